@@ -1,0 +1,6 @@
+# Sourced: lets OpenMPI start several ranks on one small machine or in a container, as root too.
+# shellcheck shell=sh
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+# Without ptrace rights the single-copy path of shared memory fails and says so on every rank.
+export OMPI_MCA_btl_vader_single_copy_mechanism=none

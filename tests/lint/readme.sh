@@ -1,0 +1,13 @@
+#!/bin/bash
+# Each directory down to the second level has a README.md of at least three lines that says what lives there.
+set -euo pipefail
+
+bad=0
+while IFS= read -r dir; do
+	if ! [ -f "$dir/README.md" ] || [ "$(wc -l <"$dir/README.md")" -lt 3 ]; then
+		echo "${dir#./}/README.md: missing, or shorter than three lines"
+		bad=1
+	fi
+done < <(find . -maxdepth 2 \( -name '.?*' -o -name 'build*' -o -name 'hook-*' -o -name __pycache__ \) -prune \
+	-o -type d ! -empty -print | sort)
+exit "$bad"

@@ -1,0 +1,47 @@
+#!/bin/bash
+# The preloaded agent asks little of its host: symbols.sh LIBHOOKAGENT AGENT_MAP
+#  - no versioned symbol newer than GLIBC_2.17 (a missing version kills the host at start)
+#  - it exports what agent.map lists and nothing else
+#  - it needs libc alone
+#  - at most 64 bytes of static TLS
+set -euo pipefail
+export LC_ALL=C
+
+agent="$1" map="$2"
+bad=0
+complain() {
+	echo "$agent: $*"
+	bad=1
+}
+
+if ! [ -f "$agent" ] || ! [ -f "$map" ]; then
+	echo "missing: $agent or $map"
+	exit 1
+fi
+
+newer="$(objdump -T "$agent" | grep -F '*UND*' | grep -oE 'GLIBC_[0-9.]+' | sort -u |
+	awk -F'[_.]' '$2 > 2 || ($2 == 2 && $3 > 17)')"
+if [ -n "$newer" ]; then
+	complain "needs symbol versions newer than GLIBC_2.17:"
+	objdump -T "$agent" | grep -F '*UND*' | grep -F "$newer"
+fi
+
+exported="$(objdump -T "$agent" | awk '!/\*UND\*/ && $2 ~ /^[gwu]/ && !/\*ABS\*/ { print $NF }' | sort -u)"
+# agent.map is a linker version script: the names before "local:", one per line or not, ended by semicolons.
+listed="$(sed -e 's,/\*.*\*/,,' -e 's/#.*//' "$map" | awk '/local:/ { exit } { print }' | tr '{' '\n' |
+	grep -oE '[A-Za-z_][A-Za-z0-9_]*;' | tr -d ';' | sort -u)"
+if [ "$exported" != "$listed" ]; then
+	complain "exported symbols differ from $map:"
+	diff <(echo "$listed") <(echo "$exported") || true
+fi
+
+needed="$(objdump -p "$agent" | awk '$1 == "NEEDED" && $2 !~ /^(libc\.so\.6|ld-linux.*)$/ { print $2 }')"
+if [ -n "$needed" ]; then
+	complain "needs more than libc: $needed"
+fi
+
+tls="$(readelf -lW "$agent" | awk '$1 == "TLS" { print $6 }')"
+if [ $((${tls:-0})) -gt 64 ]; then
+	complain "static TLS is $((tls)) bytes (at most 64)"
+fi
+exit "$bad"
