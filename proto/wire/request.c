@@ -1,0 +1,104 @@
+#include "wire/request.h"
+
+#include <errno.h>
+#include <nng/nng.h>
+#include <nng/protocol/reqrep0/req.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/rundir.h"
+
+#define SOCKET_PATH_MAX 107
+
+int hk_request_errno(int nng_error)
+{
+	switch (nng_error) {
+	case 0:
+		return 0;
+	case NNG_ENOMEM:
+		return -ENOMEM;
+	case NNG_EINVAL:
+	case NNG_EADDRINVAL:
+	case NNG_ENOTSUP:
+		return -EINVAL;
+	case NNG_ETIMEDOUT:
+		return -ETIMEDOUT;
+	case NNG_ECONNREFUSED:
+	case NNG_ENOENT:
+	case NNG_ECLOSED:
+	case NNG_ECONNRESET:
+	case NNG_ECONNABORTED:
+		return -ECONNREFUSED;
+	case NNG_EAGAIN:
+		return -EAGAIN;
+	case NNG_EADDRINUSE:
+		return -EADDRINUSE;
+	case NNG_EPERM:
+		return -EACCES;
+	case NNG_EMSGSIZE:
+		return -EMSGSIZE;
+	default:
+		return nng_error & NNG_ESYSERR ? -(nng_error & ~NNG_ESYSERR) : -EIO;
+	}
+}
+
+int hk_request_url(const char *path, char url[HK_REQUEST_URL_BYTES])
+{
+	char text[HK_REQUEST_URL_BYTES];
+	int length = snprintf(text, sizeof(text), "ipc://%s/%s", path, HK_RUNDIR_SOCKET);
+	if (length < 0 || length > SOCKET_PATH_MAX + 6) {
+		return -ENAMETOOLONG;
+	}
+	memcpy(url, text, (size_t)length + 1);
+	return 0;
+}
+
+static int exchange(nng_socket socket, const Hk__Request *request, Hk__Response **ret_response)
+{
+	uint8_t *bytes;
+	size_t size;
+	int r = hk_message_pack(&request->base, &bytes, &size);
+	if (r < 0) {
+		return r;
+	}
+	r = hk_request_errno(nng_send(socket, bytes, size, 0));
+	free(bytes);
+	if (r < 0) {
+		return r;
+	}
+	nng_msg *answer;
+	r = hk_request_errno(nng_recvmsg(socket, &answer, 0));
+	if (r < 0) {
+		return r;
+	}
+	ProtobufCMessage *message;
+	r = hk_message_unpack(&hk__response__descriptor, nng_msg_body(answer), nng_msg_len(answer),
+			      &message);
+	nng_msg_free(answer);
+	if (r < 0) {
+		return -EBADMSG;
+	}
+	*ret_response = (Hk__Response *)message;
+	return 0;
+}
+
+int hk_request_call(const char *url, const Hk__Request *request, int timeout_ms,
+		    Hk__Response **ret_response)
+{
+	nng_socket socket;
+	int r = hk_request_errno(nng_req0_open(&socket));
+	if (r < 0) {
+		return r;
+	}
+	/* A request asked twice would open or close a job twice: never resend. */
+	nng_socket_set_ms(socket, NNG_OPT_REQ_RESENDTIME, NNG_DURATION_INFINITE);
+	nng_socket_set_ms(socket, NNG_OPT_SENDTIMEO, timeout_ms);
+	nng_socket_set_ms(socket, NNG_OPT_RECVTIMEO, timeout_ms);
+	nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, HK_MESSAGE_BYTES_MAX);
+	r = hk_request_errno(nng_dial(socket, url, NULL, 0));
+	if (r == 0) {
+		r = exchange(socket, request, ret_response);
+	}
+	nng_close(socket);
+	return r;
+}

@@ -1,0 +1,30 @@
+/* request.h: one question and one answer between cli and collector, over NNG request/reply.
+ *
+ * The collector listens on ipc://<run directory>/collector.sock. Messages are Hk__Request and
+ * Hk__Response, each at most HK_MESSAGE_BYTES_MAX. Calls block up to their timeout; thread-safe,
+ * nothing is kept between calls.
+ */
+#ifndef HK_WIRE_REQUEST_H
+#define HK_WIRE_REQUEST_H
+
+#include <stddef.h>
+
+#include "wire/message.h"
+
+#define HK_REQUEST_URL_BYTES 128
+
+/* URL of the collector that serves the run directory at PATH. 0 or -ENAMETOOLONG: a socket's path
+ * has at most 107 bytes. */
+int hk_request_url(const char *path, char url[HK_REQUEST_URL_BYTES]);
+
+/* Sends REQUEST to the collector at URL and waits for its answer, TIMEOUT_MS at most; the caller
+ * frees it with hk__response__free_unpacked. A negative `error` inside the answer is the
+ * collector's and not returned here. -ECONNREFUSED: no collector there; -ETIMEDOUT; -EBADMSG: the
+ * answer makes no sense; -EINVAL: not a URL; -ENOMEM. */
+int hk_request_call(const char *url, const Hk__Request *request, int timeout_ms,
+		    Hk__Response **ret_response);
+
+/* Negative errno for an NNG error code: both sides translate here and nowhere else. */
+int hk_request_errno(int nng_error);
+
+#endif

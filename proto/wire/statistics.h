@@ -1,0 +1,44 @@
+/* statistics.h: the append-only file `statistics` of a job directory.
+ *
+ * Frames of one process (Hk__Process, cumulative) or of the job (Hk__Job): the newest frame of a
+ * uid, and the newest of the job, replace the older ones. A frame is 24 bytes of header (magic,
+ * length, XXH3-64 of the body, kind, zero) and the packed message; all integers little-endian. One
+ * writer per file, any number of readers at any time. Opening for append cuts a torn tail; when
+ * dead frames outweigh live ones twice, the live ones are written anew and renamed into place.
+ */
+#ifndef HK_WIRE_STATISTICS_H
+#define HK_WIRE_STATISTICS_H
+
+#include <stdint.h>
+
+#include "wire/message.h"
+
+#define HK_STATISTICS_FILE "statistics"
+#define HK_STATISTICS_FRAME_MAX (16u << 20)
+#define HK_STATISTICS_FILE_MAX (1u << 30)
+#define HK_STATISTICS_PROCESSES_MAX 65536u
+
+struct hk_statistics;
+
+/* Opens (creates) the file in JOB_DIR for append. -EFBIG: larger than HK_STATISTICS_FILE_MAX;
+ * -errno. */
+int hk_statistics_open(const char *job_dir, struct hk_statistics **ret_statistics);
+/* Closes; accepts NULL, returns NULL. */
+struct hk_statistics *hk_statistics_free(struct hk_statistics *statistics);
+
+/* Appends the new state of a process (uid of 16 bytes) or of the job; whole or not at all. -EINVAL:
+ * uid; -EMSGSIZE: over HK_STATISTICS_FRAME_MAX; -ENOSPC and other -errno: nothing was appended. */
+int hk_statistics_put_process(struct hk_statistics *statistics, const Hk__Process *process);
+int hk_statistics_put_job(struct hk_statistics *statistics, const Hk__Job *job);
+
+/* Bytes of the file, and bytes of frames still valid in it. */
+uint64_t hk_statistics_file_bytes(const struct hk_statistics *statistics);
+uint64_t hk_statistics_live_bytes(const struct hk_statistics *statistics);
+
+/* Reads the newest state of everything in JOB_DIR; the caller frees it with
+ * hk__snapshot__free_unpacked. `job` is always set (from the directory's name when no frame says
+ * more), `directory` is where it was found. -ENOENT: no such job directory; -EBADMSG: damaged or
+ * torn, and then *ret_snapshot still holds what could be read; -errno. */
+int hk_statistics_load(const char *job_dir, Hk__Snapshot **ret_snapshot);
+
+#endif

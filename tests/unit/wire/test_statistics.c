@@ -1,0 +1,244 @@
+/* The newest frame of each key wins, whatever happened to the file's tail or middle. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "wire/statistics.h"
+
+struct place {
+	char dir[32];
+	char path[64];
+};
+
+static void place_make(struct place *place)
+{
+	memcpy(place->dir, "/tmp/hk-statist-XXXXXX", 23);
+	assert_non_null(mkdtemp(place->dir));
+	snprintf(place->path, sizeof(place->path), "%s/%s", place->dir, HK_STATISTICS_FILE);
+}
+
+static void place_remove(struct place *place)
+{
+	unlink(place->path);
+	assert_int_equal(rmdir(place->dir), 0); /* also: no temporary file was left */
+}
+
+static void put_process(struct hk_statistics *statistics, uint8_t number, uint64_t records)
+{
+	uint8_t uid[16] = {number, 1};
+	Hk__Process process = HK__PROCESS__INIT;
+	process.uid.data = uid;
+	process.uid.len = sizeof(uid);
+	process.records = records;
+	process.command = (char *)"a command of some length to give the frame a body";
+	assert_int_equal(hk_statistics_put_process(statistics, &process), 0);
+}
+
+static void put_job(struct hk_statistics *statistics, const char *id, uint64_t duration_ns)
+{
+	Hk__Job job = HK__JOB__INIT;
+	job.id = (char *)(uintptr_t)id;
+	job.start_unix_ns = 1000;
+	job.duration_ns = duration_ns;
+	assert_int_equal(hk_statistics_put_job(statistics, &job), 0);
+}
+
+static uint64_t records_of(const Hk__Snapshot *snapshot, uint8_t number)
+{
+	uint64_t records = UINT64_MAX;
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		if (snapshot->processes[i]->uid.data[0] == number) {
+			assert_true(records == UINT64_MAX); /* once only */
+			records = snapshot->processes[i]->records;
+		}
+	}
+	return records;
+}
+
+static size_t file_size(const struct place *place)
+{
+	struct stat st;
+	assert_int_equal(stat(place->path, &st), 0);
+	return (size_t)st.st_size;
+}
+
+static void test_statistics_newest_frame_wins(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place);
+	struct hk_statistics *statistics;
+	assert_int_equal(hk_statistics_open(place.dir, &statistics), 0);
+	put_process(statistics, 1, 10);
+	put_process(statistics, 2, 20);
+	put_job(statistics, "first", 5);
+	put_process(statistics, 1, 11);
+	hk_statistics_free(statistics);
+	assert_int_equal(hk_statistics_open(place.dir, &statistics), 0);
+	put_job(statistics, "second", 7);
+	hk_statistics_free(statistics);
+
+	Hk__Snapshot *snapshot;
+	assert_int_equal(hk_statistics_load(place.dir, &snapshot), 0);
+	assert_int_equal(snapshot->n_processes, 2);
+	assert_int_equal(records_of(snapshot, 1), 11);
+	assert_int_equal(records_of(snapshot, 2), 20);
+	assert_string_equal(snapshot->job->id, "second");
+	assert_string_equal(snapshot->job->directory, place.dir);
+	assert_int_equal(snapshot->now_unix_ns, 1007);
+	hk__snapshot__free_unpacked(snapshot, NULL);
+	place_remove(&place);
+}
+
+static void test_statistics_without_job_frame_names_the_directory(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place);
+	struct hk_statistics *statistics;
+	assert_int_equal(hk_statistics_open(place.dir, &statistics), 0);
+	hk_statistics_free(statistics);
+	Hk__Snapshot *snapshot;
+	assert_int_equal(hk_statistics_load(place.dir, &snapshot), 0);
+	assert_int_equal(snapshot->n_processes, 0);
+	assert_string_equal(snapshot->job->id, strrchr(place.dir, '/') + 1);
+	hk__snapshot__free_unpacked(snapshot, NULL);
+	place_remove(&place);
+	assert_int_equal(hk_statistics_load(place.dir, &snapshot), -ENOENT);
+}
+
+static void test_statistics_torn_at_every_byte_keeps_what_came_before(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place);
+	struct hk_statistics *statistics;
+	assert_int_equal(hk_statistics_open(place.dir, &statistics), 0);
+	put_process(statistics, 1, 10);
+	put_job(statistics, "job", 5);
+	size_t whole = file_size(&place);
+	put_process(statistics, 1, 11);
+	hk_statistics_free(statistics);
+	size_t end = file_size(&place);
+	uint8_t *bytes = malloc(end);
+	int fd = open(place.path, O_RDWR);
+	assert_int_equal(pread(fd, bytes, end, 0), end);
+	for (size_t cut = whole; cut < end; cut++) {
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_int_equal(pwrite(fd, bytes, cut, 0), cut);
+		Hk__Snapshot *snapshot;
+		assert_int_equal(hk_statistics_load(place.dir, &snapshot),
+				 cut == whole ? 0 : -EBADMSG);
+		assert_int_equal(records_of(snapshot, 1), 10);
+		hk__snapshot__free_unpacked(snapshot, NULL);
+		/* Opening for append cuts the tail, and what is appended then is read. */
+		assert_int_equal(hk_statistics_open(place.dir, &statistics), 0);
+		assert_int_equal(file_size(&place), whole);
+		put_process(statistics, 1, 12);
+		hk_statistics_free(statistics);
+		assert_int_equal(hk_statistics_load(place.dir, &snapshot), 0);
+		assert_int_equal(records_of(snapshot, 1), 12);
+		hk__snapshot__free_unpacked(snapshot, NULL);
+	}
+	close(fd);
+	free(bytes);
+	place_remove(&place);
+}
+
+static void test_statistics_flipped_byte_costs_one_frame(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place);
+	struct hk_statistics *statistics;
+	assert_int_equal(hk_statistics_open(place.dir, &statistics), 0);
+	put_process(statistics, 1, 10);
+	size_t first = file_size(&place);
+	put_process(statistics, 2, 20);
+	size_t second = file_size(&place);
+	put_process(statistics, 3, 30);
+	hk_statistics_free(statistics);
+	int fd = open(place.path, O_RDWR);
+	for (size_t at = first; at < second; at++) {
+		uint8_t byte;
+		assert_int_equal(pread(fd, &byte, 1, (off_t)at), 1);
+		byte ^= 0x10;
+		assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
+		Hk__Snapshot *snapshot;
+		assert_int_equal(hk_statistics_load(place.dir, &snapshot), -EBADMSG);
+		assert_int_equal(snapshot->n_processes, 2);
+		assert_int_equal(records_of(snapshot, 1), 10);
+		assert_int_equal(records_of(snapshot, 3), 30);
+		hk__snapshot__free_unpacked(snapshot, NULL);
+		byte ^= 0x10;
+		assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
+	}
+	close(fd);
+	place_remove(&place);
+}
+
+static void test_statistics_file_stays_within_thrice_its_live_frames(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place);
+	struct hk_statistics *statistics;
+	assert_int_equal(hk_statistics_open(place.dir, &statistics), 0);
+	put_job(statistics, "job", 5);
+	for (uint64_t i = 0; i < 20000; i++) {
+		put_process(statistics, (uint8_t)(i % 5), i);
+		assert_int_equal(file_size(&place), hk_statistics_file_bytes(statistics));
+		assert_true(hk_statistics_file_bytes(statistics) < (256 << 10) + 400);
+	}
+	hk_statistics_free(statistics);
+	Hk__Snapshot *snapshot;
+	assert_int_equal(hk_statistics_load(place.dir, &snapshot), 0);
+	assert_int_equal(snapshot->n_processes, 5);
+	for (uint8_t i = 0; i < 5; i++) {
+		assert_int_equal(records_of(snapshot, i), 19995 + i);
+	}
+	assert_string_equal(snapshot->job->id, "job");
+	hk__snapshot__free_unpacked(snapshot, NULL);
+	place_remove(&place);
+}
+
+static void test_statistics_foreign_file_is_damage(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place);
+	int fd = open(place.path, O_RDWR | O_CREAT, 0600);
+	uint32_t magic = 0x53464b48u;
+	for (int i = 0; i < 100000; i++) {
+		assert_int_equal(write(fd, &magic, sizeof(magic)), sizeof(magic));
+	}
+	close(fd);
+	Hk__Snapshot *snapshot;
+	assert_int_equal(hk_statistics_load(place.dir, &snapshot), -EBADMSG);
+	assert_int_equal(snapshot->n_processes, 0);
+	hk__snapshot__free_unpacked(snapshot, NULL);
+	place_remove(&place);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_statistics_newest_frame_wins),
+	    cmocka_unit_test(test_statistics_without_job_frame_names_the_directory),
+	    cmocka_unit_test(test_statistics_torn_at_every_byte_keeps_what_came_before),
+	    cmocka_unit_test(test_statistics_flipped_byte_costs_one_frame),
+	    cmocka_unit_test(test_statistics_file_stays_within_thrice_its_live_frames),
+	    cmocka_unit_test(test_statistics_foreign_file_is_damage),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
