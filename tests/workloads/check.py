@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Runs one workload untraced and checks that what it says of itself is true: check.py calls|heap|mpi|mpi_fortran BUILD_DIR.
+
+The MPI programs run under the preloaded PMPI counter, which counts on its own; the others against numbers worked out here.
+"""
+import collections
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+RANKS = 4
+MPI_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
+
+
+def load(*parts):
+    with open(os.path.join(*parts), encoding="utf-8") as stream:
+        return json.load(stream)
+
+
+def expect(what, got, wanted):
+    if got != wanted:
+        sys.exit(f"{what}: {got}, expected {wanted}")
+
+
+def mpirun(build, directory, *command, preload):
+    environment = {**os.environ, **MPI_ENVIRONMENT, "PMPI_COUNTER_DIR": directory}
+    line = ["mpirun", "-n", str(RANKS)]
+    if preload:
+        line += ["-x", "LD_PRELOAD=" + os.path.join(build, "libpmpi_counter.so")]
+    subprocess.run([*line, os.path.join(build, command[0]), *command[1:]], env=environment, check=True, timeout=100)
+
+
+def check_mpi(build, directory):
+    mpirun(build, directory, "mpi_truth", directory, "5", preload=True)
+    for rank in range(RANKS):
+        truth = load(directory, f"truth-{rank}.json")
+        calls = collections.Counter()
+        for rows in truth["calls"].values():
+            for function, row in rows.items():
+                calls[function] += row["calls"]
+        counted = {name: row["calls"] for name, row in load(directory, f"pmpi-{rank}.json")["calls"].items()}
+        expect(f"rank {rank}", dict(calls), counted)
+        expect(f"rank {rank}'s libraries", len(truth["calls"]), 3)
+    # By hand, 5 rounds over three communicators: the world, its copy, and a half in reverse order, where rank 0 is odd.
+    own = load(directory, "truth-0.json")["calls"]["mpi_truth"]
+    expect("bytes of MPI_Send", own["MPI_Send"]["bytes"], 2 * sum(400 * (i % 7) for i in range(5)))
+    expect("bytes of MPI_Sendrecv", own["MPI_Sendrecv"]["bytes"], 3 * 5 * 24)
+    expect("bytes of MPI_Scan", own["MPI_Scan"]["bytes"], 3 * 5 * 48)
+
+
+def check_mpi_fortran(build, directory):
+    mpirun(build, directory, "mpi_truth_fortran", directory, preload=False)
+    for rank in range(RANKS):
+        rows = load(directory, f"truth-{rank}.json")["calls"]["mpi_truth_fortran"]
+        expect("mpi_send_", (rows["mpi_send_"]["calls"], rows["mpi_send_"]["bytes"]), (25, 4 * 25 * 26 // 2))
+        expect("mpi_barrier_", rows["mpi_barrier_"]["calls"], 35)
+        roots = sum(1 for i in range(1, 26) if i % RANKS == rank)
+        expect("bytes of mpi_bcast_", rows["mpi_bcast_"]["bytes"], 48 * roots)
+        expect("functions", len(rows), 21)
+
+
+def check_heap(build, directory):
+    out = os.path.join(directory, "heap.json")
+    subprocess.run([os.path.join(build, "heap_truth"), out], check=True, timeout=100)
+    truth = load(out)
+    heap = truth["memory"]["heap"]
+    parts = [row for library, row in heap.items() if library != "*"]
+    for key in ("allocs", "frees", "live_bytes"):
+        expect(key, sum(row[key] for row in parts), heap["*"][key])
+    called = collections.Counter()
+    for rows in truth["calls"].values():
+        for function, row in rows.items():
+            called[function] += row["calls"]
+    # 25 rounds of 4 threads free one empty block each; each realloc that grows is an allocation and a free.
+    allocating = sum(n for name, n in called.items() if name not in ("free", "mmap", "munmap"))
+    expect("allocations", allocating, heap["*"]["allocs"])
+    expect("frees", called["free"] - 100 + 25 * 4 * 20, heap["*"]["frees"])
+    expect("leaked blocks", heap["*"]["allocs"] - heap["*"]["frees"], 20)
+    if not 0 < heap["*"]["live_bytes"] < heap["*"]["peak_bytes"]:
+        sys.exit(f"live and peak: {heap['*']}")
+    expect("mapped", truth["memory"]["mapped"]["*"], {"live_bytes": 3 * 4096, "peak_bytes": 8 * 4096})
+
+
+def check_calls(build, directory):
+    program = os.path.join(build, "calls_truth")
+    out = os.path.join(directory, "calls.json")
+    subprocess.run([program, "--count", out], check=True, timeout=100)
+    calls = load(out)["calls"]
+    expect("write", (calls["calls_truth"]["write"]["calls"], calls["calls_truth"]["write"]["bytes"]), (500, 32000))
+    read = calls["calls_truth"]["read"]
+    expect("read", (read["calls"], read["errors"], read["bytes"]), (503, 3, 32000))
+    expect("calls_recurse", calls["libcalls_truth_library.so"]["calls_recurse"]["calls"], 100)
+    expect("nanosleep", calls["libcalls_truth_library.so"]["nanosleep"]["calls"], 40)
+
+    progress = os.path.join(directory, "progress")
+    subprocess.run([program, "--loop", progress, "100"], check=True, timeout=100)
+    with open(progress, "rb") as stream:
+        rows = list(struct.iter_unpack("<32sQQQQ", stream.read()))
+    expect("rows", len(rows), 8)
+    for name, _, started, done, _ in rows:
+        expect(name.rstrip(b"\0").decode(), (started, done), (100, 100))
+
+    with subprocess.Popen([program, "--hang"], stdout=subprocess.PIPE) as hanging:
+        expect("--hang says", hanging.stdout.readline(), b"ready\n")
+        expect("--hang's state", hanging.poll(), None)
+        hanging.kill()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        {"calls": check_calls, "heap": check_heap, "mpi": check_mpi, "mpi_fortran": check_mpi_fortran}[sys.argv[1]](
+            os.path.abspath(sys.argv[2]), scratch)
