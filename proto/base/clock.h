@@ -1,0 +1,47 @@
+/* clock.h: ticks, what they are worth in nanoseconds, and the same instant on three clocks.
+ *
+ * Ticks are the raw TSC when the kernel itself keeps time by it, else CLOCK_MONOTONIC nanoseconds. A collector calibrates
+ * once and leaves the result in its run directory; an agent without one measures for a millisecond. Thread-safe, no state.
+ */
+#ifndef HK_BASE_CLOCK_H
+#define HK_BASE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+struct hk_clock_point {
+	uint64_t ticks;
+	uint64_t monotonic_ns;
+	uint64_t realtime_ns;
+};
+
+static inline uint64_t hk_clock_monotonic_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* True if raw TSC reads may serve as ticks: x86-64, and the kernel's own clocksource is "tsc". */
+bool hk_clock_tsc_trusted(void);
+
+/* Ticks now, on the clock that hk_clock_tsc_trusted (passed in as TSC) chose. */
+uint64_t hk_clock_ticks(bool tsc);
+
+/* One instant on all three clocks; the ticks lie within the shortest of several brackets. */
+struct hk_clock_point hk_clock_now(bool tsc);
+
+/* Nanoseconds per tick as Q32 fixed point, measured over at least WINDOW_NS (1 ms: 1e-4, 50 ms: 1e-6). 1 << 32 without TSC. */
+uint64_t hk_clock_calibrate_q32(bool tsc, uint64_t window_ns);
+
+/* The calibration kept in the run directory DIRFD (file "clock", for this boot): 0 if there is none. */
+uint64_t hk_clock_load_q32(int dirfd);
+int hk_clock_store_q32(int dirfd, uint64_t tick_ns_q32);
+
+static inline uint64_t hk_clock_ticks_to_ns(uint64_t ticks, uint64_t tick_ns_q32)
+{
+	return (uint64_t)(((unsigned __int128)ticks * tick_ns_q32) >> 32);
+}
+
+#endif

@@ -1,0 +1,124 @@
+/* reader.h: a collector's view of one segment (ring/segment.h), hostile bytes included.
+ *
+ * Every value is copied to private memory and checked before it is used; a segment that lies, shrinks or disappears makes
+ * calls return -EBADMSG or -ESTALE, never a crash: reads of mapped pages run under a SIGBUS guard that poisons this
+ * reader alone. One reader per segment and per collector; not thread-safe. The collector also gives pages back here.
+ */
+#ifndef HK_RING_READER_H
+#define HK_RING_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ring/segment.h"
+
+struct hk_reader;
+
+/* The immutable half of the header, copied and checked; strings are NUL-terminated and printable. */
+struct hk_segment_identity {
+	uint8_t uid[16];
+	uint32_t pid, ppid;
+	uint64_t pid_namespace, pid_start;
+	int32_t rank, world_size, local_rank;
+	uint32_t clock_kind;
+	uint64_t tick_ns_q32;
+	struct hk_anchor start;
+	uint32_t default_level;
+	uint32_t short_floor_ns;
+	char job[128], job_source[32], host[64], program[512], command[1024], hooks[256], note[256];
+};
+
+/* The changing half at one moment. */
+struct hk_segment_status {
+	uint32_t state; /* enum hk_segment_state */
+	int32_t exit_code;
+	uint32_t blocks, sites;
+	struct hk_anchor end;
+	uint64_t threads_started, calls_untracked, records_untracked, step;
+	struct hk_coverage coverage;
+	uint64_t bytes; /* of the file */
+};
+
+struct hk_site_info {
+	uint32_t id, flags;
+	uint8_t meaning, level, pinned, key_count;
+	uint8_t keys[HK_SITE_KEYS];
+	char domain[16];
+	/* owned by the reader, valid while it lives */
+	const char *function, *library, *provider;
+};
+
+/* A cell copied out; octave[i] is 0 or a token for hk_reader_octave. */
+struct hk_cell_copy {
+	uint64_t calls, errors, total_ns, self_ns, outermost_ns, bytes, min_ns, max_ns;
+	uint32_t site, slot;
+	uint32_t octave[HK_OCTAVES];
+};
+
+struct hk_open_call_copy {
+	uint32_t site;
+	uint64_t start_ticks;
+};
+
+struct hk_thread_copy {
+	uint32_t slot, state, tid, depth;
+	uint64_t uid;
+	uint64_t lost[HK_STREAMS], records[HK_STREAMS];
+	uint64_t pending_bytes[HK_STREAMS]; /* committed and not yet given back, from this reader's position */
+	struct hk_open_call_copy open[HK_OPEN_CALLS];
+};
+
+/* A run of committed record words of one chain, all of one thread, in private memory. */
+struct hk_run {
+	uint32_t slot, stream;
+	uint64_t thread; /* uid of the thread that wrote them */
+	uint32_t tid;
+	const uint64_t *words; /* valid until the next call on this reader */
+	size_t word_count;
+	uint64_t end_position; /* chain position after the run: what a chunk's POSITIONS section keeps */
+};
+
+/* Opens NAME in the run directory DIRFD. The file must be a regular file owned by this user (or root reading), not a link.
+ * 0; -EPROTO: not a segment or damaged; -EPROTONOSUPPORT: a version this build does not read; other -errno from open. */
+int hk_reader_open(int dirfd, const char *name, struct hk_reader **ret_reader);
+void hk_reader_free(struct hk_reader *reader);
+
+const struct hk_segment_identity *hk_reader_identity(const struct hk_reader *reader);
+
+/* Looks at the header again and maps what has grown. -ESTALE: truncated or poisoned; nothing more can be read. */
+int hk_reader_refresh(struct hk_reader *reader, struct hk_segment_status *ret_status);
+
+/* Site ID, or NULL if not (validly) defined yet. Definitions are copied once and cached. */
+const struct hk_site_info *hk_reader_site(struct hk_reader *reader, uint32_t id);
+
+/* Iterates used cells / thread slots: *cursor starts at 0; 1 and a copy, 0 at the end. Implausible items are skipped and
+ * counted in hk_reader_damage. */
+int hk_reader_next_cell(struct hk_reader *reader, uint64_t *cursor, struct hk_cell_copy *ret_cell);
+int hk_reader_next_thread(struct hk_reader *reader, uint64_t *cursor, struct hk_thread_copy *ret_thread);
+
+/* Copies the 32 buckets of an octave token of a cell. */
+int hk_reader_octave(struct hk_reader *reader, uint32_t token, uint64_t ret_buckets[HK_OCTAVE_BUCKETS]);
+
+/* Sets where chain (slot, stream) is read on; called once per chain after a restart, before the first read. */
+void hk_reader_seek(struct hk_reader *reader, uint32_t slot, uint32_t stream, uint64_t position);
+
+/* Next run of committed records of chain (slot, stream), at most one page; 1, 0: nothing new, -EBADMSG: the chain lies
+ * (it is abandoned: later calls return 0 and the damage is counted). Advances this reader's position only. */
+int hk_reader_next_run(struct hk_reader *reader, uint32_t slot, uint32_t stream, struct hk_run *ret_run);
+
+/* Gives back to the agent every page that lies wholly before the position read so far in all chains. Call it only when
+ * the chunk that holds those records is safely written. */
+void hk_reader_release(struct hk_reader *reader);
+
+/* Bytes of record pages in use and the most the agent may have: the collector seals early when the pool runs short. */
+void hk_reader_pool(struct hk_reader *reader, uint64_t *ret_used_bytes, uint64_t *ret_cap_bytes);
+
+/* Tells the agent who drains it, and asks it to look for new objects and rules at its next hooked call. */
+void hk_reader_beat(struct hk_reader *reader, uint32_t collector_pid, uint64_t monotonic_ns);
+void hk_reader_raise_generation(struct hk_reader *reader);
+
+/* Items skipped because they made no sense. */
+uint64_t hk_reader_damage(const struct hk_reader *reader);
+
+#endif

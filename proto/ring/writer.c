@@ -1,0 +1,283 @@
+#include "ring/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "ring/kernel.h"
+
+#define MADV_POPULATE_WRITE_5_14 23
+
+static const uint32_t item_stride[] = {
+	[HK_BLOCK_THREADS] = sizeof(struct hk_thread_slot),
+	[HK_BLOCK_CELLS] = sizeof(struct hk_cell),
+	[HK_BLOCK_OCTAVES] = HK_OCTAVE_BUCKETS * sizeof(uint64_t),
+	[HK_BLOCK_SITES] = sizeof(struct hk_site),
+	[HK_BLOCK_STRINGS] = 1,
+	[HK_BLOCK_PAGE] = HK_BLOCK_BYTES,
+};
+
+static struct hk_block *block_at(const struct hk_writer *writer, uint32_t number)
+{
+	return (struct hk_block *)((char *)writer->header + (uint64_t)number * HK_BLOCK_BYTES);
+}
+
+/* Growing past RLIMIT_FSIZE would send the host a SIGXFSZ. */
+static bool file_limit_allows(uint64_t bytes)
+{
+	struct rlimit limit = {0};
+	if (hk_kernel(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, &limit, 0, 0) < 0) {
+		return true;
+	}
+	return limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
+static int reserve(int fd, uint64_t from, uint64_t to)
+{
+	if (!file_limit_allows(to)) {
+		return -EFBIG;
+	}
+	/* A hole in a full tmpfs is a SIGBUS on first touch; fallocate says so now. */
+	return (int)hk_kernel(SYS_fallocate, fd, 0, from, to - from, 0, 0);
+}
+
+static int grow(struct hk_writer *writer)
+{
+	uint32_t step = HK_GROW_BYTES / HK_BLOCK_BYTES;
+	uint32_t to = writer->file_blocks / step * step + step;
+	if (to > writer->header->blocks_max) {
+		to = writer->header->blocks_max;
+	}
+	if (to <= writer->file_blocks) {
+		return -ENOSPC;
+	}
+	int fd = (int)hk_kernel(SYS_openat, AT_FDCWD, writer->path,
+				O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+	if (fd < 0) {
+		return fd;
+	}
+	uint64_t from_bytes = (uint64_t)writer->file_blocks * HK_BLOCK_BYTES;
+	uint64_t to_bytes = (uint64_t)to * HK_BLOCK_BYTES;
+	int status = reserve(fd, from_bytes, to_bytes);
+	hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
+	if (status < 0) {
+		return status;
+	}
+	/* First touches cost a microsecond each; take them here, once, instead of inside somebody's call. */
+	hk_kernel(SYS_madvise, (char *)writer->header + from_bytes, to_bytes - from_bytes,
+		  MADV_POPULATE_WRITE_5_14, 0, 0, 0);
+	writer->file_blocks = to;
+	return 0;
+}
+
+static uint32_t new_block(struct hk_writer *writer, enum hk_block_kind kind)
+{
+	struct hk_segment_header *header = writer->header;
+	uint32_t number = atomic_load_explicit(&header->blocks, memory_order_relaxed);
+	if (number >= writer->file_blocks && grow(writer) < 0) {
+		return 0;
+	}
+	struct hk_block *block = block_at(writer, number);
+	block->magic = HK_BLOCK_MAGIC;
+	block->kind = kind;
+	block->stride = item_stride[kind];
+	block->offset = kind == HK_BLOCK_OCTAVES ? item_stride[kind] :
+			kind == HK_BLOCK_PAGE	 ? HK_PAGE_HEADER_BYTES :
+						   sizeof(struct hk_block);
+	/* Pairs with the reader's acquire of `blocks`. */
+	atomic_store_explicit(&header->blocks, number + 1, memory_order_release);
+	return number;
+}
+
+/* Room for COUNT more items of KIND in one block; the items count as used only after *_commit. */
+static void *take_items(struct hk_writer *writer, enum hk_block_kind kind, uint32_t count)
+{
+	uint32_t number = writer->open_block[kind];
+	uint32_t stride = item_stride[kind];
+	struct hk_block *block = number ? block_at(writer, number) : NULL;
+	uint32_t used = block ? atomic_load_explicit(&block->used, memory_order_relaxed) : 0;
+	if (!block || block->offset + (uint64_t)(used + count) * stride > HK_BLOCK_BYTES) {
+		number = new_block(writer, kind);
+		if (!number) {
+			return NULL;
+		}
+		writer->open_block[kind] = number;
+		block = block_at(writer, number);
+		used = 0;
+	}
+	return (char *)block + block->offset + (uint64_t)used * stride;
+}
+
+static void commit_items(struct hk_writer *writer, enum hk_block_kind kind, uint32_t count)
+{
+	struct hk_block *block = block_at(writer, writer->open_block[kind]);
+	uint32_t used = atomic_load_explicit(&block->used, memory_order_relaxed);
+	atomic_store_explicit(&block->used, used + count, memory_order_release);
+}
+
+static void *take_item(struct hk_writer *writer, enum hk_block_kind kind)
+{
+	void *item = take_items(writer, kind, 1);
+	if (item) {
+		commit_items(writer, kind, 1);
+	}
+	return item;
+}
+
+uint32_t hk_writer_string(struct hk_writer *writer, const char *text)
+{
+	uint32_t length = 0;
+	while (text[length] && length < 1023) {
+		length++;
+	}
+	uint32_t bytes = (2 + length + 1 + 1) & ~1u;
+	char *item = take_items(writer, HK_BLOCK_STRINGS, bytes);
+	if (!item) {
+		return 0;
+	}
+	*(uint16_t *)(void *)item = (uint16_t)length;
+	for (uint32_t i = 0; i < length; i++) {
+		item[2 + i] = text[i];
+	}
+	item[2 + length] = 0;
+	commit_items(writer, HK_BLOCK_STRINGS, bytes);
+	return (uint32_t)(item - (char *)writer->header);
+}
+
+struct hk_site *hk_writer_site(struct hk_writer *writer)
+{
+	return take_item(writer, HK_BLOCK_SITES);
+}
+
+struct hk_thread_slot *hk_writer_thread(struct hk_writer *writer, uint32_t *ret_slot)
+{
+	struct hk_thread_slot *slot = take_item(writer, HK_BLOCK_THREADS);
+	if (slot) {
+		*ret_slot = writer->threads++;
+	}
+	return slot;
+}
+
+struct hk_cell *hk_writer_cell(struct hk_writer *writer)
+{
+	struct hk_cell *cell = take_item(writer, HK_BLOCK_CELLS);
+	if (cell) {
+		cell->min_ns = ~0ULL;
+	}
+	return cell;
+}
+
+uint32_t hk_writer_octave(struct hk_writer *writer)
+{
+	char *octave = take_item(writer, HK_BLOCK_OCTAVES);
+	return octave ? (uint32_t)(octave - (char *)writer->header) : 0;
+}
+
+static struct hk_page *free_page(struct hk_writer *writer, struct hk_page_pool *pool, uint32_t probes)
+{
+	for (uint32_t i = 0; i < probes && i < pool->count; i++) {
+		uint32_t number = pool->blocks[pool->cursor];
+		pool->cursor = pool->cursor + 1 < pool->count ? pool->cursor + 1 : 0;
+		struct hk_page *page = (struct hk_page *)block_at(writer, number);
+		/* Pairs with the collector's release when it gives the page back. */
+		if (atomic_load_explicit(&page->state, memory_order_acquire) == HK_PAGE_FREE) {
+			return page;
+		}
+	}
+	return NULL;
+}
+
+struct hk_page *hk_writer_page(struct hk_writer *writer, uint32_t slot, uint32_t stream,
+			       uint64_t position, uint64_t thread, uint32_t tid)
+{
+	struct hk_page_pool *pool = &writer->pool[stream == HK_STREAM_MEMORY];
+	/* Pages come back in about the order they went: a short look before growing, a full one before giving up. */
+	struct hk_page *page = free_page(writer, pool, 8);
+	if (!page && pool->count < pool->limit) {
+		uint32_t number = new_block(writer, HK_BLOCK_PAGE);
+		if (number) {
+			pool->blocks[pool->count++] = number;
+			page = (struct hk_page *)block_at(writer, number);
+		}
+	}
+	if (!page) {
+		page = free_page(writer, pool, pool->count);
+	}
+	if (!page) {
+		return NULL;
+	}
+	page->slot = slot;
+	page->stream = stream;
+	page->position = position;
+	page->thread = thread;
+	page->tid = tid;
+	atomic_store_explicit(&page->next, 0, memory_order_relaxed);
+	atomic_store_explicit(&page->written, 0, memory_order_relaxed);
+	atomic_store_explicit(&page->state, HK_PAGE_ACTIVE, memory_order_release);
+	return page;
+}
+
+static void write_path(char *path, const char *directory, const uint8_t uid[16])
+{
+	static const char digits[] = "0123456789abcdef";
+	char *out = path;
+	for (const char *in = directory; *in && out < path + PATH_MAX - 48; in++) {
+		*out++ = *in;
+	}
+	*out++ = '/';
+	for (unsigned i = 0; i < 16; i++) {
+		*out++ = digits[uid[i] >> 4];
+		*out++ = digits[uid[i] & 15];
+	}
+	for (const char *in = HK_SEGMENT_SUFFIX; *in; in++) {
+		*out++ = *in;
+	}
+	*out = 0;
+}
+
+int hk_writer_create(struct hk_writer *writer, const char *directory,
+		     const struct hk_segment_header *template, uint32_t blocks_max,
+		     uint32_t *pool_room)
+{
+	*writer = (struct hk_writer){.file_blocks = 1};
+	write_path(writer->path, directory, template->uid);
+	int fd = (int)hk_kernel(SYS_openat, AT_FDCWD, writer->path,
+				O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600, 0, 0);
+	if (fd < 0) {
+		return fd;
+	}
+	uint64_t span = (uint64_t)blocks_max * HK_BLOCK_BYTES;
+	int status = reserve(fd, 0, HK_BLOCK_BYTES);
+	long address = status;
+	if (status == 0) {
+		address = hk_kernel(SYS_mmap, 0, span, PROT_READ | PROT_WRITE,
+				    MAP_SHARED | MAP_NORESERVE, fd, 0);
+	}
+	hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
+	if (address < 0 && address > -4096) {
+		hk_kernel(SYS_unlinkat, AT_FDCWD, writer->path, 0, 0, 0, 0);
+		return (int)address;
+	}
+	struct hk_segment_header *header = (struct hk_segment_header *)address;
+	*header = *template;
+	header->major = HK_SEGMENT_MAJOR;
+	header->minor = HK_SEGMENT_MINOR;
+	header->header_bytes = sizeof(*header);
+	header->block_bytes = HK_BLOCK_BYTES;
+	header->blocks_max = blocks_max;
+	header->cell_stride = sizeof(struct hk_cell);
+	header->thread_stride = sizeof(struct hk_thread_slot);
+	header->site_stride = sizeof(struct hk_site);
+	header->open_calls = HK_OPEN_CALLS;
+	atomic_store_explicit(&header->blocks, 1, memory_order_relaxed);
+	atomic_store_explicit(&header->state, HK_STATE_OPEN, memory_order_relaxed);
+	writer->header = header;
+	/* Cells, sites and memory records keep a quarter each that no storm of calls can take. */
+	writer->pool[0] = (struct hk_page_pool){.blocks = pool_room, .limit = blocks_max / 2};
+	writer->pool[1] =
+		(struct hk_page_pool){.blocks = pool_room + blocks_max, .limit = blocks_max / 4};
+	/* The magic last: a collector that opens the file earlier looks again later. */
+	__atomic_store_n(&header->magic, HK_SEGMENT_MAGIC, __ATOMIC_RELEASE);
+	return 0;
+}

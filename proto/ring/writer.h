@@ -1,0 +1,57 @@
+/* writer.h: the traced process's side of a segment (ring/segment.h): creates the file, grows it, hands out its parts.
+ *
+ * Runs inside the host: raw system calls only, no malloc, errno untouched. Every function that takes a struct hk_writer
+ * needs the caller's lock; records are then written without it by the thread that owns the page (ring/chain.h). Parts are
+ * never taken back by the writer; a collector gives pages back. The file is not kept open: it is opened by path to grow.
+ */
+#ifndef HK_RING_WRITER_H
+#define HK_RING_WRITER_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ring/segment.h"
+
+#define HK_POOLS 2u /* pages for calls (and nested records), pages for memory records */
+
+/* Pages of one pool that exist, in order; the search for a free one goes round. */
+struct hk_page_pool {
+	uint32_t *blocks; /* block numbers, room for blocks_max */
+	uint32_t count;
+	uint32_t cursor;
+	uint32_t limit; /* most pages this pool may have */
+};
+
+struct hk_writer {
+	struct hk_segment_header *header; /* start of the mapping, blocks_max blocks long */
+	uint32_t file_blocks;             /* blocks the file has room for */
+	uint32_t open_block[7];           /* by kind: the block items are taken from now, 0: none */
+	uint32_t threads;                 /* slots handed out: slot numbers count on over blocks */
+	struct hk_page_pool pool[HK_POOLS];
+	char path[PATH_MAX];
+};
+
+/* Makes DIRECTORY/<uid>.seg with TEMPLATE's identity in it and maps it. BLOCKS_MAX bounds it for ever; POOL_ROOM has room
+ * for 2 * BLOCKS_MAX numbers and must live as long as the writer. -ENOSPC, -EFBIG (RLIMIT_FSIZE), other -errno. */
+int hk_writer_create(struct hk_writer *writer, const char *directory,
+		     const struct hk_segment_header *template, uint32_t blocks_max,
+		     uint32_t *pool_room);
+
+/* Parts of the segment, NULL or 0 when it is full. Offsets are file offsets. */
+uint32_t hk_writer_string(struct hk_writer *writer, const char *text);
+struct hk_site *hk_writer_site(struct hk_writer *writer);
+struct hk_thread_slot *hk_writer_thread(struct hk_writer *writer, uint32_t *ret_slot);
+struct hk_cell *hk_writer_cell(struct hk_writer *writer);
+uint32_t hk_writer_octave(struct hk_writer *writer);
+
+/* A free page for STREAM, made ACTIVE and labelled; NULL if none. */
+struct hk_page *hk_writer_page(struct hk_writer *writer, uint32_t slot, uint32_t stream,
+			       uint64_t position, uint64_t thread, uint32_t tid);
+
+static inline uint32_t hk_writer_block_of(const struct hk_writer *writer, const void *part)
+{
+	return (uint32_t)(((const char *)part - (const char *)writer->header) / HK_BLOCK_BYTES);
+}
+
+#endif
