@@ -1,0 +1,86 @@
+/* agent.c: the agent's life in its host: constructor, exit, and nothing that could break either. */
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#include "base/identity.h"
+#include "frame/state.h"
+#include "hookset.h"
+#include "patch/patch.h"
+#include "record/process.h"
+#include "record/thread.h"
+#include "ring/kernel.h"
+
+extern uint8_t hk_clock_by_call; /* frame/site.c */
+
+static struct hk_hookset hookset;
+
+static bool switched_off(char *const *environment)
+{
+	const char *disable = hk_identity_variable(environment, "HOOK_DISABLE");
+	return (disable && disable[0] && disable[0] != '0') || getauxval(AT_SECURE);
+}
+
+/* Only where the user asked to hear of it: HOOK_LOG. */
+static void say(char *const *environment, const char *reason)
+{
+	const char *log = hk_identity_variable(environment, "HOOK_LOG");
+	if (!log || !log[0] || !reason[0]) {
+		return;
+	}
+	const char *part[] = {"hooktrace: ", reason, "\n"};
+	for (unsigned i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+		size_t length = 0;
+		while (part[i][length]) {
+			length++;
+		}
+		hk_kernel(SYS_write, 2, part[i], length, 0, 0, 0);
+	}
+}
+
+static void at_exit(int code, void *unused)
+{
+	(void)unused;
+	hk_process_end(code);
+}
+
+static void copy_note(const char *text)
+{
+	char *note = hk_process.writer.header->note;
+	for (size_t i = 0; text[i] && i + 1 < sizeof(hk_process.writer.header->note); i++) {
+		note[i] = text[i];
+	}
+}
+
+static void publish_coverage(void)
+{
+	hk_patch_coverage(&hk_process.writer.header->coverage);
+}
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **environment)
+{
+	char reason[256] = "";
+	if (switched_off(environment)) {
+		return;
+	}
+	hk_inside = 1;
+	hk_hookset_load(environment, &hookset);
+	int status = hk_process_start(argc, argv, environment, hookset.text,
+				      hookset.default_level, reason);
+	if (status < 0) {
+		say(environment, reason);
+		hk_inside = 0;
+		return;
+	}
+	hk_clock_by_call = !hk_process.tsc;
+	hk_state_setup();
+	copy_note(hookset.problem);
+	say(environment, hookset.problem);
+	on_exit(at_exit, NULL);
+	hk_thread_setup();
+	hk_patch_start(&hookset);
+	publish_coverage();
+	hk_inside = 0;
+}
+
+/* What `hookcli doctor` and a debugger can see of a loaded agent. */
+__attribute__((visibility("default"))) const char hk_agent_version[] = HK_VERSION;

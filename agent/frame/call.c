@@ -1,0 +1,354 @@
+#include "frame/call.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "frame/hot.h"
+#include "frame/site.h"
+#include "frame/state.h"
+#include "frame/values.h"
+#include "patch/patch.h"
+#include "record/process.h"
+#include "record/thread.h"
+
+#define CALL_OFFSET(field) ((int)offsetof(struct hk_call, field) - HK_CALL_BYTES)
+static_assert(offsetof(struct hk_call, caller_rbp) == HK_CALL_BYTES, "layout.h");
+static_assert(CALL_OFFSET(integer) == HK_CALL_RDI, "layout.h");
+static_assert(CALL_OFFSET(result) == HK_CALL_RAX, "layout.h");
+static_assert(CALL_OFFSET(result2) == HK_CALL_RESULT2, "layout.h");
+static_assert(CALL_OFFSET(thread) == HK_CALL_THREAD, "layout.h");
+static_assert(CALL_OFFSET(cell) == HK_CALL_CELL, "layout.h");
+static_assert(CALL_OFFSET(site) == HK_CALL_SITE, "layout.h");
+static_assert(CALL_OFFSET(start_ticks) == HK_CALL_START, "layout.h");
+static_assert(CALL_OFFSET(end_ticks) == HK_CALL_END, "layout.h");
+static_assert(CALL_OFFSET(child_ns) == HK_CALL_CHILD, "layout.h");
+static_assert(CALL_OFFSET(domains) == HK_CALL_DOMAINS, "layout.h");
+static_assert(CALL_OFFSET(inner) == HK_CALL_OUTER, "layout.h");
+static_assert(CALL_OFFSET(depth) == HK_CALL_DEPTH, "layout.h");
+static_assert(HK_FRAME_BYTES % 16 == 0, "stack alignment");
+
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
+
+/* Frames farther apart than this are on different stacks. In units of 16 bytes. */
+#define SAME_STACK (1 << 16)
+
+/* One instruction, so that a signal handler on this thread cannot come between load and store. */
+static inline void add(uint64_t *counter, uint64_t value)
+{
+#if defined(__x86_64__)
+	__asm__("addq %1, %0" : "+m"(*counter) : "er"(value));
+#else
+	__atomic_fetch_add(counter, value, __ATOMIC_RELAXED);
+#endif
+}
+
+static void raise_to(uint64_t *most, uint64_t value)
+{
+	uint64_t now = *most;
+	while (value > now && !__atomic_compare_exchange_n(most, &now, value, true,
+							   __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+	}
+}
+
+static void lower_to(uint64_t *least, uint64_t value)
+{
+	uint64_t now = *least;
+	while (value < now && !__atomic_compare_exchange_n(least, &now, value, true,
+							   __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+	}
+}
+
+/* ---- the slow ways out, all through hk_state_saved ---- */
+
+static int make_octave(void *cell, void *octave)
+{
+	if (hk_inside) {
+		return 0;
+	}
+	hk_inside = 1;
+	uint32_t offset = hk_thread_octave(cell, (uint32_t)(uintptr_t)octave);
+	hk_inside = 0;
+	return (int)offset;
+}
+
+static int extend_chain(void *thread, void *stream)
+{
+	if (hk_inside) {
+		return 0;
+	}
+	hk_inside = 1;
+	bool extended = hk_thread_extend(thread, (uint32_t)(uintptr_t)stream);
+	hk_inside = 0;
+	return extended;
+}
+
+static int rearm(void *index, void *unused)
+{
+	(void)unused;
+	hk_site_rearm((uint32_t)(uintptr_t)index);
+	return 0;
+}
+
+/* The host's MPI library may run, and call hooked functions: they pass through. */
+static int evaluate(void *call, void *values)
+{
+	struct hk_thread *thread = ((struct hk_call *)call)->thread;
+	uint32_t inside = hk_inside;
+	hk_inside = 2;
+	thread->ready = 0;
+	hk_values_evaluate(call, values);
+	thread->ready = 1;
+	hk_inside = inside;
+	return 0;
+}
+
+/* ---- the way in, when something is missing ---- */
+
+/* Calls that lie at or below FRAME on the same stack were left without returning: undo them. */
+static void heal(struct hk_thread *thread, uint64_t frame)
+{
+	uint32_t here = (uint32_t)(frame >> 4);
+	uint64_t domains = 0;
+	thread->inner = ~0ULL;
+	while (thread->depth) {
+		uint32_t innermost = (thread->depth - 1) % HK_OPEN_CALLS;
+		int32_t below = (int32_t)(here - thread->slot->open[innermost].frame);
+		if (below < 0 && below > -SAME_STACK) {
+			thread->inner = frame + (uint64_t)(-(int64_t)below * 16);
+			break;
+		}
+		if (below >= SAME_STACK || below <= -SAME_STACK) {
+			break; /* another stack: a signal's or a fiber's; its calls may well be alive */
+		}
+		thread->depth--;
+	}
+	uint32_t known = thread->depth < HK_OPEN_CALLS ? thread->depth : HK_OPEN_CALLS;
+	for (uint32_t i = 1; i <= known; i++) {
+		uint32_t site = thread->slot->open[(thread->depth - i) % HK_OPEN_CALLS].site;
+		domains |= site < HK_THUNKS ? hk_hot[site].domain : 0;
+	}
+	thread->domains = domains;
+	atomic_store_explicit(&thread->slot->depth, thread->depth, memory_order_relaxed);
+}
+
+static bool prepare(struct hk_call *call, struct hk_site_hot *site)
+{
+	struct hk_thread *thread = hk_thread_current;
+	if (!thread->ready) {
+		thread = hk_thread_enter();
+		if (!thread) {
+			return false;
+		}
+	}
+	uint64_t frame = (uint64_t)&call->caller_rbp;
+	if (frame >= thread->inner) {
+		heal(thread, frame);
+	}
+	uint32_t generation = atomic_load_explicit(thread->generation, memory_order_acquire);
+	if (generation != thread->generation_seen) {
+		thread->generation_seen = generation;
+		hk_patch_rescan();
+	}
+	if (!thread->cells[site->index]) {
+		thread->cells[site->index] = hk_thread_cell(thread, site->index);
+	}
+	return thread->cells[site->index] != NULL;
+}
+
+int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
+{
+	if (hk_inside) {
+		if (hk_inside == 1) {
+			hk_process_untracked(); /* a signal handler came while the agent was busy */
+		}
+		return 0;
+	}
+	hk_inside = 1;
+	int saved_errno = errno;
+	bool ready = prepare(call, site);
+	if (!ready) {
+		hk_process_untracked();
+	}
+	errno = saved_errno;
+	hk_inside = 0;
+	return ready;
+}
+
+/* ---- the way out ---- */
+
+static inline bool failed(const struct hk_call *call, uint8_t rule)
+{
+	uint64_t result = call->result;
+	switch (rule) {
+	case HK_ERROR_NONZERO:
+		return (int32_t)result != 0;
+	case HK_ERROR_ERRNO: {
+		bool wide = call->site->hook->result == HK_TYPE_LONG;
+		if (wide ? (int64_t)result != -1 : (int32_t)result != -1) {
+			return false;
+		}
+		int reason = errno;
+		return reason != EAGAIN && reason != EINPROGRESS && reason != EINTR;
+	}
+	case HK_ERROR_NULL:
+		return result == 0;
+	case HK_ERROR_FAILED:
+		return result == ~0ULL;
+	case HK_ERROR_IERR: {
+		const struct hk_hook *hook = call->site->hook;
+		return hk_values_argument(call, (uint8_t)(hook->arg_count - 1)) != 0;
+	}
+	default:
+		return false;
+	}
+}
+
+static inline void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint64_t ns)
+{
+	uint32_t index = hk_histogram_index(ns);
+	uint32_t octave = index / HK_OCTAVE_BUCKETS;
+	uint32_t offset = cell->octave[octave];
+	if (unlikely(!offset)) {
+		offset = (uint32_t)hk_state_saved(make_octave, cell, (void *)(uintptr_t)octave);
+		if (!offset) {
+			return; /* no room: the totals still hold */
+		}
+	}
+	add((uint64_t *)(void *)(thread->segment + offset) + index % HK_OCTAVE_BUCKETS, 1);
+}
+
+static inline void count_call(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+{
+	struct hk_cell *cell = call->cell;
+	uint64_t callees = thread->child_ns;
+	add(&cell->total_ns, ns);
+	add(&cell->self_ns, ns > callees ? ns - callees : 0);
+	if (!(call->domains & call->site->domain)) {
+		add(&cell->outermost_ns, ns);
+	}
+	if (unlikely(ns > cell->max_ns)) {
+		raise_to(&cell->max_ns, ns);
+	}
+	if (unlikely(ns < cell->min_ns)) {
+		lower_to(&cell->min_ns, ns);
+	}
+	count_duration(thread, cell, ns);
+}
+
+static void read_values(struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
+{
+	const struct hk_site_hot *site = call->site;
+	if (site->flags & HK_HOT_SIMPLE) {
+		for (uint32_t i = 0; i < site->value_count; i++) {
+			values[i] = hk_values_plain(call, site->word[i]);
+		}
+	} else {
+		hk_state_saved(evaluate, call, values);
+	}
+	if (site->flags & HK_HOT_BYTES_VALUE) {
+		for (uint32_t i = 0; i < site->value_count; i++) {
+			/* read() and its like answer -1 */
+			if (site->hook->values[i].key == HK_KEY_BYTES && (int64_t)values[i] > 0) {
+				add(&call->cell->bytes, values[i]);
+			}
+		}
+	}
+}
+
+static inline void write_words(uint64_t *room, const struct hk_call *call, uint64_t ns,
+			       const uint64_t *values, uint32_t count)
+{
+	bool escape = ns >= HK_DURATION_ESCAPE;
+	uint32_t words = count + escape;
+	room[0] = call->start_ticks;
+	room[1] = hk_record_word1(escape ? HK_DURATION_ESCAPE : (uint32_t)ns, call->site->index,
+				  HK_RECORD_CALL, words);
+	room += HK_RECORD_HEADER_WORDS;
+	if (unlikely(escape)) {
+		*room++ = ns;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		room[i] = values[i];
+	}
+}
+
+/* STREAM's end is ours until the flag behind BUSY is cleared: handlers that come in between take the nested chain. */
+static inline void write_record(struct hk_thread *thread, uint32_t stream, volatile uint32_t *busy,
+				const struct hk_call *call, uint64_t ns, const uint64_t *values)
+{
+	struct hk_chain_end *chain = &thread->chain[stream];
+	uint32_t count = call->site->flags & HK_HOT_VALUES ? call->site->value_count : 0;
+	uint32_t words = HK_RECORD_HEADER_WORDS + count + (ns >= HK_DURATION_ESCAPE);
+	*busy = 1;
+	uint64_t *room = hk_chain_room(chain, words);
+	if (unlikely(!room)) {
+		if (!hk_state_saved(extend_chain, thread, (void *)(uintptr_t)stream)) {
+			atomic_fetch_add_explicit(&thread->slot->chain[stream].lost, 1,
+						  memory_order_relaxed);
+			*busy = 0;
+			return;
+		}
+		room = chain->cursor;
+	}
+	write_words(room, call, ns, values, count);
+	hk_chain_publish(chain, room + words);
+	add((uint64_t *)(void *)&thread->slot->chain[stream].records, 1);
+	*busy = 0;
+}
+
+static void write_nested(struct hk_thread *thread, const struct hk_call *call, uint64_t ns,
+			 const uint64_t *values)
+{
+	if (thread->nested_busy) {
+		atomic_fetch_add_explicit(&thread->slot->chain[HK_STREAM_NESTED].lost, 1,
+					  memory_order_relaxed);
+		return;
+	}
+	write_record(thread, HK_STREAM_NESTED, &thread->nested_busy, call, ns, values);
+}
+
+static inline void restore(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+{
+	thread->child_ns = call->child_ns + ns;
+	thread->domains = call->domains;
+	thread->inner = call->inner;
+	thread->depth = call->depth;
+	atomic_store_explicit(&thread->slot->depth, call->depth, memory_order_relaxed);
+}
+
+void hk_call_leave(struct hk_call *call)
+{
+	struct hk_thread *thread = call->thread;
+	const struct hk_site_hot *site = call->site;
+	if (unlikely(!thread->ready)) {
+		return; /* begun before a fork: the child keeps out of its parent's books */
+	}
+	uint64_t ticks = call->end_ticks - call->start_ticks;
+	uint64_t ns = (int64_t)ticks < 0 ? 0 : hk_clock_ticks_to_ns(ticks, thread->tick_ns_q32);
+	uint64_t values[HK_HOOK_VALUES];
+	count_call(thread, call, ns);
+	if ((site->flags & HK_HOT_ERRORS) && unlikely(failed(call, site->hook->error))) {
+		add(&call->cell->errors, 1);
+	}
+	if (site->flags & HK_HOT_VALUES) {
+		read_values(call, values);
+	}
+	if (site->flags & HK_HOT_RECORD) {
+		if (unlikely(thread->busy)) {
+			write_nested(thread, call, ns, values);
+		} else {
+			write_record(thread, site->stream, &thread->busy, call, ns, values);
+		}
+	}
+	if (unlikely(site->flags & HK_HOT_LAZY)) {
+		hk_state_saved(rearm, (void *)(uintptr_t)site->index, NULL);
+	}
+	restore(thread, call, ns);
+}
+
+/* For trampoline.S where the clock is a function. */
+uint64_t hk_clock_read(void)
+{
+	return hk_clock_ticks(false);
+}

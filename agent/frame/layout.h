@@ -1,0 +1,73 @@
+/* layout.h: offsets that the trampoline's assembly and the C structs share; checked by static_assert in site.c, thread.c. */
+#ifndef HK_AGENT_FRAME_LAYOUT_H
+#define HK_AGENT_FRAME_LAYOUT_H
+
+#define HK_THUNKS 16384
+#define HK_THUNK_BYTES 64
+
+/* struct hk_call, relative to the thunk's rbp (the struct ends where the saved rbp begins). */
+#define HK_CALL_BYTES 144
+#define HK_CALL_RDI (-144)
+#define HK_CALL_RSI (-136)
+#define HK_CALL_RDX (-128)
+#define HK_CALL_RCX (-120)
+#define HK_CALL_R8 (-112)
+#define HK_CALL_R9 (-104)
+#define HK_CALL_RAX (-96)
+#define HK_CALL_RESULT2 (-88)
+#define HK_CALL_THREAD (-80)
+#define HK_CALL_CELL (-72)
+#define HK_CALL_SITE (-64)
+#define HK_CALL_START (-56)
+#define HK_CALL_END (-48)
+#define HK_CALL_CHILD (-40)
+#define HK_CALL_DOMAINS (-32)
+#define HK_CALL_OUTER (-24)
+#define HK_CALL_DEPTH (-16)
+
+/* The thunk's stack frame: copied stack words below struct hk_call. */
+#define HK_STACK_COPY_BYTES 256
+#define HK_FRAME_BYTES (HK_STACK_COPY_BYTES + HK_CALL_BYTES)
+
+/* struct hk_site_hot */
+#define HK_HOT_ORIGINAL 0
+#define HK_HOT_DOMAIN 8
+#define HK_HOT_INDEX 16
+#define HK_HOT_STACK_WORDS 20
+#define HK_HOT_CONTROL 21
+#define HK_HOT_ORDERED 22
+#define HK_HOT_PERIOD 24
+#define HK_HOT_BYTES 64
+
+/* HK_HOT_STACK_WORDS: the count, and a bit that sends the call the long way when the clock is a function. */
+#define HK_STACK_WORDS_MASK 0x3f
+#define HK_STACK_WORDS_CLOCK 0x80
+
+/* HK_HOT_ORDERED */
+#define HK_CLOCK_UNORDERED 0
+#define HK_CLOCK_ORDERED 1
+#define HK_CLOCK_CALL 2
+
+/* HK_HOT_CONTROL */
+#define HK_CONTROL_FRAME 0 /* full path */
+#define HK_CONTROL_COUNT 1 /* count and jump */
+#define HK_CONTROL_SAMPLE 2 /* count and jump, every PERIOD-th by the full path */
+#define HK_CONTROL_PASS 3 /* jump */
+
+/* struct hk_thread */
+#define HK_THREAD_READY 0
+#define HK_THREAD_DEPTH 4
+#define HK_THREAD_CELLS 8
+#define HK_THREAD_INNER 16
+#define HK_THREAD_CHILD 24
+#define HK_THREAD_DOMAINS 32
+#define HK_THREAD_SLOT 40
+#define HK_THREAD_GENERATION 48
+#define HK_THREAD_SEEN 56
+#define HK_THREAD_COUNTDOWN 60
+
+/* struct hk_thread_slot (ring/segment.h) */
+#define HK_SLOT_DEPTH 16
+#define HK_SLOT_OPEN 96
+
+#endif

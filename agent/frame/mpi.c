@@ -1,0 +1,360 @@
+#include "frame/mpi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "frame/hot.h"
+#include "frame/values.h"
+#include "patch/patch.h"
+#include "record/process.h"
+
+#define TYPES 512u /* named datatypes remembered */
+#define COMMS 4096u
+#define RANKS_AT_ONCE 64
+
+/* Handles that MPICH and its kin compile in; Open MPI's are addresses, told by its Fortran numbers. */
+#define MPICH_COMM_WORLD 0x44000000u
+#define MPICH_COMM_SELF 0x44000001u
+#define MPICH_COMM_NULL 0x04000000u
+#define MPICH_ROOT (-3)
+#define MPICH_IN_PLACE (~0ULL)
+#define OMPI_FORTRAN_WORLD 0u
+#define OMPI_FORTRAN_SELF 1u
+#define OMPI_FORTRAN_NULL 2u
+#define OMPI_ROOT (-4)
+#define OMPI_IN_PLACE 1ULL
+
+#define HASH_WORLD 0x9ae16a3b2f90404fULL
+#define HASH_SELF 0xc3a5c85c97cb3127ULL
+
+/* The library's entry points; handles go through as 64-bit registers whatever their width. */
+static struct {
+	bool looked_up, usable, wide; /* wide: handles are pointers (Open MPI) */
+	int (*type_size)(uint64_t type, int *size);
+	int (*type_get_envelope)(uint64_t type, int *integers, int *addresses, int *types, int *how);
+	int (*comm_size)(uint64_t comm, int *size);
+	int (*comm_rank)(uint64_t comm, int *rank);
+	int (*comm_test_inter)(uint64_t comm, int *flag);
+	int (*comm_remote_size)(uint64_t comm, int *size);
+	int (*comm_group)(uint64_t comm, uint64_t *group);
+	int (*group_size)(uint64_t group, int *size);
+	int (*group_translate_ranks)(uint64_t from, int count, const int *ranks, uint64_t to, int *out);
+	int (*group_free)(uint64_t *group);
+	uint64_t (*comm_f2c)(uint64_t comm);
+	uint64_t (*type_f2c)(uint64_t type);
+	uint64_t world, self, null;
+	const void *fortran_in_place;
+} mpi;
+
+struct comm {
+	uint64_t handle;
+	uint64_t hash;
+	uint64_t children;
+};
+
+static struct comm comms[COMMS]; /* guarded by the process lock */
+static struct {
+	uint64_t handle;
+	uint32_t size;
+} types[TYPES]; /* likewise */
+
+static void look_up(void)
+{
+	static const struct {
+		const char *name;
+		void *where;
+	} wanted[] = {
+		{"PMPI_Type_size", &mpi.type_size},
+		{"PMPI_Type_get_envelope", &mpi.type_get_envelope},
+		{"PMPI_Comm_size", &mpi.comm_size},
+		{"PMPI_Comm_rank", &mpi.comm_rank},
+		{"PMPI_Comm_test_inter", &mpi.comm_test_inter},
+		{"PMPI_Comm_remote_size", &mpi.comm_remote_size},
+		{"PMPI_Comm_group", &mpi.comm_group},
+		{"PMPI_Group_size", &mpi.group_size},
+		{"PMPI_Group_translate_ranks", &mpi.group_translate_ranks},
+		{"PMPI_Group_free", &mpi.group_free},
+	};
+	bool all = true;
+	for (unsigned i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		void *address = hk_patch_lookup("*", wanted[i].name);
+		*(void **)wanted[i].where = address;
+		all &= address != NULL;
+	}
+	*(void **)&mpi.comm_f2c = hk_patch_lookup("*", "PMPI_Comm_f2c");
+	*(void **)&mpi.type_f2c = hk_patch_lookup("*", "PMPI_Type_f2c");
+	mpi.wide = mpi.comm_f2c && mpi.type_f2c && hk_patch_lookup("*", "ompi_comm_split");
+	mpi.world = mpi.wide ? mpi.comm_f2c(OMPI_FORTRAN_WORLD) : MPICH_COMM_WORLD;
+	mpi.self = mpi.wide ? mpi.comm_f2c(OMPI_FORTRAN_SELF) : MPICH_COMM_SELF;
+	mpi.null = mpi.wide ? mpi.comm_f2c(OMPI_FORTRAN_NULL) : MPICH_COMM_NULL;
+	mpi.fortran_in_place = hk_patch_lookup("*", "mpi_fortran_in_place_");
+	mpi.usable = all;
+	mpi.looked_up = true;
+}
+
+static uint64_t mix(uint64_t value)
+{
+	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9ULL;
+	value = (value ^ value >> 27) * 0x94d049bb133111ebULL;
+	return value ^ value >> 31;
+}
+
+/* A handle argument as the C library wants it. */
+static uint64_t c_comm(const struct hk_call *call, uint64_t handle)
+{
+	bool fortran = call->site->hook->flags & HK_HOOK_FORTRAN;
+	return fortran && mpi.wide ? mpi.comm_f2c(handle) : mpi.wide ? handle : (uint32_t)handle;
+}
+
+static uint64_t c_type(const struct hk_call *call, uint64_t handle)
+{
+	bool fortran = call->site->hook->flags & HK_HOOK_FORTRAN;
+	return fortran && mpi.wide ? mpi.type_f2c(handle) : mpi.wide ? handle : (uint32_t)handle;
+}
+
+static uint64_t comm_argument(const struct hk_call *call, uint8_t number)
+{
+	return c_comm(call, hk_values_argument(call, number));
+}
+
+/* Only named types keep their handle for ever; a derived type's may come back as another type. */
+static bool is_named(uint64_t type)
+{
+	int integers, addresses, inner, how;
+	return mpi.type_get_envelope(type, &integers, &addresses, &inner, &how) == 0 &&
+	       integers == 0 && addresses == 0 && inner == 0;
+}
+
+static uint64_t type_size(uint64_t type)
+{
+	uint32_t at = (uint32_t)mix(type) % TYPES;
+	uint64_t size = 0;
+	bool known = false;
+	if (hk_process_lock()) {
+		known = types[at].handle == type && type;
+		size = types[at].size;
+		hk_process_unlock();
+	}
+	if (known) {
+		return size;
+	}
+	int bytes = 0;
+	if (mpi.type_size(type, &bytes) != 0 || bytes < 0) {
+		return 0;
+	}
+	if (is_named(type) && hk_process_lock()) {
+		types[at].handle = type;
+		types[at].size = (uint32_t)bytes;
+		hk_process_unlock();
+	}
+	return (uint64_t)bytes;
+}
+
+static int peers(uint64_t comm, bool *ret_inter)
+{
+	int inter = 0, size = 0;
+	mpi.comm_test_inter(comm, &inter);
+	*ret_inter = inter;
+	int status = inter ? mpi.comm_remote_size(comm, &size) : mpi.comm_size(comm, &size);
+	return status == 0 ? size : 0;
+}
+
+static uint64_t sum(const struct hk_call *call, const struct hk_factor *factor)
+{
+	const int *counts = (const int *)hk_values_argument(call, factor->arg);
+	bool inter;
+	int size = counts ? peers(comm_argument(call, factor->arg2), &inter) : 0;
+	uint64_t total = 0;
+	for (int i = 0; i < size; i++) {
+		total += counts[i] > 0 ? (uint64_t)counts[i] : 0;
+	}
+	return total;
+}
+
+static uint64_t handle_at(const void *array, int index)
+{
+	return mpi.wide ? ((const uint64_t *)array)[index] : ((const uint32_t *)array)[index];
+}
+
+static uint64_t sum_typed(const struct hk_call *call, const struct hk_factor *factor)
+{
+	const int *counts = (const int *)hk_values_argument(call, factor->arg);
+	const void *handles = (const void *)hk_values_argument(call, factor->arg3);
+	bool fortran = call->site->hook->flags & HK_HOOK_FORTRAN;
+	bool inter;
+	int size = counts && handles ? peers(comm_argument(call, factor->arg2), &inter) : 0;
+	uint64_t total = 0;
+	for (int i = 0; i < size; i++) {
+		if (counts[i] > 0) {
+			uint64_t handle = fortran ? ((const uint32_t *)handles)[i] :
+						    handle_at(handles, i);
+			total += (uint64_t)counts[i] * type_size(c_type(call, handle));
+		}
+	}
+	return total;
+}
+
+static uint64_t is_root(const struct hk_call *call, const struct hk_factor *factor)
+{
+	int root = (int)hk_values_argument(call, factor->arg);
+	uint64_t comm = comm_argument(call, factor->arg2);
+	int inter = 0, rank = -1;
+	mpi.comm_test_inter(comm, &inter);
+	if (inter) {
+		return root == (mpi.wide ? OMPI_ROOT : MPICH_ROOT);
+	}
+	return mpi.comm_rank(comm, &rank) == 0 && rank == root;
+}
+
+static uint64_t sent(const struct hk_call *call, const struct hk_factor *factor)
+{
+	uint64_t buffer = hk_values_argument(call, factor->arg);
+	if (call->site->hook->flags & HK_HOOK_FORTRAN) {
+		return !mpi.fortran_in_place || buffer != (uint64_t)mpi.fortran_in_place;
+	}
+	return buffer != (mpi.wide ? OMPI_IN_PLACE : MPICH_IN_PLACE);
+}
+
+/* The entry of HANDLE, or a free one; NULL when the table is full. Under the process lock. */
+static struct comm *find(uint64_t handle)
+{
+	uint32_t at = (uint32_t)mix(handle) % COMMS;
+	for (uint32_t i = 0; i < COMMS; i++) {
+		struct comm *comm = &comms[(at + i) % COMMS];
+		if (comm->handle == handle || !comm->handle) {
+			return comm;
+		}
+	}
+	return NULL;
+}
+
+static uint64_t first_hash(uint64_t handle)
+{
+	if (handle == mpi.world) {
+		return HASH_WORLD;
+	}
+	int rank = 0;
+	if (handle == mpi.self && mpi.comm_rank(mpi.world, &rank) == 0) {
+		return mix(HASH_SELF + (uint64_t)rank);
+	}
+	return 0; /* made by a call nobody hooked */
+}
+
+/* Hash of HANDLE, and the ordinal its next child gets if CHILD. */
+static uint64_t comm_hash(uint64_t handle, uint64_t *child)
+{
+	uint64_t first = first_hash(handle);
+	uint64_t hash = first;
+	if (!handle || !hk_process_lock()) {
+		return first;
+	}
+	struct comm *comm = find(handle);
+	if (comm) {
+		if (!comm->handle) {
+			*comm = (struct comm){.handle = handle, .hash = first};
+		}
+		hash = comm->hash;
+		if (child) {
+			*child = ++comm->children;
+		}
+	}
+	hk_process_unlock();
+	return hash;
+}
+
+static int lowest_of(uint64_t group, uint64_t world)
+{
+	int size = 0, lowest = -1;
+	mpi.group_size(group, &size);
+	for (int from = 0; from < size; from += RANKS_AT_ONCE) {
+		int ranks[RANKS_AT_ONCE], out[RANKS_AT_ONCE];
+		int count = size - from < RANKS_AT_ONCE ? size - from : RANKS_AT_ONCE;
+		for (int i = 0; i < count; i++) {
+			ranks[i] = from + i;
+		}
+		if (mpi.group_translate_ranks(group, count, ranks, world, out) != 0) {
+			return -1;
+		}
+		for (int i = 0; i < count; i++) {
+			lowest = out[i] >= 0 && (lowest < 0 || out[i] < lowest) ? out[i] : lowest;
+		}
+	}
+	return lowest;
+}
+
+static int lowest_world_rank(uint64_t comm)
+{
+	uint64_t group = 0, world = 0;
+	int lowest = -1;
+	if (mpi.comm_group(comm, &group) == 0) {
+		if (mpi.comm_group(mpi.world, &world) == 0) {
+			lowest = lowest_of(group, world);
+			mpi.group_free(&world);
+		}
+		mpi.group_free(&group);
+	}
+	return lowest;
+}
+
+static uint64_t new_comm(const struct hk_call *call, const struct hk_factor *factor)
+{
+	uint64_t child = 0;
+	uint64_t parent = comm_hash(comm_argument(call, factor->arg2), &child);
+	const struct hk_hook_arg *arg = &call->site->hook->args[factor->arg];
+	uint64_t raw = hk_values_argument(call, factor->arg);
+	bool fortran = call->site->hook->flags & HK_HOOK_FORTRAN;
+	if (!arg->reference) {
+		raw = raw ? handle_at((const void *)raw, 0) : 0;
+	}
+	uint64_t handle = fortran ? c_comm(call, (uint32_t)raw) : c_comm(call, raw);
+	if (!handle || handle == mpi.null) {
+		return 0;
+	}
+	uint64_t hash = mix(mix(parent + child) + (uint64_t)(uint32_t)lowest_world_rank(handle));
+	if (hk_process_lock()) {
+		struct comm *comm = find(handle);
+		if (comm) {
+			*comm = (struct comm){.handle = handle, .hash = hash};
+		}
+		hk_process_unlock();
+	}
+	return hash;
+}
+
+static bool succeeded(const struct hk_call *call)
+{
+	const struct hk_hook *hook = call->site->hook;
+	if (!(hook->flags & HK_HOOK_FORTRAN)) {
+		return (int32_t)call->result == 0;
+	}
+	return !hook->arg_count || hk_values_argument(call, (uint8_t)(hook->arg_count - 1)) == 0;
+}
+
+uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor)
+{
+	if (!mpi.looked_up) {
+		look_up();
+	}
+	/* After a failed call its arguments may be what failed: asking MPI about them could abort the job. */
+	if (!mpi.usable || !succeeded(call)) {
+		return 0;
+	}
+	switch (factor->kind) {
+	case HK_FACTOR_TYPE_SIZE:
+		return type_size(c_type(call, hk_values_argument(call, factor->arg)));
+	case HK_FACTOR_SUM:
+		return sum(call, factor);
+	case HK_FACTOR_SUM_TYPED:
+		return sum_typed(call, factor);
+	case HK_FACTOR_IS_ROOT:
+		return is_root(call, factor);
+	case HK_FACTOR_SENT:
+		return sent(call, factor);
+	case HK_FACTOR_COMM:
+		return comm_hash(comm_argument(call, factor->arg), NULL);
+	case HK_FACTOR_NEW_COMM:
+		return new_comm(call, factor);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,258 @@
+#include "frame/site.h"
+
+#include <stddef.h>
+
+#include "arena.h"
+#include "frame/hot.h"
+#include "frame/values.h"
+#include "patch/patch.h"
+#include "record/process.h"
+
+#define BUCKETS (2u * HK_THUNKS)
+#define DOMAINS_MAX 64u
+#define SAMPLE_PERIOD 64u
+
+static_assert(offsetof(struct hk_site_hot, original) == HK_HOT_ORIGINAL, "layout.h");
+static_assert(offsetof(struct hk_site_hot, domain) == HK_HOT_DOMAIN, "layout.h");
+static_assert(offsetof(struct hk_site_hot, index) == HK_HOT_INDEX, "layout.h");
+static_assert(offsetof(struct hk_site_hot, stack_words) == HK_HOT_STACK_WORDS, "layout.h");
+static_assert(offsetof(struct hk_site_hot, control) == HK_HOT_CONTROL, "layout.h");
+static_assert(offsetof(struct hk_site_hot, ordered) == HK_HOT_ORDERED, "layout.h");
+static_assert(offsetof(struct hk_site_hot, period) == HK_HOT_PERIOD, "layout.h");
+static_assert(sizeof(struct hk_site_hot) == HK_HOT_BYTES, "layout.h");
+
+struct hk_site_hot hk_hot[HK_THUNKS] __attribute__((aligned(64)));
+extern const char hk_thunks[]; /* trampoline.S */
+
+/* 1 when the clock is a function and not an instruction; read by trampoline.S. */
+uint8_t hk_clock_by_call;
+
+/* What a call does not need. */
+struct site {
+	const char *function, *library, *provider;
+	void **lazy_slot;
+	uint8_t level, pinned, shared;
+};
+
+/* All guarded by the process lock. */
+static struct site sites[HK_THUNKS];
+static uint32_t site_count;
+static uint32_t bucket[BUCKETS]; /* site + 1 */
+static const char *domains[DOMAINS_MAX];
+static uint32_t domain_count;
+
+static bool same_text(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static uint32_t hash(const struct hk_site_request *request)
+{
+	uint64_t value = 14695981039346656037ULL ^ (uintptr_t)request->original;
+	for (const char *in = request->function; *in; in++) {
+		value = (value ^ (uint8_t)*in) * 1099511628211ULL;
+	}
+	for (const char *in = request->library; *in; in++) {
+		value = (value ^ (uint8_t)*in) * 1099511628211ULL;
+	}
+	return (uint32_t)(value ^ value >> 32);
+}
+
+/* Bit of domain NAME; more domains than bits share the last one. */
+static uint64_t domain_bit(const char *name)
+{
+	for (uint32_t i = 0; i < domain_count; i++) {
+		if (same_text(domains[i], name)) {
+			return 1ULL << i;
+		}
+	}
+	if (domain_count == DOMAINS_MAX) {
+		return 1ULL << (DOMAINS_MAX - 1);
+	}
+	domains[domain_count] = name;
+	return 1ULL << domain_count++;
+}
+
+static uint8_t control_of(uint8_t level)
+{
+	switch (level) {
+	case HK_LEVEL_OFF:
+		return HK_CONTROL_PASS;
+	case HK_LEVEL_COUNT:
+		return HK_CONTROL_COUNT;
+	case HK_LEVEL_SAMPLE:
+		return HK_CONTROL_SAMPLE;
+	default:
+		return HK_CONTROL_FRAME;
+	}
+}
+
+static uint8_t clock_of(const struct hk_hook *hook)
+{
+	if (hk_clock_by_call) {
+		return HK_CLOCK_CALL;
+	}
+	/* An unordered read understates calls shorter than about a microsecond; who knows how long an unknown one is. */
+	bool ordered = (hook->flags & HK_HOOK_SHORT) || !(hook->flags & HK_HOOK_DESCRIBED);
+	return ordered ? HK_CLOCK_ORDERED : HK_CLOCK_UNORDERED;
+}
+
+static bool is_memory(uint8_t meaning)
+{
+	return meaning >= HK_MEANING_ALLOC && meaning <= HK_MEANING_REMAP;
+}
+
+static void warm(struct hk_site_hot *hot, const struct hk_site_request *request, uint32_t index)
+{
+	const struct hk_hook *hook = request->hook;
+	hot->original = request->original;
+	hot->domain = domain_bit(hook->domain);
+	hot->index = index;
+	hot->stack_words = hook->stack_words | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0);
+	hot->ordered = clock_of(hook);
+	hot->stream = is_memory(hook->meaning) ? HK_STREAM_MEMORY : HK_STREAM_CALLS;
+	hot->period = SAMPLE_PERIOD;
+	hot->level = request->level;
+	hot->hook = hook;
+	hk_values_prepare(hot);
+	if (request->lazy_slot) {
+		/* The first call must come back to us, whatever the level. */
+		hot->flags |= HK_HOT_LAZY;
+		hot->control = HK_CONTROL_FRAME;
+	} else {
+		hot->control = control_of(request->level);
+	}
+}
+
+static bool publish(uint32_t index)
+{
+	const struct site *site = &sites[index];
+	const struct hk_hook *hook = hk_hot[index].hook;
+	struct hk_writer *writer = &hk_process.writer;
+	uint32_t function = hk_writer_string(writer, site->function);
+	uint32_t library = hk_writer_string(writer, site->library);
+	uint32_t provider = hk_writer_string(writer, site->provider);
+	struct hk_site *entry = function && library && provider ? hk_writer_site(writer) : NULL;
+	if (!entry) {
+		return false;
+	}
+	entry->id = index;
+	entry->function = function;
+	entry->library = library;
+	entry->provider = provider;
+	for (uint32_t i = 0; i + 1 < sizeof(entry->domain) && hook->domain[i]; i++) {
+		entry->domain[i] = hook->domain[i];
+	}
+	entry->flags = hook->flags;
+	entry->meaning = hook->meaning;
+	atomic_store_explicit(&entry->level, site->level, memory_order_relaxed);
+	entry->pinned = site->pinned;
+	entry->key_count = hook->value_count;
+	for (uint32_t i = 0; i < hook->value_count && i < HK_SITE_KEYS; i++) {
+		entry->keys[i] = hook->values[i].key;
+	}
+	atomic_store_explicit(&writer->header->sites, index + 1, memory_order_release);
+	return true;
+}
+
+void hk_site_publish_all(void)
+{
+	for (uint32_t i = 0; i < site_count; i++) {
+		if (!publish(i)) {
+			return;
+		}
+	}
+}
+
+static uint32_t *find(const struct hk_site_request *request)
+{
+	uint32_t at = hash(request) & (BUCKETS - 1);
+	for (; bucket[at]; at = (at + 1) & (BUCKETS - 1)) {
+		const struct site *site = &sites[bucket[at] - 1];
+		if (hk_hot[bucket[at] - 1].original == request->original &&
+		    site->shared == request->shared && site->lazy_slot == request->lazy_slot &&
+		    same_text(site->function, request->function) &&
+		    same_text(site->library, request->library)) {
+			break;
+		}
+	}
+	return &bucket[at];
+}
+
+static void *thunk_of(uint32_t index)
+{
+	return (void *)(uintptr_t)(hk_thunks + (uint64_t)index * HK_THUNK_BYTES);
+}
+
+static void *bind(const struct hk_site_request *request, uint32_t *ret_refusal)
+{
+	uint32_t *place = find(request);
+	if (*place) {
+		return thunk_of(*place - 1);
+	}
+	if (site_count == HK_THUNKS) {
+		*ret_refusal = HK_REFUSED_THUNKS;
+		return NULL;
+	}
+	uint32_t index = site_count;
+	struct site *site = &sites[index];
+	site->function = hk_arena_text(request->function);
+	site->library = hk_arena_text(request->library);
+	site->provider = hk_arena_text(request->provider);
+	site->lazy_slot = request->lazy_slot;
+	site->level = request->level;
+	site->pinned = request->pinned;
+	site->shared = request->shared;
+	bool texts = site->function && site->library && site->provider;
+	if (texts) {
+		warm(&hk_hot[index], request, index);
+	}
+	if (!texts || !publish(index)) {
+		*ret_refusal = HK_REFUSED_MEMORY;
+		return NULL;
+	}
+	*place = index + 1;
+	site_count++;
+	return thunk_of(index);
+}
+
+void *hk_site_bind(const struct hk_site_request *request, uint32_t *ret_refusal)
+{
+	if (!hk_process.on || !hk_process_lock()) {
+		*ret_refusal = HK_REFUSED_MEMORY;
+		return NULL;
+	}
+	void *thunk = bind(request, ret_refusal);
+	hk_process_unlock();
+	return thunk;
+}
+
+bool hk_site_is_thunk(const void *address)
+{
+	uintptr_t at = (uintptr_t)address, first = (uintptr_t)hk_thunks;
+	return at >= first && at < first + (uintptr_t)HK_THUNKS * HK_THUNK_BYTES;
+}
+
+void *hk_site_original(const void *thunk)
+{
+	if (!hk_site_is_thunk(thunk)) {
+		return NULL;
+	}
+	return hk_hot[((uintptr_t)thunk - (uintptr_t)hk_thunks) / HK_THUNK_BYTES].original;
+}
+
+void hk_site_rearm(uint32_t index)
+{
+	struct hk_site_hot *hot = &hk_hot[index];
+	void *original = hk_patch_rearm(sites[index].lazy_slot, thunk_of(index));
+	if (!original) {
+		return; /* the loader has not resolved it yet: another call is still inside */
+	}
+	__atomic_store_n(&hot->original, original, __ATOMIC_RELEASE);
+	hot->flags &= (uint8_t)~HK_HOT_LAZY;
+	__atomic_store_n(&hot->control, control_of(sites[index].level), __ATOMIC_RELEASE);
+}

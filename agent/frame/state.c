@@ -1,0 +1,33 @@
+#include "frame/state.h"
+
+#include <cpuid.h>
+
+/* x87, SSE, AVX, AVX-512 (three parts); read by trampoline.S. 0: the processor has no xsave. */
+#define STATE_COMPONENTS 0xe7u
+
+uint32_t hk_state_mask;
+uint32_t hk_state_bytes = 512;
+
+void hk_state_setup(void)
+{
+	uint32_t a, b, c, d;
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) {
+		return;
+	}
+	uint32_t enabled, high;
+	__asm__ volatile("xgetbv" : "=a"(enabled), "=d"(high) : "c"(0));
+	uint32_t mask = enabled & STATE_COMPONENTS;
+	/* Leaf 13: offset and size of each component in the standard format that xsave writes. */
+	uint32_t bytes = 512 + 64;
+	for (uint32_t component = 2; component < 8; component++) {
+		if (!(mask & (1u << component))) {
+			continue;
+		}
+		__cpuid_count(13, component, a, b, c, d);
+		if (a + b > bytes) {
+			bytes = a + b;
+		}
+	}
+	hk_state_mask = mask;
+	hk_state_bytes = bytes;
+}

@@ -1,0 +1,357 @@
+/* trampoline.S: the thunks and the way in and out of a hooked call (x86-64, System V).
+ *
+ * A thunk is 64 bytes of code of its own per site: its `call *original` has its own entry in the branch predictor, which a
+ * shared indirect call at a thousand sites has not. It builds a frame by rbp, so that unwinders, exceptions and debuggers
+ * pass through by ordinary CFI, and copies stack arguments because the original must find them above its return address.
+ * Vector registers are never touched here or in the C code reached by the fast path (-mgeneral-regs-only); the slow path
+ * saves them all. r10 and r11 are free: a lazily bound PLT call clobbers them too.
+ */
+#include "frame/layout.h"
+
+	.text
+
+/* ---- way in. r11: struct hk_site_hot; rbp: the thunk's frame; our return address at (%rsp) ---- */
+	.p2align 6
+	.type	hk_call_enter, @function
+hk_call_enter:
+	.cfi_startproc
+	.cfi_def_cfa	rbp, 16
+	.cfi_offset	rbp, -16
+	movq	%rdi, HK_CALL_RDI(%rbp)
+	movq	%rsi, HK_CALL_RSI(%rbp)
+	movq	%rdx, HK_CALL_RDX(%rbp)
+	movq	%rcx, HK_CALL_RCX(%rbp)
+	movq	%r8, HK_CALL_R8(%rbp)
+	movq	%r9, HK_CALL_R9(%rbp)
+	movq	%rax, HK_CALL_RAX(%rbp)
+	movq	%r11, HK_CALL_SITE(%rbp)
+.Lenter:
+	movq	hk_thread_current@gottpoff(%rip), %r10
+	movq	%fs:(%r10), %r10
+	cmpl	$0, HK_THREAD_READY(%r10)
+	je	.Lprepare
+	movl	HK_HOT_INDEX(%r11), %eax
+	movq	HK_THREAD_CELLS(%r10), %rdi
+	movq	(%rdi,%rax,8), %rdi
+	testq	%rdi, %rdi
+	jz	.Lprepare
+	movq	HK_THREAD_GENERATION(%r10), %rsi
+	movl	(%rsi), %esi
+	cmpl	HK_THREAD_SEEN(%r10), %esi
+	jne	.Lprepare
+	/* A call recorded as open but below us on the stack was abandoned. */
+	movq	HK_THREAD_INNER(%r10), %rsi
+	cmpq	%rsi, %rbp
+	jae	.Lprepare
+	incq	(%rdi)				/* cell.calls */
+	movq	%r10, HK_CALL_THREAD(%rbp)
+	movq	%rdi, HK_CALL_CELL(%rbp)
+	movq	%rsi, HK_CALL_OUTER(%rbp)
+	movq	%rbp, HK_THREAD_INNER(%r10)
+	movq	HK_THREAD_CHILD(%r10), %rcx
+	movq	HK_THREAD_DOMAINS(%r10), %rdx
+	movq	%rcx, HK_CALL_CHILD(%rbp)
+	movq	%rdx, HK_CALL_DOMAINS(%rbp)
+	orq	HK_HOT_DOMAIN(%r11), %rdx
+	movq	$0, HK_THREAD_CHILD(%r10)
+	movq	%rdx, HK_THREAD_DOMAINS(%r10)
+	movl	HK_THREAD_DEPTH(%r10), %ecx
+	movq	HK_THREAD_SLOT(%r10), %rdi
+	movl	%ecx, HK_CALL_DEPTH(%rbp)
+	movl	%ecx, %esi
+	andl	$15, %esi
+	shll	$4, %esi
+	leaq	HK_SLOT_OPEN(%rdi,%rsi), %rsi	/* the open call's slot */
+	incl	%ecx
+	movq	%rbp, %rdx
+	shlq	$28, %rdx			/* frame address / 16 in the upper half */
+	orq	%rax, %rdx
+	movq	%rdx, (%rsi)			/* site and frame, before depth shows them */
+	movl	%ecx, HK_THREAD_DEPTH(%r10)
+	movl	%ecx, HK_SLOT_DEPTH(%rdi)
+	movzbl	HK_HOT_STACK_WORDS(%r11), %ecx
+	testl	%ecx, %ecx
+	jnz	.Lcopy
+.Lclock:
+	rdtsc					/* last: nothing of ours lies between the two clock reads but the way to the call */
+	shlq	$32, %rdx
+	orq	%rdx, %rax
+.Lstarted:
+	movq	%rax, HK_CALL_START(%rbp)
+	movq	%rax, 8(%rsi)
+	movq	HK_CALL_RAX(%rbp), %rax
+	movq	HK_CALL_RDX(%rbp), %rdx
+	movq	HK_CALL_RCX(%rbp), %rcx
+	movq	HK_CALL_RSI(%rbp), %rsi
+	movq	HK_CALL_RDI(%rbp), %rdi
+	ret
+
+/* Copies ecx stack words from above the thunk's return address to the bottom of its frame: 8(%rsp), our own return address lies
+ * below it. For a described function the words are its arguments. For another the count is a guess, and the words may run from
+ * a fiber's topmost page into a guard page: then ask the kernel, which answers EFAULT instead of a signal. */
+.Lcopy:
+	andl	$HK_STACK_WORDS_MASK, %ecx
+	jz	.Lcopied
+	leaq	16(%rbp), %rdi
+	cmpl	$HK_STACK_COPY_BYTES / 8, %ecx
+	je	.Lguess
+.Lwords:
+	movq	-8(%rdi,%rcx,8), %rdx
+	movq	%rdx, (%rsp,%rcx,8)
+	decl	%ecx
+	jnz	.Lwords
+.Lcopied:
+	cmpb	$0, hk_clock_by_call(%rip)
+	je	.Lclock
+	pushq	%rsi				/* also aligns the stack for C */
+	call	hk_clock_read
+	popq	%rsi
+	movq	HK_CALL_R8(%rbp), %r8
+	movq	HK_CALL_R9(%rbp), %r9
+	jmp	.Lstarted
+.Lguess:
+	leaq	HK_STACK_COPY_BYTES - 1(%rdi), %rdx
+	andq	$-4096, %rdx			/* page of the last byte */
+	cmpq	%rdi, %rdx
+	jbe	.Lwords				/* the first byte's page too */
+	movq	%rsi, HK_CALL_END(%rbp)
+	movq	%rdx, %rsi
+	movl	$14, %eax			/* rt_sigprocmask(-1, page, 0, 8): EFAULT or EINVAL */
+	movl	$-1, %edi
+	xorl	%edx, %edx
+	movl	$8, %r10d
+	syscall
+	movq	HK_CALL_SITE(%rbp), %r11
+	leaq	16(%rbp), %rdi
+	movl	$HK_STACK_COPY_BYTES / 8, %ecx
+	cmpl	$-14, %eax
+	jne	.Lguessed
+	subq	%rdi, %rsi
+	shrq	$3, %rsi			/* words below the guard page */
+	movl	%esi, %ecx
+.Lguessed:
+	movq	HK_CALL_END(%rbp), %rsi
+	testl	%ecx, %ecx
+	jnz	.Lwords
+	jmp	.Lcopied
+
+/* Slow: all argument registers are in struct hk_call; vector and x87 state is saved around the C code. */
+.Lprepare:
+	movq	%rbp, %rdi
+	subq	$HK_CALL_BYTES, %rdi
+	movq	%r11, %rsi
+	leaq	hk_call_prepare(%rip), %rax
+	call	hk_state_saved_call
+	movq	HK_CALL_SITE(%rbp), %r11
+	testl	%eax, %eax
+	jnz	.Lenter
+	/* Unmeasured: the stack words still have to be there. */
+	movq	$0, HK_CALL_THREAD(%rbp)
+	movzbl	HK_HOT_STACK_WORDS(%r11), %ecx
+	leaq	HK_CALL_START(%rbp), %rsi	/* no open call: the clock's second copy goes to END */
+	testl	%ecx, %ecx
+	jnz	.Lcopy
+	jmp	.Lclock
+	.cfi_endproc
+	.size	hk_call_enter, . - hk_call_enter
+
+/* ---- way out. rbp: the thunk's frame ---- */
+	.p2align 6
+	.type	hk_call_exit, @function
+hk_call_exit:
+	.cfi_startproc
+	.cfi_def_cfa	rbp, 16
+	.cfi_offset	rbp, -16
+	movq	HK_CALL_SITE(%rbp), %rcx
+	movq	%rax, HK_CALL_RAX(%rbp)
+	movq	%rdx, HK_CALL_RESULT2(%rbp)
+	cmpb	$0, HK_HOT_ORDERED(%rcx)
+	jne	.Lordered
+	rdtsc
+.Lended:
+	shlq	$32, %rdx
+	orq	%rdx, %rax
+	cmpq	$0, HK_CALL_THREAD(%rbp)
+	je	.Lout
+	movq	%rax, HK_CALL_END(%rbp)
+	leaq	-HK_CALL_BYTES(%rbp), %rdi
+	subq	$8, %rsp			/* 16-byte alignment for C */
+	call	hk_call_leave
+	addq	$8, %rsp
+.Lout:
+	movq	HK_CALL_RAX(%rbp), %rax
+	movq	HK_CALL_RESULT2(%rbp), %rdx
+	ret
+.Lordered:
+	cmpb	$HK_CLOCK_CALL, HK_HOT_ORDERED(%rcx)
+	je	.Lby_call
+	rdtscp					/* waits for the call's own instructions */
+	jmp	.Lended
+.Lby_call:
+	subq	$8, %rsp
+	call	hk_clock_read
+	addq	$8, %rsp
+	xorl	%edx, %edx
+	jmp	.Lended
+	.cfi_endproc
+	.size	hk_call_exit, . - hk_call_exit
+
+/* ---- count and sample levels. r11: struct hk_site_hot; returns to the thunk, which jumps on ---- */
+	.p2align 6
+	.type	hk_call_count, @function
+hk_call_count:
+	.cfi_startproc
+	.cfi_def_cfa_offset 16
+	movq	hk_thread_current@gottpoff(%rip), %r10
+	movq	%fs:(%r10), %r10
+	cmpb	$HK_CONTROL_COUNT, HK_HOT_CONTROL(%r11)
+	jne	.Lnot_count
+.Lcount:
+	cmpl	$0, HK_THREAD_READY(%r10)
+	je	.Lfull
+	movl	HK_HOT_INDEX(%r11), %r11d
+	movq	HK_THREAD_CELLS(%r10), %r10
+	movq	(%r10,%r11,8), %r10
+	testq	%r10, %r10
+	jz	.Lno_cell
+	incq	(%r10)
+	ret
+.Lno_cell:
+	shlq	$6, %r11			/* HK_HOT_BYTES */
+	leaq	hk_hot(%rip), %r10
+	addq	%r10, %r11
+	jmp	.Lfull
+.Lnot_count:
+	cmpb	$HK_CONTROL_PASS, HK_HOT_CONTROL(%r11)
+	je	.Lpass
+	decl	HK_THREAD_COUNTDOWN(%r10)
+	jns	.Lcount
+	/* Its turn to be timed: start the countdown anew and take the full path. */
+	pushq	%rax
+	movl	HK_HOT_PERIOD(%r11), %eax
+	decl	%eax
+	movl	%eax, HK_THREAD_COUNTDOWN(%r10)
+	popq	%rax
+.Lfull:
+	/* Return into the thunk's full path, behind its test of the control byte. */
+	addq	$(hk_thunk_full - hk_thunk_light), (%rsp)
+.Lpass:
+	ret
+	.cfi_endproc
+	.size	hk_call_count, . - hk_call_count
+
+/* int hk_state_saved(int (*function)(void *, void *), void *, void *): the same from C. */
+	.p2align 4
+	.globl	hk_state_saved
+	.hidden	hk_state_saved
+	.type	hk_state_saved, @function
+hk_state_saved:
+	.cfi_startproc
+	movq	%rdi, %rax
+	movq	%rsi, %rdi
+	movq	%rdx, %rsi
+	jmp	hk_state_saved_call
+	.cfi_endproc
+	.size	hk_state_saved, . - hk_state_saved
+
+/* ---- runs rax(rdi, rsi) with every vector and x87 register saved; result in eax ---- */
+	.p2align 4
+	.globl	hk_state_saved_call
+	.hidden	hk_state_saved_call
+	.type	hk_state_saved_call, @function
+hk_state_saved_call:
+	.cfi_startproc
+	pushq	%rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset rbp, -16
+	movq	%rsp, %rbp
+	.cfi_def_cfa_register rbp
+	pushq	%rbx
+	pushq	%r12
+	.cfi_offset rbx, -24
+	.cfi_offset r12, -32
+	movq	%rax, %r12
+	movl	hk_state_bytes(%rip), %ecx
+	subq	%rcx, %rsp
+	andq	$-64, %rsp
+	movq	%rsp, %rbx
+	movl	hk_state_mask(%rip), %eax
+	testl	%eax, %eax
+	jz	.Lfxsave
+	/* xsave reads its header's reserved bytes back as faults unless they are zero. */
+	xorl	%edx, %edx
+	movq	$0, 512(%rbx)
+	movq	$0, 520(%rbx)
+	movq	$0, 528(%rbx)
+	movq	$0, 536(%rbx)
+	movq	$0, 544(%rbx)
+	movq	$0, 552(%rbx)
+	movq	$0, 560(%rbx)
+	movq	$0, 568(%rbx)
+	xsave	(%rbx)
+	cld
+	call	*%r12
+	movl	%eax, %r12d
+	movl	hk_state_mask(%rip), %eax
+	xorl	%edx, %edx
+	xrstor	(%rbx)
+	jmp	.Lrestored
+.Lfxsave:
+	fxsave64 (%rbx)
+	cld
+	call	*%r12
+	movl	%eax, %r12d
+	fxrstor64 (%rbx)
+.Lrestored:
+	movl	%r12d, %eax
+	leaq	-16(%rbp), %rsp
+	popq	%r12
+	popq	%rbx
+	popq	%rbp
+	.cfi_def_cfa rsp, 8
+	ret
+	.cfi_endproc
+	.size	hk_state_saved_call, . - hk_state_saved_call
+
+/* ---- the thunks ---- */
+	.p2align 6
+	.globl	hk_thunks
+	.hidden	hk_thunks
+	.type	hk_thunks, @object
+hk_thunks:
+	.set	site, 0
+	.rept	HK_THUNKS
+	.p2align 6
+	.cfi_startproc
+	endbr64
+	leaq	hk_hot + site * HK_HOT_BYTES(%rip), %r11
+	cmpb	$0, hk_hot + site * HK_HOT_BYTES + HK_HOT_CONTROL(%rip)
+	.cfi_remember_state
+	jne	0f
+	.if site == 0
+hk_thunk_full:
+	.endif
+	pushq	%rbp
+	.cfi_def_cfa_offset 16
+	.cfi_offset rbp, -16
+	movq	%rsp, %rbp
+	.cfi_def_cfa_register rbp
+	subq	$HK_FRAME_BYTES, %rsp
+	call	hk_call_enter
+	call	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
+	call	hk_call_exit
+	leave
+	.cfi_def_cfa rsp, 8
+	ret
+	.cfi_restore_state
+0:	call	hk_call_count
+	.if site == 0
+hk_thunk_light:
+	.endif
+	jmp	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
+	.cfi_endproc
+	.set	site, site + 1
+	.endr
+	.size	hk_thunks, . - hk_thunks
+
+	.section .note.GNU-stack,"",@progbits

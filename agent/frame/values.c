@@ -1,0 +1,158 @@
+#include "frame/values.h"
+
+#include <stddef.h>
+
+#include "frame/mpi.h"
+
+#define RESULT_WORD (offsetof(struct hk_call, result) / 8)
+#define STACK_WORD (offsetof(struct hk_call, stack) / 8)
+
+static uint8_t widening(uint8_t type)
+{
+	switch (type) {
+	case HK_TYPE_INT:
+	case HK_TYPE_FD:
+		return HK_WORD_SIGN32;
+	case HK_TYPE_UINT:
+		return HK_WORD_ZERO32;
+	default:
+		return 0;
+	}
+}
+
+static uint32_t argument_word(const struct hk_hook_arg *arg)
+{
+	return arg->place == HK_PLACE_INTEGER ? arg->index : (uint32_t)STACK_WORD + arg->index;
+}
+
+/* The word of a value that is one by-value integer argument or the result; false for any other. */
+static bool plain_word(const struct hk_hook *hook, const struct hk_value *value, uint8_t *ret_word)
+{
+	const struct hk_factor *factor = &value->factors[0];
+	if (value->factor_count != 1) {
+		return false;
+	}
+	if (factor->kind == HK_FACTOR_RESULT) {
+		*ret_word = (uint8_t)(RESULT_WORD | widening(hook->result));
+		return true;
+	}
+	if (factor->kind != HK_FACTOR_ARG) {
+		return false;
+	}
+	const struct hk_hook_arg *arg = &hook->args[factor->arg];
+	if (arg->reference || arg->place == HK_PLACE_FLOAT || argument_word(arg) > HK_WORD_INDEX) {
+		return false;
+	}
+	*ret_word = (uint8_t)(argument_word(arg) | widening(arg->type));
+	return true;
+}
+
+void hk_values_prepare(struct hk_site_hot *hot)
+{
+	const struct hk_hook *hook = hot->hook;
+	bool record = hot->level >= HK_LEVEL_RECORD;
+	bool simple = true, bytes = false;
+	for (uint32_t i = 0; i < hook->value_count; i++) {
+		simple &= plain_word(hook, &hook->values[i], &hot->word[i]);
+		bytes |= hook->values[i].key == HK_KEY_BYTES;
+	}
+	hot->value_count = hook->value_count;
+	hot->flags = (uint8_t)((record ? HK_HOT_RECORD : 0) | (simple ? HK_HOT_SIMPLE : 0) |
+			       (bytes ? HK_HOT_BYTES_VALUE : 0) |
+			       (hook->error != HK_ERROR_NEVER ? HK_HOT_ERRORS : 0));
+	/* New communicators are followed whatever the level, or later hashes would be wrong. */
+	if (hook->value_count && (record || bytes || hook->meaning == HK_MEANING_COMM)) {
+		hot->flags |= HK_HOT_VALUES;
+	}
+}
+
+static uint64_t dereference(uint64_t address, uint8_t type)
+{
+	if (!address) {
+		return 0; /* Fortran's optional arguments */
+	}
+	switch (type) {
+	case HK_TYPE_INT:
+	case HK_TYPE_FD:
+		return (uint64_t)(int64_t)*(const int32_t *)address;
+	case HK_TYPE_UINT:
+		return *(const uint32_t *)address;
+	case HK_TYPE_MPI_DATATYPE:
+	case HK_TYPE_MPI_COMM:
+		return *(const uint32_t *)address; /* a Fortran handle */
+	default:
+		return *(const uint64_t *)address;
+	}
+}
+
+uint64_t hk_values_argument(const struct hk_call *call, uint8_t number)
+{
+	const struct hk_hook_arg *arg = &call->site->hook->args[number];
+	uint64_t raw = ((const uint64_t *)(const void *)call)[argument_word(arg)];
+	if (arg->reference) {
+		return dereference(raw, arg->type);
+	}
+	uint8_t widen = widening(arg->type);
+	return widen == HK_WORD_SIGN32 ? (uint64_t)(int64_t)(int32_t)raw :
+	       widen == HK_WORD_ZERO32 ? (uint32_t)raw :
+					 raw;
+}
+
+static uint64_t factor_value(struct hk_call *call, const struct hk_factor *factor)
+{
+	switch (factor->kind) {
+	case HK_FACTOR_CONST:
+		return factor->constant;
+	case HK_FACTOR_ARG:
+		return hk_values_argument(call, factor->arg);
+	case HK_FACTOR_RESULT:
+		return hk_values_plain(call, (uint8_t)(RESULT_WORD |
+						       widening(call->site->hook->result)));
+	case HK_FACTOR_POINTEE: {
+		const uint64_t *out = (const uint64_t *)call->integer[factor->arg];
+		/* posix_memalign leaves its argument alone when it fails. */
+		bool failed = call->site->hook->error == HK_ERROR_NONZERO && (int32_t)call->result;
+		return out && !failed ? *out : 0;
+	}
+	default:
+		return hk_mpi_factor(call, factor);
+	}
+}
+
+/* Arguments that do not count for this rank may be garbage: whether they count is asked first, then the cheap factors. */
+static uint32_t turn(const struct hk_factor *factor)
+{
+	switch (factor->kind) {
+	case HK_FACTOR_SENT:
+		return 0;
+	case HK_FACTOR_IS_ROOT:
+		return 1;
+	case HK_FACTOR_TYPE_SIZE:
+	case HK_FACTOR_SUM:
+	case HK_FACTOR_SUM_TYPED:
+		return 3;
+	default:
+		return 2;
+	}
+}
+
+static uint64_t product_of(struct hk_call *call, const struct hk_value *value)
+{
+	uint64_t product = 1;
+	for (uint32_t now = 0; now <= 3; now++) {
+		for (uint32_t f = 0; f < value->factor_count && product; f++) {
+			if (turn(&value->factors[f]) == now) {
+				product *= factor_value(call, &value->factors[f]);
+			}
+		}
+	}
+	return product;
+}
+
+void hk_values_evaluate(struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
+{
+	const struct hk_hook *hook = call->site->hook;
+	for (uint32_t i = 0; i < hook->value_count; i++) {
+		values[i] = product_of(call, &hook->values[i]);
+	}
+}

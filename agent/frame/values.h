@@ -1,0 +1,30 @@
+/* values.h: the named values of a call, read from its registers after it returned (hooks/hook.h, struct hk_value). */
+#ifndef HK_AGENT_FRAME_VALUES_H
+#define HK_AGENT_FRAME_VALUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "frame/call.h"
+#include "frame/hot.h"
+
+/* Sets the flags and words of HOT from its hook and level. */
+void hk_values_prepare(struct hk_site_hot *hot);
+
+/* Evaluates every value of the call's hook, in order. May call the host's MPI library: under hk_state_saved. */
+void hk_values_evaluate(struct hk_call *call, uint64_t values[HK_HOOK_VALUES]);
+
+/* Plain values only: general registers, no calls. */
+static inline uint64_t hk_values_plain(const struct hk_call *call, uint8_t word)
+{
+	uint64_t value = ((const uint64_t *)(const void *)call)[word & HK_WORD_INDEX];
+	if (word & HK_WORD_SIGN32) {
+		return (uint64_t)(int64_t)(int32_t)value;
+	}
+	return word & HK_WORD_ZERO32 ? (uint32_t)value : value;
+}
+
+/* Argument NUMBER of the call as a 64-bit value, dereferenced if it is a reference. */
+uint64_t hk_values_argument(const struct hk_call *call, uint8_t number);
+
+#endif

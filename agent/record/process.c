@@ -1,0 +1,308 @@
+#include "record/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/statfs.h>
+#include <sys/utsname.h>
+
+#include "arena.h"
+#include "base/clock.h"
+#include "base/identity.h"
+#include "base/rundir.h"
+#include "ring/kernel.h"
+
+#define DEFAULT_SEGMENT_BYTES (64u << 20)
+#define LEAST_SEGMENT_BYTES (1u << 20)
+#define LOCK_SPINS 200u
+#define LOCK_PAUSES 20000u /* of 50 us: one second */
+#define CALIBRATE_NS 1000000u
+
+/* Wiped in a forked child. */
+struct fork_page {
+	_Atomic uint32_t alive;
+	_Atomic uint32_t lock;
+};
+
+struct hk_process hk_process;
+__thread uint32_t hk_inside __attribute__((tls_model("initial-exec")));
+
+static struct fork_page *fork_page;
+static struct hk_segment_header template;
+static char directory[PATH_MAX];
+static char *const *environment;
+static uint32_t blocks_max;
+
+void *hk_process_private_memory(uint64_t bytes)
+{
+	long address = hk_kernel(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (address < 0 && address > -4096) {
+		return NULL;
+	}
+	if (hk_kernel(SYS_madvise, address, bytes, MADV_WIPEONFORK, 0, 0, 0) < 0) {
+		hk_kernel(SYS_munmap, address, bytes, 0, 0, 0, 0);
+		return NULL;
+	}
+	return (void *)address;
+}
+
+static long read_file(const char *path, char *text, size_t room)
+{
+	int fd = (int)hk_kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	if (fd < 0) {
+		return fd;
+	}
+	long length = hk_kernel(SYS_read, fd, text, room - 1, 0, 0, 0);
+	hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
+	text[length > 0 ? length : 0] = 0;
+	return length;
+}
+
+static void copy_text(char *to, size_t room, const char *from)
+{
+	size_t i = 0;
+	for (; from[i] && i + 1 < room; i++) {
+		to[i] = from[i];
+	}
+	to[i] = 0;
+}
+
+static uint64_t number(const char *text)
+{
+	uint64_t value = 0;
+	while (*text >= '0' && *text <= '9') {
+		value = value * 10 + (uint64_t)(*text++ - '0');
+	}
+	return value;
+}
+
+/* Field 22 of /proc/self/stat; the command in field 2 may hold anything, so count from its last ')'. */
+static uint64_t process_start_time(void)
+{
+	char stat[1024];
+	if (read_file("/proc/self/stat", stat, sizeof(stat)) <= 0) {
+		return 0;
+	}
+	char *at = stat;
+	for (char *in = stat; *in; in++) {
+		at = *in == ')' ? in : at;
+	}
+	for (int field = 2; field < 22 && *at; at++) {
+		field += *at == ' ';
+	}
+	return number(at);
+}
+
+/* The link reads "pid:[4026531836]". */
+static uint64_t pid_namespace(void)
+{
+	char link[64] = "";
+	long length = hk_kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", link,
+				sizeof(link) - 1, 0, 0);
+	return length > 5 ? number(link + 5) : 0;
+}
+
+static void read_command(int argc, char **argv)
+{
+	size_t at = 0;
+	for (int i = 0; i < argc && argv[i]; i++) {
+		if (i && at + 1 < sizeof(template.command)) {
+			template.command[at++] = ' ';
+		}
+		copy_text(template.command + at, sizeof(template.command) - at, argv[i]);
+		while (template.command[at]) {
+			at++;
+		}
+	}
+}
+
+static void read_program(void)
+{
+	long length = hk_kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", template.program,
+				sizeof(template.program) - 1, 0, 0);
+	template.program[length > 0 ? length : 0] = 0;
+}
+
+static void read_identity(void)
+{
+	struct hk_identity identity;
+	hk_identity_read(environment, &identity);
+	template.rank = identity.rank;
+	template.world_size = identity.world_size;
+	template.local_rank = identity.local_rank;
+	copy_text(template.job, sizeof(template.job), identity.job);
+	copy_text(template.job_source, sizeof(template.job_source), identity.job_source);
+	struct utsname name;
+	if (hk_kernel(SYS_uname, &name, 0, 0, 0, 0, 0) == 0) {
+		copy_text(template.host, sizeof(template.host), name.nodename);
+	}
+}
+
+/* What changes with every process image, forked ones included. */
+static int refresh_template(void)
+{
+	struct hk_clock_point now = hk_clock_now(hk_process.tsc);
+	template.start = (struct hk_anchor){now.ticks, now.monotonic_ns, now.realtime_ns};
+	template.pid = (uint32_t)hk_kernel(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	template.ppid = (uint32_t)hk_kernel(SYS_getppid, 0, 0, 0, 0, 0, 0);
+	template.pid_start = process_start_time();
+	template.pid_namespace = pid_namespace();
+	long got = hk_kernel(SYS_getrandom, template.uid, sizeof(template.uid), 0, 0, 0, 0);
+	return got == (long)sizeof(template.uid) ? 0 : -EIO;
+}
+
+/* A container's tmpfs is small and shared with others: at most a sixteenth of what is free. */
+static uint32_t choose_blocks(int fd)
+{
+	uint64_t bytes = DEFAULT_SEGMENT_BYTES;
+	const char *wanted = hk_identity_variable(environment, "HOOK_SEGMENT_BYTES");
+	if (wanted && number(wanted) >= LEAST_SEGMENT_BYTES) {
+		bytes = number(wanted);
+	}
+	struct statfs space;
+	if (hk_kernel(SYS_fstatfs, fd, &space, 0, 0, 0, 0) == 0) {
+		uint64_t share = (uint64_t)space.f_bavail * (uint64_t)space.f_bsize / 16;
+		bytes = share < bytes ? share : bytes;
+	}
+	bytes = bytes < LEAST_SEGMENT_BYTES ? LEAST_SEGMENT_BYTES : bytes;
+	uint64_t blocks = bytes / HK_BLOCK_BYTES;
+	return blocks > HK_SEGMENT_BLOCKS_MAX ? HK_SEGMENT_BLOCKS_MAX : (uint32_t)blocks;
+}
+
+static int make_segment(void)
+{
+	uint32_t *pool_room = hk_arena_take(2 * sizeof(uint32_t) * blocks_max);
+	if (!pool_room) {
+		return -ENOMEM;
+	}
+	int status = refresh_template();
+	if (status == 0) {
+		status = hk_writer_create(&hk_process.writer, directory, &template, blocks_max,
+					  pool_room);
+	}
+	hk_process.on = status == 0;
+	hk_process.uids = 0;
+	return status;
+}
+
+static int open_directory(char reason[256])
+{
+	int fd = hk_rundir_open_default(1, directory);
+	if (fd < 0) {
+		copy_text(reason, 256, "no usable run directory (set HOOK_RUN_DIR)");
+		return fd;
+	}
+	hk_process.tsc = hk_clock_tsc_trusted();
+	hk_process.tick_ns_q32 = hk_process.tsc ? hk_clock_load_q32(fd) : 1ULL << 32;
+	if (!hk_process.tick_ns_q32) {
+		hk_process.tick_ns_q32 = hk_clock_calibrate_q32(true, CALIBRATE_NS);
+	}
+	blocks_max = choose_blocks(fd);
+	hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
+	return 0;
+}
+
+int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint8_t level,
+		     char reason[256])
+{
+	environment = envp;
+	fork_page = hk_process_private_memory(4096);
+	if (!fork_page) {
+		copy_text(reason, 256, "kernel without MADV_WIPEONFORK (needs Linux 4.14)");
+		return -ENOSYS;
+	}
+	atomic_store(&fork_page->alive, 1);
+	int status = open_directory(reason);
+	if (status < 0) {
+		return status;
+	}
+	template.clock_kind = hk_process.tsc ? HK_CLOCK_TSC : HK_CLOCK_MONOTONIC;
+	template.tick_ns_q32 = hk_process.tick_ns_q32;
+	template.default_level = level;
+	copy_text(template.hooks, sizeof(template.hooks), hooks);
+	read_command(argc, argv);
+	read_program();
+	read_identity();
+	status = make_segment();
+	if (status < 0) {
+		copy_text(reason, 256, "could not create a segment in the run directory");
+	}
+	return status;
+}
+
+bool hk_process_forked(void)
+{
+	return fork_page && !atomic_load_explicit(&fork_page->alive, memory_order_acquire);
+}
+
+int hk_process_renew(void)
+{
+	/* The parent's mapping stays: calls begun before the fork still point into it, and nobody writes there. */
+	int status = make_segment();
+	atomic_store_explicit(&fork_page->alive, 1, memory_order_release);
+	return status;
+}
+
+bool hk_process_lock(void)
+{
+	for (uint32_t spins = 0, pauses = 0;; spins++) {
+		uint32_t free = 0;
+		if (atomic_compare_exchange_weak_explicit(&fork_page->lock, &free, 1,
+							  memory_order_acquire,
+							  memory_order_relaxed)) {
+			return true;
+		}
+		if (spins < LOCK_SPINS) {
+			continue;
+		}
+		if (++pauses > LOCK_PAUSES) {
+			return false;
+		}
+		struct timespec pause = {.tv_nsec = 50000};
+		hk_kernel(SYS_nanosleep, &pause, 0, 0, 0, 0, 0);
+	}
+}
+
+void hk_process_unlock(void)
+{
+	atomic_store_explicit(&fork_page->lock, 0, memory_order_release);
+}
+
+void hk_process_untracked(void)
+{
+	if (hk_process.on) {
+		atomic_fetch_add_explicit(&hk_process.writer.header->calls_untracked, 1,
+					  memory_order_relaxed);
+	}
+}
+
+static bool wanted_without_collector(void)
+{
+	const char *keep = hk_identity_variable(environment, "HOOK_KEEP_SEGMENT");
+	return keep && keep[0] == '1';
+}
+
+void hk_process_end(int code)
+{
+	if (!hk_process.on || hk_process_forked()) {
+		return;
+	}
+	struct hk_segment_header *header = hk_process.writer.header;
+	struct hk_clock_point now = hk_clock_now(hk_process.tsc);
+	header->end = (struct hk_anchor){now.ticks, now.monotonic_ns, now.realtime_ns};
+	header->exit_code = code;
+	atomic_store_explicit(&header->state, HK_STATE_EXITED, memory_order_release);
+	if (wanted_without_collector()) {
+		return;
+	}
+	int fd = hk_rundir_open(directory, 0);
+	if (fd >= 0) {
+		if (!hk_rundir_has_collector(fd)) {
+			hk_kernel(SYS_unlinkat, AT_FDCWD, hk_process.writer.path, 0, 0, 0, 0);
+		}
+		hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
+	}
+}

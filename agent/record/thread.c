@@ -1,0 +1,213 @@
+#include "record/thread.h"
+
+#include <stddef.h>
+
+#include "frame/hot.h"
+#include "patch/patch.h"
+#include "record/process.h"
+#include "frame/site.h"
+#include "ring/kernel.h"
+
+/* pthread_key destructors run up to four rounds; the last one sees what other destructors still call. */
+#define DESTRUCTOR_ROUNDS 4
+
+static_assert(offsetof(struct hk_thread, ready) == HK_THREAD_READY, "layout.h");
+static_assert(offsetof(struct hk_thread, depth) == HK_THREAD_DEPTH, "layout.h");
+static_assert(offsetof(struct hk_thread, cells) == HK_THREAD_CELLS, "layout.h");
+static_assert(offsetof(struct hk_thread, inner) == HK_THREAD_INNER, "layout.h");
+static_assert(offsetof(struct hk_thread, child_ns) == HK_THREAD_CHILD, "layout.h");
+static_assert(offsetof(struct hk_thread, domains) == HK_THREAD_DOMAINS, "layout.h");
+static_assert(offsetof(struct hk_thread, slot) == HK_THREAD_SLOT, "layout.h");
+static_assert(offsetof(struct hk_thread, generation) == HK_THREAD_GENERATION, "layout.h");
+static_assert(offsetof(struct hk_thread, generation_seen) == HK_THREAD_SEEN, "layout.h");
+static_assert(offsetof(struct hk_thread, countdown) == HK_THREAD_COUNTDOWN, "layout.h");
+static_assert(offsetof(struct hk_thread_slot, depth) == HK_SLOT_DEPTH, "layout.h");
+static_assert(offsetof(struct hk_thread_slot, open) == HK_SLOT_OPEN, "layout.h");
+static_assert(sizeof(struct hk_open_call) == 16, "layout.h");
+
+/* Stands where a thread has no state yet: never ready, so that no call needs a test for NULL. */
+static struct hk_thread no_thread;
+__thread struct hk_thread *hk_thread_current
+	__attribute__((tls_model("initial-exec"))) = &no_thread;
+
+static struct hk_thread *vacant; /* guarded by the process lock */
+
+/* The host's pthread functions, looked up: linking them would ask for a newer libc than some hosts have. */
+static struct {
+	int (*key_create)(uint32_t *, void (*)(void *));
+	int (*setspecific)(uint32_t, const void *);
+	uint32_t key;
+	bool usable;
+} host;
+
+static void vacate(struct hk_thread *thread)
+{
+	thread->ready = 0;
+	hk_thread_current = &no_thread;
+	if (!hk_process_lock()) {
+		return;
+	}
+	atomic_store_explicit(&thread->slot->depth, 0, memory_order_relaxed);
+	atomic_store_explicit(&thread->slot->state, HK_SLOT_VACANT, memory_order_release);
+	thread->next_vacant = vacant;
+	vacant = thread;
+	hk_process_unlock();
+}
+
+static void thread_ends(void *value)
+{
+	struct hk_thread *thread = value;
+	if (hk_thread_current != thread || !thread->ready) {
+		return; /* forked meanwhile */
+	}
+	if (++thread->rounds < DESTRUCTOR_ROUNDS) {
+		host.setspecific(host.key, thread);
+		return;
+	}
+	hk_inside = 1;
+	vacate(thread);
+	hk_inside = 0;
+}
+
+void hk_thread_setup(void)
+{
+	*(void **)&host.key_create = hk_patch_lookup("*", "pthread_key_create");
+	*(void **)&host.setspecific = hk_patch_lookup("*", "pthread_setspecific");
+	host.usable = host.key_create && host.setspecific &&
+		      host.key_create(&host.key, thread_ends) == 0;
+}
+
+static struct hk_thread *new_thread(void)
+{
+	uint64_t bytes = sizeof(struct hk_thread) + HK_THUNKS * sizeof(struct hk_cell *);
+	struct hk_thread *thread = hk_process_private_memory(bytes);
+	if (!thread) {
+		return NULL;
+	}
+	thread->slot = hk_writer_thread(&hk_process.writer, &thread->slot_number);
+	if (!thread->slot) {
+		hk_kernel(SYS_munmap, thread, bytes, 0, 0, 0, 0);
+		return NULL;
+	}
+	thread->cells = (struct hk_cell **)(thread + 1);
+	thread->segment = (char *)hk_process.writer.header;
+	thread->generation = &hk_process.writer.header->generation;
+	thread->generation_seen = atomic_load(thread->generation);
+	thread->tick_ns_q32 = hk_process.tick_ns_q32;
+	return thread;
+}
+
+/* Tells readers that the chains of a slot taken over belong to another thread from here on. */
+static void announce(struct hk_thread *thread)
+{
+	for (uint32_t stream = 0; stream < HK_STREAMS; stream++) {
+		struct hk_chain_end *chain = &thread->chain[stream];
+		uint64_t *room = chain->page ? hk_chain_room(chain, 4) : NULL;
+		if (room) {
+			room[0] = 0;
+			room[1] = hk_record_word1(0, 0, HK_RECORD_THREAD, 2);
+			room[2] = thread->uid;
+			room[3] = thread->tid;
+			hk_chain_publish(chain, room + 4);
+		} else if (chain->page) {
+			chain->end = chain->cursor; /* the next page will say so */
+		}
+	}
+}
+
+static struct hk_thread *take_thread(void)
+{
+	struct hk_thread *thread = vacant;
+	if (thread) {
+		vacant = thread->next_vacant;
+		thread->depth = 0;
+		thread->child_ns = 0;
+		thread->domains = 0;
+		thread->rounds = 0;
+		thread->busy = 0;
+		thread->nested_busy = 0;
+	} else {
+		thread = new_thread();
+	}
+	if (!thread) {
+		return NULL;
+	}
+	thread->inner = ~0ULL;
+	thread->uid = ++hk_process.uids;
+	thread->tid = (uint32_t)hk_kernel(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	announce(thread);
+	atomic_store_explicit(&thread->slot->tid, thread->tid, memory_order_relaxed);
+	atomic_store_explicit(&thread->slot->uid, thread->uid, memory_order_relaxed);
+	atomic_store_explicit(&thread->slot->state, HK_SLOT_LIVE, memory_order_release);
+	atomic_store_explicit(&hk_process.writer.header->threads_started, thread->uid,
+			      memory_order_relaxed);
+	return thread;
+}
+
+struct hk_thread *hk_thread_enter(void)
+{
+	if (!hk_process.on || !hk_process_lock()) {
+		return NULL;
+	}
+	if (hk_process_forked()) {
+		vacant = NULL;
+		if (hk_process_renew() == 0) {
+			hk_site_publish_all();
+		}
+	}
+	struct hk_thread *thread = hk_process.on ? take_thread() : NULL;
+	hk_process_unlock();
+	if (!thread) {
+		return NULL;
+	}
+	hk_thread_current = thread;
+	if (host.usable) {
+		host.setspecific(host.key, thread);
+	}
+	thread->ready = 1;
+	return thread;
+}
+
+struct hk_cell *hk_thread_cell(struct hk_thread *thread, uint32_t site)
+{
+	if (!hk_process_lock()) {
+		return NULL;
+	}
+	struct hk_cell *cell = hk_writer_cell(&hk_process.writer);
+	hk_process_unlock();
+	if (cell) {
+		cell->slot = thread->slot_number;
+		__atomic_store_n(&cell->site, site + 1, __ATOMIC_RELEASE);
+	}
+	return cell;
+}
+
+uint32_t hk_thread_octave(struct hk_cell *cell, uint32_t octave)
+{
+	if (!hk_process_lock()) {
+		return 0;
+	}
+	uint32_t offset = hk_writer_octave(&hk_process.writer);
+	hk_process_unlock();
+	if (offset) {
+		__atomic_store_n(&cell->octave[octave], offset, __ATOMIC_RELEASE);
+	}
+	return offset;
+}
+
+bool hk_thread_extend(struct hk_thread *thread, uint32_t stream)
+{
+	if (!hk_process_lock()) {
+		return false;
+	}
+	struct hk_chain_end *chain = &thread->chain[stream];
+	struct hk_page *page = hk_writer_page(&hk_process.writer, thread->slot_number, stream,
+					      hk_chain_position(chain), thread->uid, thread->tid);
+	uint32_t number = page ? hk_writer_block_of(&hk_process.writer, page) : 0;
+	hk_process_unlock();
+	if (!page) {
+		return false;
+	}
+	hk_chain_extend(chain, &thread->slot->chain[stream], page, number);
+	return true;
+}

@@ -1,0 +1,58 @@
+/* thread.h: a thread's private state, and its place in the segment.
+ *
+ * One struct hk_thread per thread that made a hooked call, in memory that a fork wipes: `ready` reads 0 in the child, which
+ * sends its first hooked call to the slow path and to a segment of its own. A thread that ends leaves its struct, its slot
+ * and its cells to the next new thread, so that thread churn costs no memory and folds nothing.
+ */
+#ifndef HK_AGENT_RECORD_THREAD_H
+#define HK_AGENT_RECORD_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "frame/layout.h"
+#include "ring/chain.h"
+#include "ring/segment.h"
+
+struct hk_thread {
+	uint32_t ready; /* 1: in use; 0: not yet, forked, or closed while foreign code runs on our behalf */
+	uint32_t depth; /* open hooked calls */
+	struct hk_cell **cells; /* by site id, HK_THUNKS of them; NULL: none yet */
+	uint64_t inner;         /* rbp of the innermost open call, ~0: none */
+	uint64_t child_ns;
+	uint64_t domains;
+	struct hk_thread_slot *slot;
+	const _Atomic uint32_t *generation; /* the segment's word */
+	uint32_t generation_seen;
+	int32_t countdown; /* calls until the next sample */
+	/* -- below: not known to the assembly -- */
+	char *segment; /* base of the mapping */
+	uint64_t tick_ns_q32;
+	volatile uint32_t busy; /* a record is being written */
+	uint32_t slot_number;
+	uint64_t uid;
+	uint32_t tid;
+	volatile uint32_t nested_busy;
+	uint32_t rounds; /* destructor rounds seen at thread exit */
+	struct hk_chain_end chain[HK_STREAMS];
+	struct hk_thread *next_vacant;
+};
+
+extern __thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec")));
+
+/* Finds the host's thread functions; once, before the first hooked call. */
+void hk_thread_setup(void);
+
+/* State for the calling thread, made or taken over if need be; NULL: no memory, or not now. Slow. */
+struct hk_thread *hk_thread_enter(void);
+
+/* A cell for SITE, or NULL. Slow. */
+struct hk_cell *hk_thread_cell(struct hk_thread *thread, uint32_t site);
+
+/* Offset of the octave's buckets, or 0. Slow. */
+uint32_t hk_thread_octave(struct hk_cell *cell, uint32_t octave);
+
+/* Continues chain STREAM in a fresh page; false: none free. Slow. */
+bool hk_thread_extend(struct hk_thread *thread, uint32_t stream);
+
+#endif
