@@ -1,0 +1,49 @@
+/* assembly.h: puts the sections of a chunk behind its header, compressed where that helps.
+ *
+ * The parts of a section may lie in several places; the assembly joins, compresses and appends them
+ * to one growing buffer that is kept from chunk to chunk. Used by writer.c. Threading: locked by
+ * the caller. Lifetime: init, any number of begin / section... / finish, fini.
+ */
+#ifndef HK_CHUNK_ASSEMBLY_H
+#define HK_CHUNK_ASSEMBLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <zstd.h>
+
+#include "chunk/format.h"
+
+struct hk_assembly_part {
+	const void *bytes;
+	size_t size;
+};
+
+struct hk_assembly {
+	ZSTD_CCtx *zstd; /* NULL: sections are stored as they are */
+	uint8_t *joined; /* scratch: the parts of one section */
+	uint8_t *out;
+	size_t joined_capacity, out_capacity, used;
+	unsigned section_count;
+};
+
+/* Makes an assembly, with or without compression; -ENOMEM. */
+int hk_assembly_init(struct hk_assembly *assembly, bool compress);
+
+/* Starts a chunk; -ENOMEM. */
+int hk_assembly_begin(struct hk_assembly *assembly);
+
+/* Appends a section, nothing if its parts are empty. -EFBIG: more than HK_CHUNK_SECTION_BYTES_MAX;
+ * -ENOMEM. Sets the section's entry in *header. */
+int hk_assembly_section(struct hk_assembly *assembly, struct hk_chunk_header *header, uint32_t type,
+			const struct hk_assembly_part *parts, size_t part_count);
+
+/* Completes and seals the chunk under *header, whose identity and counts the caller has set. The
+ * bytes belong to the assembly and stay until the next begin. */
+void hk_assembly_finish(struct hk_assembly *assembly, struct hk_chunk_header *header,
+			const void **ret_bytes, size_t *ret_size);
+
+/* Frees everything; a zeroed one is fine. */
+void hk_assembly_fini(struct hk_assembly *assembly);
+
+#endif

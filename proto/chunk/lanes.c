@@ -1,0 +1,238 @@
+#include "chunk/lanes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk/varint.h"
+
+#define FIRST_RECORDS 1024u
+#define FIRST_ITEMS 64u
+/* What hk_varint_put may touch beyond the bytes it counts. */
+#define SLACK_BYTES HK_VARINT_BYTES_MAX
+
+static int reserve(struct hk_column *column, size_t bytes)
+{
+	size_t needed = column->used + bytes + SLACK_BYTES;
+	size_t capacity = column->capacity ? column->capacity : 4096;
+
+	if (needed <= column->capacity) {
+		return 0;
+	}
+	while (capacity < needed) {
+		capacity *= 2;
+	}
+	uint8_t *grown = realloc(column->bytes, capacity);
+	if (!grown) {
+		return -ENOMEM;
+	}
+	column->bytes = grown;
+	column->capacity = capacity;
+	return 0;
+}
+
+/* Makes *items, an array of 4- or 8-byte items, hold more than `count`. */
+static int grow_items(void *items, size_t item_bytes, uint32_t *capacity, uint32_t count)
+{
+	uint32_t wanted = *capacity ? *capacity : FIRST_ITEMS;
+	void *old, *grown;
+
+	if (count < *capacity) {
+		return 0;
+	}
+	while (wanted <= count) {
+		wanted *= 2;
+	}
+	memcpy(&old, items, sizeof(old));
+	grown = realloc(old, wanted * item_bytes);
+	if (!grown) {
+		return -ENOMEM;
+	}
+	memcpy(items, &grown, sizeof(grown));
+	*capacity = wanted;
+	return 0;
+}
+
+/* Room counts records at their largest, from the column's start: it is still there after a clear.
+ */
+static int reserve_records(struct hk_column *column, uint32_t records)
+{
+	return reserve(column, (size_t)records * HK_VARINT_BYTES_MAX - column->used);
+}
+
+static int grow_records(struct hk_lanes *lanes)
+{
+	uint32_t room = lanes->record_room ? lanes->record_room * 2 : FIRST_RECORDS;
+
+	if (reserve_records(&lanes->columns[HK_COLUMN_SHAPE], room) < 0 ||
+	    reserve_records(&lanes->columns[HK_COLUMN_START], room) < 0 ||
+	    reserve_records(&lanes->columns[HK_COLUMN_DURATION], room) < 0) {
+		return -ENOMEM;
+	}
+	lanes->record_room = room;
+	return 0;
+}
+
+static int end_run(struct hk_lanes *lanes)
+{
+	struct hk_column *runs = &lanes->columns[HK_COLUMN_RUNS];
+
+	if (!lanes->run_records) {
+		return 0;
+	}
+	if (reserve(runs, 2 * HK_VARINT_BYTES_MAX) < 0) {
+		return -ENOMEM;
+	}
+	runs->used += hk_varint_put(runs->bytes + runs->used, lanes->run_lane);
+	runs->used += hk_varint_put(runs->bytes + runs->used, lanes->run_records);
+	lanes->head.runs++;
+	lanes->run_records = 0;
+	return 0;
+}
+
+static int begin_run(struct hk_lanes *lanes, uint32_t lane, uint64_t start_ticks)
+{
+	uint32_t known = lanes->lane_capacity;
+	int rc = end_run(lanes);
+
+	if (rc < 0) {
+		return rc;
+	}
+	if (!lanes->head.records) {
+		lanes->head.base_ticks = start_ticks;
+		for (uint32_t i = 0; i < known; i++) {
+			lanes->lane_start[i] = start_ticks;
+		}
+	}
+	rc =
+	    grow_items(&lanes->lane_start, sizeof(*lanes->lane_start), &lanes->lane_capacity, lane);
+	if (rc < 0) {
+		return rc;
+	}
+	for (uint32_t i = known; i < lanes->lane_capacity; i++) {
+		lanes->lane_start[i] = lanes->head.base_ticks;
+	}
+	lanes->run_lane = lane;
+	return 0;
+}
+
+static int new_shape(struct hk_lanes *lanes, uint32_t shape, uint32_t *ret_number)
+{
+	struct hk_column *shapes = &lanes->columns[HK_COLUMN_SHAPES];
+	uint32_t words = shape >> HK_SHAPE_WORDS_SHIFT;
+
+	if (reserve(shapes, sizeof(shape)) < 0 ||
+	    grow_items(&lanes->shape_words, sizeof(*lanes->shape_words), &lanes->shape_capacity,
+		       lanes->head.shapes) < 0 ||
+	    grow_items(&lanes->previous, sizeof(*lanes->previous), &lanes->previous_capacity,
+		       lanes->previous_used + words) < 0 ||
+	    hk_intern_add(&lanes->shape_index, shape, ret_number) < 0) {
+		return -ENOMEM;
+	}
+	memcpy(shapes->bytes + shapes->used, &shape, sizeof(shape));
+	shapes->used += sizeof(shape);
+	lanes->shape_words[lanes->head.shapes++] = lanes->previous_used;
+	memset(lanes->previous + lanes->previous_used, 0, words * sizeof(*lanes->previous));
+	lanes->previous_used += words;
+	return 0;
+}
+
+int hk_lanes_init(struct hk_lanes *lanes)
+{
+	*lanes = (struct hk_lanes){.run_lane = UINT32_MAX, .min_start_ticks = UINT64_MAX};
+	return hk_intern_init(&lanes->shape_index);
+}
+
+static void put_words(struct hk_lanes *lanes, uint32_t number, const uint64_t *words,
+		      uint32_t count)
+{
+	struct hk_column *payload = &lanes->columns[HK_COLUMN_PAYLOAD];
+	uint64_t *previous = lanes->previous + lanes->shape_words[number];
+	uint8_t *at = payload->bytes + payload->used;
+
+	for (uint32_t i = 0; i < count; i++) {
+		at += hk_varint_put(at, hk_zigzag(words[i] - previous[i]));
+		previous[i] = words[i];
+	}
+	payload->used = (size_t)(at - payload->bytes);
+	lanes->head.words += count;
+}
+
+static void put_column(struct hk_column *column, uint64_t value)
+{
+	column->used += hk_varint_put(column->bytes + column->used, value);
+}
+
+int hk_lanes_add(struct hk_lanes *lanes, uint32_t lane, uint64_t start_ticks, uint64_t duration_ns,
+		 uint32_t shape, const uint64_t *words)
+{
+	uint32_t word_count = shape >> HK_SHAPE_WORDS_SHIFT;
+
+	/* Everything that can fail comes first: a record is in all columns or in none. */
+	if (lane != lanes->run_lane && begin_run(lanes, lane, start_ticks) < 0) {
+		return -ENOMEM;
+	}
+	if (lanes->head.records == lanes->record_room && grow_records(lanes) < 0) {
+		return -ENOMEM;
+	}
+	if (word_count && reserve(&lanes->columns[HK_COLUMN_PAYLOAD],
+				  (size_t)word_count * HK_VARINT_BYTES_MAX) < 0) {
+		return -ENOMEM;
+	}
+	uint32_t number = hk_intern_find(&lanes->shape_index, shape);
+	if (number == HK_INTERN_NONE && new_shape(lanes, shape, &number) < 0) {
+		return -ENOMEM;
+	}
+	put_column(&lanes->columns[HK_COLUMN_SHAPE], number);
+	put_column(&lanes->columns[HK_COLUMN_START],
+		   hk_zigzag(start_ticks - lanes->lane_start[lane]));
+	put_column(&lanes->columns[HK_COLUMN_DURATION], duration_ns);
+	put_words(lanes, number, words, word_count);
+	lanes->lane_start[lane] = start_ticks;
+	if (start_ticks < lanes->min_start_ticks) {
+		lanes->min_start_ticks = start_ticks;
+	}
+	lanes->run_records++;
+	lanes->head.records++;
+	return 0;
+}
+
+int64_t hk_lanes_close(struct hk_lanes *lanes)
+{
+	int64_t size = sizeof(lanes->head);
+	int rc = end_run(lanes);
+
+	if (rc < 0) {
+		return rc;
+	}
+	for (unsigned i = 0; i < HK_LANES_COLUMNS; i++) {
+		lanes->head.column_bytes[i] = (uint32_t)lanes->columns[i].used;
+		size += (int64_t)lanes->columns[i].used;
+	}
+	return size;
+}
+
+void hk_lanes_clear(struct hk_lanes *lanes)
+{
+	for (unsigned i = 0; i < HK_LANES_COLUMNS; i++) {
+		lanes->columns[i].used = 0;
+	}
+	hk_intern_clear(&lanes->shape_index);
+	lanes->head = (struct hk_lanes_directory){0};
+	lanes->previous_used = 0;
+	lanes->run_lane = UINT32_MAX;
+	lanes->run_records = 0;
+	lanes->min_start_ticks = UINT64_MAX;
+}
+
+void hk_lanes_fini(struct hk_lanes *lanes)
+{
+	for (unsigned i = 0; i < HK_LANES_COLUMNS; i++) {
+		free(lanes->columns[i].bytes);
+	}
+	hk_intern_fini(&lanes->shape_index);
+	free(lanes->shape_words);
+	free(lanes->previous);
+	free(lanes->lane_start);
+	*lanes = (struct hk_lanes){0};
+}

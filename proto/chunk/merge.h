@@ -1,0 +1,62 @@
+/* merge.h: the records of many processes as one stream, in order of their starts on a common clock.
+ *
+ * A loser tree over 64-bit keys that hold both the time and the number of the input: six compares
+ * without a branch for 64 inputs, and the records themselves are touched only when they are handed
+ * out. Inputs give sorted batches, as cursors do; memory is theirs. Threading: one thread.
+ * Lifetime: new, next until it says 0, free; inputs must outlive the merge.
+ */
+#ifndef HK_CHUNK_MERGE_H
+#define HK_CHUNK_MERGE_H
+
+#include <stddef.h>
+
+#include "chunk/record.h"
+
+#define HK_MERGE_INPUTS_MAX 65536u
+
+/* Ticks of a process to ns of the common clock: `convert` if set, which must never decrease, else
+ * base_ns + ((ticks - base_ticks) * ns_per_tick_q32 >> 32). */
+struct hk_merge_clock {
+	uint64_t base_ticks;
+	int64_t base_ns;
+	uint64_t ns_per_tick_q32;
+	int64_t (*convert)(const void *context, uint64_t ticks);
+	const void *context;
+};
+
+struct hk_merge_input {
+	/* Next records, sorted, at least one, lasting until the next call: 1; 0: no more; -errno.
+	 */
+	int (*batch)(void *context, const struct hk_record **ret_records, size_t *ret_count);
+	void *context;
+	struct hk_merge_clock clock;
+};
+
+struct hk_merged {
+	int64_t start_ns;		/* on the common clock */
+	uint32_t input;			/* index of the input */
+	const struct hk_record *record; /* lasts until the next call */
+};
+
+struct hk_merge;
+
+/* `batch` for an input whose context is a struct hk_cursor. */
+int hk_merge_cursor_batch(void *cursor, const struct hk_record **ret_records, size_t *ret_count);
+
+/* Common-clock ns of a process's ticks. */
+int64_t hk_merge_clock_ns(const struct hk_merge_clock *clock, uint64_t ticks);
+
+/* Makes a merge of up to HK_MERGE_INPUTS_MAX inputs, which are copied, and takes the first batch of
+ * each. -EINVAL: too many; -ENOMEM; errors of the inputs. Times are told apart over 2^(63 - log2
+ * inputs) ns: 52 days of 2,048 processes. */
+int hk_merge_new(const struct hk_merge_input *inputs, size_t count, struct hk_merge **ret_merge);
+
+/* Frees a merge and returns NULL; NULL is fine. */
+struct hk_merge *hk_merge_free(struct hk_merge *merge);
+
+/* Next record. Of records that start in the same ns the one of the lower input comes first, of one
+ * input all in its order. 1: there is one; 0: the end; -errno of an input, which is then closed:
+ * the next call goes on without it. */
+int hk_merge_next(struct hk_merge *merge, struct hk_merged *ret_merged);
+
+#endif
