@@ -45,7 +45,7 @@ struct hk_site_info {
 	uint8_t meaning, level, pinned, key_count;
 	uint8_t keys[HK_SITE_KEYS];
 	char domain[16];
-	/* owned by the reader, valid while it lives */
+	/* owned by the reader, valid while it lives; an unknown provider is "" */
 	const char *function, *library, *provider;
 };
 
@@ -80,7 +80,7 @@ struct hk_run {
 };
 
 /* Opens NAME in the run directory DIRFD. The file must be a regular file owned by this user (or root reading), not a link.
- * 0; -EPROTO: not a segment or damaged; -EPROTONOSUPPORT: a version this build does not read; other -errno from open. */
+ * 0; -EAGAIN: still being made (or left so by a killed process); -EPROTO: not a segment, damaged, or not named by its uid; -EPROTONOSUPPORT: a version this build does not read; other -errno from open. */
 int hk_reader_open(int dirfd, const char *name, struct hk_reader **ret_reader);
 void hk_reader_free(struct hk_reader *reader);
 
@@ -92,26 +92,29 @@ int hk_reader_refresh(struct hk_reader *reader, struct hk_segment_status *ret_st
 /* Site ID, or NULL if not (validly) defined yet. Definitions are copied once and cached. */
 const struct hk_site_info *hk_reader_site(struct hk_reader *reader, uint32_t id);
 
-/* Iterates used cells / thread slots: *cursor starts at 0; 1 and a copy, 0 at the end. Implausible items are skipped and
- * counted in hk_reader_damage. */
+/* Iterates used cells / thread slots: *cursor starts at 0; 1 and a copy, 0 at the end, -ESTALE: what came so far is not all.
+ * Implausible items are skipped and counted in hk_reader_damage. A thread's slot number is its ordinal. */
 int hk_reader_next_cell(struct hk_reader *reader, uint64_t *cursor, struct hk_cell_copy *ret_cell);
 int hk_reader_next_thread(struct hk_reader *reader, uint64_t *cursor, struct hk_thread_copy *ret_thread);
 
-/* Copies the 32 buckets of an octave token of a cell. */
+/* Copies the 32 buckets of an octave token of a cell. 0; -EBADMSG: no such octave; -ESTALE. */
 int hk_reader_octave(struct hk_reader *reader, uint32_t token, uint64_t ret_buckets[HK_OCTAVE_BUCKETS]);
 
-/* Sets where chain (slot, stream) is read on; called once per chain after a restart, before the first read. */
+/* Sets where chain (slot, stream) is read on; called once per chain after a restart, before the first read. Records before
+ * POSITION that are still there are passed over. */
 void hk_reader_seek(struct hk_reader *reader, uint32_t slot, uint32_t stream, uint64_t position);
 
 /* Next run of committed records of chain (slot, stream), at most one page; 1, 0: nothing new, -EBADMSG: the chain lies
- * (it is abandoned: later calls return 0 and the damage is counted). Advances this reader's position only. */
+ * (it is abandoned: later calls return 0 and the damage is counted), -ESTALE. Advances this reader's position only. Records
+ * of kind HK_RECORD_THREAD are taken here, not delivered. */
 int hk_reader_next_run(struct hk_reader *reader, uint32_t slot, uint32_t stream, struct hk_run *ret_run);
 
 /* Gives back to the agent every page that lies wholly before the position read so far in all chains. Call it only when
  * the chunk that holds those records is safely written. */
 void hk_reader_release(struct hk_reader *reader);
 
-/* Bytes of record pages in use and the most the agent may have: the collector seals early when the pool runs short. */
+/* Bytes of record pages in use and the most the agent may have: the collector seals early when the pool runs short.
+ * Of the two pools (calls, memory) the one that is fuller; as of the last hk_reader_next_thread over all threads. */
 void hk_reader_pool(struct hk_reader *reader, uint64_t *ret_used_bytes, uint64_t *ret_cap_bytes);
 
 /* Tells the agent who drains it, and asks it to look for new objects and rules at its next hooked call. */

@@ -1,0 +1,387 @@
+/* Chains of record pages: following them, cutting them into runs, giving pages back.
+ *
+ * Every step to a page checks it: a PAGE block, of this slot and stream, in use, its position where
+ * the page before ended. Positions only grow, and a walk takes at most as many steps as there are
+ * blocks, so a cycle ends.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "ring/reader_map.h"
+
+/* The chain lies: it is left alone from now on. */
+static int abandon(struct hk_reader *reader, struct hk_reader_chain *chain)
+{
+	if (hk_map_failed(reader)) {
+		return -ESTALE;
+	}
+	chain->broken = true;
+	reader->damage++;
+	return -EBADMSG;
+}
+
+static void enter_page(struct hk_reader_chain *chain, uint32_t number,
+		       const struct hk_page_view *view)
+{
+	chain->page = number;
+	chain->page_base = view->position;
+	chain->at = view->position;
+	chain->thread = view->thread;
+	chain->tid = view->tid;
+}
+
+/* Finds the chain's first page. 1; 0: none yet; -EBADMSG. */
+static int start_chain(struct hk_reader *reader, struct hk_reader_chain *chain, uint32_t slot,
+		       uint32_t stream)
+{
+	const struct hk_thread_slot *shared = hk_reader_slot_shared(reader, slot);
+	struct hk_page_view view;
+
+	if (!shared) {
+		return 0;
+	}
+	/* Pairs with the agent's release: the page is labelled. */
+	uint32_t first = atomic_load_explicit(&shared->chain[stream].first, memory_order_acquire);
+	if (first == 0 || (first >= reader->block_count && first < reader->blocks_max)) {
+		return 0;
+	}
+	if (hk_page_look(reader, slot, stream, first, &view) < 0) {
+		return abandon(reader, chain);
+	}
+	if (!chain->sought || chain->position < view.position) {
+		chain->position = view.position;
+	}
+	chain->oldest = first;
+	chain->tail = first;
+	chain->tail_base = view.position;
+	chain->tail_end = view.position + view.written;
+	chain->pages = 1;
+	enter_page(chain, first, &view);
+	chain->started = true;
+	return 1;
+}
+
+/* Chain (SLOT, STREAM), or NULL if it has nothing that can be read. */
+static struct hk_reader_chain *get_chain(struct hk_reader *reader, uint32_t slot, uint32_t stream,
+					 int *ret_error)
+{
+	*ret_error = 0;
+	struct hk_reader_slot *state =
+	    stream < HK_STREAMS ? hk_reader_slot_state(reader, slot) : NULL;
+	struct hk_reader_chain *chain = state ? &state->chain[stream] : NULL;
+	if (!chain || chain->broken) {
+		return NULL;
+	}
+	if (!chain->started) {
+		int started = start_chain(reader, chain, slot, stream);
+		if (started <= 0) {
+			*ret_error = started;
+			return NULL;
+		}
+	}
+	return chain;
+}
+
+/* Follows the chain to its newest page: how much is committed, and how many pages it holds. */
+static int follow_tail(struct hk_reader *reader, struct hk_reader_chain *chain, uint32_t slot,
+		       uint32_t stream)
+{
+	struct hk_page_view view;
+	struct hk_page_view next;
+
+	if (hk_page_look(reader, slot, stream, chain->tail, &view) < 0 ||
+	    view.position != chain->tail_base) {
+		return abandon(reader, chain);
+	}
+	for (uint32_t steps = 0; view.state == HK_PAGE_FULL; steps++) {
+		int error = hk_page_follow(reader, slot, stream, &view, &next);
+		if (error == -EAGAIN) {
+			break;
+		}
+		if (error < 0 || steps >= reader->block_count) {
+			return abandon(reader, chain);
+		}
+		chain->tail = view.next;
+		chain->tail_base = next.position;
+		chain->pages++;
+		view = next;
+	}
+	chain->tail_end = view.position + view.written;
+	return hk_map_failed(reader) ? -ESTALE : 0;
+}
+
+uint64_t hk_reader_chain_pending(struct hk_reader *reader, uint32_t slot, uint32_t stream)
+{
+	int error;
+	struct hk_reader_chain *chain = get_chain(reader, slot, stream, &error);
+
+	if (!chain || follow_tail(reader, chain, slot, stream) < 0 ||
+	    chain->tail_end < chain->position) {
+		return 0;
+	}
+	return chain->tail_end - chain->position;
+}
+
+void hk_reader_seek(struct hk_reader *reader, uint32_t slot, uint32_t stream, uint64_t position)
+{
+	struct hk_reader_slot *state =
+	    stream < HK_STREAMS ? hk_reader_slot_state(reader, slot) : NULL;
+
+	struct hk_reader_chain *chain = state ? &state->chain[stream] : NULL;
+	if (!chain || chain->broken) {
+		return;
+	}
+	if (position > HK_PAGE_POSITION_MAX || position % sizeof(uint64_t) != 0) {
+		abandon(reader, chain);
+	} else if (!chain->started) {
+		chain->sought = true;
+		chain->position = position;
+	} else if (chain->page == chain->oldest && chain->at == chain->page_base &&
+		   position > chain->page_base) {
+		/* Looked at already, but nothing parsed yet. */
+		chain->position = position;
+	}
+}
+
+/* Words of the records at WORDS that belong to one thread: stops before the first thread switch and
+ * at LIMIT words. -EBADMSG: a record that makes no sense or crosses the limit. */
+static int64_t measure_run(const uint64_t *words, size_t limit)
+{
+	size_t at = 0;
+
+	while (at < limit) {
+		if (limit - at < HK_RECORD_HEADER_WORDS) {
+			return -EBADMSG;
+		}
+		uint64_t word1 = words[at + 1];
+		uint32_t kind = (word1 >> HK_RECORD_KIND_SHIFT) & 0xf;
+		size_t payload = word1 >> HK_RECORD_WORDS_SHIFT;
+		size_t least = kind == HK_RECORD_THREAD		       ? 2
+			       : (uint32_t)word1 == HK_DURATION_ESCAPE ? 1
+								       : 0;
+		if (kind == 0 || payload < least || payload > HK_RECORD_WORDS_MAX ||
+		    payload > limit - at - HK_RECORD_HEADER_WORDS) {
+			return -EBADMSG;
+		}
+		if (kind == HK_RECORD_THREAD) {
+			break;
+		}
+		at += HK_RECORD_HEADER_WORDS + payload;
+	}
+	return (int64_t)at;
+}
+
+/* Takes the switch record at WORDS: the chain is another thread's from here on. */
+static size_t take_switch(struct hk_reader_chain *chain, const uint64_t *words)
+{
+	chain->thread = words[HK_RECORD_HEADER_WORDS];
+	chain->tid = (uint32_t)words[HK_RECORD_HEADER_WORDS + 1];
+	return HK_RECORD_HEADER_WORDS + (size_t)(words[1] >> HK_RECORD_WORDS_SHIFT);
+}
+
+/* Parses from chain->at to END (a position in the current page). What lies before chain->position
+ * was delivered to an earlier reader: it is parsed for its thread switches only. 1 and a run; 0:
+ * nothing left before END. */
+static int take_run(struct hk_reader *reader, struct hk_reader_chain *chain, uint64_t end,
+		    struct hk_run *run)
+{
+	const struct hk_page *page = hk_map_page(reader, chain->page);
+
+	/* Committed records never change, so an ordinary copy will do. */
+	const uint64_t start = chain->at;
+	memcpy(reader->page_copy, (const char *)page->body + (start - chain->page_base),
+	       end - start);
+	if (hk_map_failed(reader)) {
+		return -ESTALE;
+	}
+	while (chain->at < end) {
+		bool old = chain->at < chain->position;
+		uint64_t until = old && chain->position < end ? chain->position : end;
+		const uint64_t *words = reader->page_copy + (chain->at - start) / sizeof(uint64_t);
+		int64_t count = measure_run(words, (until - chain->at) / sizeof(uint64_t));
+		if (count < 0) {
+			return -EBADMSG;
+		}
+		if (count == 0) {
+			chain->at += take_switch(chain, words) * sizeof(uint64_t);
+		} else {
+			chain->at += (uint64_t)count * sizeof(uint64_t);
+		}
+		if (!old) {
+			chain->position = chain->at;
+		}
+		if (count > 0 && !old) {
+			run->thread = chain->thread;
+			run->tid = chain->tid;
+			run->words = words;
+			run->word_count = (size_t)count;
+			run->end_position = chain->position;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Next run of CHAIN into RUN: 1, 0, -EBADMSG, -EAGAIN (its next page is newer than the last
+ * refresh). */
+static int advance(struct hk_reader *reader, struct hk_reader_chain *chain, struct hk_run *run)
+{
+	for (uint32_t steps = 0; steps <= reader->block_count; steps++) {
+		struct hk_page_view view;
+		struct hk_page_view next;
+
+		if (hk_page_look(reader, run->slot, run->stream, chain->page, &view) < 0 ||
+		    view.position != chain->page_base || view.position + view.written < chain->at) {
+			return -EBADMSG;
+		}
+		uint64_t end = view.position + view.written;
+		/* A page that ends at or before a sought position is passed over unread. */
+		if (chain->at < end && chain->position < end) {
+			int status = take_run(reader, chain, end, run);
+			if (status != 0) {
+				return status;
+			}
+		}
+		if (view.state != HK_PAGE_FULL) {
+			return 0;
+		}
+		int error = hk_page_follow(reader, run->slot, run->stream, &view, &next);
+		if (error < 0) {
+			return error;
+		}
+		if (chain->page == chain->tail) {
+			/* The tail never lags behind: release relies on it. */
+			chain->tail = view.next;
+			chain->tail_base = next.position;
+			chain->tail_end = next.position + next.written;
+			chain->pages++;
+		}
+		enter_page(chain, view.next, &next);
+	}
+	return -EBADMSG;
+}
+
+int hk_reader_next_run(struct hk_reader *reader, uint32_t slot, uint32_t stream,
+		       struct hk_run *ret_run)
+{
+	struct hk_run run = {.slot = slot, .stream = stream};
+	int status;
+
+	if (hk_map_failed(reader)) {
+		return -ESTALE;
+	}
+	struct hk_reader_chain *chain = get_chain(reader, slot, stream, &status);
+	if (!chain) {
+		return status;
+	}
+	status = advance(reader, chain, &run);
+	if (hk_map_failed(reader)) {
+		return -ESTALE;
+	}
+	if (status == 1) {
+		*ret_run = run;
+		return 1;
+	}
+	return status == -EBADMSG ? abandon(reader, chain) : status == -EAGAIN ? 0 : status;
+}
+
+/* ---- giving back ---- */
+
+/* The order matters for a collector that is killed in the middle: out of the chain first, free
+ * last. */
+static void free_page(struct hk_page *page)
+{
+	atomic_store_explicit(&page->next, 0, memory_order_relaxed);
+	atomic_store_explicit(&page->written, 0, memory_order_relaxed);
+	/* Pairs with the agent's acquire when it looks for a free page. */
+	atomic_store_explicit(&page->state, HK_PAGE_FREE, memory_order_release);
+}
+
+static int release_chain(struct hk_reader *reader, struct hk_reader_chain *chain, uint32_t slot,
+			 uint32_t stream)
+{
+	struct hk_thread_slot *shared = hk_reader_slot_shared(reader, slot);
+
+	int error = shared ? follow_tail(reader, chain, slot, stream) : -EBADMSG;
+	while (error == 0 && chain->oldest != chain->tail) {
+		struct hk_page_view view;
+		struct hk_page_view next;
+		if (hk_page_look(reader, slot, stream, chain->oldest, &view) < 0 ||
+		    view.state != HK_PAGE_FULL ||
+		    hk_page_follow(reader, slot, stream, &view, &next) < 0) {
+			return abandon(reader, chain);
+		}
+		if (view.position + view.written > chain->position) {
+			break;
+		}
+		if (chain->page == chain->oldest) {
+			enter_page(chain, view.next, &next);
+		}
+		atomic_store_explicit(&shared->chain[stream].first, view.next,
+				      memory_order_release);
+		free_page(hk_map_page(reader, chain->oldest));
+		chain->oldest = view.next;
+		chain->pages--;
+	}
+	return error;
+}
+
+/* Pages that an earlier collector took out of their chain and was killed before it freed them. */
+static void sweep_orphans(struct hk_reader *reader)
+{
+	for (uint32_t number = 1; number < reader->block_count; number++) {
+		if (reader->blocks[number].kind != HK_BLOCK_PAGE) {
+			continue;
+		}
+		struct hk_page *page = hk_map_page(reader, number);
+		if (atomic_load_explicit(&page->state, memory_order_acquire) != HK_PAGE_FULL) {
+			continue;
+		}
+		int error;
+		struct hk_reader_chain *chain =
+		    get_chain(reader, hk_map_u32(&page->slot), hk_map_u32(&page->stream), &error);
+		struct hk_page_view oldest;
+		if (chain &&
+		    hk_page_look(reader, hk_map_u32(&page->slot), hk_map_u32(&page->stream),
+				 chain->oldest, &oldest) == 0 &&
+		    hk_map_u64(&page->position) < oldest.position) {
+			free_page(page);
+		}
+	}
+}
+
+void hk_reader_release(struct hk_reader *reader)
+{
+	if (hk_map_failed(reader)) {
+		return;
+	}
+	if (!reader->orphans_swept) {
+		sweep_orphans(reader);
+		reader->orphans_swept = true;
+	}
+	for (uint32_t slot = 0; slot < reader->slot_room; slot++) {
+		for (uint32_t stream = 0; stream < HK_STREAMS; stream++) {
+			struct hk_reader_chain *chain = &reader->slots[slot].chain[stream];
+			if (chain->started && !chain->broken) {
+				release_chain(reader, chain, slot, stream);
+			}
+		}
+	}
+}
+
+void hk_reader_pool(struct hk_reader *reader, uint64_t *ret_used_bytes, uint64_t *ret_cap_bytes)
+{
+	/* As the writer divides: half of the blocks for calls, a quarter for memory records. */
+	const uint64_t cap[2] = {reader->blocks_max / 2, reader->blocks_max / 4};
+	uint64_t used[2] = {0};
+
+	for (uint32_t slot = 0; slot < reader->slot_room; slot++) {
+		for (uint32_t stream = 0; stream < HK_STREAMS; stream++) {
+			const struct hk_reader_chain *chain = &reader->slots[slot].chain[stream];
+			used[stream == HK_STREAM_MEMORY] += chain->broken ? 0 : chain->pages;
+		}
+	}
+	uint32_t fuller = used[1] * cap[0] > used[0] * cap[1];
+	*ret_used_bytes = used[fuller] * HK_BLOCK_BYTES;
+	*ret_cap_bytes = (cap[fuller] ? cap[fuller] : 1) * HK_BLOCK_BYTES;
+}
