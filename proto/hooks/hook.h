@@ -1,21 +1,24 @@
 /* hook.h: what one line of a hooks file means once parsed.
  *
- * A hook says which symbol to wrap, how its arguments lie in registers and on the stack, and what a call means: which
- * argument is the size of an allocation, which is the peer of a send. The agent interprets these structs on the way out
- * of a call; it never needs a prototype compiled in. Shipped files become constant arrays of struct hk_hook at build time,
- * a user's file is parsed into caller-supplied memory by hooks/parser.h. Plain values, no ownership, no locking.
+ * A hook says which symbol to wrap, how its arguments lie in registers and on the stack, and what a
+ * call means: which argument is the size of an allocation, which is the peer of a send. The agent
+ * interprets these structs on the way out of a call; it never needs a prototype compiled in.
+ * Shipped files become constant arrays of struct hk_hook at build time, a user's file is parsed
+ * into caller-supplied memory by hooks/parser.h. Plain values, no ownership, no locking.
  */
 #ifndef HK_HOOKS_HOOK_H
 #define HK_HOOKS_HOOK_H
 
 #include <stdint.h>
 
-#define HK_HOOK_ARGS 20u   /* described arguments of one function; MPI's longest has 11, its Fortran form 12 */
-#define HK_HOOK_VALUES 6u  /* named values one record carries */
-#define HK_HOOK_FACTORS 4u /* factors of one value */
+#define HK_HOOK_ARGS \
+	20u /* described arguments of one function; MPI's longest has 11, its Fortran form 12 */
+#define HK_HOOK_VALUES 6u	/* named values one record carries */
+#define HK_HOOK_FACTORS 4u	/* factors of one value */
 #define HK_HOOK_STACK_WORDS 32u /* 8-byte stack words copied for a function nobody described */
 
-/* How much of a call is kept; each level includes the ones before it. Numbers are part of the segment format. */
+/* How much of a call is kept; each level includes the ones before it. Numbers are part of the
+ * segment format. */
 enum hk_level {
 	HK_LEVEL_DEFAULT = 0, /* whatever the job says */
 	HK_LEVEL_OFF = 1,     /* slot restored */
@@ -29,20 +32,22 @@ enum hk_level {
 
 enum hk_hook_type {
 	HK_TYPE_VOID = 0,
-	HK_TYPE_INT,    /* 32-bit signed */
-	HK_TYPE_UINT,   /* 32-bit unsigned */
-	HK_TYPE_LONG,   /* 64-bit signed; off_t, ssize_t */
-	HK_TYPE_ULONG,  /* 64-bit unsigned; size_t */
-	HK_TYPE_PTR,    /* any pointer, also handles such as MPI_Request */
-	HK_TYPE_STR,    /* NUL-terminated text */
-	HK_TYPE_FD,     /* file descriptor, int */
+	HK_TYPE_INT,   /* 32-bit signed */
+	HK_TYPE_UINT,  /* 32-bit unsigned */
+	HK_TYPE_LONG,  /* 64-bit signed; off_t, ssize_t */
+	HK_TYPE_ULONG, /* 64-bit unsigned; size_t */
+	HK_TYPE_PTR,   /* any pointer, also handles such as MPI_Request */
+	HK_TYPE_STR,   /* NUL-terminated text */
+	HK_TYPE_FD,    /* file descriptor, int */
 	HK_TYPE_FLOAT,
 	HK_TYPE_DOUBLE,
-	HK_TYPE_MPI_DATATYPE, /* MPI handles: an int with MPICH, a pointer with Open MPI; raw 64-bit register here */
+	HK_TYPE_MPI_DATATYPE, /* MPI handles: an int with MPICH, a pointer with Open MPI; raw 64-bit
+				 register here */
 	HK_TYPE_MPI_COMM,
 };
 
-/* Where an argument lies at the entry of the function (System V x86-64 and AAPCS64 agree on the idea). */
+/* Where an argument lies at the entry of the function (System V x86-64 and AAPCS64 agree on the
+ * idea). */
 enum hk_hook_place {
 	HK_PLACE_INTEGER = 0, /* integer register number `index` (0..5 on x86-64) */
 	HK_PLACE_FLOAT = 1,   /* vector register number `index` (0..7) */
@@ -51,21 +56,23 @@ enum hk_hook_place {
 
 struct hk_hook_arg {
 	const char *name;
-	uint8_t type;      /* enum hk_hook_type */
-	uint8_t reference; /* 1: the argument is the address of a value of this type (Fortran, or written int* / out) */
-	uint8_t place;     /* enum hk_hook_place */
+	uint8_t type;	   /* enum hk_hook_type */
+	uint8_t reference; /* 1: the argument is the address of a value of this type (Fortran, or
+			      written int* / out) */
+	uint8_t place;	   /* enum hk_hook_place */
 	uint8_t index;
 };
 
 /* What the named value is; the number is stored in sites and chunks. */
 enum hk_key {
 	HK_KEY_NONE = 0,
-	HK_KEY_POINTER = 1,     /* address allocated or freed */
-	HK_KEY_SIZE = 2,        /* bytes allocated or mapped */
+	HK_KEY_POINTER = 1,	/* address allocated or freed */
+	HK_KEY_SIZE = 2,	/* bytes allocated or mapped */
 	HK_KEY_OLD_POINTER = 3, /* realloc, mremap: address before */
-	HK_KEY_OLD_SIZE = 4,    /* mremap: bytes before */
-	HK_KEY_BYTES = 5,       /* bytes moved: adds to the site's `bytes` */
-	HK_KEY_PEER = 6,        /* rank in the communicator sent to or received from; root of a rooted collective */
+	HK_KEY_OLD_SIZE = 4,	/* mremap: bytes before */
+	HK_KEY_BYTES = 5,	/* bytes moved: adds to the site's `bytes` */
+	HK_KEY_PEER =
+	    6, /* rank in the communicator sent to or received from; root of a rooted collective */
 	HK_KEY_TAG = 7,
 	HK_KEY_COMM = 8,     /* stable hash of the communicator */
 	HK_KEY_NEW_COMM = 9, /* stable hash of a communicator this call created */
@@ -82,16 +89,19 @@ enum hk_key {
 enum hk_factor_kind {
 	HK_FACTOR_NONE = 0,
 	HK_FACTOR_CONST,     /* `constant` */
-	HK_FACTOR_ARG,       /* argument `arg` (dereferenced if it is a reference) */
+	HK_FACTOR_ARG,	     /* argument `arg` (dereferenced if it is a reference) */
 	HK_FACTOR_RESULT,    /* the integer result */
-	HK_FACTOR_POINTEE,   /* *(uint64_t *)argument `arg`, read after the call: posix_memalign's memptr */
+	HK_FACTOR_POINTEE,   /* *(uint64_t *)argument `arg`, read after the call: posix_memalign's
+				memptr */
 	HK_FACTOR_TYPE_SIZE, /* MPI: bytes of datatype `arg` */
-	HK_FACTOR_SUM,       /* MPI: sum of the int array `arg` over the ranks of communicator `arg2` */
-	HK_FACTOR_SUM_TYPED, /* MPI: sum over ranks of counts[arg] * size of types[arg3], communicator `arg2` */
+	HK_FACTOR_SUM, /* MPI: sum of the int array `arg` over the ranks of communicator `arg2` */
+	HK_FACTOR_SUM_TYPED, /* MPI: sum over ranks of counts[arg] * size of types[arg3],
+				communicator `arg2` */
 	HK_FACTOR_IS_ROOT,   /* MPI: 1 on the rank `arg` of communicator `arg2`, else 0 */
-	HK_FACTOR_SENT,      /* MPI: 0 if buffer `arg` is MPI_IN_PLACE, else 1 */
-	HK_FACTOR_COMM,      /* MPI: stable hash of communicator `arg` */
-	HK_FACTOR_NEW_COMM,  /* MPI: hash given to the communicator written to `arg`, child of communicator `arg2` */
+	HK_FACTOR_SENT,	     /* MPI: 0 if buffer `arg` is MPI_IN_PLACE, else 1 */
+	HK_FACTOR_COMM,	     /* MPI: stable hash of communicator `arg` */
+	HK_FACTOR_NEW_COMM,  /* MPI: hash given to the communicator written to `arg`, child of
+				communicator `arg2` */
 };
 
 struct hk_factor {
@@ -102,7 +112,9 @@ struct hk_factor {
 	uint32_t constant;
 };
 
-/* One named value: the product of its factors (those before the first HK_FACTOR_NONE). */
+/* One named value: the product of its factors (those before the first HK_FACTOR_NONE). The reader
+ * multiplies in order and stops at a factor of 0: what follows `isroot` or `sent` may be invalid
+ * then. */
 struct hk_value {
 	uint8_t key; /* enum hk_key */
 	uint8_t factor_count;
@@ -111,12 +123,12 @@ struct hk_value {
 
 enum hk_meaning {
 	HK_MEANING_NONE = 0,
-	HK_MEANING_ALLOC = 1,   /* values POINTER, SIZE; POINTER 0: nothing happened */
-	HK_MEANING_FREE = 2,    /* value POINTER */
+	HK_MEANING_ALLOC = 1,	/* values POINTER, SIZE; POINTER 0: nothing happened */
+	HK_MEANING_FREE = 2,	/* value POINTER */
 	HK_MEANING_REALLOC = 3, /* values OLD_POINTER, POINTER, SIZE */
-	HK_MEANING_MAP = 4,     /* values POINTER, SIZE; POINTER ~0 failed */
-	HK_MEANING_UNMAP = 5,   /* values POINTER, SIZE */
-	HK_MEANING_REMAP = 6,   /* values OLD_POINTER, OLD_SIZE, POINTER, SIZE */
+	HK_MEANING_MAP = 4,	/* values POINTER, SIZE; POINTER ~0 failed */
+	HK_MEANING_UNMAP = 5,	/* values POINTER, SIZE */
+	HK_MEANING_REMAP = 6,	/* values OLD_POINTER, OLD_SIZE, POINTER, SIZE */
 	HK_MEANING_SEND = 7,
 	HK_MEANING_RECV = 8,
 	HK_MEANING_COLLECTIVE = 9,
@@ -131,33 +143,36 @@ enum hk_meaning {
 enum hk_error_rule {
 	HK_ERROR_NEVER = 0,
 	HK_ERROR_NONZERO = 1, /* int result not 0 (MPI, CUDA, pthread) */
-	HK_ERROR_ERRNO = 2,   /* result -1 and errno none of EAGAIN, EWOULDBLOCK, EINPROGRESS, EINTR */
-	HK_ERROR_NULL = 3,    /* pointer result 0 */
-	HK_ERROR_FAILED = 4,  /* pointer result -1 (MAP_FAILED) */
-	HK_ERROR_IERR = 5,    /* Fortran: the int the last argument points to is not 0 */
+	HK_ERROR_ERRNO =
+	    2,		   /* result -1 and errno none of EAGAIN, EWOULDBLOCK, EINPROGRESS, EINTR */
+	HK_ERROR_NULL = 3, /* pointer result 0 */
+	HK_ERROR_FAILED = 4, /* pointer result -1 (MAP_FAILED) */
+	HK_ERROR_IERR = 5, /* Fortran: the int the last argument points to (if not NULL) is not 0 */
 };
 
-#define HK_HOOK_SHORT 1u    /* may last less than a microsecond: read the clock in order */
-#define HK_HOOK_SYNC_ALL 2u /* collective no rank can leave before the last has entered (sync=all) */
-#define HK_HOOK_FORTRAN 4u  /* Fortran name: handles are ints, arguments are addresses */
+#define HK_HOOK_SHORT 1u /* may last less than a microsecond: read the clock in order */
+#define HK_HOOK_SYNC_ALL \
+	2u		   /* collective no rank can leave before the last has entered (sync=all) */
+#define HK_HOOK_FORTRAN 4u /* Fortran name: handles are ints, arguments are addresses */
 #define HK_HOOK_DESCRIBED 8u /* the arguments are known; stack_words is exact */
-#define HK_HOOK_DENY 16u    /* never touch this symbol */
-#define HK_HOOK_OPEN_FREE 32u /* result or argument frees memory at its start: an open call holds the ledger back */
+#define HK_HOOK_DENY 16u     /* never touch this symbol */
+#define HK_HOOK_OPEN_FREE \
+	32u /* result or argument frees memory at its start: an open call holds the ledger back */
 
 struct hk_hook {
 	const char *library; /* glob over the defining object's path or base name; "*" for any */
 	const char *symbol;  /* glob */
 	const char *domain;  /* "mpi", "blas", "memory", "io", "thread", ... at most 15 bytes */
-	uint16_t flags;      /* HK_HOOK_* */
-	uint8_t level;       /* enum hk_level asked for by the line; DEFAULT when silent */
+	uint16_t flags;	     /* HK_HOOK_* */
+	uint8_t level;	     /* enum hk_level asked for by the line; DEFAULT when silent */
 	uint8_t auto_level;  /* level under `--hooks auto`; OFF: not part of auto */
 	uint8_t meaning;     /* enum hk_meaning */
-	uint8_t error;       /* enum hk_error_rule */
-	uint8_t result;      /* enum hk_hook_type */
+	uint8_t error;	     /* enum hk_error_rule */
+	uint8_t result;	     /* enum hk_hook_type */
 	uint8_t arg_count;
 	uint8_t value_count;
 	uint8_t stack_words; /* 8-byte words of stack arguments to copy, 0..HK_HOOK_STACK_WORDS */
-	uint16_t line;       /* line in its file, for messages */
+	uint16_t line;	     /* line in its file, for messages */
 	struct hk_hook_arg args[HK_HOOK_ARGS];
 	struct hk_value values[HK_HOOK_VALUES];
 };

@@ -1,0 +1,48 @@
+/* draft.h: one line of a hooks file while it is being understood.
+ *
+ * A draft holds a hook whose texts still point into the file, plus what only the parser needs to
+ * know: which arguments are MPI handles or character buffers, and how the line wants its Fortran
+ * forms. Lives on the parser's stack.
+ */
+#ifndef HK_HOOKS_DRAFT_H
+#define HK_HOOKS_DRAFT_H
+
+#include "hooks/hook.h"
+#include "hooks/scan.h"
+
+#define HK_DRAFT_HIDDEN 8u /* most hidden integer arguments a line may ask for */
+
+/* What a type word says beyond enum hk_hook_type. */
+enum hk_draft_kind {
+	HK_DRAFT_PLAIN = 0,
+	HK_DRAFT_HANDLE, /* opaque: a word in C, an int in Fortran */
+	HK_DRAFT_CHARS,	 /* characters: Fortran adds their length after the last argument */
+};
+
+enum hk_draft_fortran {
+	HK_DRAFT_FORTRAN_TOO = 0, /* the C name, and Fortran names where the file has them on */
+	HK_DRAFT_FORTRAN_OFF,
+	HK_DRAFT_FORTRAN_ONLY,
+};
+
+struct hk_draft {
+	struct hk_hook hook; /* no texts yet */
+	struct hk_word library;
+	struct hk_word symbol;
+	struct hk_word names[HK_HOOK_ARGS];
+	uint8_t kinds[HK_HOOK_ARGS]; /* enum hk_draft_kind */
+	uint8_t hidden;		     /* integer arguments after the described ones */
+	uint8_t fortran;	     /* enum hk_draft_fortran */
+};
+
+/* Reads `TYPE SYMBOL(TYPE NAME, ...)`. -EINVAL: the scan says why. */
+int hk_draft_signature(struct hk_scan *scan, struct hk_draft *draft);
+
+/* Reads the attributes up to the end of the line. -EINVAL: the scan says why. */
+int hk_draft_attributes(struct hk_scan *scan, struct hk_draft *draft);
+
+/* Whether the attributes fit the signature and each other; sets the flags that follow from the
+ * meaning. -EINVAL as above. */
+int hk_draft_check(struct hk_scan *scan, struct hk_draft *draft);
+
+#endif

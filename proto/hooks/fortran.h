@@ -1,0 +1,17 @@
+/* fortran.h: the Fortran form of a C function, as MPI's bindings define it.
+ *
+ * Same arguments in the same order, all by address, handles as ints, no result but a last `ierror`,
+ * and after that one length per character argument. `ierror` is optional in the mpi_f08 module: its
+ * address can be 0.
+ */
+#ifndef HK_HOOKS_FORTRAN_H
+#define HK_HOOKS_FORTRAN_H
+
+#include "hooks/draft.h"
+
+/* Derives the Fortran form of a C line; the symbol is left as it is. -EINVAL: it has none, the scan
+ * says why. */
+int hk_fortran_derive(struct hk_scan *scan, const struct hk_draft *line,
+		      struct hk_draft *ret_fortran);
+
+#endif

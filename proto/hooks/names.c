@@ -1,0 +1,118 @@
+#include "hooks/names.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "hooks/hook.h"
+
+static const char level_words[][HK_NAMES_SIZE] = {
+    [HK_LEVEL_DEFAULT] = "default",  [HK_LEVEL_OFF] = "off",
+    [HK_LEVEL_COUNT] = "count",	     [HK_LEVEL_SAMPLE] = "sample",
+    [HK_LEVEL_TIME] = "time",	     [HK_LEVEL_RECORD] = "record",
+    [HK_LEVEL_ARGS] = "record+args", [HK_LEVEL_STACK] = "record+stack",
+};
+
+static const char type_words[][HK_NAMES_SIZE] = {
+    [HK_TYPE_VOID] = "void",
+    [HK_TYPE_INT] = "int",
+    [HK_TYPE_UINT] = "uint",
+    [HK_TYPE_LONG] = "long",
+    [HK_TYPE_ULONG] = "ulong",
+    [HK_TYPE_PTR] = "ptr",
+    [HK_TYPE_STR] = "str",
+    [HK_TYPE_FD] = "fd",
+    [HK_TYPE_FLOAT] = "float",
+    [HK_TYPE_DOUBLE] = "double",
+    [HK_TYPE_MPI_DATATYPE] = "datatype",
+    [HK_TYPE_MPI_COMM] = "comm",
+};
+
+static const char key_words[][HK_NAMES_SIZE] = {
+    [HK_KEY_POINTER] = "pointer",
+    [HK_KEY_SIZE] = "size",
+    [HK_KEY_OLD_POINTER] = "old_pointer",
+    [HK_KEY_OLD_SIZE] = "old_size",
+    [HK_KEY_BYTES] = "bytes",
+    [HK_KEY_PEER] = "peer",
+    [HK_KEY_TAG] = "tag",
+    [HK_KEY_COMM] = "comm",
+    [HK_KEY_NEW_COMM] = "newcomm",
+    [HK_KEY_M] = "m",
+    [HK_KEY_N] = "n",
+    [HK_KEY_K] = "k",
+    [HK_KEY_FD] = "fd",
+    [HK_KEY_COUNT] = "count",
+    [HK_KEY_DEVICE] = "device",
+    [HK_KEY_STREAM] = "stream",
+    [HK_KEY_RESULT] = "result",
+};
+
+static const char meaning_words[][HK_NAMES_SIZE] = {
+    [HK_MEANING_ALLOC] = "alloc",
+    [HK_MEANING_FREE] = "free",
+    [HK_MEANING_REALLOC] = "realloc",
+    [HK_MEANING_MAP] = "map",
+    [HK_MEANING_UNMAP] = "unmap",
+    [HK_MEANING_REMAP] = "remap",
+    [HK_MEANING_SEND] = "send",
+    [HK_MEANING_RECV] = "recv",
+    [HK_MEANING_COLLECTIVE] = "collective",
+    [HK_MEANING_WAIT] = "wait",
+    [HK_MEANING_COPY] = "copy",
+    [HK_MEANING_LAUNCH] = "launch",
+    [HK_MEANING_COMM] = "comm",
+    [HK_MEANING_IO] = "io",
+};
+
+/* HK_ERROR_IERR has no word: only Fortran hooks derived from a C line carry it. */
+static const char error_words[][HK_NAMES_SIZE] = {
+    [HK_ERROR_NEVER] = "never", [HK_ERROR_NONZERO] = "nonzero", [HK_ERROR_ERRNO] = "errno",
+    [HK_ERROR_NULL] = "null",	[HK_ERROR_FAILED] = "failed",
+};
+
+#define TABLE(words)                                                      \
+	{                                                                 \
+		.names = words, .count = sizeof(words) / sizeof(words[0]) \
+	}
+
+const struct hk_names hk_names_level = TABLE(level_words);
+const struct hk_names hk_names_type = TABLE(type_words);
+const struct hk_names hk_names_key = TABLE(key_words);
+const struct hk_names hk_names_meaning = TABLE(meaning_words);
+const struct hk_names hk_names_error = TABLE(error_words);
+
+int hk_names_find(const struct hk_names *table, const char *text, size_t length)
+{
+	if (length == 0 || length >= HK_NAMES_SIZE) {
+		return -EINVAL;
+	}
+	for (unsigned i = 0; i < table->count; i++) {
+		if (memcmp(table->names[i], text, length) == 0 && table->names[i][length] == '\0') {
+			return (int)i;
+		}
+	}
+	return -EINVAL;
+}
+
+const char *hk_names_get(const struct hk_names *table, unsigned value)
+{
+	if (value >= table->count || table->names[value][0] == '\0') {
+		return "?";
+	}
+	return table->names[value];
+}
+
+int hk_level_parse(const char *text)
+{
+	return hk_names_find(&hk_names_level, text, strlen(text));
+}
+
+const char *hk_level_name(unsigned level)
+{
+	return hk_names_get(&hk_names_level, level);
+}
+
+const char *hk_key_name(unsigned key)
+{
+	return hk_names_get(&hk_names_key, key);
+}

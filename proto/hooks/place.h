@@ -1,0 +1,23 @@
+/* place.h: where the arguments of a described function lie when it is entered.
+ *
+ * Integers and pointers take integer registers in order, float and double take vector registers in
+ * order, whatever is left takes 8-byte stack words in order. Structs by value cannot be described
+ * and so never occur. Pure function.
+ */
+#ifndef HK_HOOKS_PLACE_H
+#define HK_HOOKS_PLACE_H
+
+#include "hooks/hook.h"
+
+#if defined(__aarch64__)
+#define HK_PLACE_INTEGER_REGISTERS 8u /* x0 to x7 (AAPCS64) */
+#else
+#define HK_PLACE_INTEGER_REGISTERS 6u /* rdi rsi rdx rcx r8 r9 (System V x86-64) */
+#endif
+#define HK_PLACE_FLOAT_REGISTERS 8u
+
+/* Sets place and index of every argument, and stack_words so that it covers them and `hidden`
+ * further integer arguments (the lengths a Fortran compiler passes after the last one). */
+void hk_place_arguments(struct hk_hook *hook, unsigned hidden);
+
+#endif

@@ -1,0 +1,220 @@
+#include "hooks/value.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+/* What an argument must be to stand in a place of a function of the language. */
+enum role {
+	ROLE_NONE = 0,
+	ROLE_NUMBER,   /* int */
+	ROLE_POINTER,  /* ptr: a buffer or an array */
+	ROLE_DATATYPE, /* datatype */
+	ROLE_COMM,     /* comm */
+	ROLE_NEW_COMM, /* comm *: written by the call */
+};
+
+/* `to` names the member of struct hk_factor each argument goes to: 0 arg, 1 arg2, 2 arg3. */
+static const struct function {
+	const char *word;
+	uint8_t kind;
+	uint8_t count;
+	uint8_t roles[3];
+	uint8_t to[3];
+} functions[] = {
+    {"sizeof", HK_FACTOR_TYPE_SIZE, 1, {ROLE_DATATYPE}, {0}},
+    {"sum", HK_FACTOR_SUM, 2, {ROLE_POINTER, ROLE_COMM}, {0, 1}},
+    {"sum", HK_FACTOR_SUM_TYPED, 3, {ROLE_POINTER, ROLE_POINTER, ROLE_COMM}, {0, 2, 1}},
+    {"isroot", HK_FACTOR_IS_ROOT, 2, {ROLE_NUMBER, ROLE_COMM}, {0, 1}},
+    {"sent", HK_FACTOR_SENT, 1, {ROLE_POINTER}, {0}},
+    {"comm", HK_FACTOR_COMM, 1, {ROLE_COMM}, {0}},
+    {"newcomm", HK_FACTOR_NEW_COMM, 2, {ROLE_NEW_COMM, ROLE_COMM}, {0, 1}},
+};
+
+static bool fits(const struct hk_hook_arg *arg, uint8_t role)
+{
+	switch (role) {
+	case ROLE_NUMBER:
+		return arg->type == HK_TYPE_INT;
+	case ROLE_POINTER:
+		return arg->type == HK_TYPE_PTR && !arg->reference;
+	case ROLE_DATATYPE:
+		return arg->type == HK_TYPE_MPI_DATATYPE;
+	case ROLE_COMM:
+		return arg->type == HK_TYPE_MPI_COMM;
+	case ROLE_NEW_COMM:
+		return arg->type == HK_TYPE_MPI_COMM && arg->reference;
+	default:
+		return false;
+	}
+}
+
+static int find_argument(struct hk_scan *scan, const struct hk_draft *draft, struct hk_word name,
+			 uint8_t *ret_index)
+{
+	for (unsigned i = 0; i < draft->hook.arg_count; i++) {
+		if (hk_word_equal(draft->names[i], name)) {
+			*ret_index = (uint8_t)i;
+			return 0;
+		}
+	}
+	return hk_scan_fail(scan, name.length != 0 ? "unknown argument" : "argument name expected",
+			    name);
+}
+
+static int parse_constant(struct hk_scan *scan, struct hk_word word, struct hk_factor *ret_factor)
+{
+	uint32_t constant = 0;
+
+	for (size_t i = 0; i < word.length; i++) {
+		char c = word.text[i];
+		if (c < '0' || c > '9' || __builtin_mul_overflow(constant, 10u, &constant) ||
+		    __builtin_add_overflow(constant, (uint32_t)(c - '0'), &constant)) {
+			return hk_scan_fail(scan, "not a number below 2^32:", word);
+		}
+	}
+	*ret_factor = (struct hk_factor){.kind = HK_FACTOR_CONST, .constant = constant};
+	return 0;
+}
+
+static const struct function *find_function(struct hk_scan *scan, struct hk_word word,
+					    unsigned count)
+{
+	bool known = false;
+
+	for (unsigned i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		if (!hk_word_is(word, functions[i].word)) {
+			continue;
+		}
+		if (functions[i].count == count) {
+			return &functions[i];
+		}
+		known = true;
+	}
+	hk_scan_fail(scan, known ? "wrong number of arguments for" : "unknown function", word);
+	return NULL;
+}
+
+/* Reads the arguments of `word(` up to and with the closing parenthesis. */
+static int parse_call(struct hk_scan *scan, const struct hk_draft *draft, struct hk_word word,
+		      struct hk_factor *ret_factor)
+{
+	uint8_t arguments[3];
+	unsigned count = 0;
+
+	do {
+		struct hk_word name = hk_scan_name(scan);
+		if (count == 3) {
+			return hk_scan_fail(scan, "wrong number of arguments for", word);
+		}
+		if (find_argument(scan, draft, name, &arguments[count++]) < 0) {
+			return -EINVAL;
+		}
+	} while (hk_scan_take(scan, ','));
+	if (!hk_scan_take(scan, ')')) {
+		return hk_scan_fail(scan, "')' expected in", word);
+	}
+	const struct function *function = find_function(scan, word, count);
+	if (function == NULL) {
+		return -EINVAL;
+	}
+	struct hk_factor factor = {.kind = function->kind};
+	uint8_t *members[3] = {&factor.arg, &factor.arg2, &factor.arg3};
+	for (unsigned i = 0; i < count; i++) {
+		if (!fits(&draft->hook.args[arguments[i]], function->roles[i])) {
+			return hk_scan_fail(
+			    scan, "argument of the wrong type:", draft->names[arguments[i]]);
+		}
+		*members[function->to[i]] = arguments[i];
+	}
+	*ret_factor = factor;
+	return 0;
+}
+
+/* Whether a value of this type can be multiplied or shown as a number. */
+static bool is_number(uint8_t type)
+{
+	switch (type) {
+	case HK_TYPE_INT:
+	case HK_TYPE_UINT:
+	case HK_TYPE_LONG:
+	case HK_TYPE_ULONG:
+	case HK_TYPE_PTR:
+	case HK_TYPE_FD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int parse_pointee(struct hk_scan *scan, const struct hk_draft *draft,
+			 struct hk_factor *ret_factor)
+{
+	struct hk_factor factor = {.kind = HK_FACTOR_POINTEE};
+	struct hk_word name = hk_scan_name(scan);
+
+	if (find_argument(scan, draft, name, &factor.arg) < 0) {
+		return -EINVAL;
+	}
+	if (draft->hook.args[factor.arg].type != HK_TYPE_PTR) {
+		return hk_scan_fail(scan, "not a pointer:", name);
+	}
+	*ret_factor = factor;
+	return 0;
+}
+
+static int parse_factor(struct hk_scan *scan, const struct hk_draft *draft,
+			struct hk_factor *ret_factor)
+{
+	struct hk_factor factor = {.kind = HK_FACTOR_ARG};
+
+	if (hk_scan_take(scan, '*')) {
+		return parse_pointee(scan, draft, ret_factor);
+	}
+	struct hk_word word = hk_scan_name(scan);
+	if (word.length != 0 && word.text[0] >= '0' && word.text[0] <= '9') {
+		return parse_constant(scan, word, ret_factor);
+	}
+	if (hk_scan_take(scan, '(')) {
+		return parse_call(scan, draft, word, ret_factor);
+	}
+	if (hk_word_is(word, "result")) {
+		if (!is_number(draft->hook.result)) {
+			return hk_scan_fail(scan, "no numeric", word);
+		}
+		factor.kind = HK_FACTOR_RESULT;
+	} else {
+		if (find_argument(scan, draft, word, &factor.arg) < 0) {
+			return -EINVAL;
+		}
+		if (!is_number(draft->hook.args[factor.arg].type)) {
+			return hk_scan_fail(scan, "argument is no number:", word);
+		}
+	}
+	*ret_factor = factor;
+	return 0;
+}
+
+int hk_value_parse(struct hk_scan *scan, struct hk_draft *draft, uint8_t key)
+{
+	struct hk_hook *hook = &draft->hook;
+	struct hk_value value = {.key = key};
+
+	do {
+		if (value.factor_count == HK_HOOK_FACTORS) {
+			return hk_scan_fail(scan, "more than 4 factors", (struct hk_word){0});
+		}
+		if (parse_factor(scan, draft, &value.factors[value.factor_count++]) < 0) {
+			return -EINVAL;
+		}
+	} while (hk_scan_take(scan, '*'));
+	for (unsigned i = 0; i < hook->value_count; i++) {
+		if (hook->values[i].key == key) {
+			return hk_scan_fail(scan, "value given twice", (struct hk_word){0});
+		}
+	}
+	if (hook->value_count == HK_HOOK_VALUES) {
+		return hk_scan_fail(scan, "more than 6 values", (struct hk_word){0});
+	}
+	hook->values[hook->value_count++] = value;
+	return 0;
+}
