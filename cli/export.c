@@ -1,0 +1,275 @@
+/* hookcli export: the recorded calls of a job as a timeline that other tools open. */
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "command.h"
+#include "exporters/exporter.h"
+#include "exporters/span.h"
+#include "exporters/timeline.h"
+#include "job.h"
+
+#define OUTPUT_BUFFER_BYTES (1u << 20)
+#define PROGRESS_AFTER_NS 1000000000u
+#define PROGRESS_CELLS 30u
+
+struct arguments {
+	const char *job, *output, *format;
+	struct hk_timeline_options options;
+	struct hk_timeline_ranks ranks[HK_SPAN_RANKS_MAX];
+};
+
+enum { OPTION_FORMAT = 256, OPTION_FROM, OPTION_TO, OPTION_RANKS };
+
+static const struct argp_option options[] = {
+    {"format", OPTION_FORMAT, "FORMAT", 0, "perfetto (default) or chrome", 0},
+    {"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
+    {"from", OPTION_FROM, "TIME", 0, "Leave out calls that ended before TIME", 0},
+    {"to", OPTION_TO, "TIME", 0,
+     "Leave out calls that began after TIME. Times count from the job's start, in seconds or with "
+     "a unit: 90, 1.5s, 200ms, 2m",
+     0},
+    {"ranks", OPTION_RANKS, "LIST", 0, "Only these ranks, such as 0,4-7", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	int count;
+
+	switch (key) {
+	case OPTION_FORMAT:
+		arguments->format = argument;
+		return 0;
+	case 'o':
+		arguments->output = argument;
+		return 0;
+	case OPTION_FROM:
+		if (hk_span_time(argument, &arguments->options.from_ns) < 0) {
+			argp_error(state, "--from '%s' is no time; try 1.5s", argument);
+		}
+		return 0;
+	case OPTION_TO:
+		if (hk_span_time(argument, &arguments->options.to_ns) < 0) {
+			argp_error(state, "--to '%s' is no time; try 1.5s", argument);
+		}
+		return 0;
+	case OPTION_RANKS:
+		count = hk_span_ranks(argument, arguments->ranks);
+		if (count < 0) {
+			argp_error(state, "--ranks '%s' is no list of ranks; try 0,4-7", argument);
+		}
+		arguments->options.ranks = arguments->ranks;
+		arguments->options.rank_count = (size_t)count;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->job) {
+			argp_error(state, "one job at a time: '%s' is too much", argument);
+		}
+		arguments->job = argument;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "[JOB]",
+    .doc =
+	"Write the recorded calls of JOB as a timeline: perfetto for ui.perfetto.dev, chrome for "
+	"chrome://tracing and other readers of trace event JSON.",
+    .children = children,
+};
+
+/* ---- progress ---- */
+
+struct progress {
+	uint64_t started_ns;
+	bool wanted, shown;
+};
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+	struct progress *progress = context;
+	unsigned int cells;
+
+	if (!progress->wanted || total == 0 ||
+	    hk_clock_monotonic_ns() - progress->started_ns < PROGRESS_AFTER_NS) {
+		return;
+	}
+	done = done > total ? total : done;
+	cells = (unsigned int)((double)done / (double)total * PROGRESS_CELLS);
+	progress->shown = true;
+	fprintf(stderr, "\rexport [");
+	for (unsigned int i = 0; i < PROGRESS_CELLS; i++) {
+		putc(i < cells ? '#' : ' ', stderr);
+	}
+	fprintf(stderr, "] %3.0f %% ", 100.0 * (double)done / (double)total);
+}
+
+static void end_progress(const struct progress *progress)
+{
+	if (progress->shown) {
+		fprintf(stderr, "\r\033[K");
+	}
+}
+
+/* ---- the command ---- */
+
+/* One descriptor per process's file: large jobs need more than the usual 1,024. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static FILE *open_output(const char *path)
+{
+	FILE *output = path ? fopen(path, "we") : stdout;
+
+	if (!output) {
+		hk_error("cannot write %s: %s", path, strerror(errno));
+		return NULL;
+	}
+	setvbuf(output, NULL, _IOFBF, OUTPUT_BUFFER_BYTES);
+	return output;
+}
+
+/* A file that holds half a trace is worth less than none: readers take it for the whole. */
+static void discard(FILE *output, const char *path)
+{
+	struct stat status;
+	bool regular = path && fstat(fileno(output), &status) == 0 && S_ISREG(status.st_mode);
+
+	fclose(output);
+	if (regular) {
+		unlink(path);
+	}
+}
+
+static int report_result(const struct hk_timeline_result *result, const struct hk_job *job,
+			 const char *path)
+{
+	bool damaged = job->damaged || result->damaged || result->too_deep;
+
+	if (result->lost) {
+		hk_warning("%" PRIu64 " records were lost while the job ran and are not in it; the "
+			   "report counts them",
+			   result->lost);
+	}
+	if (result->damaged) {
+		hk_warning("%" PRIu64 " damaged parts of the job's files were left out",
+			   result->damaged);
+	}
+	if (result->too_deep) {
+		hk_warning("%" PRIu64 " calls were left out: nested too deeply", result->too_deep);
+	}
+	if (result->processes == result->unrecorded) {
+		hk_warning("no records: run with --level record to have a timeline");
+	}
+	if (job->live) {
+		hk_info("the job is still running: exported what is stored so far");
+	}
+	if (path) {
+		hk_info("%" PRIu64 " calls of %zu processes in %s", result->calls,
+			result->processes - result->unrecorded, path);
+	}
+	return damaged ? HK_EXIT_FAILED : HK_EXIT_DONE;
+}
+
+static int export_job(const struct hk_job *job, const struct hk_exporter_ops *ops,
+		      struct arguments *arguments)
+{
+	struct progress progress = {
+	    .started_ns = hk_clock_monotonic_ns(),
+	    .wanted = isatty(STDERR_FILENO) && (arguments->output || !isatty(STDOUT_FILENO)),
+	};
+	FILE *output = open_output(arguments->output);
+	struct hk_timeline_result result;
+	int rc;
+
+	if (!output) {
+		return HK_EXIT_FAILED;
+	}
+	raise_file_limit();
+	arguments->options.progress = show_progress;
+	arguments->options.context = &progress;
+	rc = hk_timeline_export(job->snapshot, job->directory, ops, output, &arguments->options,
+				&result);
+	end_progress(&progress);
+	if (rc < 0) {
+		hk_error("export stopped: %s", strerror(-rc));
+		discard(output, arguments->output);
+		return HK_EXIT_FAILED;
+	}
+	if (arguments->output && fclose(output)) {
+		hk_error("cannot write %s: %s", arguments->output, strerror(errno));
+		return HK_EXIT_FAILED;
+	}
+	return report_result(&result, job, arguments->output);
+}
+
+static int unknown_format(const char *format)
+{
+	const struct hk_exporter_ops *ops;
+	char known[128] = "";
+
+	for (size_t i = 0; (ops = hk_exporter_at(i)); i++) {
+		size_t used = strlen(known);
+
+		snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", ops->format);
+	}
+	hk_error("no export format '%s'; --format takes one of: %s", format, known);
+	return HK_EXIT_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+	struct arguments arguments = {
+	    .format = hk_perfetto_exporter.format,
+	    .options = {.from_ns = INT64_MIN, .to_ns = INT64_MAX},
+	};
+	const struct hk_exporter_ops *ops;
+	struct hk_job job;
+	int rc;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments)) {
+		return HK_EXIT_USAGE;
+	}
+	ops = hk_exporter_find(arguments.format);
+	if (!ops) {
+		return unknown_format(arguments.format);
+	}
+	if (!arguments.output && ops->binary && isatty(STDOUT_FILENO)) {
+		hk_error("%s is binary: write it to a file with -o trace.%s", ops->format,
+			 ops->suffix);
+		return HK_EXIT_USAGE;
+	}
+	rc = hk_job_open(arguments.job, &job);
+	if (rc != HK_EXIT_DONE) {
+		return rc;
+	}
+	rc = export_job(&job, ops, &arguments);
+	hk_job_close(&job);
+	return rc;
+}
+
+const struct hk_command hk_command_export = {
+    .name = "export",
+    .summary = "write the timeline of a job for Perfetto or Chrome",
+    .run = run,
+};

@@ -1,0 +1,199 @@
+/* Chrome's trace event JSON, one event per line: complete events ("X") in microseconds since the
+ * job's start with three decimals, `pid` the rank of a main process, metadata that names and sorts
+ * the rest. Written as calls end, so the file is not in order of time; readers sort. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "exporters/exporter.h"
+#include "exporters/json.h"
+#include "hooks/names.h"
+
+/* Where `pid` is not the rank: above any rank, below what a double or an int would spoil. */
+#define OTHER_PIDS 1000000u
+
+struct hk_exporter {
+	struct hk_json json;
+	uint64_t start_ns;
+};
+
+static struct hk_exporter *chrome_create(FILE *output)
+{
+	struct hk_exporter *chrome = calloc(1, sizeof(*chrome));
+
+	if (chrome) {
+		chrome->json.output = output;
+	}
+	return chrome;
+}
+
+static int check(const struct hk_exporter *chrome)
+{
+	return ferror_unlocked(chrome->json.output) ? -EIO : 0;
+}
+
+static uint64_t shown_pid(const struct hk_export_process *process)
+{
+	return process->is_main ? (uint64_t)process->rank : OTHER_PIDS + process->index;
+}
+
+static void event_open(struct hk_json *json, const char *kind, const char *name)
+{
+	hk_json_newline(json);
+	hk_json_open(json, NULL, '{');
+	hk_json_string(json, "ph", kind);
+	hk_json_string(json, "name", name);
+}
+
+static void metadata_text(struct hk_json *json, const char *name, uint64_t pid, int64_t tid,
+			  const char *key, const char *text)
+{
+	event_open(json, "M", name);
+	hk_json_uint(json, "pid", pid);
+	if (tid >= 0) {
+		hk_json_int(json, "tid", tid);
+	}
+	hk_json_open(json, "args", '{');
+	hk_json_string(json, key, text);
+	hk_json_close(json, '}');
+	hk_json_close(json, '}');
+}
+
+static void metadata_index(struct hk_json *json, const char *name, uint64_t pid, int64_t tid,
+			   uint64_t index)
+{
+	event_open(json, "M", name);
+	hk_json_uint(json, "pid", pid);
+	if (tid >= 0) {
+		hk_json_int(json, "tid", tid);
+	}
+	hk_json_open(json, "args", '{');
+	hk_json_uint(json, "sort_index", index);
+	hk_json_close(json, '}');
+	hk_json_close(json, '}');
+}
+
+static int chrome_begin(struct hk_exporter *chrome, const struct hk_export_job *job)
+{
+	struct hk_json *json = &chrome->json;
+
+	chrome->start_ns = job->start_ns;
+	hk_json_open(json, NULL, '{');
+	hk_json_string(json, "displayTimeUnit", "ns");
+	hk_json_open(json, "otherData", '{');
+	hk_json_string(json, "job", job->id);
+	hk_json_string(json, "command", job->command);
+	/* Seconds and nanoseconds: together they do not fit the double that readers make of a
+	 * number. */
+	hk_json_open(json, "start_unix", '[');
+	hk_json_uint(json, NULL, job->start_ns / 1000000000u);
+	hk_json_uint(json, NULL, job->start_ns % 1000000000u);
+	hk_json_close(json, ']');
+	hk_json_close(json, '}');
+	hk_json_open(json, "traceEvents", '[');
+	for (size_t i = 0; i < job->process_count; i++) {
+		const struct hk_export_process *process = job->processes[i];
+
+		metadata_text(json, "process_name", shown_pid(process), -1, "name", process->title);
+		metadata_text(json, "process_labels", shown_pid(process), -1, "labels",
+			      process->command);
+		metadata_index(json, "process_sort_index", shown_pid(process), -1, process->index);
+	}
+	return check(chrome);
+}
+
+static int chrome_thread(struct hk_exporter *chrome, struct hk_export_thread *thread)
+{
+	uint64_t pid = shown_pid(thread->process);
+
+	metadata_text(&chrome->json, "thread_name", pid, thread->show_tid, "name", thread->name);
+	metadata_index(&chrome->json, "thread_sort_index", pid, thread->show_tid, thread->uid);
+	return check(chrome);
+}
+
+static void write_value(struct hk_json *json, uint8_t key, uint64_t word)
+{
+	switch (hk_exporter_value_form(key)) {
+	case HK_VALUE_UNNAMED:
+		break;
+	case HK_VALUE_UINT64:
+		hk_json_uint(json, hk_key_name(key), word);
+		break;
+	case HK_VALUE_INT64:
+		hk_json_int(json, hk_key_name(key), (int64_t)word);
+		break;
+	case HK_VALUE_INT32:
+		hk_json_int(json, hk_key_name(key), (int32_t)word);
+		break;
+	case HK_VALUE_HANDLE:
+		hk_json_hex(json, hk_key_name(key), word);
+		break;
+	}
+}
+
+static int chrome_close(struct hk_exporter *chrome, struct hk_export_thread *thread,
+			const struct hk_slice *slice)
+{
+	struct hk_json *json = &chrome->json;
+
+	event_open(json, "X", slice->site->function);
+	hk_json_string(json, "cat", slice->site->domain);
+	hk_json_uint(json, "pid", shown_pid(thread->process));
+	hk_json_uint(json, "tid", thread->show_tid);
+	hk_json_microseconds(json, "ts", (int64_t)(slice->start_ns - chrome->start_ns));
+	hk_json_microseconds(json, "dur", (int64_t)(slice->end_ns - slice->start_ns));
+	hk_json_open(json, "args", '{');
+	hk_json_string(json, "library", slice->site->library);
+	for (unsigned int i = 0; i < slice->word_count; i++) {
+		write_value(json, slice->site->keys[i], slice->words[i]);
+	}
+	if (slice->unwound) {
+		hk_json_uint(json, "unwound", 1);
+	}
+	hk_json_close(json, '}');
+	hk_json_close(json, '}');
+	return check(chrome);
+}
+
+static int chrome_mark(struct hk_exporter *chrome, const struct hk_export_process *process,
+		       uint64_t time_ns, uint64_t lost)
+{
+	struct hk_json *json = &chrome->json;
+
+	event_open(json, "i", "lost records");
+	hk_json_string(json, "cat", "hooktrace");
+	hk_json_string(json, "s", "p"); /* across the whole process */
+	hk_json_uint(json, "pid", shown_pid(process));
+	hk_json_uint(json, "tid", process->show_pid);
+	hk_json_microseconds(json, "ts", (int64_t)(time_ns - chrome->start_ns));
+	hk_json_open(json, "args", '{');
+	hk_json_uint(json, "lost", lost);
+	hk_json_close(json, '}');
+	hk_json_close(json, '}');
+	return check(chrome);
+}
+
+static int chrome_end(struct hk_exporter *chrome)
+{
+	putc_unlocked('\n', chrome->json.output);
+	hk_json_close(&chrome->json, ']');
+	hk_json_close(&chrome->json, '}');
+	putc_unlocked('\n', chrome->json.output);
+	return fflush(chrome->json.output) ? -errno : check(chrome);
+}
+
+static void chrome_free(struct hk_exporter *chrome)
+{
+	free(chrome);
+}
+
+const struct hk_exporter_ops hk_chrome_exporter = {
+    .format = "chrome",
+    .suffix = "json",
+    .create = chrome_create,
+    .begin = chrome_begin,
+    .thread = chrome_thread,
+    .close = chrome_close,
+    .mark = chrome_mark,
+    .end = chrome_end,
+    .free = chrome_free,
+};

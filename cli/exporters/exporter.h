@@ -1,0 +1,109 @@
+/* exporter.h: what turns a job's calls into one file format, and what it is told.
+ *
+ * The timeline (timeline.h) merges the records of all processes and calls an exporter's operations:
+ * begin once, thread once per thread before its first slice, then open and close so that they nest
+ * per thread, mark for what is missing, end once. Processes come sorted: by rank, then role, then
+ * start; those without a rank last. Strings are valid UTF-8. All times are nanoseconds since the
+ * Unix epoch on the job's common clock. One thread; all structs belong to the timeline and live
+ * until end has returned, slices only during the call.
+ */
+#ifndef HK_EXPORTERS_EXPORTER_H
+#define HK_EXPORTERS_EXPORTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define HK_SLICE_WORDS 8 /* named values of one call: as many as a site has keys */
+
+struct hk_export_process {
+	size_t index;	   /* its place in the order of display, from 0 */
+	uint64_t uuid;	   /* never 0 */
+	int32_t rank;	   /* -1: none */
+	bool is_main;	   /* the first process of its rank, not a helper or launcher */
+	uint32_t pid;	   /* the kernel's */
+	uint32_t show_pid; /* unique in this export: the kernel's where no other process has it */
+	char title[160];   /* "rank 0 (host) pid 4711", "rank 0 helper (host) pid 4720" */
+	const char *command;
+	uint64_t start_ns;
+};
+
+struct hk_export_thread {
+	const struct hk_export_process *process;
+	uint64_t uid;	   /* within the process */
+	uint64_t uuid;	   /* never 0 */
+	uint32_t sequence; /* 1, 2, ... in this export */
+	uint32_t show_tid; /* unique in this export: the kernel's where no other thread has it */
+	bool is_main;
+	char name[64];
+	void *private; /* the exporter's own */
+};
+
+struct hk_export_site {
+	uint32_t index; /* dense within its process */
+	const char *function, *library, *domain;
+	uint8_t key_count;
+	uint8_t keys[HK_SLICE_WORDS]; /* enum hk_key of each word */
+};
+
+struct hk_slice {
+	uint64_t start_ns, end_ns;
+	const struct hk_export_site *site;
+	bool unwound; /* left by an exception, longjmp or the thread's end */
+	uint8_t word_count;
+	uint64_t words[HK_SLICE_WORDS];
+};
+
+struct hk_export_job {
+	const char *id, *command;
+	uint64_t start_ns; /* no time in this export is earlier */
+	const struct hk_export_process *const *processes;
+	size_t process_count;
+};
+
+struct hk_exporter;
+
+/* Every operation returns 0 or -errno, which ends the export. A NULL operation is skipped. */
+struct hk_exporter_ops {
+	const char *format; /* as in --format */
+	const char *suffix; /* of the file it writes, for messages */
+	bool binary;	    /* nothing for a terminal */
+	struct hk_exporter *(*create)(
+	    FILE *output); /* NULL: out of memory; OUTPUT stays the caller's */
+	int (*begin)(struct hk_exporter *exporter, const struct hk_export_job *job);
+	int (*thread)(struct hk_exporter *exporter, struct hk_export_thread *thread);
+	int (*open)(struct hk_exporter *exporter, struct hk_export_thread *thread,
+		    const struct hk_slice *slice);
+	/* SLICE's end may have moved since open: the nesting is made exact to the nanosecond. */
+	int (*close)(struct hk_exporter *exporter, struct hk_export_thread *thread,
+		     const struct hk_slice *slice);
+	/* LOST records of PROCESS are missing, noticed at TIME. */
+	int (*mark)(struct hk_exporter *exporter, const struct hk_export_process *process,
+		    uint64_t time_ns, uint64_t lost);
+	/* THREAD comes no more; releases its private data. Also called after an error. */
+	void (*forget)(struct hk_exporter *exporter, struct hk_export_thread *thread);
+	int (*end)(struct hk_exporter *exporter);
+	void (*free)(struct hk_exporter *exporter);
+};
+
+extern const struct hk_exporter_ops hk_perfetto_exporter;
+extern const struct hk_exporter_ops hk_chrome_exporter;
+
+/* The exporter for FORMAT, or NULL. */
+const struct hk_exporter_ops *hk_exporter_find(const char *format);
+
+/* Exporter number INDEX (from 0), or NULL after the last: what a message can list. */
+const struct hk_exporter_ops *hk_exporter_at(size_t index);
+
+/* How a recorded word of key KEY (enum hk_key) is to be shown; its name is hk_key_name(KEY). */
+enum hk_value_form {
+	HK_VALUE_UNNAMED, /* not at all: a key this build does not know */
+	HK_VALUE_UINT64,
+	HK_VALUE_INT64,
+	HK_VALUE_INT32,	 /* ranks, tags: the low half */
+	HK_VALUE_HANDLE, /* addresses and hashes: nobody calculates with them */
+};
+enum hk_value_form hk_exporter_value_form(uint8_t key);
+
+#endif

@@ -1,0 +1,471 @@
+#include "exporters/timeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "chunk/cursor.h"
+#include "chunk/file.h"
+#include "chunk/merge.h"
+#include "exporters/cast.h"
+#include "exporters/nest.h"
+#include "exporters/utf8.h"
+#include "report/clock.h"
+
+#define PROGRESS_RECORDS 65536u
+
+/* One process's file of chunks. */
+struct source {
+	struct hk_actor *actor;
+	struct hk_report_clock clock;
+	uint64_t tick_ns_q32; /* by which its durations were counted */
+	struct hk_cursor *cursor;
+	int fd;
+};
+
+struct timeline {
+	const Hk__Snapshot *snapshot;
+	const struct hk_timeline_options *options;
+	const struct hk_exporter_ops *ops;
+	struct hk_exporter *exporter;
+	struct hk_cast *cast;
+	struct hk_loader *loader;
+	struct source *sources; /* those with a file */
+	size_t source_count;
+	uint64_t origin_ns; /* Unix time of the job's start */
+	uint64_t start_ns;  /* of the export: nothing in it is earlier */
+	uint64_t total;	    /* records that the files promise */
+	struct hk_timeline_result result;
+};
+
+static bool keep_rank(void *context, int32_t rank)
+{
+	const struct hk_timeline_options *options = context;
+
+	for (size_t i = 0; i < options->rank_count; i++) {
+		if (rank >= options->ranks[i].first && rank <= options->ranks[i].last) {
+			return true;
+		}
+	}
+	return options->rank_count == 0;
+}
+
+/* Times since the job's start as Unix time; what a damaged clock puts elsewhere goes to the edge.
+ */
+static uint64_t unix_ns(const struct timeline *timeline, int64_t since_ns)
+{
+	__int128 ns = (__int128)timeline->origin_ns + since_ns;
+
+	if (ns < (__int128)timeline->start_ns) {
+		return timeline->start_ns;
+	}
+	return ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
+}
+
+/* ---- files ---- */
+
+static int open_chunks(const char *directory, const Hk__Process *process)
+{
+	static const char digits[] = "0123456789abcdef";
+	char path[PATH_MAX], name[33] = {0};
+
+	if (process->uid.len != 16) {
+		return -EBADMSG;
+	}
+	for (size_t i = 0; i < 16; i++) {
+		name[2 * i] = digits[process->uid.data[i] >> 4];
+		name[2 * i + 1] = digits[process->uid.data[i] & 15];
+	}
+	if (snprintf(path, sizeof(path), "%s/%s.chunks", directory, name) >= (int)sizeof(path)) {
+		return -ENAMETOOLONG;
+	}
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Errors that say nothing about the file that was to be read: to go on would hide them. */
+static bool is_ours(int rc)
+{
+	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
+}
+
+static int open_source(struct timeline *timeline, const char *directory, struct hk_actor *actor,
+		       const struct hk_report_clock *clocks)
+{
+	const Hk__Process *process = hk_actor_process(actor);
+	struct source *source = &timeline->sources[timeline->source_count];
+	int fd = open_chunks(directory, process);
+	int rc;
+
+	if (fd == -ENOENT) {
+		timeline->result.unrecorded++;
+		return 0;
+	}
+	rc = fd < 0 ? fd : hk_cursor_new(timeline->loader, fd, &source->cursor);
+	if (rc < 0) {
+		if (fd >= 0) {
+			close(fd);
+		}
+		timeline->result.damaged++;
+		return is_ours(rc) ? rc : 0;
+	}
+	source->fd = fd;
+	source->actor = actor;
+	source->clock = clocks[hk_actor_ordinal(actor)];
+	source->tick_ns_q32 = process->tick_ns_q32 ? process->tick_ns_q32 : 1ull << 32;
+	timeline->source_count++;
+	timeline->total += hk_cursor_stats(source->cursor)->records;
+	return 0;
+}
+
+static int open_sources(struct timeline *timeline, const char *directory)
+{
+	size_t count = hk_cast_count(timeline->cast);
+	struct hk_report_clock *clocks = NULL;
+	int rc = hk_report_clock_all(timeline->snapshot, &clocks);
+
+	if (rc < 0) {
+		return rc;
+	}
+	timeline->sources = calloc(count + 1, sizeof(*timeline->sources));
+	timeline->loader = hk_loader_new();
+	rc = timeline->sources && timeline->loader ? 0 : -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		rc = open_source(timeline, directory, hk_cast_actor(timeline->cast, i), clocks);
+	}
+	free(clocks);
+	return rc;
+}
+
+/* ---- what is missing ---- */
+
+static int mark(struct timeline *timeline, const struct source *source, uint64_t ticks,
+		uint64_t lost)
+{
+	const struct hk_export_process *process = hk_actor_shown(source->actor);
+	int64_t since_ns = hk_report_clock_ns(&source->clock, ticks);
+
+	timeline->result.lost += lost;
+	if (since_ns > timeline->options->to_ns || since_ns < timeline->options->from_ns) {
+		return 0;
+	}
+	return timeline->ops->mark(timeline->exporter, process, unix_ns(timeline, since_ns), lost);
+}
+
+/* Walks the headers: chunks say how many records were lost until their end, and their numbers have
+ * no gaps. */
+static int mark_losses(struct timeline *timeline, const struct source *source)
+{
+	struct hk_chunk_walk walk = HK_CHUNK_WALK(source->fd);
+	const Hk__Process *process = hk_actor_process(source->actor);
+	struct hk_chunk_header header;
+	uint64_t offset, lost = 0, last_number = 0, end_ticks = 0;
+	int rc;
+
+	while ((rc = hk_chunk_walk_next(&walk, &header, &offset)) > 0) {
+		if (last_number && header.number != last_number + 1) {
+			timeline->result.damaged++;
+		}
+		last_number = header.number;
+		end_ticks = header.max_end_ticks > end_ticks ? header.max_end_ticks : end_ticks;
+		if (header.lost_records > lost) {
+			rc = mark(timeline, source, end_ticks, header.lost_records - lost);
+			if (rc < 0) {
+				return rc;
+			}
+			lost = header.lost_records;
+		}
+	}
+	if (rc == 0 && process->lost_records > lost) {
+		rc = mark(timeline, source, end_ticks, process->lost_records - lost);
+	}
+	return rc;
+}
+
+/* ---- calls ---- */
+
+struct spot {
+	struct timeline *timeline;
+	struct hk_cast_thread *thread;
+};
+
+static int open_call(void *context, const struct hk_slice *slice)
+{
+	struct spot *spot = context;
+	struct timeline *timeline = spot->timeline;
+
+	timeline->result.calls++;
+	return timeline->ops->open
+		   ? timeline->ops->open(timeline->exporter, &spot->thread->shown, slice)
+		   : 0;
+}
+
+static int close_call(void *context, const struct hk_slice *slice)
+{
+	struct spot *spot = context;
+	struct timeline *timeline = spot->timeline;
+
+	return timeline->ops->close(timeline->exporter, &spot->thread->shown, slice);
+}
+
+static struct hk_nest_sink sink_at(struct spot *spot)
+{
+	return (struct hk_nest_sink){.open = open_call, .close = close_call, .context = spot};
+}
+
+/* Ticks of DURATION_NS, rounded up: the process rounded down when it made nanoseconds of ticks. */
+static uint64_t ticks_of(const struct source *source, uint64_t duration_ns)
+{
+	unsigned __int128 scaled = ((unsigned __int128)duration_ns << 32) + source->tick_ns_q32 - 1;
+	unsigned __int128 ticks = scaled / source->tick_ns_q32;
+
+	return ticks > UINT64_MAX ? UINT64_MAX : (uint64_t)ticks;
+}
+
+/* Begin and end go through the same clock, so that calls that nest in ticks nest in the export. */
+static int64_t end_since_ns(const struct source *source, const struct hk_record *record)
+{
+	uint64_t end;
+
+	if (__builtin_add_overflow(record->start_ticks, ticks_of(source, record->duration_ns),
+				   &end)) {
+		end = UINT64_MAX;
+	}
+	return hk_report_clock_ns(&source->clock, end);
+}
+
+static void set_words(struct hk_slice *slice, const struct hk_record *record)
+{
+	slice->word_count = record->word_count < slice->site->key_count ? record->word_count
+									: slice->site->key_count;
+	memcpy(slice->words, record->words, slice->word_count * sizeof(slice->words[0]));
+}
+
+static int add_call(struct timeline *timeline, const struct source *source,
+		    const struct hk_merged *merged)
+{
+	const struct hk_record *record = merged->record;
+	int64_t end_since = end_since_ns(source, record);
+	struct spot spot = {.timeline = timeline};
+	struct hk_nest_sink sink = sink_at(&spot);
+	struct hk_slice slice = {.unwound = record->kind == HK_CHUNK_KIND_UNWOUND};
+	int rc = 0;
+
+	if (end_since < timeline->options->from_ns) {
+		return 0;
+	}
+	spot.thread = hk_actor_thread(timeline->cast, source->actor, record->thread);
+	slice.site = hk_actor_site(source->actor, record->site,
+				   hk_cursor_site(source->cursor, record->site));
+	if (!spot.thread || !slice.site) {
+		return -ENOMEM;
+	}
+	if (!spot.thread->introduced) {
+		spot.thread->introduced = true;
+		rc = timeline->ops->thread(timeline->exporter, &spot.thread->shown);
+		if (rc < 0) {
+			return rc;
+		}
+	}
+	slice.start_ns = unix_ns(timeline, merged->start_ns);
+	slice.end_ns = unix_ns(timeline, end_since);
+	set_words(&slice, record);
+	rc = hk_nest_add(&spot.thread->nest, &slice, &sink);
+	if (rc == -E2BIG) {
+		timeline->result.too_deep++;
+		return 0;
+	}
+	return rc;
+}
+
+static int64_t convert(const void *context, uint64_t ticks)
+{
+	return hk_report_clock_ns(context, ticks);
+}
+
+static int merge_new(const struct timeline *timeline, struct hk_merge **ret_merge)
+{
+	struct hk_merge_input *inputs = calloc(timeline->source_count + 1, sizeof(*inputs));
+	int rc;
+
+	if (!inputs) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < timeline->source_count; i++) {
+		inputs[i].batch = hk_merge_cursor_batch;
+		inputs[i].context = timeline->sources[i].cursor;
+		inputs[i].clock.convert = convert;
+		inputs[i].clock.context = &timeline->sources[i].clock;
+	}
+	rc = hk_merge_new(inputs, timeline->source_count, ret_merge);
+	free(inputs);
+	return rc;
+}
+
+static void tell_progress(const struct timeline *timeline)
+{
+	if (timeline->options->progress) {
+		timeline->options->progress(timeline->options->context, timeline->result.records,
+					    timeline->total);
+	}
+}
+
+static int export_record(struct timeline *timeline, const struct hk_merged *merged)
+{
+	uint8_t kind = merged->record->kind;
+
+	if (timeline->result.records++ % PROGRESS_RECORDS == 0) {
+		tell_progress(timeline);
+	}
+	if (kind != HK_CHUNK_KIND_CALL && kind != HK_CHUNK_KIND_UNWOUND) {
+		return 0;
+	}
+	return add_call(timeline, &timeline->sources[merged->input], merged);
+}
+
+static int export_calls(struct timeline *timeline)
+{
+	struct hk_merge *merge = NULL;
+	struct hk_merged merged;
+	int more, rc = merge_new(timeline, &merge);
+
+	while (rc == 0 && (more = hk_merge_next(merge, &merged)) != 0) {
+		if (more < 0) {
+			/* One file cannot be read on; the merge goes on without it. */
+			timeline->result.damaged++;
+			rc = is_ours(more) ? more : 0;
+		} else if (merged.start_ns > timeline->options->to_ns) {
+			break;
+		} else {
+			rc = export_record(timeline, &merged);
+		}
+	}
+	hk_merge_free(merge);
+	return rc;
+}
+
+static int close_calls(struct timeline *timeline)
+{
+	struct spot spot = {.timeline = timeline};
+	struct hk_nest_sink sink = sink_at(&spot);
+
+	for (size_t i = 0; i < hk_cast_count(timeline->cast); i++) {
+		struct hk_actor *actor = hk_cast_actor(timeline->cast, i);
+
+		while ((spot.thread = hk_actor_next_thread(actor, spot.thread))) {
+			int rc = hk_nest_finish(&spot.thread->nest, &sink);
+
+			if (rc < 0) {
+				return rc;
+			}
+		}
+	}
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static int begin(struct timeline *timeline)
+{
+	const Hk__Job *job = timeline->snapshot->job;
+	char *id = hk_utf8_duplicate(job ? job->id : "");
+	char *command = hk_utf8_duplicate(job ? job->command : "");
+	struct hk_export_job shown = {
+	    .id = id,
+	    .command = command,
+	    .start_ns = timeline->start_ns,
+	    .processes = hk_cast_shown(timeline->cast),
+	    .process_count = hk_cast_count(timeline->cast),
+	};
+	int rc = id && command ? timeline->ops->begin(timeline->exporter, &shown) : -ENOMEM;
+
+	free(id);
+	free(command);
+	return rc;
+}
+
+/* Processes may have started before the job was known: an export begins with the first of them. */
+static void find_start(struct timeline *timeline)
+{
+	timeline->origin_ns = hk_report_clock_origin(timeline->snapshot);
+	timeline->start_ns = timeline->origin_ns;
+	for (size_t i = 0; i < timeline->source_count; i++) {
+		int64_t since_ns = timeline->sources[i].clock.since_ns;
+
+		if (since_ns < 0 && (uint64_t)-since_ns <= timeline->origin_ns &&
+		    timeline->origin_ns + (uint64_t)since_ns < timeline->start_ns) {
+			timeline->start_ns = timeline->origin_ns + (uint64_t)since_ns;
+		}
+	}
+}
+
+static int run(struct timeline *timeline, const char *directory)
+{
+	int rc = open_sources(timeline, directory);
+
+	if (rc < 0) {
+		return rc;
+	}
+	find_start(timeline);
+	rc = begin(timeline);
+	for (size_t i = 0; rc == 0 && i < timeline->source_count; i++) {
+		rc = mark_losses(timeline, &timeline->sources[i]);
+	}
+	if (rc == 0) {
+		rc = export_calls(timeline);
+	}
+	if (rc == 0) {
+		rc = close_calls(timeline);
+	}
+	for (size_t i = 0; i < timeline->source_count; i++) {
+		timeline->result.damaged += hk_cursor_stats(timeline->sources[i].cursor)->damaged;
+	}
+	return rc == 0 ? timeline->ops->end(timeline->exporter) : rc;
+}
+
+static void forget_threads(struct timeline *timeline)
+{
+	if (!timeline->ops->forget) {
+		return;
+	}
+	for (size_t i = 0; i < hk_cast_count(timeline->cast); i++) {
+		struct hk_actor *actor = hk_cast_actor(timeline->cast, i);
+		struct hk_cast_thread *thread = NULL;
+
+		while ((thread = hk_actor_next_thread(actor, thread))) {
+			timeline->ops->forget(timeline->exporter, &thread->shown);
+		}
+	}
+}
+
+int hk_timeline_export(const Hk__Snapshot *snapshot, const char *directory,
+		       const struct hk_exporter_ops *ops, FILE *output,
+		       const struct hk_timeline_options *options,
+		       struct hk_timeline_result *ret_result)
+{
+	struct timeline timeline = {.snapshot = snapshot, .options = options, .ops = ops};
+	int rc = hk_cast_new(snapshot, keep_rank, (void *)options, &timeline.cast);
+
+	if (rc < 0) {
+		return rc;
+	}
+	timeline.result.processes = hk_cast_count(timeline.cast);
+	timeline.exporter = ops->create(output);
+	rc = timeline.exporter ? run(&timeline, directory) : -ENOMEM;
+	forget_threads(&timeline);
+	for (size_t i = 0; i < timeline.source_count; i++) {
+		hk_cursor_free(timeline.sources[i].cursor);
+		close(timeline.sources[i].fd);
+	}
+	free(timeline.sources);
+	hk_loader_free(timeline.loader);
+	ops->free(timeline.exporter);
+	hk_cast_free(timeline.cast);
+	if (rc == 0) {
+		*ret_result = timeline.result;
+	}
+	return rc;
+}

@@ -1,0 +1,43 @@
+/* timeline.h: all calls of a job, merged from its files of chunks and handed to an exporter in
+ * order of their starts.
+ *
+ * Memory is bounded by the number of processes, threads and sites, never by the length of the
+ * trace. What is damaged is left out and counted. One thread, no state beyond the call.
+ */
+#ifndef HK_EXPORTERS_TIMELINE_H
+#define HK_EXPORTERS_TIMELINE_H
+
+#include "exporters/exporter.h"
+#include "schema/wire.pb-c.h"
+
+struct hk_timeline_ranks {
+	int32_t first, last;
+};
+
+struct hk_timeline_options {
+	int64_t from_ns, to_ns; /* since the job's start: calls that overlap this are taken */
+	const struct hk_timeline_ranks *ranks;
+	size_t rank_count; /* 0: all processes */
+	/* Called now and then with records done and to do; may be NULL. */
+	void (*progress)(void *context, uint64_t done, uint64_t total);
+	void *context;
+};
+
+struct hk_timeline_result {
+	uint64_t records;  /* read */
+	uint64_t calls;	   /* exported */
+	uint64_t lost;	   /* records that the processes could not keep */
+	uint64_t damaged;  /* stretches of chunk files that could not be read */
+	uint64_t too_deep; /* calls left out because they nest deeper than HK_NEST_DEPTH_MAX */
+	size_t processes;  /* that take part */
+	size_t unrecorded; /* of these, without a file of chunks */
+};
+
+/* Exports the job of SNAPSHOT, whose files lie in DIRECTORY, through OPS to OUTPUT. *ret_result is
+ * set on success. -ENOMEM; -EIO or other -errno of reading and writing. */
+int hk_timeline_export(const Hk__Snapshot *snapshot, const char *directory,
+		       const struct hk_exporter_ops *ops, FILE *output,
+		       const struct hk_timeline_options *options,
+		       struct hk_timeline_result *ret_result);
+
+#endif
