@@ -187,7 +187,9 @@ int hk_lanes_add(struct hk_lanes *lanes, uint32_t lane, uint64_t start_ticks, ui
 	put_column(&lanes->columns[HK_COLUMN_START],
 		   hk_zigzag(start_ticks - lanes->lane_start[lane]));
 	put_column(&lanes->columns[HK_COLUMN_DURATION], duration_ns);
-	put_words(lanes, number, words, word_count);
+	if (word_count) {
+		put_words(lanes, number, words, word_count);
+	}
 	lanes->lane_start[lane] = start_ticks;
 	if (start_ticks < lanes->min_start_ticks) {
 		lanes->min_start_ticks = start_ticks;
