@@ -20,7 +20,7 @@ static pthread_mutex_t guard_lock =
     PTHREAD_MUTEX_INITIALIZER; /* protects: adding, reuse, installation */
 static _Atomic(struct hk_guard *) guard_list;
 static struct sigaction previous_action;
-static bool installed;
+static _Thread_local bool passing_on;
 
 /* Puts zeros under the address if it is guarded. */
 static bool defuse(uintptr_t address)
@@ -45,6 +45,31 @@ static bool defuse(uintptr_t address)
 	return false;
 }
 
+/* A fault that is none of ours. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+	bool fault = info->si_code > 0;
+	bool has_handler =
+	    previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN;
+
+	/* A later handler that passes on to us must not get it back from us for ever. */
+	if (has_handler && !passing_on) {
+		passing_on = true;
+		if (previous_action.sa_flags & SA_SIGINFO) {
+			previous_action.sa_sigaction(number, info, context);
+		} else {
+			previous_action.sa_handler(number);
+		}
+		passing_on = false;
+	} else if (fault || previous_action.sa_handler != SIG_IGN) {
+		/* A fault comes again on return and then kills; a sent signal is sent on. */
+		signal(number, SIG_DFL);
+		if (!fault) {
+			raise(number);
+		}
+	}
+}
+
 static void on_sigbus(int number, siginfo_t *info, void *context)
 {
 	int saved_errno = errno;
@@ -55,32 +80,24 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 		return;
 	}
 	errno = saved_errno;
-	if (previous_action.sa_flags & SA_SIGINFO) {
-		previous_action.sa_sigaction(number, info, context);
-	} else if (previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN) {
-		previous_action.sa_handler(number);
-	} else if (info->si_code > 0 || previous_action.sa_handler == SIG_DFL) {
-		/* A fault comes again on return and then kills; a sent signal is sent on. */
-		signal(number, SIG_DFL);
-		if (info->si_code <= 0) {
-			raise(number);
-		}
-	}
+	pass_on(number, info, context);
 }
 
 static int install(void)
 {
 	struct sigaction action = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	struct sigaction current;
 
-	if (installed) {
-		return 0;
-	}
-	sigemptyset(&action.sa_mask);
-	if (sigaction(SIGBUS, NULL, &previous_action) < 0 || sigaction(SIGBUS, &action, NULL) < 0) {
+	if (sigaction(SIGBUS, NULL, &current) < 0) {
 		return -errno;
 	}
-	installed = true;
-	return 0;
+	if ((current.sa_flags & SA_SIGINFO) && current.sa_sigaction == on_sigbus) {
+		return 0;
+	}
+	/* The first guard, or somebody put a handler over ours since the last one. */
+	previous_action = current;
+	sigemptyset(&action.sa_mask);
+	return sigaction(SIGBUS, &action, NULL) < 0 ? -errno : 0;
 }
 
 static struct hk_guard *unused_guard(void)
