@@ -260,6 +260,24 @@ static void test_files_of_other_things_hold_nothing(void **state)
 	assert_int_equal(hk_chunk_file_scan(-1, &scan), -EBADF);
 }
 
+static void test_a_chunk_behind_a_hole_is_found_wherever_it_begins(void **state)
+{
+	const struct fixture *fixture = *state;
+	struct hk_chunk_scan scan;
+
+	/* Around the border of two search windows. */
+	for (uint64_t at = 65520; at < 65550; at++) {
+		assert_int_equal(ftruncate(fixture->fd, 0), 0);
+		assert_int_equal(
+		    hk_chunk_file_append(fixture->fd, at, fixture->chunks[0], fixture->sizes[0]),
+		    0);
+		assert_int_equal(hk_chunk_file_scan(fixture->fd, &scan), 0);
+		assert_int_equal(scan.chunks, 1);
+		assert_int_equal(scan.skipped_bytes, at);
+		hk_chunk_scan_fini(&scan);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
