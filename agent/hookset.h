@@ -18,6 +18,7 @@ struct hk_hookset {
 	const char *from;      /* pattern the calling library must match, or NULL */
 	char text[256];        /* HOOK_HOOKS as understood, for reports */
 	char problem[256];     /* first problem for people, or empty */
+	const struct hk_hookset_index *index; /* how they are found; hookset.c's own */
 };
 
 /* Reads the settings from ENVIRONMENT. 0; -ENOENT: a named file or API does not exist (the rest is in force). */
@@ -30,5 +31,8 @@ const struct hk_hook *hk_hookset_find(const struct hk_hookset *set, const char *
 
 /* Quick test without knowing the provider: may SYMBOL match any hook at all? */
 bool hk_hookset_wants(const struct hk_hookset *set, const char *symbol);
+
+/* Whether a deny line keeps SYMBOL from ever being hooked. */
+bool hk_hookset_denies(const struct hk_hookset *set, const char *symbol);
 
 #endif

@@ -1,0 +1,68 @@
+/* Entries of the dl* wrappers. A jump to the original cannot be left to a compiler's goodwill: with a frame of ours on the
+ * stack the loader would take the agent for the caller, and search its RUNPATH and its place in the search order. */
+
+/* Keeps the three arguments; the stack is 16-byte aligned for the call that follows. */
+	.macro keep
+	endbr64
+	pushq	%rdi
+	.cfi_adjust_cfa_offset 8
+	pushq	%rsi
+	.cfi_adjust_cfa_offset 8
+	pushq	%rdx
+	.cfi_adjust_cfa_offset 8
+	.endm
+
+	.macro restore
+	popq	%rdx
+	.cfi_adjust_cfa_offset -8
+	popq	%rsi
+	.cfi_adjust_cfa_offset -8
+	popq	%rdi
+	.cfi_adjust_cfa_offset -8
+	.endm
+
+	.macro entry name
+	.globl	\name
+	.hidden	\name
+	.type	\name, @function
+	.p2align 4
+\name:
+	.cfi_startproc
+	.endm
+
+	.macro leave_entry name, index
+	jmpq	*(hk_dl_originals + 8 * \index)(%rip)
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+/* Looks for new objects, then is the original. */
+	.macro pass name, index
+	entry	\name
+	keep
+	call	hk_patch_rescan
+	restore
+	leave_entry \name, \index
+	.endm
+
+	.hidden	hk_dl_originals
+	.hidden	hk_patch_rescan
+	.hidden	hk_dl_framed
+	.hidden	hk_dl_open
+
+	.text
+	entry	hk_dl_stub_open
+	keep
+	movq	24(%rsp), %rsi
+	call	hk_dl_framed
+	restore
+	testl	%eax, %eax
+	jnz	hk_dl_open
+	leave_entry hk_dl_stub_open, 0
+
+	pass	hk_dl_stub_mopen, 1
+	pass	hk_dl_stub_close, 2
+	pass	hk_dl_stub_sym, 3
+	pass	hk_dl_stub_vsym, 4
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,108 @@
+#include "patch/known.h"
+
+#include <string.h>
+
+#include "arena.h"
+
+#define ROOM_FIRST 128u
+
+static bool is(const struct hk_known *known, const struct hk_object *object, const char *path)
+{
+	return known->base == object->base && known->dynamic == object->dynamic &&
+	       strcmp(known->path, path) == 0;
+}
+
+static bool grow(struct hk_knowns *knowns)
+{
+	size_t room = knowns->room ? knowns->room * 2 : ROOM_FIRST;
+	struct hk_known *entries = hk_arena_take(room * sizeof(*entries));
+	if (!entries) {
+		return false;
+	}
+	if (knowns->count) {
+		memcpy(entries, knowns->entries, knowns->count * sizeof(*entries));
+	}
+	knowns->entries = entries;
+	knowns->room = room;
+	return true;
+}
+
+/* Paths are never freed, so one that was loaded before is used again: a program may load and unload
+ * for days. */
+static const char *keep(const char *path)
+{
+	static struct path {
+		struct path *next;
+		const char *text;
+	} * paths;
+	for (struct path *at = paths; at; at = at->next) {
+		if (strcmp(at->text, path) == 0) {
+			return at->text;
+		}
+	}
+	struct path *added = hk_arena_take(sizeof(*added));
+	const char *text = hk_arena_text(path);
+	if (!added || !text) {
+		return NULL;
+	}
+	added->text = text;
+	added->next = paths;
+	paths = added;
+	return text;
+}
+
+struct hk_known *hk_known_get(struct hk_knowns *knowns, const struct hk_object *object,
+			      const char *program, size_t hint)
+{
+	const char *path = object->name[0] ? object->name : program;
+	if (hint < knowns->count && is(&knowns->entries[hint], object, path)) {
+		return &knowns->entries[hint];
+	}
+	for (size_t i = 0; i < knowns->count; i++) {
+		if (is(&knowns->entries[i], object, path)) {
+			return &knowns->entries[i];
+		}
+	}
+	if (knowns->count == knowns->room && !grow(knowns)) {
+		return NULL;
+	}
+	path = keep(path);
+	if (!path) {
+		return NULL;
+	}
+	struct hk_known *known = &knowns->entries[knowns->count++];
+	memset(known, 0, sizeof(*known));
+	known->base = object->base;
+	known->dynamic = object->dynamic;
+	known->path = path;
+	return known;
+}
+
+void hk_known_sweep(struct hk_knowns *knowns)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < knowns->count; i++) {
+		if (knowns->entries[i].seen) {
+			knowns->entries[kept++] = knowns->entries[i];
+		}
+	}
+	knowns->count = kept;
+}
+
+void hk_known_count(const struct hk_knowns *knowns, struct hk_coverage *coverage)
+{
+	coverage->objects = (uint32_t)knowns->count;
+	coverage->objects_pending = 0;
+	coverage->slots_found = 0;
+	coverage->slots_patched = 0;
+	memset(coverage->slots_refused, 0, sizeof(coverage->slots_refused));
+	for (size_t i = 0; i < knowns->count; i++) {
+		const struct hk_known *known = &knowns->entries[i];
+		coverage->objects_pending += !known->done && !known->skipped;
+		coverage->slots_found += known->slots_found;
+		coverage->slots_patched += known->slots_patched;
+		for (size_t reason = 0; reason < HK_REFUSALS_MAX; reason++) {
+			coverage->slots_refused[reason] += known->slots_refused[reason];
+		}
+	}
+}

@@ -1,0 +1,50 @@
+/* known.h: what the patcher remembers of each object between scans.
+ *
+ * An entry is the same object as long as its base, dynamic section and path agree. Entries of
+ * objects that are gone are dropped by the next scan; nothing is ever written to them. Used by one
+ * thread at a time.
+ */
+#ifndef HK_AGENT_PATCH_KNOWN_H
+#define HK_AGENT_PATCH_KNOWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "patch/object.h"
+#include "ring/segment.h"
+
+struct hk_known {
+	uintptr_t base;
+	const void *dynamic;
+	const char *path; /* lives as long as the process */
+	uint32_t slots_found;
+	uint32_t slots_patched;
+	uint32_t slots_refused[HK_REFUSALS_MAX];
+	uint64_t
+	    open_since_ns; /* first seen relocated with its RELRO pages still writable; 0: never */
+	bool seen;	   /* by the scan under way */
+	bool skipped;	   /* no caller of interest: the agent, the loader, libc */
+	bool done;	   /* scanned when fully relocated */
+	bool lazy;	   /* has slots not yet resolved */
+	bool startup;	   /* was there before the agent: never unloaded */
+};
+
+struct hk_knowns {
+	struct hk_known *entries;
+	size_t count;
+	size_t room;
+};
+
+/* Entry of OBJECT, added if it is new, its path PROGRAM if the loader has none. HINT: where it
+ * probably is. NULL: no memory. */
+struct hk_known *hk_known_get(struct hk_knowns *knowns, const struct hk_object *object,
+			      const char *program, size_t hint);
+
+/* Drops the entries not seen since they were last marked unseen. */
+void hk_known_sweep(struct hk_knowns *knowns);
+
+/* Adds up objects and slots into the fields of *coverage that they concern. */
+void hk_known_count(const struct hk_knowns *knowns, struct hk_coverage *coverage);
+
+#endif

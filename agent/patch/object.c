@@ -1,0 +1,314 @@
+#include "patch/object.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+/* What the dynamic section says, addresses not yet checked. */
+struct dynamic {
+	uintptr_t symbols, strings, versions, gnu_hash, sysv_hash, plt, data;
+	size_t string_bytes, plt_bytes, data_bytes, relative_count;
+	uintptr_t plt_type;
+	bool rpath, runpath;
+};
+
+#define VERSION_HIDDEN 0x8000u
+
+bool hk_object_holds(const struct hk_object *object, uintptr_t address, size_t bytes)
+{
+	for (size_t i = 0; i < object->phdr_count; i++) {
+		const ElfW(Phdr) *phdr = &object->phdr[i];
+		uintptr_t start = object->base + phdr->p_vaddr;
+		if (phdr->p_type == PT_LOAD && address >= start &&
+		    address - start < phdr->p_memsz && bytes <= phdr->p_memsz - (address - start)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool hk_object_executes(const struct hk_object *object, uintptr_t address)
+{
+	for (size_t i = 0; i < object->phdr_count; i++) {
+		const ElfW(Phdr) *phdr = &object->phdr[i];
+		uintptr_t start = object->base + phdr->p_vaddr;
+		if (phdr->p_type == PT_LOAD && phdr->p_flags & PF_X && address >= start &&
+		    address - start < phdr->p_memsz) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* glibc adds the base to most addresses in the dynamic section, but not for the vdso and itself;
+ * other loaders never do. */
+static uintptr_t locate(const struct hk_object *object, uintptr_t value, size_t bytes)
+{
+	if (!value) {
+		return 0;
+	}
+	if (hk_object_holds(object, value, bytes)) {
+		return value;
+	}
+	return hk_object_holds(object, object->base + value, bytes) ? object->base + value : 0;
+}
+
+static void take(struct dynamic *found, const ElfW(Dyn) * entry)
+{
+	switch (entry->d_tag) {
+	case DT_SYMTAB:
+		found->symbols = entry->d_un.d_ptr;
+		break;
+	case DT_STRTAB:
+		found->strings = entry->d_un.d_ptr;
+		break;
+	case DT_STRSZ:
+		found->string_bytes = entry->d_un.d_val;
+		break;
+	case DT_VERSYM:
+		found->versions = entry->d_un.d_ptr;
+		break;
+	case DT_GNU_HASH:
+		found->gnu_hash = entry->d_un.d_ptr;
+		break;
+	case DT_HASH:
+		found->sysv_hash = entry->d_un.d_ptr;
+		break;
+	case DT_JMPREL:
+		found->plt = entry->d_un.d_ptr;
+		break;
+	case DT_PLTRELSZ:
+		found->plt_bytes = entry->d_un.d_val;
+		break;
+	case DT_PLTREL:
+		found->plt_type = entry->d_un.d_val;
+		break;
+	case DT_RELA:
+		found->data = entry->d_un.d_ptr;
+		break;
+	case DT_RELASZ:
+		found->data_bytes = entry->d_un.d_val;
+		break;
+	case DT_RELACOUNT:
+		found->relative_count = entry->d_un.d_val;
+		break;
+	case DT_RPATH:
+		found->rpath = true;
+		break;
+	case DT_RUNPATH:
+		found->runpath = true;
+		break;
+	}
+}
+
+static struct hk_relocations relocations(const struct hk_object *object, uintptr_t address,
+					 size_t bytes)
+{
+	struct hk_relocations result = {NULL, 0};
+	address = locate(object, address, bytes);
+	if (address) {
+		result.at = (const void *)address;
+		result.count = bytes / sizeof(ElfW(Rela));
+	}
+	return result;
+}
+
+static int settle(struct hk_object *object, const struct dynamic *found)
+{
+	uintptr_t symbols = locate(object, found->symbols, sizeof(ElfW(Sym)));
+	uintptr_t strings = locate(object, found->strings, found->string_bytes);
+	if (!symbols || !strings || !found->string_bytes ||
+	    ((const char *)strings)[found->string_bytes - 1]) {
+		return -ENOEXEC;
+	}
+	object->symbols = (const void *)symbols;
+	object->strings = (const void *)strings;
+	object->string_bytes = found->string_bytes;
+	for (size_t i = 0; i < object->phdr_count; i++) {
+		uintptr_t start = object->base + object->phdr[i].p_vaddr;
+		if (object->phdr[i].p_type == PT_LOAD && symbols >= start &&
+		    symbols - start < object->phdr[i].p_memsz) {
+			object->symbol_room =
+			    (start + object->phdr[i].p_memsz - symbols) / sizeof(ElfW(Sym));
+		}
+	}
+	object->versions = (const void *)locate(object, found->versions, sizeof(*object->versions));
+	object->gnu_hash = (const void *)locate(object, found->gnu_hash, 4 * sizeof(uint32_t));
+	object->sysv_hash = (const void *)locate(object, found->sysv_hash, 2 * sizeof(uint32_t));
+	if (found->plt_type == DT_RELA) {
+		object->plt = relocations(object, found->plt, found->plt_bytes);
+	}
+	object->data = relocations(object, found->data, found->data_bytes);
+	size_t skip =
+	    found->relative_count < object->data.count ? found->relative_count : object->data.count;
+	object->data.at += skip;
+	object->data.count -= skip;
+	object->rpath = found->rpath;
+	object->runpath = found->runpath;
+	return 0;
+}
+
+static void find_relro(struct hk_object *object)
+{
+	uintptr_t page = getauxval(AT_PAGESZ);
+	for (size_t i = 0; i < object->phdr_count; i++) {
+		const ElfW(Phdr) *phdr = &object->phdr[i];
+		if (phdr->p_type == PT_GNU_RELRO && phdr->p_memsz) {
+			/* Both ends are rounded down, as the loader does it. */
+			uintptr_t start = object->base + phdr->p_vaddr;
+			object->relro = start & -page;
+			object->relro_end = (start + phdr->p_memsz) & -page;
+		}
+	}
+}
+
+int hk_object_read(const struct dl_phdr_info *info, struct hk_object *ret_object)
+{
+	struct hk_object object = {
+	    .base = info->dlpi_addr,
+	    .name = info->dlpi_name ? info->dlpi_name : "",
+	    .phdr = info->dlpi_phdr,
+	    .phdr_count = info->dlpi_phnum,
+	};
+	size_t room = 0;
+	for (size_t i = 0; i < object.phdr_count; i++) {
+		if (object.phdr[i].p_type == PT_DYNAMIC) {
+			object.dynamic = (const void *)(object.base + object.phdr[i].p_vaddr);
+			room = object.phdr[i].p_memsz / sizeof(ElfW(Dyn));
+		}
+	}
+	if (!object.dynamic ||
+	    !hk_object_holds(&object, (uintptr_t)object.dynamic, room * sizeof(ElfW(Dyn)))) {
+		return -ENOEXEC;
+	}
+	struct dynamic found = {0};
+	for (size_t i = 0; i < room && object.dynamic[i].d_tag != DT_NULL; i++) {
+		take(&found, &object.dynamic[i]);
+	}
+	int result = settle(&object, &found);
+	if (result == 0) {
+		find_relro(&object);
+		*ret_object = object;
+	}
+	return result;
+}
+
+const char *hk_object_symbol(const struct hk_object *object, size_t index,
+			     const ElfW(Sym) * *ret_symbol)
+{
+	if (!index || index >= object->symbol_room) {
+		return NULL;
+	}
+	const ElfW(Sym) *symbol = &object->symbols[index];
+	if (!symbol->st_name || symbol->st_name >= object->string_bytes) {
+		return NULL;
+	}
+	*ret_symbol = symbol;
+	return object->strings + symbol->st_name;
+}
+
+/* Keeps the better of two symbols of one name: the default version beats a hidden one. True:
+ * nothing can beat it. */
+static bool prefer(const struct hk_object *object, size_t index, const char *name,
+		   const ElfW(Sym) * *best)
+{
+	const ElfW(Sym) * symbol;
+	const char *found = hk_object_symbol(object, index, &symbol);
+	if (!found || strcmp(found, name) != 0 ||
+	    (symbol->st_shndx == SHN_UNDEF && !symbol->st_value)) {
+		return false;
+	}
+	bool hidden = object->versions && object->versions[index] & VERSION_HIDDEN;
+	if (!hidden || !*best) {
+		*best = symbol;
+	}
+	return !hidden;
+}
+
+static const ElfW(Sym) * find_gnu(const struct hk_object *object, const char *name)
+{
+	uint32_t hash = 5381;
+	for (const char *at = name; *at; at++) {
+		hash = hash * 33 + (uint8_t)*at;
+	}
+	const uint32_t *table = object->gnu_hash;
+	uint32_t bucket_count = table[0];
+	uint32_t first = table[1];
+	uint32_t bloom_count = table[2];
+	const ElfW(Addr) *bloom = (const void *)(table + 4);
+	const unsigned bits = sizeof(*bloom) * 8;
+	if (!bucket_count || !bloom_count) {
+		return NULL;
+	}
+	ElfW(Addr) word = bloom[hash / bits % bloom_count];
+	if (!(word >> hash % bits & word >> (hash >> table[3]) % bits & 1)) {
+		return NULL;
+	}
+	const uint32_t *buckets = (const void *)(bloom + bloom_count);
+	const uint32_t *chain = buckets + bucket_count;
+	const ElfW(Sym) *best = NULL;
+	uint32_t index = buckets[hash % bucket_count];
+	if (index < first) {
+		return NULL;
+	}
+	for (; index < object->symbol_room; index++) {
+		uint32_t entry = chain[index - first];
+		if ((entry | 1) == (hash | 1) && prefer(object, index, name, &best)) {
+			break;
+		}
+		if (entry & 1) {
+			break;
+		}
+	}
+	return best;
+}
+
+static const ElfW(Sym) * find_sysv(const struct hk_object *object, const char *name)
+{
+	uint32_t hash = 0;
+	for (const char *at = name; *at; at++) {
+		hash = (hash << 4) + (uint8_t)*at;
+		uint32_t top = hash & 0xf0000000;
+		hash ^= top >> 24;
+		hash &= ~top;
+	}
+	const uint32_t *table = object->sysv_hash;
+	uint32_t bucket_count = table[0];
+	uint32_t symbol_count = table[1];
+	if (!bucket_count) {
+		return NULL;
+	}
+	const uint32_t *chain = table + 2 + bucket_count;
+	const ElfW(Sym) *best = NULL;
+	uint32_t index = table[2 + hash % bucket_count];
+	for (uint32_t steps = 0; index && index < symbol_count && steps < symbol_count; steps++) {
+		if (prefer(object, index, name, &best)) {
+			break;
+		}
+		index = chain[index];
+	}
+	return best;
+}
+
+const ElfW(Sym) * hk_object_find(const struct hk_object *object, const char *name)
+{
+	if (object->gnu_hash) {
+		return find_gnu(object, name);
+	}
+	return object->sysv_hash ? find_sysv(object, name) : NULL;
+}
+
+uintptr_t hk_object_function(const struct hk_object *object, const char *name)
+{
+	const ElfW(Sym) *symbol = hk_object_find(object, name);
+	if (!symbol || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS) {
+		return 0;
+	}
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+	if (type != STT_FUNC && type != STT_NOTYPE) {
+		return 0;
+	}
+	uintptr_t address = object->base + symbol->st_value;
+	return hk_object_executes(object, address) ? address : 0;
+}

@@ -1,0 +1,65 @@
+/* object.h: one loaded ELF object as its own headers describe it.
+ *
+ * A view, filled from what dl_iterate_phdr hands out and valid only while the loader's lock is
+ * held: the memory it points to is the object's. Every address taken from a dynamic section is
+ * checked to lie in the object's own segments before it is used. Pure reading, no allocation, no
+ * locks.
+ */
+#ifndef HK_AGENT_PATCH_OBJECT_H
+#define HK_AGENT_PATCH_OBJECT_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hk_relocations {
+	const ElfW(Rela) * at;
+	size_t count;
+};
+
+struct hk_object {
+	uintptr_t base;	  /* added to every address in the file */
+	const char *name; /* as the loader keeps it, "" for the program */
+	const ElfW(Phdr) * phdr;
+	size_t phdr_count;
+	const ElfW(Dyn) * dynamic;
+	const ElfW(Sym) * symbols;
+	size_t symbol_room; /* symbols that fit into their segment */
+	const char *strings;
+	size_t string_bytes;
+	const ElfW(Half) * versions; /* of each symbol, or NULL */
+	const uint32_t *gnu_hash;
+	const uint32_t *sysv_hash;
+	struct hk_relocations plt;  /* DT_JMPREL */
+	struct hk_relocations data; /* DT_RELA without its leading relative ones */
+	uintptr_t relro;	    /* pages the loader makes read-only after relocation */
+	uintptr_t relro_end;	    /* equal to relro: none */
+	bool rpath;
+	bool runpath;
+};
+
+/* Reads INFO into *ret_object. -ENOEXEC: it has no usable dynamic section, or one that points
+ * outside the object. */
+int hk_object_read(const struct dl_phdr_info *info, struct hk_object *ret_object);
+
+/* Whether BYTES at ADDRESS lie in one segment of the object. */
+bool hk_object_holds(const struct hk_object *object, uintptr_t address, size_t bytes);
+
+/* Whether ADDRESS lies in an executable segment of the object. */
+bool hk_object_executes(const struct hk_object *object, uintptr_t address);
+
+/* Name of symbol INDEX with *ret_symbol set, or NULL for one out of range or without a name. */
+const char *hk_object_symbol(const struct hk_object *object, size_t index,
+			     const ElfW(Sym) * *ret_symbol);
+
+/* The symbol NAME in the object's hash table, the default version first, or NULL. It may be
+ * undefined with a value: an entry of the program's own PLT that stands for the function's address.
+ */
+const ElfW(Sym) * hk_object_find(const struct hk_object *object, const char *name);
+
+/* Address of the function NAME that the object defines, or 0; an indirect function (IFUNC) has
+ * none. */
+uintptr_t hk_object_function(const struct hk_object *object, const char *name);
+
+#endif

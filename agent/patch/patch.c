@@ -1,0 +1,456 @@
+/* How a scan goes: one dl_iterate_phdr call, whose first callback collects all objects by a nested
+ * call (the loader's lock is recursive) and then patches them, so that what it saw is what it
+ * writes to. That lock is the only one: threads that want to scan wait for each other there, and
+ * since dlopen takes it inside its own lock while a scan never takes that one, no order of locks
+ * exists to be broken.
+ */
+#include "patch/patch.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+#include "arena.h"
+#include "frame/site.h"
+#include "hooks/pattern.h"
+#include "patch/dl.h"
+#include "patch/known.h"
+#include "patch/loaded.h"
+#include "patch/object.h"
+#include "patch/slot.h"
+#include "ring/kernel.h"
+
+#define CANDIDATES_FIRST 256u
+/* A relocation is not under way for longer: somebody else left the RELRO pages writable. */
+#define SETTLE_NS (2ull * 1000 * 1000 * 1000)
+
+static struct {
+	const struct hk_hookset *set;
+	long busy; /* pid of the process that scans; in a forked child it may be a parent's */
+	struct hk_loaded loaded;
+	struct hk_knowns knowns;
+	struct hk_slot *candidates;
+	size_t candidate_room;
+	unsigned long long adds, subs; /* of the last scan */
+	bool started, again;	       /* again: something was pending */
+	struct hk_coverage coverage;
+	char program[PATH_MAX];
+} patcher;
+
+/* The loader and the kernel's page are never patched; the others are not patched unless HOOK_FROM
+ * names them: what libc does inside itself is no call of the program's, and unwinders and
+ * sanitizers run inside our frames. */
+static const char *const untouchable[] = {"ld-linux*.so*", "ld-2.*.so",	      "ld64.so*",
+					  "ld.so*",	   "linux-vdso*.so*", "linux-gate*.so*"};
+static const char *const quiet[] = {
+    "libc.so*",	    "libc-2.*.so",   "libpthread.so*", "libpthread-2.*.so", "libdl.so*",
+    "libdl-2.*.so", "libm.so*",	     "libm-2.*.so",    "librt.so*",	    "librt-2.*.so",
+    "libgcc_s.so*", "libunwind*",    "libasan.so*",    "libtsan.so*",	    "libubsan.so*",
+    "liblsan.so*",  "libhwasan.so*", "libmsan.so*",    "libclang_rt.*"};
+
+static bool among(const char *const *globs, size_t count, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	for (size_t i = 0; i < count; i++) {
+		if (hk_pattern_match(globs[i], base)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool skips(const struct hk_object *object, const char *path)
+{
+	const char *from = patcher.set->from;
+	if (hk_object_executes(object, (uintptr_t)hk_patch_start) ||
+	    among(untouchable, sizeof(untouchable) / sizeof(untouchable[0]), path)) {
+		return true;
+	}
+	bool named = from && strcmp(from, "*") != 0 && hk_pattern_match_library(from, path);
+	return !named && among(quiet, sizeof(quiet) / sizeof(quiet[0]), path);
+}
+
+static bool add_candidate(size_t *count, const struct hk_slot *slot)
+{
+	if (*count == patcher.candidate_room) {
+		size_t room = *count ? *count * 2 : CANDIDATES_FIRST;
+		struct hk_slot *larger = hk_arena_take(room * sizeof(*larger));
+		if (!larger) {
+			return false;
+		}
+		if (*count) {
+			memcpy(larger, patcher.candidates, *count * sizeof(*larger));
+		}
+		patcher.candidates = larger;
+		patcher.candidate_room = room;
+	}
+	patcher.candidates[(*count)++] = *slot;
+	return true;
+}
+
+/* Collects the slots of one table that a hook or a dl* wrapper may want. */
+static void gather(const struct hk_object *object, const struct hk_relocations *table,
+		   size_t *count)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		struct hk_slot slot;
+		if (!hk_slot_read(object, table, i, &slot)) {
+			continue;
+		}
+		if ((hk_hookset_wants(patcher.set, slot.function) ||
+		     hk_dl_index(slot.function) >= 0) &&
+		    hk_object_holds(object, (uintptr_t)slot.at, sizeof(void *)) &&
+		    !add_candidate(count, &slot)) {
+			return;
+		}
+	}
+}
+
+static enum hk_slot_value examine(const struct hk_object *object, const struct hk_slot *slot,
+				  uintptr_t *ret_value, const struct hk_object **ret_provider)
+{
+	uintptr_t value =
+	    (uintptr_t)atomic_load_explicit((void *_Atomic *)slot->at, memory_order_acquire);
+	*ret_value = value;
+	if (hk_site_is_thunk((const void *)value)) {
+		*ret_provider = NULL;
+		return HK_VALUE_FUNCTION;
+	}
+	const struct hk_object *provider = value ? hk_loaded_code(&patcher.loaded, value) : NULL;
+	*ret_provider = provider;
+	return hk_slot_classify(object, slot, value, provider && provider != object);
+}
+
+/* Objects are visible in the list before they are relocated: patching one then would save a file
+ * offset as the original and be overwritten. The loader relocates the data table first and the
+ * PLT's last, so every PLT slot is looked at. */
+static bool relocated(const struct hk_object *object, size_t candidate_count)
+{
+	uintptr_t value;
+	const struct hk_object *provider;
+	for (size_t i = 0; i < candidate_count; i++) {
+		if (examine(object, &patcher.candidates[i], &value, &provider) ==
+		    HK_VALUE_UNRELOCATED) {
+			return false;
+		}
+	}
+	for (size_t i = 0; i < object->plt.count; i++) {
+		struct hk_slot slot;
+		if (hk_slot_read(object, &object->plt, i, &slot) &&
+		    hk_object_holds(object, (uintptr_t)slot.at, sizeof(void *)) &&
+		    examine(object, &slot, &value, &provider) == HK_VALUE_UNRELOCATED) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* The loader closes RELRO pages as its last act on an object. Closing them ourselves before that
+ * would make its own writes crash. */
+static bool settled(struct hk_known *known, const struct hk_object *object)
+{
+	if (known->startup || object->relro_end <= object->relro ||
+	    !hk_slot_writable((void *)object->relro)) {
+		return true;
+	}
+	struct timespec now = {0, 0};
+	hk_kernel(SYS_clock_gettime, CLOCK_MONOTONIC, &now, 0, 0, 0, 0);
+	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	if (!known->open_since_ns) {
+		known->open_since_ns = now_ns;
+	}
+	return now_ns - known->open_since_ns > SETTLE_NS;
+}
+
+static const char *path_of(const struct hk_object *object)
+{
+	if (!object) {
+		return "";
+	}
+	return object->name[0] ? object->name : patcher.program;
+}
+
+static void refuse(struct hk_known *known, uint32_t reason)
+{
+	known->slots_refused[reason < HK_REFUSALS_MAX ? reason : HK_REFUSED_MEMORY]++;
+}
+
+/* A slot that holds the program's own PLT entry gets the real function as its original: the call
+ * would be counted once more on its way through the program's slot. */
+static bool past_plt(const struct hk_object *object, const struct hk_slot *slot,
+		     const struct hk_object **provider, uintptr_t *value)
+{
+	if (!*provider || *provider == object) {
+		return true;
+	}
+	const ElfW(Sym) *symbol = hk_object_find(*provider, slot->function);
+	if (!symbol || symbol->st_shndx != SHN_UNDEF ||
+	    (*provider)->base + symbol->st_value != *value) {
+		return true;
+	}
+	uintptr_t address = 0;
+	const struct hk_object *definer =
+	    hk_loaded_define(&patcher.loaded, slot->function, &address);
+	if (!definer || !address) {
+		/* Left as it is, the call is counted once, where the program's slot is. */
+		return false;
+	}
+	*provider = definer;
+	*value = address;
+	return true;
+}
+
+/* Binds a site for a slot that is understood, and writes it. */
+static void bind(struct hk_known *known, const struct hk_object *object, const struct hk_slot *slot,
+		 struct hk_slot_pages *pages, struct hk_site_request *request)
+{
+	uint32_t refusal = HK_REFUSED_MEMORY;
+	void *thunk = hk_site_bind(request, &refusal);
+	if (!thunk) {
+		refuse(known, refusal);
+	} else if (hk_slot_write(object, pages, slot->at, thunk) < 0) {
+		refuse(known, HK_REFUSED_PROTECTED);
+	} else {
+		known->slots_patched++;
+		known->lazy |= request->lazy_slot != NULL;
+	}
+}
+
+static void patch_hook(struct hk_known *known, const struct hk_object *object,
+		       const struct hk_slot *slot, struct hk_slot_pages *pages)
+{
+	uintptr_t value;
+	const struct hk_object *provider;
+	enum hk_slot_value is = examine(object, slot, &value, &provider);
+	if (hk_site_is_thunk((void *)value)) {
+		known->slots_found++;
+		known->slots_patched++;
+		return;
+	}
+	if (is == HK_VALUE_OWN_PLT ||
+	    (is == HK_VALUE_FUNCTION && !past_plt(object, slot, &provider, &value))) {
+		return;
+	}
+	uintptr_t ignored;
+	if (is == HK_VALUE_LAZY) {
+		provider = hk_loaded_define(&patcher.loaded, slot->function, &ignored);
+	}
+	bool shared = slot->kind == HK_SLOT_GOT;
+	struct hk_site_request request = {
+	    .function = slot->function,
+	    .library = shared ? "*" : known->path,
+	    .provider = path_of(provider),
+	    .original = (void *)value,
+	    .lazy_slot = is == HK_VALUE_LAZY ? slot->at : NULL,
+	    .shared = shared,
+	};
+	request.hook = hk_hookset_find(patcher.set, slot->function, request.provider, known->path,
+				       &request.level, &request.pinned);
+	if (!request.hook) {
+		if (hk_hookset_denies(patcher.set, slot->function)) {
+			known->slots_found++;
+			refuse(known, HK_REFUSED_DENIED);
+		}
+		return;
+	}
+	if (request.level == HK_LEVEL_OFF) {
+		return;
+	}
+	known->slots_found++;
+	if (is == HK_VALUE_EMPTY) {
+		refuse(known, HK_REFUSED_DATA);
+	} else if (is == HK_VALUE_FUNCTION && !provider) {
+		refuse(known, hk_loaded_holder(&patcher.loaded, value) ? HK_REFUSED_DATA
+								       : HK_REFUSED_FOREIGN);
+	} else {
+		bind(known, object, slot, pages, &request);
+	}
+}
+
+static void patch_dl(struct hk_known *known, const struct hk_object *object,
+		     const struct hk_slot *slot, struct hk_slot_pages *pages, int index)
+{
+	uintptr_t value;
+	const struct hk_object *provider;
+	enum hk_slot_value is = examine(object, slot, &value, &provider);
+	void *wrapper = hk_dl_wrapper(index);
+	if ((void *)value == wrapper || is == HK_VALUE_EMPTY || is == HK_VALUE_OWN_PLT) {
+		return;
+	}
+	if (is == HK_VALUE_LAZY) {
+		/* Nobody will call the stub any more, so nothing overwrites the slot. */
+		value = 0;
+		hk_loaded_define(&patcher.loaded, slot->function, &value);
+	} else if (!past_plt(object, slot, &provider, &value)) {
+		return;
+	}
+	if (!value || !hk_loaded_code(&patcher.loaded, value) ||
+	    hk_dl_adopt(index, (void *)value) < 0) {
+		refuse(known, HK_REFUSED_FOREIGN);
+	} else if (hk_slot_write(object, pages, slot->at, wrapper) < 0) {
+		refuse(known, HK_REFUSED_PROTECTED);
+	}
+}
+
+static void patch_object(struct hk_known *known, const struct hk_object *object)
+{
+	size_t count = 0;
+	gather(object, &object->plt, &count);
+	gather(object, &object->data, &count);
+	known->slots_found = 0;
+	known->slots_patched = 0;
+	memset(known->slots_refused, 0, sizeof(known->slots_refused));
+	known->lazy = false;
+	if (count && (!relocated(object, count) || !settled(known, object))) {
+		known->done = false;
+		known->slots_found = (uint32_t)count;
+		known->slots_refused[HK_REFUSED_PENDING] = (uint32_t)count;
+		return;
+	}
+	known->done = true;
+	struct hk_slot_pages pages = {0, 0};
+	for (size_t i = 0; i < count; i++) {
+		const struct hk_slot *slot = &patcher.candidates[i];
+		int dl = hk_dl_index(slot->function);
+		if (dl >= 0) {
+			patch_dl(known, object, slot, &pages, dl);
+		} else {
+			patch_hook(known, object, slot, &pages);
+		}
+	}
+	hk_slot_close(&pages);
+}
+
+/* Visits the objects that may have something new: those not seen before, pending ones, those with
+ * slots that the loader may have resolved under our hands, and, when any object went away, those
+ * that may be others in the same place. */
+static void patch_all(bool went_away)
+{
+	struct hk_knowns *knowns = &patcher.knowns;
+	for (size_t i = 0; i < knowns->count; i++) {
+		knowns->entries[i].seen = false;
+	}
+	patcher.again = false;
+	for (size_t i = 0; i < patcher.loaded.count; i++) {
+		const struct hk_object *object = &patcher.loaded.objects[i];
+		struct hk_known *known = hk_known_get(knowns, object, patcher.program, i);
+		if (!known) {
+			break;
+		}
+		known->seen = true;
+		if (!patcher.started) {
+			known->startup = true;
+		}
+		if (!known->done && !known->skipped) {
+			known->skipped = skips(object, known->path);
+		}
+		if (!known->skipped &&
+		    (!known->done || known->lazy || (went_away && !known->startup))) {
+			patch_object(known, object);
+		}
+		patcher.again |= !known->skipped && !known->done;
+	}
+	hk_known_sweep(knowns);
+}
+
+/* Scans whatever the loader now has; INFO carries its counters. */
+static void rescan(const struct dl_phdr_info *info)
+{
+	bool went_away = info->dlpi_subs != patcher.subs;
+	if (hk_loaded_collect(&patcher.loaded) < 0) {
+		return;
+	}
+	patcher.adds = info->dlpi_adds;
+	patcher.subs = info->dlpi_subs;
+	patch_all(went_away);
+	patcher.started = true;
+	hk_known_count(&patcher.knowns, &patcher.coverage);
+	patcher.coverage.scans++;
+	patcher.coverage.namespaces_hidden =
+	    info->dlpi_adds - info->dlpi_subs > patcher.loaded.count;
+}
+
+static int scan(struct dl_phdr_info *info, size_t size, void *data)
+{
+	(void)size;
+	(void)data;
+	bool changed = info->dlpi_adds != patcher.adds || info->dlpi_subs != patcher.subs;
+	if (patcher.started && !changed && !patcher.again) {
+		return 1;
+	}
+	/* Busy although the lock is ours: a signal handler within a scan. */
+	long self = hk_kernel(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	if (patcher.busy == self) {
+		return 1;
+	}
+	patcher.busy = self;
+	rescan(info);
+	patcher.busy = 0;
+	return 1;
+}
+
+void hk_patch_rescan(void)
+{
+	if (patcher.set) {
+		dl_iterate_phdr(scan, NULL);
+	}
+}
+
+void hk_patch_start(const struct hk_hookset *set)
+{
+	long length = hk_kernel(SYS_readlinkat, -100, "/proc/self/exe", patcher.program,
+				sizeof(patcher.program) - 1, 0, 0);
+	patcher.program[length > 0 ? length : 0] = 0;
+	patcher.coverage.hook_lines_bad = set->bad_lines;
+	patcher.coverage.hooks = set->hook_count;
+	patcher.set = set;
+	hk_patch_rescan();
+}
+
+void *hk_patch_rearm(void **slot, void *thunk)
+{
+	void *_Atomic *at = (void *_Atomic *)slot;
+	void *value = atomic_load_explicit(at, memory_order_acquire);
+	if (value == thunk) {
+		return NULL;
+	}
+	atomic_store_explicit(at, thunk, memory_order_release);
+	return value;
+}
+
+void hk_patch_coverage(struct hk_coverage *ret_coverage)
+{
+	*ret_coverage = patcher.coverage;
+}
+
+struct wanted {
+	const char *library;
+	const char *name;
+	uintptr_t address;
+};
+
+static int lookup(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct wanted *wanted = data;
+	struct hk_object object;
+	(void)size;
+	if (hk_object_read(info, &object) < 0 ||
+	    hk_object_executes(&object, (uintptr_t)hk_patch_start) ||
+	    !hk_pattern_match_library(wanted->library, path_of(&object))) {
+		return 0;
+	}
+	wanted->address = hk_object_function(&object, wanted->name);
+	return wanted->address != 0;
+}
+
+void *hk_patch_lookup(const char *library, const char *name)
+{
+	struct wanted wanted = {.library = library, .name = name};
+	dl_iterate_phdr(lookup, &wanted);
+	return (void *)wanted.address;
+}
