@@ -15,7 +15,7 @@ PROTO = {
     "sketch": {"base"},
     "chunk": {"base", "sketch"},
     "wire": {"base"},
-    "report": {"base", "hooks", "sketch", "wire"},
+    "report": {"base", "ring", "hooks", "sketch", "wire"},
     "settings": {"base"},
 }
 PROGRAMS = {
