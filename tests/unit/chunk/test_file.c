@@ -293,6 +293,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(test_a_failed_append_leaves_no_tail, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_files_of_other_things_hold_nothing, setup,
 					    teardown),
+	    cmocka_unit_test_setup_teardown(test_a_chunk_behind_a_hole_is_found_wherever_it_begins,
+					    setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
