@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "exporters/utf8.h"
+#include "report/name.h"
 
 /* The kernel's process ids end at 2^22. */
 #define OWN_IDS 5000000u
@@ -144,7 +145,7 @@ static int show_actor(struct hk_cast *cast, size_t index)
 	const struct hk_actor *before = index ? &cast->actors[index - 1] : NULL;
 	const Hk__Process *process = actor->process;
 
-	actor->command = hk_utf8_duplicate(process->command);
+	actor->command = hk_name_utf8(process->command);
 	if (!actor->command) {
 		return -ENOMEM;
 	}

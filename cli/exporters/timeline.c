@@ -11,8 +11,8 @@
 #include "chunk/merge.h"
 #include "exporters/cast.h"
 #include "exporters/nest.h"
-#include "exporters/utf8.h"
 #include "report/clock.h"
+#include "report/name.h"
 
 #define PROGRESS_RECORDS 65536u
 
@@ -371,8 +371,8 @@ static int close_calls(struct timeline *timeline)
 static int begin(struct timeline *timeline)
 {
 	const Hk__Job *job = timeline->snapshot->job;
-	char *id = hk_utf8_duplicate(job ? job->id : "");
-	char *command = hk_utf8_duplicate(job ? job->command : "");
+	char *id = hk_name_utf8(job ? job->id : "");
+	char *command = hk_name_utf8(job ? job->command : "");
 	struct hk_export_job shown = {
 	    .id = id,
 	    .command = command,

@@ -2,7 +2,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
@@ -65,15 +64,4 @@ size_t hk_utf8_copy(const char *text, char *buffer, size_t size)
 	}
 	buffer[used] = '\0';
 	return used;
-}
-
-char *hk_utf8_duplicate(const char *text)
-{
-	size_t size = strlen(text) * REPLACEMENT_BYTES + 1;
-	char *copy = malloc(size);
-
-	if (copy) {
-		hk_utf8_copy(text, copy, size);
-	}
-	return copy;
 }

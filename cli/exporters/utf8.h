@@ -13,7 +13,4 @@ size_t hk_utf8_length(const char *text);
  * character's edge; always NUL-terminated. Length of the copy. */
 size_t hk_utf8_copy(const char *text, char *buffer, size_t size);
 
-/* A valid copy of TEXT of any length, for the caller to free; NULL: out of memory. */
-char *hk_utf8_duplicate(const char *text);
-
 #endif

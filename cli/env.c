@@ -1,0 +1,254 @@
+/* hookcli env: the lines that put the agent into a job without `hookcli run`, one set per launcher.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "agent_library.h"
+#include "base/log.h"
+#include "base/rundir.h"
+#include "command.h"
+
+#define VARIABLES_MAX 16
+
+/* What the agent reads. Those without a default are passed on only when they are set now. */
+static const struct {
+	const char *name, *otherwise;
+} settings[] = {
+    {"HOOK_HOOKS", "auto"}, {"HOOK_LEVEL", "record"},	 {"HOOK_FROM", NULL},	{"HOOK_JOB", NULL},
+    {"HOOK_RUN_DIR", NULL}, {"HOOK_ON_FULL", NULL},	 {"HOOK_BUDGET", NULL}, {"HOOK_LOG", NULL},
+    {"HOOK_COMPAT", NULL},  {"HOOK_KEEP_SEGMENT", NULL},
+};
+
+struct variable {
+	const char *name, *value;
+};
+
+struct environment {
+	char agent[PATH_MAX], preload[2 * PATH_MAX], run_directory[PATH_MAX];
+	struct variable variables[VARIABLES_MAX]; /* LD_PRELOAD first */
+	size_t count;
+};
+
+/* Writes VALUE between single quotes, ESCAPED standing for a quote inside. */
+static void print_quoted(const char *value, const char *escaped)
+{
+	putchar('\'');
+	for (; *value; value++) {
+		if (*value == '\'') {
+			fputs(escaped, stdout);
+		} else {
+			putchar(*value);
+		}
+	}
+	putchar('\'');
+}
+
+static void print_shell(const struct variable *variable)
+{
+	printf("%s=", variable->name);
+	if (variable->value[strcspn(variable->value, " \t\n'\"\\$`*?[]{}()<>|&;!#~")] ||
+	    !*variable->value) {
+		print_quoted(variable->value, "'\\''");
+	} else {
+		fputs(variable->value, stdout);
+	}
+}
+
+static void print_options(const struct environment *environment, const char *option)
+{
+	for (size_t i = 0; i < environment->count; i++) {
+		printf("%s ", option);
+		print_shell(&environment->variables[i]);
+		putchar(' ');
+	}
+}
+
+static void print_plain(const struct environment *environment)
+{
+	for (size_t i = 0; i < environment->count; i++) {
+		fputs("export ", stdout);
+		print_shell(&environment->variables[i]);
+		putchar('\n');
+	}
+}
+
+static void print_mpirun(const struct environment *environment)
+{
+	puts("# Open MPI");
+	fputs("mpirun ", stdout);
+	print_options(environment, "-x");
+	puts("COMMAND");
+	puts("# MPICH");
+	fputs("mpiexec ", stdout);
+	for (size_t i = 0; i < environment->count; i++) {
+		printf("-genv %s ", environment->variables[i].name);
+		print_quoted(environment->variables[i].value, "'\\''");
+		putchar(' ');
+	}
+	puts("COMMAND");
+}
+
+/* --export cuts at commas, so only LD_PRELOAD goes there; exported in the shell it would also load
+ * into srun itself. */
+static void print_srun(const struct environment *environment)
+{
+	for (size_t i = 1; i < environment->count; i++) {
+		fputs("export ", stdout);
+		print_shell(&environment->variables[i]);
+		putchar('\n');
+	}
+	fputs("srun --export=ALL,", stdout);
+	print_shell(&environment->variables[0]);
+	puts(" COMMAND");
+}
+
+static void print_torchrun(const struct environment *environment)
+{
+	for (size_t i = 0; i < environment->count; i++) {
+		print_shell(&environment->variables[i]);
+		putchar(' ');
+	}
+	puts("torchrun COMMAND");
+}
+
+static void print_docker(const struct environment *environment)
+{
+	puts("# hookcollector runs on the host as the same user; the run directory is shared with "
+	     "it");
+	printf("docker run --user %u:%u --shm-size=1g -v %s:%s:ro -v %s:%s -e HOOK_RUN_DIR=%s ",
+	       (unsigned int)getuid(), (unsigned int)getgid(), environment->agent,
+	       environment->agent, environment->run_directory, environment->run_directory,
+	       environment->run_directory);
+	print_options(environment, "-e");
+	puts("IMAGE COMMAND");
+}
+
+static void print_k8s(const struct environment *environment)
+{
+	puts("# into the container of the job; a hookcollector beside it mounts the same run "
+	     "directory");
+	puts("env:");
+	printf("- name: HOOK_RUN_DIR\n  value: /run/hooktrace\n");
+	for (size_t i = 0; i < environment->count; i++) {
+		if (strcmp(environment->variables[i].name, "HOOK_RUN_DIR") != 0) {
+			printf("- name: %s\n  value: ", environment->variables[i].name);
+			print_quoted(environment->variables[i].value, "''");
+			putchar('\n');
+		}
+	}
+	puts("volumeMounts:");
+	puts("- {name: hooktrace-run, mountPath: /run/hooktrace}");
+	printf("- {name: hooktrace-agent, mountPath: %s, readOnly: true}\n", environment->agent);
+	puts("# into the pod");
+	puts("volumes:");
+	puts("- name: hooktrace-run\n  emptyDir: {medium: Memory, sizeLimit: 1Gi}");
+	printf("- name: hooktrace-agent\n  hostPath: {path: %s, type: File}\n", environment->agent);
+}
+
+static const struct launcher {
+	const char *name;
+	void (*print)(const struct environment *environment);
+} launchers[] = {
+    {"mpirun", print_mpirun}, {"srun", print_srun}, {"torchrun", print_torchrun},
+    {"docker", print_docker}, {"k8s", print_k8s},
+};
+
+#define LAUNCHER_COUNT (sizeof(launchers) / sizeof(launchers[0]))
+
+static int find_launcher(const char *name, const struct launcher **ret_launcher)
+{
+	for (size_t i = 0; i < LAUNCHER_COUNT; i++) {
+		if (strcmp(launchers[i].name, name) == 0) {
+			*ret_launcher = &launchers[i];
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+static int collect(struct environment *environment)
+{
+	const char *loaded = getenv("LD_PRELOAD");
+	int rc = hk_agent_library_find(environment->agent);
+
+	if (rc == -EINVAL) {
+		hk_error("LD_PRELOAD cannot name %s: a path with a space or colon",
+			 environment->agent);
+		return HK_EXIT_FAILED;
+	}
+	if (rc < 0) {
+		hk_error("libhookagent.so is not beside hookcli; name it in HOOK_AGENT");
+		return HK_EXIT_FAILED;
+	}
+	if (hk_rundir_path(0, environment->run_directory) < 0) {
+		hk_error("HOOK_RUN_DIR is no usable path");
+		return HK_EXIT_FAILED;
+	}
+	snprintf(environment->preload, sizeof(environment->preload), "%s%s%s", environment->agent,
+		 loaded && *loaded ? ":" : "", loaded ? loaded : "");
+	environment->variables[environment->count++] =
+	    (struct variable){"LD_PRELOAD", environment->preload};
+	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+		const char *value = getenv(settings[i].name);
+
+		value = value && *value ? value : settings[i].otherwise;
+		if (value) {
+			environment->variables[environment->count++] =
+			    (struct variable){settings[i].name, value};
+		}
+	}
+	return HK_EXIT_DONE;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	const struct launcher **launcher = state->input;
+
+	if (key != ARGP_KEY_ARG) {
+		return ARGP_ERR_UNKNOWN;
+	}
+	if (*launcher) {
+		argp_error(state, "one launcher at a time: '%s' is too much", argument);
+	} else if (find_launcher(argument, launcher) < 0) {
+		argp_error(state, "no launcher '%s'; there are mpirun, srun, torchrun, docker, k8s",
+			   argument);
+	}
+	return 0;
+}
+
+static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .parser = parse,
+    .args_doc = "[mpirun|srun|torchrun|docker|k8s]",
+    .doc = "Print the exact lines that load the agent into a job; without a launcher, those for a "
+	   "shell. HOOK_* variables that are set now are passed on. A hookcollector must run.",
+    .children = children,
+};
+
+static int run(int argc, char **argv)
+{
+	const struct launcher *launcher = NULL;
+	struct environment environment = {.count = 0};
+	int rc;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &launcher)) {
+		return HK_EXIT_USAGE;
+	}
+	rc = collect(&environment);
+	if (rc != HK_EXIT_DONE) {
+		return rc;
+	}
+	if (launcher) {
+		launcher->print(&environment);
+	} else {
+		print_plain(&environment);
+	}
+	return fflush(stdout) ? HK_EXIT_FAILED : HK_EXIT_DONE;
+}
+
+const struct hk_command hk_command_env = {
+    .name = "env",
+    .summary = "print the lines that load the agent without `hookcli run`",
+    .run = run,
+};

@@ -1,0 +1,272 @@
+/* hookcli hooks: which hooks files there are, and what one of them, shipped or the user's own,
+ * makes the agent do. */
+#include <argp.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "command.h"
+#include "hooks/names.h"
+#include "hooks/parser.h"
+#include "hooks/shipped.h"
+
+#define TEXT_BYTES_MAX ((size_t)1 << 20) /* longest hooks file */
+#define NAME_COLUMNS 34
+
+static const struct hk_hook_file *find_shipped(const char *name)
+{
+	for (unsigned int i = 0; i < hk_shipped_hook_count; i++) {
+		if (strcmp(hk_shipped_hooks[i].name, name) == 0) {
+			return &hk_shipped_hooks[i];
+		}
+	}
+	return NULL;
+}
+
+/* ---- the list ---- */
+
+static bool seen_before(const struct hk_hook_file *file, uint32_t index)
+{
+	for (uint32_t i = 0; i < index; i++) {
+		if (strcmp(file->hooks[i].domain, file->hooks[index].domain) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void print_domains(const struct hk_hook_file *file)
+{
+	const char *separator = "";
+
+	for (uint32_t i = 0; i < file->hook_count; i++) {
+		if (!(file->hooks[i].flags & HK_HOOK_DENY) && !seen_before(file, i)) {
+			printf("%s%s", separator, file->hooks[i].domain);
+			separator = ", ";
+		}
+	}
+}
+
+static bool in_auto(const struct hk_hook *hook)
+{
+	return !(hook->flags & HK_HOOK_DENY) && hook->auto_level != HK_LEVEL_OFF;
+}
+
+static void list_files(void)
+{
+	printf("%-10s %10s %8s  %s\n", "FILE", "FUNCTIONS", "IN AUTO", "DOMAINS");
+	for (unsigned int i = 0; i < hk_shipped_hook_count; i++) {
+		const struct hk_hook_file *file = &hk_shipped_hooks[i];
+		uint32_t automatic = 0;
+
+		for (uint32_t k = 0; k < file->hook_count; k++) {
+			automatic += in_auto(&file->hooks[k]);
+		}
+		printf("%-10s %10u %8u  ", file->name, file->hook_count, automatic);
+		if (file->hook_count && (file->hooks[0].flags & HK_HOOK_DENY)) {
+			fputs("(never hooked)", stdout);
+		} else {
+			print_domains(file);
+		}
+		putchar('\n');
+	}
+	puts("\nhookcli hooks NAME shows one; --hooks takes these names, a file of your own, or "
+	     "lib:symbol.");
+}
+
+/* ---- one file ---- */
+
+static void print_argument(const struct hk_hook_arg *argument, const char *separator)
+{
+	printf("%s%s%s%s%s", separator, hk_names_get(&hk_names_type, argument->type),
+	       argument->reference ? " *" : "", argument->name && *argument->name ? " " : "",
+	       argument->name ? argument->name : "");
+}
+
+static void print_signature(const struct hk_hook *hook)
+{
+	if (!(hook->flags & HK_HOOK_DESCRIBED)) {
+		return;
+	}
+	printf("  %s(", hk_names_get(&hk_names_type, hook->result));
+	for (unsigned int i = 0; i < hook->arg_count; i++) {
+		print_argument(&hook->args[i], i ? ", " : "");
+	}
+	putchar(')');
+}
+
+static void print_values(const struct hk_hook *hook)
+{
+	for (unsigned int i = 0; i < hook->value_count; i++) {
+		printf("%s%s", i ? "," : "", hk_key_name(hook->values[i].key));
+	}
+	if (!hook->value_count) {
+		putchar('-');
+	}
+}
+
+static void print_hook(const struct hk_hook *hook)
+{
+	char name[256];
+	bool everywhere = strcmp(hook->library, "*") == 0;
+
+	snprintf(name, sizeof(name), "%s%s%s", everywhere ? "" : hook->library,
+		 everywhere ? "" : ":", hook->symbol);
+	if (hook->flags & HK_HOOK_DENY) {
+		printf("%-*s never hooked\n", NAME_COLUMNS, name);
+		return;
+	}
+	printf("%-*s %-8s %-8s %-8s %-10s ", NAME_COLUMNS, name, hook->domain,
+	       hk_level_name(hook->level), hk_level_name(hook->auto_level),
+	       hook->meaning ? hk_names_get(&hk_names_meaning, hook->meaning) : "-");
+	print_values(hook);
+	print_signature(hook);
+	putchar('\n');
+}
+
+static void show_file(const struct hk_hook_file *file)
+{
+	printf("%-*s %-8s %-8s %-8s %-10s %s\n", NAME_COLUMNS, "FUNCTION", "DOMAIN", "LEVEL",
+	       "AUTO", "MEANING", "VALUES AND SIGNATURE");
+	for (uint32_t i = 0; i < file->hook_count; i++) {
+		print_hook(&file->hooks[i]);
+	}
+}
+
+/* ---- a user's file ---- */
+
+static void print_bad_line(void *context, const char *file, uint32_t line, const char *message)
+{
+	(void)context;
+	hk_error("%s:%u: %s", file, line, message);
+}
+
+/* Reads PATH whole; the caller frees *RET_TEXT. -EFBIG: longer than a hooks file may be. */
+static int read_text(const char *path, char **ret_text, size_t *ret_size)
+{
+	struct stat status;
+	FILE *input = fopen(path, "re");
+	char *text = NULL;
+	size_t size;
+	int rc = 0;
+
+	if (!input) {
+		return -errno;
+	}
+	if (fstat(fileno(input), &status) < 0 || S_ISDIR(status.st_mode)) {
+		fclose(input);
+		return -EISDIR;
+	}
+	text = malloc(TEXT_BYTES_MAX + 1);
+	size = text ? fread(text, 1, TEXT_BYTES_MAX + 1, input) : 0;
+	if (!text) {
+		rc = -ENOMEM;
+	} else if (ferror(input)) {
+		rc = -EIO;
+	} else if (size > TEXT_BYTES_MAX) {
+		rc = -EFBIG;
+	}
+	fclose(input);
+	if (rc < 0) {
+		free(text);
+		return rc;
+	}
+	*ret_text = text;
+	*ret_size = size;
+	return 0;
+}
+
+static int show_text(const char *path, const char *text, size_t size)
+{
+	struct hk_hooks_report report = {.bad_line = print_bad_line};
+	struct hk_hook_arena arena;
+	struct hk_hook_file file;
+	void *memory = malloc(HK_HOOK_ARENA_BYTES);
+
+	if (!memory) {
+		hk_error("out of memory");
+		return HK_EXIT_FAILED;
+	}
+	hk_hook_arena_init(&arena, memory, HK_HOOK_ARENA_BYTES);
+	hk_hooks_parse(&arena, path, text, size, &report, &file);
+	show_file(&file);
+	free(memory);
+	if (file.bad_lines) {
+		hk_error("%s: %u lines left out; the others hold", path, file.bad_lines);
+		return HK_EXIT_FAILED;
+	}
+	return HK_EXIT_DONE;
+}
+
+static int show_path(const char *path)
+{
+	char *text;
+	size_t size;
+	int rc = read_text(path, &text, &size);
+
+	if (rc == -ENOENT && !strchr(path, '/')) {
+		hk_error("no hooks file '%s'; `hookcli hooks` lists those that are shipped", path);
+		return HK_EXIT_USAGE;
+	}
+	if (rc < 0) {
+		hk_error("cannot read %s: %s", path, strerror(-rc));
+		return HK_EXIT_FAILED;
+	}
+	rc = show_text(path, text, size);
+	free(text);
+	return rc;
+}
+
+/* ---- the command ---- */
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	const char **name = state->input;
+
+	if (key != ARGP_KEY_ARG) {
+		return ARGP_ERR_UNKNOWN;
+	}
+	if (*name) {
+		argp_error(state, "one hooks file at a time: '%s' is too much", argument);
+	}
+	*name = argument;
+	return 0;
+}
+
+static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .parser = parse,
+    .args_doc = "[NAME|FILE]",
+    .doc = "List the shipped hooks files; with NAME show the functions of one, with FILE check and "
+	   "show your own.",
+    .children = children,
+};
+
+static int run(int argc, char **argv)
+{
+	const struct hk_hook_file *shipped;
+	const char *name = NULL;
+	int rc = HK_EXIT_DONE;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &name)) {
+		return HK_EXIT_USAGE;
+	}
+	shipped = name ? find_shipped(name) : NULL;
+	if (!name) {
+		list_files();
+	} else if (shipped) {
+		show_file(shipped);
+	} else {
+		rc = show_path(name);
+	}
+	if (fflush(stdout)) {
+		return HK_EXIT_FAILED;
+	}
+	return rc;
+}
+
+const struct hk_command hk_command_hooks = {
+    .name = "hooks",
+    .summary = "list the shipped hooks files, or show and check one",
+    .run = run,
+};

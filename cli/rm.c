@@ -1,0 +1,157 @@
+/* hookcli rm: removes finished jobs. Only files that hooktrace writes, only after a yes. */
+#include <argp.h>
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "command.h"
+#include "job.h"
+#include "job_files.h"
+
+#define JOBS_MAX 1024
+#define LAST_LINK "hook-last"
+
+struct arguments {
+	bool force;
+	const char *jobs[JOBS_MAX];
+	size_t count;
+};
+
+static const struct argp_option options[] = {
+    {"force", 'f', NULL, 0, "Do not ask", 0},
+    {"yes", 'y', NULL, OPTION_ALIAS, NULL, 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case 'f':
+	case 'y':
+		arguments->force = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->count == JOBS_MAX) {
+			argp_error(state, "at most %d jobs at a time", JOBS_MAX);
+		}
+		arguments->jobs[arguments->count++] = argument;
+		return 0;
+	case ARGP_KEY_END:
+		if (!arguments->count) {
+			argp_error(state, "which job? `hookcli ls` shows them");
+		}
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "JOB...",
+    .doc = "Remove the files of finished jobs. Files that hooktrace did not write stay.",
+    .children = children,
+};
+
+static bool ask(const struct hk_job *job, const struct hk_job_files *files)
+{
+	char answer[16];
+
+	fprintf(stderr, "remove job %s: %u files, %.1f MiB in %s? [y/N] ", job->snapshot->job->id,
+		files->ours, (double)files->bytes / (1 << 20), job->directory);
+	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
+}
+
+/* ./hook-last would point to nothing. */
+static void drop_last_link(const char *directory)
+{
+	char target[PATH_MAX], resolved[PATH_MAX];
+	ssize_t length = readlink(LAST_LINK, target, sizeof(target) - 1);
+
+	if (length <= 0) {
+		return;
+	}
+	target[length] = '\0';
+	/* The link is relative or absolute; that it dangles now and named this directory is what
+	 * matters. */
+	const char *name = strrchr(directory, '/');
+
+	if (!realpath(target, resolved) && name &&
+	    (strcmp(target, directory) == 0 || strcmp(target, name + 1) == 0)) {
+		unlink(LAST_LINK);
+	}
+}
+
+static int remove_open_job(const struct hk_job *job, bool force)
+{
+	const char *id = job->snapshot->job->id;
+	struct hk_job_files files;
+	int rc;
+
+	if (job->live) {
+		hk_error("job %s is still running; end it first", id);
+		return HK_EXIT_FAILED;
+	}
+	rc = hk_job_files_count(job->directory, &files);
+	if (rc == 0 && !files.ours) {
+		hk_error("%s holds nothing that hooktrace wrote", job->directory);
+		return HK_EXIT_FAILED;
+	}
+	if (rc == 0 && !force && !ask(job, &files)) {
+		return HK_EXIT_DONE;
+	}
+	rc = rc == 0 ? hk_job_files_remove(job->directory) : rc;
+	if (rc == -ENOTEMPTY) {
+		hk_warning("%s stays: it holds %u files that hooktrace did not write",
+			   job->directory, files.foreign);
+		return HK_EXIT_FAILED;
+	}
+	if (rc < 0) {
+		hk_error("cannot remove %s: %s", job->directory, strerror(-rc));
+		return HK_EXIT_FAILED;
+	}
+	drop_last_link(job->directory);
+	return HK_EXIT_DONE;
+}
+
+static int remove_job(const char *name, bool force)
+{
+	struct hk_job job;
+	int rc = hk_job_open(name, &job);
+
+	if (rc == HK_EXIT_DONE) {
+		rc = remove_open_job(&job, force);
+		hk_job_close(&job);
+	}
+	return rc;
+}
+
+static int run(int argc, char **argv)
+{
+	struct arguments arguments = {.count = 0};
+	int worst = HK_EXIT_DONE;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments)) {
+		return HK_EXIT_USAGE;
+	}
+	if (!arguments.force && !isatty(STDIN_FILENO)) {
+		hk_error("nobody to ask: add --force to remove without asking");
+		return HK_EXIT_USAGE;
+	}
+	for (size_t i = 0; i < arguments.count; i++) {
+		int rc = remove_job(arguments.jobs[i], arguments.force);
+
+		worst = rc > worst ? rc : worst;
+	}
+	return worst;
+}
+
+const struct hk_command hk_command_rm = {
+    .name = "rm",
+    .summary = "remove finished jobs",
+    .run = run,
+};
