@@ -1,0 +1,71 @@
+/* hookcli: the table of subcommands. */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "command.h"
+
+const char *argp_program_version = "hookcli " HK_VERSION;
+
+static const struct hk_command *const commands[] = {
+    &hk_command_run,    &hk_command_top, &hk_command_report, &hk_command_export,
+    &hk_command_status, &hk_command_ls,  &hk_command_rm,     &hk_command_hooks,
+    &hk_command_env,    &hk_command_doctor,
+};
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static void help(FILE *output)
+{
+	fputs("Usage: hookcli COMMAND [OPTION...] [JOB]\n"
+	      "Shows what every rank of a job calls, how long it takes and where memory peaks.\n\n",
+	      output);
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		fprintf(output, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+	}
+	fputs("\nStart with: hookcli run -- CMD...\n"
+	      "hookcli COMMAND --help shows the options of a command; every long option --x-y is also\n"
+	      "the variable HOOK_X_Y. JOB is an id, a unique prefix or a directory.\n",
+	      output);
+}
+
+static const struct hk_command *find(const char *name)
+{
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		if (strcmp(commands[i]->name, name) == 0) {
+			return commands[i];
+		}
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	char name[64];
+
+	hk_log_setup("hookcli", HK_LOG_WARNING);
+	argp_err_exit_status = HK_EXIT_USAGE;
+	if (argc < 2) {
+		help(stderr);
+		return HK_EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "-?") == 0 || strcmp(argv[1], "help") == 0) {
+		help(stdout);
+		return HK_EXIT_DONE;
+	}
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+		puts(argp_program_version);
+		return HK_EXIT_DONE;
+	}
+	const struct hk_command *command = find(argv[1]);
+	if (!command) {
+		fprintf(stderr, "hookcli: unknown %s '%.64s': hookcli --help lists the commands\n",
+			argv[1][0] == '-' ? "option" : "command", argv[1]);
+		return HK_EXIT_USAGE;
+	}
+	snprintf(name, sizeof(name), "hookcli %s", command->name);
+	argv[1] = name;
+	return command->run(argc - 1, argv + 1);
+}

@@ -1,0 +1,171 @@
+#include "report/group.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/numbers.h"
+
+/* Out of memory is an error to return, not a reason to exit. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+struct key {
+	const char *domain, *function, *library, *host, *role;
+	int64_t rank;
+};
+
+struct entry {
+	UT_hash_handle hh;
+	struct key key;
+	struct hk_group group;
+	int32_t current_rank; /* rows come by rank: the one being summed */
+	uint64_t current_ns;
+};
+
+static struct entry *entry_get(struct entry **entries, const struct hk_report_call *call,
+			       unsigned keys)
+{
+	struct key key = {
+	    .domain = keys & HK_GROUP_FUNCTION ? call->domain : NULL,
+	    .function = keys & HK_GROUP_FUNCTION ? call->function : NULL,
+	    .library = keys & HK_GROUP_LIBRARY ? call->library : NULL,
+	    .host = keys & HK_GROUP_HOST ? call->host : NULL,
+	    .role = call->role,
+	    .rank = keys & HK_GROUP_RANK ? call->rank : 0,
+	};
+	struct entry *entry;
+
+	HASH_FIND(hh, *entries, &key, sizeof(key), entry);
+	if (entry) {
+		return entry;
+	}
+	entry = calloc(1, sizeof(*entry));
+	if (!entry) {
+		return NULL;
+	}
+	entry->key = key;
+	entry->current_rank = call->rank;
+	entry->group = (struct hk_group){
+	    .role = key.role,
+	    .domain = key.domain,
+	    .function = key.function,
+	    .library = key.library,
+	    .host = key.host,
+	    .rank = (int32_t)key.rank,
+	    .max_rank = call->rank,
+	};
+	HASH_ADD(hh, *entries, key, sizeof(key), entry);
+	if (!entry->hh.tbl) {
+		free(entry);
+		return NULL;
+	}
+	return entry;
+}
+
+static void rank_end(struct entry *entry)
+{
+	if (entry->current_ns > entry->group.rank_most_ns) {
+		entry->group.rank_most_ns = entry->current_ns;
+	}
+	entry->current_ns = 0;
+}
+
+static uint64_t share_ns(const struct hk_report_numbers *numbers, unsigned keys)
+{
+	return keys & HK_GROUP_FUNCTION ? numbers->total_ns : numbers->self_ns;
+}
+
+static int entry_add(struct entry *entry, const struct hk_report_call *call, unsigned keys)
+{
+	const struct hk_report_numbers *numbers = &call->numbers;
+
+	if (entry->current_rank != call->rank) {
+		rank_end(entry);
+		entry->current_rank = call->rank;
+	}
+	entry->current_ns += share_ns(numbers, keys);
+	entry->group.flags |= call->flags;
+	if (numbers->have_latency &&
+	    (!entry->group.numbers.have_latency || numbers->max_ns > entry->group.numbers.max_ns)) {
+		entry->group.max_rank = call->rank;
+	}
+	return hk_report_numbers_add(&entry->group.numbers, numbers);
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct hk_group *x = a, *y = b;
+	bool mixed = !x->function;
+	uint64_t x_ns = mixed ? x->numbers.self_ns : x->numbers.total_ns;
+	uint64_t y_ns = mixed ? y->numbers.self_ns : y->numbers.total_ns;
+
+	if (x_ns != y_ns) {
+		return x_ns > y_ns ? -1 : 1;
+	}
+	if (x->numbers.calls != y->numbers.calls) {
+		return x->numbers.calls > y->numbers.calls ? -1 : 1;
+	}
+	if (x->rank != y->rank) {
+		return x->rank < y->rank ? -1 : 1;
+	}
+	int order = x->function ? strcmp(x->function, y->function) : 0;
+	order = order == 0 && x->library ? strcmp(x->library, y->library) : order;
+	order = order == 0 && x->host ? strcmp(x->host, y->host) : order;
+	return order ? order : strcmp(x->role, y->role);
+}
+
+static void group_finish(struct entry *entry, size_t ranks, unsigned keys)
+{
+	struct hk_group *group = &entry->group;
+	uint64_t all = share_ns(&group->numbers, keys);
+
+	rank_end(entry);
+	hk_report_numbers_finish(&group->numbers);
+	if (all > 0) {
+		group->imbalance =
+		    (double)group->rank_most_ns * (double)(ranks ? ranks : 1) / (double)all;
+	}
+}
+
+int hk_groups_init(struct hk_groups *groups, const struct hk_report *report, unsigned keys)
+{
+	struct entry *entries = NULL, *entry, *next;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < report->call_count; i++) {
+		entry = entry_get(&entries, &report->calls[i], keys);
+		r = entry ? entry_add(entry, &report->calls[i], keys) : -ENOMEM;
+	}
+	*groups = (struct hk_groups){0};
+	groups->groups = calloc(HASH_COUNT(entries) + 1u, sizeof(*groups->groups));
+	if (!groups->groups) {
+		r = -ENOMEM;
+	}
+	HASH_ITER (hh, entries, entry, next) {
+		HASH_DEL(entries, entry);
+		if (r == 0) {
+			group_finish(entry, report->rank_count, keys);
+			groups->groups[groups->count++] = entry->group;
+		} else {
+			hk_report_numbers_fini(&entry->group.numbers);
+		}
+		free(entry);
+	}
+	if (r < 0) {
+		free(groups->groups);
+		*groups = (struct hk_groups){0};
+		return r;
+	}
+	qsort(groups->groups, groups->count, sizeof(*groups->groups), by_total);
+	return 0;
+}
+
+void hk_groups_fini(struct hk_groups *groups)
+{
+	for (size_t i = 0; i < groups->count; i++) {
+		hk_report_numbers_fini(&groups->groups[i].numbers);
+	}
+	free(groups->groups);
+	*groups = (struct hk_groups){0};
+}

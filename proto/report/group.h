@@ -1,0 +1,38 @@
+/* group.h: call rows summed by function, library, rank or host, with their spread over the ranks.
+ *
+ * Roles never mix: each group holds one. Texts are the report's, which must outlive the groups.
+ * Locked by the caller.
+ */
+#ifndef HK_REPORT_GROUP_H
+#define HK_REPORT_GROUP_H
+
+#include "report/report.h"
+
+/* What rows must share to be summed; bits. */
+#define HK_GROUP_FUNCTION 1u /* domain and function */
+#define HK_GROUP_LIBRARY 2u
+#define HK_GROUP_RANK 4u
+#define HK_GROUP_HOST 8u
+
+struct hk_group {
+	const char *role;
+	const char *domain, *function, *library, *host; /* NULL unless a key */
+	int32_t rank;					/* valid if a key */
+	uint32_t flags;					/* HK_HOOK_* of its rows */
+	struct hk_report_numbers numbers;
+	int32_t max_rank;      /* rank whose call lasted longest */
+	uint64_t rank_most_ns; /* most total (self when functions are mixed) of one rank */
+	double imbalance;      /* that over the mean of the job's ranks; 0: no time */
+};
+
+struct hk_groups {
+	struct hk_group
+	    *groups; /* by total, largest first; by self time when functions are mixed */
+	size_t count;
+};
+
+/* Sums the rows of `report` by `keys`; free with hk_groups_fini. -ENOMEM. */
+int hk_groups_init(struct hk_groups *groups, const struct hk_report *report, unsigned keys);
+void hk_groups_fini(struct hk_groups *groups);
+
+#endif

@@ -1,0 +1,173 @@
+/* The JSON contract. Written row by row, so that a job of many ranks needs no tree of all its rows.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "report/name.h"
+#include "report/report.h"
+
+#define ROW_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(15))
+
+/* The contract's numbers are unsigned 64 bits, jansson's signed: nothing we count comes near. */
+static json_t *number(uint64_t value)
+{
+	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+static json_t *number_if(bool measured, uint64_t value)
+{
+	return measured ? number(value) : json_null();
+}
+
+static json_t *text(const char *value)
+{
+	char *clean = hk_name_utf8(value);
+	json_t *string = clean ? json_string_nocheck(clean) : NULL;
+
+	free(clean);
+	return string;
+}
+
+static json_t *exit_json(const struct hk_report_exit *exit)
+{
+	return json_pack("{s:s, s:o}", "kind", exit->kind, "code",
+			 exit->have_code ? json_integer(exit->code) : json_null());
+}
+
+static json_t *job_json(const void *row)
+{
+	const struct hk_report_job *job = row;
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:b, s:o, s:o}", "id", text(job->id),
+			 "name", text(job->name), "command", text(job->command), "start_unix_ns",
+			 number(job->start_unix_ns), "duration_ns", number(job->duration_ns),
+			 "world_size", (int)job->world_size, "tracing_cost_ns",
+			 number(job->tracing_cost_ns), "closed", (int)job->closed, "exit",
+			 text(job->exit), "calls_untracked", number(job->calls_untracked));
+}
+
+static json_t *rank_json(const void *row)
+{
+	const struct hk_report_rank *rank = row;
+
+	/* One node so far: its clock is the root's. */
+	return json_pack("{s:i, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:f, s:f, s:f}}",
+			 "rank", (int)rank->rank, "host", text(rank->host), "pid",
+			 number(rank->pid), "start_ns", (json_int_t)rank->start_ns, "end_ns",
+			 rank->running ? json_null() : json_integer(rank->end_ns), "cpu_ns",
+			 number(rank->cpu_ns), "rss_peak_bytes", number(rank->rss_peak_bytes),
+			 "exit", exit_json(&rank->exit), "records", number(rank->records),
+			 "lost_records", number(rank->lost_records), "clock", "offset_ns", 0.0,
+			 "drift_ppm", 0.0, "error_ns", 0.0);
+}
+
+static json_t *process_json(const void *row)
+{
+	const struct hk_report_process *process = row;
+
+	return json_pack("{s:i, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o}",
+			 "rank", (int)process->rank, "pid", number(process->pid), "role",
+			 process->role, "command", text(process->command), "exit",
+			 exit_json(&process->exit), "agent", process->agent, "note",
+			 text(process->note), "host", text(process->host), "start_ns",
+			 (json_int_t)process->start_ns, "end_ns",
+			 process->running ? json_null() : json_integer(process->end_ns), "records",
+			 number(process->records), "lost_records", number(process->lost_records),
+			 "calls_untracked", number(process->calls_untracked));
+}
+
+static json_t *call_json(const void *row)
+{
+	const struct hk_report_call *call = row;
+	const struct hk_report_numbers *n = &call->numbers;
+
+	return json_pack(
+	    "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+	    "rank", (int)call->rank, "role", call->role, "domain", text(call->domain), "function",
+	    text(call->function), "library", text(call->library), "calls", number(n->calls),
+	    "errors", number(n->errors), "total_ns", number_if(n->have_total, n->total_ns),
+	    "self_ns", number_if(n->have_total, n->self_ns), "outermost_ns",
+	    number_if(n->have_total, n->outermost_ns), "bytes", number_if(n->have_bytes, n->bytes),
+	    "min_ns", number_if(n->have_latency, n->min_ns), "mean_ns",
+	    number_if(n->have_latency, n->mean_ns), "p50_ns", number_if(n->have_latency, n->p50_ns),
+	    "p90_ns", number_if(n->have_latency, n->p90_ns), "p99_ns",
+	    number_if(n->have_latency, n->p99_ns), "max_ns", number_if(n->have_latency, n->max_ns));
+}
+
+static json_t *memory_json(const void *row)
+{
+	const struct hk_report_memory *memory = row;
+
+	return json_pack(
+	    "{s:i, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "rank",
+	    (int)memory->rank, "role", memory->role, "device", (int)memory->device, "kind",
+	    text(memory->kind), "library", text(memory->library), "allocs", number(memory->allocs),
+	    "frees", number(memory->frees), "live_bytes", number(memory->live_bytes), "peak_bytes",
+	    number(memory->peak_bytes), "peak_low", number(memory->peak_low), "peak_high",
+	    number(memory->peak_high), "peak_time_ns", (json_int_t)memory->peak_time_ns);
+}
+
+static json_t *open_call_json(const void *row)
+{
+	const struct hk_report_open_call *open = row;
+
+	return json_pack("{s:i, s:o, s:i, s:o, s:o, s:o, s:s, s:o}", "rank", (int)open->rank,
+			 "thread", number(open->thread), "depth", (int)open->depth, "function",
+			 text(open->function), "library", text(open->library), "open_ns",
+			 number(open->open_ns), "role", open->role, "thread_name",
+			 text(open->thread_name));
+}
+
+static json_t *coverage_json(const void *row)
+{
+	const struct hk_report_process *process = row;
+
+	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:s, s:o}", "rank", (int)process->rank,
+			 "objects", number(process->objects), "slots_patched",
+			 number(process->slots_patched), "slots_refused",
+			 number(process->slots_refused), "notes", text(process->coverage), "role",
+			 process->role, "pid", number(process->pid));
+}
+
+/* Writes one row and frees it. */
+static int dump(json_t *row, FILE *output)
+{
+	int r = row ? json_dumpf(row, output, ROW_FLAGS) : -1;
+
+	json_decref(row);
+	return r == 0 ? 0 : -EIO;
+}
+
+static int array(FILE *output, const char *name, const void *rows, size_t count, size_t stride,
+		 json_t *(*make)(const void *row))
+{
+	fprintf(output, ",\n\"%s\": [", name);
+	for (size_t i = 0; i < count; i++) {
+		fputs(i > 0 ? ",\n " : "\n ", output);
+		int r = dump(make((const char *)rows + i * stride), output);
+		if (r < 0) {
+			return r;
+		}
+	}
+	fputc(']', output);
+	return 0;
+}
+
+#define ARRAY(name, rows, count, make) array(output, name, rows, count, sizeof(*(rows)), make)
+
+int hk_report_write_json(const struct hk_report *report, FILE *output)
+{
+	fputs("{\"job\": ", output);
+	int r = dump(job_json(&report->job), output);
+	r = r ? r : ARRAY("ranks", report->ranks, report->rank_count, rank_json);
+	r = r ? r : ARRAY("processes", report->processes, report->process_count, process_json);
+	r = r ? r : ARRAY("calls", report->calls, report->call_count, call_json);
+	r = r ? r : ARRAY("memory", report->memory, report->memory_count, memory_json);
+	r = r ? r
+	      : ARRAY("open_calls", report->open_calls, report->open_call_count, open_call_json);
+	r = r ? r : ARRAY("coverage", report->processes, report->process_count, coverage_json);
+	/* No level changes by itself yet. */
+	fputs(",\n\"governor\": []}\n", output);
+	return r == 0 && !ferror(output) ? 0 : -EIO;
+}

@@ -1,0 +1,233 @@
+#include "report/process.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring/segment.h"
+
+#define NOTES_BYTES 512
+
+static const char *const refusal_names[] = {
+    [HK_REFUSED_PENDING] = "slots not relocated yet",
+    [HK_REFUSED_DENIED] = "slots on the deny list",
+    [HK_REFUSED_THUNKS] = "slots without a free thunk",
+    [HK_REFUSED_PROTECTED] = "slots on protected pages",
+    [HK_REFUSED_MEMORY] = "slots without memory for a site",
+    [HK_REFUSED_DATA] = "symbols that are no functions",
+    [HK_REFUSED_FOREIGN] = "slots held by another patcher",
+};
+
+int32_t hk_report_rank_of(const Hk__Process *process)
+{
+	return process->rank < 0 && process->role != HK__ROLE__ROLE_LAUNCHER ? 0 : process->rank;
+}
+
+const char *hk_report_role_of(const Hk__Process *process)
+{
+	switch (process->role) {
+	case HK__ROLE__ROLE_HELPER:
+		return "helper";
+	case HK__ROLE__ROLE_LAUNCHER:
+		return "launcher";
+	default:
+		return "main";
+	}
+}
+
+static struct hk_report_exit exit_of(const Hk__Process *process)
+{
+	switch (process->exit_kind) {
+	case HK__EXIT_KIND__EXIT_RUNNING:
+		return (struct hk_report_exit){.kind = "running"};
+	case HK__EXIT_KIND__EXIT_EXITED:
+		return (struct hk_report_exit){"exited", true, process->exit_code};
+	case HK__EXIT_KIND__EXIT_EXEC:
+		return (struct hk_report_exit){.kind = "exec"};
+	case HK__EXIT_KIND__EXIT_SIGNAL:
+		return (struct hk_report_exit){"signal", true, process->exit_code};
+	case HK__EXIT_KIND__EXIT_OOM:
+		return (struct hk_report_exit){.kind = "oom"};
+	default:
+		return (struct hk_report_exit){.kind = "vanished"};
+	}
+}
+
+static const char *agent_of(const Hk__Process *process)
+{
+	switch (process->agent) {
+	case HK__AGENT_STATE__AGENT_ON:
+		return "on";
+	case HK__AGENT_STATE__AGENT_OFF:
+		return "off";
+	default:
+		return "incompatible";
+	}
+}
+
+static void note_count(FILE *notes, uint32_t count, const char *what)
+{
+	if (count > 0) {
+		fprintf(notes, "%s%u %s", ftell(notes) > 0 ? "; " : "", count, what);
+	}
+}
+
+/* Says what coverage lacks and counts the slots refused. */
+static void coverage_fill(struct hk_report_process *row, const Hk__Coverage *coverage, FILE *notes)
+{
+	row->objects = coverage->objects;
+	row->slots_patched = coverage->slots_patched;
+	for (size_t i = 0; i < coverage->n_refusals; i++) {
+		const Hk__Refusal *refusal = coverage->refusals[i];
+		const char *name = "slots refused for a reason unknown to this version";
+		if (refusal->reason < sizeof(refusal_names) / sizeof(refusal_names[0])) {
+			name = refusal_names[refusal->reason];
+		}
+		row->slots_refused += refusal->slots;
+		note_count(notes, refusal->slots, name);
+	}
+	note_count(notes, coverage->objects_pending, "objects not relocated yet");
+	note_count(notes, coverage->namespaces_hidden, "link-map namespaces out of sight");
+	note_count(notes, coverage->hook_lines_bad, "bad lines in hooks files");
+}
+
+static int coverage_text(struct hk_report *report, struct hk_report_process *row,
+			 const Hk__Coverage *coverage)
+{
+	char text[NOTES_BYTES] = "";
+	FILE *notes = fmemopen(text, sizeof(text) - 1, "w");
+
+	if (!notes) {
+		return -ENOMEM;
+	}
+	if (coverage) {
+		coverage_fill(row, coverage, notes);
+	}
+	fclose(notes);
+	row->coverage = hk_report_strings_get(&report->strings, text);
+	return row->coverage ? 0 : -ENOMEM;
+}
+
+static int row_fill(struct hk_report *report, const Hk__Process *process,
+		    const struct hk_report_clock *clock, struct hk_report_process *row)
+{
+	const Hk__Anchor *last = process->end ? process->end : process->seen;
+
+	row->rank = hk_report_rank_of(process);
+	row->pid = process->pid;
+	row->role = hk_report_role_of(process);
+	row->exit = exit_of(process);
+	row->agent = agent_of(process);
+	row->running = process->exit_kind == HK__EXIT_KIND__EXIT_RUNNING;
+	row->start_ns = clock->since_ns;
+	row->end_ns = last ? hk_report_clock_ns(clock, last->ticks) : row->start_ns;
+	row->calls_untracked = process->calls_untracked;
+	row->records = process->records;
+	row->lost_records = process->lost_records;
+	row->command = hk_report_strings_get(&report->strings, process->command);
+	row->host = hk_report_strings_get(&report->strings, process->host);
+	row->note = hk_report_strings_get(&report->strings, process->note);
+	row->hooks = hk_report_strings_get(&report->strings, process->hooks);
+	if (!row->command || !row->host || !row->note || !row->hooks) {
+		return -ENOMEM;
+	}
+	return coverage_text(report, row, process->coverage);
+}
+
+static int by_rank_and_start(const void *a, const void *b)
+{
+	const struct hk_report_process *x = a, *y = b;
+
+	if (x->rank != y->rank) {
+		return x->rank < y->rank ? -1 : 1;
+	}
+	if (x->start_ns != y->start_ns) {
+		return x->start_ns < y->start_ns ? -1 : 1;
+	}
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* The rank's main processes follow one another: first start, last end. */
+static void rank_extend(struct hk_report_rank *rank, const struct hk_report_process *row,
+			bool first)
+{
+	if (first) {
+		rank->start_ns = row->start_ns;
+	}
+	if (first || row->end_ns > rank->end_ns) {
+		rank->end_ns = row->end_ns;
+	}
+	rank->rank = row->rank;
+	rank->host = row->host;
+	rank->pid = row->pid;
+	rank->exit = row->exit;
+	rank->running = row->running;
+}
+
+static struct hk_report_rank *rank_find(struct hk_report *report, int32_t rank)
+{
+	size_t low = 0, high = report->rank_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (report->ranks[middle].rank < rank) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low < report->rank_count && report->ranks[low].rank == rank ? &report->ranks[low]
+									   : NULL;
+}
+
+static void ranks_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
+{
+	for (size_t i = 0; i < report->process_count; i++) {
+		const struct hk_report_process *row = &report->processes[i];
+		struct hk_report_rank *last =
+		    report->rank_count ? &report->ranks[report->rank_count - 1] : NULL;
+		if (strcmp(row->role, "main") != 0) {
+			continue;
+		}
+		bool first = !last || last->rank != row->rank;
+		rank_extend(first ? &report->ranks[report->rank_count++] : last, row, first);
+	}
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		const Hk__Process *process = snapshot->processes[i];
+		struct hk_report_rank *rank = rank_find(report, hk_report_rank_of(process));
+		if (!rank || process->role == HK__ROLE__ROLE_LAUNCHER) {
+			continue;
+		}
+		rank->records += process->records;
+		rank->lost_records += process->lost_records;
+		if (process->role == HK__ROLE__ROLE_HELPER) {
+			continue;
+		}
+		rank->cpu_ns += process->cpu_ns;
+		if (process->rss_peak_bytes > rank->rss_peak_bytes) {
+			rank->rss_peak_bytes = process->rss_peak_bytes;
+		}
+	}
+}
+
+int hk_report_process_fill(struct hk_report *report, const Hk__Snapshot *snapshot,
+			   const struct hk_report_clock *clocks)
+{
+	size_t count = snapshot->n_processes;
+
+	report->processes = calloc(count + 1, sizeof(*report->processes));
+	report->ranks = calloc(count + 1, sizeof(*report->ranks));
+	if (!report->processes || !report->ranks) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < count; i++) {
+		int r = row_fill(report, snapshot->processes[i], &clocks[i], &report->processes[i]);
+		if (r < 0) {
+			return r;
+		}
+	}
+	report->process_count = count;
+	qsort(report->processes, count, sizeof(*report->processes), by_rank_and_start);
+	ranks_fill(report, snapshot);
+	return 0;
+}

@@ -1,0 +1,119 @@
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/clock.h"
+#include "report/numbers.h"
+#include "report/process.h"
+#include "report/rows.h"
+
+static int job_texts(struct hk_report *report, const Hk__Job *job)
+{
+	struct hk_report_job *to = &report->job;
+
+	to->id = hk_report_strings_get(&report->strings, job ? job->id : "");
+	to->name = hk_report_strings_get(&report->strings, job ? job->name : "");
+	to->command = hk_report_strings_get(&report->strings, job ? job->command : "");
+	to->directory = hk_report_strings_get(&report->strings, job ? job->directory : "");
+	to->exit = hk_report_strings_get(&report->strings, job ? job->exit : "");
+	return to->id && to->name && to->command && to->directory && to->exit ? 0 : -ENOMEM;
+}
+
+/* After the rows, because a job that says nothing of itself is known by its ranks. */
+static void job_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
+{
+	struct hk_report_job *to = &report->job;
+	const Hk__Job *job = snapshot->job;
+
+	to->start_unix_ns = hk_report_clock_origin(snapshot);
+	to->duration_ns = job ? job->duration_ns : 0;
+	to->world_size = job ? job->world_size : -1;
+	to->closed = job && job->closed;
+	if (!to->closed && snapshot->now_unix_ns > to->start_unix_ns + to->duration_ns) {
+		to->duration_ns = snapshot->now_unix_ns - to->start_unix_ns;
+	}
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		const Hk__Process *process = snapshot->processes[i];
+		to->tracing_cost_ns += process->tracing_cost_ns;
+		to->calls_untracked += process->calls_untracked;
+		to->records += process->records;
+		to->lost_records += process->lost_records;
+		if (process->world_size > to->world_size) {
+			to->world_size = process->world_size;
+		}
+	}
+	if (to->world_size < 1) {
+		to->world_size = 1;
+	}
+	for (size_t i = 0; to->duration_ns == 0 && i < report->rank_count; i++) {
+		to->duration_ns =
+		    report->ranks[i].end_ns > 0 ? (uint64_t)report->ranks[i].end_ns : 0;
+	}
+}
+
+int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
+{
+	struct hk_report_clock *clocks;
+	struct hk_report *report;
+	int r = hk_report_clock_all(snapshot, &clocks);
+
+	if (r < 0) {
+		return r;
+	}
+	report = calloc(1, sizeof(*report));
+	r = report ? job_texts(report, snapshot->job) : -ENOMEM;
+	if (r == 0) {
+		r = hk_report_process_fill(report, snapshot, clocks);
+	}
+	if (r == 0) {
+		r = hk_report_rows_calls(report, snapshot);
+	}
+	if (r == 0) {
+		r = hk_report_rows_memory(report, snapshot, clocks);
+	}
+	if (r == 0) {
+		r = hk_report_rows_open_calls(report, snapshot, clocks);
+	}
+	free(clocks);
+	if (r < 0) {
+		hk_report_free(report);
+		return r;
+	}
+	job_fill(report, snapshot);
+	*ret_report = report;
+	return 0;
+}
+
+struct hk_report *hk_report_free(struct hk_report *report)
+{
+	if (!report) {
+		return NULL;
+	}
+	for (size_t i = 0; i < report->call_count; i++) {
+		hk_report_numbers_fini(&report->calls[i].numbers);
+	}
+	free(report->calls);
+	free(report->ranks);
+	free(report->processes);
+	free(report->memory);
+	free(report->open_calls);
+	hk_report_strings_fini(&report->strings);
+	free(report);
+	return NULL;
+}
+
+uint64_t hk_report_domain_ns(const struct hk_report *report, int32_t rank, const char *domain)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < report->call_count; i++) {
+		const struct hk_report_call *call = &report->calls[i];
+		if (call->rank == rank && strcmp(call->role, "main") == 0 &&
+		    strcmp(call->domain, domain) == 0) {
+			sum += call->numbers.outermost_ns;
+		}
+	}
+	return sum;
+}

@@ -1,0 +1,158 @@
+/* report.h: a snapshot of a job turned into the rows that every view shows.
+ *
+ * Rows are summed over the processes of one rank and role; quantiles come from their merged
+ * histograms. Times are nanoseconds since the job's start. A value that no level measured is
+ * "unmeasured": JSON null, "-" in text. The input may hold anything (it comes from files and
+ * sockets); what makes no sense is left out. A report is immutable once made and owns all its
+ * memory, so the snapshot may be freed at once; any number of threads may read one.
+ */
+#ifndef HK_REPORT_REPORT_H
+#define HK_REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "report/strings.h"
+#include "schema/wire.pb-c.h"
+
+/* How a process or a job ended. */
+struct hk_report_exit {
+	const char *kind; /* "running", "exited", "exec", "signal", "oom", "vanished"; static */
+	bool have_code;
+	int32_t code; /* exit status or signal number */
+};
+
+struct hk_report_job {
+	const char *id, *name, *command, *directory, *exit;
+	uint64_t start_unix_ns;
+	uint64_t duration_ns;
+	int32_t world_size;
+	uint64_t tracing_cost_ns; /* estimate, summed over processes */
+	uint64_t calls_untracked; /* calls that found no room: the only ones not in the rows */
+	uint64_t records, lost_records;
+	bool closed;
+};
+
+/* A rank as its main process shows it. */
+struct hk_report_rank {
+	int32_t rank;
+	const char *host;
+	uint32_t pid;
+	int64_t start_ns;
+	int64_t end_ns; /* of a running rank: when it was last looked at */
+	bool running;
+	uint64_t cpu_ns, rss_peak_bytes;
+	struct hk_report_exit exit;
+	uint64_t records, lost_records; /* helpers included */
+};
+
+struct hk_report_process {
+	int32_t rank;
+	uint32_t pid;
+	const char *role; /* "main", "helper", "launcher"; static */
+	const char *command, *host, *note, *hooks;
+	struct hk_report_exit exit;
+	const char *agent; /* "on", "off", "incompatible"; static */
+	int64_t start_ns, end_ns;
+	bool running;
+	uint64_t calls_untracked, records, lost_records;
+	uint32_t objects, slots_patched, slots_refused;
+	const char *coverage; /* what coverage lacks, "; " between; empty: nothing to tell */
+};
+
+/* Latency counts, ascending buckets of sketch/histogram.h. */
+struct hk_report_buckets {
+	uint32_t *index;
+	uint64_t *count;
+	size_t used;
+};
+
+/* The numbers of one row, whatever it sums over. */
+struct hk_report_numbers {
+	uint64_t calls, errors;
+	uint64_t timed;	     /* calls whose latency is known */
+	uint64_t latency_ns; /* sum over those */
+	uint64_t total_ns, self_ns, outermost_ns;
+	uint64_t bytes;
+	uint64_t min_ns, max_ns, mean_ns, p50_ns, p90_ns, p99_ns;
+	bool have_total;   /* total, self and outermost are measured */
+	bool have_bytes;   /* bytes are */
+	bool have_latency; /* minimum, mean, quantiles and maximum are */
+	bool estimated;	   /* scaled up from samples */
+	struct hk_report_buckets buckets;
+};
+
+struct hk_report_call {
+	int32_t rank;
+	const char *role;
+	const char *host, *domain, *function, *library;
+	uint32_t flags; /* HK_HOOK_* */
+	struct hk_report_numbers numbers;
+};
+
+struct hk_report_memory {
+	int32_t rank, device; /* device -1: the host */
+	const char *role;
+	const char *kind, *library;
+	uint64_t allocs, frees, live_bytes, peak_bytes, peak_low, peak_high;
+	int64_t peak_time_ns;
+};
+
+struct hk_report_open_call {
+	int32_t rank;
+	const char *role;
+	uint32_t thread; /* kernel thread id */
+	const char *thread_name;
+	uint32_t depth; /* 1: outermost */
+	const char *function, *library;
+	uint64_t open_ns;
+};
+
+struct hk_report {
+	struct hk_report_job job;
+	struct hk_report_rank *ranks; /* by rank */
+	size_t rank_count;
+	struct hk_report_process *processes; /* by rank, then start */
+	size_t process_count;
+	struct hk_report_call *calls; /* by rank, then total, largest first */
+	size_t call_count;
+	struct hk_report_memory *memory; /* by rank, device, kind; library "*" first */
+	size_t memory_count;
+	struct hk_report_open_call *open_calls; /* by rank, thread, depth */
+	size_t open_call_count;
+	struct hk_report_strings strings; /* owns the texts */
+};
+
+/* Makes the rows of SNAPSHOT. The caller frees *ret_report with hk_report_free. -ENOMEM. */
+int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report);
+
+/* Frees; accepts NULL, returns NULL. */
+struct hk_report *hk_report_free(struct hk_report *report);
+
+/* Outermost time in ns spent in calls of `domain` by the main process of `rank`. */
+uint64_t hk_report_domain_ns(const struct hk_report *report, int32_t rank, const char *domain);
+
+/* Rank that a process counts for: one that no launcher numbered is rank 0 of 1. */
+int32_t hk_report_rank_of(const Hk__Process *process);
+
+/* "main", "helper" or "launcher"; static. */
+const char *hk_report_role_of(const Hk__Process *process);
+
+struct hk_report_style {
+	bool colour;	  /* escape codes for emphasis */
+	unsigned columns; /* width of a line; 0: 100 */
+	unsigned rows;	  /* most rows of the call table; 0: 12 */
+	const char *
+	    files; /* where the job directory is, as the user should type it; NULL: job.directory */
+};
+
+/* Writers: all of the report to OUTPUT; 0 or -EIO. JSON is the documented contract, the summary one
+ * screen. */
+int hk_report_write_json(const struct hk_report *report, FILE *output);
+int hk_report_write_summary(const struct hk_report *report, FILE *output,
+			    const struct hk_report_style *style);
+int hk_report_write_csv(const struct hk_report *report, FILE *output);
+
+#endif

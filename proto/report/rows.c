@@ -1,0 +1,360 @@
+#include "report/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/numbers.h"
+#include "ring/segment.h"
+
+/* Out of memory is an error to return, not a reason to exit. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+/* Bounds the work that a made-up process can ask for. */
+#define OPEN_CALLS_MAX 65536u
+#define THREADS_SEARCHED 1024u
+
+/* Texts are shared copies, so their addresses stand for them. */
+struct key {
+	const char *domain, *function, *library, *role;
+	int64_t rank;
+};
+
+struct row {
+	UT_hash_handle hh;
+	struct key key;
+	struct hk_report_call call;
+};
+
+struct sites {
+	const Hk__Site **by_id;
+	uint32_t count;
+};
+
+static int sites_init(struct sites *sites, const Hk__Process *process)
+{
+	uint32_t top = 0;
+
+	for (size_t i = 0; i < process->n_sites; i++) {
+		uint32_t id = process->sites[i]->id;
+		if (id < HK_SITES_MAX && id >= top) {
+			top = id + 1;
+		}
+	}
+	sites->count = top;
+	sites->by_id = calloc(top + 1u, sizeof(*sites->by_id));
+	if (!sites->by_id) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < process->n_sites; i++) {
+		if (process->sites[i]->id < top) {
+			sites->by_id[process->sites[i]->id] = process->sites[i];
+		}
+	}
+	return 0;
+}
+
+static const Hk__Site *sites_get(const struct sites *sites, uint32_t id)
+{
+	return id < sites->count ? sites->by_id[id] : NULL;
+}
+
+static struct row *row_get(struct hk_report *report, struct row **rows, const Hk__Process *process,
+			   const Hk__Site *site)
+{
+	struct key key = {
+	    .domain = hk_report_strings_get(&report->strings, site->domain),
+	    .function = hk_report_strings_get(&report->strings, site->function),
+	    .library = hk_report_strings_get(&report->strings, site->library),
+	    .role = hk_report_role_of(process),
+	    .rank = hk_report_rank_of(process),
+	};
+	const char *host = hk_report_strings_get(&report->strings, process->host);
+	struct row *row;
+
+	if (!key.domain || !key.function || !key.library || !host) {
+		return NULL;
+	}
+	HASH_FIND(hh, *rows, &key, sizeof(key), row);
+	if (row) {
+		return row;
+	}
+	row = calloc(1, sizeof(*row));
+	if (!row) {
+		return NULL;
+	}
+	row->key = key;
+	row->call = (struct hk_report_call){
+	    .rank = (int32_t)key.rank,
+	    .role = key.role,
+	    .host = host,
+	    .domain = key.domain,
+	    .function = key.function,
+	    .library = key.library,
+	};
+	HASH_ADD(hh, *rows, key, sizeof(key), row);
+	if (!row->hh.tbl) {
+		free(row);
+		return NULL;
+	}
+	return row;
+}
+
+static int process_calls(struct hk_report *report, struct row **rows, const Hk__Process *process)
+{
+	struct sites sites;
+	int r = sites_init(&sites, process);
+
+	for (size_t i = 0; r == 0 && i < process->n_cells; i++) {
+		const Hk__Site *site = sites_get(&sites, process->cells[i]->site);
+		if (!site || process->cells[i]->calls == 0) {
+			continue;
+		}
+		struct row *row = row_get(report, rows, process, site);
+		if (!row) {
+			r = -ENOMEM;
+			break;
+		}
+		row->call.flags |= site->flags;
+		r = hk_report_numbers_add_cell(&row->call.numbers, process->cells[i], site);
+	}
+	free(sites.by_id);
+	return r;
+}
+
+static int by_rank_and_total(const void *a, const void *b)
+{
+	const struct hk_report_call *x = a, *y = b;
+
+	if (x->rank != y->rank) {
+		return x->rank < y->rank ? -1 : 1;
+	}
+	if (x->numbers.have_total != y->numbers.have_total) {
+		return x->numbers.have_total ? -1 : 1;
+	}
+	if (x->numbers.total_ns != y->numbers.total_ns) {
+		return x->numbers.total_ns > y->numbers.total_ns ? -1 : 1;
+	}
+	if (x->numbers.calls != y->numbers.calls) {
+		return x->numbers.calls > y->numbers.calls ? -1 : 1;
+	}
+	int order = strcmp(x->function, y->function);
+	order = order ? order : strcmp(x->library, y->library);
+	return order ? order : strcmp(x->role, y->role);
+}
+
+int hk_report_rows_calls(struct hk_report *report, const Hk__Snapshot *snapshot)
+{
+	struct row *rows = NULL, *row, *next;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < snapshot->n_processes; i++) {
+		r = process_calls(report, &rows, snapshot->processes[i]);
+	}
+	report->calls = calloc(HASH_COUNT(rows) + 1u, sizeof(*report->calls));
+	if (!report->calls) {
+		r = -ENOMEM;
+	}
+	HASH_ITER (hh, rows, row, next) {
+		HASH_DEL(rows, row);
+		if (r == 0) {
+			hk_report_numbers_finish(&row->call.numbers);
+			report->calls[report->call_count++] = row->call;
+		} else {
+			hk_report_numbers_fini(&row->call.numbers);
+		}
+		free(row);
+	}
+	if (r == 0) {
+		qsort(report->calls, report->call_count, sizeof(*report->calls), by_rank_and_total);
+	}
+	return r;
+}
+
+static int by_rank_and_kind(const void *a, const void *b)
+{
+	const struct hk_report_memory *x = a, *y = b;
+
+	if (x->rank != y->rank) {
+		return x->rank < y->rank ? -1 : 1;
+	}
+	int order = strcmp(x->role, y->role);
+	if (order != 0) {
+		return -order; /* main before launcher and helper */
+	}
+	if (x->device != y->device) {
+		return x->device < y->device ? -1 : 1;
+	}
+	order = strcmp(x->kind, y->kind);
+	if (order != 0) {
+		return order;
+	}
+	/* '*' is the lowest character a library's name starts with in practice, but not by rule. */
+	bool x_all = strcmp(x->library, "*") == 0, y_all = strcmp(y->library, "*") == 0;
+	if (x_all != y_all) {
+		return x_all ? -1 : 1;
+	}
+	return strcmp(x->library, y->library);
+}
+
+/* Several processes behind one row: their peaks may or may not have met, and the range says so. */
+static void memory_merge(struct hk_report_memory *into, const struct hk_report_memory *from)
+{
+	into->allocs += from->allocs;
+	into->frees += from->frees;
+	into->live_bytes += from->live_bytes;
+	if (from->peak_bytes > into->peak_bytes) {
+		into->peak_bytes = from->peak_bytes;
+		into->peak_time_ns = from->peak_time_ns;
+	}
+	if (from->peak_low > into->peak_low) {
+		into->peak_low = from->peak_low;
+	}
+	if (__builtin_add_overflow(into->peak_high, from->peak_high, &into->peak_high)) {
+		into->peak_high = UINT64_MAX;
+	}
+}
+
+static void memory_join_equal(struct hk_report *report)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < report->memory_count; i++) {
+		if (kept > 0 &&
+		    by_rank_and_kind(&report->memory[kept - 1], &report->memory[i]) == 0) {
+			memory_merge(&report->memory[kept - 1], &report->memory[i]);
+		} else {
+			report->memory[kept++] = report->memory[i];
+		}
+	}
+	report->memory_count = kept;
+}
+
+int hk_report_rows_memory(struct hk_report *report, const Hk__Snapshot *snapshot,
+			  const struct hk_report_clock *clocks)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		count += snapshot->processes[i]->n_memory;
+	}
+	report->memory = calloc(count + 1, sizeof(*report->memory));
+	if (!report->memory) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		const Hk__Process *process = snapshot->processes[i];
+		for (size_t m = 0; m < process->n_memory; m++) {
+			const Hk__Memory *from = process->memory[m];
+			struct hk_report_memory row = {
+			    .rank = hk_report_rank_of(process),
+			    .role = hk_report_role_of(process),
+			    .device = from->device,
+			    .kind = hk_report_strings_get(&report->strings, from->kind),
+			    .library = hk_report_strings_get(&report->strings, from->library),
+			    .allocs = from->allocs,
+			    .frees = from->frees,
+			    .live_bytes = from->live_bytes,
+			    .peak_bytes = from->peak_bytes,
+			    .peak_low = from->peak_low,
+			    .peak_high = from->peak_high,
+			    .peak_time_ns = hk_report_clock_ns(&clocks[i], from->peak_ticks),
+			};
+			if (!row.kind || !row.library) {
+				return -ENOMEM;
+			}
+			report->memory[report->memory_count++] = row;
+		}
+	}
+	qsort(report->memory, report->memory_count, sizeof(*report->memory), by_rank_and_kind);
+	memory_join_equal(report);
+	return 0;
+}
+
+static int by_rank_and_depth(const void *a, const void *b)
+{
+	const struct hk_report_open_call *x = a, *y = b;
+
+	if (x->rank != y->rank) {
+		return x->rank < y->rank ? -1 : 1;
+	}
+	int order = strcmp(x->role, y->role);
+	if (order != 0) {
+		return -order;
+	}
+	if (x->thread != y->thread) {
+		return x->thread < y->thread ? -1 : 1;
+	}
+	return x->depth < y->depth ? -1 : x->depth > y->depth;
+}
+
+static const char *thread_name(const Hk__Process *process, uint64_t uid)
+{
+	for (size_t i = 0; i < process->n_threads && i < THREADS_SEARCHED; i++) {
+		if (process->threads[i]->uid == uid) {
+			return process->threads[i]->name;
+		}
+	}
+	return "";
+}
+
+static int process_open_calls(struct hk_report *report, const Hk__Process *process,
+			      const struct hk_report_clock *clock)
+{
+	const Hk__Anchor *last = process->seen ? process->seen : process->end;
+	struct sites sites;
+	int r = sites_init(&sites, process);
+
+	for (size_t i = 0; r == 0 && i < process->n_open_calls && i < OPEN_CALLS_MAX; i++) {
+		const Hk__OpenCall *open = process->open_calls[i];
+		const Hk__Site *site = sites_get(&sites, open->site);
+		int64_t age = 0;
+		if (!site) {
+			continue;
+		}
+		if (last && last->ticks > open->start_ticks) {
+			age = hk_report_clock_ns(clock, last->ticks) -
+			      hk_report_clock_ns(clock, open->start_ticks);
+		}
+		struct hk_report_open_call row = {
+		    .rank = hk_report_rank_of(process),
+		    .role = hk_report_role_of(process),
+		    .thread = open->tid,
+		    .thread_name =
+			hk_report_strings_get(&report->strings, thread_name(process, open->thread)),
+		    .depth = open->depth,
+		    .function = hk_report_strings_get(&report->strings, site->function),
+		    .library = hk_report_strings_get(&report->strings, site->library),
+		    .open_ns = (uint64_t)age,
+		};
+		if (!row.thread_name || !row.function || !row.library) {
+			r = -ENOMEM;
+			break;
+		}
+		report->open_calls[report->open_call_count++] = row;
+	}
+	free(sites.by_id);
+	return r;
+}
+
+int hk_report_rows_open_calls(struct hk_report *report, const Hk__Snapshot *snapshot,
+			      const struct hk_report_clock *clocks)
+{
+	size_t count = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		count += snapshot->processes[i]->n_open_calls;
+	}
+	report->open_calls = calloc(count + 1, sizeof(*report->open_calls));
+	if (!report->open_calls) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; r == 0 && i < snapshot->n_processes; i++) {
+		r = process_open_calls(report, snapshot->processes[i], &clocks[i]);
+	}
+	qsort(report->open_calls, report->open_call_count, sizeof(*report->open_calls),
+	      by_rank_and_depth);
+	return r;
+}

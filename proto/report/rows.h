@@ -1,0 +1,19 @@
+/* rows.h: the calls, memory and open calls of a report.
+ *
+ * Part of report.c's construction; fills arrays that hk_report_free frees. Locked by the caller.
+ */
+#ifndef HK_REPORT_ROWS_H
+#define HK_REPORT_ROWS_H
+
+#include "report/clock.h"
+#include "report/report.h"
+
+/* Fill report->calls, ->memory and ->open_calls, summed and sorted; `clocks` is
+ * hk_report_clock_all's. -ENOMEM. */
+int hk_report_rows_calls(struct hk_report *report, const Hk__Snapshot *snapshot);
+int hk_report_rows_memory(struct hk_report *report, const Hk__Snapshot *snapshot,
+			  const struct hk_report_clock *clocks);
+int hk_report_rows_open_calls(struct hk_report *report, const Hk__Snapshot *snapshot,
+			      const struct hk_report_clock *clocks);
+
+#endif

@@ -1,0 +1,417 @@
+/* The one screen at the end of a job, from statistics alone. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/group.h"
+#include "report/name.h"
+#include "report/quantity.h"
+#include "report/report.h"
+#include "report/spread.h"
+#include "report/table.h"
+
+#define RANKS_SHOWN 16u
+#define CALLS_SHOWN 12u
+#define OPEN_SHOWN 8u
+#define COMMAND_COLUMNS 48
+#define ID_COLUMNS 40
+#define FILES_COLUMNS 240
+
+/* Domains with a share of the wall time in the second line. */
+static const struct {
+	const char *domain, *title;
+} shares[] = {{"mpi", "MPI"}, {"io", "I/O"}, {"thread", "thread waits"}, {"blas", "BLAS"}};
+
+/* What the call table and the rank table both need. */
+struct summary {
+	const struct hk_report *report;
+	FILE *output;
+	const struct hk_report_style *style;
+	struct hk_rank_figures *figures; /* one per rank */
+	bool has_mpi, has_heap;
+	uint64_t mpi_ns; /* all ranks */
+};
+
+static void bold(const struct summary *summary, const char *text)
+{
+	bool colour = summary->style->colour;
+
+	fprintf(summary->output, "%s%s%s", colour ? "\033[1m" : "", text, colour ? "\033[0m" : "");
+}
+
+static size_t host_count(const struct hk_report *report)
+{
+	size_t count = 0;
+
+	/* Texts are shared: equal hosts have equal addresses. */
+	for (size_t i = 0; i < report->rank_count; i++) {
+		size_t before = 0;
+		while (before < i && report->ranks[before].host != report->ranks[i].host) {
+			before++;
+		}
+		count += before == i;
+	}
+	return count;
+}
+
+static void title_write(const struct summary *summary)
+{
+	const struct hk_report_job *job = &summary->report->job;
+	char command[HK_NAME_BYTES(COMMAND_COLUMNS)], id[HK_NAME_BYTES(ID_COLUMNS)];
+	char exit[HK_NAME_BYTES(ID_COLUMNS)], line[1024];
+	size_t hosts = host_count(summary->report);
+
+	hk_name_print(command, COMMAND_COLUMNS, job->command);
+	hk_name_print(id, ID_COLUMNS, job->id);
+	hk_name_print(exit, ID_COLUMNS, *job->exit ? job->exit : "running");
+	snprintf(line, sizeof(line),
+		 "== hooktrace: %s == job %s == %zu/%" PRId32 " ranks, %zu node%s == %s", command,
+		 id, summary->report->rank_count, job->world_size, hosts, hosts == 1 ? "" : "s",
+		 exit);
+	bold(summary, line);
+	fputc('\n', summary->output);
+}
+
+static double mean_share(const struct summary *summary, const char *domain)
+{
+	const struct hk_report *report = summary->report;
+	double spent = 0, wall = 0;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		spent += (double)hk_report_domain_ns(report, report->ranks[i].rank, domain);
+		wall += summary->figures[i].value[HK_FIGURE_WALL];
+	}
+	return wall > 0 ? spent / wall : 0;
+}
+
+static void totals_write(const struct summary *summary)
+{
+	const struct hk_report *report = summary->report;
+	double all_wall = 0;
+	int64_t first = INT64_MAX, last = INT64_MIN;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		all_wall += summary->figures[i].value[HK_FIGURE_WALL];
+		first = report->ranks[i].start_ns < first ? report->ranks[i].start_ns : first;
+		last = report->ranks[i].end_ns > last ? report->ranks[i].end_ns : last;
+	}
+	double wall = report->rank_count > 0 ? (double)(last - first) : 0;
+	fprintf(summary->output, "wall %.2f s", wall / 1e9);
+	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+		double share = mean_share(summary, shares[i].domain);
+		if (share > 0) {
+			fprintf(summary->output, "   %s %.1f %%", shares[i].title, 100 * share);
+		}
+	}
+	fprintf(summary->output, "   est. tracing cost %.2f %%   lost %" PRIu64 "\n",
+		all_wall > 0 ? 100 * (double)report->job.tracing_cost_ns / all_wall : 0,
+		report->job.lost_records);
+}
+
+/* What the reader must know before believing a number. */
+static void warnings_write(const struct summary *summary)
+{
+	const struct hk_report_job *job = &summary->report->job;
+	FILE *output = summary->output;
+
+	if (job->calls_untracked > 0) {
+		fprintf(output,
+			"! %" PRIu64 " calls found no room in a segment and are not counted\n",
+			job->calls_untracked);
+	}
+	if (job->lost_records > 0) {
+		fprintf(output,
+			"! %" PRIu64 " of %" PRIu64
+			" records lost: counts and times here are exact, "
+			"timelines have holes (--on-full wait:MS, fewer --hooks)\n",
+			job->lost_records, job->records + job->lost_records);
+	}
+	if (summary->report->rank_count < (size_t)job->world_size) {
+		fprintf(output,
+			"! only %zu of %" PRId32 " ranks were traced: mpirun -n N hookcli run CMD "
+			"traces each where it runs\n",
+			summary->report->rank_count, job->world_size);
+	}
+	for (size_t i = 0; i < summary->report->process_count; i++) {
+		const struct hk_report_process *process = &summary->report->processes[i];
+		char note[HK_NAME_BYTES(COMMAND_COLUMNS * 2)];
+		if (*process->note && strcmp(process->role, "main") == 0) {
+			hk_name_print(note, COMMAND_COLUMNS * 2, process->note);
+			fprintf(output, "! rank %" PRId32 ": %s\n", process->rank, note);
+			break; /* the others are in `report` */
+		}
+	}
+}
+
+static void figure_add(struct hk_table *table, enum hk_figure figure, double value)
+{
+	char text[HK_QUANTITY_BYTES];
+
+	hk_table_add(table, "%s", hk_figure_text(text, figure, value));
+}
+
+static bool figure_shown(const struct summary *summary, enum hk_figure figure)
+{
+	return summary->has_mpi || (figure != HK_FIGURE_MPI && figure != HK_FIGURE_MPI_SHARE &&
+				    figure != HK_FIGURE_SENT);
+}
+
+static void exit_add(struct hk_table *table, const struct hk_report_exit *exit)
+{
+	if (!exit->have_code) {
+		hk_table_add(table, "%s", exit->kind);
+	} else if (strcmp(exit->kind, "exited") == 0) {
+		hk_table_add(table, "%" PRId32, exit->code);
+	} else {
+		hk_table_add(table, "%s %" PRId32, exit->kind, exit->code);
+	}
+}
+
+static int ranks_one_by_one(const struct summary *summary)
+{
+	const struct hk_report *report = summary->report;
+	char heads[256];
+	struct hk_table *table;
+
+	snprintf(heads, sizeof(heads), ">rank|<host:24|>wall s%s|>heap peak|>RSS|>exit",
+		 summary->has_mpi ? "|>MPI s|>MPI%|>sent" : "");
+	table = hk_table_new(heads);
+	for (size_t i = 0; i <= report->rank_count; i++) {
+		bool mean = i == report->rank_count;
+		if (mean && report->rank_count < 2) {
+			break;
+		}
+		if (mean) {
+			hk_table_add(table, "mean");
+			hk_table_add(table, "%s", "");
+		} else {
+			hk_table_add(table, "%" PRId32, report->ranks[i].rank);
+			hk_table_add(table, "%s", report->ranks[i].host);
+		}
+		for (enum hk_figure figure = 0; figure < HK_FIGURES; figure++) {
+			if (figure_shown(summary, figure)) {
+				figure_add(table, figure,
+					   mean ? hk_figure_mean(summary->figures,
+								 report->rank_count, figure)
+						: summary->figures[i].value[figure]);
+			}
+		}
+		if (mean) {
+			hk_table_add(table, "%s", "");
+		} else {
+			exit_add(table, &report->ranks[i].exit);
+		}
+	}
+	int r = hk_table_write(table, summary->output, summary->style->colour);
+	hk_table_free(table);
+	return r;
+}
+
+static int ranks_spread(const struct summary *summary)
+{
+	const struct hk_report *report = summary->report;
+	struct hk_table *table =
+	    hk_table_new("<all ranks|>median|>max|>@rank|>min|>@rank|<outliers:60");
+	struct hk_spread spread;
+	int r = 0;
+
+	for (enum hk_figure figure = 0; r == 0 && figure < HK_FIGURES; figure++) {
+		if (!figure_shown(summary, figure)) {
+			continue;
+		}
+		r = hk_spread_of(summary->figures, report->rank_count, figure, &spread);
+		hk_table_add(table, "%s", hk_figure_title(figure));
+		if (r == 0) {
+			figure_add(table, figure, spread.median);
+			figure_add(table, figure, spread.max);
+			hk_table_add(table, "%" PRId32, spread.max_rank);
+			figure_add(table, figure, spread.min);
+			hk_table_add(table, "%" PRId32, spread.min_rank);
+			hk_table_add(table, "%s", spread.outliers);
+		}
+	}
+	r = r ? r : hk_table_write(table, summary->output, summary->style->colour);
+	hk_table_free(table);
+	size_t shown = 0;
+	for (size_t i = 0; r == 0 && i < report->rank_count && shown < OPEN_SHOWN; i++) {
+		const struct hk_report_exit *exit = &report->ranks[i].exit;
+		if (strcmp(exit->kind, "exited") != 0 || exit->code != 0) {
+			fprintf(summary->output, "%srank %" PRId32 " %s %" PRId32,
+				shown++ > 0 ? ", " : "", report->ranks[i].rank, exit->kind,
+				exit->code);
+		}
+	}
+	fputs(shown > 0 ? "\n" : "", summary->output);
+	return r;
+}
+
+static void call_add(const struct summary *summary, struct hk_table *table,
+		     const struct hk_group *group)
+{
+	const struct hk_report_numbers *n = &group->numbers;
+	char text[HK_QUANTITY_BYTES];
+
+	hk_table_add(table, "%s", group->function);
+	hk_table_add(table, "%s", hk_name_base(group->library));
+	hk_table_add(table, "%" PRIu64, n->calls);
+	if (n->have_total) {
+		hk_table_add(table, "%s%.2f", n->estimated ? "~" : "", (double)n->total_ns / 1e9);
+	} else {
+		hk_table_add(table, "-");
+	}
+	if (summary->has_mpi) {
+		if (strcmp(group->domain, "mpi") == 0 && summary->mpi_ns > 0) {
+			hk_table_add(table, "%.1f",
+				     100 * (double)n->total_ns / (double)summary->mpi_ns);
+		} else {
+			hk_table_add(table, "%s", "");
+		}
+	}
+	hk_table_add(table, "%s", n->have_latency ? hk_quantity_duration(text, n->p50_ns) : "-");
+	hk_table_add(table, "%s", n->have_latency ? hk_quantity_duration(text, n->p99_ns) : "-");
+	if (n->have_latency) {
+		hk_table_add(table, "%s@%" PRId32, hk_quantity_duration(text, n->max_ns),
+			     group->max_rank);
+	} else {
+		hk_table_add(table, "-");
+	}
+	if (group->imbalance > 0) {
+		hk_table_add(table, "%.2f", group->imbalance);
+	} else {
+		hk_table_add(table, "-");
+	}
+}
+
+static int calls_write(const struct summary *summary)
+{
+	unsigned limit = summary->style->rows ? summary->style->rows : CALLS_SHOWN;
+	char heads[256];
+	struct hk_groups groups;
+	int r = hk_groups_init(&groups, summary->report, HK_GROUP_FUNCTION | HK_GROUP_LIBRARY);
+
+	if (r < 0) {
+		return r;
+	}
+	snprintf(heads, sizeof(heads),
+		 "<call:32|<library:24|>calls|>time s%s|>p50|>p99|>max@rank|>imb",
+		 summary->has_mpi ? "|>%MPI" : "");
+	struct hk_table *table = hk_table_new(heads);
+	unsigned shown = 0;
+	size_t more = 0;
+	uint64_t more_ns = 0, helper_calls = 0;
+	for (size_t i = 0; i < groups.count; i++) {
+		const struct hk_group *group = &groups.groups[i];
+		if (strcmp(group->role, "main") != 0) {
+			helper_calls += group->numbers.calls;
+		} else if (shown < limit) {
+			call_add(summary, table, group);
+			shown++;
+		} else {
+			more++;
+			more_ns += group->numbers.total_ns;
+		}
+	}
+	fputc('\n', summary->output);
+	if (shown > 0) {
+		r = hk_table_write(table, summary->output, summary->style->colour);
+	} else {
+		fputs("no call was seen: hookcli doctor says what the agent found\n",
+		      summary->output);
+	}
+	if (more > 0) {
+		fprintf(summary->output, "(%zu more: %.2f s)\n", more, (double)more_ns / 1e9);
+	}
+	if (helper_calls > 0) {
+		fprintf(summary->output,
+			"(helpers and launchers made %" PRIu64
+			" more: hookcli report --format text)\n",
+			helper_calls);
+	}
+	hk_table_free(table);
+	hk_groups_fini(&groups);
+	return r;
+}
+
+/* What processes that did not end by themselves were inside of. */
+static void open_calls_write(const struct summary *summary)
+{
+	const struct hk_report *report = summary->report;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < report->open_call_count; i++) {
+		const struct hk_report_open_call *open = &report->open_calls[i];
+		char function[HK_NAME_BYTES(40)], library[HK_NAME_BYTES(40)];
+		char age[HK_QUANTITY_BYTES];
+		if (strcmp(open->role, "main") != 0) {
+			continue;
+		}
+		if (shown++ == OPEN_SHOWN) {
+			fputs("      ...\n", summary->output);
+			break;
+		}
+		hk_name_print(function, 40, open->function);
+		hk_name_print(library, 40, hk_name_base(open->library));
+		fprintf(summary->output, "%s rank %" PRId32 " thread %" PRIu32 " %s <- %s for %s\n",
+			shown == 1 ? "\nopen:" : "     ", open->rank, open->thread, function,
+			library, hk_quantity_duration(age, open->open_ns));
+	}
+}
+
+static void foot_write(const struct summary *summary)
+{
+	const struct hk_report *report = summary->report;
+	uint64_t objects = 0, patched = 0, refused = 0;
+	char files[HK_NAME_BYTES(FILES_COLUMNS)];
+
+	for (size_t i = 0; i < report->process_count; i++) {
+		objects += report->processes[i].objects;
+		patched += report->processes[i].slots_patched;
+		refused += report->processes[i].slots_refused;
+	}
+	fprintf(summary->output,
+		"\nseen: %" PRIu64 " objects, %" PRIu64 " slots patched, %" PRIu64
+		" refused     hookcli doctor\n",
+		objects, patched, refused);
+	if (!summary->has_heap) {
+		fputs("host heap not traced (--hooks libc)\n", summary->output);
+	}
+	const char *shown =
+	    summary->style->files ? summary->style->files : summary->report->job.directory;
+	hk_name_print_end(files, FILES_COLUMNS, shown);
+	fprintf(summary->output,
+		"files: %s   next: hookcli report --format text | export --format perfetto | top\n",
+		files);
+}
+
+int hk_report_write_summary(const struct hk_report *report, FILE *output,
+			    const struct hk_report_style *style)
+{
+	static const struct hk_report_style plain;
+	struct summary summary = {.report = report, .output = output};
+	int r;
+
+	summary.style = style ? style : &plain;
+	summary.figures = hk_figures_new(report);
+	if (!summary.figures) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < report->call_count; i++) {
+		summary.has_mpi |= strcmp(report->calls[i].domain, "mpi") == 0;
+	}
+	for (size_t i = 0; i < report->rank_count; i++) {
+		summary.mpi_ns += (uint64_t)summary.figures[i].value[HK_FIGURE_MPI];
+		summary.has_heap |= !isnan(summary.figures[i].value[HK_FIGURE_HEAP]);
+	}
+	title_write(&summary);
+	totals_write(&summary);
+	warnings_write(&summary);
+	fputc('\n', output);
+	r = report->rank_count > RANKS_SHOWN ? ranks_spread(&summary) : ranks_one_by_one(&summary);
+	r = r ? r : calls_write(&summary);
+	open_calls_write(&summary);
+	foot_write(&summary);
+	free(summary.figures);
+	return r == 0 && ferror(output) ? -EIO : r;
+}
