@@ -64,8 +64,8 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	}
 	hk_inside = 1;
 	hk_hookset_load(environment, &hookset);
-	int status = hk_process_start(argc, argv, environment, hookset.text,
-				      hookset.default_level, reason);
+	int status =
+	    hk_process_start(argc, argv, environment, hookset.text, hookset.default_level, reason);
 	if (status < 0) {
 		say(environment, reason);
 		hk_inside = 0;

@@ -8,7 +8,8 @@
 
 #define CHUNK_BYTES (256u * 1024u)
 
-/* The chunk things are taken from now. Two threads that both find it full both map one; the loser's rest is wasted. */
+/* The chunk things are taken from now. Two threads that both find it full both map one; the loser's
+ * rest is wasted. */
 struct chunk {
 	_Atomic size_t used;
 };

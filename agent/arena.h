@@ -1,6 +1,7 @@
 /* arena.h: memory of the agent's own, taken by mmap and never given back while the process lives.
  *
- * The agent must not call malloc: it may be inside the host's. Thread-safe and async-signal-safe (atomic bump, raw mmap).
+ * The agent must not call malloc: it may be inside the host's. Thread-safe and async-signal-safe
+ * (atomic bump, raw mmap).
  */
 #ifndef HK_AGENT_ARENA_H
 #define HK_AGENT_ARENA_H

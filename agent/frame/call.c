@@ -21,7 +21,7 @@ static_assert(CALL_OFFSET(thread) == HK_CALL_THREAD, "layout.h");
 static_assert(CALL_OFFSET(cell) == HK_CALL_CELL, "layout.h");
 static_assert(CALL_OFFSET(site) == HK_CALL_SITE, "layout.h");
 static_assert(CALL_OFFSET(start_ticks) == HK_CALL_START, "layout.h");
-static_assert(CALL_OFFSET(end_ticks) == HK_CALL_END, "layout.h");
+static_assert(CALL_OFFSET(scratch) == HK_CALL_SCRATCH, "layout.h");
 static_assert(CALL_OFFSET(child_ns) == HK_CALL_CHILD, "layout.h");
 static_assert(CALL_OFFSET(domains) == HK_CALL_DOMAINS, "layout.h");
 static_assert(CALL_OFFSET(inner) == HK_CALL_OUTER, "layout.h");
@@ -29,6 +29,13 @@ static_assert(CALL_OFFSET(depth) == HK_CALL_DEPTH, "layout.h");
 static_assert(HK_FRAME_BYTES % 16 == 0, "stack alignment");
 
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
+
+/* No call lasts ten years: the clock went back. */
+#define ABSURD_NS 0x0400000000000000ULL
+
+/* Octaves of durations below the escape of 32 bits; a mask that keeps the look-up of any other
+ * inside the table. */
+#define HK_OCTAVES_FAST 32u
 
 /* Frames farther apart than this are on different stacks. In units of 16 bytes. */
 #define SAME_STACK (1 << 16)
@@ -41,6 +48,11 @@ static inline void add(uint64_t *counter, uint64_t value)
 #else
 	__atomic_fetch_add(counter, value, __ATOMIC_RELAXED);
 #endif
+}
+
+static void add_shared(_Atomic uint64_t *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
 static void raise_to(uint64_t *most, uint64_t value)
@@ -110,26 +122,28 @@ static void heal(struct hk_thread *thread, uint64_t frame)
 {
 	uint32_t here = (uint32_t)(frame >> 4);
 	uint64_t domains = 0;
+	uint32_t depth = atomic_load_explicit(&thread->slot->depth, memory_order_relaxed);
 	thread->inner = ~0ULL;
-	while (thread->depth) {
-		uint32_t innermost = (thread->depth - 1) % HK_OPEN_CALLS;
+	while (depth) {
+		uint32_t innermost = (depth - 1) % HK_OPEN_CALLS;
 		int32_t below = (int32_t)(here - thread->slot->open[innermost].frame);
 		if (below < 0 && below > -SAME_STACK) {
 			thread->inner = frame + (uint64_t)(-(int64_t)below * 16);
 			break;
 		}
 		if (below >= SAME_STACK || below <= -SAME_STACK) {
-			break; /* another stack: a signal's or a fiber's; its calls may well be alive */
+			break; /* another stack: a signal's or a fiber's; its calls may well be
+				  alive */
 		}
-		thread->depth--;
+		depth--;
 	}
-	uint32_t known = thread->depth < HK_OPEN_CALLS ? thread->depth : HK_OPEN_CALLS;
+	uint32_t known = depth < HK_OPEN_CALLS ? depth : HK_OPEN_CALLS;
 	for (uint32_t i = 1; i <= known; i++) {
-		uint32_t site = thread->slot->open[(thread->depth - i) % HK_OPEN_CALLS].site;
+		uint32_t site = thread->slot->open[(depth - i) % HK_OPEN_CALLS].site;
 		domains |= site < HK_THUNKS ? hk_hot[site].domain : 0;
 	}
 	thread->domains = domains;
-	atomic_store_explicit(&thread->slot->depth, thread->depth, memory_order_relaxed);
+	atomic_store_explicit(&thread->slot->depth, depth, memory_order_relaxed);
 }
 
 static bool prepare(struct hk_call *call, struct hk_site_hot *site)
@@ -177,7 +191,7 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 
 /* ---- the way out ---- */
 
-static inline bool failed(const struct hk_call *call, uint8_t rule)
+static bool failed(const struct hk_call *call, uint8_t rule)
 {
 	uint64_t result = call->result;
 	switch (rule) {
@@ -204,21 +218,8 @@ static inline bool failed(const struct hk_call *call, uint8_t rule)
 	}
 }
 
-static inline void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint64_t ns)
-{
-	uint32_t index = hk_histogram_index(ns);
-	uint32_t octave = index / HK_OCTAVE_BUCKETS;
-	uint32_t offset = cell->octave[octave];
-	if (unlikely(!offset)) {
-		offset = (uint32_t)hk_state_saved(make_octave, cell, (void *)(uintptr_t)octave);
-		if (!offset) {
-			return; /* no room: the totals still hold */
-		}
-	}
-	add((uint64_t *)(void *)(thread->segment + offset) + index % HK_OCTAVE_BUCKETS, 1);
-}
-
-static inline void count_call(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+static inline void count_totals(const struct hk_thread *thread, const struct hk_call *call,
+				uint64_t ns)
 {
 	struct hk_cell *cell = call->cell;
 	uint64_t callees = thread->child_ns;
@@ -227,85 +228,11 @@ static inline void count_call(struct hk_thread *thread, const struct hk_call *ca
 	if (!(call->domains & call->site->domain)) {
 		add(&cell->outermost_ns, ns);
 	}
-	if (unlikely(ns > cell->max_ns)) {
-		raise_to(&cell->max_ns, ns);
-	}
-	if (unlikely(ns < cell->min_ns)) {
-		lower_to(&cell->min_ns, ns);
-	}
-	count_duration(thread, cell, ns);
 }
 
-static void read_values(struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
+static inline uint64_t *bucket_of(const struct hk_thread *thread, uint32_t offset, uint32_t index)
 {
-	const struct hk_site_hot *site = call->site;
-	if (site->flags & HK_HOT_SIMPLE) {
-		for (uint32_t i = 0; i < site->value_count; i++) {
-			values[i] = hk_values_plain(call, site->word[i]);
-		}
-	} else {
-		hk_state_saved(evaluate, call, values);
-	}
-	if (site->flags & HK_HOT_BYTES_VALUE) {
-		for (uint32_t i = 0; i < site->value_count; i++) {
-			/* read() and its like answer -1 */
-			if (site->hook->values[i].key == HK_KEY_BYTES && (int64_t)values[i] > 0) {
-				add(&call->cell->bytes, values[i]);
-			}
-		}
-	}
-}
-
-static inline void write_words(uint64_t *room, const struct hk_call *call, uint64_t ns,
-			       const uint64_t *values, uint32_t count)
-{
-	bool escape = ns >= HK_DURATION_ESCAPE;
-	uint32_t words = count + escape;
-	room[0] = call->start_ticks;
-	room[1] = hk_record_word1(escape ? HK_DURATION_ESCAPE : (uint32_t)ns, call->site->index,
-				  HK_RECORD_CALL, words);
-	room += HK_RECORD_HEADER_WORDS;
-	if (unlikely(escape)) {
-		*room++ = ns;
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		room[i] = values[i];
-	}
-}
-
-/* STREAM's end is ours until the flag behind BUSY is cleared: handlers that come in between take the nested chain. */
-static inline void write_record(struct hk_thread *thread, uint32_t stream, volatile uint32_t *busy,
-				const struct hk_call *call, uint64_t ns, const uint64_t *values)
-{
-	struct hk_chain_end *chain = &thread->chain[stream];
-	uint32_t count = call->site->flags & HK_HOT_VALUES ? call->site->value_count : 0;
-	uint32_t words = HK_RECORD_HEADER_WORDS + count + (ns >= HK_DURATION_ESCAPE);
-	*busy = 1;
-	uint64_t *room = hk_chain_room(chain, words);
-	if (unlikely(!room)) {
-		if (!hk_state_saved(extend_chain, thread, (void *)(uintptr_t)stream)) {
-			atomic_fetch_add_explicit(&thread->slot->chain[stream].lost, 1,
-						  memory_order_relaxed);
-			*busy = 0;
-			return;
-		}
-		room = chain->cursor;
-	}
-	write_words(room, call, ns, values, count);
-	hk_chain_publish(chain, room + words);
-	add((uint64_t *)(void *)&thread->slot->chain[stream].records, 1);
-	*busy = 0;
-}
-
-static void write_nested(struct hk_thread *thread, const struct hk_call *call, uint64_t ns,
-			 const uint64_t *values)
-{
-	if (thread->nested_busy) {
-		atomic_fetch_add_explicit(&thread->slot->chain[HK_STREAM_NESTED].lost, 1,
-					  memory_order_relaxed);
-		return;
-	}
-	write_record(thread, HK_STREAM_NESTED, &thread->nested_busy, call, ns, values);
+	return (uint64_t *)(void *)(thread->segment + offset) + index % HK_OCTAVE_BUCKETS;
 }
 
 static inline void restore(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
@@ -313,36 +240,151 @@ static inline void restore(struct hk_thread *thread, const struct hk_call *call,
 	thread->child_ns = call->child_ns + ns;
 	thread->domains = call->domains;
 	thread->inner = call->inner;
-	thread->depth = call->depth;
 	atomic_store_explicit(&thread->slot->depth, call->depth, memory_order_relaxed);
 }
 
-void hk_call_leave(struct hk_call *call)
+static inline void write_words(uint64_t *room, const struct hk_call *call, uint64_t ns,
+			       const uint64_t *values, uint32_t count)
+{
+	bool escape = ns >= HK_DURATION_ESCAPE;
+	room[0] = call->start_ticks;
+	room[1] = hk_record_word1(escape ? HK_DURATION_ESCAPE : (uint32_t)ns, call->site->index,
+				  HK_RECORD_CALL, count + escape);
+	room += HK_RECORD_HEADER_WORDS;
+	if (escape) {
+		*room++ = ns;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		room[i] = values[i];
+	}
+}
+
+/* STREAM's end is ours until BUSY is cleared: handlers that come in between take the nested chain.
+ */
+static void write_record(struct hk_thread *thread, uint32_t stream, volatile uint32_t *busy,
+			 const struct hk_call *call, uint64_t ns, const uint64_t *values)
+{
+	struct hk_chain_end *chain = &thread->chain[stream];
+	uint32_t words = HK_RECORD_HEADER_WORDS + call->site->payload + (ns >= HK_DURATION_ESCAPE);
+	*busy = 1;
+	uint64_t *room = hk_chain_room(chain, words);
+	if (!room && hk_state_saved(extend_chain, thread, (void *)(uintptr_t)stream)) {
+		room = chain->cursor;
+	}
+	if (room) {
+		write_words(room, call, ns, values, call->site->payload);
+		hk_chain_publish(chain, room + words);
+	} else {
+		add_shared(&thread->slot->chain[stream].lost);
+	}
+	*busy = 0;
+}
+
+static void record(struct hk_thread *thread, const struct hk_call *call, uint64_t ns,
+		   const uint64_t *values)
+{
+	if (!thread->busy) {
+		write_record(thread, call->site->stream, &thread->busy, call, ns, values);
+	} else if (!thread->nested_busy) {
+		write_record(thread, HK_STREAM_NESTED, &thread->nested_busy, call, ns, values);
+	} else {
+		add_shared(&thread->slot->chain[HK_STREAM_NESTED].lost);
+	}
+}
+
+static void read_values(struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
+{
+	const struct hk_site_hot *site = call->site;
+	if (site->flags & HK_HOT_SIMPLE) {
+		for (uint32_t i = 0; i < site->payload; i++) {
+			values[i] = hk_values_plain(call, site->word[i]);
+		}
+	} else {
+		hk_state_saved(evaluate, call, values);
+	}
+	for (uint32_t i = 0; i < site->payload; i++) {
+		/* read() and its like answer -1 */
+		if (site->hook->values[i].key == HK_KEY_BYTES && (int64_t)values[i] > 0) {
+			add(&call->cell->bytes, values[i]);
+		}
+	}
+}
+
+static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint64_t ns)
+{
+	raise_to(&cell->max_ns, ns);
+	lower_to(&cell->min_ns, ns);
+	uint32_t index = hk_histogram_index(ns);
+	uint32_t octave = index / HK_OCTAVE_BUCKETS;
+	uint32_t offset = cell->octave[octave];
+	if (!offset) {
+		offset = (uint32_t)hk_state_saved(make_octave, cell, (void *)(uintptr_t)octave);
+	}
+	if (offset) { /* else no room: the totals still hold */
+		add(bucket_of(thread, offset, index), 1);
+	}
+}
+
+/* Every call can leave this way; most take the short one below. */
+static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
 {
 	struct hk_thread *thread = call->thread;
 	const struct hk_site_hot *site = call->site;
-	if (unlikely(!thread->ready)) {
-		return; /* begun before a fork: the child keeps out of its parent's books */
-	}
-	uint64_t ticks = call->end_ticks - call->start_ticks;
-	uint64_t ns = (int64_t)ticks < 0 ? 0 : hk_clock_ticks_to_ns(ticks, thread->tick_ns_q32);
+	ns = ns > ABSURD_NS ? 0 : ns;
 	uint64_t values[HK_HOOK_VALUES];
-	count_call(thread, call, ns);
-	if ((site->flags & HK_HOT_ERRORS) && unlikely(failed(call, site->hook->error))) {
+	count_totals(thread, call, ns);
+	count_duration(thread, call->cell, ns);
+	if ((site->flags & HK_HOT_ERRORS) && failed(call, site->hook->error)) {
 		add(&call->cell->errors, 1);
 	}
-	if (site->flags & HK_HOT_VALUES) {
+	if (site->payload) {
 		read_values(call, values);
 	}
 	if (site->flags & HK_HOT_RECORD) {
-		if (unlikely(thread->busy)) {
-			write_nested(thread, call, ns, values);
-		} else {
-			write_record(thread, site->stream, &thread->busy, call, ns, values);
-		}
+		record(thread, call, ns, values);
 	}
-	if (unlikely(site->flags & HK_HOT_LAZY)) {
+	if (site->flags & HK_HOT_LAZY) {
 		hk_state_saved(rearm, (void *)(uintptr_t)site->index, NULL);
+	}
+	restore(thread, call, ns);
+}
+
+/* The short way: no new octave, extreme, page or error, nothing to ask MPI. It checks before it
+ * writes and calls nothing, so that the compiler needs no register saved. */
+void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
+{
+	struct hk_thread *thread = call->thread;
+	const struct hk_site_hot *site = call->site;
+	struct hk_cell *cell = call->cell;
+	if (unlikely(!thread->ready)) {
+		return; /* begun before a fork: the child keeps out of its parent's books */
+	}
+	/* The upper half of one multiplication; a clock that went back gives a huge number and the
+	 * long way. */
+	uint64_t twice = 2 * (end_ticks - call->start_ticks);
+	uint64_t ns = (uint64_t)(((unsigned __int128)twice * thread->tick_ns_q63) >> 64);
+	uint32_t index = hk_histogram_index_below(ns);
+	uint32_t offset = cell->octave[index / HK_OCTAVE_BUCKETS % HK_OCTAVES_FAST];
+	struct hk_chain_end *chain = &thread->chain[site->stream];
+	uint64_t *room = chain->cursor;
+	uint32_t words = HK_RECORD_HEADER_WORDS + site->payload;
+	if (unlikely(!offset || ns > cell->max_ns || ns < cell->min_ns || thread->busy ||
+		     (site->flags & HK_HOT_UNUSUAL) || ns >= HK_DURATION_ESCAPE ||
+		     room + words > chain->end || ((site->flags & HK_HOT_NULL) && !call->result))) {
+		leave(call, ns);
+		return;
+	}
+	count_totals(thread, call, ns);
+	add(bucket_of(thread, offset, index), 1);
+	if (site->flags & HK_HOT_RECORD) {
+		thread->busy = 1;
+		room[0] = call->start_ticks;
+		room[1] = site->word1 | ns;
+		for (uint32_t i = 0; i < site->payload; i++) {
+			room[HK_RECORD_HEADER_WORDS + i] = hk_values_plain(call, site->word[i]);
+		}
+		hk_chain_publish(chain, room + words);
+		thread->busy = 0;
 	}
 	restore(thread, call, ns);
 }

@@ -1,7 +1,9 @@
-/* call.h: one hooked call in progress: the struct the trampoline builds on the host's stack, and what is done on the way out.
+/* call.h: one hooked call in progress: the struct the trampoline builds on the host's stack, and
+ * what is done on the way out.
  *
- * Written by trampoline.S on entry, finished by hk_call_leave on exit. The call carries everything needed to put the
- * thread's state back as it was, so calls abandoned by exceptions or longjmp heal at the next exit or entry.
+ * Written by trampoline.S on entry, finished by hk_call_leave on exit. The call carries everything
+ * needed to put the thread's state back as it was, so calls abandoned by exceptions or longjmp heal
+ * at the next exit or entry.
  */
 #ifndef HK_AGENT_FRAME_CALL_H
 #define HK_AGENT_FRAME_CALL_H
@@ -15,18 +17,18 @@ struct hk_thread;
 struct hk_site_hot;
 
 struct hk_call {
-	uint64_t integer[6]; /* rdi rsi rdx rcx r8 r9 at entry */
-	uint64_t result;     /* rax: vector count at entry, result at exit */
-	uint64_t result2;    /* rdx at exit */
+	uint64_t integer[6];	  /* rdi rsi rdx rcx r8 r9 at entry */
+	uint64_t result;	  /* rax: vector count at entry, result at exit */
+	uint64_t result2;	  /* rdx at exit */
 	struct hk_thread *thread; /* NULL: this call is not measured */
 	struct hk_cell *cell;
 	struct hk_site_hot *site;
 	uint64_t start_ticks;
-	uint64_t end_ticks;
+	uint64_t scratch; /* of the assembly */
 	/* the thread's state before this call */
 	uint64_t child_ns; /* time of hooked callees of the caller so far */
 	uint64_t domains;  /* domains open around this call */
-	uint64_t inner;    /* rbp of the call around this one, ~0: none */
+	uint64_t inner;	   /* rbp of the call around this one, ~0: none */
 	uint32_t depth;
 	uint32_t reserved[3]; /* the frame stays a multiple of 16 bytes */
 	/* what the thunk's frame holds above */
@@ -35,11 +37,13 @@ struct hk_call {
 	uint64_t stack[]; /* stack arguments */
 };
 
-/* Statistics and record of a call whose end_ticks are read. Runs on every hooked call: general registers only. */
-void hk_call_leave(struct hk_call *call);
+/* Statistics and record of a call that ended at END_TICKS. Runs on every hooked call: general
+ * registers only. */
+void hk_call_leave(struct hk_call *call, uint64_t end_ticks);
 
-/* The thread has no state yet, or the site no cell for it, or the generation changed, or calls were abandoned: makes what is
- * missing. 1: try again, 0: pass the call through unmeasured. Called with all registers saved. */
+/* The thread has no state yet, or the site no cell for it, or the generation changed, or calls were
+ * abandoned: makes what is missing. 1: try again, 0: pass the call through unmeasured. Called with
+ * all registers saved. */
 int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site);
 
 #endif

@@ -1,4 +1,5 @@
-/* hot.h: what the trampoline and the exit path read for every call of a site: one cache line, private to the process. */
+/* hot.h: what the trampoline and the exit path read for every call of a site: one cache line,
+ * private to the process. */
 #ifndef HK_AGENT_FRAME_HOT_H
 #define HK_AGENT_FRAME_HOT_H
 
@@ -7,12 +8,12 @@
 #include "frame/layout.h"
 #include "hooks/hook.h"
 
-#define HK_HOT_RECORD 1u   /* level is record or more */
-#define HK_HOT_VALUES 2u   /* has named values to evaluate at this level */
-#define HK_HOT_ERRORS 4u   /* has an error rule */
-#define HK_HOT_LAZY 8u     /* the slot still holds a lazy stub: re-arm after the first call */
-#define HK_HOT_SIMPLE 16u  /* every value is one plain word of struct hk_call: see `word` */
-#define HK_HOT_BYTES_VALUE 32u /* one of the values adds to the cell's bytes */
+#define HK_HOT_RECORD 1u  /* level is record or more */
+#define HK_HOT_UNUSUAL 2u /* the short way out of a call is not for this site */
+#define HK_HOT_ERRORS 4u  /* has an error rule */
+#define HK_HOT_LAZY 8u	  /* the slot still holds a lazy stub: re-arm after the first call */
+#define HK_HOT_SIMPLE 16u /* every value is one plain word of struct hk_call: see `word` */
+#define HK_HOT_NULL 32u	  /* a result of 0 is an error */
 
 /* A plain value: 8-byte word of struct hk_call, widened from 32 bits if so marked. */
 #define HK_WORD_INDEX 0x3fu
@@ -22,19 +23,21 @@
 struct hk_site_hot {
 	void *original;
 	uint64_t domain; /* its bit among the process's domains */
-	uint32_t index;  /* site id */
+	uint32_t index;	 /* site id */
 	uint8_t stack_words;
 	uint8_t control; /* HK_CONTROL_* */
 	uint8_t ordered; /* read the clock in order at exit */
-	uint8_t stream;  /* enum hk_stream */
+	uint8_t stream;	 /* enum hk_stream */
 	uint32_t period; /* sample: one in so many */
-	uint8_t flags;   /* HK_HOT_* */
-	uint8_t value_count;
+	uint8_t flags;	 /* HK_HOT_* */
+	uint8_t
+	    payload; /* named values to evaluate at this level, which are the words of a record */
 	uint8_t word[HK_HOOK_VALUES];
 	uint8_t level;
 	uint8_t reserved[3];
 	const struct hk_hook *hook;
-	uint64_t reserved2[2];
+	uint64_t word1; /* of a record, but for its duration */
+	uint64_t reserved2;
 };
 
 extern struct hk_site_hot hk_hot[HK_THUNKS];

@@ -1,4 +1,5 @@
-/* layout.h: offsets that the trampoline's assembly and the C structs share; checked by static_assert in site.c, thread.c. */
+/* layout.h: offsets that the trampoline's assembly and the C structs share; checked by
+ * static_assert in site.c, thread.c. */
 #ifndef HK_AGENT_FRAME_LAYOUT_H
 #define HK_AGENT_FRAME_LAYOUT_H
 
@@ -19,7 +20,7 @@
 #define HK_CALL_CELL (-72)
 #define HK_CALL_SITE (-64)
 #define HK_CALL_START (-56)
-#define HK_CALL_END (-48)
+#define HK_CALL_SCRATCH (-48)
 #define HK_CALL_CHILD (-40)
 #define HK_CALL_DOMAINS (-32)
 #define HK_CALL_OUTER (-24)
@@ -39,7 +40,8 @@
 #define HK_HOT_PERIOD 24
 #define HK_HOT_BYTES 64
 
-/* HK_HOT_STACK_WORDS: the count, and a bit that sends the call the long way when the clock is a function. */
+/* HK_HOT_STACK_WORDS: the count, and a bit that sends the call the long way when the clock is a
+ * function. */
 #define HK_STACK_WORDS_MASK 0x3f
 #define HK_STACK_WORDS_CLOCK 0x80
 
@@ -49,14 +51,13 @@
 #define HK_CLOCK_CALL 2
 
 /* HK_HOT_CONTROL */
-#define HK_CONTROL_FRAME 0 /* full path */
-#define HK_CONTROL_COUNT 1 /* count and jump */
+#define HK_CONTROL_FRAME 0  /* full path */
+#define HK_CONTROL_COUNT 1  /* count and jump */
 #define HK_CONTROL_SAMPLE 2 /* count and jump, every PERIOD-th by the full path */
-#define HK_CONTROL_PASS 3 /* jump */
+#define HK_CONTROL_PASS 3   /* jump */
 
 /* struct hk_thread */
 #define HK_THREAD_READY 0
-#define HK_THREAD_DEPTH 4
 #define HK_THREAD_CELLS 8
 #define HK_THREAD_INNER 16
 #define HK_THREAD_CHILD 24

@@ -12,7 +12,8 @@
 #define COMMS 4096u
 #define RANKS_AT_ONCE 64
 
-/* Handles that MPICH and its kin compile in; Open MPI's are addresses, told by its Fortran numbers. */
+/* Handles that MPICH and its kin compile in; Open MPI's are addresses, told by its Fortran numbers.
+ */
 #define MPICH_COMM_WORLD 0x44000000u
 #define MPICH_COMM_SELF 0x44000001u
 #define MPICH_COMM_NULL 0x04000000u
@@ -31,14 +32,16 @@
 static struct {
 	bool looked_up, usable, wide; /* wide: handles are pointers (Open MPI) */
 	int (*type_size)(uint64_t type, int *size);
-	int (*type_get_envelope)(uint64_t type, int *integers, int *addresses, int *types, int *how);
+	int (*type_get_envelope)(uint64_t type, int *integers, int *addresses, int *types,
+				 int *how);
 	int (*comm_size)(uint64_t comm, int *size);
 	int (*comm_rank)(uint64_t comm, int *rank);
 	int (*comm_test_inter)(uint64_t comm, int *flag);
 	int (*comm_remote_size)(uint64_t comm, int *size);
 	int (*comm_group)(uint64_t comm, uint64_t *group);
 	int (*group_size)(uint64_t group, int *size);
-	int (*group_translate_ranks)(uint64_t from, int count, const int *ranks, uint64_t to, int *out);
+	int (*group_translate_ranks)(uint64_t from, int count, const int *ranks, uint64_t to,
+				     int *out);
 	int (*group_free)(uint64_t *group);
 	uint64_t (*comm_f2c)(uint64_t comm);
 	uint64_t (*type_f2c)(uint64_t type);
@@ -64,16 +67,16 @@ static void look_up(void)
 		const char *name;
 		void *where;
 	} wanted[] = {
-		{"PMPI_Type_size", &mpi.type_size},
-		{"PMPI_Type_get_envelope", &mpi.type_get_envelope},
-		{"PMPI_Comm_size", &mpi.comm_size},
-		{"PMPI_Comm_rank", &mpi.comm_rank},
-		{"PMPI_Comm_test_inter", &mpi.comm_test_inter},
-		{"PMPI_Comm_remote_size", &mpi.comm_remote_size},
-		{"PMPI_Comm_group", &mpi.comm_group},
-		{"PMPI_Group_size", &mpi.group_size},
-		{"PMPI_Group_translate_ranks", &mpi.group_translate_ranks},
-		{"PMPI_Group_free", &mpi.group_free},
+	    {"PMPI_Type_size", &mpi.type_size},
+	    {"PMPI_Type_get_envelope", &mpi.type_get_envelope},
+	    {"PMPI_Comm_size", &mpi.comm_size},
+	    {"PMPI_Comm_rank", &mpi.comm_rank},
+	    {"PMPI_Comm_test_inter", &mpi.comm_test_inter},
+	    {"PMPI_Comm_remote_size", &mpi.comm_remote_size},
+	    {"PMPI_Comm_group", &mpi.comm_group},
+	    {"PMPI_Group_size", &mpi.group_size},
+	    {"PMPI_Group_translate_ranks", &mpi.group_translate_ranks},
+	    {"PMPI_Group_free", &mpi.group_free},
 	};
 	bool all = true;
 	for (unsigned i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
@@ -186,8 +189,8 @@ static uint64_t sum_typed(const struct hk_call *call, const struct hk_factor *fa
 	uint64_t total = 0;
 	for (int i = 0; i < size; i++) {
 		if (counts[i] > 0) {
-			uint64_t handle = fortran ? ((const uint32_t *)handles)[i] :
-						    handle_at(handles, i);
+			uint64_t handle =
+			    fortran ? ((const uint32_t *)handles)[i] : handle_at(handles, i);
 			total += (uint64_t)counts[i] * type_size(c_type(call, handle));
 		}
 	}
@@ -335,7 +338,8 @@ uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor)
 	if (!mpi.looked_up) {
 		look_up();
 	}
-	/* After a failed call its arguments may be what failed: asking MPI about them could abort the job. */
+	/* After a failed call its arguments may be what failed: asking MPI about them could abort
+	 * the job. */
 	if (!mpi.usable || !succeeded(call)) {
 		return 0;
 	}

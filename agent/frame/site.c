@@ -96,7 +96,8 @@ static uint8_t clock_of(const struct hk_hook *hook)
 	if (hk_clock_by_call) {
 		return HK_CLOCK_CALL;
 	}
-	/* An unordered read understates calls shorter than about a microsecond; who knows how long an unknown one is. */
+	/* An unordered read understates calls shorter than about a microsecond; who knows how long
+	 * an unknown one is. */
 	bool ordered = (hook->flags & HK_HOOK_SHORT) || !(hook->flags & HK_HOOK_DESCRIBED);
 	return ordered ? HK_CLOCK_ORDERED : HK_CLOCK_UNORDERED;
 }
@@ -121,7 +122,7 @@ static void warm(struct hk_site_hot *hot, const struct hk_site_request *request,
 	hk_values_prepare(hot);
 	if (request->lazy_slot) {
 		/* The first call must come back to us, whatever the level. */
-		hot->flags |= HK_HOT_LAZY;
+		hot->flags |= HK_HOT_LAZY | HK_HOT_UNUSUAL;
 		hot->control = HK_CONTROL_FRAME;
 	} else {
 		hot->control = control_of(request->level);
@@ -253,6 +254,6 @@ void hk_site_rearm(uint32_t index)
 		return; /* the loader has not resolved it yet: another call is still inside */
 	}
 	__atomic_store_n(&hot->original, original, __ATOMIC_RELEASE);
-	hot->flags &= (uint8_t)~HK_HOT_LAZY;
+	hk_values_prepare(hot);
 	__atomic_store_n(&hot->control, control_of(sites[index].level), __ATOMIC_RELEASE);
 }

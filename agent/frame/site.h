@@ -1,9 +1,10 @@
 /* site.h: call sites and their thunks, as the patcher sees them.
  *
- * A site is one function as called through one object's slot. Binding a site yields the address to put into the slot: a
- * 64-byte thunk that calls the original with statistics around it. Sites are never freed; the same (function, library,
- * original, shared) yields the same site again. hk_site_bind is called under the loader's lock (dl_iterate_phdr) or with
- * the patcher's own lock, so by one thread at a time; the rest is safe anywhere.
+ * A site is one function as called through one object's slot. Binding a site yields the address to
+ * put into the slot: a 64-byte thunk that calls the original with statistics around it. Sites are
+ * never freed; the same (function, library, original, shared) yields the same site again.
+ * hk_site_bind is called under the loader's lock (dl_iterate_phdr) or with the patcher's own lock,
+ * so by one thread at a time; the rest is safe anywhere.
  */
 #ifndef HK_AGENT_FRAME_SITE_H
 #define HK_AGENT_FRAME_SITE_H
@@ -18,11 +19,13 @@ struct hk_site_request {
 	const char *function; /* the symbol as bound */
 	const char *library;  /* calling object's path as loaded; "*" if shared */
 	const char *provider; /* defining object's path or "" */
-	void *original;       /* what the slot held: function or lazy PLT stub */
-	void **lazy_slot;     /* the slot if it still holds a lazy stub, else NULL: the first call re-arms it */
-	bool shared;          /* one thunk per symbol (GLOB_DAT, dlsym) instead of one per object */
-	uint8_t level;        /* enum hk_level resolved by the hook set for this library and symbol; never DEFAULT */
-	uint8_t pinned;       /* the user gave the level */
+	void *original;	      /* what the slot held: function or lazy PLT stub */
+	void **lazy_slot;     /* the slot if it still holds a lazy stub, else NULL: the first call
+				 re-arms it */
+	bool shared;	      /* one thunk per symbol (GLOB_DAT, dlsym) instead of one per object */
+	uint8_t level;	/* enum hk_level resolved by the hook set for this library and symbol; never
+			   DEFAULT */
+	uint8_t pinned; /* the user gave the level */
 };
 
 /* Address for the slot, or NULL with *ret_refusal one of enum hk_refusal (ring/segment.h). */
@@ -37,7 +40,8 @@ void *hk_site_original(const void *thunk);
 /* Writes every site bound so far into a fresh segment, a forked child's. Under the process lock. */
 void hk_site_publish_all(void);
 
-/* The first call through a lazy slot has returned: hooks the slot again and learns the real original. */
+/* The first call through a lazy slot has returned: hooks the slot again and learns the real
+ * original. */
 void hk_site_rearm(uint32_t index);
 
 #endif

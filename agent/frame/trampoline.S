@@ -55,8 +55,8 @@ hk_call_enter:
 	orq	HK_HOT_DOMAIN(%r11), %rdx
 	movq	$0, HK_THREAD_CHILD(%r10)
 	movq	%rdx, HK_THREAD_DOMAINS(%r10)
-	movl	HK_THREAD_DEPTH(%r10), %ecx
 	movq	HK_THREAD_SLOT(%r10), %rdi
+	movl	HK_SLOT_DEPTH(%rdi), %ecx
 	movl	%ecx, HK_CALL_DEPTH(%rbp)
 	movl	%ecx, %esi
 	andl	$15, %esi
@@ -67,7 +67,6 @@ hk_call_enter:
 	shlq	$28, %rdx			/* frame address / 16 in the upper half */
 	orq	%rax, %rdx
 	movq	%rdx, (%rsi)			/* site and frame, before depth shows them */
-	movl	%ecx, HK_THREAD_DEPTH(%r10)
 	movl	%ecx, HK_SLOT_DEPTH(%rdi)
 	movzbl	HK_HOT_STACK_WORDS(%r11), %ecx
 	testl	%ecx, %ecx
@@ -114,7 +113,7 @@ hk_call_enter:
 	andq	$-4096, %rdx			/* page of the last byte */
 	cmpq	%rdi, %rdx
 	jbe	.Lwords				/* the first byte's page too */
-	movq	%rsi, HK_CALL_END(%rbp)
+	movq	%rsi, HK_CALL_SCRATCH(%rbp)
 	movq	%rdx, %rsi
 	movl	$14, %eax			/* rt_sigprocmask(-1, page, 0, 8): EFAULT or EINVAL */
 	movl	$-1, %edi
@@ -130,7 +129,7 @@ hk_call_enter:
 	shrq	$3, %rsi			/* words below the guard page */
 	movl	%esi, %ecx
 .Lguessed:
-	movq	HK_CALL_END(%rbp), %rsi
+	movq	HK_CALL_SCRATCH(%rbp), %rsi
 	testl	%ecx, %ecx
 	jnz	.Lwords
 	jmp	.Lcopied
@@ -143,12 +142,14 @@ hk_call_enter:
 	leaq	hk_call_prepare(%rip), %rax
 	call	hk_state_saved_call
 	movq	HK_CALL_SITE(%rbp), %r11
+	movq	HK_CALL_R8(%rbp), %r8
+	movq	HK_CALL_R9(%rbp), %r9
 	testl	%eax, %eax
 	jnz	.Lenter
 	/* Unmeasured: the stack words still have to be there. */
 	movq	$0, HK_CALL_THREAD(%rbp)
 	movzbl	HK_HOT_STACK_WORDS(%r11), %ecx
-	leaq	HK_CALL_START(%rbp), %rsi	/* no open call: the clock's second copy goes to END */
+	leaq	HK_CALL_START(%rbp), %rsi	/* no open call: the clock's second copy goes to SCRATCH */
 	testl	%ecx, %ecx
 	jnz	.Lcopy
 	jmp	.Lclock
@@ -173,7 +174,7 @@ hk_call_exit:
 	orq	%rdx, %rax
 	cmpq	$0, HK_CALL_THREAD(%rbp)
 	je	.Lout
-	movq	%rax, HK_CALL_END(%rbp)
+	movq	%rax, %rsi
 	leaq	-HK_CALL_BYTES(%rbp), %rdi
 	subq	$8, %rsp			/* 16-byte alignment for C */
 	call	hk_call_leave

@@ -51,19 +51,20 @@ void hk_values_prepare(struct hk_site_hot *hot)
 {
 	const struct hk_hook *hook = hot->hook;
 	bool record = hot->level >= HK_LEVEL_RECORD;
-	bool simple = true, bytes = false;
+	bool plain = true, bytes = false;
 	for (uint32_t i = 0; i < hook->value_count; i++) {
-		simple &= plain_word(hook, &hook->values[i], &hot->word[i]);
+		plain &= plain_word(hook, &hook->values[i], &hot->word[i]);
 		bytes |= hook->values[i].key == HK_KEY_BYTES;
 	}
-	hot->value_count = hook->value_count;
-	hot->flags = (uint8_t)((record ? HK_HOT_RECORD : 0) | (simple ? HK_HOT_SIMPLE : 0) |
-			       (bytes ? HK_HOT_BYTES_VALUE : 0) |
-			       (hook->error != HK_ERROR_NEVER ? HK_HOT_ERRORS : 0));
 	/* New communicators are followed whatever the level, or later hashes would be wrong. */
-	if (hook->value_count && (record || bytes || hook->meaning == HK_MEANING_COMM)) {
-		hot->flags |= HK_HOT_VALUES;
-	}
+	bool wanted = record || bytes || hook->meaning == HK_MEANING_COMM;
+	hot->payload = wanted ? hook->value_count : 0;
+	bool error = hook->error != HK_ERROR_NEVER, null = hook->error == HK_ERROR_NULL;
+	bool usual = (!hot->payload || (plain && !bytes)) && (!error || null);
+	hot->flags = (uint8_t)((record ? HK_HOT_RECORD : 0) | (plain ? HK_HOT_SIMPLE : 0) |
+			       (error ? HK_HOT_ERRORS : 0) | (null ? HK_HOT_NULL : 0) |
+			       (usual ? 0 : HK_HOT_UNUSUAL));
+	hot->word1 = hk_record_word1(0, hot->index, HK_RECORD_CALL, hot->payload);
 }
 
 static uint64_t dereference(uint64_t address, uint8_t type)
@@ -74,7 +75,7 @@ static uint64_t dereference(uint64_t address, uint8_t type)
 	switch (type) {
 	case HK_TYPE_INT:
 	case HK_TYPE_FD:
-		return (uint64_t)(int64_t)*(const int32_t *)address;
+		return (uint64_t)(int64_t) * (const int32_t *)address;
 	case HK_TYPE_UINT:
 		return *(const uint32_t *)address;
 	case HK_TYPE_MPI_DATATYPE:
@@ -93,9 +94,9 @@ uint64_t hk_values_argument(const struct hk_call *call, uint8_t number)
 		return dereference(raw, arg->type);
 	}
 	uint8_t widen = widening(arg->type);
-	return widen == HK_WORD_SIGN32 ? (uint64_t)(int64_t)(int32_t)raw :
-	       widen == HK_WORD_ZERO32 ? (uint32_t)raw :
-					 raw;
+	return widen == HK_WORD_SIGN32	 ? (uint64_t)(int64_t)(int32_t)raw
+	       : widen == HK_WORD_ZERO32 ? (uint32_t)raw
+					 : raw;
 }
 
 static uint64_t factor_value(struct hk_call *call, const struct hk_factor *factor)
@@ -106,8 +107,8 @@ static uint64_t factor_value(struct hk_call *call, const struct hk_factor *facto
 	case HK_FACTOR_ARG:
 		return hk_values_argument(call, factor->arg);
 	case HK_FACTOR_RESULT:
-		return hk_values_plain(call, (uint8_t)(RESULT_WORD |
-						       widening(call->site->hook->result)));
+		return hk_values_plain(call,
+				       (uint8_t)(RESULT_WORD | widening(call->site->hook->result)));
 	case HK_FACTOR_POINTEE: {
 		const uint64_t *out = (const uint64_t *)call->integer[factor->arg];
 		/* posix_memalign leaves its argument alone when it fails. */
@@ -119,7 +120,8 @@ static uint64_t factor_value(struct hk_call *call, const struct hk_factor *facto
 	}
 }
 
-/* Arguments that do not count for this rank may be garbage: whether they count is asked first, then the cheap factors. */
+/* Arguments that do not count for this rank may be garbage: whether they count is asked first, then
+ * the cheap factors. */
 static uint32_t turn(const struct hk_factor *factor)
 {
 	switch (factor->kind) {

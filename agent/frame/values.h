@@ -1,4 +1,5 @@
-/* values.h: the named values of a call, read from its registers after it returned (hooks/hook.h, struct hk_value). */
+/* values.h: the named values of a call, read from its registers after it returned (hooks/hook.h,
+ * struct hk_value). */
 #ifndef HK_AGENT_FRAME_VALUES_H
 #define HK_AGENT_FRAME_VALUES_H
 
@@ -11,7 +12,8 @@
 /* Sets the flags and words of HOT from its hook and level. */
 void hk_values_prepare(struct hk_site_hot *hot);
 
-/* Evaluates every value of the call's hook, in order. May call the host's MPI library: under hk_state_saved. */
+/* Evaluates every value of the call's hook, in order. May call the host's MPI library: under
+ * hk_state_saved. */
 void hk_values_evaluate(struct hk_call *call, uint64_t values[HK_HOOK_VALUES]);
 
 /* Plain values only: general registers, no calls. */

@@ -79,7 +79,8 @@ static uint64_t number(const char *text)
 	return value;
 }
 
-/* Field 22 of /proc/self/stat; the command in field 2 may hold anything, so count from its last ')'. */
+/* Field 22 of /proc/self/stat; the command in field 2 may hold anything, so count from its last
+ * ')'. */
 static uint64_t process_start_time(void)
 {
 	char stat[1024];
@@ -100,8 +101,8 @@ static uint64_t process_start_time(void)
 static uint64_t pid_namespace(void)
 {
 	char link[64] = "";
-	long length = hk_kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", link,
-				sizeof(link) - 1, 0, 0);
+	long length =
+	    hk_kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", link, sizeof(link) - 1, 0, 0);
 	return length > 5 ? number(link + 5) : 0;
 }
 
@@ -240,7 +241,8 @@ bool hk_process_forked(void)
 
 int hk_process_renew(void)
 {
-	/* The parent's mapping stays: calls begun before the fork still point into it, and nobody writes there. */
+	/* The parent's mapping stays: calls begun before the fork still point into it, and nobody
+	 * writes there. */
 	int status = make_segment();
 	atomic_store_explicit(&fork_page->alive, 1, memory_order_release);
 	return status;
@@ -250,9 +252,8 @@ bool hk_process_lock(void)
 {
 	for (uint32_t spins = 0, pauses = 0;; spins++) {
 		uint32_t free = 0;
-		if (atomic_compare_exchange_weak_explicit(&fork_page->lock, &free, 1,
-							  memory_order_acquire,
-							  memory_order_relaxed)) {
+		if (atomic_compare_exchange_weak_explicit(
+			&fork_page->lock, &free, 1, memory_order_acquire, memory_order_relaxed)) {
 			return true;
 		}
 		if (spins < LOCK_SPINS) {

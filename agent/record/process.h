@@ -1,7 +1,8 @@
 /* process.h: the process's segment, the agent's one lock, and what a fork does to both.
  *
- * The lock word lives on a page that fork wipes, so a child never inherits it held; the same page tells the child that it
- * is one. Holders are never interrupted by a second attempt of the same thread: the slow path is gated (hk_inside).
+ * The lock word lives on a page that fork wipes, so a child never inherits it held; the same page
+ * tells the child that it is one. Holders are never interrupted by a second attempt of the same
+ * thread: the slow path is gated (hk_inside).
  */
 #ifndef HK_AGENT_RECORD_PROCESS_H
 #define HK_AGENT_RECORD_PROCESS_H
@@ -21,10 +22,12 @@ struct hk_process {
 
 extern struct hk_process hk_process;
 
-/* 1 while the agent itself runs on this thread, 2 while it runs foreign code: hooked calls then pass through. */
+/* 1 while the agent itself runs on this thread, 2 while it runs foreign code: hooked calls then
+ * pass through. */
 extern __thread uint32_t hk_inside __attribute__((tls_model("initial-exec")));
 
-/* Creates the segment from the environment's identity. 0 or -errno; the reason for people goes to REASON (256 bytes). */
+/* Creates the segment from the environment's identity. 0 or -errno; the reason for people goes to
+ * REASON (256 bytes). */
 int hk_process_start(int argc, char **argv, char **environment, const char *hooks, uint8_t level,
 		     char reason[256]);
 
@@ -38,7 +41,8 @@ int hk_process_renew(void);
 bool hk_process_lock(void);
 void hk_process_unlock(void);
 
-/* Marks the segment as ended with exit status CODE; without a collector to read it the file goes. */
+/* Marks the segment as ended with exit status CODE; without a collector to read it the file goes.
+ */
 void hk_process_end(int code);
 
 /* A call or record that found no place. */

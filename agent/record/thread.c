@@ -3,16 +3,16 @@
 #include <stddef.h>
 
 #include "frame/hot.h"
+#include "frame/site.h"
 #include "patch/patch.h"
 #include "record/process.h"
-#include "frame/site.h"
 #include "ring/kernel.h"
 
-/* pthread_key destructors run up to four rounds; the last one sees what other destructors still call. */
+/* pthread_key destructors run up to four rounds; the last one sees what other destructors still
+ * call. */
 #define DESTRUCTOR_ROUNDS 4
 
 static_assert(offsetof(struct hk_thread, ready) == HK_THREAD_READY, "layout.h");
-static_assert(offsetof(struct hk_thread, depth) == HK_THREAD_DEPTH, "layout.h");
 static_assert(offsetof(struct hk_thread, cells) == HK_THREAD_CELLS, "layout.h");
 static_assert(offsetof(struct hk_thread, inner) == HK_THREAD_INNER, "layout.h");
 static_assert(offsetof(struct hk_thread, child_ns) == HK_THREAD_CHILD, "layout.h");
@@ -27,12 +27,13 @@ static_assert(sizeof(struct hk_open_call) == 16, "layout.h");
 
 /* Stands where a thread has no state yet: never ready, so that no call needs a test for NULL. */
 static struct hk_thread no_thread;
-__thread struct hk_thread *hk_thread_current
-	__attribute__((tls_model("initial-exec"))) = &no_thread;
+__thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec"))) =
+    &no_thread;
 
 static struct hk_thread *vacant; /* guarded by the process lock */
 
-/* The host's pthread functions, looked up: linking them would ask for a newer libc than some hosts have. */
+/* The host's pthread functions, looked up: linking them would ask for a newer libc than some hosts
+ * have. */
 static struct {
 	int (*key_create)(uint32_t *, void (*)(void *));
 	int (*setspecific)(uint32_t, const void *);
@@ -73,8 +74,8 @@ void hk_thread_setup(void)
 {
 	*(void **)&host.key_create = hk_patch_lookup("*", "pthread_key_create");
 	*(void **)&host.setspecific = hk_patch_lookup("*", "pthread_setspecific");
-	host.usable = host.key_create && host.setspecific &&
-		      host.key_create(&host.key, thread_ends) == 0;
+	host.usable =
+	    host.key_create && host.setspecific && host.key_create(&host.key, thread_ends) == 0;
 }
 
 static struct hk_thread *new_thread(void)
@@ -93,7 +94,7 @@ static struct hk_thread *new_thread(void)
 	thread->segment = (char *)hk_process.writer.header;
 	thread->generation = &hk_process.writer.header->generation;
 	thread->generation_seen = atomic_load(thread->generation);
-	thread->tick_ns_q32 = hk_process.tick_ns_q32;
+	thread->tick_ns_q63 = hk_process.tick_ns_q32 << 31;
 	return thread;
 }
 
@@ -120,7 +121,6 @@ static struct hk_thread *take_thread(void)
 	struct hk_thread *thread = vacant;
 	if (thread) {
 		vacant = thread->next_vacant;
-		thread->depth = 0;
 		thread->child_ns = 0;
 		thread->domains = 0;
 		thread->rounds = 0;

@@ -1,8 +1,9 @@
 /* thread.h: a thread's private state, and its place in the segment.
  *
- * One struct hk_thread per thread that made a hooked call, in memory that a fork wipes: `ready` reads 0 in the child, which
- * sends its first hooked call to the slow path and to a segment of its own. A thread that ends leaves its struct, its slot
- * and its cells to the next new thread, so that thread churn costs no memory and folds nothing.
+ * One struct hk_thread per thread that made a hooked call, in memory that a fork wipes: `ready`
+ * reads 0 in the child, which sends its first hooked call to the slow path and to a segment of its
+ * own. A thread that ends leaves its struct, its slot and its cells to the next new thread, so that
+ * thread churn costs no memory and folds nothing.
  */
 #ifndef HK_AGENT_RECORD_THREAD_H
 #define HK_AGENT_RECORD_THREAD_H
@@ -15,10 +16,11 @@
 #include "ring/segment.h"
 
 struct hk_thread {
-	uint32_t ready; /* 1: in use; 0: not yet, forked, or closed while foreign code runs on our behalf */
-	uint32_t depth; /* open hooked calls */
+	uint32_t ready; /* 1: in use; 0: not yet, forked, or closed while foreign code runs on our
+			   behalf */
+	volatile uint32_t busy; /* a record is being written */
 	struct hk_cell **cells; /* by site id, HK_THUNKS of them; NULL: none yet */
-	uint64_t inner;         /* rbp of the innermost open call, ~0: none */
+	uint64_t inner;		/* rbp of the innermost open call, ~0: none */
 	uint64_t child_ns;
 	uint64_t domains;
 	struct hk_thread_slot *slot;
@@ -26,9 +28,8 @@ struct hk_thread {
 	uint32_t generation_seen;
 	int32_t countdown; /* calls until the next sample */
 	/* -- below: not known to the assembly -- */
-	char *segment; /* base of the mapping */
-	uint64_t tick_ns_q32;
-	volatile uint32_t busy; /* a record is being written */
+	char *segment;	      /* base of the mapping */
+	uint64_t tick_ns_q63; /* nanoseconds per tick, as Q63 */
 	uint32_t slot_number;
 	uint64_t uid;
 	uint32_t tid;
@@ -43,7 +44,8 @@ extern __thread struct hk_thread *hk_thread_current __attribute__((tls_model("in
 /* Finds the host's thread functions; once, before the first hooked call. */
 void hk_thread_setup(void);
 
-/* State for the calling thread, made or taken over if need be; NULL: no memory, or not now. Slow. */
+/* State for the calling thread, made or taken over if need be; NULL: no memory, or not now. Slow.
+ */
 struct hk_thread *hk_thread_enter(void);
 
 /* A cell for SITE, or NULL. Slow. */

@@ -1,8 +1,9 @@
 /* chain.h: appending records to a thread's chains of pages, by the thread itself, without a lock.
  *
- * A record becomes visible when `written` moves past it, by one store. While a record is being written `busy` is set; a
- * signal handler that interrupts it and records too goes to the nested chain, so nothing is torn and nothing is abandoned:
- * whatever a handler does (siglongjmp included), the next record overwrites what was not committed.
+ * A record becomes visible when `written` moves past it, by one store. While a record is being
+ * written `busy` is set; a signal handler that interrupts it and records too goes to the nested
+ * chain, so nothing is torn and nothing is abandoned: whatever a handler does (siglongjmp
+ * included), the next record overwrites what was not committed.
  */
 #ifndef HK_RING_CHAIN_H
 #define HK_RING_CHAIN_H
@@ -38,7 +39,7 @@ static inline void hk_chain_publish(struct hk_chain_end *chain, uint64_t *end)
 static inline uint64_t hk_chain_position(const struct hk_chain_end *chain)
 {
 	return chain->page ? chain->page->position +
-				     (uint64_t)((char *)chain->cursor - (char *)chain->page->body)
+				 (uint64_t)((char *)chain->cursor - (char *)chain->page->body)
 			   : 0;
 }
 

@@ -1,5 +1,5 @@
-/* kernel.h: system calls without libc around them: no errno, no cancellation point, no interposition.
- * For code that runs inside a traced process; results are 0/positive or -errno.
+/* kernel.h: system calls without libc around them: no errno, no cancellation point, no
+ * interposition. For code that runs inside a traced process; results are 0/positive or -errno.
  */
 #ifndef HK_RING_KERNEL_H
 #define HK_RING_KERNEL_H

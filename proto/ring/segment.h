@@ -1,11 +1,13 @@
 /* segment.h: layout of the shared-memory file that one process image writes and a collector reads.
  *
- * A segment is a tmpfs file <run directory>/<32 hex digits>.seg made of blocks of HK_BLOCK_BYTES. Block 0 is the header.
- * Each further block starts with struct hk_block and holds items of one kind for ever; a block is valid as soon as
- * header.blocks says so. All integers are little-endian and naturally aligned; all offsets count from the file's start.
- * Writers: "agent" fields only by the traced process, "collector" fields only by the one collector of the run directory.
- * A reader copies a bounded range to private memory and then validates it (ring/reader.h); nothing here can be trusted.
- * The normative text is proto/PROTOCOL.md; any change raises HK_SEGMENT_MINOR (added fields) or _MAJOR (changed ones).
+ * A segment is a tmpfs file <run directory>/<32 hex digits>.seg made of blocks of HK_BLOCK_BYTES.
+ * Block 0 is the header. Each further block starts with struct hk_block and holds items of one kind
+ * for ever; a block is valid as soon as header.blocks says so. All integers are little-endian and
+ * naturally aligned; all offsets count from the file's start. Writers: "agent" fields only by the
+ * traced process, "collector" fields only by the one collector of the run directory. A reader
+ * copies a bounded range to private memory and then validates it (ring/reader.h); nothing here can
+ * be trusted. The normative text is proto/PROTOCOL.md; any change raises HK_SEGMENT_MINOR (added
+ * fields) or _MAJOR (changed ones).
  */
 #ifndef HK_RING_SEGMENT_H
 #define HK_RING_SEGMENT_H
@@ -24,13 +26,15 @@
 #define HK_GROW_BYTES (1u << 20)
 #define HK_SEGMENT_BLOCKS_MAX 65536u /* 1 GiB */
 
-#define HK_OPEN_CALLS 16u /* open calls kept per thread; deeper ones are only counted by `depth` */
+#define HK_OPEN_CALLS 16u /* open calls kept per thread; deeper ones are only counted by `depth` \
+			   */
 #define HK_SITES_MAX (1u << 20)
 #define HK_SITE_KEYS 8u
 #define HK_RULES_MAX 16u
 #define HK_REFUSALS_MAX 16u
 
-/* Histogram geometry: v = d|32, s = msb(v)-5, index = (s<<5) + (d>>s); bucket i of octave index>>5. Error <= 1/64. */
+/* Histogram geometry: v = d|32, s = msb(v)-5, index = (s<<5) + (d>>s); bucket i of octave index>>5.
+ * Error <= 1/64. */
 #define HK_OCTAVES 36u
 #define HK_OCTAVE_BUCKETS 32u
 #define HK_HISTOGRAM_INDEX_MAX (HK_OCTAVES * HK_OCTAVE_BUCKETS - 1u)
@@ -45,8 +49,8 @@ enum hk_block_kind {
 };
 
 struct hk_block {
-	uint32_t magic;        /* HK_BLOCK_MAGIC */
-	uint32_t kind;         /* enum hk_block_kind */
+	uint32_t magic;	       /* HK_BLOCK_MAGIC */
+	uint32_t kind;	       /* enum hk_block_kind */
 	uint32_t stride;       /* bytes of one item; 1 for strings, HK_BLOCK_BYTES for a page */
 	uint32_t offset;       /* of the first item from the block's start */
 	_Atomic uint32_t used; /* items (strings: bytes) in use, grows only */
@@ -54,7 +58,9 @@ struct hk_block {
 };
 static_assert(sizeof(struct hk_block) == 64, "block header");
 
-/* ---- header -------------------------------------------------------------------------------------------------- */
+/* ---- header
+ * --------------------------------------------------------------------------------------------------
+ */
 
 enum hk_segment_state {
 	HK_STATE_OPEN = 1,
@@ -74,25 +80,25 @@ struct hk_anchor {
 };
 
 enum hk_refusal {
-	HK_REFUSED_PENDING = 0,    /* object still being relocated when last seen */
-	HK_REFUSED_DENIED = 1,     /* deny list */
-	HK_REFUSED_THUNKS = 2,     /* no thunk left */
-	HK_REFUSED_PROTECTED = 3,  /* page could not be made writable */
-	HK_REFUSED_MEMORY = 4,     /* no room for the site */
-	HK_REFUSED_DATA = 5,       /* symbol is data, TLS or a weak undefined */
-	HK_REFUSED_FOREIGN = 6,    /* another patcher holds the slot */
+	HK_REFUSED_PENDING = 0,	  /* object still being relocated when last seen */
+	HK_REFUSED_DENIED = 1,	  /* deny list */
+	HK_REFUSED_THUNKS = 2,	  /* no thunk left */
+	HK_REFUSED_PROTECTED = 3, /* page could not be made writable */
+	HK_REFUSED_MEMORY = 4,	  /* no room for the site */
+	HK_REFUSED_DATA = 5,	  /* symbol is data, TLS or a weak undefined */
+	HK_REFUSED_FOREIGN = 6,	  /* another patcher holds the slot */
 };
 
 struct hk_coverage {
-	uint32_t objects;           /* objects scanned */
-	uint32_t objects_pending;   /* not relocated yet at the last scan */
-	uint32_t slots_found;       /* slots that a hook matched */
+	uint32_t objects;	  /* objects scanned */
+	uint32_t objects_pending; /* not relocated yet at the last scan */
+	uint32_t slots_found;	  /* slots that a hook matched */
 	uint32_t slots_patched;
 	uint32_t slots_refused[HK_REFUSALS_MAX]; /* by enum hk_refusal */
-	uint32_t namespaces_hidden; /* link-map namespaces the scan cannot see */
+	uint32_t namespaces_hidden;		 /* link-map namespaces the scan cannot see */
 	uint32_t scans;
-	uint32_t hook_lines_bad;    /* hooks-file lines that did not parse */
-	uint32_t hooks;             /* hooks in force */
+	uint32_t hook_lines_bad; /* hooks-file lines that did not parse */
+	uint32_t hooks;		 /* hooks in force */
 	uint32_t reserved[8];
 };
 
@@ -111,42 +117,46 @@ struct hk_segment_header {
 	uint32_t header_bytes; /* sizeof(struct hk_segment_header) */
 	uint64_t features;     /* bits a reader must know to read on; 0 in 1.0 */
 	uint32_t block_bytes;
-	uint32_t blocks_max;   /* cap of this process */
+	uint32_t blocks_max; /* cap of this process */
 	uint32_t cell_stride, thread_stride, site_stride, open_calls;
-	uint8_t uid[16];       /* random; also the file's name in hex */
-	uint32_t pid, ppid;    /* in the process's own pid namespace */
-	uint64_t pid_namespace; /* inode of /proc/self/ns/pid */
-	uint64_t pid_start;    /* field 22 of /proc/self/stat: tells a reused pid */
+	uint8_t uid[16];		      /* random; also the file's name in hex */
+	uint32_t pid, ppid;		      /* in the process's own pid namespace */
+	uint64_t pid_namespace;		      /* inode of /proc/self/ns/pid */
+	uint64_t pid_start;		      /* field 22 of /proc/self/stat: tells a reused pid */
 	int32_t rank, world_size, local_rank; /* -1: unknown */
-	uint32_t clock_kind;   /* enum hk_clock_kind */
-	uint64_t tick_ns_q32;  /* ns = (ticks * tick_ns_q32) >> 32, as used for every duration of this process */
+	uint32_t clock_kind;		      /* enum hk_clock_kind */
+	uint64_t tick_ns_q32; /* ns = (ticks * tick_ns_q32) >> 32, as used for every duration of
+				 this process */
 	struct hk_anchor start;
-	uint32_t default_level; /* enum hk_level of the job */
-	uint32_t short_floor_ns; /* what an empty call measures: unordered clock in the low, ordered in the high 16 bits */
-	char job[128];         /* from HOOK_JOB or the launcher; empty: unknown */
-	char job_source[32];   /* which variable said so */
+	uint32_t default_level;	 /* enum hk_level of the job */
+	uint32_t short_floor_ns; /* what an empty call measures: unordered clock in the low, ordered
+				    in the high 16 bits */
+	char job[128];		 /* from HOOK_JOB or the launcher; empty: unknown */
+	char job_source[32];	 /* which variable said so */
 	char host[64];
-	char program[512];     /* /proc/self/exe */
-	char command[1024];    /* arguments joined by spaces, cut */
-	char hooks[256];       /* HOOK_HOOKS as in force */
-	char note[256];        /* why the agent stepped aside or what it could not do; empty: nothing */
+	char program[512];  /* /proc/self/exe */
+	char command[1024]; /* arguments joined by spaces, cut */
+	char hooks[256];    /* HOOK_HOOKS as in force */
+	char note[256]; /* why the agent stepped aside or what it could not do; empty: nothing */
 
 	/* -- agent, running -- */
-	_Atomic uint32_t blocks; /* blocks in the file and valid, block 0 included */
-	_Atomic uint32_t state;  /* enum hk_segment_state */
-	int32_t exit_code;       /* valid once state is HK_STATE_EXITED */
-	_Atomic uint32_t sites;  /* sites defined */
-	struct hk_anchor end;    /* taken at exit */
-	_Atomic uint64_t threads_started;  /* thread uids handed out, 1.. */
-	_Atomic uint64_t calls_untracked;  /* calls that found no room for a cell or thread: the only calls not in cells */
+	_Atomic uint32_t blocks;	  /* blocks in the file and valid, block 0 included */
+	_Atomic uint32_t state;		  /* enum hk_segment_state */
+	int32_t exit_code;		  /* valid once state is HK_STATE_EXITED */
+	_Atomic uint32_t sites;		  /* sites defined */
+	struct hk_anchor end;		  /* taken at exit */
+	_Atomic uint64_t threads_started; /* thread uids handed out, 1.. */
+	_Atomic uint64_t calls_untracked; /* calls that found no room for a cell or thread: the only
+					     calls not in cells */
 	_Atomic uint64_t records_untracked; /* records lost before a thread slot could count them */
 	struct hk_coverage coverage;
 	_Atomic uint64_t step; /* reserved for hk_step: current step number + 1 */
 	uint64_t reserved_agent[15];
 
 	/* -- collector -- */
-	_Atomic uint32_t generation; /* raised when rules change or a rescan is wanted; the agent then looks */
-	_Atomic uint32_t attached;   /* pid of the collector that drains this segment; a hint */
+	_Atomic uint32_t
+	    generation; /* raised when rules change or a rescan is wanted; the agent then looks */
+	_Atomic uint32_t attached;     /* pid of the collector that drains this segment; a hint */
 	_Atomic uint64_t heartbeat_ns; /* its CLOCK_MONOTONIC at the last pass */
 	uint64_t reserved_collector[14];
 	struct hk_rule rules[HK_RULES_MAX];
@@ -154,80 +164,91 @@ struct hk_segment_header {
 static_assert(sizeof(struct hk_segment_header) <= HK_BLOCK_BYTES, "header fits block 0");
 static_assert(sizeof(struct hk_segment_header) % 8 == 0, "header is whole words");
 
-/* ---- sites and strings ----------------------------------------------------------------------------------------- */
+/* ---- sites and strings
+ * ----------------------------------------------------------------------------------------- */
 
-/* A call site: one function as called through one object's slot (or through a shared thunk). Immutable once counted. */
+/* A call site: one function as called through one object's slot (or through a shared thunk).
+ * Immutable once counted. */
 struct hk_site {
-	uint32_t id;       /* its index in order of creation, 0.. */
+	uint32_t id;	   /* its index in order of creation, 0.. */
 	uint32_t function; /* file offset of a string */
-	uint32_t library;  /* file offset: path as loaded of the calling object, "*" when the thunk is shared */
+	uint32_t library;  /* file offset: path as loaded of the calling object, "*" when the thunk
+			      is shared */
 	uint32_t provider; /* file offset: path of the defining object, 0 unknown */
 	char domain[16];
-	uint32_t flags;    /* HK_HOOK_* of hooks/hook.h */
-	uint8_t meaning;   /* enum hk_meaning */
+	uint32_t flags;	       /* HK_HOOK_* of hooks/hook.h */
+	uint8_t meaning;       /* enum hk_meaning */
 	_Atomic uint8_t level; /* enum hk_level in force */
-	uint8_t pinned;    /* level given by the user */
+	uint8_t pinned;	       /* level given by the user */
 	uint8_t key_count;
 	uint8_t keys[HK_SITE_KEYS]; /* enum hk_key of each payload word */
 	uint64_t reserved[1];
 };
 static_assert(sizeof(struct hk_site) == 56, "site");
 
-/* ---- statistics ------------------------------------------------------------------------------------------------- */
+/* ---- statistics
+ * -------------------------------------------------------------------------------------------------
+ */
 
-/* Cumulative statistics of one site as seen by one thread slot; only the slot's current thread writes, each field by one
- * read-modify-write instruction, so that a signal handler in the middle loses nothing. A slot and its cells pass on to a
- * later thread when theirs ends: values only grow. The stride of 320 is odd in cache lines so that cells spread over all
- * sets; `octave` holds file offsets of bucket blocks, 0 until an octave is first touched. */
+/* Cumulative statistics of one site as seen by one thread slot; only the slot's current thread
+ * writes, each field by one read-modify-write instruction, so that a signal handler in the middle
+ * loses nothing. A slot and its cells pass on to a later thread when theirs ends: values only grow.
+ * The stride of 320 is odd in cache lines so that cells spread over all sets; `octave` holds file
+ * offsets of bucket blocks, 0 until an octave is first touched. */
 struct hk_cell {
-	uint64_t calls;        /* entered */
+	uint64_t calls; /* entered */
 	uint64_t errors;
 	uint64_t total_ns;
 	uint64_t self_ns;      /* without hooked callees */
 	uint64_t outermost_ns; /* only calls not inside another call of the same domain */
 	uint64_t bytes;
-	uint64_t min_ns;       /* ~0 until a call returned */
+	uint64_t min_ns; /* ~0 until a call returned */
 	uint64_t max_ns;
-	uint32_t site;         /* site id + 1; 0: unused cell */
-	uint32_t slot;         /* thread slot that owns it */
+	uint32_t site; /* site id + 1; 0: unused cell */
+	uint32_t slot; /* thread slot that owns it */
 	uint32_t octave[HK_OCTAVES];
 	uint64_t reserved[13];
 };
 static_assert(sizeof(struct hk_cell) == 328 - 8, "cell");
 
-/* ---- threads, open calls, record pages ------------------------------------------------------------------------------ */
+/* ---- threads, open calls, record pages
+ * ------------------------------------------------------------------------------ */
 
 struct hk_open_call {
 	_Atomic uint32_t site; /* id */
-	uint32_t frame;        /* of the call's stack frame: (address >> 4) & 0xffffffff */
+	uint32_t frame;	       /* of the call's stack frame: (address >> 4) & 0xffffffff */
 	_Atomic uint64_t start_ticks;
 };
 
 enum hk_stream {
 	HK_STREAM_CALLS = 0,
-	HK_STREAM_MEMORY = 1, /* memory meanings have pages of their own: no storm of other calls evicts them */
-	HK_STREAM_NESTED = 2, /* records of signal handlers that interrupted the writing of a record */
+	HK_STREAM_MEMORY =
+	    1, /* memory meanings have pages of their own: no storm of other calls evicts them */
+	HK_STREAM_NESTED =
+	    2, /* records of signal handlers that interrupted the writing of a record */
 };
 #define HK_STREAMS 3u
 
 /* A chain of pages with ever-growing byte positions. */
 struct hk_chain {
-	_Atomic uint32_t first;     /* block number of the oldest page not yet given back, 0: none yet */
+	_Atomic uint32_t
+	    first; /* block number of the oldest page not yet given back, 0: none yet */
 	uint32_t reserved;
-	_Atomic uint64_t lost;      /* records dropped because no page was free */
-	_Atomic uint64_t records;   /* records written */
+	_Atomic uint64_t lost; /* records dropped because no page was free */
+	uint64_t reserved2;
 };
 
 enum hk_slot_state {
 	HK_SLOT_FREE = 0,
 	HK_SLOT_LIVE = 1,
-	HK_SLOT_VACANT = 2, /* its thread ended; the next new thread takes it over, cells and pages included */
+	HK_SLOT_VACANT =
+	    2, /* its thread ended; the next new thread takes it over, cells and pages included */
 };
 
 struct hk_thread_slot {
 	_Atomic uint32_t state; /* enum hk_slot_state */
-	_Atomic uint32_t tid;   /* kernel thread id of the current or last owner */
-	_Atomic uint64_t uid;   /* ordinal of the current or last owner within the process, 1.. */
+	_Atomic uint32_t tid;	/* kernel thread id of the current or last owner */
+	_Atomic uint64_t uid;	/* ordinal of the current or last owner within the process, 1.. */
 	_Atomic uint32_t depth; /* open hooked calls */
 	uint32_t reserved;
 	struct hk_chain chain[HK_STREAMS];
@@ -242,17 +263,17 @@ enum hk_page_state {
 	HK_PAGE_FULL = 2,   /* sealed: `written` is final, `next` is the chain's next page */
 };
 
-/* One page: a block whose body is records. `written` moves after a record is complete (release; pairs with the
- * reader's acquire), so everything below it is committed. */
+/* One page: a block whose body is records. `written` moves after a record is complete (release;
+ * pairs with the reader's acquire), so everything below it is committed. */
 struct hk_page {
 	struct hk_block block;
 	_Atomic uint32_t state;
-	uint32_t slot;             /* owner */
-	uint32_t stream;           /* enum hk_stream */
-	_Atomic uint32_t next;     /* block number of the chain's next page, 0: none */
-	uint64_t position;         /* chain position of the body's first byte */
-	_Atomic uint64_t written;  /* bytes committed in the body */
-	uint64_t thread;           /* uid of the thread that writes the body's first record */
+	uint32_t slot;		  /* owner */
+	uint32_t stream;	  /* enum hk_stream */
+	_Atomic uint32_t next;	  /* block number of the chain's next page, 0: none */
+	uint64_t position;	  /* chain position of the body's first byte */
+	_Atomic uint64_t written; /* bytes committed in the body */
+	uint64_t thread;	  /* uid of the thread that writes the body's first record */
 	uint32_t tid;
 	uint32_t reserved[5];
 	uint64_t body[];
@@ -261,7 +282,9 @@ struct hk_page {
 #define HK_PAGE_BODY_BYTES (HK_BLOCK_BYTES - HK_PAGE_HEADER_BYTES)
 static_assert(sizeof(struct hk_page) == HK_PAGE_HEADER_BYTES, "page header");
 
-/* ---- records --------------------------------------------------------------------------------------------------------- */
+/* ---- records
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
 enum hk_record_kind {
 	HK_RECORD_CALL = 1,
@@ -269,8 +292,9 @@ enum hk_record_kind {
 	HK_RECORD_THREAD = 3,  /* words: uid, tid. The chain belongs to this thread from here on */
 };
 
-/* Word 0: start ticks. Word 1: duration ns (32 bits) | site (20) | kind (4) | payload words (8). A duration of
- * HK_DURATION_ESCAPE means that payload word 0 holds the real one. A record never crosses a page. */
+/* Word 0: start ticks. Word 1: duration ns (32 bits) | site (20) | kind (4) | payload words (8). A
+ * duration of HK_DURATION_ESCAPE means that payload word 0 holds the real one. A record never
+ * crosses a page. */
 #define HK_RECORD_HEADER_WORDS 2u
 #define HK_RECORD_WORDS_MAX 32u
 #define HK_DURATION_ESCAPE 0xffffffffu
@@ -278,10 +302,18 @@ enum hk_record_kind {
 #define HK_RECORD_KIND_SHIFT 52
 #define HK_RECORD_WORDS_SHIFT 56
 
-static inline uint64_t hk_record_word1(uint32_t duration, uint32_t site, uint32_t kind, uint32_t words)
+static inline uint64_t hk_record_word1(uint32_t duration, uint32_t site, uint32_t kind,
+				       uint32_t words)
 {
 	return duration | (uint64_t)site << HK_RECORD_SITE_SHIFT |
 	       (uint64_t)kind << HK_RECORD_KIND_SHIFT | (uint64_t)words << HK_RECORD_WORDS_SHIFT;
+}
+
+/* For durations below 2^40, the last of which share a bucket anyway. */
+static inline uint32_t hk_histogram_index_below(uint64_t duration_ns)
+{
+	uint32_t shift = 58u - (uint32_t)__builtin_clzll(duration_ns | 32u);
+	return (shift << 5) + (uint32_t)(duration_ns >> shift);
 }
 
 static inline uint32_t hk_histogram_index(uint64_t duration_ns)

@@ -10,12 +10,12 @@
 #define MADV_POPULATE_WRITE_5_14 23
 
 static const uint32_t item_stride[] = {
-	[HK_BLOCK_THREADS] = sizeof(struct hk_thread_slot),
-	[HK_BLOCK_CELLS] = sizeof(struct hk_cell),
-	[HK_BLOCK_OCTAVES] = HK_OCTAVE_BUCKETS * sizeof(uint64_t),
-	[HK_BLOCK_SITES] = sizeof(struct hk_site),
-	[HK_BLOCK_STRINGS] = 1,
-	[HK_BLOCK_PAGE] = HK_BLOCK_BYTES,
+    [HK_BLOCK_THREADS] = sizeof(struct hk_thread_slot),
+    [HK_BLOCK_CELLS] = sizeof(struct hk_cell),
+    [HK_BLOCK_OCTAVES] = HK_OCTAVE_BUCKETS * sizeof(uint64_t),
+    [HK_BLOCK_SITES] = sizeof(struct hk_site),
+    [HK_BLOCK_STRINGS] = 1,
+    [HK_BLOCK_PAGE] = HK_BLOCK_BYTES,
 };
 
 static struct hk_block *block_at(const struct hk_writer *writer, uint32_t number)
@@ -52,8 +52,8 @@ static int grow(struct hk_writer *writer)
 	if (to <= writer->file_blocks) {
 		return -ENOSPC;
 	}
-	int fd = (int)hk_kernel(SYS_openat, AT_FDCWD, writer->path,
-				O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
+	int fd = (int)hk_kernel(SYS_openat, AT_FDCWD, writer->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW,
+				0, 0, 0);
 	if (fd < 0) {
 		return fd;
 	}
@@ -64,7 +64,8 @@ static int grow(struct hk_writer *writer)
 	if (status < 0) {
 		return status;
 	}
-	/* First touches cost a microsecond each; take them here, once, instead of inside somebody's call. */
+	/* First touches cost a microsecond each; take them here, once, instead of inside somebody's
+	 * call. */
 	hk_kernel(SYS_madvise, (char *)writer->header + from_bytes, to_bytes - from_bytes,
 		  MADV_POPULATE_WRITE_5_14, 0, 0, 0);
 	writer->file_blocks = to;
@@ -82,9 +83,9 @@ static uint32_t new_block(struct hk_writer *writer, enum hk_block_kind kind)
 	block->magic = HK_BLOCK_MAGIC;
 	block->kind = kind;
 	block->stride = item_stride[kind];
-	block->offset = kind == HK_BLOCK_OCTAVES ? item_stride[kind] :
-			kind == HK_BLOCK_PAGE	 ? HK_PAGE_HEADER_BYTES :
-						   sizeof(struct hk_block);
+	block->offset = kind == HK_BLOCK_OCTAVES ? item_stride[kind]
+			: kind == HK_BLOCK_PAGE	 ? HK_PAGE_HEADER_BYTES
+						 : sizeof(struct hk_block);
 	/* Pairs with the reader's acquire of `blocks`. */
 	atomic_store_explicit(&header->blocks, number + 1, memory_order_release);
 	return number;
@@ -174,7 +175,8 @@ uint32_t hk_writer_octave(struct hk_writer *writer)
 	return octave ? (uint32_t)(octave - (char *)writer->header) : 0;
 }
 
-static struct hk_page *free_page(struct hk_writer *writer, struct hk_page_pool *pool, uint32_t probes)
+static struct hk_page *free_page(struct hk_writer *writer, struct hk_page_pool *pool,
+				 uint32_t probes)
 {
 	for (uint32_t i = 0; i < probes && i < pool->count; i++) {
 		uint32_t number = pool->blocks[pool->cursor];
@@ -192,7 +194,8 @@ struct hk_page *hk_writer_page(struct hk_writer *writer, uint32_t slot, uint32_t
 			       uint64_t position, uint64_t thread, uint32_t tid)
 {
 	struct hk_page_pool *pool = &writer->pool[stream == HK_STREAM_MEMORY];
-	/* Pages come back in about the order they went: a short look before growing, a full one before giving up. */
+	/* Pages come back in about the order they went: a short look before growing, a full one
+	 * before giving up. */
 	struct hk_page *page = free_page(writer, pool, 8);
 	if (!page && pool->count < pool->limit) {
 		uint32_t number = new_block(writer, HK_BLOCK_PAGE);
@@ -276,7 +279,7 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 	/* Cells, sites and memory records keep a quarter each that no storm of calls can take. */
 	writer->pool[0] = (struct hk_page_pool){.blocks = pool_room, .limit = blocks_max / 2};
 	writer->pool[1] =
-		(struct hk_page_pool){.blocks = pool_room + blocks_max, .limit = blocks_max / 4};
+	    (struct hk_page_pool){.blocks = pool_room + blocks_max, .limit = blocks_max / 4};
 	/* The magic last: a collector that opens the file earlier looks again later. */
 	__atomic_store_n(&header->magic, HK_SEGMENT_MAGIC, __ATOMIC_RELEASE);
 	return 0;

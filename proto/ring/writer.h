@@ -1,8 +1,10 @@
-/* writer.h: the traced process's side of a segment (ring/segment.h): creates the file, grows it, hands out its parts.
+/* writer.h: the traced process's side of a segment (ring/segment.h): creates the file, grows it,
+ * hands out its parts.
  *
- * Runs inside the host: raw system calls only, no malloc, errno untouched. Every function that takes a struct hk_writer
- * needs the caller's lock; records are then written without it by the thread that owns the page (ring/chain.h). Parts are
- * never taken back by the writer; a collector gives pages back. The file is not kept open: it is opened by path to grow.
+ * Runs inside the host: raw system calls only, no malloc, errno untouched. Every function that
+ * takes a struct hk_writer needs the caller's lock; records are then written without it by the
+ * thread that owns the page (ring/chain.h). Parts are never taken back by the writer; a collector
+ * gives pages back. The file is not kept open: it is opened by path to grow.
  */
 #ifndef HK_RING_WRITER_H
 #define HK_RING_WRITER_H
@@ -25,15 +27,16 @@ struct hk_page_pool {
 
 struct hk_writer {
 	struct hk_segment_header *header; /* start of the mapping, blocks_max blocks long */
-	uint32_t file_blocks;             /* blocks the file has room for */
-	uint32_t open_block[7];           /* by kind: the block items are taken from now, 0: none */
-	uint32_t threads;                 /* slots handed out: slot numbers count on over blocks */
+	uint32_t file_blocks;		  /* blocks the file has room for */
+	uint32_t open_block[7];		  /* by kind: the block items are taken from now, 0: none */
+	uint32_t threads;		  /* slots handed out: slot numbers count on over blocks */
 	struct hk_page_pool pool[HK_POOLS];
 	char path[PATH_MAX];
 };
 
-/* Makes DIRECTORY/<uid>.seg with TEMPLATE's identity in it and maps it. BLOCKS_MAX bounds it for ever; POOL_ROOM has room
- * for 2 * BLOCKS_MAX numbers and must live as long as the writer. -ENOSPC, -EFBIG (RLIMIT_FSIZE), other -errno. */
+/* Makes DIRECTORY/<uid>.seg with TEMPLATE's identity in it and maps it. BLOCKS_MAX bounds it for
+ * ever; POOL_ROOM has room for 2 * BLOCKS_MAX numbers and must live as long as the writer. -ENOSPC,
+ * -EFBIG (RLIMIT_FSIZE), other -errno. */
 int hk_writer_create(struct hk_writer *writer, const char *directory,
 		     const struct hk_segment_header *template, uint32_t blocks_max,
 		     uint32_t *pool_room);
