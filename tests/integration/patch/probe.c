@@ -1,0 +1,167 @@
+/* A preload library: the agent's patcher with a call frame that only counts. Each process appends
+ * its counts to the file $PROBE_OUT.<pid> when it ends. Functions with up to six integer arguments
+ * only.
+ */
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "frame/site.h"
+#include "patch/patch.h"
+
+#define SITES 256
+#define THUNK_BYTES 16
+
+static struct site {
+	char function[64];
+	char library[512];
+	char provider[512];
+	void *original;
+	void **lazy_slot;
+	atomic_ulong calls;
+	atomic_ulong rearmed;
+} sites[SITES];
+static unsigned site_count;
+static struct hk_hookset hooks;
+
+extern char probe_thunks[];
+void *probe_enter(unsigned long index);
+void probe_leave(unsigned long index);
+
+__asm__(".pushsection .text\n"
+	"	.p2align 4\n"
+	"	.globl probe_thunks\n"
+	"	.hidden probe_thunks\n"
+	"probe_thunks:\n"
+	"	.set number, 0\n"
+	"	.rept 256\n"
+	"	.p2align 4\n"
+	"	movl $number, %r11d\n"
+	"	jmp probe_common\n"
+	"	.set number, number + 1\n"
+	"	.endr\n"
+	"probe_common:\n"
+	"	pushq %rbp\n"
+	"	movq %rsp, %rbp\n"
+	"	pushq %r11\n"
+	"	pushq %rdi\n"
+	"	pushq %rsi\n"
+	"	pushq %rdx\n"
+	"	pushq %rcx\n"
+	"	pushq %r8\n"
+	"	pushq %r9\n"
+	"	subq $8, %rsp\n"
+	"	movq %r11, %rdi\n"
+	"	call probe_enter\n"
+	"	movq -16(%rbp), %rdi\n"
+	"	movq -24(%rbp), %rsi\n"
+	"	movq -32(%rbp), %rdx\n"
+	"	movq -40(%rbp), %rcx\n"
+	"	movq -48(%rbp), %r8\n"
+	"	movq -56(%rbp), %r9\n"
+	"	call *%rax\n"
+	"	movq -8(%rbp), %rdi\n"
+	"	movq %rax, -8(%rbp)\n"
+	"	call probe_leave\n"
+	"	movq -8(%rbp), %rax\n"
+	"	leave\n"
+	"	ret\n"
+	".popsection\n");
+
+static void *thunk_of(unsigned long index)
+{
+	return probe_thunks + index * THUNK_BYTES;
+}
+
+__attribute__((visibility("hidden"), used)) void *probe_enter(unsigned long index)
+{
+	atomic_fetch_add(&sites[index].calls, 1);
+	return sites[index].original;
+}
+
+__attribute__((visibility("hidden"), used)) void probe_leave(unsigned long index)
+{
+	struct site *site = &sites[index];
+	void *real = site->lazy_slot ? hk_patch_rearm(site->lazy_slot, thunk_of(index)) : NULL;
+	if (real) {
+		site->original = real;
+		site->lazy_slot = NULL;
+		atomic_fetch_add(&site->rearmed, 1);
+	}
+}
+
+void *hk_site_bind(const struct hk_site_request *request, uint32_t *ret_refusal)
+{
+	for (unsigned i = 0; i < site_count; i++) {
+		if (strcmp(sites[i].function, request->function) == 0 &&
+		    strcmp(sites[i].library, request->library) == 0 &&
+		    sites[i].original == request->original) {
+			return thunk_of(i);
+		}
+	}
+	if (site_count == SITES) {
+		*ret_refusal = HK_REFUSED_THUNKS;
+		return NULL;
+	}
+	struct site *site = &sites[site_count];
+	snprintf(site->function, sizeof(site->function), "%s", request->function);
+	snprintf(site->library, sizeof(site->library), "%s", request->library);
+	snprintf(site->provider, sizeof(site->provider), "%s", request->provider);
+	site->original = request->original;
+	site->lazy_slot = request->lazy_slot;
+	return thunk_of(site_count++);
+}
+
+bool hk_site_is_thunk(const void *address)
+{
+	const char *at = address;
+	return at >= probe_thunks && at < probe_thunks + SITES * THUNK_BYTES;
+}
+
+void *hk_site_original(const void *thunk)
+{
+	return hk_site_is_thunk(thunk)
+		   ? sites[((const char *)thunk - probe_thunks) / THUNK_BYTES].original
+		   : NULL;
+}
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **environment)
+{
+	(void)argc;
+	(void)argv;
+	hk_hookset_load(environment, &hooks);
+	hk_patch_start(&hooks);
+	hk_patch_rescan();
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	const char *prefix = getenv("PROBE_OUT");
+	char name[1024];
+	if (!prefix) {
+		return;
+	}
+	snprintf(name, sizeof(name), "%s.%d", prefix, (int)getpid());
+	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	for (unsigned i = 0; i < site_count; i++) {
+		dprintf(fd, "site %s %s %s %lu %lu\n", sites[i].function, sites[i].library,
+			sites[i].provider[0] ? sites[i].provider : "-", sites[i].calls,
+			sites[i].rearmed);
+	}
+	struct hk_coverage seen;
+	hk_patch_rescan();
+	hk_patch_coverage(&seen);
+	dprintf(fd, "objects %u\npending %u\nfound %u\npatched %u\nscans %u\nhidden %u\n",
+		seen.objects, seen.objects_pending, seen.slots_found, seen.slots_patched,
+		seen.scans, seen.namespaces_hidden);
+	for (unsigned i = 0; i < HK_REFUSALS_MAX; i++) {
+		dprintf(fd, "refused%u %u\n", i, seen.slots_refused[i]);
+	}
+	dprintf(fd, "lookup %d\n",
+		hk_patch_lookup("libtarget.so", "target_add") != NULL &&
+		    !hk_patch_lookup("liblazy.so", "target_add"));
+	close(fd);
+}

@@ -1,0 +1,32 @@
+/* target.h: the functions that the tests' libraries call, and that the probe counts. */
+#ifndef HK_PATCH_TARGET_H
+#define HK_PATCH_TARGET_H
+
+long target_add(long a, long b);
+long target_negate(long a);
+/* Weak and defined by nobody. */
+extern long target_missing(long a) __attribute__((weak));
+/* Data whose name looks like a function's to a pattern. */
+extern long target_data;
+
+typedef long (*target_function)(long, long);
+
+/* One per way of linking: calls target_add COUNT times and target_negate once, and returns the sum.
+ */
+long lazy_run(long count);
+long now_run(long count);
+long noplt_run(long count);
+long sysv_run(long count);
+long own_run(long count);
+/* The address of target_add as two libraries see it; pointer_run calls through it. */
+target_function noplt_address(void);
+target_function pointer_address(void);
+long pointer_run(long count);
+
+/* opener.c */
+long opener_run(const char *name, const char *symbol, long count);
+/* next.c: who comes after the library that is asked, and what RTLD_DEFAULT gives it. */
+int next_who_1(void);
+int next_who_2(void);
+
+#endif

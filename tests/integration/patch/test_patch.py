@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Runs the small programs with and without the probe: the same output, and every call counted once, where it was made."""
+import collections
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DIRECTORY, PROBE = sys.argv[1], sys.argv[2]
+
+
+class Result:
+    """Output of one run, and what the probes of its processes counted."""
+
+    def __init__(self, output, texts):
+        self.output = output
+        self.calls = collections.Counter()
+        self.rearmed = collections.Counter()
+        self.providers = {}
+        self.numbers = collections.Counter()
+        for text in texts:
+            for line in text.splitlines():
+                words = line.split()
+                if words[0] == "site":
+                    key = words[1], os.path.basename(words[2])
+                    self.calls[key] += int(words[4])
+                    self.rearmed[key] += int(words[5])
+                    self.providers[key] = os.path.basename(words[3])
+                else:
+                    self.numbers[words[0]] += int(words[1])
+
+    def called(self, *key):
+        return self.calls[key]
+
+
+def run(program, *arguments, probe=True, hooks="*:target_*", **more):
+    with tempfile.TemporaryDirectory() as scratch:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("HOOK_", "LD_"))}
+        environment.update(more)
+        if probe:
+            environment.update(LD_PRELOAD=PROBE, PROBE_OUT=scratch + "/out", HOOK_HOOKS=hooks)
+        done = subprocess.run([os.path.join(DIRECTORY, program), *arguments, DIRECTORY], env=environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+        if done.returncode != 0 or done.stderr:
+            raise AssertionError(f"{program} {arguments}: status {done.returncode}, {done.stderr}")
+        texts = []
+        for path in glob.glob(scratch + "/out.*"):
+            with open(path, encoding="ascii") as file:
+                texts.append(file.read())
+        return Result(done.stdout, texts)
+
+
+class Patch(unittest.TestCase):
+    def same(self, *arguments, **more):
+        """Runs with the probe, after checking that the output is that of a run without."""
+        result = run(*arguments, **more)
+        self.assertEqual(result.output, run(*arguments, probe=False).output)
+        return result
+
+    def test_every_kind_of_slot_counts_every_call(self):
+        result = self.same("patch_program", "calls")
+        self.assertEqual(result.output.split()[-2], "1")  # one address for one function
+        self.assertEqual({key: count for key, count in result.calls.items() if count}, {
+            ("target_add", "liblazy.so"): 5, ("target_add", "libnow.so"): 6, ("target_add", "*"): 7 + 4,
+            ("target_add", "libsysv.so"): 8, ("target_own", "libown.so"): 9, ("target_add", "patch_program"): 1,
+            ("target_negate", "liblazy.so"): 1, ("target_negate", "libnow.so"): 1, ("target_negate", "*"): 1,
+            ("target_negate", "libsysv.so"): 1, ("target_negate", "libown.so"): 1})
+        for library in "liblazy.so", "libsysv.so":
+            self.assertEqual(result.rearmed["target_add", library], 1)
+            self.assertEqual(result.rearmed["target_negate", library], 1)
+        self.assertEqual(result.rearmed["target_own", "libown.so"], 1)
+        self.assertEqual(result.rearmed["target_add", "libnow.so"], 0)
+        for key, provider in result.providers.items():
+            self.assertEqual(provider, "libown.so" if key[0] == "target_own" else "libtarget.so")
+        self.assertEqual(result.numbers["pending"], 0)
+        self.assertEqual(result.numbers["lookup"], 1)
+
+    def test_coverage_adds_up(self):
+        numbers = run("patch_program", "calls").numbers
+        refused = sum(count for name, count in numbers.items() if name.startswith("refused"))
+        self.assertGreater(numbers["patched"], 10)
+        self.assertEqual(numbers["found"], numbers["patched"] + refused)
+        # target_missing, weak and undefined, once for each library that asks for it; not target_data.
+        self.assertEqual(numbers["refused5"], refused)
+        self.assertGreaterEqual(refused, 5)
+        self.assertEqual(numbers["scans"], 1)
+        self.assertEqual(numbers["hidden"], 0)
+
+    def test_program_counts_once_what_goes_through_its_plt(self):
+        result = self.same("patch_nonpie")
+        self.assertEqual(result.called("target_add", "patch_nonpie"), 5)
+        self.assertEqual(result.called("target_add", "*"), 7)
+        self.assertEqual(result.called("target_add", "liblazy.so"), 5)
+        self.assertEqual(result.called("target_add", "libnow.so"), 6)
+        self.assertEqual(sum(n for key, n in result.calls.items() if key[0] == "target_add"), 23)
+
+    def test_pages_have_the_protection_they_had(self):
+        def shape(output):
+            found = []
+            for line in output.splitlines():
+                match = re.match(r"([0-9a-f]+)-([0-9a-f]+) (....) (\S+) \S+ \S+ +(/.*)", line)
+                if match and match[5] != PROBE:
+                    found.append((match[5], match[4], match[3], int(match[2], 16) - int(match[1], 16)))
+            return found
+        with_probe, without = run("patch_program", "maps"), run("patch_program", "maps", probe=False)
+        self.assertGreater(with_probe.numbers["patched"], 10)
+        self.assertTrue([row for row in shape(without.output) if row[0].endswith("libnow.so")])
+        self.assertEqual(shape(with_probe.output), shape(without.output))
+
+    def test_plugins_load_and_count_whoever_opens_them(self):
+        result = self.same("patch_program", "plugs")
+        lines = result.output.splitlines()
+        self.assertEqual(lines[:4], ["-1", "45", "-1", "45"])
+        self.assertIn("libnowhere.so", lines[11])
+        self.assertEqual(lines[12:], ["no error", "21 1"])
+        self.assertEqual(result.called("target_add", "libplug.so"), 50)
+
+    def test_loading_while_another_thread_scans_loses_nothing(self):
+        result = self.same("patch_program", "race")
+        self.assertEqual(result.output, "3000 0\n")
+        self.assertEqual(result.called("target_add", "libplug.so"), 3000)
+
+    def test_a_forked_child_goes_on_scanning(self):
+        result = self.same("patch_program", "forked")
+        self.assertEqual(result.output, "6\n10 0\n")
+        self.assertEqual(result.called("target_add", "libplug.so"), 5)
+
+    def test_a_namespace_that_cannot_be_seen_is_reported(self):
+        result = self.same("patch_program", "hidden")
+        self.assertEqual(result.output, "5\n")
+        self.assertEqual(result.numbers["hidden"], 1)
+
+    def test_from_limits_the_callers(self):
+        result = self.same("patch_program", "calls", HOOK_FROM="libnow.so")
+        self.assertEqual({key for key, count in result.calls.items() if count},
+                         {("target_add", "libnow.so"), ("target_negate", "libnow.so")})
+
+    def test_defining_library_of_a_pattern_decides(self):
+        result = self.same("patch_program", "calls", hooks="libown.so:*")
+        self.assertEqual(result.called("target_own", "libown.so"), 9)
+        self.assertEqual(result.called("own_run", "patch_program"), 1)
+        self.assertEqual({key[0] for key in result.calls} - {"target_own", "own_run"}, set())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
