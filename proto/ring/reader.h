@@ -64,7 +64,7 @@ struct hk_open_call_copy {
 struct hk_thread_copy {
 	uint32_t slot, state, tid, depth;
 	uint64_t uid;
-	uint64_t lost[HK_STREAMS], records[HK_STREAMS];
+	uint64_t lost[HK_STREAMS];
 	uint64_t pending_bytes[HK_STREAMS]; /* committed and not yet given back, from this reader's position */
 	struct hk_open_call_copy open[HK_OPEN_CALLS];
 };

@@ -143,40 +143,42 @@ void hk_reader_seek(struct hk_reader *reader, uint32_t slot, uint32_t stream, ui
 	}
 }
 
-/* Words of the records at WORDS that belong to one thread: stops before the first thread switch and
- * at LIMIT words. -EBADMSG: a record that makes no sense or crosses the limit. */
-static int64_t measure_run(const uint64_t *words, size_t limit)
+/* Words of the record at WORDS, which has LIMIT words to lie in; 0: it makes no sense. */
+static size_t measure_record(const uint64_t *words, size_t limit)
 {
-	size_t at = 0;
-
-	while (at < limit) {
-		if (limit - at < HK_RECORD_HEADER_WORDS) {
-			return -EBADMSG;
-		}
-		uint64_t word1 = words[at + 1];
-		uint32_t kind = (word1 >> HK_RECORD_KIND_SHIFT) & 0xf;
-		size_t payload = word1 >> HK_RECORD_WORDS_SHIFT;
-		size_t least = kind == HK_RECORD_THREAD		       ? 2
-			       : (uint32_t)word1 == HK_DURATION_ESCAPE ? 1
-								       : 0;
-		if (kind == 0 || payload < least || payload > HK_RECORD_WORDS_MAX ||
-		    payload > limit - at - HK_RECORD_HEADER_WORDS) {
-			return -EBADMSG;
-		}
-		if (kind == HK_RECORD_THREAD) {
-			break;
-		}
-		at += HK_RECORD_HEADER_WORDS + payload;
+	if (limit < HK_RECORD_HEADER_WORDS) {
+		return 0;
 	}
-	return (int64_t)at;
+	uint32_t kind = (words[1] >> HK_RECORD_KIND_SHIFT) & 0xf;
+	size_t payload = words[1] >> HK_RECORD_WORDS_SHIFT;
+	size_t least = 0;
+	if (kind == HK_RECORD_THREAD) {
+		least = 2;
+	} else if ((uint32_t)words[1] == HK_DURATION_ESCAPE) {
+		least = 1;
+	}
+	if (kind == 0 || payload < least || payload > HK_RECORD_WORDS_MAX ||
+	    payload > limit - HK_RECORD_HEADER_WORDS) {
+		return 0;
+	}
+	return HK_RECORD_HEADER_WORDS + payload;
 }
 
-/* Takes the switch record at WORDS: the chain is another thread's from here on. */
-static size_t take_switch(struct hk_reader_chain *chain, const uint64_t *words)
+static bool is_switch(const uint64_t *words)
 {
-	chain->thread = words[HK_RECORD_HEADER_WORDS];
-	chain->tid = (uint32_t)words[HK_RECORD_HEADER_WORDS + 1];
-	return HK_RECORD_HEADER_WORDS + (size_t)(words[1] >> HK_RECORD_WORDS_SHIFT);
+	return ((words[1] >> HK_RECORD_KIND_SHIFT) & 0xf) == HK_RECORD_THREAD;
+}
+
+/* Words of the good records at WORDS up to LIMIT or the first thread switch. */
+static size_t measure_run(const uint64_t *words, size_t limit)
+{
+	size_t at = 0;
+	size_t count;
+
+	while ((count = measure_record(words + at, limit - at)) > 0 && !is_switch(words + at)) {
+		at += count;
+	}
+	return at;
 }
 
 /* Parses from chain->at to END (a position in the current page). What lies before chain->position
@@ -198,14 +200,19 @@ static int take_run(struct hk_reader *reader, struct hk_reader_chain *chain, uin
 		bool old = chain->at < chain->position;
 		uint64_t until = old && chain->position < end ? chain->position : end;
 		const uint64_t *words = reader->page_copy + (chain->at - start) / sizeof(uint64_t);
-		int64_t count = measure_run(words, (until - chain->at) / sizeof(uint64_t));
-		if (count < 0) {
-			return -EBADMSG;
-		}
+		size_t limit = (until - chain->at) / sizeof(uint64_t);
+		size_t count = measure_run(words, limit);
+		chain->at += count * sizeof(uint64_t);
 		if (count == 0) {
-			chain->at += take_switch(chain, words) * sizeof(uint64_t);
-		} else {
-			chain->at += (uint64_t)count * sizeof(uint64_t);
+			/* The records before were delivered; this one is a switch or makes no
+			 * sense. */
+			size_t taken = measure_record(words, limit);
+			if (taken == 0) {
+				return -EBADMSG;
+			}
+			chain->thread = words[HK_RECORD_HEADER_WORDS];
+			chain->tid = (uint32_t)words[HK_RECORD_HEADER_WORDS + 1];
+			chain->at += taken * sizeof(uint64_t);
 		}
 		if (!old) {
 			chain->position = chain->at;
@@ -214,7 +221,7 @@ static int take_run(struct hk_reader *reader, struct hk_reader_chain *chain, uin
 			run->thread = chain->thread;
 			run->tid = chain->tid;
 			run->words = words;
-			run->word_count = (size_t)count;
+			run->word_count = count;
 			run->end_position = chain->position;
 			return 1;
 		}
@@ -271,12 +278,14 @@ int hk_reader_next_run(struct hk_reader *reader, uint32_t slot, uint32_t stream,
 		return -ESTALE;
 	}
 	struct hk_reader_chain *chain = get_chain(reader, slot, stream, &status);
-	if (!chain) {
-		return status;
+	if (chain) {
+		status = advance(reader, chain, &run);
 	}
-	status = advance(reader, chain, &run);
 	if (hk_map_failed(reader)) {
 		return -ESTALE;
+	}
+	if (!chain) {
+		return status;
 	}
 	if (status == 1) {
 		*ret_run = run;

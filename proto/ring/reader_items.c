@@ -304,8 +304,6 @@ static void copy_thread(const struct hk_thread_slot *shared, uint32_t slot,
 	};
 	for (uint32_t i = 0; i < HK_STREAMS; i++) {
 		to->lost[i] = atomic_load_explicit(&shared->chain[i].lost, memory_order_relaxed);
-		to->records[i] =
-		    atomic_load_explicit(&shared->chain[i].records, memory_order_relaxed);
 	}
 	for (uint32_t i = 0; i < HK_OPEN_CALLS && i < to->depth; i++) {
 		to->open[i].site =
