@@ -182,7 +182,7 @@ static int report_result(const struct hk_timeline_result *result, const struct h
 		hk_warning("no records: run with --level record to have a timeline");
 	}
 	if (job->live) {
-		hk_info("the job is still running: exported what is stored so far");
+		hk_warning("the job is still running: exported what is stored so far");
 	}
 	if (path) {
 		hk_info("%" PRIu64 " calls of %zu processes in %s", result->calls,

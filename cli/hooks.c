@@ -2,6 +2,7 @@
  * makes the agent do. */
 #include <argp.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "base/log.h"
@@ -200,8 +201,8 @@ static int show_text(const char *path, const char *text, size_t size)
 
 static int show_path(const char *path)
 {
-	char *text;
-	size_t size;
+	char *text = NULL;
+	size_t size = 0;
 	int rc = read_text(path, &text, &size);
 
 	if (rc == -ENOENT && !strchr(path, '/')) {

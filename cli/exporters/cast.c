@@ -8,6 +8,7 @@
 
 #include "exporters/utf8.h"
 #include "report/name.h"
+#include "report/process.h"
 
 /* The kernel's process ids end at 2^22. */
 #define OWN_IDS 5000000u
@@ -82,11 +83,6 @@ static uint64_t uuid_of(const struct hk_cast *cast, const Hk__Process *process, 
 
 /* ---- processes ---- */
 
-static int32_t rank_of(const Hk__Process *process)
-{
-	return process->rank < 0 && process->role != HK__ROLE__ROLE_LAUNCHER ? 0 : process->rank;
-}
-
 static int role_order(const Hk__Process *process)
 {
 	switch (process->role) {
@@ -97,13 +93,6 @@ static int role_order(const Hk__Process *process)
 	default:
 		return 0;
 	}
-}
-
-static const char *role_word(const Hk__Process *process)
-{
-	static const char *const words[] = {"", " helper", " launcher"};
-
-	return words[role_order(process)];
 }
 
 static int compare_actors(const void *left, const void *right)
@@ -127,14 +116,14 @@ static int compare_actors(const void *left, const void *right)
 static void title(struct hk_actor *actor)
 {
 	char raw[sizeof(actor->shown.title)];
-	const char *host = actor->process->host;
+	const char *host = actor->process->host, *role = hk_report_role_of(actor->process);
+	bool is_main = role_order(actor->process) == 0;
 
 	if (actor->shown.rank >= 0) {
-		snprintf(raw, sizeof(raw), "rank %d%s (%.64s) pid %u", actor->shown.rank,
-			 role_word(actor->process), host, actor->process->pid);
+		snprintf(raw, sizeof(raw), "rank %d%s%s (%.64s) pid %u", actor->shown.rank,
+			 is_main ? "" : " ", is_main ? "" : role, host, actor->process->pid);
 	} else {
-		snprintf(raw, sizeof(raw), "%s (%.64s) pid %u", role_word(actor->process) + 1, host,
-			 actor->process->pid);
+		snprintf(raw, sizeof(raw), "%s (%.64s) pid %u", role, host, actor->process->pid);
 	}
 	hk_utf8_copy(raw, actor->shown.title, sizeof(actor->shown.title));
 }
@@ -167,7 +156,7 @@ static void add_actor(struct hk_cast *cast, const Hk__Snapshot *snapshot, size_t
 
 	actor->process = snapshot->processes[ordinal];
 	actor->ordinal = ordinal;
-	actor->shown.rank = rank_of(actor->process);
+	actor->shown.rank = hk_report_rank_of(actor->process);
 	actor->shown.start_ns = actor->process->start ? actor->process->start->realtime_ns : 0;
 }
 
@@ -191,7 +180,7 @@ int hk_cast_new(const Hk__Snapshot *snapshot, bool (*keep)(void *context, int32_
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
-		if (!keep || keep(context, rank_of(snapshot->processes[i]))) {
+		if (!keep || keep(context, hk_report_rank_of(snapshot->processes[i]))) {
 			add_actor(cast, snapshot, i);
 		}
 	}
