@@ -15,6 +15,7 @@
 #define FILE_BYTES_MAX ((size_t)1 << 20)
 #define PINS_MAX 32u
 #define HOOKS_FIRST 2048u
+#define HASHES 65536u
 #define PAIRS 65536u /* of a symbol's first two bytes */
 
 /* A level the user gave to a pattern. */
@@ -25,8 +26,9 @@ struct pin {
 };
 
 struct hk_hookset_index {
-	uint8_t pairs[PAIRS / 8]; /* first two bytes of every symbol without wildcards */
-	uint32_t *buckets;	  /* number of a hook + 1, 0: empty */
+	uint8_t pairs[PAIRS / 8];   /* first two bytes of every symbol without wildcards */
+	uint8_t hashes[HASHES / 8]; /* bits 1 to 16 of every such symbol's hash */
+	uint32_t *buckets;	    /* number of a hook + 1, 0: empty */
 	uint32_t bucket_mask;
 	uint32_t *next;	 /* of the same bucket, earlier hooks last */
 	uint32_t *globs; /* hooks whose symbol has wildcards */
@@ -302,13 +304,19 @@ static void read_levels(struct hk_hookset *set, struct hk_hookset_index *index, 
 	}
 }
 
+/* The hash of DT_GNU_HASH, so that an object's own table can answer for its symbols. */
 static uint32_t hash_of(const char *symbol)
 {
-	uint32_t hash = 2166136261u;
+	uint32_t hash = 5381;
 	for (; *symbol; symbol++) {
-		hash = (hash ^ (uint8_t)*symbol) * 16777619u;
+		hash = hash * 33 + (uint8_t)*symbol;
 	}
 	return hash;
+}
+
+static unsigned hash_bit(uint32_t hash)
+{
+	return (hash >> 1) % HASHES;
 }
 
 static unsigned pair_of(const char *symbol)
@@ -338,7 +346,9 @@ static int build(struct hk_hookset *set, struct hk_hookset_index *index)
 		}
 		unsigned pair = pair_of(symbol);
 		index->pairs[pair / 8] |= (uint8_t)(1u << pair % 8);
-		uint32_t *bucket = &index->buckets[hash_of(symbol) & index->bucket_mask];
+		uint32_t hash = hash_of(symbol);
+		index->hashes[hash_bit(hash) / 8] |= (uint8_t)(1u << hash_bit(hash) % 8);
+		uint32_t *bucket = &index->buckets[hash & index->bucket_mask];
 		index->next[i] = *bucket;
 		*bucket = i + 1;
 	}
@@ -401,6 +411,13 @@ static uint32_t last_match(const struct hk_hookset *set, const char *symbol, con
 bool hk_hookset_wants(const struct hk_hookset *set, const char *symbol)
 {
 	return set->index && last_match(set, symbol, NULL) != 0;
+}
+
+bool hk_hookset_wants_hash(const struct hk_hookset *set, uint32_t gnu_hash)
+{
+	const struct hk_hookset_index *index = set->index;
+	unsigned bit = hash_bit(gnu_hash);
+	return index && (index->glob_count || index->hashes[bit / 8] >> bit % 8 & 1);
 }
 
 bool hk_hookset_denies(const struct hk_hookset *set, const char *symbol)

@@ -114,6 +114,32 @@ static struct hk_relocations relocations(const struct hk_object *object, uintptr
 	return result;
 }
 
+/* Bytes from ADDRESS to the end of its segment. */
+static size_t room_at(const struct hk_object *object, uintptr_t address)
+{
+	for (size_t i = 0; i < object->phdr_count; i++) {
+		uintptr_t start = object->base + object->phdr[i].p_vaddr;
+		if (object->phdr[i].p_type == PT_LOAD && address >= start &&
+		    address - start < object->phdr[i].p_memsz) {
+			return object->phdr[i].p_memsz - (address - start);
+		}
+	}
+	return 0;
+}
+
+/* Finds the part of the GNU hash table that has one entry per symbol. */
+static void find_chain(struct hk_object *object)
+{
+	const uint32_t *table = object->gnu_hash;
+	if (!table) {
+		return;
+	}
+	const ElfW(Addr) *bloom = (const void *)(table + 4);
+	object->gnu_chain = (const uint32_t *)(bloom + table[2]) + table[0];
+	object->gnu_first = table[1];
+	object->gnu_room = room_at(object, (uintptr_t)object->gnu_chain) / sizeof(uint32_t);
+}
+
 static int settle(struct hk_object *object, const struct dynamic *found)
 {
 	uintptr_t symbols = locate(object, found->symbols, sizeof(ElfW(Sym)));
@@ -125,14 +151,7 @@ static int settle(struct hk_object *object, const struct dynamic *found)
 	object->symbols = (const void *)symbols;
 	object->strings = (const void *)strings;
 	object->string_bytes = found->string_bytes;
-	for (size_t i = 0; i < object->phdr_count; i++) {
-		uintptr_t start = object->base + object->phdr[i].p_vaddr;
-		if (object->phdr[i].p_type == PT_LOAD && symbols >= start &&
-		    symbols - start < object->phdr[i].p_memsz) {
-			object->symbol_room =
-			    (start + object->phdr[i].p_memsz - symbols) / sizeof(ElfW(Sym));
-		}
-	}
+	object->symbol_room = room_at(object, symbols) / sizeof(ElfW(Sym));
 	object->versions = (const void *)locate(object, found->versions, sizeof(*object->versions));
 	object->gnu_hash = (const void *)locate(object, found->gnu_hash, 4 * sizeof(uint32_t));
 	object->sysv_hash = (const void *)locate(object, found->sysv_hash, 2 * sizeof(uint32_t));
@@ -177,6 +196,10 @@ int hk_object_read(const struct dl_phdr_info *info, struct hk_object *ret_object
 			object.dynamic = (const void *)(object.base + object.phdr[i].p_vaddr);
 			room = object.phdr[i].p_memsz / sizeof(ElfW(Dyn));
 		}
+		uintptr_t end = object.phdr[i].p_vaddr + object.phdr[i].p_memsz;
+		if (object.phdr[i].p_type == PT_LOAD && end > object.extent) {
+			object.extent = end;
+		}
 	}
 	if (!object.dynamic ||
 	    !hk_object_holds(&object, (uintptr_t)object.dynamic, room * sizeof(ElfW(Dyn)))) {
@@ -188,6 +211,7 @@ int hk_object_read(const struct dl_phdr_info *info, struct hk_object *ret_object
 	}
 	int result = settle(&object, &found);
 	if (result == 0) {
+		find_chain(&object);
 		find_relro(&object);
 		*ret_object = object;
 	}
@@ -206,6 +230,15 @@ const char *hk_object_symbol(const struct hk_object *object, size_t index,
 	}
 	*ret_symbol = symbol;
 	return object->strings + symbol->st_name;
+}
+
+bool hk_object_hash(const struct hk_object *object, size_t index, uint32_t *ret_hash)
+{
+	if (index < object->gnu_first || index - object->gnu_first >= object->gnu_room) {
+		return false;
+	}
+	*ret_hash = object->gnu_chain[index - object->gnu_first];
+	return true;
 }
 
 /* Keeps the better of two symbols of one name: the default version beats a hidden one. True:
@@ -234,7 +267,6 @@ static const ElfW(Sym) * find_gnu(const struct hk_object *object, const char *na
 	}
 	const uint32_t *table = object->gnu_hash;
 	uint32_t bucket_count = table[0];
-	uint32_t first = table[1];
 	uint32_t bloom_count = table[2];
 	const ElfW(Addr) *bloom = (const void *)(table + 4);
 	const unsigned bits = sizeof(*bloom) * 8;
@@ -246,14 +278,10 @@ static const ElfW(Sym) * find_gnu(const struct hk_object *object, const char *na
 		return NULL;
 	}
 	const uint32_t *buckets = (const void *)(bloom + bloom_count);
-	const uint32_t *chain = buckets + bucket_count;
 	const ElfW(Sym) *best = NULL;
-	uint32_t index = buckets[hash % bucket_count];
-	if (index < first) {
-		return NULL;
-	}
-	for (; index < object->symbol_room; index++) {
-		uint32_t entry = chain[index - first];
+	uint32_t entry;
+	for (uint32_t index = buckets[hash % bucket_count]; hk_object_hash(object, index, &entry);
+	     index++) {
 		if ((entry | 1) == (hash | 1) && prefer(object, index, name, &best)) {
 			break;
 		}

@@ -20,6 +20,7 @@ struct hk_relocations {
 
 struct hk_object {
 	uintptr_t base;	  /* added to every address in the file */
+	uintptr_t extent; /* end of the last segment, in the file's addresses */
 	const char *name; /* as the loader keeps it, "" for the program */
 	const ElfW(Phdr) * phdr;
 	size_t phdr_count;
@@ -30,6 +31,8 @@ struct hk_object {
 	size_t string_bytes;
 	const ElfW(Half) * versions; /* of each symbol, or NULL */
 	const uint32_t *gnu_hash;
+	const uint32_t *gnu_chain; /* hashes of the symbols from gnu_first on, or NULL */
+	size_t gnu_first, gnu_room;
 	const uint32_t *sysv_hash;
 	struct hk_relocations plt;  /* DT_JMPREL */
 	struct hk_relocations data; /* DT_RELA without its leading relative ones */
@@ -52,6 +55,10 @@ bool hk_object_executes(const struct hk_object *object, uintptr_t address);
 /* Name of symbol INDEX with *ret_symbol set, or NULL for one out of range or without a name. */
 const char *hk_object_symbol(const struct hk_object *object, size_t index,
 			     const ElfW(Sym) * *ret_symbol);
+
+/* Hash of symbol INDEX as the object's DT_GNU_HASH keeps it, its lowest bit used otherwise. False:
+ * not kept. */
+bool hk_object_hash(const struct hk_object *object, size_t index, uint32_t *ret_hash);
 
 /* The symbol NAME in the object's hash table, the default version first, or NULL. It may be
  * undefined with a value: an entry of the program's own PLT that stands for the function's address.

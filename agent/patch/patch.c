@@ -22,6 +22,7 @@
 #include "patch/loaded.h"
 #include "patch/object.h"
 #include "patch/slot.h"
+#include "record/process.h"
 #include "ring/kernel.h"
 
 #define CANDIDATES_FIRST 256u
@@ -99,7 +100,15 @@ static void gather(const struct hk_object *object, const struct hk_relocations *
 {
 	for (size_t i = 0; i < table->count; i++) {
 		struct hk_slot slot;
+		uint32_t hash;
 		if (!hk_slot_read(object, table, i, &slot)) {
+			continue;
+		}
+		/* Most slots of a large library are for what it defines itself: its hash table
+		 * answers without a look at the name. */
+		if (slot.symbol->st_shndx != SHN_UNDEF &&
+		    hk_object_hash(object, (size_t)(slot.symbol - object->symbols), &hash) &&
+		    !hk_hookset_wants_hash(patcher.set, hash)) {
 			continue;
 		}
 		if ((hk_hookset_wants(patcher.set, slot.function) ||
@@ -143,6 +152,7 @@ static bool relocated(const struct hk_object *object, size_t candidate_count)
 		struct hk_slot slot;
 		if (hk_slot_read(object, &object->plt, i, &slot) &&
 		    hk_object_holds(object, (uintptr_t)slot.at, sizeof(void *)) &&
+		    (uintptr_t)*slot.at < object->extent &&
 		    examine(object, &slot, &value, &provider) == HK_VALUE_UNRELOCATED) {
 			return false;
 		}
@@ -154,8 +164,7 @@ static bool relocated(const struct hk_object *object, size_t candidate_count)
  * would make its own writes crash. */
 static bool settled(struct hk_known *known, const struct hk_object *object)
 {
-	if (known->startup || object->relro_end <= object->relro ||
-	    !hk_slot_writable((void *)object->relro)) {
+	if (object->relro_end <= object->relro || !hk_slot_writable((void *)object->relro)) {
 		return true;
 	}
 	struct timespec now = {0, 0};
@@ -306,7 +315,7 @@ static void patch_object(struct hk_known *known, const struct hk_object *object)
 	known->slots_patched = 0;
 	memset(known->slots_refused, 0, sizeof(known->slots_refused));
 	known->lazy = false;
-	if (count && (!relocated(object, count) || !settled(known, object))) {
+	if (count && !known->startup && (!relocated(object, count) || !settled(known, object))) {
 		known->done = false;
 		known->slots_found = (uint32_t)count;
 		known->slots_refused[HK_REFUSED_PENDING] = (uint32_t)count;
@@ -390,6 +399,7 @@ static int scan(struct dl_phdr_info *info, size_t size, void *data)
 	}
 	patcher.busy = self;
 	rescan(info);
+	hk_process_cover(&patcher.coverage);
 	patcher.busy = 0;
 	return 1;
 }
@@ -421,11 +431,6 @@ void *hk_patch_rearm(void **slot, void *thunk)
 	}
 	atomic_store_explicit(at, thunk, memory_order_release);
 	return value;
-}
-
-void hk_patch_coverage(struct hk_coverage *ret_coverage)
-{
-	*ret_coverage = patcher.coverage;
 }
 
 struct wanted {

@@ -9,21 +9,17 @@
 #include <stdbool.h>
 
 #include "hookset.h"
-#include "ring/segment.h"
 
 /* Remembers SET (kept by reference) and makes the first scan. */
 void hk_patch_start(const struct hk_hookset *set);
 
 /* Scans again if objects came or went since the last scan, or if some were still being relocated. Cheap when nothing
- * changed (tens of ns). Safe from any hooked call that is not already inside the agent. */
+ * changed (tens of ns). What was seen goes to hk_process_cover. Safe from any hooked call that is not already inside the agent. */
 void hk_patch_rescan(void);
 
 /* Called after the first call through a lazy slot: if the loader overwrote SLOT, the value found there is returned as the
  * real original and THUNK is put back; NULL if nothing changed. */
 void *hk_patch_rearm(void **slot, void *thunk);
-
-/* Copies what was seen so far. */
-void hk_patch_coverage(struct hk_coverage *ret_coverage);
 
 /* Address of exported function NAME in the loaded object whose path or base name matches LIBRARY glob ("*": any, first in
  * load order, the agent itself left out), without dlsym; NULL if none. Takes the loader's lock. */

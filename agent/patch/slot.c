@@ -80,7 +80,8 @@ enum hk_slot_value hk_slot_classify(const struct hk_object *object, const struct
 	if (!value) {
 		return weak ? HK_VALUE_EMPTY : HK_VALUE_UNRELOCATED;
 	}
-	if (object->base && hk_object_executes(object, object->base + value) &&
+	if (object->base && value < object->extent &&
+	    hk_object_executes(object, object->base + value) &&
 	    (!elsewhere || pushes_order(object, object->base + value, slot->order))) {
 		return HK_VALUE_UNRELOCATED;
 	}

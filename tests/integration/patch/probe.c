@@ -11,6 +11,7 @@
 
 #include "frame/site.h"
 #include "patch/patch.h"
+#include "record/process.h"
 
 #define SITES 256
 #define THUNK_BYTES 16
@@ -26,6 +27,7 @@ static struct site {
 } sites[SITES];
 static unsigned site_count;
 static struct hk_hookset hooks;
+static struct hk_coverage seen;
 
 extern char probe_thunks[];
 void *probe_enter(unsigned long index);
@@ -93,6 +95,11 @@ __attribute__((visibility("hidden"), used)) void probe_leave(unsigned long index
 	}
 }
 
+void hk_process_cover(const struct hk_coverage *coverage)
+{
+	seen = *coverage;
+}
+
 void *hk_site_bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 {
 	for (unsigned i = 0; i < site_count; i++) {
@@ -151,9 +158,7 @@ __attribute__((destructor)) static void end(void)
 			sites[i].provider[0] ? sites[i].provider : "-", sites[i].calls,
 			sites[i].rearmed);
 	}
-	struct hk_coverage seen;
 	hk_patch_rescan();
-	hk_patch_coverage(&seen);
 	dprintf(fd, "objects %u\npending %u\nfound %u\npatched %u\nscans %u\nhidden %u\n",
 		seen.objects, seen.objects_pending, seen.slots_found, seen.slots_patched,
 		seen.scans, seen.namespaces_hidden);

@@ -156,6 +156,28 @@ static void test_levels_cap_and_pins_override(void **state)
 	assert_int_equal(set.default_level, HK_LEVEL_RECORD);
 }
 
+/* As DT_GNU_HASH has it. */
+static uint32_t gnu_hash(const char *symbol)
+{
+	uint32_t hash = 5381;
+	while (*symbol) {
+		hash = (hash << 5) + hash + (unsigned char)*symbol++;
+	}
+	return hash;
+}
+
+static void test_hashes_stand_for_names(void **state)
+{
+	(void)state;
+	assert_int_equal(load("fruit", NULL, NULL), 0);
+	assert_true(hk_hookset_wants_hash(&set, gnu_hash("apple")));
+	assert_true(hk_hookset_wants_hash(&set, gnu_hash("plum") ^ 1));
+	assert_false(hk_hookset_wants_hash(&set, gnu_hash("walnut")));
+	assert_int_equal(load("nuts", NULL, NULL), 0);
+	assert_true(hk_hookset_wants_hash(&set, gnu_hash("walnut")));
+	assert_true(hk_hookset_wants_hash(&set, 0));
+}
+
 static void test_from_limits_the_callers(void **state)
 {
 	(void)state;

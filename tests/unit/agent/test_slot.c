@@ -45,6 +45,7 @@ static int setup(void **state)
 					  .name = "image",
 					  .phdr = image.phdr,
 					  .phdr_count = 2,
+					  .extent = 3 * image.page,
 					  .relro = (uintptr_t)image.base + image.page,
 					  .relro_end = (uintptr_t)image.base + 2 * image.page};
 	return 0;
