@@ -228,6 +228,7 @@ int main(void)
 	    cmocka_unit_test(test_a_name_brings_the_whole_file_and_later_lines_win),
 	    cmocka_unit_test(test_denied_symbols_stay_denied_whoever_asks),
 	    cmocka_unit_test(test_levels_cap_and_pins_override),
+	    cmocka_unit_test(test_hashes_stand_for_names),
 	    cmocka_unit_test(test_from_limits_the_callers),
 	    cmocka_unit_test(test_unknown_names_are_told_and_the_rest_holds),
 	    cmocka_unit_test(test_a_users_file_is_read_and_bad_lines_are_counted),
