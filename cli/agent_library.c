@@ -23,9 +23,8 @@ static int resolve(const char *candidate, char path[PATH_MAX])
 	return strpbrk(path, " :") ? -EINVAL : 0;
 }
 
-int hk_agent_library_find(char path[PATH_MAX])
+int hk_agent_library_find(const char *chosen, char path[PATH_MAX])
 {
-	const char *chosen = getenv("HOOK_AGENT");
 	char program[PATH_MAX], candidate[PATH_MAX + 64];
 	ssize_t length;
 

@@ -4,9 +4,9 @@
 
 #include <limits.h>
 
-/* Absolute path of the agent: $HOOK_AGENT, else the one of the build tree or the installation that
- * this hookcli is part of. 0; -ENOENT: there is none; -EINVAL: its path holds a space or colon, at
- * which LD_PRELOAD would cut it. */
-int hk_agent_library_find(char path[PATH_MAX]);
+/* Absolute path of the agent: CHOSEN (setting `agent`) unless NULL or empty, else that of the build
+ * tree or the installation that this hookcli is part of. 0; -ENOENT: there is none; -EINVAL: its
+ * path, then in PATH, holds a space or colon, at which LD_PRELOAD would cut it. */
+int hk_agent_library_find(const char *chosen, char path[PATH_MAX]);
 
 #endif

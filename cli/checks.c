@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/rundir.h"
 #include "capture.h"
+#include "command.h"
 #include "job.h"
 
 #define CAPTURE_MS 5000
@@ -47,7 +48,7 @@ static void check_agent(struct hk_check_result *result)
 	static const char *const nothing[] = {"true", NULL};
 	char path[PATH_MAX], preload[PATH_MAX + 16], text[256];
 	char *environment[] = {preload, "HOOK_DISABLE=1", NULL};
-	int rc = hk_agent_library_find(path);
+	int rc = hk_agent_library_find(hk_command_setting("agent"), path);
 
 	if (rc == -EINVAL) {
 		tell(result, HK_CHECK_FAILED, "%s: LD_PRELOAD cuts paths at spaces and colons",

@@ -11,13 +11,17 @@
 
 #define VARIABLES_MAX 16
 
-/* What the agent reads. Those without a default are passed on only when they are set now. */
+/* What the agent reads: variables of its own, and settings, which it sees as variables only. */
 static const struct {
-	const char *name, *otherwise;
-} settings[] = {
-    {"HOOK_HOOKS", "auto"}, {"HOOK_LEVEL", "record"},	 {"HOOK_FROM", NULL},	{"HOOK_JOB", NULL},
-    {"HOOK_RUN_DIR", NULL}, {"HOOK_ON_FULL", NULL},	 {"HOOK_BUDGET", NULL}, {"HOOK_LOG", NULL},
-    {"HOOK_COMPAT", NULL},  {"HOOK_KEEP_SEGMENT", NULL},
+	const char *variable;
+	const char *setting;   /* NULL: none, the variable alone counts */
+	const char *otherwise; /* NULL: left out when nothing sets it */
+} wanted[] = {
+    {"HOOK_HOOKS", "hooks", "auto"}, {"HOOK_LEVEL", "level", "record"},
+    {"HOOK_JOB", "job", NULL},	     {"HOOK_ON_FULL", "on-full", NULL},
+    {"HOOK_BUDGET", "budget", NULL}, {"HOOK_FROM", NULL, NULL},
+    {"HOOK_RUN_DIR", NULL, NULL},    {"HOOK_LOG", NULL, NULL},
+    {"HOOK_COMPAT", NULL, NULL},     {"HOOK_KEEP_SEGMENT", NULL, NULL},
 };
 
 struct variable {
@@ -170,7 +174,7 @@ static int find_launcher(const char *name, const struct launcher **ret_launcher)
 static int collect(struct environment *environment)
 {
 	const char *loaded = getenv("LD_PRELOAD");
-	int rc = hk_agent_library_find(environment->agent);
+	int rc = hk_agent_library_find(hk_command_setting("agent"), environment->agent);
 
 	if (rc == -EINVAL) {
 		hk_error("LD_PRELOAD cannot name %s: a path with a space or colon",
@@ -189,13 +193,14 @@ static int collect(struct environment *environment)
 		 loaded && *loaded ? ":" : "", loaded ? loaded : "");
 	environment->variables[environment->count++] =
 	    (struct variable){"LD_PRELOAD", environment->preload};
-	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-		const char *value = getenv(settings[i].name);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		const char *value = wanted[i].setting ? hk_command_setting(wanted[i].setting)
+						      : getenv(wanted[i].variable);
 
-		value = value && *value ? value : settings[i].otherwise;
+		value = value && *value ? value : wanted[i].otherwise;
 		if (value) {
 			environment->variables[environment->count++] =
-			    (struct variable){settings[i].name, value};
+			    (struct variable){wanted[i].variable, value};
 		}
 	}
 	return HK_EXIT_DONE;

@@ -137,18 +137,6 @@ static void raise_file_limit(void)
 	}
 }
 
-static FILE *open_output(const char *path)
-{
-	FILE *output = path ? fopen(path, "we") : stdout;
-
-	if (!output) {
-		hk_error("cannot write %s: %s", path, strerror(errno));
-		return NULL;
-	}
-	setvbuf(output, NULL, _IOFBF, OUTPUT_BUFFER_BYTES);
-	return output;
-}
-
 /* A file that holds half a trace is worth less than none: readers take it for the whole. */
 static void discard(FILE *output, const char *path)
 {
@@ -198,13 +186,14 @@ static int export_job(const struct hk_job *job, const struct hk_exporter_ops *op
 	    .started_ns = hk_clock_monotonic_ns(),
 	    .wanted = isatty(STDERR_FILENO) && (arguments->output || !isatty(STDOUT_FILENO)),
 	};
-	FILE *output = open_output(arguments->output);
+	FILE *output = hk_command_output(arguments->output);
 	struct hk_timeline_result result;
 	int rc;
 
 	if (!output) {
 		return HK_EXIT_FAILED;
 	}
+	setvbuf(output, NULL, _IOFBF, OUTPUT_BUFFER_BYTES);
 	raise_file_limit();
 	arguments->options.progress = show_progress;
 	arguments->options.context = &progress;
@@ -216,11 +205,15 @@ static int export_job(const struct hk_job *job, const struct hk_exporter_ops *op
 		discard(output, arguments->output);
 		return HK_EXIT_FAILED;
 	}
-	if (arguments->output && fclose(output)) {
-		hk_error("cannot write %s: %s", arguments->output, strerror(errno));
-		return HK_EXIT_FAILED;
-	}
-	return report_result(&result, job, arguments->output);
+	return hk_command_output_close(output, report_result(&result, job, arguments->output));
+}
+
+/* The setting is shared with `report`, whose formats are others: those do not count here. */
+static const char *default_format(void)
+{
+	const char *set = hk_command_setting("format");
+
+	return set && hk_exporter_find(set) ? set : hk_perfetto_exporter.format;
 }
 
 static int unknown_format(const char *format)
@@ -240,7 +233,7 @@ static int unknown_format(const char *format)
 static int run(int argc, char **argv)
 {
 	struct arguments arguments = {
-	    .format = hk_perfetto_exporter.format,
+	    .format = default_format(),
 	    .options = {.from_ns = INT64_MIN, .to_ns = INT64_MAX},
 	};
 	const struct hk_exporter_ops *ops;
