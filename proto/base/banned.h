@@ -1,4 +1,5 @@
-/* Calls nobody writes here: each has a bounded or checked sibling. Included before every C file of ours. */
+/* Calls nobody writes here: each has a bounded or checked sibling. Included before every C file of
+ * ours. */
 #ifndef HK_BASE_BANNED_H
 #define HK_BASE_BANNED_H
 
@@ -8,6 +9,7 @@
 #include <time.h>
 
 /* The headers above come first so that their own declarations are not poisoned. */
-#pragma GCC poison strcpy strcat sprintf vsprintf strncpy strncat strtok gmtime localtime ctime asctime atoi atol atoll gets tmpnam
+#pragma GCC poison strcpy strcat sprintf vsprintf strncpy strncat strtok gmtime localtime ctime \
+    asctime atoi atol atoll gets tmpnam
 
 #endif

@@ -1,7 +1,8 @@
 /* clock.h: ticks, what they are worth in nanoseconds, and the same instant on three clocks.
  *
- * Ticks are the raw TSC when the kernel itself keeps time by it, else CLOCK_MONOTONIC nanoseconds. A collector calibrates
- * once and leaves the result in its run directory; an agent without one measures for a millisecond. Thread-safe, no state.
+ * Ticks are the raw TSC when the kernel itself keeps time by it, else CLOCK_MONOTONIC nanoseconds.
+ * A collector calibrates once and leaves the result in its run directory; an agent without one
+ * measures for a millisecond. Thread-safe, no state.
  */
 #ifndef HK_BASE_CLOCK_H
 #define HK_BASE_CLOCK_H
@@ -32,10 +33,12 @@ uint64_t hk_clock_ticks(bool tsc);
 /* One instant on all three clocks; the ticks lie within the shortest of several brackets. */
 struct hk_clock_point hk_clock_now(bool tsc);
 
-/* Nanoseconds per tick as Q32 fixed point, measured over at least WINDOW_NS (1 ms: 1e-4, 50 ms: 1e-6). 1 << 32 without TSC. */
+/* Nanoseconds per tick as Q32 fixed point, measured over at least WINDOW_NS (1 ms: 1e-4, 50 ms:
+ * 1e-6). 1 << 32 without TSC. */
 uint64_t hk_clock_calibrate_q32(bool tsc, uint64_t window_ns);
 
-/* The calibration kept in the run directory DIRFD (file "clock", for this boot): 0 if there is none. */
+/* The calibration kept in the run directory DIRFD (file "clock", for this boot): 0 if there is
+ * none. */
 uint64_t hk_clock_load_q32(int dirfd);
 int hk_clock_store_q32(int dirfd, uint64_t tick_ns_q32);
 

@@ -1,7 +1,8 @@
 /* identity.h: who this process is within a job, as its launcher's variables tell.
  *
- * Order: HOOK_*, torchrun, Open MPI, PMI/PMIx, Slurm. Job id: HOOK_JOB, Slurm job.step, PMIx namespace, torchrun run id +
- * master address:port + restart count. Pure function of the environment passed in; libc only, no allocation.
+ * Order: HOOK_*, torchrun, Open MPI, PMI/PMIx, Slurm. Job id: HOOK_JOB, Slurm job.step, PMIx
+ * namespace, torchrun run id + master address:port + restart count. Pure function of the
+ * environment passed in; libc only, no allocation.
  */
 #ifndef HK_BASE_IDENTITY_H
 #define HK_BASE_IDENTITY_H
@@ -10,12 +11,13 @@
 
 struct hk_identity {
 	int32_t rank, world_size, local_rank; /* -1: unknown */
-	char job[128];                        /* empty: unknown; printable, no '/' */
-	char job_source[32];                  /* variable or launcher that said so */
+	char job[128];			      /* empty: unknown; printable, no '/' */
+	char job_source[32];		      /* variable or launcher that said so */
 	char rank_source[32];
 };
 
-/* Reads ENVIRON-style NAME=VALUE strings ended by NULL. Values that are no numbers in range count as unset. */
+/* Reads ENVIRON-style NAME=VALUE strings ended by NULL. Values that are no numbers in range count
+ * as unset. */
 void hk_identity_read(char *const *environment, struct hk_identity *ret_identity);
 
 /* Value of NAME in ENVIRONMENT or NULL: getenv without its locale of locks, usable before main. */

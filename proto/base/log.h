@@ -1,5 +1,6 @@
-/* log.h: one line on stderr for collector and cli: "hookcollector: message key=value". The agent never uses it.
- * Thread-safe (one write per line). Level from the program's own settings; nothing is printed above it.
+/* log.h: one line on stderr for collector and cli: "hookcollector: message key=value". The agent
+ * never uses it. Thread-safe (one write per line). Level from the program's own settings; nothing
+ * is printed above it.
  */
 #ifndef HK_BASE_LOG_H
 #define HK_BASE_LOG_H

@@ -1,7 +1,8 @@
 /* rundir.h: the directory where segments, the collector's lock and its socket meet.
  *
- * $HOOK_RUN_DIR, else /dev/shm/hooktrace-<uid>, else /run/user/<uid>/hooktrace. Directories are 0700, opened O_NOFOLLOW,
- * owner and mode checked. Used by agent, collector and cli; libc only, no allocation.
+ * $HOOK_RUN_DIR, else /dev/shm/hooktrace-<uid>, else /run/user/<uid>/hooktrace. Directories are
+ * 0700, opened O_NOFOLLOW, owner and mode checked. Used by agent, collector and cli; libc only, no
+ * allocation.
  */
 #ifndef HK_BASE_RUNDIR_H
 #define HK_BASE_RUNDIR_H
@@ -13,15 +14,16 @@
 #define HK_RUNDIR_LOCK "collector.lock"
 #define HK_RUNDIR_CANDIDATES 3
 
-/* Writes candidate number INDEX (0: the one to use first) into PATH. 0; -ENOENT: no such candidate; -ENAMETOOLONG. With
- * HOOK_RUN_DIR set there is exactly one candidate. */
+/* Writes candidate number INDEX (0: the one to use first) into PATH. 0; -ENOENT: no such candidate;
+ * -ENAMETOOLONG. With HOOK_RUN_DIR set there is exactly one candidate. */
 int hk_rundir_path(int index, char path[PATH_MAX]);
 
-/* Opens (CREATE: makes, mode 0700) the run directory at PATH and checks it. File descriptor; -EPERM: not ours or open to
- * others; -errno. */
+/* Opens (CREATE: makes, mode 0700) the run directory at PATH and checks it. File descriptor;
+ * -EPERM: not ours or open to others; -errno. */
 int hk_rundir_open(const char *path, int create);
 
-/* Opens the first usable candidate, creating it if CREATE; its path goes to PATH. File descriptor or -errno. */
+/* Opens the first usable candidate, creating it if CREATE; its path goes to PATH. File descriptor
+ * or -errno. */
 int hk_rundir_open_default(int create, char path[PATH_MAX]);
 
 /* 1 if a live collector holds the lock of run directory DIRFD, 0 if none. */
@@ -30,7 +32,8 @@ int hk_rundir_has_collector(int dirfd);
 /* Process id that the last holder of the lock left in it, for messages; 0 if unknown. */
 int hk_rundir_collector_pid(int dirfd);
 
-/* Takes the collector's lock for the life of the returned descriptor; -EWOULDBLOCK: another one has it. */
+/* Takes the collector's lock for the life of the returned descriptor; -EWOULDBLOCK: another one has
+ * it. */
 int hk_rundir_lock(int dirfd);
 
 #endif

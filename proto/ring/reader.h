@@ -1,8 +1,9 @@
 /* reader.h: a collector's view of one segment (ring/segment.h), hostile bytes included.
  *
- * Every value is copied to private memory and checked before it is used; a segment that lies, shrinks or disappears makes
- * calls return -EBADMSG or -ESTALE, never a crash: reads of mapped pages run under a SIGBUS guard that poisons this
- * reader alone. One reader per segment and per collector; not thread-safe. The collector also gives pages back here.
+ * Every value is copied to private memory and checked before it is used; a segment that lies,
+ * shrinks or disappears makes calls return -EBADMSG or -ESTALE, never a crash: reads of mapped
+ * pages run under a SIGBUS guard that poisons this reader alone. One reader per segment and per
+ * collector; not thread-safe. The collector also gives pages back here.
  */
 #ifndef HK_RING_READER_H
 #define HK_RING_READER_H
@@ -15,7 +16,8 @@
 
 struct hk_reader;
 
-/* The immutable half of the header, copied and checked; strings are NUL-terminated and printable. */
+/* The immutable half of the header, copied and checked; strings are NUL-terminated and printable.
+ */
 struct hk_segment_identity {
 	uint8_t uid[16];
 	uint32_t pid, ppid;
@@ -65,7 +67,8 @@ struct hk_thread_copy {
 	uint32_t slot, state, tid, depth;
 	uint64_t uid;
 	uint64_t lost[HK_STREAMS];
-	uint64_t pending_bytes[HK_STREAMS]; /* committed and not yet given back, from this reader's position */
+	uint64_t pending_bytes[HK_STREAMS]; /* committed and not yet given back, from this reader's
+					       position */
 	struct hk_open_call_copy open[HK_OPEN_CALLS];
 };
 
@@ -76,48 +79,59 @@ struct hk_run {
 	uint32_t tid;
 	const uint64_t *words; /* valid until the next call on this reader */
 	size_t word_count;
-	uint64_t end_position; /* chain position after the run: what a chunk's POSITIONS section keeps */
+	uint64_t
+	    end_position; /* chain position after the run: what a chunk's POSITIONS section keeps */
 };
 
-/* Opens NAME in the run directory DIRFD. The file must be a regular file owned by this user (or root reading), not a link.
- * 0; -EAGAIN: still being made (or left so by a killed process); -EPROTO: not a segment, damaged, or not named by its uid; -EPROTONOSUPPORT: a version this build does not read; other -errno from open. */
+/* Opens NAME in the run directory DIRFD. The file must be a regular file owned by this user (or
+ * root reading), not a link. 0; -EAGAIN: still being made (or left so by a killed process);
+ * -EPROTO: not a segment, damaged, or not named by its uid; -EPROTONOSUPPORT: a version this build
+ * does not read; other -errno from open. */
 int hk_reader_open(int dirfd, const char *name, struct hk_reader **ret_reader);
 void hk_reader_free(struct hk_reader *reader);
 
 const struct hk_segment_identity *hk_reader_identity(const struct hk_reader *reader);
 
-/* Looks at the header again and maps what has grown. -ESTALE: truncated or poisoned; nothing more can be read. */
+/* Looks at the header again and maps what has grown. -ESTALE: truncated or poisoned; nothing more
+ * can be read. */
 int hk_reader_refresh(struct hk_reader *reader, struct hk_segment_status *ret_status);
 
 /* Site ID, or NULL if not (validly) defined yet. Definitions are copied once and cached. */
 const struct hk_site_info *hk_reader_site(struct hk_reader *reader, uint32_t id);
 
-/* Iterates used cells / thread slots: *cursor starts at 0; 1 and a copy, 0 at the end, -ESTALE: what came so far is not all.
- * Implausible items are skipped and counted in hk_reader_damage. A thread's slot number is its ordinal. */
+/* Iterates used cells / thread slots: *cursor starts at 0; 1 and a copy, 0 at the end, -ESTALE:
+ * what came so far is not all. Implausible items are skipped and counted in hk_reader_damage. A
+ * thread's slot number is its ordinal. */
 int hk_reader_next_cell(struct hk_reader *reader, uint64_t *cursor, struct hk_cell_copy *ret_cell);
-int hk_reader_next_thread(struct hk_reader *reader, uint64_t *cursor, struct hk_thread_copy *ret_thread);
+int hk_reader_next_thread(struct hk_reader *reader, uint64_t *cursor,
+			  struct hk_thread_copy *ret_thread);
 
 /* Copies the 32 buckets of an octave token of a cell. 0; -EBADMSG: no such octave; -ESTALE. */
-int hk_reader_octave(struct hk_reader *reader, uint32_t token, uint64_t ret_buckets[HK_OCTAVE_BUCKETS]);
+int hk_reader_octave(struct hk_reader *reader, uint32_t token,
+		     uint64_t ret_buckets[HK_OCTAVE_BUCKETS]);
 
-/* Sets where chain (slot, stream) is read on; called once per chain after a restart, before the first read. Records before
- * POSITION that are still there are passed over. */
+/* Sets where chain (slot, stream) is read on; called once per chain after a restart, before the
+ * first read. Records before POSITION that are still there are passed over. */
 void hk_reader_seek(struct hk_reader *reader, uint32_t slot, uint32_t stream, uint64_t position);
 
-/* Next run of committed records of chain (slot, stream), at most one page; 1, 0: nothing new, -EBADMSG: the chain lies
- * (it is abandoned: later calls return 0 and the damage is counted), -ESTALE. Advances this reader's position only. Records
- * of kind HK_RECORD_THREAD are taken here, not delivered. */
-int hk_reader_next_run(struct hk_reader *reader, uint32_t slot, uint32_t stream, struct hk_run *ret_run);
+/* Next run of committed records of chain (slot, stream), at most one page; 1, 0: nothing new,
+ * -EBADMSG: the chain lies (it is abandoned: later calls return 0 and the damage is counted),
+ * -ESTALE. Advances this reader's position only. Records of kind HK_RECORD_THREAD are taken here,
+ * not delivered. */
+int hk_reader_next_run(struct hk_reader *reader, uint32_t slot, uint32_t stream,
+		       struct hk_run *ret_run);
 
-/* Gives back to the agent every page that lies wholly before the position read so far in all chains. Call it only when
- * the chunk that holds those records is safely written. */
+/* Gives back to the agent every page that lies wholly before the position read so far in all
+ * chains. Call it only when the chunk that holds those records is safely written. */
 void hk_reader_release(struct hk_reader *reader);
 
-/* Bytes of record pages in use and the most the agent may have: the collector seals early when the pool runs short.
- * Of the two pools (calls, memory) the one that is fuller; as of the last hk_reader_next_thread over all threads. */
+/* Bytes of record pages in use and the most the agent may have: the collector seals early when the
+ * pool runs short. Of the two pools (calls, memory) the one that is fuller; as of the last
+ * hk_reader_next_thread over all threads. */
 void hk_reader_pool(struct hk_reader *reader, uint64_t *ret_used_bytes, uint64_t *ret_cap_bytes);
 
-/* Tells the agent who drains it, and asks it to look for new objects and rules at its next hooked call. */
+/* Tells the agent who drains it, and asks it to look for new objects and rules at its next hooked
+ * call. */
 void hk_reader_beat(struct hk_reader *reader, uint32_t collector_pid, uint64_t monotonic_ns);
 void hk_reader_raise_generation(struct hk_reader *reader);
 

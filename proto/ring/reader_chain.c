@@ -82,32 +82,28 @@ static struct hk_reader_chain *get_chain(struct hk_reader *reader, uint32_t slot
 	return chain;
 }
 
-/* Follows the chain to its newest page: how much is committed, and how many pages it holds. */
-static int follow_tail(struct hk_reader *reader, struct hk_reader_chain *chain, uint32_t slot,
-		       uint32_t stream)
+/* Follows the chain to its newest page: how much is committed, and how many pages it holds. Stops
+ * before a page that makes no sense; that is for the reader to say when it gets there, after all
+ * the good records before. */
+static void follow_tail(struct hk_reader *reader, struct hk_reader_chain *chain, uint32_t slot,
+			uint32_t stream)
 {
 	struct hk_page_view view;
 	struct hk_page_view next;
 
 	if (hk_page_look(reader, slot, stream, chain->tail, &view) < 0 ||
 	    view.position != chain->tail_base) {
-		return abandon(reader, chain);
+		return;
 	}
-	for (uint32_t steps = 0; view.state == HK_PAGE_FULL; steps++) {
-		int error = hk_page_follow(reader, slot, stream, &view, &next);
-		if (error == -EAGAIN) {
-			break;
-		}
-		if (error < 0 || steps >= reader->block_count) {
-			return abandon(reader, chain);
-		}
+	for (uint32_t steps = 0; view.state == HK_PAGE_FULL && steps < reader->block_count &&
+				 hk_page_follow(reader, slot, stream, &view, &next) == 0;
+	     steps++) {
 		chain->tail = view.next;
 		chain->tail_base = next.position;
 		chain->pages++;
 		view = next;
 	}
 	chain->tail_end = view.position + view.written;
-	return hk_map_failed(reader) ? -ESTALE : 0;
 }
 
 uint64_t hk_reader_chain_pending(struct hk_reader *reader, uint32_t slot, uint32_t stream)
@@ -115,11 +111,11 @@ uint64_t hk_reader_chain_pending(struct hk_reader *reader, uint32_t slot, uint32
 	int error;
 	struct hk_reader_chain *chain = get_chain(reader, slot, stream, &error);
 
-	if (!chain || follow_tail(reader, chain, slot, stream) < 0 ||
-	    chain->tail_end < chain->position) {
+	if (!chain) {
 		return 0;
 	}
-	return chain->tail_end - chain->position;
+	follow_tail(reader, chain, slot, stream);
+	return chain->tail_end > chain->position ? chain->tail_end - chain->position : 0;
 }
 
 void hk_reader_seek(struct hk_reader *reader, uint32_t slot, uint32_t stream, uint64_t position)
@@ -306,19 +302,20 @@ static void free_page(struct hk_page *page)
 	atomic_store_explicit(&page->state, HK_PAGE_FREE, memory_order_release);
 }
 
-static int release_chain(struct hk_reader *reader, struct hk_reader_chain *chain, uint32_t slot,
-			 uint32_t stream)
+static void release_chain(struct hk_reader *reader, struct hk_reader_chain *chain, uint32_t slot,
+			  uint32_t stream)
 {
 	struct hk_thread_slot *shared = hk_reader_slot_shared(reader, slot);
 
-	int error = shared ? follow_tail(reader, chain, slot, stream) : -EBADMSG;
-	while (error == 0 && chain->oldest != chain->tail) {
+	follow_tail(reader, chain, slot, stream);
+	while (shared && chain->oldest != chain->tail && chain->pages > 1) {
 		struct hk_page_view view;
 		struct hk_page_view next;
 		if (hk_page_look(reader, slot, stream, chain->oldest, &view) < 0 ||
 		    view.state != HK_PAGE_FULL ||
 		    hk_page_follow(reader, slot, stream, &view, &next) < 0) {
-			return abandon(reader, chain);
+			abandon(reader, chain);
+			return;
 		}
 		if (view.position + view.written > chain->position) {
 			break;
@@ -332,7 +329,6 @@ static int release_chain(struct hk_reader *reader, struct hk_reader_chain *chain
 		chain->oldest = view.next;
 		chain->pages--;
 	}
-	return error;
 }
 
 /* Pages that an earlier collector took out of their chain and was killed before it freed them. */
