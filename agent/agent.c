@@ -51,11 +51,6 @@ static void copy_note(const char *text)
 	}
 }
 
-static void publish_coverage(void)
-{
-	hk_patch_coverage(&hk_process.writer.header->coverage);
-}
-
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
 {
 	char reason[256] = "";
@@ -78,7 +73,6 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	on_exit(at_exit, NULL);
 	hk_thread_setup();
 	hk_patch_start(&hookset);
-	publish_coverage();
 	hk_inside = 0;
 }
 

@@ -122,7 +122,7 @@ static void heal(struct hk_thread *thread, uint64_t frame)
 {
 	uint32_t here = (uint32_t)(frame >> 4);
 	uint64_t domains = 0;
-	uint32_t depth = atomic_load_explicit(&thread->slot->depth, memory_order_relaxed);
+	uint32_t depth = thread->depth;
 	thread->inner = ~0ULL;
 	while (depth) {
 		uint32_t innermost = (depth - 1) % HK_OPEN_CALLS;
@@ -135,8 +135,14 @@ static void heal(struct hk_thread *thread, uint64_t frame)
 			break; /* another stack: a signal's or a fiber's; its calls may well be
 				  alive */
 		}
+		/* Its first call may have left the slot to the loader. */
+		uint32_t site = thread->slot->open[innermost].site;
+		if (site < HK_THUNKS && (hk_hot[site].flags & HK_HOT_LAZY)) {
+			hk_site_rearm(site);
+		}
 		depth--;
 	}
+	thread->depth = depth;
 	uint32_t known = depth < HK_OPEN_CALLS ? depth : HK_OPEN_CALLS;
 	for (uint32_t i = 1; i <= known; i++) {
 		uint32_t site = thread->slot->open[(depth - i) % HK_OPEN_CALLS].site;
@@ -230,9 +236,9 @@ static inline void count_totals(const struct hk_thread *thread, const struct hk_
 	}
 }
 
-static inline uint64_t *bucket_of(const struct hk_thread *thread, uint32_t offset, uint32_t index)
+static inline uint64_t *bucket_of(const struct hk_thread *thread, uint32_t offset, uint32_t bucket)
 {
-	return (uint64_t *)(void *)(thread->segment + offset) + index % HK_OCTAVE_BUCKETS;
+	return (uint64_t *)(void *)(thread->segment + offset) + bucket;
 }
 
 static inline void restore(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
@@ -240,6 +246,7 @@ static inline void restore(struct hk_thread *thread, const struct hk_call *call,
 	thread->child_ns = call->child_ns + ns;
 	thread->domains = call->domains;
 	thread->inner = call->inner;
+	thread->depth = call->depth;
 	atomic_store_explicit(&thread->slot->depth, call->depth, memory_order_relaxed);
 }
 
@@ -321,7 +328,7 @@ static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint6
 		offset = (uint32_t)hk_state_saved(make_octave, cell, (void *)(uintptr_t)octave);
 	}
 	if (offset) { /* else no room: the totals still hold */
-		add(bucket_of(thread, offset, index), 1);
+		add(bucket_of(thread, offset, index % HK_OCTAVE_BUCKETS), 1);
 	}
 }
 
@@ -363,8 +370,10 @@ void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 	 * long way. */
 	uint64_t twice = 2 * (end_ticks - call->start_ticks);
 	uint64_t ns = (uint64_t)(((unsigned __int128)twice * thread->tick_ns_q63) >> 64);
-	uint32_t index = hk_histogram_index_below(ns);
-	uint32_t offset = cell->octave[index / HK_OCTAVE_BUCKETS % HK_OCTAVES_FAST];
+	/* hk_histogram_index, cut so that the octave is known first */
+	uint32_t shift = 58u - (uint32_t)__builtin_clzll(ns | HK_OCTAVE_BUCKETS);
+	uint32_t offset = cell->octave[(shift + (ns >= HK_OCTAVE_BUCKETS)) % HK_OCTAVES_FAST];
+	uint32_t bucket = (uint32_t)(ns >> shift) % HK_OCTAVE_BUCKETS;
 	struct hk_chain_end *chain = &thread->chain[site->stream];
 	uint64_t *room = chain->cursor;
 	uint32_t words = HK_RECORD_HEADER_WORDS + site->payload;
@@ -375,7 +384,7 @@ void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 		return;
 	}
 	count_totals(thread, call, ns);
-	add(bucket_of(thread, offset, index), 1);
+	add(bucket_of(thread, offset, bucket), 1);
 	if (site->flags & HK_HOT_RECORD) {
 		thread->busy = 1;
 		room[0] = call->start_ticks;

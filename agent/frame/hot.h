@@ -26,18 +26,16 @@ struct hk_site_hot {
 	uint32_t index;	 /* site id */
 	uint8_t stack_words;
 	uint8_t control; /* HK_CONTROL_* */
-	uint8_t ordered; /* read the clock in order at exit */
+	uint8_t level;	 /* enum hk_level */
 	uint8_t stream;	 /* enum hk_stream */
 	uint32_t period; /* sample: one in so many */
 	uint8_t flags;	 /* HK_HOT_* */
-	uint8_t
-	    payload; /* named values to evaluate at this level, which are the words of a record */
+	uint8_t payload; /* named values evaluated at this level: the words of a record */
 	uint8_t word[HK_HOOK_VALUES];
-	uint8_t level;
-	uint8_t reserved[3];
+	uint16_t reserved;
 	const struct hk_hook *hook;
-	uint64_t word1; /* of a record, but for its duration */
-	uint64_t reserved2;
+	uint64_t word1;	    /* of a record, but for its duration */
+	void (*exit)(void); /* the way out, by the clock it reads */
 };
 
 extern struct hk_site_hot hk_hot[HK_THUNKS];

@@ -36,19 +36,14 @@
 #define HK_HOT_INDEX 16
 #define HK_HOT_STACK_WORDS 20
 #define HK_HOT_CONTROL 21
-#define HK_HOT_ORDERED 22
 #define HK_HOT_PERIOD 24
+#define HK_HOT_EXIT 56
 #define HK_HOT_BYTES 64
 
 /* HK_HOT_STACK_WORDS: the count, and a bit that sends the call the long way when the clock is a
  * function. */
 #define HK_STACK_WORDS_MASK 0x3f
 #define HK_STACK_WORDS_CLOCK 0x80
-
-/* HK_HOT_ORDERED */
-#define HK_CLOCK_UNORDERED 0
-#define HK_CLOCK_ORDERED 1
-#define HK_CLOCK_CALL 2
 
 /* HK_HOT_CONTROL */
 #define HK_CONTROL_FRAME 0  /* full path */
@@ -58,14 +53,15 @@
 
 /* struct hk_thread */
 #define HK_THREAD_READY 0
-#define HK_THREAD_CELLS 8
-#define HK_THREAD_INNER 16
-#define HK_THREAD_CHILD 24
-#define HK_THREAD_DOMAINS 32
-#define HK_THREAD_SLOT 40
-#define HK_THREAD_GENERATION 48
-#define HK_THREAD_SEEN 56
-#define HK_THREAD_COUNTDOWN 60
+#define HK_THREAD_DEPTH 4
+#define HK_THREAD_INNER 8
+#define HK_THREAD_CHILD 16
+#define HK_THREAD_DOMAINS 24
+#define HK_THREAD_SLOT 32
+#define HK_THREAD_GENERATION 40
+#define HK_THREAD_SEEN 48
+#define HK_THREAD_COUNTDOWN 52
+#define HK_THREAD_CELLS 184
 
 /* struct hk_thread_slot (ring/segment.h) */
 #define HK_SLOT_DEPTH 16

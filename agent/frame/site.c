@@ -17,7 +17,7 @@ static_assert(offsetof(struct hk_site_hot, domain) == HK_HOT_DOMAIN, "layout.h")
 static_assert(offsetof(struct hk_site_hot, index) == HK_HOT_INDEX, "layout.h");
 static_assert(offsetof(struct hk_site_hot, stack_words) == HK_HOT_STACK_WORDS, "layout.h");
 static_assert(offsetof(struct hk_site_hot, control) == HK_HOT_CONTROL, "layout.h");
-static_assert(offsetof(struct hk_site_hot, ordered) == HK_HOT_ORDERED, "layout.h");
+static_assert(offsetof(struct hk_site_hot, exit) == HK_HOT_EXIT, "layout.h");
 static_assert(offsetof(struct hk_site_hot, period) == HK_HOT_PERIOD, "layout.h");
 static_assert(sizeof(struct hk_site_hot) == HK_HOT_BYTES, "layout.h");
 
@@ -91,15 +91,20 @@ static uint8_t control_of(uint8_t level)
 	}
 }
 
-static uint8_t clock_of(const struct hk_hook *hook)
+/* trampoline.S: called from thunks only. */
+void hk_call_exit(void);
+void hk_call_exit_ordered(void);
+void hk_call_exit_by_call(void);
+
+static void (*exit_of(const struct hk_hook *hook))(void)
 {
 	if (hk_clock_by_call) {
-		return HK_CLOCK_CALL;
+		return hk_call_exit_by_call;
 	}
 	/* An unordered read understates calls shorter than about a microsecond; who knows how long
 	 * an unknown one is. */
 	bool ordered = (hook->flags & HK_HOOK_SHORT) || !(hook->flags & HK_HOOK_DESCRIBED);
-	return ordered ? HK_CLOCK_ORDERED : HK_CLOCK_UNORDERED;
+	return ordered ? hk_call_exit_ordered : hk_call_exit;
 }
 
 static bool is_memory(uint8_t meaning)
@@ -114,7 +119,7 @@ static void warm(struct hk_site_hot *hot, const struct hk_site_request *request,
 	hot->domain = domain_bit(hook->domain);
 	hot->index = index;
 	hot->stack_words = hook->stack_words | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0);
-	hot->ordered = clock_of(hook);
+	hot->exit = exit_of(hook);
 	hot->stream = is_memory(hook->meaning) ? HK_STREAM_MEMORY : HK_STREAM_CALLS;
 	hot->period = SAMPLE_PERIOD;
 	hot->level = request->level;

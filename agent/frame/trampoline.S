@@ -31,10 +31,10 @@ hk_call_enter:
 	cmpl	$0, HK_THREAD_READY(%r10)
 	je	.Lprepare
 	movl	HK_HOT_INDEX(%r11), %eax
-	movq	HK_THREAD_CELLS(%r10), %rdi
-	movq	(%rdi,%rax,8), %rdi
-	testq	%rdi, %rdi
+	movq	HK_THREAD_CELLS(%r10,%rax,8), %r8
+	testq	%r8, %r8
 	jz	.Lprepare
+	prefetcht0 64(%r8)			/* the way out reads it: where the octaves are */
 	movq	HK_THREAD_GENERATION(%r10), %rsi
 	movl	(%rsi), %esi
 	cmpl	HK_THREAD_SEEN(%r10), %esi
@@ -43,9 +43,8 @@ hk_call_enter:
 	movq	HK_THREAD_INNER(%r10), %rsi
 	cmpq	%rsi, %rbp
 	jae	.Lprepare
-	incq	(%rdi)				/* cell.calls */
 	movq	%r10, HK_CALL_THREAD(%rbp)
-	movq	%rdi, HK_CALL_CELL(%rbp)
+	movq	%r8, HK_CALL_CELL(%rbp)
 	movq	%rsi, HK_CALL_OUTER(%rbp)
 	movq	%rbp, HK_THREAD_INNER(%r10)
 	movq	HK_THREAD_CHILD(%r10), %rcx
@@ -55,8 +54,8 @@ hk_call_enter:
 	orq	HK_HOT_DOMAIN(%r11), %rdx
 	movq	$0, HK_THREAD_CHILD(%r10)
 	movq	%rdx, HK_THREAD_DOMAINS(%r10)
+	movl	HK_THREAD_DEPTH(%r10), %ecx
 	movq	HK_THREAD_SLOT(%r10), %rdi
-	movl	HK_SLOT_DEPTH(%rdi), %ecx
 	movl	%ecx, HK_CALL_DEPTH(%rbp)
 	movl	%ecx, %esi
 	andl	$15, %esi
@@ -67,6 +66,7 @@ hk_call_enter:
 	shlq	$28, %rdx			/* frame address / 16 in the upper half */
 	orq	%rax, %rdx
 	movq	%rdx, (%rsi)			/* site and frame, before depth shows them */
+	movl	%ecx, HK_THREAD_DEPTH(%r10)
 	movl	%ecx, HK_SLOT_DEPTH(%rdi)
 	movzbl	HK_HOT_STACK_WORDS(%r11), %ecx
 	testl	%ecx, %ecx
@@ -78,11 +78,14 @@ hk_call_enter:
 .Lstarted:
 	movq	%rax, HK_CALL_START(%rbp)
 	movq	%rax, 8(%rsi)
+	/* Not before the clock: on many processors rdtsc waits for it, and here it hides behind the way to the call. */
+	incq	(%r8)				/* cell.calls */
 	movq	HK_CALL_RAX(%rbp), %rax
 	movq	HK_CALL_RDX(%rbp), %rdx
 	movq	HK_CALL_RCX(%rbp), %rcx
 	movq	HK_CALL_RSI(%rbp), %rsi
 	movq	HK_CALL_RDI(%rbp), %rdi
+	movq	HK_CALL_R8(%rbp), %r8
 	ret
 
 /* Copies ecx stack words from above the thunk's return address to the bottom of its frame: 8(%rsp), our own return address lies
@@ -102,17 +105,20 @@ hk_call_enter:
 .Lcopied:
 	cmpb	$0, hk_clock_by_call(%rip)
 	je	.Lclock
-	pushq	%rsi				/* also aligns the stack for C */
+	pushq	%rsi
+	pushq	%r8
+	subq	$8, %rsp			/* 16-byte alignment for C */
 	call	hk_clock_read
+	addq	$8, %rsp
+	popq	%r8
 	popq	%rsi
-	movq	HK_CALL_R8(%rbp), %r8
 	movq	HK_CALL_R9(%rbp), %r9
 	jmp	.Lstarted
 .Lguess:
 	leaq	HK_STACK_COPY_BYTES - 1(%rdi), %rdx
 	andq	$-4096, %rdx			/* page of the last byte */
 	cmpq	%rdi, %rdx
-	jbe	.Lwords				/* the first byte's page too */
+	jbe	.Lall				/* the first byte's page too */
 	movq	%rsi, HK_CALL_SCRATCH(%rbp)
 	movq	%rdx, %rsi
 	movl	$14, %eax			/* rt_sigprocmask(-1, page, 0, 8): EFAULT or EINVAL */
@@ -122,16 +128,24 @@ hk_call_enter:
 	syscall
 	movq	HK_CALL_SITE(%rbp), %r11
 	leaq	16(%rbp), %rdi
-	movl	$HK_STACK_COPY_BYTES / 8, %ecx
-	cmpl	$-14, %eax
-	jne	.Lguessed
-	subq	%rdi, %rsi
-	shrq	$3, %rsi			/* words below the guard page */
-	movl	%esi, %ecx
-.Lguessed:
+	movq	%rsi, %rdx
 	movq	HK_CALL_SCRATCH(%rbp), %rsi
-	testl	%ecx, %ecx
+	cmpl	$-14, %eax
+	jne	.Lall
+	subq	%rdi, %rdx
+	shrq	$3, %rdx			/* words below the guard page */
+	movl	%edx, %ecx
 	jnz	.Lwords
+	jmp	.Lcopied
+.Lall:
+	.set	word, 0
+	.rept	HK_STACK_COPY_BYTES / 16
+	movq	word(%rdi), %rdx
+	movq	word + 8(%rdi), %rcx
+	movq	%rdx, word + 8(%rsp)
+	movq	%rcx, word + 16(%rsp)
+	.set	word, word + 16
+	.endr
 	jmp	.Lcopied
 
 /* Slow: all argument registers are in struct hk_call; vector and x87 state is saved around the C code. */
@@ -142,12 +156,12 @@ hk_call_enter:
 	leaq	hk_call_prepare(%rip), %rax
 	call	hk_state_saved_call
 	movq	HK_CALL_SITE(%rbp), %r11
-	movq	HK_CALL_R8(%rbp), %r8
 	movq	HK_CALL_R9(%rbp), %r9
 	testl	%eax, %eax
 	jnz	.Lenter
-	/* Unmeasured: the stack words still have to be there. */
+	/* Unmeasured: the stack words still have to be there, and something to count. */
 	movq	$0, HK_CALL_THREAD(%rbp)
+	leaq	HK_CALL_CELL(%rbp), %r8
 	movzbl	HK_HOT_STACK_WORDS(%r11), %ecx
 	leaq	HK_CALL_START(%rbp), %rsi	/* no open call: the clock's second copy goes to SCRATCH */
 	testl	%ecx, %ecx
@@ -156,46 +170,52 @@ hk_call_enter:
 	.cfi_endproc
 	.size	hk_call_enter, . - hk_call_enter
 
-/* ---- way out. rbp: the thunk's frame ---- */
+/* ---- ways out, by the clock a site wants. rbp: the thunk's frame ---- */
+	.macro	way_out name:req
 	.p2align 6
-	.type	hk_call_exit, @function
-hk_call_exit:
+	.globl	\name
+	.hidden	\name
+	.type	\name, @function
+\name:
 	.cfi_startproc
 	.cfi_def_cfa	rbp, 16
 	.cfi_offset	rbp, -16
-	movq	HK_CALL_SITE(%rbp), %rcx
 	movq	%rax, HK_CALL_RAX(%rbp)
 	movq	%rdx, HK_CALL_RESULT2(%rbp)
-	cmpb	$0, HK_HOT_ORDERED(%rcx)
-	jne	.Lordered
-	rdtsc
-.Lended:
-	shlq	$32, %rdx
-	orq	%rdx, %rax
+	.endm
+
+	.macro	leave_call name:req
 	cmpq	$0, HK_CALL_THREAD(%rbp)
-	je	.Lout
+	je	0f
 	movq	%rax, %rsi
 	leaq	-HK_CALL_BYTES(%rbp), %rdi
 	subq	$8, %rsp			/* 16-byte alignment for C */
 	call	hk_call_leave
 	addq	$8, %rsp
-.Lout:
-	movq	HK_CALL_RAX(%rbp), %rax
+0:	movq	HK_CALL_RAX(%rbp), %rax
 	movq	HK_CALL_RESULT2(%rbp), %rdx
 	ret
-.Lordered:
-	cmpb	$HK_CLOCK_CALL, HK_HOT_ORDERED(%rcx)
-	je	.Lby_call
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+	way_out	hk_call_exit
+	rdtsc
+	shlq	$32, %rdx
+	orq	%rdx, %rax
+	leave_call hk_call_exit
+
+	way_out	hk_call_exit_ordered
 	rdtscp					/* waits for the call's own instructions */
-	jmp	.Lended
-.Lby_call:
+	shlq	$32, %rdx
+	orq	%rdx, %rax
+	leave_call hk_call_exit_ordered
+
+	way_out	hk_call_exit_by_call
 	subq	$8, %rsp
 	call	hk_clock_read
 	addq	$8, %rsp
-	xorl	%edx, %edx
-	jmp	.Lended
-	.cfi_endproc
-	.size	hk_call_exit, . - hk_call_exit
+	leave_call hk_call_exit_by_call
 
 /* ---- count and sample levels. r11: struct hk_site_hot; returns to the thunk, which jumps on ---- */
 	.p2align 6
@@ -211,8 +231,7 @@ hk_call_count:
 	cmpl	$0, HK_THREAD_READY(%r10)
 	je	.Lfull
 	movl	HK_HOT_INDEX(%r11), %r11d
-	movq	HK_THREAD_CELLS(%r10), %r10
-	movq	(%r10,%r11,8), %r10
+	movq	HK_THREAD_CELLS(%r10,%r11,8), %r10
 	testq	%r10, %r10
 	jz	.Lno_cell
 	incq	(%r10)
@@ -340,7 +359,7 @@ hk_thunk_full:
 	subq	$HK_FRAME_BYTES, %rsp
 	call	hk_call_enter
 	call	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
-	call	hk_call_exit
+	call	*hk_hot + site * HK_HOT_BYTES + HK_HOT_EXIT(%rip)
 	leave
 	.cfi_def_cfa rsp, 8
 	ret

@@ -159,10 +159,12 @@ static int settle(struct hk_object *object, const struct dynamic *found)
 		object->plt = relocations(object, found->plt, found->plt_bytes);
 	}
 	object->data = relocations(object, found->data, found->data_bytes);
-	size_t skip =
-	    found->relative_count < object->data.count ? found->relative_count : object->data.count;
-	object->data.at += skip;
-	object->data.count -= skip;
+	if (object->data.count) {
+		size_t skip = found->relative_count < object->data.count ? found->relative_count
+									 : object->data.count;
+		object->data.at += skip;
+		object->data.count -= skip;
+	}
 	object->rpath = found->rpath;
 	object->runpath = found->runpath;
 	return 0;

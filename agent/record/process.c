@@ -234,6 +234,14 @@ int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint
 	return status;
 }
 
+void hk_process_cover(const struct hk_coverage *coverage)
+{
+	template.coverage = *coverage;
+	if (hk_process.on && !hk_process_forked()) {
+		hk_process.writer.header->coverage = *coverage;
+	}
+}
+
 bool hk_process_forked(void)
 {
 	return fork_page && !atomic_load_explicit(&fork_page->alive, memory_order_acquire);

@@ -45,6 +45,9 @@ void hk_process_unlock(void);
  */
 void hk_process_end(int code);
 
+/* Publishes what the patcher has seen so far; a forked child's segment starts with it. */
+void hk_process_cover(const struct hk_coverage *coverage);
+
 /* A call or record that found no place. */
 void hk_process_untracked(void);
 

@@ -13,6 +13,7 @@
 #define DESTRUCTOR_ROUNDS 4
 
 static_assert(offsetof(struct hk_thread, ready) == HK_THREAD_READY, "layout.h");
+static_assert(offsetof(struct hk_thread, depth) == HK_THREAD_DEPTH, "layout.h");
 static_assert(offsetof(struct hk_thread, cells) == HK_THREAD_CELLS, "layout.h");
 static_assert(offsetof(struct hk_thread, inner) == HK_THREAD_INNER, "layout.h");
 static_assert(offsetof(struct hk_thread, child_ns) == HK_THREAD_CHILD, "layout.h");
@@ -80,17 +81,15 @@ void hk_thread_setup(void)
 
 static struct hk_thread *new_thread(void)
 {
-	uint64_t bytes = sizeof(struct hk_thread) + HK_THUNKS * sizeof(struct hk_cell *);
-	struct hk_thread *thread = hk_process_private_memory(bytes);
+	struct hk_thread *thread = hk_process_private_memory(sizeof(*thread));
 	if (!thread) {
 		return NULL;
 	}
 	thread->slot = hk_writer_thread(&hk_process.writer, &thread->slot_number);
 	if (!thread->slot) {
-		hk_kernel(SYS_munmap, thread, bytes, 0, 0, 0, 0);
+		hk_kernel(SYS_munmap, thread, sizeof(*thread), 0, 0, 0, 0);
 		return NULL;
 	}
-	thread->cells = (struct hk_cell **)(thread + 1);
 	thread->segment = (char *)hk_process.writer.header;
 	thread->generation = &hk_process.writer.header->generation;
 	thread->generation_seen = atomic_load(thread->generation);
@@ -121,6 +120,7 @@ static struct hk_thread *take_thread(void)
 	struct hk_thread *thread = vacant;
 	if (thread) {
 		vacant = thread->next_vacant;
+		thread->depth = 0;
 		thread->child_ns = 0;
 		thread->domains = 0;
 		thread->rounds = 0;

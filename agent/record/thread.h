@@ -16,27 +16,29 @@
 #include "ring/segment.h"
 
 struct hk_thread {
-	uint32_t ready; /* 1: in use; 0: not yet, forked, or closed while foreign code runs on our
-			   behalf */
-	volatile uint32_t busy; /* a record is being written */
-	struct hk_cell **cells; /* by site id, HK_THUNKS of them; NULL: none yet */
-	uint64_t inner;		/* rbp of the innermost open call, ~0: none */
+	uint32_t
+	    ready; /* 1: in use; 0: not yet, forked, or closed while foreign code runs for us */
+	uint32_t depth; /* open hooked calls */
+	uint64_t inner; /* rbp of the innermost open call, ~0: none */
 	uint64_t child_ns;
 	uint64_t domains;
 	struct hk_thread_slot *slot;
 	const _Atomic uint32_t *generation; /* the segment's word */
 	uint32_t generation_seen;
 	int32_t countdown; /* calls until the next sample */
-	/* -- below: not known to the assembly -- */
-	char *segment;	      /* base of the mapping */
-	uint64_t tick_ns_q63; /* nanoseconds per tick, as Q63 */
-	uint32_t slot_number;
+	/* -- from here to `cells`: not known to the assembly -- */
+	char *segment;		/* base of the mapping */
+	uint64_t tick_ns_q63;	/* nanoseconds per tick, as Q63 */
+	volatile uint32_t busy; /* a record is being written */
+	volatile uint32_t nested_busy;
 	uint64_t uid;
 	uint32_t tid;
-	volatile uint32_t nested_busy;
+	uint32_t slot_number;
 	uint32_t rounds; /* destructor rounds seen at thread exit */
+	uint32_t reserved;
 	struct hk_chain_end chain[HK_STREAMS];
 	struct hk_thread *next_vacant;
+	struct hk_cell *cells[HK_THUNKS]; /* by site id, NULL: none yet */
 };
 
 extern __thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec")));

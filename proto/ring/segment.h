@@ -309,13 +309,6 @@ static inline uint64_t hk_record_word1(uint32_t duration, uint32_t site, uint32_
 	       (uint64_t)kind << HK_RECORD_KIND_SHIFT | (uint64_t)words << HK_RECORD_WORDS_SHIFT;
 }
 
-/* For durations below 2^40, the last of which share a bucket anyway. */
-static inline uint32_t hk_histogram_index_below(uint64_t duration_ns)
-{
-	uint32_t shift = 58u - (uint32_t)__builtin_clzll(duration_ns | 32u);
-	return (shift << 5) + (uint32_t)(duration_ns >> shift);
-}
-
 static inline uint32_t hk_histogram_index(uint64_t duration_ns)
 {
 	uint32_t shift = 58u - (uint32_t)__builtin_clzll(duration_ns | 32u);

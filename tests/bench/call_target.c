@@ -1,5 +1,6 @@
-/* The functions that bench_call calls through its PLT: as short as a function can be, one per level, and many of one kind. */
-#define TARGET(name)                                                \
+/* The functions that bench_call calls through its PLT: as short as a function can be, one per
+ * level, and many of one kind. */
+#define TARGET(name)                                                    \
 	__attribute__((visibility("default"), noinline)) int name(void) \
 	{                                                               \
 		__asm__ volatile("");                                   \
@@ -21,3 +22,4 @@ TARGET(bench_unknown)
 #define TARGET256(p) TARGET64(p##0) TARGET64(p##1) TARGET64(p##2) TARGET64(p##3)
 #define TARGET1024(p) TARGET256(p##0) TARGET256(p##1) TARGET256(p##2) TARGET256(p##3)
 TARGET1024(bench_many_)
+TARGET1024(bench_wide_)

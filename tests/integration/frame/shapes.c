@@ -19,7 +19,8 @@ static int add_one(int value)
 
 static void print_values(void)
 {
-	printf("twenty %ld\n", shape_twenty(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20));
+	printf("twenty %ld\n",
+	       shape_twenty(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20));
 	struct shape_large large = {{1, 2, 3, 4, 5, 6, 7, 8, 9}};
 	struct shape_small pair = shape_pair((struct shape_small){100, 1.5}, large, 1000);
 	printf("pair %ld %g\n", pair.a, pair.b);
@@ -28,7 +29,8 @@ static void print_values(void)
 	printf("long double %.6Lf\n", shape_long_double(1e20L, 0.5));
 	_Complex double square = shape_complex(3 + 4 * I);
 	printf("complex %g %g\n", creal(square), cimag(square));
-	int length = shape_variadic("variadic %d %s %g %Lf %ld %d %d %d\n", 1, "two", 3.5, 4.5L, 5L, 6, 7, 8);
+	int length = shape_variadic("variadic %d %s %g %Lf %ld %d %d %d\n", 1, "two", 3.5, 4.5L, 5L,
+				    6, 7, 8);
 	printf("length %d\n", length);
 	errno = 0;
 	int doubled = shape_void_errno(EDOM);
@@ -71,7 +73,8 @@ static void fiber_main(void)
 static void print_fiber(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
-	char *area = mmap(NULL, 18 * (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *area = mmap(NULL, 18 * (size_t)page, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	mprotect(area, (size_t)page, PROT_NONE);
 	mprotect(area + 17 * page, (size_t)page, PROT_NONE);
 	getcontext(&fiber_context);

@@ -13,8 +13,9 @@ struct shape_large {
 	long word[9];
 };
 
-long shape_twenty(int a, double b, long c, float d, short e, double f, char g, double h, long i, double j, int k, double l,
-		  long m, double n, int o, double p, long q, double r, double s, long t);
+long shape_twenty(int a, double b, long c, float d, short e, double f, char g, double h, long i,
+		  double j, int k, double l, long m, double n, int o, double p, long q, double r,
+		  double s, long t);
 struct shape_small shape_pair(struct shape_small in, struct shape_large by_value, long tail);
 struct shape_large shape_sret(long seed, struct shape_large in);
 long double shape_long_double(long double x, double y);

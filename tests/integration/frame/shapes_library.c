@@ -6,12 +6,13 @@
 
 #pragma GCC visibility push(default)
 
-long shape_twenty(int a, double b, long c, float d, short e, double f, char g, double h, long i, double j, int k, double l,
-		  long m, double n, int o, double p, long q, double r, double s, long t)
+long shape_twenty(int a, double b, long c, float d, short e, double f, char g, double h, long i,
+		  double j, int k, double l, long m, double n, int o, double p, long q, double r,
+		  double s, long t)
 {
-	return a + 2 * (long)b + 3 * c + 4 * (long)d + 5 * e + 6 * (long)f + 7 * g + 8 * (long)h + 9 * i + 10 * (long)j +
-	       11 * k + 12 * (long)l + 13 * m + 14 * (long)n + 15 * o + 16 * (long)p + 17 * q + 18 * (long)r + 19 * (long)s +
-	       20 * t;
+	return a + 2 * (long)b + 3 * c + 4 * (long)d + 5 * e + 6 * (long)f + 7 * g + 8 * (long)h +
+	       9 * i + 10 * (long)j + 11 * k + 12 * (long)l + 13 * m + 14 * (long)n + 15 * o +
+	       16 * (long)p + 17 * q + 18 * (long)r + 19 * (long)s + 20 * t;
 }
 
 struct shape_small shape_pair(struct shape_small in, struct shape_large by_value, long tail)
