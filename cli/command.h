@@ -1,10 +1,14 @@
-/* command.h: the subcommands of hookcli and what they share: exit codes and one way to report an error.
+/* command.h: the subcommands of hookcli and what they share: exit codes, --collector, settings.
  *
- * Each subcommand is one file that defines one `const struct hk_command hk_command_<name>`; main.c lists them in one table.
- * A command parses its own arguments with argp (argv[0] is "hookcli <name>") and returns hookcli's exit code.
+ * Each subcommand is one file that defines one `const struct hk_command hk_command_<name>`; main.c
+ * lists them in one table. A command parses its own arguments with argp (argv[0] is
+ * "hookcli <name>") and returns hookcli's exit code. Used from the main thread only.
  */
 #ifndef HK_COMMAND_H
 #define HK_COMMAND_H
+
+#include <argp.h>
+#include <stdbool.h>
 
 /* Exit codes of every command but `run`, which leaves with its command's. */
 enum hk_exit {
@@ -20,12 +24,26 @@ struct hk_command {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct hk_command hk_command_run, hk_command_top, hk_command_report,
-    hk_command_export, hk_command_status, hk_command_doctor, hk_command_env, hk_command_ls,
-    hk_command_rm, hk_command_hooks;
+extern const struct hk_command hk_command_run, hk_command_top, hk_command_report, hk_command_export,
+    hk_command_status, hk_command_doctor, hk_command_env, hk_command_ls, hk_command_rm,
+    hk_command_hooks;
 
-/* Options every command takes: give `{&hk_command_argp}` as a child to its argp and ask afterwards. Adds --collector URL. */
-struct argp;
+/* Adds --collector URL: every command's argp has it as a child. */
 extern const struct argp hk_command_argp;
+
+/* Settings of this process, read at the first call; the program ends when there is no memory. */
+struct hk_settings *hk_command_settings(void);
+
+/* Value of setting `name` (settings/settings.h), NULL: not set. */
+const char *hk_command_setting(const char *name);
+
+/* Opens `path` for the output of a command; NULL or "-": stdout. NULL after a line on stderr. */
+FILE *hk_command_output(const char *path);
+
+/* Closes it; HK_EXIT_FAILED after a line on stderr if anything was not written, else `code`. */
+int hk_command_output_close(FILE *output, int code);
+
+/* True if `output` is a terminal that wants colour (NO_COLOR is empty or unset). */
+bool hk_command_colour(FILE *output);
 
 #endif

@@ -1,7 +1,8 @@
 /* job.h: the job a command is about: from a directory, or from the running collector.
  *
- * A job is named by id, by unique prefix or by directory; without a name it is ./hook-last, else the newest job of the
- * collector. Errors are told on stderr in one line, with the fix, so that every command says the same.
+ * A job is named by id, by unique prefix or by directory; without a name it is ./hook-last, else
+ * the newest job of the collector. Errors are told on stderr in one line, with the fix, so that
+ * every command says the same. Main thread only.
  */
 #ifndef HK_JOB_H
 #define HK_JOB_H
@@ -12,22 +13,30 @@
 #include "wire/request.h"
 
 struct hk_job {
-	Hk__Snapshot *snapshot; /* never NULL after a successful open; its `job` is set */
+	Hk__Snapshot *snapshot;	  /* after a successful open never NULL, and `job` in it is set */
 	char directory[PATH_MAX]; /* of the job's files */
 	bool live;    /* the snapshot came from a collector that still follows the job */
-	bool damaged; /* something could not be read; the command shows the rest and leaves with HK_EXIT_FAILED */
+	bool damaged; /* something could not be read: show the rest, leave with HK_EXIT_FAILED */
 };
 
-/* Loads the job called NAME (NULL: the default). HK_EXIT_DONE, or another exit code after a line on stderr. Close with
- * hk_job_close. */
+/* Loads the job called `name` (NULL: the default). HK_EXIT_DONE, or another exit code after a line
+ * on stderr. Close with hk_job_close. */
 int hk_job_open(const char *name, struct hk_job *ret_job);
 void hk_job_close(struct hk_job *job);
 
-/* URL of the collector: --collector, HOOK_COLLECTOR, configuration, else the run directory's socket. Static memory. */
+/* URL of the collector: --collector, HOOK_COLLECTOR, configuration, else the run directory's
+ * socket; NULL when there is no such path. Static memory. */
 const char *hk_job_collector(void);
 
-/* One question to the collector, with its version filled in. HK_EXIT_DONE, or another exit code after a line on stderr.
- * The answer is freed with hk__response__free_unpacked. */
+/* One question to the collector. HK_EXIT_DONE, or another exit code after a line on stderr. The
+ * answer is freed with hk__response__free_unpacked. */
 int hk_job_ask(Hk__Request *request, Hk__Response **ret_response);
+
+/* Where the collector keeps jobs unless told otherwise. 0 or -ENOENT: no home. */
+int hk_job_store(char path[PATH_MAX]);
+
+/* The run directory of the private collector that keeps job `id` in a directory below `parent`:
+ * derived, so that all processes of a node agree without talking. 0, -ENAMETOOLONG, -errno. */
+int hk_job_private_rundir(const char *parent, const char *id, char path[PATH_MAX]);
 
 #endif

@@ -10,9 +10,8 @@
 const char *argp_program_version = "hookcli " HK_VERSION;
 
 static const struct hk_command *const commands[] = {
-    &hk_command_run,    &hk_command_top, &hk_command_report, &hk_command_export,
-    &hk_command_status, &hk_command_ls,  &hk_command_rm,     &hk_command_hooks,
-    &hk_command_env,    &hk_command_doctor,
+    &hk_command_run, &hk_command_top, &hk_command_report, &hk_command_export, &hk_command_status,
+    &hk_command_ls,  &hk_command_rm,  &hk_command_hooks,  &hk_command_env,    &hk_command_doctor,
 };
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
@@ -25,7 +24,8 @@ static void help(FILE *output)
 		fprintf(output, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
 	}
 	fputs("\nStart with: hookcli run -- CMD...\n"
-	      "hookcli COMMAND --help shows the options of a command; every long option --x-y is also\n"
+	      "hookcli COMMAND --help shows the options of a command; every long option --x-y is "
+	      "also\n"
 	      "the variable HOOK_X_Y. JOB is an id, a unique prefix or a directory.\n",
 	      output);
 }

@@ -1,0 +1,81 @@
+#include "command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "settings/settings.h"
+
+struct hk_settings *hk_command_settings(void)
+{
+	static struct hk_settings *settings;
+
+	if (!settings) {
+		settings = hk_settings_new();
+		if (!settings) {
+			hk_error("out of memory");
+			exit(HK_EXIT_FAILED);
+		}
+		if (hk_settings_complaint(settings)) {
+			hk_warning("%s", hk_settings_complaint(settings));
+		}
+	}
+	return settings;
+}
+
+const char *hk_command_setting(const char *name)
+{
+	return hk_settings_get(hk_command_settings(), name);
+}
+
+#define OPTION_COLLECTOR 0x1000
+
+static const struct argp_option options[] = {
+    {"collector", OPTION_COLLECTOR, "URL", 0, "Ask the collector at URL (ipc://PATH)", 1},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	if (key != OPTION_COLLECTOR) {
+		return ARGP_ERR_UNKNOWN;
+	}
+	if (strncmp(argument, "ipc://", 6) != 0) {
+		argp_error(state, "--collector '%s' is not of the form ipc://PATH", argument);
+	}
+	return -hk_settings_set(hk_command_settings(), "collector", argument);
+}
+
+const struct argp hk_command_argp = {.options = options, .parser = parse};
+
+FILE *hk_command_output(const char *path)
+{
+	if (!path || strcmp(path, "-") == 0) {
+		return stdout;
+	}
+	FILE *output = fopen(path, "we");
+	if (!output) {
+		hk_error("cannot write %s: %s", path, strerror(errno));
+	}
+	return output;
+}
+
+int hk_command_output_close(FILE *output, int code)
+{
+	bool failed = ferror(output) != 0;
+
+	failed |= (output == stdout ? fflush(output) : fclose(output)) != 0;
+	if (failed && errno != EPIPE) {
+		hk_error("output is incomplete: %s", strerror(errno));
+	}
+	return failed ? HK_EXIT_FAILED : code;
+}
+
+bool hk_command_colour(FILE *output)
+{
+	const char *none = getenv("NO_COLOR");
+
+	return isatty(fileno(output)) && !(none && *none);
+}

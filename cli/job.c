@@ -1,0 +1,340 @@
+#include "job.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/rundir.h"
+#include "command.h"
+#include "wire/statistics.h"
+
+#define ASK_TIMEOUT_MS 10000
+#define LAST_LINK "hook-last"
+#define START_HINT "start one with: hookcollector, or trace with: hookcli run -- CMD"
+
+const char *hk_job_collector(void)
+{
+	static char url[HK_REQUEST_URL_BYTES];
+	const char *chosen = hk_command_setting("collector");
+	char path[PATH_MAX];
+
+	if (chosen) {
+		return chosen;
+	}
+	int fd = hk_rundir_open_default(0, path);
+	if (fd < 0) {
+		return NULL;
+	}
+	close(fd);
+	return hk_request_url(path, url) == 0 ? url : NULL;
+}
+
+static int call(const char *url, Hk__Request *request, Hk__Response **ret_response)
+{
+	request->version = (char *)HK_VERSION;
+	return url ? hk_request_call(url, request, ASK_TIMEOUT_MS, ret_response) : -ECONNREFUSED;
+}
+
+/* Tells what went wrong with a call; the exit code. */
+static int call_failed(const char *url, int error)
+{
+	switch (error) {
+	case -ECONNREFUSED:
+		hk_error("no collector is running%s%s: " START_HINT, url ? " at " : "",
+			 url ? url : "");
+		return HK_EXIT_ABSENT;
+	case -ETIMEDOUT:
+		hk_error("the collector at %s does not answer: look at its log or restart it", url);
+		return HK_EXIT_ABSENT;
+	case -EINVAL:
+		hk_error("'%s' is no collector URL: it looks like ipc:///run/dir/collector.sock",
+			 url);
+		return HK_EXIT_USAGE;
+	default:
+		hk_error("the collector at %s: %s", url, strerror(-error));
+		return HK_EXIT_FAILED;
+	}
+}
+
+int hk_job_ask(Hk__Request *request, Hk__Response **ret_response)
+{
+	const char *url = hk_job_collector();
+	Hk__Response *response;
+	int r = call(url, request, &response);
+
+	if (r < 0) {
+		return call_failed(url, r);
+	}
+	if (response->error < 0) {
+		int code = response->error == -ENOENT ? HK_EXIT_ABSENT : HK_EXIT_FAILED;
+		hk_error("%s", *response->text ? response->text : strerror(-response->error));
+		hk__response__free_unpacked(response, NULL);
+		return code;
+	}
+	*ret_response = response;
+	return HK_EXIT_DONE;
+}
+
+int hk_job_store(char path[PATH_MAX])
+{
+	const char *chosen = hk_command_setting("store");
+	const char *state = getenv("XDG_STATE_HOME");
+	const char *home = getenv("HOME");
+	int length;
+
+	if (chosen) {
+		length = snprintf(path, PATH_MAX, "%s", chosen);
+	} else if (state && *state == '/') {
+		length = snprintf(path, PATH_MAX, "%s/hooktrace", state);
+	} else if (home && *home) {
+		length = snprintf(path, PATH_MAX, "%s/.local/state/hooktrace", home);
+	} else {
+		return -ENOENT;
+	}
+	return length < PATH_MAX ? 0 : -ENOENT;
+}
+
+int hk_job_private_rundir(const char *parent, const char *id, char path[PATH_MAX])
+{
+	uint64_t hash = 14695981039346656037u; /* FNV-1a: short, and the same in every process */
+	char absolute[PATH_MAX], base[PATH_MAX];
+
+	if (!realpath(parent, absolute)) {
+		return -errno;
+	}
+	int fd = hk_rundir_open_default(1, base);
+	if (fd < 0) {
+		return fd;
+	}
+	close(fd);
+	for (const char *at = absolute; *at; at++) {
+		hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+	}
+	for (const char *at = id; *at; at++) {
+		hash = (hash ^ ((unsigned char)*at | 0x100u)) * 1099511628211u;
+	}
+	int length = snprintf(path, PATH_MAX, "%s/job-%016llx", base, (unsigned long long)hash);
+	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* ---- from a collector --------------------------------------------------------------------------
+ */
+
+/* Asks the collector at URL for job ID (empty: newest). 0 or -errno; -ENOENT: it has no such job.
+ */
+static int snapshot_ask(const char *url, const char *id, Hk__Response **ret_response)
+{
+	Hk__SnapshotRequest what = HK__SNAPSHOT_REQUEST__INIT;
+	Hk__Request request = HK__REQUEST__INIT;
+	Hk__Response *response;
+
+	what.job = (char *)id;
+	request.what_case = HK__REQUEST__WHAT_SNAPSHOT;
+	request.snapshot = &what;
+	int r = call(url, &request, &response);
+	if (r < 0) {
+		return r;
+	}
+	if (response->error == 0 && (!response->snapshot || !response->snapshot->job)) {
+		response->error = -ENOENT;
+	}
+	*ret_response = response;
+	return response->error;
+}
+
+/* Takes the snapshot out of RESPONSE. */
+static void snapshot_take(struct hk_job *job, Hk__Response *response)
+{
+	job->snapshot = response->snapshot;
+	response->snapshot = NULL;
+	job->live = !job->snapshot->job->closed;
+	snprintf(job->directory, sizeof(job->directory), "%s", job->snapshot->job->directory);
+}
+
+/* ---- from a directory --------------------------------------------------------------------------
+ */
+
+static bool is_job_directory(const char *path)
+{
+	char file[PATH_MAX];
+
+	return snprintf(file, sizeof(file), "%s/" HK_STATISTICS_FILE, path) < PATH_MAX &&
+	       access(file, F_OK) == 0;
+}
+
+/* A job that is still going on is fresher in its collector than in its file. */
+static void refresh(struct hk_job *job)
+{
+	const char *id = job->snapshot->job->id;
+	const char *key = job->snapshot->job->key;
+	char parent[PATH_MAX + 4], run[PATH_MAX], url[HK_REQUEST_URL_BYTES];
+	const char *urls[2] = {NULL, NULL};
+
+	snprintf(parent, sizeof(parent), "%s/..", job->directory);
+	if (hk_job_private_rundir(parent, *key ? key : id, run) == 0 && access(run, F_OK) == 0 &&
+	    hk_request_url(run, url) == 0) {
+		urls[0] = url;
+	}
+	urls[1] = hk_job_collector();
+	for (size_t i = 0; i < 2; i++) {
+		Hk__Response *response = NULL;
+		char theirs[PATH_MAX];
+		if (!urls[i]) {
+			continue;
+		}
+		if (snapshot_ask(urls[i], id, &response) == 0 &&
+		    realpath(response->snapshot->job->directory, theirs) &&
+		    strcmp(theirs, job->directory) == 0) {
+			hk__snapshot__free_unpacked(job->snapshot, NULL);
+			snapshot_take(job, response);
+			i = 2;
+		}
+		if (response) {
+			hk__response__free_unpacked(response, NULL);
+		}
+	}
+}
+
+static int open_directory(const char *path, struct hk_job *job)
+{
+	if (!realpath(path, job->directory)) {
+		hk_error("%s: %s", path, strerror(errno));
+		return HK_EXIT_ABSENT;
+	}
+	int r = hk_statistics_load(job->directory, &job->snapshot);
+	if (r == -EBADMSG && job->snapshot) {
+		hk_warning("%s/" HK_STATISTICS_FILE " is damaged: this is what could be read",
+			   path);
+		job->damaged = true;
+		r = 0;
+	}
+	if (r < 0) {
+		bool absent = r == -ENOENT || r == -ENOTDIR;
+		hk_error(absent ? "%s holds no job (%s): hookcli ls shows the jobs there are"
+				: "%s: %s",
+			 path, absent ? "no " HK_STATISTICS_FILE " file" : strerror(-r));
+		return absent ? HK_EXIT_ABSENT : HK_EXIT_FAILED;
+	}
+	if (!job->snapshot->job->closed) {
+		refresh(job);
+	}
+	return HK_EXIT_DONE;
+}
+
+/* Looks for NAME, or the one entry it is a prefix of, in the directory DIR; its path goes to PATH.
+ * How many there are, 1 for an exact match. */
+static size_t find_in(const char *dir, const char *name, char path[PATH_MAX])
+{
+	DIR *entries = opendir(dir);
+	size_t found = 0;
+
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		char candidate[PATH_MAX];
+		if (entry->d_name[0] == '.' || strncmp(entry->d_name, name, strlen(name)) != 0 ||
+		    snprintf(candidate, sizeof(candidate), "%s/%s", dir, entry->d_name) >=
+			PATH_MAX ||
+		    !is_job_directory(candidate)) {
+			continue;
+		}
+		memcpy(path, candidate, sizeof(candidate));
+		found++;
+		if (strcmp(entry->d_name, name) == 0) {
+			found = 1;
+			break;
+		}
+	}
+	if (entries) {
+		closedir(entries);
+	}
+	return found;
+}
+
+static int open_named(const char *name, struct hk_job *job)
+{
+	char store[PATH_MAX], path[PATH_MAX];
+	const char *url = hk_job_collector();
+	Hk__Response *response = NULL;
+	int r = snapshot_ask(url, name, &response);
+
+	if (r == 0) {
+		snapshot_take(job, response);
+	} else if (r == -ENOTUNIQ) {
+		hk_error("several jobs begin with '%s': hookcli ls shows them", name);
+	}
+	if (response) {
+		hk__response__free_unpacked(response, NULL);
+	}
+	if (r == 0) {
+		return HK_EXIT_DONE;
+	}
+	size_t found = 0;
+	if (r != -ENOTUNIQ && hk_job_store(store) == 0) {
+		found = find_in(store, name, path);
+	}
+	if (found == 1) {
+		return open_directory(path, job);
+	}
+	if (found > 1) {
+		hk_error("several jobs begin with '%s': hookcli ls shows them", name);
+	} else if (r != -ENOTUNIQ) {
+		hk_error("no job '%s': hookcli ls shows the jobs there are", name);
+	}
+	return HK_EXIT_ABSENT;
+}
+
+static int open_newest(struct hk_job *job)
+{
+	const char *url = hk_job_collector();
+	Hk__Response *response = NULL;
+	int r = snapshot_ask(url, "", &response);
+	int code = HK_EXIT_DONE;
+
+	if (r == 0) {
+		snapshot_take(job, response);
+	} else if (r == -ENOENT) {
+		hk_error("the collector has no job yet: trace one with: hookcli run -- CMD");
+		code = HK_EXIT_ABSENT;
+	} else if (r == -ECONNREFUSED) {
+		hk_error("no job: no ./" LAST_LINK " here and no collector running; " START_HINT);
+		code = HK_EXIT_ABSENT;
+	} else {
+		code = call_failed(url, r);
+	}
+	if (response) {
+		hk__response__free_unpacked(response, NULL);
+	}
+	return code;
+}
+
+int hk_job_open(const char *name, struct hk_job *ret_job)
+{
+	struct hk_job job = {0};
+	struct stat status;
+	int code;
+
+	if (!name) {
+		/* --collector says where to look. */
+		bool here = !hk_command_setting("collector") && is_job_directory(LAST_LINK);
+		code = here ? open_directory(LAST_LINK, &job) : open_newest(&job);
+	} else if (strchr(name, '/') || (stat(name, &status) == 0 && S_ISDIR(status.st_mode))) {
+		code = open_directory(name, &job);
+	} else {
+		code = open_named(name, &job);
+	}
+	if (code == HK_EXIT_DONE) {
+		*ret_job = job;
+	}
+	return code;
+}
+
+void hk_job_close(struct hk_job *job)
+{
+	if (job->snapshot) {
+		hk__snapshot__free_unpacked(job->snapshot, NULL);
+		job->snapshot = NULL;
+	}
+}

@@ -1,0 +1,288 @@
+/* hookcli ls: the jobs there are: the collector's, those in its store, those in this directory. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "command.h"
+#include "job.h"
+#include "report/name.h"
+#include "report/quantity.h"
+#include "report/table.h"
+
+#define OPTION_JSON 0x100
+#define JOBS_MAX 4096u
+#define HERE_PREFIX "hook-"
+#define LAST_LINK "hook-last"
+
+struct entry {
+	char *id, *state, *command, *directory;
+	uint64_t start_unix_ns, duration_ns;
+	int32_t world_size;
+	bool live;
+};
+
+struct list {
+	struct entry entries[JOBS_MAX];
+	size_t count;
+};
+
+static const struct argp_option options[] = {
+    {"json", OPTION_JSON, NULL, 0, "As JSON", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	bool *json = state->input;
+
+	switch (key) {
+	case OPTION_JSON:
+		*json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is too much: ls takes no job", argument);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .doc = "List jobs: those of the running collector, in its store and in this directory.",
+    .children = children,
+};
+
+/* Adds a job unless its directory is known already; makes ENTRY's texts its own. */
+static void add(struct list *list, const struct entry *entry)
+{
+	struct entry own = *entry;
+	char *directory = realpath(entry->directory, NULL);
+
+	if (!directory) {
+		directory = strdup(entry->directory);
+	}
+	for (size_t i = 0; directory && i < list->count; i++) {
+		if (strcmp(list->entries[i].directory, directory) == 0) {
+			free(directory);
+			return;
+		}
+	}
+	own.id = strdup(entry->id);
+	own.state = strdup(entry->state);
+	own.command = strdup(entry->command);
+	own.directory = directory;
+	if (list->count == JOBS_MAX || !own.id || !own.state || !own.command || !directory) {
+		free(own.id);
+		free(own.state);
+		free(own.command);
+		free(own.directory);
+		return;
+	}
+	list->entries[list->count++] = own;
+}
+
+static void list_fini(struct list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		free(list->entries[i].id);
+		free(list->entries[i].state);
+		free(list->entries[i].command);
+		free(list->entries[i].directory);
+	}
+	free(list);
+}
+
+/* No collector is no error here: there may be jobs on disk. Told only if a URL was given. */
+static int add_collector(struct list *list)
+{
+	Hk__ListRequest what = HK__LIST_REQUEST__INIT;
+	Hk__Request request = HK__REQUEST__INIT;
+	const char *url = hk_job_collector();
+	Hk__Response *response;
+
+	request.version = (char *)HK_VERSION;
+	request.what_case = HK__REQUEST__WHAT_LIST;
+	request.list = &what;
+	int code;
+	if (hk_command_setting("collector")) {
+		code = hk_job_ask(&request, &response);
+	} else {
+		bool found = url && hk_request_call(url, &request, 2000, &response) == 0;
+		code = found ? HK_EXIT_DONE : HK_EXIT_ABSENT;
+	}
+	if (code != HK_EXIT_DONE) {
+		return hk_command_setting("collector") ? code : HK_EXIT_DONE;
+	}
+	for (size_t i = 0; i < response->n_jobs; i++) {
+		const Hk__Job *job = response->jobs[i];
+		struct entry entry = {
+		    .id = job->id,
+		    .state = job->closed ? job->exit : (char *)"running",
+		    .command = job->command,
+		    .directory = job->directory,
+		    .start_unix_ns = job->start_unix_ns,
+		    .duration_ns = job->duration_ns,
+		    .world_size = job->world_size,
+		    .live = !job->closed,
+		};
+		add(list, &entry);
+	}
+	hk__response__free_unpacked(response, NULL);
+	return HK_EXIT_DONE;
+}
+
+static char *member(const json_t *root, const char *name)
+{
+	const char *text = json_string_value(json_object_get(root, name));
+
+	return (char *)(text ? text : "");
+}
+
+static void add_directory(struct list *list, const char *path)
+{
+	char file[PATH_MAX];
+
+	if (snprintf(file, sizeof(file), "%s/job.json", path) >= PATH_MAX) {
+		return;
+	}
+	json_t *root = json_load_file(file, JSON_REJECT_DUPLICATES, NULL);
+	if (json_is_object(root)) {
+		json_int_t start = json_integer_value(json_object_get(root, "start_unix_ns"));
+		json_int_t end = json_integer_value(json_object_get(root, "end_unix_ns"));
+		bool closed = strcmp(member(root, "state"), "closed") == 0;
+		struct entry entry = {
+		    .id = member(root, "id"),
+		    .state = closed ? member(root, "exit") : (char *)"open",
+		    .command = member(root, "command"),
+		    .directory = (char *)path,
+		    .start_unix_ns = (uint64_t)start,
+		    .duration_ns = end > start ? (uint64_t)(end - start) : 0,
+		    .world_size = (int32_t)json_integer_value(json_object_get(root, "world_size")),
+		};
+		add(list, &entry);
+	}
+	json_decref(root);
+}
+
+static void add_store(struct list *list, const char *store, const char *prefix)
+{
+	DIR *directory = opendir(store);
+
+	for (struct dirent *entry; directory && (entry = readdir(directory));) {
+		char path[PATH_MAX];
+		if (entry->d_name[0] != '.' && strcmp(entry->d_name, LAST_LINK) != 0 &&
+		    strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
+		    snprintf(path, sizeof(path), "%s/%s", store, entry->d_name) < PATH_MAX) {
+			add_directory(list, path);
+		}
+	}
+	if (directory) {
+		closedir(directory);
+	}
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return x->start_unix_ns < y->start_unix_ns ? -1 : x->start_unix_ns > y->start_unix_ns;
+}
+
+static int write_json(const struct list *list)
+{
+	json_t *root = json_array();
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct entry *entry = &list->entries[i];
+		char *texts[4] = {hk_name_utf8(entry->id), hk_name_utf8(entry->state),
+				  hk_name_utf8(entry->command), hk_name_utf8(entry->directory)};
+		json_array_append_new(
+		    root, json_pack("{s:s?, s:s?, s:s?, s:s?, s:I, s:I, s:i, s:b}", "id", texts[0],
+				    "state", texts[1], "command", texts[2], "directory", texts[3],
+				    "start_unix_ns", (json_int_t)entry->start_unix_ns,
+				    "duration_ns", (json_int_t)entry->duration_ns, "world_size",
+				    (int)entry->world_size, "live", (int)entry->live));
+		for (size_t t = 0; t < 4; t++) {
+			free(texts[t]);
+		}
+	}
+	int r = json_dumpf(root, stdout, JSON_INDENT(1));
+	puts("");
+	json_decref(root);
+	return r == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
+}
+
+static int write_table(const struct list *list)
+{
+	struct hk_table *table =
+	    hk_table_new("<job:40|<state|>ranks|<started|>time|<command:40|<directory:80");
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct entry *entry = &list->entries[i];
+		char started[32] = "-", duration[HK_QUANTITY_BYTES];
+		time_t seconds = (time_t)(entry->start_unix_ns / 1000000000u);
+		struct tm local;
+		if (localtime_r(&seconds, &local)) {
+			strftime(started, sizeof(started), "%Y-%m-%d %H:%M:%S", &local);
+		}
+		hk_table_add(table, "%s", entry->id);
+		hk_table_add(table, "%s", entry->state);
+		hk_table_add(table, "%" PRId32, entry->world_size);
+		hk_table_add(table, "%s", started);
+		hk_table_add(table, "%s",
+			     entry->duration_ns ? hk_quantity_duration(duration, entry->duration_ns)
+						: "-");
+		hk_table_add(table, "%s", entry->command);
+		hk_table_add(table, "%s", entry->directory);
+	}
+	int r = hk_table_write(table, stdout, hk_command_colour(stdout));
+	hk_table_free(table);
+	return r == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
+}
+
+static int run(int argc, char **argv)
+{
+	char store[PATH_MAX];
+	bool json = false;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &json) != 0) {
+		return HK_EXIT_USAGE;
+	}
+	struct list *list = calloc(1, sizeof(*list));
+	if (!list) {
+		hk_error("out of memory");
+		return HK_EXIT_FAILED;
+	}
+	int code = add_collector(list);
+	if (code == HK_EXIT_DONE) {
+		if (hk_job_store(store) == 0) {
+			add_store(list, store, "");
+		}
+		add_store(list, ".", HERE_PREFIX);
+		qsort(list->entries, list->count, sizeof(list->entries[0]), by_start);
+		if (json) {
+			code = write_json(list);
+		} else if (list->count > 0) {
+			code = write_table(list);
+		} else {
+			fputs("no jobs yet: trace one with: hookcli run -- CMD\n", stderr);
+		}
+		code = hk_command_output_close(stdout, code);
+	}
+	list_fini(list);
+	return code;
+}
+
+const struct hk_command hk_command_ls = {
+    "ls",
+    "list the jobs there are",
+    run,
+};

@@ -1,0 +1,169 @@
+/* hookcli report: what every rank of a job called, as a screen, tables, JSON or CSV. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "command.h"
+#include "job.h"
+#include "report/report.h"
+#include "report/text.h"
+#include "settings/settings.h"
+#include "thread_table.h"
+
+#define OPTION_FORMAT 0x100
+#define OPTION_BY 0x101
+
+enum format {
+	FORMAT_SUMMARY,
+	FORMAT_TEXT,
+	FORMAT_JSON,
+	FORMAT_CSV,
+};
+
+static const char *const formats[] = {"summary", "text", "json", "csv"};
+/* The first four are enum hk_report_by. */
+static const char *const bys[] = {"function", "rank", "library", "host", "thread"};
+#define BY_THREAD 4
+
+struct arguments {
+	const char *job, *output;
+	enum format format;
+	int by;
+};
+
+static const struct argp_option options[] = {
+    {"format", OPTION_FORMAT, "FORMAT", 0, "summary (default), text, json or csv", 0},
+    {"by", OPTION_BY, "WHAT", 0,
+     "With text: sum by function (default), rank, library, thread or host", 0},
+    {"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
+    {0},
+};
+
+static int word(const char *const *words, size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(words[i], text) == 0) {
+			return (int)i;
+		}
+	}
+	return -ENOENT;
+}
+
+/* A flag or HOOK_FORMAT, HOOK_BY: both are checked here. */
+static void choose(struct arguments *arguments, struct argp_state *state)
+{
+	const char *format = hk_command_setting("format");
+	const char *by = hk_command_setting("by");
+	int index = word(formats, 4, format ? format : "summary");
+
+	if (index < 0) {
+		argp_error(state, "unknown format '%s': summary, text, json or csv", format);
+	}
+	arguments->format = (enum format)index;
+	arguments->by = word(bys, 5, by);
+	if (arguments->by < 0) {
+		argp_error(state, "cannot sum by '%s': function, rank, library, thread or host",
+			   by);
+	}
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case OPTION_FORMAT:
+		return -hk_settings_set(hk_command_settings(), "format", argument);
+	case OPTION_BY:
+		/* Asking for a sum is asking for the tables. */
+		if (!hk_command_setting("format")) {
+			hk_settings_set(hk_command_settings(), "format", "text");
+		}
+		return -hk_settings_set(hk_command_settings(), "by", argument);
+	case 'o':
+		arguments->output = argument;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->job) {
+			argp_error(state, "one job at a time: '%s' is too much", argument);
+		}
+		arguments->job = argument;
+		return 0;
+	case ARGP_KEY_END:
+		choose(arguments, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "[JOB]",
+    .doc = "Show what every rank of JOB called: how often, how long, from which library.",
+    .children = children,
+};
+
+static int write_report(const struct hk_job *job, const struct arguments *arguments, FILE *output)
+{
+	struct hk_report_style style = {.colour = hk_command_colour(output),
+					.files = job->directory};
+	struct hk_report *report;
+	int r = hk_report_new(job->snapshot, &report);
+
+	if (r < 0) {
+		return r;
+	}
+	switch (arguments->format) {
+	case FORMAT_JSON:
+		r = hk_report_write_json(report, output);
+		break;
+	case FORMAT_CSV:
+		r = hk_report_write_csv(report, output);
+		break;
+	case FORMAT_TEXT:
+		r = arguments->by == BY_THREAD
+			? hk_thread_table_write(job, output, style.colour)
+			: hk_report_write_text(report, output, (enum hk_report_by)arguments->by,
+					       &style);
+		break;
+	default:
+		r = hk_report_write_summary(report, output, &style);
+	}
+	hk_report_free(report);
+	return r;
+}
+
+static int run(int argc, char **argv)
+{
+	struct arguments arguments = {0};
+	struct hk_job job;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
+		return HK_EXIT_USAGE;
+	}
+	int code = hk_job_open(arguments.job, &job);
+	if (code != HK_EXIT_DONE) {
+		return code;
+	}
+	FILE *output = hk_command_output(arguments.output);
+	code = job.damaged || !output ? HK_EXIT_FAILED : HK_EXIT_DONE;
+	if (output) {
+		int r = write_report(&job, &arguments, output);
+		if (r < 0) {
+			hk_error("the report is incomplete: %s", strerror(-r));
+			code = HK_EXIT_FAILED;
+		}
+		code = hk_command_output_close(output, code);
+	}
+	hk_job_close(&job);
+	return code;
+}
+
+const struct hk_command hk_command_report = {
+    "report",
+    "show what every rank of a job called, as summary, text, json or csv",
+    run,
+};

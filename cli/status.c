@@ -1,0 +1,215 @@
+/* hookcli status: what the collector does, which jobs it keeps, where settings come from. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "command.h"
+#include "job.h"
+#include "report/name.h"
+#include "report/quantity.h"
+#include "report/table.h"
+#include "settings/settings.h"
+
+#define OPTION_JSON 0x100
+#define OPTION_CONFIG 0x101
+
+struct arguments {
+	bool json, config;
+};
+
+static const struct argp_option options[] = {
+    {"json", OPTION_JSON, NULL, 0, "As JSON", 0},
+    {"config", OPTION_CONFIG, NULL, 0, "Show each setting and where it comes from", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case OPTION_JSON:
+		arguments->json = true;
+		return 0;
+	case OPTION_CONFIG:
+		arguments->config = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s' is too much: status takes no job", argument);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .doc = "Show what the collector does and which jobs it keeps.",
+    .children = children,
+};
+
+static int config_write(bool json)
+{
+	const struct hk_settings *settings = hk_command_settings();
+	struct hk_table *table = hk_table_new("<setting|<value:60|<from:80");
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < hk_settings_count; i++) {
+		const char *name = hk_settings_table[i].name;
+		const char *value = hk_settings_get(settings, name);
+		const char *where = hk_settings_where(settings, i);
+		hk_table_add(table, "%s", name);
+		hk_table_add(table, "%s", value ? value : "-");
+		hk_table_add(table, "%s", where);
+		char *clean = value ? hk_name_utf8(value) : NULL;
+		json_array_append_new(list, json_pack("{s:s, s:s?, s:s}", "name", name, "value",
+						      clean, "from", where));
+		free(clean);
+	}
+	int r = json ? json_dumpf(list, stdout, JSON_INDENT(1))
+		     : hk_table_write(table, stdout, hk_command_colour(stdout));
+	fputs(json ? "\n" : "", stdout);
+	json_decref(list);
+	hk_table_free(table);
+	return hk_command_output_close(stdout, r == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED);
+}
+
+static json_t *text(const char *value)
+{
+	char *clean = hk_name_utf8(value);
+	json_t *string = clean ? json_string_nocheck(clean) : NULL;
+
+	free(clean);
+	return string;
+}
+
+static json_t *job_json(const Hk__Job *job)
+{
+	return json_pack("{s:o, s:o, s:I, s:I, s:i, s:b, s:i, s:I, s:o, s:o}", "id", text(job->id),
+			 "command", text(job->command), "start_unix_ns",
+			 (json_int_t)job->start_unix_ns, "duration_ns",
+			 (json_int_t)job->duration_ns, "world_size", (int)job->world_size, "closed",
+			 (int)job->closed, "processes_live", (int)job->processes_live,
+			 "stored_bytes", (json_int_t)job->stored_bytes, "exit", text(job->exit),
+			 "directory", text(job->directory));
+}
+
+static int status_json(const Hk__StatusReply *status)
+{
+	json_t *jobs = json_array();
+
+	for (size_t i = 0; i < status->n_jobs; i++) {
+		json_array_append_new(jobs, job_json(status->jobs[i]));
+	}
+	json_t *root = json_pack(
+	    "{s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "pid",
+	    (json_int_t)status->pid, "version", text(status->version), "url", text(status->url),
+	    "run_directory", text(status->run_directory), "store", text(status->store),
+	    "start_unix_ns", (json_int_t)status->start_unix_ns, "segments",
+	    (json_int_t)status->segments, "incompatible", (json_int_t)status->incompatible,
+	    "refused", (json_int_t)status->refused, "cpu_ns", (json_int_t)status->cpu_ns,
+	    "drained_records", (json_int_t)status->drained_records, "stored_bytes",
+	    (json_int_t)status->stored_bytes, "jobs", jobs);
+	int r = root ? json_dumpf(root, stdout, JSON_INDENT(1)) : -1;
+	puts("");
+	json_decref(root);
+	return r == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
+}
+
+static void line(const char *title, const char *value)
+{
+	char clean[HK_NAME_BYTES(200)];
+
+	hk_name_print(clean, 200, value);
+	printf("%-14s %s\n", title, clean);
+}
+
+static int status_text(const Hk__StatusReply *status)
+{
+	char value[256], up[HK_QUANTITY_BYTES], cpu[HK_QUANTITY_BYTES], size[HK_QUANTITY_BYTES];
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	uint64_t age = now_ns > status->start_unix_ns ? now_ns - status->start_unix_ns : 0;
+	snprintf(value, sizeof(value), "pid %" PRIu32 ", version %.40s, up %s, %s CPU (%.2f %%)",
+		 status->pid, status->version, hk_quantity_duration(up, age),
+		 hk_quantity_duration(cpu, status->cpu_ns),
+		 age ? 100.0 * (double)status->cpu_ns / (double)age : 0);
+	line("collector", value);
+	line("address", status->url);
+	line("run directory", status->run_directory);
+	line("store", status->store);
+	snprintf(value, sizeof(value),
+		 "%" PRIu32 " segments, %" PRIu32 " incompatible, %" PRIu32 " refused",
+		 status->segments, status->incompatible, status->refused);
+	line("attached", value);
+	snprintf(value, sizeof(value), "%" PRIu64 " records, %s", status->drained_records,
+		 hk_quantity_bytes(size, status->stored_bytes));
+	line("kept", value);
+	struct hk_table *table =
+	    hk_table_new("<job:40|<state|>ranks|>live|>time|>size|<command:48");
+	for (size_t i = 0; i < status->n_jobs; i++) {
+		const Hk__Job *job = status->jobs[i];
+		hk_table_add(table, "%s", job->id);
+		hk_table_add(table, "%s", job->closed ? job->exit : "running");
+		hk_table_add(table, "%" PRId32, job->world_size);
+		hk_table_add(table, "%" PRIu32, job->processes_live);
+		hk_table_add(table, "%s", hk_quantity_duration(up, job->duration_ns));
+		hk_table_add(table, "%s", hk_quantity_bytes(size, job->stored_bytes));
+		hk_table_add(table, "%s", job->command);
+	}
+	int r = 0;
+	if (status->n_jobs > 0) {
+		puts("");
+		r = hk_table_write(table, stdout, hk_command_colour(stdout));
+	}
+	hk_table_free(table);
+	return r == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
+}
+
+static int run(int argc, char **argv)
+{
+	struct arguments arguments = {0};
+	Hk__StatusRequest what = HK__STATUS_REQUEST__INIT;
+	Hk__Request request = HK__REQUEST__INIT;
+	Hk__Response *response;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
+		return HK_EXIT_USAGE;
+	}
+	if (arguments.config) {
+		return config_write(arguments.json);
+	}
+	request.what_case = HK__REQUEST__WHAT_STATUS;
+	request.status = &what;
+	int code = hk_job_ask(&request, &response);
+	if (code != HK_EXIT_DONE) {
+		return code;
+	}
+	if (!response->status) {
+		hk_error("the collector's answer makes no sense: are versions mixed?");
+		code = HK_EXIT_FAILED;
+	} else {
+		if (strcmp(response->status->version, HK_VERSION) != 0) {
+			hk_warning("this is hookcli %s, the collector is %.40s", HK_VERSION,
+				   response->status->version);
+		}
+		code =
+		    arguments.json ? status_json(response->status) : status_text(response->status);
+		code = hk_command_output_close(stdout, code);
+	}
+	hk__response__free_unpacked(response, NULL);
+	return code;
+}
+
+const struct hk_command hk_command_status = {
+    "status",
+    "show what the collector does and where settings come from",
+    run,
+};
