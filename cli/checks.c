@@ -165,13 +165,14 @@ static void check_collector(struct hk_check_result *result)
 {
 	Hk__Request request = HK__REQUEST__INIT;
 	Hk__StatusRequest what = HK__STATUS_REQUEST__INIT;
+	const char *url = hk_job_collector();
 	Hk__Response *response = NULL;
 	int rc;
 
 	request.version = HK_VERSION;
 	request.what_case = HK__REQUEST__WHAT_STATUS;
 	request.status = &what;
-	rc = hk_request_call(hk_job_collector(), &request, COLLECTOR_MS, &response);
+	rc = url ? hk_request_call(url, &request, COLLECTOR_MS, &response) : -ECONNREFUSED;
 	if (rc == 0) {
 		tell_collector(result, response);
 		hk__response__free_unpacked(response, NULL);
@@ -179,7 +180,7 @@ static void check_collector(struct hk_check_result *result)
 		tell(result, HK_CHECK_NOTE,
 		     "none runs; `hookcli run` starts one for its job alone, LD_PRELOAD needs one");
 	} else {
-		tell(result, HK_CHECK_WARNING, "%.200s: %s", hk_job_collector(), strerror(-rc));
+		tell(result, HK_CHECK_WARNING, "%.200s: %s", url, strerror(-rc));
 		advise(result,
 		       "look at the collector's log, or restart it: nothing recorded is lost");
 	}
