@@ -66,29 +66,20 @@ static bool ask(const struct hk_job *job, const struct hk_job_files *files)
 	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
-/* ./hook-last would point to nothing. */
-static void drop_last_link(const char *directory)
+/* True if ./hook-last is a link to DIRECTORY: it would dangle. */
+static bool is_last(const char *directory)
 {
-	char target[PATH_MAX], resolved[PATH_MAX];
-	ssize_t length = readlink(LAST_LINK, target, sizeof(target) - 1);
+	char linked[PATH_MAX], real[PATH_MAX];
+	ssize_t length = readlink(LAST_LINK, linked, sizeof(linked));
 
-	if (length <= 0) {
-		return;
-	}
-	target[length] = '\0';
-	/* The link is relative or absolute; that it dangles now and named this directory is what
-	 * matters. */
-	const char *name = strrchr(directory, '/');
-
-	if (!realpath(target, resolved) && name &&
-	    (strcmp(target, directory) == 0 || strcmp(target, name + 1) == 0)) {
-		unlink(LAST_LINK);
-	}
+	return length > 0 && realpath(LAST_LINK, linked) && realpath(directory, real) &&
+	       strcmp(linked, real) == 0;
 }
 
 static int remove_open_job(const struct hk_job *job, bool force)
 {
 	const char *id = job->snapshot->job->id;
+	bool last = is_last(job->directory);
 	struct hk_job_files files;
 	int rc;
 
@@ -114,7 +105,9 @@ static int remove_open_job(const struct hk_job *job, bool force)
 		hk_error("cannot remove %s: %s", job->directory, strerror(-rc));
 		return HK_EXIT_FAILED;
 	}
-	drop_last_link(job->directory);
+	if (last) {
+		unlink(LAST_LINK);
+	}
 	return HK_EXIT_DONE;
 }
 
