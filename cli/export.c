@@ -49,7 +49,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->format = argument;
 		return 0;
 	case 'o':
-		arguments->output = argument;
+		arguments->output = strcmp(argument, "-") == 0 ? NULL : argument;
 		return 0;
 	case OPTION_FROM:
 		if (hk_span_time(argument, &arguments->options.from_ns) < 0) {
