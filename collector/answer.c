@@ -1,0 +1,335 @@
+#include "collector/answer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "collector/job.h"
+#include "collector/jobdir.h"
+#include "collector/process.h"
+#include "collector/scan.h"
+#include "collector/state.h"
+
+/* A process that is just leaving has this long to be gone before its job is said to live on. */
+#define STRAGGLER_NS 1000000000u
+
+/* A response and what it borrows or owns while it is packed. */
+struct answer {
+	Hk__Response response;
+	Hk__StatusReply status;
+	Hk__Snapshot snapshot;	/* borrowed parts */
+	Hk__Snapshot *loaded;	/* from a directory: owned */
+	Hk__Process **borrowed; /* array of `snapshot`: owned */
+	Hk__Job **jobs;		/* array: owned */
+	char text[256];
+};
+
+static int fail(struct answer *answer, int error, const char *format, const char *argument)
+{
+	snprintf(answer->text, sizeof(answer->text), format, argument);
+	answer->response.error = error;
+	answer->response.text = answer->text;
+	return 1;
+}
+
+static int list_jobs(const struct hk_collector *collector, Hk__Job ***ret_jobs, size_t *ret_count)
+{
+	struct hk_job *job;
+	size_t count = 0;
+	DL_FOREACH (collector->jobs, job) {
+		count++;
+	}
+	Hk__Job **jobs = calloc(count + 1, sizeof(struct hk_job *));
+	if (!jobs) {
+		return -ENOMEM;
+	}
+	count = 0;
+	DL_FOREACH (collector->jobs, job) {
+		if (!job->state->closed) {
+			hk_job_sum(job);
+		}
+		jobs[count++] = job->state;
+	}
+	*ret_jobs = jobs;
+	*ret_count = count;
+	return 0;
+}
+
+static int answer_list(struct hk_collector *collector, struct answer *answer)
+{
+	int r = list_jobs(collector, &answer->jobs, &answer->response.n_jobs);
+	if (r < 0) {
+		return fail(answer, r, "out of memory%s", "");
+	}
+	answer->response.jobs = answer->jobs;
+	return 1;
+}
+
+static int answer_status(struct hk_collector *collector, struct answer *answer)
+{
+	Hk__StatusReply *status = &answer->status;
+	struct timespec cpu;
+	hk__status_reply__init(status);
+	int r = list_jobs(collector, &answer->jobs, &status->n_jobs);
+	if (r < 0) {
+		return fail(answer, r, "out of memory%s", "");
+	}
+	status->jobs = answer->jobs;
+	for (size_t i = 0; i < status->n_jobs; i++) {
+		status->stored_bytes += status->jobs[i]->stored_bytes;
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	status->pid = (uint32_t)getpid();
+	status->version = (char *)HK_VERSION;
+	status->run_directory = collector->run_directory;
+	status->store = collector->store;
+	status->start_unix_ns = collector->start_unix_ns;
+	status->segments = HASH_COUNT(collector->processes);
+	status->incompatible = collector->incompatible;
+	status->refused = collector->refused;
+	status->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	status->drained_records = collector->drained_records;
+	status->url = collector->url;
+	answer->response.status = status;
+	return 1;
+}
+
+/* Finds the job that TEXT names; 0, or 1 with the failure in ANSWER. */
+static int select_job(struct hk_collector *collector, const char *text, struct answer *answer,
+		      struct hk_job **ret_job)
+{
+	int r = hk_job_select(collector, text, ret_job);
+	if (r == -ENOENT) {
+		return fail(answer, r, *text ? "no job '%s' here" : "no job yet%s", text);
+	}
+	return r < 0 ? fail(answer, r, "more than one job begins with '%s'", text) : 0;
+}
+
+static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotRequest *request,
+			   struct answer *answer)
+{
+	struct hk_job *job;
+	struct hk_process *process;
+	if (select_job(collector, request->job, answer, &job) > 0) {
+		return 1;
+	}
+	if (job->state->closed) {
+		int r = hk_statistics_load(job->state->directory, &answer->loaded);
+		if (r < 0 && !answer->loaded) {
+			return fail(answer, r, "cannot read %s", job->state->directory);
+		}
+		answer->response.snapshot = answer->loaded;
+		return 1;
+	}
+	DL_FOREACH (job->processes, process) {
+		if (process->reader) {
+			hk_state_refresh(collector, process, false);
+		}
+	}
+	int r = hk_job_snapshot(job, &answer->snapshot);
+	if (r < 0) {
+		return fail(answer, r, "out of memory%s", "");
+	}
+	answer->borrowed = answer->snapshot.processes;
+	answer->response.snapshot = &answer->snapshot;
+	return 1;
+}
+
+static int answer_exit(struct hk_collector *collector, const Hk__ExitNotice *notice)
+{
+	/* Its segment may be so new that nobody has looked. */
+	hk_scan_run(collector);
+	hk_process_notice(collector, notice);
+	return 1;
+}
+
+static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest *request,
+		       struct answer *answer)
+{
+	struct hk_job *job;
+	if (!*request->job) {
+		return fail(answer, -EINVAL, "a job needs an id%s", "");
+	}
+	job = hk_job_find(collector, request->job);
+	if (!job || job->state->closed) {
+		const struct hk_job_request open = {
+		    .key = request->job,
+		    .name = request->name,
+		    .command = request->command,
+		    .directory = request->directory,
+		    .pid = request->pid,
+		    .announced = true,
+		};
+		int r = hk_job_open(collector, &open, &job);
+		if (r < 0) {
+			return fail(answer, r, "cannot make the job directory: %s", strerror(-r));
+		}
+	} else if (!job->announced || !*job->state->command) {
+		/* Its first process was quicker than its announcement. */
+		job->announced = true;
+		job->command_pid = request->pid;
+		hk_state_set_string(&job->state->command, request->command);
+		if (*request->name) {
+			hk_state_set_string(&job->state->name, request->name);
+		}
+		job->changed = true;
+	}
+	answer->response.job = job->state;
+	return 1;
+}
+
+/* Ends what has ended of JOB; true if nothing of it is left to wait for. */
+static bool settle_job(struct hk_collector *collector, struct hk_job *job)
+{
+	struct hk_process *process, *next;
+	bool settled = true;
+	hk_scan_run(collector);
+	DL_FOREACH_SAFE(job->processes, process, next)
+	{
+		if (!process->reader) {
+			continue;
+		}
+		hk_process_check(process);
+		if (!process->gone || hk_process_finalise(collector, process) < 0) {
+			settled = false;
+		}
+	}
+	return settled;
+}
+
+static int answer_close(struct hk_collector *collector, const Hk__CloseJobRequest *request,
+			struct hk_answer_wait *wait, struct answer *answer)
+{
+	struct hk_job *job;
+	uint64_t now = hk_clock_monotonic_ns();
+	if (select_job(collector, request->job, answer, &job) > 0) {
+		return 1;
+	}
+	if (wait->until_ns == 0) {
+		wait->until_ns = now + STRAGGLER_NS;
+		if (request->have_status &&
+		    (!job->state->have_exit || job->state->exit_status != request->status)) {
+			if (job->state->closed && hk_job_reopen(collector, job) < 0) {
+				return fail(answer, -EIO, "cannot open %s", job->state->directory);
+			}
+			job->state->have_exit = true;
+			job->state->exit_status = request->status;
+			job->changed = true;
+		}
+	}
+	answer->response.job = job->state;
+	if (job->state->closed) {
+		return 1;
+	}
+	job->close_requested = true;
+	if (settle_job(collector, job)) {
+		int r = hk_job_close(collector, job);
+		return r < 0 ? fail(answer, r, "job directory incomplete: %s", strerror(-r)) : 1;
+	}
+	if (now < wait->until_ns) {
+		return 0;
+	}
+	hk_job_save(collector, job);
+	hk_job_sum(job);
+	return fail(answer, -EBUSY, "processes of job %s still run; it closes when they end",
+		    job->state->id);
+}
+
+static int dispatch(struct hk_collector *collector, const Hk__Request *request,
+		    struct hk_answer_wait *wait, struct answer *answer)
+{
+	if (!request) {
+		return fail(answer, -EBADMSG, "not a request%s", "");
+	}
+	switch (request->what_case) {
+	case HK__REQUEST__WHAT_STATUS:
+		return answer_status(collector, answer);
+	case HK__REQUEST__WHAT_LIST:
+		return answer_list(collector, answer);
+	case HK__REQUEST__WHAT_SNAPSHOT:
+		return answer_snapshot(collector, request->snapshot, answer);
+	case HK__REQUEST__WHAT_EXIT:
+		return answer_exit(collector, request->exit);
+	case HK__REQUEST__WHAT_OPEN_JOB:
+		return answer_open(collector, request->open_job, answer);
+	case HK__REQUEST__WHAT_CLOSE_JOB:
+		return answer_close(collector, request->close_job, wait, answer);
+	default:
+		return fail(answer, -ENOSYS,
+			    "this collector (version %s) does not know that request", HK_VERSION);
+	}
+}
+
+/* The cells of all processes, for taking their histograms out of one answer. */
+static void strip_histograms(Hk__Snapshot *snapshot, size_t *counts)
+{
+	size_t k = 0;
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		Hk__Process *process = snapshot->processes[i];
+		for (size_t j = 0; j < process->n_cells; j++) {
+			counts[k++] = process->cells[j]->n_bucket;
+			process->cells[j]->n_bucket = process->cells[j]->n_bucket_count = 0;
+		}
+	}
+}
+
+static void restore_histograms(Hk__Snapshot *snapshot, const size_t *counts)
+{
+	size_t k = 0;
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		Hk__Process *process = snapshot->processes[i];
+		for (size_t j = 0; j < process->n_cells; j++) {
+			process->cells[j]->n_bucket = process->cells[j]->n_bucket_count =
+			    counts[k++];
+		}
+	}
+}
+
+static int pack(struct answer *answer, bool histograms, uint8_t **ret_bytes, size_t *ret_size)
+{
+	Hk__Snapshot *snapshot = answer->response.snapshot;
+	size_t *counts = NULL, cells = 0;
+	for (size_t i = 0; snapshot && i < snapshot->n_processes; i++) {
+		cells += snapshot->processes[i]->n_cells;
+	}
+	if (snapshot && !histograms && (counts = calloc(cells + 1, sizeof(*counts))) != NULL) {
+		strip_histograms(snapshot, counts);
+	}
+	int r = hk_message_pack(&answer->response.base, ret_bytes, ret_size);
+	if (counts) {
+		restore_histograms(snapshot, counts);
+		free(counts);
+	}
+	return r;
+}
+
+int hk_answer_make(struct hk_collector *collector, const Hk__Request *request,
+		   struct hk_answer_wait *wait, uint8_t **ret_bytes, size_t *ret_size)
+{
+	struct answer answer = {.text = ""};
+	hk__response__init(&answer.response);
+	int done = dispatch(collector, request, wait, &answer);
+	if (done) {
+		bool histograms = !request || request->what_case != HK__REQUEST__WHAT_SNAPSHOT ||
+				  !request->snapshot->no_histograms;
+		int r = pack(&answer, histograms, ret_bytes, ret_size);
+		if (r < 0) {
+			hk__response__init(&answer.response);
+			fail(&answer, r, "the answer is too large%s", "");
+			r = pack(&answer, true, ret_bytes, ret_size);
+		}
+		if (r < 0) {
+			*ret_bytes = NULL;
+			*ret_size = 0;
+		}
+	}
+	free(answer.borrowed);
+	free(answer.jobs);
+	if (answer.loaded) {
+		hk__snapshot__free_unpacked(answer.loaded, NULL);
+	}
+	return done;
+}

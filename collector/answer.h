@@ -1,0 +1,20 @@
+/* answer.h: what the collector says to each request of wire.proto. One thread; no state but the
+ * caller's wait. */
+#ifndef HK_COLLECTOR_ANSWER_H
+#define HK_COLLECTOR_ANSWER_H
+
+#include "collector/collector.h"
+
+#define HK_ANSWER_REQUEST_MAX (1u << 20) /* bytes of a request */
+
+/* What is remembered of a request whose answer is put off; zero it when the request comes. */
+struct hk_answer_wait {
+	uint64_t until_ns; /* monotonic; 0: not waiting */
+};
+
+/* 1: *RET_BYTES holds the packed Hk__Response, the caller frees it. 0: not yet, ask again on the
+ * next pass. REQUEST may be NULL: what came was no request. */
+int hk_answer_make(struct hk_collector *collector, const Hk__Request *request,
+		   struct hk_answer_wait *wait, uint8_t **ret_bytes, size_t *ret_size);
+
+#endif

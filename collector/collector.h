@@ -1,0 +1,112 @@
+/* collector.h: what the modules of the daemon share: one collector, its jobs, their processes.
+ *
+ * One thread runs everything (loop.c) apart from NNG's own threads, which only hand requests over
+ * (server.c). There are no globals: every function gets what it works on. A job owns its processes
+ * and its statistics file; the collector owns jobs. Processes known only from the file of an
+ * earlier collector have no reader.
+ */
+#ifndef HK_COLLECTOR_COLLECTOR_H
+#define HK_COLLECTOR_COLLECTOR_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "base/rundir.h"
+#include "ring/reader.h"
+#include "wire/request.h"
+#include "wire/statistics.h"
+
+#define HK_COLLECTOR_SEGMENTS_MAX 4096u	  /* live at one time; more wait for room */
+#define HK_COLLECTOR_JOBS_MAX 256u	  /* closed ones kept in memory to be listed */
+#define HK_COLLECTOR_PROCESSES_MAX 65536u /* of one job */
+#define HK_UID_BYTES 16u
+
+struct hk_ledger;
+struct hk_server;
+struct hk_spool;
+
+struct hk_process {
+	uint8_t uid[HK_UID_BYTES];
+	struct hk_job *job;
+	struct hk_process *prev, *next; /* hk_job::processes */
+	UT_hash_handle hh;		/* hk_collector::processes */
+	Hk__Process *state;		/* newest values; what snapshots and frames are made of */
+	/* The rest is for processes with a segment. */
+	struct hk_reader *reader; /* NULL once everything is kept elsewhere */
+	struct hk_spool *spool;
+	struct hk_ledger *ledger;
+	int dirfd;		   /* of its run directory; the collector's */
+	int pidfd;		   /* -1: none */
+	bool foreign;		   /* another pid namespace: its pid means nothing here */
+	bool gone;		   /* nothing more will be written */
+	bool changed;		   /* state differs from the newest frame in the file */
+	bool noticed;		   /* a parent told how it ended */
+	uint64_t pending_since_ns; /* monotonic; 0: nothing pending */
+	uint64_t pending_bytes;
+	uint64_t usage_due_ns;
+	uint64_t retry_ns;    /* finalising failed: not before this */
+	uint64_t fingerprint; /* of what the state was made from */
+	uint32_t refreshes;
+	uint64_t stored_bytes; /* of its chunk file, once that is closed */
+	struct hk_segment_status status;
+};
+
+struct hk_job {
+	struct hk_job *prev, *next;   /* hk_collector::jobs */
+	struct hk_process *processes; /* in order of appearance */
+	uint32_t process_count;
+	Hk__Job *state;
+	struct hk_statistics *statistics; /* NULL: closed, or its file could not be opened */
+	bool announced; /* opened by request: closed by request, or when its command is gone */
+	bool close_requested;
+	bool changed;	      /* state differs from job.json */
+	uint32_t command_pid; /* 0: unknown */
+	uint64_t opened_ns;   /* monotonic */
+	uint64_t alive_ns;    /* monotonic: when something last lived */
+	uint64_t closed_ns;   /* monotonic */
+};
+
+struct hk_collector_options {
+	const char *store;   /* NULL: $XDG_STATE_HOME or ~/.local/state, + /hooktrace */
+	const char *listen;  /* further URL or NULL */
+	const char *job_key; /* --job-dir KEY=DIR or NULL */
+	const char *job_dir;
+	uint64_t keep_bytes; /* of one job's records */
+	bool exit_with_job;
+	int ready_fd; /* -1: none */
+};
+
+/* A notice about a pid nobody has seen yet. */
+struct hk_notice {
+	Hk__ExitNotice notice;
+	uint64_t at_ns;
+};
+#define HK_NOTICES 64u
+
+struct hk_collector {
+	struct hk_collector_options options;
+	char run_directory[PATH_MAX];
+	char store[PATH_MAX];
+	char url[HK_REQUEST_URL_BYTES];
+	char host[64];
+	int dirfd[HK_RUNDIR_CANDIDATES]; /* run directories looked into; -1: not there; [0] is
+					    locked by us */
+	int lock_fd;
+	int inotify_fd;
+	bool tsc;
+	uint64_t tick_ns_q32;
+	uint64_t pid_namespace;
+	uint64_t start_unix_ns;
+	struct hk_job *jobs;	      /* in order of opening */
+	struct hk_process *processes; /* uid -> process with a segment */
+	struct hk_server *server;
+	struct hk_notice notices[HK_NOTICES]; /* ring */
+	uint32_t notice_count;
+	uint32_t incompatible, refused; /* segments at the last scan */
+	uint64_t drained_records;
+	uint64_t moved_ns; /* monotonic: when a pass last found something new */
+};
+
+#endif

@@ -1,0 +1,153 @@
+#include "collector/drain.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "collector/ledger.h"
+#include "collector/spool.h"
+#include "hooks/hook.h"
+
+#define SEAL_BYTES (3u << 19) /* about 64 Ki records */
+#define SEAL_AGE_NS 1000000000u
+/* A process that writes faster than this loop reads must not keep it for itself. */
+#define RUNS_MAX 8192u
+
+/* What one walk over the thread slots tells. */
+struct survey {
+	uint64_t pending_bytes;
+	uint64_t lost;
+	uint64_t horizon_ticks; /* no release that is still to come can take effect before */
+};
+
+static bool releases(struct hk_process *process, uint32_t site)
+{
+	const struct hk_site_info *info = hk_reader_site(process->reader, site);
+	return !info || info->meaning == HK_MEANING_FREE || info->meaning == HK_MEANING_REALLOC ||
+	       info->meaning == HK_MEANING_UNMAP || info->meaning == HK_MEANING_REMAP;
+}
+
+static void survey_open_calls(struct hk_process *process, const struct hk_thread_copy *thread,
+			      struct survey *survey)
+{
+	uint32_t depth = thread->depth < HK_OPEN_CALLS ? thread->depth : HK_OPEN_CALLS;
+	for (uint32_t i = 0; i < depth; i++) {
+		/* Calls deeper than the stack shows began after the last one it shows. */
+		bool hides = i == HK_OPEN_CALLS - 1 && thread->depth > HK_OPEN_CALLS;
+		if (thread->open[i].start_ticks < survey->horizon_ticks &&
+		    (hides || releases(process, thread->open[i].site))) {
+			survey->horizon_ticks = thread->open[i].start_ticks;
+		}
+	}
+}
+
+static int survey_threads(struct hk_process *process, uint64_t now_ticks, struct survey *survey)
+{
+	struct hk_thread_copy thread;
+	uint64_t cursor = 0;
+	int r;
+	*survey =
+	    (struct survey){.horizon_ticks = now_ticks, .lost = process->status.records_untracked};
+	while ((r = hk_reader_next_thread(process->reader, &cursor, &thread)) > 0) {
+		for (uint32_t i = 0; i < HK_STREAMS; i++) {
+			survey->pending_bytes += thread.pending_bytes[i];
+			survey->lost += thread.lost[i];
+		}
+		survey_open_calls(process, &thread, survey);
+	}
+	return r;
+}
+
+static uint64_t store_room(const struct hk_collector *collector, const struct hk_process *process)
+{
+	uint64_t stored = process->job->state->stored_bytes;
+	uint64_t keep = collector->options.keep_bytes;
+	return keep > stored ? keep - stored : 0;
+}
+
+/* Puts every committed run of every chain into the spool; *RET_ALL tells whether the end of all was
+ * reached. */
+static int read_runs(struct hk_process *process, const struct survey *survey, uint64_t limit_bytes,
+		     bool *ret_all)
+{
+	struct hk_thread_copy thread;
+	uint64_t cursor = 0;
+	uint32_t runs = 0;
+	int r;
+	*ret_all = true;
+	while ((r = hk_reader_next_thread(process->reader, &cursor, &thread)) > 0) {
+		for (uint32_t stream = 0; stream < HK_STREAMS; stream++) {
+			struct hk_run run;
+			while (runs < RUNS_MAX &&
+			       hk_reader_next_run(process->reader, thread.slot, stream, &run) > 0) {
+				uint64_t used = hk_spool_bytes(process->spool);
+				r = hk_spool_put(process->spool, &run, survey->lost,
+						 limit_bytes > used ? limit_bytes - used : 0);
+				if (r < 0) {
+					return r;
+				}
+				runs++;
+			}
+		}
+	}
+	*ret_all = runs < RUNS_MAX;
+	return r;
+}
+
+int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
+{
+	bool all = false;
+	struct survey survey;
+	uint64_t before = hk_spool_records(process->spool);
+	uint64_t limit = hk_spool_bytes(process->spool) + store_room(collector, process);
+	int r = 0;
+	do {
+		/* The clock is read before the open calls, those before the records: a release that
+		 * none of them shows begins later than this. */
+		bool tsc = process->state->clock_kind == HK_CLOCK_TSC;
+		uint64_t now_ticks = hk_clock_ticks(tsc);
+		r = hk_reader_refresh(process->reader, &process->status);
+		r = r < 0 ? r : survey_threads(process, now_ticks, &survey);
+		r = r < 0 ? r : read_runs(process, &survey, limit, &all);
+		uint64_t used = hk_spool_bytes(process->spool);
+		/* Also of a segment that breaks in the middle what was read is kept. */
+		int flushed =
+		    hk_spool_flush(process->spool, survey.lost, limit > used ? limit - used : 0);
+		r = r < 0 ? r : flushed;
+		if (r < 0) {
+			break;
+		}
+		hk_reader_release(process->reader);
+		if (all) {
+			hk_ledger_advance(process->ledger, survey.horizon_ticks);
+		}
+	} while (process->gone && !all);
+	collector->drained_records += hk_spool_records(process->spool) - before;
+	process->pending_since_ns = 0;
+	process->pending_bytes = 0;
+	return r;
+}
+
+int hk_drain_pass(struct hk_collector *collector, struct hk_process *process, uint64_t now_ns)
+{
+	struct survey survey;
+	uint64_t used, cap;
+	int r = hk_reader_refresh(process->reader, &process->status);
+	r = r < 0 ? r : survey_threads(process, 0, &survey);
+	if (r < 0) {
+		return r;
+	}
+	if (survey.pending_bytes == 0) {
+		return 0;
+	}
+	bool moved = survey.pending_bytes != process->pending_bytes;
+	process->pending_bytes = survey.pending_bytes;
+	if (process->pending_since_ns == 0) {
+		process->pending_since_ns = now_ns;
+	}
+	hk_reader_pool(process->reader, &used, &cap);
+	if (survey.pending_bytes >= SEAL_BYTES || used > cap / 4 ||
+	    now_ns - process->pending_since_ns >= SEAL_AGE_NS) {
+		r = hk_drain_seal(collector, process);
+	}
+	return r < 0 ? r : moved;
+}

@@ -1,0 +1,153 @@
+#include "collector/family.h"
+
+#include <string.h>
+#include <utlist.h>
+
+#include "collector/procfs.h"
+#include "collector/role.h"
+
+#define GENERATIONS_MAX 64
+
+static bool newer(const struct hk_process *a, const struct hk_process *b)
+{
+	uint64_t start_a = a->state->start ? a->state->start->monotonic_ns : 0;
+	uint64_t start_b = b->state->start ? b->state->start->monotonic_ns : 0;
+	return a->gone != b->gone ? !a->gone : start_a >= start_b;
+}
+
+struct hk_process *hk_family_by_pid(const struct hk_collector *collector, uint32_t pid)
+{
+	struct hk_job *job;
+	struct hk_process *process, *found = NULL;
+	DL_FOREACH (collector->jobs, job) {
+		DL_FOREACH (job->processes, process) {
+			if (process->state->pid == pid && !process->foreign &&
+			    (!found || newer(process, found))) {
+				found = process;
+			}
+		}
+	}
+	return found;
+}
+
+struct hk_process *hk_family_ancestor(const struct hk_collector *collector, uint32_t ppid,
+				      uint64_t monotonic_ns)
+{
+	struct hk_procfs_stat stat;
+	for (int i = 0; i < GENERATIONS_MAX && ppid > 1; i++) {
+		struct hk_process *process = hk_family_by_pid(collector, ppid);
+		if (process && process->state->start &&
+		    process->state->start->monotonic_ns <= monotonic_ns) {
+			return process;
+		}
+		if (hk_procfs_stat(ppid, &stat) < 0) {
+			return NULL;
+		}
+		ppid = stat.ppid;
+	}
+	return NULL;
+}
+
+struct hk_process *hk_family_image(const struct hk_collector *collector, uint32_t pid,
+				   uint64_t pid_start, const uint8_t *uid)
+{
+	struct hk_job *job;
+	struct hk_process *process, *found = NULL;
+	DL_FOREACH (collector->jobs, job) {
+		DL_FOREACH (job->processes, process) {
+			if (process->state->pid == pid && process->state->pid_start == pid_start &&
+			    memcmp(process->uid, uid, HK_UID_BYTES) != 0 && !process->foreign &&
+			    (!found || newer(process, found))) {
+				found = process;
+			}
+		}
+	}
+	return found;
+}
+
+/* True if A is of the rank that B has: said by the launcher for both, or for neither. */
+static bool same_rank(const Hk__Process *a, const Hk__Process *b)
+{
+	return a->rank_known == b->rank_known && (!a->rank_known || a->rank == b->rank);
+}
+
+static bool below_main(const struct hk_process *process, const struct hk_process *ancestor)
+{
+	const Hk__Process *own = process->state;
+	if (!ancestor || ancestor->job != process->job) {
+		return false;
+	}
+	const Hk__Process *above = ancestor->state;
+	if (above->role != HK__ROLE__ROLE_MAIN && above->role != HK__ROLE__ROLE_HELPER) {
+		return false;
+	}
+	return !own->rank_known || same_rank(own, above);
+}
+
+static bool main_lives(const struct hk_process *process, const struct hk_process *replaced)
+{
+	const struct hk_process *other;
+	DL_FOREACH (process->job->processes, other) {
+		if (other != process && other != replaced && !other->gone &&
+		    other->state->role == HK__ROLE__ROLE_MAIN &&
+		    same_rank(other->state, process->state)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool ranks_known(const struct hk_process *process)
+{
+	const struct hk_process *other;
+	DL_FOREACH (process->job->processes, other) {
+		if (other->state->rank_known && other->state->role == HK__ROLE__ROLE_MAIN) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A process with a rank has come: who was main without one has started it. */
+static void demote_unranked(struct hk_process *process)
+{
+	struct hk_process *other;
+	DL_FOREACH (process->job->processes, other) {
+		if (other != process && !other->state->rank_known &&
+		    other->state->role == HK__ROLE__ROLE_MAIN) {
+			other->state->role = HK__ROLE__ROLE_LAUNCHER;
+			other->state->rank = -1;
+			other->changed = true;
+		}
+	}
+}
+
+void hk_family_settle(struct hk_process *process, const struct hk_process *ancestor,
+		      const struct hk_process *replaced)
+{
+	Hk__Process *state = process->state;
+	const struct hk_role_facts facts = {
+	    .program = state->program,
+	    .command = state->command,
+	    .rank = state->rank,
+	    .predecessor = replaced ? replaced->state->role : HK__ROLE__ROLE_UNKNOWN,
+	    .below_main = below_main(process, ancestor),
+	    .main_lives = main_lives(process, replaced),
+	};
+	state->role = hk_role_decide(&facts);
+	if (state->rank_known) {
+		if (state->role == HK__ROLE__ROLE_MAIN) {
+			demote_unranked(process);
+		}
+		return;
+	}
+	if (facts.below_main || facts.predecessor == HK__ROLE__ROLE_HELPER) {
+		state->rank = facts.below_main ? ancestor->state->rank : replaced->state->rank;
+	} else if (state->role != HK__ROLE__ROLE_LAUNCHER) {
+		/* Without a launcher there is one rank; beside ranks it is whatever prepares or
+		 * collects them. */
+		bool beside = ranks_known(process);
+		state->role = beside ? HK__ROLE__ROLE_LAUNCHER : state->role;
+		state->rank = beside ? -1 : 0;
+	}
+}

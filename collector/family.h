@@ -1,0 +1,30 @@
+/* family.h: which processes belong together: ancestors, images of one pid, ranks, roles.
+ *
+ * Looks only at processes of the collector's own pid namespace. Walks lists of all processes in
+ * memory: used when a process appears or a notice comes, not in passes.
+ */
+#ifndef HK_COLLECTOR_FAMILY_H
+#define HK_COLLECTOR_FAMILY_H
+
+#include "collector/collector.h"
+
+/* The newest process image known under PID, living ones first; NULL. */
+struct hk_process *hk_family_by_pid(const struct hk_collector *collector, uint32_t pid);
+
+/* The nearest known process at or above pid PPID that began before MONOTONIC_NS, looking through
+ * processes that are not traced as long as they live; NULL. */
+struct hk_process *hk_family_ancestor(const struct hk_collector *collector, uint32_t ppid,
+				      uint64_t monotonic_ns);
+
+/* The newest other image of the process (PID, PID_START) than UID: what it was before exec; NULL.
+ */
+struct hk_process *hk_family_image(const struct hk_collector *collector, uint32_t pid,
+				   uint64_t pid_start, const uint8_t *uid);
+
+/* Concludes role and rank of PROCESS, which is in its job's list, from its ANCESTOR and the image
+ * it REPLACED (or NULL). May make a launcher of a process that was taken for a main before any rank
+ * was known. */
+void hk_family_settle(struct hk_process *process, const struct hk_process *ancestor,
+		      const struct hk_process *replaced);
+
+#endif

@@ -1,0 +1,470 @@
+#include "collector/job.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "collector/jobdir.h"
+#include "collector/process.h"
+#include "collector/spool.h"
+#include "collector/state.h"
+
+static uint64_t unix_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool given(const char *text)
+{
+	return text && *text;
+}
+
+static struct hk_job *job_free(struct hk_collector *collector, struct hk_job *job)
+{
+	if (!job) {
+		return NULL;
+	}
+	while (job->processes) {
+		hk_process_forget(collector, job->processes);
+	}
+	if (job->state) {
+		hk__job__free_unpacked(job->state, NULL);
+	}
+	hk_statistics_free(job->statistics);
+	free(job);
+	return NULL;
+}
+
+void hk_job_free_all(struct hk_collector *collector)
+{
+	struct hk_job *job, *next;
+	DL_FOREACH_SAFE(collector->jobs, job, next)
+	{
+		DL_DELETE(collector->jobs, job);
+		job_free(collector, job);
+	}
+}
+
+/* ---- opening ---- */
+
+static int job_new(struct hk_job **ret_job)
+{
+	struct hk_job *job = calloc(1, sizeof(*job));
+	if (!job) {
+		return -ENOMEM;
+	}
+	job->state = malloc(sizeof(*job->state));
+	if (!job->state) {
+		free(job);
+		return -ENOMEM;
+	}
+	hk__job__init(job->state);
+	job->opened_ns = job->alive_ns = hk_clock_monotonic_ns();
+	*ret_job = job;
+	return 0;
+}
+
+static int make_directory(const struct hk_collector *collector, const char *exact,
+			  char id[HK_JOBDIR_ID_BYTES], char path[PATH_MAX])
+{
+	char made[PATH_MAX];
+	int r;
+	if (given(exact)) {
+		r = hk_jobdir_make(exact);
+		if (strlen(exact) >= sizeof(made)) {
+			return -ENAMETOOLONG;
+		}
+		memcpy(made, exact, strlen(exact) + 1);
+	} else {
+		r = hk_jobdir_create(collector->store, id, made);
+	}
+	return r < 0 ? r : realpath(made, path) ? 0 : -errno;
+}
+
+static int describe(struct hk_job *job, const struct hk_job_request *request, const char *id,
+		    const char *path)
+{
+	Hk__Job *state = job->state;
+	state->start_unix_ns = unix_ns();
+	state->world_size = 1;
+	if (hk_state_set_string(&state->id, id) < 0 ||
+	    hk_state_set_string(&state->key, request->key) < 0 ||
+	    hk_state_set_string(&state->name, given(request->name) ? request->name : request->key) <
+		0 ||
+	    hk_state_set_string(&state->command, given(request->command) ? request->command : "") <
+		0 ||
+	    hk_state_set_string(&state->directory, path) < 0 ||
+	    hk_state_set_string(&state->exit, "running") < 0) {
+		return -ENOMEM;
+	}
+	job->announced = request->announced;
+	job->command_pid = request->pid;
+	job->changed = true;
+	return 0;
+}
+
+/* A directory that was named exactly may hold the job of a collector that died: then that job goes
+ * on. */
+static int load(struct hk_job *job, const char *path)
+{
+	Hk__Snapshot *snapshot;
+	int r = hk_statistics_load(path, &snapshot);
+	if (r == -ENOENT) {
+		return 0;
+	}
+	if (r < 0 && r != -EBADMSG) {
+		return r;
+	}
+	if (*snapshot->job->key) {
+		hk__job__free_unpacked(job->state, NULL);
+		job->state = snapshot->job;
+		snapshot->job = NULL;
+		job->state->closed = false;
+		job->announced = true;
+	}
+	r = 0;
+	for (size_t i = 0; i < snapshot->n_processes && r == 0; i++) {
+		r = hk_process_restore(job, snapshot->processes[i]);
+		if (r == 0) {
+			snapshot->processes[i] = NULL;
+		}
+	}
+	size_t kept = 0;
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		if (snapshot->processes[i]) {
+			snapshot->processes[kept++] = snapshot->processes[i];
+		}
+	}
+	snapshot->n_processes = kept;
+	hk__snapshot__free_unpacked(snapshot, NULL);
+	return r;
+}
+
+int hk_job_open(struct hk_collector *collector, const struct hk_job_request *request,
+		struct hk_job **ret_job)
+{
+	char id[HK_JOBDIR_ID_BYTES], path[PATH_MAX];
+	struct hk_job *job = NULL;
+	hk_jobdir_id(request->key, id);
+	int r = make_directory(collector, request->directory, id, path);
+	r = r < 0 ? r : job_new(&job);
+	r = r < 0 ? r : describe(job, request, id, path);
+	if (r == 0 && given(request->directory)) {
+		r = load(job, path);
+	}
+	r = r < 0 ? r : hk_statistics_open(path, &job->statistics);
+	if (r < 0) {
+		job_free(collector, job);
+		return r;
+	}
+	DL_APPEND(collector->jobs, job);
+	/* Without the link a collector that comes after a crash begins a new job; nothing else is
+	 * lost. */
+	hk_jobdir_link(collector->dirfd[0], job->state->id, path);
+	hk_job_save(collector, job);
+	hk_info("job opened id=%s directory=%s", job->state->id, path);
+	*ret_job = job;
+	return 0;
+}
+
+static int restore(struct hk_collector *collector, const char *path)
+{
+	struct hk_job *job;
+	DL_FOREACH (collector->jobs, job) {
+		if (strcmp(job->state->directory, path) == 0) {
+			return 0;
+		}
+	}
+	int r = job_new(&job);
+	r = r < 0 ? r : load(job, path);
+	if (r == 0 && !*job->state->key) {
+		r = -EBADMSG;
+	}
+	r = r < 0 ? r : hk_statistics_open(path, &job->statistics);
+	if (r < 0) {
+		job_free(collector, job);
+		return r;
+	}
+	DL_APPEND(collector->jobs, job);
+	return 0;
+}
+
+void hk_job_restore_all(struct hk_collector *collector)
+{
+	int fd = openat(collector->dirfd[0], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	if (!directory) {
+		return;
+	}
+	while ((entry = readdir(directory)) != NULL) {
+		char path[PATH_MAX];
+		size_t prefix = sizeof(HK_JOBDIR_LINK) - 1;
+		if (strncmp(entry->d_name, HK_JOBDIR_LINK, prefix) != 0) {
+			continue;
+		}
+		ssize_t length = readlinkat(fd, entry->d_name, path, sizeof(path) - 1);
+		if (length <= 0) {
+			continue;
+		}
+		path[length] = '\0';
+		int r = restore(collector, path);
+		if (r < 0) {
+			hk_warning("job not taken up again directory=%s error=%s", path,
+				   strerror(-r));
+			unlinkat(fd, entry->d_name, 0);
+		}
+	}
+	closedir(directory);
+}
+
+/* ---- finding ---- */
+
+struct hk_job *hk_job_find(const struct hk_collector *collector, const char *key)
+{
+	struct hk_job *job, *found = NULL;
+	DL_FOREACH (collector->jobs, job) {
+		if (strcmp(job->state->key, key) == 0) {
+			found = job;
+		}
+	}
+	return found;
+}
+
+int hk_job_select(const struct hk_collector *collector, const char *text, struct hk_job **ret_job)
+{
+	struct hk_job *job, *exact = NULL, *begins = NULL;
+	size_t length = strlen(text), matches = 0;
+	DL_FOREACH (collector->jobs, job) {
+		if (strcmp(job->state->id, text) == 0 || strcmp(job->state->key, text) == 0) {
+			exact = job;
+		}
+		if (strncmp(job->state->id, text, length) == 0) {
+			begins = job;
+			matches++;
+		}
+	}
+	if (!exact && length > 0 && matches > 1) {
+		return -ENOTUNIQ;
+	}
+	if (!exact && !begins) {
+		return -ENOENT;
+	}
+	*ret_job = exact ? exact : begins;
+	return 0;
+}
+
+/* ---- summing up ---- */
+
+uint32_t hk_job_live(const struct hk_job *job)
+{
+	const struct hk_process *process;
+	uint32_t live = 0;
+	DL_FOREACH (job->processes, process) {
+		live += process->reader != NULL && !process->gone;
+	}
+	return live;
+}
+
+static uint64_t process_end_unix_ns(const Hk__Process *state)
+{
+	const Hk__Anchor *last = state->end ? state->end : state->seen;
+	return last ? last->realtime_ns : 0;
+}
+
+static void sum_exit(struct hk_job *job, const Hk__Process *main_state)
+{
+	Hk__Job *state = job->state;
+	char text[32] = "running";
+	if (!state->have_exit && main_state && !hk_job_live(job)) {
+		bool signaled = main_state->exit_kind == HK__EXIT_KIND__EXIT_SIGNAL;
+		if (signaled || main_state->exit_kind == HK__EXIT_KIND__EXIT_EXITED) {
+			snprintf(text, sizeof(text), "%s %d", signaled ? "signal" : "exit",
+				 main_state->exit_code);
+		} else {
+			snprintf(text, sizeof(text), "unknown");
+		}
+	} else if (state->have_exit) {
+		bool signaled = state->exit_status > 128 && state->exit_status < 128 + 65;
+		snprintf(text, sizeof(text), "%s %d", signaled ? "signal" : "exit",
+			 signaled ? state->exit_status - 128 : state->exit_status);
+	}
+	if (strcmp(state->exit, text) != 0) {
+		hk_state_set_string(&state->exit, text);
+		job->changed = true;
+	}
+}
+
+void hk_job_sum(struct hk_job *job)
+{
+	Hk__Job *state = job->state;
+	const struct hk_process *process;
+	const Hk__Process *first_main = NULL;
+	uint64_t end = 0;
+	int32_t world_size = 1;
+	state->stored_bytes = job->statistics ? hk_statistics_file_bytes(job->statistics) : 0;
+	state->tracing_cost_ns = 0;
+	DL_FOREACH (job->processes, process) {
+		const Hk__Process *part = process->state;
+		uint64_t part_end = process_end_unix_ns(part);
+		end = part_end > end ? part_end : end;
+		world_size = part->world_size > world_size ? part->world_size : world_size;
+		state->tracing_cost_ns += part->tracing_cost_ns;
+		state->stored_bytes +=
+		    process->spool ? hk_spool_bytes(process->spool) : process->stored_bytes;
+		if (part->start && part->start->realtime_ns < state->start_unix_ns) {
+			state->start_unix_ns = part->start->realtime_ns;
+			job->changed = true;
+		}
+		if (part->role == HK__ROLE__ROLE_MAIN &&
+		    (!first_main || part->rank <= first_main->rank)) {
+			first_main = part;
+		}
+	}
+	if (world_size != state->world_size) {
+		state->world_size = world_size;
+		job->changed = true;
+	}
+	if (first_main && !*state->command) {
+		hk_state_set_string(&state->command, first_main->command);
+		job->changed = true;
+	}
+	state->processes_live = hk_job_live(job);
+	if (state->processes_live > 0 || end == 0) {
+		end = unix_ns();
+	}
+	state->duration_ns = end > state->start_unix_ns ? end - state->start_unix_ns : 0;
+	sum_exit(job, first_main);
+}
+
+int hk_job_save(struct hk_collector *collector, struct hk_job *job)
+{
+	struct hk_process *process;
+	bool any = job->changed;
+	int result = 0, r;
+	if (!job->statistics) {
+		return 0;
+	}
+	DL_FOREACH (job->processes, process) {
+		if (process->changed) {
+			any = true;
+			r = hk_statistics_put_process(job->statistics, process->state);
+			process->changed = r < 0;
+			result = result < 0 ? result : r;
+		}
+	}
+	if (!any) {
+		return 0;
+	}
+	hk_job_sum(job);
+	r = hk_statistics_put_job(job->statistics, job->state);
+	result = result < 0 ? result : r;
+	if (job->changed) {
+		r = hk_jobdir_write(job->state, collector->host);
+		job->changed = r < 0;
+		result = result < 0 ? result : r;
+	}
+	return result;
+}
+
+int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot)
+{
+	struct hk_process *process;
+	Hk__Process **list = calloc(job->process_count + 1, sizeof(struct hk_process *));
+	if (!list) {
+		return -ENOMEM;
+	}
+	hk_job_sum(job);
+	hk__snapshot__init(ret_snapshot);
+	ret_snapshot->job = job->state;
+	ret_snapshot->now_unix_ns = unix_ns();
+	ret_snapshot->processes = list;
+	DL_FOREACH (job->processes, process) {
+		list[ret_snapshot->n_processes++] = process->state;
+	}
+	return 0;
+}
+
+/* ---- closing ---- */
+
+/* Old closed jobs are forgotten; their directories tell everything. */
+static void forget_oldest(struct hk_collector *collector)
+{
+	struct hk_job *job, *oldest = NULL;
+	uint32_t closed = 0;
+	DL_FOREACH (collector->jobs, job) {
+		if (job->state->closed) {
+			oldest = oldest ? oldest : job;
+			closed++;
+		}
+	}
+	if (closed > HK_COLLECTOR_JOBS_MAX) {
+		DL_DELETE(collector->jobs, oldest);
+		job_free(collector, oldest);
+	}
+}
+
+static int write_report(struct hk_job *job)
+{
+	Hk__Snapshot snapshot;
+	int r = hk_job_snapshot(job, &snapshot);
+	if (r == 0) {
+		snapshot.now_unix_ns = job->state->start_unix_ns + job->state->duration_ns;
+		r = hk_jobdir_report(&snapshot);
+		free(snapshot.processes);
+	}
+	return r;
+}
+
+int hk_job_close(struct hk_collector *collector, struct hk_job *job)
+{
+	hk_job_sum(job);
+	job->state->closed = true;
+	job->changed = true;
+	int result = hk_job_save(collector, job);
+	int r = write_report(job);
+	result = result < 0 ? result : r;
+	if (result < 0) {
+		hk_warning("job directory incomplete id=%s error=%s", job->state->id,
+			   strerror(-result));
+	}
+	hk_jobdir_unlink(collector->dirfd[0], job->state->id);
+	job->statistics = hk_statistics_free(job->statistics);
+	while (job->processes) {
+		hk_process_forget(collector, job->processes);
+	}
+	job->closed_ns = hk_clock_monotonic_ns();
+	hk_info("job closed id=%s exit=%s", job->state->id, job->state->exit);
+	forget_oldest(collector);
+	return result;
+}
+
+int hk_job_reopen(struct hk_collector *collector, struct hk_job *job)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s", job->state->directory);
+	bool announced = job->announced;
+	int r = load(job, path);
+	r = r < 0 ? r : hk_statistics_open(path, &job->statistics);
+	if (r < 0) {
+		return r;
+	}
+	/* Its command has ended or never was: it closes again when nothing lives. */
+	job->announced = false;
+	job->close_requested = announced;
+	job->state->closed = false;
+	job->changed = true;
+	job->alive_ns = hk_clock_monotonic_ns();
+	hk_jobdir_link(collector->dirfd[0], job->state->id, path);
+	hk_info("job reopened id=%s", job->state->id);
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* job.h: jobs of a collector: opened, found, saved, closed, reopened.
+ *
+ * An open job has its processes in memory and its statistics file open. A closed one keeps only its
+ * own message; its processes are read from its directory when somebody asks.
+ */
+#ifndef HK_COLLECTOR_JOB_H
+#define HK_COLLECTOR_JOB_H
+
+#include "collector/collector.h"
+
+struct hk_job_request {
+	const char *key;       /* as processes name it; not empty */
+	const char *name;      /* NULL or empty: the key */
+	const char *command;   /* NULL or empty: that of its first main process */
+	const char *directory; /* where exactly; NULL or empty: a new one in the store */
+	uint32_t pid;	       /* of the command, 0: unknown */
+	bool announced;
+};
+
+/* Opens a job with a directory of its own. -errno of making it. */
+int hk_job_open(struct hk_collector *collector, const struct hk_job_request *request,
+		struct hk_job **ret_job);
+
+/* Opens again every job that an earlier collector of the run directory left open. */
+void hk_job_restore_all(struct hk_collector *collector);
+
+/* The newest job whose processes call it KEY, open or closed; NULL. */
+struct hk_job *hk_job_find(const struct hk_collector *collector, const char *key);
+
+/* The job whose id or key is TEXT, else the only one whose id begins with it, else, for "", the
+ * newest; the newest wins. -ENOENT; -ENOTUNIQ. */
+int hk_job_select(const struct hk_collector *collector, const char *text, struct hk_job **ret_job);
+
+/* Processes that have not ended. */
+uint32_t hk_job_live(const struct hk_job *job);
+
+/* Brings the job's own message up to date from its processes. */
+void hk_job_sum(struct hk_job *job);
+
+/* Writes the processes that changed, and the job, to the statistics file; job.json if it changed.
+ * The first error is returned, the rest is tried all the same; what failed is tried again next
+ * time. */
+int hk_job_save(struct hk_collector *collector, struct hk_job *job);
+
+/* SNAPSHOT borrows the job's and its processes' messages: free only its `processes` array. */
+int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot);
+
+/* Completes the directory: final messages, job.json, report. Needs that no process of it has a
+ * segment any more. */
+int hk_job_close(struct hk_collector *collector, struct hk_job *job);
+
+/* A late process came: takes the closed JOB up again. */
+int hk_job_reopen(struct hk_collector *collector, struct hk_job *job);
+
+/* Frees all jobs without closing them. */
+void hk_job_free_all(struct hk_collector *collector);
+
+#endif

@@ -1,0 +1,210 @@
+#include "collector/jobdir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/report.h"
+
+#define SUFFIX_MAX 99999
+#define FORMAT_VERSION 1
+
+int hk_jobdir_store(char path[PATH_MAX])
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	int length;
+	if (state && *state == '/') {
+		length = snprintf(path, PATH_MAX, "%s/hooktrace", state);
+	} else if (home && *home == '/') {
+		length = snprintf(path, PATH_MAX, "%s/.local/state/hooktrace", home);
+	} else {
+		return -ENOENT;
+	}
+	return length < 0 || length >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+static bool id_byte(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (c && strchr("._:+=@-", c));
+}
+
+void hk_jobdir_id(const char *key, char id[HK_JOBDIR_ID_BYTES])
+{
+	size_t length = 0;
+	/* Room is left for a number behind it. */
+	for (; key[length] && length < HK_JOBDIR_ID_BYTES - 16; length++) {
+		bool first = length == 0 && (key[0] == '.' || key[0] == '-');
+		id[length] = id_byte(key[length]) && !first ? key[length] : '_';
+	}
+	if (length == 0) {
+		id[length++] = '_';
+	}
+	id[length] = '\0';
+}
+
+int hk_jobdir_make(const char *path)
+{
+	char part[PATH_MAX];
+	size_t length = strlen(path);
+	if (length >= sizeof(part)) {
+		return -ENAMETOOLONG;
+	}
+	memcpy(part, path, length + 1);
+	for (size_t i = 1; i < length; i++) {
+		if (part[i] == '/') {
+			part[i] = '\0';
+			if (mkdir(part, 0755) < 0 && errno != EEXIST) {
+				return -errno;
+			}
+			part[i] = '/';
+		}
+	}
+	return mkdir(part, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+int hk_jobdir_create(const char *store, char id[HK_JOBDIR_ID_BYTES], char path[PATH_MAX])
+{
+	size_t id_length = strlen(id);
+	int r = hk_jobdir_make(store);
+	for (int number = 1; r == 0 && number <= SUFFIX_MAX; number++) {
+		if (number > 1) {
+			snprintf(id + id_length, HK_JOBDIR_ID_BYTES - id_length, "-%d", number);
+		}
+		int length = snprintf(path, PATH_MAX, "%s/%s", store, id);
+		if (length < 0 || length >= PATH_MAX) {
+			return -ENAMETOOLONG;
+		}
+		if (mkdir(path, 0755) == 0) {
+			return 0;
+		}
+		r = errno == EEXIST ? 0 : -errno;
+	}
+	return r < 0 ? r : -EEXIST;
+}
+
+/* ---- files written anew: under another name, then renamed ---- */
+
+static int file_begin(const char *directory, const char *name, char path[PATH_MAX], FILE **ret_file)
+{
+	int length = snprintf(path, PATH_MAX, "%s/%s.new", directory, name);
+	if (length < 0 || length >= PATH_MAX) {
+		return -ENAMETOOLONG;
+	}
+	*ret_file = fopen(path, "we");
+	return *ret_file ? 0 : -errno;
+}
+
+static int file_end(FILE *file, char path[PATH_MAX], int r)
+{
+	char final[PATH_MAX];
+	size_t length = strlen(path) - strlen(".new");
+	if (ferror(file) && r == 0) {
+		r = -EIO;
+	}
+	if (fclose(file) != 0 && r == 0) {
+		r = -errno;
+	}
+	memcpy(final, path, length);
+	final[length] = '\0';
+	if (r == 0 && rename(path, final) < 0) {
+		r = -errno;
+	}
+	if (r < 0) {
+		unlink(path);
+	}
+	return r;
+}
+
+/* Text of a process may hold any bytes; JSON wants UTF-8. */
+static json_t *json_text(const char *text)
+{
+	json_t *value = json_string(text);
+	if (!value) {
+		char plain[256];
+		size_t i = 0;
+		for (; text[i] && i < sizeof(plain) - 1; i++) {
+			plain[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+		}
+		plain[i] = '\0';
+		value = json_string(plain);
+	}
+	return value;
+}
+
+int hk_jobdir_write(const Hk__Job *job, const char *host)
+{
+	char path[PATH_MAX];
+	FILE *file;
+	json_t *root = json_object();
+	if (!root) {
+		return -ENOMEM;
+	}
+	uint64_t end = job->start_unix_ns + job->duration_ns;
+	int failed = json_object_set_new(root, "format", json_integer(FORMAT_VERSION));
+	failed |= json_object_set_new(root, "id", json_text(job->id));
+	failed |= json_object_set_new(root, "name", json_text(job->name));
+	failed |= json_object_set_new(root, "command", json_text(job->command));
+	failed |= json_object_set_new(root, "host", json_text(host));
+	failed |= json_object_set_new(root, "start_unix_ns",
+				      json_integer((json_int_t)job->start_unix_ns));
+	failed |= json_object_set_new(root, "end_unix_ns",
+				      job->closed ? json_integer((json_int_t)end) : json_null());
+	failed |= json_object_set_new(root, "world_size", json_integer(job->world_size));
+	failed |=
+	    json_object_set_new(root, "state", json_string(job->closed ? "closed" : "running"));
+	failed |= json_object_set_new(root, "exit", json_text(job->exit));
+	int r = failed ? -ENOMEM : file_begin(job->directory, "job.json", path, &file);
+	if (r == 0) {
+		r = json_dumpf(root, file, JSON_INDENT(1)) < 0 ? -EIO : 0;
+		fputc('\n', file);
+		r = file_end(file, path, r);
+	}
+	json_decref(root);
+	return r;
+}
+
+int hk_jobdir_report(const Hk__Snapshot *snapshot)
+{
+	char path[PATH_MAX];
+	FILE *file;
+	struct hk_report *report;
+	int r = hk_report_new(snapshot, &report);
+	if (r < 0) {
+		return r;
+	}
+	r = file_begin(snapshot->job->directory, "report.json", path, &file);
+	if (r == 0) {
+		r = file_end(file, path, hk_report_write_json(report, file));
+	}
+	if (r == 0) {
+		r = file_begin(snapshot->job->directory, "summary.txt", path, &file);
+	}
+	if (r == 0) {
+		const struct hk_report_style style = {.colour = false};
+		r = file_end(file, path, hk_report_write_summary(report, file, &style));
+	}
+	hk_report_free(report);
+	return r;
+}
+
+/* ---- links of open jobs ---- */
+
+int hk_jobdir_link(int dirfd, const char *id, const char *path)
+{
+	char name[HK_JOBDIR_ID_BYTES + sizeof(HK_JOBDIR_LINK)];
+	snprintf(name, sizeof(name), "%s%s", HK_JOBDIR_LINK, id);
+	unlinkat(dirfd, name, 0);
+	return symlinkat(path, dirfd, name) < 0 ? -errno : 0;
+}
+
+void hk_jobdir_unlink(int dirfd, const char *id)
+{
+	char name[HK_JOBDIR_ID_BYTES + sizeof(HK_JOBDIR_LINK)];
+	snprintf(name, sizeof(name), "%s%s", HK_JOBDIR_LINK, id);
+	unlinkat(dirfd, name, 0);
+}

@@ -1,0 +1,344 @@
+#include "collector/loop.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "collector/drain.h"
+#include "collector/job.h"
+#include "collector/process.h"
+#include "collector/procfs.h"
+#include "collector/scan.h"
+#include "collector/server.h"
+#include "collector/state.h"
+
+#define MS_NS 1000000u
+#define PASS_BUSY_NS (10u * MS_NS)
+#define PASS_QUIET_NS (50u * MS_NS)
+#define PASS_EMPTY_NS (500u * MS_NS)
+#define QUIET_AFTER_NS (1000u * MS_NS)
+#define SECOND_NS (1000u * MS_NS)
+#define SAVE_SPACING 50u /* saving takes at most 1/50 of the time */
+#define SAVE_MAX_NS (10u * SECOND_NS)
+#define CLOSE_AFTER_MAINS_NS (2u * SECOND_NS)
+#define CLOSE_AFTER_LIFE_NS (60u * SECOND_NS)
+#define USAGE_FIRST_NS (50u * MS_NS)
+
+#define FIXED_FDS 3 /* signals, inotify, requests; then one pidfd per process */
+
+struct loop {
+	struct hk_collector *collector;
+	int signal_fd;
+	struct pollfd *fds;
+	size_t fd_capacity;
+	struct hk_process **watched; /* process of fds[FIXED_FDS + i] */
+	uint64_t next_pass_ns, next_scan_ns, next_save_ns;
+	bool stop;
+};
+
+/* ---- one pass over the segments ---- */
+
+static void read_usage(struct hk_process *process, uint64_t now)
+{
+	if (process->usage_due_ns > now) {
+		return;
+	}
+	hk_state_usage(process);
+	/* Often in the beginning, for processes that do not live long; then once a second. */
+	uint64_t wait = (uint64_t)USAGE_FIRST_NS
+			<< (process->refreshes < 5 ? process->refreshes : 5);
+	process->usage_due_ns = now + (wait < SECOND_NS ? wait : SECOND_NS);
+}
+
+static void pass(struct loop *loop, uint64_t now)
+{
+	struct hk_collector *collector = loop->collector;
+	struct hk_process *process, *next;
+	HASH_ITER (hh, collector->processes, process, next) {
+		int r = process->gone ? 0 : hk_drain_pass(collector, process, now);
+		if (r > 0) {
+			collector->moved_ns = now;
+		} else if (r == -ESTALE) {
+			/* What the file showed so far is kept; there will be no more of it. */
+			hk_warning("segment is broken pid=%" PRIu32, process->state->pid);
+			process->gone = true;
+		} else if (r < 0) {
+			hk_debug("drain failed pid=%" PRIu32 " error=%s", process->state->pid,
+				 strerror(-r));
+		}
+		if (process->foreign || process->pidfd < 0) {
+			hk_process_check(process);
+		}
+		if (process->gone && process->retry_ns <= now &&
+		    hk_process_finalise(collector, process) < 0) {
+			process->retry_ns = now + SECOND_NS;
+		} else if (!process->gone) {
+			read_usage(process, now);
+		}
+	}
+}
+
+/* ---- once a second ---- */
+
+static bool command_lives(const struct hk_job *job)
+{
+	struct hk_procfs_stat stat;
+	return job->command_pid != 0 && hk_procfs_stat(job->command_pid, &stat) == 0 &&
+	       stat.state != 'Z';
+}
+
+static bool mains_ended(const struct hk_job *job)
+{
+	const struct hk_process *process;
+	bool any = false;
+	DL_FOREACH (job->processes, process) {
+		if (process->state->role == HK__ROLE__ROLE_MAIN) {
+			any = true;
+		}
+	}
+	return any;
+}
+
+static bool should_close(const struct hk_job *job, uint64_t now)
+{
+	const struct hk_process *process;
+	DL_FOREACH (job->processes, process) {
+		if (process->reader) {
+			return false;
+		}
+	}
+	if (job->close_requested) {
+		return true;
+	}
+	uint64_t quiet = now - job->alive_ns;
+	if (job->announced && job->command_pid != 0) {
+		return quiet >= CLOSE_AFTER_MAINS_NS && !command_lives(job);
+	}
+	return quiet >=
+	       (mains_ended(job) && !job->announced ? CLOSE_AFTER_MAINS_NS : CLOSE_AFTER_LIFE_NS);
+}
+
+static void look_after_jobs(struct hk_collector *collector, uint64_t now)
+{
+	struct hk_job *job, *next;
+	DL_FOREACH_SAFE(collector->jobs, job, next)
+	{
+		if (job->state->closed) {
+			continue;
+		}
+		if (hk_job_live(job) > 0) {
+			job->alive_ns = now;
+		} else if (should_close(job, now)) {
+			hk_job_close(collector, job);
+		}
+	}
+}
+
+static void save(struct loop *loop, uint64_t now)
+{
+	struct hk_collector *collector = loop->collector;
+	struct hk_process *process, *next_process;
+	struct hk_job *job;
+	HASH_ITER (hh, collector->processes, process, next_process) {
+		hk_reader_beat(process->reader, (uint32_t)getpid(), now);
+		hk_reader_raise_generation(process->reader);
+		hk_process_check(
+		    process); /* exec of a program that is not traced shows in no other way */
+		hk_state_refresh(collector, process, false);
+	}
+	DL_FOREACH (collector->jobs, job) {
+		int r = hk_job_save(collector, job);
+		if (r < 0) {
+			hk_warning("statistics not saved job=%s error=%s", job->state->id,
+				   strerror(-r));
+		}
+	}
+	look_after_jobs(collector, now);
+	uint64_t spent = hk_clock_monotonic_ns() - now;
+	uint64_t wait = spent * SAVE_SPACING;
+	wait = wait < SECOND_NS ? SECOND_NS : wait;
+	loop->next_save_ns = now + (wait < SAVE_MAX_NS ? wait : SAVE_MAX_NS);
+}
+
+/* ---- waiting ---- */
+
+static int prepare_fds(struct loop *loop, size_t *ret_count)
+{
+	struct hk_collector *collector = loop->collector;
+	size_t wanted = FIXED_FDS + HASH_COUNT(collector->processes);
+	if (wanted > loop->fd_capacity) {
+		struct pollfd *fds = realloc(loop->fds, 2 * wanted * sizeof(*fds));
+		if (!fds) {
+			return -ENOMEM;
+		}
+		loop->fds = fds;
+		struct hk_process **watched =
+		    realloc(loop->watched, 2 * wanted * sizeof(struct hk_process *));
+		if (!watched) {
+			return -ENOMEM;
+		}
+		loop->watched = watched;
+		loop->fd_capacity = 2 * wanted;
+	}
+	loop->fds[0] = (struct pollfd){loop->signal_fd, POLLIN, 0};
+	loop->fds[1] = (struct pollfd){collector->inotify_fd, POLLIN, 0};
+	loop->fds[2] = (struct pollfd){hk_server_fd(collector->server), POLLIN, 0};
+	size_t count = FIXED_FDS;
+	struct hk_process *process, *next;
+	HASH_ITER (hh, collector->processes, process, next) {
+		if (process->pidfd >= 0 && !process->gone) {
+			loop->watched[count] = process;
+			loop->fds[count++] = (struct pollfd){process->pidfd, POLLIN, 0};
+		}
+	}
+	*ret_count = count;
+	return 0;
+}
+
+static uint64_t earliest(const struct loop *loop)
+{
+	uint64_t at = loop->next_pass_ns;
+	at = loop->next_scan_ns < at ? loop->next_scan_ns : at;
+	return loop->next_save_ns < at ? loop->next_save_ns : at;
+}
+
+/* Waits until something happens or is due, and takes note of deaths. */
+static int wait_events(struct loop *loop)
+{
+	size_t count;
+	int r = prepare_fds(loop, &count);
+	if (r < 0) {
+		return r;
+	}
+	uint64_t now = hk_clock_monotonic_ns(), due = earliest(loop);
+	uint64_t wait = due > now ? due - now : 0;
+	const struct timespec timeout = {(time_t)(wait / SECOND_NS), (long)(wait % SECOND_NS)};
+	r = ppoll(loop->fds, count, &timeout, NULL);
+	if (r < 0) {
+		return errno == EINTR ? 0 : -errno;
+	}
+	for (size_t i = FIXED_FDS; i < count && r > 0; i++) {
+		if (loop->fds[i].revents != 0) {
+			hk_process_check(loop->watched[i]);
+			/* The kernel says it has ended, whatever /proc still shows. */
+			loop->watched[i]->gone = true;
+			loop->next_pass_ns = 0;
+		}
+	}
+	return r;
+}
+
+static void set_next_pass(struct loop *loop, uint64_t now)
+{
+	struct hk_collector *collector = loop->collector;
+	uint64_t wait = PASS_EMPTY_NS;
+	if (HASH_COUNT(collector->processes) > 0) {
+		wait = now - collector->moved_ns < QUIET_AFTER_NS ? PASS_BUSY_NS : PASS_QUIET_NS;
+	} else if (hk_server_waits(collector->server)) {
+		wait = PASS_BUSY_NS;
+	}
+	loop->next_pass_ns = now + wait;
+}
+
+static bool job_done(const struct hk_collector *collector)
+{
+	const struct hk_job *job;
+	DL_FOREACH (collector->jobs, job) {
+		if (!job->state->closed) {
+			return false;
+		}
+	}
+	return HASH_COUNT(collector->processes) == 0 && !hk_server_waits(collector->server);
+}
+
+static void step(struct loop *loop)
+{
+	struct hk_collector *collector = loop->collector;
+	uint64_t now = hk_clock_monotonic_ns();
+	if (loop->fds[1].revents != 0 || now >= loop->next_scan_ns) {
+		hk_scan_clear(collector);
+		hk_scan_run(collector);
+		loop->next_scan_ns = now + SECOND_NS;
+		loop->next_pass_ns =
+		    HASH_COUNT(collector->processes) > 0 ? now : loop->next_pass_ns;
+	}
+	if (now >= loop->next_pass_ns) {
+		pass(loop, now);
+		set_next_pass(loop, now);
+	}
+	if (loop->fds[2].revents != 0 || hk_server_waits(collector->server)) {
+		hk_server_run(collector, collector->server);
+		set_next_pass(loop, now);
+	}
+	if (now >= loop->next_save_ns) {
+		save(loop, now);
+		loop->stop |= collector->options.exit_with_job && job_done(collector);
+	}
+}
+
+/* The last pass: the processes go on living, and the next collector goes on where this one stops.
+ */
+static void finish(struct loop *loop)
+{
+	struct hk_collector *collector = loop->collector;
+	struct hk_process *process, *next;
+	struct hk_job *job;
+	hk_scan_run(collector);
+	HASH_ITER (hh, collector->processes, process, next) {
+		hk_process_check(process);
+		if (process->gone && hk_process_finalise(collector, process) == 0) {
+			continue;
+		}
+		hk_drain_seal(collector, process);
+		hk_state_refresh(collector, process, true);
+	}
+	DL_FOREACH (collector->jobs, job) {
+		int r = job->state->closed ? 0 : hk_job_save(collector, job);
+		if (r < 0) {
+			hk_warning("statistics not saved job=%s error=%s", job->state->id,
+				   strerror(-r));
+		}
+	}
+}
+
+/* A second signal ends the process at once. */
+static void let_signals_through(void)
+{
+	sigset_t signals;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+}
+
+int hk_loop_run(struct hk_collector *collector, int signal_fd)
+{
+	struct loop loop = {.collector = collector, .signal_fd = signal_fd};
+	int r = 0;
+	while (!loop.stop) {
+		r = wait_events(&loop);
+		if (r < 0) {
+			break;
+		}
+		if (loop.fds[0].revents != 0) {
+			struct signalfd_siginfo info;
+			(void)!read(signal_fd, &info, sizeof(info));
+			hk_info("leaving signal=%u", info.ssi_signo);
+			let_signals_through();
+			break;
+		}
+		step(&loop);
+	}
+	finish(&loop);
+	free(loop.fds);
+	free(loop.watched);
+	return r < 0 ? r : 0;
+}

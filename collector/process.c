@@ -1,0 +1,460 @@
+#include "collector/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "collector/drain.h"
+#include "collector/family.h"
+#include "collector/job.h"
+#include "collector/ledger.h"
+#include "collector/procfs.h"
+#include "collector/spool.h"
+#include "collector/state.h"
+
+#define NOTICE_KEPT_NS 60000000000u
+#define LATE_NS 60000000000u
+
+/* ---- what chunk writer and ledger ask ---- */
+
+static int describe_site(void *context, uint32_t id, struct hk_chunk_site *ret_site)
+{
+	struct hk_process *process = context;
+	const struct hk_site_info *info = hk_reader_site(process->reader, id);
+	if (!info) {
+		return -ENOENT;
+	}
+	*ret_site = (struct hk_chunk_site){
+	    .id = id,
+	    .flags = info->flags,
+	    .meaning = info->meaning,
+	    .key_count = info->key_count <= HK_CHUNK_KEYS ? info->key_count : HK_CHUNK_KEYS,
+	    .function = info->function,
+	    .library = info->library,
+	    .domain = info->domain,
+	};
+	memcpy(ret_site->keys, info->keys, sizeof(ret_site->keys));
+	return 0;
+}
+
+static int name_thread(void *context, uint64_t uid, char ret_name[HK_CHUNK_NAME_BYTES])
+{
+	const struct hk_process *process = context;
+	return hk_state_thread_name(process->state, uid, ret_name, HK_CHUNK_NAME_BYTES);
+}
+
+static int open_spool(struct hk_process *process)
+{
+	double ticks_per_ns = 1.0;
+	if (process->state->clock_kind == HK_CLOCK_TSC && process->state->tick_ns_q32 != 0) {
+		ticks_per_ns = 0x1p32 / (double)process->state->tick_ns_q32;
+	}
+	const struct hk_ledger_options ledger = {ticks_per_ns, describe_site, process};
+	process->ledger = hk_ledger_new(&ledger);
+	if (!process->ledger) {
+		return -ENOMEM;
+	}
+	const struct hk_spool_options spool = {
+	    .job_directory = process->job->state->directory,
+	    .uid = process->uid,
+	    .reader = process->reader,
+	    .ledger = process->ledger,
+	    .names = {process, describe_site, name_thread},
+	    .ticks_per_ns = ticks_per_ns,
+	    .dropped = process->state->records_dropped,
+	};
+	return hk_spool_open(&spool, &process->spool);
+}
+
+/* ---- the lists ---- */
+
+static void job_add(struct hk_job *job, struct hk_process *process)
+{
+	process->job = job;
+	DL_APPEND(job->processes, process);
+	job->process_count++;
+}
+
+static struct hk_process *process_new(const uint8_t *uid, Hk__Process *state)
+{
+	struct hk_process *process = calloc(1, sizeof(*process));
+	if (process) {
+		memcpy(process->uid, uid, HK_UID_BYTES);
+		process->state = state;
+		process->dirfd = -1;
+		process->pidfd = -1;
+	}
+	return process;
+}
+
+static void close_parts(struct hk_process *process)
+{
+	if (process->pidfd >= 0) {
+		close(process->pidfd);
+		process->pidfd = -1;
+	}
+	process->spool = hk_spool_free(process->spool);
+	process->ledger = hk_ledger_free(process->ledger);
+	hk_reader_free(process->reader);
+	process->reader = NULL;
+}
+
+static void process_free(struct hk_process *process)
+{
+	close_parts(process);
+	if (process->state) {
+		hk__process__free_unpacked(process->state, NULL);
+	}
+	free(process);
+}
+
+void hk_process_forget(struct hk_collector *collector, struct hk_process *process)
+{
+	if (process->reader) {
+		HASH_DEL(collector->processes, process);
+	}
+	DL_DELETE(process->job->processes, process);
+	process->job->process_count--;
+	process_free(process);
+}
+
+int hk_process_restore(struct hk_job *job, Hk__Process *state)
+{
+	if (job->process_count >= HK_COLLECTOR_PROCESSES_MAX) {
+		return -EFBIG;
+	}
+	struct hk_process *process = process_new(state->uid.data, state);
+	if (!process) {
+		return -ENOMEM;
+	}
+	char path[PATH_MAX + 64];
+	int length = snprintf(path, sizeof(path), "%s/", job->state->directory);
+	for (unsigned i = 0; i < HK_UID_BYTES && length > 0; i++) {
+		length += snprintf(path + length, 3, "%02x", process->uid[i]);
+	}
+	struct stat st;
+	memcpy(path + length, ".chunks", sizeof(".chunks"));
+	process->stored_bytes = stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+	process->gone = true;
+	job_add(job, process);
+	return 0;
+}
+
+/* The process of UID that an earlier collector has left a frame of. */
+static struct hk_process *find_restored(const struct hk_collector *collector, const uint8_t *uid)
+{
+	struct hk_job *job;
+	struct hk_process *process;
+	DL_FOREACH (collector->jobs, job) {
+		DL_FOREACH (job->processes, process) {
+			if (!process->reader && memcmp(process->uid, uid, HK_UID_BYTES) == 0) {
+				return process;
+			}
+		}
+	}
+	return NULL;
+}
+
+/* ---- attaching ---- */
+
+static int job_by_key(struct hk_collector *collector, const char *key, struct hk_job **ret_job)
+{
+	struct hk_job *job = hk_job_find(collector, key);
+	if (job && job->state->closed &&
+	    (job->announced || hk_clock_monotonic_ns() - job->closed_ns < LATE_NS)) {
+		int r = hk_job_reopen(collector, job);
+		if (r < 0) {
+			return r;
+		}
+	}
+	if (job && !job->state->closed) {
+		*ret_job = job;
+		return 0;
+	}
+	return hk_job_open(collector, &(struct hk_job_request){.key = key}, ret_job);
+}
+
+static int job_of(struct hk_collector *collector, const struct hk_segment_identity *identity,
+		  const struct hk_process *ancestor, struct hk_job **ret_job)
+{
+	char key[PATH_MAX];
+	if (*identity->job) {
+		return job_by_key(collector, identity->job, ret_job);
+	}
+	if (ancestor) {
+		*ret_job = ancestor->job;
+		return 0;
+	}
+	if (collector->options.job_key) {
+		return job_by_key(collector, collector->options.job_key, ret_job);
+	}
+	const char *slash = strrchr(identity->program, '/');
+	snprintf(key, sizeof(key), "%s-%" PRIu32, slash ? slash + 1 : identity->program,
+		 identity->pid);
+	return job_by_key(collector, key, ret_job);
+}
+
+/* What an earlier collector knew and the segment does not tell. */
+static void inherit(struct hk_process *process, const Hk__Process *frame)
+{
+	Hk__Process *state = process->state;
+	state->role = frame->role;
+	state->rank = frame->rank;
+	state->rank_known = frame->rank_known;
+	state->cpu_ns = frame->cpu_ns;
+	state->rss_peak_bytes = frame->rss_peak_bytes;
+	state->records_dropped = frame->records_dropped;
+	state->exit_kind = frame->exit_kind;
+	state->exit_code = frame->exit_code;
+}
+
+static void watch(struct hk_collector *collector, struct hk_process *process)
+{
+	const struct hk_segment_identity *identity = hk_reader_identity(process->reader);
+	process->foreign = identity->pid_namespace != collector->pid_namespace;
+	if (!process->foreign) {
+		process->pidfd = (int)syscall(SYS_pidfd_open, identity->pid, 0);
+		if (process->pidfd >= 0) {
+			fcntl(process->pidfd, F_SETFD, FD_CLOEXEC);
+		}
+	}
+	hk_process_check(process);
+}
+
+static void apply_notice(struct hk_process *process, const Hk__ExitNotice *notice)
+{
+	process->state->exit_kind =
+	    notice->signaled ? HK__EXIT_KIND__EXIT_SIGNAL : HK__EXIT_KIND__EXIT_EXITED;
+	process->state->exit_code = notice->code;
+	process->noticed = true;
+	process->changed = true;
+}
+
+static void apply_early_notice(struct hk_collector *collector, struct hk_process *process)
+{
+	uint64_t now = hk_clock_monotonic_ns();
+	for (uint32_t i = 0; i < HK_NOTICES && i < collector->notice_count; i++) {
+		struct hk_notice *early = &collector->notices[i];
+		if (early->notice.pid == process->state->pid && !process->foreign &&
+		    process->gone && now - early->at_ns < NOTICE_KEPT_NS) {
+			apply_notice(process, &early->notice);
+			early->notice.pid = 0;
+		}
+	}
+}
+
+int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reader *reader,
+		      struct hk_process **ret_process)
+{
+	const struct hk_segment_identity *identity = hk_reader_identity(reader);
+	struct hk_process *process, *ancestor = NULL, *replaced = NULL;
+	struct hk_job *job = NULL;
+	HASH_FIND(hh, collector->processes, identity->uid, HK_UID_BYTES, process);
+	if (process) {
+		return -EEXIST;
+	}
+	struct hk_process *old = find_restored(collector, identity->uid);
+	bool foreign = identity->pid_namespace != collector->pid_namespace;
+	if (!foreign) {
+		ancestor =
+		    hk_family_ancestor(collector, identity->ppid, identity->start.monotonic_ns);
+		replaced =
+		    hk_family_image(collector, identity->pid, identity->pid_start, identity->uid);
+	}
+	int r = 0;
+	if (old) {
+		job = old->job;
+		r = job->state->closed ? hk_job_reopen(collector, job) : 0;
+	} else {
+		r = job_of(collector, identity, replaced ? replaced : ancestor, &job);
+	}
+	Hk__Process *state = NULL;
+	r = r < 0 ? r : hk_state_new(identity, &state);
+	if (r < 0) {
+		return r;
+	}
+	process = process_new(identity->uid, state);
+	if (!process) {
+		hk__process__free_unpacked(state, NULL);
+		return -ENOMEM;
+	}
+	if (old) {
+		inherit(process, old->state);
+	}
+	process->job = job;
+	process->reader = reader;
+	process->dirfd = dirfd;
+	r = hk_state_set_string(&state->job, job->state->id);
+	r = r < 0 ? r : hk_reader_refresh(reader, &process->status);
+	r = r < 0 ? r : open_spool(process);
+	if (r < 0) {
+		process->reader = NULL; /* stays the caller's */
+		process_free(process);
+		return r;
+	}
+	if (old) {
+		hk_process_forget(collector, old);
+	}
+	HASH_ADD(hh, collector->processes, uid, HK_UID_BYTES, process);
+	job_add(job, process);
+	job->alive_ns = hk_clock_monotonic_ns();
+	if (replaced && !replaced->gone) {
+		replaced->gone = true;
+		replaced->state->exit_kind = HK__EXIT_KIND__EXIT_EXEC;
+	}
+	if (!old) {
+		hk_family_settle(process, ancestor, replaced);
+	}
+	watch(collector, process);
+	apply_early_notice(collector, process);
+	process->changed = true;
+	hk_debug("process attached pid=%" PRIu32 " job=%s rank=%d role=%d", state->pid,
+		 job->state->id, state->rank, state->role);
+	*ret_process = process;
+	return 0;
+}
+
+/* ---- ending ---- */
+
+/* A zombie still tells how it ended, if nobody was quicker to collect it. */
+static void read_wait_status(struct hk_process *process, int32_t status)
+{
+	Hk__Process *state = process->state;
+	if (state->exit_kind != HK__EXIT_KIND__EXIT_RUNNING) {
+		return;
+	}
+	if (WIFSIGNALED(status)) {
+		state->exit_kind = HK__EXIT_KIND__EXIT_SIGNAL;
+		state->exit_code = WTERMSIG(status);
+	} else if (status != 0 && WIFEXITED(status)) {
+		/* 0 may also mean that we were not allowed to look. */
+		state->exit_kind = HK__EXIT_KIND__EXIT_EXITED;
+		state->exit_code = WEXITSTATUS(status);
+	}
+}
+
+void hk_process_check(struct hk_process *process)
+{
+	Hk__Process *state = process->state;
+	struct hk_procfs_stat stat;
+	char program[PATH_MAX];
+	if (process->gone) {
+		return;
+	}
+	if (process->foreign) {
+		process->gone = process->status.state == HK_STATE_EXITED;
+		return;
+	}
+	int r = hk_procfs_stat(state->pid, &stat);
+	if (r == -ENOENT || r == -ESRCH ||
+	    (r == 0 && state->pid_start != 0 && stat.start_ticks != state->pid_start)) {
+		process->gone = true;
+		return;
+	}
+	if (r < 0) {
+		return;
+	}
+	if ((stat.state == 'Z' && stat.threads <= 1) || stat.state == 'X') {
+		process->gone = true;
+		state->cpu_ns = stat.cpu_ns > state->cpu_ns ? stat.cpu_ns : state->cpu_ns;
+		read_wait_status(process, stat.exit_code);
+		return;
+	}
+	if (*state->program && hk_procfs_program(state->pid, program, sizeof(program)) == 0 &&
+	    strcmp(program, state->program) != 0) {
+		process->gone = true;
+		state->exit_kind = HK__EXIT_KIND__EXIT_EXEC;
+	}
+}
+
+static void settle_exit(struct hk_process *process)
+{
+	Hk__Process *state = process->state;
+	if (state->exit_kind == HK__EXIT_KIND__EXIT_RUNNING ||
+	    state->exit_kind == HK__EXIT_KIND__EXIT_VANISHED) {
+		bool exited = process->status.state == HK_STATE_EXITED;
+		state->exit_kind =
+		    exited ? HK__EXIT_KIND__EXIT_EXITED : HK__EXIT_KIND__EXIT_VANISHED;
+		state->exit_code = exited ? process->status.exit_code : 0;
+	}
+	/* Threads that an exit or exec cut off were inside of calls, but nobody waits for those. */
+	if (state->exit_kind == HK__EXIT_KIND__EXIT_EXITED ||
+	    state->exit_kind == HK__EXIT_KIND__EXIT_EXEC) {
+		hk_state_clear_open_calls(state);
+	}
+}
+
+static void remove_segment(struct hk_process *process)
+{
+	char name[2 * HK_UID_BYTES + sizeof(HK_SEGMENT_SUFFIX)];
+	for (unsigned i = 0; i < HK_UID_BYTES; i++) {
+		snprintf(name + 2 * (size_t)i, 3, "%02x", process->uid[i]);
+	}
+	memcpy(name + 2 * HK_UID_BYTES, HK_SEGMENT_SUFFIX, sizeof(HK_SEGMENT_SUFFIX));
+	if (unlinkat(process->dirfd, name, 0) < 0 && errno != ENOENT) {
+		hk_warning("segment not removed name=%s error=%s", name, strerror(errno));
+	}
+}
+
+int hk_process_finalise(struct hk_collector *collector, struct hk_process *process)
+{
+	int r = hk_drain_seal(collector, process);
+	if (r < 0 && r != -ESTALE) {
+		return r;
+	}
+	hk_ledger_advance(process->ledger, UINT64_MAX);
+	r = hk_state_refresh(collector, process, true);
+	if (r < 0 && r != -ESTALE) {
+		return r;
+	}
+	settle_exit(process);
+	if (!process->state->end) {
+		r = hk_state_stamp(collector, process->state, &process->state->end);
+		if (r < 0) {
+			return r;
+		}
+	}
+	process->changed = true;
+	if (!process->job->statistics) {
+		return -EBADF;
+	}
+	r = hk_statistics_put_process(process->job->statistics, process->state);
+	if (r < 0) {
+		return r;
+	}
+	process->changed = false;
+	remove_segment(process);
+	HASH_DEL(collector->processes, process);
+	process->stored_bytes = hk_spool_bytes(process->spool);
+	close_parts(process);
+	hk_debug("process finalised pid=%" PRIu32 " exit=%d/%d", process->state->pid,
+		 process->state->exit_kind, process->state->exit_code);
+	return 0;
+}
+
+void hk_process_notice(struct hk_collector *collector, const Hk__ExitNotice *notice)
+{
+	struct hk_process *process = hk_family_by_pid(collector, notice->pid);
+	if (process) {
+		hk_process_check(process);
+	}
+	bool untold = process && process->gone && !process->noticed &&
+		      process->state->exit_kind != HK__EXIT_KIND__EXIT_EXEC;
+	if (untold && !process->job->state->closed) {
+		apply_notice(process, notice);
+		return;
+	}
+	/* Its segment may not have been seen yet. */
+	struct hk_notice *early = &collector->notices[collector->notice_count++ % HK_NOTICES];
+	early->notice = *notice;
+	early->at_ns = hk_clock_monotonic_ns();
+}

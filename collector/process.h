@@ -1,0 +1,36 @@
+/* process.h: the life of a traced process as seen from outside: attached, watched, ended,
+ * finalised.
+ *
+ * A process is found by its segment and belongs to one job for ever. It is gone when the kernel
+ * says so or when another program runs under its pid. Finalising drains what is left, writes its
+ * last frame and only then removes the segment, so that a collector killed anywhere in between can
+ * do it all again.
+ */
+#ifndef HK_COLLECTOR_PROCESS_H
+#define HK_COLLECTOR_PROCESS_H
+
+#include "collector/collector.h"
+
+/* Takes over READER (on success) and files the process under its job, which is opened if need be.
+ * -EEXIST: known already; -errno: job directory or chunk file could not be had, try again later. */
+int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reader *reader,
+		      struct hk_process **ret_process);
+
+/* Adds a process that only its frame tells of; takes over STATE on success. -EFBIG: too many;
+ * -ENOMEM. */
+int hk_process_restore(struct hk_job *job, Hk__Process *state);
+
+/* Takes PROCESS out of everything and frees it; its segment stays. */
+void hk_process_forget(struct hk_collector *collector, struct hk_process *process);
+
+/* Looks whether the process still lives, sets `gone` and how it ended. */
+void hk_process_check(struct hk_process *process);
+
+/* Keeps everything of a process that is gone, then removes its segment. -errno: something could not
+ * be written; call again later. */
+int hk_process_finalise(struct hk_collector *collector, struct hk_process *process);
+
+/* A parent saw a process end. */
+void hk_process_notice(struct hk_collector *collector, const Hk__ExitNotice *notice);
+
+#endif

@@ -1,0 +1,51 @@
+/* spool.h: the chunk file of one process, <job directory>/<uid>.chunks, and what goes into it.
+ *
+ * Opening finds where the last sound chunk ended, cuts what is torn, sets the segment's reader to
+ * the positions of that chunk and shows the ledger every record that is already in the file. Then
+ * runs are put in, and flush makes them a chunk at the end of the file. Pages may be given back to
+ * the process after a flush that returned 0. Not thread-safe.
+ */
+#ifndef HK_COLLECTOR_SPOOL_H
+#define HK_COLLECTOR_SPOOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "chunk/writer.h"
+#include "collector/ledger.h"
+#include "ring/reader.h"
+
+struct hk_spool;
+
+struct hk_spool_options {
+	const char *job_directory;
+	const uint8_t *uid;	  /* 16 bytes */
+	struct hk_reader *reader; /* refreshed at least once */
+	struct hk_ledger
+	    *ledger; /* fed with what the file holds and with every run; kept by reference */
+	struct hk_chunk_names names;
+	double ticks_per_ns;
+	uint64_t dropped; /* records an earlier collector had to drop */
+};
+
+/* -errno: the file could not be opened or read; -ENOMEM. */
+int hk_spool_open(const struct hk_spool_options *options, struct hk_spool **ret_spool);
+/* Frees; accepts NULL, returns NULL. What was put and not flushed is forgotten. */
+struct hk_spool *hk_spool_free(struct hk_spool *spool);
+
+/* Takes in RUN; writes chunks as they become full. LOST: records the process says it lost so far.
+ * ROOM: bytes the file may grow by from here; what does not fit is dropped and counted. -ENOMEM:
+ * nothing was taken. */
+int hk_spool_put(struct hk_spool *spool, const struct hk_run *run, uint64_t lost, uint64_t room);
+
+/* Writes what is left as a chunk; nothing if nothing was put. */
+int hk_spool_flush(struct hk_spool *spool, uint64_t lost, uint64_t room);
+
+uint64_t hk_spool_bytes(const struct hk_spool *spool);	 /* of the file */
+uint64_t hk_spool_records(const struct hk_spool *spool); /* in the file */
+uint64_t hk_spool_dropped(const struct hk_spool *spool); /* not in the file for want of room */
+uint64_t hk_spool_number(const struct hk_spool *spool);	 /* of the last chunk, 0: none */
+int hk_spool_error(
+    const struct hk_spool *spool); /* why the last chunk was dropped, 0: it was not */
+
+#endif
