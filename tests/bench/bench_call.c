@@ -1,7 +1,7 @@
 /* bench_call: ns that a hooked call adds at each level, beside the cost of one rdtsc in the same
  * run.
  *
- * Run under the agent with call.hooks (see bench_call.sh). Variants are interleaved; each figure is
+ * Run under the agent with call.hooks (tests/bench/README.md). Variants are interleaved; each figure is
  * the median of many short bursts, so that the collector keeps up and a burst never waits for a
  * page. Prints one line per figure: name, ns, ratio to one rdtsc, and the limit from the design
  * where there is one; exits 1 if a limit is missed.
