@@ -214,6 +214,17 @@ static bool past_plt(const struct hk_object *object, const struct hk_slot *slot,
 	return true;
 }
 
+/* Whether putting a thunk into a GLOB_DAT slot could make one function have two addresses where the
+ * host compares them. What an object defines itself also lies in its tables, unpatched. For
+ * functions that nobody described, of which any may be such a callback, only an object built to
+ * call through the GOT alone shows that the slot is there for calls. */
+static bool is_pointer(const struct hk_object *object, const struct hk_slot *slot,
+		       const struct hk_object *provider, const struct hk_hook *hook)
+{
+	return slot->kind == HK_SLOT_GOT &&
+	       (provider == object || (!(hook->flags & HK_HOOK_DESCRIBED) && object->plt.count));
+}
+
 /* Binds a site for a slot that is understood, and writes it. */
 static void bind(struct hk_known *known, const struct hk_object *object, const struct hk_slot *slot,
 		 struct hk_slot_pages *pages, struct hk_site_request *request)
@@ -276,6 +287,8 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 	} else if (is == HK_VALUE_FUNCTION && !provider) {
 		refuse(known, hk_loaded_holder(&patcher.loaded, value) ? HK_REFUSED_DATA
 								       : HK_REFUSED_FOREIGN);
+	} else if (is_pointer(object, slot, provider, request.hook)) {
+		refuse(known, HK_REFUSED_POINTER);
 	} else {
 		bind(known, object, slot, pages, &request);
 	}

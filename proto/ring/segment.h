@@ -87,6 +87,7 @@ enum hk_refusal {
 	HK_REFUSED_MEMORY = 4,	  /* no room for the site */
 	HK_REFUSED_DATA = 5,	  /* symbol is data, TLS or a weak undefined */
 	HK_REFUSED_FOREIGN = 6,	  /* another patcher holds the slot */
+	HK_REFUSED_POINTER = 7,	  /* the host may compare the function's address */
 };
 
 struct hk_coverage {

@@ -18,13 +18,6 @@ long target_own(long a, long b)
 
 long JOIN(KIND, _run)(long count);
 
-#ifdef TAKES_ADDRESS
-target_function JOIN(KIND, _address)(void)
-{
-	return CALLED;
-}
-#endif
-
 long JOIN(KIND, _run)(long count)
 {
 	long sum = 0;

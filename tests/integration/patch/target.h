@@ -19,7 +19,7 @@ long noplt_run(long count);
 long sysv_run(long count);
 long own_run(long count);
 /* The address of target_add as two libraries see it; pointer_run calls through it. */
-target_function noplt_address(void);
+target_function other_address(void);
 target_function pointer_address(void);
 long pointer_run(long count);
 
