@@ -303,13 +303,13 @@ static uint64_t new_comm(const struct hk_call *call, const struct hk_factor *fac
 {
 	uint64_t child = 0;
 	uint64_t parent = comm_hash(comm_argument(call, factor->arg2), &child);
-	const struct hk_hook_arg *arg = &call->site->hook->args[factor->arg];
-	uint64_t raw = hk_values_argument(call, factor->arg);
-	bool fortran = call->site->hook->flags & HK_HOOK_FORTRAN;
-	if (!arg->reference) {
-		raw = raw ? handle_at((const void *)raw, 0) : 0;
+	/* Where the callee wrote a handle of its own width: a Fortran number, or what C has. */
+	const void *at = (const void *)hk_values_register(call, factor->arg);
+	if (!at) {
+		return 0;
 	}
-	uint64_t handle = fortran ? c_comm(call, (uint32_t)raw) : c_comm(call, raw);
+	bool fortran = call->site->hook->flags & HK_HOOK_FORTRAN;
+	uint64_t handle = c_comm(call, fortran ? *(const uint32_t *)at : handle_at(at, 0));
 	if (!handle || handle == mpi.null) {
 		return 0;
 	}

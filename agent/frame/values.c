@@ -86,10 +86,16 @@ static uint64_t dereference(uint64_t address, uint8_t type)
 	}
 }
 
+uint64_t hk_values_register(const struct hk_call *call, uint8_t number)
+{
+	const struct hk_hook_arg *arg = &call->site->hook->args[number];
+	return ((const uint64_t *)(const void *)call)[argument_word(arg)];
+}
+
 uint64_t hk_values_argument(const struct hk_call *call, uint8_t number)
 {
 	const struct hk_hook_arg *arg = &call->site->hook->args[number];
-	uint64_t raw = ((const uint64_t *)(const void *)call)[argument_word(arg)];
+	uint64_t raw = hk_values_register(call, number);
 	if (arg->reference) {
 		return dereference(raw, arg->type);
 	}

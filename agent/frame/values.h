@@ -26,6 +26,9 @@ static inline uint64_t hk_values_plain(const struct hk_call *call, uint8_t word)
 	return word & HK_WORD_ZERO32 ? (uint32_t)value : value;
 }
 
+/* Argument NUMBER of the call as it was passed: an address if it is a reference. */
+uint64_t hk_values_register(const struct hk_call *call, uint8_t number);
+
 /* Argument NUMBER of the call as a 64-bit value, dereferenced if it is a reference. */
 uint64_t hk_values_argument(const struct hk_call *call, uint8_t number);
 
