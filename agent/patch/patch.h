@@ -1,7 +1,8 @@
 /* patch.h: finds the slots of every loaded object that a hook wants, and puts thunks into them.
  *
- * Scanning and patching happen inside the dl_iterate_phdr callback, which serialises them with dlopen, dlclose and other
- * patchers. No allocation but the arena, no stdio, no dl* call. See reference facts in the .c files.
+ * Scanning and patching happen inside the dl_iterate_phdr callback, which serialises them with
+ * dlopen, dlclose and other patchers. No allocation but the arena, no stdio, no dl* call. See
+ * reference facts in the .c files.
  */
 #ifndef HK_AGENT_PATCH_PATCH_H
 #define HK_AGENT_PATCH_PATCH_H
@@ -13,16 +14,18 @@
 /* Remembers SET (kept by reference) and makes the first scan. */
 void hk_patch_start(const struct hk_hookset *set);
 
-/* Scans again if objects came or went since the last scan, or if some were still being relocated. Cheap when nothing
- * changed (tens of ns). What was seen goes to hk_process_cover. Safe from any hooked call that is not already inside the agent. */
+/* Scans again if objects came or went since the last scan, or if some were still being relocated.
+ * Cheap when nothing changed (tens of ns). What was seen goes to hk_process_cover. Safe from any
+ * hooked call that is not already inside the agent. */
 void hk_patch_rescan(void);
 
-/* Called after the first call through a lazy slot: if the loader overwrote SLOT, the value found there is returned as the
- * real original and THUNK is put back; NULL if nothing changed. */
+/* Called after the first call through a lazy slot: if the loader overwrote SLOT, the value found
+ * there is returned as the real original and THUNK is put back; NULL if nothing changed. */
 void *hk_patch_rearm(void **slot, void *thunk);
 
-/* Address of exported function NAME in the loaded object whose path or base name matches LIBRARY glob ("*": any, first in
- * load order, the agent itself left out), without dlsym; NULL if none. Takes the loader's lock. */
+/* Address of exported function NAME in the loaded object whose path or base name matches LIBRARY
+ * glob ("*": any, first in load order, the agent itself left out), without dlsym; NULL if none.
+ * Takes the loader's lock. */
 void *hk_patch_lookup(const char *library, const char *name);
 
 #endif
