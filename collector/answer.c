@@ -167,10 +167,10 @@ static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest 
 		if (r < 0) {
 			return fail(answer, r, "cannot make the job directory: %s", strerror(-r));
 		}
-	} else if (!job->announced || !*job->state->command) {
+	} else if (!job->state->announced || !*job->state->command) {
 		/* Its first process was quicker than its announcement. */
-		job->announced = true;
-		job->command_pid = request->pid;
+		job->state->announced = true;
+		job->state->command_pid = request->pid;
 		hk_state_set_string(&job->state->command, request->command);
 		if (*request->name) {
 			hk_state_set_string(&job->state->name, request->name);

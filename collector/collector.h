@@ -61,11 +61,10 @@ struct hk_job {
 	struct hk_statistics *statistics; /* NULL: closed, or its file could not be opened */
 	bool announced; /* opened by request: closed by request, or when its command is gone */
 	bool close_requested;
-	bool changed;	      /* state differs from job.json */
-	uint32_t command_pid; /* 0: unknown */
-	uint64_t opened_ns;   /* monotonic */
-	uint64_t alive_ns;    /* monotonic: when something last lived */
-	uint64_t closed_ns;   /* monotonic */
+	bool changed;	    /* state differs from job.json */
+	uint64_t opened_ns; /* monotonic */
+	uint64_t alive_ns;  /* monotonic: when something last lived */
+	uint64_t closed_ns; /* monotonic */
 };
 
 struct hk_collector_options {

@@ -106,8 +106,8 @@ static int describe(struct hk_job *job, const struct hk_job_request *request, co
 	    hk_state_set_string(&state->exit, "running") < 0) {
 		return -ENOMEM;
 	}
-	job->announced = request->announced;
-	job->command_pid = request->pid;
+	state->announced = request->announced;
+	state->command_pid = request->pid;
 	job->changed = true;
 	return 0;
 }
@@ -129,7 +129,6 @@ static int load(struct hk_job *job, const char *path)
 		job->state = snapshot->job;
 		snapshot->job = NULL;
 		job->state->closed = false;
-		job->announced = true;
 	}
 	r = 0;
 	for (size_t i = 0; i < snapshot->n_processes && r == 0; i++) {
@@ -452,15 +451,13 @@ int hk_job_reopen(struct hk_collector *collector, struct hk_job *job)
 {
 	char path[PATH_MAX];
 	snprintf(path, sizeof(path), "%s", job->state->directory);
-	bool announced = job->announced;
 	int r = load(job, path);
 	r = r < 0 ? r : hk_statistics_open(path, &job->statistics);
 	if (r < 0) {
 		return r;
 	}
 	/* Its command has ended or never was: it closes again when nothing lives. */
-	job->announced = false;
-	job->close_requested = announced;
+	job->close_requested = job->state->announced;
 	job->state->closed = false;
 	job->changed = true;
 	job->alive_ns = hk_clock_monotonic_ns();

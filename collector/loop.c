@@ -91,8 +91,8 @@ static void pass(struct loop *loop, uint64_t now)
 static bool command_lives(const struct hk_job *job)
 {
 	struct hk_procfs_stat stat;
-	return job->command_pid != 0 && hk_procfs_stat(job->command_pid, &stat) == 0 &&
-	       stat.state != 'Z';
+	return job->state->command_pid != 0 &&
+	       hk_procfs_stat(job->state->command_pid, &stat) == 0 && stat.state != 'Z';
 }
 
 static bool mains_ended(const struct hk_job *job)
@@ -119,11 +119,11 @@ static bool should_close(const struct hk_job *job, uint64_t now)
 		return true;
 	}
 	uint64_t quiet = now - job->alive_ns;
-	if (job->announced && job->command_pid != 0) {
+	if (job->state->announced && job->state->command_pid != 0) {
 		return quiet >= CLOSE_AFTER_MAINS_NS && !command_lives(job);
 	}
-	return quiet >=
-	       (mains_ended(job) && !job->announced ? CLOSE_AFTER_MAINS_NS : CLOSE_AFTER_LIFE_NS);
+	return quiet >= (mains_ended(job) && !job->state->announced ? CLOSE_AFTER_MAINS_NS
+								    : CLOSE_AFTER_LIFE_NS);
 }
 
 static void look_after_jobs(struct hk_collector *collector, uint64_t now)

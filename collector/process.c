@@ -166,11 +166,12 @@ static struct hk_process *find_restored(const struct hk_collector *collector, co
 
 /* ---- attaching ---- */
 
-static int job_by_key(struct hk_collector *collector, const char *key, struct hk_job **ret_job)
+static int job_by_key(struct hk_collector *collector, const char *key, const char *name,
+		      struct hk_job **ret_job)
 {
 	struct hk_job *job = hk_job_find(collector, key);
 	if (job && job->state->closed &&
-	    (job->announced || hk_clock_monotonic_ns() - job->closed_ns < LATE_NS)) {
+	    (job->state->announced || hk_clock_monotonic_ns() - job->closed_ns < LATE_NS)) {
 		int r = hk_job_reopen(collector, job);
 		if (r < 0) {
 			return r;
@@ -180,7 +181,7 @@ static int job_by_key(struct hk_collector *collector, const char *key, struct hk
 		*ret_job = job;
 		return 0;
 	}
-	return hk_job_open(collector, &(struct hk_job_request){.key = key}, ret_job);
+	return hk_job_open(collector, &(struct hk_job_request){.key = key, .name = name}, ret_job);
 }
 
 static int job_of(struct hk_collector *collector, const struct hk_segment_identity *identity,
@@ -188,19 +189,19 @@ static int job_of(struct hk_collector *collector, const struct hk_segment_identi
 {
 	char key[PATH_MAX];
 	if (*identity->job) {
-		return job_by_key(collector, identity->job, ret_job);
+		return job_by_key(collector, identity->job, NULL, ret_job);
 	}
 	if (ancestor) {
 		*ret_job = ancestor->job;
 		return 0;
 	}
 	if (collector->options.job_key) {
-		return job_by_key(collector, collector->options.job_key, ret_job);
+		return job_by_key(collector, collector->options.job_key, NULL, ret_job);
 	}
 	const char *slash = strrchr(identity->program, '/');
-	snprintf(key, sizeof(key), "%s-%" PRIu32, slash ? slash + 1 : identity->program,
-		 identity->pid);
-	return job_by_key(collector, key, ret_job);
+	const char *name = slash ? slash + 1 : identity->program;
+	snprintf(key, sizeof(key), "%s-%" PRIu32, name, identity->pid);
+	return job_by_key(collector, key, name, ret_job);
 }
 
 /* What an earlier collector knew and the segment does not tell. */
@@ -248,6 +249,25 @@ static void apply_early_notice(struct hk_collector *collector, struct hk_process
 		    process->gone && now - early->at_ns < NOTICE_KEPT_NS) {
 			apply_notice(process, &early->notice);
 			early->notice.pid = 0;
+		}
+	}
+}
+
+/* The image that went on as another one ended when that began, whatever was concluded before it was
+ * seen. */
+static void end_by_exec(struct hk_process *process, const Hk__Anchor *next)
+{
+	Hk__Process *state = process->state;
+	if (state->exit_kind == HK__EXIT_KIND__EXIT_RUNNING ||
+	    state->exit_kind == HK__EXIT_KIND__EXIT_VANISHED ||
+	    state->exit_kind == HK__EXIT_KIND__EXIT_EXEC) {
+		state->exit_kind = HK__EXIT_KIND__EXIT_EXEC;
+		hk_state_clear_open_calls(state);
+		process->gone = true;
+		process->changed = true;
+		if (hk_state_set_anchor(&state->end, next->ticks, next->monotonic_ns,
+					next->realtime_ns) < 0) {
+			hk_debug("end of pid=%" PRIu32 " not noted", state->pid);
 		}
 	}
 }
@@ -307,9 +327,8 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	HASH_ADD(hh, collector->processes, uid, HK_UID_BYTES, process);
 	job_add(job, process);
 	job->alive_ns = hk_clock_monotonic_ns();
-	if (replaced && !replaced->gone) {
-		replaced->gone = true;
-		replaced->state->exit_kind = HK__EXIT_KIND__EXIT_EXEC;
+	if (replaced) {
+		end_by_exec(replaced, state->start);
 	}
 	if (!old) {
 		hk_family_settle(process, ancestor, replaced);

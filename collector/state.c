@@ -46,8 +46,8 @@ static int reserve(void ***list, size_t count)
 	return 0;
 }
 
-static int set_anchor(Hk__Anchor **anchor, uint64_t ticks, uint64_t monotonic_ns,
-		      uint64_t realtime_ns)
+int hk_state_set_anchor(Hk__Anchor **anchor, uint64_t ticks, uint64_t monotonic_ns,
+			uint64_t realtime_ns)
 {
 	if (!*anchor) {
 		*anchor = malloc(sizeof(**anchor));
@@ -67,7 +67,7 @@ int hk_state_stamp(const struct hk_collector *collector, const Hk__Process *stat
 {
 	bool tsc = state->clock_kind == HK_CLOCK_TSC && collector->tsc;
 	struct hk_clock_point now = hk_clock_now(tsc);
-	return set_anchor(anchor, now.ticks, now.monotonic_ns, now.realtime_ns);
+	return hk_state_set_anchor(anchor, now.ticks, now.monotonic_ns, now.realtime_ns);
 }
 
 uint64_t hk_state_unix_ns(const Hk__Process *state, uint64_t ticks)
@@ -97,8 +97,8 @@ int hk_state_new(const struct hk_segment_identity *identity, Hk__Process **ret_s
 	    hk_state_set_string(&state->note, identity->note) < 0 ||
 	    hk_state_set_string(&state->hooks, identity->hooks) < 0 ||
 	    hk_state_set_string(&state->job_source, identity->job_source) < 0 ||
-	    set_anchor(&state->start, identity->start.ticks, identity->start.monotonic_ns,
-		       identity->start.realtime_ns) < 0) {
+	    hk_state_set_anchor(&state->start, identity->start.ticks, identity->start.monotonic_ns,
+				identity->start.realtime_ns) < 0) {
 		hk__process__free_unpacked(state, NULL);
 		return -ENOMEM;
 	}
@@ -412,8 +412,9 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 	}
 	hk_cells_fini(&cells);
 	if (process->status.state == HK_STATE_EXITED && r == 0) {
-		r = set_anchor(&state->end, process->status.end.ticks,
-			       process->status.end.monotonic_ns, process->status.end.realtime_ns);
+		r = hk_state_set_anchor(&state->end, process->status.end.ticks,
+					process->status.end.monotonic_ns,
+					process->status.end.realtime_ns);
 	}
 	return r < 0 ? r : hk_state_stamp(collector, state, &state->seen);
 }

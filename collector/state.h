@@ -29,6 +29,10 @@ void hk_state_clear_open_calls(Hk__Process *state);
 /* Name of thread UID as far as known; -ENOENT. */
 int hk_state_thread_name(const Hk__Process *state, uint64_t uid, char *name, size_t size);
 
+/* Sets an anchor of a message, made if it is not there. -ENOMEM. */
+int hk_state_set_anchor(Hk__Anchor **anchor, uint64_t ticks, uint64_t monotonic_ns,
+			uint64_t realtime_ns);
+
 /* Now, on the clock of the process. */
 int hk_state_stamp(const struct hk_collector *collector, const Hk__Process *state,
 		   Hk__Anchor **anchor);
