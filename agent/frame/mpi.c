@@ -90,7 +90,7 @@ static void look_up(void)
 	mpi.world = mpi.wide ? mpi.comm_f2c(OMPI_FORTRAN_WORLD) : MPICH_COMM_WORLD;
 	mpi.self = mpi.wide ? mpi.comm_f2c(OMPI_FORTRAN_SELF) : MPICH_COMM_SELF;
 	mpi.null = mpi.wide ? mpi.comm_f2c(OMPI_FORTRAN_NULL) : MPICH_COMM_NULL;
-	mpi.fortran_in_place = hk_patch_lookup("*", "mpi_fortran_in_place_");
+	mpi.fortran_in_place = hk_patch_variable("mpi_fortran_in_place_");
 	mpi.usable = all;
 	mpi.looked_up = true;
 }

@@ -72,11 +72,26 @@ const struct hk_object *hk_loaded_define(const struct hk_loaded *loaded, const c
 					 uintptr_t *ret_address)
 {
 	for (size_t i = 0; i < loaded->count; i++) {
-		const ElfW(Sym) *symbol = hk_object_find(&loaded->objects[i], name);
+		const ElfW(Sym) *symbol = hk_object_find(&loaded->objects[i], name, NULL);
 		if (symbol && symbol->st_shndx != SHN_UNDEF) {
 			*ret_address = hk_object_function(&loaded->objects[i], name);
 			return &loaded->objects[i];
 		}
 	}
 	return NULL;
+}
+
+uintptr_t hk_loaded_only(const struct hk_loaded *loaded, const char *name)
+{
+	uintptr_t address = 0;
+	unsigned found = 0;
+	for (size_t i = 0; i < loaded->count; i++) {
+		unsigned versions;
+		const ElfW(Sym) *symbol = hk_object_find(&loaded->objects[i], name, &versions);
+		if (symbol && symbol->st_shndx != SHN_UNDEF) {
+			address = hk_object_function(&loaded->objects[i], name);
+			found += versions;
+		}
+	}
+	return found == 1 ? address : 0;
 }

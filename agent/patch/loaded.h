@@ -32,4 +32,8 @@ const struct hk_object *hk_loaded_holder(const struct hk_loaded *loaded, uintptr
 const struct hk_object *hk_loaded_define(const struct hk_loaded *loaded, const char *name,
 					 uintptr_t *ret_address);
 
+/* Address of the function NAME if all objects together define it once, in one version: whatever the
+ * loader's scopes, it can only be that one. 0: not so, or an indirect function. */
+uintptr_t hk_loaded_only(const struct hk_loaded *loaded, const char *name);
+
 #endif

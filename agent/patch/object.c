@@ -243,28 +243,32 @@ bool hk_object_hash(const struct hk_object *object, size_t index, uint32_t *ret_
 	return true;
 }
 
-/* Keeps the better of two symbols of one name: the default version beats a hidden one. True:
- * nothing can beat it. */
-static bool prefer(const struct hk_object *object, size_t index, const char *name,
-		   const ElfW(Sym) * *best)
+/* What a walk over the symbols of one name has found. */
+struct search {
+	const char *name;
+	const ElfW(Sym) * best; /* the default version before a hidden one */
+	unsigned versions;
+};
+
+static void consider(const struct hk_object *object, size_t index, struct search *search)
 {
 	const ElfW(Sym) * symbol;
 	const char *found = hk_object_symbol(object, index, &symbol);
-	if (!found || strcmp(found, name) != 0 ||
+	if (!found || strcmp(found, search->name) != 0 ||
 	    (symbol->st_shndx == SHN_UNDEF && !symbol->st_value)) {
-		return false;
+		return;
 	}
 	bool hidden = object->versions && object->versions[index] & VERSION_HIDDEN;
-	if (!hidden || !*best) {
-		*best = symbol;
+	if (!hidden || !search->best) {
+		search->best = symbol;
 	}
-	return !hidden;
+	search->versions++;
 }
 
-static const ElfW(Sym) * find_gnu(const struct hk_object *object, const char *name)
+static void walk_gnu(const struct hk_object *object, struct search *search)
 {
 	uint32_t hash = 5381;
-	for (const char *at = name; *at; at++) {
+	for (const char *at = search->name; *at; at++) {
 		hash = hash * 33 + (uint8_t)*at;
 	}
 	const uint32_t *table = object->gnu_hash;
@@ -273,31 +277,29 @@ static const ElfW(Sym) * find_gnu(const struct hk_object *object, const char *na
 	const ElfW(Addr) *bloom = (const void *)(table + 4);
 	const unsigned bits = sizeof(*bloom) * 8;
 	if (!bucket_count || !bloom_count) {
-		return NULL;
+		return;
 	}
 	ElfW(Addr) word = bloom[hash / bits % bloom_count];
 	if (!(word >> hash % bits & word >> (hash >> table[3]) % bits & 1)) {
-		return NULL;
+		return;
 	}
 	const uint32_t *buckets = (const void *)(bloom + bloom_count);
-	const ElfW(Sym) *best = NULL;
 	uint32_t entry;
 	for (uint32_t index = buckets[hash % bucket_count]; hk_object_hash(object, index, &entry);
 	     index++) {
-		if ((entry | 1) == (hash | 1) && prefer(object, index, name, &best)) {
-			break;
+		if ((entry | 1) == (hash | 1)) {
+			consider(object, index, search);
 		}
 		if (entry & 1) {
 			break;
 		}
 	}
-	return best;
 }
 
-static const ElfW(Sym) * find_sysv(const struct hk_object *object, const char *name)
+static void walk_sysv(const struct hk_object *object, struct search *search)
 {
 	uint32_t hash = 0;
-	for (const char *at = name; *at; at++) {
+	for (const char *at = search->name; *at; at++) {
 		hash = (hash << 4) + (uint8_t)*at;
 		uint32_t top = hash & 0xf0000000;
 		hash ^= top >> 24;
@@ -307,31 +309,44 @@ static const ElfW(Sym) * find_sysv(const struct hk_object *object, const char *n
 	uint32_t bucket_count = table[0];
 	uint32_t symbol_count = table[1];
 	if (!bucket_count) {
-		return NULL;
+		return;
 	}
 	const uint32_t *chain = table + 2 + bucket_count;
-	const ElfW(Sym) *best = NULL;
 	uint32_t index = table[2 + hash % bucket_count];
 	for (uint32_t steps = 0; index && index < symbol_count && steps < symbol_count; steps++) {
-		if (prefer(object, index, name, &best)) {
-			break;
-		}
+		consider(object, index, search);
 		index = chain[index];
 	}
-	return best;
 }
 
-const ElfW(Sym) * hk_object_find(const struct hk_object *object, const char *name)
+const ElfW(Sym) *
+    hk_object_find(const struct hk_object *object, const char *name, unsigned *ret_versions)
 {
+	struct search search = {.name = name};
 	if (object->gnu_hash) {
-		return find_gnu(object, name);
+		walk_gnu(object, &search);
+	} else if (object->sysv_hash) {
+		walk_sysv(object, &search);
 	}
-	return object->sysv_hash ? find_sysv(object, name) : NULL;
+	if (ret_versions) {
+		*ret_versions = search.versions;
+	}
+	return search.best;
+}
+
+uintptr_t hk_object_variable(const struct hk_object *object, const char *name)
+{
+	const ElfW(Sym) *symbol = hk_object_find(object, name, NULL);
+	if (!symbol || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
+	    ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT) {
+		return 0;
+	}
+	return object->base + symbol->st_value;
 }
 
 uintptr_t hk_object_function(const struct hk_object *object, const char *name)
 {
-	const ElfW(Sym) *symbol = hk_object_find(object, name);
+	const ElfW(Sym) *symbol = hk_object_find(object, name, NULL);
 	if (!symbol || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS) {
 		return 0;
 	}

@@ -62,11 +62,15 @@ bool hk_object_hash(const struct hk_object *object, size_t index, uint32_t *ret_
 
 /* The symbol NAME in the object's hash table, the default version first, or NULL. It may be
  * undefined with a value: an entry of the program's own PLT that stands for the function's address.
- */
-const ElfW(Sym) * hk_object_find(const struct hk_object *object, const char *name);
+ * *ret_versions, if wanted, is the number of symbols of that name. */
+const ElfW(Sym) *
+    hk_object_find(const struct hk_object *object, const char *name, unsigned *ret_versions);
 
 /* Address of the function NAME that the object defines, or 0; an indirect function (IFUNC) has
  * none. */
 uintptr_t hk_object_function(const struct hk_object *object, const char *name);
+
+/* Address of the variable NAME that the object defines, or 0. */
+uintptr_t hk_object_variable(const struct hk_object *object, const char *name);
 
 #endif

@@ -197,7 +197,7 @@ static bool past_plt(const struct hk_object *object, const struct hk_slot *slot,
 	if (!*provider || *provider == object) {
 		return true;
 	}
-	const ElfW(Sym) *symbol = hk_object_find(*provider, slot->function);
+	const ElfW(Sym) *symbol = hk_object_find(*provider, slot->function, NULL);
 	if (!symbol || symbol->st_shndx != SHN_UNDEF ||
 	    (*provider)->base + symbol->st_value != *value) {
 		return true;
@@ -256,9 +256,15 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 	    (is == HK_VALUE_FUNCTION && !past_plt(object, slot, &provider, &value))) {
 		return;
 	}
-	uintptr_t ignored;
-	if (is == HK_VALUE_LAZY) {
+	bool lazy = is == HK_VALUE_LAZY;
+	if (lazy) {
+		uintptr_t ignored;
 		provider = hk_loaded_define(&patcher.loaded, slot->function, &ignored);
+		/* Going round the loader's stub, nothing will overwrite the slot; through it, the
+		 * first call does, and if that one leaves by longjmp nobody notices. */
+		uintptr_t only = hk_loaded_only(&patcher.loaded, slot->function);
+		value = only ? only : value;
+		lazy = !only;
 	}
 	bool shared = slot->kind == HK_SLOT_GOT;
 	struct hk_site_request request = {
@@ -266,7 +272,7 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 	    .library = shared ? "*" : known->path,
 	    .provider = path_of(provider),
 	    .original = (void *)value,
-	    .lazy_slot = is == HK_VALUE_LAZY ? slot->at : NULL,
+	    .lazy_slot = lazy ? slot->at : NULL,
 	    .shared = shared,
 	};
 	request.hook = hk_hookset_find(patcher.set, slot->function, request.provider, known->path,
@@ -449,6 +455,7 @@ void *hk_patch_rearm(void **slot, void *thunk)
 struct wanted {
 	const char *library;
 	const char *name;
+	uintptr_t (*find)(const struct hk_object *object, const char *name);
 	uintptr_t address;
 };
 
@@ -462,13 +469,20 @@ static int lookup(struct dl_phdr_info *info, size_t size, void *data)
 	    !hk_pattern_match_library(wanted->library, path_of(&object))) {
 		return 0;
 	}
-	wanted->address = hk_object_function(&object, wanted->name);
+	wanted->address = wanted->find(&object, wanted->name);
 	return wanted->address != 0;
 }
 
 void *hk_patch_lookup(const char *library, const char *name)
 {
-	struct wanted wanted = {.library = library, .name = name};
+	struct wanted wanted = {.library = library, .name = name, .find = hk_object_function};
+	dl_iterate_phdr(lookup, &wanted);
+	return (void *)wanted.address;
+}
+
+void *hk_patch_variable(const char *name)
+{
+	struct wanted wanted = {.library = "*", .name = name, .find = hk_object_variable};
 	dl_iterate_phdr(lookup, &wanted);
 	return (void *)wanted.address;
 }

@@ -28,4 +28,8 @@ void *hk_patch_rearm(void **slot, void *thunk);
  * Takes the loader's lock. */
 void *hk_patch_lookup(const char *library, const char *name);
 
+/* Address of the first exported variable NAME in load order, which is the one everybody uses; NULL
+ * if none. */
+void *hk_patch_variable(const char *name);
+
 #endif
