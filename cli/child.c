@@ -1,0 +1,166 @@
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOT_EXECUTED 127
+
+/* What is passed on. SIGKILL and SIGSTOP cannot be, SIGTSTP and SIGCONT come from terminals. */
+static const int passed_on[] = {SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGUSR1,
+				SIGUSR2, SIGALRM, SIGPIPE, SIGXCPU};
+
+static void signals_block(struct hk_child *child, sigset_t *ret_before)
+{
+	sigemptyset(&child->signals);
+	sigaddset(&child->signals, SIGCHLD);
+	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++) {
+		sigaddset(&child->signals, passed_on[i]);
+	}
+	sigprocmask(SIG_BLOCK, &child->signals, ret_before);
+}
+
+/* In the child: nothing here but system calls until execve. */
+static void child_main(int go_fd, int error_fd, const char *program, char *const *arguments,
+		       char *const *environment, const sigset_t *mask, bool die_with_us,
+		       pid_t parent)
+{
+	char go;
+
+	if (die_with_us) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent) {
+			_exit(NOT_EXECUTED);
+		}
+	}
+	if (read(go_fd, &go, 1) != 1) {
+		_exit(NOT_EXECUTED);
+	}
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execve(program, arguments, environment);
+	int error = errno;
+	(void)!write(error_fd, &error, sizeof(error));
+	_exit(NOT_EXECUTED);
+}
+
+int hk_child_prepare(struct hk_child *child, const char *program, char *const *arguments,
+		     char *const *environment, bool die_with_us)
+{
+	int go[2], error[2];
+	sigset_t before;
+	pid_t parent = getpid();
+
+	if (pipe2(go, O_CLOEXEC) < 0) {
+		return -errno;
+	}
+	if (pipe2(error, O_CLOEXEC) < 0) {
+		int r = -errno;
+		close(go[0]);
+		close(go[1]);
+		return r;
+	}
+	/* Inherited as ignored, it would make the end of the child unknowable. */
+	signal(SIGCHLD, SIG_DFL);
+	signals_block(child, &before);
+	child->pid = fork();
+	if (child->pid == 0) {
+		close(go[1]);
+		child_main(go[0], error[1], program, arguments, environment, &before, die_with_us,
+			   parent);
+	}
+	int r = child->pid < 0 ? -errno : 0;
+	close(go[0]);
+	close(error[1]);
+	child->go_fd = go[1];
+	child->error_fd = error[0];
+	if (r < 0) {
+		close(go[1]);
+		close(error[0]);
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	}
+	return r;
+}
+
+static void reap(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+	}
+}
+
+int hk_child_start(struct hk_child *child)
+{
+	int error = 0;
+	ssize_t got;
+
+	(void)!write(child->go_fd, "g", 1);
+	close(child->go_fd);
+	/* The pipe closes when execve succeeds. */
+	do {
+		got = read(child->error_fd, &error, sizeof(error));
+	} while (got < 0 && errno == EINTR);
+	close(child->error_fd);
+	if (got == sizeof(error)) {
+		reap(child->pid);
+		return -error;
+	}
+	return 0;
+}
+
+void hk_child_cancel(struct hk_child *child)
+{
+	close(child->go_fd);
+	close(child->error_fd);
+	reap(child->pid);
+}
+
+/* 1: it ended; 0: not yet; -errno. */
+static int ended(const struct hk_child *child, struct hk_child_end *ret_end)
+{
+	siginfo_t info = {0};
+
+	if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG) < 0) {
+		return errno == EINTR ? 0 : -errno;
+	}
+	if (info.si_pid == 0) {
+		return 0;
+	}
+	ret_end->signaled = info.si_code != CLD_EXITED;
+	ret_end->code = info.si_status;
+	return 1;
+}
+
+int hk_child_wait(struct hk_child *child, struct hk_child_end *ret_end)
+{
+	struct hk_child_end end;
+	int r;
+
+	while ((r = ended(child, &end)) == 0) {
+		siginfo_t info;
+		int number = sigwaitinfo(&child->signals, &info);
+		if (number < 0 && errno != EINTR) {
+			return -errno;
+		}
+		/* A terminal sends its signals to the whole group: the command has its own. */
+		if (number > 0 && number != SIGCHLD && info.si_code != SI_KERNEL) {
+			kill(child->pid, number);
+		}
+	}
+	if (r < 0) {
+		return r;
+	}
+	*ret_end = end;
+	return 0;
+}
+
+bool hk_child_interrupted(const struct hk_child *child, int milliseconds)
+{
+	struct timespec wait = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+	int number = sigtimedwait(&child->signals, NULL, &wait);
+
+	return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+}

@@ -1,0 +1,615 @@
+#include "keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rundir.h"
+#include "child.h"
+#include "collector_start.h"
+#include "command.h"
+#include "job.h"
+#include "report/name.h"
+
+/* Tells a `hookcli run` inside a traced job that the job is looked after. */
+#define NESTED_VARIABLE "HOOK_RUN_JOB"
+#define ELECTION "election"
+#define OPEN_TIMEOUT_MS 20000
+#define CLOSE_TIMEOUT_MS 120000
+#define NOTICE_TIMEOUT_MS 2000
+#define POLL_MS 20
+#define LATE_MEMBERS_NS 10000000000u /* for ranks that never came */
+#define FAILED_RANK_NS 1500000000u   /* the launcher waits for our status to stop the others */
+#define COLLECTOR_END_MS 3000
+#define DIRECTORIES_MAX 1000
+
+/* ---- who and where -----------------------------------------------------------------------------
+ */
+
+/* Short, new each time: the time and the process in base 36. */
+static void make_id(const char *command, char *id, size_t size)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+	struct timespec now;
+	char tail[7] = "";
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	uint64_t value = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	value = value * 131 + (uint64_t)getpid() * 7919;
+	for (size_t i = 6; i-- > 0; value /= 36) {
+		tail[i] = digits[value % 36];
+	}
+	snprintf(id, size, "%.60s-%s", command, tail);
+}
+
+/* Through the same rules that the agents of the job will read it by. */
+static void set_id(struct hk_keeper *keeper, const char *id)
+{
+	struct hk_identity identity;
+	char text[256];
+
+	snprintf(text, sizeof(text), "HOOK_JOB=%s", id);
+	char *const environment[] = {text, NULL};
+	hk_identity_read(environment, &identity);
+	memcpy(keeper->id, identity.job, sizeof(keeper->id));
+}
+
+static int local_size(void)
+{
+	static const char *const variables[] = {"HOOK_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
+						"LOCAL_WORLD_SIZE", "MPI_LOCALNRANKS"};
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
+		const char *text = getenv(variables[i]);
+		long value = text ? strtol(text, NULL, 10) : 0;
+		if (value > 0 && value < 65536) {
+			return (int)value;
+		}
+	}
+	return 0;
+}
+
+static void identify(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
+{
+	struct hk_identity identity;
+	char id[128];
+
+	hk_identity_read(environ, &identity);
+	keeper->inside = identity.rank >= 0;
+	keeper->local_size = keeper->inside ? local_size() : 1;
+	int place = identity.local_rank >= 0 ? identity.local_rank : identity.rank;
+	keeper->leader = place <= 0;
+	if (wish->job) {
+		set_id(keeper, wish->job);
+	} else if (keeper->inside && *identity.job) {
+		set_id(keeper, identity.job);
+	} else {
+		make_id(wish->command, id, sizeof(id));
+		set_id(keeper, id);
+	}
+}
+
+/* ---- its collector -----------------------------------------------------------------------------
+ */
+
+static int use_run_directory(struct hk_keeper *keeper, const char *path, int create)
+{
+	int fd = hk_rundir_open(path, create);
+
+	if (fd < 0) {
+		return fd;
+	}
+	int r = hk_request_url(path, keeper->url);
+	if (r < 0) {
+		close(fd);
+		hk_error("run directory %s has too long a name for a socket: set HOOK_RUN_DIR",
+			 path);
+		return r;
+	}
+	snprintf(keeper->run_directory, sizeof(keeper->run_directory), "%s", path);
+	keeper->dirfd = fd;
+	return 0;
+}
+
+/* A `hookcli run` within a job of another one: its collector, its job. 1 if so. */
+static int find_outer(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
+{
+	const char *job = getenv(NESTED_VARIABLE);
+	const char *path = getenv("HOOK_RUN_DIR");
+
+	if (!job || !*job || !path || wish->store || wish->job ||
+	    use_run_directory(keeper, path, 0) < 0) {
+		return 0;
+	}
+	if (!hk_rundir_has_collector(keeper->dirfd)) {
+		close(keeper->dirfd);
+		keeper->dirfd = -1;
+		return 0;
+	}
+	set_id(keeper, job);
+	keeper->nested = true;
+	return 1;
+}
+
+/* The collector that --collector names: it says itself which run directory it serves. */
+static int find_named(struct hk_keeper *keeper)
+{
+	Hk__StatusRequest what = HK__STATUS_REQUEST__INIT;
+	Hk__Request request = HK__REQUEST__INIT;
+	Hk__Response *response;
+
+	request.what_case = HK__REQUEST__WHAT_STATUS;
+	request.status = &what;
+	if (hk_job_ask(&request, &response) != HK_EXIT_DONE) {
+		return -ECONNREFUSED;
+	}
+	int r = response->status ? use_run_directory(keeper, response->status->run_directory, 0)
+				 : -EBADMSG;
+	hk__response__free_unpacked(response, NULL);
+	if (r < 0) {
+		hk_error("the collector's run directory cannot be used: %s", strerror(-r));
+	}
+	return r;
+}
+
+/* A collector of this user that is running already. 1 if there is one. */
+static int find_shared(struct hk_keeper *keeper)
+{
+	char path[PATH_MAX];
+	int fd = hk_rundir_open_default(0, path);
+
+	if (fd < 0) {
+		return 0;
+	}
+	int found = hk_rundir_has_collector(fd);
+	close(fd);
+	return found && use_run_directory(keeper, path, 0) == 0;
+}
+
+/* Makes NAME, or NAME-2, NAME-3 ... below PARENT; the new directory's path goes to PATH. */
+static int make_directory(const char *parent, const char *name, char path[PATH_MAX])
+{
+	for (int i = 1; i < DIRECTORIES_MAX; i++) {
+		int length = i == 1 ? snprintf(path, PATH_MAX, "%s/%s", parent, name)
+				    : snprintf(path, PATH_MAX, "%s/%s-%d", parent, name, i);
+		if (length >= PATH_MAX) {
+			return -ENAMETOOLONG;
+		}
+		if (mkdir(path, 0700) == 0) {
+			return 0;
+		}
+		if (errno != EEXIST) {
+			return -errno;
+		}
+	}
+	return -EEXIST;
+}
+
+/* mkdir -p */
+static int make_parents(const char *path)
+{
+	char part[PATH_MAX];
+
+	if (snprintf(part, sizeof(part), "%s", path) >= PATH_MAX) {
+		return -ENAMETOOLONG;
+	}
+	for (char *at = part + 1; *at; at++) {
+		if (*at == '/') {
+			*at = '\0';
+			if (mkdir(part, 0755) < 0 && errno != EEXIST) {
+				return -errno;
+			}
+			*at = '/';
+		}
+	}
+	return mkdir(part, 0755) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+/* hook-<command>-<id>, without saying the command twice. */
+static void local_name(const struct hk_keeper *keeper, const char *command, char *name, size_t size)
+{
+	char clean[HK_NAME_BYTES(40)];
+
+	hk_name_print(clean, 40, command);
+	size_t length = strlen(clean);
+	bool said = strncmp(keeper->id, clean, length) == 0 && keeper->id[length] == '-';
+	snprintf(name, size, "hook-%s%s%s", said ? "" : clean, said ? "" : "-", keeper->id);
+	for (char *at = name; *at; at++) {
+		if (*at == '/') {
+			*at = '_';
+		}
+	}
+}
+
+static int lock_file(int dirfd, const char *name, int operation)
+{
+	int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0) {
+		return -errno;
+	}
+	while (flock(fd, operation) < 0) {
+		if (errno != EINTR) {
+			int r = -errno;
+			close(fd);
+			return r;
+		}
+	}
+	return fd;
+}
+
+/* Starts the collector unless one of the job's other members has; DIRECTORY: where the job shall be
+ * if it is made already, else it is made as NAME below PARENT. */
+static int elect(struct hk_keeper *keeper, const char *parent, const char *name,
+		 const char *directory)
+{
+	char made[PATH_MAX];
+	int lock = lock_file(keeper->dirfd, ELECTION, LOCK_EX);
+	int r = 0;
+
+	if (lock < 0) {
+		hk_error("%s: %s", keeper->run_directory, strerror(-lock));
+		return lock;
+	}
+	if (!hk_rundir_has_collector(keeper->dirfd)) {
+		if (!directory) {
+			r = make_directory(parent, name, made);
+			directory = made;
+		}
+		if (r < 0) {
+			hk_error(
+			    "cannot make a job directory in %s: %s (choose one with --store DIR)",
+			    parent, strerror(-r));
+		} else {
+			r = hk_collector_start(keeper->run_directory, keeper->dirfd, keeper->id,
+					       directory);
+		}
+	}
+	close(lock);
+	return r;
+}
+
+/* A collector of the job's own. Ranks of a node agree on its run directory by the job's id; a job
+ * that this process alone starts is known by its new directory. */
+static int start_private(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
+{
+	char parent[PATH_MAX], name[320], run[PATH_MAX], made[PATH_MAX];
+	const char *where = wish->store ? wish->store : ".";
+	int r = wish->store ? make_parents(wish->store) : 0;
+
+	if (r == 0 && !realpath(where, parent)) {
+		r = -errno;
+	}
+	if (wish->store) {
+		snprintf(name, sizeof(name), "%s", keeper->id);
+	} else {
+		local_name(keeper, wish->command, name, sizeof(name));
+	}
+	if (r == 0 && !keeper->inside) {
+		r = make_directory(parent, name, made);
+	}
+	if (r < 0) {
+		hk_error("cannot make a job directory in %s: %s (choose one with --store DIR)",
+			 where, strerror(-r));
+		return r;
+	}
+	r = hk_job_private_rundir(parent, keeper->inside ? keeper->id : hk_name_base(made), run);
+	r = r < 0 ? r : use_run_directory(keeper, run, 1);
+	if (r < 0) {
+		hk_error("cannot make a run directory: %s (set HOOK_RUN_DIR)", strerror(-r));
+		return r;
+	}
+	keeper->private = true;
+	return elect(keeper, parent, name, keeper->inside ? NULL : made);
+}
+
+int hk_keeper_init(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
+{
+	*keeper = (struct hk_keeper){.dirfd = -1, .members_fd = -1, .leader_fd = -1};
+	identify(keeper, wish);
+	if (find_outer(keeper, wish)) {
+		return 0;
+	}
+	if (hk_command_setting("collector")) {
+		return find_named(keeper);
+	}
+	if (!wish->store && find_shared(keeper)) {
+		return 0;
+	}
+	return start_private(keeper, wish);
+}
+
+/* ---- the job -----------------------------------------------------------------------------------
+ */
+
+/* Points LINK in directory PARENT to TARGET, in one step; a link that is something else stays. */
+static void make_link(const char *parent, const char *link, const char *target)
+{
+	char path[PATH_MAX], temporary[PATH_MAX];
+	struct stat status;
+
+	if (snprintf(path, sizeof(path), "%s/%s", parent, link) >= PATH_MAX ||
+	    snprintf(temporary, sizeof(temporary), "%s/.%s.%d", parent, link, (int)getpid()) >=
+		PATH_MAX ||
+	    (lstat(path, &status) == 0 && !S_ISLNK(status.st_mode))) {
+		return;
+	}
+	if (symlink(target, temporary) == 0 && rename(temporary, path) < 0) {
+		unlink(temporary);
+	}
+}
+
+/* hook-last beside the job directory, or here beside a link to one in the collector's store. */
+static void make_links(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
+{
+	char parent[PATH_MAX], name[320], here[PATH_MAX];
+	const char *base = hk_name_base(keeper->directory);
+
+	snprintf(keeper->shown, sizeof(keeper->shown), "%s", keeper->directory);
+	snprintf(parent, sizeof(parent), "%s", keeper->directory);
+	*strrchr(parent, '/') = '\0';
+	if (keeper->private) {
+		make_link(*parent ? parent : "/", "hook-last", base);
+		if (!wish->store) {
+			snprintf(keeper->shown, sizeof(keeper->shown), "./%.*s", PATH_MAX - 3,
+				 base);
+		}
+		return;
+	}
+	local_name(keeper, wish->command, name, sizeof(name));
+	if (!getcwd(here, sizeof(here))) {
+		return;
+	}
+	make_link(here, name, keeper->directory);
+	make_link(here, "hook-last", name);
+	struct stat status;
+	if (stat(name, &status) == 0) {
+		snprintf(keeper->shown, sizeof(keeper->shown), "./%s", name);
+	}
+}
+
+static int join(struct hk_keeper *keeper)
+{
+	char name[192];
+
+	snprintf(name, sizeof(name), "members.%s", keeper->id);
+	keeper->members_fd = lock_file(keeper->dirfd, name, LOCK_SH);
+	if (keeper->members_fd < 0) {
+		return keeper->members_fd;
+	}
+	if (keeper->leader) {
+		snprintf(name, sizeof(name), "leader.%s", keeper->id);
+		keeper->leader_fd = lock_file(keeper->dirfd, name, LOCK_EX | LOCK_NB);
+		/* A second leader (ranks counted from several nodes) is a member like any other. */
+		keeper->leader = keeper->leader_fd >= 0;
+	}
+	return 0;
+}
+
+int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, int pid)
+{
+	Hk__OpenJobRequest what = HK__OPEN_JOB_REQUEST__INIT;
+	Hk__Request request = HK__REQUEST__INIT;
+	Hk__Response *response;
+
+	if (keeper->nested) {
+		return 0;
+	}
+	int r = join(keeper);
+	if (r < 0) {
+		hk_error("%s: %s", keeper->run_directory, strerror(-r));
+		return r;
+	}
+	what.job = keeper->id;
+	what.name = (char *)wish->command;
+	what.command = (char *)wish->line;
+	/* The end of one rank's command is not the end of the job. */
+	what.pid = keeper->inside ? 0 : (uint32_t)pid;
+	request.version = (char *)HK_VERSION;
+	request.what_case = HK__REQUEST__WHAT_OPEN_JOB;
+	request.open_job = &what;
+	r = hk_request_call(keeper->url, &request, OPEN_TIMEOUT_MS, &response);
+	if (r < 0) {
+		hk_error("the collector at %s: %s", keeper->url, strerror(-r));
+		return r;
+	}
+	if (response->error < 0 || !response->job) {
+		r = response->error < 0 ? response->error : -EBADMSG;
+		hk_error("the collector cannot keep the job: %s",
+			 *response->text ? response->text : strerror(-r));
+	} else {
+		snprintf(keeper->directory, sizeof(keeper->directory), "%s",
+			 response->job->directory);
+	}
+	hk__response__free_unpacked(response, NULL);
+	if (r == 0 && !strrchr(keeper->directory, '/')) {
+		hk_error("the collector does not say where the job is kept: are versions mixed?");
+		r = -EBADMSG;
+	}
+	if (r == 0 && keeper->leader) {
+		make_links(keeper, wish);
+	}
+	return r;
+}
+
+void hk_keeper_notice(const struct hk_keeper *keeper, int pid, bool signaled, int code)
+{
+	Hk__ExitNotice what = HK__EXIT_NOTICE__INIT;
+	Hk__Request request = HK__REQUEST__INIT;
+	Hk__Response *response;
+
+	what.pid = (uint32_t)pid;
+	what.signaled = signaled;
+	what.code = code;
+	request.version = (char *)HK_VERSION;
+	request.what_case = HK__REQUEST__WHAT_EXIT;
+	request.exit = &what;
+	if (hk_request_call(keeper->url, &request, NOTICE_TIMEOUT_MS, &response) == 0) {
+		hk__response__free_unpacked(response, NULL);
+	}
+}
+
+/* ---- leaving -----------------------------------------------------------------------------------
+ */
+
+/* Statuses written by those who left, in no order. How many; the worst goes to *RET_STATUS. */
+static int departed(const struct hk_keeper *keeper, int *ret_status)
+{
+	uint8_t bytes[4096];
+	ssize_t got = pread(keeper->members_fd, bytes, sizeof(bytes), 0);
+
+	for (ssize_t i = 0; i < got; i++) {
+		if (bytes[i] > *ret_status) {
+			*ret_status = bytes[i];
+		}
+	}
+	return got > 0 ? (int)got : 0;
+}
+
+/* True if no other member is there now. The lock is given back at once: it is only a question. */
+static bool alone(const struct hk_keeper *keeper)
+{
+	if (flock(keeper->members_fd, LOCK_EX | LOCK_NB) < 0) {
+		return false;
+	}
+	flock(keeper->members_fd, LOCK_UN);
+	return true;
+}
+
+/* The leader's wait for the other members; *RET_STATUS takes the worst of theirs. */
+static void await_others(const struct hk_keeper *keeper, int *ret_status)
+{
+	uint64_t start = hk_clock_monotonic_ns();
+	bool failed = *ret_status != 0;
+
+	for (;;) {
+		uint64_t waited = hk_clock_monotonic_ns() - start;
+		bool nobody = alone(keeper);
+		bool all = departed(keeper, ret_status) >= keeper->local_size;
+		if ((nobody && (all || waited > LATE_MEMBERS_NS)) ||
+		    (failed && waited > FAILED_RANK_NS)) {
+			return;
+		}
+		if (keeper->child && hk_child_interrupted(keeper->child, POLL_MS)) {
+			return;
+		}
+	}
+}
+
+/* Without a leader the last one closes. */
+static bool is_last(const struct hk_keeper *keeper, int *status)
+{
+	char name[192];
+
+	if (!alone(keeper) || departed(keeper, status) < keeper->local_size) {
+		return false;
+	}
+	snprintf(name, sizeof(name), "leader.%s", keeper->id);
+	int fd = lock_file(keeper->dirfd, name, LOCK_EX | LOCK_NB);
+	if (fd < 0) {
+		return false;
+	}
+	close(fd);
+	return true;
+}
+
+static bool close_job(const struct hk_keeper *keeper, int status)
+{
+	Hk__CloseJobRequest what = HK__CLOSE_JOB_REQUEST__INIT;
+	Hk__Request request = HK__REQUEST__INIT;
+	Hk__Response *response;
+
+	what.job = (char *)keeper->id;
+	what.have_status = true;
+	what.status = status;
+	request.version = (char *)HK_VERSION;
+	request.what_case = HK__REQUEST__WHAT_CLOSE_JOB;
+	request.close_job = &what;
+	int r = hk_request_call(keeper->url, &request, CLOSE_TIMEOUT_MS, &response);
+	if (r < 0) {
+		hk_warning("the collector did not finish the job (%s); what is stored is in %s",
+			   strerror(-r), keeper->shown);
+		return false;
+	}
+	if (response->error < 0) {
+		hk_warning("the collector did not finish the job: %s",
+			   *response->text ? response->text : strerror(-response->error));
+	}
+	r = response->error;
+	hk__response__free_unpacked(response, NULL);
+	return r == 0;
+}
+
+bool hk_keeper_leave(struct hk_keeper *keeper, int status)
+{
+	uint8_t byte = (uint8_t)status;
+
+	if (keeper->nested) {
+		return false;
+	}
+	(void)!write(keeper->members_fd, &byte, 1);
+	flock(keeper->members_fd, LOCK_UN);
+	bool closes;
+	if (keeper->leader) {
+		if (keeper->inside && keeper->local_size != 1) {
+			await_others(keeper, &status);
+		}
+		closes = alone(keeper);
+		close(keeper->leader_fd);
+		keeper->leader_fd = -1;
+	} else {
+		closes = is_last(keeper, &status);
+	}
+	return closes && close_job(keeper, status);
+}
+
+/* A private collector ends with its job; then nothing needs its directory. */
+static void remove_run_directory(const struct hk_keeper *keeper)
+{
+	static const char *const files[] = {ELECTION, HK_COLLECTOR_START_LOG, HK_RUNDIR_LOCK,
+					    "clock"};
+
+	for (int waited = 0; hk_rundir_has_collector(keeper->dirfd); waited += 5) {
+		if (waited >= COLLECTOR_END_MS) {
+			return;
+		}
+		poll(NULL, 0, 5);
+	}
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		unlinkat(keeper->dirfd, files[i], 0);
+	}
+	rmdir(keeper->run_directory);
+}
+
+void hk_keeper_fini(struct hk_keeper *keeper, bool closed)
+{
+	char name[192];
+
+	if (closed) {
+		snprintf(name, sizeof(name), "members.%s", keeper->id);
+		unlinkat(keeper->dirfd, name, 0);
+		snprintf(name, sizeof(name), "leader.%s", keeper->id);
+		unlinkat(keeper->dirfd, name, 0);
+		if (keeper->private) {
+			remove_run_directory(keeper);
+		}
+	}
+	if (keeper->leader_fd >= 0) {
+		close(keeper->leader_fd);
+	}
+	if (keeper->members_fd >= 0) {
+		close(keeper->members_fd);
+	}
+	if (keeper->dirfd >= 0) {
+		close(keeper->dirfd);
+	}
+}

@@ -1,0 +1,88 @@
+#include "launcher.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "report/name.h"
+
+#define VERSION_TIMEOUT_MS 5000
+#define PRELOAD "LD_PRELOAD="
+
+/* Names that may be Open MPI's launcher, with or without an ending such as ".openmpi". */
+static const char *const names[] = {"mpirun", "mpiexec", "orterun"};
+
+static bool is_open_mpi(const char *program)
+{
+	const char *const arguments[] = {program, "--version", NULL};
+	const char *base = hk_name_base(program);
+	bool named = false;
+	char text[512];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t length = strlen(names[i]);
+		named |= strncmp(base, names[i], length) == 0 &&
+			 (base[length] == '\0' || base[length] == '.');
+	}
+	if (!named) {
+		return false;
+	}
+	int r = hk_capture(arguments, environ, VERSION_TIMEOUT_MS, text, sizeof(text));
+	return r == 0 && (strstr(text, "Open MPI") || strstr(text, "OpenRTE"));
+}
+
+/* The user's own choice of preloaded libraries, with the agent before it; NULL: another argument.
+ */
+static char *preload_joined(const char *argument, const char *agent)
+{
+	char *joined = NULL;
+
+	if (strncmp(argument, PRELOAD, strlen(PRELOAD)) == 0 &&
+	    asprintf(&joined, PRELOAD "%s:%s", agent, argument + strlen(PRELOAD)) < 0) {
+		joined = NULL;
+	}
+	return joined;
+}
+
+int hk_launcher_forward(const char *program, char **arguments, const char *const *variables,
+			const char *agent, char ***ret_arguments)
+{
+	size_t count = 0, extra = 0, used = 0;
+
+	if (!is_open_mpi(program)) {
+		*ret_arguments = arguments;
+		return 0;
+	}
+	while (arguments[count]) {
+		count++;
+	}
+	while (variables[extra]) {
+		extra++;
+	}
+	char **result = calloc(count + 2 * extra + 1, sizeof(*result));
+	if (!result) {
+		return -ENOMEM;
+	}
+	bool chosen = false;
+	for (size_t i = 1; i < count; i++) {
+		chosen |= strncmp(arguments[i], PRELOAD, strlen(PRELOAD)) == 0;
+	}
+	result[used++] = arguments[0];
+	for (size_t i = 0; i < extra; i++) {
+		if (!(chosen && strcmp(variables[i], "LD_PRELOAD") == 0)) {
+			result[used++] = (char *)"-x";
+			result[used++] = (char *)variables[i];
+		}
+	}
+	for (size_t i = 1; i < count; i++) {
+		bool exported = strcmp(arguments[i - 1], "-x") == 0;
+		char *joined = exported ? preload_joined(arguments[i], agent) : NULL;
+		result[used++] = joined ? joined : arguments[i];
+	}
+	*ret_arguments = result;
+	return 0;
+}

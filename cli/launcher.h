@@ -1,0 +1,14 @@
+/* launcher.h: commands that start other programs on other nodes, and how they are made to hand on
+ * the environment. No state; may run the launcher to ask for its version.
+ */
+#ifndef HK_LAUNCHER_H
+#define HK_LAUNCHER_H
+
+/* The arguments to start Open MPI's launcher with so that it hands on `variables` (ended by NULL):
+ * `-x NAME` for each. *ret_arguments is `arguments` itself when `program` needs nothing of the
+ * kind, else a new array; array and the strings it made live until the process ends. A -x
+ * LD_PRELOAD=... of the user's keeps its libraries, after `agent`. -ENOMEM. */
+int hk_launcher_forward(const char *program, char **arguments, const char *const *variables,
+			const char *agent, char ***ret_arguments);
+
+#endif

@@ -1,0 +1,520 @@
+/* hookcli run: a command under the agent, a collector that keeps what it does, a summary at the
+ * end. Leaves with the command's status: 128+n for a signal, 125 when hooktrace itself failed, 126
+ * when the command cannot be executed, 127 when there is none. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent_library.h"
+#include "base/log.h"
+#include "child.h"
+#include "command.h"
+#include "hooks/hook.h"
+#include "hooks/names.h"
+#include "hooks/shipped.h"
+#include "job.h"
+#include "keeper.h"
+#include "launcher.h"
+#include "report/name.h"
+#include "report/report.h"
+#include "settings/settings.h"
+#include "wire/statistics.h"
+
+#define EXIT_OURS 125
+#define EXIT_NOT_EXECUTABLE 126
+#define EXIT_NOT_FOUND 127
+
+enum {
+	OPTION_HOOKS = 0x100,
+	OPTION_LEVEL,
+	OPTION_STORE,
+	OPTION_JOB,
+	OPTION_ON_FULL,
+	OPTION_BUDGET,
+};
+
+static const struct argp_option options[] = {
+    {"hooks", OPTION_HOOKS, "NAME|FILE|PATTERN", 0,
+     "What to hook: auto (default), a shipped name, a hooks file, a lib:symbol pattern; repeats",
+     0},
+    {"level", OPTION_LEVEL, "LEVEL", 0,
+     "Detail: count, sample, time, record (default), record+args, record+stack", 0},
+    {"store", OPTION_STORE, "DIR", 0, "Keep the job in DIR, by a collector of its own", 0},
+    {"job", OPTION_JOB, "NAME", 0, "The job's id", 0},
+    {"on-full", OPTION_ON_FULL, "drop|wait:MS", 0,
+     "What a full buffer does: drop and count (default)", 0},
+    {"budget", OPTION_BUDGET, "PCT|off", 0, "Most of a process's time that tracing may take", 0},
+    {"quiet", 'q', NULL, 0, "No summary at the end", 0},
+    {0},
+};
+
+struct arguments {
+	char **command;
+	bool hooks_given; /* by flag: later ones are added */
+};
+
+/* ---- checking what was asked for
+ * ----------------------------------------------------------------- */
+
+static bool is_shipped(const char *name)
+{
+	for (unsigned i = 0; i < hk_shipped_hook_count; i++) {
+		if (strcmp(hk_shipped_hooks[i].name, name) == 0) {
+			return true;
+		}
+	}
+	return strcmp(name, "auto") == 0;
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+	size_t length = strlen(text), tail = strlen(ending);
+
+	return length >= tail && strcmp(text + length - tail, ending) == 0;
+}
+
+static void shipped_list(char *text, size_t size)
+{
+	size_t used = (size_t)snprintf(text, size, "auto");
+
+	for (unsigned i = 0; i < hk_shipped_hook_count && used < size; i++) {
+		/* What nobody may touch is not something to ask for. */
+		if (strcmp(hk_shipped_hooks[i].name, "deny") != 0) {
+			used += (size_t)snprintf(text + used, size - used, " %s",
+						 hk_shipped_hooks[i].name);
+		}
+	}
+}
+
+/* Writes one item of --hooks as the agent shall read it, a file by its absolute path. */
+static int hooks_item(const char *item, FILE *output)
+{
+	char path[PATH_MAX], shipped[256];
+	bool file = ends_with(item, ".hooks") || (strchr(item, '/') && !strchr(item, ':'));
+
+	if (!file && (is_shipped(item) || strchr(item, ':'))) {
+		fputs(item, output);
+		return 0;
+	}
+	if (!file) {
+		shipped_list(shipped, sizeof(shipped));
+		hk_error(
+		    "no hooks '%s': shipped are %s; else a path ending in .hooks or lib:symbol",
+		    item, shipped);
+		return -EINVAL;
+	}
+	if (!realpath(item, path) || access(path, R_OK) < 0) {
+		hk_error("hooks file %s: %s", item, strerror(errno));
+		return -errno;
+	}
+	if (strchr(path, ',')) {
+		hk_error("hooks file %s: a comma in its path would cut the list of hooks", path);
+		return -EINVAL;
+	}
+	fputs(path, output);
+	return 0;
+}
+
+/* The list of hooks, checked; the caller frees it. NULL after a line on stderr. */
+static char *hooks_list(const char *value)
+{
+	char *copy = strdup(value), *rest = copy, *list = NULL, *item;
+	size_t size;
+	FILE *output = open_memstream(&list, &size);
+	int r = copy && output ? 0 : -ENOMEM;
+	bool first = true;
+
+	while (r == 0 && (item = strsep(&rest, ","))) {
+		item += strspn(item, " ");
+		if (!*item) {
+			continue;
+		}
+		fputs(first ? "" : ",", output);
+		first = false;
+		r = hooks_item(item, output);
+	}
+	if (output) {
+		fclose(output);
+	}
+	free(copy);
+	if (r < 0) {
+		free(list);
+		return NULL;
+	}
+	return list;
+}
+
+/* LEVEL, or PATTERN=LEVEL, several by comma. */
+static int check_level(const char *value)
+{
+	char *copy = strdup(value), *rest = copy, *item;
+	int r = copy ? 0 : -ENOMEM;
+
+	while (r == 0 && (item = strsep(&rest, ","))) {
+		const char *equals = strrchr(item, '=');
+		r = hk_level_parse(equals ? equals + 1 : item) > HK_LEVEL_DEFAULT ? 0 : -EINVAL;
+	}
+	free(copy);
+	if (r < 0) {
+		hk_error(
+		    "unknown level '%s': off count sample time record record+args record+stack",
+		    value);
+	}
+	return r;
+}
+
+static int check_on_full(const char *value)
+{
+	char *end;
+
+	if (strcmp(value, "drop") == 0) {
+		return 0;
+	}
+	if (strncmp(value, "wait:", 5) == 0 && value[5] >= '0' && value[5] <= '9') {
+		unsigned long ms = strtoul(value + 5, &end, 10);
+		if (!*end && ms <= 60000) {
+			return 0;
+		}
+	}
+	hk_error("--on-full '%s' is neither drop nor wait:MS (at most 60000)", value);
+	return -EINVAL;
+}
+
+static int check_budget(const char *value)
+{
+	char *end;
+
+	if (strcmp(value, "off") == 0) {
+		return 0;
+	}
+	double percent = strtod(value, &end);
+	if (end != value && (!*end || strcmp(end, "%") == 0) && percent > 0 && percent <= 100) {
+		return 0;
+	}
+	hk_error("--budget '%s' is neither off nor a percentage", value);
+	return -EINVAL;
+}
+
+/* ---- options -----------------------------------------------------------------------------------
+ */
+
+static error_t add_hooks(struct arguments *arguments, const char *value)
+{
+	struct hk_settings *settings = hk_command_settings();
+	char *list = NULL;
+
+	if (!arguments->hooks_given) {
+		arguments->hooks_given = true;
+		return -hk_settings_set(settings, "hooks", value);
+	}
+	if (asprintf(&list, "%s,%s", hk_settings_get(settings, "hooks"), value) < 0) {
+		return ENOMEM;
+	}
+	int r = hk_settings_set(settings, "hooks", list);
+	free(list);
+	return -r;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	struct hk_settings *settings = hk_command_settings();
+
+	switch (key) {
+	case OPTION_HOOKS:
+		return add_hooks(arguments, argument);
+	case OPTION_LEVEL:
+		return -hk_settings_set(settings, "level", argument);
+	case OPTION_STORE:
+		return -hk_settings_set(settings, "store", argument);
+	case OPTION_JOB:
+		if (!*argument || strlen(argument) > 100 || strchr(argument, '/')) {
+			argp_error(state, "--job '%s' is no name for a job", argument);
+		}
+		return -hk_settings_set(settings, "job", argument);
+	case OPTION_ON_FULL:
+		return -hk_settings_set(settings, "on-full", argument);
+	case OPTION_BUDGET:
+		return -hk_settings_set(settings, "budget", argument);
+	case 'q':
+		return -hk_settings_set(settings, "quiet", "1");
+	case ARGP_KEY_ARGS:
+		arguments->command = state->argv + state->next;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which command? hookcli run [OPTION...] [--] CMD...");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "[--] CMD...",
+    .doc = "Run CMD under the agent and show what it called. Works around a launcher (hookcli run "
+	   "mpirun -n 4 ./a) and inside one (mpirun -n 4 hookcli run ./a).",
+    .children = children,
+};
+
+/* ---- the command
+ * ----------------------------------------------------------------------------------- */
+
+static int executable(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0) {
+		return errno == ENOENT || errno == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	}
+	return S_ISREG(status.st_mode) && access(path, X_OK) == 0 ? 0 : EXIT_NOT_EXECUTABLE;
+}
+
+/* Where execvp would find NAME. 0 or an exit code. */
+static int find_program(const char *name, char path[PATH_MAX])
+{
+	const char *directories = getenv("PATH");
+	int result = EXIT_NOT_FOUND;
+
+	if (strchr(name, '/')) {
+		snprintf(path, PATH_MAX, "%s", name);
+		return executable(path);
+	}
+	directories = directories ? directories : "/bin:/usr/bin";
+	while (*name) {
+		size_t length = strcspn(directories, ":");
+		int written =
+		    length ? snprintf(path, PATH_MAX, "%.*s/%s", (int)length, directories, name)
+			   : snprintf(path, PATH_MAX, "./%s", name);
+		int code = written < PATH_MAX ? executable(path) : EXIT_NOT_FOUND;
+		if (code == 0) {
+			return 0;
+		}
+		result = code == EXIT_NOT_EXECUTABLE ? code : result;
+		if (!directories[length]) {
+			break;
+		}
+		directories += length + 1;
+	}
+	return result;
+}
+
+static int tell_unusable(const char *name, int code)
+{
+	hk_error(code == EXIT_NOT_FOUND ? "%s: there is no such command"
+					: "%s is not an executable program",
+		 name);
+	return code;
+}
+
+/* The command as one line, cut where it gets long. */
+static void command_line(char *const *command, char *line, size_t size)
+{
+	size_t used = 0;
+
+	line[0] = '\0';
+	for (size_t i = 0; command[i] && used + 1 < size; i++) {
+		int length =
+		    snprintf(line + used, size - used, "%s%s", i > 0 ? " " : "", command[i]);
+		used += length > 0 ? (size_t)length : 0;
+	}
+}
+
+/* ---- the environment
+ * ----------------------------------------------------------------------------- */
+
+/* Names of what we set, for launchers that must be told. */
+#define VARIABLES_MAX 12
+
+struct variables {
+	const char *names[VARIABLES_MAX + 1];
+	size_t count;
+};
+
+static void set(struct variables *variables, const char *name, const char *value)
+{
+	if (value && variables->count < VARIABLES_MAX && setenv(name, value, 1) == 0) {
+		variables->names[variables->count++] = name;
+	}
+}
+
+static int set_environment(const struct hk_keeper *keeper, const char *agent, const char *hooks,
+			   struct variables *variables)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char *preload = NULL;
+
+	/* Ours first: only what is preloaded before others sees what they bind. */
+	if (before && *before && strncmp(before, agent, strlen(agent)) != 0) {
+		if (asprintf(&preload, "%s:%s", agent, before) < 0) {
+			return -ENOMEM;
+		}
+	} else {
+		preload = strdup(before && *before ? before : agent);
+	}
+	if (!preload) {
+		return -ENOMEM;
+	}
+	set(variables, "LD_PRELOAD", preload);
+	free(preload);
+	set(variables, "HOOK_RUN_DIR", keeper->run_directory);
+	set(variables, "HOOK_JOB", keeper->id);
+	set(variables, "HOOK_RUN_JOB", keeper->id);
+	set(variables, "HOOK_HOOKS", hooks);
+	set(variables, "HOOK_LEVEL", hk_command_setting("level"));
+	set(variables, "HOOK_ON_FULL", hk_command_setting("on-full"));
+	set(variables, "HOOK_BUDGET", hk_command_setting("budget"));
+	return 0;
+}
+
+/* ---- the end
+ * --------------------------------------------------------------------------------------- */
+
+static void write_summary(const struct hk_keeper *keeper)
+{
+	struct hk_report_style style = {.colour = hk_command_colour(stderr),
+					.files = keeper->shown};
+	Hk__Snapshot *snapshot = NULL;
+	struct hk_report *report;
+	int r = hk_statistics_load(keeper->directory, &snapshot);
+
+	if (snapshot) {
+		int damaged = r;
+		r = hk_report_new(snapshot, &report);
+		if (r == 0) {
+			fputc('\n', stderr);
+			hk_report_write_summary(report, stderr, &style);
+			hk_report_free(report);
+			r = damaged;
+		}
+		hk__snapshot__free_unpacked(snapshot, NULL);
+	}
+	if (r < 0) {
+		hk_warning("no whole summary: %s/" HK_STATISTICS_FILE ": %s", keeper->shown,
+			   strerror(-r));
+	}
+}
+
+/* Runs the prepared child to its end. Its status, or one of ours. */
+static int run_child(struct hk_keeper *keeper, struct hk_child *child, const char *name)
+{
+	struct hk_child_end end;
+	const char *quiet = hk_command_setting("quiet");
+	int r = hk_child_start(child);
+
+	signal(SIGPIPE, SIG_IGN);
+	if (r == 0) {
+		r = hk_child_wait(child, &end);
+		if (r < 0) {
+			hk_error("cannot wait for %s: %s", name, strerror(-r));
+			return EXIT_OURS;
+		}
+		hk_keeper_notice(keeper, child->pid, end.signaled, end.code);
+	} else {
+		hk_error("cannot execute %s: %s", name, strerror(-r));
+		end = (struct hk_child_end){.code = r == -ENOENT ? EXIT_NOT_FOUND
+								 : EXIT_NOT_EXECUTABLE};
+	}
+	int status = end.signaled ? 128 + end.code : end.code;
+	bool leader = keeper->leader && !keeper->nested;
+	bool closed = hk_keeper_leave(keeper, status);
+	if (r == 0 && leader && !(quiet && strcmp(quiet, "0") != 0)) {
+		write_summary(keeper);
+	}
+	hk_keeper_fini(keeper, closed);
+	return status;
+}
+
+static int run_kept(struct hk_keeper *keeper, const struct hk_keeper_wish *wish,
+		    const char *program, char **command, const char *agent, const char *hooks)
+{
+	struct variables variables = {0};
+	struct hk_child child;
+	char **arguments;
+
+	int r = set_environment(keeper, agent, hooks, &variables);
+	r = r < 0 ? r : hk_launcher_forward(program, command, variables.names, agent, &arguments);
+	/* What a killed launcher kills must not live on because we stand between. */
+	r = r < 0 ? r : hk_child_prepare(&child, program, arguments, environ, keeper->inside);
+	if (r < 0) {
+		hk_error("cannot start %s: %s", command[0], strerror(-r));
+		return EXIT_OURS;
+	}
+	/* What follows is ours again: no agent, no doubled job. */
+	unsetenv("LD_PRELOAD");
+	keeper->child = &child;
+	if (hk_keeper_open(keeper, wish, child.pid) < 0) {
+		hk_child_cancel(&child);
+		hk_keeper_fini(keeper, false);
+		return EXIT_OURS;
+	}
+	return run_child(keeper, &child, command[0]);
+}
+
+static int run_command(char **command)
+{
+	char program[PATH_MAX], agent[PATH_MAX], line[1024], store[PATH_MAX];
+	const char *level = hk_command_setting("level");
+	const char *on_full = hk_command_setting("on-full");
+	const char *budget = hk_command_setting("budget");
+	struct hk_keeper keeper;
+
+	int code = find_program(command[0], program);
+	if (code != 0) {
+		return tell_unusable(command[0], code);
+	}
+	char *hooks = hooks_list(hk_command_setting("hooks"));
+	if (!hooks || (level && check_level(level) < 0) ||
+	    (on_full && check_on_full(on_full) < 0) || (budget && check_budget(budget) < 0)) {
+		free(hooks);
+		return EXIT_OURS;
+	}
+	int r = hk_agent_library_find(hk_command_setting("agent"), agent);
+	if (r < 0) {
+		hk_error(r == -EINVAL ? "the agent's path %s holds a space or colon: move it"
+				      : "libhookagent.so is not where hookcli is (%s): is the "
+					"installation whole?",
+			 r == -EINVAL ? agent : "HOOK_AGENT names another");
+		free(hooks);
+		return EXIT_OURS;
+	}
+	command_line(command, line, sizeof(line));
+	snprintf(store, sizeof(store), "%s",
+		 hk_command_setting("store") ? hk_command_setting("store") : "");
+	struct hk_keeper_wish wish = {
+	    .store = *store ? store : NULL,
+	    .job = hk_command_setting("job"),
+	    .command = hk_name_base(command[0]),
+	    .line = line,
+	};
+	if (hk_keeper_init(&keeper, &wish) < 0) {
+		free(hooks);
+		return EXIT_OURS;
+	}
+	code = run_kept(&keeper, &wish, program, command, agent, hooks);
+	free(hooks);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct arguments arguments = {0};
+
+	argp_err_exit_status = EXIT_OURS;
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0 ||
+	    !arguments.command) {
+		return EXIT_OURS;
+	}
+	return run_command(arguments.command);
+}
+
+const struct hk_command hk_command_run = {
+    "run",
+    "run a command under the agent and sum up what it called",
+    run,
+};
