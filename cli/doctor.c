@@ -64,11 +64,19 @@ static void print_checks(const struct hk_check_result *results)
 	}
 }
 
+/* The command line from its program's base name on. */
+static const char *without_directory(const char *command)
+{
+	const char *slash = memrchr(command, '/', strcspn(command, " "));
+
+	return slash ? slash + 1 : command;
+}
+
 static void print_process(const struct hk_report_process *process)
 {
 	char command[HK_NAME_BYTES(COMMAND_COLUMNS)], text[HK_NAME_BYTES(200)];
 
-	hk_name_print(command, COMMAND_COLUMNS, hk_name_base(process->command));
+	hk_name_print(command, COMMAND_COLUMNS, without_directory(process->command));
 	printf("%5d %-8s %8u %-28s %7u %7u %7u\n", process->rank, process->role, process->pid,
 	       command, process->objects, process->slots_patched, process->slots_refused);
 	if (strcmp(process->agent, "on") != 0) {

@@ -14,7 +14,8 @@
 #include "job_files.h"
 
 #define JOB "doctor"
-#define RUN_FAILED 125
+#define RUN_FAILED 125 /* up to 127: the command did not start, and `run` has said why */
+#define NOT_FOUND 127
 
 /* STORE holds the one job, and links to it. */
 static void remove_store(const char *store)
@@ -79,7 +80,7 @@ static int read_report(const char *store, int status, struct hk_report **ret_rep
 
 	snprintf(path, sizeof(path), "%s/" JOB, store);
 	if (access(path, F_OK) < 0) {
-		return status == RUN_FAILED ? -ECHILD : -errno;
+		return status >= RUN_FAILED && status <= NOT_FOUND ? -ECHILD : -errno;
 	}
 	if (hk_job_open(path, &job) != HK_EXIT_DONE) {
 		return -ECHILD;
