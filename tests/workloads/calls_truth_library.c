@@ -23,7 +23,8 @@ int calls_outer(int inner, long pause_ns)
 	return 0;
 }
 
-int calls_recurse(int depth)
+/* noipa: or the recursion would not go through the slot. */
+__attribute__((noipa)) int calls_recurse(int depth)
 {
 	if (depth > 0) {
 		TRUTH_CALL(&table, 0, calls_recurse, depth - 1);
