@@ -412,6 +412,13 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 	}
 	hk_cells_fini(&cells);
 	if (process->status.state == HK_STATE_EXITED && r == 0) {
+		/* Its own last look at itself is later than any of ours. */
+		const struct hk_segment_status *status = &process->status;
+		state->cpu_ns =
+		    status->end_cpu_ns > state->cpu_ns ? status->end_cpu_ns : state->cpu_ns;
+		state->rss_peak_bytes = status->end_rss_peak_bytes > state->rss_peak_bytes
+					    ? status->end_rss_peak_bytes
+					    : state->rss_peak_bytes;
 		r = hk_state_set_anchor(&state->end, process->status.end.ticks,
 					process->status.end.monotonic_ns,
 					process->status.end.realtime_ns);

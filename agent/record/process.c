@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/statfs.h>
 #include <sys/utsname.h>
 
@@ -294,6 +294,41 @@ static bool wanted_without_collector(void)
 	return keep && keep[0] == '1';
 }
 
+static uint64_t nanoseconds(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
+}
+
+/* VmHWM and not getrusage's maximum: that one remembers what was there before exec. */
+static uint64_t peak_of(const char *status)
+{
+	static const char name[] = "VmHWM:";
+	for (const char *at = status; *at; at++) {
+		size_t same = 0;
+		while (name[same] && at[same] == name[same]) {
+			same++;
+		}
+		if (!name[same]) {
+			for (at += same; *at == ' ' || *at == '\t'; at++) {
+			}
+			return number(at) * 1024;
+		}
+	}
+	return 0;
+}
+
+static void read_usage(struct hk_segment_header *header)
+{
+	char status[4096];
+	struct rusage usage;
+	if (read_file("/proc/self/status", status, sizeof(status)) > 0) {
+		header->end_rss_peak_bytes = peak_of(status);
+	}
+	if (hk_kernel(SYS_getrusage, RUSAGE_SELF, &usage, 0, 0, 0, 0) == 0) {
+		header->end_cpu_ns = nanoseconds(&usage.ru_utime) + nanoseconds(&usage.ru_stime);
+	}
+}
+
 void hk_process_end(int code)
 {
 	if (!hk_process.on || hk_process_forked()) {
@@ -303,6 +338,7 @@ void hk_process_end(int code)
 	struct hk_clock_point now = hk_clock_now(hk_process.tsc);
 	header->end = (struct hk_anchor){now.ticks, now.monotonic_ns, now.realtime_ns};
 	header->exit_code = code;
+	read_usage(header);
 	atomic_store_explicit(&header->state, HK_STATE_EXITED, memory_order_release);
 	if (wanted_without_collector()) {
 		return;

@@ -26,8 +26,9 @@
 #define HK_GROW_BYTES (1u << 20)
 #define HK_SEGMENT_BLOCKS_MAX 65536u /* 1 GiB */
 
-#define HK_OPEN_CALLS 16u /* open calls kept per thread; deeper ones are only counted by `depth` \
-			   */
+#define HK_OPEN_CALLS                                                              \
+	16u /* open calls kept per thread; deeper ones are only counted by `depth` \
+	     */
 #define HK_SITES_MAX (1u << 20)
 #define HK_SITE_KEYS 8u
 #define HK_RULES_MAX 16u
@@ -151,8 +152,10 @@ struct hk_segment_header {
 					     calls not in cells */
 	_Atomic uint64_t records_untracked; /* records lost before a thread slot could count them */
 	struct hk_coverage coverage;
-	_Atomic uint64_t step; /* reserved for hk_step: current step number + 1 */
-	uint64_t reserved_agent[15];
+	_Atomic uint64_t step;	     /* reserved for hk_step: current step number + 1 */
+	uint64_t end_rss_peak_bytes; /* at exit, as the kernel has it */
+	uint64_t end_cpu_ns;	     /* at exit, user and system */
+	uint64_t reserved_agent[13];
 
 	/* -- collector -- */
 	_Atomic uint32_t
