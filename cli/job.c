@@ -98,7 +98,7 @@ int hk_job_store(char path[PATH_MAX])
 	return length < PATH_MAX ? 0 : -ENOENT;
 }
 
-int hk_job_private_rundir(const char *parent, const char *id, char path[PATH_MAX])
+int hk_job_private_rundir(const char *parent, const char *name, int create, char path[PATH_MAX])
 {
 	uint64_t hash = 14695981039346656037u; /* FNV-1a: short, and the same in every process */
 	char absolute[PATH_MAX], base[PATH_MAX];
@@ -106,7 +106,7 @@ int hk_job_private_rundir(const char *parent, const char *id, char path[PATH_MAX
 	if (!realpath(parent, absolute)) {
 		return -errno;
 	}
-	int fd = hk_rundir_open_default(1, base);
+	int fd = hk_rundir_open_default(create, base);
 	if (fd < 0) {
 		return fd;
 	}
@@ -114,10 +114,11 @@ int hk_job_private_rundir(const char *parent, const char *id, char path[PATH_MAX
 	for (const char *at = absolute; *at; at++) {
 		hash = (hash ^ (unsigned char)*at) * 1099511628211u;
 	}
-	for (const char *at = id; *at; at++) {
+	for (const char *at = name; *at; at++) {
 		hash = (hash ^ ((unsigned char)*at | 0x100u)) * 1099511628211u;
 	}
-	int length = snprintf(path, PATH_MAX, "%s/job-%016llx", base, (unsigned long long)hash);
+	int length =
+	    snprintf(path, PATH_MAX, "%s/" HK_JOB_RUNDIR "%016llx", base, (unsigned long long)hash);
 	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
@@ -166,36 +167,44 @@ static bool is_job_directory(const char *path)
 	       access(file, F_OK) == 0;
 }
 
-/* A job that is still going on is fresher in its collector than in its file. */
+/* Takes the job's state from the collector at URL if it keeps this very job. */
+static bool refresh_from(struct hk_job *job, const char *url)
+{
+	Hk__Response *response = NULL;
+	char theirs[PATH_MAX];
+	bool same = snapshot_ask(url, job->snapshot->job->id, &response) == 0 &&
+		    realpath(response->snapshot->job->directory, theirs) &&
+		    strcmp(theirs, job->directory) == 0;
+
+	if (same) {
+		hk__snapshot__free_unpacked(job->snapshot, NULL);
+		snapshot_take(job, response);
+	}
+	if (response) {
+		hk__response__free_unpacked(response, NULL);
+	}
+	return same;
+}
+
+/* A job that is still going on is fresher in its collector than in its file: a private one, known
+ * by the job's directory or by its key, or the user's. */
 static void refresh(struct hk_job *job)
 {
-	const char *id = job->snapshot->job->id;
-	const char *key = job->snapshot->job->key;
-	char parent[PATH_MAX + 4], run[PATH_MAX], url[HK_REQUEST_URL_BYTES];
-	const char *urls[2] = {NULL, NULL};
+	char parent[PATH_MAX + 4], run[PATH_MAX], url[HK_REQUEST_URL_BYTES], key[256];
+	const char *names[] = {strrchr(job->directory, '/') + 1, key};
 
+	snprintf(key, sizeof(key), "%s",
+		 *job->snapshot->job->key ? job->snapshot->job->key : job->snapshot->job->id);
 	snprintf(parent, sizeof(parent), "%s/..", job->directory);
-	if (hk_job_private_rundir(parent, *key ? key : id, run) == 0 && access(run, F_OK) == 0 &&
-	    hk_request_url(run, url) == 0) {
-		urls[0] = url;
-	}
-	urls[1] = hk_job_collector();
 	for (size_t i = 0; i < 2; i++) {
-		Hk__Response *response = NULL;
-		char theirs[PATH_MAX];
-		if (!urls[i]) {
-			continue;
+		if (hk_job_private_rundir(parent, names[i], 0, run) == 0 &&
+		    access(run, F_OK) == 0 && hk_request_url(run, url) == 0 &&
+		    refresh_from(job, url)) {
+			return;
 		}
-		if (snapshot_ask(urls[i], id, &response) == 0 &&
-		    realpath(response->snapshot->job->directory, theirs) &&
-		    strcmp(theirs, job->directory) == 0) {
-			hk__snapshot__free_unpacked(job->snapshot, NULL);
-			snapshot_take(job, response);
-			i = 2;
-		}
-		if (response) {
-			hk__response__free_unpacked(response, NULL);
-		}
+	}
+	if (hk_job_collector()) {
+		refresh_from(job, hk_job_collector());
 	}
 }
 

@@ -12,6 +12,9 @@
 
 #include "wire/request.h"
 
+/* How the run directories of private collectors begin, below the user's. */
+#define HK_JOB_RUNDIR "job-"
+
 struct hk_job {
 	Hk__Snapshot *snapshot;	  /* after a successful open never NULL, and `job` in it is set */
 	char directory[PATH_MAX]; /* of the job's files */
@@ -35,8 +38,10 @@ int hk_job_ask(Hk__Request *request, Hk__Response **ret_response);
 /* Where the collector keeps jobs unless told otherwise. 0 or -ENOENT: no home. */
 int hk_job_store(char path[PATH_MAX]);
 
-/* The run directory of the private collector that keeps job `id` in a directory below `parent`:
- * derived, so that all processes of a node agree without talking. 0, -ENAMETOOLONG, -errno. */
-int hk_job_private_rundir(const char *parent, const char *id, char path[PATH_MAX]);
+/* The run directory of the private collector of a job below `parent`, derived so that all processes
+ * of a node agree without talking: `name` is the job's key for ranks of a launcher, else the name
+ * of the job's directory. `create`: makes the user's run directory that it lies in. 0,
+ * -ENAMETOOLONG, -errno. */
+int hk_job_private_rundir(const char *parent, const char *name, int create, char path[PATH_MAX]);
 
 #endif

@@ -11,26 +11,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "base/identity.h"
 #include "base/log.h"
 #include "base/rundir.h"
-#include "child.h"
 #include "collector_start.h"
 #include "command.h"
 #include "job.h"
+#include "place.h"
 #include "report/name.h"
 
-/* Tells a `hookcli run` inside a traced job that the job is looked after. */
-#define NESTED_VARIABLE "HOOK_RUN_JOB"
-#define ELECTION "election"
 #define OPEN_TIMEOUT_MS 20000
 #define CLOSE_TIMEOUT_MS 120000
 #define NOTICE_TIMEOUT_MS 2000
-#define POLL_MS 20
-#define LATE_MEMBERS_NS 10000000000u /* for ranks that never came */
-#define FAILED_RANK_NS 1500000000u   /* the launcher waits for our status to stop the others */
-#define COLLECTOR_END_MS 3000
-#define DIRECTORIES_MAX 1000
 
 /* ---- who and where -----------------------------------------------------------------------------
  */
@@ -85,9 +77,9 @@ static void identify(struct hk_keeper *keeper, const struct hk_keeper_wish *wish
 
 	hk_identity_read(environ, &identity);
 	keeper->inside = identity.rank >= 0;
-	keeper->local_size = keeper->inside ? local_size() : 1;
+	keeper->expected = keeper->inside ? local_size() : 1;
 	int place = identity.local_rank >= 0 ? identity.local_rank : identity.rank;
-	keeper->leader = place <= 0;
+	keeper->leads = place <= 0;
 	if (wish->job) {
 		set_id(keeper, wish->job);
 	} else if (keeper->inside && *identity.job) {
@@ -123,7 +115,7 @@ static int use_run_directory(struct hk_keeper *keeper, const char *path, int cre
 /* A `hookcli run` within a job of another one: its collector, its job. 1 if so. */
 static int find_outer(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
 {
-	const char *job = getenv(NESTED_VARIABLE);
+	const char *job = getenv(HK_KEEPER_NESTED);
 	const char *path = getenv("HOOK_RUN_DIR");
 
 	if (!job || !*job || !path || wish->store || wish->job ||
@@ -175,85 +167,13 @@ static int find_shared(struct hk_keeper *keeper)
 	return found && use_run_directory(keeper, path, 0) == 0;
 }
 
-/* Makes NAME, or NAME-2, NAME-3 ... below PARENT; the new directory's path goes to PATH. */
-static int make_directory(const char *parent, const char *name, char path[PATH_MAX])
-{
-	for (int i = 1; i < DIRECTORIES_MAX; i++) {
-		int length = i == 1 ? snprintf(path, PATH_MAX, "%s/%s", parent, name)
-				    : snprintf(path, PATH_MAX, "%s/%s-%d", parent, name, i);
-		if (length >= PATH_MAX) {
-			return -ENAMETOOLONG;
-		}
-		if (mkdir(path, 0700) == 0) {
-			return 0;
-		}
-		if (errno != EEXIST) {
-			return -errno;
-		}
-	}
-	return -EEXIST;
-}
-
-/* mkdir -p */
-static int make_parents(const char *path)
-{
-	char part[PATH_MAX];
-
-	if (snprintf(part, sizeof(part), "%s", path) >= PATH_MAX) {
-		return -ENAMETOOLONG;
-	}
-	for (char *at = part + 1; *at; at++) {
-		if (*at == '/') {
-			*at = '\0';
-			if (mkdir(part, 0755) < 0 && errno != EEXIST) {
-				return -errno;
-			}
-			*at = '/';
-		}
-	}
-	return mkdir(part, 0755) < 0 && errno != EEXIST ? -errno : 0;
-}
-
-/* hook-<command>-<id>, without saying the command twice. */
-static void local_name(const struct hk_keeper *keeper, const char *command, char *name, size_t size)
-{
-	char clean[HK_NAME_BYTES(40)];
-
-	hk_name_print(clean, 40, command);
-	size_t length = strlen(clean);
-	bool said = strncmp(keeper->id, clean, length) == 0 && keeper->id[length] == '-';
-	snprintf(name, size, "hook-%s%s%s", said ? "" : clean, said ? "" : "-", keeper->id);
-	for (char *at = name; *at; at++) {
-		if (*at == '/') {
-			*at = '_';
-		}
-	}
-}
-
-static int lock_file(int dirfd, const char *name, int operation)
-{
-	int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	if (fd < 0) {
-		return -errno;
-	}
-	while (flock(fd, operation) < 0) {
-		if (errno != EINTR) {
-			int r = -errno;
-			close(fd);
-			return r;
-		}
-	}
-	return fd;
-}
-
 /* Starts the collector unless one of the job's other members has; DIRECTORY: where the job shall be
  * if it is made already, else it is made as NAME below PARENT. */
 static int elect(struct hk_keeper *keeper, const char *parent, const char *name,
 		 const char *directory)
 {
 	char made[PATH_MAX];
-	int lock = lock_file(keeper->dirfd, ELECTION, LOCK_EX);
+	int lock = hk_members_lock(keeper->dirfd, HK_KEEPER_ELECTION, LOCK_EX);
 	int r = 0;
 
 	if (lock < 0) {
@@ -262,7 +182,7 @@ static int elect(struct hk_keeper *keeper, const char *parent, const char *name,
 	}
 	if (!hk_rundir_has_collector(keeper->dirfd)) {
 		if (!directory) {
-			r = make_directory(parent, name, made);
+			r = hk_place_make_job(parent, name, made);
 			directory = made;
 		}
 		if (r < 0) {
@@ -284,7 +204,7 @@ static int start_private(struct hk_keeper *keeper, const struct hk_keeper_wish *
 {
 	char parent[PATH_MAX], name[320], run[PATH_MAX], made[PATH_MAX];
 	const char *where = wish->store ? wish->store : ".";
-	int r = wish->store ? make_parents(wish->store) : 0;
+	int r = wish->store ? hk_place_make_parents(wish->store) : 0;
 
 	if (r == 0 && !realpath(where, parent)) {
 		r = -errno;
@@ -292,29 +212,33 @@ static int start_private(struct hk_keeper *keeper, const struct hk_keeper_wish *
 	if (wish->store) {
 		snprintf(name, sizeof(name), "%s", keeper->id);
 	} else {
-		local_name(keeper, wish->command, name, sizeof(name));
+		hk_place_name(wish->command, keeper->id, name, sizeof(name));
 	}
 	if (r == 0 && !keeper->inside) {
-		r = make_directory(parent, name, made);
+		r = hk_place_make_job(parent, name, made);
 	}
 	if (r < 0) {
 		hk_error("cannot make a job directory in %s: %s (choose one with --store DIR)",
 			 where, strerror(-r));
 		return r;
 	}
-	r = hk_job_private_rundir(parent, keeper->inside ? keeper->id : hk_name_base(made), run);
+	r = hk_job_private_rundir(parent, keeper->inside ? keeper->id : hk_name_base(made), 1, run);
 	r = r < 0 ? r : use_run_directory(keeper, run, 1);
 	if (r < 0) {
 		hk_error("cannot make a run directory: %s (set HOOK_RUN_DIR)", strerror(-r));
 		return r;
 	}
 	keeper->private = true;
+	char base[PATH_MAX];
+	snprintf(base, sizeof(base), "%s", run);
+	*strrchr(base, '/') = '\0';
+	hk_place_prune_rundirs(base);
 	return elect(keeper, parent, name, keeper->inside ? NULL : made);
 }
 
 int hk_keeper_init(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
 {
-	*keeper = (struct hk_keeper){.dirfd = -1, .members_fd = -1, .leader_fd = -1};
+	*keeper = (struct hk_keeper){.dirfd = -1, .members = {.members_fd = -1, .leader_fd = -1}};
 	identify(keeper, wish);
 	if (find_outer(keeper, wish)) {
 		return 0;
@@ -331,23 +255,6 @@ int hk_keeper_init(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
 /* ---- the job -----------------------------------------------------------------------------------
  */
 
-/* Points LINK in directory PARENT to TARGET, in one step; a link that is something else stays. */
-static void make_link(const char *parent, const char *link, const char *target)
-{
-	char path[PATH_MAX], temporary[PATH_MAX];
-	struct stat status;
-
-	if (snprintf(path, sizeof(path), "%s/%s", parent, link) >= PATH_MAX ||
-	    snprintf(temporary, sizeof(temporary), "%s/.%s.%d", parent, link, (int)getpid()) >=
-		PATH_MAX ||
-	    (lstat(path, &status) == 0 && !S_ISLNK(status.st_mode))) {
-		return;
-	}
-	if (symlink(target, temporary) == 0 && rename(temporary, path) < 0) {
-		unlink(temporary);
-	}
-}
-
 /* hook-last beside the job directory, or here beside a link to one in the collector's store. */
 static void make_links(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
 {
@@ -358,41 +265,23 @@ static void make_links(struct hk_keeper *keeper, const struct hk_keeper_wish *wi
 	snprintf(parent, sizeof(parent), "%s", keeper->directory);
 	*strrchr(parent, '/') = '\0';
 	if (keeper->private) {
-		make_link(*parent ? parent : "/", "hook-last", base);
+		hk_place_link(*parent ? parent : "/", "hook-last", base);
 		if (!wish->store) {
 			snprintf(keeper->shown, sizeof(keeper->shown), "./%.*s", PATH_MAX - 3,
 				 base);
 		}
 		return;
 	}
-	local_name(keeper, wish->command, name, sizeof(name));
+	hk_place_name(wish->command, keeper->id, name, sizeof(name));
 	if (!getcwd(here, sizeof(here))) {
 		return;
 	}
-	make_link(here, name, keeper->directory);
-	make_link(here, "hook-last", name);
+	hk_place_link(here, name, keeper->directory);
+	hk_place_link(here, "hook-last", name);
 	struct stat status;
 	if (stat(name, &status) == 0) {
 		snprintf(keeper->shown, sizeof(keeper->shown), "./%s", name);
 	}
-}
-
-static int join(struct hk_keeper *keeper)
-{
-	char name[192];
-
-	snprintf(name, sizeof(name), "members.%s", keeper->id);
-	keeper->members_fd = lock_file(keeper->dirfd, name, LOCK_SH);
-	if (keeper->members_fd < 0) {
-		return keeper->members_fd;
-	}
-	if (keeper->leader) {
-		snprintf(name, sizeof(name), "leader.%s", keeper->id);
-		keeper->leader_fd = lock_file(keeper->dirfd, name, LOCK_EX | LOCK_NB);
-		/* A second leader (ranks counted from several nodes) is a member like any other. */
-		keeper->leader = keeper->leader_fd >= 0;
-	}
-	return 0;
 }
 
 int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, int pid)
@@ -404,7 +293,8 @@ int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, 
 	if (keeper->nested) {
 		return 0;
 	}
-	int r = join(keeper);
+	int r = hk_members_join(&keeper->members, keeper->dirfd, keeper->id, keeper->expected,
+				keeper->leads);
 	if (r < 0) {
 		hk_error("%s: %s", keeper->run_directory, strerror(-r));
 		return r;
@@ -435,7 +325,7 @@ int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, 
 		hk_error("the collector does not say where the job is kept: are versions mixed?");
 		r = -EBADMSG;
 	}
-	if (r == 0 && keeper->leader) {
+	if (r == 0 && keeper->members.leader) {
 		make_links(keeper, wish);
 	}
 	return r;
@@ -460,67 +350,6 @@ void hk_keeper_notice(const struct hk_keeper *keeper, int pid, bool signaled, in
 
 /* ---- leaving -----------------------------------------------------------------------------------
  */
-
-/* Statuses written by those who left, in no order. How many; the worst goes to *RET_STATUS. */
-static int departed(const struct hk_keeper *keeper, int *ret_status)
-{
-	uint8_t bytes[4096];
-	ssize_t got = pread(keeper->members_fd, bytes, sizeof(bytes), 0);
-
-	for (ssize_t i = 0; i < got; i++) {
-		if (bytes[i] > *ret_status) {
-			*ret_status = bytes[i];
-		}
-	}
-	return got > 0 ? (int)got : 0;
-}
-
-/* True if no other member is there now. The lock is given back at once: it is only a question. */
-static bool alone(const struct hk_keeper *keeper)
-{
-	if (flock(keeper->members_fd, LOCK_EX | LOCK_NB) < 0) {
-		return false;
-	}
-	flock(keeper->members_fd, LOCK_UN);
-	return true;
-}
-
-/* The leader's wait for the other members; *RET_STATUS takes the worst of theirs. */
-static void await_others(const struct hk_keeper *keeper, int *ret_status)
-{
-	uint64_t start = hk_clock_monotonic_ns();
-	bool failed = *ret_status != 0;
-
-	for (;;) {
-		uint64_t waited = hk_clock_monotonic_ns() - start;
-		bool nobody = alone(keeper);
-		bool all = departed(keeper, ret_status) >= keeper->local_size;
-		if ((nobody && (all || waited > LATE_MEMBERS_NS)) ||
-		    (failed && waited > FAILED_RANK_NS)) {
-			return;
-		}
-		if (keeper->child && hk_child_interrupted(keeper->child, POLL_MS)) {
-			return;
-		}
-	}
-}
-
-/* Without a leader the last one closes. */
-static bool is_last(const struct hk_keeper *keeper, int *status)
-{
-	char name[192];
-
-	if (!alone(keeper) || departed(keeper, status) < keeper->local_size) {
-		return false;
-	}
-	snprintf(name, sizeof(name), "leader.%s", keeper->id);
-	int fd = lock_file(keeper->dirfd, name, LOCK_EX | LOCK_NB);
-	if (fd < 0) {
-		return false;
-	}
-	close(fd);
-	return true;
-}
 
 static bool close_job(const struct hk_keeper *keeper, int status)
 {
@@ -549,65 +378,17 @@ static bool close_job(const struct hk_keeper *keeper, int status)
 	return r == 0;
 }
 
-bool hk_keeper_leave(struct hk_keeper *keeper, int status)
+bool hk_keeper_leave(struct hk_keeper *keeper, const struct hk_child *child, int status)
 {
-	uint8_t byte = (uint8_t)status;
-
-	if (keeper->nested) {
-		return false;
-	}
-	(void)!write(keeper->members_fd, &byte, 1);
-	flock(keeper->members_fd, LOCK_UN);
-	bool closes;
-	if (keeper->leader) {
-		if (keeper->inside && keeper->local_size != 1) {
-			await_others(keeper, &status);
-		}
-		closes = alone(keeper);
-		close(keeper->leader_fd);
-		keeper->leader_fd = -1;
-	} else {
-		closes = is_last(keeper, &status);
-	}
-	return closes && close_job(keeper, status);
-}
-
-/* A private collector ends with its job; then nothing needs its directory. */
-static void remove_run_directory(const struct hk_keeper *keeper)
-{
-	static const char *const files[] = {ELECTION, HK_COLLECTOR_START_LOG, HK_RUNDIR_LOCK,
-					    "clock"};
-
-	for (int waited = 0; hk_rundir_has_collector(keeper->dirfd); waited += 5) {
-		if (waited >= COLLECTOR_END_MS) {
-			return;
-		}
-		poll(NULL, 0, 5);
-	}
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		unlinkat(keeper->dirfd, files[i], 0);
-	}
-	rmdir(keeper->run_directory);
+	return !keeper->nested && hk_members_leave(&keeper->members, child, &status) &&
+	       close_job(keeper, status);
 }
 
 void hk_keeper_fini(struct hk_keeper *keeper, bool closed)
 {
-	char name[192];
-
-	if (closed) {
-		snprintf(name, sizeof(name), "members.%s", keeper->id);
-		unlinkat(keeper->dirfd, name, 0);
-		snprintf(name, sizeof(name), "leader.%s", keeper->id);
-		unlinkat(keeper->dirfd, name, 0);
-		if (keeper->private) {
-			remove_run_directory(keeper);
-		}
-	}
-	if (keeper->leader_fd >= 0) {
-		close(keeper->leader_fd);
-	}
-	if (keeper->members_fd >= 0) {
-		close(keeper->members_fd);
+	hk_members_fini(&keeper->members, closed);
+	if (closed && keeper->private) {
+		hk_place_remove_rundir(keeper->dirfd, keeper->run_directory);
 	}
 	if (keeper->dirfd >= 0) {
 		close(keeper->dirfd);

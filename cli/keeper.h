@@ -1,10 +1,7 @@
 /* keeper.h: who keeps the job that `hookcli run` starts: a running collector, or one of its own.
  *
  * Each hookcli of a job on a node finds the same run directory without talking to the others; a
- * lock there elects the one that starts the collector. While its command runs, a hookcli holds the
- * job's `members` file shared; when it leaves it writes its status there. The leader (local rank 0)
- * waits for the others, then has the job closed; without a leader the last one does. One per
- * process, main thread only.
+ * lock there elects the one that starts the collector. One per process, main thread only.
  */
 #ifndef HK_KEEPER_H
 #define HK_KEEPER_H
@@ -12,10 +9,14 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "base/identity.h"
+#include "members.h"
 #include "wire/request.h"
 
-struct hk_child;
+/* File in the run directory whose lock lets one hookcli at a time start a collector. */
+#define HK_KEEPER_ELECTION "election"
+
+/* Tells a `hookcli run` inside a traced job that the job is looked after. */
+#define HK_KEEPER_NESTED "HOOK_RUN_JOB"
 
 struct hk_keeper {
 	char run_directory[PATH_MAX];
@@ -26,10 +27,10 @@ struct hk_keeper {
 	bool private;		  /* the collector ends with the job */
 	bool nested;		  /* another hookcli run above looks after the job */
 	bool inside;		  /* a launcher started this process as a rank */
-	bool leader;
-	int local_size; /* members expected on this node, 0: unknown */
-	int dirfd, members_fd, leader_fd;
-	struct hk_child *child; /* for waits that signals end; set by the caller */
+	bool leads;		  /* lowest rank of the node */
+	int expected;		  /* hookcli processes of the job on this node, 0: unknown */
+	int dirfd;
+	struct hk_members members;
 };
 
 struct hk_keeper_wish {
@@ -49,11 +50,11 @@ int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, 
 /* Tells how process `pid` ended; not being heard is no error. */
 void hk_keeper_notice(const struct hk_keeper *keeper, int pid, bool signaled, int code);
 
-/* Leaves the job with `status` (128+n for a signal); the leader waits for the others first. True if
- * this process closed the job. */
-bool hk_keeper_leave(struct hk_keeper *keeper, int status);
+/* Leaves the job with `status` (128+n for a signal); the leader waits for the others first, while
+ * `child`'s signals may cut that short. True if this process closed the job. */
+bool hk_keeper_leave(struct hk_keeper *keeper, const struct hk_child *child, int status);
 
-/* Frees what is held; removes an empty private run directory if `closed`. */
+/* Frees what is held; removes a private run directory if the job was `closed`. */
 void hk_keeper_fini(struct hk_keeper *keeper, bool closed);
 
 #endif

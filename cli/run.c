@@ -21,7 +21,6 @@
 #include "report/name.h"
 #include "report/report.h"
 #include "settings/settings.h"
-#include "wire/statistics.h"
 
 #define EXIT_OURS 125
 #define EXIT_NOT_EXECUTABLE 126
@@ -364,7 +363,7 @@ static int set_environment(const struct hk_keeper *keeper, const char *agent, co
 	free(preload);
 	set(variables, "HOOK_RUN_DIR", keeper->run_directory);
 	set(variables, "HOOK_JOB", keeper->id);
-	set(variables, "HOOK_RUN_JOB", keeper->id);
+	set(variables, HK_KEEPER_NESTED, keeper->id);
 	set(variables, "HOOK_HOOKS", hooks);
 	set(variables, "HOOK_LEVEL", hk_command_setting("level"));
 	set(variables, "HOOK_ON_FULL", hk_command_setting("on-full"));
@@ -379,25 +378,21 @@ static void write_summary(const struct hk_keeper *keeper)
 {
 	struct hk_report_style style = {.colour = hk_command_colour(stderr),
 					.files = keeper->shown};
-	Hk__Snapshot *snapshot = NULL;
 	struct hk_report *report;
-	int r = hk_statistics_load(keeper->directory, &snapshot);
+	struct hk_job job;
 
-	if (snapshot) {
-		int damaged = r;
-		r = hk_report_new(snapshot, &report);
-		if (r == 0) {
-			fputc('\n', stderr);
-			hk_report_write_summary(report, stderr, &style);
-			hk_report_free(report);
-			r = damaged;
-		}
-		hk__snapshot__free_unpacked(snapshot, NULL);
+	if (hk_job_open(keeper->directory, &job) != HK_EXIT_DONE) {
+		return;
 	}
+	int r = hk_report_new(job.snapshot, &report);
+	hk_job_close(&job);
 	if (r < 0) {
-		hk_warning("no whole summary: %s/" HK_STATISTICS_FILE ": %s", keeper->shown,
-			   strerror(-r));
+		hk_error("no summary: %s", strerror(-r));
+		return;
 	}
+	fputc('\n', stderr);
+	hk_report_write_summary(report, stderr, &style);
+	hk_report_free(report);
 }
 
 /* Runs the prepared child to its end. Its status, or one of ours. */
@@ -421,8 +416,8 @@ static int run_child(struct hk_keeper *keeper, struct hk_child *child, const cha
 								 : EXIT_NOT_EXECUTABLE};
 	}
 	int status = end.signaled ? 128 + end.code : end.code;
-	bool leader = keeper->leader && !keeper->nested;
-	bool closed = hk_keeper_leave(keeper, status);
+	bool leader = keeper->members.leader && !keeper->nested;
+	bool closed = hk_keeper_leave(keeper, child, status);
 	if (r == 0 && leader && !(quiet && strcmp(quiet, "0") != 0)) {
 		write_summary(keeper);
 	}
@@ -447,7 +442,6 @@ static int run_kept(struct hk_keeper *keeper, const struct hk_keeper_wish *wish,
 	}
 	/* What follows is ours again: no agent, no doubled job. */
 	unsetenv("LD_PRELOAD");
-	keeper->child = &child;
 	if (hk_keeper_open(keeper, wish, child.pid) < 0) {
 		hk_child_cancel(&child);
 		hk_keeper_fini(keeper, false);

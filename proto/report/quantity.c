@@ -28,6 +28,14 @@ const char *hk_quantity_duration(char text[HK_QUANTITY_BYTES], uint64_t ns)
 	return text;
 }
 
+const char *hk_quantity_seconds(char text[HK_QUANTITY_BYTES], double ns)
+{
+	int digits = ns >= 995e6 || ns <= 0 ? 2 : ns >= 9.95e6 ? 3 : 6;
+
+	snprintf(text, HK_QUANTITY_BYTES, "%.*f", digits, ns / 1e9);
+	return text;
+}
+
 const char *hk_quantity_bytes(char text[HK_QUANTITY_BYTES], uint64_t bytes)
 {
 	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

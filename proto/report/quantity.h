@@ -13,6 +13,9 @@
 /* A short duration: "870ns", "31us", "4.0ms", "12.4ms", "1.23s", "2h05m". */
 const char *hk_quantity_duration(char text[HK_QUANTITY_BYTES], uint64_t ns);
 
+/* Seconds without the unit, for a column of them: "15.31", "0.042", "0.000031". */
+const char *hk_quantity_seconds(char text[HK_QUANTITY_BYTES], double ns);
+
 /* Bytes: "812 B", "212 MiB", "1.92 GiB". */
 const char *hk_quantity_bytes(char text[HK_QUANTITY_BYTES], uint64_t bytes);
 

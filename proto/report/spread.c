@@ -96,8 +96,7 @@ const char *hk_figure_text(char text[HK_QUANTITY_BYTES], enum hk_figure figure, 
 	switch (figure) {
 	case HK_FIGURE_WALL:
 	case HK_FIGURE_MPI:
-		snprintf(text, HK_QUANTITY_BYTES, "%.2f", value / 1e9);
-		return text;
+		return hk_quantity_seconds(text, value);
 	case HK_FIGURE_MPI_SHARE:
 		snprintf(text, HK_QUANTITY_BYTES, "%.1f", value * 100);
 		return text;

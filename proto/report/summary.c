@@ -22,7 +22,7 @@
 /* Domains with a share of the wall time in the second line. */
 static const struct {
 	const char *domain, *title;
-} shares[] = {{"mpi", "MPI"}, {"io", "I/O"}, {"thread", "thread waits"}, {"blas", "BLAS"}};
+} shares[] = {{"mpi", "MPI"}, {"io", "I/O"}, {"blas", "BLAS"}};
 
 /* What the call table and the rank table both need. */
 struct summary {
@@ -89,6 +89,7 @@ static double mean_share(const struct summary *summary, const char *domain)
 static void totals_write(const struct summary *summary)
 {
 	const struct hk_report *report = summary->report;
+	char text[HK_QUANTITY_BYTES];
 	double all_wall = 0;
 	int64_t first = INT64_MAX, last = INT64_MIN;
 
@@ -98,7 +99,7 @@ static void totals_write(const struct summary *summary)
 		last = report->ranks[i].end_ns > last ? report->ranks[i].end_ns : last;
 	}
 	double wall = report->rank_count > 0 ? (double)(last - first) : 0;
-	fprintf(summary->output, "wall %.2f s", wall / 1e9);
+	fprintf(summary->output, "wall %s s", hk_quantity_seconds(text, wall));
 	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
 		double share = mean_share(summary, shares[i].domain);
 		if (share > 0) {
@@ -257,7 +258,8 @@ static void call_add(const struct summary *summary, struct hk_table *table,
 	hk_table_add(table, "%s", hk_name_base(group->library));
 	hk_table_add(table, "%" PRIu64, n->calls);
 	if (n->have_total) {
-		hk_table_add(table, "%s%.2f", n->estimated ? "~" : "", (double)n->total_ns / 1e9);
+		hk_table_add(table, "%s%s", n->estimated ? "~" : "",
+			     hk_quantity_seconds(text, (double)n->total_ns));
 	} else {
 		hk_table_add(table, "-");
 	}
@@ -287,7 +289,7 @@ static void call_add(const struct summary *summary, struct hk_table *table,
 static int calls_write(const struct summary *summary)
 {
 	unsigned limit = summary->style->rows ? summary->style->rows : CALLS_SHOWN;
-	char heads[256];
+	char heads[256], text[HK_QUANTITY_BYTES];
 	struct hk_groups groups;
 	int r = hk_groups_init(&groups, summary->report, HK_GROUP_FUNCTION | HK_GROUP_LIBRARY);
 
@@ -321,7 +323,8 @@ static int calls_write(const struct summary *summary)
 		      summary->output);
 	}
 	if (more > 0) {
-		fprintf(summary->output, "(%zu more: %.2f s)\n", more, (double)more_ns / 1e9);
+		fprintf(summary->output, "(%zu more: %s s)\n", more,
+			hk_quantity_seconds(text, (double)more_ns));
 	}
 	if (helper_calls > 0) {
 		fprintf(summary->output,

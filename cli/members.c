@@ -1,0 +1,156 @@
+#include "members.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "child.h"
+
+#define POLL_MS 20
+#define NAME_BYTES 192
+#define LATE_NS 10000000000u	 /* for ranks that never came */
+#define FAILED_NS 1500000000u	 /* the launcher waits for our status to stop the others */
+#define INTERRUPTED_NS 700000000 /* launchers that say TERM say KILL a second later */
+
+int hk_members_lock(int dirfd, const char *name, int operation)
+{
+	int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0) {
+		return -errno;
+	}
+	while (flock(fd, operation) < 0) {
+		if (errno != EINTR) {
+			int r = -errno;
+			close(fd);
+			return r;
+		}
+	}
+	return fd;
+}
+
+static int lead(const struct hk_members *members)
+{
+	char name[NAME_BYTES];
+
+	snprintf(name, sizeof(name), "leader.%s", members->job);
+	return hk_members_lock(members->dirfd, name, LOCK_EX | LOCK_NB);
+}
+
+int hk_members_join(struct hk_members *members, int dirfd, const char *job, int expected,
+		    bool leads)
+{
+	char name[NAME_BYTES];
+
+	*members = (struct hk_members){.dirfd = dirfd, .expected = expected, .leader_fd = -1};
+	snprintf(members->job, sizeof(members->job), "%s", job);
+	snprintf(name, sizeof(name), "members.%s", members->job);
+	members->members_fd = hk_members_lock(dirfd, name, LOCK_SH);
+	if (members->members_fd < 0) {
+		return members->members_fd;
+	}
+	if (leads) {
+		/* A second leader is a member like any other. */
+		members->leader_fd = lead(members);
+		members->leader = members->leader_fd >= 0;
+	}
+	return 0;
+}
+
+/* Statuses written by those who left, in no order. How many; the worst goes to *ret_status. */
+static int departed(const struct hk_members *members, int *ret_status)
+{
+	uint8_t bytes[4096];
+	ssize_t got = pread(members->members_fd, bytes, sizeof(bytes), 0);
+
+	for (ssize_t i = 0; i < got; i++) {
+		if (bytes[i] > *ret_status) {
+			*ret_status = bytes[i];
+		}
+	}
+	return got > 0 ? (int)got : 0;
+}
+
+/* True if no other member is there now. The lock is given back at once: it is only a question. */
+static bool alone(const struct hk_members *members)
+{
+	if (flock(members->members_fd, LOCK_EX | LOCK_NB) < 0) {
+		return false;
+	}
+	flock(members->members_fd, LOCK_UN);
+	return true;
+}
+
+static void await_others(const struct hk_members *members, const struct hk_child *child,
+			 int *status)
+{
+	uint64_t start = hk_clock_monotonic_ns();
+	uint64_t limit_ns = *status != 0 ? FAILED_NS : UINT64_MAX;
+
+	for (;;) {
+		uint64_t waited = hk_clock_monotonic_ns() - start;
+		bool nobody = alone(members);
+		bool all = departed(members, status) >= members->expected;
+		if ((nobody && (all || waited > LATE_NS)) || waited > limit_ns) {
+			return;
+		}
+		if (hk_child_interrupted(child, POLL_MS) && limit_ns > waited + INTERRUPTED_NS) {
+			limit_ns = waited + INTERRUPTED_NS;
+		}
+	}
+}
+
+/* Without a leader the last one ends the job. */
+static bool is_last(const struct hk_members *members, int *status)
+{
+	if (!alone(members) || departed(members, status) < members->expected) {
+		return false;
+	}
+	int fd = lead(members);
+	if (fd < 0) {
+		return false;
+	}
+	close(fd);
+	return true;
+}
+
+bool hk_members_leave(struct hk_members *members, const struct hk_child *child, int *status)
+{
+	uint8_t byte = (uint8_t)*status;
+
+	(void)!write(members->members_fd, &byte, 1);
+	flock(members->members_fd, LOCK_UN);
+	if (!members->leader) {
+		return is_last(members, status);
+	}
+	if (members->expected != 1) {
+		await_others(members, child, status);
+	}
+	bool ends = alone(members);
+	close(members->leader_fd);
+	members->leader_fd = -1;
+	return ends;
+}
+
+void hk_members_fini(struct hk_members *members, bool remove)
+{
+	char name[NAME_BYTES];
+
+	if (remove) {
+		snprintf(name, sizeof(name), "members.%s", members->job);
+		unlinkat(members->dirfd, name, 0);
+		snprintf(name, sizeof(name), "leader.%s", members->job);
+		unlinkat(members->dirfd, name, 0);
+	}
+	if (members->leader_fd >= 0) {
+		close(members->leader_fd);
+	}
+	if (members->members_fd >= 0) {
+		close(members->members_fd);
+	}
+}

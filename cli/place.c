@@ -1,0 +1,163 @@
+#include "place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/rundir.h"
+#include "collector_start.h"
+#include "job.h"
+#include "keeper.h"
+#include "report/name.h"
+
+#define DIRECTORIES_MAX 1000
+#define COLLECTOR_END_MS 3000
+#define STALE_S 60 /* younger ones may be about to get their collector */
+
+int hk_place_make_parents(const char *path)
+{
+	char part[PATH_MAX];
+
+	if (!*path || snprintf(part, sizeof(part), "%s", path) >= PATH_MAX) {
+		return *path ? -ENAMETOOLONG : -ENOENT;
+	}
+	for (char *at = part + 1; *at; at++) {
+		if (*at == '/') {
+			*at = '\0';
+			if (mkdir(part, 0755) < 0 && errno != EEXIST) {
+				return -errno;
+			}
+			*at = '/';
+		}
+	}
+	return mkdir(part, 0755) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+int hk_place_make_job(const char *parent, const char *name, char path[PATH_MAX])
+{
+	for (int i = 1; i < DIRECTORIES_MAX; i++) {
+		int length = i == 1 ? snprintf(path, PATH_MAX, "%s/%s", parent, name)
+				    : snprintf(path, PATH_MAX, "%s/%s-%d", parent, name, i);
+		if (length >= PATH_MAX) {
+			return -ENAMETOOLONG;
+		}
+		if (mkdir(path, 0700) == 0) {
+			return 0;
+		}
+		if (errno != EEXIST) {
+			return -errno;
+		}
+	}
+	return -EEXIST;
+}
+
+void hk_place_name(const char *command, const char *id, char *name, size_t size)
+{
+	char clean[HK_NAME_BYTES(40)];
+
+	hk_name_print(clean, 40, command);
+	size_t length = strlen(clean);
+	bool said = strncmp(id, clean, length) == 0 && id[length] == '-';
+	snprintf(name, size, "hook-%s%s%s", said ? "" : clean, said ? "" : "-", id);
+	for (char *at = name; *at; at++) {
+		if (*at == '/') {
+			*at = '_';
+		}
+	}
+}
+
+void hk_place_link(const char *parent, const char *link, const char *target)
+{
+	char path[PATH_MAX], temporary[PATH_MAX];
+	struct stat status;
+
+	if (snprintf(path, sizeof(path), "%s/%s", parent, link) >= PATH_MAX ||
+	    snprintf(temporary, sizeof(temporary), "%s/.%s.%d", parent, link, (int)getpid()) >=
+		PATH_MAX ||
+	    (lstat(path, &status) == 0 && !S_ISLNK(status.st_mode))) {
+		return;
+	}
+	if (symlink(target, temporary) == 0 && rename(temporary, path) < 0) {
+		unlink(temporary);
+	}
+}
+
+/* What hookcli and the collector keep there; segments are not ours to remove. */
+static bool is_leftover(const char *name)
+{
+	static const char *const names[] = {HK_KEEPER_ELECTION, HK_COLLECTOR_START_LOG,
+					    HK_RUNDIR_LOCK, HK_RUNDIR_SOCKET, "clock"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(names[i], name) == 0) {
+			return true;
+		}
+	}
+	return strncmp(name, "members.", 8) == 0 || strncmp(name, "leader.", 7) == 0;
+}
+
+static void remove_leftovers(int dirfd, const char *path)
+{
+	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = copy < 0 ? NULL : fdopendir(copy);
+
+	for (struct dirent *entry; directory && (entry = readdir(directory));) {
+		if (is_leftover(entry->d_name)) {
+			unlinkat(dirfd, entry->d_name, 0);
+		}
+	}
+	if (directory) {
+		closedir(directory);
+	}
+	rmdir(path);
+}
+
+void hk_place_remove_rundir(int dirfd, const char *path)
+{
+	for (int waited = 0; hk_rundir_has_collector(dirfd); waited += 5) {
+		if (waited >= COLLECTOR_END_MS) {
+			return;
+		}
+		poll(NULL, 0, 5);
+	}
+	remove_leftovers(dirfd, path);
+}
+
+static void prune(const char *path)
+{
+	struct stat status;
+	int fd = hk_rundir_open(path, 0);
+
+	if (fd < 0) {
+		return;
+	}
+	if (fstat(fd, &status) == 0 && time(NULL) - status.st_mtime > STALE_S &&
+	    !hk_rundir_has_collector(fd)) {
+		remove_leftovers(fd, path);
+	}
+	close(fd);
+}
+
+void hk_place_prune_rundirs(const char *base)
+{
+	DIR *directory = opendir(base);
+	char path[PATH_MAX];
+
+	for (struct dirent *entry; directory && (entry = readdir(directory));) {
+		if (strncmp(entry->d_name, HK_JOB_RUNDIR, strlen(HK_JOB_RUNDIR)) == 0 &&
+		    snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) < PATH_MAX) {
+			prune(path);
+		}
+	}
+	if (directory) {
+		closedir(directory);
+	}
+}
