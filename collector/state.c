@@ -359,15 +359,17 @@ static int refresh_coverage(Hk__Process *state, const struct hk_coverage *from)
 }
 
 /* What hooked calls cost the process: the measured price of an empty call, once per timed call. */
+/* Calls that were timed at what the process itself measured for one; a count is an increment and a
+ * jump. */
 static uint64_t tracing_cost_ns(const struct hk_process *process)
 {
-	uint32_t floors = hk_reader_identity(process->reader)->short_floor_ns;
-	uint64_t ordered = floors >> 16, unordered = floors & 0xffff;
-	uint64_t each = 2 * (ordered > unordered ? ordered : unordered), calls = 0;
+	uint64_t timed = 0, counted = 0;
 	for (size_t i = 0; i < process->state->n_cells; i++) {
-		calls += process->state->cells[i]->calls;
+		const Hk__Cell *cell = process->state->cells[i];
+		uint64_t *calls = cell->n_bucket > 0 ? &timed : &counted;
+		*calls += cell->calls;
 	}
-	return calls * each;
+	return timed * process->status.call_cost_ps / 1000 + counted;
 }
 
 static int refresh_counts(struct hk_process *process)

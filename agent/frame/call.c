@@ -332,12 +332,9 @@ static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint6
 	}
 }
 
-/* Every call can leave this way; most take the short one below. */
-static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
+static void measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns)
 {
-	struct hk_thread *thread = call->thread;
 	const struct hk_site_hot *site = call->site;
-	ns = ns > ABSURD_NS ? 0 : ns;
 	uint64_t values[HK_HOOK_VALUES];
 	count_totals(thread, call, ns);
 	count_duration(thread, call->cell, ns);
@@ -349,6 +346,20 @@ static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
 	}
 	if (site->flags & HK_HOT_RECORD) {
 		record(thread, call, ns, values);
+	}
+}
+
+/* Every call can leave this way; most take the short one below. */
+static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
+{
+	struct hk_thread *thread = call->thread;
+	const struct hk_site_hot *site = call->site;
+	ns = ns > ABSURD_NS ? 0 : ns;
+	if (site->level == HK_LEVEL_COUNT) {
+		/* Here only to be set up: not measured, and its callees are its caller's. */
+		ns = thread->child_ns;
+	} else {
+		measure(thread, call, ns);
 	}
 	if (site->flags & HK_HOT_LAZY) {
 		hk_state_saved(rearm, (void *)(uintptr_t)site->index, NULL);

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "arena.h"
+#include "frame/calibrate.h"
 #include "frame/hot.h"
 #include "frame/values.h"
 #include "patch/patch.h"
@@ -200,7 +201,7 @@ static void *bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 	if (*place) {
 		return thunk_of(*place - 1);
 	}
-	if (site_count == HK_THUNKS) {
+	if (site_count == HK_CALIBRATION_SITE) {
 		*ret_refusal = HK_REFUSED_THUNKS;
 		return NULL;
 	}

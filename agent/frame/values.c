@@ -60,7 +60,8 @@ void hk_values_prepare(struct hk_site_hot *hot)
 	bool wanted = record || bytes || hook->meaning == HK_MEANING_COMM;
 	hot->payload = wanted ? hook->value_count : 0;
 	bool error = hook->error != HK_ERROR_NEVER, null = hook->error == HK_ERROR_NULL;
-	bool usual = (!hot->payload || (plain && !bytes)) && (!error || null);
+	bool usual =
+	    hot->level > HK_LEVEL_COUNT && (!hot->payload || (plain && !bytes)) && (!error || null);
 	hot->flags = (uint8_t)((record ? HK_HOT_RECORD : 0) | (plain ? HK_HOT_SIMPLE : 0) |
 			       (error ? HK_HOT_ERRORS : 0) | (null ? HK_HOT_NULL : 0) |
 			       (usual ? 0 : HK_HOT_UNUSUAL));

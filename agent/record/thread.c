@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "frame/calibrate.h"
 #include "frame/hot.h"
 #include "frame/site.h"
 #include "patch/patch.h"
@@ -144,6 +145,16 @@ static struct hk_thread *take_thread(void)
 	return thread;
 }
 
+static void calibrate(struct hk_thread *thread)
+{
+	if (!hk_process_lock()) {
+		return;
+	}
+	uint32_t octave = hk_writer_octave(&hk_process.writer);
+	hk_process_unlock();
+	hk_calibrate(thread, octave, hk_process.writer.header);
+}
+
 struct hk_thread *hk_thread_enter(void)
 {
 	if (!hk_process.on || !hk_process_lock()) {
@@ -165,6 +176,9 @@ struct hk_thread *hk_thread_enter(void)
 		host.setspecific(host.key, thread);
 	}
 	thread->ready = 1;
+	if (thread->uid == 1) {
+		calibrate(thread);
+	}
 	return thread;
 }
 

@@ -321,6 +321,7 @@ static void copy_status(const struct hk_segment_header *header, struct hk_segmen
 	to->exit_code = (int32_t)hk_map_u32(&header->exit_code);
 	to->sites = atomic_load_explicit(&header->sites, memory_order_acquire);
 	hk_map_copy(&to->end, &header->end, sizeof(to->end));
+	to->call_cost_ps = hk_map_u64(&header->call_cost_ps);
 	to->end_rss_peak_bytes = hk_map_u64(&header->end_rss_peak_bytes);
 	to->end_cpu_ns = hk_map_u64(&header->end_cpu_ns);
 	to->threads_started = hk_map_u64(&header->threads_started);

@@ -155,7 +155,8 @@ struct hk_segment_header {
 	_Atomic uint64_t step;	     /* reserved for hk_step: current step number + 1 */
 	uint64_t end_rss_peak_bytes; /* at exit, as the kernel has it */
 	uint64_t end_cpu_ns;	     /* at exit, user and system */
-	uint64_t reserved_agent[13];
+	uint64_t call_cost_ps; /* what a call at level time costs here, measured; 0: not yet */
+	uint64_t reserved_agent[12];
 
 	/* -- collector -- */
 	_Atomic uint32_t
