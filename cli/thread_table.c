@@ -148,6 +148,17 @@ static int process_add(struct hk_table *table, struct hk_loader *loader, const c
 	return r;
 }
 
+static int by_rank(const void *a, const void *b)
+{
+	const Hk__Process *x = *(Hk__Process *const *)a, *y = *(Hk__Process *const *)b;
+	int32_t x_rank = hk_report_rank_of(x), y_rank = hk_report_rank_of(y);
+
+	if (x_rank != y_rank) {
+		return x_rank < y_rank ? -1 : 1;
+	}
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
 int hk_thread_table_write(const struct hk_job *job, FILE *output, bool colour)
 {
 	struct hk_table *table = hk_table_new(
@@ -155,6 +166,8 @@ int hk_thread_table_write(const struct hk_job *job, FILE *output, bool colour)
 	struct hk_loader *loader = hk_loader_new();
 	int result = loader ? 0 : -ENOMEM;
 
+	qsort(job->snapshot->processes, job->snapshot->n_processes,
+	      sizeof(job->snapshot->processes[0]), by_rank);
 	for (size_t i = 0; loader && i < job->snapshot->n_processes; i++) {
 		int r = process_add(table, loader, job->directory, job->snapshot->processes[i]);
 		result = r < 0 ? r : result;

@@ -8,8 +8,8 @@
 
 #include "job.h"
 
-/* Writes one row per thread of `job` to `output`. 0; -EBADMSG: some chunks could not be read, the
- * rest is shown; -ENOMEM, -errno. */
+/* Writes one row per thread of `job` to `output`, which sorts the snapshot's processes by rank. 0;
+ * -EBADMSG: some chunks could not be read, the rest is shown; -ENOMEM, -errno. */
 int hk_thread_table_write(const struct hk_job *job, FILE *output, bool colour);
 
 #endif

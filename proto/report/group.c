@@ -93,6 +93,17 @@ static int entry_add(struct entry *entry, const struct hk_report_call *call, uns
 	return hk_report_numbers_add(&entry->group.numbers, numbers);
 }
 
+static int by_rank(const void *a, const void *b)
+{
+	const struct hk_group *x = a, *y = b;
+
+	if (x->rank != y->rank) {
+		return x->rank < y->rank ? -1 : 1;
+	}
+	/* main before launcher and helper */
+	return -strcmp(x->role, y->role);
+}
+
 static int by_total(const void *a, const void *b)
 {
 	const struct hk_group *x = a, *y = b;
@@ -122,7 +133,8 @@ static void group_finish(struct entry *entry, size_t ranks, unsigned keys)
 
 	rank_end(entry);
 	hk_report_numbers_finish(&group->numbers);
-	if (all > 0) {
+	/* One rank alone has nothing to be compared with. */
+	if (all > 0 && !(keys & HK_GROUP_RANK)) {
 		group->imbalance =
 		    (double)group->rank_most_ns * (double)(ranks ? ranks : 1) / (double)all;
 	}
@@ -157,7 +169,9 @@ int hk_groups_init(struct hk_groups *groups, const struct hk_report *report, uns
 		*groups = (struct hk_groups){0};
 		return r;
 	}
-	qsort(groups->groups, groups->count, sizeof(*groups->groups), by_total);
+	qsort(groups->groups, groups->count, sizeof(*groups->groups),
+	      keys == (HK_GROUP_RANK | HK_GROUP_HOST) || keys == HK_GROUP_RANK ? by_rank
+									       : by_total);
 	return 0;
 }
 

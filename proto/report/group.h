@@ -22,12 +22,12 @@ struct hk_group {
 	struct hk_report_numbers numbers;
 	int32_t max_rank;      /* rank whose call lasted longest */
 	uint64_t rank_most_ns; /* most total (self when functions are mixed) of one rank */
-	double imbalance;      /* that over the mean of the job's ranks; 0: no time */
+	double imbalance; /* that over the mean of the job's ranks; 0: no time, or ranks apart */
 };
 
 struct hk_groups {
-	struct hk_group
-	    *groups; /* by total, largest first; by self time when functions are mixed */
+	struct hk_group *groups; /* largest total first; with functions mixed, largest self time
+				  * first; ranks alone in their order */
 	size_t count;
 };
 

@@ -30,7 +30,7 @@ const char *hk_quantity_duration(char text[HK_QUANTITY_BYTES], uint64_t ns)
 
 const char *hk_quantity_seconds(char text[HK_QUANTITY_BYTES], double ns)
 {
-	int digits = ns >= 995e6 || ns <= 0 ? 2 : ns >= 9.95e6 ? 3 : 6;
+	int digits = ns >= 995e6 || ns < 500 ? 2 : ns >= 9.95e6 ? 3 : 6;
 
 	snprintf(text, HK_QUANTITY_BYTES, "%.*f", digits, ns / 1e9);
 	return text;

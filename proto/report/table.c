@@ -121,6 +121,10 @@ static void cell_write(const struct hk_table *table, size_t index, const char *t
 	const struct column *column = &table->columns[index];
 	size_t space = column->width - width;
 
+	if (width == 0 && index + 1 == table->column_count) {
+		return; /* no blanks at the end of a line */
+	}
+
 	pad(output, (index > 0 ? 2 : 0) + (column->right ? space : 0));
 	fputs(text, output);
 	if (!column->right && index + 1 < table->column_count) {

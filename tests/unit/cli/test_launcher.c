@@ -1,0 +1,87 @@
+/* Forwarding through Open MPI's launcher, played by scripts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "launcher.h"
+
+static char directory[] = "/tmp/hk-launcher-XXXXXX";
+static char open_mpi[64], hydra[64], other[64];
+
+static void script(char *path, const char *name, const char *says)
+{
+	snprintf(path, 64, "%s/%s", directory, name);
+	FILE *file = fopen(path, "w");
+	fprintf(file, "#!/bin/sh\necho '%s'\n", says);
+	fchmod(fileno(file), 0755);
+	fclose(file);
+}
+
+static const char *joined(const char *program, char **arguments)
+{
+	static char text[512];
+	const char *const variables[] = {"LD_PRELOAD", "HOOK_JOB", NULL};
+	char **result;
+
+	assert_int_equal(hk_launcher_forward(program, arguments, variables, "/x/agent.so", &result),
+			 0);
+	text[0] = '\0';
+	for (size_t used = 0; *result; result++) {
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s ", *result);
+	}
+	return text;
+}
+
+static void test_open_mpi_is_told(void **state)
+{
+	char *arguments[] = {(char *)"mpirun", (char *)"-n", (char *)"4", (char *)"./a", NULL};
+	(void)state;
+	assert_string_equal(joined(open_mpi, arguments),
+			    "mpirun -x LD_PRELOAD -x HOOK_JOB -n 4 ./a ");
+	assert_string_equal(joined(hydra, arguments), "mpirun -n 4 ./a ");
+	assert_string_equal(joined(other, arguments), "mpirun -n 4 ./a ");
+}
+
+static void test_users_preload_is_kept(void **state)
+{
+	char *arguments[] = {(char *)"mpirun", (char *)"-x", (char *)"LD_PRELOAD=b.so",
+			     (char *)"LD_PRELOAD=c.so", NULL};
+	(void)state;
+	assert_string_equal(joined(open_mpi, arguments),
+			    "mpirun -x HOOK_JOB -x LD_PRELOAD=/x/agent.so:b.so LD_PRELOAD=c.so ");
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	if (!mkdtemp(directory)) {
+		return -1;
+	}
+	script(open_mpi, "mpirun", "mpirun (Open MPI) 4.1.4");
+	script(hydra, "mpiexec", "HYDRA build details:");
+	script(other, "mpirunner", "Open MPI");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return unlink(open_mpi) || unlink(hydra) || unlink(other) || rmdir(directory);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_open_mpi_is_told),
+	    cmocka_unit_test(test_users_preload_is_kept),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
