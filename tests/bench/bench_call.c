@@ -1,10 +1,10 @@
 /* bench_call: ns that a hooked call adds at each level, beside the cost of one rdtsc in the same
  * run.
  *
- * Run under the agent with call.hooks (tests/bench/README.md). Variants are interleaved; each figure is
- * the median of many short bursts, so that the collector keeps up and a burst never waits for a
- * page. Prints one line per figure: name, ns, ratio to one rdtsc, and the limit from the design
- * where there is one; exits 1 if a limit is missed.
+ * Run under the agent with call.hooks (tests/bench/README.md). Variants are interleaved; each
+ * figure is the median of many short bursts, so that the collector keeps up and a burst never waits
+ * for a page. Prints one line per figure: name, ns, ratio to one rdtsc, and the limit from the
+ * design where there is one; exits 1 if a limit is missed.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,8 +36,9 @@ DECLARE(bench_unknown)
 #define CALL64(p) CALL16(p##0) CALL16(p##1) CALL16(p##2) CALL16(p##3)
 #define CALL256(p) CALL64(p##0) CALL64(p##1) CALL64(p##2) CALL64(p##3)
 DECLARE256(bench_many_0)
-DECLARE256(bench_many_1) DECLARE256(bench_many_2) DECLARE256(bench_many_3) DECLARE256(bench_wide_0)
-    DECLARE256(bench_wide_1) DECLARE256(bench_wide_2) DECLARE256(bench_wide_3)
+DECLARE256(bench_many_1)
+DECLARE256(bench_many_2) DECLARE256(bench_many_3) DECLARE256(bench_wide_0) DECLARE256(bench_wide_1)
+    DECLARE256(bench_wide_2) DECLARE256(bench_wide_3)
 
 #define LOOP(name)                                \
 	static void run_##name(void)              \

@@ -23,8 +23,13 @@ int calls_outer(int inner, long pause_ns)
 	return 0;
 }
 
-/* noipa: or the recursion would not go through the slot. */
-__attribute__((noipa)) int calls_recurse(int depth)
+/* Or the recursion would not go through the slot. */
+#if __has_attribute(noipa)
+__attribute__((noipa))
+#else
+__attribute__((noinline, optnone))
+#endif
+int calls_recurse(int depth)
 {
 	if (depth > 0) {
 		TRUTH_CALL(&table, 0, calls_recurse, depth - 1);

@@ -57,8 +57,13 @@ void shape_jump(jmp_buf where, int value)
 	longjmp(where, value);
 }
 
-/* noipa: or the recursion would not go through the slot. */
-__attribute__((noipa)) int shape_recurse(int depth)
+/* Or the recursion would not go through the slot. */
+#if __has_attribute(noipa)
+__attribute__((noipa))
+#else
+__attribute__((noinline, optnone))
+#endif
+int shape_recurse(int depth)
 {
 	return depth ? shape_recurse(depth - 1) + 1 : 0;
 }

@@ -234,8 +234,7 @@ static void test_auto_takes_blocking_io_and_barriers_of_libc_only(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < libc->hook_count; i++) {
 		const struct hk_hook *hook = &libc->hooks[i];
-		bool taken = strcmp(hook->domain, "io") == 0 ||
-			     strcmp(hook->domain, "wait") == 0 ||
+		bool taken = strcmp(hook->domain, "io") == 0 || strcmp(hook->domain, "wait") == 0 ||
 			     strcmp(hook->symbol, "pthread_barrier_wait") == 0;
 		assert_int_equal(hook->auto_level, taken ? HK_LEVEL_TIME : HK_LEVEL_OFF);
 	}
