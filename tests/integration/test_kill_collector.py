@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+"""kill -9 of the collector at 20 seeded instants and a new one each time: statistics exact, no record twice, none missing."""
+import os
+import random
+import subprocess
+
+import loop
+from harness import RANKS, end_process, expect, expect_true, main
+from test_mpi_truth import LOOKUPS
+from truth import expect_calls, expect_whole, load, rows_of, wanted_of
+
+SEED = 21
+KILLS = 20
+ROUNDS = 60_000
+MPI_KILLS = 5
+MPI_ROUNDS = 1500
+
+
+def job_line(run, job):
+    return [run.binary("hookcli"), "run", "-q", "--job", job]
+
+
+def finish(run, command, what):
+    status = command.wait(120)
+    with open(run.path("job.log"), encoding="utf-8", errors="replace") as log:
+        expect_true(f"{what}: exit {status}: {log.read()[-1000:]}", status == 0)
+
+
+def calls_job(run, chance):
+    """One process; the kills are spread over its rounds."""
+    path = run.path("progress")
+    collector = run.start_collector()
+    command = loop.start(run, *job_line(run, "calls"), *loop.hook_options(), "--", run.workload("calls_truth"), "--loop", path, ROUNDS)
+    for number in range(KILLS):
+        loop.wait_rounds(path, ROUNDS * number // (KILLS + 4) + chance.randrange(1, ROUNDS // (KILLS + 4)))
+        end_process(collector)
+        # For a while there is none.
+        loop.wait_rounds(path, loop.rounds_of(path) + chance.randrange(1, 300))
+        expect_true(f"the job ended before kill {number + 1} of {KILLS}", loop.rounds_of(path) < ROUNDS)
+        collector = run.start_collector()
+    finish(run, command, "calls")
+    report = loop.closed_report(run, "calls")
+    expect_whole(report, 1)
+    rows = {key[1]: row["calls"] for key, row in rows_of(report).items() if key[0] == loop.LIBRARY}
+    for function in loop.FUNCTIONS:
+        expect(f"calls of {function}", rows[function], loop.THREADS * ROUNDS)
+    judge_records(run, "calls", report)
+    end_process(collector)
+
+
+def judge_records(run, job, report):
+    events = loop.events_of(run, job)
+    counted = {(row["rank"], row["function"], os.path.basename(row["library"])): row["calls"] for row in report["calls"]
+               if row["role"] == "main"}
+    held = {key: len(calls) for key, calls in events.items() if key in counted}
+    expect(f"{job}: calls in the export", held, counted)
+    loop.expect_once(events)
+    for rank in report["ranks"]:
+        expect(f"{job}: records of rank {rank['rank']}", rank["records"],
+               sum(row["calls"] for row in report["calls"] if (row["rank"], row["role"]) == (rank["rank"], "main")))
+
+
+def mpi_job(run, chance, rounds):
+    """Four ranks; how far they are nobody knows, so the kills go by time. Returns how many there were."""
+    job, truths = f"mpi-{rounds}", run.path(f"truth-{rounds}")
+    os.mkdir(truths)
+    collector = run.start_collector()
+    command = loop.start(run, "mpirun", "-n", RANKS, *job_line(run, job), "--hooks", "mpi", "--level", "record", "--",
+                         run.workload("mpi_truth"), truths, rounds)
+    killed = 0
+    while command.poll() is None:
+        try:
+            command.wait(chance.uniform(0.1, 0.4))
+        except subprocess.TimeoutExpired:
+            end_process(collector)
+            killed += 1
+            collector = run.start_collector()
+    finish(run, command, job)
+    report = loop.closed_report(run, job)
+    expect_whole(report, RANKS)
+    for rank in range(RANKS):
+        truth = wanted_of(load(f"{truths}/truth-{rank}.json"), without=LOOKUPS)
+        expect_calls(f"rank {rank}", rows_of(report, rank, domains={"mpi"}), truth, keys=("calls", "bytes"))
+    judge_records(run, job, report)
+    end_process(collector)
+    return killed
+
+
+def test(run):
+    chance = random.Random(SEED)
+    calls_job(run, chance)
+    rounds = MPI_ROUNDS
+    while (killed := mpi_job(run, chance, rounds)) < MPI_KILLS:
+        rounds *= 2
+    print(f"{KILLS} kills during the first job, {killed} during the MPI job")
+
+
+if __name__ == "__main__":
+    main(test)
