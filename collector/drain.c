@@ -61,7 +61,9 @@ static uint64_t store_room(const struct hk_collector *collector, const struct hk
 {
 	uint64_t stored = process->job->state->stored_bytes;
 	uint64_t keep = collector->options.keep_bytes;
-	return keep > stored ? keep - stored : 0;
+	uint64_t room = keep > stored ? keep - stored : 0;
+	/* Added to file sizes: must not wrap when everything is kept. */
+	return room < UINT64_MAX / 4 ? room : UINT64_MAX / 4;
 }
 
 /* Puts every committed run of every chain into the spool; *RET_ALL tells whether the end of all was

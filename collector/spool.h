@@ -34,8 +34,8 @@ int hk_spool_open(const struct hk_spool_options *options, struct hk_spool **ret_
 struct hk_spool *hk_spool_free(struct hk_spool *spool);
 
 /* Takes in RUN; writes chunks as they become full. LOST: records the process says it lost so far.
- * ROOM: bytes the file may grow by from here; what does not fit is dropped and counted. -ENOMEM:
- * nothing was taken. */
+ * ROOM: bytes the file may grow by from here (at most UINT64_MAX / 4); what does not fit is dropped
+ * and counted. -ENOMEM: nothing was taken. */
 int hk_spool_put(struct hk_spool *spool, const struct hk_run *run, uint64_t lost, uint64_t room);
 
 /* Writes what is left as a chunk; nothing if nothing was put. */

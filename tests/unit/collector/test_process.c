@@ -1,0 +1,514 @@
+/* Simulated processes through scan, drain, finalise and close, with collectors that die in between.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "collector/collector.h"
+#include "collector/drain.h"
+#include "collector/family.h"
+#include "collector/job.h"
+#include "collector/process.h"
+#include "collector/procfs.h"
+#include "collector/scan.h"
+#include "collector/spool.h"
+#include "collector/state.h"
+#include "process_maker.h"
+#include "replay_count.h"
+
+struct world {
+	char base[32];
+	char run[48];
+	struct hk_collector *collector;
+};
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+/* A collector without server and loop: tests call its parts themselves. */
+static struct hk_collector *collector_start(const struct world *world)
+{
+	struct hk_collector *collector = calloc(1, sizeof(*collector));
+	assert_non_null(collector);
+	for (int i = 0; i < HK_RUNDIR_CANDIDATES; i++) {
+		collector->dirfd[i] = -1;
+	}
+	collector->dirfd[0] = open(world->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(collector->dirfd[0] >= 0);
+	collector->options.keep_bytes = UINT64_MAX;
+	snprintf(collector->run_directory, sizeof(collector->run_directory), "%s", world->run);
+	snprintf(collector->store, sizeof(collector->store), "%s/store", world->base);
+	collector->pid_namespace = hk_procfs_pid_namespace();
+	collector->tick_ns_q32 = 1ull << 32;
+	assert_int_equal(hk_scan_open(collector), 0);
+	hk_job_restore_all(collector);
+	hk_scan_run(collector);
+	return collector;
+}
+
+/* As kill -9 does: nothing is written any more. */
+static void collector_die(struct hk_collector *collector)
+{
+	hk_job_free_all(collector);
+	close(collector->dirfd[0]);
+	close(collector->inotify_fd);
+	free(collector);
+}
+
+static void world_make(struct world *world)
+{
+	memcpy(world->base, "/tmp/hk-process-XXXXXX", 23);
+	assert_non_null(mkdtemp(world->base));
+	snprintf(world->run, sizeof(world->run), "%s/run", world->base);
+	assert_int_equal(mkdir(world->run, 0700), 0);
+	assert_int_equal(setenv("HOOK_RUN_DIR", world->run, 1), 0);
+	world->collector = collector_start(world);
+}
+
+static void world_remove(struct world *world)
+{
+	collector_die(world->collector);
+	assert_int_equal(nftw(world->base, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+static void restart(struct world *world)
+{
+	collector_die(world->collector);
+	world->collector = collector_start(world);
+}
+
+static struct hk_process *find(const struct world *world, const struct process_maker *maker)
+{
+	struct hk_process *process;
+	HASH_FIND(hh, world->collector->processes, maker->writer.header->uid, HK_UID_BYTES,
+		  process);
+	return process;
+}
+
+static void finalise(struct world *world, const struct process_maker *maker)
+{
+	struct hk_process *process = find(world, maker);
+	assert_non_null(process);
+	hk_process_check(process);
+	assert_true(process->gone);
+	assert_int_equal(hk_process_finalise(world->collector, process), 0);
+}
+
+static Hk__Snapshot *load(const struct world *world, const char *id)
+{
+	char path[96];
+	Hk__Snapshot *snapshot;
+	snprintf(path, sizeof(path), "%s/store/%s", world->base, id);
+	assert_int_equal(hk_statistics_load(path, &snapshot), 0);
+	return snapshot;
+}
+
+static const Hk__Process *process_in(const Hk__Snapshot *snapshot, const uint8_t *uid)
+{
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		if (memcmp(snapshot->processes[i]->uid.data, uid, HK_UID_BYTES) == 0) {
+			return snapshot->processes[i];
+		}
+	}
+	fail();
+	return NULL;
+}
+
+static bool segment_exists(const struct process_maker *maker)
+{
+	return access(maker->writer.path, F_OK) == 0;
+}
+
+/* Records of MAKER in the chunk file of job ID; every start but once (they are all different). */
+static uint64_t stored_records(const struct world *world, const char *id,
+			       const struct process_maker *maker)
+{
+	char path[160];
+	int length = snprintf(path, sizeof(path), "%s/store/%s/", world->base, id);
+	for (unsigned i = 0; i < HK_UID_BYTES; i++) {
+		length += snprintf(path + length, 3, "%02x", maker->writer.header->uid[i]);
+	}
+	snprintf(path + length, sizeof(path) - (size_t)length, ".chunks");
+	return count_stored_records(path);
+}
+
+static const uint8_t alloc_keys[4] = {HK_KEY_POINTER, HK_KEY_SIZE};
+static const uint8_t free_keys[4] = {HK_KEY_POINTER};
+static const uint8_t no_keys[4] = {0};
+
+static void test_process_that_exits_leaves_everything_in_its_job(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker maker;
+	world_make(&world);
+	process_maker_start(&maker,
+			    &(struct process_facts){
+				.directory = world.run, .job = "j/1", .rank = 2, .world_size = 4});
+	uint32_t send = process_maker_site(&maker, "send", "/a", HK_MEANING_SEND, no_keys);
+	uint32_t get = process_maker_site(&maker, "malloc", "/a", HK_MEANING_ALLOC, alloc_keys);
+	uint32_t put = process_maker_site(&maker, "free", "/b", HK_MEANING_FREE, free_keys);
+	uint64_t start = maker.writer.header->start.ticks;
+	for (uint64_t i = 0; i < 5000; i++) {
+		process_maker_call(&maker, i % 3, send, start + 10 * i, 1 + i % 7, NULL, 0);
+	}
+	process_maker_call(&maker, 0, get, start + 5, 10, (uint64_t[]){0x1000, 777}, 2);
+	process_maker_call(&maker, 1, get, start + 23, 10, (uint64_t[]){0x2000, 23}, 2);
+	process_maker_call(&maker, 1, put, start + 43, 10, (uint64_t[]){0x1000}, 1);
+	hk_scan_run(world.collector);
+	struct hk_process *process = find(&world, &maker);
+	assert_non_null(process);
+	hk_process_check(process);
+	assert_false(process->gone);
+	process_maker_exit(&maker, 7);
+	finalise(&world, &maker);
+	assert_false(segment_exists(&maker));
+	struct hk_job *job = hk_job_find(world.collector, "j/1");
+	assert_int_equal(hk_job_close(world.collector, job), 0);
+
+	Hk__Snapshot *snapshot = load(&world, "j_1");
+	assert_true(snapshot->job->closed);
+	assert_string_equal(snapshot->job->exit, "exit 7");
+	assert_int_equal(snapshot->job->world_size, 4);
+	const Hk__Process *kept = process_in(snapshot, maker.writer.header->uid);
+	assert_int_equal(kept->role, HK__ROLE__ROLE_MAIN);
+	assert_int_equal(kept->rank, 2);
+	assert_int_equal(kept->exit_kind, HK__EXIT_KIND__EXIT_EXITED);
+	assert_int_equal(kept->exit_code, 7);
+	assert_int_equal(kept->n_cells, 3);
+	assert_int_equal(kept->cells[0]->calls, 5000);
+	uint64_t in_buckets = 0, total = 0;
+	for (size_t i = 0; i < kept->cells[0]->n_bucket; i++) {
+		assert_true(kept->cells[0]->bucket[i] >= 1 && kept->cells[0]->bucket[i] <= 7);
+		in_buckets += kept->cells[0]->bucket_count[i];
+		total += kept->cells[0]->bucket[i] * kept->cells[0]->bucket_count[i];
+	}
+	assert_int_equal(in_buckets, 5000);
+	assert_int_equal(total, kept->cells[0]->total_ns);
+	assert_int_equal(kept->cells[0]->min_ns, 1);
+	assert_int_equal(kept->cells[0]->max_ns, 7);
+	assert_int_equal(kept->records, 5003);
+	assert_int_equal(kept->lost_records, 0);
+	assert_int_equal(kept->n_memory, 2);
+	assert_string_equal(kept->memory[0]->library, "*");
+	assert_int_equal(kept->memory[0]->peak_bytes, 800);
+	assert_int_equal(kept->memory[0]->live_bytes, 23);
+	assert_int_equal(kept->memory[1]->frees, 1);
+	assert_int_equal(stored_records(&world, "j_1", &maker), 5003);
+	hk__snapshot__free_unpacked(snapshot, NULL);
+	process_maker_fini(&maker);
+	world_remove(&world);
+}
+
+static void test_process_that_is_killed_keeps_its_open_calls(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker maker;
+	world_make(&world);
+	process_maker_start(
+	    &maker, &(struct process_facts){.directory = world.run, .job = "k", .rank = -1});
+	uint32_t site = process_maker_site(&maker, "outer", "/a", HK_MEANING_NONE, no_keys);
+	uint32_t inner = process_maker_site(&maker, "inner", "/a", HK_MEANING_NONE, no_keys);
+	process_maker_open(&maker, 0, site, 100);
+	process_maker_open(&maker, 0, inner, 200);
+	process_maker_kill(&maker);
+	/* The collector sees it only now that it is dead; then its parent tells how it died. */
+	hk_scan_run(world.collector);
+	finalise(&world, &maker);
+	Hk__ExitNotice notice = HK__EXIT_NOTICE__INIT;
+	notice.pid = (uint32_t)maker.pid;
+	notice.signaled = true;
+	notice.code = 9;
+	hk_process_notice(world.collector, &notice);
+	assert_int_equal(hk_job_close(world.collector, hk_job_find(world.collector, "k")), 0);
+
+	Hk__Snapshot *snapshot = load(&world, "k");
+	const Hk__Process *kept = process_in(snapshot, maker.writer.header->uid);
+	assert_int_equal(kept->rank, 0);
+	assert_int_equal(kept->exit_kind, HK__EXIT_KIND__EXIT_SIGNAL);
+	assert_int_equal(kept->exit_code, 9);
+	assert_int_equal(kept->n_open_calls, 2);
+	assert_int_equal(kept->open_calls[1]->depth, 2);
+	assert_int_equal(kept->open_calls[1]->site, inner);
+	assert_int_equal(kept->open_calls[1]->start_ticks, 200);
+	assert_string_equal(snapshot->job->exit, "signal 9");
+	hk__snapshot__free_unpacked(snapshot, NULL);
+	process_maker_fini(&maker);
+	world_remove(&world);
+}
+
+static void test_process_notice_may_come_before_its_segment_is_seen(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker maker;
+	world_make(&world);
+	process_maker_start(&maker,
+			    &(struct process_facts){.directory = world.run, .job = "k", .rank = 0});
+	process_maker_kill(&maker);
+	Hk__ExitNotice notice = HK__EXIT_NOTICE__INIT;
+	notice.pid = (uint32_t)maker.pid;
+	notice.code = 5;
+	hk_process_notice(world.collector, &notice);
+	hk_scan_run(world.collector);
+	struct hk_process *process = find(&world, &maker);
+	assert_non_null(process);
+	assert_true(process->gone);
+	assert_int_equal(process->state->exit_kind, HK__EXIT_KIND__EXIT_EXITED);
+	assert_int_equal(process->state->exit_code, 5);
+	process_maker_fini(&maker);
+	world_remove(&world);
+}
+
+/* The segment as it was, put back: a collector that died between two steps leaves this. */
+static void keep_copy(const struct process_maker *maker, const char *copy)
+{
+	assert_int_equal(link(maker->writer.path, copy), 0);
+}
+
+static void put_back(const struct process_maker *maker, const char *copy)
+{
+	assert_int_equal(rename(copy, maker->writer.path), 0);
+}
+
+static void test_process_survives_a_collector_that_dies_anywhere(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker maker;
+	char copy[64];
+	world_make(&world);
+	snprintf(copy, sizeof(copy), "%s/copy", world.base);
+	process_maker_start(&maker,
+			    &(struct process_facts){
+				.directory = world.run, .job = "r", .rank = 0, .blocks_max = 256});
+	uint32_t call = process_maker_site(&maker, "call", "/a", HK_MEANING_NONE, no_keys);
+	uint32_t get = process_maker_site(&maker, "malloc", "/a", HK_MEANING_ALLOC, alloc_keys);
+	uint64_t now = maker.writer.header->start.ticks, calls = 0;
+	uint64_t seed = 7;
+	hk_scan_run(world.collector);
+	for (int round = 0; round < 60; round++) {
+		for (int i = 0; i < 300; i++, calls++) {
+			now += 10;
+			unsigned thread = calls % 4;
+			bool memory = calls % 5 == 0;
+			uint64_t words[2] = {0x1000 + 16 * calls, 1};
+			assert_true(process_maker_call(&maker, thread, memory ? get : call, now, 5,
+						       memory ? words : NULL, memory ? 2 : 0));
+		}
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		struct hk_process *process = find(&world, &maker);
+		assert_non_null(process);
+		switch (seed >> 62) {
+		case 0: /* after a whole seal */
+			assert_int_equal(hk_drain_seal(world.collector, process), 0);
+			restart(&world);
+			break;
+		case 1: { /* a chunk is in the file, its pages are not given back yet */
+			struct hk_run run;
+			while (hk_reader_next_run(process->reader, 1, HK_STREAM_CALLS, &run) > 0) {
+				assert_int_equal(hk_spool_put(process->spool, &run, 0, UINT64_MAX),
+						 0);
+			}
+			assert_int_equal(hk_spool_flush(process->spool, 0, UINT64_MAX / 4), 0);
+			restart(&world);
+			break;
+		}
+		case 2: /* nothing was done */
+			restart(&world);
+			break;
+		default:
+			assert_int_equal(hk_drain_seal(world.collector, process), 0);
+			break;
+		}
+	}
+	keep_copy(&maker, copy);
+	process_maker_exit(&maker, 0);
+	finalise(&world, &maker);
+	/* The last frame is written, the segment not yet removed. */
+	put_back(&maker, copy);
+	restart(&world);
+	finalise(&world, &maker);
+	assert_false(segment_exists(&maker));
+	struct hk_job *job = hk_job_find(world.collector, "r");
+	assert_int_equal(hk_job_close(world.collector, job), 0);
+
+	Hk__Snapshot *snapshot = load(&world, "r");
+	assert_int_equal(snapshot->n_processes, 1);
+	const Hk__Process *kept = process_in(snapshot, maker.writer.header->uid);
+	assert_int_equal(kept->records_stored, calls);
+	assert_int_equal(stored_records(&world, "r", &maker), calls);
+	assert_int_equal(kept->cells[0]->calls + kept->cells[1]->calls, calls);
+	assert_int_equal(kept->lost_records, 0);
+	assert_int_equal(kept->memory[0]->allocs, calls / 5);
+	assert_int_equal(kept->memory[0]->peak_bytes, calls / 5);
+	assert_int_equal(kept->memory[0]->peak_low, calls / 5);
+	assert_int_equal(kept->role, HK__ROLE__ROLE_MAIN);
+	hk__snapshot__free_unpacked(snapshot, NULL);
+	process_maker_fini(&maker);
+	world_remove(&world);
+}
+
+static void test_process_loses_nothing_while_drained_in_time(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker maker;
+	world_make(&world);
+	/* Room for 32 pages of calls, about 32 times 1000 records: ten times that must pass. */
+	process_maker_start(&maker,
+			    &(struct process_facts){
+				.directory = world.run, .job = "f", .rank = 0, .blocks_max = 64});
+	uint32_t call = process_maker_site(&maker, "call", "/a", HK_MEANING_NONE, no_keys);
+	uint64_t now = maker.writer.header->start.ticks;
+	hk_scan_run(world.collector);
+	for (uint64_t i = 0; i < 320000; i++) {
+		now += 10;
+		assert_true(process_maker_call(&maker, 0, call, now, 5, NULL, 0));
+		if (i % 4000 == 0) {
+			assert_true(hk_drain_pass(world.collector, find(&world, &maker), now) >= 0);
+		}
+	}
+	process_maker_exit(&maker, 0);
+	finalise(&world, &maker);
+	assert_int_equal(stored_records(&world, "f", &maker), 320000);
+	process_maker_fini(&maker);
+	world_remove(&world);
+}
+
+static void test_process_full_store_drops_records_and_counts_them(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker maker;
+	world_make(&world);
+	world.collector->options.keep_bytes = 0;
+	process_maker_start(&maker,
+			    &(struct process_facts){.directory = world.run, .job = "d", .rank = 0});
+	uint32_t call = process_maker_site(&maker, "call", "/a", HK_MEANING_NONE, no_keys);
+	uint32_t get = process_maker_site(&maker, "malloc", "/a", HK_MEANING_ALLOC, alloc_keys);
+	process_maker_call(&maker, 0, get, 10, 5, (uint64_t[]){0x1000, 64}, 2);
+	process_maker_call(&maker, 0, call, 20, 5, NULL, 0);
+	hk_scan_run(world.collector);
+	struct hk_process *process = find(&world, &maker);
+	assert_int_equal(hk_drain_seal(world.collector, process), 0);
+	assert_int_equal(hk_state_refresh(world.collector, process, true), 0);
+	assert_int_equal(process->state->lost_records, 2);
+	assert_int_equal(process->state->records_stored, 0);
+	/* Room again. */
+	world.collector->options.keep_bytes = UINT64_MAX;
+	process_maker_call(&maker, 0, call, 30, 5, NULL, 0);
+	process_maker_exit(&maker, 0);
+	finalise(&world, &maker);
+	assert_int_equal(process->state->lost_records, 2);
+	assert_int_equal(process->state->records_stored, 1);
+	assert_int_equal(process->state->cells[0]->calls, 2);
+	assert_int_equal(process->state->memory[0]->live_bytes, 64);
+	assert_int_equal(stored_records(&world, "d", &maker), 1);
+	process_maker_fini(&maker);
+	world_remove(&world);
+}
+
+static void test_process_exec_ends_the_image_before(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker shell, next;
+	world_make(&world);
+	process_maker_start(
+	    &shell, &(struct process_facts){
+			.directory = world.run, .job = "e", .program = "/bin/sh", .rank = -1});
+	process_maker_start(
+	    &next, &(struct process_facts){
+		       .directory = world.run, .job = "e", .rank = -1, .same_pid = shell.pid});
+	hk_scan_run(world.collector);
+	struct hk_process *before = find(&world, &shell), *after = find(&world, &next);
+	assert_int_equal(before->state->role, HK__ROLE__ROLE_LAUNCHER);
+	assert_int_equal(before->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
+	assert_true(before->gone);
+	assert_int_equal(before->state->end->ticks, after->state->start->ticks);
+	assert_int_equal(after->state->role, HK__ROLE__ROLE_MAIN);
+	assert_false(after->gone);
+	finalise(&world, &shell);
+	assert_ptr_equal(hk_family_by_pid(world.collector, (uint32_t)shell.pid), after);
+	/* A program that is not traced in its place shows in /proc alone. */
+	hk_state_set_string(&after->state->program, "/bin/true");
+	hk_process_check(after);
+	assert_true(after->gone);
+	assert_int_equal(after->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
+	process_maker_fini(&next);
+	process_maker_fini(&shell);
+	world_remove(&world);
+}
+
+static void test_process_family_decides_job_rank_and_role(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker driver, rank0, rank1, worker, beside;
+	world_make(&world);
+	struct process_facts facts = {.directory = world.run, .job = "fam", .rank = -1};
+	process_maker_start(&driver, &facts); /* a driver script: taken for the main at first */
+	hk_scan_run(world.collector);
+	assert_int_equal(find(&world, &driver)->state->role, HK__ROLE__ROLE_MAIN);
+	assert_int_equal(find(&world, &driver)->state->rank, 0);
+	facts.ppid = (uint32_t)driver.pid;
+	facts.world_size = 2;
+	facts.rank = 0;
+	process_maker_start(&rank0, &facts);
+	facts.rank = 1;
+	process_maker_start(&rank1, &facts);
+	process_maker_start(&beside, &facts); /* a second process of rank 1 */
+	/* A child of rank 1 whose environment was cleared. */
+	process_maker_start(&worker, &(struct process_facts){.directory = world.run,
+							     .program = "/bin/sh",
+							     .ppid = (uint32_t)rank1.pid,
+							     .rank = -1});
+	hk_scan_run(world.collector);
+	assert_int_equal(find(&world, &driver)->state->role, HK__ROLE__ROLE_LAUNCHER);
+	assert_int_equal(find(&world, &driver)->state->rank, -1);
+	assert_int_equal(find(&world, &rank0)->state->role, HK__ROLE__ROLE_MAIN);
+	assert_int_equal(find(&world, &rank1)->state->role, HK__ROLE__ROLE_MAIN);
+	assert_int_equal(find(&world, &beside)->state->role, HK__ROLE__ROLE_HELPER);
+	assert_int_equal(find(&world, &worker)->state->role, HK__ROLE__ROLE_HELPER);
+	assert_int_equal(find(&world, &worker)->state->rank, 1);
+	assert_ptr_equal(find(&world, &worker)->job, find(&world, &rank1)->job);
+	process_maker_fini(&driver);
+	process_maker_fini(&rank0);
+	process_maker_fini(&rank1);
+	process_maker_fini(&worker);
+	process_maker_fini(&beside);
+	world_remove(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_process_that_exits_leaves_everything_in_its_job),
+	    cmocka_unit_test(test_process_that_is_killed_keeps_its_open_calls),
+	    cmocka_unit_test(test_process_notice_may_come_before_its_segment_is_seen),
+	    cmocka_unit_test(test_process_survives_a_collector_that_dies_anywhere),
+	    cmocka_unit_test(test_process_loses_nothing_while_drained_in_time),
+	    cmocka_unit_test(test_process_full_store_drops_records_and_counts_them),
+	    cmocka_unit_test(test_process_exec_ends_the_image_before),
+	    cmocka_unit_test(test_process_family_decides_job_rank_and_role),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
