@@ -3,6 +3,7 @@
 #include <sys/auxv.h>
 
 #include "base/identity.h"
+#include "frame/call.h"
 #include "frame/state.h"
 #include "hookset.h"
 #include "patch/patch.h"
@@ -40,6 +41,10 @@ static void say(char *const *environment, const char *reason)
 static void at_exit(int code, void *unused)
 {
 	(void)unused;
+	/* Calls around exit() itself never return. */
+	if (hk_thread_current->ready) {
+		hk_call_leave_all(hk_thread_current);
+	}
 	hk_process_end(code);
 }
 

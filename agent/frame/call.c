@@ -115,86 +115,6 @@ static int evaluate(void *call, void *values)
 	return 0;
 }
 
-/* ---- the way in, when something is missing ---- */
-
-/* Calls that lie at or below FRAME on the same stack were left without returning: undo them. */
-static void heal(struct hk_thread *thread, uint64_t frame)
-{
-	uint32_t here = (uint32_t)(frame >> 4);
-	uint64_t domains = 0;
-	uint32_t depth = thread->depth;
-	thread->inner = ~0ULL;
-	while (depth) {
-		uint32_t innermost = (depth - 1) % HK_OPEN_CALLS;
-		int32_t below = (int32_t)(here - thread->slot->open[innermost].frame);
-		if (below < 0 && below > -SAME_STACK) {
-			thread->inner = frame + (uint64_t)(-(int64_t)below * 16);
-			break;
-		}
-		if (below >= SAME_STACK || below <= -SAME_STACK) {
-			break; /* another stack: a signal's or a fiber's; its calls may well be
-				  alive */
-		}
-		/* Its first call may have left the slot to the loader. */
-		uint32_t site = thread->slot->open[innermost].site;
-		if (site < HK_THUNKS && (hk_hot[site].flags & HK_HOT_LAZY)) {
-			hk_site_rearm(site);
-		}
-		depth--;
-	}
-	thread->depth = depth;
-	uint32_t known = depth < HK_OPEN_CALLS ? depth : HK_OPEN_CALLS;
-	for (uint32_t i = 1; i <= known; i++) {
-		uint32_t site = thread->slot->open[(depth - i) % HK_OPEN_CALLS].site;
-		domains |= site < HK_THUNKS ? hk_hot[site].domain : 0;
-	}
-	thread->domains = domains;
-	atomic_store_explicit(&thread->slot->depth, depth, memory_order_relaxed);
-}
-
-static bool prepare(struct hk_call *call, struct hk_site_hot *site)
-{
-	struct hk_thread *thread = hk_thread_current;
-	if (!thread->ready) {
-		thread = hk_thread_enter();
-		if (!thread) {
-			return false;
-		}
-	}
-	uint64_t frame = (uint64_t)&call->caller_rbp;
-	if (frame >= thread->inner) {
-		heal(thread, frame);
-	}
-	uint32_t generation = atomic_load_explicit(thread->generation, memory_order_acquire);
-	if (generation != thread->generation_seen) {
-		thread->generation_seen = generation;
-		hk_patch_rescan();
-	}
-	if (!thread->cells[site->index]) {
-		thread->cells[site->index] = hk_thread_cell(thread, site->index);
-	}
-	return thread->cells[site->index] != NULL;
-}
-
-int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
-{
-	if (hk_inside) {
-		if (hk_inside == 1) {
-			hk_process_untracked(); /* a signal handler came while the agent was busy */
-		}
-		return 0;
-	}
-	hk_inside = 1;
-	int saved_errno = errno;
-	bool ready = prepare(call, site);
-	if (!ready) {
-		hk_process_untracked();
-	}
-	errno = saved_errno;
-	hk_inside = 0;
-	return ready;
-}
-
 /* ---- the way out ---- */
 
 static bool failed(const struct hk_call *call, uint8_t rule)
@@ -251,12 +171,13 @@ static inline void restore(struct hk_thread *thread, const struct hk_call *call,
 }
 
 static inline void write_words(uint64_t *room, const struct hk_call *call, uint64_t ns,
-			       const uint64_t *values, uint32_t count)
+			       enum hk_record_kind kind, const uint64_t *values)
 {
+	uint32_t count = call->site->payload;
 	bool escape = ns >= HK_DURATION_ESCAPE;
 	room[0] = call->start_ticks;
 	room[1] = hk_record_word1(escape ? HK_DURATION_ESCAPE : (uint32_t)ns, call->site->index,
-				  HK_RECORD_CALL, count + escape);
+				  kind, count + escape);
 	room += HK_RECORD_HEADER_WORDS;
 	if (escape) {
 		*room++ = ns;
@@ -269,7 +190,8 @@ static inline void write_words(uint64_t *room, const struct hk_call *call, uint6
 /* STREAM's end is ours until BUSY is cleared: handlers that come in between take the nested chain.
  */
 static void write_record(struct hk_thread *thread, uint32_t stream, volatile uint32_t *busy,
-			 const struct hk_call *call, uint64_t ns, const uint64_t *values)
+			 const struct hk_call *call, uint64_t ns, enum hk_record_kind kind,
+			 const uint64_t *values)
 {
 	struct hk_chain_end *chain = &thread->chain[stream];
 	uint32_t words = HK_RECORD_HEADER_WORDS + call->site->payload + (ns >= HK_DURATION_ESCAPE);
@@ -279,7 +201,7 @@ static void write_record(struct hk_thread *thread, uint32_t stream, volatile uin
 		room = chain->cursor;
 	}
 	if (room) {
-		write_words(room, call, ns, values, call->site->payload);
+		write_words(room, call, ns, kind, values);
 		hk_chain_publish(chain, room + words);
 	} else {
 		add_shared(&thread->slot->chain[stream].lost);
@@ -288,12 +210,13 @@ static void write_record(struct hk_thread *thread, uint32_t stream, volatile uin
 }
 
 static void record(struct hk_thread *thread, const struct hk_call *call, uint64_t ns,
-		   const uint64_t *values)
+		   enum hk_record_kind kind, const uint64_t *values)
 {
 	if (!thread->busy) {
-		write_record(thread, call->site->stream, &thread->busy, call, ns, values);
+		write_record(thread, call->site->stream, &thread->busy, call, ns, kind, values);
 	} else if (!thread->nested_busy) {
-		write_record(thread, HK_STREAM_NESTED, &thread->nested_busy, call, ns, values);
+		write_record(thread, HK_STREAM_NESTED, &thread->nested_busy, call, ns, kind,
+			     values);
 	} else {
 		add_shared(&thread->slot->chain[HK_STREAM_NESTED].lost);
 	}
@@ -345,7 +268,7 @@ static void measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns)
 		read_values(call, values);
 	}
 	if (site->flags & HK_HOT_RECORD) {
-		record(thread, call, ns, values);
+		record(thread, call, ns, HK_RECORD_CALL, values);
 	}
 }
 
@@ -366,6 +289,117 @@ static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
 	}
 	restore(thread, call, ns);
 }
+
+/* ---- the way in, when something is missing ---- */
+
+/* A call that will never return to us gets its record now; its values are not known and read as 0.
+ */
+static void record_left(struct hk_thread *thread, const struct hk_open_call *open)
+{
+	static const uint64_t unknown[HK_HOOK_VALUES];
+	uint32_t site = open->site;
+	if (site >= HK_THUNKS || !(hk_hot[site].flags & HK_HOT_RECORD)) {
+		return;
+	}
+	struct hk_call left = {.site = &hk_hot[site], .start_ticks = open->start_ticks};
+	uint64_t ticks = hk_clock_ticks(hk_process.tsc) - left.start_ticks;
+	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
+	/* The slow path is gated while it runs, but taking a page is safe here: no lock is held. */
+	uint32_t inside = hk_inside;
+	hk_inside = 0;
+	record(thread, &left, ns > ABSURD_NS ? 0 : ns, HK_RECORD_UNWOUND, unknown);
+	hk_inside = inside;
+}
+
+/* Calls that lie at or below FRAME on the same stack were left without returning: undo them. */
+static void heal(struct hk_thread *thread, uint64_t frame)
+{
+	uint32_t here = (uint32_t)(frame >> 4);
+	uint64_t domains = 0;
+	uint32_t depth = thread->depth;
+	thread->inner = ~0ULL;
+	while (depth) {
+		uint32_t innermost = (depth - 1) % HK_OPEN_CALLS;
+		int32_t below = (int32_t)(here - thread->slot->open[innermost].frame);
+		if (below < 0 && below > -SAME_STACK) {
+			thread->inner = frame + (uint64_t)(-(int64_t)below * 16);
+			break;
+		}
+		if (below >= SAME_STACK || below <= -SAME_STACK) {
+			break; /* another stack: a signal's or a fiber's; its calls may well be
+				  alive */
+		}
+		/* Its first call may have left the slot to the loader. */
+		uint32_t site = thread->slot->open[innermost].site;
+		if (site < HK_THUNKS && (hk_hot[site].flags & HK_HOT_LAZY)) {
+			hk_site_rearm(site);
+		}
+		record_left(thread, &thread->slot->open[innermost]);
+		depth--;
+	}
+	thread->depth = depth;
+	uint32_t known = depth < HK_OPEN_CALLS ? depth : HK_OPEN_CALLS;
+	for (uint32_t i = 1; i <= known; i++) {
+		uint32_t site = thread->slot->open[(depth - i) % HK_OPEN_CALLS].site;
+		domains |= site < HK_THUNKS ? hk_hot[site].domain : 0;
+	}
+	thread->domains = domains;
+	atomic_store_explicit(&thread->slot->depth, depth, memory_order_relaxed);
+}
+
+static bool prepare(struct hk_call *call, struct hk_site_hot *site)
+{
+	struct hk_thread *thread = hk_thread_current;
+	if (!thread->ready) {
+		thread = hk_thread_enter();
+		if (!thread) {
+			return false;
+		}
+	}
+	uint64_t frame = (uint64_t)&call->caller_rbp;
+	if (frame >= thread->inner) {
+		heal(thread, frame);
+	}
+	uint32_t generation = atomic_load_explicit(thread->generation, memory_order_acquire);
+	if (generation != thread->generation_seen) {
+		thread->generation_seen = generation;
+		hk_patch_rescan();
+	}
+	if (!thread->cells[site->index]) {
+		thread->cells[site->index] = hk_thread_cell(thread, site->index);
+	}
+	return thread->cells[site->index] != NULL;
+}
+
+int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
+{
+	if (hk_inside) {
+		if (hk_inside == 1) {
+			hk_process_untracked(); /* a signal handler came while the agent was busy */
+		}
+		return 0;
+	}
+	hk_inside = 1;
+	int saved_errno = errno;
+	bool ready = prepare(call, site);
+	if (!ready) {
+		hk_process_untracked();
+	}
+	errno = saved_errno;
+	hk_inside = 0;
+	return ready;
+}
+
+void hk_call_leave_all(struct hk_thread *thread)
+{
+	uint32_t known = thread->depth < HK_OPEN_CALLS ? thread->depth : HK_OPEN_CALLS;
+	for (uint32_t i = 1; i <= known; i++) {
+		record_left(thread, &thread->slot->open[(thread->depth - i) % HK_OPEN_CALLS]);
+	}
+	thread->depth = 0;
+}
+
+/* ---- the usual way out ---- */
 
 /* The short way: no new octave, extreme, page or error, nothing to ask MPI. It checks before it
  * writes and calls nothing, so that the compiler needs no register saved. */

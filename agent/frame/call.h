@@ -46,4 +46,7 @@ void hk_call_leave(struct hk_call *call, uint64_t end_ticks);
  * all registers saved. */
 int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site);
 
+/* Records the calls that THREAD, which ends, still has open. */
+void hk_call_leave_all(struct hk_thread *thread);
+
 #endif

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "frame/calibrate.h"
+#include "frame/call.h"
 #include "frame/hot.h"
 #include "frame/site.h"
 #include "patch/patch.h"
@@ -45,6 +46,7 @@ static struct {
 
 static void vacate(struct hk_thread *thread)
 {
+	hk_call_leave_all(thread);
 	thread->ready = 0;
 	hk_thread_current = &no_thread;
 	if (!hk_process_lock()) {
