@@ -4,6 +4,7 @@
 #include <complex.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,13 +143,73 @@ static void print_threads(void)
 	printf("threads %ld\n", total);
 }
 
+static _Atomic int cleaned;
+
+static void clean_up(void *unused)
+{
+	(void)unused;
+	cleaned++;
+}
+
+/* A cancellation point that never ends by itself. */
+static _Atomic long waiting;
+
+static int wait_here(int unused)
+{
+	waiting++;
+	for (;;) {
+		pause();
+	}
+	return unused;
+}
+
+static void *end_in_library(void *depth)
+{
+	pthread_cleanup_push(clean_up, NULL);
+	if (depth) {
+		shape_end_thread();
+	}
+	for (;;) {
+		shape_callback(wait_here, 0);
+	}
+	pthread_cleanup_pop(0);
+	return NULL;
+}
+
+/* Threads that end inside a hooked call, by their own will and by another's: the stack is unwound
+ * through our frames. */
+static void print_unwound(void)
+{
+	int ended = 0;
+	for (long i = 0; i < 20; i++) {
+		pthread_t thread;
+		void *result;
+		pthread_create(&thread, NULL, end_in_library, (void *)(i % 2));
+		if (i % 2 == 0) {
+			while (waiting <= i / 2) {
+				sched_yield();
+			}
+			pthread_cancel(thread);
+		}
+		pthread_join(thread, &result);
+		ended += result == (i % 2 ? NULL : PTHREAD_CANCELED);
+	}
+	printf("unwound %d %d\n", ended, cleaned);
+}
+
+/* Ends inside a hooked call. */
+static int end_child(int status)
+{
+	exit(status);
+}
+
 static void print_fork(void)
 {
 	fflush(stdout);
 	pid_t child = fork();
 	if (child == 0) {
 		printf("child %d\n", shape_recurse(4));
-		exit(3);
+		shape_callback(end_child, 3);
 	}
 	int status;
 	waitpid(child, &status, 0);
@@ -165,6 +226,7 @@ int main(void)
 	print_fiber();
 	print_signals();
 	print_threads();
+	print_unwound();
 	print_fork();
 	return 0;
 }

@@ -26,5 +26,6 @@ void shape_jump(jmp_buf where, int value);
 int shape_recurse(int depth);
 int shape_callback(int (*call)(int), int value);
 int shape_void_errno(int value);
+void shape_end_thread(void);
 
 #endif

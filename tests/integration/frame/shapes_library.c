@@ -1,6 +1,7 @@
 #include "shapes.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -77,6 +78,11 @@ int shape_void_errno(int value)
 {
 	errno = value;
 	return value * 2;
+}
+
+void shape_end_thread(void)
+{
+	pthread_exit(NULL);
 }
 
 #pragma GCC visibility pop
