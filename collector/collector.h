@@ -104,6 +104,7 @@ struct hk_collector {
 	struct hk_notice notices[HK_NOTICES]; /* ring */
 	uint32_t notice_count;
 	uint32_t incompatible, refused; /* segments at the last scan */
+	uint32_t unfinished;		/* and those still being made */
 	uint64_t drained_records;
 	uint64_t moved_ns; /* monotonic: when a pass last found something new */
 };

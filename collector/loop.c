@@ -41,6 +41,7 @@ struct loop {
 	size_t fd_capacity;
 	struct hk_process **watched; /* process of fds[FIXED_FDS + i] */
 	uint64_t next_pass_ns, next_scan_ns, next_save_ns;
+	uint64_t event_ns; /* of the last change in a run directory */
 	bool stop;
 };
 
@@ -95,7 +96,7 @@ static bool command_lives(const struct hk_job *job)
 	       hk_procfs_stat(job->state->command_pid, &stat) == 0 && stat.state != 'Z';
 }
 
-static bool mains_ended(const struct hk_job *job)
+static bool had_main(const struct hk_job *job)
 {
 	const struct hk_process *process;
 	bool any = false;
@@ -122,8 +123,8 @@ static bool should_close(const struct hk_job *job, uint64_t now)
 	if (job->state->announced && job->state->command_pid != 0) {
 		return quiet >= CLOSE_AFTER_MAINS_NS && !command_lives(job);
 	}
-	return quiet >= (mains_ended(job) && !job->state->announced ? CLOSE_AFTER_MAINS_NS
-								    : CLOSE_AFTER_LIFE_NS);
+	return quiet >= (had_main(job) && !job->state->announced ? CLOSE_AFTER_MAINS_NS
+								 : CLOSE_AFTER_LIFE_NS);
 }
 
 static void look_after_jobs(struct hk_collector *collector, uint64_t now)
@@ -266,7 +267,12 @@ static void step(struct loop *loop)
 	if (loop->fds[1].revents != 0 || now >= loop->next_scan_ns) {
 		hk_scan_clear(collector);
 		hk_scan_run(collector);
-		loop->next_scan_ns = now + SECOND_NS;
+		if (loop->fds[1].revents != 0) {
+			loop->event_ns = now;
+		}
+		/* The event tells of a segment's birth; its writer needs a moment more. */
+		bool soon = collector->unfinished > 0 && now - loop->event_ns < SECOND_NS;
+		loop->next_scan_ns = now + (soon ? PASS_BUSY_NS : SECOND_NS);
 		loop->next_pass_ns =
 		    HASH_COUNT(collector->processes) > 0 ? now : loop->next_pass_ns;
 	}

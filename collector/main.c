@@ -23,7 +23,8 @@
 #define KEEP_DEFAULT (UINT64_C(10) << 30)
 #define CALIBRATION_NS 50000000u
 
-const char *argp_program_version = PROGRAM " " HK_VERSION;
+/* For the C library to find; other symbols are hidden. */
+__attribute__((visibility("default"))) const char *argp_program_version = PROGRAM " " HK_VERSION;
 
 enum option_key {
 	OPTION_STORE = 's',

@@ -98,7 +98,9 @@ static void look_at(struct hk_collector *collector, int dirfd, const char *name,
 	int r = hk_reader_open(dirfd, name, &reader);
 	if (r == -EPROTONOSUPPORT) {
 		collector->incompatible++;
-	} else if (r < 0 && r != -EAGAIN && r != -ENOENT) {
+	} else if (r == -EAGAIN) {
+		collector->unfinished++;
+	} else if (r < 0 && r != -ENOENT) {
 		collector->refused++;
 	}
 	if (r < 0) {
@@ -135,7 +137,7 @@ void hk_scan_run(struct hk_collector *collector)
 {
 	struct batch batch = {.count = 0};
 	uint32_t incompatible = collector->incompatible, refused = collector->refused;
-	collector->incompatible = collector->refused = 0;
+	collector->incompatible = collector->refused = collector->unfinished = 0;
 	open_candidates(collector);
 	for (int i = 0; i < HK_RUNDIR_CANDIDATES; i++) {
 		if (collector->dirfd[i] >= 0) {
