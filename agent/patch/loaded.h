@@ -6,6 +6,7 @@
 #ifndef HK_AGENT_PATCH_LOADED_H
 #define HK_AGENT_PATCH_LOADED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "patch/object.h"
@@ -14,6 +15,8 @@ struct hk_loaded {
 	struct hk_object *objects;
 	size_t count;
 	size_t room;
+	size_t initial;	   /* so many of them came with the program: the global scope, for good */
+	bool dynamic_weak; /* LD_DYNAMIC_WEAK: the first definition need not win */
 	size_t
 	    last; /* where the last address was found: neighbours in a GOT call the same library */
 };
@@ -32,8 +35,11 @@ const struct hk_object *hk_loaded_holder(const struct hk_loaded *loaded, uintptr
 const struct hk_object *hk_loaded_define(const struct hk_loaded *loaded, const char *name,
 					 uintptr_t *ret_address);
 
-/* Address of the function NAME if all objects together define it once, in one version: whatever the
- * loader's scopes, it can only be that one. 0: not so, or an indirect function. */
-uintptr_t hk_loaded_only(const struct hk_loaded *loaded, const char *name);
+/* The object, and *ret_address in it, to whose function NAME the loader will resolve the lazy slot
+ * of CALLER (one of *loaded) for SYMBOL, whatever is loaded or unloaded before the first call.
+ * NULL: not certain, or no plain function. */
+const struct hk_object *hk_loaded_resolve(const struct hk_loaded *loaded,
+					  const struct hk_object *caller, const ElfW(Sym) * symbol,
+					  const char *name, uintptr_t *ret_address);
 
 #endif

@@ -7,10 +7,11 @@
 
 /* What the dynamic section says, addresses not yet checked. */
 struct dynamic {
-	uintptr_t symbols, strings, versions, gnu_hash, sysv_hash, plt, data;
+	uintptr_t symbols, strings, gnu_hash, sysv_hash, plt, data;
+	uintptr_t versions, version_needs, version_definitions;
 	size_t string_bytes, plt_bytes, data_bytes, relative_count;
-	uintptr_t plt_type;
-	bool rpath, runpath;
+	uintptr_t plt_type, soname;
+	bool rpath, runpath, symbolic, filter;
 };
 
 #define VERSION_HIDDEN 0x8000u
@@ -69,6 +70,12 @@ static void take(struct dynamic *found, const ElfW(Dyn) * entry)
 	case DT_VERSYM:
 		found->versions = entry->d_un.d_ptr;
 		break;
+	case DT_VERNEED:
+		found->version_needs = entry->d_un.d_ptr;
+		break;
+	case DT_VERDEF:
+		found->version_definitions = entry->d_un.d_ptr;
+		break;
 	case DT_GNU_HASH:
 		found->gnu_hash = entry->d_un.d_ptr;
 		break;
@@ -92,6 +99,19 @@ static void take(struct dynamic *found, const ElfW(Dyn) * entry)
 		break;
 	case DT_RELACOUNT:
 		found->relative_count = entry->d_un.d_val;
+		break;
+	case DT_SONAME:
+		found->soname = entry->d_un.d_val;
+		break;
+	case DT_SYMBOLIC:
+		found->symbolic = true;
+		break;
+	case DT_FLAGS:
+		found->symbolic |= (entry->d_un.d_val & DF_SYMBOLIC) != 0;
+		break;
+	case DT_FILTER:
+	case DT_AUXILIARY:
+		found->filter = true;
 		break;
 	case DT_RPATH:
 		found->rpath = true;
@@ -140,6 +160,19 @@ static void find_chain(struct hk_object *object)
 	object->gnu_room = room_at(object, (uintptr_t)object->gnu_chain) / sizeof(uint32_t);
 }
 
+/* Without a table of the versions' names the loader does not look at those of the symbols. */
+static void find_versions(struct hk_object *object, const struct dynamic *found)
+{
+	object->version_needs = locate(object, found->version_needs, sizeof(ElfW(Verneed)));
+	object->version_definitions =
+	    locate(object, found->version_definitions, sizeof(ElfW(Verdef)));
+	uintptr_t versions = locate(object, found->versions, sizeof(ElfW(Half)));
+	if (versions && (object->version_needs || object->version_definitions)) {
+		object->versions = (const void *)versions;
+		object->version_room = room_at(object, versions) / sizeof(ElfW(Half));
+	}
+}
+
 static int settle(struct hk_object *object, const struct dynamic *found)
 {
 	uintptr_t symbols = locate(object, found->symbols, sizeof(ElfW(Sym)));
@@ -152,7 +185,7 @@ static int settle(struct hk_object *object, const struct dynamic *found)
 	object->strings = (const void *)strings;
 	object->string_bytes = found->string_bytes;
 	object->symbol_room = room_at(object, symbols) / sizeof(ElfW(Sym));
-	object->versions = (const void *)locate(object, found->versions, sizeof(*object->versions));
+	find_versions(object, found);
 	object->gnu_hash = (const void *)locate(object, found->gnu_hash, 4 * sizeof(uint32_t));
 	object->sysv_hash = (const void *)locate(object, found->sysv_hash, 2 * sizeof(uint32_t));
 	if (found->plt_type == DT_RELA) {
@@ -165,8 +198,11 @@ static int settle(struct hk_object *object, const struct dynamic *found)
 		object->data.at += skip;
 		object->data.count -= skip;
 	}
+	object->soname = found->soname < found->string_bytes ? object->strings + found->soname : "";
 	object->rpath = found->rpath;
 	object->runpath = found->runpath;
+	object->symbolic = found->symbolic;
+	object->filter = found->filter;
 	return 0;
 }
 
@@ -208,8 +244,9 @@ int hk_object_read(const struct dl_phdr_info *info, struct hk_object *ret_object
 		return -ENOEXEC;
 	}
 	struct dynamic found = {0};
-	for (size_t i = 0; i < room && object.dynamic[i].d_tag != DT_NULL; i++) {
-		take(&found, &object.dynamic[i]);
+	while (object.dynamic_count < room &&
+	       object.dynamic[object.dynamic_count].d_tag != DT_NULL) {
+		take(&found, &object.dynamic[object.dynamic_count++]);
 	}
 	int result = settle(&object, &found);
 	if (result == 0) {
@@ -243,32 +280,24 @@ bool hk_object_hash(const struct hk_object *object, size_t index, uint32_t *ret_
 	return true;
 }
 
-/* What a walk over the symbols of one name has found. */
-struct search {
+/* A walk over the symbols of one name. */
+struct walk {
 	const char *name;
-	const ElfW(Sym) * best; /* the default version before a hidden one */
-	unsigned versions;
+	bool (*visit)(const struct hk_object *object, size_t index, void *data);
+	void *data;
 };
 
-static void consider(const struct hk_object *object, size_t index, struct search *search)
+static bool step(const struct hk_object *object, size_t index, const struct walk *walk)
 {
 	const ElfW(Sym) * symbol;
 	const char *found = hk_object_symbol(object, index, &symbol);
-	if (!found || strcmp(found, search->name) != 0 ||
-	    (symbol->st_shndx == SHN_UNDEF && !symbol->st_value)) {
-		return;
-	}
-	bool hidden = object->versions && object->versions[index] & VERSION_HIDDEN;
-	if (!hidden || !search->best) {
-		search->best = symbol;
-	}
-	search->versions++;
+	return !found || strcmp(found, walk->name) != 0 || walk->visit(object, index, walk->data);
 }
 
-static void walk_gnu(const struct hk_object *object, struct search *search)
+static void walk_gnu(const struct hk_object *object, const struct walk *walk)
 {
 	uint32_t hash = 5381;
-	for (const char *at = search->name; *at; at++) {
+	for (const char *at = walk->name; *at; at++) {
 		hash = hash * 33 + (uint8_t)*at;
 	}
 	const uint32_t *table = object->gnu_hash;
@@ -287,19 +316,16 @@ static void walk_gnu(const struct hk_object *object, struct search *search)
 	uint32_t entry;
 	for (uint32_t index = buckets[hash % bucket_count]; hk_object_hash(object, index, &entry);
 	     index++) {
-		if ((entry | 1) == (hash | 1)) {
-			consider(object, index, search);
-		}
-		if (entry & 1) {
+		if (((entry | 1) == (hash | 1) && !step(object, index, walk)) || entry & 1) {
 			break;
 		}
 	}
 }
 
-static void walk_sysv(const struct hk_object *object, struct search *search)
+static void walk_sysv(const struct hk_object *object, const struct walk *walk)
 {
 	uint32_t hash = 0;
-	for (const char *at = search->name; *at; at++) {
+	for (const char *at = walk->name; *at; at++) {
 		hash = (hash << 4) + (uint8_t)*at;
 		uint32_t top = hash & 0xf0000000;
 		hash ^= top >> 24;
@@ -314,29 +340,68 @@ static void walk_sysv(const struct hk_object *object, struct search *search)
 	const uint32_t *chain = table + 2 + bucket_count;
 	uint32_t index = table[2 + hash % bucket_count];
 	for (uint32_t steps = 0; index && index < symbol_count && steps < symbol_count; steps++) {
-		consider(object, index, search);
+		if (!step(object, index, walk)) {
+			break;
+		}
 		index = chain[index];
 	}
 }
 
-const ElfW(Sym) *
-    hk_object_find(const struct hk_object *object, const char *name, unsigned *ret_versions)
+void hk_object_walk(const struct hk_object *object, const char *name,
+		    bool (*visit)(const struct hk_object *object, size_t index, void *data),
+		    void *data)
 {
-	struct search search = {.name = name};
+	struct walk walk = {name, visit, data};
 	if (object->gnu_hash) {
-		walk_gnu(object, &search);
+		walk_gnu(object, &walk);
 	} else if (object->sysv_hash) {
-		walk_sysv(object, &search);
+		walk_sysv(object, &walk);
 	}
-	if (ret_versions) {
-		*ret_versions = search.versions;
+}
+
+/* The default version is taken before a hidden one. */
+static bool consider(const struct hk_object *object, size_t index, void *data)
+{
+	const ElfW(Sym) **best = data;
+	const ElfW(Sym) *symbol = &object->symbols[index];
+	if (symbol->st_shndx == SHN_UNDEF && !symbol->st_value) {
+		return true;
 	}
-	return search.best;
+	bool hidden = index < object->version_room && object->versions[index] & VERSION_HIDDEN;
+	if (!hidden || !*best) {
+		*best = symbol;
+	}
+	return hidden;
+}
+
+const ElfW(Sym) * hk_object_find(const struct hk_object *object, const char *name)
+{
+	const ElfW(Sym) *best = NULL;
+	hk_object_walk(object, name, consider, &best);
+	return best;
+}
+
+bool hk_object_needs(const struct hk_object *object, const struct hk_object *other)
+{
+	const char *slash = strrchr(other->name, '/');
+	const char *file = slash ? slash + 1 : other->name;
+	for (size_t i = 0; i < object->dynamic_count; i++) {
+		if (object->dynamic[i].d_tag != DT_NEEDED ||
+		    object->dynamic[i].d_un.d_val >= object->string_bytes) {
+			continue;
+		}
+		const char *needed = object->strings + object->dynamic[i].d_un.d_val;
+		if (*needed && (strcmp(needed, other->soname) == 0 || strcmp(needed, file) == 0 ||
+				strcmp(needed, other->name) == 0)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 uintptr_t hk_object_variable(const struct hk_object *object, const char *name)
 {
-	const ElfW(Sym) *symbol = hk_object_find(object, name, NULL);
+	const ElfW(Sym) *symbol = hk_object_find(object, name);
 	if (!symbol || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
 	    ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT) {
 		return 0;
@@ -344,16 +409,19 @@ uintptr_t hk_object_variable(const struct hk_object *object, const char *name)
 	return object->base + symbol->st_value;
 }
 
-uintptr_t hk_object_function(const struct hk_object *object, const char *name)
+uintptr_t hk_object_code(const struct hk_object *object, const ElfW(Sym) * symbol)
 {
-	const ElfW(Sym) *symbol = hk_object_find(object, name, NULL);
-	if (!symbol || symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS) {
-		return 0;
-	}
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);
-	if (type != STT_FUNC && type != STT_NOTYPE) {
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
+	    (type != STT_FUNC && type != STT_NOTYPE)) {
 		return 0;
 	}
 	uintptr_t address = object->base + symbol->st_value;
 	return hk_object_executes(object, address) ? address : 0;
+}
+
+uintptr_t hk_object_function(const struct hk_object *object, const char *name)
+{
+	const ElfW(Sym) *symbol = hk_object_find(object, name);
+	return symbol ? hk_object_code(object, symbol) : 0;
 }

@@ -25,11 +25,15 @@ struct hk_object {
 	const ElfW(Phdr) * phdr;
 	size_t phdr_count;
 	const ElfW(Dyn) * dynamic;
+	size_t dynamic_count; /* entries before DT_NULL */
 	const ElfW(Sym) * symbols;
 	size_t symbol_room; /* symbols that fit into their segment */
 	const char *strings;
 	size_t string_bytes;
-	const ElfW(Half) * versions; /* of each symbol, or NULL */
+	const ElfW(Half) * versions;   /* of each symbol, or NULL */
+	size_t version_room;	       /* entries that fit into their segment */
+	uintptr_t version_needs;       /* first ElfW(Verneed), or 0 */
+	uintptr_t version_definitions; /* first ElfW(Verdef), or 0 */
 	const uint32_t *gnu_hash;
 	const uint32_t *gnu_chain; /* hashes of the symbols from gnu_first on, or NULL */
 	size_t gnu_first, gnu_room;
@@ -38,8 +42,11 @@ struct hk_object {
 	struct hk_relocations data; /* DT_RELA without its leading relative ones */
 	uintptr_t relro;	    /* pages the loader makes read-only after relocation */
 	uintptr_t relro_end;	    /* equal to relro: none */
+	const char *soname;	    /* or "" */
 	bool rpath;
 	bool runpath;
+	bool symbolic; /* looks into itself first */
+	bool filter;   /* brings others into the scope before itself */
 };
 
 /* Reads INFO into *ret_object. -ENOEXEC: it has no usable dynamic section, or one that points
@@ -60,14 +67,25 @@ const char *hk_object_symbol(const struct hk_object *object, size_t index,
  * not kept. */
 bool hk_object_hash(const struct hk_object *object, size_t index, uint32_t *ret_hash);
 
+/* Calls VISIT with the index of each symbol NAME in the object's hash table, in the table's order,
+ * until it returns false. */
+void hk_object_walk(const struct hk_object *object, const char *name,
+		    bool (*visit)(const struct hk_object *object, size_t index, void *data),
+		    void *data);
+
 /* The symbol NAME in the object's hash table, the default version first, or NULL. It may be
  * undefined with a value: an entry of the program's own PLT that stands for the function's address.
- * *ret_versions, if wanted, is the number of symbols of that name. */
-const ElfW(Sym) *
-    hk_object_find(const struct hk_object *object, const char *name, unsigned *ret_versions);
+ */
+const ElfW(Sym) * hk_object_find(const struct hk_object *object, const char *name);
 
-/* Address of the function NAME that the object defines, or 0; an indirect function (IFUNC) has
+/* Whether OBJECT names OTHER among the libraries that it is linked with (DT_NEEDED). */
+bool hk_object_needs(const struct hk_object *object, const struct hk_object *other);
+
+/* Address of the code that SYMBOL of the object defines, or 0; an indirect function (IFUNC) has
  * none. */
+uintptr_t hk_object_code(const struct hk_object *object, const ElfW(Sym) * symbol);
+
+/* Address of the function NAME that the object defines, or 0 like hk_object_code. */
 uintptr_t hk_object_function(const struct hk_object *object, const char *name);
 
 /* Address of the variable NAME that the object defines, or 0. */

@@ -197,7 +197,7 @@ static bool past_plt(const struct hk_object *object, const struct hk_slot *slot,
 	if (!*provider || *provider == object) {
 		return true;
 	}
-	const ElfW(Sym) *symbol = hk_object_find(*provider, slot->function, NULL);
+	const ElfW(Sym) *symbol = hk_object_find(*provider, slot->function);
 	if (!symbol || symbol->st_shndx != SHN_UNDEF ||
 	    (*provider)->base + symbol->st_value != *value) {
 		return true;
@@ -258,13 +258,17 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 	}
 	bool lazy = is == HK_VALUE_LAZY;
 	if (lazy) {
-		uintptr_t ignored;
-		provider = hk_loaded_define(&patcher.loaded, slot->function, &ignored);
 		/* Going round the loader's stub, nothing will overwrite the slot; through it, the
-		 * first call does, and if that one leaves by longjmp nobody notices. */
-		uintptr_t only = hk_loaded_only(&patcher.loaded, slot->function);
-		value = only ? only : value;
-		lazy = !only;
+		 * first call does, and until that one returns, if it does, the slot is lost. */
+		uintptr_t address;
+		provider = hk_loaded_resolve(&patcher.loaded, object, slot->symbol, slot->function,
+					     &address);
+		lazy = !provider;
+		if (provider) {
+			value = address;
+		} else {
+			provider = hk_loaded_define(&patcher.loaded, slot->function, &address);
+		}
 	}
 	bool shared = slot->kind == HK_SLOT_GOT;
 	struct hk_site_request request = {

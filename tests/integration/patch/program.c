@@ -106,6 +106,49 @@ static int hidden(void)
 	return 0;
 }
 
+static int versions(void)
+{
+	for (long i = 0; i < 3; i++) {
+		printf("%ld %ld\n", v1_run(10 * i), v2_run(10 * i));
+	}
+	return 0;
+}
+
+static void *meet(void *unused)
+{
+	(void)unused;
+	return (void *)v2_meet(0);
+}
+
+/* One thread is still in its first call through a slot when another calls through the same. */
+static int blocked(void)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, meet, NULL)) {
+		return 1;
+	}
+	versions_await();
+	long mine = v2_meet(1);
+	void *other;
+	pthread_join(thread, &other);
+	printf("%ld %ld %ld\n", mine, (long)other, v1_meet(0));
+	return 0;
+}
+
+/* Opens libraries named after the first argument, for everybody, and runs the last one. */
+static int sides(int count, char **names, const char *directory)
+{
+	void *handle = NULL;
+	for (int i = 0; i < count; i++) {
+		char name[1024];
+		snprintf(name, sizeof(name), "%s/lib%s.so", directory, names[i]);
+		handle = dlopen(name, RTLD_LAZY | RTLD_GLOBAL);
+	}
+	long (*run)(long) = handle ? (long (*)(long))dlsym(handle, "side_run") : NULL;
+	printf("%ld\n", run ? run(5) : -1);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
@@ -113,11 +156,14 @@ int main(int argc, char **argv)
 	}
 	const char *what = argv[1];
 	setvbuf(stdout, NULL, _IOFBF, 65536);
-	return strcmp(what, "maps") == 0     ? maps()
-	       : strcmp(what, "calls") == 0  ? calls()
-	       : strcmp(what, "plugs") == 0  ? plugs()
-	       : strcmp(what, "race") == 0   ? race(argv[2])
-	       : strcmp(what, "forked") == 0 ? forked(argv[2])
-	       : strcmp(what, "hidden") == 0 ? hidden()
-					     : 2;
+	return strcmp(what, "maps") == 0       ? maps()
+	       : strcmp(what, "calls") == 0    ? calls()
+	       : strcmp(what, "plugs") == 0    ? plugs()
+	       : strcmp(what, "race") == 0     ? race(argv[2])
+	       : strcmp(what, "forked") == 0   ? forked(argv[2])
+	       : strcmp(what, "hidden") == 0   ? hidden()
+	       : strcmp(what, "versions") == 0 ? versions()
+	       : strcmp(what, "blocked") == 0  ? blocked()
+	       : strcmp(what, "sides") == 0    ? sides(argc - 3, argv + 2, argv[argc - 1])
+					       : 2;
 }

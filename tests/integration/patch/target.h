@@ -29,4 +29,19 @@ long opener_run(const char *name, const char *symbol, long count);
 int next_who_1(void);
 int next_who_2(void);
 
+/* versions.c, exported in two versions: adds 1 or 2. */
+long target_version(long a);
+/* The first call with 0 waits for one with 1, so that both are under way; the old version does not
+ * wait. Returns how many were under way together. */
+long target_meet(int release);
+/* Returns when somebody waits in target_meet. */
+void versions_await(void);
+/* version_user.c, once for each version: through their slots, and as the loader knows it. */
+long v1_run(long a);
+long v2_run(long a);
+long v1_meet(int release);
+long v2_meet(int release);
+/* side.c: which of two libraries it is. */
+long target_side(void);
+
 #endif

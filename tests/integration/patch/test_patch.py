@@ -71,20 +71,53 @@ class Patch(unittest.TestCase):
             ("target_negate", "libpointer.so"): 1})
         # Each is defined once, so no slot needs the loader's stub.
         self.assertEqual(sum(result.rearmed.values()), 0)
+        others = {"target_own": "libown.so", "target_version": "libversions.so", "target_meet": "libversions.so"}
         for key, provider in result.providers.items():
-            self.assertEqual(provider, "libown.so" if key[0] == "target_own" else "libtarget.so")
+            self.assertEqual(provider, others.get(key[0], "libtarget.so"))
         self.assertEqual(result.numbers["pending"], 0)
         self.assertEqual(result.numbers["lookup"], 1)
 
-    def test_lazy_slots_of_what_is_defined_twice_stay_hooked(self):
-        result = run("patch_program", "calls", preload=":" + os.path.join(DIRECTORY, "libagain.so"))
+    def test_lazy_slots_go_to_who_stands_before(self):
+        """Callers of the global scope and definers in it: the first in load order is the one, and nothing changes that."""
+        again = os.path.join(DIRECTORY, "libagain.so")
+        result = run("patch_program", "calls", preload=":" + again)
         self.assertEqual(result.output, run("patch_program", "calls", probe=False).output)
-        for library, calls in ("liblazy.so", 5), ("libsysv.so", 8):
+        for library, calls in ("liblazy.so", 5), ("libsysv.so", 8), ("libnow.so", 6):
             self.assertEqual(result.called("target_add", library), calls)
-            self.assertEqual(result.rearmed["target_add", library], 1)
-            self.assertEqual(result.rearmed["target_negate", library], 1)
-        self.assertEqual(result.called("target_add", "libnow.so"), 6)
-        self.assertEqual(result.rearmed["target_add", "libnow.so"], 0)
+            self.assertEqual(result.providers["target_add", library], "libagain.so")
+        self.assertEqual(sum(result.rearmed.values()), 0)
+
+    def test_weak_rule_of_old_is_left_to_the_loader(self):
+        result = run("patch_program", "calls", preload=":" + os.path.join(DIRECTORY, "libagain.so"), LD_DYNAMIC_WEAK="1")
+        self.assertEqual(result.called("target_add", "liblazy.so"), 5)
+        self.assertEqual(result.rearmed["target_add", "liblazy.so"], 1)
+
+    def test_each_caller_gets_the_version_that_it_asks_for(self):
+        result = self.same("patch_program", "versions")
+        self.assertEqual(result.output, "1 2\n11 12\n21 22\n")
+        for library in "libv1.so", "libv2.so":
+            self.assertEqual(result.called("target_version", library), 3)
+            self.assertEqual(result.rearmed["target_version", library], 0)
+            self.assertEqual(result.providers["target_version", library], "libversions.so")
+
+    def test_calls_during_the_first_call_are_counted(self):
+        result = self.same("patch_program", "blocked")
+        self.assertEqual(result.output, "2 2 0\n")
+        self.assertEqual(result.called("target_meet", "libv2.so"), 2)
+        self.assertEqual(result.called("target_meet", "libv1.so"), 1)
+        self.assertEqual(sum(result.rearmed.values()), 0)
+
+    def test_lazy_slots_of_opened_libraries(self):
+        """The loader is asked unless there is one answer: one definition, in what the caller is linked with."""
+        for libraries, caller, rearmed in ((("left", "linked"), "liblinked.so", 0),
+                                           (("left", "right", "linked"), "liblinked.so", 1),
+                                           (("left", "right", "stray"), "libstray.so", 1),
+                                           (("left", "stray"), "libstray.so", 1)):
+            with self.subTest(libraries=libraries):
+                result = self.same("patch_program", "sides", *libraries)
+                self.assertEqual(result.output, "5\n")
+                self.assertEqual(result.called("target_side", caller), 5)
+                self.assertEqual(result.rearmed["target_side", caller], rearmed)
 
     def test_address_taken_of_a_function_stays_what_it_was(self):
         """Nobody described target_add, so it may be one that is compared; once described, its shared thunk counts. What a

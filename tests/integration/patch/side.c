@@ -1,0 +1,6 @@
+#include "target.h"
+
+long target_side(void)
+{
+	return SIDE;
+}
