@@ -335,6 +335,8 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	}
 	watch(collector, process);
 	apply_early_notice(collector, process);
+	/* At once: an agent that waits for room must know that somebody will make some. */
+	hk_reader_beat(process->reader, (uint32_t)getpid(), hk_clock_monotonic_ns());
 	process->changed = true;
 	hk_debug("process attached pid=%" PRIu32 " job=%s rank=%d role=%d", state->pid,
 		 job->state->id, state->rank, state->role);

@@ -206,6 +206,20 @@ static int open_directory(char reason[256])
 	return 0;
 }
 
+/* "drop", or "wait:MS" with at most a minute. */
+static uint64_t read_on_full(void)
+{
+	const char *wanted = hk_identity_variable(environment, "HOOK_ON_FULL");
+	static const char wait[] = "wait:";
+	for (size_t i = 0; wait[i]; i++) {
+		if (!wanted || wanted[i] != wait[i]) {
+			return 0;
+		}
+	}
+	uint64_t ms = number(wanted + sizeof(wait) - 1);
+	return (ms < 60000 ? ms : 60000) * 1000000u;
+}
+
 int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint8_t level,
 		     char reason[256])
 {
@@ -220,6 +234,7 @@ int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint
 	if (status < 0) {
 		return status;
 	}
+	hk_process.wait_ns = read_on_full();
 	template.clock_kind = hk_process.tsc ? HK_CLOCK_TSC : HK_CLOCK_MONOTONIC;
 	template.tick_ns_q32 = hk_process.tick_ns_q32;
 	template.default_level = level;

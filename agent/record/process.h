@@ -16,7 +16,9 @@ struct hk_process {
 	struct hk_writer writer; /* guarded by the lock */
 	uint64_t tick_ns_q32;
 	bool tsc;
-	bool on;       /* a segment exists and sites may be counted */
+	uint64_t
+	    wait_ns; /* HOOK_ON_FULL=wait:MS: longest wait for a page before a record is dropped */
+	bool on;     /* a segment exists and sites may be counted */
 	uint32_t uids; /* thread uids handed out */
 };
 

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "base/clock.h"
 #include "frame/calibrate.h"
 #include "frame/call.h"
 #include "frame/hot.h"
@@ -211,19 +212,41 @@ uint32_t hk_thread_octave(struct hk_cell *cell, uint32_t octave)
 	return offset;
 }
 
-bool hk_thread_extend(struct hk_thread *thread, uint32_t stream)
+static struct hk_page *take_page(struct hk_thread *thread, uint32_t stream)
 {
 	if (!hk_process_lock()) {
-		return false;
+		return NULL;
 	}
-	struct hk_chain_end *chain = &thread->chain[stream];
-	struct hk_page *page = hk_writer_page(&hk_process.writer, thread->slot_number, stream,
-					      hk_chain_position(chain), thread->uid, thread->tid);
-	uint32_t number = page ? hk_writer_block_of(&hk_process.writer, page) : 0;
+	struct hk_page *page =
+	    hk_writer_page(&hk_process.writer, thread->slot_number, stream,
+			   hk_chain_position(&thread->chain[stream]), thread->uid, thread->tid);
 	hk_process_unlock();
+	return page;
+}
+
+/* Back-pressure, where the user prefers it to loss and a collector is there to end it. */
+static struct hk_page *await_page(struct hk_thread *thread, uint32_t stream)
+{
+	const struct timespec pause = {.tv_nsec = 200000};
+	uint64_t end_ns = hk_clock_monotonic_ns() + hk_process.wait_ns;
+	struct hk_page *page = NULL;
+	while (!page && hk_process.writer.header->attached && hk_clock_monotonic_ns() < end_ns) {
+		hk_kernel(SYS_nanosleep, &pause, 0, 0, 0, 0, 0);
+		page = take_page(thread, stream);
+	}
+	return page;
+}
+
+bool hk_thread_extend(struct hk_thread *thread, uint32_t stream)
+{
+	struct hk_page *page = take_page(thread, stream);
+	if (!page && hk_process.wait_ns) {
+		page = await_page(thread, stream);
+	}
 	if (!page) {
 		return false;
 	}
-	hk_chain_extend(chain, &thread->slot->chain[stream], page, number);
+	hk_chain_extend(&thread->chain[stream], &thread->slot->chain[stream], page,
+			hk_writer_block_of(&hk_process.writer, page));
 	return true;
 }
