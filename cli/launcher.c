@@ -86,3 +86,21 @@ int hk_launcher_forward(const char *program, char **arguments, const char *const
 	*ret_arguments = result;
 	return 0;
 }
+
+void hk_launcher_free(char **forwarded, char **arguments)
+{
+	if (forwarded == arguments) {
+		return;
+	}
+	for (size_t i = 0; forwarded[i]; i++) {
+		size_t k = 0;
+		while (arguments[k] && arguments[k] != forwarded[i]) {
+			k++;
+		}
+		/* Joined ones follow a -x of the user's and are nobody else's. */
+		if (!arguments[k] && strncmp(forwarded[i], PRELOAD, strlen(PRELOAD)) == 0) {
+			free(forwarded[i]);
+		}
+	}
+	free(forwarded);
+}

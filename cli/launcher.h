@@ -6,9 +6,12 @@
 
 /* The arguments to start Open MPI's launcher with so that it hands on `variables` (ended by NULL):
  * `-x NAME` for each. *ret_arguments is `arguments` itself when `program` needs nothing of the
- * kind, else a new array; array and the strings it made live until the process ends. A -x
- * LD_PRELOAD=... of the user's keeps its libraries, after `agent`. -ENOMEM. */
+ * kind; hk_launcher_free frees it in either case. A -x LD_PRELOAD=... of the user's keeps its
+ * libraries, after `agent`. -ENOMEM. */
 int hk_launcher_forward(const char *program, char **arguments, const char *const *variables,
 			const char *agent, char ***ret_arguments);
+
+/* Frees what hk_launcher_forward made of `arguments`. */
+void hk_launcher_free(char **forwarded, char **arguments);
 
 #endif

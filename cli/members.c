@@ -13,9 +13,9 @@
 
 #define POLL_MS 20
 #define NAME_BYTES 192
-#define LATE_NS 10000000000u	 /* for ranks that never came */
-#define FAILED_NS 1500000000u	 /* the launcher waits for our status to stop the others */
-#define INTERRUPTED_NS 700000000 /* launchers that say TERM say KILL a second later */
+#define LATE_NS 10000000000u /* for ranks that never came */
+/* A launcher sees that a rank failed by our status, and says KILL a second after TERM. */
+#define HURRY_NS 600000000u
 
 int hk_members_lock(int dirfd, const char *name, int operation)
 {
@@ -90,7 +90,7 @@ static void await_others(const struct hk_members *members, const struct hk_child
 			 int *status)
 {
 	uint64_t start = hk_clock_monotonic_ns();
-	uint64_t limit_ns = *status != 0 ? FAILED_NS : UINT64_MAX;
+	uint64_t limit_ns = *status != 0 ? HURRY_NS : UINT64_MAX;
 
 	for (;;) {
 		uint64_t waited = hk_clock_monotonic_ns() - start;
@@ -99,8 +99,8 @@ static void await_others(const struct hk_members *members, const struct hk_child
 		if ((nobody && (all || waited > LATE_NS)) || waited > limit_ns) {
 			return;
 		}
-		if (hk_child_interrupted(child, POLL_MS) && limit_ns > waited + INTERRUPTED_NS) {
-			limit_ns = waited + INTERRUPTED_NS;
+		if (hk_child_interrupted(child, POLL_MS) && limit_ns > waited + HURRY_NS) {
+			limit_ns = waited + HURRY_NS;
 		}
 	}
 }

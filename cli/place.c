@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "job.h"
 #include "keeper.h"
 #include "report/name.h"
+#include "ring/segment.h"
 
 #define DIRECTORIES_MAX 1000
 #define COLLECTOR_END_MS 3000
@@ -120,10 +122,33 @@ static void remove_leftovers(int dirfd, const char *path)
 	rmdir(path);
 }
 
+/* True if a traced process still has, or left, a segment there. */
+static bool has_segments(int dirfd)
+{
+	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = copy < 0 ? NULL : fdopendir(copy);
+	bool found = false;
+
+	for (struct dirent *entry; directory && !found && (entry = readdir(directory));) {
+		const char *ending = strrchr(entry->d_name, '.');
+		found = ending && strcmp(ending, HK_SEGMENT_SUFFIX) == 0;
+	}
+	if (directory) {
+		closedir(directory);
+	}
+	return found;
+}
+
 void hk_place_remove_rundir(int dirfd, const char *path)
 {
+	int pid = hk_rundir_collector_pid(dirfd);
+
+	/* It would find out by itself within a second; who waits for the command need not. */
+	if (pid > 1 && hk_rundir_has_collector(dirfd) && !has_segments(dirfd)) {
+		kill(pid, SIGTERM);
+	}
 	for (int waited = 0; hk_rundir_has_collector(dirfd); waited += 5) {
-		if (waited >= COLLECTOR_END_MS) {
+		if (waited >= COLLECTOR_END_MS || has_segments(dirfd)) {
 			return;
 		}
 		poll(NULL, 0, 5);

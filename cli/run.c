@@ -435,7 +435,10 @@ static int run_kept(struct hk_keeper *keeper, const struct hk_keeper_wish *wish,
 	int r = set_environment(keeper, agent, hooks, &variables);
 	r = r < 0 ? r : hk_launcher_forward(program, command, variables.names, agent, &arguments);
 	/* What a killed launcher kills must not live on because we stand between. */
-	r = r < 0 ? r : hk_child_prepare(&child, program, arguments, environ, keeper->inside);
+	if (r == 0) {
+		r = hk_child_prepare(&child, program, arguments, environ, keeper->inside);
+		hk_launcher_free(arguments, command);
+	}
 	if (r < 0) {
 		hk_error("cannot start %s: %s", command[0], strerror(-r));
 		return EXIT_OURS;

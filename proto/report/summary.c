@@ -129,7 +129,10 @@ static void warnings_write(const struct summary *summary)
 			"timelines have holes (--on-full wait:MS, fewer --hooks)\n",
 			job->lost_records, job->records + job->lost_records);
 	}
-	if (summary->report->rank_count < (size_t)job->world_size) {
+	if (summary->report->rank_count == 0) {
+		fputs("! no rank was traced: did the command start any? (hookcli doctor -- CMD)\n",
+		      output);
+	} else if (summary->report->rank_count < (size_t)job->world_size) {
 		fprintf(output,
 			"! only %zu of %" PRId32 " ranks were traced: mpirun -n N hookcli run CMD "
 			"traces each where it runs\n",
@@ -205,7 +208,10 @@ static int ranks_one_by_one(const struct summary *summary)
 			exit_add(table, &report->ranks[i].exit);
 		}
 	}
-	int r = hk_table_write(table, summary->output, summary->style->colour);
+	int r = 0;
+	if (report->rank_count > 0) {
+		r = hk_table_write(table, summary->output, summary->style->colour);
+	}
 	hk_table_free(table);
 	return r;
 }

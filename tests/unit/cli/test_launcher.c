@@ -34,9 +34,10 @@ static const char *joined(const char *program, char **arguments)
 	assert_int_equal(hk_launcher_forward(program, arguments, variables, "/x/agent.so", &result),
 			 0);
 	text[0] = '\0';
-	for (size_t used = 0; *result; result++) {
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s ", *result);
+	for (size_t i = 0, used = 0; result[i]; i++) {
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s ", result[i]);
 	}
+	hk_launcher_free(result, arguments);
 	return text;
 }
 
