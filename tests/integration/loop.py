@@ -1,4 +1,4 @@
-"""loop: calls_truth --loop under the agent: its progress file, which outlives kill -9, and what hooktrace says of the same calls."""
+"""loop: calls_truth --loop under the agent: its progress file, which outlives kill -9, and what hooktrace says of it."""
 import collections
 import json
 import os

@@ -30,7 +30,8 @@ def calls_job(run, chance):
     """One process; the kills are spread over its rounds."""
     path = run.path("progress")
     collector = run.start_collector()
-    command = loop.start(run, *job_line(run, "calls"), *loop.hook_options(), "--", run.workload("calls_truth"), "--loop", path, ROUNDS)
+    command = loop.start(run, *job_line(run, "calls"), *loop.hook_options(),
+                         "--", run.workload("calls_truth"), "--loop", path, ROUNDS)
     for number in range(KILLS):
         loop.wait_rounds(path, ROUNDS * number // (KILLS + 4) + chance.randrange(1, ROUNDS // (KILLS + 4)))
         end_process(collector)

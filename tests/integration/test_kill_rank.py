@@ -51,8 +51,8 @@ def judge(run, what, job, paths, victim):
 
 def alone(run, chance, number):
     path, job = run.path(f"alone-{number}"), f"alone-{number}"
-    command = loop.start(run, run.binary("hookcli"), "run", "-q", "--store", run.path("store"), "--job", job, *loop.hook_options(),
-                         "--", run.workload("calls_truth"), "--loop", path)
+    command = loop.start(run, run.binary("hookcli"), "run", "-q", "--store", run.path("store"), "--job", job,
+                         *loop.hook_options(), "--", run.workload("calls_truth"), "--loop", path)
     kill_at(chance, path)
     expect(f"{job}: status", command.wait(60), SIGNALED)
     return judge(run, job, run.path("store", job), {0: path}, 0)
@@ -71,22 +71,26 @@ def together(run, chance, number):
     return judge(run, job, run.path("store", job), paths, victim)
 
 
+def named(rows):
+    return [(row["depth"], row["function"], os.path.basename(row["library"])) for row in rows]
+
+
 def hang(run):
     """What a process that blocks was inside of, in full."""
     command = loop.start(run, run.binary("hookcli"), "run", "-q", "--store", run.path("store"), "--job", "hang",
                          *loop.hook_options(), "--", run.workload("calls_truth"), "--hang")
 
     def blocked():
-        rows = run.report(run.path("store", "hang"))["open_calls"] if os.path.exists(run.path("store", "hang", "statistics")) else []
+        there = os.path.exists(run.path("store", "hang", "statistics"))
+        rows = run.report(run.path("store", "hang"))["open_calls"] if there else []
         return rows if len(rows) == 2 else None
     wanted = [(1, "calls_block", "calls_truth"), (2, "read", "libcalls_truth_library.so")]
     rows = wait_for("two open calls", blocked)
-    expect("open calls while it hangs", [(row["depth"], row["function"], os.path.basename(row["library"])) for row in rows], wanted)
+    expect("open calls while it hangs", named(rows), wanted)
     os.kill(rows[0]["thread"], signal.SIGKILL)
     expect("status", command.wait(60), SIGNALED)
     report = loop.closed_report(run, run.path("store", "hang"))
-    expect("open calls when it was killed", [(row["depth"], row["function"], os.path.basename(row["library"]))
-                                             for row in report["open_calls"]], wanted)
+    expect("open calls when it was killed", named(report["open_calls"]), wanted)
     expect_true("open for longer and longer", report["open_calls"][0]["open_ns"] >= rows[0]["open_ns"] > 0)
     expect("exit of what hung", report["ranks"][0]["exit"], {"kind": "signal", "code": signal.SIGKILL})
 

@@ -51,7 +51,8 @@ def test(run):
     expect("calls from the first on", {name: rows[name] for name in loop.FUNCTIONS},
            dict.fromkeys(loop.FUNCTIONS, loop.THREADS * ROUNDS))
     expect("exit", report["ranks"][0]["exit"], {"kind": "exited", "code": 0})
-    expect("exit of the kept one", judge(run, "kept", loop.rows(paths["kept"]))["ranks"][0]["exit"], {"kind": "exited", "code": 0})
+    kept = judge(run, "kept", loop.rows(paths["kept"]))
+    expect("exit of the kept one", kept["ranks"][0]["exit"], {"kind": "exited", "code": 0})
     # Nobody of ours was its parent.
     gone = judge(run, "killed", loop.rows(paths["killed"]))
     expect("exit of the killed one", gone["ranks"][0]["exit"]["kind"], "vanished")

@@ -1,0 +1,202 @@
+#!/usr/bin/python3
+"""What hookcli says and leaves with: help, wrong usage, jobs and collectors that are not there, and the statuses of run."""
+import os
+import re
+import signal
+import stat
+import subprocess
+
+from harness import Run, expect, expect_true, main, wait_for
+
+COMMANDS = ("run", "top", "report", "export", "status", "ls", "rm", "hooks", "env", "doctor")
+DONE, FAILED, USAGE, ABSENT = 0, 1, 2, 3
+OURS, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+ESCAPE = "\033"
+
+
+def says(run, code, pattern, *arguments, **options):
+    """The command leaves with CODE, nothing on stdout and one line on stderr that PATTERN is found in."""
+    done = run.cli(*arguments, check=False, **options)
+    what = "hookcli " + " ".join(map(str, arguments))
+    expect(f"{what}: exit ({done.stderr!r})", done.returncode, code)
+    expect(f"{what}: stdout", done.stdout, "")
+    # Options and arguments that make no sense: a second line, in the words of all GNU tools, says how to get help.
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("Try `hookcli ")]
+    expect_true(f"{what}: not one line: {done.stderr!r}", len(lines) == 1)
+    expect_true(f"{what}: {done.stderr!r} does not say {pattern!r}", re.search(pattern, done.stderr))
+
+
+def check_help(run: Run):
+    done = run.cli("--help")
+    for command in COMMANDS:
+        expect_true(f"--help names {command}", re.search(rf"^ +{command} ", done.stdout, re.MULTILINE))
+        own = run.cli(command, "--help")
+        expect_true(f"{command} --help", own.stdout.startswith("Usage: hookcli " + command) and "--help" in own.stdout)
+        expect(f"{command} --help: stderr", own.stderr, "")
+    expect_true("--version", re.fullmatch(r"hookcli \d+\.\d+(\.\d+)?\n", run.cli("--version").stdout))
+    done = run.cli(check=False)
+    expect("without a command", (done.returncode, done.stdout), (USAGE, ""))
+    expect_true("without a command, help", "hookcli run" in done.stderr)
+    collector = run.command(run.binary("hookcollector"), "--help")
+    expect_true("hookcollector --help", "--store" in collector.stdout)
+    expect_true("hookcollector --version", run.command(run.binary("hookcollector"), "--version").stdout.startswith("hookcollector "))
+
+
+def check_usage(run: Run):
+    says(run, USAGE, "unknown command 'raport'.*--help", "raport")
+    says(run, USAGE, "unknown option '--raport'.*--help", "--raport")
+    for command in COMMANDS[1:]:
+        says(run, USAGE, "'--nonsense'", command, "--nonsense")
+        says(run, USAGE, "ipc://", command, "--collector", "http://x", *(["x"] if command == "rm" else []))
+    says(run, USAGE, "summary, text, json or csv", "report", "--format", "jason")
+    says(run, USAGE, "function, rank, library", "report", "--by", "rnak")
+    says(run, USAGE, "perfetto, chrome", "export", "--format", "perfeto")
+    says(run, USAGE, "'1 parsec'", "export", "--from", "1 parsec")
+    says(run, USAGE, "0,4-7", "export", "--ranks", "one")
+    says(run, USAGE, "'b'", "report", "a", "b")
+    says(run, USAGE, "mpirun, srun", "env", "mpirum")
+    says(run, USAGE, "hookcli ls", "rm")
+    says(run, USAGE, "--force", "rm", "somejob")
+    says(run, USAGE, "0", "top", "-n", "0")
+    done = run.command(run.binary("hookcollector"), "--nonsense", check=False)
+    expect("hookcollector --nonsense", (done.returncode, done.stdout), (USAGE, ""))
+    expect_true(f"hookcollector --nonsense: {done.stderr!r}", "'--nonsense'" in done.stderr)
+
+
+def check_absent(run: Run):
+    for command in ("report", "export", "top"):
+        says(run, ABSENT, "no job.*hookcollector", command)
+        says(run, ABSENT, "no job 'nowhere'.*hookcli ls", command, "nowhere")
+        says(run, ABSENT, "/nowhere: No such file", command, "/nowhere")
+    says(run, ABSENT, "no collector.*hookcollector", "status")
+    says(run, ABSENT, "no job 'nowhere'", "rm", "--force", "nowhere")
+    says(run, ABSENT, "no collector", "report", "--collector", f"ipc://{run.path('none')}")
+    os.mkdir(run.path("foreign"))
+    with open(run.path("foreign", "file"), "w", encoding="utf-8") as file:
+        file.write("somebody's\n")
+    for command in ("report", "export"):
+        says(run, ABSENT, "no statistics file", command, run.path("foreign"))
+    says(run, ABSENT, "no statistics file", "rm", "--force", run.path("foreign"))
+    expect("somebody's file", os.listdir(run.path("foreign")), ["file"])
+    expect("ls of nothing", run.cli("ls", "--json").stdout.split(), ["[]"])
+
+
+def check_run_refuses(run: Run):
+    """Before anything starts: one line, and no job is left behind."""
+    store = ("--store", run.path("refused"))
+    with open(run.path("text"), "w", encoding="utf-8") as file:
+        file.write("no program\n")
+    says(run, NOT_FOUND, "no-such-program: there is no such command", "run", *store, "--", "no-such-program")
+    says(run, NOT_FOUND, "no such command", "run", *store, "--", run.path("missing"), "argument")
+    says(run, NOT_EXECUTABLE, "not an executable", "run", *store, "--", run.path("text"))
+    says(run, NOT_EXECUTABLE, "not an executable", "run", *store, "--", run.directory)
+    says(run, OURS, "no hooks 'mpii'(?=.* auto)(?=.* blas)(?=.* libc)(?=.* mpi)", "run", *store, "--hooks", "mpii", "--", "true")
+    says(run, OURS, "absent.hooks: No such file", "run", *store, "--hooks", "absent.hooks", "--", "true")
+    says(run, OURS, "unknown level 'recrod'.*record", "run", *store, "--level", "recrod", "--", "true")
+    says(run, OURS, "drop nor wait:MS", "run", *store, "--on-full", "explode", "--", "true")
+    says(run, OURS, "percentage", "run", *store, "--budget", "lots", "--", "true")
+    says(run, OURS, "'--nonsense'", "run", "--nonsense", "--", "true")
+    says(run, OURS, "which command", "run", *store)
+    says(run, OURS, "'a/b' is no name", "run", *store, "--job", "a/b", "--", "true")
+    says(run, OURS, "libhookagent.so.*HOOK_AGENT", "run", *store, "--", "true", env={"HOOK_AGENT": "/nowhere.so"})
+    says(run, OURS, re.escape(run.path("text")), "run", "--store", run.path("text", "below"), "--", "true")
+    expect_true("nothing was made", not os.path.exists(run.path("refused")))
+
+
+def check_statuses(run: Run):
+    run.trace("/bin/sh", "-c", "exit 0", options=("-q",))
+    for status in (1, 2, 77, 125, 255):
+        done = run.trace("/bin/sh", "-c", f"exit {status}", options=("-q",), check=False)
+        expect(f"exit {status}", (done.returncode, done.stdout, done.stderr), (status, "", ""))
+    for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV):
+        done = run.trace("/bin/sh", "-c", f"kill -{int(number)} $$", options=("-q",), check=False)
+        expect(f"killed by {number.name}", done.returncode, 128 + number)
+        expect(f"{number.name} in the report", run.report(run.path("store", "hook-last"))["processes"][0]["exit"], {"kind": "signal", "code": int(number)})
+    done = run.trace("/bin/echo", "--hooks", "mpi", "-q", options=("-q",))
+    expect("options of the command are its own", done.stdout, "--hooks mpi -q\n")
+    done = run.command("sh", "-c", f"echo words | {run.binary('hookcli')} run -q --store {run.path('store')} cat")
+    expect("standard input reaches the command", done.stdout, "words\n")
+
+
+def check_signals(run: Run):
+    """Signals to hookcli end the command, which may end as it likes."""
+    program = ("import os, signal, sys\n"
+               "signal.signal(signal.SIGUSR1, lambda *_: sys.exit(7))\n"
+               "signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGUSR1, signal.SIGTERM])\n"
+               "os.write(1, b'%d\\n' % os.getpid())\n"
+               "while True: signal.pause()\n")
+    for number, status in ((signal.SIGTERM, 128 + signal.SIGTERM), (signal.SIGHUP, 128 + signal.SIGHUP), (signal.SIGUSR1, 7)):
+        with subprocess.Popen([run.binary("hookcli"), "run", "-q", "--store", run.path("store"), "--", "/usr/bin/python3", "-c",
+                               program], env=run.environment(), cwd=run.directory, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            pid = int(process.stdout.readline())
+            process.send_signal(number)
+            expect(f"{number.name} to hookcli", process.wait(60), status)
+            expect_true("the command is gone", not os.path.exists(f"/proc/{pid}"))
+
+
+def check_places(run: Run):
+    """Where results lie, and what the summary is."""
+    store = run.path("places")
+    for name in ("named", "named-2", "named-3"):
+        done = run.cli("run", "--store", store, "--job", "named", "--", "true")
+        expect_true(f"{name}: its files are named: {done.stderr}", f"{store}/{name} " in done.stderr)
+        expect("the newest", os.path.realpath(os.path.join(store, "hook-last")), os.path.join(store, name))
+        expect(f"{name}: mode", stat.S_IMODE(os.stat(os.path.join(store, name)).st_mode), 0o700)
+        report = run.report(os.path.join(store, name))
+        expect(f"{name}: id and closed", (report["job"]["id"], report["job"]["closed"]), ("named", True))
+        files = set(os.listdir(os.path.join(store, name)))
+        expect_true(f"{name}: {files}", {"job.json", "statistics", "report.json", "summary.txt"} <= files)
+    expect("a summary", done.stderr.count("== hooktrace: true == job named =="), 1)
+    expect_true("no colours in a pipe", ESCAPE not in done.stderr)
+    expect("quiet", run.cli("run", "-q", "--store", store, "--", "true").stderr, "")
+
+    # Without --store and without a collector: beside the user, with a link to the newest.
+    here = run.path("here")
+    os.mkdir(here)
+    run.cli("run", "--", "true", cwd=here)
+    links = sorted(os.listdir(here))
+    expect_true(f"here: {links}", len(links) == 2 and links[0] == "hook-last" and re.fullmatch(r"hook-true-\w+", links[1]))
+    expect("hook-last", os.path.realpath(os.path.join(here, "hook-last")), os.path.join(here, links[1]))
+    shown = run.cli("report", cwd=here).stdout
+    expect_true("report shows the newest here", "== hooktrace: true ==" in shown)
+
+    # A running collector keeps the job; here is a link to it.
+    collector = run.start_collector()
+    run.cli("run", "--job", "shared", "--", "true", cwd=here)
+    wanted = run.path("store", "shared")
+    expect("link to the job", os.path.realpath(os.path.join(here, "hook-true-shared")), wanted)
+    expect("link to the newest", os.path.realpath(os.path.join(here, "hook-last")), wanted)
+    expect("by prefix", run.report("shar")["job"]["id"], "shared")
+    collector.terminate()
+    expect("the collector ends", collector.wait(60), 0)
+
+
+def check_tidy(run: Run):
+    """No private run directory, segment or collector outlives its job."""
+    expect("left in the run directory", [name for name in os.listdir(run.run_directory) if name.endswith(".seg")], [])
+    wait_for("private run directories to go", lambda: not [name for name in os.listdir(run.run_directory) if name.startswith("job-")])
+
+
+def check_terminal(run: Run):
+    """Colours on a terminal, but for those who want none."""
+    for extra, wanted in (({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False)):
+        line = f"{run.binary('hookcli')} run --store {run.path('store')} true"
+        done = run.command("script", "-qec", line, "/dev/null", env={"TERM": "xterm", **extra})
+        expect(f"colours with {extra}", ESCAPE in done.stdout, wanted)
+
+
+def test(run):
+    check_help(run)
+    check_usage(run)
+    check_absent(run)
+    check_run_refuses(run)
+    check_statuses(run)
+    check_signals(run)
+    check_places(run)
+    check_terminal(run)
+    check_tidy(run)
+
+
+if __name__ == "__main__":
+    main(test)
