@@ -7,7 +7,8 @@
 #include "collector/spool.h"
 #include "hooks/hook.h"
 
-#define SEAL_BYTES (3u << 19) /* about 64 Ki records */
+#define SEAL_BYTES (3u << 19)  /* about 64 Ki records */
+#define BUSY_BYTES (64u << 10) /* written from one pass to the next: passes must come often */
 #define SEAL_AGE_NS 1000000000u
 /* A process that writes faster than this loop reads must not keep it for itself. */
 #define RUNS_MAX 8192u
@@ -141,15 +142,15 @@ int hk_drain_pass(struct hk_collector *collector, struct hk_process *process, ui
 	if (survey.pending_bytes == 0) {
 		return 0;
 	}
-	bool moved = survey.pending_bytes != process->pending_bytes;
+	hk_reader_pool(process->reader, &used, &cap);
+	bool busy = survey.pending_bytes > process->pending_bytes + BUSY_BYTES || used > cap / 8;
 	process->pending_bytes = survey.pending_bytes;
 	if (process->pending_since_ns == 0) {
 		process->pending_since_ns = now_ns;
 	}
-	hk_reader_pool(process->reader, &used, &cap);
 	if (survey.pending_bytes >= SEAL_BYTES || used > cap / 4 ||
 	    now_ns - process->pending_since_ns >= SEAL_AGE_NS) {
 		r = hk_drain_seal(collector, process);
 	}
-	return r < 0 ? r : moved;
+	return r < 0 ? r : busy;
 }

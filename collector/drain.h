@@ -6,8 +6,8 @@
 #include "collector/collector.h"
 
 /* Looks at what PROCESS has written and seals when there is a chunk's worth, when the oldest is a
- * second old, or when its pages run short. 1: something new was there; 0: nothing; -ESTALE: its
- * segment is broken; other -errno of sealing. */
+ * second old, or when its pages run short. 1: it writes so much that the next pass should come
+ * soon; 0: not so; -ESTALE: its segment is broken; other -errno of sealing. */
 int hk_drain_pass(struct hk_collector *collector, struct hk_process *process, uint64_t now_ns);
 
 /* Seals whatever is committed now, gives the pages back, brings the ledger as far as it can be
