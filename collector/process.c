@@ -75,6 +75,15 @@ static int open_spool(struct hk_process *process)
 	return hk_spool_open(&spool, &process->spool);
 }
 
+static int open_parts(struct hk_process *process, struct hk_job *job, struct hk_reader *reader)
+{
+	process->job = job;
+	process->reader = reader;
+	int r = hk_state_set_string(&process->state->job, job->state->id);
+	r = r < 0 ? r : hk_reader_refresh(reader, &process->status);
+	return r < 0 ? r : open_spool(process);
+}
+
 /* ---- the lists ---- */
 
 static void job_add(struct hk_job *job, struct hk_process *process)
@@ -310,12 +319,8 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	if (old) {
 		inherit(process, old->state);
 	}
-	process->job = job;
-	process->reader = reader;
 	process->dirfd = dirfd;
-	r = hk_state_set_string(&state->job, job->state->id);
-	r = r < 0 ? r : hk_reader_refresh(reader, &process->status);
-	r = r < 0 ? r : open_spool(process);
+	r = open_parts(process, job, reader);
 	if (r < 0) {
 		process->reader = NULL; /* stays the caller's */
 		process_free(process);
