@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Both exports of jobs at record level hold exactly the calls that their reports count, by readers that are not ours.
 
-Calls that never return have no end to record: those that shapes leaves by longjmp, by the end of a thread or of the process
-are counted, and are in no export.
+Calls that shapes leaves by longjmp, by the end of a thread or of the process are in the timeline too, with an end that is when
+this was noticed: their time is in no statistics, so it is not compared.
 """
 import json
 import os
@@ -12,8 +12,8 @@ from harness import RANKS, expect, expect_true, main
 CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "export_check.py")
 
 
-def check(run, job, left):
-    """LEFT: how many calls of a role's function never returned."""
+def check(run, job, left=()):
+    """LEFT: functions some of whose calls never returned."""
     store = run.path("store", job)
     report = run.report(store)
     expect(f"{job}: lost records", sum(row["lost_records"] for row in report["processes"]), 0)
@@ -21,10 +21,8 @@ def check(run, job, left):
     expect_true(f"{job}: {recorded} records", recorded > 1000)
     files = {"report": run.path(f"{job}.json"), "perfetto": run.path(f"{job}.pftrace"), "chrome": run.path(f"{job}.trace.json")}
     for row in report["calls"]:
-        never = left.get((row["role"], row["function"]), 0)
-        expect_true(f"{job}: {row['calls']} calls of {row['function']}", row["calls"] >= never)
-        row["calls"] -= never
-    report["calls"] = [row for row in report["calls"] if row["calls"]]
+        if row["function"] in left:
+            row["total_ns"] = None
     with open(files["report"], "w", encoding="utf-8") as stream:
         json.dump(report, stream)
     for form in ("perfetto", "chrome"):
@@ -35,11 +33,10 @@ def check(run, job, left):
 def test(run):
     run.trace("mpirun", "-n", RANKS, run.workload("mpi_truth"), run.directory, hooks=["mpi", "libc"], level="record",
               options=("--job", "mpi"))
-    check(run, "mpi", left={})
+    check(run, "mpi")
     shapes = os.path.join(run.build, "tests", "integration", "frame", "shapes")
     run.trace(shapes, hooks=["*:shape_*", "*:raise", "libc"], level="record", options=("--job", "shapes"))
-    check(run, "shapes", left={("main", "shape_jump"): 1000, ("main", "shape_end_thread"): 10, ("main", "shape_callback"): 10,
-                                ("helper", "shape_callback"): 1})
+    check(run, "shapes", left=("shape_jump", "shape_end_thread", "shape_callback"))
 
 
 if __name__ == "__main__":

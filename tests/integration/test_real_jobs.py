@@ -67,7 +67,7 @@ def expect_agreement(what, report, counters):
         expect_true(f"{what}: rank {rank}'s MPI time is {ratio:.3f} of the counter's", 0.85 <= ratio <= 1.15)
 
 
-def job(run, name, command, output):
+def job(run, name, command, output, domains):
     alone, traced, counters = (directory_of(run, f"{name}-{form}") for form in ("alone", "traced", "counters"))
     wanted = run.command("mpirun", "-n", RANKS, *command, cwd=alone)
     # The counter is preloaded behind the agent, so the agent sees the counter's functions as the program's MPI.
@@ -77,13 +77,16 @@ def job(run, name, command, output):
     report = run.report(run.path("store", name))
     expect_whole(report, RANKS)
     expect_true(f"{name}: no records", all(row["records"] > 0 for row in report["ranks"]))
+    for rank in range(RANKS):
+        found = {row["domain"] for row in report["calls"] if (row["rank"], row["role"]) == (rank, "main")}
+        expect_true(f"{name}: rank {rank} has {found}, not all of {domains}", domains <= found)
     expect_agreement(name, report, counters)
     expect_same(name, output(traced), output(alone))
 
 
 def test(run):
-    job(run, "lammps", LAMMPS, lammps_output)
-    job(run, "hpcc", ("hpcc",), hpcc_output)
+    job(run, "lammps", LAMMPS, lammps_output, {"mpi", "io"})
+    job(run, "hpcc", ("hpcc",), hpcc_output, {"mpi", "io", "blas"})
 
 
 if __name__ == "__main__":
