@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -208,12 +209,30 @@ static void refresh(struct hk_job *job)
 	}
 }
 
+/* Whether job.json says that the job has ended. */
+static bool has_ended(const char *directory)
+{
+	char file[PATH_MAX];
+
+	if (snprintf(file, sizeof(file), "%s/job.json", directory) >= PATH_MAX) {
+		return false;
+	}
+	json_t *root = json_load_file(file, 0, NULL);
+	const char *state = json_string_value(json_object_get(root, "state"));
+	bool ended = state && strcmp(state, "closed") == 0;
+
+	json_decref(root);
+	return ended;
+}
+
 static int open_directory(const char *path, struct hk_job *job)
 {
 	if (!realpath(path, job->directory)) {
 		hk_error("%s: %s", path, strerror(errno));
 		return HK_EXIT_ABSENT;
 	}
+	bool ended =
+	    has_ended(job->directory); /* before the statistics, which are first to say so */
 	int r = hk_statistics_load(job->directory, &job->snapshot);
 	if (r == -EBADMSG && job->snapshot) {
 		hk_warning("%s/" HK_STATISTICS_FILE " is damaged: this is what could be read",
@@ -230,6 +249,11 @@ static int open_directory(const char *path, struct hk_job *job)
 	}
 	if (!job->snapshot->job->closed) {
 		refresh(job);
+	}
+	if (ended && !job->live && !job->snapshot->job->closed && !job->damaged) {
+		hk_warning("%s/" HK_STATISTICS_FILE " lacks its end: this is what could be read",
+			   path);
+		job->damaged = true;
 	}
 	return HK_EXIT_DONE;
 }

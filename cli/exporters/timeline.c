@@ -100,7 +100,7 @@ static int open_source(struct timeline *timeline, const char *directory, struct 
 	int fd = open_chunks(directory, process);
 	int rc;
 
-	if (fd == -ENOENT) {
+	if (fd == -ENOENT && process->last_chunk == 0) {
 		timeline->result.unrecorded++;
 		return 0;
 	}
@@ -179,6 +179,8 @@ static int mark_losses(struct timeline *timeline, const struct source *source)
 			lost = header.lost_records;
 		}
 	}
+	/* Statistics know of a chunk only after it was written. */
+	timeline->result.damaged += last_number < process->last_chunk;
 	if (rc == 0 && process->lost_records > lost) {
 		rc = mark(timeline, source, end_ticks, process->lost_records - lost);
 	}

@@ -39,7 +39,8 @@ def check_help(run: Run):
     expect_true("without a command, help", "hookcli run" in done.stderr)
     collector = run.command(run.binary("hookcollector"), "--help")
     expect_true("hookcollector --help", "--store" in collector.stdout)
-    expect_true("hookcollector --version", run.command(run.binary("hookcollector"), "--version").stdout.startswith("hookcollector "))
+    version = run.command(run.binary("hookcollector"), "--version").stdout
+    expect_true(f"hookcollector --version: {version}", version.startswith("hookcollector "))
 
 
 def check_usage(run: Run):
@@ -111,7 +112,8 @@ def check_statuses(run: Run):
     for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV):
         done = run.trace("/bin/sh", "-c", f"kill -{int(number)} $$", options=("-q",), check=False)
         expect(f"killed by {number.name}", done.returncode, 128 + number)
-        expect(f"{number.name} in the report", run.report(run.path("store", "hook-last"))["processes"][0]["exit"], {"kind": "signal", "code": int(number)})
+        process = run.report(run.path("store", "hook-last"))["processes"][0]
+        expect(f"{number.name} in the report", process["exit"], {"kind": "signal", "code": int(number)})
     done = run.trace("/bin/echo", "--hooks", "mpi", "-q", options=("-q",))
     expect("options of the command are its own", done.stdout, "--hooks mpi -q\n")
     done = run.command("sh", "-c", f"echo words | {run.binary('hookcli')} run -q --store {run.path('store')} cat")
@@ -175,7 +177,8 @@ def check_places(run: Run):
 def check_tidy(run: Run):
     """No private run directory, segment or collector outlives its job."""
     expect("left in the run directory", [name for name in os.listdir(run.run_directory) if name.endswith(".seg")], [])
-    wait_for("private run directories to go", lambda: not [name for name in os.listdir(run.run_directory) if name.startswith("job-")])
+    wait_for("private run directories to go",
+             lambda: not [name for name in os.listdir(run.run_directory) if name.startswith("job-")])
 
 
 def check_terminal(run: Run):
