@@ -27,25 +27,26 @@ struct hk_loader *hk_loader_free(struct hk_loader *loader)
 }
 
 /* Copies records in sorted order, with all they point to, into one allocation. */
-static struct hk_block *copy_sorted(const struct hk_record *records, size_t count,
-				    const struct hk_order_item *items,
-				    const struct hk_chunk_thread *threads, size_t thread_count)
+static struct hk_chunk_block *copy_sorted(const struct hk_record *records, size_t count,
+					  const struct hk_order_item *items,
+					  const struct hk_chunk_thread *threads,
+					  size_t thread_count)
 {
 	size_t words = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		words += records[i].word_count;
 	}
-	size_t bytes = sizeof(struct hk_block) + count * sizeof(*records) +
+	size_t bytes = sizeof(struct hk_chunk_block) + count * sizeof(*records) +
 		       words * sizeof(uint64_t) + thread_count * sizeof(*threads);
-	struct hk_block *block = malloc(bytes);
+	struct hk_chunk_block *block = malloc(bytes);
 	if (!block) {
 		return NULL;
 	}
 	struct hk_record *to = (struct hk_record *)(block + 1);
 	struct hk_chunk_thread *own_threads = (struct hk_chunk_thread *)(to + count);
 	uint64_t *own_words = (uint64_t *)(own_threads + thread_count);
-	*block = (struct hk_block){.records = to, .count = count, .bytes = bytes};
+	*block = (struct hk_chunk_block){.records = to, .count = count, .bytes = bytes};
 	if (thread_count) {
 		memcpy(own_threads, threads, thread_count * sizeof(*threads));
 	}
@@ -61,8 +62,8 @@ static struct hk_block *copy_sorted(const struct hk_record *records, size_t coun
 	return block;
 }
 
-int hk_block_load(struct hk_loader *loader, int fd, const struct hk_block_place *place,
-		  struct hk_block **ret_block)
+int hk_chunk_block_load(struct hk_loader *loader, int fd, const struct hk_chunk_block_place *place,
+			struct hk_chunk_block **ret_block)
 {
 	const struct hk_chunk_thread *threads;
 	const struct hk_record *records;
@@ -77,7 +78,7 @@ int hk_block_load(struct hk_loader *loader, int fd, const struct hk_block_place 
 	    (rc = hk_order_sort(&loader->order, records, count)) < 0) {
 		return rc;
 	}
-	struct hk_block *block =
+	struct hk_chunk_block *block =
 	    copy_sorted(records, count, loader->order.items, threads, thread_count);
 	if (!block) {
 		return -ENOMEM;
@@ -87,7 +88,7 @@ int hk_block_load(struct hk_loader *loader, int fd, const struct hk_block_place 
 	return 0;
 }
 
-struct hk_block *hk_block_free(struct hk_block *block)
+struct hk_chunk_block *hk_chunk_block_free(struct hk_chunk_block *block)
 {
 	free(block);
 	return NULL;

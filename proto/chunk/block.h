@@ -19,7 +19,7 @@ struct hk_loader {
 	struct hk_order order;
 };
 
-struct hk_block {
+struct hk_chunk_block {
 	struct hk_record *records; /* sorted; words and threads lie in the same allocation */
 	size_t count;
 	size_t next;	 /* first record not yet handed out */
@@ -28,7 +28,7 @@ struct hk_block {
 };
 
 /* Where a block lies. */
-struct hk_block_place {
+struct hk_chunk_block_place {
 	uint64_t min_start_ticks;
 	uint64_t offset; /* of its chunk in the file */
 	uint64_t number;
@@ -43,11 +43,12 @@ struct hk_loader *hk_loader_new(void);
 struct hk_loader *hk_loader_free(struct hk_loader *loader);
 
 /* Reads the block at a place; the loader's reader then has its chunk open, until the next load. The
- * caller frees the result with hk_block_free. -EBADMSG: damaged; -ENOMEM; -errno of reading. */
-int hk_block_load(struct hk_loader *loader, int fd, const struct hk_block_place *place,
-		  struct hk_block **ret_block);
+ * caller frees the result with hk_chunk_block_free. -EBADMSG: damaged; -ENOMEM; -errno of reading.
+ */
+int hk_chunk_block_load(struct hk_loader *loader, int fd, const struct hk_chunk_block_place *place,
+			struct hk_chunk_block **ret_block);
 
 /* Frees a block and returns NULL; NULL is fine. */
-struct hk_block *hk_block_free(struct hk_block *block);
+struct hk_chunk_block *hk_chunk_block_free(struct hk_chunk_block *block);
 
 #endif

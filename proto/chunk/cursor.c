@@ -14,9 +14,9 @@
 struct hk_cursor {
 	struct hk_loader *loader;
 	int fd;
-	struct hk_block_place *places; /* sorted by start */
+	struct hk_chunk_block_place *places; /* sorted by start */
 	size_t place_count, place_capacity, next_place;
-	struct hk_block **heap; /* loaded blocks, the one with the earliest record on top */
+	struct hk_chunk_block **heap; /* loaded blocks, the one with the earliest record on top */
 	size_t heap_count, heap_capacity;
 	size_t loaded_bytes;
 	uint64_t last_start_ticks;
@@ -24,13 +24,13 @@ struct hk_cursor {
 	struct hk_cursor_stats stats;
 };
 
-static const struct hk_record *head_of(const struct hk_block *block)
+static const struct hk_record *head_of(const struct hk_chunk_block *block)
 {
 	return &block->records[block->next];
 }
 
 /* Of equal records the one of the later chunk ended later: it is the outer call. */
-static bool block_before(const struct hk_block *a, const struct hk_block *b)
+static bool block_before(const struct hk_chunk_block *a, const struct hk_chunk_block *b)
 {
 	const struct hk_record *x = head_of(a), *y = head_of(b);
 
@@ -42,8 +42,8 @@ static bool block_before(const struct hk_block *a, const struct hk_block *b)
 
 static void sift_down(struct hk_cursor *cursor)
 {
-	struct hk_block **heap = cursor->heap;
-	struct hk_block *block = heap[0];
+	struct hk_chunk_block **heap = cursor->heap;
+	struct hk_chunk_block *block = heap[0];
 	size_t at = 0;
 
 	for (;;) {
@@ -60,11 +60,11 @@ static void sift_down(struct hk_cursor *cursor)
 	heap[at] = block;
 }
 
-static int push(struct hk_cursor *cursor, struct hk_block *block)
+static int push(struct hk_cursor *cursor, struct hk_chunk_block *block)
 {
 	if (cursor->heap_count == cursor->heap_capacity) {
 		size_t wanted = cursor->heap_capacity ? cursor->heap_capacity * 2 : 8;
-		struct hk_block **grown = realloc(cursor->heap, wanted * sizeof(*grown));
+		struct hk_chunk_block **grown = realloc(cursor->heap, wanted * sizeof(*grown));
 		if (!grown) {
 			return -ENOMEM;
 		}
@@ -83,9 +83,9 @@ static int push(struct hk_cursor *cursor, struct hk_block *block)
 
 static int load_next(struct hk_cursor *cursor)
 {
-	const struct hk_block_place *place = &cursor->places[cursor->next_place++];
-	struct hk_block *block;
-	int rc = hk_block_load(cursor->loader, cursor->fd, place, &block);
+	const struct hk_chunk_block_place *place = &cursor->places[cursor->next_place++];
+	struct hk_chunk_block *block;
+	int rc = hk_chunk_block_load(cursor->loader, cursor->fd, place, &block);
 
 	if (rc == 0) {
 		rc = hk_catalog_take(&cursor->catalog, cursor->loader->reader);
@@ -93,7 +93,7 @@ static int load_next(struct hk_cursor *cursor)
 			rc = push(cursor, block);
 			block = rc < 0 ? block : NULL;
 		}
-		hk_block_free(block);
+		hk_chunk_block_free(block);
 	}
 	if (rc == -EBADMSG) {
 		cursor->stats.damaged++;
@@ -128,14 +128,14 @@ static int load_due(struct hk_cursor *cursor)
 /* Drops the block on top if it is used up, else finds its place again. */
 static void settle_top(struct hk_cursor *cursor)
 {
-	struct hk_block *top = cursor->heap_count ? cursor->heap[0] : NULL;
+	struct hk_chunk_block *top = cursor->heap_count ? cursor->heap[0] : NULL;
 
 	if (!top) {
 		return;
 	}
 	if (top->next == top->count) {
 		cursor->loaded_bytes -= top->bytes;
-		hk_block_free(top);
+		hk_chunk_block_free(top);
 		cursor->heap[0] = cursor->heap[--cursor->heap_count];
 	}
 	if (cursor->heap_count > 1) {
@@ -144,7 +144,7 @@ static void settle_top(struct hk_cursor *cursor)
 }
 
 /* Index of the first record from `first` on that does not start before `limit`. */
-static size_t run_end(const struct hk_block *block, size_t first, uint64_t limit)
+static size_t run_end(const struct hk_chunk_block *block, size_t first, uint64_t limit)
 {
 	size_t low = first, high = block->count;
 
@@ -170,7 +170,7 @@ int hk_cursor_batch(struct hk_cursor *cursor, const struct hk_record **ret_recor
 	if (rc < 0 || !cursor->heap_count) {
 		return rc;
 	}
-	struct hk_block *top = cursor->heap[0];
+	struct hk_chunk_block *top = cursor->heap[0];
 	/* A place that is due but not loaded for lack of memory comes late anyway: it is no limit.
 	 */
 	uint64_t first_start = head_of(top)->start_ticks;
@@ -194,14 +194,15 @@ static int add_place(struct hk_cursor *cursor, const struct hk_chunk_header *hea
 {
 	if (cursor->place_count == cursor->place_capacity) {
 		size_t wanted = cursor->place_capacity ? cursor->place_capacity * 2 : 64;
-		struct hk_block_place *grown = realloc(cursor->places, wanted * sizeof(*grown));
+		struct hk_chunk_block_place *grown =
+		    realloc(cursor->places, wanted * sizeof(*grown));
 		if (!grown) {
 			return -ENOMEM;
 		}
 		cursor->places = grown;
 		cursor->place_capacity = wanted;
 	}
-	cursor->places[cursor->place_count++] = (struct hk_block_place){
+	cursor->places[cursor->place_count++] = (struct hk_chunk_block_place){
 	    .min_start_ticks = type == HK_SECTION_LANES ? header->lanes_min_start_ticks
 							: header->long_min_start_ticks,
 	    .offset = offset,
@@ -214,7 +215,7 @@ static int add_place(struct hk_cursor *cursor, const struct hk_chunk_header *hea
 
 static int compare_places(const void *a, const void *b)
 {
-	const struct hk_block_place *x = a, *y = b;
+	const struct hk_chunk_block_place *x = a, *y = b;
 
 	if (x->min_start_ticks != y->min_start_ticks) {
 		return x->min_start_ticks < y->min_start_ticks ? -1 : 1;
@@ -277,7 +278,7 @@ struct hk_cursor *hk_cursor_free(struct hk_cursor *cursor)
 {
 	if (cursor) {
 		for (size_t i = 0; i < cursor->heap_count; i++) {
-			hk_block_free(cursor->heap[i]);
+			hk_chunk_block_free(cursor->heap[i]);
 		}
 		free(cursor->heap);
 		free(cursor->places);

@@ -35,11 +35,12 @@ DECLARE(bench_unknown)
 #define CALL16(p) CALL4(p##0) CALL4(p##1) CALL4(p##2) CALL4(p##3)
 #define CALL64(p) CALL16(p##0) CALL16(p##1) CALL16(p##2) CALL16(p##3)
 #define CALL256(p) CALL64(p##0) CALL64(p##1) CALL64(p##2) CALL64(p##3)
-DECLARE256(bench_many_0)
-DECLARE256(bench_many_1)
-DECLARE256(bench_many_2) DECLARE256(bench_many_3) DECLARE256(bench_wide_0) DECLARE256(bench_wide_1)
-    DECLARE256(bench_wide_2) DECLARE256(bench_wide_3)
+/* clang-format off */
+DECLARE256(bench_many_0) DECLARE256(bench_many_1) DECLARE256(bench_many_2) DECLARE256(bench_many_3)
+DECLARE256(bench_wide_0) DECLARE256(bench_wide_1) DECLARE256(bench_wide_2) DECLARE256(bench_wide_3)
+/* clang-format on */
 
+/* clang-format off */
 #define LOOP(name)                                \
 	static void run_##name(void)              \
 	{                                         \
@@ -47,10 +48,11 @@ DECLARE256(bench_many_2) DECLARE256(bench_many_3) DECLARE256(bench_wide_0) DECLA
 			name();                   \
 		}                                 \
 	}
-	LOOP(bench_plain) LOOP(bench_off) LOOP(bench_count) LOOP(bench_sample) LOOP(bench_time)
-	    LOOP(bench_record) LOOP(bench_ordered) LOOP(bench_unknown)
+    LOOP(bench_plain) LOOP(bench_off) LOOP(bench_count) LOOP(bench_sample) LOOP(bench_time)
+	LOOP(bench_record) LOOP(bench_ordered) LOOP(bench_unknown)
+    /* clang-format on */
 
-		static void run_many(void)
+    static void run_many(void)
 {
 	for (int i = 0; i < BURST / 1024; i++) {
 		CALL256(bench_many_0)

@@ -288,6 +288,32 @@ static void put_back(const struct process_maker *maker, const char *copy)
 	assert_int_equal(rename(copy, maker->writer.path), 0);
 }
 
+/* What a collector may have done before it dies: all, half or nothing. */
+static void die_somewhere(struct world *world, struct hk_process *process, uint64_t where)
+{
+	switch (where) {
+	case 0: /* after a whole seal */
+		assert_int_equal(hk_drain_seal(world->collector, process), 0);
+		restart(world);
+		break;
+	case 1: { /* a chunk is in the file, its pages are not given back yet */
+		struct hk_run run;
+		while (hk_reader_next_run(process->reader, 1, HK_STREAM_CALLS, &run) > 0) {
+			assert_int_equal(hk_spool_put(process->spool, &run, 0, UINT64_MAX), 0);
+		}
+		assert_int_equal(hk_spool_flush(process->spool, 0, UINT64_MAX / 4), 0);
+		restart(world);
+		break;
+	}
+	case 2: /* nothing was done */
+		restart(world);
+		break;
+	default:
+		assert_int_equal(hk_drain_seal(world->collector, process), 0);
+		break;
+	}
+}
+
 static void test_process_survives_a_collector_that_dies_anywhere(void **state)
 {
 	(void)state;
@@ -316,28 +342,7 @@ static void test_process_survives_a_collector_that_dies_anywhere(void **state)
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		struct hk_process *process = find(&world, &maker);
 		assert_non_null(process);
-		switch (seed >> 62) {
-		case 0: /* after a whole seal */
-			assert_int_equal(hk_drain_seal(world.collector, process), 0);
-			restart(&world);
-			break;
-		case 1: { /* a chunk is in the file, its pages are not given back yet */
-			struct hk_run run;
-			while (hk_reader_next_run(process->reader, 1, HK_STREAM_CALLS, &run) > 0) {
-				assert_int_equal(hk_spool_put(process->spool, &run, 0, UINT64_MAX),
-						 0);
-			}
-			assert_int_equal(hk_spool_flush(process->spool, 0, UINT64_MAX / 4), 0);
-			restart(&world);
-			break;
-		}
-		case 2: /* nothing was done */
-			restart(&world);
-			break;
-		default:
-			assert_int_equal(hk_drain_seal(world.collector, process), 0);
-			break;
-		}
+		die_somewhere(&world, process, seed >> 62);
 	}
 	keep_copy(&maker, copy);
 	process_maker_exit(&maker, 0);
