@@ -50,6 +50,8 @@ static int list_jobs(const struct hk_collector *collector, Hk__Job ***ret_jobs, 
 	DL_FOREACH (collector->jobs, job) {
 		if (!job->state->closed) {
 			hk_job_sum(job);
+		} else if (access(job->state->directory, F_OK) < 0) {
+			continue; /* `hookcli rm` was here */
 		}
 		jobs[count++] = job->state;
 	}

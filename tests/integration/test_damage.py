@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Job directories with damaged files: what can be read is shown, one line tells of the rest, the exit status is 1; never a crash."""
+"""Damaged files of a job: what can be read is shown, one line tells of the rest, the exit status is 1; never a crash."""
 import json
 import os
 import random

@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+"""top while a job runs: the table, one picture, several, JSON; and what it says when the job is over."""
+import json
+import os
+import signal
+import subprocess
+
+import loop
+from harness import Run, end_process, expect, expect_true, main, wait_for
+
+
+def picture(run, *arguments, **options):
+    return run.cli("top", "living", *arguments, **options).stdout
+
+
+def row(text, function):
+    """The cells of FUNCTION's row; a call that is open is not one of them."""
+    lines = [line.split() for line in text.splitlines() if line.split()[:1] == [function]]
+    expect_true(f"one row of {function} in {text}", len(lines) == 1)
+    return lines[0]
+
+
+def check_once(run: Run, path):
+    before = loop.rows(path)
+    text = picture(run, "--once")
+    after = loop.rows(path)
+    for function in sorted(loop.FUNCTIONS):
+        expect_true(f"{function}: {row(text, function)}", float(row(text, function)[2]) > 0)
+    expect_true(f"no codes in a pipe: {text!r}", "\033" not in text)
+    report = json.loads(picture(run, "--once", "--json"))
+    now = loop.rows(path)
+    for function in sorted(loop.FUNCTIONS):
+        counted = sum(line["calls"] for line in report["calls"] if line["function"] == function
+                      and os.path.basename(line["library"]) == loop.LIBRARY)
+        done, started = (sum(getattr(line, key) for line in table if line.function == function)
+                         for table, key in ((after, "done"), (now, "started")))
+        expect_true(f"{function}: {counted} calls, from {done} to {started}", done <= counted <= started)
+    expect("the job is not closed", (report["job"]["closed"], report["ranks"][0]["exit"]["kind"]), (False, "running"))
+    expect_true("time goes on", loop.rounds_of(path) > min(line.started for line in before))
+
+
+def check_several(run: Run):
+    """-n pictures, -d apart; -b puts one below the other."""
+    text = picture(run, "-b", "-n", "3", "-d", "0.1")
+    heads = [line for line in text.splitlines() if line.startswith("hooktrace living ")]
+    expect("three pictures", len(heads), 3)
+    expect_true("no codes with -b", "\033" not in text)
+    expect("rows", len([line for line in picture(run, "--once", "--rows", "2").splitlines()
+                        if line.split()[:1] and line.split()[0] in loop.FUNCTIONS | {"pthread_join"}]), 2)
+
+
+def check_screen(run: Run):
+    """On a terminal it starts each picture at the top; q or Ctrl-C end it."""
+    line = f"{run.binary('hookcli')} top living -n 2 -d 0.1"
+    done = run.command("script", "-qec", line, "/dev/null", env={"TERM": "xterm"})
+    expect_true(f"it clears the screen: {done.stdout[:200]!r}", "\033[" in done.stdout)
+    with subprocess.Popen([run.binary("hookcli"), "top", "living", "-b", "-d", "0.1"], env=run.environment(), text=True,
+                          cwd=run.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as top:
+        top.stdout.readline()
+        top.send_signal(signal.SIGINT)
+        top.communicate(timeout=60)
+        expect_true(f"Ctrl-C: {top.returncode}", top.returncode in (0, -signal.SIGINT, 128 + signal.SIGINT))
+
+
+def check_end(run: Run, path):
+    """It ends with the job, and shows a finished one."""
+    with subprocess.Popen([run.binary("hookcli"), "top", "living", "-b", "-d", "0.1"], env=run.environment(), text=True,
+                          cwd=run.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as top:
+        top.stdout.readline()
+        os.kill(loop.process_of(path), signal.SIGKILL)
+        out, err = top.communicate(timeout=60)
+        expect(f"top when the job ended: {err}", top.returncode, 0)
+        expect_true(f"the last picture: {out[-2000:]}", "nanosleep" in out)
+    expect_true("a finished job", "nanosleep" in picture(run, "--once"))
+
+
+def test(run):
+    run.start_collector()
+    path = run.path("progress")
+    job = loop.start(run, run.workload("calls_truth"), "--loop", path, env=loop.agent_environment(run, "living"))
+    loop.wait_rounds(path, 200)
+    wait_for("the job's rows", lambda: (done := run.cli("top", "living", "--once", check=False)).returncode == 0
+             and "nanosleep" in done.stdout)
+    check_once(run, path)
+    check_several(run)
+    check_screen(run)
+    check_end(run, path)
+    end_process(job)
+
+
+if __name__ == "__main__":
+    main(test)
