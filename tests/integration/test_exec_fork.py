@@ -53,7 +53,8 @@ def pipeline(run: Run):
     """Two programs at once and one after them, all of one shell."""
     first, second = run.path("first.json"), run.path("second.json")
     program = run.workload("calls_truth")
-    report = trace(run, "pipeline", "/bin/sh", "-c", f"{program} --count {first} | cat; {program} --count {second}; exit 5", status=5)
+    script = f"{program} --count {first} | cat; {program} --count {second}; exit 5"
+    report = trace(run, "pipeline", "/bin/sh", "-c", script, status=5)
     rows = processes(report)
     expect("pipeline: programs", [(name, *exit) for name, _, *exit in rows if name != "sh"],
            [("calls_truth", "exited", 0), ("calls_truth", "exited", 0), ("cat", "exited", 0)])
