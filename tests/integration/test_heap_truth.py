@@ -18,7 +18,8 @@ def check_memory(what, report, rank, truth):
             expect(f"{what}: device", row["device"], -1)
             # Traced from the start and nothing lost: the peak is a number, not a range.
             expect(f"{what}: range of {key}", (row["peak_low"], row["peak_high"]), (row["peak_bytes"],) * 2)
-            expect_true(f"{what}: time of the peak {row['peak_time_ns']}", 0 <= row["peak_time_ns"] <= report["ranks"][rank]["end_ns"])
+            at_ns = row["peak_time_ns"]
+            expect_true(f"{what}: the peak was at {at_ns} ns", 0 <= at_ns <= report["ranks"][rank]["end_ns"])
     heap = truth["memory"]["heap"]
     expect(f"{what}: libraries with a heap", sorted(name for kind, name in rows if kind == "heap"), sorted(heap))
     for library, wanted in heap.items():
