@@ -32,20 +32,17 @@ enum {
 	OPTION_STORE,
 	OPTION_JOB,
 	OPTION_ON_FULL,
-	OPTION_BUDGET,
 };
 
 static const struct argp_option options[] = {
     {"hooks", OPTION_HOOKS, "NAME|FILE|PATTERN", 0,
      "What to hook: auto (default), a shipped name, a hooks file, a lib:symbol pattern; repeats",
      0},
-    {"level", OPTION_LEVEL, "LEVEL", 0,
-     "Detail: count, sample, time, record (default), record+args, record+stack", 0},
+    {"level", OPTION_LEVEL, "LEVEL", 0, "Detail: off, count, sample, time, record (default)", 0},
     {"store", OPTION_STORE, "DIR", 0, "Keep the job in DIR, by a collector of its own", 0},
     {"job", OPTION_JOB, "NAME", 0, "The job's id", 0},
     {"on-full", OPTION_ON_FULL, "drop|wait:MS", 0,
      "What a full buffer does: drop and count (default)", 0},
-    {"budget", OPTION_BUDGET, "PCT|off", 0, "Most of a process's time that tracing may take", 0},
     {"quiet", 'q', NULL, 0, "No summary at the end", 0},
     {0},
 };
@@ -154,13 +151,12 @@ static int check_level(const char *value)
 
 	while (r == 0 && (item = strsep(&rest, ","))) {
 		const char *equals = strrchr(item, '=');
-		r = hk_level_parse(equals ? equals + 1 : item) > HK_LEVEL_DEFAULT ? 0 : -EINVAL;
+		int level = hk_level_parse(equals ? equals + 1 : item);
+		r = level > HK_LEVEL_DEFAULT && level <= HK_LEVEL_RECORD ? 0 : -EINVAL;
 	}
 	free(copy);
 	if (r < 0) {
-		hk_error(
-		    "unknown level '%s': off count sample time record record+args record+stack",
-		    value);
+		hk_error("unknown level '%s': off count sample time record", value);
 	}
 	return r;
 }
@@ -179,21 +175,6 @@ static int check_on_full(const char *value)
 		}
 	}
 	hk_error("--on-full '%s' is neither drop nor wait:MS (at most 60000)", value);
-	return -EINVAL;
-}
-
-static int check_budget(const char *value)
-{
-	char *end;
-
-	if (strcmp(value, "off") == 0) {
-		return 0;
-	}
-	double percent = strtod(value, &end);
-	if (end != value && (!*end || strcmp(end, "%") == 0) && percent > 0 && percent <= 100) {
-		return 0;
-	}
-	hk_error("--budget '%s' is neither off nor a percentage", value);
 	return -EINVAL;
 }
 
@@ -236,8 +217,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return -hk_settings_set(settings, "job", argument);
 	case OPTION_ON_FULL:
 		return -hk_settings_set(settings, "on-full", argument);
-	case OPTION_BUDGET:
-		return -hk_settings_set(settings, "budget", argument);
 	case 'q':
 		return -hk_settings_set(settings, "quiet", "1");
 	case ARGP_KEY_ARGS:
@@ -367,7 +346,6 @@ static int set_environment(const struct hk_keeper *keeper, const char *agent, co
 	set(variables, "HOOK_HOOKS", hooks);
 	set(variables, "HOOK_LEVEL", hk_command_setting("level"));
 	set(variables, "HOOK_ON_FULL", hk_command_setting("on-full"));
-	set(variables, "HOOK_BUDGET", hk_command_setting("budget"));
 	return 0;
 }
 
@@ -458,7 +436,6 @@ static int run_command(char **command)
 	char program[PATH_MAX], agent[PATH_MAX], line[1024], store[PATH_MAX];
 	const char *level = hk_command_setting("level");
 	const char *on_full = hk_command_setting("on-full");
-	const char *budget = hk_command_setting("budget");
 	struct hk_keeper keeper;
 
 	int code = find_program(command[0], program);
@@ -467,7 +444,7 @@ static int run_command(char **command)
 	}
 	char *hooks = hooks_list(hk_command_setting("hooks"));
 	if (!hooks || (level && check_level(level) < 0) ||
-	    (on_full && check_on_full(on_full) < 0) || (budget && check_budget(budget) < 0)) {
+	    (on_full && check_on_full(on_full) < 0)) {
 		free(hooks);
 		return EXIT_OURS;
 	}

@@ -292,11 +292,46 @@ static void call_add(const struct summary *summary, struct hk_table *table,
 	}
 }
 
+/* Threads that wait for an event or for each other do nothing: told in one line, they do not push
+ * out what the job did. */
+static bool is_idle(const struct hk_group *group)
+{
+	return strcmp(group->domain, "wait") == 0 || strcmp(group->domain, "thread") == 0;
+}
+
+/* The calls that have no row of their own. */
+struct unseen {
+	size_t functions;
+	uint64_t ns, idle_ns, idle_calls, helper_calls;
+};
+
+static void unseen_write(const struct summary *summary, const struct unseen *unseen)
+{
+	char text[HK_QUANTITY_BYTES];
+
+	if (unseen->functions > 0) {
+		fprintf(summary->output, "(%zu more: %s s)\n", unseen->functions,
+			hk_quantity_seconds(text, (double)unseen->ns));
+	}
+	if (unseen->idle_calls > 0) {
+		fprintf(summary->output,
+			"(waits for events and threads: %" PRIu64 " calls, %s s)\n",
+			unseen->idle_calls, hk_quantity_seconds(text, (double)unseen->idle_ns));
+	}
+	if (unseen->helper_calls > 0) {
+		fprintf(summary->output,
+			"(helpers and launchers made %" PRIu64
+			" more: hookcli report --format text)\n",
+			unseen->helper_calls);
+	}
+}
+
 static int calls_write(const struct summary *summary)
 {
 	unsigned limit = summary->style->rows ? summary->style->rows : CALLS_SHOWN;
-	char heads[256], text[HK_QUANTITY_BYTES];
+	char heads[256];
 	struct hk_groups groups;
+	struct unseen unseen = {0};
 	int r = hk_groups_init(&groups, summary->report, HK_GROUP_FUNCTION | HK_GROUP_LIBRARY);
 
 	if (r < 0) {
@@ -307,37 +342,29 @@ static int calls_write(const struct summary *summary)
 		 summary->has_mpi ? "|>%MPI" : "");
 	struct hk_table *table = hk_table_new(heads);
 	unsigned shown = 0;
-	size_t more = 0;
-	uint64_t more_ns = 0, helper_calls = 0;
 	for (size_t i = 0; i < groups.count; i++) {
 		const struct hk_group *group = &groups.groups[i];
 		if (strcmp(group->role, "main") != 0) {
-			helper_calls += group->numbers.calls;
+			unseen.helper_calls += group->numbers.calls;
+		} else if (is_idle(group)) {
+			unseen.idle_calls += group->numbers.calls;
+			unseen.idle_ns += group->numbers.total_ns;
 		} else if (shown < limit) {
 			call_add(summary, table, group);
 			shown++;
 		} else {
-			more++;
-			more_ns += group->numbers.total_ns;
+			unseen.functions++;
+			unseen.ns += group->numbers.total_ns;
 		}
 	}
 	fputc('\n', summary->output);
 	if (shown > 0) {
 		r = hk_table_write(table, summary->output, summary->style->colour);
-	} else {
+	} else if (unseen.idle_calls == 0) {
 		fputs("no call was seen: hookcli doctor says what the agent found\n",
 		      summary->output);
 	}
-	if (more > 0) {
-		fprintf(summary->output, "(%zu more: %s s)\n", more,
-			hk_quantity_seconds(text, (double)more_ns));
-	}
-	if (helper_calls > 0) {
-		fprintf(summary->output,
-			"(helpers and launchers made %" PRIu64
-			" more: hookcli report --format text)\n",
-			helper_calls);
-	}
+	unseen_write(summary, &unseen);
 	hk_table_free(table);
 	hk_groups_fini(&groups);
 	return r;

@@ -95,7 +95,6 @@ def check_run_refuses(run: Run):
     says(run, OURS, "absent.hooks: No such file", "run", *store, "--hooks", "absent.hooks", "--", "true")
     says(run, OURS, "unknown level 'recrod'.*record", "run", *store, "--level", "recrod", "--", "true")
     says(run, OURS, "drop nor wait:MS", "run", *store, "--on-full", "explode", "--", "true")
-    says(run, OURS, "percentage", "run", *store, "--budget", "lots", "--", "true")
     says(run, OURS, "'--nonsense'", "run", "--nonsense", "--", "true")
     says(run, OURS, "which command", "run", *store)
     says(run, OURS, "'a/b' is no name", "run", *store, "--job", "a/b", "--", "true")

@@ -131,6 +131,25 @@ static void test_what_is_missing_is_said(void **state)
 	maker_fini(&maker);
 }
 
+static void test_idle_waits_do_not_push_out_what_the_job_did(void **state)
+{
+	struct maker maker;
+	struct hk_report *report;
+	(void)state;
+	fill(&maker, 1);
+	Hk__Cell *poll =
+	    maker_cell(maker.processes[0], "wait", "poll", "/lib/libevent.so", HK_LEVEL_TIME);
+	maker_call(poll, 9 * SECOND);
+	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	char *text = written(report, false);
+	assert_null(strstr(text, "poll"));
+	assert_non_null(strstr(text, "(waits for events and threads: 1 calls, 9.00 s)"));
+	assert_non_null(strstr(text, "MPI_Wait"));
+	free(text);
+	hk_report_free(report);
+	maker_fini(&maker);
+}
+
 static void test_many_ranks_are_spread_not_listed(void **state)
 {
 	struct maker maker;
@@ -185,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_summary_is_the_documented_screen),
 	    cmocka_unit_test(test_what_is_missing_is_said),
+	    cmocka_unit_test(test_idle_waits_do_not_push_out_what_the_job_did),
 	    cmocka_unit_test(test_many_ranks_are_spread_not_listed),
 	    cmocka_unit_test(test_hostile_names_reach_no_terminal),
 	};

@@ -105,16 +105,16 @@ static void test_order_of_sources(void **state)
 static void test_bad_files_are_told_and_survived(void **state)
 {
 	(void)state;
-	write_file(user, "lvel = time\nbudget = 5\n");
+	write_file(user, "lvel = time\non-full = wait:5\n");
 	struct hk_settings *settings = hk_settings_new_from(user, NULL);
 	assert_non_null(strstr(hk_settings_complaint(settings), "lvel"));
-	assert_string_equal(hk_settings_get(settings, "budget"), "5");
+	assert_string_equal(hk_settings_get(settings, "on-full"), "wait:5");
 	hk_settings_free(settings);
 
-	write_file(user, "budget = 6\nno equals sign\n");
+	write_file(user, "on-full = wait:6\nno equals sign\n");
 	settings = hk_settings_new_from(user, NULL);
 	assert_non_null(strstr(hk_settings_complaint(settings), ":2:"));
-	assert_string_equal(hk_settings_get(settings, "budget"), "6");
+	assert_string_equal(hk_settings_get(settings, "on-full"), "wait:6");
 	hk_settings_free(settings);
 }
 
