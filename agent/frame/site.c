@@ -218,7 +218,7 @@ static void *bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 	if (texts) {
 		warm(&hk_hot[index], request, index);
 	}
-	if (!texts || !publish(index)) {
+	if (!texts || (hk_process.used && !publish(index))) {
 		*ret_refusal = HK_REFUSED_MEMORY;
 		return NULL;
 	}

@@ -37,7 +37,8 @@ bool hk_site_is_thunk(const void *address);
 /* The original behind a thunk of ours (so that copied pointers can be undone), or NULL. */
 void *hk_site_original(const void *thunk);
 
-/* Writes every site bound so far into a fresh segment, a forked child's. Under the process lock. */
+/* Writes every site bound so far into the segment, when the process makes its first hooked call.
+ * Under the process lock. */
 void hk_site_publish_all(void);
 
 /* The first call through a lazy slot has returned: hooks the slot again and learns the real

@@ -185,6 +185,7 @@ static int make_segment(void)
 					  pool_room);
 	}
 	hk_process.on = status == 0;
+	hk_process.used = false;
 	hk_process.uids = 0;
 	return status;
 }

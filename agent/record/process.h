@@ -18,6 +18,7 @@ struct hk_process {
 	bool tsc;
 	uint64_t
 	    wait_ns; /* HOOK_ON_FULL=wait:MS: longest wait for a page before a record is dropped */
+	bool used;   /* a hooked call was made: sites, cells and pages may be taken */
 	bool on;     /* a segment exists and sites may be counted */
 	uint32_t uids; /* thread uids handed out */
 };

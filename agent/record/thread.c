@@ -165,9 +165,12 @@ struct hk_thread *hk_thread_enter(void)
 	}
 	if (hk_process_forked()) {
 		vacant = NULL;
-		if (hk_process_renew() == 0) {
-			hk_site_publish_all();
-		}
+		hk_process_renew();
+	}
+	if (hk_process.on && !hk_process.used) {
+		/* Most helpers of a job never make a hooked call: they cost one block. */
+		hk_process.used = true;
+		hk_site_publish_all();
 	}
 	struct hk_thread *thread = hk_process.on ? take_thread() : NULL;
 	hk_process_unlock();

@@ -22,8 +22,9 @@
 #define HK_SEGMENT_SUFFIX ".seg"
 
 #define HK_BLOCK_BYTES 16384u
-#define HK_BLOCK_MAGIC 0x4b4c4248u /* "HBLK" */
-#define HK_GROW_BYTES (1u << 20)
+#define HK_BLOCK_MAGIC 0x4b4c4248u   /* "HBLK" */
+#define HK_FIRST_BYTES (1u << 18)    /* file size from the first hooked call on */
+#define HK_GROW_BYTES (1u << 20)     /* and its steps after that */
 #define HK_SEGMENT_BLOCKS_MAX 65536u /* 1 GiB */
 
 #define HK_OPEN_CALLS                                                              \

@@ -46,6 +46,9 @@ static int grow(struct hk_writer *writer)
 {
 	uint32_t step = HK_GROW_BYTES / HK_BLOCK_BYTES;
 	uint32_t to = writer->file_blocks / step * step + step;
+	if (writer->file_blocks == 1) {
+		to = HK_FIRST_BYTES / HK_BLOCK_BYTES; /* short-lived processes make few calls */
+	}
 	if (to > writer->header->blocks_max) {
 		to = writer->header->blocks_max;
 	}
