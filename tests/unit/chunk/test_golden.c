@@ -1,0 +1,49 @@
+/* Chunk files of every layout that has landed, read by today's cursor: tests/golden/README.md has
+ * the truth. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "chunk/cursor.h"
+
+#define GOLDEN HK_SOURCE_DIR "/tests/golden/chunk-1.0/6d1bb796697f59e3493ed226b93d2aad.chunks"
+
+static void test_chunks_1_0(void **state)
+{
+	(void)state;
+	const struct hk_record *records;
+	struct hk_cursor *cursor;
+	uint64_t recurse = 0, all = 0, start = 0;
+	size_t count;
+	int fd = open(GOLDEN, O_RDONLY);
+	assert_true(fd >= 0);
+	struct hk_loader *loader = hk_loader_new();
+	assert_int_equal(hk_cursor_new(loader, fd, &cursor), 0);
+	while (hk_cursor_batch(cursor, &records, &count) > 0) {
+		for (size_t i = 0; i < count; i++, all++) {
+			const struct hk_chunk_site *site = hk_cursor_site(cursor, records[i].site);
+			assert_non_null(site);
+			recurse += strcmp(site->function, "calls_recurse") == 0;
+			assert_true(records[i].start_ticks >= start);
+			start = records[i].start_ticks;
+		}
+	}
+	assert_int_equal(all, 181);
+	assert_int_equal(recurse, 120);
+	assert_int_equal(hk_cursor_stats(cursor)->damaged, 0);
+	hk_cursor_free(cursor);
+	hk_loader_free(loader);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_chunks_1_0)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
