@@ -288,7 +288,7 @@ static void memory_write(const struct hk_report *report, FILE *output)
 	for (size_t i = 0; i < report->memory_count; i++) {
 		const struct hk_report_memory *memory = &report->memory[i];
 		if (memory->device < 0 && strcmp(memory->library, "*") == 0 &&
-		    strcmp(memory->kind, "heap") == 0 &&
+		    strcmp(memory->kind, "heap") == 0 && strcmp(memory->role, "main") == 0 &&
 		    (!most || memory->live_bytes > most->live_bytes)) {
 			most = memory;
 		}

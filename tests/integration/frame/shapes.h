@@ -21,7 +21,7 @@ struct shape_large shape_sret(long seed, struct shape_large in);
 long double shape_long_double(long double x, double y);
 _Complex double shape_complex(_Complex double x);
 int shape_variadic(const char *format, ...);
-__m256d shape_vector(__m256d a, __m256d b);
+__attribute__((target("avx"))) __m256d shape_vector(__m256d a, __m256d b);
 void shape_jump(jmp_buf where, int value);
 int shape_recurse(int depth);
 int shape_callback(int (*call)(int), int value);
