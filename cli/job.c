@@ -80,6 +80,27 @@ int hk_job_ask(Hk__Request *request, Hk__Response **ret_response)
 	return HK_EXIT_DONE;
 }
 
+/* Store of the collector that runs; 0, or -errno when none answers. */
+static int collector_store(char path[PATH_MAX])
+{
+	Hk__StatusRequest what = HK__STATUS_REQUEST__INIT;
+	Hk__Request request = HK__REQUEST__INIT;
+	Hk__Response *response;
+
+	request.what_case = HK__REQUEST__WHAT_STATUS;
+	request.status = &what;
+	int r = call(hk_job_collector(), &request, &response);
+	if (r < 0) {
+		return r;
+	}
+	bool told = response->status && *response->status->store;
+	if (told) {
+		snprintf(path, PATH_MAX, "%s", response->status->store);
+	}
+	hk__response__free_unpacked(response, NULL);
+	return told ? 0 : -ENOENT;
+}
+
 int hk_job_store(char path[PATH_MAX])
 {
 	const char *chosen = hk_command_setting("store");
@@ -89,6 +110,8 @@ int hk_job_store(char path[PATH_MAX])
 
 	if (chosen) {
 		length = snprintf(path, PATH_MAX, "%s", chosen);
+	} else if (collector_store(path) == 0) {
+		return 0; /* with jobs in it that ended before this collector began */
 	} else if (state && *state == '/') {
 		length = snprintf(path, PATH_MAX, "%s/hooktrace", state);
 	} else if (home && *home) {

@@ -35,7 +35,8 @@ const char *hk_job_collector(void);
  * answer is freed with hk__response__free_unpacked. */
 int hk_job_ask(Hk__Request *request, Hk__Response **ret_response);
 
-/* Where the collector keeps jobs unless told otherwise. 0 or -ENOENT: no home. */
+/* Where jobs are kept: as set, else where the running collector keeps them, else where one would. 0
+ * or -ENOENT: no home. */
 int hk_job_store(char path[PATH_MAX]);
 
 /* The run directory of the private collector of a job below `parent`, derived so that all processes

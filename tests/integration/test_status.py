@@ -2,6 +2,7 @@
 """status, ls, rm, doctor and env: they say what is there, remove what they may, and the lines of env do what they promise."""
 import json
 import os
+import signal
 import subprocess
 
 import loop
@@ -43,7 +44,7 @@ def check_env_mpirun(run: Run):
     run.command("sh", "-c", line.replace("mpirun ", "mpirun -n 2 --oversubscribe ", 1).replace("COMMAND", "hostname"))
     run.command("sh", "-c", line.replace("mpirun ", "mpirun -n 4 ", 1).replace("COMMAND", words),
                 env={"HOOK_JOB": "ranks", "HOOK_HOOKS": "mpi"})
-    report = wait_for("the ranks", lambda: next((r for r in [run.report("ranks")] if len(r["ranks"]) == 4), None))
+    report = loop.closed_report(run, "ranks")
     expect("env mpirun: ranks", [row["rank"] for row in report["ranks"]], [0, 1, 2, 3])
 
 
@@ -122,6 +123,11 @@ def check_second(run: Run, collector):
     expect_true(f"a second collector: {second.stderr}", said in second.stderr)
     collector.terminate()
     expect("the first ends", collector.wait(60), 0)
+    # The next one serves the same store: what ended before it began is still there by name.
+    collector = run.start_collector()
+    expect("ls after a restart", jobs(run)["ranks"]["live"], False)
+    expect("report after a restart", run.report("ranks")["job"]["id"], "ranks")
+    end_process(collector, signal.SIGTERM)
     expect("its socket is gone", [name for name in os.listdir(run.run_directory) if name.endswith(".sock")], [])
 
 
