@@ -64,6 +64,7 @@ int hk_child_prepare(struct hk_child *child, const char *program, char *const *a
 		close(go[1]);
 		return r;
 	}
+	child->told = false;
 	/* Inherited as ignored, it would make the end of the child unknowable. */
 	signal(SIGCHLD, SIG_DFL);
 	signals_block(child, &before);
@@ -118,6 +119,11 @@ void hk_child_cancel(struct hk_child *child)
 	reap(child->pid);
 }
 
+static bool tells_to_end(int number)
+{
+	return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+}
+
 /* 1: it ended; 0: not yet; -errno. */
 static int ended(const struct hk_child *child, struct hk_child_end *ret_end)
 {
@@ -145,6 +151,7 @@ int hk_child_wait(struct hk_child *child, struct hk_child_end *ret_end)
 		if (number < 0 && errno != EINTR) {
 			return -errno;
 		}
+		child->told = child->told || tells_to_end(number);
 		/* A terminal sends its signals to the whole group: the command has its own. */
 		if (number > 0 && number != SIGCHLD && info.si_code != SI_KERNEL) {
 			kill(child->pid, number);
@@ -160,7 +167,6 @@ int hk_child_wait(struct hk_child *child, struct hk_child_end *ret_end)
 bool hk_child_interrupted(const struct hk_child *child, int milliseconds)
 {
 	struct timespec wait = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
-	int number = sigtimedwait(&child->signals, NULL, &wait);
 
-	return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+	return tells_to_end(sigtimedwait(&child->signals, NULL, &wait));
 }

@@ -17,6 +17,7 @@ struct hk_child {
 	int go_fd;    /* a byte lets it run */
 	int error_fd; /* errno if it could not be executed */
 	sigset_t signals;
+	bool told; /* by a signal, to end */
 };
 
 /* Forks a child that will execute `program` with `arguments` and `environment` once it is let go;

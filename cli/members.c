@@ -14,8 +14,11 @@
 #define POLL_MS 20
 #define NAME_BYTES 192
 #define LATE_NS 10000000000u /* for ranks that never came */
-/* A launcher sees that a rank failed by our status, and says KILL a second after TERM. */
+/* A launcher says KILL a second after TERM, and at once when a process ends in that second. */
 #define HURRY_NS 600000000u
+#define STAY_NS 900000000u
+/* It sees that a rank failed by our status, or says TERM a second after MPI_Abort. */
+#define FAILED_NS 1600000000u
 
 int hk_members_lock(int dirfd, const char *name, int operation)
 {
@@ -90,7 +93,7 @@ static void await_others(const struct hk_members *members, const struct hk_child
 			 int *status)
 {
 	uint64_t start = hk_clock_monotonic_ns();
-	uint64_t limit_ns = *status != 0 ? HURRY_NS : UINT64_MAX;
+	uint64_t limit_ns = child->told ? HURRY_NS : *status != 0 ? FAILED_NS : UINT64_MAX;
 
 	for (;;) {
 		uint64_t waited = hk_clock_monotonic_ns() - start;
@@ -103,6 +106,31 @@ static void await_others(const struct hk_members *members, const struct hk_child
 			limit_ns = waited + HURRY_NS;
 		}
 	}
+}
+
+/* Stays until the leader has ended the job: whoever leaves before has the launcher kill it. True
+ * if the leader did; false if it left that to others, is gone, or takes too long. */
+static bool leader_ends(const struct hk_members *members, const struct hk_child *child)
+{
+	uint64_t start = hk_clock_monotonic_ns();
+	char name[NAME_BYTES];
+	bool seen = false;
+
+	snprintf(name, sizeof(name), "leader.%s", members->job);
+	while (hk_clock_monotonic_ns() - start < STAY_NS) {
+		int fd = openat(members->dirfd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		if (fd < 0) {
+			return seen && errno == ENOENT; /* removed with the job's end */
+		}
+		seen = true;
+		int r = flock(fd, LOCK_SH | LOCK_NB);
+		close(fd);
+		if (r == 0) {
+			return false;
+		}
+		hk_child_interrupted(child, POLL_MS);
+	}
+	return false;
 }
 
 /* Without a leader the last one ends the job. */
@@ -126,14 +154,18 @@ bool hk_members_leave(struct hk_members *members, const struct hk_child *child, 
 	(void)!write(members->members_fd, &byte, 1);
 	flock(members->members_fd, LOCK_UN);
 	if (!members->leader) {
-		return is_last(members, status);
+		bool failed = child->told || *status != 0;
+		bool done = failed && leader_ends(members, child);
+		return !done && is_last(members, status);
 	}
 	if (members->expected != 1) {
 		await_others(members, child, status);
 	}
 	bool ends = alone(members);
-	close(members->leader_fd);
-	members->leader_fd = -1;
+	if (!ends) {
+		close(members->leader_fd);
+		members->leader_fd = -1;
+	}
 	return ends;
 }
 

@@ -3,7 +3,8 @@
  * Each holds the file members.<job> of the run directory shared while its command runs and appends
  * its status when it leaves; the leader also holds leader.<job>. Locks end with their process, so
  * one that is killed is simply gone. The leader waits for the others and ends the job; without a
- * leader the last one does. One per process, main thread only.
+ * leader the last one does. Those that a launcher tells to end stay until the leader has done so.
+ * One per process, main thread only.
  */
 #ifndef HK_MEMBERS_H
 #define HK_MEMBERS_H

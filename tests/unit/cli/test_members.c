@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -39,8 +40,9 @@ static void member_main(int orders, int answers, int expected, bool leads)
 		_exit(99);
 	}
 	int status = (uint8_t)order;
+	child.told = status == 128 + SIGTERM;
 	bool ends = hk_members_leave(&members, &child, &status);
-	hk_members_fini(&members, false);
+	hk_members_fini(&members, ends);
 	char answer[2] = {ends ? 'E' : 'l', (char)status};
 	_exit(write(answers, answer, 2) == 2 ? 0 : 99);
 }
@@ -151,6 +153,23 @@ static void test_signal_cuts_the_wait_short(void **state)
 	assert_false(member_end(&members[1], &status));
 }
 
+/* The launcher kills the leader at once when another one ends. */
+static void test_told_members_stay_until_the_leader_ends(void **state)
+{
+	struct member members[2];
+	int status = 0, other;
+	(void)state;
+	member_start(&members[0], 2, true);
+	member_start(&members[1], 2, false);
+	member_leave(&members[1], (char)(128 + SIGTERM));
+	struct pollfd gone = {.fd = members[1].answers, .events = POLLIN};
+	assert_int_equal(poll(&gone, 1, 100), 0);
+	member_leave(&members[0], (char)(128 + SIGTERM));
+	assert_true(member_end(&members[0], &status));
+	assert_int_equal(status, 128 + SIGTERM);
+	assert_false(member_end(&members[1], &other));
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -175,6 +194,7 @@ int main(void)
 	    cmocka_unit_test_setup(test_one_alone_ends_at_once, fresh),
 	    cmocka_unit_test_setup(test_failed_leader_goes_and_last_one_ends, fresh),
 	    cmocka_unit_test_setup(test_signal_cuts_the_wait_short, fresh),
+	    cmocka_unit_test_setup(test_told_members_stay_until_the_leader_ends, fresh),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
