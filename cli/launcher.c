@@ -16,6 +16,23 @@
 /* Names that may be Open MPI's launcher, with or without an ending such as ".openmpi". */
 static const char *const names[] = {"mpirun", "mpiexec", "orterun"};
 
+/* The environment without LD_PRELOAD: our question is no process of the job. NULL: no memory. */
+static char **environment_bare(void)
+{
+	size_t count = 0, used = 0;
+
+	while (environ[count]) {
+		count++;
+	}
+	char **bare = calloc(count + 1, sizeof(*bare));
+	for (size_t i = 0; bare && i < count; i++) {
+		if (strncmp(environ[i], PRELOAD, strlen(PRELOAD)) != 0) {
+			bare[used++] = environ[i];
+		}
+	}
+	return bare;
+}
+
 static bool is_open_mpi(const char *program)
 {
 	const char *const arguments[] = {program, "--version", NULL};
@@ -31,7 +48,11 @@ static bool is_open_mpi(const char *program)
 	if (!named) {
 		return false;
 	}
-	int r = hk_capture(arguments, environ, VERSION_TIMEOUT_MS, text, sizeof(text));
+	char **environment = environment_bare();
+	int r = environment
+		    ? hk_capture(arguments, environment, VERSION_TIMEOUT_MS, text, sizeof(text))
+		    : -ENOMEM;
+	free(environment);
 	return r == 0 && (strstr(text, "Open MPI") || strstr(text, "OpenRTE"));
 }
 

@@ -14,13 +14,13 @@
 #include "launcher.h"
 
 static char directory[] = "/tmp/hk-launcher-XXXXXX";
-static char open_mpi[64], hydra[64], other[64];
+static char open_mpi[64], hydra[64], other[64], traced[64];
 
 static void script(char *path, const char *name, const char *says)
 {
 	snprintf(path, 64, "%s/%s", directory, name);
 	FILE *file = fopen(path, "w");
-	fprintf(file, "#!/bin/sh\necho '%s'\n", says);
+	fprintf(file, "#!/bin/sh\necho \"%s\"\n", says);
 	fchmod(fileno(file), 0755);
 	fclose(file);
 }
@@ -60,6 +60,16 @@ static void test_users_preload_is_kept(void **state)
 			    "mpirun -x HOOK_JOB -x LD_PRELOAD=/x/agent.so:b.so LD_PRELOAD=c.so ");
 }
 
+/* What hookcli asks the launcher is no process of the job. */
+static void test_question_is_not_traced(void **state)
+{
+	char *arguments[] = {(char *)"mpirun.x", (char *)"./a", NULL};
+	(void)state;
+	setenv("LD_PRELOAD", "", 1);
+	assert_string_equal(joined(traced, arguments), "mpirun.x -x LD_PRELOAD -x HOOK_JOB ./a ");
+	unsetenv("LD_PRELOAD");
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -69,13 +79,15 @@ static int setup(void **state)
 	script(open_mpi, "mpirun", "mpirun (Open MPI) 4.1.4");
 	script(hydra, "mpiexec", "HYDRA build details:");
 	script(other, "mpirunner", "Open MPI");
+	script(traced, "mpirun.x", "${LD_PRELOAD-Open MPI}");
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	return unlink(open_mpi) || unlink(hydra) || unlink(other) || rmdir(directory);
+	return unlink(open_mpi) || unlink(hydra) || unlink(other) || unlink(traced) ||
+	       rmdir(directory);
 }
 
 int main(void)
@@ -83,6 +95,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_open_mpi_is_told),
 	    cmocka_unit_test(test_users_preload_is_kept),
+	    cmocka_unit_test(test_question_is_not_traced),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
