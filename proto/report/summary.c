@@ -438,7 +438,10 @@ int hk_report_write_summary(const struct hk_report *report, FILE *output,
 	}
 	for (size_t i = 0; i < report->rank_count; i++) {
 		summary.mpi_ns += (uint64_t)summary.figures[i].value[HK_FIGURE_MPI];
-		summary.has_heap |= !isnan(summary.figures[i].value[HK_FIGURE_HEAP]);
+	}
+	/* Of a helper too: traced is not the same as used by a rank. */
+	for (size_t i = 0; i < report->memory_count; i++) {
+		summary.has_heap |= strcmp(report->memory[i].kind, "heap") == 0;
 	}
 	title_write(&summary);
 	totals_write(&summary);
