@@ -266,8 +266,11 @@ static int open_directory(const char *path, struct hk_job *job)
 	if (r < 0) {
 		bool absent = r == -ENOENT || r == -ENOTDIR;
 		hk_error(absent ? "%s holds no job (%s): hookcli ls shows the jobs there are"
-				: "%s: %s",
-			 path, absent ? "no " HK_STATISTICS_FILE " file" : strerror(-r));
+				: "%s/" HK_STATISTICS_FILE " cannot be read: %s",
+			 path,
+			 absent		 ? "no " HK_STATISTICS_FILE " file"
+			 : r == -EBADMSG ? "hooktrace did not write it"
+					 : strerror(-r));
 		return absent ? HK_EXIT_ABSENT : HK_EXIT_FAILED;
 	}
 	if (!job->snapshot->job->closed) {

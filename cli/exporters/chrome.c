@@ -28,7 +28,10 @@ static struct hk_exporter *chrome_create(FILE *output)
 
 static int check(const struct hk_exporter *chrome)
 {
-	return ferror_unlocked(chrome->json.output) ? -EIO : 0;
+	if (!ferror_unlocked(chrome->json.output)) {
+		return 0;
+	}
+	return errno > 0 ? -errno : -EIO; /* as the write that failed left it */
 }
 
 static uint64_t shown_pid(const struct hk_export_process *process)

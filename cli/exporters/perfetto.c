@@ -83,7 +83,10 @@ static int write_packet(struct hk_exporter *perfetto, const Hk__Perfetto__TraceP
 	hk__perfetto__trace_packet__pack(packet, perfetto->buffer);
 	fwrite_unlocked(head, 1, head_size, perfetto->output);
 	fwrite_unlocked(perfetto->buffer, 1, size, perfetto->output);
-	return ferror_unlocked(perfetto->output) ? -EIO : 0;
+	if (!ferror_unlocked(perfetto->output)) {
+		return 0;
+	}
+	return errno > 0 ? -errno : -EIO; /* as the write that failed left it */
 }
 
 static Hk__Perfetto__TracePacket packet_on(uint32_t sequence, uint64_t time_ns)

@@ -457,7 +457,7 @@ static void test_full_disk_is_an_error(void **state)
 	make_job(&model, 8, 0);
 	assert_int_equal(hk_timeline_export(&model.snapshot, model.directory, &hk_chrome_exporter,
 					    full, &whole, &result),
-			 -EIO);
+			 -ENOSPC);
 	assert_int_equal(hk_timeline_export(&model.snapshot, model.directory, &hk_perfetto_exporter,
 					    full, &whole, &result),
 			 -EIO);
