@@ -78,21 +78,17 @@ static int make_octave(void *cell, void *octave)
 	if (hk_inside) {
 		return 0;
 	}
+	uint64_t signals = hk_process_block_signals();
 	hk_inside = 1;
 	uint32_t offset = hk_thread_octave(cell, (uint32_t)(uintptr_t)octave);
 	hk_inside = 0;
+	hk_process_restore_signals(signals);
 	return (int)offset;
 }
 
 static int extend_chain(void *thread, void *stream)
 {
-	if (hk_inside) {
-		return 0;
-	}
-	hk_inside = 1;
-	bool extended = hk_thread_extend(thread, (uint32_t)(uintptr_t)stream);
-	hk_inside = 0;
-	return extended;
+	return !hk_inside && hk_thread_extend(thread, (uint32_t)(uintptr_t)stream);
 }
 
 static int rearm(void *index, void *unused)
@@ -195,7 +191,7 @@ static void write_record(struct hk_thread *thread, uint32_t stream, volatile uin
 {
 	struct hk_chain_end *chain = &thread->chain[stream];
 	uint32_t words = HK_RECORD_HEADER_WORDS + call->site->payload + (ns >= HK_DURATION_ESCAPE);
-	*busy = 1;
+	*busy = call->depth + 1;
 	uint64_t *room = hk_chain_room(chain, words);
 	if (!room && hk_state_saved(extend_chain, thread, (void *)(uintptr_t)stream)) {
 		room = chain->cursor;
@@ -338,6 +334,9 @@ static void heal(struct hk_thread *thread, uint64_t frame)
 		depth--;
 	}
 	thread->depth = depth;
+	/* A handler jumped out of them while they wrote their records: nobody will finish those. */
+	thread->busy = thread->busy > depth ? 0 : thread->busy;
+	thread->nested_busy = thread->nested_busy > depth ? 0 : thread->nested_busy;
 	uint32_t known = depth < HK_OPEN_CALLS ? depth : HK_OPEN_CALLS;
 	for (uint32_t i = 1; i <= known; i++) {
 		uint32_t site = thread->slot->open[(depth - i) % HK_OPEN_CALLS].site;
@@ -379,6 +378,8 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 		}
 		return 0;
 	}
+	/* A handler that jumped out of here would leave this thread inside for ever. */
+	uint64_t signals = hk_process_block_signals();
 	hk_inside = 1;
 	int saved_errno = errno;
 	bool ready = prepare(call, site);
@@ -387,6 +388,7 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 	}
 	errno = saved_errno;
 	hk_inside = 0;
+	hk_process_restore_signals(signals);
 	return ready;
 }
 
@@ -431,7 +433,7 @@ void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 	count_totals(thread, call, ns);
 	add(bucket_of(thread, offset, bucket), 1);
 	if (site->flags & HK_HOT_RECORD) {
-		thread->busy = 1;
+		thread->busy = call->depth + 1;
 		room[0] = call->start_ticks;
 		room[1] = site->word1 | ns;
 		for (uint32_t i = 0; i < site->payload; i++) {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -294,6 +295,19 @@ bool hk_process_lock(void)
 void hk_process_unlock(void)
 {
 	atomic_store_explicit(&fork_page->lock, 0, memory_order_release);
+}
+
+uint64_t hk_process_block_signals(void)
+{
+	const uint64_t all = ~0ULL;
+	uint64_t mask = 0;
+	hk_kernel(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask), 0, 0);
+	return mask;
+}
+
+void hk_process_restore_signals(uint64_t mask)
+{
+	hk_kernel(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, sizeof(mask), 0, 0);
 }
 
 void hk_process_untracked(void)

@@ -44,6 +44,11 @@ int hk_process_renew(void);
 bool hk_process_lock(void);
 void hk_process_unlock(void);
 
+/* Keeps this thread's signal handlers, which may jump away, out of what must be finished; gives the
+ * mask to restore. */
+uint64_t hk_process_block_signals(void);
+void hk_process_restore_signals(uint64_t mask);
+
 /* Marks the segment as ended with exit status CODE; without a collector to read it the file goes.
  */
 void hk_process_end(int code);

@@ -227,29 +227,34 @@ static struct hk_page *take_page(struct hk_thread *thread, uint32_t stream)
 	return page;
 }
 
+/* A handler that jumped out of here would leave the process locked. */
+static bool try_extend(struct hk_thread *thread, uint32_t stream)
+{
+	uint64_t signals = hk_process_block_signals();
+	struct hk_page *page = take_page(thread, stream);
+	if (page) {
+		hk_chain_extend(&thread->chain[stream], &thread->slot->chain[stream], page,
+				hk_writer_block_of(&hk_process.writer, page));
+	}
+	hk_process_restore_signals(signals);
+	return page != NULL;
+}
+
 /* Back-pressure, where the user prefers it to loss and a collector is there to end it. */
-static struct hk_page *await_page(struct hk_thread *thread, uint32_t stream)
+static bool await_page(struct hk_thread *thread, uint32_t stream)
 {
 	const struct timespec pause = {.tv_nsec = 200000};
 	uint64_t end_ns = hk_clock_monotonic_ns() + hk_process.wait_ns;
-	struct hk_page *page = NULL;
-	while (!page && hk_process.writer.header->attached && hk_clock_monotonic_ns() < end_ns) {
+	bool extended = false;
+	while (!extended && hk_process.writer.header->attached &&
+	       hk_clock_monotonic_ns() < end_ns) {
 		hk_kernel(SYS_nanosleep, &pause, 0, 0, 0, 0, 0);
-		page = take_page(thread, stream);
+		extended = try_extend(thread, stream);
 	}
-	return page;
+	return extended;
 }
 
 bool hk_thread_extend(struct hk_thread *thread, uint32_t stream)
 {
-	struct hk_page *page = take_page(thread, stream);
-	if (!page && hk_process.wait_ns) {
-		page = await_page(thread, stream);
-	}
-	if (!page) {
-		return false;
-	}
-	hk_chain_extend(&thread->chain[stream], &thread->slot->chain[stream], page,
-			hk_writer_block_of(&hk_process.writer, page));
-	return true;
+	return try_extend(thread, stream) || (hk_process.wait_ns && await_page(thread, stream));
 }

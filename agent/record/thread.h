@@ -29,7 +29,7 @@ struct hk_thread {
 	/* -- from here to `cells`: not known to the assembly -- */
 	char *segment;		/* base of the mapping */
 	uint64_t tick_ns_q63;	/* nanoseconds per tick, as Q63 */
-	volatile uint32_t busy; /* a record is being written */
+	volatile uint32_t busy; /* 0, or 1 + depth of the call whose record is being written */
 	volatile uint32_t nested_busy;
 	uint64_t uid;
 	uint32_t tid;
