@@ -313,8 +313,9 @@ static void heal(struct hk_thread *thread, uint64_t frame)
 	uint32_t here = (uint32_t)(frame >> 4);
 	uint64_t domains = 0;
 	uint32_t depth = thread->depth;
+	uint32_t oldest = depth > HK_OPEN_CALLS ? depth - HK_OPEN_CALLS : 0; /* kept in the ring */
 	thread->inner = ~0ULL;
-	while (depth) {
+	while (depth > oldest) {
 		uint32_t innermost = (depth - 1) % HK_OPEN_CALLS;
 		int32_t below = (int32_t)(here - thread->slot->open[innermost].frame);
 		if (below < 0 && below > -SAME_STACK) {
@@ -337,8 +338,7 @@ static void heal(struct hk_thread *thread, uint64_t frame)
 	/* A handler jumped out of them while they wrote their records: nobody will finish those. */
 	thread->busy = thread->busy > depth ? 0 : thread->busy;
 	thread->nested_busy = thread->nested_busy > depth ? 0 : thread->nested_busy;
-	uint32_t known = depth < HK_OPEN_CALLS ? depth : HK_OPEN_CALLS;
-	for (uint32_t i = 1; i <= known; i++) {
+	for (uint32_t i = 1; i <= depth - oldest; i++) {
 		uint32_t site = thread->slot->open[(depth - i) % HK_OPEN_CALLS].site;
 		domains |= site < HK_THUNKS ? hk_hot[site].domain : 0;
 	}

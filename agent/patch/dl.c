@@ -9,6 +9,7 @@
 
 #include "patch/object.h"
 #include "patch/patch.h"
+#include "record/process.h"
 
 /* Read by the stubs in dl_x86_64.S, in the order of `names`. */
 void *_Atomic hk_dl_originals[HK_DL_COUNT];
@@ -22,11 +23,31 @@ extern void hk_dl_stub_vsym(void);
 int hk_dl_framed(const char *name, const void *caller);
 void *hk_dl_open(const char *name, int mode);
 
-static const char names[HK_DL_COUNT][8] = {"dlopen", "dlmopen", "dlclose", "dlsym", "dlvsym"};
+static const char names[HK_DL_COUNT][8] = {"dlopen", "dlmopen", "dlclose", "dlsym",
+					   "dlvsym", "_exit",	"_Exit"};
+
+static void exit_by(int index, int code)
+{
+	void (*original)(int) = (void (*)(int))atomic_load(&hk_dl_originals[index]);
+	hk_process_end(code);
+	original(code);
+}
+
+static void exit_now(int code)
+{
+	exit_by(5, code);
+}
+
+static void exit_as_c99(int code)
+{
+	exit_by(6, code);
+}
 
 int hk_dl_index(const char *function)
 {
-	if (function[0] != 'd' || function[1] != 'l') {
+	bool dl = function[0] == 'd' && function[1] == 'l';
+	bool ends = function[0] == '_' && (function[1] == 'e' || function[1] == 'E');
+	if (!dl && !ends) {
 		return -1;
 	}
 	for (int i = 0; i < HK_DL_COUNT; i++) {
@@ -40,7 +61,8 @@ int hk_dl_index(const char *function)
 void *hk_dl_wrapper(int index)
 {
 	void (*const stubs[HK_DL_COUNT])(void) = {
-	    hk_dl_stub_open, hk_dl_stub_mopen, hk_dl_stub_close, hk_dl_stub_sym, hk_dl_stub_vsym};
+	    hk_dl_stub_open, hk_dl_stub_mopen,	       hk_dl_stub_close,	   hk_dl_stub_sym,
+	    hk_dl_stub_vsym, (void (*)(void))exit_now, (void (*)(void))exit_as_c99};
 	return (void *)stubs[index];
 }
 

@@ -169,6 +169,11 @@ static uint32_t choose_blocks(int fd)
 		uint64_t share = (uint64_t)space.f_bavail * (uint64_t)space.f_bsize / 16;
 		bytes = share < bytes ? share : bytes;
 	}
+	struct rlimit room = {0};
+	if (hk_kernel(SYS_prlimit64, 0, RLIMIT_AS, 0, &room, 0, 0) == 0 &&
+	    room.rlim_cur != RLIM_INFINITY && room.rlim_cur / 16 < bytes) {
+		bytes = room.rlim_cur / 16; /* the mapping counts as address space */
+	}
 	bytes = bytes < LEAST_SEGMENT_BYTES ? LEAST_SEGMENT_BYTES : bytes;
 	uint64_t blocks = bytes / HK_BLOCK_BYTES;
 	return blocks > HK_SEGMENT_BLOCKS_MAX ? HK_SEGMENT_BLOCKS_MAX : (uint32_t)blocks;
@@ -365,6 +370,9 @@ void hk_process_end(int code)
 		return;
 	}
 	struct hk_segment_header *header = hk_process.writer.header;
+	if (header->pid != (uint32_t)hk_kernel(SYS_getpid, 0, 0, 0, 0, 0, 0)) {
+		return; /* a vfork child, in its parent's memory */
+	}
 	struct hk_clock_point now = hk_clock_now(hk_process.tsc);
 	header->end = (struct hk_anchor){now.ticks, now.monotonic_ns, now.realtime_ns};
 	header->exit_code = code;

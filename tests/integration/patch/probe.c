@@ -135,6 +135,11 @@ void *hk_site_original(const void *thunk)
 		   : NULL;
 }
 
+void hk_process_end(int code)
+{
+	(void)code;
+}
+
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
 {
 	(void)argc;
