@@ -288,13 +288,34 @@ static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
 
 /* ---- the way in, when something is missing ---- */
 
+/* Whether the last record of the call's chain is the call's own: a handler may have jumped away
+ * after it was published and before the call was closed. */
+static bool is_recorded(const struct hk_thread *thread, const struct hk_site_hot *site,
+			uint64_t start_ticks)
+{
+	const struct hk_chain_end *chain = &thread->chain[site->stream];
+	for (uint64_t payload = site->payload; payload <= site->payload + 1u; payload++) {
+		size_t words = HK_RECORD_HEADER_WORDS + payload; /* one more for a long duration */
+		if (!chain->page || (size_t)(chain->cursor - chain->page->body) < words) {
+			continue;
+		}
+		const uint64_t *last = chain->cursor - words;
+		if (last[0] == start_ticks && last[1] >> HK_RECORD_WORDS_SHIFT == payload &&
+		    (last[1] >> HK_RECORD_SITE_SHIFT & (HK_SITES_MAX - 1)) == site->index) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* A call that will never return to us gets its record now; its values are not known and read as 0.
  */
 static void record_left(struct hk_thread *thread, const struct hk_open_call *open)
 {
 	static const uint64_t unknown[HK_HOOK_VALUES];
 	uint32_t site = open->site;
-	if (site >= HK_THUNKS || !(hk_hot[site].flags & HK_HOT_RECORD)) {
+	if (site >= HK_THUNKS || !(hk_hot[site].flags & HK_HOT_RECORD) ||
+	    is_recorded(thread, &hk_hot[site], open->start_ticks)) {
 		return;
 	}
 	struct hk_call left = {.site = &hk_hot[site], .start_ticks = open->start_ticks};
