@@ -281,30 +281,50 @@ static void end_by_exec(struct hk_process *process, const Hk__Anchor *next)
 	}
 }
 
+/* Processes already known that a new one has to do with; NULL where there is none. */
+struct kin {
+	struct hk_process *ancestor;  /* the nearest one above it */
+	struct hk_process *replaced;  /* the image of the same process before it */
+	struct hk_process *successor; /* the image after it, found first */
+};
+
+static struct kin find_kin(struct hk_collector *collector,
+			   const struct hk_segment_identity *identity)
+{
+	struct kin kin = {NULL, NULL, NULL};
+	if (identity->pid_namespace != collector->pid_namespace) {
+		return kin;
+	}
+	kin.ancestor = hk_family_ancestor(collector, identity->ppid, identity->start.monotonic_ns);
+	kin.replaced =
+	    hk_family_image(collector, identity->pid, identity->pid_start, identity->uid);
+	if (kin.replaced &&
+	    kin.replaced->state->start->monotonic_ns > identity->start.monotonic_ns) {
+		kin.successor = kin.replaced;
+		kin.replaced = NULL;
+	}
+	return kin;
+}
+
 int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reader *reader,
 		      struct hk_process **ret_process)
 {
 	const struct hk_segment_identity *identity = hk_reader_identity(reader);
-	struct hk_process *process, *ancestor = NULL, *replaced = NULL;
+	struct hk_process *process;
 	struct hk_job *job = NULL;
 	HASH_FIND(hh, collector->processes, identity->uid, HK_UID_BYTES, process);
 	if (process) {
 		return -EEXIST;
 	}
 	struct hk_process *old = find_restored(collector, identity->uid);
-	bool foreign = identity->pid_namespace != collector->pid_namespace;
-	if (!foreign) {
-		ancestor =
-		    hk_family_ancestor(collector, identity->ppid, identity->start.monotonic_ns);
-		replaced =
-		    hk_family_image(collector, identity->pid, identity->pid_start, identity->uid);
-	}
+	struct kin kin = find_kin(collector, identity);
 	int r = 0;
 	if (old) {
 		job = old->job;
 		r = job->state->closed ? hk_job_reopen(collector, job) : 0;
 	} else {
-		r = job_of(collector, identity, replaced ? replaced : ancestor, &job);
+		const struct hk_process *image = kin.successor ? kin.successor : kin.replaced;
+		r = job_of(collector, identity, image ? image : kin.ancestor, &job);
 	}
 	Hk__Process *state = NULL;
 	r = r < 0 ? r : hk_state_new(identity, &state);
@@ -332,11 +352,14 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	HASH_ADD(hh, collector->processes, uid, HK_UID_BYTES, process);
 	job_add(job, process);
 	job->alive_ns = hk_clock_monotonic_ns();
-	if (replaced) {
-		end_by_exec(replaced, state->start);
+	if (kin.replaced) {
+		end_by_exec(kin.replaced, state->start);
 	}
 	if (!old) {
-		hk_family_settle(process, ancestor, replaced);
+		hk_family_settle(process, kin.ancestor, kin.replaced);
+	}
+	if (kin.successor) {
+		end_by_exec(process, kin.successor->state->start);
 	}
 	watch(collector, process);
 	apply_early_notice(collector, process);
