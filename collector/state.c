@@ -338,6 +338,8 @@ static int refresh_coverage(Hk__Process *state, const struct hk_coverage *from)
 	coverage->namespaces_hidden = from->namespaces_hidden;
 	coverage->hook_lines_bad = from->hook_lines_bad;
 	coverage->hooks = from->hooks;
+	coverage->symbols_escaped = from->symbols_escaped;
+	coverage->objects_hidden = from->objects_hidden;
 	size_t used = 0;
 	for (uint32_t reason = 0; reason < HK_REFUSALS_MAX; reason++) {
 		if (from->slots_refused[reason] == 0) {

@@ -20,6 +20,7 @@
 #include "patch/dl.h"
 #include "patch/known.h"
 #include "patch/loaded.h"
+#include "patch/namespace.h"
 #include "patch/object.h"
 #include "patch/slot.h"
 #include "record/process.h"
@@ -403,8 +404,10 @@ static void rescan(const struct dl_phdr_info *info)
 	patcher.started = true;
 	hk_known_count(&patcher.knowns, &patcher.coverage);
 	patcher.coverage.scans++;
-	patcher.coverage.namespaces_hidden =
-	    info->dlpi_adds - info->dlpi_subs > patcher.loaded.count;
+	struct hk_namespaces hidden =
+	    hk_namespaces_hidden(&patcher.loaded, info->dlpi_adds - info->dlpi_subs);
+	patcher.coverage.namespaces_hidden = hidden.count;
+	patcher.coverage.objects_hidden = hidden.objects;
 }
 
 static int scan(struct dl_phdr_info *info, size_t size, void *data)

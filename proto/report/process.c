@@ -88,6 +88,9 @@ static void coverage_fill(struct hk_report_process *row, const Hk__Coverage *cov
 	}
 	note_count(notes, coverage->objects_pending, "objects not relocated yet");
 	note_count(notes, coverage->namespaces_hidden, "link-map namespaces out of sight");
+	note_count(notes, coverage->objects_hidden, "objects in them");
+	note_count(notes, coverage->symbols_escaped,
+		   "hooked functions looked up by name and not seen");
 	note_count(notes, coverage->hook_lines_bad, "bad lines in hooks files");
 }
 

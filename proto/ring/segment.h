@@ -18,7 +18,7 @@
 
 #define HK_SEGMENT_MAGIC 0x315345474b4f4f48ULL /* "HOOKGES1" */
 #define HK_SEGMENT_MAJOR 1u
-#define HK_SEGMENT_MINOR 0u
+#define HK_SEGMENT_MINOR 1u
 #define HK_SEGMENT_SUFFIX ".seg"
 
 #define HK_BLOCK_BYTES 16384u
@@ -33,6 +33,7 @@
 #define HK_SITES_MAX (1u << 20)
 #define HK_SITE_KEYS 8u
 #define HK_RULES_MAX 16u
+#define HK_RULE_PATTERN_BYTES 120u /* with its NUL */
 #define HK_REFUSALS_MAX 16u
 
 /* Histogram geometry: v = d|32, s = msb(v)-5, index = (s<<5) + (d>>s); bucket i of octave index>>5.
@@ -100,14 +101,17 @@ struct hk_coverage {
 	uint32_t slots_refused[HK_REFUSALS_MAX]; /* by enum hk_refusal */
 	uint32_t namespaces_hidden;		 /* link-map namespaces the scan cannot see */
 	uint32_t scans;
-	uint32_t hook_lines_bad; /* hooks-file lines that did not parse */
-	uint32_t hooks;		 /* hooks in force */
-	uint32_t reserved[8];
+	uint32_t hook_lines_bad;  /* hooks-file lines that did not parse */
+	uint32_t hooks;		  /* hooks in force */
+	uint32_t symbols_escaped; /* hooked functions whose address was handed out without a hook */
+	uint32_t objects_hidden;  /* objects in the hidden namespaces */
+	uint32_t reserved[6];
 };
 
-/* Level wanted for the sites whose "library:symbol" matches; the last matching rule wins. */
+/* Level wanted for the sites whose "library:symbol" matches the defining object and the function,
+ * or "symbol" the function alone; the last matching rule wins. */
 struct hk_rule {
-	char pattern[120];
+	char pattern[HK_RULE_PATTERN_BYTES];
 	uint8_t level; /* enum hk_level; 0 = unused rule */
 	uint8_t reserved[7];
 };
@@ -157,24 +161,33 @@ struct hk_segment_header {
 	uint64_t end_rss_peak_bytes; /* at exit, as the kernel has it */
 	uint64_t end_cpu_ns;	     /* at exit, user and system */
 	uint64_t call_cost_ps; /* what a call at level time costs here, measured; 0: not yet */
-	uint64_t reserved_agent[12];
+	uint32_t count_cost_ps, record_cost_ps; /* the same at levels count and record; since 1.1 */
+	uint32_t budget_ppm; /* share of the process's time that tracing may cost; 0: whatever it
+				costs; since 1.1 */
+	uint32_t reserved_agent32;
+	uint64_t reserved_agent[10];
 
 	/* -- collector -- */
 	_Atomic uint32_t
 	    generation; /* raised when rules change or a rescan is wanted; the agent then looks */
 	_Atomic uint32_t attached;     /* pid of the collector that drains this segment; a hint */
 	_Atomic uint64_t heartbeat_ns; /* its CLOCK_MONOTONIC at the last pass */
-	uint64_t reserved_collector[14];
+	/* Odd while control_flags, rules or any site's ceiling change; since 1.1, as those are. */
+	_Atomic uint32_t control_version;
+	_Atomic uint32_t control_flags; /* HK_SEGMENT_* */
+	uint64_t reserved_collector[13];
 	struct hk_rule rules[HK_RULES_MAX];
 };
 static_assert(sizeof(struct hk_segment_header) <= HK_BLOCK_BYTES, "header fits block 0");
 static_assert(sizeof(struct hk_segment_header) % 8 == 0, "header is whole words");
 
+#define HK_SEGMENT_OFF 1u /* every site is off, whatever the rules say */
+
 /* ---- sites and strings
  * ----------------------------------------------------------------------------------------- */
 
 /* A call site: one function as called through one object's slot (or through a shared thunk).
- * Immutable once counted. */
+ * Immutable once counted, but for `level`, `pinned` and `ceiling`. */
 struct hk_site {
 	uint32_t id;	   /* its index in order of creation, 0.. */
 	uint32_t function; /* file offset of a string */
@@ -185,10 +198,12 @@ struct hk_site {
 	uint32_t flags;	       /* HK_HOOK_* of hooks/hook.h */
 	uint8_t meaning;       /* enum hk_meaning */
 	_Atomic uint8_t level; /* enum hk_level in force */
-	uint8_t pinned;	       /* level given by the user */
+	_Atomic uint8_t pinned; /* level given by the user */
 	uint8_t key_count;
 	uint8_t keys[HK_SITE_KEYS]; /* enum hk_key of each payload word */
-	uint64_t reserved[1];
+	_Atomic uint8_t ceiling; /* highest enum hk_level the collector's governor grants a site
+				    that is not pinned, 0: any. Collector; since 1.1 */
+	uint8_t reserved[7];
 };
 static_assert(sizeof(struct hk_site) == 56, "site");
 

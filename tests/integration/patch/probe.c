@@ -164,9 +164,12 @@ __attribute__((destructor)) static void end(void)
 			sites[i].rearmed);
 	}
 	hk_patch_rescan();
-	dprintf(fd, "objects %u\npending %u\nfound %u\npatched %u\nscans %u\nhidden %u\n",
-		seen.objects, seen.objects_pending, seen.slots_found, seen.slots_patched,
-		seen.scans, seen.namespaces_hidden);
+	dprintf(
+	    fd,
+	    "objects %u\npending %u\nfound %u\npatched %u\nscans %u\nhidden %u\nhidden_objects %u\n"
+	    "escaped %u\n",
+	    seen.objects, seen.objects_pending, seen.slots_found, seen.slots_patched, seen.scans,
+	    seen.namespaces_hidden, seen.objects_hidden, seen.symbols_escaped);
 	for (unsigned i = 0; i < HK_REFUSALS_MAX; i++) {
 		dprintf(fd, "refused%u %u\n", i, seen.slots_refused[i]);
 	}

@@ -100,9 +100,12 @@ static int forked(const char *directory)
 
 static int hidden(void)
 {
-	void *handle = dlmopen(LM_ID_NEWLM, "libtarget.so", RTLD_NOW);
-	target_function add = handle ? (target_function)dlsym(handle, "target_add") : NULL;
-	printf("%ld\n", add ? add(2, 3) : -1);
+	static const char *const names[] = {"libtarget.so", "libsysv.so"};
+	for (int i = 0; i < 2; i++) {
+		void *handle = dlmopen(LM_ID_NEWLM, names[i], RTLD_NOW);
+		target_function add = handle ? (target_function)dlsym(handle, "target_add") : NULL;
+		printf("%ld\n", add ? add(2, 3) : -1);
+	}
 	return 0;
 }
 
