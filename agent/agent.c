@@ -13,6 +13,11 @@
 
 extern uint8_t hk_clock_by_call; /* frame/site.c */
 
+/* Only glibc has these. Another libc's loader, such as musl's, would end the host for want of a
+ * symbol that is not weak. */
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+extern int on_exit(void (*function)(int code, void *data), void *data) __attribute__((weak));
+
 static struct hk_hookset hookset;
 
 static bool switched_off(char *const *environment)
@@ -59,7 +64,8 @@ static void copy_note(const char *text)
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
 {
 	char reason[256] = "";
-	if (switched_off(environment)) {
+	/* Before a look at the arguments: musl passes none. */
+	if (!gnu_get_libc_version || !on_exit || switched_off(environment)) {
 		return;
 	}
 	hk_inside = 1;
