@@ -94,8 +94,8 @@ static void write_arguments(FILE *out, const struct hk_hook *hook)
 		const struct hk_hook_arg *arg = &hook->args[i];
 		fprintf(out, "   {");
 		write_text(out, arg->name);
-		fprintf(out, ", %u, %u, %u, %u},\n", arg->type, arg->reference, arg->place,
-			arg->index);
+		fprintf(out, ", %u, %u, %u, %u, %u},\n", arg->type, arg->reference, arg->place,
+			arg->index, arg->words);
 	}
 	fprintf(out, "  },\n");
 }
@@ -129,7 +129,7 @@ static void write_hook(FILE *out, const struct hk_hook *hook)
 		hook->flags, hook->level, hook->auto_level, hook->meaning, hook->error);
 	fprintf(out, "  .result = %u, .arg_count = %u, .value_count = %u, .stack_words = %u,",
 		hook->result, hook->arg_count, hook->value_count, hook->stack_words);
-	fprintf(out, " .line = %u,\n", hook->line);
+	fprintf(out, " .pending = %u, .line = %u,\n", hook->pending, hook->line);
 	if (hook->arg_count != 0) {
 		write_arguments(out, hook);
 	}

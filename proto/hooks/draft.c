@@ -6,6 +6,26 @@
 #include "hooks/names.h"
 #include "hooks/value.h"
 
+#define STRUCT_BYTES 128u /* longest struct by value */
+
+/* Reads `(BYTES)` behind `struct`. */
+static int parse_struct(struct hk_scan *scan, uint8_t *ret_words)
+{
+	bool opened = hk_scan_take(scan, '(');
+	struct hk_word word = hk_scan_name(scan);
+	unsigned bytes = 0;
+
+	for (size_t i = 0; i < word.length && bytes <= STRUCT_BYTES; i++) {
+		bool digit = word.text[i] >= '0' && word.text[i] <= '9';
+		bytes = digit ? bytes * 10 + (unsigned)(word.text[i] - '0') : STRUCT_BYTES + 1;
+	}
+	if (!opened || !hk_scan_take(scan, ')') || bytes <= 16 || bytes > STRUCT_BYTES) {
+		return hk_scan_fail(scan, "struct(BYTES) has 17 to 128 bytes, not", word);
+	}
+	*ret_words = (uint8_t)((bytes + 7) / 8);
+	return 0;
+}
+
 static int parse_type(struct hk_scan *scan, uint8_t *ret_type, uint8_t *ret_kind)
 {
 	struct hk_word word = hk_scan_name(scan);
@@ -44,10 +64,11 @@ static int parse_argument(struct hk_scan *scan, struct hk_draft *draft)
 	struct hk_hook_arg arg = {0};
 	uint8_t kind;
 
-	if (parse_type(scan, &arg.type, &kind) < 0) {
+	if (parse_type(scan, &arg.type, &kind) < 0 ||
+	    (arg.type == HK_TYPE_STRUCT && parse_struct(scan, &arg.words) < 0)) {
 		return -EINVAL;
 	}
-	arg.reference = hk_scan_take(scan, '*');
+	arg.reference = arg.type != HK_TYPE_STRUCT && hk_scan_take(scan, '*');
 	struct hk_word name = hk_scan_name(scan);
 	if (name.length == 0) {
 		return hk_scan_fail(scan, "argument name expected", name);
@@ -73,6 +94,9 @@ int hk_draft_signature(struct hk_scan *scan, struct hk_draft *draft)
 
 	if (parse_type(scan, &draft->hook.result, &kind) < 0) {
 		return -EINVAL;
+	}
+	if (draft->hook.result == HK_TYPE_STRUCT) {
+		return hk_scan_fail(scan, "a result cannot be a struct", (struct hk_word){0});
 	}
 	draft->symbol = hk_scan_glob(scan);
 	if (draft->symbol.length == 0) {
@@ -129,6 +153,33 @@ static int set_error(struct hk_scan *scan, struct hk_draft *draft, struct hk_wor
 	return 0;
 }
 
+static int set_pending(struct hk_scan *scan, struct hk_draft *draft, struct hk_word word)
+{
+	uint16_t pending = 0;
+
+	for (size_t i = 0; i < word.length; i++) {
+		char c = word.text[i];
+		if (c < '0' || c > '9' || __builtin_mul_overflow(pending, 10u, &pending) ||
+		    __builtin_add_overflow(pending, (uint16_t)(c - '0'), &pending)) {
+			return hk_scan_fail(scan, "pending= is a number below 65536, not", word);
+		}
+	}
+	draft->hook.pending = pending;
+	return 0;
+}
+
+static int set_kind(struct hk_scan *scan, struct hk_draft *draft, struct hk_word word)
+{
+	int memory = hk_names_find(&hk_names_memory, word.text, word.length);
+
+	if (memory < 0) {
+		return hk_scan_fail(scan, "kind= is host, device, managed or pinned, not", word);
+	}
+	draft->hook.flags &= (uint16_t)~HK_HOOK_MEMORY_MASK;
+	draft->hook.flags |= (uint16_t)((unsigned)memory << HK_HOOK_MEMORY_SHIFT);
+	return 0;
+}
+
 static int set_sync(struct hk_scan *scan, struct hk_draft *draft, struct hk_word word)
 {
 	draft->hook.flags &= (uint16_t)~HK_HOOK_SYNC_ALL;
@@ -169,6 +220,7 @@ static const struct {
 } settings[] = {
     {"level", set_level}, {"auto", set_auto},	    {"error", set_error},
     {"sync", set_sync},	  {"fortran", set_fortran}, {"hidden", set_hidden},
+    {"kind", set_kind},	  {"pending", set_pending},
 };
 
 static int parse_setting(struct hk_scan *scan, struct hk_draft *draft, struct hk_word word)
@@ -260,6 +312,22 @@ static bool error_fits(const struct hk_hook *hook)
 	}
 }
 
+static int check_memory(struct hk_scan *scan, const struct hk_hook *hook)
+{
+	enum hk_memory memory = hk_hook_memory(hook->flags);
+	bool on_device = memory == HK_MEMORY_DEVICE || memory == HK_MEMORY_MANAGED;
+
+	if (memory != HK_MEMORY_HOST && hook->meaning != HK_MEANING_ALLOC &&
+	    hook->meaning != HK_MEANING_FREE) {
+		return hk_scan_fail(scan, "kind= needs alloc or free", (struct hk_word){0});
+	}
+	if (on_device && hook->meaning == HK_MEANING_ALLOC && !has_value(hook, HK_KEY_DEVICE)) {
+		return hk_scan_fail(scan, "alloc of this kind needs device=",
+				    hk_word_of(hk_names_get(&hk_names_memory, memory)));
+	}
+	return 0;
+}
+
 int hk_draft_check(struct hk_scan *scan, struct hk_draft *draft)
 {
 	struct hk_hook *hook = &draft->hook;
@@ -277,6 +345,9 @@ int hk_draft_check(struct hk_scan *scan, struct hk_draft *draft)
 		const char *rule = hk_names_get(&hk_names_error, hook->error);
 		return hk_scan_fail(scan, "result type does not fit the error rule",
 				    hk_word_of(rule));
+	}
+	if (check_memory(scan, hook) < 0) {
+		return -EINVAL;
 	}
 	if ((hook->flags & HK_HOOK_SYNC_ALL) != 0 && hook->meaning != HK_MEANING_COLLECTIVE) {
 		return hk_scan_fail(scan, "sync=all needs a collective", (struct hk_word){0});

@@ -21,8 +21,9 @@ static void convert(struct hk_hook_arg *arg, uint8_t kind)
 	if (kind == HK_DRAFT_HANDLE) {
 		arg->type = HK_TYPE_INT;
 		arg->reference = 1;
-	} else if (arg->type == HK_TYPE_STR) {
-		arg->type = HK_TYPE_PTR; /* no NUL at its end */
+	} else if (arg->type == HK_TYPE_STR || arg->type == HK_TYPE_STRUCT) {
+		arg->type = HK_TYPE_PTR; /* no NUL at its end; structs go by address */
+		arg->words = 0;
 	} else if (arg->type != HK_TYPE_PTR) {
 		arg->reference = 1;
 	}
@@ -51,7 +52,9 @@ int hk_fortran_derive(struct hk_scan *scan, const struct hk_draft *line,
 	hook->result = HK_TYPE_VOID;
 	hook->error = HK_ERROR_IERR;
 	hook->flags |= HK_HOOK_FORTRAN;
-	hk_place_arguments(hook, hidden);
+	if (hk_place_arguments(hook, hidden) < 0) {
+		return hk_scan_fail(scan, "no Fortran form: too many arguments for", line->symbol);
+	}
 	*ret_fortran = fortran;
 	return 0;
 }

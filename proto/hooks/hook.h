@@ -44,6 +44,9 @@ enum hk_hook_type {
 	HK_TYPE_MPI_DATATYPE, /* MPI handles: an int with MPICH, a pointer with Open MPI; raw 64-bit
 				 register here */
 	HK_TYPE_MPI_COMM,
+	HK_TYPE_NCCL_DATATYPE, /* ncclDataType_t, an int */
+	HK_TYPE_NCCL_COMM,     /* ncclComm_t, a pointer */
+	HK_TYPE_STRUCT,	       /* a struct of more than 16 bytes, by value: see `words` */
 };
 
 /* Where an argument lies at the entry of the function (System V x86-64 and AAPCS64 agree on the
@@ -61,6 +64,8 @@ struct hk_hook_arg {
 			      written int* / out) */
 	uint8_t place;	   /* enum hk_hook_place */
 	uint8_t index;
+	uint8_t words; /* of a struct: 8-byte words, from `index` on if on the stack; where the
+			  calling convention passes its address, it is in a register. Else 0. */
 };
 
 /* What the named value is; the number is stored in sites and chunks. */
@@ -95,13 +100,27 @@ enum hk_factor_kind {
 				memptr */
 	HK_FACTOR_TYPE_SIZE, /* MPI: bytes of datatype `arg` */
 	HK_FACTOR_SUM, /* MPI: sum of the int array `arg` over the ranks of communicator `arg2` */
-	HK_FACTOR_SUM_TYPED, /* MPI: sum over ranks of counts[arg] * size of types[arg3],
-				communicator `arg2` */
-	HK_FACTOR_IS_ROOT,   /* MPI: 1 on the rank `arg` of communicator `arg2`, else 0 */
-	HK_FACTOR_SENT,	     /* MPI: 0 if buffer `arg` is MPI_IN_PLACE, else 1 */
-	HK_FACTOR_COMM,	     /* MPI: stable hash of communicator `arg` */
-	HK_FACTOR_NEW_COMM,  /* MPI: hash given to the communicator written to `arg`, child of
-				communicator `arg2` */
+	HK_FACTOR_SUM_TYPED,	  /* MPI: sum over ranks of counts[arg] * size of types[arg3],
+				     communicator `arg2` */
+	HK_FACTOR_IS_ROOT,	  /* MPI: 1 on the rank `arg` of communicator `arg2`, else 0 */
+	HK_FACTOR_SENT,		  /* MPI: 0 if buffer `arg` is MPI_IN_PLACE, else 1 */
+	HK_FACTOR_COMM,		  /* MPI: stable hash of communicator `arg` */
+	HK_FACTOR_NEW_COMM,	  /* MPI: hash given to the communicator written to `arg`, child of
+				     communicator `arg2` */
+	HK_FACTOR_WORD,		  /* the 64-bit word `constant` bytes into what `arg` points to */
+	HK_FACTOR_INT,		  /* the same for a 32-bit signed one */
+	HK_FACTOR_DEVICE,	  /* CUDA: number of the device that is current after the call */
+	HK_FACTOR_STREAM_DEVICE,  /* CUDA: number of the device of stream `arg` */
+	HK_FACTOR_NCCL_SIZE,	  /* NCCL: bytes of datatype `arg` */
+	HK_FACTOR_NCCL_RANKS,	  /* NCCL: ranks of communicator `arg` */
+	HK_FACTOR_NCCL_IS_ROOT,	  /* NCCL: 1 on the rank `arg` of communicator `arg2`, else 0 */
+	HK_FACTOR_NCCL_COMM,	  /* NCCL: stable hash of communicator `arg` */
+	HK_FACTOR_NCCL_NEW_COMM,  /* NCCL: hash given to the communicator written to `arg`, made
+				     with the unique id `arg2` */
+	HK_FACTOR_NCCL_NEW_COMMS, /* NCCL: the same for the `arg2` communicators of one process
+				     written to the array `arg` */
+	HK_FACTOR_NCCL_SPLIT,	  /* NCCL: the same for a child of communicator `arg2` with colour
+				     `arg3` */
 };
 
 struct hk_factor {
@@ -158,6 +177,22 @@ enum hk_error_rule {
 #define HK_HOOK_DENY 16u     /* never touch this symbol */
 #define HK_HOOK_OPEN_FREE \
 	32u /* result or argument frees memory at its start: an open call holds the ledger back */
+#define HK_HOOK_MEMORY_SHIFT 12u /* four bits: enum hk_memory of an alloc or free */
+#define HK_HOOK_MEMORY_MASK 0xf000u
+
+/* Which memory a call allocates or frees. Pointers of HK_MEMORY_HOST are matched among themselves,
+ * those of all others among themselves. Numbers are part of the segment and chunk formats. */
+enum hk_memory {
+	HK_MEMORY_HOST = 0,    /* the C heap and mappings */
+	HK_MEMORY_DEVICE = 1,  /* on a device */
+	HK_MEMORY_MANAGED = 2, /* moves between a device and the host by itself */
+	HK_MEMORY_PINNED = 3,  /* the host's, locked for devices */
+};
+
+static inline enum hk_memory hk_hook_memory(uint32_t flags)
+{
+	return (enum hk_memory)((flags & HK_HOOK_MEMORY_MASK) >> HK_HOOK_MEMORY_SHIFT);
+}
 
 struct hk_hook {
 	const char *library; /* glob over the defining object's path or base name; "*" for any */
@@ -172,6 +207,7 @@ struct hk_hook {
 	uint8_t arg_count;
 	uint8_t value_count;
 	uint8_t stack_words; /* 8-byte words of stack arguments to copy, 0..HK_HOOK_STACK_WORDS */
+	uint16_t pending;    /* with HK_ERROR_NONZERO: a result that is no error either, 0: none */
 	uint16_t line;	     /* line in its file, for messages */
 	struct hk_hook_arg args[HK_HOOK_ARGS];
 	struct hk_value values[HK_HOOK_VALUES];

@@ -25,6 +25,9 @@ static const char type_words[][HK_NAMES_SIZE] = {
     [HK_TYPE_DOUBLE] = "double",
     [HK_TYPE_MPI_DATATYPE] = "datatype",
     [HK_TYPE_MPI_COMM] = "comm",
+    [HK_TYPE_NCCL_DATATYPE] = "nccl_datatype",
+    [HK_TYPE_NCCL_COMM] = "nccl_comm",
+    [HK_TYPE_STRUCT] = "struct",
 };
 
 static const char key_words[][HK_NAMES_SIZE] = {
@@ -70,6 +73,13 @@ static const char error_words[][HK_NAMES_SIZE] = {
     [HK_ERROR_NULL] = "null",	[HK_ERROR_FAILED] = "failed",
 };
 
+static const char memory_words[][HK_NAMES_SIZE] = {
+    [HK_MEMORY_HOST] = "host",
+    [HK_MEMORY_DEVICE] = "device",
+    [HK_MEMORY_MANAGED] = "managed",
+    [HK_MEMORY_PINNED] = "pinned",
+};
+
 #define TABLE(words)                                                      \
 	{                                                                 \
 		.names = words, .count = sizeof(words) / sizeof(words[0]) \
@@ -80,6 +90,7 @@ const struct hk_names hk_names_type = TABLE(type_words);
 const struct hk_names hk_names_key = TABLE(key_words);
 const struct hk_names hk_names_meaning = TABLE(meaning_words);
 const struct hk_names hk_names_error = TABLE(error_words);
+const struct hk_names hk_names_memory = TABLE(memory_words);
 
 int hk_names_find(const struct hk_names *table, const char *text, size_t length)
 {

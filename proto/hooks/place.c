@@ -1,5 +1,6 @@
 #include "hooks/place.h"
 
+#include <errno.h>
 #include <stdbool.h>
 
 struct cursor {
@@ -22,7 +23,7 @@ static void place(struct cursor *cursor, bool is_float, uint8_t *ret_place, uint
 	}
 }
 
-void hk_place_arguments(struct hk_hook *hook, unsigned hidden)
+int hk_place_arguments(struct hk_hook *hook, unsigned hidden)
 {
 	struct cursor cursor = {0};
 	uint8_t unused[2];
@@ -31,11 +32,20 @@ void hk_place_arguments(struct hk_hook *hook, unsigned hidden)
 		struct hk_hook_arg *arg = &hook->args[i];
 		bool is_float =
 		    !arg->reference && (arg->type == HK_TYPE_FLOAT || arg->type == HK_TYPE_DOUBLE);
+#if !defined(__aarch64__)
+		if (arg->type == HK_TYPE_STRUCT) {
+			arg->place = HK_PLACE_STACK;
+			arg->index = (uint8_t)cursor.words;
+			cursor.words += arg->words;
+			continue;
+		}
+#endif
 		place(&cursor, is_float, &arg->place, &arg->index);
 	}
 	for (unsigned i = 0; i < hidden; i++) {
 		place(&cursor, false, &unused[0], &unused[1]);
 	}
-	hook->stack_words =
-	    (uint8_t)(cursor.words < HK_HOOK_STACK_WORDS ? cursor.words : HK_HOOK_STACK_WORDS);
+	bool fits = cursor.words <= HK_HOOK_STACK_WORDS;
+	hook->stack_words = (uint8_t)(fits ? cursor.words : HK_HOOK_STACK_WORDS);
+	return fits ? 0 : -E2BIG;
 }

@@ -1,8 +1,9 @@
 /* place.h: where the arguments of a described function lie when it is entered.
  *
  * Integers and pointers take integer registers in order, float and double take vector registers in
- * order, whatever is left takes 8-byte stack words in order. Structs by value cannot be described
- * and so never occur. Pure function.
+ * order, whatever is left takes 8-byte stack words in order. A struct of more than 16 bytes lies on
+ * the stack (System V x86-64), or its address is an argument like a pointer (AAPCS64). Pure
+ * function.
  */
 #ifndef HK_HOOKS_PLACE_H
 #define HK_HOOKS_PLACE_H
@@ -17,7 +18,8 @@
 #define HK_PLACE_FLOAT_REGISTERS 8u
 
 /* Sets place and index of every argument, and stack_words so that it covers them and `hidden`
- * further integer arguments (the lengths a Fortran compiler passes after the last one). */
-void hk_place_arguments(struct hk_hook *hook, unsigned hidden);
+ * further integer arguments (the lengths a Fortran compiler passes after the last one). -E2BIG:
+ * they take more than HK_HOOK_STACK_WORDS, so the function cannot be hooked. */
+int hk_place_arguments(struct hk_hook *hook, unsigned hidden);
 
 #endif

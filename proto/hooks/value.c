@@ -11,9 +11,23 @@ enum role {
 	ROLE_DATATYPE, /* datatype */
 	ROLE_COMM,     /* comm */
 	ROLE_NEW_COMM, /* comm *: written by the call */
+	ROLE_OFFSET,   /* a number, which goes to `constant` */
+	ROLE_NCCL_DATATYPE,
+	ROLE_NCCL_COMM,
+	ROLE_NCCL_NEW_COMM,
+	ROLE_STRUCT,
 };
 
-/* `to` names the member of struct hk_factor each argument goes to: 0 arg, 1 arg2, 2 arg3. */
+/* An argument of a function of the language: one of the hooked function's, or a number. */
+struct operand {
+	struct hk_word word;
+	bool is_number;
+	uint8_t argument;
+	uint32_t number;
+};
+
+/* `to` names the member of struct hk_factor each argument goes to: 0 arg, 1 arg2, 2 arg3. Of rows
+ * with one word and count the first whose roles fit holds. */
 static const struct function {
 	const char *word;
 	uint8_t kind;
@@ -28,6 +42,20 @@ static const struct function {
     {"sent", HK_FACTOR_SENT, 1, {ROLE_POINTER}, {0}},
     {"comm", HK_FACTOR_COMM, 1, {ROLE_COMM}, {0}},
     {"newcomm", HK_FACTOR_NEW_COMM, 2, {ROLE_NEW_COMM, ROLE_COMM}, {0, 1}},
+    {"word", HK_FACTOR_WORD, 2, {ROLE_POINTER, ROLE_OFFSET}, {0}},
+    {"int", HK_FACTOR_INT, 2, {ROLE_POINTER, ROLE_OFFSET}, {0}},
+    {"device", HK_FACTOR_STREAM_DEVICE, 1, {ROLE_POINTER}, {0}},
+    {"sizeof", HK_FACTOR_NCCL_SIZE, 1, {ROLE_NCCL_DATATYPE}, {0}},
+    {"ranks", HK_FACTOR_NCCL_RANKS, 1, {ROLE_NCCL_COMM}, {0}},
+    {"isroot", HK_FACTOR_NCCL_IS_ROOT, 2, {ROLE_NUMBER, ROLE_NCCL_COMM}, {0, 1}},
+    {"comm", HK_FACTOR_NCCL_COMM, 1, {ROLE_NCCL_COMM}, {0}},
+    {"newcomm", HK_FACTOR_NCCL_NEW_COMM, 2, {ROLE_NCCL_NEW_COMM, ROLE_STRUCT}, {0, 1}},
+    {"newcomm", HK_FACTOR_NCCL_NEW_COMMS, 2, {ROLE_NCCL_NEW_COMM, ROLE_NUMBER}, {0, 1}},
+    {"newcomm",
+     HK_FACTOR_NCCL_SPLIT,
+     3,
+     {ROLE_NCCL_NEW_COMM, ROLE_NCCL_COMM, ROLE_NUMBER},
+     {0, 1, 2}},
 };
 
 static bool fits(const struct hk_hook_arg *arg, uint8_t role)
@@ -43,6 +71,14 @@ static bool fits(const struct hk_hook_arg *arg, uint8_t role)
 		return arg->type == HK_TYPE_MPI_COMM;
 	case ROLE_NEW_COMM:
 		return arg->type == HK_TYPE_MPI_COMM && arg->reference;
+	case ROLE_NCCL_DATATYPE:
+		return arg->type == HK_TYPE_NCCL_DATATYPE;
+	case ROLE_NCCL_COMM:
+		return arg->type == HK_TYPE_NCCL_COMM && !arg->reference;
+	case ROLE_NCCL_NEW_COMM:
+		return arg->type == HK_TYPE_NCCL_COMM && arg->reference;
+	case ROLE_STRUCT:
+		return arg->type == HK_TYPE_STRUCT;
 	default:
 		return false;
 	}
@@ -61,70 +97,113 @@ static int find_argument(struct hk_scan *scan, const struct hk_draft *draft, str
 			    name);
 }
 
-static int parse_constant(struct hk_scan *scan, struct hk_word word, struct hk_factor *ret_factor)
+static bool is_digit(struct hk_word word)
 {
-	uint32_t constant = 0;
+	return word.length != 0 && word.text[0] >= '0' && word.text[0] <= '9';
+}
+
+static int parse_number(struct hk_scan *scan, struct hk_word word, uint32_t *ret_number)
+{
+	uint32_t number = 0;
 
 	for (size_t i = 0; i < word.length; i++) {
 		char c = word.text[i];
-		if (c < '0' || c > '9' || __builtin_mul_overflow(constant, 10u, &constant) ||
-		    __builtin_add_overflow(constant, (uint32_t)(c - '0'), &constant)) {
+		if (c < '0' || c > '9' || __builtin_mul_overflow(number, 10u, &number) ||
+		    __builtin_add_overflow(number, (uint32_t)(c - '0'), &number)) {
 			return hk_scan_fail(scan, "not a number below 2^32:", word);
 		}
 	}
-	*ret_factor = (struct hk_factor){.kind = HK_FACTOR_CONST, .constant = constant};
+	*ret_number = number;
 	return 0;
 }
 
-static const struct function *find_function(struct hk_scan *scan, struct hk_word word,
+/* Number of the first operand that does not fit `function`, or its count. */
+static unsigned misfit(const struct function *function, const struct hk_draft *draft,
+		       const struct operand *operands)
+{
+	for (unsigned i = 0; i < function->count; i++) {
+		bool number = function->roles[i] == ROLE_OFFSET;
+		if (number != operands[i].is_number ||
+		    (!number &&
+		     !fits(&draft->hook.args[operands[i].argument], function->roles[i]))) {
+			return i;
+		}
+	}
+	return function->count;
+}
+
+static const struct function *find_function(struct hk_scan *scan, const struct hk_draft *draft,
+					    struct hk_word word, const struct operand *operands,
 					    unsigned count)
 {
+	const struct function *near = NULL;
 	bool known = false;
 
 	for (unsigned i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
 		if (!hk_word_is(word, functions[i].word)) {
 			continue;
 		}
-		if (functions[i].count == count) {
+		known = true;
+		if (functions[i].count != count) {
+			continue;
+		}
+		near = near != NULL ? near : &functions[i];
+		if (misfit(&functions[i], draft, operands) == count) {
 			return &functions[i];
 		}
-		known = true;
 	}
-	hk_scan_fail(scan, known ? "wrong number of arguments for" : "unknown function", word);
+	if (near != NULL) {
+		hk_scan_fail(scan, "argument of the wrong type:",
+			     operands[misfit(near, draft, operands)].word);
+	} else {
+		hk_scan_fail(scan, known ? "wrong number of arguments for" : "unknown function",
+			     word);
+	}
 	return NULL;
+}
+
+static int parse_operand(struct hk_scan *scan, const struct hk_draft *draft,
+			 struct operand *ret_operand)
+{
+	struct operand operand = {.word = hk_scan_name(scan)};
+
+	operand.is_number = is_digit(operand.word);
+	int err = operand.is_number ? parse_number(scan, operand.word, &operand.number)
+				    : find_argument(scan, draft, operand.word, &operand.argument);
+	*ret_operand = operand;
+	return err;
 }
 
 /* Reads the arguments of `word(` up to and with the closing parenthesis. */
 static int parse_call(struct hk_scan *scan, const struct hk_draft *draft, struct hk_word word,
 		      struct hk_factor *ret_factor)
 {
-	uint8_t arguments[3];
+	struct operand operands[3];
 	unsigned count = 0;
 
 	do {
-		struct hk_word name = hk_scan_name(scan);
 		if (count == 3) {
 			return hk_scan_fail(scan, "wrong number of arguments for", word);
 		}
-		if (find_argument(scan, draft, name, &arguments[count++]) < 0) {
+		if (parse_operand(scan, draft, &operands[count++]) < 0) {
 			return -EINVAL;
 		}
 	} while (hk_scan_take(scan, ','));
 	if (!hk_scan_take(scan, ')')) {
 		return hk_scan_fail(scan, "')' expected in", word);
 	}
-	const struct function *function = find_function(scan, word, count);
+	const struct function *function = find_function(scan, draft, word, operands, count);
 	if (function == NULL) {
 		return -EINVAL;
 	}
 	struct hk_factor factor = {.kind = function->kind};
 	uint8_t *members[3] = {&factor.arg, &factor.arg2, &factor.arg3};
 	for (unsigned i = 0; i < count; i++) {
-		if (!fits(&draft->hook.args[arguments[i]], function->roles[i])) {
-			return hk_scan_fail(
-			    scan, "argument of the wrong type:", draft->names[arguments[i]]);
+		if (operands[i].is_number) {
+			factor.constant = operands[i].number;
+		} else {
+			*members[function->to[i]] = operands[i].argument;
 		}
-		*members[function->to[i]] = arguments[i];
 	}
 	*ret_factor = factor;
 	return 0;
@@ -171,8 +250,10 @@ static int parse_factor(struct hk_scan *scan, const struct hk_draft *draft,
 		return parse_pointee(scan, draft, ret_factor);
 	}
 	struct hk_word word = hk_scan_name(scan);
-	if (word.length != 0 && word.text[0] >= '0' && word.text[0] <= '9') {
-		return parse_constant(scan, word, ret_factor);
+	if (is_digit(word)) {
+		factor.kind = HK_FACTOR_CONST;
+		*ret_factor = factor;
+		return parse_number(scan, word, &ret_factor->constant);
 	}
 	if (hk_scan_take(scan, '(')) {
 		return parse_call(scan, draft, word, ret_factor);
@@ -182,6 +263,8 @@ static int parse_factor(struct hk_scan *scan, const struct hk_draft *draft,
 			return hk_scan_fail(scan, "no numeric", word);
 		}
 		factor.kind = HK_FACTOR_RESULT;
+	} else if (hk_word_is(word, "current")) {
+		factor.kind = HK_FACTOR_DEVICE;
 	} else {
 		if (find_argument(scan, draft, word, &factor.arg) < 0) {
 			return -EINVAL;

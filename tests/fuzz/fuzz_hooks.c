@@ -37,10 +37,11 @@ static void check_values(const struct hk_hook *hook)
 		REQUIRE(value->factor_count >= 1 && value->factor_count <= HK_HOOK_FACTORS);
 		for (unsigned f = 0; f < value->factor_count; f++) {
 			const struct hk_factor *factor = &value->factors[f];
-			bool constant =
-			    factor->kind == HK_FACTOR_CONST || factor->kind == HK_FACTOR_RESULT;
+			bool constant = factor->kind == HK_FACTOR_CONST ||
+					factor->kind == HK_FACTOR_RESULT ||
+					factor->kind == HK_FACTOR_DEVICE;
 			REQUIRE(factor->kind >= HK_FACTOR_CONST);
-			REQUIRE(factor->kind <= HK_FACTOR_NEW_COMM);
+			REQUIRE(factor->kind <= HK_FACTOR_NCCL_SPLIT);
 			REQUIRE(constant ||
 				(factor->arg < hook->arg_count && factor->arg2 < hook->arg_count &&
 				 factor->arg3 < hook->arg_count));
@@ -56,9 +57,12 @@ static void check_arguments(const struct hk_hook *hook)
 	for (unsigned i = 0; i < hook->arg_count; i++) {
 		const struct hk_hook_arg *arg = &hook->args[i];
 		REQUIRE(strlen(arg->name) > 0);
-		REQUIRE(arg->type > HK_TYPE_VOID && arg->type <= HK_TYPE_MPI_COMM);
+		REQUIRE(arg->type > HK_TYPE_VOID && arg->type <= HK_TYPE_STRUCT);
 		REQUIRE(arg->place <= HK_PLACE_STACK && arg->index < limits[arg->place]);
 		REQUIRE(arg->place != HK_PLACE_STACK || arg->index < hook->stack_words);
+		REQUIRE(arg->words <= 16 && (arg->words == 0) == (arg->type != HK_TYPE_STRUCT));
+		REQUIRE(arg->place != HK_PLACE_STACK || arg->words == 0 ||
+			arg->index + arg->words <= hook->stack_words);
 	}
 }
 

@@ -129,6 +129,58 @@ static void test_every_factor(void **state)
 		      (struct hk_factor){.kind = HK_FACTOR_CONST, .constant = UINT32_MAX});
 }
 
+static void test_device_memory(void **state)
+{
+	struct hk_hook hook =
+	    parse_one("default error=nonzero pending=600\n"
+		      "int f(ptr *p, ulong size, ptr s, ptr copy) alloc pointer=*p size=size"
+		      " kind=managed device=device(s) count=word(copy,112)*int(copy,12)"
+		      " error=nonzero");
+
+	(void)state;
+	assert_int_equal(hook.flags, HK_HOOK_DESCRIBED | 2u << HK_HOOK_MEMORY_SHIFT);
+	assert_int_equal(hk_hook_memory(hook.flags), HK_MEMORY_MANAGED);
+	assert_int_equal(hook.pending, 600);
+	assert_factor(&hook, 2, 0, (struct hk_factor){.kind = HK_FACTOR_STREAM_DEVICE, .arg = 2});
+	assert_factor(&hook, 3, 0,
+		      (struct hk_factor){.kind = HK_FACTOR_WORD, .arg = 3, .constant = 112});
+	assert_factor(&hook, 3, 1,
+		      (struct hk_factor){.kind = HK_FACTOR_INT, .arg = 3, .constant = 12});
+	hook =
+	    parse_one("int f(ptr *p, ulong n) alloc pointer=*p size=n kind=device device=current");
+	assert_factor(&hook, 2, 0, (struct hk_factor){.kind = HK_FACTOR_DEVICE});
+	hook = parse_one("int f(ptr p) free pointer=p kind=pinned");
+	assert_int_equal(hk_hook_memory(hook.flags), HK_MEMORY_PINNED);
+	assert_true((hook.flags & HK_HOOK_OPEN_FREE) != 0);
+	hook = parse_one("int f(ptr p) free pointer=p kind=pinned kind=host");
+	assert_int_equal(hk_hook_memory(hook.flags), HK_MEMORY_HOST);
+}
+
+static void test_nccl_factors(void **state)
+{
+	struct hk_hook hook = parse_one(
+	    "int f(nccl_comm *nc, nccl_comm c, struct(128) id, int root, nccl_datatype t)"
+	    " bytes=root*sizeof(t)*ranks(c)*isroot(root,c) comm=comm(c) newcomm=newcomm(nc,id)"
+	    " count=newcomm(nc,root) tag=newcomm(nc,c,root)");
+
+	(void)state;
+	assert_int_equal(hook.args[0].reference, 1);
+	assert_int_equal(hook.args[2].type, HK_TYPE_STRUCT);
+	assert_int_equal(hook.args[2].words, 16);
+	assert_factor(&hook, 0, 1, (struct hk_factor){.kind = HK_FACTOR_NCCL_SIZE, .arg = 4});
+	assert_factor(&hook, 0, 2, (struct hk_factor){.kind = HK_FACTOR_NCCL_RANKS, .arg = 1});
+	assert_factor(&hook, 0, 3,
+		      (struct hk_factor){.kind = HK_FACTOR_NCCL_IS_ROOT, .arg = 3, .arg2 = 1});
+	assert_factor(&hook, 1, 0, (struct hk_factor){.kind = HK_FACTOR_NCCL_COMM, .arg = 1});
+	assert_factor(&hook, 2, 0,
+		      (struct hk_factor){.kind = HK_FACTOR_NCCL_NEW_COMM, .arg = 0, .arg2 = 2});
+	assert_factor(&hook, 3, 0,
+		      (struct hk_factor){.kind = HK_FACTOR_NCCL_NEW_COMMS, .arg = 0, .arg2 = 3});
+	assert_factor(
+	    &hook, 4, 0,
+	    (struct hk_factor){.kind = HK_FACTOR_NCCL_SPLIT, .arg = 0, .arg2 = 1, .arg3 = 3});
+}
+
 static void test_directives_hold_for_what_follows(void **state)
 {
 	struct heard heard;
@@ -241,8 +293,28 @@ static const struct {
     {"domain abcdefghijklmnop", "domain is one word of at most 15 letters, not 'abcdefghijklmnop'"},
     {"domain a b", "domain is one word of at most 15 letters, not 'a'"},
     {"library a b", "library is one pattern, not 'a'"},
-    {"default io", "default takes level, auto, error and short only"},
-    {"default sync=all", "default takes level, auto, error and short only"},
+    {"default io", "default takes level, auto, error, pending and short only"},
+    {"default sync=all", "default takes level, auto, error, pending and short only"},
+    {"default kind=device", "default takes level, auto, error, pending and short only"},
+    {"int f(int a) pending=65536", "pending= is a number below 65536, not '65536'"},
+    {"int f(int a) pending=-1", "pending= is a number below 65536, not '-1'"},
+    {"ptr f(ulong n) alloc size=n pointer=result kind=heap",
+     "kind= is host, device, managed or pinned, not 'heap'"},
+    {"ptr f(ulong n) alloc size=n pointer=result kind=device",
+     "alloc of this kind needs device= 'device'"},
+    {"ptr f(ulong n) map size=n pointer=result kind=pinned", "kind= needs alloc or free"},
+    {"int f(ptr p) bytes=word(p)", "wrong number of arguments for 'word'"},
+    {"int f(ptr p) bytes=word(p,p)", "argument of the wrong type: 'p'"},
+    {"int f(ptr p, int a) bytes=word(a,1)", "argument of the wrong type: 'a'"},
+    {"int f(int a) bytes=sizeof(4)", "argument of the wrong type: '4'"},
+    {"int f(ptr p) bytes=word(p,4294967296)", "not a number below 2^32: '4294967296'"},
+    {"int f(struct(16) a)", "struct(BYTES) has 17 to 128 bytes, not '16'"},
+    {"int f(struct(129) a)", "struct(BYTES) has 17 to 128 bytes, not '129'"},
+    {"int f(struct a)", "struct(BYTES) has 17 to 128 bytes, not 'a'"},
+    {"struct f(int a)", "a result cannot be a struct"},
+    {"int f(struct(24) a) bytes=a", "argument is no number: 'a'"},
+    {"int f(struct(128) a, struct(128) b, struct(17) c)",
+     "more than 32 words of arguments on the stack: 'f'"},
     {"fortran", "fortran is off or one to four name endings"},
     {"fortran a b c d e", "fortran is off or one to four name endings 'e'"},
     {"int f(int a) \x01\x80", "attribute expected at '?'"},
@@ -377,6 +449,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_a_described_line),
 	    cmocka_unit_test(test_every_factor),
+	    cmocka_unit_test(test_device_memory),
+	    cmocka_unit_test(test_nccl_factors),
 	    cmocka_unit_test(test_directives_hold_for_what_follows),
 	    cmocka_unit_test(test_deny_takes_several),
 	    cmocka_unit_test(test_a_bad_line_says_why_and_takes_no_other_with_it),

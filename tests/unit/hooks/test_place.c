@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <errno.h>
+#include <stdbool.h>
 
 #include "hooks/place.h"
 
-/* i: integer, p: pointer, d: double, f: float, D: address of a double. Places: r0..r5, x0..x7,
- * s0... */
+/* i: integer, p: pointer, d: double, f: float, D: address of a double, S: struct of 16 words.
+ * Places: r0..r5, x0..x7, s0... */
 static const struct {
 	const char *signature;
 	const char *places;
@@ -32,6 +34,10 @@ static const struct {
     {"iiiiiiiddddddddddi", "r0 r1 r2 r3 r4 r5 s0 x0 x1 x2 x3 x4 x5 x6 x7 s1 s2 s3", 1, 5},
     {"iiiiiiiiiiiiiiiiiiii", "r0 r1 r2 r3 r4 r5 s0 s1 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 s12 s13", 40,
      32},
+#if !defined(__aarch64__)
+    {"piSi", "r0 r1 s0 r2", 0, 16},
+    {"SpppppppS", "s0 r0 r1 r2 r3 r4 r5 s16 s17", 0, 32},
+#endif
 };
 
 static void set_argument(struct hk_hook_arg *arg, char letter)
@@ -40,7 +46,9 @@ static void set_argument(struct hk_hook_arg *arg, char letter)
 	arg->type = letter == 'i'   ? HK_TYPE_INT
 		    : letter == 'p' ? HK_TYPE_PTR
 		    : letter == 'f' ? HK_TYPE_FLOAT
+		    : letter == 'S' ? HK_TYPE_STRUCT
 				    : HK_TYPE_DOUBLE;
+	arg->words = letter == 'S' ? 16 : 0;
 	arg->reference = letter == 'D';
 }
 
@@ -63,13 +71,15 @@ static void test_places_follow_the_calling_convention(void **state)
 		for (unsigned i = 0; i < hook.arg_count; i++) {
 			set_argument(&hook.args[i], cases[c].signature[i]);
 		}
-		hk_place_arguments(&hook, cases[c].hidden);
+		int placed = hk_place_arguments(&hook, cases[c].hidden);
 		for (unsigned i = 0; i < hook.arg_count; i++) {
 			assert_in_range(hook.args[i].place, 0, 2);
 			append_place(places, sizeof(places), &hook.args[i]);
 		}
 		assert_string_equal(places, cases[c].places);
 		assert_int_equal(hook.stack_words, cases[c].stack_words);
+		bool cut = cases[c].hidden == 40 || cases[c].signature[0] == 'S';
+		assert_int_equal(placed, cut ? -E2BIG : 0);
 	}
 }
 
