@@ -13,9 +13,9 @@
 #include "record/thread.h"
 
 #define CALL_OFFSET(field) ((int)offsetof(struct hk_call, field) - HK_CALL_BYTES)
-static_assert(offsetof(struct hk_call, caller_rbp) == HK_CALL_BYTES, "layout.h");
-static_assert(CALL_OFFSET(integer) == HK_CALL_RDI, "layout.h");
-static_assert(CALL_OFFSET(result) == HK_CALL_RAX, "layout.h");
+static_assert(offsetof(struct hk_call, caller_frame) == HK_CALL_BYTES, "layout.h");
+static_assert(CALL_OFFSET(integer) == HK_CALL_INTEGER, "layout.h");
+static_assert(CALL_OFFSET(result) == HK_CALL_RESULT, "layout.h");
 static_assert(CALL_OFFSET(result2) == HK_CALL_RESULT2, "layout.h");
 static_assert(CALL_OFFSET(thread) == HK_CALL_THREAD, "layout.h");
 static_assert(CALL_OFFSET(cell) == HK_CALL_CELL, "layout.h");
@@ -26,12 +26,15 @@ static_assert(CALL_OFFSET(child_ns) == HK_CALL_CHILD, "layout.h");
 static_assert(CALL_OFFSET(domains) == HK_CALL_DOMAINS, "layout.h");
 static_assert(CALL_OFFSET(inner) == HK_CALL_OUTER, "layout.h");
 static_assert(CALL_OFFSET(depth) == HK_CALL_DEPTH, "layout.h");
+#if defined(__aarch64__)
+static_assert(CALL_OFFSET(indirect) == HK_CALL_INDIRECT, "layout.h");
+#endif
 static_assert(HK_FRAME_BYTES % 16 == 0, "stack alignment");
 
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
-/* No call lasts ten years: the clock went back. */
-#define ABSURD_NS 0x0400000000000000ULL
+/* No call lasts a year: the clock went back. */
+#define ABSURD_NS 0x0080000000000000ULL
 
 /* Octaves of durations below the escape of 32 bits; a mask that keeps the look-up of any other
  * inside the table. */
@@ -43,13 +46,18 @@ static_assert(HK_FRAME_BYTES % 16 == 0, "stack alignment");
 /* Frames farther apart than this are on different stacks. In units of 16 bytes. */
 #define SAME_STACK (1 << 16)
 
-/* One instruction, so that a signal handler on this thread cannot come between load and store. */
+/* A signal handler on this thread cannot come between load and store: on x86-64 they are one
+ * instruction; on aarch64 the signal ends the reservation, and the store fails. */
 static inline void add(uint64_t *counter, uint64_t value)
 {
 #if defined(__x86_64__)
 	__asm__("addq %1, %0" : "+m"(*counter) : "er"(value));
 #else
-	__atomic_fetch_add(counter, value, __ATOMIC_RELAXED);
+	uint64_t sum;
+	uint32_t interrupted;
+	__asm__("1: ldxr %0, %2\n\tadd %0, %0, %3\n\tstxr %w1, %0, %2\n\tcbnz %w1, 1b"
+		: "=&r"(sum), "=&r"(interrupted), "+Q"(*counter)
+		: "r"(value));
 #endif
 }
 
@@ -393,7 +401,7 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 			return false;
 		}
 	}
-	uint64_t frame = (uint64_t)&call->caller_rbp;
+	uint64_t frame = (uint64_t)&call->caller_frame;
 	if (frame >= thread->inner) {
 		heal(thread, frame);
 	}
@@ -453,8 +461,8 @@ void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 	}
 	/* The upper half of one multiplication; a clock that went back gives a huge number and the
 	 * long way. */
-	uint64_t twice = 2 * (end_ticks - call->start_ticks);
-	uint64_t ns = (uint64_t)(((unsigned __int128)twice * thread->tick_ns_q63) >> 64);
+	uint64_t scaled = (end_ticks - call->start_ticks) << HK_CLOCK_TICK_SHIFT;
+	uint64_t ns = (uint64_t)(((unsigned __int128)scaled * thread->tick_ns_scaled) >> 64);
 	/* hk_histogram_index, cut so that the octave is known first */
 	uint32_t shift = 58u - (uint32_t)__builtin_clzll(ns | HK_OCTAVE_BUCKETS);
 	uint32_t offset = cell->octave[(shift + (ns >= HK_OCTAVE_BUCKETS)) % HK_OCTAVES_FAST];

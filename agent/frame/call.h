@@ -1,9 +1,9 @@
 /* call.h: one hooked call in progress: the struct the trampoline builds on the host's stack, and
  * what is done on the way out.
  *
- * Written by trampoline.S on entry, finished by hk_call_leave on exit. The call carries everything
- * needed to put the thread's state back as it was, so calls abandoned by exceptions or longjmp heal
- * at the next exit or entry.
+ * Written by the trampoline on entry, finished by hk_call_leave on exit. The call carries
+ * everything needed to put the thread's state back as it was, so calls abandoned by exceptions or
+ * longjmp heal at the next exit or entry.
  */
 #ifndef HK_AGENT_FRAME_CALL_H
 #define HK_AGENT_FRAME_CALL_H
@@ -17,9 +17,16 @@ struct hk_thread;
 struct hk_site_hot;
 
 struct hk_call {
-	uint64_t integer[6];	  /* rdi rsi rdx rcx r8 r9 at entry */
-	uint64_t result;	  /* rax: vector count at entry, result at exit */
-	uint64_t result2;	  /* rdx at exit */
+#if defined(__aarch64__)
+	uint64_t integer[8]; /* x0 to x7 at entry */
+	uint64_t indirect;   /* x8 at entry: where a large struct is returned */
+	uint64_t result;     /* x0 at exit */
+	uint64_t result2;    /* x1 at exit */
+#else
+	uint64_t integer[6]; /* rdi rsi rdx rcx r8 r9 at entry */
+	uint64_t result;     /* rax: vector count at entry, result at exit */
+	uint64_t result2;    /* rdx at exit */
+#endif
 	struct hk_thread *thread; /* NULL: this call is not measured */
 	struct hk_cell *cell;
 	struct hk_site_hot *site;
@@ -28,11 +35,15 @@ struct hk_call {
 	/* the thread's state before this call */
 	uint64_t child_ns; /* time of hooked callees of the caller so far */
 	uint64_t domains;  /* domains open around this call */
-	uint64_t inner;	   /* rbp of the call around this one, ~0: none */
+	uint64_t inner;	   /* frame of the call around this one, ~0: none */
 	uint32_t depth;
-	uint32_t reserved[3]; /* the frame stays a multiple of 16 bytes */
+#if defined(__aarch64__)
+	uint32_t reserved; /* the frame stays a multiple of 16 bytes */
+#else
+	uint32_t reserved[3];
+#endif
 	/* what the thunk's frame holds above */
-	uint64_t caller_rbp;
+	uint64_t caller_frame; /* rbp or x29 */
 	uint64_t return_address;
 	uint64_t stack[]; /* stack arguments */
 };

@@ -6,7 +6,24 @@
 #define HK_THUNKS 16384
 #define HK_THUNK_BYTES 64
 
-/* struct hk_call, relative to the thunk's rbp (the struct ends where the saved rbp begins). */
+/* struct hk_call, relative to the thunk's frame pointer (the struct ends where the saved frame
+ * pointer begins). */
+#if defined(__aarch64__)
+#define HK_CALL_BYTES 160
+#define HK_CALL_INTEGER (-160)
+#define HK_CALL_INDIRECT (-96)
+#define HK_CALL_RESULT (-88)
+#define HK_CALL_RESULT2 (-80)
+#define HK_CALL_THREAD (-72)
+#define HK_CALL_CELL (-64)
+#define HK_CALL_SITE (-56)
+#define HK_CALL_START (-48)
+#define HK_CALL_SCRATCH (-40)
+#define HK_CALL_CHILD (-32)
+#define HK_CALL_DOMAINS (-24)
+#define HK_CALL_OUTER (-16)
+#define HK_CALL_DEPTH (-8)
+#else
 #define HK_CALL_BYTES 144
 #define HK_CALL_RDI (-144)
 #define HK_CALL_RSI (-136)
@@ -25,6 +42,9 @@
 #define HK_CALL_DOMAINS (-32)
 #define HK_CALL_OUTER (-24)
 #define HK_CALL_DEPTH (-16)
+#define HK_CALL_INTEGER HK_CALL_RDI
+#define HK_CALL_RESULT HK_CALL_RAX
+#endif
 
 /* The thunk's stack frame: copied stack words below struct hk_call. */
 #define HK_STACK_COPY_BYTES 256

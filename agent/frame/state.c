@@ -1,5 +1,6 @@
 #include "frame/state.h"
 
+#if defined(__x86_64__)
 #include <cpuid.h>
 
 /* x87, SSE, AVX, AVX-512 (three parts); read by trampoline.S. 0: the processor has no xsave. */
@@ -31,3 +32,9 @@ void hk_state_setup(void)
 	hk_state_mask = mask;
 	hk_state_bytes = bytes;
 }
+#else
+/* What hk_state_saved keeps is the same on all processors. */
+void hk_state_setup(void)
+{
+}
+#endif

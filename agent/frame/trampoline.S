@@ -8,6 +8,8 @@
  */
 #include "frame/layout.h"
 
+#if defined(__x86_64__)
+
 	.text
 
 /* ---- way in. r11: struct hk_site_hot; rbp: the thunk's frame; our return address at (%rsp) ---- */
@@ -373,5 +375,7 @@ hk_thunk_light:
 	.set	site, site + 1
 	.endr
 	.size	hk_thunks, . - hk_thunks
+
+#endif
 
 	.section .note.GNU-stack,"",@progbits

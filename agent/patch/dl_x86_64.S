@@ -1,6 +1,8 @@
 /* Entries of the dl* wrappers. A jump to the original cannot be left to a compiler's goodwill: with a frame of ours on the
  * stack the loader would take the agent for the caller, and search its RUNPATH and its place in the search order. */
 
+#if defined(__x86_64__)
+
 /* Keeps the three arguments; the stack is 16-byte aligned for the call that follows. */
 	.macro keep
 	endbr64
@@ -64,5 +66,7 @@
 	pass	hk_dl_stub_close, 2
 	pass	hk_dl_stub_sym, 3
 	pass	hk_dl_stub_vsym, 4
+
+#endif
 
 	.section .note.GNU-stack, "", @progbits

@@ -50,11 +50,11 @@ bool hk_slot_read(const struct hk_object *object, const struct hk_relocations *t
 	return true;
 }
 
+#if defined(__x86_64__)
 /* Whether CODE is the part of a lazy PLT entry that pushes the relocation's number: what a slot
  * holds before its first call. */
-static bool pushes_order(const struct hk_object *object, uintptr_t code, uint32_t order)
+static bool is_stub(const struct hk_object *object, uintptr_t code, uint32_t order)
 {
-#if defined(__x86_64__)
 	static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
 	uint8_t bytes[9];
 	if (!hk_object_executes(object, code) || !hk_object_holds(object, code, sizeof(bytes))) {
@@ -65,13 +65,23 @@ static bool pushes_order(const struct hk_object *object, uintptr_t code, uint32_
 	uint32_t pushed;
 	memcpy(&pushed, push + 1, sizeof(pushed));
 	return push[0] == 0x68 && pushed == order;
-#else
-	/* All lazy slots hold the address of the table's first entry: code of the object that is no
-	 * symbol's value. */
-	(void)order;
-	return hk_object_executes(object, code);
-#endif
 }
+#else
+/* Whether CODE is the first entry of a PLT, which every slot of the object leads to before its
+ * first call: it begins by saving x16 and x30, as no function does. */
+static bool is_stub(const struct hk_object *object, uintptr_t code, uint32_t order)
+{
+	static const uint32_t bti_c = 0xd503245f, stp_x16_x30 = 0xa9bf7bf0;
+	uint32_t words[2];
+	(void)order;
+	if (code % sizeof(words[0]) || !hk_object_executes(object, code) ||
+	    !hk_object_holds(object, code, sizeof(words))) {
+		return false;
+	}
+	memcpy(words, (const void *)code, sizeof(words));
+	return words[0] == stp_x16_x30 || (words[0] == bti_c && words[1] == stp_x16_x30);
+}
+#endif
 
 enum hk_slot_value hk_slot_classify(const struct hk_object *object, const struct hk_slot *slot,
 				    uintptr_t value, bool elsewhere)
@@ -82,7 +92,7 @@ enum hk_slot_value hk_slot_classify(const struct hk_object *object, const struct
 	}
 	if (object->base && value < object->extent &&
 	    hk_object_executes(object, object->base + value) &&
-	    (!elsewhere || pushes_order(object, object->base + value, slot->order))) {
+	    (!elsewhere || is_stub(object, object->base + value, slot->order))) {
 		return HK_VALUE_UNRELOCATED;
 	}
 	if (!hk_object_executes(object, value)) {
@@ -92,7 +102,7 @@ enum hk_slot_value hk_slot_classify(const struct hk_object *object, const struct
 		return slot->symbol->st_shndx == SHN_UNDEF ? HK_VALUE_OWN_PLT : HK_VALUE_FUNCTION;
 	}
 	if (slot->kind == HK_SLOT_PLT &&
-	    (slot->symbol->st_shndx == SHN_UNDEF || pushes_order(object, value, slot->order))) {
+	    (slot->symbol->st_shndx == SHN_UNDEF || is_stub(object, value, slot->order))) {
 		return HK_VALUE_LAZY;
 	}
 	return HK_VALUE_FUNCTION;

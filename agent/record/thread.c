@@ -97,7 +97,7 @@ static struct hk_thread *new_thread(void)
 	thread->segment = (char *)hk_process.writer.header;
 	thread->generation = &hk_process.writer.header->generation;
 	thread->generation_seen = atomic_load(thread->generation);
-	thread->tick_ns_q63 = hk_process.tick_ns_q32 << 31;
+	thread->tick_ns_scaled = hk_process.tick_ns_q32 << (32 - HK_CLOCK_TICK_SHIFT);
 	return thread;
 }
 

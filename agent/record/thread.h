@@ -27,9 +27,9 @@ struct hk_thread {
 	uint32_t generation_seen;
 	int32_t countdown; /* calls until the next sample */
 	/* -- from here to `cells`: not known to the assembly -- */
-	char *segment;		/* base of the mapping */
-	uint64_t tick_ns_q63;	/* nanoseconds per tick, as Q63 */
-	volatile uint32_t busy; /* 0, or 1 + depth of the call whose record is being written */
+	char *segment;		 /* base of the mapping */
+	uint64_t tick_ns_scaled; /* nanoseconds per tick, times 2^(64 - HK_CLOCK_TICK_SHIFT) */
+	volatile uint32_t busy;	 /* 0, or 1 + depth of the call whose record is being written */
 	volatile uint32_t nested_busy;
 	uint64_t uid;
 	uint32_t tid;

@@ -8,6 +8,11 @@
 #include <unistd.h>
 
 #define CLOCKSOURCE_FILE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#if defined(__aarch64__)
+#define CLOCKSOURCE "arch_sys_counter\n"
+#else
+#define CLOCKSOURCE "tsc\n"
+#endif
 #define BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
 #define BOOT_ID_BYTES 36u
 #define CALIBRATION_FILE "clock"
@@ -45,40 +50,63 @@ static int read_boot_id(char boot_id[BOOT_ID_BYTES])
 	return got == BOOT_ID_BYTES ? 0 : -EIO;
 }
 
+#if defined(__aarch64__)
+/* Not a cycle counter: it runs at one frequency, told by firmware, on all processors. */
+static uint64_t counter(void)
+{
+	uint64_t ticks;
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+}
+
+static void in_order(void)
+{
+	__asm__ volatile("isb" ::: "memory");
+}
+
+static bool counter_is_fast(void)
+{
+	uint64_t hertz;
+	__asm__("mrs %0, cntfrq_el0" : "=r"(hertz));
+	return hertz > 1000000000u >> HK_CLOCK_TICK_SHIFT;
+}
+#else
+static uint64_t counter(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+static void in_order(void)
+{
+	__builtin_ia32_lfence();
+}
+
+static bool counter_is_fast(void)
+{
+	return true;
+}
+#endif
+
 bool hk_clock_tsc_trusted(void)
 {
-#if defined(__x86_64__)
-	char name[8];
+	char name[sizeof(CLOCKSOURCE)];
 	ssize_t got = read_small(AT_FDCWD, CLOCKSOURCE_FILE, name, sizeof(name));
-	return got == 4 && memcmp(name, "tsc\n", 4) == 0;
-#else
-	return false;
-#endif
+	return got == sizeof(CLOCKSOURCE) - 1 && memcmp(name, CLOCKSOURCE, (size_t)got) == 0 &&
+	       counter_is_fast();
 }
 
 uint64_t hk_clock_ticks(bool tsc)
 {
-#if defined(__x86_64__)
-	if (tsc) {
-		return __builtin_ia32_rdtsc();
-	}
-#endif
-	(void)tsc;
-	return hk_clock_monotonic_ns();
+	return tsc ? counter() : hk_clock_monotonic_ns();
 }
 
 /* Ticks in program order: neither earlier loads nor later ones cross the read. */
 static uint64_t ticks_ordered(bool tsc)
 {
-#if defined(__x86_64__)
-	if (tsc) {
-		__builtin_ia32_lfence();
-		uint64_t ticks = __builtin_ia32_rdtsc();
-		__builtin_ia32_lfence();
-		return ticks;
-	}
-#endif
-	return hk_clock_ticks(tsc);
+	in_order();
+	uint64_t ticks = hk_clock_ticks(tsc);
+	in_order();
+	return ticks;
 }
 
 static uint64_t realtime_ns(void)

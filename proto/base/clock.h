@@ -1,6 +1,7 @@
 /* clock.h: ticks, what they are worth in nanoseconds, and the same instant on three clocks.
  *
- * Ticks are the raw TSC when the kernel itself keeps time by it, else CLOCK_MONOTONIC nanoseconds.
+ * Ticks are the processor's counter (x86-64: TSC; aarch64: cntvct_el0) when the kernel itself keeps
+ * time by it, else CLOCK_MONOTONIC nanoseconds. "tsc" in names means either counter.
  * A collector calibrates once and leaves the result in its run directory; an agent without one
  * measures for a millisecond. Thread-safe, no state.
  */
@@ -10,6 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
+
+/* A tick of a trusted counter lasts less than 1 << HK_CLOCK_TICK_SHIFT nanoseconds. */
+#if defined(__aarch64__)
+#define HK_CLOCK_TICK_SHIFT 7
+#else
+#define HK_CLOCK_TICK_SHIFT 1
+#endif
 
 struct hk_clock_point {
 	uint64_t ticks;
@@ -24,7 +32,8 @@ static inline uint64_t hk_clock_monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* True if raw TSC reads may serve as ticks: x86-64, and the kernel's own clocksource is "tsc". */
+/* True if raw reads of the counter may serve as ticks: the kernel's own clocksource is "tsc" or
+ * "arch_sys_counter". A program in an emulator finds the clocksource of another architecture. */
 bool hk_clock_tsc_trusted(void);
 
 /* Ticks now, on the clock that hk_clock_tsc_trusted (passed in as TSC) chose. */

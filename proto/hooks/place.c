@@ -32,7 +32,7 @@ int hk_place_arguments(struct hk_hook *hook, unsigned hidden)
 		struct hk_hook_arg *arg = &hook->args[i];
 		bool is_float =
 		    !arg->reference && (arg->type == HK_TYPE_FLOAT || arg->type == HK_TYPE_DOUBLE);
-#if !defined(__aarch64__)
+#if !HK_PLACE_AAPCS64
 		if (arg->type == HK_TYPE_STRUCT) {
 			arg->place = HK_PLACE_STACK;
 			arg->index = (uint8_t)cursor.words;

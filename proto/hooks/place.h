@@ -10,9 +10,12 @@
 
 #include "hooks/hook.h"
 
-#if defined(__aarch64__)
+/* A build for another machine places there what it compiles here. */
+#if defined(__aarch64__) || defined(HK_PLACE_TARGET_aarch64)
+#define HK_PLACE_AAPCS64 1
 #define HK_PLACE_INTEGER_REGISTERS 8u /* x0 to x7 (AAPCS64) */
 #else
+#define HK_PLACE_AAPCS64 0
 #define HK_PLACE_INTEGER_REGISTERS 6u /* rdi rsi rdx rcx r8 r9 (System V x86-64) */
 #endif
 #define HK_PLACE_FLOAT_REGISTERS 8u

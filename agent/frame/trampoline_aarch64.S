@@ -1,0 +1,360 @@
+/* trampoline_aarch64.S: the thunks and the way in and out of a hooked call (AAPCS64). The same as trampoline.S, with these
+ * differences:
+ *
+ * - The return address is in x30: a thunk pushes a frame record {x29, x30} right below its caller's stack arguments, and
+ *   x29 + 16 is where those begin. No return address lies between the copied words and the original's stack pointer.
+ * - x9 to x17 are free: no argument lies there, and a lazily bound PLT call clobbers x16 and x17. So the arguments x0 to x8
+ *   stay where they are on the fast way in. x18 is the platform's and is never touched.
+ * - No instruction adds to memory in one. An exclusive pair does what is wanted of one: taking a signal loses the
+ *   reservation, so that the addition starts anew after the handler. LSE would save the loop on processors that have it,
+ *   which is not every one, and no call pays for asking.
+ * - Every place that is reached by an indirect jump begins with `bti c`, a hint that older processors ignore.
+ */
+#include "frame/layout.h"
+
+#if defined(__aarch64__)
+
+	.text
+
+	.macro	count_call cell:req
+9:	ldxr	x10, [\cell]
+	add	x10, x10, #1
+	stxr	w11, x10, [\cell]
+	cbnz	w11, 9b
+	.endm
+
+	.macro	current_thread register:req, scratch:req
+	adrp	\register, :gottprel:hk_thread_current
+	ldr	\register, [\register, :gottprel_lo12:hk_thread_current]
+	mrs	\scratch, tpidr_el0
+	ldr	\register, [\scratch, \register]
+	.endm
+
+	.macro	reload_arguments
+	ldp	x0, x1, [x29, HK_CALL_INTEGER]
+	ldp	x2, x3, [x29, HK_CALL_INTEGER + 16]
+	ldp	x4, x5, [x29, HK_CALL_INTEGER + 32]
+	ldp	x6, x7, [x29, HK_CALL_INTEGER + 48]
+	ldur	x8, [x29, HK_CALL_INDIRECT]
+	.endm
+
+	/* The thunk's frame, seen from what it calls. */
+	.macro	frame_of_thunk
+	.cfi_def_cfa	x29, 16
+	.cfi_offset	x29, -16
+	.cfi_offset	x30, -8
+	.endm
+
+/* ---- way in. x16: struct hk_site_hot; x29: the thunk's frame record. Gives the original in x17 ---- */
+	.p2align 6
+	.type	hk_call_enter, @function
+hk_call_enter:
+	.cfi_startproc
+	frame_of_thunk
+	sub	sp, sp, HK_FRAME_BYTES
+	stp	x0, x1, [x29, HK_CALL_INTEGER]
+	stp	x2, x3, [x29, HK_CALL_INTEGER + 16]
+	stp	x4, x5, [x29, HK_CALL_INTEGER + 32]
+	stp	x6, x7, [x29, HK_CALL_INTEGER + 48]
+	stur	x8, [x29, HK_CALL_INDIRECT]
+	stur	x16, [x29, HK_CALL_SITE]
+.Lenter:
+	current_thread x9, x10
+	ldr	w10, [x9, HK_THREAD_READY]
+	cbz	w10, .Lprepare
+	ldr	w11, [x16, HK_HOT_INDEX]
+	add	x12, x9, HK_THREAD_CELLS
+	ldr	x12, [x12, x11, lsl #3]
+	cbz	x12, .Lprepare
+	ldr	x10, [x9, HK_THREAD_GENERATION]
+	ldr	w10, [x10]
+	ldr	w13, [x9, HK_THREAD_SEEN]
+	cmp	w10, w13
+	b.ne	.Lprepare
+	/* A call recorded as open but below us on the stack was abandoned. */
+	ldr	x10, [x9, HK_THREAD_INNER]
+	cmp	x29, x10
+	b.hs	.Lprepare
+	stp	x9, x12, [x29, HK_CALL_THREAD]		/* and the cell */
+	stur	x10, [x29, HK_CALL_OUTER]
+	str	x29, [x9, HK_THREAD_INNER]
+	ldp	x13, x14, [x9, HK_THREAD_CHILD]		/* and the domains */
+	stp	x13, x14, [x29, HK_CALL_CHILD]
+	ldr	x13, [x16, HK_HOT_DOMAIN]
+	orr	x14, x14, x13
+	stp	xzr, x14, [x9, HK_THREAD_CHILD]
+	ldr	w13, [x9, HK_THREAD_DEPTH]
+	ldr	x17, [x9, HK_THREAD_SLOT]
+	stur	w13, [x29, HK_CALL_DEPTH]
+	and	w14, w13, #15
+	add	x14, x17, w14, uxtw #4
+	add	x14, x14, HK_SLOT_OPEN			/* the open call's slot */
+	add	w13, w13, #1
+	orr	x11, x11, x29, lsl #28			/* frame address / 16 in the upper half */
+	str	x11, [x14]				/* site and frame, before depth shows them */
+	str	w13, [x9, HK_THREAD_DEPTH]
+	add	x17, x17, HK_SLOT_DEPTH
+	stlr	w13, [x17]
+	ldrb	w13, [x16, HK_HOT_STACK_WORDS]
+	cbnz	w13, .Lcopy
+.Lclock:
+	mrs	x13, cntvct_el0
+.Lstarted:
+	stur	x13, [x29, HK_CALL_START]
+	str	x13, [x14, #8]
+	count_call x12
+	ldr	x17, [x16, HK_HOT_ORIGINAL]
+	ret
+
+/* Copies w13 stack words from above the thunk's frame record to the bottom of its frame. For a described function the words are
+ * its arguments. For another the count is a guess, and the words may run from a fiber's topmost page into a guard page: then
+ * ask the kernel, which answers EFAULT instead of a signal. The cell in x12 and the open call's slot in x14 are kept. */
+.Lcopy:
+	ands	w13, w13, HK_STACK_WORDS_MASK
+	b.eq	.Lcopied
+	add	x9, x29, #16
+	cmp	w13, HK_STACK_COPY_BYTES / 8
+	b.eq	.Lguess
+.Lwords:
+	sub	w13, w13, #1
+	ldr	x10, [x9, w13, uxtw #3]
+	str	x10, [sp, w13, uxtw #3]
+	cbnz	w13, .Lwords
+.Lcopied:
+	adrp	x10, hk_clock_by_call
+	ldrb	w10, [x10, :lo12:hk_clock_by_call]
+	cbz	w10, .Lclock
+	stp	x12, x14, [sp, #-32]!
+	stp	x16, x30, [sp, #16]
+	adrp	x0, hk_clock_read
+	add	x0, x0, :lo12:hk_clock_read
+	bl	hk_state_saved
+	mov	x13, x0
+	ldp	x16, x30, [sp, #16]
+	ldp	x12, x14, [sp], #32
+	reload_arguments
+	b	.Lstarted
+.Lguess:
+	add	x10, x9, HK_STACK_COPY_BYTES - 1
+	and	x10, x10, #-4096		/* page of the last byte, or the last 4 KiB of a larger one */
+	cmp	x10, x9
+	b.ls	.Lall				/* the first byte's page too */
+	mov	x0, #-1				/* rt_sigprocmask(-1, page, 0, 8): EFAULT or EINVAL */
+	mov	x1, x10
+	mov	x2, #0
+	mov	x3, #8
+	mov	x8, #135
+	svc	#0
+	mov	x11, x0
+	reload_arguments
+	cmn	w11, #14
+	b.ne	.Lall
+	sub	x13, x10, x9
+	lsr	x13, x13, #3			/* words below the guard page */
+	cbnz	w13, .Lwords
+	b	.Lcopied
+.Lall:
+	mov	x17, sp
+	.rept	HK_STACK_COPY_BYTES / 16
+	ldp	x10, x11, [x9], #16
+	stp	x10, x11, [x17], #16
+	.endr
+	b	.Lcopied
+
+/* Slow: all argument registers are in struct hk_call; vector state is saved around the C code. */
+.Lprepare:
+	str	x30, [sp, #-16]!
+	adrp	x0, hk_call_prepare
+	add	x0, x0, :lo12:hk_call_prepare
+	sub	x1, x29, HK_CALL_BYTES
+	mov	x2, x16
+	bl	hk_state_saved
+	ldr	x30, [sp], #16
+	mov	w9, w0
+	ldur	x16, [x29, HK_CALL_SITE]
+	reload_arguments
+	cbnz	w9, .Lenter
+	/* Unmeasured: the stack words still have to be there, and something to count. */
+	stur	xzr, [x29, HK_CALL_THREAD]
+	add	x12, x29, HK_CALL_CELL
+	add	x14, x29, HK_CALL_START		/* no open call: the clock's second copy goes to SCRATCH */
+	ldrb	w13, [x16, HK_HOT_STACK_WORDS]
+	cbnz	w13, .Lcopy
+	b	.Lclock
+	.cfi_endproc
+	.size	hk_call_enter, . - hk_call_enter
+
+/* ---- ways out, by the clock a site wants. x29: the thunk's frame record; they return to the thunk's caller ---- */
+	.macro	way_out name:req
+	.p2align 6
+	.globl	\name
+	.hidden	\name
+	.type	\name, @function
+\name:
+	.cfi_startproc
+	frame_of_thunk
+	hint	#34				/* bti c */
+	stp	x0, x1, [x29, HK_CALL_RESULT]
+	.endm
+
+	/* x1: ticks */
+	.macro	leave_call name:req
+	ldur	x9, [x29, HK_CALL_THREAD]
+	cbz	x9, 0f
+	sub	x0, x29, HK_CALL_BYTES
+	bl	hk_call_leave
+0:	ldp	x0, x1, [x29, HK_CALL_RESULT]
+	mov	sp, x29
+	ldp	x29, x30, [sp], #16
+	.cfi_def_cfa	sp, 0
+	.cfi_restore	x29
+	.cfi_restore	x30
+	ret
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+	way_out	hk_call_exit
+	mrs	x1, cntvct_el0
+	leave_call hk_call_exit
+
+	way_out	hk_call_exit_ordered
+	isb					/* waits for the call's own instructions */
+	mrs	x1, cntvct_el0
+	leave_call hk_call_exit_ordered
+
+	way_out	hk_call_exit_by_call
+	adrp	x0, hk_clock_read
+	add	x0, x0, :lo12:hk_clock_read
+	bl	hk_state_saved
+	mov	x1, x0
+	leave_call hk_call_exit_by_call
+
+/* ---- count and sample levels. x16: struct hk_site_hot; x15: the caller's x30. Returns to the thunk with the original in x17,
+ * or into its full path ---- */
+	.p2align 6
+	.type	hk_call_count, @function
+hk_call_count:
+	.cfi_startproc
+	current_thread x9, x10
+	ldrb	w10, [x16, HK_HOT_CONTROL]
+	cmp	w10, HK_CONTROL_COUNT
+	b.ne	.Lnot_count
+.Lcount:
+	ldr	w10, [x9, HK_THREAD_READY]
+	cbz	w10, .Lfull
+	ldr	w10, [x16, HK_HOT_INDEX]
+	add	x9, x9, HK_THREAD_CELLS
+	ldr	x9, [x9, x10, lsl #3]
+	cbz	x9, .Lfull
+	count_call x9
+.Lpass:
+	ldr	x17, [x16, HK_HOT_ORIGINAL]
+	ret
+.Lnot_count:
+	cmp	w10, HK_CONTROL_PASS
+	b.eq	.Lpass
+	ldr	w10, [x9, HK_THREAD_COUNTDOWN]
+	subs	w10, w10, #1
+	str	w10, [x9, HK_THREAD_COUNTDOWN]
+	b.pl	.Lcount
+	/* Its turn to be timed: start the countdown anew and take the full path. */
+	ldr	w10, [x16, HK_HOT_PERIOD]
+	sub	w10, w10, #1
+	str	w10, [x9, HK_THREAD_COUNTDOWN]
+.Lfull:
+	/* Return into the thunk's full path, behind its test of the control byte. */
+	sub	x17, x30, hk_thunk_light - hk_thunk_full
+	mov	x30, x15
+	ret	x17
+	.cfi_endproc
+	.size	hk_call_count, . - hk_call_count
+
+/* int hk_state_saved(int (*function)(void *, void *), void *, void *): with what AAPCS64 passes and returns in vector registers
+ * and the floating-point status saved around it. All 64 bits of x0 come back. */
+	.p2align 4
+	.globl	hk_state_saved
+	.hidden	hk_state_saved
+	.type	hk_state_saved, @function
+hk_state_saved:
+	.cfi_startproc
+	hint	#34
+	stp	x29, x30, [sp, #-160]!
+	.cfi_def_cfa_offset 160
+	.cfi_offset x29, -160
+	.cfi_offset x30, -152
+	mov	x29, sp
+	.cfi_def_cfa_register x29
+	stp	q0, q1, [sp, #16]
+	stp	q2, q3, [sp, #48]
+	stp	q4, q5, [sp, #80]
+	stp	q6, q7, [sp, #112]
+	mrs	x9, fpsr
+	mrs	x10, fpcr
+	stp	x9, x10, [sp, #144]
+	mov	x9, x0
+	mov	x0, x1
+	mov	x1, x2
+	blr	x9
+	ldp	x9, x10, [sp, #144]
+	msr	fpsr, x9
+	msr	fpcr, x10
+	ldp	q0, q1, [sp, #16]
+	ldp	q2, q3, [sp, #48]
+	ldp	q4, q5, [sp, #80]
+	ldp	q6, q7, [sp, #112]
+	ldp	x29, x30, [sp], #160
+	.cfi_def_cfa sp, 0
+	.cfi_restore x29
+	.cfi_restore x30
+	ret
+	.cfi_endproc
+	.size	hk_state_saved, . - hk_state_saved
+
+/* ---- the thunks: sixteen instructions each ---- */
+	.p2align 6
+	.globl	hk_thunks
+	.hidden	hk_thunks
+	.type	hk_thunks, @object
+hk_thunks:
+	.set	site, 0
+	.rept	HK_THUNKS
+	.cfi_startproc
+	hint	#34
+	adrp	x16, hk_hot + site * HK_HOT_BYTES
+	add	x16, x16, :lo12:hk_hot + site * HK_HOT_BYTES
+	ldrb	w17, [x16, HK_HOT_CONTROL]
+	.cfi_remember_state
+	cbnz	w17, 0f
+	.if site == 0
+hk_thunk_full:
+	.endif
+	stp	x29, x30, [sp, #-16]!
+	.cfi_def_cfa_offset 16
+	.cfi_offset x29, -16
+	.cfi_offset x30, -8
+	mov	x29, sp
+	.cfi_def_cfa_register x29
+	bl	hk_call_enter
+	blr	x17
+	ldur	x16, [x29, HK_CALL_SITE]
+	ldr	x16, [x16, HK_HOT_EXIT]
+	br	x16
+	.cfi_restore_state
+0:	mov	x15, x30
+	.cfi_register x30, x15
+	bl	hk_call_count
+	.if site == 0
+hk_thunk_light:
+	.endif
+	mov	x30, x15
+	.cfi_restore x30
+	br	x17
+	.cfi_endproc
+	.set	site, site + 1
+	.endr
+	.size	hk_thunks, . - hk_thunks
+
+#endif
+
+	.section .note.GNU-stack,"",@progbits

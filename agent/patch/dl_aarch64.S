@@ -1,0 +1,74 @@
+/* Entries of the dl* wrappers on aarch64; dl_x86_64.S says why they are not C. The caller's return address is in x30, where the
+ * original has to find it. */
+#if defined(__aarch64__)
+
+/* Keeps the three arguments. */
+	.macro keep
+	stp	x29, x30, [sp, #-48]!
+	.cfi_def_cfa_offset 48
+	.cfi_offset x29, -48
+	.cfi_offset x30, -40
+	mov	x29, sp
+	stp	x0, x1, [sp, #16]
+	str	x2, [sp, #32]
+	.endm
+
+	.macro restore
+	ldp	x0, x1, [sp, #16]
+	ldr	x2, [sp, #32]
+	ldp	x29, x30, [sp], #48
+	.cfi_def_cfa_offset 0
+	.cfi_restore x29
+	.cfi_restore x30
+	.endm
+
+	.macro entry name
+	.globl	\name
+	.hidden	\name
+	.type	\name, @function
+	.p2align 4
+\name:
+	.cfi_startproc
+	hint	#34				/* bti c */
+	.endm
+
+	.macro leave_entry name, index
+	adrp	x16, hk_dl_originals + 8 * \index
+	ldr	x16, [x16, :lo12:hk_dl_originals + 8 * \index]
+	br	x16
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+/* Looks for new objects, then is the original. */
+	.macro pass name, index
+	entry	\name
+	keep
+	bl	hk_patch_rescan
+	restore
+	leave_entry \name, \index
+	.endm
+
+	.hidden	hk_dl_originals
+	.hidden	hk_patch_rescan
+	.hidden	hk_dl_framed
+	.hidden	hk_dl_open
+
+	.text
+	entry	hk_dl_stub_open
+	keep
+	mov	x1, x30
+	bl	hk_dl_framed
+	mov	w9, w0
+	restore
+	cbnz	w9, hk_dl_open
+	leave_entry hk_dl_stub_open, 0
+
+	pass	hk_dl_stub_mopen, 1
+	pass	hk_dl_stub_close, 2
+	pass	hk_dl_stub_sym, 3
+	pass	hk_dl_stub_vsym, 4
+
+#endif
+
+	.section .note.GNU-stack, "", @progbits
