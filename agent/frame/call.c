@@ -143,7 +143,7 @@ static bool failed(const struct hk_call *call, uint8_t rule)
 	uint64_t result = call->result;
 	switch (rule) {
 	case HK_ERROR_NONZERO:
-		return (int32_t)result != 0;
+		return hk_values_failed(call);
 	case HK_ERROR_ERRNO: {
 		bool wide = call->site->hook->result == HK_TYPE_LONG;
 		if (wide ? (int64_t)result != -1 : (int32_t)result != -1) {

@@ -3,13 +3,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "frame/comms.h"
 #include "frame/hot.h"
 #include "frame/values.h"
 #include "patch/patch.h"
 #include "record/process.h"
 
 #define TYPES 512u /* named datatypes remembered */
-#define COMMS 4096u
 #define RANKS_AT_ONCE 64
 
 /* Handles that MPICH and its kin compile in; Open MPI's are addresses, told by its Fortran numbers.
@@ -49,17 +49,10 @@ static struct {
 	const void *fortran_in_place;
 } mpi;
 
-struct comm {
-	uint64_t handle;
-	uint64_t hash;
-	uint64_t children;
-};
-
-static struct comm comms[COMMS]; /* guarded by the process lock */
 static struct {
 	uint64_t handle;
 	uint32_t size;
-} types[TYPES]; /* likewise */
+} types[TYPES]; /* guarded by the process lock */
 
 static void look_up(void)
 {
@@ -95,13 +88,6 @@ static void look_up(void)
 	mpi.looked_up = true;
 }
 
-static uint64_t mix(uint64_t value)
-{
-	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9ULL;
-	value = (value ^ value >> 27) * 0x94d049bb133111ebULL;
-	return value ^ value >> 31;
-}
-
 /* A handle argument as the C library wants it. */
 static uint64_t c_comm(const struct hk_call *call, uint64_t handle)
 {
@@ -130,7 +116,7 @@ static bool is_named(uint64_t type)
 
 static uint64_t type_size(uint64_t type)
 {
-	uint32_t at = (uint32_t)mix(type) % TYPES;
+	uint32_t at = (uint32_t)hk_comms_mix(type) % TYPES;
 	uint64_t size = 0;
 	bool known = false;
 	if (hk_process_lock()) {
@@ -218,19 +204,6 @@ static uint64_t sent(const struct hk_call *call, const struct hk_factor *factor)
 	return buffer != (mpi.wide ? OMPI_IN_PLACE : MPICH_IN_PLACE);
 }
 
-/* The entry of HANDLE, or a free one; NULL when the table is full. Under the process lock. */
-static struct comm *find(uint64_t handle)
-{
-	uint32_t at = (uint32_t)mix(handle) % COMMS;
-	for (uint32_t i = 0; i < COMMS; i++) {
-		struct comm *comm = &comms[(at + i) % COMMS];
-		if (comm->handle == handle || !comm->handle) {
-			return comm;
-		}
-	}
-	return NULL;
-}
-
 static uint64_t first_hash(uint64_t handle)
 {
 	if (handle == mpi.world) {
@@ -238,31 +211,14 @@ static uint64_t first_hash(uint64_t handle)
 	}
 	int rank = 0;
 	if (handle == mpi.self && mpi.comm_rank(mpi.world, &rank) == 0) {
-		return mix(HASH_SELF + (uint64_t)rank);
+		return hk_comms_mix(HASH_SELF + (uint64_t)rank);
 	}
 	return 0; /* made by a call nobody hooked */
 }
 
-/* Hash of HANDLE, and the ordinal its next child gets if CHILD. */
-static uint64_t comm_hash(uint64_t handle, uint64_t *child)
+static uint64_t comm_number(uint64_t handle)
 {
-	uint64_t first = first_hash(handle);
-	uint64_t hash = first;
-	if (!handle || !hk_process_lock()) {
-		return first;
-	}
-	struct comm *comm = find(handle);
-	if (comm) {
-		if (!comm->handle) {
-			*comm = (struct comm){.handle = handle, .hash = first};
-		}
-		hash = comm->hash;
-		if (child) {
-			*child = ++comm->children;
-		}
-	}
-	hk_process_unlock();
-	return hash;
+	return hk_comms_get(handle, first_hash(handle), NULL);
 }
 
 static int lowest_of(uint64_t group, uint64_t world)
@@ -302,7 +258,8 @@ static int lowest_world_rank(uint64_t comm)
 static uint64_t new_comm(const struct hk_call *call, const struct hk_factor *factor)
 {
 	uint64_t child = 0;
-	uint64_t parent = comm_hash(comm_argument(call, factor->arg2), &child);
+	uint64_t of = comm_argument(call, factor->arg2);
+	uint64_t parent = hk_comms_get(of, first_hash(of), &child);
 	/* Where the callee wrote a handle of its own width: a Fortran number, or what C has. */
 	const void *at = (const void *)hk_values_register(call, factor->arg);
 	if (!at) {
@@ -313,14 +270,9 @@ static uint64_t new_comm(const struct hk_call *call, const struct hk_factor *fac
 	if (!handle || handle == mpi.null) {
 		return 0;
 	}
-	uint64_t hash = mix(mix(parent + child) + (uint64_t)(uint32_t)lowest_world_rank(handle));
-	if (hk_process_lock()) {
-		struct comm *comm = find(handle);
-		if (comm) {
-			*comm = (struct comm){.handle = handle, .hash = hash};
-		}
-		hk_process_unlock();
-	}
+	uint64_t lowest = (uint64_t)(uint32_t)lowest_world_rank(handle);
+	uint64_t hash = hk_comms_mix(hk_comms_mix(parent + child) + lowest);
+	hk_comms_set(handle, hash);
 	return hash;
 }
 
@@ -355,7 +307,7 @@ uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor)
 	case HK_FACTOR_SENT:
 		return sent(call, factor);
 	case HK_FACTOR_COMM:
-		return comm_hash(comm_argument(call, factor->arg), NULL);
+		return comm_number(comm_argument(call, factor->arg));
 	case HK_FACTOR_NEW_COMM:
 		return new_comm(call, factor);
 	default:

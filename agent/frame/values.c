@@ -2,7 +2,10 @@
 
 #include <stddef.h>
 
+#include "frame/cuda.h"
 #include "frame/mpi.h"
+#include "frame/nccl.h"
+#include "record/thread.h"
 
 #define RESULT_WORD (offsetof(struct hk_call, result) / 8)
 #define STACK_WORD (offsetof(struct hk_call, stack) / 8)
@@ -12,6 +15,7 @@ static uint8_t widening(uint8_t type)
 	switch (type) {
 	case HK_TYPE_INT:
 	case HK_TYPE_FD:
+	case HK_TYPE_NCCL_DATATYPE:
 		return HK_WORD_SIGN32;
 	case HK_TYPE_UINT:
 		return HK_WORD_ZERO32;
@@ -51,7 +55,8 @@ void hk_values_prepare(struct hk_site_hot *hot)
 {
 	const struct hk_hook *hook = hot->hook;
 	bool record = hot->level >= HK_LEVEL_RECORD;
-	bool plain = true, bytes = false;
+	/* Of device memory the call has to look around: see is_within(). */
+	bool plain = hk_hook_memory(hook->flags) == HK_MEMORY_HOST, bytes = false;
 	for (uint32_t i = 0; i < hook->value_count; i++) {
 		plain &= plain_word(hook, &hook->values[i], &hot->word[i]);
 		bytes |= hook->values[i].key == HK_KEY_BYTES;
@@ -93,6 +98,16 @@ uint64_t hk_values_register(const struct hk_call *call, uint8_t number)
 	return ((const uint64_t *)(const void *)call)[argument_word(arg)];
 }
 
+const uint64_t *hk_values_struct(const struct hk_call *call, uint8_t number)
+{
+#if defined(__aarch64__)
+	return (const uint64_t *)hk_values_register(call, number);
+#else
+	const struct hk_hook_arg *arg = &call->site->hook->args[number];
+	return (const uint64_t *)(const void *)call + argument_word(arg);
+#endif
+}
+
 uint64_t hk_values_argument(const struct hk_call *call, uint8_t number)
 {
 	const struct hk_hook_arg *arg = &call->site->hook->args[number];
@@ -104,6 +119,23 @@ uint64_t hk_values_argument(const struct hk_call *call, uint8_t number)
 	return widen == HK_WORD_SIGN32	 ? (uint64_t)(int64_t)(int32_t)raw
 	       : widen == HK_WORD_ZERO32 ? (uint32_t)raw
 					 : raw;
+}
+
+/* A field of what the host described for the library, or the library for the host. */
+static uint64_t field(const struct hk_call *call, const struct hk_factor *factor)
+{
+	const char *base = (const char *)hk_values_register(call, factor->arg);
+	uint64_t word;
+	int32_t number;
+	if (!base || hk_values_failed(call)) {
+		return 0;
+	}
+	if (factor->kind == HK_FACTOR_WORD) {
+		__builtin_memcpy(&word, base + factor->constant, sizeof(word));
+		return word;
+	}
+	__builtin_memcpy(&number, base + factor->constant, sizeof(number));
+	return (uint64_t)(int64_t)number;
 }
 
 static uint64_t factor_value(struct hk_call *call, const struct hk_factor *factor)
@@ -119,9 +151,22 @@ static uint64_t factor_value(struct hk_call *call, const struct hk_factor *facto
 	case HK_FACTOR_POINTEE: {
 		const uint64_t *out = (const uint64_t *)call->integer[factor->arg];
 		/* posix_memalign leaves its argument alone when it fails. */
-		bool failed = call->site->hook->error == HK_ERROR_NONZERO && (int32_t)call->result;
-		return out && !failed ? *out : 0;
+		return out && !hk_values_failed(call) ? *out : 0;
 	}
+	case HK_FACTOR_WORD:
+	case HK_FACTOR_INT:
+		return field(call, factor);
+	case HK_FACTOR_DEVICE:
+	case HK_FACTOR_STREAM_DEVICE:
+		return hk_cuda_factor(call, factor);
+	case HK_FACTOR_NCCL_SIZE:
+	case HK_FACTOR_NCCL_RANKS:
+	case HK_FACTOR_NCCL_IS_ROOT:
+	case HK_FACTOR_NCCL_COMM:
+	case HK_FACTOR_NCCL_NEW_COMM:
+	case HK_FACTOR_NCCL_NEW_COMMS:
+	case HK_FACTOR_NCCL_SPLIT:
+		return hk_nccl_factor(call, factor);
 	default:
 		return hk_mpi_factor(call, factor);
 	}
@@ -135,6 +180,7 @@ static uint32_t turn(const struct hk_factor *factor)
 	case HK_FACTOR_SENT:
 		return 0;
 	case HK_FACTOR_IS_ROOT:
+	case HK_FACTOR_NCCL_IS_ROOT:
 		return 1;
 	case HK_FACTOR_TYPE_SIZE:
 	case HK_FACTOR_SUM:
@@ -158,10 +204,38 @@ static uint64_t product_of(struct hk_call *call, const struct hk_value *value)
 	return product;
 }
 
+static bool is_device_memory(const struct hk_hook *hook)
+{
+	return hk_hook_memory(hook->flags) != HK_MEMORY_HOST;
+}
+
+/* Whether the call is part of another one that allocates or frees device memory and is recorded: a
+ * runtime calls the driver, and one of them counts. */
+static bool is_within(const struct hk_call *call)
+{
+	const struct hk_thread_slot *slot = call->thread->slot;
+	uint32_t oldest = call->depth + 1 > HK_OPEN_CALLS ? call->depth + 1 - HK_OPEN_CALLS : 0;
+	for (uint32_t depth = call->depth; depth > oldest; depth--) {
+		uint32_t site = slot->open[(depth - 1) % HK_OPEN_CALLS].site;
+		if (site < HK_THUNKS && (hk_hot[site].flags & HK_HOT_RECORD) &&
+		    is_device_memory(hk_hot[site].hook)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 void hk_values_evaluate(struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
 {
 	const struct hk_hook *hook = call->site->hook;
 	for (uint32_t i = 0; i < hook->value_count; i++) {
 		values[i] = product_of(call, &hook->values[i]);
+	}
+	if (!is_device_memory(hook) || !is_within(call)) {
+		return;
+	}
+	for (uint32_t i = 0; i < hook->value_count; i++) {
+		uint8_t key = hook->values[i].key;
+		values[i] = key == HK_KEY_POINTER || key == HK_KEY_SIZE ? 0 : values[i];
 	}
 }

@@ -12,8 +12,8 @@
 /* Sets the flags and words of HOT from its hook and level. */
 void hk_values_prepare(struct hk_site_hot *hot);
 
-/* Evaluates every value of the call's hook, in order. May call the host's MPI library: under
- * hk_state_saved. */
+/* Evaluates every value of the call's hook, in order. May call the host's MPI, CUDA and NCCL
+ * libraries: under hk_state_saved. */
 void hk_values_evaluate(struct hk_call *call, uint64_t values[HK_HOOK_VALUES]);
 
 /* Plain values only: general registers, no calls. */
@@ -28,6 +28,18 @@ static inline uint64_t hk_values_plain(const struct hk_call *call, uint8_t word)
 
 /* Argument NUMBER of the call as it was passed: an address if it is a reference. */
 uint64_t hk_values_register(const struct hk_call *call, uint8_t number);
+
+/* The words of struct argument NUMBER of the call. */
+const uint64_t *hk_values_struct(const struct hk_call *call, uint8_t number);
+
+/* Whether the call's result is an error by the rule error=nonzero: nothing was made or written.
+ * General registers only. */
+static inline bool hk_values_failed(const struct hk_call *call)
+{
+	const struct hk_hook *hook = call->site->hook;
+	int32_t result = (int32_t)call->result;
+	return hook->error == HK_ERROR_NONZERO && result != 0 && result != hook->pending;
+}
 
 /* Argument NUMBER of the call as a 64-bit value, dereferenced if it is a reference. */
 uint64_t hk_values_argument(const struct hk_call *call, uint8_t number);

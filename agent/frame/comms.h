@@ -1,0 +1,23 @@
+/* comms.h: the stable numbers of communicators, by handle: of MPI and of NCCL, whose live handles
+ * never meet.
+ *
+ * A number is a hash that all members of a communicator arrive at without talking. Bounded; a
+ * communicator that finds no room keeps the number it is first asked with. Any thread, not inside
+ * the process lock; 0 means unknown.
+ */
+#ifndef HK_AGENT_FRAME_COMMS_H
+#define HK_AGENT_FRAME_COMMS_H
+
+#include <stdint.h>
+
+/* Spreads the bits of VALUE over 64. */
+uint64_t hk_comms_mix(uint64_t value);
+
+/* Number of HANDLE, FIRST if it is new. CHILD, if not NULL, gets the ordinal of its next child,
+ * from 1. */
+uint64_t hk_comms_get(uint64_t handle, uint64_t first, uint64_t *child);
+
+/* From now on HANDLE has number HASH and no children yet. */
+void hk_comms_set(uint64_t handle, uint64_t hash);
+
+#endif
