@@ -7,10 +7,13 @@
 #include "base/log.h"
 #include "checks.h"
 #include "command.h"
+#include "program.h"
+#include "report/coverage.h"
 #include "report/name.h"
 #include "trial.h"
 
 #define COMMAND_COLUMNS 28
+#define PROGRAM "program" /* name of the check of the command */
 
 struct arguments {
 	bool json;
@@ -51,16 +54,33 @@ static const struct argp argp = {
     .children = children,
 };
 
+/* What was looked at: the machine, the program if there is a command, and its processes if it was
+ * tried. */
+struct diagnosis {
+	struct hk_check_result *machine; /* hk_check_count of them */
+	struct hk_check_result program;
+	bool command, executable;
+	const struct hk_report *report;
+	int status; /* of the command */
+};
+
 /* ---- text ---- */
 
-static void print_checks(const struct hk_check_result *results)
+static void print_check(const char *name, const struct hk_check_result *result)
+{
+	printf("%-8s %-14s %s\n", hk_check_word(result->state), name, result->detail);
+	if (*result->fix) {
+		printf("%-8s %-14s -> %s\n", "", "", result->fix);
+	}
+}
+
+static void print_checks(const struct diagnosis *diagnosis)
 {
 	for (size_t i = 0; i < hk_check_count; i++) {
-		printf("%-8s %-14s %s\n", hk_check_word(results[i].state), hk_checks[i].name,
-		       results[i].detail);
-		if (*results[i].fix) {
-			printf("%-8s %-14s -> %s\n", "", "", results[i].fix);
-		}
+		print_check(hk_checks[i].name, &diagnosis->machine[i]);
+	}
+	if (diagnosis->command) {
+		print_check(PROGRAM, &diagnosis->program);
 	}
 }
 
@@ -77,8 +97,9 @@ static void print_process(const struct hk_report_process *process)
 	char command[HK_NAME_BYTES(COMMAND_COLUMNS)], text[HK_NAME_BYTES(200)];
 
 	hk_name_print(command, COMMAND_COLUMNS, without_directory(process->command));
-	printf("%5d %-8s %8u %-28s %7u %7u %7u\n", process->rank, process->role, process->pid,
-	       command, process->objects, process->slots_patched, process->slots_refused);
+	printf("%5d %-8s %8u %-28s %7u %7u %7u %7u\n", process->rank, process->role, process->pid,
+	       command, process->objects, process->slots_found, process->slots_patched,
+	       process->slots_refused);
 	if (strcmp(process->agent, "on") != 0) {
 		hk_name_print(text, 200, process->note);
 		printf("      agent %s: %s\n", process->agent, text);
@@ -89,17 +110,23 @@ static void print_process(const struct hk_report_process *process)
 	}
 }
 
-static void print_coverage(const struct hk_report *report, int status)
+static void print_coverage(const struct diagnosis *diagnosis)
 {
-	printf("\ncoverage of %zu processes, exit %d\n", report->process_count, status);
-	printf("%5s %-8s %8s %-28s %7s %7s %7s\n", "RANK", "ROLE", "PID", "COMMAND", "OBJECTS",
-	       "PATCHED", "REFUSED");
+	const struct hk_report *report = diagnosis->report;
+
+	printf("\ncoverage of %zu processes, exit %d\n", report->process_count, diagnosis->status);
+	printf("%5s %-8s %8s %-28s %7s %7s %7s %7s\n", "RANK", "ROLE", "PID", "COMMAND", "OBJECTS",
+	       "FOUND", "PATCHED", "REFUSED");
 	for (size_t i = 0; i < report->process_count; i++) {
 		print_process(&report->processes[i]);
 	}
-	if (!report->process_count) {
-		puts("no process loaded the agent: a static program, or one that drops LD_PRELOAD");
+	if (report->process_count) {
+		return;
 	}
+	puts(diagnosis->program.state == HK_CHECK_FAILED
+		 ? "no process loaded the agent: see '" PROGRAM "' above"
+		 : "no process loaded the agent: HOOK_DISABLE is set, or what the command starts "
+		   "is static or drops LD_PRELOAD");
 }
 
 /* ---- JSON ---- */
@@ -113,54 +140,55 @@ static int set_text(json_t *object, const char *key, const char *text)
 	return rc;
 }
 
-static json_t *checks_json(const struct hk_check_result *results)
+static json_t *check_json(const char *name, const struct hk_check_result *result)
+{
+	json_t *entry = json_object();
+
+	set_text(entry, "name", name);
+	set_text(entry, "state", hk_check_word(result->state));
+	set_text(entry, "detail", result->detail);
+	set_text(entry, "fix", result->fix);
+	return entry;
+}
+
+static json_t *checks_json(const struct diagnosis *diagnosis)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < hk_check_count; i++) {
-		json_t *entry = json_object();
-
-		set_text(entry, "name", hk_checks[i].name);
-		set_text(entry, "state", hk_check_word(results[i].state));
-		set_text(entry, "detail", results[i].detail);
-		set_text(entry, "fix", results[i].fix);
-		json_array_append_new(list, entry);
+		json_array_append_new(list, check_json(hk_checks[i].name, &diagnosis->machine[i]));
+	}
+	if (diagnosis->command) {
+		json_array_append_new(list, check_json(PROGRAM, &diagnosis->program));
 	}
 	return list;
 }
 
-static json_t *coverage_json(const struct hk_report *report)
+static json_t *processes_json(const struct hk_report *report)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < report->process_count; i++) {
 		const struct hk_report_process *process = &report->processes[i];
-		json_t *entry =
-		    json_pack("{s:i,s:I,s:I,s:I,s:I}", "rank", (int)process->rank, "pid",
-			      (json_int_t)process->pid, "objects", (json_int_t)process->objects,
-			      "slots_patched", (json_int_t)process->slots_patched, "slots_refused",
-			      (json_int_t)process->slots_refused);
+		json_t *entry = hk_coverage_json(process);
 
-		set_text(entry, "role", process->role);
 		set_text(entry, "command", process->command);
 		set_text(entry, "agent", process->agent);
 		set_text(entry, "note", process->note);
-		set_text(entry, "notes", process->coverage);
 		json_array_append_new(list, entry);
 	}
 	return list;
 }
 
-static int write_json(const struct hk_check_result *results, const struct hk_report *report,
-		      int status)
+static int write_json(const struct diagnosis *diagnosis)
 {
 	json_t *root = json_object();
 	int rc;
 
-	json_object_set_new(root, "checks", checks_json(results));
-	if (report) {
-		json_object_set_new(root, "exit", json_integer(status));
-		json_object_set_new(root, "processes", coverage_json(report));
+	json_object_set_new(root, "checks", checks_json(diagnosis));
+	if (diagnosis->report) {
+		json_object_set_new(root, "exit", json_integer(diagnosis->status));
+		json_object_set_new(root, "processes", processes_json(diagnosis->report));
 	}
 	rc = json_dumpf(root, stdout, JSON_INDENT(2));
 	json_decref(root);
@@ -170,39 +198,61 @@ static int write_json(const struct hk_check_result *results, const struct hk_rep
 
 /* ---- the command ---- */
 
+/* Looks at everything without running the command. HK_EXIT_FAILED: tracing will not work. */
+static int examine(struct diagnosis *diagnosis, const char *command)
+{
+	int worst = HK_EXIT_DONE;
+
+	for (size_t i = 0; i < hk_check_count; i++) {
+		hk_checks[i].look(&diagnosis->machine[i]);
+		worst = diagnosis->machine[i].state == HK_CHECK_FAILED ? HK_EXIT_FAILED : worst;
+	}
+	if (command) {
+		diagnosis->command = true;
+		diagnosis->executable = hk_program_check(command, &diagnosis->program) == 0;
+		worst = diagnosis->program.state == HK_CHECK_FAILED ? HK_EXIT_FAILED : worst;
+	}
+	return worst;
+}
+
+static int diagnose(struct diagnosis *diagnosis, const struct arguments *arguments)
+{
+	char *const *command = arguments->command;
+	struct hk_report *report = NULL;
+	int rc = 0, worst = examine(diagnosis, command ? command[0] : NULL);
+
+	if (!arguments->json) {
+		print_checks(diagnosis);
+		fflush(stdout);
+	}
+	if (diagnosis->executable) {
+		rc = hk_trial_run(command, &diagnosis->status, &report);
+		diagnosis->report = report;
+	}
+	if (rc < 0 && rc != -ECHILD) {
+		hk_error("cannot try %s: %s", command[0], strerror(-rc));
+	}
+	if (arguments->json) {
+		write_json(diagnosis);
+	} else if (report) {
+		print_coverage(diagnosis);
+	}
+	hk_report_free(report);
+	return rc < 0 || fflush(stdout) ? HK_EXIT_FAILED : worst;
+}
+
 static int run(int argc, char **argv)
 {
 	struct arguments arguments = {.json = false};
-	struct hk_check_result *results = calloc(hk_check_count, sizeof(*results));
-	struct hk_report *report = NULL;
-	int status = 0, rc = 0, worst = HK_EXIT_DONE;
+	struct diagnosis diagnosis = {.machine =
+					  calloc(hk_check_count, sizeof(*diagnosis.machine))};
+	int code = HK_EXIT_USAGE;
 
-	if (!results || argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments)) {
-		free(results);
-		return HK_EXIT_USAGE;
+	if (diagnosis.machine && !argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments)) {
+		code = diagnose(&diagnosis, &arguments);
 	}
-	for (size_t i = 0; i < hk_check_count; i++) {
-		hk_checks[i].look(&results[i]);
-		worst = results[i].state == HK_CHECK_FAILED ? HK_EXIT_FAILED : worst;
-	}
-	if (!arguments.json) {
-		print_checks(results);
-		fflush(stdout);
-	}
-	if (arguments.command) {
-		rc = hk_trial_run(arguments.command, &status, &report);
-	}
-	if (rc < 0 && rc != -ECHILD) {
-		hk_error("cannot try %s: %s", arguments.command[0], strerror(-rc));
-	}
-	if (arguments.json) {
-		write_json(results, report, status);
-	} else if (report) {
-		print_coverage(report, status);
-	}
-	hk_report_free(report);
-	free(results);
-	return rc < 0 || fflush(stdout) ? HK_EXIT_FAILED : worst;
+	free(diagnosis.machine);
+	return code;
 }
 
 const struct hk_command hk_command_doctor = {

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent_library.h"
@@ -18,6 +17,7 @@
 #include "job.h"
 #include "keeper.h"
 #include "launcher.h"
+#include "program.h"
 #include "report/name.h"
 #include "report/report.h"
 #include "settings/settings.h"
@@ -32,6 +32,7 @@ enum {
 	OPTION_STORE,
 	OPTION_JOB,
 	OPTION_ON_FULL,
+	OPTION_BUDGET,
 };
 
 static const struct argp_option options[] = {
@@ -43,6 +44,8 @@ static const struct argp_option options[] = {
     {"job", OPTION_JOB, "NAME", 0, "The job's id", 0},
     {"on-full", OPTION_ON_FULL, "drop|wait:MS", 0,
      "What a full buffer does: drop and count (default)", 0},
+    {"budget", OPTION_BUDGET, "PERCENT|off", 0,
+     "Lower the level of functions whose tracing costs more of a process's time (default 2)", 0},
     {"quiet", 'q', NULL, 0, "No summary at the end", 0},
     {0},
 };
@@ -178,6 +181,22 @@ static int check_on_full(const char *value)
 	return -EINVAL;
 }
 
+static int check_budget(const char *value)
+{
+	char *end;
+
+	if (strcmp(value, "off") == 0) {
+		return 0;
+	}
+	/* strtod would also take signs, "inf" and "nan". */
+	double percent = value[0] >= '0' && value[0] <= '9' ? strtod(value, &end) : 0;
+	if (percent > 0 && percent <= 100 && !value[strspn(value, "0123456789.")]) {
+		return 0;
+	}
+	hk_error("--budget '%s' is neither off nor a percentage above 0", value);
+	return -EINVAL;
+}
+
 /* ---- options -----------------------------------------------------------------------------------
  */
 
@@ -217,6 +236,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return -hk_settings_set(settings, "job", argument);
 	case OPTION_ON_FULL:
 		return -hk_settings_set(settings, "on-full", argument);
+	case OPTION_BUDGET:
+		return -hk_settings_set(settings, "budget", argument);
 	case 'q':
 		return -hk_settings_set(settings, "quiet", "1");
 	case ARGP_KEY_ARGS:
@@ -243,51 +264,12 @@ static const struct argp argp = {
 /* ---- the command
  * ----------------------------------------------------------------------------------- */
 
-static int executable(const char *path)
+static int tell_unusable(const char *name, int error)
 {
-	struct stat status;
-
-	if (stat(path, &status) < 0) {
-		return errno == ENOENT || errno == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-	}
-	return S_ISREG(status.st_mode) && access(path, X_OK) == 0 ? 0 : EXIT_NOT_EXECUTABLE;
-}
-
-/* Where execvp would find NAME. 0 or an exit code. */
-static int find_program(const char *name, char path[PATH_MAX])
-{
-	const char *directories = getenv("PATH");
-	int result = EXIT_NOT_FOUND;
-
-	if (strchr(name, '/')) {
-		snprintf(path, PATH_MAX, "%s", name);
-		return executable(path);
-	}
-	directories = directories ? directories : "/bin:/usr/bin";
-	while (*name) {
-		size_t length = strcspn(directories, ":");
-		int written =
-		    length ? snprintf(path, PATH_MAX, "%.*s/%s", (int)length, directories, name)
-			   : snprintf(path, PATH_MAX, "./%s", name);
-		int code = written < PATH_MAX ? executable(path) : EXIT_NOT_FOUND;
-		if (code == 0) {
-			return 0;
-		}
-		result = code == EXIT_NOT_EXECUTABLE ? code : result;
-		if (!directories[length]) {
-			break;
-		}
-		directories += length + 1;
-	}
-	return result;
-}
-
-static int tell_unusable(const char *name, int code)
-{
-	hk_error(code == EXIT_NOT_FOUND ? "%s: there is no such command"
-					: "%s is not an executable program",
+	hk_error(error == -ENOENT ? "%s: there is no such command"
+				  : "%s is not an executable program",
 		 name);
-	return code;
+	return error == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
 /* The command as one line, cut where it gets long. */
@@ -346,13 +328,27 @@ static int set_environment(const struct hk_keeper *keeper, const char *agent, co
 	set(variables, "HOOK_HOOKS", hooks);
 	set(variables, "HOOK_LEVEL", hk_command_setting("level"));
 	set(variables, "HOOK_ON_FULL", hk_command_setting("on-full"));
+	set(variables, "HOOK_BUDGET", hk_command_setting("budget"));
 	return 0;
 }
 
 /* ---- the end
  * --------------------------------------------------------------------------------------- */
 
-static void write_summary(const struct hk_keeper *keeper)
+/* Why no process of the command was seen, as far as its program tells. */
+static void explain_absence(const char *command)
+{
+	const char *disabled = getenv("HOOK_DISABLE");
+	struct hk_check_result program;
+
+	if (disabled && *disabled && *disabled != '0') {
+		fprintf(stderr, "! HOOK_DISABLE=%.64s: the agent stays off\n", disabled);
+	} else if (hk_program_check(command, &program), program.state == HK_CHECK_FAILED) {
+		fprintf(stderr, "! %s -> %s\n", program.detail, program.fix);
+	}
+}
+
+static void write_summary(const struct hk_keeper *keeper, const char *command)
 {
 	struct hk_report_style style = {.colour = hk_command_colour(stderr),
 					.files = keeper->shown};
@@ -370,6 +366,9 @@ static void write_summary(const struct hk_keeper *keeper)
 	}
 	fputc('\n', stderr);
 	hk_report_write_summary(report, stderr, &style);
+	if (!report->process_count) {
+		explain_absence(command);
+	}
 	hk_report_free(report);
 }
 
@@ -397,7 +396,7 @@ static int run_child(struct hk_keeper *keeper, struct hk_child *child, const cha
 	bool leader = keeper->members.leader && !keeper->nested;
 	bool closed = hk_keeper_leave(keeper, child, status);
 	if (r == 0 && leader && !(quiet && strcmp(quiet, "0") != 0)) {
-		write_summary(keeper);
+		write_summary(keeper, name);
 	}
 	hk_keeper_fini(keeper, closed);
 	return status;
@@ -438,13 +437,14 @@ static int run_command(char **command)
 	const char *on_full = hk_command_setting("on-full");
 	struct hk_keeper keeper;
 
-	int code = find_program(command[0], program);
-	if (code != 0) {
+	int code = hk_program_find(command[0], program);
+	if (code < 0) {
 		return tell_unusable(command[0], code);
 	}
 	char *hooks = hooks_list(hk_command_setting("hooks"));
 	if (!hooks || (level && check_level(level) < 0) ||
-	    (on_full && check_on_full(on_full) < 0)) {
+	    (on_full && check_on_full(on_full) < 0) ||
+	    check_budget(hk_command_setting("budget")) < 0) {
 		free(hooks);
 		return EXIT_OURS;
 	}

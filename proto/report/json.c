@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "report/coverage.h"
 #include "report/name.h"
 #include "report/report.h"
 
@@ -121,13 +122,7 @@ static json_t *open_call_json(const void *row)
 
 static json_t *coverage_json(const void *row)
 {
-	const struct hk_report_process *process = row;
-
-	return json_pack("{s:i, s:o, s:o, s:o, s:o, s:s, s:o}", "rank", (int)process->rank,
-			 "objects", number(process->objects), "slots_patched",
-			 number(process->slots_patched), "slots_refused",
-			 number(process->slots_refused), "notes", text(process->coverage), "role",
-			 process->role, "pid", number(process->pid));
+	return hk_coverage_json(row);
 }
 
 /* Writes one row and frees it. */

@@ -4,19 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ring/segment.h"
-
-#define NOTES_BYTES 512
-
-static const char *const refusal_names[] = {
-    [HK_REFUSED_PENDING] = "slots not relocated yet",
-    [HK_REFUSED_DENIED] = "slots on the deny list",
-    [HK_REFUSED_THUNKS] = "slots without a free thunk",
-    [HK_REFUSED_PROTECTED] = "slots on protected pages",
-    [HK_REFUSED_MEMORY] = "slots without memory for a site",
-    [HK_REFUSED_DATA] = "symbols that are no functions",
-    [HK_REFUSED_FOREIGN] = "slots held by another patcher",
-};
+#include "report/coverage.h"
 
 int32_t hk_report_rank_of(const Hk__Process *process)
 {
@@ -65,52 +53,6 @@ static const char *agent_of(const Hk__Process *process)
 	}
 }
 
-static void note_count(FILE *notes, uint32_t count, const char *what)
-{
-	if (count > 0) {
-		fprintf(notes, "%s%u %s", ftell(notes) > 0 ? "; " : "", count, what);
-	}
-}
-
-/* Says what coverage lacks and counts the slots refused. */
-static void coverage_fill(struct hk_report_process *row, const Hk__Coverage *coverage, FILE *notes)
-{
-	row->objects = coverage->objects;
-	row->slots_patched = coverage->slots_patched;
-	for (size_t i = 0; i < coverage->n_refusals; i++) {
-		const Hk__Refusal *refusal = coverage->refusals[i];
-		const char *name = "slots refused for a reason unknown to this version";
-		if (refusal->reason < sizeof(refusal_names) / sizeof(refusal_names[0])) {
-			name = refusal_names[refusal->reason];
-		}
-		row->slots_refused += refusal->slots;
-		note_count(notes, refusal->slots, name);
-	}
-	note_count(notes, coverage->objects_pending, "objects not relocated yet");
-	note_count(notes, coverage->namespaces_hidden, "link-map namespaces out of sight");
-	note_count(notes, coverage->objects_hidden, "objects in them");
-	note_count(notes, coverage->symbols_escaped,
-		   "hooked functions looked up by name and not seen");
-	note_count(notes, coverage->hook_lines_bad, "bad lines in hooks files");
-}
-
-static int coverage_text(struct hk_report *report, struct hk_report_process *row,
-			 const Hk__Coverage *coverage)
-{
-	char text[NOTES_BYTES] = "";
-	FILE *notes = fmemopen(text, sizeof(text) - 1, "w");
-
-	if (!notes) {
-		return -ENOMEM;
-	}
-	if (coverage) {
-		coverage_fill(row, coverage, notes);
-	}
-	fclose(notes);
-	row->coverage = hk_report_strings_get(&report->strings, text);
-	return row->coverage ? 0 : -ENOMEM;
-}
-
 static int row_fill(struct hk_report *report, const Hk__Process *process,
 		    const struct hk_report_clock *clock, struct hk_report_process *row)
 {
@@ -134,7 +76,7 @@ static int row_fill(struct hk_report *report, const Hk__Process *process,
 	if (!row->command || !row->host || !row->note || !row->hooks) {
 		return -ENOMEM;
 	}
-	return coverage_text(report, row, process->coverage);
+	return hk_coverage_fill(report, process, row);
 }
 
 static int by_rank_and_start(const void *a, const void *b)

@@ -48,6 +48,8 @@ struct hk_report_rank {
 	uint64_t records, lost_records; /* helpers included */
 };
 
+#define HK_REPORT_REFUSALS 16
+
 struct hk_report_process {
 	int32_t rank;
 	uint32_t pid;
@@ -58,7 +60,11 @@ struct hk_report_process {
 	int64_t start_ns, end_ns;
 	bool running;
 	uint64_t calls_untracked, records, lost_records;
-	uint32_t objects, slots_patched, slots_refused;
+	uint32_t objects, objects_pending, objects_hidden, namespaces_hidden;
+	uint32_t slots_found, slots_patched, slots_refused;
+	uint32_t refused[HK_REPORT_REFUSALS]; /* slots, by enum hk_refusal of ring/segment.h */
+	uint32_t symbols_escaped;	      /* addresses handed out without a hook */
+	uint32_t hooks_in_force;
 	const char *coverage; /* what coverage lacks, "; " between; empty: nothing to tell */
 };
 

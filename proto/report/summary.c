@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/coverage.h"
 #include "report/group.h"
 #include "report/name.h"
 #include "report/quantity.h"
@@ -361,8 +362,7 @@ static int calls_write(const struct summary *summary)
 	if (shown > 0) {
 		r = hk_table_write(table, summary->output, summary->style->colour);
 	} else if (unseen.idle_calls == 0) {
-		fputs("no call was seen: hookcli doctor says what the agent found\n",
-		      summary->output);
+		hk_coverage_write_empty(summary->report, summary->output);
 	}
 	unseen_write(summary, &unseen);
 	hk_table_free(table);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/coverage.h"
 #include "report/group.h"
 #include "report/name.h"
 #include "report/quantity.h"
@@ -126,7 +127,7 @@ static int calls_write(const struct hk_report *report, FILE *output, enum hk_rep
 		return r;
 	}
 	if (groups.count == 0) {
-		fputs("no call was seen: hookcli doctor says what the agent found\n", output);
+		hk_coverage_write_empty(report, output);
 	} else if (by == HK_REPORT_BY_FUNCTION) {
 		r = calls_by_function(&groups, output, colour);
 	} else {
@@ -202,7 +203,7 @@ static int processes_write(const struct hk_report *report, FILE *output, bool co
 {
 	struct hk_table *table =
 	    hk_table_new(">rank|<role|>pid|<host|<command:48|<agent|<ended|>wall "
-			 "s|>records|>lost|>objects|>slots|>refused|<note:160");
+			 "s|>records|>lost|>objects|>found|>patched|>refused|<note:160");
 
 	for (size_t i = 0; i < report->process_count; i++) {
 		const struct hk_report_process *p = &report->processes[i];
@@ -222,6 +223,7 @@ static int processes_write(const struct hk_report *report, FILE *output, bool co
 		hk_table_add(table, "%" PRIu64, p->records);
 		hk_table_add(table, "%" PRIu64, p->lost_records);
 		hk_table_add(table, "%" PRIu32, p->objects);
+		hk_table_add(table, "%" PRIu32, p->slots_found);
 		hk_table_add(table, "%" PRIu32, p->slots_patched);
 		hk_table_add(table, "%" PRIu32, p->slots_refused);
 		hk_table_add(table, "%s%s%s", p->coverage, *p->coverage && *p->note ? "; " : "",

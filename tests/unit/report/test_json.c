@@ -28,7 +28,9 @@ static const struct {
      {"rank", "role", "device", "kind", "library", "allocs", "frees", "live_bytes", "peak_bytes",
       "peak_low", "peak_high", "peak_time_ns"}},
     {"open_calls", {"rank", "thread", "depth", "function", "library", "open_ns"}},
-    {"coverage", {"rank", "objects", "slots_patched", "slots_refused", "notes"}},
+    {"coverage",
+     {"rank", "objects", "slots_patched", "slots_refused", "notes", "slots_found", "refused",
+      "objects_pending", "hooks", "symbols_escaped", "namespaces_hidden", "objects_hidden"}},
 };
 
 static json_t *make(struct maker *maker)
