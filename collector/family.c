@@ -15,6 +15,24 @@ static bool newer(const struct hk_process *a, const struct hk_process *b)
 	return a->gone != b->gone ? !a->gone : start_a >= start_b;
 }
 
+struct hk_process *hk_family_by_uid(const struct hk_collector *collector, const uint8_t *uid)
+{
+	struct hk_job *job;
+	struct hk_process *process;
+	HASH_FIND(hh, collector->processes, uid, HK_UID_BYTES, process);
+	if (process) {
+		return process;
+	}
+	DL_FOREACH (collector->jobs, job) {
+		DL_FOREACH (job->processes, process) {
+			if (memcmp(process->uid, uid, HK_UID_BYTES) == 0) {
+				return process;
+			}
+		}
+	}
+	return NULL;
+}
+
 struct hk_process *hk_family_by_pid(const struct hk_collector *collector, uint32_t pid)
 {
 	struct hk_job *job;
@@ -123,7 +141,7 @@ static void demote_unranked(struct hk_process *process)
 }
 
 void hk_family_settle(struct hk_process *process, const struct hk_process *ancestor,
-		      const struct hk_process *replaced)
+		      const struct hk_process *replaced, bool forked)
 {
 	Hk__Process *state = process->state;
 	const struct hk_role_facts facts = {
@@ -133,6 +151,7 @@ void hk_family_settle(struct hk_process *process, const struct hk_process *ances
 	    .predecessor = replaced ? replaced->state->role : HK__ROLE__ROLE_UNKNOWN,
 	    .below_main = below_main(process, ancestor),
 	    .main_lives = main_lives(process, replaced),
+	    .forked = forked,
 	};
 	state->role = hk_role_decide(&facts);
 	if (state->rank_known) {

@@ -8,6 +8,9 @@
 
 #include "collector/collector.h"
 
+/* The process image UID, living or ended, of a job that is open; NULL. */
+struct hk_process *hk_family_by_uid(const struct hk_collector *collector, const uint8_t *uid);
+
 /* The newest process image known under PID, living ones first; NULL. */
 struct hk_process *hk_family_by_pid(const struct hk_collector *collector, uint32_t pid);
 
@@ -22,9 +25,9 @@ struct hk_process *hk_family_image(const struct hk_collector *collector, uint32_
 				   uint64_t pid_start, const uint8_t *uid);
 
 /* Concludes role and rank of PROCESS, which is in its job's list, from its ANCESTOR and the image
- * it REPLACED (or NULL). May make a launcher of a process that was taken for a main before any rank
- * was known. */
+ * it REPLACED (or NULL); FORKED: it began without exec. May make a launcher of a process that was
+ * taken for a main before any rank was known. */
 void hk_family_settle(struct hk_process *process, const struct hk_process *ancestor,
-		      const struct hk_process *replaced);
+		      const struct hk_process *replaced, bool forked);
 
 #endif

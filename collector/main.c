@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -229,8 +230,19 @@ static int take_signals(void)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Every process needs three files or four, and there may be thousands. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 static int start(struct hk_collector *collector)
 {
+	raise_file_limit();
 	int r = take_run_directory(collector);
 	r = r < 0 ? r : take_store(collector);
 	if (r < 0) {

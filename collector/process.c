@@ -292,10 +292,16 @@ static struct kin find_kin(struct hk_collector *collector,
 			   const struct hk_segment_identity *identity)
 {
 	struct kin kin = {NULL, NULL, NULL};
+	if (identity->forked) {
+		kin.ancestor = hk_family_by_uid(collector, identity->parent);
+	}
 	if (identity->pid_namespace != collector->pid_namespace) {
 		return kin;
 	}
-	kin.ancestor = hk_family_ancestor(collector, identity->ppid, identity->start.monotonic_ns);
+	if (!kin.ancestor) {
+		kin.ancestor =
+		    hk_family_ancestor(collector, identity->ppid, identity->start.monotonic_ns);
+	}
 	kin.replaced =
 	    hk_family_image(collector, identity->pid, identity->pid_start, identity->uid);
 	if (kin.replaced &&
@@ -356,7 +362,7 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 		end_by_exec(kin.replaced, state->start);
 	}
 	if (!old) {
-		hk_family_settle(process, kin.ancestor, kin.replaced);
+		hk_family_settle(process, kin.ancestor, kin.replaced, identity->forked);
 	}
 	if (kin.successor) {
 		end_by_exec(process, kin.successor->state->start);

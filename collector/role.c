@@ -43,5 +43,6 @@ Hk__Role hk_role_decide(const struct hk_role_facts *facts)
 	if (hk_role_is_launcher(facts->program, facts->command, facts->rank)) {
 		return HK__ROLE__ROLE_LAUNCHER;
 	}
-	return facts->main_lives ? HK__ROLE__ROLE_HELPER : HK__ROLE__ROLE_MAIN;
+	bool main_is_another = facts->forked || facts->main_lives;
+	return main_is_another ? HK__ROLE__ROLE_HELPER : HK__ROLE__ROLE_MAIN;
 }

@@ -2,8 +2,8 @@
  *
  * The first process of a rank that is no launcher is its main; so is the next image of a main after
  * exec, and a process that comes when all earlier mains of the rank have ended. What a main starts,
- * and what runs beside it, is a helper, also a shell. Launchers and shells above the mains are
- * launchers.
+ * and what runs beside it, is a helper, also a shell. What began by a fork without exec is never a
+ * main, whether its parent is known or not. Launchers and shells above the mains are launchers.
  */
 #ifndef HK_COLLECTOR_ROLE_H
 #define HK_COLLECTOR_ROLE_H
@@ -20,6 +20,7 @@ struct hk_role_facts {
 	Hk__Role predecessor; /* of the image this one replaced by exec; UNKNOWN: none */
 	bool below_main;      /* started by a main or helper of its rank, directly or not */
 	bool main_lives;      /* its rank has another main that has not ended */
+	bool forked;	      /* without exec, from whatever process */
 };
 
 /* True for mpirun, shells, wrappers such as env or timeout, and Python's torch launcher without a

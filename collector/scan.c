@@ -12,7 +12,6 @@
 #include "collector/process.h"
 
 #define NAME_HEX (2 * HK_UID_BYTES)
-#define BATCH_MAX 256u
 
 struct found {
 	struct hk_reader *reader;
@@ -21,8 +20,8 @@ struct found {
 };
 
 struct batch {
-	struct found list[BATCH_MAX];
-	uint32_t count;
+	struct found *list;
+	uint32_t count, room;
 };
 
 int hk_scan_open(struct hk_collector *collector)
@@ -77,6 +76,21 @@ static bool parse_name(const char *name, uint8_t uid[HK_UID_BYTES])
 	return true;
 }
 
+static int batch_add(struct batch *batch, const struct found *found)
+{
+	if (batch->count == batch->room) {
+		uint32_t room = batch->room ? 2 * batch->room : 64;
+		struct found *list = reallocarray(batch->list, room, sizeof(*list));
+		if (!list) {
+			return -ENOMEM;
+		}
+		batch->list = list;
+		batch->room = room;
+	}
+	batch->list[batch->count++] = *found;
+	return 0;
+}
+
 static void look_at(struct hk_collector *collector, int dirfd, const char *name,
 		    struct batch *batch)
 {
@@ -90,8 +104,7 @@ static void look_at(struct hk_collector *collector, int dirfd, const char *name,
 	if (known) {
 		return;
 	}
-	if (batch->count >= BATCH_MAX ||
-	    HASH_COUNT(collector->processes) + batch->count >= HK_COLLECTOR_SEGMENTS_MAX) {
+	if (HASH_COUNT(collector->processes) + batch->count >= HK_COLLECTOR_SEGMENTS_MAX) {
 		collector->refused++;
 		return;
 	}
@@ -106,8 +119,11 @@ static void look_at(struct hk_collector *collector, int dirfd, const char *name,
 	if (r < 0) {
 		return;
 	}
-	batch->list[batch->count++] =
-	    (struct found){reader, dirfd, hk_reader_identity(reader)->start.monotonic_ns};
+	const struct found found = {reader, dirfd, hk_reader_identity(reader)->start.monotonic_ns};
+	if (batch_add(batch, &found) < 0) {
+		hk_reader_free(reader);
+		collector->refused++;
+	}
 }
 
 static void read_directory(struct hk_collector *collector, int dirfd, struct batch *batch)
@@ -135,7 +151,7 @@ static int by_start(const void *a, const void *b)
 
 void hk_scan_run(struct hk_collector *collector)
 {
-	struct batch batch = {.count = 0};
+	struct batch batch = {.list = NULL};
 	uint32_t incompatible = collector->incompatible, refused = collector->refused;
 	collector->incompatible = collector->refused = collector->unfinished = 0;
 	open_candidates(collector);
@@ -145,7 +161,9 @@ void hk_scan_run(struct hk_collector *collector)
 		}
 	}
 	/* Parents before children: roles depend on who was there first. */
-	qsort(batch.list, batch.count, sizeof(batch.list[0]), by_start);
+	if (batch.count > 0) {
+		qsort(batch.list, batch.count, sizeof(batch.list[0]), by_start);
+	}
 	for (uint32_t i = 0; i < batch.count; i++) {
 		struct hk_process *process;
 		int r = hk_process_attach(collector, batch.list[i].dirfd, batch.list[i].reader,
@@ -156,6 +174,7 @@ void hk_scan_run(struct hk_collector *collector)
 			hk_debug("segment not attached error=%s", strerror(-r));
 		}
 	}
+	free(batch.list);
 	if (collector->incompatible > incompatible) {
 		hk_warning("segments of another version are ignored count=%u",
 			   collector->incompatible);

@@ -143,7 +143,8 @@ static void read_identity(void)
 	}
 }
 
-/* What changes with every process image, forked ones included. */
+/* What changes with every process image, forked ones included: those find their parent's uid here.
+ */
 static int refresh_template(void)
 {
 	struct hk_clock_point now = hk_clock_now(hk_process.tsc);
@@ -152,6 +153,9 @@ static int refresh_template(void)
 	template.ppid = (uint32_t)hk_kernel(SYS_getppid, 0, 0, 0, 0, 0, 0);
 	template.pid_start = process_start_time();
 	template.pid_namespace = pid_namespace();
+	for (size_t i = 0; i < sizeof(template.uid); i++) {
+		template.parent[i] = template.uid[i];
+	}
 	long got = hk_kernel(SYS_getrandom, template.uid, sizeof(template.uid), 0, 0, 0, 0);
 	return got == (long)sizeof(template.uid) ? 0 : -EIO;
 }

@@ -111,6 +111,8 @@ static void copy_text(char *to, const char *from, size_t size)
 static void copy_identity(struct hk_segment_identity *to, const struct hk_segment_header *from)
 {
 	memcpy(to->uid, from->uid, sizeof(to->uid));
+	memcpy(to->parent, from->parent, sizeof(to->parent));
+	to->forked = memcmp(to->parent, (const uint8_t[16]){0}, sizeof(to->parent)) != 0;
 	to->pid = from->pid;
 	to->ppid = from->ppid;
 	to->pid_namespace = from->pid_namespace;

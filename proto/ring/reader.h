@@ -20,6 +20,8 @@ struct hk_reader;
  */
 struct hk_segment_identity {
 	uint8_t uid[16];
+	uint8_t parent[16]; /* of a fork without exec */
+	bool forked;
 	uint32_t pid, ppid;
 	uint64_t pid_namespace, pid_start;
 	int32_t rank, world_size, local_rank;

@@ -50,6 +50,9 @@ void process_maker_start(struct process_maker *maker, const struct process_facts
 	}
 	assert_int_equal(getrandom(header.uid, sizeof(header.uid), 0), sizeof(header.uid));
 	assert_int_equal(hk_procfs_stat((uint32_t)maker->pid, &stat), 0);
+	if (facts->parent) {
+		memcpy(header.parent, facts->parent, sizeof(header.parent));
+	}
 	header.pid = (uint32_t)maker->pid;
 	header.ppid = facts->ppid ? facts->ppid : (uint32_t)getpid();
 	header.pid_namespace = hk_procfs_pid_namespace();

@@ -38,9 +38,10 @@ struct process_facts {
 	const char *program;   /* NULL: the test's own */
 	const char *command;
 	int32_t rank, world_size;
-	uint32_t ppid;	     /* 0: the test */
-	pid_t same_pid;	     /* another image of this child; 0: a new child */
-	uint32_t blocks_max; /* 0: 1024 */
+	uint32_t ppid;	       /* 0: the test */
+	pid_t same_pid;	       /* another image of this child; 0: a new child */
+	uint32_t blocks_max;   /* 0: 1024 */
+	const uint8_t *parent; /* uid of the image it was forked from; NULL: it began by exec */
 };
 
 void process_maker_start(struct process_maker *maker, const struct process_facts *facts);

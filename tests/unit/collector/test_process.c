@@ -503,6 +503,69 @@ static void test_process_family_decides_job_rank_and_role(void **state)
 	world_remove(&world);
 }
 
+static void move(const char *from, const char *to)
+{
+	assert_int_equal(rename(from, to), 0);
+}
+
+static void test_process_fork_seen_before_its_parent_is_a_helper(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker parent, child, grandchild;
+	char hidden[64];
+	world_make(&world);
+	snprintf(hidden, sizeof(hidden), "%s/hidden", world.base);
+	struct process_facts facts = {.directory = world.run, .job = "f", .rank = 3};
+	process_maker_start(&parent, &facts);
+	facts.parent = parent.writer.header->uid;
+	process_maker_start(&child, &facts);
+	/* A daemon: its own parent has left; without a job's name it belongs to that one's. */
+	process_maker_start(
+	    &grandchild,
+	    &(struct process_facts){
+		.directory = world.run, .rank = -1, .ppid = 1, .parent = child.writer.header->uid});
+	move(parent.writer.path, hidden);
+	hk_scan_run(world.collector);
+	assert_int_equal(find(&world, &child)->state->role, HK__ROLE__ROLE_HELPER);
+	assert_int_equal(find(&world, &grandchild)->state->role, HK__ROLE__ROLE_HELPER);
+	assert_int_equal(find(&world, &grandchild)->state->rank, 3);
+	assert_ptr_equal(find(&world, &grandchild)->job, find(&world, &child)->job);
+	move(hidden, parent.writer.path);
+	hk_scan_run(world.collector);
+	assert_int_equal(find(&world, &parent)->state->role, HK__ROLE__ROLE_MAIN);
+	process_maker_fini(&grandchild);
+	process_maker_fini(&child);
+	process_maker_fini(&parent);
+	world_remove(&world);
+}
+
+/* Children that began by exec come after their parent too, however many there are at once. */
+#define CROWD 400
+
+static void test_process_crowd_is_filed_in_order_of_birth(void **state)
+{
+	(void)state;
+	static struct process_maker parent, crowd[CROWD];
+	struct world world;
+	world_make(&world);
+	struct process_facts facts = {.directory = world.run, .job = "crowd", .rank = 0};
+	process_maker_start(&parent, &facts);
+	facts.ppid = (uint32_t)parent.pid;
+	facts.blocks_max = 64;
+	for (unsigned i = 0; i < CROWD; i++) {
+		process_maker_start(&crowd[i], &facts);
+	}
+	hk_scan_run(world.collector);
+	assert_int_equal(find(&world, &parent)->state->role, HK__ROLE__ROLE_MAIN);
+	for (unsigned i = 0; i < CROWD; i++) {
+		assert_int_equal(find(&world, &crowd[i])->state->role, HK__ROLE__ROLE_HELPER);
+		process_maker_fini(&crowd[i]);
+	}
+	process_maker_fini(&parent);
+	world_remove(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -514,6 +577,8 @@ int main(void)
 	    cmocka_unit_test(test_process_full_store_drops_records_and_counts_them),
 	    cmocka_unit_test(test_process_exec_ends_the_image_before),
 	    cmocka_unit_test(test_process_family_decides_job_rank_and_role),
+	    cmocka_unit_test(test_process_fork_seen_before_its_parent_is_a_helper),
+	    cmocka_unit_test(test_process_crowd_is_filed_in_order_of_birth),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
