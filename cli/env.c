@@ -17,10 +17,9 @@ static const struct {
 	const char *setting;   /* NULL: none, the variable alone counts */
 	const char *otherwise; /* NULL: left out when nothing sets it */
 } wanted[] = {
-    {"HOOK_HOOKS", "hooks", "auto"},   {"HOOK_LEVEL", "level", NULL},
-    {"HOOK_JOB", "job", NULL},	       {"HOOK_ON_FULL", "on-full", NULL},
-    {"HOOK_FROM", NULL, NULL},	       {"HOOK_RUN_DIR", NULL, NULL},
-    {"HOOK_LOG", NULL, NULL},	       {"HOOK_COMPAT", NULL, NULL},
+    {"HOOK_HOOKS", "hooks", "auto"},   {"HOOK_LEVEL", "level", NULL},	{"HOOK_JOB", "job", NULL},
+    {"HOOK_ON_FULL", "on-full", NULL}, {"HOOK_BUDGET", "budget", NULL}, {"HOOK_FROM", NULL, NULL},
+    {"HOOK_RUN_DIR", NULL, NULL},      {"HOOK_LOG", NULL, NULL},	{"HOOK_COMPAT", NULL, NULL},
     {"HOOK_KEEP_SEGMENT", NULL, NULL},
 };
 

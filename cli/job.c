@@ -61,9 +61,8 @@ static int call_failed(const char *url, int error)
 	}
 }
 
-int hk_job_ask(Hk__Request *request, Hk__Response **ret_response)
+static int ask(const char *url, Hk__Request *request, Hk__Response **ret_response)
 {
-	const char *url = hk_job_collector();
 	Hk__Response *response;
 	int r = call(url, request, &response);
 
@@ -78,6 +77,16 @@ int hk_job_ask(Hk__Request *request, Hk__Response **ret_response)
 	}
 	*ret_response = response;
 	return HK_EXIT_DONE;
+}
+
+int hk_job_ask(Hk__Request *request, Hk__Response **ret_response)
+{
+	return ask(hk_job_collector(), request, ret_response);
+}
+
+int hk_job_ask_its(const struct hk_job *job, Hk__Request *request, Hk__Response **ret_response)
+{
+	return ask(job->url, request, ret_response);
 }
 
 /* Store of the collector that runs; 0, or -errno when none answers. */
@@ -171,9 +180,10 @@ static int snapshot_ask(const char *url, const char *id, Hk__Response **ret_resp
 	return response->error;
 }
 
-/* Takes the snapshot out of RESPONSE. */
-static void snapshot_take(struct hk_job *job, Hk__Response *response)
+/* Takes the snapshot out of RESPONSE of the collector at URL. */
+static void snapshot_take(struct hk_job *job, Hk__Response *response, const char *url)
 {
+	snprintf(job->url, sizeof(job->url), "%s", url);
 	job->snapshot = response->snapshot;
 	response->snapshot = NULL;
 	job->live = !job->snapshot->job->closed;
@@ -202,7 +212,7 @@ static bool refresh_from(struct hk_job *job, const char *url)
 
 	if (same) {
 		hk__snapshot__free_unpacked(job->snapshot, NULL);
-		snapshot_take(job, response);
+		snapshot_take(job, response, url);
 	}
 	if (response) {
 		hk__response__free_unpacked(response, NULL);
@@ -320,7 +330,7 @@ static int open_named(const char *name, struct hk_job *job)
 	int r = snapshot_ask(url, name, &response);
 
 	if (r == 0) {
-		snapshot_take(job, response);
+		snapshot_take(job, response, url);
 	} else if (r == -ENOTUNIQ) {
 		hk_error("several jobs begin with '%s': hookcli ls shows them", name);
 	}
@@ -353,7 +363,7 @@ static int open_newest(struct hk_job *job)
 	int code = HK_EXIT_DONE;
 
 	if (r == 0) {
-		snapshot_take(job, response);
+		snapshot_take(job, response, url);
 	} else if (r == -ENOENT) {
 		hk_error("the collector has no job yet: trace one with: hookcli run -- CMD");
 		code = HK_EXIT_ABSENT;

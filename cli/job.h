@@ -18,6 +18,7 @@
 struct hk_job {
 	Hk__Snapshot *snapshot;	  /* after a successful open never NULL, and `job` in it is set */
 	char directory[PATH_MAX]; /* of the job's files */
+	char url[HK_REQUEST_URL_BYTES]; /* of the collector it came from; empty: a directory */
 	bool live;    /* the snapshot came from a collector that still follows the job */
 	bool damaged; /* something could not be read: show the rest, leave with HK_EXIT_FAILED */
 };
@@ -34,6 +35,9 @@ const char *hk_job_collector(void);
 /* One question to the collector. HK_EXIT_DONE, or another exit code after a line on stderr. The
  * answer is freed with hk__response__free_unpacked. */
 int hk_job_ask(Hk__Request *request, Hk__Response **ret_response);
+
+/* The same to the collector that keeps JOB, which is live. */
+int hk_job_ask_its(const struct hk_job *job, Hk__Request *request, Hk__Response **ret_response);
 
 /* Where jobs are kept: as set, else where the running collector keeps them, else where one would. 0
  * or -ENOENT: no home. */

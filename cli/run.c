@@ -189,9 +189,11 @@ static int check_budget(const char *value)
 		return 0;
 	}
 	/* strtod would also take signs, "inf" and "nan". */
-	double percent = value[0] >= '0' && value[0] <= '9' ? strtod(value, &end) : 0;
-	if (percent > 0 && percent <= 100 && !value[strspn(value, "0123456789.")]) {
-		return 0;
+	if (!value[strspn(value, "0123456789.")]) {
+		double percent = strtod(value, &end);
+		if (!*end && percent > 0 && percent <= 100) {
+			return 0;
+		}
 	}
 	hk_error("--budget '%s' is neither off nor a percentage above 0", value);
 	return -EINVAL;

@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "collector/control.h"
 #include "collector/job.h"
 #include "collector/jobdir.h"
 #include "collector/process.h"
@@ -20,6 +21,7 @@
 struct answer {
 	Hk__Response response;
 	Hk__StatusReply status;
+	Hk__ControlReply control;
 	Hk__Snapshot snapshot;	/* borrowed parts */
 	Hk__Snapshot *loaded;	/* from a directory: owned */
 	Hk__Process **borrowed; /* array of `snapshot`: owned */
@@ -240,6 +242,42 @@ static int answer_close(struct hk_collector *collector, const Hk__CloseJobReques
 		    job->state->id);
 }
 
+static int answer_control(struct hk_collector *collector, const Hk__ControlRequest *request,
+			  struct answer *answer)
+{
+	struct hk_job *job;
+	struct hk_process *process;
+	if (select_job(collector, request->job, answer, &job) > 0) {
+		return 1;
+	}
+	answer->response.job = job->state;
+	if (request->n_rules == 0 && request->tracing == HK__TRACING__TRACING_KEEP) {
+		return 1; /* only asks what is in force */
+	}
+	if (job->state->closed) {
+		return fail(answer, -ESRCH, "job %s has ended", job->state->id);
+	}
+	/* Its processes may be so new that nobody has looked. */
+	hk_scan_run(collector);
+	DL_FOREACH (job->processes, process) {
+		if (process->reader) {
+			hk_state_refresh(collector, process, false);
+		}
+	}
+	hk__control_reply__init(&answer->control);
+	int r = hk_control_change(job, request, &answer->control);
+	if (r == -ENOSPC) {
+		return fail(answer, r,
+			    "job %s has as many rules as an agent takes: hookcli ctl reset",
+			    job->state->id);
+	}
+	if (r < 0) {
+		return fail(answer, r, "no such change: %s", strerror(-r));
+	}
+	answer->response.control = &answer->control;
+	return 1;
+}
+
 static int dispatch(struct hk_collector *collector, const Hk__Request *request,
 		    struct hk_answer_wait *wait, struct answer *answer)
 {
@@ -259,6 +297,8 @@ static int dispatch(struct hk_collector *collector, const Hk__Request *request,
 		return answer_open(collector, request->open_job, answer);
 	case HK__REQUEST__WHAT_CLOSE_JOB:
 		return answer_close(collector, request->close_job, wait, answer);
+	case HK__REQUEST__WHAT_CONTROL:
+		return answer_control(collector, request->control, answer);
 	default:
 		return fail(answer, -ENOSYS,
 			    "this collector (version %s) does not know that request", HK_VERSION);

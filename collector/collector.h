@@ -23,6 +23,7 @@
 #define HK_COLLECTOR_PROCESSES_MAX 65536u /* of one job */
 #define HK_UID_BYTES 16u
 
+struct hk_governor;
 struct hk_ledger;
 struct hk_server;
 struct hk_spool;
@@ -50,6 +51,9 @@ struct hk_process {
 	uint64_t fingerprint; /* of what the state was made from */
 	uint32_t refreshes;
 	uint64_t stored_bytes; /* of its chunk file, once that is closed */
+	struct hk_governor *governor;
+	uint32_t control_told; /* hk_job's control_changes that its agent was told of */
+	bool ceilings_changed; /* and the governor's wishes that it was not */
 	struct hk_segment_status status;
 };
 

@@ -12,7 +12,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/control.h"
 #include "collector/drain.h"
+#include "collector/governor.h"
 #include "collector/job.h"
 #include "collector/process.h"
 #include "collector/procfs.h"
@@ -63,6 +65,7 @@ static void pass(struct loop *loop, uint64_t now)
 {
 	struct hk_collector *collector = loop->collector;
 	struct hk_process *process, *next;
+	hk_control_expire(collector);
 	HASH_ITER (hh, collector->processes, process, next) {
 		int r = process->gone ? 0 : hk_drain_pass(collector, process, now);
 		if (r > 0) {
@@ -83,6 +86,7 @@ static void pass(struct loop *loop, uint64_t now)
 			process->retry_ns = now + SECOND_NS;
 		} else if (!process->gone) {
 			read_usage(process, now);
+			hk_governor_look(process, now);
 		}
 	}
 }

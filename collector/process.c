@@ -13,8 +13,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/control.h"
 #include "collector/drain.h"
 #include "collector/family.h"
+#include "collector/governor.h"
 #include "collector/job.h"
 #include "collector/ledger.h"
 #include "collector/procfs.h"
@@ -113,6 +115,7 @@ static void close_parts(struct hk_process *process)
 	}
 	process->spool = hk_spool_free(process->spool);
 	process->ledger = hk_ledger_free(process->ledger);
+	process->governor = hk_governor_free(process->governor);
 	hk_reader_free(process->reader);
 	process->reader = NULL;
 }
@@ -371,6 +374,7 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	apply_early_notice(collector, process);
 	/* At once: an agent that waits for room must know that somebody will make some. */
 	hk_reader_beat(process->reader, (uint32_t)getpid(), hk_clock_monotonic_ns());
+	hk_control_tell(process);
 	process->changed = true;
 	hk_debug("process attached pid=%" PRIu32 " job=%s rank=%d role=%d", state->pid,
 		 job->state->id, state->rank, state->role);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "collector/cells.h"
+#include "collector/cost.h"
 #include "collector/ledger.h"
 #include "collector/procfs.h"
 #include "collector/spool.h"
@@ -110,6 +111,7 @@ int hk_state_new(const struct hk_segment_identity *identity, Hk__Process **ret_s
 	state->rank_known = identity->rank >= 0;
 	state->world_size = identity->world_size;
 	state->default_level = identity->default_level;
+	state->budget_ppm = identity->budget_ppm;
 	state->clock_kind = identity->clock_kind;
 	state->tick_ns_q32 = identity->tick_ns_q32;
 	state->agent = identity->default_level == HK_LEVEL_OFF ? HK__AGENT_STATE__AGENT_OFF
@@ -360,20 +362,6 @@ static int refresh_coverage(Hk__Process *state, const struct hk_coverage *from)
 	return 0;
 }
 
-/* What hooked calls cost the process: the measured price of an empty call, once per timed call. */
-/* Calls that were timed at what the process itself measured for one; a count is an increment and a
- * jump. */
-static uint64_t tracing_cost_ns(const struct hk_process *process)
-{
-	uint64_t timed = 0, counted = 0;
-	for (size_t i = 0; i < process->state->n_cells; i++) {
-		const Hk__Cell *cell = process->state->cells[i];
-		uint64_t *calls = cell->n_bucket > 0 ? &timed : &counted;
-		*calls += cell->calls;
-	}
-	return timed * process->status.call_cost_ps / 1000 + counted;
-}
-
 static int refresh_counts(struct hk_process *process)
 {
 	Hk__Process *state = process->state;
@@ -410,7 +398,7 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 	if (r == 0 && (force || fingerprint != process->fingerprint)) {
 		r = refresh_sites(process);
 		r = r < 0 ? r : hk_cells_merge(&cells, process->reader, state);
-		state->tracing_cost_ns = tracing_cost_ns(process);
+		state->tracing_cost_ns = hk_cost_total_ns(process);
 		process->fingerprint = fingerprint;
 		process->changed = true;
 	}

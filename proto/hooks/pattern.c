@@ -72,3 +72,19 @@ int hk_pattern_split(const char *text, size_t length, size_t *ret_colon)
 	*ret_colon = colon - 1;
 	return 0;
 }
+
+bool hk_pattern_match_function(const char *pattern, const char *provider, const char *function)
+{
+	char library[HK_PATTERN_LIBRARY_MAX + 1];
+	size_t colon;
+
+	if (hk_pattern_split(pattern, strlen(pattern), &colon) < 0) {
+		return hk_pattern_match(pattern, function);
+	}
+	if (colon >= sizeof(library) || !hk_pattern_match(pattern + colon + 1, function)) {
+		return false;
+	}
+	memcpy(library, pattern, colon);
+	library[colon] = '\0';
+	return strcmp(library, "*") == 0 || hk_pattern_match_library(library, provider);
+}

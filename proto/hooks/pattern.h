@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#define HK_PATTERN_LIBRARY_MAX 255u /* bytes of a library's glob in a pattern */
+
 /* Whether `glob` covers the whole of `text`. Work is bounded by the product of the two lengths. */
 bool hk_pattern_match(const char *glob, const char *text);
 
@@ -21,5 +23,9 @@ bool hk_pattern_match_library(const char *glob, const char *path);
 /* Splits "library:symbol" of `length` bytes at its last colon: `*ret_colon` is the colon's offset.
  * -EINVAL when there is no colon or one side is empty. */
 int hk_pattern_split(const char *text, size_t length, size_t *ret_colon);
+
+/* Whether `pattern`, "library:symbol" or "symbol" alone, covers `function` as the library at
+ * `provider` defines it ("" unknown: only "*" covers that). */
+bool hk_pattern_match_function(const char *pattern, const char *provider, const char *function);
 
 #endif

@@ -124,6 +124,7 @@ static void copy_identity(struct hk_segment_identity *to, const struct hk_segmen
 	to->tick_ns_q32 = from->tick_ns_q32;
 	to->start = from->start;
 	to->default_level = from->default_level;
+	to->budget_ppm = from->budget_ppm < 1000000 ? from->budget_ppm : 1000000;
 	to->short_floor_ns = from->short_floor_ns;
 	COPY_TEXT(to, from, job);
 	COPY_TEXT(to, from, job_source);
@@ -324,6 +325,8 @@ static void copy_status(const struct hk_segment_header *header, struct hk_segmen
 	to->sites = atomic_load_explicit(&header->sites, memory_order_acquire);
 	hk_map_copy(&to->end, &header->end, sizeof(to->end));
 	to->call_cost_ps = hk_map_u64(&header->call_cost_ps);
+	to->count_cost_ps = hk_map_u32(&header->count_cost_ps);
+	to->record_cost_ps = hk_map_u32(&header->record_cost_ps);
 	to->end_rss_peak_bytes = hk_map_u64(&header->end_rss_peak_bytes);
 	to->end_cpu_ns = hk_map_u64(&header->end_cpu_ns);
 	to->threads_started = hk_map_u64(&header->threads_started);
@@ -390,6 +393,28 @@ void hk_reader_raise_generation(struct hk_reader *reader)
 		 */
 		atomic_fetch_add_explicit(&header->generation, 1, memory_order_release);
 	}
+}
+
+void hk_reader_publish(struct hk_reader *reader, const struct hk_rule *rules, uint32_t count,
+		       uint32_t flags)
+{
+	struct hk_segment_header *header = (void *)reader->map;
+
+	if (hk_map_failed(reader)) {
+		return;
+	}
+	/* A collector that died in the middle left it odd; the agent may have written anything. */
+	uint32_t version = atomic_load_explicit(&header->control_version, memory_order_relaxed) | 1;
+	atomic_store_explicit(&header->control_version, version, memory_order_relaxed);
+	/* Whoever sees a new rule sees the odd version too. */
+	atomic_thread_fence(memory_order_release);
+	memset(header->rules, 0, sizeof(header->rules));
+	for (uint32_t i = 0; i < count && i < HK_RULES_MAX; i++) {
+		header->rules[i] = rules[i];
+	}
+	atomic_store_explicit(&header->control_flags, flags, memory_order_relaxed);
+	atomic_store_explicit(&header->control_version, version + 1, memory_order_release);
+	hk_reader_raise_generation(reader);
 }
 
 uint64_t hk_reader_damage(const struct hk_reader *reader)

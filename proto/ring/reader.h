@@ -29,6 +29,7 @@ struct hk_segment_identity {
 	uint64_t tick_ns_q32;
 	struct hk_anchor start;
 	uint32_t default_level;
+	uint32_t budget_ppm; /* at most a million */
 	uint32_t short_floor_ns;
 	char job[128], job_source[32], host[64], program[512], command[1024], hooks[256], note[256];
 };
@@ -40,6 +41,7 @@ struct hk_segment_status {
 	uint32_t blocks, sites;
 	struct hk_anchor end;
 	uint64_t call_cost_ps;
+	uint32_t count_cost_ps, record_cost_ps;
 	uint64_t end_rss_peak_bytes, end_cpu_ns; /* of a process that ended by exit(), else 0 */
 	uint64_t threads_started, calls_untracked, records_untracked, step;
 	struct hk_coverage coverage;
@@ -48,7 +50,7 @@ struct hk_segment_status {
 
 struct hk_site_info {
 	uint32_t id, flags;
-	uint8_t meaning, level, pinned, key_count;
+	uint8_t meaning, level, pinned, ceiling, key_count;
 	uint8_t keys[HK_SITE_KEYS];
 	char domain[16];
 	/* owned by the reader, valid while it lives; an unknown provider is "" */
@@ -138,6 +140,15 @@ void hk_reader_pool(struct hk_reader *reader, uint64_t *ret_used_bytes, uint64_t
  * call. */
 void hk_reader_beat(struct hk_reader *reader, uint32_t collector_pid, uint64_t monotonic_ns);
 void hk_reader_raise_generation(struct hk_reader *reader);
+
+/* Puts COUNT (at most HK_RULES_MAX) RULES and FLAGS (HK_SEGMENT_*) in force in place of those
+ * before, together with the ceilings given since, and raises the generation. */
+void hk_reader_publish(struct hk_reader *reader, const struct hk_rule *rules, uint32_t count,
+		       uint32_t flags);
+
+/* Grants site ID, which is defined, at most LEVEL (enum hk_level, 0: any) from the next
+ * hk_reader_publish on. */
+void hk_reader_set_ceiling(struct hk_reader *reader, uint32_t id, uint8_t level);
 
 /* Items skipped because they made no sense. */
 uint64_t hk_reader_damage(const struct hk_reader *reader);

@@ -149,7 +149,6 @@ static bool copy_site(struct hk_reader *reader, uint32_t id, struct hk_reader_si
 	    .id = id,
 	    .flags = site.flags,
 	    .meaning = site.meaning,
-	    .pinned = site.pinned,
 	    .key_count = site.key_count <= HK_SITE_KEYS ? site.key_count : HK_SITE_KEYS,
 	    .function = function,
 	    .library = library,
@@ -172,6 +171,10 @@ const struct hk_site_info *hk_reader_site(struct hk_reader *reader, uint32_t id)
 			const struct hk_site *site = (const void *)(reader->map + entry->offset);
 			entry->info.level =
 			    atomic_load_explicit(&site->level, memory_order_relaxed);
+			entry->info.pinned =
+			    atomic_load_explicit(&site->pinned, memory_order_relaxed);
+			entry->info.ceiling =
+			    atomic_load_explicit(&site->ceiling, memory_order_relaxed);
 		}
 		return &entry->info;
 	}
@@ -190,6 +193,16 @@ const struct hk_site_info *hk_reader_site(struct hk_reader *reader, uint32_t id)
 		return NULL;
 	}
 	return hk_reader_site(reader, id);
+}
+
+void hk_reader_set_ceiling(struct hk_reader *reader, uint32_t id, uint8_t level)
+{
+	const struct hk_reader_site *entry = site_entry(reader, id);
+
+	if (entry && entry->copied && !hk_map_failed(reader)) {
+		struct hk_site *site = (void *)(reader->map + entry->offset);
+		atomic_store_explicit(&site->ceiling, level, memory_order_relaxed);
+	}
 }
 
 /* ---- cells ---- */

@@ -197,14 +197,14 @@ struct hk_site {
 			      is shared */
 	uint32_t provider; /* file offset: path of the defining object, 0 unknown */
 	char domain[16];
-	uint32_t flags;	       /* HK_HOOK_* of hooks/hook.h */
-	uint8_t meaning;       /* enum hk_meaning */
-	_Atomic uint8_t level; /* enum hk_level in force */
+	uint32_t flags;		/* HK_HOOK_* of hooks/hook.h */
+	uint8_t meaning;	/* enum hk_meaning */
+	_Atomic uint8_t level;	/* enum hk_level in force */
 	_Atomic uint8_t pinned; /* level given by the user */
 	uint8_t key_count;
 	uint8_t keys[HK_SITE_KEYS]; /* enum hk_key of each payload word */
-	_Atomic uint8_t ceiling; /* highest enum hk_level the collector's governor grants a site
-				    that is not pinned, 0: any. Collector; since 1.1 */
+	_Atomic uint8_t ceiling;    /* highest enum hk_level the collector's governor grants a site
+				       that is not pinned, 0: any. Collector; since 1.1 */
 	uint8_t reserved[7];
 };
 static_assert(sizeof(struct hk_site) == 56, "site");

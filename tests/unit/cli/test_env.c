@@ -91,7 +91,7 @@ static void test_mpirun_gets_each_variable_as_one_word(void **state)
 		  sizeof(text));
 	snprintf(expected, sizeof(expected),
 		 "-x|LD_PRELOAD=%s|-x|HOOK_HOOKS=%s|-x|"
-		 "HOOK_ON_FULL=drop|COMMAND|",
+		 "HOOK_ON_FULL=drop|-x|HOOK_BUDGET=2|COMMAND|",
 		 agent, HOOKS);
 	assert_string_equal(text, expected);
 }

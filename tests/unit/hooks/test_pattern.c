@@ -124,6 +124,39 @@ static void test_split_at_last_colon(void **state)
 	assert_int_equal(colon, 1);
 }
 
+static void test_function_by_definer_and_name(void **state)
+{
+	static const struct {
+		const char *pattern, *provider, *function;
+		bool expected;
+	} cases[] = {
+	    {"cos", "/lib/libm.so.6", "cos", true},
+	    {"co?", "", "cos", true},
+	    {"cos", "/lib/libm.so.6", "cosf", false},
+	    {"libm.so:cos*", "/lib/libm.so.6", "cosf", true},
+	    {"libm.so:cos", "/lib/libc.so.6", "cos", false},
+	    {"libm.so:cos", "", "cos", false},
+	    {"*:cos", "", "cos", true},
+	    {":cos", "/lib/libm.so.6", "cos", false},
+	    {"", "/lib/libm.so.6", "cos", false},
+	};
+	char longest[HK_PATTERN_LIBRARY_MAX + 8];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (hk_pattern_match_function(cases[i].pattern, cases[i].provider,
+					      cases[i].function) != cases[i].expected) {
+			fail_msg("'%s' on %s of '%s'", cases[i].pattern, cases[i].function,
+				 cases[i].provider);
+		}
+	}
+	memset(longest, '*', sizeof(longest));
+	memcpy(longest + HK_PATTERN_LIBRARY_MAX, ":cos", 5);
+	assert_true(hk_pattern_match_function(longest, "/lib/libm.so.6", "cos"));
+	memcpy(longest + HK_PATTERN_LIBRARY_MAX, "*:cos", 6);
+	assert_false(hk_pattern_match_function(longest, "/lib/libm.so.6", "cos"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +164,7 @@ int main(void)
 	    cmocka_unit_test(test_match_is_bounded_on_many_stars),
 	    cmocka_unit_test(test_library_by_path_base_name_or_version),
 	    cmocka_unit_test(test_split_at_last_colon),
+	    cmocka_unit_test(test_function_by_definer_and_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -268,6 +268,35 @@ static void test_collector_fields_reach_the_agent(void **state)
 	assert_int_equal(header->generation, 2);
 }
 
+static void test_control_reaches_the_agent_whole(void **state)
+{
+	struct hk_segment_header *header = segment_maker_header(&maker);
+	struct hk_rule rules[2] = {{.pattern = "libm.so*:cos", .level = 2},
+				   {.pattern = "free", .level = 5}};
+
+	(void)state;
+	header->control_version = 7; /* of a collector that died while it wrote */
+	struct hk_site *site = segment_maker_site(&maker, "cos", "/lib/x.so", NULL);
+	open_reader();
+	assert_int_equal(hk_reader_site(reader, 0)->ceiling, 0);
+	hk_reader_set_ceiling(reader, 0, 2);
+	hk_reader_set_ceiling(reader, 1, 2);
+	hk_reader_publish(reader, rules, 2, HK_SEGMENT_OFF);
+	assert_int_equal(site->ceiling, 2);
+	assert_int_equal(hk_reader_site(reader, 0)->ceiling, 2);
+	assert_int_equal(header->control_version, 8);
+	assert_int_equal(header->control_flags, HK_SEGMENT_OFF);
+	assert_int_equal(header->generation, 1);
+	assert_string_equal(header->rules[1].pattern, "free");
+	assert_int_equal(header->rules[1].level, 5);
+	hk_reader_publish(reader, rules, 1, 0);
+	assert_int_equal(header->control_version, 10);
+	assert_int_equal(header->control_flags, 0);
+	assert_int_equal(header->rules[0].level, 2);
+	assert_int_equal(header->rules[1].level, 0);
+	assert_int_equal(header->generation, 2);
+}
+
 static void test_only_own_regular_files_named_by_uid_open(void **state)
 {
 	static const char *const names[] = {
@@ -319,6 +348,7 @@ int main(void)
 	    READER_TEST(test_items_over_many_blocks),
 	    READER_TEST(test_threads_with_open_calls),
 	    READER_TEST(test_collector_fields_reach_the_agent),
+	    READER_TEST(test_control_reaches_the_agent_whole),
 	    READER_TEST(test_only_own_regular_files_named_by_uid_open),
 	    READER_TEST(test_unfinished_segment_is_asked_for_later),
 	};

@@ -1,0 +1,59 @@
+#include "collector/cost.h"
+
+#include "hooks/hook.h"
+
+/* For agents that did not measure these two. */
+#define COUNT_PS 1000u
+#define RECORD_EXTRA_PS 8000u
+#define SAMPLE_PERIOD 64u /* of the agent: agent/frame/site.c */
+
+static uint64_t count_ps(const struct hk_segment_status *status)
+{
+	return status->count_cost_ps ? status->count_cost_ps : COUNT_PS;
+}
+
+static uint64_t record_extra_ps(const struct hk_segment_status *status)
+{
+	if (!status->record_cost_ps) {
+		return RECORD_EXTRA_PS;
+	}
+	return status->record_cost_ps > status->call_cost_ps
+		   ? status->record_cost_ps - status->call_cost_ps
+		   : 0;
+}
+
+uint64_t hk_cost_call_ps(const struct hk_segment_status *status, uint8_t level)
+{
+	switch (level) {
+	case HK_LEVEL_OFF:
+		return 0;
+	case HK_LEVEL_COUNT:
+		return count_ps(status);
+	case HK_LEVEL_SAMPLE:
+		return count_ps(status) + status->call_cost_ps / SAMPLE_PERIOD;
+	case HK_LEVEL_TIME:
+		return status->call_cost_ps;
+	default:
+		return status->call_cost_ps + record_extra_ps(status);
+	}
+}
+
+uint64_t hk_cost_total_ns(const struct hk_process *process)
+{
+	const Hk__Process *state = process->state;
+	uint64_t timed = 0, counted = 0;
+	for (size_t i = 0; i < state->n_cells; i++) {
+		const Hk__Cell *cell = state->cells[i];
+		uint64_t in_buckets = 0;
+		for (size_t k = 0; k < cell->n_bucket_count; k++) {
+			in_buckets += cell->bucket_count[k];
+		}
+		timed += in_buckets;
+		counted += cell->calls > in_buckets ? cell->calls - in_buckets : 0;
+	}
+	/* In double: none of the three products fits 64 bits for a hostile count. */
+	double ps = (double)timed * (double)process->status.call_cost_ps +
+		    (double)counted * (double)count_ps(&process->status) +
+		    (double)state->records * (double)record_extra_ps(&process->status);
+	return ps < 1e21 ? (uint64_t)(ps / 1000) : UINT64_MAX / 1000;
+}

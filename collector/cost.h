@@ -1,0 +1,15 @@
+/* cost.h: what tracing costs a process, estimated from its own calibration and its counts. Pure. */
+#ifndef HK_COLLECTOR_COST_H
+#define HK_COLLECTOR_COST_H
+
+#include "collector/collector.h"
+
+/* Picoseconds that a call of a site at LEVEL (enum hk_level) takes longer than an unhooked one, by
+ * what the process measured at its first hooked call. */
+uint64_t hk_cost_call_ps(const struct hk_segment_status *status, uint8_t level);
+
+/* Nanoseconds of all calls of PROCESS so far, by what each left behind: whatever levels they were
+ * made at. */
+uint64_t hk_cost_total_ns(const struct hk_process *process);
+
+#endif
