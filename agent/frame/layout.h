@@ -50,6 +50,9 @@
 #define HK_STACK_COPY_BYTES 256
 #define HK_FRAME_BYTES (HK_STACK_COPY_BYTES + HK_CALL_BYTES)
 
+/* Below the main stack's top: the kernel keeps every mapping it places farther away (128 MiB). */
+#define HK_MAIN_STACK_BYTES 0x800000
+
 /* struct hk_site_hot */
 #define HK_HOT_ORIGINAL 0
 #define HK_HOT_DOMAIN 8

@@ -2,6 +2,7 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/auxv.h>
 
 /* x87, SSE, AVX, AVX-512 (three parts); read by trampoline.S. 0: the processor has no xsave. */
 #define STATE_COMPONENTS 0xe7u
@@ -9,8 +10,13 @@
 uint32_t hk_state_mask;
 uint32_t hk_state_bytes = 512;
 
+/* Start of a page at the top of the main thread's stack; 0: unknown. Read by trampoline.S. */
+uint64_t hk_state_stack_top;
+
 void hk_state_setup(void)
 {
+	/* The kernel's 16 random bytes lie above the arguments. */
+	hk_state_stack_top = getauxval(AT_RANDOM) & ~4095ULL;
 	uint32_t a, b, c, d;
 	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) {
 		return;

@@ -92,7 +92,8 @@ hk_call_enter:
 
 /* Copies ecx stack words from above the thunk's return address to the bottom of its frame: 8(%rsp), our own return address lies
  * below it. For a described function the words are its arguments. For another the count is a guess, and the words may run from
- * a fiber's topmost page into a guard page: then ask the kernel, which answers EFAULT instead of a signal. */
+ * a fiber's topmost page into a guard page: then ask the kernel, which answers EFAULT instead of a signal; on the
+ * main stack there is nothing to ask. */
 .Lcopy:
 	andl	$HK_STACK_WORDS_MASK, %ecx
 	jz	.Lcopied
@@ -121,6 +122,10 @@ hk_call_enter:
 	andq	$-4096, %rdx			/* page of the last byte */
 	cmpq	%rdi, %rdx
 	jbe	.Lall				/* the first byte's page too */
+	movq	hk_state_stack_top(%rip), %rcx
+	subq	%rdx, %rcx
+	cmpq	$HK_MAIN_STACK_BYTES, %rcx
+	jb	.Lall				/* the main stack, in one piece up to its top */
 	movq	%rsi, HK_CALL_SCRATCH(%rbp)
 	movq	%rdx, %rsi
 	movl	$14, %eax			/* rt_sigprocmask(-1, page, 0, 8): EFAULT or EINVAL */
