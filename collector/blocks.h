@@ -15,7 +15,7 @@ struct hk_heap_block {
 	uint64_t pointer;   /* 0: unused slot */
 	uint64_t size;	    /* bytes asked for */
 	uint64_t end_ticks; /* when its allocation returned */
-	uint32_t library;   /* row index of the owner */
+	uint32_t account;   /* number of the owner in the accounts */
 	uint32_t thread;    /* low bits of the uid of the thread that allocated it */
 };
 

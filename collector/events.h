@@ -25,9 +25,9 @@ struct hk_event {
 	uint64_t size;
 	uint64_t start_ticks; /* of the call */
 	uint32_t kind;	      /* enum hk_event_kind */
-	uint32_t library;     /* row index of the calling library */
+	uint32_t account;     /* number in the accounts */
 	uint32_t thread;
-	uint32_t reserved;
+	uint32_t pool; /* which blocks ALLOC and FREE are about, the ledger's choice */
 };
 
 struct hk_events {

@@ -4,98 +4,44 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
+#include "collector/accounts.h"
 #include "collector/blocks.h"
 #include "collector/events.h"
 #include "collector/ranges.h"
 #include "hooks/hook.h"
 
 #define PAGE_BYTES 4096u
-#define LIBRARIES_MAX 4096u
-#define LIBRARY_ALL 0u
 #define NO_WORD 0xffu
 
-enum kind { KIND_HEAP = 0, KIND_MAP = 1 };
-#define KINDS 2
-
-struct account {
-	uint64_t allocs, frees;
-	uint64_t live_bytes, peak_bytes, peak_ticks;
-	uint64_t exact_peak; /* peak until the first loss */
-};
-
-struct library {
-	char *name;
-	uint32_t index;
-	struct account account[KINDS];
-	UT_hash_handle hh;
-};
+/* Blocks of the heap and blocks of devices share addresses: page-locked memory is both. */
+enum pool { POOL_HEAP = 0, POOL_DEVICE = 1 };
+#define POOLS 2
 
 /* What the ledger needs of a site; filled at its first record. */
 struct site {
 	bool known;
 	uint8_t meaning; /* enum hk_meaning, NONE if not about memory */
-	uint8_t pointer, size, old_pointer, old_size; /* payload word numbers, NO_WORD: absent */
+	uint8_t pointer, size, old_pointer, old_size, device; /* payload words, NO_WORD: absent */
+	enum hk_account_kind kind;
 	uint32_t library;
 };
 
 struct hk_ledger {
 	struct hk_ledger_options options;
-	struct hk_blocks blocks;
+	struct hk_blocks blocks[POOLS];
 	struct hk_ranges ranges;
 	struct hk_events events;
+	struct hk_accounts accounts;
 	struct site *sites; /* by id */
 	uint32_t site_capacity;
-	struct library *by_name;    /* name -> library */
-	struct library **libraries; /* by index; 0 is "*" */
-	uint32_t library_count;
-	uint64_t lost;		 /* by the producer */
-	uint64_t lost_here;	 /* no room in one of our tables */
-	uint64_t largest[KINDS]; /* bytes of the largest allocation */
+	uint64_t lost;	    /* by the producer */
+	uint64_t lost_here; /* no room in one of our tables */
 	uint64_t unknown_frees;
 	uint64_t now_ticks;
 };
 
-/* ---- libraries and sites ---- */
-
-static struct library *library_add(struct hk_ledger *ledger, const char *name)
-{
-	struct library **list =
-	    realloc(ledger->libraries, (ledger->library_count + 1) * sizeof(struct library *));
-	if (!list) {
-		return NULL;
-	}
-	ledger->libraries = list;
-	struct library *library = calloc(1, sizeof(*library));
-	if (!library || !(library->name = strdup(name))) {
-		free(library);
-		return NULL;
-	}
-	library->index = ledger->library_count;
-	ledger->libraries[ledger->library_count++] = library;
-	HASH_ADD_KEYPTR(hh, ledger->by_name, library->name, strlen(library->name), library);
-	return library;
-}
-
-/* Row index of library NAME; past LIBRARIES_MAX names, only the sum is kept. */
-static int library_index(struct hk_ledger *ledger, const char *name, uint32_t *ret_index)
-{
-	struct library *library;
-	HASH_FIND_STR(ledger->by_name, name, library);
-	if (!library && ledger->library_count >= LIBRARIES_MAX) {
-		*ret_index = LIBRARY_ALL;
-		return 0;
-	}
-	if (!library) {
-		library = library_add(ledger, name);
-	}
-	if (!library) {
-		return -ENOMEM;
-	}
-	*ret_index = library->index;
-	return 0;
-}
+/* ---- sites ---- */
 
 static uint8_t word_of(const struct hk_chunk_site *definition, uint8_t key)
 {
@@ -107,6 +53,31 @@ static uint8_t word_of(const struct hk_chunk_site *definition, uint8_t key)
 	return NO_WORD;
 }
 
+static bool is_mapping(uint8_t meaning)
+{
+	return meaning == HK_MEANING_MAP || meaning == HK_MEANING_UNMAP ||
+	       meaning == HK_MEANING_REMAP;
+}
+
+static enum hk_account_kind kind_of(const struct hk_chunk_site *definition)
+{
+	switch (hk_hook_memory(definition->flags)) {
+	case HK_MEMORY_DEVICE:
+		return HK_ACCOUNT_DEVICE;
+	case HK_MEMORY_MANAGED:
+		return HK_ACCOUNT_MANAGED;
+	case HK_MEMORY_PINNED:
+		return HK_ACCOUNT_PINNED;
+	default:
+		return is_mapping(definition->meaning) ? HK_ACCOUNT_MAP : HK_ACCOUNT_HEAP;
+	}
+}
+
+static uint32_t pool_of(enum hk_account_kind kind)
+{
+	return kind == HK_ACCOUNT_HEAP ? POOL_HEAP : POOL_DEVICE;
+}
+
 /* Asks for the definition of SITE; a site about anything else is remembered as such. */
 static int site_define(struct hk_ledger *ledger, struct site *site, uint32_t id)
 {
@@ -116,15 +87,17 @@ static int site_define(struct hk_ledger *ledger, struct site *site, uint32_t id)
 		return r;
 	}
 	if (definition.meaning >= HK_MEANING_ALLOC && definition.meaning <= HK_MEANING_REMAP) {
-		r = library_index(ledger, definition.library, &site->library);
+		r = hk_accounts_library(&ledger->accounts, definition.library, &site->library);
 		if (r < 0) {
 			return r;
 		}
 		site->meaning = definition.meaning;
+		site->kind = kind_of(&definition);
 		site->pointer = word_of(&definition, HK_KEY_POINTER);
 		site->size = word_of(&definition, HK_KEY_SIZE);
 		site->old_pointer = word_of(&definition, HK_KEY_OLD_POINTER);
 		site->old_size = word_of(&definition, HK_KEY_OLD_SIZE);
+		site->device = word_of(&definition, HK_KEY_DEVICE);
 	}
 	site->known = true;
 	return 0;
@@ -162,97 +135,71 @@ static int site_get(struct hk_ledger *ledger, uint32_t id, const struct site **r
 
 /* ---- accounts ---- */
 
-static void account_grow(struct hk_ledger *ledger, struct account *account, uint64_t bytes)
+static void grow(struct hk_ledger *ledger, uint32_t account, uint64_t bytes)
 {
-	account->live_bytes += bytes;
-	if (account->live_bytes > account->peak_bytes) {
-		account->peak_bytes = account->live_bytes;
-		account->peak_ticks = ledger->now_ticks;
-		if (ledger->lost + ledger->lost_here == 0) {
-			account->exact_peak = account->peak_bytes;
-		}
-	}
+	bool exact = ledger->lost + ledger->lost_here == 0;
+	hk_accounts_grow(&ledger->accounts, account, bytes, ledger->now_ticks, exact);
 }
 
-static void grow(struct hk_ledger *ledger, enum kind kind, uint32_t library, uint64_t bytes)
+static void shrink(struct hk_ledger *ledger, uint32_t account, uint64_t bytes)
 {
-	account_grow(ledger, &ledger->libraries[LIBRARY_ALL]->account[kind], bytes);
-	if (library != LIBRARY_ALL) {
-		account_grow(ledger, &ledger->libraries[library]->account[kind], bytes);
-	}
-	if (bytes > ledger->largest[kind]) {
-		ledger->largest[kind] = bytes;
-	}
+	hk_accounts_shrink(&ledger->accounts, account, bytes);
 }
 
-static void shrink(struct hk_ledger *ledger, enum kind kind, uint32_t library, uint64_t bytes)
+static void count(struct hk_ledger *ledger, uint32_t account, int64_t allocs, int64_t frees)
 {
-	ledger->libraries[LIBRARY_ALL]->account[kind].live_bytes -= bytes;
-	if (library != LIBRARY_ALL) {
-		ledger->libraries[library]->account[kind].live_bytes -= bytes;
-	}
-}
-
-static void count(struct hk_ledger *ledger, enum kind kind, uint32_t library, int64_t allocs,
-		  int64_t frees)
-{
-	struct account *all = &ledger->libraries[LIBRARY_ALL]->account[kind];
-	struct account *own = &ledger->libraries[library]->account[kind];
-	all->allocs += (uint64_t)allocs;
-	all->frees += (uint64_t)frees;
-	if (own != all) {
-		own->allocs += (uint64_t)allocs;
-		own->frees += (uint64_t)frees;
-	}
+	hk_accounts_count(&ledger->accounts, account, allocs, frees);
 }
 
 /* ---- what events do ---- */
 
 static void apply_alloc(struct hk_ledger *ledger, const struct hk_event *event)
 {
-	struct hk_heap_block *old = hk_blocks_find(&ledger->blocks, event->pointer);
-	struct hk_heap_block block = {event->pointer, event->size, event->ticks, event->library,
+	struct hk_blocks *blocks = &ledger->blocks[event->pool];
+	struct hk_heap_block *old = hk_blocks_find(blocks, event->pointer);
+	struct hk_heap_block block = {event->pointer, event->size, event->ticks, event->account,
 				      event->thread};
 	if (old) {
 		/* An allocator that calls another allocator reports one block twice: the inner call
 		 * lies within the outer one. Otherwise the block was freed where nobody looked. */
 		bool nested = old->thread == event->thread && old->end_ticks >= event->start_ticks;
-		shrink(ledger, KIND_HEAP, old->library, old->size);
-		count(ledger, KIND_HEAP, old->library, nested ? -1 : 0, nested ? 0 : 1);
+		shrink(ledger, old->account, old->size);
+		count(ledger, old->account, nested ? -1 : 0, nested ? 0 : 1);
 		*old = block;
-	} else if (hk_blocks_put(&ledger->blocks, &block) < 0) {
+	} else if (hk_blocks_put(blocks, &block) < 0) {
 		ledger->lost_here++;
 		return;
 	}
-	count(ledger, KIND_HEAP, event->library, 1, 0);
-	grow(ledger, KIND_HEAP, event->library, event->size);
+	count(ledger, event->account, 1, 0);
+	grow(ledger, event->account, event->size);
 }
 
 static void apply_free(struct hk_ledger *ledger, const struct hk_event *event)
 {
-	struct hk_heap_block *block = hk_blocks_find(&ledger->blocks, event->pointer);
+	struct hk_blocks *blocks = &ledger->blocks[event->pool];
+	struct hk_heap_block *block = hk_blocks_find(blocks, event->pointer);
 	if (!block) {
 		ledger->unknown_frees++;
 		return;
 	}
-	shrink(ledger, KIND_HEAP, block->library, block->size);
-	count(ledger, KIND_HEAP, block->library, 0, 1);
-	hk_blocks_remove(&ledger->blocks, block);
+	shrink(ledger, block->account, block->size);
+	count(ledger, block->account, 0, 1);
+	hk_blocks_remove(blocks, block);
 }
 
 struct removal {
 	struct hk_ledger *ledger;
 	bool any;
-	uint32_t library; /* of the first piece */
+	uint32_t account; /* of the first piece */
 };
 
-static void piece_removed(void *context, uint32_t library, uint64_t bytes)
+static void piece_removed(void *context, uint32_t account, uint64_t bytes)
 {
 	struct removal *removal = context;
-	shrink(removal->ledger, KIND_MAP, library, bytes);
+	shrink(removal->ledger, account, bytes);
 	if (!removal->any) {
 		removal->any = true;
-		removal->library = library;
+		removal->account = account;
 	}
 }
 
@@ -278,12 +225,12 @@ static void apply_map(struct hk_ledger *ledger, const struct hk_event *event)
 	struct removal removal = {.ledger = ledger};
 	/* MAP_FIXED may lie over older mappings. */
 	if (hk_ranges_remove(&ledger->ranges, start, end, piece_removed, &removal) < 0 ||
-	    hk_ranges_add(&ledger->ranges, start, end, event->library) < 0) {
+	    hk_ranges_add(&ledger->ranges, start, end, event->account) < 0) {
 		ledger->lost_here++;
 		return;
 	}
-	count(ledger, KIND_MAP, event->library, 1, 0);
-	grow(ledger, KIND_MAP, event->library, end - start);
+	count(ledger, event->account, 1, 0);
+	grow(ledger, event->account, end - start);
 }
 
 static void apply_unmap(struct hk_ledger *ledger, const struct hk_event *event)
@@ -297,7 +244,7 @@ static void apply_unmap(struct hk_ledger *ledger, const struct hk_event *event)
 		ledger->lost_here++;
 	}
 	if (removal.any) {
-		count(ledger, KIND_MAP, removal.library, 0, 1);
+		count(ledger, removal.account, 0, 1);
 	} else {
 		ledger->unknown_frees++;
 	}
@@ -355,6 +302,28 @@ static uint64_t end_of(const struct hk_ledger *ledger, const struct hk_record *r
 	return end;
 }
 
+/* Which account an allocation goes to. */
+static int account_of(struct hk_ledger *ledger, const struct site *site,
+		      const struct hk_record *record, uint32_t *ret_account)
+{
+	bool on_device = site->kind == HK_ACCOUNT_DEVICE || site->kind == HK_ACCOUNT_MANAGED;
+	uint64_t device = on_device && site->device < record->word_count
+			      ? record->words[site->device]
+			      : UINT64_MAX;
+	return hk_accounts_get(&ledger->accounts, site->kind, device, site->library, ret_account);
+}
+
+static int push_allocation(struct hk_ledger *ledger, const struct site *site,
+			   const struct hk_record *record, struct hk_event *event)
+{
+	int r = account_of(ledger, site, record, &event->account);
+	if (r == -ENOSPC) {
+		ledger->lost_here++;
+		return 0;
+	}
+	return r < 0 ? r : push(ledger, event);
+}
+
 /* The release (at the start) and the allocation (at the end) that a record stands for. */
 static int push_record(struct hk_ledger *ledger, const struct site *site,
 		       const struct hk_record *record)
@@ -362,13 +331,12 @@ static int push_record(struct hk_ledger *ledger, const struct site *site,
 	uint64_t pointer = word(record, site->pointer), size = word(record, site->size);
 	uint64_t old_pointer = word(record, site->old_pointer);
 	uint64_t old_size = word(record, site->old_size);
-	bool map = site->meaning == HK_MEANING_MAP || site->meaning == HK_MEANING_UNMAP ||
-		   site->meaning == HK_MEANING_REMAP;
+	bool map = is_mapping(site->meaning);
 	bool failed = map ? pointer == UINT64_MAX : pointer == 0;
 	struct hk_event release = {
 	    .ticks = record->start_ticks,
 	    .kind = map ? HK_EVENT_UNMAP : HK_EVENT_FREE,
-	    .library = site->library,
+	    .pool = pool_of(site->kind),
 	    .thread = (uint32_t)record->thread->uid,
 	    .start_ticks = record->start_ticks,
 	};
@@ -381,7 +349,7 @@ static int push_record(struct hk_ledger *ledger, const struct site *site,
 	switch (site->meaning) {
 	case HK_MEANING_ALLOC:
 	case HK_MEANING_MAP:
-		return failed ? 0 : push(ledger, &allocation);
+		return failed ? 0 : push_allocation(ledger, site, record, &allocation);
 	case HK_MEANING_FREE:
 	case HK_MEANING_UNMAP:
 		release.pointer = pointer;
@@ -398,7 +366,7 @@ static int push_record(struct hk_ledger *ledger, const struct site *site,
 	if (released && old_pointer != 0 && !(map && old_size == 0)) {
 		r = push(ledger, &release);
 	}
-	return r < 0 || failed ? r : push(ledger, &allocation);
+	return r < 0 || failed ? r : push_allocation(ledger, site, record, &allocation);
 }
 
 int hk_ledger_add(struct hk_ledger *ledger, const struct hk_record *record)
@@ -436,13 +404,18 @@ uint64_t hk_ledger_unknown_frees(const struct hk_ledger *ledger)
 	return ledger->unknown_frees;
 }
 
-static void fill_row(const struct hk_ledger *ledger, uint32_t library, enum kind kind,
+static void fill_row(const struct hk_ledger *ledger, const struct hk_account *account,
 		     struct hk_ledger_row *row)
 {
-	const struct account *account = &ledger->libraries[library]->account[kind];
+	static const char *const kinds[] = {
+	    [HK_ACCOUNT_HEAP] = "heap",	    [HK_ACCOUNT_MAP] = "map",
+	    [HK_ACCOUNT_DEVICE] = "device", [HK_ACCOUNT_MANAGED] = "managed",
+	    [HK_ACCOUNT_PINNED] = "pinned",
+	};
 	uint64_t lost = ledger->lost + ledger->lost_here, slack;
-	row->kind = kind == KIND_HEAP ? "heap" : "map";
-	row->library = ledger->libraries[library]->name;
+	row->kind = kinds[account->kind];
+	row->device = account->device;
+	row->library = hk_accounts_name(&ledger->accounts, account->library);
 	row->allocs = account->allocs;
 	row->frees = account->frees;
 	row->live_bytes = account->live_bytes;
@@ -451,8 +424,9 @@ static void fill_row(const struct hk_ledger *ledger, uint32_t library, enum kind
 	if (lost > 0) {
 		/* A lost release makes the peak look too high, a lost allocation too low: by the
 		 * largest seen at most, as far as anyone can tell. */
+		uint64_t largest = ledger->accounts.list[account->all].largest;
 		row->peak_low = account->exact_peak;
-		if (__builtin_mul_overflow(lost, ledger->largest[kind], &slack) ||
+		if (__builtin_mul_overflow(lost, largest, &slack) ||
 		    __builtin_add_overflow(account->peak_bytes, slack, &row->peak_high)) {
 			row->peak_high = UINT64_MAX;
 		}
@@ -461,12 +435,11 @@ static void fill_row(const struct hk_ledger *ledger, uint32_t library, enum kind
 
 int hk_ledger_row(const struct hk_ledger *ledger, size_t index, struct hk_ledger_row *ret_row)
 {
-	for (enum kind kind = KIND_HEAP; kind < KINDS; kind++) {
-		for (uint32_t i = 0; i < ledger->library_count; i++) {
-			if (ledger->libraries[i]->account[kind].allocs > 0 && index-- == 0) {
-				fill_row(ledger, i, kind, ret_row);
-				return 1;
-			}
+	for (uint32_t i = 0; i < ledger->accounts.count; i++) {
+		const struct hk_account *account = &ledger->accounts.list[i];
+		if (account->allocs > 0 && index-- == 0) {
+			fill_row(ledger, account, ret_row);
+			return 1;
 		}
 	}
 	return 0;
@@ -479,7 +452,7 @@ struct hk_ledger *hk_ledger_new(const struct hk_ledger_options *options)
 		return NULL;
 	}
 	ledger->options = *options;
-	return library_add(ledger, "*") ? ledger : hk_ledger_free(ledger);
+	return ledger;
 }
 
 struct hk_ledger *hk_ledger_free(struct hk_ledger *ledger)
@@ -487,14 +460,11 @@ struct hk_ledger *hk_ledger_free(struct hk_ledger *ledger)
 	if (!ledger) {
 		return NULL;
 	}
-	HASH_CLEAR(hh, ledger->by_name);
-	for (uint32_t i = 0; i < ledger->library_count; i++) {
-		free(ledger->libraries[i]->name);
-		free(ledger->libraries[i]);
-	}
-	free(ledger->libraries);
+	hk_accounts_fini(&ledger->accounts);
 	free(ledger->sites);
-	hk_blocks_fini(&ledger->blocks);
+	for (unsigned i = 0; i < POOLS; i++) {
+		hk_blocks_fini(&ledger->blocks[i]);
+	}
 	hk_ranges_fini(&ledger->ranges);
 	hk_events_fini(&ledger->events);
 	free(ledger);

@@ -1,10 +1,12 @@
-/* ledger.h: host memory of one process, from the records of its memory calls.
+/* ledger.h: memory of one process, on the host and on devices, from the records of its memory
+ * calls.
  *
  * An allocation takes effect when its call ends, a release when its call starts, whichever thread
  * made them; so records wait in time order until nothing earlier can still arrive
- * (hk_ledger_advance). Heap blocks are matched by pointer, mappings as address ranges of whole
- * pages. Rows are per kind ("heap", "map") and calling library, and "*" for all; a release counts
- * for the library that allocated. realloc and mremap count as a release and an allocation. Not
+ * (hk_ledger_advance). Heap blocks are matched by pointer, blocks of devices among themselves
+ * likewise, mappings as address ranges of whole pages. Rows are per kind ("heap", "map", "device",
+ * "managed", "pinned"), device and calling library, and "*" for all; a release counts for the row
+ * that the allocation counts for. realloc and mremap count as a release and an allocation. Not
  * thread-safe. Memory is bounded: what finds no room counts as lost.
  */
 #ifndef HK_COLLECTOR_LEDGER_H
@@ -27,7 +29,8 @@ struct hk_ledger_options {
 };
 
 struct hk_ledger_row {
-	const char *kind;    /* "heap" or "map"; static */
+	const char *kind;    /* as above; static */
+	int32_t device;	     /* -1: host memory, or on a device that nobody could name */
 	const char *library; /* "*": all; the ledger's */
 	uint64_t allocs, frees;
 	uint64_t live_bytes, peak_bytes;
@@ -51,7 +54,8 @@ void hk_ledger_advance(struct hk_ledger *ledger, uint64_t horizon_ticks);
 /* LOST records of memory calls are missing so far, in all. */
 void hk_ledger_set_lost(struct hk_ledger *ledger, uint64_t lost);
 
-/* Rows with any allocation, "*" of each kind first: 1 and row INDEX (0..), 0 beyond the last. */
+/* Rows with any allocation, each after the "*" of its kind and device: 1 and row INDEX (0..), 0
+ * beyond the last. */
 int hk_ledger_row(const struct hk_ledger *ledger, size_t index, struct hk_ledger_row *ret_row);
 
 /* Releases of pointers never seen allocated: from before tracing, or by a path that is not traced.

@@ -45,28 +45,28 @@ int hk_ranges_remove(struct hk_ranges *ranges, uint64_t start, uint64_t end,
 {
 	size_t i = first_after(ranges, start);
 	if (i < ranges->count && ranges->list[i].start < start && ranges->list[i].end > end) {
-		struct hk_range upper = {end, ranges->list[i].end, ranges->list[i].library};
+		struct hk_range upper = {end, ranges->list[i].end, ranges->list[i].account};
 		ranges->list[i].end = start;
-		removed(context, upper.library, end - start);
+		removed(context, upper.account, end - start);
 		int r = insert(ranges, i + 1, upper);
 		if (r < 0) {
-			removed(context, upper.library, upper.end - upper.start);
+			removed(context, upper.account, upper.end - upper.start);
 		}
 		return r;
 	}
 	if (i < ranges->count && ranges->list[i].start < start) {
-		removed(context, ranges->list[i].library, ranges->list[i].end - start);
+		removed(context, ranges->list[i].account, ranges->list[i].end - start);
 		ranges->list[i].end = start;
 		i++;
 	}
 	size_t gone = i;
 	while (gone < ranges->count && ranges->list[gone].end <= end) {
-		removed(context, ranges->list[gone].library,
+		removed(context, ranges->list[gone].account,
 			ranges->list[gone].end - ranges->list[gone].start);
 		gone++;
 	}
 	if (gone < ranges->count && ranges->list[gone].start < end) {
-		removed(context, ranges->list[gone].library, end - ranges->list[gone].start);
+		removed(context, ranges->list[gone].account, end - ranges->list[gone].start);
 		ranges->list[gone].start = end;
 	}
 	if (gone > i) {
@@ -77,9 +77,9 @@ int hk_ranges_remove(struct hk_ranges *ranges, uint64_t start, uint64_t end,
 	return 0;
 }
 
-int hk_ranges_add(struct hk_ranges *ranges, uint64_t start, uint64_t end, uint32_t library)
+int hk_ranges_add(struct hk_ranges *ranges, uint64_t start, uint64_t end, uint32_t account)
 {
-	return insert(ranges, first_after(ranges, start), (struct hk_range){start, end, library});
+	return insert(ranges, first_after(ranges, start), (struct hk_range){start, end, account});
 }
 
 void hk_ranges_fini(struct hk_ranges *ranges)

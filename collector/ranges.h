@@ -13,7 +13,7 @@
 
 struct hk_range {
 	uint64_t start, end; /* [start, end) */
-	uint32_t library;    /* row index of the owner */
+	uint32_t account;    /* number of the owner in the accounts */
 };
 
 struct hk_ranges {
@@ -22,7 +22,7 @@ struct hk_ranges {
 };
 
 /* Told about each piece that a removal cuts away. */
-typedef void hk_ranges_removed(void *context, uint32_t library, uint64_t bytes);
+typedef void hk_ranges_removed(void *context, uint32_t account, uint64_t bytes);
 
 /* Removes [START, END) from all ranges, which may split one. Pieces are told to REMOVED. -ENOSPC or
  * -ENOMEM: a split had no room, and the upper piece was removed with it. */
@@ -30,7 +30,7 @@ int hk_ranges_remove(struct hk_ranges *ranges, uint64_t start, uint64_t end,
 		     hk_ranges_removed *removed, void *context);
 
 /* Adds [START, END), which overlaps nothing (remove first). -ENOSPC, -ENOMEM. */
-int hk_ranges_add(struct hk_ranges *ranges, uint64_t start, uint64_t end, uint32_t library);
+int hk_ranges_add(struct hk_ranges *ranges, uint64_t start, uint64_t end, uint32_t account);
 
 void hk_ranges_fini(struct hk_ranges *ranges);
 

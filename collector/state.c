@@ -307,7 +307,7 @@ static int refresh_memory(struct hk_process *process)
 		}
 		hk__memory__init(memory);
 		state->memory[state->n_memory++] = memory;
-		memory->device = -1;
+		memory->device = row.device;
 		memory->allocs = row.allocs;
 		memory->frees = row.frees;
 		memory->live_bytes = row.live_bytes;

@@ -17,12 +17,16 @@
 /* Sites: meaning * 2 + library. */
 #define LIBRARIES 2
 #define SITE(meaning, library) ((uint32_t)(meaning)*LIBRARIES + (library))
+/* The same of device memory. */
+#define MEMORY_SITES 1000u
+#define DEVICE_SITE(memory, meaning, library) \
+	((uint32_t)(memory)*MEMORY_SITES + SITE(meaning, library))
 static const char *const library_names[LIBRARIES] = {"/lib/a.so", "/lib/b.so"};
 
 static int define_site(void *context, uint32_t id, struct hk_chunk_site *ret_site)
 {
 	static const uint8_t keys[][4] = {
-	    [HK_MEANING_ALLOC] = {HK_KEY_SIZE, HK_KEY_POINTER},
+	    [HK_MEANING_ALLOC] = {HK_KEY_SIZE, HK_KEY_POINTER, HK_KEY_DEVICE},
 	    [HK_MEANING_FREE] = {HK_KEY_POINTER},
 	    [HK_MEANING_REALLOC] = {HK_KEY_OLD_POINTER, HK_KEY_POINTER, HK_KEY_SIZE},
 	    [HK_MEANING_MAP] = {HK_KEY_POINTER, HK_KEY_SIZE},
@@ -30,12 +34,13 @@ static int define_site(void *context, uint32_t id, struct hk_chunk_site *ret_sit
 	    [HK_MEANING_REMAP] = {HK_KEY_OLD_POINTER, HK_KEY_OLD_SIZE, HK_KEY_POINTER, HK_KEY_SIZE},
 	};
 	(void)context;
-	uint32_t meaning = id / LIBRARIES;
+	uint32_t meaning = id % MEMORY_SITES / LIBRARIES;
 	if (meaning > HK_MEANING_IO) {
 		return -ENOENT;
 	}
 	ret_site->id = id;
 	ret_site->meaning = (uint8_t)meaning;
+	ret_site->flags = id / MEMORY_SITES << HK_HOOK_MEMORY_SHIFT | HK_HOOK_DESCRIBED;
 	ret_site->library = library_names[id % LIBRARIES];
 	ret_site->function = ret_site->domain = "x";
 	ret_site->key_count = 4;
@@ -96,7 +101,99 @@ static struct hk_ledger_row row_of(const struct hk_ledger *ledger, const char *k
 		assert_int_equal(row_.peak_bytes, want_peak);                       \
 	} while (0)
 
+/* A row by its device too: at most one. */
+static struct hk_ledger_row device_row_of(const struct hk_ledger *ledger, const char *kind,
+					  int32_t device, const char *library)
+{
+	struct hk_ledger_row row, found = {0};
+	for (size_t i = 0; hk_ledger_row(ledger, i, &row) > 0; i++) {
+		if (strcmp(row.kind, kind) == 0 && row.device == device &&
+		    strcmp(row.library, library) == 0) {
+			assert_null(found.kind);
+			found = row;
+		}
+	}
+	return found;
+}
+
+#define CHECK_DEVICE(ledger, kind, device, library, want_allocs, want_frees, want_live, want_peak) \
+	do {                                                                                       \
+		struct hk_ledger_row row_ = device_row_of(ledger, kind, device, library);          \
+		assert_int_equal(row_.allocs, want_allocs);                                        \
+		assert_int_equal(row_.frees, want_frees);                                          \
+		assert_int_equal(row_.live_bytes, want_live);                                      \
+		assert_int_equal(row_.peak_bytes, want_peak);                                      \
+	} while (0)
+
 /* ---- rules, one by one ---- */
+
+static void test_each_device_has_its_rows(void **state)
+{
+	(void)state;
+	struct hk_ledger *ledger = make_ledger();
+	uint32_t alloc_a = DEVICE_SITE(HK_MEMORY_DEVICE, HK_MEANING_ALLOC, 0);
+	uint32_t alloc_b = DEVICE_SITE(HK_MEMORY_DEVICE, HK_MEANING_ALLOC, 1);
+	uint32_t managed = DEVICE_SITE(HK_MEMORY_MANAGED, HK_MEANING_ALLOC, 0);
+	add(ledger, &(struct call){10, 11, {100, 0x1000, 0}, alloc_a, 1});
+	add(ledger, &(struct call){12, 13, {50, 0x2000, 1}, alloc_a, 2});
+	add(ledger, &(struct call){14, 15, {7, 0x3000, 1}, alloc_b, 1});
+	add(ledger, &(struct call){16, 17, {30, 0x4000, 1}, managed, 1});
+	/* Who frees is another library and thread, and does not know which memory it is. */
+	uint32_t release = DEVICE_SITE(HK_MEMORY_DEVICE, HK_MEANING_FREE, 1);
+	add(ledger, &(struct call){20, 21, {0x2000}, release, 1});
+	add(ledger, &(struct call){22, 23, {0x4000}, release, 2});
+	hk_ledger_advance(ledger, UINT64_MAX);
+	CHECK_DEVICE(ledger, "device", 0, "*", 1, 0, 100, 100);
+	CHECK_DEVICE(ledger, "device", 1, "*", 2, 1, 7, 57);
+	CHECK_DEVICE(ledger, "device", 1, library_names[0], 1, 1, 0, 50);
+	CHECK_DEVICE(ledger, "device", 1, library_names[1], 1, 0, 7, 7);
+	CHECK_DEVICE(ledger, "managed", 1, "*", 1, 1, 0, 30);
+	assert_int_equal(hk_ledger_unknown_frees(ledger), 0);
+	hk_ledger_free(ledger);
+}
+
+static void test_pinned_heap_is_both(void **state)
+{
+	(void)state;
+	struct hk_ledger *ledger = make_ledger();
+	uint32_t pin = DEVICE_SITE(HK_MEMORY_PINNED, HK_MEANING_ALLOC, 1);
+	add(ledger, &(struct call){10, 11, {100, 0x1000}, SITE(HK_MEANING_ALLOC, 0), 1});
+	/* The device of pinned memory is the host, whatever the record says. */
+	add(ledger, &(struct call){12, 13, {64, 0x1000, 3}, pin, 1});
+	hk_ledger_advance(ledger, UINT64_MAX);
+	CHECK_DEVICE(ledger, "heap", -1, "*", 1, 0, 100, 100);
+	CHECK_DEVICE(ledger, "pinned", -1, library_names[1], 1, 0, 64, 64);
+	add(ledger, &(struct call){14, 15, {0x1000}, SITE(HK_MEANING_FREE, 0), 1});
+	hk_ledger_advance(ledger, UINT64_MAX);
+	CHECK_DEVICE(ledger, "heap", -1, "*", 1, 1, 0, 100);
+	CHECK_DEVICE(ledger, "pinned", -1, "*", 1, 0, 64, 64);
+	add(ledger,
+	    &(struct call){16, 17, {0x1000}, DEVICE_SITE(HK_MEMORY_PINNED, HK_MEANING_FREE, 0), 1});
+	hk_ledger_advance(ledger, UINT64_MAX);
+	CHECK_DEVICE(ledger, "pinned", -1, "*", 1, 1, 0, 64);
+	hk_ledger_free(ledger);
+}
+
+/* A hostile process cannot have a row for every number. */
+static void test_absurd_devices_share_a_row(void **state)
+{
+	(void)state;
+	struct hk_ledger *ledger = make_ledger();
+	uint32_t alloc = DEVICE_SITE(HK_MEMORY_DEVICE, HK_MEANING_ALLOC, 0);
+	size_t rows = 0;
+	for (uint64_t i = 0; i < 100000; i++) {
+		add(ledger,
+		    &(struct call){10 + i, 10 + i, {1, 16 * (i + 1), i << 32 | i}, alloc, 1});
+	}
+	add(ledger, &(struct call){1, 2, {1, 8, UINT64_MAX}, alloc, 1});
+	hk_ledger_advance(ledger, UINT64_MAX);
+	CHECK_DEVICE(ledger, "device", -1, "*", 100000, 0, 100000, 100000);
+	CHECK_DEVICE(ledger, "device", 0, library_names[0], 1, 0, 1, 1);
+	for (struct hk_ledger_row row; hk_ledger_row(ledger, rows, &row) > 0; rows++) {
+	}
+	assert_int_equal(rows, 4);
+	hk_ledger_free(ledger);
+}
 
 static void test_ledger_free_counts_for_the_library_that_allocated(void **state)
 {
@@ -475,6 +572,9 @@ static void test_ledger_equals_the_model(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_each_device_has_its_rows),
+	    cmocka_unit_test(test_pinned_heap_is_both),
+	    cmocka_unit_test(test_absurd_devices_share_a_row),
 	    cmocka_unit_test(test_ledger_free_counts_for_the_library_that_allocated),
 	    cmocka_unit_test(test_ledger_holds_back_what_an_open_free_may_precede),
 	    cmocka_unit_test(test_ledger_realloc),
