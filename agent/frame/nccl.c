@@ -9,6 +9,7 @@
 #include "patch/patch.h"
 #include "record/process.h"
 
+#define ID_WORDS 16u	   /* of an ncclUniqueId */
 #define COMMS_AT_ONCE 4096 /* of one process: more is no count but garbage */
 
 typedef int of_comm(const void *comm, int *number);
@@ -41,13 +42,13 @@ static uint64_t is_root(int root, uint64_t comm)
 	return root >= 0 && ask(&known, "ncclCommUserRank", comm, -1) == root;
 }
 
-static uint64_t new_comm(const uint64_t *at, const uint64_t *id, uint32_t words)
+static uint64_t new_comm(const uint64_t *at, const uint64_t *id)
 {
 	uint64_t hash = 0;
 	if (!at || !*at || !id) {
 		return 0;
 	}
-	for (uint32_t i = 0; i < words; i++) {
+	for (uint32_t i = 0; i < ID_WORDS; i++) {
 		hash = hk_comms_mix(hash + id[i]);
 	}
 	hk_comms_set(*at, hash);
@@ -85,7 +86,6 @@ static uint64_t split(const uint64_t *at, uint64_t parent, uint32_t colour)
 
 uint64_t hk_nccl_factor(struct hk_call *call, const struct hk_factor *factor)
 {
-	const struct hk_hook_arg *args = call->site->hook->args;
 	if (hk_values_failed(call)) {
 		return 0;
 	}
@@ -100,8 +100,7 @@ uint64_t hk_nccl_factor(struct hk_call *call, const struct hk_factor *factor)
 	case HK_FACTOR_NCCL_COMM:
 		return hk_comms_get(first, 0, NULL);
 	case HK_FACTOR_NCCL_NEW_COMM:
-		return new_comm((const uint64_t *)first, hk_values_struct(call, factor->arg2),
-				args[factor->arg2].words);
+		return new_comm((const uint64_t *)first, hk_values_memory(call, factor->arg2));
 	case HK_FACTOR_NCCL_NEW_COMMS:
 		return new_comms((const uint64_t *)first,
 				 (int)hk_values_argument(call, factor->arg2));

@@ -98,14 +98,15 @@ uint64_t hk_values_register(const struct hk_call *call, uint8_t number)
 	return ((const uint64_t *)(const void *)call)[argument_word(arg)];
 }
 
-const uint64_t *hk_values_struct(const struct hk_call *call, uint8_t number)
+const uint64_t *hk_values_memory(const struct hk_call *call, uint8_t number)
 {
-#if defined(__aarch64__)
-	return (const uint64_t *)hk_values_register(call, number);
-#else
+#if !defined(__aarch64__)
 	const struct hk_hook_arg *arg = &call->site->hook->args[number];
-	return (const uint64_t *)(const void *)call + argument_word(arg);
+	if (arg->type == HK_TYPE_STRUCT) {
+		return (const uint64_t *)(const void *)call + argument_word(arg);
+	}
 #endif
+	return (const uint64_t *)hk_values_register(call, number);
 }
 
 uint64_t hk_values_argument(const struct hk_call *call, uint8_t number)
@@ -124,7 +125,7 @@ uint64_t hk_values_argument(const struct hk_call *call, uint8_t number)
 /* A field of what the host described for the library, or the library for the host. */
 static uint64_t field(const struct hk_call *call, const struct hk_factor *factor)
 {
-	const char *base = (const char *)hk_values_register(call, factor->arg);
+	const char *base = (const char *)hk_values_memory(call, factor->arg);
 	uint64_t word;
 	int32_t number;
 	if (!base || hk_values_failed(call)) {

@@ -29,8 +29,8 @@ static inline uint64_t hk_values_plain(const struct hk_call *call, uint8_t word)
 /* Argument NUMBER of the call as it was passed: an address if it is a reference. */
 uint64_t hk_values_register(const struct hk_call *call, uint8_t number);
 
-/* The words of struct argument NUMBER of the call. */
-const uint64_t *hk_values_struct(const struct hk_call *call, uint8_t number);
+/* What argument NUMBER of the call points to, or the words of a struct by value. */
+const uint64_t *hk_values_memory(const struct hk_call *call, uint8_t number);
 
 /* Whether the call's result is an error by the rule error=nonzero: nothing was made or written.
  * General registers only. */

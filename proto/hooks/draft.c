@@ -203,6 +203,15 @@ static int set_fortran(struct hk_scan *scan, struct hk_draft *draft, struct hk_w
 	return 0;
 }
 
+static int set_also(struct hk_scan *scan, struct hk_draft *draft, struct hk_word word)
+{
+	if (word.length == 0) {
+		return hk_scan_fail(scan, "also= is the ending of a name", word);
+	}
+	draft->also = word;
+	return 0;
+}
+
 static int set_hidden(struct hk_scan *scan, struct hk_draft *draft, struct hk_word word)
 {
 	if (word.length != 1 || word.text[0] < '0' ||
@@ -220,7 +229,7 @@ static const struct {
 } settings[] = {
     {"level", set_level}, {"auto", set_auto},	    {"error", set_error},
     {"sync", set_sync},	  {"fortran", set_fortran}, {"hidden", set_hidden},
-    {"kind", set_kind},	  {"pending", set_pending},
+    {"kind", set_kind},	  {"pending", set_pending}, {"also", set_also},
 };
 
 static int parse_setting(struct hk_scan *scan, struct hk_draft *draft, struct hk_word word)

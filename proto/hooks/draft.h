@@ -31,6 +31,7 @@ struct hk_draft {
 	struct hk_word symbol;
 	struct hk_word names[HK_HOOK_ARGS];
 	uint8_t kinds[HK_HOOK_ARGS]; /* enum hk_draft_kind */
+	struct hk_word also;	     /* ending of a second symbol with the same signature */
 	uint8_t hidden;		     /* integer arguments after the described ones */
 	uint8_t fortran;	     /* enum hk_draft_fortran */
 };

@@ -128,7 +128,24 @@ static int add_fortran(struct parser *parser, struct hk_scan *scan, const struct
 	return 0;
 }
 
-/* Adds what a whole line means: the C name, the Fortran names, or both. */
+/* Adds the C name, and the same with the ending of also=. */
+static int add_plain(struct parser *parser, const struct hk_draft *draft, const char *library,
+		     const char *const *names)
+{
+	const char *symbol = copy(parser, draft->symbol);
+
+	if (symbol == NULL || add(parser, draft, library, symbol, names) < 0) {
+		return -ENOSPC;
+	}
+	if (draft->also.length == 0) {
+		return 0;
+	}
+	symbol = hk_hook_arena_join(parser->arena, draft->symbol.text, draft->symbol.length,
+				    draft->also.text, draft->also.length);
+	return symbol != NULL ? add(parser, draft, library, symbol, names) : -ENOSPC;
+}
+
+/* Adds what a whole line means: the C names, the Fortran names, or both. */
 static int commit(struct parser *parser, struct hk_scan *scan, const struct hk_draft *draft)
 {
 	const char *names[HK_HOOK_ARGS + 1];
@@ -144,9 +161,7 @@ static int commit(struct parser *parser, struct hk_scan *scan, const struct hk_d
 	}
 	names[count] = "ierror";
 	if (draft->fortran != HK_DRAFT_FORTRAN_ONLY) {
-		const char *symbol = copy(parser, draft->symbol);
-		if (library == NULL || symbol == NULL ||
-		    add(parser, draft, library, symbol, names) < 0) {
+		if (library == NULL || add_plain(parser, draft, library, names) < 0) {
 			return -ENOSPC;
 		}
 	} else if (parser->suffix_count == 0) {
@@ -209,7 +224,7 @@ static int parse_undescribed(struct parser *parser, struct hk_scan *scan)
 	    hk_draft_check(scan, &draft) < 0) {
 		return -EINVAL;
 	}
-	if (draft.fortran != HK_DRAFT_FORTRAN_TOO || draft.hidden != 0) {
+	if (draft.fortran != HK_DRAFT_FORTRAN_TOO || draft.hidden != 0 || draft.also.length != 0) {
 		return hk_scan_fail(scan, "attribute needs a signature:", draft.symbol);
 	}
 	return commit(parser, scan, &draft);
@@ -267,7 +282,7 @@ static int parse_default(struct parser *parser, struct hk_scan *scan)
 	}
 	if (draft.hook.meaning != HK_MEANING_NONE || draft.hook.value_count != 0 ||
 	    (draft.hook.flags & ~HK_HOOK_SHORT) != 0 || draft.fortran != HK_DRAFT_FORTRAN_TOO ||
-	    draft.hidden != 0) {
+	    draft.hidden != 0 || draft.also.length != 0) {
 		return hk_scan_fail(scan,
 				    "default takes level, auto, error, pending and short only",
 				    (struct hk_word){0});

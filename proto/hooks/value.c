@@ -8,6 +8,7 @@ enum role {
 	ROLE_NONE = 0,
 	ROLE_NUMBER,   /* int */
 	ROLE_POINTER,  /* ptr: a buffer or an array */
+	ROLE_MEMORY,   /* ptr or struct */
 	ROLE_DATATYPE, /* datatype */
 	ROLE_COMM,     /* comm */
 	ROLE_NEW_COMM, /* comm *: written by the call */
@@ -15,7 +16,6 @@ enum role {
 	ROLE_NCCL_DATATYPE,
 	ROLE_NCCL_COMM,
 	ROLE_NCCL_NEW_COMM,
-	ROLE_STRUCT,
 };
 
 /* An argument of a function of the language: one of the hooked function's, or a number. */
@@ -42,14 +42,14 @@ static const struct function {
     {"sent", HK_FACTOR_SENT, 1, {ROLE_POINTER}, {0}},
     {"comm", HK_FACTOR_COMM, 1, {ROLE_COMM}, {0}},
     {"newcomm", HK_FACTOR_NEW_COMM, 2, {ROLE_NEW_COMM, ROLE_COMM}, {0, 1}},
-    {"word", HK_FACTOR_WORD, 2, {ROLE_POINTER, ROLE_OFFSET}, {0}},
-    {"int", HK_FACTOR_INT, 2, {ROLE_POINTER, ROLE_OFFSET}, {0}},
+    {"word", HK_FACTOR_WORD, 2, {ROLE_MEMORY, ROLE_OFFSET}, {0}},
+    {"int", HK_FACTOR_INT, 2, {ROLE_MEMORY, ROLE_OFFSET}, {0}},
     {"device", HK_FACTOR_STREAM_DEVICE, 1, {ROLE_POINTER}, {0}},
     {"sizeof", HK_FACTOR_NCCL_SIZE, 1, {ROLE_NCCL_DATATYPE}, {0}},
     {"ranks", HK_FACTOR_NCCL_RANKS, 1, {ROLE_NCCL_COMM}, {0}},
     {"isroot", HK_FACTOR_NCCL_IS_ROOT, 2, {ROLE_NUMBER, ROLE_NCCL_COMM}, {0, 1}},
     {"comm", HK_FACTOR_NCCL_COMM, 1, {ROLE_NCCL_COMM}, {0}},
-    {"newcomm", HK_FACTOR_NCCL_NEW_COMM, 2, {ROLE_NCCL_NEW_COMM, ROLE_STRUCT}, {0, 1}},
+    {"newcomm", HK_FACTOR_NCCL_NEW_COMM, 2, {ROLE_NCCL_NEW_COMM, ROLE_MEMORY}, {0, 1}},
     {"newcomm", HK_FACTOR_NCCL_NEW_COMMS, 2, {ROLE_NCCL_NEW_COMM, ROLE_NUMBER}, {0, 1}},
     {"newcomm",
      HK_FACTOR_NCCL_SPLIT,
@@ -65,6 +65,8 @@ static bool fits(const struct hk_hook_arg *arg, uint8_t role)
 		return arg->type == HK_TYPE_INT;
 	case ROLE_POINTER:
 		return arg->type == HK_TYPE_PTR && !arg->reference;
+	case ROLE_MEMORY:
+		return (arg->type == HK_TYPE_PTR && !arg->reference) || arg->type == HK_TYPE_STRUCT;
 	case ROLE_DATATYPE:
 		return arg->type == HK_TYPE_MPI_DATATYPE;
 	case ROLE_COMM:
@@ -77,8 +79,6 @@ static bool fits(const struct hk_hook_arg *arg, uint8_t role)
 		return arg->type == HK_TYPE_NCCL_COMM && !arg->reference;
 	case ROLE_NCCL_NEW_COMM:
 		return arg->type == HK_TYPE_NCCL_COMM && arg->reference;
-	case ROLE_STRUCT:
-		return arg->type == HK_TYPE_STRUCT;
 	default:
 		return false;
 	}

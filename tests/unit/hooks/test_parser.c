@@ -149,11 +149,29 @@ static void test_device_memory(void **state)
 	hook =
 	    parse_one("int f(ptr *p, ulong n) alloc pointer=*p size=n kind=device device=current");
 	assert_factor(&hook, 2, 0, (struct hk_factor){.kind = HK_FACTOR_DEVICE});
+	hook = parse_one("int f(struct(24) extent) bytes=word(extent,16)");
+	assert_factor(&hook, 0, 0, (struct hk_factor){.kind = HK_FACTOR_WORD, .constant = 16});
 	hook = parse_one("int f(ptr p) free pointer=p kind=pinned");
 	assert_int_equal(hk_hook_memory(hook.flags), HK_MEMORY_PINNED);
 	assert_true((hook.flags & HK_HOOK_OPEN_FREE) != 0);
 	hook = parse_one("int f(ptr p) free pointer=p kind=pinned kind=host");
 	assert_int_equal(hk_hook_memory(hook.flags), HK_MEMORY_HOST);
+}
+
+static void test_also_adds_a_name(void **state)
+{
+	struct heard heard;
+	struct hk_hook_file file =
+	    parse("int f(int a, ulong n) also=_ptsz bytes=n\nint g()\n", &heard);
+
+	(void)state;
+	assert_int_equal(heard.count, 0);
+	assert_int_equal(file.hook_count, 3);
+	assert_string_equal(file.hooks[0].symbol, "f");
+	assert_string_equal(file.hooks[1].symbol, "f_ptsz");
+	assert_string_equal(file.hooks[2].symbol, "g");
+	assert_string_equal(file.hooks[1].args[1].name, "n");
+	assert_int_equal(file.hooks[1].values[0].key, HK_KEY_BYTES);
 }
 
 static void test_nccl_factors(void **state)
@@ -312,6 +330,8 @@ static const struct {
     {"int f(struct(129) a)", "struct(BYTES) has 17 to 128 bytes, not '129'"},
     {"int f(struct a)", "struct(BYTES) has 17 to 128 bytes, not 'a'"},
     {"struct f(int a)", "a result cannot be a struct"},
+    {"int f(int a) also=", "also= is the ending of a name"},
+    {"a:f also=_x", "attribute needs a signature: 'f'"},
     {"int f(struct(24) a) bytes=a", "argument is no number: 'a'"},
     {"int f(struct(128) a, struct(128) b, struct(17) c)",
      "more than 32 words of arguments on the stack: 'f'"},
@@ -451,6 +471,7 @@ int main(void)
 	    cmocka_unit_test(test_every_factor),
 	    cmocka_unit_test(test_device_memory),
 	    cmocka_unit_test(test_nccl_factors),
+	    cmocka_unit_test(test_also_adds_a_name),
 	    cmocka_unit_test(test_directives_hold_for_what_follows),
 	    cmocka_unit_test(test_deny_takes_several),
 	    cmocka_unit_test(test_a_bad_line_says_why_and_takes_no_other_with_it),
