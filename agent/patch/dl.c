@@ -1,5 +1,6 @@
 #include "patch/dl.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <link.h>
@@ -7,11 +8,13 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "frame/site.h"
+#include "patch/entry.h"
 #include "patch/object.h"
 #include "patch/patch.h"
 #include "record/process.h"
 
-/* Read by the stubs in dl_x86_64.S, in the order of `names`. */
+/* Read by the stubs in dl_x86_64.S too. */
 void *_Atomic hk_dl_originals[HK_DL_COUNT];
 
 /* The stubs, and what they call; assembly sees only what is not static. */
@@ -23,24 +26,74 @@ extern void hk_dl_stub_vsym(void);
 int hk_dl_framed(const char *name, const void *caller);
 void *hk_dl_open(const char *name, int mode);
 
-static const char names[HK_DL_COUNT][8] = {"dlopen", "dlmopen", "dlclose", "dlsym",
-					   "dlvsym", "_exit",	"_Exit"};
+static const char names[HK_DL_COUNT][8] = {
+    [HK_DL_OPEN] = "dlopen",   [HK_DL_MOPEN] = "dlmopen", [HK_DL_CLOSE] = "dlclose",
+    [HK_DL_SYM] = "dlsym",     [HK_DL_VSYM] = "dlvsym",	  [HK_DL_ADDR] = "dladdr",
+    [HK_DL_ADDR1] = "dladdr1", [HK_DL_EXIT] = "_exit",	  [HK_DL_EXIT_C99] = "_Exit"};
 
-static void exit_by(int index, int code)
+static void exit_by(enum hk_dl which, int code)
 {
-	void (*original)(int) = (void (*)(int))atomic_load(&hk_dl_originals[index]);
+	void (*original)(int) = (void (*)(int))atomic_load(&hk_dl_originals[which]);
 	hk_process_end(code);
 	original(code);
 }
 
 static void exit_now(int code)
 {
-	exit_by(5, code);
+	exit_by(HK_DL_EXIT, code);
 }
 
 static void exit_as_c99(int code)
 {
-	exit_by(6, code);
+	exit_by(HK_DL_EXIT_C99, code);
+}
+
+/* The function that a thunk or wrapper at ADDRESS stands for, or ADDRESS. */
+static const void *behind(const void *address)
+{
+	const void *original = hk_entry_original(address);
+	address = original ? original : address;
+	original = hk_site_original(address);
+	address = original ? original : address;
+	for (int i = 0; i < HK_DL_COUNT; i++) {
+		original = atomic_load(&hk_dl_originals[i]);
+		if (address == hk_dl_wrapper(i) && original) {
+			return original;
+		}
+	}
+	return address;
+}
+
+/* The host may ask whether an address is a symbol's own. */
+static void keep_identity(Dl_info *info, const void *asked, const void *function)
+{
+	if (info->dli_saddr == function) {
+		info->dli_saddr = (void *)(uintptr_t)asked;
+	}
+}
+
+static int describe(const void *address, Dl_info *info)
+{
+	int (*original)(const void *, Dl_info *) =
+	    (int (*)(const void *, Dl_info *))atomic_load(&hk_dl_originals[HK_DL_ADDR]);
+	const void *function = behind(address);
+	int found = original(function, info);
+	if (found) {
+		keep_identity(info, address, function);
+	}
+	return found;
+}
+
+static int describe_more(const void *address, Dl_info *info, void **extra, int flags)
+{
+	int (*original)(const void *, Dl_info *, void **, int) = (int (*)(
+	    const void *, Dl_info *, void **, int))atomic_load(&hk_dl_originals[HK_DL_ADDR1]);
+	const void *function = behind(address);
+	int found = original(function, info, extra, flags);
+	if (found) {
+		keep_identity(info, address, function);
+	}
+	return found;
 }
 
 int hk_dl_index(const char *function)
@@ -60,10 +113,28 @@ int hk_dl_index(const char *function)
 
 void *hk_dl_wrapper(int index)
 {
-	void (*const stubs[HK_DL_COUNT])(void) = {
-	    hk_dl_stub_open, hk_dl_stub_mopen,	       hk_dl_stub_close,	   hk_dl_stub_sym,
-	    hk_dl_stub_vsym, (void (*)(void))exit_now, (void (*)(void))exit_as_c99};
-	return (void *)stubs[index];
+	static void (*const wrappers[HK_DL_COUNT])(void) = {
+	    [HK_DL_OPEN] = hk_dl_stub_open,
+	    [HK_DL_MOPEN] = hk_dl_stub_mopen,
+	    [HK_DL_CLOSE] = hk_dl_stub_close,
+	    [HK_DL_SYM] = hk_dl_stub_sym,
+	    [HK_DL_VSYM] = hk_dl_stub_vsym,
+	    [HK_DL_ADDR] = (void (*)(void))describe,
+	    [HK_DL_ADDR1] = (void (*)(void))describe_more,
+	    [HK_DL_EXIT] = (void (*)(void))exit_now,
+	    [HK_DL_EXIT_C99] = (void (*)(void))exit_as_c99,
+	};
+	return (void *)wrappers[index];
+}
+
+bool hk_dl_is_wrapper(const void *address)
+{
+	for (int i = 0; i < HK_DL_COUNT; i++) {
+		if (address == hk_dl_wrapper(i)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 int hk_dl_adopt(int index, void *original)
@@ -119,7 +190,7 @@ int hk_dl_framed(const char *name, const void *caller)
 void *hk_dl_open(const char *name, int mode)
 {
 	void *(*original)(const char *, int) =
-	    (void *(*)(const char *, int))atomic_load(&hk_dl_originals[0]);
+	    (void *(*)(const char *, int))atomic_load(&hk_dl_originals[HK_DL_OPEN]);
 	void *handle = original(name, mode);
 	hk_patch_rescan();
 	return handle;

@@ -1,20 +1,41 @@
-/* dl.h: wrappers of our own: dlopen, dlmopen, dlclose, dlsym and dlvsym; _exit and _Exit.
+/* dl.h: wrappers of our own: dlopen, dlmopen, dlclose, dlsym, dlvsym; dladdr, dladdr1; _exit,
+ * _Exit.
  *
- * The loader looks at who calls them, so all but a harmless dlopen end in a jump to the original,
- * with the caller's own return address. They exist to notice new objects; results and the state of
- * dlerror stay as they are. _exit runs no handler of ours, so its status is noted here. One
- * original per function serves all slots.
+ * The loader looks at who calls the first five, so those that it depends on end in a jump to the
+ * original, with the caller's own return address. They exist to notice new objects and to exchange
+ * addresses; the state of dlerror stays as it is. dladdr is told of the function that a thunk
+ * stands for. _exit runs no handler of ours, so its status is noted here. One original per function
+ * serves all slots.
  */
 #ifndef HK_AGENT_PATCH_DL_H
 #define HK_AGENT_PATCH_DL_H
 
-#define HK_DL_COUNT 7
+#include <stdbool.h>
+
+enum hk_dl {
+	HK_DL_OPEN,
+	HK_DL_MOPEN,
+	HK_DL_CLOSE,
+	HK_DL_SYM,
+	HK_DL_VSYM,
+	HK_DL_ADDR,
+	HK_DL_ADDR1,
+	HK_DL_EXIT,
+	HK_DL_EXIT_C99,
+	HK_DL_COUNT,
+};
+
+/* What the wrappers call, by enum hk_dl; NULL: not met yet. */
+extern void *_Atomic hk_dl_originals[HK_DL_COUNT];
 
 /* Number of the wrapper for FUNCTION, or -1. */
 int hk_dl_index(const char *function);
 
 /* Address that goes into the slots of wrapper INDEX. */
 void *hk_dl_wrapper(int index);
+
+/* Whether ADDRESS is that of a wrapper. */
+bool hk_dl_is_wrapper(const void *address);
 
 /* Makes ORIGINAL what wrapper INDEX calls. -EEXIST: it already calls another function. */
 int hk_dl_adopt(int index, void *original);

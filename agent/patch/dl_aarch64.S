@@ -49,10 +49,32 @@
 	leave_entry \name, \index
 	.endm
 
+/* Asks whether the look-up is done, and by what address; else is the original. The caller's address is argument number four. */
+	.macro look name, index, version
+	entry	\name
+	keep
+	.ifb \version
+	mov	x2, xzr
+	.endif
+	mov	x3, x30
+	bl	hk_lookup_symbol
+	.cfi_remember_state
+	cbz	x1, 0f
+	ldp	x29, x30, [sp], #48
+	.cfi_def_cfa_offset 0
+	.cfi_restore x29
+	.cfi_restore x30
+	ret
+0:	.cfi_restore_state
+	restore
+	leave_entry \name, \index
+	.endm
+
 	.hidden	hk_dl_originals
 	.hidden	hk_patch_rescan
 	.hidden	hk_dl_framed
 	.hidden	hk_dl_open
+	.hidden	hk_lookup_symbol
 
 	.text
 	entry	hk_dl_stub_open
@@ -66,8 +88,8 @@
 
 	pass	hk_dl_stub_mopen, 1
 	pass	hk_dl_stub_close, 2
-	pass	hk_dl_stub_sym, 3
-	pass	hk_dl_stub_vsym, 4
+	look	hk_dl_stub_sym, 3
+	look	hk_dl_stub_vsym, 4, version
 
 #endif
 

@@ -47,10 +47,31 @@
 	leave_entry \name, \index
 	.endm
 
+/* Asks whether the look-up is done, and by what address; else is the original. The caller's address is argument number four. */
+	.macro look name, index, version
+	entry	\name
+	keep
+	.ifb \version
+	xorl	%edx, %edx
+	.endif
+	movq	24(%rsp), %rcx
+	call	hk_lookup_symbol
+	.cfi_remember_state
+	testq	%rdx, %rdx
+	jz	0f
+	addq	$24, %rsp
+	.cfi_adjust_cfa_offset -24
+	ret
+0:	.cfi_restore_state
+	restore
+	leave_entry \name, \index
+	.endm
+
 	.hidden	hk_dl_originals
 	.hidden	hk_patch_rescan
 	.hidden	hk_dl_framed
 	.hidden	hk_dl_open
+	.hidden	hk_lookup_symbol
 
 	.text
 	entry	hk_dl_stub_open
@@ -64,8 +85,8 @@
 
 	pass	hk_dl_stub_mopen, 1
 	pass	hk_dl_stub_close, 2
-	pass	hk_dl_stub_sym, 3
-	pass	hk_dl_stub_vsym, 4
+	look	hk_dl_stub_sym, 3
+	look	hk_dl_stub_vsym, 4, version
 
 #endif
 

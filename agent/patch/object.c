@@ -271,6 +271,25 @@ const char *hk_object_symbol(const struct hk_object *object, size_t index,
 	return object->strings + symbol->st_name;
 }
 
+size_t hk_object_symbol_count(const struct hk_object *object)
+{
+	if (!object->gnu_hash) {
+		return object->sysv_hash ? object->sysv_hash[1] : 0;
+	}
+	const ElfW(Addr) *bloom = (const void *)(object->gnu_hash + 4);
+	const uint32_t *buckets = (const void *)(bloom + object->gnu_hash[2]);
+	size_t last = 0;
+	for (uint32_t i = 0; i < object->gnu_hash[0]; i++) {
+		last = buckets[i] > last ? buckets[i] : last;
+	}
+	/* The last chain runs to a hash with its lowest bit set. */
+	uint32_t hash = 0;
+	while (!(hash & 1) && hk_object_hash(object, last, &hash)) {
+		last++;
+	}
+	return last;
+}
+
 bool hk_object_hash(const struct hk_object *object, size_t index, uint32_t *ret_hash)
 {
 	if (index < object->gnu_first || index - object->gnu_first >= object->gnu_room) {

@@ -59,6 +59,9 @@ bool hk_object_holds(const struct hk_object *object, uintptr_t address, size_t b
 /* Whether ADDRESS lies in an executable segment of the object. */
 bool hk_object_executes(const struct hk_object *object, uintptr_t address);
 
+/* Symbols in the object's table, as its hash table tells: at least those that it defines. */
+size_t hk_object_symbol_count(const struct hk_object *object);
+
 /* Name of symbol INDEX with *ret_symbol set, or NULL for one out of range or without a name. */
 const char *hk_object_symbol(const struct hk_object *object, size_t index,
 			     const ElfW(Sym) * *ret_symbol);

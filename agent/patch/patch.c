@@ -18,15 +18,18 @@
 #include "frame/site.h"
 #include "hooks/pattern.h"
 #include "patch/dl.h"
+#include "patch/entry.h"
 #include "patch/known.h"
 #include "patch/loaded.h"
 #include "patch/namespace.h"
 #include "patch/object.h"
+#include "patch/pointer.h"
 #include "patch/slot.h"
 #include "record/process.h"
 #include "ring/kernel.h"
 
 #define CANDIDATES_FIRST 256u
+#define ESCAPED_NAMES 256u /* further ones are counted each time */
 /* A relocation is not under way for longer: somebody else left the RELRO pages writable. */
 #define SETTLE_NS (2ull * 1000 * 1000 * 1000)
 
@@ -40,6 +43,7 @@ static struct {
 	unsigned long long adds, subs; /* of the last scan */
 	bool started, again;	       /* again: something was pending */
 	struct hk_coverage coverage;
+	uint32_t escaped[ESCAPED_NAMES]; /* hashes of names, 0: none */
 	char program[PATH_MAX];
 } patcher;
 
@@ -95,6 +99,11 @@ static bool add_candidate(size_t *count, const struct hk_slot *slot)
 	return true;
 }
 
+static bool is_wrapped(const char *function)
+{
+	return hk_dl_index(function) >= 0 || hk_entry_named(function);
+}
+
 /* Collects the slots of one table that a hook or a dl* wrapper may want. */
 static void gather(const struct hk_object *object, const struct hk_relocations *table,
 		   size_t *count)
@@ -112,8 +121,7 @@ static void gather(const struct hk_object *object, const struct hk_relocations *
 		    !hk_hookset_wants_hash(patcher.set, hash)) {
 			continue;
 		}
-		if ((hk_hookset_wants(patcher.set, slot.function) ||
-		     hk_dl_index(slot.function) >= 0) &&
+		if ((hk_hookset_wants(patcher.set, slot.function) || is_wrapped(slot.function)) &&
 		    hk_object_holds(object, (uintptr_t)slot.at, sizeof(void *)) &&
 		    !add_candidate(count, &slot)) {
 			return;
@@ -177,12 +185,9 @@ static bool settled(struct hk_known *known, const struct hk_object *object)
 	return now_ns - known->open_since_ns > SETTLE_NS;
 }
 
-static const char *path_of(const struct hk_object *object)
+static const char *provider_path(const struct hk_object *provider)
 {
-	if (!object) {
-		return "";
-	}
-	return object->name[0] ? object->name : patcher.program;
+	return provider ? hk_patch_path(provider) : "";
 }
 
 static void refuse(struct hk_known *known, uint32_t reason)
@@ -275,7 +280,7 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 	struct hk_site_request request = {
 	    .function = slot->function,
 	    .library = shared ? "*" : known->path,
-	    .provider = path_of(provider),
+	    .provider = provider_path(provider),
 	    .original = (void *)value,
 	    .lazy_slot = lazy ? slot->at : NULL,
 	    .shared = shared,
@@ -300,30 +305,60 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 								       : HK_REFUSED_FOREIGN);
 	} else if (is_pointer(object, slot, provider, request.hook)) {
 		refuse(known, HK_REFUSED_POINTER);
+		hk_pointer_left((void *)value);
 	} else {
 		bind(known, object, slot, pages, &request);
 	}
 }
 
-static void patch_dl(struct hk_known *known, const struct hk_object *object,
-		     const struct hk_slot *slot, struct hk_slot_pages *pages, int index)
+/* The wrapper of ours that goes round the function at VALUE; that of an entry point function calls
+ * its thunk, if a hook wants it. NULL: none. */
+static void *wrapper_of(const struct hk_known *known, const struct hk_slot *slot,
+			const struct hk_object *provider, uintptr_t value)
+{
+	int dl = hk_dl_index(slot->function);
+	if (dl >= 0) {
+		return hk_dl_adopt(dl, (void *)value) < 0 ? NULL : hk_dl_wrapper(dl);
+	}
+	struct hk_site_request request = {
+	    .function = slot->function,
+	    .library = known->path,
+	    .provider = provider_path(provider),
+	    .original = (void *)value,
+	};
+	request.hook = hk_hookset_find(patcher.set, slot->function, request.provider, known->path,
+				       &request.level, &request.pinned);
+	uint32_t refusal;
+	void *thunk =
+	    request.hook && request.level != HK_LEVEL_OFF ? hk_site_bind(&request, &refusal) : NULL;
+	return hk_entry_wrap(thunk ? thunk : (void *)value);
+}
+
+/* Slots of the functions that have a wrapper of their own. */
+static void patch_wrapped(struct hk_known *known, const struct hk_object *object,
+			  const struct hk_slot *slot, struct hk_slot_pages *pages)
 {
 	uintptr_t value;
 	const struct hk_object *provider;
 	enum hk_slot_value is = examine(object, slot, &value, &provider);
-	void *wrapper = hk_dl_wrapper(index);
-	if ((void *)value == wrapper || is == HK_VALUE_EMPTY || is == HK_VALUE_OWN_PLT) {
+	if (hk_dl_is_wrapper((void *)value) || hk_entry_original((void *)value) ||
+	    is == HK_VALUE_EMPTY || is == HK_VALUE_OWN_PLT) {
 		return;
 	}
 	if (is == HK_VALUE_LAZY) {
 		/* Nobody will call the stub any more, so nothing overwrites the slot. */
 		value = 0;
-		hk_loaded_define(&patcher.loaded, slot->function, &value);
+		provider = hk_loaded_define(&patcher.loaded, slot->function, &value);
 	} else if (!past_plt(object, slot, &provider, &value)) {
 		return;
 	}
-	if (!value || !hk_loaded_code(&patcher.loaded, value) ||
-	    hk_dl_adopt(index, (void *)value) < 0) {
+	if (slot->kind == HK_SLOT_GOT && provider == object) {
+		return; /* it may compare its own function's address with one in a table */
+	}
+	void *wrapper = value && hk_loaded_code(&patcher.loaded, value)
+			    ? wrapper_of(known, slot, provider, value)
+			    : NULL;
+	if (!wrapper) {
 		refuse(known, HK_REFUSED_FOREIGN);
 	} else if (hk_slot_write(object, pages, slot->at, wrapper) < 0) {
 		refuse(known, HK_REFUSED_PROTECTED);
@@ -349,9 +384,8 @@ static void patch_object(struct hk_known *known, const struct hk_object *object)
 	struct hk_slot_pages pages = {0, 0};
 	for (size_t i = 0; i < count; i++) {
 		const struct hk_slot *slot = &patcher.candidates[i];
-		int dl = hk_dl_index(slot->function);
-		if (dl >= 0) {
-			patch_dl(known, object, slot, &pages, dl);
+		if (is_wrapped(slot->function)) {
+			patch_wrapped(known, object, slot, &pages);
 		} else {
 			patch_hook(known, object, slot, &pages);
 		}
@@ -448,6 +482,50 @@ void hk_patch_start(const struct hk_hookset *set)
 	hk_patch_rescan();
 }
 
+const struct hk_hookset *hk_patch_hookset(void)
+{
+	return patcher.set;
+}
+
+const char *hk_patch_path(const struct hk_object *object)
+{
+	return object->name[0] ? object->name : patcher.program;
+}
+
+size_t hk_patch_initial(void)
+{
+	return patcher.loaded.initial;
+}
+
+static int note_escape(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const uint32_t *hash = data;
+	(void)info;
+	(void)size;
+	size_t at = 0;
+	while (at < ESCAPED_NAMES && patcher.escaped[at] && patcher.escaped[at] != *hash) {
+		at++;
+	}
+	if (at == ESCAPED_NAMES || !patcher.escaped[at]) {
+		if (at < ESCAPED_NAMES) {
+			patcher.escaped[at] = *hash;
+		}
+		patcher.coverage.symbols_escaped++;
+		hk_process_cover(&patcher.coverage);
+	}
+	return 1;
+}
+
+void hk_patch_escaped(const char *function)
+{
+	uint32_t hash = 5381;
+	for (; *function; function++) {
+		hash = hash * 33 + (uint8_t)*function;
+	}
+	hash |= !hash;
+	dl_iterate_phdr(note_escape, &hash);
+}
+
 void *hk_patch_rearm(void **slot, void *thunk)
 {
 	void *_Atomic *at = (void *_Atomic *)slot;
@@ -473,7 +551,7 @@ static int lookup(struct dl_phdr_info *info, size_t size, void *data)
 	(void)size;
 	if (hk_object_read(info, &object) < 0 ||
 	    hk_object_executes(&object, (uintptr_t)hk_patch_start) ||
-	    !hk_pattern_match_library(wanted->library, path_of(&object))) {
+	    !hk_pattern_match_library(wanted->library, hk_patch_path(&object))) {
 		return 0;
 	}
 	wanted->address = wanted->find(&object, wanted->name);

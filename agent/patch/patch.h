@@ -8,8 +8,10 @@
 #define HK_AGENT_PATCH_PATCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "hookset.h"
+#include "patch/object.h"
 
 /* Remembers SET (kept by reference) and makes the first scan. */
 void hk_patch_start(const struct hk_hookset *set);
@@ -18,6 +20,19 @@ void hk_patch_start(const struct hk_hookset *set);
  * Cheap when nothing changed (tens of ns). What was seen goes to hk_process_cover. Safe from any
  * hooked call that is not already inside the agent. */
 void hk_patch_rescan(void);
+
+/* The hooks in force; NULL before hk_patch_start. */
+const struct hk_hookset *hk_patch_hookset(void);
+
+/* Path of OBJECT, the program's own where the loader has none. */
+const char *hk_patch_path(const struct hk_object *object);
+
+/* So many objects at the head of the load order came with the program. */
+size_t hk_patch_initial(void);
+
+/* The address of FUNCTION, which a hook wants, was handed out as it is: counted once for each name.
+ * Takes the loader's lock. */
+void hk_patch_escaped(const char *function);
 
 /* Called after the first call through a lazy slot: if the loader overwrote SLOT, the value found
  * there is returned as the real original and THUNK is put back; NULL if nothing changed. */

@@ -140,6 +140,18 @@ void hk_process_end(int code)
 	(void)code;
 }
 
+__thread uint32_t hk_inside;
+
+uint64_t hk_process_block_signals(void)
+{
+	return 0;
+}
+
+void hk_process_restore_signals(uint64_t mask)
+{
+	(void)mask;
+}
+
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
 {
 	(void)argc;

@@ -1,67 +1,17 @@
 #!/usr/bin/env python3
 """Runs the small programs with and without the probe: the same output, and every call counted once, where it was made."""
-import collections
-import glob
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import unittest
 
-DIRECTORY, PROBE = sys.argv[1], sys.argv[2]
-
-
-class Result:
-    """Output of one run, and what the probes of its processes counted."""
-
-    def __init__(self, output, texts):
-        self.output = output
-        self.calls = collections.Counter()
-        self.rearmed = collections.Counter()
-        self.providers = {}
-        self.numbers = collections.Counter()
-        for text in texts:
-            for line in text.splitlines():
-                words = line.split()
-                if words[0] == "site":
-                    key = words[1], os.path.basename(words[2])
-                    self.calls[key] += int(words[4])
-                    self.rearmed[key] += int(words[5])
-                    self.providers[key] = os.path.basename(words[3])
-                else:
-                    self.numbers[words[0]] += int(words[1])
-
-    def called(self, *key):
-        return self.calls[key]
-
-
-def run(program, *arguments, probe=True, hooks="*:target_*", preload="", **more):
-    with tempfile.TemporaryDirectory() as scratch:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("HOOK_", "LD_"))}
-        environment.update(more)
-        if probe:
-            environment.update(LD_PRELOAD=PROBE + preload, PROBE_OUT=scratch + "/out", HOOK_HOOKS=hooks)
-        done = subprocess.run([os.path.join(DIRECTORY, program), *arguments, DIRECTORY], env=environment, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
-        if done.returncode != 0 or done.stderr:
-            raise AssertionError(f"{program} {arguments}: status {done.returncode}, {done.stderr}")
-        texts = []
-        for path in glob.glob(scratch + "/out.*"):
-            with open(path, encoding="ascii") as file:
-                texts.append(file.read())
-        return Result(done.stdout, texts)
+from probe import DIRECTORY, PROBE, run, same
 
 
 class Patch(unittest.TestCase):
-    def same(self, *arguments, **more):
-        """Runs with the probe, after checking that the output is that of a run without."""
-        result = run(*arguments, **more)
-        self.assertEqual(result.output, run(*arguments, probe=False).output)
-        return result
-
     def test_every_kind_of_slot_counts_every_call(self):
-        result = self.same("patch_program", "calls")
+        result = same("patch_program", "calls")
         self.assertEqual(result.output.split()[-2], "1")  # one address for one function
         self.assertEqual({key: count for key, count in result.calls.items() if count}, {
             ("target_add", "liblazy.so"): 5, ("target_add", "libnow.so"): 6, ("target_add", "*"): 7,
@@ -80,7 +30,7 @@ class Patch(unittest.TestCase):
     def test_lazy_slots_go_to_who_stands_before(self):
         """Callers of the global scope and definers in it: the first in load order is the one, and nothing changes that."""
         again = os.path.join(DIRECTORY, "libagain.so")
-        result = run("patch_program", "calls", preload=":" + again)
+        result = run("patch_program", "calls", preload=again)
         self.assertEqual(result.output, run("patch_program", "calls", probe=False).output)
         for library, calls in ("liblazy.so", 5), ("libsysv.so", 8), ("libnow.so", 6):
             self.assertEqual(result.called("target_add", library), calls)
@@ -88,12 +38,12 @@ class Patch(unittest.TestCase):
         self.assertEqual(sum(result.rearmed.values()), 0)
 
     def test_weak_rule_of_old_is_left_to_the_loader(self):
-        result = run("patch_program", "calls", preload=":" + os.path.join(DIRECTORY, "libagain.so"), LD_DYNAMIC_WEAK="1")
+        result = run("patch_program", "calls", preload=os.path.join(DIRECTORY, "libagain.so"), LD_DYNAMIC_WEAK="1")
         self.assertEqual(result.called("target_add", "liblazy.so"), 5)
         self.assertEqual(result.rearmed["target_add", "liblazy.so"], 1)
 
     def test_each_caller_gets_the_version_that_it_asks_for(self):
-        result = self.same("patch_program", "versions")
+        result = same("patch_program", "versions")
         self.assertEqual(result.output, "1 2\n11 12\n21 22\n")
         for library in "libv1.so", "libv2.so":
             self.assertEqual(result.called("target_version", library), 3)
@@ -101,7 +51,7 @@ class Patch(unittest.TestCase):
             self.assertEqual(result.providers["target_version", library], "libversions.so")
 
     def test_calls_during_the_first_call_are_counted(self):
-        result = self.same("patch_program", "blocked")
+        result = same("patch_program", "blocked")
         self.assertEqual(result.output, "2 2 0\n")
         self.assertEqual(result.called("target_meet", "libv2.so"), 2)
         self.assertEqual(result.called("target_meet", "libv1.so"), 1)
@@ -114,7 +64,7 @@ class Patch(unittest.TestCase):
                                            (("left", "right", "stray"), "libstray.so", 1),
                                            (("left", "stray"), "libstray.so", 1)):
             with self.subTest(libraries=libraries):
-                result = self.same("patch_program", "sides", *libraries)
+                result = same("patch_program", "sides", *libraries)
                 self.assertEqual(result.output, "5\n")
                 self.assertEqual(result.called("target_side", caller), 5)
                 self.assertEqual(result.rearmed["target_side", caller], rearmed)
@@ -126,7 +76,7 @@ class Patch(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".hooks") as file:
             file.write("long target_add(long a, long b)\nlong target_same(long a, long b)\n")
             file.flush()
-            result = self.same("patch_program", "calls", hooks=file.name)
+            result = same("patch_program", "calls", hooks=file.name)
         self.assertEqual(result.called("target_add", "*"), 7 + 4)
         self.assertEqual(result.called("target_add", "libnow.so"), 6)
 
@@ -143,7 +93,7 @@ class Patch(unittest.TestCase):
         self.assertEqual(numbers["hidden"], 0)
 
     def test_program_counts_once_what_goes_through_its_plt(self):
-        result = self.same("patch_nonpie")
+        result = same("patch_nonpie")
         self.assertEqual(result.called("target_add", "patch_nonpie"), 5)
         self.assertEqual(result.called("target_add", "*"), 7)
         self.assertEqual(result.called("target_add", "liblazy.so"), 5)
@@ -164,7 +114,7 @@ class Patch(unittest.TestCase):
         self.assertEqual(shape(with_probe.output), shape(without.output))
 
     def test_plugins_load_and_count_whoever_opens_them(self):
-        result = self.same("patch_program", "plugs")
+        result = same("patch_program", "plugs")
         lines = result.output.splitlines()
         self.assertEqual(lines[:4], ["-1", "45", "-1", "45"])
         self.assertIn("libnowhere.so", lines[11])
@@ -172,28 +122,28 @@ class Patch(unittest.TestCase):
         self.assertEqual(result.called("target_add", "libplug.so"), 50)
 
     def test_loading_while_another_thread_scans_loses_nothing(self):
-        result = self.same("patch_program", "race")
+        result = same("patch_program", "race")
         self.assertEqual(result.output, "3000 0\n")
         self.assertEqual(result.called("target_add", "libplug.so"), 3000)
 
     def test_a_forked_child_goes_on_scanning(self):
-        result = self.same("patch_program", "forked")
+        result = same("patch_program", "forked")
         self.assertEqual(result.output, "6\n10 0\n")
         self.assertEqual(result.called("target_add", "libplug.so"), 5)
 
     def test_a_namespace_that_cannot_be_seen_is_reported(self):
-        result = self.same("patch_program", "hidden")
+        result = same("patch_program", "hidden")
         self.assertEqual(result.output, "5\n5\n")
         # Both hold a libtarget.so, which needs no libc, the second one libsysv.so besides.
         self.assertEqual((result.numbers["hidden"], result.numbers["hidden_objects"]), (2, 3))
 
     def test_from_limits_the_callers(self):
-        result = self.same("patch_program", "calls", HOOK_FROM="libnow.so")
+        result = same("patch_program", "calls", HOOK_FROM="libnow.so")
         self.assertEqual({key for key, count in result.calls.items() if count},
                          {("target_add", "libnow.so"), ("target_negate", "libnow.so")})
 
     def test_defining_library_of_a_pattern_decides(self):
-        result = self.same("patch_program", "calls", hooks="libown.so:*")
+        result = same("patch_program", "calls", hooks="libown.so:*")
         self.assertEqual(result.called("target_own", "libown.so"), 9)
         self.assertEqual(result.called("own_run", "patch_program"), 1)
         self.assertEqual({key[0] for key in result.calls} - {"target_own", "own_run"}, set())

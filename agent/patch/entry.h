@@ -1,0 +1,21 @@
+/* entry.h: wrappers around the functions by which CUDA hands out the driver's functions.
+ *
+ * cuGetProcAddress, cudaGetDriverEntryPoint and their newer forms take a name and the address of a
+ * pointer first; the wrappers pass on whatever follows and exchange the pointer they gave. A
+ * wrapper belongs to one original; there may be several, of runtimes linked into libraries.
+ */
+#ifndef HK_AGENT_PATCH_ENTRY_H
+#define HK_AGENT_PATCH_ENTRY_H
+
+#include <stdbool.h>
+
+/* Whether functions called NAME need such a wrapper. */
+bool hk_entry_named(const char *name);
+
+/* A function that calls ORIGINAL, for good the same one. NULL: no wrapper left. */
+void *hk_entry_wrap(void *original);
+
+/* What a wrapper at ADDRESS calls, or NULL if none is there. */
+void *hk_entry_original(const void *address);
+
+#endif

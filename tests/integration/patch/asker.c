@@ -1,0 +1,20 @@
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include "lookup.h"
+
+static long call(void *found, long count)
+{
+	long (*side)(void) = (long (*)(void))found;
+	long result = 0;
+	for (long i = 0; side && i < count; i++) {
+		result = side();
+	}
+	return result;
+}
+
+long asker_sides(long count)
+{
+	return call(dlsym(RTLD_DEFAULT, "target_side"), count) * 10 +
+	       call(dlsym(RTLD_NEXT, "target_side"), count);
+}

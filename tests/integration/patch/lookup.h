@@ -1,0 +1,17 @@
+/* lookup.h: libraries that look functions up by name. */
+#ifndef HK_PATCH_LOOKUP_H
+#define HK_PATCH_LOOKUP_H
+
+#include "target.h"
+
+/* asker.c, linked with the program or opened later: what its RTLD_DEFAULT and RTLD_NEXT give for
+ * target_side, called COUNT times each; tens: RTLD_DEFAULT. */
+long asker_sides(long count);
+/* early.c: calls target_add through a pointer that its constructor looked up before any preloaded
+ * library started. */
+long early_run(long count);
+/* interposer.c defines target_add and hands it on to who comes next, or to who has the name in
+ * libtarget.so. */
+long interposer_calls(void);
+
+#endif
