@@ -139,8 +139,8 @@ enum symbol_is { CALLABLE, POINTER, DATA, STAND_IN };
 static enum symbol_is judge(const struct exchange *exchange, bool described)
 {
 	if (!exchange->has_provider) {
-		/* Data and thread-local variables match patterns too. */
-		return exchange->held || !described ? DATA : POINTER;
+		/* Data matches patterns too. Outside lie other namespaces and what was generated. */
+		return exchange->held ? DATA : POINTER;
 	}
 	const ElfW(Sym) *symbol = hk_object_find(&exchange->provider, exchange->name);
 	unsigned type = symbol ? ELF64_ST_TYPE(symbol->st_info) : STT_NOTYPE;

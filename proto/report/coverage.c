@@ -46,14 +46,16 @@ static bool was_called(const Hk__Process *process)
 	return false;
 }
 
-/* Why there is not one call to show: nobody shall take "no events" for "no calls". */
+/* Why there is not one call to show: nobody shall take "no events" for "no calls". Functions that
+ * were looked up by name need no slot. */
 static void note_nothing(FILE *notes, const Hk__Process *process,
 			 const struct hk_report_process *row)
 {
 	char hooks[HK_NAME_BYTES(HOOKS_COLUMNS)];
 
 	hk_name_print(hooks, HOOKS_COLUMNS, row->hooks);
-	if (process->agent != HK__AGENT_STATE__AGENT_ON || row->objects_pending > 0) {
+	if (process->agent != HK__AGENT_STATE__AGENT_ON || row->objects_pending > 0 ||
+	    was_called(process)) {
 		return;
 	}
 	if (!row->hooks_in_force) {
@@ -62,7 +64,7 @@ static void note_nothing(FILE *notes, const Hk__Process *process,
 		fprintf(notes, "nothing hooked: no object calls what '%s' names", hooks);
 	} else if (!row->slots_patched) {
 		fprintf(notes, "nothing hooked: every slot was refused");
-	} else if (strcmp(row->role, "main") == 0 && !was_called(process)) {
+	} else if (strcmp(row->role, "main") == 0) {
 		fprintf(notes, "no call went through the slots patched");
 	}
 }

@@ -110,7 +110,7 @@ class Lookup(unittest.TestCase):
 
     def test_the_look_up_itself_is_counted(self):
         result = look("driver", hooks="*:cuGetProcAddress*")
-        # The driver's own calls go through the slot from which it also takes the address.
+        # The driver's own calls of the newer form go through no slot, as in the real one.
         self.assertEqual(result.made, {("cuGetProcAddress", "*"): 7, ("cuGetProcAddress_v2", "patch_lookup"): 1})
 
     def test_a_runtime_between(self):

@@ -136,6 +136,8 @@ class Patch(unittest.TestCase):
         self.assertEqual(result.output, "5\n5\n")
         # Both hold a libtarget.so, which needs no libc, the second one libsysv.so besides.
         self.assertEqual((result.numbers["hidden"], result.numbers["hidden_objects"]), (2, 3))
+        # target_add, looked up there.
+        self.assertEqual(result.numbers["escaped"], 1)
 
     def test_from_limits_the_callers(self):
         result = same("patch_program", "calls", HOOK_FROM="libnow.so")
