@@ -8,8 +8,8 @@
 
 #include "hooks/hook.h"
 
-/* One entry per file, named without its ending: "libc", "mpi", "blas", and "deny", whose lines
- * always hold. */
+/* One entry per file, named without its ending: "libc", "mpi", "blas", "cuda", "nccl", and "deny",
+ * whose lines always hold. */
 extern const struct hk_hook_file hk_shipped_hooks[];
 extern const unsigned hk_shipped_hook_count;
 

@@ -44,6 +44,7 @@ static void assert_same_argument(const struct hk_hook_arg *a, const struct hk_ho
 	assert_int_equal(a->reference, b->reference);
 	assert_int_equal(a->place, b->place);
 	assert_int_equal(a->index, b->index);
+	assert_int_equal(a->words, b->words);
 }
 
 static void assert_same(const struct hk_hook *a, const struct hk_hook *b)
@@ -72,7 +73,7 @@ static void test_tables_are_what_the_files_say(void **state)
 	static char text[1 << 20];
 
 	(void)state;
-	assert_int_equal(hk_shipped_hook_count, 4);
+	assert_int_equal(hk_shipped_hook_count, 6);
 	for (unsigned i = 0; i < hk_shipped_hook_count; i++) {
 		const struct hk_hook_file *shipped = &hk_shipped_hooks[i];
 		struct hk_hook_arena arena;
@@ -122,6 +123,14 @@ static const struct {
     {"blas", "cblas_zgemm", "r0 r1 r2 r3 r4 r5 s0 s1 s2 s3 s4 s5 s6 s7", 8},
     {"blas", "cblas_daxpy", "r0 x0 r1 r2 r3 r4", 0},
     {"blas", "cblas_zherk", "r0 r1 r2 r3 r4 x0 r5 s0 x1 s1 s2", 3},
+    {"cuda", "cudaMalloc3D", "r0 s0", 3},
+    {"cuda", "cudaLaunchKernel", "r0 r1 r2 r3 r4 r5 s0 s1", 2},
+    {"cuda", "__cudaLaunchKernel_ptsz", "r0 r1 r2 r3 r4 r5 s0 s1", 2},
+    {"cuda", "cudaMemset3DAsync_ptsz", "s0 r0 s4 r1", 7},
+    {"cuda", "cuLaunchKernel", "r0 r1 r2 r3 r4 r5 s0 s1 s2 s3 s4", 5},
+    {"cuda", "cuIpcOpenMemHandle_v2", "r0 s0 r1", 8},
+    {"nccl", "ncclCommInitRank", "r0 r1 s0 r2", 16},
+    {"nccl", "ncclReduce", "r0 r1 r2 r3 r4 r5 s0 s1", 2},
 };
 
 static void test_places(void **state)
@@ -240,6 +249,9 @@ static void test_auto_takes_blocking_io_and_barriers_of_libc_only(void **state)
 	}
 	assert_int_equal(find_hook("mpi", "MPI_Send")->auto_level, HK_LEVEL_DEFAULT);
 	assert_int_equal(find_hook("blas", "dgemm_")->auto_level, HK_LEVEL_DEFAULT);
+	assert_int_equal(find_hook("cuda", "cudaMalloc")->auto_level, HK_LEVEL_DEFAULT);
+	assert_int_equal(find_hook("cuda", "cudaGetDevice")->auto_level, HK_LEVEL_TIME);
+	assert_int_equal(find_hook("nccl", "ncclAllReduce")->auto_level, HK_LEVEL_DEFAULT);
 	assert_true((find_hook("deny", "setjmp")->flags & HK_HOOK_DENY) != 0);
 }
 
@@ -262,6 +274,41 @@ static void test_what_the_ledger_reads(void **state)
 	assert_true((find_hook("libc", "malloc")->flags & HK_HOOK_OPEN_FREE) == 0);
 }
 
+static void test_memory_of_devices(void **state)
+{
+	static const struct {
+		const char *symbol;
+		uint8_t meaning, memory, device; /* device: how it is told */
+	} wanted[] = {
+	    {"cudaMalloc", HK_MEANING_ALLOC, HK_MEMORY_DEVICE, HK_FACTOR_DEVICE},
+	    {"cudaMallocAsync_ptsz", HK_MEANING_ALLOC, HK_MEMORY_DEVICE, HK_FACTOR_STREAM_DEVICE},
+	    {"cudaMallocManaged", HK_MEANING_ALLOC, HK_MEMORY_MANAGED, HK_FACTOR_DEVICE},
+	    {"cudaMallocHost", HK_MEANING_ALLOC, HK_MEMORY_PINNED, 0},
+	    {"cudaHostRegister", HK_MEANING_ALLOC, HK_MEMORY_PINNED, 0},
+	    {"cudaFree", HK_MEANING_FREE, HK_MEMORY_DEVICE, 0},
+	    {"cudaFreeHost", HK_MEANING_FREE, HK_MEMORY_PINNED, 0},
+	    {"cuMemAlloc_v2", HK_MEANING_ALLOC, HK_MEMORY_DEVICE, HK_FACTOR_DEVICE},
+	    {"cuMemCreate", HK_MEANING_ALLOC, HK_MEMORY_DEVICE, HK_FACTOR_INT},
+	    {"cuMemFree_v2", HK_MEANING_FREE, HK_MEMORY_DEVICE, 0},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		const struct hk_hook *hook = find_hook("cuda", wanted[i].symbol);
+		uint8_t device = 0;
+		for (unsigned v = 0; v < hook->value_count; v++) {
+			if (hook->values[v].key == HK_KEY_DEVICE) {
+				device = hook->values[v].factors[0].kind;
+			}
+		}
+		assert_int_equal(hook->meaning, wanted[i].meaning);
+		assert_int_equal(hk_hook_memory(hook->flags), wanted[i].memory);
+		assert_int_equal(device, wanted[i].device);
+		assert_int_equal(hook->error, HK_ERROR_NONZERO);
+		assert_int_equal(hook->pending, 600);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +318,7 @@ int main(void)
 	    cmocka_unit_test(test_only_five_collectives_tell_the_time),
 	    cmocka_unit_test(test_auto_takes_blocking_io_and_barriers_of_libc_only),
 	    cmocka_unit_test(test_what_the_ledger_reads),
+	    cmocka_unit_test(test_memory_of_devices),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
