@@ -428,6 +428,16 @@ uintptr_t hk_object_variable(const struct hk_object *object, const char *name)
 	return object->base + symbol->st_value;
 }
 
+bool hk_object_is_variant(const ElfW(Sym) * symbol)
+{
+#if defined(__aarch64__)
+	return symbol->st_other & 0x80; /* STO_AARCH64_VARIANT_PCS, of newer headers */
+#else
+	(void)symbol;
+	return false;
+#endif
+}
+
 uintptr_t hk_object_code(const struct hk_object *object, const ElfW(Sym) * symbol)
 {
 	unsigned type = ELF64_ST_TYPE(symbol->st_info);

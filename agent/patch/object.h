@@ -84,6 +84,9 @@ const ElfW(Sym) * hk_object_find(const struct hk_object *object, const char *nam
 /* Whether OBJECT names OTHER among the libraries that it is linked with (DT_NEEDED). */
 bool hk_object_needs(const struct hk_object *object, const struct hk_object *other);
 
+/* Whether calls to SYMBOL pass arguments in registers that no frame of ours keeps. */
+bool hk_object_is_variant(const ElfW(Sym) * symbol);
+
 /* Address of the code that SYMBOL of the object defines, or 0; an indirect function (IFUNC) has
  * none. */
 uintptr_t hk_object_code(const struct hk_object *object, const ElfW(Sym) * symbol);

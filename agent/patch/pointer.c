@@ -133,13 +133,14 @@ static bool defines(const struct hk_object *object, const char *name)
 
 enum symbol_is { CALLABLE, POINTER, DATA, STAND_IN };
 
-/* Whether the host may compare the address with one that it has without asking us: of a function
- * that the caller defines itself, or that nobody described and whose address lies in a slot or
- * belongs to the program. */
+/* POINTER: no thunk may stand for it, or the host may compare the address with one that it has
+ * without asking us: of a function that the caller defines itself, or that nobody described and
+ * whose address lies in a slot or belongs to the program. */
 static enum symbol_is judge(const struct exchange *exchange, bool described)
 {
 	if (!exchange->has_provider) {
-		/* Data matches patterns too. Outside lie other namespaces and what was generated. */
+		/* Data matches patterns too. Outside lie other namespaces and what was generated.
+		 */
 		return exchange->held ? DATA : POINTER;
 	}
 	const ElfW(Sym) *symbol = hk_object_find(&exchange->provider, exchange->name);
@@ -150,6 +151,9 @@ static enum symbol_is judge(const struct exchange *exchange, bool described)
 	}
 	if (type == STT_OBJECT || type == STT_TLS || type == STT_COMMON) {
 		return DATA;
+	}
+	if (symbol && hk_object_is_variant(symbol)) {
+		return POINTER;
 	}
 	if (exchange->has_user && defines(&exchange->user, exchange->name)) {
 		return POINTER;

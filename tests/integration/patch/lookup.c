@@ -76,6 +76,16 @@ static int anywhere(void)
 	return 0;
 }
 
+/* Its own scope goes before everybody's. */
+static int deep(void)
+{
+	opened("right", RTLD_NOW | RTLD_GLOBAL);
+	void *asker = opened("asker_left", RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+	one_function ask = (one_function)dlsym(asker, "asker_sides");
+	printf("%ld\n", ask(3));
+	return 0;
+}
+
 static int errors(void)
 {
 	void *target = opened("target", RTLD_NOW);
@@ -270,10 +280,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} all[] = {{"handle", handle},	   {"anywhere", anywhere},     {"errors", errors},
-		   {"identity", identity}, {"plugin", plugin},	       {"again", again},
-		   {"early", early},	   {"interposed", interposed}, {"origin", origin},
-		   {"threads", threads},   {"driver", driver},	       {"runtime", runtime}};
+	} all[] = {{"handle", handle},	{"anywhere", anywhere}, {"deep", deep},
+		   {"errors", errors},	{"identity", identity}, {"plugin", plugin},
+		   {"again", again},	{"early", early},	{"interposed", interposed},
+		   {"origin", origin},	{"threads", threads},	{"driver", driver},
+		   {"runtime", runtime}};
 	if (argc != 3) {
 		return 2;
 	}

@@ -52,6 +52,10 @@ class Lookup(unittest.TestCase):
         self.assertEqual(result.providers["target_side", "*"], "libright.so")
         self.assertEqual(result.escaped, 1)
 
+    def test_a_scope_of_its_own(self):
+        result = look("deep", hooks="*:target_side")
+        self.assertEqual((result.output, result.made, result.escaped), ("11\n", {}, 1))
+
     def test_errors_are_those_of_the_loader(self):
         result = look_with(DESCRIBED + "*:target_nothing\n", "errors")
         self.assertIn("target_nothing", result.output)

@@ -76,6 +76,20 @@ static void test_every_function_of_libc_is_where_dlsym_says(void **state)
 	assert_int_equal(hk_object_function(libc, "strlen"), 0);  /* indirect */
 }
 
+static void test_both_hash_tables_tell_the_same_count(void **state)
+{
+	(void)state;
+	struct hk_object libc = *object_named("libc.so");
+	assert_non_null(libc.gnu_hash);
+	assert_non_null(libc.sysv_hash);
+	size_t count = hk_object_symbol_count(&libc);
+	assert_true(count > 1000);
+	libc.gnu_hash = NULL;
+	assert_int_equal(hk_object_symbol_count(&libc), count);
+	libc.sysv_hash = NULL;
+	assert_int_equal(hk_object_symbol_count(&libc), 0);
+}
+
 static void test_definition_is_the_first_in_load_order(void **state)
 {
 	(void)state;
@@ -154,6 +168,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_program_comes_first_and_libc_is_there),
 	    cmocka_unit_test(test_every_function_of_libc_is_where_dlsym_says),
+	    cmocka_unit_test(test_both_hash_tables_tell_the_same_count),
 	    cmocka_unit_test(test_definition_is_the_first_in_load_order),
 	    cmocka_unit_test(test_relro_agrees_with_the_kernels_maps),
 	    cmocka_unit_test(test_damaged_dynamic_sections_are_refused),
