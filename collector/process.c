@@ -270,17 +270,26 @@ static void apply_early_notice(struct hk_collector *collector, struct hk_process
 static void end_by_exec(struct hk_process *process, const Hk__Anchor *next)
 {
 	Hk__Process *state = process->state;
-	if (state->exit_kind == HK__EXIT_KIND__EXIT_RUNNING ||
-	    state->exit_kind == HK__EXIT_KIND__EXIT_VANISHED ||
-	    state->exit_kind == HK__EXIT_KIND__EXIT_EXEC) {
-		state->exit_kind = HK__EXIT_KIND__EXIT_EXEC;
-		hk_state_clear_open_calls(state);
-		process->gone = true;
-		process->changed = true;
-		if (hk_state_set_anchor(&state->end, next->ticks, next->monotonic_ns,
-					next->realtime_ns) < 0) {
-			hk_debug("end of pid=%" PRIu32 " not noted", state->pid);
-		}
+	state->exit_kind = HK__EXIT_KIND__EXIT_EXEC;
+	state->exit_code = 0;
+	hk_state_clear_open_calls(state);
+	process->gone = true;
+	process->changed = true;
+	if (hk_state_set_anchor(&state->end, next->ticks, next->monotonic_ns, next->realtime_ns) <
+	    0) {
+		hk_debug("end of pid=%" PRIu32 " not noted", state->pid);
+	}
+}
+
+/* What a parent told of the process, when only an image before this one was known, is of this one.
+ */
+static void pass_on_notice(struct hk_process *from, struct hk_process *to)
+{
+	if (from->noticed) {
+		from->noticed = false;
+		to->noticed = true;
+		to->state->exit_kind = from->state->exit_kind;
+		to->state->exit_code = from->state->exit_code;
 	}
 }
 
@@ -362,6 +371,7 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	job_add(job, process);
 	job->alive_ns = hk_clock_monotonic_ns();
 	if (kin.replaced) {
+		pass_on_notice(kin.replaced, process);
 		end_by_exec(kin.replaced, state->start);
 	}
 	if (!old) {

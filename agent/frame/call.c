@@ -217,6 +217,7 @@ static void write_record(struct hk_thread *thread, uint32_t stream, volatile uin
 	struct hk_chain_end *chain = &thread->chain[stream];
 	uint32_t words = HK_RECORD_HEADER_WORDS + call->site->payload + (ns >= HK_DURATION_ESCAPE);
 	*busy = call->depth + 1;
+	atomic_signal_fence(memory_order_seq_cst);
 	uint64_t *room = hk_chain_room(chain, words);
 	if (!room && hk_state_saved(extend_chain, thread, (void *)(uintptr_t)stream)) {
 		room = chain->cursor;
@@ -227,6 +228,7 @@ static void write_record(struct hk_thread *thread, uint32_t stream, volatile uin
 	} else {
 		add_shared(&thread->slot->chain[stream].lost);
 	}
+	atomic_signal_fence(memory_order_seq_cst);
 	*busy = 0;
 }
 
@@ -449,6 +451,41 @@ void hk_call_leave_all(struct hk_thread *thread)
 
 /* ---- the usual way out ---- */
 
+/* A handler came after the end of the chain was read and before it was ours, and left records
+ * there. */
+static __attribute__((noinline)) void record_behind(struct hk_thread *thread,
+						    const struct hk_call *call, uint64_t ns)
+{
+	uint64_t values[HK_HOOK_VALUES];
+	for (uint32_t i = 0; i < call->site->payload; i++) {
+		values[i] = hk_values_plain(call, call->site->word[i]);
+	}
+	record(thread, call, ns, HK_RECORD_CALL, values);
+}
+
+/* Writes the record at ROOM, where the chain ended a moment ago. */
+static inline void record_plain(struct hk_thread *thread, struct hk_chain_end *chain,
+				uint64_t *room, const struct hk_call *call, uint64_t ns)
+{
+	const struct hk_site_hot *site = call->site;
+	thread->busy = call->depth + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	if (unlikely(chain->cursor != room)) {
+		thread->busy = 0;
+		record_behind(thread, call, ns);
+		return;
+	}
+	fetch_ahead(room);
+	room[0] = call->start_ticks;
+	room[1] = site->word1 | ns;
+	for (uint32_t i = 0; i < site->payload; i++) {
+		room[HK_RECORD_HEADER_WORDS + i] = hk_values_plain(call, site->word[i]);
+	}
+	hk_chain_publish(chain, room + HK_RECORD_HEADER_WORDS + site->payload);
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->busy = 0;
+}
+
 /* The short way: no new octave, extreme, page or error, nothing to ask MPI. It checks before it
  * writes and calls nothing, so that the compiler needs no register saved. */
 void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
@@ -479,15 +516,7 @@ void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 	count_totals(thread, call, ns);
 	add(bucket_of(thread, offset, bucket), 1);
 	if (site->flags & HK_HOT_RECORD) {
-		thread->busy = call->depth + 1;
-		fetch_ahead(room);
-		room[0] = call->start_ticks;
-		room[1] = site->word1 | ns;
-		for (uint32_t i = 0; i < site->payload; i++) {
-			room[HK_RECORD_HEADER_WORDS + i] = hk_values_plain(call, site->word[i]);
-		}
-		hk_chain_publish(chain, room + words);
-		thread->busy = 0;
+		record_plain(thread, chain, room, call, ns);
 	}
 	restore(thread, call, ns);
 }

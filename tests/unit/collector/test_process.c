@@ -431,6 +431,11 @@ static void test_process_full_store_drops_records_and_counts_them(void **state)
 	world_remove(&world);
 }
 
+static void move(const char *from, const char *to)
+{
+	assert_int_equal(rename(from, to), 0);
+}
+
 static void test_process_exec_ends_the_image_before(void **state)
 {
 	(void)state;
@@ -460,6 +465,37 @@ static void test_process_exec_ends_the_image_before(void **state)
 	assert_int_equal(after->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
 	process_maker_fini(&next);
 	process_maker_fini(&shell);
+	world_remove(&world);
+}
+
+static void test_process_notice_is_of_the_last_image(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker first, last;
+	char hidden[64];
+	world_make(&world);
+	snprintf(hidden, sizeof(hidden), "%s/hidden", world.base);
+	struct process_facts facts = {.directory = world.run, .job = "n", .rank = -1};
+	process_maker_start(&first, &facts);
+	facts.same_pid = first.pid;
+	process_maker_start(&last, &facts);
+	move(last.writer.path, hidden);
+	hk_scan_run(world.collector);
+	const uint32_t pid = (uint32_t)first.pid;
+	process_maker_kill(&first);
+	Hk__ExitNotice notice = HK__EXIT_NOTICE__INIT;
+	notice.pid = pid;
+	notice.code = 5;
+	hk_process_notice(world.collector, &notice);
+	assert_int_equal(find(&world, &first)->state->exit_kind, HK__EXIT_KIND__EXIT_EXITED);
+	move(hidden, last.writer.path);
+	hk_scan_run(world.collector);
+	assert_int_equal(find(&world, &first)->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
+	assert_int_equal(find(&world, &last)->state->exit_kind, HK__EXIT_KIND__EXIT_EXITED);
+	assert_int_equal(find(&world, &last)->state->exit_code, 5);
+	process_maker_fini(&last);
+	process_maker_fini(&first);
 	world_remove(&world);
 }
 
@@ -501,11 +537,6 @@ static void test_process_family_decides_job_rank_and_role(void **state)
 	process_maker_fini(&worker);
 	process_maker_fini(&beside);
 	world_remove(&world);
-}
-
-static void move(const char *from, const char *to)
-{
-	assert_int_equal(rename(from, to), 0);
 }
 
 static void test_process_fork_seen_before_its_parent_is_a_helper(void **state)
@@ -576,6 +607,7 @@ int main(void)
 	    cmocka_unit_test(test_process_loses_nothing_while_drained_in_time),
 	    cmocka_unit_test(test_process_full_store_drops_records_and_counts_them),
 	    cmocka_unit_test(test_process_exec_ends_the_image_before),
+	    cmocka_unit_test(test_process_notice_is_of_the_last_image),
 	    cmocka_unit_test(test_process_family_decides_job_rank_and_role),
 	    cmocka_unit_test(test_process_fork_seen_before_its_parent_is_a_helper),
 	    cmocka_unit_test(test_process_crowd_is_filed_in_order_of_birth),

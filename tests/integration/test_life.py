@@ -1,0 +1,182 @@
+#!/usr/bin/python3
+"""What processes and threads do: the program behaves the same whoever watches, and every call is counted once, where it belongs."""
+import collections
+import os
+import shutil
+
+from harness import end_process, expect, expect_true, main, wait_for
+from truth import rows_of
+
+SIGNALED = 128
+CROWD, CHURN, STORM = 1000, 2000, 3000
+CHURN_LONG, CHURN_RATE = 12_000, 200
+# What a thousand more threads may cost: nothing but what the kernel and the allocator round up to.
+GROWTH_KIB = 1024
+
+# Calls of life_touch and life_call, records of calls that could not come back, and who ended how; by hand from life_*.c.
+# helpers: None where a child that left by a system call of its own may or may not have been looked at in time.
+Case = collections.namedtuple("Case", "words status main helper ends open", defaults=({}, (), 0))
+
+
+def touch(count, call=0):
+    return {name: number for name, number in (("life_touch", count), ("life_call", call)) if number}
+
+
+def helpers(*codes):
+    return tuple(("helper", "exited", code) for code in codes)
+
+
+EXEC = ("main", "exec", None)
+CASES = [
+    Case("fork", 0, touch(3), touch(5), helpers(3)),
+    Case("fork-first", 0, touch(1), touch(5), helpers(3)),
+    Case("fork-inside", 0, touch(7, call=1), touch(6), helpers(9)),
+    Case("fork-handlers", 0, touch(12), touch(9), helpers(3, 3, 3)),
+    Case("fork-generations", 0, touch(1), touch(3), helpers(1, 2, 3)),
+    Case("fork-storm 300", 0, touch(0), touch(600), helpers(*[3] * 300)),
+    Case("vfork", 0, touch(4)),
+    Case("_Fork", 0, touch(2), touch(2), helpers(3)),
+    Case("raw-fork", 0, touch(2), touch(2), helpers(3)),
+    Case("clone-copy", 0, touch(3), touch(3), None),
+    Case("clone-shared", 0, touch(6)),
+    Case("clone-vfork", 0, touch(6)),
+    Case("clone-inside", 0, touch(6, call=1)),
+    Case("spawn", 0, touch(2), touch(3), helpers(0)),
+    Case("vfork-exec", 0, touch(3), touch(3), helpers(0)),
+    Case("exec-chain 3", 5, touch(4), {}, (EXEC, EXEC, EXEC)),
+    Case("exec-thread", 0, touch(5, call=1), {}, (EXEC,), open=1),
+    Case("exec-fails", 0, touch(8)),
+    Case("end-now", 5, touch(2)),
+    Case("end-c99", 6, touch(2)),
+    Case("end-raw", 7, touch(2)),
+    Case("end-inside", 8, touch(2, call=1), open=1),
+    Case("end-quickly", 9, touch(3)),
+    Case("end-killed", SIGNALED + 9, touch(2)),
+    Case("end-aborted", SIGNALED + 6, touch(2)),
+    Case("end-in-order", 10, touch(7)),
+    Case("end-by-thread", 11, touch(2, call=1), open=1),
+    Case("end-main-thread", 0, touch(4)),
+    Case("late-ends", 0, touch(10 + 20 * 3 + 80 * 2)),
+    Case(f"crowd {CROWD}", 0, touch(10 * CROWD)),
+]
+
+
+def program(run):
+    return os.path.join(run.build, "tests", "integration", "life", "life")
+
+
+def trace(run, name, *words, level="record", status=0):
+    """The traced program's output and its report; nothing of it may be missing."""
+    done = run.trace(program(run), *words, hooks=["*:life_*"], level=level, options=("--job", name), check=False)
+    expect(f"{name}: exit status ({done.stderr[-500:]})", done.returncode, status)
+    report = run.report(run.path("store", name))
+    expect(f"{name}: untracked calls", report["job"]["calls_untracked"], 0)
+    expect(f"{name}: lost records", {row["lost_records"] for row in report["processes"]}, {0})
+    return done.stdout, report
+
+
+def calls(report, role):
+    got = collections.Counter()
+    for (_, function), row in rows_of(report, role=role).items():
+        got[function] += row["calls"]
+    return dict(got)
+
+
+def check_records(name, report, still_open=0):
+    """A record for each call, but for those that the end of everything cut off."""
+    records, made = sum(row["records"] for row in report["processes"]), sum(row["calls"] for row in report["calls"])
+    expect(f"{name}: records of {made} calls", records, made - still_open)
+
+
+def ends(report):
+    return sorted(((row["role"], row["exit"]["kind"], row["exit"]["code"]) for row in report["processes"]), key=str)
+
+
+def check(run, case):
+    words = case.words.split()
+    alone = run.command(program(run), *words, check=False)
+    # The harness sees a signal as a negative number; hookcli tells it as a shell does.
+    expect(f"{words[0]}: exit status alone", alone.returncode if alone.returncode >= 0 else SIGNALED - alone.returncode, case.status)
+    out, report = trace(run, words[0], *words, status=case.status)
+    expect(f"{words[0]}: output", out, alone.stdout)
+    expect(f"{words[0]}: calls", calls(report, "main"), case.main)
+    expect(f"{words[0]}: calls of others", calls(report, "helper"), case.helper)
+    check_records(words[0], report, case.open)
+    if case.ends is not None:
+        kind, code = ("signal", case.status - SIGNALED) if case.status > SIGNALED else ("exited", case.status)
+        expect(f"{words[0]}: processes", ends(report), sorted([("main", kind, code), *case.ends], key=str))
+
+
+def check_signals(run):
+    """The program says how many calls it made: wherever the signal came, all of them are there, and once."""
+    for level in ("count", "record"):
+        for words in (("signal-storm", STORM), ("signal-threads", 500)):
+            out, report = trace(run, f"{words[0]}-{level}", *words, level=level)
+            expect(f"{words[0]} at {level}: calls", sum(calls(report, "main").values()), int(out))
+            if level == "record":
+                check_records(words[0], report)
+    out, report = trace(run, "fork-in-handler", "fork-in-handler", 50)
+    handled, made = map(int, out.split())
+    expect("fork-in-handler: calls", calls(report, "main"), touch(made))
+    expect("fork-in-handler: calls of the children", calls(report, "helper"), touch(2 * handled))
+
+
+def check_daemon(run):
+    """Work that begins when the command is long gone belongs to its job, as long as there is a collector."""
+    collector = run.start_collector()
+    alone = run.command(program(run), "daemon")
+    done = run.cli("run", "--job", "daemon", "--hooks", "*:life_*", "--", program(run), "daemon")
+    expect("daemon: output", sorted(done.stdout.split("\n")), sorted(alone.stdout.split("\n")))
+
+    def report():
+        row = run.report("daemon")
+        return row if row["job"]["closed"] and calls(row, "helper") else None
+    late = wait_for("the daemon's calls", report)
+    expect("daemon: calls", (calls(late, "main"), calls(late, "helper")), (touch(1), touch(5)))
+    expect("daemon: processes", ends(late), sorted([("main", "exited", 0), *helpers(0)], key=str))
+    end_process(collector)
+
+
+def check_tls(run):
+    """As many libraries with static TLS find room as without the agent."""
+    os.mkdir(run.path("tls"))
+    library = os.path.join(run.build, "tests", "integration", "life", "liblife_tls.so")
+    for number in range(40):
+        shutil.copy(library, run.path("tls", f"{number}.so"))
+    alone = run.command(program(run), "tls", run.path("tls"), 40)
+    loaded = int(alone.stdout.split()[0])
+    expect_true(f"the room for static TLS ends: {loaded}", 0 < loaded < 40)
+    out, report = trace(run, "tls", "tls", run.path("tls"), 40)
+    expect("tls: output", out, alone.stdout)
+    expect("tls: calls", calls(report, "main"), touch(loaded))
+
+
+def check_churn(run, threads, rate):
+    """Threads that come and go leave nothing behind but their counts."""
+    growth = run.path("growth")
+    out, report = trace(run, "churn", "churn", threads, rate, growth)
+    expect("churn: output", out, f"{threads} threads\n")
+    expect("churn: calls", calls(report, "main"), touch(4 * threads))
+    check_records("churn", report)
+    with open(growth, encoding="utf-8") as file:
+        grown = int(file.read())
+    expect_true(f"churn: {threads} threads cost {grown} KiB", grown <= GROWTH_KIB)
+    return grown
+
+
+def test(run, which="short"):
+    if which == "churn":
+        print(f"{CHURN_LONG} threads at {CHURN_RATE}/s: {check_churn(run, CHURN_LONG, CHURN_RATE)} KiB")
+        return
+    for case in CASES:
+        if which in ("short", case.words.split()[0]):
+            check(run, case)
+    if which == "short":
+        check_signals(run)
+        check_daemon(run)
+        check_tls(run)
+        check_churn(run, CHURN, 0)
+
+
+if __name__ == "__main__":
+    main(test)
