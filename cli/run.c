@@ -39,7 +39,8 @@ static const struct argp_option options[] = {
     {"hooks", OPTION_HOOKS, "NAME|FILE|PATTERN", 0,
      "What to hook: auto (default), a shipped name, a hooks file, a lib:symbol pattern; repeats",
      0},
-    {"level", OPTION_LEVEL, "LEVEL", 0, "Detail: off, count, sample, time, record (default)", 0},
+    {"level", OPTION_LEVEL, "LEVEL", 0,
+     "Detail: off, count, sample, time, record (default), record+args", 0},
     {"store", OPTION_STORE, "DIR", 0, "Keep the job in DIR, by a collector of its own", 0},
     {"job", OPTION_JOB, "NAME", 0, "The job's id", 0},
     {"on-full", OPTION_ON_FULL, "drop|wait:MS", 0,
@@ -155,11 +156,11 @@ static int check_level(const char *value)
 	while (r == 0 && (item = strsep(&rest, ","))) {
 		const char *equals = strrchr(item, '=');
 		int level = hk_level_parse(equals ? equals + 1 : item);
-		r = level > HK_LEVEL_DEFAULT && level <= HK_LEVEL_RECORD ? 0 : -EINVAL;
+		r = level > HK_LEVEL_DEFAULT && level <= HK_LEVEL_ARGS ? 0 : -EINVAL;
 	}
 	free(copy);
 	if (r < 0) {
-		hk_error("unknown level '%s': off count sample time record", value);
+		hk_error("unknown level '%s': off count sample time record record+args", value);
 	}
 	return r;
 }

@@ -43,6 +43,7 @@ static int describe_site(void *context, uint32_t id, struct hk_chunk_site *ret_s
 	    .function = info->function,
 	    .library = info->library,
 	    .domain = info->domain,
+	    .signature = info->signature,
 	};
 	memcpy(ret_site->keys, info->keys, sizeof(ret_site->keys));
 	return 0;

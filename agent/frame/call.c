@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "frame/arguments.h"
 #include "frame/hot.h"
 #include "frame/site.h"
 #include "frame/state.h"
@@ -192,9 +193,8 @@ static inline void restore(struct hk_thread *thread, const struct hk_call *call,
 }
 
 static inline void write_words(uint64_t *room, const struct hk_call *call, uint64_t ns,
-			       enum hk_record_kind kind, const uint64_t *values)
+			       enum hk_record_kind kind, const uint64_t *values, uint32_t count)
 {
-	uint32_t count = call->site->payload;
 	bool escape = ns >= HK_DURATION_ESCAPE;
 	room[0] = call->start_ticks;
 	room[1] = hk_record_word1(escape ? HK_DURATION_ESCAPE : (uint32_t)ns, call->site->index,
@@ -212,10 +212,10 @@ static inline void write_words(uint64_t *room, const struct hk_call *call, uint6
  */
 static void write_record(struct hk_thread *thread, uint32_t stream, volatile uint32_t *busy,
 			 const struct hk_call *call, uint64_t ns, enum hk_record_kind kind,
-			 const uint64_t *values)
+			 const uint64_t *values, uint32_t count)
 {
 	struct hk_chain_end *chain = &thread->chain[stream];
-	uint32_t words = HK_RECORD_HEADER_WORDS + call->site->payload + (ns >= HK_DURATION_ESCAPE);
+	uint32_t words = HK_RECORD_HEADER_WORDS + count + (ns >= HK_DURATION_ESCAPE);
 	*busy = call->depth + 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	uint64_t *room = hk_chain_room(chain, words);
@@ -223,7 +223,7 @@ static void write_record(struct hk_thread *thread, uint32_t stream, volatile uin
 		room = chain->cursor;
 	}
 	if (room) {
-		write_words(room, call, ns, kind, values);
+		write_words(room, call, ns, kind, values, count);
 		hk_chain_publish(chain, room + words);
 	} else {
 		add_shared(&thread->slot->chain[stream].lost);
@@ -233,13 +233,14 @@ static void write_record(struct hk_thread *thread, uint32_t stream, volatile uin
 }
 
 static void record(struct hk_thread *thread, const struct hk_call *call, uint64_t ns,
-		   enum hk_record_kind kind, const uint64_t *values)
+		   enum hk_record_kind kind, const uint64_t *values, uint32_t count)
 {
 	if (!thread->busy) {
-		write_record(thread, call->site->stream, &thread->busy, call, ns, kind, values);
+		write_record(thread, call->site->stream, &thread->busy, call, ns, kind, values,
+			     count);
 	} else if (!thread->nested_busy) {
-		write_record(thread, HK_STREAM_NESTED, &thread->nested_busy, call, ns, kind,
-			     values);
+		write_record(thread, HK_STREAM_NESTED, &thread->nested_busy, call, ns, kind, values,
+			     count);
 	} else {
 		add_shared(&thread->slot->chain[HK_STREAM_NESTED].lost);
 	}
@@ -278,6 +279,20 @@ static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint6
 	}
 }
 
+/* The level of arguments: the record is as long as what there is to keep. */
+static __attribute__((noinline)) void record_arguments(struct hk_thread *thread,
+						       struct hk_call *call, uint64_t ns,
+						       const uint64_t *values)
+{
+	struct hk_payload payload;
+	payload.count = call->site->payload;
+	for (uint32_t i = 0; i < payload.count; i++) {
+		payload.words[i] = values[i];
+	}
+	hk_state_saved(hk_arguments_keep, call, &payload);
+	record(thread, call, ns, HK_RECORD_CALL, payload.words, payload.count);
+}
+
 static void measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns)
 {
 	const struct hk_site_hot *site = call->site;
@@ -290,8 +305,10 @@ static void measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns)
 	if (site->payload) {
 		read_values(call, values);
 	}
-	if (site->flags & HK_HOT_RECORD) {
-		record(thread, call, ns, HK_RECORD_CALL, values);
+	if (site->flags & HK_HOT_ARGUMENTS) {
+		record_arguments(thread, call, ns, values);
+	} else if (site->flags & HK_HOT_RECORD) {
+		record(thread, call, ns, HK_RECORD_CALL, values, site->payload);
 	}
 }
 
@@ -321,8 +338,9 @@ static bool is_recorded(const struct hk_thread *thread, const struct hk_site_hot
 			uint64_t start_ticks)
 {
 	const struct hk_chain_end *chain = &thread->chain[site->stream];
-	for (uint64_t payload = site->payload; payload <= site->payload + 1u; payload++) {
-		size_t words = HK_RECORD_HEADER_WORDS + payload; /* one more for a long duration */
+	/* One more for a long duration; with arguments, any number. */
+	for (uint64_t payload = site->payload; payload <= HK_RECORD_WORDS_MAX; payload++) {
+		size_t words = HK_RECORD_HEADER_WORDS + payload;
 		if (!chain->page || (size_t)(chain->cursor - chain->page->body) < words) {
 			continue;
 		}
@@ -351,7 +369,8 @@ static void record_left(struct hk_thread *thread, const struct hk_open_call *ope
 	/* The slow path is gated while it runs, but taking a page is safe here: no lock is held. */
 	uint32_t inside = hk_inside;
 	hk_inside = 0;
-	record(thread, &left, ns > ABSURD_NS ? 0 : ns, HK_RECORD_UNWOUND, unknown);
+	record(thread, &left, ns > ABSURD_NS ? 0 : ns, HK_RECORD_UNWOUND, unknown,
+	       left.site->payload);
 	hk_inside = inside;
 }
 

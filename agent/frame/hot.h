@@ -8,12 +8,13 @@
 #include "frame/layout.h"
 #include "hooks/hook.h"
 
-#define HK_HOT_RECORD 1u  /* level is record or more */
-#define HK_HOT_UNUSUAL 2u /* the short way out of a call is not for this site */
-#define HK_HOT_ERRORS 4u  /* has an error rule */
-#define HK_HOT_LAZY 8u	  /* the slot still holds a lazy stub: re-arm after the first call */
-#define HK_HOT_SIMPLE 16u /* every value is one plain word of struct hk_call: see `word` */
-#define HK_HOT_NULL 32u	  /* a result of 0 is an error */
+#define HK_HOT_RECORD 1u     /* level is record or more */
+#define HK_HOT_UNUSUAL 2u    /* the short way out of a call is not for this site */
+#define HK_HOT_ERRORS 4u     /* has an error rule */
+#define HK_HOT_LAZY 8u	     /* the slot still holds a lazy stub: re-arm after the first call */
+#define HK_HOT_SIMPLE 16u    /* every value is one plain word of struct hk_call: see `word` */
+#define HK_HOT_NULL 32u	     /* a result of 0 is an error */
+#define HK_HOT_ARGUMENTS 64u /* level is record+args or more */
 
 /* A plain value: 8-byte word of struct hk_call, widened from 32 bits if so marked. */
 #define HK_WORD_INDEX 0x3fu

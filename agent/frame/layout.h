@@ -46,9 +46,12 @@
 #define HK_CALL_RESULT HK_CALL_RAX
 #endif
 
-/* The thunk's stack frame: copied stack words below struct hk_call. */
+/* The thunk's stack frame: copied stack words, then the lower half of the eight vector registers of
+ * arguments, below struct hk_call. */
 #define HK_STACK_COPY_BYTES 256
-#define HK_FRAME_BYTES (HK_STACK_COPY_BYTES + HK_CALL_BYTES)
+#define HK_VECTOR_BYTES 64
+#define HK_CALL_VECTOR (-HK_CALL_BYTES - HK_VECTOR_BYTES)
+#define HK_FRAME_BYTES (HK_STACK_COPY_BYTES + HK_VECTOR_BYTES + HK_CALL_BYTES)
 
 /* Below the main stack's top: the kernel keeps every mapping it places farther away (128 MiB). */
 #define HK_MAIN_STACK_BYTES 0x800000
@@ -67,6 +70,7 @@
  * function. */
 #define HK_STACK_WORDS_MASK 0x3f
 #define HK_STACK_WORDS_CLOCK 0x80
+#define HK_STACK_WORDS_VECTOR 0x40
 
 /* HK_HOT_CONTROL */
 #define HK_CONTROL_FRAME 0  /* full path */

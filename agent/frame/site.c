@@ -6,6 +6,7 @@
 #include "frame/calibrate.h"
 #include "frame/hot.h"
 #include "frame/values.h"
+#include "hooks/signature.h"
 #include "patch/patch.h"
 #include "record/process.h"
 
@@ -113,13 +114,24 @@ static bool is_memory(uint8_t meaning)
 	return meaning >= HK_MEANING_ALLOC && meaning <= HK_MEANING_REMAP;
 }
 
+static bool has_vectors(const struct hk_hook *hook)
+{
+	for (uint32_t i = 0; i < hook->arg_count; i++) {
+		if (hook->args[i].place == HK_PLACE_FLOAT) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void warm(struct hk_site_hot *hot, const struct hk_site_request *request, uint32_t index)
 {
 	const struct hk_hook *hook = request->hook;
 	hot->original = request->original;
 	hot->domain = domain_bit(hook->domain);
 	hot->index = index;
-	hot->stack_words = hook->stack_words | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0);
+	hot->stack_words = hook->stack_words | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
+			   (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
 	hot->exit = exit_of(hook);
 	hot->stream = is_memory(hook->meaning) ? HK_STREAM_MEMORY : HK_STREAM_CALLS;
 	hot->period = SAMPLE_PERIOD;
@@ -140,9 +152,12 @@ static bool publish(uint32_t index)
 	const struct site *site = &sites[index];
 	const struct hk_hook *hook = hk_hot[index].hook;
 	struct hk_writer *writer = &hk_process.writer;
+	char text[HK_SIGNATURE_BYTES];
+	hk_signature_write(hook, text);
 	uint32_t function = hk_writer_string(writer, site->function);
 	uint32_t library = hk_writer_string(writer, site->library);
 	uint32_t provider = hk_writer_string(writer, site->provider);
+	uint32_t signature = *text ? hk_writer_string(writer, text) : 0;
 	struct hk_site *entry = function && library && provider ? hk_writer_site(writer) : NULL;
 	if (!entry) {
 		return false;
@@ -151,6 +166,7 @@ static bool publish(uint32_t index)
 	entry->function = function;
 	entry->library = library;
 	entry->provider = provider;
+	entry->signature = signature;
 	for (uint32_t i = 0; i + 1 < sizeof(entry->domain) && hook->domain[i]; i++) {
 		entry->domain[i] = hook->domain[i];
 	}

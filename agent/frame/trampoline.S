@@ -95,6 +95,12 @@ hk_call_enter:
  * a fiber's topmost page into a guard page: then ask the kernel, which answers EFAULT instead of a signal; on the
  * main stack there is nothing to ask. */
 .Lcopy:
+	testb	$HK_STACK_WORDS_VECTOR, %cl
+	jz	.Lwords_only
+	.irp	number, 0, 1, 2, 3, 4, 5, 6, 7
+	movq	%xmm\number, HK_CALL_VECTOR + 8 * \number(%rbp)
+	.endr
+.Lwords_only:
 	andl	$HK_STACK_WORDS_MASK, %ecx
 	jz	.Lcopied
 	leaq	16(%rbp), %rdi

@@ -110,6 +110,13 @@ hk_call_enter:
  * its arguments. For another the count is a guess, and the words may run from a fiber's topmost page into a guard page: then
  * ask the kernel, which answers EFAULT instead of a signal. The cell in x12 and the open call's slot in x14 are kept. */
 .Lcopy:
+	tbz	w13, #6, .Lwords_only		/* HK_STACK_WORDS_VECTOR */
+	sub	x10, x29, -HK_CALL_VECTOR
+	stp	d0, d1, [x10]
+	stp	d2, d3, [x10, #16]
+	stp	d4, d5, [x10, #32]
+	stp	d6, d7, [x10, #48]
+.Lwords_only:
 	ands	w13, w13, HK_STACK_WORDS_MASK
 	b.eq	.Lcopied
 	add	x9, x29, #16

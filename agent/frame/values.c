@@ -24,6 +24,14 @@ static uint8_t widening(uint8_t type)
 	}
 }
 
+uint64_t hk_values_widen(uint64_t value, uint8_t type)
+{
+	uint8_t widen = widening(type);
+	return widen == HK_WORD_SIGN32	 ? (uint64_t)(int64_t)(int32_t)value
+	       : widen == HK_WORD_ZERO32 ? (uint32_t)value
+					 : value;
+}
+
 static uint32_t argument_word(const struct hk_hook_arg *arg)
 {
 	return arg->place == HK_PLACE_INTEGER ? arg->index : (uint32_t)STACK_WORD + arg->index;
@@ -65,11 +73,12 @@ void hk_values_prepare(struct hk_site_hot *hot)
 	bool wanted = record || bytes || hook->meaning == HK_MEANING_COMM;
 	hot->payload = wanted ? hook->value_count : 0;
 	bool error = hook->error != HK_ERROR_NEVER, null = hook->error == HK_ERROR_NULL;
-	bool usual =
-	    hot->level > HK_LEVEL_COUNT && (!hot->payload || (plain && !bytes)) && (!error || null);
+	bool arguments = hot->level >= HK_LEVEL_ARGS;
+	bool usual = hot->level > HK_LEVEL_COUNT && (!hot->payload || (plain && !bytes)) &&
+		     (!error || null) && !arguments;
 	hot->flags = (uint8_t)((record ? HK_HOT_RECORD : 0) | (plain ? HK_HOT_SIMPLE : 0) |
 			       (error ? HK_HOT_ERRORS : 0) | (null ? HK_HOT_NULL : 0) |
-			       (usual ? 0 : HK_HOT_UNUSUAL));
+			       (arguments ? HK_HOT_ARGUMENTS : 0) | (usual ? 0 : HK_HOT_UNUSUAL));
 	hot->word1 = hk_record_word1(0, hot->index, HK_RECORD_CALL, hot->payload);
 }
 
@@ -116,10 +125,7 @@ uint64_t hk_values_argument(const struct hk_call *call, uint8_t number)
 	if (arg->reference) {
 		return dereference(raw, arg->type);
 	}
-	uint8_t widen = widening(arg->type);
-	return widen == HK_WORD_SIGN32	 ? (uint64_t)(int64_t)(int32_t)raw
-	       : widen == HK_WORD_ZERO32 ? (uint32_t)raw
-					 : raw;
+	return hk_values_widen(raw, arg->type);
 }
 
 /* A field of what the host described for the library, or the library for the host. */

@@ -26,6 +26,10 @@ static inline uint64_t hk_values_plain(const struct hk_call *call, uint8_t word)
 	return word & HK_WORD_ZERO32 ? (uint32_t)value : value;
 }
 
+/* VALUE as an argument or a result of TYPE (enum hk_hook_type): what lies above an int's 32 bits in
+ * a register is anything. */
+uint64_t hk_values_widen(uint64_t value, uint8_t type);
+
 /* Argument NUMBER of the call as it was passed: an address if it is a reference. */
 uint64_t hk_values_register(const struct hk_call *call, uint8_t number);
 

@@ -206,7 +206,10 @@ static void actor_fini(struct hk_actor *actor)
 		free(thread);
 	}
 	for (uint32_t i = 0; i < actor->site_capacity; i++) {
-		free(actor->sites[i]);
+		if (actor->sites[i]) {
+			free((void *)actor->sites[i]->signature);
+			free(actor->sites[i]);
+		}
 	}
 	free(actor->sites);
 	free(actor->command);
@@ -403,6 +406,7 @@ static struct hk_export_site *describe_site(const struct hk_actor *actor, uint32
 			site->key_count = defined->key_count > HK_SLICE_WORDS ? HK_SLICE_WORDS
 									      : defined->key_count;
 			memcpy(site->keys, defined->keys, site->key_count);
+			site->meaning = defined->meaning;
 		}
 		return site;
 	}
@@ -412,10 +416,26 @@ static struct hk_export_site *describe_site(const struct hk_actor *actor, uint32
 		return make_site((const char *const[]){unknown, "", ""});
 	}
 	site = make_site((const char *const[]){known->function, known->library, known->domain});
+	if (site) {
+		site->meaning = (uint8_t)known->meaning;
+	}
 	for (size_t i = 0; site && i < known->n_keys && i < HK_SLICE_WORDS; i++) {
 		site->keys[site->key_count++] = (uint8_t)known->keys[i];
 	}
 	return site;
+}
+
+/* Signature text and what was read from it in one allocation; a bad one stays away. */
+static void describe_arguments(struct hk_export_site *site, const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	struct hk_signature *signature = malloc(sizeof(*signature) + bytes);
+
+	if (signature && hk_signature_read(memcpy(signature + 1, text, bytes), signature) == 0) {
+		site->signature = signature;
+	} else {
+		free(signature);
+	}
 }
 
 const struct hk_export_site *hk_actor_site(struct hk_actor *actor, uint32_t id,
@@ -429,6 +449,9 @@ const struct hk_export_site *hk_actor_site(struct hk_actor *actor, uint32_t id,
 		if (actor->sites[id]) {
 			actor->sites[id]->index = actor->site_count++;
 		}
+	}
+	if (actor->sites[id] && !actor->sites[id]->signature && defined && defined->signature) {
+		describe_arguments(actor->sites[id], defined->signature);
 	}
 	return actor->sites[id];
 }

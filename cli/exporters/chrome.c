@@ -130,7 +130,98 @@ static void write_value(struct hk_json *json, uint8_t key, uint64_t word)
 	case HK_VALUE_HANDLE:
 		hk_json_hex(json, hk_key_name(key), word);
 		break;
+	case HK_VALUE_DOUBLE:
+		hk_json_double(json, hk_key_name(key), word);
+		break;
 	}
+}
+
+static void write_argument(struct hk_json *json, const char *name,
+			   const struct hk_argument *argument)
+{
+	char text[HK_ARGUMENT_VALUE_BYTES];
+
+	switch (argument->form) {
+	case HK_ARGUMENT_SIGNED:
+		hk_json_int(json, name, (int64_t)argument->word);
+		break;
+	case HK_ARGUMENT_UNSIGNED:
+		hk_json_uint(json, name, argument->word);
+		break;
+	case HK_ARGUMENT_DOUBLE:
+		hk_json_double(json, name, argument->word);
+		break;
+	case HK_ARGUMENT_POINTER:
+		hk_json_hex(json, name, argument->word);
+		break;
+	case HK_ARGUMENT_TEXT:
+		hk_argument_text(argument, text);
+		hk_json_string(json, name, text);
+		break;
+	case HK_ARGUMENT_STRUCT:
+		hk_json_string(json, name, "{...}");
+		break;
+	default:
+		break;
+	}
+}
+
+/* An object of their own: an argument may have the name of a value. */
+static void write_arguments(struct hk_json *json, const struct hk_slice *slice)
+{
+	struct hk_arguments arguments;
+	char name[HK_ARGUMENT_NAME_BYTES];
+
+	if (!hk_slice_arguments(slice, &arguments)) {
+		return;
+	}
+	hk_json_open(json, "arguments", '{');
+	for (uint32_t i = 0; i < arguments.count; i++) {
+		hk_argument_name(&arguments.list[i], name);
+		write_argument(json, name, &arguments.list[i]);
+	}
+	hk_json_close(json, '}');
+	if (!hk_slice_has(slice, HK_KEY_RESULT)) {
+		write_argument(json, "result", &arguments.result);
+	}
+}
+
+static void write_details(struct hk_json *json, const struct hk_slice *slice)
+{
+	hk_json_open(json, "args", '{');
+	hk_json_string(json, "library", slice->site->library);
+	for (unsigned int i = 0; i < slice->word_count; i++) {
+		write_value(json, slice->site->keys[i], slice->words[i]);
+	}
+	write_arguments(json, slice);
+	if (slice->unwound) {
+		hk_json_uint(json, "unwound", 1);
+	}
+	hk_json_close(json, '}');
+}
+
+static int chrome_instant(struct hk_exporter *chrome, struct hk_export_thread *thread,
+			  const struct hk_slice *slice)
+{
+	struct hk_json *json = &chrome->json;
+	bool counter = slice->site->meaning == HK_MEANING_COUNTER;
+
+	event_open(json, counter ? "C" : "i", slice->site->function);
+	hk_json_string(json, "cat", slice->site->domain);
+	hk_json_uint(json, "pid", shown_pid(thread->process));
+	hk_json_uint(json, "tid", thread->show_tid);
+	hk_json_microseconds(json, "ts", (int64_t)(slice->start_ns - chrome->start_ns));
+	if (counter) {
+		/* Every member is a series of its own. */
+		hk_json_open(json, "args", '{');
+		hk_json_double(json, "value", slice->word_count ? slice->words[0] : 0);
+		hk_json_close(json, '}');
+	} else {
+		hk_json_string(json, "s", "t"); /* on its thread */
+		write_details(json, slice);
+	}
+	hk_json_close(json, '}');
+	return check(chrome);
 }
 
 static int chrome_close(struct hk_exporter *chrome, struct hk_export_thread *thread,
@@ -144,15 +235,7 @@ static int chrome_close(struct hk_exporter *chrome, struct hk_export_thread *thr
 	hk_json_uint(json, "tid", thread->show_tid);
 	hk_json_microseconds(json, "ts", (int64_t)(slice->start_ns - chrome->start_ns));
 	hk_json_microseconds(json, "dur", (int64_t)(slice->end_ns - slice->start_ns));
-	hk_json_open(json, "args", '{');
-	hk_json_string(json, "library", slice->site->library);
-	for (unsigned int i = 0; i < slice->word_count; i++) {
-		write_value(json, slice->site->keys[i], slice->words[i]);
-	}
-	if (slice->unwound) {
-		hk_json_uint(json, "unwound", 1);
-	}
-	hk_json_close(json, '}');
+	write_details(json, slice);
 	hk_json_close(json, '}');
 	return check(chrome);
 }
@@ -196,6 +279,7 @@ const struct hk_exporter_ops hk_chrome_exporter = {
     .begin = chrome_begin,
     .thread = chrome_thread,
     .close = chrome_close,
+    .instant = chrome_instant,
     .mark = chrome_mark,
     .end = chrome_end,
     .free = chrome_free,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "exporters/utf8.h"
 #include "hooks/hook.h"
 
 static const struct hk_exporter_ops *const exporters[] = {
@@ -44,7 +45,46 @@ enum hk_value_form hk_exporter_value_form(uint8_t key)
 		return HK_VALUE_INT32;
 	case HK_KEY_RESULT:
 		return HK_VALUE_INT64;
+	case HK_KEY_VALUE:
+		return HK_VALUE_DOUBLE;
 	default:
-		return key <= HK_KEY_RESULT ? HK_VALUE_UINT64 : HK_VALUE_UNNAMED;
+		return key <= HK_KEY_VALUE ? HK_VALUE_UINT64 : HK_VALUE_UNNAMED;
 	}
+}
+
+bool hk_slice_arguments(const struct hk_slice *slice, struct hk_arguments *ret_arguments)
+{
+	return slice->extra_count && slice->site->signature &&
+	       hk_arguments_read(slice->site->signature, slice->extra, slice->extra_count,
+				 ret_arguments) == 0;
+}
+
+bool hk_slice_has(const struct hk_slice *slice, uint8_t key)
+{
+	for (unsigned i = 0; i < slice->word_count; i++) {
+		if (slice->site->keys[i] == key) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void hk_argument_name(const struct hk_argument *argument, char name[HK_ARGUMENT_NAME_BYTES])
+{
+	size_t bytes = argument->name_bytes < HK_ARGUMENT_NAME_BYTES ? argument->name_bytes
+								     : HK_ARGUMENT_NAME_BYTES - 1;
+
+	memcpy(name, argument->name, bytes); /* letters, digits and underscores */
+	name[bytes] = '\0';
+}
+
+void hk_argument_text(const struct hk_argument *argument, char text[HK_ARGUMENT_VALUE_BYTES])
+{
+	char raw[HK_ARGUMENTS_TEXT_CUT];
+	size_t length = argument->text_bytes < sizeof(raw) ? argument->text_bytes : sizeof(raw) - 1;
+
+	memcpy(raw, argument->text, length);
+	raw[length] = '\0';
+	length = hk_utf8_copy(raw, text, HK_ARGUMENT_VALUE_BYTES - 3);
+	memcpy(text + length, argument->cut ? "..." : "", argument->cut ? 4 : 1);
 }

@@ -15,7 +15,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define HK_SLICE_WORDS 8 /* named values of one call: as many as a site has keys */
+#include "hooks/arguments.h"
+
+#define HK_SLICE_WORDS 8   /* named values of one call: as many as a site has keys */
+#define HK_SLICE_EXTRA 32u /* words behind them: its arguments */
 
 struct hk_export_process {
 	size_t index;	   /* its place in the order of display, from 0 */
@@ -43,8 +46,10 @@ struct hk_export_thread {
 struct hk_export_site {
 	uint32_t index; /* dense within its process */
 	const char *function, *library, *domain;
+	uint8_t meaning; /* enum hk_meaning */
 	uint8_t key_count;
-	uint8_t keys[HK_SLICE_WORDS]; /* enum hk_key of each word */
+	uint8_t keys[HK_SLICE_WORDS];	      /* enum hk_key of each word */
+	const struct hk_signature *signature; /* NULL: the arguments are not known */
 };
 
 struct hk_slice {
@@ -52,7 +57,9 @@ struct hk_slice {
 	const struct hk_export_site *site;
 	bool unwound; /* left by an exception, longjmp or the thread's end */
 	uint8_t word_count;
+	uint8_t extra_count;
 	uint64_t words[HK_SLICE_WORDS];
+	uint64_t extra[HK_SLICE_EXTRA];
 };
 
 struct hk_export_job {
@@ -78,6 +85,9 @@ struct hk_exporter_ops {
 	/* SLICE's end may have moved since open: the nesting is made exact to the nanosecond. */
 	int (*close)(struct hk_exporter *exporter, struct hk_export_thread *thread,
 		     const struct hk_slice *slice);
+	/* A mark or a counter's value (the site's meaning) at the slice's start. */
+	int (*instant)(struct hk_exporter *exporter, struct hk_export_thread *thread,
+		       const struct hk_slice *slice);
 	/* LOST records of PROCESS are missing, noticed at TIME. */
 	int (*mark)(struct hk_exporter *exporter, const struct hk_export_process *process,
 		    uint64_t time_ns, uint64_t lost);
@@ -103,7 +113,20 @@ enum hk_value_form {
 	HK_VALUE_INT64,
 	HK_VALUE_INT32,	 /* ranks, tags: the low half */
 	HK_VALUE_HANDLE, /* addresses and hashes: nobody calculates with them */
+	HK_VALUE_DOUBLE, /* the bits of one */
 };
 enum hk_value_form hk_exporter_value_form(uint8_t key);
+
+/* The arguments and the result of SLICE, which they point into; false: it does not carry them. */
+bool hk_slice_arguments(const struct hk_slice *slice, struct hk_arguments *ret_arguments);
+
+/* Whether KEY is among the named values of SLICE. */
+bool hk_slice_has(const struct hk_slice *slice, uint8_t key);
+
+/* Name and, for a text, value of ARGUMENT as valid UTF-8, cut at a character's edge. */
+#define HK_ARGUMENT_NAME_BYTES 64
+#define HK_ARGUMENT_VALUE_BYTES (3 * HK_ARGUMENTS_TEXT_BYTES + 4)
+void hk_argument_name(const struct hk_argument *argument, char name[HK_ARGUMENT_NAME_BYTES]);
+void hk_argument_text(const struct hk_argument *argument, char text[HK_ARGUMENT_VALUE_BYTES]);
 
 #endif

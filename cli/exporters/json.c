@@ -1,6 +1,7 @@
 #include "exporters/json.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "exporters/utf8.h"
@@ -112,6 +113,19 @@ void hk_json_hex(struct hk_json *json, const char *key, uint64_t value)
 {
 	write_key(json, key);
 	fprintf(json->output, "\"0x%" PRIx64 "\"", value);
+}
+
+void hk_json_double(struct hk_json *json, const char *key, uint64_t bits)
+{
+	double value;
+
+	memcpy(&value, &bits, sizeof(value));
+	if (isfinite(value)) {
+		write_key(json, key);
+		fprintf(json->output, "%.17g", value);
+	} else {
+		hk_json_string(json, key, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+	}
 }
 
 void hk_json_newline(struct hk_json *json)

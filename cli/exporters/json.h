@@ -27,6 +27,9 @@ void hk_json_microseconds(struct hk_json *json, const char *key, int64_t value_n
 /* A number as "0x..." text: addresses and hashes do not fit a JSON reader's doubles. */
 void hk_json_hex(struct hk_json *json, const char *key, uint64_t value);
 
+/* The double with these BITS; what JSON has no number for is a text: "nan", "inf", "-inf". */
+void hk_json_double(struct hk_json *json, const char *key, uint64_t bits);
+
 /* Between two values that shall stand on lines of their own. */
 void hk_json_newline(struct hk_json *json);
 

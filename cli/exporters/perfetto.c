@@ -8,12 +8,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
+#include "exporters/details.h"
 #include "exporters/exporter.h"
 #include "exporters/utf8.h"
 #include "hooks/hook.h"
 #include "hooks/names.h"
-#include "schema/perfetto.pb-c.h"
 
 #define CLOCK HK__PERFETTO__CLOCK_SNAPSHOT__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME
 #define REALTIME HK__PERFETTO__CLOCK_SNAPSHOT__BUILTIN_CLOCK__BUILTIN_CLOCK_REALTIME
@@ -27,7 +28,8 @@
 #define NAME_LIBRARY 1u
 #define NAME_UNWOUND 2u
 #define FIRST_KEY 2u
-#define KEYS (HK_KEY_RESULT + 1)
+#define KEYS (HK_KEY_VALUE + 1)
+#define ANNOTATIONS (HK_SLICE_WORDS + HK_DETAILS_ANNOTATIONS + 2) /* library, unwound besides */
 
 struct hk_exporter {
 	FILE *output;
@@ -36,9 +38,12 @@ struct hk_exporter {
 	size_t buffer_size;
 };
 
+#define COUNTER_DESCRIBED UINT32_MAX
+
 /* What a sequence has interned already: events name their strings by number from then on. */
 struct sequence {
-	uint32_t *sites; /* by site index: iid of function, category and library alike, 0 not yet */
+	uint32_t *sites; /* by site index: iid of function, category and library alike, 0 not yet;
+			    of a counter COUNTER_DESCRIBED */
 	uint32_t site_capacity;
 	uint32_t next_iid;
 	bool keys[KEYS];
@@ -238,9 +243,9 @@ static int perfetto_thread(struct hk_exporter *perfetto, struct hk_export_thread
 /* Everything one BEGIN may have to say for the first time. */
 struct novelty {
 	Hk__Perfetto__InternedData data;
-	Hk__Perfetto__InternedName category, function, names[HK_SLICE_WORDS + 2];
+	Hk__Perfetto__InternedName category, function, names[ANNOTATIONS];
 	Hk__Perfetto__InternedString library;
-	Hk__Perfetto__InternedName *categories[1], *functions[1], *name_list[HK_SLICE_WORDS + 2];
+	Hk__Perfetto__InternedName *categories[1], *functions[1], *name_list[ANNOTATIONS];
 	Hk__Perfetto__InternedString *libraries[1];
 };
 
@@ -278,21 +283,31 @@ static void intern_site(struct novelty *novelty, uint64_t iid, const struct hk_e
 	novelty->data.debug_annotation_string_values = novelty->libraries;
 }
 
+static int reserve_site(struct sequence *sequence, const struct hk_export_site *site)
+{
+	uint32_t capacity = site->index + site->index / 2 + 16;
+	uint32_t *sites;
+
+	if (site->index < sequence->site_capacity) {
+		return 0;
+	}
+	sites = reallocarray(sequence->sites, capacity, sizeof(*sites));
+	if (!sites) {
+		return -ENOMEM;
+	}
+	memset(sites + sequence->site_capacity, 0,
+	       (capacity - sequence->site_capacity) * sizeof(*sites));
+	sequence->sites = sites;
+	sequence->site_capacity = capacity;
+	return 0;
+}
+
 /* Finds or gives the iid of SITE in SEQUENCE; what is new goes into NOVELTY. 0: out of memory. */
 static uint32_t site_iid(struct sequence *sequence, const struct hk_export_site *site,
 			 struct novelty *novelty)
 {
-	if (site->index >= sequence->site_capacity) {
-		uint32_t capacity = site->index + site->index / 2 + 16;
-		uint32_t *sites = reallocarray(sequence->sites, capacity, sizeof(*sites));
-
-		if (!sites) {
-			return 0;
-		}
-		memset(sites + sequence->site_capacity, 0,
-		       (capacity - sequence->site_capacity) * sizeof(*sites));
-		sequence->sites = sites;
-		sequence->site_capacity = capacity;
+	if (reserve_site(sequence, site) < 0) {
+		return 0;
 	}
 	if (!sequence->sites[site->index]) {
 		if (sequence->next_iid == 1) {
@@ -327,12 +342,17 @@ static void annotate_word(Hk__Perfetto__DebugAnnotation *annotation, uint8_t key
 		annotation->has_pointer_value = 1;
 		annotation->pointer_value = word;
 		break;
+	case HK_VALUE_DOUBLE:
+		annotation->has_double_value = 1;
+		memcpy(&annotation->double_value, &word, sizeof(word));
+		break;
 	}
 }
 
-/* Library, named values and unwound mark of SLICE; number of annotations. */
+/* Library, named values, arguments and unwound mark of SLICE; number of annotations. */
 static size_t annotate(struct sequence *sequence, const struct hk_slice *slice, uint32_t library,
-		       Hk__Perfetto__DebugAnnotation *annotations, struct novelty *novelty)
+		       Hk__Perfetto__DebugAnnotation *annotations, struct novelty *novelty,
+		       struct hk_details *details)
 {
 	size_t count = 0;
 
@@ -353,6 +373,7 @@ static size_t annotate(struct sequence *sequence, const struct hk_slice *slice, 
 		hk__perfetto__debug_annotation__init(&annotations[count]);
 		annotate_word(&annotations[count++], key, slice->words[i]);
 	}
+	count += hk_details_annotate(slice, details, &annotations[count]);
 	if (slice->unwound) {
 		hk__perfetto__debug_annotation__init(&annotations[count]);
 		annotations[count].has_name_iid = annotations[count].has_bool_value = 1;
@@ -362,15 +383,17 @@ static size_t annotate(struct sequence *sequence, const struct hk_slice *slice, 
 	return count;
 }
 
-static int perfetto_open(struct hk_exporter *perfetto, struct hk_export_thread *thread,
-			 const struct hk_slice *slice)
+/* Begins an event of TYPE at SLICE's start on THREAD's sequence, with its name and annotations. */
+static int write_event(struct hk_exporter *perfetto, const struct hk_export_thread *thread,
+		       const struct hk_slice *slice, Hk__Perfetto__TrackEvent__Type type)
 {
 	Hk__Perfetto__TracePacket packet =
 	    packet_on(GLOBAL_SEQUENCE + thread->sequence, slice->start_ns);
 	Hk__Perfetto__TrackEvent event = HK__PERFETTO__TRACK_EVENT__INIT;
-	Hk__Perfetto__DebugAnnotation annotations[HK_SLICE_WORDS + 2];
-	Hk__Perfetto__DebugAnnotation *annotation_list[HK_SLICE_WORDS + 2];
+	Hk__Perfetto__DebugAnnotation annotations[ANNOTATIONS];
+	Hk__Perfetto__DebugAnnotation *annotation_list[ANNOTATIONS];
 	struct novelty novelty = {.data = HK__PERFETTO__INTERNED_DATA__INIT};
+	struct hk_details details;
 	struct sequence *sequence = thread->private;
 	uint32_t iid = site_iid(sequence, slice->site, &novelty);
 	uint64_t category = iid;
@@ -379,12 +402,12 @@ static int perfetto_open(struct hk_exporter *perfetto, struct hk_export_thread *
 		return -ENOMEM;
 	}
 	event.has_type = 1;
-	event.type = HK__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN;
+	event.type = type;
 	event.has_name_iid = 1;
 	event.name_iid = iid;
 	event.n_category_iids = 1;
 	event.category_iids = &category;
-	event.n_debug_annotations = annotate(sequence, slice, iid, annotations, &novelty);
+	event.n_debug_annotations = annotate(sequence, slice, iid, annotations, &novelty, &details);
 	event.debug_annotations = annotation_list;
 	for (size_t i = 0; i < event.n_debug_annotations; i++) {
 		annotation_list[i] = &annotations[i];
@@ -396,6 +419,72 @@ static int perfetto_open(struct hk_exporter *perfetto, struct hk_export_thread *
 		packet.interned_data = &novelty.data;
 	}
 	return write_packet(perfetto, &packet);
+}
+
+static int perfetto_open(struct hk_exporter *perfetto, struct hk_export_thread *thread,
+			 const struct hk_slice *slice)
+{
+	return write_event(perfetto, thread, slice,
+			   HK__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN);
+}
+
+/* A counter is one track of its process, whichever thread counts. */
+static uint64_t counter_uuid(const struct hk_export_thread *thread, const struct hk_slice *slice)
+{
+	return XXH3_64bits_withSeed(slice->site->function, strlen(slice->site->function),
+				    thread->process->uuid);
+}
+
+static int describe_counter(struct hk_exporter *perfetto, const struct hk_export_thread *thread,
+			    const struct hk_slice *slice)
+{
+	Hk__Perfetto__TrackDescriptor track = HK__PERFETTO__TRACK_DESCRIPTOR__INIT;
+	Hk__Perfetto__CounterDescriptor counter = HK__PERFETTO__COUNTER_DESCRIPTOR__INIT;
+
+	track.counter = &counter;
+	track.name = (char *)slice->site->function;
+	track.has_parent_uuid = 1;
+	track.parent_uuid = thread->process->uuid;
+	return write_descriptor(perfetto, GLOBAL_SEQUENCE + thread->sequence, &track,
+				counter_uuid(thread, slice));
+}
+
+static int write_counter(struct hk_exporter *perfetto, const struct hk_export_thread *thread,
+			 const struct hk_slice *slice)
+{
+	Hk__Perfetto__TracePacket packet =
+	    packet_on(GLOBAL_SEQUENCE + thread->sequence, slice->start_ns);
+	Hk__Perfetto__TrackEvent event = HK__PERFETTO__TRACK_EVENT__INIT;
+
+	event.has_type = 1;
+	event.type = HK__PERFETTO__TRACK_EVENT__TYPE__TYPE_COUNTER;
+	event.has_track_uuid = 1;
+	event.track_uuid = counter_uuid(thread, slice);
+	event.has_double_counter_value = 1;
+	memcpy(&event.double_counter_value, slice->words, sizeof(slice->words[0]));
+	packet.track_event = &event;
+	return write_packet(perfetto, &packet);
+}
+
+static int perfetto_instant(struct hk_exporter *perfetto, struct hk_export_thread *thread,
+			    const struct hk_slice *slice)
+{
+	struct sequence *sequence = thread->private;
+	int rc;
+
+	if (slice->site->meaning != HK_MEANING_COUNTER) {
+		return write_event(perfetto, thread, slice,
+				   HK__PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT);
+	}
+	if (!slice->word_count) {
+		return 0;
+	}
+	rc = reserve_site(sequence, slice->site);
+	if (rc == 0 && !sequence->sites[slice->site->index]) {
+		sequence->sites[slice->site->index] = COUNTER_DESCRIBED;
+		rc = describe_counter(perfetto, thread, slice);
+	}
+	return rc < 0 ? rc : write_counter(perfetto, thread, slice);
 }
 
 static int perfetto_close(struct hk_exporter *perfetto, struct hk_export_thread *thread,
@@ -466,6 +555,7 @@ const struct hk_exporter_ops hk_perfetto_exporter = {
     .thread = perfetto_thread,
     .open = perfetto_open,
     .close = perfetto_close,
+    .instant = perfetto_instant,
     .mark = perfetto_mark,
     .forget = perfetto_forget,
     .end = perfetto_end,

@@ -244,6 +244,17 @@ static void set_words(struct hk_slice *slice, const struct hk_record *record)
 	slice->word_count = record->word_count < slice->site->key_count ? record->word_count
 									: slice->site->key_count;
 	memcpy(slice->words, record->words, slice->word_count * sizeof(slice->words[0]));
+	slice->extra_count = 0;
+	if (record->word_count > slice->site->key_count && slice->site->signature) {
+		slice->extra_count = (uint8_t)(record->word_count - slice->site->key_count);
+		memcpy(slice->extra, record->words + slice->site->key_count,
+		       slice->extra_count * sizeof(slice->extra[0]));
+	}
+}
+
+static bool is_instant(const struct hk_export_site *site)
+{
+	return site->meaning == HK_MEANING_MARK || site->meaning == HK_MEANING_COUNTER;
 }
 
 static int add_call(struct timeline *timeline, const struct source *source,
@@ -275,6 +286,10 @@ static int add_call(struct timeline *timeline, const struct source *source,
 	slice.start_ns = unix_ns(timeline, merged->start_ns);
 	slice.end_ns = unix_ns(timeline, end_since);
 	set_words(&slice, record);
+	if (is_instant(slice.site)) {
+		timeline->result.calls++;
+		return timeline->ops->instant(timeline->exporter, &spot.thread->shown, &slice);
+	}
 	rc = hk_nest_add(&spot.thread->nest, &slice, &sink);
 	if (rc == -E2BIG) {
 		timeline->result.too_deep++;

@@ -32,8 +32,23 @@ static struct hk_chunk_site *copy_site(const struct hk_chunk_site *site, size_t 
 		copy->function = copy_string(&at, site->function);
 		copy->library = copy_string(&at, site->library);
 		copy->domain = copy_string(&at, site->domain);
+		copy->signature = NULL; /* an allocation of its own: it may come later */
 	}
 	return copy;
+}
+
+/* A chunk with calls at a higher level tells more of a site than those before it. */
+static int add_signature(struct hk_catalog *catalog, struct hk_chunk_site *known,
+			 const char *signature)
+{
+	size_t bytes = strlen(signature) + 1;
+
+	if (known->signature || bytes > BYTES_MAX - catalog->bytes) {
+		return 0;
+	}
+	known->signature = strdup(signature);
+	catalog->bytes += known->signature ? bytes : 0;
+	return known->signature ? 0 : -ENOMEM;
 }
 
 static int reserve(struct hk_catalog *catalog)
@@ -78,8 +93,13 @@ int hk_catalog_take(struct hk_catalog *catalog, struct hk_chunk_reader *reader)
 	int rc = hk_chunk_reader_sites(reader, &sites, &count);
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		if (!hk_catalog_find(catalog, sites[i].id)) {
+		uint32_t place = hk_intern_find(&catalog->index, sites[i].id);
+		if (place == HK_INTERN_NONE) {
 			rc = add_site(catalog, &sites[i]);
+			place = hk_intern_find(&catalog->index, sites[i].id);
+		}
+		if (rc == 0 && place != HK_INTERN_NONE && sites[i].signature) {
+			rc = add_signature(catalog, catalog->sites[place], sites[i].signature);
 		}
 	}
 	return rc;
@@ -95,6 +115,7 @@ const struct hk_chunk_site *hk_catalog_find(const struct hk_catalog *catalog, ui
 void hk_catalog_fini(struct hk_catalog *catalog)
 {
 	for (uint32_t i = 0; i < catalog->index.count; i++) {
+		free((char *)catalog->sites[i]->signature);
 		free(catalog->sites[i]);
 	}
 	free(catalog->sites);

@@ -19,7 +19,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 #define HK_CHUNK_MAGIC 0x314b4e4843544b48ull /* "HKTCHNK1" */
 #define HK_CHUNK_MAJOR 1u
-#define HK_CHUNK_MINOR 0u
+#define HK_CHUNK_MINOR 1u
 #define HK_CHUNK_HEADER_BYTES 256u
 
 #define HK_CHUNK_RECORDS_MAX 65536u /* both lane sections together */
@@ -37,8 +37,9 @@ enum hk_chunk_section_type {
 	HK_SECTION_SITES = 3,
 	HK_SECTION_LANES = 4,
 	HK_SECTION_LONG_LANES = 5,
+	HK_SECTION_SIGNATURES = 6,
 };
-#define HK_CHUNK_SECTION_TYPES 6u
+#define HK_CHUNK_SECTION_TYPES 7u
 #define HK_CHUNK_SECTION_SLOTS 8u
 
 enum hk_chunk_codec {
@@ -71,7 +72,7 @@ struct hk_chunk_header {
 	uint64_t max_end_ticks;	  /* 0 without any */
 	uint64_t lanes_min_start_ticks; /* of the records in LANES */
 	uint64_t long_min_start_ticks;	/* of those in LONG_LANES */
-	uint32_t flags;			/* 0 in 1.0 */
+	uint32_t flags;			/* 0 */
 	uint32_t reserved;
 	uint64_t reserved2;
 	struct hk_chunk_section sections[HK_CHUNK_SECTION_SLOTS];
@@ -116,6 +117,7 @@ struct hk_chunk_site {
 	uint8_t key_count;
 	uint8_t keys[HK_CHUNK_KEYS]; /* enum hk_key of each payload word */
 	const char *function, *library, *domain;
+	const char *signature; /* hooks/signature.h; NULL or "": none known */
 };
 
 enum hk_lanes_column {

@@ -9,7 +9,9 @@
 
 #include "chunk/definitions.h"
 #include "chunk/header.h"
+#include "chunk/intern.h"
 #include "chunk/lanes.h"
+#include "chunk/signatures.h"
 
 /* Decoded bytes of one section. */
 struct section {
@@ -191,6 +193,37 @@ static int keep_site(struct hk_chunk_reader *reader, size_t count, const struct 
 	return 0;
 }
 
+/* Gives each of the sites the signature that the chunk has for it. */
+static int read_signatures(struct hk_chunk_reader *reader, size_t site_count)
+{
+	struct section *section;
+	struct hk_intern places = {0};
+	uint32_t place;
+	int rc = load(reader, HK_SECTION_SIGNATURES, &section);
+
+	if (rc < 0 || !section->size) {
+		return rc;
+	}
+	rc = hk_intern_init(&places);
+	for (size_t i = 0; rc == 0 && i < site_count; i++) {
+		rc = hk_intern_add(&places, reader->sites[i].id, &place);
+		/* No site is defined twice by a writer of ours. */
+		rc = rc == 0 && place != i ? -EBADMSG : rc;
+	}
+	const uint8_t *at = section->bytes, *end = at + section->size;
+	while (rc == 0 && at != end) {
+		const char *text;
+		uint32_t id;
+		rc = hk_signatures_read(&at, end, &id, &text);
+		place = rc == 0 ? hk_intern_find(&places, id) : HK_INTERN_NONE;
+		if (place != HK_INTERN_NONE) {
+			reader->sites[place].signature = text;
+		}
+	}
+	hk_intern_fini(&places);
+	return rc;
+}
+
 int hk_chunk_reader_sites(struct hk_chunk_reader *reader, const struct hk_chunk_site **ret_sites,
 			  size_t *ret_count)
 {
@@ -213,9 +246,10 @@ int hk_chunk_reader_sites(struct hk_chunk_reader *reader, const struct hk_chunk_
 			return rc;
 		}
 	}
+	rc = read_signatures(reader, count);
 	*ret_sites = reader->sites;
 	*ret_count = count;
-	return 0;
+	return rc;
 }
 
 int hk_chunk_reader_records(struct hk_chunk_reader *reader, uint32_t type,

@@ -7,6 +7,7 @@
 #include "chunk/assembly.h"
 #include "chunk/definitions.h"
 #include "chunk/lanes.h"
+#include "chunk/signatures.h"
 
 #define RAW_KIND_SHIFT 52
 #define RAW_WORDS_SHIFT 56
@@ -24,6 +25,7 @@ struct hk_chunk_writer {
 	struct hk_chunk_position *positions;
 	uint32_t thread_capacity, position_capacity;
 	struct hk_definitions definitions;
+	struct hk_signatures signatures;
 	struct hk_assembly assembly;
 };
 
@@ -212,6 +214,7 @@ struct hk_chunk_writer *hk_chunk_writer_new(const struct hk_chunk_options *optio
 	    hk_intern_init(&writer->lane_index) < 0 ||
 	    hk_intern_init(&writer->position_index) < 0 ||
 	    hk_definitions_init(&writer->definitions) < 0 ||
+	    hk_signatures_init(&writer->signatures) < 0 ||
 	    hk_assembly_init(&writer->assembly, !options->uncompressed) < 0) {
 		return hk_chunk_writer_free(writer);
 	}
@@ -226,6 +229,7 @@ struct hk_chunk_writer *hk_chunk_writer_free(struct hk_chunk_writer *writer)
 		hk_intern_fini(&writer->lane_index);
 		hk_intern_fini(&writer->position_index);
 		hk_definitions_fini(&writer->definitions);
+		hk_signatures_fini(&writer->signatures);
 		hk_assembly_fini(&writer->assembly);
 		free(writer->threads);
 		free(writer->positions);
@@ -328,6 +332,22 @@ static int add_definitions(struct hk_chunk_writer *writer)
 	return hk_assembly_section(&writer->assembly, &writer->header, HK_SECTION_SITES, &part, 1);
 }
 
+static int add_signatures(struct hk_chunk_writer *writer)
+{
+	struct hk_signatures *signatures = &writer->signatures;
+	const struct hk_chunk_names *names = &writer->options.names;
+	int rc;
+
+	hk_signatures_clear(signatures);
+	if ((rc = hk_signatures_add(signatures, &writer->lanes, names)) < 0 ||
+	    (rc = hk_signatures_add(signatures, &writer->long_lanes, names)) < 0) {
+		return rc;
+	}
+	const struct hk_assembly_part part = {signatures->column.bytes, signatures->column.used};
+	return hk_assembly_section(&writer->assembly, &writer->header, HK_SECTION_SIGNATURES, &part,
+				   1);
+}
+
 int hk_chunk_writer_finish(struct hk_chunk_writer *writer, uint64_t lost_records,
 			   const void **ret_bytes, size_t *ret_size)
 {
@@ -346,7 +366,7 @@ int hk_chunk_writer_finish(struct hk_chunk_writer *writer, uint64_t lost_records
 	if ((rc = hk_assembly_begin(&writer->assembly)) < 0 ||
 	    (rc = hk_assembly_section(&writer->assembly, header, HK_SECTION_POSITIONS, &positions,
 				      1)) < 0 ||
-	    (rc = add_definitions(writer)) < 0 ||
+	    (rc = add_definitions(writer)) < 0 || (rc = add_signatures(writer)) < 0 ||
 	    (rc = add_lanes(writer, HK_SECTION_LANES, &writer->lanes)) < 0 ||
 	    (rc = add_lanes(writer, HK_SECTION_LONG_LANES, &writer->long_lanes)) < 0) {
 		return rc;

@@ -240,7 +240,7 @@ static int parse_setting(struct hk_scan *scan, struct hk_draft *draft, struct hk
 		}
 	}
 	int key = hk_names_find(&hk_names_key, word.text, word.length);
-	if (key < 0) {
+	if (key < 0 || key > HK_KEY_RESULT) { /* what follows is no call's */
 		return hk_scan_fail(scan, "unknown attribute", word);
 	}
 	return hk_value_parse(scan, draft, (uint8_t)key);

@@ -89,6 +89,8 @@ enum hk_key {
 	HK_KEY_DEVICE = 15,
 	HK_KEY_STREAM = 16,
 	HK_KEY_RESULT = 17,
+	HK_KEY_STEP = 18,  /* number of a step of the program's main loop */
+	HK_KEY_VALUE = 19, /* of a counter: the bits of a double */
 };
 
 enum hk_factor_kind {
@@ -156,6 +158,9 @@ enum hk_meaning {
 	HK_MEANING_LAUNCH = 12,
 	HK_MEANING_COMM = 13, /* creates or frees a communicator */
 	HK_MEANING_IO = 14,
+	/* What a program says of itself: no call, an instant. Not of the hooks language. */
+	HK_MEANING_MARK = 15,
+	HK_MEANING_COUNTER = 16, /* value VALUE */
 };
 
 /* Which results count as errors. */

@@ -48,6 +48,8 @@ static const char key_words[][HK_NAMES_SIZE] = {
     [HK_KEY_DEVICE] = "device",
     [HK_KEY_STREAM] = "stream",
     [HK_KEY_RESULT] = "result",
+    [HK_KEY_STEP] = "step",
+    [HK_KEY_VALUE] = "value",
 };
 
 static const char meaning_words[][HK_NAMES_SIZE] = {

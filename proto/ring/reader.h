@@ -53,8 +53,8 @@ struct hk_site_info {
 	uint8_t meaning, level, pinned, ceiling, key_count;
 	uint8_t keys[HK_SITE_KEYS];
 	char domain[16];
-	/* owned by the reader, valid while it lives; an unknown provider is "" */
-	const char *function, *library, *provider;
+	/* owned by the reader, valid while it lives; what is not known is "" */
+	const char *function, *library, *provider, *signature;
 };
 
 /* A cell copied out; octave[i] is 0 or a token for hk_reader_octave. */

@@ -142,7 +142,9 @@ static bool copy_site(struct hk_reader *reader, uint32_t id, struct hk_reader_si
 	const char *function = string_at(reader, site.function);
 	const char *library = string_at(reader, site.library);
 	const char *provider = site.provider ? string_at(reader, site.provider) : "";
-	if (site.id != id || !function || !library || !provider || hk_map_failed(reader)) {
+	const char *signature = site.signature ? string_at(reader, site.signature) : "";
+	if (site.id != id || !function || !library || !provider || !signature ||
+	    hk_map_failed(reader)) {
 		return false;
 	}
 	entry->info = (struct hk_site_info){
@@ -153,6 +155,7 @@ static bool copy_site(struct hk_reader *reader, uint32_t id, struct hk_reader_si
 	    .function = function,
 	    .library = library,
 	    .provider = provider,
+	    .signature = signature,
 	};
 	memcpy(entry->info.keys, site.keys, sizeof(site.keys));
 	memcpy(entry->info.domain, site.domain, sizeof(site.domain) - 1);

@@ -205,7 +205,9 @@ struct hk_site {
 	uint8_t keys[HK_SITE_KEYS]; /* enum hk_key of each payload word */
 	_Atomic uint8_t ceiling;    /* highest enum hk_level the collector's governor grants a site
 				       that is not pinned, 0: any. Collector; since 1.1 */
-	uint8_t reserved[7];
+	uint8_t reserved[3];
+	uint32_t signature; /* file offset: arguments and result in the text of hooks/signature.h,
+			       0: not known; since 1.1 */
 };
 static_assert(sizeof(struct hk_site) == 56, "site");
 

@@ -17,7 +17,7 @@ import sys
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-U64, I64, U32, I32, BOOL, STR, BYTES = 4, 3, 13, 5, 8, 9, 12
+DOUBLE, U64, I64, U32, I32, BOOL, STR, BYTES = 1, 4, 3, 13, 5, 8, 9, 12
 SCHEMA = {
     "TracePacket": {"clock_snapshot": (6, "ClockSnapshot"), "timestamp": (8, U64), "sequence": (10, U32),
                     "track_event": (11, "TrackEvent"), "interned_data": (12, "InternedData"), "flags": (13, U32),
@@ -27,13 +27,16 @@ SCHEMA = {
     "ClockSnapshot": {"clocks": (1, ["Clock"]), "primary": (2, U32)},
     "Clock": {"id": (1, U32), "timestamp": (2, U64)},
     "TrackDescriptor": {"uuid": (1, U64), "name": (2, STR), "process": (3, "Process"), "thread": (4, "Thread"),
-                        "parent_uuid": (5, U64), "order_rank": (12, I32), "process_ordering": (19, I32)},
+                        "parent_uuid": (5, U64), "counter": (8, "Counter"), "order_rank": (12, I32), "process_ordering": (19, I32)},
+    "Counter": {},
     "Process": {"pid": (1, I32), "cmdline": (2, [STR]), "name": (6, STR)},
     "Thread": {"pid": (1, I32), "tid": (2, I32), "name": (5, STR)},
     "TrackEvent": {"category_iids": (3, [U64]), "annotations": (4, ["Annotation"]), "type": (9, I32),
-                   "name_iid": (10, U64), "track_uuid": (11, U64), "categories": (22, [STR]), "name": (23, STR)},
+                   "name_iid": (10, U64), "track_uuid": (11, U64), "categories": (22, [STR]), "name": (23, STR),
+                   "double_counter_value": (44, DOUBLE)},
     "Annotation": {"name_iid": (1, U64), "bool_value": (2, BOOL), "uint_value": (3, U64), "int_value": (4, I64),
-                   "pointer_value": (7, U64), "name": (10, STR), "string_iid": (17, U64)},
+                   "double_value": (5, DOUBLE), "string_value": (6, STR), "pointer_value": (7, U64), "name": (10, STR),
+                   "entries": (11, ["Annotation"]), "string_iid": (17, U64)},
     "InternedData": {"categories": (1, ["Name"]), "names": (2, ["Name"]), "annotation_names": (3, ["Name"]),
                      "strings": (29, ["Text"])},
     "Name": {"iid": (1, U64), "name": (2, STR)},

@@ -30,10 +30,10 @@ def test(run):
     program = os.path.join(run.build, "tests", "integration", "frame", "shapes")
     wanted = CALLS | ({("shapes", "shape_vector"): 1} if has_avx() else {})
     alone = run.command(program)
-    for level in ("count", "sample", "time", "record"):
-        traced = run.trace(program, hooks=["*:shape_*", "*:raise"], level=level, options=("--job", level))
+    for level in ("count", "sample", "time", "record", "record+args"):
+        traced = run.trace(program, hooks=["*:shape_*", "*:raise"], level=level, options=("--job", level.replace("+", "-")))
         expect(f"{level}: output", traced.stdout, alone.stdout)
-        report = run.report(run.path("store", level))
+        report = run.report(run.path("store", level.replace("+", "-")))
         expect(f"{level}: calls", calls(report, "main"), wanted)
         expect(f"{level}: calls of the child", calls(report, "helper"), CHILD)
         expect(f"{level}: exits", sorted((row["role"], row["exit"]["kind"], row["exit"]["code"]) for row in report["processes"]),

@@ -26,7 +26,8 @@ static int name_site(void *context, uint32_t id, struct hk_chunk_site *ret_site)
 					   .keys = {5, (uint8_t)(id % 200)},
 					   .function = function,
 					   .library = library,
-					   .domain = "mpi"};
+					   .domain = "mpi",
+					   .signature = id % 2 ? NULL : function};
 	return 0;
 }
 
@@ -146,6 +147,16 @@ static void test_records_come_back(void **state)
 	round_trip(true);
 }
 
+static bool has_extra_words(const struct model *model, uint32_t site)
+{
+	for (size_t i = 0; i < model->count; i++) {
+		if (model->calls[i].site == site && model->calls[i].word_count > 2) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void test_definitions_and_names_come_back(void **state)
 {
 	struct hk_chunk_writer *writer = writer_new(false);
@@ -155,6 +166,7 @@ static void test_definitions_and_names_come_back(void **state)
 	const struct hk_chunk_thread *threads;
 	const struct hk_chunk_site *sites;
 	size_t size, count;
+	bool seen[2] = {false, false};
 
 	(void)state;
 	model_chain_begin(&chain, 0, 1000);
@@ -188,7 +200,13 @@ static void test_definitions_and_names_come_back(void **state)
 		assert_int_equal(sites[i].meaning, truth.meaning);
 		assert_int_equal(sites[i].key_count, truth.key_count);
 		assert_memory_equal(sites[i].keys, truth.keys, sizeof(truth.keys));
+		/* Only records with more words than keys need their signature. */
+		bool wanted = known && truth.signature && has_extra_words(&model, sites[i].id);
+		assert_int_equal(sites[i].signature != NULL, wanted);
+		assert_true(!wanted || strcmp(sites[i].signature, truth.signature) == 0);
+		seen[wanted] = true;
 	}
+	assert_true(seen[0] && seen[1]);
 	for (size_t i = 0; i < model.count; i++) {
 		size_t found = 0;
 		for (size_t k = 0; k < count; k++) {

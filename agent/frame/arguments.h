@@ -1,0 +1,22 @@
+/* arguments.h: the arguments and the result of a call as words of its record (hooks/arguments.h).
+ *
+ * Taken after the call has returned. Memory of the host's is read only where the kernel says that
+ * it can be read, so a bad pointer is shown as an address and breaks nothing; what a text or a
+ * reference points to is what the call left there.
+ */
+#ifndef HK_AGENT_FRAME_ARGUMENTS_H
+#define HK_AGENT_FRAME_ARGUMENTS_H
+
+#include "frame/call.h"
+
+/* The payload of one record in the making. */
+struct hk_payload {
+	uint32_t count;
+	uint64_t words[HK_RECORD_WORDS_MAX - 1]; /* one is kept for a long duration */
+};
+
+/* Adds to a struct hk_payload the arguments and the result of a struct hk_call. To be called
+ * through hk_state_saved and nothing else: it looks at the first vector register. Always 0. */
+extern int (*const hk_arguments_keep)(void *call, void *payload);
+
+#endif

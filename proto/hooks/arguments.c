@@ -1,0 +1,266 @@
+#include "hooks/arguments.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- words to values ---- */
+
+static enum hk_argument_form form_of(uint8_t type)
+{
+	switch (type) {
+	case HK_TYPE_VOID:
+		return HK_ARGUMENT_NONE;
+	case HK_TYPE_INT:
+	case HK_TYPE_LONG:
+	case HK_TYPE_FD:
+	case HK_TYPE_NCCL_DATATYPE:
+		return HK_ARGUMENT_SIGNED;
+	case HK_TYPE_UINT:
+	case HK_TYPE_ULONG:
+		return HK_ARGUMENT_UNSIGNED;
+	case HK_TYPE_FLOAT:
+	case HK_TYPE_DOUBLE:
+		return HK_ARGUMENT_DOUBLE;
+	case HK_TYPE_STR:
+		return HK_ARGUMENT_TEXT;
+	case HK_TYPE_STRUCT:
+		return HK_ARGUMENT_STRUCT;
+	default:
+		return HK_ARGUMENT_POINTER;
+	}
+}
+
+static uint64_t double_bits_of_float(uint64_t word)
+{
+	uint32_t low = (uint32_t)word;
+	uint64_t bits;
+	float narrow;
+
+	memcpy(&narrow, &low, sizeof(narrow));
+	double wide = (double)narrow;
+	memcpy(&bits, &wide, sizeof(bits));
+	return bits;
+}
+
+/* One value from *at, which moves behind it. */
+static int take(const struct hk_signature_part *part, bool address, const uint64_t **at,
+		const uint64_t *end, struct hk_argument *argument)
+{
+	uint8_t head;
+
+	*argument = (struct hk_argument){.name = part->name, .name_bytes = part->name_bytes};
+	argument->form = address ? HK_ARGUMENT_POINTER : (uint8_t)form_of(part->type);
+	if (argument->form == HK_ARGUMENT_NONE || argument->form == HK_ARGUMENT_STRUCT) {
+		return 0;
+	}
+	if (*at == end) {
+		return -EBADMSG;
+	}
+	if (argument->form != HK_ARGUMENT_TEXT) {
+		bool narrow = part->type == HK_TYPE_FLOAT && !address;
+		argument->word = narrow ? double_bits_of_float(**at) : **at;
+		++*at;
+		return 0;
+	}
+	memcpy(&head, *at, 1);
+	argument->cut = head & HK_ARGUMENTS_TEXT_CUT;
+	argument->text_bytes = head & (uint8_t)~HK_ARGUMENTS_TEXT_CUT;
+	argument->text = (const char *)*at + 1;
+	if ((size_t)(end - *at) * sizeof(**at) <= argument->text_bytes) {
+		return -EBADMSG;
+	}
+	*at += argument->text_bytes / sizeof(**at) + 1;
+	return 0;
+}
+
+int hk_arguments_read(const struct hk_signature *signature, const uint64_t *words, unsigned count,
+		      struct hk_arguments *ret_arguments)
+{
+	const uint64_t *at = words + 1, *end = words + count;
+	int rc = count ? 0 : -EBADMSG;
+
+	ret_arguments->count = signature->count;
+	for (unsigned i = 0; rc == 0 && i < signature->count; i++) {
+		rc = take(&signature->arguments[i], words[0] >> i & 1, &at, end,
+			  &ret_arguments->list[i]);
+	}
+	return rc < 0 ? rc
+		      : take(&signature->result, words[0] >> HK_ARGUMENTS_RESULT & 1, &at, end,
+			     &ret_arguments->result);
+}
+
+/* ---- values to text ---- */
+
+struct room {
+	char *bytes;
+	size_t size, used;
+};
+
+static void put(struct room *room, char c)
+{
+	if (room->used + 1 < room->size) {
+		room->bytes[room->used++] = c;
+	}
+}
+
+static void put_text(struct room *room, const char *text)
+{
+	while (*text) {
+		put(room, *text++);
+	}
+}
+
+static void put_number(struct room *room, uint64_t value, unsigned base)
+{
+	char digits[20];
+	unsigned count = 0;
+
+	do {
+		digits[count++] = "0123456789abcdef"[value % base];
+		value /= base;
+	} while (value);
+	while (count) {
+		put(room, digits[--count]);
+	}
+}
+
+static void put_quoted(struct room *room, const struct hk_argument *argument)
+{
+	put(room, '"');
+	for (unsigned i = 0; i < argument->text_bytes; i++) {
+		unsigned char c = (unsigned char)argument->text[i];
+		if (c == '"' || c == '\\') {
+			put(room, '\\');
+			put(room, (char)c);
+		} else if (c == '\n' || c == '\t' || c == '\r') {
+			put_text(room, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r");
+		} else if (c < 0x20 || c >= 0x7f) {
+			put_text(room, "\\x");
+			put(room, "0123456789abcdef"[c >> 4]);
+			put(room, "0123456789abcdef"[c & 15]);
+		} else {
+			put(room, (char)c);
+		}
+	}
+	put_text(room, argument->cut ? "\"..." : "\"");
+}
+
+#define DIGITS 6
+#define LEAST 100000u /* of a number of six digits */
+
+/* Six digits of a positive number, as DIGITS and the power of ten of the first of them. */
+static uint32_t decimal(double value, int *ret_power)
+{
+	int power = 0;
+
+	while (value >= 10) {
+		value /= 10;
+		power++;
+	}
+	while (value < 1) {
+		value *= 10;
+		power--;
+	}
+	uint32_t digits = (uint32_t)(value * LEAST + 0.5);
+	if (digits >= LEAST * 10) {
+		digits /= 10;
+		power++;
+	}
+	*ret_power = power;
+	return digits;
+}
+
+/* The digits with a point behind the first AHEAD of them, without zeros at the end. */
+static void put_digits(struct room *room, uint32_t digits, int ahead)
+{
+	uint32_t unit = LEAST;
+
+	if (ahead <= 0) {
+		put_text(room, "0.");
+		for (; ahead < 0; ahead++) {
+			put(room, '0');
+		}
+		ahead = -1; /* the point is there */
+	}
+	for (int i = 0; i < DIGITS && (digits || i < ahead); i++, unit /= 10) {
+		if (i == ahead) {
+			put(room, '.');
+		}
+		put(room, (char)('0' + digits / unit));
+		digits %= unit;
+	}
+}
+
+static void put_double(struct room *room, double value)
+{
+	int power;
+
+	if (value != value) {
+		put_text(room, "nan");
+		return;
+	}
+	if (__builtin_signbit(value)) {
+		put(room, '-');
+		value = -value;
+	}
+	if (value == 0 || value > 0x1.fffffffffffffp1023) {
+		put_text(room, value == 0 ? "0" : "inf");
+		return;
+	}
+	uint32_t digits = decimal(value, &power);
+	if (power >= -4 && power < DIGITS) {
+		put_digits(room, digits, power + 1);
+		return;
+	}
+	put_digits(room, digits, 1);
+	put_text(room, power < 0 ? "e-" : "e+");
+	put_number(room, (uint64_t)(power < 0 ? -power : power), 10);
+}
+
+size_t hk_argument_print_double(double value, char *bytes, size_t size)
+{
+	struct room room = {bytes, size, 0};
+
+	put_double(&room, value);
+	bytes[room.used] = '\0';
+	return room.used;
+}
+
+size_t hk_argument_print(const struct hk_argument *argument, char *bytes, size_t size)
+{
+	struct room room = {bytes, size, 0};
+	double value;
+
+	switch (argument->form) {
+	case HK_ARGUMENT_SIGNED:
+		if ((int64_t)argument->word < 0) {
+			put(&room, '-');
+		}
+		put_number(&room, (int64_t)argument->word < 0 ? 0 - argument->word : argument->word,
+			   10);
+		break;
+	case HK_ARGUMENT_UNSIGNED:
+		put_number(&room, argument->word, 10);
+		break;
+	case HK_ARGUMENT_DOUBLE:
+		memcpy(&value, &argument->word, sizeof(value));
+		put_double(&room, value);
+		break;
+	case HK_ARGUMENT_POINTER:
+		put_text(&room, argument->word ? "0x" : "NULL");
+		if (argument->word) {
+			put_number(&room, argument->word, 16);
+		}
+		break;
+	case HK_ARGUMENT_TEXT:
+		put_quoted(&room, argument);
+		break;
+	case HK_ARGUMENT_STRUCT:
+		put_text(&room, "{...}");
+		break;
+	default:
+		break;
+	}
+	bytes[room.used] = '\0';
+	return room.used;
+}

@@ -1,0 +1,59 @@
+/* Calls whose arguments are known. test_arguments.py holds them against the exports. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "arguments.h"
+
+static const char long_text[] =
+    "a text that is longer than what a record keeps of one, which is sixty-three bytes";
+
+/* A text that ends where the memory does, and one that runs into what cannot be read. */
+static int at_the_edge(void)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	char *pages = mmap(NULL, 2 * (size_t)page, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED || mprotect(pages + page, (size_t)page, PROT_NONE) != 0) {
+		return -1;
+	}
+	memcpy(pages + page - 5, "edge", 5);
+	arguments_text(pages + page - 5);
+	memcpy(pages + page - 5, "beyon", 5);
+	arguments_text(pages + page - 5);
+	arguments_text(pages + page);
+	memcpy(pages + page - 3, "odd", 3);
+	return arguments_pointee((unsigned *)(void *)(pages + page - 2), NULL, NULL);
+}
+
+int main(void)
+{
+	unsigned count = 7;
+	double ratio = -0.5;
+	char *bad = (char *)0xdead0;
+
+	printf("%g\n", arguments_mixed(-3, 1.5, 2.25f, "hello \"w\"\n", -99999999999L, &count,
+				       &ratio, bad, 9, 1e30, -7.5f, UINT_MAX));
+	printf("%u\n", count);
+	printf("%g\n", (double)arguments_half(5.0f));
+	printf("%s\n", arguments_name(3));
+	printf("%d\n", arguments_name(4) == NULL);
+	arguments_text(long_text);
+	arguments_text("");
+	arguments_text(NULL);
+	arguments_text("63 bytes: a text of just so many is whole, and not marked as c.");
+	printf("%d\n", at_the_edge());
+	errno = 33;
+	printf("%ld\n", arguments_unknown(5, -6));
+	printf("%d\n", errno);
+	arguments_words("one", "two", "three", "four",
+			"a fifth text that finds less and less room before it",
+			"a sixth text that finds less and less room before it",
+			"a seventh text that finds less and less room before it",
+			"an eighth text that finds less and less room before it");
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* The library of arguments.c; arguments.hooks describes it. */
+#ifndef HK_TEST_ARGUMENTS_H
+#define HK_TEST_ARGUMENTS_H
+
+#pragma GCC visibility push(default)
+
+double arguments_mixed(int a, double b, float c, const char *d, long e, unsigned *f, double *g,
+		       char *h, int i, double j, float k, unsigned l);
+float arguments_half(float value);
+const char *arguments_name(int number);
+void arguments_text(const char *text);
+int arguments_pointee(unsigned *odd, int *nothing, double *neither);
+long arguments_unknown(long a, long b);
+void arguments_words(const char *a, const char *b, const char *c, const char *d, const char *e,
+		     const char *f, const char *g, const char *h);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,43 @@
+#include "arguments.h"
+
+#include <stddef.h>
+
+double arguments_mixed(int a, double b, float c, const char *d, long e, unsigned *f, double *g,
+		       char *h, int i, double j, float k, unsigned l)
+{
+	*f = 42;
+	return a + b + (double)c + (d == NULL) + (e == 0) + (*g == 0) + (h == NULL) + (i == 0) +
+	       (j == 0) + (double)k + (l == 0);
+}
+
+float arguments_half(float value)
+{
+	return value / 2;
+}
+
+const char *arguments_name(int number)
+{
+	return number == 3 ? "three" : NULL;
+}
+
+void arguments_text(const char *text)
+{
+	__asm__ volatile("" : : "r"(text));
+}
+
+int arguments_pointee(unsigned *odd, int *nothing, double *neither)
+{
+	return odd != NULL && nothing == NULL && neither == NULL;
+}
+
+long arguments_unknown(long a, long b)
+{
+	return a * b;
+}
+
+void arguments_words(const char *a, const char *b, const char *c, const char *d, const char *e,
+		     const char *f, const char *g, const char *h)
+{
+	__asm__ volatile("" : : "r"(a), "r"(b), "r"(c), "r"(d));
+	__asm__ volatile("" : : "r"(e), "r"(f), "r"(g), "r"(h));
+}
