@@ -274,6 +274,11 @@ static int answer_control(struct hk_collector *collector, const Hk__ControlReque
 	if (r < 0) {
 		return fail(answer, r, "no such change: %s", strerror(-r));
 	}
+	/* Or it would be gone with a collector that dies before the next save. */
+	r = hk_job_save(collector, job);
+	if (r < 0) {
+		return fail(answer, r, "in force, but not saved: %s", strerror(-r));
+	}
 	answer->response.control = &answer->control;
 	return 1;
 }

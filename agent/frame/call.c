@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "control.h"
 #include "frame/arguments.h"
 #include "frame/hot.h"
 #include "frame/site.h"
@@ -31,6 +32,9 @@ static_assert(CALL_OFFSET(depth) == HK_CALL_DEPTH, "layout.h");
 static_assert(CALL_OFFSET(indirect) == HK_CALL_INDIRECT, "layout.h");
 #endif
 static_assert(HK_FRAME_BYTES % 16 == 0, "stack alignment");
+
+static_assert(offsetof(struct hk_process, writer.header) == HK_PROCESS_HEADER, "layout.h");
+static_assert(offsetof(struct hk_segment_header, generation) == HK_HEADER_GENERATION, "layout.h");
 
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
@@ -97,6 +101,9 @@ static void lower_to(uint64_t *least, uint64_t value)
 	}
 }
 
+/* Read by the trampoline. */
+uint32_t hk_generation_seen;
+
 /* ---- the slow ways out, all through hk_state_saved ---- */
 
 static int make_octave(void *cell, void *octave)
@@ -120,7 +127,14 @@ static int extend_chain(void *thread, void *stream)
 static int rearm(void *index, void *unused)
 {
 	(void)unused;
+	if (hk_inside) {
+		return 0; /* after the next call, then */
+	}
+	uint64_t signals = hk_process_block_signals();
+	hk_inside = 1;
 	hk_site_rearm((uint32_t)(uintptr_t)index);
+	hk_inside = 0;
+	hk_process_restore_signals(signals);
 	return 0;
 }
 
@@ -296,18 +310,19 @@ static __attribute__((noinline)) void record_arguments(struct hk_thread *thread,
 static void measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns)
 {
 	const struct hk_site_hot *site = call->site;
+	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
 	uint64_t values[HK_HOOK_VALUES];
 	count_totals(thread, call, ns);
 	count_duration(thread, call->cell, ns);
-	if ((site->flags & HK_HOT_ERRORS) && failed(call, site->hook->error)) {
+	if ((flags & HK_HOT_ERRORS) && failed(call, site->hook->error)) {
 		add(&call->cell->errors, 1);
 	}
-	if (site->payload) {
+	if (flags & HK_HOT_VALUES) {
 		read_values(call, values);
 	}
-	if (site->flags & HK_HOT_ARGUMENTS) {
+	if (flags & HK_HOT_ARGUMENTS) {
 		record_arguments(thread, call, ns, values);
-	} else if (site->flags & HK_HOT_RECORD) {
+	} else if (flags & HK_HOT_RECORD) {
 		record(thread, call, ns, HK_RECORD_CALL, values, site->payload);
 	}
 }
@@ -413,10 +428,19 @@ static void heal(struct hk_thread *thread, uint64_t frame)
 	atomic_store_explicit(&thread->slot->depth, depth, memory_order_relaxed);
 }
 
+/* The collector has something new to say, or wants a look around. */
+static void heed(uint32_t generation)
+{
+	hk_generation_seen = generation;
+	hk_control_apply();
+	hk_patch_rescan();
+}
+
 static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 {
 	struct hk_thread *thread = hk_thread_current;
-	if (!thread->ready) {
+	bool first = !thread->ready;
+	if (first) {
 		thread = hk_thread_enter();
 		if (!thread) {
 			return false;
@@ -427,9 +451,9 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 		heal(thread, frame);
 	}
 	uint32_t generation = atomic_load_explicit(thread->generation, memory_order_acquire);
-	if (generation != thread->generation_seen) {
+	if (first || generation != thread->generation_seen) {
 		thread->generation_seen = generation;
-		hk_patch_rescan();
+		heed(generation);
 	}
 	if (!thread->cells[site->index]) {
 		thread->cells[site->index] = hk_thread_cell(thread, site->index);
@@ -453,10 +477,32 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 	if (!ready) {
 		hk_process_untracked();
 	}
+	/* It may be off since a moment ago. */
+	bool wanted = __atomic_load_n(&site->control, __ATOMIC_RELAXED) != HK_CONTROL_PASS;
 	errno = saved_errno;
 	hk_inside = 0;
 	hk_process_restore_signals(signals);
-	return ready;
+	return ready && wanted;
+}
+
+int hk_call_poll(void *unused, void *none)
+{
+	(void)unused;
+	(void)none;
+	if (hk_inside) {
+		return 0;
+	}
+	uint64_t signals = hk_process_block_signals();
+	hk_inside = 1;
+	int saved_errno = errno;
+	if (hk_process_forked()) {
+		hk_thread_enter(); /* what its parent's segment says is not for the child */
+	}
+	heed(atomic_load_explicit(&hk_process.writer.header->generation, memory_order_acquire));
+	errno = saved_errno;
+	hk_inside = 0;
+	hk_process_restore_signals(signals);
+	return 0;
 }
 
 void hk_call_leave_all(struct hk_thread *thread)
@@ -512,6 +558,7 @@ void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 	struct hk_thread *thread = call->thread;
 	const struct hk_site_hot *site = call->site;
 	struct hk_cell *cell = call->cell;
+	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
 	if (unlikely(!thread->ready)) {
 		return; /* begun before a fork: the child keeps out of its parent's books */
 	}
@@ -527,14 +574,15 @@ void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 	uint64_t *room = chain->cursor;
 	uint32_t words = HK_RECORD_HEADER_WORDS + site->payload;
 	if (unlikely(!offset || ns > cell->max_ns || ns < cell->min_ns || thread->busy ||
-		     (site->flags & HK_HOT_UNUSUAL) || ns >= HK_DURATION_ESCAPE ||
-		     room + words > chain->end || ((site->flags & HK_HOT_NULL) && !call->result))) {
+		     (flags & HK_HOT_UNUSUAL) || ns >= HK_DURATION_ESCAPE ||
+		     ((flags & HK_HOT_RECORD) && room + words > chain->end) ||
+		     ((flags & HK_HOT_NULL) && !call->result))) {
 		leave(call, ns);
 		return;
 	}
 	count_totals(thread, call, ns);
 	add(bucket_of(thread, offset, bucket), 1);
-	if (site->flags & HK_HOT_RECORD) {
+	if (flags & HK_HOT_RECORD) {
 		record_plain(thread, chain, room, call, ns);
 	}
 	restore(thread, call, ns);

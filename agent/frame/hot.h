@@ -8,13 +8,14 @@
 #include "frame/layout.h"
 #include "hooks/hook.h"
 
-#define HK_HOT_RECORD 1u     /* level is record or more */
-#define HK_HOT_UNUSUAL 2u    /* the short way out of a call is not for this site */
-#define HK_HOT_ERRORS 4u     /* has an error rule */
-#define HK_HOT_LAZY 8u	     /* the slot still holds a lazy stub: re-arm after the first call */
-#define HK_HOT_SIMPLE 16u    /* every value is one plain word of struct hk_call: see `word` */
-#define HK_HOT_NULL 32u	     /* a result of 0 is an error */
-#define HK_HOT_ARGUMENTS 64u /* level is record+args or more */
+#define HK_HOT_RECORD 1u      /* level is record or more */
+#define HK_HOT_UNUSUAL 2u     /* the short way out of a call is not for this site */
+#define HK_HOT_ERRORS 4u      /* has an error rule */
+#define HK_HOT_LAZY 8u	      /* the slot still holds a lazy stub: re-arm after the first call */
+#define HK_HOT_SIMPLE 16u     /* every value is one plain word of struct hk_call: see `word` */
+#define HK_HOT_NULL 32u	      /* a result of 0 is an error */
+#define HK_HOT_VALUES 64u     /* the values are wanted at this level */
+#define HK_HOT_ARGUMENTS 128u /* level is record+args or more */
 
 /* A plain value: 8-byte word of struct hk_call, widened from 32 bits if so marked. */
 #define HK_WORD_INDEX 0x3fu
@@ -30,8 +31,8 @@ struct hk_site_hot {
 	uint8_t level;	 /* enum hk_level */
 	uint8_t stream;	 /* enum hk_stream */
 	uint32_t period; /* sample: one in so many */
-	uint8_t flags;	 /* HK_HOT_* */
-	uint8_t payload; /* named values evaluated at this level: the words of a record */
+	uint8_t flags;	 /* HK_HOT_*; changes under calls with the level */
+	uint8_t payload; /* named values: the words of a record; the same at every level */
 	uint8_t word[HK_HOOK_VALUES];
 	uint16_t reserved;
 	const struct hk_hook *hook;

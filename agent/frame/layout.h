@@ -90,6 +90,10 @@
 #define HK_THREAD_COUNTDOWN 52
 #define HK_THREAD_CELLS 184
 
+/* Of hk_process: the segment's header, and the generation in that. */
+#define HK_PROCESS_HEADER 0
+#define HK_HEADER_GENERATION 2736
+
 /* struct hk_thread_slot (ring/segment.h) */
 #define HK_SLOT_DEPTH 16
 #define HK_SLOT_OPEN 96

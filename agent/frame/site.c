@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "arena.h"
+#include "control.h"
 #include "frame/calibrate.h"
 #include "frame/hot.h"
 #include "frame/values.h"
@@ -33,7 +34,11 @@ uint8_t hk_clock_by_call;
 struct site {
 	const char *function, *library, *provider;
 	void **lazy_slot;
-	uint8_t level, pinned, shared;
+	uint8_t level, pinned;	       /* in force */
+	uint8_t own_level, own_pinned; /* without rules and ceilings */
+	uint8_t ceiling;	       /* granted by the collector, 0: any */
+	uint8_t shared;
+	struct hk_site *entry; /* in the segment, NULL: not published yet */
 };
 
 /* All guarded by the process lock. */
@@ -141,15 +146,12 @@ static void warm(struct hk_site_hot *hot, const struct hk_site_request *request,
 	if (request->lazy_slot) {
 		/* The first call must come back to us, whatever the level. */
 		hot->flags |= HK_HOT_LAZY | HK_HOT_UNUSUAL;
-		hot->control = HK_CONTROL_FRAME;
-	} else {
-		hot->control = control_of(request->level);
 	}
 }
 
 static bool publish(uint32_t index)
 {
-	const struct site *site = &sites[index];
+	struct site *site = &sites[index];
 	const struct hk_hook *hook = hk_hot[index].hook;
 	struct hk_writer *writer = &hk_process.writer;
 	char text[HK_SIGNATURE_BYTES];
@@ -173,13 +175,69 @@ static bool publish(uint32_t index)
 	entry->flags = hook->flags;
 	entry->meaning = hook->meaning;
 	atomic_store_explicit(&entry->level, site->level, memory_order_relaxed);
-	entry->pinned = site->pinned;
+	atomic_store_explicit(&entry->pinned, site->pinned, memory_order_relaxed);
+	atomic_store_explicit(&entry->ceiling, site->ceiling, memory_order_relaxed);
 	entry->key_count = hook->value_count;
 	for (uint32_t i = 0; i < hook->value_count && i < HK_SITE_KEYS; i++) {
 		entry->keys[i] = hook->values[i].key;
 	}
 	atomic_store_explicit(&writer->header->sites, index + 1, memory_order_release);
+	site->entry = entry;
 	return true;
+}
+
+/* ---- levels while the process runs ---- */
+
+static uint8_t level_of(struct site *site, uint8_t *ret_pinned)
+{
+	*ret_pinned = site->own_pinned;
+	uint8_t level =
+	    hk_control_level(site->provider, site->function, site->own_level, ret_pinned);
+	if (site->entry) {
+		uint8_t ceiling = atomic_load_explicit(&site->entry->ceiling, memory_order_relaxed);
+		site->ceiling = ceiling <= HK_LEVEL_STACK ? ceiling : 0;
+	}
+	if (site->ceiling >= HK_LEVEL_COUNT && site->ceiling < level && !*ret_pinned) {
+		return site->ceiling;
+	}
+	/* Its records have the words they have. */
+	uint8_t most = site->own_level > HK_LEVEL_RECORD ? site->own_level : HK_LEVEL_RECORD;
+	return level < most ? level : most;
+}
+
+/* Calls may be under way: whatever they read next, it is one byte, of before or after. A call that
+ * began before a site went off is kept like any other. */
+static void relevel(uint32_t index)
+{
+	struct site *site = &sites[index];
+	struct hk_site_hot *hot = &hk_hot[index];
+	uint8_t lazy = hot->flags & HK_HOT_LAZY, control = HK_CONTROL_PASS;
+	site->level = level_of(site, &site->pinned);
+	if (site->level != HK_LEVEL_OFF) {
+		__atomic_store_n(&hot->level, site->level, __ATOMIC_RELAXED);
+		uint8_t flags = hk_values_flags(hot) | (lazy ? HK_HOT_LAZY | HK_HOT_UNUSUAL : 0);
+		__atomic_store_n(&hot->flags, flags, __ATOMIC_RELAXED);
+		control = lazy ? HK_CONTROL_FRAME : control_of(site->level);
+	}
+	__atomic_store_n(&hot->control, control, __ATOMIC_RELEASE);
+	if (site->entry) {
+		atomic_store_explicit(&site->entry->level, site->level, memory_order_relaxed);
+		atomic_store_explicit(&site->entry->pinned, site->pinned, memory_order_relaxed);
+	}
+}
+
+void hk_site_relevel(void)
+{
+	bool passed = false;
+	for (uint32_t i = 0; i < site_count; i++) {
+		bool lazy = hk_hot[i].flags & HK_HOT_LAZY;
+		passed |= lazy && hk_hot[i].control == HK_CONTROL_PASS;
+		relevel(i);
+	}
+	if (passed) {
+		/* Through a stub that passed, the loader may have taken the slot. */
+		hk_patch_revisit();
+	}
 }
 
 void hk_site_publish_all(void)
@@ -227,12 +285,13 @@ static void *bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 	site->library = hk_arena_text(request->library);
 	site->provider = hk_arena_text(request->provider);
 	site->lazy_slot = request->lazy_slot;
-	site->level = request->level;
-	site->pinned = request->pinned;
+	site->own_level = request->level;
+	site->own_pinned = request->pinned;
 	site->shared = request->shared;
 	bool texts = site->function && site->library && site->provider;
 	if (texts) {
 		warm(&hk_hot[index], request, index);
+		relevel(index);
 	}
 	if (!texts || (hk_process.used && !publish(index))) {
 		*ret_refusal = HK_REFUSED_MEMORY;
@@ -271,11 +330,17 @@ void *hk_site_original(const void *thunk)
 void hk_site_rearm(uint32_t index)
 {
 	struct hk_site_hot *hot = &hk_hot[index];
-	void *original = hk_patch_rearm(sites[index].lazy_slot, thunk_of(index));
-	if (!original) {
-		return; /* the loader has not resolved it yet: another call is still inside */
+	if (!hk_process_lock()) {
+		return;
 	}
-	__atomic_store_n(&hot->original, original, __ATOMIC_RELEASE);
-	hk_values_prepare(hot);
-	__atomic_store_n(&hot->control, control_of(sites[index].level), __ATOMIC_RELEASE);
+	void *original = NULL;
+	if (hot->flags & HK_HOT_LAZY) {
+		original = hk_patch_rearm(sites[index].lazy_slot, thunk_of(index));
+	}
+	if (original) { /* else the loader has not resolved it yet: another call is still inside */
+		__atomic_store_n(&hot->original, original, __ATOMIC_RELEASE);
+		__atomic_store_n(&hot->flags, hk_values_flags(hot), __ATOMIC_RELAXED);
+		__atomic_store_n(&hot->control, control_of(sites[index].level), __ATOMIC_RELEASE);
+	}
+	hk_process_unlock();
 }

@@ -24,7 +24,7 @@ struct hk_site_request {
 				 re-arms it */
 	bool shared;	      /* one thunk per symbol (GLOB_DAT, dlsym) instead of one per object */
 	uint8_t level;	/* enum hk_level resolved by the hook set for this library and symbol; never
-			   DEFAULT */
+			   DEFAULT. Rules in force come on top. */
 	uint8_t pinned; /* the user gave the level */
 };
 
@@ -40,6 +40,10 @@ void *hk_site_original(const void *thunk);
 /* Writes every site bound so far into the segment, when the process makes its first hooked call.
  * Under the process lock. */
 void hk_site_publish_all(void);
+
+/* Gives every site the level that rules and ceilings now make of its own (control.h). Under the
+ * process lock. */
+void hk_site_relevel(void);
 
 /* The first call through a lazy slot has returned: hooks the slot again and learns the real
  * original. */

@@ -230,12 +230,17 @@ hk_call_enter:
 	addq	$8, %rsp
 	leave_call hk_call_exit_by_call
 
-/* ---- count and sample levels. r11: struct hk_site_hot; returns to the thunk, which jumps on ---- */
+/* ---- levels count and sample, and sites switched off. r11: struct hk_site_hot; returns to the thunk, which jumps on ---- */
 	.p2align 6
 	.type	hk_call_count, @function
 hk_call_count:
 	.cfi_startproc
 	.cfi_def_cfa_offset 16
+	movq	hk_process + HK_PROCESS_HEADER(%rip), %r10
+	movl	HK_HEADER_GENERATION(%r10), %r10d
+	cmpl	hk_generation_seen(%rip), %r10d
+	jne	.Lpoll
+.Lsame:
 	movq	hk_thread_current@gottpoff(%rip), %r10
 	movq	%fs:(%r10), %r10
 	cmpb	$HK_CONTROL_COUNT, HK_HOT_CONTROL(%r11)
@@ -270,6 +275,32 @@ hk_call_count:
 	addq	$(hk_thunk_full - hk_thunk_light), (%rsp)
 .Lpass:
 	ret
+/* Levels may have changed: looks, and then asks the site again. */
+.Lpoll:
+	pushq	%rax
+	pushq	%rdi
+	pushq	%rsi
+	pushq	%rdx
+	pushq	%rcx
+	pushq	%r8
+	pushq	%r9
+	pushq	%r11
+	.cfi_adjust_cfa_offset 64
+	leaq	hk_call_poll(%rip), %rax
+	call	hk_state_saved_call
+	popq	%r11
+	popq	%r9
+	popq	%r8
+	popq	%rcx
+	popq	%rdx
+	popq	%rsi
+	popq	%rdi
+	popq	%rax
+	.cfi_adjust_cfa_offset -64
+	cmpb	$HK_CONTROL_FRAME, HK_HOT_CONTROL(%r11)
+	je	.Lfull
+	/* Not again for the generation: while the agent is busy on this thread, nobody looks. */
+	jmp	.Lsame
 	.cfi_endproc
 	.size	hk_call_count, . - hk_call_count
 

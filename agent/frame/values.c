@@ -59,27 +59,44 @@ static bool plain_word(const struct hk_hook *hook, const struct hk_value *value,
 	return true;
 }
 
-void hk_values_prepare(struct hk_site_hot *hot)
+/* Where each value of HOOK is found, if all of them are plain. */
+static bool plain_words(const struct hk_hook *hook, uint8_t word[HK_HOOK_VALUES])
+{
+	/* Of device memory the call has to look around: see is_within(). */
+	bool plain = hk_hook_memory(hook->flags) == HK_MEMORY_HOST;
+	for (uint32_t i = 0; i < hook->value_count; i++) {
+		plain &= plain_word(hook, &hook->values[i], &word[i]);
+	}
+	return plain;
+}
+
+uint8_t hk_values_flags(const struct hk_site_hot *hot)
 {
 	const struct hk_hook *hook = hot->hook;
+	uint8_t word[HK_HOOK_VALUES];
 	bool record = hot->level >= HK_LEVEL_RECORD;
-	/* Of device memory the call has to look around: see is_within(). */
-	bool plain = hk_hook_memory(hook->flags) == HK_MEMORY_HOST, bytes = false;
+	bool plain = plain_words(hook, word), bytes = false;
 	for (uint32_t i = 0; i < hook->value_count; i++) {
-		plain &= plain_word(hook, &hook->values[i], &hot->word[i]);
 		bytes |= hook->values[i].key == HK_KEY_BYTES;
 	}
 	/* New communicators are followed whatever the level, or later hashes would be wrong. */
-	bool wanted = record || bytes || hook->meaning == HK_MEANING_COMM;
-	hot->payload = wanted ? hook->value_count : 0;
+	bool wanted = hook->value_count && (record || bytes || hook->meaning == HK_MEANING_COMM);
 	bool error = hook->error != HK_ERROR_NEVER, null = hook->error == HK_ERROR_NULL;
 	bool arguments = hot->level >= HK_LEVEL_ARGS;
-	bool usual = hot->level > HK_LEVEL_COUNT && (!hot->payload || (plain && !bytes)) &&
+	bool usual = hot->level > HK_LEVEL_COUNT && (!wanted || (plain && !bytes)) &&
 		     (!error || null) && !arguments;
-	hot->flags = (uint8_t)((record ? HK_HOT_RECORD : 0) | (plain ? HK_HOT_SIMPLE : 0) |
-			       (error ? HK_HOT_ERRORS : 0) | (null ? HK_HOT_NULL : 0) |
-			       (arguments ? HK_HOT_ARGUMENTS : 0) | (usual ? 0 : HK_HOT_UNUSUAL));
+	return (uint8_t)((record ? HK_HOT_RECORD : 0) | (plain ? HK_HOT_SIMPLE : 0) |
+			 (wanted ? HK_HOT_VALUES : 0) | (error ? HK_HOT_ERRORS : 0) |
+			 (null ? HK_HOT_NULL : 0) | (arguments ? HK_HOT_ARGUMENTS : 0) |
+			 (usual ? 0 : HK_HOT_UNUSUAL));
+}
+
+void hk_values_prepare(struct hk_site_hot *hot)
+{
+	plain_words(hot->hook, hot->word);
+	hot->payload = hot->hook->value_count;
 	hot->word1 = hk_record_word1(0, hot->index, HK_RECORD_CALL, hot->payload);
+	hot->flags = hk_values_flags(hot);
 }
 
 static uint64_t dereference(uint64_t address, uint8_t type)

@@ -9,8 +9,11 @@
 #include "frame/call.h"
 #include "frame/hot.h"
 
-/* Sets the flags and words of HOT from its hook and level. */
+/* Sets the words and flags of HOT from its hook and level. */
 void hk_values_prepare(struct hk_site_hot *hot);
+
+/* The flags of HOT at its level now; all that changes with it. */
+uint8_t hk_values_flags(const struct hk_site_hot *hot);
 
 /* Evaluates every value of the call's hook, in order. May call the host's MPI, CUDA and NCCL
  * libraries: under hk_state_saved. */

@@ -42,6 +42,7 @@ static struct {
 	size_t candidate_room;
 	unsigned long long adds, subs; /* of the last scan */
 	bool started, again;	       /* again: something was pending */
+	atomic_bool revisit;	       /* a slot may have been lost */
 	struct hk_coverage coverage;
 	uint32_t escaped[ESCAPED_NAMES]; /* hashes of names, 0: none */
 	char program[PATH_MAX];
@@ -449,7 +450,7 @@ static int scan(struct dl_phdr_info *info, size_t size, void *data)
 	(void)size;
 	(void)data;
 	bool changed = info->dlpi_adds != patcher.adds || info->dlpi_subs != patcher.subs;
-	if (patcher.started && !changed && !patcher.again) {
+	if (patcher.started && !changed && !patcher.again && !atomic_load(&patcher.revisit)) {
 		return 1;
 	}
 	/* Busy although the lock is ours: a signal handler within a scan. */
@@ -458,6 +459,7 @@ static int scan(struct dl_phdr_info *info, size_t size, void *data)
 		return 1;
 	}
 	patcher.busy = self;
+	atomic_store(&patcher.revisit, false);
 	rescan(info);
 	hk_process_cover(&patcher.coverage);
 	patcher.busy = 0;
@@ -469,6 +471,11 @@ void hk_patch_rescan(void)
 	if (patcher.set) {
 		dl_iterate_phdr(scan, NULL);
 	}
+}
+
+void hk_patch_revisit(void)
+{
+	atomic_store(&patcher.revisit, true);
 }
 
 void hk_patch_start(const struct hk_hookset *set)

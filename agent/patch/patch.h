@@ -34,6 +34,10 @@ size_t hk_patch_initial(void);
  * Takes the loader's lock. */
 void hk_patch_escaped(const char *function);
 
+/* Makes the next hk_patch_rescan look at lazy slots again though no object came or went: the loader
+ * may have taken some. */
+void hk_patch_revisit(void);
+
 /* Called after the first call through a lazy slot: if the loader overwrote SLOT, the value found
  * there is returned as the real original and THUNK is put back; NULL if nothing changed. */
 void *hk_patch_rearm(void **slot, void *thunk);

@@ -16,6 +16,7 @@
 #include "ring/kernel.h"
 
 #define DEFAULT_SEGMENT_BYTES (64u << 20)
+#define DEFAULT_BUDGET_PPM 20000u /* 2 % */
 #define LEAST_SEGMENT_BYTES (1u << 20)
 #define LOCK_SPINS 200u
 #define LOCK_PAUSES 20000u /* of 50 us: one second */
@@ -231,6 +232,26 @@ static uint64_t read_on_full(void)
 	return (ms < 60000 ? ms : 60000) * 1000000u;
 }
 
+/* "off", or a percentage with up to four decimals; what is neither counts as not given. */
+static uint32_t read_budget(void)
+{
+	const char *wanted = hk_identity_variable(environment, "HOOK_BUDGET");
+	if (!wanted || wanted[0] < '0' || wanted[0] > '9') {
+		bool off = wanted && wanted[0] == 'o';
+		return off ? 0 : DEFAULT_BUDGET_PPM;
+	}
+	uint64_t ppm = number(wanted) * 10000;
+	while (*wanted >= '0' && *wanted <= '9') {
+		wanted++;
+	}
+	uint64_t digit = 1000;
+	for (wanted += *wanted == '.'; *wanted >= '0' && *wanted <= '9'; wanted++) {
+		ppm += (uint64_t)(*wanted - '0') * digit;
+		digit /= 10;
+	}
+	return ppm < 1000000 ? (uint32_t)ppm : 1000000;
+}
+
 int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint8_t level,
 		     char reason[256])
 {
@@ -249,6 +270,7 @@ int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint
 	template.clock_kind = hk_process.tsc ? HK_CLOCK_TSC : HK_CLOCK_MONOTONIC;
 	template.tick_ns_q32 = hk_process.tick_ns_q32;
 	template.default_level = level;
+	template.budget_ppm = read_budget();
 	copy_text(template.hooks, sizeof(template.hooks), hooks);
 	read_command(argc, argv);
 	read_program();

@@ -1,0 +1,8 @@
+/* told.h: what told's library offers. */
+#ifndef TOLD_H
+#define TOLD_H
+
+__attribute__((visibility("default"))) int told_one(int value);
+__attribute__((visibility("default"))) int told_two(int value);
+
+#endif
