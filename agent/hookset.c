@@ -124,6 +124,7 @@ static int add_file(struct hk_hookset *set, struct hk_hookset_index *index,
 		index->automatic[set->hook_count] =
 		    automatic ? hook->auto_level : (uint8_t)HK_LEVEL_DEFAULT;
 		set->hooks[set->hook_count++] = hook;
+		set->tables |= (hook->flags & HK_HOOK_TABLES) != 0;
 	}
 	return 0;
 }

@@ -16,6 +16,7 @@ struct hk_hookset {
 	    *hooks; /* those selected, in order; a later line wins over an earlier one */
 	uint32_t hook_count;
 	uint32_t bad_lines;
+	bool tables;			      /* a hook asks for tables of pointers too */
 	uint8_t default_level;		      /* enum hk_level */
 	const char *from;		      /* pattern the calling library must match, or NULL */
 	char text[256];			      /* HOOK_HOOKS as understood, for reports */

@@ -112,7 +112,11 @@ static void gather(const struct hk_object *object, const struct hk_relocations *
 	for (size_t i = 0; i < table->count; i++) {
 		struct hk_slot slot;
 		uint32_t hash;
-		if (!hk_slot_read(object, table, i, &slot)) {
+		if (!hk_slot_read(object, table, i, &slot) &&
+		    !(patcher.set->tables && hk_slot_read_table(object, table, i, &slot))) {
+			continue;
+		}
+		if (slot.kind == HK_SLOT_TABLE && is_wrapped(slot.function)) {
 			continue;
 		}
 		/* Most slots of a large library are for what it defines itself: its hash table
@@ -147,14 +151,16 @@ static enum hk_slot_value examine(const struct hk_object *object, const struct h
 
 /* Objects are visible in the list before they are relocated: patching one then would save a file
  * offset as the original and be overwritten. The loader relocates the data table first and the
- * PLT's last, so every PLT slot is looked at. */
+ * PLT's last, so every PLT slot is looked at. Tables of pointers tell nothing: the program may have
+ * written to them. */
 static bool relocated(const struct hk_object *object, size_t candidate_count)
 {
 	uintptr_t value;
 	const struct hk_object *provider;
 	for (size_t i = 0; i < candidate_count; i++) {
-		if (examine(object, &patcher.candidates[i], &value, &provider) ==
-		    HK_VALUE_UNRELOCATED) {
+		if (patcher.candidates[i].kind != HK_SLOT_TABLE &&
+		    examine(object, &patcher.candidates[i], &value, &provider) ==
+			HK_VALUE_UNRELOCATED) {
 			return false;
 		}
 	}
@@ -232,6 +238,33 @@ static bool is_pointer(const struct hk_object *object, const struct hk_slot *slo
 	       (provider == object || (!(hook->flags & HK_HOOK_DESCRIBED) && object->plt.count));
 }
 
+/* Whether an entry of a table is what the loader put there, not something that the program wrote
+ * over it since. Which function an indirect one stands for only the program knows. */
+struct definition {
+	uintptr_t value;
+	bool found;
+};
+
+static bool is_defined(const struct hk_object *object, size_t index, void *data)
+{
+	struct definition *definition = data;
+	const ElfW(Sym) *symbol = &object->symbols[index];
+	definition->found =
+	    symbol->st_shndx != SHN_UNDEF && (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC ||
+					      object->base + symbol->st_value == definition->value);
+	return !definition->found;
+}
+
+static bool is_as_loaded(const struct hk_object *provider, const struct hk_slot *slot,
+			 uintptr_t value)
+{
+	struct definition definition = {.value = value};
+	if (slot->kind == HK_SLOT_TABLE) {
+		hk_object_walk(provider, slot->function, is_defined, &definition);
+	}
+	return slot->kind != HK_SLOT_TABLE || definition.found;
+}
+
 /* Binds a site for a slot that is understood, and writes it. */
 static void bind(struct hk_known *known, const struct hk_object *object, const struct hk_slot *slot,
 		 struct hk_slot_pages *pages, struct hk_site_request *request)
@@ -277,7 +310,7 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 			provider = hk_loaded_define(&patcher.loaded, slot->function, &address);
 		}
 	}
-	bool shared = slot->kind == HK_SLOT_GOT;
+	bool shared = slot->kind != HK_SLOT_PLT;
 	struct hk_site_request request = {
 	    .function = slot->function,
 	    .library = shared ? "*" : known->path,
@@ -295,7 +328,9 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 		}
 		return;
 	}
-	if (request.level == HK_LEVEL_OFF) {
+	if (request.level == HK_LEVEL_OFF ||
+	    (slot->kind == HK_SLOT_TABLE &&
+	     (is == HK_VALUE_UNRELOCATED || !(request.hook->flags & HK_HOOK_TABLES)))) {
 		return;
 	}
 	known->slots_found++;
@@ -304,6 +339,8 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 	} else if (is == HK_VALUE_FUNCTION && !provider) {
 		refuse(known, hk_loaded_holder(&patcher.loaded, value) ? HK_REFUSED_DATA
 								       : HK_REFUSED_FOREIGN);
+	} else if (is == HK_VALUE_FUNCTION && !is_as_loaded(provider, slot, value)) {
+		refuse(known, HK_REFUSED_FOREIGN);
 	} else if (is_pointer(object, slot, provider, request.hook)) {
 		refuse(known, HK_REFUSED_POINTER);
 		hk_pointer_left((void *)value);

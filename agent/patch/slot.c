@@ -12,22 +12,19 @@
 #if defined(__x86_64__)
 #define RELOCATION_PLT R_X86_64_JUMP_SLOT
 #define RELOCATION_GOT R_X86_64_GLOB_DAT
+#define RELOCATION_TABLE R_X86_64_64
 #elif defined(__aarch64__)
 #define RELOCATION_PLT R_AARCH64_JUMP_SLOT
 #define RELOCATION_GOT R_AARCH64_GLOB_DAT
+#define RELOCATION_TABLE R_AARCH64_ABS64
 #define VARIANT_PCS 0x80 /* st_other: arguments in registers no frame of ours keeps */
 #endif
 
-bool hk_slot_read(const struct hk_object *object, const struct hk_relocations *table, size_t index,
-		  struct hk_slot *ret_slot)
+static bool read_slot(const struct hk_object *object, const struct hk_relocations *table,
+		      size_t index, enum hk_slot_kind kind, struct hk_slot *ret_slot)
 {
 	const ElfW(Rela) *relocation = &table->at[index];
-	unsigned type = ELF64_R_TYPE(relocation->r_info);
-	if (type != RELOCATION_PLT && type != RELOCATION_GOT) {
-		return false;
-	}
-	struct hk_slot slot = {.order = (uint32_t)index,
-			       .kind = type == RELOCATION_PLT ? HK_SLOT_PLT : HK_SLOT_GOT};
+	struct hk_slot slot = {.order = (uint32_t)index, .kind = kind};
 	slot.function = hk_object_symbol(object, ELF64_R_SYM(relocation->r_info), &slot.symbol);
 	if (!slot.function) {
 		return false;
@@ -48,6 +45,25 @@ bool hk_slot_read(const struct hk_object *object, const struct hk_relocations *t
 	slot.at = (void **)at;
 	*ret_slot = slot;
 	return true;
+}
+
+bool hk_slot_read(const struct hk_object *object, const struct hk_relocations *table, size_t index,
+		  struct hk_slot *ret_slot)
+{
+	unsigned type = ELF64_R_TYPE(table->at[index].r_info);
+	if (type != RELOCATION_PLT && type != RELOCATION_GOT) {
+		return false;
+	}
+	return read_slot(object, table, index, type == RELOCATION_PLT ? HK_SLOT_PLT : HK_SLOT_GOT,
+			 ret_slot);
+}
+
+bool hk_slot_read_table(const struct hk_object *object, const struct hk_relocations *table,
+			size_t index, struct hk_slot *ret_slot)
+{
+	const ElfW(Rela) *relocation = &table->at[index];
+	return ELF64_R_TYPE(relocation->r_info) == RELOCATION_TABLE && !relocation->r_addend &&
+	       read_slot(object, table, index, HK_SLOT_TABLE, ret_slot);
 }
 
 #if defined(__x86_64__)

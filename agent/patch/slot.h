@@ -15,6 +15,7 @@ enum hk_slot_kind {
 	HK_SLOT_NONE = 0, /* not a function slot */
 	HK_SLOT_PLT,	  /* JUMP_SLOT: used for calls only */
 	HK_SLOT_GOT,	  /* GLOB_DAT: called (-fno-plt) or taken as an address */
+	HK_SLOT_TABLE,	  /* a 64-bit word of data: an address in a table of pointers */
 };
 
 enum hk_slot_value {
@@ -37,6 +38,10 @@ struct hk_slot {
  * caller's to check. False: no function slot. */
 bool hk_slot_read(const struct hk_object *object, const struct hk_relocations *table, size_t index,
 		  struct hk_slot *ret_slot);
+
+/* The same for a relocation of a table of pointers to functions. */
+bool hk_slot_read_table(const struct hk_object *object, const struct hk_relocations *table,
+			size_t index, struct hk_slot *ret_slot);
 
 /* What VALUE, found in SLOT, is. ELSEWHERE: it lies in another object's code. */
 enum hk_slot_value hk_slot_classify(const struct hk_object *object, const struct hk_slot *slot,

@@ -252,6 +252,10 @@ static int parse_flag(struct hk_scan *scan, struct hk_draft *draft, struct hk_wo
 		draft->hook.flags |= HK_HOOK_SHORT;
 		return 0;
 	}
+	if (hk_word_is(word, "tables")) {
+		draft->hook.flags |= HK_HOOK_TABLES;
+		return 0;
+	}
 	int meaning = hk_names_find(&hk_names_meaning, word.text, word.length);
 	if (meaning < 0) {
 		return hk_scan_fail(scan, "unknown attribute", word);
