@@ -295,6 +295,14 @@ bool hk_process_forked(void)
 	return fork_page && !atomic_load_explicit(&fork_page->alive, memory_order_acquire);
 }
 
+void hk_process_wipe(void)
+{
+	if (!hk_process_forked()) {
+		atomic_store_explicit(&fork_page->lock, 0, memory_order_relaxed);
+		atomic_store_explicit(&fork_page->alive, 0, memory_order_release);
+	}
+}
+
 int hk_process_renew(void)
 {
 	/* The parent's mapping stays: calls begun before the fork still point into it, and nobody

@@ -37,6 +37,9 @@ int hk_process_start(int argc, char **argv, char **environment, const char *hook
 /* True if this is a child that has no segment of its own yet. */
 bool hk_process_forked(void);
 
+/* In a forked child: makes sure of what the kernel should have done. */
+void hk_process_wipe(void);
+
 /* Gives the child its own segment. Under the lock. */
 int hk_process_renew(void);
 

@@ -1,5 +1,6 @@
 #include "record/thread.h"
 
+#include <pthread.h>
 #include <stddef.h>
 
 #include "base/clock.h"
@@ -75,8 +76,18 @@ static void thread_ends(void *value)
 	hk_inside = 0;
 }
 
+/* The kernel has wiped all this already; an emulator may say that it does and not do it. */
+static void after_fork(void)
+{
+	hk_process_wipe();
+	if (hk_thread_current->ready) {
+		hk_thread_current->ready = 0;
+	}
+}
+
 void hk_thread_setup(void)
 {
+	pthread_atfork(NULL, NULL, after_fork);
 	*(void **)&host.key_create = hk_patch_lookup("*", "pthread_key_create");
 	*(void **)&host.setspecific = hk_patch_lookup("*", "pthread_setspecific");
 	host.usable =

@@ -8,6 +8,7 @@ set -euo pipefail
 export LC_ALL=C
 
 agent="$1" map="$2"
+objdump="${OBJDUMP:-objdump}" # another machine's, for a library of that machine
 bad=0
 complain() {
 	echo "$agent: $*"
@@ -19,14 +20,14 @@ if ! [ -f "$agent" ] || ! [ -f "$map" ]; then
 	exit 1
 fi
 
-newer="$(objdump -T "$agent" | grep -F '*UND*' | grep -oE 'GLIBC_[0-9.]+' | sort -u |
+newer="$("$objdump" -T "$agent" | grep -F '*UND*' | grep -oE 'GLIBC_[0-9.]+' | sort -u |
 	awk -F'[_.]' '$2 > 2 || ($2 == 2 && $3 > 17)')"
 if [ -n "$newer" ]; then
 	complain "needs symbol versions newer than GLIBC_2.17:"
-	objdump -T "$agent" | grep -F '*UND*' | grep -F "$newer"
+	"$objdump" -T "$agent" | grep -F '*UND*' | grep -F "$newer"
 fi
 
-exported="$(objdump -T "$agent" | awk '!/\*UND\*/ && $2 ~ /^[gwu]/ && !/\*ABS\*/ { print $NF }' | sort -u)"
+exported="$("$objdump" -T "$agent" | awk '!/\*UND\*/ && $2 ~ /^[gwu]/ && !/\*ABS\*/ { print $NF }' | sort -u)"
 # agent.map is a linker version script: the names before "local:", one per line or not, ended by semicolons.
 listed="$(sed -e 's,/\*.*\*/,,' -e 's/#.*//' "$map" | awk '/local:/ { exit } { print }' | tr '{' '\n' |
 	grep -oE '[A-Za-z_][A-Za-z0-9_]*;' | tr -d ';' | sort -u)"
@@ -35,7 +36,7 @@ if [ "$exported" != "$listed" ]; then
 	diff <(echo "$listed") <(echo "$exported") || true
 fi
 
-needed="$(objdump -p "$agent" | awk '$1 == "NEEDED" && $2 !~ /^(libc\.so\.6|ld-linux.*)$/ { print $2 }')"
+needed="$("$objdump" -p "$agent" | awk '$1 == "NEEDED" && $2 !~ /^(libc\.so\.6|ld-linux.*)$/ { print $2 }')"
 if [ -n "$needed" ]; then
 	complain "needs more than libc: $needed"
 fi

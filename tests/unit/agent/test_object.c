@@ -35,7 +35,7 @@ static int setup(void **state)
 static void test_program_comes_first_and_libc_is_there(void **state)
 {
 	(void)state;
-	assert_true(loaded.count >= 4);
+	assert_true(loaded.count >= 3); /* and libc and its loader; an emulator has no vdso */
 	assert_string_equal(loaded.objects[0].name, "");
 	assert_true(hk_object_executes(&loaded.objects[0], (uintptr_t)setup));
 	assert_false(hk_object_executes(&loaded.objects[0], (uintptr_t)&loaded));

@@ -104,6 +104,30 @@ static const struct {
 	const char *places;
 	unsigned stack_words;
 } placements[] = {
+#if defined(__aarch64__)
+    {"libc", "malloc", "r0", 0},
+    {"libc", "mmap", "r0 r1 r2 r3 r4 r5", 0},
+    {"libc", "__recvfrom_chk", "r0 r1 r2 r3 r4 r5 r6", 0},
+    {"mpi", "MPI_Send", "r0 r1 r2 r3 r4 r5", 0},
+    {"mpi", "mpi_send_", "r0 r1 r2 r3 r4 r5 r6", 0},
+    {"mpi", "MPI_Sendrecv", "r0 r1 r2 r3 r4 r5 r6 r7 s0 s1 s2 s3", 4},
+    {"mpi", "mpi_sendrecv_f08_", "r0 r1 r2 r3 r4 r5 r6 r7 s0 s1 s2 s3 s4", 5},
+    {"mpi", "mpi_file_open_", "r0 r1 r2 r3 r4 r5", 0},
+    {"mpi", "mpi_comm_spawn_", "r0 r1 r2 r3 r4 r5 r6 r7 s0", 3},
+    {"blas", "dgemm_", "r0 r1 r2 r3 r4 r5 r6 r7 s0 s1 s2 s3 s4", 7},
+    {"blas", "dtrsm_", "r0 r1 r2 r3 r4 r5 r6 r7 s0 s1 s2", 7},
+    {"blas", "cblas_dgemm", "r0 r1 r2 r3 r4 r5 x0 r6 r7 s0 s1 x1 s2 s3", 4},
+    {"blas", "cblas_zgemm", "r0 r1 r2 r3 r4 r5 r6 r7 s0 s1 s2 s3 s4 s5", 6},
+    {"blas", "cblas_daxpy", "r0 x0 r1 r2 r3 r4", 0},
+    {"blas", "cblas_zherk", "r0 r1 r2 r3 r4 x0 r5 r6 x1 r7 s0", 1},
+    {"cuda", "cudaMalloc3D", "r0 r1", 0},
+    {"cuda", "cudaLaunchKernel", "r0 r1 r2 r3 r4 r5 r6 r7", 0},
+    {"cuda", "cudaMemset3DAsync_ptsz", "r0 r1 r2 r3", 0},
+    {"cuda", "cuLaunchKernel", "r0 r1 r2 r3 r4 r5 r6 r7 s0 s1 s2", 3},
+    {"cuda", "cuIpcOpenMemHandle_v2", "r0 r1 r2", 0},
+    {"nccl", "ncclCommInitRank", "r0 r1 r2 r3", 0},
+    {"nccl", "ncclReduce", "r0 r1 r2 r3 r4 r5 r6 r7", 0},
+#else
     {"libc", "malloc", "r0", 0},
     {"libc", "mmap", "r0 r1 r2 r3 r4 r5", 0},
     {"libc", "__recvfrom_chk", "r0 r1 r2 r3 r4 r5 s0", 1},
@@ -131,6 +155,7 @@ static const struct {
     {"cuda", "cuIpcOpenMemHandle_v2", "r0 s0 r1", 8},
     {"nccl", "ncclCommInitRank", "r0 r1 s0 r2", 16},
     {"nccl", "ncclReduce", "r0 r1 r2 r3 r4 r5 s0 s1", 2},
+#endif
 };
 
 static void test_places(void **state)

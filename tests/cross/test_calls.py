@@ -1,0 +1,118 @@
+#!/usr/bin/python3
+"""The agent of another machine under an emulator: test_calls.py HOST_TREE CROSS_TREE EMULATOR...
+
+The program behaves the same whoever watches, and every call is counted; the collector and the report are this machine's."""
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "integration"))
+from harness import Run, Failure, end_process, expect, wait_for  # noqa: E402
+from truth import rows_of  # noqa: E402
+
+HOOKS = """*:shape_*
+*:raise
+long shape_twenty(int a, double b, long c, float d, int e, double f, int g, double h, long i, double j, int k, double l,\\
+  long m, double n, int o, double p, long q, double r, double s, long t) io bytes=t
+long shape_bytes(fd fd, ptr data, ulong bytes, float scale) io error=errno bytes=bytes
+int shape_fails(int result) error=nonzero
+void shape_sleep(long ns)
+"""
+
+# calls.c by hand. The program's recursions: callback 1 (of depth 5), fiber 3 (10), handler 200 (3),
+# backtraces 20,000 (1), threads 3 waves of 4 (0 to 3)
+# of 200 each; the library's go through its own slot. Plugin: 3 of depth 4. Child: 1 of depth 4.
+MAIN = {("cross_calls", f"shape_{name}"): 1
+        for name in ("twenty", "stack32", "pair", "mixed", "large", "int128", "floats", "doubles", "longs", "vectors",
+                     "long_double", "complex", "variadic", "errno", "wait", "sleep")}
+MAIN |= {("cross_calls", "shape_bytes"): 100, ("cross_calls", "shape_fails"): 100, ("cross_calls", "shape_jump"): 1000,
+         ("cross_calls", "shape_callback"): 1 + 100, ("cross_calls", "shape_throw"): 100,
+         ("cross_calls", "shape_end_thread"): 10, ("cross_calls", "raise"): 200,
+         ("cross_calls", "shape_recurse"): 1 + 3 + 200 + 20000 + 3 * 4 * 200,
+         ("libcross_library.so", "shape_recurse"): 5 + 3 * 10 + 200 * 3 + 20000 + 3 * 200 * sum(range(4)) + 3 * 4,
+         ("libcross_plugin.so", "shape_recurse"): 3}
+CHILD = {("cross_calls", "shape_recurse"): 1, ("cross_calls", "shape_callback"): 1, ("libcross_library.so", "shape_recurse"): 4}
+
+
+def calls(report, role):
+    return {key: row["calls"] for key, row in rows_of(report, role=role).items()}
+
+
+def trace(run, job, level, hooks, command, agent):
+    """Runs COMMAND with AGENT to its end, then has a collector take in what lies there: the emulator tells its own story of
+    /proc, so that nobody outside can be sure which process is which while it lives."""
+    variables = {"HOOK_JOB": job, "HOOK_LEVEL": level, "HOOK_HOOKS": hooks, "HOOK_KEEP_SEGMENT": "1"}
+    done = run.command(*command[:1], "-E", f"LD_PRELOAD={agent}", *command[1:], check=False, env=variables)
+    collector = run.start_collector()
+    report = wait_for("the job's end", lambda: ended(run, job))
+    end_process(collector, signal.SIGTERM)
+    # What a tick is worth to this machine's collector is nothing to a counter of the other.
+    os.unlink(os.path.join(run.run_directory, "clock"))
+    return done, report
+
+
+def ended(run, job):
+    path = run.path("store", job, "report.json")
+    return os.path.exists(path) and run.report(run.path("store", job))
+
+
+def sysroot(run, level, emulator):
+    """The emulator's root for libraries, with a kernel that keeps time by the counter: without it the clock is a function."""
+    root = run.path("sysroot-" + level)
+    source = os.path.join(root, "sys", "devices", "system", "clocksource", "clocksource0")
+    os.makedirs(source)
+    with open(os.path.join(source, "current_clocksource"), "w", encoding="ascii") as stream:
+        stream.write("arch_sys_counter\n")
+    os.symlink(os.path.join(emulator[emulator.index("-L") + 1], "lib"), os.path.join(root, "lib"))
+    return [*emulator, "-L", root]
+
+
+def check_numbers(level, rows, duration_ns):
+    for function in ("shape_wait", "shape_sleep"):  # the ordered way out, and the other
+        ns = rows["cross_calls", function]["total_ns"]
+        expect(f"{level}: {ns} ns of {function} for 20 ms in a run of {duration_ns}", 19_900_000 <= ns <= duration_ns, True)
+    expect(f"{level}: bytes", rows["cross_calls", "shape_bytes"]["bytes"], sum(1000 + i for i in range(100)))
+    expect(f"{level}: bytes on the stack", rows["cross_calls", "shape_twenty"]["bytes"], 20)
+    expect(f"{level}: failures", rows["cross_calls", "shape_fails"]["errors"], 25)
+    expect(f"{level}: results of -1", rows["cross_calls", "shape_bytes"]["errors"], 10)
+    for row in rows.values():
+        if row["function"] not in ("shape_jump", "shape_throw", "shape_end_thread"):
+            # The emulator's counter stands still for a microsecond.
+            expect(f"{level}: times of {row}", 0 <= row["min_ns"] <= row["p50_ns"] <= row["max_ns"] <= row["total_ns"], True)
+
+
+def check(job, level, report):
+    expect(f"{job}: calls", calls(report, "main"), MAIN)
+    expect(f"{job}: calls of the child", calls(report, "helper"), CHILD)
+    expect(f"{job}: exits", sorted((row["role"], row["exit"]["kind"], row["exit"]["code"]) for row in report["processes"]),
+           [("helper", "exited", 3), ("main", "exited", 7)])
+    expect(f"{job}: lost records", [row["lost_records"] for row in report["processes"]], [0, 0])
+    if level in ("time", "record"):
+        rank = report["ranks"][0]
+        check_numbers(job, rows_of(report, role="main"), rank["end_ns"] - rank["start_ns"])
+
+
+def test(run, cross, *emulator):
+    directory = os.path.join(cross, "tests", "cross")
+    program = [os.path.join(directory, "cross_calls"), directory]
+    hooks = run.path("cross.hooks")
+    with open(hooks, "w", encoding="ascii") as stream:
+        stream.write(HOOKS)
+    alone = run.command(*emulator, *program, check=False)
+    expect("status alone", alone.returncode, 7)
+    agent = os.path.join(cross, "agent", "libhookagent.so")
+    for job, level, command in (*((level, level, emulator) for level in ("count", "sample", "time", "record")),
+                                *((f"counter-{level}", level, sysroot(run, level, emulator)) for level in ("sample", "record"))):
+        traced, report = trace(run, job, level, hooks, [*command, *program], agent)
+        expect(f"{job}: status", traced.returncode, 7)
+        expect(f"{job}: stderr", traced.stderr, alone.stderr)
+        expect(f"{job}: output", traced.stdout, alone.stdout)
+        check(job, level, report)
+
+
+if __name__ == "__main__":
+    try:
+        with Run(sys.argv[1]) as this:
+            test(this, *sys.argv[2:])
+    except Failure as failure:
+        sys.exit(f"FAILED: {failure}")
