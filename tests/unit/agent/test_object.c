@@ -81,11 +81,13 @@ static void test_both_hash_tables_tell_the_same_count(void **state)
 	(void)state;
 	struct hk_object libc = *object_named("libc.so");
 	assert_non_null(libc.gnu_hash);
-	assert_non_null(libc.sysv_hash);
 	size_t count = hk_object_symbol_count(&libc);
 	assert_true(count > 1000);
 	libc.gnu_hash = NULL;
+#if !defined(__aarch64__) /* there Debian's libraries have no second table */
+	assert_non_null(libc.sysv_hash);
 	assert_int_equal(hk_object_symbol_count(&libc), count);
+#endif
 	libc.sysv_hash = NULL;
 	assert_int_equal(hk_object_symbol_count(&libc), 0);
 }
