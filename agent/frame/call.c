@@ -525,7 +525,7 @@ static __attribute__((noinline)) void record_behind(struct hk_thread *thread,
 	for (uint32_t i = 0; i < call->site->payload; i++) {
 		values[i] = hk_values_plain(call, call->site->word[i]);
 	}
-	record(thread, call, ns, HK_RECORD_CALL, values);
+	record(thread, call, ns, HK_RECORD_CALL, values, call->site->payload);
 }
 
 /* Writes the record at ROOM, where the chain ended a moment ago. */
