@@ -237,12 +237,20 @@ hk_call_enter:
 	mov	x1, x0
 	leave_call hk_call_exit_by_call
 
-/* ---- count and sample levels. x16: struct hk_site_hot; x15: the caller's x30. Returns to the thunk with the original in x17,
+/* ---- levels count and sample, and sites switched off. x16: struct hk_site_hot; x15: the caller's x30. Returns to the thunk with the original in x17,
  * or into its full path ---- */
 	.p2align 6
 	.type	hk_call_count, @function
 hk_call_count:
 	.cfi_startproc
+	adrp	x9, hk_process + HK_PROCESS_HEADER
+	ldr	x9, [x9, :lo12:hk_process + HK_PROCESS_HEADER]
+	ldr	w9, [x9, HK_HEADER_GENERATION]
+	adrp	x10, hk_generation_seen
+	ldr	w10, [x10, :lo12:hk_generation_seen]
+	cmp	w9, w10
+	b.ne	.Lpoll
+.Lsame:
 	current_thread x9, x10
 	ldrb	w10, [x16, HK_HOT_CONTROL]
 	cmp	w10, HK_CONTROL_COUNT
@@ -274,6 +282,39 @@ hk_call_count:
 	sub	x17, x30, hk_thunk_light - hk_thunk_full
 	mov	x30, x15
 	ret	x17
+/* Levels may have changed: looks, and then asks the site again. */
+.Lpoll:
+	stp	x29, x30, [sp, #-112]!
+	.cfi_def_cfa_offset 112
+	.cfi_offset x29, -112
+	.cfi_offset x30, -104
+	mov	x29, sp
+	stp	x0, x1, [sp, #16]
+	stp	x2, x3, [sp, #32]
+	stp	x4, x5, [sp, #48]
+	stp	x6, x7, [sp, #64]
+	stp	x8, x15, [sp, #80]
+	.cfi_offset x15, -24
+	str	x16, [sp, #96]
+	adrp	x0, hk_call_poll
+	add	x0, x0, :lo12:hk_call_poll
+	bl	hk_state_saved
+	ldp	x0, x1, [sp, #16]
+	ldp	x2, x3, [sp, #32]
+	ldp	x4, x5, [sp, #48]
+	ldp	x6, x7, [sp, #64]
+	ldp	x8, x15, [sp, #80]
+	.cfi_restore x15
+	ldr	x16, [sp, #96]
+	ldp	x29, x30, [sp], #112
+	.cfi_def_cfa_offset 0
+	.cfi_restore x29
+	.cfi_restore x30
+	ldrb	w10, [x16, HK_HOT_CONTROL]
+	cmp	w10, HK_CONTROL_FRAME
+	b.eq	.Lfull
+	/* Not again for the generation: while the agent is busy on this thread, nobody looks. */
+	b	.Lsame
 	.cfi_endproc
 	.size	hk_call_count, . - hk_call_count
 
