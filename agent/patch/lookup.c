@@ -23,7 +23,9 @@ struct survey {
 	struct hk_version version;
 	uintptr_t caller;
 	uintptr_t vdso; /* listed, but in nobody's scope */
-	size_t index;	/* of the object looked at, in load order */
+	bool next;	/* only definitions that stand after the caller count */
+	bool passed;	/* the caller, in load order */
+	size_t index;	/* of the caller */
 	const char *user;
 	bool user_initial; /* came with the program, and looks into itself last */
 	bool user_defines;
@@ -62,13 +64,16 @@ static int find_definers(struct dl_phdr_info *info, size_t size, void *data)
 	struct hk_object object;
 	(void)size;
 	if (hk_object_read(info, &object) < 0 ||
-	    (survey->vdso && hk_object_holds(&object, survey->vdso, 1)) ||
-	    !hk_version_match(&object, survey->name, &survey->version)) {
+	    (survey->vdso && hk_object_holds(&object, survey->vdso, 1))) {
 		return 0;
 	}
-	survey->definers++;
-	survey->user_defines |= hk_object_executes(&object, survey->caller);
-	survey->hooked |= is_hooked(survey, &object);
+	bool is_user = hk_object_executes(&object, survey->caller);
+	if (hk_version_match(&object, survey->name, &survey->version)) {
+		survey->definers++;
+		survey->user_defines |= is_user;
+		survey->hooked |= (!survey->next || survey->passed) && is_hooked(survey, &object);
+	}
+	survey->passed |= is_user;
 	return 0;
 }
 
@@ -117,6 +122,7 @@ struct hk_lookup hk_lookup_symbol(void *handle, const char *name, const char *ve
 	struct survey survey = {.name = name,
 				.version = {version, version != NULL},
 				.caller = (uintptr_t)caller,
+				.next = handle == RTLD_NEXT,
 				.vdso = getauxval(AT_SYSINFO_EHDR)};
 	if (!framed) {
 		dl_iterate_phdr(survey_locked, &survey);
@@ -131,7 +137,7 @@ struct hk_lookup hk_lookup_symbol(void *handle, const char *name, const char *ve
 	}
 	/* Not found from here, or not asked. The original says so in the caller's name. An
 	 * interposer's calls to who comes next were seen when they came to it. */
-	if (survey.hooked && !(handle == RTLD_NEXT && survey.user_defines)) {
+	if (survey.hooked && !(survey.next && survey.user_defines)) {
 		hk_patch_escaped(name);
 	}
 	return leave;

@@ -7,6 +7,7 @@ from harness import expect, main, total_calls
 DRIVER = """
 domain driver
 int cuMemAlloc_v2(ptr *address, ulong bytes)  launch
+int driverMemFree(ptr address)
 int cuMemFree_v2(ptr address)  launch
 int cuLaunchKernel(ptr function, uint x)  launch
 int cuStreamSynchronize(ptr stream)  wait

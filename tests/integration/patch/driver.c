@@ -30,9 +30,11 @@ int cuMemFree_v2(uint64_t address)
 	return address ? SUCCESS : 1;
 }
 
-static int internal(int a, int b, int c, int d, int e, int f)
+int driverMemFree(uint64_t address) __attribute__((alias("cuMemFree_v2")));
+
+static int internal(int a, int b, int c, int d, int e, int f, int g, int h)
 {
-	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
+	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h;
 }
 
 /* mov $42, %eax; ret */

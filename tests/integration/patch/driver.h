@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int (*launch_function)(int, int, int, int, int, int);
+typedef int (*launch_function)(int, int, int, int, int, int, int, int);
 typedef int (*alloc_function)(uint64_t *, size_t);
 typedef int (*free_function)(uint64_t);
 typedef int (*sync_function)(void *);
@@ -16,6 +16,7 @@ typedef int (*get_v2_function)(const char *, void **, int, uint64_t, int *);
 int cuMemAlloc(unsigned *address, unsigned bytes);
 int cuMemAlloc_v2(uint64_t *address, size_t bytes);
 int cuMemFree_v2(uint64_t address);
+int driverMemFree(uint64_t address);
 int cuGetProcAddress(const char *name, void **result, int version, uint64_t flags);
 int cuGetProcAddress_v2(const char *name, void **result, int version, uint64_t flags, int *status);
 

@@ -76,6 +76,15 @@ static int anywhere(void)
 	return 0;
 }
 
+/* Only one has it. */
+static int single(void)
+{
+	opened("right", RTLD_NOW | RTLD_GLOBAL);
+	one_function ask = (one_function)dlsym(opened("asker", RTLD_NOW), "asker_sides");
+	printf("%ld\n", ask(3));
+	return 0;
+}
+
 /* Its own scope goes before everybody's. */
 static int deep(void)
 {
@@ -139,7 +148,10 @@ static int plugin(void)
 	one_function run = (one_function)dlsym(opened("plain", RTLD_NOW), "target_plain");
 	printf("%ld\n", run(1) + run(2) + run(3));
 	target_function own = (target_function)dlsym(dlopen(NULL, RTLD_NOW), "target_own_table");
+	void *(*ask)(const char *) =
+	    (void *(*)(const char *))dlsym(opened("asker", RTLD_NOW), "asker_of");
 	printf("%d %ld\n", own == target_own_table, own(3, 1));
+	printf("%d\n", ask("target_own_table") == (void *)target_own_table);
 	return 0;
 }
 
@@ -247,7 +259,7 @@ static int driver(void)
 	printf("%d\n", get("cuMemFree", &found, 12000, 0));
 	printf("%d\n", ((free_function)found)(address));
 	printf("%d\n", get("cuLaunchKernel", &found, 12000, 0));
-	printf("%d\n", ((launch_function)found)(1, 2, 3, 4, 5, 6));
+	printf("%d\n", ((launch_function)found)(1, 2, 3, 4, 5, 6, 7, 8));
 	printf("%d\n", get("cuStreamSynchronize", &found, 12000, 0));
 	printf("%d\n", ((sync_function)found)(NULL));
 	printf("%d\n", get("cuNothing", &found, 12000, 0));
@@ -280,11 +292,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} all[] = {{"handle", handle},	{"anywhere", anywhere}, {"deep", deep},
-		   {"errors", errors},	{"identity", identity}, {"plugin", plugin},
-		   {"again", again},	{"early", early},	{"interposed", interposed},
-		   {"origin", origin},	{"threads", threads},	{"driver", driver},
-		   {"runtime", runtime}};
+	} all[] = {{"handle", handle},	       {"anywhere", anywhere}, {"deep", deep},
+		   {"single", single},	       {"errors", errors},     {"identity", identity},
+		   {"plugin", plugin},	       {"again", again},       {"early", early},
+		   {"interposed", interposed}, {"origin", origin},     {"threads", threads},
+		   {"driver", driver},	       {"runtime", runtime}};
 	if (argc != 3) {
 		return 2;
 	}

@@ -1,5 +1,5 @@
 /* A preload library: the agent's patcher with a call frame that only counts. Each process appends
- * its counts to the file $PROBE_OUT.<pid> when it ends. Functions with up to six integer arguments
+ * its counts to the file $PROBE_OUT.<pid> when it ends. Functions with up to ten integer arguments
  * only.
  */
 #include <fcntl.h>
@@ -64,7 +64,12 @@ __asm__(".pushsection .text\n"
 	"	movq -40(%rbp), %rcx\n"
 	"	movq -48(%rbp), %r8\n"
 	"	movq -56(%rbp), %r9\n"
+	"	pushq 40(%rbp)\n"
+	"	pushq 32(%rbp)\n"
+	"	pushq 24(%rbp)\n"
+	"	pushq 16(%rbp)\n"
 	"	call *%rax\n"
+	"	addq $32, %rsp\n"
 	"	movq -8(%rbp), %rdi\n"
 	"	movq %rax, -8(%rbp)\n"
 	"	call probe_leave\n"

@@ -11,6 +11,7 @@ DESCRIBED = "long target_add(long a, long b)\n"
 DRIVER = """
 domain driver
 int cuMemAlloc_v2(ptr *address, ulong bytes)  alloc pointer=*address size=bytes
+int driverMemFree(ptr address)
 int cuMemFree_v2(ptr address)  free pointer=address
 int cuLaunchKernel(ptr function, uint x)  launch
 int cuStreamSynchronize(ptr stream)  wait
@@ -51,6 +52,10 @@ class Lookup(unittest.TestCase):
         self.assertEqual(result.made, {("target_add", "*"): 7, ("target_side", "*"): 1})
         self.assertEqual(result.providers["target_side", "*"], "libright.so")
         self.assertEqual(result.escaped, 1)
+
+    def test_an_opened_caller(self):
+        result = look("single", hooks="*:target_side")
+        self.assertEqual((result.output, result.made, result.escaped), ("20\n", {("target_side", "*"): 3}, 0))
 
     def test_a_scope_of_its_own(self):
         result = look("deep", hooks="*:target_side")
