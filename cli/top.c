@@ -227,8 +227,26 @@ static void header_write(const struct picture *now, double calls_per_s, FILE *ou
 		report->job.calls_untracked > 0 ? "  UNCOUNTED CALLS: see hookcli report" : "");
 }
 
-static int functions_write(const struct shown *rows, size_t count, size_t limit, FILE *output)
+/* Whether the governor has lowered FUNCTION's level somewhere. */
+static bool is_lowered(const struct hk_report *report, const char *function)
 {
+	size_t length = strlen(function);
+
+	for (size_t i = 0; i < report->step_count; i++) {
+		const struct hk_report_step *step = &report->steps[i];
+		size_t whole = strlen(step->pattern);
+		if (!step->pinned && whole > length && step->pattern[whole - length - 1] == ':' &&
+		    strcmp(step->pattern + whole - length, function) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int functions_write(const struct hk_report *report, const struct shown *rows, size_t count,
+			   size_t limit, FILE *output)
+{
+	bool lowered = false;
 	struct hk_table *table =
 	    hk_table_new("<FUNCTION:36|<DOM|>CALLS/s|>BUSY%|>p50|>p99|>IMB|>ERR|<ROLE");
 
@@ -236,7 +254,9 @@ static int functions_write(const struct shown *rows, size_t count, size_t limit,
 		const struct hk_report_numbers *n = &rows[i].group->numbers;
 		bool main_role = strcmp(rows[i].group->role, "main") == 0;
 		char text[HK_QUANTITY_BYTES];
-		hk_table_add(table, "%s", rows[i].group->function);
+		bool mark = is_lowered(report, rows[i].group->function);
+		lowered |= mark;
+		hk_table_add(table, mark ? "%s *" : "%s", rows[i].group->function);
 		hk_table_add(table, "%s", rows[i].group->domain);
 		hk_table_add(table, "%s", hk_quantity_count(text, rows[i].calls_per_s));
 		hk_table_add(table, n->have_total ? "%.1f" : "-", rows[i].busy);
@@ -255,6 +275,9 @@ static int functions_write(const struct shown *rows, size_t count, size_t limit,
 		fputs("no call seen yet\n", output);
 	} else if (count > limit) {
 		fprintf(output, "(%zu more)\n", count - limit);
+	}
+	if (lowered) {
+		fputs("* level lowered by the governor: hookcli report\n", output);
 	}
 	return r;
 }
@@ -328,7 +351,8 @@ static int picture_write(const struct arguments *arguments, const struct picture
 	}
 	fputs(arguments->batch ? "" : "\033[H\033[2J", output);
 	header_write(now, calls_per_s, output);
-	int r = functions_write(rows, now->functions.count, row_limit(arguments, output), output);
+	int r = functions_write(now->report, rows, now->functions.count,
+				row_limit(arguments, output), output);
 	open_calls_write(now->report, output);
 	memory_write(now->report, output);
 	fputs(arguments->batch && arguments->pictures != 1 ? "\n" : "", output);

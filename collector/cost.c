@@ -30,7 +30,8 @@ uint64_t hk_cost_call_ps(const struct hk_segment_status *status, uint8_t level)
 	case HK_LEVEL_COUNT:
 		return count_ps(status);
 	case HK_LEVEL_SAMPLE:
-		return count_ps(status) + status->call_cost_ps / SAMPLE_PERIOD;
+		/* The countdown is another increment and a branch. */
+		return 2 * count_ps(status) + status->call_cost_ps / SAMPLE_PERIOD;
 	case HK_LEVEL_TIME:
 		return status->call_cost_ps;
 	default:

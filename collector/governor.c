@@ -18,6 +18,7 @@
 #define LOOK_SPACING 200u /* looking takes at most 1/200 of the time */
 #define CALM_NS (10000u * (uint64_t)MS_NS)
 #define CALM_DOUBLINGS 6u
+#define FASTER_MAX 50	/* times that a loop is expected to turn faster at most */
 #define STEPS_MAX 256u	/* kept of one process */
 #define LOWERED_MAX 64u /* sites at one look */
 #define PATTERN_BYTES 1024u
@@ -158,7 +159,6 @@ static void keep_step(struct hk_process *process, const struct site_use *site, u
 	const char *provider = site->info->provider;
 	const char *slash = strrchr(provider, '/');
 	char pattern[PATTERN_BYTES];
-	struct hk_clock_point now = hk_clock_now(false);
 	snprintf(pattern, sizeof(pattern), "%s:%s",
 		 *provider ? (slash ? slash + 1 : provider) : "*", site->info->function);
 	hk_info("governor pid=%" PRIu32 " pattern=%s from=%s to=%s pinned=%d", state->pid, pattern,
@@ -180,7 +180,7 @@ static void keep_step(struct hk_process *process, const struct site_use *site, u
 	hk_state_set_string(&step->pattern, pattern);
 	step->from = site->level;
 	step->to = to;
-	step->unix_ns = now.realtime_ns;
+	step->ticks = hk_clock_ticks(state->clock_kind == HK_CLOCK_TSC);
 	step->pinned = site->fixed;
 	steps[state->n_governor++] = step;
 	process->changed = true;
@@ -214,7 +214,9 @@ static int64_t dearest(const struct hk_process *process, double *ret_ns)
 	return found;
 }
 
-static void lower(struct hk_process *process, double ours_ns, double allowed_ns)
+/* Of BUSY_NS that the process's threads ran, OURS_NS were dispensable and ALLOWED_NS are granted.
+ */
+static void lower(struct hk_process *process, double ours_ns, double busy_ns, double allowed_ns)
 {
 	for (uint32_t steps = 0; ours_ns > allowed_ns && steps < LOWERED_MAX; steps++) {
 		double ns;
@@ -225,9 +227,12 @@ static void lower(struct hk_process *process, double ours_ns, double allowed_ns)
 		struct site_use *site = &process->governor->sites[id];
 		uint8_t to = site->level;
 		double left_ns = 0;
+		/* A loop of little else will turn faster by what is saved. */
+		double rest_ns =
+		    busy_ns - ns > busy_ns / FASTER_MAX ? busy_ns - ns : busy_ns / FASTER_MAX;
 		do {
 			to = to > HK_LEVEL_TIME ? HK_LEVEL_TIME : (uint8_t)(to - 1);
-			left_ns = dispensable_ns(process, site, to);
+			left_ns = dispensable_ns(process, site, to) * busy_ns / rest_ns;
 		} while (to > HK_LEVEL_COUNT && ours_ns - ns + left_ns > allowed_ns);
 		site->before = site->lowered && site->before ? site->before : site->level;
 		site->lowered++;
@@ -289,9 +294,9 @@ static void judge(struct hk_process *process, uint64_t now_ns)
 		governor->cpu_ns = cpu;
 		/* Only the second look in a row knows how many cores the process kept busy. */
 		if (governor->suspicious) {
-			allowed_ns *= busy > 1 ? busy : 1;
-			lower(process, found.ours_ns, allowed_ns);
-			report_fixed(process, allowed_ns);
+			busy = busy > 1 ? busy : 1;
+			lower(process, found.ours_ns, busy * elapsed_ns, busy * allowed_ns);
+			report_fixed(process, busy * allowed_ns);
 		}
 	} else {
 		raise_quiet(process, now_ns, found.ours_ns, allowed_ns);

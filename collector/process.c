@@ -218,7 +218,7 @@ static int job_of(struct hk_collector *collector, const struct hk_segment_identi
 }
 
 /* What an earlier collector knew and the segment does not tell. */
-static void inherit(struct hk_process *process, const Hk__Process *frame)
+static void inherit(struct hk_process *process, Hk__Process *frame)
 {
 	Hk__Process *state = process->state;
 	state->role = frame->role;
@@ -229,6 +229,10 @@ static void inherit(struct hk_process *process, const Hk__Process *frame)
 	state->records_dropped = frame->records_dropped;
 	state->exit_kind = frame->exit_kind;
 	state->exit_code = frame->exit_code;
+	state->governor = frame->governor;
+	state->n_governor = frame->n_governor;
+	frame->governor = NULL;
+	frame->n_governor = 0;
 }
 
 static void watch(struct hk_collector *collector, struct hk_process *process)

@@ -53,14 +53,15 @@ static json_t *rank_json(const void *row)
 	const struct hk_report_rank *rank = row;
 
 	/* One node so far: its clock is the root's. */
-	return json_pack("{s:i, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:f, s:f, s:f}}",
-			 "rank", (int)rank->rank, "host", text(rank->host), "pid",
-			 number(rank->pid), "start_ns", (json_int_t)rank->start_ns, "end_ns",
-			 rank->running ? json_null() : json_integer(rank->end_ns), "cpu_ns",
-			 number(rank->cpu_ns), "rss_peak_bytes", number(rank->rss_peak_bytes),
-			 "exit", exit_json(&rank->exit), "records", number(rank->records),
-			 "lost_records", number(rank->lost_records), "clock", "offset_ns", 0.0,
-			 "drift_ppm", 0.0, "error_ns", 0.0);
+	return json_pack(
+	    "{s:i, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:f, s:f, s:f}, s:o}", "rank",
+	    (int)rank->rank, "host", text(rank->host), "pid", number(rank->pid), "start_ns",
+	    (json_int_t)rank->start_ns, "end_ns",
+	    rank->running ? json_null() : json_integer(rank->end_ns), "cpu_ns",
+	    number(rank->cpu_ns), "rss_peak_bytes", number(rank->rss_peak_bytes), "exit",
+	    exit_json(&rank->exit), "records", number(rank->records), "lost_records",
+	    number(rank->lost_records), "clock", "offset_ns", 0.0, "drift_ppm", 0.0, "error_ns",
+	    0.0, "tracing_cost_ns", number(rank->tracing_cost_ns));
 }
 
 static json_t *process_json(const void *row)
@@ -125,6 +126,16 @@ static json_t *coverage_json(const void *row)
 	return hk_coverage_json(row);
 }
 
+static json_t *step_json(const void *row)
+{
+	const struct hk_report_step *step = row;
+
+	return json_pack("{s:i, s:o, s:s, s:s, s:I, s:s, s:b}", "rank", (int)step->rank, "pattern",
+			 text(step->pattern), "from", step->from, "to", step->to, "time_ns",
+			 (json_int_t)step->time_ns, "role", step->role, "pinned",
+			 (int)step->pinned);
+}
+
 /* Writes one row and frees it. */
 static int dump(json_t *row, FILE *output)
 {
@@ -162,7 +173,7 @@ int hk_report_write_json(const struct hk_report *report, FILE *output)
 	r = r ? r
 	      : ARRAY("open_calls", report->open_calls, report->open_call_count, open_call_json);
 	r = r ? r : ARRAY("coverage", report->processes, report->process_count, coverage_json);
-	/* No level changes by itself yet. */
-	fputs(",\n\"governor\": []}\n", output);
+	r = r ? r : ARRAY("governor", report->steps, report->step_count, step_json);
+	fputs("}\n", output);
 	return r == 0 && !ferror(output) ? 0 : -EIO;
 }

@@ -145,6 +145,7 @@ static void ranks_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 		}
 		rank->records += process->records;
 		rank->lost_records += process->lost_records;
+		rank->tracing_cost_ns += process->tracing_cost_ns;
 		if (process->role == HK__ROLE__ROLE_HELPER) {
 			continue;
 		}

@@ -76,6 +76,9 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 	if (r == 0) {
 		r = hk_report_rows_open_calls(report, snapshot, clocks);
 	}
+	if (r == 0) {
+		r = hk_report_rows_steps(report, snapshot, clocks);
+	}
 	free(clocks);
 	if (r < 0) {
 		hk_report_free(report);
@@ -99,6 +102,7 @@ struct hk_report *hk_report_free(struct hk_report *report)
 	free(report->processes);
 	free(report->memory);
 	free(report->open_calls);
+	free(report->steps);
 	hk_report_strings_fini(&report->strings);
 	free(report);
 	return NULL;

@@ -46,6 +46,7 @@ struct hk_report_rank {
 	uint64_t cpu_ns, rss_peak_bytes;
 	struct hk_report_exit exit;
 	uint64_t records, lost_records; /* helpers included */
+	uint64_t tracing_cost_ns;	/* estimate, helpers included */
 };
 
 #define HK_REPORT_REFUSALS 16
@@ -116,6 +117,17 @@ struct hk_report_open_call {
 	uint64_t open_ns;
 };
 
+/* A level that the governor changed, or, where from = to, one that costs more than the budget and
+ * is not the governor's to change. */
+struct hk_report_step {
+	int32_t rank;
+	const char *role;
+	const char *pattern;   /* library:function as defined */
+	const char *from, *to; /* levels; static */
+	bool pinned;
+	int64_t time_ns;
+};
+
 struct hk_report {
 	struct hk_report_job job;
 	struct hk_report_rank *ranks; /* by rank */
@@ -128,6 +140,8 @@ struct hk_report {
 	size_t memory_count;
 	struct hk_report_open_call *open_calls; /* by rank, thread, depth */
 	size_t open_call_count;
+	struct hk_report_step *steps; /* by rank, then time */
+	size_t step_count;
 	struct hk_report_strings strings; /* owns the texts */
 };
 

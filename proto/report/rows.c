@@ -1,4 +1,5 @@
 #include "report/rows.h"
+#include "hooks/names.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -357,4 +358,47 @@ int hk_report_rows_open_calls(struct hk_report *report, const Hk__Snapshot *snap
 	qsort(report->open_calls, report->open_call_count, sizeof(*report->open_calls),
 	      by_rank_and_depth);
 	return r;
+}
+
+static int by_rank_and_time(const void *a, const void *b)
+{
+	const struct hk_report_step *x = a, *y = b;
+
+	if (x->rank != y->rank) {
+		return x->rank < y->rank ? -1 : 1;
+	}
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+int hk_report_rows_steps(struct hk_report *report, const Hk__Snapshot *snapshot,
+			 const struct hk_report_clock *clocks)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		count += snapshot->processes[i]->n_governor;
+	}
+	report->steps = calloc(count + 1, sizeof(*report->steps));
+	if (!report->steps) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		const Hk__Process *process = snapshot->processes[i];
+		for (size_t k = 0; k < process->n_governor; k++) {
+			const Hk__GovernorStep *from = process->governor[k];
+			struct hk_report_step *to = &report->steps[report->step_count++];
+			to->rank = hk_report_rank_of(process);
+			to->role = hk_report_role_of(process);
+			to->pattern = hk_report_strings_get(&report->strings, from->pattern);
+			to->from = hk_level_name(from->from);
+			to->to = hk_level_name(from->to);
+			to->pinned = from->pinned;
+			to->time_ns = hk_report_clock_ns(&clocks[i], from->ticks);
+			if (!to->pattern) {
+				return -ENOMEM;
+			}
+		}
+	}
+	qsort(report->steps, report->step_count, sizeof(*report->steps), by_rank_and_time);
+	return 0;
 }

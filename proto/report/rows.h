@@ -8,12 +8,14 @@
 #include "report/clock.h"
 #include "report/report.h"
 
-/* Fill report->calls, ->memory and ->open_calls, summed and sorted; `clocks` is
+/* Fill report->calls, ->memory, ->open_calls and ->steps, summed and sorted; `clocks` is
  * hk_report_clock_all's. -ENOMEM. */
 int hk_report_rows_calls(struct hk_report *report, const Hk__Snapshot *snapshot);
 int hk_report_rows_memory(struct hk_report *report, const Hk__Snapshot *snapshot,
 			  const struct hk_report_clock *clocks);
 int hk_report_rows_open_calls(struct hk_report *report, const Hk__Snapshot *snapshot,
 			      const struct hk_report_clock *clocks);
+int hk_report_rows_steps(struct hk_report *report, const Hk__Snapshot *snapshot,
+			 const struct hk_report_clock *clocks);
 
 #endif

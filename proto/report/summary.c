@@ -112,6 +112,36 @@ static void totals_write(const struct summary *summary)
 		report->job.lost_records);
 }
 
+/* Of which calls less was kept than the user asked for, and which ones cost more than the budget
+ * all the same. */
+static void steps_write(const struct summary *summary)
+{
+	const struct hk_report *report = summary->report;
+	const struct hk_report_step *lowered = NULL, *pinned = NULL;
+	char pattern[HK_NAME_BYTES(COMMAND_COLUMNS)];
+	size_t steps = 0;
+
+	for (size_t i = 0; i < report->step_count; i++) {
+		const struct hk_report_step *step = &report->steps[i];
+		pinned = step->pinned && !pinned ? step : pinned;
+		lowered = !step->pinned && !lowered ? step : lowered;
+		steps += !step->pinned;
+	}
+	if (lowered) {
+		hk_name_print(pattern, COMMAND_COLUMNS, lowered->pattern);
+		fprintf(summary->output,
+			"! to hold the tracing cost, levels changed %zu times, first of %s on rank "
+			"%" PRId32 " from %s to %s: counts are exact (--budget)\n",
+			steps, pattern, lowered->rank, lowered->from, lowered->to);
+	}
+	if (pinned) {
+		hk_name_print(pattern, COMMAND_COLUMNS, pinned->pattern);
+		fprintf(summary->output,
+			"! %s on rank %" PRId32 " costs more than the budget at level %s\n",
+			pattern, pinned->rank, pinned->to);
+	}
+}
+
 /* What the reader must know before believing a number. */
 static void warnings_write(const struct summary *summary)
 {
@@ -130,6 +160,7 @@ static void warnings_write(const struct summary *summary)
 			"timelines have holes (--on-full wait:MS, fewer --hooks)\n",
 			job->lost_records, job->records + job->lost_records);
 	}
+	steps_write(summary);
 	if (summary->report->rank_count == 0) {
 		fputs("! no rank was traced: did the command start any? (hookcli doctor -- CMD)\n",
 		      output);

@@ -23,6 +23,7 @@ struct maker_process {
 	Hk__Cell cells[MAKER_ITEMS], *cell_list[MAKER_ITEMS];
 	Hk__Memory memory[MAKER_ITEMS], *memory_list[MAKER_ITEMS];
 	Hk__OpenCall open[MAKER_ITEMS], *open_list[MAKER_ITEMS];
+	Hk__GovernorStep steps[MAKER_ITEMS], *step_list[MAKER_ITEMS];
 	uint32_t *bucket[MAKER_ITEMS];
 	uint64_t *bucket_count[MAKER_ITEMS];
 };
@@ -82,6 +83,7 @@ static inline struct maker_process *maker_process(struct maker *maker, int rank,
 	process->message.cells = process->cell_list;
 	process->message.memory = process->memory_list;
 	process->message.open_calls = process->open_list;
+	process->message.governor = process->step_list;
 	maker->processes[index] = process;
 	maker->process_list[index] = &process->message;
 	return process;
@@ -174,6 +176,21 @@ static inline Hk__OpenCall *maker_open(struct maker_process *process, uint32_t s
 	open->start_ticks = start_ticks;
 	process->open_list[index] = open;
 	return open;
+}
+
+static inline Hk__GovernorStep *maker_step(struct maker_process *process, const char *pattern,
+					   uint32_t from, uint32_t to, uint64_t ticks)
+{
+	size_t index = process->message.n_governor++;
+	assert(index < MAKER_ITEMS);
+	Hk__GovernorStep *step = &process->steps[index];
+	hk__governor_step__init(step);
+	step->pattern = (char *)pattern;
+	step->from = from;
+	step->to = to;
+	step->ticks = ticks;
+	process->step_list[index] = step;
+	return step;
 }
 
 #endif

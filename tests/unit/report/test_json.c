@@ -19,7 +19,7 @@ static const struct {
 } contract[] = {
     {"ranks",
      {"rank", "host", "pid", "start_ns", "end_ns", "cpu_ns", "rss_peak_bytes", "exit", "records",
-      "lost_records", "clock"}},
+      "lost_records", "clock", "tracing_cost_ns"}},
     {"processes", {"rank", "pid", "role", "command", "exit", "agent", "note"}},
     {"calls",
      {"rank", "role", "domain", "function", "library", "calls", "errors", "total_ns", "self_ns",
@@ -28,6 +28,7 @@ static const struct {
      {"rank", "role", "device", "kind", "library", "allocs", "frees", "live_bytes", "peak_bytes",
       "peak_low", "peak_high", "peak_time_ns"}},
     {"open_calls", {"rank", "thread", "depth", "function", "library", "open_ns"}},
+    {"governor", {"rank", "pattern", "from", "to", "time_ns"}},
     {"coverage",
      {"rank", "objects", "slots_patched", "slots_refused", "notes", "slots_found", "refused",
       "objects_pending", "hooks", "symbols_escaped", "namespaces_hidden", "objects_hidden"}},
@@ -63,6 +64,7 @@ static void fill(struct maker *maker, const char *name)
 	maker_cell(process, name, name, name, HK_LEVEL_COUNT)->calls = 3;
 	maker_memory(process, name, name, 10);
 	maker_open(process, 0, 1, 2000);
+	maker_step(process, name, HK_LEVEL_RECORD, HK_LEVEL_COUNT, 3000);
 }
 
 static void test_contract_is_exact(void **state)
@@ -99,7 +101,10 @@ static void test_contract_is_exact(void **state)
 		bool null = strcmp(contract[2].keys[k], "bytes") != 0;
 		assert_int_equal(json_is_null(json_object_get(call, contract[2].keys[k])), null);
 	}
-	assert_true(json_is_array(json_object_get(root, "governor")));
+	json_t *step = json_array_get(json_object_get(root, "governor"), 0);
+	assert_string_equal(json_string_value(json_object_get(step, "from")), "record");
+	assert_string_equal(json_string_value(json_object_get(step, "to")), "count");
+	assert_int_equal(json_integer_value(json_object_get(step, "time_ns")), 2000);
 	json_decref(root);
 	maker_fini(&maker);
 }
