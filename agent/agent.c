@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 
+#include "annotate.h"
 #include "base/identity.h"
 #include "frame/call.h"
 #include "frame/state.h"
@@ -83,6 +84,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	say(environment, hookset.problem);
 	on_exit(at_exit, NULL);
 	hk_thread_setup();
+	hk_annotate_start(hookset.default_level);
 	hk_patch_start(&hookset);
 	hk_inside = 0;
 }

@@ -512,6 +512,59 @@ void hk_call_leave_all(struct hk_thread *thread)
 		record_left(thread, &thread->slot->open[(thread->depth - i) % HK_OPEN_CALLS]);
 	}
 	thread->depth = 0;
+	for (uint32_t i = thread->range_depth; i > 0; i--) {
+		if (i <= HK_RANGES) {
+			const struct hk_range *range = &thread->ranges[i - 1];
+			const struct hk_open_call open = {.site = range->site,
+							  .start_ticks = range->start_ticks};
+			record_left(thread, &open);
+		}
+	}
+	thread->range_depth = 0;
+}
+
+/* ---- ranges and instants ---- */
+
+void hk_call_begin_range(struct hk_call *call, struct hk_range *range)
+{
+	struct hk_thread *thread = call->thread;
+	range->start_ticks = call->start_ticks;
+	range->child_ns = thread->child_ns;
+	range->domains = thread->domains;
+	thread->child_ns = 0;
+	thread->domains |= call->site->domain;
+	add(&call->cell->calls, 1);
+}
+
+void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range)
+{
+	struct hk_call call = {.thread = thread,
+			       .site = &hk_hot[range->site],
+			       .cell = thread->cells[range->site],
+			       .start_ticks = range->start_ticks,
+			       .child_ns = range->child_ns,
+			       .domains = range->domains,
+			       .depth = thread->depth};
+	uint64_t ticks = hk_clock_ticks(hk_process.tsc) - range->start_ticks;
+	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
+	ns = ns > ABSURD_NS ? 0 : ns;
+	if (call.site->level > HK_LEVEL_COUNT) {
+		count_totals(thread, &call, ns);
+		count_duration(thread, call.cell, ns);
+	}
+	if (call.site->flags & HK_HOT_RECORD) {
+		record(thread, &call, ns, HK_RECORD_CALL, NULL, 0);
+	}
+	thread->child_ns = range->child_ns + ns;
+	thread->domains = range->domains;
+}
+
+void hk_call_note_instant(struct hk_call *call, const uint64_t *value)
+{
+	add(&call->cell->calls, 1);
+	if (call->site->flags & HK_HOT_RECORD) {
+		record(call->thread, call, 0, HK_RECORD_CALL, value, call->site->payload);
+	}
 }
 
 /* ---- the usual way out ---- */

@@ -13,6 +13,7 @@
 #include "frame/layout.h"
 #include "ring/segment.h"
 
+struct hk_range;
 struct hk_thread;
 struct hk_site_hot;
 
@@ -65,7 +66,14 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site);
  * all registers saved; the arguments mean nothing. */
 int hk_call_poll(void *unused, void *none);
 
-/* Records the calls that THREAD, which ends, still has open. */
+/* For what is counted and recorded like a call without being one (annotate.h). CALL is ready:
+ * thread, cell, site, depth and start are set. Begins a range, which RANGE is to remember; ends it;
+ * notes an instant with the value of its site's key, if it has one. */
+void hk_call_begin_range(struct hk_call *call, struct hk_range *range);
+void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range);
+void hk_call_note_instant(struct hk_call *call, const uint64_t *value);
+
+/* Records the calls and ranges that THREAD, which ends, still has open. */
 void hk_call_leave_all(struct hk_thread *thread);
 
 #endif

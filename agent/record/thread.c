@@ -139,6 +139,7 @@ static struct hk_thread *take_thread(void)
 		thread->child_ns = 0;
 		thread->domains = 0;
 		thread->rounds = 0;
+		thread->range_depth = 0;
 		thread->busy = 0;
 		thread->nested_busy = 0;
 	} else {

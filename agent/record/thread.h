@@ -15,6 +15,16 @@
 #include "ring/chain.h"
 #include "ring/segment.h"
 
+#define HK_RANGES \
+	64u /* open ranges kept per thread; deeper ones are only told apart by their depth */
+
+/* An open range of annotate.h. */
+struct hk_range {
+	uint32_t site; /* HK_THUNKS: it could not be counted */
+	uint32_t reserved;
+	uint64_t start_ticks, child_ns, domains; /* child_ns and domains: the thread's before it */
+};
+
 struct hk_thread {
 	uint32_t
 	    ready; /* 1: in use; 0: not yet, forked, or closed while foreign code runs for us */
@@ -39,6 +49,8 @@ struct hk_thread {
 	struct hk_chain_end chain[HK_STREAMS];
 	struct hk_thread *next_vacant;
 	struct hk_cell *cells[HK_THUNKS]; /* by site id, NULL: none yet */
+	uint32_t range_depth;
+	struct hk_range ranges[HK_RANGES];
 };
 
 extern __thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec")));

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exporters/utf8.h"
@@ -121,8 +122,16 @@ void hk_json_double(struct hk_json *json, const char *key, uint64_t bits)
 
 	memcpy(&value, &bits, sizeof(value));
 	if (isfinite(value)) {
+		char text[32];
+		/* The fewest digits that read back as the same number. */
+		for (int digits = 15; digits <= 17; digits++) {
+			snprintf(text, sizeof(text), "%.*g", digits, value);
+			if (strtod(text, NULL) == value) {
+				break;
+			}
+		}
 		write_key(json, key);
-		fprintf(json->output, "%.17g", value);
+		fputs(text, json->output);
 	} else {
 		hk_json_string(json, key, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
 	}

@@ -97,7 +97,8 @@ int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const Hk__Cell
 			       const Hk__Site *site)
 {
 	size_t buckets = bucket_count(cell);
-	bool untimed = site->level == HK_LEVEL_COUNT || site->level == HK_LEVEL_OFF;
+	bool instant = site->meaning == HK_MEANING_MARK || site->meaning == HK_MEANING_COUNTER;
+	bool untimed = instant || site->level == HK_LEVEL_COUNT || site->level == HK_LEVEL_OFF;
 	uint64_t timed = 0, total = cell->total_ns, self = cell->self_ns;
 	uint64_t outermost = cell->outermost_ns;
 

@@ -42,7 +42,7 @@ SCHEMA = {
     "Name": {"iid": (1, U64), "name": (2, STR)},
     "Text": {"iid": (1, U64), "str": (2, BYTES)},
 }
-BEGIN, END, INSTANT = 1, 2, 3
+BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 CLEARED, NEEDS_STATE = 1, 2
 BOOTTIME = 6
 TITLE = re.compile(r"^(?:rank (\d+))?(?: ?(helper|launcher))? \((.*)\) pid (\d+)$")
@@ -185,6 +185,8 @@ class Perfetto:
         if clock != BOOTTIME:
             problem(f"{self.path}: an event's clock is {clock}")
         self.first_ns = min(self.first_ns or packet.timestamp, packet.timestamp)
+        if event.type == COUNTER:
+            return
         if event.type == INSTANT:
             if event.name == "lost records" and track in self.processes:
                 self.lost += sum(note.uint_value for note in event.annotations if note.name == "lost")

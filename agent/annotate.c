@@ -1,0 +1,284 @@
+#include "annotate.h"
+
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "arena.h"
+#include "base/clock.h"
+#include "frame/call.h"
+#include "frame/hot.h"
+#include "frame/site.h"
+#include "record/process.h"
+#include "record/thread.h"
+
+#define NAME_BYTES 128u
+#define NAMES_MAX 4096u
+#define SLOTS (2u * NAMES_MAX)
+#define EXPORTED __attribute__((visibility("default")))
+
+extern const char hk_thunks[]; /* frame/trampoline.S */
+
+/* What a name is used for: one name may be a range and a counter. */
+enum use { USE_RANGE, USE_MARK, USE_STEP, USE_COUNTER };
+
+/* As a line of the hooks language would describe them. */
+static const struct hk_hook hooks[] = {
+    [USE_RANGE] = {.library = "*", .symbol = "*", .domain = "user", .flags = HK_HOOK_DESCRIBED},
+    [USE_MARK] = {.library = "*",
+		  .symbol = "*",
+		  .domain = "user",
+		  .flags = HK_HOOK_DESCRIBED,
+		  .meaning = HK_MEANING_MARK},
+    [USE_STEP] = {.library = "*",
+		  .symbol = "*",
+		  .domain = "user",
+		  .flags = HK_HOOK_DESCRIBED,
+		  .meaning = HK_MEANING_MARK,
+		  .value_count = 1,
+		  .values = {{.key = HK_KEY_STEP}}},
+    [USE_COUNTER] = {.library = "*",
+		     .symbol = "*",
+		     .domain = "user",
+		     .flags = HK_HOOK_DESCRIBED,
+		     .meaning = HK_MEANING_COUNTER,
+		     .value_count = 1,
+		     .values = {{.key = HK_KEY_VALUE}}},
+};
+
+/* A name as used at one place of the program; never changes, never goes. */
+struct name {
+	uintptr_t caller;
+	uint32_t site;
+	uint8_t use; /* enum use */
+	char text[NAME_BYTES];
+};
+
+static struct name *_Atomic names[SLOTS];
+static _Atomic uint32_t name_count;
+static uint8_t names_level;
+
+void hk_annotate_start(uint8_t level)
+{
+	names_level = level;
+}
+
+/* ---- names to sites ---- */
+
+/* Copies the part of NAME that counts; its hash. */
+static uint32_t copy_name(const char *name, char text[NAME_BYTES])
+{
+	uint64_t hash = 14695981039346656037ULL;
+	uint32_t length = 0;
+
+	for (; name && name[length] && length + 1 < NAME_BYTES; length++) {
+		text[length] = name[length];
+		hash = (hash ^ (uint8_t)name[length]) * 1099511628211ULL;
+	}
+	text[length] = 0;
+	return (uint32_t)(hash ^ hash >> 32);
+}
+
+struct search {
+	uintptr_t address;
+	char path[1024];
+};
+
+static int is_holder(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct search *search = context;
+
+	(void)size;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		if (segment->p_type == PT_LOAD &&
+		    search->address - info->dlpi_addr - segment->p_vaddr < segment->p_memsz) {
+			size_t length = strlen(info->dlpi_name);
+			length = length < sizeof(search->path) ? length : sizeof(search->path) - 1;
+			memcpy(search->path, info->dlpi_name, length);
+			search->path[length] = 0;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* The site of the new name TEXT used at CALLER; HK_THUNKS: there is none. */
+static uint32_t bind(const char *text, enum use use, uintptr_t caller)
+{
+	struct search search = {.address = caller};
+	uint32_t refusal;
+
+	dl_iterate_phdr(is_holder, &search);
+	const struct hk_site_request request = {
+	    .hook = &hooks[use],
+	    .function = text,
+	    .library = search.path[0] ? search.path : hk_process.writer.header->program,
+	    .provider = "",
+	    .level = names_level,
+	};
+	const char *thunk = hk_site_bind(&request, &refusal);
+	return thunk ? (uint32_t)((thunk - hk_thunks) / HK_THUNK_BYTES) : HK_THUNKS;
+}
+
+/* The name in the table, or NULL and the free slot where it belongs. */
+static const struct name *look_up(const char *text, uint32_t hash, enum use use, uintptr_t caller,
+				  uint32_t *ret_slot)
+{
+	uint32_t at = (hash ^ (uint32_t)caller * 0x9e3779b1u ^ use) % SLOTS;
+
+	for (;; at = (at + 1) % SLOTS) { /* it is never more than half full */
+		const struct name *found = atomic_load_explicit(&names[at], memory_order_acquire);
+		if (!found || (found->caller == caller && found->use == use &&
+			       strcmp(found->text, text) == 0)) {
+			*ret_slot = at;
+			return found;
+		}
+	}
+}
+
+/* Two threads may both make a name: they get the same site, and one of the two stays. */
+static const struct name *make_name(const char *text, uint32_t hash, enum use use, uintptr_t caller)
+{
+	struct name *made = hk_arena_take(sizeof(*made)), *none;
+	const struct name *found;
+	uint32_t slot;
+
+	if (!made) {
+		return NULL;
+	}
+	made->caller = caller;
+	made->use = (uint8_t)use;
+	memcpy(made->text, text, NAME_BYTES);
+	made->site = bind(text, use, caller);
+	do {
+		found = look_up(text, hash, use, caller, &slot);
+		none = NULL;
+	} while (!found && !atomic_compare_exchange_strong_explicit(&names[slot], &none, made,
+								    memory_order_release,
+								    memory_order_relaxed));
+	return found ? found : made;
+}
+
+/* The site of NAME used at CALLER; NULL: it has none. */
+static struct hk_site_hot *site_of(const char *name, enum use use, uintptr_t caller)
+{
+	char text[NAME_BYTES];
+	uint32_t slot, hash = copy_name(name, text);
+	const struct name *found = look_up(text, hash, use, caller, &slot);
+
+	if (!found && atomic_load_explicit(&name_count, memory_order_relaxed) >= NAMES_MAX) {
+		hash = copy_name("(more names)", text);
+		caller = 0;
+		found = look_up(text, hash, use, caller, &slot);
+	}
+	if (!found) {
+		uint64_t signals = hk_process_block_signals();
+		hk_inside = 1;
+		atomic_fetch_add_explicit(&name_count, 1, memory_order_relaxed);
+		found = make_name(text, hash, use, caller);
+		hk_inside = 0;
+		hk_process_restore_signals(signals);
+	}
+	return found && found->site < HK_THUNKS ? &hk_hot[found->site] : NULL;
+}
+
+/* ---- what is left of them ---- */
+
+/* Makes the thread, the cell and CALL ready to count at SITE; false: this goes uncounted. */
+static bool prepare(struct hk_call *call, struct hk_site_hot *site)
+{
+	struct hk_thread *thread = hk_thread_current;
+
+	if (!site || site->level <= HK_LEVEL_OFF) {
+		return false;
+	}
+	if ((!thread->ready || !thread->cells[site->index] ||
+	     atomic_load_explicit(thread->generation, memory_order_relaxed) !=
+		 thread->generation_seen) &&
+	    !hk_call_prepare(call, site)) {
+		return false;
+	}
+	call->thread = hk_thread_current;
+	call->cell = call->thread->cells[site->index];
+	call->site = site;
+	call->depth = call->thread->depth;
+	call->start_ticks = hk_clock_ticks(hk_process.tsc);
+	return true;
+}
+
+/* A name that is gone, or a call from the midst of the agent's work, leaves no trace. */
+static bool is_usable(void)
+{
+	return hk_process.on && !hk_inside;
+}
+
+static void note_instant(const char *name, enum use use, uintptr_t caller, uint64_t value)
+{
+	struct hk_call call = {0};
+
+	if (is_usable() && prepare(&call, site_of(name, use, caller))) {
+		hk_call_note_instant(&call, &value);
+	}
+}
+
+#define CALLER ((uintptr_t)__builtin_return_address(0))
+
+EXPORTED void hk_range_push(const char *name)
+{
+	struct hk_call call = {0};
+
+	if (!is_usable()) {
+		return;
+	}
+	bool ready = prepare(&call, site_of(name, USE_RANGE, CALLER));
+	struct hk_thread *thread = hk_thread_current;
+	if (!thread->ready) {
+		return;
+	}
+	if (thread->range_depth < HK_RANGES) {
+		struct hk_range *range = &thread->ranges[thread->range_depth];
+		range->site = ready ? call.site->index : HK_THUNKS;
+		if (ready) {
+			hk_call_begin_range(&call, range);
+		}
+	} else {
+		hk_process_untracked();
+	}
+	thread->range_depth++;
+}
+
+EXPORTED void hk_range_pop(void)
+{
+	struct hk_thread *thread = hk_thread_current;
+
+	if (!is_usable() || !thread->ready || !thread->range_depth) {
+		return;
+	}
+	if (--thread->range_depth < HK_RANGES &&
+	    thread->ranges[thread->range_depth].site < HK_THUNKS) {
+		hk_call_end_range(thread, &thread->ranges[thread->range_depth]);
+	}
+}
+
+EXPORTED void hk_mark(const char *name)
+{
+	note_instant(name, USE_MARK, CALLER, 0);
+}
+
+EXPORTED void hk_step(uint64_t step)
+{
+	note_instant("step", USE_STEP, CALLER, step);
+	if (is_usable() && !hk_process_forked()) {
+		atomic_store_explicit(&hk_process.writer.header->step, step + 1,
+				      memory_order_relaxed);
+	}
+}
+
+EXPORTED void hk_counter(const char *name, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	note_instant(name, USE_COUNTER, CALLER, bits);
+}

@@ -1,0 +1,14 @@
+/* annotate.h: ranges, marks, steps and counters of programs that include hooktrace.h.
+ *
+ * Each name of each calling object is a call site of its own, without a slot. A range is counted,
+ * timed and recorded like a call; the others are counted, and recorded with their value.
+ */
+#ifndef HK_AGENT_ANNOTATE_H
+#define HK_AGENT_ANNOTATE_H
+
+#include <stdint.h>
+
+/* From now on names become sites at LEVEL (enum hk_level). Once, at start. */
+void hk_annotate_start(uint8_t level);
+
+#endif
