@@ -3,7 +3,7 @@
 #include <stdatomic.h>
 
 #include "frame/values.h"
-#include "patch/patch.h"
+#include "patch/find.h"
 
 #define NO_DEVICE (~0ULL)
 
@@ -20,8 +20,8 @@ static void *entry_point(void *_Atomic *known, const char *name, const char *oth
 {
 	void *found = atomic_load_explicit(known, memory_order_relaxed);
 	if (!found) {
-		found = hk_patch_lookup("*", name);
-		found = found || !otherwise ? found : hk_patch_lookup("*", otherwise);
+		found = hk_find_function("*", name);
+		found = found || !otherwise ? found : hk_find_function("*", otherwise);
 		atomic_store_explicit(known, found, memory_order_relaxed);
 	}
 	return found;

@@ -6,7 +6,7 @@
 #include "frame/comms.h"
 #include "frame/hot.h"
 #include "frame/values.h"
-#include "patch/patch.h"
+#include "patch/find.h"
 #include "record/process.h"
 
 #define TYPES 512u /* named datatypes remembered */
@@ -73,17 +73,17 @@ static void look_up(void)
 	};
 	bool all = true;
 	for (unsigned i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		void *address = hk_patch_lookup("*", wanted[i].name);
+		void *address = hk_find_function("*", wanted[i].name);
 		*(void **)wanted[i].where = address;
 		all &= address != NULL;
 	}
-	*(void **)&mpi.comm_f2c = hk_patch_lookup("*", "PMPI_Comm_f2c");
-	*(void **)&mpi.type_f2c = hk_patch_lookup("*", "PMPI_Type_f2c");
-	mpi.wide = mpi.comm_f2c && mpi.type_f2c && hk_patch_lookup("*", "ompi_comm_split");
+	*(void **)&mpi.comm_f2c = hk_find_function("*", "PMPI_Comm_f2c");
+	*(void **)&mpi.type_f2c = hk_find_function("*", "PMPI_Type_f2c");
+	mpi.wide = mpi.comm_f2c && mpi.type_f2c && hk_find_function("*", "ompi_comm_split");
 	mpi.world = mpi.wide ? mpi.comm_f2c(OMPI_FORTRAN_WORLD) : MPICH_COMM_WORLD;
 	mpi.self = mpi.wide ? mpi.comm_f2c(OMPI_FORTRAN_SELF) : MPICH_COMM_SELF;
 	mpi.null = mpi.wide ? mpi.comm_f2c(OMPI_FORTRAN_NULL) : MPICH_COMM_NULL;
-	mpi.fortran_in_place = hk_patch_variable("mpi_fortran_in_place_");
+	mpi.fortran_in_place = hk_find_variable("mpi_fortran_in_place_");
 	mpi.usable = all;
 	mpi.looked_up = true;
 }

@@ -6,7 +6,7 @@
 
 #include "frame/comms.h"
 #include "frame/values.h"
-#include "patch/patch.h"
+#include "patch/find.h"
 #include "record/process.h"
 
 #define ID_WORDS 16u	   /* of an ncclUniqueId */
@@ -22,7 +22,7 @@ static int ask(void *_Atomic *known, const char *name, uint64_t comm, int unknow
 {
 	of_comm *function = (of_comm *)atomic_load_explicit(known, memory_order_relaxed);
 	if (!function) {
-		function = (of_comm *)hk_patch_lookup("*", name);
+		function = (of_comm *)hk_find_function("*", name);
 		atomic_store_explicit(known, (void *)function, memory_order_relaxed);
 	}
 	int number = unknown;

@@ -42,13 +42,4 @@ void hk_patch_revisit(void);
  * there is returned as the real original and THUNK is put back; NULL if nothing changed. */
 void *hk_patch_rearm(void **slot, void *thunk);
 
-/* Address of exported function NAME in the loaded object whose path or base name matches LIBRARY
- * glob ("*": any, first in load order, the agent itself left out), without dlsym; NULL if none.
- * Takes the loader's lock. */
-void *hk_patch_lookup(const char *library, const char *name);
-
-/* Address of the first exported variable NAME in load order, which is the one everybody uses; NULL
- * if none. */
-void *hk_patch_variable(const char *name);
-
 #endif

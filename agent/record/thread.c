@@ -8,7 +8,7 @@
 #include "frame/call.h"
 #include "frame/hot.h"
 #include "frame/site.h"
-#include "patch/patch.h"
+#include "patch/find.h"
 #include "record/process.h"
 #include "ring/kernel.h"
 
@@ -87,9 +87,14 @@ static void after_fork(void)
 
 void hk_thread_setup(void)
 {
-	pthread_atfork(NULL, NULL, after_fork);
-	*(void **)&host.key_create = hk_patch_lookup("*", "pthread_key_create");
-	*(void **)&host.setspecific = hk_patch_lookup("*", "pthread_setspecific");
+	/* By name: a symbol that only glibc has would end a host of another libc. */
+	int (*at_fork)(void (*)(void), void (*)(void), void (*)(void), void *);
+	*(void **)&at_fork = hk_find_function("*", "__register_atfork");
+	if (at_fork) {
+		at_fork(NULL, NULL, after_fork, NULL);
+	}
+	*(void **)&host.key_create = hk_find_function("*", "pthread_key_create");
+	*(void **)&host.setspecific = hk_find_function("*", "pthread_setspecific");
 	host.usable =
 	    host.key_create && host.setspecific && host.key_create(&host.key, thread_ends) == 0;
 }

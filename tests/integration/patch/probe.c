@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "frame/site.h"
+#include "patch/find.h"
 #include "patch/patch.h"
 #include "record/process.h"
 
@@ -191,7 +192,7 @@ __attribute__((destructor)) static void end(void)
 		dprintf(fd, "refused%u %u\n", i, seen.slots_refused[i]);
 	}
 	dprintf(fd, "lookup %d\n",
-		hk_patch_lookup("libtarget.so", "target_add") != NULL &&
-		    !hk_patch_lookup("liblazy.so", "target_add"));
+		hk_find_function("libtarget.so", "target_add") != NULL &&
+		    !hk_find_function("liblazy.so", "target_add"));
 	close(fd);
 }

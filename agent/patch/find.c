@@ -1,0 +1,43 @@
+#include "patch/find.h"
+
+#include <link.h>
+#include <stdint.h>
+
+#include "hooks/pattern.h"
+#include "patch/object.h"
+#include "patch/patch.h"
+
+struct wanted {
+	const char *library;
+	const char *name;
+	uintptr_t (*find)(const struct hk_object *object, const char *name);
+	uintptr_t address;
+};
+
+static int lookup(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct wanted *wanted = data;
+	struct hk_object object;
+	(void)size;
+	if (hk_object_read(info, &object) < 0 ||
+	    hk_object_executes(&object, (uintptr_t)hk_patch_start) ||
+	    !hk_pattern_match_library(wanted->library, hk_patch_path(&object))) {
+		return 0;
+	}
+	wanted->address = wanted->find(&object, wanted->name);
+	return wanted->address != 0;
+}
+
+void *hk_find_function(const char *library, const char *name)
+{
+	struct wanted wanted = {.library = library, .name = name, .find = hk_object_function};
+	dl_iterate_phdr(lookup, &wanted);
+	return (void *)wanted.address;
+}
+
+void *hk_find_variable(const char *name)
+{
+	struct wanted wanted = {.library = "*", .name = name, .find = hk_object_variable};
+	dl_iterate_phdr(lookup, &wanted);
+	return (void *)wanted.address;
+}
