@@ -7,12 +7,11 @@
 #include "base/log.h"
 #include "checks.h"
 #include "command.h"
+#include "coverage_table.h"
 #include "program.h"
-#include "report/coverage.h"
 #include "report/name.h"
 #include "trial.h"
 
-#define COMMAND_COLUMNS 28
 #define PROGRAM "program" /* name of the check of the command */
 
 struct arguments {
@@ -84,42 +83,12 @@ static void print_checks(const struct diagnosis *diagnosis)
 	}
 }
 
-/* The command line from its program's base name on. */
-static const char *without_directory(const char *command)
-{
-	const char *slash = memrchr(command, '/', strcspn(command, " "));
-
-	return slash ? slash + 1 : command;
-}
-
-static void print_process(const struct hk_report_process *process)
-{
-	char command[HK_NAME_BYTES(COMMAND_COLUMNS)], text[HK_NAME_BYTES(200)];
-
-	hk_name_print(command, COMMAND_COLUMNS, without_directory(process->command));
-	printf("%5d %-8s %8u %-28s %7u %7u %7u %7u\n", process->rank, process->role, process->pid,
-	       command, process->objects, process->slots_found, process->slots_patched,
-	       process->slots_refused);
-	if (strcmp(process->agent, "on") != 0) {
-		hk_name_print(text, 200, process->note);
-		printf("      agent %s: %s\n", process->agent, text);
-	}
-	if (*process->coverage) {
-		hk_name_print(text, 200, process->coverage);
-		printf("      %s\n", text);
-	}
-}
-
 static void print_coverage(const struct diagnosis *diagnosis)
 {
 	const struct hk_report *report = diagnosis->report;
 
 	printf("\ncoverage of %zu processes, exit %d\n", report->process_count, diagnosis->status);
-	printf("%5s %-8s %8s %-28s %7s %7s %7s %7s\n", "RANK", "ROLE", "PID", "COMMAND", "OBJECTS",
-	       "FOUND", "PATCHED", "REFUSED");
-	for (size_t i = 0; i < report->process_count; i++) {
-		print_process(&report->processes[i]);
-	}
+	hk_coverage_table_write(report, false, stdout);
 	if (report->process_count) {
 		return;
 	}
@@ -164,22 +133,6 @@ static json_t *checks_json(const struct diagnosis *diagnosis)
 	return list;
 }
 
-static json_t *processes_json(const struct hk_report *report)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < report->process_count; i++) {
-		const struct hk_report_process *process = &report->processes[i];
-		json_t *entry = hk_coverage_json(process);
-
-		set_text(entry, "command", process->command);
-		set_text(entry, "agent", process->agent);
-		set_text(entry, "note", process->note);
-		json_array_append_new(list, entry);
-	}
-	return list;
-}
-
 static int write_json(const struct diagnosis *diagnosis)
 {
 	json_t *root = json_object();
@@ -188,7 +141,7 @@ static int write_json(const struct diagnosis *diagnosis)
 	json_object_set_new(root, "checks", checks_json(diagnosis));
 	if (diagnosis->report) {
 		json_object_set_new(root, "exit", json_integer(diagnosis->status));
-		json_object_set_new(root, "processes", processes_json(diagnosis->report));
+		json_object_set_new(root, "processes", hk_coverage_table_json(diagnosis->report));
 	}
 	rc = json_dumpf(root, stdout, JSON_INDENT(2));
 	json_decref(root);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "command.h"
+#include "coverage_table.h"
 #include "job.h"
 #include "report/name.h"
 #include "report/quantity.h"
@@ -88,15 +89,57 @@ static json_t *text(const char *value)
 	return string;
 }
 
+static void line(const char *title, const char *value)
+{
+	char clean[HK_NAME_BYTES(200)];
+
+	hk_name_print(clean, 200, value);
+	printf("%-14s %s\n", title, clean);
+}
+
+/* What the agents of a running job have reached so far; NULL: it is gone meanwhile. */
+static struct hk_report *running_report(const Hk__Job *job)
+{
+	struct hk_report *report = NULL;
+	struct hk_job opened;
+
+	if (job->closed || hk_job_open(job->id, &opened) != HK_EXIT_DONE) {
+		return NULL;
+	}
+	int r = hk_report_new(opened.snapshot, &report);
+	hk_job_close(&opened);
+	return r < 0 ? NULL : report;
+}
+
+static void coverage_text(const Hk__Job *job)
+{
+	struct hk_report *report = running_report(job);
+
+	if (report) {
+		line("\ncoverage of", job->id);
+		hk_coverage_table_write(report, true, stdout);
+	}
+	hk_report_free(report);
+}
+
+static json_t *coverage_json(const Hk__Job *job)
+{
+	struct hk_report *report = running_report(job);
+	json_t *coverage = report ? hk_coverage_table_json(report) : json_array();
+
+	hk_report_free(report);
+	return coverage;
+}
+
 static json_t *job_json(const Hk__Job *job)
 {
-	return json_pack("{s:o, s:o, s:I, s:I, s:i, s:b, s:i, s:I, s:o, s:o}", "id", text(job->id),
-			 "command", text(job->command), "start_unix_ns",
+	return json_pack("{s:o, s:o, s:I, s:I, s:i, s:b, s:i, s:I, s:o, s:o, s:o}", "id",
+			 text(job->id), "command", text(job->command), "start_unix_ns",
 			 (json_int_t)job->start_unix_ns, "duration_ns",
 			 (json_int_t)job->duration_ns, "world_size", (int)job->world_size, "closed",
 			 (int)job->closed, "processes_live", (int)job->processes_live,
 			 "stored_bytes", (json_int_t)job->stored_bytes, "exit", text(job->exit),
-			 "directory", text(job->directory));
+			 "directory", text(job->directory), "coverage", coverage_json(job));
 }
 
 static int status_json(const Hk__StatusReply *status)
@@ -119,14 +162,6 @@ static int status_json(const Hk__StatusReply *status)
 	puts("");
 	json_decref(root);
 	return r == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
-}
-
-static void line(const char *title, const char *value)
-{
-	char clean[HK_NAME_BYTES(200)];
-
-	hk_name_print(clean, 200, value);
-	printf("%-14s %s\n", title, clean);
 }
 
 static int status_text(const Hk__StatusReply *status)
@@ -170,6 +205,9 @@ static int status_text(const Hk__StatusReply *status)
 		r = hk_table_write(table, stdout, hk_command_colour(stdout));
 	}
 	hk_table_free(table);
+	for (size_t i = 0; i < status->n_jobs && r == 0; i++) {
+		coverage_text(status->jobs[i]);
+	}
 	return r == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
 }
 

@@ -98,6 +98,46 @@ static void test_values_are_told_apart(void **state)
 #endif
 }
 
+#if defined(__x86_64__)
+#define JUMP_SLOT R_X86_64_JUMP_SLOT
+#define GLOB_DAT R_X86_64_GLOB_DAT
+#define WORD R_X86_64_64
+#else
+#define JUMP_SLOT R_AARCH64_JUMP_SLOT
+#define GLOB_DAT R_AARCH64_GLOB_DAT
+#define WORD R_AARCH64_ABS64
+#endif
+
+static void test_tables_are_read_only_as_such(void **state)
+{
+	(void)state;
+	ElfW(Sym) symbols[] = {{0},
+			       {.st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)},
+			       {.st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT)}};
+	struct hk_object object = image.object;
+	object.symbols = symbols;
+	object.symbol_room = 3;
+	object.strings = "\0f";
+	object.string_bytes = 3;
+	const size_t at = image.page;
+	const ElfW(Rela) entries[] = {
+	    {.r_offset = at, .r_info = ELF64_R_INFO(1, JUMP_SLOT)},
+	    {.r_offset = at, .r_info = ELF64_R_INFO(1, GLOB_DAT)},
+	    {.r_offset = at, .r_info = ELF64_R_INFO(1, WORD)},
+	    {.r_offset = at, .r_info = ELF64_R_INFO(2, WORD)},		      /* data */
+	    {.r_offset = at, .r_info = ELF64_R_INFO(1, WORD), .r_addend = 8}, /* into it */
+	    {.r_offset = at + 4, .r_info = ELF64_R_INFO(1, WORD)},	      /* packed */
+	};
+	static const enum hk_slot_kind wanted[] = {HK_SLOT_PLT, HK_SLOT_GOT, HK_SLOT_TABLE};
+	const struct hk_relocations table = {entries, sizeof(entries) / sizeof(entries[0])};
+	for (size_t i = 0; i < table.count; i++) {
+		struct hk_slot slot = {.kind = HK_SLOT_NONE};
+		assert_int_equal(hk_slot_read(&object, &table, i, &slot), i < 2);
+		assert_int_equal(hk_slot_read_table(&object, &table, i, &slot), i == 2);
+		assert_int_equal(slot.kind, i < 3 ? wanted[i] : HK_SLOT_NONE);
+	}
+}
+
 static bool readable_only(uintptr_t address)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -157,6 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_values_are_told_apart),
+	    cmocka_unit_test(test_tables_are_read_only_as_such),
 	    cmocka_unit_test(test_closed_pages_are_opened_and_closed_again),
 	    cmocka_unit_test(test_pages_outside_relro_are_left_closed),
 	};

@@ -100,6 +100,15 @@ static void test_a_described_line(void **state)
 	assert_factor(&hook, 2, 1, (struct hk_factor){.kind = HK_FACTOR_ARG, .arg = 2});
 }
 
+static void test_flags_say_how_a_function_is_hooked(void **state)
+{
+	(void)state;
+	assert_int_equal(parse_one("int f(int a) tables short\n").flags,
+			 HK_HOOK_TABLES | HK_HOOK_SHORT | HK_HOOK_DESCRIBED);
+	assert_true(parse_one("libx.so:x_* tables\n").flags & HK_HOOK_TABLES);
+	assert_false(parse_one("libx.so:x_*\n").flags & HK_HOOK_TABLES);
+}
+
 static void test_every_factor(void **state)
 {
 	struct hk_hook hook = parse_one(
@@ -468,6 +477,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_a_described_line),
+	    cmocka_unit_test(test_flags_say_how_a_function_is_hooked),
 	    cmocka_unit_test(test_every_factor),
 	    cmocka_unit_test(test_device_memory),
 	    cmocka_unit_test(test_nccl_factors),
