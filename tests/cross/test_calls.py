@@ -12,6 +12,7 @@ from truth import rows_of  # noqa: E402
 
 HOOKS = """*:shape_*
 *:raise
+*:plugin_run
 long shape_twenty(int a, double b, long c, float d, int e, double f, int g, double h, long i, double j, int k, double l,\\
   long m, double n, int o, double p, long q, double r, double s, long t) io bytes=t
 long shape_bytes(fd fd, ptr data, ulong bytes, float scale) io error=errno bytes=bytes
@@ -30,7 +31,7 @@ MAIN |= {("cross_calls", "shape_bytes"): 100, ("cross_calls", "shape_fails"): 10
          ("cross_calls", "shape_end_thread"): 10, ("cross_calls", "raise"): 200,
          ("cross_calls", "shape_recurse"): 1 + 3 + 200 + 20000 + 3 * 4 * 200,
          ("libcross_library.so", "shape_recurse"): 5 + 3 * 10 + 200 * 3 + 20000 + 3 * 200 * sum(range(4)) + 3 * 4,
-         ("libcross_plugin.so", "shape_recurse"): 3}
+         ("libcross_plugin.so", "shape_recurse"): 3, ("*", "plugin_run"): 3}  # looked up by name
 CHILD = {("cross_calls", "shape_recurse"): 1, ("cross_calls", "shape_callback"): 1, ("libcross_library.so", "shape_recurse"): 4}
 
 
