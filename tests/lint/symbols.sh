@@ -20,11 +20,12 @@ if ! [ -f "$agent" ] || ! [ -f "$map" ]; then
 	exit 1
 fi
 
-newer="$("$objdump" -T "$agent" | grep -F '*UND*' | grep -oE 'GLIBC_[0-9.]+' | sort -u |
-	awk -F'[_.]' '$2 > 2 || ($2 == 2 && $3 > 17)')"
+# What the loader looks at before it starts the host: versions that no symbol shows among them (GLIBC_ABI_DT_RELR).
+newer="$("$objdump" -p "$agent" | grep -oE '\bGLIBC_[A-Z0-9_.]+$' | sort -u |
+	awk -F'[_.]' '$2 !~ /^[0-9]+$/ || $2 > 2 || ($2 == 2 && $3 > 17)' || true)"
 if [ -n "$newer" ]; then
-	complain "needs symbol versions newer than GLIBC_2.17:"
-	"$objdump" -T "$agent" | grep -F '*UND*' | grep -F "$newer"
+	complain "needs versions newer than GLIBC_2.17:" "$newer"
+	"$objdump" -T "$agent" | grep -F '*UND*' | grep -F "$newer" || true
 fi
 
 exported="$("$objdump" -T "$agent" | awk '!/\*UND\*/ && $2 ~ /^[gwu]/ && !/\*ABS\*/ { print $NF }' | sort -u)"
