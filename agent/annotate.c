@@ -190,13 +190,16 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 {
 	struct hk_thread *thread = hk_thread_current;
 
-	if (!site || site->level <= HK_LEVEL_OFF) {
+	if (!site) {
 		return false;
 	}
 	if ((!thread->ready || !thread->cells[site->index] ||
 	     atomic_load_explicit(thread->generation, memory_order_relaxed) !=
 		 thread->generation_seen) &&
 	    !hk_call_prepare(call, site)) {
+		return false;
+	}
+	if (__atomic_load_n(&site->control, __ATOMIC_RELAXED) == HK_CONTROL_PASS) {
 		return false;
 	}
 	call->thread = hk_thread_current;

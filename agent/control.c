@@ -1,13 +1,20 @@
 #include "control.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "frame/layout.h"
 #include "frame/site.h"
 #include "hooks/hook.h"
 #include "hooks/pattern.h"
+#include "patch/patch.h"
 #include "record/process.h"
+#include "record/thread.h"
+
+static_assert(offsetof(struct hk_process, writer.header) == HK_PROCESS_HEADER, "layout.h");
+static_assert(offsetof(struct hk_segment_header, generation) == HK_HEADER_GENERATION, "layout.h");
 
 /* What was published, copied and checked. Guarded by the process lock. */
 struct published {
@@ -18,6 +25,8 @@ struct published {
 static struct published in_force, candidate;
 static const struct hk_segment_header *of; /* the segment it came from */
 static uint32_t version;
+
+uint32_t hk_generation_seen;
 
 static bool sound(const struct hk_rule *rule)
 {
@@ -42,7 +51,7 @@ static bool copy(const struct hk_segment_header *header, uint32_t wanted)
 	return atomic_load_explicit(&header->control_version, memory_order_relaxed) == wanted;
 }
 
-void hk_control_apply(void)
+static void apply(void)
 {
 	const struct hk_segment_header *header = hk_process.writer.header;
 	uint32_t now = atomic_load_explicit(&header->control_version, memory_order_acquire);
@@ -70,4 +79,32 @@ uint8_t hk_control_level(const char *provider, const char *function, uint8_t lev
 		}
 	}
 	return in_force.flags & HK_SEGMENT_OFF ? (uint8_t)HK_LEVEL_OFF : level;
+}
+
+void hk_control_heed(uint32_t generation)
+{
+	hk_generation_seen = generation;
+	apply();
+	hk_patch_rescan();
+}
+
+int hk_control_poll(void *unused, void *none)
+{
+	(void)unused;
+	(void)none;
+	if (hk_inside) {
+		return 0;
+	}
+	uint64_t signals = hk_process_block_signals();
+	hk_inside = 1;
+	int saved_errno = errno;
+	if (hk_process_forked()) {
+		hk_thread_enter(); /* what its parent's segment says is not for the child */
+	}
+	hk_control_heed(
+	    atomic_load_explicit(&hk_process.writer.header->generation, memory_order_acquire));
+	errno = saved_errno;
+	hk_inside = 0;
+	hk_process_restore_signals(signals);
+	return 0;
 }

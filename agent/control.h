@@ -10,9 +10,17 @@
 
 #include <stdint.h>
 
-/* Puts in force what was published since the last time; some nanoseconds when nothing was. Slow,
- * takes the process lock. */
-void hk_control_apply(void);
+/* The segment's generation as last heeded; while it is not the segment's, calls of levels count and
+ * off come to hk_control_poll. Read by the trampoline. */
+extern uint32_t hk_generation_seen;
+
+/* GENERATION is new: puts in force what was published, and looks for new objects. Takes the process
+ * lock and the loader's; with signals blocked and hk_inside set. */
+void hk_control_heed(uint32_t generation);
+
+/* The same for a call on the short way. Called with all registers saved; the arguments mean
+ * nothing. */
+int hk_control_poll(void *unused, void *none);
 
 /* The level of a site that would have LEVEL without the rules in force; *pinned becomes 1 where the
  * user gave it. Under the process lock. */

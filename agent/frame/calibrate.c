@@ -1,7 +1,7 @@
 #include "frame/calibrate.h"
 
 #include "base/clock.h"
-#include "frame/call.h"
+#include "control.h"
 #include "frame/hot.h"
 #include "frame/values.h"
 #include "record/process.h"

@@ -33,9 +33,6 @@ static_assert(CALL_OFFSET(indirect) == HK_CALL_INDIRECT, "layout.h");
 #endif
 static_assert(HK_FRAME_BYTES % 16 == 0, "stack alignment");
 
-static_assert(offsetof(struct hk_process, writer.header) == HK_PROCESS_HEADER, "layout.h");
-static_assert(offsetof(struct hk_segment_header, generation) == HK_HEADER_GENERATION, "layout.h");
-
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
 /* No call lasts a year: the clock went back. */
@@ -100,9 +97,6 @@ static void lower_to(uint64_t *least, uint64_t value)
 							   __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 	}
 }
-
-/* Read by the trampoline. */
-uint32_t hk_generation_seen;
 
 /* ---- the slow ways out, all through hk_state_saved ---- */
 
@@ -428,14 +422,6 @@ static void heal(struct hk_thread *thread, uint64_t frame)
 	atomic_store_explicit(&thread->slot->depth, depth, memory_order_relaxed);
 }
 
-/* The collector has something new to say, or wants a look around. */
-static void heed(uint32_t generation)
-{
-	hk_generation_seen = generation;
-	hk_control_apply();
-	hk_patch_rescan();
-}
-
 static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 {
 	struct hk_thread *thread = hk_thread_current;
@@ -453,7 +439,7 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 	uint32_t generation = atomic_load_explicit(thread->generation, memory_order_acquire);
 	if (first || generation != thread->generation_seen) {
 		thread->generation_seen = generation;
-		heed(generation);
+		hk_control_heed(generation);
 	}
 	if (!thread->cells[site->index]) {
 		thread->cells[site->index] = hk_thread_cell(thread, site->index);
@@ -483,26 +469,6 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 	hk_inside = 0;
 	hk_process_restore_signals(signals);
 	return ready && wanted;
-}
-
-int hk_call_poll(void *unused, void *none)
-{
-	(void)unused;
-	(void)none;
-	if (hk_inside) {
-		return 0;
-	}
-	uint64_t signals = hk_process_block_signals();
-	hk_inside = 1;
-	int saved_errno = errno;
-	if (hk_process_forked()) {
-		hk_thread_enter(); /* what its parent's segment says is not for the child */
-	}
-	heed(atomic_load_explicit(&hk_process.writer.header->generation, memory_order_acquire));
-	errno = saved_errno;
-	hk_inside = 0;
-	hk_process_restore_signals(signals);
-	return 0;
 }
 
 void hk_call_leave_all(struct hk_thread *thread)

@@ -17,10 +17,6 @@ struct hk_range;
 struct hk_thread;
 struct hk_site_hot;
 
-/* The segment's generation as last heeded; while it is not the segment's, calls of levels count and
- * off take a slow turn. */
-extern uint32_t hk_generation_seen;
-
 struct hk_call {
 #if defined(__aarch64__)
 	uint64_t integer[8]; /* x0 to x7 at entry */
@@ -61,10 +57,6 @@ void hk_call_leave(struct hk_call *call, uint64_t end_ticks);
  * abandoned: makes what is missing. 1: try again, 0: pass the call through unmeasured. Called with
  * all registers saved. */
 int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site);
-
-/* The generation is not the one last heeded on the short way, which looks for itself. Called with
- * all registers saved; the arguments mean nothing. */
-int hk_call_poll(void *unused, void *none);
 
 /* For what is counted and recorded like a call without being one (annotate.h). CALL is ready:
  * thread, cell, site, depth and start are set. Begins a range, which RANGE is to remember; ends it;

@@ -200,9 +200,7 @@ static uint8_t level_of(struct site *site, uint8_t *ret_pinned)
 	if (site->ceiling >= HK_LEVEL_COUNT && site->ceiling < level && !*ret_pinned) {
 		return site->ceiling;
 	}
-	/* Its records have the words they have. */
-	uint8_t most = site->own_level > HK_LEVEL_RECORD ? site->own_level : HK_LEVEL_RECORD;
-	return level < most ? level : most;
+	return level;
 }
 
 /* Calls may be under way: whatever they read next, it is one byte, of before or after. A call that

@@ -286,7 +286,7 @@ hk_call_count:
 	pushq	%r9
 	pushq	%r11
 	.cfi_adjust_cfa_offset 64
-	leaq	hk_call_poll(%rip), %rax
+	leaq	hk_control_poll(%rip), %rax
 	call	hk_state_saved_call
 	popq	%r11
 	popq	%r9

@@ -296,8 +296,8 @@ hk_call_count:
 	stp	x8, x15, [sp, #80]
 	.cfi_offset x15, -24
 	str	x16, [sp, #96]
-	adrp	x0, hk_call_poll
-	add	x0, x0, :lo12:hk_call_poll
+	adrp	x0, hk_control_poll
+	add	x0, x0, :lo12:hk_control_poll
 	bl	hk_state_saved
 	ldp	x0, x1, [sp, #16]
 	ldp	x2, x3, [sp, #32]
