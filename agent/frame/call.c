@@ -265,8 +265,9 @@ static void read_values(struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
 		hk_state_saved(evaluate, call, values);
 	}
 	for (uint32_t i = 0; i < site->payload; i++) {
-		/* read() and its like answer -1 */
-		if (site->hook->values[i].key == HK_KEY_BYTES && (int64_t)values[i] > 0) {
+		/* read() and its like answer -1; what failed moved nothing */
+		if (site->hook->values[i].key == HK_KEY_BYTES && (int64_t)values[i] > 0 &&
+		    !hk_values_failed(call)) {
 			add(&call->cell->bytes, values[i]);
 		}
 	}

@@ -86,7 +86,8 @@ static uint64_t split(const uint64_t *at, uint64_t parent, uint32_t colour)
 
 uint64_t hk_nccl_factor(struct hk_call *call, const struct hk_factor *factor)
 {
-	if (hk_values_failed(call)) {
+	/* Which communicator a call failed on is known all the same. */
+	if (hk_values_failed(call) && factor->kind != HK_FACTOR_NCCL_COMM) {
 		return 0;
 	}
 	uint64_t first = hk_values_register(call, factor->arg);

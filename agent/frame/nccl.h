@@ -13,8 +13,8 @@
 #include "frame/call.h"
 #include "hooks/hook.h"
 
-/* Value of an NCCL factor for CALL; 0 where NCCL cannot tell or the call failed. Under
- * hk_state_saved. */
+/* Value of an NCCL factor for CALL; 0 where NCCL cannot tell or, but for `comm`, the call failed.
+ * Under hk_state_saved. */
 uint64_t hk_nccl_factor(struct hk_call *call, const struct hk_factor *factor);
 
 #endif
