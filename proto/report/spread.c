@@ -10,8 +10,10 @@
 #define OUTLIER_SHARE 0.05
 
 static const char *const titles[HK_FIGURES] = {
-    [HK_FIGURE_WALL] = "wall s", [HK_FIGURE_MPI] = "MPI s",	 [HK_FIGURE_MPI_SHARE] = "MPI %",
-    [HK_FIGURE_SENT] = "sent",	 [HK_FIGURE_HEAP] = "heap peak", [HK_FIGURE_RSS] = "RSS",
+    [HK_FIGURE_WALL] = "wall s",	[HK_FIGURE_MPI] = "MPI s",
+    [HK_FIGURE_MPI_SHARE] = "MPI %",	[HK_FIGURE_SENT] = "sent",
+    [HK_FIGURE_HEAP] = "heap peak",	[HK_FIGURE_RSS] = "RSS",
+    [HK_FIGURE_DEVICE] = "device peak",
 };
 
 static struct hk_rank_figures *find(struct hk_rank_figures *figures, size_t count, int32_t rank)
@@ -41,6 +43,25 @@ static void calls_add(struct hk_rank_figures *figures, const struct hk_report *r
 	}
 }
 
+static void memory_add(struct hk_rank_figures *figures, const struct hk_report *report)
+{
+	for (size_t i = 0; i < report->memory_count; i++) {
+		const struct hk_report_memory *memory = &report->memory[i];
+		struct hk_rank_figures *rank = find(figures, report->rank_count, memory->rank);
+		double peak = (double)memory->peak_bytes;
+		if (!rank || strcmp(memory->role, "main") != 0 ||
+		    strcmp(memory->library, "*") != 0) {
+			continue;
+		}
+		if (strcmp(memory->kind, "heap") == 0) {
+			rank->value[HK_FIGURE_HEAP] = peak;
+		} else if (strcmp(memory->kind, "device") == 0) {
+			/* fmax: whatever there is, is more than nothing measured */
+			rank->value[HK_FIGURE_DEVICE] = fmax(rank->value[HK_FIGURE_DEVICE], peak);
+		}
+	}
+}
+
 struct hk_rank_figures *hk_figures_new(const struct hk_report *report)
 {
 	struct hk_rank_figures *figures = calloc(report->rank_count + 1, sizeof(*figures));
@@ -51,6 +72,7 @@ struct hk_rank_figures *hk_figures_new(const struct hk_report *report)
 		figures[i].rank = rank->rank;
 		figures[i].value[HK_FIGURE_WALL] = (double)wall;
 		figures[i].value[HK_FIGURE_HEAP] = NAN;
+		figures[i].value[HK_FIGURE_DEVICE] = NAN;
 		figures[i].value[HK_FIGURE_RSS] =
 		    rank->rss_peak_bytes > 0 ? (double)rank->rss_peak_bytes : NAN;
 	}
@@ -58,14 +80,7 @@ struct hk_rank_figures *hk_figures_new(const struct hk_report *report)
 		return NULL;
 	}
 	calls_add(figures, report);
-	for (size_t i = 0; i < report->memory_count; i++) {
-		const struct hk_report_memory *memory = &report->memory[i];
-		struct hk_rank_figures *rank = find(figures, report->rank_count, memory->rank);
-		if (rank && memory->device < 0 && strcmp(memory->role, "main") == 0 &&
-		    strcmp(memory->kind, "heap") == 0 && strcmp(memory->library, "*") == 0) {
-			rank->value[HK_FIGURE_HEAP] = (double)memory->peak_bytes;
-		}
-	}
+	memory_add(figures, report);
 	for (size_t i = 0; i < report->rank_count; i++) {
 		double wall = figures[i].value[HK_FIGURE_WALL];
 		figures[i].value[HK_FIGURE_MPI_SHARE] =

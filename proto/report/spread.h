@@ -15,8 +15,9 @@ enum hk_figure {
 	HK_FIGURE_MPI_SHARE = 2, /* of the wall time */
 	HK_FIGURE_SENT = 3,	 /* bytes given to MPI */
 	HK_FIGURE_HEAP = 4,	 /* bytes at the heap's peak */
-	HK_FIGURE_RSS = 5,	 /* bytes */
-	HK_FIGURES = 6,
+	HK_FIGURE_DEVICE = 5,	 /* bytes on the device where their peak is the highest */
+	HK_FIGURE_RSS = 6,	 /* bytes */
+	HK_FIGURES = 7,
 };
 
 struct hk_rank_figures {

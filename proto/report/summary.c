@@ -23,7 +23,7 @@
 /* Domains with a share of the wall time in the second line. */
 static const struct {
 	const char *domain, *title;
-} shares[] = {{"mpi", "MPI"}, {"io", "I/O"}, {"blas", "BLAS"}};
+} shares[] = {{"mpi", "MPI"}, {"nccl", "NCCL"}, {"cuda", "CUDA"}, {"io", "I/O"}, {"blas", "BLAS"}};
 
 /* What the call table and the rank table both need. */
 struct summary {
@@ -31,7 +31,7 @@ struct summary {
 	FILE *output;
 	const struct hk_report_style *style;
 	struct hk_rank_figures *figures; /* one per rank */
-	bool has_mpi, has_heap;
+	bool has_mpi, has_heap, has_device;
 	uint64_t mpi_ns; /* all ranks */
 };
 
@@ -190,8 +190,16 @@ static void figure_add(struct hk_table *table, enum hk_figure figure, double val
 
 static bool figure_shown(const struct summary *summary, enum hk_figure figure)
 {
-	return summary->has_mpi || (figure != HK_FIGURE_MPI && figure != HK_FIGURE_MPI_SHARE &&
-				    figure != HK_FIGURE_SENT);
+	switch (figure) {
+	case HK_FIGURE_MPI:
+	case HK_FIGURE_MPI_SHARE:
+	case HK_FIGURE_SENT:
+		return summary->has_mpi;
+	case HK_FIGURE_DEVICE:
+		return summary->has_device;
+	default:
+		return true;
+	}
 }
 
 static void exit_add(struct hk_table *table, const struct hk_report_exit *exit)
@@ -211,8 +219,9 @@ static int ranks_one_by_one(const struct summary *summary)
 	char heads[256];
 	struct hk_table *table;
 
-	snprintf(heads, sizeof(heads), ">rank|<host:24|>wall s%s|>heap peak|>RSS|>exit",
-		 summary->has_mpi ? "|>MPI s|>MPI%|>sent" : "");
+	snprintf(heads, sizeof(heads), ">rank|<host:24|>wall s%s|>heap peak%s|>RSS|>exit",
+		 summary->has_mpi ? "|>MPI s|>MPI%|>sent" : "",
+		 summary->has_device ? "|>device peak" : "");
 	table = hk_table_new(heads);
 	for (size_t i = 0; i <= report->rank_count; i++) {
 		bool mean = i == report->rank_count;
@@ -473,6 +482,7 @@ int hk_report_write_summary(const struct hk_report *report, FILE *output,
 	/* Of a helper too: traced is not the same as used by a rank. */
 	for (size_t i = 0; i < report->memory_count; i++) {
 		summary.has_heap |= strcmp(report->memory[i].kind, "heap") == 0;
+		summary.has_device |= strcmp(report->memory[i].kind, "device") == 0;
 	}
 	title_write(&summary);
 	totals_write(&summary);

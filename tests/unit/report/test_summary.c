@@ -131,6 +131,34 @@ static void test_what_is_missing_is_said(void **state)
 	maker_fini(&maker);
 }
 
+/* The fullest device of each rank; of one that used none, nothing is said. */
+static void test_device_memory_has_a_column(void **state)
+{
+	struct maker maker;
+	struct hk_report *report;
+	(void)state;
+	fill(&maker, 2);
+	maker_memory(maker.processes[1], "device", "*", 3ull << 30)->device = 0;
+	maker_memory(maker.processes[1], "device", "*", 5ull << 30)->device = 1;
+	maker_memory(maker.processes[1], "device", "libz.so", 9ull << 30)->device = 1;
+	maker_memory(maker.processes[1], "pinned", "*", 8ull << 30);
+	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	char *text = written(report, false);
+	static const char *const said[] = {
+	    "heap peak  device peak      RSS  exit\n",
+	    "  212 MiB            -  298 MiB     0\n",
+	    "  212 MiB     5.00 GiB  298 MiB     0\n",
+	};
+	for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+		if (!strstr(text, said[i])) {
+			fail_msg("'%s' is not in:\n%s", said[i], text);
+		}
+	}
+	free(text);
+	hk_report_free(report);
+	maker_fini(&maker);
+}
+
 static void test_idle_waits_do_not_push_out_what_the_job_did(void **state)
 {
 	struct maker maker;
@@ -204,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_summary_is_the_documented_screen),
 	    cmocka_unit_test(test_what_is_missing_is_said),
+	    cmocka_unit_test(test_device_memory_has_a_column),
 	    cmocka_unit_test(test_idle_waits_do_not_push_out_what_the_job_did),
 	    cmocka_unit_test(test_many_ranks_are_spread_not_listed),
 	    cmocka_unit_test(test_hostile_names_reach_no_terminal),
