@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs one workload untraced and checks that what it says of itself is true: check.py calls|heap|mpi|mpi_fortran BUILD_DIR.
+"""Runs one workload untraced and checks that what it says of itself is true: check.py calls|heap|mpi|mpi_fortran|cuda|nccl BUILD_DIR.
 
 The MPI programs run under the preloaded PMPI counter, which counts on its own; the others against numbers worked out here.
 """
@@ -87,6 +87,49 @@ def check_heap(build, directory):
     expect("mapped", truth["memory"]["mapped"]["*"], {"live_bytes": 3 * 4096, "peak_bytes": 8 * 4096})
 
 
+def check_cuda_form(build, directory, program, ways):
+    """Of WAYS to allocate, every thread takes each twice a round: 4 threads, 6 rounds."""
+    out = os.path.join(directory, f"{program}.json")
+    subprocess.run([os.path.join(build, "simcuda", program), out], check=True, timeout=100)
+    truth = load(out)
+    for kind, rows in truth["memory"].items():
+        parts = [row for library, row in rows.items() if library != "*"]
+        for key in ("allocs", "frees", "live_bytes"):
+            expect(f"{program}: {key} of {kind}", sum(row[key] for row in parts), rows["*"][key])
+        if not 0 <= rows["*"]["live_bytes"] < rows["*"]["peak_bytes"] <= sum(row["peak_bytes"] for row in parts):
+            sys.exit(f"{program}: live and peak of {kind}: {rows}")
+    # Both halves try out one managed block; the last round leaks one block of each thread.
+    allocs, frees = (sum(rows["*"][key] for rows in truth["memory"].values()) for key in ("allocs", "frees"))
+    expect(f"{program}: allocations", allocs, 4 * 6 * 2 * ways + 2)
+    expect(f"{program}: leaked blocks", allocs - frees, 4)
+    expect(f"{program}: pinned", truth["memory"]["pinned -1"]["*"]["allocs"], 4 * 6 * 2 * 3)
+    # A failed try beside those that worked.
+    expect(f"{program}: cudaMalloc", truth["calls"][program]["cudaMalloc"], {"calls": 25, "errors": 1, "bytes": 0})
+    expect(f"{program}: cudaMemcpy", truth["calls"][program]["cudaMemcpy"], {"calls": 2, "errors": 1, "bytes": 600})
+    return truth["driver"]
+
+
+def check_cuda(build, directory):
+    # The driver is asked by the runtime, and directly by two of the ways.
+    driver = check_cuda_form(build, directory, "cuda_truth", 11)
+    expect("cuMemAlloc_v2", driver["cuMemAlloc_v2"], 48 + 1 + 48)
+    expect("launches", [driver[name] for name in ("cuLaunchKernel", "cuLaunchKernel_ptsz", "cuLaunchKernelEx")], [6, 2, 2])
+    driver = check_cuda_form(build, directory, "cuda_truth_static", 9)
+    expect("cuMemAlloc_v2", driver["cuMemAlloc_v2"], 48 + 1)
+
+
+def check_nccl(build, directory):
+    mpirun(build, directory, "simcuda/nccl_truth", directory, preload=False)
+    for rank in range(RANKS):
+        rows = load(directory, f"truth-{rank}.json")["calls"]["nccl_truth"]
+        total = 10 * 11 // 2
+        # Two communicators, then 16 bytes on a half of the world and 8 on each of two.
+        expect("ncclAllReduce", (rows["ncclAllReduce"]["calls"], rows["ncclAllReduce"]["bytes"]), (43, 2 * 6 * total + 32))
+        expect("ncclReduceScatter", rows["ncclReduceScatter"]["bytes"], 2 * 8 * RANKS * total)
+        expect("ncclBroadcast", rows["ncclBroadcast"]["bytes"], 2 * 8 * total if rank == 1 else 0)
+        expect("ncclSend", tuple(rows["ncclSend"][key] for key in ("calls", "errors", "bytes")), (3, 1, 800))
+
+
 def check_calls(build, directory):
     program = os.path.join(build, "calls_truth")
     out = os.path.join(directory, "calls.json")
@@ -114,5 +157,5 @@ def check_calls(build, directory):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
-        {"calls": check_calls, "heap": check_heap, "mpi": check_mpi, "mpi_fortran": check_mpi_fortran}[sys.argv[1]](
-            os.path.abspath(sys.argv[2]), scratch)
+        {"calls": check_calls, "heap": check_heap, "mpi": check_mpi, "mpi_fortran": check_mpi_fortran, "cuda": check_cuda,
+         "nccl": check_nccl}[sys.argv[1]](os.path.abspath(sys.argv[2]), scratch)

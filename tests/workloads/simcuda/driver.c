@@ -1,0 +1,551 @@
+/* A simulated libcuda.so.1: two devices whose memory is the host's, a current context per thread,
+ * work done at once. Each entry is counted. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "simcuda.h"
+
+#define BLOCKS 4096
+#define PITCH 512
+
+struct sim_context {
+	int device;
+};
+struct sim_stream {
+	int device;
+	_Atomic bool busy; /* a query says "not ready" once after each piece of work */
+};
+struct sim_event {
+	_Atomic bool recorded;
+};
+
+/* What was allocated. Page-locked memory of the program's own is no block of ours. */
+static struct {
+	uint64_t at;
+	size_t size;
+	int device; /* -1: the host's */
+} blocks[BLOCKS];
+static size_t used[SIM_DEVICES];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static struct sim_context contexts[SIM_DEVICES] = {{0}, {1}};
+static _Thread_local struct sim_context *current;
+
+/* ---- counts */
+
+#define COUNTED(function) COUNT_##function
+enum count {
+	COUNTED(cuInit),
+	COUNTED(cuDevicePrimaryCtxRetain),
+	COUNTED(cuCtxSetCurrent),
+	COUNTED(cuCtxGetCurrent),
+	COUNTED(cuCtxSynchronize),
+	COUNTED(cuMemAlloc_v2),
+	COUNTED(cuMemAllocPitch_v2),
+	COUNTED(cuMemAllocAsync),
+	COUNTED(cuMemAllocAsync_ptsz),
+	COUNTED(cuMemAllocManaged),
+	COUNTED(cuMemHostAlloc),
+	COUNTED(cuMemHostRegister_v2),
+	COUNTED(cuMemHostUnregister),
+	COUNTED(cuMemFree_v2),
+	COUNTED(cuMemFreeAsync),
+	COUNTED(cuMemFreeAsync_ptsz),
+	COUNTED(cuMemFreeHost),
+	COUNTED(cuMemCreate),
+	COUNTED(cuMemRelease),
+	COUNTED(cuMemcpy),
+	COUNTED(cuMemcpyHtoD_v2),
+	COUNTED(cuMemcpyDtoH_v2),
+	COUNTED(cuMemcpyAsync),
+	COUNTED(cuMemcpyAsync_ptsz),
+	COUNTED(cuMemsetD8_v2),
+	COUNTED(cuLaunchKernel),
+	COUNTED(cuLaunchKernel_ptsz),
+	COUNTED(cuLaunchKernelEx),
+	COUNTED(cuStreamCreate),
+	COUNTED(cuStreamDestroy_v2),
+	COUNTED(cuStreamSynchronize),
+	COUNTED(cuStreamQuery),
+	COUNTED(cuEventCreate),
+	COUNTED(cuEventDestroy_v2),
+	COUNTED(cuEventRecord),
+	COUNTED(cuEventQuery),
+	COUNTED(cuEventSynchronize),
+	COUNTS
+};
+
+static _Atomic unsigned long counts[COUNTS];
+
+/* By exported name, and by the name that cuGetProcAddress knows it by; with flag 2 the one whose
+ * name ends in _ptsz. cuCtxGetDevice, cuStreamGetDevice and cuGetProcAddress are not counted: a
+ * tracer may ask them. */
+#define ENTRY(base, function)                       \
+	{                                           \
+		base, #function, (void *)(function) \
+	}
+static const struct {
+	const char *base;
+	const char *name;
+	void *function;
+} entries[] = {
+    [COUNTED(cuInit)] = ENTRY("cuInit", cuInit),
+    [COUNTED(cuDevicePrimaryCtxRetain)] =
+	ENTRY("cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain),
+    [COUNTED(cuCtxSetCurrent)] = ENTRY("cuCtxSetCurrent", cuCtxSetCurrent),
+    [COUNTED(cuCtxGetCurrent)] = ENTRY("cuCtxGetCurrent", cuCtxGetCurrent),
+    [COUNTED(cuCtxSynchronize)] = ENTRY("cuCtxSynchronize", cuCtxSynchronize),
+    [COUNTED(cuMemAlloc_v2)] = ENTRY("cuMemAlloc", cuMemAlloc_v2),
+    [COUNTED(cuMemAllocPitch_v2)] = ENTRY("cuMemAllocPitch", cuMemAllocPitch_v2),
+    [COUNTED(cuMemAllocAsync)] = ENTRY("cuMemAllocAsync", cuMemAllocAsync),
+    [COUNTED(cuMemAllocAsync_ptsz)] = ENTRY("cuMemAllocAsync", cuMemAllocAsync_ptsz),
+    [COUNTED(cuMemAllocManaged)] = ENTRY("cuMemAllocManaged", cuMemAllocManaged),
+    [COUNTED(cuMemHostAlloc)] = ENTRY("cuMemHostAlloc", cuMemHostAlloc),
+    [COUNTED(cuMemHostRegister_v2)] = ENTRY("cuMemHostRegister", cuMemHostRegister_v2),
+    [COUNTED(cuMemHostUnregister)] = ENTRY("cuMemHostUnregister", cuMemHostUnregister),
+    [COUNTED(cuMemFree_v2)] = ENTRY("cuMemFree", cuMemFree_v2),
+    [COUNTED(cuMemFreeAsync)] = ENTRY("cuMemFreeAsync", cuMemFreeAsync),
+    [COUNTED(cuMemFreeAsync_ptsz)] = ENTRY("cuMemFreeAsync", cuMemFreeAsync_ptsz),
+    [COUNTED(cuMemFreeHost)] = ENTRY("cuMemFreeHost", cuMemFreeHost),
+    [COUNTED(cuMemCreate)] = ENTRY("cuMemCreate", cuMemCreate),
+    [COUNTED(cuMemRelease)] = ENTRY("cuMemRelease", cuMemRelease),
+    [COUNTED(cuMemcpy)] = ENTRY("cuMemcpy", cuMemcpy),
+    [COUNTED(cuMemcpyHtoD_v2)] = ENTRY("cuMemcpyHtoD", cuMemcpyHtoD_v2),
+    [COUNTED(cuMemcpyDtoH_v2)] = ENTRY("cuMemcpyDtoH", cuMemcpyDtoH_v2),
+    [COUNTED(cuMemcpyAsync)] = ENTRY("cuMemcpyAsync", cuMemcpyAsync),
+    [COUNTED(cuMemcpyAsync_ptsz)] = ENTRY("cuMemcpyAsync", cuMemcpyAsync_ptsz),
+    [COUNTED(cuMemsetD8_v2)] = ENTRY("cuMemsetD8", cuMemsetD8_v2),
+    [COUNTED(cuLaunchKernel)] = ENTRY("cuLaunchKernel", cuLaunchKernel),
+    [COUNTED(cuLaunchKernel_ptsz)] = ENTRY("cuLaunchKernel", cuLaunchKernel_ptsz),
+    [COUNTED(cuLaunchKernelEx)] = ENTRY("cuLaunchKernelEx", cuLaunchKernelEx),
+    [COUNTED(cuStreamCreate)] = ENTRY("cuStreamCreate", cuStreamCreate),
+    [COUNTED(cuStreamDestroy_v2)] = ENTRY("cuStreamDestroy", cuStreamDestroy_v2),
+    [COUNTED(cuStreamSynchronize)] = ENTRY("cuStreamSynchronize", cuStreamSynchronize),
+    [COUNTED(cuStreamQuery)] = ENTRY("cuStreamQuery", cuStreamQuery),
+    [COUNTED(cuEventCreate)] = ENTRY("cuEventCreate", cuEventCreate),
+    [COUNTED(cuEventDestroy_v2)] = ENTRY("cuEventDestroy", cuEventDestroy_v2),
+    [COUNTED(cuEventRecord)] = ENTRY("cuEventRecord", cuEventRecord),
+    [COUNTED(cuEventQuery)] = ENTRY("cuEventQuery", cuEventQuery),
+    [COUNTED(cuEventSynchronize)] = ENTRY("cuEventSynchronize", cuEventSynchronize),
+};
+
+#define ENTER(function) atomic_fetch_add(&counts[COUNTED(function)], 1)
+
+void sim_driver_counts(int fd)
+{
+	const char *comma = "";
+
+	dprintf(fd, "{");
+	for (unsigned i = 0; i < COUNTS; i++) {
+		if (counts[i] > 0) {
+			dprintf(fd, "%s\"%s\":%lu", comma, entries[i].name, counts[i]);
+			comma = ",";
+		}
+	}
+	dprintf(fd, "}");
+}
+
+int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
+			int *status)
+{
+	bool per_thread = (flags & 2) != 0;
+
+	(void)version;
+	*function = strcmp(symbol, "cuGetProcAddress") == 0 ? (void *)cuGetProcAddress_v2 : NULL;
+	for (unsigned i = 0; i < COUNTS; i++) {
+		bool is_per_thread = strstr(entries[i].name, "_ptsz") != NULL;
+		if (strcmp(entries[i].base, symbol) == 0 && (!is_per_thread || per_thread)) {
+			*function = entries[i].function; /* _ptsz comes second */
+		}
+	}
+	if (status) {
+		*status = *function ? 0 : 1;
+	}
+	return *function ? SIM_SUCCESS : SIM_NOT_FOUND;
+}
+
+/* ---- contexts */
+
+int cuInit(unsigned flags)
+{
+	ENTER(cuInit);
+	return flags == 0 ? SIM_SUCCESS : SIM_INVALID_VALUE;
+}
+
+int cuDevicePrimaryCtxRetain(CUcontext *context, int device)
+{
+	ENTER(cuDevicePrimaryCtxRetain);
+	if (device < 0 || device >= SIM_DEVICES) {
+		return SIM_INVALID_DEVICE;
+	}
+	*context = &contexts[device];
+	return SIM_SUCCESS;
+}
+
+int cuCtxSetCurrent(CUcontext context)
+{
+	ENTER(cuCtxSetCurrent);
+	current = context;
+	return SIM_SUCCESS;
+}
+
+int cuCtxGetCurrent(CUcontext *context)
+{
+	ENTER(cuCtxGetCurrent);
+	*context = current;
+	return SIM_SUCCESS;
+}
+
+int cuCtxGetDevice(int *device)
+{
+	if (!current) {
+		return SIM_INVALID_VALUE;
+	}
+	*device = current->device;
+	return SIM_SUCCESS;
+}
+
+int cuCtxSynchronize(void)
+{
+	ENTER(cuCtxSynchronize);
+	return SIM_SUCCESS;
+}
+
+/* ---- memory */
+
+static int note_block(uint64_t at, size_t size, int device)
+{
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		if (blocks[i].at == 0) {
+			blocks[i].at = at;
+			blocks[i].size = size;
+			blocks[i].device = device;
+			used[device < 0 ? 0 : device] += device < 0 ? 0 : size;
+			return SIM_SUCCESS;
+		}
+	}
+	return SIM_OUT_OF_MEMORY;
+}
+
+static int allocate(uint64_t *ret_pointer, size_t size, int device)
+{
+	int result = SIM_OUT_OF_MEMORY;
+	void *at = size > 0 ? calloc(1, size) : NULL;
+
+	pthread_mutex_lock(&mutex);
+	if (at && (device < 0 || size <= SIM_DEVICE_BYTES - used[device])) {
+		result = note_block((uint64_t)at, size, device);
+	}
+	pthread_mutex_unlock(&mutex);
+	if (result != SIM_SUCCESS) {
+		free(at);
+		return size == 0 ? SIM_INVALID_VALUE : result;
+	}
+	*ret_pointer = (uint64_t)at;
+	return SIM_SUCCESS;
+}
+
+static int allocate_here(uint64_t *ret_pointer, size_t size)
+{
+	return current ? allocate(ret_pointer, size, current->device) : SIM_INVALID_VALUE;
+}
+
+static int release(uint64_t pointer)
+{
+	int result = pointer ? SIM_INVALID_VALUE : SIM_SUCCESS;
+
+	pthread_mutex_lock(&mutex);
+	for (unsigned i = 0; pointer && i < BLOCKS; i++) {
+		if (blocks[i].at == pointer) {
+			used[blocks[i].device < 0 ? 0 : blocks[i].device] -=
+			    blocks[i].device < 0 ? 0 : blocks[i].size;
+			blocks[i].at = 0;
+			result = SIM_SUCCESS;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&mutex);
+	if (result == SIM_SUCCESS) {
+		free((void *)pointer);
+	}
+	return result;
+}
+
+int cuMemAlloc_v2(CUdeviceptr *pointer, size_t size)
+{
+	ENTER(cuMemAlloc_v2);
+	return allocate_here(pointer, size);
+}
+
+int cuMemAllocPitch_v2(CUdeviceptr *pointer, size_t *pitch, size_t width, size_t height,
+		       unsigned element)
+{
+	ENTER(cuMemAllocPitch_v2);
+	*pitch = (width + PITCH - 1) / PITCH * PITCH;
+	return element == 4 ? allocate_here(pointer, *pitch * height) : SIM_INVALID_VALUE;
+}
+
+static int allocate_on(CUdeviceptr *pointer, size_t size, CUstream stream)
+{
+	return stream ? allocate(pointer, size, stream->device) : allocate_here(pointer, size);
+}
+
+int cuMemAllocAsync(CUdeviceptr *pointer, size_t size, CUstream stream)
+{
+	ENTER(cuMemAllocAsync);
+	return allocate_on(pointer, size, stream);
+}
+
+int cuMemAllocAsync_ptsz(CUdeviceptr *pointer, size_t size, CUstream stream)
+{
+	ENTER(cuMemAllocAsync_ptsz);
+	return allocate_on(pointer, size, stream);
+}
+
+int cuMemAllocManaged(CUdeviceptr *pointer, size_t size, unsigned flags)
+{
+	ENTER(cuMemAllocManaged);
+	return flags == 1 ? allocate_here(pointer, size) : SIM_INVALID_VALUE;
+}
+
+int cuMemHostAlloc(void **pointer, size_t size, unsigned flags)
+{
+	uint64_t at = 0;
+
+	(void)flags;
+	ENTER(cuMemHostAlloc);
+	int result = allocate(&at, size, -1);
+	if (result == SIM_SUCCESS) {
+		*pointer = (void *)at;
+	}
+	return result;
+}
+
+int cuMemHostRegister_v2(void *pointer, size_t size, unsigned flags)
+{
+	ENTER(cuMemHostRegister_v2);
+	return pointer && size > 0 && flags == 0 ? SIM_SUCCESS : SIM_INVALID_VALUE;
+}
+
+int cuMemHostUnregister(void *pointer)
+{
+	ENTER(cuMemHostUnregister);
+	return pointer ? SIM_SUCCESS : SIM_INVALID_VALUE;
+}
+
+int cuMemFree_v2(CUdeviceptr pointer)
+{
+	ENTER(cuMemFree_v2);
+	return release(pointer);
+}
+
+int cuMemFreeAsync(CUdeviceptr pointer, CUstream stream)
+{
+	(void)stream;
+	ENTER(cuMemFreeAsync);
+	return release(pointer);
+}
+
+int cuMemFreeAsync_ptsz(CUdeviceptr pointer, CUstream stream)
+{
+	(void)stream;
+	ENTER(cuMemFreeAsync_ptsz);
+	return release(pointer);
+}
+
+int cuMemFreeHost(void *pointer)
+{
+	ENTER(cuMemFreeHost);
+	return release((uint64_t)pointer);
+}
+
+int cuMemCreate(uint64_t *handle, size_t size, const struct sim_memory_properties *properties,
+		uint64_t flags)
+{
+	ENTER(cuMemCreate);
+	if (flags != 0 || properties->location_id < 0 || properties->location_id >= SIM_DEVICES) {
+		return SIM_INVALID_VALUE;
+	}
+	return allocate(handle, size, properties->location_id);
+}
+
+int cuMemRelease(uint64_t handle)
+{
+	ENTER(cuMemRelease);
+	return release(handle);
+}
+
+/* ---- copies */
+
+static int copy(void *to, const void *from, size_t bytes)
+{
+	memmove(to, from, bytes);
+	return SIM_SUCCESS;
+}
+
+static int copy_on(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	if (stream) {
+		stream->busy = true;
+	}
+	return copy((void *)to, (const void *)from, bytes);
+}
+
+int cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
+{
+	ENTER(cuMemcpy);
+	return copy((void *)to, (const void *)from, bytes);
+}
+
+int cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
+{
+	ENTER(cuMemcpyHtoD_v2);
+	return copy((void *)to, from, bytes);
+}
+
+int cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
+{
+	ENTER(cuMemcpyDtoH_v2);
+	return copy(to, (const void *)from, bytes);
+}
+
+int cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	ENTER(cuMemcpyAsync);
+	return copy_on(to, from, bytes, stream);
+}
+
+int cuMemcpyAsync_ptsz(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	ENTER(cuMemcpyAsync_ptsz);
+	return copy_on(to, from, bytes, stream);
+}
+
+int cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes)
+{
+	ENTER(cuMemsetD8_v2);
+	memset((void *)to, value, bytes);
+	return SIM_SUCCESS;
+}
+
+/* ---- launches, streams, events */
+
+static int launch(sim_kernel *kernel, const unsigned shape[7], CUstream stream, void **arguments)
+{
+	if (stream) {
+		stream->busy = true;
+	}
+	kernel(arguments, shape);
+	return SIM_SUCCESS;
+}
+
+int cuLaunchKernel(sim_kernel *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+		   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+		   CUstream stream, void **arguments, void **extra)
+{
+	const unsigned shape[7] = {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared};
+
+	ENTER(cuLaunchKernel);
+	return extra ? SIM_INVALID_VALUE : launch(kernel, shape, stream, arguments);
+}
+
+int cuLaunchKernel_ptsz(sim_kernel *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+			unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+			CUstream stream, void **arguments, void **extra)
+{
+	const unsigned shape[7] = {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared};
+
+	ENTER(cuLaunchKernel_ptsz);
+	return extra ? SIM_INVALID_VALUE : launch(kernel, shape, stream, arguments);
+}
+
+int cuLaunchKernelEx(const struct sim_launch_config *config, sim_kernel *kernel, void **arguments,
+		     void **extra)
+{
+	const unsigned shape[7] = {config->grid[0],	    config->grid[1],  config->grid[2],
+				   config->block[0],	    config->block[1], config->block[2],
+				   config->shared_of_driver};
+
+	ENTER(cuLaunchKernelEx);
+	return extra ? SIM_INVALID_VALUE : launch(kernel, shape, config->stream, arguments);
+}
+
+int cuStreamCreate(CUstream *stream, unsigned flags)
+{
+	ENTER(cuStreamCreate);
+	*stream = current && flags <= 1 ? calloc(1, sizeof(**stream)) : NULL;
+	if (!*stream) {
+		return SIM_INVALID_VALUE;
+	}
+	(*stream)->device = current->device;
+	return SIM_SUCCESS;
+}
+
+int cuStreamDestroy_v2(CUstream stream)
+{
+	ENTER(cuStreamDestroy_v2);
+	free(stream);
+	return stream ? SIM_SUCCESS : SIM_INVALID_VALUE;
+}
+
+int cuStreamSynchronize(CUstream stream)
+{
+	ENTER(cuStreamSynchronize);
+	if (stream) {
+		stream->busy = false;
+	}
+	return SIM_SUCCESS;
+}
+
+int cuStreamQuery(CUstream stream)
+{
+	ENTER(cuStreamQuery);
+	return stream && atomic_exchange(&stream->busy, false) ? SIM_NOT_READY : SIM_SUCCESS;
+}
+
+int cuStreamGetDevice(CUstream stream, int *device)
+{
+	if (!stream) {
+		return cuCtxGetDevice(device);
+	}
+	*device = stream->device;
+	return SIM_SUCCESS;
+}
+
+int cuEventCreate(CUevent *event, unsigned flags)
+{
+	ENTER(cuEventCreate);
+	*event = flags == 0 ? calloc(1, sizeof(**event)) : NULL;
+	return *event ? SIM_SUCCESS : SIM_INVALID_VALUE;
+}
+
+int cuEventDestroy_v2(CUevent event)
+{
+	ENTER(cuEventDestroy_v2);
+	free(event);
+	return event ? SIM_SUCCESS : SIM_INVALID_VALUE;
+}
+
+int cuEventRecord(CUevent event, CUstream stream)
+{
+	(void)stream;
+	ENTER(cuEventRecord);
+	event->recorded = true;
+	return SIM_SUCCESS;
+}
+
+int cuEventQuery(CUevent event)
+{
+	ENTER(cuEventQuery);
+	return event->recorded ? SIM_SUCCESS : SIM_NOT_READY;
+}
+
+int cuEventSynchronize(CUevent event)
+{
+	ENTER(cuEventSynchronize);
+	return event->recorded ? SIM_SUCCESS : SIM_INVALID_VALUE;
+}
