@@ -158,6 +158,47 @@ def check_protection(objects):
     expect("mappings", shape(traced.stdout), alone)
 
 
+PATTERN = "*:target_*"
+DESCRIBED = "long target_add(long a, long b)\nlong target_same(long a, long b)\n"
+# The programs of patch/: program, what, hooks, calls by (library, function); what no row names was not called. A row of
+# library "*" is a function whose address was taken: one thunk for all.
+PATCHED = (
+    ("patch_program", "calls", PATTERN,
+     {("liblazy.so", "target_add"): 5, ("libnow.so", "target_add"): 6, ("*", "target_add"): 7, ("libsysv.so", "target_add"): 8,
+      ("libown.so", "target_own"): 9, ("patch_program", "target_add"): 1, ("liblazy.so", "target_negate"): 1,
+      ("libnow.so", "target_negate"): 1, ("*", "target_negate"): 1, ("libsysv.so", "target_negate"): 1,
+      ("libown.so", "target_negate"): 1, ("libpointer.so", "target_negate"): 1}),
+    ("patch_program", "calls", DESCRIBED,
+     {("liblazy.so", "target_add"): 5, ("libnow.so", "target_add"): 6, ("*", "target_add"): 11, ("libsysv.so", "target_add"): 8,
+      ("patch_program", "target_add"): 1}),
+    ("patch_program", "versions", PATTERN, {("libv1.so", "target_version"): 3, ("libv2.so", "target_version"): 3}),
+    ("patch_program", "blocked", PATTERN, {("libv1.so", "target_meet"): 1, ("libv2.so", "target_meet"): 2}),
+    ("patch_program", "plugs", PATTERN, {("libplug.so", "target_add"): 50}),
+    ("patch_program", "forked", PATTERN, {("libplug.so", "target_add"): 5}),
+    ("patch_nonpie", None, PATTERN,
+     {("patch_nonpie", "target_add"): 5, ("*", "target_add"): 7, ("liblazy.so", "target_add"): 5, ("libnow.so", "target_add"): 6,
+      ("liblazy.so", "target_negate"): 1, ("libnow.so", "target_negate"): 1, ("*", "target_negate"): 1}),
+)
+
+
+def check_patched(objects):
+    """Versions of a symbol, addresses that are compared, slots that are used while they are resolved, a child."""
+    run = objects.run
+    patch = os.path.join(run.build, "tests", "integration", "patch")
+    for number, (program, what, hooks, wanted) in enumerate(PATCHED):
+        command = [os.path.join(patch, program), *([what, patch] if what else [])]
+        if hooks != PATTERN:
+            with open(run.path("described.hooks"), "w", encoding="ascii") as file:
+                file.write(hooks)
+            hooks = run.path("described.hooks")
+        job = f"patched{number}"
+        traced = run.trace(*command, hooks=[hooks], options=("-q", "--job", job))
+        expect(f"{program} {what}: output", traced.stdout, run.command(*command).stdout)
+        report = run.report(run.path("store", job))
+        made = {(library, function): row["calls"] for (_, library, function), row in calls_of(report).items() if row["calls"]}
+        expect(f"{program} {what}: calls", made, wanted)
+
+
 def check_race(objects):
     """Objects that the loader is still at work on are left alone until it has finished."""
     for kind in "many", "now":
@@ -174,6 +215,7 @@ def test(run):
     check_reload(objects)
     check_early(objects)
     check_protection(objects)
+    check_patched(objects)
     check_race(objects)
     check_tables(objects)
 
