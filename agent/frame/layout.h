@@ -63,6 +63,7 @@
 #define HK_HOT_STACK_WORDS 20
 #define HK_HOT_CONTROL 21
 #define HK_HOT_PERIOD 24
+#define HK_HOT_FLAGS 28
 #define HK_HOT_EXIT 56
 #define HK_HOT_BYTES 64
 
@@ -71,6 +72,9 @@
 #define HK_STACK_WORDS_MASK 0x3f
 #define HK_STACK_WORDS_CLOCK 0x80
 #define HK_STACK_WORDS_VECTOR 0x40
+
+/* HK_HOT_FLAGS: the bit of HK_HOT_LAZY */
+#define HK_HOT_LAZY_BIT 3
 
 /* HK_HOT_CONTROL */
 #define HK_CONTROL_FRAME 0  /* full path */

@@ -20,6 +20,8 @@ static_assert(offsetof(struct hk_site_hot, domain) == HK_HOT_DOMAIN, "layout.h")
 static_assert(offsetof(struct hk_site_hot, index) == HK_HOT_INDEX, "layout.h");
 static_assert(offsetof(struct hk_site_hot, stack_words) == HK_HOT_STACK_WORDS, "layout.h");
 static_assert(offsetof(struct hk_site_hot, control) == HK_HOT_CONTROL, "layout.h");
+static_assert(offsetof(struct hk_site_hot, flags) == HK_HOT_FLAGS, "layout.h");
+static_assert(HK_HOT_LAZY == 1u << HK_HOT_LAZY_BIT, "layout.h");
 static_assert(offsetof(struct hk_site_hot, exit) == HK_HOT_EXIT, "layout.h");
 static_assert(offsetof(struct hk_site_hot, period) == HK_HOT_PERIOD, "layout.h");
 static_assert(sizeof(struct hk_site_hot) == HK_HOT_BYTES, "layout.h");
@@ -33,7 +35,6 @@ uint8_t hk_clock_by_call;
 /* What a call does not need. */
 struct site {
 	const char *function, *library, *provider;
-	void **lazy_slot;
 	uint8_t level, pinned;	       /* in force */
 	uint8_t own_level, own_pinned; /* without rules and ceilings */
 	uint8_t ceiling;	       /* granted by the collector, 0: any */
@@ -43,6 +44,8 @@ struct site {
 
 /* All guarded by the process lock. */
 static struct site sites[HK_THUNKS];
+/* NULL: not a lazy site. Read by trampoline_aarch64.S: there the loader's stub is told the slot. */
+void **hk_lazy_slots[HK_THUNKS];
 static uint32_t site_count;
 static uint32_t bucket[BUCKETS]; /* site + 1 */
 static const char *domains[DOMAINS_MAX];
@@ -253,7 +256,8 @@ static uint32_t *find(const struct hk_site_request *request)
 	for (; bucket[at]; at = (at + 1) & (BUCKETS - 1)) {
 		const struct site *site = &sites[bucket[at] - 1];
 		if (hk_hot[bucket[at] - 1].original == request->original &&
-		    site->shared == request->shared && site->lazy_slot == request->lazy_slot &&
+		    site->shared == request->shared &&
+		    hk_lazy_slots[bucket[at] - 1] == request->lazy_slot &&
 		    same_text(site->function, request->function) &&
 		    same_text(site->library, request->library)) {
 			break;
@@ -282,7 +286,7 @@ static void *bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 	site->function = hk_arena_text(request->function);
 	site->library = hk_arena_text(request->library);
 	site->provider = hk_arena_text(request->provider);
-	site->lazy_slot = request->lazy_slot;
+	hk_lazy_slots[index] = request->lazy_slot;
 	site->own_level = request->level;
 	site->own_pinned = request->pinned;
 	site->shared = request->shared;
@@ -333,11 +337,12 @@ void hk_site_rearm(uint32_t index)
 	}
 	void *original = NULL;
 	if (hot->flags & HK_HOT_LAZY) {
-		original = hk_patch_rearm(sites[index].lazy_slot, thunk_of(index));
+		original = hk_patch_rearm(hk_lazy_slots[index], thunk_of(index));
 	}
 	if (original) { /* else the loader has not resolved it yet: another call is still inside */
 		__atomic_store_n(&hot->original, original, __ATOMIC_RELEASE);
-		__atomic_store_n(&hot->flags, hk_values_flags(hot), __ATOMIC_RELAXED);
+		/* Not before the original: who does not see it lazy must not see the stub. */
+		__atomic_store_n(&hot->flags, hk_values_flags(hot), __ATOMIC_RELEASE);
 		__atomic_store_n(&hot->control, control_of(sites[index].level), __ATOMIC_RELEASE);
 	}
 	hk_process_unlock();

@@ -30,6 +30,21 @@
 	ldr	\register, [\scratch, \register]
 	.endm
 
+	/* x17: the original of the site in x16, read after the flag that says what it is. The loader's stub finds out in x16
+	 * which slot it stands for. Clobbers x10 and x11. */
+	.macro	load_original
+	ldrb	w10, [x16, HK_HOT_FLAGS]
+	eor	x11, x10, x10
+	add	x11, x16, x11			/* depends on the flag: the order of the two loads */
+	ldr	x17, [x11, HK_HOT_ORIGINAL]
+	tbz	w10, HK_HOT_LAZY_BIT, 8f
+	ldr	w11, [x16, HK_HOT_INDEX]
+	adrp	x10, hk_lazy_slots
+	add	x10, x10, :lo12:hk_lazy_slots
+	ldr	x16, [x10, x11, lsl #3]
+8:
+	.endm
+
 	.macro	reload_arguments
 	ldp	x0, x1, [x29, HK_CALL_INTEGER]
 	ldp	x2, x3, [x29, HK_CALL_INTEGER + 16]
@@ -103,7 +118,7 @@ hk_call_enter:
 	stur	x13, [x29, HK_CALL_START]
 	str	x13, [x14, #8]
 	count_call x12
-	ldr	x17, [x16, HK_HOT_ORIGINAL]
+	load_original
 	ret
 
 /* Copies w13 stack words from above the thunk's frame record to the bottom of its frame. For a described function the words are
@@ -264,7 +279,7 @@ hk_call_count:
 	cbz	x9, .Lfull
 	count_call x9
 .Lpass:
-	ldr	x17, [x16, HK_HOT_ORIGINAL]
+	load_original
 	ret
 .Lnot_count:
 	cmp	w10, HK_CONTROL_PASS
