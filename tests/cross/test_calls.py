@@ -1,14 +1,10 @@
 #!/usr/bin/python3
-"""The agent of another machine under an emulator: test_calls.py HOST_TREE CROSS_TREE EMULATOR...
-
-The program behaves the same whoever watches, and every call is counted; the collector and the report are this machine's."""
+"""Functions of every shape that AAPCS64 has a rule for: the program behaves the same whoever watches, and every call is counted."""
 import os
-import signal
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "integration"))
-from harness import Run, Failure, end_process, expect, wait_for  # noqa: E402
-from truth import rows_of  # noqa: E402
+from emulated import main
+from harness import expect
+from truth import rows_of
 
 HOOKS = """*:shape_*
 *:raise
@@ -39,33 +35,15 @@ def calls(report, role):
     return {key: row["calls"] for key, row in rows_of(report, role=role).items()}
 
 
-def trace(run, job, level, hooks, command, agent):
-    """Runs COMMAND with AGENT to its end, then has a collector take in what lies there: the emulator tells its own story of
-    /proc, so that nobody outside can be sure which process is which while it lives."""
-    variables = {"HOOK_JOB": job, "HOOK_LEVEL": level, "HOOK_HOOKS": hooks, "HOOK_KEEP_SEGMENT": "1"}
-    done = run.command(*command[:1], "-E", f"LD_PRELOAD={agent}", *command[1:], check=False, env=variables)
-    collector = run.start_collector()
-    report = wait_for("the job's end", lambda: ended(run, job))
-    end_process(collector, signal.SIGTERM)
-    # What a tick is worth to this machine's collector is nothing to a counter of the other.
-    os.unlink(os.path.join(run.run_directory, "clock"))
-    return done, report
-
-
-def ended(run, job):
-    path = run.path("store", job, "report.json")
-    return os.path.exists(path) and run.report(run.path("store", job))
-
-
-def sysroot(run, level, emulator):
+def sysroot(run):
     """The emulator's root for libraries, with a kernel that keeps time by the counter: without it the clock is a function."""
-    root = run.path("sysroot-" + level)
+    root = run.path("sysroot")
     source = os.path.join(root, "sys", "devices", "system", "clocksource", "clocksource0")
     os.makedirs(source)
     with open(os.path.join(source, "current_clocksource"), "w", encoding="ascii") as stream:
         stream.write("arch_sys_counter\n")
-    os.symlink(os.path.join(emulator[emulator.index("-L") + 1], "lib"), os.path.join(root, "lib"))
-    return [*emulator, "-L", root]
+    os.symlink(os.path.join(run.emulator[run.emulator.index("-L") + 1], "lib"), os.path.join(root, "lib"))
+    return [*run.emulator, "-L", root]
 
 
 def check_numbers(level, rows, duration_ns):
@@ -93,27 +71,24 @@ def check(job, level, report):
         check_numbers(job, rows_of(report, role="main"), rank["end_ns"] - rank["start_ns"])
 
 
-def test(run, cross, *emulator):
-    directory = os.path.join(cross, "tests", "cross")
+def test(run):
+    directory = os.path.join(run.build, "tests", "cross")
     program = [os.path.join(directory, "cross_calls"), directory]
     hooks = run.path("cross.hooks")
     with open(hooks, "w", encoding="ascii") as stream:
         stream.write(HOOKS)
-    alone = run.command(*emulator, *program, check=False)
+    alone = run.command(*program, check=False)
     expect("status alone", alone.returncode, 7)
-    agent = os.path.join(cross, "agent", "libhookagent.so")
-    for job, level, command in (*((level, level, emulator) for level in ("count", "sample", "time", "record")),
-                                *((f"counter-{level}", level, sysroot(run, level, emulator)) for level in ("sample", "record"))):
-        traced, report = trace(run, job, level, hooks, [*command, *program], agent)
+    counter = sysroot(run)
+    for job, level, emulator in (("count", "count", None), ("sample", "sample", None), ("time", "time", None),
+                                 ("record", "record", None), ("counter-sample", "sample", counter),
+                                 ("counter-record", "record", counter)):
+        traced = run.trace(*program, hooks=[hooks], level=level, options=("--job", job), emulator=emulator, check=False)
         expect(f"{job}: status", traced.returncode, 7)
         expect(f"{job}: stderr", traced.stderr, alone.stderr)
         expect(f"{job}: output", traced.stdout, alone.stdout)
-        check(job, level, report)
+        check(job, level, run.report(run.path("store", job)))
 
 
 if __name__ == "__main__":
-    try:
-        with Run(sys.argv[1]) as this:
-            test(this, *sys.argv[2:])
-    except Failure as failure:
-        sys.exit(f"FAILED: {failure}")
+    main(test)
