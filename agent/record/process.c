@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/identity.h"
 #include "base/rundir.h"
+#include "record/image.h"
 #include "ring/kernel.h"
 
 #define DEFAULT_SEGMENT_BYTES (64u << 20)
@@ -252,6 +253,32 @@ static uint32_t read_budget(void)
 	return ppm < 1000000 ? (uint32_t)ppm : 1000000;
 }
 
+static bool wanted_without_collector(void)
+{
+	const char *keep = hk_identity_variable(environment, "HOOK_KEEP_SEGMENT");
+	return keep && keep[0] == '1';
+}
+
+/* The run directory, if what is in it has no reader and is to have none; else -1. */
+static int open_unread_directory(void)
+{
+	int fd = wanted_without_collector() ? -1 : hk_rundir_open(directory, 0);
+	if (fd >= 0 && hk_rundir_has_collector(fd)) {
+		hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
+		fd = -1;
+	}
+	return fd;
+}
+
+static void remove_earlier_images(void)
+{
+	int fd = open_unread_directory();
+	if (fd >= 0) {
+		hk_image_remove_earlier(fd, hk_process.writer.header);
+		hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
+	}
+}
+
 int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint8_t level,
 		     char reason[256])
 {
@@ -278,8 +305,10 @@ int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint
 	status = make_segment();
 	if (status < 0) {
 		copy_text(reason, 256, "could not create a segment in the run directory");
+		return status;
 	}
-	return status;
+	remove_earlier_images();
+	return 0;
 }
 
 void hk_process_cover(const struct hk_coverage *coverage)
@@ -357,12 +386,6 @@ void hk_process_untracked(void)
 	}
 }
 
-static bool wanted_without_collector(void)
-{
-	const char *keep = hk_identity_variable(environment, "HOOK_KEEP_SEGMENT");
-	return keep && keep[0] == '1';
-}
-
 static uint64_t nanoseconds(const struct timeval *time)
 {
 	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
@@ -412,14 +435,12 @@ void hk_process_end(int code)
 	header->exit_code = code;
 	read_usage(header);
 	atomic_store_explicit(&header->state, HK_STATE_EXITED, memory_order_release);
-	if (wanted_without_collector()) {
-		return;
+	if (atomic_load_explicit(&header->attached, memory_order_relaxed)) {
+		return; /* what its collector has not read yet is for the next one */
 	}
-	int fd = hk_rundir_open(directory, 0);
+	int fd = open_unread_directory();
 	if (fd >= 0) {
-		if (!hk_rundir_has_collector(fd)) {
-			hk_kernel(SYS_unlinkat, AT_FDCWD, hk_process.writer.path, 0, 0, 0, 0);
-		}
+		hk_kernel(SYS_unlinkat, AT_FDCWD, hk_process.writer.path, 0, 0, 0, 0);
 		hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
 	}
 }

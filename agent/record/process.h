@@ -52,8 +52,8 @@ void hk_process_unlock(void);
 uint64_t hk_process_block_signals(void);
 void hk_process_restore_signals(uint64_t mask);
 
-/* Marks the segment as ended with exit status CODE; without a collector to read it the file goes.
- */
+/* Marks the segment as ended with exit status CODE; if no collector ever came to read it, and none
+ * is there now, the file goes. */
 void hk_process_end(int code);
 
 /* Publishes what the patcher has seen so far; a forked child's segment starts with it. */

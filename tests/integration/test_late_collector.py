@@ -30,9 +30,30 @@ def judge(run, job, table):
     return report
 
 
+def orphaned(run):
+    """A process that ends when its collector is dead leaves the rest to the next one."""
+    path, rounds = run.path("orphan"), 12_000
+    collector = run.start_collector()
+    process = start_loop(run, "orphan", path, rounds)
+    loop.wait_rounds(path, EARLY)
+    wait_for("the job to be seen", lambda: run.cli("report", "orphan", check=False).returncode == 0)
+    expect_true("the job still runs", loop.rounds_of(path) < rounds)
+    end_process(collector)
+    expect("exit of the orphan", process.wait(60), 0)
+    expect("segments it left", len(segments(run)), 1)
+    collector = run.start_collector()
+    report = judge(run, "orphan", loop.rows(path))
+    expect("its exit", report["ranks"][0]["exit"], {"kind": "exited", "code": 0})
+    end_process(collector)
+
+
 def test(run):
     expect("exit of a job alone", start_loop(run, "gone", run.path("gone"), EARLY).wait(60), 0)
     expect("segments it left", segments(run), [])
+    chain = [os.path.join(run.build, "tests", "integration", "life", "life"), "exec-chain", 3]
+    for keep, left in ((0, 0), (1, 4)):
+        run.command(*chain, env={**loop.agent_environment(run, "chain"), "HOOK_KEEP_SEGMENT": str(keep)}, check=False)
+        expect(f"segments of {left} images that are to be kept", len(segments(run)), left)
 
     paths = {job: run.path(job) for job in ("kept", "killed", "running")}
     expect("exit of a job that keeps", start_loop(run, "kept", paths["kept"], EARLY, HOOK_KEEP_SEGMENT="1").wait(60), 0)
@@ -59,6 +80,7 @@ def test(run):
     expect_true("its open calls", "pthread_join" in [row["function"] for row in gone["open_calls"]])
     wait_for("the segments to be cleared away", lambda: not segments(run))
     expect("the collector ends when asked", (collector.send_signal(signal.SIGTERM), collector.wait(60))[1], 0)
+    orphaned(run)
 
 
 if __name__ == "__main__":
