@@ -8,7 +8,6 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,96 +18,14 @@
 #include "base/clock.h"
 #include "collector/collector.h"
 #include "collector/drain.h"
-#include "collector/family.h"
 #include "collector/job.h"
 #include "collector/process.h"
 #include "collector/procfs.h"
 #include "collector/scan.h"
 #include "collector/spool.h"
 #include "collector/state.h"
-#include "process_maker.h"
 #include "replay_count.h"
-
-struct world {
-	char base[32];
-	char run[48];
-	struct hk_collector *collector;
-};
-
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st, (void)type, (void)ftw;
-	return remove(path);
-}
-
-/* A collector without server and loop: tests call its parts themselves. */
-static struct hk_collector *collector_start(const struct world *world)
-{
-	struct hk_collector *collector = calloc(1, sizeof(*collector));
-	assert_non_null(collector);
-	for (int i = 0; i < HK_RUNDIR_CANDIDATES; i++) {
-		collector->dirfd[i] = -1;
-	}
-	collector->dirfd[0] = open(world->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(collector->dirfd[0] >= 0);
-	collector->options.keep_bytes = UINT64_MAX;
-	snprintf(collector->run_directory, sizeof(collector->run_directory), "%s", world->run);
-	snprintf(collector->store, sizeof(collector->store), "%s/store", world->base);
-	collector->pid_namespace = hk_procfs_pid_namespace();
-	collector->tick_ns_q32 = 1ull << 32;
-	assert_int_equal(hk_scan_open(collector), 0);
-	hk_job_restore_all(collector);
-	hk_scan_run(collector);
-	return collector;
-}
-
-/* As kill -9 does: nothing is written any more. */
-static void collector_die(struct hk_collector *collector)
-{
-	hk_job_free_all(collector);
-	close(collector->dirfd[0]);
-	close(collector->inotify_fd);
-	free(collector);
-}
-
-static void world_make(struct world *world)
-{
-	memcpy(world->base, "/tmp/hk-process-XXXXXX", 23);
-	assert_non_null(mkdtemp(world->base));
-	snprintf(world->run, sizeof(world->run), "%s/run", world->base);
-	assert_int_equal(mkdir(world->run, 0700), 0);
-	assert_int_equal(setenv("HOOK_RUN_DIR", world->run, 1), 0);
-	world->collector = collector_start(world);
-}
-
-static void world_remove(struct world *world)
-{
-	collector_die(world->collector);
-	assert_int_equal(nftw(world->base, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
-}
-
-static void restart(struct world *world)
-{
-	collector_die(world->collector);
-	world->collector = collector_start(world);
-}
-
-static struct hk_process *find(const struct world *world, const struct process_maker *maker)
-{
-	struct hk_process *process;
-	HASH_FIND(hh, world->collector->processes, maker->writer.header->uid, HK_UID_BYTES,
-		  process);
-	return process;
-}
-
-static void finalise(struct world *world, const struct process_maker *maker)
-{
-	struct hk_process *process = find(world, maker);
-	assert_non_null(process);
-	hk_process_check(process);
-	assert_true(process->gone);
-	assert_int_equal(hk_process_finalise(world->collector, process), 0);
-}
+#include "world.h"
 
 static Hk__Snapshot *load(const struct world *world, const char *id)
 {
@@ -172,12 +89,12 @@ static void test_process_that_exits_leaves_everything_in_its_job(void **state)
 	process_maker_call(&maker, 1, get, start + 23, 10, (uint64_t[]){0x2000, 23}, 2);
 	process_maker_call(&maker, 1, put, start + 43, 10, (uint64_t[]){0x1000}, 1);
 	hk_scan_run(world.collector);
-	struct hk_process *process = find(&world, &maker);
+	struct hk_process *process = world_find(&world, &maker);
 	assert_non_null(process);
 	hk_process_check(process);
 	assert_false(process->gone);
 	process_maker_exit(&maker, 7);
-	finalise(&world, &maker);
+	world_finalise(&world, &maker);
 	assert_false(segment_exists(&maker));
 	struct hk_job *job = hk_job_find(world.collector, "j/1");
 	assert_int_equal(hk_job_close(world.collector, job), 0);
@@ -231,7 +148,7 @@ static void test_process_that_is_killed_keeps_its_open_calls(void **state)
 	process_maker_kill(&maker);
 	/* The collector sees it only now that it is dead; then its parent tells how it died. */
 	hk_scan_run(world.collector);
-	finalise(&world, &maker);
+	world_finalise(&world, &maker);
 	Hk__ExitNotice notice = HK__EXIT_NOTICE__INIT;
 	notice.pid = (uint32_t)maker.pid;
 	notice.signaled = true;
@@ -268,7 +185,7 @@ static void test_process_notice_may_come_before_its_segment_is_seen(void **state
 	notice.code = 5;
 	hk_process_notice(world.collector, &notice);
 	hk_scan_run(world.collector);
-	struct hk_process *process = find(&world, &maker);
+	struct hk_process *process = world_find(&world, &maker);
 	assert_non_null(process);
 	assert_true(process->gone);
 	assert_int_equal(process->state->exit_kind, HK__EXIT_KIND__EXIT_EXITED);
@@ -294,7 +211,7 @@ static void die_somewhere(struct world *world, struct hk_process *process, uint6
 	switch (where) {
 	case 0: /* after a whole seal */
 		assert_int_equal(hk_drain_seal(world->collector, process), 0);
-		restart(world);
+		world_restart(world);
 		break;
 	case 1: { /* a chunk is in the file, its pages are not given back yet */
 		struct hk_run run;
@@ -302,11 +219,11 @@ static void die_somewhere(struct world *world, struct hk_process *process, uint6
 			assert_int_equal(hk_spool_put(process->spool, &run, 0, UINT64_MAX), 0);
 		}
 		assert_int_equal(hk_spool_flush(process->spool, 0, UINT64_MAX / 4), 0);
-		restart(world);
+		world_restart(world);
 		break;
 	}
 	case 2: /* nothing was done */
-		restart(world);
+		world_restart(world);
 		break;
 	default:
 		assert_int_equal(hk_drain_seal(world->collector, process), 0);
@@ -340,17 +257,17 @@ static void test_process_survives_a_collector_that_dies_anywhere(void **state)
 						       memory ? words : NULL, memory ? 2 : 0));
 		}
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		struct hk_process *process = find(&world, &maker);
+		struct hk_process *process = world_find(&world, &maker);
 		assert_non_null(process);
 		die_somewhere(&world, process, seed >> 62);
 	}
 	keep_copy(&maker, copy);
 	process_maker_exit(&maker, 0);
-	finalise(&world, &maker);
+	world_finalise(&world, &maker);
 	/* The last frame is written, the segment not yet removed. */
 	put_back(&maker, copy);
-	restart(&world);
-	finalise(&world, &maker);
+	world_restart(&world);
+	world_finalise(&world, &maker);
 	assert_false(segment_exists(&maker));
 	struct hk_job *job = hk_job_find(world.collector, "r");
 	assert_int_equal(hk_job_close(world.collector, job), 0);
@@ -388,11 +305,12 @@ static void test_process_loses_nothing_while_drained_in_time(void **state)
 		now += 10;
 		assert_true(process_maker_call(&maker, 0, call, now, 5, NULL, 0));
 		if (i % 4000 == 0) {
-			assert_true(hk_drain_pass(world.collector, find(&world, &maker), now) >= 0);
+			assert_true(
+			    hk_drain_pass(world.collector, world_find(&world, &maker), now) >= 0);
 		}
 	}
 	process_maker_exit(&maker, 0);
-	finalise(&world, &maker);
+	world_finalise(&world, &maker);
 	assert_int_equal(stored_records(&world, "f", &maker), 320000);
 	process_maker_fini(&maker);
 	world_remove(&world);
@@ -412,7 +330,7 @@ static void test_process_full_store_drops_records_and_counts_them(void **state)
 	process_maker_call(&maker, 0, get, 10, 5, (uint64_t[]){0x1000, 64}, 2);
 	process_maker_call(&maker, 0, call, 20, 5, NULL, 0);
 	hk_scan_run(world.collector);
-	struct hk_process *process = find(&world, &maker);
+	struct hk_process *process = world_find(&world, &maker);
 	assert_int_equal(hk_drain_seal(world.collector, process), 0);
 	assert_int_equal(hk_state_refresh(world.collector, process, true), 0);
 	assert_int_equal(process->state->lost_records, 2);
@@ -421,179 +339,13 @@ static void test_process_full_store_drops_records_and_counts_them(void **state)
 	world.collector->options.keep_bytes = UINT64_MAX;
 	process_maker_call(&maker, 0, call, 30, 5, NULL, 0);
 	process_maker_exit(&maker, 0);
-	finalise(&world, &maker);
+	world_finalise(&world, &maker);
 	assert_int_equal(process->state->lost_records, 2);
 	assert_int_equal(process->state->records_stored, 1);
 	assert_int_equal(process->state->cells[0]->calls, 2);
 	assert_int_equal(process->state->memory[0]->live_bytes, 64);
 	assert_int_equal(stored_records(&world, "d", &maker), 1);
 	process_maker_fini(&maker);
-	world_remove(&world);
-}
-
-static void move(const char *from, const char *to)
-{
-	assert_int_equal(rename(from, to), 0);
-}
-
-static void test_process_exec_ends_the_image_before(void **state)
-{
-	(void)state;
-	struct world world;
-	struct process_maker shell, next;
-	world_make(&world);
-	process_maker_start(
-	    &shell, &(struct process_facts){
-			.directory = world.run, .job = "e", .program = "/bin/sh", .rank = -1});
-	process_maker_start(
-	    &next, &(struct process_facts){
-		       .directory = world.run, .job = "e", .rank = -1, .same_pid = shell.pid});
-	hk_scan_run(world.collector);
-	struct hk_process *before = find(&world, &shell), *after = find(&world, &next);
-	assert_int_equal(before->state->role, HK__ROLE__ROLE_LAUNCHER);
-	assert_int_equal(before->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
-	assert_true(before->gone);
-	assert_int_equal(before->state->end->ticks, after->state->start->ticks);
-	assert_int_equal(after->state->role, HK__ROLE__ROLE_MAIN);
-	assert_false(after->gone);
-	finalise(&world, &shell);
-	assert_ptr_equal(hk_family_by_pid(world.collector, (uint32_t)shell.pid), after);
-	/* A program that is not traced in its place shows in /proc alone. */
-	hk_state_set_string(&after->state->program, "/bin/true");
-	hk_process_check(after);
-	assert_true(after->gone);
-	assert_int_equal(after->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
-	process_maker_fini(&next);
-	process_maker_fini(&shell);
-	world_remove(&world);
-}
-
-static void test_process_notice_is_of_the_last_image(void **state)
-{
-	(void)state;
-	struct world world;
-	struct process_maker first, last;
-	char hidden[64];
-	world_make(&world);
-	snprintf(hidden, sizeof(hidden), "%s/hidden", world.base);
-	struct process_facts facts = {.directory = world.run, .job = "n", .rank = -1};
-	process_maker_start(&first, &facts);
-	facts.same_pid = first.pid;
-	process_maker_start(&last, &facts);
-	move(last.writer.path, hidden);
-	hk_scan_run(world.collector);
-	const uint32_t pid = (uint32_t)first.pid;
-	process_maker_kill(&first);
-	Hk__ExitNotice notice = HK__EXIT_NOTICE__INIT;
-	notice.pid = pid;
-	notice.code = 5;
-	hk_process_notice(world.collector, &notice);
-	assert_int_equal(find(&world, &first)->state->exit_kind, HK__EXIT_KIND__EXIT_EXITED);
-	move(hidden, last.writer.path);
-	hk_scan_run(world.collector);
-	assert_int_equal(find(&world, &first)->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
-	assert_int_equal(find(&world, &last)->state->exit_kind, HK__EXIT_KIND__EXIT_EXITED);
-	assert_int_equal(find(&world, &last)->state->exit_code, 5);
-	process_maker_fini(&last);
-	process_maker_fini(&first);
-	world_remove(&world);
-}
-
-static void test_process_family_decides_job_rank_and_role(void **state)
-{
-	(void)state;
-	struct world world;
-	struct process_maker driver, rank0, rank1, worker, beside;
-	world_make(&world);
-	struct process_facts facts = {.directory = world.run, .job = "fam", .rank = -1};
-	process_maker_start(&driver, &facts); /* a driver script: taken for the main at first */
-	hk_scan_run(world.collector);
-	assert_int_equal(find(&world, &driver)->state->role, HK__ROLE__ROLE_MAIN);
-	assert_int_equal(find(&world, &driver)->state->rank, 0);
-	facts.ppid = (uint32_t)driver.pid;
-	facts.world_size = 2;
-	facts.rank = 0;
-	process_maker_start(&rank0, &facts);
-	facts.rank = 1;
-	process_maker_start(&rank1, &facts);
-	process_maker_start(&beside, &facts); /* a second process of rank 1 */
-	/* A child of rank 1 whose environment was cleared. */
-	process_maker_start(&worker, &(struct process_facts){.directory = world.run,
-							     .program = "/bin/sh",
-							     .ppid = (uint32_t)rank1.pid,
-							     .rank = -1});
-	hk_scan_run(world.collector);
-	assert_int_equal(find(&world, &driver)->state->role, HK__ROLE__ROLE_LAUNCHER);
-	assert_int_equal(find(&world, &driver)->state->rank, -1);
-	assert_int_equal(find(&world, &rank0)->state->role, HK__ROLE__ROLE_MAIN);
-	assert_int_equal(find(&world, &rank1)->state->role, HK__ROLE__ROLE_MAIN);
-	assert_int_equal(find(&world, &beside)->state->role, HK__ROLE__ROLE_HELPER);
-	assert_int_equal(find(&world, &worker)->state->role, HK__ROLE__ROLE_HELPER);
-	assert_int_equal(find(&world, &worker)->state->rank, 1);
-	assert_ptr_equal(find(&world, &worker)->job, find(&world, &rank1)->job);
-	process_maker_fini(&driver);
-	process_maker_fini(&rank0);
-	process_maker_fini(&rank1);
-	process_maker_fini(&worker);
-	process_maker_fini(&beside);
-	world_remove(&world);
-}
-
-static void test_process_fork_seen_before_its_parent_is_a_helper(void **state)
-{
-	(void)state;
-	struct world world;
-	struct process_maker parent, child, grandchild;
-	char hidden[64];
-	world_make(&world);
-	snprintf(hidden, sizeof(hidden), "%s/hidden", world.base);
-	struct process_facts facts = {.directory = world.run, .job = "f", .rank = 3};
-	process_maker_start(&parent, &facts);
-	facts.parent = parent.writer.header->uid;
-	process_maker_start(&child, &facts);
-	/* A daemon: its own parent has left; without a job's name it belongs to that one's. */
-	process_maker_start(
-	    &grandchild,
-	    &(struct process_facts){
-		.directory = world.run, .rank = -1, .ppid = 1, .parent = child.writer.header->uid});
-	move(parent.writer.path, hidden);
-	hk_scan_run(world.collector);
-	assert_int_equal(find(&world, &child)->state->role, HK__ROLE__ROLE_HELPER);
-	assert_int_equal(find(&world, &grandchild)->state->role, HK__ROLE__ROLE_HELPER);
-	assert_int_equal(find(&world, &grandchild)->state->rank, 3);
-	assert_ptr_equal(find(&world, &grandchild)->job, find(&world, &child)->job);
-	move(hidden, parent.writer.path);
-	hk_scan_run(world.collector);
-	assert_int_equal(find(&world, &parent)->state->role, HK__ROLE__ROLE_MAIN);
-	process_maker_fini(&grandchild);
-	process_maker_fini(&child);
-	process_maker_fini(&parent);
-	world_remove(&world);
-}
-
-/* Children that began by exec come after their parent too, however many there are at once. */
-#define CROWD 400
-
-static void test_process_crowd_is_filed_in_order_of_birth(void **state)
-{
-	(void)state;
-	static struct process_maker parent, crowd[CROWD];
-	struct world world;
-	world_make(&world);
-	struct process_facts facts = {.directory = world.run, .job = "crowd", .rank = 0};
-	process_maker_start(&parent, &facts);
-	facts.ppid = (uint32_t)parent.pid;
-	facts.blocks_max = 64;
-	for (unsigned i = 0; i < CROWD; i++) {
-		process_maker_start(&crowd[i], &facts);
-	}
-	hk_scan_run(world.collector);
-	assert_int_equal(find(&world, &parent)->state->role, HK__ROLE__ROLE_MAIN);
-	for (unsigned i = 0; i < CROWD; i++) {
-		assert_int_equal(find(&world, &crowd[i])->state->role, HK__ROLE__ROLE_HELPER);
-		process_maker_fini(&crowd[i]);
-	}
-	process_maker_fini(&parent);
 	world_remove(&world);
 }
 
@@ -606,11 +358,6 @@ int main(void)
 	    cmocka_unit_test(test_process_survives_a_collector_that_dies_anywhere),
 	    cmocka_unit_test(test_process_loses_nothing_while_drained_in_time),
 	    cmocka_unit_test(test_process_full_store_drops_records_and_counts_them),
-	    cmocka_unit_test(test_process_exec_ends_the_image_before),
-	    cmocka_unit_test(test_process_notice_is_of_the_last_image),
-	    cmocka_unit_test(test_process_family_decides_job_rank_and_role),
-	    cmocka_unit_test(test_process_fork_seen_before_its_parent_is_a_helper),
-	    cmocka_unit_test(test_process_crowd_is_filed_in_order_of_birth),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,194 @@
+/* Which processes belong together: images of one, parents and children, in whatever order they are
+ * seen. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "collector/family.h"
+#include "collector/process.h"
+#include "collector/scan.h"
+#include "collector/state.h"
+#include "world.h"
+
+static void move(const char *from, const char *to)
+{
+	assert_int_equal(rename(from, to), 0);
+}
+
+static void test_family_exec_ends_the_image_before(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker shell, next;
+	world_make(&world);
+	process_maker_start(
+	    &shell, &(struct process_facts){
+			.directory = world.run, .job = "e", .program = "/bin/sh", .rank = -1});
+	process_maker_start(
+	    &next, &(struct process_facts){
+		       .directory = world.run, .job = "e", .rank = -1, .same_pid = shell.pid});
+	hk_scan_run(world.collector);
+	struct hk_process *before = world_find(&world, &shell), *after = world_find(&world, &next);
+	assert_int_equal(before->state->role, HK__ROLE__ROLE_LAUNCHER);
+	assert_int_equal(before->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
+	assert_true(before->gone);
+	assert_int_equal(before->state->end->ticks, after->state->start->ticks);
+	assert_int_equal(after->state->role, HK__ROLE__ROLE_MAIN);
+	assert_false(after->gone);
+	world_finalise(&world, &shell);
+	assert_ptr_equal(hk_family_by_pid(world.collector, (uint32_t)shell.pid), after);
+	/* A program that is not traced in its place shows in /proc alone. */
+	hk_state_set_string(&after->state->program, "/bin/true");
+	hk_process_check(after);
+	assert_true(after->gone);
+	assert_int_equal(after->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
+	process_maker_fini(&next);
+	process_maker_fini(&shell);
+	world_remove(&world);
+}
+
+static void test_family_notice_is_of_the_last_image(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker first, last;
+	char hidden[64];
+	world_make(&world);
+	snprintf(hidden, sizeof(hidden), "%s/hidden", world.base);
+	struct process_facts facts = {.directory = world.run, .job = "n", .rank = -1};
+	process_maker_start(&first, &facts);
+	facts.same_pid = first.pid;
+	process_maker_start(&last, &facts);
+	move(last.writer.path, hidden);
+	hk_scan_run(world.collector);
+	const uint32_t pid = (uint32_t)first.pid;
+	process_maker_kill(&first);
+	Hk__ExitNotice notice = HK__EXIT_NOTICE__INIT;
+	notice.pid = pid;
+	notice.code = 5;
+	hk_process_notice(world.collector, &notice);
+	assert_int_equal(world_find(&world, &first)->state->exit_kind, HK__EXIT_KIND__EXIT_EXITED);
+	move(hidden, last.writer.path);
+	hk_scan_run(world.collector);
+	assert_int_equal(world_find(&world, &first)->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
+	assert_int_equal(world_find(&world, &last)->state->exit_kind, HK__EXIT_KIND__EXIT_EXITED);
+	assert_int_equal(world_find(&world, &last)->state->exit_code, 5);
+	process_maker_fini(&last);
+	process_maker_fini(&first);
+	world_remove(&world);
+}
+
+static void test_family_decides_job_rank_and_role(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker driver, rank0, rank1, worker, beside;
+	world_make(&world);
+	struct process_facts facts = {.directory = world.run, .job = "fam", .rank = -1};
+	process_maker_start(&driver, &facts); /* a driver script: taken for the main at first */
+	hk_scan_run(world.collector);
+	assert_int_equal(world_find(&world, &driver)->state->role, HK__ROLE__ROLE_MAIN);
+	assert_int_equal(world_find(&world, &driver)->state->rank, 0);
+	facts.ppid = (uint32_t)driver.pid;
+	facts.world_size = 2;
+	facts.rank = 0;
+	process_maker_start(&rank0, &facts);
+	facts.rank = 1;
+	process_maker_start(&rank1, &facts);
+	process_maker_start(&beside, &facts); /* a second process of rank 1 */
+	/* A child of rank 1 whose environment was cleared. */
+	process_maker_start(&worker, &(struct process_facts){.directory = world.run,
+							     .program = "/bin/sh",
+							     .ppid = (uint32_t)rank1.pid,
+							     .rank = -1});
+	hk_scan_run(world.collector);
+	assert_int_equal(world_find(&world, &driver)->state->role, HK__ROLE__ROLE_LAUNCHER);
+	assert_int_equal(world_find(&world, &driver)->state->rank, -1);
+	assert_int_equal(world_find(&world, &rank0)->state->role, HK__ROLE__ROLE_MAIN);
+	assert_int_equal(world_find(&world, &rank1)->state->role, HK__ROLE__ROLE_MAIN);
+	assert_int_equal(world_find(&world, &beside)->state->role, HK__ROLE__ROLE_HELPER);
+	assert_int_equal(world_find(&world, &worker)->state->role, HK__ROLE__ROLE_HELPER);
+	assert_int_equal(world_find(&world, &worker)->state->rank, 1);
+	assert_ptr_equal(world_find(&world, &worker)->job, world_find(&world, &rank1)->job);
+	process_maker_fini(&driver);
+	process_maker_fini(&rank0);
+	process_maker_fini(&rank1);
+	process_maker_fini(&worker);
+	process_maker_fini(&beside);
+	world_remove(&world);
+}
+
+static void test_family_fork_seen_before_its_parent_is_a_helper(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker parent, child, grandchild;
+	char hidden[64];
+	world_make(&world);
+	snprintf(hidden, sizeof(hidden), "%s/hidden", world.base);
+	struct process_facts facts = {.directory = world.run, .job = "f", .rank = 3};
+	process_maker_start(&parent, &facts);
+	facts.parent = parent.writer.header->uid;
+	process_maker_start(&child, &facts);
+	/* A daemon: its own parent has left; without a job's name it belongs to that one's. */
+	process_maker_start(
+	    &grandchild,
+	    &(struct process_facts){
+		.directory = world.run, .rank = -1, .ppid = 1, .parent = child.writer.header->uid});
+	move(parent.writer.path, hidden);
+	hk_scan_run(world.collector);
+	assert_int_equal(world_find(&world, &child)->state->role, HK__ROLE__ROLE_HELPER);
+	assert_int_equal(world_find(&world, &grandchild)->state->role, HK__ROLE__ROLE_HELPER);
+	assert_int_equal(world_find(&world, &grandchild)->state->rank, 3);
+	assert_ptr_equal(world_find(&world, &grandchild)->job, world_find(&world, &child)->job);
+	move(hidden, parent.writer.path);
+	hk_scan_run(world.collector);
+	assert_int_equal(world_find(&world, &parent)->state->role, HK__ROLE__ROLE_MAIN);
+	process_maker_fini(&grandchild);
+	process_maker_fini(&child);
+	process_maker_fini(&parent);
+	world_remove(&world);
+}
+
+/* Children that began by exec come after their parent too, however many there are at once. */
+#define CROWD 400
+
+static void test_family_crowd_is_filed_in_order_of_birth(void **state)
+{
+	(void)state;
+	static struct process_maker parent, crowd[CROWD];
+	struct world world;
+	world_make(&world);
+	struct process_facts facts = {.directory = world.run, .job = "crowd", .rank = 0};
+	process_maker_start(&parent, &facts);
+	facts.ppid = (uint32_t)parent.pid;
+	facts.blocks_max = 64;
+	for (unsigned i = 0; i < CROWD; i++) {
+		process_maker_start(&crowd[i], &facts);
+	}
+	hk_scan_run(world.collector);
+	assert_int_equal(world_find(&world, &parent)->state->role, HK__ROLE__ROLE_MAIN);
+	for (unsigned i = 0; i < CROWD; i++) {
+		assert_int_equal(world_find(&world, &crowd[i])->state->role, HK__ROLE__ROLE_HELPER);
+		process_maker_fini(&crowd[i]);
+	}
+	process_maker_fini(&parent);
+	world_remove(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_family_exec_ends_the_image_before),
+	    cmocka_unit_test(test_family_notice_is_of_the_last_image),
+	    cmocka_unit_test(test_family_decides_job_rank_and_role),
+	    cmocka_unit_test(test_family_fork_seen_before_its_parent_is_a_helper),
+	    cmocka_unit_test(test_family_crowd_is_filed_in_order_of_birth),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
