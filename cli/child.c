@@ -140,15 +140,20 @@ static int ended(const struct hk_child *child, struct hk_child_end *ret_end)
 	return 1;
 }
 
-int hk_child_wait(struct hk_child *child, struct hk_child_end *ret_end)
+int hk_child_wait(struct hk_child *child, const struct hk_child_watch *watch,
+		  struct hk_child_end *ret_end)
 {
+	const struct timespec second = {1, 0};
 	struct hk_child_end end;
 	int r;
 
 	while ((r = ended(child, &end)) == 0) {
 		siginfo_t info;
-		int number = sigwaitinfo(&child->signals, &info);
-		if (number < 0 && errno != EINTR) {
+		if (watch) {
+			watch->look(watch->context);
+		}
+		int number = sigtimedwait(&child->signals, &info, &second);
+		if (number < 0 && errno != EINTR && errno != EAGAIN) {
 			return -errno;
 		}
 		child->told = child->told || tells_to_end(number);

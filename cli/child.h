@@ -36,8 +36,15 @@ struct hk_child_end {
 	int code; /* exit status or signal number */
 };
 
-/* Passes signals on until the child ends. 0 or -errno. */
-int hk_child_wait(struct hk_child *child, struct hk_child_end *ret_end);
+/* Something to look after meanwhile: once a second, and when any child of hookcli has ended. */
+struct hk_child_watch {
+	void (*look)(void *context);
+	void *context;
+};
+
+/* Passes signals on until the child ends; `watch`: NULL for nothing. 0 or -errno. */
+int hk_child_wait(struct hk_child *child, const struct hk_child_watch *watch,
+		  struct hk_child_end *ret_end);
 
 /* Sleeps up to `milliseconds`; true if a signal asked hookcli to end meanwhile. */
 bool hk_child_interrupted(const struct hk_child *child, int milliseconds);

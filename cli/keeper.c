@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/identity.h"
 #include "base/log.h"
 #include "base/rundir.h"
@@ -23,6 +24,10 @@
 #define OPEN_TIMEOUT_MS 20000
 #define CLOSE_TIMEOUT_MS 120000
 #define NOTICE_TIMEOUT_MS 2000
+#define ASK_AGAIN_NS 5000000000u
+#define ASK_PAUSE_NS 50000000
+#define RENEWALS_MAX 20u
+#define RENEWED_LONG_AGO_NS 60000000000u
 
 /* ---- who and where -----------------------------------------------------------------------------
  */
@@ -229,6 +234,9 @@ static int start_private(struct hk_keeper *keeper, const struct hk_keeper_wish *
 		return r;
 	}
 	keeper->private = true;
+	if (!keeper->inside) {
+		snprintf(keeper->directory, sizeof(keeper->directory), "%s", made);
+	}
 	char base[PATH_MAX];
 	snprintf(base, sizeof(base), "%s", run);
 	*strrchr(base, '/') = '\0';
@@ -284,6 +292,43 @@ static void make_links(struct hk_keeper *keeper, const struct hk_keeper_wish *wi
 	}
 }
 
+void hk_keeper_renew(struct hk_keeper *keeper)
+{
+	if (!keeper->private || !*keeper->directory || keeper->renewals > RENEWALS_MAX ||
+	    hk_rundir_has_collector(keeper->dirfd)) {
+		return;
+	}
+	uint64_t now = hk_clock_monotonic_ns();
+	keeper->renewals =
+	    now - keeper->renewed_ns < RENEWED_LONG_AGO_NS ? keeper->renewals + 1 : 1;
+	keeper->renewed_ns = now;
+	if (keeper->renewals > RENEWALS_MAX) {
+		hk_warning("collectors of the job keep ending: what they stored is in %s",
+			   keeper->shown);
+	} else if (elect(keeper, NULL, NULL, keeper->directory) == 0) {
+		hk_warning("the job's collector ended; another one goes on");
+	}
+}
+
+/* Asks until a collector that has just died is there again, if somebody looks after it. */
+static int ask(struct hk_keeper *keeper, Hk__Request *request, int timeout_ms,
+	       Hk__Response **ret_response)
+{
+	const struct timespec pause = {0, ASK_PAUSE_NS};
+	uint64_t end = hk_clock_monotonic_ns() + ASK_AGAIN_NS;
+	int r;
+
+	request->version = (char *)HK_VERSION;
+	for (;;) {
+		r = hk_request_call(keeper->url, request, timeout_ms, ret_response);
+		if (r != -ECONNREFUSED || hk_clock_monotonic_ns() > end) {
+			return r;
+		}
+		hk_keeper_renew(keeper);
+		nanosleep(&pause, NULL);
+	}
+}
+
 int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, int pid)
 {
 	Hk__OpenJobRequest what = HK__OPEN_JOB_REQUEST__INIT;
@@ -304,10 +349,9 @@ int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, 
 	what.command = (char *)wish->line;
 	/* The end of one rank's command is not the end of the job. */
 	what.pid = keeper->inside ? 0 : (uint32_t)pid;
-	request.version = (char *)HK_VERSION;
 	request.what_case = HK__REQUEST__WHAT_OPEN_JOB;
 	request.open_job = &what;
-	r = hk_request_call(keeper->url, &request, OPEN_TIMEOUT_MS, &response);
+	r = ask(keeper, &request, OPEN_TIMEOUT_MS, &response);
 	if (r < 0) {
 		hk_error("the collector at %s: %s", keeper->url, strerror(-r));
 		return r;
@@ -351,7 +395,7 @@ void hk_keeper_notice(const struct hk_keeper *keeper, int pid, bool signaled, in
 /* ---- leaving -----------------------------------------------------------------------------------
  */
 
-static bool close_job(const struct hk_keeper *keeper, int status)
+static bool close_job(struct hk_keeper *keeper, int status)
 {
 	Hk__CloseJobRequest what = HK__CLOSE_JOB_REQUEST__INIT;
 	Hk__Request request = HK__REQUEST__INIT;
@@ -360,10 +404,9 @@ static bool close_job(const struct hk_keeper *keeper, int status)
 	what.job = (char *)keeper->id;
 	what.have_status = true;
 	what.status = status;
-	request.version = (char *)HK_VERSION;
 	request.what_case = HK__REQUEST__WHAT_CLOSE_JOB;
 	request.close_job = &what;
-	int r = hk_request_call(keeper->url, &request, CLOSE_TIMEOUT_MS, &response);
+	int r = ask(keeper, &request, CLOSE_TIMEOUT_MS, &response);
 	if (r < 0) {
 		hk_warning("the collector did not finish the job (%s); what is stored is in %s",
 			   strerror(-r), keeper->shown);

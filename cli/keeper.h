@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "members.h"
 #include "wire/request.h"
@@ -31,6 +32,8 @@ struct hk_keeper {
 	int expected;		  /* hookcli processes of the job on this node, 0: unknown */
 	int dirfd;
 	struct hk_members members;
+	uint64_t renewed_ns; /* when a collector that had died was last replaced, monotonic */
+	unsigned renewals;   /* in quick succession */
 };
 
 struct hk_keeper_wish {
@@ -46,6 +49,10 @@ int hk_keeper_init(struct hk_keeper *keeper, const struct hk_keeper_wish *wish);
 /* Opens the job, whose command will be process `pid`, and makes the links to it. 0, or -errno after
  * a line on stderr. */
 int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, int pid);
+
+/* Replaces a private collector that is gone: what it had not kept yet is in the segments, and the
+ * new one goes on from there. Says so on stderr; gives up where it would go on for ever. */
+void hk_keeper_renew(struct hk_keeper *keeper);
 
 /* Tells how process `pid` ended; not being heard is no error. */
 void hk_keeper_notice(const struct hk_keeper *keeper, int pid, bool signaled, int code);

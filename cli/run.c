@@ -375,6 +375,11 @@ static void write_summary(const struct hk_keeper *keeper, const char *command)
 	hk_report_free(report);
 }
 
+static void look_after(void *keeper)
+{
+	hk_keeper_renew(keeper);
+}
+
 /* Runs the prepared child to its end. Its status, or one of ours. */
 static int run_child(struct hk_keeper *keeper, struct hk_child *child, const char *name)
 {
@@ -384,11 +389,12 @@ static int run_child(struct hk_keeper *keeper, struct hk_child *child, const cha
 
 	signal(SIGPIPE, SIG_IGN);
 	if (r == 0) {
-		r = hk_child_wait(child, &end);
+		r = hk_child_wait(child, &(struct hk_child_watch){look_after, keeper}, &end);
 		if (r < 0) {
 			hk_error("cannot wait for %s: %s", name, strerror(-r));
 			return EXIT_OURS;
 		}
+		hk_keeper_renew(keeper);
 		hk_keeper_notice(keeper, child->pid, end.signaled, end.code);
 	} else {
 		hk_error("cannot execute %s: %s", name, strerror(-r));

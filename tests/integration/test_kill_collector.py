@@ -1,17 +1,21 @@
 #!/usr/bin/python3
 """kill -9 of the collector at 20 seeded instants and a new one each time: statistics exact, no record twice, none missing."""
+import glob
 import os
 import random
+import signal
 import subprocess
 
 import loop
-from harness import RANKS, end_process, expect, expect_true, main
+from harness import RANKS, end_process, expect, expect_true, main, wait_for
 from truth import expect_calls, expect_whole, load, rows_of, wanted_of
 
 SEED = 21
 KILLS = 20
 ROUNDS = 60_000
 MPI_KILLS = 5
+PRIVATE_KILLS = 4
+PRIVATE_ROUNDS = 20_000
 MPI_ROUNDS = 1500
 
 
@@ -86,7 +90,38 @@ def mpi_job(run, chance, rounds):
     return killed
 
 
+def collector_of(run):
+    """Process id that the private collector of the only job has left in its run directory; 0 for none."""
+    for name in glob.glob(os.path.join(run.run_directory, "job-*", "collector.lock")):
+        with open(name, encoding="utf-8") as lock:
+            return int(lock.read() or 0)
+    return 0
+
+
+def private_job(run, job, command, words):
+    """A collector that `hookcli run` started is replaced by `hookcli run`, whoever of the job's members it was."""
+    path, seen = run.path(job), set()
+    command = loop.start(run, *command, run.binary("hookcli"), "run", "-q", "--store", run.path("private"), "--job", job,
+                         *loop.hook_options(), "--", *words, "--loop", path, PRIVATE_ROUNDS)
+    for number in range(PRIVATE_KILLS):
+        loop.wait_rounds(path, PRIVATE_ROUNDS * number // (2 * PRIVATE_KILLS) + 1)
+        collector = wait_for("a collector", lambda: collector_of(run) not in seen | {0} and collector_of(run))
+        seen.add(collector)
+        os.kill(collector, signal.SIGKILL)
+    wait_for("the last collector", lambda: collector_of(run) not in seen | {0})
+    expect_true(f"{job}: ended before the last kill", loop.rounds_of(path) < PRIVATE_ROUNDS)
+    finish(run, command, job)
+    report = run.report(run.path("private", job))
+    expect_whole(report, 1)
+    for function in loop.FUNCTIONS:
+        expect(f"{job}: calls of {function}", rows_of(report)[loop.LIBRARY, function]["calls"], loop.THREADS * PRIVATE_ROUNDS)
+    judge_records(run, run.path("private", job), report)
+    expect(f"{job}: run directories left", glob.glob(os.path.join(run.run_directory, "job-*")), [])
+
+
 def test(run):
+    private_job(run, "outside", [], [run.workload("calls_truth")])
+    private_job(run, "inside", ["mpirun", "-n", 1], [run.workload("calls_truth")])
     chance = random.Random(SEED)
     calls_job(run, chance)
     rounds = MPI_ROUNDS

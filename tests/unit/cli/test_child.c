@@ -24,7 +24,7 @@ static struct hk_child_end run_shell(const char *script, int signal_to_us)
 		/* Blocked here, so it waits until hk_child_wait passes it on. */
 		assert_int_equal(kill(getpid(), signal_to_us), 0);
 	}
-	assert_int_equal(hk_child_wait(&child, &end), 0);
+	assert_int_equal(hk_child_wait(&child, NULL, &end), 0);
 	sigprocmask(SIG_UNBLOCK, &child.signals, NULL);
 	return end;
 }
