@@ -8,6 +8,7 @@
 #include "checks.h"
 #include "command.h"
 #include "coverage_table.h"
+#include "hooks_option.h"
 #include "program.h"
 #include "report/name.h"
 #include "trial.h"
@@ -42,7 +43,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {
+    {&hk_hooks_option_argp, 0, NULL, 0}, {&hk_command_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,

@@ -13,7 +13,7 @@
 #include "command.h"
 #include "hooks/hook.h"
 #include "hooks/names.h"
-#include "hooks/shipped.h"
+#include "hooks_option.h"
 #include "job.h"
 #include "keeper.h"
 #include "launcher.h"
@@ -27,8 +27,7 @@
 #define EXIT_NOT_FOUND 127
 
 enum {
-	OPTION_HOOKS = 0x100,
-	OPTION_LEVEL,
+	OPTION_LEVEL = 0x100,
 	OPTION_STORE,
 	OPTION_JOB,
 	OPTION_ON_FULL,
@@ -36,9 +35,6 @@ enum {
 };
 
 static const struct argp_option options[] = {
-    {"hooks", OPTION_HOOKS, "NAME|FILE|PATTERN", 0,
-     "What to hook: auto (default), a shipped name, a hooks file, a lib:symbol pattern; repeats",
-     0},
     {"level", OPTION_LEVEL, "LEVEL", 0,
      "Detail: off, count, sample, time, record (default), record+args", 0},
     {"store", OPTION_STORE, "DIR", 0, "Keep the job in DIR, by a collector of its own", 0},
@@ -53,99 +49,10 @@ static const struct argp_option options[] = {
 
 struct arguments {
 	char **command;
-	bool hooks_given; /* by flag: later ones are added */
 };
 
 /* ---- checking what was asked for
  * ----------------------------------------------------------------- */
-
-static bool is_shipped(const char *name)
-{
-	for (unsigned i = 0; i < hk_shipped_hook_count; i++) {
-		if (strcmp(hk_shipped_hooks[i].name, name) == 0) {
-			return true;
-		}
-	}
-	return strcmp(name, "auto") == 0;
-}
-
-static bool ends_with(const char *text, const char *ending)
-{
-	size_t length = strlen(text), tail = strlen(ending);
-
-	return length >= tail && strcmp(text + length - tail, ending) == 0;
-}
-
-static void shipped_list(char *text, size_t size)
-{
-	size_t used = (size_t)snprintf(text, size, "auto");
-
-	for (unsigned i = 0; i < hk_shipped_hook_count && used < size; i++) {
-		/* What nobody may touch is not something to ask for. */
-		if (strcmp(hk_shipped_hooks[i].name, "deny") != 0) {
-			used += (size_t)snprintf(text + used, size - used, " %s",
-						 hk_shipped_hooks[i].name);
-		}
-	}
-}
-
-/* Writes one item of --hooks as the agent shall read it, a file by its absolute path. */
-static int hooks_item(const char *item, FILE *output)
-{
-	char path[PATH_MAX], shipped[256];
-	bool file = ends_with(item, ".hooks") || (strchr(item, '/') && !strchr(item, ':'));
-
-	if (!file && (is_shipped(item) || strchr(item, ':'))) {
-		fputs(item, output);
-		return 0;
-	}
-	if (!file) {
-		shipped_list(shipped, sizeof(shipped));
-		hk_error(
-		    "no hooks '%s': shipped are %s; else a path ending in .hooks or lib:symbol",
-		    item, shipped);
-		return -EINVAL;
-	}
-	if (!realpath(item, path) || access(path, R_OK) < 0) {
-		hk_error("hooks file %s: %s", item, strerror(errno));
-		return -errno;
-	}
-	if (strchr(path, ',')) {
-		hk_error("hooks file %s: a comma in its path would cut the list of hooks", path);
-		return -EINVAL;
-	}
-	fputs(path, output);
-	return 0;
-}
-
-/* The list of hooks, checked; the caller frees it. NULL after a line on stderr. */
-static char *hooks_list(const char *value)
-{
-	char *copy = strdup(value), *rest = copy, *list = NULL, *item;
-	size_t size;
-	FILE *output = open_memstream(&list, &size);
-	int r = copy && output ? 0 : -ENOMEM;
-	bool first = true;
-
-	while (r == 0 && (item = strsep(&rest, ","))) {
-		item += strspn(item, " ");
-		if (!*item) {
-			continue;
-		}
-		fputs(first ? "" : ",", output);
-		first = false;
-		r = hooks_item(item, output);
-	}
-	if (output) {
-		fclose(output);
-	}
-	free(copy);
-	if (r < 0) {
-		free(list);
-		return NULL;
-	}
-	return list;
-}
 
 /* LEVEL, or PATTERN=LEVEL, several by comma. */
 static int check_level(const char *value)
@@ -203,31 +110,12 @@ static int check_budget(const char *value)
 /* ---- options -----------------------------------------------------------------------------------
  */
 
-static error_t add_hooks(struct arguments *arguments, const char *value)
-{
-	struct hk_settings *settings = hk_command_settings();
-	char *list = NULL;
-
-	if (!arguments->hooks_given) {
-		arguments->hooks_given = true;
-		return -hk_settings_set(settings, "hooks", value);
-	}
-	if (asprintf(&list, "%s,%s", hk_settings_get(settings, "hooks"), value) < 0) {
-		return ENOMEM;
-	}
-	int r = hk_settings_set(settings, "hooks", list);
-	free(list);
-	return -r;
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 	struct hk_settings *settings = hk_command_settings();
 
 	switch (key) {
-	case OPTION_HOOKS:
-		return add_hooks(arguments, argument);
 	case OPTION_LEVEL:
 		return -hk_settings_set(settings, "level", argument);
 	case OPTION_STORE:
@@ -254,7 +142,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
+static const struct argp_child children[] = {
+    {&hk_hooks_option_argp, 0, NULL, 0}, {&hk_command_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
@@ -450,7 +339,7 @@ static int run_command(char **command)
 	if (code < 0) {
 		return tell_unusable(command[0], code);
 	}
-	char *hooks = hooks_list(hk_command_setting("hooks"));
+	char *hooks = hk_hooks_option_list();
 	if (!hooks || (level && check_level(level) < 0) ||
 	    (on_full && check_on_full(on_full) < 0) ||
 	    check_budget(hk_command_setting("budget")) < 0) {

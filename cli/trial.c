@@ -42,8 +42,9 @@ static void remove_store(const char *store)
 
 static int run_command(char *const *command, const char *store, int *ret_status)
 {
-	char *head[] = {"hookcli", "run", "--level", "count",	    "--quiet",
-			"--job",   JOB,	  "--store", (char *)store, "--"};
+	char *head[] = {"hookcli", "run",	  "--hooks", (char *)hk_command_setting("hooks"),
+			"--level", "count",	  "--job",   JOB,
+			"--store", (char *)store, "--quiet", "--"};
 	size_t fixed = sizeof(head) / sizeof(head[0]), count = 0;
 	char **arguments;
 	int status, error;

@@ -95,7 +95,8 @@ def check_nothing_matches(run: Run):
     expect("coverage", (row["slots_found"], row["slots_patched"], row["hooks"] > 0, row["notes"]), (0, 0, True, words))
     text = run.cli("report", run.path("store", "nothing"), "--format", "text").stdout
     expect_true(f"the report says why: {text}", f"no call was seen: {words}" in text)
-    _, _, processes, _ = doctor(run, program_of(run, "none"), HOOK_HOOKS=hooks)
+    done = run.cli("doctor", "--json", "--hooks", hooks, "--", program_of(run, "none"))
+    processes = json.loads(done.stdout)["processes"]
     expect("doctor says why", processes[0]["notes"], words)
 
 

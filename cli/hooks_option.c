@@ -1,0 +1,133 @@
+#include "hooks_option.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "command.h"
+#include "hooks/shipped.h"
+#include "settings/settings.h"
+
+#define OPTION_HOOKS 0x1100
+
+static const struct argp_option options[] = {
+    {"hooks", OPTION_HOOKS, "NAME|FILE|PATTERN", 0,
+     "What to hook: auto (default), a shipped name, a hooks file, a lib:symbol pattern; repeats",
+     0},
+    {0},
+};
+
+/* The first one replaces what is set elsewhere, later ones are added to it. */
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+	static bool given;
+	struct hk_settings *settings = hk_command_settings();
+	char *list = NULL;
+
+	(void)state;
+	if (key != OPTION_HOOKS) {
+		return ARGP_ERR_UNKNOWN;
+	}
+	if (!given) {
+		given = true;
+		return -hk_settings_set(settings, "hooks", value);
+	}
+	if (asprintf(&list, "%s,%s", hk_settings_get(settings, "hooks"), value) < 0) {
+		return ENOMEM;
+	}
+	int r = hk_settings_set(settings, "hooks", list);
+	free(list);
+	return -r;
+}
+
+const struct argp hk_hooks_option_argp = {.options = options, .parser = parse};
+
+static bool is_shipped(const char *name)
+{
+	for (unsigned i = 0; i < hk_shipped_hook_count; i++) {
+		if (strcmp(hk_shipped_hooks[i].name, name) == 0) {
+			return true;
+		}
+	}
+	return strcmp(name, "auto") == 0;
+}
+
+static bool ends_with(const char *text, const char *ending)
+{
+	size_t length = strlen(text), tail = strlen(ending);
+
+	return length >= tail && strcmp(text + length - tail, ending) == 0;
+}
+
+static void shipped_list(char *text, size_t size)
+{
+	size_t used = (size_t)snprintf(text, size, "auto");
+
+	for (unsigned i = 0; i < hk_shipped_hook_count && used < size; i++) {
+		/* What nobody may touch is not something to ask for. */
+		if (strcmp(hk_shipped_hooks[i].name, "deny") != 0) {
+			used += (size_t)snprintf(text + used, size - used, " %s",
+						 hk_shipped_hooks[i].name);
+		}
+	}
+}
+
+/* Writes one item of --hooks as the agent shall read it, a file by its absolute path. */
+static int hooks_item(const char *item, FILE *output)
+{
+	char path[PATH_MAX], shipped[256];
+	bool file = ends_with(item, ".hooks") || (strchr(item, '/') && !strchr(item, ':'));
+
+	if (!file && (is_shipped(item) || strchr(item, ':'))) {
+		fputs(item, output);
+		return 0;
+	}
+	if (!file) {
+		shipped_list(shipped, sizeof(shipped));
+		hk_error(
+		    "no hooks '%s': shipped are %s; else a path ending in .hooks or lib:symbol",
+		    item, shipped);
+		return -EINVAL;
+	}
+	if (!realpath(item, path) || access(path, R_OK) < 0) {
+		hk_error("hooks file %s: %s", item, strerror(errno));
+		return -errno;
+	}
+	if (strchr(path, ',')) {
+		hk_error("hooks file %s: a comma in its path would cut the list of hooks", path);
+		return -EINVAL;
+	}
+	fputs(path, output);
+	return 0;
+}
+
+char *hk_hooks_option_list(void)
+{
+	char *copy = strdup(hk_command_setting("hooks")), *rest = copy, *list = NULL, *item;
+	size_t size;
+	FILE *output = open_memstream(&list, &size);
+	int r = copy && output ? 0 : -ENOMEM;
+	bool first = true;
+
+	while (r == 0 && (item = strsep(&rest, ","))) {
+		item += strspn(item, " ");
+		if (!*item) {
+			continue;
+		}
+		fputs(first ? "" : ",", output);
+		first = false;
+		r = hooks_item(item, output);
+	}
+	if (output) {
+		fclose(output);
+	}
+	free(copy);
+	if (r < 0) {
+		free(list);
+		return NULL;
+	}
+	return list;
+}
