@@ -113,6 +113,28 @@ def check_ranks(run, told):
         expect_calls(run, "rank 1 after reset", "told_one", 8, rank=1)
 
 
+def check_under_calls(run, told):
+    """Levels that change under running calls lose no count and spoil no record."""
+    before = calls_of(run.report(JOB), "told_one")
+    told.begin("spin")
+    for level in ("count", "record", "sample", "record+args", "time", "record") * 3:
+        ctl(run, "level", f"told_one={level}")
+    calls, _ = told.spin_end()
+    expect_calls(run, "after many changes", "told_one", before + calls)
+    ctl(run, "reset")
+
+
+def check_private(run):
+    """The job of a `hookcli run` that has a collector of its own is found where it lies."""
+    with Told(run, "own", launcher=(run.binary("hookcli"), "run", "-q", "--store", run.path("own-store"), "--")) as told:
+        told.call("one", 2)
+        run.cli("ctl", "--job", run.path("own-store", "own"), "level", "told_one=off")
+        told.call("one", 3)
+        run.cli("ctl", "--job", run.path("own-store", "own"), "reset")
+        told.call("one", 4)
+    expect("calls of the private job", calls_of(run.report(run.path("own-store", "own")), "told_one"), 6)
+
+
 def check_refusals(run):
     for arguments, status, words in (
             (("level",), 2, "level of what"), (("level", "told_one"), 2, "PATTERN=LEVEL"), (("level", "a=loud"), 2, "unknown level"),
@@ -152,10 +174,12 @@ def test(run: Run):
         check_off(run, told)
         check_for(run, told)
         check_ranks(run, told)
+        check_under_calls(run, told)
         check_refusals(run)
         check_restart(run, told, collector)
     done = wait_for("the end", lambda: next(iter([d for d in [ctl(run, check=False)] if d.returncode]), None), 60)
     expect_true(f"ended: {done.stderr}", done.returncode == 3 and "has ended" in done.stderr)
+    check_private(run)
     with Told(run, "disabled", HOOK_DISABLE="1") as told:
         told.call("one", 1)
     expect("HOOK_DISABLE", run.cli("report", "disabled", check=False).returncode, 3)

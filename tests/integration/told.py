@@ -7,13 +7,15 @@ HOOKS = "*:told_*,libc.so*:strnlen"
 
 
 class Told:
-    """A running told; ends with its input."""
+    """A running told; ends with its input. LAUNCHER: what starts it instead of LD_PRELOAD."""
 
-    def __init__(self, run, job, level=None, **more):
-        env = {"LD_PRELOAD": run.agent(), "HOOK_HOOKS": HOOKS, "HOOK_JOB": job, **more}
+    def __init__(self, run, job, level=None, launcher=(), **more):
+        env = {"HOOK_HOOKS": HOOKS, "HOOK_JOB": job, **more}
         if level:
             env["HOOK_LEVEL"] = level
-        self.process = subprocess.Popen([run.workload("told")], env=run.environment(**env), cwd=run.directory, text=True,
+        if not launcher:
+            env["LD_PRELOAD"] = run.agent()
+        self.process = subprocess.Popen([*launcher, run.workload("told")], env=run.environment(**env), cwd=run.directory, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def __enter__(self):
