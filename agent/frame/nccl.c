@@ -9,7 +9,7 @@
 #include "patch/find.h"
 #include "record/process.h"
 
-#define ID_WORDS 16u	   /* of an ncclUniqueId */
+#define ID_BYTES 128u	   /* of an ncclUniqueId */
 #define COMMS_AT_ONCE 4096 /* of one process: more is no count but garbage */
 
 typedef int of_comm(const void *comm, int *number);
@@ -42,14 +42,15 @@ static uint64_t is_root(int root, uint64_t comm)
 	return root >= 0 && ask(&known, "ncclCommUserRank", comm, -1) == root;
 }
 
-static uint64_t new_comm(const uint64_t *at, const uint64_t *id)
+static uint64_t new_comm(const uint64_t *at, const void *id)
 {
-	uint64_t hash = 0;
+	uint64_t hash = 0, word;
 	if (!at || !*at || !id) {
 		return 0;
 	}
-	for (uint32_t i = 0; i < ID_WORDS; i++) {
-		hash = hk_comms_mix(hash + id[i]);
+	for (uint32_t i = 0; i < ID_BYTES; i += sizeof(word)) {
+		__builtin_memcpy(&word, (const char *)id + i, sizeof(word)); /* of any alignment */
+		hash = hk_comms_mix(hash + word);
 	}
 	hk_comms_set(*at, hash);
 	return hash;

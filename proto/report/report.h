@@ -100,9 +100,10 @@ struct hk_report_call {
 };
 
 struct hk_report_memory {
-	int32_t rank, device; /* device -1: the host */
+	int32_t rank, device; /* device -1: the host, or unknown */
 	const char *role;
-	const char *kind, *library;
+	const char *kind; /* "heap", "map", "device", "managed", "pinned" */
+	const char *library;
 	uint64_t allocs, frees, live_bytes, peak_bytes, peak_low, peak_high;
 	int64_t peak_time_ns;
 };
