@@ -8,11 +8,15 @@
 #include "checks.h"
 #include "command.h"
 #include "coverage_table.h"
+#include "hooks/pattern.h"
 #include "hooks_option.h"
+#include "imports.h"
 #include "program.h"
 #include "report/name.h"
 #include "trial.h"
 
+#define HOOKS_MAX 8u /* further ones are not looked at */
+#define NEAREST_MAX 3u
 #define PROGRAM "program" /* name of the check of the command */
 
 struct arguments {
@@ -60,6 +64,8 @@ static const struct argp argp = {
 struct diagnosis {
 	struct hk_check_result *machine; /* hk_check_count of them */
 	struct hk_check_result program;
+	struct hk_check_result hooks[HOOKS_MAX]; /* those that will match nothing */
+	size_t hook_count;
 	bool command, executable;
 	const struct hk_report *report;
 	int status; /* of the command */
@@ -82,6 +88,9 @@ static void print_checks(const struct diagnosis *diagnosis)
 	}
 	if (diagnosis->command) {
 		print_check(PROGRAM, &diagnosis->program);
+	}
+	for (size_t i = 0; i < diagnosis->hook_count; i++) {
+		print_check("hooks", &diagnosis->hooks[i]);
 	}
 }
 
@@ -132,6 +141,9 @@ static json_t *checks_json(const struct diagnosis *diagnosis)
 	if (diagnosis->command) {
 		json_array_append_new(list, check_json(PROGRAM, &diagnosis->program));
 	}
+	for (size_t i = 0; i < diagnosis->hook_count; i++) {
+		json_array_append_new(list, check_json("hooks", &diagnosis->hooks[i]));
+	}
 	return list;
 }
 
@@ -153,10 +165,54 @@ static int write_json(const struct diagnosis *diagnosis)
 
 /* ---- the command ---- */
 
+/* A function that is named, not matched by a pattern, and that nobody imports is mistyped, or is
+ * called only by what the program opens later. */
+static void examine_hook(struct diagnosis *diagnosis, const struct hk_imports *imports,
+			 const char *item)
+{
+	struct hk_check_result *result = &diagnosis->hooks[diagnosis->hook_count];
+	const char *nearest[NEAREST_MAX];
+	char function[sizeof(result->fix)];
+	size_t colon, length = strcspn(item, " \t"), used = 0;
+
+	if (hk_pattern_split(item, length, &colon) < 0 || diagnosis->hook_count == HOOKS_MAX) {
+		return;
+	}
+	snprintf(function, sizeof(function), "%.*s", (int)(length - colon - 1), item + colon + 1);
+	if (strpbrk(function, "*?/.") || hk_imports_has(imports, function)) {
+		return;
+	}
+	size_t count = hk_imports_nearest(imports, function, nearest, NEAREST_MAX);
+	result->state = HK_CHECK_NOTE;
+	snprintf(result->detail, sizeof(result->detail),
+		 "%.200s: the program and the libraries it is linked with do not call '%.200s'",
+		 item, function);
+	for (size_t i = 0; i < count && used < sizeof(result->fix); i++) {
+		used += (size_t)snprintf(result->fix + used, sizeof(result->fix) - used, "%s%s",
+					 i ? ", " : "they call ", nearest[i]);
+	}
+	diagnosis->hook_count++;
+}
+
+static void examine_hooks(struct diagnosis *diagnosis, const char *program)
+{
+	char *hooks = strdup(hk_command_setting("hooks")), *rest = hooks, *item;
+	struct hk_imports *imports = NULL;
+
+	if (hooks && strchr(hooks, ':') && hk_imports_new(program, &imports) == 0) {
+		while ((item = strsep(&rest, ","))) {
+			examine_hook(diagnosis, imports, item + strspn(item, " "));
+		}
+	}
+	hk_imports_free(imports);
+	free(hooks);
+}
+
 /* Looks at everything without running the command. HK_EXIT_FAILED: tracing will not work. */
 static int examine(struct diagnosis *diagnosis, const char *command)
 {
 	int worst = HK_EXIT_DONE;
+	char path[PATH_MAX];
 
 	for (size_t i = 0; i < hk_check_count; i++) {
 		hk_checks[i].look(&diagnosis->machine[i]);
@@ -164,7 +220,10 @@ static int examine(struct diagnosis *diagnosis, const char *command)
 	}
 	if (command) {
 		diagnosis->command = true;
-		diagnosis->executable = hk_program_check(command, &diagnosis->program) == 0;
+		diagnosis->executable = hk_program_check(command, path, &diagnosis->program) == 0;
+		if (diagnosis->program.state == HK_CHECK_OK) {
+			examine_hooks(diagnosis, path);
+		}
 		worst = diagnosis->program.state == HK_CHECK_FAILED ? HK_EXIT_FAILED : worst;
 	}
 	return worst;

@@ -268,9 +268,8 @@ static int follow(const char *name, char path[PATH_MAX], struct hk_check_result 
 	return 1;
 }
 
-int hk_program_check(const char *name, struct hk_check_result *ret_result)
+int hk_program_check(const char *name, char path[PATH_MAX], struct hk_check_result *ret_result)
 {
-	char path[PATH_MAX];
 	int r = hk_program_find(name, path);
 
 	memset(ret_result, 0, sizeof(*ret_result));

@@ -14,8 +14,8 @@
 int hk_program_find(const char *name, char path[PATH_MAX]);
 
 /* Says into *ret_result whether LD_PRELOAD reaches the program that NAME runs, and if not, why and
- * what to do. Nothing is said about what that one starts. 0; -ENOENT, -EACCES, -ENOEXEC: it cannot
- * be executed at all. */
-int hk_program_check(const char *name, struct hk_check_result *ret_result);
+ * what to do. Nothing is said about what that one starts. PATH is then the program's file, for a
+ * script that of its interpreter. 0; -ENOENT, -EACCES, -ENOEXEC: it cannot be executed at all. */
+int hk_program_check(const char *name, char path[PATH_MAX], struct hk_check_result *ret_result);
 
 #endif

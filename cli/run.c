@@ -232,10 +232,11 @@ static void explain_absence(const char *command)
 {
 	const char *disabled = getenv("HOOK_DISABLE");
 	struct hk_check_result program;
+	char path[PATH_MAX];
 
 	if (disabled && *disabled && *disabled != '0') {
 		fprintf(stderr, "! HOOK_DISABLE=%.64s: the agent stays off\n", disabled);
-	} else if (hk_program_check(command, &program), program.state == HK_CHECK_FAILED) {
+	} else if (hk_program_check(command, path, &program), program.state == HK_CHECK_FAILED) {
 		fprintf(stderr, "! %s -> %s\n", program.detail, program.fix);
 	}
 }

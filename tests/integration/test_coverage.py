@@ -100,6 +100,15 @@ def check_nothing_matches(run: Run):
     expect("doctor says why", processes[0]["notes"], words)
 
 
+def check_mistyped(run: Run):
+    """A function that nobody calls is told with the names it may have been meant for."""
+    done = run.cli("doctor", "--json", "--hooks", "libc.so*:putss", "--hooks", "libc.so*:puts", "--", program_of(run, "none"),
+                   check=False)
+    told = [check for check in json.loads(done.stdout[done.stdout.index("{"):])["checks"] if check["name"] == "hooks"]
+    expect("hooks that match nothing", len(told), 1)
+    expect_true(f"the nearest: {told}", "'putss'" in told[0]["detail"] and "puts" in told[0]["fix"])
+
+
 def check_off(run: Run):
     traced = run.trace(program_of(run, "none"), check=False, env={"HOOK_DISABLE": "1"})
     expect("exit", traced.returncode, EXIT)
@@ -142,6 +151,7 @@ def test(run):
     check_foreign(run)
     check_missing(run)
     check_nothing_matches(run)
+    check_mistyped(run)
     check_off(run)
     check_counts(run)
     check_status(run)

@@ -78,7 +78,8 @@ static Elf64_Phdr *interpreter_of(struct image *image)
 static void check_says(const char *path, int wanted, const char *word)
 {
 	struct hk_check_result result;
-	int r = hk_program_check(path, &result);
+	char file[PATH_MAX];
+	int r = hk_program_check(path, file, &result);
 	unlink(path);
 	assert_int_equal(r, wanted);
 	assert_int_equal(result.state, *word ? HK_CHECK_FAILED : HK_CHECK_OK);
