@@ -30,7 +30,7 @@ static void test_program_and_libraries_are_read(void **state)
 	(void)state;
 	assert_int_equal(hk_imports_new(self, &imports), 0);
 	assert_true(hk_imports_has(imports, "_cmocka_run_group_tests")); /* the program's */
-	assert_true(hk_imports_has(imports, "strsignal")); /* a library's */
+	assert_true(hk_imports_has(imports, "strsignal"));		 /* a library's */
 	assert_false(hk_imports_has(imports, "main"));
 	assert_false(hk_imports_has(imports, ""));
 	hk_imports_free(imports);
