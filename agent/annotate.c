@@ -1,6 +1,5 @@
 #include "annotate.h"
 
-#include <link.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "frame/call.h"
 #include "frame/hot.h"
 #include "frame/site.h"
+#include "patch/loader.h"
 #include "record/process.h"
 #include "record/thread.h"
 
@@ -109,7 +109,7 @@ static uint32_t bind(const char *text, enum use use, uintptr_t caller)
 	struct search search = {.address = caller};
 	uint32_t refusal;
 
-	dl_iterate_phdr(is_holder, &search);
+	hk_loader_iterate(is_holder, &search);
 	const struct hk_site_request request = {
 	    .hook = &hooks[use],
 	    .function = text,

@@ -10,6 +10,7 @@
 
 #include "frame/site.h"
 #include "patch/entry.h"
+#include "patch/loader.h"
 #include "patch/object.h"
 #include "patch/patch.h"
 #include "record/process.h"
@@ -183,7 +184,7 @@ int hk_dl_framed(const char *name, const void *caller)
 		return 1;
 	}
 	struct search search = {.caller = (uintptr_t)caller};
-	dl_iterate_phdr(look, &search);
+	hk_loader_iterate(look, &search);
 	return search.caller_plain && !search.inherited;
 }
 

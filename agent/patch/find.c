@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "hooks/pattern.h"
+#include "patch/loader.h"
 #include "patch/object.h"
 #include "patch/patch.h"
 
@@ -31,13 +32,13 @@ static int lookup(struct dl_phdr_info *info, size_t size, void *data)
 void *hk_find_function(const char *library, const char *name)
 {
 	struct wanted wanted = {.library = library, .name = name, .find = hk_object_function};
-	dl_iterate_phdr(lookup, &wanted);
+	hk_loader_iterate(lookup, &wanted);
 	return (void *)wanted.address;
 }
 
 void *hk_find_variable(const char *name)
 {
 	struct wanted wanted = {.library = "*", .name = name, .find = hk_object_variable};
-	dl_iterate_phdr(lookup, &wanted);
+	hk_loader_iterate(lookup, &wanted);
 	return (void *)wanted.address;
 }

@@ -11,6 +11,7 @@
 
 #include "hookset.h"
 #include "patch/dl.h"
+#include "patch/loader.h"
 #include "patch/object.h"
 #include "patch/patch.h"
 #include "patch/pointer.h"
@@ -83,9 +84,9 @@ static int survey_locked(struct dl_phdr_info *info, size_t size, void *data)
 	struct survey *survey = data;
 	(void)info;
 	(void)size;
-	dl_iterate_phdr(find_user, survey);
+	hk_loader_iterate(find_user, survey);
 	if (survey->user) {
-		dl_iterate_phdr(find_definers, survey);
+		hk_loader_iterate(find_definers, survey);
 	}
 	return 1;
 }
@@ -125,7 +126,7 @@ struct hk_lookup hk_lookup_symbol(void *handle, const char *name, const char *ve
 				.next = handle == RTLD_NEXT,
 				.vdso = getauxval(AT_SYSINFO_EHDR)};
 	if (!framed) {
-		dl_iterate_phdr(survey_locked, &survey);
+		hk_loader_iterate(survey_locked, &survey);
 		framed = anywhere && is_same_for_all(&survey);
 	}
 	void *address = framed ? ask(handle, name, version) : NULL;

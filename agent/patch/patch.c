@@ -21,6 +21,7 @@
 #include "patch/entry.h"
 #include "patch/known.h"
 #include "patch/loaded.h"
+#include "patch/loader.h"
 #include "patch/namespace.h"
 #include "patch/object.h"
 #include "patch/pointer.h"
@@ -506,7 +507,7 @@ static int scan(struct dl_phdr_info *info, size_t size, void *data)
 void hk_patch_rescan(void)
 {
 	if (patcher.set) {
-		dl_iterate_phdr(scan, NULL);
+		hk_loader_iterate(scan, NULL);
 	}
 }
 
@@ -517,6 +518,7 @@ void hk_patch_revisit(void)
 
 void hk_patch_start(const struct hk_hookset *set)
 {
+	hk_loader_setup();
 	long length = hk_kernel(SYS_readlinkat, -100, "/proc/self/exe", patcher.program,
 				sizeof(patcher.program) - 1, 0, 0);
 	patcher.program[length > 0 ? length : 0] = 0;
@@ -567,7 +569,7 @@ void hk_patch_escaped(const char *function)
 		hash = hash * 33 + (uint8_t)*function;
 	}
 	hash |= !hash;
-	dl_iterate_phdr(note_escape, &hash);
+	hk_loader_iterate(note_escape, &hash);
 }
 
 void *hk_patch_rearm(void **slot, void *thunk)

@@ -11,6 +11,7 @@
 #include "hookset.h"
 #include "patch/dl.h"
 #include "patch/entry.h"
+#include "patch/loader.h"
 #include "patch/object.h"
 #include "patch/patch.h"
 #include "record/process.h"
@@ -314,7 +315,7 @@ static int exchange_locked(struct dl_phdr_info *info, size_t size, void *data)
 	struct exchange *exchange = data;
 	(void)info;
 	(void)size;
-	dl_iterate_phdr(find_objects, exchange);
+	hk_loader_iterate(find_objects, exchange);
 	exchange->result = exchange->decide(exchange);
 	return 1;
 }
@@ -329,7 +330,7 @@ static void *run(struct exchange *exchange)
 	uint32_t inside = hk_inside;
 	hk_inside = 1;
 	exchange->result = exchange->address;
-	dl_iterate_phdr(exchange_locked, exchange);
+	hk_loader_iterate(exchange_locked, exchange);
 	hk_inside = inside;
 	hk_process_restore_signals(signals);
 	errno = saved_errno;

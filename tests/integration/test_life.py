@@ -9,6 +9,8 @@ from truth import rows_of
 
 SIGNALED = 128
 CROWD, CHURN, STORM = 1000, 2000, 3000
+# Longer than the collector takes to ask for a look at new objects.
+LOADER_SECONDS = 1.5
 CHURN_LONG, CHURN_RATE = 12_000, 200
 # What a thousand more threads may cost: nothing but what the kernel and the allocator round up to.
 GROWTH_KIB = 1024
@@ -121,6 +123,14 @@ def check_signals(run):
     expect("fork-in-handler: calls of the children", calls(report, "helper"), touch(2 * handled))
 
 
+def check_loader(run):
+    """A child whose parent forked while another thread was in the loader never waits for that thread."""
+    out, report = trace(run, "fork-loader", "fork-loader", LOADER_SECONDS)
+    made, ended = out.split("\n", 1)
+    expect("fork-loader: output", ended, "child ended with 3\n")
+    expect("fork-loader: calls of the child", calls(report, "helper"), touch(int(made)))
+
+
 def check_daemon(run):
     """Work that begins when the command is long gone belongs to its job, as long as there is a collector."""
     collector = run.start_collector()
@@ -173,6 +183,7 @@ def test(run, which="short"):
             check(run, case)
     if which == "short":
         check_signals(run)
+        check_loader(run)
         check_daemon(run)
         check_tls(run)
         check_churn(run, CHURN, 0)

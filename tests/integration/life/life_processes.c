@@ -1,4 +1,6 @@
 /* Ways to make a process that is a copy of this one, or shares its memory. */
+#include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -7,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "life.h"
@@ -110,6 +113,61 @@ static int run_fork_storm(char **arguments)
 	}
 	printf("%d children\n", ended);
 	return 0;
+}
+
+static pthread_barrier_t in_callback;
+
+/* Holds the loader's lock for ever. */
+static int stay_in_loader(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	(void)info, (void)size, (void)unused;
+	pthread_barrier_wait(&in_callback);
+	for (;;) {
+		pause();
+	}
+	return 1;
+}
+
+static void *loader_thread(void *unused)
+{
+	dl_iterate_phdr(stay_in_loader, unused);
+	return NULL;
+}
+
+static double seconds(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* life fork-loader SECONDS: a thread is inside the loader when another forks: the child finds its
+ * lock taken by nobody, and calls for so long that the tracer is asked to look for new objects. */
+static int run_fork_loader(char **arguments)
+{
+	pthread_t thread;
+	pthread_barrier_init(&in_callback, NULL, 2);
+	pthread_create(&thread, NULL, loader_thread, NULL);
+	pthread_barrier_wait(&in_callback);
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid == 0) {
+		const struct timespec pause = {0, 1000000};
+		double end = seconds() + atof(arguments[0]);
+		long calls = 0;
+		while (seconds() < end) {
+			life_touch(0);
+			calls++;
+			nanosleep(&pause, NULL);
+		}
+		dlsym(RTLD_DEFAULT, "no_such_function");
+		printf("%ld\n", calls);
+		fflush(stdout);
+		_exit(3);
+	}
+	life_wait(pid);
+	fflush(stdout);
+	_exit(0);
 }
 
 static int run_vfork(char **arguments)
@@ -269,6 +327,7 @@ const struct life_case life_processes[] = {
     {"fork-generations", run_fork_generations},
     {"fork-storm", run_fork_storm},
     {"fork-in-handler", run_fork_in_handler},
+    {"fork-loader", run_fork_loader},
     {"vfork", run_vfork},
     {"_Fork", run_underscore_fork},
     {"raw-fork", run_raw_fork},

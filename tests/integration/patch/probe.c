@@ -141,6 +141,12 @@ void *hk_site_original(const void *thunk)
 		   : NULL;
 }
 
+void *hk_process_private_memory(uint64_t bytes)
+{
+	(void)bytes;
+	return NULL;
+}
+
 void hk_process_end(int code)
 {
 	(void)code;

@@ -1,0 +1,18 @@
+/* loader.h: looking at the loaded objects where the loader's lock lets us.
+ *
+ * A thread that is in dl_iterate_phdr or dlopen while another forks leaves the child a lock that
+ * nobody will ever give back, and libc does not make it new. The child, which may never go near the
+ * loader, must not hang because we do.
+ */
+#ifndef HK_AGENT_PATCH_LOADER_H
+#define HK_AGENT_PATCH_LOADER_H
+
+#include <link.h>
+
+/* Before any other thread can be there. */
+void hk_loader_setup(void);
+
+/* As dl_iterate_phdr; 0 and no call where the lock may be held for ever. */
+int hk_loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
+
+#endif
