@@ -68,7 +68,7 @@ static json_t *process_json(const void *row)
 {
 	const struct hk_report_process *process = row;
 
-	return json_pack("{s:i, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:i, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}",
 			 "rank", (int)process->rank, "pid", number(process->pid), "role",
 			 process->role, "command", text(process->command), "exit",
 			 exit_json(&process->exit), "agent", process->agent, "note",
@@ -76,7 +76,8 @@ static json_t *process_json(const void *row)
 			 (json_int_t)process->start_ns, "end_ns",
 			 process->running ? json_null() : json_integer(process->end_ns), "records",
 			 number(process->records), "lost_records", number(process->lost_records),
-			 "calls_untracked", number(process->calls_untracked));
+			 "calls_untracked", number(process->calls_untracked), "tracing_cost_ns",
+			 number(process->tracing_cost_ns));
 }
 
 static json_t *call_json(const void *row)

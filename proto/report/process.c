@@ -69,6 +69,7 @@ static int row_fill(struct hk_report *report, const Hk__Process *process,
 	row->calls_untracked = process->calls_untracked;
 	row->records = process->records;
 	row->lost_records = process->lost_records;
+	row->tracing_cost_ns = process->tracing_cost_ns;
 	row->command = hk_report_strings_get(&report->strings, process->command);
 	row->host = hk_report_strings_get(&report->strings, process->host);
 	row->note = hk_report_strings_get(&report->strings, process->note);

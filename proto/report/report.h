@@ -61,6 +61,7 @@ struct hk_report_process {
 	int64_t start_ns, end_ns;
 	bool running;
 	uint64_t calls_untracked, records, lost_records;
+	uint64_t tracing_cost_ns; /* estimate */
 	uint32_t objects, objects_pending, objects_hidden, namespaces_hidden;
 	uint32_t slots_found, slots_patched, slots_refused;
 	uint32_t refused[HK_REPORT_REFUSALS]; /* slots, by enum hk_refusal of ring/segment.h */

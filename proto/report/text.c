@@ -203,7 +203,7 @@ static int processes_write(const struct hk_report *report, FILE *output, bool co
 {
 	struct hk_table *table =
 	    hk_table_new(">rank|<role|>pid|<host|<command:48|<agent|<ended|>wall "
-			 "s|>records|>lost|>objects|>found|>patched|>refused|<note:160");
+			 "s|>cost%|>records|>lost|>objects|>found|>patched|>refused|<note:160");
 
 	for (size_t i = 0; i < report->process_count; i++) {
 		const struct hk_report_process *p = &report->processes[i];
@@ -220,6 +220,8 @@ static int processes_write(const struct hk_report *report, FILE *output, bool co
 			hk_table_add(table, "%s", p->exit.kind);
 		}
 		seconds(table, wall_ns >= 0, (uint64_t)wall_ns);
+		double cost = 100 * (double)p->tracing_cost_ns;
+		hk_table_add(table, "%.2f", wall_ns > 0 ? cost / (double)wall_ns : 0);
 		hk_table_add(table, "%" PRIu64, p->records);
 		hk_table_add(table, "%" PRIu64, p->lost_records);
 		hk_table_add(table, "%" PRIu32, p->objects);
@@ -231,6 +233,30 @@ static int processes_write(const struct hk_report *report, FILE *output, bool co
 	}
 	fputc('\n', output);
 	int r = hk_table_write(table, output, colour);
+	hk_table_free(table);
+	return r;
+}
+
+/* Levels that the governor changed, or would have. */
+static int steps_write(const struct hk_report *report, FILE *output, bool colour)
+{
+	struct hk_table *table = hk_table_new(">rank|<role|>at|<tracing cost:80|<level|<to");
+	char at[HK_QUANTITY_BYTES];
+
+	for (size_t i = 0; i < report->step_count; i++) {
+		const struct hk_report_step *step = &report->steps[i];
+		hk_table_add(table, "%" PRId32, step->rank);
+		hk_table_add(table, "%s", step->role);
+		hk_table_add(table, "%s", hk_quantity_seconds(at, (double)step->time_ns));
+		hk_table_add(table, "%s", step->pattern);
+		hk_table_add(table, "%s", step->from);
+		hk_table_add(table, "%s", step->pinned ? "(over budget)" : step->to);
+	}
+	int r = 0;
+	if (report->step_count > 0) {
+		fputc('\n', output);
+		r = hk_table_write(table, output, colour);
+	}
 	hk_table_free(table);
 	return r;
 }
@@ -250,6 +276,7 @@ int hk_report_write_text(const struct hk_report *report, FILE *output, enum hk_r
 	int r = calls_write(report, output, by, colour);
 	r = r ? r : memory_write(report, output, colour);
 	r = r ? r : open_calls_write(report, output, colour);
+	r = r ? r : steps_write(report, output, colour);
 	r = r ? r : processes_write(report, output, colour);
 	if (report->job.calls_untracked > 0) {
 		fprintf(output,

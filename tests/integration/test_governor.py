@@ -31,6 +31,8 @@ def check_lowered(run):
         summary = run.cli("report", "governed").stdout
         expect_true(f"the summary says so: {summary}", "libtold_library.so:told_one on rank 0 from record to" in summary)
         expect_true("its cost", 0 < report["ranks"][0]["tracing_cost_ns"] == report["job"]["tracing_cost_ns"])
+        text = run.cli("report", "governed", "--format", "text").stdout
+        expect_true(f"so does the text: {text}", "libtold_library.so:told_one  record" in text and "cost%" in text)
         expect_true("nothing else was touched", {s["pattern"] for s in report["governor"]} == {step["pattern"]})
 
 
