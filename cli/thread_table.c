@@ -96,7 +96,8 @@ static int threads_read(struct hk_cursor *cursor, struct thread **threads, uint6
 	while ((r = hk_cursor_batch(cursor, &records, &count)) > 0) {
 		for (size_t i = 0; i < count; i++) {
 			if (records[i].kind != HK_CHUNK_KIND_CALL &&
-			    records[i].kind != HK_CHUNK_KIND_UNWOUND) {
+			    records[i].kind != HK_CHUNK_KIND_UNWOUND &&
+			    records[i].kind != HK_CHUNK_KIND_FAILED) {
 				continue;
 			}
 			struct thread *thread = thread_get(threads, records[i].thread);

@@ -371,7 +371,8 @@ static int push_record(struct hk_ledger *ledger, const struct site *site,
 
 int hk_ledger_add(struct hk_ledger *ledger, const struct hk_record *record)
 {
-	if (record->kind != HK_CHUNK_KIND_CALL) {
+	/* What failed says so by its values; realloc(p, 0) fails by its result and frees. */
+	if (record->kind != HK_CHUNK_KIND_CALL && record->kind != HK_CHUNK_KIND_FAILED) {
 		return 0;
 	}
 	const struct site *site;

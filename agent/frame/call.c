@@ -291,6 +291,7 @@ static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint6
 /* The level of arguments: the record is as long as what there is to keep. */
 static __attribute__((noinline)) void record_arguments(struct hk_thread *thread,
 						       struct hk_call *call, uint64_t ns,
+						       enum hk_record_kind kind,
 						       const uint64_t *values)
 {
 	struct hk_payload payload;
@@ -299,7 +300,7 @@ static __attribute__((noinline)) void record_arguments(struct hk_thread *thread,
 		payload.words[i] = values[i];
 	}
 	hk_state_saved(hk_arguments_keep, call, &payload);
-	record(thread, call, ns, HK_RECORD_CALL, payload.words, payload.count);
+	record(thread, call, ns, kind, payload.words, payload.count);
 }
 
 static void measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns)
@@ -309,16 +310,18 @@ static void measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns)
 	uint64_t values[HK_HOOK_VALUES];
 	count_totals(thread, call, ns);
 	count_duration(thread, call->cell, ns);
+	enum hk_record_kind kind = HK_RECORD_CALL;
 	if ((flags & HK_HOT_ERRORS) && failed(call, site->hook->error)) {
+		kind = HK_RECORD_FAILED;
 		add(&call->cell->errors, 1);
 	}
 	if (flags & HK_HOT_VALUES) {
 		read_values(call, values);
 	}
 	if (flags & HK_HOT_ARGUMENTS) {
-		record_arguments(thread, call, ns, values);
+		record_arguments(thread, call, ns, kind, values);
 	} else if (flags & HK_HOT_RECORD) {
-		record(thread, call, ns, HK_RECORD_CALL, values, site->payload);
+		record(thread, call, ns, kind, values, site->payload);
 	}
 }
 

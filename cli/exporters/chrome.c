@@ -197,6 +197,9 @@ static void write_details(struct hk_json *json, const struct hk_slice *slice)
 	if (slice->unwound) {
 		hk_json_uint(json, "unwound", 1);
 	}
+	if (slice->failed) {
+		hk_json_uint(json, "failed", 1);
+	}
 	hk_json_close(json, '}');
 }
 

@@ -56,6 +56,7 @@ struct hk_slice {
 	uint64_t start_ns, end_ns;
 	const struct hk_export_site *site;
 	bool unwound; /* left by an exception, longjmp or the thread's end */
+	bool failed;  /* its result is a failure */
 	uint8_t word_count;
 	uint8_t extra_count;
 	uint64_t words[HK_SLICE_WORDS];

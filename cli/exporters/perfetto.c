@@ -23,11 +23,13 @@
 #define TRACE_PACKET_TAG 0x0a /* field 1 of Trace, length-delimited */
 #define GLOBAL_SEQUENCE 1u    /* descriptors, marks; threads follow */
 
-/* Interned ids of annotation names: 1 is "library", 2 "unwound", a key's is FIRST_KEY + its number.
+/* Interned ids of annotation names: "library", "unwound", "failed"; a key's is FIRST_KEY + its
+ * number.
  */
 #define NAME_LIBRARY 1u
 #define NAME_UNWOUND 2u
-#define FIRST_KEY 2u
+#define NAME_FAILED 3u
+#define FIRST_KEY 3u
 #define KEYS (HK_KEY_VALUE + 1)
 #define ANNOTATIONS (HK_SLICE_WORDS + HK_DETAILS_ANNOTATIONS + 2) /* library, unwound besides */
 
@@ -243,9 +245,9 @@ static int perfetto_thread(struct hk_exporter *perfetto, struct hk_export_thread
 /* Everything one BEGIN may have to say for the first time. */
 struct novelty {
 	Hk__Perfetto__InternedData data;
-	Hk__Perfetto__InternedName category, function, names[ANNOTATIONS];
+	Hk__Perfetto__InternedName category, function, names[ANNOTATIONS + 1];
 	Hk__Perfetto__InternedString library;
-	Hk__Perfetto__InternedName *categories[1], *functions[1], *name_list[ANNOTATIONS];
+	Hk__Perfetto__InternedName *categories[1], *functions[1], *name_list[ANNOTATIONS + 1];
 	Hk__Perfetto__InternedString *libraries[1];
 };
 
@@ -313,6 +315,7 @@ static uint32_t site_iid(struct sequence *sequence, const struct hk_export_site 
 		if (sequence->next_iid == 1) {
 			intern_name(novelty, NAME_LIBRARY, "library");
 			intern_name(novelty, NAME_UNWOUND, "unwound");
+			intern_name(novelty, NAME_FAILED, "failed");
 		}
 		sequence->sites[site->index] = sequence->next_iid++;
 		intern_site(novelty, sequence->sites[site->index], site);
@@ -374,10 +377,10 @@ static size_t annotate(struct sequence *sequence, const struct hk_slice *slice, 
 		annotate_word(&annotations[count++], key, slice->words[i]);
 	}
 	count += hk_details_annotate(slice, details, &annotations[count]);
-	if (slice->unwound) {
+	if (slice->unwound || slice->failed) { /* never both */
 		hk__perfetto__debug_annotation__init(&annotations[count]);
 		annotations[count].has_name_iid = annotations[count].has_bool_value = 1;
-		annotations[count].name_iid = NAME_UNWOUND;
+		annotations[count].name_iid = slice->unwound ? NAME_UNWOUND : NAME_FAILED;
 		annotations[count++].bool_value = 1;
 	}
 	return count;

@@ -11,6 +11,7 @@
 #include "chunk/merge.h"
 #include "exporters/cast.h"
 #include "exporters/nest.h"
+#include "exporters/source.h"
 #include "report/clock.h"
 #include "report/name.h"
 
@@ -66,26 +67,6 @@ static uint64_t unix_ns(const struct timeline *timeline, int64_t since_ns)
 
 /* ---- files ---- */
 
-static int open_chunks(const char *directory, const Hk__Process *process)
-{
-	static const char digits[] = "0123456789abcdef";
-	char path[PATH_MAX], name[33] = {0};
-
-	if (process->uid.len != 16) {
-		return -EBADMSG;
-	}
-	for (size_t i = 0; i < 16; i++) {
-		name[2 * i] = digits[process->uid.data[i] >> 4];
-		name[2 * i + 1] = digits[process->uid.data[i] & 15];
-	}
-	if (snprintf(path, sizeof(path), "%s/%s.chunks", directory, name) >= (int)sizeof(path)) {
-		return -ENAMETOOLONG;
-	}
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-
-	return fd < 0 ? -errno : fd;
-}
-
 /* Errors that say nothing about the file that was to be read: to go on would hide them. */
 static bool is_ours(int rc)
 {
@@ -97,7 +78,7 @@ static int open_source(struct timeline *timeline, const char *directory, struct 
 {
 	const Hk__Process *process = hk_actor_process(actor);
 	struct source *source = &timeline->sources[timeline->source_count];
-	int fd = open_chunks(directory, process);
+	int fd = hk_source_open(directory, process);
 	int rc;
 
 	if (fd == -ENOENT && process->last_chunk == 0) {
@@ -218,62 +199,23 @@ static struct hk_nest_sink sink_at(struct spot *spot)
 	return (struct hk_nest_sink){.open = open_call, .close = close_call, .context = spot};
 }
 
-/* Ticks of DURATION_NS, rounded up: the process rounded down when it made nanoseconds of ticks. */
-static uint64_t ticks_of(const struct source *source, uint64_t duration_ns)
-{
-	unsigned __int128 scaled = ((unsigned __int128)duration_ns << 32) + source->tick_ns_q32 - 1;
-	unsigned __int128 ticks = scaled / source->tick_ns_q32;
-
-	return ticks > UINT64_MAX ? UINT64_MAX : (uint64_t)ticks;
-}
-
-/* Begin and end go through the same clock, so that calls that nest in ticks nest in the export. */
-static int64_t end_since_ns(const struct source *source, const struct hk_record *record)
-{
-	uint64_t end;
-
-	if (__builtin_add_overflow(record->start_ticks, ticks_of(source, record->duration_ns),
-				   &end)) {
-		end = UINT64_MAX;
-	}
-	return hk_report_clock_ns(&source->clock, end);
-}
-
-static void set_words(struct hk_slice *slice, const struct hk_record *record)
-{
-	slice->word_count = record->word_count < slice->site->key_count ? record->word_count
-									: slice->site->key_count;
-	memcpy(slice->words, record->words, slice->word_count * sizeof(slice->words[0]));
-	slice->extra_count = 0;
-	if (record->word_count > slice->site->key_count && slice->site->signature) {
-		slice->extra_count = (uint8_t)(record->word_count - slice->site->key_count);
-		memcpy(slice->extra, record->words + slice->site->key_count,
-		       slice->extra_count * sizeof(slice->extra[0]));
-	}
-}
-
-static bool is_instant(const struct hk_export_site *site)
-{
-	return site->meaning == HK_MEANING_MARK || site->meaning == HK_MEANING_COUNTER;
-}
-
 static int add_call(struct timeline *timeline, const struct source *source,
 		    const struct hk_merged *merged)
 {
 	const struct hk_record *record = merged->record;
-	int64_t end_since = end_since_ns(source, record);
+	int64_t end_since = hk_source_end_ns(&source->clock, source->tick_ns_q32, record);
 	struct spot spot = {.timeline = timeline};
 	struct hk_nest_sink sink = sink_at(&spot);
-	struct hk_slice slice = {.unwound = record->kind == HK_CHUNK_KIND_UNWOUND};
+	struct hk_slice slice;
 	int rc = 0;
 
 	if (end_since < timeline->options->from_ns) {
 		return 0;
 	}
 	spot.thread = hk_actor_thread(timeline->cast, source->actor, record->thread);
-	slice.site = hk_actor_site(source->actor, record->site,
-				   hk_cursor_site(source->cursor, record->site));
-	if (!spot.thread || !slice.site) {
+	const struct hk_export_site *site = hk_actor_site(
+	    source->actor, record->site, hk_cursor_site(source->cursor, record->site));
+	if (!spot.thread || !site) {
 		return -ENOMEM;
 	}
 	if (!spot.thread->introduced) {
@@ -283,10 +225,10 @@ static int add_call(struct timeline *timeline, const struct source *source,
 			return rc;
 		}
 	}
+	hk_source_slice(record, site, &slice);
 	slice.start_ns = unix_ns(timeline, merged->start_ns);
 	slice.end_ns = unix_ns(timeline, end_since);
-	set_words(&slice, record);
-	if (is_instant(slice.site)) {
+	if (hk_source_is_instant(site)) {
 		timeline->result.calls++;
 		return timeline->ops->instant(timeline->exporter, &spot.thread->shown, &slice);
 	}
@@ -332,12 +274,10 @@ static void tell_progress(const struct timeline *timeline)
 
 static int export_record(struct timeline *timeline, const struct hk_merged *merged)
 {
-	uint8_t kind = merged->record->kind;
-
 	if (timeline->result.records++ % PROGRESS_RECORDS == 0) {
 		tell_progress(timeline);
 	}
-	if (kind != HK_CHUNK_KIND_CALL && kind != HK_CHUNK_KIND_UNWOUND) {
+	if (!hk_source_is_call(merged->record->kind)) {
 		return 0;
 	}
 	return add_call(timeline, &timeline->sources[merged->input], merged);

@@ -23,6 +23,7 @@ enum hk_chunk_kind {
 	HK_CHUNK_KIND_INVALID = 0,
 	HK_CHUNK_KIND_CALL = 1,
 	HK_CHUNK_KIND_UNWOUND = 2, /* left by an exception or forced unwinding */
+	HK_CHUNK_KIND_FAILED = 4,  /* a call whose result is a failure */
 	HK_CHUNK_KIND_THREAD =
 	    3, /* words: uid, tid. The page chain belongs to this thread from here on */
 };

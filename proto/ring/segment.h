@@ -314,6 +314,7 @@ static_assert(sizeof(struct hk_page) == HK_PAGE_HEADER_BYTES, "page header");
 enum hk_record_kind {
 	HK_RECORD_CALL = 1,
 	HK_RECORD_UNWOUND = 2, /* left by an exception, longjmp or thread exit; its words are 0 */
+	HK_RECORD_FAILED = 4,  /* a call whose result is a failure by its hooks line */
 	HK_RECORD_THREAD = 3,  /* words: uid, tid. The chain belongs to this thread from here on */
 };
 
