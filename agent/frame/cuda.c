@@ -1,6 +1,8 @@
 #include "frame/cuda.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 #include "frame/values.h"
 #include "patch/find.h"
