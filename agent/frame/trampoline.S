@@ -241,10 +241,10 @@ hk_call_count:
 	cmpl	hk_generation_seen(%rip), %r10d
 	jne	.Lpoll
 .Lsame:
-	movq	hk_thread_current@gottpoff(%rip), %r10
-	movq	%fs:(%r10), %r10
 	cmpb	$HK_CONTROL_COUNT, HK_HOT_CONTROL(%r11)
 	jne	.Lnot_count
+	movq	hk_thread_current@gottpoff(%rip), %r10
+	movq	%fs:(%r10), %r10
 .Lcount:
 	cmpl	$0, HK_THREAD_READY(%r10)
 	je	.Lfull
@@ -262,6 +262,8 @@ hk_call_count:
 .Lnot_count:
 	cmpb	$HK_CONTROL_PASS, HK_HOT_CONTROL(%r11)
 	je	.Lpass
+	movq	hk_thread_current@gottpoff(%rip), %r10
+	movq	%fs:(%r10), %r10
 	decl	HK_THREAD_COUNTDOWN(%r10)
 	jns	.Lcount
 	/* Its turn to be timed: start the countdown anew and take the full path. */

@@ -113,6 +113,11 @@ void segment_walk_reader(struct hk_reader *reader, struct segment_walk *walk)
 		check(cap > 0, "no pool");
 		hk_reader_beat(reader, 1, 2);
 		hk_reader_raise_generation(reader);
+		const struct hk_rule rule = {.pattern = "*", .level = 2};
+		for (uint32_t id = 0; id < status.sites && id < 64; id++) {
+			hk_reader_set_ceiling(reader, id, 2);
+		}
+		hk_reader_publish(reader, &rule, 1, HK_SEGMENT_OFF);
 	}
 	walk->damage = hk_reader_damage(reader);
 }
