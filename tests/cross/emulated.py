@@ -1,9 +1,11 @@
 """emulated: the harness for programs of another machine: an emulator runs them, this machine's programs read what they wrote."""
+import importlib.util
 import os
 import signal
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "integration"))
+INTEGRATION = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "integration")
+sys.path.insert(0, INTEGRATION)
 from harness import Run, Failure, end_process, wait_for  # noqa: E402
 
 
@@ -47,6 +49,14 @@ class Emulated(Run):
         # What a tick is worth to this machine's collector is nothing to a counter of the other.
         os.unlink(os.path.join(self.run_directory, "clock"))
         return done
+
+
+def integration_test(name):
+    """The module integration/test_NAME.py, whose checks take a Run."""
+    spec = importlib.util.spec_from_file_location("integration_" + name, os.path.join(INTEGRATION, f"test_{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def main(test):

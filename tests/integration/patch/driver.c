@@ -38,9 +38,14 @@ static int internal(int a, int b, int c, int d, int e, int f, int g, int h)
 }
 
 /* mov $42, %eax; ret */
+#if defined(__aarch64__)
+static const unsigned code[] = {0x52800540, 0xd65f03c0};
+#else
+static const unsigned char code[] = {0xb8, 42, 0, 0, 0, 0xc3};
+#endif
+
 static void *outside(void)
 {
-	static const unsigned char code[] = {0xb8, 42, 0, 0, 0, 0xc3};
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED) {
 		return NULL;

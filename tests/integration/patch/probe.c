@@ -31,9 +31,57 @@ static struct hk_hookset hooks;
 static struct hk_coverage seen;
 
 extern char probe_thunks[];
-void *probe_enter(unsigned long index);
+/* Returned in two registers: the loader's stub on aarch64 is told its slot in x16. */
+struct way {
+	void *original;
+	void **slot;
+};
+struct way probe_enter(unsigned long index);
 void probe_leave(unsigned long index);
 
+#if defined(__aarch64__)
+__asm__(".pushsection .text\n"
+	"	.p2align 4\n"
+	"	.globl probe_thunks\n"
+	"	.hidden probe_thunks\n"
+	"probe_thunks:\n"
+	"	.set number, 0\n"
+	"	.rept 256\n"
+	"	.p2align 4\n"
+	"	mov w16, number\n"
+	"	b probe_common\n"
+	"	.set number, number + 1\n"
+	"	.endr\n"
+	"	.p2align 4\n"
+	"probe_common:\n"
+	"	stp x29, x30, [sp, #-96]!\n"
+	"	mov x29, sp\n"
+	"	stp x0, x1, [sp, #16]\n"
+	"	stp x2, x3, [sp, #32]\n"
+	"	stp x4, x5, [sp, #48]\n"
+	"	stp x6, x7, [sp, #64]\n"
+	"	stp x8, x16, [sp, #80]\n"
+	"	mov x0, x16\n"
+	"	bl probe_enter\n"
+	"	mov x17, x0\n"
+	"	mov x16, x1\n"
+	"	ldp x0, x1, [x29, #96]\n"
+	"	stp x0, x1, [sp, #-16]!\n"
+	"	ldp x0, x1, [x29, #16]\n"
+	"	ldp x2, x3, [x29, #32]\n"
+	"	ldp x4, x5, [x29, #48]\n"
+	"	ldp x6, x7, [x29, #64]\n"
+	"	ldr x8, [x29, #80]\n"
+	"	blr x17\n"
+	"	str x0, [x29, #16]\n"
+	"	ldr x0, [x29, #88]\n"
+	"	bl probe_leave\n"
+	"	mov sp, x29\n"
+	"	ldr x0, [sp, #16]\n"
+	"	ldp x29, x30, [sp], #96\n"
+	"	ret\n"
+	".popsection\n");
+#else
 __asm__(".pushsection .text\n"
 	"	.p2align 4\n"
 	"	.globl probe_thunks\n"
@@ -78,16 +126,17 @@ __asm__(".pushsection .text\n"
 	"	leave\n"
 	"	ret\n"
 	".popsection\n");
+#endif
 
 static void *thunk_of(unsigned long index)
 {
 	return probe_thunks + index * THUNK_BYTES;
 }
 
-__attribute__((visibility("hidden"), used)) void *probe_enter(unsigned long index)
+__attribute__((visibility("hidden"), used)) struct way probe_enter(unsigned long index)
 {
 	atomic_fetch_add(&sites[index].calls, 1);
-	return sites[index].original;
+	return (struct way){sites[index].original, sites[index].lazy_slot};
 }
 
 __attribute__((visibility("hidden"), used)) void probe_leave(unsigned long index)
