@@ -17,7 +17,7 @@ static long chosen(long a)
 	return a + STEP;
 }
 
-static long (*choose(void))(long a)
+__attribute__((used)) static long (*choose(void))(long a)
 {
 	return chosen;
 }

@@ -30,7 +30,7 @@ static long plain(long a)
 
 /* Runs inside the loader: before the PLT's slots are relocated if an address in a table is resolved
  * (EARLY 1), after all others but before the pages become read-only if a call is (EARLY 2). */
-static long (*pick(void))(long)
+__attribute__((used)) static long (*pick(void))(long)
 {
 	(*(early_function *)EARLY_PAGE)();
 	return plain;

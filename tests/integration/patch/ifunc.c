@@ -7,7 +7,7 @@ static long plain(long a)
 	return a + 7;
 }
 
-static long (*choose(void))(long)
+__attribute__((used)) static long (*choose(void))(long)
 {
 	return plain;
 }
