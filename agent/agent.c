@@ -3,6 +3,7 @@
 #include <sys/auxv.h>
 
 #include "annotate.h"
+#include "base/clock.h"
 #include "base/identity.h"
 #include "frame/call.h"
 #include "frame/state.h"
@@ -70,6 +71,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 		return;
 	}
 	hk_inside = 1;
+	uint64_t began_ns = hk_clock_monotonic_ns();
 	hk_hookset_load(environment, &hookset);
 	int status =
 	    hk_process_start(argc, argv, environment, hookset.text, hookset.default_level, reason);
@@ -86,6 +88,9 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	hk_thread_setup();
 	hk_annotate_start(hookset.default_level);
 	hk_patch_start(&hookset);
+	uint64_t setup_ns = hk_clock_monotonic_ns() - began_ns;
+	hk_process.writer.header->setup_ns =
+	    setup_ns < UINT32_MAX ? (uint32_t)setup_ns : UINT32_MAX;
 	hk_inside = 0;
 }
 

@@ -56,5 +56,5 @@ uint64_t hk_cost_total_ns(const struct hk_process *process)
 	double ps = (double)timed * (double)process->status.call_cost_ps +
 		    (double)counted * (double)count_ps(&process->status) +
 		    (double)state->records * (double)record_extra_ps(&process->status);
-	return ps < 1e21 ? (uint64_t)(ps / 1000) : UINT64_MAX / 1000;
+	return process->status.setup_ns + (ps < 1e21 ? (uint64_t)(ps / 1000) : UINT64_MAX / 1000);
 }

@@ -8,8 +8,8 @@
  * what the process measured at its first hooked call. */
 uint64_t hk_cost_call_ps(const struct hk_segment_status *status, uint8_t level);
 
-/* Nanoseconds of all calls of PROCESS so far, by what each left behind: whatever levels they were
- * made at. */
+/* Nanoseconds of the agent's start in PROCESS and of all its calls so far, by what each left
+ * behind: whatever levels they were made at. Looks at objects loaded later are not in it. */
 uint64_t hk_cost_total_ns(const struct hk_process *process);
 
 #endif

@@ -70,10 +70,12 @@ static bool reserve(struct hk_governor *governor, uint32_t count)
 	return true;
 }
 
-/* The ledger is wrong without the records of allocations. */
-static bool is_memory(uint8_t meaning)
+/* The ledger is wrong without the records of allocations, and so are the numbers of communicators
+ * if the making of one is only counted. */
+static bool is_needed(uint8_t meaning)
 {
-	return meaning >= HK_MEANING_ALLOC && meaning <= HK_MEANING_REMAP;
+	return (meaning >= HK_MEANING_ALLOC && meaning <= HK_MEANING_REMAP) ||
+	       meaning == HK_MEANING_COMM;
 }
 
 static void look_at_site(struct hk_reader *reader, uint32_t id, struct site_use *site)
@@ -85,7 +87,7 @@ static void look_at_site(struct hk_reader *reader, uint32_t id, struct site_use 
 		const struct hk_site_info *info = site->info;
 		bool lowered = info->ceiling && !info->pinned && info->ceiling < info->level;
 		site->level = lowered ? info->ceiling : info->level;
-		site->fixed = info->pinned || is_memory(info->meaning);
+		site->fixed = info->pinned || is_needed(info->meaning);
 	}
 }
 

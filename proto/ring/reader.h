@@ -41,7 +41,7 @@ struct hk_segment_status {
 	uint32_t blocks, sites;
 	struct hk_anchor end;
 	uint64_t call_cost_ps;
-	uint32_t count_cost_ps, record_cost_ps;
+	uint32_t count_cost_ps, record_cost_ps, setup_ns;
 	uint64_t end_rss_peak_bytes, end_cpu_ns; /* of a process that ended by exit(), else 0 */
 	uint64_t threads_started, calls_untracked, records_untracked, step;
 	struct hk_coverage coverage;
