@@ -354,6 +354,8 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 	known->slots_found++;
 	if (is == HK_VALUE_EMPTY) {
 		refuse(known, HK_REFUSED_DATA);
+	} else if (hk_object_is_variant(slot->symbol)) {
+		refuse(known, HK_REFUSED_VARIANT);
 	} else if (is == HK_VALUE_FUNCTION && !provider) {
 		refuse(known, hk_loaded_holder(&patcher.loaded, value) ? HK_REFUSED_DATA
 								       : HK_REFUSED_FOREIGN);

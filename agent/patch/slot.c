@@ -17,7 +17,6 @@
 #define RELOCATION_PLT R_AARCH64_JUMP_SLOT
 #define RELOCATION_GOT R_AARCH64_GLOB_DAT
 #define RELOCATION_TABLE R_AARCH64_ABS64
-#define VARIANT_PCS 0x80 /* st_other: arguments in registers no frame of ours keeps */
 #endif
 
 static bool read_slot(const struct hk_object *object, const struct hk_relocations *table,
@@ -33,11 +32,6 @@ static bool read_slot(const struct hk_object *object, const struct hk_relocation
 	if (symbol_type == STT_OBJECT || symbol_type == STT_TLS || symbol_type == STT_COMMON) {
 		return false;
 	}
-#if defined(VARIANT_PCS)
-	if (slot.symbol->st_other & VARIANT_PCS) {
-		return false;
-	}
-#endif
 	uintptr_t at = object->base + relocation->r_offset;
 	if (at % sizeof(void *)) {
 		return false;

@@ -24,6 +24,7 @@ static const struct {
     [HK_REFUSED_DATA] = {"data", "symbols that are no functions"},
     [HK_REFUSED_FOREIGN] = {"foreign", "slots held by another patcher"},
     [HK_REFUSED_POINTER] = {"pointer", "addresses that the program may compare"},
+    [HK_REFUSED_VARIANT] = {"variant", "functions of a variant calling convention"},
 };
 static const size_t refusals_known = sizeof(refusals) / sizeof(refusals[0]);
 

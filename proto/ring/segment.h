@@ -91,6 +91,7 @@ enum hk_refusal {
 	HK_REFUSED_DATA = 5,	  /* symbol is data, TLS or a weak undefined */
 	HK_REFUSED_FOREIGN = 6,	  /* another patcher holds the slot */
 	HK_REFUSED_POINTER = 7,	  /* the host may compare the function's address */
+	HK_REFUSED_VARIANT = 8,	  /* aarch64: passes registers that no frame of ours keeps */
 };
 
 struct hk_coverage {

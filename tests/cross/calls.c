@@ -59,6 +59,22 @@ static void print_vectors(void)
 					     "two", 3.5, 4.5L, 5L, 6, 7, 8, 9.25, 10.125L));
 }
 
+/* All of q8 to q23 hold over this call. */
+static void print_variant(void)
+{
+	float32x4_t sum = {1, 2, 3, 4}, kept[16];
+	for (int i = 0; i < 16; i++) {
+		kept[i] = vdupq_n_f32((float)i);
+	}
+	for (int i = 0; i < 16; i++) {
+		sum = shape_variant(sum);
+	}
+	for (int i = 0; i < 16; i++) {
+		sum = vaddq_f32(sum, kept[i]);
+	}
+	printf("variant %g %g\n", sum[0], sum[3]);
+}
+
 static int add_one(int value)
 {
 	return shape_recurse(value) + 1;
@@ -276,6 +292,7 @@ int main(int argc, char **argv)
 {
 	print_integers();
 	print_vectors();
+	print_variant();
 	print_results();
 	print_jumps();
 	print_fiber();

@@ -63,6 +63,10 @@ int shape_callback(int (*call)(int), int value);
 int shape_errno(int value);
 long shape_bytes(int fd, const void *data, unsigned long bytes, float scale);
 int shape_fails(int result);
+/* Keeps more vector registers than a frame of ours does. */
+#ifndef __cplusplus
+__attribute__((aarch64_vector_pcs)) float32x4_t shape_variant(float32x4_t in);
+#endif
 void shape_wait(long ns);
 void shape_sleep(long ns);
 void shape_end_thread(void);

@@ -65,6 +65,7 @@ def check(job, level, report):
     expect(f"{job}: calls of the child", calls(report, "helper"), CHILD)
     expect(f"{job}: exits", sorted((row["role"], row["exit"]["kind"], row["exit"]["code"]) for row in report["processes"]),
            [("helper", "exited", 3), ("main", "exited", 7)])
+    expect(f"{job}: not hooked", [row["notes"] for row in report["coverage"]], ["1 functions of a variant calling convention"] * 2)
     expect(f"{job}: lost records", [row["lost_records"] for row in report["processes"]], [0, 0])
     if level in ("time", "record"):
         rank = report["ranks"][0]
