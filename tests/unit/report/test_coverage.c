@@ -90,36 +90,36 @@ static void test_what_is_not_known_yet_is_no_verdict(void **state)
 
 static void test_every_reason_has_its_count(void **state)
 {
-	static const char *const keys[] = {"pending", "denied", "thunks",  "protected",
-					   "memory",  "data",	"foreign", "pointer"};
+	static const char *const keys[] = {"pending", "denied",	 "thunks",  "protected", "memory",
+					   "data",    "foreign", "pointer", "variant"};
 	struct maker maker;
 	(void)state;
 	struct maker_process *process = start(&maker, HK__ROLE__ROLE_MAIN, "auto");
-	Hk__Refusal refusal[10], *refusals[10];
-	for (uint32_t i = 0; i < 10; i++) {
+	Hk__Refusal refusal[11], *refusals[11];
+	for (uint32_t i = 0; i < 11; i++) {
 		hk__refusal__init(&refusal[i]);
-		refusal[i].reason = i < 9 ? i : 77; /* one of no version that fits */
+		refusal[i].reason = i < 10 ? i : 77; /* one of no version that fits */
 		refusal[i].slots = i + 1;
 		refusals[i] = &refusal[i];
 	}
 	process->coverage.refusals = refusals;
-	process->coverage.n_refusals = 10;
-	process->coverage.slots_found = 60;
+	process->coverage.n_refusals = 11;
+	process->coverage.slots_found = 71;
 	process->coverage.slots_patched = 5;
 	process->coverage.symbols_escaped = 6;
 	struct hk_report *report = end(&maker);
 	json_t *row = hk_coverage_json(&report->processes[0]);
 	json_t *refused = json_object_get(row, "refused");
-	for (size_t i = 0; i < 8; i++) {
+	for (size_t i = 0; i < 9; i++) {
 		assert_int_equal(json_integer_value(json_object_get(refused, keys[i])), i + 1);
 	}
-	assert_int_equal(json_integer_value(json_object_get(refused, "reason 8")), 9);
-	assert_int_equal(json_object_size(refused), 9);
-	assert_int_equal(json_integer_value(json_object_get(row, "slots_refused")), 55);
-	assert_int_equal(json_integer_value(json_object_get(row, "slots_found")), 60);
+	assert_int_equal(json_integer_value(json_object_get(refused, "reason 9")), 10);
+	assert_int_equal(json_object_size(refused), 10);
+	assert_int_equal(json_integer_value(json_object_get(row, "slots_refused")), 66);
+	assert_int_equal(json_integer_value(json_object_get(row, "slots_found")), 71);
 	assert_int_equal(json_integer_value(json_object_get(row, "symbols_escaped")), 6);
 	assert_non_null(strstr(report->processes[0].coverage, "8 addresses that the program"));
-	assert_non_null(strstr(report->processes[0].coverage, "9 slots refused for a reason"));
+	assert_non_null(strstr(report->processes[0].coverage, "10 slots refused for a reason"));
 	json_decref(row);
 	hk_report_free(report);
 }
