@@ -1,7 +1,5 @@
 #include "frame/cuda.h"
 
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "frame/values.h"
@@ -16,39 +14,22 @@
 typedef int current_device(int *device);
 typedef int stream_device(void *stream, int *device);
 
-/* Several threads may look up the same address at once. Not found is looked for again: the driver
- * may be loaded later. */
-static void *entry_point(void *_Atomic *known, const char *name, const char *otherwise)
-{
-	void *found = atomic_load_explicit(known, memory_order_relaxed);
-	if (!found) {
-		found = hk_find_function("*", name);
-		found = found || !otherwise ? found : hk_find_function("*", otherwise);
-		atomic_store_explicit(known, found, memory_order_relaxed);
-	}
-	return found;
-}
-
 static uint64_t of_thread(void)
 {
-	static void *_Atomic known;
-	current_device *ask = entry_point(&known, "cuCtxGetDevice", "cudaGetDevice");
+	static struct hk_find_kept driver = {.name = "cuCtxGetDevice"};
+	static struct hk_find_kept runtime = {.name = "cudaGetDevice"};
+	current_device *ask = hk_find_keep(&driver);
 	int device = -1;
+	ask = ask ? ask : hk_find_keep(&runtime);
 	return ask && ask(&device) == 0 ? (uint64_t)(int64_t)device : NO_DEVICE;
 }
 
 static uint64_t of_stream(uint64_t stream)
 {
-	static void *_Atomic known;
-	static _Atomic(bool) missing; /* drivers before CUDA 12.8 */
-	if (stream <= STREAM_PER_THREAD || atomic_load_explicit(&missing, memory_order_relaxed)) {
-		return of_thread();
-	}
-	stream_device *ask = entry_point(&known, "cuStreamGetDevice", NULL);
+	/* Not in drivers before CUDA 12.8. */
+	static struct hk_find_kept driver = {.name = "cuStreamGetDevice"};
+	stream_device *ask = stream > STREAM_PER_THREAD ? hk_find_keep(&driver) : NULL;
 	int device = -1;
-	if (!ask) {
-		atomic_store_explicit(&missing, true, memory_order_relaxed);
-	}
 	return ask && ask((void *)stream, &device) == 0 ? (uint64_t)(int64_t)device : of_thread();
 }
 

@@ -1,7 +1,5 @@
 #include "frame/nccl.h"
 
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "frame/comms.h"
@@ -18,28 +16,24 @@ typedef int of_comm(const void *comm, int *number);
  * float16 float32 float64 bfloat16 float8e4m3 float8e5m2. */
 static const uint8_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
-static int ask(void *_Atomic *known, const char *name, uint64_t comm, int unknown)
+static int ask(struct hk_find_kept *library, uint64_t comm, int unknown)
 {
-	of_comm *function = (of_comm *)atomic_load_explicit(known, memory_order_relaxed);
-	if (!function) {
-		function = (of_comm *)hk_find_function("*", name);
-		atomic_store_explicit(known, (void *)function, memory_order_relaxed);
-	}
+	of_comm *function = comm ? hk_find_keep(library) : NULL;
 	int number = unknown;
-	return comm && function && function((const void *)comm, &number) == 0 ? number : unknown;
+	return function && function((const void *)comm, &number) == 0 ? number : unknown;
 }
 
 static uint64_t ranks_of(uint64_t comm)
 {
-	static void *_Atomic known;
-	int ranks = ask(&known, "ncclCommCount", comm, 0);
+	static struct hk_find_kept library = {.name = "ncclCommCount"};
+	int ranks = ask(&library, comm, 0);
 	return ranks > 0 ? (uint64_t)ranks : 0;
 }
 
 static uint64_t is_root(int root, uint64_t comm)
 {
-	static void *_Atomic known;
-	return root >= 0 && ask(&known, "ncclCommUserRank", comm, -1) == root;
+	static struct hk_find_kept library = {.name = "ncclCommUserRank"};
+	return root >= 0 && ask(&library, comm, -1) == root;
 }
 
 static uint64_t new_comm(const uint64_t *at, const void *id)

@@ -8,6 +8,8 @@
 #include "patch/object.h"
 #include "patch/patch.h"
 
+#define MISSES_MAX 16u /* a walk over all objects each */
+
 struct wanted {
 	const char *library;
 	const char *name;
@@ -41,4 +43,32 @@ void *hk_find_variable(const char *name)
 	struct wanted wanted = {.library = "*", .name = name, .find = hk_object_variable};
 	hk_loader_iterate(lookup, &wanted);
 	return (void *)wanted.address;
+}
+
+static int count_unloads(struct dl_phdr_info *info, size_t size, void *unloads)
+{
+	(void)size;
+	*(uint64_t *)unloads = info->dlpi_subs + 1;
+	return 1;
+}
+
+void *hk_find_keep(struct hk_find_kept *kept)
+{
+	uint64_t unloads = 0;
+	void *address = atomic_load_explicit(&kept->address, memory_order_relaxed);
+	if (!address && atomic_load_explicit(&kept->misses, memory_order_relaxed) >= MISSES_MAX) {
+		return NULL;
+	}
+	hk_loader_iterate(count_unloads, &unloads);
+	if (address && unloads &&
+	    atomic_load_explicit(&kept->unloads, memory_order_acquire) == unloads) {
+		return address;
+	}
+	address = unloads ? hk_find_function("*", kept->name) : NULL;
+	atomic_store_explicit(&kept->address, address, memory_order_relaxed);
+	atomic_store_explicit(&kept->unloads, unloads, memory_order_release);
+	if (!address) {
+		atomic_fetch_add_explicit(&kept->misses, 1, memory_order_relaxed);
+	}
+	return address;
 }

@@ -6,6 +6,9 @@
 #ifndef HK_AGENT_PATCH_FIND_H
 #define HK_AGENT_PATCH_FIND_H
 
+#include <stdatomic.h>
+#include <stdint.h>
+
 /* Address of exported function NAME in the loaded object whose path or base name matches LIBRARY
  * glob ("*": any, first in load order, the agent itself left out), without dlsym; NULL if none. */
 void *hk_find_function(const char *library, const char *name);
@@ -13,5 +16,17 @@ void *hk_find_function(const char *library, const char *name);
 /* Address of the first exported variable NAME in load order, which is the one everybody uses; NULL
  * if none. */
 void *hk_find_variable(const char *name);
+
+/* A function of any library that is asked for often. All but the name begins as 0. */
+struct hk_find_kept {
+	const char *name;
+	void *_Atomic address;
+	_Atomic(uint64_t) unloads; /* objects that had gone when it was found, plus 1 */
+	_Atomic(uint32_t) misses;
+};
+
+/* Its address as long as no object has gone, else looked up anew; NULL if there is none, and for
+ * good after some look-ups in vain. Any thread. */
+void *hk_find_keep(struct hk_find_kept *kept);
 
 #endif

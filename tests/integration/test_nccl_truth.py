@@ -56,6 +56,18 @@ def check_memory(report, rank):
     expect("rows of device memory", len(rows), 2)
 
 
+def check_reload(run):
+    """What was found out about a library that has gone is not used any more."""
+    done = run.trace(run.workload("simcuda/nccl_reload"), hooks=["nccl"], options=("--job", "reload"))
+    expect("output", done.stdout, "3\n")
+    report = run.report(run.path("store", "reload"))
+    expect_whole(report, 1)
+    # One double to each of five ranks, three times.
+    rows = rows_of(report, domains={"nccl"})
+    seen = {function: (row["calls"], row["bytes"]) for (_, function), row in rows.items()}
+    expect("ncclReduceScatter", seen.get("ncclReduceScatter"), (3, 3 * 5 * 8))
+
+
 def test(run):
     program = run.workload("simcuda/nccl_truth")
     run.trace("mpirun", "-n", RANKS, program, run.directory, hooks=["cuda", "nccl"], options=("--job", "nccl"))
@@ -68,6 +80,7 @@ def test(run):
         check_memory(report, rank)
     check_communicators(numbers_of(run, job))
     expect_true("NCCL has a share of its own", "NCCL" in run.cli("report", job).stdout)
+    check_reload(run)
 
 
 if __name__ == "__main__":
