@@ -18,9 +18,14 @@
 #define LOADER_MS 10000
 #define NAME_MAX_COMPARED 63u /* of longer names the start is compared */
 
-struct hk_imports {
+struct names {
 	char **names; /* sorted, each once */
 	size_t count, room;
+};
+
+struct hk_imports {
+	struct names called;
+	struct names defined; /* by the program itself, as far as it was not stripped */
 };
 
 /* ---- reading one file ---- */
@@ -36,27 +41,28 @@ static const void *part(const struct file *file, uint64_t offset, uint64_t size)
 	return offset <= file->size && size <= file->size - offset ? file->bytes + offset : NULL;
 }
 
-static int add(struct hk_imports *imports, const char *name)
+static int add(struct names *names, const char *name)
 {
-	if (imports->count == imports->room) {
-		size_t room = imports->room ? imports->room * 2 : 1024;
-		char **names = realloc(imports->names, room * sizeof(*names));
-		if (!names) {
+	if (names->count == names->room) {
+		size_t room = names->room ? names->room * 2 : 1024;
+		char **larger = realloc(names->names, room * sizeof(*larger));
+		if (!larger) {
 			return -ENOMEM;
 		}
-		imports->names = names;
-		imports->room = room;
+		names->names = larger;
+		names->room = room;
 	}
 	char *copy = strdup(name);
 	if (!copy) {
 		return -ENOMEM;
 	}
-	imports->names[imports->count++] = copy;
+	names->names[names->count++] = copy;
 	return 0;
 }
 
-static int add_table(struct hk_imports *imports, const struct file *file, const Elf64_Shdr *table,
-		     const Elf64_Shdr *texts)
+/* Adds the functions of one table that the file defines, or those that it does not. */
+static int add_table(struct names *names, const struct file *file, const Elf64_Shdr *table,
+		     const Elf64_Shdr *texts, bool defined)
 {
 	const Elf64_Sym *symbols = part(file, table->sh_offset, table->sh_size);
 	const char *strings = part(file, texts->sh_offset, texts->sh_size);
@@ -67,12 +73,12 @@ static int add_table(struct hk_imports *imports, const struct file *file, const 
 	}
 	for (size_t i = 1; i < table->sh_size / sizeof(*symbols); i++) {
 		unsigned type = ELF64_ST_TYPE(symbols[i].st_info);
-		bool function = type == STT_FUNC || type == STT_NOTYPE;
-		if (!function || symbols[i].st_shndx != SHN_UNDEF ||
+		bool function = type == STT_FUNC || (type == STT_NOTYPE && !defined);
+		if (!function || (symbols[i].st_shndx != SHN_UNDEF) != defined ||
 		    symbols[i].st_name >= texts->sh_size || !strings[symbols[i].st_name]) {
 			continue;
 		}
-		int r = add(imports, strings + symbols[i].st_name);
+		int r = add(names, strings + symbols[i].st_name);
 		if (r < 0) {
 			return r;
 		}
@@ -80,7 +86,8 @@ static int add_table(struct hk_imports *imports, const struct file *file, const 
 	return 0;
 }
 
-static int add_symbols(struct hk_imports *imports, const struct file *file)
+/* Reads the tables of one kind. -ENOENT: the file has none. */
+static int add_symbols(struct names *names, const struct file *file, unsigned kind, bool defined)
 {
 	const Elf64_Ehdr *header = part(file, 0, sizeof(*header));
 
@@ -91,16 +98,23 @@ static int add_symbols(struct hk_imports *imports, const struct file *file)
 	}
 	const Elf64_Shdr *sections =
 	    part(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof(*sections));
-	for (unsigned i = 0; sections && i < header->e_shnum; i++) {
-		if (sections[i].sh_type == SHT_DYNSYM && sections[i].sh_link < header->e_shnum) {
-			return add_table(imports, file, &sections[i],
-					 &sections[sections[i].sh_link]);
-		}
+	if (!sections) {
+		return -ENOEXEC;
 	}
-	return -ENOEXEC;
+	for (unsigned i = 0; i < header->e_shnum; i++) {
+		if (sections[i].sh_type != kind) {
+			continue;
+		}
+		return sections[i].sh_link < header->e_shnum
+			   ? add_table(names, file, &sections[i], &sections[sections[i].sh_link],
+				       defined)
+			   : -ENOEXEC;
+	}
+	return -ENOENT;
 }
 
-static int add_file(struct hk_imports *imports, const char *path)
+/* What the file calls; of the program also what it defines. */
+static int add_file(struct hk_imports *imports, const char *path, bool program)
 {
 	struct stat status;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -120,9 +134,13 @@ static int add_file(struct hk_imports *imports, const char *path)
 		return -error;
 	}
 	file.bytes = bytes;
-	int r = add_symbols(imports, &file);
+	int r = add_symbols(&imports->called, &file, SHT_DYNSYM, false);
+	if (r == 0 && program) {
+		r = add_symbols(&imports->defined, &file, SHT_SYMTAB, true);
+		r = r == -ENOENT ? 0 : r;
+	}
 	munmap(bytes, file.size);
-	return r;
+	return r == -ENOENT ? -ENOEXEC : r;
 }
 
 /* ---- all of a program ---- */
@@ -145,7 +163,7 @@ static int add_libraries(struct hk_imports *imports, const char *program)
 		char *end = path ? strstr(path, " (") : NULL;
 		if (end) {
 			*end = '\0';
-			r = add_file(imports, path) == -ENOMEM ? -ENOMEM : 0;
+			r = add_file(imports, path, false) == -ENOMEM ? -ENOMEM : 0;
 		}
 	}
 	free(text);
@@ -159,21 +177,21 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*x, *y);
 }
 
-static void sort(struct hk_imports *imports)
+static void sort(struct names *names)
 {
 	size_t kept = 0;
 
-	if (imports->count) {
-		qsort(imports->names, imports->count, sizeof(*imports->names), by_name);
+	if (names->count) {
+		qsort(names->names, names->count, sizeof(*names->names), by_name);
 	}
-	for (size_t i = 0; i < imports->count; i++) {
-		if (kept && strcmp(imports->names[kept - 1], imports->names[i]) == 0) {
-			free(imports->names[i]);
+	for (size_t i = 0; i < names->count; i++) {
+		if (kept && strcmp(names->names[kept - 1], names->names[i]) == 0) {
+			free(names->names[i]);
 		} else {
-			imports->names[kept++] = imports->names[i];
+			names->names[kept++] = names->names[i];
 		}
 	}
-	imports->count = kept;
+	names->count = kept;
 }
 
 int hk_imports_new(const char *path, struct hk_imports **ret_imports)
@@ -183,34 +201,51 @@ int hk_imports_new(const char *path, struct hk_imports **ret_imports)
 	if (!imports) {
 		return -ENOMEM;
 	}
-	int r = add_file(imports, path);
+	int r = add_file(imports, path, true);
 	r = r < 0 ? r : add_libraries(imports, path);
 	if (r != 0) {
 		hk_imports_free(imports);
 		return r < 0 ? r : -ENOEXEC;
 	}
-	sort(imports);
+	sort(&imports->called);
+	sort(&imports->defined);
 	*ret_imports = imports;
 	return 0;
 }
 
+static void drop(struct names *names)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		free(names->names[i]);
+	}
+	free(names->names);
+}
+
 void hk_imports_free(struct hk_imports *imports)
 {
-	for (size_t i = 0; imports && i < imports->count; i++) {
-		free(imports->names[i]);
-	}
 	if (imports) {
-		free(imports->names);
+		drop(&imports->called);
+		drop(&imports->defined);
 	}
 	free(imports);
 }
 
 /* ---- looking ---- */
 
+static bool among(const struct names *names, const char *function)
+{
+	return names->count &&
+	       bsearch(&function, names->names, names->count, sizeof(*names->names), by_name);
+}
+
 bool hk_imports_has(const struct hk_imports *imports, const char *function)
 {
-	return imports->count &&
-	       bsearch(&function, imports->names, imports->count, sizeof(*imports->names), by_name);
+	return among(&imports->called, function);
+}
+
+bool hk_imports_inside(const struct hk_imports *imports, const char *function)
+{
+	return among(&imports->defined, function);
 }
 
 /* Insertions, deletions and replacements that make A of B (Levenshtein). */
@@ -252,8 +287,8 @@ size_t hk_imports_nearest(const struct hk_imports *imports, const char *function
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < imports->count; i++) {
-		unsigned rank = strangeness(function, imports->names[i]);
+	for (size_t i = 0; i < imports->called.count; i++) {
+		unsigned rank = strangeness(function, imports->called.names[i]);
 		size_t at = count;
 		while (rank && at > 0 && rank < strangeness(function, names[at - 1])) {
 			at--;
@@ -263,7 +298,7 @@ size_t hk_imports_nearest(const struct hk_imports *imports, const char *function
 		}
 		count += count < limit;
 		memmove(&names[at + 1], &names[at], (count - at - 1) * sizeof(*names));
-		names[at] = imports->names[i];
+		names[at] = imports->called.names[i];
 	}
 	return count;
 }

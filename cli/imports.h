@@ -19,6 +19,10 @@ void hk_imports_free(struct hk_imports *imports);
 
 bool hk_imports_has(const struct hk_imports *imports, const char *function);
 
+/* Whether the program itself defines FUNCTION: its own calls to it go through no slot, and nobody
+ * sees them. Not known of a stripped program. */
+bool hk_imports_inside(const struct hk_imports *imports, const char *function);
+
 /* Fills NAMES with up to LIMIT imports that look like FUNCTION, the nearest first: mistyped, or
  * with more around it as C++ and Fortran have. How many; they live as long as IMPORTS. */
 size_t hk_imports_nearest(const struct hk_imports *imports, const char *function,

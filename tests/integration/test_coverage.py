@@ -100,13 +100,23 @@ def check_nothing_matches(run: Run):
     expect("doctor says why", processes[0]["notes"], words)
 
 
-def check_mistyped(run: Run):
-    """A function that nobody calls is told with the names it may have been meant for."""
-    done = run.cli("doctor", "--json", "--hooks", "libc.so*:putss", "--hooks", "libc.so*:puts", "--", program_of(run, "none"),
-                   check=False)
-    told = [check for check in json.loads(done.stdout[done.stdout.index("{"):])["checks"] if check["name"] == "hooks"]
+def hooks_of(run, program, *hooks):
+    """What doctor says of hooks that will see nothing."""
+    options = [word for hook in hooks for word in ("--hooks", hook)]
+    done = run.cli("doctor", "--json", *options, "--", program_of(run, program), check=False)
+    return [check for check in json.loads(done.stdout[done.stdout.index("{"):])["checks"] if check["name"] == "hooks"]
+
+
+def check_hooks(run: Run):
+    """A function that nobody calls is told with the names it may have been meant for; so is one that needs no slot."""
+    told = hooks_of(run, "none", "libc.so*:putss", "libc.so*:puts")
     expect("hooks that match nothing", len(told), 1)
     expect_true(f"the nearest: {told}", "'putss'" in told[0]["detail"] and "puts" in told[0]["fix"])
+    for hooks in (), ("mpi",), ("*:MPI_Barrier",):
+        told = hooks_of(run, "inside", *hooks)
+        expect(f"{hooks}: hooks of functions inside", len(told), 1)
+        expect_true(f"{hooks}: {told}", "part of the program itself (MPI_Barrier)" in told[0]["detail"])
+    expect("of other hooks", hooks_of(run, "inside", "blas"), [])
 
 
 def check_off(run: Run):
@@ -151,7 +161,7 @@ def test(run):
     check_foreign(run)
     check_missing(run)
     check_nothing_matches(run)
-    check_mistyped(run)
+    check_hooks(run)
     check_off(run)
     check_counts(run)
     check_status(run)

@@ -33,6 +33,8 @@ static void test_program_and_libraries_are_read(void **state)
 	assert_true(hk_imports_has(imports, "strsignal"));		 /* a library's */
 	assert_false(hk_imports_has(imports, "main"));
 	assert_false(hk_imports_has(imports, ""));
+	assert_true(hk_imports_inside(imports, "main"));
+	assert_false(hk_imports_inside(imports, "strsignal"));
 	hk_imports_free(imports);
 }
 
