@@ -3,25 +3,18 @@
 #include <argp.h>
 #include <errno.h>
 #include <jansson.h>
-#include <stdarg.h>
 
 #include "base/log.h"
 #include "checks.h"
 #include "command.h"
 #include "coverage_table.h"
-#include "hooks/pattern.h"
-#include "hooks/shipped.h"
+#include "hook_checks.h"
 #include "hooks_option.h"
-#include "imports.h"
 #include "program.h"
 #include "report/name.h"
 #include "trial.h"
 
-#define HOOKS_MAX 8u /* further ones are not looked at */
-#define NEAREST_MAX 3u
-#define INSIDE                                                                                \
-	"%.200s: %u of its functions are part of the program itself (%.200s): its own calls " \
-	"to them go through no slot and are not seen"
+#define HOOKS_MAX 8u	  /* further ones are not looked at */
 #define PROGRAM "program" /* name of the check of the command */
 
 struct arguments {
@@ -170,94 +163,6 @@ static int write_json(const struct diagnosis *diagnosis)
 
 /* ---- the command ---- */
 
-__attribute__((format(printf, 2, 3))) static struct hk_check_result *
-note_hook(struct diagnosis *diagnosis, const char *format, ...)
-{
-	struct hk_check_result *result = &diagnosis->hooks[diagnosis->hook_count++];
-	va_list arguments;
-
-	result->state = HK_CHECK_NOTE;
-	va_start(arguments, format);
-	vsnprintf(result->detail, sizeof(result->detail), format, arguments);
-	va_end(arguments);
-	return result;
-}
-
-/* A function that is named, not matched by a pattern, and that nobody imports is mistyped, or is
- * called only by what the program opens later. */
-static void examine_pattern(struct diagnosis *diagnosis, const struct hk_imports *imports,
-			    const char *item)
-{
-	const char *nearest[NEAREST_MAX];
-	char function[256];
-	size_t colon, length = strcspn(item, " \t"), used = 0;
-
-	if (hk_pattern_split(item, length, &colon) < 0) {
-		return;
-	}
-	snprintf(function, sizeof(function), "%.*s", (int)(length - colon - 1), item + colon + 1);
-	if (hk_imports_inside(imports, function)) {
-		note_hook(diagnosis, INSIDE, item, 1u, function);
-		return;
-	}
-	if (strpbrk(function, "*?/.") || hk_imports_has(imports, function)) {
-		return;
-	}
-	size_t count = hk_imports_nearest(imports, function, nearest, NEAREST_MAX);
-	struct hk_check_result *result = note_hook(
-	    diagnosis,
-	    "%.200s: the program and the libraries it is linked with do not call '%.200s'", item,
-	    function);
-	for (size_t i = 0; i < count && used < sizeof(result->fix); i++) {
-		used += (size_t)snprintf(result->fix + used, sizeof(result->fix) - used, "%s%s",
-					 i ? ", " : "they call ", nearest[i]);
-	}
-}
-
-/* Functions of a shipped file that are linked into the program. */
-static void examine_shipped(struct diagnosis *diagnosis, const struct hk_imports *imports,
-			    const char *item)
-{
-	const char *first = NULL;
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < hk_shipped_hook_count; i++) {
-		const struct hk_hook_file *file = &hk_shipped_hooks[i];
-		bool automatic = strcmp(item, "auto") == 0;
-		for (uint32_t k = 0; k < file->hook_count; k++) {
-			const struct hk_hook *hook = &file->hooks[k];
-			if ((automatic ? hook->auto_level != HK_LEVEL_OFF
-				       : strcmp(item, file->name) == 0) &&
-			    hk_imports_inside(imports, hook->symbol)) {
-				first = first ? first : hook->symbol;
-				count++;
-			}
-		}
-	}
-	if (count > 0) {
-		note_hook(diagnosis, INSIDE, item, count, first);
-	}
-}
-
-static void examine_hooks(struct diagnosis *diagnosis, const char *program)
-{
-	char *hooks = strdup(hk_command_setting("hooks")), *rest = hooks, *item;
-	struct hk_imports *imports = NULL;
-
-	if (hooks && hk_imports_new(program, &imports) == 0) {
-		while ((item = strsep(&rest, ",")) && diagnosis->hook_count < HOOKS_MAX) {
-			item += strspn(item, " ");
-			if (strchr(item, ':')) {
-				examine_pattern(diagnosis, imports, item);
-			} else {
-				examine_shipped(diagnosis, imports, item);
-			}
-		}
-	}
-	hk_imports_free(imports);
-	free(hooks);
-}
-
 /* Looks at everything without running the command. HK_EXIT_FAILED: tracing will not work. */
 static int examine(struct diagnosis *diagnosis, const char *command)
 {
@@ -272,7 +177,8 @@ static int examine(struct diagnosis *diagnosis, const char *command)
 		diagnosis->command = true;
 		diagnosis->executable = hk_program_check(command, path, &diagnosis->program) == 0;
 		if (diagnosis->program.state == HK_CHECK_OK) {
-			examine_hooks(diagnosis, path);
+			diagnosis->hook_count = hk_hook_checks_look(
+			    hk_command_setting("hooks"), path, diagnosis->hooks, HOOKS_MAX);
 		}
 		worst = diagnosis->program.state == HK_CHECK_FAILED ? HK_EXIT_FAILED : worst;
 	}
