@@ -377,7 +377,8 @@ static void record_left(struct hk_thread *thread, const struct hk_open_call *ope
 		return;
 	}
 	struct hk_call left = {.site = &hk_hot[site], .start_ticks = open->start_ticks};
-	uint64_t ticks = hk_clock_ticks(hk_process.tsc) - left.start_ticks;
+	uint64_t now = hk_process.timeless ? 0 : hk_clock_ticks(hk_process.tsc);
+	uint64_t ticks = now - left.start_ticks;
 	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
 	/* The slow path is gated while it runs, but taking a page is safe here: no lock is held. */
 	uint32_t inside = hk_inside;
@@ -614,5 +615,5 @@ void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 /* For trampoline.S where the clock is a function. */
 uint64_t hk_clock_read(void)
 {
-	return hk_clock_ticks(false);
+	return hk_process.timeless ? 0 : hk_clock_ticks(false);
 }

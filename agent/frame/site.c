@@ -315,6 +315,15 @@ void *hk_site_bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 	return thunk;
 }
 
+void hk_site_stop_clocks(void)
+{
+	hk_clock_by_call = 1;
+	for (uint32_t i = 0; i < site_count; i++) {
+		hk_hot[i].stack_words |= HK_STACK_WORDS_CLOCK;
+		__atomic_store_n(&hk_hot[i].exit, hk_call_exit_by_call, __ATOMIC_RELEASE);
+	}
+}
+
 bool hk_site_is_thunk(const void *address)
 {
 	uintptr_t at = (uintptr_t)address, first = (uintptr_t)hk_thunks;

@@ -34,6 +34,9 @@ void *hk_site_bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 /* True if ADDRESS lies in the thunk table: the slot is already ours. */
 bool hk_site_is_thunk(const void *address);
 
+/* From now on all calls ask hk_clock_read for the time, those that are open included. */
+void hk_site_stop_clocks(void);
+
 /* The original behind a thunk of ours (so that copied pointers can be undone), or NULL. */
 void *hk_site_original(const void *thunk);
 

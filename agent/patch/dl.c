@@ -14,6 +14,7 @@
 #include "patch/object.h"
 #include "patch/patch.h"
 #include "record/process.h"
+#include "record/sandbox.h"
 
 /* Read by the stubs in dl_x86_64.S too. */
 void *_Atomic hk_dl_originals[HK_DL_COUNT];
@@ -28,9 +29,10 @@ int hk_dl_framed(const char *name, const void *caller);
 void *hk_dl_open(const char *name, int mode);
 
 static const char names[HK_DL_COUNT][8] = {
-    [HK_DL_OPEN] = "dlopen",   [HK_DL_MOPEN] = "dlmopen", [HK_DL_CLOSE] = "dlclose",
-    [HK_DL_SYM] = "dlsym",     [HK_DL_VSYM] = "dlvsym",	  [HK_DL_ADDR] = "dladdr",
-    [HK_DL_ADDR1] = "dladdr1", [HK_DL_EXIT] = "_exit",	  [HK_DL_EXIT_C99] = "_Exit"};
+    [HK_DL_OPEN] = "dlopen",   [HK_DL_MOPEN] = "dlmopen",  [HK_DL_CLOSE] = "dlclose",
+    [HK_DL_SYM] = "dlsym",     [HK_DL_VSYM] = "dlvsym",	   [HK_DL_ADDR] = "dladdr",
+    [HK_DL_ADDR1] = "dladdr1", [HK_DL_EXIT] = "_exit",	   [HK_DL_EXIT_C99] = "_Exit",
+    [HK_DL_PRCTL] = "prctl",   [HK_DL_SYSCALL] = "syscall"};
 
 static void exit_by(enum hk_dl which, int code)
 {
@@ -47,6 +49,23 @@ static void exit_now(int code)
 static void exit_as_c99(int code)
 {
 	exit_by(HK_DL_EXIT_C99, code);
+}
+
+static int control_process(int option, unsigned long a, unsigned long b, unsigned long c,
+			   unsigned long d)
+{
+	int (*original)(int, ...) = (int (*)(int, ...))atomic_load(&hk_dl_originals[HK_DL_PRCTL]);
+	hk_sandbox_prctl(option, a);
+	return original(option, a, b, c, d);
+}
+
+/* Six arguments at most, whichever call it is. */
+static long call_kernel(long number, long a, long b, long c, long d, long e, long f)
+{
+	long (*original)(long, ...) =
+	    (long (*)(long, ...))atomic_load(&hk_dl_originals[HK_DL_SYSCALL]);
+	hk_sandbox_syscall(number, (unsigned long)a, (unsigned long)b);
+	return original(number, a, b, c, d, e, f);
 }
 
 /* The function that a thunk or wrapper at ADDRESS stands for, or ADDRESS. */
@@ -101,7 +120,9 @@ int hk_dl_index(const char *function)
 {
 	bool dl = function[0] == 'd' && function[1] == 'l';
 	bool ends = function[0] == '_' && (function[1] == 'e' || function[1] == 'E');
-	if (!dl && !ends) {
+	bool asks = (function[0] == 'p' && function[1] == 'r') ||
+		    (function[0] == 's' && function[1] == 'y');
+	if (!dl && !ends && !asks) {
 		return -1;
 	}
 	for (int i = 0; i < HK_DL_COUNT; i++) {
@@ -110,6 +131,11 @@ int hk_dl_index(const char *function)
 		}
 	}
 	return -1;
+}
+
+bool hk_dl_yields(int index)
+{
+	return index == HK_DL_PRCTL || index == HK_DL_SYSCALL;
 }
 
 void *hk_dl_wrapper(int index)
@@ -124,6 +150,8 @@ void *hk_dl_wrapper(int index)
 	    [HK_DL_ADDR1] = (void (*)(void))describe_more,
 	    [HK_DL_EXIT] = (void (*)(void))exit_now,
 	    [HK_DL_EXIT_C99] = (void (*)(void))exit_as_c99,
+	    [HK_DL_PRCTL] = (void (*)(void))control_process,
+	    [HK_DL_SYSCALL] = (void (*)(void))call_kernel,
 	};
 	return (void *)wrappers[index];
 }

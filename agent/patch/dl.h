@@ -1,11 +1,13 @@
 /* dl.h: wrappers of our own: dlopen, dlmopen, dlclose, dlsym, dlvsym; dladdr, dladdr1; _exit,
- * _Exit.
+ * _Exit; prctl,
+ * syscall.
  *
  * The loader looks at who calls the first five, so those that it depends on end in a jump to the
  * original, with the caller's own return address. They exist to notice new objects and to exchange
  * addresses; the state of dlerror stays as it is. dladdr is told of the function that a thunk
- * stands for. _exit runs no handler of ours, so its status is noted here. One original per function
- * serves all slots.
+ * stands for. _exit runs no handler of ours, so its status is noted here. The last two may begin a
+ * sandbox (record/sandbox.h); a hook that wants them comes first. One original per function serves
+ * all slots.
  */
 #ifndef HK_AGENT_PATCH_DL_H
 #define HK_AGENT_PATCH_DL_H
@@ -22,6 +24,8 @@ enum hk_dl {
 	HK_DL_ADDR1,
 	HK_DL_EXIT,
 	HK_DL_EXIT_C99,
+	HK_DL_PRCTL,
+	HK_DL_SYSCALL,
 	HK_DL_COUNT,
 };
 
@@ -30,6 +34,9 @@ extern void *_Atomic hk_dl_originals[HK_DL_COUNT];
 
 /* Number of the wrapper for FUNCTION, or -1. */
 int hk_dl_index(const char *function);
+
+/* Whether wrapper INDEX gives way to a hook for its function. */
+bool hk_dl_yields(int index);
 
 /* Address that goes into the slots of wrapper INDEX. */
 void *hk_dl_wrapper(int index);

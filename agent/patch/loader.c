@@ -94,5 +94,5 @@ static bool lock_is_free(void)
 
 int hk_loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
 {
-	return lock_is_free() ? dl_iterate_phdr(callback, data) : 0;
+	return !hk_process.sealed && lock_is_free() ? dl_iterate_phdr(callback, data) : 0;
 }

@@ -12,7 +12,7 @@
 /* Before any other thread can be there. */
 void hk_loader_setup(void);
 
-/* As dl_iterate_phdr; 0 and no call where the lock may be held for ever. */
+/* As dl_iterate_phdr; 0 and no call where the lock may be held for ever, or in a sandbox. */
 int hk_loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
 
 #endif

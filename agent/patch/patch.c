@@ -103,7 +103,9 @@ static bool add_candidate(size_t *count, const struct hk_slot *slot)
 
 static bool is_wrapped(const char *function)
 {
-	return hk_dl_index(function) >= 0 || hk_entry_named(function);
+	int dl = hk_dl_index(function);
+	bool yields = hk_dl_yields(dl) && hk_hookset_wants(patcher.set, function);
+	return (dl >= 0 && !yields) || hk_entry_named(function);
 }
 
 /* Collects the slots of one table that a hook or a dl* wrapper may want. */

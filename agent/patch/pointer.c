@@ -167,7 +167,7 @@ static enum symbol_is judge(const struct exchange *exchange, bool described)
 static void *decide_symbol(const struct exchange *exchange)
 {
 	int dl = hk_dl_index(exchange->name);
-	if (dl >= 0) {
+	if (dl >= 0 && !hk_dl_yields(dl)) {
 		bool passes = exchange->has_user && defines(&exchange->user, exchange->name);
 		return passes || hk_dl_adopt(dl, exchange->address) < 0 ? exchange->address
 									: hk_dl_wrapper(dl);

@@ -40,6 +40,9 @@ static uint32_t blocks_max;
 
 void *hk_process_private_memory(uint64_t bytes)
 {
+	if (hk_process.sealed) {
+		return NULL;
+	}
 	long address = hk_kernel(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (address < 0 && address > -4096) {
@@ -336,7 +339,9 @@ int hk_process_renew(void)
 {
 	/* The parent's mapping stays: calls begun before the fork still point into it, and nobody
 	 * writes there. */
-	int status = make_segment();
+	hk_process.on = false;
+	bool refused = hk_process.sealed || hk_process.timeless;
+	int status = refused ? -EPERM : make_segment();
 	atomic_store_explicit(&fork_page->alive, 1, memory_order_release);
 	return status;
 }
@@ -356,7 +361,9 @@ bool hk_process_lock(void)
 			return false;
 		}
 		struct timespec pause = {.tv_nsec = 50000};
-		hk_kernel(SYS_nanosleep, &pause, 0, 0, 0, 0, 0);
+		if (!hk_process.sealed) {
+			hk_kernel(SYS_nanosleep, &pause, 0, 0, 0, 0, 0);
+		}
 	}
 }
 
@@ -369,13 +376,17 @@ uint64_t hk_process_block_signals(void)
 {
 	const uint64_t all = ~0ULL;
 	uint64_t mask = 0;
-	hk_kernel(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask), 0, 0);
+	if (!hk_process.sealed) {
+		hk_kernel(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask), 0, 0);
+	}
 	return mask;
 }
 
 void hk_process_restore_signals(uint64_t mask)
 {
-	hk_kernel(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, sizeof(mask), 0, 0);
+	if (!hk_process.sealed) {
+		hk_kernel(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, sizeof(mask), 0, 0);
+	}
 }
 
 void hk_process_untracked(void)
@@ -427,12 +438,19 @@ void hk_process_end(int code)
 		return;
 	}
 	struct hk_segment_header *header = hk_process.writer.header;
+	if (hk_process.sealed) {
+		header->exit_code = code;
+		atomic_store_explicit(&header->state, HK_STATE_EXITED, memory_order_release);
+		return;
+	}
 	if (header->pid != (uint32_t)hk_kernel(SYS_getpid, 0, 0, 0, 0, 0, 0)) {
 		return; /* a vfork child, in its parent's memory */
 	}
-	struct hk_clock_point now = hk_clock_now(hk_process.tsc);
-	header->end = (struct hk_anchor){now.ticks, now.monotonic_ns, now.realtime_ns};
 	header->exit_code = code;
+	if (!hk_process.timeless) {
+		struct hk_clock_point now = hk_clock_now(hk_process.tsc);
+		header->end = (struct hk_anchor){now.ticks, now.monotonic_ns, now.realtime_ns};
+	}
 	read_usage(header);
 	atomic_store_explicit(&header->state, HK_STATE_EXITED, memory_order_release);
 	if (atomic_load_explicit(&header->attached, memory_order_relaxed)) {

@@ -16,6 +16,8 @@ struct hk_process {
 	struct hk_writer writer; /* guarded by the lock */
 	uint64_t tick_ns_q32;
 	bool tsc;
+	bool sealed;   /* no system call of ours any more: sandbox.h */
+	bool timeless; /* nor any clock: all instants are 0 */
 	uint64_t
 	    wait_ns; /* HOOK_ON_FULL=wait:MS: longest wait for a page before a record is dropped */
 	bool used;   /* a hooked call was made: sites, cells and pages may be taken */

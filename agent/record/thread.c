@@ -155,7 +155,8 @@ static struct hk_thread *take_thread(void)
 	}
 	thread->inner = ~0ULL;
 	thread->uid = ++hk_process.uids;
-	thread->tid = (uint32_t)hk_kernel(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	thread->tid = hk_process.sealed ? hk_process.writer.header->pid
+					: (uint32_t)hk_kernel(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	announce(thread);
 	atomic_store_explicit(&thread->slot->tid, thread->tid, memory_order_relaxed);
 	atomic_store_explicit(&thread->slot->uid, thread->uid, memory_order_relaxed);
@@ -199,7 +200,7 @@ struct hk_thread *hk_thread_enter(void)
 		host.setspecific(host.key, thread);
 	}
 	thread->ready = 1;
-	if (thread->uid == 1) {
+	if (thread->uid == 1 && !hk_process.timeless) {
 		calibrate(thread);
 	}
 	return thread;
@@ -263,7 +264,7 @@ static bool await_page(struct hk_thread *thread, uint32_t stream)
 	const struct timespec pause = {.tv_nsec = 200000};
 	uint64_t end_ns = hk_clock_monotonic_ns() + hk_process.wait_ns;
 	bool extended = false;
-	while (!extended && hk_process.writer.header->attached &&
+	while (!extended && !hk_process.sealed && hk_process.writer.header->attached &&
 	       hk_clock_monotonic_ns() < end_ns) {
 		hk_kernel(SYS_nanosleep, &pause, 0, 0, 0, 0, 0);
 		extended = try_extend(thread, stream);

@@ -52,7 +52,7 @@ static int grow(struct hk_writer *writer)
 	if (to > writer->header->blocks_max) {
 		to = writer->header->blocks_max;
 	}
-	if (to <= writer->file_blocks) {
+	if (writer->fixed || to <= writer->file_blocks) {
 		return -ENOSPC;
 	}
 	int fd = (int)hk_kernel(SYS_openat, AT_FDCWD, writer->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW,
@@ -73,6 +73,13 @@ static int grow(struct hk_writer *writer)
 		  MADV_POPULATE_WRITE_5_14, 0, 0, 0);
 	writer->file_blocks = to;
 	return 0;
+}
+
+void hk_writer_reserve(struct hk_writer *writer, uint64_t bytes)
+{
+	while ((uint64_t)writer->file_blocks * HK_BLOCK_BYTES < bytes && grow(writer) == 0) {
+	}
+	writer->fixed = true;
 }
 
 static uint32_t new_block(struct hk_writer *writer, enum hk_block_kind kind)

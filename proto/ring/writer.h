@@ -28,6 +28,7 @@ struct hk_page_pool {
 struct hk_writer {
 	struct hk_segment_header *header; /* start of the mapping, blocks_max blocks long */
 	uint32_t file_blocks;		  /* blocks the file has room for */
+	bool fixed;			  /* and it may not grow */
 	uint32_t open_block[7];		  /* by kind: the block items are taken from now, 0: none */
 	uint32_t threads;		  /* slots handed out: slot numbers count on over blocks */
 	struct hk_page_pool pool[HK_POOLS];
@@ -40,6 +41,9 @@ struct hk_writer {
 int hk_writer_create(struct hk_writer *writer, const char *directory,
 		     const struct hk_segment_header *template, uint32_t blocks_max,
 		     uint32_t *pool_room);
+
+/* Makes the file BYTES long, or as long as it can be; after that it never grows again. */
+void hk_writer_reserve(struct hk_writer *writer, uint64_t bytes);
 
 /* Parts of the segment, NULL or 0 when it is full. Offsets are file offsets. */
 uint32_t hk_writer_string(struct hk_writer *writer, const char *text);

@@ -123,6 +123,15 @@ def check_store(run: Run):
     end_process(collector)
 
 
+def check_read_only(run: Run):
+    """What is there may be read and nothing written."""
+    before = os.listdir(run.run_directory)
+    subprocess.run(["mount", "-o", "remount,ro", run.run_directory], check=True)
+    trace(run, "read-only", "--count", run.path("out.json"))
+    expect("read-only: files", os.listdir(run.run_directory), before)
+    expect_true("the program's own truth", count_of(load(run.path("out.json"))["calls"])["calls_truth", "write"] == 500)
+
+
 def test(run):
     os.mkdir(run.path("full"), 0o700)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "hooktrace-test", run.path("full")], check=True)
@@ -132,6 +141,7 @@ def test(run):
         check_little_room(run)
         check_drained(run)
         check_store(run)
+        check_read_only(run)
     finally:
         subprocess.run(["umount", "-l", run.path("full")], check=True)
 

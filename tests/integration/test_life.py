@@ -59,6 +59,14 @@ CASES = [
     Case("end-by-thread", 11, touch(2, call=1), open=1),
     Case("end-main-thread", 0, touch(4)),
     Case("late-ends", 0, touch(10 + 20 * 3 + 80 * 2)),
+    Case("refused errno 0", 0, touch(7)),
+    Case("refused errno 2", 0, touch(9)),
+    Case("refused kill 0", 0, touch(7)),
+    Case("refused kill 2", 0, touch(9)),
+    Case("no-counter 0", 0, touch(2)),
+    Case("no-counter 2", 0, touch(4)),
+    Case("strict 0", 4, touch(7)),
+    Case("strict 2", 4, touch(9)),
     Case(f"crowd {CROWD}", 0, touch(10 * CROWD)),
 ]
 
@@ -99,7 +107,7 @@ def check(run, case):
     alone = run.command(program(run), *words, check=False)
     # The harness sees a signal as a negative number; hookcli tells it as a shell does.
     expect(f"{words[0]}: exit status alone", alone.returncode if alone.returncode >= 0 else SIGNALED - alone.returncode, case.status)
-    out, report = trace(run, words[0], *words, status=case.status)
+    out, report = trace(run, "-".join(words), *words, status=case.status)
     expect(f"{words[0]}: output", out, alone.stdout)
     expect(f"{words[0]}: calls", calls(report, "main"), case.main)
     expect(f"{words[0]}: calls of others", calls(report, "helper"), case.helper)
@@ -129,6 +137,17 @@ def check_loader(run):
     made, ended = out.split("\n", 1)
     expect("fork-loader: output", ended, "child ended with 3\n")
     expect("fork-loader: calls of the child", calls(report, "helper"), touch(int(made)))
+
+
+def check_shut_out(run):
+    """A run directory that is not the user's alone is not used: the program runs as if there were no agent."""
+    directory = run.path("open to others")
+    os.mkdir(directory)
+    os.chmod(directory, 0o755)
+    alone = run.command(program(run), "fork")
+    done = run.command(program(run), "fork", env={"LD_PRELOAD": run.agent(), "HOOK_RUN_DIR": directory, "HOOK_HOOKS": "*:life_*"})
+    expect("run directory open to others: output", (done.stdout, done.stderr), (alone.stdout, ""))
+    expect("run directory open to others: files", os.listdir(directory), [])
 
 
 def check_daemon(run):
@@ -186,6 +205,7 @@ def test(run, which="short"):
         check_loader(run)
         check_daemon(run)
         check_tls(run)
+        check_shut_out(run)
         check_churn(run, CHURN, 0)
 
 

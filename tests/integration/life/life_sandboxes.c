@@ -56,7 +56,30 @@ static int run_refused(char **arguments)
 	return 0;
 }
 
+/* Four system calls are left: to read, to write, to end, to return from a handler. */
+static int run_strict(char **arguments)
+{
+	static const char done[] = "strict and done\n";
+	life_touch_often(atoi(arguments[0]));
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+	life_touch_often(7);
+	(void)!write(STDOUT_FILENO, done, sizeof(done) - 1);
+	syscall(SYS_exit, 4);
+	return 0;
+}
+
+/* The time stamp counter ends whoever reads it. */
+static int run_no_counter(char **arguments)
+{
+	life_touch_often(atoi(arguments[0]));
+	prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+	life_touch_often(2);
+	return 0;
+}
+
 const struct life_case life_sandboxes[] = {
     {"refused", run_refused},
+    {"strict", run_strict},
+    {"no-counter", run_no_counter},
     {NULL, NULL},
 };

@@ -190,10 +190,22 @@ void *hk_site_original(const void *thunk)
 		   : NULL;
 }
 
+struct hk_process hk_process;
+
 void *hk_process_private_memory(uint64_t bytes)
 {
 	(void)bytes;
 	return NULL;
+}
+
+void hk_sandbox_prctl(int option, unsigned long argument)
+{
+	(void)option, (void)argument;
+}
+
+void hk_sandbox_syscall(long number, unsigned long a, unsigned long b)
+{
+	(void)number, (void)a, (void)b;
 }
 
 void hk_process_end(int code)
