@@ -148,6 +148,7 @@ static void print_results(void)
 	}
 	printf("bytes %ld failures %ld\n", bytes, failures);
 	printf("callback %d\n", shape_callback(add_one, 5));
+	printf("half %g\n", shape_half("on aarch64", 2.5f));
 	shape_wait(20000000);
 	shape_sleep(20000000);
 }

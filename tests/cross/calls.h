@@ -61,6 +61,7 @@ void shape_jump(jmp_buf where, int value);
 int shape_recurse(int depth);
 int shape_callback(int (*call)(int), int value);
 int shape_errno(int value);
+double shape_half(const char *why, float value);
 long shape_bytes(int fd, const void *data, unsigned long bytes, float scale);
 int shape_fails(int result);
 /* Keeps more vector registers than a frame of ours does. */

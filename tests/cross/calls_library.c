@@ -132,6 +132,11 @@ int shape_errno(int value)
 	return value * 2;
 }
 
+double shape_half(const char *why, float value)
+{
+	return *why ? value / 2.0 : 0;
+}
+
 long shape_bytes(int fd, const void *data, unsigned long bytes, float scale)
 {
 	return fd < 0 || !data ? -1 : (long)((float)bytes * scale);

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Functions of every shape that AAPCS64 has a rule for: the program behaves the same whoever watches, and every call is counted."""
+import json
 import os
 
 from emulated import main
@@ -14,6 +15,7 @@ long shape_twenty(int a, double b, long c, float d, int e, double f, int g, doub
 long shape_bytes(fd fd, ptr data, ulong bytes, float scale) io error=errno bytes=bytes
 int shape_fails(int result) error=nonzero
 void shape_sleep(long ns)
+double shape_half(str why, float value)
 """
 
 # calls.c by hand. The program's recursions: callback 1 (of depth 5), fiber 3 (10), handler 200 (3),
@@ -22,7 +24,7 @@ void shape_sleep(long ns)
 MAIN = {("cross_calls", f"shape_{name}"): 1 + 10
         for name in ("twenty", "stack32", "pair", "mixed", "large", "int128", "floats", "doubles", "longs", "vectors",
                      "long_double", "complex", "variadic")}
-MAIN |= {("cross_calls", f"shape_{name}"): 1 for name in ("errno", "wait", "sleep")}
+MAIN |= {("cross_calls", f"shape_{name}"): 1 for name in ("errno", "half", "wait", "sleep")}
 MAIN |= {("cross_calls", "shape_bytes"): 100, ("cross_calls", "shape_fails"): 100, ("cross_calls", "shape_jump"): 1000,
          ("cross_calls", "shape_callback"): 1 + 100, ("cross_calls", "shape_throw"): 100,
          ("cross_calls", "shape_end_thread"): 10, ("cross_calls", "raise"): 200,
@@ -61,6 +63,18 @@ def check_numbers(level, rows, duration_ns):
             expect(f"{level}: times of {row}", 0 <= row["min_ns"] <= row["p50_ns"] <= row["max_ns"] <= row["total_ns"], True)
 
 
+def check_arguments(run, job):
+    """Read back from registers and stack, and so is a floating result."""
+    path = run.path("arguments.json")
+    run.cli("export", run.path("store", job), "--format", "chrome", "-o", path)
+    with open(path, encoding="utf-8") as stream:
+        events = {event["name"]: event["args"] for event in json.load(stream)["traceEvents"] if "arguments" in event.get("args", {})}
+    twenty, half = events["shape_twenty"], events["shape_half"]
+    expect(f"{job}: twenty", (twenty["arguments"], twenty["result"]),
+           ({name: i + 1 for i, name in enumerate("abcdefghijklmnopqrst")}, 2870))
+    expect(f"{job}: half", (half["arguments"], half["result"]), ({"why": "on aarch64", "value": 2.5}, 1.25))
+
+
 def check(job, level, report):
     expect(f"{job}: calls", calls(report, "main"), MAIN)
     expect(f"{job}: calls of the child", calls(report, "helper"), CHILD)
@@ -68,7 +82,7 @@ def check(job, level, report):
            [("helper", "exited", 3), ("main", "exited", 7)])
     expect(f"{job}: not hooked", [row["notes"] for row in report["coverage"]], ["1 functions of a variant calling convention"] * 2)
     expect(f"{job}: lost records", [row["lost_records"] for row in report["processes"]], [0, 0])
-    if level in ("time", "record"):
+    if level not in ("count", "sample"):
         rank = report["ranks"][0]
         check_numbers(job, rows_of(report, role="main"), rank["end_ns"] - rank["start_ns"])
 
@@ -83,13 +97,14 @@ def test(run):
     expect("status alone", alone.returncode, 7)
     counter = sysroot(run)
     for job, level, emulator in (("count", "count", None), ("sample", "sample", None), ("time", "time", None),
-                                 ("record", "record", None), ("counter-sample", "sample", counter),
+                                 ("record", "record", None), ("arguments", "record+args", None), ("counter-sample", "sample", counter),
                                  ("counter-record", "record", counter)):
         traced = run.trace(*program, hooks=[hooks], level=level, options=("--job", job), emulator=emulator, check=False)
         expect(f"{job}: status", traced.returncode, 7)
         expect(f"{job}: stderr", traced.stderr, alone.stderr)
         expect(f"{job}: output", traced.stdout, alone.stdout)
         check(job, level, run.report(run.path("store", job)))
+    check_arguments(run, "arguments")
 
 
 if __name__ == "__main__":
