@@ -30,9 +30,9 @@ class Objects:
     def caller(self, kind):
         return self.path(f"libcaller_{kind}.so")
 
-    def same(self, what, *command, hooks="plain", preload=None):
+    def same(self, what, *command, hooks="plain", preload=None, **env):
         """The output with and without the agent, and the report."""
-        env = {"LD_PRELOAD": preload} if preload else {}
+        env = {**env, "LD_PRELOAD": preload} if preload else env
         alone = self.run.command(*command, env=env, check=False)
         self.jobs += 1
         job = f"job{self.jobs}"
@@ -118,6 +118,15 @@ def check_scopes(objects):
     expect("deep: seen", (seen(report)["add"], seen(report)["chosen"]), (CALLS, CALLS))
     output, report = objects.same("deep, one callee", objects.path("objects"), "deep", objects.caller("lazy"))
     expect("deep, one callee: seen", seen(report), visible(output))
+
+
+def check_binding(objects):
+    """What the environment makes of lazy slots: resolved at once, never written, the first strong definition."""
+    for setting in "LD_BIND_NOW", "LD_BIND_NOT", "LD_DYNAMIC_WEAK":
+        for kind in "lazy", "own":
+            output, report = objects.same(f"{setting}, {kind}", objects.path("objects"), "open", objects.caller(kind),
+                                          **{setting: "1"})
+            expect(f"{setting}, {kind}: seen", seen(report), visible(output))
 
 
 def check_reload(objects):
@@ -212,6 +221,7 @@ def test(run):
     check_programs(objects)
     check_canonical(objects)
     check_scopes(objects)
+    check_binding(objects)
     check_reload(objects)
     check_early(objects)
     check_protection(objects)
