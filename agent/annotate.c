@@ -206,7 +206,7 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 	call->cell = call->thread->cells[site->index];
 	call->site = site;
 	call->depth = call->thread->depth;
-	call->start_ticks = hk_process.timeless ? 0 : hk_clock_ticks(hk_process.tsc);
+	call->start_ticks = hk_process_ticks();
 	return true;
 }
 

@@ -377,8 +377,7 @@ static void record_left(struct hk_thread *thread, const struct hk_open_call *ope
 		return;
 	}
 	struct hk_call left = {.site = &hk_hot[site], .start_ticks = open->start_ticks};
-	uint64_t now = hk_process.timeless ? 0 : hk_clock_ticks(hk_process.tsc);
-	uint64_t ticks = now - left.start_ticks;
+	uint64_t ticks = hk_process_ticks() - left.start_ticks;
 	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
 	/* The slow path is gated while it runs, but taking a page is safe here: no lock is held. */
 	uint32_t inside = hk_inside;
@@ -516,7 +515,7 @@ void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range)
 			       .child_ns = range->child_ns,
 			       .domains = range->domains,
 			       .depth = thread->depth};
-	uint64_t ticks = hk_clock_ticks(hk_process.tsc) - range->start_ticks;
+	uint64_t ticks = hk_process_ticks() - range->start_ticks;
 	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
 	ns = ns > ABSURD_NS ? 0 : ns;
 	if (call.site->level > HK_LEVEL_COUNT) {
@@ -615,5 +614,5 @@ void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 /* For trampoline.S where the clock is a function. */
 uint64_t hk_clock_read(void)
 {
-	return hk_process.timeless ? 0 : hk_clock_ticks(false);
+	return hk_process_ticks();
 }

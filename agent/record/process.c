@@ -389,6 +389,11 @@ void hk_process_restore_signals(uint64_t mask)
 	}
 }
 
+uint64_t hk_process_ticks(void)
+{
+	return hk_process.timeless ? 0 : hk_clock_ticks(hk_process.tsc);
+}
+
 void hk_process_untracked(void)
 {
 	if (hk_process.on) {

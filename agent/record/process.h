@@ -61,6 +61,9 @@ void hk_process_end(int code);
 /* Publishes what the patcher has seen so far; a forked child's segment starts with it. */
 void hk_process_cover(const struct hk_coverage *coverage);
 
+/* Now, on the clock of the segment. */
+uint64_t hk_process_ticks(void);
+
 /* A call or record that found no place. */
 void hk_process_untracked(void);
 
