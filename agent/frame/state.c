@@ -1,8 +1,18 @@
 #include "frame/state.h"
 
+#include <sys/auxv.h>
+
+/* Start of a page at the top of the main thread's stack; 0: unknown. Read by the trampoline. */
+uint64_t hk_state_stack_top;
+
+static void find_stack(void)
+{
+	/* The kernel's 16 random bytes lie above the arguments. */
+	hk_state_stack_top = getauxval(AT_RANDOM) & ~4095ULL;
+}
+
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <sys/auxv.h>
 
 /* x87, SSE, AVX, AVX-512 (three parts); read by trampoline.S. 0: the processor has no xsave. */
 #define STATE_COMPONENTS 0xe7u
@@ -10,13 +20,9 @@
 uint32_t hk_state_mask;
 uint32_t hk_state_bytes = 512;
 
-/* Start of a page at the top of the main thread's stack; 0: unknown. Read by trampoline.S. */
-uint64_t hk_state_stack_top;
-
 void hk_state_setup(void)
 {
-	/* The kernel's 16 random bytes lie above the arguments. */
-	hk_state_stack_top = getauxval(AT_RANDOM) & ~4095ULL;
+	find_stack();
 	uint32_t a, b, c, d;
 	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) {
 		return;
@@ -42,5 +48,6 @@ void hk_state_setup(void)
 /* What hk_state_saved keeps is the same on all processors. */
 void hk_state_setup(void)
 {
+	find_stack();
 }
 #endif

@@ -123,7 +123,7 @@ hk_call_enter:
 
 /* Copies w13 stack words from above the thunk's frame record to the bottom of its frame. For a described function the words are
  * its arguments. For another the count is a guess, and the words may run from a fiber's topmost page into a guard page: then
- * ask the kernel, which answers EFAULT instead of a signal. The cell in x12 and the open call's slot in x14 are kept. */
+ * ask the kernel, which answers EFAULT instead of a signal, but not about the main stack. The cell in x12 and the open call's slot in x14 are kept. */
 .Lcopy:
 	tbz	w13, #6, .Lwords_only		/* HK_STACK_WORDS_VECTOR */
 	sub	x10, x29, -HK_CALL_VECTOR
@@ -161,6 +161,11 @@ hk_call_enter:
 	and	x10, x10, #-4096		/* page of the last byte, or the last 4 KiB of a larger one */
 	cmp	x10, x9
 	b.ls	.Lall				/* the first byte's page too */
+	adrp	x11, hk_state_stack_top
+	ldr	x11, [x11, :lo12:hk_state_stack_top]
+	sub	x11, x11, x10
+	cmp	x11, HK_MAIN_STACK_BYTES
+	b.lo	.Lall				/* the main stack, in one piece up to its top */
 	mov	x0, #-1				/* rt_sigprocmask(-1, page, 0, 8): EFAULT or EINVAL */
 	mov	x1, x10
 	mov	x2, #0
