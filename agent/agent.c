@@ -5,7 +5,7 @@
 #include "annotate.h"
 #include "base/clock.h"
 #include "base/identity.h"
-#include "frame/call.h"
+#include "frame/open.h"
 #include "frame/state.h"
 #include "hookset.h"
 #include "patch/patch.h"
@@ -50,7 +50,7 @@ static void at_exit(int code, void *unused)
 	(void)unused;
 	/* Calls around exit() itself never return. */
 	if (hk_thread_current->ready) {
-		hk_call_leave_all(hk_thread_current);
+		hk_open_end(hk_thread_current);
 	}
 	hk_process_end(code);
 }

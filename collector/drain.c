@@ -30,12 +30,10 @@ static bool releases(struct hk_process *process, uint32_t site)
 static void survey_open_calls(struct hk_process *process, const struct hk_thread_copy *thread,
 			      struct survey *survey)
 {
-	uint32_t depth = thread->depth < HK_OPEN_CALLS ? thread->depth : HK_OPEN_CALLS;
-	for (uint32_t i = 0; i < depth; i++) {
-		/* Calls deeper than the stack shows began after the last one it shows. */
-		bool hides = i == HK_OPEN_CALLS - 1 && thread->depth > HK_OPEN_CALLS;
+	for (uint32_t i = 0; i < thread->open_count; i++) {
+		/* A call with more inside than are known is no release. */
 		if (thread->open[i].start_ticks < survey->horizon_ticks &&
-		    (hides || releases(process, thread->open[i].site))) {
+		    releases(process, thread->open[i].site)) {
 			survey->horizon_ticks = thread->open[i].start_ticks;
 		}
 	}

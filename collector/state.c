@@ -230,7 +230,7 @@ static int add_open_call(Hk__Process *state, const struct hk_thread_copy *thread
 	hk__open_call__init(call);
 	call->thread = thread->uid;
 	call->tid = thread->tid;
-	call->depth = index + 1;
+	call->depth = thread->open[index].depth;
 	call->site = thread->open[index].site;
 	call->start_ticks = thread->open[index].start_ticks;
 	state->open_calls[state->n_open_calls++] = call;
@@ -257,7 +257,6 @@ static int refresh_threads(struct hk_process *process, uint64_t *ret_fingerprint
 	int r;
 	hk_state_clear_open_calls(state);
 	while ((r = hk_reader_next_thread(process->reader, &cursor, &thread)) > 0) {
-		uint32_t depth = thread.depth < HK_OPEN_CALLS ? thread.depth : HK_OPEN_CALLS;
 		for (uint32_t i = 0; i < HK_STREAMS; i++) {
 			lost += thread.lost[i];
 		}
@@ -266,7 +265,7 @@ static int refresh_threads(struct hk_process *process, uint64_t *ret_fingerprint
 		if (thread.uid != 0 && note_thread(state, &thread) < 0) {
 			return -ENOMEM;
 		}
-		for (uint32_t i = 0; i < depth && thread.state == HK_SLOT_LIVE; i++) {
+		for (uint32_t i = 0; i < thread.open_count && thread.state == HK_SLOT_LIVE; i++) {
 			fingerprint =
 			    fingerprint * 31 + thread.open[i].start_ticks + thread.open[i].site;
 			if (add_open_call(state, &thread, i) < 0) {

@@ -7,6 +7,7 @@
 #include "control.h"
 #include "frame/arguments.h"
 #include "frame/hot.h"
+#include "frame/open.h"
 #include "frame/site.h"
 #include "frame/state.h"
 #include "frame/values.h"
@@ -35,18 +36,12 @@ static_assert(HK_FRAME_BYTES % 16 == 0, "stack alignment");
 
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
-/* No call lasts a year: the clock went back. */
-#define ABSURD_NS 0x0080000000000000ULL
-
 /* Octaves of durations below the escape of 32 bits; a mask that keeps the look-up of any other
  * inside the table. */
 #define HK_OCTAVES_FAST 32u
 
 /* Eight cache lines: longer at 30 ns a record than memory takes to answer. */
 #define RECORDS_AHEAD_WORDS 64
-
-/* Frames farther apart than this are on different stacks. In units of 16 bytes. */
-#define SAME_STACK (1 << 16)
 
 /* A signal handler on this thread cannot come between load and store: on x86-64 they are one
  * instruction; on aarch64 the signal ends the reservation, and the store fails. */
@@ -197,7 +192,16 @@ static inline void restore(struct hk_thread *thread, const struct hk_call *call,
 	thread->domains = call->domains;
 	thread->inner = call->inner;
 	thread->depth = call->depth;
+	if (unlikely(call->depth >= HK_OPEN_CALLS)) {
+		/* Another call's place before. */
+		hk_open_unknown(&thread->slot->open[call->depth % HK_OPEN_CALLS]);
+	}
 	atomic_store_explicit(&thread->slot->depth, call->depth, memory_order_relaxed);
+}
+
+static inline bool is_innermost(const struct hk_thread *thread, const struct hk_call *call)
+{
+	return thread->inner == (uint64_t)&call->caller_frame;
 }
 
 static inline void write_words(uint64_t *room, const struct hk_call *call, uint64_t ns,
@@ -303,7 +307,7 @@ static __attribute__((noinline)) void record_arguments(struct hk_thread *thread,
 	record(thread, call, ns, kind, payload.words, payload.count);
 }
 
-static void measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns)
+void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns)
 {
 	const struct hk_site_hot *site = call->site;
 	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
@@ -330,17 +334,20 @@ static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
 {
 	struct hk_thread *thread = call->thread;
 	const struct hk_site_hot *site = call->site;
-	ns = ns > ABSURD_NS ? 0 : ns;
+	bool usual = is_innermost(thread, call) || hk_open_close(call);
+	ns = ns > HK_CALL_ABSURD_NS ? 0 : ns;
 	if (site->level == HK_LEVEL_COUNT) {
 		/* Here only to be set up: not measured, and its callees are its caller's. */
 		ns = thread->child_ns;
 	} else {
-		measure(thread, call, ns);
+		hk_call_measure(thread, call, ns);
 	}
 	if (site->flags & HK_HOT_LAZY) {
 		hk_state_saved(rearm, (void *)(uintptr_t)site->index, NULL);
 	}
-	restore(thread, call, ns);
+	if (usual) {
+		restore(thread, call, ns);
+	}
 }
 
 /* ---- the way in, when something is missing ---- */
@@ -382,48 +389,19 @@ static void record_left(struct hk_thread *thread, const struct hk_open_call *ope
 	/* The slow path is gated while it runs, but taking a page is safe here: no lock is held. */
 	uint32_t inside = hk_inside;
 	hk_inside = 0;
-	record(thread, &left, ns > ABSURD_NS ? 0 : ns, HK_RECORD_UNWOUND, unknown,
+	record(thread, &left, ns > HK_CALL_ABSURD_NS ? 0 : ns, HK_RECORD_UNWOUND, unknown,
 	       left.site->payload);
 	hk_inside = inside;
 }
 
-/* Calls that lie at or below FRAME on the same stack were left without returning: undo them. */
-static void heal(struct hk_thread *thread, uint64_t frame)
+void hk_call_left(struct hk_thread *thread, const struct hk_open_call *open)
 {
-	uint32_t here = (uint32_t)(frame >> 4);
-	uint64_t domains = 0;
-	uint32_t depth = thread->depth;
-	uint32_t oldest = depth > HK_OPEN_CALLS ? depth - HK_OPEN_CALLS : 0; /* kept in the ring */
-	thread->inner = ~0ULL;
-	while (depth > oldest) {
-		uint32_t innermost = (depth - 1) % HK_OPEN_CALLS;
-		int32_t below = (int32_t)(here - thread->slot->open[innermost].frame);
-		if (below < 0 && below > -SAME_STACK) {
-			thread->inner = frame + (uint64_t)(-(int64_t)below * 16);
-			break;
-		}
-		if (below >= SAME_STACK || below <= -SAME_STACK) {
-			break; /* another stack: a signal's or a fiber's; its calls may well be
-				  alive */
-		}
+	uint32_t site = open->site;
+	if (site < HK_THUNKS && (hk_hot[site].flags & HK_HOT_LAZY)) {
 		/* Its first call may have left the slot to the loader. */
-		uint32_t site = thread->slot->open[innermost].site;
-		if (site < HK_THUNKS && (hk_hot[site].flags & HK_HOT_LAZY)) {
-			hk_site_rearm(site);
-		}
-		record_left(thread, &thread->slot->open[innermost]);
-		depth--;
+		hk_state_saved(rearm, (void *)(uintptr_t)site, NULL);
 	}
-	thread->depth = depth;
-	/* A handler jumped out of them while they wrote their records: nobody will finish those. */
-	thread->busy = thread->busy > depth ? 0 : thread->busy;
-	thread->nested_busy = thread->nested_busy > depth ? 0 : thread->nested_busy;
-	for (uint32_t i = 1; i <= depth - oldest; i++) {
-		uint32_t site = thread->slot->open[(depth - i) % HK_OPEN_CALLS].site;
-		domains |= site < HK_THUNKS ? hk_hot[site].domain : 0;
-	}
-	thread->domains = domains;
-	atomic_store_explicit(&thread->slot->depth, depth, memory_order_relaxed);
+	record_left(thread, open);
 }
 
 static bool prepare(struct hk_call *call, struct hk_site_hot *site)
@@ -437,10 +415,11 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 		}
 	}
 	uint64_t frame = (uint64_t)&call->caller_frame;
-	if (frame >= thread->inner) {
-		heal(thread, frame);
-	}
 	uint32_t generation = atomic_load_explicit(thread->generation, memory_order_acquire);
+	if (frame >= thread->inner || (thread->depth && generation != thread->generation_seen)) {
+		/* Now and then in any case: calls may have ended on other threads. */
+		hk_open_heal(thread, frame);
+	}
 	if (first || generation != thread->generation_seen) {
 		thread->generation_seen = generation;
 		hk_control_heed(generation);
@@ -475,24 +454,6 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 	return ready && wanted;
 }
 
-void hk_call_leave_all(struct hk_thread *thread)
-{
-	uint32_t known = thread->depth < HK_OPEN_CALLS ? thread->depth : HK_OPEN_CALLS;
-	for (uint32_t i = 1; i <= known; i++) {
-		record_left(thread, &thread->slot->open[(thread->depth - i) % HK_OPEN_CALLS]);
-	}
-	thread->depth = 0;
-	for (uint32_t i = thread->range_depth; i > 0; i--) {
-		if (i <= HK_RANGES) {
-			const struct hk_range *range = &thread->ranges[i - 1];
-			const struct hk_open_call open = {.site = range->site,
-							  .start_ticks = range->start_ticks};
-			record_left(thread, &open);
-		}
-	}
-	thread->range_depth = 0;
-}
-
 /* ---- ranges and instants ---- */
 
 void hk_call_begin_range(struct hk_call *call, struct hk_range *range)
@@ -517,7 +478,7 @@ void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range)
 			       .depth = thread->depth};
 	uint64_t ticks = hk_process_ticks() - range->start_ticks;
 	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
-	ns = ns > ABSURD_NS ? 0 : ns;
+	ns = ns > HK_CALL_ABSURD_NS ? 0 : ns;
 	if (call.site->level > HK_LEVEL_COUNT) {
 		count_totals(thread, &call, ns);
 		count_duration(thread, call.cell, ns);
@@ -582,6 +543,10 @@ void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 	const struct hk_site_hot *site = call->site;
 	struct hk_cell *cell = call->cell;
 	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
+	if (unlikely(thread != hk_thread_current)) {
+		hk_open_leave_elsewhere(call, end_ticks);
+		return;
+	}
 	if (unlikely(!thread->ready)) {
 		return; /* begun before a fork: the child keeps out of its parent's books */
 	}
@@ -597,7 +562,8 @@ void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 	uint64_t *room = chain->cursor;
 	uint32_t words = HK_RECORD_HEADER_WORDS + site->payload;
 	if (unlikely(!offset || ns > cell->max_ns || ns < cell->min_ns || thread->busy ||
-		     (flags & HK_HOT_UNUSUAL) || ns >= HK_DURATION_ESCAPE ||
+		     !is_innermost(thread, call) || (flags & HK_HOT_UNUSUAL) ||
+		     ns >= HK_DURATION_ESCAPE ||
 		     ((flags & HK_HOT_RECORD) && room + words > chain->end) ||
 		     ((flags & HK_HOT_NULL) && !call->result))) {
 		leave(call, ns);

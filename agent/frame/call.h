@@ -17,6 +17,9 @@ struct hk_range;
 struct hk_thread;
 struct hk_site_hot;
 
+/* No call lasts a year: the clock went back. */
+#define HK_CALL_ABSURD_NS 0x0080000000000000ULL
+
 struct hk_call {
 #if defined(__aarch64__)
 	uint64_t integer[8]; /* x0 to x7 at entry */
@@ -65,7 +68,10 @@ void hk_call_begin_range(struct hk_call *call, struct hk_range *range);
 void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range);
 void hk_call_note_instant(struct hk_call *call, const uint64_t *value);
 
-/* Records the calls and ranges that THREAD, which ends, still has open. */
-void hk_call_leave_all(struct hk_thread *thread);
+/* Adds the duration NS of CALL, which returned, to the books of THREAD and records it. */
+void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns);
+
+/* OPEN, of THREAD, will never return: gives it its record, and its slot back to us. */
+void hk_call_left(struct hk_thread *thread, const struct hk_open_call *open);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "frame/calibrate.h"
-#include "frame/call.h"
 #include "frame/hot.h"
+#include "frame/open.h"
 #include "frame/site.h"
 #include "patch/find.h"
 #include "record/process.h"
@@ -48,7 +48,7 @@ static struct {
 
 static void vacate(struct hk_thread *thread)
 {
-	hk_call_leave_all(thread);
+	hk_open_end(thread);
 	thread->ready = 0;
 	hk_thread_current = &no_thread;
 	if (!hk_process_lock()) {

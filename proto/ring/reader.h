@@ -65,7 +65,7 @@ struct hk_cell_copy {
 };
 
 struct hk_open_call_copy {
-	uint32_t site;
+	uint32_t site, depth; /* depth from 1, the outermost */
 	uint64_t start_ticks;
 };
 
@@ -75,6 +75,7 @@ struct hk_thread_copy {
 	uint64_t lost[HK_STREAMS];
 	uint64_t pending_bytes[HK_STREAMS]; /* committed and not yet given back, from this reader's
 					       position */
+	uint32_t open_count;		    /* of `depth`, what is known: outermost first */
 	struct hk_open_call_copy open[HK_OPEN_CALLS];
 };
 

@@ -321,11 +321,19 @@ static void copy_thread(const struct hk_thread_slot *shared, uint32_t slot,
 	for (uint32_t i = 0; i < HK_STREAMS; i++) {
 		to->lost[i] = atomic_load_explicit(&shared->chain[i].lost, memory_order_relaxed);
 	}
-	for (uint32_t i = 0; i < HK_OPEN_CALLS && i < to->depth; i++) {
-		to->open[i].site =
-		    atomic_load_explicit(&shared->open[i].site, memory_order_relaxed);
-		to->open[i].start_ticks =
-		    atomic_load_explicit(&shared->open[i].start_ticks, memory_order_relaxed);
+	uint32_t known = to->depth < HK_OPEN_CALLS ? to->depth : HK_OPEN_CALLS;
+	for (uint32_t i = 0; i < known; i++) {
+		const struct hk_open_call *open =
+		    &shared->open[(to->depth - known + i) % HK_OPEN_CALLS];
+		uint32_t site = atomic_load_explicit(&open->site, memory_order_relaxed);
+		if (site == HK_OPEN_UNKNOWN) {
+			continue;
+		}
+		to->open[to->open_count++] = (struct hk_open_call_copy){
+		    .site = site,
+		    .depth = to->depth - known + i + 1,
+		    .start_ticks = atomic_load_explicit(&open->start_ticks, memory_order_relaxed),
+		};
 	}
 }
 

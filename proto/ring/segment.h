@@ -240,8 +240,10 @@ static_assert(sizeof(struct hk_cell) == 328 - 8, "cell");
 /* ---- threads, open calls, record pages
  * ------------------------------------------------------------------------------ */
 
+#define HK_OPEN_UNKNOWN 0xffffffffu /* as a site: the call at this depth is not known */
+
 struct hk_open_call {
-	_Atomic uint32_t site; /* id */
+	_Atomic uint32_t site; /* id, or HK_OPEN_UNKNOWN */
 	uint32_t frame;	       /* of the call's stack frame: (address >> 4) & 0xffffffff */
 	_Atomic uint64_t start_ticks;
 };

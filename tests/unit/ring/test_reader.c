@@ -237,6 +237,7 @@ static void test_threads_with_open_calls(void **state)
 		slot->open[i].site = i + 100;
 		slot->open[i].start_ticks = i + 1;
 	}
+	slot->open[9].site = HK_OPEN_UNKNOWN;
 	slot->chain[1].lost = 6;
 	slot = segment_maker_thread(&maker, HK_SLOT_VACANT, 10, 9);
 	slot->depth = 1;
@@ -245,12 +246,19 @@ static void test_threads_with_open_calls(void **state)
 	open_reader();
 	assert_int_equal(hk_reader_next_thread(reader, &cursor, &thread), 1);
 	assert_int_equal(thread.depth, 40);
-	assert_int_equal(thread.open[15].site, 115);
-	assert_int_equal(thread.open[15].start_ticks, 16);
+	/* Of 40 the 16 innermost: a ring, and one of them is not known. */
+	assert_int_equal(thread.open_count, 15);
+	assert_int_equal(thread.open[0].site, 108);
+	assert_int_equal(thread.open[0].depth, 25);
+	assert_int_equal(thread.open[1].site, 110);
+	assert_int_equal(thread.open[1].depth, 27);
+	assert_int_equal(thread.open[14].site, 107);
+	assert_int_equal(thread.open[14].depth, 40);
+	assert_int_equal(thread.open[14].start_ticks, 8);
 	assert_int_equal(thread.lost[1], 6);
 	assert_int_equal(hk_reader_next_thread(reader, &cursor, &thread), 1);
+	assert_int_equal(thread.open_count, 1);
 	assert_int_equal(thread.open[0].site, 5);
-	assert_int_equal(thread.open[1].site, 0);
 	assert_int_equal(thread.state, HK_SLOT_VACANT);
 }
 

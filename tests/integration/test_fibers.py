@@ -1,0 +1,53 @@
+#!/usr/bin/python3
+"""Calls on stacks of the program's own, left and come back to in every order, on another thread too: each counts once."""
+import os
+
+from harness import expect, expect_true, main
+from truth import rows_of
+
+ROUNDS = 200
+# Per round, by hand. Of the handler's jumps both calls that were left have a record, of no known values.
+CASES = {
+    "cross": {"fiber_call": 1, "fiber_outer": 1, "fiber_leaf": 3},
+    "nest": {"fiber_outer": 1, "fiber_leaf": 8},
+    "migrate": {"fiber_call": 1, "fiber_leaf": 13},
+    "migrate_inside": {"fiber_call": 1, "fiber_outer": 1, "fiber_leaf": 13},
+    "alternate": {"fiber_call": 1, "fiber_outer": 1, "fiber_leaf": 2},
+    "alternate_above": {"fiber_call": 1, "fiber_outer": 1, "fiber_leaf": 2},
+}
+# A handler's stack that lies above the frames it interrupts cannot be told from theirs at once: calls left there may have no
+# record.
+WITHOUT_RECORDS = {"alternate_above"}
+
+
+def test_case(run, program, case, level):
+    wanted = {("fibers", name): ROUNDS * count for name, count in CASES[case].items()}
+    alone = run.command(program, case)
+    name = f"{case}-{level}"
+    traced = run.trace(program, case, hooks=["*:fiber_*"], level=level, options=("--job", name))
+    expect(f"{name}: output", traced.stdout, alone.stdout)
+    report = run.report(run.path("store", name))
+    rows = rows_of(report)
+    expect(f"{name}: calls", {key: row["calls"] for key, row in rows.items()}, wanted)
+    if level == "count":
+        return
+    expect(f"{name}: open calls", report["open_calls"], [])
+    records = sum(row["records"] for row in report["processes"])
+    if case not in WITHOUT_RECORDS:
+        expect(f"{name}: records", records, sum(wanted.values()))
+    expect(f"{name}: lost records", [row["lost_records"] for row in report["processes"]], [0])
+    # Calls that are nobody's callees any more do not hide those of later calls.
+    leaf = rows["fibers", "fiber_leaf"]
+    if case not in WITHOUT_RECORDS:
+        expect_true(f"{name}: leaves have an outermost time: {leaf}", leaf["outermost_ns"] > leaf["total_ns"] // 20)
+
+
+def test(run):
+    program = os.path.join(run.build, "tests", "integration", "frame", "fibers")
+    for case in CASES:
+        for level in ("count", "record"):
+            test_case(run, program, case, level)
+
+
+if __name__ == "__main__":
+    main(test)
