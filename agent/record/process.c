@@ -148,12 +148,25 @@ static void read_identity(void)
 	}
 }
 
+/* The image began when its agent did, not when that had read its hooks. */
+static void begin_earlier(struct hk_anchor *start)
+{
+	uint64_t ns = start->monotonic_ns - hk_process.began_ns;
+	if (ns <= UINT32_MAX) {
+		start->ticks -= (ns << 32) / hk_process.tick_ns_q32;
+		start->monotonic_ns -= ns;
+		start->realtime_ns -= ns;
+	}
+}
+
 /* What changes with every process image, forked ones included: those find their parent's uid here.
  */
 static int refresh_template(void)
 {
 	struct hk_clock_point now = hk_clock_now(hk_process.tsc);
 	template.start = (struct hk_anchor){now.ticks, now.monotonic_ns, now.realtime_ns};
+	begin_earlier(&template.start);
+	hk_process.began_ns = 0; /* forked images begin with their segments */
 	template.pid = (uint32_t)hk_kernel(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	template.ppid = (uint32_t)hk_kernel(SYS_getppid, 0, 0, 0, 0, 0, 0);
 	template.pid_start = process_start_time();

@@ -22,7 +22,8 @@ struct hk_process {
 	    wait_ns; /* HOOK_ON_FULL=wait:MS: longest wait for a page before a record is dropped */
 	bool used;   /* a hooked call was made: sites, cells and pages may be taken */
 	bool on;     /* a segment exists and sites may be counted */
-	uint32_t uids; /* thread uids handed out */
+	uint32_t uids;	   /* thread uids handed out */
+	uint64_t began_ns; /* monotonic: when the image's agent began; 0: with its segment */
 };
 
 extern struct hk_process hk_process;
