@@ -6,6 +6,7 @@
 #include "annotate.h"
 #include "base/clock.h"
 #include "base/identity.h"
+#include "compat/compat.h"
 #include "frame/open.h"
 #include "frame/state.h"
 #include "hookset.h"
@@ -96,6 +97,7 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	say(environment, hookset.problem);
 	on_exit(at_exit, NULL);
 	hk_thread_setup();
+	hk_compat_start(&hookset.compat);
 	hk_annotate_start(hookset.default_level);
 	hk_patch_start(&hookset);
 	uint64_t setup_ns = cpu_ns() - began_ns;

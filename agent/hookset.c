@@ -94,6 +94,23 @@ static bool grow(void **array, uint32_t count, uint32_t *room, size_t size)
 	return true;
 }
 
+static int add_hook(struct hk_hookset *set, struct hk_hookset_index *index,
+		    const struct hk_hook *hook, uint8_t level)
+{
+	if (set->hook_count == index->hook_room) {
+		uint32_t room = index->hook_room;
+		if (!grow((void **)&index->automatic, set->hook_count, &room, 1) ||
+		    !grow((void **)&set->hooks, set->hook_count, &index->hook_room,
+			  sizeof(*set->hooks))) {
+			return -ENOMEM;
+		}
+	}
+	index->automatic[set->hook_count] = level;
+	set->hooks[set->hook_count++] = hook;
+	set->tables |= (hook->flags & HK_HOOK_TABLES) != 0;
+	return 0;
+}
+
 /* Adds the hooks of one file; AUTOMATIC: only those that are part of `auto`, at the level they have
  * there. */
 static int add_file(struct hk_hookset *set, struct hk_hookset_index *index,
@@ -113,18 +130,11 @@ static int add_file(struct hk_hookset *set, struct hk_hookset_index *index,
 		if (automatic && hook->auto_level == HK_LEVEL_OFF) {
 			continue;
 		}
-		if (set->hook_count == index->hook_room) {
-			uint32_t room = index->hook_room;
-			if (!grow((void **)&index->automatic, set->hook_count, &room, 1) ||
-			    !grow((void **)&set->hooks, set->hook_count, &index->hook_room,
-				  sizeof(*set->hooks))) {
-				return -ENOMEM;
-			}
+		int added = add_hook(set, index, hook,
+				     automatic ? hook->auto_level : (uint8_t)HK_LEVEL_DEFAULT);
+		if (added < 0) {
+			return added;
 		}
-		index->automatic[set->hook_count] =
-		    automatic ? hook->auto_level : (uint8_t)HK_LEVEL_DEFAULT;
-		set->hooks[set->hook_count++] = hook;
-		set->tables |= (hook->flags & HK_HOOK_TABLES) != 0;
 	}
 	return 0;
 }
@@ -204,6 +214,41 @@ static int add_shipped(struct hk_hookset *set, struct hk_hookset_index *index, c
 		return -ENOENT;
 	}
 	return 0;
+}
+
+/* SYMBOL is asked for by HOOK_ENABLE_TRACE: as shipped where somebody described it. */
+static int add_traced(struct hk_hookset *set, struct hk_hookset_index *index, const char *symbol)
+{
+	char line[sizeof(set->compat.traces[0].symbol) + 3] = "*:";
+
+	for (unsigned i = 0; i < hk_shipped_hook_count; i++) {
+		const struct hk_hook_file *file = &hk_shipped_hooks[i];
+		for (uint32_t h = 0; h < file->hook_count; h++) {
+			if (!(file->hooks[h].flags & HK_HOOK_DENY) &&
+			    strcmp(file->hooks[h].symbol, symbol) == 0) {
+				return add_hook(set, index, &file->hooks[h], HK_LEVEL_DEFAULT);
+			}
+		}
+	}
+	append(line, sizeof(line), symbol);
+	return add_text(set, index, "HOOK_ENABLE_TRACE", line, strlen(line),
+			4 * sizeof(struct hk_hook));
+}
+
+static int read_compat(struct hk_hookset *set, struct hk_hookset_index *index,
+		       char *const *environment)
+{
+	int result = 0;
+
+	if (hk_compat_read(environment, &set->compat) < 0) {
+		complain(set, "TARGET_LIB_FILTER", "no basic regular expression");
+	}
+	for (uint32_t i = 0; i < set->compat.trace_count && result == 0; i++) {
+		if (set->compat.traces[i].mask) {
+			result = add_traced(set, index, set->compat.traces[i].symbol);
+		}
+	}
+	return result;
 }
 
 static bool ends_with(const char *text, const char *ending)
@@ -372,6 +417,9 @@ int hk_hookset_load(char *const *environment, struct hk_hookset *set)
 			result = add_file(set, index, &hk_shipped_hooks[i], false);
 		}
 	}
+	if (result == 0) {
+		result = read_compat(set, index, environment);
+	}
 	int read = read_hooks(set, index, setting(environment, "HOOK_HOOKS"));
 	result = result < 0 ? result : read;
 	int built = build(set, index);
@@ -438,7 +486,8 @@ const struct hk_hook *hk_hookset_find(const struct hk_hookset *set, const char *
 	const struct hk_hookset_index *index = set->index;
 	uint32_t found = index ? last_match(set, symbol, provider) : 0;
 	if (!found || hk_hookset_denies(set, symbol) ||
-	    (set->from && !hk_pattern_match_library(set->from, library))) {
+	    (set->from && !hk_pattern_match_library(set->from, library)) ||
+	    (set->compat.filtered && !hk_regex_search(&set->compat.filter, library))) {
 		return NULL;
 	}
 	const struct hk_hook *hook = set->hooks[found - 1];

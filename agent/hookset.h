@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "compat/settings.h"
 #include "hooks/hook.h"
 
 struct hk_hookset {
@@ -19,6 +20,7 @@ struct hk_hookset {
 	bool tables;			      /* a hook asks for tables of pointers too */
 	uint8_t default_level;		      /* enum hk_level */
 	const char *from;		      /* pattern the calling library must match, or NULL */
+	struct hk_compat_settings compat;     /* variables of HOOK_COMPAT=1 */
 	char text[256];			      /* HOOK_HOOKS as understood, for reports */
 	char problem[256];		      /* first problem for people, or empty */
 	const struct hk_hookset_index *index; /* how they are found; hookset.c's own */

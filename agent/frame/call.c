@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "compat/compat.h"
 #include "control.h"
 #include "frame/arguments.h"
 #include "frame/hot.h"
@@ -321,6 +322,10 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 	}
 	if (flags & HK_HOT_VALUES) {
 		read_values(call, values);
+	}
+	if (hk_compat_prints) {
+		struct hk_compat_call told = {ns, flags & HK_HOT_VALUES ? values : NULL};
+		hk_state_saved(hk_compat_print, call, &told);
 	}
 	if (flags & HK_HOT_ARGUMENTS) {
 		record_arguments(thread, call, ns, kind, values);

@@ -338,6 +338,16 @@ void *hk_site_original(const void *thunk)
 	return hk_hot[((uintptr_t)thunk - (uintptr_t)hk_thunks) / HK_THUNK_BYTES].original;
 }
 
+const char *hk_site_function(uint32_t index)
+{
+	return sites[index].function ? sites[index].function : "";
+}
+
+const char *hk_site_library(uint32_t index)
+{
+	return sites[index].library ? sites[index].library : "";
+}
+
 void hk_site_rearm(uint32_t index)
 {
 	struct hk_site_hot *hot = &hk_hot[index];

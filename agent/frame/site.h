@@ -40,6 +40,10 @@ void hk_site_stop_clocks(void);
 /* The original behind a thunk of ours (so that copied pointers can be undone), or NULL. */
 void *hk_site_original(const void *thunk);
 
+/* What is called through site INDEX, and the path of the calling object ("*": shared). */
+const char *hk_site_function(uint32_t index);
+const char *hk_site_library(uint32_t index);
+
 /* Writes every site bound so far into the segment, when the process makes its first hooked call.
  * Under the process lock. */
 void hk_site_publish_all(void);

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "compat/compat.h"
 #include "frame/cuda.h"
 #include "frame/mpi.h"
 #include "frame/nccl.h"
@@ -84,7 +85,7 @@ uint8_t hk_values_flags(const struct hk_site_hot *hot)
 	bool error = hook->error != HK_ERROR_NEVER, null = hook->error == HK_ERROR_NULL;
 	bool arguments = hot->level >= HK_LEVEL_ARGS;
 	bool usual = hot->level > HK_LEVEL_COUNT && (!wanted || (plain && !bytes)) &&
-		     (!error || null) && !arguments;
+		     (!error || null) && !arguments && !hk_compat_prints;
 	return (uint8_t)((record ? HK_HOT_RECORD : 0) | (plain ? HK_HOT_SIMPLE : 0) |
 			 (wanted ? HK_HOT_VALUES : 0) | (error ? HK_HOT_ERRORS : 0) |
 			 (null ? HK_HOT_NULL : 0) | (arguments ? HK_HOT_ARGUMENTS : 0) |

@@ -36,6 +36,7 @@ int main(void)
 	double ratio = -0.5;
 	char *bad = (char *)0xdead0;
 
+	setvbuf(stdout, NULL, _IONBF, 0); /* what comes between its lines comes there */
 	printf("%g\n", arguments_mixed(-3, 1.5, 2.25f, "hello \"w\"\n", -99999999999L, &count,
 				       &ratio, bad, 9, 1e30, -7.5f, UINT_MAX));
 	printf("%u\n", count);

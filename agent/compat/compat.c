@@ -1,0 +1,277 @@
+#include "compat/compat.h"
+
+#include <string.h>
+
+#include "compat/heap.h"
+#include "compat/line.h"
+#include "frame/arguments.h"
+#include "frame/hot.h"
+#include "frame/site.h"
+#include "frame/values.h"
+#include "hooks/arguments.h"
+#include "record/process.h"
+
+#define TEXT_BYTES 300
+#define LIBRARY_TEXT 128
+#define KNOWN 0x80u /* of a mask: it was looked up */
+
+bool hk_compat_prints;
+
+static const struct hk_compat_settings *settings;
+static uint8_t masks[HK_THUNKS]; /* of HOOK_ENABLE_TRACE, by site */
+
+#define BEGIN_LINE(line, level, module) \
+	hk_compat_line_begin(line, level, module, __FILE__, __LINE__)
+
+static bool is_on(enum hk_compat_module module, enum hk_compat_level level)
+{
+	return level >= settings->level[module];
+}
+
+void hk_compat_start(const struct hk_compat_settings *given)
+{
+	bool traces = false;
+
+	settings = given;
+	for (uint32_t i = 0; i < settings->trace_count; i++) {
+		traces |= settings->traces[i].mask & HK_COMPAT_ARGUMENTS;
+	}
+	hk_compat_prints = settings->on && (is_on(HK_COMPAT_PROFILE, HK_COMPAT_INFO) ||
+					    is_on(HK_COMPAT_MEMORY, HK_COMPAT_INFO) || traces);
+	hk_compat_line_start(settings);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* ---- arguments ---- */
+
+/* Types as C writes them. */
+static const char *type_name(uint8_t type)
+{
+	switch (type) {
+	case HK_TYPE_INT:
+	case HK_TYPE_FD:
+	case HK_TYPE_NCCL_DATATYPE:
+		return "int";
+	case HK_TYPE_UINT:
+		return "unsigned int";
+	case HK_TYPE_LONG:
+		return "long";
+	case HK_TYPE_ULONG:
+		return "unsigned long";
+	case HK_TYPE_STR:
+		return "char const*";
+	case HK_TYPE_FLOAT:
+		return "float";
+	case HK_TYPE_DOUBLE:
+		return "double";
+	case HK_TYPE_STRUCT:
+		return "struct";
+	default:
+		return "void*";
+	}
+}
+
+static void put_argument(struct hk_compat_line *line, const struct hk_call *call, uint32_t number,
+			 const struct hk_argument *argument, bool described)
+{
+	const struct hk_hook_arg *arg = &call->site->hook->args[number];
+	char text[TEXT_BYTES];
+	struct hk_argument shown = *argument;
+
+	if (described && arg->reference) {
+		/* Where it lies, not what. */
+		shown.form = HK_ARGUMENT_POINTER;
+		shown.word = hk_values_register(call, (uint8_t)number);
+	}
+	hk_argument_print(&shown, text, sizeof(text));
+	hk_compat_line_text(line, " arg");
+	hk_compat_line_number(line, number, 10);
+	hk_compat_line_text(line, ":");
+	hk_compat_line_text(line, text);
+	hk_compat_line_text(line, "(");
+	hk_compat_line_text(line, described ? type_name(arg->type) : "unknown");
+	hk_compat_line_text(line, described && arg->reference ? "*)" : ")");
+}
+
+static void print_arguments(struct hk_call *call, const char *function)
+{
+	struct hk_compat_line line;
+	struct hk_signature signature;
+	struct hk_arguments arguments;
+	struct hk_payload payload = {.count = 0};
+	char text[HK_SIGNATURE_BYTES];
+
+	hk_arguments_keep(call, &payload);
+	hk_signature_write(call->site->hook, text);
+	if (hk_signature_read(text, &signature) < 0 ||
+	    hk_arguments_read(&signature, payload.words, payload.count, &arguments) < 0) {
+		return;
+	}
+	BEGIN_LINE(&line, HK_COMPAT_WARN, HK_COMPAT_TRACE);
+	hk_compat_line_text(&line, function);
+	hk_compat_line_text(&line, ":");
+	for (uint32_t i = 0; i < arguments.count; i++) {
+		put_argument(&line, call, i, &arguments.list[i],
+			     call->site->hook->flags & HK_HOOK_DESCRIBED);
+	}
+	hk_compat_line_end(&line);
+}
+
+/* ---- memory ---- */
+
+/* The named value KEY of the call, OTHERWISE if it has none. */
+static uint64_t value_of(const struct hk_hook *hook, const uint64_t *values, uint8_t key,
+			 uint64_t otherwise)
+{
+	for (uint32_t i = 0; i < hook->value_count; i++) {
+		if (hook->values[i].key == key) {
+			return values[i];
+		}
+	}
+	return otherwise;
+}
+
+static void put_place(struct hk_compat_line *line, const char *library, const char *what,
+		      int64_t device, uint64_t pointer)
+{
+	hk_compat_line_text(line, "[");
+	hk_compat_line_text(line, base_name(library));
+	hk_compat_line_text(line, what);
+	hk_compat_line_text(line, device < 0 ? "-" : "");
+	hk_compat_line_number(line, (uint64_t)(device < 0 ? -device : device), 10);
+	hk_compat_line_text(line, ", ptr: 0x");
+	hk_compat_line_number(line, pointer, 16);
+}
+
+static void print_free(const char *library, uint64_t pointer)
+{
+	struct hk_compat_line line;
+	const struct hk_compat_account *account = hk_compat_heap_remove(pointer);
+
+	if (!account) {
+		return; /* allocated before anybody looked */
+	}
+	BEGIN_LINE(&line, HK_COMPAT_INFO, HK_COMPAT_MEMORY);
+	put_place(&line, library, "][FREE] devId: ", account->device, pointer);
+	hk_compat_line_end(&line);
+}
+
+static void print_alloc(const struct hk_hook *hook, const char *library, uint64_t pointer,
+			uint64_t size, int64_t device)
+{
+	struct hk_compat_line line;
+	uint32_t kind = hk_hook_memory(hook->flags);
+	uint32_t shown = kind == HK_MEMORY_DEVICE ? 0 : kind; /* as a device's allocator says it */
+	const struct hk_compat_account *account =
+	    hk_compat_heap_add(pointer, size, library, device, kind);
+
+	if (!account) {
+		return;
+	}
+	BEGIN_LINE(&line, HK_COMPAT_INFO, HK_COMPAT_MEMORY);
+	put_place(&line, library, "][ALLOC] devId: ", device, pointer);
+	hk_compat_line_text(&line, ", size: ");
+	hk_compat_line_size(&line, size);
+	hk_compat_line_text(&line, ", kind: ");
+	hk_compat_line_number(&line, shown, 10);
+	hk_compat_line_text(&line, ", allocated: ");
+	hk_compat_line_size(&line, account->live);
+	hk_compat_line_text(&line, ", peak: ");
+	hk_compat_line_size(&line, account->peak);
+	hk_compat_line_end(&line);
+}
+
+static void print_memory(const struct hk_hook *hook, const char *library, const uint64_t *values)
+{
+	bool host = hk_hook_memory(hook->flags) == HK_MEMORY_HOST;
+	uint64_t pointer = value_of(hook, values, HK_KEY_POINTER, 0);
+	uint64_t old = value_of(hook, values, HK_KEY_OLD_POINTER, 0);
+	uint64_t size = value_of(hook, values, HK_KEY_SIZE, 0);
+	int64_t device = (int32_t)value_of(hook, values, HK_KEY_DEVICE, host ? ~0ULL : 0);
+	bool made = pointer && pointer != ~0ULL;
+
+	switch (hook->meaning) {
+	case HK_MEANING_REALLOC:
+	case HK_MEANING_REMAP:
+		if (old && (made || !size)) {
+			print_free(library, old);
+		}
+		if (made) {
+			print_alloc(hook, library, pointer, size, device);
+		}
+		break;
+	case HK_MEANING_ALLOC:
+	case HK_MEANING_MAP:
+		if (made) {
+			print_alloc(hook, library, pointer, size, device);
+		}
+		break;
+	case HK_MEANING_FREE:
+	case HK_MEANING_UNMAP:
+		print_free(library, pointer);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The books are the process's. */
+static void tell_memory(const struct hk_hook *hook, const char *library, const uint64_t *values)
+{
+	if (hook->meaning < HK_MEANING_ALLOC || hook->meaning > HK_MEANING_REMAP || hk_inside) {
+		return;
+	}
+	uint64_t signals = hk_process_block_signals();
+	hk_inside = 1;
+	if (hk_process_lock()) {
+		print_memory(hook, library, values);
+		hk_process_unlock();
+	}
+	hk_inside = 0;
+	hk_process_restore_signals(signals);
+}
+
+/* ---- a call ---- */
+
+static uint8_t mask_of(uint32_t site, const char *function)
+{
+	if (!masks[site]) {
+		masks[site] = (uint8_t)(hk_compat_trace(settings, function) & ~KNOWN) | KNOWN;
+	}
+	return masks[site];
+}
+
+int hk_compat_print(void *returned, void *told)
+{
+	struct hk_call *call = returned;
+	const struct hk_compat_call *about = told;
+	uint32_t site = call->site->index;
+	const char *function = hk_site_function(site);
+
+	if (!*function) {
+		return 0; /* the agent's own, to know what a call costs */
+	}
+	if (mask_of(site, function) & HK_COMPAT_ARGUMENTS &&
+	    is_on(HK_COMPAT_TRACE, HK_COMPAT_WARN)) {
+		print_arguments(call, function);
+	}
+	if (about->values && is_on(HK_COMPAT_MEMORY, HK_COMPAT_INFO)) {
+		tell_memory(call->site->hook, hk_site_library(site), about->values);
+	}
+	if (is_on(HK_COMPAT_PROFILE, HK_COMPAT_INFO)) {
+		struct hk_compat_line line;
+		BEGIN_LINE(&line, HK_COMPAT_INFO, HK_COMPAT_PROFILE);
+		hk_compat_line_text(&line, function);
+		hk_compat_line_text(&line, " costs ");
+		hk_compat_line_number(&line, about->ns, 10);
+		hk_compat_line_text(&line, "ns");
+		hk_compat_line_end(&line);
+	}
+	return 0;
+}

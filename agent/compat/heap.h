@@ -1,0 +1,26 @@
+/* heap.h: what is allocated, for the lines of LOG_LEVEL=MEMORY=INFO: live and peak bytes of each
+ * calling library, device and kind. A free counts for the library that allocated. Locked by the
+ * caller. Bounded: what finds no room is not followed.
+ */
+#ifndef HK_AGENT_COMPAT_HEAP_H
+#define HK_AGENT_COMPAT_HEAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hk_compat_account {
+	const char *library; /* path of the calling object; lives as long as the process */
+	int64_t device;
+	uint32_t kind;
+	uint64_t live, peak;
+};
+
+/* SIZE bytes at POINTER. What they count for, or NULL: no room. */
+const struct hk_compat_account *hk_compat_heap_add(uint64_t pointer, uint64_t size,
+						   const char *library, int64_t device,
+						   uint32_t kind);
+
+/* What POINTER counted for until now, or NULL: nobody saw it allocated. */
+const struct hk_compat_account *hk_compat_heap_remove(uint64_t pointer);
+
+#endif
