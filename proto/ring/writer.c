@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/statfs.h>
 
 #include "ring/kernel.h"
 
+#define REFUSALS_IN_A_ROW 256u /* pages that are not asked for again after one was refused */
 #define MADV_POPULATE_WRITE_5_14 23
 
 static const uint32_t item_stride[] = {
@@ -42,7 +44,21 @@ static int reserve(int fd, uint64_t from, uint64_t to)
 	return (int)hk_kernel(SYS_fallocate, fd, 0, from, to - from, 0, 0);
 }
 
-static int grow(struct hk_writer *writer)
+/* Whether less than a quarter of the file system would be left to others, MPI and NCCL among them,
+ * whose processes a full one ends. */
+static bool is_crowded(int fd, uint64_t more_bytes)
+{
+	struct statfs space;
+	if (hk_kernel(SYS_fstatfs, fd, &space, 0, 0, 0, 0) < 0) {
+		return false;
+	}
+	uint64_t free = (uint64_t)space.f_bavail * (uint64_t)space.f_bsize;
+	uint64_t all = (uint64_t)space.f_blocks * (uint64_t)space.f_bsize;
+	return free < more_bytes || free - more_bytes < all / 4;
+}
+
+/* Statistics take what there is; RECORDS, which are many, leave something. */
+static int grow(struct hk_writer *writer, bool records)
 {
 	uint32_t step = HK_GROW_BYTES / HK_BLOCK_BYTES;
 	uint32_t to = writer->file_blocks / step * step + step;
@@ -62,7 +78,10 @@ static int grow(struct hk_writer *writer)
 	}
 	uint64_t from_bytes = (uint64_t)writer->file_blocks * HK_BLOCK_BYTES;
 	uint64_t to_bytes = (uint64_t)to * HK_BLOCK_BYTES;
-	int status = reserve(fd, from_bytes, to_bytes);
+	bool first = writer->file_blocks == 1;
+	int status = records && !first && is_crowded(fd, to_bytes - from_bytes)
+			 ? -ENOSPC
+			 : reserve(fd, from_bytes, to_bytes);
 	hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
 	if (status < 0) {
 		return status;
@@ -77,7 +96,7 @@ static int grow(struct hk_writer *writer)
 
 void hk_writer_reserve(struct hk_writer *writer, uint64_t bytes)
 {
-	while ((uint64_t)writer->file_blocks * HK_BLOCK_BYTES < bytes && grow(writer) == 0) {
+	while ((uint64_t)writer->file_blocks * HK_BLOCK_BYTES < bytes && grow(writer, true) == 0) {
 	}
 	writer->fixed = true;
 }
@@ -86,8 +105,16 @@ static uint32_t new_block(struct hk_writer *writer, enum hk_block_kind kind)
 {
 	struct hk_segment_header *header = writer->header;
 	uint32_t number = atomic_load_explicit(&header->blocks, memory_order_relaxed);
-	if (number >= writer->file_blocks && grow(writer) < 0) {
-		return 0;
+	bool records = kind == HK_BLOCK_PAGE;
+	if (number >= writer->file_blocks) {
+		if (records && writer->pages_refused % REFUSALS_IN_A_ROW) {
+			writer->pages_refused++;
+			return 0;
+		}
+		if (grow(writer, records) < 0) {
+			writer->pages_refused += records;
+			return 0;
+		}
 	}
 	struct hk_block *block = block_at(writer, number);
 	block->magic = HK_BLOCK_MAGIC;

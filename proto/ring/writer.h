@@ -29,6 +29,7 @@ struct hk_writer {
 	struct hk_segment_header *header; /* start of the mapping, blocks_max blocks long */
 	uint32_t file_blocks;		  /* blocks the file has room for */
 	bool fixed;			  /* and it may not grow */
+	uint32_t pages_refused;		  /* for lack of room */
 	uint32_t open_block[7];		  /* by kind: the block items are taken from now, 0: none */
 	uint32_t threads;		  /* slots handed out: slot numbers count on over blocks */
 	struct hk_page_pool pool[HK_POOLS];

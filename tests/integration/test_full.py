@@ -103,6 +103,27 @@ def check_drained(run: Run):
     end_process(collector)
 
 
+def check_leaves_room(run: Run):
+    """Records never take the last quarter of a file system that others need too; statistics do not suffer."""
+    jobs = ("first", "second", "third")
+    # A process takes 1 MiB at most here: the third one's last step would go beyond.
+    subprocess.run(["mount", "-o", "remount,size=4m", run.run_directory], check=True)
+    for job in jobs:
+        done = run.command(run.workload("calls_truth"), "--loop", run.path(job), ROUNDS,
+                           env={**loop.agent_environment(run, job), "HOOK_KEEP_SEGMENT": "1"})
+        expect(f"{job}: output", (done.stdout, done.stderr), ("", ""))
+    space = os.statvfs(run.run_directory)
+    expect_true(f"{space.f_bavail} of {space.f_blocks} blocks are free", space.f_bavail * 4 >= space.f_blocks)
+    collector = run.start_collector()
+    for job in jobs:
+        report = loop.closed_report(run, job)
+        for function in sorted(loop.FUNCTIONS):
+            expect(f"{job}: {function}", counted(report, function), loop.THREADS * ROUNDS)
+        expect(f"{job}: untracked", report["job"]["calls_untracked"], 0)
+        expect_true(f"{job}: lost records are counted", rank_lost(report) > 0)
+    end_process(collector)
+
+
 def check_store(run: Run):
     """A job whose records may take no more room: the rest of them is lost and counted, statistics go on."""
     collector = run.start_collector("--keep", "100K")
@@ -140,6 +161,7 @@ def test(run):
         check_no_room(run)
         check_little_room(run)
         check_drained(run)
+        check_leaves_room(run)
         check_store(run)
         check_read_only(run)
     finally:

@@ -36,6 +36,7 @@ CASES = [
     Case("fork-handlers", 0, touch(12), touch(9), helpers(3, 3, 3)),
     Case("fork-generations", 0, touch(1), touch(3), helpers(1, 2, 3)),
     Case("fork-storm 300", 0, touch(0), touch(600), helpers(*[3] * 300)),
+    Case("fork-crowd 300 9", 0, touch(0), touch(3000), helpers(*[3] * 300)),
     Case("vfork", 0, touch(4)),
     Case("_Fork", 0, touch(2), touch(2), helpers(3)),
     Case("raw-fork", 0, touch(2), touch(2), helpers(3)),

@@ -115,6 +115,31 @@ static int run_fork_storm(char **arguments)
 	return 0;
 }
 
+/* The same, and all of them alive at one moment. */
+static int run_fork_crowd(char **arguments)
+{
+	int count = atoi(arguments[0]), calls = atoi(arguments[1]), ended = 0, go[2];
+	char byte;
+	if (pipe(go) < 0) {
+		return 1;
+	}
+	for (int i = 0; i < count; i++) {
+		if (fork() == 0) {
+			close(go[1]);
+			life_touch_often(calls);
+			(void)!read(go[0], &byte, 1);
+			life_touch_often(1);
+			_exit(3);
+		}
+	}
+	close(go[1]);
+	while (wait(NULL) > 0) {
+		ended++;
+	}
+	printf("%d children\n", ended);
+	return 0;
+}
+
 static pthread_barrier_t in_callback;
 
 /* Holds the loader's lock for ever. */
@@ -326,6 +351,7 @@ const struct life_case life_processes[] = {
     {"fork-handlers", run_fork_handlers},
     {"fork-generations", run_fork_generations},
     {"fork-storm", run_fork_storm},
+    {"fork-crowd", run_fork_crowd},
     {"fork-in-handler", run_fork_in_handler},
     {"fork-loader", run_fork_loader},
     {"vfork", run_vfork},
