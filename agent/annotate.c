@@ -172,7 +172,7 @@ static struct hk_site_hot *site_of(const char *name, enum use use, uintptr_t cal
 		caller = 0;
 		found = look_up(text, hash, use, caller, &slot);
 	}
-	if (!found) {
+	if (!found && !hk_process.sealed) { /* a sandbox has no memory for more */
 		uint64_t signals = hk_process_block_signals();
 		hk_inside = 1;
 		atomic_fetch_add_explicit(&name_count, 1, memory_order_relaxed);

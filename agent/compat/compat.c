@@ -254,8 +254,8 @@ int hk_compat_print(void *returned, void *told)
 	uint32_t site = call->site->index;
 	const char *function = hk_site_function(site);
 
-	if (!*function) {
-		return 0; /* the agent's own, to know what a call costs */
+	if (hk_process.sealed || !*function) {
+		return 0; /* in a sandbox; or the agent's own call, to know what one costs */
 	}
 	if (mask_of(site, function) & HK_COMPAT_ARGUMENTS &&
 	    is_on(HK_COMPAT_TRACE, HK_COMPAT_WARN)) {

@@ -7,6 +7,7 @@
 #include "frame/hot.h"
 #include "frame/values.h"
 #include "hooks/arguments.h"
+#include "record/process.h"
 #include "ring/kernel.h"
 
 #define PAGE 4096u /* or a part of one */
@@ -16,7 +17,8 @@
  * signal, a descriptor or a right that a sandbox may refuse. */
 static bool is_readable(uintptr_t address)
 {
-	return hk_kernel(SYS_rt_sigprocmask, -1, address & ~(uintptr_t)7, 0, 8, 0, 0) != -EFAULT;
+	return !hk_process.sealed &&
+	       hk_kernel(SYS_rt_sigprocmask, -1, address & ~(uintptr_t)7, 0, 8, 0, 0) != -EFAULT;
 }
 
 /* Copies the text at ADDRESS behind its length byte. Words used; 0: it cannot be read, or has no

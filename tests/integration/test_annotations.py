@@ -74,6 +74,10 @@ def test(run):
         check_perfetto(run, program)
         expect_true(f"{program}: problems {export_check.Perfetto(run.path('trace.pftrace')).read() and export_check.problems}",
                     not export_check.problems)
+    run.command(os.path.join(frame, "annotations"), "sandbox")
+    run.trace(os.path.join(frame, "annotations"), "sandbox", hooks=["mpi"], level="record", options=("--job", "sandbox"))
+    rows = {function: row["calls"] for (_, _, function), row in calls_of(run.report(run.path("store", "sandbox"))).items()}
+    expect("calls around a sandbox", rows, {f"name {i}": 2 for i in range(5)} | {"count": 13, "step": 13})
     run.trace(os.path.join(frame, "annotations"), 5000, hooks=["mpi"], level="count", options=("--job", "names"))
     rows = calls_of(run.report(run.path("store", "names")))
     expect("calls of 5,000 names", sum(row["calls"] for row in rows.values()), 5000)

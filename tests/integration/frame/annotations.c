@@ -1,10 +1,16 @@
 /* A program that annotates itself, linked with nothing. test_annotations.py knows what it says.
  *
  *     annotations [NAMES]     NAMES: marks of as many different names, and nothing else
+ *     annotations sandbox     the same names before and after it forbids itself nearly everything
  */
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "hooktrace.h"
 
@@ -45,8 +51,37 @@ static void one_step(int step)
 	hk_mark("a \"mark\"");
 }
 
+static void say(int first, int end)
+{
+	char name[] = "name 0";
+
+	for (int i = first; i < end; i++) {
+		name[5] = (char)('0' + i);
+		hk_range_push(name);
+		hk_counter("count", i);
+		hk_range_pop();
+		hk_step((uint64_t)i);
+	}
+}
+
+/* Any system call but read, write and exit kills from here on, and so does reading the clock. */
+static int in_sandbox(void)
+{
+	say(0, 5);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) != 0) {
+		return 1;
+	}
+	say(0, 8); /* three of these are new */
+	syscall(SYS_exit, 0);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "sandbox") == 0) {
+		return in_sandbox();
+	}
+
 	pthread_t thread;
 	char name[200];
 
