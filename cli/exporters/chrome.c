@@ -152,6 +152,7 @@ static void write_argument(struct hk_json *json, const char *name,
 		hk_json_double(json, name, argument->word);
 		break;
 	case HK_ARGUMENT_POINTER:
+	case HK_ARGUMENT_HANDLE:
 		hk_json_hex(json, name, argument->word);
 		break;
 	case HK_ARGUMENT_TEXT:

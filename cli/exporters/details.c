@@ -23,6 +23,7 @@ static bool annotate_argument(Hk__Perfetto__DebugAnnotation *annotation,
 		memcpy(&annotation->double_value, &argument->word, sizeof(argument->word));
 		return true;
 	case HK_ARGUMENT_POINTER:
+	case HK_ARGUMENT_HANDLE:
 		annotation->has_pointer_value = 1;
 		annotation->pointer_value = argument->word;
 		return true;

@@ -25,6 +25,9 @@ static enum hk_argument_form form_of(uint8_t type)
 		return HK_ARGUMENT_TEXT;
 	case HK_TYPE_STRUCT:
 		return HK_ARGUMENT_STRUCT;
+	case HK_TYPE_MPI_DATATYPE:
+	case HK_TYPE_MPI_COMM:
+		return HK_ARGUMENT_HANDLE;
 	default:
 		return HK_ARGUMENT_POINTER;
 	}
@@ -247,10 +250,14 @@ size_t hk_argument_print(const struct hk_argument *argument, char *bytes, size_t
 		put_double(&room, value);
 		break;
 	case HK_ARGUMENT_POINTER:
-		put_text(&room, argument->word ? "0x" : "NULL");
-		if (argument->word) {
-			put_number(&room, argument->word, 16);
+		if (!argument->word) {
+			put_text(&room, "NULL");
+			break;
 		}
+		/* fall through */
+	case HK_ARGUMENT_HANDLE:
+		put_text(&room, "0x");
+		put_number(&room, argument->word, 16);
 		break;
 	case HK_ARGUMENT_TEXT:
 		put_quoted(&room, argument);

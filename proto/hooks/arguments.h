@@ -23,7 +23,8 @@ enum hk_argument_form {
 	HK_ARGUMENT_SIGNED,
 	HK_ARGUMENT_UNSIGNED,
 	HK_ARGUMENT_DOUBLE,
-	HK_ARGUMENT_POINTER, /* an address or a handle */
+	HK_ARGUMENT_POINTER, /* an address */
+	HK_ARGUMENT_HANDLE,  /* shown like one, but 0 is as good as any other */
 	HK_ARGUMENT_TEXT,
 	HK_ARGUMENT_STRUCT, /* passed by value and not kept */
 };

@@ -178,6 +178,13 @@ static void test_words_are_values(void **state)
 	for (unsigned count = 0; count < 11; count++) {
 		assert_int_equal(hk_arguments_read(&signature, words, count, &got), -EBADMSG);
 	}
+	assert_int_equal(hk_signature_read("ptr(comm a, datatype b)", &signature), 0);
+	memset(words, 0, sizeof(words));
+	words[2] = 0x1f;
+	assert_int_equal(hk_arguments_read(&signature, words, 4, &got), 0);
+	expect(&got.list[0], "0x0");
+	expect(&got.list[1], "0x1f");
+	expect(&got.result, "NULL");
 	assert_int_equal(hk_signature_read("void()", &signature), 0);
 	assert_int_equal(hk_arguments_read(&signature, words, 1, &got), 0);
 	expect(&got.result, "");
