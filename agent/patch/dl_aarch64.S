@@ -91,6 +91,13 @@
 	look	hk_dl_stub_sym, 3
 	look	hk_dl_stub_vsym, 4, version
 
+	/* Every place here that an indirect jump may reach begins with `bti c`. */
+	.section .note.gnu.property,"a"
+	.p2align 3
+	.word	4, 16, 5			/* sizes of name and content; NT_GNU_PROPERTY_TYPE_0 */
+	.asciz	"GNU"
+	.word	0xc0000000, 4, 1, 0		/* GNU_PROPERTY_AARCH64_FEATURE_1_AND: BTI */
+
 #endif
 
 	.section .note.GNU-stack, "", @progbits

@@ -12,8 +12,9 @@ from harness import Run, Failure, end_process, wait_for  # noqa: E402
 class Emulated(Run):
     """A Run whose build tree is the other machine's, but for hookcli and hookcollector."""
 
-    def __init__(self, host, cross, emulator):
+    def __init__(self, host, cross, agent, emulator):
         super().__init__(host)
+        self.library = agent
         self.host = self.build
         self.build = os.path.abspath(cross)
         self.emulator = list(emulator)
@@ -21,6 +22,9 @@ class Emulated(Run):
 
     def binary(self, name):
         return os.path.join(self.host, {"hookcli": "cli", "hookcollector": "collector"}[name], name)
+
+    def agent(self):
+        return self.library
 
     def command(self, *arguments, env=None, emulator=None, **more):
         """Like Run.command; what lies in the other machine's tree is run by the emulator, which is no place for LD_PRELOAD."""
@@ -60,9 +64,9 @@ def integration_test(name):
 
 
 def main(test):
-    """TEST(run) by the arguments HOST_TREE CROSS_TREE EMULATOR...; a Failure becomes one line and exit status 1."""
+    """TEST(run) by the arguments HOST_TREE CROSS_TREE AGENT EMULATOR...; a Failure becomes one line and exit status 1."""
     try:
-        with Emulated(sys.argv[1], sys.argv[2], sys.argv[3:]) as run:
+        with Emulated(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]) as run:
             test(run)
     except Failure as failure:
         sys.exit(f"FAILED: {failure}")
