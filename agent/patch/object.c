@@ -454,3 +454,26 @@ uintptr_t hk_object_function(const struct hk_object *object, const char *name)
 	const ElfW(Sym) *symbol = hk_object_find(object, name);
 	return symbol ? hk_object_code(object, symbol) : 0;
 }
+
+/* A search for a definition at one address. */
+struct definition {
+	uintptr_t address;
+	bool found;
+};
+
+static bool is_at(const struct hk_object *object, size_t index, void *data)
+{
+	struct definition *definition = data;
+	const ElfW(Sym) *symbol = &object->symbols[index];
+	definition->found = symbol->st_shndx != SHN_UNDEF &&
+			    (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC ||
+			     object->base + symbol->st_value == definition->address);
+	return !definition->found;
+}
+
+bool hk_object_defines(const struct hk_object *object, const char *name, uintptr_t address)
+{
+	struct definition definition = {.address = address};
+	hk_object_walk(object, name, is_at, &definition);
+	return definition.found;
+}

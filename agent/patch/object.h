@@ -94,6 +94,10 @@ uintptr_t hk_object_code(const struct hk_object *object, const ElfW(Sym) * symbo
 /* Address of the function NAME that the object defines, or 0 like hk_object_code. */
 uintptr_t hk_object_function(const struct hk_object *object, const char *name);
 
+/* Whether some version of NAME that the object defines is at ADDRESS; of an indirect function it
+ * may be any. */
+bool hk_object_defines(const struct hk_object *object, const char *name, uintptr_t address);
+
 /* Address of the variable NAME that the object defines, or 0. */
 uintptr_t hk_object_variable(const struct hk_object *object, const char *name);
 

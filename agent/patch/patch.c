@@ -17,6 +17,7 @@
 #include "arena.h"
 #include "frame/site.h"
 #include "hooks/pattern.h"
+#include "patch/caller.h"
 #include "patch/dl.h"
 #include "patch/entry.h"
 #include "patch/known.h"
@@ -48,40 +49,6 @@ static struct {
 	uint32_t escaped[ESCAPED_NAMES]; /* hashes of names, 0: none */
 	char program[PATH_MAX];
 } patcher;
-
-/* The loader and the kernel's page are never patched; the others are not patched unless HOOK_FROM
- * names them: what libc does inside itself is no call of the program's, and unwinders and
- * sanitizers run inside our frames. */
-static const char *const untouchable[] = {"ld-linux*.so*", "ld-2.*.so",	      "ld64.so*",
-					  "ld.so*",	   "linux-vdso*.so*", "linux-gate*.so*"};
-static const char *const quiet[] = {
-    "libc.so*",	    "libc-2.*.so",   "libpthread.so*", "libpthread-2.*.so", "libdl.so*",
-    "libdl-2.*.so", "libm.so*",	     "libm-2.*.so",    "librt.so*",	    "librt-2.*.so",
-    "libgcc_s.so*", "libunwind*",    "libasan.so*",    "libtsan.so*",	    "libubsan.so*",
-    "liblsan.so*",  "libhwasan.so*", "libmsan.so*",    "libclang_rt.*"};
-
-static bool among(const char *const *globs, size_t count, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-	for (size_t i = 0; i < count; i++) {
-		if (hk_pattern_match(globs[i], base)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool skips(const struct hk_object *object, const char *path)
-{
-	const char *from = patcher.set->from;
-	if (hk_object_executes(object, (uintptr_t)hk_patch_start) ||
-	    among(untouchable, sizeof(untouchable) / sizeof(untouchable[0]), path)) {
-		return true;
-	}
-	bool named = from && strcmp(from, "*") != 0 && hk_pattern_match_library(from, path);
-	return !named && among(quiet, sizeof(quiet) / sizeof(quiet[0]), path);
-}
 
 static bool add_candidate(size_t *count, const struct hk_slot *slot)
 {
@@ -258,33 +225,6 @@ static bool is_pointer(const struct hk_object *object, const struct hk_slot *slo
 	       (provider == object || (!(hook->flags & HK_HOOK_DESCRIBED) && calls_by_plt(object)));
 }
 
-/* Whether an entry of a table is what the loader put there, not something that the program wrote
- * over it since. Which function an indirect one stands for only the program knows. */
-struct definition {
-	uintptr_t value;
-	bool found;
-};
-
-static bool is_defined(const struct hk_object *object, size_t index, void *data)
-{
-	struct definition *definition = data;
-	const ElfW(Sym) *symbol = &object->symbols[index];
-	definition->found =
-	    symbol->st_shndx != SHN_UNDEF && (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC ||
-					      object->base + symbol->st_value == definition->value);
-	return !definition->found;
-}
-
-static bool is_as_loaded(const struct hk_object *provider, const struct hk_slot *slot,
-			 uintptr_t value)
-{
-	struct definition definition = {.value = value};
-	if (slot->kind == HK_SLOT_TABLE) {
-		hk_object_walk(provider, slot->function, is_defined, &definition);
-	}
-	return slot->kind != HK_SLOT_TABLE || definition.found;
-}
-
 /* Binds a site for a slot that is understood, and writes it. */
 static void bind(struct hk_known *known, const struct hk_object *object, const struct hk_slot *slot,
 		 struct hk_slot_pages *pages, struct hk_site_request *request)
@@ -299,6 +239,23 @@ static void bind(struct hk_known *known, const struct hk_object *object, const s
 		known->slots_patched++;
 		known->lazy |= request->lazy_slot != NULL;
 	}
+}
+
+/* What a lazy slot will lead to. Going round the loader's stub, nothing will overwrite the slot;
+ * through it, the first call does, and until that one returns, if it does, the slot is lost. False:
+ * that is for the loader to say, and VALUE stays its stub. */
+static bool resolve(const struct hk_object *object, const struct hk_slot *slot,
+		    const struct hk_object **provider, uintptr_t *value)
+{
+	uintptr_t address;
+	*provider =
+	    hk_loaded_resolve(&patcher.loaded, object, slot->symbol, slot->function, &address);
+	if (*provider) {
+		*value = address;
+		return true;
+	}
+	*provider = hk_loaded_define(&patcher.loaded, slot->function, &address);
+	return false;
 }
 
 static void patch_hook(struct hk_known *known, const struct hk_object *object,
@@ -316,20 +273,7 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 	    (is == HK_VALUE_FUNCTION && !past_plt(object, slot, &provider, &value))) {
 		return;
 	}
-	bool lazy = is == HK_VALUE_LAZY;
-	if (lazy) {
-		/* Going round the loader's stub, nothing will overwrite the slot; through it, the
-		 * first call does, and until that one returns, if it does, the slot is lost. */
-		uintptr_t address;
-		provider = hk_loaded_resolve(&patcher.loaded, object, slot->symbol, slot->function,
-					     &address);
-		lazy = !provider;
-		if (provider) {
-			value = address;
-		} else {
-			provider = hk_loaded_define(&patcher.loaded, slot->function, &address);
-		}
-	}
+	bool lazy = is == HK_VALUE_LAZY && !resolve(object, slot, &provider, &value);
 	bool shared = slot->kind != HK_SLOT_PLT;
 	struct hk_site_request request = {
 	    .function = slot->function,
@@ -361,7 +305,9 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 	} else if (is == HK_VALUE_FUNCTION && !provider) {
 		refuse(known, hk_loaded_holder(&patcher.loaded, value) ? HK_REFUSED_DATA
 								       : HK_REFUSED_FOREIGN);
-	} else if (is == HK_VALUE_FUNCTION && !is_as_loaded(provider, slot, value)) {
+	} else if (is == HK_VALUE_FUNCTION && slot->kind == HK_SLOT_TABLE &&
+		   !hk_object_defines(provider, slot->function, value)) {
+		/* The program wrote over the entry since it was loaded. */
 		refuse(known, HK_REFUSED_FOREIGN);
 	} else if (is_pointer(object, slot, provider, request.hook)) {
 		refuse(known, HK_REFUSED_POINTER);
@@ -474,7 +420,7 @@ static void patch_all(bool went_away)
 			known->startup = true;
 		}
 		if (!known->done && !known->skipped) {
-			known->skipped = skips(object, known->path);
+			known->skipped = !hk_caller_counts(object, known->path, patcher.set->from);
 		}
 		if (!known->skipped &&
 		    (!known->done || known->lazy || (went_away && !known->startup))) {
