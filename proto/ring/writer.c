@@ -8,6 +8,7 @@
 
 #include "ring/kernel.h"
 
+#define CROWDED_BLOCKS 4u      /* a step of growth where room is short */
 #define REFUSALS_IN_A_ROW 256u /* pages that are not asked for again after one was refused */
 #define MADV_POPULATE_WRITE_5_14 23
 
@@ -76,12 +77,17 @@ static int grow(struct hk_writer *writer, bool records)
 	if (fd < 0) {
 		return fd;
 	}
+	int status = 0;
+	if (writer->file_blocks > 1 &&
+	    is_crowded(fd, (to - writer->file_blocks) * HK_BLOCK_BYTES)) {
+		status = records ? -ENOSPC : 0;
+		to = to < writer->file_blocks + CROWDED_BLOCKS
+			 ? to
+			 : writer->file_blocks + CROWDED_BLOCKS;
+	}
 	uint64_t from_bytes = (uint64_t)writer->file_blocks * HK_BLOCK_BYTES;
 	uint64_t to_bytes = (uint64_t)to * HK_BLOCK_BYTES;
-	bool first = writer->file_blocks == 1;
-	int status = records && !first && is_crowded(fd, to_bytes - from_bytes)
-			 ? -ENOSPC
-			 : reserve(fd, from_bytes, to_bytes);
+	status = status < 0 ? status : reserve(fd, from_bytes, to_bytes);
 	hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
 	if (status < 0) {
 		return status;
@@ -101,20 +107,31 @@ void hk_writer_reserve(struct hk_writer *writer, uint64_t bytes)
 	writer->fixed = true;
 }
 
+/* Block NUMBER is there afterwards. Pages that were refused once leave what there is to statistics.
+ */
+static int make_room(struct hk_writer *writer, uint32_t number, bool records)
+{
+	bool refused = records && writer->pages_refused;
+	if (number < writer->file_blocks && !refused) {
+		return 0;
+	}
+	if (refused && writer->pages_refused % REFUSALS_IN_A_ROW) {
+		writer->pages_refused++;
+		return -ENOSPC;
+	}
+	int status = grow(writer, records);
+	if (records) {
+		writer->pages_refused = status < 0 ? writer->pages_refused + 1 : 0;
+	}
+	return status;
+}
+
 static uint32_t new_block(struct hk_writer *writer, enum hk_block_kind kind)
 {
 	struct hk_segment_header *header = writer->header;
 	uint32_t number = atomic_load_explicit(&header->blocks, memory_order_relaxed);
-	bool records = kind == HK_BLOCK_PAGE;
-	if (number >= writer->file_blocks) {
-		if (records && writer->pages_refused % REFUSALS_IN_A_ROW) {
-			writer->pages_refused++;
-			return 0;
-		}
-		if (grow(writer, records) < 0) {
-			writer->pages_refused += records;
-			return 0;
-		}
+	if (make_room(writer, number, kind == HK_BLOCK_PAGE) < 0) {
+		return 0;
 	}
 	struct hk_block *block = block_at(writer, number);
 	block->magic = HK_BLOCK_MAGIC;
