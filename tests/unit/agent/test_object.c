@@ -76,6 +76,24 @@ static void test_every_function_of_libc_is_where_dlsym_says(void **state)
 	assert_int_equal(hk_object_function(libc, "strlen"), 0);  /* indirect */
 }
 
+static void test_versions_and_indirect_functions_are_definitions(void **state)
+{
+	(void)state;
+	const struct hk_object *libc = object_named("libc.so");
+	uintptr_t today = (uintptr_t)dlsym(RTLD_NEXT, "fgetpos");
+	uintptr_t other = (uintptr_t)dlsym(RTLD_NEXT, "fsetpos");
+	assert_true(today && hk_object_defines(libc, "fgetpos", today));
+	assert_false(hk_object_defines(libc, "fgetpos", other));
+	assert_false(hk_object_defines(libc, "no_such_function", today));
+	assert_true(hk_object_defines(libc, "strlen", (uintptr_t)dlsym(RTLD_NEXT, "strlen")));
+	/* The program only calls it. */
+	assert_false(hk_object_defines(&loaded.objects[0], "fgetpos", today));
+#if defined(__x86_64__)
+	uintptr_t old = (uintptr_t)dlvsym(RTLD_NEXT, "memcpy", "GLIBC_2.2.5");
+	assert_true(old && hk_object_defines(libc, "memcpy", old));
+#endif
+}
+
 static void test_both_hash_tables_tell_the_same_count(void **state)
 {
 	(void)state;
@@ -170,6 +188,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_program_comes_first_and_libc_is_there),
 	    cmocka_unit_test(test_every_function_of_libc_is_where_dlsym_says),
+	    cmocka_unit_test(test_versions_and_indirect_functions_are_definitions),
 	    cmocka_unit_test(test_both_hash_tables_tell_the_same_count),
 	    cmocka_unit_test(test_definition_is_the_first_in_load_order),
 	    cmocka_unit_test(test_relro_agrees_with_the_kernels_maps),
