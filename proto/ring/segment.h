@@ -165,7 +165,7 @@ struct hk_segment_header {
 	uint32_t count_cost_ps, record_cost_ps; /* the same at levels count and record; since 1.1 */
 	uint32_t budget_ppm; /* share of the process's time that tracing may cost; 0: whatever it
 				costs; since 1.1 */
-	uint32_t setup_ns; /* what the agent's start took, hooks and first scan; since 1.1 */
+	uint32_t setup_ns;   /* what the agent's start took, hooks and first scan; since 1.1 */
 	uint64_t reserved_agent[8];
 	uint8_t parent[16]; /* uid of the image this one was forked from, zeros: begun by exec;
 				since 1.1 */
