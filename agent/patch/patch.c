@@ -197,23 +197,6 @@ static bool past_plt(const struct hk_object *object, const struct hk_slot *slot,
 	return true;
 }
 
-/* Whether the object has PLT slots for calls of its own; on aarch64 the compiler's start files,
- * which are part of every object, call these through it. */
-static bool calls_by_plt(const struct hk_object *object)
-{
-	static const char *const of_start[] = {"__cxa_finalize", "__gmon_start__",
-					       "__libc_start_main", "abort"};
-	bool other = false;
-	for (size_t i = 0; i < object->plt.count && !other; i++) {
-		struct hk_slot slot;
-		other = hk_slot_read(object, &object->plt, i, &slot);
-		for (size_t k = 0; k < sizeof(of_start) / sizeof(of_start[0]) && other; k++) {
-			other = strcmp(slot.function, of_start[k]) != 0;
-		}
-	}
-	return other;
-}
-
 /* Whether putting a thunk into a GLOB_DAT slot could make one function have two addresses where the
  * host compares them. What an object defines itself also lies in its tables, unpatched. For
  * functions that nobody described, of which any may be such a callback, only an object built to
@@ -222,7 +205,8 @@ static bool is_pointer(const struct hk_object *object, const struct hk_slot *slo
 		       const struct hk_object *provider, const struct hk_hook *hook)
 {
 	return slot->kind == HK_SLOT_GOT &&
-	       (provider == object || (!(hook->flags & HK_HOOK_DESCRIBED) && calls_by_plt(object)));
+	       (provider == object ||
+		(!(hook->flags & HK_HOOK_DESCRIBED) && hk_slot_calls(object)));
 }
 
 /* Binds a site for a slot that is understood, and writes it. */

@@ -60,6 +60,21 @@ bool hk_slot_read_table(const struct hk_object *object, const struct hk_relocati
 	       read_slot(object, table, index, HK_SLOT_TABLE, ret_slot);
 }
 
+bool hk_slot_calls(const struct hk_object *object)
+{
+	static const char *const of_start[] = {"__cxa_finalize", "__gmon_start__",
+					       "__libc_start_main", "abort"};
+	bool other = false;
+	for (size_t i = 0; i < object->plt.count && !other; i++) {
+		struct hk_slot slot;
+		other = hk_slot_read(object, &object->plt, i, &slot);
+		for (size_t k = 0; k < sizeof(of_start) / sizeof(of_start[0]) && other; k++) {
+			other = strcmp(slot.function, of_start[k]) != 0;
+		}
+	}
+	return other;
+}
+
 #if defined(__x86_64__)
 /* Whether CODE is the part of a lazy PLT entry that pushes the relocation's number: what a slot
  * holds before its first call. */

@@ -47,6 +47,10 @@ bool hk_slot_read_table(const struct hk_object *object, const struct hk_relocati
 enum hk_slot_value hk_slot_classify(const struct hk_object *object, const struct hk_slot *slot,
 				    uintptr_t value, bool elsewhere);
 
+/* Whether the object has PLT slots for calls of its own; on aarch64 the compiler's start files,
+ * which are part of every object, call some functions through it. */
+bool hk_slot_calls(const struct hk_object *object);
+
 /* Whether an address of the object can be written to; the word there stays as it is. */
 bool hk_slot_writable(const void *address);
 
