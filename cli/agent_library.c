@@ -10,7 +10,7 @@
 /* From the directory of hookcli: the build tree, then where installations put libraries. */
 static const char *const places[] = {
     "../agent/" LIBRARY,
-    "../lib/x86_64-linux-gnu/hooktrace/" LIBRARY,
+    "../" HK_INSTALL_LIBDIR "/hooktrace/" LIBRARY,
     "../lib64/hooktrace/" LIBRARY,
     "../lib/hooktrace/" LIBRARY,
 };
