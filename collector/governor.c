@@ -15,7 +15,8 @@
 
 #define MS_NS 1000000u
 #define LOOK_NS (250u * MS_NS)
-#define LOOK_SPACING 200u /* looking takes at most 1/200 of the time */
+#define SECOND_LOOK_NS (100u * MS_NS) /* after one that found too much */
+#define LOOK_SPACING 200u	      /* looking takes at most 1/200 of the time */
 #define CALM_NS (10000u * (uint64_t)MS_NS)
 #define CALM_DOUBLINGS 6u
 #define FASTER_MAX 50	/* times that a loop is expected to turn faster at most */
@@ -325,5 +326,6 @@ void hk_governor_look(struct hk_process *process, uint64_t now_ns)
 	}
 	hk_control_tell(process);
 	uint64_t wait = (hk_clock_monotonic_ns() - begin_ns) * LOOK_SPACING;
-	governor->due_ns = now_ns + (wait > LOOK_NS ? wait : LOOK_NS);
+	uint64_t least = governor->suspicious ? SECOND_LOOK_NS : LOOK_NS;
+	governor->due_ns = now_ns + (wait > least ? wait : least);
 }

@@ -2,8 +2,8 @@
 """What the governor and the estimate of the tracing cost are worth: bench_governor.py BUILD_DIR.
 
 A loop over a hooked function that does nothing is to be at level count within a second and to cost no more than 2 ns a call from
-then on, its count exact; and at each level the cost that the report estimates is to be within a factor 2 of what a clock says.
-Plain and hooked loops take turns, and the best of some millions counts: a busy neighbour only ever adds.
+then on, its count exact; and at each level the cost that the report estimates is to be within a factor 2 of what the processor's
+clock says. Plain and hooked loops take turns, and the best of some millions counts: a busy neighbour only ever adds.
 """
 import os
 import sys

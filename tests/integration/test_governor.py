@@ -14,7 +14,7 @@ def steps_of(run, job):
 
 
 def check_lowered(run):
-    with Told(run, "governed", HOOK_BUDGET="2") as told:
+    with Told(run, "governed", HOOK_BUDGET="0.1") as told:
         told.begin("spin")
         # A busy machine may look slow enough for a level between.
         wait_for("the governor", lambda: any(s["to"] == "count" for s in steps_of(run, "governed")))
@@ -37,7 +37,7 @@ def check_lowered(run):
 
 
 def check_pinned(run):
-    with Told(run, "pinned", level="record", HOOK_BUDGET="2") as told:
+    with Told(run, "pinned", level="record", HOOK_BUDGET="0.1") as told:
         told.begin("spin")
         step = wait_for("the report", lambda: next(iter(steps_of(run, "pinned")), None))
         expect("the step", (step["pattern"], step["from"], step["to"], step["pinned"]),
@@ -49,7 +49,7 @@ def check_pinned(run):
 
 def check_ctl_wins(run):
     """A level given while it runs takes the site out of the governor's hands."""
-    with Told(run, "won", HOOK_BUDGET="0.5") as told:
+    with Told(run, "won", HOOK_BUDGET="0.1") as told:
         told.begin("spin")
         wait_for("the governor", lambda: any(s["to"] == "count" for s in steps_of(run, "won")))
         run.cli("ctl", "--job", "won", "level", "told_one=time")

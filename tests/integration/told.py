@@ -41,7 +41,7 @@ class Told:
         expect(f"told {what} {count}", self.answer(), "done")
 
     def spin_end(self):
-        """Ends `spin`: (calls made, ns of the last million)."""
+        """Ends `spin`: (calls made, ns of processor time of the last million)."""
         self.begin("nothing", 0)
         calls, last_ns = self.answer().split()
         for _ in range(2):
