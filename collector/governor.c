@@ -1,6 +1,7 @@
 #include "collector/governor.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
