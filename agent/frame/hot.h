@@ -34,7 +34,8 @@ struct hk_site_hot {
 	uint8_t flags;	 /* HK_HOT_*; changes under calls with the level */
 	uint8_t payload; /* named values: the words of a record; the same at every level */
 	uint8_t word[HK_HOOK_VALUES];
-	uint16_t reserved;
+	uint8_t wide_words; /* if stack_words says so */
+	uint8_t reserved;
 	const struct hk_hook *hook;
 	uint64_t word1;	    /* of a record, but for its duration */
 	void (*exit)(void); /* the way out, by the clock it reads */

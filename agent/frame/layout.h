@@ -64,12 +64,14 @@
 #define HK_HOT_CONTROL 21
 #define HK_HOT_PERIOD 24
 #define HK_HOT_FLAGS 28
+#define HK_HOT_WIDE_WORDS 36
 #define HK_HOT_EXIT 56
 #define HK_HOT_BYTES 64
 
-/* HK_HOT_STACK_WORDS: the count, and a bit that sends the call the long way when the clock is a
- * function. */
+/* HK_HOT_STACK_WORDS: the count, or WIDE where it is more than the frame has room for, and a bit
+ * that sends the call the long way when the clock is a function. */
 #define HK_STACK_WORDS_MASK 0x3f
+#define HK_STACK_WORDS_WIDE 0x3f
 #define HK_STACK_WORDS_CLOCK 0x80
 #define HK_STACK_WORDS_VECTOR 0x40
 

@@ -22,6 +22,7 @@ static_assert(offsetof(struct hk_site_hot, stack_words) == HK_HOT_STACK_WORDS, "
 static_assert(offsetof(struct hk_site_hot, control) == HK_HOT_CONTROL, "layout.h");
 static_assert(offsetof(struct hk_site_hot, flags) == HK_HOT_FLAGS, "layout.h");
 static_assert(HK_HOT_LAZY == 1u << HK_HOT_LAZY_BIT, "layout.h");
+static_assert(offsetof(struct hk_site_hot, wide_words) == HK_HOT_WIDE_WORDS, "layout.h");
 static_assert(offsetof(struct hk_site_hot, exit) == HK_HOT_EXIT, "layout.h");
 static_assert(offsetof(struct hk_site_hot, period) == HK_HOT_PERIOD, "layout.h");
 static_assert(sizeof(struct hk_site_hot) == HK_HOT_BYTES, "layout.h");
@@ -138,7 +139,10 @@ static void warm(struct hk_site_hot *hot, const struct hk_site_request *request,
 	hot->original = request->original;
 	hot->domain = domain_bit(hook->domain);
 	hot->index = index;
-	hot->stack_words = hook->stack_words | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
+	bool wide = hook->stack_words > HK_STACK_COPY_BYTES / 8;
+	hot->wide_words = wide ? hook->stack_words : 0;
+	hot->stack_words = (wide ? HK_STACK_WORDS_WIDE : hook->stack_words) |
+			   (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
 			   (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
 	hot->exit = exit_of(hook);
 	hot->stream = is_memory(hook->meaning) ? HK_STREAM_MEMORY : HK_STREAM_CALLS;

@@ -93,7 +93,7 @@ hk_call_enter:
 /* Copies ecx stack words from above the thunk's return address to the bottom of its frame: 8(%rsp), our own return address lies
  * below it. For a described function the words are its arguments. For another the count is a guess, and the words may run from
  * a fiber's topmost page into a guard page: then ask the kernel, which answers EFAULT instead of a signal; on the
- * main stack there is nothing to ask. */
+ * main stack there is nothing to ask. They never touch more than two pages. */
 .Lcopy:
 	testb	$HK_STACK_WORDS_VECTOR, %cl
 	jz	.Lwords_only
@@ -106,6 +106,7 @@ hk_call_enter:
 	leaq	16(%rbp), %rdi
 	cmpl	$HK_STACK_COPY_BYTES / 8, %ecx
 	je	.Lguess
+	ja	.Lwide
 .Lwords:
 	movq	-8(%rdi,%rcx,8), %rdx
 	movq	%rdx, (%rsp,%rcx,8)
@@ -123,15 +124,25 @@ hk_call_enter:
 	popq	%rsi
 	movq	HK_CALL_R9(%rbp), %r9
 	jmp	.Lstarted
+/* More than the frame has room for: moves its lower end, and our return address with it. */
+.Lwide:
+	movzbl	HK_HOT_WIDE_WORDS(%r11), %ecx
+	movq	(%rsp), %rax
+	leal	1(%rcx), %edx
+	andl	$-2, %edx			/* the stack stays aligned */
+	negq	%rdx
+	leaq	-HK_CALL_BYTES - 8(%rbp,%rdx,8), %rsp
+	movq	%rax, (%rsp)
 .Lguess:
-	leaq	HK_STACK_COPY_BYTES - 1(%rdi), %rdx
+	leaq	-1(%rdi,%rcx,8), %rdx
 	andq	$-4096, %rdx			/* page of the last byte */
 	cmpq	%rdi, %rdx
-	jbe	.Lall				/* the first byte's page too */
-	movq	hk_state_stack_top(%rip), %rcx
-	subq	%rdx, %rcx
-	cmpq	$HK_MAIN_STACK_BYTES, %rcx
-	jb	.Lall				/* the main stack, in one piece up to its top */
+	jbe	.Lreadable			/* the first byte's page too */
+	movq	hk_state_stack_top(%rip), %rax
+	subq	%rdx, %rax
+	cmpq	$HK_MAIN_STACK_BYTES, %rax
+	jb	.Lreadable			/* the main stack, in one piece up to its top */
+	movl	%ecx, HK_CALL_START(%rbp)
 	movq	%rsi, HK_CALL_SCRATCH(%rbp)
 	movq	%rdx, %rsi
 	movl	$14, %eax			/* rt_sigprocmask(-1, page, 0, 8): EFAULT or EINVAL */
@@ -143,14 +154,17 @@ hk_call_enter:
 	leaq	16(%rbp), %rdi
 	movq	%rsi, %rdx
 	movq	HK_CALL_SCRATCH(%rbp), %rsi
+	movl	HK_CALL_START(%rbp), %ecx
 	cmpl	$-14, %eax
-	jne	.Lall
+	jne	.Lreadable
 	subq	%rdi, %rdx
 	shrq	$3, %rdx			/* words below the guard page */
 	movl	%edx, %ecx
 	jnz	.Lwords
 	jmp	.Lcopied
-.Lall:
+.Lreadable:
+	cmpl	$HK_STACK_COPY_BYTES / 8, %ecx
+	jne	.Lwords
 	.set	word, 0
 	.rept	HK_STACK_COPY_BYTES / 16
 	movq	word(%rdi), %rdx

@@ -137,6 +137,7 @@ hk_call_enter:
 	add	x9, x29, #16
 	cmp	w13, HK_STACK_COPY_BYTES / 8
 	b.eq	.Lguess
+	b.hi	.Lwide
 .Lwords:
 	sub	w13, w13, #1
 	ldr	x10, [x9, w13, uxtw #3]
@@ -156,16 +157,25 @@ hk_call_enter:
 	ldp	x12, x14, [sp], #32
 	reload_arguments
 	b	.Lstarted
+/* More than the frame has room for: moves its lower end. */
+.Lwide:
+	ldrb	w13, [x16, HK_HOT_WIDE_WORDS]
+	add	w10, w13, #1
+	and	w10, w10, #-2			/* the stack stays aligned */
+	sub	x11, x29, HK_CALL_BYTES
+	sub	x11, x11, w10, uxtw #3
+	mov	sp, x11
 .Lguess:
-	add	x10, x9, HK_STACK_COPY_BYTES - 1
+	add	x10, x9, w13, uxtw #3
+	sub	x10, x10, #1
 	and	x10, x10, #-4096		/* page of the last byte, or the last 4 KiB of a larger one */
 	cmp	x10, x9
-	b.ls	.Lall				/* the first byte's page too */
+	b.ls	.Lreadable			/* the first byte's page too */
 	adrp	x11, hk_state_stack_top
 	ldr	x11, [x11, :lo12:hk_state_stack_top]
 	sub	x11, x11, x10
 	cmp	x11, HK_MAIN_STACK_BYTES
-	b.lo	.Lall				/* the main stack, in one piece up to its top */
+	b.lo	.Lreadable				/* the main stack, in one piece up to its top */
 	mov	x0, #-1				/* rt_sigprocmask(-1, page, 0, 8): EFAULT or EINVAL */
 	mov	x1, x10
 	mov	x2, #0
@@ -175,12 +185,14 @@ hk_call_enter:
 	mov	x11, x0
 	reload_arguments
 	cmn	w11, #14
-	b.ne	.Lall
+	b.ne	.Lreadable
 	sub	x13, x10, x9
 	lsr	x13, x13, #3			/* words below the guard page */
 	cbnz	w13, .Lwords
 	b	.Lcopied
-.Lall:
+.Lreadable:
+	cmp	w13, HK_STACK_COPY_BYTES / 8
+	b.ne	.Lwords
 	mov	x17, sp
 	.rept	HK_STACK_COPY_BYTES / 16
 	ldp	x10, x11, [x9], #16

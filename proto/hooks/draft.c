@@ -222,6 +222,22 @@ static int set_hidden(struct hk_scan *scan, struct hk_draft *draft, struct hk_wo
 	return 0;
 }
 
+static int set_stack(struct hk_scan *scan, struct hk_draft *draft, struct hk_word word)
+{
+	unsigned bytes = 0;
+
+	for (size_t i = 0; i < word.length && bytes <= 8 * HK_HOOK_STACK_MOST; i++) {
+		unsigned digit = (unsigned)(word.text[i] - '0');
+		bytes = digit <= 9 ? bytes * 10 + digit : UINT16_MAX;
+	}
+	if (word.length == 0 || bytes > 8 * HK_HOOK_STACK_MOST || bytes % 8 != 0) {
+		return hk_scan_fail(scan, "stack= is a multiple of 8 up to 2040, not", word);
+	}
+	draft->hook.stack_words = (uint8_t)(bytes / 8);
+	draft->stack = true;
+	return 0;
+}
+
 /* Attributes written word=word; every other word before an `=` is a key of a value. */
 static const struct {
 	const char *word;
@@ -230,6 +246,7 @@ static const struct {
     {"level", set_level}, {"auto", set_auto},	    {"error", set_error},
     {"sync", set_sync},	  {"fortran", set_fortran}, {"hidden", set_hidden},
     {"kind", set_kind},	  {"pending", set_pending}, {"also", set_also},
+    {"stack", set_stack},
 };
 
 static int parse_setting(struct hk_scan *scan, struct hk_draft *draft, struct hk_word word)
@@ -358,6 +375,9 @@ int hk_draft_check(struct hk_scan *scan, struct hk_draft *draft)
 		const char *rule = hk_names_get(&hk_names_error, hook->error);
 		return hk_scan_fail(scan, "result type does not fit the error rule",
 				    hk_word_of(rule));
+	}
+	if (draft->stack && (hook->flags & HK_HOOK_DESCRIBED) != 0) {
+		return hk_scan_fail(scan, "stack= follows from the signature of", draft->symbol);
 	}
 	if (check_memory(scan, hook) < 0) {
 		return -EINVAL;

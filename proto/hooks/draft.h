@@ -7,6 +7,8 @@
 #ifndef HK_HOOKS_DRAFT_H
 #define HK_HOOKS_DRAFT_H
 
+#include <stdbool.h>
+
 #include "hooks/hook.h"
 #include "hooks/scan.h"
 
@@ -34,6 +36,7 @@ struct hk_draft {
 	struct hk_word also;	     /* ending of a second symbol with the same signature */
 	uint8_t hidden;		     /* integer arguments after the described ones */
 	uint8_t fortran;	     /* enum hk_draft_fortran */
+	bool stack;		     /* the line gives the stack words */
 };
 
 /* Reads `TYPE SYMBOL(TYPE NAME, ...)`. -EINVAL: the scan says why. */

@@ -13,9 +13,11 @@
 
 #define HK_HOOK_ARGS \
 	20u /* described arguments of one function; MPI's longest has 11, its Fortran form 12 */
-#define HK_HOOK_VALUES 6u	/* named values one record carries */
-#define HK_HOOK_FACTORS 4u	/* factors of one value */
-#define HK_HOOK_STACK_WORDS 32u /* 8-byte stack words copied for a function nobody described */
+#define HK_HOOK_VALUES 6u  /* named values one record carries */
+#define HK_HOOK_FACTORS 4u /* factors of one value */
+#define HK_HOOK_STACK_WORDS \
+	32u /* 8-byte stack words copied for a function nobody described and no stack= is given */
+#define HK_HOOK_STACK_MOST 255u /* most of them that a line can ask for */
 
 /* How much of a call is kept; each level includes the ones before it. Numbers are part of the
  * segment format. */
@@ -212,7 +214,7 @@ struct hk_hook {
 	uint8_t result;	     /* enum hk_hook_type */
 	uint8_t arg_count;
 	uint8_t value_count;
-	uint8_t stack_words; /* 8-byte words of stack arguments to copy, 0..HK_HOOK_STACK_WORDS */
+	uint8_t stack_words; /* 8-byte words of stack arguments to copy */
 	uint16_t pending;    /* with HK_ERROR_NONZERO: a result that is no error either, 0: none */
 	uint16_t line;	     /* line in its file, for messages */
 	struct hk_hook_arg args[HK_HOOK_ARGS];

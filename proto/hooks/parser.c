@@ -184,7 +184,7 @@ static int parse_described(struct parser *parser, struct hk_scan *scan)
 	}
 	if (hk_place_arguments(&draft.hook, draft.hidden) < 0) {
 		return hk_scan_fail(scan,
-				    "more than 32 words of arguments on the stack:", draft.symbol);
+				    "more than 255 words of arguments on the stack:", draft.symbol);
 	}
 	return commit(parser, scan, &draft);
 }
@@ -282,7 +282,7 @@ static int parse_default(struct parser *parser, struct hk_scan *scan)
 	}
 	if (draft.hook.meaning != HK_MEANING_NONE || draft.hook.value_count != 0 ||
 	    (draft.hook.flags & ~HK_HOOK_SHORT) != 0 || draft.fortran != HK_DRAFT_FORTRAN_TOO ||
-	    draft.hidden != 0 || draft.also.length != 0) {
+	    draft.hidden != 0 || draft.also.length != 0 || draft.stack) {
 		return hk_scan_fail(scan,
 				    "default takes level, auto, error, pending and short only",
 				    (struct hk_word){0});

@@ -45,7 +45,7 @@ int hk_place_arguments(struct hk_hook *hook, unsigned hidden)
 	for (unsigned i = 0; i < hidden; i++) {
 		place(&cursor, false, &unused[0], &unused[1]);
 	}
-	bool fits = cursor.words <= HK_HOOK_STACK_WORDS;
-	hook->stack_words = (uint8_t)(fits ? cursor.words : HK_HOOK_STACK_WORDS);
+	bool fits = cursor.words <= HK_HOOK_STACK_MOST;
+	hook->stack_words = (uint8_t)(fits ? cursor.words : HK_HOOK_STACK_MOST);
 	return fits ? 0 : -E2BIG;
 }

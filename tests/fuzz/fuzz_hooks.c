@@ -51,9 +51,9 @@ static void check_values(const struct hk_hook *hook)
 
 static void check_arguments(const struct hk_hook *hook)
 {
-	static const unsigned limits[] = {6, 8, HK_HOOK_STACK_WORDS};
+	static const unsigned limits[] = {6, 8, HK_HOOK_STACK_MOST};
 
-	REQUIRE(hook->arg_count <= HK_HOOK_ARGS && hook->stack_words <= HK_HOOK_STACK_WORDS);
+	REQUIRE(hook->arg_count <= HK_HOOK_ARGS && hook->stack_words <= HK_HOOK_STACK_MOST);
 	for (unsigned i = 0; i < hook->arg_count; i++) {
 		const struct hk_hook_arg *arg = &hook->args[i];
 		REQUIRE(strlen(arg->name) > 0);

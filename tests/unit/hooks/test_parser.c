@@ -340,10 +340,19 @@ static const struct {
     {"int f(struct a)", "struct(BYTES) has 17 to 128 bytes, not 'a'"},
     {"struct f(int a)", "a result cannot be a struct"},
     {"int f(int a) also=", "also= is the ending of a name"},
+    {"a:f stack=7", "stack= is a multiple of 8 up to 2040, not '7'"},
+    {"a:f stack=2048", "stack= is a multiple of 8 up to 2040, not '2048'"},
+    {"a:f stack=8x", "stack= is a multiple of 8 up to 2040, not '8x'"},
+    {"a:f stack=", "stack= is a multiple of 8 up to 2040, not"},
+    {"int f(int a) stack=8", "stack= follows from the signature of 'f'"},
+    {"default stack=8", "default takes level, auto, error, pending and short only"},
     {"a:f also=_x", "attribute needs a signature: 'f'"},
     {"int f(struct(24) a) bytes=a", "argument is no number: 'a'"},
-    {"int f(struct(128) a, struct(128) b, struct(17) c)",
-     "more than 32 words of arguments on the stack: 'f'"},
+    {"int f(struct(128) a, struct(128) b, struct(128) c, struct(128) d, struct(128) e, struct(128) "
+     "f, struct(128) g, struct(128) h, "
+     "struct(128) i, struct(128) j, struct(128) k, struct(128) l, struct(128) m, struct(128) n, "
+     "struct(128) o, struct(128) p)",
+     "more than 255 words of arguments on the stack: 'f'"},
     {"fortran", "fortran is off or one to four name endings"},
     {"fortran a b c d e", "fortran is off or one to four name endings 'e'"},
     {"int f(int a) \x01\x80", "attribute expected at '?'"},
@@ -354,7 +363,7 @@ static void test_a_bad_line_says_why_and_takes_no_other_with_it(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < sizeof(bad_lines) / sizeof(bad_lines[0]); i++) {
-		char text[256];
+		char text[512];
 		char expected[256];
 		struct heard heard;
 
