@@ -189,8 +189,8 @@ static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest 
 static bool settle_job(struct hk_collector *collector, struct hk_job *job)
 {
 	struct hk_process *process, *next;
-	bool settled = true;
 	hk_scan_run(collector);
+	bool settled = collector->waiting == 0;
 	DL_FOREACH_SAFE(job->processes, process, next)
 	{
 		if (!process->reader) {

@@ -105,7 +105,7 @@ static void look_at(struct hk_collector *collector, int dirfd, const char *name,
 		return;
 	}
 	if (HASH_COUNT(collector->processes) + batch->count >= HK_COLLECTOR_SEGMENTS_MAX) {
-		collector->refused++;
+		collector->waiting++;
 		return;
 	}
 	int r = hk_reader_open(dirfd, name, &reader);
@@ -154,6 +154,7 @@ void hk_scan_run(struct hk_collector *collector)
 	struct batch batch = {.list = NULL};
 	uint32_t incompatible = collector->incompatible, refused = collector->refused;
 	collector->incompatible = collector->refused = collector->unfinished = 0;
+	collector->waiting = 0;
 	open_candidates(collector);
 	for (int i = 0; i < HK_RUNDIR_CANDIDATES; i++) {
 		if (collector->dirfd[i] >= 0) {

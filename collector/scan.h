@@ -14,7 +14,8 @@ int hk_scan_open(struct hk_collector *collector);
 /* Throws away the events that have come. */
 void hk_scan_clear(struct hk_collector *collector);
 
-/* Attaches every new segment, in the order the processes began; counts what cannot be read. */
+/* Attaches every new segment, in the order the processes began, while there is room for more;
+ * counts what cannot be read and what has to wait. */
 void hk_scan_run(struct hk_collector *collector);
 
 #endif

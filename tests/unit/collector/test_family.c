@@ -181,6 +181,38 @@ static void test_family_crowd_is_filed_in_order_of_birth(void **state)
 	world_remove(&world);
 }
 
+/* More segments than there is room for at once, of one process, so that the test is quick. */
+static void test_family_segments_wait_for_room(void **state)
+{
+	(void)state;
+	static struct process_maker first, more[HK_COLLECTOR_SEGMENTS_MAX + 4];
+	struct world world;
+	world_make(&world);
+	struct process_facts facts = {
+	    .directory = world.run, .job = "room", .rank = -1, .blocks_max = 8};
+	process_maker_start(&first, &facts);
+	facts.same_pid = first.pid;
+	for (unsigned i = 0; i < HK_COLLECTOR_SEGMENTS_MAX + 4; i++) {
+		process_maker_start(&more[i], &facts);
+	}
+	hk_scan_run(world.collector);
+	assert_int_equal(world.collector->waiting, 5);
+	assert_int_equal(world.collector->refused, 0);
+	struct hk_process *process, *next;
+	HASH_ITER (hh, world.collector->processes, process, next) {
+		process->gone = true;
+		assert_int_equal(hk_process_finalise(world.collector, process), 0);
+	}
+	hk_scan_run(world.collector);
+	assert_int_equal(world.collector->waiting, 0);
+	assert_int_equal(HASH_COUNT(world.collector->processes), 5);
+	for (unsigned i = 0; i < HK_COLLECTOR_SEGMENTS_MAX + 4; i++) {
+		process_maker_fini(&more[i]);
+	}
+	process_maker_fini(&first);
+	world_remove(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +221,7 @@ int main(void)
 	    cmocka_unit_test(test_family_decides_job_rank_and_role),
 	    cmocka_unit_test(test_family_fork_seen_before_its_parent_is_a_helper),
 	    cmocka_unit_test(test_family_crowd_is_filed_in_order_of_birth),
+	    cmocka_unit_test(test_family_segments_wait_for_room),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
