@@ -293,26 +293,21 @@ static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint6
 	}
 }
 
-/* The level of arguments: the record is as long as what there is to keep. */
-static __attribute__((noinline)) void record_arguments(struct hk_thread *thread,
-						       struct hk_call *call, uint64_t ns,
-						       enum hk_record_kind kind,
-						       const uint64_t *values)
+/* The level of arguments: the record is as long as what there is to keep behind the values. */
+static void record_arguments(struct hk_thread *thread, struct hk_call *call, uint64_t ns,
+			     enum hk_record_kind kind, struct hk_payload *payload)
 {
-	struct hk_payload payload;
-	payload.count = call->site->payload;
-	for (uint32_t i = 0; i < payload.count; i++) {
-		payload.words[i] = values[i];
-	}
-	hk_state_saved(hk_arguments_keep, call, &payload);
-	record(thread, call, ns, kind, payload.words, payload.count);
+	payload->count = call->site->payload;
+	hk_state_saved(hk_arguments_keep, call, payload);
+	record(thread, call, ns, kind, payload->words, payload->count);
 }
 
 void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns)
 {
 	const struct hk_site_hot *site = call->site;
 	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
-	uint64_t values[HK_HOOK_VALUES];
+	struct hk_payload payload;
+	uint64_t *values = payload.words;
 	count_totals(thread, call, ns);
 	count_duration(thread, call->cell, ns);
 	enum hk_record_kind kind = HK_RECORD_CALL;
@@ -328,7 +323,7 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 		hk_state_saved(hk_compat_print, call, &told);
 	}
 	if (flags & HK_HOT_ARGUMENTS) {
-		record_arguments(thread, call, ns, kind, values);
+		record_arguments(thread, call, ns, kind, &payload);
 	} else if (flags & HK_HOT_RECORD) {
 		record(thread, call, ns, kind, values, site->payload);
 	}
@@ -388,7 +383,11 @@ static void record_left(struct hk_thread *thread, const struct hk_open_call *ope
 	    is_recorded(thread, &hk_hot[site], open->start_ticks)) {
 		return;
 	}
-	struct hk_call left = {.site = &hk_hot[site], .start_ticks = open->start_ticks};
+	/* No more of it is looked at; clearing it all may be a call of memset. */
+	struct hk_call left;
+	left.site = &hk_hot[site];
+	left.start_ticks = open->start_ticks;
+	left.depth = 0;
 	uint64_t ticks = hk_process_ticks() - left.start_ticks;
 	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
 	/* The slow path is gated while it runs, but taking a page is safe here: no lock is held. */
