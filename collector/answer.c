@@ -255,7 +255,7 @@ static int answer_control(struct hk_collector *collector, const Hk__ControlReque
 		return 1; /* only asks what is in force */
 	}
 	if (job->state->closed) {
-		return fail(answer, -ESRCH, "job %s has ended", job->state->id);
+		return fail(answer, -ENOENT, "job %s has ended", job->state->id);
 	}
 	/* Its processes may be so new that nobody has looked. */
 	hk_scan_run(collector);
