@@ -20,7 +20,9 @@ static uint64_t of_thread(void)
 	static struct hk_find_kept runtime = {.name = "cudaGetDevice"};
 	current_device *ask = hk_find_keep(&driver);
 	int device = -1;
-	ask = ask ? ask : hk_find_keep(&runtime);
+	if (!ask) {
+		ask = hk_find_keep(&runtime);
+	}
 	return ask && ask(&device) == 0 ? (uint64_t)(int64_t)device : NO_DEVICE;
 }
 
