@@ -133,11 +133,13 @@ static int evaluate(void *call, void *values)
 {
 	struct hk_thread *thread = ((struct hk_call *)call)->thread;
 	uint32_t inside = hk_inside;
+	thread->asking = (uint64_t) & ((struct hk_call *)call)->caller_frame;
 	hk_inside = 2;
 	thread->ready = 0;
 	hk_values_evaluate(call, values);
 	thread->ready = 1;
 	hk_inside = inside;
+	thread->asking = 0;
 	return 0;
 }
 
@@ -436,6 +438,9 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 
 int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 {
+	if (hk_inside == 2) {
+		hk_open_end_asking((uint64_t)&call->caller_frame);
+	}
 	if (hk_inside) {
 		if (hk_inside == 1) {
 			hk_process_untracked(); /* a signal handler came while the agent was busy */

@@ -1,5 +1,7 @@
 #include "frame/comms.h"
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "record/process.h"
@@ -7,12 +9,12 @@
 #define COMMS 4096u
 
 struct comm {
-	uint64_t handle;
-	uint64_t hash;
+	_Atomic uint64_t handle; /* 0: free; set once, after the rest */
+	_Atomic uint64_t hash;
 	uint64_t children;
 };
 
-static struct comm comms[COMMS]; /* guarded by the process lock */
+static struct comm comms[COMMS]; /* written under the process lock */
 
 uint64_t hk_comms_mix(uint64_t value)
 {
@@ -21,47 +23,77 @@ uint64_t hk_comms_mix(uint64_t value)
 	return value ^ value >> 31;
 }
 
-/* The entry of HANDLE, or a free one; NULL when the table is full. Under the process lock. */
+/* The entry of HANDLE, or a free one; NULL when the table is full. */
 static struct comm *find(uint64_t handle)
 {
 	uint32_t at = (uint32_t)hk_comms_mix(handle) % COMMS;
 	for (uint32_t i = 0; i < COMMS; i++) {
 		struct comm *comm = &comms[(at + i) % COMMS];
-		if (comm->handle == handle || !comm->handle) {
+		uint64_t known = atomic_load_explicit(&comm->handle, memory_order_acquire);
+		if (known == handle || !known) {
 			return comm;
 		}
 	}
 	return NULL;
 }
 
+/* Handlers wait: one that jumped away would leave the process locked. False: not locked. */
+static bool lock(uint64_t *ret_signals)
+{
+	*ret_signals = hk_process_block_signals();
+	if (!hk_process_lock()) {
+		hk_process_restore_signals(*ret_signals);
+		return false;
+	}
+	return true;
+}
+
+static void unlock(uint64_t signals)
+{
+	hk_process_unlock();
+	hk_process_restore_signals(signals);
+}
+
+static void fill(struct comm *comm, uint64_t handle, uint64_t hash)
+{
+	comm->children = 0;
+	atomic_store_explicit(&comm->hash, hash, memory_order_relaxed);
+	atomic_store_explicit(&comm->handle, handle, memory_order_release);
+}
+
 uint64_t hk_comms_get(uint64_t handle, uint64_t first, uint64_t *child)
 {
-	uint64_t hash = first;
-	if (!handle || !hk_process_lock()) {
+	uint64_t hash = first, signals;
+	struct comm *comm = handle ? find(handle) : NULL;
+	if (comm && comm->handle == handle && !child) {
+		return atomic_load_explicit(&comm->hash, memory_order_relaxed);
+	}
+	if (!comm || !lock(&signals)) {
 		return first;
 	}
-	struct comm *comm = find(handle);
+	comm = find(handle); /* again: it may have been made meanwhile */
 	if (comm) {
 		if (!comm->handle) {
-			*comm = (struct comm){.handle = handle, .hash = first};
+			fill(comm, handle, first);
 		}
 		hash = comm->hash;
 		if (child) {
 			*child = ++comm->children;
 		}
 	}
-	hk_process_unlock();
+	unlock(signals);
 	return hash;
 }
 
 void hk_comms_set(uint64_t handle, uint64_t hash)
 {
-	if (!handle || !hk_process_lock()) {
+	uint64_t signals;
+	if (!handle || !lock(&signals)) {
 		return;
 	}
 	struct comm *comm = find(handle);
 	if (comm) {
-		*comm = (struct comm){.handle = handle, .hash = hash};
+		fill(comm, handle, hash);
 	}
-	hk_process_unlock();
+	unlock(signals);
 }

@@ -140,6 +140,17 @@ void hk_open_heal(struct hk_thread *thread, uint64_t frame)
 	keep_open(thread, &view, frame);
 }
 
+void hk_open_end_asking(uint64_t frame)
+{
+	struct hk_thread *thread = hk_thread_current;
+	struct view view = look_from(frame);
+	if (thread->asking && locate(&view, (uint32_t)(thread->asking >> 4)) == LEFT) {
+		thread->asking = 0;
+		thread->ready = 1;
+		hk_inside = 0;
+	}
+}
+
 bool hk_open_close(const struct hk_call *call)
 {
 	struct hk_thread *thread = call->thread;

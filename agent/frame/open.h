@@ -25,6 +25,10 @@ static inline void hk_open_unknown(struct hk_open_call *open)
  * next call finds. */
 void hk_open_heal(struct hk_thread *thread, uint64_t frame);
 
+/* A call begins at FRAME while foreign code is asked about another one: if a handler jumped out of
+ * that code, the thread is no longer inside of it. */
+void hk_open_end_asking(uint64_t frame);
+
 /* CALL returns on its thread and is not the innermost one that is open, or not known to be. True:
  * what is left is what CALL found, and can be put back; false: it is settled. */
 bool hk_open_close(const struct hk_call *call);
