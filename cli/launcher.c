@@ -9,9 +9,11 @@
 
 #include "capture.h"
 #include "report/name.h"
+#include "sanitizer.h"
 
 #define VERSION_TIMEOUT_MS 5000
 #define PRELOAD "LD_PRELOAD="
+#define SANITIZER HK_SANITIZER_VARIABLE "="
 
 /* Names that may be Open MPI's launcher, with or without an ending such as ".openmpi". */
 static const char *const names[] = {"mpirun", "mpiexec", "orterun"};
@@ -56,17 +58,43 @@ static bool is_open_mpi(const char *program)
 	return r == 0 && (strstr(text, "Open MPI") || strstr(text, "OpenRTE"));
 }
 
-/* The user's own choice of preloaded libraries, with the agent before it; NULL: another argument.
- */
-static char *preload_joined(const char *argument, const char *agent)
+static bool begins(const char *argument, const char *start)
 {
-	char *joined = NULL;
+	return strncmp(argument, start, strlen(start)) == 0;
+}
 
-	if (strncmp(argument, PRELOAD, strlen(PRELOAD)) == 0 &&
-	    asprintf(&joined, PRELOAD "%s:%s", agent, argument + strlen(PRELOAD)) < 0) {
-		joined = NULL;
+/* The user's own value of a variable that we set too, with ours; NULL: another argument. */
+static char *joined(const char *argument, const char *agent)
+{
+	char *value = NULL, *result = NULL;
+
+	if (begins(argument, PRELOAD)) {
+		return asprintf(&result, PRELOAD "%s:%s", agent, argument + strlen(PRELOAD)) < 0
+			   ? NULL
+			   : result;
 	}
-	return joined;
+	if (begins(argument, SANITIZER)) {
+		value = hk_sanitizer_options(argument + strlen(SANITIZER));
+	}
+	if (value && asprintf(&result, SANITIZER "%s", value) < 0) {
+		result = NULL;
+	}
+	free(value);
+	return result;
+}
+
+/* Whether the user gives VARIABLE a value of his own. */
+static bool is_chosen(char *const *arguments, const char *variable)
+{
+	size_t length = strlen(variable);
+
+	for (size_t i = 1; arguments[i]; i++) {
+		if (strcmp(arguments[i - 1], "-x") == 0 &&
+		    strncmp(arguments[i], variable, length) == 0 && arguments[i][length] == '=') {
+			return true;
+		}
+	}
+	return false;
 }
 
 int hk_launcher_forward(const char *program, char **arguments, const char *const *variables,
@@ -88,21 +116,17 @@ int hk_launcher_forward(const char *program, char **arguments, const char *const
 	if (!result) {
 		return -ENOMEM;
 	}
-	bool chosen = false;
-	for (size_t i = 1; i < count; i++) {
-		chosen |= strncmp(arguments[i], PRELOAD, strlen(PRELOAD)) == 0;
-	}
 	result[used++] = arguments[0];
 	for (size_t i = 0; i < extra; i++) {
-		if (!(chosen && strcmp(variables[i], "LD_PRELOAD") == 0)) {
+		if (!is_chosen(arguments, variables[i])) {
 			result[used++] = (char *)"-x";
 			result[used++] = (char *)variables[i];
 		}
 	}
 	for (size_t i = 1; i < count; i++) {
 		bool exported = strcmp(arguments[i - 1], "-x") == 0;
-		char *joined = exported ? preload_joined(arguments[i], agent) : NULL;
-		result[used++] = joined ? joined : arguments[i];
+		char *both = exported ? joined(arguments[i], agent) : NULL;
+		result[used++] = both ? both : arguments[i];
 	}
 	*ret_arguments = result;
 	return 0;
@@ -119,7 +143,8 @@ void hk_launcher_free(char **forwarded, char **arguments)
 			k++;
 		}
 		/* Joined ones follow a -x of the user's and are nobody else's. */
-		if (!arguments[k] && strncmp(forwarded[i], PRELOAD, strlen(PRELOAD)) == 0) {
+		if (!arguments[k] &&
+		    (begins(forwarded[i], PRELOAD) || begins(forwarded[i], SANITIZER))) {
 			free(forwarded[i]);
 		}
 	}

@@ -20,6 +20,7 @@
 #include "program.h"
 #include "report/name.h"
 #include "report/report.h"
+#include "sanitizer.h"
 #include "settings/settings.h"
 
 #define EXIT_OURS 125
@@ -199,21 +200,25 @@ static int set_environment(const struct hk_keeper *keeper, const char *agent, co
 			   struct variables *variables)
 {
 	const char *before = getenv("LD_PRELOAD");
-	char *preload = NULL;
+	char *preload = NULL, *sanitizer = hk_sanitizer_options(getenv(HK_SANITIZER_VARIABLE));
 
 	/* Ours first: only what is preloaded before others sees what they bind. */
 	if (before && *before && strncmp(before, agent, strlen(agent)) != 0) {
 		if (asprintf(&preload, "%s:%s", agent, before) < 0) {
-			return -ENOMEM;
+			preload = NULL;
 		}
 	} else {
 		preload = strdup(before && *before ? before : agent);
 	}
-	if (!preload) {
+	if (!preload || !sanitizer) {
+		free(preload);
+		free(sanitizer);
 		return -ENOMEM;
 	}
 	set(variables, "LD_PRELOAD", preload);
+	set(variables, HK_SANITIZER_VARIABLE, sanitizer);
 	free(preload);
+	free(sanitizer);
 	set(variables, "HOOK_RUN_DIR", keeper->run_directory);
 	set(variables, "HOOK_JOB", keeper->id);
 	set(variables, HK_KEEPER_NESTED, keeper->id);

@@ -25,10 +25,10 @@ static void script(char *path, const char *name, const char *says)
 	fclose(file);
 }
 
-static const char *joined(const char *program, char **arguments)
+/* What PROGRAM is told of VARIABLES, as one line. */
+static const char *joined_of(const char *program, char **arguments, const char *const *variables)
 {
 	static char text[512];
-	const char *const variables[] = {"LD_PRELOAD", "HOOK_JOB", NULL};
 	char **result;
 
 	assert_int_equal(hk_launcher_forward(program, arguments, variables, "/x/agent.so", &result),
@@ -39,6 +39,13 @@ static const char *joined(const char *program, char **arguments)
 	}
 	hk_launcher_free(result, arguments);
 	return text;
+}
+
+static const char *joined(const char *program, char **arguments)
+{
+	const char *const variables[] = {"LD_PRELOAD", "HOOK_JOB", NULL};
+
+	return joined_of(program, arguments, variables);
 }
 
 static void test_open_mpi_is_told(void **state)
@@ -58,6 +65,17 @@ static void test_users_preload_is_kept(void **state)
 	(void)state;
 	assert_string_equal(joined(open_mpi, arguments),
 			    "mpirun -x HOOK_JOB -x LD_PRELOAD=/x/agent.so:b.so LD_PRELOAD=c.so ");
+}
+
+static void test_users_sanitizer_options_are_kept(void **state)
+{
+	const char *const variables[] = {"ASAN_OPTIONS", "HOOK_JOB", NULL};
+	char *arguments[] = {(char *)"mpirun", (char *)"-x", (char *)"ASAN_OPTIONS=detect_leaks=0",
+			     (char *)"./a", NULL};
+	(void)state;
+	assert_string_equal(joined_of(open_mpi, arguments, variables),
+			    "mpirun -x HOOK_JOB -x "
+			    "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 ./a ");
 }
 
 /* What hookcli asks the launcher is no process of the job. */
@@ -95,6 +113,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_open_mpi_is_told),
 	    cmocka_unit_test(test_users_preload_is_kept),
+	    cmocka_unit_test(test_users_sanitizer_options_are_kept),
 	    cmocka_unit_test(test_question_is_not_traced),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
