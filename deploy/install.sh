@@ -1,16 +1,18 @@
 #!/bin/bash
-# Installs the packages of deploy/packages that are missing: all of them, or with --quick those before the line "# tests only".
+# Installs the packages of deploy/packages that are missing: those before the line "# long tests only", with --quick those before
+# "# tests only", with --long all of them.
 # Needs root or sudo only when something is missing, and the network only then.
 set -euo pipefail
 
 list="$(dirname "${BASH_SOURCE[0]}")/packages"
-part=all
-if [ "${1:-}" = --quick ]; then
-	part=quick
-fi
+end="# long tests only"
+case "${1:-}" in
+--quick) end="# tests only" ;;
+--long) end="" ;;
+esac
 
-mapfile -t wanted < <(awk -v part="$part" '
-	part == "quick" && /^# tests only/ { exit }
+mapfile -t wanted < <(awk -v end="$end" '
+	end && index($0, end) == 1 { exit }
 	{ sub(/#.*/, "") }
 	NF { print $1 }' "$list")
 

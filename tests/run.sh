@@ -5,6 +5,7 @@ set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 build="$root/build"
 ctest_args=()
+install_args=()
 
 usage() {
 	cat <<-END
@@ -19,6 +20,7 @@ while [ $# -gt 0 ]; do
 	case "$1" in
 	--long)
 		ctest_args+=(-C long)
+		install_args+=(--long)
 		shift
 		;;
 	--build | -k)
@@ -51,7 +53,7 @@ done
 # shellcheck source=deploy/mpi-env.sh
 . "$root/deploy/mpi-env.sh"
 
-"$root/deploy/install.sh"
+"$root/deploy/install.sh" "${install_args[@]}"
 cmake -S "$root" -B "$build" -G Ninja -DHK_WERROR=ON
 cmake --build "$build" -j "$(nproc)"
 exec ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error "${ctest_args[@]}"
