@@ -131,7 +131,7 @@ hk_call_enter:
 	leal	1(%rcx), %edx
 	andl	$-2, %edx			/* the stack stays aligned */
 	negq	%rdx
-	leaq	-HK_CALL_BYTES - 8(%rbp,%rdx,8), %rsp
+	leaq	HK_CALL_VECTOR - 8(%rbp,%rdx,8), %rsp
 	movq	%rax, (%rsp)
 .Lguess:
 	leaq	-1(%rdi,%rcx,8), %rdx

@@ -162,7 +162,7 @@ hk_call_enter:
 	ldrb	w13, [x16, HK_HOT_WIDE_WORDS]
 	add	w10, w13, #1
 	and	w10, w10, #-2			/* the stack stays aligned */
-	sub	x11, x29, HK_CALL_BYTES
+	sub	x11, x29, -HK_CALL_VECTOR
 	sub	x11, x11, w10, uxtw #3
 	mov	sp, x11
 .Lguess:

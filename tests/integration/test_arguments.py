@@ -14,6 +14,7 @@ CALLS = [
     ("arguments_mixed", {"a": -3, "b": 1.5, "c": 2.25, "d": 'hello "w"\n', "e": -99999999999, "f": 42, "g": -0.5,
                          "h": "0xdead0", "i": 9, "j": 1e30, "k": -7.5, "l": 4294967295}, -6.75),
     ("arguments_half", {"value": 5.0}, 2.5),
+    ("arguments_wide", {"a": "{...}", "b": "{...}", "c": "{...}", "x": 2.5, "y": 4.0}, 133.0),
     ("arguments_name", {"number": 3}, "three"),
     ("arguments_name", {"number": 4}, "0x0"),
     ("arguments_text", {"text": LONG[:63] + "..."}, None),

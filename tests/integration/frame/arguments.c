@@ -41,6 +41,8 @@ int main(void)
 				       &ratio, bad, 9, 1e30, -7.5f, UINT_MAX));
 	printf("%u\n", count);
 	printf("%g\n", (double)arguments_half(5.0f));
+	struct arguments_large large = {{100, [3] = 20, [15] = 3}};
+	printf("%g\n", arguments_wide(large, large, large, 2.5, 4));
 	printf("%s\n", arguments_name(3));
 	printf("%d\n", arguments_name(4) == NULL);
 	arguments_text(long_text);

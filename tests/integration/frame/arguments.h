@@ -4,9 +4,16 @@
 
 #pragma GCC visibility push(default)
 
+struct arguments_large {
+	long word[16];
+};
+
 double arguments_mixed(int a, double b, float c, const char *d, long e, unsigned *f, double *g,
 		       char *h, int i, double j, float k, unsigned l);
 float arguments_half(float value);
+/* More on the stack than a frame has room for, and what lies in vector registers beside it. */
+double arguments_wide(struct arguments_large a, struct arguments_large b, struct arguments_large c,
+		      double x, double y);
 const char *arguments_name(int number);
 void arguments_text(const char *text);
 int arguments_pointee(unsigned *odd, int *nothing, double *neither);

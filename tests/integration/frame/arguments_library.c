@@ -15,6 +15,12 @@ float arguments_half(float value)
 	return value / 2;
 }
 
+double arguments_wide(struct arguments_large a, struct arguments_large b, struct arguments_large c,
+		      double x, double y)
+{
+	return (double)(a.word[0] + b.word[3] + c.word[15]) + x * y;
+}
+
 const char *arguments_name(int number)
 {
 	return number == 3 ? "three" : NULL;
