@@ -2,4 +2,4 @@
 add_executable(bench_chunk ${PROJECT_SOURCE_DIR}/tests/bench/bench_chunk.c)
 target_link_libraries(bench_chunk PRIVATE hk_chunk m)
 add_test(NAME bench/chunk CONFIGURATIONS long COMMAND bench_chunk)
-set_tests_properties(bench/chunk PROPERTIES LABELS long RUN_SERIAL ON TIMEOUT 300)
+set_tests_properties(bench/chunk PROPERTIES LABELS "long;bench" RUN_SERIAL ON TIMEOUT 300)
