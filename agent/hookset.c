@@ -9,14 +9,11 @@
 #include "hooks/names.h"
 #include "hooks/parser.h"
 #include "hooks/pattern.h"
-#include "hooks/shipped.h"
 #include "ring/kernel.h"
+#include "selection.h"
 
 #define FILE_BYTES_MAX ((size_t)1 << 20)
 #define PINS_MAX 32u
-#define HOOKS_FIRST 2048u
-#define HASHES 65536u
-#define PAIRS 65536u /* of a symbol's first two bytes */
 
 /* A level the user gave to a pattern. */
 struct pin {
@@ -26,17 +23,7 @@ struct pin {
 };
 
 struct hk_hookset_index {
-	uint8_t pairs[PAIRS / 8];   /* first two bytes of every symbol without wildcards */
-	uint8_t hashes[HASHES / 8]; /* bits 1 to 16 of every such symbol's hash */
-	uint32_t *buckets;	    /* number of a hook + 1, 0: empty */
-	uint32_t bucket_mask;
-	uint32_t *next;	 /* of the same bucket, earlier hooks last */
-	uint32_t *globs; /* hooks whose symbol has wildcards */
-	uint32_t glob_count;
-	uint8_t *automatic; /* level under `auto`, DEFAULT for hooks asked for by name */
-	const struct hk_hook **deny;
-	uint32_t deny_count;
-	uint32_t hook_room, deny_room;
+	struct hk_selection selection;
 	struct pin pins[PINS_MAX];
 	uint32_t pin_count;
 	bool level_given; /* the job's level is the user's, not ours */
@@ -74,71 +61,6 @@ static const char *setting(char *const *environment, const char *name)
 	return NULL;
 }
 
-static bool has_wildcard(const char *glob)
-{
-	return strpbrk(glob, "*?") != NULL;
-}
-
-static bool grow(void **array, uint32_t count, uint32_t *room, size_t size)
-{
-	uint32_t larger = *room ? *room * 2 : HOOKS_FIRST;
-	void *to = hk_arena_take(larger * size);
-	if (!to) {
-		return false;
-	}
-	if (count) {
-		memcpy(to, *array, count * size);
-	}
-	*array = to;
-	*room = larger;
-	return true;
-}
-
-static int add_hook(struct hk_hookset *set, struct hk_hookset_index *index,
-		    const struct hk_hook *hook, uint8_t level)
-{
-	if (set->hook_count == index->hook_room) {
-		uint32_t room = index->hook_room;
-		if (!grow((void **)&index->automatic, set->hook_count, &room, 1) ||
-		    !grow((void **)&set->hooks, set->hook_count, &index->hook_room,
-			  sizeof(*set->hooks))) {
-			return -ENOMEM;
-		}
-	}
-	index->automatic[set->hook_count] = level;
-	set->hooks[set->hook_count++] = hook;
-	set->tables |= (hook->flags & HK_HOOK_TABLES) != 0;
-	return 0;
-}
-
-/* Adds the hooks of one file; AUTOMATIC: only those that are part of `auto`, at the level they have
- * there. */
-static int add_file(struct hk_hookset *set, struct hk_hookset_index *index,
-		    const struct hk_hook_file *file, bool automatic)
-{
-	for (uint32_t i = 0; i < file->hook_count; i++) {
-		const struct hk_hook *hook = &file->hooks[i];
-		if (hook->flags & HK_HOOK_DENY) {
-			if (index->deny_count == index->deny_room &&
-			    !grow((void **)&index->deny, index->deny_count, &index->deny_room,
-				  sizeof(*index->deny))) {
-				return -ENOMEM;
-			}
-			index->deny[index->deny_count++] = hook;
-			continue;
-		}
-		if (automatic && hook->auto_level == HK_LEVEL_OFF) {
-			continue;
-		}
-		int added = add_hook(set, index, hook,
-				     automatic ? hook->auto_level : (uint8_t)HK_LEVEL_DEFAULT);
-		if (added < 0) {
-			return added;
-		}
-	}
-	return 0;
-}
-
 static void note_bad_line(void *context, const char *file, uint32_t line, const char *message)
 {
 	char where[160] = "";
@@ -167,7 +89,11 @@ static int add_text(struct hk_hookset *set, struct hk_hookset_index *index, cons
 	const struct hk_hooks_report report = {note_bad_line, set};
 	struct hk_hook_file file;
 	set->bad_lines += hk_hooks_parse(&arena, name, text, size, &report, &file);
-	return add_file(set, index, &file, false);
+	int result = 0;
+	for (uint32_t i = 0; i < file.hook_count && result == 0; i++) {
+		result = hk_selection_add_hook(&index->selection, &file.hooks[i]);
+	}
+	return result;
 }
 
 static int add_path(struct hk_hookset *set, struct hk_hookset_index *index, const char *path)
@@ -195,40 +121,27 @@ static int add_path(struct hk_hookset *set, struct hk_hookset_index *index, cons
 
 static int add_shipped(struct hk_hookset *set, struct hk_hookset_index *index, const char *name)
 {
-	bool automatic = strcmp(name, "auto") == 0;
-	bool found = automatic;
-	for (unsigned i = 0; i < hk_shipped_hook_count; i++) {
-		const struct hk_hook_file *file = &hk_shipped_hooks[i];
-		/* Deny lines always hold and are in force already. */
-		if (strcmp(file->name, "deny") != 0 &&
-		    (automatic || strcmp(file->name, name) == 0)) {
-			found = true;
-			int result = add_file(set, index, file, automatic);
-			if (result < 0) {
-				return result;
-			}
+	if (strcmp(name, "auto") == 0) {
+		for (unsigned i = 0; i < hk_shipped_file_count; i++) {
+			hk_selection_add_file(&index->selection, hk_shipped_name(i), true);
 		}
+		return 0;
 	}
-	if (!found) {
+	int result = hk_selection_add_file(&index->selection, name, false);
+	if (result < 0) {
 		complain(set, name, "no shipped hooks have this name");
-		return -ENOENT;
 	}
-	return 0;
+	return result;
 }
 
 /* SYMBOL is asked for by HOOK_ENABLE_TRACE: as shipped where somebody described it. */
 static int add_traced(struct hk_hookset *set, struct hk_hookset_index *index, const char *symbol)
 {
 	char line[sizeof(set->compat.traces[0].symbol) + 3] = "*:";
+	const struct hk_hook *shipped = hk_selection_shipped(&index->selection, symbol);
 
-	for (unsigned i = 0; i < hk_shipped_hook_count; i++) {
-		const struct hk_hook_file *file = &hk_shipped_hooks[i];
-		for (uint32_t h = 0; h < file->hook_count; h++) {
-			if (!(file->hooks[h].flags & HK_HOOK_DENY) &&
-			    strcmp(file->hooks[h].symbol, symbol) == 0) {
-				return add_hook(set, index, &file->hooks[h], HK_LEVEL_DEFAULT);
-			}
-		}
+	if (shipped) {
+		return hk_selection_add_hook(&index->selection, shipped);
 	}
 	append(line, sizeof(line), symbol);
 	return add_text(set, index, "HOOK_ENABLE_TRACE", line, strlen(line),
@@ -350,57 +263,6 @@ static void read_levels(struct hk_hookset *set, struct hk_hookset_index *index, 
 	}
 }
 
-/* The hash of DT_GNU_HASH, so that an object's own table can answer for its symbols. */
-static uint32_t hash_of(const char *symbol)
-{
-	uint32_t hash = 5381;
-	for (; *symbol; symbol++) {
-		hash = hash * 33 + (uint8_t)*symbol;
-	}
-	return hash;
-}
-
-static unsigned hash_bit(uint32_t hash)
-{
-	return (hash >> 1) % HASHES;
-}
-
-static unsigned pair_of(const char *symbol)
-{
-	return (unsigned)(uint8_t)symbol[0] << 8 | (symbol[0] ? (uint8_t)symbol[1] : 0);
-}
-
-static int build(struct hk_hookset *set, struct hk_hookset_index *index)
-{
-	uint32_t buckets = 64;
-	while (buckets < set->hook_count * 2) {
-		buckets *= 2;
-	}
-	index->buckets = hk_arena_take(buckets * sizeof(uint32_t));
-	index->next = hk_arena_take((set->hook_count + 1) * sizeof(uint32_t));
-	index->globs = hk_arena_take((set->hook_count + 1) * sizeof(uint32_t));
-	if (!index->buckets || !index->next || !index->globs) {
-		set->hook_count = 0;
-		return -ENOMEM;
-	}
-	index->bucket_mask = buckets - 1;
-	for (uint32_t i = 0; i < set->hook_count; i++) {
-		const char *symbol = set->hooks[i]->symbol;
-		if (has_wildcard(symbol)) {
-			index->globs[index->glob_count++] = i;
-			continue;
-		}
-		unsigned pair = pair_of(symbol);
-		index->pairs[pair / 8] |= (uint8_t)(1u << pair % 8);
-		uint32_t hash = hash_of(symbol);
-		index->hashes[hash_bit(hash) / 8] |= (uint8_t)(1u << hash_bit(hash) % 8);
-		uint32_t *bucket = &index->buckets[hash & index->bucket_mask];
-		index->next[i] = *bucket;
-		*bucket = i + 1;
-	}
-	return 0;
-}
-
 int hk_hookset_load(char *const *environment, struct hk_hookset *set)
 {
 	memset(set, 0, sizeof(*set));
@@ -411,72 +273,42 @@ int hk_hookset_load(char *const *environment, struct hk_hookset *set)
 	read_levels(set, index, setting(environment, "HOOK_LEVEL"));
 	const char *from = setting(environment, "HOOK_FROM");
 	set->from = from && from[0] ? copy_of(from) : NULL;
-	int result = 0;
-	for (unsigned i = 0; i < hk_shipped_hook_count && result == 0; i++) {
-		if (strcmp(hk_shipped_hooks[i].name, "deny") == 0) {
-			result = add_file(set, index, &hk_shipped_hooks[i], false);
-		}
-	}
+	int result = hk_selection_init(&index->selection);
 	if (result == 0) {
 		result = read_compat(set, index, environment);
 	}
 	int read = read_hooks(set, index, setting(environment, "HOOK_HOOKS"));
 	result = result < 0 ? result : read;
-	int built = build(set, index);
+	int built = hk_selection_build(&index->selection);
+	set->hook_count = hk_selection_count(&index->selection);
+	set->tables = hk_selection_has_tables(&index->selection);
 	set->index = index;
 	return result < 0 ? result : built;
 }
 
-/* Walks the hooks whose symbol matches; number + 1 of the last one in order whose library does too,
- * 0: none. */
-static uint32_t last_match(const struct hk_hookset *set, const char *symbol, const char *provider)
-{
-	const struct hk_hookset_index *index = set->index;
-	uint32_t best = 0;
-	unsigned pair = pair_of(symbol);
-	if (index->pairs[pair / 8] >> pair % 8 & 1) {
-		/* Later hooks come first, so the first match of the chain is the chain's last. */
-		uint32_t at = index->buckets[hash_of(symbol) & index->bucket_mask];
-		for (; at && !best; at = index->next[at - 1]) {
-			const struct hk_hook *hook = set->hooks[at - 1];
-			if (strcmp(hook->symbol, symbol) == 0 &&
-			    (!provider || strcmp(hook->library, "*") == 0 ||
-			     hk_pattern_match_library(hook->library, provider))) {
-				best = at;
-			}
-		}
-	}
-	for (uint32_t i = index->glob_count; i > 0 && index->globs[i - 1] + 1 > best; i--) {
-		const struct hk_hook *hook = set->hooks[index->globs[i - 1]];
-		if (hk_pattern_match(hook->symbol, symbol) &&
-		    (!provider || strcmp(hook->library, "*") == 0 ||
-		     hk_pattern_match_library(hook->library, provider))) {
-			return index->globs[i - 1] + 1;
-		}
-	}
-	return best;
-}
-
 bool hk_hookset_wants(const struct hk_hookset *set, const char *symbol)
 {
-	return set->index && last_match(set, symbol, NULL) != 0;
+	return set->index && hk_selection_search(&set->index->selection, symbol, NULL).number != 0;
 }
 
 bool hk_hookset_wants_hash(const struct hk_hookset *set, uint32_t gnu_hash)
 {
-	const struct hk_hookset_index *index = set->index;
-	unsigned bit = hash_bit(gnu_hash);
-	return index && (index->glob_count || index->hashes[bit / 8] >> bit % 8 & 1);
+	return set->index && hk_selection_has_hash(&set->index->selection, gnu_hash);
 }
 
-bool hk_hookset_denies(const struct hk_hookset *set, const char *symbol)
+bool hk_hookset_denies(const struct hk_hookset *set, const char *symbol, const char *provider)
 {
-	for (uint32_t i = 0; set->index && i < set->index->deny_count; i++) {
-		if (hk_pattern_match(set->index->deny[i]->symbol, symbol)) {
-			return true;
-		}
+	return set->index && hk_selection_search(&set->index->selection, symbol, provider).denied;
+}
+
+/* The level that the hook's line, `auto` (AUTOMATIC) and the job make of it. */
+static uint8_t level_of(const struct hk_hookset *set, const struct hk_hook *hook, uint8_t automatic)
+{
+	uint8_t level = automatic == HK_LEVEL_DEFAULT ? hook->level : automatic;
+	if (level == HK_LEVEL_DEFAULT || (set->index->level_given && level > set->default_level)) {
+		level = set->default_level;
 	}
-	return false;
+	return level;
 }
 
 const struct hk_hook *hk_hookset_find(const struct hk_hookset *set, const char *symbol,
@@ -484,19 +316,22 @@ const struct hk_hook *hk_hookset_find(const struct hk_hookset *set, const char *
 				      uint8_t *ret_pinned)
 {
 	const struct hk_hookset_index *index = set->index;
-	uint32_t found = index ? last_match(set, symbol, provider) : 0;
-	if (!found || hk_hookset_denies(set, symbol) ||
+	struct hk_selected found = {0};
+	if (index) {
+		found = hk_selection_search(&index->selection, symbol, provider);
+	}
+	if (!found.number || found.denied ||
 	    (set->from && !hk_pattern_match_library(set->from, library)) ||
 	    (set->compat.filtered && !hk_regex_search(&set->compat.filter, library))) {
 		return NULL;
 	}
-	const struct hk_hook *hook = set->hooks[found - 1];
-	uint8_t level = index->automatic[found - 1];
-	bool pinned = index->level_given;
-	level = level == HK_LEVEL_DEFAULT ? hook->level : level;
-	if (level == HK_LEVEL_DEFAULT || (pinned && level > set->default_level)) {
-		level = set->default_level;
+	uint8_t level;
+	const struct hk_hook *hook = hk_selection_get(&index->selection, found.number, &level);
+	if (!hook) {
+		return NULL;
 	}
+	bool pinned = index->level_given;
+	level = level_of(set, hook, level);
 	for (uint32_t i = 0; i < index->pin_count; i++) {
 		const struct pin *pin = &index->pins[i];
 		if (hk_pattern_match(pin->symbol, symbol) &&

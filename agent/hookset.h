@@ -1,7 +1,7 @@
 /* hookset.h: which hooks are in force in this process, from HOOK_HOOKS and HOOK_LEVEL.
  *
- * Built once at start from the shipped files and the user's (parsed into arena memory), read-only
- * afterwards.
+ * Made once at start: shipped files are only marked as in force, the user's are parsed into arena
+ * memory. Read-only afterwards.
  */
 #ifndef HK_AGENT_HOOKSET_H
 #define HK_AGENT_HOOKSET_H
@@ -13,9 +13,7 @@
 #include "hooks/hook.h"
 
 struct hk_hookset {
-	const struct hk_hook *
-	    *hooks; /* those selected, in order; a later line wins over an earlier one */
-	uint32_t hook_count;
+	uint32_t hook_count; /* hooks in force */
 	uint32_t bad_lines;
 	bool tables;			      /* a hook asks for tables of pointers too */
 	uint8_t default_level;		      /* enum hk_level */
@@ -44,7 +42,7 @@ bool hk_hookset_wants(const struct hk_hookset *set, const char *symbol);
  * is certain, true is not. */
 bool hk_hookset_wants_hash(const struct hk_hookset *set, uint32_t gnu_hash);
 
-/* Whether a deny line keeps SYMBOL from ever being hooked. */
-bool hk_hookset_denies(const struct hk_hookset *set, const char *symbol);
+/* Whether a deny line keeps SYMBOL as defined in PROVIDER ("" unknown) from ever being hooked. */
+bool hk_hookset_denies(const struct hk_hookset *set, const char *symbol, const char *provider);
 
 #endif

@@ -70,17 +70,15 @@ static void examine_shipped(struct findings *findings, const struct hk_imports *
 	const char *first = NULL;
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < hk_shipped_hook_count; i++) {
-		const struct hk_hook_file *file = &hk_shipped_hooks[i];
-		bool automatic = strcmp(item, "auto") == 0;
-		for (uint32_t k = 0; k < file->hook_count; k++) {
-			const struct hk_hook *hook = &file->hooks[k];
-			if ((automatic ? hook->auto_level != HK_LEVEL_OFF
-				       : strcmp(item, file->name) == 0) &&
-			    hk_imports_inside(imports, hook->symbol)) {
-				first = first ? first : hook->symbol;
-				count++;
-			}
+	bool automatic = strcmp(item, "auto") == 0;
+	for (uint32_t i = 0; i < hk_shipped_hook_count; i++) {
+		struct hk_hook hook;
+		hk_shipped_get(i, &hook);
+		if ((automatic ? hook.auto_level != HK_LEVEL_OFF
+			       : strcmp(item, hk_shipped_name(hk_shipped_file_of(i))) == 0) &&
+		    hk_imports_inside(imports, hook.symbol)) {
+			first = first ? first : hook.symbol;
+			count++;
 		}
 	}
 	if (count > 0) {

@@ -14,14 +14,21 @@
 #define TEXT_BYTES_MAX ((size_t)1 << 20) /* longest hooks file */
 #define NAME_COLUMNS 34
 
-static const struct hk_hook_file *find_shipped(const char *name)
+/* Puts the hooks of a shipped file together; the caller frees them. -ENOMEM. */
+static int open_shipped(unsigned int number, struct hk_hook_file *ret_file)
 {
-	for (unsigned int i = 0; i < hk_shipped_hook_count; i++) {
-		if (strcmp(hk_shipped_hooks[i].name, name) == 0) {
-			return &hk_shipped_hooks[i];
-		}
+	const struct hk_shipped_file *file = &hk_shipped_file_list[number];
+	struct hk_hook *hooks = calloc(file->count ? file->count : 1, sizeof(*hooks));
+
+	if (!hooks) {
+		return -ENOMEM;
 	}
-	return NULL;
+	for (uint32_t i = 0; i < file->count; i++) {
+		hk_shipped_get(file->first + i, &hooks[i]);
+	}
+	*ret_file = (struct hk_hook_file){
+	    .name = hk_shipped_name(number), .hooks = hooks, .hook_count = file->count};
+	return 0;
 }
 
 /* ---- the list ---- */
@@ -48,31 +55,37 @@ static void print_domains(const struct hk_hook_file *file)
 	}
 }
 
-static bool in_auto(const struct hk_hook *hook)
+static int list_file(unsigned int number)
 {
-	return !(hook->flags & HK_HOOK_DENY) && hook->auto_level != HK_LEVEL_OFF;
+	struct hk_hook_file file;
+
+	if (open_shipped(number, &file) < 0) {
+		return -ENOMEM;
+	}
+	printf("%-10s %10u %8u  ", file.name, file.hook_count,
+	       hk_shipped_file_list[number].automatic);
+	if (file.hook_count && (file.hooks[0].flags & HK_HOOK_DENY)) {
+		fputs("(never hooked)", stdout);
+	} else {
+		print_domains(&file);
+	}
+	putchar('\n');
+	free((void *)file.hooks);
+	return 0;
 }
 
-static void list_files(void)
+static int list_files(void)
 {
 	printf("%-10s %10s %8s  %s\n", "FILE", "FUNCTIONS", "IN AUTO", "DOMAINS");
-	for (unsigned int i = 0; i < hk_shipped_hook_count; i++) {
-		const struct hk_hook_file *file = &hk_shipped_hooks[i];
-		uint32_t automatic = 0;
-
-		for (uint32_t k = 0; k < file->hook_count; k++) {
-			automatic += in_auto(&file->hooks[k]);
+	for (unsigned int i = 0; i < hk_shipped_file_count; i++) {
+		if (list_file(i) < 0) {
+			hk_error("out of memory");
+			return HK_EXIT_FAILED;
 		}
-		printf("%-10s %10u %8u  ", file->name, file->hook_count, automatic);
-		if (file->hook_count && (file->hooks[0].flags & HK_HOOK_DENY)) {
-			fputs("(never hooked)", stdout);
-		} else {
-			print_domains(file);
-		}
-		putchar('\n');
 	}
 	puts("\nhookcli hooks NAME shows one; --hooks takes these names, a file of your own, or "
 	     "lib:symbol.");
+	return HK_EXIT_DONE;
 }
 
 /* ---- one file ---- */
@@ -132,6 +145,26 @@ static void show_file(const struct hk_hook_file *file)
 	for (uint32_t i = 0; i < file->hook_count; i++) {
 		print_hook(&file->hooks[i]);
 	}
+}
+
+/* -ENOENT: no shipped file has this name. */
+static int show_shipped(const char *name)
+{
+	struct hk_hook_file file;
+
+	for (unsigned int i = 0; i < hk_shipped_file_count; i++) {
+		if (strcmp(hk_shipped_name(i), name) != 0) {
+			continue;
+		}
+		if (open_shipped(i, &file) < 0) {
+			hk_error("out of memory");
+			return HK_EXIT_FAILED;
+		}
+		show_file(&file);
+		free((void *)file.hooks);
+		return HK_EXIT_DONE;
+	}
+	return -ENOENT;
 }
 
 /* ---- a user's file ---- */
@@ -245,19 +278,13 @@ static const struct argp argp = {
 
 static int run(int argc, char **argv)
 {
-	const struct hk_hook_file *shipped;
 	const char *name = NULL;
-	int rc = HK_EXIT_DONE;
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &name)) {
 		return HK_EXIT_USAGE;
 	}
-	shipped = name ? find_shipped(name) : NULL;
-	if (!name) {
-		list_files();
-	} else if (shipped) {
-		show_file(shipped);
-	} else {
+	int rc = name ? show_shipped(name) : list_files();
+	if (rc == -ENOENT) {
 		rc = show_path(name);
 	}
 	if (fflush(stdout)) {

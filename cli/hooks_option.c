@@ -47,8 +47,8 @@ const struct argp hk_hooks_option_argp = {.options = options, .parser = parse};
 
 static bool is_shipped(const char *name)
 {
-	for (unsigned i = 0; i < hk_shipped_hook_count; i++) {
-		if (strcmp(hk_shipped_hooks[i].name, name) == 0) {
+	for (unsigned i = 0; i < hk_shipped_file_count; i++) {
+		if (strcmp(hk_shipped_name(i), name) == 0) {
 			return true;
 		}
 	}
@@ -66,11 +66,11 @@ static void shipped_list(char *text, size_t size)
 {
 	size_t used = (size_t)snprintf(text, size, "auto");
 
-	for (unsigned i = 0; i < hk_shipped_hook_count && used < size; i++) {
+	for (unsigned i = 0; i < hk_shipped_file_count && used < size; i++) {
 		/* What nobody may touch is not something to ask for. */
-		if (strcmp(hk_shipped_hooks[i].name, "deny") != 0) {
-			used += (size_t)snprintf(text + used, size - used, " %s",
-						 hk_shipped_hooks[i].name);
+		if (strcmp(hk_shipped_name(i), "deny") != 0) {
+			used +=
+			    (size_t)snprintf(text + used, size - used, " %s", hk_shipped_name(i));
 		}
 	}
 }

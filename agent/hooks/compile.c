@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hooks/index.h"
 #include "hooks/parser.h"
+#include "hooks/shipped.h"
 
 #define TEXT_BYTES ((size_t)1 << 20) /* longest hooks file */
+#define HOOKS_MAX 16384u
 
 static void print_bad_line(void *context, const char *file, uint32_t line, const char *message)
 {
@@ -73,39 +76,65 @@ static int parse(struct hk_hook_arena *arena, const char *path, struct hk_hook_f
 	return check_twice(ret_file, path);
 }
 
-/* Every text of a hook is made of the printable bytes the scanner lets through; quotes and
- * backslashes still need care. */
-static void write_text(FILE *out, const char *text)
+/* ---- what is written: texts once each, everything else in arrays without addresses ---- */
+
+#define TEXT_SLOTS 32768u /* of the hash table over all texts */
+
+static struct {
+	char bytes[4 * HK_HOOK_ARENA_BYTES];
+	uint32_t used;
+	uint32_t slots[TEXT_SLOTS]; /* offset + 1, 0: empty */
+} texts;
+
+/* Offset of TEXT among the texts. */
+static uint32_t text_of(const char *text)
 {
-	fputc('"', out);
-	for (; *text != '\0'; text++) {
-		if (*text == '"' || *text == '\\' || *text == '?') {
-			fputc('\\', out);
-		}
-		fputc(*text, out);
+	uint32_t slot = hk_index_hash(text) % TEXT_SLOTS;
+
+	while (texts.slots[slot] && strcmp(texts.bytes + texts.slots[slot] - 1, text) != 0) {
+		slot = (slot + 1) % TEXT_SLOTS;
 	}
-	fputc('"', out);
+	if (!texts.slots[slot]) {
+		size_t size = strlen(text) + 1;
+		memcpy(texts.bytes + texts.used, text, size);
+		texts.slots[slot] = texts.used + 1;
+		texts.used += (uint32_t)size;
+	}
+	return texts.slots[slot] - 1;
+}
+
+/* Texts are made of the printable bytes that the scanner lets through; quotes and backslashes still
+ * need care. */
+static void write_texts(FILE *out)
+{
+	fprintf(out, "\nconst char hk_shipped_texts[] =\n");
+	for (uint32_t at = 0; at < texts.used; at += (uint32_t)strlen(texts.bytes + at) + 1) {
+		fprintf(out, " \"");
+		for (const char *text = texts.bytes + at; *text != '\0'; text++) {
+			if (*text == '"' || *text == '\\' || *text == '?') {
+				fputc('\\', out);
+			}
+			fputc(*text, out);
+		}
+		fprintf(out, "\\0\"\n");
+	}
+	fprintf(out, ";\n");
 }
 
 static void write_arguments(FILE *out, const struct hk_hook *hook)
 {
-	fprintf(out, "  .args = {\n");
 	for (unsigned i = 0; i < hook->arg_count; i++) {
 		const struct hk_hook_arg *arg = &hook->args[i];
-		fprintf(out, "   {");
-		write_text(out, arg->name);
-		fprintf(out, ", %u, %u, %u, %u, %u},\n", arg->type, arg->reference, arg->place,
-			arg->index, arg->words);
+		fprintf(out, " {%u, %u, %u, %u, %u, %u},\n", text_of(arg->name), arg->type,
+			arg->reference, arg->place, arg->index, arg->words);
 	}
-	fprintf(out, "  },\n");
 }
 
 static void write_values(FILE *out, const struct hk_hook *hook)
 {
-	fprintf(out, "  .values = {\n");
 	for (unsigned i = 0; i < hook->value_count; i++) {
 		const struct hk_value *value = &hook->values[i];
-		fprintf(out, "   {%u, %u, {", value->key, value->factor_count);
+		fprintf(out, " {%u, %u, {", value->key, value->factor_count);
 		for (unsigned f = 0; f < value->factor_count; f++) {
 			const struct hk_factor *factor = &value->factors[f];
 			fprintf(out, "{%u, %u, %u, %u, %uu}, ", factor->kind, factor->arg,
@@ -113,56 +142,132 @@ static void write_values(FILE *out, const struct hk_hook *hook)
 		}
 		fprintf(out, "}},\n");
 	}
-	fprintf(out, "  },\n");
 }
 
-static void write_hook(FILE *out, const struct hk_hook *hook)
+static void write_hook(FILE *out, const struct hk_hook *hook, uint32_t args, uint32_t values)
 {
-	fprintf(out, " {.library = ");
-	write_text(out, hook->library);
-	fprintf(out, ", .symbol = ");
-	write_text(out, hook->symbol);
-	fprintf(out, ", .domain = ");
-	write_text(out, hook->domain);
-	fprintf(out,
-		",\n  .flags = %u, .level = %u, .auto_level = %u, .meaning = %u, .error = %u,\n",
+	fprintf(out, " {.library = %u, .symbol = %u, .domain = %u, .args = %u, .values = %u,\n",
+		text_of(hook->library), text_of(hook->symbol), text_of(hook->domain), args, values);
+	fprintf(out, "  .flags = %u, .level = %u, .auto_level = %u, .meaning = %u, .error = %u,\n",
 		hook->flags, hook->level, hook->auto_level, hook->meaning, hook->error);
 	fprintf(out, "  .result = %u, .arg_count = %u, .value_count = %u, .stack_words = %u,",
 		hook->result, hook->arg_count, hook->value_count, hook->stack_words);
-	fprintf(out, " .pending = %u, .line = %u,\n", hook->pending, hook->line);
-	if (hook->arg_count != 0) {
-		write_arguments(out, hook);
-	}
-	if (hook->value_count != 0) {
-		write_values(out, hook);
-	}
-	fprintf(out, " },\n");
+	fprintf(out, " .pending = %u, .line = %u},\n", hook->pending, hook->line);
 }
 
-static void write_tables(FILE *out, const struct hk_hook_file *files, unsigned count)
+/* All hooks of all files, one after the other. */
+struct hooks {
+	const struct hk_hook *list[HOOKS_MAX];
+	uint32_t count;
+};
+
+static void write_hooks(FILE *out, const struct hooks *hooks)
 {
-	fprintf(out, "/* Written by hookc. */\n#include \"hooks/shipped.h\"\n");
-	for (unsigned i = 0; i < count; i++) {
-		fprintf(out, "\nstatic const struct hk_hook hooks_%u[] = {\n", i);
-		for (uint32_t k = 0; k < files[i].hook_count; k++) {
-			write_hook(out, &files[i].hooks[k]);
+	uint32_t args = 0, values = 0;
+
+	fprintf(out, "\nconst struct hk_shipped_hook hk_shipped_hook_list[] = {\n");
+	for (uint32_t i = 0; i < hooks->count; i++) {
+		write_hook(out, hooks->list[i], args, values);
+		args += hooks->list[i]->arg_count;
+		values += hooks->list[i]->value_count;
+	}
+	fprintf(out, "};\nconst uint32_t hk_shipped_hook_count = %u;\n", hooks->count);
+	fprintf(out, "\nconst struct hk_shipped_arg hk_shipped_args[] = {\n");
+	for (uint32_t i = 0; i < hooks->count; i++) {
+		write_arguments(out, hooks->list[i]);
+	}
+	fprintf(out, " {0}};\n\nconst struct hk_value hk_shipped_values[] = {\n");
+	for (uint32_t i = 0; i < hooks->count; i++) {
+		write_values(out, hooks->list[i]);
+	}
+	fprintf(out, " {0}};\n");
+}
+
+static void write_words(FILE *out, const char *name, const uint32_t *words, uint32_t count)
+{
+	fprintf(out, "\nconst uint32_t %s[] = {", name);
+	for (uint32_t i = 0; i < count; i++) {
+		fprintf(out, "%s%uu,", i % 10 ? "" : "\n ", words[i]);
+	}
+	fprintf(out, "\n 0};\n");
+}
+
+static void write_bits(FILE *out, const char *name, const uint8_t *bits, uint32_t count)
+{
+	fprintf(out, "\nconst uint8_t %s[%u] = {\n", name, count / 8);
+	for (uint32_t i = 0; i < count / 8; i++) {
+		if (bits[i]) {
+			fprintf(out, " [%u] = %u,\n", i, bits[i]);
 		}
-		fprintf(out, "};\n");
 	}
-	fprintf(out, "\nconst struct hk_hook_file hk_shipped_hooks[] = {\n");
+	fprintf(out, "};\n");
+}
+
+static void write_index(FILE *out, const struct hooks *hooks)
+{
+	static const char *symbols[HOOKS_MAX];
+	static uint32_t room[HOOKS_MAX * 8];
+	struct hk_index index;
+
+	for (uint32_t i = 0; i < hooks->count; i++) {
+		symbols[i] = hooks->list[i]->symbol;
+	}
+	hk_index_build(symbols, hooks->count, room, &index);
+	write_bits(out, "hk_shipped_pairs", index.pairs, HK_INDEX_PAIRS);
+	write_bits(out, "hk_shipped_filter", index.filter, HK_INDEX_HASHES);
+	write_words(out, "hk_shipped_hashes", index.hashes, hooks->count);
+	write_words(out, "hk_shipped_buckets", index.buckets, index.bucket_mask + 1);
+	write_words(out, "hk_shipped_next", index.next, hooks->count);
+	write_words(out, "hk_shipped_globs", index.globs, index.glob_count);
+	fprintf(out, "const uint32_t hk_shipped_bucket_mask = %uu;\n", index.bucket_mask);
+	fprintf(out, "const uint32_t hk_shipped_glob_count = %u;\n", index.glob_count);
+}
+
+static void write_file(FILE *out, const struct hk_hook_file *file, uint32_t first)
+{
+	uint32_t automatic = 0, tables = 0;
+
+	for (uint32_t i = 0; i < file->hook_count; i++) {
+		const struct hk_hook *hook = &file->hooks[i];
+		automatic += !(hook->flags & HK_HOOK_DENY) && hook->auto_level != HK_LEVEL_OFF;
+		tables += (hook->flags & HK_HOOK_TABLES) != 0;
+	}
+	fprintf(out, " {.name = %u, .first = %u, .count = %u, .automatic = %u, .tables = %u},\n",
+		text_of(file->name), first, file->hook_count, automatic, tables);
+}
+
+static int write_tables(FILE *out, const struct hk_hook_file *files, unsigned count)
+{
+	static struct hooks hooks;
+
 	for (unsigned i = 0; i < count; i++) {
-		fprintf(out, " {.name = ");
-		write_text(out, files[i].name);
-		fprintf(out, ", .hooks = hooks_%u, .hook_count = %u},\n", i, files[i].hook_count);
+		for (uint32_t k = 0; k < files[i].hook_count; k++) {
+			if (hooks.count == HOOKS_MAX) {
+				fprintf(stderr, "more than %u hooks\n", HOOKS_MAX);
+				return 1;
+			}
+			hooks.list[hooks.count++] = &files[i].hooks[k];
+		}
 	}
-	fprintf(out, "};\n\nconst unsigned hk_shipped_hook_count = %u;\n", count);
+	fprintf(out, "/* Written by hookc. */\n#include \"hooks/shipped.h\"\n");
+	fprintf(out, "\nconst struct hk_shipped_file hk_shipped_file_list[] = {\n");
+	uint32_t first = 0;
+	for (unsigned i = 0; i < count; i++) {
+		write_file(out, &files[i], first);
+		first += files[i].hook_count;
+	}
+	fprintf(out, "};\nconst unsigned hk_shipped_file_count = %u;\n", count);
+	write_hooks(out, &hooks);
+	write_index(out, &hooks);
+	write_texts(out);
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	static char memory[4 * HK_HOOK_ARENA_BYTES];
 	struct hk_hook_arena arena;
-	struct hk_hook_file files[16];
+	struct hk_hook_file files[HK_SHIPPED_FILES];
 	unsigned count = 0;
 	int bad = 0;
 
@@ -182,8 +287,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s: %s\n", argv[1], strerror(errno));
 		return 1;
 	}
-	write_tables(out, files, count);
-	bool failed = ferror(out) != 0;
+	bool failed = write_tables(out, files, count) != 0;
+	failed = ferror(out) != 0 || failed;
 	failed = fclose(out) != 0 || failed;
 	if (failed) {
 		fprintf(stderr, "%s: cannot be written\n", argv[1]);

@@ -270,7 +270,7 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 	request.hook = hk_hookset_find(patcher.set, slot->function, request.provider, known->path,
 				       &request.level, &request.pinned);
 	if (!request.hook) {
-		if (hk_hookset_denies(patcher.set, slot->function)) {
+		if (hk_hookset_denies(patcher.set, slot->function, request.provider)) {
 			known->slots_found++;
 			refuse(known, HK_REFUSED_DENIED);
 		}

@@ -268,7 +268,7 @@ static bool want_version(const struct exchange *exchange, struct hk_site_request
 	for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
 		memcpy(name + length, endings[i], strlen(endings[i]) + 1);
 		if (!exchange->has_provider && hk_hookset_wants(set, name) &&
-		    !hk_hookset_denies(set, name)) {
+		    !hk_hookset_denies(set, name, "")) {
 			return true;
 		}
 		if (exchange->has_provider && want(exchange, name, request)) {

@@ -1,16 +1,66 @@
 /* shipped.h: the hooks files that come with hooktrace, compiled into constant tables at build time.
  *
- * Written by agent/hooks/compile.c from agent/hooks/<name>.hooks; link hk_hooks_shipped. Constant
- * data, any thread.
+ * Written by agent/hooks/compile.c from agent/hooks/<name>.hooks; link hk_hooks_shipped. The tables
+ * hold offsets and no addresses: the loader has nothing to relocate in any process that the agent
+ * is loaded into, and pages that nobody looks at are never touched. Constant data, any thread.
  */
 #ifndef HK_HOOKS_SHIPPED_H
 #define HK_HOOKS_SHIPPED_H
 
 #include "hooks/hook.h"
+#include "hooks/index.h"
 
-/* One entry per file, named without its ending: "libc", "mpi", "blas", "cuda", "nccl", and "deny",
- * whose lines always hold. */
-extern const struct hk_hook_file hk_shipped_hooks[];
-extern const unsigned hk_shipped_hook_count;
+#define HK_SHIPPED_FILES 16u /* most files */
+
+/* One file; its hooks are numbered one after the other. */
+struct hk_shipped_file {
+	uint32_t name;	/* offset of its text */
+	uint32_t first; /* its first hook's number */
+	uint32_t count;
+	uint32_t automatic; /* those of them that are part of `auto` */
+	uint32_t tables;    /* those of them that look into tables of pointers */
+};
+
+/* A struct hk_hook with offsets of texts, and the start of its arguments and values in the common
+ * arrays. */
+struct hk_shipped_hook {
+	uint32_t library, symbol, domain;
+	uint32_t args, values;
+	uint16_t flags;
+	uint8_t level, auto_level, meaning, error;
+	uint8_t result, arg_count, value_count, stack_words;
+	uint16_t pending, line;
+};
+
+struct hk_shipped_arg {
+	uint32_t name;
+	uint8_t type, reference, place, index, words;
+};
+
+/* What hookc writes. */
+extern const struct hk_shipped_file hk_shipped_file_list[];
+extern const struct hk_shipped_hook hk_shipped_hook_list[];
+extern const struct hk_shipped_arg hk_shipped_args[];
+extern const struct hk_value hk_shipped_values[];
+extern const char hk_shipped_texts[];
+extern const unsigned hk_shipped_file_count;
+extern const uint32_t hk_shipped_hook_count; /* of all files together */
+extern const uint8_t hk_shipped_pairs[], hk_shipped_filter[];
+extern const uint32_t hk_shipped_hashes[], hk_shipped_buckets[], hk_shipped_next[],
+    hk_shipped_globs[];
+extern const uint32_t hk_shipped_bucket_mask, hk_shipped_glob_count;
+
+/* "libc", "mpi", "blas", "cuda", "nccl", and "deny", whose lines always hold; FILE counts from 0.
+ */
+const char *hk_shipped_name(unsigned file);
+
+/* The file that hook NUMBER comes from. */
+unsigned hk_shipped_file_of(uint32_t number);
+
+/* Puts hook NUMBER, below hk_shipped_hook_count, together. */
+void hk_shipped_get(uint32_t number, struct hk_hook *ret_hook);
+
+/* The index over all of them, whatever file they come from. */
+void hk_shipped_index(struct hk_index *ret_index);
 
 #endif

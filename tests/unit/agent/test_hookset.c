@@ -1,4 +1,4 @@
-/* Which hook and which level a symbol gets, against tables written out by hand. */
+/* Which hook and which level a symbol gets, against the files in hooks/ as the shipped ones. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,28 +11,7 @@
 
 #include <cmocka.h>
 
-#include "hooks/shipped.h"
 #include "hookset.h"
-
-static const struct hk_hook fruit[] = {
-    {.library = "*", .symbol = "apple", .domain = "fruit"},
-    {.library = "*", .symbol = "pear", .domain = "fruit", .level = HK_LEVEL_COUNT},
-    {.library = "*", .symbol = "plum", .domain = "fruit", .auto_level = HK_LEVEL_OFF},
-};
-static const struct hk_hook nuts[] = {
-    {.library = "libnut.so", .symbol = "hazel", .domain = "nut", .auto_level = HK_LEVEL_TIME},
-    {.library = "*", .symbol = "wal*", .domain = "nut"},
-};
-static const struct hk_hook refused[] = {
-    {.library = "*", .symbol = "poison", .flags = HK_HOOK_DENY},
-    {.library = "*", .symbol = "toxic_*", .flags = HK_HOOK_DENY},
-};
-const struct hk_hook_file hk_shipped_hooks[] = {
-    {.name = "fruit", .hooks = fruit, .hook_count = 3},
-    {.name = "nuts", .hooks = nuts, .hook_count = 2},
-    {.name = "deny", .hooks = refused, .hook_count = 2},
-};
-const unsigned hk_shipped_hook_count = 3;
 
 static struct hk_hookset set;
 
@@ -110,11 +89,14 @@ static void test_a_name_brings_the_whole_file_and_later_lines_win(void **state)
 	const struct hk_hook *hook =
 	    hk_hookset_find(&set, "walnut", "/l/libnut.so", "/bin/a", &level, &pinned);
 	assert_non_null(hook);
-	assert_ptr_not_equal(hook, &nuts[1]);
+	assert_string_equal(hook->domain, "user");
 	assert_true(hook->flags & HK_HOOK_SHORT);
 	assert_int_equal(hook->stack_words, HK_HOOK_STACK_WORDS);
-	assert_ptr_equal(hk_hookset_find(&set, "walnut", "/l/libz.so", "/bin/a", &level, &pinned),
-			 &nuts[1]);
+	hook = hk_hookset_find(&set, "walnut", "/l/libz.so", "/bin/a", &level, &pinned);
+	assert_non_null(hook);
+	assert_string_equal(hook->domain, "nut");
+	assert_ptr_equal(hook,
+			 hk_hookset_find(&set, "walnut", "/l/libz.so", "/bin/b", &level, &pinned));
 }
 
 static void test_denied_symbols_stay_denied_whoever_asks(void **state)
@@ -125,9 +107,19 @@ static void test_denied_symbols_stay_denied_whoever_asks(void **state)
 	assert_int_equal(level_of("poison", "", "/bin/a", NULL), -1);
 	assert_int_equal(level_of("toxic_waste", "", "/bin/a", NULL), -1);
 	assert_true(hk_hookset_wants(&set, "poison"));
-	assert_true(hk_hookset_denies(&set, "poison"));
-	assert_true(hk_hookset_denies(&set, "toxic_"));
-	assert_false(hk_hookset_denies(&set, "anything"));
+	assert_true(hk_hookset_denies(&set, "poison", ""));
+	assert_true(hk_hookset_denies(&set, "toxic_", "/l/libx.so"));
+	assert_false(hk_hookset_denies(&set, "anything", ""));
+}
+
+static void test_a_denied_library_denies_its_own_functions_only(void **state)
+{
+	(void)state;
+	assert_int_equal(load("*:*", NULL, NULL), 0);
+	assert_int_equal(level_of("dark_room", "/l/libcellar.so.2", "/bin/a", NULL), -1);
+	assert_int_equal(level_of("dark_room", "/l/libattic.so", "/bin/a", NULL), HK_LEVEL_RECORD);
+	assert_true(hk_hookset_denies(&set, "dark_room", "/l/libcellar.so.2"));
+	assert_false(hk_hookset_denies(&set, "dark_room", "/l/libattic.so"));
 }
 
 static void test_levels_cap_and_pins_override(void **state)
@@ -227,6 +219,7 @@ int main(void)
 	    cmocka_unit_test(test_auto_leaves_out_what_its_file_says),
 	    cmocka_unit_test(test_a_name_brings_the_whole_file_and_later_lines_win),
 	    cmocka_unit_test(test_denied_symbols_stay_denied_whoever_asks),
+	    cmocka_unit_test(test_a_denied_library_denies_its_own_functions_only),
 	    cmocka_unit_test(test_levels_cap_and_pins_override),
 	    cmocka_unit_test(test_hashes_stand_for_names),
 	    cmocka_unit_test(test_from_limits_the_callers),

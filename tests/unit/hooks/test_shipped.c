@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -13,11 +14,26 @@
 #include "hooks/parser.h"
 #include "hooks/shipped.h"
 
-static const struct hk_hook_file *find_file(const char *name)
+/* All hooks put together. */
+static const struct hk_hook *hooks(void)
 {
-	for (unsigned i = 0; i < hk_shipped_hook_count; i++) {
-		if (strcmp(hk_shipped_hooks[i].name, name) == 0) {
-			return &hk_shipped_hooks[i];
+	static struct hk_hook *list;
+
+	if (list == NULL) {
+		list = calloc(hk_shipped_hook_count, sizeof(*list));
+		assert_non_null(list);
+		for (uint32_t i = 0; i < hk_shipped_hook_count; i++) {
+			hk_shipped_get(i, &list[i]);
+		}
+	}
+	return list;
+}
+
+static const struct hk_shipped_file *find_file(const char *name)
+{
+	for (unsigned i = 0; i < hk_shipped_file_count; i++) {
+		if (strcmp(hk_shipped_name(i), name) == 0) {
+			return &hk_shipped_file_list[i];
 		}
 	}
 	fail_msg("no file %s", name);
@@ -26,11 +42,11 @@ static const struct hk_hook_file *find_file(const char *name)
 
 static const struct hk_hook *find_hook(const char *file_name, const char *symbol)
 {
-	const struct hk_hook_file *file = find_file(file_name);
+	const struct hk_shipped_file *file = find_file(file_name);
 
-	for (uint32_t i = 0; i < file->hook_count; i++) {
-		if (strcmp(file->hooks[i].symbol, symbol) == 0) {
-			return &file->hooks[i];
+	for (uint32_t i = 0; i < file->count; i++) {
+		if (strcmp(hooks()[file->first + i].symbol, symbol) == 0) {
+			return &hooks()[file->first + i];
 		}
 	}
 	fail_msg("no hook %s", symbol);
@@ -73,14 +89,15 @@ static void test_tables_are_what_the_files_say(void **state)
 	static char text[1 << 20];
 
 	(void)state;
-	assert_int_equal(hk_shipped_hook_count, 6);
-	for (unsigned i = 0; i < hk_shipped_hook_count; i++) {
-		const struct hk_hook_file *shipped = &hk_shipped_hooks[i];
+	assert_int_equal(hk_shipped_file_count, 6);
+	for (unsigned i = 0; i < hk_shipped_file_count; i++) {
+		const struct hk_shipped_file *shipped = &hk_shipped_file_list[i];
 		struct hk_hook_arena arena;
 		struct hk_hook_file file;
 		char path[512];
 
-		snprintf(path, sizeof(path), HK_SOURCE_DIR "/agent/hooks/%s.hooks", shipped->name);
+		snprintf(path, sizeof(path), HK_SOURCE_DIR "/agent/hooks/%s.hooks",
+			 hk_shipped_name(i));
 		FILE *stream = fopen(path, "re");
 		assert_non_null(stream);
 		size_t length = fread(text, 1, sizeof(text), stream);
@@ -88,10 +105,10 @@ static void test_tables_are_what_the_files_say(void **state)
 		hk_hook_arena_init(&arena, memory, sizeof(memory));
 		uint32_t bad = hk_hooks_parse(&arena, "x", text, length, NULL, &file);
 		assert_int_equal(bad, 0);
-		assert_int_equal(shipped->bad_lines, 0);
-		assert_int_equal(shipped->hook_count, file.hook_count);
+		assert_int_equal(shipped->count, file.hook_count);
 		for (uint32_t k = 0; k < file.hook_count; k++) {
-			assert_same(&shipped->hooks[k], &file.hooks[k]);
+			assert_same(&hooks()[shipped->first + k], &file.hooks[k]);
+			assert_int_equal(hk_shipped_file_of(shipped->first + k), i);
 		}
 	}
 }
@@ -250,10 +267,8 @@ static void test_only_five_collectives_tell_the_time(void **state)
 	unsigned marked = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < hk_shipped_hook_count; i++) {
-		for (uint32_t k = 0; k < hk_shipped_hooks[i].hook_count; k++) {
-			marked += (hk_shipped_hooks[i].hooks[k].flags & HK_HOOK_SYNC_ALL) != 0;
-		}
+	for (uint32_t i = 0; i < hk_shipped_hook_count; i++) {
+		marked += (hooks()[i].flags & HK_HOOK_SYNC_ALL) != 0;
 	}
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		assert_true((find_hook("mpi", names[i])->flags & HK_HOOK_SYNC_ALL) != 0);
@@ -263,11 +278,11 @@ static void test_only_five_collectives_tell_the_time(void **state)
 
 static void test_auto_takes_blocking_io_and_barriers_of_libc_only(void **state)
 {
-	const struct hk_hook_file *libc = find_file("libc");
+	const struct hk_shipped_file *libc = find_file("libc");
 
 	(void)state;
-	for (uint32_t i = 0; i < libc->hook_count; i++) {
-		const struct hk_hook *hook = &libc->hooks[i];
+	for (uint32_t i = 0; i < libc->count; i++) {
+		const struct hk_hook *hook = &hooks()[libc->first + i];
 		bool taken = strcmp(hook->domain, "io") == 0 || strcmp(hook->domain, "wait") == 0 ||
 			     strcmp(hook->symbol, "pthread_barrier_wait") == 0;
 		assert_int_equal(hook->auto_level, taken ? HK_LEVEL_TIME : HK_LEVEL_OFF);
