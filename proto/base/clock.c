@@ -143,25 +143,21 @@ struct hk_clock_point hk_clock_now(bool tsc)
 	return best;
 }
 
-uint64_t hk_clock_calibrate_q32(bool tsc, uint64_t window_ns)
+uint64_t hk_clock_calibrate_since_q32(const struct hk_clock_point *start, uint64_t window_ns)
 {
-	if (!tsc) {
-		return Q32_ONE;
-	}
-	struct hk_clock_point start = hk_clock_now(tsc);
-	uint64_t now_ns = start.monotonic_ns;
-	while (now_ns - start.monotonic_ns < window_ns) {
-		uint64_t left_ns = window_ns - (now_ns - start.monotonic_ns);
+	uint64_t now_ns = hk_clock_monotonic_ns();
+	while (now_ns - start->monotonic_ns < window_ns) {
+		uint64_t left_ns = window_ns - (now_ns - start->monotonic_ns);
 		struct timespec rest = {.tv_sec = (time_t)(left_ns / 1000000000u),
 					.tv_nsec = (long)(left_ns % 1000000000u)};
 		/* The raw call: in a traced process the library's name may be hooked. */
 		syscall(SYS_nanosleep, &rest, NULL);
 		now_ns = hk_clock_monotonic_ns();
 	}
-	struct hk_clock_point end = hk_clock_now(tsc);
-	uint64_t ticks = end.ticks - start.ticks;
-	uint64_t elapsed_ns = end.monotonic_ns - start.monotonic_ns;
-	if (end.ticks <= start.ticks || elapsed_ns == 0) {
+	struct hk_clock_point end = hk_clock_now(true);
+	uint64_t ticks = end.ticks - start->ticks;
+	uint64_t elapsed_ns = end.monotonic_ns - start->monotonic_ns;
+	if (end.ticks <= start->ticks || elapsed_ns == 0) {
 		return Q32_ONE;
 	}
 	/* Nanoseconds below 2^32 leave room for the 32 fraction bits. */
@@ -170,6 +166,15 @@ uint64_t hk_clock_calibrate_q32(bool tsc, uint64_t window_ns)
 		ticks >>= 1;
 	}
 	return ticks ? (elapsed_ns << 32) / ticks : Q32_ONE;
+}
+
+uint64_t hk_clock_calibrate_q32(bool tsc, uint64_t window_ns)
+{
+	if (!tsc) {
+		return Q32_ONE;
+	}
+	struct hk_clock_point start = hk_clock_now(tsc);
+	return hk_clock_calibrate_since_q32(&start, window_ns);
 }
 
 /* "<boot id> <decimal>\n" and nothing else; 0 if the line is anything else. */

@@ -46,6 +46,10 @@ struct hk_clock_point hk_clock_now(bool tsc);
  * 1e-6). 1 << 32 without TSC. */
 uint64_t hk_clock_calibrate_q32(bool tsc, uint64_t window_ns);
 
+/* The same with the TSC and a window that began at START, so that what was done since need not be
+ * waited for again. */
+uint64_t hk_clock_calibrate_since_q32(const struct hk_clock_point *start, uint64_t window_ns);
+
 /* The calibration kept in the run directory DIRFD (file "clock", for this boot): 0 if there is
  * none. */
 uint64_t hk_clock_load_q32(int dirfd);
