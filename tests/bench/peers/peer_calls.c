@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 #include <x86intrin.h>
 
 #define LOOP(name)                                 \
@@ -30,8 +32,14 @@ static void run_rdtsc(long calls)
 	}
 }
 
-/* What a program does that logs how long a call took, each line safe when the next begins. The
- * clock is the cheapest there is: only the line is to differ. */
+static long long now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* A tool that logs each call: a line such as cuda_mock's, in the file when the call returns. */
 static void run_log(long calls)
 {
 	static FILE *log;
@@ -39,11 +47,15 @@ static void run_log(long calls)
 		perror("peer.log");
 		exit(EXIT_FAILURE);
 	}
+	int pid = getpid(), tid = gettid();
 	for (long i = 0; i < calls; i++) {
-		unsigned long long start = __rdtsc();
+		long long start = now_ns();
 		bench_plain();
-		fprintf(log, "[%llu] bench_plain costs %llu\n", start,
-			(unsigned long long)__rdtsc() - start);
+		long long end = now_ns();
+		fprintf(log,
+			"[INFO][PROFILE][peer.c:1][PID:%d][TID:%d][TS:%lldus]bench_plain costs "
+			"%lldns\n",
+			pid, tid, end / 1000, end - start);
 		fflush(log);
 	}
 }
