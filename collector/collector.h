@@ -33,7 +33,10 @@ struct hk_process {
 	struct hk_job *job;
 	struct hk_process *prev, *next; /* hk_job::processes */
 	UT_hash_handle hh;		/* hk_collector::processes */
-	Hk__Process *state;		/* newest values; what snapshots and frames are made of */
+	UT_hash_handle hh_uid;		/* hk_collector::images */
+	UT_hash_handle hh_pid;		/* hk_collector::pids, if it is the first of its pid */
+	struct hk_process *pid_prev, *pid_next; /* of the same pid */
+	Hk__Process *state; /* newest values; what snapshots and frames are made of */
 	/* The rest is for processes with a segment. */
 	struct hk_reader *reader; /* NULL once everything is kept elsewhere */
 	struct hk_spool *spool;
@@ -65,6 +68,7 @@ struct hk_job {
 	struct hk_statistics *statistics; /* NULL: closed, or its file could not be opened */
 	bool announced; /* opened by request: closed by request, or when its command is gone */
 	bool close_requested;
+	bool ranked;	    /* a main of it has said its rank */
 	bool changed;	    /* state differs from job.json */
 	uint64_t opened_ns; /* monotonic */
 	uint64_t alive_ns;  /* monotonic: when something last lived */
@@ -104,6 +108,8 @@ struct hk_collector {
 	uint64_t start_unix_ns;
 	struct hk_job *jobs;	      /* in order of opening */
 	struct hk_process *processes; /* uid -> process with a segment */
+	struct hk_process *images;    /* uid -> process of an open job: family.h */
+	struct hk_process *pids;      /* pid -> its first process, of all in `images` */
 	struct hk_server *server;
 	struct hk_notice notices[HK_NOTICES]; /* ring */
 	uint32_t notice_count;

@@ -15,34 +15,57 @@ static bool newer(const struct hk_process *a, const struct hk_process *b)
 	return a->gone != b->gone ? !a->gone : start_a >= start_b;
 }
 
+static struct hk_process *first_of_pid(const struct hk_collector *collector, uint32_t pid)
+{
+	struct hk_process *first;
+	HASH_FIND(hh_pid, collector->pids, &pid, sizeof(pid), first);
+	return first;
+}
+
+static void put_first(struct hk_collector *collector, struct hk_process *process)
+{
+	HASH_ADD_KEYPTR(hh_pid, collector->pids, &process->state->pid, sizeof(process->state->pid),
+			process);
+}
+
+void hk_family_add(struct hk_collector *collector, struct hk_process *process)
+{
+	struct hk_process *first = first_of_pid(collector, process->state->pid);
+	HASH_ADD(hh_uid, collector->images, uid, HK_UID_BYTES, process);
+	if (!first) {
+		put_first(collector, process);
+	}
+	DL_APPEND2(first, process, pid_prev, pid_next);
+}
+
+void hk_family_remove(struct hk_collector *collector, struct hk_process *process)
+{
+	struct hk_process *first = first_of_pid(collector, process->state->pid);
+	bool was_first = first == process;
+	HASH_DELETE(hh_uid, collector->images, process);
+	if (was_first) {
+		HASH_DELETE(hh_pid, collector->pids, process);
+	}
+	DL_DELETE2(first, process, pid_prev, pid_next);
+	if (was_first && first) {
+		put_first(collector, first);
+	}
+}
+
 struct hk_process *hk_family_by_uid(const struct hk_collector *collector, const uint8_t *uid)
 {
-	struct hk_job *job;
 	struct hk_process *process;
-	HASH_FIND(hh, collector->processes, uid, HK_UID_BYTES, process);
-	if (process) {
-		return process;
-	}
-	DL_FOREACH (collector->jobs, job) {
-		DL_FOREACH (job->processes, process) {
-			if (memcmp(process->uid, uid, HK_UID_BYTES) == 0) {
-				return process;
-			}
-		}
-	}
-	return NULL;
+	HASH_FIND(hh_uid, collector->images, uid, HK_UID_BYTES, process);
+	return process;
 }
 
 struct hk_process *hk_family_by_pid(const struct hk_collector *collector, uint32_t pid)
 {
-	struct hk_job *job;
 	struct hk_process *process, *found = NULL;
-	DL_FOREACH (collector->jobs, job) {
-		DL_FOREACH (job->processes, process) {
-			if (process->state->pid == pid && !process->foreign &&
-			    (!found || newer(process, found))) {
-				found = process;
-			}
+	DL_FOREACH2(first_of_pid(collector, pid), process, pid_next)
+	{
+		if (!process->foreign && (!found || newer(process, found))) {
+			found = process;
 		}
 	}
 	return found;
@@ -69,15 +92,13 @@ struct hk_process *hk_family_ancestor(const struct hk_collector *collector, uint
 struct hk_process *hk_family_image(const struct hk_collector *collector, uint32_t pid,
 				   uint64_t pid_start, const uint8_t *uid)
 {
-	struct hk_job *job;
 	struct hk_process *process, *found = NULL;
-	DL_FOREACH (collector->jobs, job) {
-		DL_FOREACH (job->processes, process) {
-			if (process->state->pid == pid && process->state->pid_start == pid_start &&
-			    memcmp(process->uid, uid, HK_UID_BYTES) != 0 && !process->foreign &&
-			    (!found || newer(process, found))) {
-				found = process;
-			}
+	DL_FOREACH2(first_of_pid(collector, pid), process, pid_next)
+	{
+		if (process->state->pid_start == pid_start &&
+		    memcmp(process->uid, uid, HK_UID_BYTES) != 0 && !process->foreign &&
+		    (!found || newer(process, found))) {
+			found = process;
 		}
 	}
 	return found;
@@ -102,12 +123,13 @@ static bool below_main(const struct hk_process *process, const struct hk_process
 	return !own->rank_known || same_rank(own, above);
 }
 
-static bool main_lives(const struct hk_process *process, const struct hk_process *replaced)
+static bool main_lives(const struct hk_collector *collector, const struct hk_process *process,
+		       const struct hk_process *replaced)
 {
-	const struct hk_process *other;
-	DL_FOREACH (process->job->processes, other) {
-		if (other != process && other != replaced && !other->gone &&
-		    other->state->role == HK__ROLE__ROLE_MAIN &&
+	const struct hk_process *other, *next;
+	HASH_ITER (hh, collector->processes, other, next) {
+		if (other->job == process->job && other != process && other != replaced &&
+		    !other->gone && other->state->role == HK__ROLE__ROLE_MAIN &&
 		    same_rank(other->state, process->state)) {
 			return true;
 		}
@@ -115,18 +137,7 @@ static bool main_lives(const struct hk_process *process, const struct hk_process
 	return false;
 }
 
-static bool ranks_known(const struct hk_process *process)
-{
-	const struct hk_process *other;
-	DL_FOREACH (process->job->processes, other) {
-		if (other->state->rank_known && other->state->role == HK__ROLE__ROLE_MAIN) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* A process with a rank has come: who was main without one has started it. */
+/* The first main with a rank has come: who was main without one has started it. */
 static void demote_unranked(struct hk_process *process)
 {
 	struct hk_process *other;
@@ -140,8 +151,9 @@ static void demote_unranked(struct hk_process *process)
 	}
 }
 
-void hk_family_settle(struct hk_process *process, const struct hk_process *ancestor,
-		      const struct hk_process *replaced, bool forked)
+void hk_family_settle(const struct hk_collector *collector, struct hk_process *process,
+		      const struct hk_process *ancestor, const struct hk_process *replaced,
+		      bool forked)
 {
 	Hk__Process *state = process->state;
 	const struct hk_role_facts facts = {
@@ -150,13 +162,14 @@ void hk_family_settle(struct hk_process *process, const struct hk_process *ances
 	    .rank = state->rank,
 	    .predecessor = replaced ? replaced->state->role : HK__ROLE__ROLE_UNKNOWN,
 	    .below_main = below_main(process, ancestor),
-	    .main_lives = main_lives(process, replaced),
+	    .main_lives = main_lives(collector, process, replaced),
 	    .forked = forked,
 	};
 	state->role = hk_role_decide(&facts);
 	if (state->rank_known) {
-		if (state->role == HK__ROLE__ROLE_MAIN) {
+		if (state->role == HK__ROLE__ROLE_MAIN && !process->job->ranked) {
 			demote_unranked(process);
+			process->job->ranked = true;
 		}
 		return;
 	}
@@ -165,7 +178,7 @@ void hk_family_settle(struct hk_process *process, const struct hk_process *ances
 	} else if (state->role != HK__ROLE__ROLE_LAUNCHER) {
 		/* Without a launcher there is one rank; beside ranks it is whatever prepares or
 		 * collects them. */
-		bool beside = ranks_known(process);
+		bool beside = process->job->ranked;
 		state->role = beside ? HK__ROLE__ROLE_LAUNCHER : state->role;
 		state->rank = beside ? -1 : 0;
 	}

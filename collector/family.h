@@ -1,12 +1,17 @@
 /* family.h: which processes belong together: ancestors, images of one pid, ranks, roles.
  *
- * Looks only at processes of the collector's own pid namespace. Walks lists of all processes in
- * memory: used when a process appears or a notice comes, not in passes.
+ * Knows every process of every open job, ended ones too, by uid and by pid: looking one up takes
+ * the same time however many there were. Pids are those of the collector's own pid namespace.
  */
 #ifndef HK_COLLECTOR_FAMILY_H
 #define HK_COLLECTOR_FAMILY_H
 
 #include "collector/collector.h"
+
+/* Files PROCESS, whose uid and state are set, or takes it out again; both when its job's list
+ * changes. */
+void hk_family_add(struct hk_collector *collector, struct hk_process *process);
+void hk_family_remove(struct hk_collector *collector, struct hk_process *process);
 
 /* The process image UID, living or ended, of a job that is open; NULL. */
 struct hk_process *hk_family_by_uid(const struct hk_collector *collector, const uint8_t *uid);
@@ -27,7 +32,8 @@ struct hk_process *hk_family_image(const struct hk_collector *collector, uint32_
 /* Concludes role and rank of PROCESS, which is in its job's list, from its ANCESTOR and the image
  * it REPLACED (or NULL); FORKED: it began without exec. May make a launcher of a process that was
  * taken for a main before any rank was known. */
-void hk_family_settle(struct hk_process *process, const struct hk_process *ancestor,
-		      const struct hk_process *replaced, bool forked);
+void hk_family_settle(const struct hk_collector *collector, struct hk_process *process,
+		      const struct hk_process *ancestor, const struct hk_process *replaced,
+		      bool forked);
 
 #endif

@@ -114,7 +114,7 @@ static int describe(struct hk_job *job, const struct hk_job_request *request, co
 
 /* A directory that was named exactly may hold the job of a collector that died: then that job goes
  * on. */
-static int load(struct hk_job *job, const char *path)
+static int load(struct hk_collector *collector, struct hk_job *job, const char *path)
 {
 	Hk__Snapshot *snapshot;
 	int r = hk_statistics_load(path, &snapshot);
@@ -132,7 +132,7 @@ static int load(struct hk_job *job, const char *path)
 	}
 	r = 0;
 	for (size_t i = 0; i < snapshot->n_processes && r == 0; i++) {
-		r = hk_process_restore(job, snapshot->processes[i]);
+		r = hk_process_restore(collector, job, snapshot->processes[i]);
 		if (r == 0) {
 			snapshot->processes[i] = NULL;
 		}
@@ -158,7 +158,7 @@ int hk_job_open(struct hk_collector *collector, const struct hk_job_request *req
 	r = r < 0 ? r : job_new(&job);
 	r = r < 0 ? r : describe(job, request, id, path);
 	if (r == 0 && given(request->directory)) {
-		r = load(job, path);
+		r = load(collector, job, path);
 	}
 	r = r < 0 ? r : hk_statistics_open(path, &job->statistics);
 	if (r < 0) {
@@ -184,7 +184,7 @@ static int restore(struct hk_collector *collector, const char *path)
 		}
 	}
 	int r = job_new(&job);
-	r = r < 0 ? r : load(job, path);
+	r = r < 0 ? r : load(collector, job, path);
 	if (r == 0 && !*job->state->key) {
 		r = -EBADMSG;
 	}
@@ -451,7 +451,7 @@ int hk_job_reopen(struct hk_collector *collector, struct hk_job *job)
 {
 	char path[PATH_MAX];
 	snprintf(path, sizeof(path), "%s", job->state->directory);
-	int r = load(job, path);
+	int r = load(collector, job, path);
 	r = r < 0 ? r : hk_statistics_open(path, &job->statistics);
 	if (r < 0) {
 		return r;

@@ -89,11 +89,12 @@ static int open_parts(struct hk_process *process, struct hk_job *job, struct hk_
 
 /* ---- the lists ---- */
 
-static void job_add(struct hk_job *job, struct hk_process *process)
+static void job_add(struct hk_collector *collector, struct hk_job *job, struct hk_process *process)
 {
 	process->job = job;
 	DL_APPEND(job->processes, process);
 	job->process_count++;
+	hk_family_add(collector, process);
 }
 
 static struct hk_process *process_new(const uint8_t *uid, Hk__Process *state)
@@ -135,12 +136,13 @@ void hk_process_forget(struct hk_collector *collector, struct hk_process *proces
 	if (process->reader) {
 		HASH_DEL(collector->processes, process);
 	}
+	hk_family_remove(collector, process);
 	DL_DELETE(process->job->processes, process);
 	process->job->process_count--;
 	process_free(process);
 }
 
-int hk_process_restore(struct hk_job *job, Hk__Process *state)
+int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__Process *state)
 {
 	if (job->process_count >= HK_COLLECTOR_PROCESSES_MAX) {
 		return -EFBIG;
@@ -158,23 +160,9 @@ int hk_process_restore(struct hk_job *job, Hk__Process *state)
 	memcpy(path + length, ".chunks", sizeof(".chunks"));
 	process->stored_bytes = stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
 	process->gone = true;
-	job_add(job, process);
+	job->ranked |= state->rank_known && state->role == HK__ROLE__ROLE_MAIN;
+	job_add(collector, job, process);
 	return 0;
-}
-
-/* The process of UID that an earlier collector has left a frame of. */
-static struct hk_process *find_restored(const struct hk_collector *collector, const uint8_t *uid)
-{
-	struct hk_job *job;
-	struct hk_process *process;
-	DL_FOREACH (collector->jobs, job) {
-		DL_FOREACH (job->processes, process) {
-			if (!process->reader && memcmp(process->uid, uid, HK_UID_BYTES) == 0) {
-				return process;
-			}
-		}
-	}
-	return NULL;
 }
 
 /* ---- attaching ---- */
@@ -335,11 +323,11 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	const struct hk_segment_identity *identity = hk_reader_identity(reader);
 	struct hk_process *process;
 	struct hk_job *job = NULL;
-	HASH_FIND(hh, collector->processes, identity->uid, HK_UID_BYTES, process);
-	if (process) {
+	/* Known by a frame of an earlier collector, or not at all. */
+	struct hk_process *old = hk_family_by_uid(collector, identity->uid);
+	if (old && old->reader) {
 		return -EEXIST;
 	}
-	struct hk_process *old = find_restored(collector, identity->uid);
 	struct kin kin = find_kin(collector, identity);
 	int r = 0;
 	if (old) {
@@ -373,14 +361,14 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 		hk_process_forget(collector, old);
 	}
 	HASH_ADD(hh, collector->processes, uid, HK_UID_BYTES, process);
-	job_add(job, process);
+	job_add(collector, job, process);
 	job->alive_ns = hk_clock_monotonic_ns();
 	if (kin.replaced) {
 		pass_on_notice(kin.replaced, process);
 		end_by_exec(kin.replaced, state->start);
 	}
 	if (!old) {
-		hk_family_settle(process, kin.ancestor, kin.replaced, identity->forked);
+		hk_family_settle(collector, process, kin.ancestor, kin.replaced, identity->forked);
 	}
 	if (kin.successor) {
 		end_by_exec(process, kin.successor->state->start);

@@ -18,7 +18,7 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 
 /* Adds a process that only its frame tells of; takes over STATE on success. -EFBIG: too many;
  * -ENOMEM. */
-int hk_process_restore(struct hk_job *job, Hk__Process *state);
+int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__Process *state);
 
 /* Takes PROCESS out of everything and frees it; its segment stays. */
 void hk_process_forget(struct hk_collector *collector, struct hk_process *process);

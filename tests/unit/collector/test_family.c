@@ -155,6 +155,70 @@ static void test_family_fork_seen_before_its_parent_is_a_helper(void **state)
 	world_remove(&world);
 }
 
+/* The kernel gives a pid to one process after the other; here all of them belong to one job. */
+static void test_family_pid_is_looked_up_whoever_had_it(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker images[3];
+	world_make(&world);
+	struct process_facts facts = {.directory = world.run, .job = "pid", .rank = -1};
+	for (unsigned i = 0; i < 3; i++) {
+		process_maker_start(&images[i], &facts);
+		facts.same_pid = images[0].pid;
+	}
+	const uint32_t pid = (uint32_t)images[0].pid;
+	assert_null(hk_family_by_pid(world.collector, pid));
+	hk_scan_run(world.collector);
+	world_finalise(&world, &images[0]);
+	world_finalise(&world, &images[1]);
+	struct hk_process *last = world_find(&world, &images[2]);
+	assert_ptr_equal(hk_family_by_pid(world.collector, pid), last);
+	/* From the oldest on, from the newest on, and from the middle. */
+	hk_process_forget(world.collector, last->job->processes);
+	assert_ptr_equal(hk_family_by_pid(world.collector, pid), last);
+	struct hk_process *middle = last->job->processes;
+	hk_process_forget(world.collector, last);
+	assert_ptr_equal(hk_family_by_pid(world.collector, pid), middle);
+	assert_ptr_equal(hk_family_by_uid(world.collector, images[1].writer.header->uid), middle);
+	assert_null(hk_family_by_uid(world.collector, images[2].writer.header->uid));
+	hk_process_forget(world.collector, middle);
+	assert_null(hk_family_by_pid(world.collector, pid));
+	/* A segment that is still there is found again, and what is known of the others by their
+	 * frames. */
+	world_restart(&world);
+	last = world_find(&world, &images[2]);
+	assert_ptr_equal(hk_family_by_pid(world.collector, pid), last);
+	assert_non_null(hk_family_by_uid(world.collector, images[0].writer.header->uid));
+	assert_non_null(hk_family_by_uid(world.collector, images[1].writer.header->uid));
+	for (unsigned i = 0; i < 3; i++) {
+		process_maker_fini(&images[i]);
+	}
+	world_remove(&world);
+}
+
+/* After a restart it is the frames that tell whether ranks are known. */
+static void test_family_ranks_are_known_after_a_restart(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker rank, beside;
+	world_make(&world);
+	struct process_facts facts = {.directory = world.run, .job = "known", .rank = 0};
+	process_maker_start(&rank, &facts);
+	hk_scan_run(world.collector);
+	process_maker_kill(&rank);
+	world_finalise(&world, &rank);
+	world_restart(&world);
+	facts.rank = -1;
+	process_maker_start(&beside, &facts);
+	hk_scan_run(world.collector);
+	assert_int_equal(world_find(&world, &beside)->state->role, HK__ROLE__ROLE_LAUNCHER);
+	process_maker_fini(&beside);
+	process_maker_fini(&rank);
+	world_remove(&world);
+}
+
 /* Children that began by exec come after their parent too, however many there are at once. */
 #define CROWD 400
 
@@ -220,6 +284,8 @@ int main(void)
 	    cmocka_unit_test(test_family_notice_is_of_the_last_image),
 	    cmocka_unit_test(test_family_decides_job_rank_and_role),
 	    cmocka_unit_test(test_family_fork_seen_before_its_parent_is_a_helper),
+	    cmocka_unit_test(test_family_pid_is_looked_up_whoever_had_it),
+	    cmocka_unit_test(test_family_ranks_are_known_after_a_restart),
 	    cmocka_unit_test(test_family_crowd_is_filed_in_order_of_birth),
 	    cmocka_unit_test(test_family_segments_wait_for_room),
 	};
