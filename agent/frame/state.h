@@ -7,6 +7,11 @@
 /* FUNCTION(FIRST, SECOND) with all vector and x87 registers saved around it. */
 int hk_state_saved(int (*function)(void *, void *), void *first, void *second);
 
+/* 0, or -EFAULT if the word at ADDRESS cannot be read. x86-64 only, for where valgrind runs the
+ * process: to its memcheck, what the trampoline asks otherwise is a use of that word. The second
+ * argument means nothing. */
+int hk_state_read(void *address, void *unused);
+
 /* Finds out what has to be saved on this processor; before the first hooked call. */
 void hk_state_setup(void);
 

@@ -93,7 +93,8 @@ hk_call_enter:
 /* Copies ecx stack words from above the thunk's return address to the bottom of its frame: 8(%rsp), our own return address lies
  * below it. For a described function the words are its arguments. For another the count is a guess, and the words may run from
  * a fiber's topmost page into a guard page: then ask the kernel, which answers EFAULT instead of a signal; on the
- * main stack there is nothing to ask. They never touch more than two pages. */
+ * main stack there is nothing to ask. The question reads a word to compare it and then wakes nobody; every sandbox lets futex
+ * pass. They never touch more than two pages. */
 .Lcopy:
 	testb	$HK_STACK_WORDS_VECTOR, %cl
 	jz	.Lwords_only
@@ -144,15 +145,18 @@ hk_call_enter:
 	jb	.Lreadable			/* the main stack, in one piece up to its top */
 	movl	%ecx, HK_CALL_START(%rbp)
 	movq	%rsi, HK_CALL_SCRATCH(%rbp)
-	movq	%rdx, %rsi
-	movl	$14, %eax			/* rt_sigprocmask(-1, page, 0, 8): EFAULT or EINVAL */
-	movl	$-1, %edi
+	movq	%rdx, %rdi
+	cmpb	$0, hk_state_watched(%rip)
+	jne	.Lwatched
+	movl	$202, %eax			/* futex(page, cmp requeue private, wake 0, requeue 0, cell, any) */
+	movl	$132, %esi
 	xorl	%edx, %edx
-	movl	$8, %r10d
+	xorl	%r10d, %r10d
 	syscall
+.Lanswered:
 	movq	HK_CALL_SITE(%rbp), %r11
+	movq	%rdi, %rdx
 	leaq	16(%rbp), %rdi
-	movq	%rsi, %rdx
 	movq	HK_CALL_SCRATCH(%rbp), %rsi
 	movl	HK_CALL_START(%rbp), %ecx
 	cmpl	$-14, %eax
@@ -162,6 +166,15 @@ hk_call_enter:
 	movl	%edx, %ecx
 	jnz	.Lwords
 	jmp	.Lcopied
+.Lwatched:
+	pushq	%r8
+	pushq	%rdi
+	leaq	hk_state_read(%rip), %rax
+	call	hk_state_saved_call
+	popq	%rdi
+	popq	%r8
+	movq	HK_CALL_R9(%rbp), %r9
+	jmp	.Lanswered
 .Lreadable:
 	cmpl	$HK_STACK_COPY_BYTES / 8, %ecx
 	jne	.Lwords

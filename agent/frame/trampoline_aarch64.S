@@ -176,11 +176,12 @@ hk_call_enter:
 	sub	x11, x11, x10
 	cmp	x11, HK_MAIN_STACK_BYTES
 	b.lo	.Lreadable				/* the main stack, in one piece up to its top */
-	mov	x0, #-1				/* rt_sigprocmask(-1, page, 0, 8): EFAULT or EINVAL */
-	mov	x1, x10
+	mov	x0, x10				/* futex(page, cmp requeue private, wake 0, requeue 0, page, any) */
+	mov	x1, #132
 	mov	x2, #0
-	mov	x3, #8
-	mov	x8, #135
+	mov	x3, #0
+	mov	x4, x10
+	mov	x8, #98
 	svc	#0
 	mov	x11, x0
 	reload_arguments
