@@ -404,6 +404,19 @@ static void read_wait_status(struct hk_process *process, int32_t status)
 	}
 }
 
+/* The image that wrote a segment has it mapped, whatever its program is called by now: that may
+ * have been renamed, and of an emulated one the kernel says the emulator's name.
+ */
+static bool has_segment(const struct hk_process *process)
+{
+	char name[2 * HK_UID_BYTES + sizeof(HK_SEGMENT_SUFFIX)];
+	for (unsigned i = 0; i < HK_UID_BYTES; i++) {
+		snprintf(name + (size_t)2 * i, 3, "%02x", process->uid[i]);
+	}
+	memcpy(name + (size_t)2 * HK_UID_BYTES, HK_SEGMENT_SUFFIX, sizeof(HK_SEGMENT_SUFFIX));
+	return hk_procfs_maps(process->state->pid, name);
+}
+
 void hk_process_check(struct hk_process *process)
 {
 	Hk__Process *state = process->state;
@@ -432,7 +445,7 @@ void hk_process_check(struct hk_process *process)
 		return;
 	}
 	if (*state->program && hk_procfs_program(state->pid, program, sizeof(program)) == 0 &&
-	    strcmp(program, state->program) != 0) {
+	    strcmp(program, state->program) != 0 && !has_segment(process)) {
 		process->gone = true;
 		state->exit_kind = HK__EXIT_KIND__EXIT_EXEC;
 	}

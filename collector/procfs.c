@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -104,6 +105,21 @@ int hk_procfs_program(uint32_t pid, char *path, size_t size)
 		path[(size_t)n - tail] = '\0';
 	}
 	return 0;
+}
+
+bool hk_procfs_maps(uint32_t pid, const char *name)
+{
+	char path[64], line[PATH_MAX + 128];
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	FILE *maps = fopen(path, "re");
+	bool found = false;
+	while (maps && !found && fgets(line, sizeof(line), maps)) {
+		found = strstr(line, name) != NULL;
+	}
+	if (maps) {
+		fclose(maps);
+	}
+	return found;
 }
 
 int hk_procfs_thread_name(uint32_t pid, uint32_t tid, char *name, size_t size)

@@ -30,6 +30,10 @@ int hk_procfs_rss_peak(uint32_t pid, uint64_t *ret_bytes);
 /* Path of the program, without the kernel's " (deleted)". */
 int hk_procfs_program(uint32_t pid, char *path, size_t size);
 
+/* Whether the process has a file mapped whose path contains NAME; false also where we may not look.
+ */
+bool hk_procfs_maps(uint32_t pid, const char *name);
+
 /* Name of a thread. */
 int hk_procfs_thread_name(uint32_t pid, uint32_t tid, char *name, size_t size);
 

@@ -2,9 +2,11 @@
 """Processes that make processes: who is main, helper or launcher, how each ended, and what each called."""
 import collections
 import os
+import shutil
 import signal
 
-from harness import Run, expect, main
+from harness import Run, expect, main, wait_for
+from told import Told, calls_of
 from truth import expect_calls, load, rows_of, wanted_of
 
 PYTHON = "/usr/bin/python3"
@@ -99,7 +101,23 @@ def ranks(run: Run):
         expect_calls(f"rank {rank}", {key: row for key, row in rows.items() if key in wanted}, wanted)
 
 
+def renamed(run: Run):
+    """A program whose file got another name, here before a collector saw it, has not become another program."""
+    for name in ("told", "libtold_library.so"):
+        shutil.copy(run.workload(name), run.directory)
+    with Told(run, "renamed", program=run.path("told")) as told:
+        told.call("one", 1)
+        os.rename(run.path("told"), run.path("renamed"))
+        run.start_collector()
+        wait_for("the process", lambda: run.cli("report", "renamed", check=False).returncode == 0)
+        expect("renamed: while it runs", processes(run.report("renamed")), [("told", "main", "running", None)])
+        told.call("one", 2)
+    wait_for("its end", lambda: processes(run.report("renamed")) == [("told", "main", "exited", 0)])
+    expect("renamed: calls", calls_of(run.report("renamed"), "told_one"), 3)
+
+
 def test(run):
+    renamed(run)
     pipeline(run)
     chain(run)
     children(run)

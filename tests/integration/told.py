@@ -7,15 +7,15 @@ HOOKS = "*:told_*,libc.so*:strnlen"
 
 
 class Told:
-    """A running told; ends with its input. LAUNCHER: what starts it instead of LD_PRELOAD."""
+    """A running told; ends with its input. LAUNCHER: what starts it instead of LD_PRELOAD; PROGRAM: a copy of it."""
 
-    def __init__(self, run, job, level=None, launcher=(), **more):
+    def __init__(self, run, job, level=None, launcher=(), program=None, **more):
         env = {"HOOK_HOOKS": HOOKS, "HOOK_JOB": job, **more}
         if level:
             env["HOOK_LEVEL"] = level
         if not launcher:
             env["LD_PRELOAD"] = run.agent()
-        self.process = subprocess.Popen([*launcher, run.workload("told")], env=run.environment(**env), cwd=run.directory, text=True,
+        self.process = subprocess.Popen([*launcher, program or run.workload("told")], env=run.environment(**env), cwd=run.directory, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def __enter__(self):
