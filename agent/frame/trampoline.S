@@ -166,6 +166,13 @@ hk_call_enter:
 	movl	%edx, %ecx
 	jnz	.Lwords
 	jmp	.Lcopied
+.Lmany:
+	movq	%rsi, HK_CALL_SCRATCH(%rbp)
+	movq	%rdi, %rsi
+	leaq	8(%rsp), %rdi
+	rep movsq
+	movq	HK_CALL_SCRATCH(%rbp), %rsi
+	jmp	.Lcopied
 .Lwatched:
 	pushq	%r8
 	pushq	%rdi
@@ -177,7 +184,7 @@ hk_call_enter:
 	jmp	.Lanswered
 .Lreadable:
 	cmpl	$HK_STACK_COPY_BYTES / 8, %ecx
-	jne	.Lwords
+	jne	.Lmany
 	.set	word, 0
 	.rept	HK_STACK_COPY_BYTES / 16
 	movq	word(%rdi), %rdx
