@@ -150,6 +150,14 @@ def check_early(objects):
         expect(f"early {number}: seen", seen(report), visible(output))
 
 
+def check_constructor(objects):
+    """What a library calls before the dlopen that brings it returns, whoever calls dlopen."""
+    for mode, runs in ("now", 1), ("unseen", 2):
+        output, report = objects.same(f"constructor, {mode}", objects.path("objects"), mode, objects.path("libstarting.so"))
+        expect(f"constructor, {mode}: counted", counted(output)["add"], runs * (CALLS + TABLE_CALLS + 1))
+        expect(f"constructor, {mode}: seen", seen(report), visible(output, runs=runs))
+
+
 def shape(output):
     """File, offset and protection of each mapping of a library."""
     lines = re.findall(r"^([0-9a-f]+)-([0-9a-f]+) (\S{4}) (\S+) \S+ \S+ +(/\S+)", output, re.MULTILINE)
@@ -224,6 +232,7 @@ def test(run):
     check_binding(objects)
     check_reload(objects)
     check_early(objects)
+    check_constructor(objects)
     check_protection(objects)
     check_patched(objects)
     check_race(objects)

@@ -44,6 +44,14 @@ static long caller_early(long a) __attribute__((ifunc("pick")));
 static long (*volatile early[])(long) = {caller_early};
 #endif
 
+#ifdef STARTING
+/* Runs before dlopen returns. */
+__attribute__((constructor)) static void start(void)
+{
+	callee_add(1, 1);
+}
+#endif
+
 long caller_run(long count)
 {
 	long sum = callee_data;
