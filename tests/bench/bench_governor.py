@@ -36,6 +36,7 @@ def best(told, plain):
 def check_reaction(run, plain):
     with Told(run, "governed", HOOK_BUDGET="2") as told:
         told.call("one", 1)
+        wait_for("the job", lambda: run.cli("report", "governed", check=False).returncode == 0)
         told.begin("spin")
         began = time.time()
         wait_for("the governor", lambda: any(step["to"] == "count" for step in run.report("governed")["governor"]))

@@ -128,6 +128,8 @@ def check_private(run):
     """The job of a `hookcli run` that has a collector of its own is found where it lies."""
     with Told(run, "own", launcher=(run.binary("hookcli"), "run", "-q", "--store", run.path("own-store"), "--")) as told:
         told.call("one", 2)
+        # Before its collector has seen a process, nobody tells that process anything.
+        wait_for("the process", lambda: calls_of(run.report(run.path("own-store", "own")), "told_one") == 2)
         run.cli("ctl", "--job", run.path("own-store", "own"), "level", "told_one=off")
         told.call("one", 3)
         run.cli("ctl", "--job", run.path("own-store", "own"), "reset")

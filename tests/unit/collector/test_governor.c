@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "collector/governor.h"
 #include "collector/job.h"
@@ -24,6 +25,24 @@ static Hk__Job job_state;
 static struct hk_job job;
 static struct hk_process process;
 static uint64_t now_ns;
+
+/* What other programs take of the processor between two looks at the clock. */
+static int64_t taken_ns, all_taken_ns;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *ret_time);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret_time);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *ret_time)
+{
+	int r = __real_clock_gettime(clock, ret_time);
+	if (r == 0 && clock == CLOCK_MONOTONIC) {
+		all_taken_ns += taken_ns;
+		int64_t ns = ret_time->tv_nsec + all_taken_ns;
+		ret_time->tv_sec += ns / 1000000000;
+		ret_time->tv_nsec = ns % 1000000000;
+	}
+	return r;
+}
 
 static int setup(void **state)
 {
@@ -53,6 +72,7 @@ static void attach(void)
 static int teardown(void **state)
 {
 	(void)state;
+	taken_ns = 0;
 	process.governor = hk_governor_free(process.governor);
 	hk_reader_free(process.reader);
 	hk__process__free_unpacked(process.state, NULL);
@@ -132,6 +152,21 @@ static void test_one_busy_look_changes_nothing(void **state)
 	}
 	assert_int_equal(burst.site->ceiling, 0);
 	assert_int_equal(process.state->n_governor, 0);
+}
+
+/* Looking costs next to nothing; that a busy machine lets it wait does not count. */
+static void test_waiting_for_a_processor_puts_nothing_off(void **state)
+{
+	struct subject hot = subject("hot", 50000000);
+	struct subject *all[] = {&hot};
+	(void)state;
+	attach();
+	taken_ns = 50000000;
+	run(all, 1);
+	hot.cell->calls += hot.calls_per_s;
+	now_ns += 1000000000;
+	hk_governor_look(&process, now_ns);
+	assert_int_equal(hot.site->ceiling, HK_LEVEL_COUNT);
 }
 
 static void test_no_lower_than_needed(void **state)
@@ -223,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    GOVERNOR_TEST(test_hot_site_goes_down_at_the_second_look),
 	    GOVERNOR_TEST(test_one_busy_look_changes_nothing),
+	    GOVERNOR_TEST(test_waiting_for_a_processor_puts_nothing_off),
 	    GOVERNOR_TEST(test_no_lower_than_needed),
 	    GOVERNOR_TEST(test_many_sites_share_the_budget),
 	    GOVERNOR_TEST(test_what_is_not_its_own_is_reported_once),
