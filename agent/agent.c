@@ -10,6 +10,7 @@
 #include "frame/open.h"
 #include "frame/state.h"
 #include "hookset.h"
+#include "patch/change.h"
 #include "patch/patch.h"
 #include "record/process.h"
 #include "record/thread.h"
@@ -57,14 +58,6 @@ static void at_exit(int code, void *unused)
 	hk_process_end(code);
 }
 
-static void copy_note(const char *text)
-{
-	char *note = hk_process.writer.header->note;
-	for (size_t i = 0; text[i] && i + 1 < sizeof(hk_process.writer.header->note); i++) {
-		note[i] = text[i];
-	}
-}
-
 /* Of this thread: a start that has to wait for a processor has not cost more. */
 static uint64_t cpu_ns(void)
 {
@@ -75,7 +68,7 @@ static uint64_t cpu_ns(void)
 
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
 {
-	char reason[256] = "";
+	char reason[256] = "", changed[256];
 	/* Before a look at the arguments: musl passes none. */
 	if (!gnu_get_libc_version || !on_exit || switched_off(environment)) {
 		return;
@@ -84,6 +77,11 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	uint64_t began_ns = cpu_ns();
 	hk_process.began_ns = hk_clock_monotonic_ns();
 	hk_hookset_load(environment, &hookset);
+	hk_change_start(&hookset, changed, sizeof(changed));
+	hk_process_note(hookset.problem);
+	hk_process_note(changed);
+	say(environment, hookset.problem);
+	say(environment, changed);
 	int status =
 	    hk_process_start(argc, argv, environment, hookset.text, hookset.default_level, reason);
 	if (status < 0) {
@@ -93,8 +91,6 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	}
 	hk_clock_by_call = !hk_process.tsc;
 	hk_state_setup();
-	copy_note(hookset.problem);
-	say(environment, hookset.problem);
 	on_exit(at_exit, NULL);
 	hk_thread_setup();
 	hk_compat_start(&hookset.compat);

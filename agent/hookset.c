@@ -288,7 +288,8 @@ int hk_hookset_load(char *const *environment, struct hk_hookset *set)
 
 bool hk_hookset_wants(const struct hk_hookset *set, const char *symbol)
 {
-	return set->index && hk_selection_search(&set->index->selection, symbol, NULL).number != 0;
+	return set->index &&
+	       hk_selection_search(&set->index->selection, symbol, NULL, NULL).number != 0;
 }
 
 bool hk_hookset_wants_hash(const struct hk_hookset *set, uint32_t gnu_hash)
@@ -298,7 +299,8 @@ bool hk_hookset_wants_hash(const struct hk_hookset *set, uint32_t gnu_hash)
 
 bool hk_hookset_denies(const struct hk_hookset *set, const char *symbol, const char *provider)
 {
-	return set->index && hk_selection_search(&set->index->selection, symbol, provider).denied;
+	return set->index &&
+	       hk_selection_search(&set->index->selection, symbol, provider, NULL).denied;
 }
 
 /* The level that the hook's line, `auto` (AUTOMATIC) and the job make of it. */
@@ -311,37 +313,71 @@ static uint8_t level_of(const struct hk_hookset *set, const struct hk_hook *hook
 	return level;
 }
 
+/* What covers the call, if the job's own filters let it through. */
+static struct hk_selected search(const struct hk_hookset *set, const char *symbol,
+				 const char *provider, const char *library)
+{
+	struct hk_selected found = {0};
+	if (set->index && (!set->from || hk_pattern_match_library(set->from, library)) &&
+	    (!set->compat.filtered || hk_regex_search(&set->compat.filter, library))) {
+		found = hk_selection_search(&set->index->selection, symbol, provider, library);
+	}
+	return found.denied ? (struct hk_selected){0} : found;
+}
+
+/* The last pattern of --level that covers the function; NULL: none. */
+static const struct pin *pin_of(const struct hk_hookset_index *index, const char *symbol,
+				const char *provider)
+{
+	for (uint32_t i = index->pin_count; i > 0; i--) {
+		const struct pin *pin = &index->pins[i - 1];
+		if (hk_pattern_match(pin->symbol, symbol) &&
+		    (strcmp(pin->library, "*") == 0 ||
+		     hk_pattern_match_library(pin->library, provider))) {
+			return pin;
+		}
+	}
+	return NULL;
+}
+
 const struct hk_hook *hk_hookset_find(const struct hk_hookset *set, const char *symbol,
 				      const char *provider, const char *library, uint8_t *ret_level,
 				      uint8_t *ret_pinned)
 {
 	const struct hk_hookset_index *index = set->index;
-	struct hk_selected found = {0};
-	if (index) {
-		found = hk_selection_search(&index->selection, symbol, provider);
-	}
-	if (!found.number || found.denied ||
-	    (set->from && !hk_pattern_match_library(set->from, library)) ||
-	    (set->compat.filtered && !hk_regex_search(&set->compat.filter, library))) {
-		return NULL;
-	}
-	uint8_t level;
-	const struct hk_hook *hook = hk_selection_get(&index->selection, found.number, &level);
+	struct hk_selected found = search(set, symbol, provider, library);
+	uint8_t automatic, unused;
+	const struct hk_hook *hook =
+	    found.number ? hk_selection_get(&index->selection, found.number, &automatic) : NULL;
 	if (!hook) {
 		return NULL;
 	}
-	bool pinned = index->level_given;
-	level = level_of(set, hook, level);
-	for (uint32_t i = 0; i < index->pin_count; i++) {
-		const struct pin *pin = &index->pins[i];
-		if (hk_pattern_match(pin->symbol, symbol) &&
-		    (strcmp(pin->library, "*") == 0 ||
-		     hk_pattern_match_library(pin->library, provider))) {
-			level = pin->level;
-			pinned = true;
+	const struct hk_hook *pattern =
+	    found.pattern ? hk_selection_get(&index->selection, found.pattern, &unused) : NULL;
+	if (pattern && pattern->level != HK_LEVEL_DEFAULT) {
+		automatic = pattern->level;
+	}
+	const struct pin *pin = pin_of(index, symbol, provider);
+	*ret_level = pin ? pin->level : level_of(set, hook, automatic);
+	*ret_pinned = pin || index->level_given;
+	return hook;
+}
+
+const struct hk_hook *hk_hookset_change(const struct hk_hookset *set, const char *symbol,
+					const char *provider, const char *library)
+{
+	uint32_t number = search(set, symbol, provider, library).change;
+	uint8_t unused;
+	return number ? hk_selection_get(&set->index->selection, number, &unused) : NULL;
+}
+
+const struct hk_hook *hk_hookset_next_change(const struct hk_hookset *set, uint32_t *at)
+{
+	while (set->index && *at < set->index->selection.own_count) {
+		const struct hk_hook *hook = set->index->selection.own[(*at)++];
+		if (hook->action) {
+			return hook;
 		}
 	}
-	*ret_level = level;
-	*ret_pinned = pinned;
-	return hook;
+	return NULL;
 }

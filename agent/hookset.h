@@ -35,6 +35,14 @@ const struct hk_hook *hk_hookset_find(const struct hk_hookset *set, const char *
 				      const char *provider, const char *library, uint8_t *ret_level,
 				      uint8_t *ret_pinned);
 
+/* The line that says what happens instead of calls to SYMBOL, defined and called like there; NULL:
+ * the call is made. */
+const struct hk_hook *hk_hookset_change(const struct hk_hookset *set, const char *symbol,
+					const char *provider, const char *library);
+
+/* Such lines one after the other, *AT beginning as 0; NULL after the last. */
+const struct hk_hook *hk_hookset_next_change(const struct hk_hookset *set, uint32_t *at);
+
 /* Quick test without knowing the provider: may SYMBOL match any hook at all? */
 bool hk_hookset_wants(const struct hk_hookset *set, const char *symbol);
 

@@ -12,20 +12,23 @@
 struct line {
 	const char *library;
 	const char *symbol;
+	const char *from; /* NULL: any caller */
 	uint16_t flags;
+	uint8_t action;
 };
 
 static struct line shipped_line(uint32_t number)
 {
 	const struct hk_shipped_hook *hook = &hk_shipped_hook_list[number];
-	return (struct line){hk_shipped_texts + hook->library, hk_shipped_texts + hook->symbol,
-			     hook->flags};
+	return (struct line){.library = hk_shipped_texts + hook->library,
+			     .symbol = hk_shipped_texts + hook->symbol,
+			     .flags = hook->flags};
 }
 
 static struct line own_line(const struct hk_selection *selection, uint32_t number)
 {
 	const struct hk_hook *hook = selection->own[number];
-	return (struct line){hook->library, hook->symbol, hook->flags};
+	return (struct line){hook->library, hook->symbol, hook->from, hook->flags, hook->action};
 }
 
 static bool is_automatic(uint32_t number)
@@ -142,25 +145,44 @@ struct search {
 	const struct hk_selection *selection;
 	const char *symbol;
 	const char *provider; /* NULL: any */
+	const char *caller;   /* NULL: any */
 	uint32_t hash;
 	struct hk_selected found;
 };
 
-static bool has_library(const struct line *line, const char *provider)
+static bool covers(const char *pattern, const char *library)
 {
-	return !provider || strcmp(line->library, "*") == 0 ||
-	       hk_pattern_match_library(line->library, provider);
+	return !library || strcmp(pattern, "*") == 0 || hk_pattern_match_library(pattern, library);
 }
 
 static void take(struct search *search, const struct line *line, uint32_t number)
 {
-	if (!has_library(line, search->provider)) {
+	struct hk_selected *found = &search->found;
+	if (!covers(line->library, search->provider) ||
+	    (line->from && !covers(line->from, search->caller))) {
 		return;
 	}
 	if (line->flags & HK_HOOK_DENY) {
-		search->found.denied = true;
-	} else if (number > search->found.number) {
-		search->found.number = number;
+		found->denied = true;
+		return;
+	}
+	uint32_t *place = &found->pattern;
+	if (line->action) {
+		place = &found->change;
+	} else if (line->flags & HK_HOOK_DESCRIBED) {
+		place = &found->number;
+	}
+	*place = number > *place ? number : *place;
+}
+
+/* A description is kept under a later pattern, and what is changed is watched too. */
+static void settle(struct hk_selected *found)
+{
+	if (!found->number) {
+		found->number = found->pattern ? found->pattern : found->change;
+	}
+	if (found->pattern <= found->number) {
+		found->pattern = 0;
 	}
 }
 
@@ -217,9 +239,10 @@ static bool can_match(const struct hk_selection *selection, const char *symbol)
 }
 
 struct hk_selected hk_selection_search(const struct hk_selection *selection, const char *symbol,
-				       const char *provider)
+				       const char *provider, const char *caller)
 {
-	struct search search = {.selection = selection, .symbol = symbol, .provider = provider};
+	struct search search = {
+	    .selection = selection, .symbol = symbol, .provider = provider, .caller = caller};
 
 	if (can_match(selection, symbol)) {
 		search.hash = hk_index_hash(symbol);
@@ -227,6 +250,7 @@ struct hk_selected hk_selection_search(const struct hk_selection *selection, con
 			search_own(&search);
 		}
 		search_shipped(&search);
+		settle(&search.found);
 	}
 	return search.found;
 }

@@ -30,7 +30,9 @@ struct hk_selection {
 /* What a symbol may be hooked by. Numbers: shipped hooks first, then the user's, + 1; 0: none. */
 struct hk_selected {
 	uint32_t number;
-	bool denied; /* a deny line covers it, whatever NUMBER says */
+	uint32_t pattern; /* a line without arguments that also covers it, and comes later */
+	uint32_t change;  /* a line that says what happens instead of the call */
+	bool denied;	  /* a deny line covers it, whatever NUMBER says */
 };
 
 /* Nothing but the deny lines. -ENOMEM. */
@@ -51,10 +53,11 @@ uint32_t hk_selection_count(const struct hk_selection *selection);
 /* Whether one of them looks into tables of pointers. */
 bool hk_selection_has_tables(const struct hk_selection *selection);
 
-/* What covers SYMBOL as defined in PROVIDER: NULL anywhere, "" unknown (only library "*" covers
- * it). Of several lines the last; a user's line before a shipped one. */
+/* What covers calls to SYMBOL as defined in PROVIDER (NULL anywhere, "" unknown: only library "*"
+ * covers it) from the object CALLER (NULL: any). Of several lines the last, a user's line before a
+ * shipped one, but one that describes the arguments before one that does not. */
 struct hk_selected hk_selection_search(const struct hk_selection *selection, const char *symbol,
-				       const char *provider);
+				       const char *provider, const char *caller);
 
 /* Whether a hook in force may be for a symbol of HASH as DT_GNU_HASH tables keep it, the lowest bit
  * not looked at: false is certain. */

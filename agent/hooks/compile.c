@@ -55,6 +55,21 @@ static int check_twice(const struct hk_hook_file *file, const char *path)
 	return bad;
 }
 
+/* What we ship watches, whoever calls, and changes nothing. */
+static int check_plain(const struct hk_hook_file *file, const char *path)
+{
+	int bad = 0;
+
+	for (uint32_t i = 0; i < file->hook_count; i++) {
+		if (file->hooks[i].action != HK_ACTION_NONE || file->hooks[i].from) {
+			fprintf(stderr, "%s:%u: from=, replace, skip and return are for users\n",
+				path, file->hooks[i].line);
+			bad = 1;
+		}
+	}
+	return bad;
+}
+
 static int parse(struct hk_hook_arena *arena, const char *path, struct hk_hook_file *ret_file)
 {
 	static char text[TEXT_BYTES];
@@ -73,7 +88,7 @@ static int parse(struct hk_hook_arena *arena, const char *path, struct hk_hook_f
 	if (hk_hooks_parse(arena, name, text, length, &report, ret_file) != 0) {
 		return 1;
 	}
-	return check_twice(ret_file, path);
+	return check_twice(ret_file, path) | check_plain(ret_file, path);
 }
 
 /* ---- what is written: texts once each, everything else in arrays without addresses ---- */

@@ -38,11 +38,16 @@ void *hk_find_function(const char *library, const char *name)
 	return (void *)wanted.address;
 }
 
-void *hk_find_variable(const char *name)
+void *hk_find_variable_in(const char *library, const char *name)
 {
-	struct wanted wanted = {.library = "*", .name = name, .find = hk_object_variable};
+	struct wanted wanted = {.library = library, .name = name, .find = hk_object_variable};
 	hk_loader_iterate(lookup, &wanted);
 	return (void *)wanted.address;
+}
+
+void *hk_find_variable(const char *name)
+{
+	return hk_find_variable_in("*", name);
 }
 
 static int count_unloads(struct dl_phdr_info *info, size_t size, void *unloads)

@@ -17,6 +17,9 @@ void *hk_find_function(const char *library, const char *name);
  * if none. */
 void *hk_find_variable(const char *name);
 
+/* The same in the objects that match LIBRARY. */
+void *hk_find_variable_in(const char *library, const char *name);
+
 /* A function of any library that is asked for often. All but the name begins as 0. */
 struct hk_find_kept {
 	const char *name;

@@ -18,6 +18,7 @@
 #include "frame/site.h"
 #include "hooks/pattern.h"
 #include "patch/caller.h"
+#include "patch/change.h"
 #include "patch/dl.h"
 #include "patch/entry.h"
 #include "patch/known.h"
@@ -209,12 +210,16 @@ static bool is_pointer(const struct hk_object *object, const struct hk_slot *slo
 		(!(hook->flags & HK_HOOK_DESCRIBED) && hk_slot_calls(object)));
 }
 
-/* Binds a site for a slot that is understood, and writes it. */
+/* Binds a site for a slot that is understood, and writes it. What is CHANGED is so without a site
+ * too. */
 static void bind(struct hk_known *known, const struct hk_object *object, const struct hk_slot *slot,
-		 struct hk_slot_pages *pages, struct hk_site_request *request)
+		 struct hk_slot_pages *pages, struct hk_site_request *request, bool changed)
 {
 	uint32_t refusal = HK_REFUSED_MEMORY;
-	void *thunk = hk_site_bind(request, &refusal);
+	void *thunk = request->level != HK_LEVEL_OFF ? hk_site_bind(request, &refusal) : NULL;
+	if (!thunk && changed) {
+		thunk = request->original;
+	}
 	if (!thunk) {
 		refuse(known, refusal);
 	} else if (hk_slot_write(object, pages, slot->at, thunk) < 0) {
@@ -242,13 +247,31 @@ static bool resolve(const struct hk_object *object, const struct hk_slot *slot,
 	return false;
 }
 
+/* Makes what a line wants called instead the original. A stub of the loader's is nothing that a
+ * replacement could call. */
+static bool change(const struct hk_known *known, const struct hk_slot *slot, bool lazy,
+		   struct hk_site_request *request)
+{
+	uintptr_t address = (uintptr_t)request->original;
+	if (lazy && !hk_loaded_define(&patcher.loaded, slot->function, &address)) {
+		return false;
+	}
+	void *target =
+	    hk_change_target(slot->function, request->provider, known->path, (void *)address);
+	if (target) {
+		request->original = target;
+		request->lazy_slot = NULL;
+	}
+	return target != NULL;
+}
+
 static void patch_hook(struct hk_known *known, const struct hk_object *object,
 		       const struct hk_slot *slot, struct hk_slot_pages *pages)
 {
 	uintptr_t value;
 	const struct hk_object *provider;
 	enum hk_slot_value is = examine(object, slot, &value, &provider);
-	if (hk_site_is_thunk((void *)value)) {
+	if (hk_site_is_thunk((void *)value) || hk_change_is_target(slot->function, (void *)value)) {
 		known->slots_found++;
 		known->slots_patched++;
 		return;
@@ -276,7 +299,8 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 		}
 		return;
 	}
-	if (request.level == HK_LEVEL_OFF ||
+	bool changed = change(known, slot, lazy, &request);
+	if ((request.level == HK_LEVEL_OFF && !changed) ||
 	    (slot->kind == HK_SLOT_TABLE &&
 	     (is == HK_VALUE_UNRELOCATED || !(request.hook->flags & HK_HOOK_TABLES)))) {
 		return;
@@ -293,11 +317,11 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 		   !hk_object_defines(provider, slot->function, value)) {
 		/* The program wrote over the entry since it was loaded. */
 		refuse(known, HK_REFUSED_FOREIGN);
-	} else if (is_pointer(object, slot, provider, request.hook)) {
+	} else if (!changed && is_pointer(object, slot, provider, request.hook)) {
 		refuse(known, HK_REFUSED_POINTER);
 		hk_pointer_left((void *)value);
 	} else {
-		bind(known, object, slot, pages, &request);
+		bind(known, object, slot, pages, &request, changed);
 	}
 }
 

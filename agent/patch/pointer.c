@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "frame/site.h"
 #include "hookset.h"
+#include "patch/change.h"
 #include "patch/dl.h"
 #include "patch/entry.h"
 #include "patch/loader.h"
@@ -121,8 +122,17 @@ static void *with_entry_wrapper(const char *name, void *address)
 
 static void *exchange_bound(const struct exchange *exchange, const struct hk_site_request *request)
 {
+	struct hk_site_request bound = *request;
 	uint32_t refusal;
-	void *thunk = hk_site_bind(request, &refusal);
+	void *target =
+	    hk_change_target(bound.function, bound.provider, user_path(exchange), bound.original);
+	if (target) {
+		bound.original = target;
+	}
+	void *thunk = hk_site_bind(&bound, &refusal);
+	if (!thunk && target) {
+		return target;
+	}
 	return thunk ? thunk : escape(exchange);
 }
 

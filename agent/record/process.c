@@ -292,6 +292,19 @@ static void remove_earlier_images(void)
 	}
 }
 
+void hk_process_note(const char *text)
+{
+	size_t used = 0;
+	while (template.note[used]) {
+		used++;
+	}
+	if (used && text[0]) {
+		copy_text(template.note + used, sizeof(template.note) - used, "; ");
+		used += template.note[used] ? 2 : 0;
+	}
+	copy_text(template.note + used, sizeof(template.note) - used, text);
+}
+
 int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint8_t level,
 		     char reason[256])
 {

@@ -32,6 +32,10 @@ extern struct hk_process hk_process;
  * pass through. */
 extern __thread uint32_t hk_inside __attribute__((tls_model("initial-exec")));
 
+/* Before hk_process_start: adds TEXT, if it is not empty, to what this image and those forked from
+ * it have to say for themselves. What does not fit is cut. */
+void hk_process_note(const char *text);
+
 /* Creates the segment from the environment's identity. 0 or -errno; the reason for people goes to
  * REASON (256 bytes). */
 int hk_process_start(int argc, char **argv, char **environment, const char *hooks, uint8_t level,

@@ -238,6 +238,15 @@ static int set_stack(struct hk_scan *scan, struct hk_draft *draft, struct hk_wor
 	return 0;
 }
 
+static int set_from(struct hk_scan *scan, struct hk_draft *draft, struct hk_word word)
+{
+	if (word.length == 0) {
+		return hk_scan_fail(scan, "from= is a pattern of the calling library, not", word);
+	}
+	draft->from = word;
+	return 0;
+}
+
 /* Attributes written word=word; every other word before an `=` is a key of a value. */
 static const struct {
 	const char *word;
@@ -246,7 +255,7 @@ static const struct {
     {"level", set_level}, {"auto", set_auto},	    {"error", set_error},
     {"sync", set_sync},	  {"fortran", set_fortran}, {"hidden", set_hidden},
     {"kind", set_kind},	  {"pending", set_pending}, {"also", set_also},
-    {"stack", set_stack},
+    {"stack", set_stack}, {"from", set_from},
 };
 
 static int parse_setting(struct hk_scan *scan, struct hk_draft *draft, struct hk_word word)

@@ -31,6 +31,7 @@ struct hk_draft {
 	struct hk_hook hook; /* no texts yet */
 	struct hk_word library;
 	struct hk_word symbol;
+	struct hk_word from; /* length 0: any caller */
 	struct hk_word names[HK_HOOK_ARGS];
 	uint8_t kinds[HK_HOOK_ARGS]; /* enum hk_draft_kind */
 	struct hk_word also;	     /* ending of a second symbol with the same signature */

@@ -202,16 +202,29 @@ static inline enum hk_memory hk_hook_memory(uint32_t flags)
 	return (enum hk_memory)((flags & HK_HOOK_MEMORY_MASK) >> HK_HOOK_MEMORY_SHIFT);
 }
 
+/* What happens instead of the call. */
+enum hk_action {
+	HK_ACTION_NONE = 0,
+	HK_ACTION_REPLACE = 1, /* another function is called */
+	HK_ACTION_SKIP = 2,    /* none is, the result is 0 */
+	HK_ACTION_RETURN = 3,  /* none is, the result is `returns` */
+};
+
 struct hk_hook {
 	const char *library; /* glob over the defining object's path or base name; "*" for any */
 	const char *symbol;  /* glob */
 	const char *domain;  /* "mpi", "blas", "memory", "io", "thread", ... at most 15 bytes */
-	uint16_t flags;	     /* HK_HOOK_* */
-	uint8_t level;	     /* enum hk_level asked for by the line; DEFAULT when silent */
-	uint8_t auto_level;  /* level under `--hooks auto`; OFF: not part of auto */
-	uint8_t meaning;     /* enum hk_meaning */
-	uint8_t error;	     /* enum hk_error_rule */
-	uint8_t result;	     /* enum hk_hook_type */
+	const char *from;    /* glob over the calling object like `library`; NULL: any */
+	const char *with_library; /* of a replacement, as dlopen takes it */
+	const char *with_symbol;  /* of a replacement; NULL: the same name */
+	uint64_t returns;   /* bits of an integer, a pointer, a double; of a float the lower half */
+	uint8_t action;	    /* enum hk_action */
+	uint16_t flags;	    /* HK_HOOK_* */
+	uint8_t level;	    /* enum hk_level asked for by the line; DEFAULT when silent */
+	uint8_t auto_level; /* level under `--hooks auto`; OFF: not part of auto */
+	uint8_t meaning;    /* enum hk_meaning */
+	uint8_t error;	    /* enum hk_error_rule */
+	uint8_t result;	    /* enum hk_hook_type */
 	uint8_t arg_count;
 	uint8_t value_count;
 	uint8_t stack_words; /* 8-byte words of stack arguments to copy */

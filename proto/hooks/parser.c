@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "hooks/constant.h"
 #include "hooks/draft.h"
 #include "hooks/fortran.h"
 #include "hooks/pattern.h"
@@ -95,6 +96,12 @@ static int add(struct parser *parser, const struct hk_draft *draft, const char *
 	hook->library = library;
 	hook->symbol = symbol;
 	hook->domain = parser->domain;
+	if (draft->from.length != 0) {
+		hook->from = copy(parser, draft->from);
+		if (hook->from == NULL) {
+			return -ENOSPC;
+		}
+	}
 	hook->line = (uint16_t)parser->line;
 	for (unsigned i = 0; i < hook->arg_count; i++) {
 		hook->args[i].name = names[i];
@@ -212,6 +219,45 @@ static int parse_target(struct parser *parser, struct hk_scan *scan, struct hk_d
 	return 0;
 }
 
+/* A path of a library is relative to the file that names it. */
+static const char *replacement_path(struct parser *parser, struct hk_word word)
+{
+	const char *slash = strrchr(parser->file.name, '/');
+
+	if (word.length == 0 || word.text[0] == '/' || slash == NULL ||
+	    memchr(word.text, '/', word.length) == NULL) {
+		return copy(parser, word);
+	}
+	return hk_hook_arena_join(parser->arena, parser->file.name,
+				  (size_t)(slash + 1 - parser->file.name), word.text, word.length);
+}
+
+/* Sets what is called instead from "library:symbol", or the library alone for the same symbol. */
+static int take_replacement(struct parser *parser, struct hk_scan *scan, struct hk_draft *draft,
+			    struct hk_word word)
+{
+	struct hk_word library = word, symbol = {0};
+	size_t colon;
+
+	if (hk_pattern_split(word.text, word.length, &colon) == 0) {
+		library.length = colon;
+		symbol = (struct hk_word){word.text + colon + 1, word.length - colon - 1};
+	}
+	for (size_t i = 0; i < word.length; i++) {
+		if (word.text[i] == '*' || word.text[i] == '?') {
+			return hk_scan_fail(scan, "no wildcards after with:", word);
+		}
+	}
+	if (word.length == 0 || memchr(library.text, ':', library.length) != NULL) {
+		return hk_scan_fail(scan, "with library:symbol expected, not", word);
+	}
+	draft->hook.with_library = replacement_path(parser, library);
+	draft->hook.with_symbol = symbol.length != 0 ? copy(parser, symbol) : NULL;
+	return draft->hook.with_library && (draft->hook.with_symbol || symbol.length == 0)
+		   ? 0
+		   : hk_scan_fail(scan, "no memory left for hooks", word);
+}
+
 /* A function nobody described: no arguments, no result, so no error rule and no value can hold. */
 static int parse_undescribed(struct parser *parser, struct hk_scan *scan)
 {
@@ -245,6 +291,65 @@ static int parse_deny(struct parser *parser, struct hk_scan *scan)
 		}
 	} while (!hk_scan_done(scan));
 	return 0;
+}
+
+/* The rest of a line that changes what a call does: a function, and whose calls. */
+static int parse_changed(struct parser *parser, struct hk_scan *scan, struct hk_draft *draft)
+{
+	if (parse_target(parser, scan, draft, true) < 0) {
+		return -EINVAL;
+	}
+	struct hk_word word = hk_scan_name(scan);
+	if (word.length != 0 && hk_word_is(word, "with") &&
+	    draft->hook.action == HK_ACTION_REPLACE) {
+		word = hk_scan_glob(scan);
+		if (take_replacement(parser, scan, draft, word) < 0) {
+			return -EINVAL;
+		}
+		word = hk_scan_name(scan);
+	} else if (draft->hook.action == HK_ACTION_REPLACE) {
+		return hk_scan_fail(scan, "with library:symbol expected, not", word);
+	}
+	if (word.length != 0) {
+		draft->from = hk_word_is(word, "from") && hk_scan_take(scan, '=')
+				  ? hk_scan_glob(scan)
+				  : draft->from;
+		if (draft->from.length == 0) {
+			return hk_scan_fail(scan, "only from=PATTERN can follow, not", word);
+		}
+	}
+	return hk_scan_done(scan) ? commit(parser, scan, draft)
+				  : hk_scan_fail(scan, "one function a line:", draft->symbol);
+}
+
+static struct hk_draft change(enum hk_action action)
+{
+	return (struct hk_draft){.hook = {.action = (uint8_t)action,
+					  .flags = HK_HOOK_SHORT,
+					  .stack_words = HK_HOOK_STACK_WORDS}};
+}
+
+static int parse_replace(struct parser *parser, struct hk_scan *scan)
+{
+	struct hk_draft draft = change(HK_ACTION_REPLACE);
+	return parse_changed(parser, scan, &draft);
+}
+
+static int parse_skip(struct parser *parser, struct hk_scan *scan)
+{
+	struct hk_draft draft = change(HK_ACTION_SKIP);
+	return parse_changed(parser, scan, &draft);
+}
+
+static int parse_return(struct parser *parser, struct hk_scan *scan)
+{
+	struct hk_draft draft = change(HK_ACTION_RETURN);
+	struct hk_word word = hk_scan_glob(scan);
+
+	if (hk_constant_parse(word.text, word.length, &draft.hook.returns) < 0) {
+		return hk_scan_fail(scan, "a number to return expected, not", word);
+	}
+	return parse_changed(parser, scan, &draft);
 }
 
 static int parse_domain(struct parser *parser, struct hk_scan *scan)
@@ -282,7 +387,7 @@ static int parse_default(struct parser *parser, struct hk_scan *scan)
 	}
 	if (draft.hook.meaning != HK_MEANING_NONE || draft.hook.value_count != 0 ||
 	    (draft.hook.flags & ~HK_HOOK_SHORT) != 0 || draft.fortran != HK_DRAFT_FORTRAN_TOO ||
-	    draft.hidden != 0 || draft.also.length != 0 || draft.stack) {
+	    draft.hidden != 0 || draft.also.length != 0 || draft.stack || draft.from.length != 0) {
 		return hk_scan_fail(scan,
 				    "default takes level, auto, error, pending and short only",
 				    (struct hk_word){0});
@@ -323,7 +428,8 @@ static const struct {
 	int (*parse)(struct parser *parser, struct hk_scan *scan);
 } directives[] = {
     {"domain", parse_domain},	{"library", parse_library}, {"default", parse_default},
-    {"fortran", parse_fortran}, {"deny", parse_deny},
+    {"fortran", parse_fortran}, {"deny", parse_deny},	    {"replace", parse_replace},
+    {"skip", parse_skip},	{"return", parse_return},
 };
 
 static int parse_line(struct parser *parser, struct hk_scan *scan)

@@ -99,6 +99,55 @@ static void test_a_name_brings_the_whole_file_and_later_lines_win(void **state)
 			 hk_hookset_find(&set, "walnut", "/l/libz.so", "/bin/b", &level, &pinned));
 }
 
+static void test_a_description_is_kept_under_a_pattern(void **state)
+{
+	(void)state;
+	static const char *const orders[] = {"fruit,*:p* level=time", "*:p* level=time,fruit"};
+	for (size_t i = 0; i < 2; i++) {
+		uint8_t level;
+		uint8_t pinned;
+		assert_int_equal(load(orders[i], NULL, NULL), 0);
+		const struct hk_hook *hook =
+		    hk_hookset_find(&set, "pear", "/l/libx.so", "/bin/a", &level, &pinned);
+		assert_non_null(hook);
+		assert_string_equal(hook->domain, "fruit");
+		assert_int_equal(level, HK_LEVEL_TIME);
+		assert_int_equal(level_of("peach", "", "/bin/a", NULL), HK_LEVEL_TIME);
+		assert_int_equal(level_of("apple", "", "/bin/a", NULL), HK_LEVEL_RECORD);
+	}
+}
+
+static void test_a_line_for_some_callers_leaves_others_to_earlier_lines(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	    load("*:a,*:a from=libleft.so level=count,*:b from=libleft.so", NULL, NULL), 0);
+	assert_int_equal(level_of("a", "", "/l/libleft.so.1", NULL), HK_LEVEL_COUNT);
+	assert_int_equal(level_of("a", "", "/l/libright.so", NULL), HK_LEVEL_RECORD);
+	assert_int_equal(level_of("b", "", "/l/libleft.so.1", NULL), HK_LEVEL_RECORD);
+	assert_int_equal(level_of("b", "", "/l/libright.so", NULL), -1);
+	assert_true(hk_hookset_wants(&set, "b"));
+}
+
+static void test_changed_calls_are_watched_too(void **state)
+{
+	(void)state;
+	assert_int_equal(
+	    load("fruit,skip *:apple,return 1 libx.so:f,return 2 *:f from=libleft.so", NULL, NULL),
+	    0);
+	const struct hk_hook *change = hk_hookset_change(&set, "apple", "/l/liba.so", "/bin/a");
+	assert_non_null(change);
+	assert_int_equal(change->action, HK_ACTION_SKIP);
+	assert_int_equal(level_of("apple", "/l/liba.so", "/bin/a", NULL), HK_LEVEL_RECORD);
+	assert_int_equal(level_of("f", "/l/libx.so", "/bin/a", NULL), HK_LEVEL_RECORD);
+	assert_int_equal(hk_hookset_change(&set, "f", "/l/libx.so", "/bin/a")->returns, 1);
+	assert_int_equal(hk_hookset_change(&set, "f", "/l/libx.so", "/l/libleft.so")->returns, 2);
+	assert_null(hk_hookset_change(&set, "f", "/l/liby.so", "/bin/a"));
+	assert_null(hk_hookset_change(&set, "pear", "/l/libx.so", "/bin/a"));
+	assert_int_equal(load("skip *:poison", NULL, NULL), 0);
+	assert_null(hk_hookset_change(&set, "poison", "/l/libx.so", "/bin/a"));
+}
+
 static void test_denied_symbols_stay_denied_whoever_asks(void **state)
 {
 	(void)state;
@@ -218,6 +267,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_auto_leaves_out_what_its_file_says),
 	    cmocka_unit_test(test_a_name_brings_the_whole_file_and_later_lines_win),
+	    cmocka_unit_test(test_a_description_is_kept_under_a_pattern),
+	    cmocka_unit_test(test_a_line_for_some_callers_leaves_others_to_earlier_lines),
+	    cmocka_unit_test(test_changed_calls_are_watched_too),
 	    cmocka_unit_test(test_denied_symbols_stay_denied_whoever_asks),
 	    cmocka_unit_test(test_a_denied_library_denies_its_own_functions_only),
 	    cmocka_unit_test(test_levels_cap_and_pins_override),

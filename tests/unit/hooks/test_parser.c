@@ -263,6 +263,41 @@ static void test_deny_takes_several(void **state)
 	assert_string_equal(file.hooks[2].symbol, "go");
 }
 
+static void test_changes_and_callers(void **state)
+{
+	struct heard heard;
+
+	(void)state;
+	struct hk_hook_file file = parse("skip liba.so:f\n"
+					 "return -2 liba.so:g* from=libb*\n"
+					 "replace *:h with ./lib/c.so\n"
+					 "replace *:h with /lib/c.so:other from=d\n"
+					 "*:watched from=libe.so level=time\n"
+					 "int described(int a) from=libf.so\n",
+					 &heard);
+	assert_int_equal(file.bad_lines, 0);
+	assert_int_equal(file.hook_count, 6);
+	assert_int_equal(file.hooks[0].action, HK_ACTION_SKIP);
+	assert_string_equal(file.hooks[0].library, "liba.so");
+	assert_string_equal(file.hooks[0].symbol, "f");
+	assert_null(file.hooks[0].from);
+	assert_int_equal(file.hooks[0].returns, 0);
+	assert_int_equal(file.hooks[0].stack_words, HK_HOOK_STACK_WORDS);
+	assert_int_equal(file.hooks[1].action, HK_ACTION_RETURN);
+	assert_int_equal(file.hooks[1].returns, (uint64_t)-2);
+	assert_string_equal(file.hooks[1].symbol, "g*");
+	assert_string_equal(file.hooks[1].from, "libb*");
+	assert_int_equal(file.hooks[2].action, HK_ACTION_REPLACE);
+	assert_string_equal(file.hooks[2].with_library, "./lib/c.so");
+	assert_null(file.hooks[2].with_symbol);
+	assert_string_equal(file.hooks[3].with_library, "/lib/c.so");
+	assert_string_equal(file.hooks[3].with_symbol, "other");
+	assert_string_equal(file.hooks[3].from, "d");
+	assert_int_equal(file.hooks[4].action, HK_ACTION_NONE);
+	assert_string_equal(file.hooks[4].from, "libe.so");
+	assert_string_equal(file.hooks[5].from, "libf.so");
+}
+
 static const struct {
 	const char *line;
 	const char *message;
@@ -493,6 +528,7 @@ int main(void)
 	    cmocka_unit_test(test_also_adds_a_name),
 	    cmocka_unit_test(test_directives_hold_for_what_follows),
 	    cmocka_unit_test(test_deny_takes_several),
+	    cmocka_unit_test(test_changes_and_callers),
 	    cmocka_unit_test(test_a_bad_line_says_why_and_takes_no_other_with_it),
 	    cmocka_unit_test(test_more_arguments_than_fit),
 	    cmocka_unit_test(test_long_words_are_cut_in_messages),
