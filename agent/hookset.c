@@ -179,7 +179,7 @@ static int add_item(struct hk_hookset *set, struct hk_hookset_index *index, cons
 	if (strchr(item, ':')) {
 		/* One line of the hooks language. */
 		return add_text(set, index, "HOOK_HOOKS", item, strlen(item),
-				4 * sizeof(struct hk_hook));
+				4 * sizeof(struct hk_hook) + 2 * strlen(item));
 	}
 	return strchr(item, '/') ? add_path(set, index, item) : add_shipped(set, index, item);
 }

@@ -30,6 +30,23 @@ const char *hk_command_setting(const char *name)
 	return hk_settings_get(hk_command_settings(), name);
 }
 
+int hk_command_setting_add(const char *name, const char *value, bool *given)
+{
+	struct hk_settings *settings = hk_command_settings();
+	char *list;
+
+	if (!*given) {
+		*given = true;
+		return hk_settings_set(settings, name, value);
+	}
+	if (asprintf(&list, "%s,%s", hk_settings_get(settings, name), value) < 0) {
+		return -ENOMEM;
+	}
+	int r = hk_settings_set(settings, name, list);
+	free(list);
+	return r;
+}
+
 #define OPTION_COLLECTOR 0x1000
 
 static const struct argp_option options[] = {

@@ -20,27 +20,13 @@ static const struct argp_option options[] = {
     {0},
 };
 
-/* The first one replaces what is set elsewhere, later ones are added to it. */
 static error_t parse(int key, char *value, struct argp_state *state)
 {
 	static bool given;
-	struct hk_settings *settings = hk_command_settings();
-	char *list = NULL;
 
 	(void)state;
-	if (key != OPTION_HOOKS) {
-		return ARGP_ERR_UNKNOWN;
-	}
-	if (!given) {
-		given = true;
-		return -hk_settings_set(settings, "hooks", value);
-	}
-	if (asprintf(&list, "%s,%s", hk_settings_get(settings, "hooks"), value) < 0) {
-		return ENOMEM;
-	}
-	int r = hk_settings_set(settings, "hooks", list);
-	free(list);
-	return -r;
+	return key == OPTION_HOOKS ? -hk_command_setting_add("hooks", value, &given)
+				   : ARGP_ERR_UNKNOWN;
 }
 
 const struct argp hk_hooks_option_argp = {.options = options, .parser = parse};

@@ -36,8 +36,10 @@ enum {
 };
 
 static const struct argp_option options[] = {
-    {"level", OPTION_LEVEL, "LEVEL", 0,
-     "Detail: off, count, sample, time, record (default), record+args", 0},
+    {"level", OPTION_LEVEL, "LEVEL|PATTERN=LEVEL", 0,
+     "Detail, of all or of some functions: off, count, sample, time, record (default), "
+     "record+args; repeats",
+     0},
     {"store", OPTION_STORE, "DIR", 0, "Keep the job in DIR, by a collector of its own", 0},
     {"job", OPTION_JOB, "NAME", 0, "The job's id", 0},
     {"on-full", OPTION_ON_FULL, "drop|wait:MS", 0,
@@ -115,10 +117,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 	struct hk_settings *settings = hk_command_settings();
+	static bool level_given;
 
 	switch (key) {
 	case OPTION_LEVEL:
-		return -hk_settings_set(settings, "level", argument);
+		return -hk_command_setting_add("level", argument, &level_given);
 	case OPTION_STORE:
 		return -hk_settings_set(settings, "store", argument);
 	case OPTION_JOB:

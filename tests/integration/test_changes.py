@@ -80,7 +80,7 @@ def test_callers(case):
 
 
 def test_levels(case):
-    rows = case.trace("levels", [f"{LIBRARY}:*"], level="*:changes_*=count,changes_half=time")
+    rows = case.trace("levels", [f"{LIBRARY}:*"], level="*:changes_*=count", options=("--level", "changes_half=time"))
     timed = {key[1] for key, row in rows.items() if row["total_ns"] is not None}
     expect("levels: timed", timed, {"changes_half"})
 
