@@ -4,6 +4,7 @@
 #  - it exports what agent.map lists and nothing else
 #  - it needs libc alone
 #  - at most 64 bytes of static TLS
+#  - at most 500 addresses for the loader to relocate, in every process that it is loaded into
 set -euo pipefail
 export LC_ALL=C
 
@@ -45,5 +46,9 @@ fi
 tls="$(readelf -lW "$agent" | awk '$1 == "TLS" { print $6 }')"
 if [ $((${tls:-0})) -gt 64 ]; then
 	complain "static TLS is $((tls)) bytes (at most 64)"
+fi
+relocations="$("$objdump" -R "$agent" | grep -c _RELATIVE || true)"
+if [ "$relocations" -gt 500 ]; then
+	complain "$relocations addresses to relocate (at most 500)"
 fi
 exit "$bad"
