@@ -14,6 +14,7 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define HK_SEGMENT_MAGIC 0x315345474b4f4f48ULL /* "HOOKGES1" */
@@ -108,6 +109,7 @@ struct hk_coverage {
 	uint32_t objects_hidden;  /* objects in the hidden namespaces */
 	uint32_t reserved[6];
 };
+static_assert(sizeof(struct hk_coverage) == 128, "coverage");
 
 /* Level wanted for the sites whose "library:symbol" matches the defining object and the function,
  * or "symbol" the function alone; the last matching rule wins. */
@@ -181,8 +183,15 @@ struct hk_segment_header {
 	uint64_t reserved_collector[13];
 	struct hk_rule rules[HK_RULES_MAX];
 };
-static_assert(sizeof(struct hk_segment_header) <= HK_BLOCK_BYTES, "header fits block 0");
-static_assert(sizeof(struct hk_segment_header) % 8 == 0, "header is whole words");
+static_assert(sizeof(struct hk_segment_header) == 4912, "header");
+static_assert(offsetof(struct hk_segment_header, blocks) == 2416, "what a running agent writes");
+static_assert(offsetof(struct hk_segment_header, coverage) == 2480, "coverage");
+static_assert(offsetof(struct hk_segment_header, count_cost_ps) == 2640, "1.0 reserved it");
+static_assert(offsetof(struct hk_segment_header, reserved_agent) == 2656, "and this still");
+static_assert(offsetof(struct hk_segment_header, generation) == 2736, "what a collector writes");
+static_assert(offsetof(struct hk_segment_header, control_version) == 2752, "1.0 reserved it");
+static_assert(offsetof(struct hk_segment_header, reserved_collector) == 2760, "and this still");
+static_assert(offsetof(struct hk_segment_header, rules) == 2864, "rules");
 
 #define HK_SEGMENT_OFF 1u /* every site is off, whatever the rules say */
 
@@ -211,6 +220,8 @@ struct hk_site {
 			       0: not known; since 1.1 */
 };
 static_assert(sizeof(struct hk_site) == 56, "site");
+static_assert(offsetof(struct hk_site, ceiling) == 48, "the first word that 1.0 reserved");
+static_assert(offsetof(struct hk_site, signature) == 52, "its second half");
 
 /* ---- statistics
  * -------------------------------------------------------------------------------------------------
@@ -235,7 +246,8 @@ struct hk_cell {
 	uint32_t octave[HK_OCTAVES];
 	uint64_t reserved[13];
 };
-static_assert(sizeof(struct hk_cell) == 328 - 8, "cell");
+static_assert(sizeof(struct hk_cell) == 320, "cell");
+static_assert(offsetof(struct hk_cell, octave) == 72, "octaves");
 
 /* ---- threads, open calls, record pages
  * ------------------------------------------------------------------------------ */
@@ -247,6 +259,7 @@ struct hk_open_call {
 	uint32_t frame;	       /* of the call's stack frame: (address >> 4) & 0xffffffff */
 	_Atomic uint64_t start_ticks;
 };
+static_assert(sizeof(struct hk_open_call) == 16, "open call");
 
 enum hk_stream {
 	HK_STREAM_CALLS = 0,
@@ -265,6 +278,7 @@ struct hk_chain {
 	_Atomic uint64_t lost; /* records dropped because no page was free */
 	uint64_t reserved2;
 };
+static_assert(sizeof(struct hk_chain) == 24, "chain");
 
 enum hk_slot_state {
 	HK_SLOT_FREE = 0,

@@ -12,7 +12,7 @@
 
 #include "chunk/cursor.h"
 
-#define GOLDEN HK_SOURCE_DIR "/tests/golden/chunk-1.0/6d1bb796697f59e3493ed226b93d2aad.chunks"
+#define GOLDEN HK_SOURCE_DIR "/tests/golden/chunk-"
 
 static void test_chunks_1_0(void **state)
 {
@@ -21,7 +21,7 @@ static void test_chunks_1_0(void **state)
 	struct hk_cursor *cursor;
 	uint64_t recurse = 0, all = 0, start = 0;
 	size_t count;
-	int fd = open(GOLDEN, O_RDONLY);
+	int fd = open(GOLDEN "1.0/6d1bb796697f59e3493ed226b93d2aad.chunks", O_RDONLY);
 	assert_true(fd >= 0);
 	struct hk_loader *loader = hk_loader_new();
 	assert_int_equal(hk_cursor_new(loader, fd, &cursor), 0);
@@ -29,6 +29,7 @@ static void test_chunks_1_0(void **state)
 		for (size_t i = 0; i < count; i++, all++) {
 			const struct hk_chunk_site *site = hk_cursor_site(cursor, records[i].site);
 			assert_non_null(site);
+			assert_null(site->signature);
 			recurse += strcmp(site->function, "calls_recurse") == 0;
 			assert_true(records[i].start_ticks >= start);
 			start = records[i].start_ticks;
@@ -42,8 +43,47 @@ static void test_chunks_1_0(void **state)
 	close(fd);
 }
 
+/* Calls of told_two keep argument and result, and failed. */
+static void test_chunks_1_1(void **state)
+{
+	static const uint64_t words[][3] = {{0, 20, 22}, {0, 22, 24}, {0, 24, 26}};
+	(void)state;
+	const struct hk_record *records;
+	struct hk_cursor *cursor;
+	uint64_t one = 0, two = 0;
+	size_t count;
+	int fd = open(GOLDEN "1.1/5e3e0cc9b8ade42b529ed4e88a9b8b30.chunks", O_RDONLY);
+	assert_true(fd >= 0);
+	struct hk_loader *loader = hk_loader_new();
+	assert_int_equal(hk_cursor_new(loader, fd, &cursor), 0);
+	while (hk_cursor_batch(cursor, &records, &count) > 0) {
+		for (size_t i = 0; i < count; i++) {
+			const struct hk_chunk_site *site = hk_cursor_site(cursor, records[i].site);
+			assert_non_null(site);
+			if (strcmp(site->function, "told_one") == 0) {
+				assert_int_equal(records[i].kind, HK_CHUNK_KIND_CALL);
+				assert_int_equal(records[i].words[0], one++);
+				continue;
+			}
+			assert_string_equal(site->function, "told_two");
+			assert_string_equal(site->signature, "int(int value)");
+			assert_int_equal(records[i].kind, HK_CHUNK_KIND_FAILED);
+			assert_int_equal(records[i].word_count, 3);
+			assert_true(two < 3);
+			assert_memory_equal(records[i].words, words[two++], sizeof(words[0]));
+		}
+	}
+	assert_int_equal(one, 20);
+	assert_int_equal(two, 3);
+	assert_int_equal(hk_cursor_stats(cursor)->damaged, 0);
+	hk_cursor_free(cursor);
+	hk_loader_free(loader);
+	close(fd);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_chunks_1_0)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_chunks_1_0),
+					   cmocka_unit_test(test_chunks_1_1)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,44 +5,90 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "hooks/hook.h"
 #include "ring/reader.h"
 
-#define GOLDEN "6d1bb796697f59e3493ed226b93d2aad.seg"
+/* A file of tests/golden and the copy that is read: a reader writes to what it reads. */
+struct golden {
+	char directory[32];
+	int at;
+	const char *name;
+	struct hk_segment_header header; /* as it lies there */
+	struct hk_segment_status status;
+	struct hk_reader *reader;
+};
 
-/* A reader writes to what it reads, so it gets a copy. */
-static int open_copy(char directory[])
+static void golden_open(struct golden *golden, const char *layout, const char *name)
 {
-	char bytes[4096];
+	char path[512], bytes[4096];
 	ssize_t got;
-	assert_non_null(mkdtemp(directory));
-	int from = open(HK_SOURCE_DIR "/tests/golden/segment-1.0/" GOLDEN, O_RDONLY);
-	int at = open(directory, O_RDONLY | O_DIRECTORY);
-	int to = openat(at, GOLDEN, O_WRONLY | O_CREAT, 0600);
-	assert_true(from >= 0 && at >= 0 && to >= 0);
+	snprintf(path, sizeof(path), HK_SOURCE_DIR "/tests/golden/segment-%s/%s", layout, name);
+	snprintf(golden->directory, sizeof(golden->directory), "/tmp/hk-golden-XXXXXX");
+	assert_non_null(mkdtemp(golden->directory));
+	golden->name = name;
+	golden->at = open(golden->directory, O_RDONLY | O_DIRECTORY);
+	int from = open(path, O_RDONLY);
+	int to = openat(golden->at, name, O_WRONLY | O_CREAT, 0600);
+	assert_true(from >= 0 && golden->at >= 0 && to >= 0);
+	assert_int_equal(pread(from, &golden->header, sizeof(golden->header), 0),
+			 sizeof(golden->header));
 	while ((got = read(from, bytes, sizeof(bytes))) > 0) {
 		assert_int_equal(write(to, bytes, (size_t)got), got);
 	}
 	close(from);
 	close(to);
-	return at;
+	assert_int_equal(hk_reader_open(golden->at, name, &golden->reader), 0);
+	assert_int_equal(hk_reader_refresh(golden->reader, &golden->status), 0);
 }
 
-static uint64_t calls_of(struct hk_reader *reader, const char *function)
+static void golden_close(struct golden *golden)
 {
-	struct hk_cell_copy cell;
-	uint64_t cursor = 0, calls = 0;
-	while (hk_reader_next_cell(reader, &cursor, &cell) > 0) {
-		const struct hk_site_info *site = hk_reader_site(reader, cell.site);
+	assert_int_equal(hk_reader_damage(golden->reader), 0);
+	hk_reader_free(golden->reader);
+	unlinkat(golden->at, golden->name, 0);
+	close(golden->at);
+	rmdir(golden->directory);
+}
+
+/* The function's only site. */
+static const struct hk_site_info *site_of(const struct golden *golden, const char *function)
+{
+	for (uint32_t i = 0; i < golden->status.sites; i++) {
+		const struct hk_site_info *site = hk_reader_site(golden->reader, i);
 		assert_non_null(site);
-		calls += strcmp(site->function, function) == 0 ? cell.calls : 0;
+		if (strcmp(site->function, function) == 0) {
+			return site;
+		}
 	}
-	return calls;
+	fail_msg("no site of %s", function);
+	return NULL;
+}
+
+struct counts {
+	uint64_t calls, errors;
+};
+
+static struct counts counts_of(const struct golden *golden, const char *function)
+{
+	struct counts counts = {0, 0};
+	struct hk_cell_copy cell;
+	uint64_t cursor = 0;
+	while (hk_reader_next_cell(golden->reader, &cursor, &cell) > 0) {
+		const struct hk_site_info *site = hk_reader_site(golden->reader, cell.site);
+		assert_non_null(site);
+		if (strcmp(site->function, function) == 0) {
+			counts.calls += cell.calls;
+			counts.errors += cell.errors;
+		}
+	}
+	return counts;
 }
 
 static uint64_t records_of(struct hk_reader *reader)
@@ -60,31 +106,121 @@ static uint64_t records_of(struct hk_reader *reader)
 static void test_segment_1_0(void **state)
 {
 	(void)state;
-	char directory[] = "/tmp/hk-golden-XXXXXX";
-	struct hk_segment_status status;
-	struct hk_reader *reader;
-	int at = open_copy(directory);
-	assert_int_equal(hk_reader_open(at, GOLDEN, &reader), 0);
-	assert_int_equal(hk_reader_refresh(reader, &status), 0);
-	const struct hk_segment_identity *identity = hk_reader_identity(reader);
+	struct golden golden;
+	golden_open(&golden, "1.0", "6d1bb796697f59e3493ed226b93d2aad.seg");
+	assert_int_equal(golden.header.minor, 0);
+	const struct hk_segment_identity *identity = hk_reader_identity(golden.reader);
 	assert_string_equal(identity->job, "golden");
 	assert_string_equal(identity->command, "./calls_truth --count truth.json");
-	assert_int_equal(status.state, HK_STATE_EXITED);
-	assert_int_equal(status.exit_code, 0);
-	assert_int_equal(calls_of(reader, "calls_outer"), 20);
-	assert_int_equal(calls_of(reader, "calls_inner"), 40);
-	assert_int_equal(calls_of(reader, "calls_recurse"), 120);
-	assert_int_equal(calls_of(reader, "calls_truth_library_table"), 1);
-	assert_int_equal(records_of(reader), 181);
-	assert_int_equal(hk_reader_damage(reader), 0);
-	hk_reader_free(reader);
-	unlinkat(at, GOLDEN, 0);
-	close(at);
-	rmdir(directory);
+	assert_int_equal(golden.status.state, HK_STATE_EXITED);
+	assert_int_equal(golden.status.exit_code, 0);
+	assert_int_equal(counts_of(&golden, "calls_outer").calls, 20);
+	assert_int_equal(counts_of(&golden, "calls_inner").calls, 40);
+	assert_int_equal(counts_of(&golden, "calls_recurse").calls, 120);
+	assert_int_equal(counts_of(&golden, "calls_truth_library_table").calls, 1);
+	assert_int_equal(records_of(golden.reader), 181);
+	/* What 1.1 added is not known of it. */
+	assert_false(identity->forked);
+	assert_int_equal(identity->budget_ppm, 0);
+	assert_int_equal(golden.status.count_cost_ps, 0);
+	assert_int_equal(golden.status.record_cost_ps, 0);
+	assert_int_equal(golden.status.setup_ns, 0);
+	assert_int_equal(golden.status.coverage.symbols_escaped, 0);
+	assert_int_equal(golden.status.coverage.objects_hidden, 0);
+	assert_int_equal(site_of(&golden, "calls_outer")->ceiling, 0);
+	assert_string_equal(site_of(&golden, "calls_outer")->signature, "");
+	golden_close(&golden);
+}
+
+/* The last records of the only thread are of told_two: three that failed, by their hooks line, with
+ * marks, argument and result. */
+static void check_arguments(const struct golden *golden)
+{
+	static const uint64_t words[][3] = {{0, 20, 22}, {0, 22, 24}, {0, 24, 26}};
+	uint64_t told_two = site_of(golden, "told_two")->id, seen = 0;
+	struct hk_run run;
+	while (hk_reader_next_run(golden->reader, 0, HK_STREAM_CALLS, &run) > 0) {
+		for (size_t at = 0; at < run.word_count;) {
+			const uint64_t *record = run.words + at;
+			uint64_t count = record[1] >> HK_RECORD_WORDS_SHIFT;
+			if ((record[1] >> HK_RECORD_SITE_SHIFT & (HK_SITES_MAX - 1)) == told_two) {
+				assert_int_equal(record[1] >> HK_RECORD_KIND_SHIFT & 15,
+						 HK_RECORD_FAILED);
+				assert_int_equal(count, 3);
+				assert_true(seen < 3);
+				assert_memory_equal(record + HK_RECORD_HEADER_WORDS, words[seen++],
+						    sizeof(words[0]));
+			}
+			at += HK_RECORD_HEADER_WORDS + count;
+		}
+	}
+	assert_int_equal(seen, 3);
+}
+
+#define PARENT_1_1 "5e3e0cc9b8ade42b529ed4e88a9b8b30.seg"
+
+static void test_segment_1_1(void **state)
+{
+	(void)state;
+	struct golden golden;
+	golden_open(&golden, "1.1", PARENT_1_1);
+	assert_int_equal(golden.header.minor, 1);
+	const struct hk_segment_identity *identity = hk_reader_identity(golden.reader);
+	assert_string_equal(identity->job, "golden");
+	assert_string_equal(identity->command, "./told");
+	assert_false(identity->forked);
+	assert_int_equal(identity->budget_ppm, 20000);
+	assert_int_equal(golden.status.state, HK_STATE_EXITED);
+	assert_int_equal(golden.status.call_cost_ps, golden.header.call_cost_ps);
+	assert_true(golden.status.count_cost_ps > 0 && golden.status.record_cost_ps > 0);
+	assert_true(golden.status.count_cost_ps < golden.status.record_cost_ps);
+	assert_true(golden.status.setup_ns > 0);
+	assert_int_equal(golden.header.control_version, 2);
+	assert_int_equal(golden.header.control_flags, 0);
+	assert_string_equal(golden.header.rules[0].pattern, "libtold*:told_two");
+	const struct hk_site_info *one = site_of(&golden, "told_one");
+	const struct hk_site_info *two = site_of(&golden, "told_two");
+	assert_string_equal(one->signature, "int(int value)");
+	assert_int_equal(one->ceiling, HK_LEVEL_TIME);
+	assert_int_equal(one->level, HK_LEVEL_TIME);
+	assert_int_equal(one->pinned, 0);
+	assert_int_equal(two->ceiling, 0);
+	assert_int_equal(two->level, HK_LEVEL_COUNT);
+	assert_int_equal(two->pinned, 1);
+	assert_int_equal(counts_of(&golden, "told_one").calls, 30);
+	assert_int_equal(counts_of(&golden, "told_two").calls, 7);
+	assert_int_equal(counts_of(&golden, "told_two").errors, 3);
+	check_arguments(&golden);
+	golden_close(&golden);
+	golden_open(&golden, "1.1", PARENT_1_1);
+	assert_int_equal(records_of(golden.reader), 23);
+	golden_close(&golden);
+}
+
+static void test_segment_1_1_of_a_forked_child(void **state)
+{
+	(void)state;
+	struct golden parent, child;
+	golden_open(&parent, "1.1", PARENT_1_1);
+	golden_open(&child, "1.1", "c01d4088faacbc622ccf7ae14970bbc5.seg");
+	const struct hk_segment_identity *identity = hk_reader_identity(child.reader);
+	assert_true(identity->forked);
+	assert_memory_equal(identity->parent, hk_reader_identity(parent.reader)->uid,
+			    sizeof(identity->parent));
+	assert_int_equal(identity->ppid, hk_reader_identity(parent.reader)->pid);
+	assert_int_equal(child.header.control_version, 0);
+	assert_int_equal(counts_of(&child, "told_one").calls, 5);
+	assert_int_equal(records_of(child.reader), 5);
+	golden_close(&child);
+	golden_close(&parent);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_segment_1_0)};
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_segment_1_0),
+	    cmocka_unit_test(test_segment_1_1),
+	    cmocka_unit_test(test_segment_1_1_of_a_forked_child),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
