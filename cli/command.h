@@ -37,8 +37,8 @@ struct hk_settings *hk_command_settings(void);
 /* Value of setting `name` (settings/settings.h), NULL: not set. */
 const char *hk_command_setting(const char *name);
 
-/* An option that may repeat: its first VALUE replaces what is set elsewhere, later ones are added to
- * it by comma. GIVEN is the option's own, false at first. A negative errno. */
+/* An option that may repeat: its first VALUE replaces what is set elsewhere, later ones are added
+ * to it by comma. GIVEN is the option's own, false at first. A negative errno. */
 int hk_command_setting_add(const char *name, const char *value, bool *given);
 
 /* Opens `path` for the output of a command; NULL or "-": stdout. NULL after a line on stderr. */

@@ -119,6 +119,28 @@ static void print_values(const struct hk_hook *hook)
 	}
 }
 
+/* What happens instead of the call, and to whose calls. */
+static void print_change(const struct hk_hook *hook)
+{
+	switch (hook->action) {
+	case HK_ACTION_REPLACE:
+		printf("  replaced by %s:%s", hook->with_library,
+		       hook->with_symbol ? hook->with_symbol : hook->symbol);
+		break;
+	case HK_ACTION_SKIP:
+		fputs("  skipped", stdout);
+		break;
+	case HK_ACTION_RETURN:
+		printf("  not called, returns %#lx", (unsigned long)hook->returns);
+		break;
+	default:
+		break;
+	}
+	if (hook->from) {
+		printf("  from %s", hook->from);
+	}
+}
+
 static void print_hook(const struct hk_hook *hook)
 {
 	char name[256];
@@ -135,6 +157,7 @@ static void print_hook(const struct hk_hook *hook)
 	       hook->meaning ? hk_names_get(&hk_names_meaning, hook->meaning) : "-");
 	print_values(hook);
 	print_signature(hook);
+	print_change(hook);
 	putchar('\n');
 }
 

@@ -132,12 +132,21 @@ def test_messages(case):
         expect_true(f"messages: '{line}' got {said}", any(f"{path}:{number}: " in one and message in one for one in said))
 
 
+def test_listing(case):
+    path = case.file(f"skip {LIBRARY}:a\nreturn -1 {LIBRARY}:b from=c\nreplace *:d with ./instead.so:e\nreplace *:f with /g.so\n")
+    lines = case.run.cli("hooks", path).stdout.splitlines()[1:]
+    replacement = os.path.join(os.path.dirname(path), "./instead.so")
+    for line, ending in zip(lines, ("  skipped", "  not called, returns 0xffffffffffffffff  from c", f"  replaced by {replacement}:e",
+                                    "  replaced by /g.so:f"), strict=True):
+        expect_true(f"listing: {line}", line.endswith(ending))
+
+
 def test(run):
     case = Case(run)
     alone = run.command(case.program, check=False)
     if parse(alone.stdout) != PLAIN:
         raise Failure(f"alone: {alone.stdout}")
-    for part in (test_patterns, test_callers, test_levels, test_changed_results, test_replacements, test_messages):
+    for part in (test_patterns, test_callers, test_levels, test_changed_results, test_replacements, test_messages, test_listing):
         part(case)
 
 
