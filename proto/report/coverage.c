@@ -37,10 +37,23 @@ static void note(FILE *notes, uint32_t count, const char *what)
 	}
 }
 
-static bool was_called(const Hk__Process *process)
+static bool has_provider(const Hk__Process *process, uint32_t site)
+{
+	for (size_t i = 0; i < process->n_sites; i++) {
+		if (process->sites[i]->id == site) {
+			return *process->sites[i]->provider != '\0';
+		}
+	}
+	return false;
+}
+
+/* Whether anything hooked was called. What a program says of itself (hk_range_push ...) needs no
+ * slot, and no object provides it. */
+static bool was_called(const Hk__Process *process, const struct hk_report_process *row)
 {
 	for (size_t i = 0; i < process->n_cells; i++) {
-		if (process->cells[i]->calls > 0) {
+		if (process->cells[i]->calls > 0 &&
+		    (row->slots_patched > 0 || has_provider(process, process->cells[i]->site))) {
 			return true;
 		}
 	}
@@ -56,7 +69,7 @@ static void note_nothing(FILE *notes, const Hk__Process *process,
 
 	hk_name_print(hooks, HOOKS_COLUMNS, row->hooks);
 	if (process->agent != HK__AGENT_STATE__AGENT_ON || row->objects_pending > 0 ||
-	    was_called(process)) {
+	    was_called(process, row)) {
 		return;
 	}
 	if (!row->hooks_in_force) {

@@ -162,8 +162,9 @@ static void warnings_write(const struct summary *summary)
 	}
 	steps_write(summary);
 	if (summary->report->rank_count == 0) {
-		fputs("! no rank was traced: did the command start any? (hookcli doctor -- CMD)\n",
-		      output);
+		fprintf(output, "! no rank was traced: %s (hookcli doctor -- CMD)\n",
+			summary->report->process_count > 0 ? "only shells and launchers were seen"
+							   : "did the command start any?");
 	} else if (summary->report->rank_count < (size_t)job->world_size) {
 		fprintf(output,
 			"! only %zu of %" PRId32 " ranks were traced: mpirun -n N hookcli run CMD "

@@ -67,7 +67,10 @@ def test(run):
         traced = run.trace(path, hooks=["mpi"], level="record", options=("--job", program))
         expect(f"{program}: output", traced.stdout, "done\n")
         store = run.path("store", program)
-        check_report(program, run.report(store))
+        report = run.report(store)
+        check_report(program, report)
+        expect(f"{program}: no hook saw a call", [row["notes"] for row in report["coverage"]],
+               ["nothing hooked: no object calls what 'mpi' names"])
         run.cli("export", store, "--format", "chrome", "-o", run.path("trace.json"))
         run.cli("export", store, "--format", "perfetto", "-o", run.path("trace.pftrace"))
         check_chrome(run, program)
