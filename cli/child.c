@@ -3,13 +3,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "program.h"
+
 #define NOT_EXECUTED 127
+#define SHELL "/bin/sh"
 
 /* What is passed on. SIGKILL and SIGSTOP cannot be, SIGTSTP and SIGCONT come from terminals. */
 static const int passed_on[] = {SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGUSR1,
@@ -25,10 +29,15 @@ static void signals_block(struct hk_child *child, sigset_t *ret_before)
 	sigprocmask(SIG_BLOCK, &child->signals, ret_before);
 }
 
+struct execution {
+	const char *program;
+	char *const *arguments, *const *environment;
+	char **by_shell; /* arguments of SHELL for a script without a #! line; NULL: it is none */
+};
+
 /* In the child: nothing here but system calls until execve. */
-static void child_main(int go_fd, int error_fd, const char *program, char *const *arguments,
-		       char *const *environment, const sigset_t *mask, bool die_with_us,
-		       pid_t parent)
+static void child_main(int go_fd, int error_fd, const struct execution *execution,
+		       const sigset_t *mask, bool die_with_us, pid_t parent)
 {
 	char go;
 
@@ -42,10 +51,32 @@ static void child_main(int go_fd, int error_fd, const char *program, char *const
 		_exit(NOT_EXECUTED);
 	}
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	execve(program, arguments, environment);
+	execve(execution->program, execution->arguments, execution->environment);
+	if (errno == ENOEXEC && execution->by_shell) {
+		execve(SHELL, execution->by_shell, execution->environment);
+	}
 	int error = errno;
 	(void)!write(error_fd, &error, sizeof(error));
 	_exit(NOT_EXECUTED);
+}
+
+/* As shells and execvp run text that the kernel refuses. NULL: PROGRAM is no such, or no memory. */
+static char **shell_arguments(const char *program, char *const *arguments)
+{
+	size_t count = 0;
+
+	while (arguments[count]) {
+		count++;
+	}
+	char **list = hk_program_is_text(program) ? calloc(count + 2, sizeof(*list)) : NULL;
+	if (list) {
+		list[0] = SHELL;
+		list[1] = (char *)program;
+		for (size_t i = 1; i < count; i++) {
+			list[i + 1] = arguments[i];
+		}
+	}
+	return list;
 }
 
 int hk_child_prepare(struct hk_child *child, const char *program, char *const *arguments,
@@ -68,13 +99,15 @@ int hk_child_prepare(struct hk_child *child, const char *program, char *const *a
 	/* Inherited as ignored, it would make the end of the child unknowable. */
 	signal(SIGCHLD, SIG_DFL);
 	signals_block(child, &before);
+	struct execution execution = {program, arguments, environment,
+				      shell_arguments(program, arguments)};
 	child->pid = fork();
 	if (child->pid == 0) {
 		close(go[1]);
-		child_main(go[0], error[1], program, arguments, environment, &before, die_with_us,
-			   parent);
+		child_main(go[0], error[1], &execution, &before, die_with_us, parent);
 	}
 	int r = child->pid < 0 ? -errno : 0;
+	free(execution.by_shell);
 	close(go[0]);
 	close(error[1]);
 	child->go_fd = go[1];

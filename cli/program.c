@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#define SHELL "/bin/sh"	 /* runs text without a #! line */
 #define HEAD_BYTES 4096u /* of a file; program headers lie at its start */
 #define SCRIPTS_MAX 5u	 /* interpreters that are scripts, as many as the kernel follows */
 
@@ -235,6 +236,28 @@ static bool is_elf(const struct image *image)
 	return image->head_bytes >= sizeof(Elf64_Ehdr) && memcmp(image->head, ELFMAG, SELFMAG) == 0;
 }
 
+static bool is_text(const struct image *image)
+{
+	return !is_elf(image) && !memchr(image->head, '\0', image->head_bytes);
+}
+
+static bool is_script(const struct image *image)
+{
+	return image->head_bytes > 2 && memcmp(image->head, "#!", 2) == 0;
+}
+
+bool hk_program_is_text(const char *path)
+{
+	struct image image;
+
+	if (image_open(&image, path) < 0) {
+		return false;
+	}
+	bool text = is_text(&image) && !is_script(&image);
+	close(image.fd);
+	return text;
+}
+
 /* Follows a script to its interpreter. 1: PATH is now that one's; 0: PATH was looked at. */
 static int follow(const char *name, char path[PATH_MAX], struct hk_check_result *result)
 {
@@ -245,8 +268,9 @@ static int follow(const char *name, char path[PATH_MAX], struct hk_check_result 
 		tell(result, HK_CHECK_NOTE, "", "%.300s cannot be read to look at it", path);
 		return 0;
 	}
-	bool script = image.head_bytes > 2 && memcmp(image.head, "#!", 2) == 0;
-	const char *interpreter = script ? interpreter_of(&image) : NULL;
+	const char *interpreter = is_script(&image) ? interpreter_of(&image)
+				  : is_text(&image) ? SHELL
+						    : NULL;
 	if (is_elf(&image)) {
 		r = check_elf(&image, result);
 	} else if (!interpreter) {

@@ -6,6 +6,7 @@
 #define HK_PROGRAM_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "checks.h"
 
@@ -17,5 +18,8 @@ int hk_program_find(const char *name, char path[PATH_MAX]);
  * what to do. Nothing is said about what that one starts. PATH is then the program's file, for a
  * script that of its interpreter. 0; -ENOENT, -EACCES, -ENOEXEC: it cannot be executed at all. */
 int hk_program_check(const char *name, char path[PATH_MAX], struct hk_check_result *ret_result);
+
+/* True if PATH holds text without a #! line: execve refuses it, shells run it. */
+bool hk_program_is_text(const char *path);
 
 #endif

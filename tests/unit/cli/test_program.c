@@ -177,8 +177,11 @@ static void test_scripts_stand_for_their_interpreters(void **state)
 	free(path);
 	static const char good[] = "#!/bin/sh\n", bare[] = "echo no interpreter\n", cut[] = "#!";
 	check_says(write_file("script", good, strlen(good), 0700), 0, "");
-	check_says(write_file("script", bare, strlen(bare), 0700), -ENOEXEC, "neither");
-	check_says(write_file("script", cut, strlen(cut), 0700), -ENOEXEC, "neither");
+	static const char data[] = "no\0text";
+	/* Shells run what the kernel refuses, unless it is no text. */
+	check_says(write_file("script", bare, strlen(bare), 0700), 0, "");
+	check_says(write_file("script", cut, strlen(cut), 0700), 0, "");
+	check_says(write_file("script", data, sizeof(data), 0700), -ENOEXEC, "neither");
 	snprintf(script, sizeof(script), "#!%s/circle\n", directory);
 	check_says(write_file("circle", script, strlen(script), 0700), -ENOEXEC, "script of a");
 }
