@@ -96,7 +96,8 @@ static void print_coverage(const struct diagnosis *diagnosis)
 {
 	const struct hk_report *report = diagnosis->report;
 
-	printf("\ncoverage of %zu processes, exit %d\n", report->process_count, diagnosis->status);
+	printf("\ncoverage of %zu process%s, exit %d\n", report->process_count,
+	       report->process_count == 1 ? "" : "es", diagnosis->status);
 	hk_coverage_table_write(report, false, stdout);
 	if (report->process_count) {
 		return;
@@ -208,7 +209,7 @@ static int diagnose(struct diagnosis *diagnosis, const struct arguments *argumen
 		print_coverage(diagnosis);
 	}
 	hk_report_free(report);
-	return rc < 0 || fflush(stdout) ? HK_EXIT_FAILED : worst;
+	return hk_command_output_close(stdout, rc < 0 ? HK_EXIT_FAILED : worst);
 }
 
 static int run(int argc, char **argv)
@@ -218,9 +219,13 @@ static int run(int argc, char **argv)
 					  calloc(hk_check_count, sizeof(*diagnosis.machine))};
 	int code = HK_EXIT_USAGE;
 
-	if (diagnosis.machine && !argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments)) {
+	char *hooks = NULL;
+
+	if (diagnosis.machine && !argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) &&
+	    (hooks = hk_hooks_option_list())) {
 		code = diagnose(&diagnosis, &arguments);
 	}
+	free(hooks);
 	free(diagnosis.machine);
 	return code;
 }

@@ -248,7 +248,7 @@ static int run(int argc, char **argv)
 	} else {
 		print_plain(&environment);
 	}
-	return fflush(stdout) ? HK_EXIT_FAILED : HK_EXIT_DONE;
+	return hk_command_output_close(stdout, HK_EXIT_DONE);
 }
 
 const struct hk_command hk_command_env = {

@@ -149,8 +149,9 @@ static void discard(FILE *output, const char *path)
 	}
 }
 
+/* CHOSEN: only some ranks were wanted. */
 static int report_result(const struct hk_timeline_result *result, const struct hk_job *job,
-			 const char *path)
+			 bool chosen, const char *path)
 {
 	bool damaged = job->damaged || result->damaged || result->too_deep;
 
@@ -166,7 +167,9 @@ static int report_result(const struct hk_timeline_result *result, const struct h
 	if (result->too_deep) {
 		hk_warning("%" PRIu64 " calls were left out: nested too deeply", result->too_deep);
 	}
-	if (result->processes == result->unrecorded) {
+	if (result->processes == 0 && chosen) {
+		hk_warning("no process of the job has such a rank");
+	} else if (result->processes == result->unrecorded) {
 		hk_warning("no records: run with --level record to have a timeline");
 	}
 	if (job->live) {
@@ -205,7 +208,9 @@ static int export_job(const struct hk_job *job, const struct hk_exporter_ops *op
 		discard(output, arguments->output);
 		return HK_EXIT_FAILED;
 	}
-	return hk_command_output_close(output, report_result(&result, job, arguments->output));
+	return hk_command_output_close(
+	    output,
+	    report_result(&result, job, arguments->options.rank_count > 0, arguments->output));
 }
 
 /* The setting is shared with `report`, whose formats are others: those do not count here. */

@@ -3,15 +3,13 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdbool.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "command.h"
 #include "hooks/names.h"
-#include "hooks/parser.h"
 #include "hooks/shipped.h"
+#include "hooks_text.h"
 
-#define TEXT_BYTES_MAX ((size_t)1 << 20) /* longest hooks file */
 #define NAME_COLUMNS 34
 
 /* Puts the hooks of a shipped file together; the caller frees them. -ENOMEM. */
@@ -198,58 +196,21 @@ static void print_bad_line(void *context, const char *file, uint32_t line, const
 	hk_error("%s:%u: %s", file, line, message);
 }
 
-/* Reads PATH whole; the caller frees *RET_TEXT. -EFBIG: longer than a hooks file may be. */
-static int read_text(const char *path, char **ret_text, size_t *ret_size)
-{
-	struct stat status;
-	FILE *input = fopen(path, "re");
-	char *text = NULL;
-	size_t size;
-	int rc = 0;
-
-	if (!input) {
-		return -errno;
-	}
-	if (fstat(fileno(input), &status) < 0 || S_ISDIR(status.st_mode)) {
-		fclose(input);
-		return -EISDIR;
-	}
-	text = malloc(TEXT_BYTES_MAX + 1);
-	size = text ? fread(text, 1, TEXT_BYTES_MAX + 1, input) : 0;
-	if (!text) {
-		rc = -ENOMEM;
-	} else if (ferror(input)) {
-		rc = -EIO;
-	} else if (size > TEXT_BYTES_MAX) {
-		rc = -EFBIG;
-	}
-	fclose(input);
-	if (rc < 0) {
-		free(text);
-		return rc;
-	}
-	*ret_text = text;
-	*ret_size = size;
-	return 0;
-}
-
 static int show_text(const char *path, const char *text, size_t size)
 {
 	struct hk_hooks_report report = {.bad_line = print_bad_line};
-	struct hk_hook_arena arena;
 	struct hk_hook_file file;
-	void *memory = malloc(HK_HOOK_ARENA_BYTES);
+	void *memory;
 
-	if (!memory) {
+	if (hk_hooks_text_parse(path, text, size, &report, &file, &memory) < 0) {
 		hk_error("out of memory");
 		return HK_EXIT_FAILED;
 	}
-	hk_hook_arena_init(&arena, memory, HK_HOOK_ARENA_BYTES);
-	hk_hooks_parse(&arena, path, text, size, &report, &file);
 	show_file(&file);
 	free(memory);
 	if (file.bad_lines) {
-		hk_error("%s: %u lines left out; the others hold", path, file.bad_lines);
+		hk_error("%s: %u %s left out; the others hold", path, file.bad_lines,
+			 file.bad_lines == 1 ? "line" : "lines");
 		return HK_EXIT_FAILED;
 	}
 	return HK_EXIT_DONE;
@@ -259,7 +220,7 @@ static int show_path(const char *path)
 {
 	char *text = NULL;
 	size_t size = 0;
-	int rc = read_text(path, &text, &size);
+	int rc = hk_hooks_text_read(path, &text, &size);
 
 	if (rc == -ENOENT && !strchr(path, '/')) {
 		hk_error("no hooks file '%s'; `hookcli hooks` lists those that are shipped", path);
@@ -310,10 +271,7 @@ static int run(int argc, char **argv)
 	if (rc == -ENOENT) {
 		rc = show_path(name);
 	}
-	if (fflush(stdout)) {
-		return HK_EXIT_FAILED;
-	}
-	return rc;
+	return hk_command_output_close(stdout, rc);
 }
 
 const struct hk_command hk_command_hooks = {

@@ -4,11 +4,11 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "command.h"
 #include "hooks/shipped.h"
+#include "hooks_text.h"
 #include "settings/settings.h"
 
 #define OPTION_HOOKS 0x1100
@@ -61,6 +61,42 @@ static void shipped_list(char *text, size_t size)
 	}
 }
 
+static void tell_bad_pattern(void *context, const char *file, uint32_t line, const char *message)
+{
+	const char *remark = strstr(message, " (line ignored)");
+
+	(void)file;
+	(void)line;
+	hk_error("--hooks '%s': %.*s", (const char *)context,
+		 (int)(remark ? (size_t)(remark - message) : strlen(message)), message);
+}
+
+/* One that says nothing would only show at the end, as calls that nobody saw. */
+static int check_pattern(const char *item)
+{
+	struct hk_hooks_report report = {tell_bad_pattern, (void *)item};
+	struct hk_hook_file file;
+	void *memory;
+
+	if (hk_hooks_text_parse("--hooks", item, strlen(item), &report, &file, &memory) < 0) {
+		return -ENOMEM;
+	}
+	free(memory);
+	return file.bad_lines ? -EINVAL : 0;
+}
+
+static int check_file(const char *path)
+{
+	char *text;
+	size_t size;
+	int r = hk_hooks_text_read(path, &text, &size);
+
+	if (r == 0) {
+		free(text);
+	}
+	return r;
+}
+
 /* Writes one item of --hooks as the agent shall read it, a file by its absolute path. */
 static int hooks_item(const char *item, FILE *output)
 {
@@ -69,7 +105,7 @@ static int hooks_item(const char *item, FILE *output)
 
 	if (!file && (is_shipped(item) || strchr(item, ':'))) {
 		fputs(item, output);
-		return 0;
+		return is_shipped(item) ? 0 : check_pattern(item);
 	}
 	if (!file) {
 		shipped_list(shipped, sizeof(shipped));
@@ -78,9 +114,10 @@ static int hooks_item(const char *item, FILE *output)
 		    item, shipped);
 		return -EINVAL;
 	}
-	if (!realpath(item, path) || access(path, R_OK) < 0) {
-		hk_error("hooks file %s: %s", item, strerror(errno));
-		return -errno;
+	int r = realpath(item, path) ? check_file(path) : -errno;
+	if (r < 0) {
+		hk_error("hooks file %s: %s", item, strerror(-r));
+		return r;
 	}
 	if (strchr(path, ',')) {
 		hk_error("hooks file %s: a comma in its path would cut the list of hooks", path);

@@ -14,7 +14,6 @@
 #include "wire/statistics.h"
 
 #define ASK_TIMEOUT_MS 10000
-#define LAST_LINK "hook-last"
 #define START_HINT "start one with: hookcollector, or trace with: hookcli run -- CMD"
 
 const char *hk_job_collector(void)
@@ -242,15 +241,20 @@ static void refresh(struct hk_job *job)
 	}
 }
 
-/* Whether job.json says that the job has ended. */
-static bool has_ended(const char *directory)
+/* What job.json in DIRECTORY says; NULL if nothing. */
+static json_t *describe(const char *directory)
 {
 	char file[PATH_MAX];
 
-	if (snprintf(file, sizeof(file), "%s/job.json", directory) >= PATH_MAX) {
-		return false;
-	}
-	json_t *root = json_load_file(file, 0, NULL);
+	return snprintf(file, sizeof(file), "%s/job.json", directory) < PATH_MAX
+		   ? json_load_file(file, 0, NULL)
+		   : NULL;
+}
+
+/* Whether job.json says that the job has ended. */
+static bool has_ended(const char *directory)
+{
+	json_t *root = describe(directory);
 	const char *state = json_string_value(json_object_get(root, "state"));
 	bool ended = state && strcmp(state, "closed") == 0;
 
@@ -322,6 +326,38 @@ static size_t find_in(const char *dir, const char *name, char path[PATH_MAX])
 	return found;
 }
 
+/* The same among the jobs that lie in this directory as hook-COMMAND-ID, by their ids. */
+static size_t find_here(const char *name, char path[PATH_MAX])
+{
+	DIR *entries = opendir(".");
+	size_t length = strlen(name), exact = 0, begun = 0;
+
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		if (strncmp(entry->d_name, HK_JOB_HERE, strlen(HK_JOB_HERE)) != 0 ||
+		    strcmp(entry->d_name, HK_JOB_LAST) == 0 || !is_job_directory(entry->d_name)) {
+			continue;
+		}
+		json_t *root = describe(entry->d_name);
+		const char *id = json_string_value(json_object_get(root, "id"));
+		bool fits = id && strncmp(id, name, length) == 0, whole = fits && !id[length];
+		if (whole || (fits && exact == 0)) {
+			snprintf(path, PATH_MAX, "./%s", entry->d_name);
+		}
+		exact += whole;
+		begun += fits;
+		json_decref(root);
+	}
+	if (entries) {
+		closedir(entries);
+	}
+	return exact > 0 ? exact : begun;
+}
+
+static void tell_several(const char *name)
+{
+	hk_error("several jobs begin with '%s': give the directory that hookcli ls shows", name);
+}
+
 static int open_named(const char *name, struct hk_job *job)
 {
 	char store[PATH_MAX], path[PATH_MAX];
@@ -332,7 +368,7 @@ static int open_named(const char *name, struct hk_job *job)
 	if (r == 0) {
 		snapshot_take(job, response, url);
 	} else if (r == -ENOTUNIQ) {
-		hk_error("several jobs begin with '%s': hookcli ls shows them", name);
+		tell_several(name);
 	}
 	if (response) {
 		hk__response__free_unpacked(response, NULL);
@@ -344,11 +380,14 @@ static int open_named(const char *name, struct hk_job *job)
 	if (r != -ENOTUNIQ && hk_job_store(store) == 0) {
 		found = find_in(store, name, path);
 	}
+	if (r != -ENOTUNIQ && found == 0) {
+		found = find_here(name, path);
+	}
 	if (found == 1) {
 		return open_directory(path, job);
 	}
 	if (found > 1) {
-		hk_error("several jobs begin with '%s': hookcli ls shows them", name);
+		tell_several(name);
 	} else if (r != -ENOTUNIQ) {
 		hk_error("no job '%s': hookcli ls shows the jobs there are", name);
 	}
@@ -368,7 +407,7 @@ static int open_newest(struct hk_job *job)
 		hk_error("the collector has no job yet: trace one with: hookcli run -- CMD");
 		code = HK_EXIT_ABSENT;
 	} else if (r == -ECONNREFUSED) {
-		hk_error("no job: no ./" LAST_LINK " here and no collector running; " START_HINT);
+		hk_error("no job: no ./" HK_JOB_LAST " here and no collector running; " START_HINT);
 		code = HK_EXIT_ABSENT;
 	} else {
 		code = call_failed(url, r);
@@ -387,8 +426,8 @@ int hk_job_open(const char *name, struct hk_job *ret_job)
 
 	if (!name) {
 		/* --collector says where to look. */
-		bool here = !hk_command_setting("collector") && is_job_directory(LAST_LINK);
-		code = here ? open_directory(LAST_LINK, &job) : open_newest(&job);
+		bool here = !hk_command_setting("collector") && is_job_directory(HK_JOB_LAST);
+		code = here ? open_directory(HK_JOB_LAST, &job) : open_newest(&job);
 	} else if (strchr(name, '/') || (stat(name, &status) == 0 && S_ISDIR(status.st_mode))) {
 		code = open_directory(name, &job);
 	} else {

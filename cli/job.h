@@ -1,8 +1,8 @@
 /* job.h: the job a command is about: from a directory, or from the running collector.
  *
- * A job is named by id, by unique prefix or by directory; without a name it is ./hook-last, else
- * the newest job of the collector. Errors are told on stderr in one line, with the fix, so that
- * every command says the same. Main thread only.
+ * A job is named by id, by unique prefix or by directory, whatever `hookcli ls` lists; without a
+ * name it is ./hook-last, else the newest job of the collector. Errors are told on stderr in one
+ * line, with the fix, so that every command says the same. Main thread only.
  */
 #ifndef HK_JOB_H
 #define HK_JOB_H
@@ -14,6 +14,10 @@
 
 /* How the run directories of private collectors begin, below the user's. */
 #define HK_JOB_RUNDIR "job-"
+
+/* How jobs, or links to them, are called where their commands were run, and the newest of them. */
+#define HK_JOB_HERE "hook-"
+#define HK_JOB_LAST "hook-last"
 
 struct hk_job {
 	Hk__Snapshot *snapshot;	  /* after a successful open never NULL, and `job` in it is set */

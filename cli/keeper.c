@@ -273,7 +273,7 @@ static void make_links(struct hk_keeper *keeper, const struct hk_keeper_wish *wi
 	snprintf(parent, sizeof(parent), "%s", keeper->directory);
 	*strrchr(parent, '/') = '\0';
 	if (keeper->private) {
-		hk_place_link(*parent ? parent : "/", "hook-last", base);
+		hk_place_link(*parent ? parent : "/", HK_JOB_LAST, base);
 		if (!wish->store) {
 			snprintf(keeper->shown, sizeof(keeper->shown), "./%.*s", PATH_MAX - 3,
 				 base);
@@ -285,7 +285,7 @@ static void make_links(struct hk_keeper *keeper, const struct hk_keeper_wish *wi
 		return;
 	}
 	hk_place_link(here, name, keeper->directory);
-	hk_place_link(here, "hook-last", name);
+	hk_place_link(here, HK_JOB_LAST, name);
 	struct stat status;
 	if (stat(name, &status) == 0) {
 		snprintf(keeper->shown, sizeof(keeper->shown), "./%s", name);

@@ -240,13 +240,17 @@ static const struct hk_exporter_ops log_exporter = {
     .free = log_free,
 };
 
-static int report_result(const struct hk_timeline_result *result, const struct hk_job *job)
+/* CHOSEN: only some ranks were wanted. */
+static int report_result(const struct hk_timeline_result *result, const struct hk_job *job,
+			 bool chosen)
 {
 	if (result->damaged) {
 		hk_warning("%" PRIu64 " damaged parts of the job's files were left out",
 			   result->damaged);
 	}
-	if (result->processes == result->unrecorded) {
+	if (result->processes == 0 && chosen) {
+		hk_warning("no process of the job has such a rank");
+	} else if (result->processes == result->unrecorded) {
 		hk_warning("no records: run with --level record to have a log");
 	}
 	if (job->live) {
@@ -278,7 +282,7 @@ static int print_stored(const struct hk_job *job, const struct arguments *argume
 		hk_error("log stopped: %s", strerror(-rc));
 		return HK_EXIT_FAILED;
 	}
-	return report_result(&result, job);
+	return report_result(&result, job, arguments->rank_count > 0);
 }
 
 static int follow(const struct hk_job *job, const struct arguments *arguments)

@@ -16,8 +16,6 @@
 
 #define OPTION_JSON 0x100
 #define JOBS_MAX 4096u
-#define HERE_PREFIX "hook-"
-#define LAST_LINK "hook-last"
 
 struct entry {
 	char *id, *state, *command, *directory;
@@ -178,7 +176,7 @@ static void add_store(struct list *list, const char *store, const char *prefix)
 
 	for (struct dirent *entry; directory && (entry = readdir(directory));) {
 		char path[PATH_MAX];
-		if (entry->d_name[0] != '.' && strcmp(entry->d_name, LAST_LINK) != 0 &&
+		if (entry->d_name[0] != '.' && strcmp(entry->d_name, HK_JOB_LAST) != 0 &&
 		    strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
 		    snprintf(path, sizeof(path), "%s/%s", store, entry->d_name) < PATH_MAX) {
 			add_directory(list, path);
@@ -266,7 +264,7 @@ static int run(int argc, char **argv)
 		if (hk_job_store(store) == 0) {
 			add_store(list, store, "");
 		}
-		add_store(list, ".", HERE_PREFIX);
+		add_store(list, ".", HK_JOB_HERE);
 		qsort(list->entries, list->count, sizeof(list->entries[0]), by_start);
 		if (json) {
 			code = write_json(list);

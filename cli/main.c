@@ -54,11 +54,11 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "-?") == 0 || strcmp(argv[1], "help") == 0) {
 		help(stdout);
-		return HK_EXIT_DONE;
+		return hk_command_output_close(stdout, HK_EXIT_DONE);
 	}
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
 		puts(argp_program_version);
-		return HK_EXIT_DONE;
+		return hk_command_output_close(stdout, HK_EXIT_DONE);
 	}
 	const struct hk_command *command = find(argv[1]);
 	if (!command) {

@@ -68,7 +68,7 @@ void hk_place_name(const char *command, const char *id, char *name, size_t size)
 	hk_name_print(clean, 40, command);
 	size_t length = strlen(clean);
 	bool said = strncmp(id, clean, length) == 0 && id[length] == '-';
-	snprintf(name, size, "hook-%s%s%s", said ? "" : clean, said ? "" : "-", id);
+	snprintf(name, size, HK_JOB_HERE "%s%s%s", said ? "" : clean, said ? "" : "-", id);
 	for (char *at = name; *at; at++) {
 		if (*at == '/') {
 			*at = '_';

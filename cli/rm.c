@@ -9,7 +9,6 @@
 #include "job_files.h"
 
 #define JOBS_MAX 1024
-#define LAST_LINK "hook-last"
 
 struct arguments {
 	bool force;
@@ -70,9 +69,9 @@ static bool ask(const struct hk_job *job, const struct hk_job_files *files)
 static bool is_last(const char *directory)
 {
 	char linked[PATH_MAX], real[PATH_MAX];
-	ssize_t length = readlink(LAST_LINK, linked, sizeof(linked));
+	ssize_t length = readlink(HK_JOB_LAST, linked, sizeof(linked));
 
-	return length > 0 && realpath(LAST_LINK, linked) && realpath(directory, real) &&
+	return length > 0 && realpath(HK_JOB_LAST, linked) && realpath(directory, real) &&
 	       strcmp(linked, real) == 0;
 }
 
@@ -106,7 +105,7 @@ static int remove_open_job(const struct hk_job *job, bool force)
 		return HK_EXIT_FAILED;
 	}
 	if (last) {
-		unlink(LAST_LINK);
+		unlink(HK_JOB_LAST);
 	}
 	return HK_EXIT_DONE;
 }

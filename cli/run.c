@@ -106,7 +106,7 @@ static int check_budget(const char *value)
 			return 0;
 		}
 	}
-	hk_error("--budget '%s' is neither off nor a percentage above 0", value);
+	hk_error("--budget '%s' is neither off nor a percentage above 0, at most 100", value);
 	return -EINVAL;
 }
 

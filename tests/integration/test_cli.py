@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """What hookcli says and leaves with: help, wrong usage, jobs and collectors that are not there, and the statuses of run."""
+import json
 import os
 import re
 import signal
@@ -41,6 +42,15 @@ def check_help(run: Run):
     expect_true("hookcollector --help", "--store" in collector.stdout)
     version = run.command(run.binary("hookcollector"), "--version").stdout
     expect_true(f"hookcollector --version: {version}", version.startswith("hookcollector "))
+
+
+def check_full_disk(run: Run):
+    """What could not be written is no success."""
+    for command in ("--help", "--version", "hooks", "hooks mpi", "env", "doctor", "ls --json", "status --config"):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([run.binary("hookcli"), *command.split()], env=run.environment(), stdout=full,
+                                  stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        expect(f"{command} > /dev/full ({done.stderr!r})", (done.returncode, "No space left" in done.stderr), (FAILED, True))
 
 
 def check_usage(run: Run):
@@ -93,6 +103,9 @@ def check_run_refuses(run: Run):
     says(run, NOT_EXECUTABLE, "not an executable", "run", *store, "--", run.directory)
     says(run, OURS, "no hooks 'mpii'(?=.* auto)(?=.* blas)(?=.* libc)(?=.* mpi)", "run", *store, "--hooks", "mpii", "--", "true")
     says(run, OURS, "absent.hooks: No such file", "run", *store, "--hooks", "absent.hooks", "--", "true")
+    says(run, OURS, "hooks file /: Is a directory", "run", *store, "--hooks", "/", "--", "true")
+    says(run, OURS, "'libm.so:sin levle=count': unknown attribute", "run", *store, "--hooks", "libm.so:sin levle=count", "--", "true")
+    says(run, USAGE, "no hooks 'mpii'", "doctor", "--hooks", "mpii", "--", "true")
     says(run, OURS, "unknown level 'recrod'.*record", "run", *store, "--level", "recrod", "--", "true")
     says(run, OURS, "drop nor wait:MS", "run", *store, "--on-full", "explode", "--", "true")
     says(run, OURS, "'--nonsense'", "run", "--nonsense", "--", "true")
@@ -113,6 +126,12 @@ def check_statuses(run: Run):
         expect(f"killed by {number.name}", done.returncode, 128 + number)
         process = run.report(run.path("store", "hook-last"))["processes"][0]
         expect(f"{number.name} in the report", process["exit"], {"kind": "signal", "code": int(number)})
+    with open(run.path("bare"), "w", encoding="utf-8") as file:
+        file.write('echo "$0 $*"; exit 5\n')
+    os.chmod(run.path("bare"), 0o755)
+    done = run.trace(run.path("bare"), "a b", "c", options=("-q",), check=False)
+    expect("a script without a first line, as shells run it",
+           (done.returncode, done.stdout, done.stderr), (5, run.path("bare") + " a b c\n", ""))
     done = run.trace("/bin/echo", "--hooks", "mpi", "-q", options=("-q",))
     expect("options of the command are its own", done.stdout, "--hooks mpi -q\n")
     done = run.command("sh", "-c", f"echo words | {run.binary('hookcli')} run -q --store {run.path('store')} cat")
@@ -134,6 +153,17 @@ def check_signals(run: Run):
             process.send_signal(number)
             expect(f"{number.name} to hookcli", process.wait(60), status)
             expect_true("the command is gone", not os.path.exists(f"/proc/{pid}"))
+
+
+def check_names(run: Run, here):
+    """What `ls` lists can be asked for by the id it shows."""
+    identity = json.loads(run.cli("ls", "--json", cwd=here).stdout)[0]["id"]
+    for name in (identity, identity[:-1]):
+        expect_true(f"report {name}", f"== job {identity} ==" in run.cli("report", name, cwd=here).stdout)
+    run.cli("run", "-q", "--job", identity + "-too", "--", "true", cwd=here)
+    expect_true("an id before a prefix", f"== job {identity} ==" in run.cli("report", identity, cwd=here).stdout)
+    says(run, ABSENT, "several jobs", "report", identity[:-1], cwd=here)
+    run.cli("rm", "--force", identity + "-too", cwd=here)
 
 
 def check_places(run: Run):
@@ -161,6 +191,8 @@ def check_places(run: Run):
     expect("hook-last", os.path.realpath(os.path.join(here, "hook-last")), os.path.join(here, links[1]))
     shown = run.cli("report", cwd=here).stdout
     expect_true("report shows the newest here", "== hooktrace: true ==" in shown)
+
+    check_names(run, here)
 
     # A running collector keeps the job; here is a link to it.
     collector = run.start_collector()
@@ -191,6 +223,7 @@ def check_terminal(run: Run):
 def test(run):
     check_help(run)
     check_usage(run)
+    check_full_disk(run)
     check_absent(run)
     check_run_refuses(run)
     check_statuses(run)
