@@ -1,24 +1,19 @@
 #include "frame/arguments.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "frame/hot.h"
+#include "frame/state.h"
 #include "frame/values.h"
 #include "hooks/arguments.h"
 #include "record/process.h"
-#include "ring/kernel.h"
 
 #define PAGE 4096u /* or a part of one */
 
-/* Whether the 8 bytes around ADDRESS can be read: no such operation on the signal mask exists, but
- * the kernel copies the argument before it looks at the number. Nothing else answers without a
- * signal, a descriptor or a right that a sandbox may refuse. */
 static bool is_readable(uintptr_t address)
 {
-	return !hk_process.sealed &&
-	       hk_kernel(SYS_rt_sigprocmask, -1, address & ~(uintptr_t)7, 0, 8, 0, 0) != -EFAULT;
+	return !hk_process.sealed && hk_state_is_readable(address);
 }
 
 /* Copies the text at ADDRESS behind its length byte. Words used; 0: it cannot be read, or has no

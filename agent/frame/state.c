@@ -1,6 +1,10 @@
 #include "frame/state.h"
 
+#include <errno.h>
+#include <linux/futex.h>
 #include <sys/auxv.h>
+
+#include "ring/kernel.h"
 
 /* Start of a page at the top of the main thread's stack; 0: unknown. Read by the trampoline. */
 uint64_t hk_state_stack_top;
@@ -13,10 +17,7 @@ static void find_stack(void)
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <stdbool.h>
 #include <sys/uio.h>
-
-#include "ring/kernel.h"
 
 /* x87, SSE, AVX, AVX-512 (three parts); read by trampoline.S. 0: the processor has no xsave. */
 #define STATE_COMPONENTS 0xe7u
@@ -81,3 +82,16 @@ void hk_state_setup(void)
 	find_stack();
 }
 #endif
+
+bool hk_state_is_readable(uintptr_t address)
+{
+	address &= ~(uintptr_t)3;
+#if defined(__x86_64__)
+	if (hk_state_watched) {
+		return hk_state_read((void *)address, 0) != -EFAULT;
+	}
+#endif
+	/* Wakes nobody and moves nobody, whatever the word is. */
+	return hk_kernel(SYS_futex, (long)address, FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, (long)address,
+			 0) != -EFAULT;
+}

@@ -2,6 +2,7 @@
 #ifndef HK_AGENT_FRAME_STATE_H
 #define HK_AGENT_FRAME_STATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* FUNCTION(FIRST, SECOND) with all vector and x87 registers saved around it. */
@@ -11,6 +12,9 @@ int hk_state_saved(int (*function)(void *, void *), void *first, void *second);
  * process: to its memcheck, what the trampoline asks otherwise is a use of that word. The second
  * argument means nothing. */
 int hk_state_read(void *address, void *unused);
+
+/* Whether the 4-byte word around ADDRESS can be read; one system call that sandboxes let pass. */
+bool hk_state_is_readable(uintptr_t address);
 
 /* Finds out what has to be saved on this processor; before the first hooked call. */
 void hk_state_setup(void);

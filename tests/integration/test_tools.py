@@ -50,9 +50,10 @@ def test_debugger(run, program, hooks):
 
 def test_checker(run, program, hooks, *tool):
     alone = run.command(program)
-    watched = run.trace("valgrind", "-q", "--error-exitcode=9", *tool, program, hooks=[hooks], options=("-q",))
-    expect(f"{tool}: output", watched.stdout, alone.stdout)
-    expect(f"{tool}: complaints", watched.stderr, "")
+    for level in ("record", "record+args"):
+        watched = run.trace("valgrind", "-q", "--error-exitcode=9", *tool, program, hooks=[hooks], options=("-q", "--level", level))
+        expect(f"{tool} at {level}: output", watched.stdout, alone.stdout)
+        expect(f"{tool} at {level}: complaints", watched.stderr, "")
 
 
 def test(run):
