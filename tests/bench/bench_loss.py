@@ -23,8 +23,8 @@ LOADS = (
 
 def lost(run, job, calls, rate):
     """(share of the records that was lost, calls per second and thread)."""
-    done = run.trace(os.path.join(run.build, "tests", "bench", "bench_loss"), THREADS, calls, rate, hooks=[os.path.join(HERE, "call.hooks")],
-                     options=("-q", "--job", job, "--budget", "off"))
+    done = run.trace(os.path.join(run.build, "tests", "bench", "bench_loss"), THREADS, calls, rate,
+                     hooks=[os.path.join(HERE, "call.hooks")], options=("-q", "--job", job, "--budget", "off"))
     report = run.report(run.path("store", job))
     rank, made = report["ranks"][0], THREADS * calls
     expect(f"{job}: calls", total_calls(report)[0, "bench_record"], made)

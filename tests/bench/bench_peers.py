@@ -159,7 +159,8 @@ def check_kept(run, peers, sessions):
         if loop != "off":
             expect(f"hooktrace: calls of bench_{loop}", hooked[0, f"bench_{loop}"], made[loop])
     rank = report["ranks"][0]
-    expect("hooktrace: records and losses", rank["records"] + rank["lost_records"], sum(made[at] for at in ("record", "ordered", "unknown")))
+    expect("hooktrace: records and losses", rank["records"] + rank["lost_records"],
+           sum(made[loop] for loop in ("record", "ordered", "unknown")))
 
     made = peers["uftrace"].calls["plain"]
     done = run.command("uftrace", "report", "-d", run.path("uftrace"), "-f", "call")
@@ -172,7 +173,7 @@ def check_kept(run, peers, sessions):
     expect_true(f"LTTng kept {stored} bytes of {events} events", stored >= 4 * events)
     expect("ltrace: lines", lines_of(run.path("ltrace"), "bench_plain"), peers["ltrace"].calls["plain"])
     expect("log: lines", lines_of(run.path("peer.log"), "bench_plain"), peers["plain"].calls["log"])
-    print(f"hooktrace lost {rank['lost_records']} records of {rank['records'] + rank['lost_records']}, uftrace {made - kept} of {made}; "
+    print(f"hooktrace lost {rank['lost_records']} of {rank['records'] + rank['lost_records']} records, uftrace {made - kept} of {made}; "
           f"LTTng: {'; '.join(sessions.discarded) or 'none'}, {stored / events:.1f} bytes per event")
 
 
