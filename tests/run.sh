@@ -10,7 +10,7 @@ install_args=()
 usage() {
 	cat <<-END
 		usage: tests/run.sh [--long] [--build DIR] [-k REGEX]
-		  --long       also fuzzing (60 s per target), soak and benchmarks
+		  --long       also fuzzing (60 s per target), soak, benchmarks and PyTorch
 		  --build DIR  build tree (default: build/)
 		  -k REGEX     only tests whose name matches
 	END
