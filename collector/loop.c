@@ -61,11 +61,25 @@ static void read_usage(struct hk_process *process, uint64_t now)
 	process->usage_due_ns = now + (wait < SECOND_NS ? wait : SECOND_NS);
 }
 
+/* Before anything is drained, which may take long: the calls that a look counts are those until
+ * NOW.
+ */
+static void govern(struct hk_collector *collector, uint64_t now)
+{
+	struct hk_process *process, *next;
+	HASH_ITER (hh, collector->processes, process, next) {
+		if (!process->gone) {
+			hk_governor_look(process, now);
+		}
+	}
+}
+
 static void pass(struct loop *loop, uint64_t now)
 {
 	struct hk_collector *collector = loop->collector;
 	struct hk_process *process, *next;
 	hk_control_expire(collector);
+	govern(collector, now);
 	HASH_ITER (hh, collector->processes, process, next) {
 		int r = process->gone ? 0 : hk_drain_pass(collector, process, now);
 		if (r > 0) {
@@ -86,7 +100,6 @@ static void pass(struct loop *loop, uint64_t now)
 			process->retry_ns = now + SECOND_NS;
 		} else if (!process->gone) {
 			read_usage(process, now);
-			hk_governor_look(process, now);
 		}
 	}
 }
