@@ -39,4 +39,13 @@ hk_constant_functions:
 	.cfi_endproc
 	.size	hk_constant_functions, . - hk_constant_functions
 
+#if defined(__aarch64__)
+	/* Each function begins with `bti c`. */
+	.section .note.gnu.property,"a"
+	.p2align 3
+	.word	4, 16, 5			/* sizes of name and content; NT_GNU_PROPERTY_TYPE_0 */
+	.asciz	"GNU"
+	.word	0xc0000000, 4, 1, 0		/* GNU_PROPERTY_AARCH64_FEATURE_1_AND: BTI */
+#endif
+
 	.section .note.GNU-stack, "", %progbits

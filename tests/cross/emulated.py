@@ -43,7 +43,7 @@ class Emulated(Run):
         env |= {"HOOK_JOB": job, "HOOK_HOOKS": ",".join(hooks), "HOOK_KEEP_SEGMENT": "1",
                 "LD_PRELOAD": ":".join([self.agent(), *filter(None, [env.get("LD_PRELOAD")])])}
         if level:
-            env["HOOK_LEVEL"] = level
+            env["HOOK_LEVEL"] = level if isinstance(level, str) else ",".join(level)
         done = self.command(*command, env=env, **more)
         collector = self.start_collector()
         try:

@@ -90,12 +90,12 @@ class Run:
         return self.command(self.binary("hookcli"), *arguments, **options)
 
     def trace(self, *command, hooks=(), level=None, store="store", options=(), **more):
-        """hookcli run on COMMAND with a private collector; returns the finished process."""
+        """hookcli run on COMMAND with a private collector; returns the finished process. LEVEL: one, or a list of them."""
         line = ["run", "--store", self.path(store)]
         for name in hooks:
             line += ["--hooks", name]
-        if level:
-            line += ["--level", level]
+        for one in [level] if isinstance(level, str) else level or ():
+            line += ["--level", one]
         return self.cli(*line, *options, "--", *command, **more)
 
     def report(self, job=None):

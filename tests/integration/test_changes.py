@@ -38,11 +38,11 @@ class Case:
             file.write(text)
         return path
 
-    def trace(self, what, hooks, changed=None, wanted=None, note="", options=(), **more):
+    def trace(self, what, hooks, changed=None, wanted=None, note="", **more):
         """Runs the program with HOOKS; its output is the plain one but for CHANGED, the report's calls are WANTED."""
         self.count += 1
         name = f"job{self.count}"
-        done = self.run.trace(self.program, hooks=hooks, options=("--job", name, *options), check=False, **more)
+        done = self.run.trace(self.program, hooks=hooks, options=("--job", name), check=False, **more)
         expect(f"{what}: exit status", done.returncode, 7)
         expect(f"{what}: output", parse(done.stdout), {**PLAIN, **(changed or {})})
         report = self.run.report(self.run.path("store", name))
@@ -80,7 +80,7 @@ def test_callers(case):
 
 
 def test_levels(case):
-    rows = case.trace("levels", [f"{LIBRARY}:*"], level="*:changes_*=count", options=("--level", "changes_half=time"))
+    rows = case.trace("levels", [f"{LIBRARY}:*"], level=["*:changes_*=count", "changes_half=time"])
     timed = {key[1] for key, row in rows.items() if row["total_ns"] is not None}
     expect("levels: timed", timed, {"changes_half"})
 
