@@ -185,19 +185,23 @@ static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest 
 	return 1;
 }
 
-/* Ends what has ended of JOB; true if nothing of it is left to wait for. */
-static bool settle_job(struct hk_collector *collector, struct hk_job *job)
+/* Ends what has ended of JOB; true if nothing of it is left to wait for. *RET_ERROR: why a process
+ * that has ended is left, 0 if there is none. */
+static bool settle_job(struct hk_collector *collector, struct hk_job *job, int *ret_error)
 {
 	struct hk_process *process, *next;
 	hk_scan_run(collector);
 	bool settled = collector->waiting == 0;
+	*ret_error = 0;
 	DL_FOREACH_SAFE(job->processes, process, next)
 	{
 		if (!process->reader) {
 			continue;
 		}
 		hk_process_check(process);
-		if (!process->gone || hk_process_finalise(collector, process) < 0) {
+		int r = process->gone ? hk_process_finalise(collector, process) : 0;
+		*ret_error = r < 0 ? r : *ret_error;
+		if (!process->gone || r < 0) {
 			settled = false;
 		}
 	}
@@ -229,7 +233,8 @@ static int answer_close(struct hk_collector *collector, const Hk__CloseJobReques
 		return 1;
 	}
 	job->close_requested = true;
-	if (settle_job(collector, job)) {
+	int error;
+	if (settle_job(collector, job, &error)) {
 		int r = hk_job_close(collector, job);
 		return r < 0 ? fail(answer, r, "job directory incomplete: %s", strerror(-r)) : 1;
 	}
@@ -238,6 +243,12 @@ static int answer_close(struct hk_collector *collector, const Hk__CloseJobReques
 	}
 	hk_job_save(collector, job);
 	hk_job_sum(job);
+	if (error < 0) {
+		return fail(
+		    answer, error,
+		    "its directory cannot be written: %s; make room, the collector tries on",
+		    strerror(-error));
+	}
 	return fail(answer, -EBUSY, "processes of job %s still run; it closes when they end",
 		    job->state->id);
 }

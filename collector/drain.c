@@ -1,10 +1,13 @@
 #include "collector/drain.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "collector/ledger.h"
 #include "collector/spool.h"
+#include "collector/state.h"
 #include "hooks/hook.h"
 
 #define SEAL_BYTES (3u << 19)  /* about 64 Ki records */
@@ -94,6 +97,20 @@ static int read_runs(struct hk_process *process, const struct survey *survey, ui
 	return r;
 }
 
+/* Why records were not stored: the job's readers shall know, and the log once. */
+static void note_store_error(struct hk_process *process)
+{
+	Hk__Job *job = process->job->state;
+	int error = hk_spool_error(process->spool);
+	const char *reason = error == -EDQUOT ? "what --keep allows is used up" : strerror(-error);
+	if (error == 0 || strcmp(job->store_error, reason) == 0) {
+		return;
+	}
+	hk_warning("records not stored job=%s error=%s", job->id, reason);
+	hk_state_set_string(&job->store_error, reason);
+	process->job->changed = true;
+}
+
 int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
 {
 	bool all = false;
@@ -122,6 +139,7 @@ int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
 			hk_ledger_advance(process->ledger, survey.horizon_ticks);
 		}
 	} while (process->gone && !all);
+	note_store_error(process);
 	collector->drained_records += hk_spool_records(process->spool) - before;
 	process->pending_since_ns = 0;
 	process->pending_bytes = 0;

@@ -160,6 +160,16 @@ static void look_after_jobs(struct hk_collector *collector, uint64_t now)
 	}
 }
 
+static void save_job(struct hk_collector *collector, struct hk_job *job)
+{
+	int r = hk_job_save(collector, job);
+	/* Told once: every second, it would fill the next disk. */
+	if (r < 0 && r != job->save_error) {
+		hk_warning("statistics not saved job=%s error=%s", job->state->id, strerror(-r));
+	}
+	job->save_error = r;
+}
+
 static void save(struct loop *loop, uint64_t now)
 {
 	struct hk_collector *collector = loop->collector;
@@ -173,11 +183,7 @@ static void save(struct loop *loop, uint64_t now)
 		hk_state_refresh(collector, process, false);
 	}
 	DL_FOREACH (collector->jobs, job) {
-		int r = hk_job_save(collector, job);
-		if (r < 0) {
-			hk_warning("statistics not saved job=%s error=%s", job->state->id,
-				   strerror(-r));
-		}
+		save_job(collector, job);
 	}
 	look_after_jobs(collector, now);
 	uint64_t spent = hk_clock_monotonic_ns() - now;
@@ -324,10 +330,8 @@ static void finish(struct loop *loop)
 		hk_state_refresh(collector, process, true);
 	}
 	DL_FOREACH (collector->jobs, job) {
-		int r = job->state->closed ? 0 : hk_job_save(collector, job);
-		if (r < 0) {
-			hk_warning("statistics not saved job=%s error=%s", job->state->id,
-				   strerror(-r));
+		if (!job->state->closed) {
+			save_job(collector, job);
 		}
 	}
 }

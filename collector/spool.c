@@ -138,11 +138,12 @@ int hk_spool_flush(struct hk_spool *spool, uint64_t lost, uint64_t room)
 		return r;
 	}
 	spool->begun = false;
-	spool->error = append(spool, bytes, size, room);
-	if (spool->error < 0) {
+	r = append(spool, bytes, size, room);
+	if (r < 0) {
 		/* A full disk must not stop the job's statistics: the records are gone and counted,
 		 * and the next chunk that fits tells how many. */
 		spool->dropped += records;
+		spool->error = r;
 		return 0;
 	}
 	spool->end_bytes += size;

@@ -45,7 +45,6 @@ uint64_t hk_spool_bytes(const struct hk_spool *spool);	 /* of the file */
 uint64_t hk_spool_records(const struct hk_spool *spool); /* in the file */
 uint64_t hk_spool_dropped(const struct hk_spool *spool); /* not in the file for want of room */
 uint64_t hk_spool_number(const struct hk_spool *spool);	 /* of the last chunk, 0: none */
-int hk_spool_error(
-    const struct hk_spool *spool); /* why the last chunk was dropped, 0: it was not */
+int hk_spool_error(const struct hk_spool *spool); /* why a chunk was dropped last, 0: none was */
 
 #endif

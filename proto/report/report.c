@@ -18,7 +18,10 @@ static int job_texts(struct hk_report *report, const Hk__Job *job)
 	to->command = hk_report_strings_get(&report->strings, job ? job->command : "");
 	to->directory = hk_report_strings_get(&report->strings, job ? job->directory : "");
 	to->exit = hk_report_strings_get(&report->strings, job ? job->exit : "");
-	return to->id && to->name && to->command && to->directory && to->exit ? 0 : -ENOMEM;
+	to->store_error = hk_report_strings_get(&report->strings, job ? job->store_error : "");
+	return to->id && to->name && to->command && to->directory && to->exit && to->store_error
+		   ? 0
+		   : -ENOMEM;
 }
 
 /* After the rows, because a job that says nothing of itself is known by its ranks. */

@@ -26,6 +26,7 @@ struct hk_report_exit {
 
 struct hk_report_job {
 	const char *id, *name, *command, *directory, *exit;
+	const char *store_error; /* why records were not stored, the last time; empty: all were */
 	uint64_t start_unix_ns;
 	uint64_t duration_ns;
 	int32_t world_size;

@@ -157,8 +157,10 @@ static void warnings_write(const struct summary *summary)
 		fprintf(output,
 			"! %" PRIu64 " of %" PRIu64
 			" records lost: counts and times here are exact, "
-			"timelines have holes (--on-full wait:MS, fewer --hooks)\n",
-			job->lost_records, job->records + job->lost_records);
+			"timelines have holes (%s%s)\n",
+			job->lost_records, job->records + job->lost_records,
+			*job->store_error ? "not stored: " : "--on-full wait:MS, fewer --hooks",
+			job->store_error);
 	}
 	steps_write(summary);
 	if (summary->report->rank_count == 0) {

@@ -285,8 +285,9 @@ int hk_report_write_text(const struct hk_report *report, FILE *output, enum hk_r
 	}
 	if (report->job.lost_records > 0) {
 		fprintf(output,
-			"\n! %" PRIu64 " records were lost; counts and times above are exact\n",
-			report->job.lost_records);
+			"\n! %" PRIu64 " records were lost%s%s; counts and times above are exact\n",
+			report->job.lost_records, *report->job.store_error ? ", not stored: " : "",
+			report->job.store_error);
 	}
 	return r == 0 && ferror(output) ? -EIO : r;
 }

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import loop
-from harness import Run, end_process, expect, expect_true, main
+from harness import Run, end_process, expect, expect_true, main, wait_for
 from truth import load
 
 SKIPPED = 77
@@ -137,11 +137,40 @@ def check_store(run: Run):
     made = sum(row["calls"] for row in report["calls"])
     expect_true(f"bounded: {events} of {made} calls are kept, {rank['lost_records']} are lost",
                 0 < events < made and events + rank["lost_records"] == made)
+    expect("bounded: why", report["job"]["store_error"], "what --keep allows is used up")
+    expect_true("the summary says why", "not stored: what --keep" in run.cli("report", run.path("store", job)).stdout)
     stored = sum(os.path.getsize(run.path("store", job, name)) for name in os.listdir(run.path("store", job))
                  if name.endswith(".chunks"))
     # The chunk that goes over the bound is the last one: 64 Ki records of at most 8 bytes here.
     expect_true(f"bounded: {stored} bytes stored", stored <= (100 << 10) + (64 << 10) * 8)
     end_process(collector)
+
+
+def store_late(run, store, job):
+    """A job that ends while its store is full, which gets room later."""
+    with open(run.path("tiny", "filler"), "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, os.statvfs(store).f_bavail * os.statvfs(store).f_frsize)
+    done = run.cli("run", "-q", *loop.hook_options(), "--store", store, "--job", "late", "--", run.workload("calls_truth"), "--loop",
+                   run.path("late.out"), 10)
+    expect_true(f"why: {done.stderr}", "cannot be written: No space left on device; make room" in done.stderr)
+    os.unlink(run.path("tiny", "filler"))
+    wait_for("the job to be stored", lambda: os.path.exists(os.path.join(job, "report.json")))
+    report = run.report(job)
+    for function in sorted(loop.FUNCTIONS):
+        expect(f"late: {function}", counted(report, function), loop.THREADS * 10)
+
+
+def check_full_store(run: Run):
+    """Nothing can be stored: the command is not disturbed, the reason is told, and the job is stored once there is room."""
+    store, job = run.path("tiny"), run.path("tiny", "late")
+    os.mkdir(store)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", store], check=True)
+    try:
+        store_late(run, store, job)
+    finally:
+        # Which is busy as long as the collector lives.
+        wait_for("the store to be left",
+                 lambda: subprocess.run(["umount", store], check=False, capture_output=True).returncode == 0)
 
 
 def check_read_only(run: Run):
@@ -154,6 +183,7 @@ def check_read_only(run: Run):
 
 
 def test(run):
+    check_full_store(run)
     os.mkdir(run.path("full"), 0o700)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "hooktrace-test", run.path("full")], check=True)
     run.run_directory = run.path("full")

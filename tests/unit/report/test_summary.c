@@ -99,6 +99,23 @@ static void test_summary_is_the_documented_screen(void **state)
 	maker_fini(&maker);
 }
 
+static void test_why_records_were_not_stored_is_said(void **state)
+{
+	struct maker maker;
+	struct hk_report *report;
+	(void)state;
+	fill(&maker, 1);
+	maker.processes[0]->message.lost_records = 7;
+	maker.job.store_error = (char *)"No space left on device";
+	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	char *text = written(report, false);
+	assert_non_null(strstr(text, "holes (not stored: No space left on device)"));
+	assert_null(strstr(text, "--on-full")); /* waiting would not help */
+	free(text);
+	hk_report_free(report);
+	maker_fini(&maker);
+}
+
 static void test_what_is_missing_is_said(void **state)
 {
 	struct maker maker;
@@ -232,6 +249,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_summary_is_the_documented_screen),
 	    cmocka_unit_test(test_what_is_missing_is_said),
+	    cmocka_unit_test(test_why_records_were_not_stored_is_said),
 	    cmocka_unit_test(test_device_memory_has_a_column),
 	    cmocka_unit_test(test_idle_waits_do_not_push_out_what_the_job_did),
 	    cmocka_unit_test(test_many_ranks_are_spread_not_listed),
