@@ -1,4 +1,5 @@
 /* hookcli top: a job while it runs, as a table that refreshes. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -244,7 +245,7 @@ static bool is_lowered(const struct hk_report *report, const char *function)
 }
 
 static int functions_write(const struct hk_report *report, const struct shown *rows, size_t count,
-			   size_t limit, FILE *output)
+			   size_t limit, bool colour, FILE *output)
 {
 	bool lowered = false;
 	struct hk_table *table =
@@ -269,7 +270,7 @@ static int functions_write(const struct hk_report *report, const struct shown *r
 		hk_table_add(table, "%" PRIu64, n->errors);
 		hk_table_add(table, "%s", main_role ? "" : rows[i].group->role);
 	}
-	int r = hk_table_write(table, output, hk_command_colour(output));
+	int r = hk_table_write(table, output, colour);
 	hk_table_free(table);
 	if (count == 0) {
 		fputs("no call seen yet\n", output);
@@ -337,26 +338,75 @@ static size_t row_limit(const struct arguments *arguments, FILE *output)
 	return ROWS_BATCH;
 }
 
-static int picture_write(const struct arguments *arguments, const struct picture *now,
-			 const struct picture *before, FILE *output)
+/* Columns of the terminal; 0: no end to a line. */
+static size_t columns_of(const struct arguments *arguments, FILE *output)
+{
+	struct winsize size;
+
+	return !arguments->batch && ioctl(fileno(output), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+/* Writes TEXT, its lines cut: one that wraps would push the head off the screen. Escape sequences,
+ * which end in a letter, take no column; UTF-8 characters take one. */
+static void write_cut(const char *text, size_t columns, FILE *output)
+{
+	size_t column = 0;
+	bool escape = false;
+
+	for (; *text; text++) {
+		bool begins = ((unsigned char)*text & 0xc0) != 0x80;
+		escape |= *text == '\033';
+		if (*text == '\n') {
+			column = 0;
+		} else if (!escape && begins) {
+			column++;
+		}
+		if (escape || columns == 0 || column <= columns) {
+			putc(*text, output);
+		}
+		escape = escape && !isalpha((unsigned char)*text);
+	}
+}
+
+static int table_write(const struct arguments *arguments, const struct picture *now,
+		       const struct picture *before, FILE *output)
 {
 	double calls_per_s;
 
-	if (arguments->json) {
-		return hk_report_write_json(now->report, output);
-	}
 	struct shown *rows = rows_new(now, before, &calls_per_s);
 	if (!rows) {
 		return -ENOMEM;
 	}
-	fputs(arguments->batch ? "" : "\033[H\033[2J", output);
 	header_write(now, calls_per_s, output);
 	int r = functions_write(now->report, rows, now->functions.count,
-				row_limit(arguments, output), output);
+				row_limit(arguments, stdout), hk_command_colour(stdout), output);
 	open_calls_write(now->report, output);
 	memory_write(now->report, output);
 	fputs(arguments->batch && arguments->pictures != 1 ? "\n" : "", output);
 	free(rows);
+	return r;
+}
+
+static int picture_write(const struct arguments *arguments, const struct picture *now,
+			 const struct picture *before)
+{
+	char *text = NULL;
+	size_t size;
+
+	if (arguments->json) {
+		return hk_report_write_json(now->report, stdout);
+	}
+	FILE *output = open_memstream(&text, &size);
+	if (!output) {
+		return -errno;
+	}
+	int r = table_write(arguments, now, before, output);
+	fclose(output);
+	if (r == 0) {
+		fputs(arguments->batch ? "" : "\033[H\033[2J", stdout);
+		write_cut(text, columns_of(arguments, stdout), stdout);
+	}
+	free(text);
 	return r;
 }
 
@@ -379,7 +429,7 @@ static int watch(const struct arguments *arguments)
 		if (r == 0) {
 			/* A job that ended has no "now": its rates are those of its whole life. */
 			r = picture_write(arguments, &now,
-					  before.report && now.live ? &before : NULL, stdout);
+					  before.report && now.live ? &before : NULL);
 			picture_fini(&before);
 			before = now;
 		}

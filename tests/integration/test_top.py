@@ -2,6 +2,7 @@
 """top while a job runs: the table, one picture, several, JSON; and what it says when the job is over."""
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -54,6 +55,10 @@ def check_screen(run: Run):
     line = f"{run.binary('hookcli')} top living -n 2 -d 0.1"
     done = run.command("script", "-qec", line, "/dev/null", env={"TERM": "xterm"})
     expect_true(f"it clears the screen: {done.stdout[:200]!r}", "\033[" in done.stdout)
+    narrow = run.command("script", "-qec", f"stty cols 30; {line}", "/dev/null", env={"TERM": "xterm"}).stdout
+    lines = re.sub("\033\\[[0-9]*[A-Za-z]", "", narrow).splitlines()
+    expect_true(f"lines are cut to the terminal, not wrapped: {lines}",
+                len(lines) > 8 and max(map(len, lines)) == 30)
     with subprocess.Popen([run.binary("hookcli"), "top", "living", "-b", "-d", "0.1"], env=run.environment(), text=True,
                           cwd=run.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as top:
         top.stdout.readline()
