@@ -17,6 +17,17 @@
 		}                   \
 	} while (0)
 
+static void check_change(const struct hk_hook *hook)
+{
+	bool replaced = hook->action == HK_ACTION_REPLACE;
+
+	REQUIRE(hook->action <= HK_ACTION_RETURN);
+	REQUIRE(hook->action == HK_ACTION_NONE || !(hook->flags & HK_HOOK_DESCRIBED));
+	REQUIRE(hook->from == NULL || strlen(hook->from) > 0);
+	REQUIRE((hook->with_library != NULL) == replaced);
+	REQUIRE(hook->with_symbol == NULL || (replaced && strlen(hook->with_symbol) > 0));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void hear(void *context, const char *file, uint32_t line, const char *message)
@@ -88,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		REQUIRE(hook->line >= 1);
 		check_arguments(hook);
 		check_values(hook);
+		check_change(hook);
 		hk_pattern_match_library(hook->library, "/usr/lib/libmpi.so.40");
 		hk_pattern_match(hook->symbol, "MPI_Sendrecv_replace");
 	}
