@@ -12,6 +12,8 @@ SEED = 20
 ALONE = 16    # instants with one process
 TOGETHER = 4  # and with four ranks under mpirun
 SOON, LATE = 30, 600  # rounds
+# Until the last of four ranks has begun, the others make calls that all have to be looked at: fewer of them.
+EVER, PAUSE_US = 10**9, 500
 SIGNALED = 128 + signal.SIGKILL
 
 
@@ -61,7 +63,7 @@ def alone(run, chance, number):
 def together(run, chance, number):
     job, victim = f"together-{number}", chance.randrange(RANKS)
     paths = {rank: run.path(f"{job}.{rank}") for rank in range(RANKS)}
-    program = f"exec {run.workload('calls_truth')} --loop {run.path(job)}.$OMPI_COMM_WORLD_RANK"
+    program = f"exec {run.workload('calls_truth')} --loop {run.path(job)}.$OMPI_COMM_WORLD_RANK {EVER} {PAUSE_US}"
     command = loop.start(run, "mpirun", "-n", RANKS, run.binary("hookcli"), "run", "-q", "--store", run.path("store"),
                          "--job", job, *loop.hook_options(), "--", "sh", "-c", program)
     for path in paths.values():

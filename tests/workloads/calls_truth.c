@@ -3,10 +3,11 @@
  *   calls_truth --count OUT.json      known calls of two threads, nested calls, a plugin; then the
  * truth in the form of mpi_truth.c: {"pid":1,"calls":{"<library>":{"<function>":{...}}}}
  *   calls_truth --hang                says "ready" on stdout and waits for ever: open calls are
- * calls_block, then read calls_truth --loop FILE [ROUNDS]  two threads repeat write, read,
- * calls_inner, nanosleep; before and after each call they note it in FILE, mapped shared, so that
- * the truth survives kill -9 to within one call FILE is an array of struct progress, one row per
- * thread and function; all of the program's calls of these functions are in it.
+ * calls_block, then read.
+ *   calls_truth --loop FILE [ROUNDS [PAUSE_US]]   two threads repeat write, read, calls_inner,
+ * nanosleep; before and after each call they note it in FILE, mapped shared, so that the truth
+ * survives kill -9 to within one call. FILE is an array of struct progress, one row per thread and
+ * function; all of the program's calls of these functions are in it.
  */
 #include "calls_truth.h"
 
@@ -26,7 +27,7 @@
 #define PLUGIN_CALLS 300
 #define LOOP_THREADS 2
 #define LOOP_FUNCTIONS 4
-#define LOOP_PAUSE_NS 20000L
+#define LOOP_PAUSE_US 20L
 
 /* 64 bytes, little-endian; read by the tests. */
 struct progress {
@@ -40,6 +41,7 @@ struct progress {
 struct loop {
 	struct progress *rows;
 	unsigned long rounds;
+	long pause_us;
 	pthread_t thread;
 };
 
@@ -190,7 +192,7 @@ static void *loop_thread(void *argument)
 	static const char *const functions[LOOP_FUNCTIONS] = {"write", "read", "calls_inner",
 							      "nanosleep"};
 	struct loop *loop = argument;
-	struct timespec pause = {.tv_nsec = LOOP_PAUSE_NS};
+	struct timespec pause = {.tv_nsec = loop->pause_us * 1000};
 	int ends[2];
 
 	for (int i = 0; i < LOOP_FUNCTIONS; i++) {
@@ -210,7 +212,7 @@ static void *loop_thread(void *argument)
 	return NULL;
 }
 
-static int repeat(const char *path, unsigned long rounds)
+static int repeat(const char *path, unsigned long rounds, long pause_us)
 {
 	size_t size = sizeof(struct progress) * LOOP_THREADS * LOOP_FUNCTIONS;
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -226,7 +228,7 @@ static int repeat(const char *path, unsigned long rounds)
 		return 1;
 	}
 	for (int i = 0; i < LOOP_THREADS; i++) {
-		loops[i] = (struct loop){.rows = rows + i * LOOP_FUNCTIONS, .rounds = rounds};
+		loops[i] = (struct loop){rows + i * LOOP_FUNCTIONS, rounds, pause_us, 0};
 		if (pthread_create(&loops[i].thread, NULL, loop_thread, &loops[i]) != 0) {
 			abort();
 		}
@@ -246,8 +248,10 @@ int main(int argc, char **argv)
 		return hang();
 	}
 	if (argc >= 3 && strcmp(argv[1], "--loop") == 0) {
-		return repeat(argv[2], argc > 3 ? strtoul(argv[3], NULL, 10) : ULONG_MAX);
+		return repeat(argv[2], argc > 3 ? strtoul(argv[3], NULL, 10) : ULONG_MAX,
+			      argc > 4 ? strtol(argv[4], NULL, 10) : LOOP_PAUSE_US);
 	}
-	fprintf(stderr, "usage: calls_truth --count OUT.json | --hang | --loop FILE [ROUNDS]\n");
+	fprintf(stderr,
+		"usage: calls_truth --count OUT.json | --hang | --loop FILE [ROUNDS [PAUSE_US]]\n");
 	return 2;
 }
