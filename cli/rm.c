@@ -1,5 +1,6 @@
 /* hookcli rm: removes finished jobs. Only files that hooktrace writes, only after a yes. */
 #include <argp.h>
+#include <dirent.h>
 #include <errno.h>
 #include <unistd.h>
 
@@ -75,6 +76,26 @@ static bool is_last(const char *directory)
 	       strcmp(linked, real) == 0;
 }
 
+/* Removes the links to DIRECTORY that `run` made here. */
+static void remove_links(const char *directory)
+{
+	DIR *here = opendir(".");
+
+	for (struct dirent *entry; here && (entry = readdir(here));) {
+		char linked[PATH_MAX];
+		ssize_t length = strncmp(entry->d_name, HK_JOB_HERE, strlen(HK_JOB_HERE)) == 0
+				     ? readlink(entry->d_name, linked, sizeof(linked))
+				     : -1;
+		if (length > 0 && (size_t)length == strlen(directory) &&
+		    memcmp(linked, directory, (size_t)length) == 0) {
+			unlink(entry->d_name);
+		}
+	}
+	if (here) {
+		closedir(here);
+	}
+}
+
 static int remove_open_job(const struct hk_job *job, bool force)
 {
 	const char *id = job->snapshot->job->id;
@@ -104,6 +125,7 @@ static int remove_open_job(const struct hk_job *job, bool force)
 		hk_error("cannot remove %s: %s", job->directory, strerror(-rc));
 		return HK_EXIT_FAILED;
 	}
+	remove_links(job->directory);
 	if (last) {
 		unlink(HK_JOB_LAST);
 	}

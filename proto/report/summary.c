@@ -129,10 +129,12 @@ static void steps_write(const struct summary *summary)
 	}
 	if (lowered) {
 		hk_name_print(pattern, COMMAND_COLUMNS, lowered->pattern);
-		fprintf(summary->output,
-			"! to hold the tracing cost, levels changed %zu times, first of %s on rank "
-			"%" PRId32 " from %s to %s: counts are exact (--budget)\n",
-			steps, pattern, lowered->rank, lowered->from, lowered->to);
+		fprintf(
+		    summary->output,
+		    "! to hold the tracing cost, levels changed %zu time%s, first of %s on rank "
+		    "%" PRId32 " from %s to %s: counts are exact (--budget)\n",
+		    steps, steps == 1 ? "" : "s", pattern, lowered->rank, lowered->from,
+		    lowered->to);
 	}
 	if (pinned) {
 		hk_name_print(pattern, COMMAND_COLUMNS, pinned->pattern);

@@ -201,6 +201,8 @@ def check_places(run: Run):
     expect("link to the job", os.path.realpath(os.path.join(here, "hook-true-shared")), wanted)
     expect("link to the newest", os.path.realpath(os.path.join(here, "hook-last")), wanted)
     expect("by prefix", run.report("shar")["job"]["id"], "shared")
+    run.cli("rm", "--force", "shared", cwd=here)
+    expect("no link to a job that is gone", [name for name in os.listdir(here) if not os.path.exists(os.path.join(here, name))], [])
     collector.terminate()
     expect("the collector ends", collector.wait(60), 0)
 
