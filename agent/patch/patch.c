@@ -117,7 +117,10 @@ static enum hk_slot_value examine(const struct hk_object *object, const struct h
 	}
 	const struct hk_object *provider = value ? hk_loaded_code(&patcher.loaded, value) : NULL;
 	*ret_provider = provider;
-	return hk_slot_classify(object, slot, value, provider && provider != object);
+	/* Data of a program at a low address looks like an offset into a large library. */
+	const struct hk_object *holder =
+	    provider ? provider : hk_loaded_holder(&patcher.loaded, value);
+	return hk_slot_classify(object, slot, value, holder && holder != object);
 }
 
 /* Objects are visible in the list before they are relocated: patching one then would save a file

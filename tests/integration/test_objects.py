@@ -20,9 +20,9 @@ class Objects:
         self.run = run
         self.directory = os.path.join(run.build, "tests", "integration", "objects")
         self.jobs = 0
-        for name, attributes in ("plain", ""), ("tables", " tables"):
+        for name, attributes, more in ("plain", "", ""), ("tables", " tables", ""), ("data", "", "long program_data(long a)\n"):
             with open(run.path(name + ".hooks"), "w", encoding="ascii") as file:
-                file.write(HOOKS.format(attributes))
+                file.write(HOOKS.format(attributes) + more)
 
     def path(self, name):
         return os.path.join(self.directory, name)
@@ -150,6 +150,13 @@ def check_early(objects):
         expect(f"early {number}: seen", seen(report), visible(output))
 
 
+def check_data(objects):
+    """Data of the program's is no function, and its low address no offset that a large library has yet to add its base to."""
+    output, report = objects.same("data", objects.path("objects_nopie"), "open", objects.path("liblarge.so"), hooks="data")
+    expect("data: seen", seen(report), visible(output, tables=True))
+    expect("data: objects not relocated yet", report["coverage"][0]["objects_pending"], 0)
+
+
 def check_constructor(objects):
     """What a library calls before the dlopen that brings it returns, whoever calls dlopen."""
     for mode, runs in ("now", 1), ("unseen", 2):
@@ -232,6 +239,7 @@ def test(run):
     check_binding(objects)
     check_reload(objects)
     check_early(objects)
+    check_data(objects)
     check_constructor(objects)
     check_protection(objects)
     check_patched(objects)

@@ -44,6 +44,16 @@ static long caller_early(long a) __attribute__((ifunc("pick")));
 static long (*volatile early[])(long) = {caller_early};
 #endif
 
+#ifdef LARGE
+/* Code where, added to the address of data of a program that is not position independent, code
+ * would be. */
+__asm__(".pushsection .text\n"
+	"	.skip 0x500000\n"
+	".popsection\n");
+/* The program's, which this library is not linked with: nothing here says that it is data. */
+extern long program_data;
+#endif
+
 #ifdef STARTING
 /* Runs before dlopen returns. */
 __attribute__((constructor)) static void start(void)
@@ -55,6 +65,9 @@ __attribute__((constructor)) static void start(void)
 long caller_run(long count)
 {
 	long sum = callee_data;
+#ifdef LARGE
+	sum += program_data;
+#endif
 	for (long i = 0; i < count; i++) {
 		sum = callee_add(sum, i);
 		sum = callee_chosen(sum);

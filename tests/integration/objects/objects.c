@@ -25,6 +25,9 @@
 #define ROUNDS 6
 #define RACES 300
 
+/* For a library that is not linked with it. */
+__attribute__((visibility("default"))) long program_data = 3;
+
 typedef long (*caller_function)(long count);
 
 static long run(caller_function calls, caller_function table)
