@@ -411,9 +411,9 @@ static void patch_object(struct hk_known *known, const struct hk_object *object)
 }
 
 /* Visits the objects that may have something new: those not seen before, pending ones, those with
- * slots that the loader may have resolved under our hands, and, when any object went away, those
- * that may be others in the same place. */
-static void patch_all(bool went_away)
+ * slots that the loader may have resolved under our hands, and, when some may have been replaced,
+ * those that may be others in the same place. */
+static void patch_all(bool replaced)
 {
 	struct hk_knowns *knowns = &patcher.knowns;
 	for (size_t i = 0; i < knowns->count; i++) {
@@ -434,7 +434,7 @@ static void patch_all(bool went_away)
 			known->skipped = !hk_caller_counts(object, known->path, patcher.set->from);
 		}
 		if (!known->skipped &&
-		    (!known->done || known->lazy || (went_away && !known->startup))) {
+		    (!known->done || known->lazy || (replaced && !known->startup))) {
 			patch_object(known, object);
 		}
 		patcher.again |= !known->skipped && !known->done;
@@ -445,13 +445,15 @@ static void patch_all(bool went_away)
 /* Scans whatever the loader now has; INFO carries its counters. */
 static void rescan(const struct dl_phdr_info *info)
 {
-	bool went_away = info->dlpi_subs != patcher.subs;
+	/* Where none came, what is left was there before: a job with plugins unloads dozens at its
+	 * start. */
+	bool replaced = info->dlpi_subs != patcher.subs && info->dlpi_adds != patcher.adds;
 	if (hk_loaded_collect(&patcher.loaded) < 0) {
 		return;
 	}
 	patcher.adds = info->dlpi_adds;
 	patcher.subs = info->dlpi_subs;
-	patch_all(went_away);
+	patch_all(replaced);
 	patcher.started = true;
 	hk_known_count(&patcher.knowns, &patcher.coverage);
 	patcher.coverage.scans++;
