@@ -240,15 +240,16 @@ EXPORTED void hk_range_push(const char *name)
 		return;
 	}
 	if (thread->range_depth < HK_RANGES) {
-		struct hk_range *range = &thread->ranges[thread->range_depth];
+		struct hk_range *range = &thread->ranges[thread->range_depth++];
+		atomic_signal_fence(memory_order_seq_cst); /* a handler's ranges lie above it */
 		range->site = ready ? call.site->index : HK_THUNKS;
 		if (ready) {
 			hk_call_begin_range(&call, range);
 		}
 	} else {
 		hk_process_untracked();
+		thread->range_depth++;
 	}
-	thread->range_depth++;
 }
 
 EXPORTED void hk_range_pop(void)
@@ -258,10 +259,12 @@ EXPORTED void hk_range_pop(void)
 	if (!is_usable() || !thread->ready || !thread->range_depth) {
 		return;
 	}
-	if (--thread->range_depth < HK_RANGES &&
-	    thread->ranges[thread->range_depth].site < HK_THUNKS) {
-		hk_call_end_range(thread, &thread->ranges[thread->range_depth]);
+	uint32_t at = thread->range_depth - 1;
+	if (at < HK_RANGES && thread->ranges[at].site < HK_THUNKS) {
+		hk_call_end_range(thread, &thread->ranges[at]);
 	}
+	atomic_signal_fence(memory_order_seq_cst); /* till here a handler's ranges lay above it */
+	thread->range_depth = at;
 }
 
 EXPORTED void hk_mark(const char *name)
