@@ -84,7 +84,9 @@ uint8_t hk_control_level(const char *provider, const char *function, uint8_t lev
 void hk_control_heed(uint32_t generation)
 {
 	hk_generation_seen = generation;
-	apply();
+	if (hk_process.on) { /* else the segment is that of a parent */
+		apply();
+	}
 	hk_patch_rescan();
 }
 

@@ -438,6 +438,9 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 
 int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 {
+	if (!hk_process.on && !hk_process_forked()) {
+		return 0; /* a child that got no segment */
+	}
 	if (hk_inside == 2) {
 		hk_open_end_asking((uint64_t)&call->caller_frame);
 	}

@@ -299,7 +299,9 @@ static void *bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 		warm(&hk_hot[index], request, index);
 		relevel(index);
 	}
-	if (!texts || (hk_process.used && !publish(index))) {
+	/* The segment may be a parent's: the child's own gets all sites when it is made. */
+	bool shown = hk_process.used && !hk_process_forked();
+	if (!texts || (shown && !publish(index))) {
 		*ret_refusal = HK_REFUSED_MEMORY;
 		return NULL;
 	}

@@ -38,7 +38,6 @@
 
 static struct {
 	const struct hk_hookset *set;
-	long busy; /* pid of the process that scans; in a forked child it may be a parent's */
 	struct hk_loaded loaded;
 	struct hk_knowns knowns;
 	struct hk_slot *candidates;
@@ -471,16 +470,13 @@ static int scan(struct dl_phdr_info *info, size_t size, void *data)
 	if (patcher.started && !changed && !patcher.again && !atomic_load(&patcher.revisit)) {
 		return 1;
 	}
-	/* Busy although the lock is ours: a signal handler within a scan. */
-	long self = hk_kernel(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	if (patcher.busy == self) {
-		return 1;
-	}
-	patcher.busy = self;
+	/* A handler's hooked call would wait for the process lock that a scan takes again and
+	 * again. */
+	uint64_t signals = hk_process_block_signals();
 	atomic_store(&patcher.revisit, false);
 	rescan(info);
 	hk_process_cover(&patcher.coverage);
-	patcher.busy = 0;
+	hk_process_restore_signals(signals);
 	return 1;
 }
 

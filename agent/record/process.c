@@ -21,6 +21,7 @@
 #define LEAST_SEGMENT_BYTES (1u << 20)
 #define LOCK_SPINS 200u
 #define LOCK_PAUSES 20000u   /* of 50 us: one second */
+#define NOT_BLOCKED (~0ULL)  /* no thread's mask: SIGKILL cannot be in one */
 #define CALIBRATE_NS 100000u /* agrees with half a second to 2e-5 */
 
 /* Wiped in a forked child. */
@@ -403,7 +404,7 @@ void hk_process_unlock(void)
 uint64_t hk_process_block_signals(void)
 {
 	const uint64_t all = ~0ULL;
-	uint64_t mask = 0;
+	uint64_t mask = NOT_BLOCKED;
 	if (!hk_process.sealed) {
 		hk_kernel(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask), 0, 0);
 	}
@@ -412,7 +413,8 @@ uint64_t hk_process_block_signals(void)
 
 void hk_process_restore_signals(uint64_t mask)
 {
-	if (!hk_process.sealed) {
+	/* Another thread may have sealed the process meanwhile: this one is not to stay deaf. */
+	if (mask != NOT_BLOCKED) {
 		hk_kernel(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, sizeof(mask), 0, 0);
 	}
 }

@@ -297,9 +297,9 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 		     const struct hk_segment_header *template, uint32_t blocks_max,
 		     uint32_t *pool_room)
 {
-	*writer = (struct hk_writer){.file_blocks = 1};
-	write_path(writer->path, directory, template->uid);
-	int fd = (int)hk_kernel(SYS_openat, AT_FDCWD, writer->path,
+	struct hk_writer made = {.file_blocks = 1};
+	write_path(made.path, directory, template->uid);
+	int fd = (int)hk_kernel(SYS_openat, AT_FDCWD, made.path,
 				O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600, 0, 0);
 	if (fd < 0) {
 		return fd;
@@ -313,7 +313,7 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 	}
 	hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
 	if (address < 0 && address > -4096) {
-		hk_kernel(SYS_unlinkat, AT_FDCWD, writer->path, 0, 0, 0, 0);
+		hk_kernel(SYS_unlinkat, AT_FDCWD, made.path, 0, 0, 0, 0);
 		return (int)address;
 	}
 	struct hk_segment_header *header = (struct hk_segment_header *)address;
@@ -329,11 +329,12 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 	header->open_calls = HK_OPEN_CALLS;
 	atomic_store_explicit(&header->blocks, 1, memory_order_relaxed);
 	atomic_store_explicit(&header->state, HK_STATE_OPEN, memory_order_relaxed);
-	writer->header = header;
+	made.header = header;
 	/* Cells, sites and memory records keep a quarter each that no storm of calls can take. */
-	writer->pool[0] = (struct hk_page_pool){.blocks = pool_room, .limit = blocks_max / 2};
-	writer->pool[1] =
+	made.pool[0] = (struct hk_page_pool){.blocks = pool_room, .limit = blocks_max / 2};
+	made.pool[1] =
 	    (struct hk_page_pool){.blocks = pool_room + blocks_max, .limit = blocks_max / 4};
+	*writer = made;
 	/* The magic last: a collector that opens the file earlier looks again later. */
 	__atomic_store_n(&header->magic, HK_SEGMENT_MAGIC, __ATOMIC_RELEASE);
 	return 0;

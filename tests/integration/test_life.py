@@ -8,7 +8,7 @@ from harness import end_process, expect, expect_true, main, wait_for
 from truth import rows_of
 
 SIGNALED = 128
-CROWD, CHURN, STORM = 1000, 2000, 3000
+CROWD, CHURN, STORM, LOADED, FILTERS = 1000, 2000, 3000, 300, 200
 # Longer than the collector takes to ask for a look at new objects.
 LOADER_SECONDS = 1.5
 CHURN_LONG, CHURN_RATE = 12_000, 200
@@ -32,6 +32,7 @@ EXEC = ("main", "exec", None)
 CASES = [
     Case("fork", 0, touch(3), touch(5), helpers(3)),
     Case("fork-first", 0, touch(1), touch(5), helpers(3)),
+    Case("fork-look-up", 0, touch(1, call=2), touch(3), helpers(3)),
     Case("fork-inside", 0, touch(7, call=1), touch(6), helpers(9)),
     Case("fork-handlers", 0, touch(12), touch(9), helpers(3, 3, 3)),
     Case("fork-generations", 0, touch(1), touch(3), helpers(1, 2, 3)),
@@ -60,10 +61,10 @@ CASES = [
     Case("end-by-thread", 11, touch(2, call=1), open=1),
     Case("end-main-thread", 0, touch(4)),
     Case("late-ends", 0, touch(10 + 20 * 3 + 80 * 2)),
-    Case("refused errno 0", 0, touch(7)),
-    Case("refused errno 2", 0, touch(9)),
-    Case("refused kill 0", 0, touch(7)),
-    Case("refused kill 2", 0, touch(9)),
+    Case("refused errno 0", 0, touch(7, call=1)),
+    Case("refused errno 2", 0, touch(9, call=1)),
+    Case("refused kill 0", 0, touch(7, call=1)),
+    Case("refused kill 2", 0, touch(9, call=1)),
     Case("no-counter 0", 0, touch(2)),
     Case("no-counter 2", 0, touch(4)),
     Case("strict 0", 4, touch(7)),
@@ -130,6 +131,28 @@ def check_signals(run):
     handled, made = map(int, out.split())
     expect("fork-in-handler: calls", calls(report, "main"), touch(made))
     expect("fork-in-handler: calls of the children", calls(report, "helper"), touch(2 * handled))
+
+
+def check_signals_while_loading(run):
+    """A handler never waits for what it interrupted: else its calls are given up, one second after the other."""
+    library = os.path.join(run.build, "tests", "integration", "life", "liblife_many.so")
+    out, report = trace(run, "signal-load", "signal-load", library, LOADED)
+    expect("signal-load: calls", sum(calls(report, "main").values()), int(out))
+
+
+def check_no_files(run):
+    """A child that can have no segment runs on, uncounted."""
+    alone = run.command(program(run), "fork-no-files")
+    for level in ("count", "sample", "record"):
+        out, report = trace(run, f"fork-no-files-{level}", "fork-no-files", level=level)
+        expect(f"fork-no-files at {level}: output", out, alone.stdout)
+        expect(f"fork-no-files at {level}: calls", (calls(report, "main"), calls(report, "helper")), (touch(3), {}))
+
+
+def check_filter(run):
+    """No thread stays with its signals blocked because another one began a sandbox."""
+    done = run.trace(program(run), "filter-meanwhile", FILTERS, hooks=["*:life_*"])
+    expect("filter-meanwhile: output", done.stdout, "0 deaf\n")
 
 
 def check_loader(run):
@@ -203,6 +226,9 @@ def test(run, which="short"):
             check(run, case)
     if which == "short":
         check_signals(run)
+        check_signals_while_loading(run)
+        check_no_files(run)
+        check_filter(run)
         check_loader(run)
         check_daemon(run)
         check_tls(run)

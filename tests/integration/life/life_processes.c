@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,6 +26,12 @@ static void be_child(pid_t pid, int count)
 	}
 }
 
+static int nothing(void *unused)
+{
+	(void)unused;
+	return 0;
+}
+
 static int run_fork(char **arguments)
 {
 	(void)arguments;
@@ -34,6 +41,38 @@ static int run_fork(char **arguments)
 	life_wait(pid);
 	life_touch_often(1);
 	return 0;
+}
+
+/* The child can open no file, and goes on without one. */
+static int run_fork_no_files(char **arguments)
+{
+	(void)arguments;
+	life_touch_often(2);
+	pid_t pid = fork();
+	if (pid == 0) {
+		setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, 0});
+	}
+	be_child(pid, 5);
+	life_wait(pid);
+	life_touch_often(1);
+	return 0;
+}
+
+/* The child's first deed is to look a function up; then the parent looks for another one. */
+static int run_fork_look_up(char **arguments)
+{
+	(void)arguments;
+	life_touch_often(1);
+	pid_t pid = fork();
+	if (pid == 0) {
+		int (*touch)(int) = (int (*)(int))dlsym(RTLD_DEFAULT, "life_touch");
+		touch(touch(touch(0)));
+		_exit(3);
+	}
+	life_wait(pid);
+	int (*call)(int (*)(void *), void *) =
+	    (int (*)(int (*)(void *), void *))dlsym(RTLD_DEFAULT, "life_call");
+	return call(nothing, NULL) + call(nothing, NULL);
 }
 
 /* Before any hooked call there is less to inherit. */
@@ -346,6 +385,8 @@ static int run_fork_in_handler(char **arguments)
 
 const struct life_case life_processes[] = {
     {"fork", run_fork},
+    {"fork-no-files", run_fork_no_files},
+    {"fork-look-up", run_fork_look_up},
     {"fork-first", run_fork_first},
     {"fork-inside", run_fork_inside},
     {"fork-handlers", run_fork_handlers},

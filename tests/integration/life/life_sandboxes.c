@@ -3,6 +3,9 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "life.h"
@@ -35,12 +39,44 @@ static int refuse(const int *numbers, uint32_t action)
 }
 
 /* What a tracer might want and a sandboxed program has no use for. */
-static const int unusual[] = {SYS_openat,    SYS_open,	     SYS_fallocate,  SYS_ftruncate,
-			      SYS_madvise,   SYS_readlinkat, SYS_readlink,   SYS_prlimit64,
-			      SYS_getrandom, SYS_fstatfs,    SYS_membarrier, SYS_getrusage,
-			      SYS_unlinkat,  SYS_gettid,     SYS_fcntl,	     -1};
+static const int unusual[] = {SYS_openat,
+			      SYS_open,
+			      SYS_fallocate,
+			      SYS_ftruncate,
+			      SYS_madvise,
+			      SYS_readlinkat,
+			      SYS_readlink,
+			      SYS_prlimit64,
+			      SYS_getrandom,
+			      SYS_fstatfs,
+			      SYS_membarrier,
+			      SYS_getrusage,
+			      SYS_unlinkat,
+			      SYS_gettid,
+			      SYS_fcntl,
+			      SYS_sigaltstack,
+			      -1};
 
-/* life refused errno|kill BEFORE: BEFORE calls, then the filter, then calls. */
+static jmp_buf before_jump;
+
+static int jump(void *unused)
+{
+	(void)unused;
+	longjmp(before_jump, 1);
+}
+
+/* The frames of later calls lie above that of the one that is left. */
+static void leave_call(void)
+{
+	volatile char room[4096];
+	room[0] = 0;
+	if (!setjmp(before_jump)) {
+		life_call(jump, (void *)room);
+	}
+}
+
+/* life refused errno|kill BEFORE: BEFORE calls, then the filter, then calls,
+ * one of which is left. */
 static int run_refused(char **arguments)
 {
 	int kill = strcmp(arguments[0], "kill") == 0;
@@ -50,6 +86,7 @@ static int run_refused(char **arguments)
 		printf("no filter: %s\n", strerror(-r));
 		return 77;
 	}
+	leave_call();
 	life_touch_often(7);
 	static const char done[] = "refused and done\n";
 	(void)!write(STDOUT_FILENO, done, sizeof(done) - 1); /* stdio would ask the kernel more */
@@ -77,8 +114,59 @@ static int run_no_counter(char **arguments)
 	return 0;
 }
 
+static atomic_int about_to_call;
+
+/* One thread's first call; how many signals it cannot hear afterwards. */
+static void *call_first(void *unused)
+{
+	sigset_t blocked;
+	intptr_t deaf = 0;
+	(void)unused;
+	atomic_store(&about_to_call, 1);
+	life_touch(0);
+	pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+	for (int signal = 1; signal < SIGRTMAX; signal++) {
+		deaf += sigismember(&blocked, signal) == 1;
+	}
+	return (void *)deaf;
+}
+
+/* In a child: the filter comes while another thread is in its first call, SPINS later each time. */
+static int filter_meanwhile(int spins)
+{
+	static const int none[] = {-1};
+	pthread_t thread;
+	void *deaf = NULL;
+	pthread_create(&thread, NULL, call_first, NULL);
+	while (!atomic_load(&about_to_call)) {
+	}
+	for (volatile int i = 0; i < spins; i++) {
+	}
+	refuse(none, 0);
+	pthread_join(thread, &deaf);
+	return deaf != NULL;
+}
+
+/* life filter-meanwhile COUNT: in that many children. */
+static int run_filter_meanwhile(char **arguments)
+{
+	int count = atoi(arguments[0]), deaf = 0;
+	for (int i = 0; i < count; i++) {
+		int status = 0;
+		pid_t pid = fork();
+		if (pid == 0) {
+			_exit(filter_meanwhile(i * 1000));
+		}
+		waitpid(pid, &status, 0);
+		deaf += status != 0;
+	}
+	printf("%d deaf\n", deaf);
+	return 0;
+}
+
 const struct life_case life_sandboxes[] = {
     {"refused", run_refused},
+    {"filter-meanwhile", run_filter_meanwhile},
     {"strict", run_strict},
     {"no-counter", run_no_counter},
     {NULL, NULL},

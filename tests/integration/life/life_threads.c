@@ -195,6 +195,30 @@ static int run_signal_storm(char **arguments)
 	return 0;
 }
 
+/* life signal-load LIBRARY COUNT: the same while a library with many slots comes and goes. */
+static int run_signal_load(char **arguments)
+{
+	struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+	const struct itimerspec often = {{0, 100000}, {0, 100000}};
+	int count = atoi(arguments[1]);
+	timer_t timer;
+	life_touch(0);
+	sigaction(SIGALRM, &action, NULL);
+	timer_create(CLOCK_MONOTONIC, &event, &timer);
+	timer_settime(timer, 0, &often, NULL);
+	while (ticks < count) {
+		void *library = dlopen(arguments[0], RTLD_NOW);
+		if (!library) {
+			return 1;
+		}
+		dlclose(library);
+	}
+	timer_delete(timer);
+	printf("%ld\n", handler_calls + 1);
+	return 0;
+}
+
 static void *storm_thread(void *calls)
 {
 	life_touch_often(*(int *)calls);
@@ -243,6 +267,7 @@ const struct life_case life_threads[] = {
     {"churn", run_churn},
     {"signal-storm", run_signal_storm},
     {"signal-threads", run_signal_threads},
+    {"signal-load", run_signal_load},
     {"tls", run_tls},
     {NULL, NULL},
 };
