@@ -308,8 +308,9 @@ static int run(int argc, char **argv)
 	rc = hk_job_open(arguments.job, &job);
 	if (rc == HK_EXIT_DONE) {
 		setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER_BYTES);
-		rc = arguments.follow && job.live ? follow(&job, &arguments)
-						  : print_stored(&job, &arguments);
+		rc = arguments.follow && !job.snapshot->job->closed
+			 ? follow(&job, &arguments)
+			 : print_stored(&job, &arguments);
 		hk_job_close(&job);
 	}
 	hk_log_filter_free(arguments.filter);

@@ -20,6 +20,7 @@
 
 #define HOLD_BACK_NS 2000000000
 #define PAUSE_NS 250000000
+#define ORPHANED_LOOKS 20    /* without a collector, then nobody will store more */
 #define LINES_MAX (1u << 18) /* held back at most: then the window is shorter */
 #define UID_BYTES 16u
 
@@ -50,6 +51,7 @@ struct follow {
 	size_t held_count, held_capacity;
 	uint64_t next_number;
 	uint64_t damaged;
+	unsigned orphaned; /* looks in a row that found no collector */
 	struct hk_log_style style;
 };
 
@@ -300,6 +302,9 @@ static int step(struct follow *follow, int *ret_code)
 	}
 	bool closed = job.snapshot->job->closed, more = !closed && job.live;
 	int rc = look_at(follow, job.snapshot);
+	/* `run` replaces a collector that dies, so the next look may find the new one. */
+	follow->orphaned = more || closed ? 0 : follow->orphaned + 1;
+	more = more || (follow->orphaned > 0 && follow->orphaned < ORPHANED_LOOKS);
 	release(follow, more ? now_since(follow) - HOLD_BACK_NS : INT64_MAX);
 	if (!more && !closed) {
 		hk_warning("the job has no collector any more: it ends here");
