@@ -27,6 +27,7 @@ static enum hk_argument_form form_of(uint8_t type)
 		return HK_ARGUMENT_STRUCT;
 	case HK_TYPE_MPI_DATATYPE:
 	case HK_TYPE_MPI_COMM:
+	case HK_TYPE_HANDLE:
 		return HK_ARGUMENT_HANDLE;
 	default:
 		return HK_ARGUMENT_POINTER;

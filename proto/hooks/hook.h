@@ -49,6 +49,7 @@ enum hk_hook_type {
 	HK_TYPE_NCCL_DATATYPE, /* ncclDataType_t, an int */
 	HK_TYPE_NCCL_COMM,     /* ncclComm_t, a pointer */
 	HK_TYPE_STRUCT,	       /* a struct of more than 16 bytes, by value: see `words` */
+	HK_TYPE_HANDLE,	       /* an opaque word, in signatures only: 0 is no null pointer */
 };
 
 /* Where an argument lies at the entry of the function (System V x86-64 and AAPCS64 agree on the

@@ -28,6 +28,7 @@ static const char type_words[][HK_NAMES_SIZE] = {
     [HK_TYPE_NCCL_DATATYPE] = "nccl_datatype",
     [HK_TYPE_NCCL_COMM] = "nccl_comm",
     [HK_TYPE_STRUCT] = "struct",
+    [HK_TYPE_HANDLE] = "handle",
 };
 
 static const char key_words[][HK_NAMES_SIZE] = {

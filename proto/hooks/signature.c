@@ -28,10 +28,10 @@ static void put_unknown(struct text *text)
 {
 	char name[] = "arg0";
 
-	put(text, "ptr(");
+	put(text, "handle(");
 	for (unsigned i = 0; i < HK_SIGNATURE_UNKNOWN_ARGS; i++) {
 		name[3] = (char)('0' + i);
-		put(text, i ? ", ptr " : "ptr ");
+		put(text, i ? ", handle " : "handle ");
 		put(text, name);
 	}
 	put(text, ")");

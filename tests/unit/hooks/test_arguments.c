@@ -46,14 +46,22 @@ static void test_signature_comes_back(void **state)
 static void test_unknown_function_has_six_registers(void **state)
 {
 	static const struct hk_hook hook = {.symbol = "anything"};
-	char text[HK_SIGNATURE_BYTES];
+	static const uint64_t words[8] = {0};
+	char text[HK_SIGNATURE_BYTES], printed[64];
 	struct hk_signature signature;
+	struct hk_arguments got;
 
 	(void)state;
 	assert_true(hk_signature_write(&hook, text) > 0);
 	assert_int_equal(hk_signature_read(text, &signature), 0);
 	assert_int_equal(signature.count, 6);
 	assert_memory_equal(signature.arguments[5].name, "arg5", 4);
+	/* Whether a 0 is a pointer nobody knows. */
+	assert_int_equal(hk_arguments_read(&signature, words, 8, &got), 0);
+	hk_argument_print(&got.list[0], printed, sizeof(printed));
+	assert_string_equal(printed, "0x0");
+	hk_argument_print(&got.result, printed, sizeof(printed));
+	assert_string_equal(printed, "0x0");
 }
 
 static void test_too_long_a_signature_is_none(void **state)
