@@ -99,7 +99,7 @@ static void check_run_directory(struct hk_check_result *result)
 	int fd = hk_rundir_open_default(1, path);
 
 	if (fd < 0) {
-		tell(result, HK_CHECK_FAILED, "no usable run directory: %s", strerror(-fd));
+		tell(result, HK_CHECK_FAILED, "no usable run directory: %s", hk_rundir_problem(fd));
 		advise(result,
 		       "set HOOK_RUN_DIR to a directory of your own, mode 0700, on a tmpfs");
 		return;

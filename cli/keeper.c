@@ -229,8 +229,12 @@ static int start_private(struct hk_keeper *keeper, const struct hk_keeper_wish *
 	}
 	r = hk_job_private_rundir(parent, keeper->inside ? keeper->id : hk_name_base(made), 1, run);
 	r = r < 0 ? r : use_run_directory(keeper, run, 1);
+	if (r < 0 && !keeper->inside) {
+		rmdir(made);
+	}
 	if (r < 0) {
-		hk_error("cannot make a run directory: %s (set HOOK_RUN_DIR)", strerror(-r));
+		hk_error("cannot make a run directory: %s (set HOOK_RUN_DIR)",
+			 hk_rundir_problem(r));
 		return r;
 	}
 	keeper->private = true;

@@ -112,6 +112,10 @@ static int remove_open_job(const struct hk_job *job, bool force)
 		hk_error("%s holds nothing that hooktrace wrote", job->directory);
 		return HK_EXIT_FAILED;
 	}
+	if (rc == 0 && !force && !isatty(STDIN_FILENO)) {
+		hk_error("nobody to ask: add --force to remove without asking");
+		return HK_EXIT_USAGE;
+	}
 	if (rc == 0 && !force && !ask(job, &files)) {
 		return HK_EXIT_DONE;
 	}
@@ -150,10 +154,6 @@ static int run(int argc, char **argv)
 	int worst = HK_EXIT_DONE;
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments)) {
-		return HK_EXIT_USAGE;
-	}
-	if (!arguments.force && !isatty(STDIN_FILENO)) {
-		hk_error("nobody to ask: add --force to remove without asking");
 		return HK_EXIT_USAGE;
 	}
 	for (size_t i = 0; i < arguments.count; i++) {

@@ -149,7 +149,7 @@ static int take_run_directory(struct hk_collector *collector)
 	int fd = hk_rundir_open_default(1, collector->run_directory);
 	if (fd < 0) {
 		hk_error("no run directory can be used error=%s; HOOK_RUN_DIR names another",
-			 strerror(-fd));
+			 hk_rundir_problem(fd));
 		return fd;
 	}
 	collector->dirfd[0] = fd;

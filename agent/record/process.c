@@ -223,7 +223,9 @@ static int open_directory(char reason[256])
 {
 	int fd = hk_rundir_open_default(1, directory);
 	if (fd < 0) {
-		copy_text(reason, 256, "no usable run directory (set HOOK_RUN_DIR)");
+		copy_text(reason, 256,
+			  fd == -EINVAL ? "HOOK_RUN_DIR is not an absolute path"
+					: "no usable run directory (set HOOK_RUN_DIR)");
 		return fd;
 	}
 	hk_process.tsc = hk_clock_tsc_trusted();

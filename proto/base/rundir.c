@@ -57,7 +57,8 @@ int hk_rundir_path(int index, char path[PATH_MAX])
 		if (index > 0) {
 			return -ENOENT;
 		}
-		int error = append(path, &length, chosen);
+		/* Each process would take it from where it stands: no meeting place. */
+		int error = *chosen == '/' ? append(path, &length, chosen) : -EINVAL;
 		/* "dir/" would resolve a link in spite of O_NOFOLLOW. */
 		while (error == 0 && length > 1 && path[length - 1] == '/') {
 			path[--length] = '\0';

@@ -7,15 +7,18 @@
 #ifndef HK_BASE_RUNDIR_H
 #define HK_BASE_RUNDIR_H
 
+#include <errno.h>
 #include <limits.h>
 #include <stddef.h>
+#include <string.h>
 
 #define HK_RUNDIR_SOCKET "collector.sock"
 #define HK_RUNDIR_LOCK "collector.lock"
 #define HK_RUNDIR_CANDIDATES 3
 
 /* Writes candidate number INDEX (0: the one to use first) into PATH. 0; -ENOENT: no such candidate;
- * -ENAMETOOLONG. With HOOK_RUN_DIR set there is exactly one candidate. */
+ * -ENAMETOOLONG; -EINVAL: HOOK_RUN_DIR is no absolute path. With HOOK_RUN_DIR set there is exactly
+ * one candidate. */
 int hk_rundir_path(int index, char path[PATH_MAX]);
 
 /* Opens (CREATE: makes, mode 0700) the run directory at PATH and checks it. File descriptor;
@@ -23,8 +26,15 @@ int hk_rundir_path(int index, char path[PATH_MAX]);
 int hk_rundir_open(const char *path, int create);
 
 /* Opens the first usable candidate, creating it if CREATE; its path goes to PATH. File descriptor
- * or -errno. */
+ * or -errno, of hk_rundir_path too. */
 int hk_rundir_open_default(int create, char path[PATH_MAX]);
+
+/* An error of the functions above in words, for messages; here, because the agent has no use for
+ * strerror. */
+static inline const char *hk_rundir_problem(int error)
+{
+	return error == -EINVAL ? "HOOK_RUN_DIR is not an absolute path" : strerror(-error);
+}
 
 /* 1 if a live collector holds the lock of run directory DIRFD, 0 if none. */
 int hk_rundir_has_collector(int dirfd);

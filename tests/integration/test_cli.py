@@ -67,7 +67,6 @@ def check_usage(run: Run):
     says(run, USAGE, "'b'", "report", "a", "b")
     says(run, USAGE, "mpirun, srun", "env", "mpirum")
     says(run, USAGE, "hookcli ls", "rm")
-    says(run, USAGE, "--force", "rm", "somejob")
     says(run, USAGE, "0", "top", "-n", "0")
     done = run.command(run.binary("hookcollector"), "--nonsense", check=False)
     expect("hookcollector --nonsense", (done.returncode, done.stdout), (USAGE, ""))
@@ -81,6 +80,7 @@ def check_absent(run: Run):
         says(run, ABSENT, "/nowhere: No such file", command, "/nowhere")
     says(run, ABSENT, "no collector.*hookcollector", "status")
     says(run, ABSENT, "no job 'nowhere'", "rm", "--force", "nowhere")
+    says(run, ABSENT, "no job 'nowhere'", "rm", "nowhere")
     says(run, ABSENT, "no collector", "report", "--collector", f"ipc://{run.path('none')}")
     os.mkdir(run.path("foreign"))
     with open(run.path("foreign", "file"), "w", encoding="utf-8") as file:
@@ -114,6 +114,22 @@ def check_run_refuses(run: Run):
     says(run, OURS, "libhookagent.so.*HOOK_AGENT", "run", *store, "--", "true", env={"HOOK_AGENT": "/nowhere.so"})
     says(run, OURS, re.escape(run.path("text")), "run", "--store", run.path("text", "below"), "--", "true")
     expect_true("nothing was made", not os.path.exists(run.path("refused")))
+
+
+def check_relative_run_directory(run: Run):
+    """Refused by all three programs: each process would look for it somewhere else."""
+    here = run.path("relative")
+    os.mkdir(here)
+    relative = {"HOOK_RUN_DIR": "run"}
+    says(run, OURS, "HOOK_RUN_DIR is not an absolute path", "run", "--", "true", cwd=here, env=relative)
+    done = run.command(run.binary("hookcollector"), "--store", run.path("relative-store"), cwd=here, env=relative, check=False)
+    expect_true(f"hookcollector: {done.returncode} {done.stderr}",
+                done.returncode == FAILED and "HOOK_RUN_DIR is not an absolute path" in done.stderr)
+    done = run.command("sh", "-c", "echo fine", cwd=here,
+                       env={**relative, "LD_PRELOAD": run.agent(), "HOOK_LOG": "1", "HOOK_KEEP_SEGMENT": "1"})
+    expect("the agent's host", done.stdout, "fine\n")
+    expect_true(f"the agent: {done.stderr}", "HOOK_RUN_DIR is not an absolute path" in done.stderr)
+    expect("left behind", os.listdir(here), [])
 
 
 def check_statuses(run: Run):
@@ -228,6 +244,7 @@ def test(run):
     check_full_disk(run)
     check_absent(run)
     check_run_refuses(run)
+    check_relative_run_directory(run)
     check_statuses(run)
     check_signals(run)
     check_places(run)

@@ -8,7 +8,7 @@ import subprocess
 import loop
 from harness import Run, end_process, expect, expect_true, main, wait_for
 
-FAILED, ABSENT = 1, 3
+FAILED, USAGE, ABSENT = 1, 2, 3
 
 
 def status(run):
@@ -79,6 +79,8 @@ def check_rm(run: Run):
     expect("rm beside somebody's file", (done.returncode, os.listdir(run.path("store", "living"))), (FAILED, ["mine"]))
     os.unlink(run.path("store", "living", "mine"))
     os.rmdir(run.path("store", "living"))
+    done = run.cli("rm", "lines", check=False)
+    expect("rm with nobody to ask", (done.returncode, "--force" in done.stderr), (USAGE, True))
     run.cli("rm", "--force", "lines")
     expect_true("lines is gone", not os.path.exists(run.path("store", "lines")))
     expect("report of what was removed", run.cli("report", "lines", check=False).returncode, ABSENT)

@@ -62,6 +62,20 @@ static void test_candidates_in_order(void **state)
 	assert_int_equal(hk_rundir_path(1, path), -ENOENT);
 }
 
+/* Processes that stand in different directories would not meet there. */
+static void test_relative_path_is_refused(void **state)
+{
+	char path[PATH_MAX];
+
+	(void)state;
+	setenv("HOOK_RUN_DIR", "run", 1);
+	assert_int_equal(hk_rundir_path(0, path), -EINVAL);
+	assert_int_equal(hk_rundir_open_default(1, path), -EINVAL);
+	assert_int_not_equal(access("run", F_OK), 0);
+	assert_non_null(strstr(hk_rundir_problem(-EINVAL), "absolute"));
+	assert_string_equal(hk_rundir_problem(-EACCES), strerror(EACCES));
+}
+
 static void test_overlong_path_is_refused(void **state)
 {
 	char *name = malloc(PATH_MAX + 1);
@@ -69,6 +83,7 @@ static void test_overlong_path_is_refused(void **state)
 
 	(void)state;
 	memset(name, 'd', PATH_MAX);
+	*name = '/';
 	name[PATH_MAX] = '\0';
 	setenv("HOOK_RUN_DIR", name, 1);
 	assert_int_equal(hk_rundir_path(0, path), -ENAMETOOLONG);
@@ -182,6 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_candidates_in_order, make_root, remove_root),
+	    cmocka_unit_test_setup_teardown(test_relative_path_is_refused, make_root, remove_root),
 	    cmocka_unit_test_setup_teardown(test_overlong_path_is_refused, make_root, remove_root),
 	    cmocka_unit_test_setup_teardown(test_directory_is_made_private, make_root, remove_root),
 	    cmocka_unit_test_setup_teardown(test_foreign_directories_are_refused, make_root,
