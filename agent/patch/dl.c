@@ -25,6 +25,7 @@ extern void hk_dl_stub_mopen(void);
 extern void hk_dl_stub_close(void);
 extern void hk_dl_stub_sym(void);
 extern void hk_dl_stub_vsym(void);
+extern void hk_dl_stub_syscall(void);
 int hk_dl_framed(const char *name, const void *caller);
 void *hk_dl_open(const char *name, int mode);
 
@@ -57,15 +58,6 @@ static int control_process(int option, unsigned long a, unsigned long b, unsigne
 	int (*original)(int, ...) = (int (*)(int, ...))atomic_load(&hk_dl_originals[HK_DL_PRCTL]);
 	hk_sandbox_prctl(option, a);
 	return original(option, a, b, c, d);
-}
-
-/* Six arguments at most, whichever call it is. */
-static long call_kernel(long number, long a, long b, long c, long d, long e, long f)
-{
-	long (*original)(long, ...) =
-	    (long (*)(long, ...))atomic_load(&hk_dl_originals[HK_DL_SYSCALL]);
-	hk_sandbox_syscall(number, (unsigned long)a, (unsigned long)b);
-	return original(number, a, b, c, d, e, f);
 }
 
 /* The function that a thunk or wrapper at ADDRESS stands for, or ADDRESS. */
@@ -151,7 +143,7 @@ void *hk_dl_wrapper(int index)
 	    [HK_DL_EXIT] = (void (*)(void))exit_now,
 	    [HK_DL_EXIT_C99] = (void (*)(void))exit_as_c99,
 	    [HK_DL_PRCTL] = (void (*)(void))control_process,
-	    [HK_DL_SYSCALL] = (void (*)(void))call_kernel,
+	    [HK_DL_SYSCALL] = hk_dl_stub_syscall,
 	};
 	return (void *)wrappers[index];
 }

@@ -1,6 +1,5 @@
 /* dl.h: wrappers of our own: dlopen, dlmopen, dlclose, dlsym, dlvsym; dladdr, dladdr1; _exit,
- * _Exit; prctl,
- * syscall.
+ * _Exit; prctl, syscall.
  *
  * The loader looks at who calls the first five, so those that it depends on end in a jump to the
  * original, with the caller's own return address. They exist to notice new objects and to exchange

@@ -75,6 +75,7 @@
 	.hidden	hk_dl_framed
 	.hidden	hk_dl_open
 	.hidden	hk_lookup_symbol
+	.hidden	hk_sandbox_syscall
 
 	.text
 	entry	hk_dl_stub_open
@@ -90,6 +91,19 @@
 	pass	hk_dl_stub_close, 2
 	look	hk_dl_stub_sym, 3
 	look	hk_dl_stub_vsym, 4, version
+
+/* Notes what system call is to be made, then is the original. */
+	entry	hk_dl_stub_syscall
+	keep
+	stp	x3, x4, [sp, #-32]!
+	.cfi_def_cfa_offset 80
+	stp	x5, x6, [sp, #16]
+	bl	hk_sandbox_syscall
+	ldp	x5, x6, [sp, #16]
+	ldp	x3, x4, [sp], #32
+	.cfi_def_cfa_offset 48
+	restore
+	leave_entry hk_dl_stub_syscall, 10
 
 	/* Every place here that an indirect jump may reach begins with `bti c`. */
 	.section .note.gnu.property,"a"

@@ -72,6 +72,7 @@
 	.hidden	hk_dl_framed
 	.hidden	hk_dl_open
 	.hidden	hk_lookup_symbol
+	.hidden	hk_sandbox_syscall
 
 	.text
 	entry	hk_dl_stub_open
@@ -87,6 +88,30 @@
 	pass	hk_dl_stub_close, 2
 	look	hk_dl_stub_sym, 3
 	look	hk_dl_stub_vsym, 4, version
+
+/* Notes what system call is to be made, then is the original. The seventh argument lies on the stack, if there is one; else that word
+ * is the caller's own, and another thread may be writing to it. */
+	entry	hk_dl_stub_syscall
+	keep
+	pushq	%rcx
+	.cfi_adjust_cfa_offset 8
+	pushq	%r8
+	.cfi_adjust_cfa_offset 8
+	pushq	%r9
+	.cfi_adjust_cfa_offset 8
+	subq	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call	hk_sandbox_syscall
+	addq	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	popq	%r9
+	.cfi_adjust_cfa_offset -8
+	popq	%r8
+	.cfi_adjust_cfa_offset -8
+	popq	%rcx
+	.cfi_adjust_cfa_offset -8
+	restore
+	leave_entry hk_dl_stub_syscall, 10
 
 #endif
 

@@ -69,6 +69,7 @@ CASES = [
     Case("no-counter 2", 0, touch(4)),
     Case("strict 0", 4, touch(7)),
     Case("strict 2", 4, touch(9)),
+    Case("stack-word", 0, touch(1)),
     Case(f"crowd {CROWD}", 0, touch(10 * CROWD)),
 ]
 

@@ -164,10 +164,46 @@ static int run_filter_meanwhile(char **arguments)
 	return 0;
 }
 
+static atomic_int enough;
+
+/* How often it added 1. */
+static void *count_up(void *word)
+{
+	intptr_t count = 0;
+	for (; !atomic_load(&enough); count++) {
+		atomic_fetch_add((atomic_long *)word, 1);
+	}
+	return (void *)count;
+}
+
+/* What is taken from the stack last lies where a call's arguments would, if it had any there. Gives
+ * how many of the other thread's additions are missing. */
+static __attribute__((noinline)) long call_beside_word(void)
+{
+	pthread_t thread;
+	void *count = NULL;
+	atomic_long *word = __builtin_alloca(sizeof(*word));
+	atomic_init(word, 0);
+	pthread_create(&thread, NULL, count_up, word);
+	for (int i = 0; i < 1000000; i++) {
+		syscall(SYS_getppid);
+	}
+	atomic_store(&enough, 1);
+	pthread_join(thread, &count);
+	return (intptr_t)count - atomic_load(word);
+}
+
+/* Another thread writes to a word that lies next to the arguments of system calls. */
+static int run_stack_word(char **arguments)
+{
+	(void)arguments;
+	life_touch(0);
+	printf("%ld missing\n", call_beside_word());
+	return 0;
+}
+
 const struct life_case life_sandboxes[] = {
-    {"refused", run_refused},
-    {"filter-meanwhile", run_filter_meanwhile},
-    {"strict", run_strict},
-    {"no-counter", run_no_counter},
-    {NULL, NULL},
+    {"refused", run_refused},	    {"filter-meanwhile", run_filter_meanwhile},
+    {"strict", run_strict},	    {"no-counter", run_no_counter},
+    {"stack-word", run_stack_word}, {NULL, NULL},
 };
