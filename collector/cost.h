@@ -5,11 +5,12 @@
 #include "collector/collector.h"
 
 /* Picoseconds that a call of a site at LEVEL (enum hk_level) takes longer than an unhooked one, by
- * what the process measured at its first hooked call. */
+ * what the process measured at its first hooked call; at record+args a multiple of that. */
 uint64_t hk_cost_call_ps(const struct hk_segment_status *status, uint8_t level);
 
 /* Nanoseconds of the agent's start in PROCESS and of all its calls so far, by what each left
- * behind: whatever levels they were made at. Looks at objects loaded later are not in it. */
+ * behind: whatever levels they were made at, but that all calls of a site that keeps arguments now
+ * are taken to have kept them. Looks at objects loaded later are not in it. */
 uint64_t hk_cost_total_ns(const struct hk_process *process);
 
 #endif
