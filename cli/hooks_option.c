@@ -4,7 +4,9 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/identity.h"
 #include "base/log.h"
 #include "command.h"
 #include "hooks/shipped.h"
@@ -12,6 +14,7 @@
 #include "settings/settings.h"
 
 #define OPTION_HOOKS 0x1100
+#define BAD_LINES_TOLD 5u /* of each file */
 
 static const struct argp_option options[] = {
     {"hooks", OPTION_HOOKS, "NAME|FILE|PATTERN", 0,
@@ -85,16 +88,50 @@ static int check_pattern(const char *item)
 	return file.bad_lines ? -EINVAL : 0;
 }
 
+/* The other ranks of a launcher would say the same. */
+static bool is_first_rank(void)
+{
+	struct hk_identity identity;
+
+	hk_identity_read(environ, &identity);
+	return identity.rank <= 0;
+}
+
+/* Only the first few: a file that is no hooks file at all has many. */
+static void warn_of_line(void *context, const char *file, uint32_t line, const char *message)
+{
+	unsigned *count = context;
+
+	if (++*count <= BAD_LINES_TOLD) {
+		hk_warning("%s:%u: %s", file, line, message);
+	}
+}
+
+/* The other lines hold without those that do not parse, so these are no error. */
 static int check_file(const char *path)
 {
+	unsigned bad_lines = 0;
+	const struct hk_hooks_report report = {warn_of_line, &bad_lines};
+	struct hk_hook_file file;
+	void *memory;
 	char *text;
 	size_t size;
 	int r = hk_hooks_text_read(path, &text, &size);
 
-	if (r == 0) {
-		free(text);
+	if (r < 0) {
+		return r;
 	}
-	return r;
+	r = hk_hooks_text_parse(path, text, size, is_first_rank() ? &report : NULL, &file, &memory);
+	free(text);
+	if (r < 0) {
+		return r;
+	}
+	free(memory);
+	if (bad_lines > BAD_LINES_TOLD) {
+		hk_warning("%s: %u more lines ignored; `hookcli hooks %s` shows them", path,
+			   bad_lines - BAD_LINES_TOLD, path);
+	}
+	return 0;
 }
 
 /* Writes one item of --hooks as the agent shall read it, a file by its absolute path. */

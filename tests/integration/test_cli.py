@@ -116,6 +116,22 @@ def check_run_refuses(run: Run):
     expect_true("nothing was made", not os.path.exists(run.path("refused")))
 
 
+def check_bad_lines(run: Run):
+    """What the agent will ignore of a hooks file is said at the start, and the rest holds."""
+    path = run.path("bad.hooks")
+    for bad in (0, 5, 8):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("*:getenv\n" + "*:getenv levle=count\n" * bad)
+        done = run.trace("true", options=("-q",), hooks=(path,), store="bad-lines")
+        said = [f"hookcli: warning: {path}:{number}: unknown attribute 'levle' (line ignored)"
+                for number in range(2, 2 + min(bad, 5))]
+        if bad > 5:
+            said.append(f"hookcli: warning: {path}: {bad - 5} more lines ignored; `hookcli hooks {path}` shows them")
+        expect(f"{bad} bad lines", done.stderr.splitlines(), said)
+    done = run.trace("true", options=("-q",), hooks=(path,), store="bad-lines", env={"HOOK_RANK": "1", "HOOK_WORLD_SIZE": "1"})
+    expect("another rank says nothing", done.stderr, "")
+
+
 def check_relative_run_directory(run: Run):
     """Refused by all three programs: each process would look for it somewhere else."""
     here = run.path("relative")
@@ -244,6 +260,7 @@ def test(run):
     check_full_disk(run)
     check_absent(run)
     check_run_refuses(run)
+    check_bad_lines(run)
     check_relative_run_directory(run)
     check_statuses(run)
     check_signals(run)
