@@ -3,6 +3,7 @@
 import collections
 import os
 import shutil
+import subprocess
 
 from harness import end_process, expect, expect_true, main, wait_for
 from truth import rows_of
@@ -191,6 +192,20 @@ def check_daemon(run):
     end_process(collector)
 
 
+def check_levels(run):
+    """Children that begin while levels change, some of them in that moment, count only what they call, not what the agent tries on itself."""
+    collector = run.start_collector()
+    job = subprocess.Popen([run.binary("hookcli"), "run", "-q", "--job", "levels", "--hooks", "*:life_*", "--", program(run), "fork-storm", "3000"],
+                           env=run.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while job.poll() is None:
+        run.cli("ctl", "--job", "levels", "level", "life_*=time", check=False)
+    expect("levels: exit status", job.returncode, 0)
+    report = wait_for("the end of levels", lambda: run.report("levels") if run.report("levels")["job"]["closed"] else None)
+    expect("levels: calls of the children", calls(report, "helper"), touch(6000))
+    expect("levels: untracked calls", report["job"]["calls_untracked"], 0)
+    end_process(collector)
+
+
 def check_tls(run):
     """As many libraries with static TLS find room as without the agent."""
     os.mkdir(run.path("tls"))
@@ -232,6 +247,7 @@ def test(run, which="short"):
         check_filter(run)
         check_loader(run)
         check_daemon(run)
+        check_levels(run)
         check_tls(run)
         check_shut_out(run)
         check_churn(run, CHURN, 0)
