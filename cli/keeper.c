@@ -17,6 +17,7 @@
 #include "base/rundir.h"
 #include "collector_start.h"
 #include "command.h"
+#include "hold.h"
 #include "job.h"
 #include "place.h"
 #include "report/name.h"
@@ -203,11 +204,12 @@ static int elect(struct hk_keeper *keeper, const char *parent, const char *name,
 	return r;
 }
 
-/* A collector of the job's own. Ranks of a node agree on its run directory by the job's id; a job
- * that this process alone starts is known by its new directory. */
-static int start_private(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
+/* Makes what a private collector needs and starts it; the job's directory, if made here, goes to
+ * MADE, else "". */
+static int make_private(struct hk_keeper *keeper, const struct hk_keeper_wish *wish,
+			char made[PATH_MAX])
 {
-	char parent[PATH_MAX], name[320], run[PATH_MAX], made[PATH_MAX];
+	char parent[PATH_MAX], name[320], run[PATH_MAX];
 	const char *where = wish->store ? wish->store : ".";
 	int r = wish->store ? hk_place_make_parents(wish->store) : 0;
 
@@ -219,19 +221,18 @@ static int start_private(struct hk_keeper *keeper, const struct hk_keeper_wish *
 	} else {
 		hk_place_name(wish->command, keeper->id, name, sizeof(name));
 	}
+	*made = '\0';
 	if (r == 0 && !keeper->inside) {
 		r = hk_place_make_job(parent, name, made);
 	}
 	if (r < 0) {
+		*made = '\0';
 		hk_error("cannot make a job directory in %s: %s (choose one with --store DIR)",
 			 where, strerror(-r));
 		return r;
 	}
 	r = hk_job_private_rundir(parent, keeper->inside ? keeper->id : hk_name_base(made), 1, run);
 	r = r < 0 ? r : use_run_directory(keeper, run, 1);
-	if (r < 0 && !keeper->inside) {
-		rmdir(made);
-	}
 	if (r < 0) {
 		hk_error("cannot make a run directory: %s (set HOOK_RUN_DIR)",
 			 hk_rundir_problem(r));
@@ -246,6 +247,29 @@ static int start_private(struct hk_keeper *keeper, const struct hk_keeper_wish *
 	*strrchr(base, '/') = '\0';
 	hk_place_prune_rundirs(base);
 	return elect(keeper, parent, name, keeper->inside ? NULL : made);
+}
+
+/* A collector of the job's own. Ranks of a node agree on its run directory by the job's id; a job
+ * that this process alone starts is known by its new directory, which goes again, and the collector
+ * with it, if nothing comes of it. */
+static int start_private(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
+{
+	char made[PATH_MAX];
+	struct hk_hold hold;
+
+	if (keeper->inside) {
+		return make_private(keeper, wish, made); /* for others too, who may go on */
+	}
+	hk_hold_begin(&hold);
+	int r = make_private(keeper, wish, made);
+	if (*made && (r < 0 || hk_hold_caught(&hold))) {
+		if (keeper->private) {
+			hk_place_remove_rundir(keeper->dirfd, keeper->run_directory);
+		}
+		rmdir(made);
+	}
+	hk_hold_end(&hold);
+	return r;
 }
 
 int hk_keeper_init(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)

@@ -136,9 +136,23 @@ static int remove_open_job(const struct hk_job *job, bool force)
 	return HK_EXIT_DONE;
 }
 
+/* True if NAME was a directory that `run` made for a job and was killed before anything lay in it:
+ * nobody knows such a job, and there is nothing in it to ask about. */
+static bool remove_unused(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	const char *base = slash ? slash + 1 : name;
+
+	return strncmp(base, HK_JOB_HERE, strlen(HK_JOB_HERE)) == 0 && rmdir(name) == 0;
+}
+
 static int remove_job(const char *name, bool force)
 {
 	struct hk_job job;
+
+	if (remove_unused(name)) {
+		return HK_EXIT_DONE;
+	}
 	int rc = hk_job_open(name, &job);
 
 	if (rc == HK_EXIT_DONE) {

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -89,6 +90,9 @@ def check_absent(run: Run):
         says(run, ABSENT, "no statistics file", command, run.path("foreign"))
     says(run, ABSENT, "no statistics file", "rm", "--force", run.path("foreign"))
     expect("somebody's file", os.listdir(run.path("foreign")), ["file"])
+    os.mkdir(run.path("hook-true-killed"))
+    run.cli("rm", run.path("hook-true-killed"))
+    expect_true("what a run left that was killed at its start", not os.path.exists(run.path("hook-true-killed")))
     expect("ls of nothing", run.cli("ls", "--json").stdout.split(), ["[]"])
 
 
@@ -145,6 +149,37 @@ def check_relative_run_directory(run: Run):
                        env={**relative, "LD_PRELOAD": run.agent(), "HOOK_LOG": "1", "HOOK_KEEP_SEGMENT": "1"})
     expect("the agent's host", done.stdout, "fine\n")
     expect_true(f"the agent: {done.stderr}", "HOOK_RUN_DIR is not an absolute path" in done.stderr)
+    expect("left behind", os.listdir(here), [])
+
+
+SLOW_COLLECTOR = """#!/bin/sh
+touch {begun}
+read -r line < {go}
+echo >&3
+"""
+
+
+def check_interrupted_start(run: Run):
+    """Ctrl-C while the collector of one's own comes up: no directory of a job that never was."""
+    here, tools = run.path("interrupted"), run.path("tools")
+    os.mkdir(here)
+    os.mkdir(tools)
+    shutil.copy(run.binary("hookcli"), tools)
+    names = {name: run.path("tools", name) for name in ("begun", "go")}
+    os.mkfifo(names["go"])
+    with open(run.path("tools", "hookcollector"), "w", encoding="utf-8") as file:
+        file.write(SLOW_COLLECTOR.format(**names))
+    os.chmod(run.path("tools", "hookcollector"), 0o755)
+    job = subprocess.Popen([run.path("tools", "hookcli"), "run", "--", "true"], cwd=here, env=run.environment(HOOK_AGENT=run.agent()),
+                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    wait_for("the collector to begin", lambda: os.path.exists(names["begun"]))
+    made = os.listdir(here)
+    job.send_signal(signal.SIGINT)
+    with open(names["go"], "w", encoding="utf-8") as go:
+        go.write("on\n")
+    stderr = job.communicate(timeout=60)[1]
+    expect_true(f"a directory was made: {made}", len(made) == 1 and made[0].startswith("hook-true-"))
+    expect("how run ends", (job.returncode, stderr), (-signal.SIGINT, ""))
     expect("left behind", os.listdir(here), [])
 
 
@@ -262,6 +297,7 @@ def test(run):
     check_run_refuses(run)
     check_bad_lines(run)
     check_relative_run_directory(run)
+    check_interrupted_start(run)
     check_statuses(run)
     check_signals(run)
     check_places(run)
