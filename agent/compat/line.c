@@ -1,10 +1,13 @@
 #include "compat/line.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "ring/kernel.h"
@@ -189,6 +192,20 @@ void hk_compat_line_begin(struct hk_compat_line *line, enum hk_compat_level leve
 	hk_compat_line_text(line, "us]");
 }
 
+/* A closed pipe must not end a host that writes nothing to it: its signal is taken back. */
+static void write_output(const char *bytes, size_t length)
+{
+	uint64_t pipe = 1u << (SIGPIPE - 1), old = 0, pending = 0;
+	struct timespec now = {0, 0};
+
+	hk_kernel(SYS_rt_sigprocmask, SIG_BLOCK, &pipe, &old, sizeof(pipe), 0, 0);
+	hk_kernel(SYS_rt_sigpending, &pending, sizeof(pending), 0, 0, 0, 0);
+	if (hk_kernel(SYS_write, 1, bytes, length, 0, 0, 0) == -EPIPE && !(pending & pipe)) {
+		hk_kernel(SYS_rt_sigtimedwait, &pipe, 0, &now, sizeof(pipe), 0, 0);
+	}
+	hk_kernel(SYS_rt_sigprocmask, SIG_SETMASK, &old, 0, sizeof(old), 0, 0);
+}
+
 void hk_compat_line_end(struct hk_compat_line *line)
 {
 	/* The room for what ends it was kept. */
@@ -206,5 +223,5 @@ void hk_compat_line_end(struct hk_compat_line *line)
 		text += sizeof(plain) - 1;
 		line->bytes[text] = '\n';
 	}
-	hk_kernel(SYS_write, 1, line->bytes, text + 1, 0, 0, 0);
+	write_output(line->bytes, text + 1);
 }

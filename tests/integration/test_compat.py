@@ -3,6 +3,7 @@
 import collections
 import os
 import re
+import subprocess
 
 from harness import calls_of, expect, expect_true, main
 
@@ -128,6 +129,17 @@ def check_filter(compat):
         expect(f"calls under {expression}", bool(calls_of(report)), seen)
 
 
+def check_closed_output(run):
+    """A program that writes nothing does not end by a pipe that nobody reads."""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([run.binary("hookcli"), "run", "-q", "--store", run.path("closed"), "--hooks", "libc", "--", "cat", os.devnull],
+                          env=run.environment() | {"HOOK_COMPAT": "1", "LOG_SYNC_MODE": "1", "LOG_LEVEL": "PROFILE=INFO"},
+                          stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    expect(f"status with a closed output: {done.stderr}", done.returncode, 0)
+
+
 def test(run):
     compat = Compat(run)
     check_costs(compat)
@@ -137,6 +149,7 @@ def test(run):
     check_memory(compat)
     check_file(run, compat)
     check_filter(compat)
+    check_closed_output(run)
 
 
 if __name__ == "__main__":
