@@ -14,6 +14,7 @@
 #include <uthash.h>
 
 #include "base/rundir.h"
+#include "collector/options.h"
 #include "ring/reader.h"
 #include "wire/request.h"
 #include "wire/statistics.h"
@@ -74,16 +75,6 @@ struct hk_job {
 	uint64_t opened_ns; /* monotonic */
 	uint64_t alive_ns;  /* monotonic: when something last lived */
 	uint64_t closed_ns; /* monotonic */
-};
-
-struct hk_collector_options {
-	const char *store;   /* NULL: $XDG_STATE_HOME or ~/.local/state, + /hooktrace */
-	const char *listen;  /* further URL or NULL */
-	const char *job_key; /* --job-dir KEY=DIR or NULL */
-	const char *job_dir;
-	uint64_t keep_bytes; /* of one job's records */
-	bool exit_with_job;
-	int ready_fd; /* -1: none */
 };
 
 /* A notice about a pid nobody has seen yet. */

@@ -1,8 +1,6 @@
 /* hookcollector: drains the traced processes of this machine and keeps what they leave. */
-#include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,124 +19,7 @@
 #include "collector/server.h"
 
 #define PROGRAM "hookcollector"
-#define KEEP_DEFAULT (UINT64_C(10) << 30)
 #define CALIBRATION_NS 50000000u
-
-/* For the C library to find; other symbols are hidden. */
-__attribute__((visibility("default"))) const char *argp_program_version = PROGRAM " " HK_VERSION;
-
-enum option_key {
-	OPTION_STORE = 's',
-	OPTION_LISTEN = 'l',
-	OPTION_KEEP = 'k',
-	OPTION_QUIET = 'q',
-	OPTION_VERBOSE = 'v',
-	OPTION_JOB_DIR = 0x100,
-	OPTION_EXIT_WITH_JOB,
-	OPTION_READY_FD,
-};
-
-static const struct argp_option option_table[] = {
-    {"store", OPTION_STORE, "DIR", 0,
-     "Keep job directories in DIR (default: ~/.local/state/hooktrace)", 0},
-    {"listen", OPTION_LISTEN, "URL", 0, "Answer on URL as well as on the run directory's socket",
-     0},
-    {"keep", OPTION_KEEP, "SIZE", 0,
-     "Most bytes of records kept of one job: all or a number with K, M or G (default 10G)", 0},
-    {"quiet", OPTION_QUIET, NULL, 0, "Say only what went wrong", 0},
-    {"verbose", OPTION_VERBOSE, NULL, 0, "Say more", 0},
-    {"job-dir", OPTION_JOB_DIR, "ID=DIR", OPTION_HIDDEN, NULL, 0},
-    {"exit-with-job", OPTION_EXIT_WITH_JOB, NULL, OPTION_HIDDEN, NULL, 0},
-    {"ready-fd", OPTION_READY_FD, "N", OPTION_HIDDEN, NULL, 0},
-    {0},
-};
-
-struct settings {
-	struct hk_collector_options options;
-	enum hk_log_level level;
-	char *job_key; /* "ID" of --job-dir, in memory of its own */
-};
-
-/* Bytes of "all", "<n>", "<n>K", "<n>M", "<n>G". */
-static int parse_keep(const char *text, uint64_t *ret_bytes)
-{
-	char *end;
-	if (strcmp(text, "all") == 0) {
-		*ret_bytes = UINT64_MAX;
-		return 0;
-	}
-	errno = 0;
-	uint64_t value = strtoull(text, &end, 10), factor = 1;
-	if (errno != 0 || end == text || *text == '-') {
-		return -EINVAL;
-	}
-	static const char units[] = "KMG";
-	const char *unit = *end ? strchr(units, *end) : NULL;
-	if (unit) {
-		factor = UINT64_C(1) << (10 * (unit - units + 1));
-		end++;
-	}
-	return *end || __builtin_mul_overflow(value, factor, ret_bytes) ? -EINVAL : 0;
-}
-
-static error_t parse_option(int key, char *argument, struct argp_state *state)
-{
-	struct settings *settings = state->input;
-	char *equals, *end;
-	switch (key) {
-	case OPTION_STORE:
-		settings->options.store = argument;
-		return 0;
-	case OPTION_LISTEN:
-		settings->options.listen = argument;
-		return 0;
-	case OPTION_KEEP:
-		if (parse_keep(argument, &settings->options.keep_bytes) < 0) {
-			argp_error(state, "--keep wants all, or a number with K, M or G, not '%s'",
-				   argument);
-		}
-		return 0;
-	case OPTION_QUIET:
-		settings->level = HK_LOG_ERROR;
-		return 0;
-	case OPTION_VERBOSE:
-		settings->level = HK_LOG_DEBUG;
-		return 0;
-	case OPTION_JOB_DIR:
-		equals = strchr(argument, '=');
-		if (!equals || equals == argument || !equals[1]) {
-			argp_error(state, "--job-dir wants ID=DIR, not '%s'", argument);
-			return EINVAL;
-		}
-		settings->job_key = strndup(argument, (size_t)(equals - argument));
-		settings->options.job_key = settings->job_key;
-		settings->options.job_dir = equals + 1;
-		return settings->job_key ? 0 : ENOMEM;
-	case OPTION_EXIT_WITH_JOB:
-		settings->options.exit_with_job = true;
-		return 0;
-	case OPTION_READY_FD:
-		settings->options.ready_fd = (int)strtol(argument, &end, 10);
-		if (*end || end == argument) {
-			argp_error(state, "--ready-fd wants a number, not '%s'", argument);
-		}
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "what is '%s'? Options begin with --", argument);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp parser = {
-    .options = option_table,
-    .parser = parse_option,
-    .doc = "Drains the traced processes of this machine, keeps their records and statistics in job "
-	   "directories, and answers hookcli.",
-};
-
-/* ---- start ---- */
 
 /* Opens and locks the run directory; prints why not. */
 static int take_run_directory(struct hk_collector *collector)
@@ -168,9 +49,6 @@ static int take_store(struct hk_collector *collector)
 {
 	const char *given = collector->options.store;
 	int r = 0;
-	if (!given) {
-		given = getenv("HOOK_STORE");
-	}
 	if (given && *given) {
 		if (!realpath(given, collector->store)) {
 			r = hk_jobdir_make(given);
@@ -283,21 +161,18 @@ static void tell_ready(struct hk_collector *collector)
 
 int main(int argc, char **argv)
 {
-	struct settings settings = {
-	    .options = {.keep_bytes = KEEP_DEFAULT, .ready_fd = -1},
-	    .level = HK_LOG_INFO,
-	};
-	argp_err_exit_status = 2;
 	hk_log_setup(PROGRAM, HK_LOG_INFO);
-	argp_parse(&parser, argc, argv, 0, NULL, &settings);
-	hk_log_setup(PROGRAM, settings.level);
-
 	struct hk_collector *collector = calloc(1, sizeof(*collector));
 	if (!collector) {
 		hk_error("out of memory");
 		return 1;
 	}
-	collector->options = settings.options;
+	if (hk_options_parse(argc, argv, &collector->options) < 0) {
+		hk_error("out of memory");
+		free(collector);
+		return 1;
+	}
+	hk_log_setup(PROGRAM, collector->options.log_level);
 	collector->inotify_fd = collector->lock_fd = -1;
 	int signal_fd = take_signals();
 	int r = signal_fd < 0 ? signal_fd : start(collector);
@@ -315,7 +190,7 @@ int main(int argc, char **argv)
 			close(collector->dirfd[i]);
 		}
 	}
-	free(settings.job_key);
+	hk_options_free(&collector->options);
 	free(collector);
 	return r < 0 ? 1 : 0;
 }

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SYSTEM_FILE "/etc/hooktrace.conf"
 #define USER_FILE "hooktrace.conf"
 #define VARIABLE_BYTES 64
 
@@ -18,6 +17,10 @@ const struct hk_setting hk_settings_table[] = {
     {"store", "DIR", NULL, "where job directories are kept"},
     {"keep", "SIZE", "10G", "how much of each job to keep: all, <n>s, <n>{K,M,G}"},
     {"listen", "URL", NULL, "address the collector answers on"},
+    {"token-file", "FILE", NULL, "what is shown, or asked for, over TCP"},
+    {"tls-cert", "FILE", NULL, "certificate of the collector, PEM"},
+    {"tls-key", "FILE", NULL, "private key of the collector, PEM"},
+    {"tls-ca", "FILE", NULL, "whose signatures on certificates are trusted, PEM"},
     {"hooks", "LIST", "auto", "what to hook: shipped names, files, lib:symbol patterns"},
     {"level", "LEVEL", NULL, "detail: off count sample time record"},
     {"job", "NAME", NULL, "id of the job"},
@@ -154,7 +157,7 @@ struct hk_settings *hk_settings_new(void)
 	} else if (home && *home) {
 		snprintf(path, sizeof(path), "%s/.config/" USER_FILE, home);
 	}
-	return hk_settings_new_from(path, SYSTEM_FILE);
+	return hk_settings_new_from(path, HK_SETTINGS_SYSTEM_FILE);
 }
 
 struct hk_settings *hk_settings_free(struct hk_settings *settings)

@@ -11,6 +11,8 @@
 
 #include <stddef.h>
 
+#define HK_SETTINGS_SYSTEM_FILE "/etc/hooktrace.conf"
+
 struct hk_setting {
 	const char *name;     /* the long option */
 	const char *argument; /* what its value is called; NULL: a switch, "1" is on */

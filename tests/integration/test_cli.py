@@ -72,6 +72,16 @@ def check_usage(run: Run):
     done = run.command(run.binary("hookcollector"), "--nonsense", check=False)
     expect("hookcollector --nonsense", (done.returncode, done.stdout), (USAGE, ""))
     expect_true(f"hookcollector --nonsense: {done.stderr!r}", "'--nonsense'" in done.stderr)
+    with open(run.path("config"), "w", encoding="utf-8") as config:
+        config.write("keep = 2 apples\n")
+    for words, arguments, variables in (
+            ("'3x' (from: HOOK_KEEP)", (), {"HOOK_KEEP": "3x"}),
+            (f"'2 apples' (from: {run.path('config')})", ("--config", run.path("config")), {}),
+            ("'4y' (from: command line)", ("--keep", "4y"), {"HOOK_KEEP": "3x"}),
+            (f"--config {run.path('none')}: No such file", ("--config", run.path("none")), {})):
+        done = run.command(run.binary("hookcollector"), *arguments, env=variables, check=False)
+        expect(f"hookcollector {arguments} {variables}", (done.returncode, done.stderr.count("\n")), (USAGE, 1))
+        expect_true(f"hookcollector {arguments} {variables}: {done.stderr!r}", words in done.stderr)
 
 
 def check_absent(run: Run):
