@@ -39,6 +39,13 @@ static int take_listen(struct hk_collector_options *options, const char *value)
 	return 0;
 }
 
+static int take_upstream(struct hk_collector_options *options, const char *value)
+{
+	/* Empty: none, whatever a file says. */
+	options->upstream = *value ? value : NULL;
+	return !*value || strstr(value, "://") ? 0 : -EINVAL;
+}
+
 /* Bytes of "all", "<n>", "<n>K", "<n>M", "<n>G". */
 static int take_keep(struct hk_collector_options *options, const char *value)
 {
@@ -130,6 +137,9 @@ static const struct definition definitions[] = {
     {"store", 's', "DIR", "Keep job directories in DIR (default: ~/.local/state/hooktrace)",
      take_store, "a directory"},
     {"listen", 'l', "URL", "Answer on URL as well as on the run directory's socket", take_listen,
+     "a URL"},
+    {"upstream", 'u', "URL",
+     "Bring what is kept here to the collector at URL, which has the whole job", take_upstream,
      "a URL"},
     {"keep", 'k', "SIZE",
      "Most bytes of records kept of one job: all or a number with K, M or G (default 10G)",

@@ -15,9 +15,10 @@ struct hk_settings;
 
 /* Texts live until hk_options_free; NULL: not given. */
 struct hk_collector_options {
-	const char *store;   /* NULL: $XDG_STATE_HOME or ~/.local/state, + /hooktrace */
-	const char *listen;  /* further URL */
-	const char *job_key; /* of --job-dir KEY=DIR */
+	const char *store;    /* NULL: $XDG_STATE_HOME or ~/.local/state, + /hooktrace */
+	const char *listen;   /* further URL */
+	const char *upstream; /* of the root */
+	const char *job_key;  /* of --job-dir KEY=DIR */
 	const char *job_dir;
 	const char *token_file;
 	const char *tls_certificate; /* of this collector, PEM */

@@ -17,6 +17,8 @@ const struct hk_setting hk_settings_table[] = {
     {"store", "DIR", NULL, "where job directories are kept"},
     {"keep", "SIZE", "10G", "how much of each job to keep: all, <n>s, <n>{K,M,G}"},
     {"listen", "URL", NULL, "address the collector answers on"},
+    {"upstream", "URL", NULL,
+     "collector of the whole job, which this machine's brings its part to"},
     {"token-file", "FILE", NULL, "what is shown, or asked for, over TCP"},
     {"tls-cert", "FILE", NULL, "certificate of the collector, PEM"},
     {"tls-key", "FILE", NULL, "private key of the collector, PEM"},
