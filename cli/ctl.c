@@ -7,31 +7,29 @@
 
 #include "base/log.h"
 #include "command.h"
-#include "exporters/span.h"
 #include "hooks/hook.h"
 #include "hooks/names.h"
 #include "job.h"
+#include "option.h"
 #include "report/quantity.h"
 #include "report/table.h"
 #include "ring/segment.h"
 
-#define OPTION_RANKS 0x100
-#define OPTION_FOR 0x101
-#define OPTION_ALL 0x102
+#define OPTION_FOR 0x100
+#define OPTION_ALL 0x101
 
 struct arguments {
 	const char *job, *action;
 	bool all;
 	int64_t for_ns;
-	struct hk_timeline_ranks ranks[HK_SPAN_RANKS_MAX];
-	int rank_count;
+	struct hk_option_ranks ranks;
 	char *rules[HK_RULES_MAX]; /* PATTERN=LEVEL */
 	size_t rule_count;
 };
 
 static const struct argp_option options[] = {
     {"job", 'j', "JOB", 0, "The job: an id, a unique prefix or a directory", 0},
-    {"ranks", OPTION_RANKS, "LIST", 0, "Only these ranks, such as 0,4-7", 0},
+    HK_OPTION_RANKS,
     {"for", OPTION_FOR, "TIME", 0, "Back to what it was after TIME, such as 30s", 0},
     {"all", OPTION_ALL, NULL, 0, "With off: every function", 0},
     {0},
@@ -74,7 +72,7 @@ static void check(const struct arguments *arguments, struct argp_state *state)
 		argp_error(state, "--all belongs to off");
 	} else if (arguments->for_ns && !is(arguments, "level") && !is(arguments, "off")) {
 		argp_error(state, "--for belongs to level and off");
-	} else if (arguments->rank_count && !is(arguments, "level")) {
+	} else if (arguments->ranks.count && !is(arguments, "level")) {
 		argp_error(state, "--ranks belongs to level");
 	}
 }
@@ -87,15 +85,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case 'j':
 		arguments->job = argument;
 		return 0;
-	case OPTION_RANKS:
-		arguments->rank_count = hk_span_ranks(argument, arguments->ranks);
-		if (arguments->rank_count < 0) {
-			argp_error(state, "--ranks '%s' is no list of ranks; try 0,4-7", argument);
-		}
+	case HK_OPTION_KEY_RANKS:
+		hk_option_ranks(state, argument, &arguments->ranks);
 		return 0;
 	case OPTION_FOR:
-		if (hk_span_time(argument, &arguments->for_ns) < 0 || !arguments->for_ns) {
-			argp_error(state, "--for '%s' is no time; try 30s", argument);
+		arguments->for_ns = hk_option_time(state, "for", argument);
+		if (arguments->for_ns == 0) {
+			argp_error(state, "--for '%s' is no time to wait", argument);
 		}
 		return 0;
 	case OPTION_ALL:
@@ -112,7 +108,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
@@ -127,7 +122,7 @@ static const struct argp argp = {
 	"off --all lets every call pass as if it were not hooked; on goes back to the levels "
 	"before. reset takes all rules away and switches on. show, which is the default, lists "
 	"the rules.",
-    .children = children,
+    .children = hk_option_children,
 };
 
 /* ---- asking ---- */
@@ -164,10 +159,10 @@ struct wish {
 
 static void wish_ranks(struct wish *wish, const struct arguments *arguments)
 {
-	for (int i = 0; i < arguments->rank_count; i++) {
+	for (size_t i = 0; i < arguments->ranks.count; i++) {
 		hk__rank_range__init(&wish->ranks[i]);
-		wish->ranks[i].first = (uint32_t)arguments->ranks[i].first;
-		wish->ranks[i].last = (uint32_t)arguments->ranks[i].last;
+		wish->ranks[i].first = (uint32_t)arguments->ranks.spans[i].first;
+		wish->ranks[i].last = (uint32_t)arguments->ranks.spans[i].last;
 		wish->rank_list[i] = &wish->ranks[i];
 	}
 }
@@ -195,7 +190,7 @@ static int wish_init(struct wish *wish, struct arguments *arguments, const char 
 	for (size_t i = 0; i < arguments->rule_count; i++) {
 		wish_rule(wish);
 		wish->rules[i].ranks = wish->rank_list;
-		wish->rules[i].n_ranks = (size_t)arguments->rank_count;
+		wish->rules[i].n_ranks = arguments->ranks.count;
 		int code = read_rule(arguments->rules[i], &wish->rules[i]);
 		if (code != HK_EXIT_DONE) {
 			return code;

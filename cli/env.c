@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/rundir.h"
 #include "command.h"
+#include "option.h"
 
 #define VARIABLES_MAX 16
 
@@ -221,13 +222,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return 0;
 }
 
-static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .parser = parse,
     .args_doc = "[mpirun|srun|torchrun|docker|k8s]",
     .doc = "Print the exact lines that load the agent into a job; without a launcher, those for a "
 	   "shell. HOOK_* variables that are set now are passed on. A hookcollector must run.",
-    .children = children,
+    .children = hk_option_children,
 };
 
 static int run(int argc, char **argv)

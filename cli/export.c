@@ -11,9 +11,9 @@
 #include "base/log.h"
 #include "command.h"
 #include "exporters/exporter.h"
-#include "exporters/span.h"
 #include "exporters/timeline.h"
 #include "job.h"
+#include "option.h"
 
 #define OUTPUT_BUFFER_BYTES (1u << 20)
 #define PROGRESS_AFTER_NS 1000000000u
@@ -22,27 +22,26 @@
 struct arguments {
 	const char *job, *output, *format;
 	struct hk_timeline_options options;
-	struct hk_timeline_ranks ranks[HK_SPAN_RANKS_MAX];
+	struct hk_option_ranks ranks;
 };
 
-enum { OPTION_FORMAT = 256, OPTION_FROM, OPTION_TO, OPTION_RANKS };
+enum { OPTION_FORMAT = 256, OPTION_FROM, OPTION_TO };
 
 static const struct argp_option options[] = {
     {"format", OPTION_FORMAT, "FORMAT", 0, "perfetto (default) or chrome", 0},
-    {"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
+    HK_OPTION_OUTPUT,
     {"from", OPTION_FROM, "TIME", 0, "Leave out calls that ended before TIME", 0},
     {"to", OPTION_TO, "TIME", 0,
      "Leave out calls that began after TIME. Times count from the job's start, in seconds or with "
      "a unit: 90, 1.5s, 200ms, 2m",
      0},
-    {"ranks", OPTION_RANKS, "LIST", 0, "Only these ranks, such as 0,4-7", 0},
+    HK_OPTION_RANKS,
     {0},
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
-	int count;
 
 	switch (key) {
 	case OPTION_FORMAT:
@@ -52,35 +51,24 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->output = strcmp(argument, "-") == 0 ? NULL : argument;
 		return 0;
 	case OPTION_FROM:
-		if (hk_span_time(argument, &arguments->options.from_ns) < 0) {
-			argp_error(state, "--from '%s' is no time; try 1.5s", argument);
-		}
+		arguments->options.from_ns = hk_option_time(state, "from", argument);
 		return 0;
 	case OPTION_TO:
-		if (hk_span_time(argument, &arguments->options.to_ns) < 0) {
-			argp_error(state, "--to '%s' is no time; try 1.5s", argument);
-		}
+		arguments->options.to_ns = hk_option_time(state, "to", argument);
 		return 0;
-	case OPTION_RANKS:
-		count = hk_span_ranks(argument, arguments->ranks);
-		if (count < 0) {
-			argp_error(state, "--ranks '%s' is no list of ranks; try 0,4-7", argument);
-		}
-		arguments->options.ranks = arguments->ranks;
-		arguments->options.rank_count = (size_t)count;
+	case HK_OPTION_KEY_RANKS:
+		hk_option_ranks(state, argument, &arguments->ranks);
+		arguments->options.ranks = arguments->ranks.spans;
+		arguments->options.rank_count = arguments->ranks.count;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->job) {
-			argp_error(state, "one job at a time: '%s' is too much", argument);
-		}
-		arguments->job = argument;
+		hk_option_only(state, "job", argument, &arguments->job);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
@@ -88,7 +76,7 @@ static const struct argp argp = {
     .doc =
 	"Write the recorded calls of JOB as a timeline: perfetto for ui.perfetto.dev, chrome for "
 	"chrome://tracing and other readers of trace event JSON.",
-    .children = children,
+    .children = hk_option_children,
 };
 
 /* ---- progress ---- */

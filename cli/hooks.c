@@ -9,6 +9,7 @@
 #include "hooks/names.h"
 #include "hooks/shipped.h"
 #include "hooks_text.h"
+#include "option.h"
 
 #define NAME_COLUMNS 34
 
@@ -244,20 +245,16 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	if (key != ARGP_KEY_ARG) {
 		return ARGP_ERR_UNKNOWN;
 	}
-	if (*name) {
-		argp_error(state, "one hooks file at a time: '%s' is too much", argument);
-	}
-	*name = argument;
+	hk_option_only(state, "hooks file", argument, name);
 	return 0;
 }
 
-static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .parser = parse,
     .args_doc = "[NAME|FILE]",
     .doc = "List the shipped hooks files; with NAME show the functions of one, with FILE check and "
 	   "show your own.",
-    .children = children,
+    .children = hk_option_children,
 };
 
 static int run(int argc, char **argv)

@@ -7,12 +7,12 @@
 
 #include "base/log.h"
 #include "command.h"
-#include "exporters/span.h"
 #include "exporters/timeline.h"
 #include "job.h"
 #include "log_filter.h"
 #include "log_follow.h"
 #include "log_line.h"
+#include "option.h"
 #include "report/clock.h"
 
 #define OUTPUT_BUFFER_BYTES (1u << 16)
@@ -21,11 +21,10 @@ struct arguments {
 	const char *job;
 	bool follow, plain;
 	struct hk_log_filter *filter;
-	struct hk_timeline_ranks ranks[HK_SPAN_RANKS_MAX];
-	size_t rank_count;
+	struct hk_option_ranks ranks;
 };
 
-enum { OPTION_FILTER = 256, OPTION_RANKS, OPTION_NO_COLOR };
+enum { OPTION_FILTER = 256, OPTION_NO_COLOR };
 
 static const struct argp_option options[] = {
     {"follow", 'f', NULL, 0, "Go on until the job has ended, some two seconds behind it", 0},
@@ -33,7 +32,7 @@ static const struct argp_option options[] = {
      "Only calls for which EXPR holds: 'function=MPI_* and duration>1ms', 'library=libfoo.so', "
      "'error or unwound', 'not (rank=0)'",
      0},
-    {"ranks", OPTION_RANKS, "LIST", 0, "Only these ranks, such as 0,4-7", 0},
+    HK_OPTION_RANKS,
     {"no-color", OPTION_NO_COLOR, NULL, 0, "Do not colour the lines on a terminal", 0},
     {0},
 };
@@ -53,7 +52,6 @@ static void set_filter(struct arguments *arguments, const char *expression,
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
-	int count;
 
 	switch (key) {
 	case 'f':
@@ -62,28 +60,20 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case OPTION_FILTER:
 		set_filter(arguments, argument, state);
 		return 0;
-	case OPTION_RANKS:
-		count = hk_span_ranks(argument, arguments->ranks);
-		if (count < 0) {
-			argp_error(state, "--ranks '%s' is no list of ranks; try 0,4-7", argument);
-		}
-		arguments->rank_count = (size_t)count;
+	case HK_OPTION_KEY_RANKS:
+		hk_option_ranks(state, argument, &arguments->ranks);
 		return 0;
 	case OPTION_NO_COLOR:
 		arguments->plain = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->job) {
-			argp_error(state, "one job at a time: '%s' is too much", argument);
-		}
-		arguments->job = argument;
+		hk_option_only(state, "job", argument, &arguments->job);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
@@ -91,7 +81,7 @@ static const struct argp argp = {
     .doc = "Print the recorded calls of JOB, one line each, in the order in which they began: "
 	   "seconds since the job's start, rank, thread, library, function(arguments) = result "
 	   "<duration>. Arguments and results are kept at --level record+args.",
-    .children = children,
+    .children = hk_option_children,
 };
 
 /* ---- a job as it is stored: one more exporter ---- */
@@ -264,8 +254,8 @@ static int print_stored(const struct hk_job *job, const struct arguments *argume
 {
 	const struct hk_timeline_options timeline = {.from_ns = INT64_MIN,
 						     .to_ns = INT64_MAX,
-						     .ranks = arguments->ranks,
-						     .rank_count = arguments->rank_count};
+						     .ranks = arguments->ranks.spans,
+						     .rank_count = arguments->ranks.count};
 	struct hk_timeline_result result;
 
 	shown_filter = arguments->filter;
@@ -282,13 +272,13 @@ static int print_stored(const struct hk_job *job, const struct arguments *argume
 		hk_error("log stopped: %s", strerror(-rc));
 		return HK_EXIT_FAILED;
 	}
-	return report_result(&result, job, arguments->rank_count > 0);
+	return report_result(&result, job, arguments->ranks.count > 0);
 }
 
 static int follow(const struct hk_job *job, const struct arguments *arguments)
 {
-	const struct hk_log_options log = {.ranks = arguments->ranks,
-					   .rank_count = arguments->rank_count,
+	const struct hk_log_options log = {.ranks = arguments->ranks.spans,
+					   .rank_count = arguments->ranks.count,
 					   .filter = arguments->filter,
 					   .colour =
 					       !arguments->plain && hk_command_colour(stdout)};

@@ -10,11 +10,11 @@
 #include "base/log.h"
 #include "command.h"
 #include "job.h"
+#include "option.h"
 #include "report/name.h"
 #include "report/quantity.h"
 #include "report/table.h"
 
-#define OPTION_JSON 0x100
 #define JOBS_MAX 4096u
 
 struct entry {
@@ -30,7 +30,7 @@ struct list {
 };
 
 static const struct argp_option options[] = {
-    {"json", OPTION_JSON, NULL, 0, "As JSON", 0},
+    HK_OPTION_JSON,
     {0},
 };
 
@@ -39,23 +39,22 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	bool *json = state->input;
 
 	switch (key) {
-	case OPTION_JSON:
+	case HK_OPTION_KEY_JSON:
 		*json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is too much: ls takes no job", argument);
+		hk_option_no_job(state, "ls", argument);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
     .doc = "List jobs: those of the running collector, in its store and in this directory.",
-    .children = children,
+    .children = hk_option_children,
 };
 
 /* Adds a job unless its directory is known already; makes ENTRY's texts its own. */

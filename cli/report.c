@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "command.h"
 #include "job.h"
+#include "option.h"
 #include "report/report.h"
 #include "report/text.h"
 #include "settings/settings.h"
@@ -35,7 +36,7 @@ static const struct argp_option options[] = {
     {"format", OPTION_FORMAT, "FORMAT", 0, "summary (default), text, json or csv", 0},
     {"by", OPTION_BY, "WHAT", 0,
      "With text: sum by function (default), rank, library, thread or host", 0},
-    {"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
+    HK_OPTION_OUTPUT,
     {0},
 };
 
@@ -84,10 +85,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->output = argument;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->job) {
-			argp_error(state, "one job at a time: '%s' is too much", argument);
-		}
-		arguments->job = argument;
+		hk_option_only(state, "job", argument, &arguments->job);
 		return 0;
 	case ARGP_KEY_END:
 		choose(arguments, state);
@@ -97,13 +95,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
     .args_doc = "[JOB]",
     .doc = "Show what every rank of JOB called: how often, how long, from which library.",
-    .children = children,
+    .children = hk_option_children,
 };
 
 static int write_report(const struct hk_job *job, const struct arguments *arguments, FILE *output)

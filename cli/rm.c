@@ -8,6 +8,7 @@
 #include "command.h"
 #include "job.h"
 #include "job_files.h"
+#include "option.h"
 
 #define JOBS_MAX 1024
 
@@ -48,13 +49,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
     .args_doc = "JOB...",
     .doc = "Remove the files of finished jobs. Files that hooktrace did not write stay.",
-    .children = children,
+    .children = hk_option_children,
 };
 
 static bool ask(const struct hk_job *job, const struct hk_job_files *files)

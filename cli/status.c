@@ -9,20 +9,20 @@
 #include "command.h"
 #include "coverage_table.h"
 #include "job.h"
+#include "option.h"
 #include "report/name.h"
 #include "report/quantity.h"
 #include "report/table.h"
 #include "settings/settings.h"
 
-#define OPTION_JSON 0x100
-#define OPTION_CONFIG 0x101
+#define OPTION_CONFIG 0x100
 
 struct arguments {
 	bool json, config;
 };
 
 static const struct argp_option options[] = {
-    {"json", OPTION_JSON, NULL, 0, "As JSON", 0},
+    HK_OPTION_JSON,
     {"config", OPTION_CONFIG, NULL, 0, "Show each setting and where it comes from", 0},
     {0},
 };
@@ -32,26 +32,25 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	struct arguments *arguments = state->input;
 
 	switch (key) {
-	case OPTION_JSON:
+	case HK_OPTION_KEY_JSON:
 		arguments->json = true;
 		return 0;
 	case OPTION_CONFIG:
 		arguments->config = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "'%s' is too much: status takes no job", argument);
+		hk_option_no_job(state, "status", argument);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
     .doc = "Show what the collector does and which jobs it keeps.",
-    .children = children,
+    .children = hk_option_children,
 };
 
 static int config_write(bool json)

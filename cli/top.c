@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "command.h"
 #include "job.h"
+#include "option.h"
 #include "report/group.h"
 #include "report/name.h"
 #include "report/quantity.h"
@@ -97,10 +98,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->job) {
-			argp_error(state, "one job at a time: '%s' is too much", argument);
-		}
-		arguments->job = argument;
+		hk_option_only(state, "job", argument, &arguments->job);
 		return 0;
 	case ARGP_KEY_END:
 		finish(arguments, state);
@@ -110,14 +108,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
     .options = options,
     .parser = parse,
     .args_doc = "[JOB]",
     .doc = "Show what the ranks of JOB call now. Rates are those since the last picture, p50 and "
 	   "p99 those since the job's start.",
-    .children = children,
+    .children = hk_option_children,
 };
 
 /* One look at the job; the one before gives the rates. */
