@@ -75,6 +75,7 @@ struct hk_job {
 	uint64_t opened_ns; /* monotonic */
 	uint64_t alive_ns;  /* monotonic: when something last lived */
 	uint64_t closed_ns; /* monotonic */
+	uint64_t beat_ns;   /* monotonic: when others were last shown that this node is there */
 };
 
 /* A notice about a pid nobody has seen yet. */

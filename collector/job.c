@@ -12,9 +12,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/jobdir.h"
+#include "collector/nodedir.h"
 #include "collector/process.h"
 #include "collector/spool.h"
 #include "collector/state.h"
+
+#define BEAT_NS UINT64_C(10000000000)
 
 static uint64_t unix_ns(void)
 {
@@ -73,12 +76,38 @@ static int job_new(struct hk_job **ret_job)
 	return 0;
 }
 
+/* EXACT is where the whole shall be, or an earlier collector's directory of this node in it. */
+static int make_node_directory(const struct hk_collector *collector, const char *exact,
+			       char id[HK_JOBDIR_ID_BYTES], char made[PATH_MAX])
+{
+	char parent[PATH_MAX], name[HK_JOBDIR_ID_BYTES];
+	struct hk_nodedir_mark mark;
+	const char *base = given(exact) ? strrchr(exact, '/') : NULL;
+	hk_nodedir_mark(&mark, id, collector->host, collector->run_directory, collector->dirfd[0]);
+	if (!base) {
+		return hk_nodedir_create(collector->store, id, &mark, made);
+	}
+	if (strlen(exact) >= sizeof(parent) || strlen(base + 1) >= sizeof(name) - 16) {
+		return -ENAMETOOLONG;
+	}
+	if (hk_nodedir_is(exact)) {
+		memcpy(made, exact, strlen(exact) + 1);
+		return 0;
+	}
+	memcpy(name, base + 1, strlen(base));
+	memcpy(parent, exact, (size_t)(base - exact));
+	parent[base - exact] = '\0';
+	return hk_nodedir_create(*parent ? parent : "/", name, &mark, made);
+}
+
 static int make_directory(const struct hk_collector *collector, const char *exact,
 			  char id[HK_JOBDIR_ID_BYTES], char path[PATH_MAX])
 {
 	char made[PATH_MAX];
 	int r;
-	if (given(exact)) {
+	if (collector->options.per_node) {
+		r = make_node_directory(collector, exact, id, made);
+	} else if (given(exact)) {
 		r = hk_jobdir_make(exact);
 		if (strlen(exact) >= sizeof(made)) {
 			return -ENAMETOOLONG;
@@ -88,6 +117,16 @@ static int make_directory(const struct hk_collector *collector, const char *exac
 		r = hk_jobdir_create(collector->store, id, made);
 	}
 	return r < 0 ? r : realpath(made, path) ? 0 : -errno;
+}
+
+/* The directory that PATH, a node's, is in. */
+static int set_whole(Hk__Job *state, const char *path)
+{
+	char whole[PATH_MAX];
+	snprintf(whole, sizeof(whole), "%s", path);
+	char *slash = strrchr(whole, '/');
+	*(slash ? slash : whole) = '\0';
+	return hk_state_set_string(&state->whole, whole);
 }
 
 static int describe(struct hk_job *job, const struct hk_job_request *request, const char *id,
@@ -103,7 +142,8 @@ static int describe(struct hk_job *job, const struct hk_job_request *request, co
 	    hk_state_set_string(&state->command, given(request->command) ? request->command : "") <
 		0 ||
 	    hk_state_set_string(&state->directory, path) < 0 ||
-	    hk_state_set_string(&state->exit, "running") < 0) {
+	    hk_state_set_string(&state->exit, "running") < 0 ||
+	    (hk_nodedir_is(path) && set_whole(state, path) < 0)) {
 		return -ENOMEM;
 	}
 	state->announced = request->announced;
@@ -345,6 +385,16 @@ void hk_job_sum(struct hk_job *job)
 	sum_exit(job, first_main);
 }
 
+/* To those who read on other nodes an open job that nobody touches is one whose node has died. */
+static void beat(struct hk_job *job)
+{
+	uint64_t now = hk_clock_monotonic_ns();
+	if (*job->state->whole && now - job->beat_ns >= BEAT_NS) {
+		hk_nodedir_beat(job->state->directory);
+		job->beat_ns = now;
+	}
+}
+
 int hk_job_save(struct hk_collector *collector, struct hk_job *job)
 {
 	struct hk_process *process;
@@ -353,6 +403,7 @@ int hk_job_save(struct hk_collector *collector, struct hk_job *job)
 	if (!job->statistics) {
 		return 0;
 	}
+	beat(job);
 	DL_FOREACH (job->processes, process) {
 		if (process->changed) {
 			any = true;
@@ -420,6 +471,9 @@ static int write_report(struct hk_job *job)
 		snapshot.now_unix_ns = job->state->start_unix_ns + job->state->duration_ns;
 		r = hk_jobdir_report(&snapshot);
 		free(snapshot.processes);
+	}
+	if (r == 0 && *job->state->whole) {
+		r = hk_nodedir_report(job->state->directory);
 	}
 	return r;
 }

@@ -89,9 +89,13 @@ int hk_jobdir_create(const char *store, char id[HK_JOBDIR_ID_BYTES], char path[P
 
 /* ---- files written anew: under another name, then renamed ---- */
 
+/* What a file is called while it is written: others may write one of the same name at the same
+ * time, on other nodes too. */
 static int file_begin(const char *directory, const char *name, char path[PATH_MAX], FILE **ret_file)
 {
-	int length = snprintf(path, PATH_MAX, "%s/%s.new", directory, name);
+	char host[HOST_NAME_MAX + 1] = "";
+	gethostname(host, sizeof(host) - 1);
+	int length = snprintf(path, PATH_MAX, "%s/%s.%s-%d", directory, name, host, (int)getpid());
 	if (length < 0 || length >= PATH_MAX) {
 		return -ENAMETOOLONG;
 	}
@@ -99,18 +103,17 @@ static int file_begin(const char *directory, const char *name, char path[PATH_MA
 	return *ret_file ? 0 : -errno;
 }
 
-static int file_end(FILE *file, char path[PATH_MAX], int r)
+static int file_end(FILE *file, const char *name, char path[PATH_MAX], int r)
 {
 	char final[PATH_MAX];
-	size_t length = strlen(path) - strlen(".new");
+	int length = (int)(strrchr(path, '/') - path);
 	if (ferror(file) && r == 0) {
 		r = -EIO;
 	}
 	if (fclose(file) != 0 && r == 0) {
 		r = -errno;
 	}
-	memcpy(final, path, length);
-	final[length] = '\0';
+	snprintf(final, sizeof(final), "%.*s/%s", length, path, name);
 	if (r == 0 && rename(path, final) < 0) {
 		r = -errno;
 	}
@@ -162,7 +165,7 @@ int hk_jobdir_write(const Hk__Job *job, const char *host)
 	if (r == 0) {
 		r = json_dumpf(root, file, JSON_INDENT(1)) < 0 ? -EIO : 0;
 		fputc('\n', file);
-		r = file_end(file, path, r);
+		r = file_end(file, "job.json", path, r);
 	}
 	json_decref(root);
 	return r;
@@ -179,14 +182,15 @@ int hk_jobdir_report(const Hk__Snapshot *snapshot)
 	}
 	r = file_begin(snapshot->job->directory, "report.json", path, &file);
 	if (r == 0) {
-		r = file_end(file, path, hk_report_write_json(report, file));
+		r = file_end(file, "report.json", path, hk_report_write_json(report, file));
 	}
 	if (r == 0) {
 		r = file_begin(snapshot->job->directory, "summary.txt", path, &file);
 	}
 	if (r == 0) {
 		const struct hk_report_style style = {.colour = false};
-		r = file_end(file, path, hk_report_write_summary(report, file, &style));
+		r = file_end(file, "summary.txt", path,
+			     hk_report_write_summary(report, file, &style));
 	}
 	hk_report_free(report);
 	return r;

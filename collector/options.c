@@ -46,6 +46,12 @@ static int take_upstream(struct hk_collector_options *options, const char *value
 	return !*value || strstr(value, "://") ? 0 : -EINVAL;
 }
 
+static int take_per_node(struct hk_collector_options *options, const char *value)
+{
+	options->per_node = strcmp(value, "0") != 0;
+	return 0;
+}
+
 /* Bytes of "all", "<n>", "<n>K", "<n>M", "<n>G". */
 static int take_keep(struct hk_collector_options *options, const char *value)
 {
@@ -136,6 +142,9 @@ static int take_ready_fd(struct hk_collector_options *options, const char *value
 static const struct definition definitions[] = {
     {"store", 's', "DIR", "Keep job directories in DIR (default: ~/.local/state/hooktrace)",
      take_store, "a directory"},
+    {"per-node", 0, NULL,
+     "The store is shared by several nodes: write into a directory of this node's own in each job's",
+     take_per_node, NULL},
     {"listen", 'l', "URL", "Answer on URL as well as on the run directory's socket", take_listen,
      "a URL"},
     {"upstream", 'u', "URL",

@@ -26,6 +26,7 @@ struct hk_collector_options {
 	const char *tls_authorities; /* who signs the certificates of others, PEM */
 	uint64_t keep_bytes;	     /* of one job's records */
 	enum hk_log_level log_level;
+	bool per_node; /* a directory of this node's own in each job's */
 	bool exit_with_job;
 	int ready_fd;	      /* -1: none */
 	char *job_key_memory; /* owned; so are the settings, which the other texts are in */
