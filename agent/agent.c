@@ -1,4 +1,5 @@
 /* agent.c: the agent's life in its host: constructor, exit, and nothing that could break either. */
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <time.h>
@@ -66,14 +67,9 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-__attribute__((constructor)) static void start(int argc, char **argv, char **environment)
+static void set_up(int argc, char **argv, char **environment)
 {
 	char reason[256] = "", changed[256];
-	/* Before a look at the arguments: musl passes none. */
-	if (!gnu_get_libc_version || !on_exit || switched_off(environment)) {
-		return;
-	}
-	hk_inside = 1;
 	uint64_t began_ns = cpu_ns();
 	hk_process.began_ns = hk_clock_monotonic_ns();
 	hk_hookset_load(environment, &hookset);
@@ -86,7 +82,6 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	    hk_process_start(argc, argv, environment, hookset.text, hookset.default_level, reason);
 	if (status < 0) {
 		say(environment, reason);
-		hk_inside = 0;
 		return;
 	}
 	hk_clock_by_call = !hk_process.tsc;
@@ -99,7 +94,20 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	uint64_t setup_ns = cpu_ns() - began_ns;
 	hk_process.writer.header->setup_ns =
 	    setup_ns < UINT32_MAX ? (uint32_t)setup_ns : UINT32_MAX;
+}
+
+__attribute__((constructor)) static void start(int argc, char **argv, char **environment)
+{
+	/* Before a look at the arguments: musl passes none. */
+	if (!gnu_get_libc_version || !on_exit || switched_off(environment)) {
+		return;
+	}
+	/* A program begins with 0, and may print it before it has set it. */
+	int first_errno = errno;
+	hk_inside = 1;
+	set_up(argc, argv, environment);
 	hk_inside = 0;
+	errno = first_errno;
 }
 
 /* What `hookcli doctor` and a debugger can see of a loaded agent. */

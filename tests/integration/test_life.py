@@ -31,6 +31,7 @@ def helpers(*codes):
 
 EXEC = ("main", "exec", None)
 CASES = [
+    Case("errno", 0, touch(1)),
     Case("fork", 0, touch(3), touch(5), helpers(3)),
     Case("fork-first", 0, touch(1), touch(5), helpers(3)),
     Case("fork-look-up", 0, touch(1, call=2), touch(3), helpers(3)),

@@ -1,4 +1,5 @@
 /* Ways to begin and to end a process image. */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -14,6 +15,23 @@
 extern char **environ;
 
 #define SELF "/proc/self/exe"
+
+static int first_errno;
+
+/* Before main, and after the constructors of all libraries. */
+__attribute__((constructor)) static void begin(void)
+{
+	first_errno = errno;
+}
+
+/* Programs print an errno that nobody set, as "Success". */
+static int run_errno(char **arguments)
+{
+	(void)arguments;
+	printf("errno begins as %d\n", first_errno);
+	life_touch_often(1);
+	return 0;
+}
 
 static int run_touch(char **arguments)
 {
@@ -240,6 +258,7 @@ static int run_end_main_thread(char **arguments)
 }
 
 const struct life_case life_images[] = {
+    {"errno", run_errno},
     {"touch", run_touch},
     {"spawn", run_spawn},
     {"vfork-exec", run_vfork_exec},
