@@ -303,7 +303,15 @@ static int run(int argc, char **argv)
 		return code;
 	}
 	wish.control.job = job.snapshot->job->id;
-	if (job.live) {
+	if (job.live && job.shared && !*job.url) {
+		hk_error("job %s is kept by a collector on each of its nodes: run ctl there",
+			 job.snapshot->job->id);
+		code = HK_EXIT_ABSENT;
+	} else if (job.live) {
+		if (job.shared) {
+			hk_warning("only the processes of this node are told: run ctl on the "
+				   "others too");
+		}
 		code = hk_job_ask_its(&job, &wish.request, &response);
 	} else {
 		hk_error("job %s has ended, or its collector has", job.snapshot->job->id);

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +10,8 @@
 #include "base/log.h"
 #include "base/rundir.h"
 #include "command.h"
+#include "job_card.h"
+#include "wire/nodes.h"
 #include "wire/statistics.h"
 
 #define ASK_TIMEOUT_MS 10000
@@ -192,14 +193,6 @@ static void snapshot_take(struct hk_job *job, Hk__Response *response, const char
 /* ---- from a directory --------------------------------------------------------------------------
  */
 
-static bool is_job_directory(const char *path)
-{
-	char file[PATH_MAX];
-
-	return snprintf(file, sizeof(file), "%s/" HK_STATISTICS_FILE, path) < PATH_MAX &&
-	       access(file, F_OK) == 0;
-}
-
 /* Takes the job's state from the collector at URL if it keeps this very job. */
 static bool refresh_from(struct hk_job *job, const char *url)
 {
@@ -241,25 +234,64 @@ static void refresh(struct hk_job *job)
 	}
 }
 
-/* What job.json in DIRECTORY says; NULL if nothing. */
-static json_t *describe(const char *directory)
-{
-	char file[PATH_MAX];
-
-	return snprintf(file, sizeof(file), "%s/job.json", directory) < PATH_MAX
-		   ? json_load_file(file, 0, NULL)
-		   : NULL;
-}
-
 /* Whether job.json says that the job has ended. */
 static bool has_ended(const char *directory)
 {
-	json_t *root = describe(directory);
-	const char *state = json_string_value(json_object_get(root, "state"));
-	bool ended = state && strcmp(state, "closed") == 0;
+	struct hk_job_card card;
 
-	json_decref(root);
+	if (hk_job_card_read(directory, &card) < 0) {
+		return false;
+	}
+	bool ended = card.closed;
+	hk_job_card_fini(&card);
 	return ended;
+}
+
+/* ---- from the directories of nodes -------------------------------------------------------------
+ */
+
+/* One line for each node of which something is missing. */
+static void tell_parts(struct hk_job *job, const struct hk_nodes *nodes)
+{
+	for (size_t i = 0; i < nodes->count; i++) {
+		const struct hk_node_part *part = &nodes->parts[i];
+		if (part->error == -ENOENT && part->fresh) {
+			continue; /* about to begin */
+		}
+		if (part->error == -EBADMSG) {
+			hk_warning("node %s: " HK_STATISTICS_FILE
+				   " is damaged: what could be read of it is here",
+				   part->name);
+		} else if (part->error < 0) {
+			hk_warning("node %s is missing: %s", part->name, strerror(-part->error));
+		} else if (part->open && !part->fresh) {
+			hk_warning("node %s fell silent: its collector or its machine has ended",
+				   part->name);
+		} else {
+			continue;
+		}
+		job->damaged = true;
+	}
+}
+
+/* The parts that nodes wrote, each into a directory of its own, as one job. -ENOENT: there are
+ * none. */
+static int load_nodes(struct hk_job *job)
+{
+	struct hk_nodes nodes;
+	int r = hk_nodes_find(job->directory, &nodes);
+
+	if (r < 0) {
+		return r;
+	}
+	r = hk_nodes_load(job->directory, &nodes, &job->snapshot);
+	if (r == 0) {
+		job->shared = true;
+		job->live = !job->snapshot->job->closed;
+		tell_parts(job, &nodes);
+	}
+	hk_nodes_fini(&nodes);
+	return r;
 }
 
 static int open_directory(const char *path, struct hk_job *job)
@@ -271,6 +303,9 @@ static int open_directory(const char *path, struct hk_job *job)
 	bool ended =
 	    has_ended(job->directory); /* before the statistics, which are first to say so */
 	int r = hk_statistics_load(job->directory, &job->snapshot);
+	if (r == -ENOENT) {
+		r = load_nodes(job);
+	}
 	if (r == -EBADMSG && job->snapshot) {
 		hk_warning("%s/" HK_STATISTICS_FILE " is damaged: this is what could be read",
 			   path);
@@ -287,7 +322,7 @@ static int open_directory(const char *path, struct hk_job *job)
 					 : strerror(-r));
 		return absent ? HK_EXIT_ABSENT : HK_EXIT_FAILED;
 	}
-	if (!job->snapshot->job->closed) {
+	if (!job->snapshot->job->closed && !job->shared) {
 		refresh(job);
 	}
 	if (ended && !job->live && !job->snapshot->job->closed && !job->damaged) {
@@ -310,7 +345,7 @@ static size_t find_in(const char *dir, const char *name, char path[PATH_MAX])
 		if (entry->d_name[0] == '.' || strncmp(entry->d_name, name, strlen(name)) != 0 ||
 		    snprintf(candidate, sizeof(candidate), "%s/%s", dir, entry->d_name) >=
 			PATH_MAX ||
-		    !is_job_directory(candidate)) {
+		    !hk_job_card_is_job(candidate)) {
 			continue;
 		}
 		memcpy(path, candidate, sizeof(candidate));
@@ -334,18 +369,21 @@ static size_t find_here(const char *name, char path[PATH_MAX])
 
 	for (struct dirent *entry; entries && (entry = readdir(entries));) {
 		if (strncmp(entry->d_name, HK_JOB_HERE, strlen(HK_JOB_HERE)) != 0 ||
-		    strcmp(entry->d_name, HK_JOB_LAST) == 0 || !is_job_directory(entry->d_name)) {
+		    strcmp(entry->d_name, HK_JOB_LAST) == 0) {
 			continue;
 		}
-		json_t *root = describe(entry->d_name);
-		const char *id = json_string_value(json_object_get(root, "id"));
-		bool fits = id && strncmp(id, name, length) == 0, whole = fits && !id[length];
+		struct hk_job_card card;
+		if (!hk_job_card_is_job(entry->d_name) ||
+		    hk_job_card_read(entry->d_name, &card) < 0) {
+			continue;
+		}
+		bool fits = strncmp(card.id, name, length) == 0, whole = fits && !card.id[length];
 		if (whole || (fits && exact == 0)) {
 			snprintf(path, PATH_MAX, "./%s", entry->d_name);
 		}
 		exact += whole;
 		begun += fits;
-		json_decref(root);
+		hk_job_card_fini(&card);
 	}
 	if (entries) {
 		closedir(entries);
@@ -356,6 +394,23 @@ static size_t find_here(const char *name, char path[PATH_MAX])
 static void tell_several(const char *name)
 {
 	hk_error("several jobs begin with '%s': give the directory that hookcli ls shows", name);
+}
+
+/* The collector has only its node's part of a job whose nodes have a directory each. */
+static int complete(struct hk_job *job)
+{
+	struct hk_job whole = {0};
+
+	if (!*job->snapshot->job->whole) {
+		return HK_EXIT_DONE;
+	}
+	int code = open_directory(job->snapshot->job->whole, &whole);
+	if (code == HK_EXIT_DONE) {
+		memcpy(whole.url, job->url, sizeof(whole.url));
+		hk_job_close(job);
+		*job = whole;
+	}
+	return code;
 }
 
 static int open_named(const char *name, struct hk_job *job)
@@ -374,7 +429,7 @@ static int open_named(const char *name, struct hk_job *job)
 		hk__response__free_unpacked(response, NULL);
 	}
 	if (r == 0) {
-		return HK_EXIT_DONE;
+		return complete(job);
 	}
 	size_t found = 0;
 	if (r != -ENOTUNIQ && hk_job_store(store) == 0) {
@@ -415,7 +470,7 @@ static int open_newest(struct hk_job *job)
 	if (response) {
 		hk__response__free_unpacked(response, NULL);
 	}
-	return code;
+	return r == 0 ? complete(job) : code;
 }
 
 int hk_job_open(const char *name, struct hk_job *ret_job)
@@ -426,7 +481,7 @@ int hk_job_open(const char *name, struct hk_job *ret_job)
 
 	if (!name) {
 		/* --collector says where to look. */
-		bool here = !hk_command_setting("collector") && is_job_directory(HK_JOB_LAST);
+		bool here = !hk_command_setting("collector") && hk_job_card_is_job(HK_JOB_LAST);
 		code = here ? open_directory(HK_JOB_LAST, &job) : open_newest(&job);
 	} else if (strchr(name, '/') || (stat(name, &status) == 0 && S_ISDIR(status.st_mode))) {
 		code = open_directory(name, &job);

@@ -23,7 +23,8 @@ struct hk_job {
 	Hk__Snapshot *snapshot;	  /* after a successful open never NULL, and `job` in it is set */
 	char directory[PATH_MAX]; /* of the job's files */
 	char url[HK_REQUEST_URL_BYTES]; /* of the collector it came from; empty: a directory */
-	bool live;    /* the snapshot came from a collector that still follows the job */
+	bool live;    /* the snapshot is of collectors that still follow the job */
+	bool shared;  /* its nodes have a directory each: `url`, if any, is that of one node's */
 	bool damaged; /* something could not be read: show the rest, leave with HK_EXIT_FAILED */
 };
 

@@ -1,5 +1,5 @@
-/* job_files.h: the files that make up a job directory, for those who measure or remove one. No
- * state, any thread. */
+/* job_files.h: the files that make up a job directory, its nodes' included, for those who measure
+ * or remove one. No state, any thread. */
 #ifndef HK_JOB_FILES_H
 #define HK_JOB_FILES_H
 

@@ -58,6 +58,7 @@ struct follow {
 /* What one look at the job knows. */
 struct look {
 	struct follow *follow;
+	const Hk__Job *job;
 	struct hk_cast *cast;
 	struct hk_actor *actor;
 	const struct hk_report_clock *clock;
@@ -224,7 +225,8 @@ static int take_chunks(const struct look *look)
 	}
 }
 
-static struct reader *find_reader(struct follow *follow, const Hk__Process *process)
+static struct reader *find_reader(struct follow *follow, const Hk__Job *job,
+				  const Hk__Process *process)
 {
 	struct reader *reader;
 
@@ -240,7 +242,7 @@ static struct reader *find_reader(struct follow *follow, const Hk__Process *proc
 		HASH_ADD(hh, follow->readers, uid, UID_BYTES, reader);
 	}
 	if (reader->fd < 0) {
-		reader->fd = hk_source_open(follow->directory, process);
+		reader->fd = hk_source_open(job, follow->directory, process);
 		reader->walk = HK_CHUNK_WALK(reader->fd);
 	}
 	return reader;
@@ -253,7 +255,7 @@ static int take_actor(struct look *look, const struct hk_report_clock *clocks)
 	if (process->uid.len != UID_BYTES) {
 		return 0;
 	}
-	look->reader = find_reader(look->follow, process);
+	look->reader = find_reader(look->follow, look->job, process);
 	if (!look->reader) {
 		return -ENOMEM;
 	}
@@ -274,7 +276,7 @@ static int64_t now_since(const struct follow *follow)
 
 static int look_at(struct follow *follow, const Hk__Snapshot *snapshot)
 {
-	struct look look = {.follow = follow};
+	struct look look = {.follow = follow, .job = snapshot->job};
 	struct hk_report_clock *clocks = NULL;
 	int rc = hk_report_clock_all(snapshot, &clocks);
 

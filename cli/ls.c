@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "command.h"
 #include "job.h"
+#include "job_card.h"
 #include "option.h"
 #include "report/name.h"
 #include "report/quantity.h"
@@ -124,7 +125,7 @@ static int add_collector(struct list *list)
 		    .id = job->id,
 		    .state = job->closed ? job->exit : (char *)"running",
 		    .command = job->command,
-		    .directory = job->directory,
+		    .directory = *job->whole ? job->whole : job->directory,
 		    .start_unix_ns = job->start_unix_ns,
 		    .duration_ns = job->duration_ns,
 		    .world_size = job->world_size,
@@ -136,37 +137,25 @@ static int add_collector(struct list *list)
 	return HK_EXIT_DONE;
 }
 
-static char *member(const json_t *root, const char *name)
-{
-	const char *text = json_string_value(json_object_get(root, name));
-
-	return (char *)(text ? text : "");
-}
-
 static void add_directory(struct list *list, const char *path)
 {
-	char file[PATH_MAX];
+	struct hk_job_card card;
 
-	if (snprintf(file, sizeof(file), "%s/job.json", path) >= PATH_MAX) {
+	if (hk_job_card_read(path, &card) < 0) {
 		return;
 	}
-	json_t *root = json_load_file(file, JSON_REJECT_DUPLICATES, NULL);
-	if (json_is_object(root)) {
-		json_int_t start = json_integer_value(json_object_get(root, "start_unix_ns"));
-		json_int_t end = json_integer_value(json_object_get(root, "end_unix_ns"));
-		bool closed = strcmp(member(root, "state"), "closed") == 0;
-		struct entry entry = {
-		    .id = member(root, "id"),
-		    .state = closed ? member(root, "exit") : (char *)"open",
-		    .command = member(root, "command"),
-		    .directory = (char *)path,
-		    .start_unix_ns = (uint64_t)start,
-		    .duration_ns = end > start ? (uint64_t)(end - start) : 0,
-		    .world_size = (int32_t)json_integer_value(json_object_get(root, "world_size")),
-		};
-		add(list, &entry);
-	}
-	json_decref(root);
+	bool ended = card.end_unix_ns > card.start_unix_ns;
+	struct entry entry = {
+	    .id = card.id,
+	    .state = card.closed ? card.exit : (char *)"open",
+	    .command = card.command,
+	    .directory = (char *)path,
+	    .start_unix_ns = card.start_unix_ns,
+	    .duration_ns = ended ? card.end_unix_ns - card.start_unix_ns : 0,
+	    .world_size = card.world_size,
+	};
+	add(list, &entry);
+	hk_job_card_fini(&card);
 }
 
 static void add_store(struct list *list, const char *store, const char *prefix)

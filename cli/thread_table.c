@@ -1,7 +1,6 @@
 #include "thread_table.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <uthash.h>
 
 #include "chunk/cursor.h"
+#include "exporters/source.h"
 #include "report/name.h"
 #include "report/quantity.h"
 #include "report/report.h"
@@ -28,20 +28,6 @@ struct thread {
 	uint64_t longest_ns;
 	char longest[96];
 };
-
-static int chunks_open(const char *directory, const Hk__Process *process)
-{
-	char path[PATH_MAX], name[33] = "";
-
-	for (size_t i = 0; i < process->uid.len && i < 16; i++) {
-		snprintf(name + 2 * i, 3, "%02x", process->uid.data[i]);
-	}
-	if (snprintf(path, sizeof(path), "%s/%s.chunks", directory, name) >= PATH_MAX) {
-		return -ENAMETOOLONG;
-	}
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return fd < 0 ? -errno : fd;
-}
 
 static struct thread *thread_get(struct thread **threads, const struct hk_chunk_thread *from)
 {
@@ -130,13 +116,13 @@ static void rows_add(struct hk_table *table, struct thread **threads, const Hk__
 	}
 }
 
-static int process_add(struct hk_table *table, struct hk_loader *loader, const char *directory,
+static int process_add(struct hk_table *table, struct hk_loader *loader, const struct hk_job *job,
 		       const Hk__Process *process)
 {
 	uint64_t tick_ns_q32 = process->tick_ns_q32 ? process->tick_ns_q32 : 1ull << 32;
 	struct thread *threads = NULL;
 	struct hk_cursor *cursor = NULL;
-	int fd = chunks_open(directory, process);
+	int fd = hk_source_open(job->snapshot->job, job->directory, process);
 
 	if (fd < 0) {
 		return fd == -ENOENT ? 0 : fd;
@@ -170,7 +156,7 @@ int hk_thread_table_write(const struct hk_job *job, FILE *output, bool colour)
 	qsort(job->snapshot->processes, job->snapshot->n_processes,
 	      sizeof(job->snapshot->processes[0]), by_rank);
 	for (size_t i = 0; loader && i < job->snapshot->n_processes; i++) {
-		int r = process_add(table, loader, job->directory, job->snapshot->processes[i]);
+		int r = process_add(table, loader, job, job->snapshot->processes[i]);
 		result = r < 0 ? r : result;
 	}
 	int r = hk_table_write(table, output, colour);

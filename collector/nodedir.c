@@ -48,7 +48,7 @@ void hk_nodedir_mark(struct hk_nodedir_mark *mark, const char *id, const char *h
 
 static int mark_path(const char *directory, char path[PATH_MAX])
 {
-	int length = snprintf(path, PATH_MAX, "%s/" HK_NODEDIR_MARK, directory);
+	int length = snprintf(path, PATH_MAX, "%s/" HK_NODES_MARK, directory);
 	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 

@@ -18,7 +18,7 @@
 
 #include "collector/jobdir.h"
 
-/* What tells one collector's run directory from all others: kept in file `node`. */
+/* What tells one collector's run directory from all others: kept in file HK_NODES_MARK. */
 struct hk_nodedir_mark {
 	char id[HK_JOBDIR_ID_BYTES]; /* of the job, without a number */
 	char host[64];
@@ -26,8 +26,6 @@ struct hk_nodedir_mark {
 	char place[PATH_MAX]; /* of the run directory */
 	char instance[48];    /* which it was there: device and inode */
 };
-
-#define HK_NODEDIR_MARK "node"
 
 /* Fills MARK for job ID of the collector on HOST whose run directory is PLACE, open as DIRFD. */
 void hk_nodedir_mark(struct hk_nodedir_mark *mark, const char *id, const char *host,

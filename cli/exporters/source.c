@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "hooks/hook.h"
+#include "wire/nodes.h"
 
-int hk_source_open(const char *directory, const Hk__Process *process)
+int hk_source_open(const Hk__Job *job, const char *directory, const Hk__Process *process)
 {
 	static const char digits[] = "0123456789abcdef";
 	char path[PATH_MAX], name[33] = {0};
@@ -20,7 +21,8 @@ int hk_source_open(const char *directory, const Hk__Process *process)
 		name[2 * i] = digits[process->uid.data[i] >> 4];
 		name[2 * i + 1] = digits[process->uid.data[i] & 15];
 	}
-	if (snprintf(path, sizeof(path), "%s/%s.chunks", directory, name) >= (int)sizeof(path)) {
+	if (snprintf(path, sizeof(path), "%s/%s/%s.chunks", directory,
+		     hk_nodes_directory(job, process), name) >= (int)sizeof(path)) {
 		return -ENAMETOOLONG;
 	}
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

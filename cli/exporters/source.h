@@ -7,8 +7,9 @@
 #include "report/clock.h"
 #include "schema/wire.pb-c.h"
 
-/* Opens the file of PROCESS in DIRECTORY for reading: a descriptor, or -errno. */
-int hk_source_open(const char *directory, const Hk__Process *process);
+/* Opens the file of PROCESS of JOB, whose directory is DIRECTORY, for reading: a descriptor, or
+ * -errno. */
+int hk_source_open(const Hk__Job *job, const char *directory, const Hk__Process *process);
 
 /* When the call of RECORD ended, in ns since the job's start. Begin and end go through the same
  * CLOCK, so that calls that nest in ticks nest in ns; TICK_NS_Q32 is by what the process counted

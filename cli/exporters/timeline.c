@@ -78,7 +78,7 @@ static int open_source(struct timeline *timeline, const char *directory, struct 
 {
 	const Hk__Process *process = hk_actor_process(actor);
 	struct source *source = &timeline->sources[timeline->source_count];
-	int fd = hk_source_open(directory, process);
+	int fd = hk_source_open(timeline->snapshot->job, directory, process);
 	int rc;
 
 	if (fd == -ENOENT && process->last_chunk == 0) {

@@ -13,6 +13,8 @@
 #include "schema/wire.pb-c.h"
 
 #define HK_NODES_MAX 4096u
+/* File in a node's directory: which collector writes there, and for which job. */
+#define HK_NODES_MARK "node"
 /* A collector touches job.json of an open job far more often than this; one that does not is gone.
  */
 #define HK_NODES_SILENT_S 60

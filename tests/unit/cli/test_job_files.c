@@ -68,6 +68,27 @@ static void test_our_files_go_with_their_directory(void **state)
 	assert_int_equal(hk_job_files_remove(directory), -ENOENT);
 }
 
+static void test_nodes_go_too(void **state)
+{
+	struct hk_job_files files;
+
+	(void)state;
+	assert_int_equal(mkdir(in_directory("host"), 0700), 0);
+	put("host/node", 10);
+	put("host/job.json", 10);
+	assert_int_equal(mkdir(in_directory("other"), 0700), 0); /* no node's */
+	put("other/job.json", 10);
+	assert_int_equal(hk_job_files_count(directory, &files), 0);
+	assert_int_equal(files.ours, OURS + 2);
+	assert_int_equal(files.foreign, 1);
+	assert_int_equal(hk_job_files_remove(directory), -ENOTEMPTY);
+	assert_int_equal(access(in_directory("host"), F_OK), -1);
+	assert_int_equal(access(in_directory("other/job.json"), F_OK), 0);
+	unlink(in_directory("other/job.json"));
+	rmdir(in_directory("other"));
+	assert_int_equal(hk_job_files_remove(directory), 0);
+}
+
 static void test_files_of_others_stay(void **state)
 {
 	(void)state;
@@ -101,6 +122,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup(test_our_files_go_with_their_directory, setup),
+	    cmocka_unit_test_setup(test_nodes_go_too, setup),
 	    cmocka_unit_test_setup(test_files_of_others_stay, setup),
 	    cmocka_unit_test_setup(test_links_are_not_followed, setup),
 	};
