@@ -208,7 +208,7 @@ int hk_job_open(struct hk_collector *collector, const struct hk_job_request *req
 	DL_APPEND(collector->jobs, job);
 	/* Without the link a collector that comes after a crash begins a new job; nothing else is
 	 * lost. */
-	hk_jobdir_link(collector->dirfd[0], job->state->id, path);
+	hk_jobdir_link(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id, path);
 	hk_job_save(collector, job);
 	hk_info("job opened id=%s directory=%s", job->state->id, path);
 	*ret_job = job;
@@ -490,7 +490,7 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 		hk_warning("job directory incomplete id=%s error=%s", job->state->id,
 			   strerror(-result));
 	}
-	hk_jobdir_unlink(collector->dirfd[0], job->state->id);
+	hk_jobdir_unlink(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id);
 	job->statistics = hk_statistics_free(job->statistics);
 	while (job->processes) {
 		hk_process_forget(collector, job->processes);
@@ -515,7 +515,7 @@ int hk_job_reopen(struct hk_collector *collector, struct hk_job *job)
 	job->state->closed = false;
 	job->changed = true;
 	job->alive_ns = hk_clock_monotonic_ns();
-	hk_jobdir_link(collector->dirfd[0], job->state->id, path);
+	hk_jobdir_link(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id, path);
 	hk_info("job reopened id=%s", job->state->id);
 	return 0;
 }

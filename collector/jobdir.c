@@ -12,6 +12,7 @@
 
 #define SUFFIX_MAX 99999
 #define FORMAT_VERSION 1
+#define UID_BYTES 16u
 
 int hk_jobdir_store(char path[PATH_MAX])
 {
@@ -198,17 +199,27 @@ int hk_jobdir_report(const Hk__Snapshot *snapshot)
 
 /* ---- links of open jobs ---- */
 
-int hk_jobdir_link(int dirfd, const char *id, const char *path)
+int hk_jobdir_link(int dirfd, const char *prefix, const char *id, const char *path)
 {
-	char name[HK_JOBDIR_ID_BYTES + sizeof(HK_JOBDIR_LINK)];
-	snprintf(name, sizeof(name), "%s%s", HK_JOBDIR_LINK, id);
+	char name[NAME_MAX + 1];
+	snprintf(name, sizeof(name), "%s%s", prefix, id);
 	unlinkat(dirfd, name, 0);
 	return symlinkat(path, dirfd, name) < 0 ? -errno : 0;
 }
 
-void hk_jobdir_unlink(int dirfd, const char *id)
+void hk_jobdir_unlink(int dirfd, const char *prefix, const char *id)
 {
-	char name[HK_JOBDIR_ID_BYTES + sizeof(HK_JOBDIR_LINK)];
-	snprintf(name, sizeof(name), "%s%s", HK_JOBDIR_LINK, id);
+	char name[NAME_MAX + 1];
+	snprintf(name, sizeof(name), "%s%s", prefix, id);
 	unlinkat(dirfd, name, 0);
+}
+
+int hk_jobdir_chunks(const char *directory, const uint8_t *uid, char path[PATH_MAX])
+{
+	char name[2 * UID_BYTES + 1];
+	for (unsigned i = 0; i < UID_BYTES; i++) {
+		snprintf(name + (size_t)2 * i, 3, "%02x", uid[i]);
+	}
+	int length = snprintf(path, PATH_MAX, "%s/%s.chunks", directory, name);
+	return length < 0 || length >= PATH_MAX ? -ENAMETOOLONG : 0;
 }

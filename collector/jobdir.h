@@ -32,8 +32,12 @@ int hk_jobdir_write(const Hk__Job *job, const char *host);
 /* Writes report.json and summary.txt of SNAPSHOT into its job's directory. */
 int hk_jobdir_report(const Hk__Snapshot *snapshot);
 
-/* Notes in run directory DIRFD where the open job ID lies; removes the note. */
-int hk_jobdir_link(int dirfd, const char *id, const char *path);
-void hk_jobdir_unlink(int dirfd, const char *id);
+/* Notes in run directory DIRFD where job ID lies, as PREFIX (HK_JOBDIR_LINK: it is open) and the
+ * id; removes the note. */
+int hk_jobdir_link(int dirfd, const char *prefix, const char *id, const char *path);
+void hk_jobdir_unlink(int dirfd, const char *prefix, const char *id);
+
+/* The chunk file of process UID (16 bytes) in DIRECTORY. -ENAMETOOLONG. */
+int hk_jobdir_chunks(const char *directory, const uint8_t *uid, char path[PATH_MAX]);
 
 #endif

@@ -18,6 +18,7 @@
 #include "collector/family.h"
 #include "collector/governor.h"
 #include "collector/job.h"
+#include "collector/jobdir.h"
 #include "collector/ledger.h"
 #include "collector/procfs.h"
 #include "collector/spool.h"
@@ -151,14 +152,11 @@ int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__P
 	if (!process) {
 		return -ENOMEM;
 	}
-	char path[PATH_MAX + 64];
-	int length = snprintf(path, sizeof(path), "%s/", job->state->directory);
-	for (unsigned i = 0; i < HK_UID_BYTES && length > 0; i++) {
-		length += snprintf(path + length, 3, "%02x", process->uid[i]);
-	}
+	char path[PATH_MAX];
 	struct stat st;
-	memcpy(path + length, ".chunks", sizeof(".chunks"));
-	process->stored_bytes = stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+	bool there = hk_jobdir_chunks(job->state->directory, process->uid, path) == 0 &&
+		     stat(path, &st) == 0;
+	process->stored_bytes = there ? (uint64_t)st.st_size : 0;
 	process->gone = true;
 	job->ranked |= state->rank_known && state->role == HK__ROLE__ROLE_MAIN;
 	job_add(collector, job, process);
