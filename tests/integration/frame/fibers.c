@@ -1,11 +1,14 @@
 /* fibers: hooked calls on stacks of the program's own, entered and left in every order; prints what
- * came back. `fibers CASE` runs one of the cases below. */
+ * came back. `fibers CASE` runs one of the cases below by ucontext, `fibers CASE by-hand` by a
+ * switch of stacks of its own, as coroutine libraries have it. */
 #include "fibers.h"
 
 #include <pthread.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,22 +22,32 @@
 
 struct fiber {
 	ucontext_t context, resumer;
+	void *stack, *resumer_stack; /* the same, by hand: their stack pointers */
 	char *area;
 	int (*main)(struct fiber *);
 	int result;
 };
 
+static bool by_hand;
 static _Thread_local struct fiber *starting;
 
 static void yield(struct fiber *fiber)
 {
-	swapcontext(&fiber->context, &fiber->resumer);
+	if (by_hand) {
+		fiber_switch(&fiber->stack, fiber->resumer_stack);
+	} else {
+		swapcontext(&fiber->context, &fiber->resumer);
+	}
 }
 
 static void resume(struct fiber *fiber)
 {
 	starting = fiber;
-	swapcontext(&fiber->resumer, &fiber->context);
+	if (by_hand) {
+		fiber_switch(&fiber->resumer_stack, fiber->stack);
+	} else {
+		swapcontext(&fiber->resumer, &fiber->context);
+	}
 }
 
 static void fiber_start(void)
@@ -54,6 +67,10 @@ static void make_fiber(struct fiber *fiber, int (*run)(struct fiber *))
 	fiber->area =
 	    mmap(NULL, STACK_BYTES + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	mprotect(fiber->area + page, STACK_BYTES, PROT_READ | PROT_WRITE);
+	if (by_hand) {
+		fiber->stack = fiber_stack(fiber->area + page + STACK_BYTES, fiber_start);
+		return;
+	}
 	getcontext(&fiber->context);
 	fiber->context.uc_stack.ss_sp = fiber->area + page;
 	fiber->context.uc_stack.ss_size = STACK_BYTES;
@@ -211,6 +228,22 @@ static void migrate(int own_call)
 	printf("migrate %ld\n", sum);
 }
 
+/* ---- fibers that are given up inside a call: their stacks go, and others come to the same place
+ * ---- */
+
+static void give_up(void)
+{
+	long sum = 0;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct fiber fiber;
+		make_fiber(&fiber, run_crossing);
+		resume(&fiber);
+		sum += leaf_deep(i);
+		end_fiber(&fiber);
+	}
+	printf("give_up %ld\n", sum);
+}
+
 /* ---- a handler on an alternate stack that jumps away out of a call, while the thread was inside
  * another one ---- */
 
@@ -271,6 +304,7 @@ static __attribute__((noinline)) void use_stack_above(void)
 int main(int argc, char **argv)
 {
 	const char *which = argc > 1 ? argv[1] : "";
+	by_hand = argc > 2 && strcmp(argv[2], "by-hand") == 0;
 	if (strcmp(which, "cross") == 0) {
 		cross();
 	} else if (strcmp(which, "nest") == 0) {
@@ -279,6 +313,8 @@ int main(int argc, char **argv)
 		migrate(0);
 	} else if (strcmp(which, "migrate_inside") == 0) {
 		migrate(1);
+	} else if (strcmp(which, "give_up") == 0) {
+		give_up();
 	} else if (strcmp(which, "alternate") == 0) {
 		char *area = malloc(ALTERNATE_BYTES);
 		use_stack(area);
