@@ -5,6 +5,7 @@
 #include <nng/protocol/reqrep0/req.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/rundir.h"
 
@@ -37,6 +38,11 @@ int hk_request_errno(int nng_error)
 		return -EACCES;
 	case NNG_EMSGSIZE:
 		return -EMSGSIZE;
+	case NNG_EPROTO:
+	case NNG_ECRYPTO:
+		return -EPROTO;
+	case NNG_EPEERAUTH:
+		return -EKEYREJECTED;
 	default:
 		return nng_error & NNG_ESYSERR ? -(nng_error & ~NNG_ESYSERR) : -EIO;
 	}
@@ -82,10 +88,31 @@ static int exchange(nng_socket socket, const Hk__Request *request, Hk__Response 
 	return 0;
 }
 
-int hk_request_call(const char *url, const Hk__Request *request, int timeout_ms,
-		    Hk__Response **ret_response)
+/* REQUEST with the token of ACCESS, which only TCP needs. */
+static int call_socket(nng_socket socket, const char *url, const struct hk_access *access,
+		       const Hk__Request *request, Hk__Response **ret_response,
+		       char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	char token[HK_ACCESS_TOKEN_MAX + 1];
+	Hk__Request shown = *request;
+	if (access && access->token_file && hk_access_url(url).transport > HK_TRANSPORT_LOCAL) {
+		int r = hk_access_token(access->token_file, token, problem);
+		if (r < 0) {
+			return r;
+		}
+		shown.token.data = (uint8_t *)token;
+		shown.token.len = strlen(token);
+	}
+	int r = hk_access_dial(socket, url, access, 0, problem);
+	return r < 0 ? r : exchange(socket, &shown, ret_response);
+}
+
+int hk_request_call_as(const char *url, const struct hk_access *access, const Hk__Request *request,
+		       int timeout_ms, Hk__Response **ret_response,
+		       char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	nng_socket socket;
+	*problem = '\0';
 	int r = hk_request_errno(nng_req0_open(&socket));
 	if (r < 0) {
 		return r;
@@ -95,10 +122,14 @@ int hk_request_call(const char *url, const Hk__Request *request, int timeout_ms,
 	nng_socket_set_ms(socket, NNG_OPT_SENDTIMEO, timeout_ms);
 	nng_socket_set_ms(socket, NNG_OPT_RECVTIMEO, timeout_ms);
 	nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, HK_MESSAGE_BYTES_MAX);
-	r = hk_request_errno(nng_dial(socket, url, NULL, 0));
-	if (r == 0) {
-		r = exchange(socket, request, ret_response);
-	}
+	r = call_socket(socket, url, access, request, ret_response, problem);
 	nng_close(socket);
 	return r;
+}
+
+int hk_request_call(const char *url, const Hk__Request *request, int timeout_ms,
+		    Hk__Response **ret_response)
+{
+	char problem[HK_ACCESS_PROBLEM_BYTES];
+	return hk_request_call_as(url, NULL, request, timeout_ms, ret_response, problem);
 }

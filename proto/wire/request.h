@@ -1,6 +1,7 @@
 /* request.h: one question and one answer between cli and collector, over NNG request/reply.
  *
- * The collector listens on ipc://<run directory>/collector.sock. Messages are Hk__Request and
+ * The collector listens on ipc://<run directory>/collector.sock, and over TCP where it is told to
+ * (access.h). Messages are Hk__Request and
  * Hk__Response, each at most HK_MESSAGE_BYTES_MAX. Calls block up to their timeout; thread-safe,
  * nothing is kept between calls.
  */
@@ -9,6 +10,7 @@
 
 #include <stddef.h>
 
+#include "wire/access.h"
 #include "wire/message.h"
 
 #define HK_REQUEST_URL_BYTES 128
@@ -20,9 +22,16 @@ int hk_request_url(const char *path, char url[HK_REQUEST_URL_BYTES]);
 /* Sends REQUEST to the collector at URL and waits for its answer, TIMEOUT_MS at most; the caller
  * frees it with hk__response__free_unpacked. A negative `error` inside the answer is the
  * collector's and not returned here. -ECONNREFUSED: no collector there; -ETIMEDOUT; -EBADMSG: the
- * answer makes no sense; -EINVAL: not a URL; -ENOMEM. */
+ * answer makes no sense; -EINVAL: not a URL; -EPROTO: no collector, or the one side with TLS and
+ * the other without; -EKEYREJECTED: a certificate that is not trusted; -ENOMEM. */
 int hk_request_call(const char *url, const Hk__Request *request, int timeout_ms,
 		    Hk__Response **ret_response);
+
+/* As hk_request_call; over TCP it shows and trusts what ACCESS (NULL: nothing) says. PROBLEM: what
+ * is wrong with ACCESS, "" where the errno says it all. */
+int hk_request_call_as(const char *url, const struct hk_access *access, const Hk__Request *request,
+		       int timeout_ms, Hk__Response **ret_response,
+		       char problem[HK_ACCESS_PROBLEM_BYTES]);
 
 /* Negative errno for an NNG error code: both sides translate here and nowhere else. */
 int hk_request_errno(int nng_error);

@@ -27,7 +27,7 @@ PROGRAMS = {
 LIBC_ONLY = {"base", "ring", "hooks", "agent"}
 FOREIGN = re.compile(
     r"^(zstd|xxhash|jansson|ini|lz4|sqlite3|curses|ncurses|ncursesw/.*|utlist|uthash|utarray|utstring|libunwind.*"
-    r"|libelf|gelf|elfutils/.*|nng/.*|protobuf-c/.*|mpi|cmocka)\.?h?$")
+    r"|libelf|gelf|elfutils/.*|nng/.*|mbedtls/.*|protobuf-c/.*|mpi|cmocka)\.?h?$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
