@@ -8,6 +8,7 @@
 
 #include "chunk/cursor.h"
 #include "chunk/file.h"
+#include "chunk/header.h"
 #include "chunk/merge.h"
 #include "exporters/cast.h"
 #include "exporters/nest.h"
@@ -147,7 +148,7 @@ static int mark_losses(struct timeline *timeline, const struct source *source)
 	int rc;
 
 	while ((rc = hk_chunk_walk_next(&walk, &header, &offset)) > 0) {
-		if (last_number && header.number != last_number + 1) {
+		if (last_number && hk_chunk_first_number(&header) != last_number + 1) {
 			timeline->result.damaged++;
 		}
 		last_number = header.number;

@@ -119,7 +119,8 @@ void hk_assembly_finish(struct hk_assembly *assembly, struct hk_chunk_header *he
 	header->major = HK_CHUNK_MAJOR;
 	header->minor = HK_CHUNK_MINOR;
 	header->header_bytes = HK_CHUNK_HEADER_BYTES;
-	header->total_bytes = assembly->used;
+	header->total_bytes = header->span = assembly->used;
+	header->flags = 0;
 	memcpy(assembly->out, header, sizeof(*header));
 	hk_chunk_header_seal(assembly->out, assembly->used);
 	*ret_bytes = assembly->out;

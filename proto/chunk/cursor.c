@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "chunk/catalog.h"
+#include "chunk/header.h"
 
 /* Blocks are loaded ahead only while those in memory stay below this: a file whose every chunk
  * claims to start at the dawn of time would otherwise be loaded whole. Its records then come late,
@@ -81,6 +83,17 @@ static int push(struct hk_cursor *cursor, struct hk_chunk_block *block)
 	return 0;
 }
 
+/* A block that cannot be read may have been given up since its header was read. */
+static bool is_gone(const struct hk_cursor *cursor, const struct hk_chunk_block_place *place)
+{
+	uint8_t bytes[HK_CHUNK_HEADER_BYTES];
+	struct hk_chunk_header header;
+
+	return pread(cursor->fd, bytes, sizeof(bytes), (off_t)place->offset) !=
+		   (ssize_t)sizeof(bytes) ||
+	       hk_chunk_header_read(bytes, sizeof(bytes), &header) < 0 || hk_chunk_is_shed(&header);
+}
+
 static int load_next(struct hk_cursor *cursor)
 {
 	const struct hk_chunk_block_place *place = &cursor->places[cursor->next_place++];
@@ -96,7 +109,9 @@ static int load_next(struct hk_cursor *cursor)
 		hk_chunk_block_free(block);
 	}
 	if (rc == -EBADMSG) {
-		cursor->stats.damaged++;
+		bool gone = is_gone(cursor, place);
+		cursor->stats.gone += gone;
+		cursor->stats.damaged += !gone;
 		rc = 0;
 	}
 	return rc;
@@ -223,7 +238,17 @@ static int compare_places(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static int find_places(struct hk_cursor *cursor)
+static int add_places(struct hk_cursor *cursor, const struct hk_chunk_header *header,
+		      uint64_t offset)
+{
+	int rc = header->records ? add_place(cursor, header, offset, HK_SECTION_LANES) : 0;
+
+	return rc == 0 && header->long_records
+		   ? add_place(cursor, header, offset, HK_SECTION_LONG_LANES)
+		   : rc;
+}
+
+static int find_places(struct hk_cursor *cursor, uint64_t after_number)
 {
 	struct hk_chunk_walk walk = HK_CHUNK_WALK(cursor->fd);
 	struct hk_cursor_stats *stats = &cursor->stats;
@@ -232,13 +257,12 @@ static int find_places(struct hk_cursor *cursor)
 	int rc;
 
 	while ((rc = hk_chunk_walk_next(&walk, &header, &offset)) > 0) {
-		if ((header.records &&
-		     (rc = add_place(cursor, &header, offset, HK_SECTION_LANES)) < 0) ||
-		    (header.long_records &&
-		     (rc = add_place(cursor, &header, offset, HK_SECTION_LONG_LANES)) < 0)) {
+		rc = header.number > after_number ? add_places(cursor, &header, offset) : 0;
+		if (rc < 0) {
 			return rc;
 		}
 		stats->chunks++;
+		stats->shed_records += hk_chunk_shed_records(&header);
 		stats->records += (uint64_t)header.records + header.long_records;
 		stats->lost_records = header.lost_records;
 		if (header.max_end_ticks > stats->max_end_ticks) {
@@ -254,6 +278,12 @@ static int find_places(struct hk_cursor *cursor)
 
 int hk_cursor_new(struct hk_loader *loader, int fd, struct hk_cursor **ret_cursor)
 {
+	return hk_cursor_new_after(loader, fd, 0, ret_cursor);
+}
+
+int hk_cursor_new_after(struct hk_loader *loader, int fd, uint64_t number,
+			struct hk_cursor **ret_cursor)
+{
 	struct hk_cursor *cursor = calloc(1, sizeof(*cursor));
 	int rc;
 
@@ -264,7 +294,7 @@ int hk_cursor_new(struct hk_loader *loader, int fd, struct hk_cursor **ret_curso
 	cursor->fd = fd;
 	rc = hk_catalog_init(&cursor->catalog);
 	if (rc == 0) {
-		rc = find_places(cursor);
+		rc = find_places(cursor, number);
 	}
 	if (rc < 0) {
 		hk_cursor_free(cursor);

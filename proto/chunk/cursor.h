@@ -19,18 +19,25 @@ struct hk_cursor;
 
 struct hk_cursor_stats {
 	uint64_t chunks;       /* with a sound header */
-	uint64_t records;      /* they promise */
+	uint64_t records;      /* they promise, those up to the number given included */
 	uint64_t lost_records; /* the last one counts */
 	uint64_t max_end_ticks;
-	uint64_t damaged; /* blocks met so far that could not be read */
-	uint64_t late;	  /* batches so far that began before the end of the last: only in files no
-			     writer of ours made */
+	uint64_t shed_records; /* given up before the cursor was opened */
+	uint64_t damaged;      /* blocks met so far that could not be read */
+	uint64_t gone;	       /* blocks met so far that were given up meanwhile */
+	uint64_t late; /* batches so far that began before the end of the last: only in files no
+			  writer of ours made */
 	uint8_t process[16];
 };
 
 /* Opens a cursor on a file of chunks. `fd` and `loader` are borrowed until the cursor is freed;
- * cursors may share a loader. An empty file gives no records. -ENOMEM; -errno of reading. */
+ * cursors may share a loader. An empty file gives no records. -EPROTO: written by a newer
+ * hooktrace; -ENOMEM; -errno of reading. */
 int hk_cursor_new(struct hk_loader *loader, int fd, struct hk_cursor **ret_cursor);
+
+/* The same without the records of the chunks up to `number`. */
+int hk_cursor_new_after(struct hk_loader *loader, int fd, uint64_t number,
+			struct hk_cursor **ret_cursor);
 
 /* Frees a cursor and returns NULL; NULL is fine. */
 struct hk_cursor *hk_cursor_free(struct hk_cursor *cursor);

@@ -7,11 +7,18 @@
 #include <unistd.h>
 
 #include "chunk/header.h"
+#include "chunk/positions.h"
 #include "chunk/reader.h"
 
 #define WINDOW_BYTES 65536u
-/* Chains of one process: far more than a segment's threads have, few enough to keep. */
-#define POSITIONS_MAX (1u << 20)
+#define PAGE_BYTES 4096u
+
+uint64_t hk_chunk_file_place(uint64_t end_bytes)
+{
+	uint64_t left = PAGE_BYTES - end_bytes % PAGE_BYTES;
+
+	return left < HK_CHUNK_HEADER_BYTES ? end_bytes + left : end_bytes;
+}
 
 int hk_chunk_file_append(int fd, uint64_t end_bytes, const void *bytes, size_t size)
 {
@@ -105,7 +112,7 @@ static int file_size(int fd, uint64_t *ret_bytes)
 	return 0;
 }
 
-/* 1: the chunk at *at belongs to the walk; 0: not; -errno. */
+/* 1: the chunk at *at belongs to the walk; 0: not; -EPROTO: nobody can know; -errno. */
 static int look(struct hk_chunk_walk *walk, uint64_t size, struct hk_chunk_header *ret_header)
 {
 	uint8_t bytes[HK_CHUNK_HEADER_BYTES];
@@ -115,8 +122,11 @@ static int look(struct hk_chunk_walk *walk, uint64_t size, struct hk_chunk_heade
 	if (n < 0) {
 		return (int)n;
 	}
-	if (hk_chunk_header_read(bytes, (size_t)n, &header) < 0 ||
-	    header.total_bytes > size - walk->at || header.number <= walk->last_number) {
+	int rc = hk_chunk_header_read(bytes, (size_t)n, &header);
+	if (rc == -EPROTO) {
+		return rc;
+	}
+	if (rc < 0 || header.span > size - walk->at || header.number <= walk->last_number) {
 		return 0;
 	}
 	if (walk->started && memcmp(walk->process, header.process, sizeof(walk->process)) != 0) {
@@ -147,60 +157,12 @@ int hk_chunk_walk_next(struct hk_chunk_walk *walk, struct hk_chunk_header *ret_h
 	if (rc > 0) {
 		*ret_header = header;
 		*ret_offset = walk->at;
-		walk->at += header.total_bytes;
+		walk->at += header.span;
 		walk->last_number = header.number;
 		walk->started = true;
 		memcpy(walk->process, header.process, sizeof(walk->process));
 	}
 	return rc;
-}
-
-static uint64_t position_key(const struct hk_chunk_position *position)
-{
-	return (uint64_t)position->slot << 32 | position->stream;
-}
-
-static int compare_positions(const void *a, const void *b)
-{
-	uint64_t x = position_key(a), y = position_key(b);
-
-	return (x > y) - (x < y);
-}
-
-/* Merges one chunk's positions, sorted here, into the scan's: a later one replaces an earlier one.
- */
-static int take_positions(struct hk_chunk_scan *scan, const struct hk_chunk_position *fresh,
-			  size_t count)
-{
-	if (!count) {
-		return 0;
-	}
-	size_t old_count = scan->position_count, i = 0, j = 0, n = 0;
-	if (count > POSITIONS_MAX - old_count) {
-		return -EFBIG;
-	}
-	struct hk_chunk_position *sorted = malloc(count * sizeof(*sorted));
-	struct hk_chunk_position *all = malloc((old_count + count) * sizeof(*all));
-	if (!sorted || !all) {
-		free(sorted);
-		free(all);
-		return -ENOMEM;
-	}
-	memcpy(sorted, fresh, count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), compare_positions);
-	while (i < old_count || j < count) {
-		int order = i == old_count ? 1
-			    : j == count   ? -1
-					   : compare_positions(&scan->positions[i], &sorted[j]);
-		all[n++] = order < 0 ? scan->positions[i] : sorted[j];
-		i += order <= 0;
-		j += order >= 0;
-	}
-	free(sorted);
-	free(scan->positions);
-	scan->positions = all;
-	scan->position_count = n;
-	return 0;
 }
 
 /* Takes in one chunk that has a sound header. 1: sound; 0: damaged; -errno. */
@@ -217,12 +179,21 @@ static int scan_chunk(struct hk_chunk_scan *scan, struct hk_chunk_reader *reader
 	if (rc < 0) {
 		return rc == -EBADMSG ? 0 : rc;
 	}
-	rc = take_positions(scan, positions, count);
+	struct hk_positions all = {scan->positions, scan->position_count};
+	rc = hk_positions_take(&all, positions, count);
+	scan->positions = all.list;
+	scan->position_count = all.count;
 	if (rc < 0) {
 		return rc;
 	}
 	scan->chunks++;
 	scan->records += (uint64_t)header->records + header->long_records;
+	scan->stored_bytes += header->total_bytes;
+	if (hk_chunk_is_shed(header)) {
+		uint64_t shed = hk_chunk_shed_records(header);
+		scan->shed_records += shed;
+		scan->elsewhere_records += header->shed_records - shed;
+	}
 	scan->lost_records = header->lost_records;
 	scan->last_number = header->number;
 	if (header->max_end_ticks > scan->max_end_ticks) {
@@ -236,10 +207,16 @@ static int scan_chunk(struct hk_chunk_scan *scan, struct hk_chunk_reader *reader
  * trusted. */
 static bool chunk_follows(int fd, uint64_t at, uint64_t size)
 {
+	const uint64_t places[] = {at, hk_chunk_file_place(at)};
 	uint64_t magic;
 
-	return at == size || (read_some(fd, at, &magic, sizeof(magic)) == sizeof(magic) &&
-			      magic == HK_CHUNK_MAGIC);
+	for (unsigned i = 0; i < 2; i++) {
+		if (read_some(fd, places[i], &magic, sizeof(magic)) == sizeof(magic) &&
+		    magic == HK_CHUNK_MAGIC) {
+			return true;
+		}
+	}
+	return at == size;
 }
 
 static int scan_chunks(int fd, struct hk_chunk_scan *scan, struct hk_chunk_reader *reader,
@@ -261,7 +238,7 @@ static int scan_chunks(int fd, struct hk_chunk_scan *scan, struct hk_chunk_reade
 			return rc;
 		}
 		if (rc > 0) {
-			if (offset > scan->valid_bytes) {
+			if (offset > hk_chunk_file_place(scan->valid_bytes)) {
 				scan->skipped++;
 				scan->skipped_bytes += offset - scan->valid_bytes;
 			}

@@ -14,9 +14,13 @@
 
 #include "chunk/format.h"
 
-/* Writes a chunk at byte `end_bytes`, the end of the file's valid part. On any error the file is
- * cut back to that end, so that no torn tail stays, and -errno of the write is returned (-ENOSPC,
- * -EFBIG, -EIO ...). */
+/* Where the chunk behind `end_bytes` begins: there, or at the next page if its header would lie
+ * across the border, because a header is changed in place and must be whole whoever dies. */
+uint64_t hk_chunk_file_place(uint64_t end_bytes);
+
+/* Writes a chunk at byte `end_bytes`, the end of the file's valid part or the place behind it. On
+ * any error the file is cut back to that end, so that no torn tail stays, and -errno of the write
+ * is returned (-ENOSPC, -EFBIG, -EIO ...). */
 int hk_chunk_file_append(int fd, uint64_t end_bytes, const void *bytes, size_t size);
 
 /* A walk from header to header. Start it with HK_CHUNK_WALK(fd). */
@@ -33,9 +37,10 @@ struct hk_chunk_walk {
 		.fd = (file)   \
 	}
 
-/* Finds the next chunk that has a sound header and lies wholly inside the file, with the process of
- * the first chunk and a number above the last; whatever else is there is stepped over. The chunk's
- * body is not looked at. 1: found; 0: end of the file; -errno of reading. */
+/* Finds the next chunk or tombstone that has a sound header and lies wholly inside the file, with
+ * the process of the first chunk and a number above the last; whatever else is there is stepped
+ * over. The chunk's body is not looked at. 1: found; 0: end of the file; -EPROTO: here is a chunk
+ * that a newer hooktrace wrote, so the rest is not for this one; -errno of reading. */
 int hk_chunk_walk_next(struct hk_chunk_walk *walk, struct hk_chunk_header *ret_header,
 		       uint64_t *ret_offset);
 
@@ -57,8 +62,11 @@ struct hk_chunk_scan {
 	uint64_t skipped;	/* damaged stretches before the last sound chunk */
 	uint64_t skipped_bytes; /* their bytes */
 	uint64_t records;
-	uint64_t lost_records; /* of the last sound chunk: all until there */
-	uint64_t last_number;  /* 0: no chunk */
+	uint64_t stored_bytes;	    /* of sound chunks, without what was punched out */
+	uint64_t shed_records;	    /* given up since */
+	uint64_t elsewhere_records; /* no longer here but elsewhere */
+	uint64_t lost_records;	    /* of the last sound chunk: all until there */
+	uint64_t last_number;	    /* 0: no chunk */
 	uint64_t max_end_ticks;
 	uint8_t process[16];
 	struct hk_chunk_position
@@ -67,8 +75,8 @@ struct hk_chunk_scan {
 };
 
 /* Reads and checks every chunk of a file. Damage is no error but shows in the counts. On success
- * the caller gives the result to hk_chunk_scan_fini. -EFBIG: more than a million page chains;
- * -ENOMEM; -errno of reading. */
+ * the caller gives the result to hk_chunk_scan_fini. -EPROTO: as above, leave the file alone;
+ * -EFBIG: more than a million page chains; -ENOMEM; -errno of reading. */
 int hk_chunk_file_scan(int fd, struct hk_chunk_scan *ret_scan);
 
 /* Frees what a scan found; a zeroed one is fine. */

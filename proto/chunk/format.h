@@ -18,8 +18,9 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	      "chunks are written as they lie in memory");
 
 #define HK_CHUNK_MAGIC 0x314b4e4843544b48ull /* "HKTCHNK1" */
-#define HK_CHUNK_MAJOR 1u
-#define HK_CHUNK_MINOR 1u
+#define HK_CHUNK_MAJOR 2u
+#define HK_CHUNK_MINOR 0u
+#define HK_CHUNK_MAJOR_FIRST 1u /* the oldest that is read */
 #define HK_CHUNK_HEADER_BYTES 256u
 
 #define HK_CHUNK_RECORDS_MAX 65536u /* both lane sections together */
@@ -28,6 +29,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define HK_CHUNK_STRING_MAX 4095u	       /* bytes of a site's name, without the NUL */
 #define HK_CHUNK_SECTION_BYTES_MAX (16u << 20) /* decoded */
 #define HK_CHUNK_BYTES_MAX (64u << 20)
+#define HK_CHUNK_SPAN_MAX (1ull << 62)
 #define HK_CHUNK_LONG_NS 20000000u /* a longer call is kept in the section of its own */
 
 enum hk_chunk_section_type {
@@ -41,6 +43,11 @@ enum hk_chunk_section_type {
 };
 #define HK_CHUNK_SECTION_TYPES 7u
 #define HK_CHUNK_SECTION_SLOTS 8u
+
+/* Bits of a header's flags. */
+#define HK_CHUNK_SHED (1u << 0) /* a tombstone: its records were given up */
+/* With HK_CHUNK_SHED: they are kept elsewhere, and not lost. */
+#define HK_CHUNK_ELSEWHERE (1u << 1)
 
 enum hk_chunk_codec {
 	HK_CODEC_NONE = 0,
@@ -69,12 +76,19 @@ struct hk_chunk_header {
 	uint32_t long_records;
 	uint64_t lost_records;	  /* of this process, from its start to the end of this chunk */
 	uint64_t min_start_ticks; /* of all records; UINT64_MAX without any */
-	uint64_t max_end_ticks;	  /* 0 without any */
-	uint64_t lanes_min_start_ticks; /* of the records in LANES */
-	uint64_t long_min_start_ticks;	/* of those in LONG_LANES */
-	uint32_t flags;			/* 0 */
+	uint64_t max_end_ticks;	  /* 0 without any; both also of records that were given up */
+	union {
+		uint64_t lanes_min_start_ticks; /* of the records in LANES */
+		uint64_t first_number; /* tombstone: it stands for the chunks from here to number */
+	};
+	union {
+		uint64_t long_min_start_ticks; /* of the records in LONG_LANES */
+		uint64_t shed_records;	       /* tombstone: that those chunks had */
+	};
+	uint32_t flags; /* HK_CHUNK_SHED, HK_CHUNK_ELSEWHERE */
 	uint32_t reserved;
-	uint64_t reserved2;
+	uint64_t span; /* bytes to the end of its place in the file; total_bytes but for a tombstone
+			*/
 	struct hk_chunk_section sections[HK_CHUNK_SECTION_SLOTS];
 };
 static_assert(sizeof(struct hk_chunk_header) == HK_CHUNK_HEADER_BYTES, "header");

@@ -46,6 +46,20 @@ static bool section_fits(const struct hk_chunk_section *section)
 	}
 }
 
+/* A tombstone has no records but the positions, and its place may be far longer than itself. */
+static bool tombstone_fits(const struct hk_chunk_header *header)
+{
+	for (unsigned i = 0; i < HK_CHUNK_SECTION_SLOTS; i++) {
+		if (header->sections[i].type != HK_SECTION_NONE &&
+		    header->sections[i].type != HK_SECTION_POSITIONS) {
+			return false;
+		}
+	}
+	return header->records == 0 && header->long_records == 0 && header->first_number >= 1 &&
+	       header->first_number <= header->number && header->span >= header->total_bytes &&
+	       header->span <= HK_CHUNK_SPAN_MAX;
+}
+
 static bool header_fits(const struct hk_chunk_header *header)
 {
 	uint64_t total = HK_CHUNK_HEADER_BYTES;
@@ -56,8 +70,21 @@ static bool header_fits(const struct hk_chunk_header *header)
 		}
 		total += header->sections[i].stored_bytes;
 	}
-	return total == header->total_bytes && total <= HK_CHUNK_BYTES_MAX &&
-	       (uint64_t)header->records + header->long_records <= HK_CHUNK_RECORDS_MAX;
+	if (total != header->total_bytes || total > HK_CHUNK_BYTES_MAX ||
+	    (uint64_t)header->records + header->long_records > HK_CHUNK_RECORDS_MAX) {
+		return false;
+	}
+	return hk_chunk_is_shed(header) ? tombstone_fits(header)
+					: header->span == header->total_bytes;
+}
+
+/* Fields that the first major did not have. */
+static void complete(struct hk_chunk_header *header)
+{
+	if (header->major == HK_CHUNK_MAJOR_FIRST) {
+		header->flags = 0;
+		header->span = header->total_bytes;
+	}
 }
 
 int hk_chunk_header_read(const void *bytes, size_t size, struct hk_chunk_header *ret_header)
@@ -71,11 +98,15 @@ int hk_chunk_header_read(const void *bytes, size_t size, struct hk_chunk_header 
 	if (header.magic != HK_CHUNK_MAGIC) {
 		return -EBADMSG;
 	}
-	if (header.major != HK_CHUNK_MAJOR) {
+	if (header.header_bytes != HK_CHUNK_HEADER_BYTES ||
+	    header.header_checksum != header_sum(bytes)) {
+		return -EBADMSG;
+	}
+	if (header.major < HK_CHUNK_MAJOR_FIRST || header.major > HK_CHUNK_MAJOR) {
 		return -EPROTO;
 	}
-	if (header.header_bytes != HK_CHUNK_HEADER_BYTES ||
-	    header.header_checksum != header_sum(bytes) || !header_fits(&header)) {
+	complete(&header);
+	if (!header_fits(&header)) {
 		return -EBADMSG;
 	}
 	*ret_header = header;
@@ -105,4 +136,23 @@ void hk_chunk_header_seal(void *bytes, size_t size)
 	memcpy(at + BODY_OFFSET, &sum, sizeof(sum));
 	sum = body_sum(at, size);
 	memcpy(at + offsetof(struct hk_chunk_header, checksum), &sum, sizeof(sum));
+}
+
+void hk_chunk_header_tombstone(const struct hk_chunk_header *header, uint32_t flags,
+			       uint8_t ret_bytes[HK_CHUNK_HEADER_BYTES])
+{
+	struct hk_chunk_header tombstone = *header;
+
+	tombstone.major = HK_CHUNK_MAJOR;
+	tombstone.minor = HK_CHUNK_MINOR;
+	tombstone.total_bytes = tombstone.span = HK_CHUNK_HEADER_BYTES;
+	if (!hk_chunk_is_shed(header)) {
+		tombstone.first_number = header->number;
+		tombstone.shed_records = (uint64_t)header->records + header->long_records;
+		tombstone.flags = flags | HK_CHUNK_SHED;
+	}
+	tombstone.records = tombstone.long_records = 0;
+	memset(tombstone.sections, 0, sizeof(tombstone.sections));
+	memcpy(ret_bytes, &tombstone, sizeof(tombstone));
+	hk_chunk_header_seal(ret_bytes, HK_CHUNK_HEADER_BYTES);
 }

@@ -52,7 +52,9 @@ static uint8_t *seal_copy(const uint8_t *data, size_t size)
 	if (size >= sizeof(header)) {
 		memcpy(&header, copy, sizeof(header));
 		header.magic = HK_CHUNK_MAGIC;
-		header.major = HK_CHUNK_MAJOR;
+		if (header.major != HK_CHUNK_MAJOR_FIRST) {
+			header.major = HK_CHUNK_MAJOR;
+		}
 		header.header_bytes = HK_CHUNK_HEADER_BYTES;
 		memcpy(copy, &header, sizeof(header));
 		hk_chunk_header_seal(copy, size);
