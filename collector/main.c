@@ -13,6 +13,7 @@
 #include "collector/collector.h"
 #include "collector/job.h"
 #include "collector/jobdir.h"
+#include "collector/keygen.h"
 #include "collector/loop.h"
 #include "collector/procfs.h"
 #include "collector/scan.h"
@@ -162,6 +163,11 @@ static void tell_ready(struct hk_collector *collector)
 int main(int argc, char **argv)
 {
 	hk_log_setup(PROGRAM, HK_LOG_INFO);
+	if (argc > 1 && strcmp(argv[1], HK_KEYGEN_WORD) == 0) {
+		static char name[] = PROGRAM " " HK_KEYGEN_WORD;
+		argv[1] = name;
+		return hk_keygen_main(argc - 1, argv + 1);
+	}
 	struct hk_collector *collector = calloc(1, sizeof(*collector));
 	if (!collector) {
 		hk_error("out of memory");

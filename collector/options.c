@@ -219,6 +219,7 @@ static void parse_command_line(int argc, char **argv, struct command_line *line)
 	const struct argp parser = {
 	    .options = table,
 	    .parser = parse_option,
+	    .args_doc = "\nkeygen DIR",
 	    .doc = "Drains the traced processes of this machine, keeps their records and "
 		   "statistics in job directories, and answers hookcli.",
 	};

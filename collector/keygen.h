@@ -1,0 +1,13 @@
+/* keygen.h: `hookcollector keygen DIR`: what a root needs to be reached by others, made once.
+ *
+ * A key with a certificate of its own signature, and two tokens; nothing is ever overwritten.
+ */
+#ifndef HK_COLLECTOR_KEYGEN_H
+#define HK_COLLECTOR_KEYGEN_H
+
+#define HK_KEYGEN_WORD "keygen"
+
+/* Parses its command line, makes the files and prints the lines that use them; the exit status. */
+int hk_keygen_main(int argc, char **argv);
+
+#endif
