@@ -10,6 +10,7 @@
 #include "agent_library.h"
 #include "base/clock.h"
 #include "base/rundir.h"
+#include "call.h"
 #include "capture.h"
 #include "command.h"
 #include "job.h"
@@ -169,10 +170,9 @@ static void check_collector(struct hk_check_result *result)
 	Hk__Response *response = NULL;
 	int rc;
 
-	request.version = HK_VERSION;
 	request.what_case = HK__REQUEST__WHAT_STATUS;
 	request.status = &what;
-	rc = url ? hk_request_call(url, &request, COLLECTOR_MS, &response) : -ECONNREFUSED;
+	rc = hk_call(url, &request, COLLECTOR_MS, &response);
 	if (rc == 0) {
 		tell_collector(result, response);
 		hk__response__free_unpacked(response, NULL);

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "settings/settings.h"
+#include "wire/access.h"
 
 struct hk_settings *hk_command_settings(void)
 {
@@ -47,22 +48,40 @@ int hk_command_setting_add(const char *name, const char *value, bool *given)
 	return r;
 }
 
-#define OPTION_COLLECTOR 0x1000
+enum option_key {
+	OPTION_COLLECTOR = 0x1000,
+	OPTION_TOKEN_FILE,
+	OPTION_TLS_CA,
+	OPTION_TLS_CERT,
+	OPTION_TLS_KEY,
+};
 
 static const struct argp_option options[] = {
-    {"collector", OPTION_COLLECTOR, "URL", 0, "Ask the collector at URL (ipc://PATH)", 1},
+    {"collector", OPTION_COLLECTOR, "URL", 0,
+     "Ask the collector at URL (ipc://PATH, tcp://127.0.0.1:PORT, tls+tcp://HOST:PORT)", 1},
+    {"token-file", OPTION_TOKEN_FILE, "FILE", 0, "Show it the token of FILE", 1},
+    {"tls-ca", OPTION_TLS_CA, "FILE", 0, "Trust the certificate in FILE, or who it has signed", 1},
+    {"tls-cert", OPTION_TLS_CERT, "FILE", OPTION_HIDDEN, NULL, 1},
+    {"tls-key", OPTION_TLS_KEY, "FILE", OPTION_HIDDEN, NULL, 1},
     {0},
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-	if (key != OPTION_COLLECTOR) {
-		return ARGP_ERR_UNKNOWN;
+	for (const struct argp_option *option = options; option->name; option++) {
+		if (option->key != key) {
+			continue;
+		}
+		if (key == OPTION_COLLECTOR &&
+		    hk_access_url(argument).transport == HK_TRANSPORT_UNKNOWN) {
+			argp_error(state,
+				   "--collector '%s' is not of the form ipc://PATH, "
+				   "tcp://127.0.0.1:PORT or tls+tcp://HOST:PORT",
+				   argument);
+		}
+		return -hk_settings_set(hk_command_settings(), option->name, argument);
 	}
-	if (strncmp(argument, "ipc://", 6) != 0) {
-		argp_error(state, "--collector '%s' is not of the form ipc://PATH", argument);
-	}
-	return -hk_settings_set(hk_command_settings(), "collector", argument);
+	return ARGP_ERR_UNKNOWN;
 }
 
 const struct argp hk_command_argp = {.options = options, .parser = parse};

@@ -1,4 +1,4 @@
-/* command.h: the subcommands of hookcli and what they share: exit codes, --collector, settings.
+/* command.h: the subcommands of hookcli and what they share: exit codes, --collector and its like, settings.
  *
  * Each subcommand is one file that defines one `const struct hk_command hk_command_<name>`; main.c
  * lists them in one table. A command parses its own arguments with argp (argv[0] is
@@ -28,7 +28,7 @@ extern const struct hk_command hk_command_run, hk_command_top, hk_command_report
     hk_command_log, hk_command_status, hk_command_ctl, hk_command_doctor, hk_command_env,
     hk_command_ls, hk_command_rm, hk_command_hooks;
 
-/* Adds --collector URL: every command's argp has it as a child. */
+/* Adds --collector URL and what goes with it: every command's argp has it as a child. */
 extern const struct argp hk_command_argp;
 
 /* Settings of this process, read at the first call; the program ends when there is no memory. */

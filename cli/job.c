@@ -9,13 +9,13 @@
 
 #include "base/log.h"
 #include "base/rundir.h"
+#include "call.h"
 #include "command.h"
 #include "job_card.h"
 #include "wire/nodes.h"
 #include "wire/statistics.h"
 
 #define ASK_TIMEOUT_MS 10000
-#define START_HINT "start one with: hookcollector, or trace with: hookcli run -- CMD"
 
 const char *hk_job_collector(void)
 {
@@ -34,40 +34,13 @@ const char *hk_job_collector(void)
 	return hk_request_url(path, url) == 0 ? url : NULL;
 }
 
-static int call(const char *url, Hk__Request *request, Hk__Response **ret_response)
-{
-	request->version = (char *)HK_VERSION;
-	return url ? hk_request_call(url, request, ASK_TIMEOUT_MS, ret_response) : -ECONNREFUSED;
-}
-
-/* Tells what went wrong with a call; the exit code. */
-static int call_failed(const char *url, int error)
-{
-	switch (error) {
-	case -ECONNREFUSED:
-		hk_error("no collector is running%s%s: " START_HINT, url ? " at " : "",
-			 url ? url : "");
-		return HK_EXIT_ABSENT;
-	case -ETIMEDOUT:
-		hk_error("the collector at %s does not answer: look at its log or restart it", url);
-		return HK_EXIT_ABSENT;
-	case -EINVAL:
-		hk_error("'%s' is no collector URL: it looks like ipc:///run/dir/collector.sock",
-			 url);
-		return HK_EXIT_USAGE;
-	default:
-		hk_error("the collector at %s: %s", url, strerror(-error));
-		return HK_EXIT_FAILED;
-	}
-}
-
 static int ask(const char *url, Hk__Request *request, Hk__Response **ret_response)
 {
 	Hk__Response *response;
-	int r = call(url, request, &response);
+	int r = hk_call(url, request, ASK_TIMEOUT_MS, &response);
 
 	if (r < 0) {
-		return call_failed(url, r);
+		return hk_call_failed(url, r);
 	}
 	if (response->error < 0) {
 		int code = response->error == -ENOENT ? HK_EXIT_ABSENT : HK_EXIT_FAILED;
@@ -98,7 +71,7 @@ static int collector_store(char path[PATH_MAX])
 
 	request.what_case = HK__REQUEST__WHAT_STATUS;
 	request.status = &what;
-	int r = call(hk_job_collector(), &request, &response);
+	int r = hk_call(hk_job_collector(), &request, ASK_TIMEOUT_MS, &response);
 	if (r < 0) {
 		return r;
 	}
@@ -169,7 +142,7 @@ static int snapshot_ask(const char *url, const char *id, Hk__Response **ret_resp
 	what.job = (char *)id;
 	request.what_case = HK__REQUEST__WHAT_SNAPSHOT;
 	request.snapshot = &what;
-	int r = call(url, &request, &response);
+	int r = hk_call(url, &request, ASK_TIMEOUT_MS, &response);
 	if (r < 0) {
 		return r;
 	}
@@ -462,10 +435,11 @@ static int open_newest(struct hk_job *job)
 		hk_error("the collector has no job yet: trace one with: hookcli run -- CMD");
 		code = HK_EXIT_ABSENT;
 	} else if (r == -ECONNREFUSED) {
-		hk_error("no job: no ./" HK_JOB_LAST " here and no collector running; " START_HINT);
+		hk_error("no job: no ./" HK_JOB_LAST
+			 " here and no collector running; " HK_CALL_START_HINT);
 		code = HK_EXIT_ABSENT;
 	} else {
-		code = call_failed(url, r);
+		code = hk_call_failed(url, r);
 	}
 	if (response) {
 		hk__response__free_unpacked(response, NULL);

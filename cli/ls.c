@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "call.h"
 #include "command.h"
 #include "job.h"
 #include "job_card.h"
@@ -106,14 +107,13 @@ static int add_collector(struct list *list)
 	const char *url = hk_job_collector();
 	Hk__Response *response;
 
-	request.version = (char *)HK_VERSION;
 	request.what_case = HK__REQUEST__WHAT_LIST;
 	request.list = &what;
 	int code;
 	if (hk_command_setting("collector")) {
 		code = hk_job_ask(&request, &response);
 	} else {
-		bool found = url && hk_request_call(url, &request, 2000, &response) == 0;
+		bool found = hk_call(url, &request, 2000, &response) == 0;
 		code = found ? HK_EXIT_DONE : HK_EXIT_ABSENT;
 	}
 	if (code != HK_EXIT_DONE) {

@@ -13,7 +13,7 @@
 #define VARIABLE_BYTES 64
 
 const struct hk_setting hk_settings_table[] = {
-    {"collector", "URL", NULL, "collector to ask, as ipc://PATH"},
+    {"collector", "URL", NULL, "collector to ask: ipc://PATH, tls+tcp://HOST:PORT"},
     {"store", "DIR", NULL, "where job directories are kept"},
     {"per-node", NULL, NULL, "a directory per node in each job's, in a store that nodes share"},
     {"keep", "SIZE", "10G", "how much of each job to keep: all, <n>s, <n>{K,M,G}"},

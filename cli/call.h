@@ -1,0 +1,17 @@
+/* call.h: one question to a collector, wherever it is: with the token and the certificates that the
+ * settings name. Used from the main thread only. */
+#ifndef HK_CALL_H
+#define HK_CALL_H
+
+#include "wire/request.h"
+
+#define HK_CALL_START_HINT "start one with: hookcollector, or trace with: hookcli run -- CMD"
+
+/* As hk_request_call, but URL may be NULL: -ECONNREFUSED. The request's version is set. */
+int hk_call(const char *url, Hk__Request *request, int timeout_ms, Hk__Response **ret_response);
+
+/* Says on stderr, in one line with what to do, why hk_call of URL failed with ERROR; the exit code.
+ * To be called before the next hk_call. */
+int hk_call_failed(const char *url, int error);
+
+#endif
