@@ -1,0 +1,36 @@
+/* estimator.h: from round trips to a node's clock map, for the life of a leaf.
+ *
+ * A line is fitted through the round trips of the last minute. Half a minute behind the newest, in
+ * the middle of the window, where the line is known best, the map gets a corner every 15 s that
+ * stays; from the last of these a straight stretch leads to where the line is now. So the past is
+ * touched no further back than half a minute, and nothing jumps. Where three round trips in a row
+ * contradict the line by more than both can be wrong (the machine was suspended, its clock was set
+ * to another rate), or nothing was heard for long, the window begins anew. Another boot of the root
+ * begins a new map. Pure computation, no clock is read. Locked by the caller.
+ */
+#ifndef HK_COLLECTOR_CLOCK_ESTIMATOR_H
+#define HK_COLLECTOR_CLOCK_ESTIMATOR_H
+
+#include "collector/clock/map.h"
+#include "collector/clock/sample.h"
+
+struct hk_estimator;
+
+/* -ENOMEM. */
+int hk_estimator_new(struct hk_estimator **ret_estimator);
+/* Frees; accepts NULL, returns NULL. */
+struct hk_estimator *hk_estimator_free(struct hk_estimator *estimator);
+
+/* Takes in one round trip; times that no probe can have, and those out of order, are left out. BOOT
+ * is the root's. */
+void hk_estimator_add(struct hk_estimator *estimator, const struct hk_clock_trip *trip,
+		      const uint8_t boot[HK_CLOCK_BOOT_BYTES]);
+
+/* The map as it is now; false: nothing is known yet. */
+bool hk_estimator_map(struct hk_estimator *estimator, struct hk_clock_map *ret_map);
+
+/* How long to wait between two probes, ns: 10 ms in the first ten seconds of a window, then as long
+ * as the error allows, 50 ms to 1 s. */
+uint64_t hk_estimator_period_ns(const struct hk_estimator *estimator);
+
+#endif

@@ -1,0 +1,234 @@
+#include "collector/clock/map.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "collector/clock/fit.h"
+#include "report/map.h"
+
+/* What corners left out may add to the errors of a stretch while there is room for all. */
+#define GIVE_UP_NS 2000u
+
+static double offset_between(const struct hk_clock_map *map, size_t left, size_t right,
+			     uint64_t at_ns)
+{
+	double run = (double)(map->at_ns[right] - map->at_ns[left]);
+	double rise = (double)(map->offset_ns[right] - map->offset_ns[left]);
+	return rise * ((double)(at_ns - map->at_ns[left]) / run);
+}
+
+/* By how much the line between its neighbours misses corner I. */
+static uint64_t missed_by(const struct hk_clock_map *map, size_t i)
+{
+	double line = offset_between(map, i - 1, i + 1, map->at_ns[i]);
+	double off = fabs((double)(map->offset_ns[i] - map->offset_ns[i - 1]) - line);
+	return off < (double)INT64_MAX ? (uint64_t)ceil(off) : (uint64_t)INT64_MAX;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t given_up_without(const struct hk_clock_map *map, size_t i)
+{
+	return larger(map->given_up_ns[i - 1], map->given_up_ns[i]) + missed_by(map, i);
+}
+
+/* Takes out corner I, which has neighbours; their stretch has the errors of both. */
+static void leave_out(struct hk_clock_map *map, size_t i)
+{
+	uint64_t missed = missed_by(map, i);
+	map->given_up_ns[i - 1] = given_up_without(map, i);
+	map->fit_error_ns[i - 1] = larger(map->fit_error_ns[i - 1], map->fit_error_ns[i]) + missed;
+	map->bound_ns[i - 1] = larger(map->bound_ns[i - 1], map->bound_ns[i]) + missed;
+	size_t rest = map->count - i - 1;
+	memmove(&map->at_ns[i], &map->at_ns[i + 1], rest * sizeof(map->at_ns[0]));
+	memmove(&map->offset_ns[i], &map->offset_ns[i + 1], rest * sizeof(map->offset_ns[0]));
+	memmove(&map->fit_error_ns[i], &map->fit_error_ns[i + 1],
+		rest * sizeof(map->fit_error_ns[0]));
+	memmove(&map->bound_ns[i], &map->bound_ns[i + 1], rest * sizeof(map->bound_ns[0]));
+	memmove(&map->given_up_ns[i], &map->given_up_ns[i + 1], rest * sizeof(map->given_up_ns[0]));
+	map->count--;
+}
+
+/* Makes room for one more. */
+static void thin(struct hk_clock_map *map)
+{
+	if (map->count < HK_CLOCK_CORNERS) {
+		return;
+	}
+	size_t best = 1;
+	for (size_t i = 2; i + 1 < map->count; i++) {
+		if (given_up_without(map, i) < given_up_without(map, best)) {
+			best = i;
+		}
+	}
+	leave_out(map, best);
+}
+
+static void put(struct hk_clock_map *map, const struct hk_clock_corner *corner)
+{
+	size_t i = map->count++;
+	map->at_ns[i] = corner->at_ns;
+	map->offset_ns[i] = corner->offset_ns;
+	map->fit_error_ns[i] = corner->fit_error_ns;
+	map->bound_ns[i] = corner->bound_ns;
+	map->given_up_ns[i] = 0;
+}
+
+/* By how much a stretch may be wrong where both its ends are right. */
+struct astray {
+	uint64_t fit_ns, bound_ns;
+};
+
+/* Adds CORNER if it is later than the last one. */
+static bool add(struct hk_clock_map *map, const struct hk_clock_corner *corner,
+		const struct astray *astray)
+{
+	struct hk_clock_corner raised = *corner;
+	if (map->count > 0) {
+		size_t last = map->count - 1;
+		if (corner->at_ns <= map->at_ns[last]) {
+			return false;
+		}
+		int64_t least =
+		    map->offset_ns[last] - (int64_t)(corner->at_ns - map->at_ns[last]) + 1;
+		raised.offset_ns = corner->offset_ns > least ? corner->offset_ns : least;
+		map->fit_error_ns[last] =
+		    larger(map->fit_error_ns[last], corner->fit_error_ns) + astray->fit_ns;
+		map->bound_ns[last] =
+		    larger(map->bound_ns[last], corner->bound_ns) + astray->bound_ns;
+	}
+	put(map, &raised);
+	return true;
+}
+
+/* The clock's rate may bend in a stretch; or be another in the first half than in the second. */
+static struct astray astray_to(const struct hk_clock_map *map, uint64_t at_ns)
+{
+	if (map->count == 0 || at_ns <= map->at_ns[map->count - 1]) {
+		return (struct astray){0};
+	}
+	double run = (double)(at_ns - map->at_ns[map->count - 1]);
+	double wander = run * HK_CLOCK_WANDER / 4;
+	return (struct astray){
+	    .fit_ns = (uint64_t)ceil(fmin(run * run * HK_CLOCK_BEND / 8, wander)),
+	    .bound_ns = (uint64_t)ceil(wander),
+	};
+}
+
+void hk_clock_map_append(struct hk_clock_map *map, const struct hk_clock_corner *corner)
+{
+	thin(map);
+	const struct astray astray = astray_to(map, corner->at_ns);
+	if (add(map, corner, &astray) && map->count > 2 &&
+	    given_up_without(map, map->count - 2) <= GIVE_UP_NS) {
+		leave_out(map, map->count - 2);
+	}
+}
+
+/* By how much CORNER is not where the last stretch of MAP leads. */
+static uint64_t surprise(const struct hk_clock_map *map, const struct hk_clock_corner *corner)
+{
+	if (map->count == 0 || corner->at_ns <= map->at_ns[map->count - 1]) {
+		return 0;
+	}
+	size_t last = map->count - 1;
+	double drift = (double)map->drift_ppb * 1e-9;
+	if (last > 0) {
+		drift = offset_between(map, last - 1, last, map->at_ns[last - 1] + 1);
+	}
+	double expected = drift * (double)(corner->at_ns - map->at_ns[last]);
+	double moved = (double)(corner->offset_ns - map->offset_ns[last]);
+	return (uint64_t)fmin(fabs(moved - expected), (double)INT64_MAX / 4);
+}
+
+void hk_clock_map_resume(struct hk_clock_map *map, const struct hk_clock_corner *corner)
+{
+	struct astray astray = astray_to(map, corner->at_ns);
+	thin(map);
+	uint64_t surprised_ns = surprise(map, corner);
+	astray.fit_ns += surprised_ns;
+	astray.bound_ns += astray.bound_ns + surprised_ns;
+	add(map, corner, &astray);
+}
+
+static struct hk_clock_corner corner_of(const struct hk_clock_map *map, size_t i)
+{
+	return (struct hk_clock_corner){
+	    .at_ns = map->at_ns[i],
+	    .offset_ns = map->offset_ns[i],
+	    .fit_error_ns = map->fit_error_ns[i],
+	    .bound_ns = map->bound_ns[i],
+	};
+}
+
+void hk_clock_map_join(struct hk_clock_map *map, const struct hk_clock_map *later)
+{
+	if (later->count == 0) {
+		return;
+	}
+	if (memcmp(map->root_boot, later->root_boot, sizeof(map->root_boot)) != 0) {
+		map->count = 0;
+	}
+	size_t kept = map->count;
+	while (kept > 0 && map->at_ns[kept - 1] >= later->at_ns[0]) {
+		kept--;
+	}
+	bool same = kept < map->count && map->at_ns[kept] == later->at_ns[0];
+	map->count = kept;
+	for (size_t i = 0; i < later->count; i++) {
+		struct hk_clock_corner corner = corner_of(later, i);
+		thin(map);
+		if (i == 0 && !same) {
+			hk_clock_map_resume(map, &corner);
+		} else {
+			/* The errors are those of stretches already. */
+			put(map, &corner);
+			map->given_up_ns[map->count - 1] = later->given_up_ns[i];
+		}
+	}
+	map->drift_ppb = later->drift_ppb;
+	map->drift_error_ppb = later->drift_error_ppb;
+	map->probes = later->probes;
+	memcpy(map->root_boot, later->root_boot, sizeof(map->root_boot));
+}
+
+bool hk_clock_map_load(struct hk_clock_map *map, const Hk__ClockMap *message)
+{
+	memset(map, 0, sizeof(*map));
+	if (!hk_report_map_valid(message) || message->root_boot.len != HK_CLOCK_BOOT_BYTES) {
+		return false;
+	}
+	for (size_t i = 0; i < message->n_monotonic_ns; i++) {
+		thin(map);
+		put(map, &(struct hk_clock_corner){
+			     .at_ns = message->monotonic_ns[i],
+			     .offset_ns = message->offset_ns[i],
+			     .fit_error_ns = message->fit_error_ns[i],
+			     .bound_ns = message->bound_ns[i],
+			 });
+	}
+	map->drift_ppb = message->drift_ppb;
+	map->drift_error_ppb = message->drift_error_ppb;
+	map->probes = message->probes;
+	memcpy(map->root_boot, message->root_boot.data, HK_CLOCK_BOOT_BYTES);
+	return true;
+}
+
+void hk_clock_map_show(struct hk_clock_map *map, Hk__ClockMap *ret_message)
+{
+	hk__clock_map__init(ret_message);
+	ret_message->n_monotonic_ns = ret_message->n_offset_ns = map->count;
+	ret_message->n_fit_error_ns = ret_message->n_bound_ns = map->count;
+	ret_message->monotonic_ns = map->at_ns;
+	ret_message->offset_ns = map->offset_ns;
+	ret_message->fit_error_ns = map->fit_error_ns;
+	ret_message->bound_ns = map->bound_ns;
+	ret_message->drift_ppb = map->drift_ppb;
+	ret_message->drift_error_ppb = map->drift_error_ppb;
+	ret_message->probes = map->probes;
+	ret_message->root_boot.data = map->root_boot;
+	ret_message->root_boot.len = HK_CLOCK_BOOT_BYTES;
+}

@@ -1,0 +1,26 @@
+/* sample.h: one round trip of a clock probe, as offset and delay.
+ *
+ * Offsets are the root's CLOCK_MONOTONIC less the node's. Plain values, any thread.
+ */
+#ifndef HK_COLLECTOR_CLOCK_SAMPLE_H
+#define HK_COLLECTOR_CLOCK_SAMPLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A probe left the node at `sent_ns` of its clock, came to the root at `received_ns` of the root's,
+ * was answered at `answered_ns`, and the answer came at `returned_ns` of the node's. */
+struct hk_clock_trip {
+	uint64_t sent_ns, received_ns, answered_ns, returned_ns;
+};
+
+struct hk_clock_sample {
+	uint64_t at_ns;	    /* node's clock, halfway */
+	int64_t offset_ns;  /* if both ways took as long */
+	uint64_t travel_ns; /* both ways together: the offset is wrong by half of it at most */
+};
+
+/* False for times that no probe can have: before its question, or beyond 73 years. */
+bool hk_clock_sample_make(const struct hk_clock_trip *trip, struct hk_clock_sample *ret_sample);
+
+#endif
