@@ -278,6 +278,8 @@ static int open_directory(const char *path, struct hk_job *job)
 	int r = hk_statistics_load(job->directory, &job->snapshot);
 	if (r == -ENOENT) {
 		r = load_nodes(job);
+		job->live =
+		    job->live && !ended; /* the end of one may be lost with its statistics */
 	}
 	if (r == -EBADMSG && job->snapshot) {
 		hk_warning("%s/" HK_STATISTICS_FILE " is damaged: this is what could be read",
