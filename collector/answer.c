@@ -321,27 +321,29 @@ static int dispatch(struct hk_collector *collector, const Hk__Request *request,
 	}
 }
 
-/* The cells of all processes, for taking their histograms out of one answer. */
-static void strip_histograms(Hk__Snapshot *snapshot, size_t *counts)
+/* How many buckets of each process an answer leaves out. */
+struct left_out {
+	size_t buckets, counted; /* n_buckets; n_bucket and n_count */
+};
+
+static void strip_histograms(Hk__Snapshot *snapshot, struct left_out *ret_left_out)
 {
-	size_t k = 0;
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
-		Hk__Process *process = snapshot->processes[i];
-		for (size_t j = 0; j < process->n_cells; j++) {
-			counts[k++] = process->cells[j]->n_bucket;
-			process->cells[j]->n_bucket = process->cells[j]->n_bucket_count = 0;
+		Hk__Cells *cells = snapshot->processes[i]->cells;
+		if (cells) {
+			ret_left_out[i] = (struct left_out){cells->n_buckets, cells->n_bucket};
+			cells->n_buckets = cells->n_bucket = cells->n_count = 0;
 		}
 	}
 }
 
-static void restore_histograms(Hk__Snapshot *snapshot, const size_t *counts)
+static void restore_histograms(Hk__Snapshot *snapshot, const struct left_out *left_out)
 {
-	size_t k = 0;
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
-		Hk__Process *process = snapshot->processes[i];
-		for (size_t j = 0; j < process->n_cells; j++) {
-			process->cells[j]->n_bucket = process->cells[j]->n_bucket_count =
-			    counts[k++];
+		Hk__Cells *cells = snapshot->processes[i]->cells;
+		if (cells) {
+			cells->n_buckets = left_out[i].buckets;
+			cells->n_bucket = cells->n_count = left_out[i].counted;
 		}
 	}
 }
@@ -349,17 +351,18 @@ static void restore_histograms(Hk__Snapshot *snapshot, const size_t *counts)
 static int pack(struct answer *answer, bool histograms, uint8_t **ret_bytes, size_t *ret_size)
 {
 	Hk__Snapshot *snapshot = answer->response.snapshot;
-	size_t *counts = NULL, cells = 0;
-	for (size_t i = 0; snapshot && i < snapshot->n_processes; i++) {
-		cells += snapshot->processes[i]->n_cells;
-	}
-	if (snapshot && !histograms && (counts = calloc(cells + 1, sizeof(*counts))) != NULL) {
-		strip_histograms(snapshot, counts);
+	struct left_out *left_out = NULL;
+	if (snapshot && !histograms) {
+		left_out = calloc(snapshot->n_processes + 1, sizeof(*left_out));
+		if (!left_out) {
+			return -ENOMEM;
+		}
+		strip_histograms(snapshot, left_out);
 	}
 	int r = hk_message_pack(&answer->response.base, ret_bytes, ret_size);
-	if (counts) {
-		restore_histograms(snapshot, counts);
-		free(counts);
+	if (left_out) {
+		restore_histograms(snapshot, left_out);
+		free(left_out);
 	}
 	return r;
 }

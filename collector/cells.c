@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sketch/histogram.h"
+#include "wire/columns.h"
 
 #define CELLS_MAX (4u << 20)
 
@@ -39,104 +40,64 @@ static int by_site(const void *a, const void *b)
 	return (x->site > y->site) - (x->site < y->site);
 }
 
-static int set_buckets(Hk__Cell *cell, const struct hk_histogram *histogram)
-{
-	size_t used = 0;
-	for (uint32_t bucket = 0; hk_histogram_next(histogram, &bucket); bucket++) {
-		used++;
-	}
-	if (used > cell->n_bucket) {
-		uint32_t *buckets = realloc(cell->bucket, used * sizeof(*buckets));
-		if (!buckets) {
-			return -ENOMEM;
-		}
-		cell->bucket = buckets;
-		uint64_t *counts = realloc(cell->bucket_count, used * sizeof(*counts));
-		if (!counts) {
-			return -ENOMEM;
-		}
-		cell->bucket_count = counts;
-	}
-	size_t i = 0;
-	for (uint32_t bucket = 0; hk_histogram_next(histogram, &bucket); bucket++) {
-		cell->bucket[i] = bucket;
-		cell->bucket_count[i++] = histogram->bucket[bucket];
-	}
-	cell->n_bucket = cell->n_bucket_count = used;
-	return 0;
-}
-
-/* Sums COUNT cells of one site into CELL. */
-static int sum_cells(struct hk_reader *reader, const struct hk_cell_copy *list, size_t count,
-		     Hk__Cell *cell)
+/* Adds the sum of COUNT cells of one site to BUILDER. */
+static int add_sum(struct hk_reader *reader, const struct hk_cell_copy *list, size_t count,
+		   struct hk_columns_builder *builder)
 {
 	struct hk_histogram histogram = {0};
-	cell->calls = cell->errors = cell->total_ns = cell->self_ns = cell->outermost_ns = 0;
-	cell->bytes = cell->max_ns = 0;
-	cell->min_ns = UINT64_MAX;
+	struct hk_columns_row row = {.site = list->site, .min_ns = UINT64_MAX};
+	uint32_t buckets[HK_HISTOGRAM_BUCKETS];
+	uint64_t counts[HK_HISTOGRAM_BUCKETS];
 	for (size_t i = 0; i < count; i++) {
 		const struct hk_cell_copy *from = &list[i];
-		cell->calls += from->calls;
-		cell->errors += from->errors;
-		cell->total_ns += from->total_ns;
-		cell->self_ns += from->self_ns;
-		cell->outermost_ns += from->outermost_ns;
-		cell->bytes += from->bytes;
-		cell->min_ns = from->min_ns < cell->min_ns ? from->min_ns : cell->min_ns;
-		cell->max_ns = from->max_ns > cell->max_ns ? from->max_ns : cell->max_ns;
+		row.calls += from->calls;
+		row.errors += from->errors;
+		row.total_ns += from->total_ns;
+		row.self_ns += from->self_ns;
+		row.outermost_ns += from->outermost_ns;
+		row.bytes += from->bytes;
+		row.min_ns = from->min_ns < row.min_ns ? from->min_ns : row.min_ns;
+		row.max_ns = from->max_ns > row.max_ns ? from->max_ns : row.max_ns;
 		for (uint32_t octave = 0; octave < HK_OCTAVES; octave++) {
-			uint64_t buckets[HK_OCTAVE_BUCKETS];
+			uint64_t octave_counts[HK_OCTAVE_BUCKETS];
 			if (from->octave[octave] != 0 &&
-			    hk_reader_octave(reader, from->octave[octave], buckets) == 0) {
-				hk_histogram_add_octave(&histogram, octave, buckets);
+			    hk_reader_octave(reader, from->octave[octave], octave_counts) == 0) {
+				hk_histogram_add_octave(&histogram, octave, octave_counts);
 			}
 		}
 	}
-	return set_buckets(cell, &histogram);
+	for (uint32_t bucket = 0; hk_histogram_next(&histogram, &bucket); bucket++) {
+		buckets[row.buckets] = bucket;
+		counts[row.buckets++] = histogram.bucket[bucket];
+	}
+	row.bucket = buckets;
+	row.count = counts;
+	return hk_columns_add(builder, &row);
 }
 
 int hk_cells_merge(struct hk_cells *cells, struct hk_reader *reader, Hk__Process *state)
 {
-	size_t old_count = state->n_cells, at = 0;
-	Hk__Cell **merged = calloc(old_count + cells->count + 1, sizeof(*merged));
-	size_t merged_count = 0;
-	int r = merged ? 0 : -ENOMEM;
+	struct hk_columns_builder builder = {0};
+	int r = 0;
 	if (cells->count > 0) {
 		qsort(cells->list, cells->count, sizeof(*cells->list), by_site);
 	}
-	for (size_t i = 0; i < cells->count && r == 0;) {
-		uint32_t site = cells->list[i].site;
-		size_t n = 1;
-		while (i + n < cells->count && cells->list[i + n].site == site) {
+	for (size_t i = 0, n; i < cells->count && r == 0; i += n) {
+		n = 1;
+		while (i + n < cells->count && cells->list[i + n].site == cells->list[i].site) {
 			n++;
 		}
-		while (at < old_count && state->cells[at]->site < site) {
-			merged[merged_count++] = state->cells[at++];
-		}
-		Hk__Cell *cell = NULL;
-		if (at < old_count && state->cells[at]->site == site) {
-			cell = state->cells[at++];
-		} else if ((cell = malloc(sizeof(*cell))) != NULL) {
-			hk__cell__init(cell);
-			cell->site = site;
-		}
-		if (!cell) {
-			r = -ENOMEM;
-			break;
-		}
-		merged[merged_count++] = cell;
-		r = sum_cells(reader, &cells->list[i], n, cell);
-		i += n;
+		r = add_sum(reader, &cells->list[i], n, &builder);
 	}
-	if (!merged) {
+	if (r < 0) {
+		hk_columns_drop(&builder);
 		return r;
 	}
-	while (at < old_count) {
-		merged[merged_count++] = state->cells[at++];
+	Hk__Cells *sums = hk_columns_take(&builder);
+	r = hk_columns_merge(&state->cells, sums);
+	if (sums) {
+		hk__cells__free_unpacked(sums, NULL);
 	}
-	free(state->cells);
-	state->cells = merged;
-	state->n_cells = merged_count;
 	return r;
 }
 

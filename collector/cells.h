@@ -20,8 +20,7 @@ struct hk_cells {
 /* Copies all cells in use. -ESTALE: the segment broke; -ENOMEM. */
 int hk_cells_copy(struct hk_reader *reader, struct hk_cells *cells);
 
-/* Replaces the values of STATE's cells, which are kept sorted by site, by the sums of CELLS.
- * -ENOMEM. */
+/* Brings the columns of STATE up to date by the sums of CELLS. -ENOMEM. */
 int hk_cells_merge(struct hk_cells *cells, struct hk_reader *reader, Hk__Process *state);
 
 void hk_cells_fini(struct hk_cells *cells);

@@ -1,6 +1,7 @@
 #include "collector/cost.h"
 
 #include "hooks/hook.h"
+#include "wire/columns.h"
 
 /* For agents that did not measure these two. */
 #define COUNT_PS 1000u
@@ -69,16 +70,17 @@ static bool keeps_arguments(const Hk__Process *state, uint32_t site)
 uint64_t hk_cost_total_ns(const struct hk_process *process)
 {
 	const Hk__Process *state = process->state;
+	struct hk_columns_walk walk = {.columns = state->cells};
+	struct hk_columns_row cell;
 	uint64_t timed = 0, counted = 0, with_arguments = 0;
-	for (size_t i = 0; i < state->n_cells; i++) {
-		const Hk__Cell *cell = state->cells[i];
+	while (hk_columns_next(&walk, &cell)) {
 		uint64_t in_buckets = 0;
-		for (size_t k = 0; k < cell->n_bucket_count; k++) {
-			in_buckets += cell->bucket_count[k];
+		for (size_t k = 0; k < cell.buckets; k++) {
+			in_buckets += cell.count[k];
 		}
 		timed += in_buckets;
-		with_arguments += keeps_arguments(state, cell->site) ? in_buckets : 0;
-		counted += cell->calls > in_buckets ? cell->calls - in_buckets : 0;
+		with_arguments += keeps_arguments(state, cell.site) ? in_buckets : 0;
+		counted += cell.calls > in_buckets ? cell.calls - in_buckets : 0;
 	}
 	uint64_t arguments_extra_ps = hk_cost_call_ps(&process->status, HK_LEVEL_ARGS) -
 				      hk_cost_call_ps(&process->status, HK_LEVEL_RECORD);

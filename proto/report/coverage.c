@@ -7,6 +7,7 @@
 
 #include "report/name.h"
 #include "ring/segment.h"
+#include "wire/columns.h"
 
 #define NOTES_BYTES 1024
 #define HOOKS_COLUMNS 80   /* of the list of hooks, where it is quoted */
@@ -51,9 +52,12 @@ static bool has_provider(const Hk__Process *process, uint32_t site)
  * slot, and no object provides it. */
 static bool was_called(const Hk__Process *process, const struct hk_report_process *row)
 {
-	for (size_t i = 0; i < process->n_cells; i++) {
-		if (process->cells[i]->calls > 0 &&
-		    (row->slots_patched > 0 || has_provider(process, process->cells[i]->site))) {
+	struct hk_columns_walk walk = {.columns = process->cells};
+	struct hk_columns_row cell;
+
+	while (hk_columns_next(&walk, &cell)) {
+		if (cell.calls > 0 &&
+		    (row->slots_patched > 0 || has_provider(process, cell.site))) {
 			return true;
 		}
 	}

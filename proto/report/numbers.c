@@ -10,14 +10,12 @@
 /* What a cell holds as minimum before any call returned. */
 #define MIN_UNSET UINT64_MAX
 
-/* Buckets of CELL that can be trusted: ascending, in range, of equal number. */
-static size_t bucket_count(const Hk__Cell *cell)
+/* Buckets of CELL that can be trusted: ascending, in range. */
+static size_t bucket_count(const struct hk_columns_row *cell)
 {
-	size_t count =
-	    cell->n_bucket < cell->n_bucket_count ? cell->n_bucket : cell->n_bucket_count;
 	size_t i = 0;
 
-	while (i < count && cell->bucket[i] < HK_HISTOGRAM_BUCKETS &&
+	while (i < cell->buckets && cell->bucket[i] < HK_HISTOGRAM_BUCKETS &&
 	       (i == 0 || cell->bucket[i] > cell->bucket[i - 1])) {
 		i++;
 	}
@@ -93,7 +91,7 @@ static bool measures_bytes(const Hk__Site *site)
 	return false;
 }
 
-int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const Hk__Cell *cell,
+int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const struct hk_columns_row *cell,
 			       const Hk__Site *site)
 {
 	size_t buckets = bucket_count(cell);
@@ -103,9 +101,9 @@ int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const Hk__Cell
 	uint64_t outermost = cell->outermost_ns;
 
 	for (size_t i = 0; i < buckets; i++) {
-		timed = add_clamped(timed, cell->bucket_count[i]);
+		timed = add_clamped(timed, cell->count[i]);
 	}
-	int r = buckets_merge(&numbers->buckets, cell->bucket, cell->bucket_count, buckets);
+	int r = buckets_merge(&numbers->buckets, cell->bucket, cell->count, buckets);
 	if (r < 0) {
 		return r;
 	}

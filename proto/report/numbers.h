@@ -8,9 +8,10 @@
 #define HK_REPORT_NUMBERS_H
 
 #include "report/report.h"
+#include "wire/columns.h"
 
 /* Adds the cell of one site of one process. `site` says at what level it was measured. -ENOMEM. */
-int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const Hk__Cell *cell,
+int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const struct hk_columns_row *cell,
 			       const Hk__Site *site);
 
 /* Adds another row's numbers. -ENOMEM. */

@@ -104,12 +104,14 @@ static struct row *row_get(struct hk_report *report, struct row **rows, const Hk
 
 static int process_calls(struct hk_report *report, struct row **rows, const Hk__Process *process)
 {
+	struct hk_columns_walk walk = {.columns = process->cells};
+	struct hk_columns_row cell;
 	struct sites sites;
 	int r = sites_init(&sites, process);
 
-	for (size_t i = 0; r == 0 && i < process->n_cells; i++) {
-		const Hk__Site *site = sites_get(&sites, process->cells[i]->site);
-		if (!site || process->cells[i]->calls == 0) {
+	while (r == 0 && hk_columns_next(&walk, &cell)) {
+		const Hk__Site *site = sites_get(&sites, cell.site);
+		if (!site || cell.calls == 0) {
 			continue;
 		}
 		struct row *row = row_get(report, rows, process, site);
@@ -118,7 +120,7 @@ static int process_calls(struct hk_report *report, struct row **rows, const Hk__
 			break;
 		}
 		row->call.flags |= site->flags;
-		r = hk_report_numbers_add_cell(&row->call.numbers, process->cells[i], site);
+		r = hk_report_numbers_add_cell(&row->call.numbers, &cell, site);
 	}
 	free(sites.by_id);
 	return r;

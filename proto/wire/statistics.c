@@ -13,6 +13,9 @@
 #include <uthash.h>
 #include <xxhash.h>
 
+#include "wire/change.h"
+#include "wire/columns.h"
+
 #define FRAME_MAGIC 0x53464b48u /* "HKFS" */
 #define UID_BYTES 16u
 #define COMPACT_FLOOR_BYTES (256u << 10)
@@ -22,6 +25,7 @@
 enum frame_kind {
 	FRAME_PROCESS = 1,
 	FRAME_JOB = 2,
+	FRAME_CHANGE = 3, /* of a process, since its last frame of either kind */
 };
 
 struct frame {
@@ -40,11 +44,17 @@ struct frame_key {
 	uint8_t uid[UID_BYTES];
 };
 
-/* Where the newest frame of a key lies in the file. */
-struct entry {
-	struct frame_key key;
+struct place {
 	uint64_t offset;
 	uint32_t bytes; /* header included */
+};
+
+/* Where the newest whole frame of a key lies in the file, and the changes behind it. */
+struct entry {
+	struct frame_key key;
+	struct place whole; /* bytes 0: none was found */
+	struct place *changes;
+	size_t change_count, change_room;
 	UT_hash_handle hh;
 };
 
@@ -145,11 +155,10 @@ static int read_all(int fd, uint8_t **ret_bytes, size_t *ret_size)
 	return 0;
 }
 
-/* Makes the frame at OFFSET the newest of its key. */
-static int index_frame(struct entry **entries, const struct frame *frame, uint64_t offset,
-		       uint64_t *live_bytes)
+static int find_entry(struct entry **entries, const struct frame *frame, struct entry **ret_entry)
 {
-	struct frame_key key = {.kind = frame->kind};
+	bool job = frame->kind == FRAME_JOB;
+	struct frame_key key = {.kind = job ? FRAME_JOB : FRAME_PROCESS};
 	memcpy(key.uid, frame->uid, UID_BYTES);
 	struct entry *entry;
 	HASH_FIND(hh, *entries, &key, sizeof(key), entry);
@@ -164,10 +173,42 @@ static int index_frame(struct entry **entries, const struct frame *frame, uint64
 		entry->key = key;
 		HASH_ADD(hh, *entries, key, sizeof(entry->key), entry);
 	}
-	*live_bytes -= entry->bytes;
-	entry->offset = offset;
-	entry->bytes = (uint32_t)sizeof(*frame) + frame->length;
-	*live_bytes += entry->bytes;
+	*ret_entry = entry;
+	return 0;
+}
+
+static int add_change(struct entry *entry, struct place place)
+{
+	if (entry->change_count == entry->change_room) {
+		size_t room = entry->change_room ? 2 * entry->change_room : 8;
+		struct place *changes = realloc(entry->changes, room * sizeof(*changes));
+		if (!changes) {
+			return -ENOMEM;
+		}
+		entry->changes = changes;
+		entry->change_room = room;
+	}
+	entry->changes[entry->change_count++] = place;
+	return 0;
+}
+
+/* Makes the frame at OFFSET the newest of its key. Kinds of later versions are left alone. */
+static int index_frame(struct entry **entries, const struct frame *frame, uint64_t offset,
+		       uint64_t *live_bytes)
+{
+	const struct place place = {offset, (uint32_t)sizeof(*frame) + frame->length};
+	struct entry *entry;
+	if (frame->kind < FRAME_PROCESS || frame->kind > FRAME_CHANGE) {
+		return 0;
+	}
+	int r = find_entry(entries, frame, &entry);
+	if (r < 0 || frame->kind == FRAME_CHANGE) {
+		return r < 0 ? r : add_change(entry, place);
+	}
+	*live_bytes += place.bytes;
+	*live_bytes -= entry->whole.bytes;
+	entry->whole = place;
+	entry->change_count = 0;
 	return 0;
 }
 
@@ -176,6 +217,7 @@ static void free_entries(struct entry **entries)
 	struct entry *entry, *next;
 	HASH_ITER (hh, *entries, entry, next) {
 		HASH_DEL(*entries, entry);
+		free(entry->changes);
 		free(entry);
 	}
 }
@@ -278,75 +320,138 @@ static int write_all(int fd, const uint8_t *bytes, size_t size, uint64_t offset)
 	return 0;
 }
 
-/* Copies the frame of ENTRY from FROM to the end of TO. */
-static int copy_frame(int from, int to, const struct entry *entry, uint64_t to_offset)
+/* ---- what frames say ---- */
+
+/* Files written before cells were columns have them one by one. */
+static int take_old_cells(Hk__Process *process)
 {
-	uint8_t *bytes = malloc(entry->bytes);
-	if (!bytes) {
-		return -ENOMEM;
+	int r = 0;
+	if (!process->cells) {
+		r = hk_columns_from_cells(process->old_cells, process->n_old_cells,
+					  &process->cells);
 	}
-	ssize_t n = pread(from, bytes, entry->bytes, (off_t)entry->offset);
-	int r = n == (ssize_t)entry->bytes ? write_all(to, bytes, entry->bytes, to_offset) : -EIO;
-	free(bytes);
+	for (size_t i = 0; i < process->n_old_cells; i++) {
+		hk__cell__free_unpacked(process->old_cells[i], NULL);
+	}
+	free(process->old_cells);
+	process->old_cells = NULL;
+	process->n_old_cells = 0;
 	return r;
 }
 
-/* Rewrites the file with live frames only. On failure the old file stays as it is. */
-static int compact(struct hk_statistics *statistics)
+/* Leaves unsound columns out: -EBADMSG. */
+static int settle_cells(Hk__Process *process)
 {
-	const char *name = HK_STATISTICS_FILE ".new";
-	int fd = openat(statistics->dirfd, name,
-			O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd < 0) {
-		return -errno;
-	}
-	uint64_t size = 0;
-	int r = 0;
-	struct entry *entry, *next;
-	HASH_ITER (hh, statistics->entries, entry, next) {
-		r = copy_frame(statistics->fd, fd, entry, size);
-		if (r < 0) {
-			break;
-		}
-		size += entry->bytes;
-	}
-	if (r == 0 &&
-	    renameat(statistics->dirfd, name, statistics->dirfd, HK_STATISTICS_FILE) < 0) {
-		r = -errno;
-	}
-	if (r < 0) {
-		close(fd);
-		unlinkat(statistics->dirfd, name, 0);
+	int r = process->n_old_cells > 0 ? take_old_cells(process) : 0;
+	if (r < 0 || hk_columns_valid(process->cells)) {
 		return r;
 	}
-	uint64_t offset = 0;
-	HASH_ITER (hh, statistics->entries, entry, next) {
-		entry->offset = offset;
-		offset += entry->bytes;
+	hk__cells__free_unpacked(process->cells, NULL);
+	process->cells = NULL;
+	return -EBADMSG;
+}
+
+/* The process in a frame's BODY, of the uid that the frame names. */
+static int unpack_process(const struct frame_key *key, const uint8_t *body, size_t size,
+			  Hk__Process **ret_process)
+{
+	ProtobufCMessage *message;
+	int r = hk_message_unpack(&hk__process__descriptor, body, size, &message);
+	if (r < 0) {
+		return r;
 	}
-	close(statistics->fd);
-	statistics->fd = fd;
-	statistics->file_bytes = size;
+	Hk__Process *process = (Hk__Process *)message;
+	if (process->uid.len != UID_BYTES || memcmp(process->uid.data, key->uid, UID_BYTES) != 0) {
+		hk__process__free_unpacked(process, NULL);
+		return -EBADMSG;
+	}
+	*ret_process = process;
 	return 0;
 }
 
-static int put(struct hk_statistics *statistics, uint32_t kind, const uint8_t *uid,
-	       const ProtobufCMessage *message)
+/* Bodies of frames: in memory, or read from the file one at a time. */
+struct source {
+	const uint8_t *bytes; /* of the whole file; NULL: read from `fd` */
+	int fd;
+	uint8_t *buffer;
+	size_t room;
+};
+
+static int body_at(struct source *source, struct place place, const uint8_t **ret_body)
 {
-	size_t length = protobuf_c_message_get_packed_size(message);
-	if (length > HK_STATISTICS_FRAME_MAX) {
-		return -EMSGSIZE;
+	size_t size = place.bytes - sizeof(struct frame);
+	if (source->bytes) {
+		*ret_body = source->bytes + place.offset + sizeof(struct frame);
+		return 0;
 	}
-	if (statistics->file_bytes + sizeof(struct frame) + length > HK_STATISTICS_FILE_MAX) {
-		int r = compact(statistics);
+	if (size > source->room) {
+		uint8_t *buffer = realloc(source->buffer, size);
+		if (!buffer) {
+			return -ENOMEM;
+		}
+		source->buffer = buffer;
+		source->room = size;
+	}
+	off_t offset = (off_t)(place.offset + sizeof(struct frame));
+	*ret_body = source->buffer;
+	return pread(source->fd, source->buffer, size, offset) == (ssize_t)size ? 0 : -EIO;
+}
+
+static int read_process(struct source *source, const struct frame_key *key, struct place place,
+			Hk__Process **ret_process)
+{
+	const uint8_t *body;
+	int r = body_at(source, place, &body);
+	return r < 0 ? r
+		     : unpack_process(key, body, place.bytes - sizeof(struct frame), ret_process);
+}
+
+/* Merges the change at PLACE into *PROCESS, which is made if there was no whole frame. */
+static int read_change(struct source *source, const struct frame_key *key, struct place place,
+		       Hk__Process **process)
+{
+	Hk__Process *change;
+	int r = read_process(source, key, place, &change);
+	if (r < 0) {
+		return r;
+	}
+	r = *process ? 0 : hk_change_begin(change, process);
+	r = r < 0 ? r : hk_change_apply(*process, change);
+	hk__process__free_unpacked(change, NULL);
+	return r;
+}
+
+/* The process of ENTRY with its changes. -EBADMSG: with *RET_PROCESS, if not NULL, some frame was
+ * damaged; other errors come without it. */
+static int merge_entry(struct source *source, const struct entry *entry, Hk__Process **ret_process)
+{
+	Hk__Process *process = NULL;
+	int result = 0;
+	if (entry->whole.bytes > 0) { /* else the first change tells all there was */
+		result = read_process(source, &entry->key, entry->whole, &process);
+	}
+	int r = process ? settle_cells(process) : 0;
+	result = r < 0 ? r : result;
+	for (size_t i = 0; i < entry->change_count && (result == 0 || result == -EBADMSG); i++) {
+		r = read_change(source, &entry->key, entry->changes[i], &process);
 		if (r < 0) {
-			return r;
+			result = r == -ENOMEM || r == -EIO ? r : -EBADMSG;
 		}
 	}
-	uint8_t *bytes = malloc(sizeof(struct frame) + length);
-	if (!bytes) {
-		return -ENOMEM;
+	if (result < 0 && result != -EBADMSG && process) {
+		hk__process__free_unpacked(process, NULL);
+		process = NULL;
 	}
+	*ret_process = process;
+	return result;
+}
+
+/* ---- writing ---- */
+
+/* Makes a frame of MESSAGE at BYTES, which has room for both. */
+static struct frame make_frame(uint32_t kind, const uint8_t *uid, const ProtobufCMessage *message,
+			       size_t length, uint8_t *bytes)
+{
 	struct frame frame = {.magic = FRAME_MAGIC, .length = (uint32_t)length, .kind = kind};
 	if (uid) {
 		memcpy(frame.uid, uid, UID_BYTES);
@@ -355,14 +460,129 @@ static int put(struct hk_statistics *statistics, uint32_t kind, const uint8_t *u
 	protobuf_c_message_pack(message, bytes + sizeof(frame));
 	frame.hash = XXH3_64bits(bytes + HASHED_FROM, sizeof(frame) - HASHED_FROM + length);
 	memcpy(bytes, &frame, sizeof(frame));
-	int r = write_all(statistics->fd, bytes, sizeof(frame) + length, statistics->file_bytes);
+	return frame;
+}
+
+/* Writes a frame of MESSAGE at OFFSET; its header goes to *RET_FRAME. */
+static int write_frame(int fd, uint64_t offset, uint32_t kind, const uint8_t *uid,
+		       const ProtobufCMessage *message, struct frame *ret_frame)
+{
+	size_t length = protobuf_c_message_get_packed_size(message);
+	if (length > HK_STATISTICS_FRAME_MAX) {
+		return -EMSGSIZE;
+	}
+	uint8_t *bytes = malloc(sizeof(struct frame) + length);
+	if (!bytes) {
+		return -ENOMEM;
+	}
+	*ret_frame = make_frame(kind, uid, message, length, bytes);
+	int r = write_all(fd, bytes, sizeof(struct frame) + length, offset);
 	free(bytes);
+	return r;
+}
+
+/* Copies the frame at PLACE from FROM to the end of TO. */
+static int copy_frame(int from, int to, struct place place, uint64_t to_offset)
+{
+	uint8_t *bytes = malloc(place.bytes);
+	if (!bytes) {
+		return -ENOMEM;
+	}
+	ssize_t n = pread(from, bytes, place.bytes, (off_t)place.offset);
+	int r = n == (ssize_t)place.bytes ? write_all(to, bytes, place.bytes, to_offset) : -EIO;
+	free(bytes);
+	return r;
+}
+
+/* Writes ENTRY as one whole frame at OFFSET of TO, without what is damaged in it; its bytes, or
+ * -errno. */
+static int64_t rewrite(struct hk_statistics *statistics, struct source *source,
+		       const struct entry *entry, int to, uint64_t offset)
+{
+	Hk__Process *process;
+	struct frame frame;
+	if (entry->change_count == 0) {
+		int r = copy_frame(statistics->fd, to, entry->whole, offset);
+		return r < 0 ? r : (int64_t)entry->whole.bytes;
+	}
+	int r = merge_entry(source, entry, &process);
+	if (!process) {
+		return r == -EBADMSG ? 0 : r; /* nothing of it can be read: it goes */
+	}
+	r = write_frame(to, offset, FRAME_PROCESS, entry->key.uid, &process->base, &frame);
+	hk__process__free_unpacked(process, NULL);
+	return r < 0 ? r : (int64_t)(sizeof(frame) + frame.length);
+}
+
+/* Rewrites the file with one whole frame for each key. On failure the old file stays as it is; a
+ * crash leaves either. */
+static int compact(struct hk_statistics *statistics)
+{
+	const char *name = HK_STATISTICS_FILE ".new";
+	struct source source = {.fd = statistics->fd};
+	uint64_t size = 0, live;
+	int64_t r = 0;
+	struct entry *entry, *next, *entries = NULL;
+	int fd = openat(statistics->dirfd, name,
+			O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0) {
+		return -errno;
+	}
+	HASH_ITER (hh, statistics->entries, entry, next) {
+		r = rewrite(statistics, &source, entry, fd, size);
+		if (r <= 0) {
+			if (r < 0) {
+				break;
+			}
+			continue;
+		}
+		struct frame frame = {.kind = entry->key.kind,
+				      .length = (uint32_t)(r - (int64_t)sizeof(frame))};
+		memcpy(frame.uid, entry->key.uid, UID_BYTES);
+		live = 0;
+		int indexed = index_frame(&entries, &frame, size, &live);
+		size += (uint64_t)r;
+		if (indexed < 0) {
+			r = indexed;
+			break;
+		}
+	}
+	free(source.buffer);
+	if (r >= 0 &&
+	    renameat(statistics->dirfd, name, statistics->dirfd, HK_STATISTICS_FILE) < 0) {
+		r = -errno;
+	}
+	if (r < 0) {
+		close(fd);
+		unlinkat(statistics->dirfd, name, 0);
+		free_entries(&entries);
+		return (int)r;
+	}
+	close(statistics->fd);
+	free_entries(&statistics->entries);
+	statistics->fd = fd;
+	statistics->entries = entries;
+	statistics->file_bytes = statistics->live_bytes = size;
+	return 0;
+}
+
+static int put(struct hk_statistics *statistics, uint32_t kind, const uint8_t *uid,
+	       const ProtobufCMessage *message)
+{
+	struct frame frame;
+	if (statistics->file_bytes + HK_STATISTICS_FRAME_MAX > HK_STATISTICS_FILE_MAX) {
+		int r = compact(statistics);
+		if (r < 0) {
+			return r;
+		}
+	}
+	int r = write_frame(statistics->fd, statistics->file_bytes, kind, uid, message, &frame);
 	if (r < 0) {
 		return r;
 	}
 	r = index_frame(&statistics->entries, &frame, statistics->file_bytes,
 			&statistics->live_bytes);
-	statistics->file_bytes += sizeof(frame) + length;
+	statistics->file_bytes += sizeof(frame) + frame.length;
 	if (r == 0 && statistics->file_bytes > COMPACT_FLOOR_BYTES &&
 	    statistics->file_bytes - statistics->live_bytes > 2 * statistics->live_bytes) {
 		/* The frame is in the file either way; a full disk only postpones this. */
@@ -377,6 +597,14 @@ int hk_statistics_put_process(struct hk_statistics *statistics, const Hk__Proces
 		return -EINVAL;
 	}
 	return put(statistics, FRAME_PROCESS, process->uid.data, &process->base);
+}
+
+int hk_statistics_put_change(struct hk_statistics *statistics, const Hk__Process *change)
+{
+	if (change->uid.len != UID_BYTES) {
+		return -EINVAL;
+	}
+	return put(statistics, FRAME_CHANGE, change->uid.data, &change->base);
 }
 
 int hk_statistics_put_job(struct hk_statistics *statistics, const Hk__Job *job)
@@ -395,29 +623,25 @@ uint64_t hk_statistics_live_bytes(const struct hk_statistics *statistics)
 }
 
 /* Adds the message of ENTRY to SNAPSHOT, whose process array has room. */
-static int add_entry(Hk__Snapshot *snapshot, const struct entry *entry, const uint8_t *bytes)
+static int add_entry(Hk__Snapshot *snapshot, const struct entry *entry, struct source *source)
 {
-	const uint8_t *body = bytes + entry->offset + sizeof(struct frame);
-	size_t length = entry->bytes - sizeof(struct frame);
-	const ProtobufCMessageDescriptor *descriptor =
-	    entry->key.kind == FRAME_JOB ? &hk__job__descriptor : &hk__process__descriptor;
-	ProtobufCMessage *message;
-	int r = hk_message_unpack(descriptor, body, length, &message);
-	if (r < 0) {
+	Hk__Process *process;
+	if (entry->key.kind == FRAME_JOB) {
+		ProtobufCMessage *message;
+		int r =
+		    hk_message_unpack(&hk__job__descriptor,
+				      source->bytes + entry->whole.offset + sizeof(struct frame),
+				      entry->whole.bytes - sizeof(struct frame), &message);
+		if (r == 0) {
+			snapshot->job = (Hk__Job *)message;
+		}
 		return r;
 	}
-	if (entry->key.kind == FRAME_JOB && !snapshot->job) {
-		snapshot->job = (Hk__Job *)message;
-		return 0;
+	int r = merge_entry(source, entry, &process);
+	if (process) {
+		snapshot->processes[snapshot->n_processes++] = process;
 	}
-	Hk__Process *process = (Hk__Process *)message;
-	if (entry->key.kind != FRAME_PROCESS || process->uid.len != UID_BYTES ||
-	    memcmp(process->uid.data, entry->key.uid, UID_BYTES) != 0) {
-		protobuf_c_message_free_unpacked(message, NULL);
-		return -EBADMSG;
-	}
-	snapshot->processes[snapshot->n_processes++] = process;
-	return 0;
+	return r;
 }
 
 static bool replace_string(char **string, const char *text)
@@ -463,6 +687,7 @@ static int build(const uint8_t *bytes, size_t size, Hk__Snapshot **ret_snapshot)
 	struct entry *entries = NULL;
 	uint64_t live, end;
 	int result = index_bytes(bytes, size, &entries, &live, &end);
+	struct source source = {.bytes = bytes, .fd = -1};
 	Hk__Snapshot *snapshot = NULL;
 	if (result == 0 || result == -EBADMSG) {
 		snapshot = malloc(sizeof(*snapshot));
@@ -481,8 +706,9 @@ static int build(const uint8_t *bytes, size_t size, Hk__Snapshot **ret_snapshot)
 		if (result == -ENOMEM) {
 			break;
 		}
-		if (add_entry(snapshot, entry, bytes) < 0) {
-			result = -EBADMSG;
+		int r = add_entry(snapshot, entry, &source);
+		if (r < 0) {
+			result = r == -ENOMEM ? r : -EBADMSG;
 		}
 	}
 	free_entries(&entries);

@@ -1,10 +1,12 @@
 /* statistics.h: the append-only file `statistics` of a job directory.
  *
- * Frames of one process (Hk__Process, cumulative) or of the job (Hk__Job): the newest frame of a
- * uid, and the newest of the job, replace the older ones. A frame is 24 bytes of header (magic,
- * length, XXH3-64 of the body, kind, zero) and the packed message; all integers little-endian. One
- * writer per file, any number of readers at any time. Opening for append cuts a torn tail; when
- * dead frames outweigh live ones twice, the live ones are written anew and renamed into place.
+ * Frames of one process (Hk__Process, cumulative), whole or what has changed of it, or of the job
+ * (Hk__Job): the newest whole frame of a uid replaces the older ones, the changes behind it are
+ * merged; the newest of the job holds. A frame is 40 bytes of header (magic, length, XXH3-64 of all
+ * that follows, kind, zero, uid) and the packed message; all integers little-endian. One writer per
+ * file, any number of readers at any time. Opening for append cuts a torn tail; when dead frames
+ * and changes outweigh live frames twice, each process is written anew, whole, and the file renamed
+ * into place.
  */
 #ifndef HK_WIRE_STATISTICS_H
 #define HK_WIRE_STATISTICS_H
@@ -29,6 +31,8 @@ struct hk_statistics *hk_statistics_free(struct hk_statistics *statistics);
 /* Appends the new state of a process (uid of 16 bytes) or of the job; whole or not at all. -EINVAL:
  * uid; -EMSGSIZE: over HK_STATISTICS_FRAME_MAX; -ENOSPC and other -errno: nothing was appended. */
 int hk_statistics_put_process(struct hk_statistics *statistics, const Hk__Process *process);
+/* Appends a change of a process (wire/change.h), to be merged with all frames of it before. */
+int hk_statistics_put_change(struct hk_statistics *statistics, const Hk__Process *change);
 int hk_statistics_put_job(struct hk_statistics *statistics, const Hk__Job *job);
 
 /* Bytes of the file, and bytes of frames still valid in it. */

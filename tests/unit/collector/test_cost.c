@@ -9,6 +9,7 @@
 
 #include "collector/cost.h"
 #include "hooks/hook.h"
+#include "wire/columns.h"
 
 static const struct hk_segment_status measured = {
     .count_cost_ps = 1000, .call_cost_ps = 40000, .record_cost_ps = 52000, .setup_ns = 7};
@@ -34,29 +35,33 @@ static void test_arguments_cost_what_they_took(void **state)
 static uint64_t total_ns(uint32_t level_of_9)
 {
 	Hk__Site records = HK__SITE__INIT, other = HK__SITE__INIT;
-	Hk__Cell cells[2] = {HK__CELL__INIT, HK__CELL__INIT};
+	struct hk_columns_builder builder = {0};
 	Hk__Process state = HK__PROCESS__INIT;
 	struct hk_process process = {.state = &state, .status = measured};
 	uint64_t timed = 1000;
+	uint32_t bucket = 7;
 
 	records.id = 3;
 	records.level = HK_LEVEL_RECORD;
 	other.id = 9;
 	other.level = level_of_9;
-	for (unsigned i = 0; i < 2; i++) {
-		cells[i].calls = timed;
-		cells[i].n_bucket_count = 1;
-		cells[i].bucket_count = &timed;
+	for (uint32_t site = 3; site <= 9; site += 6) {
+		const struct hk_columns_row row = {
+		    .site = site,
+		    .calls = timed,
+		    .bucket = &bucket,
+		    .count = &timed,
+		    .buckets = 1,
+		};
+		assert_int_equal(hk_columns_add(&builder, &row), 0);
 	}
-	/* Cells need not stand in the order of their sites. */
-	cells[0].site = 9;
-	cells[1].site = 3;
 	state.sites = (Hk__Site *[]){&records, &other};
 	state.n_sites = 2;
-	state.cells = (Hk__Cell *[]){&cells[0], &cells[1]};
-	state.n_cells = 2;
+	state.cells = hk_columns_take(&builder);
 	state.records = 2000;
-	return hk_cost_total_ns(&process);
+	uint64_t total = hk_cost_total_ns(&process);
+	hk__cells__free_unpacked(state.cells, NULL);
+	return total;
 }
 
 static void test_total_knows_which_calls_kept_arguments(void **state)

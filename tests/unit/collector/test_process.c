@@ -25,6 +25,7 @@
 #include "collector/spool.h"
 #include "collector/state.h"
 #include "replay_count.h"
+#include "wire/columns.h"
 #include "world.h"
 
 static Hk__Snapshot *load(const struct world *world, const char *id)
@@ -108,18 +109,20 @@ static void test_process_that_exits_leaves_everything_in_its_job(void **state)
 	assert_int_equal(kept->rank, 2);
 	assert_int_equal(kept->exit_kind, HK__EXIT_KIND__EXIT_EXITED);
 	assert_int_equal(kept->exit_code, 7);
-	assert_int_equal(kept->n_cells, 3);
-	assert_int_equal(kept->cells[0]->calls, 5000);
+	assert_int_equal(hk_columns_rows(kept->cells), 3);
+	struct hk_columns_row sends;
+	assert_true(hk_columns_next(&(struct hk_columns_walk){.columns = kept->cells}, &sends));
+	assert_int_equal(sends.calls, 5000);
 	uint64_t in_buckets = 0, total = 0;
-	for (size_t i = 0; i < kept->cells[0]->n_bucket; i++) {
-		assert_true(kept->cells[0]->bucket[i] >= 1 && kept->cells[0]->bucket[i] <= 7);
-		in_buckets += kept->cells[0]->bucket_count[i];
-		total += kept->cells[0]->bucket[i] * kept->cells[0]->bucket_count[i];
+	for (size_t i = 0; i < sends.buckets; i++) {
+		assert_true(sends.bucket[i] >= 1 && sends.bucket[i] <= 7);
+		in_buckets += sends.count[i];
+		total += sends.bucket[i] * sends.count[i];
 	}
 	assert_int_equal(in_buckets, 5000);
-	assert_int_equal(total, kept->cells[0]->total_ns);
-	assert_int_equal(kept->cells[0]->min_ns, 1);
-	assert_int_equal(kept->cells[0]->max_ns, 7);
+	assert_int_equal(total, sends.total_ns);
+	assert_int_equal(sends.min_ns, 1);
+	assert_int_equal(sends.max_ns, 7);
 	assert_int_equal(kept->records, 5003);
 	assert_int_equal(kept->lost_records, 0);
 	assert_int_equal(kept->n_memory, 2);
@@ -277,7 +280,7 @@ static void test_process_survives_a_collector_that_dies_anywhere(void **state)
 	const Hk__Process *kept = process_in(snapshot, maker.writer.header->uid);
 	assert_int_equal(kept->records_stored, calls);
 	assert_int_equal(stored_records(&world, "r", &maker), calls);
-	assert_int_equal(kept->cells[0]->calls + kept->cells[1]->calls, calls);
+	assert_int_equal(kept->cells->calls[0] + kept->cells->calls[1], calls);
 	assert_int_equal(kept->lost_records, 0);
 	assert_int_equal(kept->memory[0]->allocs, calls / 5);
 	assert_int_equal(kept->memory[0]->peak_bytes, calls / 5);
@@ -342,7 +345,7 @@ static void test_process_full_store_drops_records_and_counts_them(void **state)
 	world_finalise(&world, &maker);
 	assert_int_equal(process->state->lost_records, 2);
 	assert_int_equal(process->state->records_stored, 1);
-	assert_int_equal(process->state->cells[0]->calls, 2);
+	assert_int_equal(process->state->cells->calls[0], 2);
 	assert_int_equal(process->state->memory[0]->live_bytes, 64);
 	assert_int_equal(stored_records(&world, "d", &maker), 1);
 	process_maker_fini(&maker);

@@ -10,6 +10,7 @@
 
 #include "hooks/hook.h"
 #include "schema/wire.pb-c.h"
+#include "wire/columns.h"
 
 #define MAKER_PROCESSES 64
 #define MAKER_ITEMS 64
@@ -52,6 +53,9 @@ static inline void maker_fini(struct maker *maker)
 			free(maker->processes[i]->bucket[k]);
 			free(maker->processes[i]->bucket_count[k]);
 		}
+		if (maker->processes[i]->message.cells) {
+			hk__cells__free_unpacked(maker->processes[i]->message.cells, NULL);
+		}
 		free(maker->processes[i]);
 	}
 }
@@ -80,7 +84,7 @@ static inline struct maker_process *maker_process(struct maker *maker, int rank,
 	process->message.exit_kind = HK__EXIT_KIND__EXIT_EXITED;
 	process->message.coverage = &process->coverage;
 	process->message.sites = process->site_list;
-	process->message.cells = process->cell_list;
+	process->message.old_cells = process->cell_list;
 	process->message.memory = process->memory_list;
 	process->message.open_calls = process->open_list;
 	process->message.governor = process->step_list;
@@ -93,9 +97,9 @@ static inline struct maker_process *maker_process(struct maker *maker, int rank,
 static inline Hk__Cell *maker_cell(struct maker_process *process, const char *domain,
 				   const char *function, const char *library, uint32_t level)
 {
-	size_t index = process->message.n_cells++;
+	size_t index = process->message.n_old_cells++;
 	assert(index < MAKER_ITEMS);
-	process->message.n_sites = process->message.n_cells;
+	process->message.n_sites = process->message.n_old_cells;
 	Hk__Site *site = &process->sites[index];
 	Hk__Cell *cell = &process->cells[index];
 	hk__site__init(site);
@@ -114,6 +118,42 @@ static inline Hk__Cell *maker_cell(struct maker_process *process, const char *do
 	process->site_list[index] = site;
 	process->cell_list[index] = cell;
 	return cell;
+}
+
+/* A cell as the row of columns that it becomes. */
+static inline struct hk_columns_row maker_row(const Hk__Cell *cell)
+{
+	return (struct hk_columns_row){
+	    .site = cell->site,
+	    .calls = cell->calls,
+	    .errors = cell->errors,
+	    .total_ns = cell->total_ns,
+	    .self_ns = cell->self_ns,
+	    .outermost_ns = cell->outermost_ns,
+	    .bytes = cell->bytes,
+	    .min_ns = cell->min_ns,
+	    .max_ns = cell->max_ns,
+	    .bucket = cell->bucket,
+	    .count = cell->bucket_count,
+	    .buckets = cell->n_bucket,
+	};
+}
+
+/* The snapshot, its cells as columns: as they are now. */
+static inline Hk__Snapshot *maker_snapshot(struct maker *maker)
+{
+	for (size_t i = 0; i < maker->snapshot.n_processes; i++) {
+		Hk__Process *process = maker->snapshot.processes[i];
+		if (process->cells) {
+			hk__cells__free_unpacked(process->cells, NULL);
+			process->cells = NULL;
+		}
+		if (hk_columns_from_cells(process->old_cells, process->n_old_cells,
+					  &process->cells) < 0) {
+			abort();
+		}
+	}
+	return &maker->snapshot;
 }
 
 /* One timed call into a cell, its bucket found by search, not by the formula under test. */

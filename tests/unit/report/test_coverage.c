@@ -26,7 +26,7 @@ static struct maker_process *start(struct maker *maker, Hk__Role role, const cha
 static struct hk_report *end(struct maker *maker)
 {
 	struct hk_report *report;
-	assert_int_equal(hk_report_new(&maker->snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(maker), &report), 0);
 	maker_fini(maker);
 	return report;
 }

@@ -28,7 +28,7 @@ static void test_groups_sum_and_compare_ranks(void **state)
 	}
 	struct maker_process *helper = maker_process(&maker, 1, HK__ROLE__ROLE_HELPER, 1000, 2000);
 	maker_call(maker_cell(helper, "mpi", "MPI_Send", "a", HK_LEVEL_TIME), 5);
-	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 
 	assert_int_equal(hk_groups_init(&groups, report, HK_GROUP_FUNCTION), 0);
 	assert_int_equal(groups.count, 2);

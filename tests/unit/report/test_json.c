@@ -41,7 +41,7 @@ static json_t *make(struct maker *maker)
 	size_t size = 0;
 	FILE *output = open_memstream(&text, &size);
 
-	assert_int_equal(hk_report_new(&maker->snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(maker), &report), 0);
 	assert_int_equal(hk_report_write_json(report, output), 0);
 	fclose(output);
 	json_error_t error;

@@ -139,7 +139,7 @@ static void test_rows_equal_the_calls(void **state)
 		model_rows = 0;
 		maker_init(&maker);
 		fill(&maker);
-		assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+		assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 		maker_fini(&maker);
 		assert_int_equal(report->call_count, model_rows);
 		for (size_t i = 0; i < model_rows; i++) {
@@ -171,7 +171,7 @@ static void test_levels_decide_what_is_measured(void **state)
 	Hk__Cell *lowered = maker_cell(process, "mpi", "lowered", "app", HK_LEVEL_COUNT);
 	maker_call(lowered, 50);
 	lowered->calls = 9;
-	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 
 	for (size_t i = 0; i < report->call_count; i++) {
 		const struct hk_report_call *call = &report->calls[i];
@@ -211,7 +211,7 @@ static void test_program_without_launcher_is_rank_0(void **state)
 	later->message.exit_kind = HK__EXIT_KIND__EXIT_SIGNAL;
 	later->message.exit_code = 9;
 	maker.job.start_unix_ns = 900;
-	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 	assert_int_equal(report->rank_count, 1);
 	assert_int_equal(report->ranks[0].rank, 0);
 	assert_int_equal(report->ranks[0].start_ns, 100);
@@ -238,7 +238,7 @@ static void test_memory_of_one_row_is_joined(void **state)
 		all->live_bytes = 30;
 		all->allocs = 3;
 	}
-	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 	assert_int_equal(report->memory_count, 2);
 	assert_string_equal(report->memory[0].library, "*");
 	assert_int_equal(report->memory[0].live_bytes, 60);
@@ -261,7 +261,7 @@ static void test_open_calls_have_an_age(void **state)
 	maker_open(process, 0, 2, 7000);
 	maker_open(process, 0, 1, 4000);
 	maker_open(process, 99, 3, 4000); /* no such site */
-	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 	assert_int_equal(report->open_call_count, 2);
 	assert_int_equal(report->open_calls[0].depth, 1);
 	assert_int_equal(report->open_calls[0].open_ns, 5000);
@@ -291,7 +291,7 @@ static void test_nonsense_is_left_out(void **state)
 	uneven->n_bucket_count = 0;
 	process->message.tick_ns_q32 = UINT64_MAX;
 	process->message.start = NULL;
-	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 	assert_int_equal(report->call_count, 2);
 	for (size_t i = 0; i < 2; i++) {
 		bool wild = !strcmp(report->calls[i].function, "wild");

@@ -90,7 +90,7 @@ static void test_summary_is_the_documented_screen(void **state)
 	struct hk_report *report;
 	(void)state;
 	fill(&maker, 3);
-	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 	char *text = written(report, false);
 	/* p99 is the middle of the bucket that holds 500 ms: 499 ms, well within 1/64. */
 	assert_string_equal(text, golden);
@@ -107,7 +107,7 @@ static void test_why_records_were_not_stored_is_said(void **state)
 	fill(&maker, 1);
 	maker.processes[0]->message.lost_records = 7;
 	maker.job.store_error = (char *)"No space left on device";
-	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 	char *text = written(report, false);
 	assert_non_null(strstr(text, "holes (not stored: No space left on device)"));
 	assert_null(strstr(text, "--on-full")); /* waiting would not help */
@@ -128,7 +128,7 @@ static void test_what_is_missing_is_said(void **state)
 	maker.processes[1]->message.n_memory = maker.processes[0]->message.n_memory = 0;
 	maker.processes[1]->message.note = (char *)"no room in /dev/shm";
 	maker_open(maker.processes[1], 0, 1, 14 * SECOND);
-	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 	char *text = written(report, false);
 	static const char *const said[] = {
 	    "! 7 of 17 records lost",
@@ -159,7 +159,7 @@ static void test_device_memory_has_a_column(void **state)
 	maker_memory(maker.processes[1], "device", "*", 5ull << 30)->device = 1;
 	maker_memory(maker.processes[1], "device", "libz.so", 9ull << 30)->device = 1;
 	maker_memory(maker.processes[1], "pinned", "*", 8ull << 30);
-	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 	char *text = written(report, false);
 	static const char *const said[] = {
 	    "heap peak  device peak      RSS  exit\n",
@@ -185,7 +185,7 @@ static void test_idle_waits_do_not_push_out_what_the_job_did(void **state)
 	Hk__Cell *poll =
 	    maker_cell(maker.processes[0], "wait", "poll", "/lib/libevent.so", HK_LEVEL_TIME);
 	maker_call(poll, 9 * SECOND);
-	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 	char *text = written(report, false);
 	assert_null(strstr(text, "poll"));
 	assert_non_null(strstr(text, "(waits for events and threads: 1 calls, 9.00 s)"));
@@ -203,7 +203,7 @@ static void test_many_ranks_are_spread_not_listed(void **state)
 	fill(&maker, 40);
 	maker.processes[37]->message.exit_kind = HK__EXIT_KIND__EXIT_SIGNAL;
 	maker.processes[37]->message.exit_code = 9;
-	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 	char *text = written(report, false);
 	size_t lines = 0;
 	for (const char *at = text; *at; at++) {
@@ -230,7 +230,7 @@ static void test_hostile_names_reach_no_terminal(void **state)
 	process->sites[0].function = process->sites[0].library = (char *)name;
 	process->memory[0].library = process->memory[0].kind = (char *)name;
 	maker_open(process, 0, 1, 14 * SECOND);
-	assert_int_equal(hk_report_new(&maker.snapshot, &report), 0);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 	char *text = written(report, false);
 	for (const char *at = text; *at; at++) {
 		assert_true((unsigned char)*at >= ' ' || *at == '\n');
