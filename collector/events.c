@@ -10,7 +10,7 @@ static bool before(const struct hk_event *a, const struct hk_event *b)
 	return a->ticks != b->ticks ? a->ticks < b->ticks : a->sequence < b->sequence;
 }
 
-int hk_events_push(struct hk_events *events, const struct hk_event *event)
+static int add(struct hk_events *events, const struct hk_event *event)
 {
 	if (events->count >= HK_EVENTS_MAX) {
 		return -ENOSPC;
@@ -24,14 +24,26 @@ int hk_events_push(struct hk_events *events, const struct hk_event *event)
 		events->heap = heap;
 		events->capacity = capacity;
 	}
-	struct hk_event added = *event;
-	added.sequence = events->sequence++;
 	size_t i = events->count++;
-	for (; i > 0 && before(&added, &events->heap[(i - 1) / 2]); i = (i - 1) / 2) {
+	for (; i > 0 && before(event, &events->heap[(i - 1) / 2]); i = (i - 1) / 2) {
 		events->heap[i] = events->heap[(i - 1) / 2];
 	}
-	events->heap[i] = added;
+	events->heap[i] = *event;
 	return 0;
+}
+
+int hk_events_push(struct hk_events *events, const struct hk_event *event)
+{
+	struct hk_event added = *event;
+	added.sequence = events->sequence;
+	int r = add(events, &added);
+	events->sequence += r == 0;
+	return r;
+}
+
+int hk_events_restore(struct hk_events *events, const struct hk_event *event)
+{
+	return event->sequence < events->sequence ? add(events, event) : -EBADMSG;
 }
 
 const struct hk_event *hk_events_first(const struct hk_events *events)

@@ -39,6 +39,10 @@ struct hk_events {
 /* -ENOSPC: HK_EVENTS_MAX are waiting; -ENOMEM. */
 int hk_events_push(struct hk_events *events, const struct hk_event *event);
 
+/* Adds an event that had been pushed when `sequence` was what it is now, in its old place.
+ * -EBADMSG: it cannot have been; errors of push. */
+int hk_events_restore(struct hk_events *events, const struct hk_event *event);
+
 /* Earliest event or NULL. */
 const struct hk_event *hk_events_first(const struct hk_events *events);
 

@@ -5,41 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/accounts.h"
-#include "collector/blocks.h"
-#include "collector/events.h"
-#include "collector/ranges.h"
+#include "collector/ledger_tables.h"
 #include "hooks/hook.h"
 
 #define PAGE_BYTES 4096u
 #define NO_WORD 0xffu
-
-/* Blocks of the heap and blocks of devices share addresses: page-locked memory is both. */
-enum pool { POOL_HEAP = 0, POOL_DEVICE = 1 };
-#define POOLS 2
-
-/* What the ledger needs of a site; filled at its first record. */
-struct site {
-	bool known;
-	uint8_t meaning; /* enum hk_meaning, NONE if not about memory */
-	uint8_t pointer, size, old_pointer, old_size, device; /* payload words, NO_WORD: absent */
-	enum hk_account_kind kind;
-	uint32_t library;
-};
-
-struct hk_ledger {
-	struct hk_ledger_options options;
-	struct hk_blocks blocks[POOLS];
-	struct hk_ranges ranges;
-	struct hk_events events;
-	struct hk_accounts accounts;
-	struct site *sites; /* by id */
-	uint32_t site_capacity;
-	uint64_t lost;	    /* by the producer */
-	uint64_t lost_here; /* no room in one of our tables */
-	uint64_t unknown_frees;
-	uint64_t now_ticks;
-};
 
 /* ---- sites ---- */
 
@@ -75,11 +45,11 @@ static enum hk_account_kind kind_of(const struct hk_chunk_site *definition)
 
 static uint32_t pool_of(enum hk_account_kind kind)
 {
-	return kind == HK_ACCOUNT_HEAP ? POOL_HEAP : POOL_DEVICE;
+	return kind == HK_ACCOUNT_HEAP ? HK_POOL_HEAP : HK_POOL_DEVICE;
 }
 
 /* Asks for the definition of SITE; a site about anything else is remembered as such. */
-static int site_define(struct hk_ledger *ledger, struct site *site, uint32_t id)
+static int site_define(struct hk_ledger *ledger, struct hk_ledger_site *site, uint32_t id)
 {
 	struct hk_chunk_site definition = {0};
 	int r = ledger->options.site(ledger->options.context, id, &definition);
@@ -103,7 +73,7 @@ static int site_define(struct hk_ledger *ledger, struct site *site, uint32_t id)
 	return 0;
 }
 
-static int site_get(struct hk_ledger *ledger, uint32_t id, const struct site **ret_site)
+static int site_get(struct hk_ledger *ledger, uint32_t id, const struct hk_ledger_site **ret_site)
 {
 	if (id >= HK_CHUNK_SITES_MAX) {
 		return -EINVAL;
@@ -113,7 +83,7 @@ static int site_get(struct hk_ledger *ledger, uint32_t id, const struct site **r
 		while (capacity <= id) {
 			capacity *= 2;
 		}
-		struct site *sites = realloc(ledger->sites, capacity * sizeof(*sites));
+		struct hk_ledger_site *sites = realloc(ledger->sites, capacity * sizeof(*sites));
 		if (!sites) {
 			return -ENOMEM;
 		}
@@ -122,7 +92,7 @@ static int site_get(struct hk_ledger *ledger, uint32_t id, const struct site **r
 		ledger->sites = sites;
 		ledger->site_capacity = capacity;
 	}
-	struct site *site = &ledger->sites[id];
+	struct hk_ledger_site *site = &ledger->sites[id];
 	if (!site->known) {
 		int r = site_define(ledger, site, id);
 		if (r < 0) {
@@ -303,7 +273,7 @@ static uint64_t end_of(const struct hk_ledger *ledger, const struct hk_record *r
 }
 
 /* Which account an allocation goes to. */
-static int account_of(struct hk_ledger *ledger, const struct site *site,
+static int account_of(struct hk_ledger *ledger, const struct hk_ledger_site *site,
 		      const struct hk_record *record, uint32_t *ret_account)
 {
 	bool on_device = site->kind == HK_ACCOUNT_DEVICE || site->kind == HK_ACCOUNT_MANAGED;
@@ -313,7 +283,7 @@ static int account_of(struct hk_ledger *ledger, const struct site *site,
 	return hk_accounts_get(&ledger->accounts, site->kind, device, site->library, ret_account);
 }
 
-static int push_allocation(struct hk_ledger *ledger, const struct site *site,
+static int push_allocation(struct hk_ledger *ledger, const struct hk_ledger_site *site,
 			   const struct hk_record *record, struct hk_event *event)
 {
 	int r = account_of(ledger, site, record, &event->account);
@@ -325,7 +295,7 @@ static int push_allocation(struct hk_ledger *ledger, const struct site *site,
 }
 
 /* The release (at the start) and the allocation (at the end) that a record stands for. */
-static int push_record(struct hk_ledger *ledger, const struct site *site,
+static int push_record(struct hk_ledger *ledger, const struct hk_ledger_site *site,
 		       const struct hk_record *record)
 {
 	uint64_t pointer = word(record, site->pointer), size = word(record, site->size);
@@ -375,7 +345,7 @@ int hk_ledger_add(struct hk_ledger *ledger, const struct hk_record *record)
 	if (record->kind != HK_CHUNK_KIND_CALL && record->kind != HK_CHUNK_KIND_FAILED) {
 		return 0;
 	}
-	const struct site *site;
+	const struct hk_ledger_site *site;
 	int r = site_get(ledger, record->site, &site);
 	if (r == -ENOMEM) {
 		return r;
@@ -393,6 +363,11 @@ void hk_ledger_advance(struct hk_ledger *ledger, uint64_t horizon_ticks)
 	       (first->ticks < horizon_ticks || horizon_ticks == UINT64_MAX)) {
 		apply_first(ledger);
 	}
+}
+
+void hk_ledger_note_gap(struct hk_ledger *ledger, uint64_t records)
+{
+	ledger->lost_here += records;
 }
 
 void hk_ledger_set_lost(struct hk_ledger *ledger, uint64_t lost)
@@ -456,18 +431,28 @@ struct hk_ledger *hk_ledger_new(const struct hk_ledger_options *options)
 	return ledger;
 }
 
-struct hk_ledger *hk_ledger_free(struct hk_ledger *ledger)
+static void tables_fini(struct hk_ledger *ledger)
 {
-	if (!ledger) {
-		return NULL;
-	}
 	hk_accounts_fini(&ledger->accounts);
 	free(ledger->sites);
-	for (unsigned i = 0; i < POOLS; i++) {
+	for (unsigned i = 0; i < HK_POOLS; i++) {
 		hk_blocks_fini(&ledger->blocks[i]);
 	}
 	hk_ranges_fini(&ledger->ranges);
 	hk_events_fini(&ledger->events);
-	free(ledger);
+}
+
+void hk_ledger_clear(struct hk_ledger *ledger)
+{
+	tables_fini(ledger);
+	*ledger = (struct hk_ledger){.options = ledger->options};
+}
+
+struct hk_ledger *hk_ledger_free(struct hk_ledger *ledger)
+{
+	if (ledger) {
+		tables_fini(ledger);
+		free(ledger);
+	}
 	return NULL;
 }

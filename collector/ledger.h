@@ -43,6 +43,9 @@ struct hk_ledger *hk_ledger_new(const struct hk_ledger_options *options);
 /* Frees; accepts NULL, returns NULL. */
 struct hk_ledger *hk_ledger_free(struct hk_ledger *ledger);
 
+/* Forgets everything but the options: a new ledger. */
+void hk_ledger_clear(struct hk_ledger *ledger);
+
 /* Takes in a record if its site is about memory, else ignores it. Any order between threads;
  * -ENOMEM. */
 int hk_ledger_add(struct hk_ledger *ledger, const struct hk_record *record);
@@ -53,6 +56,11 @@ void hk_ledger_advance(struct hk_ledger *ledger, uint64_t horizon_ticks);
 
 /* LOST records of memory calls are missing so far, in all. */
 void hk_ledger_set_lost(struct hk_ledger *ledger, uint64_t lost);
+
+/* RECORDS of any calls can never be shown to this ledger: what they would have changed is not
+ * known.
+ */
+void hk_ledger_note_gap(struct hk_ledger *ledger, uint64_t records);
 
 /* Rows with any allocation, each after the "*" of its kind and device: 1 and row INDEX (0..), 0
  * beyond the last. */

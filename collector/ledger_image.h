@@ -1,0 +1,16 @@
+/* ledger_image.h: a ledger as bytes, so that a collector that comes after another goes on with the
+ * very same one. */
+#ifndef HK_COLLECTOR_LEDGER_IMAGE_H
+#define HK_COLLECTOR_LEDGER_IMAGE_H
+
+#include "collector/image.h"
+#include "collector/ledger.h"
+
+/* Puts all that LEDGER knows, what waits for its turn included; errors are the image's. */
+void hk_ledger_image_put(const struct hk_ledger *ledger, struct hk_image *image);
+
+/* Fills a new LEDGER; the bytes may be anybody's. -EBADMSG: no ledger looks like this; -ENOMEM;
+ * -errno of reading. After an error, or if the image's end is wrong, LEDGER must be cleared. */
+int hk_ledger_image_get(struct hk_ledger *ledger, struct hk_image *image);
+
+#endif
