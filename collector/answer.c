@@ -10,18 +10,26 @@
 #include "collector/control.h"
 #include "collector/job.h"
 #include "collector/jobdir.h"
+#include "collector/link/intake.h"
+#include "collector/link/peers.h"
 #include "collector/process.h"
 #include "collector/scan.h"
 #include "collector/state.h"
 
 /* A process that is just leaving has this long to be gone before its job is said to live on. */
 #define STRAGGLER_NS 1000000000u
+/* And its other nodes so long to bring what they have. */
+#define NODES_NS 20000000000u
+/* Chunks of a process may overtake each other for so long. */
+#define FORERUNNER_NS 1000000000u
 
 /* A response and what it borrows or owns while it is packed. */
 struct answer {
 	Hk__Response response;
 	Hk__StatusReply status;
 	Hk__ControlReply control;
+	Hk__ChunkReply chunk;
+	struct hk_intake_reply intake;
 	Hk__Snapshot snapshot;	/* borrowed parts */
 	Hk__Snapshot *loaded;	/* from a directory: owned */
 	Hk__Process **borrowed; /* array of `snapshot`: owned */
@@ -191,7 +199,7 @@ static bool settle_job(struct hk_collector *collector, struct hk_job *job, int *
 {
 	struct hk_process *process, *next;
 	hk_scan_run(collector);
-	bool settled = collector->waiting == 0;
+	bool settled = collector->waiting == 0 && hk_peers_awaited(collector, job) == 0;
 	*ret_error = 0;
 	DL_FOREACH_SAFE(job->processes, process, next)
 	{
@@ -217,7 +225,7 @@ static int answer_close(struct hk_collector *collector, const Hk__CloseJobReques
 		return 1;
 	}
 	if (wait->until_ns == 0) {
-		wait->until_ns = now + STRAGGLER_NS;
+		wait->until_ns = now + (job->state->n_nodes > 0 ? NODES_NS : STRAGGLER_NS);
 		if (request->have_status &&
 		    (!job->state->have_exit || job->state->exit_status != request->status)) {
 			if (job->state->closed && hk_job_reopen(collector, job) < 0) {
@@ -294,7 +302,35 @@ static int answer_control(struct hk_collector *collector, const Hk__ControlReque
 	return 1;
 }
 
-static int dispatch(struct hk_collector *collector, const Hk__Request *request,
+static int answer_report(struct hk_collector *collector, Hk__LeafReport *report,
+			 struct answer *answer)
+{
+	int r = hk_intake_report(collector, report, &answer->intake);
+	if (r < 0) {
+		return fail(answer, r, "report not taken: %s", strerror(-r));
+	}
+	answer->response.leaf = &answer->intake.message;
+	return 1;
+}
+
+static int answer_chunk(struct hk_collector *collector, Hk__ChunkPut *put,
+			struct hk_answer_wait *wait, struct answer *answer)
+{
+	uint64_t now = hk_clock_monotonic_ns();
+	hk__chunk_reply__init(&answer->chunk);
+	answer->chunk.process = put->process;
+	int r = hk_intake_chunk(collector, put, &answer->chunk.last);
+	if (r == 0 && wait->until_ns == 0) {
+		wait->until_ns = now + FORERUNNER_NS;
+	}
+	if (r == 0 && now < wait->until_ns) {
+		return 0;
+	}
+	answer->response.chunk = &answer->chunk;
+	return r < 0 ? fail(answer, r, "chunk not stored: %s", strerror(-r)) : 1;
+}
+
+static int dispatch(struct hk_collector *collector, Hk__Request *request,
 		    struct hk_answer_wait *wait, struct answer *answer)
 {
 	if (!request) {
@@ -315,6 +351,10 @@ static int dispatch(struct hk_collector *collector, const Hk__Request *request,
 		return answer_close(collector, request->close_job, wait, answer);
 	case HK__REQUEST__WHAT_CONTROL:
 		return answer_control(collector, request->control, answer);
+	case HK__REQUEST__WHAT_REPORT:
+		return answer_report(collector, request->report, answer);
+	case HK__REQUEST__WHAT_CHUNK:
+		return answer_chunk(collector, request->chunk, wait, answer);
 	default:
 		return fail(answer, -ENOSYS,
 			    "this collector (version %s) does not know that request", HK_VERSION);
@@ -367,7 +407,7 @@ static int pack(struct answer *answer, bool histograms, uint8_t **ret_bytes, siz
 	return r;
 }
 
-int hk_answer_make(struct hk_collector *collector, const Hk__Request *request,
+int hk_answer_make(struct hk_collector *collector, Hk__Request *request,
 		   struct hk_answer_wait *wait, uint8_t **ret_bytes, size_t *ret_size)
 {
 	struct answer answer = {.text = ""};
@@ -389,6 +429,7 @@ int hk_answer_make(struct hk_collector *collector, const Hk__Request *request,
 	}
 	free(answer.borrowed);
 	free(answer.jobs);
+	hk_intake_reply_fini(&answer.intake);
 	if (answer.loaded) {
 		hk__snapshot__free_unpacked(answer.loaded, NULL);
 	}

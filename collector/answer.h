@@ -13,8 +13,8 @@ struct hk_answer_wait {
 };
 
 /* 1: *RET_BYTES holds the packed Hk__Response, the caller frees it. 0: not yet, ask again on the
- * next pass. REQUEST may be NULL: what came was no request. */
-int hk_answer_make(struct hk_collector *collector, const Hk__Request *request,
+ * next pass. REQUEST may be NULL: what came was no request; parts of it may be taken. */
+int hk_answer_make(struct hk_collector *collector, Hk__Request *request,
 		   struct hk_answer_wait *wait, uint8_t **ret_bytes, size_t *ret_size);
 
 #endif

@@ -25,7 +25,11 @@
 #define HK_UID_BYTES 16u
 
 struct hk_governor;
+struct hk_leaf;
 struct hk_ledger;
+struct hk_outbox_job;
+struct hk_outbox_process;
+struct hk_peer;
 struct hk_server;
 struct hk_spool;
 
@@ -55,6 +59,15 @@ struct hk_process {
 	uint64_t fingerprint; /* of what the state was made from */
 	uint32_t refreshes;
 	uint64_t stored_bytes; /* of its chunk file, once that is closed */
+	/* On a leaf. */
+	struct hk_outbox_process *outgoing;
+	bool unsent;	       /* its file has values that the root has not been sent */
+	uint64_t acknowledged; /* number of the last chunk that the root has */
+	/* On a root, of a process of another node; it never has a segment. */
+	bool remote;
+	bool tailed;	     /* the next two are known */
+	uint64_t last_chunk; /* number of the last chunk in its file */
+	uint64_t chunk_end;  /* where that ends */
 	struct hk_governor *governor;
 	uint32_t control_told; /* hk_job's control_changes that its agent was told of */
 	bool ceilings_changed; /* and the governor's wishes that it was not */
@@ -69,13 +82,14 @@ struct hk_job {
 	struct hk_statistics *statistics; /* NULL: closed, or its file could not be opened */
 	bool announced; /* opened by request: closed by request, or when its command is gone */
 	bool close_requested;
-	bool ranked;	    /* a main of it has said its rank */
-	bool changed;	    /* state differs from job.json */
-	int save_error;	    /* of the last save, 0: none */
-	uint64_t opened_ns; /* monotonic */
-	uint64_t alive_ns;  /* monotonic: when something last lived */
-	uint64_t closed_ns; /* monotonic */
-	uint64_t beat_ns;   /* monotonic: when others were last shown that this node is there */
+	bool ranked;			/* a main of it has said its rank */
+	bool changed;			/* state differs from job.json */
+	int save_error;			/* of the last save, 0: none */
+	uint64_t opened_ns;		/* monotonic */
+	uint64_t alive_ns;		/* monotonic: when something last lived */
+	uint64_t closed_ns;		/* monotonic */
+	struct hk_outbox_job *outgoing; /* on a leaf */
+	uint64_t beat_ns; /* monotonic: when others were last shown that this node is there */
 };
 
 /* A notice about a pid nobody has seen yet. */
@@ -104,6 +118,8 @@ struct hk_collector {
 	struct hk_process *images;    /* uid -> process of an open job: family.h */
 	struct hk_process *pids;      /* pid -> its first process, of all in `images` */
 	struct hk_server *server;
+	struct hk_leaf *leaf;		      /* NULL: there is no root above */
+	struct hk_peer *peers;		      /* id -> leaf that has reported here */
 	struct hk_notice notices[HK_NOTICES]; /* ring */
 	uint32_t notice_count;
 	uint32_t incompatible, refused; /* segments at the last scan */

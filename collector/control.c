@@ -254,6 +254,35 @@ int hk_control_change(struct hk_job *job, const Hk__ControlRequest *request,
 	return 0;
 }
 
+static uint64_t our_time(uint64_t root_unix_ns, int64_t ahead_ns)
+{
+	return root_unix_ns == 0 ? 0 : root_unix_ns - (uint64_t)ahead_ns;
+}
+
+int hk_control_adopt(struct hk_job *job, const Hk__LeafJobReply *reply, int64_t ahead_ns)
+{
+	struct rules rules = {.count = 0};
+	for (size_t i = 0; i < reply->n_rules; i++) {
+		if (!valid(reply->rules[i]) || append(&rules, reply->rules[i]) < 0) {
+			return -EINVAL;
+		}
+	}
+	int r = take_rules(job, &rules);
+	if (r < 0) {
+		return r;
+	}
+	for (size_t i = 0; i < job->state->n_rules; i++) {
+		Hk__Rule *rule = job->state->rules[i];
+		rule->until_unix_ns = our_time(rule->until_unix_ns, ahead_ns);
+	}
+	job->state->off = reply->off;
+	job->state->off_until_unix_ns = our_time(reply->off_until_unix_ns, ahead_ns);
+	tell_all(job);
+	hk_info("levels of the root job=%s rules=%zu off=%d", job->state->id, rules.count,
+		(int)reply->off);
+	return 0;
+}
+
 void hk_control_expire(struct hk_collector *collector)
 {
 	uint64_t now = unix_ns();

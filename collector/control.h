@@ -14,6 +14,10 @@
 int hk_control_change(struct hk_job *job, const Hk__ControlRequest *request,
 		      Hk__ControlReply *ret_reply);
 
+/* Puts in force what the root says is, in place of what is; times are by its clock, which is
+ * AHEAD_NS ahead of ours. -EINVAL: no agent would take it; -ENOMEM; then nothing has changed. */
+int hk_control_adopt(struct hk_job *job, const Hk__LeafJobReply *reply, int64_t ahead_ns);
+
 /* Tells PROCESS what holds for its rank now, if that or a ceiling given by the governor has changed
  * since it was told. */
 void hk_control_tell(struct hk_process *process);

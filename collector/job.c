@@ -12,6 +12,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/jobdir.h"
+#include "collector/link/leaf.h"
+#include "collector/link/peers.h"
 #include "collector/nodedir.h"
 #include "collector/process.h"
 #include "collector/spool.h"
@@ -133,7 +135,7 @@ static int describe(struct hk_job *job, const struct hk_job_request *request, co
 		    const char *path)
 {
 	Hk__Job *state = job->state;
-	state->start_unix_ns = unix_ns();
+	state->start_unix_ns = state->opened_unix_ns = unix_ns();
 	state->world_size = 1;
 	if (hk_state_set_string(&state->id, id) < 0 ||
 	    hk_state_set_string(&state->key, request->key) < 0 ||
@@ -197,6 +199,9 @@ int hk_job_open(struct hk_collector *collector, const struct hk_job_request *req
 	int r = make_directory(collector, request->directory, id, path);
 	r = r < 0 ? r : job_new(&job);
 	r = r < 0 ? r : describe(job, request, id, path);
+	if (r == 0 && collector->options.upstream) {
+		r = hk_state_set_string(&job->state->upstream, collector->options.upstream);
+	}
 	if (r == 0 && given(request->directory)) {
 		r = load(collector, job, path);
 	}
@@ -309,9 +314,31 @@ uint32_t hk_job_live(const struct hk_job *job)
 	const struct hk_process *process;
 	uint32_t live = 0;
 	DL_FOREACH (job->processes, process) {
-		live += process->reader != NULL && !process->gone;
+		live += (process->reader || process->remote) && !process->gone;
 	}
 	return live;
+}
+
+bool hk_job_lives_here(const struct hk_job *job)
+{
+	const struct hk_process *process;
+	bool any = false;
+	DL_FOREACH (job->processes, process) {
+		any |= process->reader && !process->gone;
+	}
+	return any;
+}
+
+bool hk_job_all_ranks(const struct hk_job *job)
+{
+	const struct hk_process *process;
+	int32_t ranks = 0, world_size = 1;
+	DL_FOREACH (job->processes, process) {
+		const Hk__Process *state = process->state;
+		ranks += state->role == HK__ROLE__ROLE_MAIN;
+		world_size = state->world_size > world_size ? state->world_size : world_size;
+	}
+	return ranks >= world_size;
 }
 
 static uint64_t process_end_unix_ns(const Hk__Process *state)
@@ -409,6 +436,7 @@ int hk_job_save(struct hk_collector *collector, struct hk_job *job)
 			any = true;
 			r = hk_statistics_put_process(job->statistics, process->state);
 			process->changed = r < 0;
+			process->unsent = true;
 			result = result < 0 ? result : r;
 		}
 	}
@@ -446,6 +474,18 @@ int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot)
 
 /* ---- closing ---- */
 
+void hk_job_drop(struct hk_collector *collector, const char *directory)
+{
+	struct hk_job *job, *next;
+	DL_FOREACH_SAFE(collector->jobs, job, next)
+	{
+		if (job->state->closed && strcmp(job->state->directory, directory) == 0) {
+			DL_DELETE(collector->jobs, job);
+			job_free(collector, job);
+		}
+	}
+}
+
 /* Old closed jobs are forgotten; their directories tell everything. */
 static void forget_oldest(struct hk_collector *collector)
 {
@@ -480,6 +520,7 @@ static int write_report(struct hk_job *job)
 
 int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 {
+	hk_peers_give_up(job);
 	hk_job_sum(job);
 	job->state->closed = true;
 	job->changed = true;
@@ -489,6 +530,9 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 	if (result < 0) {
 		hk_warning("job directory incomplete id=%s error=%s", job->state->id,
 			   strerror(-result));
+	}
+	if (collector->leaf) {
+		hk_leaf_closing(collector, job);
 	}
 	hk_jobdir_unlink(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id);
 	job->statistics = hk_statistics_free(job->statistics);

@@ -31,8 +31,14 @@ struct hk_job *hk_job_find(const struct hk_collector *collector, const char *key
  * newest; the newest wins. -ENOENT; -ENOTUNIQ. */
 int hk_job_select(const struct hk_collector *collector, const char *text, struct hk_job **ret_job);
 
-/* Processes that have not ended. */
+/* Processes that have not ended, as far as is known. */
 uint32_t hk_job_live(const struct hk_job *job);
+
+/* Whether a process on this node has not ended. */
+bool hk_job_lives_here(const struct hk_job *job);
+
+/* Whether as many mains with a rank are known as the launcher said there are. */
+bool hk_job_all_ranks(const struct hk_job *job);
 
 /* Brings the job's own message up to date from its processes. */
 void hk_job_sum(struct hk_job *job);
@@ -48,6 +54,9 @@ int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot);
 /* Completes the directory: final messages, job.json, report. Needs that no process of it has a
  * segment any more. */
 int hk_job_close(struct hk_collector *collector, struct hk_job *job);
+
+/* Forgets the closed job of DIRECTORY, if it is known. */
+void hk_job_drop(struct hk_collector *collector, const char *directory);
 
 /* A late process came: takes the closed JOB up again. */
 int hk_job_reopen(struct hk_collector *collector, struct hk_job *job);

@@ -1,5 +1,6 @@
 #include "collector/jobdir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -222,4 +223,40 @@ int hk_jobdir_chunks(const char *directory, const uint8_t *uid, char path[PATH_M
 	}
 	int length = snprintf(path, PATH_MAX, "%s/%s.chunks", directory, name);
 	return length < 0 || length >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+static bool is_ours(const char *name)
+{
+	static const char *const begins[] = {"job.json", "statistics", "report.json",
+					     "summary.txt"};
+	const char *dot = strrchr(name, '.');
+	bool ours = dot && strcmp(dot, ".chunks") == 0;
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]) && !ours; i++) {
+		size_t length = strlen(begins[i]);
+		ours = strncmp(name, begins[i], length) == 0 &&
+		       (name[length] == '\0' || name[length] == '.');
+	}
+	return ours;
+}
+
+int hk_jobdir_remove(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	if (!directory) {
+		int r = -errno;
+		if (fd >= 0) {
+			close(fd);
+		}
+		return r;
+	}
+	while ((entry = readdir(directory)) != NULL) {
+		if (is_ours(entry->d_name)) {
+			unlinkat(fd, entry->d_name, 0);
+		}
+	}
+	closedir(directory);
+	rmdir(path);
+	return 0;
 }

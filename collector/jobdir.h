@@ -37,6 +37,10 @@ int hk_jobdir_report(const Hk__Snapshot *snapshot);
 int hk_jobdir_link(int dirfd, const char *prefix, const char *id, const char *path);
 void hk_jobdir_unlink(int dirfd, const char *prefix, const char *id);
 
+/* Removes what collectors write into a job directory, and the directory if nothing else is in it.
+ * -errno of opening it. */
+int hk_jobdir_remove(const char *path);
+
 /* The chunk file of process UID (16 bytes) in DIRECTORY. -ENAMETOOLONG. */
 int hk_jobdir_chunks(const char *directory, const uint8_t *uid, char path[PATH_MAX]);
 

@@ -16,6 +16,8 @@
 #include "collector/drain.h"
 #include "collector/governor.h"
 #include "collector/job.h"
+#include "collector/link/leaf.h"
+#include "collector/link/peers.h"
 #include "collector/process.h"
 #include "collector/procfs.h"
 #include "collector/scan.h"
@@ -34,7 +36,7 @@
 #define CLOSE_AFTER_LIFE_NS (60u * SECOND_NS)
 #define USAGE_FIRST_NS (50u * MS_NS)
 
-#define FIXED_FDS 3 /* signals, inotify, requests; then one pidfd per process */
+#define FIXED_FDS 4 /* signals, inotify, requests, root; then one pidfd per process */
 
 struct loop {
 	struct hk_collector *collector;
@@ -125,13 +127,20 @@ static bool had_main(const struct hk_job *job)
 	return any;
 }
 
-static bool should_close(const struct hk_job *job, uint64_t now)
+static bool should_close(const struct hk_collector *collector, const struct hk_job *job,
+			 uint64_t now)
 {
 	const struct hk_process *process;
 	DL_FOREACH (job->processes, process) {
 		if (process->reader) {
 			return false;
 		}
+	}
+	if (hk_peers_awaited(collector, job) > 0) {
+		return false;
+	}
+	if (job->state->n_nodes > 0 && job->state->have_exit && hk_job_all_ranks(job)) {
+		return true;
 	}
 	if (job->close_requested) {
 		return true;
@@ -152,9 +161,10 @@ static void look_after_jobs(struct hk_collector *collector, uint64_t now)
 		if (job->state->closed) {
 			continue;
 		}
-		if (hk_job_live(job) > 0) {
+		hk_peers_look(collector, job);
+		if (hk_job_lives_here(job)) {
 			job->alive_ns = now;
-		} else if (should_close(job, now)) {
+		} else if (should_close(collector, job, now)) {
 			hk_job_close(collector, job);
 		}
 	}
@@ -215,6 +225,9 @@ static int prepare_fds(struct loop *loop, size_t *ret_count)
 	loop->fds[0] = (struct pollfd){loop->signal_fd, POLLIN, 0};
 	loop->fds[1] = (struct pollfd){collector->inotify_fd, POLLIN, 0};
 	loop->fds[2] = (struct pollfd){hk_server_fd(collector->server), POLLIN, 0};
+	/* poll passes over a descriptor that is none. */
+	loop->fds[3] =
+	    (struct pollfd){collector->leaf ? hk_leaf_fd(collector->leaf) : -1, POLLIN, 0};
 	size_t count = FIXED_FDS;
 	struct hk_process *process, *next;
 	HASH_ITER (hh, collector->processes, process, next) {
@@ -231,6 +244,10 @@ static uint64_t earliest(const struct loop *loop)
 {
 	uint64_t at = loop->next_pass_ns;
 	at = loop->next_scan_ns < at ? loop->next_scan_ns : at;
+	if (loop->collector->leaf) {
+		uint64_t due = hk_leaf_due(loop->collector->leaf);
+		at = due < at ? due : at;
+	}
 	return loop->next_save_ns < at ? loop->next_save_ns : at;
 }
 
@@ -280,7 +297,8 @@ static bool job_done(const struct hk_collector *collector)
 			return false;
 		}
 	}
-	return HASH_COUNT(collector->processes) == 0 && !hk_server_waits(collector->server);
+	return HASH_COUNT(collector->processes) == 0 && !hk_server_waits(collector->server) &&
+	       (!collector->leaf || hk_leaf_done(collector->leaf));
 }
 
 static void step(struct loop *loop)
@@ -310,6 +328,9 @@ static void step(struct loop *loop)
 	if (now >= loop->next_save_ns) {
 		save(loop, now);
 		loop->stop |= collector->options.exit_with_job && job_done(collector);
+	}
+	if (collector->leaf) {
+		hk_leaf_run(collector, now);
 	}
 }
 

@@ -14,6 +14,8 @@
 #include "collector/job.h"
 #include "collector/jobdir.h"
 #include "collector/keygen.h"
+#include "collector/link/leaf.h"
+#include "collector/link/peers.h"
 #include "collector/loop.h"
 #include "collector/procfs.h"
 #include "collector/scan.h"
@@ -147,6 +149,13 @@ static int start(struct hk_collector *collector)
 	if (r < 0) {
 		hk_error("cannot watch directories: %s", strerror(-r));
 	}
+	if (r == 0 && collector->options.upstream) {
+		r = hk_leaf_open(collector, &collector->leaf);
+		if (r < 0) {
+			hk_error("cannot bring anything to %s: %s", collector->options.upstream,
+				 strerror(-r));
+		}
+	}
 	return r;
 }
 
@@ -191,6 +200,8 @@ int main(int argc, char **argv)
 	}
 	collector->server = hk_server_free(collector->server);
 	hk_job_free_all(collector);
+	collector->leaf = hk_leaf_free(collector->leaf);
+	hk_peers_free_all(collector);
 	for (int i = 0; i < HK_RUNDIR_CANDIDATES; i++) {
 		if (collector->dirfd[i] > 0) {
 			close(collector->dirfd[i]);

@@ -20,6 +20,7 @@
 #include "collector/job.h"
 #include "collector/jobdir.h"
 #include "collector/ledger.h"
+#include "collector/link/outbox.h"
 #include "collector/procfs.h"
 #include "collector/spool.h"
 #include "collector/state.h"
@@ -137,6 +138,7 @@ void hk_process_forget(struct hk_collector *collector, struct hk_process *proces
 	if (process->reader) {
 		HASH_DEL(collector->processes, process);
 	}
+	hk_outbox_detach(process);
 	hk_family_remove(collector, process);
 	DL_DELETE(process->job->processes, process);
 	process->job->process_count--;
@@ -157,7 +159,8 @@ int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__P
 	bool there = hk_jobdir_chunks(job->state->directory, process->uid, path) == 0 &&
 		     stat(path, &st) == 0;
 	process->stored_bytes = there ? (uint64_t)st.st_size : 0;
-	process->gone = true;
+	process->remote = process->foreign = state->node.len > 0;
+	process->gone = !process->remote || state->end;
 	job->ranked |= state->rank_known && state->role == HK__ROLE__ROLE_MAIN;
 	job_add(collector, job, process);
 	return 0;
@@ -505,6 +508,7 @@ int hk_process_finalise(struct hk_collector *collector, struct hk_process *proce
 		return r;
 	}
 	process->changed = false;
+	process->unsent = true;
 	remove_segment(process);
 	HASH_DEL(collector->processes, process);
 	process->stored_bytes = hk_spool_bytes(process->spool);

@@ -1,0 +1,464 @@
+#include "collector/link/intake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "chunk/file.h"
+#include "chunk/header.h"
+#include "collector/family.h"
+#include "collector/job.h"
+#include "collector/jobdir.h"
+#include "collector/link/peers.h"
+#include "collector/process.h"
+#include "collector/state.h"
+
+#define KEY_MAX 1024u /* bytes of a job's key */
+#define LATE_NS UINT64_C(60000000000)
+
+/* What is said of one job. */
+struct hk_intake_part {
+	Hk__LeafJobReply message;
+	struct hk_job *job;
+};
+
+/* ---- which job ---- */
+
+/* The job that the node has reported before as this very one. */
+static struct hk_job *known_job(const struct hk_collector *collector, const Hk__Node *node,
+				const Hk__Job *part)
+{
+	struct hk_job *job;
+	DL_FOREACH (collector->jobs, job) {
+		const Hk__Node *its = strcmp(job->state->key, part->key) == 0
+					  ? hk_peers_node(job, node->id.data)
+					  : NULL;
+		if (its && its->opened_unix_ns == part->opened_unix_ns) {
+			return job;
+		}
+	}
+	return NULL;
+}
+
+/* The job that PART of NODE belongs to; NULL: none that is known. */
+static struct hk_job *match_job(const struct hk_collector *collector, const Hk__Node *node,
+				const Hk__Job *part)
+{
+	struct hk_job *job = known_job(collector, node, part);
+	if (job) {
+		return job;
+	}
+	job = hk_job_find(collector, part->key);
+	/* One that this node had a part in already is an earlier one of the same name. */
+	if (!job || hk_peers_node(job, node->id.data)) {
+		return NULL;
+	}
+	bool recent = !job->state->closed || hk_clock_monotonic_ns() - job->closed_ns < LATE_NS;
+	return recent ? job : NULL;
+}
+
+static int open_job(struct hk_collector *collector, const Hk__Node *node, const Hk__Job *part,
+		    struct hk_job **ret_job)
+{
+	const struct hk_job_request request = {
+	    .key = part->key, .name = part->name, .command = part->command};
+	struct hk_job *job = match_job(collector, node, part);
+	if (!job) {
+		return hk_job_open(collector, &request, ret_job);
+	}
+	*ret_job = job;
+	return job->state->closed ? hk_job_reopen(collector, job) : 0;
+}
+
+static void take_job_facts(struct hk_job *job, const Hk__Job *part)
+{
+	Hk__Job *state = job->state;
+	if (!*state->command && *part->command) {
+		hk_state_set_string(&state->command, part->command);
+		job->changed = true;
+	}
+	if (*part->name && strcmp(state->name, state->key) == 0 &&
+	    strcmp(state->name, part->name) != 0) {
+		hk_state_set_string(&state->name, part->name);
+		job->changed = true;
+	}
+	if (*part->store_error && strcmp(state->store_error, part->store_error) != 0) {
+		hk_state_set_string(&state->store_error, part->store_error);
+		job->changed = true;
+	}
+	/* The worst of what the nodes' commands ended with. */
+	if (part->have_exit && (!state->have_exit || state->exit_status == 0) &&
+	    (!state->have_exit || part->exit_status != 0)) {
+		state->have_exit = true;
+		state->exit_status = part->exit_status;
+		job->changed = true;
+	}
+}
+
+/* ---- processes ---- */
+
+static bool later(const Hk__Process *old, const Hk__Process *new)
+{
+	uint64_t before = old->seen ? old->seen->monotonic_ns : 0;
+	return (new->seen ? new->seen->monotonic_ns : 0) >= before;
+}
+
+/* What only all nodes together tell: once there are ranks, who has none has started them. */
+static void settle_role(struct hk_job *job, struct hk_process *process)
+{
+	Hk__Process *state = process->state;
+	struct hk_process *other;
+	if (state->role != HK__ROLE__ROLE_MAIN) {
+		return;
+	}
+	if (state->rank_known && !job->ranked) {
+		job->ranked = true;
+		DL_FOREACH (job->processes, other) {
+			settle_role(job, other);
+		}
+	} else if (!state->rank_known && job->ranked) {
+		state->role = HK__ROLE__ROLE_LAUNCHER;
+		state->rank = -1;
+		process->changed = true;
+	}
+}
+
+static int set_node(Hk__Process *state, const Hk__Node *node)
+{
+	if (state->node.len != HK_NODE_ID_BYTES) {
+		uint8_t *data = malloc(HK_NODE_ID_BYTES);
+		if (!data) {
+			return -ENOMEM;
+		}
+		free(state->node.data);
+		state->node = (ProtobufCBinaryData){HK_NODE_ID_BYTES, data};
+	}
+	memcpy(state->node.data, node->id.data, HK_NODE_ID_BYTES);
+	return 0;
+}
+
+static void replace_state(struct hk_process *process, Hk__Process *state)
+{
+	hk__process__free_unpacked(process->state, NULL);
+	process->state = state;
+	process->gone = state->end != NULL;
+	process->changed = true;
+}
+
+/* Takes over *STATE, and sets it to NULL, unless what is here is newer. */
+static int take_process(struct hk_collector *collector, struct hk_job *job, const Hk__Node *node,
+			Hk__Process **state, struct hk_process **ret_process)
+{
+	if ((*state)->uid.len != HK_UID_BYTES) {
+		return -EINVAL;
+	}
+	struct hk_process *process = hk_family_by_uid(collector, (*state)->uid.data);
+	if (process && (!process->remote || process->job != job)) {
+		return -EINVAL;
+	}
+	int r = set_node(*state, node);
+	r = r < 0 ? r : hk_state_set_string(&(*state)->job, job->state->id);
+	if (r < 0) {
+		return r;
+	}
+	if (!process) {
+		r = hk_process_restore(collector, job, *state);
+		process = r < 0 ? NULL : hk_family_by_uid(collector, (*state)->uid.data);
+	} else if (later(process->state, *state)) {
+		hk_family_remove(collector, process);
+		replace_state(process, *state);
+		hk_family_add(collector, process);
+	} else {
+		*ret_process = process;
+		return 0;
+	}
+	if (r < 0) {
+		return r;
+	}
+	process->changed = true;
+	*state = NULL;
+	settle_role(job, process);
+	*ret_process = process;
+	return 0;
+}
+
+/* ---- chunk files ---- */
+
+/* The last chunk of the file; what is torn behind it is cut off. */
+static int read_tail(struct hk_process *process, int fd)
+{
+	struct hk_chunk_walk walk = HK_CHUNK_WALK(fd);
+	struct hk_chunk_buffer buffer = {0};
+	struct hk_chunk_header header, sound;
+	uint64_t offset;
+	int r;
+	process->last_chunk = process->chunk_end = 0;
+	while ((r = hk_chunk_walk_next(&walk, &header, &offset)) > 0) {
+		if (offset + header.total_bytes < (uint64_t)lseek(fd, 0, SEEK_END)) {
+			process->last_chunk = header.number;
+			process->chunk_end = walk.at;
+			continue;
+		}
+		/* The last one was written in pieces, maybe, when its writer died. */
+		r = hk_chunk_file_read(fd, offset, header.total_bytes, &buffer);
+		if (r == 0 &&
+		    hk_chunk_header_verify(buffer.bytes, header.total_bytes, &sound) == 0) {
+			process->last_chunk = header.number;
+			process->chunk_end = walk.at;
+		}
+	}
+	free(buffer.bytes);
+	if (r == 0 && ftruncate(fd, (off_t)process->chunk_end) < 0) {
+		r = -errno;
+	}
+	return r;
+}
+
+/* Opens the chunk file of PROCESS and finds its end, if it was not known. The descriptor, or
+ * -errno; -ENOENT: there is none, and CREATE was not wanted. */
+static int open_chunks(struct hk_process *process, bool create)
+{
+	char path[PATH_MAX];
+	int r = hk_jobdir_chunks(process->job->state->directory, process->uid, path);
+	if (r < 0) {
+		return r;
+	}
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (create ? O_CREAT : 0), 0644);
+	if (fd < 0) {
+		return -errno;
+	}
+	r = process->tailed ? 0 : read_tail(process, fd);
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	process->tailed = true;
+	process->stored_bytes = process->chunk_end;
+	return fd;
+}
+
+/* The last number in the file of PROCESS. -errno: it cannot be read now. */
+static int last_number(struct hk_process *process, uint64_t *ret_last)
+{
+	int fd = process->tailed ? 0 : open_chunks(process, false);
+	if (fd > 0) {
+		close(fd);
+	} else if (fd == -ENOENT) {
+		process->tailed = true;
+		fd = 0;
+	}
+	*ret_last = process->last_chunk;
+	return fd < 0 ? fd : 0;
+}
+
+static int store(struct hk_process *process, const Hk__ChunkPut *put)
+{
+	struct hk_chunk_header header;
+	if (hk_chunk_header_verify(put->chunk.data, put->chunk.len, &header) < 0 ||
+	    memcmp(header.process, process->uid, HK_UID_BYTES) != 0 ||
+	    header.number != put->number) {
+		return -EBADMSG;
+	}
+	int fd = open_chunks(process, true);
+	if (fd < 0) {
+		return fd;
+	}
+	int r = hk_chunk_file_append(fd, process->chunk_end, put->chunk.data, put->chunk.len);
+	close(fd);
+	if (r < 0) {
+		/* Cut back, as far as that went. */
+		process->tailed = false;
+		return r;
+	}
+	process->last_chunk = put->number;
+	process->chunk_end += put->chunk.len;
+	process->stored_bytes = process->chunk_end;
+	return 1;
+}
+
+int hk_intake_chunk(struct hk_collector *collector, const Hk__ChunkPut *put, uint64_t *ret_last)
+{
+	struct hk_process *process = put->process.len == HK_UID_BYTES
+					 ? hk_family_by_uid(collector, put->process.data)
+					 : NULL;
+	if (!process || !process->remote || process->job->state->closed) {
+		return -ENOENT;
+	}
+	int r = last_number(process, ret_last);
+	if (r < 0) {
+		return r;
+	}
+	if (put->number <= process->last_chunk) {
+		return 1;
+	}
+	if (put->number != process->last_chunk + 1 && !put->gap) {
+		return 0;
+	}
+	r = store(process, put);
+	*ret_last = process->last_chunk;
+	return r;
+}
+
+/* ---- reports ---- */
+
+static void reply_job(struct hk_intake_reply *reply, struct hk_job *job, const Hk__Job *part)
+{
+	struct hk_intake_part *to = &reply->parts[reply->message.n_jobs];
+	const Hk__Job *state = job->state;
+	Hk__LeafJobReply *message = &to->message;
+	to->job = job;
+	hk__leaf_job_reply__init(message);
+	message->key = state->key;
+	message->id = state->id;
+	message->opened_unix_ns = part->opened_unix_ns;
+	message->rules = state->rules;
+	message->n_rules = state->n_rules;
+	message->off = state->off;
+	message->off_until_unix_ns = state->off_until_unix_ns;
+	message->control_changes = state->control_changes;
+	message->ended = state->have_exit;
+	reply->jobs[reply->message.n_jobs++] = message;
+}
+
+static void refuse_job(struct hk_intake_reply *reply, const Hk__Job *part, int error)
+{
+	Hk__LeafJobReply *message = &reply->parts[reply->message.n_jobs].message;
+	if (!part) {
+		return;
+	}
+	hk__leaf_job_reply__init(message);
+	message->key = part->key;
+	message->opened_unix_ns = part->opened_unix_ns;
+	message->error = error;
+	reply->jobs[reply->message.n_jobs++] = message;
+}
+
+static int reply_chunk(struct hk_intake_reply *reply, struct hk_process *process)
+{
+	Hk__ChunkReply *message = &reply->chunks[reply->message.n_chunks];
+	hk__chunk_reply__init(message);
+	message->process = (ProtobufCBinaryData){HK_UID_BYTES, process->uid};
+	int r = last_number(process, &message->last);
+	if (r == 0) {
+		reply->chunk_list[reply->message.n_chunks++] = message;
+	}
+	return r;
+}
+
+static int take_job(struct hk_collector *collector, const Hk__LeafReport *report, Hk__LeafJob *part,
+		    struct hk_intake_reply *reply)
+{
+	struct hk_job *job;
+	struct hk_process *process;
+	Hk__Node *node;
+	if (!part->job || !*part->job->key || strlen(part->job->key) > KEY_MAX) {
+		return -EINVAL;
+	}
+	int r = open_job(collector, report->node, part->job, &job);
+	r = r < 0 ? r : hk_peers_join(job, report->node, part->job->opened_unix_ns, &node);
+	if (r < 0) {
+		return r;
+	}
+	job->alive_ns = hk_clock_monotonic_ns();
+	take_job_facts(job, part->job);
+	for (size_t i = 0; i < part->n_processes; i++) {
+		r = take_process(collector, job, report->node, &part->processes[i], &process);
+		r = r < 0 || !report->resume ? r : reply_chunk(reply, process);
+		if (r < 0) {
+			return r;
+		}
+	}
+	if (node->complete != part->complete) {
+		node->complete = part->complete;
+		job->changed = true;
+	}
+	reply_job(reply, job, part->job);
+	if (part->complete) {
+		/* The leaf forgets what it is told is safe here. */
+		reply->parts[reply->message.n_jobs - 1].message.saved =
+		    hk_job_save(collector, job) == 0;
+	}
+	return 0;
+}
+
+/* protobuf-c frees what is left: no holes. */
+static void close_holes(Hk__LeafReport *report)
+{
+	for (size_t i = 0; i < report->n_jobs; i++) {
+		Hk__LeafJob *job = report->jobs[i];
+		size_t kept = 0;
+		for (size_t j = 0; j < job->n_processes; j++) {
+			if (job->processes[j]) {
+				job->processes[kept++] = job->processes[j];
+			}
+		}
+		job->n_processes = kept;
+	}
+}
+
+static int reply_init(struct hk_intake_reply *reply, const Hk__LeafReport *report, uint64_t epoch)
+{
+	struct timespec now;
+	size_t processes = 0;
+	for (size_t i = 0; i < report->n_jobs; i++) {
+		processes += report->jobs[i]->n_processes;
+	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	hk__leaf_reply__init(&reply->message);
+	reply->parts = calloc(report->n_jobs + 1, sizeof(*reply->parts));
+	reply->jobs = calloc(report->n_jobs + 1, sizeof(Hk__LeafJobReply *));
+	reply->chunks = calloc(processes + 1, sizeof(*reply->chunks));
+	reply->chunk_list = calloc(processes + 1, sizeof(Hk__ChunkReply *));
+	if (!reply->parts || !reply->jobs || !reply->chunks || !reply->chunk_list) {
+		return -ENOMEM;
+	}
+	reply->message.jobs = reply->jobs;
+	reply->message.chunks = reply->chunk_list;
+	reply->message.epoch = epoch;
+	reply->message.now_unix_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return 0;
+}
+
+int hk_intake_report(struct hk_collector *collector, Hk__LeafReport *report,
+		     struct hk_intake_reply *reply)
+{
+	struct hk_peer *peer;
+	if (!report->node) {
+		return -EINVAL;
+	}
+	int r = hk_peers_take(collector, report->node, &peer);
+	r = r < 0 ? r : reply_init(reply, report, collector->start_unix_ns);
+	if (r < 0) {
+		return r;
+	}
+	peer->seen_ns = hk_clock_monotonic_ns();
+	if (report->epoch == peer->epoch && report->number <= peer->number) {
+		return 0; /* late, or for the second time */
+	}
+	for (size_t i = 0; i < report->n_jobs; i++) {
+		r = take_job(collector, report, report->jobs[i], reply);
+		if (r < 0) {
+			refuse_job(reply, report->jobs[i]->job, r);
+		}
+	}
+	close_holes(report);
+	peer->epoch = report->epoch;
+	peer->number = report->number;
+	return 0;
+}
+
+void hk_intake_reply_fini(struct hk_intake_reply *reply)
+{
+	free(reply->parts);
+	free(reply->jobs);
+	free(reply->chunks);
+	free(reply->chunk_list);
+	*reply = (struct hk_intake_reply){.parts = NULL};
+}

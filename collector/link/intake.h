@@ -1,0 +1,33 @@
+/* intake.h: on a root, what leaves send: reports and chunks.
+ *
+ * A process of another node is a struct hk_process without a segment, made of the leaf's values;
+ * its chunks go to its file in the job's directory as they are, each number once. Whatever comes
+ * twice, late or not at all does no harm: values are cumulative, and the answers say what is here.
+ * The messages are hostile. One thread.
+ */
+#ifndef HK_COLLECTOR_LINK_INTAKE_H
+#define HK_COLLECTOR_LINK_INTAKE_H
+
+#include "collector/collector.h"
+
+/* An answer to a report; zero it first. */
+struct hk_intake_reply {
+	Hk__LeafReply message;
+	struct hk_intake_part *parts;
+	Hk__LeafJobReply **jobs;
+	Hk__ChunkReply *chunks;
+	Hk__ChunkReply **chunk_list;
+};
+
+/* Takes REPORT in; its processes' messages become the job's own. -EINVAL: it makes no sense;
+ * -ENOSPC: too many leaves; -ENOMEM. What cannot be taken of one job is said in the answer. */
+int hk_intake_report(struct hk_collector *collector, Hk__LeafReport *report,
+		     struct hk_intake_reply *reply);
+void hk_intake_reply_fini(struct hk_intake_reply *reply);
+
+/* Stores a chunk; *RET_LAST is the last number that is here. 1: taken, or was here before; 0: its
+ * forerunner is not here yet; -ENOENT: nobody has reported the process; -EBADMSG: no sound chunk of
+ * it; -errno: it cannot be stored now. */
+int hk_intake_chunk(struct hk_collector *collector, const Hk__ChunkPut *put, uint64_t *ret_last);
+
+#endif

@@ -1,0 +1,398 @@
+#include "collector/link/leaf.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "collector/control.h"
+#include "collector/link/node.h"
+#include "collector/link/outbox.h"
+#include "collector/link/report.h"
+#include "collector/link/uplink.h"
+#include "collector/state.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define REPORT_SOON_NS (SECOND_NS / 50)
+#define HOLD_NS SECOND_NS	 /* before a chunk is offered again that the root had no room for */
+#define LATE_NS (60 * SECOND_NS) /* a process that comes later begins a new job */
+#define PATIENCE_NS (30 * SECOND_NS) /* of a collector that has nothing else to do */
+
+enum exchange_kind {
+	EXCHANGE_NONE = 0,
+	EXCHANGE_REPORT = 1,
+	EXCHANGE_CHUNK = 2,
+};
+
+struct exchange {
+	enum exchange_kind kind;
+	uint8_t uid[HK_UID_BYTES]; /* of a chunk */
+	uint64_t number;
+};
+
+struct hk_leaf {
+	struct hk_uplink *uplink;
+	struct hk_outbox outbox;
+	struct hk_leaf_report_head head;
+	struct exchange exchanges[HK_UPLINK_SLOTS];
+	uint64_t generation;
+	uint64_t report_due_ns, reported_ns;
+	bool reporting;		    /* a report is under way */
+	unsigned chunks;	    /* and so many chunks */
+	uint8_t last[HK_UID_BYTES]; /* process that a chunk was last sent of */
+	struct hk_chunk_buffer buffer;
+	uint64_t heard_ns; /* monotonic: last answer */
+	int refused;	   /* error that the log knows of */
+};
+
+int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf)
+{
+	struct hk_leaf *leaf = calloc(1, sizeof(*leaf));
+	if (!leaf) {
+		return -ENOMEM;
+	}
+	int r = hk_node_id(collector->dirfd[0], leaf->head.id);
+	r = r < 0 ? r : hk_uplink_open(collector->options.upstream, &leaf->uplink);
+	if (r < 0) {
+		hk_leaf_free(leaf);
+		return r;
+	}
+	hk_node_boot(leaf->head.boot);
+	leaf->head.host = collector->host;
+	leaf->head.epoch = collector->start_unix_ns;
+	leaf->heard_ns = hk_clock_monotonic_ns();
+	hk_outbox_restore(&leaf->outbox, collector);
+	*ret_leaf = leaf;
+	return 0;
+}
+
+struct hk_leaf *hk_leaf_free(struct hk_leaf *leaf)
+{
+	if (!leaf) {
+		return NULL;
+	}
+	hk_uplink_free(leaf->uplink);
+	hk_outbox_fini(&leaf->outbox);
+	free(leaf->buffer.bytes);
+	free(leaf);
+	return NULL;
+}
+
+int hk_leaf_fd(const struct hk_leaf *leaf)
+{
+	return hk_uplink_fd(leaf->uplink);
+}
+
+uint64_t hk_leaf_due(const struct hk_leaf *leaf)
+{
+	uint64_t due = hk_uplink_due(leaf->uplink);
+	bool reports = hk_uplink_connected(leaf->uplink) && !leaf->reporting;
+	return reports && leaf->report_due_ns < due ? leaf->report_due_ns : due;
+}
+
+/* A report is due, not more than some dozens a second. */
+static void report_soon(struct hk_leaf *leaf)
+{
+	leaf->report_due_ns = leaf->reported_ns + REPORT_SOON_NS;
+}
+
+void hk_leaf_closing(struct hk_collector *collector, struct hk_job *job)
+{
+	hk_outbox_close(&collector->leaf->outbox, collector, job);
+	report_soon(collector->leaf);
+}
+
+bool hk_leaf_done(const struct hk_leaf *leaf)
+{
+	const struct hk_outbox_job *job;
+	if (hk_clock_monotonic_ns() - leaf->heard_ns > PATIENCE_NS) {
+		return true;
+	}
+	DL_FOREACH (leaf->outbox.jobs, job) {
+		if (!job->complete) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- reports ---- */
+
+static void send_report(struct hk_leaf *leaf, uint64_t now_ns)
+{
+	struct hk_leaf_report report;
+	Hk__Request request = HK__REQUEST__INIT;
+	leaf->head.spooled_bytes = hk_outbox_bytes(&leaf->outbox);
+	if (hk_leaf_report_make(&leaf->head, &leaf->outbox, &report) < 0) {
+		leaf->report_due_ns = now_ns + SECOND_NS;
+		return;
+	}
+	request.version = (char *)HK_VERSION;
+	request.what_case = HK__REQUEST__WHAT_REPORT;
+	request.report = &report.message;
+	int slot = hk_uplink_send(leaf->uplink, &request);
+	hk_leaf_report_fini(&report, slot >= 0);
+	leaf->report_due_ns = now_ns + SECOND_NS;
+	leaf->reported_ns = now_ns;
+	if (slot < 0) {
+		hk_debug("report not sent error=%s", strerror(-slot));
+		return;
+	}
+	leaf->exchanges[slot].kind = EXCHANGE_REPORT;
+	leaf->reporting = true;
+	if (report.more) {
+		report_soon(leaf);
+	}
+}
+
+/* What the root says of JOB. */
+static void take_job_reply(struct hk_leaf *leaf, struct hk_outbox_job *job,
+			   const Hk__LeafJobReply *reply, uint64_t now_ns)
+{
+	struct hk_outbox_process *process;
+	if (reply->error < 0) {
+		hk_debug("job not taken by the root id=%s error=%s", hk_outbox_state(job)->id,
+			 strerror(-reply->error));
+		DL_FOREACH (job->processes, process) {
+			process->unsent |= process->sending;
+		}
+		job->complete_sending = false;
+		return;
+	}
+	hk_state_set_string(&hk_outbox_state(job)->upstream_id, reply->id);
+	if (job->complete_sending && reply->saved) {
+		job->complete = true;
+		job->complete_ns = now_ns;
+		hk_outbox_unload(job);
+		hk_info("job is on the root id=%s root=%s", job->state->id, reply->id);
+	}
+	job->complete_sending = false;
+	if (!job->job) {
+		return;
+	}
+	job->job->close_requested |= reply->ended;
+	if (job->control_changes != reply->control_changes &&
+	    hk_control_adopt(job->job, reply, leaf->head.root_ahead_ns) == 0) {
+		job->control_changes = reply->control_changes;
+	}
+}
+
+static void take_chunk_reply(struct hk_leaf *leaf, const Hk__ChunkReply *reply)
+{
+	struct hk_outbox_process *process = reply->process.len == HK_UID_BYTES
+						? hk_outbox_find(&leaf->outbox, reply->process.data)
+						: NULL;
+	if (process && !process->known) {
+		hk_outbox_begin(process, reply->last);
+	} else if (process) {
+		hk_outbox_acknowledge(process, reply->last);
+	}
+}
+
+static void take_report_reply(struct hk_leaf *leaf, const Hk__LeafReply *reply, uint64_t now_ns)
+{
+	struct hk_outbox_process *process, *next;
+	struct hk_outbox_job *job;
+	for (size_t i = 0; i < reply->n_chunks; i++) {
+		take_chunk_reply(leaf, reply->chunks[i]);
+	}
+	for (size_t i = 0; i < reply->n_jobs; i++) {
+		const Hk__LeafJobReply *part = reply->jobs[i];
+		DL_FOREACH (leaf->outbox.jobs, job) {
+			const Hk__Job *state = hk_outbox_state(job);
+			if (strcmp(state->key, part->key) == 0 &&
+			    state->opened_unix_ns == part->opened_unix_ns) {
+				take_job_reply(leaf, job, part, now_ns);
+			}
+		}
+	}
+	HASH_ITER (hh, leaf->outbox.processes, process, next) {
+		process->sending = false;
+	}
+}
+
+/* ---- chunks ---- */
+
+static int send_chunk(struct hk_leaf *leaf, struct hk_outbox_process *process)
+{
+	struct hk_chunk_header header;
+	Hk__Request request = HK__REQUEST__INIT;
+	Hk__ChunkPut put = HK__CHUNK_PUT__INIT;
+	int r = hk_outbox_chunk(process, &leaf->buffer, &header);
+	if (r <= 0) {
+		return r;
+	}
+	put.job = hk_outbox_state(process->job)->key;
+	put.process = (ProtobufCBinaryData){HK_UID_BYTES, process->uid};
+	put.number = header.number;
+	put.gap = process->gap;
+	put.chunk = (ProtobufCBinaryData){header.total_bytes, leaf->buffer.bytes};
+	request.version = (char *)HK_VERSION;
+	request.what_case = HK__REQUEST__WHAT_CHUNK;
+	request.chunk = &put;
+	int slot = hk_uplink_send(leaf->uplink, &request);
+	if (slot < 0) {
+		hk_outbox_rewind(process);
+		return slot;
+	}
+	struct exchange *exchange = &leaf->exchanges[slot];
+	exchange->kind = EXCHANGE_CHUNK;
+	exchange->number = header.number;
+	memcpy(exchange->uid, process->uid, HK_UID_BYTES);
+	memcpy(leaf->last, process->uid, HK_UID_BYTES);
+	process->chunks_sending++;
+	leaf->chunks++;
+	return 1;
+}
+
+/* Fills the window, a chunk of each process in turn. */
+static void send_chunks(struct hk_leaf *leaf, uint64_t now_ns)
+{
+	size_t count = HASH_COUNT(leaf->outbox.processes), idle = 0;
+	struct hk_outbox_process *process = hk_outbox_find(&leaf->outbox, leaf->last);
+	while (leaf->chunks < HK_UPLINK_CHUNKS && idle < count) {
+		process = process && process->hh.next ? process->hh.next : leaf->outbox.processes;
+		bool ready =
+		    process->known && process->hold_ns <= now_ns && hk_outbox_has_chunk(process);
+		int r = ready ? send_chunk(leaf, process) : 0;
+		if (r < 0) {
+			hk_debug("chunk not sent error=%s", strerror(-r));
+			process->hold_ns = now_ns + HOLD_NS;
+		}
+		idle = r > 0 ? 0 : idle + 1;
+	}
+}
+
+static void take_put_reply(struct hk_leaf *leaf, const struct exchange *exchange,
+			   const Hk__Response *response, uint64_t now_ns)
+{
+	struct hk_outbox_process *process = hk_outbox_find(&leaf->outbox, exchange->uid);
+	leaf->chunks--;
+	if (!process) {
+		return;
+	}
+	process->chunks_sending--;
+	if (response->chunk) {
+		hk_outbox_acknowledge(process, response->chunk->last);
+	}
+	if (response->error == -ENOENT) {
+		/* The root does not know the process any more: it is told anew. */
+		process->known = false;
+		process->unsent = true;
+		report_soon(leaf);
+	} else if (response->error < 0) {
+		process->hold_ns = now_ns + HOLD_NS;
+	}
+	/* Not taken, and nothing under way any more that it could have waited for. */
+	if (process->acknowledged < exchange->number && process->chunks_sending == 0) {
+		hk_outbox_rewind(process);
+	}
+}
+
+/* ---- answers ---- */
+
+/* The root refuses: the log is told once of each reason. */
+static void note_refusal(struct hk_leaf *leaf, const Hk__Response *response)
+{
+	if (response->error != 0 && response->error != leaf->refused) {
+		hk_warning("the root refuses error=%s text=%s", strerror(-response->error),
+			   response->text);
+	}
+	leaf->refused = response->error;
+}
+
+static void take_answer(struct hk_leaf *leaf, const struct hk_uplink_answer *answer,
+			uint64_t now_ns)
+{
+	struct exchange exchange = leaf->exchanges[answer->slot];
+	const Hk__Response *response = answer->response;
+	leaf->exchanges[answer->slot].kind = EXCHANGE_NONE;
+	leaf->heard_ns = now_ns;
+	note_refusal(leaf, response);
+	if (exchange.kind == EXCHANGE_CHUNK) {
+		take_put_reply(leaf, &exchange, response, now_ns);
+	} else if (exchange.kind == EXCHANGE_REPORT) {
+		leaf->reporting = false;
+		if (response->error == 0 && response->leaf) {
+			hk_leaf_report_clock(&leaf->head, response->leaf);
+			take_report_reply(leaf, response->leaf, now_ns);
+		} else {
+			hk_outbox_unsend(&leaf->outbox);
+			leaf->report_due_ns = now_ns + SECOND_NS;
+		}
+	}
+}
+
+static void take_answers(struct hk_leaf *leaf, uint64_t now_ns)
+{
+	struct hk_uplink_answer answer;
+	while (hk_uplink_next(leaf->uplink, &answer) > 0) {
+		if (!answer.response) {
+			hk_warning("the root's answer makes no sense");
+			hk_uplink_give_up(leaf->uplink, now_ns, SECOND_NS);
+			return;
+		}
+		take_answer(leaf, &answer, now_ns);
+		hk__response__free_unpacked(answer.response, NULL);
+	}
+}
+
+/* A connection was given up: whatever was under way on it is to be sent again. */
+static void begin_anew(struct hk_leaf *leaf, uint64_t now_ns)
+{
+	leaf->generation = hk_uplink_generation(leaf->uplink);
+	leaf->reporting = false;
+	leaf->chunks = 0;
+	leaf->report_due_ns = now_ns;
+	memset(leaf->exchanges, 0, sizeof(leaf->exchanges));
+	hk_outbox_reset(&leaf->outbox);
+}
+
+/* All of a closed job has been sent: the root is told so, and says that it is safe. */
+static void complete_soon(struct hk_leaf *leaf)
+{
+	const struct hk_outbox_job *job;
+	DL_FOREACH (leaf->outbox.jobs, job) {
+		if (!job->complete && !job->complete_sending && hk_outbox_all_sent(job)) {
+			report_soon(leaf);
+		}
+	}
+}
+
+static void remove_complete(struct hk_collector *collector, uint64_t now_ns)
+{
+	struct hk_outbox *outbox = &collector->leaf->outbox;
+	struct hk_outbox_job *job, *next;
+	DL_FOREACH_SAFE(outbox->jobs, job, next)
+	{
+		if (job->complete && !job->job &&
+		    (job->state->announced || now_ns - job->complete_ns >= LATE_NS)) {
+			hk_outbox_remove(outbox, collector, job);
+		}
+	}
+}
+
+void hk_leaf_run(struct hk_collector *collector, uint64_t now_ns)
+{
+	struct hk_leaf *leaf = collector->leaf;
+	if (hk_outbox_update(&leaf->outbox, collector)) {
+		report_soon(leaf);
+	}
+	take_answers(leaf, now_ns);
+	hk_uplink_tend(leaf->uplink, now_ns);
+	if (leaf->generation != hk_uplink_generation(leaf->uplink)) {
+		begin_anew(leaf, now_ns);
+	}
+	if (!hk_uplink_connected(leaf->uplink)) {
+		return;
+	}
+	complete_soon(leaf);
+	if (!leaf->reporting && now_ns >= leaf->report_due_ns) {
+		send_report(leaf, now_ns);
+	}
+	send_chunks(leaf, now_ns);
+	remove_complete(collector, now_ns);
+}

@@ -1,0 +1,32 @@
+/* leaf.h: brings what this collector keeps to the one above it, the root of the whole job.
+ *
+ * About once a second, and at once when a job ends, the root is told what has changed; chunks
+ * follow as they are written, in the order of their numbers, HK_UPLINK_CHUNKS at a time. What the
+ * root says of a job is put in force here. A root that is away changes nothing for the traced
+ * processes: the job directories go on growing, and the root is told when it is back. Everything is
+ * done by the collector's one thread and never waits.
+ */
+#ifndef HK_COLLECTOR_LINK_LEAF_H
+#define HK_COLLECTOR_LINK_LEAF_H
+
+#include "collector/collector.h"
+
+/* Begins for options.upstream; takes up what an earlier collector left unsent. -errno. */
+int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf);
+/* Frees; accepts NULL, returns NULL. What is unsent stays for the next collector. */
+struct hk_leaf *hk_leaf_free(struct hk_leaf *leaf);
+
+/* Readable when hk_leaf_run has something to do, and when it has at the latest (monotonic). */
+int hk_leaf_fd(const struct hk_leaf *leaf);
+uint64_t hk_leaf_due(const struct hk_leaf *leaf);
+
+/* Does what can be done now. */
+void hk_leaf_run(struct hk_collector *collector, uint64_t now_ns);
+
+/* JOB is saved and about to lose its processes. */
+void hk_leaf_closing(struct hk_collector *collector, struct hk_job *job);
+
+/* Whether the root has everything. */
+bool hk_leaf_done(const struct hk_leaf *leaf);
+
+#endif

@@ -1,0 +1,17 @@
+/* node.h: who this machine is among the nodes of a job. No state. */
+#ifndef HK_COLLECTOR_LINK_NODE_H
+#define HK_COLLECTOR_LINK_NODE_H
+
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+#define HK_NODE_ID_BYTES 16u
+
+/* The id that stands in run directory DIRFD, made if there is none. -errno. */
+int hk_node_id(int dirfd, uint8_t id[HK_NODE_ID_BYTES]);
+
+/* The kernel's boot id; zeros where it does not say. */
+void hk_node_boot(uint8_t boot[HK_NODE_ID_BYTES]);
+
+#endif

@@ -1,0 +1,459 @@
+#include "collector/link/outbox.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "collector/job.h"
+#include "collector/jobdir.h"
+#include "collector/spool.h"
+#include "wire/statistics.h"
+
+#define JOBS_MAX 1024u
+
+/* ---- processes ---- */
+
+static struct hk_outbox_process *process_add(struct hk_outbox *outbox, struct hk_outbox_job *job,
+					     const uint8_t *uid)
+{
+	struct hk_outbox_process *process = calloc(1, sizeof(*process));
+	if (process) {
+		memcpy(process->uid, uid, HK_UID_BYTES);
+		process->job = job;
+		process->unsent = true;
+		HASH_ADD(hh, outbox->processes, uid, HK_UID_BYTES, process);
+		DL_APPEND(job->processes, process);
+	}
+	return process;
+}
+
+struct hk_outbox_process *hk_outbox_find(const struct hk_outbox *outbox, const uint8_t *uid)
+{
+	struct hk_outbox_process *process;
+	HASH_FIND(hh, outbox->processes, uid, HK_UID_BYTES, process);
+	return process;
+}
+
+void hk_outbox_detach(struct hk_process *process)
+{
+	if (process->outgoing) {
+		process->outgoing->process = NULL;
+		process->outgoing = NULL;
+	}
+}
+
+static int chunk_path(const struct hk_outbox_process *process, char path[PATH_MAX])
+{
+	return hk_jobdir_chunks(hk_outbox_state(process->job)->directory, process->uid, path);
+}
+
+/* ---- jobs ---- */
+
+Hk__Job *hk_outbox_state(const struct hk_outbox_job *job)
+{
+	return job->job ? job->job->state : job->state;
+}
+
+static struct hk_outbox_job *job_add(struct hk_outbox *outbox)
+{
+	struct hk_outbox_job *job = calloc(1, sizeof(*job));
+	if (job) {
+		DL_APPEND(outbox->jobs, job);
+	}
+	return job;
+}
+
+static struct hk_outbox_job *job_of(const struct hk_outbox *outbox, const struct hk_job *job)
+{
+	struct hk_outbox_job *outgoing;
+	DL_FOREACH (outbox->jobs, outgoing) {
+		if (outgoing->job == job ||
+		    (!outgoing->job &&
+		     strcmp(outgoing->state->directory, job->state->directory) == 0)) {
+			return outgoing;
+		}
+	}
+	return NULL;
+}
+
+static void job_free(struct hk_outbox *outbox, struct hk_outbox_job *job)
+{
+	struct hk_outbox_process *process, *next;
+	DL_FOREACH_SAFE(job->processes, process, next)
+	{
+		if (process->process) {
+			process->process->outgoing = NULL;
+		}
+		HASH_DEL(outbox->processes, process);
+		free(process);
+	}
+	hk_outbox_unload(job);
+	if (job->state) {
+		hk__job__free_unpacked(job->state, NULL);
+	}
+	DL_DELETE(outbox->jobs, job);
+	free(job);
+}
+
+void hk_outbox_fini(struct hk_outbox *outbox)
+{
+	while (outbox->jobs) {
+		job_free(outbox, outbox->jobs);
+	}
+}
+
+/* ---- open jobs ---- */
+
+static bool update_process(struct hk_outbox *outbox, struct hk_outbox_job *job,
+			   struct hk_process *process)
+{
+	struct hk_outbox_process *outgoing = process->outgoing;
+	bool news = false;
+	if (!outgoing) {
+		outgoing = hk_outbox_find(outbox, process->uid);
+		news = !outgoing;
+		if (!outgoing && !(outgoing = process_add(outbox, job, process->uid))) {
+			return false;
+		}
+		outgoing->process = process;
+		process->outgoing = outgoing;
+	}
+	outgoing->written_bytes =
+	    process->spool ? hk_spool_bytes(process->spool) : process->stored_bytes;
+	if (process->unsent) {
+		outgoing->unsent = true;
+		process->unsent = false;
+		news |= process->gone && !process->reader;
+	}
+	return news;
+}
+
+static bool update_job(struct hk_outbox *outbox, struct hk_job *job)
+{
+	struct hk_outbox_job *outgoing = job->outgoing;
+	struct hk_process *process;
+	bool news = false;
+	if (!outgoing) {
+		/* It may have been closed and gone on since. */
+		outgoing = job_of(outbox, job);
+		news = true;
+		if (!outgoing && !(outgoing = job_add(outbox))) {
+			return false;
+		}
+		if (outgoing->state) {
+			hk__job__free_unpacked(outgoing->state, NULL);
+			outgoing->state = NULL;
+		}
+		hk_outbox_unload(outgoing);
+		outgoing->job = job;
+		outgoing->complete = outgoing->complete_sending = false;
+		job->outgoing = outgoing;
+	}
+	DL_FOREACH (job->processes, process) {
+		news |= update_process(outbox, outgoing, process);
+	}
+	return news;
+}
+
+bool hk_outbox_update(struct hk_outbox *outbox, struct hk_collector *collector)
+{
+	struct hk_job *job;
+	bool news = false;
+	DL_FOREACH (collector->jobs, job) {
+		if (!job->state->closed) {
+			news |= update_job(outbox, job);
+		}
+	}
+	return news;
+}
+
+/* ---- closed jobs ---- */
+
+static Hk__Job *copy_state(const Hk__Job *state)
+{
+	uint8_t *bytes;
+	size_t size;
+	ProtobufCMessage *copy = NULL;
+	if (hk_message_pack(&state->base, &bytes, &size) == 0) {
+		hk_message_unpack(&hk__job__descriptor, bytes, size, &copy);
+		free(bytes);
+	}
+	return (Hk__Job *)copy;
+}
+
+void hk_outbox_close(struct hk_outbox *outbox, const struct hk_collector *collector,
+		     struct hk_job *job)
+{
+	struct hk_process *process;
+	update_job(outbox, job);
+	hk_jobdir_link(collector->dirfd[0], HK_OUTBOX_LINK, job->state->id, job->state->directory);
+	DL_FOREACH (job->processes, process) {
+		hk_outbox_detach(process);
+	}
+	if (!job->outgoing) {
+		return;
+	}
+	job->outgoing->state = copy_state(job->state);
+	job->outgoing->job = NULL;
+	if (!job->outgoing->state) {
+		/* Out of memory: the next collector takes it up by its link. */
+		job_free(outbox, job->outgoing);
+	}
+	job->outgoing = NULL;
+}
+
+static int restore(struct hk_outbox *outbox, const char *path)
+{
+	Hk__Snapshot *snapshot = NULL;
+	int r = hk_statistics_load(path, &snapshot);
+	if (!snapshot) {
+		return r;
+	}
+	struct hk_outbox_job *job = job_add(outbox);
+	r = job ? 0 : -ENOMEM;
+	if (job) {
+		job->state = snapshot->job;
+		snapshot->job = NULL;
+	}
+	for (size_t i = 0; i < snapshot->n_processes && r == 0; i++) {
+		const uint8_t *uid = snapshot->processes[i]->uid.data;
+		if (!hk_outbox_find(outbox, uid) && !process_add(outbox, job, uid)) {
+			r = -ENOMEM;
+		}
+	}
+	hk__snapshot__free_unpacked(snapshot, NULL);
+	if (r < 0 && job) {
+		job_free(outbox, job);
+	}
+	return r;
+}
+
+void hk_outbox_restore(struct hk_outbox *outbox, const struct hk_collector *collector)
+{
+	int fd = openat(collector->dirfd[0], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	uint32_t count = 0;
+	while (directory && (entry = readdir(directory)) != NULL && count < JOBS_MAX) {
+		char path[PATH_MAX];
+		if (strncmp(entry->d_name, HK_OUTBOX_LINK, sizeof(HK_OUTBOX_LINK) - 1) != 0) {
+			continue;
+		}
+		ssize_t length = readlinkat(fd, entry->d_name, path, sizeof(path) - 1);
+		if (length <= 0) {
+			continue;
+		}
+		path[length] = '\0';
+		count++;
+		int r = restore(outbox, path);
+		if (r < 0) {
+			hk_warning("job stays unsent directory=%s error=%s", path, strerror(-r));
+			unlinkat(fd, entry->d_name, 0);
+		}
+	}
+	if (directory) {
+		closedir(directory);
+	} else if (fd >= 0) {
+		close(fd);
+	}
+}
+
+int hk_outbox_load(struct hk_outbox_job *job)
+{
+	struct hk_outbox_process *process;
+	struct stat status;
+	char path[PATH_MAX];
+	if (job->loaded) {
+		return 0;
+	}
+	int r = hk_statistics_load(job->state->directory, &job->loaded);
+	if (!job->loaded) {
+		return r;
+	}
+	for (size_t i = 0; i < job->loaded->n_processes; i++) {
+		Hk__Process *state = job->loaded->processes[i];
+		DL_FOREACH (job->processes, process) {
+			if (memcmp(process->uid, state->uid.data, HK_UID_BYTES) == 0) {
+				process->state = state;
+				break;
+			}
+		}
+	}
+	DL_FOREACH (job->processes, process) {
+		bool there = chunk_path(process, path) == 0 && stat(path, &status) == 0;
+		process->written_bytes = there ? (uint64_t)status.st_size : 0;
+	}
+	return 0;
+}
+
+void hk_outbox_unload(struct hk_outbox_job *job)
+{
+	struct hk_outbox_process *process;
+	if (!job->loaded) {
+		return;
+	}
+	DL_FOREACH (job->processes, process) {
+		process->state = NULL;
+	}
+	hk__snapshot__free_unpacked(job->loaded, NULL);
+	job->loaded = NULL;
+}
+
+bool hk_outbox_all_sent(const struct hk_outbox_job *job)
+{
+	const struct hk_outbox_process *process;
+	if (job->job || !job->announced) {
+		return false;
+	}
+	DL_FOREACH (job->processes, process) {
+		if (!process->known || process->unsent || process->sending ||
+		    process->chunks_sending > 0 || process->acknowledged < process->sent ||
+		    hk_outbox_has_chunk(process)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+void hk_outbox_remove(struct hk_outbox *outbox, struct hk_collector *collector,
+		      struct hk_outbox_job *job)
+{
+	const struct hk_outbox_process *process;
+	char path[PATH_MAX];
+	/* Its records are on the root; what a user may look for by name, who began it here, stays.
+	 */
+	DL_FOREACH (job->processes, process) {
+		if (chunk_path(process, path) == 0) {
+			unlink(path);
+		}
+	}
+	hk_jobdir_unlink(collector->dirfd[0], HK_OUTBOX_LINK, job->state->id);
+	if (!job->state->announced) {
+		hk_job_drop(collector, job->state->directory);
+		hk_jobdir_remove(job->state->directory);
+	}
+	job_free(outbox, job);
+}
+
+/* ---- chunks ---- */
+
+void hk_outbox_reset(struct hk_outbox *outbox)
+{
+	struct hk_outbox_process *process, *next;
+	struct hk_outbox_job *job;
+	HASH_ITER (hh, outbox->processes, process, next) {
+		process->known = process->sending = false;
+		process->unsent = true;
+		process->chunks_sending = 0;
+		process->hold_ns = 0;
+		hk_outbox_rewind(process);
+	}
+	DL_FOREACH (outbox->jobs, job) {
+		job->announced = job->complete_sending = false;
+	}
+}
+
+void hk_outbox_unsend(struct hk_outbox *outbox)
+{
+	struct hk_outbox_process *process, *next;
+	struct hk_outbox_job *job;
+	HASH_ITER (hh, outbox->processes, process, next) {
+		process->unsent |= process->sending;
+		process->sending = false;
+	}
+	DL_FOREACH (outbox->jobs, job) {
+		job->complete_sending = false;
+	}
+}
+
+bool hk_outbox_has_chunk(const struct hk_outbox_process *process)
+{
+	return process->walk.at < process->written_bytes;
+}
+
+void hk_outbox_rewind(struct hk_outbox_process *process)
+{
+	if (process->sent != process->acknowledged) {
+		process->sent = process->acknowledged;
+		process->walk = HK_CHUNK_WALK(-1);
+	}
+}
+
+void hk_outbox_begin(struct hk_outbox_process *process, uint64_t last)
+{
+	process->known = true;
+	process->acknowledged = process->sent = last;
+	process->kept_bytes = 0;
+	process->walk = HK_CHUNK_WALK(-1);
+}
+
+void hk_outbox_acknowledge(struct hk_outbox_process *process, uint64_t last)
+{
+	if (last <= process->acknowledged) {
+		return;
+	}
+	process->acknowledged = last;
+	if (last >= process->sent) {
+		process->kept_bytes =
+		    last == process->sent ? process->walk.at : process->kept_bytes;
+		process->sent = last;
+	} else if (process->sent - last < HK_UPLINK_CHUNKS) {
+		process->kept_bytes = process->ends[last % HK_UPLINK_CHUNKS];
+	}
+	if (process->process) {
+		process->process->acknowledged = last;
+	}
+}
+
+int hk_outbox_chunk(struct hk_outbox_process *process, struct hk_chunk_buffer *buffer,
+		    struct hk_chunk_header *ret_header)
+{
+	char path[PATH_MAX];
+	uint64_t offset;
+	int r = chunk_path(process, path);
+	int fd = r < 0 ? r : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0) {
+		process->written_bytes = process->walk.at;
+		return r < 0 ? r : -errno;
+	}
+	const uint64_t before = process->sent;
+	process->walk.fd = fd;
+	while ((r = hk_chunk_walk_next(&process->walk, ret_header, &offset)) > 0 &&
+	       ret_header->number <= process->sent) {
+		if (ret_header->number <= process->acknowledged) {
+			process->kept_bytes = process->walk.at;
+		}
+	}
+	if (r > 0) {
+		r = hk_chunk_file_read(fd, offset, ret_header->total_bytes, buffer);
+		r = r < 0 ? r : 1;
+		process->sent = ret_header->number;
+		process->gap = process->sent != before + 1;
+		process->ends[process->sent % HK_UPLINK_CHUNKS] = process->walk.at;
+	} else if (r == 0) {
+		/* What lies behind the last chunk is none. */
+		process->written_bytes = process->walk.at;
+	}
+	process->walk.fd = -1;
+	close(fd);
+	return r;
+}
+
+uint64_t hk_outbox_bytes(const struct hk_outbox *outbox)
+{
+	const struct hk_outbox_process *process, *next;
+	uint64_t bytes = 0;
+	HASH_ITER (hh, outbox->processes, process, next) {
+		bytes += process->written_bytes > process->kept_bytes
+			     ? process->written_bytes - process->kept_bytes
+			     : 0;
+	}
+	return bytes;
+}

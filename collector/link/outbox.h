@@ -1,0 +1,108 @@
+/* outbox.h: what a leaf still has to bring to its root: jobs, their processes, the numbers of their
+ * chunks.
+ *
+ * The files of the job directory hold what is sent; here is only how far the root has it. A job
+ * stays until all of it is there, also after it was closed and the collector has forgotten its
+ * processes; its link in the run directory tells the next collector. One thread.
+ */
+#ifndef HK_COLLECTOR_LINK_OUTBOX_H
+#define HK_COLLECTOR_LINK_OUTBOX_H
+
+#include "chunk/file.h"
+#include "collector/collector.h"
+#include "collector/link/uplink.h"
+
+/* How the links of closed jobs begin that the root has not got all of. */
+#define HK_OUTBOX_LINK "unsent."
+
+struct hk_outbox_job;
+
+struct hk_outbox_process {
+	uint8_t uid[HK_UID_BYTES];
+	UT_hash_handle hh;		       /* hk_outbox::processes */
+	struct hk_outbox_process *prev, *next; /* hk_outbox_job::processes */
+	struct hk_outbox_job *job;
+	struct hk_process *process; /* of an open job; else NULL */
+	Hk__Process *state; /* of a closed job, while it is loaded: in `loaded`; else NULL */
+	bool known;	    /* the root has said how far it has this process */
+	bool unsent;	    /* there are values the root has not been sent */
+	bool sending;	    /* or that are on their way */
+	unsigned chunks_sending;
+	uint64_t acknowledged, sent;	 /* chunk numbers */
+	bool gap;			 /* numbers are missing before `sent` */
+	uint64_t written_bytes;		 /* of its chunk file, at the last look */
+	uint64_t kept_bytes;		 /* where the acknowledged part ends */
+	uint64_t hold_ns;		 /* monotonic: nothing more before this */
+	struct hk_chunk_walk walk;	 /* behind chunk `sent`; without a descriptor */
+	uint64_t ends[HK_UPLINK_CHUNKS]; /* of the last chunks sent, by number */
+};
+
+struct hk_outbox_job {
+	struct hk_outbox_job *prev, *next;
+	struct hk_outbox_process *processes;
+	struct hk_job *job;	  /* open; NULL: closed */
+	Hk__Job *state;		  /* of a closed one: owned, but for its processes all there is */
+	Hk__Snapshot *loaded;	  /* of a closed one, while its last values are being sent */
+	bool announced;		  /* told to the root on this connection */
+	bool complete_sending;	  /* told that this is all; not yet answered */
+	bool complete;		  /* the root has all of it */
+	uint32_t control_changes; /* of the root's, that are in force here */
+	uint64_t complete_ns;	  /* monotonic: since when */
+};
+
+struct hk_outbox {
+	struct hk_outbox_job *jobs; /* in order of opening */
+	struct hk_outbox_process *processes;
+};
+
+/* Takes up the closed jobs that an earlier collector left unsent. */
+void hk_outbox_restore(struct hk_outbox *outbox, const struct hk_collector *collector);
+void hk_outbox_fini(struct hk_outbox *outbox);
+
+/* Takes in what is new in the collector's open jobs, and what has changed of what is known. True if
+ * a process or a job is new, or one has ended. */
+bool hk_outbox_update(struct hk_outbox *outbox, struct hk_collector *collector);
+
+/* JOB is about to be closed: what is left of it goes on without its processes. */
+void hk_outbox_close(struct hk_outbox *outbox, const struct hk_collector *collector,
+		     struct hk_job *job);
+/* PROCESS is about to be forgotten. */
+void hk_outbox_detach(struct hk_process *process);
+
+/* Nothing that was under way counts, and nothing is known of the root: a new connection. */
+void hk_outbox_reset(struct hk_outbox *outbox);
+
+/* What was on its way in a report that came to nothing is to be sent again. */
+void hk_outbox_unsend(struct hk_outbox *outbox);
+
+struct hk_outbox_process *hk_outbox_find(const struct hk_outbox *outbox, const uint8_t *uid);
+
+/* The message of a job. */
+Hk__Job *hk_outbox_state(const struct hk_outbox_job *job);
+/* Makes the last values of a closed job's processes readable. -errno. */
+int hk_outbox_load(struct hk_outbox_job *job);
+void hk_outbox_unload(struct hk_outbox_job *job);
+
+/* Whether the file goes on behind what was sent. */
+bool hk_outbox_has_chunk(const struct hk_outbox_process *process);
+/* The next chunk of PROCESS that was not sent. 1: its bytes are in BUFFER, and it counts as sent;
+ * 0: none; -errno of reading. */
+int hk_outbox_chunk(struct hk_outbox_process *process, struct hk_chunk_buffer *buffer,
+		    struct hk_chunk_header *ret_header);
+/* A new connection's root has all chunks up to LAST. */
+void hk_outbox_begin(struct hk_outbox_process *process, uint64_t last);
+/* The root has all chunks up to LAST by now. */
+void hk_outbox_acknowledge(struct hk_outbox_process *process, uint64_t last);
+/* Chunks behind the last acknowledged one are sent again. */
+void hk_outbox_rewind(struct hk_outbox_process *process);
+
+/* Whether a closed job has nothing left that the root does not know. */
+bool hk_outbox_all_sent(const struct hk_outbox_job *job);
+
+/* Takes a job out, with its directory unless somebody announced it here. */
+void hk_outbox_remove(struct hk_outbox *outbox, struct hk_collector *collector,
+		      struct hk_outbox_job *job);
+
+uint64_t hk_outbox_bytes(const struct hk_outbox *outbox); /* that wait to be sent */
+
+#endif

@@ -1,0 +1,177 @@
+#include "collector/link/peers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "collector/state.h"
+
+#define PEERS_MAX 4096u
+#define NODES_MAX 4096u /* of one job */
+
+int hk_peers_take(struct hk_collector *collector, const Hk__Node *node, struct hk_peer **ret_peer)
+{
+	struct hk_peer *peer;
+	if (node->id.len != HK_NODE_ID_BYTES) {
+		return -EINVAL;
+	}
+	HASH_FIND(hh, collector->peers, node->id.data, HK_NODE_ID_BYTES, peer);
+	if (!peer) {
+		if (HASH_COUNT(collector->peers) >= PEERS_MAX) {
+			return -ENOSPC;
+		}
+		peer = calloc(1, sizeof(*peer));
+		if (!peer) {
+			return -ENOMEM;
+		}
+		memcpy(peer->id, node->id.data, HK_NODE_ID_BYTES);
+		HASH_ADD(hh, collector->peers, id, HK_NODE_ID_BYTES, peer);
+		hk_info("leaf reports host=%s version=%s", node->host, node->version);
+	}
+	*ret_peer = peer;
+	return 0;
+}
+
+void hk_peers_free_all(struct hk_collector *collector)
+{
+	struct hk_peer *peer, *next;
+	HASH_ITER (hh, collector->peers, peer, next) {
+		HASH_DEL(collector->peers, peer);
+		free(peer);
+	}
+}
+
+/* ---- nodes of a job ---- */
+
+Hk__Node *hk_peers_node(const struct hk_job *job, const uint8_t *id)
+{
+	for (size_t i = 0; i < job->state->n_nodes; i++) {
+		Hk__Node *node = job->state->nodes[i];
+		if (node->id.len == HK_NODE_ID_BYTES &&
+		    memcmp(node->id.data, id, HK_NODE_ID_BYTES) == 0) {
+			return node;
+		}
+	}
+	return NULL;
+}
+
+static int set_bytes(ProtobufCBinaryData *to, const ProtobufCBinaryData *from)
+{
+	if (from->len != HK_NODE_ID_BYTES) {
+		return 0;
+	}
+	if (to->len != HK_NODE_ID_BYTES) {
+		uint8_t *data = malloc(HK_NODE_ID_BYTES);
+		if (!data) {
+			return -ENOMEM;
+		}
+		*to = (ProtobufCBinaryData){HK_NODE_ID_BYTES, data};
+	}
+	memcpy(to->data, from->data, HK_NODE_ID_BYTES);
+	return 0;
+}
+
+static int node_add(Hk__Job *state, const Hk__Node *from, Hk__Node **ret_node)
+{
+	if (state->n_nodes >= NODES_MAX) {
+		return -ENOSPC;
+	}
+	Hk__Node **list = realloc(state->nodes, (state->n_nodes + 1) * sizeof(Hk__Node *));
+	if (!list) {
+		return -ENOMEM;
+	}
+	state->nodes = list;
+	Hk__Node *node = malloc(sizeof(*node));
+	if (!node) {
+		return -ENOMEM;
+	}
+	hk__node__init(node);
+	if (set_bytes(&node->id, &from->id) < 0) {
+		free(node);
+		return -ENOMEM;
+	}
+	state->nodes[state->n_nodes++] = node;
+	*ret_node = node;
+	return 0;
+}
+
+int hk_peers_join(struct hk_job *job, const Hk__Node *from, uint64_t opened_unix_ns,
+		  Hk__Node **ret_node)
+{
+	Hk__Node *node = hk_peers_node(job, from->id.data);
+	if (!node) {
+		int r = node_add(job->state, from, &node);
+		if (r < 0) {
+			return r;
+		}
+		node->opened_unix_ns = opened_unix_ns;
+		job->changed = true;
+	}
+	if (hk_state_set_string(&node->host, from->host) < 0 ||
+	    hk_state_set_string(&node->version, from->version) < 0 ||
+	    set_bytes(&node->boot, &from->boot) < 0) {
+		return -ENOMEM;
+	}
+	node->shed_records = from->shed_records;
+	node->spooled_bytes = from->spooled_bytes;
+	*ret_node = node;
+	return 0;
+}
+
+static uint64_t silence(const struct hk_collector *collector, const struct hk_job *job,
+			const Hk__Node *node, uint64_t now_ns)
+{
+	struct hk_peer *peer;
+	HASH_FIND(hh, collector->peers, node->id.data, node->id.len, peer);
+	/* One that an earlier collector knew is expected from when this one took the job up. */
+	uint64_t since = peer ? peer->seen_ns : job->opened_ns;
+	return now_ns > since ? now_ns - since : 0;
+}
+
+void hk_peers_look(const struct hk_collector *collector, struct hk_job *job)
+{
+	uint64_t now_ns = hk_clock_monotonic_ns();
+	for (size_t i = 0; i < job->state->n_nodes; i++) {
+		Hk__Node *node = job->state->nodes[i];
+		bool connected = silence(collector, job, node, now_ns) < HK_PEERS_SILENT_NS;
+		if (connected != (node->connected != 0) && !node->complete) {
+			hk_info("node %s job=%s host=%s", connected ? "connected" : "is silent",
+				job->state->id, node->host);
+			job->changed = true;
+		}
+		node->connected = connected;
+	}
+}
+
+uint32_t hk_peers_awaited(const struct hk_collector *collector, const struct hk_job *job)
+{
+	uint64_t now_ns = hk_clock_monotonic_ns();
+	uint32_t count = 0;
+	for (size_t i = 0; i < job->state->n_nodes; i++) {
+		const Hk__Node *node = job->state->nodes[i];
+		count +=
+		    !node->complete && silence(collector, job, node, now_ns) < HK_PEERS_LOST_NS;
+	}
+	return count;
+}
+
+void hk_peers_give_up(struct hk_job *job)
+{
+	struct hk_process *process;
+	DL_FOREACH (job->processes, process) {
+		Hk__Process *state = process->state;
+		const Hk__Anchor *seen = state->seen ? state->seen : state->start;
+		if (!process->remote || process->gone) {
+			continue;
+		}
+		state->exit_kind = HK__EXIT_KIND__EXIT_VANISHED;
+		if (seen && hk_state_set_anchor(&state->end, seen->ticks, seen->monotonic_ns,
+						seen->realtime_ns) == 0) {
+			process->gone = true;
+		}
+		process->changed = true;
+	}
+}

@@ -1,0 +1,42 @@
+/* peers.h: on a root, the leaves that have reported to it, and what each job knows of its nodes.
+ *
+ * A node of a job is a Hk__Node in the job's message, so it is in the job's files; whether it is
+ * still there is known by its reports, which come once a second. One thread.
+ */
+#ifndef HK_COLLECTOR_LINK_PEERS_H
+#define HK_COLLECTOR_LINK_PEERS_H
+
+#include "collector/collector.h"
+#include "collector/link/node.h"
+
+#define HK_PEERS_SILENT_NS UINT64_C(5000000000) /* without a report: not connected */
+#define HK_PEERS_LOST_NS UINT64_C(300000000000) /* a job waits no longer for its node */
+
+struct hk_peer {
+	uint8_t id[HK_NODE_ID_BYTES];
+	UT_hash_handle hh;	/* hk_collector::peers */
+	uint64_t epoch, number; /* of the last report taken */
+	uint64_t seen_ns;	/* monotonic */
+	bool told_silent;	/* the log knows */
+};
+
+/* The leaf that reports as NODE, made if it is new. -EINVAL: no id; -ENOSPC: too many; -ENOMEM. */
+int hk_peers_take(struct hk_collector *collector, const Hk__Node *node, struct hk_peer **ret_peer);
+void hk_peers_free_all(struct hk_collector *collector);
+
+/* The node ID in JOB; NULL. */
+Hk__Node *hk_peers_node(const struct hk_job *job, const uint8_t *id);
+/* The same, added if it is new, with what it says of itself. -ENOMEM. */
+int hk_peers_join(struct hk_job *job, const Hk__Node *node, uint64_t opened_unix_ns,
+		  Hk__Node **ret_node);
+
+/* Brings `connected` of the job's nodes up to date. */
+void hk_peers_look(const struct hk_collector *collector, struct hk_job *job);
+
+/* Nodes of JOB whose part of it is not all here, and which are not given up. */
+uint32_t hk_peers_awaited(const struct hk_collector *collector, const struct hk_job *job);
+
+/* JOB is about to be closed: processes of nodes that are not here any more count as vanished. */
+void hk_peers_give_up(struct hk_job *job);
+
+#endif

@@ -1,0 +1,369 @@
+#include "collector/link/uplink.h"
+
+#include <errno.h>
+#include <nng/nng.h>
+#include <nng/protocol/reqrep0/req.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "wire/request.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define PATIENCE_NS (5 * SECOND_NS) /* of a connection that does not come, or does not answer */
+#define PATIENCE_MAX_NS (60 * SECOND_NS) /* where answers take long because the network is slow */
+#define PAUSE_NS (SECOND_NS / 10)
+#define PAUSE_MAX_NS (2 * SECOND_NS)
+#define RECONNECT_MS 100
+#define RECONNECT_MAX_MS 1000
+#define SETTLED_ANSWERS 16u /* so many answers, and the connection is a good one */
+
+enum slot_state {
+	SLOT_FREE = 0,
+	SLOT_SENDING = 1,   /* NNG's */
+	SLOT_RECEIVING = 2, /* NNG's */
+	SLOT_DONE = 3,
+};
+
+struct slot {
+	struct hk_uplink *uplink;
+	nng_ctx ctx;
+	nng_aio *aio;
+	_Atomic int state; /* enum slot_state; whoever it names may touch the rest */
+	bool failed;
+	uint64_t sent_ns, received_ns;
+};
+
+struct hk_uplink {
+	const char *url;
+	int event_fd;
+	bool open; /* there is a socket */
+	nng_socket socket;
+	_Atomic bool joined, lost; /* by NNG's threads: a connection came, or went */
+	uint64_t generation;
+	uint64_t opened_ns, heard_ns; /* of this connection: begun, last answer */
+	uint64_t retry_ns;	      /* without a socket: not before */
+	uint64_t pause_ns, patience_ns;
+	uint32_t answers; /* of this connection */
+	bool told_down;	  /* the log knows that there is none */
+	struct slot slots[HK_UPLINK_SLOTS];
+};
+
+static void wake(struct hk_uplink *uplink)
+{
+	uint64_t one = 1;
+	(void)!write(uplink->event_fd, &one, sizeof(one));
+}
+
+/* ---- on NNG's threads ---- */
+
+static void slot_done(void *data)
+{
+	struct slot *slot = data;
+	bool failed = nng_aio_result(slot->aio) != 0;
+	if (atomic_load_explicit(&slot->state, memory_order_acquire) == SLOT_SENDING) {
+		if (!failed) {
+			atomic_store_explicit(&slot->state, SLOT_RECEIVING, memory_order_release);
+			nng_ctx_recv(slot->ctx, slot->aio);
+			return;
+		}
+		nng_msg_free(nng_aio_get_msg(slot->aio));
+	}
+	slot->received_ns = hk_clock_monotonic_ns();
+	slot->failed = failed;
+	/* Pairs with the acquire of who looks for answers: the message is there. */
+	atomic_store_explicit(&slot->state, SLOT_DONE, memory_order_release);
+	wake(slot->uplink);
+}
+
+static void pipe_changed(nng_pipe pipe, nng_pipe_ev event, void *data)
+{
+	struct hk_uplink *uplink = data;
+	(void)pipe;
+	atomic_store(event == NNG_PIPE_EV_ADD_POST ? &uplink->joined : &uplink->lost, true);
+	wake(uplink);
+}
+
+/* ---- the socket ---- */
+
+static int set_up(struct hk_uplink *uplink)
+{
+	nng_socket socket = uplink->socket;
+	nng_dialer dialer;
+	/* What is asked again, and when, is not NNG's to decide. */
+	nng_socket_set_ms(socket, NNG_OPT_REQ_RESENDTIME, NNG_DURATION_INFINITE);
+	nng_socket_set_ms(socket, NNG_OPT_RECONNMINT, RECONNECT_MS);
+	nng_socket_set_ms(socket, NNG_OPT_RECONNMAXT, RECONNECT_MAX_MS);
+	nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, HK_MESSAGE_BYTES_MAX);
+	int r = nng_pipe_notify(socket, NNG_PIPE_EV_ADD_POST, pipe_changed, uplink);
+	r = r ? r : nng_pipe_notify(socket, NNG_PIPE_EV_REM_POST, pipe_changed, uplink);
+	for (unsigned i = 0; i < HK_UPLINK_SLOTS && r == 0; i++) {
+		r = nng_ctx_open(&uplink->slots[i].ctx, socket);
+	}
+	r = r ? r : nng_dialer_create(&dialer, socket, uplink->url);
+	return r ? r : nng_dialer_start(dialer, NNG_FLAG_NONBLOCK);
+}
+
+static int connection_begin(struct hk_uplink *uplink, uint64_t now_ns)
+{
+	int r = nng_req0_open(&uplink->socket);
+	if (r != 0) {
+		return hk_request_errno(r);
+	}
+	uplink->open = true;
+	uplink->opened_ns = uplink->heard_ns = now_ns;
+	uplink->answers = 0;
+	atomic_store(&uplink->joined, false);
+	atomic_store(&uplink->lost, false);
+	return hk_request_errno(set_up(uplink));
+}
+
+static void slot_clear(struct slot *slot)
+{
+	if (atomic_load_explicit(&slot->state, memory_order_acquire) == SLOT_DONE &&
+	    !slot->failed) {
+		nng_msg_free(nng_aio_get_msg(slot->aio));
+	}
+	atomic_store(&slot->state, SLOT_FREE);
+}
+
+static void connection_end(struct hk_uplink *uplink)
+{
+	if (!uplink->open) {
+		return;
+	}
+	nng_close(uplink->socket);
+	for (unsigned i = 0; i < HK_UPLINK_SLOTS; i++) {
+		nng_aio_wait(uplink->slots[i].aio);
+		slot_clear(&uplink->slots[i]);
+	}
+	uplink->open = false;
+	uplink->generation++;
+	atomic_store(&uplink->joined, false);
+	atomic_store(&uplink->lost, false);
+}
+
+int hk_uplink_open(const char *url, struct hk_uplink **ret_uplink)
+{
+	struct hk_uplink *uplink = calloc(1, sizeof(*uplink));
+	if (!uplink) {
+		return -ENOMEM;
+	}
+	uplink->url = url;
+	uplink->pause_ns = PAUSE_NS;
+	uplink->patience_ns = PATIENCE_NS;
+	uplink->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int r = uplink->event_fd < 0 ? -errno : 0;
+	for (unsigned i = 0; i < HK_UPLINK_SLOTS && r == 0; i++) {
+		uplink->slots[i].uplink = uplink;
+		r = hk_request_errno(
+		    nng_aio_alloc(&uplink->slots[i].aio, slot_done, &uplink->slots[i]));
+	}
+	if (r < 0) {
+		hk_uplink_free(uplink);
+		return r;
+	}
+	*ret_uplink = uplink;
+	return 0;
+}
+
+struct hk_uplink *hk_uplink_free(struct hk_uplink *uplink)
+{
+	if (!uplink) {
+		return NULL;
+	}
+	connection_end(uplink);
+	for (unsigned i = 0; i < HK_UPLINK_SLOTS; i++) {
+		if (uplink->slots[i].aio) {
+			nng_aio_free(uplink->slots[i].aio);
+		}
+	}
+	if (uplink->event_fd >= 0) {
+		close(uplink->event_fd);
+	}
+	free(uplink);
+	return NULL;
+}
+
+/* ---- looking after it ---- */
+
+int hk_uplink_fd(const struct hk_uplink *uplink)
+{
+	return uplink->event_fd;
+}
+
+bool hk_uplink_connected(const struct hk_uplink *uplink)
+{
+	return uplink->open && atomic_load(&uplink->joined) && !atomic_load(&uplink->lost);
+}
+
+uint64_t hk_uplink_generation(const struct hk_uplink *uplink)
+{
+	return uplink->generation;
+}
+
+/* Since when an answer has been waited for; UINT64_MAX: none is. */
+static uint64_t waiting_since(const struct hk_uplink *uplink)
+{
+	uint64_t oldest = UINT64_MAX;
+	for (unsigned i = 0; i < HK_UPLINK_SLOTS; i++) {
+		const struct slot *slot = &uplink->slots[i];
+		int state = atomic_load_explicit(&slot->state, memory_order_acquire);
+		if ((state == SLOT_SENDING || state == SLOT_RECEIVING) && slot->sent_ns < oldest) {
+			oldest = slot->sent_ns;
+		}
+	}
+	return oldest < uplink->heard_ns ? uplink->heard_ns : oldest;
+}
+
+/* When the connection is given up if nothing happens. */
+static uint64_t deadline(const struct hk_uplink *uplink)
+{
+	if (!hk_uplink_connected(uplink)) {
+		return uplink->opened_ns + PATIENCE_NS;
+	}
+	uint64_t since = waiting_since(uplink);
+	/* What has never answered gets no more time than one that does not come. */
+	uint64_t patience = uplink->answers > 0 ? uplink->patience_ns : PATIENCE_NS;
+	return since == UINT64_MAX ? UINT64_MAX : since + patience;
+}
+
+uint64_t hk_uplink_due(const struct hk_uplink *uplink)
+{
+	return uplink->open ? deadline(uplink) : uplink->retry_ns;
+}
+
+void hk_uplink_give_up(struct hk_uplink *uplink, uint64_t now_ns, uint64_t wait_ns)
+{
+	connection_end(uplink);
+	uplink->retry_ns = now_ns + (wait_ns > uplink->pause_ns ? wait_ns : uplink->pause_ns);
+	uplink->pause_ns =
+	    2 * uplink->pause_ns < PAUSE_MAX_NS ? 2 * uplink->pause_ns : PAUSE_MAX_NS;
+}
+
+static void tell_down(struct hk_uplink *uplink, const char *why)
+{
+	if (!uplink->told_down) {
+		hk_warning("no connection to the root url=%s why=%s; what is kept here waits",
+			   uplink->url, why);
+		uplink->told_down = true;
+	}
+}
+
+void hk_uplink_tend(struct hk_uplink *uplink, uint64_t now_ns)
+{
+	uint64_t count;
+	(void)!read(uplink->event_fd, &count, sizeof(count));
+	if (uplink->open && atomic_load(&uplink->lost)) {
+		tell_down(uplink, "closed");
+		hk_uplink_give_up(uplink, now_ns, 0);
+	} else if (uplink->open && now_ns >= deadline(uplink)) {
+		tell_down(uplink, "silence");
+		if (uplink->answers > 0) {
+			uplink->patience_ns = 2 * uplink->patience_ns < PATIENCE_MAX_NS
+						  ? 2 * uplink->patience_ns
+						  : PATIENCE_MAX_NS;
+		}
+		hk_uplink_give_up(uplink, now_ns, 0);
+	}
+	if (!uplink->open && now_ns >= uplink->retry_ns) {
+		int r = connection_begin(uplink, now_ns);
+		if (r < 0) {
+			tell_down(uplink, strerror(-r));
+			hk_uplink_give_up(uplink, now_ns, PAUSE_MAX_NS);
+		}
+	}
+}
+
+/* ---- exchanges ---- */
+
+static int pack(const Hk__Request *request, nng_msg **ret_message)
+{
+	size_t size = protobuf_c_message_get_packed_size(&request->base);
+	if (size > HK_MESSAGE_BYTES_MAX) {
+		return -EMSGSIZE;
+	}
+	int r = hk_request_errno(nng_msg_alloc(ret_message, size));
+	if (r == 0) {
+		protobuf_c_message_pack(&request->base, nng_msg_body(*ret_message));
+	}
+	return r;
+}
+
+int hk_uplink_send(struct hk_uplink *uplink, const Hk__Request *request)
+{
+	unsigned i = 0;
+	nng_msg *message;
+	while (i < HK_UPLINK_SLOTS && atomic_load(&uplink->slots[i].state) != SLOT_FREE) {
+		i++;
+	}
+	if (i == HK_UPLINK_SLOTS || !hk_uplink_connected(uplink)) {
+		return -EAGAIN;
+	}
+	int r = pack(request, &message);
+	if (r < 0) {
+		return r;
+	}
+	struct slot *slot = &uplink->slots[i];
+	nng_aio_set_msg(slot->aio, message);
+	slot->failed = false;
+	slot->sent_ns = hk_clock_monotonic_ns();
+	atomic_store_explicit(&slot->state, SLOT_SENDING, memory_order_release);
+	nng_ctx_send(slot->ctx, slot->aio);
+	return (int)i;
+}
+
+static Hk__Response *take_response(struct slot *slot)
+{
+	nng_msg *message = nng_aio_get_msg(slot->aio);
+	ProtobufCMessage *response = NULL;
+	int r = hk_message_unpack(&hk__response__descriptor, nng_msg_body(message),
+				  nng_msg_len(message), &response);
+	nng_msg_free(message);
+	return r < 0 ? NULL : (Hk__Response *)response;
+}
+
+static void note_answer(struct hk_uplink *uplink, const struct slot *slot)
+{
+	if (uplink->answers == 0) {
+		hk_info("connected to the root url=%s", uplink->url);
+		uplink->told_down = false;
+	}
+	uplink->answers++;
+	uplink->heard_ns =
+	    slot->received_ns > uplink->heard_ns ? slot->received_ns : uplink->heard_ns;
+	uplink->pause_ns = PAUSE_NS;
+	if (uplink->answers >= SETTLED_ANSWERS) {
+		uplink->patience_ns = PATIENCE_NS;
+	}
+}
+
+int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_answer *ret_answer)
+{
+	for (unsigned i = 0; i < HK_UPLINK_SLOTS; i++) {
+		struct slot *slot = &uplink->slots[i];
+		if (atomic_load_explicit(&slot->state, memory_order_acquire) != SLOT_DONE) {
+			continue;
+		}
+		if (slot->failed) {
+			/* Whoever waits for it does so until the connection is given up. */
+			atomic_store(&uplink->lost, true);
+			wake(uplink);
+			return 0;
+		}
+		*ret_answer = (struct hk_uplink_answer){
+		    .slot = i,
+		    .response = take_response(slot),
+		    .sent_ns = slot->sent_ns,
+		    .received_ns = slot->received_ns,
+		};
+		atomic_store(&slot->state, SLOT_FREE);
+		note_answer(uplink, slot);
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* uplink.h: a leaf's connection to its root: requests out, answers back, never waiting for either.
+ *
+ * Up to HK_UPLINK_SLOTS exchanges are under way at one time, each in a slot. NNG's threads send and
+ * receive and only mark a slot done; the collector's one thread calls everything here. A connection
+ * that breaks or falls silent is given up as a whole: what was under way is forgotten, whether or
+ * not it arrived, `generation` rises, and a new connection is tried.
+ */
+#ifndef HK_COLLECTOR_LINK_UPLINK_H
+#define HK_COLLECTOR_LINK_UPLINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/message.h"
+
+#define HK_UPLINK_CHUNKS 8u		       /* the window of chunks */
+#define HK_UPLINK_SLOTS (HK_UPLINK_CHUNKS + 2) /* and a report and a clock probe */
+
+struct hk_uplink;
+
+struct hk_uplink_answer {
+	unsigned slot;
+	Hk__Response *response;	       /* the caller's to free; NULL: it makes no sense */
+	uint64_t sent_ns, received_ns; /* monotonic, as close to the network as we get */
+};
+
+/* URL is kept by reference. Nothing is connected yet: that is hk_uplink_tend's. -errno. */
+int hk_uplink_open(const char *url, struct hk_uplink **ret_uplink);
+/* Closes; accepts NULL, returns NULL. */
+struct hk_uplink *hk_uplink_free(struct hk_uplink *uplink);
+
+/* Readable when there is something to tend. */
+int hk_uplink_fd(const struct hk_uplink *uplink);
+
+/* Takes note of what has happened, gives up a connection that is of no use, tries new ones. */
+void hk_uplink_tend(struct hk_uplink *uplink, uint64_t now_ns);
+/* When to tend it at the latest, monotonic. */
+uint64_t hk_uplink_due(const struct hk_uplink *uplink);
+
+bool hk_uplink_connected(const struct hk_uplink *uplink);
+/* Rises with every connection that is given up. */
+uint64_t hk_uplink_generation(const struct hk_uplink *uplink);
+
+/* Sends REQUEST in a free slot. The slot's number; -EAGAIN: not connected, or none is free;
+ * -EMSGSIZE; -ENOMEM. */
+int hk_uplink_send(struct hk_uplink *uplink, const Hk__Request *request);
+
+/* 1: an answer that has come, its slot is free again; 0: none. */
+int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_answer *ret_answer);
+
+/* Gives the connection up, for a reason that only the caller sees, for WAIT_NS at least. */
+void hk_uplink_give_up(struct hk_uplink *uplink, uint64_t now_ns, uint64_t wait_ns);
+
+#endif
