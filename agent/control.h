@@ -10,15 +10,15 @@
 
 #include <stdint.h>
 
-/* The segment's generation as last heeded; while it is not the segment's, calls of levels count and
- * off come to hk_control_poll. Read by the trampoline. */
+/* The segment's generation as last heeded; while it is not the segment's, calls of sites that
+ * are off come to hk_control_poll. Read by the trampoline. */
 extern uint32_t hk_generation_seen;
 
 /* GENERATION is new: puts in force what was published, and looks for new objects. Takes the process
  * lock and the loader's; with signals blocked and hk_inside set. */
 void hk_control_heed(uint32_t generation);
 
-/* The same for a call on the short way. Called with all registers saved; the arguments mean
+/* The same for a call of a site that is off. Called with all registers saved; the arguments mean
  * nothing. */
 int hk_control_poll(void *unused, void *none);
 

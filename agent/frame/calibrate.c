@@ -1,14 +1,12 @@
 #include "frame/calibrate.h"
 
 #include "base/clock.h"
-#include "control.h"
 #include "frame/hot.h"
 #include "frame/values.h"
 #include "record/process.h"
 
 #define CALLS 64u
 #define BATCHES 5
-#define TRIES 5
 
 extern const char hk_thunks[]; /* trampoline.S */
 void hk_call_exit(void);
@@ -63,18 +61,10 @@ static uint64_t measure_time(struct hk_site_hot *hot, void (*way_out)(void), uin
 	return cost;
 }
 
-static uint64_t measure_count(struct hk_site_hot *hot, const struct hk_segment_header *header)
+static uint64_t measure_count(struct hk_site_hot *hot)
 {
-	uint64_t cost = 0;
-	hot->control = HK_CONTROL_COUNT;
-	for (int tries = 0; tries < TRIES; tries++) {
-		/* The first call of every thread heeds it in any case. */
-		hk_generation_seen = atomic_load(&header->generation);
-		cost = measure();
-		if (atomic_load(&header->generation) == hk_generation_seen) {
-			break; /* else each call looked for new levels */
-		}
-	}
+	hot->control = HK_CONTROL_LIGHT;
+	uint64_t cost = measure();
 	hot->control = HK_CONTROL_FRAME;
 	return cost;
 }
@@ -125,7 +115,7 @@ void hk_calibrate(struct hk_thread *thread, uint32_t octave, struct hk_segment_h
 	}
 	header->short_floor_ns = (uint32_t)(unordered & 0xffff) | (uint32_t)(ordered & 0xffff)
 								      << 16;
-	header->count_cost_ps = (uint32_t)measure_count(hot, header);
+	header->count_cost_ps = (uint32_t)measure_count(hot);
 	header->record_cost_ps = (uint32_t)measure_record(hot, thread);
 	thread->generation = generation;
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "compat/compat.h"
 #include "control.h"
+#include "frame/append.h"
 #include "frame/arguments.h"
 #include "frame/hot.h"
 #include "frame/open.h"
@@ -35,6 +36,7 @@ static_assert(CALL_OFFSET(indirect) == HK_CALL_INDIRECT, "layout.h");
 #endif
 static_assert(HK_FRAME_BYTES % 16 == 0, "stack alignment");
 
+#define likely(condition) __builtin_expect(!!(condition), 1)
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
 /* Octaves of durations below the escape of 32 bits; a mask that keeps the look-up of any other
@@ -73,11 +75,6 @@ static inline void fetch_ahead(const uint64_t *room)
 #endif
 }
 
-static void add_shared(_Atomic uint64_t *counter)
-{
-	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-}
-
 static void raise_to(uint64_t *most, uint64_t value)
 {
 	uint64_t now = *most;
@@ -107,11 +104,6 @@ static int make_octave(void *cell, void *octave)
 	hk_inside = 0;
 	hk_process_restore_signals(signals);
 	return (int)offset;
-}
-
-static int extend_chain(void *thread, void *stream)
-{
-	return !hk_inside && hk_thread_extend(thread, (uint32_t)(uintptr_t)stream);
 }
 
 static int rearm(void *index, void *unused)
@@ -179,7 +171,7 @@ static inline void count_totals(const struct hk_thread *thread, const struct hk_
 	uint64_t callees = thread->child_ns;
 	add(&cell->total_ns, ns);
 	add(&cell->self_ns, ns > callees ? ns - callees : 0);
-	if (!(call->domains & call->site->domain)) {
+	if (likely(!(call->domains & call->site->domain))) {
 		add(&cell->outermost_ns, ns);
 	}
 }
@@ -205,60 +197,6 @@ static inline void restore(struct hk_thread *thread, const struct hk_call *call,
 static inline bool is_innermost(const struct hk_thread *thread, const struct hk_call *call)
 {
 	return thread->inner == (uint64_t)&call->caller_frame;
-}
-
-static inline void write_words(uint64_t *room, const struct hk_call *call, uint64_t ns,
-			       enum hk_record_kind kind, const uint64_t *values, uint32_t count)
-{
-	bool escape = ns >= HK_DURATION_ESCAPE;
-	room[0] = call->start_ticks;
-	room[1] = hk_record_word1(escape ? HK_DURATION_ESCAPE : (uint32_t)ns, call->site->index,
-				  kind, count + escape);
-	room += HK_RECORD_HEADER_WORDS;
-	if (escape) {
-		*room++ = ns;
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		room[i] = values[i];
-	}
-}
-
-/* STREAM's end is ours until BUSY is cleared: handlers that come in between take the nested chain.
- */
-static void write_record(struct hk_thread *thread, uint32_t stream, volatile uint32_t *busy,
-			 const struct hk_call *call, uint64_t ns, enum hk_record_kind kind,
-			 const uint64_t *values, uint32_t count)
-{
-	struct hk_chain_end *chain = &thread->chain[stream];
-	uint32_t words = HK_RECORD_HEADER_WORDS + count + (ns >= HK_DURATION_ESCAPE);
-	*busy = call->depth + 1;
-	atomic_signal_fence(memory_order_seq_cst);
-	uint64_t *room = hk_chain_room(chain, words);
-	if (!room && hk_state_saved(extend_chain, thread, (void *)(uintptr_t)stream)) {
-		room = chain->cursor;
-	}
-	if (room) {
-		write_words(room, call, ns, kind, values, count);
-		hk_chain_publish(chain, room + words);
-	} else {
-		add_shared(&thread->slot->chain[stream].lost);
-	}
-	atomic_signal_fence(memory_order_seq_cst);
-	*busy = 0;
-}
-
-static void record(struct hk_thread *thread, const struct hk_call *call, uint64_t ns,
-		   enum hk_record_kind kind, const uint64_t *values, uint32_t count)
-{
-	if (!thread->busy) {
-		write_record(thread, call->site->stream, &thread->busy, call, ns, kind, values,
-			     count);
-	} else if (!thread->nested_busy) {
-		write_record(thread, HK_STREAM_NESTED, &thread->nested_busy, call, ns, kind, values,
-			     count);
-	} else {
-		add_shared(&thread->slot->chain[HK_STREAM_NESTED].lost);
-	}
 }
 
 static void read_values(struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
@@ -301,7 +239,7 @@ static void record_arguments(struct hk_thread *thread, struct hk_call *call, uin
 {
 	payload->count = call->site->payload;
 	hk_state_saved(hk_arguments_keep, call, payload);
-	record(thread, call, ns, kind, payload->words, payload->count);
+	hk_append_record(thread, call, ns, kind, payload->words, payload->count);
 }
 
 void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns)
@@ -327,7 +265,7 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 	if (flags & HK_HOT_ARGUMENTS) {
 		record_arguments(thread, call, ns, kind, &payload);
 	} else if (flags & HK_HOT_RECORD) {
-		record(thread, call, ns, kind, values, site->payload);
+		hk_append_record(thread, call, ns, kind, values, site->payload);
 	}
 }
 
@@ -395,8 +333,8 @@ static void record_left(struct hk_thread *thread, const struct hk_open_call *ope
 	/* The slow path is gated while it runs, but taking a page is safe here: no lock is held. */
 	uint32_t inside = hk_inside;
 	hk_inside = 0;
-	record(thread, &left, ns > HK_CALL_ABSURD_NS ? 0 : ns, HK_RECORD_UNWOUND, unknown,
-	       left.site->payload);
+	hk_append_record(thread, &left, ns > HK_CALL_ABSURD_NS ? 0 : ns, HK_RECORD_UNWOUND, unknown,
+			 left.site->payload);
 	hk_inside = inside;
 }
 
@@ -496,7 +434,7 @@ void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range)
 		count_duration(thread, call.cell, ns);
 	}
 	if (call.site->flags & HK_HOT_RECORD) {
-		record(thread, &call, ns, HK_RECORD_CALL, NULL, 0);
+		hk_append_record(thread, &call, ns, HK_RECORD_CALL, NULL, 0);
 	}
 	thread->child_ns = range->child_ns + ns;
 	thread->domains = range->domains;
@@ -506,61 +444,79 @@ void hk_call_note_instant(struct hk_call *call, const uint64_t *value)
 {
 	add(&call->cell->calls, 1);
 	if (call->site->flags & HK_HOT_RECORD) {
-		record(call->thread, call, 0, HK_RECORD_CALL, value, call->site->payload);
+		hk_append_record(call->thread, call, 0, HK_RECORD_CALL, value, call->site->payload);
 	}
 }
 
 /* ---- the usual way out ---- */
 
-/* A handler came after the end of the chain was read and before it was ours, and left records
- * there. */
-static __attribute__((noinline)) void record_behind(struct hk_thread *thread,
+/* The page has no room, or a handler's call writes a record that this one interrupted. */
+static __attribute__((noinline)) void record_slowly(struct hk_thread *thread,
 						    const struct hk_call *call, uint64_t ns)
 {
 	uint64_t values[HK_HOOK_VALUES];
 	for (uint32_t i = 0; i < call->site->payload; i++) {
 		values[i] = hk_values_plain(call, call->site->word[i]);
 	}
-	record(thread, call, ns, HK_RECORD_CALL, values, call->site->payload);
+	hk_append_record(thread, call, ns, HK_RECORD_CALL, values, call->site->payload);
 }
 
-/* Writes the record at ROOM, where the chain ended a moment ago. */
-static inline void record_plain(struct hk_thread *thread, struct hk_chain_end *chain,
-				uint64_t *room, const struct hk_call *call, uint64_t ns)
+static inline void record_plain(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
 {
 	const struct hk_site_hot *site = call->site;
+	struct hk_chain_end *chain = &thread->chain[site->stream];
+	uint32_t payload = site->payload;
+	/* Before the end of the chain is read: from here on handlers leave no records there. */
 	thread->busy = call->depth + 1;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(chain->cursor != room)) {
+	uint64_t *room = chain->cursor, *end = room + HK_RECORD_HEADER_WORDS + payload;
+	if (unlikely(end > chain->end)) {
 		thread->busy = 0;
-		record_behind(thread, call, ns);
+		record_slowly(thread, call, ns);
 		return;
 	}
 	fetch_ahead(room);
 	room[0] = call->start_ticks;
 	room[1] = site->word1 | ns;
-	for (uint32_t i = 0; i < site->payload; i++) {
+	for (uint32_t i = 0; i < payload; i++) {
 		room[HK_RECORD_HEADER_WORDS + i] = hk_values_plain(call, site->word[i]);
 	}
-	hk_chain_publish(chain, room + HK_RECORD_HEADER_WORDS + site->payload);
+	hk_chain_publish(chain, end);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->busy = 0;
 }
 
-/* The short way: no new octave, extreme, page or error, nothing to ask MPI. It checks before it
- * writes and calls nothing, so that the compiler needs no register saved. */
-void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
+static inline struct hk_result result_of(const struct hk_call *call)
+{
+	return (struct hk_result){call->result, call->result2};
+}
+
+static __attribute__((noinline)) struct hk_result leave_slowly(struct hk_call *call, uint64_t ns)
+{
+	leave(call, ns);
+	return result_of(call);
+}
+
+static __attribute__((noinline)) struct hk_result leave_unready(struct hk_call *call,
+								uint64_t end_ticks)
+{
+	/* Not measured; or begun before a fork, and the child keeps out of its parent's books; or
+	 * begun on another thread. */
+	if (call->thread && call->thread != hk_thread_current) {
+		hk_open_leave_elsewhere(call, end_ticks);
+	}
+	return result_of(call);
+}
+
+/* The short way: no new octave, extreme or error, nothing to ask MPI. It checks before it writes
+ * and calls nothing, so that the compiler needs no register saved. */
+struct hk_result hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 {
 	struct hk_thread *thread = call->thread;
 	const struct hk_site_hot *site = call->site;
 	struct hk_cell *cell = call->cell;
-	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
-	if (unlikely(thread != hk_thread_current)) {
-		hk_open_leave_elsewhere(call, end_ticks);
-		return;
-	}
-	if (unlikely(!thread->ready)) {
-		return; /* begun before a fork: the child keeps out of its parent's books */
+	if (unlikely(thread != hk_thread_current || !thread->ready)) {
+		return leave_unready(call, end_ticks);
 	}
 	/* The upper half of one multiplication; a clock that went back gives a huge number and the
 	 * long way. */
@@ -570,23 +526,20 @@ void hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 	uint32_t shift = 58u - (uint32_t)__builtin_clzll(ns | HK_OCTAVE_BUCKETS);
 	uint32_t offset = cell->octave[(shift + (ns >= HK_OCTAVE_BUCKETS)) % HK_OCTAVES_FAST];
 	uint32_t bucket = (uint32_t)(ns >> shift) % HK_OCTAVE_BUCKETS;
-	struct hk_chain_end *chain = &thread->chain[site->stream];
-	uint64_t *room = chain->cursor;
-	uint32_t words = HK_RECORD_HEADER_WORDS + site->payload;
+	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
 	if (unlikely(!offset || ns > cell->max_ns || ns < cell->min_ns || thread->busy ||
-		     !is_innermost(thread, call) || (flags & HK_HOT_UNUSUAL) ||
-		     ns >= HK_DURATION_ESCAPE ||
-		     ((flags & HK_HOT_RECORD) && room + words > chain->end) ||
-		     ((flags & HK_HOT_NULL) && !call->result))) {
-		leave(call, ns);
-		return;
+		     !is_innermost(thread, call) || ns >= HK_DURATION_ESCAPE ||
+		     (unlikely(flags & (HK_HOT_UNUSUAL | HK_HOT_NULL)) &&
+		      ((flags & HK_HOT_UNUSUAL) || !call->result)))) {
+		return leave_slowly(call, ns);
 	}
 	count_totals(thread, call, ns);
 	add(bucket_of(thread, offset, bucket), 1);
-	if (flags & HK_HOT_RECORD) {
-		record_plain(thread, chain, room, call, ns);
+	if (likely(flags & HK_HOT_RECORD)) {
+		record_plain(thread, call, ns);
 	}
 	restore(thread, call, ns);
+	return result_of(call);
 }
 
 /* For trampoline.S where the clock is a function. */

@@ -52,9 +52,14 @@ struct hk_call {
 	uint64_t stack[]; /* stack arguments */
 };
 
-/* Statistics and record of a call that ended at END_TICKS. Runs on every hooked call: general
- * registers only. */
-void hk_call_leave(struct hk_call *call, uint64_t end_ticks);
+/* What a function leaves in its two result registers. */
+struct hk_result {
+	uint64_t result, result2;
+};
+
+/* Statistics and record of a call that ended at END_TICKS; gives back the call's results, which are
+ * where its caller looks for them. Runs on every hooked call: general registers only. */
+struct hk_result hk_call_leave(struct hk_call *call, uint64_t end_ticks);
 
 /* The thread has no state yet, or the site no cell for it, or the generation changed, or calls were
  * abandoned: makes what is missing. 1: try again, 0: pass the call through unmeasured. Called with

@@ -30,7 +30,7 @@ struct hk_site_hot {
 	uint8_t control; /* HK_CONTROL_* */
 	uint8_t level;	 /* enum hk_level */
 	uint8_t stream;	 /* enum hk_stream */
-	uint32_t period; /* sample: one in so many */
+	uint32_t step;	 /* taken off the thread's countdown by a call: 1 at sample, else 0 */
 	uint8_t flags;	 /* HK_HOT_*; changes under calls with the level */
 	uint8_t payload; /* named values: the words of a record; the same at every level */
 	uint8_t word[HK_HOOK_VALUES];

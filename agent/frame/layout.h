@@ -4,7 +4,11 @@
 #define HK_AGENT_FRAME_LAYOUT_H
 
 #define HK_THUNKS 16384
+#if defined(__aarch64__)
 #define HK_THUNK_BYTES 64
+#else
+#define HK_THUNK_BYTES 128
+#endif
 
 /* struct hk_call, relative to the thunk's frame pointer (the struct ends where the saved frame
  * pointer begins). */
@@ -62,7 +66,7 @@
 #define HK_HOT_INDEX 16
 #define HK_HOT_STACK_WORDS 20
 #define HK_HOT_CONTROL 21
-#define HK_HOT_PERIOD 24
+#define HK_HOT_STEP 24
 #define HK_HOT_FLAGS 28
 #define HK_HOT_WIDE_WORDS 36
 #define HK_HOT_EXIT 56
@@ -79,10 +83,12 @@
 #define HK_HOT_LAZY_BIT 3
 
 /* HK_HOT_CONTROL */
-#define HK_CONTROL_FRAME 0  /* full path */
-#define HK_CONTROL_COUNT 1  /* count and jump */
-#define HK_CONTROL_SAMPLE 2 /* count and jump, every PERIOD-th by the full path */
-#define HK_CONTROL_PASS 3   /* jump */
+#define HK_CONTROL_FRAME 0 /* full path */
+#define HK_CONTROL_LIGHT 1 /* count and jump; the full path when the countdown is over */
+#define HK_CONTROL_PASS 2  /* jump */
+
+/* Level sample: one call in so many of a thread is timed. */
+#define HK_SAMPLE_PERIOD 64
 
 /* struct hk_thread */
 #define HK_THREAD_READY 0

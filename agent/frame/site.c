@@ -13,7 +13,6 @@
 
 #define BUCKETS (2u * HK_THUNKS)
 #define DOMAINS_MAX 64u
-#define SAMPLE_PERIOD 64u
 
 static_assert(offsetof(struct hk_site_hot, original) == HK_HOT_ORIGINAL, "layout.h");
 static_assert(offsetof(struct hk_site_hot, domain) == HK_HOT_DOMAIN, "layout.h");
@@ -24,7 +23,7 @@ static_assert(offsetof(struct hk_site_hot, flags) == HK_HOT_FLAGS, "layout.h");
 static_assert(HK_HOT_LAZY == 1u << HK_HOT_LAZY_BIT, "layout.h");
 static_assert(offsetof(struct hk_site_hot, wide_words) == HK_HOT_WIDE_WORDS, "layout.h");
 static_assert(offsetof(struct hk_site_hot, exit) == HK_HOT_EXIT, "layout.h");
-static_assert(offsetof(struct hk_site_hot, period) == HK_HOT_PERIOD, "layout.h");
+static_assert(offsetof(struct hk_site_hot, step) == HK_HOT_STEP, "layout.h");
 static_assert(sizeof(struct hk_site_hot) == HK_HOT_BYTES, "layout.h");
 
 struct hk_site_hot hk_hot[HK_THUNKS] __attribute__((aligned(64)));
@@ -94,9 +93,8 @@ static uint8_t control_of(uint8_t level)
 	case HK_LEVEL_OFF:
 		return HK_CONTROL_PASS;
 	case HK_LEVEL_COUNT:
-		return HK_CONTROL_COUNT;
 	case HK_LEVEL_SAMPLE:
-		return HK_CONTROL_SAMPLE;
+		return HK_CONTROL_LIGHT;
 	default:
 		return HK_CONTROL_FRAME;
 	}
@@ -146,7 +144,6 @@ static void warm(struct hk_site_hot *hot, const struct hk_site_request *request,
 			   (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
 	hot->exit = exit_of(hook);
 	hot->stream = is_memory(hook->meaning) ? HK_STREAM_MEMORY : HK_STREAM_CALLS;
-	hot->period = SAMPLE_PERIOD;
 	hot->level = request->level;
 	hot->hook = hook;
 	hk_values_prepare(hot);
@@ -222,6 +219,7 @@ static void relevel(uint32_t index)
 		__atomic_store_n(&hot->level, site->level, __ATOMIC_RELAXED);
 		uint8_t flags = hk_values_flags(hot) | (lazy ? HK_HOT_LAZY | HK_HOT_UNUSUAL : 0);
 		__atomic_store_n(&hot->flags, flags, __ATOMIC_RELAXED);
+		__atomic_store_n(&hot->step, site->level == HK_LEVEL_SAMPLE, __ATOMIC_RELAXED);
 		control = lazy ? HK_CONTROL_FRAME : control_of(site->level);
 	}
 	__atomic_store_n(&hot->control, control, __ATOMIC_RELEASE);

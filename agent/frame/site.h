@@ -1,7 +1,7 @@
 /* site.h: call sites and their thunks, as the patcher sees them.
  *
  * A site is one function as called through one object's slot. Binding a site yields the address to
- * put into the slot: a 64-byte thunk that calls the original with statistics around it. Sites are
+ * put into the slot: a thunk that calls the original with statistics around it. Sites are
  * never freed; the same (function, library, original, shared) yields the same site again.
  * hk_site_bind is called under the loader's lock (dl_iterate_phdr) or with the patcher's own lock,
  * so by one thread at a time; the rest is safe anywhere.

@@ -1,8 +1,10 @@
 /* trampoline.S: the thunks and the way in and out of a hooked call (x86-64, System V).
  *
- * A thunk is 64 bytes of code of its own per site: its `call *original` has its own entry in the branch predictor, which a
- * shared indirect call at a thousand sites has not. It builds a frame by rbp, so that unwinders, exceptions and debuggers
- * pass through by ordinary CFI, and copies stack arguments because the original must find them above its return address.
+ * A thunk is 128 bytes of code of its own per site: its `call *original` has its own entry in the branch predictor, which a
+ * shared indirect call at a thousand sites has not. The levels count and sample are done in it, with no branch taken before the
+ * jump to the original: two more would cost them as much again. The full path builds a frame by rbp, so that unwinders,
+ * exceptions and debuggers pass through by ordinary CFI, and copies stack arguments because the original must find them above
+ * its return address.
  * Vector registers are never touched here or in the C code reached by the fast path (-mgeneral-regs-only); the slow path
  * saves them all. r10 and r11 are free: a lazily bound PLT call clobbers them too.
  */
@@ -12,7 +14,7 @@
 
 	.text
 
-/* ---- way in. r11: struct hk_site_hot; rbp: the thunk's frame; our return address at (%rsp) ---- */
+/* ---- way in. r11: the site's index; rbp: the thunk's frame; our return address at (%rsp) ---- */
 	.p2align 6
 	.type	hk_call_enter, @function
 hk_call_enter:
@@ -26,13 +28,16 @@ hk_call_enter:
 	movq	%r8, HK_CALL_R8(%rbp)
 	movq	%r9, HK_CALL_R9(%rbp)
 	movq	%rax, HK_CALL_RAX(%rbp)
+	movl	%r11d, %eax
+	leaq	hk_hot(%rip), %r10
+	shlq	$6, %r11			/* HK_HOT_BYTES */
+	addq	%r10, %r11
 	movq	%r11, HK_CALL_SITE(%rbp)
-.Lenter:
+.Lenter:					/* rax: the index; r11: struct hk_site_hot */
 	movq	hk_thread_current@gottpoff(%rip), %r10
 	movq	%fs:(%r10), %r10
 	cmpl	$0, HK_THREAD_READY(%r10)
 	je	.Lprepare
-	movl	HK_HOT_INDEX(%r11), %eax
 	movq	HK_THREAD_CELLS(%r10,%rax,8), %r8
 	testq	%r8, %r8
 	jz	.Lprepare
@@ -205,6 +210,7 @@ hk_call_enter:
 	movq	HK_CALL_SITE(%rbp), %r11
 	movq	HK_CALL_R9(%rbp), %r9
 	testl	%eax, %eax
+	movl	HK_HOT_INDEX(%r11), %eax
 	jnz	.Lenter
 	/* Unmeasured: the stack words still have to be there, and something to count. */
 	movq	$0, HK_CALL_THREAD(%rbp)
@@ -231,17 +237,11 @@ hk_call_enter:
 	movq	%rdx, HK_CALL_RESULT2(%rbp)
 	.endm
 
+	/* rax: ticks. C brings the results back, and returns to the thunk. */
 	.macro	leave_call name:req
-	cmpq	$0, HK_CALL_THREAD(%rbp)
-	je	0f
-	movq	%rax, %rsi
 	leaq	-HK_CALL_BYTES(%rbp), %rdi
-	subq	$8, %rsp			/* 16-byte alignment for C */
-	call	hk_call_leave
-	addq	$8, %rsp
-0:	movq	HK_CALL_RAX(%rbp), %rax
-	movq	HK_CALL_RESULT2(%rbp), %rdx
-	ret
+	movq	%rax, %rsi
+	jmp	hk_call_leave
 	.cfi_endproc
 	.size	\name, . - \name
 	.endm
@@ -264,55 +264,53 @@ hk_call_enter:
 	addq	$8, %rsp
 	leave_call hk_call_exit_by_call
 
-/* ---- levels count and sample, and sites switched off. r11: struct hk_site_hot; returns to the thunk, which jumps on ---- */
+/* ---- what a thunk's own light path leaves alone: sites switched off, and calls for which the full path has something to do.
+ * r11: the site's index; returns to the thunk, which jumps on, or into its full path ---- */
 	.p2align 6
-	.type	hk_call_count, @function
-hk_call_count:
+	.type	hk_call_light, @function
+hk_call_light:
 	.cfi_startproc
 	.cfi_def_cfa_offset 16
-	movq	hk_process + HK_PROCESS_HEADER(%rip), %r10
-	movl	HK_HEADER_GENERATION(%r10), %r10d
-	cmpl	hk_generation_seen(%rip), %r10d
-	jne	.Lpoll
-.Lsame:
-	cmpb	$HK_CONTROL_COUNT, HK_HOT_CONTROL(%r11)
-	jne	.Lnot_count
-	movq	hk_thread_current@gottpoff(%rip), %r10
-	movq	%fs:(%r10), %r10
-.Lcount:
-	cmpl	$0, HK_THREAD_READY(%r10)
-	je	.Lfull
-	movl	HK_HOT_INDEX(%r11), %r11d
-	movq	HK_THREAD_CELLS(%r10,%r11,8), %r10
-	testq	%r10, %r10
-	jz	.Lno_cell
-	incq	(%r10)
-	ret
-.Lno_cell:
 	shlq	$6, %r11			/* HK_HOT_BYTES */
 	leaq	hk_hot(%rip), %r10
 	addq	%r10, %r11
-	jmp	.Lfull
-.Lnot_count:
 	cmpb	$HK_CONTROL_PASS, HK_HOT_CONTROL(%r11)
 	je	.Lpass
+.Lcount:
 	movq	hk_thread_current@gottpoff(%rip), %r10
 	movq	%fs:(%r10), %r10
-	decl	HK_THREAD_COUNTDOWN(%r10)
-	jns	.Lcount
-	/* Its turn to be timed: start the countdown anew and take the full path. */
-	pushq	%rax
-	movl	HK_HOT_PERIOD(%r11), %eax
-	decl	%eax
-	movl	%eax, HK_THREAD_COUNTDOWN(%r10)
-	popq	%rax
+	cmpl	$0, HK_THREAD_READY(%r10)
+	je	.Lfull
+	cmpl	$0, HK_THREAD_COUNTDOWN(%r10)
+	jns	.Llook
+	/* Its turn to be timed: start the countdown anew. */
+	movl	$HK_SAMPLE_PERIOD - 1, HK_THREAD_COUNTDOWN(%r10)
 .Lfull:
 	/* Return into the thunk's full path, behind its test of the control byte. */
 	addq	$(hk_thunk_full - hk_thunk_light), (%rsp)
-.Lpass:
+.Lreturn:
 	ret
+/* The full path makes the cell and heeds the new generation, but not for a signal handler while the agent is busy. */
+.Llook:
+	pushq	%rax
+	.cfi_adjust_cfa_offset 8
+	movl	HK_HOT_INDEX(%r11), %eax
+	movq	HK_THREAD_CELLS(%r10,%rax,8), %r10
+	movq	hk_inside@gottpoff(%rip), %rax
+	cmpl	$0, %fs:(%rax)
+	popq	%rax
+	.cfi_adjust_cfa_offset -8
+	je	.Lfull
+	testq	%r10, %r10
+	jz	.Lfull
+	incq	(%r10)
+	ret
+.Lpass:
+	movq	hk_process + HK_PROCESS_HEADER(%rip), %r10
+	movl	HK_HEADER_GENERATION(%r10), %r10d
+	cmpl	hk_generation_seen(%rip), %r10d
+	je	.Lreturn
 /* Levels may have changed: looks, and then asks the site again. */
-.Lpoll:
 	pushq	%rax
 	pushq	%rdi
 	pushq	%rsi
@@ -333,12 +331,12 @@ hk_call_count:
 	popq	%rdi
 	popq	%rax
 	.cfi_adjust_cfa_offset -64
-	cmpb	$HK_CONTROL_FRAME, HK_HOT_CONTROL(%r11)
-	je	.Lfull
-	/* Not again for the generation: while the agent is busy on this thread, nobody looks. */
-	jmp	.Lsame
+	cmpb	$HK_CONTROL_LIGHT, HK_HOT_CONTROL(%r11)
+	je	.Lcount
+	jb	.Lfull
+	jmp	.Lreturn
 	.cfi_endproc
-	.size	hk_call_count, . - hk_call_count
+	.size	hk_call_light, . - hk_call_light
 
 /* int hk_state_saved(int (*function)(void *, void *), void *, void *): the same from C. */
 	.p2align 4
@@ -414,20 +412,42 @@ hk_state_saved_call:
 	.size	hk_state_saved_call, . - hk_state_saved_call
 
 /* ---- the thunks ---- */
-	.p2align 6
+	.p2align 7
 	.globl	hk_thunks
 	.hidden	hk_thunks
 	.type	hk_thunks, @object
 hk_thunks:
 	.set	site, 0
 	.rept	HK_THUNKS
-	.p2align 6
+	.p2align 7
 	.cfi_startproc
 	endbr64
-	leaq	hk_hot + site * HK_HOT_BYTES(%rip), %r11
-	cmpb	$0, hk_hot + site * HK_HOT_BYTES + HK_HOT_CONTROL(%rip)
-	.cfi_remember_state
-	jne	0f
+	cmpb	$HK_CONTROL_LIGHT, hk_hot + site * HK_HOT_BYTES + HK_HOT_CONTROL(%rip)
+	jb	2f
+	ja	1f
+	movq	hk_thread_current@gottpoff(%rip), %r10
+	movq	%fs:(%r10), %r10
+	cmpl	$0, HK_THREAD_READY(%r10)
+	je	1f
+	movq	HK_THREAD_GENERATION(%r10), %r11
+	movl	(%r11), %r11d
+	cmpl	HK_THREAD_SEEN(%r10), %r11d
+	jne	1f
+	movl	hk_hot + site * HK_HOT_BYTES + HK_HOT_STEP(%rip), %r11d
+	subl	%r11d, HK_THREAD_COUNTDOWN(%r10)
+	js	1f
+	movq	HK_THREAD_CELLS + site * 8(%r10), %r11
+	testq	%r11, %r11
+	jz	1f
+	incq	(%r11)				/* cell.calls */
+0:	jmp	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
+1:	movl	$site, %r11d
+	call	hk_call_light
+	.if site == 0
+hk_thunk_light:
+	.endif
+	jmp	0b
+2:
 	.if site == 0
 hk_thunk_full:
 	.endif
@@ -437,18 +457,13 @@ hk_thunk_full:
 	movq	%rsp, %rbp
 	.cfi_def_cfa_register rbp
 	subq	$HK_FRAME_BYTES, %rsp
+	movl	$site, %r11d
 	call	hk_call_enter
 	call	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
 	call	*hk_hot + site * HK_HOT_BYTES + HK_HOT_EXIT(%rip)
 	leave
 	.cfi_def_cfa rsp, 8
 	ret
-	.cfi_restore_state
-0:	call	hk_call_count
-	.if site == 0
-hk_thunk_light:
-	.endif
-	jmp	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
 	.cfi_endproc
 	.set	site, site + 1
 	.endr

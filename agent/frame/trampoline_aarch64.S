@@ -239,11 +239,8 @@ hk_call_enter:
 
 	/* x1: ticks */
 	.macro	leave_call name:req
-	ldur	x9, [x29, HK_CALL_THREAD]
-	cbz	x9, 0f
 	sub	x0, x29, HK_CALL_BYTES
-	bl	hk_call_leave
-0:	ldp	x0, x1, [x29, HK_CALL_RESULT]
+	bl	hk_call_leave			/* brings the results back */
 	mov	sp, x29
 	ldp	x29, x30, [sp], #16
 	.cfi_def_cfa	sp, 0
@@ -273,50 +270,62 @@ hk_call_enter:
 /* ---- levels count and sample, and sites switched off. x16: struct hk_site_hot; x15: the caller's x30. Returns to the thunk with the original in x17,
  * or into its full path ---- */
 	.p2align 6
-	.type	hk_call_count, @function
-hk_call_count:
+	.type	hk_call_light, @function
+hk_call_light:
 	.cfi_startproc
-	adrp	x9, hk_process + HK_PROCESS_HEADER
-	ldr	x9, [x9, :lo12:hk_process + HK_PROCESS_HEADER]
-	ldr	w9, [x9, HK_HEADER_GENERATION]
-	adrp	x10, hk_generation_seen
-	ldr	w10, [x10, :lo12:hk_generation_seen]
-	cmp	w9, w10
-	b.ne	.Lpoll
-.Lsame:
-	current_thread x9, x10
 	ldrb	w10, [x16, HK_HOT_CONTROL]
-	cmp	w10, HK_CONTROL_COUNT
-	b.ne	.Lnot_count
+	cmp	w10, HK_CONTROL_LIGHT
+	b.hi	.Lpass
 .Lcount:
+	current_thread x9, x10
 	ldr	w10, [x9, HK_THREAD_READY]
 	cbz	w10, .Lfull
+	ldr	x10, [x9, HK_THREAD_GENERATION]
+	ldr	w10, [x10]
+	ldr	w11, [x9, HK_THREAD_SEEN]
+	cmp	w10, w11
+	b.ne	.Lstale
+	ldr	w10, [x16, HK_HOT_STEP]
+	cbz	w10, .Ladd
+	ldr	w11, [x9, HK_THREAD_COUNTDOWN]
+	subs	w11, w11, w10
+	b.mi	.Lturn
+	str	w11, [x9, HK_THREAD_COUNTDOWN]
+.Ladd:
 	ldr	w10, [x16, HK_HOT_INDEX]
 	add	x9, x9, HK_THREAD_CELLS
 	ldr	x9, [x9, x10, lsl #3]
 	cbz	x9, .Lfull
 	count_call x9
-.Lpass:
+.Lreturn:
 	load_original
 	ret
-.Lnot_count:
-	cmp	w10, HK_CONTROL_PASS
-	b.eq	.Lpass
-	ldr	w10, [x9, HK_THREAD_COUNTDOWN]
-	subs	w10, w10, #1
-	str	w10, [x9, HK_THREAD_COUNTDOWN]
-	b.pl	.Lcount
 	/* Its turn to be timed: start the countdown anew and take the full path. */
-	ldr	w10, [x16, HK_HOT_PERIOD]
-	sub	w10, w10, #1
+.Lturn:
+	mov	w10, HK_SAMPLE_PERIOD - 1
 	str	w10, [x9, HK_THREAD_COUNTDOWN]
 .Lfull:
 	/* Return into the thunk's full path, behind its test of the control byte. */
 	sub	x17, x30, hk_thunk_light - hk_thunk_full
 	mov	x30, x15
 	ret	x17
+	/* The full path heeds the new generation, but not for a signal handler while the agent is busy. */
+.Lstale:
+	adrp	x10, :gottprel:hk_inside
+	ldr	x10, [x10, :gottprel_lo12:hk_inside]
+	mrs	x11, tpidr_el0
+	ldr	w10, [x11, x10]
+	cbnz	w10, .Ladd
+	b	.Lfull
+.Lpass:
+	adrp	x9, hk_process + HK_PROCESS_HEADER
+	ldr	x9, [x9, :lo12:hk_process + HK_PROCESS_HEADER]
+	ldr	w9, [x9, HK_HEADER_GENERATION]
+	adrp	x10, hk_generation_seen
+	ldr	w10, [x10, :lo12:hk_generation_seen]
+	cmp	w9, w10
+	b.eq	.Lreturn
 /* Levels may have changed: looks, and then asks the site again. */
-.Lpoll:
 	stp	x29, x30, [sp, #-112]!
 	.cfi_def_cfa_offset 112
 	.cfi_offset x29, -112
@@ -344,12 +353,12 @@ hk_call_count:
 	.cfi_restore x29
 	.cfi_restore x30
 	ldrb	w10, [x16, HK_HOT_CONTROL]
-	cmp	w10, HK_CONTROL_FRAME
-	b.eq	.Lfull
-	/* Not again for the generation: while the agent is busy on this thread, nobody looks. */
-	b	.Lsame
+	cmp	w10, HK_CONTROL_LIGHT
+	b.eq	.Lcount
+	b.lo	.Lfull
+	b	.Lreturn
 	.cfi_endproc
-	.size	hk_call_count, . - hk_call_count
+	.size	hk_call_light, . - hk_call_light
 
 /* int hk_state_saved(int (*function)(void *, void *), void *, void *): with what AAPCS64 passes and returns in vector registers
  * and the floating-point status saved around it. All 64 bits of x0 come back. */
@@ -424,7 +433,7 @@ hk_thunk_full:
 	.cfi_restore_state
 0:	mov	x15, x30
 	.cfi_register x30, x15
-	bl	hk_call_count
+	bl	hk_call_light
 	.if site == 0
 hk_thunk_light:
 	.endif

@@ -34,16 +34,18 @@ def test_debugger(run, program, hooks):
     commands = run.path("commands.gdb")
     with open(commands, "w", encoding="ascii") as stream:
         stream.write("set debuginfod enabled off\nset breakpoint pending on\nset width 0\nset confirm off\n"
-                     "break stacks_zero\nrun\nbt\nbreak hk_call_leave\ncontinue\nbt\nfinish\nbt\n")
+                     "break stacks_zero\nrun\nbt\nbreak hk_call_exit_ordered\ncontinue\nbt\n"
+                     "break hk_call_leave\ncontinue\nbt\nfinish\nbt\n")
         # Every instruction of a later call's way in has the right callers too.
         stream.write("delete\nbreak hk_call_enter\ncontinue\n" + "bt\nstepi\n" * STEPS)
     done = run.trace("gdb", "-nx", "-batch", "-x", commands, program, hooks=[hooks], options=("-q",))
     traces = backtraces(done.stdout)
-    expect_true(f"backtraces of gdb: {done.stdout[-2000:]}{done.stderr[-2000:]}", len(traces) == 3 + STEPS)
+    expect_true(f"backtraces of gdb: {done.stdout[-2000:]}{done.stderr[-2000:]}", len(traces) == 4 + STEPS)
     expect("in the call", traces[0][:2], ["stacks_zero", "hk_thunks"])
-    expect("in the agent", traces[1][:2], ["hk_call_leave", "hk_call_exit_ordered"])
-    expect("on the way out", traces[2][0], "hk_call_exit_ordered")
-    expect("on the way in", traces[3][0], "hk_call_enter")
+    expect("on the way out", traces[1][0], "hk_call_exit_ordered")
+    expect("in the agent", traces[2][:2], ["hk_call_leave", "hk_thunks"])
+    expect("back in the thunk", traces[3][0], "hk_thunks")
+    expect("on the way in", traces[4][0], "hk_call_enter")
     for trace in traces:
         expect_callers(trace[0], trace)
 
