@@ -27,6 +27,7 @@
 #include "patch/namespace.h"
 #include "patch/object.h"
 #include "patch/pointer.h"
+#include "patch/program.h"
 #include "patch/slot.h"
 #include "record/process.h"
 #include "ring/kernel.h"
@@ -495,9 +496,7 @@ void hk_patch_revisit(void)
 void hk_patch_start(const struct hk_hookset *set)
 {
 	hk_loader_setup();
-	long length = hk_kernel(SYS_readlinkat, -100, "/proc/self/exe", patcher.program,
-				sizeof(patcher.program) - 1, 0, 0);
-	patcher.program[length > 0 ? length : 0] = 0;
+	hk_program_path(patcher.program);
 	patcher.coverage.hook_lines_bad = set->bad_lines;
 	patcher.coverage.hooks = set->hook_count;
 	patcher.set = set;

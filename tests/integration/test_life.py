@@ -177,6 +177,14 @@ def check_shut_out(run):
     expect("run directory open to others: files", os.listdir(directory), [])
 
 
+def check_through_loader(run):
+    """A program that the loader is told to run is no part of the loader, and keeps its name."""
+    loader = next(word for word in run.command("ldd", program(run)).stdout.split() if os.path.basename(word).startswith("ld-linux"))
+    run.trace(loader, program(run), "touch", 3, hooks=["*:life_*"], options=("--job", "loader"))
+    report = run.report(run.path("store", "loader"))
+    expect("through the loader: calls", {key: row["calls"] for key, row in rows_of(report).items()}, {("life", "life_touch"): 3})
+
+
 def check_daemon(run):
     """Work that begins when the command is long gone belongs to its job, as long as there is a collector."""
     collector = run.start_collector()
@@ -247,6 +255,7 @@ def test(run, which="short"):
         check_no_files(run)
         check_filter(run)
         check_loader(run)
+        check_through_loader(run)
         check_daemon(run)
         check_levels(run)
         check_tls(run)
