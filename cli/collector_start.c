@@ -41,9 +41,31 @@ static int find_program(char path[PATH_MAX])
 	return -ENOENT;
 }
 
+#define ARGUMENTS_MAX 12
+
+/* What the collector is told; JOB and STORE are of WISH. */
+static void arguments_fill(const char *program, const char *job, const char *store,
+			   const struct hk_collector_wish *wish, char *arguments[ARGUMENTS_MAX])
+{
+	const char *const fixed[] = {program, "--store",    store,	   "--job-dir",
+				     job,     "--ready-fd", READY_FD_TEXT, "--exit-with-job"};
+	size_t count = 0;
+
+	for (; count < sizeof(fixed) / sizeof(fixed[0]); count++) {
+		arguments[count] = (char *)fixed[count];
+	}
+	if (wish->per_node) {
+		arguments[count++] = (char *)"--per-node";
+	}
+	if (wish->upstream) {
+		arguments[count++] = (char *)"--upstream";
+		arguments[count++] = (char *)wish->upstream;
+	}
+	arguments[count] = NULL;
+}
+
 /* In the child: a session of its own, no terminal, none of the job's files. */
-static void daemon_main(const char *program, const char *run_directory, const char *job,
-			const char *store, int log_fd, int ready_fd)
+static void daemon_main(const char *run_directory, char *const *arguments, int log_fd, int ready_fd)
 {
 	sigset_t none;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -66,16 +88,7 @@ static void daemon_main(const char *program, const char *run_directory, const ch
 	(void)!chdir("/");
 	setenv("HOOK_RUN_DIR", run_directory, 1);
 	unsetenv("LD_PRELOAD");
-	char *const arguments[] = {(char *)program,
-				   (char *)"--store",
-				   (char *)store,
-				   (char *)"--job-dir",
-				   (char *)job,
-				   (char *)"--ready-fd",
-				   (char *)READY_FD_TEXT,
-				   (char *)"--exit-with-job",
-				   NULL};
-	execv(program, arguments);
+	execv(arguments[0], arguments);
 	_exit(127);
 }
 
@@ -121,18 +134,19 @@ static void tell_failure(int log_fd, int error)
 	hk_error(PROGRAM " does not start: %s", last ? last + 1 : words);
 }
 
-int hk_collector_start(const char *run_directory, int dirfd, const char *id, const char *directory)
+int hk_collector_start(const char *run_directory, int dirfd, const struct hk_collector_wish *wish)
 {
-	char program[PATH_MAX], job[PATH_MAX + 256], store[PATH_MAX];
+	char program[PATH_MAX], job[PATH_MAX + 256], store[PATH_MAX], *arguments[ARGUMENTS_MAX];
 	int ready[2];
 
 	if (find_program(program) < 0) {
 		hk_error(PROGRAM " is not beside hookcli: is the installation whole?");
 		return -ENOENT;
 	}
-	snprintf(job, sizeof(job), "%s=%s", id, directory);
-	snprintf(store, sizeof(store), "%s", directory);
+	snprintf(job, sizeof(job), "%s=%s", wish->id, wish->directory);
+	snprintf(store, sizeof(store), "%s", wish->directory);
 	*strrchr(store, '/') = '\0';
+	arguments_fill(program, job, *store ? store : "/", wish, arguments);
 	int log_fd = openat(dirfd, HK_COLLECTOR_START_LOG,
 			    O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (log_fd < 0 || pipe2(ready, O_CLOEXEC) < 0) {
@@ -145,7 +159,7 @@ int hk_collector_start(const char *run_directory, int dirfd, const char *id, con
 	}
 	pid_t pid = fork();
 	if (pid == 0) {
-		daemon_main(program, run_directory, job, *store ? store : "/", log_fd, ready[1]);
+		daemon_main(run_directory, arguments, log_fd, ready[1]);
 	}
 	close(ready[1]);
 	int r = pid < 0 ? -errno : await_ready(ready[0], pid);

@@ -4,12 +4,21 @@
 #ifndef HK_COLLECTOR_START_H
 #define HK_COLLECTOR_START_H
 
+#include <stdbool.h>
+
 /* Name of the file in the run directory that takes what the collector says. */
 #define HK_COLLECTOR_START_LOG "collector.log"
 
-/* Starts a collector for the run directory at `run_directory`, opened as `dirfd`, with job `id` in
- * `directory`; it ends with the job. Returns when it answers. 0, or -errno after a line on stderr.
- */
-int hk_collector_start(const char *run_directory, int dirfd, const char *id, const char *directory);
+struct hk_collector_wish {
+	const char *id;	       /* of the job */
+	const char *directory; /* the job's, absolute */
+	const char *upstream;  /* URL of the root whose leaf it is, or NULL */
+	bool per_node; /* the collector makes a directory of its node's in `directory`, or in that
+			  with a number added */
+};
+
+/* Starts a collector for the run directory at `run_directory`, opened as `dirfd`; it ends with the
+ * job. Returns when it answers. 0, or -errno after a line on stderr. */
+int hk_collector_start(const char *run_directory, int dirfd, const struct hk_collector_wish *wish);
 
 #endif

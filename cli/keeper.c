@@ -21,6 +21,7 @@
 #include "job.h"
 #include "place.h"
 #include "report/name.h"
+#include "world.h"
 
 #define OPEN_TIMEOUT_MS 20000
 #define CLOSE_TIMEOUT_MS 120000
@@ -61,29 +62,31 @@ static void set_id(struct hk_keeper *keeper, const char *id)
 	memcpy(keeper->id, identity.job, sizeof(keeper->id));
 }
 
-static int local_size(void)
+/* Nodes of one job that write into one place have a directory each, unless a root puts their parts
+ * together. */
+static bool wants_nodes(bool many_nodes)
 {
-	static const char *const variables[] = {"HOOK_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
-						"LOCAL_WORLD_SIZE", "MPI_LOCALNRANKS"};
+	const char *chosen = hk_command_setting("per-node");
 
-	for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-		const char *text = getenv(variables[i]);
-		long value = text ? strtol(text, NULL, 10) : 0;
-		if (value > 0 && value < 65536) {
-			return (int)value;
-		}
+	if (chosen) {
+		return strcmp(chosen, "0") != 0;
 	}
-	return 0;
+	return many_nodes && !hk_command_setting("upstream");
 }
 
 static void identify(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
 {
 	struct hk_identity identity;
+	struct hk_world world;
 	char id[128];
 
 	hk_identity_read(environ, &identity);
 	keeper->inside = identity.rank >= 0;
-	keeper->expected = keeper->inside ? local_size() : 1;
+	hk_world_read(environ, &identity, &world);
+	keeper->expected = keeper->inside ? world.local_size : 1;
+	keeper->first = identity.rank <= 0;
+	keeper->world_size = identity.world_size;
+	keeper->per_node = wants_nodes(keeper->inside && world.many_nodes);
 	int place = identity.local_rank >= 0 ? identity.local_rank : identity.rank;
 	keeper->leads = place <= 0;
 	if (wish->job) {
@@ -173,6 +176,17 @@ static int find_shared(struct hk_keeper *keeper)
 	return found && use_run_directory(keeper, path, 0) == 0;
 }
 
+/* Where the job shall be: a collector that shares it with other nodes makes the directory itself.
+ */
+static int make_directory(const struct hk_keeper *keeper, const char *parent, const char *name,
+			  char path[PATH_MAX])
+{
+	if (!keeper->per_node) {
+		return hk_place_make_job(parent, name, path);
+	}
+	return snprintf(path, PATH_MAX, "%s/%s", parent, name) < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
 /* Starts the collector unless one of the job's other members has; DIRECTORY: where the job shall be
  * if it is made already, else it is made as NAME below PARENT. */
 static int elect(struct hk_keeper *keeper, const char *parent, const char *name,
@@ -188,16 +202,21 @@ static int elect(struct hk_keeper *keeper, const char *parent, const char *name,
 	}
 	if (!hk_rundir_has_collector(keeper->dirfd)) {
 		if (!directory) {
-			r = hk_place_make_job(parent, name, made);
+			r = make_directory(keeper, parent, name, made);
 			directory = made;
 		}
+		const struct hk_collector_wish wish = {
+		    .id = keeper->id,
+		    .directory = directory,
+		    .upstream = hk_command_setting("upstream"),
+		    .per_node = keeper->per_node,
+		};
 		if (r < 0) {
 			hk_error(
 			    "cannot make a job directory in %s: %s (choose one with --store DIR)",
 			    parent, strerror(-r));
 		} else {
-			r = hk_collector_start(keeper->run_directory, keeper->dirfd, keeper->id,
-					       directory);
+			r = hk_collector_start(keeper->run_directory, keeper->dirfd, &wish);
 		}
 	}
 	close(lock);
@@ -295,10 +314,10 @@ int hk_keeper_init(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
 static void make_links(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
 {
 	char parent[PATH_MAX], name[320], here[PATH_MAX];
-	const char *base = hk_name_base(keeper->directory);
+	const char *base = hk_name_base(keeper->whole);
 
-	snprintf(keeper->shown, sizeof(keeper->shown), "%s", keeper->directory);
-	snprintf(parent, sizeof(parent), "%s", keeper->directory);
+	snprintf(keeper->shown, sizeof(keeper->shown), "%s", keeper->whole);
+	snprintf(parent, sizeof(parent), "%s", keeper->whole);
 	*strrchr(parent, '/') = '\0';
 	if (keeper->private) {
 		hk_place_link(*parent ? parent : "/", HK_JOB_LAST, base);
@@ -312,7 +331,7 @@ static void make_links(struct hk_keeper *keeper, const struct hk_keeper_wish *wi
 	if (!getcwd(here, sizeof(here))) {
 		return;
 	}
-	hk_place_link(here, name, keeper->directory);
+	hk_place_link(here, name, keeper->whole);
 	hk_place_link(here, HK_JOB_LAST, name);
 	struct stat status;
 	if (stat(name, &status) == 0) {
@@ -362,6 +381,7 @@ int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, 
 	Hk__OpenJobRequest what = HK__OPEN_JOB_REQUEST__INIT;
 	Hk__Request request = HK__REQUEST__INIT;
 	Hk__Response *response;
+	bool leaf = false;
 
 	if (keeper->nested) {
 		return 0;
@@ -391,6 +411,10 @@ int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, 
 	} else {
 		snprintf(keeper->directory, sizeof(keeper->directory), "%s",
 			 response->job->directory);
+		leaf = *response->job->upstream != '\0';
+		keeper->shared = *response->job->whole != '\0';
+		snprintf(keeper->whole, sizeof(keeper->whole), "%s",
+			 keeper->shared ? response->job->whole : keeper->directory);
 	}
 	hk__response__free_unpacked(response, NULL);
 	if (r == 0 && !strrchr(keeper->directory, '/')) {
@@ -399,6 +423,11 @@ int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, 
 	}
 	if (r == 0 && keeper->members.leader) {
 		make_links(keeper, wish);
+		if (hk_command_setting("upstream") && !leaf) {
+			hk_warning("the collector at %s keeps the job itself: it was started "
+				   "without --upstream",
+				   keeper->url);
+		}
 	}
 	return r;
 }

@@ -22,13 +22,18 @@
 struct hk_keeper {
 	char run_directory[PATH_MAX];
 	char url[HK_REQUEST_URL_BYTES];
-	char directory[PATH_MAX]; /* the job's, absolute */
+	char directory[PATH_MAX]; /* the job's, absolute; of this node if `shared` */
+	char whole[PATH_MAX];	  /* the job's, absolute, of all its nodes */
 	char shown[PATH_MAX];	  /* the same as the user should type it */
 	char id[128];		  /* as the processes name the job */
 	bool private;		  /* the collector ends with the job */
 	bool nested;		  /* another hookcli run above looks after the job */
 	bool inside;		  /* a launcher started this process as a rank */
 	bool leads;		  /* lowest rank of the node */
+	bool first;		  /* lowest rank of all */
+	bool shared;		  /* its nodes have a directory each in `whole` */
+	bool per_node;		  /* that is how a collector of its own is to keep it */
+	int world_size;		  /* ranks of the job, -1: unknown */
 	int expected;		  /* hookcli processes of the job on this node, 0: unknown */
 	int dirfd;
 	struct hk_members members;

@@ -19,9 +19,9 @@
 #include "launcher.h"
 #include "program.h"
 #include "report/name.h"
-#include "report/report.h"
 #include "sanitizer.h"
 #include "settings/settings.h"
+#include "summary.h"
 
 #define EXIT_OURS 125
 #define EXIT_NOT_EXECUTABLE 126
@@ -33,6 +33,7 @@ enum {
 	OPTION_JOB,
 	OPTION_ON_FULL,
 	OPTION_BUDGET,
+	OPTION_UPSTREAM,
 };
 
 static const struct argp_option options[] = {
@@ -46,6 +47,8 @@ static const struct argp_option options[] = {
      "What a full buffer does: drop and count (default)", 0},
     {"budget", OPTION_BUDGET, "PERCENT|off", 0,
      "Lower the level of functions whose tracing costs more of a process's time (default 2)", 0},
+    {"upstream", OPTION_UPSTREAM, "URL", 0,
+     "Bring the job to the collector at URL, from every node it runs on", 0},
     {"quiet", 'q', NULL, 0, "No summary at the end", 0},
     {0},
 };
@@ -133,6 +136,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return -hk_settings_set(settings, "on-full", argument);
 	case OPTION_BUDGET:
 		return -hk_settings_set(settings, "budget", argument);
+	case OPTION_UPSTREAM:
+		return -hk_settings_set(settings, "upstream", argument);
 	case 'q':
 		return -hk_settings_set(settings, "quiet", "1");
 	case ARGP_KEY_ARGS:
@@ -232,46 +237,8 @@ static int set_environment(const struct hk_keeper *keeper, const char *agent, co
 	return 0;
 }
 
-/* ---- the end
- * --------------------------------------------------------------------------------------- */
-
-/* Why no process of the command was seen, as far as its program tells. */
-static void explain_absence(const char *command)
-{
-	const char *disabled = getenv("HOOK_DISABLE");
-	struct hk_check_result program;
-	char path[PATH_MAX];
-
-	if (disabled && *disabled && *disabled != '0') {
-		fprintf(stderr, "! HOOK_DISABLE=%.64s: the agent stays off\n", disabled);
-	} else if (hk_program_check(command, path, &program), program.state == HK_CHECK_FAILED) {
-		fprintf(stderr, "! %s -> %s\n", program.detail, program.fix);
-	}
-}
-
-static void write_summary(const struct hk_keeper *keeper, const char *command)
-{
-	struct hk_report_style style = {.colour = hk_command_colour(stderr),
-					.files = keeper->shown};
-	struct hk_report *report;
-	struct hk_job job;
-
-	if (hk_job_open(keeper->directory, &job) != HK_EXIT_DONE) {
-		return;
-	}
-	int r = hk_report_new(job.snapshot, &report);
-	hk_job_close(&job);
-	if (r < 0) {
-		hk_error("no summary: %s", strerror(-r));
-		return;
-	}
-	fputc('\n', stderr);
-	hk_report_write_summary(report, stderr, &style);
-	if (!report->process_count) {
-		explain_absence(command);
-	}
-	hk_report_free(report);
-}
+/* ---- its life
+ * ------------------------------------------------------------------------------------- */
 
 static void look_after(void *keeper)
 {
@@ -303,7 +270,7 @@ static int run_child(struct hk_keeper *keeper, struct hk_child *child, const cha
 	bool leader = keeper->members.leader && !keeper->nested;
 	bool closed = hk_keeper_leave(keeper, child, status);
 	if (r == 0 && leader && !(quiet && strcmp(quiet, "0") != 0)) {
-		write_summary(keeper, name);
+		hk_summary_show(keeper, name, status);
 	}
 	hk_keeper_fini(keeper, closed);
 	return status;

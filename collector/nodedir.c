@@ -99,22 +99,6 @@ static bool same_place(const struct hk_nodedir_mark *a, const struct hk_nodedir_
 	       strcmp(a->place, b->place) == 0;
 }
 
-static bool all_ranks_came(const Hk__Snapshot *whole)
-{
-	int32_t world = whole->job->world_size, came = 0;
-	uint8_t *seen = world > 0 ? calloc((size_t)world, 1) : NULL;
-	for (size_t i = 0; seen && i < whole->n_processes; i++) {
-		const Hk__Process *process = whole->processes[i];
-		int32_t rank = process->rank < 0 ? 0 : process->rank;
-		if (process->role == HK__ROLE__ROLE_MAIN && rank < world && !seen[rank]) {
-			seen[rank] = 1;
-			came++;
-		}
-	}
-	free(seen);
-	return came == world;
-}
-
 enum verdict {
 	ANOTHERS, /* job's; only its name looks like ours */
 	OVER,
@@ -164,7 +148,7 @@ static enum verdict judge(const char *run, const struct hk_nodedir_mark *mine)
 		fresh = fresh || nodes.parts[i].fresh;
 	}
 	if (verdict == GOES_ON &&
-	    (!fresh || (r == 0 && whole->job->closed && all_ranks_came(whole)))) {
+	    (!fresh || (r == 0 && whole->job->closed && hk_nodes_ranks_came(whole)))) {
 		verdict = OVER;
 	}
 	if (whole) {

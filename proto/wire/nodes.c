@@ -106,6 +106,22 @@ const char *hk_nodes_directory(const Hk__Job *job, const Hk__Process *process)
 	return "";
 }
 
+bool hk_nodes_ranks_came(const Hk__Snapshot *whole)
+{
+	int32_t world = whole->job->world_size, came = 0;
+	uint8_t *seen = world > 0 ? calloc((size_t)world, 1) : NULL;
+	for (size_t i = 0; seen && i < whole->n_processes; i++) {
+		const Hk__Process *process = whole->processes[i];
+		int32_t rank = process->rank < 0 ? 0 : process->rank;
+		if (process->role == HK__ROLE__ROLE_MAIN && rank < world && !seen[rank]) {
+			seen[rank] = 1;
+			came++;
+		}
+	}
+	free(seen);
+	return came == world;
+}
+
 /* ---- putting them together ---- */
 
 static int set_text(char **text, const char *value)

@@ -42,6 +42,9 @@ void hk_nodes_fini(struct hk_nodes *nodes);
  * hk__snapshot__free_unpacked. 0; -EBADMSG: no part could be read; -ENOMEM; -errno. */
 int hk_nodes_load(const char *job_dir, struct hk_nodes *nodes, Hk__Snapshot **ret_snapshot);
 
+/* Whether every rank of the world that WHOLE's processes speak of is among them. */
+bool hk_nodes_ranks_came(const Hk__Snapshot *whole);
+
 /* Where PROCESS's files lie, below the job's directory: "" or the name of its node's. */
 const char *hk_nodes_directory(const Hk__Job *job, const Hk__Process *process);
 

@@ -1,0 +1,100 @@
+#include "summary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "command.h"
+#include "job.h"
+#include "keeper.h"
+#include "program.h"
+#include "report/report.h"
+#include "wire/nodes.h"
+
+#define POLL_NS 20000000
+#define WAIT_NS 20000000000u
+#define FAILED_NS 1000000000u /* the launcher is about to kill those that are left */
+
+/* Why no process of the command was seen, as far as its program tells. */
+static void explain_absence(const char *command)
+{
+	const char *disabled = getenv("HOOK_DISABLE");
+	struct hk_check_result program;
+	char path[PATH_MAX];
+
+	if (disabled && *disabled && *disabled != '0') {
+		fprintf(stderr, "! HOOK_DISABLE=%.64s: the agent stays off\n", disabled);
+	} else if (hk_program_check(command, path, &program), program.state == HK_CHECK_FAILED) {
+		fprintf(stderr, "! %s -> %s\n", program.detail, program.fix);
+	}
+}
+
+static void show(const struct hk_keeper *keeper, const char *command)
+{
+	struct hk_report_style style = {.colour = hk_command_colour(stderr),
+					.files = keeper->shown};
+	struct hk_report *report;
+	struct hk_job job;
+
+	if (hk_job_open(keeper->whole, &job) != HK_EXIT_DONE) {
+		return;
+	}
+	int r = hk_report_new(job.snapshot, &report);
+	hk_job_close(&job);
+	if (r < 0) {
+		hk_error("no summary: %s", strerror(-r));
+		return;
+	}
+	fputc('\n', stderr);
+	hk_report_write_summary(report, stderr, &style);
+	if (!report->process_count) {
+		explain_absence(command);
+	}
+	hk_report_free(report);
+}
+
+/* Whether nodes other than this one write into the job's directory; *ret_over: all of the job was
+ * there and is over. */
+static bool has_others(const struct hk_keeper *keeper, bool *ret_over)
+{
+	struct hk_nodes nodes;
+	Hk__Snapshot *whole;
+
+	*ret_over = false;
+	if (hk_nodes_find(keeper->whole, &nodes) < 0) {
+		return false;
+	}
+	bool others = nodes.count > 1;
+	if (hk_nodes_load(keeper->whole, &nodes, &whole) == 0) {
+		*ret_over = whole->job->closed && hk_nodes_ranks_came(whole);
+		hk__snapshot__free_unpacked(whole, NULL);
+	}
+	hk_nodes_fini(&nodes);
+	return others;
+}
+
+static void await_others(const struct hk_keeper *keeper, int status)
+{
+	const struct timespec pause = {0, POLL_NS};
+	uint64_t end = hk_clock_monotonic_ns() + (status == 0 ? WAIT_NS : FAILED_NS);
+	bool over;
+
+	while (has_others(keeper, &over) && !over && hk_clock_monotonic_ns() < end) {
+		nanosleep(&pause, NULL);
+	}
+}
+
+void hk_summary_show(const struct hk_keeper *keeper, const char *command, int status)
+{
+	bool over;
+
+	if (keeper->shared && keeper->first) {
+		await_others(keeper, status);
+	} else if (keeper->shared && has_others(keeper, &over)) {
+		return;
+	}
+	show(keeper, command);
+}
