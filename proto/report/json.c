@@ -40,29 +40,43 @@ static json_t *job_json(const void *row)
 {
 	const struct hk_report_job *job = row;
 
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:b, s:o, s:o, s:o}", "id",
-			 text(job->id), "name", text(job->name), "command", text(job->command),
-			 "start_unix_ns", number(job->start_unix_ns), "duration_ns",
-			 number(job->duration_ns), "world_size", (int)job->world_size,
-			 "tracing_cost_ns", number(job->tracing_cost_ns), "closed",
-			 (int)job->closed, "exit", text(job->exit), "calls_untracked",
-			 number(job->calls_untracked), "store_error", text(job->store_error));
+	return json_pack(
+	    "{s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
+	    text(job->id), "name", text(job->name), "command", text(job->command), "start_unix_ns",
+	    number(job->start_unix_ns), "duration_ns", number(job->duration_ns), "world_size",
+	    (int)job->world_size, "tracing_cost_ns", number(job->tracing_cost_ns), "closed",
+	    (int)job->closed, "exit", text(job->exit), "calls_untracked",
+	    number(job->calls_untracked), "store_error", text(job->store_error), "nodes",
+	    number(job->nodes), "clock_error_ns", number_if(job->clocks_known, job->clock_error_ns),
+	    "sync_checks", number(job->sync_checks), "sync_violations",
+	    number(job->sync_violations));
+}
+
+/* Null: nobody knows how far this node's clock is from the others'. */
+static json_t *clock_json(const struct hk_report_node_clock *clock)
+{
+	if (!clock->known) {
+		return json_pack("{s:n, s:n, s:n, s:n}", "offset_ns", "drift_ppm", "error_ns",
+				 "fit_error_ns");
+	}
+	return json_pack("{s:I, s:f, s:o, s:o}", "offset_ns", (json_int_t)clock->offset_ns,
+			 "drift_ppm", (double)clock->drift_ppb / 1e3, "error_ns",
+			 number(clock->error_ns), "fit_error_ns", number(clock->fit_error_ns));
 }
 
 static json_t *rank_json(const void *row)
 {
 	const struct hk_report_rank *rank = row;
 
-	/* One node so far: its clock is the root's. */
-	return json_pack(
-	    "{s:i, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:f, s:f, s:f}, s:o}", "rank",
-	    (int)rank->rank, "host", text(rank->host), "pid", number(rank->pid), "start_ns",
-	    (json_int_t)rank->start_ns, "end_ns",
-	    rank->running ? json_null() : json_integer(rank->end_ns), "cpu_ns",
-	    number(rank->cpu_ns), "rss_peak_bytes", number(rank->rss_peak_bytes), "exit",
-	    exit_json(&rank->exit), "records", number(rank->records), "lost_records",
-	    number(rank->lost_records), "clock", "offset_ns", 0.0, "drift_ppm", 0.0, "error_ns",
-	    0.0, "tracing_cost_ns", number(rank->tracing_cost_ns));
+	return json_pack("{s:i, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
+			 (int)rank->rank, "host", text(rank->host), "pid", number(rank->pid),
+			 "start_ns", (json_int_t)rank->start_ns, "end_ns",
+			 rank->running ? json_null() : json_integer(rank->end_ns), "cpu_ns",
+			 number(rank->cpu_ns), "rss_peak_bytes", number(rank->rss_peak_bytes),
+			 "exit", exit_json(&rank->exit), "records", number(rank->records),
+			 "lost_records", number(rank->lost_records), "clock",
+			 clock_json(&rank->clock), "tracing_cost_ns",
+			 number(rank->tracing_cost_ns));
 }
 
 static json_t *process_json(const void *row)

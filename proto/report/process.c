@@ -6,6 +6,9 @@
 
 #include "report/coverage.h"
 
+/* Over less than this the map's own drift says more. */
+#define DRIFT_SPAN_NS 1000000000
+
 int32_t hk_report_rank_of(const Hk__Process *process)
 {
 	return process->rank < 0 && process->role != HK__ROLE__ROLE_LAUNCHER ? 0 : process->rank;
@@ -53,6 +56,32 @@ static const char *agent_of(const Hk__Process *process)
 	}
 }
 
+/* From the first to the last time that is known of it. */
+static struct hk_report_node_clock node_clock(const struct hk_report_clock *clock,
+					      const Hk__Process *process, uint64_t last_ticks)
+{
+	struct hk_report_node_clock shown = {0};
+	struct hk_report_error error;
+
+	shown.known =
+	    process->start && hk_report_clock_error(clock, clock->ticks, last_ticks, &error);
+	if (!shown.known || !clock->map) {
+		return shown;
+	}
+	int64_t begin_ns = clock->node_ns;
+	int64_t ran_ns = hk_report_clock_node_ns(clock, last_ticks) - begin_ns;
+	int64_t root_ns = hk_report_map_root_ns(clock->map, begin_ns);
+	int64_t root_ran_ns = hk_report_map_root_ns(clock->map, begin_ns + ran_ns) - root_ns;
+	shown.offset_ns = root_ns - begin_ns;
+	shown.drift_ppb = clock->map->drift_ppb;
+	if (ran_ns >= DRIFT_SPAN_NS) {
+		shown.drift_ppb = (int64_t)((__int128)(root_ran_ns - ran_ns) * 1000000000 / ran_ns);
+	}
+	shown.error_ns = error.bound_ns;
+	shown.fit_error_ns = error.fit_ns;
+	return shown;
+}
+
 static int row_fill(struct hk_report *report, const Hk__Process *process,
 		    const struct hk_report_clock *clock, struct hk_report_process *row)
 {
@@ -66,6 +95,7 @@ static int row_fill(struct hk_report *report, const Hk__Process *process,
 	row->running = process->exit_kind == HK__EXIT_KIND__EXIT_RUNNING;
 	row->start_ns = clock->since_ns;
 	row->end_ns = last ? hk_report_clock_ns(clock, last->ticks) : row->start_ns;
+	row->clock = node_clock(clock, process, last ? last->ticks : clock->ticks);
 	row->calls_untracked = process->calls_untracked;
 	row->records = process->records;
 	row->lost_records = process->lost_records;
@@ -108,6 +138,13 @@ static void rank_extend(struct hk_report_rank *rank, const struct hk_report_proc
 	rank->pid = row->pid;
 	rank->exit = row->exit;
 	rank->running = row->running;
+	/* Of processes one after the other: the worst. */
+	uint64_t worst = first || rank->clock.error_ns < row->clock.error_ns ? row->clock.error_ns
+									     : rank->clock.error_ns;
+	bool known = row->clock.known && (first || rank->clock.known);
+	rank->clock = row->clock;
+	rank->clock.error_ns = worst;
+	rank->clock.known = known;
 }
 
 static struct hk_report_rank *rank_find(struct hk_report *report, int32_t rank)

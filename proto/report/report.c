@@ -24,6 +24,25 @@ static int job_texts(struct hk_report *report, const Hk__Job *job)
 		   : -ENOMEM;
 }
 
+static void clocks_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
+{
+	struct hk_report_job *to = &report->job;
+	const Hk__Job *job = snapshot->job;
+
+	to->nodes = hk_report_clock_nodes(snapshot);
+	to->clocks_known = true;
+	for (size_t i = 0; i < report->rank_count; i++) {
+		const struct hk_report_node_clock *clock = &report->ranks[i].clock;
+		to->clocks_known &= clock->known;
+		to->clock_error_ns =
+		    clock->error_ns > to->clock_error_ns ? clock->error_ns : to->clock_error_ns;
+	}
+	for (size_t i = 0; job && i < job->n_nodes; i++) {
+		to->sync_checks += job->nodes[i]->sync_checks;
+		to->sync_violations += job->nodes[i]->sync_violations;
+	}
+}
+
 /* After the rows, because a job that says nothing of itself is known by its ranks. */
 static void job_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 {
@@ -88,6 +107,7 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 		return r;
 	}
 	job_fill(report, snapshot);
+	clocks_fill(report, snapshot);
 	*ret_report = report;
 	return 0;
 }

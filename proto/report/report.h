@@ -33,7 +33,21 @@ struct hk_report_job {
 	uint64_t tracing_cost_ns; /* estimate, summed over processes */
 	uint64_t calls_untracked; /* calls that found no room: the only ones not in the rows */
 	uint64_t records, lost_records;
+	size_t nodes;		 /* with a collector each */
+	bool clocks_known;	 /* how wrong times of different nodes may be against each other: */
+	uint64_t clock_error_ns; /* by no more than twice this */
+	uint64_t sync_checks;	 /* collective calls that the clocks were checked by */
+	uint64_t sync_violations; /* of them: impossible by these clocks */
 	bool closed;
+};
+
+/* The clock of a process's node against the root's; all 0 on the root itself. */
+struct hk_report_node_clock {
+	bool known;	   /* else times of this node are by its realtime clock */
+	int64_t offset_ns; /* root's monotonic clock less the node's, when the process started */
+	int64_t drift_ppb; /* root's seconds per node's, less 1, in 1e-9: from start to end */
+	uint64_t error_ns; /* no time is wrong by more: the bound */
+	uint64_t fit_error_ns; /* 99 % are wrong by less if both directions took as long */
 };
 
 /* A rank as its main process shows it. */
@@ -48,6 +62,7 @@ struct hk_report_rank {
 	struct hk_report_exit exit;
 	uint64_t records, lost_records; /* helpers included */
 	uint64_t tracing_cost_ns;	/* estimate, helpers included */
+	struct hk_report_node_clock clock;
 };
 
 #define HK_REPORT_REFUSALS 16
@@ -61,6 +76,7 @@ struct hk_report_process {
 	const char *agent; /* "on", "off", "incompatible"; static */
 	int64_t start_ns, end_ns;
 	bool running;
+	struct hk_report_node_clock clock;
 	uint64_t calls_untracked, records, lost_records;
 	uint64_t tracing_cost_ns; /* estimate */
 	uint32_t objects, objects_pending, objects_hidden, namespaces_hidden;

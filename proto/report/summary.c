@@ -63,13 +63,14 @@ static void title_write(const struct summary *summary)
 	char command[HK_NAME_BYTES(COMMAND_COLUMNS)], id[HK_NAME_BYTES(ID_COLUMNS)];
 	char exit[HK_NAME_BYTES(ID_COLUMNS)], line[1024];
 	size_t hosts = host_count(summary->report);
+	size_t nodes = job->nodes > hosts ? job->nodes : hosts;
 
 	hk_name_print(command, COMMAND_COLUMNS, job->command);
 	hk_name_print(id, ID_COLUMNS, job->id);
 	hk_name_print(exit, ID_COLUMNS, *job->exit ? job->exit : "running");
 	snprintf(line, sizeof(line),
 		 "== hooktrace: %s == job %s == %zu/%" PRId32 " ranks, %zu node%s == %s", command,
-		 id, summary->report->rank_count, job->world_size, hosts, hosts == 1 ? "" : "s",
+		 id, summary->report->rank_count, job->world_size, nodes, nodes == 1 ? "" : "s",
 		 exit);
 	bold(summary, line);
 	fputc('\n', summary->output);
@@ -85,6 +86,22 @@ static double mean_share(const struct summary *summary, const char *domain)
 		wall += summary->figures[i].value[HK_FIGURE_WALL];
 	}
 	return wall > 0 ? spent / wall : 0;
+}
+
+/* What times of different nodes may be wrong by. */
+static void clocks_write(const struct summary *summary)
+{
+	const struct hk_report_job *job = &summary->report->job;
+
+	if (job->nodes < 2) {
+		return;
+	}
+	if (job->clocks_known) {
+		fprintf(summary->output, "   clocks \302\261%.0f \302\265s",
+			ceil((double)job->clock_error_ns / 1e3));
+	} else {
+		fputs("   clocks unknown", summary->output);
+	}
 }
 
 static void totals_write(const struct summary *summary)
@@ -107,9 +124,11 @@ static void totals_write(const struct summary *summary)
 			fprintf(summary->output, "   %s %.1f %%", shares[i].title, 100 * share);
 		}
 	}
-	fprintf(summary->output, "   est. tracing cost %.2f %%   lost %" PRIu64 "\n",
+	fprintf(summary->output, "   est. tracing cost %.2f %%   lost %" PRIu64,
 		all_wall > 0 ? 100 * (double)report->job.tracing_cost_ns / all_wall : 0,
 		report->job.lost_records);
+	clocks_write(summary);
+	fputc('\n', summary->output);
 }
 
 /* Of which calls less was kept than the user asked for, and which ones cost more than the budget
