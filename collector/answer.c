@@ -11,6 +11,7 @@
 #include "collector/job.h"
 #include "collector/jobdir.h"
 #include "collector/link/intake.h"
+#include "collector/link/node.h"
 #include "collector/link/peers.h"
 #include "collector/process.h"
 #include "collector/scan.h"
@@ -28,6 +29,7 @@ struct answer {
 	Hk__Response response;
 	Hk__StatusReply status;
 	Hk__ControlReply control;
+	Hk__ClockReply clock;
 	Hk__ChunkReply chunk;
 	struct hk_intake_reply intake;
 	Hk__Snapshot snapshot;	/* borrowed parts */
@@ -330,6 +332,18 @@ static int answer_chunk(struct hk_collector *collector, Hk__ChunkPut *put,
 	return r < 0 ? fail(answer, r, "chunk not stored: %s", strerror(-r)) : 1;
 }
 
+/* For a leaf that wants to know how far its clock is from ours. */
+static int answer_probe(struct hk_collector *collector, const struct hk_answer_wait *wait,
+			struct answer *answer)
+{
+	hk__clock_reply__init(&answer->clock);
+	answer->clock.boot = (ProtobufCBinaryData){HK_NODE_ID_BYTES, collector->boot};
+	answer->clock.received_ns = wait->received_ns;
+	answer->clock.sent_ns = hk_clock_monotonic_ns();
+	answer->response.clock = &answer->clock;
+	return 1;
+}
+
 static int dispatch(struct hk_collector *collector, Hk__Request *request,
 		    struct hk_answer_wait *wait, struct answer *answer)
 {
@@ -355,6 +369,8 @@ static int dispatch(struct hk_collector *collector, Hk__Request *request,
 		return answer_report(collector, request->report, answer);
 	case HK__REQUEST__WHAT_CHUNK:
 		return answer_chunk(collector, request->chunk, wait, answer);
+	case HK__REQUEST__WHAT_PROBE:
+		return answer_probe(collector, wait, answer);
 	default:
 		return fail(answer, -ENOSYS,
 			    "this collector (version %s) does not know that request", HK_VERSION);

@@ -7,8 +7,9 @@
 
 #define HK_ANSWER_REQUEST_MAX (1u << 20) /* bytes of a request */
 
-/* What is remembered of a request whose answer is put off; zero it when the request comes. */
+/* What is remembered of a request whose answer is put off; the rest is zero when it comes. */
 struct hk_answer_wait {
+	uint64_t received_ns; /* monotonic: when the request came in */
 	uint64_t until_ns; /* monotonic; 0: not waiting */
 };
 

@@ -112,6 +112,7 @@ struct hk_collector {
 	bool tsc;
 	uint64_t tick_ns_q32;
 	uint64_t pid_namespace;
+	uint8_t boot[16]; /* the kernel's boot id */
 	uint64_t start_unix_ns;
 	struct hk_job *jobs;	      /* in order of opening */
 	struct hk_process *processes; /* uid -> process with a segment */

@@ -131,13 +131,28 @@ static int set_whole(Hk__Job *state, const char *path)
 	return hk_state_set_string(&state->whole, whole);
 }
 
-static int describe(struct hk_job *job, const struct hk_job_request *request, const char *id,
-		    const char *path)
+/* The job's times are counted on the clock of this machine. */
+static int set_root(const struct hk_collector *collector, Hk__Job *state)
+{
+	const struct hk_clock_point now = hk_clock_now(collector->tsc);
+	uint8_t *boot = malloc(sizeof(collector->boot));
+	if (!boot ||
+	    hk_state_set_anchor(&state->root, now.ticks, now.monotonic_ns, now.realtime_ns) < 0) {
+		free(boot);
+		return -ENOMEM;
+	}
+	memcpy(boot, collector->boot, sizeof(collector->boot));
+	state->root_boot = (ProtobufCBinaryData){sizeof(collector->boot), boot};
+	state->start_unix_ns = state->opened_unix_ns = now.realtime_ns;
+	return 0;
+}
+
+static int describe(const struct hk_collector *collector, struct hk_job *job,
+		    const struct hk_job_request *request, const char *id, const char *path)
 {
 	Hk__Job *state = job->state;
-	state->start_unix_ns = state->opened_unix_ns = unix_ns();
 	state->world_size = 1;
-	if (hk_state_set_string(&state->id, id) < 0 ||
+	if (set_root(collector, state) < 0 || hk_state_set_string(&state->id, id) < 0 ||
 	    hk_state_set_string(&state->key, request->key) < 0 ||
 	    hk_state_set_string(&state->name, given(request->name) ? request->name : request->key) <
 		0 ||
@@ -198,7 +213,7 @@ int hk_job_open(struct hk_collector *collector, const struct hk_job_request *req
 	hk_jobdir_id(request->key, id);
 	int r = make_directory(collector, request->directory, id, path);
 	r = r < 0 ? r : job_new(&job);
-	r = r < 0 ? r : describe(job, request, id, path);
+	r = r < 0 ? r : describe(collector, job, request, id, path);
 	if (r == 0 && collector->options.upstream) {
 		r = hk_state_set_string(&job->state->upstream, collector->options.upstream);
 	}

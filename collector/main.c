@@ -15,6 +15,7 @@
 #include "collector/jobdir.h"
 #include "collector/keygen.h"
 #include "collector/link/leaf.h"
+#include "collector/link/node.h"
 #include "collector/link/peers.h"
 #include "collector/loop.h"
 #include "collector/procfs.h"
@@ -132,6 +133,7 @@ static int start(struct hk_collector *collector)
 	gethostname(collector->host, sizeof(collector->host) - 1);
 	collector->pid_namespace = hk_procfs_pid_namespace();
 	take_clock(collector);
+	hk_node_boot(collector->boot);
 	hk_job_restore_all(collector);
 	r = open_job(collector);
 	if (r < 0) {

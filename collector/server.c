@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "collector/answer.h"
 
@@ -28,6 +29,7 @@ struct context {
 	nng_ctx ctx;
 	nng_aio *aio;
 	_Atomic int state;    /* enum context_state; whoever it names may touch the rest */
+	uint64_t received_ns; /* monotonic */
 	Hk__Request *request; /* while READY or WAITING */
 	struct hk_answer_wait wait;
 };
@@ -58,6 +60,7 @@ static void context_done(void *data)
 		nng_ctx_recv(context->ctx, context->aio);
 		return;
 	}
+	context->received_ns = hk_clock_monotonic_ns();
 	/* Pairs with the acquire in hk_server_run: the message is there. */
 	atomic_store_explicit(&context->state, CONTEXT_READY, memory_order_release);
 	uint64_t one = 1;
@@ -200,7 +203,8 @@ void hk_server_run(struct hk_collector *collector, struct hk_server *server)
 		int state = atomic_load_explicit(&context->state, memory_order_acquire);
 		if (state == CONTEXT_READY) {
 			context->request = take_request(context);
-			context->wait = (struct hk_answer_wait){0};
+			context->wait =
+			    (struct hk_answer_wait){.received_ns = context->received_ns};
 		} else if (state != CONTEXT_WAITING) {
 			continue;
 		}
