@@ -11,6 +11,7 @@
 #include "job.h"
 #include "option.h"
 #include "report/name.h"
+#include "report/nodes.h"
 #include "report/quantity.h"
 #include "report/table.h"
 #include "settings/settings.h"
@@ -117,28 +118,58 @@ static void coverage_text(const Hk__Job *job)
 	if (report) {
 		line("\ncoverage of", job->id);
 		hk_coverage_table_write(report, true, stdout);
+		hk_report_nodes_write(report, stdout, hk_command_colour(stdout));
 	}
 	hk_report_free(report);
 }
 
-static json_t *coverage_json(const Hk__Job *job)
+/* Nodes of a job that report to this collector. */
+static json_t *nodes_json(const struct hk_report *report)
 {
-	struct hk_report *report = running_report(job);
-	json_t *coverage = report ? hk_coverage_table_json(report) : json_array();
+	json_t *nodes = json_array();
 
-	hk_report_free(report);
-	return coverage;
+	for (size_t i = 0; report && i < report->node_count; i++) {
+		json_array_append_new(nodes, hk_report_node_json(&report->nodes[i]));
+	}
+	return nodes;
 }
 
 static json_t *job_json(const Hk__Job *job)
 {
-	return json_pack("{s:o, s:o, s:I, s:I, s:i, s:b, s:i, s:I, s:o, s:o, s:o}", "id",
-			 text(job->id), "command", text(job->command), "start_unix_ns",
-			 (json_int_t)job->start_unix_ns, "duration_ns",
-			 (json_int_t)job->duration_ns, "world_size", (int)job->world_size, "closed",
-			 (int)job->closed, "processes_live", (int)job->processes_live,
-			 "stored_bytes", (json_int_t)job->stored_bytes, "exit", text(job->exit),
-			 "directory", text(job->directory), "coverage", coverage_json(job));
+	struct hk_report *report = running_report(job);
+	json_t *json = json_pack(
+	    "{s:o, s:o, s:I, s:I, s:i, s:b, s:i, s:I, s:o, s:o, s:o, s:o}", "id", text(job->id),
+	    "command", text(job->command), "start_unix_ns", (json_int_t)job->start_unix_ns,
+	    "duration_ns", (json_int_t)job->duration_ns, "world_size", (int)job->world_size,
+	    "closed", (int)job->closed, "processes_live", (int)job->processes_live, "stored_bytes",
+	    (json_int_t)job->stored_bytes, "exit", text(job->exit), "directory",
+	    text(job->directory), "coverage",
+	    report ? hk_coverage_table_json(report) : json_array(), "nodes", nodes_json(report));
+
+	hk_report_free(report);
+	return json;
+}
+
+static json_t *uplink_json(const Hk__Uplink *uplink)
+{
+	return uplink ? json_pack("{s:o, s:b, s:I, s:i, s:I}", "url", text(uplink->url),
+				  "connected", (int)uplink->connected, "unsent_bytes",
+				  (json_int_t)uplink->unsent_bytes, "unsent_jobs",
+				  (int)uplink->unsent_jobs, "shed_records",
+				  (json_int_t)uplink->shed_records)
+		      : json_null();
+}
+
+static void uplink_text(const Hk__Uplink *uplink)
+{
+	char value[256], size[HK_QUANTITY_BYTES];
+
+	snprintf(value, sizeof(value),
+		 "%.100s, %s, %s and %" PRIu32 " ended jobs unsent, %" PRIu64 " records given up",
+		 uplink->url, uplink->connected ? "connected" : "not connected",
+		 hk_quantity_bytes(size, uplink->unsent_bytes), uplink->unsent_jobs,
+		 uplink->shed_records);
+	line("upstream", value);
 }
 
 static int status_json(const Hk__StatusReply *status)
@@ -149,14 +180,15 @@ static int status_json(const Hk__StatusReply *status)
 		json_array_append_new(jobs, job_json(status->jobs[i]));
 	}
 	json_t *root = json_pack(
-	    "{s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "pid",
+	    "{s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "pid",
 	    (json_int_t)status->pid, "version", text(status->version), "url", text(status->url),
 	    "run_directory", text(status->run_directory), "store", text(status->store),
 	    "start_unix_ns", (json_int_t)status->start_unix_ns, "segments",
 	    (json_int_t)status->segments, "incompatible", (json_int_t)status->incompatible,
 	    "refused", (json_int_t)status->refused, "cpu_ns", (json_int_t)status->cpu_ns,
 	    "drained_records", (json_int_t)status->drained_records, "stored_bytes",
-	    (json_int_t)status->stored_bytes, "jobs", jobs);
+	    (json_int_t)status->stored_bytes, "jobs", jobs, "upstream",
+	    uplink_json(status->uplink));
 	int r = root ? json_dumpf(root, stdout, JSON_INDENT(1)) : -1;
 	puts("");
 	json_decref(root);
@@ -186,6 +218,9 @@ static int status_text(const Hk__StatusReply *status)
 	snprintf(value, sizeof(value), "%" PRIu64 " records, %s", status->drained_records,
 		 hk_quantity_bytes(size, status->stored_bytes));
 	line("kept", value);
+	if (status->uplink) {
+		uplink_text(status->uplink);
+	}
 	struct hk_table *table =
 	    hk_table_new("<job:40|<state|>ranks|>live|>time|>size|<command:48");
 	for (size_t i = 0; i < status->n_jobs; i++) {

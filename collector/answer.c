@@ -11,6 +11,7 @@
 #include "collector/job.h"
 #include "collector/jobdir.h"
 #include "collector/link/intake.h"
+#include "collector/link/leaf.h"
 #include "collector/link/node.h"
 #include "collector/link/peers.h"
 #include "collector/process.h"
@@ -28,6 +29,7 @@
 struct answer {
 	Hk__Response response;
 	Hk__StatusReply status;
+	Hk__Uplink uplink;
 	Hk__ControlReply control;
 	Hk__ClockReply clock;
 	Hk__ChunkReply chunk;
@@ -107,6 +109,10 @@ static int answer_status(struct hk_collector *collector, struct answer *answer)
 	status->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 	status->drained_records = collector->drained_records;
 	status->url = collector->url;
+	if (collector->leaf) {
+		hk_leaf_status(collector->leaf, &answer->uplink);
+		status->uplink = &answer->uplink;
+	}
 	answer->response.status = status;
 	return 1;
 }

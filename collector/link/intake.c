@@ -19,6 +19,8 @@
 #include "collector/link/peers.h"
 #include "collector/process.h"
 #include "collector/state.h"
+#include "wire/change.h"
+#include "wire/columns.h"
 
 #define KEY_MAX 1024u /* bytes of a job's key */
 #define LATE_NS UINT64_C(60000000000)
@@ -104,10 +106,11 @@ static void take_job_facts(struct hk_job *job, const Hk__Job *part)
 
 /* ---- processes ---- */
 
+/* A change without `seen`: that has not changed. */
 static bool later(const Hk__Process *old, const Hk__Process *new)
 {
 	uint64_t before = old->seen ? old->seen->monotonic_ns : 0;
-	return (new->seen ? new->seen->monotonic_ns : 0) >= before;
+	return !new->seen || new->seen->monotonic_ns >= before;
 }
 
 /* What only all nodes together tell: once there are ranks, who has none has started them. */
@@ -144,15 +147,19 @@ static int set_node(Hk__Process *state, const Hk__Node *node)
 	return 0;
 }
 
-static void replace_state(struct hk_process *process, Hk__Process *state)
+static int merge(struct hk_collector *collector, struct hk_process *process,
+		 const Hk__Process *change)
 {
-	hk__process__free_unpacked(process->state, NULL);
-	process->state = state;
-	process->gone = state->end != NULL;
-	process->changed = true;
+	hk_family_remove(collector, process);
+	int r = hk_change_apply(process->state, change);
+	hk_family_add(collector, process);
+	process->gone = process->state->end != NULL;
+	return r;
 }
 
-/* Takes over *STATE, and sets it to NULL, unless what is here is newer. */
+/* Takes *STATE in, all or what has changed of a process, unless what is here is newer. Takes it
+ * over, and sets it to NULL, if the process is new here. -ESTALE: then what has changed of it is
+ * not enough. */
 static int take_process(struct hk_collector *collector, struct hk_job *job, const Hk__Node *node,
 			Hk__Process **state, struct hk_process **ret_process)
 {
@@ -168,22 +175,23 @@ static int take_process(struct hk_collector *collector, struct hk_job *job, cons
 	if (r < 0) {
 		return r;
 	}
-	if (!process) {
-		r = hk_process_restore(collector, job, *state);
-		process = r < 0 ? NULL : hk_family_by_uid(collector, (*state)->uid.data);
-	} else if (later(process->state, *state)) {
-		hk_family_remove(collector, process);
-		replace_state(process, *state);
-		hk_family_add(collector, process);
-	} else {
+	if (process && !later(process->state, *state)) {
 		*ret_process = process;
 		return 0;
+	}
+	if (process) {
+		r = merge(collector, process, *state);
+	} else if (!(*state)->start || !hk_columns_valid((*state)->cells)) {
+		r = (*state)->start ? -EBADMSG : -ESTALE;
+	} else {
+		r = hk_process_restore(collector, job, *state);
+		process = r < 0 ? NULL : hk_family_by_uid(collector, (*state)->uid.data);
+		*state = r < 0 ? *state : NULL;
 	}
 	if (r < 0) {
 		return r;
 	}
 	process->changed = true;
-	*state = NULL;
 	settle_role(job, process);
 	*ret_process = process;
 	return 0;
@@ -439,6 +447,7 @@ int hk_intake_report(struct hk_collector *collector, Hk__LeafReport *report,
 		return r;
 	}
 	peer->seen_ns = hk_clock_monotonic_ns();
+	peer->seen_unix_ns = reply->message.now_unix_ns;
 	if (report->epoch == peer->epoch && report->number <= peer->number) {
 		return 0; /* late, or for the second time */
 	}

@@ -34,6 +34,7 @@ struct exchange {
 };
 
 struct hk_leaf {
+	const char *url;
 	struct hk_uplink *uplink;
 	struct hk_outbox outbox;
 	struct hk_leaf_report_head head;
@@ -61,6 +62,7 @@ int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf)
 		return r;
 	}
 	hk_node_boot(leaf->head.boot);
+	leaf->url = collector->options.upstream;
 	leaf->head.host = collector->host;
 	leaf->head.epoch = collector->start_unix_ns;
 	leaf->heard_ns = hk_clock_monotonic_ns();
@@ -103,6 +105,21 @@ void hk_leaf_closing(struct hk_collector *collector, struct hk_job *job)
 {
 	hk_outbox_close(&collector->leaf->outbox, collector, job);
 	report_soon(collector->leaf);
+}
+
+void hk_leaf_status(const struct hk_leaf *leaf, Hk__Uplink *ret_status)
+{
+	const struct hk_outbox_job *job;
+	hk__uplink__init(ret_status);
+	ret_status->url = (char *)leaf->url;
+	/* A connection through which nothing comes is none. */
+	ret_status->connected =
+	    hk_uplink_connected(leaf->uplink) && hk_uplink_answered(leaf->uplink);
+	ret_status->unsent_bytes = hk_outbox_bytes(&leaf->outbox);
+	ret_status->shed_records = leaf->head.shed_records;
+	DL_FOREACH (leaf->outbox.jobs, job) {
+		ret_status->unsent_jobs += !job->job && !job->complete;
+	}
 }
 
 bool hk_leaf_done(const struct hk_leaf *leaf)
@@ -157,7 +174,10 @@ static void take_job_reply(struct hk_leaf *leaf, struct hk_outbox_job *job,
 		hk_debug("job not taken by the root id=%s error=%s", hk_outbox_state(job)->id,
 			 strerror(-reply->error));
 		DL_FOREACH (job->processes, process) {
-			process->unsent |= process->sending;
+			if (process->sending) {
+				hk_outbox_forget(process);
+				process->sending = false;
+			}
 		}
 		job->complete_sending = false;
 		return;
@@ -210,7 +230,9 @@ static void take_report_reply(struct hk_leaf *leaf, const Hk__LeafReply *reply, 
 		}
 	}
 	HASH_ITER (hh, leaf->outbox.processes, process, next) {
-		process->sending = false;
+		if (process->sending) {
+			hk_outbox_told(process);
+		}
 	}
 }
 
@@ -281,7 +303,7 @@ static void take_put_reply(struct hk_leaf *leaf, const struct exchange *exchange
 	if (response->error == -ENOENT) {
 		/* The root does not know the process any more: it is told anew. */
 		process->known = false;
-		process->unsent = true;
+		hk_outbox_forget(process);
 		report_soon(leaf);
 	} else if (response->error < 0) {
 		process->hold_ns = now_ns + HOLD_NS;

@@ -26,6 +26,9 @@ void hk_leaf_run(struct hk_collector *collector, uint64_t now_ns);
 /* JOB is saved and about to lose its processes. */
 void hk_leaf_closing(struct hk_collector *collector, struct hk_job *job);
 
+/* How it stands; the strings are the leaf's. */
+void hk_leaf_status(const struct hk_leaf *leaf, Hk__Uplink *ret_status);
+
 /* Whether the root has everything. */
 bool hk_leaf_done(const struct hk_leaf *leaf);
 

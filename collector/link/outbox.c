@@ -14,6 +14,7 @@
 #include "collector/job.h"
 #include "collector/jobdir.h"
 #include "collector/spool.h"
+#include "wire/change.h"
 #include "wire/statistics.h"
 
 #define JOBS_MAX 1024u
@@ -32,6 +33,51 @@ static struct hk_outbox_process *process_add(struct hk_outbox *outbox, struct hk
 		DL_APPEND(job->processes, process);
 	}
 	return process;
+}
+
+static void drop(Hk__Process **message)
+{
+	if (*message) {
+		hk__process__free_unpacked(*message, NULL);
+		*message = NULL;
+	}
+}
+
+void hk_outbox_forget(struct hk_outbox_process *process)
+{
+	drop(&process->told);
+	drop(&process->telling);
+	process->unsent = true;
+}
+
+int hk_outbox_change(struct hk_outbox_process *process, const Hk__Process *state)
+{
+	if (process->telling) {
+		return 1; /* and it stays unsent: there may be more since */
+	}
+	int r = hk_change_make(state, process->known ? process->told : NULL, &process->telling);
+	process->unsent = r < 0;
+	return r;
+}
+
+void hk_outbox_told(struct hk_outbox_process *process)
+{
+	int r = 0;
+	process->sending = false;
+	if (!process->telling) {
+		return;
+	}
+	if (!process->told) {
+		/* Made against nothing, it is all there is to tell. */
+		process->told = process->telling;
+		process->telling = NULL;
+	} else {
+		r = hk_change_apply(process->told, process->telling);
+	}
+	if (r < 0) {
+		hk_outbox_forget(process);
+	}
+	drop(&process->telling);
 }
 
 struct hk_outbox_process *hk_outbox_find(const struct hk_outbox *outbox, const uint8_t *uid)
@@ -92,6 +138,7 @@ static void job_free(struct hk_outbox *outbox, struct hk_outbox_job *job)
 			process->process->outgoing = NULL;
 		}
 		HASH_DEL(outbox->processes, process);
+		hk_outbox_forget(process);
 		free(process);
 	}
 	hk_outbox_unload(job);
@@ -350,7 +397,7 @@ void hk_outbox_reset(struct hk_outbox *outbox)
 	struct hk_outbox_job *job;
 	HASH_ITER (hh, outbox->processes, process, next) {
 		process->known = process->sending = false;
-		process->unsent = true;
+		hk_outbox_forget(process);
 		process->chunks_sending = 0;
 		process->hold_ns = 0;
 		hk_outbox_rewind(process);

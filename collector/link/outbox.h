@@ -23,10 +23,12 @@ struct hk_outbox_process {
 	struct hk_outbox_process *prev, *next; /* hk_outbox_job::processes */
 	struct hk_outbox_job *job;
 	struct hk_process *process; /* of an open job; else NULL */
-	Hk__Process *state; /* of a closed job, while it is loaded: in `loaded`; else NULL */
-	bool known;	    /* the root has said how far it has this process */
-	bool unsent;	    /* there are values the root has not been sent */
-	bool sending;	    /* or that are on their way */
+	Hk__Process *state;   /* of a closed job, while it is loaded: in `loaded`; else NULL */
+	Hk__Process *told;    /* the values that the root has; NULL: none */
+	Hk__Process *telling; /* the change of them that it may have; wire/change.h */
+	bool known;	      /* the root has said how far it has this process */
+	bool unsent;	      /* there are values the root has not been sent */
+	bool sending;	      /* or that are on their way */
 	unsigned chunks_sending;
 	uint64_t acknowledged, sent;	 /* chunk numbers */
 	bool gap;			 /* numbers are missing before `sent` */
@@ -74,6 +76,14 @@ void hk_outbox_reset(struct hk_outbox *outbox);
 
 /* What was on its way in a report that came to nothing is to be sent again. */
 void hk_outbox_unsend(struct hk_outbox *outbox);
+
+/* Makes the change of PROCESS, to STATE, that is to be told: the one in doubt, if there is. 1: it
+ * is in `telling`; 0: there is none; -ENOMEM. */
+int hk_outbox_change(struct hk_outbox_process *process, const Hk__Process *state);
+/* The root has what was on its way. */
+void hk_outbox_told(struct hk_outbox_process *process);
+/* What the root has of PROCESS is not known: it is told everything again. */
+void hk_outbox_forget(struct hk_outbox_process *process);
 
 struct hk_outbox_process *hk_outbox_find(const struct hk_outbox *outbox, const uint8_t *uid);
 

@@ -136,6 +136,9 @@ void hk_peers_look(const struct hk_collector *collector, struct hk_job *job)
 	uint64_t now_ns = hk_clock_monotonic_ns();
 	for (size_t i = 0; i < job->state->n_nodes; i++) {
 		Hk__Node *node = job->state->nodes[i];
+		struct hk_peer *peer;
+		HASH_FIND(hh, collector->peers, node->id.data, node->id.len, peer);
+		node->seen_unix_ns = peer ? peer->seen_unix_ns : node->seen_unix_ns;
 		bool connected = silence(collector, job, node, now_ns) < HK_PEERS_SILENT_NS;
 		if (connected != (node->connected != 0) && !node->complete) {
 			hk_info("node %s job=%s host=%s", connected ? "connected" : "is silent",

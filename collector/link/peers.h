@@ -17,7 +17,7 @@ struct hk_peer {
 	UT_hash_handle hh;	/* hk_collector::peers */
 	uint64_t epoch, number; /* of the last report taken */
 	uint64_t seen_ns;	/* monotonic */
-	bool told_silent;	/* the log knows */
+	uint64_t seen_unix_ns;
 };
 
 /* The leaf that reports as NODE, made if it is new. -EINVAL: no id; -ENOSPC: too many; -ENOMEM. */

@@ -32,7 +32,7 @@ static size_t count_processes(const struct hk_outbox_job *job)
 	return count;
 }
 
-/* Puts the processes of JOB that have something new into PART, as long as there is room. */
+/* Puts what is new of the processes of PART's job into it, as long as there is room. */
 static int add_processes(struct hk_leaf_report *report, struct hk_leaf_report_part *part,
 			 size_t *bytes)
 {
@@ -48,15 +48,23 @@ static int add_processes(struct hk_leaf_report *report, struct hk_leaf_report_pa
 		if (!process->unsent || !state) {
 			continue;
 		}
-		size_t size = hk__process__get_packed_size(state);
+		int r = hk_outbox_change(process, state);
+		if (r < 0) {
+			return r;
+		}
+		if (r == 0) {
+			continue;
+		}
+		size_t size = hk__process__get_packed_size(process->telling);
 		if (*bytes > 0 && *bytes + size > REPORT_BYTES) {
+			process->unsent = true;
 			report->more = true;
 			break;
 		}
 		*bytes += size;
 		report->message.resume |= !process->known;
 		part->processes[part->message.n_processes] = process;
-		part->states[part->message.n_processes++] = state;
+		part->states[part->message.n_processes++] = process->telling;
 	}
 	part->message.processes = part->states;
 	return 0;
@@ -137,9 +145,9 @@ void hk_leaf_report_fini(struct hk_leaf_report *report, bool sent)
 {
 	for (size_t i = 0; report->parts && i < report->message.n_jobs; i++) {
 		struct hk_leaf_report_part *part = &report->parts[i];
-		for (size_t j = 0; j < part->message.n_processes && sent; j++) {
-			part->processes[j]->unsent = false;
-			part->processes[j]->sending = true;
+		for (size_t j = 0; j < part->message.n_processes; j++) {
+			part->processes[j]->sending |= sent;
+			part->processes[j]->unsent |= !sent;
 		}
 		if (sent) {
 			part->from->announced = true;

@@ -201,6 +201,11 @@ bool hk_uplink_connected(const struct hk_uplink *uplink)
 	return uplink->open && atomic_load(&uplink->joined) && !atomic_load(&uplink->lost);
 }
 
+bool hk_uplink_answered(const struct hk_uplink *uplink)
+{
+	return uplink->answers > 0;
+}
+
 uint64_t hk_uplink_generation(const struct hk_uplink *uplink)
 {
 	return uplink->generation;

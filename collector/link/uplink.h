@@ -38,6 +38,8 @@ void hk_uplink_tend(struct hk_uplink *uplink, uint64_t now_ns);
 uint64_t hk_uplink_due(const struct hk_uplink *uplink);
 
 bool hk_uplink_connected(const struct hk_uplink *uplink);
+/* Whether this connection has brought an answer. */
+bool hk_uplink_answered(const struct hk_uplink *uplink);
 /* Rises with every connection that is given up. */
 uint64_t hk_uplink_generation(const struct hk_uplink *uplink);
 

@@ -6,6 +6,7 @@
 
 #include "report/coverage.h"
 #include "report/name.h"
+#include "report/nodes.h"
 #include "report/report.h"
 
 #define ROW_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(15))
@@ -152,6 +153,11 @@ static json_t *step_json(const void *row)
 			 (int)step->pinned);
 }
 
+static json_t *node_json(const void *row)
+{
+	return hk_report_node_json(row);
+}
+
 /* Writes one row and frees it. */
 static int dump(json_t *row, FILE *output)
 {
@@ -190,6 +196,7 @@ int hk_report_write_json(const struct hk_report *report, FILE *output)
 	      : ARRAY("open_calls", report->open_calls, report->open_call_count, open_call_json);
 	r = r ? r : ARRAY("coverage", report->processes, report->process_count, coverage_json);
 	r = r ? r : ARRAY("governor", report->steps, report->step_count, step_json);
+	r = r ? r : ARRAY("nodes", report->nodes, report->node_count, node_json);
 	fputs("}\n", output);
 	return r == 0 && !ferror(output) ? 0 : -EIO;
 }

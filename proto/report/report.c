@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/clock.h"
+#include "report/nodes.h"
 #include "report/numbers.h"
 #include "report/process.h"
 #include "report/rows.h"
@@ -101,6 +102,9 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 	if (r == 0) {
 		r = hk_report_rows_steps(report, snapshot, clocks);
 	}
+	if (r == 0) {
+		r = hk_report_nodes_fill(report, snapshot);
+	}
 	free(clocks);
 	if (r < 0) {
 		hk_report_free(report);
@@ -126,6 +130,7 @@ struct hk_report *hk_report_free(struct hk_report *report)
 	free(report->memory);
 	free(report->open_calls);
 	free(report->steps);
+	free(report->nodes);
 	hk_report_strings_fini(&report->strings);
 	free(report);
 	return NULL;

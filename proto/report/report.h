@@ -147,6 +147,16 @@ struct hk_report_step {
 	int64_t time_ns;
 };
 
+/* A node that brings its part of the job to the collector that keeps it. */
+struct hk_report_node {
+	const char *host;
+	const char *state; /* "connected", "silent", "complete": all of it is here; static */
+	uint32_t processes, live;
+	uint64_t unsent_bytes; /* of records, when it was last heard */
+	uint64_t shed_records;
+	uint64_t seen_unix_ns; /* 0: unknown */
+};
+
 struct hk_report {
 	struct hk_report_job job;
 	struct hk_report_rank *ranks; /* by rank */
@@ -161,6 +171,8 @@ struct hk_report {
 	size_t open_call_count;
 	struct hk_report_step *steps; /* by rank, then time */
 	size_t step_count;
+	struct hk_report_node *nodes; /* in the order they came; none without a root */
+	size_t node_count;
 	struct hk_report_strings strings; /* owns the texts */
 };
 

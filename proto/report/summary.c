@@ -8,6 +8,7 @@
 #include "report/coverage.h"
 #include "report/group.h"
 #include "report/name.h"
+#include "report/nodes.h"
 #include "report/quantity.h"
 #include "report/report.h"
 #include "report/spread.h"
@@ -183,6 +184,7 @@ static void warnings_write(const struct summary *summary)
 			*job->store_error ? "not stored: " : "--on-full wait:MS, fewer --hooks",
 			job->store_error);
 	}
+	hk_report_nodes_warn(summary->report, output);
 	steps_write(summary);
 	if (summary->report->rank_count == 0) {
 		fprintf(output, "! no rank was traced: %s (hookcli doctor -- CMD)\n",

@@ -7,6 +7,7 @@
 #include "report/coverage.h"
 #include "report/group.h"
 #include "report/name.h"
+#include "report/nodes.h"
 #include "report/quantity.h"
 #include "report/table.h"
 
@@ -278,6 +279,7 @@ int hk_report_write_text(const struct hk_report *report, FILE *output, enum hk_r
 	r = r ? r : open_calls_write(report, output, colour);
 	r = r ? r : steps_write(report, output, colour);
 	r = r ? r : processes_write(report, output, colour);
+	r = r ? r : hk_report_nodes_write(report, output, colour);
 	if (report->job.calls_untracked > 0) {
 		fprintf(output,
 			"\n! %" PRIu64 " calls found no room in a segment and are in no row\n",

@@ -1,13 +1,17 @@
 #!/usr/bin/python3
 """Two leaves bring their ranks to one root over loopback: its report is that of the whole job, its chunks are the leaves'."""
+import json
 import os
 
 import loop
-from harness import expect, main
-from nodes import finish, root_and_leaves
+from harness import expect, expect_true, main, wait_for
+from nodes import finish, free_url, root_and_leaves
+from proxy import Proxy, address_of
 from truth import rows_of
 
 ROUNDS = 3000
+LONG_ROUNDS = 20_000
+SEED = 7
 RANKS_EACH = 2
 
 
@@ -44,7 +48,7 @@ def expect_records(root, report, job):
     loop.expect_once(events)
 
 
-def test(run):
+def plain(run):
     root, leaves = root_and_leaves(run, ["one", "two"])
     commands, _ = start_ranks(run, leaves, "both", ROUNDS)
     for command in commands:
@@ -52,6 +56,41 @@ def test(run):
     report = root.closed_report("both")
     expect_all(report, RANKS_EACH * len(leaves), ROUNDS)
     expect_records(root, report, "both")
+
+
+def nodes_are(root, job, states):
+    report = root.report(job)
+    return report if [node["state"] for node in report["nodes"]] == states else None
+
+
+def bad_network(run):
+    """Messages late, twice, in another order; connections broken, the wire cut for longer than a leaf has patience."""
+    url = free_url()
+    with Proxy(address_of(url), seed=SEED) as proxy:
+        proxy.set(up_ms="0-3", down_ms="0-3", twice=0.3, swap=0.3)
+        root, leaves = root_and_leaves(run, ["three", "four"], url=url, upstream=proxy.url)
+        commands, paths = start_ranks(run, leaves, "bad", LONG_ROUNDS)
+        for part in range(1, 5):
+            for path in paths:
+                loop.wait_rounds(path, LONG_ROUNDS * part // 6)
+            proxy.reset()
+        proxy.cut()
+        for command in commands:
+            finish(command, "rank", run.path("job.log"))
+        report = wait_for("both to be missed", lambda: nodes_are(root, "bad", ["silent"] * 2))
+        expect_true("not closed while it is cut off", not report["job"]["closed"])
+        for leaf in leaves:
+            upstream = json.loads(leaf.cli("status", "--json").stdout)["upstream"]
+            expect_true(f"{leaf.name} has unsent chunks: {upstream}", upstream["unsent_bytes"] > 0)
+        proxy.heal()
+        report = root.closed_report("bad")
+    expect_all(report, RANKS_EACH * len(leaves), LONG_ROUNDS)
+    expect_records(root, report, "bad")
+
+
+def test(run):
+    plain(run)
+    bad_network(run)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,132 @@
+#include "report/nodes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/name.h"
+#include "report/quantity.h"
+#include "report/table.h"
+
+#define HOST_COLUMNS 40
+#define WARNINGS_MAX 4u
+
+/* Whether nodes of JOB report to a root, which alone hears from them. */
+static bool are_heard(const Hk__Job *job)
+{
+	for (size_t i = 0; job && i < job->n_nodes; i++) {
+		if (job->nodes[i]->id.len > 0 && job->nodes[i]->opened_unix_ns != 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_of(const Hk__Process *process, const Hk__Node *node)
+{
+	return process->node.len > 0 && process->node.len == node->id.len &&
+	       memcmp(process->node.data, node->id.data, node->id.len) == 0;
+}
+
+static const char *state_of(const Hk__Job *job, const Hk__Node *node)
+{
+	if (node->complete) {
+		return "complete";
+	}
+	return node->connected && !job->closed ? "connected" : "silent";
+}
+
+int hk_report_nodes_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
+{
+	const Hk__Job *job = snapshot->job;
+
+	if (!are_heard(job)) {
+		return 0;
+	}
+	report->nodes = calloc(job->n_nodes, sizeof(*report->nodes));
+	if (!report->nodes) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < job->n_nodes; i++) {
+		const Hk__Node *node = job->nodes[i];
+		struct hk_report_node *to = &report->nodes[report->node_count++];
+		to->host = hk_report_strings_get(&report->strings, node->host);
+		to->state = state_of(job, node);
+		to->unsent_bytes = node->spooled_bytes;
+		to->shed_records = node->shed_records;
+		to->seen_unix_ns = node->seen_unix_ns;
+		for (size_t k = 0; k < snapshot->n_processes; k++) {
+			bool own = is_of(snapshot->processes[k], node);
+			to->processes += own;
+			to->live += own && !snapshot->processes[k]->end;
+		}
+		if (!to->host) {
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+json_t *hk_report_node_json(const struct hk_report_node *node)
+{
+	char *host = hk_name_utf8(node->host);
+	json_t *json = json_pack("{s:s?, s:s, s:i, s:i, s:I, s:I, s:I}", "host", host, "state",
+				 node->state, "processes", (int)node->processes, "live",
+				 (int)node->live, "unsent_bytes", (json_int_t)node->unsent_bytes,
+				 "shed_records", (json_int_t)node->shed_records, "seen_unix_ns",
+				 (json_int_t)node->seen_unix_ns);
+
+	free(host);
+	return json;
+}
+
+int hk_report_nodes_write(const struct hk_report *report, FILE *output, bool colour)
+{
+	struct hk_table *table;
+	char bytes[HK_QUANTITY_BYTES];
+
+	if (report->node_count == 0) {
+		return 0;
+	}
+	table = hk_table_new("<node:40|<state|>processes|>live|>unsent|>given up");
+	for (size_t i = 0; i < report->node_count; i++) {
+		const struct hk_report_node *node = &report->nodes[i];
+		hk_table_add(table, "%s", node->host);
+		hk_table_add(table, "%s", node->state);
+		hk_table_add(table, "%" PRIu32, node->processes);
+		hk_table_add(table, "%" PRIu32, node->live);
+		hk_table_add(table, "%s", hk_quantity_bytes(bytes, node->unsent_bytes));
+		hk_table_add(table, "%" PRIu64, node->shed_records);
+	}
+	fputc('\n', output);
+	int r = hk_table_write(table, output, colour);
+	hk_table_free(table);
+	return r;
+}
+
+void hk_report_nodes_warn(const struct hk_report *report, FILE *output)
+{
+	char host[HK_NAME_BYTES(HOST_COLUMNS)], bytes[HK_QUANTITY_BYTES];
+	unsigned told = 0;
+
+	for (size_t i = 0; i < report->node_count && told < WARNINGS_MAX; i++) {
+		const struct hk_report_node *node = &report->nodes[i];
+		hk_name_print(host, HOST_COLUMNS, node->host);
+		if (strcmp(node->state, "silent") == 0) {
+			fprintf(
+			    output,
+			    "! node %s is not connected: its %" PRIu32
+			    " processes are shown as last heard of, %s of records are missing\n",
+			    host, node->processes, hk_quantity_bytes(bytes, node->unsent_bytes));
+			told++;
+		}
+		if (node->shed_records > 0) {
+			fprintf(output,
+				"! node %s gave up %" PRIu64
+				" records for want of room while it was cut off\n",
+				host, node->shed_records);
+			told++;
+		}
+	}
+}

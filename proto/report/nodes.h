@@ -1,0 +1,26 @@
+/* nodes.h: the machines of a job that bring their part of it to the collector that keeps it.
+ *
+ * One that is silent is cut off, or its collector has died: what its processes do meanwhile nobody
+ * knows here. No state, any thread.
+ */
+#ifndef HK_REPORT_NODES_H
+#define HK_REPORT_NODES_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "report/report.h"
+
+/* Fills the nodes of REPORT, whose processes are filled. -ENOMEM. */
+int hk_report_nodes_fill(struct hk_report *report, const Hk__Snapshot *snapshot);
+
+/* One node of the JSON contract; NULL: out of memory. */
+json_t *hk_report_node_json(const struct hk_report_node *node);
+
+/* A table of the nodes, nothing if there are none; 0 or a negative errno. */
+int hk_report_nodes_write(const struct hk_report *report, FILE *output, bool colour);
+
+/* A line for each node that is not there while it should be, or has given records up. */
+void hk_report_nodes_warn(const struct hk_report *report, FILE *output);
+
+#endif
