@@ -16,7 +16,8 @@
 
 #define POLL_NS 20000000
 #define WAIT_NS 20000000000u
-#define FAILED_NS 1000000000u /* the launcher is about to kill those that are left */
+#define FAILED_NS \
+	200000000u /* the launcher kills those that are left a second after it said TERM */
 
 /* Why no process of the command was seen, as far as its program tells. */
 static void explain_absence(const char *command)
