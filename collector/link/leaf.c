@@ -34,6 +34,7 @@ struct exchange {
 };
 
 struct hk_leaf {
+	const char *url;
 	struct hk_uplink *uplink;
 	struct hk_outbox outbox;
 	struct hk_leaf_report_head head;
@@ -61,6 +62,7 @@ int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf)
 		return r;
 	}
 	hk_node_boot(leaf->head.boot);
+	leaf->url = collector->options.upstream;
 	leaf->head.host = collector->host;
 	leaf->head.epoch = collector->start_unix_ns;
 	leaf->heard_ns = hk_clock_monotonic_ns();
@@ -103,6 +105,21 @@ void hk_leaf_closing(struct hk_collector *collector, struct hk_job *job)
 {
 	hk_outbox_close(&collector->leaf->outbox, collector, job);
 	report_soon(collector->leaf);
+}
+
+void hk_leaf_status(const struct hk_leaf *leaf, Hk__Uplink *ret_status)
+{
+	const struct hk_outbox_job *job;
+	hk__uplink__init(ret_status);
+	ret_status->url = (char *)leaf->url;
+	/* A connection through which nothing comes is none. */
+	ret_status->connected =
+	    hk_uplink_connected(leaf->uplink) && hk_uplink_answered(leaf->uplink);
+	ret_status->unsent_bytes = hk_outbox_bytes(&leaf->outbox);
+	ret_status->shed_records = leaf->head.shed_records;
+	DL_FOREACH (leaf->outbox.jobs, job) {
+		ret_status->unsent_jobs += !job->job && !job->complete;
+	}
 }
 
 bool hk_leaf_done(const struct hk_leaf *leaf)
