@@ -154,6 +154,10 @@ static uint64_t sum(const struct hk_call *call, const struct hk_factor *factor)
 	bool inter;
 	int size = counts ? peers(comm_argument(call, factor->arg2), &inter) : 0;
 	uint64_t total = 0;
+	if (size < 1 ||
+	    !hk_values_is_readable(call, (uint64_t)counts, (size_t)size * sizeof(*counts))) {
+		return 0;
+	}
 	for (int i = 0; i < size; i++) {
 		total += counts[i] > 0 ? (uint64_t)counts[i] : 0;
 	}
@@ -173,6 +177,12 @@ static uint64_t sum_typed(const struct hk_call *call, const struct hk_factor *fa
 	bool inter;
 	int size = counts && handles ? peers(comm_argument(call, factor->arg2), &inter) : 0;
 	uint64_t total = 0;
+	size_t bytes = (size_t)(size > 0 ? size : 0) * (mpi.wide && !fortran ? 8u : 4u);
+	if (!bytes ||
+	    !hk_values_is_readable(call, (uint64_t)counts, (size_t)size * sizeof(*counts)) ||
+	    !hk_values_is_readable(call, (uint64_t)handles, bytes)) {
+		return 0;
+	}
 	for (int i = 0; i < size; i++) {
 		if (counts[i] > 0) {
 			uint64_t handle =

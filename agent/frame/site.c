@@ -176,7 +176,7 @@ static bool publish(uint32_t index)
 	for (uint32_t i = 0; i + 1 < sizeof(entry->domain) && hook->domain[i]; i++) {
 		entry->domain[i] = hook->domain[i];
 	}
-	entry->flags = hook->flags;
+	entry->flags = hook->flags & (uint16_t)~HK_HOOK_TRUSTED;
 	entry->meaning = hook->meaning;
 	atomic_store_explicit(&entry->level, site->level, memory_order_relaxed);
 	atomic_store_explicit(&entry->pinned, site->pinned, memory_order_relaxed);

@@ -1,15 +1,16 @@
 #include "frame/values.h"
 
-#include <stddef.h>
-
 #include "compat/compat.h"
 #include "frame/cuda.h"
 #include "frame/mpi.h"
 #include "frame/nccl.h"
+#include "frame/state.h"
+#include "record/process.h"
 #include "record/thread.h"
 
 #define RESULT_WORD (offsetof(struct hk_call, result) / 8)
 #define STACK_WORD (offsetof(struct hk_call, stack) / 8)
+#define PAGE 4096u /* or a part of one */
 
 static uint8_t widening(uint8_t type)
 {
@@ -100,23 +101,48 @@ void hk_values_prepare(struct hk_site_hot *hot)
 	hot->flags = hk_values_flags(hot);
 }
 
-static uint64_t dereference(uint64_t address, uint8_t type)
+bool hk_values_is_readable(const struct hk_call *call, uint64_t address, size_t bytes)
 {
-	if (!address) {
-		return 0; /* Fortran's optional arguments */
+	if (call->site->hook->flags & HK_HOOK_TRUSTED) {
+		return address != 0; /* Fortran's optional arguments */
 	}
+	uint64_t last = address + bytes - 1;
+	if (!address || last < address || hk_process.sealed) {
+		return false;
+	}
+	for (uint64_t at = address; at < last; at = (at | (PAGE - 1)) + 1) {
+		if (!hk_state_is_readable(at)) {
+			return false;
+		}
+	}
+	return hk_state_is_readable(last);
+}
+
+/* Bytes of a value of TYPE in memory. */
+static size_t width(uint8_t type)
+{
 	switch (type) {
 	case HK_TYPE_INT:
 	case HK_TYPE_FD:
-		return (uint64_t)(int64_t) * (const int32_t *)address;
 	case HK_TYPE_UINT:
-		return *(const uint32_t *)address;
-	case HK_TYPE_MPI_DATATYPE:
+	case HK_TYPE_MPI_DATATYPE: /* a Fortran handle */
 	case HK_TYPE_MPI_COMM:
-		return *(const uint32_t *)address; /* a Fortran handle */
+		return sizeof(uint32_t);
 	default:
+		return sizeof(uint64_t);
+	}
+}
+
+static uint64_t dereference(const struct hk_call *call, uint64_t address, uint8_t type)
+{
+	size_t bytes = width(type);
+	if (!hk_values_is_readable(call, address, bytes)) {
+		return 0;
+	}
+	if (bytes == sizeof(uint64_t)) {
 		return *(const uint64_t *)address;
 	}
+	return hk_values_widen(*(const uint32_t *)address, type);
 }
 
 uint64_t hk_values_register(const struct hk_call *call, uint8_t number)
@@ -141,7 +167,7 @@ uint64_t hk_values_argument(const struct hk_call *call, uint8_t number)
 	const struct hk_hook_arg *arg = &call->site->hook->args[number];
 	uint64_t raw = hk_values_register(call, number);
 	if (arg->reference) {
-		return dereference(raw, arg->type);
+		return dereference(call, raw, arg->type);
 	}
 	return hk_values_widen(raw, arg->type);
 }
@@ -150,12 +176,15 @@ uint64_t hk_values_argument(const struct hk_call *call, uint8_t number)
 static uint64_t field(const struct hk_call *call, const struct hk_factor *factor)
 {
 	const char *base = (const char *)hk_values_memory(call, factor->arg);
+	bool wide = factor->kind == HK_FACTOR_WORD;
 	uint64_t word;
 	int32_t number;
-	if (!base || hk_values_failed(call)) {
+	if (!base || hk_values_failed(call) ||
+	    !hk_values_is_readable(call, (uint64_t)base + factor->constant,
+				   wide ? sizeof(word) : sizeof(number))) {
 		return 0;
 	}
-	if (factor->kind == HK_FACTOR_WORD) {
+	if (wide) {
 		__builtin_memcpy(&word, base + factor->constant, sizeof(word));
 		return word;
 	}
@@ -176,7 +205,10 @@ static uint64_t factor_value(struct hk_call *call, const struct hk_factor *facto
 	case HK_FACTOR_POINTEE: {
 		const uint64_t *out = (const uint64_t *)call->integer[factor->arg];
 		/* posix_memalign leaves its argument alone when it fails. */
-		return out && !hk_values_failed(call) ? *out : 0;
+		return !hk_values_failed(call) &&
+			       hk_values_is_readable(call, (uint64_t)out, sizeof(*out))
+			   ? *out
+			   : 0;
 	}
 	case HK_FACTOR_WORD:
 	case HK_FACTOR_INT:

@@ -4,6 +4,7 @@
 #define HK_AGENT_FRAME_VALUES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "frame/call.h"
@@ -48,7 +49,12 @@ static inline bool hk_values_failed(const struct hk_call *call)
 	return hook->error == HK_ERROR_NONZERO && result != 0 && result != hook->pending;
 }
 
-/* Argument NUMBER of the call as a 64-bit value, dereferenced if it is a reference. */
+/* Whether BYTES at ADDRESS can be read. Shipped hooks are taken at their word; a user's line may
+ * call an address what is none. */
+bool hk_values_is_readable(const struct hk_call *call, uint64_t address, size_t bytes);
+
+/* Argument NUMBER of the call as a 64-bit value, dereferenced if it is a reference; 0: it cannot
+ * be. */
 uint64_t hk_values_argument(const struct hk_call *call, uint8_t number);
 
 #endif

@@ -164,7 +164,8 @@ static void write_hook(FILE *out, const struct hk_hook *hook, uint32_t args, uin
 	fprintf(out, " {.library = %u, .symbol = %u, .domain = %u, .args = %u, .values = %u,\n",
 		text_of(hook->library), text_of(hook->symbol), text_of(hook->domain), args, values);
 	fprintf(out, "  .flags = %u, .level = %u, .auto_level = %u, .meaning = %u, .error = %u,\n",
-		hook->flags, hook->level, hook->auto_level, hook->meaning, hook->error);
+		hook->flags | HK_HOOK_TRUSTED, hook->level, hook->auto_level, hook->meaning,
+		hook->error);
 	fprintf(out, "  .result = %u, .arg_count = %u, .value_count = %u, .stack_words = %u,",
 		hook->result, hook->arg_count, hook->value_count, hook->stack_words);
 	fprintf(out, " .pending = %u, .line = %u},\n", hook->pending, hook->line);

@@ -185,6 +185,8 @@ enum hk_error_rule {
 #define HK_HOOK_DENY 16u     /* never touch this symbol */
 #define HK_HOOK_OPEN_FREE \
 	32u /* result or argument frees memory at its start: an open call holds the ledger back */
+#define HK_HOOK_TRUSTED \
+	0x40u /* shipped: what it calls an address is one, or no correct program passes it */
 #define HK_HOOK_TABLES 0x800u	 /* also where its address lies in a table of pointers */
 #define HK_HOOK_MEMORY_SHIFT 12u /* four bits: enum hk_memory of an alloc or free */
 #define HK_HOOK_MEMORY_MASK 0xf000u

@@ -24,6 +24,9 @@ CALLS = [
     ("arguments_text", {"text": "edge"}, None),
     ("arguments_text", {"text": "beyon..."}, None),
     ("arguments_text", {"text": ADDRESS}, None),
+    *(("arguments_follow", {"count": count, "out": out, "fields": out}, int(count == 7)) for count, out in
+      ((7, ADDRESS), ("0x0", "0x0"), ("0x3", "0x3"), (hex(2**64 - 1), hex(2**64 - 1)), (ADDRESS, ADDRESS))),
+    ("arguments_follow", {"count": ADDRESS, "out": ADDRESS, "fields": ADDRESS}, 1),
     ("arguments_pointee", {"odd": ADDRESS, "nothing": "0x0", "neither": "0x0"}, 1),
     ("arguments_unknown", {"arg0": "0x5", "arg1": "0xfffffffffffffffa", "arg2": ADDRESS, "arg3": ADDRESS, "arg4": ADDRESS,
                            "arg5": ADDRESS}, "0xffffffffffffffe2"),
@@ -77,6 +80,10 @@ def check(form, calls):
                         same(arguments[argument], value))
         expect(f"{form}: result of {name}", result, wanted)
     expect(f"{form}: the named value stays", calls[0][3]["count"], 2**64 - 3)
+    # What a line of the user's calls an address is followed only where there is something.
+    followed = [[call[3][name] for name in ("count", "pointer", "size", "peer")] for call in calls if call[0] == "arguments_follow"]
+    half = int.from_bytes(b"eyon", "little")
+    expect(f"{form}: values behind addresses", followed, [[7, "0x8", 9, 8]] + 4 * [[0, "0x0", 0, 0]] + [[0, "0x0", 0, half]])
     # More text than a record has words for: what comes last is cut, and nothing left out.
     texts = list(calls[-1][1].values())
     expect(f"{form}: the first four texts", texts[:4], ["one", "two", "three", "four"])

@@ -26,6 +26,14 @@ static int at_the_edge(void)
 	memcpy(pages + page - 5, "beyon", 5);
 	arguments_text(pages + page - 5);
 	arguments_text(pages + page);
+	/* Good, nowhere, and half beyond. */
+	long words[3] = {7, 8, 9};
+	arguments_follow(words, words + 1, words);
+	arguments_follow(NULL, NULL, NULL);
+	arguments_follow((void *)3, (void *)3, (void *)3);
+	arguments_follow((void *)-1, (void *)-1, (void *)-1);
+	arguments_follow(pages + page, pages + page, pages + page);
+	arguments_follow(pages + page - 2, pages + page - 4, pages + page - 12);
 	memcpy(pages + page - 3, "odd", 3);
 	return arguments_pointee((unsigned *)(void *)(pages + page - 2), NULL, NULL);
 }

@@ -18,6 +18,8 @@ const char *arguments_name(int number);
 void arguments_text(const char *text);
 int arguments_pointee(unsigned *odd, int *nothing, double *neither);
 long arguments_unknown(long a, long b);
+/* Described as if its arguments were addresses. */
+int arguments_follow(void *count, void *out, void *fields);
 void arguments_words(const char *a, const char *b, const char *c, const char *d, const char *e,
 		     const char *f, const char *g, const char *h);
 

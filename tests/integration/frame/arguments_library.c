@@ -36,6 +36,11 @@ int arguments_pointee(unsigned *odd, int *nothing, double *neither)
 	return odd != NULL && nothing == NULL && neither == NULL;
 }
 
+int arguments_follow(void *count, void *out, void *fields)
+{
+	return count != out || out != fields;
+}
+
 long arguments_unknown(long a, long b)
 {
 	return a * b;

@@ -68,9 +68,10 @@ static void assert_same(const struct hk_hook *a, const struct hk_hook *b)
 	assert_string_equal(a->library, b->library);
 	assert_string_equal(a->symbol, b->symbol);
 	assert_string_equal(a->domain, b->domain);
-	/* From flags to line there is no hole. */
-	assert_memory_equal(&a->flags, &b->flags,
-			    offsetof(struct hk_hook, line) - offsetof(struct hk_hook, flags));
+	assert_int_equal(a->flags, b->flags | HK_HOOK_TRUSTED);
+	/* From level to line there is no hole. */
+	assert_memory_equal(&a->level, &b->level,
+			    offsetof(struct hk_hook, line) - offsetof(struct hk_hook, level));
 	assert_int_equal(a->line, b->line);
 	for (unsigned i = 0; i < a->arg_count; i++) {
 		assert_same_argument(&a->args[i], &b->args[i]);
