@@ -84,6 +84,7 @@ struct hk_job {
 	bool close_requested;
 	bool ranked;			/* a main of it has said its rank */
 	bool changed;			/* state differs from job.json */
+	bool clocks_changed;		/* its nodes' clock maps differ from what is saved */
 	int save_error;			/* of the last save, 0: none */
 	uint64_t opened_ns;		/* monotonic */
 	uint64_t alive_ns;		/* monotonic: when something last lived */

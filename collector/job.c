@@ -18,6 +18,7 @@
 #include "collector/process.h"
 #include "collector/spool.h"
 #include "collector/state.h"
+#include "report/clock.h"
 
 #define BEAT_NS UINT64_C(10000000000)
 
@@ -356,10 +357,16 @@ bool hk_job_all_ranks(const struct hk_job *job)
 	return ranks >= world_size;
 }
 
-static uint64_t process_end_unix_ns(const Hk__Process *state)
+/* When ANCHOR of a process of JOB was; 0: nobody knows. Clocks of other nodes may show any time. */
+static uint64_t anchor_unix_ns(const struct hk_job *job, const Hk__Process *process,
+			       const Hk__Anchor *anchor, struct hk_report_map_memory *memory)
 {
-	const Hk__Anchor *last = state->end ? state->end : state->seen;
-	return last ? last->realtime_ns : 0;
+	uint64_t ns;
+	if (!anchor || process->node.len == 0) {
+		return anchor ? anchor->realtime_ns : 0;
+	}
+	return hk_report_clock_unix_ns(job->state, process, anchor->monotonic_ns, memory, &ns) ? ns
+											       : 0;
 }
 
 static void sum_exit(struct hk_job *job, const Hk__Process *main_state)
@@ -390,20 +397,23 @@ void hk_job_sum(struct hk_job *job)
 	Hk__Job *state = job->state;
 	const struct hk_process *process;
 	const Hk__Process *first_main = NULL;
+	struct hk_report_map_memory memory = {0};
 	uint64_t end = 0;
 	int32_t world_size = 1;
 	state->stored_bytes = job->statistics ? hk_statistics_file_bytes(job->statistics) : 0;
 	state->tracing_cost_ns = 0;
 	DL_FOREACH (job->processes, process) {
 		const Hk__Process *part = process->state;
-		uint64_t part_end = process_end_unix_ns(part);
+		uint64_t part_end =
+		    anchor_unix_ns(job, part, part->end ? part->end : part->seen, &memory);
+		uint64_t part_start = anchor_unix_ns(job, part, part->start, &memory);
 		end = part_end > end ? part_end : end;
 		world_size = part->world_size > world_size ? part->world_size : world_size;
 		state->tracing_cost_ns += part->tracing_cost_ns;
 		state->stored_bytes +=
 		    process->spool ? hk_spool_bytes(process->spool) : process->stored_bytes;
-		if (part->start && part->start->realtime_ns < state->start_unix_ns) {
-			state->start_unix_ns = part->start->realtime_ns;
+		if (part_start > 0 && part_start < state->start_unix_ns) {
+			state->start_unix_ns = part_start;
 			job->changed = true;
 		}
 		if (part->role == HK__ROLE__ROLE_MAIN &&
@@ -440,7 +450,7 @@ static void beat(struct hk_job *job)
 int hk_job_save(struct hk_collector *collector, struct hk_job *job)
 {
 	struct hk_process *process;
-	bool any = job->changed;
+	bool any = job->changed || job->clocks_changed;
 	int result = 0, r;
 	if (!job->statistics) {
 		return 0;
@@ -460,6 +470,7 @@ int hk_job_save(struct hk_collector *collector, struct hk_job *job)
 	}
 	hk_job_sum(job);
 	r = hk_statistics_put_job(job->statistics, job->state);
+	job->clocks_changed = r < 0;
 	result = result < 0 ? result : r;
 	if (job->changed) {
 		r = hk_jobdir_write(job->state, collector->host);

@@ -277,7 +277,7 @@ static int wait_events(struct loop *loop)
 	return r;
 }
 
-static void set_next_pass(struct loop *loop, uint64_t now)
+static uint64_t pass_after(const struct loop *loop, uint64_t now)
 {
 	struct hk_collector *collector = loop->collector;
 	uint64_t wait = PASS_EMPTY_NS;
@@ -286,7 +286,7 @@ static void set_next_pass(struct loop *loop, uint64_t now)
 	} else if (hk_server_waits(collector->server)) {
 		wait = PASS_BUSY_NS;
 	}
-	loop->next_pass_ns = now + wait;
+	return now + wait;
 }
 
 static bool job_done(const struct hk_collector *collector)
@@ -319,11 +319,13 @@ static void step(struct loop *loop)
 	}
 	if (now >= loop->next_pass_ns) {
 		pass(loop, now);
-		set_next_pass(loop, now);
+		loop->next_pass_ns = pass_after(loop, now);
 	}
 	if (loop->fds[2].revents != 0 || hk_server_waits(collector->server)) {
 		hk_server_run(collector, collector->server);
-		set_next_pass(loop, now);
+		/* Sooner, if it is so, but however many ask, never later. */
+		uint64_t next = pass_after(loop, now);
+		loop->next_pass_ns = next < loop->next_pass_ns ? next : loop->next_pass_ns;
 	}
 	if (now >= loop->next_save_ns) {
 		save(loop, now);

@@ -1,6 +1,7 @@
 #include "collector/clock/map.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector/clock/fit.h"
@@ -231,4 +232,68 @@ void hk_clock_map_show(struct hk_clock_map *map, Hk__ClockMap *ret_message)
 	ret_message->probes = map->probes;
 	ret_message->root_boot.data = map->root_boot;
 	ret_message->root_boot.len = HK_CLOCK_BOOT_BYTES;
+}
+
+/* A message whose lists have room for any map. */
+static Hk__ClockMap *message_new(void)
+{
+	Hk__ClockMap *message = malloc(sizeof(*message));
+	if (!message) {
+		return NULL;
+	}
+	hk__clock_map__init(message);
+	message->monotonic_ns = calloc(HK_CLOCK_CORNERS, sizeof(*message->monotonic_ns));
+	message->offset_ns = calloc(HK_CLOCK_CORNERS, sizeof(*message->offset_ns));
+	message->fit_error_ns = calloc(HK_CLOCK_CORNERS, sizeof(*message->fit_error_ns));
+	message->bound_ns = calloc(HK_CLOCK_CORNERS, sizeof(*message->bound_ns));
+	message->root_boot.data = malloc(HK_CLOCK_BOOT_BYTES);
+	if (!message->monotonic_ns || !message->offset_ns || !message->fit_error_ns ||
+	    !message->bound_ns || !message->root_boot.data) {
+		hk__clock_map__free_unpacked(message, NULL);
+		return NULL;
+	}
+	message->root_boot.len = HK_CLOCK_BOOT_BYTES;
+	return message;
+}
+
+static void copy_to(Hk__ClockMap *message, const struct hk_clock_map *map)
+{
+	memcpy(message->monotonic_ns, map->at_ns, map->count * sizeof(map->at_ns[0]));
+	memcpy(message->offset_ns, map->offset_ns, map->count * sizeof(map->offset_ns[0]));
+	memcpy(message->fit_error_ns, map->fit_error_ns, map->count * sizeof(map->fit_error_ns[0]));
+	memcpy(message->bound_ns, map->bound_ns, map->count * sizeof(map->bound_ns[0]));
+	memcpy(message->root_boot.data, map->root_boot, HK_CLOCK_BOOT_BYTES);
+	message->n_monotonic_ns = message->n_offset_ns = map->count;
+	message->n_fit_error_ns = message->n_bound_ns = map->count;
+	message->drift_ppb = map->drift_ppb;
+	message->drift_error_ppb = map->drift_error_ppb;
+	message->probes = map->probes;
+}
+
+bool hk_clock_map_keep(Hk__ClockMap **kept, const Hk__ClockMap *told, bool fresh)
+{
+	struct hk_clock_map map = {0}, later;
+	if (!hk_clock_map_load(&later, told)) {
+		return false;
+	}
+	if (!fresh) {
+		hk_clock_map_load(&map, *kept);
+	}
+	size_t last = map.count;
+	if (last > 0 && map.at_ns[last - 1] == later.at_ns[later.count - 1] &&
+	    map.probes == later.probes) {
+		return false; /* the same as before */
+	}
+	hk_clock_map_join(&map, &later);
+	/* What a message brought has no room to grow. */
+	Hk__ClockMap *message = message_new();
+	if (!message) {
+		return false;
+	}
+	copy_to(message, &map);
+	if (*kept) {
+		hk__clock_map__free_unpacked(*kept, NULL);
+	}
+	*kept = message;
+	return true;
 }

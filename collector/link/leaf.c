@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/clock/prober.h"
 #include "collector/control.h"
 #include "collector/link/node.h"
 #include "collector/link/outbox.h"
@@ -38,6 +39,9 @@ struct hk_leaf {
 	struct hk_uplink *uplink;
 	struct hk_outbox outbox;
 	struct hk_leaf_report_head head;
+	struct hk_prober *prober; /* NULL: it could not be made */
+	struct hk_clock_map map;
+	Hk__ClockMap clock; /* of `map` */
 	struct exchange exchanges[HK_UPLINK_SLOTS];
 	uint64_t generation;
 	uint64_t report_due_ns, reported_ns;
@@ -48,6 +52,31 @@ struct hk_leaf {
 	uint64_t heard_ns; /* monotonic: last answer */
 	int refused;	   /* error that the log knows of */
 };
+
+/* Without it times of this node are by its realtime clock. */
+static void open_prober(const struct hk_collector_options *options, struct hk_leaf *leaf)
+{
+	char problem[HK_ACCESS_PROBLEM_BYTES];
+	const struct hk_access access = {
+	    .token_file = options->token_file,
+	    .authorities = options->tls_authorities,
+	    .certificate = options->tls_certificate,
+	    .key = options->tls_key,
+	};
+	int r = hk_prober_open(options->upstream, &access, &leaf->prober, problem);
+	if (r < 0) {
+		hk_warning("the root's clock cannot be read url=%s error=%s %s", options->upstream,
+			   strerror(-r), problem);
+	}
+}
+
+static void read_clock(struct hk_leaf *leaf)
+{
+	if (leaf->prober && hk_prober_map(leaf->prober, &leaf->map)) {
+		hk_clock_map_show(&leaf->map, &leaf->clock);
+		leaf->head.clock = &leaf->clock;
+	}
+}
 
 int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf)
 {
@@ -67,6 +96,7 @@ int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf)
 	leaf->head.epoch = collector->start_unix_ns;
 	leaf->heard_ns = hk_clock_monotonic_ns();
 	hk_outbox_restore(&leaf->outbox, collector);
+	open_prober(&collector->options, leaf);
 	*ret_leaf = leaf;
 	return 0;
 }
@@ -76,6 +106,7 @@ struct hk_leaf *hk_leaf_free(struct hk_leaf *leaf)
 	if (!leaf) {
 		return NULL;
 	}
+	hk_prober_free(leaf->prober);
 	hk_uplink_free(leaf->uplink);
 	hk_outbox_fini(&leaf->outbox);
 	free(leaf->buffer.bytes);
@@ -143,6 +174,7 @@ static void send_report(struct hk_leaf *leaf, uint64_t now_ns)
 	struct hk_leaf_report report;
 	Hk__Request request = HK__REQUEST__INIT;
 	leaf->head.spooled_bytes = hk_outbox_bytes(&leaf->outbox);
+	read_clock(leaf);
 	if (hk_leaf_report_make(&leaf->head, &leaf->outbox, &report) < 0) {
 		leaf->report_due_ns = now_ns + SECOND_NS;
 		return;

@@ -134,6 +134,7 @@ int hk_leaf_report_make(struct hk_leaf_report_head *head, struct hk_outbox *outb
 	ret_report->node.version = (char *)HK_VERSION;
 	ret_report->node.shed_records = head->shed_records;
 	ret_report->node.spooled_bytes = head->spooled_bytes;
+	ret_report->node.clock = count > 0 ? head->clock : NULL;
 	ret_report->message.node = &ret_report->node;
 	ret_report->message.jobs = ret_report->list;
 	ret_report->message.epoch = head->epoch;

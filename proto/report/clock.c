@@ -136,14 +136,8 @@ static const Hk__ClockMap *usable_map(const Hk__Job *job, const Hk__Node *node)
 	return map;
 }
 
-/* Nodes repeat from process to process: the last answer is mostly the next one. */
-struct map_memory {
-	const Hk__Process *process;
-	const Hk__ClockMap *map;
-};
-
 static const Hk__ClockMap *map_of(const Hk__Job *job, const Hk__Process *process,
-				  struct map_memory *memory)
+				  struct hk_report_map_memory *memory)
 {
 	const Hk__Process *last = memory->process;
 	if (!last || last->node.len != process->node.len ||
@@ -184,7 +178,7 @@ int hk_report_clock_all(const Hk__Snapshot *snapshot, struct hk_report_clock **r
 	struct hk_report_clock *clocks = calloc(count + 1, sizeof(*clocks));
 	struct host *hosts = calloc(count + 1, sizeof(*hosts));
 	uint32_t *index = calloc(count + 1, sizeof(*index));
-	struct map_memory memory = {0};
+	struct hk_report_map_memory memory = {0};
 	bool alone = hk_report_clock_nodes(snapshot) < 2;
 	int r = clocks && hosts && index ? hosts_fill(snapshot, hosts, index) : -ENOMEM;
 
@@ -244,4 +238,16 @@ bool hk_report_clock_error(const struct hk_report_clock *clock, uint64_t from, u
 						 hk_report_clock_node_ns(clock, to));
 	}
 	return !clock->unsure;
+}
+
+bool hk_report_clock_unix_ns(const Hk__Job *job, const Hk__Process *process, uint64_t monotonic_ns,
+			     struct hk_report_map_memory *memory, uint64_t *ret_unix_ns)
+{
+	const Hk__ClockMap *map = process->node.len > 0 ? map_of(job, process, memory) : NULL;
+	if (!map || monotonic_ns > INT64_MAX) {
+		return false;
+	}
+	int64_t root_ns = hk_report_map_root_ns(map, (int64_t)monotonic_ns);
+	*ret_unix_ns = (uint64_t)root_ns - job->root->monotonic_ns + job->root->realtime_ns;
+	return true;
 }

@@ -54,4 +54,15 @@ size_t hk_report_clock_nodes(const Hk__Snapshot *snapshot);
 /* The node of PROCESS; NULL: that of the collector that kept the job. */
 const Hk__Node *hk_report_clock_node(const Hk__Job *job, const Hk__Process *process);
 
+/* The map last asked for; processes of a node mostly follow each other. Zero it first. */
+struct hk_report_map_memory {
+	const Hk__Process *process;
+	const Hk__ClockMap *map;
+};
+
+/* When the clock of PROCESS's node read `monotonic_ns`, in ns since the Unix epoch as the root
+ * counts them. False: PROCESS is the root's own, or nobody knows. */
+bool hk_report_clock_unix_ns(const Hk__Job *job, const Hk__Process *process, uint64_t monotonic_ns,
+			     struct hk_report_map_memory *memory, uint64_t *ret_unix_ns);
+
 #endif

@@ -16,8 +16,8 @@
 #define SECOND 1000000000ull
 #define MS 1000000ull
 #define START (5000 * SECOND) /* of the node's clock */
-#define STEP (SECOND / 2)
-#define SEEDS 12u
+#define STEP SECOND
+#define SEEDS 8u
 
 /* ---- a seeded world: two clocks and the way between them ---- */
 

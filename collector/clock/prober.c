@@ -1,0 +1,238 @@
+#include "collector/clock/prober.h"
+
+#include <errno.h>
+#include <nng/nng.h>
+#include <nng/protocol/reqrep0/req.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "collector/clock/estimator.h"
+#include "wire/message.h"
+#include "wire/request.h"
+
+#define MS_NS 1000000u
+#define SECOND_NS UINT64_C(1000000000)
+#define PATIENCE_MS 2000
+#define LOST_WAIT_MS 200      /* after a probe that came to nothing */
+#define REFUSED_WAIT_MS 10000 /* after one that the root does not answer */
+#define RECONNECT_MS 100
+#define RECONNECT_MAX_MS 1000
+#define ANSWER_MAX 65536u
+
+#define NEWS_FIRST_NS (SECOND_NS / 2)
+#define NEWS_NS (5 * SECOND_NS)
+#define FIRST_NS (10 * SECOND_NS)
+
+enum prober_state {
+	PROBER_RESTING = 0,
+	PROBER_ASKING = 1,
+	PROBER_HEARING = 2,
+};
+
+struct hk_prober {
+	nng_socket socket;
+	nng_ctx ctx;
+	nng_aio *aio;
+	enum prober_state state; /* NNG's threads', one after the other */
+	uint64_t sent_ns;
+	uint8_t *question; /* packed */
+	size_t question_bytes;
+	pthread_mutex_t lock; /* guards the rest */
+	struct hk_estimator *estimator;
+	uint64_t first_ns, told_ns; /* monotonic: first answer; last map given away */
+	bool fresh;		    /* an answer has come since */
+};
+
+/* ---- on NNG's threads ---- */
+
+static void rest(struct hk_prober *prober, nng_duration ms)
+{
+	prober->state = PROBER_RESTING;
+	nng_aio_set_timeout(prober->aio, NNG_DURATION_INFINITE);
+	nng_sleep_aio(ms, prober->aio);
+}
+
+static void ask(struct hk_prober *prober)
+{
+	nng_msg *message;
+	if (nng_msg_alloc(&message, 0) != 0) {
+		rest(prober, LOST_WAIT_MS);
+		return;
+	}
+	if (nng_msg_append(message, prober->question, prober->question_bytes) != 0) {
+		nng_msg_free(message);
+		rest(prober, LOST_WAIT_MS);
+		return;
+	}
+	prober->state = PROBER_ASKING;
+	nng_aio_set_msg(prober->aio, message);
+	nng_aio_set_timeout(prober->aio, PATIENCE_MS);
+	prober->sent_ns = hk_clock_monotonic_ns();
+	nng_ctx_send(prober->ctx, prober->aio);
+}
+
+/* How long to wait until the next probe. */
+static nng_duration take(struct hk_prober *prober, const Hk__Response *response,
+			 uint64_t returned_ns)
+{
+	const Hk__ClockReply *reply = response->clock;
+	if (response->error != 0 || !reply || reply->boot.len != HK_CLOCK_BOOT_BYTES) {
+		return REFUSED_WAIT_MS;
+	}
+	const struct hk_clock_trip trip = {
+	    .sent_ns = prober->sent_ns,
+	    .received_ns = reply->received_ns,
+	    .answered_ns = reply->sent_ns,
+	    .returned_ns = returned_ns,
+	};
+	pthread_mutex_lock(&prober->lock);
+	hk_estimator_add(prober->estimator, &trip, reply->boot.data);
+	uint64_t period_ns = hk_estimator_period_ns(prober->estimator);
+	prober->first_ns = prober->first_ns ? prober->first_ns : returned_ns;
+	prober->fresh = true;
+	pthread_mutex_unlock(&prober->lock);
+	return (nng_duration)(period_ns / MS_NS);
+}
+
+static nng_duration hear(struct hk_prober *prober, uint64_t returned_ns)
+{
+	nng_msg *message = nng_aio_get_msg(prober->aio);
+	ProtobufCMessage *response;
+	int r = hk_message_unpack(&hk__response__descriptor, nng_msg_body(message),
+				  nng_msg_len(message), &response);
+	nng_msg_free(message);
+	if (r < 0) {
+		return REFUSED_WAIT_MS;
+	}
+	nng_duration ms = take(prober, (const Hk__Response *)response, returned_ns);
+	protobuf_c_message_free_unpacked(response, NULL);
+	return ms;
+}
+
+static void step(void *data)
+{
+	uint64_t now_ns = hk_clock_monotonic_ns();
+	struct hk_prober *prober = data;
+	int result = nng_aio_result(prober->aio);
+	if (result != 0 && prober->state == PROBER_ASKING) {
+		nng_msg_free(nng_aio_get_msg(prober->aio));
+	}
+	if (result == NNG_ECLOSED || result == NNG_ECANCELED) {
+		return; /* that was all */
+	}
+	if (result != 0) {
+		rest(prober, LOST_WAIT_MS);
+		return;
+	}
+	switch (prober->state) {
+	case PROBER_RESTING:
+		ask(prober);
+		break;
+	case PROBER_ASKING:
+		prober->state = PROBER_HEARING;
+		nng_ctx_recv(prober->ctx, prober->aio);
+		break;
+	default:
+		rest(prober, hear(prober, now_ns));
+		break;
+	}
+}
+
+/* ---- the caller's side ---- */
+
+/* Probes are all the same. */
+static int pack_question(struct hk_prober *prober, const char *url, const struct hk_access *access,
+			 char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	char token[HK_ACCESS_TOKEN_MAX + 1];
+	Hk__Request request = HK__REQUEST__INIT;
+	Hk__ClockProbe probe = HK__CLOCK_PROBE__INIT;
+	request.version = (char *)HK_VERSION;
+	request.what_case = HK__REQUEST__WHAT_PROBE;
+	request.probe = &probe;
+	if (access && access->token_file && hk_access_url(url).transport > HK_TRANSPORT_LOCAL) {
+		int r = hk_access_token(access->token_file, token, problem);
+		if (r < 0) {
+			return r;
+		}
+		request.token = (ProtobufCBinaryData){strlen(token), (uint8_t *)token};
+	}
+	return hk_message_pack(&request.base, &prober->question, &prober->question_bytes);
+}
+
+static int connect_to(struct hk_prober *prober, const char *url, const struct hk_access *access,
+		      char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	nng_socket socket = prober->socket;
+	/* A probe that comes late says nothing any more. */
+	nng_socket_set_ms(socket, NNG_OPT_REQ_RESENDTIME, NNG_DURATION_INFINITE);
+	nng_socket_set_ms(socket, NNG_OPT_RECONNMINT, RECONNECT_MS);
+	nng_socket_set_ms(socket, NNG_OPT_RECONNMAXT, RECONNECT_MAX_MS);
+	nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, ANSWER_MAX);
+	int r = hk_request_errno(nng_ctx_open(&prober->ctx, socket));
+	r = r < 0 ? r : hk_request_errno(nng_aio_alloc(&prober->aio, step, prober));
+	return r < 0 ? r : hk_access_dial(socket, url, access, NNG_FLAG_NONBLOCK, problem);
+}
+
+int hk_prober_open(const char *url, const struct hk_access *access, struct hk_prober **ret_prober,
+		   char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	*problem = '\0';
+	struct hk_prober *prober = calloc(1, sizeof(*prober));
+	if (!prober) {
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&prober->lock, NULL);
+	int r = hk_request_errno(nng_req0_open(&prober->socket));
+	if (r < 0) {
+		pthread_mutex_destroy(&prober->lock);
+		free(prober);
+		return r;
+	}
+	r = hk_estimator_new(&prober->estimator);
+	r = r < 0 ? r : pack_question(prober, url, access, problem);
+	r = r < 0 ? r : connect_to(prober, url, access, problem);
+	if (r < 0) {
+		hk_prober_free(prober);
+		return r;
+	}
+	rest(prober, 0);
+	*ret_prober = prober;
+	return 0;
+}
+
+struct hk_prober *hk_prober_free(struct hk_prober *prober)
+{
+	if (!prober) {
+		return NULL;
+	}
+	if (prober->aio) {
+		nng_aio_stop(prober->aio);
+	}
+	nng_close(prober->socket);
+	if (prober->aio) {
+		nng_aio_free(prober->aio);
+	}
+	hk_estimator_free(prober->estimator);
+	pthread_mutex_destroy(&prober->lock);
+	free(prober->question);
+	free(prober);
+	return NULL;
+}
+
+bool hk_prober_map(struct hk_prober *prober, struct hk_clock_map *ret_map)
+{
+	uint64_t now_ns = hk_clock_monotonic_ns();
+	bool known = false;
+	pthread_mutex_lock(&prober->lock);
+	uint64_t every = now_ns - prober->first_ns < FIRST_NS ? NEWS_FIRST_NS : NEWS_NS;
+	if (prober->fresh && now_ns - prober->told_ns >= every) {
+		known = hk_estimator_map(prober->estimator, ret_map);
+		prober->told_ns = now_ns;
+		prober->fresh = false;
+	}
+	pthread_mutex_unlock(&prober->lock);
+	return known;
+}
