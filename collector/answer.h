@@ -5,12 +5,13 @@
 
 #include "collector/collector.h"
 
-#define HK_ANSWER_REQUEST_MAX (1u << 20) /* bytes of a request */
+#define HK_ANSWER_REQUEST_MAX \
+	(16u << 20) /* bytes of a request: a chunk, or a MiB and more of report */
 
 /* What is remembered of a request whose answer is put off; the rest is zero when it comes. */
 struct hk_answer_wait {
 	uint64_t received_ns; /* monotonic: when the request came in */
-	uint64_t until_ns; /* monotonic; 0: not waiting */
+	uint64_t until_ns;    /* monotonic; 0: not waiting */
 };
 
 /* 1: *RET_BYTES holds the packed Hk__Response, the caller frees it. 0: not yet, ask again on the

@@ -51,6 +51,7 @@ struct hk_process {
 	bool foreign;		   /* another pid namespace: its pid means nothing here */
 	bool gone;		   /* nothing more will be written */
 	bool changed;		   /* state differs from the newest frame in the file */
+	uint64_t saved_ns;	   /* monotonic: when it was last put there */
 	bool noticed;		   /* a parent told how it ended */
 	uint64_t pending_since_ns; /* monotonic; 0: nothing pending */
 	uint64_t pending_bytes;

@@ -21,6 +21,8 @@
 #include "report/clock.h"
 
 #define BEAT_NS UINT64_C(10000000000)
+#define REMOTE_SAVE_SECONDS 10u
+#define SECOND_NS UINT64_C(1000000000)
 
 static uint64_t unix_ns(void)
 {
@@ -447,8 +449,18 @@ static void beat(struct hk_job *job)
 	}
 }
 
-int hk_job_save(struct hk_collector *collector, struct hk_job *job)
+/* What other nodes' processes are is kept by their leaves until the job is complete here. */
+static bool due(const struct hk_process *process, uint64_t now)
 {
+	/* Not all in the same second. */
+	uint64_t turn = now / SECOND_NS + process->uid[0];
+	return !process->remote || turn % REMOTE_SAVE_SECONDS == 0 ||
+	       now - process->saved_ns >= 2 * REMOTE_SAVE_SECONDS * SECOND_NS;
+}
+
+static int save(struct hk_collector *collector, struct hk_job *job, bool all)
+{
+	const uint64_t now = hk_clock_monotonic_ns();
 	struct hk_process *process;
 	bool any = job->changed || job->clocks_changed;
 	int result = 0, r;
@@ -457,11 +469,12 @@ int hk_job_save(struct hk_collector *collector, struct hk_job *job)
 	}
 	beat(job);
 	DL_FOREACH (job->processes, process) {
-		if (process->changed) {
+		if (process->changed && (all || due(process, now))) {
 			any = true;
 			r = hk_statistics_put_process(job->statistics, process->state);
 			process->changed = r < 0;
 			process->unsent = true;
+			process->saved_ns = now;
 			result = result < 0 ? result : r;
 		}
 	}
@@ -478,6 +491,16 @@ int hk_job_save(struct hk_collector *collector, struct hk_job *job)
 		result = result < 0 ? result : r;
 	}
 	return result;
+}
+
+int hk_job_save(struct hk_collector *collector, struct hk_job *job)
+{
+	return save(collector, job, true);
+}
+
+int hk_job_save_due(struct hk_collector *collector, struct hk_job *job)
+{
+	return save(collector, job, false);
 }
 
 int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot)
@@ -569,6 +592,38 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 	hk_info("job closed id=%s exit=%s", job->state->id, job->state->exit);
 	forget_oldest(collector);
 	return result;
+}
+
+int hk_job_recall(struct hk_collector *collector, const char *id)
+{
+	char path[PATH_MAX], clean[HK_JOBDIR_ID_BYTES];
+	Hk__Snapshot *snapshot = NULL;
+	struct hk_job *job;
+	hk_jobdir_id(id, clean);
+	int length = snprintf(path, sizeof(path), "%s/%s", collector->store, id);
+	if (strcmp(clean, id) != 0 || length < 0 || length >= PATH_MAX) {
+		return -EINVAL;
+	}
+	DL_FOREACH (collector->jobs, job) {
+		if (strcmp(job->state->directory, path) == 0) {
+			return -EEXIST;
+		}
+	}
+	int r = hk_statistics_load(path, &snapshot);
+	if (!snapshot) {
+		return r;
+	}
+	r = *snapshot->job->key ? job_new(&job) : -ENOENT;
+	if (r == 0) {
+		hk__job__free_unpacked(job->state, NULL);
+		job->state = snapshot->job;
+		job->state->closed = true;
+		snapshot->job = NULL;
+		/* The last one in the list is the newest. */
+		DL_PREPEND(collector->jobs, job);
+	}
+	hk__snapshot__free_unpacked(snapshot, NULL);
+	return r;
 }
 
 int hk_job_reopen(struct hk_collector *collector, struct hk_job *job)

@@ -47,6 +47,9 @@ void hk_job_sum(struct hk_job *job);
  * The first error is returned, the rest is tried all the same; what failed is tried again next
  * time. */
 int hk_job_save(struct hk_collector *collector, struct hk_job *job);
+/* The same, but of other nodes' processes only those that were not saved for some seconds: to be
+ * called every second or so. */
+int hk_job_save_due(struct hk_collector *collector, struct hk_job *job);
 
 /* SNAPSHOT borrows the job's and its processes' messages: free only its `processes` array. */
 int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot);
@@ -57,6 +60,10 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job);
 
 /* Forgets the closed job of DIRECTORY, if it is known. */
 void hk_job_drop(struct hk_collector *collector, const char *directory);
+
+/* Makes a closed job of the store known again that is called ID. -ENOENT: there is none; -EEXIST:
+ * one of that directory is known; -EINVAL: no id; -errno. */
+int hk_job_recall(struct hk_collector *collector, const char *id);
 
 /* A late process came: takes the closed JOB up again. */
 int hk_job_reopen(struct hk_collector *collector, struct hk_job *job);

@@ -139,8 +139,13 @@ static bool should_close(const struct hk_collector *collector, const struct hk_j
 	if (hk_peers_awaited(collector, job) > 0) {
 		return false;
 	}
-	if (job->state->n_nodes > 0 && job->state->have_exit && hk_job_all_ranks(job)) {
-		return true;
+	if (job->state->n_nodes > 0) {
+		bool all = hk_job_all_ranks(job);
+		if (all && job->state->have_exit) {
+			return true;
+		}
+		/* Ranks of a node that nobody has heard of yet. */
+		return now - job->alive_ns >= (all ? CLOSE_AFTER_MAINS_NS : CLOSE_AFTER_LIFE_NS);
 	}
 	if (job->close_requested) {
 		return true;
@@ -172,7 +177,7 @@ static void look_after_jobs(struct hk_collector *collector, uint64_t now)
 
 static void save_job(struct hk_collector *collector, struct hk_job *job)
 {
-	int r = hk_job_save(collector, job);
+	int r = hk_job_save_due(collector, job);
 	/* Told once: every second, it would fill the next disk. */
 	if (r < 0 && r != job->save_error) {
 		hk_warning("statistics not saved job=%s error=%s", job->state->id, strerror(-r));

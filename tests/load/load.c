@@ -176,8 +176,9 @@ static Hk__Process *make_process(const struct load *load, const struct leaf *lea
 	Hk__Process *process = need(malloc(sizeof(*process)));
 	hk__process__init(process);
 	process->uid = (ProtobufCBinaryData){16, need(calloc(1, 16))};
-	memcpy(process->uid.data, &load->epoch_ns, 8);
-	memcpy(process->uid.data + 8, &number, sizeof(number));
+	/* Spread as random ones are. */
+	memcpy(process->uid.data, &(uint32_t){number * 2654435761u}, 4);
+	memcpy(process->uid.data + 8, &load->epoch_ns, 8);
 	process->pid = 1000 + number;
 	process->rank = (int32_t)number;
 	process->rank_known = true;
@@ -308,12 +309,14 @@ static void tick_leaf(struct load *load, struct leaf *leaf, bool first, bool las
 	Hk__Process **changes = need(calloc(leaf->end - leaf->first + 1, sizeof(Hk__Process *)));
 	size_t count = 0, bytes = 0;
 	for (unsigned number = leaf->first; number < leaf->end; number++) {
-		changes[count] = make_change(load, leaf, number, last);
-		bytes += hk__process__get_packed_size(changes[count++]);
-		if (bytes > REPORT_BYTES) {
+		Hk__Process *change = make_change(load, leaf, number, last);
+		size_t size = hk__process__get_packed_size(change);
+		if (count > 0 && bytes + size > REPORT_BYTES) {
 			report(load, leaf, changes, count, first, false);
 			count = bytes = 0;
 		}
+		bytes += size;
+		changes[count++] = change;
 	}
 	report(load, leaf, changes, count, first, last);
 	free(changes);
