@@ -9,35 +9,10 @@
 #define SITES_MAX (1u << 20)
 #define BUCKETS_MAX 1152u
 
-/* The columns of 64-bit values: where each is in the message and in a row. */
-static const struct word_column {
-	size_t count, list, row;
-} words[] = {
-#define WORD(name)                                                        \
-	{                                                                 \
-		offsetof(Hk__Cells, n_##name), offsetof(Hk__Cells, name), \
-		    offsetof(struct hk_columns_row, name)                 \
-	}
-    WORD(calls),	WORD(errors), WORD(total_ns), WORD(self_ns),
-    WORD(outermost_ns), WORD(bytes),  WORD(min_ns),   WORD(max_ns),
-#undef WORD
-};
-#define WORDS (sizeof(words) / sizeof(words[0]))
-
-static size_t *word_count(const Hk__Cells *columns, size_t word)
-{
-	return (size_t *)((char *)(uintptr_t)columns + words[word].count);
-}
-
-static uint64_t **word_list(const Hk__Cells *columns, size_t word)
-{
-	return (uint64_t **)((char *)(uintptr_t)columns + words[word].list);
-}
-
-static uint64_t *word_of(const struct hk_columns_row *row, size_t word)
-{
-	return (uint64_t *)((char *)(uintptr_t)row + words[word].row);
-}
+/* The columns of 64-bit values, for what is done to each of them. */
+#define WORDS(DO) \
+	DO(calls) \
+	DO(errors) DO(total_ns) DO(self_ns) DO(outermost_ns) DO(bytes) DO(min_ns) DO(max_ns)
 
 /* ---- reading ---- */
 
@@ -49,10 +24,9 @@ bool hk_columns_next(struct hk_columns_walk *walk, struct hk_columns_row *ret_ro
 		return false;
 	}
 	ret_row->site = columns->site[i];
-	for (size_t word = 0; word < WORDS; word++) {
-		*word_of(ret_row, word) =
-		    i < *word_count(columns, word) ? (*word_list(columns, word))[i] : 0;
-	}
+#define READ(name) ret_row->name = i < columns->n_##name ? columns->name[i] : 0;
+	WORDS(READ)
+#undef READ
 	size_t end = columns->n_bucket < columns->n_count ? columns->n_bucket : columns->n_count;
 	size_t left = walk->bucket < end ? end - walk->bucket : 0;
 	size_t buckets = i < columns->n_buckets ? columns->buckets[i] : 0;
@@ -79,12 +53,11 @@ bool hk_columns_valid(const Hk__Cells *columns)
 	if (!columns) {
 		return true;
 	}
-	for (size_t word = 0; word < WORDS; word++) {
-		if (*word_count(columns, word) != columns->n_site) {
-			return false;
-		}
-	}
-	if (!rises(columns->site, columns->n_site, SITES_MAX) ||
+	bool even = true;
+#define COUNT(name) even &= columns->n_##name == columns->n_site;
+	WORDS(COUNT)
+#undef COUNT
+	if (!even || !rises(columns->site, columns->n_site, SITES_MAX) ||
 	    columns->n_bucket != columns->n_count) {
 		return false;
 	}
@@ -117,9 +90,9 @@ static int resize(void **list, size_t count, size_t size)
 static int resize_rows(Hk__Cells *columns, size_t rows)
 {
 	int r = resize((void **)&columns->site, rows, sizeof(*columns->site));
-	for (size_t word = 0; word < WORDS && r == 0; word++) {
-		r = resize((void **)word_list(columns, word), rows, sizeof(uint64_t));
-	}
+#define RESIZE(name) r = r < 0 ? r : resize((void **)&columns->name, rows, sizeof(uint64_t));
+	WORDS(RESIZE)
+#undef RESIZE
 	return r < 0 ? r : resize((void **)&columns->buckets, rows, sizeof(*columns->buckets));
 }
 
@@ -138,7 +111,8 @@ static size_t enough(size_t room, size_t needed)
 	return room;
 }
 
-static int make_room(struct hk_columns_builder *builder, size_t buckets)
+/* Room for at least so many rows and buckets in all. */
+static int reserve(struct hk_columns_builder *builder, size_t rows, size_t buckets)
 {
 	Hk__Cells *columns = builder->columns;
 	if (!columns) {
@@ -148,29 +122,37 @@ static int make_room(struct hk_columns_builder *builder, size_t buckets)
 		}
 		hk__cells__init(columns);
 	}
-	if (columns->n_site == builder->rows) {
-		size_t rows = enough(builder->rows, columns->n_site + 1);
+	if (rows > builder->rows) {
 		if (resize_rows(columns, rows) < 0) {
 			return -ENOMEM;
 		}
 		builder->rows = rows;
 	}
-	if (buckets > builder->buckets - columns->n_bucket) {
-		size_t room = enough(builder->buckets, columns->n_bucket + buckets);
-		if (resize_buckets(columns, room) < 0) {
+	if (buckets > builder->buckets) {
+		if (resize_buckets(columns, buckets) < 0) {
 			return -ENOMEM;
 		}
-		builder->buckets = room;
+		builder->buckets = buckets;
 	}
 	return 0;
+}
+
+/* Room for another row with so many buckets. */
+static int make_room(struct hk_columns_builder *builder, size_t buckets)
+{
+	size_t rows = hk_columns_rows(builder->columns) + 1;
+	size_t all = (builder->columns ? builder->columns->n_bucket : 0) + buckets;
+	return rows <= builder->rows && all <= builder->buckets
+		   ? 0
+		   : reserve(builder, enough(builder->rows, rows), enough(builder->buckets, all));
 }
 
 static void append(Hk__Cells *columns, const struct hk_columns_row *row)
 {
 	columns->site[columns->n_site++] = row->site;
-	for (size_t word = 0; word < WORDS; word++) {
-		(*word_list(columns, word))[(*word_count(columns, word))++] = *word_of(row, word);
-	}
+#define APPEND(name) columns->name[columns->n_##name++] = row->name;
+	WORDS(APPEND)
+#undef APPEND
 	columns->buckets[columns->n_buckets++] = (uint32_t)row->buckets;
 	if (row->buckets > 0) {
 		memcpy(columns->bucket + columns->n_bucket, row->bucket,
@@ -247,34 +229,52 @@ static bool overwrite(Hk__Cells *columns, const Hk__Cells *change)
 		if (!overwrite_buckets(&row, columns->count + (walk.bucket - row.buckets), &new)) {
 			return false;
 		}
-		for (size_t word = 0; word < WORDS; word++) {
-			(*word_list(columns, word))[i] = *word_of(&new, word);
-		}
+#define WRITE(name) columns->name[i] = new.name;
+		WORDS(WRITE)
+#undef WRITE
 	}
 	return true;
+}
+
+/* Puts COUNT in the place of that of BUCKET in the last row, from its bucket FROM on; what was not
+ * there is put in. There is room. Returns where the next higher bucket can be. */
+static size_t set_last(Hk__Cells *columns, size_t from, uint32_t bucket, uint64_t count)
+{
+	while (from < columns->n_bucket && columns->bucket[from] < bucket) {
+		from++;
+	}
+	if (from == columns->n_bucket || columns->bucket[from] != bucket) {
+		size_t behind = columns->n_bucket - from;
+		memmove(&columns->bucket[from + 1], &columns->bucket[from],
+			behind * sizeof(*columns->bucket));
+		memmove(&columns->count[from + 1], &columns->count[from],
+			behind * sizeof(*columns->count));
+		columns->bucket[from] = bucket;
+		columns->buckets[columns->n_buckets - 1]++;
+		columns->n_bucket = ++columns->n_count;
+	}
+	columns->count[from] = count;
+	return from + 1;
 }
 
 /* Adds ROW to BUILDER with the values and counts of CHANGE, which has the same site. */
 static int add_merged(struct hk_columns_builder *builder, const struct hk_columns_row *row,
 		      const struct hk_columns_row *change)
 {
-	uint32_t bucket[BUCKETS_MAX];
-	uint64_t count[BUCKETS_MAX];
 	struct hk_columns_row merged = *change;
-	size_t n = 0;
-	for (size_t a = 0, b = 0; (a < row->buckets || b < change->buckets) && n < BUCKETS_MAX;) {
-		bool old = b == change->buckets ||
-			   (a < row->buckets && row->bucket[a] < change->bucket[b]);
-		bool both = !old && a < row->buckets && row->bucket[a] == change->bucket[b];
-		bucket[n] = old ? row->bucket[a] : change->bucket[b];
-		count[n++] = old ? row->count[a] : change->count[b];
-		a += old || both;
-		b += !old;
+	merged.bucket = row->bucket;
+	merged.count = row->count;
+	merged.buckets = row->buckets;
+	if (make_room(builder, row->buckets + change->buckets) < 0) {
+		return -ENOMEM;
 	}
-	merged.bucket = bucket;
-	merged.count = count;
-	merged.buckets = n;
-	return hk_columns_add(builder, &merged);
+	Hk__Cells *columns = builder->columns;
+	size_t from = columns->n_bucket;
+	append(columns, &merged);
+	for (size_t i = 0; i < change->buckets; i++) {
+		from = set_last(columns, from, change->bucket[i], change->count[i]);
+	}
+	return 0;
 }
 
 static int rebuild(Hk__Cells **columns, const Hk__Cells *change)
@@ -283,7 +283,9 @@ static int rebuild(Hk__Cells **columns, const Hk__Cells *change)
 	struct hk_columns_walk walk = {.columns = *columns}, changes = {.columns = change};
 	struct hk_columns_row row, new;
 	bool more = hk_columns_next(&walk, &row), more_new = hk_columns_next(&changes, &new);
-	int r = 0;
+	size_t rows = hk_columns_rows(*columns) + change->n_site;
+	size_t buckets = (*columns ? (*columns)->n_bucket : 0) + change->n_bucket;
+	int r = reserve(&builder, rows, buckets ? buckets : 1);
 	while ((more || more_new) && r == 0) {
 		bool old = !more_new || (more && row.site < new.site);
 		bool both = !old && more && row.site == new.site;
@@ -324,9 +326,9 @@ static int add_difference(struct hk_columns_builder *builder, const struct hk_co
 	struct hk_columns_row change = *row;
 	bool differs = false;
 	size_t n = 0;
-	for (size_t word = 0; word < WORDS; word++) {
-		differs |= *word_of(row, word) != *word_of(before, word);
-	}
+#define COMPARE(name) differs |= row->name != before->name;
+	WORDS(COMPARE)
+#undef COMPARE
 	for (size_t i = 0, at = 0; i < row->buckets && n < BUCKETS_MAX; i++) {
 		while (at < before->buckets && before->bucket[at] < row->bucket[i]) {
 			at++;
