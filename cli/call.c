@@ -25,19 +25,6 @@ int hk_call(const char *url, Hk__Request *request, int timeout_ms, Hk__Response 
 		   : -ECONNREFUSED;
 }
 
-/* Somebody is there, but there is no talking. */
-static int tell_mismatch(const char *url)
-{
-	if (hk_access_url(url).transport == HK_TRANSPORT_TLS) {
-		hk_error("%s does not speak TLS: is it a collector, started with --tls-cert?", url);
-	} else {
-		hk_error("%s does not answer as a collector; one that wants TLS is reached by: "
-			 "--collector tls+%s --tls-ca FILE",
-			 url, url);
-	}
-	return HK_EXIT_FAILED;
-}
-
 int hk_call_failed(const char *url, int error)
 {
 	bool remote = url && hk_access_url(url).transport > HK_TRANSPORT_LOCAL;
@@ -62,12 +49,15 @@ int hk_call_failed(const char *url, int error)
 			 url);
 		return HK_EXIT_USAGE;
 	case -EKEYREJECTED:
-		hk_error("the certificate of %s is not trusted: --tls-ca names the collector.crt "
-			 "that it was started with",
+		hk_error("no trust in %s: --tls-ca must name the certificate that it was started "
+			 "with, --tls-cert (if it speaks TLS at all)",
 			 url);
 		return HK_EXIT_FAILED;
 	case -EPROTO:
-		return tell_mismatch(url);
+		hk_error("%s does not talk as a collector; one that wants TLS is reached with: "
+			 "--collector tls+tcp://HOST:PORT --tls-ca FILE",
+			 url);
+		return HK_EXIT_FAILED;
 	default:
 		hk_error("the collector at %s: %s", url, strerror(-error));
 		return HK_EXIT_FAILED;

@@ -1,4 +1,5 @@
-/* command.h: the subcommands of hookcli and what they share: exit codes, --collector and its like, settings.
+/* command.h: the subcommands of hookcli and what they share: exit codes, --collector and its like,
+ * settings.
  *
  * Each subcommand is one file that defines one `const struct hk_command hk_command_<name>`; main.c
  * lists them in one table. A command parses its own arguments with argp (argv[0] is

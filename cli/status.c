@@ -180,10 +180,11 @@ static int status_json(const Hk__StatusReply *status)
 		json_array_append_new(jobs, job_json(status->jobs[i]));
 	}
 	json_t *root = json_pack(
-	    "{s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "pid",
-	    (json_int_t)status->pid, "version", text(status->version), "url", text(status->url),
-	    "run_directory", text(status->run_directory), "store", text(status->store),
-	    "start_unix_ns", (json_int_t)status->start_unix_ns, "segments",
+	    "{s:I, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
+	    "pid", (json_int_t)status->pid, "version", text(status->version), "url",
+	    text(status->url), "listen", text(status->listen), "turned_away",
+	    (json_int_t)status->turned_away, "run_directory", text(status->run_directory), "store",
+	    text(status->store), "start_unix_ns", (json_int_t)status->start_unix_ns, "segments",
 	    (json_int_t)status->segments, "incompatible", (json_int_t)status->incompatible,
 	    "refused", (json_int_t)status->refused, "cpu_ns", (json_int_t)status->cpu_ns,
 	    "drained_records", (json_int_t)status->drained_records, "stored_bytes",
@@ -209,6 +210,11 @@ static int status_text(const Hk__StatusReply *status)
 		 age ? 100.0 * (double)status->cpu_ns / (double)age : 0);
 	line("collector", value);
 	line("address", status->url);
+	if (*status->listen) {
+		snprintf(value, sizeof(value), "%.160s, %" PRIu64 " turned away", status->listen,
+			 status->turned_away);
+		line("listening on", value);
+	}
 	line("run directory", status->run_directory);
 	line("store", status->store);
 	snprintf(value, sizeof(value),

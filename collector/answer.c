@@ -16,6 +16,7 @@
 #include "collector/link/peers.h"
 #include "collector/process.h"
 #include "collector/scan.h"
+#include "collector/server.h"
 #include "collector/state.h"
 
 /* A process that is just leaving has this long to be gone before its job is said to live on. */
@@ -113,6 +114,8 @@ static int answer_status(struct hk_collector *collector, struct answer *answer)
 		hk_leaf_status(collector->leaf, &answer->uplink);
 		status->uplink = &answer->uplink;
 	}
+	status->listen = (char *)(uintptr_t)hk_server_url(collector->server);
+	status->turned_away = hk_server_refusals(collector->server);
 	answer->response.status = status;
 	return 1;
 }

@@ -5,9 +5,6 @@
 
 #include "collector/collector.h"
 
-#define HK_ANSWER_REQUEST_MAX \
-	(16u << 20) /* bytes of a request: a chunk, or a MiB and more of report */
-
 /* What is remembered of a request whose answer is put off; the rest is zero when it comes. */
 struct hk_answer_wait {
 	uint64_t received_ns; /* monotonic: when the request came in */

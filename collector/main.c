@@ -122,6 +122,17 @@ static void raise_file_limit(void)
 	}
 }
 
+static int listen_all(struct hk_collector *collector)
+{
+	char problem[HK_ACCESS_PROBLEM_BYTES] = "";
+	int r = hk_request_url(collector->run_directory, collector->url);
+	r = r < 0 ? r : hk_server_open(collector, &collector->server, problem);
+	if (r < 0) {
+		hk_error("%s", *problem ? problem : strerror(-r));
+	}
+	return r;
+}
+
 static int start(struct hk_collector *collector)
 {
 	raise_file_limit();
@@ -139,12 +150,8 @@ static int start(struct hk_collector *collector)
 	if (r < 0) {
 		return r;
 	}
-	r = hk_request_url(collector->run_directory, collector->url);
-	r = r < 0 ? r : hk_server_open(collector, &collector->server);
+	r = listen_all(collector);
 	if (r < 0) {
-		hk_error("cannot listen on %s%s%s: %s", collector->url,
-			 collector->options.listen ? " and " : "",
-			 collector->options.listen ? collector->options.listen : "", strerror(-r));
 		return r;
 	}
 	r = hk_scan_open(collector);
@@ -163,8 +170,9 @@ static int start(struct hk_collector *collector)
 
 static void tell_ready(struct hk_collector *collector)
 {
-	hk_info("serving run=%s store=%s url=%s pid=%d", collector->run_directory, collector->store,
-		collector->url, (int)getpid());
+	const char *listen = hk_server_url(collector->server);
+	hk_info("serving run=%s store=%s url=%s%s%s pid=%d", collector->run_directory,
+		collector->store, collector->url, *listen ? " listen=" : "", listen, (int)getpid());
 	if (collector->options.ready_fd >= 0) {
 		(void)!write(collector->options.ready_fd, "R", 1);
 		close(collector->options.ready_fd);

@@ -143,7 +143,8 @@ static const struct definition definitions[] = {
     {"store", 's', "DIR", "Keep job directories in DIR (default: ~/.local/state/hooktrace)",
      take_store, "a directory"},
     {"per-node", 0, NULL,
-     "The store is shared by several nodes: write into a directory of this node's own in each job's",
+     "The store is shared by several nodes: write into a directory of this node's own in each "
+     "job's",
      take_per_node, NULL},
     {"listen", 'l', "URL", "Answer on URL as well as on the run directory's socket", take_listen,
      "a URL"},

@@ -1,85 +1,202 @@
 #include "collector/server.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
-#include <nng/nng.h>
-#include <nng/protocol/reqrep0/rep.h>
-#include <stdatomic.h>
+#include <nng/supplemental/tls/tls.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utlist.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/answer.h"
+#include "collector/connection.h"
+#include "collector/hub.h"
 
-#define CONTEXTS 16
+#define LISTENERS 2
+#define CONNECTIONS_MAX 4096u
+#define STRANGERS_MAX 256u /* over TCP: the oldest one goes for a new one */
+#define STRANGERS_PER_PEER_MAX 64u
+#define ENDED_MAX 512u		   /* not freed yet: no more are taken until they are */
+#define ACCEPT_RETRY_NS 100000000u /* after a failure, mostly of descriptors */
 
-enum context_state {
-	CONTEXT_RECEIVING = 0, /* NNG's */
-	CONTEXT_READY = 1,     /* a request has come: ours */
-	CONTEXT_WAITING = 2,   /* answer put off: ours */
-	CONTEXT_SENDING = 3,   /* NNG's */
-	CONTEXT_CLOSED = 4,
-};
-
-struct context {
+struct listener {
 	struct hk_server *server;
-	nng_ctx ctx;
-	nng_aio *aio;
-	_Atomic int state;    /* enum context_state; whoever it names may touch the rest */
-	uint64_t received_ns; /* monotonic */
-	Hk__Request *request; /* while READY or WAITING */
-	struct hk_answer_wait wait;
+	nng_stream_listener *stream;
+	nng_aio *accepting;
+	enum hk_right given; /* to all who come here */
+	bool local;
+	bool stalled;	   /* nothing is being accepted: ours to begin again; hub's lock */
+	uint64_t retry_ns; /* not before this; hub's lock */
+	char url[HK_REQUEST_URL_BYTES]; /* with the port that it got */
 };
 
 struct hk_server {
-	nng_socket socket;
-	int event_fd;
-	char path[PATH_MAX]; /* of the socket */
-	struct context contexts[CONTEXTS];
+	struct hk_hub hub;
+	struct hk_policy *policy;
+	nng_tls_config *tls; /* NULL: none */
+	uint32_t connections_max;
+	char path[PATH_MAX]; /* of the local socket */
+	struct listener listeners[LISTENERS];
+	size_t listener_count;
 };
 
-/* On one of NNG's threads. */
-static void context_done(void *data)
-{
-	struct context *context = data;
-	int state = atomic_load_explicit(&context->state, memory_order_acquire);
-	bool failed = nng_aio_result(context->aio) != 0;
-	if (failed && state == CONTEXT_RECEIVING) {
-		atomic_store_explicit(&context->state, CONTEXT_CLOSED, memory_order_release);
-		return;
-	}
-	if (failed) {
-		/* The asker has gone: its answer is ours to free. */
-		nng_msg_free(nng_aio_get_msg(context->aio));
-	}
-	if (state == CONTEXT_SENDING) {
-		atomic_store_explicit(&context->state, CONTEXT_RECEIVING, memory_order_release);
-		nng_ctx_recv(context->ctx, context->aio);
-		return;
-	}
-	context->received_ns = hk_clock_monotonic_ns();
-	/* Pairs with the acquire in hk_server_run: the message is there. */
-	atomic_store_explicit(&context->state, CONTEXT_READY, memory_order_release);
-	uint64_t one = 1;
-	(void)!write(context->server->event_fd, &one, sizeof(one));
-}
+/* ---- who comes ---- */
 
-static int open_contexts(struct hk_server *server)
+/* Who is at the other end of STREAM; an error if it may not be. */
+static int peer_name(const struct listener *listener, nng_stream *stream,
+		     char name[HK_REFUSALS_PEER_BYTES])
 {
-	for (int i = 0; i < CONTEXTS; i++) {
-		struct context *context = &server->contexts[i];
-		context->server = server;
-		int r = nng_aio_alloc(&context->aio, context_done, context);
-		r = r ? r : nng_ctx_open(&context->ctx, server->socket);
-		if (r != 0) {
-			return hk_request_errno(r);
+	uint64_t uid = UINT64_MAX;
+	nng_sockaddr address;
+	snprintf(name, HK_REFUSALS_PEER_BYTES, "unknown");
+	if (listener->local) {
+		if (nng_stream_get_uint64(stream, NNG_OPT_IPC_PEER_UID, &uid) == 0) {
+			snprintf(name, HK_REFUSALS_PEER_BYTES, "uid=%llu", (unsigned long long)uid);
 		}
-		nng_ctx_recv(context->ctx, context->aio);
+		return uid == geteuid() || uid == 0 ? 0 : -EACCES;
+	}
+	if (nng_stream_get_addr(stream, NNG_OPT_REMADDR, &address) != 0) {
+		return 0;
+	}
+	if (address.s_family == NNG_AF_INET) {
+		inet_ntop(AF_INET, &address.s_in.sa_addr, name, HK_REFUSALS_PEER_BYTES);
+	} else if (address.s_family == NNG_AF_INET6) {
+		inet_ntop(AF_INET6, address.s_in6.sa_addr, name, HK_REFUSALS_PEER_BYTES);
 	}
 	return 0;
+}
+
+/* Makes room for a stranger who comes from PEER, or says why there is none. */
+static const char *admit(struct hk_server *server, const struct listener *listener,
+			 const char *peer)
+{
+	static const char why[] = "too many connections without a request";
+	struct hk_hub *hub = &server->hub;
+	const char *refused = NULL;
+	uint32_t count;
+	pthread_mutex_lock(&hub->lock);
+	if (!listener->local) {
+		struct hk_connection *oldest = hk_hub_stranger(hub, peer, &count);
+		if (count >= STRANGERS_PER_PEER_MAX) {
+			hk_connection_end(oldest, why);
+		}
+		oldest = hk_hub_stranger(hub, NULL, &count);
+		if (count >= STRANGERS_MAX) {
+			hk_connection_end(oldest, why);
+		}
+	}
+	if (hub->count - hub->ended >= server->connections_max) {
+		refused = "too many connections";
+	}
+	pthread_mutex_unlock(&hub->lock);
+	return refused;
+}
+
+static void take_stream(struct listener *listener, nng_stream *stream)
+{
+	struct hk_hub *hub = &listener->server->hub;
+	char peer[HK_REFUSALS_PEER_BYTES];
+	const char *why = NULL;
+	if (peer_name(listener, stream, peer) < 0) {
+		why = "another user's process";
+	} else {
+		why = admit(listener->server, listener, peer);
+	}
+	if (!why && hk_connection_open(hub, stream, peer, listener->given, listener->local) < 0) {
+		why = "out of memory";
+	}
+	if (why) {
+		hk_refusals_note(hub->refusals, peer, why);
+		nng_stream_free(stream);
+	}
+}
+
+/* On one of NNG's threads. */
+static void accept_done(void *data)
+{
+	struct listener *listener = data;
+	struct hk_hub *hub = &listener->server->hub;
+	int r = nng_aio_result(listener->accepting);
+	if (r == NNG_ECLOSED || r == NNG_ECANCELED) {
+		return;
+	}
+	if (r == 0) {
+		take_stream(listener, nng_aio_get_output(listener->accepting, 0));
+	}
+	pthread_mutex_lock(&hub->lock);
+	listener->stalled = r != 0 || hub->ended > ENDED_MAX;
+	listener->retry_ns = r != 0 ? hk_clock_monotonic_ns() + ACCEPT_RETRY_NS : 0;
+	bool stalled = listener->stalled;
+	pthread_mutex_unlock(&hub->lock);
+	if (stalled) {
+		hk_hub_wake(hub);
+	} else {
+		nng_stream_listener_accept(listener->stream, listener->accepting);
+	}
+}
+
+/* Begins again to accept where that had stopped. */
+static void accept_on(struct hk_server *server)
+{
+	uint64_t now = hk_clock_monotonic_ns();
+	for (size_t i = 0; i < server->listener_count; i++) {
+		struct listener *listener = &server->listeners[i];
+		pthread_mutex_lock(&server->hub.lock);
+		bool again = listener->stalled && now >= listener->retry_ns;
+		listener->stalled = listener->stalled && !again;
+		pthread_mutex_unlock(&server->hub.lock);
+		if (again) {
+			nng_stream_listener_accept(listener->stream, listener->accepting);
+		}
+	}
+}
+
+/* ---- open and free ---- */
+
+/* The URL with the port that the system chose, where it was asked for any. */
+static void note_url(struct listener *listener, const char *url)
+{
+	nng_url *parsed;
+	int port;
+	snprintf(listener->url, sizeof(listener->url), "%s", url);
+	if (listener->local || nng_url_parse(&parsed, url) != 0) {
+		return;
+	}
+	if (nng_stream_listener_get_int(listener->stream, NNG_OPT_TCP_BOUND_PORT, &port) == 0) {
+		const char *host = parsed->u_hostname;
+		bool v6 = strchr(host, ':') != NULL;
+		snprintf(listener->url, sizeof(listener->url), "%s://%s%s%s:%d", parsed->u_scheme,
+			 v6 ? "[" : "", host, v6 ? "]" : "", port);
+	}
+	nng_url_free(parsed);
+}
+
+static int add_listener(struct hk_server *server, const char *url)
+{
+	struct listener *listener = &server->listeners[server->listener_count];
+	struct hk_access_url said = hk_access_url(url);
+	listener->server = server;
+	listener->given = hk_policy_given(server->policy, url);
+	listener->local = said.transport == HK_TRANSPORT_LOCAL;
+	int r = nng_stream_listener_alloc(&listener->stream, url);
+	if (r != 0) {
+		return hk_request_errno(r);
+	}
+	server->listener_count++;
+	if (said.transport == HK_TRANSPORT_TLS) {
+		r = nng_stream_listener_set_ptr(listener->stream, NNG_OPT_TLS_CONFIG, server->tls);
+	}
+	r = r ? r : nng_aio_alloc(&listener->accepting, accept_done, listener);
+	r = r ? r : nng_stream_listener_listen(listener->stream);
+	if (r == 0) {
+		note_url(listener, url);
+	}
+	return hk_request_errno(r);
 }
 
 /* Only we may talk to it, whatever the umask says; its directory is ours alone as well. */
@@ -88,32 +205,83 @@ static int listen_local(struct hk_server *server, const char *url)
 	snprintf(server->path, sizeof(server->path), "%s", url + strlen("ipc://"));
 	/* We hold the run directory's lock: a socket that is there belongs to nobody. */
 	unlink(server->path);
-	int r = hk_request_errno(nng_listen(server->socket, url, NULL, 0));
+	int r = add_listener(server, url);
 	return r < 0 ? r : chmod(server->path, 0600) < 0 ? -errno : 0;
 }
 
-int hk_server_open(const struct hk_collector *collector, struct hk_server **ret_server)
+static int open_tls(const struct hk_collector_options *options, struct hk_server *server,
+		    char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	const struct hk_access access = {
+	    .authorities = options->upstream ? NULL : options->tls_authorities,
+	    .certificate = options->tls_certificate,
+	    .key = options->tls_key,
+	};
+	if (!options->listen || hk_access_url(options->listen).transport != HK_TRANSPORT_TLS) {
+		return 0;
+	}
+	return hk_access_tls(&access, NULL, &server->tls, problem);
+}
+
+static int open_hub(struct hk_hub *hub)
+{
+	pthread_mutex_init(&hub->lock, NULL);
+	hub->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	hub->refusals = hk_refusals_new();
+	return hub->event_fd < 0 ? -errno : hub->refusals ? 0 : -ENOMEM;
+}
+
+/* Descriptors are for segments and files first. */
+static uint32_t connections_max(void)
+{
+	struct rlimit limit;
+	uint64_t quarter = CONNECTIONS_MAX;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		quarter = limit.rlim_cur / 4;
+	}
+	return quarter < CONNECTIONS_MAX ? (uint32_t)quarter : CONNECTIONS_MAX;
+}
+
+static int open_all(const struct hk_collector *collector, struct hk_server *server,
+		    char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	int r = open_hub(&server->hub);
+	r = r < 0 ? r : hk_policy_open(&collector->options, &server->policy, problem);
+	r = r < 0 ? r : open_tls(&collector->options, server, problem);
+	if (r < 0) {
+		return r;
+	}
+	server->hub.policy = server->policy;
+	server->connections_max = connections_max();
+	const char *url = collector->url;
+	r = listen_local(server, url);
+	if (r == 0 && collector->options.listen) {
+		url = collector->options.listen;
+		r = add_listener(server, url);
+	}
+	if (r < 0) {
+		snprintf(problem, HK_ACCESS_PROBLEM_BYTES, "cannot listen on %s: %s", url,
+			 strerror(-r));
+	}
+	return r;
+}
+
+int hk_server_open(const struct hk_collector *collector, struct hk_server **ret_server,
+		   char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	struct hk_server *server = calloc(1, sizeof(*server));
+	*problem = '\0';
 	if (!server) {
 		return -ENOMEM;
 	}
-	server->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	int r = server->event_fd < 0 ? -errno : hk_request_errno(nng_rep0_open(&server->socket));
-	if (r == 0) {
-		nng_socket_set_size(server->socket, NNG_OPT_RECVMAXSZ, HK_ANSWER_REQUEST_MAX);
-		r = listen_local(server, collector->url);
-	}
-	if (r == 0 && collector->options.listen) {
-		r = hk_request_errno(
-		    nng_listen(server->socket, collector->options.listen, NULL, 0));
-	}
-	if (r == 0) {
-		r = open_contexts(server);
-	}
+	int r = open_all(collector, server, problem);
 	if (r < 0) {
 		hk_server_free(server);
 		return r;
+	}
+	for (size_t i = 0; i < server->listener_count; i++) {
+		struct listener *listener = &server->listeners[i];
+		nng_stream_listener_accept(listener->stream, listener->accepting);
 	}
 	*ret_server = server;
 	return 0;
@@ -121,105 +289,101 @@ int hk_server_open(const struct hk_collector *collector, struct hk_server **ret_
 
 struct hk_server *hk_server_free(struct hk_server *server)
 {
+	struct hk_incoming *incoming, *next;
 	if (!server) {
 		return NULL;
 	}
-	for (int i = 0; i < CONTEXTS; i++) {
-		if (server->contexts[i].aio) {
-			nng_aio_stop(server->contexts[i].aio);
+	for (size_t i = 0; i < server->listener_count; i++) {
+		struct listener *listener = &server->listeners[i];
+		nng_stream_listener_close(listener->stream);
+		if (listener->accepting) {
+			nng_aio_stop(listener->accepting);
+			nng_aio_free(listener->accepting);
 		}
+		nng_stream_listener_free(listener->stream);
 	}
-	nng_close(server->socket);
-	for (int i = 0; i < CONTEXTS; i++) {
-		struct context *context = &server->contexts[i];
-		if (context->aio) {
-			nng_aio_free(context->aio);
-		}
-		if (context->request) {
-			hk__request__free_unpacked(context->request, NULL);
-		}
+	hk_hub_reap(&server->hub, true);
+	DL_FOREACH_SAFE(server->hub.incoming, incoming, next)
+	{
+		hk_hub_answer(&server->hub, incoming, NULL, 0);
 	}
 	if (*server->path) {
 		unlink(server->path);
 	}
-	if (server->event_fd >= 0) {
-		close(server->event_fd);
+	if (server->hub.event_fd >= 0) {
+		close(server->hub.event_fd);
 	}
+	if (server->tls) {
+		nng_tls_config_free(server->tls);
+	}
+	hk_refusals_free(server->hub.refusals);
+	hk_policy_free(server->policy);
+	pthread_mutex_destroy(&server->hub.lock);
 	free(server);
 	return NULL;
 }
 
+/* ---- the collector's thread ---- */
+
 int hk_server_fd(const struct hk_server *server)
 {
-	return server->event_fd;
+	return server->hub.event_fd;
 }
 
-bool hk_server_waits(const struct hk_server *server)
+const char *hk_server_url(const struct hk_server *server)
 {
-	for (int i = 0; i < CONTEXTS; i++) {
-		int state = atomic_load_explicit(&server->contexts[i].state, memory_order_acquire);
-		if (state != CONTEXT_RECEIVING && state != CONTEXT_CLOSED) {
-			return true;
-		}
+	return server->listener_count > 1 ? server->listeners[1].url : "";
+}
+
+uint64_t hk_server_refusals(const struct hk_server *server)
+{
+	return hk_refusals_total(server->hub.refusals);
+}
+
+bool hk_server_waits(struct hk_server *server)
+{
+	struct hk_hub *hub = &server->hub;
+	pthread_mutex_lock(&hub->lock);
+	bool waits = hub->incoming || hub->ended > 0 || hub->unsent > 0;
+	for (size_t i = 0; i < server->listener_count; i++) {
+		waits |= server->listeners[i].stalled;
 	}
-	return false;
+	pthread_mutex_unlock(&hub->lock);
+	return waits;
 }
 
-/* Takes the request out of the message that has come; NULL if it makes no sense. */
-static Hk__Request *take_request(struct context *context)
+void hk_server_tell(struct hk_server *server)
 {
-	nng_msg *message = nng_aio_get_msg(context->aio);
-	ProtobufCMessage *request = NULL;
-	int r = hk_message_unpack(&hk__request__descriptor, nng_msg_body(message),
-				  nng_msg_len(message), &request);
-	nng_msg_free(message);
-	return r < 0 ? NULL : (Hk__Request *)request;
+	hk_refusals_tell(server->hub.refusals, hk_clock_monotonic_ns());
 }
 
-static void send_answer(struct context *context, uint8_t *bytes, size_t size)
+/* The one after INCOMING, or the first (NULL). Others append meanwhile; only we take away. */
+static struct hk_incoming *next_incoming(struct hk_hub *hub, const struct hk_incoming *incoming)
 {
-	nng_msg *message = NULL;
-	int r = nng_msg_alloc(&message, 0);
-	r = r ? r : nng_msg_append(message, bytes, size);
-	free(bytes);
-	if (r != 0) {
-		/* Out of memory: an empty message is an empty Response. */
-		if (!message) {
-			abort();
-		}
-		nng_msg_clear(message);
-	}
-	nng_aio_set_msg(context->aio, message);
-	atomic_store_explicit(&context->state, CONTEXT_SENDING, memory_order_release);
-	nng_ctx_send(context->ctx, context->aio);
+	pthread_mutex_lock(&hub->lock);
+	struct hk_incoming *next = incoming ? incoming->next : hub->incoming;
+	pthread_mutex_unlock(&hub->lock);
+	return next;
 }
 
 void hk_server_run(struct hk_collector *collector, struct hk_server *server)
 {
+	struct hk_hub *hub = &server->hub;
+	struct hk_incoming *incoming, *next;
 	uint64_t count;
-	(void)!read(server->event_fd, &count, sizeof(count));
-	for (int i = 0; i < CONTEXTS; i++) {
-		struct context *context = &server->contexts[i];
-		int state = atomic_load_explicit(&context->state, memory_order_acquire);
-		if (state == CONTEXT_READY) {
-			context->request = take_request(context);
-			context->wait =
-			    (struct hk_answer_wait){.received_ns = context->received_ns};
-		} else if (state != CONTEXT_WAITING) {
-			continue;
-		}
+	(void)!read(hub->event_fd, &count, sizeof(count));
+	hk_hub_reap(hub, false);
+	accept_on(server);
+	for (incoming = next_incoming(hub, NULL); incoming; incoming = next) {
 		uint8_t *bytes;
 		size_t size;
-		if (hk_answer_make(collector, context->request, &context->wait, &bytes, &size) ==
-		    0) {
-			atomic_store_explicit(&context->state, CONTEXT_WAITING,
-					      memory_order_release);
-			continue;
+		bool answered = hk_hub_reads(hub, incoming) &&
+				hk_answer_make(collector, incoming->request, &incoming->wait,
+					       &bytes, &size) > 0;
+		next = next_incoming(hub, incoming);
+		if (answered) {
+			hk_hub_answer(hub, incoming, bytes, size);
 		}
-		if (context->request) {
-			hk__request__free_unpacked(context->request, NULL);
-			context->request = NULL;
-		}
-		send_answer(context, bytes, size);
 	}
+	hk_connection_resume(hub);
 }

@@ -1,7 +1,9 @@
-/* server.h: answers hookcli over NNG request/reply.
+/* server.h: answers hookcli and leaves, on the run directory's socket and where else it is told to.
  *
- * A few contexts receive at the same time on NNG's threads and only mark themselves ready; the
- * collector's one thread reads, answers or puts the answer off (a job that is about to close).
+ * Connections (connection.h) receive and send on NNG's threads; the collector's one thread answers,
+ * or puts the answer off (a job that is about to close). Limits: connections in all, of strangers
+ * (who have not shown yet that they may ask) per address and in all; bytes held for all; time for
+ * each message.
  * Lifetime: open after signals are blocked, so that NNG's threads never take one; free before exit.
  */
 #ifndef HK_COLLECTOR_SERVER_H
@@ -11,8 +13,10 @@
 
 struct hk_server;
 
-/* Listens on collector->url and options.listen. -EADDRINUSE and other -errno. */
-int hk_server_open(const struct hk_collector *collector, struct hk_server **ret_server);
+/* Listens on collector->url and options.listen, if the policy (policy.h) lets it. A negative errno
+ * with PROBLEM in words. */
+int hk_server_open(const struct hk_collector *collector, struct hk_server **ret_server,
+		   char problem[HK_ACCESS_PROBLEM_BYTES]);
 /* Closes sockets and frees; accepts NULL, returns NULL. Who waits for an answer is told nothing. */
 struct hk_server *hk_server_free(struct hk_server *server);
 
@@ -22,7 +26,16 @@ int hk_server_fd(const struct hk_server *server);
 /* Answers what can be answered now. */
 void hk_server_run(struct hk_collector *collector, struct hk_server *server);
 
-/* True while an answer is put off. */
-bool hk_server_waits(const struct hk_server *server);
+/* True while an answer is put off or on its way. */
+bool hk_server_waits(struct hk_server *server);
+
+/* Logs who was refused, as far as it is due; about once a second. */
+void hk_server_tell(struct hk_server *server);
+
+/* Where it listens beside the run directory's socket, with the port it got; "": nowhere. */
+const char *hk_server_url(const struct hk_server *server);
+
+/* How often somebody was refused. */
+uint64_t hk_server_refusals(const struct hk_server *server);
 
 #endif

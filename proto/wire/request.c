@@ -39,8 +39,9 @@ int hk_request_errno(int nng_error)
 	case NNG_EMSGSIZE:
 		return -EMSGSIZE;
 	case NNG_EPROTO:
-	case NNG_ECRYPTO:
+	case NNG_ECONNSHUT:
 		return -EPROTO;
+	case NNG_ECRYPTO:
 	case NNG_EPEERAUTH:
 		return -EKEYREJECTED;
 	default:

@@ -1,0 +1,40 @@
+/* policy.h: who may do what: the one place that decides.
+ *
+ * The run directory's socket is its owner's alone and needs nothing. TCP on loopback needs a token
+ * if there are any. Any other address needs TLS and a token. Fixed once it is open: any thread may
+ * ask.
+ */
+#ifndef HK_COLLECTOR_POLICY_H
+#define HK_COLLECTOR_POLICY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/options.h"
+#include "wire/access.h"
+#include "wire/message.h"
+
+struct hk_policy;
+
+/* Reads the tokens and checks that options.listen may be. 0, or a negative errno with PROBLEM in
+ * words, what to do among them. */
+int hk_policy_open(const struct hk_collector_options *options, struct hk_policy **ret_policy,
+		   char problem[HK_ACCESS_PROBLEM_BYTES]);
+
+/* Frees; accepts NULL, returns NULL. */
+struct hk_policy *hk_policy_free(struct hk_policy *policy);
+
+/* What whoever comes to URL may do without a token. */
+enum hk_right hk_policy_given(const struct hk_policy *policy, const char *url);
+
+/* What a token allows. Takes as long for every token. */
+enum hk_right hk_policy_right(const struct hk_policy *policy, const uint8_t *token, size_t size);
+
+/* The right that a request of this kind needs. */
+enum hk_right hk_policy_needs(Hk__Request__WhatCase what);
+
+/* Finds the token in the first SIZE bytes of a packed hk.Request, without unpacking it. The token's
+ * size, 0 if there is none. */
+size_t hk_policy_find_token(const uint8_t *bytes, size_t size, const uint8_t **ret_token);
+
+#endif
