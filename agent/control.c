@@ -87,7 +87,7 @@ void hk_control_heed(uint32_t generation)
 	if (hk_process.on) { /* else the segment is that of a parent */
 		apply();
 	}
-	hk_patch_rescan();
+	hk_patch_look();
 }
 
 int hk_control_poll(void *unused, void *none)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <sys/uio.h>
 
+#include "frame/state.h"
 #include "patch/find.h"
 #include "record/process.h"
 #include "ring/kernel.h"
@@ -20,7 +21,14 @@ struct state {
 	_Atomic uint64_t list; /* the list of objects at the first look */
 };
 
+/* The last object of the list when it was remembered. */
+struct tail {
+	struct link_map *_Atomic at;
+	_Atomic uintptr_t base, dynamic, name;
+};
+
 static struct state *state;
+static struct tail tail;
 static const struct r_debug *debug;
 static const char *single_threaded; /* glibc's variable, where there is one */
 
@@ -95,4 +103,38 @@ static bool lock_is_free(void)
 int hk_loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
 {
 	return !hk_process.sealed && lock_is_free() ? dl_iterate_phdr(callback, data) : 0;
+}
+
+void hk_loader_remember(void)
+{
+	struct link_map *at = debug ? debug->r_map : NULL;
+	while (at && at->l_next) {
+		at = at->l_next;
+	}
+	if (at) {
+		atomic_store_explicit(&tail.base, at->l_addr, memory_order_relaxed);
+		atomic_store_explicit(&tail.dynamic, (uintptr_t)at->l_ld, memory_order_relaxed);
+		atomic_store_explicit(&tail.name, (uintptr_t)at->l_name, memory_order_relaxed);
+	}
+	atomic_store_explicit(&tail.at, at, memory_order_release);
+}
+
+/* Its memory may have been given back. */
+static bool is_there(const struct link_map *map)
+{
+	const char *last = (const char *)(map + 1) - 1;
+	return hk_state_is_readable((uintptr_t)map) && hk_state_is_readable((uintptr_t)last);
+}
+
+bool hk_loader_unchanged(void)
+{
+	const struct link_map *at = atomic_load_explicit(&tail.at, memory_order_acquire);
+	/* In a child the first look counts, whatever comes of it. */
+	if (!at || hk_process.sealed || !lock_is_free() || !is_there(at)) {
+		return false;
+	}
+	return !__atomic_load_n(&at->l_next, __ATOMIC_RELAXED) &&
+	       at->l_addr == atomic_load_explicit(&tail.base, memory_order_relaxed) &&
+	       (uintptr_t)at->l_ld == atomic_load_explicit(&tail.dynamic, memory_order_relaxed) &&
+	       (uintptr_t)at->l_name == atomic_load_explicit(&tail.name, memory_order_relaxed);
 }

@@ -8,11 +8,19 @@
 #define HK_AGENT_PATCH_LOADER_H
 
 #include <link.h>
+#include <stdbool.h>
 
 /* Before any other thread can be there. */
 void hk_loader_setup(void);
 
 /* As dl_iterate_phdr; 0 and no call where the lock may be held for ever, or in a sandbox. */
 int hk_loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
+
+/* From within hk_loader_iterate: what hk_loader_unchanged compares with. */
+void hk_loader_remember(void);
+
+/* Whether no object has come since then, told without the lock: who holds it may wait for us. An
+ * object that went is not noticed, nor one in the very place of the last one. */
+bool hk_loader_unchanged(void);
 
 #endif

@@ -44,8 +44,9 @@ static struct {
 	struct hk_slot *candidates;
 	size_t candidate_room;
 	unsigned long long adds, subs; /* of the last scan */
-	bool started, again;	       /* again: something was pending */
-	atomic_bool revisit;	       /* a slot may have been lost */
+	bool started;
+	atomic_bool again;   /* something was pending */
+	atomic_bool revisit; /* a slot may have been lost */
 	struct hk_coverage coverage;
 	uint32_t escaped[ESCAPED_NAMES]; /* hashes of names, 0: none */
 	char program[PATH_MAX];
@@ -419,7 +420,7 @@ static void patch_all(bool replaced)
 	for (size_t i = 0; i < knowns->count; i++) {
 		knowns->entries[i].seen = false;
 	}
-	patcher.again = false;
+	atomic_store(&patcher.again, false);
 	for (size_t i = 0; i < patcher.loaded.count; i++) {
 		const struct hk_object *object = &patcher.loaded.objects[i];
 		struct hk_known *known = hk_known_get(knowns, object, patcher.program, i);
@@ -437,7 +438,9 @@ static void patch_all(bool replaced)
 		    (!known->done || known->lazy || (replaced && !known->startup))) {
 			patch_object(known, object);
 		}
-		patcher.again |= !known->skipped && !known->done;
+		if (!known->skipped && !known->done) {
+			atomic_store(&patcher.again, true);
+		}
 	}
 	hk_known_sweep(knowns);
 }
@@ -448,6 +451,7 @@ static void rescan(const struct dl_phdr_info *info)
 	/* Where none came, what is left was there before: a job with plugins unloads dozens at its
 	 * start. */
 	bool replaced = info->dlpi_subs != patcher.subs && info->dlpi_adds != patcher.adds;
+	hk_loader_remember();
 	if (hk_loaded_collect(&patcher.loaded) < 0) {
 		return;
 	}
@@ -463,12 +467,18 @@ static void rescan(const struct dl_phdr_info *info)
 	patcher.coverage.objects_hidden = hidden.objects;
 }
 
+/* Whether a scan has something to do though no object came or went. */
+static bool is_waiting(void)
+{
+	return atomic_load(&patcher.again) || atomic_load(&patcher.revisit);
+}
+
 static int scan(struct dl_phdr_info *info, size_t size, void *data)
 {
 	(void)size;
 	(void)data;
 	bool changed = info->dlpi_adds != patcher.adds || info->dlpi_subs != patcher.subs;
-	if (patcher.started && !changed && !patcher.again && !atomic_load(&patcher.revisit)) {
+	if (patcher.started && !changed && !is_waiting()) {
 		return 1;
 	}
 	/* A handler's hooked call would wait for the process lock that a scan takes again and
@@ -485,6 +495,13 @@ void hk_patch_rescan(void)
 {
 	if (patcher.set) {
 		hk_loader_iterate(scan, NULL);
+	}
+}
+
+void hk_patch_look(void)
+{
+	if (patcher.set && (is_waiting() || !hk_loader_unchanged())) {
+		hk_patch_rescan();
 	}
 }
 

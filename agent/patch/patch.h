@@ -21,6 +21,10 @@ void hk_patch_start(const struct hk_hookset *set);
  * hooked call that is not already inside the agent. */
 void hk_patch_rescan(void);
 
+/* The same from calls that have nothing to do with the loader: without its lock where no object has
+ * come. Whoever holds it may be waiting for the call. */
+void hk_patch_look(void);
+
 /* The hooks in force; NULL before hk_patch_start. */
 const struct hk_hookset *hk_patch_hookset(void);
 
@@ -34,7 +38,7 @@ size_t hk_patch_initial(void);
  * Takes the loader's lock. */
 void hk_patch_escaped(const char *function);
 
-/* Makes the next hk_patch_rescan look at lazy slots again though no object came or went: the loader
+/* Makes the next scan look at lazy slots again though no object came or went: the loader
  * may have taken some. */
 void hk_patch_revisit(void);
 

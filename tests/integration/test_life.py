@@ -9,7 +9,7 @@ from harness import end_process, expect, expect_true, main, wait_for
 from truth import rows_of
 
 SIGNALED = 128
-CROWD, CHURN, STORM, LOADED, FILTERS = 1000, 2000, 3000, 300, 200
+CROWD, CHURN, STORM, LOADED, FILTERS, HELD = 1000, 2000, 3000, 300, 200, 50
 # Longer than the collector takes to ask for a look at new objects.
 LOADER_SECONDS = 1.5
 CHURN_LONG, CHURN_RATE = 12_000, 200
@@ -62,6 +62,7 @@ CASES = [
     Case("end-in-order", 10, touch(7)),
     Case("end-by-thread", 11, touch(2, call=1), open=1),
     Case("end-main-thread", 0, touch(4)),
+    Case(f"loader-held {HELD}", 0, touch(2 * HELD)),
     Case("late-ends", 0, touch(10 + 20 * 3 + 80 * 2)),
     Case("refused errno 0", 0, touch(7, call=1)),
     Case("refused errno 2", 0, touch(9, call=1)),

@@ -1,5 +1,6 @@
 /* Threads: their ends, their number, and signals that come in between. */
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -261,7 +262,37 @@ static int run_tls(char **arguments)
 	return loaded == count;
 }
 
+/* ---- calls that somebody waits for who holds the loader's lock ---- */
+
+static void *touch_once(void *unused)
+{
+	life_touch(0);
+	return unused;
+}
+
+static int wait_for_calls(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	pthread_t thread;
+	(void)info;
+	(void)size;
+	(void)unused;
+	pthread_create(&thread, NULL, touch_once, NULL);
+	pthread_join(thread, NULL);
+	life_touch(0);
+	return 1;
+}
+
+static int run_loader_held(char **arguments)
+{
+	int rounds = atoi(arguments[0]);
+	for (int i = 0; i < rounds; i++) {
+		dl_iterate_phdr(wait_for_calls, NULL);
+	}
+	return 0;
+}
+
 const struct life_case life_threads[] = {
+    {"loader-held", run_loader_held},
     {"late-ends", run_late_ends},
     {"crowd", run_crowd},
     {"churn", run_churn},

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "frame/site.h"
+#include "frame/state.h"
 #include "patch/find.h"
 #include "patch/patch.h"
 #include "record/process.h"
@@ -196,6 +197,11 @@ void *hk_process_private_memory(uint64_t bytes)
 {
 	(void)bytes;
 	return NULL;
+}
+
+bool hk_state_is_readable(uintptr_t address)
+{
+	return address != 0;
 }
 
 void hk_sandbox_prctl(int option, unsigned long argument)
