@@ -15,6 +15,7 @@
 
 #include "base/rundir.h"
 #include "collector/options.h"
+#include "collector/reserve.h"
 #include "ring/reader.h"
 #include "wire/request.h"
 #include "wire/statistics.h"
@@ -59,7 +60,10 @@ struct hk_process {
 	uint64_t retry_ns;    /* finalising failed: not before this */
 	uint64_t fingerprint; /* of what the state was made from */
 	uint32_t refreshes;
-	uint64_t stored_bytes; /* of its chunk file, once that is closed */
+	uint64_t stored_bytes; /* where its chunk file ends, once that is closed */
+	uint64_t held_bytes;   /* that it takes, likewise */
+	bool oldest_known;     /* the next one is */
+	uint64_t oldest_ns; /* unix: end of its oldest chunk, UINT64_MAX: it has none; window.h */
 	/* On a leaf. */
 	struct hk_outbox_process *outgoing;
 	bool unsent;	       /* its file has values that the root has not been sent */
@@ -83,10 +87,14 @@ struct hk_job {
 	struct hk_statistics *statistics; /* NULL: closed, or its file could not be opened */
 	bool announced; /* opened by request: closed by request, or when its command is gone */
 	bool close_requested;
-	bool ranked;			/* a main of it has said its rank */
-	bool changed;			/* state differs from job.json */
-	bool clocks_changed;		/* its nodes' clock maps differ from what is saved */
-	int save_error;			/* of the last save, 0: none */
+	bool ranked;	     /* a main of it has said its rank */
+	bool changed;	     /* state differs from job.json */
+	bool clocks_changed; /* its nodes' clock maps differ from what is saved */
+	int save_error;	     /* of the last save, 0: none */
+	int shed_error;	     /* why old records could not be given up, 0: they could */
+	int full_error;	     /* why new records are not stored now, 0: they are */
+	bool grown;	     /* since the window was looked at last */
+	struct hk_reserve reserve;
 	uint64_t opened_ns;		/* monotonic */
 	uint64_t alive_ns;		/* monotonic: when something last lived */
 	uint64_t closed_ns;		/* monotonic */

@@ -8,6 +8,7 @@
 #include "collector/ledger.h"
 #include "collector/spool.h"
 #include "collector/state.h"
+#include "collector/window.h"
 #include "hooks/hook.h"
 
 #define SEAL_BYTES (3u << 19)  /* about 64 Ki records */
@@ -59,15 +60,6 @@ static int survey_threads(struct hk_process *process, uint64_t now_ticks, struct
 	return r;
 }
 
-static uint64_t store_room(const struct hk_collector *collector, const struct hk_process *process)
-{
-	uint64_t stored = process->job->state->stored_bytes;
-	uint64_t keep = collector->options.keep_bytes;
-	uint64_t room = keep > stored ? keep - stored : 0;
-	/* Added to file sizes: must not wrap when everything is kept. */
-	return room < UINT64_MAX / 4 ? room : UINT64_MAX / 4;
-}
-
 /* Puts every committed run of every chain into the spool; *RET_ALL tells whether the end of all was
  * reached. */
 static int read_runs(struct hk_process *process, const struct survey *survey, uint64_t limit_bytes,
@@ -97,18 +89,22 @@ static int read_runs(struct hk_process *process, const struct survey *survey, ui
 	return r;
 }
 
-/* Why records were not stored: the job's readers shall know, and the log once. */
+/* Why records were not stored: the job's readers shall know, and the log once. A full disk stops
+ * them all, until there is room again. */
 static void note_store_error(struct hk_process *process)
 {
-	Hk__Job *job = process->job->state;
+	struct hk_job *job = process->job;
 	int error = hk_spool_error(process->spool);
-	const char *reason = error == -EDQUOT ? "what --keep allows is used up" : strerror(-error);
-	if (error == 0 || strcmp(job->store_error, reason) == 0) {
-		return;
+	if (hk_reserve_is_full(error) && job->full_error == 0) {
+		job->full_error = error;
 	}
-	hk_warning("records not stored job=%s error=%s", job->id, reason);
-	hk_state_set_string(&job->store_error, reason);
-	process->job->changed = true;
+	error = error == -ENOBUFS && job->full_error != 0 ? job->full_error : error;
+	const char *reason = error == -ENOBUFS ? "what --keep allows is used up" : strerror(-error);
+	if (strcmp(job->state->store_error, reason) != 0) {
+		hk_warning("records not stored job=%s error=%s", job->state->id, reason);
+		hk_state_set_string(&job->state->store_error, reason);
+		job->changed = true;
+	}
 }
 
 int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
@@ -116,7 +112,8 @@ int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
 	bool all = false;
 	struct survey survey;
 	uint64_t before = hk_spool_records(process->spool);
-	uint64_t limit = hk_spool_bytes(process->spool) + store_room(collector, process);
+	uint64_t dropped = hk_spool_dropped(process->spool);
+	uint64_t limit = hk_spool_bytes(process->spool) + hk_window_room(collector, process->job);
 	int r = 0;
 	do {
 		/* The clock is read before the open calls, those before the records: a release that
@@ -139,8 +136,11 @@ int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
 			hk_ledger_advance(process->ledger, survey.horizon_ticks);
 		}
 	} while (process->gone && !all);
-	note_store_error(process);
+	if (hk_spool_dropped(process->spool) > dropped && hk_spool_error(process->spool) != 0) {
+		note_store_error(process);
+	}
 	collector->drained_records += hk_spool_records(process->spool) - before;
+	process->job->grown |= hk_spool_records(process->spool) > before;
 	process->pending_since_ns = 0;
 	process->pending_bytes = 0;
 	return r;

@@ -18,6 +18,7 @@
 #include "collector/process.h"
 #include "collector/spool.h"
 #include "collector/state.h"
+#include "collector/window.h"
 #include "report/clock.h"
 
 #define BEAT_NS UINT64_C(10000000000)
@@ -60,6 +61,28 @@ void hk_job_free_all(struct hk_collector *collector)
 		DL_DELETE(collector->jobs, job);
 		job_free(collector, job);
 	}
+}
+
+/* ---- room ---- */
+
+/* Records stop until the reserve can be held. */
+static void hold_reserve(struct hk_job *job)
+{
+	int r = hk_reserve_take(&job->reserve, job->state->directory);
+	if (r == 0 && job->full_error != 0) {
+		hk_info("records are stored again job=%s", job->state->id);
+	}
+	job->full_error = r;
+}
+
+/* ERROR came of writing something that must be written. True: there is more room now. */
+static bool use_reserve(struct hk_job *job, int error)
+{
+	if (!hk_reserve_is_full(error) || !hk_reserve_give(&job->reserve, job->state->directory)) {
+		return false;
+	}
+	job->full_error = error;
+	return true;
 }
 
 /* ---- opening ---- */
@@ -229,6 +252,7 @@ int hk_job_open(struct hk_collector *collector, const struct hk_job_request *req
 		return r;
 	}
 	DL_APPEND(collector->jobs, job);
+	hold_reserve(job);
 	/* Without the link a collector that comes after a crash begins a new job; nothing else is
 	 * lost. */
 	hk_jobdir_link(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id, path);
@@ -257,6 +281,7 @@ static int restore(struct hk_collector *collector, const char *path)
 		return r;
 	}
 	DL_APPEND(collector->jobs, job);
+	hold_reserve(job);
 	return 0;
 }
 
@@ -413,7 +438,7 @@ void hk_job_sum(struct hk_job *job)
 		world_size = part->world_size > world_size ? part->world_size : world_size;
 		state->tracing_cost_ns += part->tracing_cost_ns;
 		state->stored_bytes +=
-		    process->spool ? hk_spool_bytes(process->spool) : process->stored_bytes;
+		    process->spool ? hk_spool_held(process->spool) : process->held_bytes;
 		if (part_start > 0 && part_start < state->start_unix_ns) {
 			state->start_unix_ns = part_start;
 			job->changed = true;
@@ -449,6 +474,14 @@ static void beat(struct hk_job *job)
 	}
 }
 
+/* ---- saving ---- */
+
+int hk_job_put_process(struct hk_job *job, const Hk__Process *state)
+{
+	int r = hk_statistics_put_process(job->statistics, state);
+	return r < 0 && use_reserve(job, r) ? hk_statistics_put_process(job->statistics, state) : r;
+}
+
 /* What other nodes' processes are is kept by their leaves until the job is complete here. */
 static bool due(const struct hk_process *process, uint64_t now)
 {
@@ -458,20 +491,16 @@ static bool due(const struct hk_process *process, uint64_t now)
 	       now - process->saved_ns >= 2 * REMOTE_SAVE_SECONDS * SECOND_NS;
 }
 
-static int save(struct hk_collector *collector, struct hk_job *job, bool all)
+static int save_changes(struct hk_collector *collector, struct hk_job *job, bool all)
 {
 	const uint64_t now = hk_clock_monotonic_ns();
 	struct hk_process *process;
 	bool any = job->changed || job->clocks_changed;
 	int result = 0, r;
-	if (!job->statistics) {
-		return 0;
-	}
-	beat(job);
 	DL_FOREACH (job->processes, process) {
 		if (process->changed && (all || due(process, now))) {
 			any = true;
-			r = hk_statistics_put_process(job->statistics, process->state);
+			r = hk_job_put_process(job, process->state);
 			process->changed = r < 0;
 			process->unsent = true;
 			process->saved_ns = now;
@@ -491,6 +520,19 @@ static int save(struct hk_collector *collector, struct hk_job *job, bool all)
 		result = result < 0 ? result : r;
 	}
 	return result;
+}
+
+static int save(struct hk_collector *collector, struct hk_job *job, bool all)
+{
+	if (!job->statistics) {
+		return 0;
+	}
+	beat(job);
+	if (job->full_error != 0) {
+		hold_reserve(job);
+	}
+	int r = save_changes(collector, job, all);
+	return r < 0 && use_reserve(job, r) ? save_changes(collector, job, all) : r;
 }
 
 int hk_job_save(struct hk_collector *collector, struct hk_job *job)
@@ -570,9 +612,12 @@ static int write_report(struct hk_job *job)
 int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 {
 	hk_peers_give_up(job);
+	while (hk_window_slide(collector, job)) {
+	}
 	hk_job_sum(job);
 	job->state->closed = true;
 	job->changed = true;
+	hk_reserve_give(&job->reserve, job->state->directory);
 	int result = hk_job_save(collector, job);
 	int r = write_report(job);
 	result = result < 0 ? result : r;
@@ -639,6 +684,7 @@ int hk_job_reopen(struct hk_collector *collector, struct hk_job *job)
 	job->close_requested = job->state->announced;
 	job->state->closed = false;
 	job->changed = true;
+	hold_reserve(job);
 	job->alive_ns = hk_clock_monotonic_ns();
 	hk_jobdir_link(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id, path);
 	hk_info("job reopened id=%s", job->state->id);

@@ -51,6 +51,10 @@ int hk_job_save(struct hk_collector *collector, struct hk_job *job);
  * called every second or so. */
 int hk_job_save_due(struct hk_collector *collector, struct hk_job *job);
 
+/* Writes STATE to the statistics file; a full disk has room for it that records could not take.
+ * Errors of hk_statistics_put_process. */
+int hk_job_put_process(struct hk_job *job, const Hk__Process *state);
+
 /* SNAPSHOT borrows the job's and its processes' messages: free only its `processes` array. */
 int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot);
 

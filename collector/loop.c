@@ -23,6 +23,7 @@
 #include "collector/scan.h"
 #include "collector/server.h"
 #include "collector/state.h"
+#include "collector/window.h"
 
 #define MS_NS 1000000u
 #define PASS_BUSY_NS (10u * MS_NS)
@@ -76,6 +77,17 @@ static void govern(struct hk_collector *collector, uint64_t now)
 	}
 }
 
+/* Gives up old records where new ones came. */
+static void slide_windows(struct hk_collector *collector, bool all)
+{
+	struct hk_job *job;
+	DL_FOREACH (collector->jobs, job) {
+		if (!job->state->closed && (all || job->grown)) {
+			job->grown = hk_window_slide(collector, job);
+		}
+	}
+}
+
 static void pass(struct loop *loop, uint64_t now)
 {
 	struct hk_collector *collector = loop->collector;
@@ -104,6 +116,7 @@ static void pass(struct loop *loop, uint64_t now)
 			read_usage(process, now);
 		}
 	}
+	slide_windows(collector, false);
 }
 
 /* ---- once a second ---- */
@@ -197,6 +210,7 @@ static void save(struct loop *loop, uint64_t now)
 		    process); /* exec of a program that is not traced shows in no other way */
 		hk_state_refresh(collector, process, false);
 	}
+	slide_windows(collector, true);
 	DL_FOREACH (collector->jobs, job) {
 		save_job(collector, job);
 	}

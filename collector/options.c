@@ -52,26 +52,9 @@ static int take_per_node(struct hk_collector_options *options, const char *value
 	return 0;
 }
 
-/* Bytes of "all", "<n>", "<n>K", "<n>M", "<n>G". */
 static int take_keep(struct hk_collector_options *options, const char *value)
 {
-	char *end;
-	if (strcmp(value, "all") == 0) {
-		options->keep_bytes = UINT64_MAX;
-		return 0;
-	}
-	errno = 0;
-	uint64_t number = strtoull(value, &end, 10), factor = 1;
-	if (errno != 0 || end == value || *value == '-') {
-		return -EINVAL;
-	}
-	static const char units[] = "KMG";
-	const char *unit = *end ? strchr(units, *end) : NULL;
-	if (unit) {
-		factor = UINT64_C(1) << (10 * (unit - units + 1));
-		end++;
-	}
-	return *end || __builtin_mul_overflow(number, factor, &options->keep_bytes) ? -EINVAL : 0;
+	return hk_keep_parse(value, &options->keep);
 }
 
 static int take_token_file(struct hk_collector_options *options, const char *value)
@@ -151,9 +134,10 @@ static const struct definition definitions[] = {
     {"upstream", 'u', "URL",
      "Bring what is kept here to the collector at URL, which has the whole job", take_upstream,
      "a URL"},
-    {"keep", 'k', "SIZE",
-     "Most bytes of records kept of one job: all or a number with K, M or G (default 10G)",
-     take_keep, "all, or a number with K, M or G"},
+    {"keep", 'k', "SIZE|TIME",
+     "Keep the newest records of each job: so many bytes, a number with K, M or G, of the last so "
+     "many seconds, a number with s, or all (default 10G)",
+     take_keep, "all, a number of seconds with s, or a number with K, M or G"},
     {"token-file", 0, "FILE", "Answer over TCP only who shows a token of FILE", take_token_file,
      "a file"},
     {"tls-cert", 0, "FILE", "This collector's certificate", take_tls_cert, "a file"},

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
+#include "collector/keep.h"
 
 struct hk_settings;
 
@@ -24,7 +25,7 @@ struct hk_collector_options {
 	const char *tls_certificate; /* of this collector, PEM */
 	const char *tls_key;
 	const char *tls_authorities; /* who signs the certificates of others, PEM */
-	uint64_t keep_bytes;	     /* of one job's records */
+	struct hk_keep keep;	     /* of one job's records */
 	enum hk_log_level log_level;
 	bool per_node; /* a directory of this node's own in each job's */
 	bool exit_with_job;

@@ -24,6 +24,7 @@
 #include "collector/procfs.h"
 #include "collector/spool.h"
 #include "collector/state.h"
+#include "collector/window.h"
 
 #define NOTICE_KEPT_NS 60000000000u
 #define LATE_NS 60000000000u
@@ -163,6 +164,7 @@ int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__P
 	process->gone = !process->remote || state->end;
 	job->ranked |= state->rank_known && state->role == HK__ROLE__ROLE_MAIN;
 	job_add(collector, job, process);
+	hk_window_restore(process);
 	return 0;
 }
 
@@ -503,7 +505,7 @@ int hk_process_finalise(struct hk_collector *collector, struct hk_process *proce
 	if (!process->job->statistics) {
 		return -EBADF;
 	}
-	r = hk_statistics_put_process(process->job->statistics, process->state);
+	r = hk_job_put_process(process->job, process->state);
 	if (r < 0) {
 		return r;
 	}
@@ -511,7 +513,9 @@ int hk_process_finalise(struct hk_collector *collector, struct hk_process *proce
 	process->unsent = true;
 	remove_segment(process);
 	HASH_DEL(collector->processes, process);
+	hk_spool_retire(process->spool);
 	process->stored_bytes = hk_spool_bytes(process->spool);
+	process->held_bytes = hk_spool_held(process->spool);
 	close_parts(process);
 	hk_debug("process finalised pid=%" PRIu32 " exit=%d/%d", process->state->pid,
 		 process->state->exit_kind, process->state->exit_code);

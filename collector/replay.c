@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "chunk/cursor.h"
+#include "chunk/header.h"
 
 static int replay_into(struct hk_ledger *ledger, struct hk_cursor *cursor)
 {
@@ -22,14 +23,32 @@ static int replay_into(struct hk_ledger *ledger, struct hk_cursor *cursor)
 	return r;
 }
 
-int hk_replay_file(struct hk_ledger *ledger, int fd)
+/* Of a tombstone that stands for chunks on both sides of AFTER nobody knows how many: all. */
+static int count_missing(int fd, uint64_t after, uint64_t *ret_missing)
 {
+	struct hk_chunk_walk walk = HK_CHUNK_WALK(fd);
+	struct hk_chunk_header header;
+	uint64_t offset, missing = 0;
+	int r;
+	while ((r = hk_chunk_walk_next(&walk, &header, &offset)) > 0 && hk_chunk_is_shed(&header)) {
+		missing += header.number > after ? header.shed_records : 0;
+	}
+	*ret_missing = missing;
+	return r < 0 ? r : 0;
+}
+
+int hk_replay_file(struct hk_ledger *ledger, int fd, uint64_t after, uint64_t *ret_missing)
+{
+	int r = count_missing(fd, after, ret_missing);
+	if (r < 0) {
+		return r;
+	}
 	struct hk_loader *loader = hk_loader_new();
 	if (!loader) {
 		return -ENOMEM;
 	}
 	struct hk_cursor *cursor;
-	int r = hk_cursor_new(loader, fd, &cursor);
+	r = hk_cursor_new_after(loader, fd, after, &cursor);
 	if (r == 0) {
 		r = replay_into(ledger, cursor);
 		hk_cursor_free(cursor);

@@ -8,10 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "chunk/file.h"
+#include "collector/checkpoint.h"
+#include "collector/jobdir.h"
 #include "collector/replay.h"
 
 #define UID_BYTES 16
+#define CHUNKS_SUFFIX ".chunks"
+#define CHECKPOINT_SPACING 50u /* checkpoints take at most 1/50 of the time */
 
 struct hk_spool {
 	char path[PATH_MAX];
@@ -20,13 +26,37 @@ struct hk_spool {
 	struct hk_chunk_writer *writer;
 	struct hk_ledger *ledger;
 	bool begun; /* the writer has a chunk open */
-	uint64_t end_bytes;
+	uint64_t end_bytes, held_bytes;
 	uint64_t number; /* of the last chunk in the file */
-	uint64_t records, dropped;
+	uint64_t records, shed_records, elsewhere_records, dropped;
+	struct hk_chunk_front front;
+	char checkpoint[PATH_MAX];
+	uint64_t checkpoint_number; /* the ledger as of this chunk is in its file */
+	uint64_t checkpoint_due_ns; /* monotonic: not before this again */
 	int error;
 };
 
 /* ---- after a restart ---- */
+
+/* What was given up and is in no checkpoint, the ledger will never know. */
+static int recover_ledger(struct hk_spool *spool)
+{
+	uint64_t missing = 0;
+	int r = hk_checkpoint_read(spool->checkpoint, spool->uid, spool->number, spool->ledger,
+				   &spool->checkpoint_number);
+	if (r == -ENOMEM) {
+		return r;
+	}
+	if (r < 0 && r != -ENOENT) {
+		hk_warning("checkpoint not usable file=%s error=%s", spool->checkpoint,
+			   r == -EPROTO ? "written by another hooktrace" : strerror(-r));
+	}
+	r = hk_replay_file(spool->ledger, spool->fd, spool->checkpoint_number, &missing);
+	if (r == 0 && missing > 0) {
+		hk_ledger_note_gap(spool->ledger, missing);
+	}
+	return r;
+}
 
 static int recover(struct hk_spool *spool, struct hk_reader *reader)
 {
@@ -46,10 +76,29 @@ static int recover(struct hk_spool *spool, struct hk_reader *reader)
 		hk_reader_seek(reader, position->slot, position->stream, position->position);
 	}
 	spool->end_bytes = scan.valid_bytes;
+	spool->held_bytes = scan.stored_bytes;
 	spool->number = scan.last_number;
-	spool->records = scan.records;
+	spool->shed_records = scan.shed_records;
+	spool->elsewhere_records = scan.elsewhere_records;
+	spool->records = scan.records + scan.shed_records + scan.elsewhere_records;
 	hk_chunk_scan_fini(&scan);
-	return r < 0 ? r : hk_replay_file(spool->ledger, spool->fd);
+	r = r < 0 ? r : recover_ledger(spool);
+	if (r == 0 && hk_chunk_front_find(&spool->front) >= 0) {
+		hk_chunk_front_sweep(&spool->front);
+	}
+	return r;
+}
+
+static int name_files(struct hk_spool *spool, const char *job_directory)
+{
+	int r = hk_jobdir_chunks(job_directory, spool->uid, spool->path);
+	size_t length = r < 0 ? 0 : strlen(spool->path) - strlen(CHUNKS_SUFFIX);
+	if (r < 0 || length + sizeof(HK_CHECKPOINT_SUFFIX) > sizeof(spool->checkpoint)) {
+		return r < 0 ? r : -ENAMETOOLONG;
+	}
+	memcpy(spool->checkpoint, spool->path, length);
+	memcpy(spool->checkpoint + length, HK_CHECKPOINT_SUFFIX, sizeof(HK_CHECKPOINT_SUFFIX));
+	return 0;
 }
 
 int hk_spool_open(const struct hk_spool_options *options, struct hk_spool **ret_spool)
@@ -58,7 +107,7 @@ int hk_spool_open(const struct hk_spool_options *options, struct hk_spool **ret_
 	if (!spool) {
 		return -ENOMEM;
 	}
-	int r = -ENOMEM, length;
+	int r = -ENOMEM;
 	spool->ledger = options->ledger;
 	spool->dropped = options->dropped;
 	memcpy(spool->uid, options->uid, UID_BYTES);
@@ -69,19 +118,14 @@ int hk_spool_open(const struct hk_spool_options *options, struct hk_spool **ret_
 	if (!spool->writer) {
 		goto error;
 	}
-	length = snprintf(spool->path, sizeof(spool->path), "%s/", options->job_directory);
-	if (length < 0 ||
-	    (size_t)length + 2 * UID_BYTES + sizeof(".chunks") > sizeof(spool->path)) {
-		r = -ENAMETOOLONG;
+	r = name_files(spool, options->job_directory);
+	if (r < 0) {
 		goto error;
 	}
-	for (int i = 0; i < UID_BYTES; i++) {
-		length += snprintf(spool->path + length, 3, "%02x", spool->uid[i]);
-	}
-	memcpy(spool->path + length, ".chunks", sizeof(".chunks"));
 	spool->fd = open(spool->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	r = 0;
 	if (spool->fd >= 0) {
+		spool->front = HK_CHUNK_FRONT(spool->fd);
 		r = recover(spool, options->reader);
 	} else if (errno != ENOENT) {
 		r = -errno;
@@ -113,43 +157,58 @@ struct hk_spool *hk_spool_free(struct hk_spool *spool)
 
 static int append(struct hk_spool *spool, const void *bytes, size_t size, uint64_t room)
 {
+	uint64_t at = hk_chunk_file_place(spool->end_bytes);
 	if (size > room) {
-		return -EDQUOT;
+		return -ENOBUFS;
 	}
 	if (spool->fd < 0) {
 		spool->fd = open(spool->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 		if (spool->fd < 0) {
 			return -errno;
 		}
+		spool->front = HK_CHUNK_FRONT(spool->fd);
 	}
-	return hk_chunk_file_append(spool->fd, spool->end_bytes, bytes, size);
+	int r = hk_chunk_file_append(spool->fd, at, bytes, size);
+	if (r == 0) {
+		spool->end_bytes = at + size;
+		spool->held_bytes += size;
+		spool->number++;
+	}
+	return r;
+}
+
+/* Writes the chunk that is open; -ENOMEM: tried again later. */
+static int seal(struct hk_spool *spool, uint64_t lost, uint64_t room)
+{
+	const void *bytes;
+	size_t size;
+	uint32_t records = hk_chunk_writer_records(spool->writer);
+	int r = hk_chunk_writer_finish(spool->writer, lost + spool->dropped, &bytes, &size);
+	r = r < 0 ? r : append(spool, bytes, size, room);
+	if (r == 0) {
+		spool->begun = false;
+		spool->records += records;
+	}
+	return r;
 }
 
 int hk_spool_flush(struct hk_spool *spool, uint64_t lost, uint64_t room)
 {
-	const void *bytes;
-	size_t size;
 	if (!spool->begun) {
 		return 0;
 	}
-	uint32_t records = hk_chunk_writer_records(spool->writer);
-	int r = hk_chunk_writer_finish(spool->writer, lost + spool->dropped, &bytes, &size);
-	if (r < 0) {
+	int r = seal(spool, lost, room);
+	if (r == 0 || r == -ENOMEM) {
 		return r;
 	}
-	spool->begun = false;
-	r = append(spool, bytes, size, room);
-	if (r < 0) {
-		/* A full disk must not stop the job's statistics: the records are gone and counted,
-		 * and the next chunk that fits tells how many. */
-		spool->dropped += records;
-		spool->error = r;
-		return 0;
-	}
-	spool->end_bytes += size;
-	spool->records += records;
-	spool->number++;
-	return 0;
+	/* A full disk must not stop the job's statistics: the records are gone and counted. Where
+	 * the chains were read to takes a few hundred bytes; if even those do not fit, they are
+	 * in the next chunk that does. */
+	spool->dropped += hk_chunk_writer_records(spool->writer);
+	spool->error = r;
+	hk_chunk_writer_drop(spool->writer);
+	r = seal(spool, lost, UINT64_MAX);
+	return r == -ENOMEM ? r : 0;
 }
 
 static void begin(struct hk_spool *spool)
@@ -256,9 +315,81 @@ int hk_spool_put(struct hk_spool *spool, const struct hk_run *run, uint64_t lost
 	return put_chunked(spool, run, lost, room);
 }
 
+/* ---- out of the file ---- */
+
+int hk_spool_oldest(struct hk_spool *spool, const struct hk_chunk_place **ret_oldest)
+{
+	int r = spool->fd < 0 ? 0 : hk_chunk_front_find(&spool->front);
+	*ret_oldest = &spool->front.oldest;
+	return r;
+}
+
+/* Everything that was put must be in a chunk: the ledger has seen it all. */
+static int write_checkpoint(struct hk_spool *spool)
+{
+	uint64_t now = hk_clock_monotonic_ns();
+	if (spool->begun && hk_chunk_writer_records(spool->writer) == 0) {
+		return -ENOSPC; /* not even the positions of what was dropped found room */
+	}
+	if (spool->begun || now < spool->checkpoint_due_ns) {
+		return -EAGAIN;
+	}
+	int r = hk_checkpoint_write(spool->checkpoint, spool->uid, spool->number, spool->ledger);
+	if (r == 0) {
+		spool->checkpoint_number = spool->number;
+	}
+	uint64_t spent = hk_clock_monotonic_ns() - now;
+	spool->checkpoint_due_ns = now + spent * CHECKPOINT_SPACING;
+	return r;
+}
+
+int hk_spool_shed(struct hk_spool *spool, uint32_t flags, bool merge, uint64_t *ret_bytes)
+{
+	const struct hk_chunk_header header = spool->front.oldest.header;
+	*ret_bytes = 0;
+	if (header.number > spool->checkpoint_number) {
+		int r = write_checkpoint(spool);
+		/* A full disk gets room by what is shed; the next checkpoint finds some. */
+		if (r < 0 && r != -ENOSPC && r != -EDQUOT) {
+			return r;
+		}
+	}
+	int r = hk_chunk_front_shed(&spool->front, flags, merge, ret_bytes);
+	if (r < 0 && spool->front.found) {
+		return r;
+	}
+	uint64_t records = (uint64_t)header.records + header.long_records;
+	spool->held_bytes -= *ret_bytes;
+	spool->shed_records += flags & HK_CHUNK_ELSEWHERE ? 0 : records;
+	spool->elsewhere_records += flags & HK_CHUNK_ELSEWHERE ? records : 0;
+	return r;
+}
+
+void hk_spool_retire(struct hk_spool *spool)
+{
+	unlink(spool->checkpoint);
+}
+
+/* ---- what is there ---- */
+
 uint64_t hk_spool_bytes(const struct hk_spool *spool)
 {
 	return spool->end_bytes;
+}
+
+uint64_t hk_spool_held(const struct hk_spool *spool)
+{
+	return spool->held_bytes;
+}
+
+uint64_t hk_spool_shed_records(const struct hk_spool *spool)
+{
+	return spool->shed_records;
+}
+
+uint64_t hk_spool_elsewhere_records(const struct hk_spool *spool)
+{
+	return spool->elsewhere_records;
 }
 
 uint64_t hk_spool_records(const struct hk_spool *spool)

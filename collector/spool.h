@@ -1,9 +1,11 @@
-/* spool.h: the chunk file of one process, <job directory>/<uid>.chunks, and what goes into it.
+/* spool.h: the chunk file of one process, <job directory>/<uid>.chunks, and what goes into it and
+ * out of it.
  *
  * Opening finds where the last sound chunk ended, cuts what is torn, sets the segment's reader to
- * the positions of that chunk and shows the ledger every record that is already in the file. Then
- * runs are put in, and flush makes them a chunk at the end of the file. Pages may be given back to
- * the process after a flush that returned 0. Not thread-safe.
+ * the positions of that chunk, and makes the ledger what it was: from its checkpoint and the chunks
+ * after that, or from all of them. Then runs are put in, and flush makes them a chunk at the end of
+ * the file. Pages may be given back to the process after a flush that returned 0. The oldest chunks
+ * may be given up, once a checkpoint holds what they did to the ledger. Not thread-safe.
  */
 #ifndef HK_COLLECTOR_SPOOL_H
 #define HK_COLLECTOR_SPOOL_H
@@ -11,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "chunk/front.h"
 #include "chunk/writer.h"
 #include "collector/ledger.h"
 #include "ring/reader.h"
@@ -28,7 +31,7 @@ struct hk_spool_options {
 	uint64_t dropped; /* records an earlier collector had to drop */
 };
 
-/* -errno: the file could not be opened or read; -ENOMEM. */
+/* -errno: the file could not be opened or read; -EPROTO: a newer hooktrace wrote it; -ENOMEM. */
 int hk_spool_open(const struct hk_spool_options *options, struct hk_spool **ret_spool);
 /* Frees; accepts NULL, returns NULL. What was put and not flushed is forgotten. */
 struct hk_spool *hk_spool_free(struct hk_spool *spool);
@@ -41,10 +44,27 @@ int hk_spool_put(struct hk_spool *spool, const struct hk_run *run, uint64_t lost
 /* Writes what is left as a chunk; nothing if nothing was put. */
 int hk_spool_flush(struct hk_spool *spool, uint64_t lost, uint64_t room);
 
-uint64_t hk_spool_bytes(const struct hk_spool *spool);	 /* of the file */
-uint64_t hk_spool_records(const struct hk_spool *spool); /* in the file */
-uint64_t hk_spool_dropped(const struct hk_spool *spool); /* not in the file for want of room */
+/* Looks for the oldest chunk that still has its records; valid until something is put or shed. 1;
+ * 0: there is none; -errno. */
+int hk_spool_oldest(struct hk_spool *spool, const struct hk_chunk_place **ret_oldest);
+
+/* Gives up what hk_spool_oldest has just found; arguments and errors of hk_chunk_front_shed.
+ * -EAGAIN: not now, its checkpoint would come too soon after the last. */
+int hk_spool_shed(struct hk_spool *spool, uint32_t flags, bool merge, uint64_t *ret_bytes);
+
+/* The process has ended and its last values are safe: its ledger will not be asked for again. */
+void hk_spool_retire(struct hk_spool *spool);
+
+uint64_t hk_spool_bytes(const struct hk_spool *spool); /* where the file ends */
+uint64_t hk_spool_held(const struct hk_spool *spool);  /* bytes of it that take room */
+/* Records that the file was given, there or not. */
+uint64_t hk_spool_records(const struct hk_spool *spool);
+/* Records not in the file any more, given up or kept elsewhere. */
+uint64_t hk_spool_shed_records(const struct hk_spool *spool);
+uint64_t hk_spool_elsewhere_records(const struct hk_spool *spool);
+uint64_t hk_spool_dropped(const struct hk_spool *spool); /* never in it, for want of room */
 uint64_t hk_spool_number(const struct hk_spool *spool);	 /* of the last chunk, 0: none */
-int hk_spool_error(const struct hk_spool *spool); /* why a chunk was dropped last, 0: none was */
+/* Why a chunk was dropped last, -ENOBUFS: it was larger than ROOM; 0: none was. */
+int hk_spool_error(const struct hk_spool *spool);
 
 #endif

@@ -370,6 +370,8 @@ static int refresh_counts(struct hk_process *process)
 		state->records_dropped = hk_spool_dropped(process->spool);
 		state->records = stored + state->records_dropped;
 		state->records_stored = stored;
+		state->records_shed = hk_spool_shed_records(process->spool);
+		state->records_elsewhere = hk_spool_elsewhere_records(process->spool);
 		state->last_chunk = hk_spool_number(process->spool);
 		state->lost_records += state->records_dropped;
 	}
@@ -393,7 +395,8 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 	int counts = refresh_counts(process);
 	r = r < 0 ? r : counts;
 	fingerprint += cells.fingerprint + state->records + state->lost_records +
-		       process->status.sites + process->status.coverage.scans;
+		       state->records_shed + state->records_elsewhere + process->status.sites +
+		       process->status.coverage.scans;
 	if (r == 0 && (force || fingerprint != process->fingerprint)) {
 		r = refresh_sites(process);
 		r = r < 0 ? r : hk_cells_merge(&cells, process->reader, state);

@@ -271,14 +271,15 @@ static int store(struct hk_process *process, const Hk__ChunkPut *put)
 	struct hk_chunk_header header;
 	if (hk_chunk_header_verify(put->chunk.data, put->chunk.len, &header) < 0 ||
 	    memcmp(header.process, process->uid, HK_UID_BYTES) != 0 ||
-	    header.number != put->number) {
+	    header.number != put->number || header.span != put->chunk.len) {
 		return -EBADMSG;
 	}
 	int fd = open_chunks(process, true);
 	if (fd < 0) {
 		return fd;
 	}
-	int r = hk_chunk_file_append(fd, process->chunk_end, put->chunk.data, put->chunk.len);
+	uint64_t at = hk_chunk_file_place(process->chunk_end);
+	int r = hk_chunk_file_append(fd, at, put->chunk.data, put->chunk.len);
 	close(fd);
 	if (r < 0) {
 		/* Cut back, as far as that went. */
@@ -286,8 +287,9 @@ static int store(struct hk_process *process, const Hk__ChunkPut *put)
 		return r;
 	}
 	process->last_chunk = put->number;
-	process->chunk_end += put->chunk.len;
-	process->stored_bytes = process->chunk_end;
+	process->stored_bytes = process->chunk_end = at + put->chunk.len;
+	process->held_bytes += put->chunk.len;
+	process->job->grown = true;
 	return 1;
 }
 

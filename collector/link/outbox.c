@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "chunk/header.h"
 #include "collector/job.h"
 #include "collector/jobdir.h"
 #include "collector/spool.h"
@@ -480,6 +481,10 @@ int hk_outbox_chunk(struct hk_outbox_process *process, struct hk_chunk_buffer *b
 	}
 	if (r > 0) {
 		r = hk_chunk_file_read(fd, offset, ret_header->total_bytes, buffer);
+		if (r == 0 && hk_chunk_is_shed(ret_header)) {
+			hk_chunk_header_tombstone(ret_header, 0, buffer->bytes);
+			ret_header->total_bytes = HK_CHUNK_HEADER_BYTES;
+		}
 		r = r < 0 ? r : 1;
 		process->sent = ret_header->number;
 		process->gap = process->sent != before + 1;

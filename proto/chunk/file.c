@@ -11,12 +11,14 @@
 #include "chunk/reader.h"
 
 #define WINDOW_BYTES 65536u
-#define PAGE_BYTES 4096u
 
 uint64_t hk_chunk_file_place(uint64_t end_bytes)
 {
-	uint64_t left = PAGE_BYTES - end_bytes % PAGE_BYTES;
+	uint64_t left = HK_CHUNK_PAGE_BYTES - end_bytes % HK_CHUNK_PAGE_BYTES;
 
+	if (end_bytes > 0 && end_bytes < HK_CHUNK_FILE_ROOM) {
+		return HK_CHUNK_FILE_ROOM;
+	}
 	return left < HK_CHUNK_HEADER_BYTES ? end_bytes + left : end_bytes;
 }
 
@@ -238,7 +240,8 @@ static int scan_chunks(int fd, struct hk_chunk_scan *scan, struct hk_chunk_reade
 			return rc;
 		}
 		if (rc > 0) {
-			if (offset > hk_chunk_file_place(scan->valid_bytes)) {
+			if (offset != scan->valid_bytes &&
+			    offset != hk_chunk_file_place(scan->valid_bytes)) {
 				scan->skipped++;
 				scan->skipped_bytes += offset - scan->valid_bytes;
 			}

@@ -14,8 +14,15 @@
 
 #include "chunk/format.h"
 
+/* Behind the first chunk of a file this much is left free, counted from the file's begin: what
+ * stands for many chunks that were given up needs a place that nothing else was in. A hole, it
+ * takes no room. */
+#define HK_CHUNK_FILE_ROOM 65536u
+#define HK_CHUNK_PAGE_BYTES 4096u
+
 /* Where the chunk behind `end_bytes` begins: there, or at the next page if its header would lie
- * across the border, because a header is changed in place and must be whole whoever dies. */
+ * across the border, because a header is changed in place and must be whole whoever dies; the
+ * second chunk behind HK_CHUNK_FILE_ROOM. */
 uint64_t hk_chunk_file_place(uint64_t end_bytes);
 
 /* Writes a chunk at byte `end_bytes`, the end of the file's valid part or the place behind it. On

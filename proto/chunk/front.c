@@ -105,11 +105,26 @@ static struct hk_chunk_header tombstone_of(const struct hk_chunk_header *header,
 	return tombstone;
 }
 
+/* What is left free behind a chunk becomes its tombstone's. */
+static uint64_t span_to_next(const struct hk_chunk_front *front)
+{
+	struct hk_chunk_walk walk = front->walk;
+	const struct hk_chunk_place *oldest = &front->oldest;
+	struct hk_chunk_header header;
+	uint64_t offset, end = oldest->offset + oldest->header.span;
+
+	return hk_chunk_walk_next(&walk, &header, &offset) > 0 && offset == hk_chunk_file_place(end)
+		   ? offset - oldest->offset
+		   : oldest->header.span;
+}
+
 static int bury(struct hk_chunk_front *front, uint32_t flags, struct hk_chunk_buffer *buffer,
 		struct hk_chunk_place *ret_place)
 {
 	struct hk_chunk_place place = {front->oldest.offset,
 				       tombstone_of(&front->oldest.header, flags)};
+
+	place.header.span = span_to_next(front);
 	int rc = hk_chunk_file_read(front->walk.fd, place.offset, place.header.total_bytes, buffer);
 
 	rc = rc < 0 ? rc : write_header(front, place.offset, &place.header, buffer);
@@ -127,8 +142,10 @@ static uint64_t place_end(const struct hk_chunk_place *place)
 /* Where SIZE bytes fit in the hole behind a tombstone; 0: nowhere. */
 static uint64_t find_room(const struct hk_chunk_place *place, size_t size)
 {
-	uint64_t at = hk_chunk_file_place(place->offset + place->header.total_bytes);
+	uint64_t at = place->offset + place->header.total_bytes;
+	uint64_t left = HK_CHUNK_PAGE_BYTES - at % HK_CHUNK_PAGE_BYTES;
 
+	at += left < HK_CHUNK_HEADER_BYTES ? left : 0;
 	return at + size <= place_end(place) ? at : 0;
 }
 
@@ -167,12 +184,12 @@ static struct hk_chunk_header joined_header(const struct hk_chunk_header *a,
 	return joined;
 }
 
-/* Writes the one that stands for A and B into a hole of theirs; nothing leads there yet. 1: done;
- * 0: there is no room. */
-static int write_joined(const struct hk_chunk_front *front, const struct hk_chunk_place *a,
-			const struct hk_chunk_place *b, const struct hk_positions *positions,
-			struct hk_chunk_place *ret_place)
+/* Writes the one that stands for A and B into the first hole it fits in, of the tombstone before
+ * them or of theirs; nothing leads there yet. 1: done; 0: there is no room. */
+static int write_joined(const struct hk_chunk_front *front, const struct hk_chunk_place *b,
+			const struct hk_positions *positions, struct hk_chunk_place *ret_place)
 {
+	const struct hk_chunk_place *a = &front->before[1];
 	struct hk_chunk_place place;
 
 	if (positions->count > HK_CHUNK_POSITIONS_MAX) {
@@ -180,7 +197,8 @@ static int write_joined(const struct hk_chunk_front *front, const struct hk_chun
 	}
 	place.header = joined_header(&a->header, &b->header, (uint32_t)positions->count);
 	size_t size = place.header.total_bytes;
-	place.offset = find_room(a, size);
+	place.offset = find_room(&front->before[0], size);
+	place.offset = place.offset ? place.offset : find_room(a, size);
 	place.offset = place.offset ? place.offset : find_room(b, size);
 	if (!place.offset) {
 		return 0;
@@ -225,7 +243,7 @@ static int join(struct hk_chunk_front *front, struct hk_chunk_place *last,
 
 	rc = rc < 0 ? rc : read_positions(front, reader, middle, buffer, &positions);
 	rc = rc < 0 ? rc : read_positions(front, reader, last, buffer, &positions);
-	rc = rc < 0 ? rc : write_joined(front, middle, last, &positions, &joined);
+	rc = rc < 0 ? rc : write_joined(front, last, &positions, &joined);
 	if (rc > 0) {
 		rc = relink(front, &front->before[0], &joined, buffer);
 		if (rc == 0) {
@@ -283,4 +301,15 @@ int hk_chunk_front_shed(struct hk_chunk_front *front, uint32_t flags, bool merge
 	front->before[0] = front->before[1];
 	front->before[1] = place;
 	return rc < 0 ? rc : behind;
+}
+
+void hk_chunk_front_sweep(struct hk_chunk_front *front)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		const struct hk_chunk_place *place = &front->before[i];
+		if (place->header.number != 0) {
+			(void)punch(front, place->offset + place->header.total_bytes,
+				    place_end(place));
+		}
+	}
 }

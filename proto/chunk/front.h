@@ -44,4 +44,8 @@ int hk_chunk_front_find(struct hk_chunk_front *front);
 int hk_chunk_front_shed(struct hk_chunk_front *front, uint32_t flags, bool merge,
 			uint64_t *ret_bytes);
 
+/* Frees what one that was killed had given up and could not free any more. To be called when the
+ * front was found first; errors do no harm. */
+void hk_chunk_front_sweep(struct hk_chunk_front *front);
+
 #endif

@@ -249,6 +249,15 @@ void hk_chunk_writer_begin(struct hk_chunk_writer *writer, const uint8_t process
 	hk_intern_clear(&writer->position_index);
 }
 
+void hk_chunk_writer_drop(struct hk_chunk_writer *writer)
+{
+	writer->header.records = writer->header.long_records = 0;
+	writer->header.max_end_ticks = 0;
+	hk_lanes_clear(&writer->lanes);
+	hk_lanes_clear(&writer->long_lanes);
+	hk_intern_clear(&writer->lane_index);
+}
+
 int hk_chunk_writer_add(struct hk_chunk_writer *writer, struct hk_chunk_position *chain,
 			const uint64_t *words, size_t count, size_t *ret_consumed)
 {

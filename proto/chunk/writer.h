@@ -60,6 +60,10 @@ int hk_chunk_writer_mark(struct hk_chunk_writer *writer, const struct hk_chunk_p
 /* Number of records added since begin. */
 uint32_t hk_chunk_writer_records(const struct hk_chunk_writer *writer);
 
+/* Forgets the records added since begin, which nobody wants any more; the chunk keeps where the
+ * chains were read to. */
+void hk_chunk_writer_drop(struct hk_chunk_writer *writer);
+
 /* Completes the chunk; `lost_records` counts those of the process from its start until now. A chunk
  * without records is fine: it carries positions and the loss. The bytes are the writer's and last
  * until the next begin. -ENOMEM: nothing is lost, try again. */

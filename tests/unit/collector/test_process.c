@@ -325,7 +325,6 @@ static void test_process_full_store_drops_records_and_counts_them(void **state)
 	struct world world;
 	struct process_maker maker;
 	world_make(&world);
-	world.collector->options.keep_bytes = 0;
 	process_maker_start(&maker,
 			    &(struct process_facts){.directory = world.run, .job = "d", .rank = 0});
 	uint32_t call = process_maker_site(&maker, "call", "/a", HK_MEANING_NONE, no_keys);
@@ -334,12 +333,14 @@ static void test_process_full_store_drops_records_and_counts_them(void **state)
 	process_maker_call(&maker, 0, call, 20, 5, NULL, 0);
 	hk_scan_run(world.collector);
 	struct hk_process *process = world_find(&world, &maker);
+	process->job->full_error = -ENOSPC;
 	assert_int_equal(hk_drain_seal(world.collector, process), 0);
 	assert_int_equal(hk_state_refresh(world.collector, process, true), 0);
 	assert_int_equal(process->state->lost_records, 2);
+	assert_string_equal(process->job->state->store_error, "No space left on device");
 	assert_int_equal(process->state->records_stored, 0);
 	/* Room again. */
-	world.collector->options.keep_bytes = UINT64_MAX;
+	process->job->full_error = 0;
 	process_maker_call(&maker, 0, call, 30, 5, NULL, 0);
 	process_maker_exit(&maker, 0);
 	world_finalise(&world, &maker);

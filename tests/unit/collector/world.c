@@ -34,7 +34,7 @@ static struct hk_collector *collector_start(const struct world *world)
 	}
 	collector->dirfd[0] = open(world->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(collector->dirfd[0] >= 0);
-	collector->options.keep_bytes = UINT64_MAX;
+	collector->options.keep = (struct hk_keep){UINT64_MAX, UINT64_MAX};
 	snprintf(collector->run_directory, sizeof(collector->run_directory), "%s", world->run);
 	snprintf(collector->store, sizeof(collector->store), "%s/store", world->base);
 	collector->pid_namespace = hk_procfs_pid_namespace();
