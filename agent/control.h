@@ -8,6 +8,7 @@
 #ifndef HK_AGENT_CONTROL_H
 #define HK_AGENT_CONTROL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The segment's generation as last heeded; while it is not the segment's, calls of sites that
@@ -15,8 +16,9 @@
 extern uint32_t hk_generation_seen;
 
 /* GENERATION is new: puts in force what was published, and looks for new objects. Takes the process
- * lock and the loader's; with signals blocked and hk_inside set. */
-void hk_control_heed(uint32_t generation);
+ * lock and the loader's; with signals blocked and hk_inside set. False: the lock was not to be had,
+ * and the next call is to try again. */
+bool hk_control_heed(uint32_t generation);
 
 /* The same for a call of a site that is off. Called with all registers saved; the arguments mean
  * nothing. */
