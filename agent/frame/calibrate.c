@@ -9,9 +9,6 @@
 #define BATCHES 5
 
 extern const char hk_thunks[]; /* trampoline.S */
-void hk_call_exit(void);
-void hk_call_exit_ordered(void);
-void hk_call_exit_by_call(void);
 
 static const struct hk_hook nothing = {.flags = HK_HOOK_DESCRIBED};
 static struct hk_cell cell;
@@ -52,7 +49,7 @@ static uint64_t measure(void)
 }
 
 /* At level time, by the way out WAY_OUT. */
-static uint64_t measure_time(struct hk_site_hot *hot, void (*way_out)(void), uint64_t *ret_floor_ns)
+static uint64_t measure_time(struct hk_site_hot *hot, uint8_t way_out, uint64_t *ret_floor_ns)
 {
 	hot->exit = way_out;
 	cell.min_ns = ~0ULL;
@@ -107,11 +104,11 @@ void hk_calibrate(struct hk_thread *thread, uint32_t octave, struct hk_segment_h
 	thread->cells[HK_CALIBRATION_SITE] = &cell;
 	uint64_t unordered, ordered = 0;
 	if (hk_process.tsc) {
-		measure_time(hot, hk_call_exit_ordered, &ordered);
-		header->call_cost_ps = measure_time(hot, hk_call_exit, &unordered);
+		measure_time(hot, HK_EXIT_ORDERED, &ordered);
+		header->call_cost_ps = measure_time(hot, HK_EXIT_UNORDERED, &unordered);
 	} else {
 		hot->stack_words = HK_STACK_WORDS_CLOCK;
-		header->call_cost_ps = measure_time(hot, hk_call_exit_by_call, &unordered);
+		header->call_cost_ps = measure_time(hot, HK_EXIT_BY_CALL, &unordered);
 	}
 	header->short_floor_ns = (uint32_t)(unordered & 0xffff) | (uint32_t)(ordered & 0xffff)
 								      << 16;

@@ -35,6 +35,22 @@ static_assert(CALL_OFFSET(depth) == HK_CALL_DEPTH, "layout.h");
 static_assert(CALL_OFFSET(indirect) == HK_CALL_INDIRECT, "layout.h");
 #endif
 static_assert(HK_FRAME_BYTES % 16 == 0, "stack alignment");
+static_assert(offsetof(struct hk_cell, total_ns) == HK_CELL_TOTAL, "layout.h");
+static_assert(offsetof(struct hk_cell, self_ns) == HK_CELL_SELF, "layout.h");
+static_assert(offsetof(struct hk_cell, outermost_ns) == HK_CELL_OUTERMOST, "layout.h");
+static_assert(offsetof(struct hk_cell, min_ns) == HK_CELL_MIN, "layout.h");
+static_assert(offsetof(struct hk_cell, max_ns) == HK_CELL_MAX, "layout.h");
+static_assert(offsetof(struct hk_cell, octave) == HK_CELL_OCTAVE, "layout.h");
+static_assert(offsetof(struct hk_chain_end, cursor) == HK_CHAIN_CURSOR, "layout.h");
+static_assert(offsetof(struct hk_chain_end, end) == HK_CHAIN_END, "layout.h");
+static_assert(offsetof(struct hk_chain_end, page) == HK_CHAIN_PAGE, "layout.h");
+static_assert(sizeof(struct hk_chain_end) == 24, "leave_call");
+static_assert(offsetof(struct hk_page, written) == HK_PAGE_WRITTEN, "layout.h");
+static_assert(offsetof(struct hk_page, body) == HK_PAGE_BODY, "layout.h");
+static_assert(HK_OPEN_CALLS == 16 && HK_OCTAVE_BUCKETS == 32, "leave_call");
+#if defined(__x86_64__)
+static_assert(HK_CLOCK_TICK_SHIFT == 1, "leave_call");
+#endif
 
 #define likely(condition) __builtin_expect(!!(condition), 1)
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
@@ -42,9 +58,6 @@ static_assert(HK_FRAME_BYTES % 16 == 0, "stack alignment");
 /* Octaves of durations below the escape of 32 bits; a mask that keeps the look-up of any other
  * inside the table. */
 #define HK_OCTAVES_FAST 32u
-
-/* Eight cache lines: longer at 30 ns a record than memory takes to answer. */
-#define RECORDS_AHEAD_WORDS 64
 
 /* A signal handler on this thread cannot come between load and store: on x86-64 they are one
  * instruction; on aarch64 the signal ends the reservation, and the store fails. */
@@ -65,7 +78,7 @@ static inline void add(uint64_t *counter, uint64_t value)
  * a store would wait until its copies are gone. Faults nowhere, not even past the segment. */
 static inline void fetch_ahead(const uint64_t *room)
 {
-	const uint64_t *ahead = room + RECORDS_AHEAD_WORDS;
+	const uint64_t *ahead = room + HK_RECORDS_AHEAD_WORDS;
 #if defined(__x86_64__)
 	/* the builtin needs a processor option for this; where the instruction is missing it does
 	 * nothing */
@@ -127,8 +140,11 @@ static int evaluate(void *call, void *values)
 	uint32_t inside = hk_inside;
 	thread->asking = (uint64_t) & ((struct hk_call *)call)->caller_frame;
 	hk_inside = 2;
+	uint64_t inner = thread->inner;
 	thread->ready = 0;
+	thread->inner = 0;
 	hk_values_evaluate(call, values);
+	thread->inner = inner;
 	thread->ready = 1;
 	hk_inside = inside;
 	thread->asking = 0;
@@ -365,7 +381,8 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 		hk_open_heal(thread, frame);
 	}
 	if (first || generation != thread->generation_seen) {
-		thread->generation_seen = hk_control_heed(generation) ? generation : generation - 1;
+		thread->generation_seen = generation;
+		hk_control_heed(generation);
 	}
 	if (!thread->cells[site->index]) {
 		thread->cells[site->index] = hk_thread_cell(thread, site->index);

@@ -17,11 +17,6 @@
 #define HK_HOT_VALUES 64u     /* the values are wanted at this level */
 #define HK_HOT_ARGUMENTS 128u /* level is record+args or more */
 
-/* A plain value: 8-byte word of struct hk_call, widened from 32 bits if so marked. */
-#define HK_WORD_INDEX 0x3fu
-#define HK_WORD_SIGN32 0x40u
-#define HK_WORD_ZERO32 0x80u
-
 struct hk_site_hot {
 	void *original;
 	uint64_t domain; /* its bit among the process's domains */
@@ -33,12 +28,14 @@ struct hk_site_hot {
 	uint32_t step;	 /* taken off the thread's countdown by a call: 1 at sample, else 0 */
 	uint8_t flags;	 /* HK_HOT_*; changes under calls with the level */
 	uint8_t payload; /* named values: the words of a record; the same at every level */
+	/* A plain value: 8-byte word of struct hk_call, widened from 32 bits if so marked
+	 * (HK_WORD_*). */
 	uint8_t word[HK_HOOK_VALUES];
 	uint8_t wide_words; /* if stack_words says so */
-	uint8_t reserved;
+	uint8_t exit;	    /* HK_EXIT_* */
 	const struct hk_hook *hook;
-	uint64_t word1;	    /* of a record, but for its duration */
-	void (*exit)(void); /* the way out, by the clock it reads */
+	uint64_t word1; /* of a record, but for its duration */
+	uint64_t reserved;
 };
 
 extern struct hk_site_hot hk_hot[HK_THUNKS];

@@ -21,6 +21,13 @@ static_assert(offsetof(struct hk_site_hot, stack_words) == HK_HOT_STACK_WORDS, "
 static_assert(offsetof(struct hk_site_hot, control) == HK_HOT_CONTROL, "layout.h");
 static_assert(offsetof(struct hk_site_hot, flags) == HK_HOT_FLAGS, "layout.h");
 static_assert(HK_HOT_LAZY == 1u << HK_HOT_LAZY_BIT, "layout.h");
+static_assert(HK_HOT_RECORD == HK_FLAG_RECORD && HK_HOT_UNUSUAL == HK_FLAG_UNUSUAL &&
+		  HK_HOT_NULL == HK_FLAG_NULL,
+	      "layout.h");
+static_assert(offsetof(struct hk_site_hot, payload) == HK_HOT_PAYLOAD, "layout.h");
+static_assert(offsetof(struct hk_site_hot, word) == HK_HOT_WORD, "layout.h");
+static_assert(offsetof(struct hk_site_hot, stream) == HK_HOT_STREAM, "layout.h");
+static_assert(offsetof(struct hk_site_hot, word1) == HK_HOT_WORD1, "layout.h");
 static_assert(offsetof(struct hk_site_hot, wide_words) == HK_HOT_WIDE_WORDS, "layout.h");
 static_assert(offsetof(struct hk_site_hot, exit) == HK_HOT_EXIT, "layout.h");
 static_assert(offsetof(struct hk_site_hot, step) == HK_HOT_STEP, "layout.h");
@@ -100,20 +107,15 @@ static uint8_t control_of(uint8_t level)
 	}
 }
 
-/* trampoline.S: called from thunks only. */
-void hk_call_exit(void);
-void hk_call_exit_ordered(void);
-void hk_call_exit_by_call(void);
-
-static void (*exit_of(const struct hk_hook *hook))(void)
+static uint8_t exit_of(const struct hk_hook *hook)
 {
 	if (hk_clock_by_call) {
-		return hk_call_exit_by_call;
+		return HK_EXIT_BY_CALL;
 	}
 	/* An unordered read understates calls shorter than about a microsecond; who knows how long
 	 * an unknown one is. */
 	bool ordered = (hook->flags & HK_HOOK_SHORT) || !(hook->flags & HK_HOOK_DESCRIBED);
-	return ordered ? hk_call_exit_ordered : hk_call_exit;
+	return ordered ? HK_EXIT_ORDERED : HK_EXIT_UNORDERED;
 }
 
 static bool is_memory(uint8_t meaning)
@@ -324,7 +326,7 @@ void hk_site_stop_clocks(void)
 	hk_clock_by_call = 1;
 	for (uint32_t i = 0; i < site_count; i++) {
 		hk_hot[i].stack_words |= HK_STACK_WORDS_CLOCK;
-		__atomic_store_n(&hk_hot[i].exit, hk_call_exit_by_call, __ATOMIC_RELEASE);
+		__atomic_store_n(&hk_hot[i].exit, HK_EXIT_BY_CALL, __ATOMIC_RELEASE);
 	}
 }
 

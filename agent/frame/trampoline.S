@@ -1,8 +1,8 @@
 /* trampoline.S: the thunks and the way in and out of a hooked call (x86-64, System V).
  *
  * A thunk is 128 bytes of code of its own per site: its `call *original` has its own entry in the branch predictor, which a
- * shared indirect call at a thousand sites has not. The levels count and sample are done in it, with no branch taken before the
- * jump to the original: two more would cost them as much again. The full path builds a frame by rbp, so that unwinders,
+ * shared indirect call at a thousand sites has not. The levels count and sample are done in its second half, with no call: that
+ * and its return would cost them as much again. The full path lies in the first. It builds a frame by rbp, so that unwinders,
  * exceptions and debuggers pass through by ordinary CFI, and copies stack arguments because the original must find them above
  * its return address.
  * Vector registers are never touched here or in the C code reached by the fast path (-mgeneral-regs-only); the slow path
@@ -14,7 +14,7 @@
 
 	.text
 
-/* ---- way in. r11: the site's index; rbp: the thunk's frame; our return address at (%rsp) ---- */
+/* ---- way in. r10: the site's index; r11: struct hk_site_hot; rbp: the thunk's frame; our return address at (%rsp) ---- */
 	.p2align 6
 	.type	hk_call_enter, @function
 hk_call_enter:
@@ -28,79 +28,73 @@ hk_call_enter:
 	movq	%r8, HK_CALL_R8(%rbp)
 	movq	%r9, HK_CALL_R9(%rbp)
 	movq	%rax, HK_CALL_RAX(%rbp)
-	movl	%r11d, %eax
-	leaq	hk_hot(%rip), %r10
-	shlq	$6, %r11			/* HK_HOT_BYTES */
-	addq	%r10, %r11
 	movq	%r11, HK_CALL_SITE(%rbp)
-.Lenter:					/* rax: the index; r11: struct hk_site_hot */
-	movq	hk_thread_current@gottpoff(%rip), %r10
-	movq	%fs:(%r10), %r10
-	cmpl	$0, HK_THREAD_READY(%r10)
-	je	.Lprepare
-	movq	HK_THREAD_CELLS(%r10,%rax,8), %r8
-	testq	%r8, %r8
+.Lenter:
+	movq	hk_thread_current@gottpoff(%rip), %rax
+	movq	%fs:(%rax), %rax
+	movq	HK_THREAD_CELLS(%rax,%r10,8), %rcx
+	testq	%rcx, %rcx
 	jz	.Lprepare
-	prefetcht0 64(%r8)			/* the way out reads it: where the octaves are */
-	movq	HK_THREAD_GENERATION(%r10), %rsi
-	movl	(%rsi), %esi
-	cmpl	HK_THREAD_SEEN(%r10), %esi
+	prefetchw (%rcx)			/* for the time after the clock, which does not wait for these */
+	prefetcht0 64(%rcx)			/* the way out reads it: where the octaves are */
+	movq	HK_THREAD_GENERATION(%rax), %rdx
+	movl	(%rdx), %edx
+	cmpl	HK_THREAD_SEEN(%rax), %edx
 	jne	.Lprepare
-	/* A call recorded as open but below us on the stack was abandoned. */
-	movq	HK_THREAD_INNER(%r10), %rsi
-	cmpq	%rsi, %rbp
+	/* A call recorded as open but below us on the stack was abandoned; 0: the thread is not ready. */
+	movq	HK_THREAD_INNER(%rax), %rdx
+	cmpq	%rdx, %rbp
 	jae	.Lprepare
-	movq	%r10, HK_CALL_THREAD(%rbp)
-	movq	%r8, HK_CALL_CELL(%rbp)
-	movq	%rsi, HK_CALL_OUTER(%rbp)
-	movq	%rbp, HK_THREAD_INNER(%r10)
-	movq	HK_THREAD_CHILD(%r10), %rcx
-	movq	HK_THREAD_DOMAINS(%r10), %rdx
-	movq	%rcx, HK_CALL_CHILD(%rbp)
+	movq	%rax, HK_CALL_THREAD(%rbp)
+	movq	%rcx, HK_CALL_CELL(%rbp)
+	movq	%rdx, HK_CALL_OUTER(%rbp)
+	movq	%rbp, HK_THREAD_INNER(%rax)
+	movq	HK_THREAD_CHILD(%rax), %rdx
+	movq	%rdx, HK_CALL_CHILD(%rbp)
+	movq	$0, HK_THREAD_CHILD(%rax)
+	movq	HK_THREAD_DOMAINS(%rax), %rdx
 	movq	%rdx, HK_CALL_DOMAINS(%rbp)
 	orq	HK_HOT_DOMAIN(%r11), %rdx
-	movq	$0, HK_THREAD_CHILD(%r10)
-	movq	%rdx, HK_THREAD_DOMAINS(%r10)
-	movl	HK_THREAD_DEPTH(%r10), %ecx
-	movq	HK_THREAD_SLOT(%r10), %rdi
-	movl	%ecx, HK_CALL_DEPTH(%rbp)
-	movl	%ecx, %esi
-	andl	$15, %esi
-	shll	$4, %esi
-	leaq	HK_SLOT_OPEN(%rdi,%rsi), %rsi	/* the open call's slot */
-	incl	%ecx
+	movq	%rdx, HK_THREAD_DOMAINS(%rax)
 	movq	%rbp, %rdx
 	shlq	$28, %rdx			/* frame address / 16 in the upper half */
-	orq	%rax, %rdx
-	movq	%rdx, (%rsi)			/* site and frame, before depth shows them */
-	movl	%ecx, HK_THREAD_DEPTH(%r10)
-	movl	%ecx, HK_SLOT_DEPTH(%rdi)
-	movzbl	HK_HOT_STACK_WORDS(%r11), %ecx
-	testl	%ecx, %ecx
-	jnz	.Lcopy
+	orq	%rdx, %r10
+	movl	HK_THREAD_DEPTH(%rax), %edx
+	movl	%edx, HK_CALL_DEPTH(%rbp)
+	movl	%edx, %esi
+	andl	$15, %esi
+	shll	$4, %esi
+	incl	%edx
+	movl	%edx, HK_THREAD_DEPTH(%rax)
+	movq	HK_THREAD_SLOT(%rax), %rax
+	addq	%rax, %rsi			/* the open call's slot, HK_SLOT_OPEN further on */
+	movq	%r10, HK_SLOT_OPEN(%rsi)	/* site and frame, before depth shows them */
+	movl	%edx, HK_SLOT_DEPTH(%rax)
+	cmpb	$0, HK_HOT_STACK_WORDS(%r11)
+	jne	.Lcopy
 .Lclock:
 	rdtsc					/* last: nothing of ours lies between the two clock reads but the way to the call */
 	shlq	$32, %rdx
 	orq	%rdx, %rax
 .Lstarted:
 	movq	%rax, HK_CALL_START(%rbp)
-	movq	%rax, 8(%rsi)
+	movq	%rax, HK_SLOT_OPEN + 8(%rsi)
 	/* Not before the clock: on many processors rdtsc waits for it, and here it hides behind the way to the call. */
-	incq	(%r8)				/* cell.calls */
+	incq	(%rcx)				/* cell.calls */
 	movq	HK_CALL_RAX(%rbp), %rax
 	movq	HK_CALL_RDX(%rbp), %rdx
 	movq	HK_CALL_RCX(%rbp), %rcx
 	movq	HK_CALL_RSI(%rbp), %rsi
-	movq	HK_CALL_RDI(%rbp), %rdi
-	movq	HK_CALL_R8(%rbp), %r8
 	ret
 
-/* Copies ecx stack words from above the thunk's return address to the bottom of its frame: 8(%rsp), our own return address lies
+/* Copies stack words from above the thunk's return address to the bottom of its frame: 8(%rsp), our own return address lies
  * below it. For a described function the words are its arguments. For another the count is a guess, and the words may run from
  * a fiber's topmost page into a guard page: then ask the kernel, which answers EFAULT instead of a signal; on the
  * main stack there is nothing to ask. The question reads a word to compare it and then wakes nobody; every sandbox lets futex
  * pass. They never touch more than two pages. */
 .Lcopy:
+	movq	%rcx, %r8
+	movzbl	HK_HOT_STACK_WORDS(%r11), %ecx
 	testb	$HK_STACK_WORDS_VECTOR, %cl
 	jz	.Lwords_only
 	.irp	number, 0, 1, 2, 3, 4, 5, 6, 7
@@ -119,15 +113,20 @@ hk_call_enter:
 	decl	%ecx
 	jnz	.Lwords
 .Lcopied:
+	movq	%r8, %rcx
+	movq	HK_CALL_RDI(%rbp), %rdi
+	movq	HK_CALL_R8(%rbp), %r8
 	cmpb	$0, hk_clock_by_call(%rip)
 	je	.Lclock
 	pushq	%rsi
-	pushq	%r8
+	pushq	%rcx
 	subq	$8, %rsp			/* 16-byte alignment for C */
 	call	hk_clock_read
 	addq	$8, %rsp
-	popq	%r8
+	popq	%rcx
 	popq	%rsi
+	movq	HK_CALL_RDI(%rbp), %rdi
+	movq	HK_CALL_R8(%rbp), %r8
 	movq	HK_CALL_R9(%rbp), %r9
 	jmp	.Lstarted
 /* More than the frame has room for: moves its lower end, and our return address with it. */
@@ -208,71 +207,196 @@ hk_call_enter:
 	leaq	hk_call_prepare(%rip), %rax
 	call	hk_state_saved_call
 	movq	HK_CALL_SITE(%rbp), %r11
+	movq	HK_CALL_RDI(%rbp), %rdi
+	movq	HK_CALL_R8(%rbp), %r8
 	movq	HK_CALL_R9(%rbp), %r9
+	movl	HK_HOT_INDEX(%r11), %r10d
 	testl	%eax, %eax
-	movl	HK_HOT_INDEX(%r11), %eax
 	jnz	.Lenter
 	/* Unmeasured: the stack words still have to be there, and something to count. */
 	movq	$0, HK_CALL_THREAD(%rbp)
-	leaq	HK_CALL_CELL(%rbp), %r8
-	movzbl	HK_HOT_STACK_WORDS(%r11), %ecx
-	leaq	HK_CALL_START(%rbp), %rsi	/* no open call: the clock's second copy goes to SCRATCH */
-	testl	%ecx, %ecx
-	jnz	.Lcopy
+	leaq	HK_CALL_CELL(%rbp), %rcx
+	leaq	HK_CALL_START - HK_SLOT_OPEN(%rbp), %rsi /* no open call: the clock's second copy goes to SCRATCH */
+	cmpb	$0, HK_HOT_STACK_WORDS(%r11)
+	jne	.Lcopy
 	jmp	.Lclock
 	.cfi_endproc
 	.size	hk_call_enter, . - hk_call_enter
 
-/* ---- ways out, by the clock a site wants. rbp: the thunk's frame ---- */
+/* ---- ways out, by the clock a site wants. rbp: the thunk's frame; they return to the thunk's caller. A thunk jumps to the
+ * first, directly: at a thousand sites the branch predictor has no room for an indirect jump of each ---- */
 	.macro	way_out name:req
-	.p2align 6
-	.globl	\name
-	.hidden	\name
 	.type	\name, @function
 \name:
 	.cfi_startproc
 	.cfi_def_cfa	rbp, 16
 	.cfi_offset	rbp, -16
-	movq	%rax, HK_CALL_RAX(%rbp)
-	movq	%rdx, HK_CALL_RESULT2(%rbp)
 	.endm
 
-	/* rax: ticks. C brings the results back, and returns to the thunk. */
+	/* What hk_call_leave does for the usual call; the others go there, and nothing was written before. rdx:rax: the clock;
+	 * r11: struct hk_site_hot. */
 	.macro	leave_call name:req
+	shlq	$32, %rdx
+	orq	%rdx, %rax
+	movq	%rax, HK_CALL_SCRATCH(%rbp)	/* the end */
+	movq	HK_CALL_THREAD(%rbp), %r10
+	movq	hk_thread_current@gottpoff(%rip), %rcx
+	cmpq	%r10, %fs:(%rcx)
+	jne	9f
+	movq	HK_CALL_CELL(%rbp), %r8
+	subq	HK_CALL_START(%rbp), %rax
+	addq	%rax, %rax			/* HK_CLOCK_TICK_SHIFT */
+	mulq	HK_THREAD_TICK_NS(%r10)		/* rdx: nanoseconds */
+	movq	%rdx, %rcx
+	orq	$32, %rcx
+	bsrq	%rcx, %rax
+	leal	-5(%rax), %ecx			/* so far is the duration shifted to its bucket */
+	cmpq	$32, %rdx
+	sbbl	$4, %eax			/* the octave */
+	cmpl	$26, %eax
+	ja	9f				/* more than 31 bits, or the clock went back */
+	cmpq	HK_CELL_MAX(%r8), %rdx
+	ja	9f
+	cmpq	HK_CELL_MIN(%r8), %rdx
+	jb	9f
+	cmpq	$1, HK_THREAD_READY(%r10)	/* and not busy */
+	jne	9f
+	cmpq	%rbp, HK_THREAD_INNER(%r10)
+	jne	9f
+	cmpl	$15, HK_CALL_DEPTH(%rbp)
+	ja	9f				/* another call's place before */
+	movl	HK_CELL_OCTAVE(%r8,%rax,4), %esi
+	testl	%esi, %esi
+	jz	9f
+	movzbl	HK_HOT_FLAGS(%r11), %edi
+	testb	$(HK_FLAG_UNUSUAL | HK_FLAG_NULL), %dil
+	jnz	6f
+1:	movq	%rdx, %rax
+	shrq	%cl, %rax
+	andl	$31, %eax
+	leaq	(%rsi,%rax,8), %rsi
+	addq	HK_THREAD_SEGMENT(%r10), %rsi	/* the bucket */
+	testb	$HK_FLAG_RECORD, %dil
+	jz	3f
+	movl	HK_CALL_DEPTH(%rbp), %eax
+	incl	%eax
+	/* Before the end of the chain is read: from here on handlers leave no records there. */
+	movl	%eax, HK_THREAD_BUSY(%r10)
+	movzbl	HK_HOT_STREAM(%r11), %eax
+	leaq	(%rax,%rax,2), %rax
+	leaq	HK_THREAD_CHAIN(%r10,%rax,8), %rdi
+	movq	HK_CHAIN_CURSOR(%rdi), %rcx
+	movzbl	HK_HOT_PAYLOAD(%r11), %eax
+	leaq	16(%rcx,%rax,8), %r9
+	cmpq	HK_CHAIN_END(%rdi), %r9
+	ja	8f
+	testl	%eax, %eax
+	jnz	7f
+2:	prefetchw 8 * HK_RECORDS_AHEAD_WORDS(%rcx)
+	movq	HK_CALL_START(%rbp), %rax
+	movq	%rax, (%rcx)
+	movq	HK_HOT_WORD1(%r11), %rax
+	orq	%rdx, %rax
+	movq	%rax, 8(%rcx)
+	movq	%r9, HK_CHAIN_CURSOR(%rdi)
+	movq	HK_CHAIN_PAGE(%rdi), %rax
+	subq	$HK_PAGE_BODY, %r9
+	subq	%rax, %r9
+	movq	%r9, HK_PAGE_WRITTEN(%rax)
+	movl	$0, HK_THREAD_BUSY(%r10)
+3:	incq	(%rsi)
+	addq	%rdx, HK_CELL_TOTAL(%r8)
+	movq	%rdx, %rax
+	subq	HK_THREAD_CHILD(%r10), %rax
+	jb	4f				/* the clock went back */
+	addq	%rax, HK_CELL_SELF(%r8)
+4:	movq	HK_CALL_DOMAINS(%rbp), %rcx
+	movq	%rcx, HK_THREAD_DOMAINS(%r10)
+	testq	%rcx, HK_HOT_DOMAIN(%r11)
+	jnz	5f
+	addq	%rdx, HK_CELL_OUTERMOST(%r8)
+5:	addq	HK_CALL_CHILD(%rbp), %rdx
+	movq	%rdx, HK_THREAD_CHILD(%r10)
+	movq	HK_CALL_OUTER(%rbp), %rax
+	movq	%rax, HK_THREAD_INNER(%r10)
+	movl	HK_CALL_DEPTH(%rbp), %eax
+	movl	%eax, HK_THREAD_DEPTH(%r10)
+	movq	HK_THREAD_SLOT(%r10), %rcx
+	movl	%eax, HK_SLOT_DEPTH(%rcx)
+	movq	HK_CALL_RAX(%rbp), %rax
+	movq	HK_CALL_RESULT2(%rbp), %rdx
+	.cfi_remember_state
+	leave
+	.cfi_def_cfa	rsp, 8
+	ret
+	.cfi_restore_state
+6:	testb	$HK_FLAG_UNUSUAL, %dil
+	jnz	9f
+	cmpq	$0, HK_CALL_RAX(%rbp)
+	jne	1b
+	jmp	9f
+	/* The words, the last one first. */
+7:	movzbl	HK_HOT_WORD - 1(%r11,%rax), %r8d
+	testb	$(HK_WORD_SIGN32 | HK_WORD_ZERO32), %r8b
+	jnz	11f
+	movq	-HK_CALL_BYTES(%rbp,%r8,8), %r8
+10:	movq	%r8, 8(%rcx,%rax,8)
+	decl	%eax
+	jnz	7b
+	movq	HK_CALL_CELL(%rbp), %r8
+	jmp	2b
+11:	testb	$HK_WORD_SIGN32, %r8b
+	jnz	12f
+	andl	$HK_WORD_INDEX, %r8d
+	movl	-HK_CALL_BYTES(%rbp,%r8,8), %r8d
+	jmp	10b
+12:	andl	$HK_WORD_INDEX, %r8d
+	movslq	-HK_CALL_BYTES(%rbp,%r8,8), %r8
+	jmp	10b
+8:	movl	$0, HK_THREAD_BUSY(%r10)
+9:	movq	HK_CALL_SCRATCH(%rbp), %rsi
 	leaq	-HK_CALL_BYTES(%rbp), %rdi
-	movq	%rax, %rsi
-	jmp	hk_call_leave
+	call	hk_call_leave			/* brings the results back */
+	leave
+	.cfi_def_cfa	rsp, 8
+	ret
 	.cfi_endproc
 	.size	\name, . - \name
 	.endm
 
+	.p2align 6
 	way_out	hk_call_exit
+	movq	HK_CALL_SITE(%rbp), %r11
+	movq	%rax, HK_CALL_RAX(%rbp)
+	movq	%rdx, HK_CALL_RESULT2(%rbp)
+	cmpb	$HK_EXIT_UNORDERED, HK_HOT_EXIT(%r11)
+	jne	hk_call_exit_ordered
 	rdtsc
-	shlq	$32, %rdx
-	orq	%rdx, %rax
 	leave_call hk_call_exit
 
+	.p2align 6
 	way_out	hk_call_exit_ordered
-	rdtscp					/* waits for the call's own instructions */
-	shlq	$32, %rdx
-	orq	%rdx, %rax
+	cmpb	$HK_EXIT_ORDERED, HK_HOT_EXIT(%r11)
+	je	13f
+	call	hk_clock_read
+	movq	%rax, HK_CALL_SCRATCH(%rbp)
+	jmp	9f
+13:	rdtscp					/* waits for the call's own instructions */
 	leave_call hk_call_exit_ordered
 
-	way_out	hk_call_exit_by_call
-	subq	$8, %rsp
-	call	hk_clock_read
-	addq	$8, %rsp
-	leave_call hk_call_exit_by_call
-
 /* ---- what a thunk's own light path leaves alone: sites switched off, and calls for which the full path has something to do.
- * r11: the site's index; returns to the thunk, which jumps on, or into its full path ---- */
+ * Returns to the thunk, by which it knows the site, and which jumps on, or into the thunk's full path ---- */
 	.p2align 6
 	.type	hk_call_light, @function
 hk_call_light:
 	.cfi_startproc
 	.cfi_def_cfa_offset 16
-	shlq	$6, %r11			/* HK_HOT_BYTES */
+	leaq	hk_thunks(%rip), %r10
+	movq	(%rsp), %r11
+	subq	%r10, %r11
 	leaq	hk_hot(%rip), %r10
+	shrq	$7, %r11			/* HK_THUNK_BYTES */
+	shlq	$6, %r11			/* HK_HOT_BYTES */
 	addq	%r10, %r11
 	cmpb	$HK_CONTROL_PASS, HK_HOT_CONTROL(%r11)
 	je	.Lpass
@@ -423,31 +547,9 @@ hk_thunks:
 	.cfi_startproc
 	endbr64
 	cmpb	$HK_CONTROL_LIGHT, hk_hot + site * HK_HOT_BYTES + HK_HOT_CONTROL(%rip)
-	jb	2f
 	ja	1f
-	movq	hk_thread_current@gottpoff(%rip), %r10
-	movq	%fs:(%r10), %r10
-	cmpl	$0, HK_THREAD_READY(%r10)
-	je	1f
-	movq	HK_THREAD_GENERATION(%r10), %r11
-	movl	(%r11), %r11d
-	cmpl	HK_THREAD_SEEN(%r10), %r11d
-	jne	1f
-	movl	hk_hot + site * HK_HOT_BYTES + HK_HOT_STEP(%rip), %r11d
-	subl	%r11d, HK_THREAD_COUNTDOWN(%r10)
-	js	1f
-	movq	HK_THREAD_CELLS + site * 8(%r10), %r11
-	testq	%r11, %r11
-	jz	1f
-	incq	(%r11)				/* cell.calls */
-0:	jmp	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
-1:	movl	$site, %r11d
-	call	hk_call_light
-	.if site == 0
-hk_thunk_light:
-	.endif
-	jmp	0b
-2:
+	je	2f
+	.cfi_remember_state
 	.if site == 0
 hk_thunk_full:
 	.endif
@@ -457,13 +559,35 @@ hk_thunk_full:
 	movq	%rsp, %rbp
 	.cfi_def_cfa_register rbp
 	subq	$HK_FRAME_BYTES, %rsp
-	movl	$site, %r11d
+	leaq	hk_hot + site * HK_HOT_BYTES(%rip), %r11
+	movl	$site, %r10d
 	call	hk_call_enter
 	call	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
-	call	*hk_hot + site * HK_HOT_BYTES + HK_HOT_EXIT(%rip)
-	leave
-	.cfi_def_cfa rsp, 8
-	ret
+	jmp	hk_call_exit
+	.cfi_restore_state
+1:	call	hk_call_light
+	.if site == 0
+hk_thunk_light:
+	.endif
+	jmp	0f
+	.p2align 6
+2:
+	movq	hk_thread_current@gottpoff(%rip), %r10
+	movq	%fs:(%r10), %r10
+	cmpl	$0, HK_THREAD_READY(%r10)
+	je	1b
+	movq	HK_THREAD_GENERATION(%r10), %r11
+	movl	(%r11), %r11d
+	cmpl	HK_THREAD_SEEN(%r10), %r11d
+	jne	1b
+	movl	hk_hot + site * HK_HOT_BYTES + HK_HOT_STEP(%rip), %r11d
+	subl	%r11d, HK_THREAD_COUNTDOWN(%r10)
+	js	1b
+	movq	HK_THREAD_CELLS + site * 8(%r10), %r11
+	testq	%r11, %r11
+	jz	1b
+	incq	(%r11)				/* cell.calls */
+0:	jmp	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
 	.cfi_endproc
 	.set	site, site + 1
 	.endr

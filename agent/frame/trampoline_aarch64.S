@@ -225,47 +225,44 @@ hk_call_enter:
 	.size	hk_call_enter, . - hk_call_enter
 
 /* ---- ways out, by the clock a site wants. x29: the thunk's frame record; they return to the thunk's caller ---- */
-	.macro	way_out name:req
-	.p2align 6
-	.globl	\name
-	.hidden	\name
-	.type	\name, @function
-\name:
-	.cfi_startproc
-	frame_of_thunk
-	hint	#34				/* bti c */
-	stp	x0, x1, [x29, HK_CALL_RESULT]
-	.endm
-
-	/* x1: ticks */
-	.macro	leave_call name:req
+	.macro	leave_call
 	sub	x0, x29, HK_CALL_BYTES
-	bl	hk_call_leave			/* brings the results back */
+	bl	hk_call_leave			/* x1: ticks; brings the results back */
 	mov	sp, x29
 	ldp	x29, x30, [sp], #16
 	.cfi_def_cfa	sp, 0
 	.cfi_restore	x29
 	.cfi_restore	x30
 	ret
-	.cfi_endproc
-	.size	\name, . - \name
 	.endm
 
-	way_out	hk_call_exit
+	.p2align 6
+	.type	hk_call_exit, @function
+hk_call_exit:
+	.cfi_startproc
+	frame_of_thunk
+	.cfi_remember_state
+	ldur	x9, [x29, HK_CALL_SITE]
+	stp	x0, x1, [x29, HK_CALL_RESULT]
+	ldrb	w9, [x9, HK_HOT_EXIT]
+	cbnz	w9, 1f
 	mrs	x1, cntvct_el0
-	leave_call hk_call_exit
-
-	way_out	hk_call_exit_ordered
+	leave_call
+	.cfi_restore_state
+	.cfi_remember_state
+1:	cmp	w9, HK_EXIT_ORDERED
+	b.ne	2f
 	isb					/* waits for the call's own instructions */
 	mrs	x1, cntvct_el0
-	leave_call hk_call_exit_ordered
-
-	way_out	hk_call_exit_by_call
-	adrp	x0, hk_clock_read
+	leave_call
+	.cfi_restore_state
+2:	adrp	x0, hk_clock_read
 	add	x0, x0, :lo12:hk_clock_read
 	bl	hk_state_saved
 	mov	x1, x0
-	leave_call hk_call_exit_by_call
+	leave_call
+	.cfi_endproc
+	.size	hk_call_exit, . - hk_call_exit
 
 /* ---- levels count and sample, and sites switched off. x16: struct hk_site_hot; x15: the caller's x30. Returns to the thunk with the original in x17,
  * or into its full path ---- */
@@ -401,7 +398,7 @@ hk_state_saved:
 	.cfi_endproc
 	.size	hk_state_saved, . - hk_state_saved
 
-/* ---- the thunks: sixteen instructions each ---- */
+/* ---- the thunks: fourteen instructions each ---- */
 	.p2align 6
 	.globl	hk_thunks
 	.hidden	hk_thunks
@@ -409,6 +406,7 @@ hk_state_saved:
 hk_thunks:
 	.set	site, 0
 	.rept	HK_THUNKS
+	.p2align 6
 	.cfi_startproc
 	hint	#34
 	adrp	x16, hk_hot + site * HK_HOT_BYTES
@@ -427,9 +425,7 @@ hk_thunk_full:
 	.cfi_def_cfa_register x29
 	bl	hk_call_enter
 	blr	x17
-	ldur	x16, [x29, HK_CALL_SITE]
-	ldr	x16, [x16, HK_HOT_EXIT]
-	br	x16
+	b	hk_call_exit
 	.cfi_restore_state
 0:	mov	x15, x30
 	.cfi_register x30, x15

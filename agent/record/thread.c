@@ -18,6 +18,11 @@
 
 static_assert(offsetof(struct hk_thread, ready) == HK_THREAD_READY, "layout.h");
 static_assert(offsetof(struct hk_thread, depth) == HK_THREAD_DEPTH, "layout.h");
+static_assert(offsetof(struct hk_thread, busy) == HK_THREAD_BUSY, "layout.h");
+static_assert(HK_THREAD_BUSY == HK_THREAD_READY + 4, "read as one word");
+static_assert(offsetof(struct hk_thread, segment) == HK_THREAD_SEGMENT, "layout.h");
+static_assert(offsetof(struct hk_thread, tick_ns_scaled) == HK_THREAD_TICK_NS, "layout.h");
+static_assert(offsetof(struct hk_thread, chain) == HK_THREAD_CHAIN, "layout.h");
 static_assert(offsetof(struct hk_thread, cells) == HK_THREAD_CELLS, "layout.h");
 static_assert(offsetof(struct hk_thread, inner) == HK_THREAD_INNER, "layout.h");
 static_assert(offsetof(struct hk_thread, child_ns) == HK_THREAD_CHILD, "layout.h");
@@ -82,6 +87,7 @@ static void after_fork(void)
 	hk_process_wipe();
 	if (hk_thread_current->ready) {
 		hk_thread_current->ready = 0;
+		hk_thread_current->inner = 0;
 	}
 }
 

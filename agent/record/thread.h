@@ -28,18 +28,18 @@ struct hk_range {
 struct hk_thread {
 	uint32_t
 	    ready; /* 1: in use; 0: not yet, forked, or closed while foreign code runs for us */
-	uint32_t depth; /* open hooked calls */
-	uint64_t inner; /* rbp of the innermost open call, ~0: none */
+	volatile uint32_t busy; /* 0, or 1 + depth of the call whose record is being written */
+	uint64_t inner;		/* frame of the innermost open call, ~0: none, 0: not ready */
 	uint64_t child_ns;
 	uint64_t domains;
 	struct hk_thread_slot *slot;
 	const _Atomic uint32_t *generation; /* the segment's word */
 	uint32_t generation_seen;
-	int32_t countdown; /* calls until the next sample */
-	/* -- from here to `cells`: not known to the assembly -- */
+	int32_t countdown;	 /* calls until the next sample */
 	char *segment;		 /* base of the mapping */
 	uint64_t tick_ns_scaled; /* nanoseconds per tick, times 2^(64 - HK_CLOCK_TICK_SHIFT) */
-	volatile uint32_t busy;	 /* 0, or 1 + depth of the call whose record is being written */
+	uint32_t depth;		 /* open hooked calls */
+	/* -- from here to `chain`: not known to the assembly -- */
 	volatile uint32_t nested_busy;
 	uint64_t uid;
 	uint32_t tid;

@@ -43,8 +43,8 @@ def test_debugger(run, program, hooks):
     expect_true(f"backtraces of gdb: {done.stdout[-2000:]}{done.stderr[-2000:]}", len(traces) == 4 + STEPS)
     expect("in the call", traces[0][:2], ["stacks_zero", "hk_thunks"])
     expect("on the way out", traces[1][0], "hk_call_exit_ordered")
-    expect("in the agent", traces[2][:2], ["hk_call_leave", "hk_thunks"])
-    expect("back in the thunk", traces[3][0], "hk_thunks")
+    expect("in the agent", traces[2][:2], ["hk_call_leave", "hk_call_exit_ordered"])
+    expect("back on the way out", traces[3][0], "hk_call_exit_ordered")
     expect("on the way in", traces[4][0], "hk_call_enter")
     for trace in traces:
         expect_callers(trace[0], trace)
