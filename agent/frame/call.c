@@ -381,8 +381,7 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 		hk_open_heal(thread, frame);
 	}
 	if (first || generation != thread->generation_seen) {
-		thread->generation_seen = generation;
-		hk_control_heed(generation);
+		thread->generation_seen = hk_control_heed(generation) ? generation : generation - 1;
 	}
 	if (!thread->cells[site->index]) {
 		thread->cells[site->index] = hk_thread_cell(thread, site->index);
