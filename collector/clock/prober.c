@@ -25,34 +25,38 @@
 #define NEWS_NS (5 * SECOND_NS)
 #define FIRST_NS (10 * SECOND_NS)
 
-enum prober_state {
-	PROBER_RESTING = 0,
-	PROBER_ASKING = 1,
-	PROBER_HEARING = 2,
-};
-
+/* A probe is sent by the pacer, our own thread, and comes back on NNG's; each owns what is here in
+ * its turn. */
 struct hk_prober {
 	nng_socket socket;
 	nng_ctx ctx;
 	nng_aio *aio;
-	enum prober_state state; /* NNG's threads', one after the other */
+	bool asking; /* else hearing */
 	uint64_t sent_ns;
 	uint8_t *question; /* packed */
 	size_t question_bytes;
+	pthread_t pacer;
+	bool paced;	      /* there is a pacer */
 	pthread_mutex_t lock; /* guards the rest */
+	pthread_cond_t turn;
+	bool resting, stopping;
+	uint64_t due_ns; /* monotonic: when the pacer's turn ends */
 	struct hk_estimator *estimator;
 	uint64_t first_ns, told_ns; /* monotonic: first answer; last map given away */
 	bool fresh;		    /* an answer has come since */
 };
 
-/* ---- on NNG's threads ---- */
-
-static void rest(struct hk_prober *prober, nng_duration ms)
+/* It is the pacer's turn: the next probe in MS. NNG's own sleep would spin to the millisecond. */
+static void rest(struct hk_prober *prober, unsigned ms)
 {
-	prober->state = PROBER_RESTING;
-	nng_aio_set_timeout(prober->aio, NNG_DURATION_INFINITE);
-	nng_sleep_aio(ms, prober->aio);
+	pthread_mutex_lock(&prober->lock);
+	prober->due_ns = hk_clock_monotonic_ns() + (uint64_t)ms * MS_NS;
+	prober->resting = true;
+	pthread_cond_signal(&prober->turn);
+	pthread_mutex_unlock(&prober->lock);
 }
+
+/* ---- the pacer ---- */
 
 static void ask(struct hk_prober *prober)
 {
@@ -66,16 +70,46 @@ static void ask(struct hk_prober *prober)
 		rest(prober, LOST_WAIT_MS);
 		return;
 	}
-	prober->state = PROBER_ASKING;
+	prober->asking = true;
 	nng_aio_set_msg(prober->aio, message);
 	nng_aio_set_timeout(prober->aio, PATIENCE_MS);
 	prober->sent_ns = hk_clock_monotonic_ns();
 	nng_ctx_send(prober->ctx, prober->aio);
 }
 
-/* How long to wait until the next probe. */
-static nng_duration take(struct hk_prober *prober, const Hk__Response *response,
-			 uint64_t returned_ns)
+/* Waits for the end of a rest. False: no more probes. */
+static bool wait_turn(struct hk_prober *prober)
+{
+	pthread_mutex_lock(&prober->lock);
+	while (!prober->stopping &&
+	       (!prober->resting || hk_clock_monotonic_ns() < prober->due_ns)) {
+		const struct timespec due = {.tv_sec = (time_t)(prober->due_ns / SECOND_NS),
+					     .tv_nsec = (long)(prober->due_ns % SECOND_NS)};
+		if (prober->resting) {
+			pthread_cond_timedwait(&prober->turn, &prober->lock, &due);
+		} else {
+			pthread_cond_wait(&prober->turn, &prober->lock);
+		}
+	}
+	prober->resting = false;
+	bool goes_on = !prober->stopping;
+	pthread_mutex_unlock(&prober->lock);
+	return goes_on;
+}
+
+static void *pace(void *data)
+{
+	struct hk_prober *prober = data;
+	while (wait_turn(prober)) {
+		ask(prober);
+	}
+	return NULL;
+}
+
+/* ---- on NNG's threads ---- */
+
+/* How many ms to wait until the next probe. */
+static unsigned take(struct hk_prober *prober, const Hk__Response *response, uint64_t returned_ns)
 {
 	const Hk__ClockReply *reply = response->clock;
 	if (response->error != 0 || !reply || reply->boot.len != HK_CLOCK_BOOT_BYTES) {
@@ -93,10 +127,10 @@ static nng_duration take(struct hk_prober *prober, const Hk__Response *response,
 	prober->first_ns = prober->first_ns ? prober->first_ns : returned_ns;
 	prober->fresh = true;
 	pthread_mutex_unlock(&prober->lock);
-	return (nng_duration)(period_ns / MS_NS);
+	return (unsigned)(period_ns / MS_NS);
 }
 
-static nng_duration hear(struct hk_prober *prober, uint64_t returned_ns)
+static unsigned hear(struct hk_prober *prober, uint64_t returned_ns)
 {
 	nng_msg *message = nng_aio_get_msg(prober->aio);
 	ProtobufCMessage *response;
@@ -106,7 +140,7 @@ static nng_duration hear(struct hk_prober *prober, uint64_t returned_ns)
 	if (r < 0) {
 		return REFUSED_WAIT_MS;
 	}
-	nng_duration ms = take(prober, (const Hk__Response *)response, returned_ns);
+	unsigned ms = take(prober, (const Hk__Response *)response, returned_ns);
 	protobuf_c_message_free_unpacked(response, NULL);
 	return ms;
 }
@@ -116,7 +150,7 @@ static void step(void *data)
 	uint64_t now_ns = hk_clock_monotonic_ns();
 	struct hk_prober *prober = data;
 	int result = nng_aio_result(prober->aio);
-	if (result != 0 && prober->state == PROBER_ASKING) {
+	if (result != 0 && prober->asking) {
 		nng_msg_free(nng_aio_get_msg(prober->aio));
 	}
 	if (result == NNG_ECLOSED || result == NNG_ECANCELED) {
@@ -124,19 +158,11 @@ static void step(void *data)
 	}
 	if (result != 0) {
 		rest(prober, LOST_WAIT_MS);
-		return;
-	}
-	switch (prober->state) {
-	case PROBER_RESTING:
-		ask(prober);
-		break;
-	case PROBER_ASKING:
-		prober->state = PROBER_HEARING;
+	} else if (prober->asking) {
+		prober->asking = false;
 		nng_ctx_recv(prober->ctx, prober->aio);
-		break;
-	default:
+	} else {
 		rest(prober, hear(prober, now_ns));
-		break;
 	}
 }
 
@@ -176,6 +202,31 @@ static int connect_to(struct hk_prober *prober, const char *url, const struct hk
 	return r < 0 ? r : hk_access_dial(socket, url, access, NNG_FLAG_NONBLOCK, problem);
 }
 
+static void init_locks(struct hk_prober *prober)
+{
+	pthread_condattr_t monotonic;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&prober->turn, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	pthread_mutex_init(&prober->lock, NULL);
+}
+
+static void fini_locks(struct hk_prober *prober)
+{
+	pthread_cond_destroy(&prober->turn);
+	pthread_mutex_destroy(&prober->lock);
+}
+
+static int start_pacer(struct hk_prober *prober)
+{
+	prober->resting = true;
+	prober->due_ns = 0;
+	int r = -pthread_create(&prober->pacer, NULL, pace, prober);
+	prober->paced = r == 0;
+	return r;
+}
+
 int hk_prober_open(const char *url, const struct hk_access *access, struct hk_prober **ret_prober,
 		   char problem[HK_ACCESS_PROBLEM_BYTES])
 {
@@ -184,23 +235,35 @@ int hk_prober_open(const char *url, const struct hk_access *access, struct hk_pr
 	if (!prober) {
 		return -ENOMEM;
 	}
-	pthread_mutex_init(&prober->lock, NULL);
+	init_locks(prober);
 	int r = hk_request_errno(nng_req0_open(&prober->socket));
 	if (r < 0) {
-		pthread_mutex_destroy(&prober->lock);
+		fini_locks(prober);
 		free(prober);
 		return r;
 	}
 	r = hk_estimator_new(&prober->estimator);
 	r = r < 0 ? r : pack_question(prober, url, access, problem);
 	r = r < 0 ? r : connect_to(prober, url, access, problem);
+	r = r < 0 ? r : start_pacer(prober);
 	if (r < 0) {
 		hk_prober_free(prober);
 		return r;
 	}
-	rest(prober, 0);
 	*ret_prober = prober;
 	return 0;
+}
+
+static void stop_pacer(struct hk_prober *prober)
+{
+	if (!prober->paced) {
+		return;
+	}
+	pthread_mutex_lock(&prober->lock);
+	prober->stopping = true;
+	pthread_cond_signal(&prober->turn);
+	pthread_mutex_unlock(&prober->lock);
+	pthread_join(prober->pacer, NULL);
 }
 
 struct hk_prober *hk_prober_free(struct hk_prober *prober)
@@ -208,6 +271,7 @@ struct hk_prober *hk_prober_free(struct hk_prober *prober)
 	if (!prober) {
 		return NULL;
 	}
+	stop_pacer(prober);
 	if (prober->aio) {
 		nng_aio_stop(prober->aio);
 	}
@@ -216,7 +280,7 @@ struct hk_prober *hk_prober_free(struct hk_prober *prober)
 		nng_aio_free(prober->aio);
 	}
 	hk_estimator_free(prober->estimator);
-	pthread_mutex_destroy(&prober->lock);
+	fini_locks(prober);
 	free(prober->question);
 	free(prober);
 	return NULL;

@@ -1,8 +1,9 @@
 /* prober.h: asks a root for the time, again and again, on a connection of its own.
  *
- * Everything happens on NNG's threads, so that neither a long pass of the collector's loop nor the
- * chunks on the way to the root make a round trip longer than it is. A probe that is not answered
- * is forgotten. Any thread may ask for the map.
+ * A thread sends the probes when it is time and NNG's take the answers, so that neither a long pass
+ * of the collector's loop nor the chunks on the way to the root make a round trip longer than it
+ * is. A probe that is not answered is forgotten. Signals must be blocked when it is opened. Any
+ * thread may ask for the map.
  */
 #ifndef HK_COLLECTOR_CLOCK_PROBER_H
 #define HK_COLLECTOR_CLOCK_PROBER_H
