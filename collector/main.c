@@ -161,10 +161,6 @@ static int start(struct hk_collector *collector)
 	}
 	if (r == 0 && collector->options.upstream) {
 		r = hk_leaf_open(collector, &collector->leaf);
-		if (r < 0) {
-			hk_error("cannot bring anything to %s: %s", collector->options.upstream,
-				 strerror(-r));
-		}
 	}
 	return r;
 }

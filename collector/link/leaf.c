@@ -54,16 +54,11 @@ struct hk_leaf {
 };
 
 /* Without it times of this node are by its realtime clock. */
-static void open_prober(const struct hk_collector_options *options, struct hk_leaf *leaf)
+static void open_prober(const struct hk_collector_options *options, const struct hk_access *access,
+			struct hk_leaf *leaf)
 {
 	char problem[HK_ACCESS_PROBLEM_BYTES];
-	const struct hk_access access = {
-	    .token_file = options->token_file,
-	    .authorities = options->tls_authorities,
-	    .certificate = options->tls_certificate,
-	    .key = options->tls_key,
-	};
-	int r = hk_prober_open(options->upstream, &access, &leaf->prober, problem);
+	int r = hk_prober_open(options->upstream, access, &leaf->prober, problem);
 	if (r < 0) {
 		hk_warning("the root's clock cannot be read url=%s error=%s %s", options->upstream,
 			   strerror(-r), problem);
@@ -84,19 +79,29 @@ int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf)
 	if (!leaf) {
 		return -ENOMEM;
 	}
+	const struct hk_collector_options *options = &collector->options;
+	const struct hk_access access = {
+	    .token_file = options->token_file,
+	    .authorities = options->tls_authorities,
+	    .certificate = options->tls_certificate,
+	    .key = options->tls_key,
+	};
+	char problem[HK_ACCESS_PROBLEM_BYTES] = "";
 	int r = hk_node_id(collector->dirfd[0], leaf->head.id);
-	r = r < 0 ? r : hk_uplink_open(collector->options.upstream, &leaf->uplink);
+	r = r < 0 ? r : hk_uplink_open(options->upstream, &access, &leaf->uplink, problem);
 	if (r < 0) {
+		hk_error("cannot bring anything to %s: %s", options->upstream,
+			 *problem ? problem : strerror(-r));
 		hk_leaf_free(leaf);
 		return r;
 	}
 	hk_node_boot(leaf->head.boot);
-	leaf->url = collector->options.upstream;
+	leaf->url = options->upstream;
 	leaf->head.host = collector->host;
 	leaf->head.epoch = collector->start_unix_ns;
 	leaf->heard_ns = hk_clock_monotonic_ns();
 	hk_outbox_restore(&leaf->outbox, collector);
-	open_prober(&collector->options, leaf);
+	open_prober(options, &access, leaf);
 	*ret_leaf = leaf;
 	return 0;
 }

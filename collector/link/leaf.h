@@ -11,7 +11,8 @@
 
 #include "collector/collector.h"
 
-/* Begins for options.upstream; takes up what an earlier collector left unsent. -errno. */
+/* Begins for options.upstream; takes up what an earlier collector left unsent. -errno, which it
+ * says. */
 int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf);
 /* Frees; accepts NULL, returns NULL. What is unsent stays for the next collector. */
 struct hk_leaf *hk_leaf_free(struct hk_leaf *leaf);

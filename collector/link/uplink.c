@@ -40,6 +40,8 @@ struct slot {
 
 struct hk_uplink {
 	const char *url;
+	struct hk_access access;
+	char token[HK_ACCESS_TOKEN_MAX + 1]; /* "": none */
 	int event_fd;
 	bool open; /* there is a socket */
 	nng_socket socket;
@@ -93,7 +95,7 @@ static void pipe_changed(nng_pipe pipe, nng_pipe_ev event, void *data)
 static int set_up(struct hk_uplink *uplink)
 {
 	nng_socket socket = uplink->socket;
-	nng_dialer dialer;
+	char problem[HK_ACCESS_PROBLEM_BYTES];
 	/* What is asked again, and when, is not NNG's to decide. */
 	nng_socket_set_ms(socket, NNG_OPT_REQ_RESENDTIME, NNG_DURATION_INFINITE);
 	nng_socket_set_ms(socket, NNG_OPT_RECONNMINT, RECONNECT_MS);
@@ -104,8 +106,8 @@ static int set_up(struct hk_uplink *uplink)
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS && r == 0; i++) {
 		r = nng_ctx_open(&uplink->slots[i].ctx, socket);
 	}
-	r = r ? r : nng_dialer_create(&dialer, socket, uplink->url);
-	return r ? r : nng_dialer_start(dialer, NNG_FLAG_NONBLOCK);
+	return r ? hk_request_errno(r)
+		 : hk_access_dial(socket, uplink->url, &uplink->access, NNG_FLAG_NONBLOCK, problem);
 }
 
 static int connection_begin(struct hk_uplink *uplink, uint64_t now_ns)
@@ -119,7 +121,7 @@ static int connection_begin(struct hk_uplink *uplink, uint64_t now_ns)
 	uplink->answers = 0;
 	atomic_store(&uplink->joined, false);
 	atomic_store(&uplink->lost, false);
-	return hk_request_errno(set_up(uplink));
+	return set_up(uplink);
 }
 
 static void slot_clear(struct slot *slot)
@@ -147,17 +149,23 @@ static void connection_end(struct hk_uplink *uplink)
 	atomic_store(&uplink->lost, false);
 }
 
-int hk_uplink_open(const char *url, struct hk_uplink **ret_uplink)
+int hk_uplink_open(const char *url, const struct hk_access *access, struct hk_uplink **ret_uplink,
+		   char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	struct hk_uplink *uplink = calloc(1, sizeof(*uplink));
+	*problem = '\0';
 	if (!uplink) {
 		return -ENOMEM;
 	}
 	uplink->url = url;
+	uplink->access = *access;
 	uplink->pause_ns = PAUSE_NS;
 	uplink->patience_ns = PATIENCE_NS;
 	uplink->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	int r = uplink->event_fd < 0 ? -errno : 0;
+	int r = uplink->event_fd < 0 ? -errno : hk_access_check(url, access, problem);
+	if (r == 0 && access->token_file) {
+		r = hk_access_token(access->token_file, uplink->token, problem);
+	}
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS && r == 0; i++) {
 		uplink->slots[i].uplink = uplink;
 		r = hk_request_errno(
@@ -309,7 +317,10 @@ int hk_uplink_send(struct hk_uplink *uplink, const Hk__Request *request)
 	if (i == HK_UPLINK_SLOTS || !hk_uplink_connected(uplink)) {
 		return -EAGAIN;
 	}
-	int r = pack(request, &message);
+	Hk__Request shown = *request;
+	shown.token.data = (uint8_t *)uplink->token;
+	shown.token.len = strlen(uplink->token);
+	int r = pack(&shown, &message);
 	if (r < 0) {
 		return r;
 	}

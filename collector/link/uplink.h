@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire/access.h"
 #include "wire/message.h"
 
 #define HK_UPLINK_CHUNKS 8u		       /* the window of chunks */
@@ -24,8 +25,10 @@ struct hk_uplink_answer {
 	uint64_t sent_ns, received_ns; /* monotonic, as close to the network as we get */
 };
 
-/* URL is kept by reference. Nothing is connected yet: that is hk_uplink_tend's. -errno. */
-int hk_uplink_open(const char *url, struct hk_uplink **ret_uplink);
+/* URL and the texts of ACCESS are kept by reference. Nothing is connected yet: that is
+ * hk_uplink_tend's. A negative errno, with PROBLEM in words where ACCESS cannot do. */
+int hk_uplink_open(const char *url, const struct hk_access *access, struct hk_uplink **ret_uplink,
+		   char problem[HK_ACCESS_PROBLEM_BYTES]);
 /* Closes; accepts NULL, returns NULL. */
 struct hk_uplink *hk_uplink_free(struct hk_uplink *uplink);
 

@@ -282,15 +282,13 @@ int hk_access_tls(const struct hk_access *access, const char *url, nng_tls_confi
 	return 0;
 }
 
-int hk_access_dial(nng_socket socket, const char *url, const struct hk_access *access, int flags,
+/* *RET_TLS: NULL where URL wants none. */
+static int prepare(const char *url, const struct hk_access *access, nng_tls_config **ret_tls,
 		   char problem[HK_ACCESS_PROBLEM_BYTES])
 {
-	static const struct hk_access nothing;
-	nng_tls_config *tls = NULL;
-	nng_dialer dialer;
-	*problem = '\0';
-	access = access ? access : &nothing;
 	struct hk_access_url said = hk_access_url(url);
+	*problem = '\0';
+	*ret_tls = NULL;
 	if (said.transport == HK_TRANSPORT_UNKNOWN) {
 		return -EINVAL;
 	}
@@ -299,7 +297,28 @@ int hk_access_dial(nng_socket socket, const char *url, const struct hk_access *a
 			 "beyond this machine only with TLS: tls+%s", url);
 		return -EINVAL;
 	}
-	int r = said.transport == HK_TRANSPORT_TLS ? hk_access_tls(access, url, &tls, problem) : 0;
+	return said.transport == HK_TRANSPORT_TLS ? hk_access_tls(access, url, ret_tls, problem)
+						  : 0;
+}
+
+int hk_access_check(const char *url, const struct hk_access *access,
+		    char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	nng_tls_config *tls;
+	int r = prepare(url, access, &tls, problem);
+	if (r == 0 && tls) {
+		nng_tls_config_free(tls);
+	}
+	return r;
+}
+
+int hk_access_dial(nng_socket socket, const char *url, const struct hk_access *access, int flags,
+		   char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	static const struct hk_access nothing;
+	nng_tls_config *tls;
+	nng_dialer dialer;
+	int r = prepare(url, access ? access : &nothing, &tls, problem);
 	if (r < 0) {
 		return r;
 	}

@@ -64,6 +64,11 @@ struct nng_tls_config;
 int hk_access_tls(const struct hk_access *access, const char *url, struct nng_tls_config **ret_tls,
 		  char problem[HK_ACCESS_PROBLEM_BYTES]);
 
+/* Whether ACCESS can do for URL: its files are there and make sense. As hk_access_dial, which looks
+ * again each time. */
+int hk_access_check(const char *url, const struct hk_access *access,
+		    char problem[HK_ACCESS_PROBLEM_BYTES]);
+
 /* Dials URL on SOCKET as nng_dial does, with TLS where URL says so. FLAGS: NNG's. 0, a negative
  * errno of hk_request_errno, or -EINVAL and the like with PROBLEM in words ("" where there is no
  * more to say than the errno does). */
