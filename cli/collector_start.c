@@ -22,7 +22,7 @@
 /* From the directory of hookcli: installed beside it, then the build tree. */
 static const char *const places[] = {PROGRAM, "../collector/" PROGRAM};
 
-static int find_program(char path[PATH_MAX])
+int hk_collector_find(char path[PATH_MAX])
 {
 	char self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -139,7 +139,7 @@ int hk_collector_start(const char *run_directory, int dirfd, const struct hk_col
 	char program[PATH_MAX], job[PATH_MAX + 256], store[PATH_MAX], *arguments[ARGUMENTS_MAX];
 	int ready[2];
 
-	if (find_program(program) < 0) {
+	if (hk_collector_find(program) < 0) {
 		hk_error(PROGRAM " is not beside hookcli: is the installation whole?");
 		return -ENOENT;
 	}

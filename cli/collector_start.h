@@ -4,6 +4,7 @@
 #ifndef HK_COLLECTOR_START_H
 #define HK_COLLECTOR_START_H
 
+#include <limits.h>
 #include <stdbool.h>
 
 /* Name of the file in the run directory that takes what the collector says. */
@@ -16,6 +17,9 @@ struct hk_collector_wish {
 	bool per_node; /* the collector makes a directory of its node's in `directory`, or in that
 			  with a number added */
 };
+
+/* The program's path: beside hookcli, or where a build puts it. -ENOENT. */
+int hk_collector_find(char path[PATH_MAX]);
 
 /* Starts a collector for the run directory at `run_directory`, opened as `dirfd`; it ends with the
  * job. Returns when it answers. 0, or -errno after a line on stderr. */

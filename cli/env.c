@@ -8,7 +8,9 @@
 #include "base/log.h"
 #include "base/rundir.h"
 #include "command.h"
+#include "env_collectors.h"
 #include "option.h"
+#include "shell_word.h"
 
 #define VARIABLES_MAX 16
 
@@ -34,29 +36,10 @@ struct environment {
 	size_t count;
 };
 
-/* Writes VALUE between single quotes, ESCAPED standing for a quote inside. */
-static void print_quoted(const char *value, const char *escaped)
-{
-	putchar('\'');
-	for (; *value; value++) {
-		if (*value == '\'') {
-			fputs(escaped, stdout);
-		} else {
-			putchar(*value);
-		}
-	}
-	putchar('\'');
-}
-
 static void print_shell(const struct variable *variable)
 {
 	printf("%s=", variable->name);
-	if (variable->value[strcspn(variable->value, " \t\n'\"\\$`*?[]{}()<>|&;!#~")] ||
-	    !*variable->value) {
-		print_quoted(variable->value, "'\\''");
-	} else {
-		fputs(variable->value, stdout);
-	}
+	hk_shell_word_print(variable->value);
 }
 
 static void print_options(const struct environment *environment, const char *option)
@@ -87,7 +70,7 @@ static void print_mpirun(const struct environment *environment)
 	fputs("mpiexec ", stdout);
 	for (size_t i = 0; i < environment->count; i++) {
 		printf("-genv %s ", environment->variables[i].name);
-		print_quoted(environment->variables[i].value, "'\\''");
+		hk_shell_word_quote(environment->variables[i].value, "'\\''");
 		putchar(' ');
 	}
 	puts("COMMAND");
@@ -137,7 +120,7 @@ static void print_k8s(const struct environment *environment)
 	for (size_t i = 0; i < environment->count; i++) {
 		if (strcmp(environment->variables[i].name, "HOOK_RUN_DIR") != 0) {
 			printf("- name: %s\n  value: ", environment->variables[i].name);
-			print_quoted(environment->variables[i].value, "''");
+			hk_shell_word_quote(environment->variables[i].value, "''");
 			putchar('\n');
 		}
 	}
@@ -153,9 +136,14 @@ static void print_k8s(const struct environment *environment)
 static const struct launcher {
 	const char *name;
 	void (*print)(const struct environment *environment);
+	/* How it runs a command once on each node; NULL: nothing is said of collectors. */
+	const char *everywhere;
 } launchers[] = {
-    {"mpirun", print_mpirun}, {"srun", print_srun}, {"torchrun", print_torchrun},
-    {"docker", print_docker}, {"k8s", print_k8s},
+    {"mpirun", print_mpirun, "mpirun --map-by ppr:1:node "},
+    {"srun", print_srun, "srun --overlap -N \"$SLURM_NNODES\" -n \"$SLURM_NNODES\" "},
+    {"torchrun", print_torchrun, ""},
+    {"docker", print_docker, NULL},
+    {"k8s", print_k8s, NULL},
 };
 
 #define LAUNCHER_COUNT (sizeof(launchers) / sizeof(launchers[0]))
@@ -226,7 +214,9 @@ static const struct argp argp = {
     .parser = parse,
     .args_doc = "[mpirun|srun|torchrun|docker|k8s]",
     .doc = "Print the exact lines that load the agent into a job; without a launcher, those for a "
-	   "shell. HOOK_* variables that are set now are passed on. A hookcollector must run.",
+	   "shell. HOOK_* variables that are set now are passed on. For mpirun, srun and torchrun "
+	   "also the lines that start collectors, on one node or on several. `LAUNCHER hookcli run "
+	   "COMMAND` needs none of this.",
     .children = hk_option_children,
 };
 
@@ -243,12 +233,15 @@ static int run(int argc, char **argv)
 	if (rc != HK_EXIT_DONE) {
 		return rc;
 	}
+	if (launcher && launcher->everywhere) {
+		rc = hk_env_collectors_print(launcher->everywhere, environment.run_directory);
+	}
 	if (launcher) {
 		launcher->print(&environment);
 	} else {
 		print_plain(&environment);
 	}
-	return hk_command_output_close(stdout, HK_EXIT_DONE);
+	return hk_command_output_close(stdout, rc);
 }
 
 const struct hk_command hk_command_env = {

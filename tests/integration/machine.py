@@ -88,10 +88,10 @@ def rank_environment(run, job, rank, world, hooks):
             "LD_PRELOAD": run.agent()}
 
 
-def closed_report(run, directory):
-    """The JSON report of the job in DIRECTORY once it is closed."""
+def closed_report(run, directory, ranks):
+    """The JSON report of the job in DIRECTORY once it is closed and RANKS ranks were there: nodes do not begin all at once."""
     def look():
         done = run.cli("report", directory, "--format", "json", check=False)
         report = json.loads(done.stdout) if done.returncode == 0 else None
-        return report if report and report["job"]["closed"] else None
+        return report if report and report["job"]["closed"] and len(report["ranks"]) >= ranks else None
     return wait_for(f"the end of {directory}", look)

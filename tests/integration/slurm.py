@@ -2,6 +2,7 @@
 import contextlib
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -133,6 +134,16 @@ class Cluster:
         if done.returncode != 0:
             raise Failure(f"srun {arguments}: exit {done.returncode}: {done.stderr[-2000:]} {self.last_words()}")
         return done
+
+    def allocate(self, nodes, tasks):
+        """An allocation that nobody has a shell in; its number."""
+        line = ["salloc", "--no-shell", "-N", str(nodes), "-n", str(tasks)]
+        done = subprocess.run(line, env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+        granted = re.search(r"Granted job allocation ([0-9]+)", done.stdout)
+        if not granted:
+            raise Failure(f"salloc: {done.stdout} {self.last_words()}")
+        return granted[1]
 
     def end(self):
         for daemon in reversed(self.daemons):

@@ -58,7 +58,7 @@ def shared_job(run, nodes, store):
         node.start_collector("--store", store, "--per-node")
     truths = run_ranks(run, "shared", lambda rank: nodes[rank * len(nodes) // RANKS])
     directory = os.path.join(store, "shared")
-    report = closed_report(run, directory)
+    report = closed_report(run, directory, RANKS)
     check_truth("shared", report, truths)
     expect("hosts", sorted({rank["host"] for rank in report["ranks"]}), sorted({node.name for node in nodes}))
     expect("node directories", len(glob.glob(os.path.join(directory, "*", "statistics"))), len(nodes))
@@ -78,7 +78,7 @@ def one_job(run, node):
     store = run.path("one")
     node.start_collector("--store", store)
     truths = run_ranks(run, "one", lambda rank: node)
-    report = closed_report(run, os.path.join(store, "one"))
+    report = closed_report(run, os.path.join(store, "one"), RANKS)
     check_truth("one", report, truths)
     node.end_collector()
     return report
@@ -98,7 +98,7 @@ def rerun(run, nodes, store):
     for node in nodes:
         node.start_collector("--store", store, "--per-node")
     truths = run_ranks(run, "shared", lambda rank: nodes[rank % len(nodes)])
-    report = closed_report(run, os.path.join(store, "shared-2"))
+    report = closed_report(run, os.path.join(store, "shared-2"), RANKS)
     check_truth("rerun", report, truths)
     expect("runs", sorted(os.listdir(store)), ["shared", "shared-2"])
 

@@ -87,8 +87,8 @@ static void test_mpirun_gets_each_variable_as_one_word(void **state)
 
 	(void)state;
 	assert_int_equal(run_env("mpirun"), HK_EXIT_DONE);
-	ask_shell("mpirun() { printf '%s|' \"$@\"; }; eval \"$(grep ^mpirun \"$1\")\"", text,
-		  sizeof(text));
+	ask_shell("mpirun() { printf '%s|' \"$@\"; }; eval \"$(grep '^mpirun.* COMMAND$' \"$1\")\"",
+		  text, sizeof(text));
 	snprintf(expected, sizeof(expected),
 		 "-x|LD_PRELOAD=%s|-x|HOOK_HOOKS=%s|-x|"
 		 "HOOK_ON_FULL=drop|-x|HOOK_BUDGET=2|COMMAND|",

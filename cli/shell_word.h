@@ -1,0 +1,13 @@
+/* shell_word.h: text as one word of a shell's, or of YAML's. No state. */
+#ifndef HK_SHELL_WORD_H
+#define HK_SHELL_WORD_H
+
+/* Writes TEXT to standard output so that sh(1) reads it as one word; quoted only where it must be.
+ */
+void hk_shell_word_print(const char *text);
+
+/* Between single quotes in any case, ESCAPED standing for a quote inside: '\'' for a shell, '' for
+ * YAML. */
+void hk_shell_word_quote(const char *text, const char *escaped);
+
+#endif
