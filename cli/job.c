@@ -131,6 +131,13 @@ int hk_job_private_rundir(const char *parent, const char *name, int create, char
 /* ---- from a collector --------------------------------------------------------------------------
  */
 
+static bool by_function;
+
+void hk_job_fold(bool fold)
+{
+	by_function = fold;
+}
+
 /* Asks the collector at URL for job ID (empty: newest). 0 or -errno; -ENOENT: it has no such job.
  */
 static int snapshot_ask(const char *url, const char *id, Hk__Response **ret_response)
@@ -140,6 +147,7 @@ static int snapshot_ask(const char *url, const char *id, Hk__Response **ret_resp
 	Hk__Response *response;
 
 	what.job = (char *)id;
+	what.by_function = by_function;
 	request.what_case = HK__REQUEST__WHAT_SNAPSHOT;
 	request.snapshot = &what;
 	int r = hk_call(url, &request, ASK_TIMEOUT_MS, &response);

@@ -119,6 +119,7 @@ static const struct argp argp = {
 
 /* One look at the job; the one before gives the rates. */
 struct picture {
+	struct hk_job job;
 	struct hk_report *report;
 	struct hk_groups functions;
 	uint64_t duration_ns;
@@ -129,18 +130,25 @@ static void picture_fini(struct picture *picture)
 {
 	hk_groups_fini(&picture->functions);
 	picture->report = hk_report_free(picture->report);
+	hk_job_close(&picture->job);
 }
 
-static int picture_init(struct picture *picture, const struct hk_job *job)
+/* Takes the job over. */
+static int picture_init(struct picture *picture, struct hk_job *job)
 {
-	*picture = (struct picture){.live = job->live};
+	*picture = (struct picture){.live = job->live, .job = *job};
 	int r = hk_report_new(job->snapshot, &picture->report);
 
 	if (r < 0) {
+		picture_fini(picture);
 		return r;
 	}
 	picture->duration_ns = picture->report->job.duration_ns;
-	r = hk_groups_init(&picture->functions, picture->report, HK_GROUP_FUNCTION);
+	/* The groups' texts are the snapshot's, which is kept then. */
+	r = job->snapshot->folded
+		? hk_groups_of_functions(&picture->functions, job->snapshot,
+					 picture->report->rank_count)
+		: hk_groups_init(&picture->functions, picture->report, HK_GROUP_FUNCTION);
 	if (r < 0) {
 		picture_fini(picture);
 	}
@@ -413,6 +421,8 @@ static int watch(const struct arguments *arguments)
 	struct picture before = {0};
 	int code = HK_EXIT_DONE;
 
+	hk_job_fold(!arguments->json);
+
 	for (unsigned long i = 1;; i++) {
 		struct picture now;
 		struct hk_job job;
@@ -422,7 +432,6 @@ static int watch(const struct arguments *arguments)
 		}
 		int r = picture_init(&now, &job);
 		code = job.damaged ? HK_EXIT_FAILED : HK_EXIT_DONE;
-		hk_job_close(&job);
 		if (r == 0) {
 			/* A job that ended has no "now": its rates are those of its whole life. */
 			r = picture_write(arguments, &now,

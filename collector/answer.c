@@ -18,6 +18,7 @@
 #include "collector/scan.h"
 #include "collector/server.h"
 #include "collector/state.h"
+#include "report/fold.h"
 
 /* A process that is just leaving has this long to be gone before its job is said to live on. */
 #define STRAGGLER_NS 1000000000u
@@ -37,6 +38,7 @@ struct answer {
 	struct hk_intake_reply intake;
 	Hk__Snapshot snapshot;	/* borrowed parts */
 	Hk__Snapshot *loaded;	/* from a directory: owned */
+	struct hk_fold fold;	/* of either */
 	Hk__Process **borrowed; /* array of `snapshot`: owned */
 	Hk__Job **jobs;		/* array: owned */
 	char text[256];
@@ -131,6 +133,18 @@ static int select_job(struct hk_collector *collector, const char *text, struct a
 	return r < 0 ? fail(answer, r, "more than one job begins with '%s'", text) : 0;
 }
 
+/* What a screen of many ranks needs, instead of the whole snapshot. */
+static int fold(struct answer *answer)
+{
+	int r = hk_fold_init(&answer->fold, answer->response.snapshot);
+	if (r < 0) {
+		answer->response.snapshot = NULL;
+		return fail(answer, r, "out of memory%s", "");
+	}
+	answer->response.snapshot = &answer->fold.snapshot;
+	return 1;
+}
+
 static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotRequest *request,
 			   struct answer *answer)
 {
@@ -145,7 +159,7 @@ static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotReq
 			return fail(answer, r, "cannot read %s", job->state->directory);
 		}
 		answer->response.snapshot = answer->loaded;
-		return 1;
+		return request->by_function ? fold(answer) : 1;
 	}
 	DL_FOREACH (job->processes, process) {
 		if (process->reader) {
@@ -158,7 +172,7 @@ static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotReq
 	}
 	answer->borrowed = answer->snapshot.processes;
 	answer->response.snapshot = &answer->snapshot;
-	return 1;
+	return request->by_function ? fold(answer) : 1;
 }
 
 static int answer_exit(struct hk_collector *collector, const Hk__ExitNotice *notice)
@@ -452,6 +466,7 @@ int hk_answer_make(struct hk_collector *collector, Hk__Request *request,
 			*ret_size = 0;
 		}
 	}
+	hk_fold_fini(&answer.fold);
 	free(answer.borrowed);
 	free(answer.jobs);
 	hk_intake_reply_fini(&answer.intake);

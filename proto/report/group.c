@@ -175,6 +175,61 @@ int hk_groups_init(struct hk_groups *groups, const struct hk_report *report, uns
 	return 0;
 }
 
+static int take_function(struct hk_group *group, const Hk__Function *from, size_t ranks)
+{
+	struct hk_report_numbers *numbers = &group->numbers;
+	size_t used = from->n_bucket < from->n_count ? from->n_bucket : from->n_count;
+
+	*group = (struct hk_group){
+	    .role = hk_report_role_name(from->role),
+	    .domain = from->domain,
+	    .function = from->function,
+	    .flags = from->flags,
+	    .rank_most_ns = from->rank_most_ns,
+	    .numbers = {.calls = from->calls,
+			.errors = from->errors,
+			.timed = from->timed,
+			.latency_ns = from->latency_ns,
+			.total_ns = from->total_ns,
+			.self_ns = from->self_ns,
+			.outermost_ns = from->outermost_ns,
+			.bytes = from->bytes,
+			.min_ns = from->min_ns,
+			.max_ns = from->max_ns,
+			.have_total = from->have_total,
+			.have_bytes = from->have_bytes,
+			.have_latency = from->have_latency,
+			.estimated = from->estimated},
+	};
+	if (from->total_ns > 0) {
+		group->imbalance = (double)from->rank_most_ns * (double)(ranks ? ranks : 1) /
+				   (double)from->total_ns;
+	}
+	int r = hk_report_numbers_add_buckets(numbers, from->bucket, from->count, used);
+	hk_report_numbers_finish(numbers);
+	return r;
+}
+
+int hk_groups_of_functions(struct hk_groups *groups, const Hk__Snapshot *snapshot, size_t ranks)
+{
+	int r = 0;
+
+	*groups = (struct hk_groups){
+	    .groups = calloc(snapshot->n_functions + 1, sizeof(*groups->groups))};
+	if (!groups->groups) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < snapshot->n_functions && r == 0; i++) {
+		r = take_function(&groups->groups[groups->count++], snapshot->functions[i], ranks);
+	}
+	if (r < 0) {
+		hk_groups_fini(groups);
+		return r;
+	}
+	qsort(groups->groups, groups->count, sizeof(*groups->groups), by_total);
+	return 0;
+}
+
 void hk_groups_fini(struct hk_groups *groups)
 {
 	for (size_t i = 0; i < groups->count; i++) {

@@ -1,6 +1,7 @@
 /* group.h: call rows summed by function, library, rank or host, with their spread over the ranks.
  *
- * Roles never mix: each group holds one. Texts are the report's, which must outlive the groups.
+ * Roles never mix: each group holds one. Texts are the report's or the snapshot's, which must
+ * outlive the groups.
  * Locked by the caller.
  */
 #ifndef HK_REPORT_GROUP_H
@@ -33,6 +34,9 @@ struct hk_groups {
 
 /* Sums the rows of `report` by `keys`; free with hk_groups_fini. -ENOMEM. */
 int hk_groups_init(struct hk_groups *groups, const struct hk_report *report, unsigned keys);
+/* The groups by function of a snapshot that was folded where it comes from (fold.h); RANKS: how
+ * many the job has. -ENOMEM. */
+int hk_groups_of_functions(struct hk_groups *groups, const Hk__Snapshot *snapshot, size_t ranks);
 void hk_groups_fini(struct hk_groups *groups);
 
 #endif

@@ -10,13 +10,13 @@
 /* What a cell holds as minimum before any call returned. */
 #define MIN_UNSET UINT64_MAX
 
-/* Buckets of CELL that can be trusted: ascending, in range. */
-static size_t bucket_count(const struct hk_columns_row *cell)
+/* Buckets that can be trusted: ascending, in range. */
+static size_t sound_buckets(const uint32_t *bucket, size_t used)
 {
 	size_t i = 0;
 
-	while (i < cell->buckets && cell->bucket[i] < HK_HISTOGRAM_BUCKETS &&
-	       (i == 0 || cell->bucket[i] > cell->bucket[i - 1])) {
+	while (i < used && bucket[i] < HK_HISTOGRAM_BUCKETS &&
+	       (i == 0 || bucket[i] > bucket[i - 1])) {
 		i++;
 	}
 	return i;
@@ -91,22 +91,15 @@ static bool measures_bytes(const Hk__Site *site)
 	return false;
 }
 
-int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const struct hk_columns_row *cell,
-			       const Hk__Site *site)
+void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
+				  const struct hk_columns_row *cell, const Hk__Site *site,
+				  uint64_t timed)
 {
-	size_t buckets = bucket_count(cell);
 	bool instant = site->meaning == HK_MEANING_MARK || site->meaning == HK_MEANING_COUNTER;
 	bool untimed = instant || site->level == HK_LEVEL_COUNT || site->level == HK_LEVEL_OFF;
-	uint64_t timed = 0, total = cell->total_ns, self = cell->self_ns;
+	uint64_t total = cell->total_ns, self = cell->self_ns;
 	uint64_t outermost = cell->outermost_ns;
 
-	for (size_t i = 0; i < buckets; i++) {
-		timed = add_clamped(timed, cell->count[i]);
-	}
-	int r = buckets_merge(&numbers->buckets, cell->bucket, cell->count, buckets);
-	if (r < 0) {
-		return r;
-	}
 	numbers->timed = add_clamped(numbers->timed, timed);
 	numbers->latency_ns = add_clamped(numbers->latency_ns, cell->total_ns);
 	if (site->level == HK_LEVEL_SAMPLE && timed > 0 && timed < cell->calls) {
@@ -126,7 +119,28 @@ int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const struct h
 	numbers->self_ns = add_clamped(numbers->self_ns, self);
 	numbers->outermost_ns = add_clamped(numbers->outermost_ns, outermost);
 	numbers->bytes = add_clamped(numbers->bytes, cell->bytes);
-	return 0;
+}
+
+int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const struct hk_columns_row *cell,
+			       const Hk__Site *site)
+{
+	size_t buckets = sound_buckets(cell->bucket, cell->buckets);
+	uint64_t timed = 0;
+
+	for (size_t i = 0; i < buckets; i++) {
+		timed = add_clamped(timed, cell->count[i]);
+	}
+	int r = buckets_merge(&numbers->buckets, cell->bucket, cell->count, buckets);
+	if (r == 0) {
+		hk_report_numbers_add_values(numbers, cell, site, timed);
+	}
+	return r;
+}
+
+int hk_report_numbers_add_buckets(struct hk_report_numbers *numbers, const uint32_t *bucket,
+				  const uint64_t *count, size_t used)
+{
+	return buckets_merge(&numbers->buckets, bucket, count, sound_buckets(bucket, used));
 }
 
 int hk_report_numbers_add(struct hk_report_numbers *numbers, const struct hk_report_numbers *from)
@@ -153,10 +167,11 @@ int hk_report_numbers_add(struct hk_report_numbers *numbers, const struct hk_rep
 	return 0;
 }
 
-static uint64_t quantile(const struct hk_report_numbers *numbers,
-			 const struct hk_histogram *histogram, double share)
+static uint64_t quantile(const struct hk_report_numbers *numbers, double share)
 {
-	uint64_t value = hk_histogram_quantile(histogram, share);
+	const struct hk_report_buckets *buckets = &numbers->buckets;
+	uint64_t value =
+	    hk_histogram_sparse_quantile(buckets->index, buckets->count, buckets->used, share);
 
 	if (value < numbers->min_ns) {
 		return numbers->min_ns;
@@ -166,18 +181,13 @@ static uint64_t quantile(const struct hk_report_numbers *numbers,
 
 void hk_report_numbers_finish(struct hk_report_numbers *numbers)
 {
-	struct hk_histogram histogram = {{0}};
-
 	if (!numbers->have_latency || numbers->timed == 0) {
 		return;
 	}
-	for (size_t i = 0; i < numbers->buckets.used; i++) {
-		histogram.bucket[numbers->buckets.index[i]] = numbers->buckets.count[i];
-	}
 	numbers->mean_ns = numbers->latency_ns / numbers->timed;
-	numbers->p50_ns = quantile(numbers, &histogram, 0.50);
-	numbers->p90_ns = quantile(numbers, &histogram, 0.90);
-	numbers->p99_ns = quantile(numbers, &histogram, 0.99);
+	numbers->p50_ns = quantile(numbers, 0.50);
+	numbers->p90_ns = quantile(numbers, 0.90);
+	numbers->p99_ns = quantile(numbers, 0.99);
 }
 
 void hk_report_numbers_fini(struct hk_report_numbers *numbers)

@@ -14,6 +14,15 @@
 int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const struct hk_columns_row *cell,
 			       const Hk__Site *site);
 
+/* The same without the cell's buckets, in which TIMED calls are counted: the caller keeps those. */
+void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
+				  const struct hk_columns_row *cell, const Hk__Site *site,
+				  uint64_t timed);
+
+/* Counts the calls of ascending buckets; those out of range and behind are left out. -ENOMEM. */
+int hk_report_numbers_add_buckets(struct hk_report_numbers *numbers, const uint32_t *bucket,
+				  const uint64_t *count, size_t used);
+
 /* Adds another row's numbers. -ENOMEM. */
 int hk_report_numbers_add(struct hk_report_numbers *numbers, const struct hk_report_numbers *from);
 

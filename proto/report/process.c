@@ -14,9 +14,9 @@ int32_t hk_report_rank_of(const Hk__Process *process)
 	return process->rank < 0 && process->role != HK__ROLE__ROLE_LAUNCHER ? 0 : process->rank;
 }
 
-const char *hk_report_role_of(const Hk__Process *process)
+const char *hk_report_role_name(Hk__Role role)
 {
-	switch (process->role) {
+	switch (role) {
 	case HK__ROLE__ROLE_HELPER:
 		return "helper";
 	case HK__ROLE__ROLE_LAUNCHER:
@@ -24,6 +24,11 @@ const char *hk_report_role_of(const Hk__Process *process)
 	default:
 		return "main";
 	}
+}
+
+const char *hk_report_role_of(const Hk__Process *process)
+{
+	return hk_report_role_name(process->role);
 }
 
 static struct hk_report_exit exit_of(const Hk__Process *process)

@@ -189,6 +189,7 @@ uint64_t hk_report_domain_ns(const struct hk_report *report, int32_t rank, const
 int32_t hk_report_rank_of(const Hk__Process *process);
 
 /* "main", "helper" or "launcher"; static. */
+const char *hk_report_role_name(Hk__Role role);
 const char *hk_report_role_of(const Hk__Process *process);
 
 struct hk_report_style {

@@ -99,6 +99,25 @@ uint64_t hk_histogram_quantile(const struct hk_histogram *histogram, double quan
 	return hk_histogram_lower_ns(bucket) + (hk_histogram_width_ns(bucket) - 1) / 2;
 }
 
+uint64_t hk_histogram_sparse_quantile(const uint32_t *bucket, const uint64_t *count, size_t used,
+				      double quantile)
+{
+	uint64_t total = 0, below = 0;
+	size_t i = 0;
+
+	for (size_t k = 0; k < used; k++) {
+		total = add_saturated(total, count[k]);
+	}
+	if (!total) {
+		return 0;
+	}
+	uint64_t rank = rank_of(quantile, total);
+	while (i + 1 < used && (below = add_saturated(below, count[i])) < rank) {
+		i++;
+	}
+	return hk_histogram_lower_ns(bucket[i]) + (hk_histogram_width_ns(bucket[i]) - 1) / 2;
+}
+
 bool hk_histogram_next(const struct hk_histogram *histogram, uint32_t *bucket)
 {
 	for (uint32_t i = *bucket; i < HK_HISTOGRAM_BUCKETS; i++) {

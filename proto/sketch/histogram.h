@@ -10,6 +10,7 @@
 #define HK_SKETCH_HISTOGRAM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define HK_HISTOGRAM_OCTAVES 36u
@@ -53,6 +54,10 @@ uint64_t hk_histogram_total(const struct hk_histogram *histogram);
  * distribution inside the bucket. 0 when empty. Nothing is known above 2^40 ns: clamp to the
  * minimum and maximum kept beside the histogram. */
 uint64_t hk_histogram_quantile(const struct hk_histogram *histogram, double quantile);
+
+/* The same of a histogram given by its USED non-empty buckets, ascending, and their counts. */
+uint64_t hk_histogram_sparse_quantile(const uint32_t *bucket, const uint64_t *count, size_t used,
+				      double quantile);
 
 /* Walks the buckets in use: sets *bucket to the first non-empty one at or after its value and says
  * whether there is one. Start with 0, go on with *bucket + 1. */

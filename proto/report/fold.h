@@ -1,0 +1,25 @@
+/* fold.h: a snapshot with its calls folded by function over all ranks.
+ *
+ * What a screen of a job of many ranks needs, a hundredth of the snapshot: functions instead of
+ * the processes' cells, and of sites only those of open calls. The other side makes its groups with
+ * hk_groups_of_functions. Locked by the caller.
+ */
+#ifndef HK_REPORT_FOLD_H
+#define HK_REPORT_FOLD_H
+
+#include "schema/wire.pb-c.h"
+
+struct hk_fold {
+	Hk__Snapshot
+	    snapshot; /* borrows from that which was folded: not to be freed as a message */
+	struct hk_fold_group *groups;
+	Hk__Process *processes;
+	Hk__Site **sites;
+};
+
+/* Folds SNAPSHOT, which must outlive FOLD. -ENOMEM. */
+int hk_fold_init(struct hk_fold *fold, const Hk__Snapshot *snapshot);
+/* Frees; a zeroed one is allowed. */
+void hk_fold_fini(struct hk_fold *fold);
+
+#endif
