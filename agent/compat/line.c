@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -22,9 +24,15 @@ static const char plain[] = "\033[0m";
 
 static const struct hk_compat_settings *settings;
 static uint64_t start_ns;
-static char file[PATH_MAX]; /* empty: standard output alone */
-static uint32_t file_pid;   /* whose file that is */
 static bool colour;
+
+/* Where one process writes; never changed once it is there to be seen. */
+struct log_file {
+	uint32_t pid;
+	char path[PATH_MAX];
+};
+
+static struct log_file *_Atomic file;
 
 static void put(struct hk_compat_line *line, const char *bytes, size_t length)
 {
@@ -115,7 +123,7 @@ static void put_date(struct hk_compat_line *line, uint64_t day)
 }
 
 /* `hook-<pid>-<tid>-YYYY-MM-DD-HH-MM-SS.log`, in UTC. */
-static void name_file(uint32_t pid)
+static void name_file(struct log_file *named, uint32_t pid)
 {
 	struct hk_compat_line name = {.used = 0};
 	uint64_t seconds = hk_clock_now(false).realtime_ns / 1000000000u;
@@ -133,9 +141,31 @@ static void name_file(uint32_t pid)
 	}
 	hk_compat_line_text(&name, ".log");
 	make_directories(settings->directory);
-	memcpy(file, name.bytes, name.used);
-	file[name.used] = 0;
-	__atomic_store_n(&file_pid, pid, __ATOMIC_RELEASE);
+	memcpy(named->path, name.bytes, name.used);
+	named->path[name.used] = 0;
+	named->pid = pid;
+}
+
+/* This process's file. Whichever of its threads, or of their handlers, comes first gives it its
+ * name; NULL: no memory. */
+static const struct log_file *own_file(uint32_t pid)
+{
+	struct log_file *known = atomic_load(&file);
+	if (known && known->pid == pid) {
+		return known;
+	}
+	long memory = hk_kernel(SYS_mmap, 0, sizeof(struct log_file), PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory < 0) {
+		return NULL;
+	}
+	struct log_file *named = (struct log_file *)memory;
+	name_file(named, pid);
+	if (!atomic_compare_exchange_strong(&file, &known, named)) {
+		hk_kernel(SYS_munmap, named, sizeof(*named), 0, 0, 0, 0);
+		return known;
+	}
+	return named; /* a parent's stays: its child may be using it in a handler */
 }
 
 /* Opened for each line: a descriptor that stays could be closed by the host and be another file. */
@@ -143,11 +173,10 @@ static void write_file(const char *bytes, size_t length)
 {
 	uint32_t pid = (uint32_t)hk_kernel(SYS_getpid, 0, 0, 0, 0, 0, 0);
 
-	if (__atomic_load_n(&file_pid, __ATOMIC_ACQUIRE) != pid) {
-		name_file(pid);
-	}
-	long fd = hk_kernel(SYS_openat, AT_FDCWD, file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
-			    0666, 0, 0);
+	const struct log_file *own = own_file(pid);
+	long fd = own ? hk_kernel(SYS_openat, AT_FDCWD, own->path,
+				  O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666, 0, 0)
+		      : -ENOMEM;
 	if (fd >= 0) {
 		hk_kernel(SYS_write, fd, bytes, length, 0, 0, 0);
 		hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
