@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/rundir.h"
 #include "call.h"
@@ -16,6 +18,7 @@
 #include "wire/statistics.h"
 
 #define ASK_TIMEOUT_MS 10000
+#define POLL_NS 50000000
 
 const char *hk_job_collector(void)
 {
@@ -457,6 +460,74 @@ static int open_newest(struct hk_job *job)
 	return r == 0 ? complete(job) : code;
 }
 
+/* ---- from the root
+ * ------------------------------------------------------------------------------ */
+
+/* JOB is a leaf's part of one that a root has all of: takes that, or says why not. */
+static void follow_upstream(struct hk_job *job)
+{
+	const Hk__Job *part = job->snapshot->job;
+	Hk__Response *response = NULL;
+	struct hk_job whole = {0};
+
+	int r = *part->upstream_id ? snapshot_ask(part->upstream, part->upstream_id, &response)
+				   : -ENOENT;
+	if (r == 0) {
+		snapshot_take(&whole, response, part->upstream);
+		whole.elsewhere = access(whole.directory, F_OK) < 0;
+	} else {
+		hk_warning("the root at %s %s: this is this node's part of the job", part->upstream,
+			   r == -ENOENT ? "does not have the job" : "does not answer");
+	}
+	if (response) {
+		hk__response__free_unpacked(response, NULL);
+	}
+	if (r == 0) {
+		hk_job_close(job);
+		*job = whole;
+	}
+}
+
+/* 1: the root has closed the job that DIRECTORY is a part of; 0: not yet; -ENOENT: nobody says
+ * which it is. */
+static int is_over(const char *directory)
+{
+	Hk__SnapshotRequest what = HK__SNAPSHOT_REQUEST__INIT;
+	Hk__Request request = HK__REQUEST__INIT;
+	Hk__Response *response;
+	Hk__Snapshot *part = NULL;
+
+	(void)hk_statistics_load(directory, &part);
+	if (!part) {
+		return -ENOENT;
+	}
+	what.job = part->job->upstream_id;
+	what.no_histograms = true;
+	request.what_case = HK__REQUEST__WHAT_SNAPSHOT;
+	request.snapshot = &what;
+	int r =
+	    *what.job ? hk_call(part->job->upstream, &request, ASK_TIMEOUT_MS, &response) : -EAGAIN;
+	if (r == 0) {
+		r = response->snapshot && response->snapshot->job &&
+		    response->snapshot->job->closed;
+		hk__response__free_unpacked(response, NULL);
+	}
+	hk__snapshot__free_unpacked(part, NULL);
+	return r < 0 ? 0 : r;
+}
+
+bool hk_job_await_root(const char *directory, uint64_t wait_ns)
+{
+	const struct timespec pause = {0, POLL_NS};
+	uint64_t end = hk_clock_monotonic_ns() + wait_ns;
+	int r;
+
+	while ((r = is_over(directory)) == 0 && hk_clock_monotonic_ns() < end) {
+		nanosleep(&pause, NULL);
+	}
+	return r > 0;
+}
+
 int hk_job_open(const char *name, struct hk_job *ret_job)
 {
 	struct hk_job job = {0};
@@ -471,6 +542,11 @@ int hk_job_open(const char *name, struct hk_job *ret_job)
 		code = open_directory(name, &job);
 	} else {
 		code = open_named(name, &job);
+	}
+	/* Who names a collector wants to see what that one has. */
+	if (code == HK_EXIT_DONE && *job.snapshot->job->upstream &&
+	    !hk_command_setting("collector")) {
+		follow_upstream(&job);
 	}
 	if (code == HK_EXIT_DONE) {
 		*ret_job = job;

@@ -1,7 +1,8 @@
 /* job.h: the job a command is about: from a directory, or from the running collector.
  *
  * A job is named by id, by unique prefix or by directory, whatever `hookcli ls` lists; without a
- * name it is ./hook-last, else the newest job of the collector. Errors are told on stderr in one
+ * name it is ./hook-last, else the newest job of the collector. A job that a leaf has a part of is
+ * taken from its root. Errors are told on stderr in one
  * line, with the fix, so that every command says the same. Main thread only.
  */
 #ifndef HK_JOB_H
@@ -23,9 +24,10 @@ struct hk_job {
 	Hk__Snapshot *snapshot;	  /* after a successful open never NULL, and `job` in it is set */
 	char directory[PATH_MAX]; /* of the job's files */
 	char url[HK_REQUEST_URL_BYTES]; /* of the collector it came from; empty: a directory */
-	bool live;    /* the snapshot is of collectors that still follow the job */
-	bool shared;  /* its nodes have a directory each: `url`, if any, is that of one node's */
-	bool damaged; /* something could not be read: show the rest, leave with HK_EXIT_FAILED */
+	bool live;	/* the snapshot is of collectors that still follow the job */
+	bool shared;	/* its nodes have a directory each: `url`, if any, is that of one node's */
+	bool elsewhere; /* a root on another machine keeps it: its files are there */
+	bool damaged;	/* something could not be read: show the rest, leave with HK_EXIT_FAILED */
 };
 
 /* Loads the job called `name` (NULL: the default). HK_EXIT_DONE, or another exit code after a line
@@ -36,6 +38,10 @@ void hk_job_close(struct hk_job *job);
 /* FOLD: from now on collectors are asked for jobs folded by function (report/fold.h), which is all
  * that a screen of many ranks needs. Directories are read whole. */
 void hk_job_fold(bool fold);
+
+/* Waits until the root has closed the job that DIRECTORY is a leaf's part of, WAIT_NS at most; true
+ * if it has. */
+bool hk_job_await_root(const char *directory, uint64_t wait_ns);
 
 /* URL of the collector: --collector, HOOK_COLLECTOR, configuration, else the run directory's
  * socket; NULL when there is no such path. Static memory. */

@@ -381,7 +381,6 @@ int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, 
 	Hk__OpenJobRequest what = HK__OPEN_JOB_REQUEST__INIT;
 	Hk__Request request = HK__REQUEST__INIT;
 	Hk__Response *response;
-	bool leaf = false;
 
 	if (keeper->nested) {
 		return 0;
@@ -411,7 +410,7 @@ int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, 
 	} else {
 		snprintf(keeper->directory, sizeof(keeper->directory), "%s",
 			 response->job->directory);
-		leaf = *response->job->upstream != '\0';
+		keeper->leaf = *response->job->upstream != '\0';
 		keeper->shared = *response->job->whole != '\0';
 		snprintf(keeper->whole, sizeof(keeper->whole), "%s",
 			 keeper->shared ? response->job->whole : keeper->directory);
@@ -423,7 +422,7 @@ int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, 
 	}
 	if (r == 0 && keeper->members.leader) {
 		make_links(keeper, wish);
-		if (hk_command_setting("upstream") && !leaf) {
+		if (hk_command_setting("upstream") && !keeper->leaf) {
 			hk_warning("the collector at %s keeps the job itself: it was started "
 				   "without --upstream",
 				   keeper->url);

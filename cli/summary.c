@@ -92,7 +92,12 @@ void hk_summary_show(const struct hk_keeper *keeper, const char *command, int st
 {
 	bool over;
 
-	if (keeper->shared && keeper->first) {
+	if (keeper->leaf && keeper->inside && !keeper->first) {
+		return;
+	}
+	if (keeper->leaf) {
+		hk_job_await_root(keeper->whole, status == 0 ? WAIT_NS : FAILED_NS);
+	} else if (keeper->shared && keeper->first) {
 		await_others(keeper, status);
 	} else if (keeper->shared && has_others(keeper, &over)) {
 		return;

@@ -50,10 +50,15 @@ static struct hk_job *known_job(const struct hk_collector *collector, const Hk__
 }
 
 /* The job that PART of NODE belongs to; NULL: none that is known. */
-static struct hk_job *match_job(const struct hk_collector *collector, const Hk__Node *node,
-				const Hk__Job *part)
+static struct hk_job *match_job(struct hk_collector *collector, const Hk__Node *node,
+				const Hk__LeafJob *from)
 {
+	const Hk__Job *part = from->job;
 	struct hk_job *job = known_job(collector, node, part);
+	/* Closed, and then forgotten with the collector that was here before. */
+	if (!job && *from->id && hk_job_recall(collector, from->id) == 0) {
+		job = known_job(collector, node, part);
+	}
 	if (job) {
 		return job;
 	}
@@ -66,12 +71,13 @@ static struct hk_job *match_job(const struct hk_collector *collector, const Hk__
 	return recent ? job : NULL;
 }
 
-static int open_job(struct hk_collector *collector, const Hk__Node *node, const Hk__Job *part,
+static int open_job(struct hk_collector *collector, const Hk__Node *node, const Hk__LeafJob *from,
 		    struct hk_job **ret_job)
 {
+	const Hk__Job *part = from->job;
 	const struct hk_job_request request = {
 	    .key = part->key, .name = part->name, .command = part->command};
-	struct hk_job *job = match_job(collector, node, part);
+	struct hk_job *job = match_job(collector, node, from);
 	if (!job) {
 		return hk_job_open(collector, &request, ret_job);
 	}
@@ -371,10 +377,15 @@ static int take_job(struct hk_collector *collector, const Hk__LeafReport *report
 	if (!part->job || !*part->job->key || strlen(part->job->key) > KEY_MAX) {
 		return -EINVAL;
 	}
-	int r = open_job(collector, report->node, part->job, &job);
+	int r = open_job(collector, report->node, part, &job);
+	bool joins = r == 0 && !hk_peers_node(job, report->node->id.data);
 	r = r < 0 ? r : hk_peers_join(job, report->node, part->job->opened_unix_ns, &node);
 	if (r < 0) {
 		return r;
+	}
+	if (joins) {
+		/* Whoever comes after a crash must know whom to wait for. */
+		hk_job_save(collector, job);
 	}
 	job->alive_ns = hk_clock_monotonic_ns();
 	take_job_facts(job, part->job);

@@ -203,8 +203,9 @@ static void send_report(struct hk_leaf *leaf, uint64_t now_ns)
 }
 
 /* What the root says of JOB. */
-static void take_job_reply(struct hk_leaf *leaf, struct hk_outbox_job *job,
-			   const Hk__LeafJobReply *reply, uint64_t now_ns)
+static void take_job_reply(const struct hk_collector *collector, struct hk_leaf *leaf,
+			   struct hk_outbox_job *job, const Hk__LeafJobReply *reply,
+			   uint64_t now_ns)
 {
 	struct hk_outbox_process *process;
 	if (reply->error < 0) {
@@ -219,11 +220,9 @@ static void take_job_reply(struct hk_leaf *leaf, struct hk_outbox_job *job,
 		job->complete_sending = false;
 		return;
 	}
-	hk_state_set_string(&hk_outbox_state(job)->upstream_id, reply->id);
+	hk_outbox_name(job, reply->id);
 	if (job->complete_sending && reply->saved) {
-		job->complete = true;
-		job->complete_ns = now_ns;
-		hk_outbox_unload(job);
+		hk_outbox_complete(collector, job, now_ns);
 		hk_info("job is on the root id=%s root=%s", job->state->id, reply->id);
 	}
 	job->complete_sending = false;
@@ -249,7 +248,8 @@ static void take_chunk_reply(struct hk_leaf *leaf, const Hk__ChunkReply *reply)
 	}
 }
 
-static void take_report_reply(struct hk_leaf *leaf, const Hk__LeafReply *reply, uint64_t now_ns)
+static void take_report_reply(const struct hk_collector *collector, struct hk_leaf *leaf,
+			      const Hk__LeafReply *reply, uint64_t now_ns)
 {
 	struct hk_outbox_process *process, *next;
 	struct hk_outbox_job *job;
@@ -262,7 +262,7 @@ static void take_report_reply(struct hk_leaf *leaf, const Hk__LeafReply *reply, 
 			const Hk__Job *state = hk_outbox_state(job);
 			if (strcmp(state->key, part->key) == 0 &&
 			    state->opened_unix_ns == part->opened_unix_ns) {
-				take_job_reply(leaf, job, part, now_ns);
+				take_job_reply(collector, leaf, job, part, now_ns);
 			}
 		}
 	}
@@ -345,8 +345,8 @@ static void take_put_reply(struct hk_leaf *leaf, const struct exchange *exchange
 	} else if (response->error < 0) {
 		process->hold_ns = now_ns + HOLD_NS;
 	}
-	/* Not taken, and nothing under way any more that it could have waited for. */
-	if (process->acknowledged < exchange->number && process->chunks_sending == 0) {
+	/* One was not taken, and nothing is under way any more that it could have waited for. */
+	if (process->acknowledged < process->sent && process->chunks_sending == 0) {
 		hk_outbox_rewind(process);
 	}
 }
@@ -363,8 +363,8 @@ static void note_refusal(struct hk_leaf *leaf, const Hk__Response *response)
 	leaf->refused = response->error;
 }
 
-static void take_answer(struct hk_leaf *leaf, const struct hk_uplink_answer *answer,
-			uint64_t now_ns)
+static void take_answer(const struct hk_collector *collector, struct hk_leaf *leaf,
+			const struct hk_uplink_answer *answer, uint64_t now_ns)
 {
 	struct exchange exchange = leaf->exchanges[answer->slot];
 	const Hk__Response *response = answer->response;
@@ -377,7 +377,7 @@ static void take_answer(struct hk_leaf *leaf, const struct hk_uplink_answer *ans
 		leaf->reporting = false;
 		if (response->error == 0 && response->leaf) {
 			hk_leaf_report_clock(&leaf->head, response->leaf);
-			take_report_reply(leaf, response->leaf, now_ns);
+			take_report_reply(collector, leaf, response->leaf, now_ns);
 		} else {
 			hk_outbox_unsend(&leaf->outbox);
 			leaf->report_due_ns = now_ns + SECOND_NS;
@@ -385,7 +385,8 @@ static void take_answer(struct hk_leaf *leaf, const struct hk_uplink_answer *ans
 	}
 }
 
-static void take_answers(struct hk_leaf *leaf, uint64_t now_ns)
+static void take_answers(const struct hk_collector *collector, struct hk_leaf *leaf,
+			 uint64_t now_ns)
 {
 	struct hk_uplink_answer answer;
 	while (hk_uplink_next(leaf->uplink, &answer) > 0) {
@@ -394,7 +395,7 @@ static void take_answers(struct hk_leaf *leaf, uint64_t now_ns)
 			hk_uplink_give_up(leaf->uplink, now_ns, SECOND_NS);
 			return;
 		}
-		take_answer(leaf, &answer, now_ns);
+		take_answer(collector, leaf, &answer, now_ns);
 		hk__response__free_unpacked(answer.response, NULL);
 	}
 }
@@ -440,7 +441,7 @@ void hk_leaf_run(struct hk_collector *collector, uint64_t now_ns)
 	if (hk_outbox_update(&leaf->outbox, collector)) {
 		report_soon(leaf);
 	}
-	take_answers(leaf, now_ns);
+	take_answers(collector, leaf, now_ns);
 	hk_uplink_tend(leaf->uplink, now_ns);
 	if (leaf->generation != hk_uplink_generation(leaf->uplink)) {
 		begin_anew(leaf, now_ns);

@@ -15,6 +15,7 @@
 #include "collector/job.h"
 #include "collector/jobdir.h"
 #include "collector/spool.h"
+#include "collector/state.h"
 #include "wire/change.h"
 #include "wire/statistics.h"
 
@@ -242,6 +243,7 @@ void hk_outbox_close(struct hk_outbox *outbox, const struct hk_collector *collec
 	struct hk_process *process;
 	update_job(outbox, job);
 	hk_jobdir_link(collector->dirfd[0], HK_OUTBOX_LINK, job->state->id, job->state->directory);
+	hk_jobdir_unlink(collector->dirfd[0], HK_OUTBOX_DONE, job->state->id);
 	DL_FOREACH (job->processes, process) {
 		hk_outbox_detach(process);
 	}
@@ -257,7 +259,7 @@ void hk_outbox_close(struct hk_outbox *outbox, const struct hk_collector *collec
 	job->outgoing = NULL;
 }
 
-static int restore(struct hk_outbox *outbox, const char *path)
+static int restore(struct hk_outbox *outbox, const char *path, bool complete)
 {
 	Hk__Snapshot *snapshot = NULL;
 	int r = hk_statistics_load(path, &snapshot);
@@ -268,6 +270,8 @@ static int restore(struct hk_outbox *outbox, const char *path)
 	r = job ? 0 : -ENOMEM;
 	if (job) {
 		job->state = snapshot->job;
+		job->complete = complete;
+		job->complete_ns = hk_clock_monotonic_ns();
 		snapshot->job = NULL;
 	}
 	for (size_t i = 0; i < snapshot->n_processes && r == 0; i++) {
@@ -283,6 +287,11 @@ static int restore(struct hk_outbox *outbox, const char *path)
 	return r;
 }
 
+static bool begins(const char *name, const char *prefix)
+{
+	return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
 void hk_outbox_restore(struct hk_outbox *outbox, const struct hk_collector *collector)
 {
 	int fd = openat(collector->dirfd[0], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -291,7 +300,8 @@ void hk_outbox_restore(struct hk_outbox *outbox, const struct hk_collector *coll
 	uint32_t count = 0;
 	while (directory && (entry = readdir(directory)) != NULL && count < JOBS_MAX) {
 		char path[PATH_MAX];
-		if (strncmp(entry->d_name, HK_OUTBOX_LINK, sizeof(HK_OUTBOX_LINK) - 1) != 0) {
+		bool done = begins(entry->d_name, HK_OUTBOX_DONE);
+		if (!done && !begins(entry->d_name, HK_OUTBOX_LINK)) {
 			continue;
 		}
 		ssize_t length = readlinkat(fd, entry->d_name, path, sizeof(path) - 1);
@@ -300,7 +310,7 @@ void hk_outbox_restore(struct hk_outbox *outbox, const struct hk_collector *coll
 		}
 		path[length] = '\0';
 		count++;
-		int r = restore(outbox, path);
+		int r = restore(outbox, path, done);
 		if (r < 0) {
 			hk_warning("job stays unsent directory=%s error=%s", path, strerror(-r));
 			unlinkat(fd, entry->d_name, 0);
@@ -354,6 +364,22 @@ void hk_outbox_unload(struct hk_outbox_job *job)
 	job->loaded = NULL;
 }
 
+void hk_outbox_name(struct hk_outbox_job *job, const char *id)
+{
+	Hk__Job *state = hk_outbox_state(job);
+	struct hk_statistics *statistics;
+	if (strcmp(state->upstream_id, id) == 0 ||
+	    hk_state_set_string(&state->upstream_id, id) < 0) {
+		return;
+	}
+	if (job->job) {
+		job->job->changed = true;
+	} else if (hk_statistics_open(state->directory, &statistics) == 0) {
+		hk_statistics_put_job(statistics, state);
+		hk_statistics_free(statistics);
+	}
+}
+
 bool hk_outbox_all_sent(const struct hk_outbox_job *job)
 {
 	const struct hk_outbox_process *process;
@@ -370,6 +396,17 @@ bool hk_outbox_all_sent(const struct hk_outbox_job *job)
 	return true;
 }
 
+void hk_outbox_complete(const struct hk_collector *collector, struct hk_outbox_job *job,
+			uint64_t now_ns)
+{
+	const Hk__Job *state = job->state;
+	job->complete = true;
+	job->complete_ns = now_ns;
+	hk_outbox_unload(job);
+	hk_jobdir_link(collector->dirfd[0], HK_OUTBOX_DONE, state->id, state->directory);
+	hk_jobdir_unlink(collector->dirfd[0], HK_OUTBOX_LINK, state->id);
+}
+
 void hk_outbox_remove(struct hk_outbox *outbox, struct hk_collector *collector,
 		      struct hk_outbox_job *job)
 {
@@ -383,6 +420,7 @@ void hk_outbox_remove(struct hk_outbox *outbox, struct hk_collector *collector,
 		}
 	}
 	hk_jobdir_unlink(collector->dirfd[0], HK_OUTBOX_LINK, job->state->id);
+	hk_jobdir_unlink(collector->dirfd[0], HK_OUTBOX_DONE, job->state->id);
 	if (!job->state->announced) {
 		hk_job_drop(collector, job->state->directory);
 		hk_jobdir_remove(job->state->directory);

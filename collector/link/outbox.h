@@ -12,8 +12,9 @@
 #include "collector/collector.h"
 #include "collector/link/uplink.h"
 
-/* How the links of closed jobs begin that the root has not got all of. */
+/* How the links of closed jobs begin that the root has not got all of, or has. */
 #define HK_OUTBOX_LINK "unsent."
+#define HK_OUTBOX_DONE "sent."
 
 struct hk_outbox_job;
 
@@ -89,6 +90,8 @@ struct hk_outbox_process *hk_outbox_find(const struct hk_outbox *outbox, const u
 
 /* The message of a job. */
 Hk__Job *hk_outbox_state(const struct hk_outbox_job *job);
+/* The root calls the job ID; kept where readers look for it. */
+void hk_outbox_name(struct hk_outbox_job *job, const char *id);
 /* Makes the last values of a closed job's processes readable. -errno. */
 int hk_outbox_load(struct hk_outbox_job *job);
 void hk_outbox_unload(struct hk_outbox_job *job);
@@ -109,7 +112,10 @@ void hk_outbox_rewind(struct hk_outbox_process *process);
 /* Whether a closed job has nothing left that the root does not know. */
 bool hk_outbox_all_sent(const struct hk_outbox_job *job);
 
-/* Takes a job out, with its directory unless somebody announced it here. */
+/* The root has all of a closed job. */
+void hk_outbox_complete(const struct hk_collector *collector, struct hk_outbox_job *job,
+			uint64_t now_ns);
+/* Takes a complete job out, with its directory unless somebody announced it here. */
 void hk_outbox_remove(struct hk_outbox *outbox, struct hk_collector *collector,
 		      struct hk_outbox_job *job);
 

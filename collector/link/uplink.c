@@ -16,6 +16,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define PATIENCE_NS (5 * SECOND_NS) /* of a connection that does not come, or does not answer */
 #define PATIENCE_MAX_NS (60 * SECOND_NS) /* where answers take long because the network is slow */
+#define LOST_PATIENCES 4u		 /* for one answer, while others come */
 #define PAUSE_NS (SECOND_NS / 10)
 #define PAUSE_MAX_NS (2 * SECOND_NS)
 #define RECONNECT_MS 100
@@ -230,7 +231,7 @@ static uint64_t waiting_since(const struct hk_uplink *uplink)
 			oldest = slot->sent_ns;
 		}
 	}
-	return oldest < uplink->heard_ns ? uplink->heard_ns : oldest;
+	return oldest;
 }
 
 /* When the connection is given up if nothing happens. */
@@ -239,10 +240,18 @@ static uint64_t deadline(const struct hk_uplink *uplink)
 	if (!hk_uplink_connected(uplink)) {
 		return uplink->opened_ns + PATIENCE_NS;
 	}
-	uint64_t since = waiting_since(uplink);
+	uint64_t oldest = waiting_since(uplink);
 	/* What has never answered gets no more time than one that does not come. */
 	uint64_t patience = uplink->answers > 0 ? uplink->patience_ns : PATIENCE_NS;
-	return since == UINT64_MAX ? UINT64_MAX : since + patience;
+	if (oldest == UINT64_MAX) {
+		return UINT64_MAX;
+	}
+	if (oldest >= uplink->heard_ns) {
+		return oldest + patience;
+	}
+	/* Others are answered: one answer may have been lost on its way. */
+	uint64_t silence = uplink->heard_ns + patience, lost = oldest + LOST_PATIENCES * patience;
+	return silence < lost ? silence : lost;
 }
 
 uint64_t hk_uplink_due(const struct hk_uplink *uplink)
@@ -366,6 +375,8 @@ int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_answer *ret_answer
 			continue;
 		}
 		if (slot->failed) {
+			hk_debug("exchange failed error=%s",
+				 nng_strerror(nng_aio_result(slot->aio)));
 			/* Whoever waits for it does so until the connection is given up. */
 			atomic_store(&uplink->lost, true);
 			wake(uplink);
