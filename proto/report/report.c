@@ -136,14 +136,30 @@ struct hk_report *hk_report_free(struct hk_report *report)
 	return NULL;
 }
 
+/* The first row of RANK, or of a higher one. */
+static size_t first_call(const struct hk_report *report, int32_t rank)
+{
+	size_t low = 0, high = report->call_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (report->calls[middle].rank < rank) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
 uint64_t hk_report_domain_ns(const struct hk_report *report, int32_t rank, const char *domain)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < report->call_count; i++) {
+	for (size_t i = first_call(report, rank);
+	     i < report->call_count && report->calls[i].rank == rank; i++) {
 		const struct hk_report_call *call = &report->calls[i];
-		if (call->rank == rank && strcmp(call->role, "main") == 0 &&
-		    strcmp(call->domain, domain) == 0) {
+		if (strcmp(call->role, "main") == 0 && strcmp(call->domain, domain) == 0) {
 			sum += call->numbers.outermost_ns;
 		}
 	}
