@@ -41,7 +41,7 @@ int hk_collector_find(char path[PATH_MAX])
 	return -ENOENT;
 }
 
-#define ARGUMENTS_MAX 12
+#define ARGUMENTS_MAX 14
 
 /* What the collector is told; JOB and STORE are of WISH. */
 static void arguments_fill(const char *program, const char *job, const char *store,
@@ -60,6 +60,10 @@ static void arguments_fill(const char *program, const char *job, const char *sto
 	if (wish->upstream) {
 		arguments[count++] = (char *)"--upstream";
 		arguments[count++] = (char *)wish->upstream;
+	}
+	if (wish->keep) {
+		arguments[count++] = (char *)"--keep";
+		arguments[count++] = (char *)wish->keep;
 	}
 	arguments[count] = NULL;
 }

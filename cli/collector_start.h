@@ -14,6 +14,7 @@ struct hk_collector_wish {
 	const char *id;	       /* of the job */
 	const char *directory; /* the job's, absolute */
 	const char *upstream;  /* URL of the root whose leaf it is, or NULL */
+	const char *keep;      /* what it keeps of the job's records, or NULL */
 	bool per_node; /* the collector makes a directory of its node's in `directory`, or in that
 			  with a number added */
 };

@@ -141,12 +141,23 @@ static void discard(FILE *output, const char *path)
 static int report_result(const struct hk_timeline_result *result, const struct hk_job *job,
 			 bool chosen, const char *path)
 {
-	bool damaged = job->damaged || result->damaged || result->too_deep;
+	bool damaged = job->damaged || result->damaged || result->too_deep || result->newer;
 
 	if (result->lost) {
 		hk_warning("%" PRIu64 " records were lost while the job ran and are not in it; the "
 			   "report counts them",
 			   result->lost);
+	}
+	if (result->shed) {
+		hk_warning("%" PRIu64 " records are older than what --keep left and are not in it",
+			   result->shed);
+	}
+	if (result->elsewhere) {
+		hk_warning("%" PRIu64 " records are on the root and not in it", result->elsewhere);
+	}
+	if (result->newer) {
+		hk_warning("%zu files were written by a newer hooktrace and were left out",
+			   result->newer);
 	}
 	if (result->damaged) {
 		hk_warning("%" PRIu64 " damaged parts of the job's files were left out",

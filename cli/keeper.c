@@ -209,6 +209,7 @@ static int elect(struct hk_keeper *keeper, const char *parent, const char *name,
 		    .id = keeper->id,
 		    .directory = directory,
 		    .upstream = hk_command_setting("upstream"),
+		    .keep = hk_command_setting("keep"),
 		    .per_node = keeper->per_node,
 		};
 		if (r < 0) {

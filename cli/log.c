@@ -179,7 +179,7 @@ static int log_close(struct hk_exporter *log, struct hk_export_thread *thread,
 }
 
 static int log_mark(struct hk_exporter *log, const struct hk_export_process *process,
-		    uint64_t time_ns, uint64_t lost)
+		    uint64_t time_ns, const struct hk_export_gap *gap)
 {
 	char line[HK_LOG_LINE_BYTES];
 	struct loss *losses = reallocarray(log->losses, log->loss_count + 1, sizeof(*log->losses));
@@ -188,7 +188,7 @@ static int log_mark(struct hk_exporter *log, const struct hk_export_process *pro
 		return -ENOMEM;
 	}
 	log->losses = losses;
-	hk_log_line_lost(&log->style, process, time_ns, lost, line);
+	hk_log_line_gap(&log->style, process, time_ns, gap, line);
 	losses[log->loss_count] = (struct loss){time_ns, strdup(line)};
 	if (!losses[log->loss_count].line) {
 		return -ENOMEM;
@@ -247,7 +247,11 @@ static int report_result(const struct hk_timeline_result *result, const struct h
 		hk_warning("the job is still running: these are the calls stored so far; -f goes "
 			   "on with it");
 	}
-	return result->damaged || job->damaged ? HK_EXIT_FAILED : HK_EXIT_DONE;
+	if (result->newer) {
+		hk_warning("%zu files were written by a newer hooktrace and were left out",
+			   result->newer);
+	}
+	return result->damaged || result->newer || job->damaged ? HK_EXIT_FAILED : HK_EXIT_DONE;
 }
 
 static int print_stored(const struct hk_job *job, const struct arguments *arguments)

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "chunk/catalog.h"
 #include "chunk/file.h"
+#include "chunk/header.h"
 #include "command.h"
 #include "exporters/cast.h"
 #include "exporters/source.h"
@@ -160,20 +161,29 @@ static int take_record(const struct look *look, const struct hk_record *record)
 	return hold(follow, since_ns, line, length);
 }
 
-static int take_losses(const struct look *look, const struct hk_chunk_header *header)
+static int take_gap(const struct look *look, uint64_t ticks, const char *why, uint64_t records)
 {
 	struct follow *follow = look->follow;
 	char line[HK_LOG_LINE_BYTES];
 
-	if (header->lost_records <= look->reader->lost) {
+	if (records == 0) {
 		return 0;
 	}
-	int64_t since_ns = hk_report_clock_ns(look->clock, header->max_end_ticks);
-	size_t length = hk_log_line_lost(&follow->style, hk_actor_shown(look->actor),
-					 follow->style.origin_ns + (uint64_t)since_ns,
-					 header->lost_records - look->reader->lost, line);
-	look->reader->lost = header->lost_records;
+	int64_t since_ns = hk_report_clock_ns(look->clock, ticks);
+	size_t length = hk_log_line_gap(&follow->style, hk_actor_shown(look->actor),
+					follow->style.origin_ns + (uint64_t)since_ns,
+					&(struct hk_export_gap){why, records}, line);
 	return hold(follow, since_ns, line, length);
+}
+
+static int take_gaps(const struct look *look, const struct hk_chunk_header *header)
+{
+	uint64_t known = look->reader->lost;
+	uint64_t lost = header->lost_records > known ? header->lost_records - known : 0;
+
+	look->reader->lost += lost;
+	int rc = take_gap(look, header->max_end_ticks, "shed", hk_chunk_shed_records(header));
+	return rc < 0 ? rc : take_gap(look, header->max_end_ticks, "lost", lost);
 }
 
 static int take_chunk(const struct look *look, const struct hk_chunk_header *header,
@@ -201,7 +211,7 @@ static int take_chunk(const struct look *look, const struct hk_chunk_header *hea
 		follow->damaged++;
 		rc = 0;
 	}
-	return rc < 0 ? rc : take_losses(look, header);
+	return rc < 0 ? rc : take_gaps(look, header);
 }
 
 /* The end of the file is where the next look goes on: what is there now may be half a chunk. */

@@ -186,14 +186,15 @@ size_t hk_log_line_call(const struct hk_log_style *style, const struct hk_export
 	return finish(&line);
 }
 
-size_t hk_log_line_lost(const struct hk_log_style *style, const struct hk_export_process *process,
-			uint64_t time_ns, uint64_t lost, char text[HK_LOG_LINE_BYTES])
+size_t hk_log_line_gap(const struct hk_log_style *style, const struct hk_export_process *process,
+		       uint64_t time_ns, const struct hk_export_gap *gap,
+		       char text[HK_LOG_LINE_BYTES])
 {
 	struct line line = {.text = text, .colour = style->colour};
 
 	put_origin(&line, style, process, time_ns);
 	paint(&line, RED);
-	put(&line, "lost %" PRIu64 " records", lost);
+	put(&line, "%s %" PRIu64 " records", gap->why, gap->records);
 	paint(&line, PLAIN);
 	return finish(&line);
 }

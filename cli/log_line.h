@@ -21,8 +21,9 @@ struct hk_log_style {
 size_t hk_log_line_call(const struct hk_log_style *style, const struct hk_export_thread *thread,
 			const struct hk_slice *slice, char line[HK_LOG_LINE_BYTES]);
 
-/* The line that says that LOST records of PROCESS are missing, noticed at TIME_NS. */
-size_t hk_log_line_lost(const struct hk_log_style *style, const struct hk_export_process *process,
-			uint64_t time_ns, uint64_t lost, char line[HK_LOG_LINE_BYTES]);
+/* The line that says that records of PROCESS are missing, noticed at TIME_NS. */
+size_t hk_log_line_gap(const struct hk_log_style *style, const struct hk_export_process *process,
+		       uint64_t time_ns, const struct hk_export_gap *gap,
+		       char line[HK_LOG_LINE_BYTES]);
 
 #endif

@@ -20,6 +20,7 @@
 #include "program.h"
 #include "report/name.h"
 #include "sanitizer.h"
+#include "settings/keep.h"
 #include "settings/settings.h"
 #include "summary.h"
 
@@ -34,6 +35,7 @@ enum {
 	OPTION_ON_FULL,
 	OPTION_BUDGET,
 	OPTION_UPSTREAM,
+	OPTION_KEEP,
 };
 
 static const struct argp_option options[] = {
@@ -49,6 +51,8 @@ static const struct argp_option options[] = {
      "Lower the level of functions whose tracing costs more of a process's time (default 2)", 0},
     {"upstream", OPTION_UPSTREAM, "URL", 0,
      "Bring the job to the collector at URL, from every node it runs on", 0},
+    {"keep", OPTION_KEEP, "all|<n>s|<n>{K,M,G}", 0,
+     "Keep the newest records: of the last so many seconds, or so many bytes (default 10G)", 0},
     {"quiet", 'q', NULL, 0, "No summary at the end", 0},
     {0},
 };
@@ -95,6 +99,17 @@ static int check_on_full(const char *value)
 	return -EINVAL;
 }
 
+static int check_keep(const char *value)
+{
+	struct hk_keep keep;
+
+	if (value && hk_keep_parse(value, &keep) < 0) {
+		hk_error("--keep '%s' is neither all nor a number with s, K, M or G", value);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check_budget(const char *value)
 {
 	char *end;
@@ -138,6 +153,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return -hk_settings_set(settings, "budget", argument);
 	case OPTION_UPSTREAM:
 		return -hk_settings_set(settings, "upstream", argument);
+	case OPTION_KEEP:
+		return -hk_settings_set(settings, "keep", argument);
 	case 'q':
 		return -hk_settings_set(settings, "quiet", "1");
 	case ARGP_KEY_ARGS:
@@ -317,7 +334,7 @@ static int run_command(char **command)
 	}
 	char *hooks = hk_hooks_option_list();
 	if (!hooks || (level && check_level(level) < 0) ||
-	    (on_full && check_on_full(on_full) < 0) ||
+	    (on_full && check_on_full(on_full) < 0) || check_keep(hk_command_setting("keep")) < 0 ||
 	    check_budget(hk_command_setting("budget")) < 0) {
 		free(hooks);
 		return EXIT_OURS;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/log.h"
-#include "collector/keep.h"
+#include "settings/keep.h"
 
 struct hk_settings;
 

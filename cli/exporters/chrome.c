@@ -245,18 +245,20 @@ static int chrome_close(struct hk_exporter *chrome, struct hk_export_thread *thr
 }
 
 static int chrome_mark(struct hk_exporter *chrome, const struct hk_export_process *process,
-		       uint64_t time_ns, uint64_t lost)
+		       uint64_t time_ns, const struct hk_export_gap *gap)
 {
 	struct hk_json *json = &chrome->json;
+	char name[32];
 
-	event_open(json, "i", "lost records");
+	snprintf(name, sizeof(name), "%s records", gap->why);
+	event_open(json, "i", name);
 	hk_json_string(json, "cat", "hooktrace");
 	hk_json_string(json, "s", "p"); /* across the whole process */
 	hk_json_uint(json, "pid", shown_pid(process));
 	hk_json_uint(json, "tid", process->show_pid);
 	hk_json_microseconds(json, "ts", (int64_t)(time_ns - chrome->start_ns));
 	hk_json_open(json, "args", '{');
-	hk_json_uint(json, "lost", lost);
+	hk_json_uint(json, gap->why, gap->records);
 	hk_json_close(json, '}');
 	hk_json_close(json, '}');
 	return check(chrome);

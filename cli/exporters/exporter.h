@@ -72,6 +72,12 @@ struct hk_export_job {
 
 struct hk_exporter;
 
+/* Records that are not there. */
+struct hk_export_gap {
+	const char *why; /* "lost": never kept; "shed": given up by --keep since */
+	uint64_t records;
+};
+
 /* Every operation returns 0 or -errno, which ends the export. A NULL operation is skipped. */
 struct hk_exporter_ops {
 	const char *format; /* as in --format */
@@ -89,9 +95,9 @@ struct hk_exporter_ops {
 	/* A mark or a counter's value (the site's meaning) at the slice's start. */
 	int (*instant)(struct hk_exporter *exporter, struct hk_export_thread *thread,
 		       const struct hk_slice *slice);
-	/* LOST records of PROCESS are missing, noticed at TIME. */
+	/* Records of PROCESS are missing, noticed at TIME. */
 	int (*mark)(struct hk_exporter *exporter, const struct hk_export_process *process,
-		    uint64_t time_ns, uint64_t lost);
+		    uint64_t time_ns, const struct hk_export_gap *gap);
 	/* THREAD comes no more; releases its private data. Also called after an error. */
 	void (*forget)(struct hk_exporter *exporter, struct hk_export_thread *thread);
 	int (*end)(struct hk_exporter *exporter);

@@ -506,7 +506,7 @@ static int perfetto_close(struct hk_exporter *perfetto, struct hk_export_thread 
 }
 
 static int perfetto_mark(struct hk_exporter *perfetto, const struct hk_export_process *process,
-			 uint64_t time_ns, uint64_t lost)
+			 uint64_t time_ns, const struct hk_export_gap *gap)
 {
 	Hk__Perfetto__TracePacket packet = packet_on(GLOBAL_SEQUENCE, time_ns);
 	Hk__Perfetto__TrackEvent event = HK__PERFETTO__TRACK_EVENT__INIT;
@@ -514,14 +514,17 @@ static int perfetto_mark(struct hk_exporter *perfetto, const struct hk_export_pr
 	Hk__Perfetto__DebugAnnotation *annotations[] = {&annotation};
 	char *categories[] = {"hooktrace"};
 
-	annotation.name = "lost";
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s records", gap->why);
+	annotation.name = (char *)gap->why;
 	annotation.has_uint_value = 1;
-	annotation.uint_value = lost;
+	annotation.uint_value = gap->records;
 	event.has_type = 1;
 	event.type = HK__PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT;
 	event.has_track_uuid = 1;
 	event.track_uuid = process->uuid;
-	event.name = "lost records";
+	event.name = name;
 	event.n_categories = 1;
 	event.categories = categories;
 	event.n_debug_annotations = 1;

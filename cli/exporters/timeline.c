@@ -91,7 +91,8 @@ static int open_source(struct timeline *timeline, const char *directory, struct 
 		if (fd >= 0) {
 			close(fd);
 		}
-		timeline->result.damaged++;
+		timeline->result.newer += rc == -EPROTO;
+		timeline->result.damaged += rc != -EPROTO;
 		return is_ours(rc) ? rc : 0;
 	}
 	source->fd = fd;
@@ -125,21 +126,39 @@ static int open_sources(struct timeline *timeline, const char *directory)
 /* ---- what is missing ---- */
 
 static int mark(struct timeline *timeline, const struct source *source, uint64_t ticks,
-		uint64_t lost)
+		const char *why, uint64_t records)
 {
+	const struct hk_export_gap gap = {why, records};
 	const struct hk_export_process *process = hk_actor_shown(source->actor);
 	int64_t since_ns = hk_report_clock_ns(&source->clock, ticks);
 
-	timeline->result.lost += lost;
 	if (since_ns > timeline->options->to_ns || since_ns < timeline->options->from_ns) {
 		return 0;
 	}
-	return timeline->ops->mark(timeline->exporter, process, unix_ns(timeline, since_ns), lost);
+	return timeline->ops->mark(timeline->exporter, process, unix_ns(timeline, since_ns), &gap);
+}
+
+/* What a tombstone stands for. */
+static int mark_shed(struct timeline *timeline, const struct source *source,
+		     const struct hk_chunk_header *header)
+{
+	uint64_t shed = hk_chunk_shed_records(header);
+
+	timeline->result.shed += shed;
+	timeline->result.elsewhere += header->shed_records - shed;
+	return shed ? mark(timeline, source, header->max_end_ticks, "shed", shed) : 0;
+}
+
+static int mark_lost(struct timeline *timeline, const struct source *source, uint64_t ticks,
+		     uint64_t lost)
+{
+	timeline->result.lost += lost;
+	return lost ? mark(timeline, source, ticks, "lost", lost) : 0;
 }
 
 /* Walks the headers: chunks say how many records were lost until their end, and their numbers have
  * no gaps. */
-static int mark_losses(struct timeline *timeline, const struct source *source)
+static int mark_gaps(struct timeline *timeline, const struct source *source)
 {
 	struct hk_chunk_walk walk = HK_CHUNK_WALK(source->fd);
 	const Hk__Process *process = hk_actor_process(source->actor);
@@ -153,18 +172,19 @@ static int mark_losses(struct timeline *timeline, const struct source *source)
 		}
 		last_number = header.number;
 		end_ticks = header.max_end_ticks > end_ticks ? header.max_end_ticks : end_ticks;
-		if (header.lost_records > lost) {
-			rc = mark(timeline, source, end_ticks, header.lost_records - lost);
-			if (rc < 0) {
-				return rc;
-			}
+		rc = hk_chunk_is_shed(&header) ? mark_shed(timeline, source, &header) : 0;
+		if (rc == 0 && header.lost_records > lost) {
+			rc = mark_lost(timeline, source, end_ticks, header.lost_records - lost);
 			lost = header.lost_records;
+		}
+		if (rc < 0) {
+			return rc;
 		}
 	}
 	/* Statistics know of a chunk only after it was written. */
 	timeline->result.damaged += last_number < process->last_chunk;
 	if (rc == 0 && process->lost_records > lost) {
-		rc = mark(timeline, source, end_ticks, process->lost_records - lost);
+		rc = mark_lost(timeline, source, end_ticks, process->lost_records - lost);
 	}
 	return rc;
 }
@@ -370,7 +390,7 @@ static int run(struct timeline *timeline, const char *directory)
 	find_start(timeline);
 	rc = begin(timeline);
 	for (size_t i = 0; rc == 0 && i < timeline->source_count; i++) {
-		rc = mark_losses(timeline, &timeline->sources[i]);
+		rc = mark_gaps(timeline, &timeline->sources[i]);
 	}
 	if (rc == 0) {
 		rc = export_calls(timeline);

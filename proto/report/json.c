@@ -69,31 +69,31 @@ static json_t *rank_json(const void *row)
 {
 	const struct hk_report_rank *rank = row;
 
-	return json_pack("{s:i, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
-			 (int)rank->rank, "host", text(rank->host), "pid", number(rank->pid),
-			 "start_ns", (json_int_t)rank->start_ns, "end_ns",
+	return json_pack("{s:i, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+			 "rank", (int)rank->rank, "host", text(rank->host), "pid",
+			 number(rank->pid), "start_ns", (json_int_t)rank->start_ns, "end_ns",
 			 rank->running ? json_null() : json_integer(rank->end_ns), "cpu_ns",
 			 number(rank->cpu_ns), "rss_peak_bytes", number(rank->rss_peak_bytes),
 			 "exit", exit_json(&rank->exit), "records", number(rank->records),
-			 "lost_records", number(rank->lost_records), "clock",
-			 clock_json(&rank->clock), "tracing_cost_ns",
-			 number(rank->tracing_cost_ns));
+			 "lost_records", number(rank->lost_records), "shed_records",
+			 number(rank->shed_records), "clock", clock_json(&rank->clock),
+			 "tracing_cost_ns", number(rank->tracing_cost_ns));
 }
 
 static json_t *process_json(const void *row)
 {
 	const struct hk_report_process *process = row;
 
-	return json_pack("{s:i, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}",
-			 "rank", (int)process->rank, "pid", number(process->pid), "role",
-			 process->role, "command", text(process->command), "exit",
-			 exit_json(&process->exit), "agent", process->agent, "note",
-			 text(process->note), "host", text(process->host), "start_ns",
-			 (json_int_t)process->start_ns, "end_ns",
-			 process->running ? json_null() : json_integer(process->end_ns), "records",
-			 number(process->records), "lost_records", number(process->lost_records),
-			 "calls_untracked", number(process->calls_untracked), "tracing_cost_ns",
-			 number(process->tracing_cost_ns));
+	return json_pack(
+	    "{s:i, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
+	    (int)process->rank, "pid", number(process->pid), "role", process->role, "command",
+	    text(process->command), "exit", exit_json(&process->exit), "agent", process->agent,
+	    "note", text(process->note), "host", text(process->host), "start_ns",
+	    (json_int_t)process->start_ns, "end_ns",
+	    process->running ? json_null() : json_integer(process->end_ns), "records",
+	    number(process->records), "lost_records", number(process->lost_records), "shed_records",
+	    number(process->shed_records), "calls_untracked", number(process->calls_untracked),
+	    "tracing_cost_ns", number(process->tracing_cost_ns));
 }
 
 static json_t *call_json(const void *row)

@@ -33,6 +33,7 @@ struct hk_report_job {
 	uint64_t tracing_cost_ns; /* estimate, summed over processes */
 	uint64_t calls_untracked; /* calls that found no room: the only ones not in the rows */
 	uint64_t records, lost_records;
+	uint64_t shed_records;	 /* of records: given up since, older than what --keep leaves */
 	size_t nodes;		 /* with a collector each */
 	bool clocks_known;	 /* how wrong times of different nodes may be against each other: */
 	uint64_t clock_error_ns; /* by no more than twice this */
@@ -61,6 +62,7 @@ struct hk_report_rank {
 	uint64_t cpu_ns, rss_peak_bytes;
 	struct hk_report_exit exit;
 	uint64_t records, lost_records; /* helpers included */
+	uint64_t shed_records;		/* of records, likewise */
 	uint64_t tracing_cost_ns;	/* estimate, helpers included */
 	struct hk_report_node_clock clock;
 };
@@ -77,7 +79,7 @@ struct hk_report_process {
 	int64_t start_ns, end_ns;
 	bool running;
 	struct hk_report_node_clock clock;
-	uint64_t calls_untracked, records, lost_records;
+	uint64_t calls_untracked, records, lost_records, shed_records;
 	uint64_t tracing_cost_ns; /* estimate */
 	uint32_t objects, objects_pending, objects_hidden, namespaces_hidden;
 	uint32_t slots_found, slots_patched, slots_refused;

@@ -175,6 +175,13 @@ static void warnings_write(const struct summary *summary)
 			"! %" PRIu64 " calls found no room in a segment and are not counted\n",
 			job->calls_untracked);
 	}
+	if (job->shed_records > 0) {
+		fprintf(output,
+			"! the oldest %" PRIu64 " of %" PRIu64
+			" records were given up (--keep): counts and times here are exact, "
+			"timelines begin later\n",
+			job->shed_records, job->records);
+	}
 	if (job->lost_records > 0) {
 		fprintf(output,
 			"! %" PRIu64 " of %" PRIu64

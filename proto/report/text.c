@@ -202,9 +202,9 @@ static int open_calls_write(const struct hk_report *report, FILE *output, bool c
 
 static int processes_write(const struct hk_report *report, FILE *output, bool colour)
 {
-	struct hk_table *table =
-	    hk_table_new(">rank|<role|>pid|<host|<command:48|<agent|<ended|>wall "
-			 "s|>cost%|>records|>lost|>objects|>found|>patched|>refused|<note:160");
+	struct hk_table *table = hk_table_new(
+	    ">rank|<role|>pid|<host|<command:48|<agent|<ended|>wall "
+	    "s|>cost%|>records|>shed|>lost|>objects|>found|>patched|>refused|<note:160");
 
 	for (size_t i = 0; i < report->process_count; i++) {
 		const struct hk_report_process *p = &report->processes[i];
@@ -224,6 +224,7 @@ static int processes_write(const struct hk_report *report, FILE *output, bool co
 		double cost = 100 * (double)p->tracing_cost_ns;
 		hk_table_add(table, "%.2f", wall_ns > 0 ? cost / (double)wall_ns : 0);
 		hk_table_add(table, "%" PRIu64, p->records);
+		hk_table_add(table, "%" PRIu64, p->shed_records);
 		hk_table_add(table, "%" PRIu64, p->lost_records);
 		hk_table_add(table, "%" PRIu32, p->objects);
 		hk_table_add(table, "%" PRIu32, p->slots_found);
@@ -284,6 +285,12 @@ int hk_report_write_text(const struct hk_report *report, FILE *output, enum hk_r
 		fprintf(output,
 			"\n! %" PRIu64 " calls found no room in a segment and are in no row\n",
 			report->job.calls_untracked);
+	}
+	if (report->job.shed_records > 0) {
+		fprintf(output,
+			"\n! the oldest %" PRIu64 " of %" PRIu64
+			" records were given up (--keep); counts and times above are exact\n",
+			report->job.shed_records, report->job.records);
 	}
 	if (report->job.lost_records > 0) {
 		fprintf(output,

@@ -124,26 +124,41 @@ def check_leaves_room(run: Run):
     end_process(collector)
 
 
-def check_store(run: Run):
-    """A job whose records may take no more room: the rest of them is lost and counted, statistics go on."""
-    collector = run.start_collector("--keep", "100K")
-    job, path = "bounded", run.path("bounded")
-    trace(run, job, "--loop", path, ROUNDS // 2)
-    report = loop.closed_report(run, job)
-    rank = report["ranks"][0]
-    for function in sorted(loop.FUNCTIONS):
-        expect(f"bounded: {function}", counted(report, function), loop.THREADS * ROUNDS // 2)
-    events = sum(len(calls) for calls in loop.events_of(run, job).values())
-    made = sum(row["calls"] for row in report["calls"])
-    expect_true(f"bounded: {events} of {made} calls are kept, {rank['lost_records']} are lost",
-                0 < events < made and events + rank["lost_records"] == made)
-    expect("bounded: why", report["job"]["store_error"], "what --keep allows is used up")
-    expect_true("the summary says why", "not stored: what --keep" in run.cli("report", run.path("store", job)).stdout)
-    stored = sum(os.path.getsize(run.path("store", job, name)) for name in os.listdir(run.path("store", job))
-                 if name.endswith(".chunks"))
-    # The chunk that goes over the bound is the last one: 64 Ki records of at most 8 bytes here.
-    expect_true(f"bounded: {stored} bytes stored", stored <= (100 << 10) + (64 << 10) * 8)
-    end_process(collector)
+def stored_bytes(run, job):
+    """Blocks that the chunk files of JOB take."""
+    return sum(os.stat(run.path("store", job, name)).st_blocks * 512 for name in os.listdir(run.path("store", job))
+               if name.endswith(".chunks"))
+
+
+def check_fills(run: Run):
+    """The store fills up: records stop and are counted, statistics go on, and once there is room records do too."""
+    store = run.path("store")
+    os.makedirs(store, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", store], check=True)
+    try:
+        with open(run.path("store", "filler"), "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, 3 << 20)
+        collector = run.start_collector("--keep", "all")
+        trace(run, "fills", "--loop", run.path("first"), ROUNDS)
+        wait_for("records to stop", lambda: run.report("fills")["job"]["store_error"])
+        os.unlink(run.path("store", "filler"))
+        with open(run.path("collector.log"), encoding="utf-8") as log:
+            wait_for("records to go on", lambda: "stored again job=fills" in log.read())
+        trace(run, "fills", "--loop", run.path("second"), 1000)
+        report = loop.closed_report(run, "fills")
+        for function in sorted(loop.FUNCTIONS):
+            expect(f"fills: {function}", counted(report, function), loop.THREADS * (ROUNDS + 1000))
+        expect("fills: why", report["job"]["store_error"], "No space left on device")
+        first, second = sorted(report["processes"], key=lambda row: row["start_ns"])
+        expect_true(f"fills: {first['lost_records']} lost", first["lost_records"] > 0)
+        expect("fills: lost when there was room again", second["lost_records"], 0)
+        events = sum(len(calls) for calls in loop.events_of(run, "fills").values())
+        made = sum(row["calls"] for row in report["calls"])
+        expect("fills: kept and lost", events + rank_lost(report), made)
+        expect_true("nothing is left of the reserve", "reserve" not in os.listdir(run.path("store", "fills")))
+        end_process(collector)
+    finally:
+        subprocess.run(["umount", "-l", store], check=True)
 
 
 def store_late(run, store, job):
@@ -192,7 +207,7 @@ def test(run):
         check_little_room(run)
         check_drained(run)
         check_leaves_room(run)
-        check_store(run)
+        check_fills(run)
         check_read_only(run)
     finally:
         subprocess.run(["umount", "-l", run.path("full")], check=True)

@@ -19,7 +19,7 @@ static const struct {
 } contract[] = {
     {"ranks",
      {"rank", "host", "pid", "start_ns", "end_ns", "cpu_ns", "rss_peak_bytes", "exit", "records",
-      "lost_records", "clock", "tracing_cost_ns"}},
+      "lost_records", "shed_records", "clock", "tracing_cost_ns"}},
     {"processes", {"rank", "pid", "role", "command", "exit", "agent", "note"}},
     {"calls",
      {"rank", "role", "domain", "function", "library", "calls", "errors", "total_ns", "self_ns",

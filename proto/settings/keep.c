@@ -1,4 +1,4 @@
-#include "collector/keep.h"
+#include "settings/keep.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* keep.h: how much is kept of a job's records: all, the newest of so many bytes, or those of the
  * last so many seconds. */
-#ifndef HK_COLLECTOR_KEEP_H
-#define HK_COLLECTOR_KEEP_H
+#ifndef HK_SETTINGS_KEEP_H
+#define HK_SETTINGS_KEEP_H
 
 #include <stdbool.h>
 #include <stdint.h>
