@@ -1,0 +1,147 @@
+/* Folding at the source and summing the rows here give the same groups, to the last number. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/fold.h"
+#include "report/group.h"
+#include "snapshot_maker.h"
+#include "wire/message.h"
+
+/* Ranks that have some sites in common, in another order, and two processes of one rank. */
+static void make(struct maker *maker)
+{
+	static const char *const names[] = {"read", "write", "MPI_Send", "poll"};
+	maker_init(maker);
+	for (int i = 0; i < 12; i++) {
+		Hk__Role role = i % 5 == 4 ? HK__ROLE__ROLE_HELPER : HK__ROLE__ROLE_MAIN;
+		struct maker_process *process = maker_process(maker, i % 7, role, 10, 1000);
+		for (int k = 0; k < 6; k++) {
+			int name = (k + i) % 4;
+			uint32_t level = k == 5	  ? HK_LEVEL_SAMPLE
+					 : k == 4 ? HK_LEVEL_COUNT
+						  : HK_LEVEL_TIME;
+			Hk__Cell *cell = maker_cell(process, name == 2 ? "mpi" : "io", names[name],
+						    k % 2 ? "/a" : "/b", level);
+			for (uint64_t call = 0; call < (uint64_t)(i * 3 + k); call++) {
+				maker_call(cell, call * 1000 + (uint64_t)(i + k));
+			}
+			cell->calls += (uint64_t)k;
+			cell->errors = (uint64_t)i;
+		}
+	}
+	maker_open(maker->processes[3], 2, 1, 500);
+}
+
+/* As it comes out at the other side. */
+static Hk__Snapshot *carry(const Hk__Snapshot *snapshot)
+{
+	uint8_t *bytes;
+	size_t size;
+	ProtobufCMessage *message;
+	assert_int_equal(hk_message_pack(&snapshot->base, &bytes, &size), 0);
+	assert_int_equal(hk_message_unpack(&hk__snapshot__descriptor, bytes, size, &message), 0);
+	free(bytes);
+	return (Hk__Snapshot *)message;
+}
+
+static const struct hk_group *find(const struct hk_groups *groups, const struct hk_group *wanted)
+{
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct hk_group *group = &groups->groups[i];
+		if (strcmp(group->function, wanted->function) == 0 &&
+		    strcmp(group->domain, wanted->domain) == 0 &&
+		    strcmp(group->role, wanted->role) == 0) {
+			return group;
+		}
+	}
+	fail();
+	return NULL;
+}
+
+static void assert_same(const struct hk_group *a, const struct hk_group *b)
+{
+	const struct hk_report_numbers *x = &a->numbers, *y = &b->numbers;
+	assert_int_equal(x->calls, y->calls);
+	assert_int_equal(x->errors, y->errors);
+	assert_int_equal(x->timed, y->timed);
+	assert_int_equal(x->total_ns, y->total_ns);
+	assert_int_equal(x->self_ns, y->self_ns);
+	assert_int_equal(x->outermost_ns, y->outermost_ns);
+	assert_int_equal(x->bytes, y->bytes);
+	assert_int_equal(x->min_ns, y->min_ns);
+	assert_int_equal(x->max_ns, y->max_ns);
+	assert_int_equal(x->mean_ns, y->mean_ns);
+	assert_int_equal(x->p50_ns, y->p50_ns);
+	assert_int_equal(x->p90_ns, y->p90_ns);
+	assert_int_equal(x->p99_ns, y->p99_ns);
+	assert_int_equal(x->have_total, y->have_total);
+	assert_int_equal(x->have_bytes, y->have_bytes);
+	assert_int_equal(x->have_latency, y->have_latency);
+	assert_int_equal(x->estimated, y->estimated);
+	assert_int_equal(a->rank_most_ns, b->rank_most_ns);
+	assert_int_equal(a->flags, b->flags);
+	assert_true(a->imbalance == b->imbalance);
+}
+
+static void test_folded_groups_are_those_of_the_rows(void **state)
+{
+	(void)state;
+	struct maker maker;
+	struct hk_report *report;
+	struct hk_groups rows, folded;
+	struct hk_fold fold;
+	make(&maker);
+	Hk__Snapshot *whole = maker_snapshot(&maker);
+	assert_int_equal(hk_report_new(whole, &report), 0);
+	assert_int_equal(hk_groups_init(&rows, report, HK_GROUP_FUNCTION), 0);
+	assert_int_equal(hk_fold_init(&fold, whole), 0);
+	Hk__Snapshot *carried = carry(&fold.snapshot);
+	assert_true(carried->folded);
+	assert_int_equal(hk_groups_of_functions(&folded, carried, report->rank_count), 0);
+	assert_int_equal(folded.count, rows.count);
+	assert_true(rows.count > 4);
+	for (size_t i = 0; i < rows.count; i++) {
+		assert_same(&rows.groups[i], find(&folded, &rows.groups[i]));
+	}
+	hk_groups_fini(&folded);
+	hk_groups_fini(&rows);
+	hk__snapshot__free_unpacked(carried, NULL);
+	hk_fold_fini(&fold);
+	hk_report_free(report);
+	maker_fini(&maker);
+}
+
+static void test_fold_keeps_ranks_and_open_calls(void **state)
+{
+	(void)state;
+	struct maker maker;
+	struct hk_report *report, *whole_report;
+	struct hk_fold fold;
+	make(&maker);
+	Hk__Snapshot *whole = maker_snapshot(&maker);
+	assert_int_equal(hk_report_new(whole, &whole_report), 0);
+	assert_int_equal(hk_fold_init(&fold, whole), 0);
+	assert_int_equal(hk_report_new(&fold.snapshot, &report), 0);
+	assert_int_equal(report->rank_count, whole_report->rank_count);
+	assert_int_equal(report->process_count, whole_report->process_count);
+	assert_int_equal(report->open_call_count, 1);
+	assert_string_equal(report->open_calls[0].function, whole_report->open_calls[0].function);
+	assert_int_equal(report->call_count, 0);
+	hk_report_free(report);
+	hk_report_free(whole_report);
+	hk_fold_fini(&fold);
+	maker_fini(&maker);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_folded_groups_are_those_of_the_rows),
+	    cmocka_unit_test(test_fold_keeps_ranks_and_open_calls),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
