@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "exporters/utf8.h"
+#include "report/clock.h"
 #include "report/name.h"
 #include "report/process.h"
 
@@ -150,14 +151,21 @@ static int show_actor(struct hk_cast *cast, size_t index)
 	return 0;
 }
 
-static void add_actor(struct hk_cast *cast, const Hk__Snapshot *snapshot, size_t ordinal)
+static void add_actor(struct hk_cast *cast, const Hk__Snapshot *snapshot,
+		      const struct hk_report_clock *clock, size_t ordinal)
 {
 	struct hk_actor *actor = &cast->actors[cast->count++];
 
 	actor->process = snapshot->processes[ordinal];
 	actor->ordinal = ordinal;
 	actor->shown.rank = hk_report_rank_of(actor->process);
-	actor->shown.start_ns = actor->process->start ? actor->process->start->realtime_ns : 0;
+	int64_t start_ns = (int64_t)hk_report_clock_origin(snapshot) + clock->since_ns;
+	const Hk__Anchor *last = actor->process->end ? actor->process->end : actor->process->seen;
+	struct hk_report_error error;
+	actor->shown.start_ns = actor->process->start && start_ns > 0 ? (uint64_t)start_ns : 0;
+	actor->shown.clock_known =
+	    hk_report_clock_error(clock, clock->ticks, last ? last->ticks : clock->ticks, &error);
+	actor->shown.clock_error_ns = error.bound_ns;
 }
 
 int hk_cast_new(const Hk__Snapshot *snapshot, bool (*keep)(void *context, int32_t rank),
@@ -165,10 +173,12 @@ int hk_cast_new(const Hk__Snapshot *snapshot, bool (*keep)(void *context, int32_
 {
 	struct hk_cast *cast = calloc(1, sizeof(*cast));
 	const char *job = snapshot->job ? snapshot->job->id : "";
-	int rc = 0;
+	struct hk_report_clock *clocks;
+	int rc = cast ? hk_report_clock_all(snapshot, &clocks) : -ENOMEM;
 
-	if (!cast) {
-		return -ENOMEM;
+	if (rc < 0) {
+		free(cast);
+		return rc;
 	}
 	cast->next_id = OWN_IDS;
 	cast->next_sequence = 1;
@@ -176,14 +186,16 @@ int hk_cast_new(const Hk__Snapshot *snapshot, bool (*keep)(void *context, int32_
 	cast->actors = calloc(snapshot->n_processes + 1, sizeof(*cast->actors));
 	cast->shown = calloc(snapshot->n_processes + 1, sizeof(struct hk_export_process *));
 	if (!cast->actors || !cast->shown) {
+		free(clocks);
 		hk_cast_free(cast);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
 		if (!keep || keep(context, hk_report_rank_of(snapshot->processes[i]))) {
-			add_actor(cast, snapshot, i);
+			add_actor(cast, snapshot, &clocks[i], i);
 		}
 	}
+	free(clocks);
 	qsort(cast->actors, cast->count, sizeof(*cast->actors), compare_actors);
 	for (size_t i = 0; rc == 0 && i < cast->count; i++) {
 		rc = show_actor(cast, i);

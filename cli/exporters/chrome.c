@@ -75,6 +75,21 @@ static void metadata_index(struct hk_json *json, const char *name, uint64_t pid,
 	hk_json_close(json, '}');
 }
 
+/* How wrong each process's times may be; one without an entry: nobody knows. */
+static void write_clocks(struct hk_json *json, const struct hk_export_job *job)
+{
+	hk_json_open(json, "clocks", '[');
+	for (size_t i = 0; i < job->process_count; i++) {
+		if (job->processes[i]->clock_known) {
+			hk_json_open(json, NULL, '{');
+			hk_json_uint(json, "pid", shown_pid(job->processes[i]));
+			hk_json_uint(json, "error_ns", job->processes[i]->clock_error_ns);
+			hk_json_close(json, '}');
+		}
+	}
+	hk_json_close(json, ']');
+}
+
 static int chrome_begin(struct hk_exporter *chrome, const struct hk_export_job *job)
 {
 	struct hk_json *json = &chrome->json;
@@ -91,6 +106,9 @@ static int chrome_begin(struct hk_exporter *chrome, const struct hk_export_job *
 	hk_json_uint(json, NULL, job->start_ns / 1000000000u);
 	hk_json_uint(json, NULL, job->start_ns % 1000000000u);
 	hk_json_close(json, ']');
+	if (job->many_nodes) {
+		write_clocks(json, job);
+	}
 	hk_json_close(json, '}');
 	hk_json_open(json, "traceEvents", '[');
 	for (size_t i = 0; i < job->process_count; i++) {

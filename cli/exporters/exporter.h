@@ -30,6 +30,8 @@ struct hk_export_process {
 	char title[160];   /* "rank 0 (host) pid 4711", "rank 0 helper (host) pid 4720" */
 	const char *command;
 	uint64_t start_ns;
+	bool clock_known; /* else its times are by its node's realtime clock, right or wrong */
+	uint64_t clock_error_ns; /* no time of it is wrong by more, against the root's processes */
 };
 
 struct hk_export_thread {
@@ -68,6 +70,7 @@ struct hk_export_job {
 	uint64_t start_ns; /* no time in this export is earlier */
 	const struct hk_export_process *const *processes;
 	size_t process_count;
+	bool many_nodes; /* whose clocks were put on one: errors matter */
 };
 
 struct hk_exporter;

@@ -5,6 +5,7 @@
  * default trace clock, and tied to REALTIME by one snapshot at the start. Calls are BEGIN and END
  * pairs on the thread's track. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,8 +160,23 @@ static int write_root(struct hk_exporter *perfetto)
 	return write_descriptor(perfetto, GLOBAL_SEQUENCE, &root, 0);
 }
 
-static int write_process(struct hk_exporter *perfetto, const struct hk_export_process *process)
+#define CLOCK_TEXT_BYTES 96
+
+/* How wrong the times of PROCESS may be. */
+static void clock_text(const struct hk_export_process *process, char text[CLOCK_TEXT_BYTES])
 {
+	if (process->clock_known) {
+		snprintf(text, CLOCK_TEXT_BYTES, "clock: within %" PRIu64 " ns of the root's",
+			 process->clock_error_ns);
+	} else {
+		snprintf(text, CLOCK_TEXT_BYTES, "clock: its node's own, nobody knows how wrong");
+	}
+}
+
+static int write_process(struct hk_exporter *perfetto, const struct hk_export_process *process,
+			 bool many_nodes)
+{
+	char text[CLOCK_TEXT_BYTES];
 	Hk__Perfetto__TrackDescriptor track = HK__PERFETTO__TRACK_DESCRIPTOR__INIT;
 	Hk__Perfetto__ProcessDescriptor descriptor = HK__PERFETTO__PROCESS_DESCRIPTOR__INIT;
 	char *cmdline[] = {(char *)process->command};
@@ -172,6 +188,10 @@ static int write_process(struct hk_exporter *perfetto, const struct hk_export_pr
 	descriptor.cmdline = cmdline;
 	track.process = &descriptor;
 	track.name = (char *)process->title;
+	if (many_nodes) {
+		clock_text(process, text);
+		track.description = text;
+	}
 	track.has_sibling_order_rank = 1;
 	track.sibling_order_rank = process->index > INT32_MAX ? INT32_MAX : (int32_t)process->index;
 	return write_descriptor(perfetto, GLOBAL_SEQUENCE, &track, process->uuid);
@@ -188,7 +208,7 @@ static int perfetto_begin(struct hk_exporter *perfetto, const struct hk_export_j
 	}
 	rc = write_root(perfetto);
 	for (size_t i = 0; rc == 0 && i < job->process_count; i++) {
-		rc = write_process(perfetto, job->processes[i]);
+		rc = write_process(perfetto, job->processes[i], job->many_nodes);
 	}
 	return rc;
 }

@@ -357,6 +357,7 @@ static int begin(struct timeline *timeline)
 	    .start_ns = timeline->start_ns,
 	    .processes = hk_cast_shown(timeline->cast),
 	    .process_count = hk_cast_count(timeline->cast),
+	    .many_nodes = hk_report_clock_nodes(timeline->snapshot) > 1,
 	};
 	int rc = id && command ? timeline->ops->begin(timeline->exporter, &shown) : -ENOMEM;
 

@@ -98,6 +98,14 @@ def expect_shown(root, job, report):
     expect("the job's error", report["job"]["clock_error_ns"], worst)
     found = re.search(r"clocks ±(\d+) µs", summary)
     expect_true(f"the summary tells of the clocks: {summary}", found and int(found[1]) == -(-worst // 1000))
+    errors = {row["rank"]: row["clock"]["error_ns"] for row in report["ranks"]}
+    trace = json.loads(root.cli("export", job, "--format", "chrome", "-o", "-").stdout)
+    expect("the errors in a Chrome export", {row["pid"]: row["error_ns"] for row in trace["otherData"]["clocks"]}, errors)
+    root.cli("export", job, "--format", "perfetto", "-o", root.path("trace.pftrace"))
+    with open(root.path("trace.pftrace"), "rb") as stream:
+        packets = stream.read()
+    for rank, error in errors.items():
+        expect_true(f"the error of rank {rank} in a Perfetto export", f"within {error} ns of".encode() in packets)
 
 
 def test(run):
