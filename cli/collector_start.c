@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "command.h"
 
 #define PROGRAM "hookcollector"
 #define READY_TIMEOUT_MS 20000
@@ -41,11 +42,46 @@ int hk_collector_find(char path[PATH_MAX])
 	return -ENOENT;
 }
 
-#define ARGUMENTS_MAX 14
+#define ARGUMENTS_MAX 22
+
+/* What a leaf shows and trusts: these settings name files, from where hookcli is. */
+static const struct {
+	const char *setting, *option;
+} secrets[] = {
+    {"token-file", "--token-file"},
+    {"tls-ca", "--tls-ca"},
+    {"tls-cert", "--tls-cert"},
+    {"tls-key", "--tls-key"},
+};
+#define SECRETS (sizeof(secrets) / sizeof(secrets[0]))
+
+struct secret_paths {
+	char paths[SECRETS][PATH_MAX];
+};
+
+/* Adds them to ARGUMENTS as absolute paths, for the collector is somewhere else. How many words. */
+static size_t add_secrets(struct secret_paths *secret, char **arguments)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < SECRETS; i++) {
+		const char *path = hk_command_setting(secrets[i].setting);
+		if (!path) {
+			continue;
+		}
+		if (!realpath(path, secret->paths[i])) {
+			snprintf(secret->paths[i], PATH_MAX, "%s", path);
+		}
+		arguments[count++] = (char *)secrets[i].option;
+		arguments[count++] = secret->paths[i];
+	}
+	return count;
+}
 
 /* What the collector is told; JOB and STORE are of WISH. */
 static void arguments_fill(const char *program, const char *job, const char *store,
-			   const struct hk_collector_wish *wish, char *arguments[ARGUMENTS_MAX])
+			   const struct hk_collector_wish *wish, struct secret_paths *secret,
+			   char *arguments[ARGUMENTS_MAX])
 {
 	const char *const fixed[] = {program, "--store",    store,	   "--job-dir",
 				     job,     "--ready-fd", READY_FD_TEXT, "--exit-with-job"};
@@ -60,6 +96,7 @@ static void arguments_fill(const char *program, const char *job, const char *sto
 	if (wish->upstream) {
 		arguments[count++] = (char *)"--upstream";
 		arguments[count++] = (char *)wish->upstream;
+		count += add_secrets(secret, arguments + count);
 	}
 	if (wish->keep) {
 		arguments[count++] = (char *)"--keep";
@@ -141,6 +178,7 @@ static void tell_failure(int log_fd, int error)
 int hk_collector_start(const char *run_directory, int dirfd, const struct hk_collector_wish *wish)
 {
 	char program[PATH_MAX], job[PATH_MAX + 256], store[PATH_MAX], *arguments[ARGUMENTS_MAX];
+	struct secret_paths secret;
 	int ready[2];
 
 	if (hk_collector_find(program) < 0) {
@@ -150,7 +188,7 @@ int hk_collector_start(const char *run_directory, int dirfd, const struct hk_col
 	snprintf(job, sizeof(job), "%s=%s", wish->id, wish->directory);
 	snprintf(store, sizeof(store), "%s", wish->directory);
 	*strrchr(store, '/') = '\0';
-	arguments_fill(program, job, *store ? store : "/", wish, arguments);
+	arguments_fill(program, job, *store ? store : "/", wish, &secret, arguments);
 	int log_fd = openat(dirfd, HK_COLLECTOR_START_LOG,
 			    O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (log_fd < 0 || pipe2(ready, O_CLOEXEC) < 0) {
