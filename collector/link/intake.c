@@ -272,14 +272,17 @@ static int last_number(struct hk_process *process, uint64_t *ret_last)
 	return fd < 0 ? fd : 0;
 }
 
+/* Whether what was put is a chunk of PROCESS, or the tombstone of one or several. */
+static bool is_chunk(const struct hk_process *process, const Hk__ChunkPut *put,
+		     struct hk_chunk_header *ret_header)
+{
+	return hk_chunk_header_verify(put->chunk.data, put->chunk.len, ret_header) == 0 &&
+	       memcmp(ret_header->process, process->uid, HK_UID_BYTES) == 0 &&
+	       ret_header->number == put->number && ret_header->span == put->chunk.len;
+}
+
 static int store(struct hk_process *process, const Hk__ChunkPut *put)
 {
-	struct hk_chunk_header header;
-	if (hk_chunk_header_verify(put->chunk.data, put->chunk.len, &header) < 0 ||
-	    memcmp(header.process, process->uid, HK_UID_BYTES) != 0 ||
-	    header.number != put->number || header.span != put->chunk.len) {
-		return -EBADMSG;
-	}
 	int fd = open_chunks(process, true);
 	if (fd < 0) {
 		return fd;
@@ -304,6 +307,7 @@ int hk_intake_chunk(struct hk_collector *collector, const Hk__ChunkPut *put, uin
 	struct hk_process *process = put->process.len == HK_UID_BYTES
 					 ? hk_family_by_uid(collector, put->process.data)
 					 : NULL;
+	struct hk_chunk_header header;
 	if (!process || !process->remote || process->job->state->closed) {
 		return -ENOENT;
 	}
@@ -314,7 +318,10 @@ int hk_intake_chunk(struct hk_collector *collector, const Hk__ChunkPut *put, uin
 	if (put->number <= process->last_chunk) {
 		return 1;
 	}
-	if (put->number != process->last_chunk + 1 && !put->gap) {
+	if (!is_chunk(process, put, &header)) {
+		return -EBADMSG;
+	}
+	if (hk_chunk_first_number(&header) > process->last_chunk + 1 && !put->gap) {
 		return 0;
 	}
 	r = store(process, put);

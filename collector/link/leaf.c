@@ -31,7 +31,6 @@ enum exchange_kind {
 struct exchange {
 	enum exchange_kind kind;
 	uint8_t uid[HK_UID_BYTES]; /* of a chunk */
-	uint64_t number;
 };
 
 struct hk_leaf {
@@ -179,6 +178,7 @@ static void send_report(struct hk_leaf *leaf, uint64_t now_ns)
 	struct hk_leaf_report report;
 	Hk__Request request = HK__REQUEST__INIT;
 	leaf->head.spooled_bytes = hk_outbox_bytes(&leaf->outbox);
+	leaf->head.shed_records = hk_outbox_shed(&leaf->outbox);
 	read_clock(leaf);
 	if (hk_leaf_report_make(&leaf->head, &leaf->outbox, &report) < 0) {
 		leaf->report_due_ns = now_ns + SECOND_NS;
@@ -277,18 +277,18 @@ static void take_report_reply(const struct hk_collector *collector, struct hk_le
 
 static int send_chunk(struct hk_leaf *leaf, struct hk_outbox_process *process)
 {
-	struct hk_chunk_header header;
 	Hk__Request request = HK__REQUEST__INIT;
 	Hk__ChunkPut put = HK__CHUNK_PUT__INIT;
-	int r = hk_outbox_chunk(process, &leaf->buffer, &header);
+	size_t size;
+	int r = hk_outbox_chunk(process, &leaf->buffer, &size);
 	if (r <= 0) {
 		return r;
 	}
 	put.job = hk_outbox_state(process->job)->key;
 	put.process = (ProtobufCBinaryData){HK_UID_BYTES, process->uid};
-	put.number = header.number;
+	put.number = process->sent;
 	put.gap = process->gap;
-	put.chunk = (ProtobufCBinaryData){header.total_bytes, leaf->buffer.bytes};
+	put.chunk = (ProtobufCBinaryData){size, leaf->buffer.bytes};
 	request.version = (char *)HK_VERSION;
 	request.what_case = HK__REQUEST__WHAT_CHUNK;
 	request.chunk = &put;
@@ -299,7 +299,6 @@ static int send_chunk(struct hk_leaf *leaf, struct hk_outbox_process *process)
 	}
 	struct exchange *exchange = &leaf->exchanges[slot];
 	exchange->kind = EXCHANGE_CHUNK;
-	exchange->number = header.number;
 	memcpy(exchange->uid, process->uid, HK_UID_BYTES);
 	memcpy(leaf->last, process->uid, HK_UID_BYTES);
 	process->chunks_sending++;
@@ -452,6 +451,7 @@ void hk_leaf_run(struct hk_collector *collector, uint64_t now_ns)
 	complete_soon(leaf);
 	if (!leaf->reporting && now_ns >= leaf->report_due_ns) {
 		send_report(leaf, now_ns);
+		hk_outbox_release(&leaf->outbox, collector);
 	}
 	send_chunks(leaf, now_ns);
 	remove_complete(collector, now_ns);

@@ -16,6 +16,7 @@
 #include "collector/jobdir.h"
 #include "collector/spool.h"
 #include "collector/state.h"
+#include "collector/window.h"
 #include "wire/change.h"
 #include "wire/statistics.h"
 
@@ -498,9 +499,23 @@ void hk_outbox_acknowledge(struct hk_outbox_process *process, uint64_t last)
 	}
 }
 
-int hk_outbox_chunk(struct hk_outbox_process *process, struct hk_chunk_buffer *buffer,
-		    struct hk_chunk_header *ret_header)
+/* Puts what is sent of the chunk with HEADER at OFFSET into BUFFER. */
+static int read_chunk(int fd, uint64_t offset, const struct hk_chunk_header *header,
+		      struct hk_chunk_buffer *buffer, size_t *ret_size)
 {
+	bool shed = hk_chunk_is_shed(header);
+	*ret_size = shed ? HK_CHUNK_HEADER_BYTES : header->total_bytes;
+	int r = hk_chunk_file_read(fd, offset, *ret_size, buffer);
+	if (r == 0 && shed) {
+		hk_chunk_header_tombstone(header, 0, buffer->bytes);
+	}
+	return r;
+}
+
+int hk_outbox_chunk(struct hk_outbox_process *process, struct hk_chunk_buffer *buffer,
+		    size_t *ret_size)
+{
+	struct hk_chunk_header header;
 	char path[PATH_MAX];
 	uint64_t offset;
 	int r = chunk_path(process, path);
@@ -511,21 +526,15 @@ int hk_outbox_chunk(struct hk_outbox_process *process, struct hk_chunk_buffer *b
 	}
 	const uint64_t before = process->sent;
 	process->walk.fd = fd;
-	while ((r = hk_chunk_walk_next(&process->walk, ret_header, &offset)) > 0 &&
-	       ret_header->number <= process->sent) {
-		if (ret_header->number <= process->acknowledged) {
-			process->kept_bytes = process->walk.at;
-		}
+	while ((r = hk_chunk_walk_next(&process->walk, &header, &offset)) > 0 &&
+	       header.number <= before) {
+		process->kept_bytes = process->walk.at;
 	}
 	if (r > 0) {
-		r = hk_chunk_file_read(fd, offset, ret_header->total_bytes, buffer);
-		if (r == 0 && hk_chunk_is_shed(ret_header)) {
-			hk_chunk_header_tombstone(ret_header, 0, buffer->bytes);
-			ret_header->total_bytes = HK_CHUNK_HEADER_BYTES;
-		}
+		r = read_chunk(fd, offset, &header, buffer, ret_size);
 		r = r < 0 ? r : 1;
-		process->sent = ret_header->number;
-		process->gap = process->sent != before + 1;
+		process->sent = header.number;
+		process->gap = hk_chunk_first_number(&header) > before + 1;
 		process->ends[process->sent % HK_UPLINK_CHUNKS] = process->walk.at;
 	} else if (r == 0) {
 		/* What lies behind the last chunk is none. */
@@ -534,6 +543,29 @@ int hk_outbox_chunk(struct hk_outbox_process *process, struct hk_chunk_buffer *b
 	process->walk.fd = -1;
 	close(fd);
 	return r;
+}
+
+void hk_outbox_release(struct hk_outbox *outbox, struct hk_collector *collector)
+{
+	struct hk_outbox_process *process, *next;
+	HASH_ITER (hh, outbox->processes, process, next) {
+		if (process->process && process->released != process->acknowledged) {
+			hk_window_release(collector, process->process, process->acknowledged);
+			process->released = process->acknowledged;
+		}
+	}
+}
+
+uint64_t hk_outbox_shed(const struct hk_outbox *outbox)
+{
+	const struct hk_outbox_process *process, *next;
+	uint64_t records = 0;
+	HASH_ITER (hh, outbox->processes, process, next) {
+		const Hk__Process *state =
+		    process->process ? process->process->state : process->state;
+		records += state ? state->records_shed : 0;
+	}
+	return records;
 }
 
 uint64_t hk_outbox_bytes(const struct hk_outbox *outbox)

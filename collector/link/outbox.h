@@ -32,6 +32,7 @@ struct hk_outbox_process {
 	bool sending;	      /* or that are on their way */
 	unsigned chunks_sending;
 	uint64_t acknowledged, sent;	 /* chunk numbers */
+	uint64_t released;		 /* chunks up to here were given back to the file system */
 	bool gap;			 /* numbers are missing before `sent` */
 	uint64_t written_bytes;		 /* of its chunk file, at the last look */
 	uint64_t kept_bytes;		 /* where the acknowledged part ends */
@@ -98,10 +99,10 @@ void hk_outbox_unload(struct hk_outbox_job *job);
 
 /* Whether the file goes on behind what was sent. */
 bool hk_outbox_has_chunk(const struct hk_outbox_process *process);
-/* The next chunk of PROCESS that was not sent. 1: its bytes are in BUFFER, and it counts as sent;
- * 0: none; -errno of reading. */
+/* The next chunk of PROCESS that was not sent, or its tombstone. 1: *RET_SIZE bytes of it are in
+ * BUFFER, and it counts as sent; 0: none; -errno of reading. */
 int hk_outbox_chunk(struct hk_outbox_process *process, struct hk_chunk_buffer *buffer,
-		    struct hk_chunk_header *ret_header);
+		    size_t *ret_size);
 /* A new connection's root has all chunks up to LAST. */
 void hk_outbox_begin(struct hk_outbox_process *process, uint64_t last);
 /* The root has all chunks up to LAST by now. */
@@ -119,6 +120,11 @@ void hk_outbox_complete(const struct hk_collector *collector, struct hk_outbox_j
 void hk_outbox_remove(struct hk_outbox *outbox, struct hk_collector *collector,
 		      struct hk_outbox_job *job);
 
+/* Gives back what the root has of the chunks of running processes. */
+void hk_outbox_release(struct hk_outbox *outbox, struct hk_collector *collector);
+
+/* Records given up here before the root had them. */
+uint64_t hk_outbox_shed(const struct hk_outbox *outbox);
 uint64_t hk_outbox_bytes(const struct hk_outbox *outbox); /* that wait to be sent */
 
 #endif
