@@ -215,7 +215,7 @@ static void save(struct loop *loop, uint64_t now)
 		save_job(collector, job);
 	}
 	look_after_jobs(collector, now);
-	hk_server_tell(collector->server);
+	hk_server_tend(collector->server);
 	uint64_t spent = hk_clock_monotonic_ns() - now;
 	uint64_t wait = spent * SAVE_SPACING;
 	wait = wait < SECOND_NS ? SECOND_NS : wait;

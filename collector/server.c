@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <malloc.h>
 #include <nng/supplemental/tls/tls.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #define STRANGERS_MAX 256u /* over TCP: the oldest one goes for a new one */
 #define STRANGERS_PER_PEER_MAX 64u
 #define ENDED_MAX 512u		   /* not freed yet: no more are taken until they are */
+#define CROWD 32u		   /* so many connections leave something behind */
 #define ACCEPT_RETRY_NS 100000000u /* after a failure, mostly of descriptors */
 
 struct listener {
@@ -40,6 +42,7 @@ struct hk_server {
 	struct hk_policy *policy;
 	nng_tls_config *tls; /* NULL: none */
 	uint32_t connections_max;
+	uint32_t crowd;	     /* most connections that were seen since memory was given back */
 	char path[PATH_MAX]; /* of the local socket */
 	struct listener listeners[LISTENERS];
 	size_t listener_count;
@@ -352,9 +355,24 @@ bool hk_server_waits(struct hk_server *server)
 	return waits;
 }
 
-void hk_server_tell(struct hk_server *server)
+/* What a crowd has left behind in the allocator goes back to the system once the crowd has gone. */
+static void tidy(struct hk_server *server)
+{
+	struct hk_hub *hub = &server->hub;
+	pthread_mutex_lock(&hub->lock);
+	uint32_t count = hub->count;
+	pthread_mutex_unlock(&hub->lock);
+	server->crowd = count > server->crowd ? count : server->crowd;
+	if (server->crowd >= CROWD && count < server->crowd / 4) {
+		malloc_trim(0);
+		server->crowd = 0;
+	}
+}
+
+void hk_server_tend(struct hk_server *server)
 {
 	hk_refusals_tell(server->hub.refusals, hk_clock_monotonic_ns());
+	tidy(server);
 }
 
 /* The one after INCOMING, or the first (NULL). Others append meanwhile; only we take away. */

@@ -29,8 +29,8 @@ void hk_server_run(struct hk_collector *collector, struct hk_server *server);
 /* True while an answer is put off or on its way. */
 bool hk_server_waits(struct hk_server *server);
 
-/* Logs who was refused, as far as it is due; about once a second. */
-void hk_server_tell(struct hk_server *server);
+/* Logs who was refused, as far as it is due, and gives memory back; about once a second. */
+void hk_server_tend(struct hk_server *server);
 
 /* Where it listens beside the run directory's socket, with the port it got; "": nowhere. */
 const char *hk_server_url(const struct hk_server *server);
