@@ -14,8 +14,9 @@
 /* Whatever the collector writes, finished or not; rm removes nothing else, so a mistyped directory
  * is safe. */
 static const char *const patterns[] = {
-    "job.json",	   "job.json.*",    "statistics",  "statistics.*",  "report.json", "report.json.*",
-    "report.html", "report.html.*", "summary.txt", "summary.txt.*", "*.chunks",
+    "job.json",	     "job.json.*",  "statistics",    "statistics.*", "report.json",
+    "report.json.*", "report.html", "report.html.*", "summary.txt",  "summary.txt.*",
+    "*.chunks",	     "*.ledger",    "*.ledger.new",  "reserve",
 };
 
 static bool is_ours(int directory, const char *name, bool in_node, uint64_t *bytes)
@@ -30,7 +31,7 @@ static bool is_ours(int directory, const char *name, bool in_node, uint64_t *byt
 	for (size_t i = 0; !ours && i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		ours = fnmatch(patterns[i], name, 0) == 0;
 	}
-	*bytes += ours ? (uint64_t)status.st_size : 0;
+	*bytes += ours ? (uint64_t)status.st_blocks * 512 : 0;
 	return ours;
 }
 

@@ -136,6 +136,7 @@ struct hk_collector {
 	uint32_t incompatible, refused; /* segments at the last scan */
 	uint32_t unfinished;		/* and those still being made */
 	uint32_t waiting;		/* and those there was no room for yet */
+	bool closed_any;		/* a job, since the store was looked at last */
 	uint64_t drained_records;
 	uint64_t moved_ns; /* monotonic: when a pass last found a process writing much */
 };

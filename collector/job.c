@@ -634,6 +634,7 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 		hk_process_forget(collector, job->processes);
 	}
 	job->closed_ns = hk_clock_monotonic_ns();
+	collector->closed_any = true;
 	hk_info("job closed id=%s exit=%s", job->state->id, job->state->exit);
 	forget_oldest(collector);
 	return result;

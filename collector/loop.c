@@ -23,6 +23,7 @@
 #include "collector/scan.h"
 #include "collector/server.h"
 #include "collector/state.h"
+#include "collector/store.h"
 #include "collector/window.h"
 
 #define MS_NS 1000000u
@@ -33,6 +34,7 @@
 #define SECOND_NS (1000u * MS_NS)
 #define SAVE_SPACING 50u /* saving takes at most 1/50 of the time */
 #define SAVE_MAX_NS (10u * SECOND_NS)
+#define TRIM_NS (UINT64_C(60) * SECOND_NS)
 #define CLOSE_AFTER_MAINS_NS (2u * SECOND_NS)
 #define CLOSE_AFTER_LIFE_NS (60u * SECOND_NS)
 #define USAGE_FIRST_NS (50u * MS_NS)
@@ -45,7 +47,7 @@ struct loop {
 	struct pollfd *fds;
 	size_t fd_capacity;
 	struct hk_process **watched; /* process of fds[FIXED_FDS + i] */
-	uint64_t next_pass_ns, next_scan_ns, next_save_ns;
+	uint64_t next_pass_ns, next_scan_ns, next_save_ns, next_trim_ns;
 	uint64_t event_ns; /* of the last change in a run directory */
 	bool stop;
 };
@@ -198,6 +200,19 @@ static void save_job(struct hk_collector *collector, struct hk_job *job)
 	job->save_error = r;
 }
 
+/* A collector of one job is somebody's own, and a leaf's finished jobs may not be on the root yet.
+ */
+static void trim_store(struct loop *loop, uint64_t now)
+{
+	const struct hk_collector_options *options = &loop->collector->options;
+	bool others = !options->exit_with_job && !options->upstream;
+	if (others && (now >= loop->next_trim_ns || loop->collector->closed_any)) {
+		hk_store_trim(loop->collector);
+		loop->collector->closed_any = false;
+		loop->next_trim_ns = now + TRIM_NS;
+	}
+}
+
 static void save(struct loop *loop, uint64_t now)
 {
 	struct hk_collector *collector = loop->collector;
@@ -215,6 +230,7 @@ static void save(struct loop *loop, uint64_t now)
 		save_job(collector, job);
 	}
 	look_after_jobs(collector, now);
+	trim_store(loop, now);
 	hk_server_tend(collector->server);
 	uint64_t spent = hk_clock_monotonic_ns() - now;
 	uint64_t wait = spent * SAVE_SPACING;

@@ -57,6 +57,12 @@ static int take_keep(struct hk_collector_options *options, const char *value)
 	return hk_keep_parse(value, &options->keep);
 }
 
+static int take_keep_store(struct hk_collector_options *options, const char *value)
+{
+	int r = hk_keep_parse_bytes(value, &options->keep_store);
+	return r == 0 && options->keep_store == 0 ? -EINVAL : r;
+}
+
 static int take_token_file(struct hk_collector_options *options, const char *value)
 {
 	options->token_file = value;
@@ -138,6 +144,10 @@ static const struct definition definitions[] = {
      "Keep the newest records of each job: so many bytes, a number with K, M or G, of the last so "
      "many seconds, a number with s, or all (default 10G)",
      take_keep, "all, a number of seconds with s, or a number with K, M or G"},
+    {"keep-store", 0, "SIZE",
+     "Most bytes of all jobs in the store: the oldest finished ones are removed; all or a number "
+     "with K, M or G (default a quarter of its file system)",
+     take_keep_store, "all, or a number with K, M or G"},
     {"token-file", 0, "FILE", "Answer over TCP only who shows a token of FILE", take_token_file,
      "a file"},
     {"tls-cert", 0, "FILE", "This collector's certificate", take_tls_cert, "a file"},

@@ -17,6 +17,7 @@ const struct hk_setting hk_settings_table[] = {
     {"store", "DIR", NULL, "where job directories are kept"},
     {"per-node", NULL, NULL, "a directory per node in each job's, in a store that nodes share"},
     {"keep", "SIZE", "10G", "how much of each job to keep: all, <n>s, <n>{K,M,G}"},
+    {"keep-store", "SIZE", NULL, "how much of all jobs in the store: all, <n>{K,M,G}"},
     {"listen", "URL", NULL, "address the collector answers on"},
     {"upstream", "URL", NULL,
      "collector of the whole job, which this machine's brings its part to"},
