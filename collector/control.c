@@ -202,7 +202,8 @@ static void count_told(const struct hk_job *job, const Hk__ControlRequest *reque
 {
 	const struct hk_process *process;
 	DL_FOREACH (job->processes, process) {
-		if (!process->reader || process->gone) {
+		/* Those of other nodes hear of it in the answer to their leaf's next report. */
+		if (process->gone || !(process->reader || process->remote)) {
 			continue;
 		}
 		reply->processes++;

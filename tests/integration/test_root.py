@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+"""What users of a leaf and of its root see: hookcli run, report, ctl, a leaf that vanishes, records given up while the root is away."""
+import json
+import os
+
+import loop
+from harness import end_process, expect, expect_true, main, wait_for
+from nodes import finish, free_url, root_and_leaves
+from proxy import Proxy, address_of
+from test_link import RANKS_EACH, nodes_are, start_ranks
+
+ROUNDS = 2000
+LONG_ROUNDS = 20_000
+FOREVER = 10_000_000
+
+
+def run_on_leaf(run):
+    """`hookcli run` on a leaf's machine shows the root's summary; hook-last and its report lead to the root."""
+    root, (leaf,) = root_and_leaves(run, ["here"])
+    done = leaf.cli("run", *loop.hook_options(), "--job", "mine", "--", run.workload("calls_truth"), "--loop", run.path("mine"), ROUNDS)
+    expect_true(f"a summary: {done.stderr}", "== hooktrace: " in done.stderr and "job mine ==" in done.stderr)
+    expect_true(f"no complaint: {done.stderr}", "this node's part" not in done.stderr)
+    expect_true("the root has closed it", root.report("mine")["job"]["closed"])
+    last = json.loads(leaf.cli("report", "--format", "json").stdout)
+    expect("nodes in hook-last's report", [node["state"] for node in last["nodes"]], ["complete"])
+    expect_true("hook-last is there", os.path.isdir(run.path("hook-last")))
+    root.kill()
+    alone = leaf.cli("report", "--format", "json")
+    expect_true(f"says that the root is away: {alone.stderr}", "this node's part" in alone.stderr)
+    expect("nodes without the root", json.loads(alone.stdout)["nodes"], [])
+    end_process(leaf.collector)
+
+
+def control(run):
+    """`ctl` on the root, or on a leaf, reaches the ranks of all leaves; a leaf that vanishes is missed, its ranks are not."""
+    root, leaves = root_and_leaves(run, ["red", "blue"])
+    commands, _ = start_ranks(run, leaves, "told", FOREVER)
+
+    wait_for("all ranks", lambda: len(root.report("told")["ranks"]) == len(commands))
+    told = root.cli("ctl", "off", "--all", "--job", "told").stdout
+    expect("who is told", told, f"{len(commands)} processes told\n")
+    wait_for("all to be silent", lambda: quiet(root, len(commands)))
+    leaves[0].cli("ctl", "on", "--job", "told")
+    wait_for("all to go on", lambda: not quiet(root, len(commands)))
+    end_process(leaves[1].collector)
+    wait_for("the node to be missed", lambda: nodes_are(root, "told", ["connected", "silent"]) or
+             nodes_are(root, "told", ["silent", "connected"]))
+    expect_true("the summary says so", "is not connected" in root.cli("report", "told").stdout)
+    for command in commands:
+        end_process(command)
+    for node in (root, leaves[0]):
+        end_process(node.collector)
+
+
+def quiet(root, ranks):
+    """Whether no rank has called anything from one look to the next two seconds later."""
+    def counts():
+        return {row["rank"]: row["calls"] for row in root.report("told")["calls"] if row["function"] == "calls_inner"}
+
+    first, seen = counts(), []
+    wait_for("newer reports", lambda: seen.append(root.report("told")) or len(seen) > 12)
+    return len(first) == ranks and counts() == first
+
+
+def room(run):
+    """The root is away for longer than --keep has room: the oldest records are given up and counted, statistics are exact."""
+    url = free_url()
+    with Proxy(address_of(url)) as proxy:
+        root, leaves = root_and_leaves(run, ["small"], url=url, upstream=proxy.url, leaf_options=["--keep", "64K"])
+        commands, _ = start_ranks(run, leaves, "cut", LONG_ROUNDS)
+        wait_for("the job to be known", lambda: root.cli("report", "cut", check=False).returncode == 0)
+        proxy.cut()
+        proxy.reset()
+        for command in commands:
+            finish(command, "rank", run.path("job.log"))
+        proxy.heal()
+        report = root.closed_report("cut")
+    expect("ranks", len(report["ranks"]), RANKS_EACH)
+    shed = sum(node["shed_records"] for node in report["nodes"])
+    expect_true(f"records were given up: {report['nodes']}", shed > 0)
+    for row in report["calls"]:
+        if row["function"] in loop.FUNCTIONS and os.path.basename(row["library"]) == loop.LIBRARY:
+            expect(f"calls of {row['function']}", row["calls"], loop.THREADS * LONG_ROUNDS)
+    held = sum(len(calls) for calls in loop.events_of(root, "cut").values())
+    expect("records held and given up", held + shed, sum(row["records"] for row in report["ranks"]))
+
+
+def test(run):
+    run_on_leaf(run)
+    control(run)
+    room(run)
+
+
+if __name__ == "__main__":
+    main(test)
