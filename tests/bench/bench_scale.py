@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+"""A root with a thousand ranks: bench_scale.py BUILD_DIR [RANKS SITES].
+
+`load` reports changes of every call site of every rank once a second. Limits: the root's processor time for such a period, its
+memory, and how long `hookcli top --once` takes. A figure in seconds belongs to a machine: what it does else is printed beside.
+"""
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
+
+from harness import Failure, Run, end_process, main, wait_for  # pylint: disable=wrong-import-position
+
+RANKS, SITES, TICKS, LEAVES, CALLS = 1024, 200, (2, 22), 16, 10
+PERIOD_S, MEMORY_MIB, TOP_S = 0.25, 512, 0.1
+TOPS, SETTLED_S = 7, 5
+QUIET = 0.2  # share of time with somebody waiting, up to which a wall clock says something
+
+
+def machine():
+    """GB/s of a plain copy, the best of some: of this machine at this time."""
+    block = bytearray(64 << 20)
+    best = 0
+    for _ in range(5):
+        begun = time.process_time()
+        copy = bytes(block)
+        best = max(best, len(copy) / 1e9 / (time.process_time() - begun))
+    return best
+
+
+def cpu_s(pid):
+    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def peak_mib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) / 1024
+
+
+def waiting_s():
+    """Seconds in which somebody waited for a processor, since this machine began."""
+    with open("/proc/pressure/cpu", encoding="ascii") as pressure:
+        return int(pressure.readline().rsplit("=", 1)[1]) / 1e6
+
+
+def play(run, job, ticks, meanwhile=lambda load: None):
+    """Has `load` report for so many periods; what it prints, and what MEANWHILE returns."""
+    line = [run.build + "/tests/load/load", f"ipc://{run.run_directory}/collector.sock", "--job", job, "--ranks", run.ranks,
+            "--sites", run.sites, "--ticks", ticks, "--leaves", LEAVES, "--calls", CALLS]
+    load = subprocess.Popen([str(part) for part in line], env=run.environment(), stdout=subprocess.PIPE, text=True)
+    try:
+        result = meanwhile(load)
+        return json.loads(load.communicate(timeout=600)[0]), result
+    finally:
+        end_process(load)
+
+
+def top(run, collector):
+    """Seconds that pictures took: of the wall clock, and of the processors, root and hookcli together."""
+    def look(load):
+        wait_for("every rank", lambda: f"{run.ranks}/{run.ranks} ranks" in run.cli("top", "looked-at", "--once", check=False).stdout)
+        time.sleep(SETTLED_S)
+        # Held, so that what the root does is for us.
+        load.send_signal(signal.SIGSTOP)
+        walls, before, own = [], cpu_s(collector.pid), os.times()
+        for _ in range(TOPS):
+            begun = time.monotonic()
+            run.cli("top", "looked-at", "--once")
+            walls.append(time.monotonic() - begun)
+        after = os.times()
+        load.send_signal(signal.SIGCONT)
+        busy = cpu_s(collector.pid) - before + after.children_user + after.children_system - own.children_user - own.children_system
+        return statistics.median(walls), busy / TOPS
+    return look
+
+
+def test(run: Run, ranks=RANKS, sites=SITES):
+    run.ranks, run.sites = int(ranks), int(sites)
+    speed = machine()
+    collector = run.start_collector()
+    # What a job costs but for its length is in both, and not in the difference.
+    marks = [cpu_s(collector.pid)]
+    begun, waited = time.monotonic(), waiting_s()
+    for ticks in TICKS:
+        told, _ = play(run, f"of-{ticks}", ticks)
+        marks.append(cpu_s(collector.pid))
+    waited = (waiting_s() - waited) / (time.monotonic() - begun)
+    second = (marks[2] - marks[1] - (marks[1] - marks[0])) / (TICKS[1] - TICKS[0])
+    _, (wall, busy) = play(run, "looked-at", TICKS[1], top(run, collector))
+    memory = peak_mib(collector.pid)
+    quiet = waited <= QUIET
+    print(f"machine: copies {speed:.1f} GB/s; somebody waited for a processor {100 * waited:.0f} % of the time")
+    print(f"{run.ranks} ranks x {run.sites} call sites, {told['bytes'] / told['reports'] / 1024:.0f} KiB a report, at 1 Hz but for "
+          f"{told['missed']} of {TICKS[1]} periods")
+    print(f"root: {1e3 * second:.0f} ms of processor time a period, limit {1e3 * PERIOD_S:.0f}; {memory:.0f} MiB, limit {MEMORY_MIB}")
+    print(f"top --once: {1e3 * wall:.0f} ms, {1e3 * busy:.0f} ms of processor time, limit {1e3 * TOP_S:.0f} for "
+          f"{'both' if quiet else 'the latter: the machine is busy'}")
+    if second > PERIOD_S or memory > MEMORY_MIB or busy > TOP_S or (quiet and wall > TOP_S):
+        raise Failure("a limit is missed")
+
+
+main(test)
