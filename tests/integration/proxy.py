@@ -75,6 +75,11 @@ class Direction(threading.Thread):
 
     def read(self):
         with contextlib.suppress(OSError, EOFError):
+            while self.proxy.raw:
+                part = self.source.recv(1 << 16)
+                if not part:
+                    raise EOFError
+                self.put(part)
             self.put(self.exactly(GREETING))
             while True:
                 head = self.exactly(LENGTH.size)
@@ -110,6 +115,7 @@ class Proxy:
     def __init__(self, target, host="127.0.0.1", port=0, seed=0):
         self.target = target
         self.behaviour = (Behaviour(), Behaviour())
+        self.raw = False
         self.whole = threading.Event()
         self.whole.set()
         self.chance = random.Random(seed)
@@ -130,8 +136,12 @@ class Proxy:
         return f"tcp://{self.address[0]}:{self.address[1]}"
 
     def set(self, **options):
-        """up_ms, down_ms: "LEAST-MOST" of each direction's delay; up_more_ms, down_more_ms; twice, swap: chances."""
+        """up_ms, down_ms: "LEAST-MOST" of each direction's delay; up_more_ms, down_more_ms; twice, swap: chances; raw=1: bytes of
+        whatever kind, such as TLS."""
         for key, value in options.items():
+            if key == "raw":
+                self.raw = bool(int(value))
+                continue
             if key in ("twice", "swap"):
                 for behaviour in self.behaviour:
                     setattr(behaviour, key, float(value))
