@@ -3,8 +3,8 @@
 import os
 import re
 
-from harness import expect, expect_true, main
-from machine import machines, namespace_options
+from harness import expect, expect_true, main, wait_for
+from machine import closed_report, machines, namespace_options
 from slurm import cluster
 from test_calls_truth import HOOKS
 from truth import load, rows_of, wanted_of
@@ -49,12 +49,32 @@ def on_nodes(run, slurm, nodes):
     expect_true(f"{what}: ranks in {done.stderr}", f"{count}/{count} ranks" in done.stderr)
 
 
+def of_site(run, nodes):
+    """The scripts of deploy/slurm: the tasks know nothing of hooktrace but that they are traced."""
+    store, out = run.path("site"), run.path("truth-site")
+    count = TASKS * len(nodes)
+    site = {"HOOKTRACE_BIN": os.path.dirname(run.binary("hookcollector")), "HOOKTRACE_STORE": store}
+    task = {"HOOKTRACE_LIB": os.path.dirname(run.agent()), "HOOK_HOOKS": ",".join(HOOKS)}
+    with cluster(run, nodes, site) as slurm:
+        slurm.srun("-N", len(nodes), "-n", count, *traced(run, store, out, hookcli=False), env=task)
+        expect_true("jobs of tasks that nobody asked to trace", not os.path.exists(store) or not os.listdir(store))
+        slurm.srun("-N", len(nodes), "-n", count, *traced(run, store, out, hookcli=False), env={"HOOKTRACE": "1", **task})
+        wait_for("the job", lambda: os.path.isdir(store) and os.listdir(store))
+        report = closed_report(run, step_of("site", store), count)
+        check("site", run, report, out, count, [node.name for node in nodes for _ in range(TASKS)])
+        for node in nodes:
+            wait_for(f"the end of {node.name}'s collector", lambda node=node: run.cli(
+                "status", env={"HOOK_RUN_DIR": node.run_directory}, check=False).returncode == 3)
+
+
 def test(run):
     names = NAMES if namespace_options() is not None else NAMES[:1]
     with machines(run, *names) as nodes, cluster(run, nodes) as slurm:
         on_nodes(run, slurm, nodes[:1])
         if len(nodes) > 1:
             on_nodes(run, slurm, nodes)
+    with machines(run, *names) as nodes:
+        of_site(run, nodes)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Slurm's Prolog, as root on each node of an allocation: a collector of the user's, unless there is one. Never fails a job.
+# Where jobs are kept says the user's hooktrace.conf or /etc/hooktrace.conf; by default a directory in the user's home, which the
+# nodes share.
+collector="${HOOKTRACE_BIN:-/usr/local/bin}/hookcollector"
+# shellcheck disable=SC2016 # the shell it starts is to expand it
+start='"$0" --quiet --per-node "$@" </dev/null >/dev/null 2>&1 &'
+
+# In a session of its own: what belongs to the prolog may be ended with it.
+if [ "$(id -un)" = "$SLURM_JOB_USER" ]; then
+	setsid sh -c "$start" "$collector" ${HOOKTRACE_STORE:+--store "$HOOKTRACE_STORE"}
+else
+	setsid runuser -u "$SLURM_JOB_USER" -- sh -c "$start" "$collector" ${HOOKTRACE_STORE:+--store "$HOOKTRACE_STORE"}
+fi
+exit 0
