@@ -16,6 +16,7 @@
 
 #define POLL_NS 20000000
 #define WAIT_NS 20000000000u
+#define LATE_NS 1000000000u
 #define FAILED_NS \
 	200000000u /* the launcher kills those that are left a second after it said TERM */
 
@@ -88,10 +89,22 @@ static void await_others(const struct hk_keeper *keeper, int status)
 	}
 }
 
+/* Whether other nodes write there too, or begin soon: else nobody but this node can tell of its
+ * ranks. */
+static bool others_come(const struct hk_keeper *keeper)
+{
+	const struct timespec pause = {0, POLL_NS};
+	uint64_t end = hk_clock_monotonic_ns() + LATE_NS;
+	bool over, come;
+
+	while (!(come = has_others(keeper, &over)) && hk_clock_monotonic_ns() < end) {
+		nanosleep(&pause, NULL);
+	}
+	return come;
+}
+
 void hk_summary_show(const struct hk_keeper *keeper, const char *command, int status)
 {
-	bool over;
-
 	if (keeper->leaf && keeper->inside && !keeper->first) {
 		return;
 	}
@@ -99,7 +112,7 @@ void hk_summary_show(const struct hk_keeper *keeper, const char *command, int st
 		hk_job_await_root(keeper->whole, status == 0 ? WAIT_NS : FAILED_NS);
 	} else if (keeper->shared && keeper->first) {
 		await_others(keeper, status);
-	} else if (keeper->shared && has_others(keeper, &over)) {
+	} else if (keeper->shared && others_come(keeper)) {
 		return;
 	}
 	show(keeper, command);
