@@ -166,6 +166,13 @@ static int report_result(const struct hk_timeline_result *result, const struct h
 	if (result->too_deep) {
 		hk_warning("%" PRIu64 " calls were left out: nested too deeply", result->too_deep);
 	}
+	if (result->sync_violations) {
+		hk_warning("%" PRIu64 " of %" PRIu64 " collective calls ended on one node before "
+			   "another had begun: clocks are further apart than the report says",
+			   result->sync_violations, result->sync_checks);
+	} else if (result->sync_checks) {
+		hk_info("%" PRIu64 " collective calls agree with the clocks", result->sync_checks);
+	}
 	if (result->processes == 0 && chosen) {
 		hk_warning("no process of the job has such a rank");
 	} else if (result->processes == result->unrecorded) {

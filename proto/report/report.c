@@ -28,7 +28,6 @@ static int job_texts(struct hk_report *report, const Hk__Job *job)
 static void clocks_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 {
 	struct hk_report_job *to = &report->job;
-	const Hk__Job *job = snapshot->job;
 
 	to->nodes = hk_report_clock_nodes(snapshot);
 	to->clocks_known = true;
@@ -37,10 +36,6 @@ static void clocks_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 		to->clocks_known &= clock->known;
 		to->clock_error_ns =
 		    clock->error_ns > to->clock_error_ns ? clock->error_ns : to->clock_error_ns;
-	}
-	for (size_t i = 0; job && i < job->n_nodes; i++) {
-		to->sync_checks += job->nodes[i]->sync_checks;
-		to->sync_violations += job->nodes[i]->sync_violations;
 	}
 }
 

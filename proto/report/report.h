@@ -37,8 +37,6 @@ struct hk_report_job {
 	size_t nodes;		 /* with a collector each */
 	bool clocks_known;	 /* how wrong times of different nodes may be against each other: */
 	uint64_t clock_error_ns; /* by no more than twice this */
-	uint64_t sync_checks;	 /* collective calls that the clocks were checked by */
-	uint64_t sync_violations; /* of them: impossible by these clocks */
 	bool closed;
 };
 
