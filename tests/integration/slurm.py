@@ -145,7 +145,21 @@ class Cluster:
             raise Failure(f"salloc: {done.stdout} {self.last_words()}")
         return granted[1]
 
+    def steps(self):
+        """Processes of ours that look after tasks: they outlive the daemons."""
+        found = subprocess.run(["squeue", "-h", "-o", "%A"], env=self.environment(), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False, timeout=60)
+        return found.stdout.split()
+
+    def cancel(self):
+        """Ends what allocations still run, and waits for that."""
+        for job in self.steps():
+            subprocess.run(["scancel", job], env=self.environment(), stdin=subprocess.DEVNULL, check=False, timeout=60)
+        wait_for("the end of what Slurm runs", lambda: not self.steps())
+
     def end(self):
+        if self.daemons and not any(daemon.poll() is not None for daemon in self.daemons):
+            self.cancel()
         for daemon in reversed(self.daemons):
             end_process(daemon, signal.SIGTERM)
         self._directory.cleanup()
