@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "wire/columns.h"
 #include "wire/statistics.h"
 
 struct place {
@@ -230,6 +231,49 @@ static void test_statistics_foreign_file_is_damage(void **state)
 	place_remove(&place);
 }
 
+static void test_statistics_rows_of_older_files_become_columns(void **state)
+{
+	(void)state;
+	struct place place;
+	place_make(&place);
+	struct hk_statistics *statistics;
+	uint8_t uid[16] = {7};
+	uint32_t bucket[] = {3, 90};
+	uint64_t count[] = {5, 6};
+	Hk__Process process = HK__PROCESS__INIT;
+	Hk__Cell first = HK__CELL__INIT, second = HK__CELL__INIT;
+	process.uid = (ProtobufCBinaryData){.len = sizeof(uid), .data = uid};
+	first.site = 9;
+	first.calls = 12;
+	first.bucket = bucket;
+	first.bucket_count = count;
+	first.n_bucket = first.n_bucket_count = 2;
+	second.site = 4;
+	second.calls = 1;
+	process.old_cells = (Hk__Cell *[]){&first, &second};
+	process.n_old_cells = 2;
+	assert_int_equal(hk_statistics_open(place.dir, &statistics), 0);
+	assert_int_equal(hk_statistics_put_process(statistics, &process), 0);
+	hk_statistics_free(statistics);
+	Hk__Snapshot *snapshot;
+	assert_int_equal(hk_statistics_load(place.dir, &snapshot), 0);
+	const Hk__Process *loaded = snapshot->processes[0];
+	struct hk_columns_walk walk = {.columns = loaded->cells};
+	struct hk_columns_row row;
+	assert_int_equal(loaded->n_old_cells, 0);
+	assert_true(hk_columns_next(&walk, &row));
+	assert_int_equal(row.site, 4);
+	assert_int_equal(row.buckets, 0);
+	assert_true(hk_columns_next(&walk, &row));
+	assert_int_equal(row.calls, 12);
+	assert_int_equal(row.buckets, 2);
+	assert_int_equal(row.bucket[1], 90);
+	assert_int_equal(row.count[1], 6);
+	assert_false(hk_columns_next(&walk, &row));
+	hk__snapshot__free_unpacked(snapshot, NULL);
+	place_remove(&place);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +283,7 @@ int main(void)
 	    cmocka_unit_test(test_statistics_flipped_byte_costs_one_frame),
 	    cmocka_unit_test(test_statistics_file_stays_within_thrice_its_live_frames),
 	    cmocka_unit_test(test_statistics_foreign_file_is_damage),
+	    cmocka_unit_test(test_statistics_rows_of_older_files_become_columns),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
