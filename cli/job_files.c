@@ -31,7 +31,7 @@ static bool is_ours(int directory, const char *name, bool in_node, uint64_t *byt
 	for (size_t i = 0; !ours && i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		ours = fnmatch(patterns[i], name, 0) == 0;
 	}
-	*bytes += ours ? (uint64_t)status.st_blocks * 512 : 0;
+	*bytes += ours ? (uint64_t)status.st_size : 0;
 	return ours;
 }
 
