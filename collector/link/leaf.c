@@ -209,8 +209,12 @@ static void take_job_reply(const struct hk_collector *collector, struct hk_leaf 
 {
 	struct hk_outbox_process *process;
 	if (reply->error < 0) {
-		hk_debug("job not taken by the root id=%s error=%s", hk_outbox_state(job)->id,
-			 strerror(-reply->error));
+		/* -ESTALE is how the root asks for all of a process. */
+		if (reply->error != job->refused && reply->error != -ESTALE) {
+			hk_warning("the root does not take a job id=%s error=%s",
+				   hk_outbox_state(job)->id, strerror(-reply->error));
+		}
+		job->refused = reply->error;
 		DL_FOREACH (job->processes, process) {
 			if (process->sending) {
 				hk_outbox_forget(process);

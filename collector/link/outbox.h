@@ -49,6 +49,7 @@ struct hk_outbox_job {
 	Hk__Snapshot *loaded;	  /* of a closed one, while its last values are being sent */
 	bool announced;		  /* told to the root on this connection */
 	bool complete_sending;	  /* told that this is all; not yet answered */
+	int refused;		  /* error of the root's that the log knows of */
 	bool complete;		  /* the root has all of it */
 	uint32_t control_changes; /* of the root's, that are in force here */
 	uint64_t complete_ns;	  /* monotonic: since when */

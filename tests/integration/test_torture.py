@@ -81,7 +81,8 @@ class Round:
         self.one_kill()
 
     def judge(self):
-        report = self.root.closed_report(self.job)
+        # A rank that was killed before anybody saw it is waited for.
+        report = self.root.closed_report(self.job, 150)
         expect("ranks", [row["rank"] for row in report["ranks"]], list(range(len(self.ranks))))
         events = loop.events_of(self.root, self.job)
         loop.expect_once(events)
@@ -133,6 +134,7 @@ def test(run, rounds=ROUNDS, seed=SEED):
             except Exception:
                 for node in (root, *leaves):
                     print(f"--- {node.name}\n{node.said()[-2500:]}")
+                    print(node.cli("status", check=False).stdout)
                 raise
     print(f"{rounds} rounds, seed {seed}")
 
