@@ -48,7 +48,7 @@ static void write_record(struct hk_thread *thread, uint32_t stream, volatile uin
 	if (room) {
 		write_words(room, call, ns, kind, values, count);
 		hk_chain_publish(chain, room + words);
-	} else {
+	} else if (!hk_process_forked()) { /* else it is for the parent to write */
 		add_shared(&thread->slot->chain[stream].lost);
 	}
 	atomic_signal_fence(memory_order_seq_cst);

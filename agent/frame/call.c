@@ -144,8 +144,10 @@ static int evaluate(void *call, void *values)
 	thread->ready = 0;
 	thread->inner = 0;
 	hk_values_evaluate(call, values);
-	thread->inner = inner;
-	thread->ready = 1;
+	if (!hk_process_forked()) {
+		thread->inner = inner;
+		thread->ready = 1;
+	}
 	hk_inside = inside;
 	thread->asking = 0;
 	return 0;
@@ -381,7 +383,12 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 		hk_open_heal(thread, frame);
 	}
 	if (first || generation != thread->generation_seen) {
-		thread->generation_seen = hk_control_heed(generation) ? generation : generation - 1;
+		bool heeded = hk_control_heed(generation);
+		thread->generation_seen = heeded ? generation : generation - 1;
+		if (!heeded) {
+			return false; /* the way in would come back at once, as long as that lasts
+				       */
+		}
 	}
 	if (!thread->cells[site->index]) {
 		thread->cells[site->index] = hk_thread_cell(thread, site->index);

@@ -435,26 +435,16 @@ hk_call_light:
 	cmpl	hk_generation_seen(%rip), %r10d
 	je	.Lreturn
 /* Levels may have changed: looks, and then asks the site again. */
-	pushq	%rax
-	pushq	%rdi
-	pushq	%rsi
-	pushq	%rdx
-	pushq	%rcx
-	pushq	%r8
-	pushq	%r9
-	pushq	%r11
-	.cfi_adjust_cfa_offset 64
+	.irp	register, rax, rdi, rsi, rdx, rcx, r8, r9, r11
+	pushq	%\register
+	.cfi_adjust_cfa_offset 8
+	.endr
 	leaq	hk_control_poll(%rip), %rax
 	call	hk_state_saved_call
-	popq	%r11
-	popq	%r9
-	popq	%r8
-	popq	%rcx
-	popq	%rdx
-	popq	%rsi
-	popq	%rdi
-	popq	%rax
-	.cfi_adjust_cfa_offset -64
+	.irp	register, r11, r9, r8, rcx, rdx, rsi, rdi, rax
+	popq	%\register
+	.cfi_adjust_cfa_offset -8
+	.endr
 	cmpb	$HK_CONTROL_LIGHT, HK_HOT_CONTROL(%r11)
 	je	.Lcount
 	jb	.Lfull

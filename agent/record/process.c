@@ -39,7 +39,8 @@ static char directory[PATH_MAX];
 static char *const *environment;
 static uint32_t blocks_max;
 
-void *hk_process_private_memory(uint64_t bytes)
+/* BYTES of which a fork wipes the first WIPED: both end at the end of a page. */
+static char *map_memory(uint64_t bytes, uint64_t wiped)
 {
 	if (hk_process.sealed) {
 		return NULL;
@@ -49,11 +50,28 @@ void *hk_process_private_memory(uint64_t bytes)
 	if (address < 0 && address > -4096) {
 		return NULL;
 	}
-	if (hk_kernel(SYS_madvise, address, bytes, MADV_WIPEONFORK, 0, 0, 0) < 0) {
+	if (hk_kernel(SYS_madvise, address, wiped, MADV_WIPEONFORK, 0, 0, 0) < 0) {
 		hk_kernel(SYS_munmap, address, bytes, 0, 0, 0, 0);
 		return NULL;
 	}
-	return (void *)address;
+	return (char *)address;
+}
+
+void *hk_process_private_memory(uint64_t bytes)
+{
+	return map_memory(bytes, bytes);
+}
+
+void *hk_process_divided_memory(uint64_t bytes, uint64_t wiped)
+{
+	char *memory = map_memory(HK_WIPE_BYTES - wiped + bytes, HK_WIPE_BYTES);
+	return memory ? memory + HK_WIPE_BYTES - wiped : NULL;
+}
+
+void hk_process_return_divided(void *memory, uint64_t bytes, uint64_t wiped)
+{
+	uint64_t before = HK_WIPE_BYTES - wiped;
+	hk_kernel(SYS_munmap, (char *)memory - before, before + bytes, 0, 0, 0, 0);
 }
 
 static long read_file(const char *path, char *text, size_t room)
@@ -324,6 +342,7 @@ int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint
 		return status;
 	}
 	hk_process.wait_ns = read_on_full();
+	template.generation = 1; /* a forked thread has seen none: HK_THREAD_WIPED */
 	template.clock_kind = hk_process.tsc ? HK_CLOCK_TSC : HK_CLOCK_MONOTONIC;
 	template.default_level = level;
 	template.budget_ppm = read_budget();

@@ -75,4 +75,10 @@ void hk_process_untracked(void);
 /* Memory that a fork wipes, or NULL. */
 void *hk_process_private_memory(uint64_t bytes);
 
+/* Memory of whose BYTES a fork wipes the first WIPED, which are at most HK_WIPE_BYTES, and no more;
+ * or NULL. Its start is aligned as a page's end less WIPED is. */
+#define HK_WIPE_BYTES 65536u /* whole pages, of whatever size */
+void *hk_process_divided_memory(uint64_t bytes, uint64_t wiped);
+void hk_process_return_divided(void *memory, uint64_t bytes, uint64_t wiped);
+
 #endif

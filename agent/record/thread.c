@@ -26,6 +26,7 @@ static_assert(offsetof(struct hk_thread, chain) == HK_THREAD_CHAIN, "layout.h");
 static_assert(offsetof(struct hk_thread, cells) == HK_THREAD_CELLS, "layout.h");
 static_assert(offsetof(struct hk_thread, inner) == HK_THREAD_INNER, "layout.h");
 static_assert(offsetof(struct hk_thread, child_ns) == HK_THREAD_CHILD, "layout.h");
+static_assert(offsetof(struct hk_thread, child_ns) == HK_THREAD_WIPED, "layout.h");
 static_assert(offsetof(struct hk_thread, domains) == HK_THREAD_DOMAINS, "layout.h");
 static_assert(offsetof(struct hk_thread, slot) == HK_THREAD_SLOT, "layout.h");
 static_assert(offsetof(struct hk_thread, generation) == HK_THREAD_GENERATION, "layout.h");
@@ -88,6 +89,7 @@ static void after_fork(void)
 	if (hk_thread_current->ready) {
 		hk_thread_current->ready = 0;
 		hk_thread_current->inner = 0;
+		hk_thread_current->generation_seen = 0;
 	}
 }
 
@@ -107,13 +109,13 @@ void hk_thread_setup(void)
 
 static struct hk_thread *new_thread(void)
 {
-	struct hk_thread *thread = hk_process_private_memory(sizeof(*thread));
+	struct hk_thread *thread = hk_process_divided_memory(sizeof(*thread), HK_THREAD_WIPED);
 	if (!thread) {
 		return NULL;
 	}
 	thread->slot = hk_writer_thread(&hk_process.writer, &thread->slot_number);
 	if (!thread->slot) {
-		hk_kernel(SYS_munmap, thread, sizeof(*thread), 0, 0, 0, 0);
+		hk_process_return_divided(thread, sizeof(*thread), HK_THREAD_WIPED);
 		return NULL;
 	}
 	thread->segment = (char *)hk_process.writer.header;
@@ -212,9 +214,16 @@ struct hk_thread *hk_thread_enter(void)
 	return thread;
 }
 
+/* Also false where a handler forked: what is free in the parent's segment is the parent's to take.
+ */
+static bool lock_own_segment(void)
+{
+	return !hk_process_forked() && hk_process_lock();
+}
+
 struct hk_cell *hk_thread_cell(struct hk_thread *thread, uint32_t site)
 {
-	if (!hk_process_lock()) {
+	if (!lock_own_segment()) {
 		return NULL;
 	}
 	struct hk_cell *cell = hk_writer_cell(&hk_process.writer);
@@ -228,7 +237,7 @@ struct hk_cell *hk_thread_cell(struct hk_thread *thread, uint32_t site)
 
 uint32_t hk_thread_octave(struct hk_cell *cell, uint32_t octave)
 {
-	if (!hk_process_lock()) {
+	if (!lock_own_segment()) {
 		return 0;
 	}
 	uint32_t offset = hk_writer_octave(&hk_process.writer);
@@ -241,7 +250,7 @@ uint32_t hk_thread_octave(struct hk_cell *cell, uint32_t octave)
 
 static struct hk_page *take_page(struct hk_thread *thread, uint32_t stream)
 {
-	if (!hk_process_lock()) {
+	if (!lock_own_segment()) {
 		return NULL;
 	}
 	struct hk_page *page =

@@ -1,9 +1,11 @@
 /* thread.h: a thread's private state, and its place in the segment.
  *
- * One struct hk_thread per thread that made a hooked call, in memory that a fork wipes: `ready`
- * reads 0 in the child, which sends its first hooked call to the slow path and to a segment of its
- * own. A thread that ends leaves its struct, its slot and its cells to the next new thread, so that
- * thread churn costs no memory and folds nothing.
+ * One struct hk_thread per thread that made a hooked call. A fork wipes what says that it is in
+ * use: `ready` reads 0 in the child, which sends its first hooked call to the slow path and to a
+ * segment of its own. The rest stays: a signal handler may fork in the midst of a call, and return
+ * in the child too, where what the call goes on to write then lands in the parent's segment and not
+ * nowhere. A thread that ends leaves its struct, its slot and its cells to the next new thread, so
+ * that thread churn costs no memory and folds nothing.
  */
 #ifndef HK_AGENT_RECORD_THREAD_H
 #define HK_AGENT_RECORD_THREAD_H
@@ -26,17 +28,19 @@ struct hk_range {
 };
 
 struct hk_thread {
+	/* -- wiped by a fork -- */
 	uint32_t
 	    ready; /* 1: in use; 0: not yet, forked, or closed while foreign code runs for us */
-	volatile uint32_t busy; /* 0, or 1 + depth of the call whose record is being written */
-	uint64_t inner;		/* frame of the innermost open call, ~0: none, 0: not ready */
+	volatile uint32_t busy;	  /* 0, or 1 + depth of the call whose record is being written */
+	uint64_t inner;		  /* frame of the innermost open call, ~0: none, 0: not ready */
+	uint32_t generation_seen; /* 0: none, the segment's is never that at first */
+	int32_t countdown;	  /* calls until the next sample */
+	/* -- kept: HK_THREAD_WIPED -- */
 	uint64_t child_ns;
 	uint64_t domains;
 	struct hk_thread_slot *slot;
 	const _Atomic uint32_t *generation; /* the segment's word */
-	uint32_t generation_seen;
-	int32_t countdown;	 /* calls until the next sample */
-	char *segment;		 /* base of the mapping */
+	char *segment;			    /* base of the mapping */
 	uint64_t tick_ns_scaled; /* nanoseconds per tick, times 2^(64 - HK_CLOCK_TICK_SHIFT) */
 	uint32_t depth;		 /* open hooked calls */
 	/* -- from here to `chain`: not known to the assembly -- */
