@@ -31,12 +31,12 @@
 #define PASS_QUIET_NS (50u * MS_NS)
 #define PASS_EMPTY_NS (500u * MS_NS)
 #define QUIET_AFTER_NS (1000u * MS_NS)
-#define SECOND_NS (1000u * MS_NS)
+#define SECOND_NS UINT64_C(1000000000)
 #define SAVE_SPACING 50u /* saving takes at most 1/50 of the time */
-#define SAVE_MAX_NS (10u * SECOND_NS)
-#define TRIM_NS (UINT64_C(60) * SECOND_NS)
-#define CLOSE_AFTER_MAINS_NS (2u * SECOND_NS)
-#define CLOSE_AFTER_LIFE_NS (60u * SECOND_NS)
+#define SAVE_MAX_NS (10 * SECOND_NS)
+#define TRIM_NS (60 * SECOND_NS)
+#define CLOSE_AFTER_MAINS_NS (2 * SECOND_NS)
+#define CLOSE_AFTER_LIFE_NS (60 * SECOND_NS)
 #define USAGE_FIRST_NS (50u * MS_NS)
 
 #define FIXED_FDS 4 /* signals, inotify, requests, root; then one pidfd per process */

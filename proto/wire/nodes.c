@@ -17,7 +17,14 @@
 
 /* ---- which there are ---- */
 
-/* The newest of what a collector writes all the time; 0: nothing of it is there. */
+static bool is_file(int dirfd, const char *name, struct stat *ret_status)
+{
+	return fstatat(dirfd, name, ret_status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(ret_status->st_mode);
+}
+
+/* The newest of what a collector writes all the time into a node's directory; 0: it is none, or
+ * nothing of it is there. */
 static time_t touched(int dirfd, const char *name)
 {
 	static const char *const files[] = {"job.json", HK_STATISTICS_FILE};
@@ -26,10 +33,11 @@ static time_t touched(int dirfd, const char *name)
 	if (fd < 0) {
 		return 0;
 	}
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		struct stat status;
-		if (fstatat(fd, files[i], &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISREG(status.st_mode) && status.st_mtime > newest) {
+	struct stat status;
+	/* A store has directories with such files too: those of whole jobs. */
+	bool marked = is_file(fd, HK_NODES_MARK, &status);
+	for (size_t i = 0; marked && i < sizeof(files) / sizeof(files[0]); i++) {
+		if (is_file(fd, files[i], &status) && status.st_mtime > newest) {
 			newest = status.st_mtime;
 		}
 	}

@@ -31,8 +31,8 @@ struct hk_nodes {
 	size_t count;
 };
 
-/* Finds the node directories of JOB_DIR: its subdirectories that hold a statistics file or
- * job.json. No more than HK_NODES_MAX. 0; -ENOENT: none, or no directory; -errno. */
+/* Finds the node directories of JOB_DIR: its subdirectories with the mark that hold a statistics
+ * file or job.json. No more than HK_NODES_MAX. 0; -ENOENT: none, or no directory; -errno. */
 int hk_nodes_find(const char *job_dir, struct hk_nodes *ret_nodes);
 void hk_nodes_fini(struct hk_nodes *nodes);
 

@@ -45,6 +45,8 @@ static int place_remove(void **state)
 		unlink(path);
 		path_of(place, nodes[i], "job.json", path);
 		unlink(path);
+		path_of(place, nodes[i], HK_NODES_MARK, path);
+		unlink(path);
 		path_of(place, nodes[i], "", path);
 		rmdir(path);
 	}
@@ -53,11 +55,21 @@ static int place_remove(void **state)
 	return 0;
 }
 
+static void touch(const struct place *place, const char *node, const char *file)
+{
+	char path[128];
+	path_of(place, node, file, path);
+	int fd = open(path, O_WRONLY | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
 static void make_node(const struct place *place, const char *node)
 {
 	char path[128];
 	path_of(place, node, "", path);
 	assert_int_equal(mkdir(path, 0755), 0);
+	touch(place, node, HK_NODES_MARK);
 }
 
 /* A node with one main process of RANK, its job from START on for 100 ns. */
@@ -181,10 +193,7 @@ static void test_nodes_bad_ones_cost_only_themselves(void **state)
 	path_of(place, "b", HK_STATISTICS_FILE, path);
 	assert_int_equal(truncate(path, 60), 0); /* within its first frame */
 	make_node(place, "c");			 /* has said what it is, and nothing yet */
-	path_of(place, "c", "job.json", path);
-	int fd = open(path, O_WRONLY | O_CREAT, 0600);
-	assert_true(fd >= 0);
-	close(fd);
+	touch(place, "c", "job.json");
 	make_node(place, "b-2"); /* nothing of ours in it */
 	Hk__Snapshot *snapshot = load(place, &nodes);
 	assert_int_equal(nodes.count, 3);
