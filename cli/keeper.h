@@ -27,6 +27,7 @@ struct hk_keeper {
 	char shown[PATH_MAX];	  /* the same as the user should type it */
 	char id[128];		  /* as the processes name the job */
 	bool leaf;		  /* the collector brings the job to a root */
+	bool unsent;		  /* and has not got all of it there; what it has is closed */
 	bool private;		  /* the collector ends with the job */
 	bool nested;		  /* another hookcli run above looks after the job */
 	bool inside;		  /* a launcher started this process as a rank */

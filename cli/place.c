@@ -96,7 +96,8 @@ void hk_place_link(const char *parent, const char *link, const char *target)
 static bool is_leftover(const char *name)
 {
 	static const char *const names[] = {HK_KEEPER_ELECTION, HK_COLLECTOR_START_LOG,
-					    HK_RUNDIR_LOCK, HK_RUNDIR_SOCKET, "clock"};
+					    HK_RUNDIR_LOCK,	HK_RUNDIR_SOCKET,
+					    HK_RUNDIR_NODE,	"clock"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(names[i], name) == 0) {
@@ -106,8 +107,42 @@ static bool is_leftover(const char *name)
 	return strncmp(name, "members.", 8) == 0 || strncmp(name, "leader.", 7) == 0;
 }
 
+/* Of a traced process. */
+static bool is_segment(const char *name)
+{
+	const char *ending = strrchr(name, '.');
+
+	return ending && strcmp(ending, HK_SEGMENT_SUFFIX) == 0;
+}
+
+/* Leads to a job that a root has not got all of. */
+static bool is_unsent(const char *name)
+{
+	return strncmp(name, HK_RUNDIR_UNSENT, sizeof(HK_RUNDIR_UNSENT) - 1) == 0;
+}
+
+/* True if there is a file whose name is such. */
+static bool has(int dirfd, bool (*is_such)(const char *name))
+{
+	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = copy < 0 ? NULL : fdopendir(copy);
+	bool found = false;
+
+	for (struct dirent *entry; directory && !found && (entry = readdir(directory));) {
+		found = is_such(entry->d_name);
+	}
+	if (directory) {
+		closedir(directory);
+	}
+	return found;
+}
+
 static void remove_leftovers(int dirfd, const char *path)
 {
+	/* A later collector has to be the same node to the root. */
+	if (has(dirfd, is_unsent)) {
+		return;
+	}
 	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = copy < 0 ? NULL : fdopendir(copy);
 
@@ -122,33 +157,16 @@ static void remove_leftovers(int dirfd, const char *path)
 	rmdir(path);
 }
 
-/* True if a traced process still has, or left, a segment there. */
-static bool has_segments(int dirfd)
-{
-	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = copy < 0 ? NULL : fdopendir(copy);
-	bool found = false;
-
-	for (struct dirent *entry; directory && !found && (entry = readdir(directory));) {
-		const char *ending = strrchr(entry->d_name, '.');
-		found = ending && strcmp(ending, HK_SEGMENT_SUFFIX) == 0;
-	}
-	if (directory) {
-		closedir(directory);
-	}
-	return found;
-}
-
 void hk_place_remove_rundir(int dirfd, const char *path)
 {
 	int pid = hk_rundir_collector_pid(dirfd);
 
 	/* It would find out by itself within a second; who waits for the command need not. */
-	if (pid > 1 && hk_rundir_has_collector(dirfd) && !has_segments(dirfd)) {
+	if (pid > 1 && hk_rundir_has_collector(dirfd) && !has(dirfd, is_segment)) {
 		kill(pid, SIGTERM);
 	}
 	for (int waited = 0; hk_rundir_has_collector(dirfd); waited += 5) {
-		if (waited >= COLLECTOR_END_MS || has_segments(dirfd)) {
+		if (waited >= COLLECTOR_END_MS || has(dirfd, is_segment)) {
 			return;
 		}
 		poll(NULL, 0, 5);

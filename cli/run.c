@@ -9,6 +9,7 @@
 
 #include "agent_library.h"
 #include "base/log.h"
+#include "bring.h"
 #include "child.h"
 #include "command.h"
 #include "hooks/hook.h"
@@ -286,10 +287,13 @@ static int run_child(struct hk_keeper *keeper, struct hk_child *child, const cha
 	int status = end.signaled ? 128 + end.code : end.code;
 	bool leader = keeper->members.leader && !keeper->nested;
 	bool closed = hk_keeper_leave(keeper, child, status);
+	/* A collector of the job's own ends with it, but not before the root has all. */
+	keeper->unsent =
+	    closed && keeper->leaf && keeper->private && !hk_bring_await(keeper, status);
 	if (r == 0 && leader && !(quiet && strcmp(quiet, "0") != 0)) {
 		hk_summary_show(keeper, name, status);
 	}
-	hk_keeper_fini(keeper, closed);
+	hk_keeper_fini(keeper, closed && !keeper->unsent);
 	return status;
 }
 

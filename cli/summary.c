@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "clocks.h"
 #include "command.h"
 #include "job.h"
 #include "keeper.h"
@@ -44,7 +45,8 @@ static void show(const struct hk_keeper *keeper, const char *command)
 	if (hk_job_open(keeper->whole, &job) != HK_EXIT_DONE) {
 		return;
 	}
-	int r = hk_report_new(job.snapshot, &report);
+	int r = hk_clocks_check(job.snapshot, job.directory, HK_CLOCKS_SCREEN_RECORDS);
+	r = r < 0 ? r : hk_report_new(job.snapshot, &report);
 	hk_job_close(&job);
 	if (r < 0) {
 		hk_error("no summary: %s", strerror(-r));
@@ -108,7 +110,7 @@ void hk_summary_show(const struct hk_keeper *keeper, const char *command, int st
 	if (keeper->leaf && keeper->inside && !keeper->first) {
 		return;
 	}
-	if (keeper->leaf) {
+	if (keeper->leaf && !keeper->unsent) {
 		hk_job_await_root(keeper->whole, status == 0 ? WAIT_NS : FAILED_NS);
 	} else if (keeper->shared && keeper->first) {
 		await_others(keeper, status);

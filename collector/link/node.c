@@ -6,11 +6,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#define FILE_NAME "node"
+#include "base/rundir.h"
 
 int hk_node_id(int dirfd, uint8_t id[HK_NODE_ID_BYTES])
 {
-	int fd = openat(dirfd, FILE_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd = openat(dirfd, HK_RUNDIR_NODE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd >= 0) {
 		ssize_t n = read(fd, id, HK_NODE_ID_BYTES);
 		close(fd);
@@ -22,15 +22,15 @@ int hk_node_id(int dirfd, uint8_t id[HK_NODE_ID_BYTES])
 		return -errno;
 	}
 	/* Only the holder of the directory's lock comes here. */
-	fd = openat(dirfd, FILE_NAME ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-		    0600);
+	fd = openat(dirfd, HK_RUNDIR_NODE ".new",
+		    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0) {
 		return -errno;
 	}
 	ssize_t n = write(fd, id, HK_NODE_ID_BYTES);
 	int r = n == HK_NODE_ID_BYTES ? 0 : n < 0 ? -errno : -ENOSPC;
 	close(fd);
-	if (r == 0 && renameat(dirfd, FILE_NAME ".new", dirfd, FILE_NAME) < 0) {
+	if (r == 0 && renameat(dirfd, HK_RUNDIR_NODE ".new", dirfd, HK_RUNDIR_NODE) < 0) {
 		r = -errno;
 	}
 	return r;

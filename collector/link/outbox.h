@@ -8,12 +8,13 @@
 #ifndef HK_COLLECTOR_LINK_OUTBOX_H
 #define HK_COLLECTOR_LINK_OUTBOX_H
 
+#include "base/rundir.h"
 #include "chunk/file.h"
 #include "collector/collector.h"
 #include "collector/link/uplink.h"
 
 /* How the links of closed jobs begin that the root has not got all of, or has. */
-#define HK_OUTBOX_LINK "unsent."
+#define HK_OUTBOX_LINK HK_RUNDIR_UNSENT
 #define HK_OUTBOX_DONE "sent."
 
 struct hk_outbox_job;

@@ -2,11 +2,13 @@
 """mpirun over three machines: `hookcli run` in each rank needs no configuration for one job, one report and one summary."""
 import json
 import os
+import re
 import shlex
 import sys
 
 from harness import expect, expect_true, main
 from machine import machines, namespace_options
+from nodes import Node, free_url
 from truth import expect_calls, expect_whole, load, rows_of, wanted_of
 
 SKIPPED = 77
@@ -59,6 +61,23 @@ def here(run, nodes):
         expect(f"left in the run directory of {node.name}", os.listdir(node.run_directory), [])
 
 
+def rooted(run, nodes):
+    """A leaf of the job's own on each machine: they end when the root has all, and rank 0's hookcli shows what the root has."""
+    url = free_url()
+    root = Node(run, "root", ["--listen", url]).start()
+    done = mpirun(run, nodes, run.binary("hookcli"), "run", "--upstream", url, "--hooks", "mpi", "--", run.workload("mpi_truth"),
+                  run.directory, cwd=run.path("rooted"))
+    expect("summaries on stderr", done.stderr.count("== hooktrace"), 1)
+    expect_true(f"ranks in {done.stderr}", f"{RANKS}/{RANKS} ranks, {len(NAMES)} nodes" in done.stderr)
+    expect_true(f"nothing is missed in {done.stderr}", "not connected" not in done.stderr and "this node's part" not in done.stderr)
+    job = re.search(r"== job (\S+) ==", done.stderr)[1]
+    check(run, root.report(job))
+    expect("nodes", [node["state"] for node in root.report(job)["nodes"]], ["complete"] * len(NAMES))
+    for node in nodes:
+        expect(f"left in the run directory of {node.name}", os.listdir(node.run_directory), [])
+    root.kill()
+
+
 def failing(run, nodes):
     """One rank fails: mpirun ends the others, and it is one job all the same."""
     script = 'if [ "$OMPI_COMM_WORLD_RANK" = 5 ]; then exit 3; fi; exec sleep 60'
@@ -75,6 +94,8 @@ def test(run):
         sys.exit(SKIPPED)
     with machines(run, *NAMES) as nodes:
         here(run, nodes)
+        os.mkdir(run.path("rooted"))
+        rooted(run, nodes)
         failing(run, nodes)
 
 

@@ -2,10 +2,12 @@
 """What users of a leaf and of its root see: hookcli run, report, ctl, a leaf that vanishes, records given up while the root is away."""
 import json
 import os
+import re
+import subprocess
 
 import loop
 from harness import end_process, expect, expect_true, main, wait_for
-from nodes import finish, free_url, root_and_leaves
+from nodes import Node, finish, free_url, root_and_leaves
 from proxy import Proxy, address_of
 from test_link import RANKS_EACH, nodes_are, start_ranks
 
@@ -29,6 +31,31 @@ def run_on_leaf(run):
     expect_true(f"says that the root is away: {alone.stderr}", "this node's part" in alone.stderr)
     expect("nodes without the root", json.loads(alone.stdout)["nodes"], [])
     end_process(leaf.collector)
+
+
+def root_away(run):
+    """A leaf of the job's own does not reach its root: `run` says what waits where, and the line that brings it does."""
+    url = free_url()
+    alone = Node(run, "alone")
+    done = alone.cli("run", "--upstream", url, *loop.hook_options(), "--job", "later", "--", run.workload("calls_truth"), "--loop",
+                     run.path("later"), ROUNDS)
+    line = re.search(r"does not answer: .* later by: HOOK_RUN_DIR=(\S+) hookcollector (--upstream \S+)\n", done.stderr)
+    expect_true(f"what waits where: {done.stderr}", line)
+    expect_true(f"a summary of this node: {done.stderr}", "job later ==" in done.stderr)
+    alone.run_directory = line[1]
+    leaf = json.loads(alone.cli("status", "--json").stdout)["pid"]
+    subprocess.run(["kill", str(leaf)], check=True)
+    wait_for("the leaf to end", lambda: not os.path.exists(f"/proc/{leaf}"))
+    root = Node(run, "late", ["--listen", url]).start()
+    alone.start(*line[2].split())
+    report = root.closed_report("later")
+    for row in report["calls"]:
+        if row["function"] in loop.FUNCTIONS and os.path.basename(row["library"]) == loop.LIBRARY:
+            expect(f"calls of {row['function']}", row["calls"], loop.THREADS * ROUNDS)
+    expect("records held", sum(len(calls) for calls in loop.events_of(root, "later").values()),
+           sum(row["records"] for row in report["ranks"]))
+    for node in (root, alone):
+        end_process(node.collector)
 
 
 def control(run):
@@ -87,6 +114,7 @@ def room(run):
 
 def test(run):
     run_on_leaf(run)
+    root_away(run)
     control(run)
     room(run)
 

@@ -1,0 +1,88 @@
+#include "bring.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "keeper.h"
+#include "report/quantity.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define WAIT_NS (20 * SECOND_NS)
+#define AWAY_NS (3 * SECOND_NS)	  /* while there is no connection */
+#define FAILED_NS (SECOND_NS / 5) /* the launcher kills those that are left a second later */
+#define POLL_NS 10000000
+#define ASK_TIMEOUT_MS 2000
+#define URL_BYTES 512
+
+struct progress {
+	char url[URL_BYTES]; /* the root's */
+	uint64_t bytes;	     /* of records that it has not got */
+	bool complete, connected;
+};
+
+/* -errno of asking; *RET_PROGRESS is as it was then. */
+static int look(const struct hk_keeper *keeper, struct progress *ret_progress)
+{
+	Hk__StatusRequest what = HK__STATUS_REQUEST__INIT;
+	Hk__Request request = HK__REQUEST__INIT;
+	Hk__Response *response;
+
+	request.version = (char *)HK_VERSION;
+	request.what_case = HK__REQUEST__WHAT_STATUS;
+	request.status = &what;
+	int r = hk_request_call(keeper->url, &request, ASK_TIMEOUT_MS, &response);
+	if (r < 0) {
+		return r;
+	}
+	const Hk__Uplink *uplink = response->status ? response->status->uplink : NULL;
+	if (uplink) {
+		snprintf(ret_progress->url, sizeof(ret_progress->url), "%s", uplink->url);
+		ret_progress->bytes = uplink->unsent_bytes;
+		ret_progress->complete = uplink->unsent_jobs == 0;
+		ret_progress->connected = uplink->connected;
+	}
+	hk__response__free_unpacked(response, NULL);
+	return uplink ? 0 : -EBADMSG;
+}
+
+static void tell(const struct hk_keeper *keeper, const struct progress *progress)
+{
+	char size[HK_QUANTITY_BYTES];
+
+	hk_warning("the root at %s %s: %s of records wait in %s; they are brought while it "
+		   "answers, later by: HOOK_RUN_DIR=%s hookcollector --upstream %s",
+		   progress->url, progress->connected ? "has not got all yet" : "does not answer",
+		   hk_quantity_bytes(size, progress->bytes), keeper->directory,
+		   keeper->run_directory, progress->url);
+}
+
+bool hk_bring_await(const struct hk_keeper *keeper, int status)
+{
+	const struct timespec pause = {0, POLL_NS};
+	const uint64_t begin = hk_clock_monotonic_ns();
+	const uint64_t limit = status != 0 && keeper->inside ? FAILED_NS : WAIT_NS;
+	struct progress progress = {.connected = true};
+	uint64_t spent = 0, away_since = begin;
+
+	while (spent < limit) {
+		int r = look(keeper, &progress);
+		uint64_t now = hk_clock_monotonic_ns();
+		spent = now - begin;
+		/* One that had a connection has ended because all was done. */
+		if ((r == 0 && progress.complete) || (r == -ECONNREFUSED && progress.connected)) {
+			return true;
+		}
+		if (progress.connected) {
+			away_since = now;
+		}
+		if (r == -ECONNREFUSED || now - away_since >= AWAY_NS) {
+			break;
+		}
+		nanosleep(&pause, NULL);
+	}
+	tell(keeper, &progress);
+	return false;
+}
