@@ -202,28 +202,51 @@ static void send_report(struct hk_leaf *leaf, uint64_t now_ns)
 	}
 }
 
+/* The root has what it was told of JOB's processes. One whose chunks it did not number, though that
+ * was asked, is told anew. */
+static void take_told(struct hk_outbox_job *job)
+{
+	struct hk_outbox_process *process;
+	DL_FOREACH (job->processes, process) {
+		if (process->sending) {
+			hk_outbox_told(process);
+			if (!process->known) {
+				hk_outbox_forget(process);
+			}
+		}
+	}
+}
+
+/* The root did not take in what it was told of JOB. */
+static void take_job_error(struct hk_outbox_job *job, int error)
+{
+	struct hk_outbox_process *process;
+	/* -ESTALE is how the root asks for all of a process. */
+	if (error != job->refused && error != -ESTALE) {
+		hk_warning("the root does not take a job id=%s error=%s", hk_outbox_state(job)->id,
+			   strerror(-error));
+	}
+	job->refused = error;
+	DL_FOREACH (job->processes, process) {
+		if (process->sending) {
+			hk_outbox_forget(process);
+			process->sending = false;
+		}
+	}
+	job->complete_sending = false;
+}
+
 /* What the root says of JOB. */
 static void take_job_reply(const struct hk_collector *collector, struct hk_leaf *leaf,
 			   struct hk_outbox_job *job, const Hk__LeafJobReply *reply,
 			   uint64_t now_ns)
 {
-	struct hk_outbox_process *process;
 	if (reply->error < 0) {
-		/* -ESTALE is how the root asks for all of a process. */
-		if (reply->error != job->refused && reply->error != -ESTALE) {
-			hk_warning("the root does not take a job id=%s error=%s",
-				   hk_outbox_state(job)->id, strerror(-reply->error));
-		}
-		job->refused = reply->error;
-		DL_FOREACH (job->processes, process) {
-			if (process->sending) {
-				hk_outbox_forget(process);
-				process->sending = false;
-			}
-		}
-		job->complete_sending = false;
+		take_job_error(job, reply->error);
 		return;
 	}
+	job->refused = 0;
+	take_told(job);
 	hk_outbox_name(job, reply->id);
 	if (job->complete_sending && reply->saved) {
 		hk_outbox_complete(collector, job, now_ns);
@@ -255,7 +278,6 @@ static void take_chunk_reply(struct hk_leaf *leaf, const Hk__ChunkReply *reply)
 static void take_report_reply(const struct hk_collector *collector, struct hk_leaf *leaf,
 			      const Hk__LeafReply *reply, uint64_t now_ns)
 {
-	struct hk_outbox_process *process, *next;
 	struct hk_outbox_job *job;
 	for (size_t i = 0; i < reply->n_chunks; i++) {
 		take_chunk_reply(leaf, reply->chunks[i]);
@@ -270,11 +292,9 @@ static void take_report_reply(const struct hk_collector *collector, struct hk_le
 			}
 		}
 	}
-	HASH_ITER (hh, leaf->outbox.processes, process, next) {
-		if (process->sending) {
-			hk_outbox_told(process);
-		}
-	}
+	/* Jobs without a word: the report came twice, the second was not looked at, and this is the
+	 * answer to that. */
+	hk_outbox_unsend(&leaf->outbox);
 }
 
 /* ---- chunks ---- */

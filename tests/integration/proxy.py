@@ -19,6 +19,7 @@ import time
 
 GREETING = 8
 LENGTH = struct.Struct(">Q")
+HOLD = 0.05
 UP, DOWN = 0, 1  # from leaf to root, and back
 
 
@@ -41,6 +42,7 @@ class Direction(threading.Thread):
         self.ready = threading.Condition()
         self.ended = False
         self.held = None                  # a message that lets the next one pass
+        self.held_until = 0.0             # but does not wait for ever for one
         self.last = 0.0
         self.reader = threading.Thread(target=self.read, daemon=True)
 
@@ -55,7 +57,7 @@ class Direction(threading.Thread):
     def take(self, message):
         held, self.held = self.held, None
         if held is None and self.chance.random() < self.behaviour.swap:
-            self.held = message
+            self.held, self.held_until = message, time.monotonic() + HOLD
             return
         self.put(message)
         if self.chance.random() < self.behaviour.twice:
@@ -95,7 +97,7 @@ class Direction(threading.Thread):
                 with self.ready:
                     while not self.queue and not self.ended:
                         # What is held for a successor that does not come goes on alone.
-                        if not self.ready.wait(0.05) and self.held is not None:
+                        if not self.ready.wait(HOLD) and self.held is not None and time.monotonic() >= self.held_until:
                             held, self.held = self.held, None
                             self.queue.append((0.0, held))
                     if not self.queue:
@@ -136,8 +138,8 @@ class Proxy:
         return f"tcp://{self.address[0]}:{self.address[1]}"
 
     def set(self, **options):
-        """up_ms, down_ms: "LEAST-MOST" of each direction's delay; up_more_ms, down_more_ms; twice, swap: chances; raw=1: bytes of
-        whatever kind, such as TLS."""
+        """up_ms, down_ms: "LEAST-MOST" of each direction's delay; up_more_ms, down_more_ms; twice, swap: chances, up_twice, down_swap
+        and so on: of one direction; raw=1: bytes of whatever kind, such as TLS."""
         for key, value in options.items():
             if key == "raw":
                 self.raw = bool(int(value))
@@ -148,7 +150,9 @@ class Proxy:
                 continue
             name, _, what = key.partition("_")
             behaviour = self.behaviour[{"up": UP, "down": DOWN}[name]]
-            if what == "more_ms":
+            if what in ("twice", "swap"):
+                setattr(behaviour, what, float(value))
+            elif what == "more_ms":
                 behaviour.more = float(value) / 1000
             else:
                 behaviour.least, behaviour.most = (float(part) / 1000 for part in str(value).split("-"))

@@ -5,7 +5,7 @@ import os
 
 import loop
 from harness import expect, expect_true, main, wait_for
-from nodes import finish, free_url, root_and_leaves
+from nodes import Node, finish, free_url, root_and_leaves
 from proxy import Proxy, address_of
 from truth import rows_of
 
@@ -88,8 +88,28 @@ def bad_network(run):
     expect_records(root, report, "bad")
 
 
+def overtaken(run):
+    """Each report comes twice, and the answer to the second, which is not looked at, before the one to the first: it is no answer to
+    what the report said."""
+    url = free_url()
+    with Proxy(address_of(url)) as proxy:
+        leaf = Node(run, "five", ["--upstream", proxy.url]).start()
+        commands, _ = start_ranks(run, [leaf], "late", ROUNDS)
+        for command in commands:
+            finish(command, "rank", run.path("job.log"))
+        leaf.closed_report("late")
+        proxy.set(up_twice=1, down_swap=1)
+        root = Node(run, "late-root", ["--listen", url]).start()
+        wait_for("an answer", lambda: "connected to the root" in leaf.said())
+        proxy.set(up_twice=0, down_swap=0)
+        report = root.closed_report("late")
+    expect_all(report, RANKS_EACH, ROUNDS)
+    expect_records(root, report, "late")
+
+
 def test(run):
     plain(run)
+    overtaken(run)
     bad_network(run)
 
 
