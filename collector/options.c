@@ -297,6 +297,12 @@ int hk_options_parse(int argc, char **argv, struct hk_collector_options *ret_opt
 		hk_warning("%s", complaint);
 	}
 	int r = take_all(ret_options, &line);
+	if (r == 0 && ret_options->per_node && ret_options->upstream) {
+		hk_error(
+		    "--per-node and --upstream exclude each other: nodes meet in a shared store "
+		    "or at a root");
+		exit(argp_err_exit_status);
+	}
 	if (ret_options->exit_with_job) {
 		/* Of one job only: an address meant for the machine's collector is not its. */
 		ret_options->listen = given(&line, "listen");

@@ -14,9 +14,10 @@
 
 #define HK_RUNDIR_SOCKET "collector.sock"
 #define HK_RUNDIR_LOCK "collector.lock"
-#define HK_RUNDIR_NODE "node"	   /* who a leaf's root takes this machine for */
-#define HK_RUNDIR_UNSENT "unsent." /* begins links to closed jobs that a root has not got all of \
-				    */
+/* Who this machine is to a leaf's root; begins links to closed jobs that the root has not got all
+ * of. */
+#define HK_RUNDIR_NODE "node"
+#define HK_RUNDIR_UNSENT "unsent."
 #define HK_RUNDIR_CANDIDATES 3
 
 /* Writes candidate number INDEX (0: the one to use first) into PATH. 0; -ENOENT: no such candidate;

@@ -61,6 +61,9 @@ def shared_job(run, nodes, store):
     report = closed_report(run, directory, RANKS)
     check_truth("shared", report, truths)
     expect("hosts", sorted({rank["host"] for rank in report["ranks"]}), sorted({node.name for node in nodes}))
+    # Nodes that have not talked to each other do not know each other's clocks.
+    unknown = [report["job"]["clock_error_ns"], *(rank["clock"]["error_ns"] for rank in report["ranks"])]
+    expect("errors of the clocks", unknown, [None] * (1 + RANKS))
     expect("node directories", len(glob.glob(os.path.join(directory, "*", "statistics"))), len(nodes))
     check_records(run, "shared", directory, report)
     for name in ("report.json", "summary.txt"):
@@ -149,7 +152,16 @@ def damaged(run, store):
     expect_true("the directory after rm", not os.path.exists(directory))
 
 
+def refused(run):
+    """Nodes meet in a shared store or at a root: not both."""
+    done = run.command(run.binary("hookcollector"), "--per-node", "--upstream", "tcp://127.0.0.1:4440", check=False)
+    expect("exit status of both", done.returncode, 2)
+    expect("lines about it", done.stderr.count("\n"), 1)
+    expect_true(f"it says why: {done.stderr}", "--per-node and --upstream exclude each other" in done.stderr)
+
+
 def test(run):
+    refused(run)
     store = run.path("store")
     with machines(run, *NAMES) as nodes:
         check_same(run, nodes)
