@@ -90,13 +90,17 @@ static void print_srun(const struct environment *environment)
 	puts(" COMMAND");
 }
 
+/* Only into what it starts: torchrun is a program with a life of its own, and no rank. */
 static void print_torchrun(const struct environment *environment)
 {
+	puts("# COMMAND with its interpreter: python3 SCRIPT...; options of torchrun before "
+	     "--no_python");
+	fputs("torchrun --no_python env ", stdout);
 	for (size_t i = 0; i < environment->count; i++) {
 		print_shell(&environment->variables[i]);
 		putchar(' ');
 	}
-	puts("torchrun COMMAND");
+	puts("COMMAND");
 }
 
 static void print_docker(const struct environment *environment)

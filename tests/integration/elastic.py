@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """elastic: starts the ranks of one node as torchrun does, by the variables it sets, and all again once if one fails.
 
-elastic.py NODE NODES RANKS_PER_NODE PORT RUN_ID COMMAND... ({restart} in it: how often they were started before)
+elastic.py NODE NODES RANKS_PER_NODE PORT RUN_ID [--no_python] COMMAND... ({restart} in it: how often they were started before)
 """
 import os
 import subprocess
@@ -24,8 +24,9 @@ def run_ranks(node, nodes, local, port, run_id, restart, command):
 
 def main():
     node, nodes, local, port = map(int, sys.argv[1:5])
+    command = sys.argv[7:] if sys.argv[6] == "--no_python" else sys.argv[6:]
     for restart in range(2):
-        statuses = run_ranks(node, nodes, local, port, sys.argv[5], restart, sys.argv[6:])
+        statuses = run_ranks(node, nodes, local, port, sys.argv[5], restart, command)
         if not any(statuses):
             return 0
     return 1

@@ -158,6 +158,7 @@ class Torchrun:
                    for number, node in enumerate(self.nodes)]
         for one in started:
             finish(line, one)
+        expect("jobs, of the ranks alone", len(os.listdir(self.run.path("hook-jobs"))), 1)
 
 
 def shared(run, launcher):
