@@ -3,14 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "clocks.h"
 #include "command.h"
 #include "exporters/exporter.h"
+#include "exporters/source.h"
 #include "exporters/timeline.h"
 #include "job.h"
 #include "option.h"
@@ -114,17 +115,6 @@ static void end_progress(const struct progress *progress)
 
 /* ---- the command ---- */
 
-/* One descriptor per process's file: large jobs need more than the usual 1,024. */
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 /* A file that holds half a trace is worth less than none: readers take it for the whole. */
 static void discard(FILE *output, const char *path)
 {
@@ -134,6 +124,17 @@ static void discard(FILE *output, const char *path)
 	fclose(output);
 	if (regular) {
 		unlink(path);
+	}
+}
+
+static void tell_clocks(const Hk__Job *job)
+{
+	if (job->sync_violations) {
+		hk_warning("%" PRIu64 " of %" PRIu64 " collective calls ended on one node before "
+			   "another had begun: clocks are further apart than the report says",
+			   job->sync_violations, job->sync_checks);
+	} else if (job->sync_checks) {
+		hk_info("%" PRIu64 " collective calls agree with the clocks", job->sync_checks);
 	}
 }
 
@@ -166,13 +167,7 @@ static int report_result(const struct hk_timeline_result *result, const struct h
 	if (result->too_deep) {
 		hk_warning("%" PRIu64 " calls were left out: nested too deeply", result->too_deep);
 	}
-	if (result->sync_violations) {
-		hk_warning("%" PRIu64 " of %" PRIu64 " collective calls ended on one node before "
-			   "another had begun: clocks are further apart than the report says",
-			   result->sync_violations, result->sync_checks);
-	} else if (result->sync_checks) {
-		hk_info("%" PRIu64 " collective calls agree with the clocks", result->sync_checks);
-	}
+	tell_clocks(job->snapshot->job);
 	if (result->processes == 0 && chosen) {
 		hk_warning("no process of the job has such a rank");
 	} else if (result->processes == result->unrecorded) {
@@ -203,11 +198,13 @@ static int export_job(const struct hk_job *job, const struct hk_exporter_ops *op
 		return HK_EXIT_FAILED;
 	}
 	setvbuf(output, NULL, _IOFBF, OUTPUT_BUFFER_BYTES);
-	raise_file_limit();
+	hk_source_raise_file_limit();
 	arguments->options.progress = show_progress;
 	arguments->options.context = &progress;
-	rc = hk_timeline_export(job->snapshot, job->directory, ops, output, &arguments->options,
-				&result);
+	rc = hk_clocks_check(job->snapshot, job->directory, UINT64_MAX);
+	rc = rc < 0 ? rc
+		    : hk_timeline_export(job->snapshot, job->directory, ops, output,
+					 &arguments->options, &result);
 	end_progress(&progress);
 	if (rc < 0) {
 		hk_error("export stopped: %s", strerror(-rc));

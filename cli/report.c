@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "clocks.h"
 #include "command.h"
 #include "job.h"
 #include "option.h"
@@ -108,8 +109,9 @@ static int write_report(const struct hk_job *job, const struct arguments *argume
 	struct hk_report_style style = {.colour = hk_command_colour(output),
 					.files = job->directory};
 	struct hk_report *report;
-	int r = hk_report_new(job->snapshot, &report);
+	int r = hk_clocks_check(job->snapshot, job->directory, HK_CLOCKS_SCREEN_RECORDS);
 
+	r = r < 0 ? r : hk_report_new(job->snapshot, &report);
 	if (r < 0) {
 		return r;
 	}

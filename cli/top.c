@@ -228,10 +228,12 @@ static void header_write(const struct picture *now, double calls_per_s, FILE *ou
 	fprintf(output, "hooktrace %s  %zu/%" PRId32 " ranks  up %s  %s\n", id, report->rank_count,
 		report->job.world_size, hk_quantity_duration(up, now->duration_ns),
 		now->live ? "LIVE" : "ENDED");
-	fprintf(output, "cost %.2f %%  calls %s/s  lost %" PRIu64 "%s\n",
+	fprintf(output, "cost %.2f %%  calls %s/s  lost %" PRIu64 "%s",
 		wall_ns > 0 ? 100 * (double)report->job.tracing_cost_ns / wall_ns : 0,
 		hk_quantity_count(rate, calls_per_s), report->job.lost_records,
 		report->job.calls_untracked > 0 ? "  UNCOUNTED CALLS: see hookcli report" : "");
+	hk_report_nodes_clocks(report, "  ", output);
+	fputc('\n', output);
 	hk_report_nodes_warn(report, output);
 	fputc('\n', output);
 }

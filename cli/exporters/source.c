@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "hooks/hook.h"
 #include "wire/nodes.h"
@@ -49,6 +50,39 @@ int64_t hk_source_end_ns(const struct hk_report_clock *clock, uint64_t tick_ns_q
 		end = UINT64_MAX;
 	}
 	return hk_report_clock_ns(clock, end);
+}
+
+static uint64_t word_of(const struct hk_record *record, const struct hk_chunk_site *site,
+			uint8_t key, uint64_t otherwise)
+{
+	for (size_t i = 0; i < site->key_count && i < record->word_count; i++) {
+		if (site->keys[i] == key) {
+			return record->words[i];
+		}
+	}
+	return otherwise;
+}
+
+bool hk_source_sync_call(const struct hk_record *record, const struct hk_chunk_site *site,
+			 struct hk_sync_call *call)
+{
+	if (!site || !(site->flags & HK_HOOK_SYNC_ALL) || record->kind != HK_CHUNK_KIND_CALL) {
+		return false;
+	}
+	call->comm = word_of(record, site, HK_KEY_COMM, 0);
+	call->function = site->function;
+	call->empty = word_of(record, site, HK_KEY_BYTES, 1) == 0;
+	return true;
+}
+
+void hk_source_raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
 }
 
 void hk_source_slice(const struct hk_record *record, const struct hk_export_site *site,

@@ -2,8 +2,10 @@
 #ifndef HK_EXPORTERS_SOURCE_H
 #define HK_EXPORTERS_SOURCE_H
 
+#include "chunk/block.h"
 #include "chunk/record.h"
 #include "exporters/exporter.h"
+#include "exporters/sync.h"
 #include "report/clock.h"
 #include "schema/wire.pb-c.h"
 
@@ -16,6 +18,14 @@ int hk_source_open(const Hk__Job *job, const char *directory, const Hk__Process 
  * its durations. */
 int64_t hk_source_end_ns(const struct hk_report_clock *clock, uint64_t tick_ns_q32,
 			 const struct hk_record *record);
+
+/* Whether RECORD of SITE, which may be NULL, is of a call that no rank leaves before all have
+ * entered. Sets communicator, function and `empty` of *call. */
+bool hk_source_sync_call(const struct hk_record *record, const struct hk_chunk_site *site,
+			 struct hk_sync_call *call);
+
+/* One descriptor per process's file: large jobs need more than the usual 1,024. */
+void hk_source_raise_file_limit(void);
 
 /* Sets everything of *slice but its times. */
 void hk_source_slice(const struct hk_record *record, const struct hk_export_site *site,

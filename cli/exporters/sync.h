@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "report/leeway.h"
+
 struct hk_sync;
 
 struct hk_sync_call {
@@ -31,15 +33,27 @@ struct hk_sync_result {
 	uint64_t violations;
 };
 
+struct hk_sync_options {
+	size_t nodes;		/* calls of others are left out */
+	uint32_t reference;	/* what errors of the others are told against */
+	int64_t from_ns, to_ns; /* of the job */
+};
+
 /* -ENOMEM. */
-int hk_sync_new(struct hk_sync **ret_sync);
+int hk_sync_new(const struct hk_sync_options *options, struct hk_sync **ret_sync);
 /* Frees; accepts NULL, returns NULL. */
 struct hk_sync *hk_sync_free(struct hk_sync *sync);
 
-/* Takes in a call; those of one process in the order of their starts. -ENOMEM. */
+/* Takes in a call; those of one process in the order of their starts, those of different processes
+ * nearly so. -ENOMEM. */
 int hk_sync_add(struct hk_sync *sync, const struct hk_sync_call *call);
 
 /* Looks at what is left; nothing is to be added any more. */
 struct hk_sync_result hk_sync_finish(struct hk_sync *sync);
+
+/* After that: the calls that NODE had part in, and what they tell of its clock less the
+ * reference's, not spread; NULL: nothing. It lasts as long as SYNC, and may be changed. */
+struct hk_sync_result hk_sync_node(const struct hk_sync *sync, uint32_t node);
+struct hk_leeway *hk_sync_leeway(struct hk_sync *sync, uint32_t node);
 
 #endif

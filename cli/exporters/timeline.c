@@ -13,8 +13,6 @@
 #include "exporters/cast.h"
 #include "exporters/nest.h"
 #include "exporters/source.h"
-#include "exporters/sync.h"
-#include "hooks/hook.h"
 #include "report/clock.h"
 #include "report/name.h"
 
@@ -27,7 +25,6 @@ struct source {
 	uint64_t tick_ns_q32; /* by which its durations were counted */
 	struct hk_cursor *cursor;
 	int fd;
-	uint32_t node; /* 0: the root's; else its place among the job's */
 };
 
 struct timeline {
@@ -37,7 +34,6 @@ struct timeline {
 	struct hk_exporter *exporter;
 	struct hk_cast *cast;
 	struct hk_loader *loader;
-	struct hk_sync *sync;	/* NULL: there is one clock only */
 	struct source *sources; /* those with a file */
 	size_t source_count;
 	uint64_t origin_ns; /* Unix time of the job's start */
@@ -78,17 +74,6 @@ static bool is_ours(int rc)
 	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
 }
 
-static uint32_t node_of(const Hk__Job *job, const Hk__Process *process)
-{
-	const Hk__Node *node = hk_report_clock_node(job, process);
-	for (size_t i = 0; node && i < job->n_nodes; i++) {
-		if (job->nodes[i] == node) {
-			return (uint32_t)i + 1;
-		}
-	}
-	return 0;
-}
-
 static int open_source(struct timeline *timeline, const char *directory, struct hk_actor *actor,
 		       const struct hk_report_clock *clocks)
 {
@@ -112,7 +97,6 @@ static int open_source(struct timeline *timeline, const char *directory, struct 
 	}
 	source->fd = fd;
 	source->actor = actor;
-	source->node = node_of(timeline->snapshot->job, process);
 	source->clock = clocks[hk_actor_ordinal(actor)];
 	source->tick_ns_q32 = process->tick_ns_q32 ? process->tick_ns_q32 : 1ull << 32;
 	timeline->source_count++;
@@ -236,42 +220,6 @@ static struct hk_nest_sink sink_at(struct spot *spot)
 	return (struct hk_nest_sink){.open = open_call, .close = close_call, .context = spot};
 }
 
-static uint64_t word_of(const struct hk_record *record, const struct hk_chunk_site *site,
-			uint8_t key, uint64_t otherwise)
-{
-	for (size_t i = 0; i < site->key_count && i < record->word_count; i++) {
-		if (site->keys[i] == key) {
-			return record->words[i];
-		}
-	}
-	return otherwise;
-}
-
-/* Shows a call that all ranks must have entered before one leaves to who checks the clocks. */
-static int check_clocks(struct timeline *timeline, const struct source *source,
-			const struct hk_merged *merged, int64_t end_since)
-{
-	const struct hk_record *record = merged->record;
-	const struct hk_chunk_site *site = hk_cursor_site(source->cursor, record->site);
-	const struct hk_export_process *shown = hk_actor_shown(source->actor);
-
-	if (!timeline->sync || !site || !(site->flags & HK_HOOK_SYNC_ALL) ||
-	    record->kind != HK_CHUNK_KIND_CALL || !shown->clock_known) {
-		return 0;
-	}
-	const struct hk_sync_call call = {
-	    .comm = word_of(record, site, HK_KEY_COMM, 0),
-	    .function = site->function,
-	    .process = (uint32_t)shown->index,
-	    .node = source->node,
-	    .empty = word_of(record, site, HK_KEY_BYTES, 1) == 0,
-	    .enter_ns = merged->start_ns,
-	    .exit_ns = end_since,
-	    .bound_ns = shown->clock_error_ns,
-	};
-	return hk_sync_add(timeline->sync, &call);
-}
-
 static int add_call(struct timeline *timeline, const struct source *source,
 		    const struct hk_merged *merged)
 {
@@ -280,10 +228,10 @@ static int add_call(struct timeline *timeline, const struct source *source,
 	struct spot spot = {.timeline = timeline};
 	struct hk_nest_sink sink = sink_at(&spot);
 	struct hk_slice slice;
-	int rc = check_clocks(timeline, source, merged, end_since);
+	int rc;
 
-	if (rc < 0 || end_since < timeline->options->from_ns) {
-		return rc;
+	if (end_since < timeline->options->from_ns) {
+		return 0;
 	}
 	spot.thread = hk_actor_thread(timeline->cast, source->actor, record->thread);
 	const struct hk_export_site *site = hk_actor_site(
@@ -374,11 +322,6 @@ static int export_calls(struct timeline *timeline)
 		}
 	}
 	hk_merge_free(merge);
-	if (timeline->sync) {
-		struct hk_sync_result found = hk_sync_finish(timeline->sync);
-		timeline->result.sync_checks = found.checks;
-		timeline->result.sync_violations = found.violations;
-	}
 	return rc;
 }
 
@@ -491,9 +434,6 @@ int hk_timeline_export(const Hk__Snapshot *snapshot, const char *directory,
 	timeline.result.processes = hk_cast_count(timeline.cast);
 	timeline.exporter = ops->create(output);
 	rc = timeline.exporter ? 0 : -ENOMEM;
-	if (rc == 0 && hk_report_clock_nodes(snapshot) > 1) {
-		rc = hk_sync_new(&timeline.sync);
-	}
 	rc = rc == 0 ? run(&timeline, directory) : rc;
 	forget_threads(&timeline);
 	for (size_t i = 0; i < timeline.source_count; i++) {
@@ -502,7 +442,6 @@ int hk_timeline_export(const Hk__Snapshot *snapshot, const char *directory,
 	}
 	free(timeline.sources);
 	hk_loader_free(timeline.loader);
-	hk_sync_free(timeline.sync);
 	ops->free(timeline.exporter);
 	hk_cast_free(timeline.cast);
 	if (rc == 0) {

@@ -24,18 +24,16 @@ struct hk_timeline_options {
 };
 
 struct hk_timeline_result {
-	uint64_t records;     /* read */
-	uint64_t calls;	      /* exported */
-	uint64_t lost;	      /* records that the processes could not keep */
-	uint64_t shed;	      /* records that were given up since */
-	uint64_t elsewhere;   /* records that are on the root */
-	size_t newer;	      /* files that a newer hooktrace wrote */
-	uint64_t damaged;     /* stretches of chunk files that could not be read */
-	uint64_t too_deep;    /* calls left out because they nest deeper than HK_NEST_DEPTH_MAX */
-	uint64_t sync_checks; /* collective calls over nodes that the clocks were checked by */
-	uint64_t sync_violations; /* of them: impossible by these clocks */
-	size_t processes;	  /* that take part */
-	size_t unrecorded;	  /* of these, without a file of chunks */
+	uint64_t records;   /* read */
+	uint64_t calls;	    /* exported */
+	uint64_t lost;	    /* records that the processes could not keep */
+	uint64_t shed;	    /* records that were given up since */
+	uint64_t elsewhere; /* records that are on the root */
+	size_t newer;	    /* files that a newer hooktrace wrote */
+	uint64_t damaged;   /* stretches of chunk files that could not be read */
+	uint64_t too_deep;  /* calls left out because they nest deeper than HK_NEST_DEPTH_MAX */
+	size_t processes;   /* that take part */
+	size_t unrecorded;  /* of these, without a file of chunks */
 };
 
 /* Exports the job of SNAPSHOT, whose files lie in DIRECTORY, through OPS to OUTPUT. *ret_result is

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,8 @@ int hk_report_nodes_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 		to->unsent_bytes = node->spooled_bytes;
 		to->shed_records = node->shed_records;
 		to->seen_unix_ns = node->seen_unix_ns;
+		to->sync_checks = node->sync_checks;
+		to->sync_violations = node->sync_violations;
 		for (size_t k = 0; k < snapshot->n_processes; k++) {
 			bool own = is_of(snapshot->processes[k], node);
 			to->processes += own;
@@ -71,11 +74,12 @@ int hk_report_nodes_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 json_t *hk_report_node_json(const struct hk_report_node *node)
 {
 	char *host = hk_name_utf8(node->host);
-	json_t *json = json_pack("{s:s?, s:s, s:i, s:i, s:I, s:I, s:I}", "host", host, "state",
-				 node->state, "processes", (int)node->processes, "live",
-				 (int)node->live, "unsent_bytes", (json_int_t)node->unsent_bytes,
-				 "shed_records", (json_int_t)node->shed_records, "seen_unix_ns",
-				 (json_int_t)node->seen_unix_ns);
+	json_t *json = json_pack(
+	    "{s:s?, s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I}", "host", host, "state", node->state,
+	    "processes", (int)node->processes, "live", (int)node->live, "unsent_bytes",
+	    (json_int_t)node->unsent_bytes, "shed_records", (json_int_t)node->shed_records,
+	    "seen_unix_ns", (json_int_t)node->seen_unix_ns, "sync_checks",
+	    (json_int_t)node->sync_checks, "sync_violations", (json_int_t)node->sync_violations);
 
 	free(host);
 	return json;
@@ -105,11 +109,33 @@ int hk_report_nodes_write(const struct hk_report *report, FILE *output, bool col
 	return r;
 }
 
+void hk_report_nodes_clocks(const struct hk_report *report, const char *before, FILE *output)
+{
+	const struct hk_report_job *job = &report->job;
+
+	if (job->nodes < 2) {
+		return;
+	}
+	if (job->clocks_known) {
+		fprintf(output, "%sclocks \302\261%.0f \302\265s", before,
+			ceil((double)job->clock_error_ns / 1e3));
+	} else {
+		fprintf(output, "%sclocks unknown", before);
+	}
+}
+
 void hk_report_nodes_warn(const struct hk_report *report, FILE *output)
 {
 	char host[HK_NAME_BYTES(HOST_COLUMNS)], bytes[HK_QUANTITY_BYTES];
 	unsigned told = 0;
 
+	if (report->job.sync_violations > 0) {
+		fprintf(output,
+			"! %" PRIu64 " of %" PRIu64 " collective calls contradict the clocks of "
+			"the nodes: times of different nodes "
+			"are further apart than shown\n",
+			report->job.sync_violations, report->job.sync_checks);
+	}
 	for (size_t i = 0; i < report->node_count && told < WARNINGS_MAX; i++) {
 		const struct hk_report_node *node = &report->nodes[i];
 		hk_name_print(host, HOST_COLUMNS, node->host);

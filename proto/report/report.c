@@ -31,6 +31,8 @@ static void clocks_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 
 	to->nodes = hk_report_clock_nodes(snapshot);
 	to->clocks_known = true;
+	to->sync_checks = snapshot->job ? snapshot->job->sync_checks : 0;
+	to->sync_violations = snapshot->job ? snapshot->job->sync_violations : 0;
 	for (size_t i = 0; i < report->rank_count; i++) {
 		const struct hk_report_node_clock *clock = &report->ranks[i].clock;
 		to->clocks_known &= clock->known;

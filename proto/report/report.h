@@ -37,6 +37,9 @@ struct hk_report_job {
 	size_t nodes;		 /* with a collector each */
 	bool clocks_known;	 /* how wrong times of different nodes may be against each other: */
 	uint64_t clock_error_ns; /* by no more than twice this */
+	/* sync=all calls of several nodes that were looked at, and those that the clocks
+	 * contradict. */
+	uint64_t sync_checks, sync_violations;
 	bool closed;
 };
 
@@ -154,7 +157,8 @@ struct hk_report_node {
 	uint32_t processes, live;
 	uint64_t unsent_bytes; /* of records, when it was last heard */
 	uint64_t shed_records;
-	uint64_t seen_unix_ns; /* 0: unknown */
+	uint64_t seen_unix_ns;		       /* 0: unknown */
+	uint64_t sync_checks, sync_violations; /* sync=all calls with other nodes */
 };
 
 struct hk_report {

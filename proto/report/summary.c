@@ -1,7 +1,6 @@
 /* The one screen at the end of a job, from statistics alone. */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,22 +88,6 @@ static double mean_share(const struct summary *summary, const char *domain)
 	return wall > 0 ? spent / wall : 0;
 }
 
-/* What times of different nodes may be wrong by. */
-static void clocks_write(const struct summary *summary)
-{
-	const struct hk_report_job *job = &summary->report->job;
-
-	if (job->nodes < 2) {
-		return;
-	}
-	if (job->clocks_known) {
-		fprintf(summary->output, "   clocks \302\261%.0f \302\265s",
-			ceil((double)job->clock_error_ns / 1e3));
-	} else {
-		fputs("   clocks unknown", summary->output);
-	}
-}
-
 static void totals_write(const struct summary *summary)
 {
 	const struct hk_report *report = summary->report;
@@ -128,7 +111,7 @@ static void totals_write(const struct summary *summary)
 	fprintf(summary->output, "   est. tracing cost %.2f %%   lost %" PRIu64,
 		all_wall > 0 ? 100 * (double)report->job.tracing_cost_ns / all_wall : 0,
 		report->job.lost_records);
-	clocks_write(summary);
+	hk_report_nodes_clocks(report, "   ", summary->output);
 	fputc('\n', summary->output);
 }
 

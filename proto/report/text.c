@@ -272,9 +272,11 @@ int hk_report_write_text(const struct hk_report *report, FILE *output, enum hk_r
 
 	hk_name_print(id, NAME_COLUMNS, report->job.id);
 	hk_name_print(command, 2 * NAME_COLUMNS, report->job.command);
-	fprintf(output, "job %s: %s   %s, %zu/%" PRId32 " ranks, %s\n\n", id, command,
+	fprintf(output, "job %s: %s   %s, %zu/%" PRId32 " ranks, %s", id, command,
 		hk_quantity_duration(wall, report->job.duration_ns), report->rank_count,
 		report->job.world_size, report->job.closed ? "ended" : "running");
+	hk_report_nodes_clocks(report, ", ", output);
+	fputs("\n\n", output);
 	int r = calls_write(report, output, by, colour);
 	r = r ? r : memory_write(report, output, colour);
 	r = r ? r : open_calls_write(report, output, colour);

@@ -28,11 +28,24 @@ static int64_t random_below(struct world *world, int64_t below)
 	return (int64_t)(world->random >> 33) % below;
 }
 
+/* The second node's error is within what its calls with the first leave: less than the spread of
+ * their ends, about the truth. */
+static void expect_leeway(const struct world *world, struct hk_leeway *leeway)
+{
+	assert_non_null(leeway);
+	hk_leeway_spread(leeway, 1000);
+	for (size_t i = 0; i < HK_LEEWAY_WINDOWS; i++) {
+		assert_in_range(world->wrong_ns - leeway->windows[i].low_ns, 0, MS / 10);
+		assert_in_range(leeway->windows[i].high_ns - world->wrong_ns, 0, MS / 10);
+	}
+}
+
 /* Ranks enter within 3 ms and leave within 0.05 ms after the last one; even ranks are on node 0. */
 static struct hk_sync_result run(struct world world)
 {
+	const struct hk_sync_options options = {.nodes = 2, .to_ns = INT64_C(10) * CALLS * MS};
 	struct hk_sync *sync;
-	assert_int_equal(hk_sync_new(&sync), 0);
+	assert_int_equal(hk_sync_new(&options, &sync), 0);
 	for (unsigned number = 0; number < CALLS; number++) {
 		int64_t enter[RANKS], last = 0;
 		for (unsigned rank = 0; rank < RANKS; rank++) {
@@ -58,6 +71,13 @@ static struct hk_sync_result run(struct world world)
 		}
 	}
 	struct hk_sync_result result = hk_sync_finish(sync);
+	for (uint32_t node = 0; node < 2; node++) {
+		assert_int_equal(hk_sync_node(sync, node).checks, result.checks);
+		assert_int_equal(hk_sync_node(sync, node).violations, result.violations);
+	}
+	if (result.checks > 0) {
+		expect_leeway(&world, hk_sync_leeway(sync, 1));
+	}
 	hk_sync_free(sync);
 	return result;
 }
