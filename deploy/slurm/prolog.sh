@@ -4,12 +4,12 @@
 # nodes share.
 collector="${HOOKTRACE_BIN:-/usr/local/bin}/hookcollector"
 # shellcheck disable=SC2016 # the shell it starts is to expand it
-start='"$0" --quiet --per-node "$@" </dev/null >/dev/null 2>&1 &'
+start='"$0" --quiet --per-node --ready-fd 3 "$@" </dev/null 3>&1 >/dev/null 2>&1 &'
 
-# In a session of its own: what belongs to the prolog may be ended with it.
+# In a session of its own: what belongs to the prolog may be ended with it. Until it is ready, or has seen that there is one.
 if [ "$(id -un)" = "$SLURM_JOB_USER" ]; then
 	setsid sh -c "$start" "$collector" ${HOOKTRACE_STORE:+--store "$HOOKTRACE_STORE"}
 else
 	setsid runuser -u "$SLURM_JOB_USER" -- sh -c "$start" "$collector" ${HOOKTRACE_STORE:+--store "$HOOKTRACE_STORE"}
-fi
+fi | timeout 20 head -c 1 >/dev/null
 exit 0

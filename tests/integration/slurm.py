@@ -13,6 +13,7 @@ import tempfile
 from harness import Failure, end_process, wait_for
 
 SKIPPED = 77
+DEPLOY = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "deploy", "slurm"))
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun", "sinfo")
 CPUS = 8
 CONF = """
@@ -61,8 +62,8 @@ def free_ports(count):
 class Cluster:
     """Its daemons are this test's own processes and end with it; tasks run in their machine's run directory."""
 
-    def __init__(self, run, machines):
-        self.run, self.machines = run, machines
+    def __init__(self, run, machines, site):
+        self.run, self.machines, self.site = run, machines, site
         self._directory = tempfile.TemporaryDirectory(prefix="hk-slurm-")
         self.base = self._directory.name
         self.daemons = []
@@ -84,10 +85,16 @@ class Cluster:
         conf = CONF.format(host=os.uname().nodename, port=port, base=self.base, user=pwd.getpwuid(os.getuid()).pw_name)
         for machine, own in zip(self.machines, ports):
             conf += f"NodeName={machine.name} NodeAddr=127.0.0.1 Port={own} CPUs={CPUS} State=UNKNOWN\n"
+        if self.site:
+            conf += f"Prolog={self.base}/node-prolog\n"
         self.write("slurm.conf", conf)
         # What distinguishes machines in truth: memory of their own, which /dev/shm is a part of.
         cases = "".join(f"{machine.name}) echo export HOOK_RUN_DIR={machine.run_directory};;\n" for machine in self.machines)
-        self.write("prolog", f'#!/bin/sh\ncase "$(hostname)" in\n{cases}esac\n', 0o700)
+        of_machine = f'#!/bin/sh\ncase "$(hostname)" in\n{cases}esac\n'
+        self.write("prolog", of_machine + (f"{DEPLOY}/task-prolog.sh\n" if self.site else ""), 0o700)
+        self.write("where", of_machine, 0o700)
+        site = "".join(f"export {name}={value}\n" for name, value in (self.site or {}).items())
+        self.write("node-prolog", f'#!/bin/sh\neval "$({self.base}/where)"\n{site}exec {DEPLOY}/prolog.sh\n', 0o700)
 
     def daemon(self, name, line):
         with open(os.path.join(self.base, f"{name}.out"), "wb") as out:
@@ -166,9 +173,10 @@ class Cluster:
 
 
 @contextlib.contextmanager
-def cluster(run, machines):
+def cluster(run, machines, site=None):
+    """SITE: variables for the scripts of deploy/slurm, which are then in use."""
     skip_without()
-    made = Cluster(run, machines)
+    made = Cluster(run, machines, site)
     try:
         made.configure()
         made.start()

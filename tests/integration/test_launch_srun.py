@@ -1,11 +1,14 @@
 #!/usr/bin/python3
 """srun: one collector per node, the job called as Slurm calls its step, and one summary of all nodes."""
+import contextlib
+import json
 import os
 import re
+import signal
 import tempfile
 
-from harness import expect, expect_true, main
-from machine import machines, namespace_options
+from harness import expect, expect_true, main, wait_for
+from machine import closed_report, machines, namespace_options
 from slurm import cluster
 from test_calls_truth import HOOKS
 from truth import load, rows_of, wanted_of
@@ -21,12 +24,15 @@ def meeting(out):
     return tempfile.mkdtemp(prefix=os.path.basename(out), dir=os.path.dirname(out))
 
 
-def traced(run, store, out, count):
+def task(run, out, count):
     """A task of srun: what it calls goes to OUT-<rank>.json."""
-    hooks = [part for name in HOOKS for part in ("--hooks", name)]
-    before = [run.binary("hookcli"), "run", "--store", store, *hooks, "--"]
     script = f'HOOK_DISABLE=1 sh -c "$1" "$2"; exec "$0" --count {out}-$SLURM_PROCID.json'
-    return [*before, "sh", "-c", script, run.workload("calls_truth"), MEET.format(count), meeting(out)]
+    return ["sh", "-c", script, run.workload("calls_truth"), MEET.format(count), meeting(out)]
+
+
+def traced(run, store, out, count):
+    hooks = [part for name in HOOKS for part in ("--hooks", name)]
+    return [run.binary("hookcli"), "run", "--store", store, *hooks, "--", *task(run, out, count)]
 
 
 def check(what, run, report, out, ranks, hosts):
@@ -58,12 +64,40 @@ def on_nodes(run, slurm, nodes):
     expect_true(f"{what}: ranks in {done.stderr}", f"{count}/{count} ranks" in done.stderr)
 
 
+def end_collectors(run, nodes):
+    """The collectors that the prolog started, which stay."""
+    for node in nodes:
+        done = run.cli("status", "--json", env={"HOOK_RUN_DIR": node.run_directory}, check=False)
+        if done.returncode == 0:
+            pid = json.loads(done.stdout)["pid"]
+            os.kill(pid, signal.SIGTERM)
+            wait_for(f"the end of {node.name}'s collector", lambda pid=pid: not os.path.exists(f"/proc/{pid}"))
+
+
+def of_site(run, nodes):
+    """The scripts of deploy/slurm: the tasks know nothing of hooktrace but that they are traced."""
+    store, out, count = run.path("site"), run.path("truth-site"), TASKS * len(nodes)
+    os.mkdir(store)
+    site = {"HOOKTRACE_BIN": os.path.dirname(run.binary("hookcollector")), "HOOKTRACE_STORE": store}
+    user = {"HOOKTRACE_LIB": os.path.dirname(run.agent()), "HOOK_HOOKS": ",".join(HOOKS)}
+    with cluster(run, nodes, site) as slurm, contextlib.ExitStack() as stack:
+        stack.callback(end_collectors, run, nodes)
+        slurm.srun("-N", len(nodes), "-n", count, *task(run, out, count), env=user)
+        expect("jobs of tasks that nobody asked to trace", os.listdir(store), [])
+        slurm.srun("-N", len(nodes), "-n", count, *task(run, out, count), env={"HOOKTRACE": "1", **user})
+        wait_for("the job", lambda: os.listdir(store))
+        report = closed_report(run, step_of("site", store), count)
+        check("site", run, report, out, count, [node.name for node in nodes for _ in range(TASKS)])
+
+
 def test(run):
     names = NAMES if namespace_options() is not None else NAMES[:1]
     with machines(run, *names) as nodes, cluster(run, nodes) as slurm:
         on_nodes(run, slurm, nodes[:1])
         if len(nodes) > 1:
             on_nodes(run, slurm, nodes)
+    with machines(run, *names) as nodes:
+        of_site(run, nodes)
 
 
 if __name__ == "__main__":
