@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/strings.h"
+#include "wire/message.h"
 
 /* Anchors closer than this say less about the tick than the process's own calibration. */
 #define SPAN_MIN_NS 10000000u
@@ -129,8 +130,7 @@ static const Hk__ClockMap *usable_map(const Hk__Job *job, const Hk__Node *node)
 {
 	const Hk__ClockMap *map = node ? node->clock : NULL;
 	if (!job || !job->root || !hk_report_map_valid(map) ||
-	    map->root_boot.len != job->root_boot.len ||
-	    memcmp(map->root_boot.data, job->root_boot.data, map->root_boot.len) != 0) {
+	    !hk_message_same_bytes(&map->root_boot, &job->root_boot)) {
 		return NULL;
 	}
 	return map;
@@ -140,8 +140,7 @@ static const Hk__ClockMap *map_of(const Hk__Job *job, const Hk__Process *process
 				  struct hk_report_map_memory *memory)
 {
 	const Hk__Process *last = memory->process;
-	if (!last || last->node.len != process->node.len ||
-	    memcmp(last->node.data, process->node.data, process->node.len) != 0) {
+	if (!last || !hk_message_same_bytes(&last->node, &process->node)) {
 		memory->process = process;
 		memory->map = usable_map(job, hk_report_clock_node(job, process));
 	}

@@ -59,8 +59,7 @@ static bool same_value(field_type *field, const void *a, const void *b)
 		return strcmp(*(char *const *)a, *(char *const *)b) == 0;
 	}
 	if (field->type == PROTOBUF_C_TYPE_BYTES) {
-		const ProtobufCBinaryData *x = a, *y = b;
-		return x->len == y->len && (x->len == 0 || memcmp(x->data, y->data, x->len) == 0);
+		return hk_message_same_bytes(a, b);
 	}
 	if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
 		return same_message(*(ProtobufCMessage *const *)a, *(ProtobufCMessage *const *)b);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A message may need this many times its packed size: small fields become structs of a hundred
  * bytes. */
@@ -57,4 +58,10 @@ int hk_message_pack(const ProtobufCMessage *message, uint8_t **ret_bytes, size_t
 	*ret_size = protobuf_c_message_pack(message, bytes);
 	*ret_bytes = bytes;
 	return 0;
+}
+
+bool hk_message_same_bytes(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b)
+{
+	/* What is empty has no address. */
+	return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }

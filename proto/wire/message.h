@@ -7,6 +7,7 @@
 #ifndef HK_WIRE_MESSAGE_H
 #define HK_WIRE_MESSAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,5 +22,8 @@ int hk_message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *
 
 /* Packs MESSAGE into memory the caller frees. 0, -EMSGSIZE or -ENOMEM. */
 int hk_message_pack(const ProtobufCMessage *message, uint8_t **ret_bytes, size_t *ret_size);
+
+/* Whether two fields of bytes are the same; either may be empty. */
+bool hk_message_same_bytes(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b);
 
 #endif
