@@ -184,6 +184,7 @@ int hk_report_clock_all(const Hk__Snapshot *snapshot, struct hk_report_clock **r
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		const Hk__Process *process = snapshot->processes[i];
 		clocks[i].tick_ns_q32 = refined_q32(process);
+		clocks[i].unsure = !process->start;
 		if (process->start) {
 			clock_begin(snapshot, process, &hosts[index[i]],
 				    map_of(snapshot->job, process, &memory), alone, &clocks[i]);

@@ -25,7 +25,7 @@ struct hk_report_clock {
 	const Hk__ClockMap *map;
 	int64_t node_ns;       /* the node's clock at `ticks` */
 	int64_t root_start_ns; /* the root's clock at the job's start */
-	bool unsure;	       /* of another node, without a map */
+	bool unsure;	       /* of another node without a map, or without anchors */
 };
 
 /* When the job began: ns since the Unix epoch, 0 when nothing says so. */

@@ -30,6 +30,21 @@ static void test_host_shares_one_monotonic_clock(void **state)
 	maker_fini(&maker);
 }
 
+static void test_nothing_is_known_without_anchors(void **state)
+{
+	struct maker maker;
+	struct hk_report_clock *clocks;
+	struct hk_report_error error;
+	(void)state;
+	maker_init(&maker);
+	struct maker_process *process = maker_process(&maker, 0, HK__ROLE__ROLE_MAIN, 0, 0);
+	process->message.start = process->message.end = NULL;
+	assert_int_equal(hk_report_clock_all(&maker.snapshot, &clocks), 0);
+	assert_false(hk_report_clock_error(&clocks[0], 0, 1, &error));
+	free(clocks);
+	maker_fini(&maker);
+}
+
 static void test_anchors_refine_the_tick(void **state)
 {
 	struct maker maker;
@@ -223,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_host_shares_one_monotonic_clock),
+	    cmocka_unit_test(test_nothing_is_known_without_anchors),
 	    cmocka_unit_test(test_anchors_refine_the_tick),
 	    cmocka_unit_test(test_never_decreases_and_never_overflows),
 	    cmocka_unit_test(test_node_is_mapped_to_the_root),
