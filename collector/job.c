@@ -16,6 +16,7 @@
 #include "collector/link/peers.h"
 #include "collector/nodedir.h"
 #include "collector/process.h"
+#include "collector/root_clock.h"
 #include "collector/spool.h"
 #include "collector/state.h"
 #include "collector/window.h"
@@ -156,28 +157,12 @@ static int set_whole(Hk__Job *state, const char *path)
 	return hk_state_set_string(&state->whole, whole);
 }
 
-/* The job's times are counted on the clock of this machine. */
-static int set_root(const struct hk_collector *collector, Hk__Job *state)
-{
-	const struct hk_clock_point now = hk_clock_now(collector->tsc);
-	uint8_t *boot = malloc(sizeof(collector->boot));
-	if (!boot ||
-	    hk_state_set_anchor(&state->root, now.ticks, now.monotonic_ns, now.realtime_ns) < 0) {
-		free(boot);
-		return -ENOMEM;
-	}
-	memcpy(boot, collector->boot, sizeof(collector->boot));
-	state->root_boot = (ProtobufCBinaryData){sizeof(collector->boot), boot};
-	state->start_unix_ns = state->opened_unix_ns = now.realtime_ns;
-	return 0;
-}
-
 static int describe(const struct hk_collector *collector, struct hk_job *job,
 		    const struct hk_job_request *request, const char *id, const char *path)
 {
 	Hk__Job *state = job->state;
 	state->world_size = 1;
-	if (set_root(collector, state) < 0 || hk_state_set_string(&state->id, id) < 0 ||
+	if (hk_root_clock_set(collector, state) < 0 || hk_state_set_string(&state->id, id) < 0 ||
 	    hk_state_set_string(&state->key, request->key) < 0 ||
 	    hk_state_set_string(&state->name, given(request->name) ? request->name : request->key) <
 		0 ||
@@ -188,6 +173,7 @@ static int describe(const struct hk_collector *collector, struct hk_job *job,
 	    (hk_nodedir_is(path) && set_whole(state, path) < 0)) {
 		return -ENOMEM;
 	}
+	state->start_unix_ns = state->opened_unix_ns = state->root->realtime_ns;
 	state->announced = request->announced;
 	state->command_pid = request->pid;
 	job->changed = true;
@@ -206,17 +192,20 @@ static int load(struct hk_collector *collector, struct hk_job *job, const char *
 	if (r < 0 && r != -EBADMSG) {
 		return r;
 	}
-	if (*snapshot->job->key) {
+	bool old = hk_root_clock_is_old(collector, snapshot->job);
+	r = old ? hk_root_clock_carry_over(collector, snapshot) : 0;
+	job->changed |= old;
+	if (r == 0 && *snapshot->job->key) {
 		hk__job__free_unpacked(job->state, NULL);
 		job->state = snapshot->job;
 		snapshot->job = NULL;
 		job->state->closed = false;
 	}
-	r = 0;
 	for (size_t i = 0; i < snapshot->n_processes && r == 0; i++) {
 		r = hk_process_restore(collector, job, snapshot->processes[i]);
 		if (r == 0) {
 			snapshot->processes[i] = NULL;
+			job->processes->prev->changed |= old;
 		}
 	}
 	size_t kept = 0;
