@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -499,15 +500,39 @@ void hk_outbox_acknowledge(struct hk_outbox_process *process, uint64_t last)
 	}
 }
 
-/* Puts what is sent of the chunk with HEADER at OFFSET into BUFFER. */
+/* Puts what is sent of the chunk with HEADER at OFFSET into BUFFER. 1; 0: it is damaged, no root
+ * would take it; -errno. */
 static int read_chunk(int fd, uint64_t offset, const struct hk_chunk_header *header,
 		      struct hk_chunk_buffer *buffer, size_t *ret_size)
 {
+	struct hk_chunk_header sound;
 	bool shed = hk_chunk_is_shed(header);
 	*ret_size = shed ? HK_CHUNK_HEADER_BYTES : header->total_bytes;
 	int r = hk_chunk_file_read(fd, offset, *ret_size, buffer);
 	if (r == 0 && shed) {
 		hk_chunk_header_tombstone(header, 0, buffer->bytes);
+	}
+	return r < 0 ? r : hk_chunk_header_verify(buffer->bytes, *ret_size, &sound) == 0;
+}
+
+/* Walks on to the next chunk behind number BEFORE that can be sent. 1, 0: none; -errno. */
+static int next_chunk(struct hk_outbox_process *process, uint64_t before,
+		      struct hk_chunk_header *ret_header, struct hk_chunk_buffer *buffer,
+		      size_t *ret_size)
+{
+	uint64_t offset;
+	int r;
+	while ((r = hk_chunk_walk_next(&process->walk, ret_header, &offset)) > 0) {
+		if (ret_header->number <= before) {
+			process->kept_bytes = process->walk.at;
+			continue;
+		}
+		r = read_chunk(process->walk.fd, offset, ret_header, buffer, ret_size);
+		if (r != 0) {
+			break;
+		}
+		hk_warning("damaged chunk stays here job=%s number=%" PRIu64,
+			   hk_outbox_state(process->job)->id, ret_header->number);
 	}
 	return r;
 }
@@ -517,7 +542,6 @@ int hk_outbox_chunk(struct hk_outbox_process *process, struct hk_chunk_buffer *b
 {
 	struct hk_chunk_header header;
 	char path[PATH_MAX];
-	uint64_t offset;
 	int r = chunk_path(process, path);
 	int fd = r < 0 ? r : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0) {
@@ -526,19 +550,17 @@ int hk_outbox_chunk(struct hk_outbox_process *process, struct hk_chunk_buffer *b
 	}
 	const uint64_t before = process->sent;
 	process->walk.fd = fd;
-	while ((r = hk_chunk_walk_next(&process->walk, &header, &offset)) > 0 &&
-	       header.number <= before) {
-		process->kept_bytes = process->walk.at;
-	}
+	r = next_chunk(process, before, &header, buffer, ret_size);
 	if (r > 0) {
-		r = read_chunk(fd, offset, &header, buffer, ret_size);
-		r = r < 0 ? r : 1;
 		process->sent = header.number;
 		process->gap = hk_chunk_first_number(&header) > before + 1;
 		process->ends[process->sent % HK_UPLINK_CHUNKS] = process->walk.at;
 	} else if (r == 0) {
 		/* What lies behind the last chunk is none. */
 		process->written_bytes = process->walk.at;
+	} else {
+		/* Not to be passed over: it may be readable another time. */
+		process->walk = HK_CHUNK_WALK(-1);
 	}
 	process->walk.fd = -1;
 	close(fd);

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Two leaves bring their ranks to one root over loopback: its report is that of the whole job, its chunks are the leaves'."""
+import glob
 import json
 import os
 
@@ -13,6 +14,7 @@ ROUNDS = 3000
 LONG_ROUNDS = 20_000
 SEED = 7
 RANKS_EACH = 2
+CHUNK_HEADER = 256
 
 
 def start_ranks(run, leaves, job, rounds):
@@ -107,9 +109,32 @@ def overtaken(run):
     expect_records(root, report, "late")
 
 
+def damaged(run):
+    """A chunk whose bytes are not what was written is not brought; what is behind it, and the job, are."""
+    url = free_url()
+    leaf = Node(run, "six", ["--upstream", url]).start()
+    commands, _ = start_ranks(run, [leaf], "hurt", LONG_ROUNDS)
+    for command in commands:
+        finish(command, "rank", run.path("job.log"))
+    leaf.closed_report("hurt")
+    path = max(glob.glob(os.path.join(leaf.store, "hurt", "*.chunks")), key=os.path.getsize)
+    with open(path, "r+b") as stream:
+        stream.seek(CHUNK_HEADER)
+        byte = stream.read(1)[0]
+        stream.seek(CHUNK_HEADER)
+        stream.write(bytes([byte ^ 1]))
+    root = Node(run, "hurt-root", ["--listen", url]).start()
+    report = root.closed_report("hurt")
+    expect_all(report, RANKS_EACH, LONG_ROUNDS)
+    held = sum(len(calls) for calls in loop.events_of(root, "hurt").values())
+    called = sum(row["calls"] for row in report["calls"])
+    expect_true(f"{held} calls in the export of {called}: less, but not of one rank only", called / RANKS_EACH < held < called)
+
+
 def test(run):
     plain(run)
     overtaken(run)
+    damaged(run)
     bad_network(run)
 
 
