@@ -26,6 +26,7 @@ enum exchange_kind {
 	EXCHANGE_NONE = 0,
 	EXCHANGE_REPORT = 1,
 	EXCHANGE_CHUNK = 2,
+	EXCHANGE_KINDS,
 };
 
 struct exchange {
@@ -48,8 +49,8 @@ struct hk_leaf {
 	unsigned chunks;	    /* and so many chunks */
 	uint8_t last[HK_UID_BYTES]; /* process that a chunk was last sent of */
 	struct hk_chunk_buffer buffer;
-	uint64_t heard_ns; /* monotonic: last answer */
-	int refused;	   /* error that the log knows of */
+	uint64_t heard_ns;	     /* monotonic: last answer */
+	int refused[EXCHANGE_KINDS]; /* errors that the log knows of */
 };
 
 /* Without it times of this node are by its realtime clock. */
@@ -376,14 +377,16 @@ static void take_put_reply(struct hk_leaf *leaf, const struct exchange *exchange
 
 /* ---- answers ---- */
 
-/* The root refuses: the log is told once of each reason. */
-static void note_refusal(struct hk_leaf *leaf, const Hk__Response *response)
+/* The root refuses: the log is told once of each reason. That it takes reports does not say that it
+ * takes chunks. */
+static void note_refusal(struct hk_leaf *leaf, enum exchange_kind kind,
+			 const Hk__Response *response)
 {
-	if (response->error != 0 && response->error != leaf->refused) {
+	if (response->error != 0 && response->error != leaf->refused[kind]) {
 		hk_warning("the root refuses error=%s text=%s", strerror(-response->error),
 			   response->text);
 	}
-	leaf->refused = response->error;
+	leaf->refused[kind] = response->error;
 }
 
 static void take_answer(const struct hk_collector *collector, struct hk_leaf *leaf,
@@ -393,7 +396,7 @@ static void take_answer(const struct hk_collector *collector, struct hk_leaf *le
 	const Hk__Response *response = answer->response;
 	leaf->exchanges[answer->slot].kind = EXCHANGE_NONE;
 	leaf->heard_ns = now_ns;
-	note_refusal(leaf, response);
+	note_refusal(leaf, exchange.kind, response);
 	if (exchange.kind == EXCHANGE_CHUNK) {
 		take_put_reply(leaf, &exchange, response, now_ns);
 	} else if (exchange.kind == EXCHANGE_REPORT) {
