@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/req.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,11 @@ static int call_socket(nng_socket socket, const char *url, const struct hk_acces
 		shown.token.len = strlen(token);
 	}
 	int r = hk_access_dial(socket, url, access, 0, problem);
-	return r < 0 ? r : exchange(socket, &shown, ret_response);
+	r = r < 0 ? r : exchange(socket, &shown, ret_response);
+	/* Only a collector has that socket: one that hangs up in the middle of the greeting has
+	 * just been killed. */
+	bool died = r == -EPROTO && hk_access_url(url).transport == HK_TRANSPORT_LOCAL;
+	return died ? -ECONNREFUSED : r;
 }
 
 int hk_request_call_as(const char *url, const struct hk_access *access, const Hk__Request *request,

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "wire/request.h"
@@ -122,6 +124,39 @@ static void test_request_without_a_collector_is_refused(void **state)
 	assert_int_equal(hk_request_call("nonsense", &request, 20000, &got), -EINVAL);
 }
 
+static void *hang_up_once(void *data)
+{
+	char greeting[8];
+	int fd = accept(*(int *)data, NULL, NULL);
+	/* Unread bytes would make it a reset connection. */
+	(void)!recv(fd, greeting, sizeof(greeting), MSG_WAITALL);
+	close(fd);
+	close(*(int *)data);
+	return NULL;
+}
+
+/* Killed between our connection and its greeting. */
+static void test_request_to_a_collector_that_is_dying_is_refused(void **state)
+{
+	struct peer peer;
+	pthread_t thread;
+	Hk__Request request = HK__REQUEST__INIT;
+	Hk__Response *response;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	(void)state;
+	peer_open(&peer);
+	nng_close(peer.socket);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/collector.sock", peer.dir);
+	unlink(address.sun_path);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(pthread_create(&thread, NULL, hang_up_once, &fd), 0);
+	assert_int_equal(hk_request_call(peer.url, &request, 5000, &response), -ECONNREFUSED);
+	pthread_join(thread, NULL);
+	peer_close(&peer);
+}
+
 static void test_request_gives_up_after_its_timeout(void **state)
 {
 	(void)state;
@@ -153,6 +188,7 @@ int main(void)
 	    cmocka_unit_test(test_request_brings_the_answer),
 	    cmocka_unit_test(test_request_refuses_a_senseless_answer),
 	    cmocka_unit_test(test_request_without_a_collector_is_refused),
+	    cmocka_unit_test(test_request_to_a_collector_that_is_dying_is_refused),
 	    cmocka_unit_test(test_request_gives_up_after_its_timeout),
 	    cmocka_unit_test(test_request_url_knows_its_limit),
 	};
