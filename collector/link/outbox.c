@@ -414,8 +414,7 @@ void hk_outbox_remove(struct hk_outbox *outbox, struct hk_collector *collector,
 {
 	const struct hk_outbox_process *process;
 	char path[PATH_MAX];
-	/* Its records are on the root; what a user may look for by name, who began it here, stays.
-	 */
+	/* Its records are on the root; what its user may look for here by name stays. */
 	DL_FOREACH (job->processes, process) {
 		if (chunk_path(process, path) == 0) {
 			unlink(path);
@@ -515,15 +514,14 @@ static int read_chunk(int fd, uint64_t offset, const struct hk_chunk_header *hea
 	return r < 0 ? r : hk_chunk_header_verify(buffer->bytes, *ret_size, &sound) == 0;
 }
 
-/* Walks on to the next chunk behind number BEFORE that can be sent. 1, 0: none; -errno. */
-static int next_chunk(struct hk_outbox_process *process, uint64_t before,
-		      struct hk_chunk_header *ret_header, struct hk_chunk_buffer *buffer,
-		      size_t *ret_size)
+/* Walks on to the next chunk behind the last one sent that can be. 1, 0: none; -errno. */
+static int next_chunk(struct hk_outbox_process *process, struct hk_chunk_header *ret_header,
+		      struct hk_chunk_buffer *buffer, size_t *ret_size)
 {
 	uint64_t offset;
 	int r;
 	while ((r = hk_chunk_walk_next(&process->walk, ret_header, &offset)) > 0) {
-		if (ret_header->number <= before) {
+		if (ret_header->number <= process->sent) {
 			process->kept_bytes = process->walk.at;
 			continue;
 		}
@@ -548,12 +546,11 @@ int hk_outbox_chunk(struct hk_outbox_process *process, struct hk_chunk_buffer *b
 		process->written_bytes = process->walk.at;
 		return r < 0 ? r : -errno;
 	}
-	const uint64_t before = process->sent;
 	process->walk.fd = fd;
-	r = next_chunk(process, before, &header, buffer, ret_size);
+	r = next_chunk(process, &header, buffer, ret_size);
 	if (r > 0) {
+		process->gap = hk_chunk_first_number(&header) > process->sent + 1;
 		process->sent = header.number;
-		process->gap = hk_chunk_first_number(&header) > before + 1;
 		process->ends[process->sent % HK_UPLINK_CHUNKS] = process->walk.at;
 	} else if (r == 0) {
 		/* What lies behind the last chunk is none. */
