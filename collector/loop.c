@@ -169,8 +169,9 @@ static bool should_close(const struct hk_collector *collector, const struct hk_j
 	if (job->state->announced && job->state->command_pid != 0) {
 		return quiet >= CLOSE_AFTER_MAINS_NS && !command_lives(job);
 	}
-	return quiet >= (had_main(job) && !job->state->announced ? CLOSE_AFTER_MAINS_NS
-								 : CLOSE_AFTER_LIFE_NS);
+	/* Who announced it may have been killed with its ranks, and cannot say that it is over. */
+	bool over = job->state->announced ? hk_job_all_ranks(job) : had_main(job);
+	return quiet >= (over ? CLOSE_AFTER_MAINS_NS : CLOSE_AFTER_LIFE_NS);
 }
 
 static void look_after_jobs(struct hk_collector *collector, uint64_t now)
