@@ -39,6 +39,9 @@ static void process_write(const struct hk_report_process *process, FILE *output)
 	if (strcmp(process->agent, "on") != 0) {
 		fprintf(output, "      agent %s\n", process->agent);
 	}
+	if (strcmp(process->exit.kind, "silent") == 0) {
+		fputs("      silent: as last heard of\n", output);
+	}
 	note_write("", process->coverage, output);
 	note_write("note: ", process->note, output);
 }

@@ -8,6 +8,7 @@
 #include "collector/spool.h"
 #include "collector/state.h"
 #include "report/clock.h"
+#include "report/nodes.h"
 
 static uint64_t unix_ns(void)
 {
@@ -48,6 +49,19 @@ bool hk_job_all_ranks(const struct hk_job *job)
 		world_size = state->world_size > world_size ? state->world_size : world_size;
 	}
 	return ranks >= world_size;
+}
+
+/* Of those on a silent node nobody knows. */
+static uint32_t live_for_sure(const struct hk_job *job)
+{
+	struct hk_report_node_memory memory = {0};
+	const struct hk_process *process;
+	uint32_t silent = 0;
+	DL_FOREACH (job->processes, process) {
+		silent += process->remote && !process->gone &&
+			  hk_report_node_is_silent(job->state, process->state, &memory);
+	}
+	return hk_job_live(job) - silent;
 }
 
 /* When ANCHOR of a process of JOB was; 0: nobody knows. Clocks of other nodes may show any time. */
@@ -122,7 +136,7 @@ void hk_job_sum(struct hk_job *job)
 		hk_state_set_string(&state->command, first_main->command);
 		job->changed = true;
 	}
-	state->processes_live = hk_job_live(job);
+	state->processes_live = live_for_sure(job);
 	if (state->processes_live > 0 || end == 0) {
 		end = unix_ns();
 	}

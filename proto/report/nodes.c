@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/clock.h"
 #include "report/name.h"
 #include "report/quantity.h"
 #include "report/table.h"
+#include "wire/message.h"
 
 #define HOST_COLUMNS 40
 #define WARNINGS_MAX 4u
@@ -38,6 +40,20 @@ static const char *state_of(const Hk__Job *job, const Hk__Node *node)
 	return node->connected && !job->closed ? "connected" : "silent";
 }
 
+bool hk_report_node_is_silent(const Hk__Job *job, const Hk__Process *process,
+			      struct hk_report_node_memory *memory)
+{
+	const Hk__Process *last = memory->process;
+	if (!last || !hk_message_same_bytes(&last->node, &process->node)) {
+		const Hk__Node *node = hk_report_clock_node(job, process);
+		/* One that no root has heard is told of by its files alone. */
+		bool heard = node && node->opened_unix_ns != 0;
+		memory->process = process;
+		memory->silent = heard && strcmp(state_of(job, node), "silent") == 0;
+	}
+	return memory->silent;
+}
+
 int hk_report_nodes_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 {
 	const Hk__Job *job = snapshot->job;
@@ -54,6 +70,7 @@ int hk_report_nodes_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 		struct hk_report_node *to = &report->nodes[report->node_count++];
 		to->host = hk_report_strings_get(&report->strings, node->host);
 		to->state = state_of(job, node);
+		bool silent = strcmp(to->state, "silent") == 0;
 		to->unsent_bytes = node->spooled_bytes;
 		to->shed_records = node->shed_records;
 		to->seen_unix_ns = node->seen_unix_ns;
@@ -62,7 +79,7 @@ int hk_report_nodes_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 		for (size_t k = 0; k < snapshot->n_processes; k++) {
 			bool own = is_of(snapshot->processes[k], node);
 			to->processes += own;
-			to->live += own && !snapshot->processes[k]->end;
+			to->live += own && !silent && !snapshot->processes[k]->end;
 		}
 		if (!to->host) {
 			return -ENOMEM;

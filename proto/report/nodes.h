@@ -7,9 +7,20 @@
 #define HK_REPORT_NODES_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "report/report.h"
+
+/* The answer to the last question, as processes of a node follow one another; zero it first. */
+struct hk_report_node_memory {
+	const Hk__Process *process;
+	bool silent;
+};
+
+/* Whether nobody has heard lately from the node of JOB that PROCESS is on. */
+bool hk_report_node_is_silent(const Hk__Job *job, const Hk__Process *process,
+			      struct hk_report_node_memory *memory);
 
 /* Fills the nodes of REPORT, whose processes are filled. -ENOMEM. */
 int hk_report_nodes_fill(struct hk_report *report, const Hk__Snapshot *snapshot);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/coverage.h"
+#include "report/nodes.h"
 
 /* Over less than this the map's own drift says more. */
 #define DRIFT_SPAN_NS 1000000000
@@ -31,11 +32,12 @@ const char *hk_report_role_of(const Hk__Process *process)
 	return hk_report_role_name(process->role);
 }
 
-static struct hk_report_exit exit_of(const Hk__Process *process)
+/* SILENT: its node is. */
+static struct hk_report_exit exit_of(const Hk__Process *process, bool silent)
 {
 	switch (process->exit_kind) {
 	case HK__EXIT_KIND__EXIT_RUNNING:
-		return (struct hk_report_exit){.kind = "running"};
+		return (struct hk_report_exit){.kind = silent ? "silent" : "running"};
 	case HK__EXIT_KIND__EXIT_EXITED:
 		return (struct hk_report_exit){"exited", true, process->exit_code};
 	case HK__EXIT_KIND__EXIT_EXEC:
@@ -88,14 +90,14 @@ static struct hk_report_node_clock node_clock(const struct hk_report_clock *cloc
 }
 
 static int row_fill(struct hk_report *report, const Hk__Process *process,
-		    const struct hk_report_clock *clock, struct hk_report_process *row)
+		    const struct hk_report_clock *clock, bool silent, struct hk_report_process *row)
 {
 	const Hk__Anchor *last = process->end ? process->end : process->seen;
 
 	row->rank = hk_report_rank_of(process);
 	row->pid = process->pid;
 	row->role = hk_report_role_of(process);
-	row->exit = exit_of(process);
+	row->exit = exit_of(process, silent);
 	row->agent = agent_of(process);
 	row->running = process->exit_kind == HK__EXIT_KIND__EXIT_RUNNING;
 	row->start_ns = clock->since_ns;
@@ -205,6 +207,7 @@ int hk_report_process_fill(struct hk_report *report, const Hk__Snapshot *snapsho
 			   const struct hk_report_clock *clocks)
 {
 	size_t count = snapshot->n_processes;
+	struct hk_report_node_memory memory = {0};
 
 	report->processes = calloc(count + 1, sizeof(*report->processes));
 	report->ranks = calloc(count + 1, sizeof(*report->ranks));
@@ -212,7 +215,9 @@ int hk_report_process_fill(struct hk_report *report, const Hk__Snapshot *snapsho
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < count; i++) {
-		int r = row_fill(report, snapshot->processes[i], &clocks[i], &report->processes[i]);
+		const Hk__Process *process = snapshot->processes[i];
+		bool silent = hk_report_node_is_silent(snapshot->job, process, &memory);
+		int r = row_fill(report, process, &clocks[i], silent, &report->processes[i]);
 		if (r < 0) {
 			return r;
 		}

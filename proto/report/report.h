@@ -19,7 +19,9 @@
 
 /* How a process or a job ended. */
 struct hk_report_exit {
-	const char *kind; /* "running", "exited", "exec", "signal", "oom", "vanished"; static */
+	/* "running", "exited", "exec", "signal", "oom", "vanished", "silent": it ran when its node
+	 * was last heard; static */
+	const char *kind;
 	bool have_code;
 	int32_t code; /* exit status or signal number */
 };
@@ -153,9 +155,9 @@ struct hk_report_step {
 /* A node that brings its part of the job to the collector that keeps it. */
 struct hk_report_node {
 	const char *host;
-	const char *state; /* "connected", "silent", "complete": all of it is here; static */
-	uint32_t processes, live;
-	uint64_t unsent_bytes; /* of records, when it was last heard */
+	const char *state;	  /* "connected", "silent", "complete": all of it is here; static */
+	uint32_t processes, live; /* none of a silent one is known to be alive */
+	uint64_t unsent_bytes;	  /* of records, when it was last heard */
 	uint64_t shed_records;
 	uint64_t seen_unix_ns;		       /* 0: unknown */
 	uint64_t sync_checks, sync_violations; /* sync=all calls with other nodes */

@@ -186,11 +186,22 @@ static int add_node(Hk__Job *whole, const struct hk_node_part *part, const Hk__S
 	return r < 0 ? r : set_text(&node->directory, part->name);
 }
 
+/* If PROCESS ran when its node was last there: that has gone, and what became of it nobody knows.
+ */
+static void vanish(Hk__Process *process)
+{
+	if (process->exit_kind == HK__EXIT_KIND__EXIT_RUNNING && !process->end) {
+		process->exit_kind = HK__EXIT_KIND__EXIT_VANISHED;
+		process->end = process->seen;
+		process->seen = NULL;
+	}
+}
+
 /* Moves the processes of PART over to WHOLE. */
-static int take_processes(Hk__Snapshot *whole, Hk__Snapshot *part, const char *name)
+static int take_processes(Hk__Snapshot *whole, Hk__Snapshot *part, const struct hk_node_part *of)
 {
 	uint8_t id[ID_BYTES];
-	make_id(name, id);
+	make_id(of->name, id);
 	size_t count = whole->n_processes + part->n_processes;
 	if (count > HK_STATISTICS_PROCESSES_MAX) {
 		return -E2BIG;
@@ -206,6 +217,9 @@ static int take_processes(Hk__Snapshot *whole, Hk__Snapshot *part, const char *n
 		int r = set_bytes(&process->node, id, sizeof(id));
 		if (r < 0) {
 			return r;
+		}
+		if (of->open && !of->fresh) {
+			vanish(process);
 		}
 		whole->processes[whole->n_processes++] = process;
 		part->n_processes--;
@@ -270,7 +284,6 @@ static int take_job(Hk__Job *whole, const Hk__Job *part)
 	}
 	whole->stored_bytes += part->stored_bytes;
 	whole->tracing_cost_ns += part->tracing_cost_ns;
-	whole->processes_live += part->processes_live;
 	int r = *part->store_error && !*whole->store_error
 		    ? set_text(&whole->store_error, part->store_error)
 		    : 0;
@@ -283,6 +296,7 @@ static int take_part(Hk__Snapshot *whole, struct hk_node_part *part, Hk__Snapsho
 	int32_t rank = lowest_rank(snapshot);
 	bool names = !*whole->job->id || rank < *lowest;
 	part->open = !snapshot->job->closed;
+	whole->job->processes_live += part->fresh ? snapshot->job->processes_live : 0;
 	if (part->open && part->fresh) {
 		whole->job->closed = false;
 	}
@@ -290,7 +304,7 @@ static int take_part(Hk__Snapshot *whole, struct hk_node_part *part, Hk__Snapsho
 	int r = names ? take_names(whole->job, snapshot->job) : 0;
 	r = r < 0 ? r : take_job(whole->job, snapshot->job);
 	r = r < 0 ? r : add_node(whole->job, part, snapshot);
-	return r < 0 ? r : take_processes(whole, snapshot, part->name);
+	return r < 0 ? r : take_processes(whole, snapshot, part);
 }
 
 static int whole_new(const char *job_dir, size_t nodes, Hk__Snapshot **ret_whole)

@@ -73,6 +73,11 @@ def control(run):
     wait_for("the node to be missed", lambda: nodes_are(root, "told", ["connected", "silent"]) or
              nodes_are(root, "told", ["silent", "connected"]))
     expect_true("the summary says so", "is not connected" in root.cli("report", "told").stdout)
+    report = root.report("told")
+    expect("what is known of its ranks", sorted(row["exit"]["kind"] for row in report["ranks"]),
+           ["running"] * RANKS_EACH + ["silent"] * RANKS_EACH)
+    told = next(job for job in json.loads(root.cli("status", "--json").stdout)["jobs"] if job["id"] == "told")
+    expect("known to live", told["processes_live"], RANKS_EACH)
     for command in commands:
         end_process(command)
     for node in (root, leaves[0]):

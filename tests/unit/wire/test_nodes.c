@@ -156,6 +156,16 @@ static void test_nodes_are_one_job(void **state)
 	hk_nodes_fini(&nodes);
 }
 
+static Hk__ExitKind exit_of(const Hk__Snapshot *snapshot, int32_t rank)
+{
+	size_t i = 0;
+	while (i < snapshot->n_processes && snapshot->processes[i]->rank != rank) {
+		i++;
+	}
+	assert_true(i < snapshot->n_processes);
+	return snapshot->processes[i]->exit_kind;
+}
+
 static void test_nodes_open_until_the_last_has_closed(void **state)
 {
 	const struct place *place = *state;
@@ -169,6 +179,7 @@ static void test_nodes_open_until_the_last_has_closed(void **state)
 	assert_false(snapshot->job->closed);
 	assert_string_equal(snapshot->job->exit, "running");
 	assert_true(nodes.parts[1].open && nodes.parts[1].fresh);
+	assert_int_equal(exit_of(snapshot, 1), HK__EXIT_KIND__EXIT_RUNNING);
 	hk__snapshot__free_unpacked(snapshot, NULL);
 	hk_nodes_fini(&nodes);
 
@@ -178,6 +189,7 @@ static void test_nodes_open_until_the_last_has_closed(void **state)
 	assert_true(snapshot->job->closed);
 	assert_string_equal(snapshot->job->exit, "exit 0");
 	assert_true(nodes.parts[1].open && !nodes.parts[1].fresh);
+	assert_int_equal(exit_of(snapshot, 1), HK__EXIT_KIND__EXIT_VANISHED);
 	hk__snapshot__free_unpacked(snapshot, NULL);
 	hk_nodes_fini(&nodes);
 }
