@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""How many of a rank's instructions are the agent's: bench_instructions.py BUILD_DIR.
+"""How many of a rank's instructions are the agent's: bench_instructions.py BUILD_DIR [JOB...], by default all of jobs.py.
 
 Whole jobs with default settings, every rank under callgrind, which counts instructions by object file. The thunks lie in the
 agent's own text, so its object is all that tracing executes in a rank. Exit status 77 if valgrind or every job is missing.
@@ -77,8 +77,8 @@ def check(run, job):
     return worst <= LIMIT
 
 
-def test(run: Run):
-    jobs = [job for job in JOBS if installed(job)]
+def test(run: Run, *names):
+    jobs = [job for job in JOBS if (not names or job.name in names) and installed(job)]
     if not jobs or not shutil.which("valgrind"):
         print("skipped: valgrind or every job is missing; deploy/install.sh --long installs them")
         sys.exit(77)
