@@ -5,6 +5,8 @@
 #include <string.h>
 
 #define ROOM_FLOOR 16u
+#define ROOM_STEP 256u /* buckets */
+#define STRIDE 8u
 /* As in ring/segment.h and sketch/histogram.h, which this layer does not link. */
 #define SITES_MAX (1u << 20)
 #define BUCKETS_MAX 1152u
@@ -13,6 +15,9 @@
 #define WORDS(DO) \
 	DO(calls) \
 	DO(errors) DO(total_ns) DO(self_ns) DO(outermost_ns) DO(bytes) DO(min_ns) DO(max_ns)
+
+/* All that have an element for each row. */
+#define COLUMNS(DO) DO(site) WORDS(DO) DO(buckets)
 
 /* ---- reading ---- */
 
@@ -197,124 +202,222 @@ void hk_columns_drop(struct hk_columns_builder *builder)
 
 /* ---- merging ---- */
 
-/* Puts the counts of CHANGE in the place of those of ROW; false if ROW lacks one of its buckets. */
-static bool overwrite_buckets(const struct hk_columns_row *row, uint64_t *count,
-			      const struct hk_columns_row *change)
-{
-	size_t at = 0;
-	for (size_t i = 0; i < change->buckets; i++) {
-		while (at < row->buckets && row->bucket[at] < change->bucket[i]) {
-			at++;
-		}
-		if (at == row->buckets || row->bucket[at] != change->bucket[i]) {
-			return false;
-		}
-		count[at] = change->count[i];
-	}
-	return true;
-}
+/* A bucket and a row that columns lack; AT is where they go, counted as it is before any is put in.
+ */
+struct missing_bucket {
+	size_t at, row; /* NEW_ROW: of one of the missing rows */
+	uint64_t count;
+	uint32_t bucket;
+};
+#define NEW_ROW SIZE_MAX
 
-/* Merges CHANGE in place; false, with a part of it done, if COLUMNS lack a site or a bucket. */
-static bool overwrite(Hk__Cells *columns, const Hk__Cells *change)
+struct missing_row {
+	size_t at;
+	struct hk_columns_row row;
+};
+
+/* In the order of the columns. */
+struct missing {
+	struct missing_bucket *buckets;
+	struct missing_row *rows;
+	size_t bucket_count, bucket_room, row_count, row_room;
+};
+
+static int miss_bucket(struct missing *missing, const struct missing_bucket *bucket)
 {
-	struct hk_columns_walk walk = {.columns = columns}, changes = {.columns = change};
-	struct hk_columns_row row, new;
-	while (hk_columns_next(&changes, &new)) {
-		do {
-			if (!hk_columns_next(&walk, &row) || row.site > new.site) {
-				return false;
-			}
-		} while (row.site < new.site);
-		size_t i = walk.row - 1;
-		if (!overwrite_buckets(&row, columns->count + (walk.bucket - row.buckets), &new)) {
-			return false;
+	if (missing->bucket_count == missing->bucket_room) {
+		size_t room = enough(missing->bucket_room, missing->bucket_room + 1);
+		if (resize((void **)&missing->buckets, room, sizeof(*missing->buckets)) < 0) {
+			return -ENOMEM;
 		}
-#define WRITE(name) columns->name[i] = new.name;
-		WORDS(WRITE)
-#undef WRITE
+		missing->bucket_room = room;
 	}
-	return true;
-}
-
-/* Puts COUNT in the place of that of BUCKET in the last row, from its bucket FROM on; what was not
- * there is put in. There is room. Returns where the next higher bucket can be. */
-static size_t set_last(Hk__Cells *columns, size_t from, uint32_t bucket, uint64_t count)
-{
-	while (from < columns->n_bucket && columns->bucket[from] < bucket) {
-		from++;
-	}
-	if (from == columns->n_bucket || columns->bucket[from] != bucket) {
-		size_t behind = columns->n_bucket - from;
-		memmove(&columns->bucket[from + 1], &columns->bucket[from],
-			behind * sizeof(*columns->bucket));
-		memmove(&columns->count[from + 1], &columns->count[from],
-			behind * sizeof(*columns->count));
-		columns->bucket[from] = bucket;
-		columns->buckets[columns->n_buckets - 1]++;
-		columns->n_bucket = ++columns->n_count;
-	}
-	columns->count[from] = count;
-	return from + 1;
-}
-
-/* Adds ROW to BUILDER with the values and counts of CHANGE, which has the same site. */
-static int add_merged(struct hk_columns_builder *builder, const struct hk_columns_row *row,
-		      const struct hk_columns_row *change)
-{
-	struct hk_columns_row merged = *change;
-	merged.bucket = row->bucket;
-	merged.count = row->count;
-	merged.buckets = row->buckets;
-	if (make_room(builder, row->buckets + change->buckets) < 0) {
-		return -ENOMEM;
-	}
-	Hk__Cells *columns = builder->columns;
-	size_t from = columns->n_bucket;
-	append(columns, &merged);
-	for (size_t i = 0; i < change->buckets; i++) {
-		from = set_last(columns, from, change->bucket[i], change->count[i]);
-	}
+	missing->buckets[missing->bucket_count++] = *bucket;
 	return 0;
 }
 
-static int rebuild(Hk__Cells **columns, const Hk__Cells *change)
+/* ROW is to stand at AT, its buckets at BUCKET. */
+static int miss_row(struct missing *missing, size_t at, size_t bucket,
+		    const struct hk_columns_row *row)
 {
-	struct hk_columns_builder builder = {0};
-	struct hk_columns_walk walk = {.columns = *columns}, changes = {.columns = change};
-	struct hk_columns_row row, new;
-	bool more = hk_columns_next(&walk, &row), more_new = hk_columns_next(&changes, &new);
-	size_t rows = hk_columns_rows(*columns) + change->n_site;
-	size_t buckets = (*columns ? (*columns)->n_bucket : 0) + change->n_bucket;
-	int r = reserve(&builder, rows, buckets ? buckets : 1);
-	while ((more || more_new) && r == 0) {
-		bool old = !more_new || (more && row.site < new.site);
-		bool both = !old && more && row.site == new.site;
-		r = both ? add_merged(&builder, &row, &new)
-			 : hk_columns_add(&builder, old ? &row : &new);
-		if (old || both) {
-			more = hk_columns_next(&walk, &row);
+	int r = 0;
+	if (missing->row_count == missing->row_room) {
+		size_t room = enough(missing->row_room, missing->row_room + 1);
+		if (resize((void **)&missing->rows, room, sizeof(*missing->rows)) < 0) {
+			return -ENOMEM;
 		}
-		if (!old) {
-			more_new = hk_columns_next(&changes, &new);
+		missing->row_room = room;
+	}
+	missing->rows[missing->row_count++] = (struct missing_row){at, *row};
+	for (size_t i = 0; i < row->buckets && r == 0; i++) {
+		r = miss_bucket(missing, &(struct missing_bucket){bucket, NEW_ROW, row->count[i],
+								  row->bucket[i]});
+	}
+	return r;
+}
+
+/* The first of VALUES, which rise, from AT on that is not below VALUE; END if all are. */
+static size_t find(const uint32_t *values, size_t at, size_t end, uint32_t value)
+{
+	while (end - at > STRIDE && values[at + STRIDE - 1] < value) {
+		at += STRIDE;
+	}
+	/* Counted, not looked for: nobody could predict where it ends. */
+	size_t last = end - at > STRIDE ? at + STRIDE : end, below = 0;
+	for (size_t i = at; i < last; i++) {
+		below += values[i] < value;
+	}
+	return at + below;
+}
+
+/* Puts the counts of CHANGE in the place of those of row number ROW, whose buckets begin at AT. */
+static int overwrite_buckets(Hk__Cells *columns, size_t row, size_t at,
+			     const struct hk_columns_row *change, struct missing *missing)
+{
+	const size_t end = at + columns->buckets[row];
+	int r = 0;
+	for (size_t i = 0; i < change->buckets && r == 0; i++) {
+		const uint32_t bucket = change->bucket[i];
+		at = find(columns->bucket, at, end, bucket);
+		if (at < end && columns->bucket[at] == bucket) {
+			columns->count[at] = change->count[i];
+		} else {
+			r = miss_bucket(
+			    missing, &(struct missing_bucket){at, row, change->count[i], bucket});
 		}
 	}
-	if (r < 0) {
-		hk_columns_drop(&builder);
-		return r;
+	return r;
+}
+
+/* Puts CHANGE in the place of what is there, and tells what is MISSING. */
+static int overwrite(Hk__Cells *columns, const Hk__Cells *change, struct missing *missing)
+{
+	struct hk_columns_walk changes = {.columns = change};
+	struct hk_columns_row new;
+	size_t row = 0, bucket = 0;
+	int r = 0;
+	while (r == 0 && hk_columns_next(&changes, &new)) {
+		while (row < columns->n_site && columns->site[row] < new.site) {
+			bucket += columns->buckets[row++];
+		}
+		if (row == columns->n_site || columns->site[row] != new.site) {
+			r = miss_row(missing, row, bucket, &new);
+			continue;
+		}
+#define WRITE(name) columns->name[row] = new.name;
+		WORDS(WRITE)
+#undef WRITE
+		r = overwrite_buckets(columns, row, bucket, &new, missing);
 	}
-	if (*columns) {
-		hk__cells__free_unpacked(*columns, NULL);
+	return r;
+}
+
+/* From the last to the first, so that each bucket is moved once. There is room. */
+static void insert_buckets(Hk__Cells *columns, const struct missing *missing)
+{
+	size_t end = columns->n_bucket;
+	columns->n_bucket = columns->n_count = end + missing->bucket_count;
+	for (size_t shift = missing->bucket_count; shift > 0; shift--) {
+		const struct missing_bucket *in = &missing->buckets[shift - 1];
+		size_t to = in->at + shift, moved = end - in->at;
+		memmove(columns->bucket + to, columns->bucket + in->at,
+			moved * sizeof(*columns->bucket));
+		memmove(columns->count + to, columns->count + in->at,
+			moved * sizeof(*columns->count));
+		columns->bucket[to - 1] = in->bucket;
+		columns->count[to - 1] = in->count;
+		if (in->row != NEW_ROW) {
+			columns->buckets[in->row]++;
+		}
+		end = in->at;
 	}
-	*columns = hk_columns_take(&builder);
+}
+
+/* The same with rows. */
+static void insert_rows(Hk__Cells *columns, const struct missing *missing)
+{
+	const size_t rows = columns->n_site + missing->row_count;
+	size_t end = columns->n_site;
+	for (size_t shift = missing->row_count; shift > 0; shift--) {
+		const struct missing_row *in = &missing->rows[shift - 1];
+		size_t to = in->at + shift, moved = end - in->at;
+#define MOVE(name) \
+	memmove(columns->name + to, columns->name + in->at, moved * sizeof(*columns->name));
+		COLUMNS(MOVE)
+#undef MOVE
+		columns->site[to - 1] = in->row.site;
+		columns->buckets[to - 1] = (uint32_t)in->row.buckets;
+#define PUT(name) columns->name[to - 1] = in->row.name;
+		WORDS(PUT)
+#undef PUT
+		end = in->at;
+	}
+#define COUNT(name) columns->n_##name = rows;
+	COLUMNS(COUNT)
+#undef COUNT
+}
+
+/* So many, and some more: not each new one moves all. */
+static size_t roomy(size_t count)
+{
+	return (count + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
+}
+
+static int insert(Hk__Cells *columns, const struct missing *missing)
+{
+	int r = 0;
+	if (missing->row_count > 0) {
+		r = resize_rows(columns, columns->n_site + missing->row_count);
+	}
+	if (missing->bucket_count > 0 && r == 0) {
+		r = resize_buckets(columns, roomy(columns->n_bucket + missing->bucket_count));
+	}
+	if (r == 0) {
+		/* Buckets first: they know their rows by their old numbers. */
+		insert_buckets(columns, missing);
+		insert_rows(columns, missing);
+	}
+	return r;
+}
+
+/* Columns to merge into: there, and with their histograms, empty ones if they were left out. */
+static int make_whole(Hk__Cells **columns)
+{
+	Hk__Cells *whole = *columns;
+	if (!whole) {
+		whole = malloc(sizeof(*whole));
+		if (!whole) {
+			return -ENOMEM;
+		}
+		hk__cells__init(whole);
+		*columns = whole;
+	}
+	if (whole->n_buckets != whole->n_site) {
+		uint32_t *buckets = calloc(whole->n_site, sizeof(*buckets));
+		if (!buckets) {
+			return -ENOMEM;
+		}
+		free(whole->buckets);
+		whole->buckets = buckets;
+		whole->n_buckets = whole->n_site;
+	}
 	return 0;
 }
 
 int hk_columns_merge(Hk__Cells **columns, const Hk__Cells *change)
 {
-	if (hk_columns_rows(change) == 0 || (*columns && overwrite(*columns, change))) {
+	struct missing missing = {0};
+	if (hk_columns_rows(change) == 0) {
 		return 0;
 	}
-	return rebuild(columns, change);
+	int r = make_whole(columns);
+	r = r < 0 ? r : overwrite(*columns, change, &missing);
+	if (r == 0 && missing.row_count + missing.bucket_count > 0) {
+		r = insert(*columns, &missing);
+	}
+	free(missing.buckets);
+	free(missing.rows);
+	return r;
 }
 
 /* Adds to BUILDER what ROW has that BEFORE lacks or has otherwise. */

@@ -56,9 +56,9 @@ Hk__Cells *hk_columns_take(struct hk_columns_builder *builder);
 /* Throws away what was added. */
 void hk_columns_drop(struct hk_columns_builder *builder);
 
-/* Brings COLUMNS (which may be NULL) up to date by the valid CHANGE: its sites' values, and in
- * their histograms the counts of its buckets, take the place of those there. Doing it twice does
- * nothing more. -ENOMEM: done in part, do it again. */
+/* Brings the valid COLUMNS (which may be NULL) up to date by the valid CHANGE: its sites' values,
+ * and in their histograms the counts of its buckets, take the place of those there. Doing it twice
+ * does nothing more. -ENOMEM: done in part, do it again. */
 int hk_columns_merge(Hk__Cells **columns, const Hk__Cells *change);
 
 /* What merging into BEFORE must add for it to become NOW: sites that differ, and their buckets that
