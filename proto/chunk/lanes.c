@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "chunk/varint.h"
+#include "chunk/varints.h"
 
 #define FIRST_RECORDS 1024u
 #define FIRST_ITEMS 64u
-/* What hk_varint_put may touch beyond the bytes it counts. */
-#define SLACK_BYTES HK_VARINT_BYTES_MAX
+#define SLACK_BYTES HK_VARINTS_SLACK
 
 static int reserve(struct hk_column *column, size_t bytes)
 {
@@ -60,10 +60,16 @@ static int reserve_records(struct hk_column *column, uint32_t records)
 	return reserve(column, (size_t)records * HK_VARINT_BYTES_MAX - column->used);
 }
 
-static int grow_records(struct hk_lanes *lanes)
+static int grow_records(struct hk_lanes *lanes, uint32_t records)
 {
-	uint32_t room = lanes->record_room ? lanes->record_room * 2 : FIRST_RECORDS;
+	uint32_t room = lanes->record_room ? lanes->record_room : FIRST_RECORDS;
 
+	if (records <= lanes->record_room) {
+		return 0;
+	}
+	while (room < records) {
+		room *= 2;
+	}
 	if (reserve_records(&lanes->columns[HK_COLUMN_SHAPE], room) < 0 ||
 	    reserve_records(&lanes->columns[HK_COLUMN_START], room) < 0 ||
 	    reserve_records(&lanes->columns[HK_COLUMN_DURATION], room) < 0) {
@@ -139,65 +145,119 @@ static int new_shape(struct hk_lanes *lanes, uint32_t shape, uint32_t *ret_numbe
 
 int hk_lanes_init(struct hk_lanes *lanes)
 {
-	*lanes = (struct hk_lanes){.run_lane = UINT32_MAX, .min_start_ticks = UINT64_MAX};
+	*lanes = (struct hk_lanes){
+	    .run_lane = UINT32_MAX, .min_start_ticks = UINT64_MAX, .put = hk_varints_put_here()};
 	return hk_intern_init(&lanes->shape_index);
 }
 
-static void put_words(struct hk_lanes *lanes, uint32_t number, const uint64_t *words,
-		      uint32_t count)
+/* ---- adding a batch ---- */
+
+static int find_shape(struct hk_lanes *lanes, uint32_t shape, uint32_t *ret_number)
 {
-	struct hk_column *payload = &lanes->columns[HK_COLUMN_PAYLOAD];
-	uint64_t *previous = lanes->previous + lanes->shape_words[number];
-	uint8_t *at = payload->bytes + payload->used;
+	struct hk_lanes_recent *recent =
+	    &lanes->recent[shape * 0x9e3779b1u >> (32 - HK_LANES_RECENT_BITS)];
 
-	for (uint32_t i = 0; i < count; i++) {
-		at += hk_varint_put(at, hk_zigzag(words[i] - previous[i]));
-		previous[i] = words[i];
+	if (__builtin_expect(recent->shape != shape, 0)) {
+		uint32_t number = hk_intern_find(&lanes->shape_index, shape);
+		if (number == HK_INTERN_NONE && new_shape(lanes, shape, &number) < 0) {
+			return -ENOMEM;
+		}
+		*recent = (struct hk_lanes_recent){shape, number};
 	}
-	payload->used = (size_t)(at - payload->bytes);
-	lanes->head.words += count;
-}
-
-static void put_column(struct hk_column *column, uint64_t value)
-{
-	column->used += hk_varint_put(column->bytes + column->used, value);
-}
-
-int hk_lanes_add(struct hk_lanes *lanes, uint32_t lane, uint64_t start_ticks, uint64_t duration_ns,
-		 uint32_t shape, const uint64_t *words)
-{
-	uint32_t word_count = shape >> HK_SHAPE_WORDS_SHIFT;
-
-	/* Everything that can fail comes first: a record is in all columns or in none. */
-	if (lane != lanes->run_lane && begin_run(lanes, lane, start_ticks) < 0) {
-		return -ENOMEM;
-	}
-	if (lanes->head.records == lanes->record_room && grow_records(lanes) < 0) {
-		return -ENOMEM;
-	}
-	if (word_count && reserve(&lanes->columns[HK_COLUMN_PAYLOAD],
-				  (size_t)word_count * HK_VARINT_BYTES_MAX) < 0) {
-		return -ENOMEM;
-	}
-	uint32_t number = hk_intern_find(&lanes->shape_index, shape);
-	if (number == HK_INTERN_NONE && new_shape(lanes, shape, &number) < 0) {
-		return -ENOMEM;
-	}
-	put_column(&lanes->columns[HK_COLUMN_SHAPE], number);
-	put_column(&lanes->columns[HK_COLUMN_START],
-		   hk_zigzag(start_ticks - lanes->lane_start[lane]));
-	put_column(&lanes->columns[HK_COLUMN_DURATION], duration_ns);
-	if (word_count) {
-		put_words(lanes, number, words, word_count);
-	}
-	lanes->lane_start[lane] = start_ticks;
-	if (start_ticks < lanes->min_start_ticks) {
-		lanes->min_start_ticks = start_ticks;
-	}
-	lanes->run_records++;
-	lanes->head.records++;
+	*ret_number = recent->number;
 	return 0;
 }
+
+/* Numbers the shapes; returns of how many records that went. */
+static uint32_t find_shapes(struct hk_lanes *lanes, const struct hk_lanes_batch *batch,
+			    uint64_t *numbers)
+{
+	uint32_t number;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		if (find_shape(lanes, batch->shapes[i], &number) < 0) {
+			return i;
+		}
+		numbers[i] = number;
+	}
+	return batch->count;
+}
+
+static void put_column(struct hk_lanes *lanes, unsigned number, const uint64_t *values,
+		       size_t count)
+{
+	struct hk_column *column = &lanes->columns[number];
+
+	column->used =
+	    (size_t)(lanes->put(column->bytes + column->used, values, count) - column->bytes);
+}
+
+static void put_starts(struct hk_lanes *lanes, uint32_t lane, const uint64_t *starts,
+		       uint32_t count)
+{
+	uint64_t previous = lanes->lane_start[lane], least = lanes->min_start_ticks;
+	uint64_t deltas[HK_LANES_BATCH];
+
+	for (uint32_t i = 0; i < count; i++) {
+		deltas[i] = hk_zigzag(starts[i] - previous);
+		previous = starts[i];
+		least = previous < least ? previous : least;
+	}
+	put_column(lanes, HK_COLUMN_START, deltas, count);
+	lanes->lane_start[lane] = previous;
+	lanes->min_start_ticks = least;
+}
+
+static void put_payloads(struct hk_lanes *lanes, const struct hk_lanes_batch *batch,
+			 const uint64_t *numbers, uint32_t count)
+{
+	const uint32_t *shape_words = lanes->shape_words;
+	uint64_t *all_previous = lanes->previous;
+	uint64_t deltas[HK_LANES_BATCH];
+	uint32_t held = 0, all = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t *previous = all_previous + shape_words[numbers[i]];
+		const uint64_t *words = batch->payloads[i];
+		uint32_t word_count = batch->shapes[i] >> HK_SHAPE_WORDS_SHIFT;
+		if (held + word_count > HK_LANES_BATCH) {
+			put_column(lanes, HK_COLUMN_PAYLOAD, deltas, held);
+			held = 0;
+		}
+		for (uint32_t w = 0; w < word_count; w++) {
+			deltas[held + w] = hk_zigzag(words[w] - previous[w]);
+			previous[w] = words[w];
+		}
+		held += word_count;
+		all += word_count;
+	}
+	put_column(lanes, HK_COLUMN_PAYLOAD, deltas, held);
+	lanes->head.words += all;
+}
+
+uint32_t hk_lanes_add(struct hk_lanes *lanes, uint32_t lane, const struct hk_lanes_batch *batch)
+{
+	uint64_t numbers[HK_LANES_BATCH];
+
+	/* Everything that can fail comes first: a record is in all columns or in none. */
+	if (!batch->count ||
+	    (lane != lanes->run_lane && begin_run(lanes, lane, batch->start_ticks[0]) < 0) ||
+	    grow_records(lanes, lanes->head.records + batch->count) < 0 ||
+	    reserve(&lanes->columns[HK_COLUMN_PAYLOAD],
+		    (size_t)batch->words * HK_VARINT_BYTES_MAX) < 0) {
+		return 0;
+	}
+	uint32_t count = find_shapes(lanes, batch, numbers);
+	put_column(lanes, HK_COLUMN_SHAPE, numbers, count);
+	put_starts(lanes, lane, batch->start_ticks, count);
+	put_column(lanes, HK_COLUMN_DURATION, batch->duration_ns, count);
+	put_payloads(lanes, batch, numbers, count);
+	lanes->run_records += count;
+	lanes->head.records += count;
+	return count;
+}
+
+/* ---- the section ---- */
 
 int64_t hk_lanes_close(struct hk_lanes *lanes)
 {
@@ -220,6 +280,7 @@ void hk_lanes_clear(struct hk_lanes *lanes)
 		lanes->columns[i].used = 0;
 	}
 	hk_intern_clear(&lanes->shape_index);
+	memset(lanes->recent, 0, sizeof(lanes->recent));
 	lanes->head = (struct hk_lanes_directory){0};
 	lanes->previous_used = 0;
 	lanes->run_lane = UINT32_MAX;

@@ -19,7 +19,9 @@ struct hk_chunk_writer {
 	struct hk_chunk_header header; /* process, number and bounds of the chunk in the making */
 	uint64_t ticks_per_ns_q32;
 	struct hk_lanes lanes, long_lanes;
-	struct hk_intern lane_index; /* thread uid and stream to index in `threads` */
+	struct hk_lanes_batch batch;	     /* records on their way there */
+	uint32_t batch_ends[HK_LANES_BATCH]; /* words from the first of them to behind each */
+	struct hk_intern lane_index;	     /* thread uid and stream to index in `threads` */
 	struct hk_chunk_thread *threads;
 	struct hk_intern position_index; /* slot and stream to index in `positions` */
 	struct hk_chunk_position *positions;
@@ -63,40 +65,35 @@ static inline uint32_t shape_kind(uint32_t shape)
 	return shape >> HK_SHAPE_KIND_SHIFT & 15;
 }
 
-static uint64_t end_ticks(const struct hk_chunk_writer *writer, const struct raw *raw)
+static inline uint64_t end_ticks(const struct hk_chunk_writer *writer, uint64_t start_ticks,
+				 uint64_t duration_ns)
 {
-	unsigned __int128 ticks =
-	    (unsigned __int128)raw->duration_ns * writer->ticks_per_ns_q32 >> 32;
+	unsigned __int128 ticks = (unsigned __int128)duration_ns * writer->ticks_per_ns_q32 >> 32;
 	uint64_t end;
 
-	if (ticks > UINT64_MAX || __builtin_add_overflow(raw->start_ticks, (uint64_t)ticks, &end)) {
+	if (ticks > UINT64_MAX || __builtin_add_overflow(start_ticks, (uint64_t)ticks, &end)) {
 		return UINT64_MAX;
 	}
 	return end;
 }
 
-static int add_record(struct hk_chunk_writer *writer, uint32_t lane, const struct raw *raw)
+/* Adds a batch to the lane, a long call to that of long calls; returns how many records went in. */
+static uint32_t add_batch(struct hk_chunk_writer *writer, uint32_t lane)
 {
+	const struct hk_lanes_batch *batch = &writer->batch;
 	struct hk_chunk_header *header = &writer->header;
-	bool is_long = raw->duration_ns > HK_CHUNK_LONG_NS;
-	uint32_t words = raw->shape >> HK_SHAPE_WORDS_SHIFT;
+	bool is_long = batch->count && batch->duration_ns[0] > HK_CHUNK_LONG_NS;
+	uint32_t count = hk_lanes_add(is_long ? &writer->long_lanes : &writer->lanes, lane, batch);
+	uint64_t latest = header->max_end_ticks;
 
-	if (header->records + header->long_records == HK_CHUNK_RECORDS_MAX ||
-	    writer->lanes.head.words + writer->long_lanes.head.words + words > HK_CHUNK_WORDS_MAX) {
-		return -ENOSPC;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t end = end_ticks(writer, batch->start_ticks[i], batch->duration_ns[i]);
+		latest = end > latest ? end : latest;
 	}
-	int rc = hk_lanes_add(is_long ? &writer->long_lanes : &writer->lanes, lane,
-			      raw->start_ticks, raw->duration_ns, raw->shape, raw->payload);
-	if (rc < 0) {
-		return rc;
-	}
-	uint64_t end = end_ticks(writer, raw);
-	if (end > header->max_end_ticks) {
-		header->max_end_ticks = end;
-	}
-	header->records += !is_long;
-	header->long_records += is_long;
-	return 0;
+	header->max_end_ticks = latest;
+	header->records += is_long ? 0 : count;
+	header->long_records += is_long ? count : 0;
+	return count;
 }
 
 static int grow(void *items, size_t item_bytes, uint32_t *capacity, uint32_t count)
@@ -172,31 +169,98 @@ static int switch_thread(struct hk_chunk_position *chain, const struct raw *raw)
 	return 0;
 }
 
+static uint32_t records_left(const struct hk_chunk_writer *writer)
+{
+	return HK_CHUNK_RECORDS_MAX - writer->header.records - writer->header.long_records;
+}
+
+static uint32_t words_left(const struct hk_chunk_writer *writer)
+{
+	return HK_CHUNK_WORDS_MAX - writer->lanes.head.words - writer->long_lanes.head.words;
+}
+
+static inline bool is_plain(uint64_t word)
+{
+	uint32_t kind = (uint32_t)(word >> RAW_KIND_SHIFT) & 15;
+
+	return (uint32_t)word <= HK_CHUNK_LONG_NS && kind != HK_CHUNK_KIND_INVALID &&
+	       kind != HK_CHUNK_KIND_THREAD;
+}
+
+/* Takes apart what lies ahead, up to the first record that is not of a short call, or does not fit.
+ */
+static void gather(struct hk_chunk_writer *writer, const uint64_t *words, size_t count)
+{
+	struct hk_lanes_batch *batch = &writer->batch;
+	const uint64_t *at = words, *end = words + count;
+	uint32_t most = records_left(writer), room = words_left(writer), held = 0, n = 0;
+
+	most = most < HK_LANES_BATCH ? most : HK_LANES_BATCH;
+	while (n < most && end - at >= HK_CHUNK_RAW_HEADER_WORDS && is_plain(at[1])) {
+		uint32_t payload_words = (uint32_t)(at[1] >> RAW_WORDS_SHIFT);
+		held += payload_words;
+		if (payload_words > HK_CHUNK_RAW_PAYLOAD_MAX || held > room ||
+		    end - at < HK_CHUNK_RAW_HEADER_WORDS + payload_words) {
+			held -= payload_words;
+			break;
+		}
+		batch->start_ticks[n] = at[0];
+		batch->duration_ns[n] = (uint32_t)at[1];
+		batch->shapes[n] = (uint32_t)(at[1] >> 32);
+		batch->payloads[n] = at + HK_CHUNK_RAW_HEADER_WORDS;
+		at += HK_CHUNK_RAW_HEADER_WORDS + payload_words;
+		writer->batch_ends[n++] = (uint32_t)(at - words);
+	}
+	batch->count = n;
+	batch->words = held;
+}
+
+/* Adds the next record, or does what it says, or says why not. */
+static int add_one(struct hk_chunk_writer *writer, struct hk_chunk_position *chain, uint32_t *lane,
+		   const struct raw *raw)
+{
+	if (shape_kind(raw->shape) == HK_CHUNK_KIND_THREAD) {
+		*lane = NO_LANE;
+		return switch_thread(chain, raw);
+	}
+	int rc = *lane == NO_LANE ? find_lane(writer, chain, lane) : 0;
+	if (rc < 0) {
+		return rc;
+	}
+	if (!records_left(writer) || raw->shape >> HK_SHAPE_WORDS_SHIFT > words_left(writer)) {
+		return -ENOSPC;
+	}
+	struct hk_lanes_batch *batch = &writer->batch;
+	batch->count = 1;
+	batch->words = raw->shape >> HK_SHAPE_WORDS_SHIFT;
+	batch->start_ticks[0] = raw->start_ticks;
+	batch->duration_ns[0] = raw->duration_ns;
+	batch->shapes[0] = raw->shape;
+	batch->payloads[0] = raw->payload;
+	return add_batch(writer, *lane) ? 0 : -ENOMEM;
+}
+
 /* Adds records until one does not go; *at counts the words of those that did. */
 static int add_records(struct hk_chunk_writer *writer, struct hk_chunk_position *chain,
 		       const uint64_t *words, size_t count, size_t *at)
 {
+	const struct hk_lanes_batch *batch = &writer->batch;
 	uint32_t lane = NO_LANE;
 	int rc = 0;
 
 	while (rc == 0 && *at < count) {
-		struct raw raw;
-		rc = take_apart(words + *at, count - *at, &raw);
-		if (rc < 0) {
-			break;
-		}
-		if (shape_kind(raw.shape) == HK_CHUNK_KIND_THREAD) {
-			rc = switch_thread(chain, &raw);
-			lane = NO_LANE;
+		gather(writer, words + *at, count - *at);
+		if (batch->count) {
+			rc = lane == NO_LANE ? find_lane(writer, chain, &lane) : 0;
+			uint32_t added = rc == 0 ? add_batch(writer, lane) : 0;
+			*at += added ? writer->batch_ends[added - 1] : 0;
+			rc = rc == 0 && added < batch->count ? -ENOMEM : rc;
 		} else {
-			if (lane == NO_LANE) {
-				rc = find_lane(writer, chain, &lane);
-			}
-			if (rc == 0) {
-				rc = add_record(writer, lane, &raw);
-			}
+			struct raw raw;
+			rc = take_apart(words + *at, count - *at, &raw);
+			rc = rc == 0 ? add_one(writer, chain, &lane, &raw) : rc;
+			*at += rc == 0 ? raw.size : 0;
 		}
-		*at += rc == 0 ? raw.size : 0;
 	}
 	return rc;
 }

@@ -1,6 +1,7 @@
 #include "model.h"
 
 #include "chunk/varint.h"
+#include "chunk/varints.h"
 
 /* The plain definition: seven bits to the byte. */
 static unsigned put_plain(uint8_t *at, uint64_t value)
@@ -53,6 +54,46 @@ static void test_values_of_every_length_come_back(void **state)
 	}
 }
 
+#define MANY 67u
+#define UNTOUCHED 0xa5
+
+/* `count` values of at most `bits` bits, each way, against one at a time. */
+static void check_many(uint64_t *values, unsigned count, unsigned bits)
+{
+	uint8_t plain[MANY * HK_VARINT_BYTES_MAX], fast[sizeof(plain) + HK_VARINTS_SLACK + 1];
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t dense = bits ? model_random() >> (64 - bits) >> model_below(bits) : 0;
+		values[i] = bits && i % 3 == 0 ? 1ull << model_below(bits) : dense;
+		bytes += put_plain(plain + bytes, values[i]);
+	}
+	for (unsigned way = 0; way < hk_varints_way_count; way++) {
+		if (!hk_varints_ways[way].runs_here()) {
+			continue;
+		}
+		memset(fast, UNTOUCHED, sizeof(fast));
+		assert_ptr_equal(hk_varints_ways[way].put(fast, values, count), fast + bytes);
+		assert_memory_equal(fast, plain, bytes);
+		size_t room = count * HK_VARINT_BYTES_MAX + HK_VARINTS_SLACK;
+		assert_int_equal(fast[room], UNTOUCHED);
+	}
+}
+
+static void test_each_way_writes_the_same_bytes(void **state)
+{
+	uint64_t values[MANY];
+
+	(void)state;
+	for (unsigned bits = 0; bits <= 64; bits++) {
+		for (unsigned count = 0; count <= MANY; count++) {
+			check_many(values, count, bits);
+		}
+	}
+	assert_true(hk_varints_ways[hk_varints_way_count - 1].runs_here());
+	assert_non_null(hk_varints_put_here());
+}
+
 static void test_more_than_64_bits_are_refused(void **state)
 {
 	uint8_t buffer[16];
@@ -84,6 +125,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_values_of_every_length_come_back),
+	    cmocka_unit_test(test_each_way_writes_the_same_bytes),
 	    cmocka_unit_test(test_more_than_64_bits_are_refused),
 	    cmocka_unit_test(test_zigzag_keeps_small_deltas_small),
 	};
