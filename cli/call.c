@@ -2,13 +2,26 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "command.h"
 
-/* What was wrong with the settings of the last call, "" for nothing. */
+/* Why the last call may not be made: its settings, or what the collector said; "": it may. */
 static char problem[HK_ACCESS_PROBLEM_BYTES];
+
+/* An answer that is not about what was asked but about who asks. */
+static int refused(Hk__Response *response)
+{
+	if (response->error != -EACCES) {
+		return 0;
+	}
+	snprintf(problem, sizeof(problem), "%s",
+		 *response->text ? response->text : strerror(EACCES));
+	hk__response__free_unpacked(response, NULL);
+	return -EACCES;
+}
 
 int hk_call(const char *url, Hk__Request *request, int timeout_ms, Hk__Response **ret_response)
 {
@@ -21,8 +34,33 @@ int hk_call(const char *url, Hk__Request *request, int timeout_ms, Hk__Response 
 
 	*problem = '\0';
 	request->version = (char *)HK_VERSION;
-	return url ? hk_request_call_as(url, &access, request, timeout_ms, ret_response, problem)
-		   : -ECONNREFUSED;
+	if (!url) {
+		return -ECONNREFUSED;
+	}
+	int r = hk_request_call_as(url, &access, request, timeout_ms, ret_response, problem);
+	r = r < 0 ? r : refused(*ret_response);
+	/* A file of keys that is not there must not be taken for a job that is not. */
+	return *problem ? -EACCES : r;
+}
+
+const char *hk_call_reason(int error)
+{
+	static char reason[HK_ACCESS_PROBLEM_BYTES + 32];
+
+	switch (error) {
+	case -ECONNREFUSED:
+	case -EHOSTUNREACH:
+	case -ETIMEDOUT:
+		return "does not answer";
+	case -EKEYREJECTED:
+		return "is not trusted (--tls-ca, --tls-cert)";
+	case -EPROTO:
+		return "does not talk as a collector, or wants TLS";
+	default:
+		snprintf(reason, sizeof(reason), "cannot be asked (%s)",
+			 *problem ? problem : strerror(-error));
+		return reason;
+	}
 }
 
 int hk_call_failed(const char *url, int error)

@@ -180,7 +180,7 @@ static void check_collector(struct hk_check_result *result)
 		tell(result, HK_CHECK_NOTE,
 		     "none runs; `hookcli run` starts one for its job alone, LD_PRELOAD needs one");
 	} else {
-		tell(result, HK_CHECK_WARNING, "%.200s: %s", url, strerror(-rc));
+		tell(result, HK_CHECK_WARNING, "%.200s %.300s", url, hk_call_reason(rc));
 		advise(result,
 		       "look at the collector's log, or restart it: nothing recorded is lost");
 	}

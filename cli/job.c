@@ -5,20 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/rundir.h"
 #include "call.h"
 #include "command.h"
 #include "job_card.h"
+#include "job_root.h"
+#include "job_snapshot.h"
 #include "wire/nodes.h"
 #include "wire/statistics.h"
-
-#define ASK_TIMEOUT_MS 10000
-#define POLL_NS 50000000
 
 const char *hk_job_collector(void)
 {
@@ -40,7 +37,7 @@ const char *hk_job_collector(void)
 static int ask(const char *url, Hk__Request *request, Hk__Response **ret_response)
 {
 	Hk__Response *response;
-	int r = hk_call(url, request, ASK_TIMEOUT_MS, &response);
+	int r = hk_call(url, request, HK_JOB_ASK_TIMEOUT_MS, &response);
 
 	if (r < 0) {
 		return hk_call_failed(url, r);
@@ -74,7 +71,7 @@ static int collector_store(char path[PATH_MAX])
 
 	request.what_case = HK__REQUEST__WHAT_STATUS;
 	request.status = &what;
-	int r = hk_call(hk_job_collector(), &request, ASK_TIMEOUT_MS, &response);
+	int r = hk_call(hk_job_collector(), &request, HK_JOB_ASK_TIMEOUT_MS, &response);
 	if (r < 0) {
 		return r;
 	}
@@ -131,49 +128,6 @@ int hk_job_private_rundir(const char *parent, const char *name, int create, char
 	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* ---- from a collector --------------------------------------------------------------------------
- */
-
-static bool by_function;
-
-void hk_job_fold(bool fold)
-{
-	by_function = fold;
-}
-
-/* Asks the collector at URL for job ID (empty: newest). 0 or -errno; -ENOENT: it has no such job.
- */
-static int snapshot_ask(const char *url, const char *id, Hk__Response **ret_response)
-{
-	Hk__SnapshotRequest what = HK__SNAPSHOT_REQUEST__INIT;
-	Hk__Request request = HK__REQUEST__INIT;
-	Hk__Response *response;
-
-	what.job = (char *)id;
-	what.by_function = by_function;
-	request.what_case = HK__REQUEST__WHAT_SNAPSHOT;
-	request.snapshot = &what;
-	int r = hk_call(url, &request, ASK_TIMEOUT_MS, &response);
-	if (r < 0) {
-		return r;
-	}
-	if (response->error == 0 && (!response->snapshot || !response->snapshot->job)) {
-		response->error = -ENOENT;
-	}
-	*ret_response = response;
-	return response->error;
-}
-
-/* Takes the snapshot out of RESPONSE of the collector at URL. */
-static void snapshot_take(struct hk_job *job, Hk__Response *response, const char *url)
-{
-	snprintf(job->url, sizeof(job->url), "%s", url);
-	job->snapshot = response->snapshot;
-	response->snapshot = NULL;
-	job->live = !job->snapshot->job->closed;
-	snprintf(job->directory, sizeof(job->directory), "%s", job->snapshot->job->directory);
-}
-
 /* ---- from a directory --------------------------------------------------------------------------
  */
 
@@ -182,13 +136,13 @@ static bool refresh_from(struct hk_job *job, const char *url)
 {
 	Hk__Response *response = NULL;
 	char theirs[PATH_MAX];
-	bool same = snapshot_ask(url, job->snapshot->job->id, &response) == 0 &&
+	bool same = hk_job_snapshot_ask(url, job->snapshot->job->id, &response) == 0 &&
 		    realpath(response->snapshot->job->directory, theirs) &&
 		    strcmp(theirs, job->directory) == 0;
 
 	if (same) {
 		hk__snapshot__free_unpacked(job->snapshot, NULL);
-		snapshot_take(job, response, url);
+		hk_job_snapshot_take(job, response, url);
 	}
 	if (response) {
 		hk__response__free_unpacked(response, NULL);
@@ -404,10 +358,10 @@ static int open_named(const char *name, struct hk_job *job)
 	char store[PATH_MAX], path[PATH_MAX];
 	const char *url = hk_job_collector();
 	Hk__Response *response = NULL;
-	int r = snapshot_ask(url, name, &response);
+	int r = hk_job_snapshot_ask(url, name, &response);
 
 	if (r == 0) {
-		snapshot_take(job, response, url);
+		hk_job_snapshot_take(job, response, url);
 	} else if (r == -ENOTUNIQ) {
 		tell_several(name);
 	}
@@ -416,6 +370,10 @@ static int open_named(const char *name, struct hk_job *job)
 	}
 	if (r == 0) {
 		return complete(job);
+	}
+	/* Who names a collector does not mean a job that happens to lie here. */
+	if (hk_command_setting("collector") && r != -ENOENT && r != -ENOTUNIQ) {
+		return hk_call_failed(url, r);
 	}
 	size_t found = 0;
 	if (r != -ENOTUNIQ && hk_job_store(store) == 0) {
@@ -439,11 +397,11 @@ static int open_newest(struct hk_job *job)
 {
 	const char *url = hk_job_collector();
 	Hk__Response *response = NULL;
-	int r = snapshot_ask(url, "", &response);
+	int r = hk_job_snapshot_ask(url, "", &response);
 	int code = HK_EXIT_DONE;
 
 	if (r == 0) {
-		snapshot_take(job, response, url);
+		hk_job_snapshot_take(job, response, url);
 	} else if (r == -ENOENT) {
 		hk_error("the collector has no job yet: trace one with: hookcli run -- CMD");
 		code = HK_EXIT_ABSENT;
@@ -460,73 +418,8 @@ static int open_newest(struct hk_job *job)
 	return r == 0 ? complete(job) : code;
 }
 
-/* ---- from the root
- * ------------------------------------------------------------------------------ */
-
-/* JOB is a leaf's part of one that a root has all of: takes that, or says why not. */
-static void follow_upstream(struct hk_job *job)
-{
-	const Hk__Job *part = job->snapshot->job;
-	Hk__Response *response = NULL;
-	struct hk_job whole = {0};
-
-	int r = *part->upstream_id ? snapshot_ask(part->upstream, part->upstream_id, &response)
-				   : -ENOENT;
-	if (r == 0) {
-		snapshot_take(&whole, response, part->upstream);
-		whole.elsewhere = access(whole.directory, F_OK) < 0;
-	} else {
-		hk_warning("the root at %s %s: this is this node's part of the job", part->upstream,
-			   r == -ENOENT ? "does not have the job" : "does not answer");
-	}
-	if (response) {
-		hk__response__free_unpacked(response, NULL);
-	}
-	if (r == 0) {
-		hk_job_close(job);
-		*job = whole;
-	}
-}
-
-/* 1: the root has closed the job that DIRECTORY is a part of; 0: not yet; -ENOENT: nobody says
- * which it is. */
-static int is_over(const char *directory)
-{
-	Hk__SnapshotRequest what = HK__SNAPSHOT_REQUEST__INIT;
-	Hk__Request request = HK__REQUEST__INIT;
-	Hk__Response *response;
-	Hk__Snapshot *part = NULL;
-
-	(void)hk_statistics_load(directory, &part);
-	if (!part) {
-		return -ENOENT;
-	}
-	what.job = part->job->upstream_id;
-	what.no_histograms = true;
-	request.what_case = HK__REQUEST__WHAT_SNAPSHOT;
-	request.snapshot = &what;
-	int r =
-	    *what.job ? hk_call(part->job->upstream, &request, ASK_TIMEOUT_MS, &response) : -EAGAIN;
-	if (r == 0) {
-		r = response->snapshot && response->snapshot->job &&
-		    response->snapshot->job->closed;
-		hk__response__free_unpacked(response, NULL);
-	}
-	hk__snapshot__free_unpacked(part, NULL);
-	return r < 0 ? 0 : r;
-}
-
-bool hk_job_await_root(const char *directory, uint64_t wait_ns)
-{
-	const struct timespec pause = {0, POLL_NS};
-	uint64_t end = hk_clock_monotonic_ns() + wait_ns;
-	int r;
-
-	while ((r = is_over(directory)) == 0 && hk_clock_monotonic_ns() < end) {
-		nanosleep(&pause, NULL);
-	}
-	return r > 0;
-}
+/* ---- any
+ * ---------------------------------------------------------------------------------------- */
 
 int hk_job_open(const char *name, struct hk_job *ret_job)
 {
@@ -546,7 +439,7 @@ int hk_job_open(const char *name, struct hk_job *ret_job)
 	/* Who names a collector wants to see what that one has. */
 	if (code == HK_EXIT_DONE && *job.snapshot->job->upstream &&
 	    !hk_command_setting("collector")) {
-		follow_upstream(&job);
+		hk_job_root_follow(&job);
 	}
 	if (code == HK_EXIT_DONE) {
 		*ret_job = job;

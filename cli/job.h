@@ -35,14 +35,6 @@ struct hk_job {
 int hk_job_open(const char *name, struct hk_job *ret_job);
 void hk_job_close(struct hk_job *job);
 
-/* FOLD: from now on collectors are asked for jobs folded by function (report/fold.h), which is all
- * that a screen of many ranks needs. Directories are read whole. */
-void hk_job_fold(bool fold);
-
-/* Waits until the root has closed the job that DIRECTORY is a leaf's part of, WAIT_NS at most; true
- * if it has. */
-bool hk_job_await_root(const char *directory, uint64_t wait_ns);
-
 /* URL of the collector: --collector, HOOK_COLLECTOR, configuration, else the run directory's
  * socket; NULL when there is no such path. Static memory. */
 const char *hk_job_collector(void);

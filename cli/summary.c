@@ -10,6 +10,7 @@
 #include "clocks.h"
 #include "command.h"
 #include "job.h"
+#include "job_root.h"
 #include "keeper.h"
 #include "program.h"
 #include "report/report.h"
@@ -111,7 +112,7 @@ void hk_summary_show(const struct hk_keeper *keeper, const char *command, int st
 		return;
 	}
 	if (keeper->leaf && !keeper->unsent) {
-		hk_job_await_root(keeper->whole, status == 0 ? WAIT_NS : FAILED_NS);
+		hk_job_root_await(keeper->whole, status == 0 ? WAIT_NS : FAILED_NS);
 	} else if (keeper->shared && keeper->first) {
 		await_others(keeper, status);
 	} else if (keeper->shared && others_come(keeper)) {

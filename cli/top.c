@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "command.h"
 #include "job.h"
+#include "job_snapshot.h"
 #include "option.h"
 #include "report/group.h"
 #include "report/name.h"
@@ -426,7 +427,7 @@ static int watch(const struct arguments *arguments)
 	struct picture before = {0};
 	int code = HK_EXIT_DONE;
 
-	hk_job_fold(!arguments->json);
+	hk_job_snapshot_fold(!arguments->json);
 
 	for (unsigned long i = 1;; i++) {
 		struct picture now;
