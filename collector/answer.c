@@ -196,7 +196,6 @@ static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest 
 		    .key = request->job,
 		    .name = request->name,
 		    .command = request->command,
-		    .directory = request->directory,
 		    .pid = request->pid,
 		    .announced = true,
 		};

@@ -83,12 +83,9 @@ static void collector_free(struct hk_collector *collector)
 	remove_all();
 }
 
-/* What needs a server, or would reach out of the directories that are ours, is left out. */
-static bool is_fit(Hk__Request *request)
+/* What needs a server is left out. */
+static bool is_fit(const Hk__Request *request)
 {
-	if (request->what_case == HK__REQUEST__WHAT_OPEN_JOB) {
-		return !*request->open_job->directory;
-	}
 	return request->what_case != HK__REQUEST__WHAT_STATUS;
 }
 

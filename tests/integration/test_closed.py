@@ -40,7 +40,7 @@ def request(token, field, body=b"", trace=b"\x80\0\0\1"):
     return struct.pack(">Q", len(message)) + message
 
 
-STATUS, SNAPSHOT, CHUNK = 2, 4, 31
+STATUS, SNAPSHOT, OPEN_JOB, CHUNK = 2, 4, 6, 31
 
 
 class Root:
@@ -134,6 +134,11 @@ def check_cli(run: Run, root: Root):
         for code, words, done in (
                 (FAILED, "--token-file FILE", root.ask("status", token=None)),
                 (FAILED, "--token-file FILE", root.ask("status", token="wrong.token")),
+                (FAILED, "--token-file FILE", root.ask("top", "--once", token=None)),
+                (FAILED, "--token-file FILE", root.ask("report", token=None)),
+                (FAILED, "--token-file FILE", root.ask("report", "living", token=None)),
+                (FAILED, "--tls-ca", root.ask("report", "living", authorities=None)),
+                (ABSENT, "no job 'nobody's'", root.ask("report", "nobody's")),
                 (FAILED, "may only read", root.ask("ctl", "level", "*:nanosleep=count", "--job", "living")),
                 (FAILED, "--collector tls+tcp://", root.ask("status", url=root.url[4:])),
                 (FAILED, "--tls-ca", root.ask("status", authorities=None)),
@@ -145,6 +150,17 @@ def check_cli(run: Run, root: Root):
             expect_true(f"hookcli says {words}: {done.stderr!r}", words in done.stderr)
     living = root.ask("ctl", "level", "*:nanosleep=time", "--job", "living", token="control.token")
     expect(f"control: {living.stderr}", living.returncode, 0)
+
+
+def check_directory(run: Run, root: Root):
+    """Who may control says nothing about where its files are."""
+    wanted = run.path("wanted")
+    texts = {1: b"placed", 5: wanted.encode()}  # job; number of a field that once named a directory
+    body = b"".join(varint(field << 3 | 2) + varint(len(text)) + text for field, text in texts.items())
+    with root.tls() as stream:
+        stream.sendall(GREETING + request(root.token("control.token"), OPEN_JOB, body))
+        wait_for("the job", lambda: "placed" in [job["id"] for job in root.status()["jobs"]])
+    expect_true("it lies in the store", os.path.isdir(run.path("store", "placed")) and not os.path.exists(wanted))
 
 
 def check_strangers(root: Root):
@@ -317,6 +333,7 @@ def test(run: Run):
     wait_for("its records", lambda: root.status()["drained_records"] > 0)
     check_start(run)
     check_cli(run, root)
+    check_directory(run, root)
     with root.tls() as stream: # what TLS costs once is not what strangers cost
         stream.sendall(GREETING + request(root.token("read.token"), STATUS))
         expect_true("answered", stream.recv(8) != b"")
