@@ -5,25 +5,30 @@
 
 #include "chunk/cursor.h"
 
-#define END_KEY UINT64_MAX
+#define END_KEY INT64_MAX
 #define NO_INPUT UINT32_MAX
 #define PREFETCH_RECORDS 4
+#define FOUND_MAX 64u
 
 struct stream {
 	const struct hk_record *at, *end; /* rest of the batch; at == end: closed */
 	int64_t start_ns;		  /* of *at */
+	int64_t next_ns; /* of the one behind, if the batch has one: found before it is wanted */
 	struct hk_merge_input input;
 };
 
 struct hk_merge {
 	struct stream *streams;
-	uint64_t *tree;	  /* [1..leaves-1]: the loser of each match; a leaf's parent is (leaves +
+	int64_t *tree;	  /* [1..leaves-1]: the loser of each match; a leaf's parent is (leaves +
 			     leaf) / 2 */
-	uint64_t best;	  /* key of the winner */
+	int64_t best;	  /* key of the winner */
 	int64_t base_ns;  /* keys count from here */
+	uint64_t latest;  /* highest time of a key */
 	uint32_t leaves;  /* a power of two */
 	uint32_t bits;	  /* of a key that hold the input */
-	uint32_t advance; /* input whose record was handed out last */
+	uint32_t drained; /* input whose batch is used up */
+	uint32_t shown, held;
+	struct hk_merged found[FOUND_MAX]; /* in order; `shown` of them have been handed out */
 };
 
 int hk_merge_cursor_batch(void *cursor, const struct hk_record **ret_records, size_t *ret_count)
@@ -42,57 +47,59 @@ int64_t hk_merge_clock_ns(const struct hk_merge_clock *clock, uint64_t ticks)
 	return (int64_t)((uint64_t)clock->base_ns + (uint64_t)ns);
 }
 
-static inline uint64_t key_of(const struct hk_merge *merge, const struct stream *stream)
+/* Never negative: comparing signed numbers takes the processor one step less. */
+static inline int64_t key_of(const struct hk_merge *merge, size_t input, int64_t start_ns)
 {
-	uint64_t highest = (END_KEY >> merge->bits) - 1;
-	uint64_t time = (uint64_t)stream->start_ns - (uint64_t)merge->base_ns;
+	uint64_t time = (uint64_t)start_ns - (uint64_t)merge->base_ns;
 
-	if (stream->at == stream->end) {
-		return END_KEY;
-	}
 	/* Records that come late, and times beyond the range, keep their place instead of wrapping
 	 * round. */
-	if (stream->start_ns < merge->base_ns) {
-		time = 0;
-	} else if (time > highest) {
-		time = highest;
-	}
-	return time << merge->bits | (uint64_t)(stream - merge->streams);
+	time = time < merge->latest ? time : merge->latest;
+	time = start_ns < merge->base_ns ? 0 : time;
+	return (int64_t)(time << merge->bits | input);
 }
 
-/* Takes the next batch if the last one is used up, and finds the time of the next record. */
-static inline int refresh(struct stream *stream)
+static inline void look_ahead(struct stream *stream)
 {
-	if (stream->at == stream->end) {
-		size_t count = 0;
-		int rc = stream->input.batch(stream->input.context, &stream->at, &count);
-		if (rc <= 0) {
-			stream->at = stream->end = NULL;
-			return rc;
-		}
-		stream->end = stream->at + count;
+	if (stream->at + 1 != stream->end) {
+		__builtin_prefetch(stream->at + 1 + PREFETCH_RECORDS);
+		stream->next_ns =
+		    hk_merge_clock_ns(&stream->input.clock, stream->at[1].start_ticks);
 	}
-	__builtin_prefetch(stream->at + PREFETCH_RECORDS);
+}
+
+/* Takes a stream's next batch; 0 too if there is none, and the stream is closed then. */
+static int refill(struct stream *stream)
+{
+	size_t count = 0;
+	int rc = stream->input.batch(stream->input.context, &stream->at, &count);
+
+	if (rc <= 0) {
+		stream->at = stream->end = NULL;
+		return rc;
+	}
+	stream->end = stream->at + count;
 	stream->start_ns = hk_merge_clock_ns(&stream->input.clock, stream->at->start_ticks);
+	look_ahead(stream);
 	return 0;
 }
 
 /* Plays the matches from a leaf up; the loser stays, the winner goes on. */
-static inline void replay(struct hk_merge *merge, uint32_t leaf, uint64_t key)
+static inline int64_t replay(int64_t *tree, size_t leaf_node, int64_t key)
 {
-	for (uint32_t node = (merge->leaves + leaf) >> 1; node; node >>= 1) {
-		uint64_t other = merge->tree[node];
-		merge->tree[node] = other > key ? other : key;
+	for (size_t node = leaf_node >> 1; node; node >>= 1) {
+		int64_t other = tree[node];
+		tree[node] = other > key ? other : key;
 		key = other > key ? key : other;
 	}
-	merge->best = key;
+	return key;
 }
 
 /* First round, from the leaves' level up; `keys` has two entries per leaf. */
-static void play_all(struct hk_merge *merge, uint64_t *keys)
+static void play_all(struct hk_merge *merge, int64_t *keys)
 {
 	for (uint32_t node = merge->leaves - 1; node; node--) {
-		uint64_t a = keys[2 * node], b = keys[2 * node + 1];
+		int64_t a = keys[2 * node], b = keys[2 * node + 1];
 		merge->tree[node] = a > b ? a : b;
 		keys[node] = a > b ? b : a;
 	}
@@ -101,7 +108,7 @@ static void play_all(struct hk_merge *merge, uint64_t *keys)
 
 static int start(struct hk_merge *merge, size_t count)
 {
-	uint64_t *keys = malloc(2 * (size_t)merge->leaves * sizeof(*keys));
+	int64_t *keys = malloc(2 * (size_t)merge->leaves * sizeof(*keys));
 
 	if (!keys) {
 		return -ENOMEM;
@@ -109,7 +116,7 @@ static int start(struct hk_merge *merge, size_t count)
 	merge->base_ns = INT64_MAX;
 	for (size_t i = 0; i < count; i++) {
 		struct stream *stream = &merge->streams[i];
-		int rc = refresh(stream);
+		int rc = refill(stream);
 		if (rc < 0) {
 			free(keys);
 			return rc;
@@ -119,7 +126,10 @@ static int start(struct hk_merge *merge, size_t count)
 		}
 	}
 	for (uint32_t i = 0; i < merge->leaves; i++) {
-		keys[merge->leaves + i] = i < count ? key_of(merge, &merge->streams[i]) : END_KEY;
+		const struct stream *stream = &merge->streams[i];
+		keys[merge->leaves + i] = i < count && stream->at != stream->end
+					      ? key_of(merge, i, stream->start_ns)
+					      : END_KEY;
 	}
 	play_all(merge, keys);
 	free(keys);
@@ -138,11 +148,12 @@ int hk_merge_new(const struct hk_merge_input *inputs, size_t count, struct hk_me
 	if (!merge) {
 		return -ENOMEM;
 	}
-	merge->advance = NO_INPUT;
+	merge->drained = NO_INPUT;
 	/* At least two leaves: then the root is a match and needs no case of its own. */
 	for (merge->bits = 1; 1u << merge->bits < count; merge->bits++) {
 	}
 	merge->leaves = 1u << merge->bits;
+	merge->latest = ((uint64_t)END_KEY >> merge->bits) - 1;
 	merge->streams = calloc(count + 1, sizeof(*merge->streams));
 	merge->tree = calloc(merge->leaves, sizeof(*merge->tree));
 	if (merge->streams && merge->tree) {
@@ -169,27 +180,61 @@ struct hk_merge *hk_merge_free(struct hk_merge *merge)
 	return NULL;
 }
 
+/* Replaces the batch that is used up; an error closes its input. */
+static int refill_drained(struct hk_merge *merge)
+{
+	uint32_t input = merge->drained;
+	struct stream *stream = &merge->streams[input];
+	int rc = refill(stream);
+	int64_t key = stream->at != stream->end ? key_of(merge, input, stream->start_ns) : END_KEY;
+
+	merge->drained = NO_INPUT;
+	merge->best = replay(merge->tree, (size_t)merge->leaves + input, key);
+	return rc;
+}
+
+/* Finds the next records, until one was the last of a batch: those found point into it. */
+static void find(struct hk_merge *merge)
+{
+	int64_t *tree = merge->tree, best = merge->best;
+	const size_t leaves = merge->leaves;
+	uint32_t held = 0;
+
+	while (held < FOUND_MAX && best != END_KEY) {
+		size_t input = (size_t)best & (leaves - 1);
+		struct stream *stream = &merge->streams[input];
+		merge->found[held++] = (struct hk_merged){
+		    .start_ns = stream->start_ns, .input = (uint32_t)input, .record = stream->at};
+		if (++stream->at == stream->end) {
+			merge->drained = (uint32_t)input;
+			break;
+		}
+		stream->start_ns = stream->next_ns;
+		best = replay(tree, leaves + input, key_of(merge, input, stream->start_ns));
+		look_ahead(stream);
+	}
+	merge->best = best;
+	merge->held = held;
+	merge->shown = 0;
+}
+
+/* Apart, so that what most calls do needs no registers of its own. */
+static __attribute__((noinline)) int find_more(struct hk_merge *merge)
+{
+	int rc = merge->drained != NO_INPUT ? refill_drained(merge) : 0;
+
+	find(merge);
+	return rc;
+}
+
 int hk_merge_next(struct hk_merge *merge, struct hk_merged *ret_merged)
 {
-	if (merge->advance != NO_INPUT) {
-		uint32_t input = merge->advance;
-		struct stream *stream = &merge->streams[input];
-		stream->at++;
-		merge->advance = NO_INPUT;
-		int rc = refresh(stream);
-		replay(merge, input, key_of(merge, stream));
-		if (rc < 0) {
+	if (merge->shown == merge->held) {
+		int rc = find_more(merge);
+		if (rc < 0 || !merge->held) {
 			return rc;
 		}
 	}
-	if (merge->best == END_KEY) {
-		return 0;
-	}
-	uint32_t input = (uint32_t)merge->best & (merge->leaves - 1);
-	const struct stream *stream = &merge->streams[input];
-	ret_merged->start_ns = stream->start_ns;
-	ret_merged->input = input;
-	ret_merged->record = stream->at;
-	merge->advance = input;
+	*ret_merged = merge->found[merge->shown++];
 	return 1;
 }

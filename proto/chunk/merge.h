@@ -1,9 +1,10 @@
 /* merge.h: the records of many processes as one stream, in order of their starts on a common clock.
  *
  * A loser tree over 64-bit keys that hold both the time and the number of the input: six compares
- * without a branch for 64 inputs, and the records themselves are touched only when they are handed
- * out. Inputs give sorted batches, as cursors do; memory is theirs. Threading: one thread.
- * Lifetime: new, next until it says 0, free; inputs must outlive the merge.
+ * without a branch for 64 inputs. Each input's next time is found before it is wanted, and records
+ * are found in stretches, so that what a stretch needs stays in registers. Inputs give sorted
+ * batches, as cursors do; memory is theirs. Threading: one thread. Lifetime: new, next until it
+ * says 0, free; inputs must outlive the merge.
  */
 #ifndef HK_CHUNK_MERGE_H
 #define HK_CHUNK_MERGE_H
