@@ -152,8 +152,9 @@ static json_t *job_json(const Hk__Job *job)
 
 static json_t *uplink_json(const Hk__Uplink *uplink)
 {
-	return uplink ? json_pack("{s:o, s:b, s:I, s:i, s:I}", "url", text(uplink->url),
-				  "connected", (int)uplink->connected, "unsent_bytes",
+	return uplink ? json_pack("{s:o, s:b, s:o, s:I, s:i, s:I}", "url", text(uplink->url),
+				  "connected", (int)uplink->connected, "problem",
+				  text(uplink->problem), "unsent_bytes",
 				  (json_int_t)uplink->unsent_bytes, "unsent_jobs",
 				  (int)uplink->unsent_jobs, "shed_records",
 				  (json_int_t)uplink->shed_records)
@@ -170,6 +171,9 @@ static void uplink_text(const Hk__Uplink *uplink)
 		 hk_quantity_bytes(size, uplink->unsent_bytes), uplink->unsent_jobs,
 		 uplink->shed_records);
 	line("upstream", value);
+	if (!uplink->connected && *uplink->problem) {
+		line("", uplink->problem);
+	}
 }
 
 static int status_json(const Hk__StatusReply *status)

@@ -61,7 +61,10 @@ static const char *failure(const struct hk_connection *connection, int result, c
 	case NNG_EPEERAUTH:
 		return "no TLS, or a certificate that is not trusted";
 	default:
-		return connection->known || connection->local ? NULL : "left without a request";
+		/* With a right it has asked: if that was refused, it is counted already. */
+		return connection->known || connection->local || connection->right != HK_RIGHT_NONE
+			   ? NULL
+			   : "left without a request";
 	}
 }
 

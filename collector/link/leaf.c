@@ -39,6 +39,7 @@ struct hk_leaf {
 	struct hk_uplink *uplink;
 	struct hk_outbox outbox;
 	struct hk_leaf_report_head head;
+	bool probes;		  /* a prober was opened */
 	struct hk_prober *prober; /* NULL: it could not be made */
 	struct hk_clock_map map;
 	Hk__ClockMap clock; /* of `map` */
@@ -53,14 +54,28 @@ struct hk_leaf {
 	int refused[EXCHANGE_KINDS]; /* errors that the log knows of */
 };
 
-/* Without it times of this node are by its realtime clock. */
-static void open_prober(const struct hk_collector_options *options, const struct hk_access *access,
-			struct hk_leaf *leaf)
+static struct hk_access access_of(const struct hk_collector_options *options)
+{
+	return (struct hk_access){
+	    .token_file = options->token_file,
+	    .authorities = options->tls_authorities,
+	    .certificate = options->tls_certificate,
+	    .key = options->tls_key,
+	};
+}
+
+/* Once the root has let us in. Without it times of this node are by its realtime clock. */
+static void open_prober(const struct hk_collector *collector, struct hk_leaf *leaf)
 {
 	char problem[HK_ACCESS_PROBLEM_BYTES];
-	int r = hk_prober_open(options->upstream, access, &leaf->prober, problem);
+	if (leaf->probes) {
+		return;
+	}
+	leaf->probes = true;
+	const struct hk_access access = access_of(&collector->options);
+	int r = hk_prober_open(leaf->url, &access, &leaf->prober, problem);
 	if (r < 0) {
-		hk_warning("the root's clock cannot be read url=%s error=%s %s", options->upstream,
+		hk_warning("the root's clock cannot be read url=%s error=%s %s", leaf->url,
 			   strerror(-r), problem);
 	}
 }
@@ -80,12 +95,7 @@ int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf)
 		return -ENOMEM;
 	}
 	const struct hk_collector_options *options = &collector->options;
-	const struct hk_access access = {
-	    .token_file = options->token_file,
-	    .authorities = options->tls_authorities,
-	    .certificate = options->tls_certificate,
-	    .key = options->tls_key,
-	};
+	const struct hk_access access = access_of(options);
 	char problem[HK_ACCESS_PROBLEM_BYTES] = "";
 	int r = hk_node_id(collector->dirfd[0], leaf->head.id);
 	r = r < 0 ? r : hk_uplink_open(options->upstream, &access, &leaf->uplink, problem);
@@ -101,7 +111,6 @@ int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf)
 	leaf->head.epoch = collector->start_unix_ns;
 	leaf->heard_ns = hk_clock_monotonic_ns();
 	hk_outbox_restore(&leaf->outbox, collector);
-	open_prober(options, &access, leaf);
 	*ret_leaf = leaf;
 	return 0;
 }
@@ -151,6 +160,7 @@ void hk_leaf_status(const struct hk_leaf *leaf, Hk__Uplink *ret_status)
 	/* A connection through which nothing comes is none. */
 	ret_status->connected =
 	    hk_uplink_connected(leaf->uplink) && hk_uplink_answered(leaf->uplink);
+	ret_status->problem = (char *)hk_uplink_problem(leaf->uplink);
 	ret_status->unsent_bytes = hk_outbox_bytes(&leaf->outbox);
 	ret_status->shed_records = leaf->head.shed_records;
 	DL_FOREACH (leaf->outbox.jobs, job) {
@@ -416,13 +426,19 @@ static void take_answers(const struct hk_collector *collector, struct hk_leaf *l
 {
 	struct hk_uplink_answer answer;
 	while (hk_uplink_next(leaf->uplink, &answer) > 0) {
-		if (!answer.response) {
-			hk_warning("the root's answer makes no sense");
-			hk_uplink_give_up(leaf->uplink, now_ns, SECOND_NS);
+		Hk__Response *response = answer.response;
+		if (!response) {
+			hk_uplink_senseless(leaf->uplink, now_ns);
+			return;
+		}
+		if (response->error == -EACCES) {
+			hk_uplink_refused(leaf->uplink, now_ns, response->text);
+			hk__response__free_unpacked(response, NULL);
 			return;
 		}
 		take_answer(collector, leaf, &answer, now_ns);
-		hk__response__free_unpacked(answer.response, NULL);
+		hk__response__free_unpacked(response, NULL);
+		open_prober(collector, leaf);
 	}
 }
 

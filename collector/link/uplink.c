@@ -4,6 +4,7 @@
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/req.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -11,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/link/dialer.h"
 #include "wire/request.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -19,8 +21,9 @@
 #define LOST_PATIENCES 4u		 /* for one answer, while others come */
 #define PAUSE_NS (SECOND_NS / 10)
 #define PAUSE_MAX_NS (2 * SECOND_NS)
-#define RECONNECT_MS 100
-#define RECONNECT_MAX_MS 1000
+#define REFUSED_PAUSE_MAX_NS (10 * SECOND_NS) /* where somebody has to do something about it */
+#define NEVER_MS 3600000
+#define PROBLEM_BYTES 256u
 #define SETTLED_ANSWERS 16u /* so many answers, and the connection is a good one */
 
 enum slot_state {
@@ -28,6 +31,17 @@ enum slot_state {
 	SLOT_SENDING = 1,   /* NNG's */
 	SLOT_RECEIVING = 2, /* NNG's */
 	SLOT_DONE = 3,
+};
+
+/* Why there is no connection. */
+enum why {
+	WHY_CLOSED,
+	WHY_SILENCE,
+	WHY_NOBODY,
+	WHY_TLS,
+	WHY_PROTOCOL,
+	WHY_REFUSED, /* our token */
+	WHY_OTHER,
 };
 
 struct slot {
@@ -51,8 +65,11 @@ struct hk_uplink {
 	uint64_t opened_ns, heard_ns; /* of this connection: begun, last answer */
 	uint64_t retry_ns;	      /* without a socket: not before */
 	uint64_t pause_ns, patience_ns;
-	uint32_t answers; /* of this connection */
-	bool told_down;	  /* the log knows that there is none */
+	uint32_t answers;	     /* of this connection */
+	uint32_t told;		     /* the log knows of these reasons, bits 1 << enum why */
+	char problem[PROBLEM_BYTES]; /* why there is no connection; "": there is, or nobody has
+					tried yet */
+	struct hk_dialer dialer;
 	struct slot slots[HK_UPLINK_SLOTS];
 };
 
@@ -96,11 +113,10 @@ static void pipe_changed(nng_pipe pipe, nng_pipe_ev event, void *data)
 static int set_up(struct hk_uplink *uplink)
 {
 	nng_socket socket = uplink->socket;
-	char problem[HK_ACCESS_PROBLEM_BYTES];
-	/* What is asked again, and when, is not NNG's to decide. */
+	/* What is asked again, and when, is not NNG's to decide; nor when to connect again. */
 	nng_socket_set_ms(socket, NNG_OPT_REQ_RESENDTIME, NNG_DURATION_INFINITE);
-	nng_socket_set_ms(socket, NNG_OPT_RECONNMINT, RECONNECT_MS);
-	nng_socket_set_ms(socket, NNG_OPT_RECONNMAXT, RECONNECT_MAX_MS);
+	nng_socket_set_ms(socket, NNG_OPT_RECONNMINT, NEVER_MS);
+	nng_socket_set_ms(socket, NNG_OPT_RECONNMAXT, NEVER_MS);
 	nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, HK_MESSAGE_BYTES_MAX);
 	int r = nng_pipe_notify(socket, NNG_PIPE_EV_ADD_POST, pipe_changed, uplink);
 	r = r ? r : nng_pipe_notify(socket, NNG_PIPE_EV_REM_POST, pipe_changed, uplink);
@@ -108,14 +124,25 @@ static int set_up(struct hk_uplink *uplink)
 		r = nng_ctx_open(&uplink->slots[i].ctx, socket);
 	}
 	return r ? hk_request_errno(r)
-		 : hk_access_dial(socket, uplink->url, &uplink->access, NNG_FLAG_NONBLOCK, problem);
+		 : hk_dialer_begin(&uplink->dialer, socket, uplink->url, &uplink->access,
+				   uplink->event_fd);
+}
+
+static int read_token(struct hk_uplink *uplink, char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	*problem = '\0';
+	return uplink->access.token_file
+		   ? hk_access_token(uplink->access.token_file, uplink->token, problem)
+		   : 0;
 }
 
 static int connection_begin(struct hk_uplink *uplink, uint64_t now_ns)
 {
-	int r = nng_req0_open(&uplink->socket);
-	if (r != 0) {
-		return hk_request_errno(r);
+	/* Somebody may have put a better one there. */
+	int r = read_token(uplink, uplink->dialer.problem);
+	r = r < 0 ? r : hk_request_errno(nng_req0_open(&uplink->socket));
+	if (r < 0) {
+		return r;
 	}
 	uplink->open = true;
 	uplink->opened_ns = uplink->heard_ns = now_ns;
@@ -125,24 +152,43 @@ static int connection_begin(struct hk_uplink *uplink, uint64_t now_ns)
 	return set_up(uplink);
 }
 
-static void slot_clear(struct slot *slot)
+static Hk__Response *take_response(struct slot *slot)
 {
-	if (atomic_load_explicit(&slot->state, memory_order_acquire) == SLOT_DONE &&
-	    !slot->failed) {
-		nng_msg_free(nng_aio_get_msg(slot->aio));
+	nng_msg *message = nng_aio_get_msg(slot->aio);
+	ProtobufCMessage *response = NULL;
+	int r = hk_message_unpack(&hk__response__descriptor, nng_msg_body(message),
+				  nng_msg_len(message), &response);
+	nng_msg_free(message);
+	return r < 0 ? NULL : (Hk__Response *)response;
+}
+
+/* A root that refuses says so and hangs up: the end may be seen before what was said. */
+static void slot_clear(struct slot *slot, char refusal[PROBLEM_BYTES])
+{
+	bool answered =
+	    atomic_load_explicit(&slot->state, memory_order_acquire) == SLOT_DONE && !slot->failed;
+	Hk__Response *response = answered ? take_response(slot) : NULL;
+	if (response) {
+		if (response->error == -EACCES) {
+			snprintf(refusal, PROBLEM_BYTES, "%s", response->text);
+		}
+		hk__response__free_unpacked(response, NULL);
 	}
 	atomic_store(&slot->state, SLOT_FREE);
 }
 
-static void connection_end(struct hk_uplink *uplink)
+/* REFUSAL: what the root said to that, if it was the reason; else "". */
+static void connection_end(struct hk_uplink *uplink, char refusal[PROBLEM_BYTES])
 {
+	*refusal = '\0';
 	if (!uplink->open) {
 		return;
 	}
 	nng_close(uplink->socket);
+	hk_dialer_end(&uplink->dialer);
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS; i++) {
 		nng_aio_wait(uplink->slots[i].aio);
-		slot_clear(&uplink->slots[i]);
+		slot_clear(&uplink->slots[i], refusal);
 	}
 	uplink->open = false;
 	uplink->generation++;
@@ -164,9 +210,7 @@ int hk_uplink_open(const char *url, const struct hk_access *access, struct hk_up
 	uplink->patience_ns = PATIENCE_NS;
 	uplink->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	int r = uplink->event_fd < 0 ? -errno : hk_access_check(url, access, problem);
-	if (r == 0 && access->token_file) {
-		r = hk_access_token(access->token_file, uplink->token, problem);
-	}
+	r = r < 0 ? r : read_token(uplink, problem);
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS && r == 0; i++) {
 		uplink->slots[i].uplink = uplink;
 		r = hk_request_errno(
@@ -185,7 +229,7 @@ struct hk_uplink *hk_uplink_free(struct hk_uplink *uplink)
 	if (!uplink) {
 		return NULL;
 	}
-	connection_end(uplink);
+	connection_end(uplink, uplink->problem);
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS; i++) {
 		if (uplink->slots[i].aio) {
 			nng_aio_free(uplink->slots[i].aio);
@@ -213,6 +257,11 @@ bool hk_uplink_connected(const struct hk_uplink *uplink)
 bool hk_uplink_answered(const struct hk_uplink *uplink)
 {
 	return uplink->answers > 0;
+}
+
+const char *hk_uplink_problem(const struct hk_uplink *uplink)
+{
+	return uplink->problem;
 }
 
 uint64_t hk_uplink_generation(const struct hk_uplink *uplink)
@@ -259,44 +308,99 @@ uint64_t hk_uplink_due(const struct hk_uplink *uplink)
 	return uplink->open ? deadline(uplink) : uplink->retry_ns;
 }
 
-void hk_uplink_give_up(struct hk_uplink *uplink, uint64_t now_ns, uint64_t wait_ns)
+/* What the log, and `status`, say of each. */
+static const char *text_of(enum why why)
 {
-	connection_end(uplink);
-	uplink->retry_ns = now_ns + (wait_ns > uplink->pause_ns ? wait_ns : uplink->pause_ns);
-	uplink->pause_ns =
-	    2 * uplink->pause_ns < PAUSE_MAX_NS ? 2 * uplink->pause_ns : PAUSE_MAX_NS;
+	static const char *const texts[] = {
+	    [WHY_CLOSED] = "the root closed it",
+	    [WHY_SILENCE] = "no answer",
+	    [WHY_NOBODY] = "nobody answers there",
+	    [WHY_TLS] = "no trust: --tls-ca must name the certificate that the root shows, and "
+			"--tls-cert one that it trusts if it asks",
+	    [WHY_PROTOCOL] = "what is there does not talk as a collector, or wants tls+tcp://",
+	};
+	return why < sizeof(texts) / sizeof(texts[0]) ? texts[why] : "";
 }
 
-static void tell_down(struct hk_uplink *uplink, const char *why)
+static enum why why_of(int error)
 {
-	if (!uplink->told_down) {
-		hk_warning("no connection to the root url=%s why=%s; what is kept here waits",
-			   uplink->url, why);
-		uplink->told_down = true;
+	switch (error) {
+	case -ECONNREFUSED:
+		return WHY_NOBODY;
+	case -ETIMEDOUT:
+		return WHY_SILENCE;
+	case -EKEYREJECTED:
+		return WHY_TLS;
+	case -EPROTO:
+		return WHY_PROTOCOL;
+	default:
+		return WHY_OTHER;
 	}
+}
+
+/* There is no connection any more, WHY, in words TEXT. The log hears of each reason once between
+ * two connections; the same one again and again makes the pauses longer. */
+static void give_up(struct hk_uplink *uplink, uint64_t now_ns, enum why why, const char *text)
+{
+	char refusal[PROBLEM_BYTES];
+	connection_end(uplink, refusal);
+	if (*refusal) {
+		why = WHY_REFUSED;
+		text = refusal;
+	}
+	snprintf(uplink->problem, sizeof(uplink->problem), "%s", *text ? text : text_of(why));
+	if (!(uplink->told & 1u << why)) {
+		hk_warning("no connection to the root url=%s why=%s; what is kept here waits",
+			   uplink->url, uplink->problem);
+		uplink->told |= 1u << why;
+	}
+	uint64_t most = why >= WHY_TLS ? REFUSED_PAUSE_MAX_NS : PAUSE_MAX_NS;
+	uplink->pause_ns = uplink->pause_ns < most ? uplink->pause_ns : most;
+	uplink->retry_ns = now_ns + uplink->pause_ns;
+	uplink->pause_ns = 2 * uplink->pause_ns;
+}
+
+void hk_uplink_refused(struct hk_uplink *uplink, uint64_t now_ns, const char *text)
+{
+	give_up(uplink, now_ns, WHY_REFUSED, text);
+}
+
+void hk_uplink_senseless(struct hk_uplink *uplink, uint64_t now_ns)
+{
+	give_up(uplink, now_ns, WHY_PROTOCOL, "");
+}
+
+/* Why the connection, or the one that is tried, is of no use; false: it may be. */
+static bool is_useless(const struct hk_uplink *uplink, uint64_t now_ns, enum why *ret_why)
+{
+	int error = hk_dialer_error(&uplink->dialer);
+	if (error < 0) {
+		*ret_why = why_of(error);
+		return true;
+	}
+	*ret_why = atomic_load(&uplink->lost) ? WHY_CLOSED : WHY_SILENCE;
+	return *ret_why == WHY_CLOSED || now_ns >= deadline(uplink);
 }
 
 void hk_uplink_tend(struct hk_uplink *uplink, uint64_t now_ns)
 {
 	uint64_t count;
+	enum why why;
 	(void)!read(uplink->event_fd, &count, sizeof(count));
-	if (uplink->open && atomic_load(&uplink->lost)) {
-		tell_down(uplink, "closed");
-		hk_uplink_give_up(uplink, now_ns, 0);
-	} else if (uplink->open && now_ns >= deadline(uplink)) {
-		tell_down(uplink, "silence");
-		if (uplink->answers > 0) {
+	if (uplink->open && is_useless(uplink, now_ns, &why)) {
+		const char *problem = uplink->dialer.problem;
+		if (why == WHY_SILENCE && uplink->answers > 0) {
 			uplink->patience_ns = 2 * uplink->patience_ns < PATIENCE_MAX_NS
 						  ? 2 * uplink->patience_ns
 						  : PATIENCE_MAX_NS;
 		}
-		hk_uplink_give_up(uplink, now_ns, 0);
+		give_up(uplink, now_ns, why, why < WHY_OTHER ? "" : problem);
 	}
 	if (!uplink->open && now_ns >= uplink->retry_ns) {
 		int r = connection_begin(uplink, now_ns);
 		if (r < 0) {
-			tell_down(uplink, strerror(-r));
-			hk_uplink_give_up(uplink, now_ns, PAUSE_MAX_NS);
+			const char *problem = uplink->dialer.problem;
+			give_up(uplink, now_ns, WHY_OTHER, *problem ? problem : strerror(-r));
 		}
 	}
 }
@@ -342,25 +446,20 @@ int hk_uplink_send(struct hk_uplink *uplink, const Hk__Request *request)
 	return (int)i;
 }
 
-static Hk__Response *take_response(struct slot *slot)
+static void note_answer(struct hk_uplink *uplink, const struct slot *slot,
+			const Hk__Response *response)
 {
-	nng_msg *message = nng_aio_get_msg(slot->aio);
-	ProtobufCMessage *response = NULL;
-	int r = hk_message_unpack(&hk__response__descriptor, nng_msg_body(message),
-				  nng_msg_len(message), &response);
-	nng_msg_free(message);
-	return r < 0 ? NULL : (Hk__Response *)response;
-}
-
-static void note_answer(struct hk_uplink *uplink, const struct slot *slot)
-{
-	if (uplink->answers == 0) {
-		hk_info("connected to the root url=%s", uplink->url);
-		uplink->told_down = false;
-	}
-	uplink->answers++;
 	uplink->heard_ns =
 	    slot->received_ns > uplink->heard_ns ? slot->received_ns : uplink->heard_ns;
+	if (!response || response->error == -EACCES) {
+		return; /* about to be given up */
+	}
+	if (uplink->answers == 0) {
+		hk_info("connected to the root url=%s", uplink->url);
+		uplink->told = 0;
+		*uplink->problem = '\0';
+	}
+	uplink->answers++;
 	uplink->pause_ns = PAUSE_NS;
 	if (uplink->answers >= SETTLED_ANSWERS) {
 		uplink->patience_ns = PATIENCE_NS;
@@ -389,7 +488,7 @@ int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_answer *ret_answer
 		    .received_ns = slot->received_ns,
 		};
 		atomic_store(&slot->state, SLOT_FREE);
-		note_answer(uplink, slot);
+		note_answer(uplink, slot, ret_answer->response);
 		return 1;
 	}
 	return 0;

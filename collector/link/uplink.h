@@ -41,8 +41,10 @@ void hk_uplink_tend(struct hk_uplink *uplink, uint64_t now_ns);
 uint64_t hk_uplink_due(const struct hk_uplink *uplink);
 
 bool hk_uplink_connected(const struct hk_uplink *uplink);
-/* Whether this connection has brought an answer. */
+/* Whether this connection has brought an answer that was no refusal. */
 bool hk_uplink_answered(const struct hk_uplink *uplink);
+/* Why there is no connection, in words; "": there is, or nobody knows yet. */
+const char *hk_uplink_problem(const struct hk_uplink *uplink);
 /* Rises with every connection that is given up. */
 uint64_t hk_uplink_generation(const struct hk_uplink *uplink);
 
@@ -53,7 +55,9 @@ int hk_uplink_send(struct hk_uplink *uplink, const Hk__Request *request);
 /* 1: an answer that has come, its slot is free again; 0: none. */
 int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_answer *ret_answer);
 
-/* Gives the connection up, for a reason that only the caller sees, for WAIT_NS at least. */
-void hk_uplink_give_up(struct hk_uplink *uplink, uint64_t now_ns, uint64_t wait_ns);
+/* Gives the connection up for what only the caller sees: the root takes nothing from us, as TEXT
+ * says; or its answers make no sense. */
+void hk_uplink_refused(struct hk_uplink *uplink, uint64_t now_ns, const char *text);
+void hk_uplink_senseless(struct hk_uplink *uplink, uint64_t now_ns);
 
 #endif

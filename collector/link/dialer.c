@@ -1,0 +1,46 @@
+#include "collector/link/dialer.h"
+
+#include <stdint.h>
+#include <unistd.h>
+
+static void *dial(void *data)
+{
+	struct hk_dialer *dialer = data;
+	uint64_t one = 1;
+	dialer->error =
+	    hk_access_dial(dialer->socket, dialer->url, dialer->access, 0, dialer->problem);
+	/* Pairs with the acquire of who asks for the error. */
+	atomic_store_explicit(&dialer->done, true, memory_order_release);
+	if (dialer->error < 0) {
+		(void)!write(dialer->event_fd, &one, sizeof(one));
+	}
+	return NULL;
+}
+
+int hk_dialer_begin(struct hk_dialer *dialer, nng_socket socket, const char *url,
+		    const struct hk_access *access, int event_fd)
+{
+	dialer->socket = socket;
+	dialer->url = url;
+	dialer->access = access;
+	dialer->event_fd = event_fd;
+	dialer->error = 0;
+	*dialer->problem = '\0';
+	atomic_store(&dialer->done, false);
+	int r = pthread_create(&dialer->thread, NULL, dial, dialer);
+	dialer->begun = r == 0;
+	return -r;
+}
+
+int hk_dialer_error(const struct hk_dialer *dialer)
+{
+	return atomic_load_explicit(&dialer->done, memory_order_acquire) ? dialer->error : 0;
+}
+
+void hk_dialer_end(struct hk_dialer *dialer)
+{
+	if (dialer->begun) {
+		pthread_join(dialer->thread, NULL);
+		dialer->begun = false;
+	}
+}
