@@ -384,6 +384,14 @@ static struct hk_incoming *next_incoming(struct hk_hub *hub, const struct hk_inc
 	return next;
 }
 
+static const struct hk_incoming *last_incoming(struct hk_hub *hub)
+{
+	pthread_mutex_lock(&hub->lock);
+	const struct hk_incoming *last = hub->incoming ? hub->incoming->prev : NULL;
+	pthread_mutex_unlock(&hub->lock);
+	return last;
+}
+
 void hk_server_run(struct hk_collector *collector, struct hk_server *server)
 {
 	struct hk_hub *hub = &server->hub;
@@ -392,13 +400,16 @@ void hk_server_run(struct hk_collector *collector, struct hk_server *server)
 	(void)!read(hub->event_fd, &count, sizeof(count));
 	hk_hub_reap(hub, false);
 	accept_on(server);
+	/* What comes meanwhile has its turn next time: others have work to do as well. */
+	const struct hk_incoming *last = last_incoming(hub);
 	for (incoming = next_incoming(hub, NULL); incoming; incoming = next) {
+		bool more = incoming != last;
 		uint8_t *bytes;
 		size_t size;
 		bool answered = hk_hub_reads(hub, incoming) &&
 				hk_answer_make(collector, incoming->request, &incoming->wait,
 					       &bytes, &size) > 0;
-		next = next_incoming(hub, incoming);
+		next = more ? next_incoming(hub, incoming) : NULL;
 		if (answered) {
 			hk_hub_answer(hub, incoming, bytes, size);
 		}

@@ -40,6 +40,17 @@ def process_of(path):
         return int(next(line.split()[1] for line in stream if line.startswith("Tgid:")))
 
 
+def wait_stopped(path):
+    """Waits until the loop that writes PATH, which was given STOP_AT, has stopped itself. Returns its process id."""
+    def look():
+        pid = process_of(path) if rows(path) else None
+        if pid is None:
+            return None
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
+            return pid if stream.read().rpartition(")")[2].split()[0] == "T" else None
+    return wait_for(f"the loop of {path} to stop", look)
+
+
 def start(run, *command, env=None, log="job.log"):
     """Starts COMMAND and returns at once; what it says goes to a file."""
     with open(run.path(log), "ab") as out:

@@ -5,6 +5,7 @@ report whose counts equal the truth, also when a host was cut off in mid-job. `t
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from truth import rows_of
 HOSTS = ("alpha", "beta", "gamma")
 RANKS_EACH = 4
 ROUNDS = 4_000
+PAUSE_US = 20
 PORT = 4440  # in namespaces of our own, where nobody else is
 NAMED = 'hostname "$0" && exec "$@"'
 SKIP = 77
@@ -104,7 +106,8 @@ def start_ranks(run, leaves, job):
     for rank in range(RANKS_EACH * len(leaves)):
         paths.append(run.path(f"progress-{job}-{rank}"))
         env = {**loop.agent_environment(run, job), "HOOK_RANK": str(rank), "HOOK_WORLD_SIZE": str(RANKS_EACH * len(leaves))}
-        commands.append(leaves[rank // RANKS_EACH].popen(run.workload("calls_truth"), "--loop", paths[-1], ROUNDS, env=env))
+        words = [run.workload("calls_truth"), "--loop", paths[-1], ROUNDS, PAUSE_US, ROUNDS // 2]
+        commands.append(leaves[rank // RANKS_EACH].popen(*words, env=env))
     return commands, paths
 
 
@@ -113,14 +116,16 @@ def states(root, job):
 
 
 def cut_off(network, root, leaves, paths, seconds):
-    """Takes the last host off the network in mid-job, for SECONDS and until both sides have noticed."""
-    for path in paths:
-        loop.wait_rounds(path, ROUNDS // 10)
+    """Takes the last host off the network in mid-job, for SECONDS and until both sides have noticed; the ranks, which wait half-way, go
+    on meanwhile."""
+    ranks = [loop.wait_stopped(path) for path in paths]
     wait_for("all to be connected", lambda: states(root, "job") == dict.fromkeys(HOSTS, "connected"))
     network.link(HOSTS[-1], "down")
     begun = time.monotonic()
     wait_for("the root to notice", lambda: states(root, "job")[HOSTS[-1]] == "silent")
     wait_for("the leaf to notice", lambda: not json.loads(leaves[-1].cli("status", "--json").stdout)["upstream"]["connected"])
+    for rank in ranks:
+        os.kill(rank, signal.SIGCONT)
     wait_for("the end of the cut", lambda: time.monotonic() - begun >= seconds)
     network.link(HOSTS[-1], "up")
 

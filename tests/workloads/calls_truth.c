@@ -4,10 +4,11 @@
  * truth in the form of mpi_truth.c: {"pid":1,"calls":{"<library>":{"<function>":{...}}}}
  *   calls_truth --hang                says "ready" on stdout and waits for ever: open calls are
  * calls_block, then read.
- *   calls_truth --loop FILE [ROUNDS [PAUSE_US]]   two threads repeat write, read, calls_inner,
- * nanosleep; before and after each call they note it in FILE, mapped shared, so that the truth
- * survives kill -9 to within one call. FILE is an array of struct progress, one row per thread and
- * function; all of the program's calls of these functions are in it.
+ *   calls_truth --loop FILE [ROUNDS [PAUSE_US [STOP_AT]]]   two threads repeat write, read,
+ * calls_inner, nanosleep; before and after each call they note it in FILE, mapped shared, so that
+ * the truth survives kill -9 to within one call. FILE is an array of struct progress, one row per
+ * thread and function; all of the program's calls of these functions are in it. The program stops
+ * itself (SIGSTOP) when its first thread is through round STOP_AT.
  */
 #include "calls_truth.h"
 
@@ -16,6 +17,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -42,6 +44,7 @@ struct loop {
 	struct progress *rows;
 	unsigned long rounds;
 	long pause_us;
+	unsigned long stop_at;
 	pthread_t thread;
 };
 
@@ -208,11 +211,14 @@ static void *loop_thread(void *argument)
 		NOTED(&loop->rows[1], read_message(ends[0]));
 		NOTED(&loop->rows[2], calls_inner(0));
 		NOTED(&loop->rows[3], nanosleep(&pause, NULL));
+		if (round == loop->stop_at) {
+			kill(getpid(), SIGSTOP);
+		}
 	}
 	return NULL;
 }
 
-static int repeat(const char *path, unsigned long rounds, long pause_us)
+static int repeat(const char *path, unsigned long rounds, long pause_us, unsigned long stop_at)
 {
 	size_t size = sizeof(struct progress) * LOOP_THREADS * LOOP_FUNCTIONS;
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -228,7 +234,8 @@ static int repeat(const char *path, unsigned long rounds, long pause_us)
 		return 1;
 	}
 	for (int i = 0; i < LOOP_THREADS; i++) {
-		loops[i] = (struct loop){rows + i * LOOP_FUNCTIONS, rounds, pause_us, 0};
+		loops[i] = (struct loop){rows + i * LOOP_FUNCTIONS, rounds, pause_us,
+					 i == 0 ? stop_at : ULONG_MAX, 0};
 		if (pthread_create(&loops[i].thread, NULL, loop_thread, &loops[i]) != 0) {
 			abort();
 		}
@@ -249,9 +256,10 @@ int main(int argc, char **argv)
 	}
 	if (argc >= 3 && strcmp(argv[1], "--loop") == 0) {
 		return repeat(argv[2], argc > 3 ? strtoul(argv[3], NULL, 10) : ULONG_MAX,
-			      argc > 4 ? strtol(argv[4], NULL, 10) : LOOP_PAUSE_US);
+			      argc > 4 ? strtol(argv[4], NULL, 10) : LOOP_PAUSE_US,
+			      argc > 5 ? strtoul(argv[5], NULL, 10) : ULONG_MAX);
 	}
-	fprintf(stderr,
-		"usage: calls_truth --count OUT.json | --hang | --loop FILE [ROUNDS [PAUSE_US]]\n");
+	fprintf(stderr, "usage: calls_truth --count OUT.json | --hang | "
+			"--loop FILE [ROUNDS [PAUSE_US [STOP_AT]]]\n");
 	return 2;
 }
