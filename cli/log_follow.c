@@ -186,6 +186,7 @@ static int take_gaps(const struct look *look, const struct hk_chunk_header *head
 	return rc < 0 ? rc : take_gap(look, header->max_end_ticks, "lost", lost);
 }
 
+/* 1: it has been given up since its header was read, so that is to be read again. */
 static int take_chunk(const struct look *look, const struct hk_chunk_header *header,
 		      uint64_t offset)
 {
@@ -208,6 +209,9 @@ static int take_chunk(const struct look *look, const struct hk_chunk_header *hea
 		}
 	}
 	if (rc < 0 && rc != -ENOMEM) {
+		if (!hk_chunk_is_shed(header) && hk_chunk_file_gone(look->reader->fd, offset)) {
+			return 1;
+		}
 		follow->damaged++;
 		rc = 0;
 	}
@@ -231,6 +235,9 @@ static int take_chunks(const struct look *look)
 		rc = take_chunk(look, &header, offset);
 		if (rc < 0) {
 			return rc;
+		}
+		if (rc > 0) {
+			*walk = before;
 		}
 	}
 }

@@ -83,17 +83,6 @@ static int push(struct hk_cursor *cursor, struct hk_chunk_block *block)
 	return 0;
 }
 
-/* A block that cannot be read may have been given up since its header was read. */
-static bool is_gone(const struct hk_cursor *cursor, const struct hk_chunk_block_place *place)
-{
-	uint8_t bytes[HK_CHUNK_HEADER_BYTES];
-	struct hk_chunk_header header;
-
-	return pread(cursor->fd, bytes, sizeof(bytes), (off_t)place->offset) !=
-		   (ssize_t)sizeof(bytes) ||
-	       hk_chunk_header_read(bytes, sizeof(bytes), &header) < 0 || hk_chunk_is_shed(&header);
-}
-
 static int load_next(struct hk_cursor *cursor)
 {
 	const struct hk_chunk_block_place *place = &cursor->places[cursor->next_place++];
@@ -109,7 +98,7 @@ static int load_next(struct hk_cursor *cursor)
 		hk_chunk_block_free(block);
 	}
 	if (rc == -EBADMSG) {
-		bool gone = is_gone(cursor, place);
+		bool gone = hk_chunk_file_gone(cursor->fd, place->offset);
 		cursor->stats.gone += gone;
 		cursor->stats.damaged += !gone;
 		rc = 0;

@@ -167,6 +167,14 @@ int hk_chunk_walk_next(struct hk_chunk_walk *walk, struct hk_chunk_header *ret_h
 	return rc;
 }
 
+bool hk_chunk_file_gone(int fd, uint64_t offset)
+{
+	uint8_t bytes[HK_CHUNK_HEADER_BYTES];
+	struct hk_chunk_header header;
+	return pread(fd, bytes, sizeof(bytes), (off_t)offset) != (ssize_t)sizeof(bytes) ||
+	       hk_chunk_header_read(bytes, sizeof(bytes), &header) < 0 || hk_chunk_is_shed(&header);
+}
+
 /* Takes in one chunk that has a sound header. 1: sound; 0: damaged; -errno. */
 static int scan_chunk(struct hk_chunk_scan *scan, struct hk_chunk_reader *reader,
 		      const struct hk_chunk_header *header, const struct hk_chunk_buffer *buffer)

@@ -61,6 +61,10 @@ struct hk_chunk_buffer {
  * -errno of reading. */
 int hk_chunk_file_read(int fd, uint64_t offset, size_t size, struct hk_chunk_buffer *buffer);
 
+/* Of a chunk at `offset` whose header was sound and whose body cannot be read: whether it has been
+ * given up in between, which is no damage. */
+bool hk_chunk_file_gone(int fd, uint64_t offset);
+
 /* What a file holds. */
 struct hk_chunk_scan {
 	uint64_t valid_bytes; /* end of the last sound chunk: cut the file here before appending */

@@ -358,6 +358,33 @@ static void test_tombstones_travel_as_headers(void **state)
 	growing_end(&growing);
 }
 
+/* Who has read a header and then cannot read the body looks again before calling it damage. */
+static void test_what_is_shed_behind_a_readers_back_is_gone(void **state)
+{
+	struct growing growing;
+	struct hk_chunk_header header;
+	uint64_t offsets[3], freed;
+	(void)state;
+	growing_begin(&growing);
+	for (unsigned i = 0; i < 3; i++) {
+		grow(&growing, 1000);
+	}
+	struct hk_chunk_walk walk = HK_CHUNK_WALK(growing.fd);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(hk_chunk_walk_next(&walk, &header, &offsets[i]), 1);
+		assert_false(hk_chunk_file_gone(growing.fd, offsets[i]));
+	}
+	/* The second one becomes a part of the first one's tombstone. */
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(hk_chunk_front_find(&growing.front), 1);
+		assert_int_equal(hk_chunk_front_shed(&growing.front, 0, true, &freed), 0);
+		assert_true(hk_chunk_file_gone(growing.fd, offsets[i]));
+	}
+	assert_int_equal(pwrite(growing.fd, "damage", 6, (off_t)growing.end - 6), 6);
+	assert_false(hk_chunk_file_gone(growing.fd, offsets[2]));
+	growing_end(&growing);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +395,7 @@ int main(void)
 	    cmocka_unit_test(test_a_kill_anywhere_leaves_a_whole_file),
 	    cmocka_unit_test(test_a_file_system_without_holes_keeps_its_records),
 	    cmocka_unit_test(test_tombstones_travel_as_headers),
+	    cmocka_unit_test(test_what_is_shed_behind_a_readers_back_is_gone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
