@@ -4,8 +4,8 @@
  * about once per value; the common sizes are spread and gathered with shifts instead. Pure
  * functions, inline because they are the inner loop.
  */
-#ifndef HK_CHUNK_VARINT_H
-#define HK_CHUNK_VARINT_H
+#ifndef HK_BASE_VARINT_H
+#define HK_BASE_VARINT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/varint.h"
+#include "base/varint.h"
 
 struct column {
 	const uint8_t *at, *end;

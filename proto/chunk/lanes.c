@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/varint.h"
+#include "base/varint.h"
 #include "chunk/varints.h"
 
 #define FIRST_RECORDS 1024u

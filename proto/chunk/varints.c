@@ -1,6 +1,6 @@
 #include "chunk/varints.h"
 
-#include "chunk/varint.h"
+#include "base/varint.h"
 
 static bool runs_everywhere(void)
 {

@@ -1,6 +1,6 @@
 #include "model.h"
 
-#include "chunk/varint.h"
+#include "base/varint.h"
 #include "chunk/varints.h"
 
 /* The plain definition: seven bits to the byte. */
