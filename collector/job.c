@@ -21,20 +21,16 @@
 #include "collector/state.h"
 #include "collector/window.h"
 
-#define BEAT_NS UINT64_C(10000000000)
-#define REMOTE_SAVE_SECONDS 10u
-#define SECOND_NS UINT64_C(1000000000)
-
-static uint64_t unix_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static bool given(const char *text)
 {
 	return text && *text;
+}
+
+static void forget_processes(struct hk_collector *collector, const struct hk_job *job)
+{
+	while (job->processes) {
+		hk_process_forget(collector, job->processes);
+	}
 }
 
 static struct hk_job *job_free(struct hk_collector *collector, struct hk_job *job)
@@ -42,9 +38,7 @@ static struct hk_job *job_free(struct hk_collector *collector, struct hk_job *jo
 	if (!job) {
 		return NULL;
 	}
-	while (job->processes) {
-		hk_process_forget(collector, job->processes);
-	}
+	forget_processes(collector, job);
 	if (job->state) {
 		hk__job__free_unpacked(job->state, NULL);
 	}
@@ -61,28 +55,6 @@ void hk_job_free_all(struct hk_collector *collector)
 		DL_DELETE(collector->jobs, job);
 		job_free(collector, job);
 	}
-}
-
-/* ---- room ---- */
-
-/* Records stop until the reserve can be held. */
-static void hold_reserve(struct hk_job *job)
-{
-	int r = hk_reserve_take(&job->reserve, job->state->directory);
-	if (r == 0 && job->full_error != 0) {
-		hk_info("records are stored again job=%s", job->state->id);
-	}
-	job->full_error = r;
-}
-
-/* ERROR came of writing something that must be written. True: there is more room now. */
-static bool use_reserve(struct hk_job *job, int error)
-{
-	if (!hk_reserve_is_full(error) || !hk_reserve_give(&job->reserve, job->state->directory)) {
-		return false;
-	}
-	job->full_error = error;
-	return true;
 }
 
 /* ---- opening ---- */
@@ -184,13 +156,10 @@ static int describe(const struct hk_collector *collector, struct hk_job *job,
  * on. */
 static int load(struct hk_collector *collector, struct hk_job *job, const char *path)
 {
-	Hk__Snapshot *snapshot;
+	Hk__Snapshot *snapshot = NULL;
 	int r = hk_statistics_load(path, &snapshot);
-	if (r == -ENOENT) {
-		return 0;
-	}
-	if (r < 0 && r != -EBADMSG) {
-		return r;
+	if (!snapshot) {
+		return r == -ENOENT ? 0 : r;
 	}
 	bool old = hk_root_clock_is_old(collector, snapshot->job);
 	r = old ? hk_root_clock_carry_over(collector, snapshot) : 0;
@@ -240,7 +209,7 @@ int hk_job_open(struct hk_collector *collector, const struct hk_job_request *req
 		return r;
 	}
 	DL_APPEND(collector->jobs, job);
-	hold_reserve(job);
+	hk_job_hold_reserve(job);
 	/* Without the link a collector that comes after a crash begins a new job; nothing else is
 	 * lost. */
 	hk_jobdir_link(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id, path);
@@ -269,7 +238,7 @@ static int restore(struct hk_collector *collector, const char *path)
 		return r;
 	}
 	DL_APPEND(collector->jobs, job);
-	hold_reserve(job);
+	hk_job_hold_reserve(job);
 	return 0;
 }
 
@@ -335,107 +304,6 @@ int hk_job_select(const struct hk_collector *collector, const char *text, struct
 		return -ENOENT;
 	}
 	*ret_job = exact ? exact : begins;
-	return 0;
-}
-
-/* ---- saving ---- */
-
-/* To those who read on other nodes an open job that nobody touches is one whose node has died. */
-static void beat(struct hk_job *job)
-{
-	uint64_t now = hk_clock_monotonic_ns();
-	if (*job->state->whole && now - job->beat_ns >= BEAT_NS) {
-		hk_nodedir_beat(job->state->directory);
-		job->beat_ns = now;
-	}
-}
-
-/* ---- saving ---- */
-
-int hk_job_put_process(struct hk_job *job, const Hk__Process *state)
-{
-	int r = hk_statistics_put_process(job->statistics, state);
-	return r < 0 && use_reserve(job, r) ? hk_statistics_put_process(job->statistics, state) : r;
-}
-
-/* What other nodes' processes are is kept by their leaves until the job is complete here. */
-static bool due(const struct hk_process *process, uint64_t now)
-{
-	/* Not all in the same second. */
-	uint64_t turn = now / SECOND_NS + process->uid[0];
-	return !process->remote || turn % REMOTE_SAVE_SECONDS == 0 ||
-	       now - process->saved_ns >= 2 * REMOTE_SAVE_SECONDS * SECOND_NS;
-}
-
-static int save_changes(struct hk_collector *collector, struct hk_job *job, bool all)
-{
-	const uint64_t now = hk_clock_monotonic_ns();
-	struct hk_process *process;
-	bool any = job->changed || job->clocks_changed;
-	int result = 0, r;
-	DL_FOREACH (job->processes, process) {
-		if (process->changed && (all || due(process, now))) {
-			any = true;
-			r = hk_job_put_process(job, process->state);
-			process->changed = r < 0;
-			process->unsent = true;
-			process->saved_ns = now;
-			result = result < 0 ? result : r;
-		}
-	}
-	if (!any) {
-		return 0;
-	}
-	hk_job_sum(job);
-	r = hk_statistics_put_job(job->statistics, job->state);
-	job->clocks_changed = r < 0;
-	result = result < 0 ? result : r;
-	if (job->changed) {
-		r = hk_jobdir_write(job->state, collector->host);
-		job->changed = r < 0;
-		result = result < 0 ? result : r;
-	}
-	return result;
-}
-
-static int save(struct hk_collector *collector, struct hk_job *job, bool all)
-{
-	if (!job->statistics) {
-		return 0;
-	}
-	beat(job);
-	if (job->full_error != 0) {
-		hold_reserve(job);
-	}
-	int r = save_changes(collector, job, all);
-	return r < 0 && use_reserve(job, r) ? save_changes(collector, job, all) : r;
-}
-
-int hk_job_save(struct hk_collector *collector, struct hk_job *job)
-{
-	return save(collector, job, true);
-}
-
-int hk_job_save_due(struct hk_collector *collector, struct hk_job *job)
-{
-	return save(collector, job, false);
-}
-
-int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot)
-{
-	struct hk_process *process;
-	Hk__Process **list = calloc(job->process_count + 1, sizeof(struct hk_process *));
-	if (!list) {
-		return -ENOMEM;
-	}
-	hk_job_sum(job);
-	hk__snapshot__init(ret_snapshot);
-	ret_snapshot->job = job->state;
-	ret_snapshot->now_unix_ns = unix_ns();
-	ret_snapshot->processes = list;
-	DL_FOREACH (job->processes, process) {
-		list[ret_snapshot->n_processes++] = process->state;
-	}
 	return 0;
 }
 
@@ -506,9 +374,7 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 	}
 	hk_jobdir_unlink(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id);
 	job->statistics = hk_statistics_free(job->statistics);
-	while (job->processes) {
-		hk_process_forget(collector, job->processes);
-	}
+	forget_processes(collector, job);
 	job->closed_ns = hk_clock_monotonic_ns();
 	collector->closed_any = true;
 	hk_info("job closed id=%s exit=%s", job->state->id, job->state->exit);
@@ -555,15 +421,31 @@ int hk_job_reopen(struct hk_collector *collector, struct hk_job *job)
 	int r = load(collector, job, path);
 	r = r < 0 ? r : hk_statistics_open(path, &job->statistics);
 	if (r < 0) {
+		forget_processes(collector, job);
+		job->state->closed = true;
 		return r;
 	}
 	/* Its command has ended or never was: it closes again when nothing lives. */
 	job->close_requested = job->state->announced;
 	job->state->closed = false;
 	job->changed = true;
-	hold_reserve(job);
+	hk_job_hold_reserve(job);
 	job->alive_ns = hk_clock_monotonic_ns();
 	hk_jobdir_link(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id, path);
 	hk_info("job reopened id=%s", job->state->id);
 	return 0;
+}
+
+int hk_job_resume(struct hk_collector *collector, const struct hk_job_request *request,
+		  struct hk_job **job)
+{
+	char path[PATH_MAX];
+	int r = hk_job_reopen(collector, *job);
+	if (r != -ENOENT) {
+		return r;
+	}
+	/* Its directory was removed: what comes now is kept in another one. */
+	snprintf(path, sizeof(path), "%s", (*job)->state->directory);
+	hk_job_drop(collector, path);
+	return hk_job_open(collector, request, job);
 }

@@ -51,6 +51,9 @@ int hk_job_save(struct hk_collector *collector, struct hk_job *job);
  * called every second or so. */
 int hk_job_save_due(struct hk_collector *collector, struct hk_job *job);
 
+/* Holds room on the disk for statistics; records stop until it can be held. */
+void hk_job_hold_reserve(struct hk_job *job);
+
 /* Writes STATE to the statistics file; a full disk has room for it that records could not take.
  * Errors of hk_statistics_put_process. */
 int hk_job_put_process(struct hk_job *job, const Hk__Process *state);
@@ -69,8 +72,12 @@ void hk_job_drop(struct hk_collector *collector, const char *directory);
  * one of that directory is known; -EINVAL: no id; -errno. */
 int hk_job_recall(struct hk_collector *collector, const char *id);
 
-/* A late process came: takes the closed JOB up again. */
+/* Takes the closed JOB up again. -ENOENT: its directory was removed; -errno: it stays closed. */
 int hk_job_reopen(struct hk_collector *collector, struct hk_job *job);
+/* The same because something came that belongs to it: where its directory was removed a new job
+ * takes its place, made as REQUEST says, which does not borrow from it. */
+int hk_job_resume(struct hk_collector *collector, const struct hk_job_request *request,
+		  struct hk_job **job);
 
 /* Frees all jobs without closing them. */
 void hk_job_free_all(struct hk_collector *collector);

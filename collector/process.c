@@ -173,10 +173,11 @@ int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__P
 static int job_by_key(struct hk_collector *collector, const char *key, const char *name,
 		      struct hk_job **ret_job)
 {
+	const struct hk_job_request request = {.key = key, .name = name};
 	struct hk_job *job = hk_job_find(collector, key);
 	if (job && job->state->closed &&
 	    (job->state->announced || hk_clock_monotonic_ns() - job->closed_ns < LATE_NS)) {
-		int r = hk_job_reopen(collector, job);
+		int r = hk_job_resume(collector, &request, &job);
 		if (r < 0) {
 			return r;
 		}
@@ -185,7 +186,7 @@ static int job_by_key(struct hk_collector *collector, const char *key, const cha
 		*ret_job = job;
 		return 0;
 	}
-	return hk_job_open(collector, &(struct hk_job_request){.key = key, .name = name}, ret_job);
+	return hk_job_open(collector, &request, ret_job);
 }
 
 static int job_of(struct hk_collector *collector, const struct hk_segment_identity *identity,

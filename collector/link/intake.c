@@ -82,7 +82,7 @@ static int open_job(struct hk_collector *collector, const Hk__Node *node, const 
 		return hk_job_open(collector, &request, ret_job);
 	}
 	*ret_job = job;
-	return job->state->closed ? hk_job_reopen(collector, job) : 0;
+	return job->state->closed ? hk_job_resume(collector, &request, ret_job) : 0;
 }
 
 static void take_job_facts(struct hk_job *job, const Hk__Job *part)
@@ -326,7 +326,8 @@ int hk_intake_chunk(struct hk_collector *collector, const Hk__ChunkPut *put, uin
 	}
 	r = store(process, put);
 	*ret_last = process->last_chunk;
-	return r;
+	/* Of a directory that was removed: the process is known all the same. */
+	return r == -ENOENT ? -EIO : r;
 }
 
 /* ---- reports ---- */

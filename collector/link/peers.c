@@ -13,6 +13,23 @@
 #define PEERS_MAX 4096u
 #define NODES_MAX 4096u /* of one job */
 
+/* Forgets the one that has been silent longest, if no job waits for it any more: leaves of one job
+ * each come and go, and never come again. */
+static bool make_room(struct hk_collector *collector)
+{
+	uint64_t now_ns = hk_clock_monotonic_ns();
+	struct hk_peer *peer, *next, *oldest = NULL;
+	HASH_ITER (hh, collector->peers, peer, next) {
+		oldest = !oldest || peer->seen_ns < oldest->seen_ns ? peer : oldest;
+	}
+	if (!oldest || now_ns - oldest->seen_ns < HK_PEERS_LOST_NS) {
+		return false;
+	}
+	HASH_DEL(collector->peers, oldest);
+	free(oldest);
+	return true;
+}
+
 int hk_peers_take(struct hk_collector *collector, const Hk__Node *node, struct hk_peer **ret_peer)
 {
 	struct hk_peer *peer;
@@ -21,7 +38,7 @@ int hk_peers_take(struct hk_collector *collector, const Hk__Node *node, struct h
 	}
 	HASH_FIND(hh, collector->peers, node->id.data, HK_NODE_ID_BYTES, peer);
 	if (!peer) {
-		if (HASH_COUNT(collector->peers) >= PEERS_MAX) {
+		if (HASH_COUNT(collector->peers) >= PEERS_MAX && !make_room(collector)) {
 			return -ENOSPC;
 		}
 		peer = calloc(1, sizeof(*peer));

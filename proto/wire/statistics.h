@@ -42,7 +42,8 @@ uint64_t hk_statistics_live_bytes(const struct hk_statistics *statistics);
 /* Reads the newest state of everything in JOB_DIR; the caller frees it with
  * hk__snapshot__free_unpacked. `job` is always set (from the directory's name when no frame says
  * more), `directory` is where it was found. -ENOENT: no such job directory; -EBADMSG: damaged or
- * torn, and then *ret_snapshot still holds what could be read; -errno. */
+ * torn, and then *ret_snapshot holds what could be read, or is left alone if that is nothing;
+ * -errno. */
 int hk_statistics_load(const char *job_dir, Hk__Snapshot **ret_snapshot);
 
 #endif

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import loop
@@ -117,8 +118,28 @@ def room(run):
     expect("records held and given up", held + shed, sum(row["records"] for row in report["ranks"]))
 
 
+def removed(run):
+    """A job's directory on the root is deleted while its ranks run: the leaf brings the job all the same, and is rid of it."""
+    root, (leaf,) = root_and_leaves(run, ["hers"])
+    commands, paths = start_ranks(run, [leaf], "gone", FOREVER)
+    for path in paths:
+        loop.wait_rounds(path, ROUNDS)
+    wait_for("the job to be known", lambda: root.cli("report", "gone", check=False).returncode == 0)
+    shutil.rmtree(os.path.join(root.store, "gone"))
+    for command in commands:
+        end_process(command)
+    wait_for("nothing to be unsent", lambda: json.loads(leaf.cli("status", "--json").stdout)["upstream"]["unsent_jobs"] == 0 and
+             "is on the root id=gone" in leaf.said())
+    report = root.closed_report("gone")
+    for rank, path in enumerate(paths):
+        loop.expect_loop("after rm", report, loop.rows(path), rank)
+    for node in (root, leaf):
+        end_process(node.collector)
+
+
 def test(run):
     run_on_leaf(run)
+    removed(run)
     root_away(run)
     control(run)
     room(run)
