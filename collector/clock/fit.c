@@ -3,13 +3,22 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define USED_PART 6u
-#define USED_MIN 4u
+/* Which samples count, and how much: 1 / PART of them with the shortest travel, of which one is as
+ * wrong as OF_EXCESS of its excess over the shortest one and OF_RANGE of the largest excess say. */
+struct way {
+	unsigned part;
+	double of_excess, of_range;
+};
 
-/* The error of an offset is even between plus and minus half the excess of its round trip. */
-#define EXCESS_DEVIATION 0.29
-#define EXCESS_FLOOR_PART 0.2
-#define EXCESS_FLOOR_NS 500.0
+/* Where some travel without delay, those know best: their error is even between plus and minus half
+ * their excess. Where hardly any does (many small delays, which make a bell), a short travel says
+ * little, and the mean of all is the better one; it is used where it proves so. */
+static const struct way ways[] = {{6, 0.29, 0.06}, {2, 0.15, 0.1}, {1, 0, 0.15}};
+#define WAYS (sizeof(ways) / sizeof(ways[0]))
+#define USED_MIN 4u
+#define BETTER_PART 0.75 /* so much less must the error of a later way be */
+#define PROVING_MIN 64u	 /* samples, before one can be */
+#define EXCESS_FLOOR_NS 150.0
 
 /* Before anything is measured: crystals agree within 100 ppm. */
 #define DRIFT_DEVIATION 1e-4
@@ -28,19 +37,17 @@ static int by_value(const void *a, const void *b)
 }
 
 struct choice {
+	const struct way *way;
 	uint64_t least_ns, most_ns; /* travel of the samples used */
 };
 
-static struct choice choose(const struct hk_clock_sample *samples, size_t count, uint64_t *scratch)
+/* TRAVELS: of all, the shortest first. */
+static struct choice choose(const struct way *way, const uint64_t *travels, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		scratch[i] = samples[i].travel_ns;
-	}
-	qsort(scratch, count, sizeof(*scratch), by_value);
-	size_t used = count / USED_PART;
+	size_t used = count / way->part;
 	used = used < USED_MIN ? USED_MIN : used;
 	used = used < count ? used : count;
-	return (struct choice){.least_ns = scratch[0], .most_ns = scratch[used - 1]};
+	return (struct choice){.way = way, .least_ns = travels[0], .most_ns = travels[used - 1]};
 }
 
 /* 1 / variance. */
@@ -49,7 +56,7 @@ static double weight_of(const struct choice *choice, const struct hk_clock_sampl
 	double range = (double)(choice->most_ns - choice->least_ns);
 	double excess = (double)(sample->travel_ns - choice->least_ns);
 	double deviation =
-	    EXCESS_DEVIATION * (excess + EXCESS_FLOOR_PART * range + EXCESS_FLOOR_NS);
+	    choice->way->of_excess * excess + choice->way->of_range * range + EXCESS_FLOOR_NS;
 	return 1 / (deviation * deviation);
 }
 
@@ -111,18 +118,17 @@ static void sum_squares(const struct hk_clock_sample *samples, size_t count,
 	}
 }
 
-void hk_clock_line_fit(const struct hk_clock_sample *samples, size_t count, uint64_t *scratch,
-		       struct hk_clock_line *ret_line)
+static struct hk_clock_line fit(const struct hk_clock_sample *samples, size_t count,
+				const struct choice *choice)
 {
-	const struct choice choice = choose(samples, count, scratch);
 	struct sums sums = {0};
-	sum_means(samples, count, &choice, &sums);
+	sum_means(samples, count, choice, &sums);
 	double known = sums.xx + 1 / (DRIFT_DEVIATION * DRIFT_DEVIATION);
 	double drift = fmin(fmax(sums.xy / known, -DRIFT_MOST), DRIFT_MOST);
-	sum_squares(samples, count, &choice, drift, &sums);
+	sum_squares(samples, count, choice, drift, &sums);
 	/* Two samples always lie on their line. */
 	double free = sums.used > 2 ? (double)sums.used / (double)(sums.used - 2) : 1;
-	*ret_line = (struct hk_clock_line){
+	return (struct hk_clock_line){
 	    .at_ns = samples[0].at_ns + (uint64_t)llround(sums.x),
 	    .offset_ns = samples[0].offset_ns + llround(sums.y),
 	    .drift = drift,
@@ -134,6 +140,24 @@ void hk_clock_line_fit(const struct hk_clock_sample *samples, size_t count, uint
 	    .mean_square = sums.xx / sums.weight,
 	    .skew = sums.xxx / known,
 	};
+}
+
+void hk_clock_line_fit(const struct hk_clock_sample *samples, size_t count, uint64_t *scratch,
+		       struct hk_clock_line *ret_line)
+{
+	uint64_t newest_ns = samples[count - 1].at_ns;
+	for (size_t i = 0; i < count; i++) {
+		scratch[i] = samples[i].travel_ns;
+	}
+	qsort(scratch, count, sizeof(*scratch), by_value);
+	for (size_t i = 0; i < WAYS && (i == 0 || count >= PROVING_MIN); i++) {
+		const struct choice choice = choose(&ways[i], scratch, count);
+		const struct hk_clock_line line = fit(samples, count, &choice);
+		if (i == 0 || hk_clock_line_chance(&line, newest_ns) <
+				  BETTER_PART * hk_clock_line_chance(ret_line, newest_ns)) {
+			*ret_line = line;
+		}
+	}
 }
 
 static double distance(const struct hk_clock_line *line, uint64_t at_ns)

@@ -2,7 +2,8 @@
  *
  * A queue on the way makes a round trip longer and its offset wrong by up to half of that. So only
  * the sixth with the shortest travel counts, and of it each the more the nearer it is to the
- * shortest. Pure functions of their arguments.
+ * shortest; or the shorter half, or all alike, where their own scatter says that this is the better
+ * line. Pure functions of their arguments.
  */
 #ifndef HK_COLLECTOR_CLOCK_FIT_H
 #define HK_COLLECTOR_CLOCK_FIT_H
