@@ -4,30 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/unpack.h"
+
 /* A message may need this many times its packed size: small fields become structs of a hundred
  * bytes. */
 #define MEMORY_FACTOR 24u
 #define MEMORY_FLOOR (1u << 20)
-
-struct budget {
-	size_t left;
-};
-
-static void *budget_alloc(void *data, size_t size)
-{
-	struct budget *budget = data;
-	if (size > budget->left) {
-		return NULL;
-	}
-	budget->left -= size;
-	return malloc(size ? size : 1);
-}
-
-static void budget_free(void *data, void *pointer)
-{
-	(void)data;
-	free(pointer);
-}
 
 int hk_message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *bytes, size_t size,
 		      ProtobufCMessage **ret_message)
@@ -35,14 +17,8 @@ int hk_message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *
 	if (size > HK_MESSAGE_BYTES_MAX) {
 		return -EMSGSIZE;
 	}
-	struct budget budget = {.left = MEMORY_FLOOR + MEMORY_FACTOR * size};
-	ProtobufCAllocator allocator = {budget_alloc, budget_free, &budget};
-	ProtobufCMessage *message = protobuf_c_message_unpack(descriptor, &allocator, size, bytes);
-	if (!message) {
-		return -EBADMSG;
-	}
-	*ret_message = message;
-	return 0;
+	size_t budget = MEMORY_FLOOR + MEMORY_FACTOR * size;
+	return hk_unpack(descriptor, bytes, size, budget, ret_message) < 0 ? -EBADMSG : 0;
 }
 
 int hk_message_pack(const ProtobufCMessage *message, uint8_t **ret_bytes, size_t *ret_size)
