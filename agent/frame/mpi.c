@@ -7,6 +7,7 @@
 #include "frame/hot.h"
 #include "frame/values.h"
 #include "patch/find.h"
+#include "patch/loader.h"
 #include "record/process.h"
 
 #define TYPES 512u /* named datatypes remembered */
@@ -29,8 +30,9 @@
 #define HASH_SELF 0xc3a5c85c97cb3127ULL
 
 /* The library's entry points; handles go through as 64-bit registers whatever their width. */
-static struct {
-	bool looked_up, usable, wide; /* wide: handles are pointers (Open MPI) */
+static struct library {
+	uint64_t found;	   /* hk_loader_unloads() when they were found, plus 1 */
+	bool usable, wide; /* wide: handles are pointers (Open MPI) */
 	int (*type_size)(uint64_t type, int *size);
 	int (*type_get_envelope)(uint64_t type, int *integers, int *addresses, int *types,
 				 int *how);
@@ -54,38 +56,62 @@ static struct {
 	uint32_t size;
 } types[TYPES]; /* guarded by the process lock */
 
-static void look_up(void)
+static void find_functions(struct library *library)
 {
-	static const struct {
+	const struct {
 		const char *name;
 		void *where;
 	} wanted[] = {
-	    {"PMPI_Type_size", &mpi.type_size},
-	    {"PMPI_Type_get_envelope", &mpi.type_get_envelope},
-	    {"PMPI_Comm_size", &mpi.comm_size},
-	    {"PMPI_Comm_rank", &mpi.comm_rank},
-	    {"PMPI_Comm_test_inter", &mpi.comm_test_inter},
-	    {"PMPI_Comm_remote_size", &mpi.comm_remote_size},
-	    {"PMPI_Comm_group", &mpi.comm_group},
-	    {"PMPI_Group_size", &mpi.group_size},
-	    {"PMPI_Group_translate_ranks", &mpi.group_translate_ranks},
-	    {"PMPI_Group_free", &mpi.group_free},
+	    {"PMPI_Type_size", &library->type_size},
+	    {"PMPI_Type_get_envelope", &library->type_get_envelope},
+	    {"PMPI_Comm_size", &library->comm_size},
+	    {"PMPI_Comm_rank", &library->comm_rank},
+	    {"PMPI_Comm_test_inter", &library->comm_test_inter},
+	    {"PMPI_Comm_remote_size", &library->comm_remote_size},
+	    {"PMPI_Comm_group", &library->comm_group},
+	    {"PMPI_Group_size", &library->group_size},
+	    {"PMPI_Group_translate_ranks", &library->group_translate_ranks},
+	    {"PMPI_Group_free", &library->group_free},
 	};
-	bool all = true;
+	library->usable = true;
 	for (unsigned i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		void *address = hk_find_function("*", wanted[i].name);
 		*(void **)wanted[i].where = address;
-		all &= address != NULL;
+		library->usable &= address != NULL;
 	}
-	*(void **)&mpi.comm_f2c = hk_find_function("*", "PMPI_Comm_f2c");
-	*(void **)&mpi.type_f2c = hk_find_function("*", "PMPI_Type_f2c");
-	mpi.wide = mpi.comm_f2c && mpi.type_f2c && hk_find_function("*", "ompi_comm_split");
-	mpi.world = mpi.wide ? mpi.comm_f2c(OMPI_FORTRAN_WORLD) : MPICH_COMM_WORLD;
-	mpi.self = mpi.wide ? mpi.comm_f2c(OMPI_FORTRAN_SELF) : MPICH_COMM_SELF;
-	mpi.null = mpi.wide ? mpi.comm_f2c(OMPI_FORTRAN_NULL) : MPICH_COMM_NULL;
-	mpi.fortran_in_place = hk_find_variable("mpi_fortran_in_place_");
-	mpi.usable = all;
-	mpi.looked_up = true;
+	*(void **)&library->comm_f2c = hk_find_function("*", "PMPI_Comm_f2c");
+	*(void **)&library->type_f2c = hk_find_function("*", "PMPI_Type_f2c");
+	library->wide =
+	    library->comm_f2c && library->type_f2c && hk_find_function("*", "ompi_comm_split");
+}
+
+static void look_up(uint64_t found)
+{
+	struct library now = {.found = found};
+	find_functions(&now);
+	now.world = now.wide ? now.comm_f2c(OMPI_FORTRAN_WORLD) : MPICH_COMM_WORLD;
+	now.self = now.wide ? now.comm_f2c(OMPI_FORTRAN_SELF) : MPICH_COMM_SELF;
+	now.null = now.wide ? now.comm_f2c(OMPI_FORTRAN_NULL) : MPICH_COMM_NULL;
+	now.fortran_in_place = hk_find_variable("mpi_fortran_in_place_");
+	/* A library that came in place of another one may have other types. Threads that look at
+	 * once find the same. */
+	if (hk_process_lock()) {
+		mpi = now;
+		for (uint32_t i = 0; i < TYPES; i++) {
+			types[i].handle = 0;
+		}
+		hk_process_unlock();
+	}
+}
+
+/* Whether the library of now can be asked: what was found in one that is gone is not used. */
+static bool is_usable(void)
+{
+	uint64_t now = hk_loader_unloads() + 1;
+	if (mpi.found != now) {
+		look_up(now);
+	}
+	return mpi.found == now && mpi.usable;
 }
 
 /* A handle argument as the C library wants it. */
@@ -297,12 +323,9 @@ static bool succeeded(const struct hk_call *call)
 
 uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor)
 {
-	if (!mpi.looked_up) {
-		look_up();
-	}
 	/* After a failed call its arguments may be what failed: asking MPI about them could abort
 	 * the job. */
-	if (!mpi.usable || !succeeded(call)) {
+	if (!succeeded(call) || !is_usable()) {
 		return 0;
 	}
 	switch (factor->kind) {

@@ -22,7 +22,6 @@ void *_Atomic hk_dl_originals[HK_DL_COUNT];
 /* The stubs, and what they call; assembly sees only what is not static. */
 extern void hk_dl_stub_open(void);
 extern void hk_dl_stub_mopen(void);
-extern void hk_dl_stub_close(void);
 extern void hk_dl_stub_sym(void);
 extern void hk_dl_stub_vsym(void);
 extern void hk_dl_stub_syscall(void);
@@ -58,6 +57,16 @@ static int control_process(int option, unsigned long a, unsigned long b, unsigne
 	int (*original)(int, ...) = (int (*)(int, ...))atomic_load(&hk_dl_originals[HK_DL_PRCTL]);
 	hk_sandbox_prctl(option, a);
 	return original(option, a, b, c, d);
+}
+
+/* Nobody asks who calls this one. */
+static int close_object(void *handle)
+{
+	int (*original)(void *) = (int (*)(void *))atomic_load(&hk_dl_originals[HK_DL_CLOSE]);
+	hk_patch_rescan();
+	int status = original(handle);
+	hk_loader_note_unload();
+	return status;
 }
 
 /* The function that a thunk or wrapper at ADDRESS stands for, or ADDRESS. */
@@ -135,7 +144,7 @@ void *hk_dl_wrapper(int index)
 	static void (*const wrappers[HK_DL_COUNT])(void) = {
 	    [HK_DL_OPEN] = hk_dl_stub_open,
 	    [HK_DL_MOPEN] = hk_dl_stub_mopen,
-	    [HK_DL_CLOSE] = hk_dl_stub_close,
+	    [HK_DL_CLOSE] = (void (*)(void))close_object,
 	    [HK_DL_SYM] = hk_dl_stub_sym,
 	    [HK_DL_VSYM] = hk_dl_stub_vsym,
 	    [HK_DL_ADDR] = (void (*)(void))describe,

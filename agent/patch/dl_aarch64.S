@@ -88,7 +88,6 @@
 	leave_entry hk_dl_stub_open, 0
 
 	pass	hk_dl_stub_mopen, 1
-	pass	hk_dl_stub_close, 2
 	look	hk_dl_stub_sym, 3
 	look	hk_dl_stub_vsym, 4, version
 

@@ -50,26 +50,17 @@ void *hk_find_variable(const char *name)
 	return hk_find_variable_in("*", name);
 }
 
-static int count_unloads(struct dl_phdr_info *info, size_t size, void *unloads)
-{
-	(void)size;
-	*(uint64_t *)unloads = info->dlpi_subs + 1;
-	return 1;
-}
-
 void *hk_find_keep(struct hk_find_kept *kept)
 {
-	uint64_t unloads = 0;
+	uint64_t unloads = hk_loader_unloads();
 	void *address = atomic_load_explicit(&kept->address, memory_order_relaxed);
 	if (!address && atomic_load_explicit(&kept->misses, memory_order_relaxed) >= MISSES_MAX) {
 		return NULL;
 	}
-	hk_loader_iterate(count_unloads, &unloads);
-	if (address && unloads &&
-	    atomic_load_explicit(&kept->unloads, memory_order_acquire) == unloads) {
+	if (address && atomic_load_explicit(&kept->unloads, memory_order_acquire) == unloads) {
 		return address;
 	}
-	address = unloads ? hk_find_function("*", kept->name) : NULL;
+	address = hk_find_function("*", kept->name);
 	atomic_store_explicit(&kept->address, address, memory_order_relaxed);
 	atomic_store_explicit(&kept->unloads, unloads, memory_order_release);
 	if (!address) {

@@ -24,7 +24,7 @@ void *hk_find_variable_in(const char *library, const char *name);
 struct hk_find_kept {
 	const char *name;
 	void *_Atomic address;
-	_Atomic(uint64_t) unloads; /* objects that had gone when it was found, plus 1 */
+	_Atomic(uint64_t) unloads; /* hk_loader_unloads() when it was found */
 	_Atomic(uint32_t) misses;
 };
 

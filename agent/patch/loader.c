@@ -29,6 +29,7 @@ struct tail {
 
 static struct state *state;
 static struct tail tail;
+static _Atomic uint64_t unloads;
 static const struct r_debug *debug;
 static const char *single_threaded; /* glibc's variable, where there is one */
 
@@ -103,6 +104,16 @@ static bool lock_is_free(void)
 int hk_loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
 {
 	return !hk_process.sealed && lock_is_free() ? dl_iterate_phdr(callback, data) : 0;
+}
+
+uint64_t hk_loader_unloads(void)
+{
+	return atomic_load_explicit(&unloads, memory_order_acquire);
+}
+
+void hk_loader_note_unload(void)
+{
+	atomic_fetch_add_explicit(&unloads, 1, memory_order_release);
 }
 
 void hk_loader_remember(void)

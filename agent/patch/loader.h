@@ -23,4 +23,11 @@ void hk_loader_remember(void);
  * object that went is not noticed, nor one in the very place of the last one. */
 bool hk_loader_unchanged(void);
 
+/* Rises, without the lock, when objects may have gone: what was found in them before is not to be
+ * used any more. One that is closed by a call that nobody sees counts at the next scan. */
+uint64_t hk_loader_unloads(void);
+
+/* Some may have gone. */
+void hk_loader_note_unload(void);
+
 #endif

@@ -451,6 +451,9 @@ static void rescan(const struct dl_phdr_info *info)
 	/* Where none came, what is left was there before: a job with plugins unloads dozens at its
 	 * start. */
 	bool replaced = info->dlpi_subs != patcher.subs && info->dlpi_adds != patcher.adds;
+	if (info->dlpi_subs != patcher.subs) {
+		hk_loader_note_unload();
+	}
 	hk_loader_remember();
 	if (hk_loaded_collect(&patcher.loaded) < 0) {
 		return;

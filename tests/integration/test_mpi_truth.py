@@ -40,7 +40,20 @@ def inside(run: Run, job):
     return check(run, "inside", run.report(run.path("store", job)))
 
 
+def check_reload(run):
+    """What was found out about an MPI library that has gone is not used any more."""
+    done = run.trace(run.workload("mpi_reload"), *(run.workload(f"libmpi_reload_{size}.so") for size in (4, 8)), hooks=["mpi"],
+                     options=("--job", "reload"))
+    expect("reload: output", done.stdout, "4\n")
+    report = run.report(run.path("store", "reload"))
+    expect_whole(report, 1)
+    rows = {function: (row["calls"], row["bytes"]) for (_, function), row in rows_of(report).items()}
+    # Three elements at a time, of 4 bytes and of 8 in turn.
+    expect("reload: calls and bytes", rows, {"MPI_Send": (4, 2 * 3 * (4 + 8))})
+
+
 def test(run):
+    check_reload(run)
     settle(lambda number: outside(run, f"outside-{number}"))
     settle(lambda number: inside(run, f"inside-{number}"))
 
