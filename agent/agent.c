@@ -14,6 +14,7 @@
 #include "patch/change.h"
 #include "patch/patch.h"
 #include "record/process.h"
+#include "record/sandbox.h"
 #include "record/thread.h"
 #include "ring/kernel.h"
 
@@ -105,7 +106,11 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	/* A program begins with 0, and may print it before it has set it. */
 	int first_errno = errno;
 	hk_inside = 1;
-	set_up(argc, argv, environment);
+	if (hk_sandbox_spares()) {
+		set_up(argc, argv, environment);
+	} else {
+		say(environment, "a sandbox may kill for what tracing asks of the kernel");
+	}
 	hk_inside = 0;
 	errno = first_errno;
 }

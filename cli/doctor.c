@@ -105,7 +105,7 @@ static void print_coverage(const struct diagnosis *diagnosis)
 	puts(diagnosis->program.state == HK_CHECK_FAILED
 		 ? "no process loaded the agent: see '" PROGRAM "' above"
 		 : "no process loaded the agent: HOOK_DISABLE is set, or what the command starts "
-		   "is static or drops LD_PRELOAD");
+		   "is static, drops LD_PRELOAD or runs in a sandbox that kills");
 }
 
 /* ---- JSON ---- */

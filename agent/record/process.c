@@ -458,31 +458,33 @@ static uint64_t nanoseconds(const struct timeval *time)
 	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
 }
 
-/* VmHWM and not getrusage's maximum: that one remembers what was there before exec. */
-static uint64_t peak_of(const char *status)
+uint64_t hk_process_status(const char *name)
 {
-	static const char name[] = "VmHWM:";
+	char status[4096];
+	if (read_file("/proc/self/status", status, sizeof(status)) <= 0) {
+		return 0;
+	}
+	bool begins = true;
 	for (const char *at = status; *at; at++) {
 		size_t same = 0;
-		while (name[same] && at[same] == name[same]) {
+		while (begins && name[same] && at[same] == name[same]) {
 			same++;
 		}
 		if (!name[same]) {
 			for (at += same; *at == ' ' || *at == '\t'; at++) {
 			}
-			return number(at) * 1024;
+			return number(at);
 		}
+		begins = *at == '\n';
 	}
 	return 0;
 }
 
 static void read_usage(struct hk_segment_header *header)
 {
-	char status[4096];
 	struct rusage usage;
-	if (read_file("/proc/self/status", status, sizeof(status)) > 0) {
-		header->end_rss_peak_bytes = peak_of(status);
-	}
+	/* Not getrusage's maximum: that one remembers what was there before exec. */
+	header->end_rss_peak_bytes = hk_process_status("VmHWM:") * 1024;
 	if (hk_kernel(SYS_getrusage, RUSAGE_SELF, &usage, 0, 0, 0, 0) == 0) {
 		header->end_cpu_ns = nanoseconds(&usage.ru_utime) + nanoseconds(&usage.ru_stime);
 	}

@@ -41,6 +41,9 @@ void hk_process_note(const char *text);
 int hk_process_start(int argc, char **argv, char **environment, const char *hooks, uint8_t level,
 		     char reason[256]);
 
+/* The number in the line of /proc/self/status that begins with NAME; 0 if there is none. */
+uint64_t hk_process_status(const char *name);
+
 /* True if this is a child that has no segment of its own yet. */
 bool hk_process_forked(void);
 

@@ -68,6 +68,10 @@ CASES = [
     Case("refused errno 2", 0, touch(9, call=1)),
     Case("refused kill 0", 0, touch(7, call=1)),
     Case("refused kill 2", 0, touch(9, call=1)),
+    # An image that begins under a filter that kills is traced only if that spares what the agent asks for.
+    Case("confined errno 2", 0, touch(2), ends=None),
+    Case("confined kill 2", 0, touch(2), ends=None),
+    Case("confined idle 2", 0, touch(5), touch(2), (EXEC, *helpers(3))),
     Case("no-counter 0", 0, touch(2)),
     Case("no-counter 2", 0, touch(4)),
     Case("strict 0", 4, touch(7)),

@@ -93,6 +93,41 @@ static int run_refused(char **arguments)
 	return 0;
 }
 
+/* What a program with a few libraries gets on without, and a tracer does not; and what both do
+ * without. */
+static const int wanted[] = {SYS_fallocate, SYS_unlinkat, SYS_getrusage, -1};
+static const int unwanted[] = {SYS_reboot, SYS_swapon, -1};
+
+/* life confined errno|kill|idle BEFORE: BEFORE calls; then the filter, under which another image
+ * begins, makes three and a child that makes two. */
+static int run_confined(char **arguments)
+{
+	char *const command[] = {"life", "touch-twice", "3", "2", NULL};
+	int kill = strcmp(arguments[0], "errno") != 0;
+	life_touch_often(atoi(arguments[1]));
+	int r = refuse(strcmp(arguments[0], "idle") ? wanted : unwanted,
+		       kill ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM);
+	if (r < 0) {
+		printf("no filter: %s\n", strerror(-r));
+		return 77;
+	}
+	execv("/proc/self/exe", command);
+	return 1;
+}
+
+/* life touch-twice COUNT CHILD: COUNT calls, and CHILD more in a child. */
+static int run_touch_twice(char **arguments)
+{
+	life_touch_often(atoi(arguments[0]));
+	pid_t pid = fork();
+	if (pid == 0) {
+		life_touch_often(atoi(arguments[1]));
+		_exit(3);
+	}
+	life_wait(pid);
+	return 0;
+}
+
 /* Four system calls are left: to read, to write, to end, to return from a handler. */
 static int run_strict(char **arguments)
 {
@@ -203,7 +238,8 @@ static int run_stack_word(char **arguments)
 }
 
 const struct life_case life_sandboxes[] = {
-    {"refused", run_refused},	    {"filter-meanwhile", run_filter_meanwhile},
-    {"strict", run_strict},	    {"no-counter", run_no_counter},
-    {"stack-word", run_stack_word}, {NULL, NULL},
+    {"refused", run_refused},	      {"filter-meanwhile", run_filter_meanwhile},
+    {"strict", run_strict},	      {"no-counter", run_no_counter},
+    {"stack-word", run_stack_word},   {"confined", run_confined},
+    {"touch-twice", run_touch_twice}, {NULL, NULL},
 };
