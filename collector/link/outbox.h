@@ -99,6 +99,8 @@ void hk_outbox_name(struct hk_outbox_job *job, const char *id);
 int hk_outbox_load(struct hk_outbox_job *job);
 void hk_outbox_unload(struct hk_outbox_job *job);
 
+/* The file of its chunks. -ENAMETOOLONG. */
+int hk_outbox_chunk_path(const struct hk_outbox_process *process, char path[PATH_MAX]);
 /* Whether the file goes on behind what was sent. */
 bool hk_outbox_has_chunk(const struct hk_outbox_process *process);
 /* The next chunk of PROCESS that was not sent, or its tombstone. 1: *RET_SIZE bytes of it are in
