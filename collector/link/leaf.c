@@ -229,7 +229,7 @@ static void take_told(struct hk_outbox_job *job)
 }
 
 /* The root did not take in what it was told of JOB. */
-static void take_job_error(struct hk_outbox_job *job, int error)
+static void take_job_error(struct hk_leaf *leaf, struct hk_outbox_job *job, int error)
 {
 	struct hk_outbox_process *process;
 	/* -ESTALE is how the root asks for all of a process. */
@@ -245,6 +245,9 @@ static void take_job_error(struct hk_outbox_job *job, int error)
 		}
 	}
 	job->complete_sending = false;
+	if (!job->job && error != -ESTALE) {
+		hk_outbox_postpone(&leaf->outbox, job);
+	}
 }
 
 /* What the root says of JOB. */
@@ -253,7 +256,7 @@ static void take_job_reply(const struct hk_collector *collector, struct hk_leaf 
 			   uint64_t now_ns)
 {
 	if (reply->error < 0) {
-		take_job_error(job, reply->error);
+		take_job_error(leaf, job, reply->error);
 		return;
 	}
 	job->refused = 0;
@@ -262,6 +265,7 @@ static void take_job_reply(const struct hk_collector *collector, struct hk_leaf 
 	if (job->complete_sending && reply->saved) {
 		hk_outbox_complete(collector, job, now_ns);
 		hk_info("job is on the root id=%s root=%s", job->state->id, reply->id);
+		report_soon(leaf); /* of the next one */
 	}
 	job->complete_sending = false;
 	if (!job->job) {

@@ -360,6 +360,13 @@ void hk_outbox_unload(struct hk_outbox_job *job)
 	job->loaded = NULL;
 }
 
+void hk_outbox_postpone(struct hk_outbox *outbox, struct hk_outbox_job *job)
+{
+	hk_outbox_unload(job);
+	DL_DELETE(outbox->jobs, job);
+	DL_APPEND(outbox->jobs, job);
+}
+
 void hk_outbox_name(struct hk_outbox_job *job, const char *id)
 {
 	Hk__Job *state = hk_outbox_state(job);

@@ -57,7 +57,7 @@ struct hk_outbox_job {
 };
 
 struct hk_outbox {
-	struct hk_outbox_job *jobs; /* in order of opening */
+	struct hk_outbox_job *jobs; /* in the order in which closed ones are told of */
 	struct hk_outbox_process *processes;
 };
 
@@ -98,6 +98,8 @@ void hk_outbox_name(struct hk_outbox_job *job, const char *id);
 /* Makes the last values of a closed job's processes readable. -errno. */
 int hk_outbox_load(struct hk_outbox_job *job);
 void hk_outbox_unload(struct hk_outbox_job *job);
+/* The root does not take the closed JOB: all others come first. */
+void hk_outbox_postpone(struct hk_outbox *outbox, struct hk_outbox_job *job);
 
 /* The file of its chunks. -ENAMETOOLONG. */
 int hk_outbox_chunk_path(const struct hk_outbox_process *process, char path[PATH_MAX]);

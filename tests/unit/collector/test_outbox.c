@@ -5,10 +5,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "collector/job.h"
 #include "collector/link/outbox.h"
+#include "collector/link/report.h"
 #include "collector/scan.h"
 #include "world.h"
 
@@ -45,9 +47,54 @@ static void test_outbox_ends_while_the_values_of_a_closed_job_are_loaded(void **
 	world_remove(&world);
 }
 
+/* A closed job without processes. */
+static void put_closed(struct hk_outbox *outbox, struct hk_collector *collector, const char *key)
+{
+	struct hk_job *job;
+	assert_int_equal(hk_job_open(collector, &(struct hk_job_request){.key = key}, &job), 0);
+	hk_outbox_update(outbox, collector);
+	hk_outbox_close(outbox, collector, job);
+	assert_int_equal(hk_job_close(collector, job), 0);
+}
+
+/* The key of the only job of the next report. */
+static void told(struct hk_outbox *outbox, char key[16])
+{
+	struct hk_leaf_report_head head = {.host = "h"};
+	struct hk_leaf_report report;
+	assert_int_equal(hk_leaf_report_make(&head, outbox, &report), 0);
+	assert_int_equal(report.message.n_jobs, 1);
+	snprintf(key, 16, "%s", report.message.jobs[0]->job->key);
+	hk_leaf_report_fini(&report, true);
+}
+
+static void test_outbox_job_that_is_refused_keeps_no_other_waiting(void **state)
+{
+	(void)state;
+	struct hk_outbox outbox = {0};
+	struct world world;
+	char key[16];
+	world_make(&world);
+	put_closed(&outbox, world.collector, "first");
+	put_closed(&outbox, world.collector, "second");
+	told(&outbox, key);
+	assert_string_equal(key, "first");
+	told(&outbox, key);
+	assert_string_equal(key, "first"); /* not answered yet */
+	hk_outbox_postpone(&outbox, outbox.jobs);
+	told(&outbox, key);
+	assert_string_equal(key, "second");
+	hk_outbox_postpone(&outbox, outbox.jobs);
+	told(&outbox, key);
+	assert_string_equal(key, "first");
+	hk_outbox_fini(&outbox);
+	world_remove(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_outbox_job_that_is_refused_keeps_no_other_waiting),
 	    cmocka_unit_test(test_outbox_ends_while_the_values_of_a_closed_job_are_loaded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
