@@ -21,6 +21,7 @@
 #include "collector/procfs.h"
 #include "collector/scan.h"
 #include "collector/server.h"
+#include "collector/watchdog.h"
 
 #define PROGRAM "hookcollector"
 #define CALIBRATION_NS 50000000u
@@ -195,6 +196,10 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	hk_log_setup(PROGRAM, collector->options.log_level);
+	hk_watchdog_open(argv);
+	if (fcntl(collector->options.ready_fd, F_GETFD) < 0) {
+		collector->options.ready_fd = -1; /* it was told before this began anew */
+	}
 	collector->inotify_fd = collector->lock_fd = -1;
 	int signal_fd = take_signals();
 	int r = signal_fd < 0 ? signal_fd : start(collector);
@@ -204,6 +209,9 @@ int main(int argc, char **argv)
 		if (r < 0) {
 			hk_error("stopped: %s", strerror(-r));
 		}
+	}
+	if (r == 0) {
+		hk_watchdog_leave();
 	}
 	collector->server = hk_server_free(collector->server);
 	hk_job_free_all(collector);

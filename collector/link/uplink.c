@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/link/dialer.h"
+#include "collector/watchdog.h"
 #include "wire/request.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -184,12 +185,14 @@ static void connection_end(struct hk_uplink *uplink, char refusal[PROBLEM_BYTES]
 	if (!uplink->open) {
 		return;
 	}
+	hk_watchdog_begin();
 	nng_close(uplink->socket);
 	hk_dialer_end(&uplink->dialer);
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS; i++) {
 		nng_aio_wait(uplink->slots[i].aio);
 		slot_clear(&uplink->slots[i], refusal);
 	}
+	hk_watchdog_end();
 	uplink->open = false;
 	uplink->generation++;
 	atomic_store(&uplink->joined, false);

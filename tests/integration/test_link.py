@@ -131,7 +131,17 @@ def damaged(run):
     expect_true(f"{held} calls in the export of {called}: less, but not of one rank only", called / RANKS_EACH < held < called)
 
 
+def stuck(run):
+    """A connection that NNG never closes holds up neither a leaf's work nor its end."""
+    leaf = Node(run, "stuck", ["--upstream", free_url()], ["env", f"LD_PRELOAD={run.workload('libstuck_close.so')}"]).start()
+    wait_for("the leaf to begin anew", lambda: leaf.said().count("serving run=") > 1)
+    expect("it goes on as the same process", leaf.collector.poll(), None)
+    leaf.collector.terminate()
+    expect("the leaf's end", leaf.collector.wait(60), 0)
+
+
 def test(run):
+    stuck(run)
     plain(run)
     overtaken(run)
     damaged(run)
