@@ -4,11 +4,7 @@
 #define HK_AGENT_FRAME_LAYOUT_H
 
 #define HK_THUNKS 16384
-#if defined(__aarch64__)
 #define HK_THUNK_BYTES 64
-#else
-#define HK_THUNK_BYTES 128
-#endif
 
 /* struct hk_call, relative to the thunk's frame pointer (the struct ends where the saved frame
  * pointer begins). */

@@ -1,10 +1,10 @@
 /* trampoline.S: the thunks and the way in and out of a hooked call (x86-64, System V).
  *
- * A thunk is 128 bytes of code of its own per site: its `call *original` has its own entry in the branch predictor, which a
- * shared indirect call at a thousand sites has not. The levels count and sample are done in its second half, with no call: that
- * and its return would cost them as much again. The full path lies in the first. It builds a frame by rbp, so that unwinders,
- * exceptions and debuggers pass through by ordinary CFI, and copies stack arguments because the original must find them above
- * its return address.
+ * A thunk is a cache line of code of its own per site: its `call *original` has its own entry in the branch predictor, which a
+ * shared indirect call at a thousand sites has not. It builds a frame by rbp, so that unwinders, exceptions and debuggers pass
+ * through by ordinary CFI, and copies stack arguments because the original must find them above its return address. The levels
+ * count and sample are done in a line besides, with no call: that and its return would cost them as much again. Those lines lie
+ * apart, because what fetches code ahead fetches the line behind, which had better be another thunk.
  * Vector registers are never touched here or in the C code reached by the fast path (-mgeneral-regs-only); the slow path
  * saves them all. r10 and r11 are free: a lazily bound PLT call clobbers them too.
  */
@@ -384,19 +384,19 @@ hk_call_enter:
 13:	rdtscp					/* waits for the call's own instructions */
 	leave_call hk_call_exit_ordered
 
-/* ---- what a thunk's own light path leaves alone: sites switched off, and calls for which the full path has something to do.
- * Returns to the thunk, by which it knows the site, and which jumps on, or into the thunk's full path ---- */
+/* ---- what a light path leaves alone: sites switched off, and calls for which the full path has something to do.
+ * Returns to the light path, by which it knows the site, and which jumps on, or into the thunk's full path ---- */
 	.p2align 6
 	.type	hk_call_light, @function
 hk_call_light:
 	.cfi_startproc
 	.cfi_def_cfa_offset 16
-	leaq	hk_thunks(%rip), %r10
+	leaq	hk_thunks_light(%rip), %r10
 	movq	(%rsp), %r11
 	subq	%r10, %r11
-	leaq	hk_hot(%rip), %r10
-	shrq	$7, %r11			/* HK_THUNK_BYTES */
+	shrq	$7, %r11			/* LIGHT_BYTES */
 	shlq	$6, %r11			/* HK_HOT_BYTES */
+	leaq	hk_hot(%rip), %r10
 	addq	%r10, %r11
 	cmpb	$HK_CONTROL_PASS, HK_HOT_CONTROL(%r11)
 	je	.Lpass
@@ -410,8 +410,12 @@ hk_call_light:
 	/* Its turn to be timed: start the countdown anew. */
 	movl	$HK_SAMPLE_PERIOD - 1, HK_THREAD_COUNTDOWN(%r10)
 .Lfull:
-	/* Return into the thunk's full path, behind its test of the control byte. */
-	addq	$(hk_thunk_full - hk_thunk_light), (%rsp)
+	/* Return into the thunk's full path, behind its test of the control byte. A thunk is as long as its site's line. */
+	leaq	hk_hot(%rip), %r10
+	subq	%r10, %r11
+	leaq	hk_thunk_full(%rip), %r10
+	addq	%r10, %r11
+	movq	%r11, (%rsp)
 .Lreturn:
 	ret
 /* The full path makes the cell and heeds the new generation, but not for a signal handler while the agent is busy. */
@@ -526,20 +530,21 @@ hk_state_saved_call:
 	.size	hk_state_saved_call, . - hk_state_saved_call
 
 /* ---- the thunks ---- */
-	.p2align 7
+	.set	LIGHT_BYTES, 128
+	.set	LIGHT_ASIDE, 64
+	.p2align 6
 	.globl	hk_thunks
 	.hidden	hk_thunks
 	.type	hk_thunks, @object
 hk_thunks:
 	.set	site, 0
 	.rept	HK_THUNKS
-	.p2align 7
+	.org	hk_thunks + site * HK_THUNK_BYTES
 	.cfi_startproc
 	endbr64
 	cmpb	$HK_CONTROL_LIGHT, hk_hot + site * HK_HOT_BYTES + HK_HOT_CONTROL(%rip)
-	ja	1f
-	je	2f
-	.cfi_remember_state
+	ja	hk_thunks_light + site * LIGHT_BYTES + LIGHT_ASIDE
+	je	hk_thunks_light + site * LIGHT_BYTES
 	.if site == 0
 hk_thunk_full:
 	.endif
@@ -554,34 +559,43 @@ hk_thunk_full:
 	call	hk_call_enter
 	call	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
 	jmp	hk_call_exit
-	.cfi_restore_state
-1:	call	hk_call_light
-	.if site == 0
-hk_thunk_light:
-	.endif
-	jmp	0f
-	.p2align 6
-2:
-	movq	hk_thread_current@gottpoff(%rip), %r10
-	movq	%fs:(%r10), %r10
-	cmpl	$0, HK_THREAD_READY(%r10)
-	je	1b
-	movq	HK_THREAD_GENERATION(%r10), %r11
-	movl	(%r11), %r11d
-	cmpl	HK_THREAD_SEEN(%r10), %r11d
-	jne	1b
-	movl	hk_hot + site * HK_HOT_BYTES + HK_HOT_STEP(%rip), %r11d
-	subl	%r11d, HK_THREAD_COUNTDOWN(%r10)
-	js	1b
-	movq	HK_THREAD_CELLS + site * 8(%r10), %r11
-	testq	%r11, %r11
-	jz	1b
-	incq	(%r11)				/* cell.calls */
-0:	jmp	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
 	.cfi_endproc
 	.set	site, site + 1
 	.endr
+	.org	hk_thunks + HK_THUNKS * HK_THUNK_BYTES
 	.size	hk_thunks, . - hk_thunks
+
+/* ---- their light paths ---- */
+	.p2align 6
+	.type	hk_thunks_light, @object
+hk_thunks_light:
+	.cfi_startproc
+	.set	site, 0
+	.rept	HK_THUNKS
+	.org	hk_thunks_light + site * LIGHT_BYTES
+	movq	hk_thread_current@gottpoff(%rip), %r10
+	movq	%fs:(%r10), %r10
+	cmpl	$0, HK_THREAD_READY(%r10)
+	je	1f
+	movq	HK_THREAD_GENERATION(%r10), %r11
+	movl	(%r11), %r11d
+	cmpl	HK_THREAD_SEEN(%r10), %r11d
+	jne	1f
+	movl	hk_hot + site * HK_HOT_BYTES + HK_HOT_STEP(%rip), %r11d
+	subl	%r11d, HK_THREAD_COUNTDOWN(%r10)
+	js	1f
+	movq	HK_THREAD_CELLS + site * 8(%r10), %r11
+	testq	%r11, %r11
+	jz	1f
+	incq	(%r11)				/* cell.calls */
+	jmp	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
+	.org	hk_thunks_light + site * LIGHT_BYTES + LIGHT_ASIDE
+1:	call	hk_call_light
+	jmp	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
+	.set	site, site + 1
+	.endr
+	.cfi_endproc
+	.size	hk_thunks_light, . - hk_thunks_light
 
 #endif
 
