@@ -1,0 +1,50 @@
+#!/usr/bin/python3
+"""What the collector takes of a core while a job idles, records a little and records much: bench_collector.py BUILD_DIR.
+
+A process that is traced by a running collector calls one recorded function so many times a second, for a short and for a longer time:
+what a job costs but for its length is in both, and not in the difference. The process computes between its calls.
+"""
+import os
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "integration"))
+
+from harness import Failure, Run, expect, main, total_calls  # pylint: disable=wrong-import-position
+
+SECONDS = (2, 22)
+# records a second, most of a core that the collector may take. The last is what encoding with zstd may take, 20 M/s; see the README.
+RATES = ((0, 0.005), (10000, 0.005), (1000000, 0.05))
+
+
+def cpu_s(pid):
+    """Processor time of a process, of all its threads, to the ns."""
+    return time.clock_gettime(~pid << 3 | 2)  # the clock that clock_getcpuclockid names
+
+
+def record(run, collector, rate, seconds):
+    """Processor time the collector takes for a job of SECONDS, its start and end included."""
+    job, before = f"job-{rate}-{seconds}", cpu_s(collector.pid)
+    command = [os.path.join(run.build, "tests", "bench", "bench_loss"), 1, rate * seconds, rate] if rate else ["sleep", seconds]
+    run.cli("run", "-q", "--job", job, "--budget", "off", "--hooks", os.path.join(HERE, "call.hooks"), "--", *command)
+    took = cpu_s(collector.pid) - before
+    if rate:
+        expect("calls", total_calls(run.report(job))[0, "bench_record"], rate * seconds)
+    return took
+
+
+def test(run: Run):
+    collector, missed = run.start_collector(), 0
+    for rate, limit in RATES:
+        short, long = (record(run, collector, rate, seconds) for seconds in SECONDS)
+        share = (long - short) / (SECONDS[1] - SECONDS[0])
+        each = f", {1e9 * share / rate:.0f} ns a record" if rate else ""
+        print(f"{rate} records/s: {100 * share:.2f} % of a core{each}   limit {100 * limit:.1f} %  {'met' if share <= limit else 'MISSED'}",
+              flush=True)
+        missed += share > limit
+    if missed:
+        raise Failure(f"{missed} of the limits missed")
+
+
+main(test)
