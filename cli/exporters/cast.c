@@ -6,10 +6,10 @@
 #include <uthash.h>
 #include <xxhash.h>
 
-#include "exporters/utf8.h"
 #include "report/clock.h"
 #include "report/name.h"
 #include "report/process.h"
+#include "report/utf8.h"
 
 /* The kernel's process ids end at 2^22. */
 #define OWN_IDS 5000000u

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "exporters/exporter.h"
-#include "exporters/json.h"
 #include "hooks/names.h"
+#include "report/json_stream.h"
 
 /* Where `pid` is not the rank: above any rank, below what a double or an int would spoil. */
 #define OTHER_PIDS 1000000u

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "exporters/utf8.h"
 #include "hooks/hook.h"
+#include "report/utf8.h"
 
 static const struct hk_exporter_ops *const exporters[] = {
     &hk_perfetto_exporter,

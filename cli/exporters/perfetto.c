@@ -13,9 +13,9 @@
 
 #include "exporters/details.h"
 #include "exporters/exporter.h"
-#include "exporters/utf8.h"
 #include "hooks/hook.h"
 #include "hooks/names.h"
+#include "report/utf8.h"
 
 #define CLOCK HK__PERFETTO__CLOCK_SNAPSHOT__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME
 #define REALTIME HK__PERFETTO__CLOCK_SNAPSHOT__BUILTIN_CLOCK__BUILTIN_CLOCK_REALTIME

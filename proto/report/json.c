@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report/coverage.h"
+#include "report/json_stream.h"
 #include "report/name.h"
 #include "report/nodes.h"
 #include "report/report.h"
@@ -96,24 +97,6 @@ static json_t *process_json(const void *row)
 	    "tracing_cost_ns", number(process->tracing_cost_ns));
 }
 
-static json_t *call_json(const void *row)
-{
-	const struct hk_report_call *call = row;
-	const struct hk_report_numbers *n = &call->numbers;
-
-	return json_pack(
-	    "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-	    "rank", (int)call->rank, "role", call->role, "domain", text(call->domain), "function",
-	    text(call->function), "library", text(call->library), "calls", number(n->calls),
-	    "errors", number(n->errors), "total_ns", number_if(n->have_total, n->total_ns),
-	    "self_ns", number_if(n->have_total, n->self_ns), "outermost_ns",
-	    number_if(n->have_total, n->outermost_ns), "bytes", number_if(n->have_bytes, n->bytes),
-	    "min_ns", number_if(n->have_latency, n->min_ns), "mean_ns",
-	    number_if(n->have_latency, n->mean_ns), "p50_ns", number_if(n->have_latency, n->p50_ns),
-	    "p90_ns", number_if(n->have_latency, n->p90_ns), "p99_ns",
-	    number_if(n->have_latency, n->p99_ns), "max_ns", number_if(n->have_latency, n->max_ns));
-}
-
 static json_t *memory_json(const void *row)
 {
 	const struct hk_report_memory *memory = row;
@@ -182,6 +165,55 @@ static int array(FILE *output, const char *name, const void *rows, size_t count,
 	return 0;
 }
 
+static void put_if(struct hk_json *json, const char *key, bool measured, uint64_t value)
+{
+	if (measured) {
+		hk_json_uint(json, key, value);
+	} else {
+		hk_json_null(json, key);
+	}
+}
+
+static void write_call(const struct hk_report_call *call, struct hk_json *json)
+{
+	const struct hk_report_numbers *n = &call->numbers;
+
+	hk_json_open(json, NULL, '{');
+	hk_json_int(json, "rank", call->rank);
+	hk_json_string(json, "role", call->role);
+	hk_json_string(json, "domain", call->domain);
+	hk_json_string(json, "function", call->function);
+	hk_json_string(json, "library", call->library);
+	hk_json_uint(json, "calls", n->calls);
+	hk_json_uint(json, "errors", n->errors);
+	put_if(json, "total_ns", n->have_total, n->total_ns);
+	put_if(json, "self_ns", n->have_total, n->self_ns);
+	put_if(json, "outermost_ns", n->have_total, n->outermost_ns);
+	put_if(json, "bytes", n->have_bytes, n->bytes);
+	put_if(json, "min_ns", n->have_latency, n->min_ns);
+	put_if(json, "mean_ns", n->have_latency, n->mean_ns);
+	put_if(json, "p50_ns", n->have_latency, n->p50_ns);
+	put_if(json, "p90_ns", n->have_latency, n->p90_ns);
+	put_if(json, "p99_ns", n->have_latency, n->p99_ns);
+	put_if(json, "max_ns", n->have_latency, n->max_ns);
+	hk_json_close(json, '}');
+}
+
+/* A thousand ranks have hundreds of thousands of them, for which trees of values take seconds. */
+static int calls(const struct hk_report *report, FILE *output)
+{
+	struct hk_json json = {.output = output};
+
+	fputs(",\n\"calls\": [", output);
+	for (size_t i = 0; i < report->call_count; i++) {
+		hk_json_newline(&json);
+		putc_unlocked(' ', output);
+		write_call(&report->calls[i], &json);
+	}
+	fputc(']', output);
+	return ferror(output) ? -EIO : 0;
+}
+
 #define ARRAY(name, rows, count, make) array(output, name, rows, count, sizeof(*(rows)), make)
 
 int hk_report_write_json(const struct hk_report *report, FILE *output)
@@ -190,7 +222,7 @@ int hk_report_write_json(const struct hk_report *report, FILE *output)
 	int r = dump(job_json(&report->job), output);
 	r = r ? r : ARRAY("ranks", report->ranks, report->rank_count, rank_json);
 	r = r ? r : ARRAY("processes", report->processes, report->process_count, process_json);
-	r = r ? r : ARRAY("calls", report->calls, report->call_count, call_json);
+	r = r ? r : calls(report, output);
 	r = r ? r : ARRAY("memory", report->memory, report->memory_count, memory_json);
 	r = r ? r
 	      : ARRAY("open_calls", report->open_calls, report->open_call_count, open_call_json);

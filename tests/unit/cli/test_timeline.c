@@ -19,9 +19,9 @@
 
 #include "chunk/file.h"
 #include "chunk/writer.h"
-#include "exporters/json.h"
 #include "exporters/timeline.h"
 #include "hooks/hook.h"
+#include "report/json_stream.h"
 
 #define PROCESSES 4
 #define THREADS 2

@@ -1,4 +1,4 @@
-#include "exporters/utf8.h"
+#include "report/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/json.h"
-#include "exporters/utf8.h"
+#include "report/json_stream.h"
+#include "report/utf8.h"
 
 static void test_document_reads_back(void **state)
 {

@@ -1,16 +1,34 @@
-#include "exporters/json.h"
+#include "report/json_stream.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/utf8.h"
+#include "report/utf8.h"
+
+/* How many bytes at TEXT stand for themselves. */
+static size_t plain_length(const char *text)
+{
+	size_t length = 0;
+
+	while (text[length] >= 0x20 && text[length] < 0x7f && text[length] != '"' &&
+	       text[length] != '\\') {
+		length++;
+	}
+	return length;
+}
 
 static void write_quoted(FILE *output, const char *text)
 {
 	putc_unlocked('"', output);
-	while (*text) {
+	for (;;) {
+		size_t plain = plain_length(text);
+		fwrite_unlocked(text, 1, plain, output);
+		text += plain;
+		if (!*text) {
+			break;
+		}
 		size_t length = hk_utf8_length(text);
 		unsigned char byte = (unsigned char)*text;
 
@@ -93,6 +111,12 @@ void hk_json_uint(struct hk_json *json, const char *key, uint64_t value)
 {
 	write_key(json, key);
 	write_digits(json->output, value);
+}
+
+void hk_json_null(struct hk_json *json, const char *key)
+{
+	write_key(json, key);
+	fwrite_unlocked("null", 1, 4, json->output);
 }
 
 void hk_json_microseconds(struct hk_json *json, const char *key, int64_t value_ns)

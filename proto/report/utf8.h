@@ -1,7 +1,7 @@
 /* utf8.h: names from traced processes made fit for formats that accept valid UTF-8 only. Pure
  * functions, thread-safe. */
-#ifndef HK_EXPORTERS_UTF8_H
-#define HK_EXPORTERS_UTF8_H
+#ifndef HK_REPORT_UTF8_H
+#define HK_REPORT_UTF8_H
 
 #include <stddef.h>
 

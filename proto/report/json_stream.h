@@ -1,9 +1,9 @@
-/* json.h: writes JSON as a stream, for documents too large to hold. Commas, quotes and escapes are
- * its business, the order of calls is the caller's. Strings may hold any bytes; what is not UTF-8
- * becomes U+FFFD. Errors stay in the FILE (ferror). One owner, no locking, no allocation.
+/* json_stream.h: writes JSON as a stream, for documents too large to hold. Commas, quotes and
+ * escapes are its business, the order of calls is the caller's. Strings may hold any bytes; what is
+ * not UTF-8 becomes U+FFFD. Errors stay in the FILE (ferror). One owner, no locking, no allocation.
  */
-#ifndef HK_EXPORTERS_JSON_H
-#define HK_EXPORTERS_JSON_H
+#ifndef HK_REPORT_JSON_STREAM_H
+#define HK_REPORT_JSON_STREAM_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,6 +20,7 @@ void hk_json_close(struct hk_json *json, char bracket); /* '}' or ']' */
 void hk_json_string(struct hk_json *json, const char *key, const char *value);
 void hk_json_int(struct hk_json *json, const char *key, int64_t value);
 void hk_json_uint(struct hk_json *json, const char *key, uint64_t value);
+void hk_json_null(struct hk_json *json, const char *key);
 
 /* Nanoseconds as microseconds with three decimals, exactly. */
 void hk_json_microseconds(struct hk_json *json, const char *key, int64_t value_ns);
