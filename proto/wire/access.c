@@ -82,9 +82,11 @@ static int read_file(const char *file, bool secret, char **ret_text,
 		return complain(problem, r, file, strerror(-r));
 	}
 	const char *what = NULL;
+	/* Root may let a group of ours read it: so Kubernetes hands secrets out. */
+	bool shared = status.st_uid == 0 && geteuid() != 0;
 	if (!S_ISREG(status.st_mode) || status.st_size > FILE_BYTES_MAX) {
 		what = "not a file of keys";
-	} else if (secret && (status.st_mode & 077) != 0) {
+	} else if (secret && (status.st_mode & (shared ? 037 : 077)) != 0) {
 		what = "others may read or write it: chmod 600 it";
 	} else if (secret && status.st_uid != geteuid() && status.st_uid != 0) {
 		what = "somebody else owns it";

@@ -132,6 +132,30 @@ static void test_what_others_may_read_is_no_secret(void **state)
 	}
 }
 
+static void test_what_root_lets_a_group_read_is_one_for_its_members(void **state)
+{
+	char token[HK_ACCESS_TOKEN_MAX + 1], problem[HK_ACCESS_PROBLEM_BYTES];
+	(void)state;
+	if (geteuid() != 0) {
+		skip();
+	}
+	assert_int_equal(chmod(directory, 0755), 0);
+	static const struct {
+		mode_t mode;
+		int result;
+	} cases[] = {{0440, 0}, {0640, 0}, {0660, -EACCES}, {0444, -EACCES}};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		write_tokens("read " READ_TOKEN, cases[i].mode);
+		assert_int_equal(chown(path, 0, 65534), 0);
+		assert_int_equal(setegid(65534), 0);
+		assert_int_equal(seteuid(65534), 0);
+		int r = hk_access_token(path, token, problem);
+		assert_int_equal(seteuid(0), 0);
+		assert_int_equal(setegid(0), 0);
+		assert_int_equal(r, cases[i].result);
+	}
+}
+
 static void test_dialling_needs_trust(void **state)
 {
 	nng_socket none = NNG_SOCKET_INITIALIZER;
@@ -157,6 +181,7 @@ int main(void)
 	    cmocka_unit_test(test_the_token_that_gives_most_is_shown),
 	    cmocka_unit_test(test_files_that_make_no_sense_are_refused),
 	    cmocka_unit_test(test_what_others_may_read_is_no_secret),
+	    cmocka_unit_test(test_what_root_lets_a_group_read_is_one_for_its_members),
 	    cmocka_unit_test(test_dialling_needs_trust),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
