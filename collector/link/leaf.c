@@ -101,7 +101,9 @@ int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf)
 	r = r < 0 ? r : hk_uplink_open(options->upstream, &access, &leaf->uplink, problem);
 	if (r < 0) {
 		hk_error("cannot bring anything to %s: %s", options->upstream,
-			 *problem ? problem : strerror(-r));
+			 *problem	? problem
+			 : r == -EINVAL ? "a root's address looks like tls+tcp://HOST:PORT"
+					: strerror(-r));
 		hk_leaf_free(leaf);
 		return r;
 	}

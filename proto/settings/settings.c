@@ -113,8 +113,15 @@ static void file_read(struct hk_settings *settings, enum hk_settings_source sour
 	}
 	settings->reading = source;
 	int line = ini_parse_file(file, take, settings);
+	bool unreadable = ferror(file) != 0;
 	fclose(file);
-	if (line > 0 && !*settings->complaint) {
+	if (*settings->complaint) {
+		return;
+	}
+	if (unreadable) {
+		snprintf(settings->complaint, sizeof(settings->complaint), "%s: cannot be read",
+			 path);
+	} else if (line > 0) {
 		snprintf(settings->complaint, sizeof(settings->complaint),
 			 "%s:%d: not NAME = VALUE", path, line);
 	}

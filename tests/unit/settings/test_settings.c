@@ -116,6 +116,10 @@ static void test_bad_files_are_told_and_survived(void **state)
 	assert_non_null(strstr(hk_settings_complaint(settings), ":2:"));
 	assert_string_equal(hk_settings_get(settings, "on-full"), "wait:6");
 	hk_settings_free(settings);
+
+	settings = hk_settings_new_from("/", NULL);
+	assert_non_null(strstr(hk_settings_complaint(settings), "cannot be read"));
+	hk_settings_free(settings);
 }
 
 int main(void)
