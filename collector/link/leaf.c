@@ -374,8 +374,13 @@ static void take_put_reply(struct hk_leaf *leaf, const struct exchange *exchange
 		return;
 	}
 	process->chunks_sending--;
+	uint64_t before = process->acknowledged;
 	if (response->chunk) {
 		hk_outbox_acknowledge(process, response->chunk->last);
+	}
+	/* An answer without an error may be about one whose forerunner was refused. */
+	if (process->acknowledged > before) {
+		leaf->refused[EXCHANGE_CHUNK] = 0;
 	}
 	if (response->error == -ENOENT) {
 		/* The root does not know the process any more: it is told anew. */
@@ -401,8 +406,8 @@ static void note_refusal(struct hk_leaf *leaf, enum exchange_kind kind,
 	if (response->error != 0 && response->error != leaf->refused[kind]) {
 		hk_warning("the root refuses error=%s text=%s", strerror(-response->error),
 			   response->text);
+		leaf->refused[kind] = response->error;
 	}
-	leaf->refused[kind] = response->error;
 }
 
 static void take_answer(const struct hk_collector *collector, struct hk_leaf *leaf,
@@ -418,6 +423,7 @@ static void take_answer(const struct hk_collector *collector, struct hk_leaf *le
 	} else if (exchange.kind == EXCHANGE_REPORT) {
 		leaf->reporting = false;
 		if (response->error == 0 && response->leaf) {
+			leaf->refused[EXCHANGE_REPORT] = 0;
 			hk_leaf_report_clock(&leaf->head, response->leaf);
 			take_report_reply(collector, leaf, response->leaf, now_ns);
 		} else {

@@ -130,6 +130,7 @@ def removed(run):
         end_process(command)
     wait_for("nothing to be unsent", lambda: json.loads(leaf.cli("status", "--json").stdout)["upstream"]["unsent_jobs"] == 0 and
              "is on the root id=gone" in leaf.said())
+    expect_true(f"chunks are refused for a moment, which is said once: {leaf.said()}", leaf.said().count("the root refuses") <= 1)
     report = root.closed_report("gone")
     for rank, path in enumerate(paths):
         loop.expect_loop("after rm", report, loop.rows(path), rank)
