@@ -56,4 +56,5 @@ done
 "$root/deploy/install.sh" "${install_args[@]}"
 cmake -S "$root" -B "$build" -G Ninja -DHK_WERROR=ON
 cmake --build "$build" -j "$(nproc)"
-exec ctest --test-dir "$build" -j "$(nproc)" --output-on-failure --no-tests=error "${ctest_args[@]}"
+# Most tests wait more than they compute.
+exec ctest --test-dir "$build" -j "$((2 * $(nproc)))" --output-on-failure --no-tests=error "${ctest_args[@]}"

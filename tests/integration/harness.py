@@ -15,7 +15,9 @@ import tempfile
 import time
 
 RANKS = 4
-TIMEOUT = 120
+# Of what hangs: nothing that works takes this long, on however busy a machine.
+TIMEOUT = 300
+WAIT = 120
 MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
@@ -120,7 +122,7 @@ class Run:
         return os.path.join(self.build, "agent", "libhookagent.so")
 
 
-def wait_for(what, condition, timeout=60):
+def wait_for(what, condition, timeout=WAIT):
     """Waits for CONDITION to return something true and returns it; looks every few milliseconds."""
     end = time.monotonic() + timeout
     while True:

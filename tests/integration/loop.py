@@ -5,7 +5,7 @@ import os
 import struct
 import subprocess
 
-from harness import expect, expect_true, wait_for
+from harness import WAIT, expect, expect_true, wait_for
 
 HOOKS = ("libc", "*:calls_*")
 FUNCTIONS = {"write", "read", "calls_inner", "nanosleep"}
@@ -67,7 +67,7 @@ def agent_environment(run, job, level="record"):
     return {"LD_PRELOAD": run.agent(), "HOOK_HOOKS": ",".join(HOOKS), "HOOK_LEVEL": level, "HOOK_JOB": job}
 
 
-def closed_report(run, job, timeout=60):
+def closed_report(run, job, timeout=WAIT):
     """The report of JOB once its collector has closed it."""
     def look():
         report = run.report(job)

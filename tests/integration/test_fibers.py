@@ -43,7 +43,9 @@ def test_case(run, program, case, switch, level):
     # Calls that are nobody's callees any more do not hide those of later calls.
     leaf = rows["fibers", "fiber_leaf"]
     if case not in WITHOUT_RECORDS:
-        expect_true(f"{name}: leaves have an outermost time: {leaf}", leaf["outermost_ns"] > leaf["total_ns"] // 20)
+        # By the shortest of them: one during which the machine was busy elsewhere may last longer than all others together.
+        least = leaf["calls"] * leaf["min_ns"] // 20
+        expect_true(f"{name}: leaves have an outermost time: {leaf}", leaf["outermost_ns"] > least > 0)
 
 
 def test(run):

@@ -17,15 +17,15 @@ RANKS_EACH = 2
 CHUNK_HEADER = 256
 
 
-def start_ranks(run, leaves, job, rounds):
-    """RANKS_EACH loops under the agent on each leaf; their progress files by rank."""
+def start_ranks(run, leaves, job, rounds, *more):
+    """RANKS_EACH loops under the agent on each leaf, MORE for each of them; their progress files by rank."""
     commands, paths, world = [], [], RANKS_EACH * len(leaves)
     for leaf in leaves:
         for _ in range(RANKS_EACH):
             rank = len(commands)
             path = run.path(f"progress-{job}-{rank}")
             env = {**loop.agent_environment(run, job), "HOOK_RANK": str(rank), "HOOK_WORLD_SIZE": str(world)}
-            commands.append(leaf.popen(run.workload("calls_truth"), "--loop", path, rounds, env=env))
+            commands.append(leaf.popen(run.workload("calls_truth"), "--loop", path, rounds, *more, env=env))
             paths.append(path)
     return commands, paths
 

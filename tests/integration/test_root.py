@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 
 import loop
@@ -100,10 +101,15 @@ def room(run):
     url = free_url()
     with Proxy(address_of(url)) as proxy:
         root, leaves = root_and_leaves(run, ["small"], url=url, upstream=proxy.url, leaf_options=["--keep", "64K"])
-        commands, _ = start_ranks(run, leaves, "cut", LONG_ROUNDS)
+        # However late the job is known, most of its records are made when the root is away.
+        commands, paths = start_ranks(run, leaves, "cut", LONG_ROUNDS, 0, LONG_ROUNDS // 20)
+        for path in paths:
+            loop.wait_stopped(path)
         wait_for("the job to be known", lambda: root.cli("report", "cut", check=False).returncode == 0)
         proxy.cut()
         proxy.reset()
+        for command in commands:
+            command.send_signal(signal.SIGCONT)
         for command in commands:
             finish(command, "rank", run.path("job.log"))
         proxy.heal()
