@@ -2,7 +2,8 @@
 """A root with a thousand ranks: bench_scale.py BUILD_DIR [RANKS SITES].
 
 `load` reports changes of every call site of every rank once a second. Limits: the root's processor time for such a period, its
-memory, and how long `hookcli top --once` takes. A figure in seconds belongs to a machine: what it does else is printed beside.
+memory, how long `hookcli top --once` takes, and that a thousand times the calls cost it no more. A figure in seconds belongs to a
+machine: what it does else is printed beside.
 """
 import json
 import os
@@ -19,17 +20,18 @@ from harness import Failure, Run, end_process, main, wait_for  # pylint: disable
 RANKS, SITES, TICKS, LEAVES, CALLS = 1024, 200, (2, 22), 16, 10
 PERIOD_S, MEMORY_MIB, TOP_S = 0.25, 512, 0.1
 TOPS, SETTLED_S = 7, 5
+MANY, BUSIER = 1000, 1.5  # numbers get longer, a byte or two each
 QUIET = 0.2  # share of time with somebody waiting, up to which a wall clock says something
 
 
 def machine():
-    """GB/s of a plain copy, the best of some: of this machine at this time."""
-    block = bytearray(64 << 20)
+    """Bytes a second of a plain copy, the best of some: of this machine at this time."""
+    block, copy = bytearray(64 << 20), bytearray(64 << 20)
     best = 0
     for _ in range(5):
         begun = time.process_time()
-        copy = bytes(block)
-        best = max(best, len(copy) / 1e9 / (time.process_time() - begun))
+        copy[:] = block
+        best = max(best, len(copy) / (time.process_time() - begun))
     return best
 
 
@@ -50,10 +52,11 @@ def waiting_s():
         return int(pressure.readline().rsplit("=", 1)[1]) / 1e6
 
 
-def play(run, job, ticks, meanwhile=lambda load: None):
-    """Has `load` report for so many periods; what it prints, and what MEANWHILE returns."""
+def play(run, job, ticks, times=1, meanwhile=lambda load: None):
+    """Has `load` report for so many periods, each call TIMES times; what it prints, and what MEANWHILE returns."""
     line = [run.build + "/tests/load/load", f"ipc://{run.run_directory}/collector.sock", "--job", job, "--ranks", run.ranks,
-            "--sites", run.sites, "--ticks", ticks, "--leaves", LEAVES, "--calls", CALLS]
+            "--sites", run.sites, "--ticks", ticks, "--leaves", LEAVES, "--calls", CALLS,
+            "--times", times]
     load = subprocess.Popen([str(part) for part in line], env=run.environment(), stdout=subprocess.PIPE, text=True)
     try:
         result = meanwhile(load)
@@ -81,29 +84,42 @@ def top(run, collector):
     return look
 
 
+def period(run, collector):
+    """The root's seconds of processor time for a period, with CALLS and with MANY times as many, and what `load` told of it."""
+    def spent(job, ticks, times):
+        before = cpu_s(collector.pid)
+        told, _ = play(run, job, ticks, times)
+        return cpu_s(collector.pid) - before, told
+    # What a job costs but for its length is in all, and not in the differences.
+    base, _ = spent("short", TICKS[0], 1)
+    few, told = spent("long", TICKS[1], 1)
+    many, _ = spent("busy", TICKS[1], MANY)
+    return (few - base) / (TICKS[1] - TICKS[0]), (many - base) / (TICKS[1] - TICKS[0]), told
+
+
 def test(run: Run, ranks=RANKS, sites=SITES):
     run.ranks, run.sites = int(ranks), int(sites)
     speed = machine()
     collector = run.start_collector()
-    # What a job costs but for its length is in both, and not in the difference.
-    marks = [cpu_s(collector.pid)]
     begun, waited = time.monotonic(), waiting_s()
-    for ticks in TICKS:
-        told, _ = play(run, f"of-{ticks}", ticks)
-        marks.append(cpu_s(collector.pid))
+    second, busier, told = period(run, collector)
     waited = (waiting_s() - waited) / (time.monotonic() - begun)
-    second = (marks[2] - marks[1] - (marks[1] - marks[0])) / (TICKS[1] - TICKS[0])
-    _, (wall, busy) = play(run, "looked-at", TICKS[1], top(run, collector))
+    _, (wall, busy) = play(run, "looked-at", TICKS[1], meanwhile=top(run, collector))
     memory = peak_mib(collector.pid)
     quiet = waited <= QUIET
-    print(f"machine: copies {speed:.1f} GB/s; somebody waited for a processor {100 * waited:.0f} % of the time")
+    cells, size = run.ranks * run.sites, told["bytes"] / TICKS[1]
+    print(f"machine: copies {speed / 1e9:.1f} GB/s; somebody waited for a processor {100 * waited:.0f} % of the time")
     print(f"{run.ranks} ranks x {run.sites} call sites, {told['bytes'] / told['reports'] / 1024:.0f} KiB a report, at 1 Hz but for "
           f"{told['missed']} of {TICKS[1]} periods")
     print(f"root: {1e3 * second:.0f} ms of processor time a period, limit {1e3 * PERIOD_S:.0f}; {memory:.0f} MiB, limit {MEMORY_MIB}")
+    print(f"a changed cell: {1e6 * second / cells:.2f} us and {size / cells:.0f} bytes, {second / (size / speed):.0f} times as long as "
+          f"copying them; with {MANY} times the calls {1e6 * busier / cells:.2f} us")
     print(f"top --once: {1e3 * wall:.0f} ms, {1e3 * busy:.0f} ms of processor time, limit {1e3 * TOP_S:.0f} for "
           f"{'both' if quiet else 'the latter: the machine is busy'}")
     if second > PERIOD_S or memory > MEMORY_MIB or busy > TOP_S or (quiet and wall > TOP_S):
         raise Failure("a limit is missed")
+    if busier > BUSIER * second:
+        raise Failure("the cost grows with the calls")
 
 
 main(test)

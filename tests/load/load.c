@@ -1,12 +1,14 @@
 /* load: plays the leaves of a large job to a root, through the real messages.
  *
- *   load URL [--ranks N] [--leaves N] [--sites N] [--ticks N] [--period MS] [--calls N] [--job KEY]
+ *   load URL [--ranks N] [--leaves N] [--sites N] [--ticks N] [--period MS] [--calls N] [--times N]
+ *            [--job KEY]
  *
- * Every period each rank has made --calls calls at each of its call sites; its leaf reports what
- * has changed, in reports of about a MiB as a leaf's are, one after the other. The first period's
- * reports are about whole processes, the last one's end them and complete the job. Prints one line
- * of JSON: what the root must have (`calls`, `total_ns`, of all sites and ranks together), the
- * bytes sent, how many periods were missed, and the milliseconds that one round of reports took. */
+ * Every period each rank has made --calls calls at each of its call sites, --times times each; its
+ * leaf reports what has changed, in reports of about a MiB as a leaf's are, one after the other.
+ * The first period's reports are about whole processes, the last one's end them and complete the
+ * job. Prints one line of JSON: what the root must have (`calls`, `total_ns`, of all sites and
+ * ranks together), the bytes sent, how many periods were missed, and the milliseconds that one
+ * round of reports took. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -29,7 +31,7 @@
 
 struct options {
 	const char *url, *job;
-	unsigned ranks, leaves, sites, ticks, period_ms, calls;
+	unsigned ranks, leaves, sites, ticks, period_ms, calls, times;
 };
 
 struct rank {
@@ -109,9 +111,9 @@ static struct hk_columns_row make_calls(struct load *load, struct rank *rank, ui
 	for (unsigned i = 0; i < load->options.calls; i++) {
 		/* The sum of two draws: most calls are in the middle. */
 		uint32_t k = draw(load, SPREAD / 2) + draw(load, SPREAD / 2);
-		counts[k]++;
+		counts[k] += load->options.times;
 		touched |= UINT64_C(1) << k;
-		rank->total_ns[site] += bucket_ns(first_bucket(site) + k);
+		rank->total_ns[site] += load->options.times * bucket_ns(first_bucket(site) + k);
 	}
 	for (uint32_t k = 0; k < SPREAD; k++) {
 		if (touched >> k & 1) {
@@ -131,7 +133,7 @@ static Hk__Cells *make_cells(struct load *load, struct rank *rank)
 	struct hk_columns_builder builder = {0};
 	uint32_t bucket[SPREAD];
 	uint64_t count[SPREAD];
-	rank->calls += load->options.calls;
+	rank->calls += (uint64_t)load->options.calls * load->options.times;
 	for (uint32_t site = 0; site < load->options.sites; site++) {
 		struct hk_columns_row row = make_calls(load, rank, site, bucket, count);
 		if (hk_columns_add(&builder, &row) < 0) {
@@ -403,7 +405,7 @@ static struct options parse(int argc, char **argv)
 	static const struct option names[] = {
 	    {"ranks", 1, NULL, 'r'}, {"leaves", 1, NULL, 'l'}, {"sites", 1, NULL, 's'},
 	    {"ticks", 1, NULL, 't'}, {"period", 1, NULL, 'p'}, {"calls", 1, NULL, 'c'},
-	    {"job", 1, NULL, 'j'},   {NULL, 0, NULL, 0},
+	    {"times", 1, NULL, 'm'}, {"job", 1, NULL, 'j'},    {NULL, 0, NULL, 0},
 	};
 	struct options options = {.job = "load",
 				  .ranks = 64,
@@ -411,7 +413,8 @@ static struct options parse(int argc, char **argv)
 				  .sites = 200,
 				  .ticks = 5,
 				  .period_ms = 1000,
-				  .calls = 10};
+				  .calls = 10,
+				  .times = 1};
 	for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;) {
 		switch (option) {
 		case 'r':
@@ -431,6 +434,9 @@ static struct options parse(int argc, char **argv)
 			break;
 		case 'c':
 			options.calls = number(optarg, CALLS_MAX);
+			break;
+		case 'm':
+			options.times = number(optarg, 1000000);
 			break;
 		case 'j':
 			options.job = optarg;
