@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "frame/hot.h"
+#include "frame/mpi.h"
 #include "frame/state.h"
 #include "frame/values.h"
 #include "hooks/arguments.h"
@@ -46,9 +47,11 @@ static uint32_t keep_text(uintptr_t address, uint64_t *words, uint32_t room)
 	return used;
 }
 
-static bool is_handle(uint8_t type)
+/* An MPI handle of 32 bits. */
+static bool is_narrow_handle(uint8_t type, bool fortran)
 {
-	return type == HK_TYPE_MPI_DATATYPE || type == HK_TYPE_MPI_COMM;
+	return (type == HK_TYPE_MPI_DATATYPE || type == HK_TYPE_MPI_COMM) &&
+	       (fortran || !hk_mpi_is_wide());
 }
 
 /* What a reference of the host's points to. */
@@ -56,7 +59,7 @@ static bool keep_pointee(uintptr_t address, uint8_t type, bool fortran, uint64_t
 {
 	bool narrow = type == HK_TYPE_INT || type == HK_TYPE_FD || type == HK_TYPE_UINT ||
 		      type == HK_TYPE_FLOAT || type == HK_TYPE_NCCL_DATATYPE ||
-		      (fortran && is_handle(type));
+		      is_narrow_handle(type, fortran);
 	size_t bytes = narrow ? 4 : 8;
 	uint32_t low;
 
@@ -87,7 +90,8 @@ static uint32_t keep(uint64_t raw, uint8_t type, bool reference, bool fortran, u
 			return used;
 		}
 	} else if (!reference) {
-		words[0] = hk_values_widen(raw, type);
+		words[0] =
+		    is_narrow_handle(type, fortran) ? (uint32_t)raw : hk_values_widen(raw, type);
 		return 1;
 	} else if (keep_pointee((uintptr_t)raw, type, fortran, &words[0])) {
 		return 1;

@@ -114,6 +114,11 @@ static bool is_usable(void)
 	return mpi.found == now && mpi.usable;
 }
 
+bool hk_mpi_is_wide(void)
+{
+	return is_usable() && mpi.wide;
+}
+
 /* A handle argument as the C library wants it. */
 static uint64_t c_comm(const struct hk_call *call, uint64_t handle)
 {

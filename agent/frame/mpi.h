@@ -8,6 +8,7 @@
 #ifndef HK_AGENT_FRAME_MPI_H
 #define HK_AGENT_FRAME_MPI_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "frame/call.h"
@@ -16,5 +17,9 @@
 /* Value of an MPI factor for CALL; 0 where MPI cannot tell. Under hk_state_saved, general slow
  * path. */
 uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor);
+
+/* Whether handles in C are addresses (Open MPI) and not 32 bits, as all are in Fortran. Asked like
+ * hk_mpi_factor. */
+bool hk_mpi_is_wide(void);
 
 #endif

@@ -41,15 +41,18 @@ def inside(run: Run, job):
 
 
 def check_reload(run):
-    """What was found out about an MPI library that has gone is not used any more."""
+    """What was found out about an MPI library that has gone is not used any more; handles of half a word are shown so."""
     done = run.trace(run.workload("mpi_reload"), *(run.workload(f"libmpi_reload_{size}.so") for size in (4, 8)), hooks=["mpi"],
-                     options=("--job", "reload"))
+                     level="record+args", options=("--job", "reload"))
     expect("reload: output", done.stdout, "4\n")
     report = run.report(run.path("store", "reload"))
     expect_whole(report, 1)
     rows = {function: (row["calls"], row["bytes"]) for (_, function), row in rows_of(report).items()}
     # Three elements at a time, of 4 bytes and of 8 in turn.
-    expect("reload: calls and bytes", rows, {"MPI_Send": (4, 2 * 3 * (4 + 8))})
+    expect("reload: calls and bytes", rows, {"MPI_Send": (4, 2 * 3 * (4 + 8)), "MPI_Comm_dup": (4, 0)})
+    lines = run.cli("log", run.path("store", "reload"), "--filter", "function=MPI_Comm_dup").stdout.splitlines()
+    expect("reload: communicators", [line.split("MPI_Comm_dup")[1].split(" <")[0] for line in lines],
+           ["(comm=0x44000000, newcomm=0x44000001) = 0"] * 4)
 
 
 def test(run):

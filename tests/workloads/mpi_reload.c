@@ -1,5 +1,5 @@
-/* Opens each of the MPI libraries named (simulated) in turn, sends by it and closes it again, twice
- * over and never twice at the same address. Prints how often it sent. */
+/* Opens each of the MPI libraries named (simulated) in turn, sends by it, copies a communicator and
+ * closes it again, twice over and never twice at the same address. Prints how often it sent. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #define WORLD 0x44000000
 
 typedef int send_function(const void *data, int count, int type, int to, int tag, int comm);
+typedef int dup_function(int comm, int *newcomm);
 
 static void *need(void *address)
 {
@@ -39,11 +40,13 @@ static void use(const char *path)
 {
 	void *library = need(dlopen(path, RTLD_NOW));
 	send_function *send = (send_function *)need(dlsym(library, "MPI_Send"));
+	dup_function *dup = (dup_function *)need(dlsym(library, "MPI_Comm_dup"));
 	/* Not hooked, so this is where the library is. */
 	void *inside = need(dlsym(library, "PMPI_Comm_size"));
 	char data[1] = {0};
+	int handles[2] = {0, 0x55555555}; /* what lies behind one is not of it */
 
-	if (send(data, COUNT, INT_TYPE, 0, 0, WORLD)) {
+	if (send(data, COUNT, INT_TYPE, 0, 0, WORLD) || dup(WORLD, handles)) {
 		fprintf(stderr, "mpi_reload: a call failed\n");
 		exit(1);
 	}

@@ -38,6 +38,13 @@ int PMPI_Group_translate_ranks(int from, int count, const int *ranks, int to, in
 	return 0;
 }
 
+int MPI_Comm_dup(int comm, int *newcomm);
+int MPI_Comm_dup(int comm, int *newcomm)
+{
+	*newcomm = comm + 1;
+	return !comm;
+}
+
 int MPI_Send(const void *data, int count, int type, int to, int tag, int comm);
 int MPI_Send(const void *data, int count, int type, int to, int tag, int comm)
 {
