@@ -41,6 +41,7 @@ struct answer {
 	struct hk_fold fold;	/* of either */
 	Hk__Process **borrowed; /* array of `snapshot`: owned */
 	Hk__Job **jobs;		/* array: owned */
+	const char *user;	/* whose jobs there are; "": all */
 	char text[256];
 };
 
@@ -52,7 +53,8 @@ static int fail(struct answer *answer, int error, const char *format, const char
 	return 1;
 }
 
-static int list_jobs(const struct hk_collector *collector, Hk__Job ***ret_jobs, size_t *ret_count)
+static int list_jobs(const struct hk_collector *collector, const char *user, Hk__Job ***ret_jobs,
+		     size_t *ret_count)
 {
 	struct hk_job *job;
 	size_t count = 0;
@@ -65,6 +67,9 @@ static int list_jobs(const struct hk_collector *collector, Hk__Job ***ret_jobs, 
 	}
 	count = 0;
 	DL_FOREACH (collector->jobs, job) {
+		if (!hk_job_is_for(job, user)) {
+			continue;
+		}
 		if (!job->state->closed) {
 			hk_job_sum(job);
 		} else if (access(job->state->directory, F_OK) < 0) {
@@ -79,7 +84,7 @@ static int list_jobs(const struct hk_collector *collector, Hk__Job ***ret_jobs, 
 
 static int answer_list(struct hk_collector *collector, struct answer *answer)
 {
-	int r = list_jobs(collector, &answer->jobs, &answer->response.n_jobs);
+	int r = list_jobs(collector, answer->user, &answer->jobs, &answer->response.n_jobs);
 	if (r < 0) {
 		return fail(answer, r, "out of memory%s", "");
 	}
@@ -92,7 +97,7 @@ static int answer_status(struct hk_collector *collector, struct answer *answer)
 	Hk__StatusReply *status = &answer->status;
 	struct timespec cpu;
 	hk__status_reply__init(status);
-	int r = list_jobs(collector, &answer->jobs, &status->n_jobs);
+	int r = list_jobs(collector, answer->user, &answer->jobs, &status->n_jobs);
 	if (r < 0) {
 		return fail(answer, r, "out of memory%s", "");
 	}
@@ -126,7 +131,7 @@ static int answer_status(struct hk_collector *collector, struct answer *answer)
 static int select_job(struct hk_collector *collector, const char *text, struct answer *answer,
 		      struct hk_job **ret_job)
 {
-	int r = hk_job_select(collector, text, ret_job);
+	int r = hk_job_select(collector, text, answer->user, ret_job);
 	if (r == -ENOENT) {
 		return fail(answer, r, *text ? "no job '%s' here" : "no job yet%s", text);
 	}
@@ -175,8 +180,12 @@ static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotReq
 	return request->by_function ? fold(answer) : 1;
 }
 
-static int answer_exit(struct hk_collector *collector, const Hk__ExitNotice *notice)
+static int answer_exit(struct hk_collector *collector, const Hk__ExitNotice *notice,
+		       struct answer *answer)
 {
+	if (*answer->user) {
+		return fail(answer, -EPERM, "processes of this machine are not %s's", answer->user);
+	}
 	/* Its segment may be so new that nobody has looked. */
 	hk_scan_run(collector);
 	hk_process_notice(collector, notice);
@@ -190,12 +199,13 @@ static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest 
 	if (!*request->job) {
 		return fail(answer, -EINVAL, "a job needs an id%s", "");
 	}
-	job = hk_job_find(collector, request->job);
+	job = hk_job_find_of(collector, request->job, answer->user);
 	if (!job || job->state->closed) {
 		const struct hk_job_request open = {
 		    .key = request->job,
 		    .name = request->name,
 		    .command = request->command,
+		    .user = answer->user,
 		    .pid = request->pid,
 		    .announced = true,
 		};
@@ -329,7 +339,7 @@ static int answer_control(struct hk_collector *collector, const Hk__ControlReque
 static int answer_report(struct hk_collector *collector, Hk__LeafReport *report,
 			 struct answer *answer)
 {
-	int r = hk_intake_report(collector, report, &answer->intake);
+	int r = hk_intake_report(collector, answer->user, report, &answer->intake);
 	if (r < 0) {
 		return fail(answer, r, "report not taken: %s", strerror(-r));
 	}
@@ -343,7 +353,7 @@ static int answer_chunk(struct hk_collector *collector, Hk__ChunkPut *put,
 	uint64_t now = hk_clock_monotonic_ns();
 	hk__chunk_reply__init(&answer->chunk);
 	answer->chunk.process = put->process;
-	int r = hk_intake_chunk(collector, put, &answer->chunk.last);
+	int r = hk_intake_chunk(collector, answer->user, put, &answer->chunk.last);
 	if (r == 0 && wait->until_ns == 0) {
 		wait->until_ns = now + FORERUNNER_NS;
 	}
@@ -380,7 +390,7 @@ static int dispatch(struct hk_collector *collector, Hk__Request *request,
 	case HK__REQUEST__WHAT_SNAPSHOT:
 		return answer_snapshot(collector, request->snapshot, answer);
 	case HK__REQUEST__WHAT_EXIT:
-		return answer_exit(collector, request->exit);
+		return answer_exit(collector, request->exit, answer);
 	case HK__REQUEST__WHAT_OPEN_JOB:
 		return answer_open(collector, request->open_job, answer);
 	case HK__REQUEST__WHAT_CLOSE_JOB:
@@ -448,7 +458,7 @@ static int pack(struct answer *answer, bool histograms, uint8_t **ret_bytes, siz
 int hk_answer_make(struct hk_collector *collector, Hk__Request *request,
 		   struct hk_answer_wait *wait, uint8_t **ret_bytes, size_t *ret_size)
 {
-	struct answer answer = {.text = ""};
+	struct answer answer = {.text = "", .user = wait->user ? wait->user : ""};
 	hk__response__init(&answer.response);
 	int done = dispatch(collector, request, wait, &answer);
 	if (done) {

@@ -5,8 +5,10 @@
 
 #include "collector/collector.h"
 
-/* What is remembered of a request whose answer is put off; the rest is zero when it comes. */
+/* What is known of a request, and remembered if its answer is put off; the rest is zero when it
+ * comes. */
 struct hk_answer_wait {
+	const char *user;     /* who asks sees this user's jobs only; NULL or "": all */
 	uint64_t received_ns; /* monotonic: when the request came in */
 	uint64_t until_ns;    /* monotonic; 0: not waiting */
 };

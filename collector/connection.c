@@ -15,6 +15,7 @@
 #define STRANGER_NS UINT64_C(10000000000) /* to ask the first thing that may be asked */
 #define MESSAGE_NS UINT64_C(60000000000)  /* for all of a message, once it has begun */
 #define IDLE_NS UINT64_C(300000000000)	  /* between two messages, over TCP */
+#define LINGER_NS UINT64_C(2000000000)	  /* after the last answer */
 #define SEND_NS UINT64_C(30000000000)	  /* for an answer to be read, and */
 #define SEND_BYTES_PER_S (256u << 10)	  /* more if it is long */
 
@@ -113,6 +114,16 @@ static void drop_outgoing(struct hk_connection *connection)
 	free(outgoing);
 }
 
+/* What we close while it is on its way, or with something unread, may never arrive: so the asker is
+ * to hang up. */
+static void linger(struct hk_connection *connection)
+{
+	nng_iov part = {connection->rest, sizeof(connection->rest)};
+	nng_aio_set_iov(connection->sending, 1, &part);
+	aio_deadline(connection->sending, connection->linger_ns);
+	nng_stream_recv(connection->stream, connection->sending);
+}
+
 /* On one of NNG's threads. */
 static void send_done(void *data)
 {
@@ -121,9 +132,13 @@ static void send_done(void *data)
 	int r = nng_aio_result(connection->sending);
 	pthread_mutex_lock(&hub->lock);
 	const struct hk_outgoing *next = NULL;
-	if (r != 0) {
+	bool lingers = connection->linger_ns > 0 && !connection->ended;
+	if (lingers && (r != 0 || hk_clock_monotonic_ns() >= connection->linger_ns)) {
+		hk_connection_end(connection, NULL);
+		lingers = false;
+	} else if (r != 0) {
 		hk_connection_end(connection, failure(connection, r, "does not read its answer"));
-	} else if (!connection->ended) {
+	} else if (!connection->ended && !lingers) {
 		struct hk_outgoing *outgoing = connection->outgoing;
 		outgoing->sent += nng_aio_count(connection->sending);
 		next = outgoing;
@@ -134,12 +149,16 @@ static void send_done(void *data)
 			hk_hub_wake(hub);
 		}
 		if (!connection->outgoing && connection->last_answer) {
-			hk_connection_end(connection, NULL);
+			connection->busy = true;
+			connection->linger_ns = hk_clock_monotonic_ns() + LINGER_NS;
+			lingers = true;
 		}
 	}
 	pthread_mutex_unlock(&hub->lock);
 	if (next) {
 		post_send(connection, next);
+	} else if (lingers) {
+		linger(connection);
 	}
 }
 
@@ -211,18 +230,19 @@ static const char *turn_away(struct hk_connection *connection, const char *why, 
 											: NULL;
 }
 
-/* The right of the message of which the first `got` bytes are there. */
-static enum hk_right right_of(const struct hk_connection *connection)
+/* Sets the right of the message of which the first `got` bytes are there, and whose it is. */
+static void judge(struct hk_connection *connection)
 {
-	if (connection->given != HK_RIGHT_NONE) {
-		return connection->given;
-	}
 	const uint8_t *token;
 	size_t trace = hk_framing_trace(connection->body, connection->got);
 	size_t size =
 	    trace ? hk_policy_find_token(connection->body + trace, connection->got - trace, &token)
 		  : 0;
-	return size ? hk_policy_right(connection->hub->policy, token, size) : HK_RIGHT_NONE;
+	connection->right = HK_RIGHT_NONE;
+	if (size) {
+		connection->right =
+		    hk_policy_right(connection->hub->policy, token, size, &connection->user);
+	}
 }
 
 /* Hands INCOMING to the collector's thread; the body's part of hub->held goes with it. */
@@ -233,6 +253,7 @@ static void hand_over(struct hk_connection *connection, struct hk_incoming *inco
 	incoming->held = connection->holding;
 	connection->holding = 0;
 	incoming->wait.received_ns = hk_clock_monotonic_ns();
+	incoming->wait.user = connection->user;
 	incoming->connection = connection->ended ? NULL : connection; /* or it is being freed */
 	DL_APPEND(hub->incoming, incoming);
 	connection->known = true;
@@ -309,6 +330,7 @@ static const char *take_head(struct hk_connection *connection)
 	const char *why = hk_framing_size(connection->local, connection->head, &connection->size);
 	bool trusted = connection->given != HK_RIGHT_NONE;
 	connection->right = connection->given;
+	connection->user = "";
 	connection->phase = trusted ? HK_PHASE_BODY : HK_PHASE_FRONT;
 	connection->until = trusted || connection->size < FRONT_MAX ? connection->size : FRONT_MAX;
 	connection->got = 0;
@@ -317,7 +339,7 @@ static const char *take_head(struct hk_connection *connection)
 
 static const char *take_front(struct hk_connection *connection)
 {
-	connection->right = right_of(connection);
+	judge(connection);
 	if (connection->right == HK_RIGHT_NONE ||
 	    (connection->right < HK_RIGHT_CONTROL && connection->size > connection->got)) {
 		const char *why = connection->right == HK_RIGHT_NONE ? why_token : why_right;

@@ -50,6 +50,7 @@ struct hk_connection {
 	size_t got;
 	uint64_t deadline_ns; /* 0: none */
 	enum hk_right right;  /* of the message */
+	const char *user;     /* likewise; policy.h */
 	size_t holding;	      /* of hub->held, for `body`; hub's lock */
 	/* The rest: hub's lock. */
 	nng_aio *sending;
@@ -58,10 +59,12 @@ struct hk_connection {
 	uint64_t send_deadline_ns;
 	size_t unsent;
 	uint32_t inflight;
-	bool parked;	  /* nothing is received until there is room: resume() */
-	bool opening;	  /* not to be freed yet */
-	bool known;	  /* has asked something that it may ask */
-	bool last_answer; /* ends once all is sent */
+	bool parked;	    /* nothing is received until there is room: resume() */
+	bool opening;	    /* not to be freed yet */
+	bool known;	    /* has asked something that it may ask */
+	bool last_answer;   /* ends once all is sent, and the asker has gone or had time to read */
+	uint64_t linger_ns; /* monotonic: how long it has; 0: not all is sent */
+	uint8_t rest[64];   /* what comes meanwhile, which nobody reads */
 	bool ended;
 };
 

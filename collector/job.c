@@ -140,6 +140,7 @@ static int describe(const struct hk_collector *collector, struct hk_job *job,
 		0 ||
 	    hk_state_set_string(&state->command, given(request->command) ? request->command : "") <
 		0 ||
+	    hk_state_set_string(&state->user, given(request->user) ? request->user : "") < 0 ||
 	    hk_state_set_string(&state->directory, path) < 0 ||
 	    hk_state_set_string(&state->exit, "running") < 0 ||
 	    (hk_nodedir_is(path) && set_whole(state, path) < 0)) {
@@ -273,22 +274,37 @@ void hk_job_restore_all(struct hk_collector *collector)
 
 /* ---- finding ---- */
 
-struct hk_job *hk_job_find(const struct hk_collector *collector, const char *key)
+bool hk_job_is_for(const struct hk_job *job, const char *user)
+{
+	return !*user || strcmp(job->state->user, user) == 0;
+}
+
+struct hk_job *hk_job_find_of(const struct hk_collector *collector, const char *key,
+			      const char *user)
 {
 	struct hk_job *job, *found = NULL;
 	DL_FOREACH (collector->jobs, job) {
-		if (strcmp(job->state->key, key) == 0) {
+		if (strcmp(job->state->key, key) == 0 && strcmp(job->state->user, user) == 0) {
 			found = job;
 		}
 	}
 	return found;
 }
 
-int hk_job_select(const struct hk_collector *collector, const char *text, struct hk_job **ret_job)
+struct hk_job *hk_job_find(const struct hk_collector *collector, const char *key)
+{
+	return hk_job_find_of(collector, key, "");
+}
+
+int hk_job_select(const struct hk_collector *collector, const char *text, const char *user,
+		  struct hk_job **ret_job)
 {
 	struct hk_job *job, *exact = NULL, *begins = NULL;
 	size_t length = strlen(text), matches = 0;
 	DL_FOREACH (collector->jobs, job) {
+		if (!hk_job_is_for(job, user)) {
+			continue;
+		}
 		if (strcmp(job->state->id, text) == 0 || strcmp(job->state->key, text) == 0) {
 			exact = job;
 		}

@@ -13,6 +13,7 @@ struct hk_job_request {
 	const char *name;      /* NULL or empty: the key */
 	const char *command;   /* NULL or empty: that of its first main process */
 	const char *directory; /* where exactly; NULL or empty: a new one in the store */
+	const char *user;      /* NULL or empty: nobody's in particular */
 	uint32_t pid;	       /* of the command, 0: unknown */
 	bool announced;
 };
@@ -24,12 +25,18 @@ int hk_job_open(struct hk_collector *collector, const struct hk_job_request *req
 /* Opens again every job that an earlier collector of the run directory left open. */
 void hk_job_restore_all(struct hk_collector *collector);
 
-/* The newest job whose processes call it KEY, open or closed; NULL. */
+/* Whether JOB is shown to USER: all are to "". */
+bool hk_job_is_for(const struct hk_job *job, const char *user);
+
+/* The newest job of USER, or nobody's, whose processes call it KEY, open or closed; NULL. */
+struct hk_job *hk_job_find_of(const struct hk_collector *collector, const char *key,
+			      const char *user);
 struct hk_job *hk_job_find(const struct hk_collector *collector, const char *key);
 
-/* The job whose id or key is TEXT, else the only one whose id begins with it, else, for "", the
- * newest; the newest wins. -ENOENT; -ENOTUNIQ. */
-int hk_job_select(const struct hk_collector *collector, const char *text, struct hk_job **ret_job);
+/* Of the jobs shown to USER the one whose id or key is TEXT, else the only one whose id begins with
+ * it, else, for "", the newest; the newest wins. -ENOENT; -ENOTUNIQ. */
+int hk_job_select(const struct hk_collector *collector, const char *text, const char *user,
+		  struct hk_job **ret_job);
 
 /* Processes that have not ended, as far as is known. */
 uint32_t hk_job_live(const struct hk_job *job);

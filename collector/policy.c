@@ -15,6 +15,7 @@
 struct token {
 	uint8_t digest[DIGEST_BYTES];
 	enum hk_right right;
+	char user[HK_ACCESS_USER_MAX + 1]; /* "": the jobs of all */
 };
 
 struct hk_policy {
@@ -69,7 +70,7 @@ static int check_listen(const struct hk_collector_options *options, bool tokens,
 
 /* ---- tokens ---- */
 
-static int add_token(void *context, enum hk_right right, const char *token)
+static int add_token(void *context, enum hk_right right, const char *token, const char *user)
 {
 	struct hk_policy *policy = context;
 	if (policy->count == TOKENS_MAX) {
@@ -77,6 +78,7 @@ static int add_token(void *context, enum hk_right right, const char *token)
 	}
 	struct token *one = &policy->tokens[policy->count++];
 	one->right = right;
+	snprintf(one->user, sizeof(one->user), "%s", user);
 	return mbedtls_sha256_ret((const unsigned char *)token, strlen(token), one->digest, 0) == 0
 		   ? 0
 		   : -EIO;
@@ -130,19 +132,25 @@ static unsigned equal(const uint8_t *a, const uint8_t *b)
 	return (difference - 1u) >> 31;
 }
 
-enum hk_right hk_policy_right(const struct hk_policy *policy, const uint8_t *token, size_t size)
+enum hk_right hk_policy_right(const struct hk_policy *policy, const uint8_t *token, size_t size,
+			      const char **ret_user)
 {
 	uint8_t digest[DIGEST_BYTES];
-	unsigned right = HK_RIGHT_NONE;
+	size_t which = 0; /* 1 and up */
+	*ret_user = "";
 	if (size == 0 || mbedtls_sha256_ret(token, size, digest, 0) != 0) {
 		return HK_RIGHT_NONE;
 	}
 	for (size_t i = 0; i < policy->count; i++) {
-		unsigned found =
-		    equal(policy->tokens[i].digest, digest) * (unsigned)policy->tokens[i].right;
-		right = found > right ? found : right;
+		/* The first one; no branch depends on it. */
+		size_t found = equal(policy->tokens[i].digest, digest) * (which == 0);
+		which += found * (i + 1);
 	}
-	return (enum hk_right)right;
+	if (which == 0) {
+		return HK_RIGHT_NONE;
+	}
+	*ret_user = policy->tokens[which - 1].user;
+	return policy->tokens[which - 1].right;
 }
 
 /* ---- the token of a request that nobody has unpacked ---- */

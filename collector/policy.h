@@ -27,8 +27,10 @@ struct hk_policy *hk_policy_free(struct hk_policy *policy);
 /* What whoever comes to URL may do without a token. */
 enum hk_right hk_policy_given(const struct hk_policy *policy, const char *url);
 
-/* What a token allows. Takes as long for every token. */
-enum hk_right hk_policy_right(const struct hk_policy *policy, const uint8_t *token, size_t size);
+/* What a token allows, and whom: *RET_USER is the policy's, "" for the jobs of all. Takes as long
+ * for every token. */
+enum hk_right hk_policy_right(const struct hk_policy *policy, const uint8_t *token, size_t size,
+			      const char **ret_user);
 
 /* The right that a request of this kind needs. */
 enum hk_right hk_policy_needs(Hk__Request__WhatCase what);

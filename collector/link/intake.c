@@ -34,14 +34,15 @@ struct hk_intake_part {
 /* ---- which job ---- */
 
 /* The job that the node has reported before as this very one. */
-static struct hk_job *known_job(const struct hk_collector *collector, const Hk__Node *node,
-				const Hk__Job *part)
+static struct hk_job *known_job(const struct hk_collector *collector, const char *user,
+				const Hk__Node *node, const Hk__Job *part)
 {
 	struct hk_job *job;
 	DL_FOREACH (collector->jobs, job) {
-		const Hk__Node *its = strcmp(job->state->key, part->key) == 0
-					  ? hk_peers_node(job, node->id.data)
-					  : NULL;
+		const Hk__Node *its =
+		    strcmp(job->state->key, part->key) == 0 && strcmp(job->state->user, user) == 0
+			? hk_peers_node(job, node->id.data)
+			: NULL;
 		if (its && its->opened_unix_ns == part->opened_unix_ns) {
 			return job;
 		}
@@ -50,19 +51,19 @@ static struct hk_job *known_job(const struct hk_collector *collector, const Hk__
 }
 
 /* The job that PART of NODE belongs to; NULL: none that is known. */
-static struct hk_job *match_job(struct hk_collector *collector, const Hk__Node *node,
-				const Hk__LeafJob *from)
+static struct hk_job *match_job(struct hk_collector *collector, const char *user,
+				const Hk__Node *node, const Hk__LeafJob *from)
 {
 	const Hk__Job *part = from->job;
-	struct hk_job *job = known_job(collector, node, part);
+	struct hk_job *job = known_job(collector, user, node, part);
 	/* Closed, and then forgotten with the collector that was here before. */
 	if (!job && *from->id && hk_job_recall(collector, from->id) == 0) {
-		job = known_job(collector, node, part);
+		job = known_job(collector, user, node, part);
 	}
 	if (job) {
 		return job;
 	}
-	job = hk_job_find(collector, part->key);
+	job = hk_job_find_of(collector, part->key, user);
 	/* One that this node had a part in already is an earlier one of the same name. */
 	if (!job || hk_peers_node(job, node->id.data)) {
 		return NULL;
@@ -71,13 +72,13 @@ static struct hk_job *match_job(struct hk_collector *collector, const Hk__Node *
 	return recent ? job : NULL;
 }
 
-static int open_job(struct hk_collector *collector, const Hk__Node *node, const Hk__LeafJob *from,
-		    struct hk_job **ret_job)
+static int open_job(struct hk_collector *collector, const char *user, const Hk__Node *node,
+		    const Hk__LeafJob *from, struct hk_job **ret_job)
 {
 	const Hk__Job *part = from->job;
 	const struct hk_job_request request = {
-	    .key = part->key, .name = part->name, .command = part->command};
-	struct hk_job *job = match_job(collector, node, from);
+	    .key = part->key, .name = part->name, .command = part->command, .user = user};
+	struct hk_job *job = match_job(collector, user, node, from);
 	if (!job) {
 		return hk_job_open(collector, &request, ret_job);
 	}
@@ -302,13 +303,15 @@ static int store(struct hk_process *process, const Hk__ChunkPut *put)
 	return 1;
 }
 
-int hk_intake_chunk(struct hk_collector *collector, const Hk__ChunkPut *put, uint64_t *ret_last)
+int hk_intake_chunk(struct hk_collector *collector, const char *user, const Hk__ChunkPut *put,
+		    uint64_t *ret_last)
 {
 	struct hk_process *process = put->process.len == HK_UID_BYTES
 					 ? hk_family_by_uid(collector, put->process.data)
 					 : NULL;
 	struct hk_chunk_header header;
-	if (!process || !process->remote || process->job->state->closed) {
+	if (!process || !process->remote || process->job->state->closed ||
+	    strcmp(process->job->state->user, user) != 0) {
 		return -ENOENT;
 	}
 	int r = last_number(process, ret_last);
@@ -376,8 +379,8 @@ static int reply_chunk(struct hk_intake_reply *reply, struct hk_process *process
 	return r;
 }
 
-static int take_job(struct hk_collector *collector, const Hk__LeafReport *report, Hk__LeafJob *part,
-		    struct hk_intake_reply *reply)
+static int take_job(struct hk_collector *collector, const char *user, const Hk__LeafReport *report,
+		    Hk__LeafJob *part, struct hk_intake_reply *reply)
 {
 	struct hk_job *job;
 	struct hk_process *process;
@@ -385,7 +388,7 @@ static int take_job(struct hk_collector *collector, const Hk__LeafReport *report
 	if (!part->job || !*part->job->key || strlen(part->job->key) > KEY_MAX) {
 		return -EINVAL;
 	}
-	int r = open_job(collector, report->node, part, &job);
+	int r = open_job(collector, user, report->node, part, &job);
 	bool joins = r == 0 && !hk_peers_node(job, report->node->id.data);
 	r = r < 0 ? r : hk_peers_join(job, report->node, part->job->opened_unix_ns, &node);
 	if (r < 0) {
@@ -455,7 +458,7 @@ static int reply_init(struct hk_intake_reply *reply, const Hk__LeafReport *repor
 	return 0;
 }
 
-int hk_intake_report(struct hk_collector *collector, Hk__LeafReport *report,
+int hk_intake_report(struct hk_collector *collector, const char *user, Hk__LeafReport *report,
 		     struct hk_intake_reply *reply)
 {
 	struct hk_peer *peer;
@@ -473,7 +476,7 @@ int hk_intake_report(struct hk_collector *collector, Hk__LeafReport *report,
 		return 0; /* late, or for the second time */
 	}
 	for (size_t i = 0; i < report->n_jobs; i++) {
-		r = take_job(collector, report, report->jobs[i], reply);
+		r = take_job(collector, user, report, report->jobs[i], reply);
 		if (r < 0) {
 			refuse_job(reply, report->jobs[i]->job, r);
 		}

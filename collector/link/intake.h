@@ -19,15 +19,17 @@ struct hk_intake_reply {
 	Hk__ChunkReply **chunk_list;
 };
 
-/* Takes REPORT in; its processes' messages become the job's own. -EINVAL: it makes no sense;
- * -ENOSPC: too many leaves; -ENOMEM. What cannot be taken of one job is said in the answer. */
-int hk_intake_report(struct hk_collector *collector, Hk__LeafReport *report,
+/* Takes REPORT in, of USER's jobs ("": of nobody's in particular); its processes' messages become
+ * the job's own. -EINVAL: it makes no sense; -ENOSPC: too many leaves; -ENOMEM. What cannot be
+ * taken of one job is said in the answer. */
+int hk_intake_report(struct hk_collector *collector, const char *user, Hk__LeafReport *report,
 		     struct hk_intake_reply *reply);
 void hk_intake_reply_fini(struct hk_intake_reply *reply);
 
 /* Stores a chunk; *RET_LAST is the last number that is here. 1: taken, or was here before; 0: its
  * forerunner is not here yet; -ENOENT: nobody has reported the process; -EBADMSG: no sound chunk of
  * it; -errno: it cannot be stored now. */
-int hk_intake_chunk(struct hk_collector *collector, const Hk__ChunkPut *put, uint64_t *ret_last);
+int hk_intake_chunk(struct hk_collector *collector, const char *user, const Hk__ChunkPut *put,
+		    uint64_t *ret_last);
 
 #endif

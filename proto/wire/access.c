@@ -110,7 +110,8 @@ static int read_file(const char *file, bool secret, char **ret_text,
 /* ---- tokens ---- */
 
 /* One line, which is changed. 0: none on it; -EINVAL. */
-static int parse_line(char *line, enum hk_right *ret_right, const char **ret_token)
+static int parse_line(char *line, enum hk_right *ret_right, const char **ret_token,
+		      const char **ret_user)
 {
 	char *at;
 	const char *word = strtok_r(line, " \t\r", &at);
@@ -122,9 +123,12 @@ static int parse_line(char *line, enum hk_right *ret_right, const char **ret_tok
 		     : strcmp(word, "control") == 0 ? HK_RIGHT_CONTROL
 						    : HK_RIGHT_NONE;
 	*ret_token = strtok_r(NULL, " \t\r", &at);
-	bool right = *ret_right != HK_RIGHT_NONE && *ret_token && !strtok_r(NULL, " \t\r", &at) &&
-		     strlen(*ret_token) >= HK_ACCESS_TOKEN_MIN &&
-		     strlen(*ret_token) <= HK_ACCESS_TOKEN_MAX;
+	const char *user = *ret_token ? strtok_r(NULL, " \t\r", &at) : NULL;
+	*ret_user = user ? user : "";
+	bool right =
+	    *ret_right != HK_RIGHT_NONE && *ret_token && !(user && strtok_r(NULL, " \t\r", &at)) &&
+	    strlen(*ret_user) <= HK_ACCESS_USER_MAX && strlen(*ret_token) >= HK_ACCESS_TOKEN_MIN &&
+	    strlen(*ret_token) <= HK_ACCESS_TOKEN_MAX;
 	return right ? 1 : -EINVAL;
 }
 
@@ -140,18 +144,18 @@ int hk_access_tokens(const char *file, hk_access_take take, void *context,
 	rest = text;
 	while (r == 0 && (line = strsep(&rest, "\n")) != NULL) {
 		enum hk_right right;
-		const char *token;
+		const char *token, *user;
 		number++;
-		r = parse_line(line, &right, &token);
+		r = parse_line(line, &right, &token, &user);
 		if (r < 0) {
 			/* The line may hold a token: it is not shown. */
 			snprintf(problem, HK_ACCESS_PROBLEM_BYTES,
-				 "%s:%u: not 'read TOKEN' or 'control TOKEN' with %u to %u "
-				 "characters",
+				 "%s:%u: not 'read TOKEN [USER]' or 'control TOKEN [USER]' with "
+				 "a token of %u to %u characters",
 				 file, number, HK_ACCESS_TOKEN_MIN, HK_ACCESS_TOKEN_MAX);
 		} else if (r > 0) {
 			found++;
-			r = take(context, right, token);
+			r = take(context, right, token, user);
 		}
 	}
 	explicit_bzero(text, strlen(text));
@@ -164,9 +168,10 @@ struct best {
 	char *token;
 };
 
-static int keep_best(void *context, enum hk_right right, const char *token)
+static int keep_best(void *context, enum hk_right right, const char *token, const char *user)
 {
 	struct best *best = context;
+	(void)user; /* the collector knows */
 	if (right > best->right) {
 		best->right = right;
 		snprintf(best->token, HK_ACCESS_TOKEN_MAX + 1, "%s", token);

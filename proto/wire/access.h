@@ -1,8 +1,8 @@
 /* access.h: how one program proves to another, over TCP, what it may do: tokens and certificates.
  *
- * A token file has lines "read TOKEN" and "control TOKEN", comments begin with #. A certificate
- * that `hookcollector keygen` made bears the name HK_ACCESS_NAME, whatever address it is used at.
- * Texts borrowed unless said; thread-safe, nothing is kept between calls.
+ * A token file has lines "read TOKEN [USER]" and "control TOKEN [USER]", comments begin with #. A
+ * certificate that `hookcollector keygen` made bears the name HK_ACCESS_NAME, whatever address it
+ * is used at. Texts borrowed unless said; thread-safe, nothing is kept between calls.
  */
 #ifndef HK_WIRE_ACCESS_H
 #define HK_WIRE_ACCESS_H
@@ -15,6 +15,7 @@
 #define HK_ACCESS_NAME "hooktrace"
 #define HK_ACCESS_TOKEN_MIN 16u
 #define HK_ACCESS_TOKEN_MAX 255u /* bytes, without the NUL */
+#define HK_ACCESS_USER_MAX 63u	 /* likewise */
 #define HK_ACCESS_PROBLEM_BYTES (PATH_MAX + 128)
 
 /* What somebody may do; each includes those before. */
@@ -47,9 +48,11 @@ struct hk_access {
 	const char *key;
 };
 
-/* Calls TAKE for every token of FILE. 0; what TAKE returned, if that was not 0; or a negative errno
- * with PROBLEM in words: a file that others may read, or that makes no sense, is refused. */
-typedef int (*hk_access_take)(void *context, enum hk_right right, const char *token);
+/* Calls TAKE for every token of FILE, USER "" where none is named. 0; what TAKE returned, if that
+ * was not 0; or a negative errno with PROBLEM in words: a file that others may read, or that makes
+ * no sense, is refused. */
+typedef int (*hk_access_take)(void *context, enum hk_right right, const char *token,
+			      const char *user);
 int hk_access_tokens(const char *file, hk_access_take take, void *context,
 		     char problem[HK_ACCESS_PROBLEM_BYTES]);
 
