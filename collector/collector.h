@@ -50,6 +50,7 @@ struct hk_process {
 	int dirfd;		   /* of its run directory; the collector's */
 	int pidfd;		   /* -1: none */
 	bool foreign;		   /* another pid namespace: its pid means nothing here */
+	uint64_t pid_namespace;	   /* of a process with a segment */
 	bool gone;		   /* nothing more will be written */
 	bool changed;		   /* state differs from the newest frame in the file */
 	uint64_t saved_ns;	   /* monotonic: when it was last put there */

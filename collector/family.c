@@ -89,14 +89,24 @@ struct hk_process *hk_family_ancestor(const struct hk_collector *collector, uint
 	return NULL;
 }
 
-struct hk_process *hk_family_image(const struct hk_collector *collector, uint32_t pid,
-				   uint64_t pid_start, const uint8_t *uid)
+/* Whether pids of PROCESS and of NAMESPACE are of one kind. Of a process without a segment only
+ * this is known, whether it is of the collector's namespace. */
+static bool counts_in(const struct hk_collector *collector, const struct hk_process *process,
+		      uint64_t namespace)
+{
+	return process->foreign ? !process->remote && process->pid_namespace == namespace
+				: namespace == collector->pid_namespace;
+}
+
+struct hk_process *hk_family_image(const struct hk_collector *collector,
+				   const struct hk_segment_identity *identity)
 {
 	struct hk_process *process, *found = NULL;
-	DL_FOREACH2(first_of_pid(collector, pid), process, pid_next)
+	DL_FOREACH2(first_of_pid(collector, identity->pid), process, pid_next)
 	{
-		if (process->state->pid_start == pid_start &&
-		    memcmp(process->uid, uid, HK_UID_BYTES) != 0 && !process->foreign &&
+		if (process->state->pid_start == identity->pid_start &&
+		    memcmp(process->uid, identity->uid, HK_UID_BYTES) != 0 &&
+		    counts_in(collector, process, identity->pid_namespace) &&
 		    (!found || newer(process, found))) {
 			found = process;
 		}

@@ -1,7 +1,8 @@
 /* family.h: which processes belong together: ancestors, images of one pid, ranks, roles.
  *
  * Knows every process of every open job, ended ones too, by uid and by pid: looking one up takes
- * the same time however many there were. Pids are those of the collector's own pid namespace.
+ * the same time however many there were. Pids are those of the collector's own pid namespace, but
+ * for images, which follow each other in any.
  */
 #ifndef HK_COLLECTOR_FAMILY_H
 #define HK_COLLECTOR_FAMILY_H
@@ -24,10 +25,9 @@ struct hk_process *hk_family_by_pid(const struct hk_collector *collector, uint32
 struct hk_process *hk_family_ancestor(const struct hk_collector *collector, uint32_t ppid,
 				      uint64_t monotonic_ns);
 
-/* The newest other image of the process (PID, PID_START) than UID: what it was before exec; NULL.
- */
-struct hk_process *hk_family_image(const struct hk_collector *collector, uint32_t pid,
-				   uint64_t pid_start, const uint8_t *uid);
+/* The newest other image of the process that IDENTITY is one of: what it was before exec; NULL. */
+struct hk_process *hk_family_image(const struct hk_collector *collector,
+				   const struct hk_segment_identity *identity);
 
 /* Concludes role and rank of PROCESS, which is in its job's list, from its ANCESTOR and the image
  * it REPLACED (or NULL); FORKED: it began without exec. May make a launcher of a process that was

@@ -109,6 +109,7 @@ static int take_signals(void)
 	sigaddset(&signals, SIGINT);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGIO, SIG_IGN);	  /* hk_reader_is_shared */
 	signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit fails like one to a full disk */
 	int fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : fd;

@@ -230,6 +230,7 @@ static void inherit(struct hk_process *process, Hk__Process *frame)
 static void watch(struct hk_collector *collector, struct hk_process *process)
 {
 	const struct hk_segment_identity *identity = hk_reader_identity(process->reader);
+	process->pid_namespace = identity->pid_namespace;
 	process->foreign = identity->pid_namespace != collector->pid_namespace;
 	if (!process->foreign) {
 		process->pidfd = (int)syscall(SYS_pidfd_open, identity->pid, 0);
@@ -304,15 +305,11 @@ static struct kin find_kin(struct hk_collector *collector,
 	if (identity->forked) {
 		kin.ancestor = hk_family_by_uid(collector, identity->parent);
 	}
-	if (identity->pid_namespace != collector->pid_namespace) {
-		return kin;
-	}
-	if (!kin.ancestor) {
+	kin.replaced = hk_family_image(collector, identity);
+	if (!kin.ancestor && identity->pid_namespace == collector->pid_namespace) {
 		kin.ancestor =
 		    hk_family_ancestor(collector, identity->ppid, identity->start.monotonic_ns);
 	}
-	kin.replaced =
-	    hk_family_image(collector, identity->pid, identity->pid_start, identity->uid);
 	if (kin.replaced &&
 	    kin.replaced->state->start->monotonic_ns > identity->start.monotonic_ns) {
 		kin.successor = kin.replaced;
@@ -430,7 +427,10 @@ void hk_process_check(struct hk_process *process)
 		return;
 	}
 	if (process->foreign) {
-		process->gone = process->status.state == HK_STATE_EXITED;
+		/* A process that has ended, or goes on as another program, has its segment no
+		 * longer mapped. */
+		process->gone = process->status.state == HK_STATE_EXITED ||
+				(process->reader && !hk_reader_is_shared(process->reader));
 		return;
 	}
 	int r = hk_procfs_stat(state->pid, &stat);

@@ -194,6 +194,17 @@ int hk_reader_open(int dirfd, const char *name, struct hk_reader **ret_reader)
 	return 0;
 }
 
+bool hk_reader_is_shared(const struct hk_reader *reader)
+{
+	/* The kernel grants a lease for writing only on a file that nobody else has open or mapped
+	 * for writing. */
+	if (fcntl(reader->fd, F_SETLEASE, F_WRLCK) < 0) {
+		return true;
+	}
+	fcntl(reader->fd, F_SETLEASE, F_UNLCK);
+	return false;
+}
+
 void hk_reader_free(struct hk_reader *reader)
 {
 	if (!reader) {

@@ -97,6 +97,11 @@ struct hk_run {
 int hk_reader_open(int dirfd, const char *name, struct hk_reader **ret_reader);
 void hk_reader_free(struct hk_reader *reader);
 
+/* False if nobody but this reader has the file open or mapped for writing any more, in whatever pid
+ * namespace; true also where the kernel cannot tell. The caller ignores SIGIO: it is what the
+ * kernel sends should the file be opened in the midst of the question. */
+bool hk_reader_is_shared(const struct hk_reader *reader);
+
 const struct hk_segment_identity *hk_reader_identity(const struct hk_reader *reader);
 
 /* Looks at the header again and maps what has grown. -ESTALE: truncated or poisoned; nothing more
