@@ -358,6 +358,10 @@ static int refresh_coverage(Hk__Process *state, const struct hk_coverage *from)
 		coverage->refusals[used]->reason = reason;
 		coverage->refusals[used++]->slots = from->slots_refused[reason];
 	}
+	/* What was refused once may have been patched since. */
+	while (coverage->n_refusals > used) {
+		hk__refusal__free_unpacked(coverage->refusals[--coverage->n_refusals], NULL);
+	}
 	return 0;
 }
 

@@ -353,6 +353,36 @@ static void test_process_full_store_drops_records_and_counts_them(void **state)
 	world_remove(&world);
 }
 
+/* An object that was still being relocated when it was first looked at is patched later. */
+static void test_process_refusals_of_yesterday_are_gone(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker maker;
+	world_make(&world);
+	process_maker_start(&maker,
+			    &(struct process_facts){.directory = world.run, .job = "c", .rank = 0});
+	struct hk_coverage *coverage = &maker.writer.header->coverage;
+	*coverage = (struct hk_coverage){.slots_found = 3, .scans = 1};
+	coverage->slots_refused[HK_REFUSED_PENDING] = 2;
+	coverage->slots_refused[HK_REFUSED_FOREIGN] = 1;
+	hk_scan_run(world.collector);
+	struct hk_process *process = world_find(&world, &maker);
+	assert_int_equal(hk_state_refresh(world.collector, process, true), 0);
+	assert_int_equal(process->state->coverage->n_refusals, 2);
+	coverage->slots_refused[HK_REFUSED_PENDING] = 0;
+	coverage->slots_patched = 2;
+	coverage->scans = 2;
+	assert_int_equal(hk_state_refresh(world.collector, process, false), 0);
+	assert_int_equal(process->state->coverage->slots_patched, 2);
+	assert_int_equal(process->state->coverage->n_refusals, 1);
+	assert_int_equal(process->state->coverage->refusals[0]->reason, HK_REFUSED_FOREIGN);
+	process_maker_exit(&maker, 0);
+	world_finalise(&world, &maker);
+	process_maker_fini(&maker);
+	world_remove(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,6 +392,7 @@ int main(void)
 	    cmocka_unit_test(test_process_survives_a_collector_that_dies_anywhere),
 	    cmocka_unit_test(test_process_loses_nothing_while_drained_in_time),
 	    cmocka_unit_test(test_process_full_store_drops_records_and_counts_them),
+	    cmocka_unit_test(test_process_refusals_of_yesterday_are_gone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
