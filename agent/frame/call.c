@@ -370,6 +370,7 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 {
 	struct hk_thread *thread = hk_thread_current;
 	bool first = !thread->ready;
+	hk_process_go_on(thread);
 	if (first) {
 		thread = hk_thread_enter();
 		if (!thread) {

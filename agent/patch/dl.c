@@ -15,6 +15,7 @@
 #include "patch/patch.h"
 #include "record/process.h"
 #include "record/sandbox.h"
+#include "record/thread.h"
 
 /* Read by the stubs in dl_x86_64.S too. */
 void *_Atomic hk_dl_originals[HK_DL_COUNT];
@@ -37,7 +38,7 @@ static const char names[HK_DL_COUNT][8] = {
 static void exit_by(enum hk_dl which, int code)
 {
 	void (*original)(int) = (void (*)(int))atomic_load(&hk_dl_originals[which]);
-	hk_process_end(code);
+	hk_thread_may_end(code);
 	original(code);
 }
 

@@ -490,6 +490,24 @@ static void read_usage(struct hk_segment_header *header)
 	}
 }
 
+void hk_process_may_end(int code, const void *by)
+{
+	hk_process.ended_by = hk_process.sealed ? by : NULL;
+	hk_process_end(code);
+}
+
+void hk_process_go_on(const void *by)
+{
+	if (hk_process.ended_by != by) {
+		return;
+	}
+	hk_process.ended_by = NULL;
+	if (hk_process.on && !hk_process_forked()) {
+		atomic_store_explicit(&hk_process.writer.header->state, HK_STATE_OPEN,
+				      memory_order_release);
+	}
+}
+
 void hk_process_end(int code)
 {
 	if (!hk_process.on || hk_process_forked()) {

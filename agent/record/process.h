@@ -22,8 +22,9 @@ struct hk_process {
 	    wait_ns; /* HOOK_ON_FULL=wait:MS: longest wait for a page before a record is dropped */
 	bool used;   /* a hooked call was made: sites, cells and pages may be taken */
 	bool on;     /* a segment exists and sites may be counted */
-	uint32_t uids;	   /* thread uids handed out */
-	uint64_t began_ns; /* monotonic: when the image's agent began; 0: with its segment */
+	uint32_t uids;	      /* thread uids handed out */
+	const void *ended_by; /* hk_process_may_end: NULL: none */
+	uint64_t began_ns;    /* monotonic: when the image's agent began; 0: with its segment */
 };
 
 extern struct hk_process hk_process;
@@ -65,6 +66,13 @@ void hk_process_restore_signals(uint64_t mask);
 /* Marks the segment as ended with exit status CODE; if no collector ever came to read it, and none
  * is there now, the file goes. */
 void hk_process_end(int code);
+
+/* The same for _exit on thread BY: in a sealed process, which cannot ask for its pid, that may be a
+ * vfork child's, in its parent's memory. */
+void hk_process_may_end(int code, const void *by);
+
+/* Thread BY is still there: whoever ended was not this process. */
+void hk_process_go_on(const void *by);
 
 /* Publishes what the patcher has seen so far; a forked child's segment starts with it. */
 void hk_process_cover(const struct hk_coverage *coverage);

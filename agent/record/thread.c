@@ -93,6 +93,13 @@ static void after_fork(void)
 	}
 }
 
+void hk_thread_may_end(int code)
+{
+	struct hk_thread *thread = hk_thread_current;
+	hk_process_may_end(code, thread);
+	thread->generation_seen--; /* its next call, if there is one, is looked at */
+}
+
 void hk_thread_setup(void)
 {
 	/* By name: a symbol that only glibc has would end a host of another libc. */

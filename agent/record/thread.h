@@ -60,6 +60,9 @@ struct hk_thread {
 
 extern __thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec")));
 
+/* This thread is about to call _exit(CODE). */
+void hk_thread_may_end(int code);
+
 /* Finds the host's thread functions; once, before the first hooked call. */
 void hk_thread_setup(void);
 

@@ -190,6 +190,15 @@ def check_through_loader(run):
     expect("through the loader: calls", {key: row["calls"] for key, row in rows_of(report).items()}, {("life", "life_touch"): 3})
 
 
+def check_refused_vfork(run):
+    """That a child of vfork ended is not the end of the process whose memory it was in."""
+    out, report = trace(run, "refused-vfork", "refused-vfork")
+    expect("refused-vfork: output", out, "all gone\n")
+    expect("refused-vfork: calls", calls(report, "helper"), touch(3))
+    told = {row["exit"]["kind"] for row in report["processes"] if row["role"] == "helper"}
+    expect_true(f"refused-vfork: it was not killed but {told}", told <= {"signal", "vanished"})
+
+
 def check_daemon(run):
     """Work that begins when the command is long gone belongs to its job, as long as there is a collector."""
     collector = run.start_collector()
@@ -261,6 +270,7 @@ def test(run, which="short"):
         check_filter(run)
         check_loader(run)
         check_through_loader(run)
+        check_refused_vfork(run)
         check_daemon(run)
         check_levels(run)
         check_tls(run)

@@ -93,6 +93,31 @@ static int run_refused(char **arguments)
 	return 0;
 }
 
+/* life refused-vfork: a child in the memory of a process that may not ask who it is ends; the
+ * process is killed later, and leaves nobody a status. */
+static int run_refused_vfork(char **arguments)
+{
+	static const int nothing[] = {-1};
+	(void)arguments;
+	signal(SIGCHLD, SIG_IGN);
+	pid_t pid = fork();
+	if (pid == 0) {
+		life_touch_often(1);
+		refuse(nothing, 0);
+		pid_t own = vfork();
+		if (own == 0) {
+			_exit(4);
+		}
+		waitpid(own, NULL, 0);
+		life_touch_often(2);
+		raise(SIGKILL);
+	}
+	while (waitpid(pid, NULL, 0) >= 0) {
+	}
+	puts("all gone");
+	return 0;
+}
+
 /* What a program with a few libraries gets on without, and a tracer does not; and what both do
  * without. */
 static const int wanted[] = {SYS_fallocate, SYS_unlinkat, SYS_getrusage, -1};
@@ -238,8 +263,13 @@ static int run_stack_word(char **arguments)
 }
 
 const struct life_case life_sandboxes[] = {
-    {"refused", run_refused},	      {"filter-meanwhile", run_filter_meanwhile},
-    {"strict", run_strict},	      {"no-counter", run_no_counter},
-    {"stack-word", run_stack_word},   {"confined", run_confined},
-    {"touch-twice", run_touch_twice}, {NULL, NULL},
+    {"refused", run_refused},
+    {"filter-meanwhile", run_filter_meanwhile},
+    {"strict", run_strict},
+    {"no-counter", run_no_counter},
+    {"stack-word", run_stack_word},
+    {"confined", run_confined},
+    {"touch-twice", run_touch_twice},
+    {"refused-vfork", run_refused_vfork},
+    {NULL, NULL},
 };

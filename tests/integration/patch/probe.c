@@ -14,6 +14,7 @@
 #include "patch/find.h"
 #include "patch/patch.h"
 #include "record/process.h"
+#include "record/thread.h"
 
 #define SITES 256
 #define THUNK_BYTES 16
@@ -214,7 +215,7 @@ void hk_sandbox_syscall(long number, unsigned long a, unsigned long b)
 	(void)number, (void)a, (void)b;
 }
 
-void hk_process_end(int code)
+void hk_thread_may_end(int code)
 {
 	(void)code;
 }
