@@ -25,7 +25,7 @@ struct key {
 struct row {
 	UT_hash_handle hh;
 	struct key key;
-	struct hk_report_call call;
+	struct hk_report_call *call; /* in the report */
 };
 
 struct sites {
@@ -86,7 +86,13 @@ static struct row *row_get(struct hk_report *report, struct row **rows, const Hk
 		return NULL;
 	}
 	row->key = key;
-	row->call = (struct hk_report_call){
+	HASH_ADD(hh, *rows, key, sizeof(key), row);
+	if (!row->hh.tbl) {
+		free(row);
+		return NULL;
+	}
+	row->call = &report->calls[report->call_count++];
+	*row->call = (struct hk_report_call){
 	    .rank = (int32_t)key.rank,
 	    .role = key.role,
 	    .host = host,
@@ -94,11 +100,6 @@ static struct row *row_get(struct hk_report *report, struct row **rows, const Hk
 	    .function = key.function,
 	    .library = key.library,
 	};
-	HASH_ADD(hh, *rows, key, sizeof(key), row);
-	if (!row->hh.tbl) {
-		free(row);
-		return NULL;
-	}
 	return row;
 }
 
@@ -119,8 +120,8 @@ static int process_calls(struct hk_report *report, struct row **rows, const Hk__
 			r = -ENOMEM;
 			break;
 		}
-		row->call.flags |= site->flags;
-		r = hk_report_numbers_add_cell(&row->call.numbers, &cell, site);
+		row->call->flags |= site->flags;
+		r = hk_report_numbers_add_cell(&row->call->numbers, &cell, site);
 	}
 	free(sites.by_id);
 	return r;
@@ -150,24 +151,27 @@ static int by_rank_and_total(const void *a, const void *b)
 int hk_report_rows_calls(struct hk_report *report, const Hk__Snapshot *snapshot)
 {
 	struct row *rows = NULL, *row, *next;
+	size_t most = 0;
 	int r = 0;
 
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		most += hk_columns_rows(snapshot->processes[i]->cells);
+	}
+	/* Made where they stay: a large job's are tens of MiB. What is not needed is never touched.
+	 */
+	report->calls = calloc(most + 1, sizeof(*report->calls));
+	if (!report->calls) {
+		return -ENOMEM;
+	}
 	for (size_t i = 0; r == 0 && i < snapshot->n_processes; i++) {
 		r = process_calls(report, &rows, snapshot->processes[i]);
 	}
-	report->calls = calloc(HASH_COUNT(rows) + 1u, sizeof(*report->calls));
-	if (!report->calls) {
-		r = -ENOMEM;
-	}
 	HASH_ITER (hh, rows, row, next) {
 		HASH_DEL(rows, row);
-		if (r == 0) {
-			hk_report_numbers_finish(&row->call.numbers);
-			report->calls[report->call_count++] = row->call;
-		} else {
-			hk_report_numbers_fini(&row->call.numbers);
-		}
 		free(row);
+	}
+	for (size_t i = 0; r == 0 && i < report->call_count; i++) {
+		hk_report_numbers_finish(&report->calls[i].numbers);
 	}
 	if (r == 0) {
 		qsort(report->calls, report->call_count, sizeof(*report->calls), by_rank_and_total);
