@@ -1,7 +1,6 @@
 #include "frame/arguments.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "frame/hot.h"
 #include "frame/mpi.h"
@@ -43,7 +42,9 @@ static uint32_t keep_text(uintptr_t address, uint64_t *words, uint32_t room)
 	}
 	bytes[0] = (uint8_t)(length | (ended ? 0 : HK_ARGUMENTS_TEXT_CUT));
 	uint32_t used = length / 8 + 1;
-	memset(bytes + 1 + length, 0, used * 8 - 1 - length);
+	for (uint32_t at = 1 + length; at < used * 8; at++) {
+		bytes[at] = 0;
+	}
 	return used;
 }
 
@@ -68,10 +69,10 @@ static bool keep_pointee(uintptr_t address, uint8_t type, bool fortran, uint64_t
 		return false;
 	}
 	if (!narrow) {
-		memcpy(ret_word, (const void *)address, sizeof(*ret_word));
+		__builtin_memcpy(ret_word, (const void *)address, sizeof(*ret_word));
 		return true;
 	}
-	memcpy(&low, (const void *)address, sizeof(low));
+	__builtin_memcpy(&low, (const void *)address, sizeof(low));
 	*ret_word = hk_values_widen(low, type);
 	return true;
 }
@@ -138,25 +139,30 @@ static void keep_unknown(const struct hk_call *call, struct hk_payload *payload)
 	uint64_t *words = &payload->words[payload->count];
 
 	words[0] = 0;
-	memcpy(&words[1], call->integer, HK_SIGNATURE_UNKNOWN_ARGS * sizeof(words[1]));
+	for (uint32_t i = 0; i < HK_SIGNATURE_UNKNOWN_ARGS; i++) {
+		words[1 + i] = call->integer[i];
+	}
 	words[1 + HK_SIGNATURE_UNKNOWN_ARGS] = call->result;
 	payload->count += HK_SIGNATURE_UNKNOWN_ARGS + 2;
 }
 
-/* hk_state_saved passes two addresses and leaves the vector registers as the hooked function did:
- * by the calling convention its floating result is our third parameter. */
-static int keep_all(void *context, void *to, double vector)
+/* Nothing of ours has touched a vector register since the hooked function left its result there. */
+static uint64_t floating_result(void)
 {
-	const struct hk_call *call = context;
 	uint64_t bits;
-
-	memcpy(&bits, &vector, sizeof(bits));
-	if (call->site->hook->flags & HK_HOOK_DESCRIBED) {
-		keep_described(call, bits, to);
-	} else {
-		keep_unknown(call, to);
-	}
-	return 0;
+#if defined(__x86_64__)
+	__asm__ volatile("movq %%xmm0, %0" : "=r"(bits));
+#else
+	__asm__ volatile("fmov %0, d0" : "=r"(bits));
+#endif
+	return bits;
 }
 
-int (*const hk_arguments_keep)(void *, void *) = (int (*)(void *, void *))(void (*)(void))keep_all;
+void hk_arguments_keep(const struct hk_call *call, struct hk_payload *payload)
+{
+	if (call->site->hook->flags & HK_HOOK_DESCRIBED) {
+		keep_described(call, floating_result(), payload);
+	} else {
+		keep_unknown(call, payload);
+	}
+}

@@ -15,8 +15,8 @@ struct hk_payload {
 	uint64_t words[HK_RECORD_WORDS_MAX - 1]; /* one is kept for a long duration */
 };
 
-/* Adds to a struct hk_payload the arguments and the result of a struct hk_call. To be called
- * through hk_state_saved and nothing else: it looks at the first vector register. Always 0. */
-extern int (*const hk_arguments_keep)(void *call, void *payload);
+/* Adds to PAYLOAD the arguments and the result of CALL. General registers only; it looks at the
+ * first vector register, which must still be as the call left it. */
+void hk_arguments_keep(const struct hk_call *call, struct hk_payload *payload);
 
 #endif

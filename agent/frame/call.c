@@ -256,7 +256,7 @@ static void record_arguments(struct hk_thread *thread, struct hk_call *call, uin
 			     enum hk_record_kind kind, struct hk_payload *payload)
 {
 	payload->count = call->site->payload;
-	hk_state_saved(hk_arguments_keep, call, payload);
+	hk_arguments_keep(call, payload);
 	hk_append_record(thread, call, ns, kind, payload->words, payload->count);
 }
 
