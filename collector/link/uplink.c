@@ -318,14 +318,14 @@ static const char *text_of(enum why why)
 	    [WHY_CLOSED] = "the root closed it",
 	    [WHY_SILENCE] = "no answer",
 	    [WHY_NOBODY] = "nobody answers there",
-	    [WHY_TLS] = "no trust: --tls-ca must name the certificate that the root shows, and "
+	    [WHY_TLS] = "no TLS: --tls-ca must name the certificate that the root shows, and "
 			"--tls-cert one that it trusts if it asks",
 	    [WHY_PROTOCOL] = "what is there does not talk as a collector, or wants tls+tcp://",
 	};
 	return why < sizeof(texts) / sizeof(texts[0]) ? texts[why] : "";
 }
 
-static enum why why_of(int error)
+static enum why why_of(const char *url, int error)
 {
 	switch (error) {
 	case -ECONNREFUSED:
@@ -335,7 +335,8 @@ static enum why why_of(int error)
 	case -EKEYREJECTED:
 		return WHY_TLS;
 	case -EPROTO:
-		return WHY_PROTOCOL;
+		/* A root that asks for a certificate hangs up on who has none. */
+		return hk_access_url(url).transport == HK_TRANSPORT_TLS ? WHY_TLS : WHY_PROTOCOL;
 	default:
 		return WHY_OTHER;
 	}
@@ -378,7 +379,7 @@ static bool is_useless(const struct hk_uplink *uplink, uint64_t now_ns, enum why
 {
 	int error = hk_dialer_error(&uplink->dialer);
 	if (error < 0) {
-		*ret_why = why_of(error);
+		*ret_why = why_of(uplink->url, error);
 		return true;
 	}
 	*ret_why = atomic_load(&uplink->lost) ? WHY_CLOSED : WHY_SILENCE;

@@ -63,7 +63,7 @@ def test(run):
     trusting = ["--tls-ca", f"{keys}/collector.crt"]
     shown = run.path("shown.token")
     write_token(shown, read(f"{others}/control.token").strip())
-    stranger = refused(run, root, "stranger", ["--tls-ca", f"{others}/collector.crt", "--token-file", shown], "no trust: --tls-ca")
+    stranger = refused(run, root, "stranger", ["--tls-ca", f"{others}/collector.crt", "--token-file", shown], "no TLS: --tls-ca")
     end_process(stranger.collector)
     reader = refused(run, root, "reader", ["--token-file", f"{keys}/read.token", *trusting], "its token may only read")
     end_process(reader.collector)

@@ -1,0 +1,59 @@
+#!/usr/bin/python3
+"""A leaf and its root over TLS and IPv6, each of which asks for the other's certificate: the job is brought, its clock is known; a leaf
+that shows none is not let in.
+"""
+import contextlib
+import json
+import os
+import socket
+
+import loop
+from harness import expect, expect_true, main, wait_for
+from nodes import Node, finish
+from test_refused import upstream_of
+
+ROUNDS = 1000
+RANKS = 2
+
+
+def loopback():
+    """An address of this machine that nobody else reaches, of IPv6 where there is one."""
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET6) as stream:
+        stream.bind(("::1", 0))
+        return "[::1]"
+    return "127.0.0.1"
+
+
+def options_of(own, other, token):
+    return ["--tls-cert", f"{own}/collector.crt", "--tls-key", f"{own}/collector.key", "--tls-ca", f"{other}/collector.crt",
+            "--token-file", token]
+
+
+def test(run):
+    roots, leafs = run.path("root-keys"), run.path("leaf-keys")
+    for place in (roots, leafs):
+        run.command(run.binary("hookcollector"), "keygen", place)
+    root = Node(run, "root", ["--listen", f"tls+tcp://{loopback()}:0", *options_of(roots, leafs, f"{roots}/tokens")]).start()
+    url = json.loads(root.cli("status", "--json").stdout)["listen"]
+    leaf = Node(run, "leaf", ["--upstream", url, *options_of(leafs, roots, f"{roots}/control.token")]).start()
+    commands = []
+    for rank in range(RANKS):
+        env = {**loop.agent_environment(run, "secret"), "HOOK_RANK": str(rank), "HOOK_WORLD_SIZE": str(RANKS)}
+        commands.append(leaf.popen(run.workload("calls_truth"), "--loop", run.path(f"progress-{rank}"), ROUNDS, env=env))
+    for command in commands:
+        finish(command, "rank", run.path("job.log"))
+    report = root.closed_report("secret")
+    for row in report["calls"]:
+        if row["function"] in loop.FUNCTIONS and os.path.basename(row["library"]) == loop.LIBRARY:
+            expect(f"calls of {row['function']} of rank {row['rank']}", row["calls"], loop.THREADS * ROUNDS)
+    errors = [row["clock"]["error_ns"] for row in report["ranks"]]
+    expect_true(f"the root's clock was probed: {errors}", len(errors) == RANKS and all(error is not None for error in errors))
+    done = run.cli("status", "--collector", url, "--tls-ca", f"{roots}/collector.crt", "--token-file", f"{roots}/read.token", check=False)
+    expect_true(f"who shows no certificate is not answered: {done.stdout}", done.returncode != 0)
+    bare = Node(run, "bare", ["--upstream", url, "--tls-ca", f"{roots}/collector.crt", "--token-file", f"{roots}/control.token"]).start()
+    wait_for("a leaf without one to know", lambda: "no TLS: " in upstream_of(bare)["problem"])
+    expect_true("it is not connected", not upstream_of(bare)["connected"])
+
+
+if __name__ == "__main__":
+    main(test)
