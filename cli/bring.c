@@ -20,6 +20,7 @@
 struct progress {
 	char url[URL_BYTES]; /* the root's */
 	uint64_t bytes;	     /* of records that it has not got */
+	char problem[256];   /* why it is not connected; "": nobody knows */
 	bool complete, connected;
 };
 
@@ -43,6 +44,8 @@ static int look(const struct hk_keeper *keeper, struct progress *ret_progress)
 		ret_progress->bytes = uplink->unsent_bytes;
 		ret_progress->complete = uplink->unsent_jobs == 0;
 		ret_progress->connected = uplink->connected;
+		snprintf(ret_progress->problem, sizeof(ret_progress->problem), "%s",
+			 uplink->problem);
 	}
 	hk__response__free_unpacked(response, NULL);
 	return uplink ? 0 : -EBADMSG;
@@ -52,6 +55,9 @@ static void tell(const struct hk_keeper *keeper, const struct progress *progress
 {
 	char size[HK_QUANTITY_BYTES];
 
+	if (!progress->connected && *progress->problem) {
+		hk_warning("no connection to the root: %s", progress->problem);
+	}
 	hk_warning("the root at %s %s: %s of records wait in %s; they are brought while it "
 		   "answers, later by: HOOK_RUN_DIR=%s hookcollector --upstream %s",
 		   progress->url, progress->connected ? "has not got all yet" : "does not answer",
