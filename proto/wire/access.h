@@ -15,7 +15,7 @@
 #define HK_ACCESS_NAME "hooktrace"
 #define HK_ACCESS_TOKEN_MIN 16u
 #define HK_ACCESS_TOKEN_MAX 255u /* bytes, without the NUL */
-#define HK_ACCESS_USER_MAX 63u	 /* likewise */
+#define HK_ACCESS_USER_MAX 32u	 /* likewise; a token of keygen is longer, so it is no user */
 #define HK_ACCESS_PROBLEM_BYTES (PATH_MAX + 128)
 
 /* What somebody may do; each includes those before. */

@@ -104,7 +104,8 @@ static void test_files_that_make_no_sense_are_refused(void **state)
 	    "write " READ_TOKEN,
 	    "read short",
 	    "read",
-	    "read " READ_TOKEN " " CONTROL_TOKEN,
+	    "read " READ_TOKEN " user " CONTROL_TOKEN,
+	    "read " READ_TOKEN " nobody-has-a-name-that-is-so-long-as-this",
 	    CONTROL_TOKEN,
 	};
 	char token[HK_ACCESS_TOKEN_MAX + 1], problem[HK_ACCESS_PROBLEM_BYTES];
