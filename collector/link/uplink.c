@@ -318,8 +318,8 @@ static const char *text_of(enum why why)
 	    [WHY_CLOSED] = "the root closed it",
 	    [WHY_SILENCE] = "no answer",
 	    [WHY_NOBODY] = "nobody answers there",
-	    [WHY_TLS] = "no TLS: --tls-ca must name the certificate that the root shows, and "
-			"--tls-cert one that it trusts if it asks",
+	    [WHY_TLS] = ("no TLS: --tls-ca must name the certificate that the root shows, and "
+			 "--tls-cert one that it trusts if it asks"),
 	    [WHY_PROTOCOL] = "what is there does not talk as a collector, or wants tls+tcp://",
 	};
 	return why < sizeof(texts) / sizeof(texts[0]) ? texts[why] : "";
