@@ -123,11 +123,13 @@ static void pass(struct loop *loop, uint64_t now)
 
 /* ---- once a second ---- */
 
+/* A zombie is one that hookcli has yet to look at, and then it tells us; or nobody ever does. */
 static bool command_lives(const struct hk_job *job)
 {
 	struct hk_procfs_stat stat;
 	return job->state->command_pid != 0 &&
-	       hk_procfs_stat(job->state->command_pid, &stat) == 0 && stat.state != 'Z';
+	       hk_procfs_stat(job->state->command_pid, &stat) == 0 &&
+	       (stat.state != 'Z' || stat.ppid > 1);
 }
 
 static bool had_main(const struct hk_job *job)

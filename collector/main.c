@@ -1,6 +1,7 @@
 /* hookcollector: drains the traced processes of this machine and keeps what they leave. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,6 +187,9 @@ int main(int argc, char **argv)
 		argv[1] = name;
 		return hk_keygen_main(argc - 1, argv + 1);
 	}
+	/* Many threads of NNG allocate a little: an arena for each, as by default, is mostly empty
+	 * room. */
+	mallopt(M_ARENA_MAX, 2);
 	struct hk_collector *collector = calloc(1, sizeof(*collector));
 	if (!collector) {
 		hk_error("out of memory");
