@@ -102,12 +102,13 @@ static json_t *memory_json(const void *row)
 	const struct hk_report_memory *memory = row;
 
 	return json_pack(
-	    "{s:i, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "rank",
+	    "{s:i, s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "rank",
 	    (int)memory->rank, "role", memory->role, "device", (int)memory->device, "kind",
 	    text(memory->kind), "library", text(memory->library), "allocs", number(memory->allocs),
 	    "frees", number(memory->frees), "live_bytes", number(memory->live_bytes), "peak_bytes",
 	    number(memory->peak_bytes), "peak_low", number(memory->peak_low), "peak_high",
-	    number(memory->peak_high), "peak_time_ns", (json_int_t)memory->peak_time_ns);
+	    number(memory->peak_high), "peak_time_ns", (json_int_t)memory->peak_time_ns,
+	    "at_peak_bytes", memory->have_at_peak ? number(memory->at_peak_bytes) : json_null());
 }
 
 static json_t *open_call_json(const void *row)
@@ -214,6 +215,41 @@ static int calls(const struct hk_report *report, FILE *output)
 	return ferror(output) ? -EIO : 0;
 }
 
+static void write_bins(const char *key, const uint64_t *bins, size_t count, struct hk_json *json)
+{
+	hk_json_open(json, key, '[');
+	for (size_t i = 0; i < count; i++) {
+		hk_json_uint(json, NULL, bins[i]);
+	}
+	hk_json_close(json, ']');
+}
+
+static int memory_series(const struct hk_report *report, FILE *output)
+{
+	struct hk_json json = {.output = output};
+
+	fputs(",\n\"memory_series\": [", output);
+	for (size_t i = 0; i < report->memory_series_count; i++) {
+		const struct hk_report_memory_series *series = &report->memory_series[i];
+		hk_json_newline(&json);
+		putc_unlocked(' ', output);
+		hk_json_open(&json, NULL, '{');
+		hk_json_int(&json, "rank", series->rank);
+		hk_json_string(&json, "role", series->role);
+		hk_json_uint(&json, "pid", series->pid);
+		hk_json_int(&json, "device", series->device);
+		hk_json_string(&json, "kind", series->kind);
+		hk_json_int(&json, "start_ns", series->start_ns);
+		hk_json_uint(&json, "width_ns", series->width_ns);
+		hk_json_int(&json, "end_ns", series->end_ns);
+		write_bins("max_bytes", series->max_bytes, series->count, &json);
+		write_bins("last_bytes", series->last_bytes, series->count, &json);
+		hk_json_close(&json, '}');
+	}
+	fputc(']', output);
+	return ferror(output) ? -EIO : 0;
+}
+
 #define ARRAY(name, rows, count, make) array(output, name, rows, count, sizeof(*(rows)), make)
 
 int hk_report_write_json(const struct hk_report *report, FILE *output)
@@ -224,6 +260,7 @@ int hk_report_write_json(const struct hk_report *report, FILE *output)
 	r = r ? r : ARRAY("processes", report->processes, report->process_count, process_json);
 	r = r ? r : calls(report, output);
 	r = r ? r : ARRAY("memory", report->memory, report->memory_count, memory_json);
+	r = r ? r : memory_series(report, output);
 	r = r ? r
 	      : ARRAY("open_calls", report->open_calls, report->open_call_count, open_call_json);
 	r = r ? r : ARRAY("coverage", report->processes, report->process_count, coverage_json);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/clock.h"
+#include "report/memory.h"
 #include "report/nodes.h"
 #include "report/numbers.h"
 #include "report/process.h"
@@ -92,7 +93,7 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 		r = hk_report_rows_calls(report, snapshot);
 	}
 	if (r == 0) {
-		r = hk_report_rows_memory(report, snapshot, clocks);
+		r = hk_report_memory_fill(report, snapshot, clocks);
 	}
 	if (r == 0) {
 		r = hk_report_rows_open_calls(report, snapshot, clocks);
@@ -126,6 +127,11 @@ struct hk_report *hk_report_free(struct hk_report *report)
 	free(report->ranks);
 	free(report->processes);
 	free(report->memory);
+	for (size_t i = 0; i < report->memory_series_count; i++) {
+		free(report->memory_series[i].max_bytes);
+		free(report->memory_series[i].last_bytes);
+	}
+	free(report->memory_series);
 	free(report->open_calls);
 	free(report->steps);
 	free(report->nodes);

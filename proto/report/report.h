@@ -129,7 +129,28 @@ struct hk_report_memory {
 	const char *library;
 	uint64_t allocs, frees, live_bytes, peak_bytes, peak_low, peak_high;
 	int64_t peak_time_ns;
+	/* Live at the instant of the peak of "*" of this rank, role, device and kind; where these
+	 * are several processes, in the one whose peak that is. */
+	uint64_t at_peak_bytes;
+	bool have_at_peak; /* jobs of older versions have none */
 };
+
+/* Live bytes of one process over time, of one device and kind and all its libraries. Peaks are
+ * exact: the highest bin is the process's peak. Processes of one rank have a series each: which of
+ * their instants met is not known within a bin. */
+struct hk_report_memory_series {
+	int32_t rank, device; /* device -1: the host, or unknown */
+	const char *role;
+	uint32_t pid;
+	const char *kind;
+	int64_t start_ns;     /* of the first bin */
+	uint64_t width_ns;    /* of every bin, not 0 */
+	int64_t end_ns;	      /* of what is known of the process: until then the last value holds */
+	size_t count;	      /* bins, from 1 to HK_REPORT_SERIES_BINS */
+	uint64_t *max_bytes;  /* most in a bin, what it began with included */
+	uint64_t *last_bytes; /* at its end */
+};
+#define HK_REPORT_SERIES_BINS 256u
 
 struct hk_report_open_call {
 	int32_t rank;
@@ -173,6 +194,10 @@ struct hk_report {
 	size_t call_count;
 	struct hk_report_memory *memory; /* by rank, device, kind; library "*" first */
 	size_t memory_count;
+	/* By rank, role (main first), device, kind, start; none if the snapshot was taken without,
+	 * or by an older version. */
+	struct hk_report_memory_series *memory_series;
+	size_t memory_series_count;
 	struct hk_report_open_call *open_calls; /* by rank, thread, depth */
 	size_t open_call_count;
 	struct hk_report_step *steps; /* by rank, then time */

@@ -1,4 +1,4 @@
-/* rows.h: the calls, memory and open calls of a report.
+/* rows.h: the calls, open calls and the governor's steps of a report.
  *
  * Part of report.c's construction; fills arrays that hk_report_free frees. Locked by the caller.
  */
@@ -8,11 +8,9 @@
 #include "report/clock.h"
 #include "report/report.h"
 
-/* Fill report->calls, ->memory, ->open_calls and ->steps, summed and sorted; `clocks` is
+/* Fill report->calls, ->open_calls and ->steps, summed and sorted; `clocks` is
  * hk_report_clock_all's. -ENOMEM. */
 int hk_report_rows_calls(struct hk_report *report, const Hk__Snapshot *snapshot);
-int hk_report_rows_memory(struct hk_report *report, const Hk__Snapshot *snapshot,
-			  const struct hk_report_clock *clocks);
 int hk_report_rows_open_calls(struct hk_report *report, const Hk__Snapshot *snapshot,
 			      const struct hk_report_clock *clocks);
 int hk_report_rows_steps(struct hk_report *report, const Hk__Snapshot *snapshot,
