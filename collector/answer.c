@@ -139,12 +139,12 @@ static int select_job(struct hk_collector *collector, const char *text, struct a
 }
 
 /* What a screen of many ranks needs, instead of the whole snapshot. */
-static int fold(struct answer *answer)
+static int fold(struct answer *answer, const Hk__SnapshotRequest *request)
 {
-	int r = hk_fold_init(&answer->fold, answer->response.snapshot);
+	int r = hk_fold_init(&answer->fold, answer->response.snapshot, request);
 	if (r < 0) {
 		answer->response.snapshot = NULL;
-		return fail(answer, r, "out of memory%s", "");
+		return fail(answer, r, "cannot fold the calls: %s", strerror(-r));
 	}
 	answer->response.snapshot = &answer->fold.snapshot;
 	return 1;
@@ -164,7 +164,7 @@ static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotReq
 			return fail(answer, r, "cannot read %s", job->state->directory);
 		}
 		answer->response.snapshot = answer->loaded;
-		return request->by_function ? fold(answer) : 1;
+		return request->by_function ? fold(answer, request) : 1;
 	}
 	DL_FOREACH (job->processes, process) {
 		if (process->reader) {
@@ -177,7 +177,7 @@ static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotReq
 	}
 	answer->borrowed = answer->snapshot.processes;
 	answer->response.snapshot = &answer->snapshot;
-	return request->by_function ? fold(answer) : 1;
+	return request->by_function ? fold(answer, request) : 1;
 }
 
 static int answer_exit(struct hk_collector *collector, const Hk__ExitNotice *notice,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/group.h"
 #include "report/numbers.h"
 #include "ring/segment.h"
 #include "sketch/histogram.h"
@@ -15,12 +16,21 @@
 /* Sites of one process are found in memory one after the other: this far ahead they are fetched. */
 #define AHEAD 8u
 
-/* Role, domain and function, a NUL behind each. */
+#define KEYS_ALL (HK_GROUP_FUNCTION | HK_GROUP_LIBRARY | HK_GROUP_RANK | HK_GROUP_HOST)
+/* Keys that sites of one process may differ in. */
+#define KEYS_OF_SITES (HK_GROUP_FUNCTION | HK_GROUP_LIBRARY)
+
+/* Of which calls a group is: texts that are no key are "". */
+struct identity {
+	Hk__Role role;
+	int32_t rank;
+	const char *domain, *function, *library, *host;
+};
+
 struct hk_fold_group {
 	UT_hash_handle hh;
-	char *key;
-	Hk__Role role;
-	const char *domain, *function;
+	char *key; /* role and rank; the texts, a NUL behind each */
+	struct identity identity;
 	uint32_t flags;
 	struct hk_report_numbers numbers;
 	struct hk_histogram histogram;
@@ -37,6 +47,8 @@ struct slot {
 
 struct folding {
 	struct hk_fold *fold;
+	const Hk__SnapshotRequest *request;
+	unsigned keys;
 	struct slot *slots;
 	uint32_t slot_count;
 	/* Groups of the sites of the process before, in order: most processes have the same. */
@@ -46,25 +58,64 @@ struct folding {
 
 /* ---- groups ---- */
 
-static char *key_new(Hk__Role role, const Hk__Site *site, size_t *ret_size)
+static struct identity identity_of(unsigned keys, const Hk__Process *process, const Hk__Site *site)
 {
-	size_t domain = strlen(site->domain) + 1, function = strlen(site->function) + 1;
-	char *key = malloc(1 + domain + function);
+	bool function = keys & HK_GROUP_FUNCTION;
+
+	return (struct identity){
+	    .role = process->role,
+	    .rank = keys & HK_GROUP_RANK ? hk_report_rank_of(process) : 0,
+	    .domain = function ? site->domain : "",
+	    .function = function ? site->function : "",
+	    .library = keys & HK_GROUP_LIBRARY ? site->library : "",
+	    .host = keys & HK_GROUP_HOST ? process->host : "",
+	};
+}
+
+static bool is_same(const struct identity *a, const struct identity *b)
+{
+	return a->role == b->role && a->rank == b->rank && strcmp(a->function, b->function) == 0 &&
+	       strcmp(a->domain, b->domain) == 0 && strcmp(a->library, b->library) == 0 &&
+	       strcmp(a->host, b->host) == 0;
+}
+
+/* Copies TEXT to *AT, leaves *AT behind it. */
+static const char *put(char **at, const char *text)
+{
+	char *copy = *at;
+	size_t size = strlen(text) + 1;
+
+	memcpy(copy, text, size);
+	*at = copy + size;
+	return copy;
+}
+
+/* IDENTITY as bytes, and as texts that lie in these. */
+static char *key_new(struct identity *identity, size_t *ret_size)
+{
+	size_t size = sizeof(char) + sizeof(identity->rank) + strlen(identity->domain) +
+		      strlen(identity->function) + strlen(identity->library) +
+		      strlen(identity->host) + 4;
+	char *key = malloc(size), *at = key;
 
 	if (key) {
-		key[0] = (char)role;
-		memcpy(key + 1, site->domain, domain);
-		memcpy(key + 1 + domain, site->function, function);
-		*ret_size = 1 + domain + function;
+		*at++ = (char)identity->role;
+		memcpy(at, &identity->rank, sizeof(identity->rank));
+		at += sizeof(identity->rank);
+		identity->domain = put(&at, identity->domain);
+		identity->function = put(&at, identity->function);
+		identity->library = put(&at, identity->library);
+		identity->host = put(&at, identity->host);
+		*ret_size = size;
 	}
 	return key;
 }
 
-static struct hk_fold_group *group_new(struct hk_fold *fold, Hk__Role role, const Hk__Site *site)
+static struct hk_fold_group *group_new(struct hk_fold *fold, struct identity identity)
 {
 	struct hk_fold_group *group;
 	size_t size;
-	char *key = key_new(role, site, &size);
+	char *key = key_new(&identity, &size);
 
 	if (!key) {
 		return NULL;
@@ -80,9 +131,7 @@ static struct hk_fold_group *group_new(struct hk_fold *fold, Hk__Role role, cons
 		return NULL;
 	}
 	group->key = key;
-	group->role = role;
-	group->domain = key + 1;
-	group->function = key + 2 + strlen(group->domain);
+	group->identity = identity;
 	HASH_ADD_KEYPTR(hh, fold->groups, key, size, group);
 	if (!group->hh.tbl) {
 		free(key);
@@ -92,35 +141,67 @@ static struct hk_fold_group *group_new(struct hk_fold *fold, Hk__Role role, cons
 	return group;
 }
 
-/* The group of site number INDEX of a process. */
-static struct hk_fold_group *group_of(struct folding *folding, Hk__Role role, const Hk__Site *site,
-				      size_t index)
+/* The group of site number INDEX of PROCESS, the one before it being of group BEFORE, if any. */
+static struct hk_fold_group *group_of(struct folding *folding, const Hk__Process *process,
+				      size_t index, struct hk_fold_group *before)
 {
 	struct hk_fold_group *group = index < folding->hint_count ? folding->hints[index] : NULL;
 
-	if (group && group->role == role && strcmp(group->function, site->function) == 0 &&
-	    strcmp(group->domain, site->domain) == 0) {
+	if (before && !(folding->keys & KEYS_OF_SITES)) {
+		return before;
+	}
+	struct identity identity = identity_of(folding->keys, process, process->sites[index]);
+	if (group && is_same(&group->identity, &identity)) {
 		return group;
 	}
-	return group_new(folding->fold, role, site);
+	return group_new(folding->fold, identity);
 }
 
-static void rank_end(struct hk_fold_group *group)
+/* ---- which calls ---- */
+
+static bool is_wanted(const char *wanted, const char *text)
 {
-	uint64_t ns = group->numbers.total_ns - group->rank_before_ns;
+	return !*wanted || strcmp(wanted, text) == 0;
+}
+
+static bool is_process_wanted(const Hk__SnapshotRequest *request, const Hk__Process *process)
+{
+	const Hk__Function *only = request->fold_only;
+
+	return !only || (is_wanted(only->host, process->host) &&
+			 strcmp(hk_report_role_name(only->role), hk_report_role_of(process)) == 0 &&
+			 (!only->have_rank || only->rank == hk_report_rank_of(process)));
+}
+
+static bool is_site_wanted(const Hk__SnapshotRequest *request, const Hk__Site *site)
+{
+	const Hk__Function *only = request->fold_only;
+
+	return !only ||
+	       (is_wanted(only->function, site->function) &&
+		is_wanted(only->domain, site->domain) && is_wanted(only->library, site->library));
+}
+
+/* ---- sums ---- */
+
+static void rank_end(struct hk_fold_group *group, unsigned keys)
+{
+	uint64_t all = keys & HK_GROUP_FUNCTION ? group->numbers.total_ns : group->numbers.self_ns;
+	uint64_t ns = all - group->rank_before_ns;
 
 	group->rank_most_ns = ns > group->rank_most_ns ? ns : group->rank_most_ns;
-	group->rank_before_ns = group->numbers.total_ns;
+	group->rank_before_ns = all;
 }
 
-static void add_cell(struct slot *slot, int32_t rank, const struct hk_columns_row *cell)
+static void add_cell(struct slot *slot, unsigned keys, int32_t rank,
+		     const struct hk_columns_row *cell)
 {
 	struct hk_fold_group *group = slot->group;
 	uint64_t *counts = group->histogram.bucket;
 	uint64_t timed = 0;
 
 	if (group->rank != rank) {
-		rank_end(group);
+		rank_end(group, keys);
 		group->rank = rank;
 	}
 	for (size_t i = 0; i < cell->buckets; i++) {
@@ -171,6 +252,7 @@ static int make_room(struct folding *folding, const Hk__Process *process)
 static int take_sites(struct folding *folding, const Hk__Process *process)
 {
 	int r = make_room(folding, process);
+	struct hk_fold_group *before = NULL;
 
 	for (size_t i = 0; i < process->n_sites && r == 0; i++) {
 		const Hk__Site *site = process->sites[i];
@@ -178,12 +260,12 @@ static int take_sites(struct folding *folding, const Hk__Process *process)
 			__builtin_prefetch(process->sites[i + AHEAD]);
 			__builtin_prefetch(process->sites[i + AHEAD / 2]->function);
 		}
-		if (site->id >= folding->slot_count) {
+		if (site->id >= folding->slot_count || !is_site_wanted(folding->request, site)) {
 			continue;
 		}
 		struct slot *slot = &folding->slots[site->id];
 		slot->site = site;
-		slot->group = folding->hints[i] = group_of(folding, process->role, site, i);
+		slot->group = folding->hints[i] = before = group_of(folding, process, i, before);
 		r = slot->group ? 0 : -ENOMEM;
 	}
 	return r;
@@ -199,7 +281,7 @@ static int add_process(struct folding *folding, const Hk__Process *process)
 		struct slot *slot =
 		    cell.site < folding->slot_count ? &folding->slots[cell.site] : NULL;
 		if (slot && slot->site && cell.calls > 0) {
-			add_cell(slot, hk_report_rank_of(process), &cell);
+			add_cell(slot, folding->keys, hk_report_rank_of(process), &cell);
 		}
 	}
 	for (size_t i = 0; i < process->n_sites; i++) {
@@ -218,9 +300,11 @@ static int by_rank(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int fold_calls(struct hk_fold *fold, const Hk__Snapshot *snapshot)
+static int fold_calls(struct hk_fold *fold, const Hk__Snapshot *snapshot,
+		      const Hk__SnapshotRequest *request)
 {
-	struct folding folding = {.fold = fold};
+	struct folding folding = {
+	    .fold = fold, .request = request, .keys = fold->snapshot.fold_keys};
 	const Hk__Process **sorted = malloc((snapshot->n_processes + 1) * sizeof(*sorted));
 	int r = sorted ? 0 : -ENOMEM;
 
@@ -229,7 +313,7 @@ static int fold_calls(struct hk_fold *fold, const Hk__Snapshot *snapshot)
 		qsort(sorted, snapshot->n_processes, sizeof(*sorted), by_rank);
 	}
 	for (size_t i = 0; i < snapshot->n_processes && r == 0; i++) {
-		r = add_process(&folding, sorted[i]);
+		r = is_process_wanted(request, sorted[i]) ? add_process(&folding, sorted[i]) : 0;
 	}
 	free(sorted);
 	free(folding.slots);
@@ -259,16 +343,22 @@ static int set_histogram(struct hk_fold_group *group)
 	return 0;
 }
 
-static int set_message(struct hk_fold_group *group)
+static int set_message(struct hk_fold_group *group, const Hk__SnapshotRequest *request,
+		       unsigned keys)
 {
 	const struct hk_report_numbers *numbers = &group->numbers;
+	const struct identity *identity = &group->identity;
 	Hk__Function *message = &group->message;
 
-	rank_end(group);
+	rank_end(group, keys);
 	hk__function__init(message);
-	message->function = (char *)(uintptr_t)group->function;
-	message->domain = (char *)(uintptr_t)group->domain;
-	message->role = group->role;
+	message->function = (char *)(uintptr_t)identity->function;
+	message->domain = (char *)(uintptr_t)identity->domain;
+	message->library = (char *)(uintptr_t)identity->library;
+	message->host = (char *)(uintptr_t)identity->host;
+	message->rank = identity->rank;
+	message->have_rank = keys & HK_GROUP_RANK;
+	message->role = identity->role;
 	message->flags = group->flags;
 	message->calls = numbers->calls;
 	message->errors = numbers->errors;
@@ -285,10 +375,10 @@ static int set_message(struct hk_fold_group *group)
 	message->have_latency = numbers->have_latency;
 	message->estimated = numbers->estimated;
 	message->rank_most_ns = group->rank_most_ns;
-	return set_histogram(group);
+	return request->no_histograms ? 0 : set_histogram(group);
 }
 
-static int set_functions(struct hk_fold *fold)
+static int set_functions(struct hk_fold *fold, const Hk__SnapshotRequest *request)
 {
 	struct hk_fold_group *group, *next;
 	int r = 0;
@@ -299,7 +389,7 @@ static int set_functions(struct hk_fold *fold)
 	}
 	HASH_ITER (hh, fold->groups, group, next) {
 		if (r == 0 && group->numbers.calls > 0) {
-			r = set_message(group);
+			r = set_message(group, request, fold->snapshot.fold_keys);
 			fold->snapshot.functions[fold->snapshot.n_functions++] = &group->message;
 		}
 	}
@@ -349,16 +439,25 @@ static int set_processes(struct hk_fold *fold, const Hk__Snapshot *snapshot)
 	return 0;
 }
 
-int hk_fold_init(struct hk_fold *fold, const Hk__Snapshot *snapshot)
+int hk_fold_init(struct hk_fold *fold, const Hk__Snapshot *snapshot,
+		 const Hk__SnapshotRequest *request)
 {
 	*fold = (struct hk_fold){.snapshot = *snapshot};
 	fold->snapshot.processes = NULL;
 	fold->snapshot.folded = true;
+	fold->snapshot.fold_keys = request->fold_keys ? request->fold_keys : HK_GROUP_FUNCTION;
 	fold->snapshot.functions = NULL;
 	fold->snapshot.n_functions = 0;
-	int r = fold_calls(fold, snapshot);
-	r = r < 0 ? r : set_functions(fold);
-	r = r < 0 ? r : set_processes(fold, snapshot);
+	if (fold->snapshot.fold_keys & ~KEYS_ALL) {
+		return -EINVAL;
+	}
+	int r = fold_calls(fold, snapshot, request);
+	r = r < 0 ? r : set_functions(fold, request);
+	if (request->no_processes) {
+		fold->snapshot.n_processes = 0;
+	} else {
+		r = r < 0 ? r : set_processes(fold, snapshot);
+	}
 	if (r < 0) {
 		hk_fold_fini(fold);
 	}

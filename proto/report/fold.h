@@ -1,4 +1,4 @@
-/* fold.h: a snapshot with its calls folded by function over all ranks.
+/* fold.h: a snapshot with its calls folded, by function over all ranks or by what else is asked.
  *
  * What a screen of a job of many ranks needs, a hundredth of the snapshot: functions instead of
  * the processes' cells, and of sites only those of open calls. The other side makes its groups with
@@ -17,8 +17,9 @@ struct hk_fold {
 	Hk__Site **sites;
 };
 
-/* Folds SNAPSHOT, which must outlive FOLD. -ENOMEM. */
-int hk_fold_init(struct hk_fold *fold, const Hk__Snapshot *snapshot);
+/* Folds SNAPSHOT, which must outlive FOLD, as REQUEST says. -ENOMEM; -EINVAL: no such keys. */
+int hk_fold_init(struct hk_fold *fold, const Hk__Snapshot *snapshot,
+		 const Hk__SnapshotRequest *request);
 /* Frees; a zeroed one is allowed. */
 void hk_fold_fini(struct hk_fold *fold);
 

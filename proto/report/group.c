@@ -140,6 +140,13 @@ static void group_finish(struct entry *entry, size_t ranks, unsigned keys)
 	}
 }
 
+static void sort(struct hk_groups *groups, unsigned keys)
+{
+	bool ranks = (keys & ~HK_GROUP_HOST) == HK_GROUP_RANK;
+
+	qsort(groups->groups, groups->count, sizeof(*groups->groups), ranks ? by_rank : by_total);
+}
+
 int hk_groups_init(struct hk_groups *groups, const struct hk_report *report, unsigned keys)
 {
 	struct entry *entries = NULL, *entry, *next;
@@ -169,21 +176,24 @@ int hk_groups_init(struct hk_groups *groups, const struct hk_report *report, uns
 		*groups = (struct hk_groups){0};
 		return r;
 	}
-	qsort(groups->groups, groups->count, sizeof(*groups->groups),
-	      keys == (HK_GROUP_RANK | HK_GROUP_HOST) || keys == HK_GROUP_RANK ? by_rank
-									       : by_total);
+	sort(groups, keys);
 	return 0;
 }
 
-static int take_function(struct hk_group *group, const Hk__Function *from, size_t ranks)
+static int take_function(struct hk_group *group, const Hk__Function *from, unsigned keys,
+			 size_t ranks)
 {
+	uint64_t all = keys & HK_GROUP_FUNCTION ? from->total_ns : from->self_ns;
 	struct hk_report_numbers *numbers = &group->numbers;
 	size_t used = from->n_bucket < from->n_count ? from->n_bucket : from->n_count;
 
 	*group = (struct hk_group){
 	    .role = hk_report_role_name(from->role),
-	    .domain = from->domain,
-	    .function = from->function,
+	    .domain = keys & HK_GROUP_FUNCTION ? from->domain : NULL,
+	    .function = keys & HK_GROUP_FUNCTION ? from->function : NULL,
+	    .library = keys & HK_GROUP_LIBRARY ? from->library : NULL,
+	    .host = keys & HK_GROUP_HOST ? from->host : NULL,
+	    .rank = keys & HK_GROUP_RANK ? from->rank : 0,
 	    .flags = from->flags,
 	    .rank_most_ns = from->rank_most_ns,
 	    .numbers = {.calls = from->calls,
@@ -201,9 +211,9 @@ static int take_function(struct hk_group *group, const Hk__Function *from, size_
 			.have_latency = from->have_latency,
 			.estimated = from->estimated},
 	};
-	if (from->total_ns > 0) {
-		group->imbalance = (double)from->rank_most_ns * (double)(ranks ? ranks : 1) /
-				   (double)from->total_ns;
+	if (all > 0 && !(keys & HK_GROUP_RANK)) {
+		group->imbalance =
+		    (double)from->rank_most_ns * (double)(ranks ? ranks : 1) / (double)all;
 	}
 	int r = hk_report_numbers_add_buckets(numbers, from->bucket, from->count, used);
 	hk_report_numbers_finish(numbers);
@@ -212,6 +222,7 @@ static int take_function(struct hk_group *group, const Hk__Function *from, size_
 
 int hk_groups_of_functions(struct hk_groups *groups, const Hk__Snapshot *snapshot, size_t ranks)
 {
+	unsigned keys = snapshot->fold_keys ? snapshot->fold_keys : HK_GROUP_FUNCTION;
 	int r = 0;
 
 	*groups = (struct hk_groups){
@@ -220,13 +231,14 @@ int hk_groups_of_functions(struct hk_groups *groups, const Hk__Snapshot *snapsho
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < snapshot->n_functions && r == 0; i++) {
-		r = take_function(&groups->groups[groups->count++], snapshot->functions[i], ranks);
+		r = take_function(&groups->groups[groups->count++], snapshot->functions[i], keys,
+				  ranks);
 	}
 	if (r < 0) {
 		hk_groups_fini(groups);
 		return r;
 	}
-	qsort(groups->groups, groups->count, sizeof(*groups->groups), by_total);
+	sort(groups, keys);
 	return 0;
 }
 

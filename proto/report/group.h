@@ -34,8 +34,8 @@ struct hk_groups {
 
 /* Sums the rows of `report` by `keys`; free with hk_groups_fini. -ENOMEM. */
 int hk_groups_init(struct hk_groups *groups, const struct hk_report *report, unsigned keys);
-/* The groups by function of a snapshot that was folded where it comes from (fold.h); RANKS: how
- * many the job has. -ENOMEM. */
+/* The groups of a snapshot that was folded where it comes from (fold.h), by the keys it was folded
+ * by; RANKS: how many the job has. -ENOMEM. */
 int hk_groups_of_functions(struct hk_groups *groups, const Hk__Snapshot *snapshot, size_t ranks);
 void hk_groups_fini(struct hk_groups *groups);
 

@@ -1,4 +1,5 @@
 /* Folding at the source and summing the rows here give the same groups, to the last number. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -48,13 +49,20 @@ static Hk__Snapshot *carry(const Hk__Snapshot *snapshot)
 	return (Hk__Snapshot *)message;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 static const struct hk_group *find(const struct hk_groups *groups, const struct hk_group *wanted)
 {
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct hk_group *group = &groups->groups[i];
-		if (strcmp(group->function, wanted->function) == 0 &&
-		    strcmp(group->domain, wanted->domain) == 0 &&
-		    strcmp(group->role, wanted->role) == 0) {
+		if (is_same(group->function, wanted->function) &&
+		    is_same(group->domain, wanted->domain) &&
+		    is_same(group->library, wanted->library) &&
+		    is_same(group->host, wanted->host) && is_same(group->role, wanted->role) &&
+		    group->rank == wanted->rank) {
 			return group;
 		}
 	}
@@ -87,23 +95,20 @@ static void assert_same(const struct hk_group *a, const struct hk_group *b)
 	assert_true(a->imbalance == b->imbalance);
 }
 
-static void test_folded_groups_are_those_of_the_rows(void **state)
+static void check_groups(const Hk__Snapshot *whole, const struct hk_report *report, unsigned keys)
 {
-	(void)state;
-	struct maker maker;
-	struct hk_report *report;
+	Hk__SnapshotRequest request = HK__SNAPSHOT_REQUEST__INIT;
 	struct hk_groups rows, folded;
 	struct hk_fold fold;
-	make(&maker);
-	Hk__Snapshot *whole = maker_snapshot(&maker);
-	assert_int_equal(hk_report_new(whole, &report), 0);
-	assert_int_equal(hk_groups_init(&rows, report, HK_GROUP_FUNCTION), 0);
-	assert_int_equal(hk_fold_init(&fold, whole), 0);
+	request.fold_keys = keys == HK_GROUP_FUNCTION ? 0 : keys;
+	assert_int_equal(hk_groups_init(&rows, report, keys), 0);
+	assert_int_equal(hk_fold_init(&fold, whole, &request), 0);
 	Hk__Snapshot *carried = carry(&fold.snapshot);
 	assert_true(carried->folded);
+	assert_int_equal(carried->fold_keys, keys);
 	assert_int_equal(hk_groups_of_functions(&folded, carried, report->rank_count), 0);
 	assert_int_equal(folded.count, rows.count);
-	assert_true(rows.count > 4);
+	assert_true(rows.count > 1);
 	for (size_t i = 0; i < rows.count; i++) {
 		assert_same(&rows.groups[i], find(&folded, &rows.groups[i]));
 	}
@@ -111,6 +116,66 @@ static void test_folded_groups_are_those_of_the_rows(void **state)
 	hk_groups_fini(&rows);
 	hk__snapshot__free_unpacked(carried, NULL);
 	hk_fold_fini(&fold);
+}
+
+static void test_folded_groups_are_those_of_the_rows(void **state)
+{
+	(void)state;
+	struct maker maker;
+	struct hk_report *report;
+	make(&maker);
+	Hk__Snapshot *whole = maker_snapshot(&maker);
+	assert_int_equal(hk_report_new(whole, &report), 0);
+	for (unsigned keys = 1; keys < 2 * HK_GROUP_HOST; keys++) {
+		check_groups(whole, report, keys);
+	}
+	hk_report_free(report);
+	maker_fini(&maker);
+}
+
+static void test_only_what_is_asked_for_is_folded(void **state)
+{
+	(void)state;
+	struct maker maker;
+	Hk__SnapshotRequest request = HK__SNAPSHOT_REQUEST__INIT;
+	Hk__Function only = HK__FUNCTION__INIT;
+	struct hk_report *report;
+	struct hk_groups rows, folded;
+	struct hk_fold fold;
+	size_t wanted = 0;
+	make(&maker);
+	Hk__Snapshot *whole = maker_snapshot(&maker);
+	assert_int_equal(hk_report_new(whole, &report), 0);
+	const unsigned keys = HK_GROUP_RANK | HK_GROUP_FUNCTION;
+	assert_int_equal(hk_groups_init(&rows, report, keys), 0);
+	only.role = HK__ROLE__ROLE_MAIN;
+	only.function = (char *)(uintptr_t) "read";
+	only.domain = (char *)(uintptr_t) "io";
+	request.fold_keys = keys;
+	request.fold_only = &only;
+	request.no_processes = true;
+	assert_int_equal(hk_fold_init(&fold, whole, &request), 0);
+	assert_int_equal(fold.snapshot.n_processes, 0);
+	assert_int_equal(hk_groups_of_functions(&folded, &fold.snapshot, report->rank_count), 0);
+	for (size_t i = 0; i < rows.count; i++) {
+		const struct hk_group *row = &rows.groups[i];
+		if (strcmp(row->role, "main") == 0 && strcmp(row->function, "read") == 0) {
+			assert_same(row, find(&folded, row));
+			wanted++;
+		}
+	}
+	assert_int_equal(folded.count, wanted);
+	assert_true(wanted > 4);
+	hk_groups_fini(&folded);
+	hk_fold_fini(&fold);
+	only.have_rank = true;
+	only.rank = 3;
+	assert_int_equal(hk_fold_init(&fold, whole, &request), 0);
+	assert_int_equal(fold.snapshot.n_functions, 1);
+	hk_fold_fini(&fold);
+	request.fold_keys = 2 * HK_GROUP_HOST;
+	assert_int_equal(hk_fold_init(&fold, whole, &request), -EINVAL);
+	hk_groups_fini(&rows);
 	hk_report_free(report);
 	maker_fini(&maker);
 }
@@ -121,10 +186,11 @@ static void test_fold_keeps_ranks_and_open_calls(void **state)
 	struct maker maker;
 	struct hk_report *report, *whole_report;
 	struct hk_fold fold;
+	const Hk__SnapshotRequest request = HK__SNAPSHOT_REQUEST__INIT;
 	make(&maker);
 	Hk__Snapshot *whole = maker_snapshot(&maker);
 	assert_int_equal(hk_report_new(whole, &whole_report), 0);
-	assert_int_equal(hk_fold_init(&fold, whole), 0);
+	assert_int_equal(hk_fold_init(&fold, whole, &request), 0);
 	assert_int_equal(hk_report_new(&fold.snapshot, &report), 0);
 	assert_int_equal(report->rank_count, whole_report->rank_count);
 	assert_int_equal(report->process_count, whole_report->process_count);
@@ -141,6 +207,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_folded_groups_are_those_of_the_rows),
+	    cmocka_unit_test(test_only_what_is_asked_for_is_folded),
 	    cmocka_unit_test(test_fold_keeps_ranks_and_open_calls),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
