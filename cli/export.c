@@ -116,14 +116,19 @@ static void end_progress(const struct progress *progress)
 /* ---- the command ---- */
 
 /* A file that holds half a trace is worth less than none: readers take it for the whole. */
-static void discard(FILE *output, const char *path)
+static void discard(const struct hk_export_target *target)
 {
 	struct stat status;
-	bool regular = path && fstat(fileno(output), &status) == 0 && S_ISREG(status.st_mode);
+	bool regular;
 
-	fclose(output);
+	if (!target->output) {
+		return;
+	}
+	regular =
+	    target->path && fstat(fileno(target->output), &status) == 0 && S_ISREG(status.st_mode);
+	fclose(target->output);
 	if (regular) {
-		unlink(path);
+		unlink(target->path);
 	}
 }
 
@@ -190,30 +195,32 @@ static int export_job(const struct hk_job *job, const struct hk_exporter_ops *op
 	    .started_ns = hk_clock_monotonic_ns(),
 	    .wanted = isatty(STDERR_FILENO) && (arguments->output || !isatty(STDOUT_FILENO)),
 	};
-	FILE *output = hk_command_output(arguments->output);
+	struct hk_export_target target = {.path = arguments->output};
 	struct hk_timeline_result result;
 	int rc;
 
-	if (!output) {
-		return HK_EXIT_FAILED;
+	if (!ops->makes_files) {
+		target.output = hk_command_output(arguments->output);
+		if (!target.output) {
+			return HK_EXIT_FAILED;
+		}
+		setvbuf(target.output, NULL, _IOFBF, OUTPUT_BUFFER_BYTES);
 	}
-	setvbuf(output, NULL, _IOFBF, OUTPUT_BUFFER_BYTES);
 	hk_source_raise_file_limit();
 	arguments->options.progress = show_progress;
 	arguments->options.context = &progress;
 	rc = hk_clocks_check(job->snapshot, job->directory, UINT64_MAX);
 	rc = rc < 0 ? rc
-		    : hk_timeline_export(job->snapshot, job->directory, ops, output,
+		    : hk_timeline_export(job->snapshot, job->directory, ops, &target,
 					 &arguments->options, &result);
 	end_progress(&progress);
 	if (rc < 0) {
 		hk_error("export stopped: %s", strerror(-rc));
-		discard(output, arguments->output);
+		discard(&target);
 		return HK_EXIT_FAILED;
 	}
-	return hk_command_output_close(
-	    output,
-	    report_result(&result, job, arguments->options.rank_count > 0, arguments->output));
+	rc = report_result(&result, job, arguments->options.rank_count > 0, target.path);
+	return target.output ? hk_command_output_close(target.output, rc) : rc;
 }
 
 /* The setting is shared with `report`, whose formats are others: those do not count here. */
@@ -254,6 +261,11 @@ static int run(int argc, char **argv)
 	ops = hk_exporter_find(arguments.format);
 	if (!ops) {
 		return unknown_format(arguments.format);
+	}
+	if (!arguments.output && ops->makes_files) {
+		hk_error("%s needs a name for what it writes: -o trace.%s", ops->format,
+			 ops->suffix);
+		return HK_EXIT_USAGE;
 	}
 	if (!arguments.output && ops->binary && isatty(STDOUT_FILENO)) {
 		hk_error("%s is binary: write it to a file with -o trace.%s", ops->format,

@@ -103,12 +103,12 @@ struct hk_exporter {
 static const struct hk_log_filter *shown_filter;
 static struct hk_log_style shown_style;
 
-static struct hk_exporter *log_create(FILE *output)
+static struct hk_exporter *log_create(const struct hk_export_target *target)
 {
 	struct hk_exporter *log = calloc(1, sizeof(*log));
 
 	if (log) {
-		log->output = output;
+		log->output = target->output;
 		log->style = shown_style;
 	}
 	return log;
@@ -267,8 +267,9 @@ static int print_stored(const struct hk_job *job, const struct arguments *argume
 	    .origin_ns = hk_report_clock_origin(job->snapshot),
 	    .colour = !arguments->plain && hk_command_colour(stdout),
 	};
-	int rc = hk_timeline_export(job->snapshot, job->directory, &log_exporter, stdout, &timeline,
-				    &result);
+	const struct hk_export_target target = {.output = stdout};
+	int rc = hk_timeline_export(job->snapshot, job->directory, &log_exporter, &target,
+				    &timeline, &result);
 	if (rc == -EPIPE) {
 		return HK_EXIT_DONE; /* the reader has seen enough */
 	}

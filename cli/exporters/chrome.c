@@ -16,12 +16,12 @@ struct hk_exporter {
 	uint64_t start_ns;
 };
 
-static struct hk_exporter *chrome_create(FILE *output)
+static struct hk_exporter *chrome_create(const struct hk_export_target *target)
 {
 	struct hk_exporter *chrome = calloc(1, sizeof(*chrome));
 
 	if (chrome) {
-		chrome->json.output = output;
+		chrome->json.output = target->output;
 	}
 	return chrome;
 }

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "hooks/arguments.h"
+#include "schema/wire.pb-c.h"
 
 #define HK_SLICE_WORDS 8   /* named values of one call: as many as a site has keys */
 #define HK_SLICE_EXTRA 32u /* words behind them: its arguments */
@@ -70,7 +71,16 @@ struct hk_export_job {
 	uint64_t start_ns; /* no time in this export is earlier */
 	const struct hk_export_process *const *processes;
 	size_t process_count;
-	bool many_nodes; /* whose clocks were put on one: errors matter */
+	bool many_nodes;	      /* whose clocks were put on one: errors matter */
+	const Hk__Snapshot *snapshot; /* all of the job: exact statistics, also of other ranks */
+	uint64_t origin_ns;	      /* the job's own start, from which the report counts */
+	uint64_t from_ns, to_ns; /* calls that overlap this are exported: 0 and UINT64_MAX: all */
+};
+
+/* Where an export goes. */
+struct hk_export_target {
+	FILE *output;	  /* the caller's; NULL if the exporter makes its files itself */
+	const char *path; /* as the user gave it; NULL: standard output */
 };
 
 struct hk_exporter;
@@ -86,8 +96,9 @@ struct hk_exporter_ops {
 	const char *format; /* as in --format */
 	const char *suffix; /* of the file it writes, for messages */
 	bool binary;	    /* nothing for a terminal */
-	struct hk_exporter *(*create)(
-	    FILE *output); /* NULL: out of memory; OUTPUT stays the caller's */
+	bool makes_files;   /* TARGET has a path and no output */
+	/* NULL: out of memory; TARGET lasts until free. */
+	struct hk_exporter *(*create)(const struct hk_export_target *target);
 	int (*begin)(struct hk_exporter *exporter, const struct hk_export_job *job);
 	int (*thread)(struct hk_exporter *exporter, struct hk_export_thread *thread);
 	int (*open)(struct hk_exporter *exporter, struct hk_export_thread *thread,

@@ -52,12 +52,12 @@ struct sequence {
 	bool keys[KEYS];
 };
 
-static struct hk_exporter *perfetto_create(FILE *output)
+static struct hk_exporter *perfetto_create(const struct hk_export_target *target)
 {
 	struct hk_exporter *perfetto = calloc(1, sizeof(*perfetto));
 
 	if (perfetto) {
-		perfetto->output = output;
+		perfetto->output = target->output;
 	}
 	return perfetto;
 }

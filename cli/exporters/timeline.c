@@ -358,6 +358,14 @@ static int begin(struct timeline *timeline)
 	    .processes = hk_cast_shown(timeline->cast),
 	    .process_count = hk_cast_count(timeline->cast),
 	    .many_nodes = hk_report_clock_nodes(timeline->snapshot) > 1,
+	    .snapshot = timeline->snapshot,
+	    .origin_ns = timeline->origin_ns,
+	    .from_ns = timeline->options->from_ns > INT64_MIN
+			   ? unix_ns(timeline, timeline->options->from_ns)
+			   : 0,
+	    .to_ns = timeline->options->to_ns < INT64_MAX
+			 ? unix_ns(timeline, timeline->options->to_ns)
+			 : UINT64_MAX,
 	};
 	int rc = id && command ? timeline->ops->begin(timeline->exporter, &shown) : -ENOMEM;
 
@@ -421,7 +429,7 @@ static void forget_threads(struct timeline *timeline)
 }
 
 int hk_timeline_export(const Hk__Snapshot *snapshot, const char *directory,
-		       const struct hk_exporter_ops *ops, FILE *output,
+		       const struct hk_exporter_ops *ops, const struct hk_export_target *target,
 		       const struct hk_timeline_options *options,
 		       struct hk_timeline_result *ret_result)
 {
@@ -432,7 +440,7 @@ int hk_timeline_export(const Hk__Snapshot *snapshot, const char *directory,
 		return rc;
 	}
 	timeline.result.processes = hk_cast_count(timeline.cast);
-	timeline.exporter = ops->create(output);
+	timeline.exporter = ops->create(target);
 	rc = timeline.exporter ? 0 : -ENOMEM;
 	rc = rc == 0 ? run(&timeline, directory) : rc;
 	forget_threads(&timeline);

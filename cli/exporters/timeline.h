@@ -36,10 +36,10 @@ struct hk_timeline_result {
 	size_t unrecorded;  /* of these, without a file of chunks */
 };
 
-/* Exports the job of SNAPSHOT, whose files lie in DIRECTORY, through OPS to OUTPUT. *ret_result is
+/* Exports the job of SNAPSHOT, whose files lie in DIRECTORY, through OPS to TARGET. *ret_result is
  * set on success. -ENOMEM; -EIO or other -errno of reading and writing. */
 int hk_timeline_export(const Hk__Snapshot *snapshot, const char *directory,
-		       const struct hk_exporter_ops *ops, FILE *output,
+		       const struct hk_exporter_ops *ops, const struct hk_export_target *target,
 		       const struct hk_timeline_options *options,
 		       struct hk_timeline_result *ret_result);
 

@@ -319,15 +319,15 @@ static struct hk_timeline_result export_job(const struct model *model, const cha
 {
 	struct hk_timeline_result result = {0};
 	char path[PATH_MAX];
-	FILE *output;
+	struct hk_export_target target = {.path = path};
 
 	snprintf(path, sizeof(path), "%s/%s", model->directory, format);
-	output = fopen(path, "w");
-	assert_non_null(output);
+	target.output = fopen(path, "w");
+	assert_non_null(target.output);
 	assert_int_equal(hk_timeline_export(&model->snapshot, model->directory,
-					    hk_exporter_find(format), output, options, &result),
+					    hk_exporter_find(format), &target, options, &result),
 			 0);
-	assert_int_equal(fclose(output), 0);
+	assert_int_equal(fclose(target.output), 0);
 	return result;
 }
 
@@ -448,21 +448,21 @@ static void test_full_disk_is_an_error(void **state)
 {
 	struct hk_timeline_result result;
 	struct model model;
-	FILE *full = fopen("/dev/full", "w");
+	struct hk_export_target full = {.output = fopen("/dev/full", "w")};
 
 	(void)state;
-	if (!full) {
+	if (!full.output) {
 		skip();
 	}
 	make_job(&model, 8, 0);
 	assert_int_equal(hk_timeline_export(&model.snapshot, model.directory, &hk_chrome_exporter,
-					    full, &whole, &result),
+					    &full, &whole, &result),
 			 -ENOSPC);
-	clearerr(full);
+	clearerr(full.output);
 	assert_int_equal(hk_timeline_export(&model.snapshot, model.directory, &hk_perfetto_exporter,
-					    full, &whole, &result),
+					    &full, &whole, &result),
 			 -ENOSPC);
-	fclose(full);
+	fclose(full.output);
 	remove_job(&model);
 }
 
