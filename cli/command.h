@@ -26,8 +26,8 @@ struct hk_command {
 };
 
 extern const struct hk_command hk_command_run, hk_command_top, hk_command_report, hk_command_export,
-    hk_command_log, hk_command_status, hk_command_ctl, hk_command_doctor, hk_command_env,
-    hk_command_ls, hk_command_rm, hk_command_hooks;
+    hk_command_diff, hk_command_log, hk_command_status, hk_command_ctl, hk_command_doctor,
+    hk_command_env, hk_command_ls, hk_command_rm, hk_command_hooks;
 
 /* Adds --collector URL and what goes with it: every command's argp has it as a child. */
 extern const struct argp hk_command_argp;

@@ -10,7 +10,7 @@ import subprocess
 
 from harness import Run, expect, expect_true, main, wait_for
 
-COMMANDS = ("run", "top", "report", "export", "status", "ls", "rm", "hooks", "env", "doctor")
+COMMANDS = ("run", "top", "report", "export", "diff", "status", "ls", "rm", "hooks", "env", "doctor")
 DONE, FAILED, USAGE, ABSENT = 0, 1, 2, 3
 OURS, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 ESCAPE = "\033"
@@ -59,7 +59,7 @@ def check_usage(run: Run):
     says(run, USAGE, "unknown option '--raport'.*--help", "--raport")
     for command in COMMANDS[1:]:
         says(run, USAGE, "'--nonsense'", command, "--nonsense")
-        says(run, USAGE, "ipc://", command, "--collector", "http://x", *(["x"] if command == "rm" else []))
+        says(run, USAGE, "ipc://", command, "--collector", "http://x", *{"rm": ["x"], "diff": ["x", "y"]}.get(command, []))
     says(run, USAGE, "summary, text, json or csv", "report", "--format", "jason")
     says(run, USAGE, "function, rank, library", "report", "--by", "rnak")
     says(run, USAGE, "perfetto, chrome", "export", "--format", "perfeto")
