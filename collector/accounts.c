@@ -151,6 +151,33 @@ int hk_accounts_get(struct hk_accounts *accounts, enum hk_account_kind kind, uin
 	return r;
 }
 
+/* ---- bytes ---- */
+
+struct hk_series *hk_accounts_series(struct hk_accounts *accounts, uint32_t account)
+{
+	struct hk_account *all = &accounts->list[account];
+	if (!all->series && all->all == account && accounts->series_count < HK_ACCOUNTS_SERIES) {
+		all->series = calloc(1, sizeof(*all->series));
+		accounts->series_count += all->series != NULL;
+	}
+	return all->series;
+}
+
+/* Before what is live in ACCOUNT changes. */
+static void put_aside(struct hk_account *account, const struct hk_account *all)
+{
+	if (account->at_peak_number != all->peak_number) {
+		account->at_peak = account->live_bytes;
+		account->at_peak_number = all->peak_number;
+	}
+}
+
+uint64_t hk_accounts_at_peak(const struct hk_accounts *accounts, uint32_t account)
+{
+	const struct hk_account *own = &accounts->list[account], *all = &accounts->list[own->all];
+	return own->at_peak_number != all->peak_number ? own->live_bytes : own->at_peak;
+}
+
 static void grow(struct hk_account *account, uint64_t bytes, uint64_t now_ticks, bool exact)
 {
 	account->live_bytes += bytes;
@@ -158,6 +185,15 @@ static void grow(struct hk_account *account, uint64_t bytes, uint64_t now_ticks,
 		account->peak_bytes = account->live_bytes;
 		account->peak_ticks = now_ticks;
 		account->exact_peak = exact ? account->peak_bytes : account->exact_peak;
+		account->peak_number++;
+	}
+}
+
+static void note(struct hk_accounts *accounts, uint32_t all, uint64_t now_ticks)
+{
+	struct hk_series *series = hk_accounts_series(accounts, all);
+	if (series) {
+		hk_series_add(series, now_ticks, accounts->list[all].live_bytes);
 	}
 }
 
@@ -165,20 +201,27 @@ void hk_accounts_grow(struct hk_accounts *accounts, uint32_t account, uint64_t b
 		      uint64_t now_ticks, bool exact)
 {
 	struct hk_account *own = &accounts->list[account], *all = &accounts->list[own->all];
-	grow(all, bytes, now_ticks, exact);
+	put_aside(own, all);
 	if (own != all) {
+		put_aside(all, all);
 		grow(own, bytes, now_ticks, exact);
 	}
+	grow(all, bytes, now_ticks, exact);
 	all->largest = bytes > all->largest ? bytes : all->largest;
+	note(accounts, own->all, now_ticks);
 }
 
-void hk_accounts_shrink(struct hk_accounts *accounts, uint32_t account, uint64_t bytes)
+void hk_accounts_shrink(struct hk_accounts *accounts, uint32_t account, uint64_t bytes,
+			uint64_t now_ticks)
 {
 	struct hk_account *own = &accounts->list[account], *all = &accounts->list[own->all];
-	all->live_bytes -= bytes;
+	put_aside(own, all);
 	if (own != all) {
+		put_aside(all, all);
 		own->live_bytes -= bytes;
 	}
+	all->live_bytes -= bytes;
+	note(accounts, own->all, now_ticks);
 }
 
 void hk_accounts_count(struct hk_accounts *accounts, uint32_t account, int64_t allocs,
@@ -204,6 +247,9 @@ void hk_accounts_fini(struct hk_accounts *accounts)
 	for (uint32_t i = 0; i < accounts->library_count; i++) {
 		free(accounts->libraries[i]->name);
 		free(accounts->libraries[i]);
+	}
+	for (uint32_t i = 0; i < accounts->count; i++) {
+		free(accounts->list[i].series);
 	}
 	free(accounts->libraries);
 	free(accounts->list);

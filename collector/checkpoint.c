@@ -11,7 +11,7 @@
 #include "collector/ledger_image.h"
 
 #define MAGIC 0x31524744454c4b48ull
-#define MAJOR 1u
+#define MAJOR HK_LEDGER_IMAGE_MAJOR
 #define MINOR 0u
 #define UID_BYTES 16
 
@@ -72,7 +72,7 @@ static int check_head(const struct head *head, const uint8_t *uid, uint64_t last
 	if (head->magic != MAGIC) {
 		return -EBADMSG;
 	}
-	if (head->major != MAJOR) {
+	if (head->major != MAJOR && head->major != MAJOR - 1) {
 		return -EPROTO;
 	}
 	return head->bytes == sizeof(*head) && memcmp(head->uid, uid, UID_BYTES) == 0 &&
@@ -91,7 +91,7 @@ static int read_image(int fd, const uint8_t *uid, uint64_t last_number, struct h
 	}
 	int r = hk_image_get(image, &head, sizeof(head));
 	r = r < 0 ? r : check_head(&head, uid, last_number);
-	r = r < 0 ? r : hk_ledger_image_get(ledger, image);
+	r = r < 0 ? r : hk_ledger_image_get(ledger, head.major, image);
 	if (r < 0) {
 		hk_image_free(image);
 		return r;

@@ -113,7 +113,7 @@ static void grow(struct hk_ledger *ledger, uint32_t account, uint64_t bytes)
 
 static void shrink(struct hk_ledger *ledger, uint32_t account, uint64_t bytes)
 {
-	hk_accounts_shrink(&ledger->accounts, account, bytes);
+	hk_accounts_shrink(&ledger->accounts, account, bytes, ledger->now_ticks);
 }
 
 static void count(struct hk_ledger *ledger, uint32_t account, int64_t allocs, int64_t frees)
@@ -380,14 +380,14 @@ uint64_t hk_ledger_unknown_frees(const struct hk_ledger *ledger)
 	return ledger->unknown_frees;
 }
 
-static void fill_row(const struct hk_ledger *ledger, const struct hk_account *account,
-		     struct hk_ledger_row *row)
+static void fill_row(const struct hk_ledger *ledger, uint32_t number, struct hk_ledger_row *row)
 {
 	static const char *const kinds[] = {
 	    [HK_ACCOUNT_HEAP] = "heap",	    [HK_ACCOUNT_MAP] = "map",
 	    [HK_ACCOUNT_DEVICE] = "device", [HK_ACCOUNT_MANAGED] = "managed",
 	    [HK_ACCOUNT_PINNED] = "pinned",
 	};
+	const struct hk_account *account = &ledger->accounts.list[number];
 	uint64_t lost = ledger->lost + ledger->lost_here, slack;
 	row->kind = kinds[account->kind];
 	row->device = account->device;
@@ -397,6 +397,8 @@ static void fill_row(const struct hk_ledger *ledger, const struct hk_account *ac
 	row->live_bytes = account->live_bytes;
 	row->peak_bytes = row->peak_low = row->peak_high = account->peak_bytes;
 	row->peak_ticks = account->peak_ticks;
+	row->at_peak_bytes = hk_accounts_at_peak(&ledger->accounts, number);
+	row->series = account->series;
 	if (lost > 0) {
 		/* A lost release makes the peak look too high, a lost allocation too low: by the
 		 * largest seen at most, as far as anyone can tell. */
@@ -412,9 +414,8 @@ static void fill_row(const struct hk_ledger *ledger, const struct hk_account *ac
 int hk_ledger_row(const struct hk_ledger *ledger, size_t index, struct hk_ledger_row *ret_row)
 {
 	for (uint32_t i = 0; i < ledger->accounts.count; i++) {
-		const struct hk_account *account = &ledger->accounts.list[i];
-		if (account->allocs > 0 && index-- == 0) {
-			fill_row(ledger, account, ret_row);
+		if (ledger->accounts.list[i].allocs > 0 && index-- == 0) {
+			fill_row(ledger, i, ret_row);
 			return 1;
 		}
 	}

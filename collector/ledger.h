@@ -17,6 +17,7 @@
 
 #include "chunk/format.h"
 #include "chunk/record.h"
+#include "collector/series.h"
 
 struct hk_ledger;
 
@@ -36,6 +37,8 @@ struct hk_ledger_row {
 	uint64_t live_bytes, peak_bytes;
 	uint64_t peak_low, peak_high; /* the same as peak_bytes unless records were lost */
 	uint64_t peak_ticks;
+	uint64_t at_peak_bytes;		/* live when "*" of this kind and device had its peak */
+	const struct hk_series *series; /* live bytes of "*" over time, the ledger's; else NULL */
 };
 
 /* NULL: out of memory. */

@@ -9,7 +9,8 @@
 #define NAME_BYTES_MAX 65536u
 
 /* The image: counts, then names of libraries, accounts, blocks of each pool, ranges, events, as
- * many as the counts say. All integers are little-endian, nothing is padded. */
+ * many as the counts say; since major 2 then of each account the bytes at the peak, a count of
+ * series and these. All integers are little-endian, nothing is padded. */
 struct counts {
 	uint64_t now_ticks, lost, lost_here, unknown_frees, event_sequence;
 	uint64_t blocks[HK_POOLS];
@@ -32,6 +33,13 @@ struct range {
 	uint32_t account, reserved;
 };
 static_assert(sizeof(struct range) == 24, "range");
+
+/* Followed by a pair of bytes, most and last, of each bin. */
+struct series {
+	uint32_t account, shift, count, reserved;
+	uint64_t start_ticks;
+};
+static_assert(sizeof(struct series) == 24, "series");
 
 /* ---- to bytes ---- */
 
@@ -74,6 +82,27 @@ static void put_blocks(const struct hk_blocks *blocks, struct hk_image *image)
 	}
 }
 
+static void put_series(const struct hk_accounts *accounts, struct hk_image *image)
+{
+	for (uint32_t i = 0; i < accounts->count; i++) {
+		uint64_t at_peak = hk_accounts_at_peak(accounts, i);
+		hk_image_put(image, &at_peak, sizeof(at_peak));
+	}
+	hk_image_put(image, &accounts->series_count, sizeof(accounts->series_count));
+	for (uint32_t i = 0; i < accounts->count; i++) {
+		const struct hk_series *from = accounts->list[i].series;
+		if (!from) {
+			continue;
+		}
+		const struct series series = {i, from->shift, from->count, 0, from->start_ticks};
+		hk_image_put(image, &series, sizeof(series));
+		for (uint32_t k = 0; k < from->count; k++) {
+			const uint64_t bin[] = {from->max_bytes[k], from->last_bytes[k]};
+			hk_image_put(image, bin, sizeof(bin));
+		}
+	}
+}
+
 void hk_ledger_image_put(const struct hk_ledger *ledger, struct hk_image *image)
 {
 	const struct counts counts = {
@@ -101,6 +130,7 @@ void hk_ledger_image_put(const struct hk_ledger *ledger, struct hk_image *image)
 	}
 	hk_image_put(image, ledger->events.heap,
 		     ledger->events.count * sizeof(*ledger->events.heap));
+	put_series(&ledger->accounts, image);
 }
 
 /* ---- from bytes ---- */
@@ -210,6 +240,54 @@ static int get_events(struct hk_ledger *ledger, uint32_t count, struct hk_image 
 	return r == -ENOSPC ? -EBADMSG : r;
 }
 
+static int get_one_series(struct hk_accounts *accounts, struct hk_image *image)
+{
+	struct series from;
+	uint64_t bin[2] = {0};
+	int r = GET(image, &from);
+	if (r < 0) {
+		return r;
+	}
+	if (from.account >= accounts->count || accounts->list[from.account].series ||
+	    from.shift < HK_SERIES_SHIFT_MIN || from.shift > HK_SERIES_SHIFT_MAX ||
+	    from.count == 0 || from.count > HK_SERIES_BINS) {
+		return -EBADMSG;
+	}
+	struct hk_series *series = hk_accounts_series(accounts, from.account);
+	if (!series) {
+		/* Not that of all libraries, or too many; or no memory, which comes to the same. */
+		return -EBADMSG;
+	}
+	series->start_ticks = from.start_ticks;
+	series->shift = from.shift;
+	series->count = from.count;
+	for (uint32_t i = 0; i < from.count && r == 0; i++) {
+		r = hk_image_get(image, bin, sizeof(bin));
+		r = r == 0 && bin[1] > bin[0] ? -EBADMSG : r;
+		series->max_bytes[i] = bin[0];
+		series->last_bytes[i] = bin[1];
+	}
+	bool ends_now = bin[1] == accounts->list[from.account].live_bytes;
+	return r < 0 || ends_now ? r : -EBADMSG;
+}
+
+static int get_series(struct hk_accounts *accounts, struct hk_image *image)
+{
+	uint32_t count;
+	int r = 0;
+	for (uint32_t i = 0; i < accounts->count && r == 0; i++) {
+		r = GET(image, &accounts->list[i].at_peak);
+	}
+	r = r < 0 ? r : GET(image, &count);
+	if (r == 0 && count > HK_ACCOUNTS_SERIES) {
+		return -EBADMSG;
+	}
+	for (uint32_t i = 0; r == 0 && i < count; i++) {
+		r = get_one_series(accounts, image);
+	}
+	return r;
+}
+
 /* An allocation that waits goes to an account, so there must be one. */
 static bool events_have_accounts(const struct hk_ledger *ledger)
 {
@@ -259,7 +337,7 @@ static int check_live(const struct hk_ledger *ledger)
 	return r;
 }
 
-int hk_ledger_image_get(struct hk_ledger *ledger, struct hk_image *image)
+int hk_ledger_image_get(struct hk_ledger *ledger, unsigned major, struct hk_image *image)
 {
 	struct counts counts;
 	int r = GET(image, &counts);
@@ -282,6 +360,9 @@ int hk_ledger_image_get(struct hk_ledger *ledger, struct hk_image *image)
 	r = r < 0 ? r : get_events(ledger, counts.events, image);
 	if (r == 0 && !events_have_accounts(ledger)) {
 		r = -EBADMSG;
+	}
+	if (r == 0 && major >= HK_LEDGER_IMAGE_MAJOR) {
+		r = get_series(&ledger->accounts, image);
 	}
 	return r < 0 ? r : check_live(ledger);
 }

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "collector/cells.h"
 #include "collector/cost.h"
-#include "collector/ledger.h"
+#include "collector/memory.h"
 #include "collector/procfs.h"
 #include "collector/spool.h"
 #include "hooks/hook.h"
@@ -281,46 +281,7 @@ static int refresh_threads(struct hk_process *process, uint64_t *ret_fingerprint
 	return r;
 }
 
-/* ---- memory and coverage ---- */
-
-static void clear_memory(Hk__Process *state)
-{
-	for (size_t i = 0; i < state->n_memory; i++) {
-		hk__memory__free_unpacked(state->memory[i], NULL);
-	}
-	free(state->memory);
-	state->memory = NULL;
-	state->n_memory = 0;
-}
-
-static int refresh_memory(struct hk_process *process)
-{
-	Hk__Process *state = process->state;
-	struct hk_ledger_row row;
-	clear_memory(state);
-	for (size_t i = 0; hk_ledger_row(process->ledger, i, &row) > 0; i++) {
-		int r = reserve((void ***)&state->memory, state->n_memory);
-		Hk__Memory *memory = r < 0 ? NULL : malloc(sizeof(*memory));
-		if (!memory) {
-			return -ENOMEM;
-		}
-		hk__memory__init(memory);
-		state->memory[state->n_memory++] = memory;
-		memory->device = row.device;
-		memory->allocs = row.allocs;
-		memory->frees = row.frees;
-		memory->live_bytes = row.live_bytes;
-		memory->peak_bytes = row.peak_bytes;
-		memory->peak_low = row.peak_low;
-		memory->peak_high = row.peak_high;
-		memory->peak_ticks = row.peak_ticks;
-		if (hk_state_set_string(&memory->kind, row.kind) < 0 ||
-		    hk_state_set_string(&memory->library, row.library) < 0) {
-			return -ENOMEM;
-		}
-	}
-	return 0;
-}
+/* ---- coverage and counts ---- */
 
 static int refresh_coverage(Hk__Process *state, const struct hk_coverage *from)
 {
@@ -380,7 +341,7 @@ static int refresh_counts(struct hk_process *process)
 		state->lost_records += state->records_dropped;
 	}
 	int r = refresh_coverage(state, &process->status.coverage);
-	return r < 0 || !process->ledger ? r : refresh_memory(process);
+	return r < 0 || !process->ledger ? r : hk_memory_refresh(state, process->ledger);
 }
 
 int hk_state_refresh(const struct hk_collector *collector, struct hk_process *process, bool force)

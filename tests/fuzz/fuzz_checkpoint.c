@@ -55,10 +55,13 @@ static void use(struct hk_ledger *ledger)
 	hk_ledger_advance(ledger, UINT64_MAX);
 	for (size_t i = 0; hk_ledger_row(ledger, i, &row) > 0; i++) {
 		REQUIRE(strlen(row.library) > 0 || row.kind);
+		const struct hk_series *series = row.series;
+		REQUIRE(!series || (series->count > 0 && series->count <= HK_SERIES_BINS &&
+				    series->last_bytes[series->count - 1] == row.live_bytes));
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void take(const uint8_t *data, size_t size, unsigned major)
 {
 	const struct hk_ledger_options options = {.ticks_per_ns = 1.0, .site = define_site};
 	struct hk_ledger *ledger = hk_ledger_new(&options);
@@ -68,11 +71,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	REQUIRE(lseek(fd, 0, SEEK_SET) == 0);
 	struct hk_image *image = hk_image_begin(fd);
 	REQUIRE(image);
-	if (hk_ledger_image_get(ledger, image) == 0) {
+	if (hk_ledger_image_get(ledger, major, image) == 0) {
 		use(ledger);
 	}
 	hk_image_free(image);
 	close(fd);
 	hk_ledger_free(ledger);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	take(data, size, HK_LEDGER_IMAGE_MAJOR - 1);
+	take(data, size, HK_LEDGER_IMAGE_MAJOR);
 	return 0;
 }

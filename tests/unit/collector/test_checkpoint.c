@@ -83,6 +83,19 @@ static void add_call(struct hk_ledger *const ledgers[2], uint64_t now)
 	assert_int_equal(hk_ledger_add(ledgers[1], &record), 0);
 }
 
+static void check_same_series(const struct hk_series *a, const struct hk_series *b)
+{
+	assert_int_equal(a != NULL, b != NULL);
+	if (!a) {
+		return;
+	}
+	assert_int_equal(a->start_ticks, b->start_ticks);
+	assert_int_equal(a->shift, b->shift);
+	assert_int_equal(a->count, b->count);
+	assert_memory_equal(a->max_bytes, b->max_bytes, a->count * sizeof(*a->max_bytes));
+	assert_memory_equal(a->last_bytes, b->last_bytes, a->count * sizeof(*a->last_bytes));
+}
+
 static void check_same(const struct hk_ledger *a, const struct hk_ledger *b)
 {
 	struct hk_ledger_row x, y;
@@ -99,6 +112,8 @@ static void check_same(const struct hk_ledger *a, const struct hk_ledger *b)
 		assert_int_equal(x.peak_low, y.peak_low);
 		assert_int_equal(x.peak_high, y.peak_high);
 		assert_int_equal(x.peak_ticks, y.peak_ticks);
+		assert_int_equal(x.at_peak_bytes, y.at_peak_bytes);
+		check_same_series(x.series, y.series);
 	}
 	assert_int_equal(hk_ledger_row(b, i, &y), 0);
 	assert_int_equal(hk_ledger_unknown_frees(a), hk_ledger_unknown_frees(b));
@@ -129,7 +144,7 @@ static void live_through(const struct place *place, struct hk_ledger *ledgers[2]
 	seed = first;
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
 		for (unsigned i = 0; i < CALLS_PER_ROUND; i++) {
-			now += draw(20);
+			now += draw(20) + (draw(50) == 0 ? draw(1u << 18) : 0);
 			add_call(ledgers, now);
 			hk_ledger_advance(ledgers[0], now - 100);
 			hk_ledger_advance(ledgers[1], now - 100);
@@ -162,8 +177,10 @@ static void test_a_ledger_goes_on_as_if_never_written(void **state)
 		hk_ledger_advance(ledgers[0], UINT64_MAX);
 		hk_ledger_advance(ledgers[1], UINT64_MAX);
 		check_same(ledgers[0], ledgers[1]);
-		/* It was about something. */
+		/* It was about something, for long. */
 		assert_int_equal(hk_ledger_row(ledgers[0], 6, &row), 1);
+		assert_int_equal(hk_ledger_row(ledgers[0], 0, &row), 1);
+		assert_true(row.series && row.series->shift > HK_SERIES_SHIFT_MIN);
 		hk_ledger_free(ledgers[0]);
 		hk_ledger_free(ledgers[1]);
 	}
@@ -252,9 +269,59 @@ static void test_what_does_not_belong_here_is_refused(void **state)
 	/* Of chunks that are not in the file. */
 	assert_int_equal(hk_checkpoint_read(place.path, uid, 4, fresh, &number), -EBADMSG);
 	int fd = open(place.path, O_WRONLY);
-	assert_int_equal(pwrite(fd, "\x02", 1, 8), 1);
+	assert_int_equal(pwrite(fd, "\x03", 1, 8), 1);
 	close(fd);
 	assert_int_equal(hk_checkpoint_read(place.path, uid, 9, fresh, &number), -EPROTO);
+	hk_ledger_free(ledger);
+	hk_ledger_free(fresh);
+	place_remove(&place);
+}
+
+/* The version before had no series, and nobody knew what was live at the peak. */
+static void test_the_version_before_is_read(void **state)
+{
+	struct place place;
+	struct hk_ledger *ledger = make_ledger(), *fresh = make_ledger();
+	struct hk_ledger_row row;
+	uint8_t bytes[8192];
+	uint64_t number;
+	const uint64_t words[4] = {100, 0x1000};
+	const struct hk_chunk_thread thread = {.uid = 1};
+	struct hk_record record = {.start_ticks = 10,
+				   .words = words,
+				   .thread = &thread,
+				   .kind = HK_CHUNK_KIND_CALL,
+				   .word_count = 4};
+	(void)state;
+	place_make(&place);
+	assert_int_equal(hk_ledger_add(ledger, &record), 0);
+	hk_ledger_advance(ledger, UINT64_MAX);
+	assert_int_equal(hk_checkpoint_write(place.path, uid, 5, ledger), 0);
+	int fd = open(place.path, O_RDONLY);
+	ssize_t size = read(fd, bytes, sizeof(bytes));
+	close(fd);
+	/* Two accounts and one series of one bin, behind them the checksum. */
+	assert_true(size > 48 + 68);
+	bytes[8] = 1;
+	fd = open(place.path, O_WRONLY | O_TRUNC);
+	struct hk_image *image = hk_image_begin(fd);
+	hk_image_put(image, bytes, (size_t)size - (2 * 8 + 4 + 24 + 16 + 8));
+	assert_int_equal(hk_image_end_put(image), 0);
+	close(fd);
+	assert_int_equal(hk_checkpoint_read(place.path, uid, 9, fresh, &number), 0);
+	assert_int_equal(hk_ledger_row(fresh, 0, &row), 1);
+	assert_string_equal(row.library, "*");
+	assert_int_equal(row.peak_bytes, 100);
+	assert_int_equal(row.at_peak_bytes, 0);
+	assert_null(row.series);
+	/* From then on both are known. */
+	record.words = (const uint64_t[4]){7, 0x2000};
+	record.start_ticks = 20;
+	assert_int_equal(hk_ledger_add(fresh, &record), 0);
+	hk_ledger_advance(fresh, UINT64_MAX);
+	assert_int_equal(hk_ledger_row(fresh, 0, &row), 1);
+	assert_int_equal(row.at_peak_bytes, 107);
+	assert_int_equal(row.series->last_bytes[0], 107);
 	hk_ledger_free(ledger);
 	hk_ledger_free(fresh);
 	place_remove(&place);
@@ -289,6 +356,7 @@ int main(void)
 	    cmocka_unit_test(test_an_empty_ledger_is_one_too),
 	    cmocka_unit_test(test_damage_is_noticed_and_changes_nothing),
 	    cmocka_unit_test(test_what_does_not_belong_here_is_refused),
+	    cmocka_unit_test(test_the_version_before_is_read),
 	    cmocka_unit_test(test_a_failed_write_leaves_the_old_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -312,6 +312,74 @@ static void test_ledger_mappings_split_move_and_overlay(void **state)
 	hk_ledger_free(ledger);
 }
 
+static void test_what_was_live_at_the_peak(void **state)
+{
+	(void)state;
+	struct hk_ledger *ledger = make_ledger();
+	const char *a = library_names[0], *b = library_names[1];
+	add(ledger, &(struct call){10, 11, {100, 0x1000}, SITE(HK_MEANING_ALLOC, 0), 1});
+	hk_ledger_advance(ledger, UINT64_MAX);
+	/* The peak is now; a library that comes later had nothing. */
+	assert_int_equal(row_of(ledger, "heap", "*").at_peak_bytes, 100);
+	assert_int_equal(row_of(ledger, "heap", a).at_peak_bytes, 100);
+	add(ledger, &(struct call){12, 13, {0x1000}, SITE(HK_MEANING_FREE, 0), 1});
+	add(ledger, &(struct call){14, 15, {100, 0x2000}, SITE(HK_MEANING_ALLOC, 1), 1});
+	hk_ledger_advance(ledger, UINT64_MAX);
+	/* As high again is no new peak. */
+	assert_int_equal(row_of(ledger, "heap", "*").at_peak_bytes, 100);
+	assert_int_equal(row_of(ledger, "heap", a).at_peak_bytes, 100);
+	assert_int_equal(row_of(ledger, "heap", b).at_peak_bytes, 0);
+	add(ledger, &(struct call){16, 17, {1, 0x3000}, SITE(HK_MEANING_ALLOC, 0), 1});
+	hk_ledger_advance(ledger, UINT64_MAX);
+	assert_int_equal(row_of(ledger, "heap", "*").at_peak_bytes, 101);
+	assert_int_equal(row_of(ledger, "heap", a).at_peak_bytes, 1);
+	assert_int_equal(row_of(ledger, "heap", b).at_peak_bytes, 100);
+	hk_ledger_free(ledger);
+}
+
+/* Times far apart, and earlier than the last: the series has its bins, whatever they are. */
+static void test_series_takes_any_time(void **state)
+{
+	(void)state;
+	struct hk_series series = {0};
+	hk_series_add(&series, 1000, 5);
+	hk_series_add(&series, 10, 9);
+	assert_int_equal(series.count, 1);
+	assert_int_equal(series.max_bytes[0], 9);
+	hk_series_add(&series, 1000 + (300ull << HK_SERIES_SHIFT_MIN), 2);
+	assert_int_equal(series.shift, HK_SERIES_SHIFT_MIN + 1);
+	assert_int_equal(series.count, 151);
+	assert_int_equal(series.max_bytes[150], 9);
+	assert_int_equal(series.last_bytes[149], 9);
+	assert_int_equal(series.last_bytes[150], 2);
+	hk_series_add(&series, UINT64_MAX, 1);
+	assert_int_equal(series.shift, HK_SERIES_SHIFT_MAX);
+	assert_int_equal(series.count, 256);
+	assert_int_equal(series.max_bytes[0], 9);
+	assert_int_equal(series.last_bytes[0], 2);
+	assert_int_equal(series.max_bytes[254], 2);
+	assert_int_equal(series.last_bytes[255], 1);
+}
+
+/* Bounded, whatever devices a process claims to have. */
+static void test_few_series(void **state)
+{
+	(void)state;
+	struct hk_ledger *ledger = make_ledger();
+	uint32_t alloc = DEVICE_SITE(HK_MEMORY_DEVICE, HK_MEANING_ALLOC, 0);
+	size_t series = 0;
+	for (uint64_t i = 0; i < 1000; i++) {
+		add(ledger, &(struct call){10 + i, 10 + i, {1, 16 * (i + 1), i}, alloc, 1});
+	}
+	hk_ledger_advance(ledger, UINT64_MAX);
+	struct hk_ledger_row row;
+	for (size_t i = 0; hk_ledger_row(ledger, i, &row) > 0; i++) {
+		series += row.series != NULL;
+	}
+	assert_int_equal(series, 64);
+	hk_ledger_free(ledger);
+}
+
 static void test_ledger_survives_hostile_records(void **state)
 {
 	(void)state;
@@ -343,9 +411,19 @@ static void test_ledger_survives_hostile_records(void **state)
 #define CELLS 512 /* heap addresses, and pages, of the model's process */
 #define CALLS 20000
 #define THREADS 4
+#define TICKS 64 /* in an instant of the model */
 
 struct model_account {
 	uint64_t live, peak, allocs, frees;
+	uint64_t at_peak; /* live at the peak of all */
+};
+
+/* What was live in all, after each change. */
+struct history {
+	struct {
+		uint64_t ticks, live;
+	} changes[4 * CALLS];
+	size_t count;
 };
 
 struct model {
@@ -354,6 +432,8 @@ struct model {
 	int owner[CELLS];
 	int page_owner[CELLS];					      /* -1: not mapped */
 	struct model_account heap[LIBRARIES + 1], map[LIBRARIES + 1]; /* last: all */
+	struct history heap_history, map_history;
+	uint64_t now;
 	uint64_t busy_until[THREADS];
 	struct {
 		struct call *call;
@@ -369,14 +449,26 @@ static uint64_t draw(struct model *model, uint64_t below)
 	return (model->seed >> 33) % below;
 }
 
+static void remember(const struct model *model, const struct model_account *accounts,
+		     struct history *history)
+{
+	assert_true(history->count < 4 * CALLS);
+	history->changes[history->count].ticks = model->now * TICKS;
+	history->changes[history->count++].live = accounts[LIBRARIES].live;
+}
+
 static void model_add(struct model_account *accounts, int library, uint64_t bytes)
 {
 	const int both[2] = {library, LIBRARIES};
+	const uint64_t before = accounts[LIBRARIES].peak;
 	for (int i = 0; i < 2; i++) {
 		struct model_account *account = &accounts[both[i]];
 		account->allocs++;
 		account->live += bytes;
 		account->peak = account->live > account->peak ? account->live : account->peak;
+	}
+	for (int i = 0; i <= LIBRARIES && accounts[LIBRARIES].peak > before; i++) {
+		accounts[i].at_peak = accounts[i].live;
 	}
 }
 
@@ -388,6 +480,7 @@ static void heap_release(struct model *model, size_t cell)
 		model->heap[both[i]].live -= model->size[cell];
 	}
 	model->size[cell] = 0;
+	remember(model, model->heap, &model->heap_history);
 }
 
 static void heap_take(struct model *model, struct call *call, int pointer_word, int size_word)
@@ -400,6 +493,7 @@ static void heap_take(struct model *model, struct call *call, int pointer_word, 
 	model->owner[cell] = (int)(call->site % LIBRARIES);
 	call->words[pointer_word] = 0x10000 + cell * 16;
 	model_add(model->heap, model->owner[cell], model->size[cell]);
+	remember(model, model->heap, &model->heap_history);
 }
 
 /* Takes PAGES away and gives them to OWNER (-1: nobody); a release counts once, for the owner of
@@ -407,11 +501,13 @@ static void heap_take(struct model *model, struct call *call, int pointer_word, 
 static void pages_set(struct model *model, size_t first, size_t pages, int owner)
 {
 	bool told = owner >= 0; /* laying a mapping over another is no release */
+	bool any = owner >= 0;
 	for (size_t i = first; i < first + pages; i++) {
 		int old = model->page_owner[i];
 		if (old >= 0) {
 			model->map[old].live -= 4096;
 			model->map[LIBRARIES].live -= 4096;
+			any = true;
 			if (!told) {
 				model->map[old].frees++;
 				model->map[LIBRARIES].frees++;
@@ -422,6 +518,9 @@ static void pages_set(struct model *model, size_t first, size_t pages, int owner
 	}
 	if (owner >= 0) {
 		model_add(model->map, owner, pages * 4096);
+	}
+	if (any) {
+		remember(model, model->map, &model->map_history);
 	}
 }
 
@@ -482,6 +581,7 @@ static void model_run(struct model *model, uint64_t seed)
 	memset(model->page_owner, 0xff, sizeof(model->page_owner));
 	model->seed = seed;
 	for (uint64_t now = 1000; model->call_count < CALLS; now++) {
+		model->now = now;
 		/* One effect per instant at most: then the truth has one order. */
 		bool done = false;
 		for (uint32_t i = 0; i < THREADS && !done; i++) {
@@ -512,6 +612,14 @@ static bool releases(const struct call *call)
 	       meaning == HK_MEANING_UNMAP;
 }
 
+static void add_scaled(struct hk_ledger *ledger, const struct call *call)
+{
+	struct call scaled = *call;
+	scaled.start *= TICKS;
+	scaled.end *= TICKS;
+	add(ledger, &scaled);
+}
+
 /* Hands over at random instants what had ended by then, thread by thread, as a collector would. */
 static void feed(struct model *model, struct hk_ledger *ledger)
 {
@@ -530,20 +638,49 @@ static void feed(struct model *model, struct hk_ledger *ledger)
 				}
 				if (call->end < now) {
 					given[i] = true;
-					add(ledger, call);
+					add_scaled(ledger, call);
 				} else if (releases(call) && call->start < horizon) {
 					horizon = call->start;
 				}
 			}
 		}
-		hk_ledger_advance(ledger, horizon);
+		hk_ledger_advance(ledger, horizon * TICKS);
 	}
 	for (size_t i = 0; i < CALLS; i++) {
 		if (!given[i]) {
-			add(ledger, &model->calls[i]);
+			add_scaled(ledger, &model->calls[i]);
 		}
 	}
 	hk_ledger_advance(ledger, UINT64_MAX);
+}
+
+/* Every bin has the most and the last of what was live in it, and no bin is wider than it must be.
+ */
+static void check_series(const struct hk_series *series, const struct history *history,
+			 uint64_t peak)
+{
+	assert_non_null(series);
+	uint64_t first = history->changes[0].ticks, most = 0, live = 0;
+	uint64_t span = history->changes[history->count - 1].ticks - first;
+	assert_int_equal(series->start_ticks, first);
+	assert_int_equal(series->count, (span >> series->shift) + 1);
+	assert_true(series->count <= HK_SERIES_BINS && series->count > HK_SERIES_BINS / 2);
+	assert_true(series->shift > HK_SERIES_SHIFT_MIN + 1);
+	size_t next = 0;
+	for (uint32_t bin = 0; bin < series->count; bin++) {
+		uint64_t max = live;
+		for (; next < history->count &&
+		       (history->changes[next].ticks - first) >> series->shift == bin;
+		     next++) {
+			live = history->changes[next].live;
+			max = live > max ? live : max;
+		}
+		assert_int_equal(series->max_bytes[bin], max);
+		assert_int_equal(series->last_bytes[bin], live);
+		most = max > most ? max : most;
+	}
+	assert_int_equal(next, history->count);
+	assert_int_equal(most, peak);
 }
 
 static void test_ledger_equals_the_model(void **state)
@@ -562,7 +699,15 @@ static void test_ledger_equals_the_model(void **state)
 			CHECK(ledger, "heap", name, heap->allocs, heap->frees, heap->live,
 			      heap->peak);
 			CHECK(ledger, "map", name, map->allocs, map->frees, map->live, map->peak);
+			assert_int_equal(row_of(ledger, "heap", name).at_peak_bytes, heap->at_peak);
+			assert_int_equal(row_of(ledger, "map", name).at_peak_bytes, map->at_peak);
+			assert_true(heap->at_peak > 0 && map->at_peak > 0);
 		}
+		check_series(row_of(ledger, "heap", "*").series, &model->heap_history,
+			     model->heap[LIBRARIES].peak);
+		check_series(row_of(ledger, "map", "*").series, &model->map_history,
+			     model->map[LIBRARIES].peak);
+		assert_null(row_of(ledger, "map", library_names[0]).series);
 		assert_int_equal(row_of(ledger, "heap", "*").peak_low, model->heap[LIBRARIES].peak);
 		hk_ledger_free(ledger);
 	}
@@ -582,6 +727,9 @@ int main(void)
 	    cmocka_unit_test(test_ledger_failed_and_unknown_calls_change_nothing),
 	    cmocka_unit_test(test_ledger_loss_makes_the_peak_a_range),
 	    cmocka_unit_test(test_ledger_mappings_split_move_and_overlay),
+	    cmocka_unit_test(test_what_was_live_at_the_peak),
+	    cmocka_unit_test(test_series_takes_any_time),
+	    cmocka_unit_test(test_few_series),
 	    cmocka_unit_test(test_ledger_survives_hostile_records),
 	    cmocka_unit_test(test_ledger_equals_the_model),
 	};
