@@ -250,22 +250,37 @@ static int memory_series(const struct hk_report *report, FILE *output)
 	return ferror(output) ? -EIO : 0;
 }
 
-#define ARRAY(name, rows, count, make) array(output, name, rows, count, sizeof(*(rows)), make)
+/* An array of at most LIMIT rows. */
+#define ARRAY(name, rows, count, make) \
+	array(output, name, rows, (count) < limit ? (count) : limit, sizeof(*(rows)), make)
 
-int hk_report_write_json(const struct hk_report *report, FILE *output)
+/* The members of the document; TABLES: those too that grow with what was called. */
+static int members(const struct hk_report *report, FILE *output, size_t limit, bool tables)
 {
-	fputs("{\"job\": ", output);
+	fputs("\"job\": ", output);
 	int r = dump(job_json(&report->job), output);
 	r = r ? r : ARRAY("ranks", report->ranks, report->rank_count, rank_json);
 	r = r ? r : ARRAY("processes", report->processes, report->process_count, process_json);
-	r = r ? r : calls(report, output);
-	r = r ? r : ARRAY("memory", report->memory, report->memory_count, memory_json);
-	r = r ? r : memory_series(report, output);
+	r = r || !tables ? r : calls(report, output);
+	r = r || !tables ? r : ARRAY("memory", report->memory, report->memory_count, memory_json);
+	r = r || !tables ? r : memory_series(report, output);
 	r = r ? r
 	      : ARRAY("open_calls", report->open_calls, report->open_call_count, open_call_json);
 	r = r ? r : ARRAY("coverage", report->processes, report->process_count, coverage_json);
 	r = r ? r : ARRAY("governor", report->steps, report->step_count, step_json);
 	r = r ? r : ARRAY("nodes", report->nodes, report->node_count, node_json);
+	return r == 0 && !ferror(output) ? 0 : -EIO;
+}
+
+int hk_report_write_json(const struct hk_report *report, FILE *output)
+{
+	fputc('{', output);
+	int r = members(report, output, SIZE_MAX, true);
 	fputs("}\n", output);
 	return r == 0 && !ferror(output) ? 0 : -EIO;
+}
+
+int hk_report_write_json_facts(const struct hk_report *report, size_t limit, FILE *output)
+{
+	return members(report, output, limit, false);
 }

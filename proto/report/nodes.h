@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "report/report.h"
+#include "report/verdict.h"
 
 /* The answer to the last question, as processes of a node follow one another; zero it first. */
 struct hk_report_node_memory {
@@ -38,5 +39,8 @@ void hk_report_nodes_clocks(const struct hk_report *report, const char *before, 
 /* A line for each node that is not there while it should be, or has given records up, and
  * one if collective calls contradict the clocks. */
 void hk_report_nodes_warn(const struct hk_report *report, FILE *output);
+
+/* The same as sentences. */
+void hk_report_nodes_verdicts(const struct hk_report *report, struct hk_verdicts *verdicts);
 
 #endif

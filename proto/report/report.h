@@ -236,6 +236,9 @@ struct hk_report_style {
 int hk_report_write_json(const struct hk_report *report, FILE *output);
 int hk_report_write_summary(const struct hk_report *report, FILE *output,
 			    const struct hk_report_style *style);
+/* The contract's members but calls and memory, without the braces around them, at most LIMIT rows
+ * of each: for documents with tables of their own. */
+int hk_report_write_json_facts(const struct hk_report *report, size_t limit, FILE *output);
 int hk_report_write_csv(const struct hk_report *report, FILE *output);
 
 #endif

@@ -12,6 +12,7 @@
 #include "report/report.h"
 #include "report/spread.h"
 #include "report/table.h"
+#include "report/verdict.h"
 
 #define RANKS_SHOWN 16u
 #define CALLS_SHOWN 12u
@@ -19,11 +20,6 @@
 #define COMMAND_COLUMNS 48
 #define ID_COLUMNS 40
 #define FILES_COLUMNS 240
-
-/* Domains with a share of the wall time in the second line. */
-static const struct {
-	const char *domain, *title;
-} shares[] = {{"mpi", "MPI"}, {"nccl", "NCCL"}, {"cuda", "CUDA"}, {"io", "I/O"}, {"blas", "BLAS"}};
 
 /* What the call table and the rank table both need. */
 struct summary {
@@ -76,18 +72,6 @@ static void title_write(const struct summary *summary)
 	fputc('\n', summary->output);
 }
 
-static double mean_share(const struct summary *summary, const char *domain)
-{
-	const struct hk_report *report = summary->report;
-	double spent = 0, wall = 0;
-
-	for (size_t i = 0; i < report->rank_count; i++) {
-		spent += (double)hk_report_domain_ns(report, report->ranks[i].rank, domain);
-		wall += summary->figures[i].value[HK_FIGURE_WALL];
-	}
-	return wall > 0 ? spent / wall : 0;
-}
-
 static void totals_write(const struct summary *summary)
 {
 	const struct hk_report *report = summary->report;
@@ -102,10 +86,11 @@ static void totals_write(const struct summary *summary)
 	}
 	double wall = report->rank_count > 0 ? (double)(last - first) : 0;
 	fprintf(summary->output, "wall %s s", hk_quantity_seconds(text, wall));
-	for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
-		double share = mean_share(summary, shares[i].domain);
+	for (size_t i = 0; i < HK_VERDICT_SHARES; i++) {
+		double share = hk_verdict_share_of(report, hk_verdict_shares[i].domain);
 		if (share > 0) {
-			fprintf(summary->output, "   %s %.1f %%", shares[i].title, 100 * share);
+			fprintf(summary->output, "   %s %.1f %%", hk_verdict_shares[i].title,
+				100 * share);
 		}
 	}
 	fprintf(summary->output, "   est. tracing cost %.2f %%   lost %" PRIu64,
@@ -115,86 +100,21 @@ static void totals_write(const struct summary *summary)
 	fputc('\n', summary->output);
 }
 
-/* Of which calls less was kept than the user asked for, and which ones cost more than the budget
- * all the same. */
-static void steps_write(const struct summary *summary)
+/* What the reader must know before believing a number, and what stands out. */
+static int verdicts_write(const struct summary *summary)
 {
-	const struct hk_report *report = summary->report;
-	const struct hk_report_step *lowered = NULL, *pinned = NULL;
-	char pattern[HK_NAME_BYTES(COMMAND_COLUMNS)];
-	size_t steps = 0;
+	struct hk_verdicts verdicts;
+	int r = hk_verdicts_init(&verdicts, summary->report);
 
-	for (size_t i = 0; i < report->step_count; i++) {
-		const struct hk_report_step *step = &report->steps[i];
-		pinned = step->pinned && !pinned ? step : pinned;
-		lowered = !step->pinned && !lowered ? step : lowered;
-		steps += !step->pinned;
-	}
-	if (lowered) {
-		hk_name_print(pattern, COMMAND_COLUMNS, lowered->pattern);
-		fprintf(
-		    summary->output,
-		    "! to hold the tracing cost, levels changed %zu time%s, first of %s on rank "
-		    "%" PRId32 " from %s to %s: counts are exact (--budget)\n",
-		    steps, steps == 1 ? "" : "s", pattern, lowered->rank, lowered->from,
-		    lowered->to);
-	}
-	if (pinned) {
-		hk_name_print(pattern, COMMAND_COLUMNS, pinned->pattern);
-		fprintf(summary->output,
-			"! %s on rank %" PRId32 " costs more than the budget at level %s\n",
-			pattern, pinned->rank, pinned->to);
-	}
-}
-
-/* What the reader must know before believing a number. */
-static void warnings_write(const struct summary *summary)
-{
-	const struct hk_report_job *job = &summary->report->job;
-	FILE *output = summary->output;
-
-	if (job->calls_untracked > 0) {
-		fprintf(output,
-			"! %" PRIu64 " calls found no room in a segment and are not counted\n",
-			job->calls_untracked);
-	}
-	if (job->shed_records > 0) {
-		fprintf(output,
-			"! the oldest %" PRIu64 " of %" PRIu64
-			" records were given up (--keep): counts and times here are exact, "
-			"timelines begin later\n",
-			job->shed_records, job->records);
-	}
-	if (job->lost_records > 0) {
-		fprintf(output,
-			"! %" PRIu64 " of %" PRIu64
-			" records lost: counts and times here are exact, "
-			"timelines have holes (%s%s)\n",
-			job->lost_records, job->records + job->lost_records,
-			*job->store_error ? "not stored: " : "--on-full wait:MS, fewer --hooks",
-			job->store_error);
-	}
-	hk_report_nodes_warn(summary->report, output);
-	steps_write(summary);
-	if (summary->report->rank_count == 0) {
-		fprintf(output, "! no rank was traced: %s (hookcli doctor -- CMD)\n",
-			summary->report->process_count > 0 ? "only shells and launchers were seen"
-							   : "did the command start any?");
-	} else if (summary->report->rank_count < (size_t)job->world_size) {
-		fprintf(output,
-			"! only %zu of %" PRId32 " ranks were traced: mpirun -n N hookcli run CMD "
-			"traces each where it runs\n",
-			summary->report->rank_count, job->world_size);
-	}
-	for (size_t i = 0; i < summary->report->process_count; i++) {
-		const struct hk_report_process *process = &summary->report->processes[i];
-		char note[HK_NAME_BYTES(COMMAND_COLUMNS * 2)];
-		if (*process->note && strcmp(process->role, "main") == 0) {
-			hk_name_print(note, COMMAND_COLUMNS * 2, process->note);
-			fprintf(output, "! rank %" PRId32 ": %s\n", process->rank, note);
-			break; /* the others are in `report` */
+	for (size_t i = 0; r == 0 && i < verdicts.count; i++) {
+		if (verdicts.list[i].weight != HK_VERDICT_FACT) {
+			fprintf(summary->output, "! %s\n", verdicts.list[i].text);
 		}
 	}
+	if (r == 0) {
+		hk_verdicts_fini(&verdicts);
+	}
+	return r;
 }
 
 static void figure_add(struct hk_table *table, enum hk_figure figure, double value)
@@ -502,9 +422,11 @@ int hk_report_write_summary(const struct hk_report *report, FILE *output,
 	}
 	title_write(&summary);
 	totals_write(&summary);
-	warnings_write(&summary);
+	r = verdicts_write(&summary);
 	fputc('\n', output);
-	r = report->rank_count > RANKS_SHOWN ? ranks_spread(&summary) : ranks_one_by_one(&summary);
+	r = r				       ? r
+	    : report->rank_count > RANKS_SHOWN ? ranks_spread(&summary)
+					       : ranks_one_by_one(&summary);
 	r = r ? r : calls_write(&summary);
 	open_calls_write(&summary);
 	foot_write(&summary);

@@ -1,0 +1,478 @@
+#include "report/verdict.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/group.h"
+#include "report/name.h"
+#include "report/nodes.h"
+#include "report/quantity.h"
+#include "report/spread.h"
+
+#define NAME_COLUMNS 48
+#define NOTE_COLUMNS 96
+/* A rank is late when it works longer than the others by both of these shares: of the median, and
+ * of the wall time. */
+#define LATE_OF_MEDIAN 0.05
+#define LATE_OF_WALL 0.02
+/* A function is uneven from this maximum over mean on, and worth a line from this share of the
+ * wall time that its slowest rank lost by it. */
+#define UNEVEN 1.25
+#define UNEVEN_OF_WALL 0.02
+#define TOLD_FROM_NS 1e7 /* less lost time is no finding, however short the job */
+
+const struct hk_verdict_share hk_verdict_shares[HK_VERDICT_SHARES] = {
+    {"mpi", "MPI"}, {"nccl", "NCCL"}, {"cuda", "CUDA"}, {"io", "I/O"}, {"blas", "BLAS"}};
+
+static const char *const topics[] = {"time",   "balance", "memory",  "records",
+				     "clocks", "cost",	  "coverage"};
+static const char *const weights[] = {"fact", "finding", "warning"};
+
+const char *hk_verdict_topic_name(enum hk_verdict_topic topic)
+{
+	return topics[topic];
+}
+
+const char *hk_verdict_weight_name(enum hk_verdict_weight weight)
+{
+	return weights[weight];
+}
+
+void hk_verdict_add(struct hk_verdicts *verdicts, enum hk_verdict_topic topic,
+		    enum hk_verdict_weight weight, const char *format, ...)
+{
+	struct hk_verdict *list =
+	    reallocarray(verdicts->list, verdicts->count + 1, sizeof(*verdicts->list));
+	struct hk_verdict verdict = {.topic = topic, .weight = weight};
+	va_list arguments;
+
+	verdicts->list = list ? list : verdicts->list;
+	va_start(arguments, format);
+	int length = list ? vasprintf(&verdict.text, format, arguments) : -1;
+	va_end(arguments);
+	if (length < 0) {
+		verdicts->error = -ENOMEM;
+		return;
+	}
+	list[verdicts->count++] = verdict;
+}
+
+static double wall_of(const struct hk_report_rank *rank)
+{
+	return rank->end_ns > rank->start_ns ? (double)(rank->end_ns - rank->start_ns) : 0;
+}
+
+static double all_wall(const struct hk_report *report)
+{
+	double wall = 0;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		wall += wall_of(&report->ranks[i]);
+	}
+	return wall;
+}
+
+double hk_verdict_share_of(const struct hk_report *report, const char *domain)
+{
+	double wall = all_wall(report), spent = 0;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		spent += (double)hk_report_domain_ns(report, report->ranks[i].rank, domain);
+	}
+	return wall > 0 ? spent / wall : 0;
+}
+
+static void lost_add(struct hk_verdicts *verdicts, const struct hk_report_job *job)
+{
+	char reason[HK_NAME_BYTES(NOTE_COLUMNS)];
+
+	hk_name_print(reason, NOTE_COLUMNS, job->store_error);
+	if (job->calls_untracked > 0) {
+		hk_verdict_add(verdicts, HK_VERDICT_RECORDS, HK_VERDICT_WARNING,
+			       "%" PRIu64 " calls found no room in a segment and are not counted",
+			       job->calls_untracked);
+	}
+	if (job->shed_records > 0) {
+		hk_verdict_add(verdicts, HK_VERDICT_RECORDS, HK_VERDICT_WARNING,
+			       "the oldest %" PRIu64 " of %" PRIu64
+			       " records were given up (--keep): counts and times here are exact, "
+			       "timelines begin later",
+			       job->shed_records, job->records);
+	}
+	if (job->lost_records > 0) {
+		hk_verdict_add(
+		    verdicts, HK_VERDICT_RECORDS, HK_VERDICT_WARNING,
+		    "%" PRIu64 " of %" PRIu64 " records lost: counts and times here are exact, "
+		    "timelines have holes (%s%s)",
+		    job->lost_records, job->records + job->lost_records,
+		    *reason ? "not stored: " : "--on-full wait:MS, fewer --hooks", reason);
+	}
+}
+
+/* Of which calls less was kept than the user asked for, and which ones cost more than the budget
+ * all the same. */
+static void steps_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+{
+	const struct hk_report_step *lowered = NULL, *pinned = NULL;
+	char pattern[HK_NAME_BYTES(NAME_COLUMNS)];
+	size_t steps = 0;
+
+	for (size_t i = 0; i < report->step_count; i++) {
+		const struct hk_report_step *step = &report->steps[i];
+		pinned = step->pinned && !pinned ? step : pinned;
+		lowered = !step->pinned && !lowered ? step : lowered;
+		steps += !step->pinned;
+	}
+	if (lowered) {
+		hk_name_print(pattern, NAME_COLUMNS, lowered->pattern);
+		hk_verdict_add(
+		    verdicts, HK_VERDICT_COST, HK_VERDICT_WARNING,
+		    "to hold the tracing cost, levels changed %zu time%s, first of %s on rank "
+		    "%" PRId32 " from %s to %s: counts are exact (--budget)",
+		    steps, steps == 1 ? "" : "s", pattern, lowered->rank, lowered->from,
+		    lowered->to);
+	}
+	if (pinned) {
+		hk_name_print(pattern, NAME_COLUMNS, pinned->pattern);
+		hk_verdict_add(verdicts, HK_VERDICT_COST, HK_VERDICT_WARNING,
+			       "%s on rank %" PRId32 " costs more than the budget at level %s",
+			       pattern, pinned->rank, pinned->to);
+	}
+}
+
+static void missing_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+{
+	char note[HK_NAME_BYTES(NOTE_COLUMNS)];
+
+	if (report->rank_count == 0) {
+		hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_WARNING,
+			       "no rank was traced: %s (hookcli doctor -- CMD)",
+			       report->process_count > 0 ? "only shells and launchers were seen"
+							 : "did the command start any?");
+	} else if (report->rank_count < (size_t)report->job.world_size) {
+		hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_WARNING,
+			       "only %zu of %" PRId32
+			       " ranks were traced: mpirun -n N hookcli run CMD "
+			       "traces each where it runs",
+			       report->rank_count, report->job.world_size);
+	}
+	for (size_t i = 0; i < report->process_count; i++) {
+		const struct hk_report_process *process = &report->processes[i];
+		if (*process->note && strcmp(process->role, "main") == 0) {
+			hk_name_print(note, NOTE_COLUMNS, process->note);
+			hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_WARNING,
+				       "rank %" PRId32 ": %s", process->rank, note);
+			break; /* the others are in `report` */
+		}
+	}
+}
+
+/* The rank that computes longest while the others wait for it in MPI. */
+static int late_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+		    const struct hk_rank_figures *figures)
+{
+	struct hk_rank_figures *outside = calloc(report->rank_count + 1, sizeof(*outside));
+	struct hk_spread work, mpi;
+	char longest[HK_QUANTITY_BYTES], spent[HK_QUANTITY_BYTES], others[HK_QUANTITY_BYTES];
+	double own = NAN, wall = all_wall(report) / (double)report->rank_count;
+	int r = outside ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < report->rank_count; i++) {
+		outside[i].rank = figures[i].rank;
+		outside[i].value[HK_FIGURE_WALL] =
+		    figures[i].value[HK_FIGURE_WALL] - figures[i].value[HK_FIGURE_MPI];
+	}
+	r = r ? r : hk_spread_of(outside, report->rank_count, HK_FIGURE_WALL, &work);
+	r = r ? r : hk_spread_of(figures, report->rank_count, HK_FIGURE_MPI, &mpi);
+	free(outside);
+	if (r < 0) {
+		return r;
+	}
+	for (size_t i = 0; i < report->rank_count; i++) {
+		own = figures[i].rank == work.max_rank ? figures[i].value[HK_FIGURE_MPI] : own;
+	}
+	double more = work.max - work.median;
+	/* Who waits less by as much as he works longer is waited for; else his wall time differs.
+	 */
+	if (more > LATE_OF_MEDIAN * work.median && more > fmax(LATE_OF_WALL * wall, TOLD_FROM_NS) &&
+	    mpi.median - own > more / 2) {
+		hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
+			       "rank %" PRId32 " is late: outside MPI it works %s s, %.0f %% above "
+			       "the median; it spends %s s in MPI, the median rank %s s",
+			       work.max_rank, hk_quantity_seconds(longest, work.max),
+			       100 * more / work.median, hk_quantity_seconds(spent, own),
+			       hk_quantity_seconds(others, mpi.median));
+	}
+	return 0;
+}
+
+/* The rank that spends most in FUNCTION. */
+static int32_t slowest_rank(const struct hk_report *report, const char *function)
+{
+	int32_t slowest = 0;
+	uint64_t most = 0, sum = 0;
+
+	for (size_t i = 0; i < report->call_count; i++) {
+		const struct hk_report_call *call = &report->calls[i];
+		sum = i > 0 && call->rank == report->calls[i - 1].rank ? sum : 0;
+		if (call->function == function && strcmp(call->role, "main") == 0) {
+			sum += call->numbers.total_ns;
+		}
+		if (sum > most) {
+			most = sum;
+			slowest = call->rank;
+		}
+	}
+	return slowest;
+}
+
+static bool is_idle(const char *domain)
+{
+	return strcmp(domain, "wait") == 0 || strcmp(domain, "thread") == 0;
+}
+
+/* The function by whose unevenness most time was lost. */
+static void uneven_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+		       const struct hk_groups *groups)
+{
+	const struct hk_group *worst = NULL;
+	char most_text[HK_QUANTITY_BYTES], mean_text[HK_QUANTITY_BYTES];
+	char name[HK_NAME_BYTES(NAME_COLUMNS)];
+	double ranks = (double)report->rank_count, lost = 0;
+
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct hk_group *group = &groups->groups[i];
+		double over = (double)group->rank_most_ns * (1 - 1 / fmax(group->imbalance, 1));
+		if (strcmp(group->role, "main") == 0 && !is_idle(group->domain) &&
+		    group->imbalance >= UNEVEN && over > lost) {
+			worst = group;
+			lost = over;
+		}
+	}
+	if (!worst || lost < fmax(UNEVEN_OF_WALL * all_wall(report) / ranks, TOLD_FROM_NS)) {
+		return;
+	}
+	hk_name_print(name, NAME_COLUMNS, worst->function);
+	hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
+		       "%s is uneven: %s s on rank %" PRId32 ", %s s on average (imbalance %.2f)",
+		       name, hk_quantity_seconds(most_text, (double)worst->rank_most_ns),
+		       slowest_rank(report, worst->function),
+		       hk_quantity_seconds(mean_text, (double)worst->numbers.total_ns / ranks),
+		       worst->imbalance);
+}
+
+static void time_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+		     const struct hk_groups *groups)
+{
+	const struct hk_group *most = NULL;
+	char line[160] = "", text[HK_QUANTITY_BYTES], name[HK_NAME_BYTES(NAME_COLUMNS)];
+	size_t used = 0;
+
+	for (size_t i = 0; i < HK_VERDICT_SHARES; i++) {
+		double share = hk_verdict_share_of(report, hk_verdict_shares[i].domain);
+		if (share > 0) {
+			used += (size_t)snprintf(line + used, sizeof(line) - used,
+						 "%s%.1f %% in %s", used > 0 ? ", " : "",
+						 100 * share, hk_verdict_shares[i].title);
+		}
+	}
+	if (used > 0) {
+		hk_verdict_add(verdicts, HK_VERDICT_TIME, HK_VERDICT_FACT,
+			       "of the ranks' time %s; the rest is the program's own, or was not "
+			       "hooked",
+			       line);
+	}
+	for (size_t i = 0; i < groups->count && !most; i++) {
+		const struct hk_group *group = &groups->groups[i];
+		if (strcmp(group->role, "main") == 0 && !is_idle(group->domain) &&
+		    group->numbers.have_total) {
+			most = group;
+		}
+	}
+	if (most && most->numbers.total_ns > 0) {
+		hk_name_print(name, NAME_COLUMNS, most->function);
+		hk_verdict_add(verdicts, HK_VERDICT_TIME, HK_VERDICT_FACT,
+			       "most time is in %s: %s%s s over all ranks, %.1f %% of their time",
+			       name, most->numbers.estimated ? "about " : "",
+			       hk_quantity_seconds(text, (double)most->numbers.total_ns),
+			       100 * (double)most->numbers.total_ns / fmax(all_wall(report), 1));
+	}
+}
+
+/* The library that held most of what ROW, a whole, had at its peak; NULL: unknown. */
+static const struct hk_report_memory *holder_of(const struct hk_report *report,
+						const struct hk_report_memory *row)
+{
+	const struct hk_report_memory *holder = NULL;
+
+	for (size_t i = 0; i < report->memory_count; i++) {
+		const struct hk_report_memory *at = &report->memory[i];
+		if (at->rank == row->rank && at->role == row->role && at->device == row->device &&
+		    at->kind == row->kind && strcmp(at->library, "*") != 0 && at->have_at_peak &&
+		    (!holder || at->at_peak_bytes > holder->at_peak_bytes)) {
+			holder = at;
+		}
+	}
+	return holder && holder->at_peak_bytes > 0 ? holder : NULL;
+}
+
+static void peak_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+		     const struct hk_report_memory *row)
+{
+	const struct hk_report_memory *holder = holder_of(report, row);
+	char peak[HK_QUANTITY_BYTES], high[HK_QUANTITY_BYTES], held[HK_QUANTITY_BYTES];
+	char when[HK_QUANTITY_BYTES], name[HK_NAME_BYTES(NAME_COLUMNS)];
+	char range[64] = "", most[sizeof(name) + 80] = "", kind[HK_NAME_BYTES(16)];
+
+	hk_name_print(kind, 16, row->kind);
+	if (row->peak_low < row->peak_high) {
+		snprintf(range, sizeof(range), " (at most %s, records are missing)",
+			 hk_quantity_bytes(high, row->peak_high));
+	}
+	if (holder) {
+		hk_name_print_end(name, NAME_COLUMNS, hk_name_base(holder->library));
+		snprintf(most, sizeof(most), "; most of it by %s: %s", name,
+			 hk_quantity_bytes(held, holder->at_peak_bytes));
+	}
+	hk_verdict_add(verdicts, HK_VERDICT_MEMORY, HK_VERDICT_FACT,
+		       "%s memory peaks on rank %" PRId32 ": %s%s at %s s%s", kind, row->rank,
+		       hk_quantity_bytes(peak, row->peak_bytes), range,
+		       hk_quantity_seconds(when, (double)row->peak_time_ns), most);
+}
+
+/* The highest peak of each kind over the ranks. */
+static void peaks_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+{
+	static const char *const kinds[] = {"device", "managed", "pinned", "heap", "map"};
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		const struct hk_report_memory *highest = NULL;
+		for (size_t i = 0; i < report->memory_count; i++) {
+			const struct hk_report_memory *row = &report->memory[i];
+			if (strcmp(row->library, "*") == 0 && strcmp(row->kind, kinds[k]) == 0 &&
+			    strcmp(row->role, "main") == 0 &&
+			    (!highest || row->peak_bytes > highest->peak_bytes)) {
+				highest = row;
+			}
+		}
+		if (highest && highest->peak_bytes > 0) {
+			peak_add(verdicts, report, highest);
+		}
+	}
+}
+
+static void rss_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+{
+	const struct hk_report_rank *highest = NULL;
+	char text[HK_QUANTITY_BYTES];
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		const struct hk_report_rank *rank = &report->ranks[i];
+		if (!highest || rank->rss_peak_bytes > highest->rss_peak_bytes) {
+			highest = rank;
+		}
+	}
+	if (highest && highest->rss_peak_bytes > 0) {
+		hk_verdict_add(verdicts, HK_VERDICT_MEMORY, HK_VERDICT_FACT,
+			       "resident memory peaks on rank %" PRId32 ": %s, as the kernel says",
+			       highest->rank, hk_quantity_bytes(text, highest->rss_peak_bytes));
+	}
+}
+
+static void clocks_add(struct hk_verdicts *verdicts, const struct hk_report_job *job)
+{
+	if (job->nodes < 2) {
+		hk_verdict_add(verdicts, HK_VERDICT_CLOCKS, HK_VERDICT_FACT,
+			       "one node, one clock: times of all ranks compare exactly");
+	} else if (!job->clocks_known) {
+		hk_verdict_add(verdicts, HK_VERDICT_CLOCKS, HK_VERDICT_FACT,
+			       "%zu nodes whose clocks were not compared: times of different nodes "
+			       "may be apart by anything",
+			       job->nodes);
+	} else {
+		hk_verdict_add(verdicts, HK_VERDICT_CLOCKS, HK_VERDICT_FACT,
+			       "clocks of %zu nodes are right to \302\261%.0f \302\265s; %" PRIu64
+			       " of %" PRIu64 " collective calls contradict them",
+			       job->nodes, ceil((double)job->clock_error_ns / 1e3),
+			       job->sync_violations, job->sync_checks);
+	}
+}
+
+static void facts_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+{
+	const struct hk_report_job *job = &report->job;
+	double wall = all_wall(report);
+	uint64_t objects = 0, patched = 0, refused = 0;
+
+	if (job->lost_records == 0 && job->shed_records == 0 && job->calls_untracked == 0) {
+		hk_verdict_add(verdicts, HK_VERDICT_RECORDS, HK_VERDICT_FACT,
+			       "nothing was lost: all %" PRIu64 " records are there", job->records);
+	}
+	clocks_add(verdicts, job);
+	hk_verdict_add(verdicts, HK_VERDICT_COST, HK_VERDICT_FACT,
+		       "tracing cost an estimated %.2f %% of the ranks' time",
+		       wall > 0 ? 100 * (double)job->tracing_cost_ns / wall : 0);
+	for (size_t i = 0; i < report->process_count; i++) {
+		objects += report->processes[i].objects;
+		patched += report->processes[i].slots_patched;
+		refused += report->processes[i].slots_refused;
+	}
+	hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_FACT,
+		       "seen: %" PRIu64 " objects, %" PRIu64 " slots patched, %" PRIu64
+		       " refused, in %zu process%s",
+		       objects, patched, refused, report->process_count,
+		       report->process_count == 1 ? "" : "es");
+}
+
+static int findings_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+			const struct hk_groups *groups)
+{
+	struct hk_rank_figures *figures = hk_figures_new(report);
+	int r = figures ? 0 : -ENOMEM;
+
+	if (r == 0 && report->rank_count > 1) {
+		r = late_add(verdicts, report, figures);
+		uneven_add(verdicts, report, groups);
+	}
+	free(figures);
+	return r;
+}
+
+int hk_verdicts_init(struct hk_verdicts *verdicts, const struct hk_report *report)
+{
+	struct hk_groups groups;
+	int r = hk_groups_init(&groups, report, HK_GROUP_FUNCTION);
+
+	*verdicts = (struct hk_verdicts){0};
+	if (r < 0) {
+		return r;
+	}
+	lost_add(verdicts, &report->job);
+	hk_report_nodes_verdicts(report, verdicts);
+	steps_add(verdicts, report);
+	missing_add(verdicts, report);
+	r = findings_add(verdicts, report, &groups);
+	time_add(verdicts, report, &groups);
+	peaks_add(verdicts, report);
+	rss_add(verdicts, report);
+	facts_add(verdicts, report);
+	hk_groups_fini(&groups);
+	r = r ? r : verdicts->error;
+	if (r < 0) {
+		hk_verdicts_fini(verdicts);
+	}
+	return r;
+}
+
+void hk_verdicts_fini(struct hk_verdicts *verdicts)
+{
+	for (size_t i = 0; i < verdicts->count; i++) {
+		free(verdicts->list[i].text);
+	}
+	free(verdicts->list);
+	*verdicts = (struct hk_verdicts){0};
+}

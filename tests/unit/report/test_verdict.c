@@ -1,0 +1,142 @@
+/* What a report says in sentences: with evidence, and not without. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "report/report.h"
+#include "report/verdict.h"
+#include "snapshot_maker.h"
+
+#define SECOND 1000000000ull
+
+/* Four ranks of ten seconds, in MPI for `mpi_s` of them. */
+static void fill(struct maker *maker, const unsigned mpi_s[4])
+{
+	maker_init(maker);
+	maker->job.world_size = 4;
+	maker->job.start_unix_ns = 5 * SECOND;
+	for (int rank = 0; rank < 4; rank++) {
+		struct maker_process *process =
+		    maker_process(maker, rank, HK__ROLE__ROLE_MAIN, 5 * SECOND, 15 * SECOND);
+		Hk__Cell *reduce =
+		    maker_cell(process, "mpi", "MPI_Allreduce", "/bin/lmp", HK_LEVEL_RECORD);
+		for (unsigned i = 0; i < mpi_s[rank]; i++) {
+			maker_call(reduce, SECOND);
+		}
+		process->message.records = 5;
+	}
+}
+
+/* The sentences of the job, each on a line: topic, weight, text. */
+static char *told(struct maker *maker)
+{
+	struct hk_verdicts verdicts;
+	struct hk_report *report;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *output = open_memstream(&text, &size);
+
+	assert_int_equal(hk_report_new(maker_snapshot(maker), &report), 0);
+	assert_int_equal(hk_verdicts_init(&verdicts, report), 0);
+	for (size_t i = 0; i < verdicts.count; i++) {
+		fprintf(output, "%s %s: %s\n", hk_verdict_topic_name(verdicts.list[i].topic),
+			hk_verdict_weight_name(verdicts.list[i].weight), verdicts.list[i].text);
+	}
+	hk_verdicts_fini(&verdicts);
+	hk_report_free(report);
+	fclose(output);
+	maker_fini(maker);
+	return text;
+}
+
+static void expect(char *text, const char *words, bool there)
+{
+	if (!strstr(text, words) == there) {
+		fail_msg("'%s' is %s in:\n%s", words, there ? "not" : "", text);
+	}
+}
+
+static void test_a_late_rank_is_named_with_its_numbers(void **state)
+{
+	struct maker maker;
+	(void)state;
+	fill(&maker, (const unsigned[]){4, 4, 1, 4});
+	char *text = told(&maker);
+	expect(text,
+	       "balance finding: rank 2 is late: outside MPI it works 9.00 s, 50 % above the "
+	       "median; it spends 1.00 s in MPI, the median rank 4.00 s\n",
+	       true);
+	expect(text, "time fact: of the ranks' time 32.5 % in MPI;", true);
+	expect(text, "time fact: most time is in MPI_Allreduce: 13.00 s over all ranks, 32.5 %",
+	       true);
+	free(text);
+}
+
+static void test_even_ranks_are_not_blamed(void **state)
+{
+	struct maker maker;
+	(void)state;
+	fill(&maker, (const unsigned[]){4, 4, 4, 4});
+	char *text = told(&maker);
+	expect(text, "finding", false);
+	expect(text, "records fact: nothing was lost: all 20 records are there\n", true);
+	expect(text, "clocks fact: one node, one clock", true);
+	free(text);
+}
+
+/* It waits longer than the others: nobody waits for it. */
+static void test_a_rank_that_waits_is_uneven_and_not_late(void **state)
+{
+	struct maker maker;
+	(void)state;
+	fill(&maker, (const unsigned[]){2, 8, 2, 2});
+	char *text = told(&maker);
+	expect(text, "is late", false);
+	expect(text, "MPI_Allreduce is uneven: 8.00 s on rank 1, 3.50 s on average", true);
+	free(text);
+}
+
+static void test_peaks_say_where_when_and_whose(void **state)
+{
+	struct maker maker;
+	(void)state;
+	fill(&maker, (const unsigned[]){4, 4, 4, 4});
+	maker_memory(maker.processes[0], "heap", "*", 3ull << 20);
+	maker_memory(maker.processes[3], "heap", "*", 7ull << 20);
+	maker_memory(maker.processes[3], "heap", "/lib/liba.so", 9ull << 20);
+	maker.processes[3]->message.rss_peak_bytes = 50ull << 20;
+	char *text = told(&maker);
+	expect(text, "memory fact: heap memory peaks on rank 3: 7.00 MiB at", true);
+	expect(text, "memory fact: resident memory peaks on rank 3: 50.0 MiB", true);
+	expect(text, "device memory", false);
+	free(text);
+}
+
+static void test_loss_is_a_warning_and_then_nothing_says_otherwise(void **state)
+{
+	struct maker maker;
+	(void)state;
+	fill(&maker, (const unsigned[]){4, 4, 4, 4});
+	maker.processes[1]->message.lost_records = 9;
+	maker.job.store_error = (char *)"full\033[2J";
+	char *text = told(&maker);
+	expect(text, "records warning: 9 of 29 records lost", true);
+	expect(text, "not stored: full?[2J", true);
+	expect(text, "nothing was lost", false);
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_a_late_rank_is_named_with_its_numbers),
+	    cmocka_unit_test(test_even_ranks_are_not_blamed),
+	    cmocka_unit_test(test_a_rank_that_waits_is_uneven_and_not_late),
+	    cmocka_unit_test(test_peaks_say_where_when_and_whose),
+	    cmocka_unit_test(test_loss_is_a_warning_and_then_nothing_says_otherwise),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
