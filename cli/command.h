@@ -11,6 +11,8 @@
 #include <argp.h>
 #include <stdbool.h>
 
+#include "settings/manual.h"
+
 /* Exit codes of every command but `run`, which leaves with its command's. */
 enum hk_exit {
 	HK_EXIT_DONE = 0,
@@ -20,8 +22,7 @@ enum hk_exit {
 };
 
 struct hk_command {
-	const char *name;
-	const char *summary; /* one line for the list of commands */
+	struct hk_manual_command manual; /* name, one line for the list of commands, options */
 	int (*run)(int argc, char **argv);
 };
 

@@ -325,8 +325,4 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct hk_command hk_command_ctl = {
-    .name = "ctl",
-    .summary = "change levels of a running job",
-    .run = run,
-};
+const struct hk_command hk_command_ctl = {{"ctl", "change levels of a running job", &argp}, run};

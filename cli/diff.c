@@ -218,7 +218,4 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_diff = {
-    .name = "diff",
-    .summary = "compare two jobs; --fail-on makes it a gate",
-    .run = run,
-};
+    {"diff", "compare two jobs; --fail-on makes it a gate", &argp}, run};

@@ -231,7 +231,4 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_doctor = {
-    .name = "doctor",
-    .summary = "check whether tracing works here, and what it reaches in a program",
-    .run = run,
-};
+    {"doctor", "check whether tracing works here, and what it reaches in a program", &argp}, run};

@@ -249,7 +249,4 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_env = {
-    .name = "env",
-    .summary = "print the lines that load the agent without `hookcli run`",
-    .run = run,
-};
+    {"env", "print the lines that load the agent without `hookcli run`", &argp}, run};

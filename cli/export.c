@@ -282,7 +282,4 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_export = {
-    .name = "export",
-    .summary = "write the timeline of a job for Perfetto or Chrome",
-    .run = run,
-};
+    {"export", "write the timeline of a job for Perfetto or Chrome", &argp}, run};

@@ -272,7 +272,4 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_hooks = {
-    .name = "hooks",
-    .summary = "list the shipped hooks files, or show and check one",
-    .run = run,
-};
+    {"hooks", "list the shipped hooks files, or show and check one", &argp}, run};

@@ -313,7 +313,4 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_log = {
-    .name = "log",
-    .summary = "print the calls of a job, one line each; -f follows it",
-    .run = run,
-};
+    {"log", "print the calls of a job, one line each; -f follows it", &argp}, run};

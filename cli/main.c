@@ -22,23 +22,69 @@ static void help(FILE *output)
 	      "Shows what every rank of a job calls, how long it takes and where memory peaks.\n\n",
 	      output);
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		fprintf(output, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+		fprintf(output, "  %-8s %s\n", commands[i]->manual.name,
+			commands[i]->manual.summary);
 	}
 	fputs("\nStart with: hookcli run -- CMD...\n"
 	      "hookcli COMMAND --help shows the options of a command; every long option --x-y is "
 	      "also\n"
-	      "the variable HOOK_X_Y. JOB is an id, a unique prefix or a directory.\n",
+	      "the variable HOOK_X_Y. JOB is an id, a unique prefix or a directory.\n"
+	      "hookcli --manual [COMMAND] | man -l - shows the manual, hookcli --completion is for "
+	      "bash.\n",
 	      output);
 }
 
 static const struct hk_command *find(const char *name)
 {
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
-		if (strcmp(commands[i]->name, name) == 0) {
+		if (strcmp(commands[i]->manual.name, name) == 0) {
 			return commands[i];
 		}
 	}
 	return NULL;
+}
+
+/* Manual pages and completion, for packages and for people: the build calls these. */
+static int write_manual(const char *what, const char *name)
+{
+	static const char *const exits =
+	    "0 done\n"
+	    "1 failed, or the input is damaged: what could be read was shown\n"
+	    "2 wrong usage\n"
+	    "3 no such job or collector";
+	static const char *const run_exits = "N that of the command\n128+N it died of signal N\n"
+					     "125 hooktrace failed\n126 the command cannot be run\n"
+					     "127 there is no such command";
+	static const char *const diff_exits = "0 no condition of --fail-on holds\n"
+					      "1 one holds\n2 nothing could be compared";
+	const struct hk_manual_command *list[COMMAND_COUNT];
+	struct hk_manual_program program = {
+	    .name = "hookcli",
+	    .summary = "see what every rank of a distributed job calls",
+	    .about = "Shows which CUDA, NCCL, MPI, BLAS or libc calls each rank of a job makes, "
+		     "how long they "
+		     "take, who called them and where memory peaks, without a rebuild of the job. "
+		     "JOB is an id, a unique prefix or a directory; without one it is ./hook-last, "
+		     "else the newest of the running collector. Start with: hookcli run -- CMD...",
+	    .commands = list,
+	    .command_count = COMMAND_COUNT,
+	    .exits = exits,
+	    .see = "hookcollector(1)",
+	};
+	const struct hk_command *command = name ? find(name) : NULL;
+
+	for (size_t i = 0; i < COMMAND_COUNT; i++) {
+		list[i] = &commands[i]->manual;
+	}
+	if (strcmp(what, "--completion") == 0) {
+		hk_manual_write_completion(&program, stdout);
+	} else {
+		program.exits = command == &hk_command_run    ? run_exits
+				: command == &hk_command_diff ? diff_exits
+							      : exits;
+		hk_manual_write(&program, command ? &command->manual : NULL, stdout);
+	}
+	return hk_command_output_close(stdout, name && !command ? HK_EXIT_USAGE : HK_EXIT_DONE);
 }
 
 int main(int argc, char **argv)
@@ -60,13 +106,16 @@ int main(int argc, char **argv)
 		puts(argp_program_version);
 		return hk_command_output_close(stdout, HK_EXIT_DONE);
 	}
+	if (strcmp(argv[1], "--manual") == 0 || strcmp(argv[1], "--completion") == 0) {
+		return write_manual(argv[1], argv[2]);
+	}
 	const struct hk_command *command = find(argv[1]);
 	if (!command) {
 		fprintf(stderr, "hookcli: unknown %s '%.64s': hookcli --help lists the commands\n",
 			argv[1][0] == '-' ? "option" : "command", argv[1]);
 		return HK_EXIT_USAGE;
 	}
-	snprintf(name, sizeof(name), "hookcli %s", command->name);
+	snprintf(name, sizeof(name), "hookcli %s", command->manual.name);
 	argv[1] = name;
 	return command->run(argc - 1, argv + 1);
 }

@@ -383,7 +383,4 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_run = {
-    "run",
-    "run a command under the agent and sum up what it called",
-    run,
-};
+    {"run", "run a command under the agent and sum up what it called", &argp}, run};

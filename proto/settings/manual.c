@@ -1,0 +1,255 @@
+#include "settings/manual.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* ---- roff ---- */
+
+/* Text of a line: what roff would read as its own is escaped. */
+static void roff_text(FILE *output, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		bool first = i == 0 || text[i - 1] == '\n';
+		if (first && (text[i] == '.' || text[i] == '\'')) {
+			fputs("\\&", output);
+		}
+		if (text[i] == '\\') {
+			fputs("\\e", output);
+		} else if (text[i] == '-') {
+			fputs("\\-", output);
+		} else {
+			fputc(text[i], output);
+		}
+	}
+}
+
+static void roff_string(FILE *output, const char *text)
+{
+	roff_text(output, text, strlen(text));
+}
+
+static void roff_upper(FILE *output, const char *text)
+{
+	for (; *text; text++) {
+		fputc(toupper((unsigned char)*text), output);
+	}
+}
+
+/* The part of argp's DOC before or behind its '\v'; an empty part writes nothing. */
+static void roff_doc(FILE *output, const char *heading, const char *doc, bool behind)
+{
+	const char *split = doc ? strchr(doc, '\v') : NULL;
+	const char *from = behind ? (split ? split + 1 : NULL) : doc;
+	size_t length = !from ? 0 : !behind && split ? (size_t)(split - from) : strlen(from);
+
+	if (length > 0) {
+		fprintf(output, ".SH %s\n", heading);
+		roff_text(output, from, length);
+		fputc('\n', output);
+	}
+}
+
+static bool has_letter(const struct argp_option *option)
+{
+	return option->key > 0 && option->key < 256 && isgraph(option->key);
+}
+
+static bool is_shown(const struct argp_option *option)
+{
+	return option->name && !(option->flags & (OPTION_HIDDEN | OPTION_DOC | OPTION_ALIAS));
+}
+
+static bool is_end(const struct argp_option *option)
+{
+	return !option->name && !option->key && !option->doc && !option->group;
+}
+
+static void roff_argument(FILE *output, const struct argp_option *option, const char *before)
+{
+	if (option->arg) {
+		fputs(before, output);
+		fputs("\\fI", output);
+		roff_string(output, option->arg);
+		fputs("\\fR", output);
+	}
+}
+
+static void roff_option(FILE *output, const struct argp_option *option)
+{
+	fputs(".TP\n", output);
+	if (has_letter(option)) {
+		fprintf(output, "\\fB\\-%c\\fR, ", option->key);
+	}
+	fputs("\\fB\\-\\-", output);
+	roff_string(output, option->name);
+	fputs("\\fR", output);
+	roff_argument(output, option, "=");
+	fputc('\n', output);
+	roff_string(output, option->doc ? option->doc : "");
+	fputc('\n', output);
+}
+
+static void roff_options(FILE *output, const struct argp *argp)
+{
+	for (const struct argp_option *option = argp->options; option && !is_end(option);
+	     option++) {
+		if (is_shown(option)) {
+			roff_option(output, option);
+		}
+	}
+	for (const struct argp_child *child = argp->children; child && child->argp; child++) {
+		roff_options(output, child->argp);
+	}
+}
+
+/* Each line of argp's ARGS is a way to call it. */
+static void roff_synopsis(FILE *output, const char *name, const char *command, const char *args)
+{
+	fputs(".SH SYNOPSIS\n", output);
+	for (bool more = true; more;) {
+		size_t length = strcspn(args, "\n");
+		fprintf(output, ".B %s", name);
+		fprintf(output, "%s%s\n", command ? " " : "", command ? command : "");
+		fputs("[\\fIOPTION\\fR...] ", output);
+		roff_text(output, args, length);
+		more = args[length] == '\n';
+		fputs(more ? "\n.br\n" : "\n", output);
+		args += length + more;
+	}
+}
+
+static void roff_exits(FILE *output, const char *exits)
+{
+	fputs(".SH EXIT STATUS\n", output);
+	while (*exits) {
+		size_t length = strcspn(exits, "\n"), word = strcspn(exits, " ");
+		fprintf(output, ".TP\n.B %.*s\n", (int)word, exits);
+		roff_text(output, exits + word + 1, length - word - 1);
+		fputc('\n', output);
+		exits += length + (exits[length] == '\n');
+	}
+}
+
+static void roff_commands(FILE *output, const struct hk_manual_program *program)
+{
+	fputs(".SH COMMANDS\n", output);
+	for (size_t i = 0; i < program->command_count; i++) {
+		fprintf(output, ".TP\n.BR %s\\-%s (1)\n", program->name,
+			program->commands[i]->name);
+		roff_string(output, program->commands[i]->summary);
+		fputc('\n', output);
+	}
+}
+
+static void roff_foot(FILE *output, const struct hk_manual_program *program, bool of_command)
+{
+	fputs(
+	    ".SH ENVIRONMENT\nEvery long option \\-\\-x\\-y that is a setting is also the variable "
+	    "HOOK_X_Y, and the line `x\\-y = value' of a configuration file; "
+	    "\\fBhookcli status \\-\\-config\\fR shows what is in force and where it comes "
+	    "from. NO_COLOR switches colours off.\n"
+	    ".SH FILES\n.TP\n.I ~/.config/hooktrace.conf\nsettings of the user\n"
+	    ".TP\n.I /etc/hooktrace.conf\nsettings of the machine\n",
+	    output);
+	fputs(".SH SEE ALSO\n", output);
+	if (of_command) {
+		fprintf(output, "\\fB%s\\fR(1), ", program->name);
+	}
+	roff_string(output, program->see);
+	fputc('\n', output);
+}
+
+void hk_manual_write(const struct hk_manual_program *program,
+		     const struct hk_manual_command *command, FILE *output)
+{
+	const struct argp *argp = command ? command->argp : program->argp;
+
+	fputs(".TH ", output);
+	roff_upper(output, program->name);
+	if (command) {
+		fputc('-', output);
+		roff_upper(output, command->name);
+	}
+	fprintf(output, " 1 \"\" \"hooktrace %s\" \"hooktrace\"\n.SH NAME\n", HK_VERSION);
+	roff_string(output, program->name);
+	if (command) {
+		fprintf(output, "\\-%s", command->name);
+	}
+	fputs(" \\- ", output);
+	roff_string(output, command ? command->summary : program->summary);
+	fputc('\n', output);
+	roff_synopsis(output, program->name, command ? command->name : NULL,
+		      argp ? (argp->args_doc ? argp->args_doc : "") : "COMMAND ...");
+	if (!command && program->about) {
+		roff_doc(output, "DESCRIPTION", program->about, false);
+	} else if (argp) {
+		roff_doc(output, "DESCRIPTION", argp->doc, false);
+	}
+	if (argp) {
+		fputs(".SH OPTIONS\n", output);
+		roff_options(output, argp);
+		roff_doc(output, "NOTES", argp->doc, true);
+	} else {
+		roff_commands(output, program);
+	}
+	roff_exits(output, program->exits);
+	roff_foot(output, program, command != NULL);
+}
+
+/* ---- completion ---- */
+
+static void words_of(FILE *output, const struct argp *argp)
+{
+	for (const struct argp_option *option = argp->options; option && !is_end(option);
+	     option++) {
+		if (is_shown(option)) {
+			fprintf(output, " --%s%s", option->name, option->arg ? "=" : "");
+		}
+	}
+	for (const struct argp_child *child = argp->children; child && child->argp; child++) {
+		words_of(output, child->argp);
+	}
+}
+
+static bool takes_jobs(const struct hk_manual_command *command)
+{
+	return command->argp->args_doc && strstr(command->argp->args_doc, "JOB");
+}
+
+void hk_manual_write_completion(const struct hk_manual_program *program, FILE *output)
+{
+	const char *name = program->name;
+
+	fprintf(
+	    output,
+	    "# bash completion of %s; zsh: autoload -U bashcompinit; bashcompinit; source this\n",
+	    name);
+	fprintf(output, "_%s()\n{\n\tlocal word=\"${COMP_WORDS[COMP_CWORD]}\" options= jobs=\n",
+		name);
+	fputs("\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"", output);
+	for (size_t i = 0; i < program->command_count; i++) {
+		fprintf(output, "%s ", program->commands[i]->name);
+	}
+	fputs(
+	    "--help --version\" -- \"$word\"))\n\t\treturn\n\tfi\n\tcase \"${COMP_WORDS[1]}\" in\n",
+	    output);
+	for (size_t i = 0; i < program->command_count; i++) {
+		const struct hk_manual_command *command = program->commands[i];
+		fprintf(output, "\t%s) options=\"--help", command->name);
+		words_of(output, command->argp);
+		fprintf(output, "\"%s ;;\n", takes_jobs(command) ? " jobs=1" : "");
+	}
+	fprintf(output,
+		"\tesac\n"
+		"\tif [ \"${word#-}\" != \"$word\" ]; then\n"
+		"\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+		"\t\t[ \"${COMPREPLY[0]%%=}\" = \"${COMPREPLY[0]}\" ] || compopt -o nospace\n"
+		"\t\treturn\n"
+		"\tfi\n"
+		"\t[ -z \"$jobs\" ] || jobs=\"$(%s ls 2>/dev/null | awk 'NR > 1 { print $1 }')\"\n"
+		"\tCOMPREPLY=($(compgen -W \"$jobs\" -- \"$word\") $(compgen -f -- \"$word\"))\n"
+		"}\n"
+		"complete -o filenames -F _%s %s\n",
+		name, name, name);
+}

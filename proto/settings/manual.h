@@ -1,0 +1,36 @@
+/* manual.h: manual pages and shell completion, made from the tables of options that the programs
+ * themselves parse with, so that they cannot say anything else than --help.
+ *
+ * Pages are roff (man macros); texts are argp's (glibc): the doc of an argp is split at its '\v'.
+ * Errors stay in the FILE (ferror).
+ */
+#ifndef HK_SETTINGS_MANUAL_H
+#define HK_SETTINGS_MANUAL_H
+
+#include <argp.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct hk_manual_command {
+	const char *name, *summary;
+	const struct argp *argp;
+};
+
+struct hk_manual_program {
+	const char *name, *summary, *about;
+	const struct argp *argp; /* of a program without commands; else NULL */
+	const struct hk_manual_command *const *commands;
+	size_t command_count;
+	const char *exits; /* exit statuses, "NUMBER meaning" on lines of their own */
+	const char *see;   /* other pages, "hookcollector(1), ..." */
+};
+
+/* The page of PROGRAM, section 1, with a list of its commands; COMMAND: the page of one of them. */
+void hk_manual_write(const struct hk_manual_program *program,
+		     const struct hk_manual_command *command, FILE *output);
+
+/* A completion for bash (zsh takes it after bashcompinit): commands, their options, files, and,
+ * where a command takes jobs, those that `PROGRAM ls` lists. */
+void hk_manual_write_completion(const struct hk_manual_program *program, FILE *output);
+
+#endif
