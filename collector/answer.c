@@ -122,7 +122,7 @@ static int answer_status(struct hk_collector *collector, struct answer *answer)
 		status->uplink = &answer->uplink;
 	}
 	status->listen = (char *)(uintptr_t)hk_server_url(collector->server);
-	status->turned_away = hk_server_refusals(collector->server);
+	status->turned_away = hk_refusals_total(hk_server_refusals(collector->server));
 	answer->response.status = status;
 	return 1;
 }

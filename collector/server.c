@@ -1,6 +1,5 @@
 #include "collector/server.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <malloc.h>
 #include <nng/supplemental/tls/tls.h>
@@ -17,25 +16,14 @@
 #include "collector/answer.h"
 #include "collector/connection.h"
 #include "collector/hub.h"
+#include "collector/listener.h"
 
 #define LISTENERS 2
 #define CONNECTIONS_MAX 4096u
 #define STRANGERS_MAX 256u /* over TCP: the oldest one goes for a new one */
 #define STRANGERS_PER_PEER_MAX 64u
-#define ENDED_MAX 512u		   /* not freed yet: no more are taken until they are */
-#define CROWD 32u		   /* so many connections leave something behind */
-#define ACCEPT_RETRY_NS 100000000u /* after a failure, mostly of descriptors */
-
-struct listener {
-	struct hk_server *server;
-	nng_stream_listener *stream;
-	nng_aio *accepting;
-	enum hk_right given; /* to all who come here */
-	bool local;
-	bool stalled;	   /* nothing is being accepted: ours to begin again; hub's lock */
-	uint64_t retry_ns; /* not before this; hub's lock */
-	char url[HK_REQUEST_URL_BYTES]; /* with the port that it got */
-};
+#define ENDED_MAX 512u /* not freed yet: no more are taken until they are */
+#define CROWD 32u      /* so many connections leave something behind */
 
 struct hk_server {
 	struct hk_hub hub;
@@ -44,38 +32,14 @@ struct hk_server {
 	uint32_t connections_max;
 	uint32_t crowd;	     /* most connections that were seen since memory was given back */
 	char path[PATH_MAX]; /* of the local socket */
-	struct listener listeners[LISTENERS];
+	struct hk_listener listeners[LISTENERS];
 	size_t listener_count;
 };
 
 /* ---- who comes ---- */
 
-/* Who is at the other end of STREAM; an error if it may not be. */
-static int peer_name(const struct listener *listener, nng_stream *stream,
-		     char name[HK_REFUSALS_PEER_BYTES])
-{
-	uint64_t uid = UINT64_MAX;
-	nng_sockaddr address;
-	snprintf(name, HK_REFUSALS_PEER_BYTES, "unknown");
-	if (listener->local) {
-		if (nng_stream_get_uint64(stream, NNG_OPT_IPC_PEER_UID, &uid) == 0) {
-			snprintf(name, HK_REFUSALS_PEER_BYTES, "uid=%llu", (unsigned long long)uid);
-		}
-		return uid == geteuid() || uid == 0 ? 0 : -EACCES;
-	}
-	if (nng_stream_get_addr(stream, NNG_OPT_REMADDR, &address) != 0) {
-		return 0;
-	}
-	if (address.s_family == NNG_AF_INET) {
-		inet_ntop(AF_INET, &address.s_in.sa_addr, name, HK_REFUSALS_PEER_BYTES);
-	} else if (address.s_family == NNG_AF_INET6) {
-		inet_ntop(AF_INET6, address.s_in6.sa_addr, name, HK_REFUSALS_PEER_BYTES);
-	}
-	return 0;
-}
-
 /* Makes room for a stranger who comes from PEER, or says why there is none. */
-static const char *admit(struct hk_server *server, const struct listener *listener,
+static const char *admit(struct hk_server *server, const struct hk_listener *listener,
 			 const char *peer)
 {
 	static const char why[] = "too many connections without a request";
@@ -100,106 +64,49 @@ static const char *admit(struct hk_server *server, const struct listener *listen
 	return refused;
 }
 
-static void take_stream(struct listener *listener, nng_stream *stream)
+/* On one of NNG's threads. */
+static bool take_stream(struct hk_listener *listener, nng_stream *stream)
 {
-	struct hk_hub *hub = &listener->server->hub;
+	struct hk_server *server = listener->owner;
+	struct hk_hub *hub = &server->hub;
 	char peer[HK_REFUSALS_PEER_BYTES];
 	const char *why = NULL;
-	if (peer_name(listener, stream, peer) < 0) {
+	if (hk_listener_peer(listener, stream, peer) < 0) {
 		why = "another user's process";
 	} else {
-		why = admit(listener->server, listener, peer);
+		why = admit(server, listener, peer);
 	}
-	if (!why && hk_connection_open(hub, stream, peer, listener->given, listener->local) < 0) {
+	enum hk_right given = hk_policy_given(server->policy, listener->url);
+	if (!why && hk_connection_open(hub, stream, peer, given, listener->local) < 0) {
 		why = "out of memory";
 	}
 	if (why) {
 		hk_refusals_note(hub->refusals, peer, why);
 		nng_stream_free(stream);
 	}
-}
-
-/* On one of NNG's threads. */
-static void accept_done(void *data)
-{
-	struct listener *listener = data;
-	struct hk_hub *hub = &listener->server->hub;
-	int r = nng_aio_result(listener->accepting);
-	if (r == NNG_ECLOSED || r == NNG_ECANCELED) {
-		return;
-	}
-	if (r == 0) {
-		take_stream(listener, nng_aio_get_output(listener->accepting, 0));
-	}
 	pthread_mutex_lock(&hub->lock);
-	listener->stalled = r != 0 || hub->ended > ENDED_MAX;
-	listener->retry_ns = r != 0 ? hk_clock_monotonic_ns() + ACCEPT_RETRY_NS : 0;
-	bool stalled = listener->stalled;
+	bool more = hub->ended <= ENDED_MAX;
 	pthread_mutex_unlock(&hub->lock);
-	if (stalled) {
-		hk_hub_wake(hub);
-	} else {
-		nng_stream_listener_accept(listener->stream, listener->accepting);
-	}
+	return more;
 }
 
-/* Begins again to accept where that had stopped. */
 static void accept_on(struct hk_server *server)
 {
 	uint64_t now = hk_clock_monotonic_ns();
 	for (size_t i = 0; i < server->listener_count; i++) {
-		struct listener *listener = &server->listeners[i];
-		pthread_mutex_lock(&server->hub.lock);
-		bool again = listener->stalled && now >= listener->retry_ns;
-		listener->stalled = listener->stalled && !again;
-		pthread_mutex_unlock(&server->hub.lock);
-		if (again) {
-			nng_stream_listener_accept(listener->stream, listener->accepting);
-		}
+		hk_listener_resume(&server->listeners[i], now);
 	}
 }
 
 /* ---- open and free ---- */
 
-/* The URL with the port that the system chose, where it was asked for any. */
-static void note_url(struct listener *listener, const char *url)
-{
-	nng_url *parsed;
-	int port;
-	snprintf(listener->url, sizeof(listener->url), "%s", url);
-	if (listener->local || nng_url_parse(&parsed, url) != 0) {
-		return;
-	}
-	if (nng_stream_listener_get_int(listener->stream, NNG_OPT_TCP_BOUND_PORT, &port) == 0) {
-		const char *host = parsed->u_hostname;
-		bool v6 = strchr(host, ':') != NULL;
-		snprintf(listener->url, sizeof(listener->url), "%s://%s%s%s:%d", parsed->u_scheme,
-			 v6 ? "[" : "", host, v6 ? "]" : "", port);
-	}
-	nng_url_free(parsed);
-}
-
 static int add_listener(struct hk_server *server, const char *url)
 {
-	struct listener *listener = &server->listeners[server->listener_count];
-	struct hk_access_url said = hk_access_url(url);
-	listener->server = server;
-	listener->given = hk_policy_given(server->policy, url);
-	listener->local = said.transport == HK_TRANSPORT_LOCAL;
-	int r = nng_stream_listener_alloc(&listener->stream, url);
-	if (r != 0) {
-		return hk_request_errno(r);
-	}
-	server->listener_count++;
-	if (said.transport == HK_TRANSPORT_TLS) {
-		r = nng_stream_listener_set_ptr(listener->stream, NNG_OPT_TLS_CONFIG, server->tls);
-	}
-	r = r ? r : nng_aio_alloc(&listener->accepting, accept_done, listener);
-	r = r ? r : nng_stream_listener_listen(listener->stream);
-	if (r == 0) {
-		note_url(listener, url);
-	}
-	return hk_request_errno(r);
+	struct hk_listener *listener = &server->listeners[server->listener_count++];
+	listener->owner = server;
+	listener->take = take_stream;
+	listener->event_fd = server->hub.event_fd;
+	return hk_listener_open(listener, url, server->tls);
 }
 
 /* Only we may talk to it, whatever the umask says; its directory is ours alone as well. */
@@ -215,15 +122,10 @@ static int listen_local(struct hk_server *server, const char *url)
 static int open_tls(const struct hk_collector_options *options, struct hk_server *server,
 		    char problem[HK_ACCESS_PROBLEM_BYTES])
 {
-	const struct hk_access access = {
-	    .authorities = options->upstream ? NULL : options->tls_authorities,
-	    .certificate = options->tls_certificate,
-	    .key = options->tls_key,
-	};
 	if (!options->listen || hk_access_url(options->listen).transport != HK_TRANSPORT_TLS) {
 		return 0;
 	}
-	return hk_access_tls(&access, NULL, &server->tls, problem);
+	return hk_listener_tls(options, &server->tls, problem);
 }
 
 static int open_hub(struct hk_hub *hub)
@@ -283,8 +185,7 @@ int hk_server_open(const struct hk_collector *collector, struct hk_server **ret_
 		return r;
 	}
 	for (size_t i = 0; i < server->listener_count; i++) {
-		struct listener *listener = &server->listeners[i];
-		nng_stream_listener_accept(listener->stream, listener->accepting);
+		hk_listener_accept(&server->listeners[i]);
 	}
 	*ret_server = server;
 	return 0;
@@ -297,13 +198,7 @@ struct hk_server *hk_server_free(struct hk_server *server)
 		return NULL;
 	}
 	for (size_t i = 0; i < server->listener_count; i++) {
-		struct listener *listener = &server->listeners[i];
-		nng_stream_listener_close(listener->stream);
-		if (listener->accepting) {
-			nng_aio_stop(listener->accepting);
-			nng_aio_free(listener->accepting);
-		}
-		nng_stream_listener_free(listener->stream);
+		hk_listener_close(&server->listeners[i]);
 	}
 	hk_hub_reap(&server->hub, true);
 	DL_FOREACH_SAFE(server->hub.incoming, incoming, next)
@@ -338,9 +233,14 @@ const char *hk_server_url(const struct hk_server *server)
 	return server->listener_count > 1 ? server->listeners[1].url : "";
 }
 
-uint64_t hk_server_refusals(const struct hk_server *server)
+struct hk_refusals *hk_server_refusals(const struct hk_server *server)
 {
-	return hk_refusals_total(server->hub.refusals);
+	return server->hub.refusals;
+}
+
+const struct hk_policy *hk_server_policy(const struct hk_server *server)
+{
+	return server->policy;
 }
 
 bool hk_server_waits(struct hk_server *server)
@@ -348,10 +248,10 @@ bool hk_server_waits(struct hk_server *server)
 	struct hk_hub *hub = &server->hub;
 	pthread_mutex_lock(&hub->lock);
 	bool waits = hub->incoming || hub->ended > 0 || hub->unsent > 0;
-	for (size_t i = 0; i < server->listener_count; i++) {
-		waits |= server->listeners[i].stalled;
-	}
 	pthread_mutex_unlock(&hub->lock);
+	for (size_t i = 0; i < server->listener_count; i++) {
+		waits |= hk_listener_stalled(&server->listeners[i]);
+	}
 	return waits;
 }
 

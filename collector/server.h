@@ -10,6 +10,8 @@
 #define HK_COLLECTOR_SERVER_H
 
 #include "collector/collector.h"
+#include "collector/policy.h"
+#include "collector/refusals.h"
 
 struct hk_server;
 
@@ -35,7 +37,8 @@ void hk_server_tend(struct hk_server *server);
 /* Where it listens beside the run directory's socket, with the port it got; "": nowhere. */
 const char *hk_server_url(const struct hk_server *server);
 
-/* How often somebody was refused. */
-uint64_t hk_server_refusals(const struct hk_server *server);
+/* Who was refused, and who may do what: the server's, also for others who answer. */
+struct hk_refusals *hk_server_refusals(const struct hk_server *server);
+const struct hk_policy *hk_server_policy(const struct hk_server *server);
 
 #endif
