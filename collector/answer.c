@@ -409,23 +409,31 @@ static int dispatch(struct hk_collector *collector, Hk__Request *request,
 	}
 }
 
-/* How many buckets of each process an answer leaves out. */
+/* What an answer leaves out of a process, put back when it has been packed. */
 struct left_out {
 	size_t buckets, counted; /* n_buckets; n_bucket and n_count */
+	size_t series;
 };
 
-static void strip_histograms(Hk__Snapshot *snapshot, struct left_out *ret_left_out)
+static void leave_out(Hk__Snapshot *snapshot, const Hk__SnapshotRequest *request,
+		      struct left_out *ret_left_out)
 {
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
-		Hk__Cells *cells = snapshot->processes[i]->cells;
+		Hk__Process *process = snapshot->processes[i];
+		Hk__Cells *cells = process->cells;
 		if (cells) {
-			ret_left_out[i] = (struct left_out){cells->n_buckets, cells->n_bucket};
+			ret_left_out[i].buckets = cells->n_buckets;
+			ret_left_out[i].counted = cells->n_bucket;
+		}
+		if (cells && request->no_histograms) {
 			cells->n_buckets = cells->n_bucket = cells->n_count = 0;
 		}
+		ret_left_out[i].series = process->n_memory_series;
+		process->n_memory_series = request->memory_series ? process->n_memory_series : 0;
 	}
 }
 
-static void restore_histograms(Hk__Snapshot *snapshot, const struct left_out *left_out)
+static void put_back(Hk__Snapshot *snapshot, const struct left_out *left_out)
 {
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
 		Hk__Cells *cells = snapshot->processes[i]->cells;
@@ -433,23 +441,26 @@ static void restore_histograms(Hk__Snapshot *snapshot, const struct left_out *le
 			cells->n_buckets = left_out[i].buckets;
 			cells->n_bucket = cells->n_count = left_out[i].counted;
 		}
+		snapshot->processes[i]->n_memory_series = left_out[i].series;
 	}
 }
 
-static int pack(struct answer *answer, bool histograms, uint8_t **ret_bytes, size_t *ret_size)
+/* REQUEST: what a snapshot was asked with; NULL: none is in the answer. */
+static int pack(struct answer *answer, const Hk__SnapshotRequest *request, uint8_t **ret_bytes,
+		size_t *ret_size)
 {
 	Hk__Snapshot *snapshot = answer->response.snapshot;
 	struct left_out *left_out = NULL;
-	if (snapshot && !histograms) {
+	if (snapshot && request) {
 		left_out = calloc(snapshot->n_processes + 1, sizeof(*left_out));
 		if (!left_out) {
 			return -ENOMEM;
 		}
-		strip_histograms(snapshot, left_out);
+		leave_out(snapshot, request, left_out);
 	}
 	int r = hk_message_pack(&answer->response.base, ret_bytes, ret_size);
 	if (left_out) {
-		restore_histograms(snapshot, left_out);
+		put_back(snapshot, left_out);
 		free(left_out);
 	}
 	return r;
@@ -462,13 +473,12 @@ int hk_answer_make(struct hk_collector *collector, Hk__Request *request,
 	hk__response__init(&answer.response);
 	int done = dispatch(collector, request, wait, &answer);
 	if (done) {
-		bool histograms = !request || request->what_case != HK__REQUEST__WHAT_SNAPSHOT ||
-				  !request->snapshot->no_histograms;
-		int r = pack(&answer, histograms, ret_bytes, ret_size);
+		bool snapshot = request && request->what_case == HK__REQUEST__WHAT_SNAPSHOT;
+		int r = pack(&answer, snapshot ? request->snapshot : NULL, ret_bytes, ret_size);
 		if (r < 0) {
 			hk__response__init(&answer.response);
 			fail(&answer, r, "the answer is too large%s", "");
-			r = pack(&answer, true, ret_bytes, ret_size);
+			r = pack(&answer, NULL, ret_bytes, ret_size);
 		}
 		if (r < 0) {
 			*ret_bytes = NULL;
