@@ -1,0 +1,30 @@
+/* perfetto_event.h: calls, marks and counters of a thread as Perfetto's track events.
+ *
+ * A call is a BEGIN and an END on its thread's track. All return 0, -ENOMEM or -errno of the write.
+ */
+#ifndef HK_EXPORTERS_PERFETTO_EVENT_H
+#define HK_EXPORTERS_PERFETTO_EVENT_H
+
+#include "exporters/exporter.h"
+#include "exporters/perfetto_intern.h"
+#include "exporters/perfetto_packet.h"
+
+/* An event of TYPE at SLICE's start on THREAD's track, with its name and annotations. */
+int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_export_thread *thread,
+			   struct hk_perfetto_sequence *sequence, const struct hk_slice *slice,
+			   Hk__Perfetto__TrackEvent__Type type);
+
+/* What ends the innermost call that is open on THREAD's track. */
+int hk_perfetto_write_end(struct hk_perfetto_writer *writer, const struct hk_export_thread *thread,
+			  const struct hk_slice *slice);
+
+/* The value of the program's counter that SLICE is of. */
+int hk_perfetto_write_counter(struct hk_perfetto_writer *writer,
+			      const struct hk_export_thread *thread, const struct hk_slice *slice);
+
+/* An instant across PROCESS: records are missing. */
+int hk_perfetto_write_gap(struct hk_perfetto_writer *writer,
+			  const struct hk_export_process *process, uint64_t time_ns,
+			  const struct hk_export_gap *gap);
+
+#endif

@@ -1,0 +1,32 @@
+/* perfetto_track.h: describes the tracks of a Perfetto trace: processes in order of ranks, their
+ * threads and counters.
+ *
+ * Descriptors carry the start of the trace as their time: no event is earlier. One thread; all
+ * return 0, -ENOMEM or -errno of the write.
+ */
+#ifndef HK_EXPORTERS_PERFETTO_TRACK_H
+#define HK_EXPORTERS_PERFETTO_TRACK_H
+
+#include "exporters/exporter.h"
+#include "exporters/perfetto_packet.h"
+
+/* Track 0 stands for the whole trace and says that processes have an order of their own. */
+int hk_perfetto_write_root(struct hk_perfetto_writer *writer);
+
+/* MANY_NODES: how wrong its times may be is of interest. */
+int hk_perfetto_write_process(struct hk_perfetto_writer *writer,
+			      const struct hk_export_process *process, bool many_nodes);
+
+/* The first packet of THREAD's sequence, which says what holds for all its events, and its track.
+ */
+int hk_perfetto_write_thread(struct hk_perfetto_writer *writer,
+			     const struct hk_export_thread *thread);
+
+/* A track of PROCESS for the counter that the program calls NAME. */
+int hk_perfetto_write_counter_track(struct hk_perfetto_writer *writer,
+				    const struct hk_export_process *process, const char *name);
+
+/* Its track: one of its process, whichever thread counts. */
+uint64_t hk_perfetto_counter_uuid(const struct hk_export_process *process, const char *name);
+
+#endif
