@@ -20,6 +20,7 @@ int hk_job_snapshot_ask(const char *url, const char *id, Hk__Response **ret_resp
 
 	what.job = (char *)id;
 	what.by_function = by_function;
+	what.memory_series = !by_function;
 	request.what_case = HK__REQUEST__WHAT_SNAPSHOT;
 	request.snapshot = &what;
 	int r = hk_call(url, &request, HK_JOB_ASK_TIMEOUT_MS, &response);
