@@ -32,7 +32,7 @@ struct hk_actor {
 	struct thread *last;	       /* looked up: calls come in bursts */
 	struct hk_export_site **sites; /* by id */
 	uint32_t site_capacity, site_count;
-	char *command;
+	char *command, *host;
 	bool main_thread_shown;
 };
 
@@ -136,7 +136,8 @@ static int show_actor(struct hk_cast *cast, size_t index)
 	const Hk__Process *process = actor->process;
 
 	actor->command = hk_name_utf8(process->command);
-	if (!actor->command) {
+	actor->host = hk_name_utf8(process->host);
+	if (!actor->command || !actor->host) {
 		return -ENOMEM;
 	}
 	actor->shown.index = index;
@@ -144,6 +145,8 @@ static int show_actor(struct hk_cast *cast, size_t index)
 	actor->shown.pid = process->pid;
 	actor->shown.show_pid = id_unique(cast, process->pid);
 	actor->shown.command = actor->command;
+	actor->shown.host = actor->host;
+	actor->shown.role = hk_report_role_of(process);
 	actor->shown.is_main = actor->shown.rank >= 0 && role_order(process) == 0 &&
 			       (!before || before->shown.rank != actor->shown.rank);
 	title(actor);
@@ -225,6 +228,7 @@ static void actor_fini(struct hk_actor *actor)
 	}
 	free(actor->sites);
 	free(actor->command);
+	free(actor->host);
 }
 
 struct hk_cast *hk_cast_free(struct hk_cast *cast)

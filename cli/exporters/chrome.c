@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "exporters/details_json.h"
 #include "exporters/exporter.h"
 #include "hooks/names.h"
 #include "report/json_stream.h"
@@ -131,77 +132,17 @@ static int chrome_thread(struct hk_exporter *chrome, struct hk_export_thread *th
 	return check(chrome);
 }
 
-static void write_value(struct hk_json *json, uint8_t key, uint64_t word)
-{
-	switch (hk_exporter_value_form(key)) {
-	case HK_VALUE_UNNAMED:
-		break;
-	case HK_VALUE_UINT64:
-		hk_json_uint(json, hk_key_name(key), word);
-		break;
-	case HK_VALUE_INT64:
-		hk_json_int(json, hk_key_name(key), (int64_t)word);
-		break;
-	case HK_VALUE_INT32:
-		hk_json_int(json, hk_key_name(key), (int32_t)word);
-		break;
-	case HK_VALUE_HANDLE:
-		hk_json_hex(json, hk_key_name(key), word);
-		break;
-	case HK_VALUE_DOUBLE:
-		hk_json_double(json, hk_key_name(key), word);
-		break;
-	}
-}
-
-static void write_argument(struct hk_json *json, const char *name,
-			   const struct hk_argument *argument)
-{
-	char text[HK_ARGUMENT_VALUE_BYTES];
-
-	switch (argument->form) {
-	case HK_ARGUMENT_SIGNED:
-		hk_json_int(json, name, (int64_t)argument->word);
-		break;
-	case HK_ARGUMENT_UNSIGNED:
-		hk_json_uint(json, name, argument->word);
-		break;
-	case HK_ARGUMENT_DOUBLE:
-		hk_json_double(json, name, argument->word);
-		break;
-	case HK_ARGUMENT_POINTER:
-	case HK_ARGUMENT_HANDLE:
-		hk_json_hex(json, name, argument->word);
-		break;
-	case HK_ARGUMENT_TEXT:
-		hk_argument_text(argument, text);
-		hk_json_string(json, name, text);
-		break;
-	case HK_ARGUMENT_STRUCT:
-		hk_json_string(json, name, "{...}");
-		break;
-	default:
-		break;
-	}
-}
-
 /* An object of their own: an argument may have the name of a value. */
 static void write_arguments(struct hk_json *json, const struct hk_slice *slice)
 {
 	struct hk_arguments arguments;
-	char name[HK_ARGUMENT_NAME_BYTES];
 
 	if (!hk_slice_arguments(slice, &arguments)) {
 		return;
 	}
-	hk_json_open(json, "arguments", '{');
-	for (uint32_t i = 0; i < arguments.count; i++) {
-		hk_argument_name(&arguments.list[i], name);
-		write_argument(json, name, &arguments.list[i]);
-	}
-	hk_json_close(json, '}');
+	hk_details_json_arguments(json, "arguments", &arguments);
 	if (!hk_slice_has(slice, HK_KEY_RESULT)) {
-		write_argument(json, "result", &arguments.result);
+		hk_details_json_argument(json, "result", &arguments.result);
 	}
 }
 
@@ -210,7 +151,7 @@ static void write_details(struct hk_json *json, const struct hk_slice *slice)
 	hk_json_open(json, "args", '{');
 	hk_json_string(json, "library", slice->site->library);
 	for (unsigned int i = 0; i < slice->word_count; i++) {
-		write_value(json, slice->site->keys[i], slice->words[i]);
+		hk_details_json_value(json, slice->site->keys[i], slice->words[i]);
 	}
 	write_arguments(json, slice);
 	if (slice->unwound) {

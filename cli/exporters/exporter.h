@@ -29,7 +29,8 @@ struct hk_export_process {
 	uint32_t pid;	   /* the kernel's */
 	uint32_t show_pid; /* unique in this export: the kernel's where no other process has it */
 	char title[160];   /* "rank 0 (host) pid 4711", "rank 0 helper (host) pid 4720" */
-	const char *command;
+	const char *command, *host;
+	const char *role; /* "main", "helper", "launcher"; static */
 	uint64_t start_ns;
 	bool clock_known; /* else its times are by its node's realtime clock, right or wrong */
 	uint64_t clock_error_ns; /* no time of it is wrong by more, against the root's processes */

@@ -132,7 +132,8 @@ static int mark(struct timeline *timeline, const struct source *source, uint64_t
 	const struct hk_export_process *process = hk_actor_shown(source->actor);
 	int64_t since_ns = hk_report_clock_ns(&source->clock, ticks);
 
-	if (since_ns > timeline->options->to_ns || since_ns < timeline->options->from_ns) {
+	if (!timeline->ops->mark || since_ns > timeline->options->to_ns ||
+	    since_ns < timeline->options->from_ns) {
 		return 0;
 	}
 	return timeline->ops->mark(timeline->exporter, process, unix_ns(timeline, since_ns), &gap);
@@ -241,7 +242,9 @@ static int add_call(struct timeline *timeline, const struct source *source,
 	}
 	if (!spot.thread->introduced) {
 		spot.thread->introduced = true;
-		rc = timeline->ops->thread(timeline->exporter, &spot.thread->shown);
+		rc = timeline->ops->thread
+			 ? timeline->ops->thread(timeline->exporter, &spot.thread->shown)
+			 : 0;
 		if (rc < 0) {
 			return rc;
 		}
@@ -251,7 +254,9 @@ static int add_call(struct timeline *timeline, const struct source *source,
 	slice.end_ns = unix_ns(timeline, end_since);
 	if (hk_source_is_instant(site)) {
 		timeline->result.calls++;
-		return timeline->ops->instant(timeline->exporter, &spot.thread->shown, &slice);
+		return timeline->ops->instant
+			   ? timeline->ops->instant(timeline->exporter, &spot.thread->shown, &slice)
+			   : 0;
 	}
 	rc = hk_nest_add(&spot.thread->nest, &slice, &sink);
 	if (rc == -E2BIG) {
