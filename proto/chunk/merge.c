@@ -19,12 +19,15 @@ struct stream {
 
 struct hk_merge {
 	struct stream *streams;
+	/* Per stream, of next_ns: apart, so that whoever knows the winner is one load away from
+	 * what takes its place. */
+	int64_t *next_keys;
 	int64_t *tree;	  /* [1..leaves-1]: the loser of each match; a leaf's parent is (leaves +
 			     leaf) / 2 */
 	int64_t best;	  /* key of the winner */
 	int64_t base_ns;  /* keys count from here */
 	uint64_t latest;  /* highest time of a key */
-	uint32_t leaves;  /* a power of two */
+	uint32_t leaves;  /* a power of four: matches are played two levels at a time */
 	uint32_t bits;	  /* of a key that hold the input */
 	uint32_t drained; /* input whose batch is used up */
 	uint32_t shown, held;
@@ -59,12 +62,15 @@ static inline int64_t key_of(const struct hk_merge *merge, size_t input, int64_t
 	return (int64_t)(time << merge->bits | input);
 }
 
-static inline void look_ahead(struct stream *stream)
+static inline void look_ahead(const struct hk_merge *merge, size_t input)
 {
+	struct stream *stream = &merge->streams[input];
+
 	if (stream->at + 1 != stream->end) {
 		__builtin_prefetch(stream->at + 1 + PREFETCH_RECORDS);
 		stream->next_ns =
 		    hk_merge_clock_ns(&stream->input.clock, stream->at[1].start_ticks);
+		merge->next_keys[input] = key_of(merge, input, stream->next_ns);
 	}
 }
 
@@ -80,17 +86,32 @@ static int refill(struct stream *stream)
 	}
 	stream->end = stream->at + count;
 	stream->start_ns = hk_merge_clock_ns(&stream->input.clock, stream->at->start_ticks);
-	look_ahead(stream);
 	return 0;
 }
 
-/* Plays the matches from a leaf up; the loser stays, the winner goes on. */
+/* Key of a stream that has a new batch, or none. */
+static int64_t head_key(const struct hk_merge *merge, size_t input)
+{
+	const struct stream *stream = &merge->streams[input];
+
+	if (stream->at == stream->end) {
+		return END_KEY;
+	}
+	look_ahead(merge, input);
+	return key_of(merge, input, stream->start_ns);
+}
+
+/* Plays the matches from a leaf up; the loser stays, the winner goes on. The two that wait on two
+ * levels are compared with each other before it is known who comes, so that a step up waits for one
+ * comparison and not for two. */
 static inline int64_t replay(int64_t *tree, size_t leaf_node, int64_t key)
 {
-	for (size_t node = leaf_node >> 1; node; node >>= 1) {
-		int64_t other = tree[node];
-		tree[node] = other > key ? other : key;
-		key = other > key ? key : other;
+	for (size_t node = leaf_node >> 1; node; node >>= 2) {
+		int64_t a = tree[node], b = tree[node >> 1];
+		int64_t least = a > b ? b : a, between = a > key ? key : a;
+		tree[node] = a > key ? a : key;
+		tree[node >> 1] = b > between ? b : between;
+		key = least > key ? key : least;
 	}
 	return key;
 }
@@ -126,10 +147,7 @@ static int start(struct hk_merge *merge, size_t count)
 		}
 	}
 	for (uint32_t i = 0; i < merge->leaves; i++) {
-		const struct stream *stream = &merge->streams[i];
-		keys[merge->leaves + i] = i < count && stream->at != stream->end
-					      ? key_of(merge, i, stream->start_ns)
-					      : END_KEY;
+		keys[merge->leaves + i] = i < count ? head_key(merge, i) : END_KEY;
 	}
 	play_all(merge, keys);
 	free(keys);
@@ -149,14 +167,15 @@ int hk_merge_new(const struct hk_merge_input *inputs, size_t count, struct hk_me
 		return -ENOMEM;
 	}
 	merge->drained = NO_INPUT;
-	/* At least two leaves: then the root is a match and needs no case of its own. */
-	for (merge->bits = 1; 1u << merge->bits < count; merge->bits++) {
+	/* At least four leaves: then the root is a match and needs no case of its own. */
+	for (merge->bits = 2; 1u << merge->bits < count; merge->bits += 2) {
 	}
 	merge->leaves = 1u << merge->bits;
 	merge->latest = ((uint64_t)END_KEY >> merge->bits) - 1;
 	merge->streams = calloc(count + 1, sizeof(*merge->streams));
+	merge->next_keys = calloc(count + 1, sizeof(*merge->next_keys));
 	merge->tree = calloc(merge->leaves, sizeof(*merge->tree));
-	if (merge->streams && merge->tree) {
+	if (merge->streams && merge->next_keys && merge->tree) {
 		for (size_t i = 0; i < count; i++) {
 			merge->streams[i].input = inputs[i];
 		}
@@ -174,6 +193,7 @@ struct hk_merge *hk_merge_free(struct hk_merge *merge)
 {
 	if (merge) {
 		free(merge->streams);
+		free(merge->next_keys);
 		free(merge->tree);
 		free(merge);
 	}
@@ -184,18 +204,17 @@ struct hk_merge *hk_merge_free(struct hk_merge *merge)
 static int refill_drained(struct hk_merge *merge)
 {
 	uint32_t input = merge->drained;
-	struct stream *stream = &merge->streams[input];
-	int rc = refill(stream);
-	int64_t key = stream->at != stream->end ? key_of(merge, input, stream->start_ns) : END_KEY;
+	int rc = refill(&merge->streams[input]);
 
 	merge->drained = NO_INPUT;
-	merge->best = replay(merge->tree, (size_t)merge->leaves + input, key);
+	merge->best = replay(merge->tree, (size_t)merge->leaves + input, head_key(merge, input));
 	return rc;
 }
 
 /* Finds the next records, until one was the last of a batch: those found point into it. */
 static void find(struct hk_merge *merge)
 {
+	const int64_t *next_keys = merge->next_keys;
 	int64_t *tree = merge->tree, best = merge->best;
 	const size_t leaves = merge->leaves;
 	uint32_t held = 0;
@@ -210,8 +229,8 @@ static void find(struct hk_merge *merge)
 			break;
 		}
 		stream->start_ns = stream->next_ns;
-		best = replay(tree, leaves + input, key_of(merge, input, stream->start_ns));
-		look_ahead(stream);
+		best = replay(tree, leaves + input, next_keys[input]);
+		look_ahead(merge, input);
 	}
 	merge->best = best;
 	merge->held = held;

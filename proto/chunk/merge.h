@@ -1,10 +1,10 @@
 /* merge.h: the records of many processes as one stream, in order of their starts on a common clock.
  *
- * A loser tree over 64-bit keys that hold both the time and the number of the input: six compares
- * without a branch for 64 inputs. Each input's next time is found before it is wanted, and records
- * are found in stretches, so that what a stretch needs stays in registers. Inputs give sorted
- * batches, as cursors do; memory is theirs. Threading: one thread. Lifetime: new, next until it
- * says 0, free; inputs must outlive the merge.
+ * A loser tree over 64-bit keys that hold both the time and the number of the input: six levels
+ * without a branch for 64 inputs, two at a time. Each input's next key is made before it is wanted,
+ * and records are found in stretches, so that what a stretch needs stays in registers. Inputs give
+ * sorted batches, as cursors do; memory is theirs. Threading: one thread. Lifetime: new, next until
+ * it says 0, free; inputs must outlive the merge.
  */
 #ifndef HK_CHUNK_MERGE_H
 #define HK_CHUNK_MERGE_H
@@ -48,8 +48,8 @@ int hk_merge_cursor_batch(void *cursor, const struct hk_record **ret_records, si
 int64_t hk_merge_clock_ns(const struct hk_merge_clock *clock, uint64_t ticks);
 
 /* Makes a merge of up to HK_MERGE_INPUTS_MAX inputs, which are copied, and takes the first batch of
- * each. -EINVAL: too many; -ENOMEM; errors of the inputs. Times are told apart over 2^(63 - log2
- * inputs) ns: 52 days of 2,048 processes. */
+ * each. -EINVAL: too many; -ENOMEM; errors of the inputs. Times are told apart over 2^(63 - 2 *
+ * log4 inputs) ns, the logarithm rounded up: 26 days of 4,096 processes. */
 int hk_merge_new(const struct hk_merge_input *inputs, size_t count, struct hk_merge **ret_merge);
 
 /* Frees a merge and returns NULL; NULL is fine. */
