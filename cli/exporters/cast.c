@@ -336,6 +336,7 @@ struct hk_cast_thread *hk_actor_thread(struct hk_cast *cast, struct hk_actor *ac
 		shown->uuid = uuid_of(cast, actor->process, described->uid + 1);
 		shown->sequence = cast->next_sequence++;
 		shown->is_main = described->tid == actor->process->pid;
+		shown->tid = described->tid;
 		shown->show_tid = show_tid(cast, actor, described->tid);
 		name_thread(shown, actor, described);
 		HASH_ADD(hh, actor->threads, thread.shown.uid, sizeof(described->uid), thread);

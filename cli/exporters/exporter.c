@@ -8,6 +8,7 @@
 static const struct hk_exporter_ops *const exporters[] = {
     &hk_perfetto_exporter,
     &hk_chrome_exporter,
+    &hk_csv_exporter,
 };
 
 #define EXPORTER_COUNT (sizeof(exporters) / sizeof(exporters[0]))

@@ -41,6 +41,7 @@ struct hk_export_thread {
 	uint64_t uid;	   /* within the process */
 	uint64_t uuid;	   /* never 0 */
 	uint32_t sequence; /* 1, 2, ... in this export */
+	uint32_t tid;	   /* the kernel's */
 	uint32_t show_tid; /* unique in this export: the kernel's where no other thread has it */
 	bool is_main;
 	char name[64];
@@ -121,6 +122,7 @@ struct hk_exporter_ops {
 
 extern const struct hk_exporter_ops hk_perfetto_exporter;
 extern const struct hk_exporter_ops hk_chrome_exporter;
+extern const struct hk_exporter_ops hk_csv_exporter;
 
 /* The exporter for FORMAT, or NULL. */
 const struct hk_exporter_ops *hk_exporter_find(const char *format);

@@ -1,24 +1,14 @@
 /* The call rows as comma-separated values (RFC 4180); unmeasured values are empty. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
-#include "report/name.h"
+#include "report/csv_text.h"
 #include "report/report.h"
 
 static void text(FILE *output, const char *value)
 {
-	char *clean = hk_name_utf8(value);
-
-	fputs(",\"", output);
-	for (const char *at = clean ? clean : ""; *at; at++) {
-		if (*at == '"') {
-			fputc('"', output);
-		}
-		fputc(*at, output);
-	}
-	fputc('"', output);
-	free(clean);
+	putc_unlocked(',', output);
+	hk_csv_text(output, value);
 }
 
 static void number(FILE *output, bool measured, uint64_t value)
