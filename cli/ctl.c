@@ -325,4 +325,5 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct hk_command hk_command_ctl = {{"ctl", "change levels of a running job", &argp}, run};
+const struct hk_command hk_command_ctl = {{"ctl", "change levels of a running job", &argp, NULL},
+					  run};

@@ -218,4 +218,6 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_diff = {
-    {"diff", "compare two jobs; --fail-on makes it a gate", &argp}, run};
+    {"diff", "compare two jobs; --fail-on makes it a gate", &argp,
+     "0 no condition of --fail-on holds\n1 one holds\n2 nothing could be compared"},
+    run};

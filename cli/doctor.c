@@ -231,4 +231,5 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_doctor = {
-    {"doctor", "check whether tracing works here, and what it reaches in a program", &argp}, run};
+    {"doctor", "check whether tracing works here, and what it reaches in a program", &argp, NULL},
+    run};

@@ -249,4 +249,4 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_env = {
-    {"env", "print the lines that load the agent without `hookcli run`", &argp}, run};
+    {"env", "print the lines that load the agent without `hookcli run`", &argp, NULL}, run};

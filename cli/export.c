@@ -282,4 +282,4 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_export = {
-    {"export", "write the timeline of a job for Perfetto or Chrome", &argp}, run};
+    {"export", "write the timeline of a job for Perfetto or Chrome", &argp, NULL}, run};

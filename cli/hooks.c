@@ -272,4 +272,4 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_hooks = {
-    {"hooks", "list the shipped hooks files, or show and check one", &argp}, run};
+    {"hooks", "list the shipped hooks files, or show and check one", &argp, NULL}, run};

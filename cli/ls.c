@@ -267,4 +267,4 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct hk_command hk_command_ls = {{"ls", "list the jobs there are", &argp}, run};
+const struct hk_command hk_command_ls = {{"ls", "list the jobs there are", &argp, NULL}, run};

@@ -47,28 +47,21 @@ static const struct hk_command *find(const char *name)
 /* Manual pages and completion, for packages and for people: the build calls these. */
 static int write_manual(const char *what, const char *name)
 {
-	static const char *const exits =
-	    "0 done\n"
-	    "1 failed, or the input is damaged: what could be read was shown\n"
-	    "2 wrong usage\n"
-	    "3 no such job or collector";
-	static const char *const run_exits = "N that of the command\n128+N it died of signal N\n"
-					     "125 hooktrace failed\n126 the command cannot be run\n"
-					     "127 there is no such command";
-	static const char *const diff_exits = "0 no condition of --fail-on holds\n"
-					      "1 one holds\n2 nothing could be compared";
 	const struct hk_manual_command *list[COMMAND_COUNT];
 	struct hk_manual_program program = {
 	    .name = "hookcli",
 	    .summary = "see what every rank of a distributed job calls",
 	    .about = "Shows which CUDA, NCCL, MPI, BLAS or libc calls each rank of a job makes, "
-		     "how long they "
-		     "take, who called them and where memory peaks, without a rebuild of the job. "
+		     "how long they take, who called them and where memory peaks, without a "
+		     "rebuild of the job. "
 		     "JOB is an id, a unique prefix or a directory; without one it is ./hook-last, "
 		     "else the newest of the running collector. Start with: hookcli run -- CMD...",
 	    .commands = list,
 	    .command_count = COMMAND_COUNT,
-	    .exits = exits,
+	    .exits = "0 done\n"
+		     "1 failed, or the input is damaged: what could be read was shown\n"
+		     "2 wrong usage\n"
+		     "3 no such job or collector",
 	    .see = "hookcollector(1)",
 	};
 	const struct hk_command *command = name ? find(name) : NULL;
@@ -79,9 +72,6 @@ static int write_manual(const char *what, const char *name)
 	if (strcmp(what, "--completion") == 0) {
 		hk_manual_write_completion(&program, stdout);
 	} else {
-		program.exits = command == &hk_command_run    ? run_exits
-				: command == &hk_command_diff ? diff_exits
-							      : exits;
 		hk_manual_write(&program, command ? &command->manual : NULL, stdout);
 	}
 	return hk_command_output_close(stdout, name && !command ? HK_EXIT_USAGE : HK_EXIT_DONE);

@@ -162,4 +162,5 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_report = {
-    {"report", "show what every rank of a job called, as summary, text, json or csv", &argp}, run};
+    {"report", "show what every rank of a job called, as summary, text, json or csv", &argp, NULL},
+    run};

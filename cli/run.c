@@ -383,4 +383,8 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_run = {
-    {"run", "run a command under the agent and sum up what it called", &argp}, run};
+    {"run", "run a command under the agent and sum up what it called", &argp,
+     "N that of the command\n128+N it died of signal N\n125 hooktrace failed\n"
+     "126 the command cannot be run\n127 there is no such command"},
+    run,
+};

@@ -470,4 +470,4 @@ static int run(int argc, char **argv)
 	return watch(&arguments);
 }
 
-const struct hk_command hk_command_top = {{"top", "watch a job while it runs", &argp}, run};
+const struct hk_command hk_command_top = {{"top", "watch a job while it runs", &argp, NULL}, run};

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "settings/manual.h"
 #include "settings/settings.h"
 
 #define PROGRAM "hookcollector"
@@ -197,6 +198,21 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
+/* The manual page, for packages: the build calls it. */
+static int write_manual(const struct argp *parser)
+{
+	const struct hk_manual_program program = {
+	    .name = PROGRAM,
+	    .summary = "keep what the traced processes of a machine, or of a cluster, call",
+	    .argp = parser,
+	    .exits = "0 ended as asked\n1 failed\n2 wrong usage",
+	    .see = "hookcli(1)",
+	};
+
+	hk_manual_write(&program, NULL, stdout);
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+}
+
 static void parse_command_line(int argc, char **argv, struct command_line *line)
 {
 	struct argp_option table[COUNT + 2] = {0};
@@ -218,6 +234,9 @@ static void parse_command_line(int argc, char **argv, struct command_line *line)
 	    .doc = "Drains the traced processes of this machine, keeps their records and "
 		   "statistics in job directories, and answers hookcli.",
 	};
+	if (argc == 2 && strcmp(argv[1], "--manual") == 0) {
+		exit(write_manual(&parser));
+	}
 	argp_parse(&parser, argc, argv, 0, NULL, line);
 }
 

@@ -193,7 +193,7 @@ void hk_manual_write(const struct hk_manual_program *program,
 	} else {
 		roff_commands(output, program);
 	}
-	roff_exits(output, program->exits);
+	roff_exits(output, command && command->exits ? command->exits : program->exits);
 	roff_foot(output, program, command != NULL);
 }
 

@@ -14,6 +14,7 @@
 struct hk_manual_command {
 	const char *name, *summary;
 	const struct argp *argp;
+	const char *exits; /* NULL: the program's */
 };
 
 struct hk_manual_program {
