@@ -24,12 +24,14 @@ struct arguments {
 	const char *job, *output, *format;
 	struct hk_timeline_options options;
 	struct hk_option_ranks ranks;
+	enum hk_folded_weight weight;
+	enum hk_folded_split split;
 };
 
-enum { OPTION_FORMAT = 256, OPTION_FROM, OPTION_TO };
+enum { OPTION_FORMAT = 256, OPTION_FROM, OPTION_TO, OPTION_WEIGHT, OPTION_SPLIT };
 
 static const struct argp_option options[] = {
-    {"format", OPTION_FORMAT, "FORMAT", 0, "perfetto (default) or chrome", 0},
+    {"format", OPTION_FORMAT, "FORMAT", 0, "perfetto (default), chrome, csv or folded", 0},
     HK_OPTION_OUTPUT,
     {"from", OPTION_FROM, "TIME", 0, "Leave out calls that ended before TIME", 0},
     {"to", OPTION_TO, "TIME", 0,
@@ -37,8 +39,24 @@ static const struct argp_option options[] = {
      "a unit: 90, 1.5s, 200ms, 2m",
      0},
     HK_OPTION_RANKS,
+    {"weight", OPTION_WEIGHT, "WHAT", 0,
+     "With folded: sum time (ns in the innermost call, default) or calls", 0},
+    {"split", OPTION_SPLIT, "WHAT", 0, "With folded: stacks of each rank or thread apart", 0},
     {0},
 };
+
+/* WORD of --OPTION as its place in WORDS, which end with a NULL. */
+static int choice(struct argp_state *state, const char *option, const char *const words[],
+		  const char *word)
+{
+	for (int i = 0; words[i]; i++) {
+		if (strcmp(words[i], word) == 0) {
+			return i;
+		}
+	}
+	argp_error(state, "--%s '%s' is unknown; try %s or %s", option, word, words[0], words[1]);
+	return 0;
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -56,6 +74,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case OPTION_TO:
 		arguments->options.to_ns = hk_option_time(state, "to", argument);
+		return 0;
+	case OPTION_WEIGHT:
+		arguments->weight = (enum hk_folded_weight)choice(
+		    state, "weight", (const char *const[]){"time", "calls", NULL}, argument);
+		return 0;
+	case OPTION_SPLIT:
+		arguments->split = 1 + (enum hk_folded_split)choice(
+					   state, "split",
+					   (const char *const[]){"rank", "thread", NULL}, argument);
 		return 0;
 	case HK_OPTION_KEY_RANKS:
 		hk_option_ranks(state, argument, &arguments->ranks);
@@ -75,8 +102,9 @@ static const struct argp argp = {
     .parser = parse,
     .args_doc = "[JOB]",
     .doc =
-	"Write the recorded calls of JOB as a timeline: perfetto for ui.perfetto.dev, chrome for "
-	"chrome://tracing and other readers of trace event JSON.",
+	"Write the recorded calls of JOB: perfetto for ui.perfetto.dev, chrome for "
+	"chrome://tracing and other readers of trace event JSON, csv for spreadsheets, folded for "
+	"flame graphs.",
     .children = hk_option_children,
 };
 
@@ -195,7 +223,11 @@ static int export_job(const struct hk_job *job, const struct hk_exporter_ops *op
 	    .started_ns = hk_clock_monotonic_ns(),
 	    .wanted = isatty(STDERR_FILENO) && (arguments->output || !isatty(STDOUT_FILENO)),
 	};
-	struct hk_export_target target = {.path = arguments->output};
+	struct hk_export_target target = {
+	    .path = arguments->output,
+	    .folded_weight = arguments->weight,
+	    .folded_split = arguments->split,
+	};
 	struct hk_timeline_result result;
 	int rc;
 

@@ -9,6 +9,7 @@ static const struct hk_exporter_ops *const exporters[] = {
     &hk_perfetto_exporter,
     &hk_chrome_exporter,
     &hk_csv_exporter,
+    &hk_folded_exporter,
 };
 
 #define EXPORTER_COUNT (sizeof(exporters) / sizeof(exporters[0]))

@@ -79,10 +79,16 @@ struct hk_export_job {
 	uint64_t from_ns, to_ns; /* calls that overlap this are exported: 0 and UINT64_MAX: all */
 };
 
-/* Where an export goes. */
+/* What folded stacks sum, and what they keep apart. */
+enum hk_folded_weight { HK_FOLDED_TIME, HK_FOLDED_CALLS };
+enum hk_folded_split { HK_FOLDED_SPLIT_NONE, HK_FOLDED_SPLIT_RANK, HK_FOLDED_SPLIT_THREAD };
+
+/* Where an export goes, and what some formats want to know. */
 struct hk_export_target {
 	FILE *output;	  /* the caller's; NULL if the exporter makes its files itself */
 	const char *path; /* as the user gave it; NULL: standard output */
+	enum hk_folded_weight folded_weight;
+	enum hk_folded_split folded_split;
 };
 
 struct hk_exporter;
@@ -123,6 +129,7 @@ struct hk_exporter_ops {
 extern const struct hk_exporter_ops hk_perfetto_exporter;
 extern const struct hk_exporter_ops hk_chrome_exporter;
 extern const struct hk_exporter_ops hk_csv_exporter;
+extern const struct hk_exporter_ops hk_folded_exporter;
 
 /* The exporter for FORMAT, or NULL. */
 const struct hk_exporter_ops *hk_exporter_find(const char *format);
