@@ -20,13 +20,18 @@
 #define MPICH_COMM_NULL 0x04000000u
 #define MPICH_ROOT (-3)
 #define MPICH_IN_PLACE (~0ULL)
+#define MPICH_ANY_SOURCE (-2)
+#define MPICH_STATUS_IGNORE 1u
+#define MPICH_STATUS_SOURCE 2u /* ints before the source in a status */
 #define OMPI_FORTRAN_WORLD 0u
 #define OMPI_FORTRAN_SELF 1u
 #define OMPI_FORTRAN_NULL 2u
 #define OMPI_ROOT (-4)
 #define OMPI_IN_PLACE 1ULL
+#define OMPI_ANY_SOURCE (-1)
+#define OMPI_STATUS_IGNORE 0u
+#define OMPI_STATUS_SOURCE 0u
 
-#define HASH_WORLD 0x9ae16a3b2f90404fULL
 #define HASH_SELF 0xc3a5c85c97cb3127ULL
 
 /* The library's entry points; handles go through as 64-bit registers whatever their width. */
@@ -248,7 +253,7 @@ static uint64_t sent(const struct hk_call *call, const struct hk_factor *factor)
 static uint64_t first_hash(uint64_t handle)
 {
 	if (handle == mpi.world) {
-		return HASH_WORLD;
+		return HK_COMM_WORLD;
 	}
 	int rank = 0;
 	if (handle == mpi.self && mpi.comm_rank(mpi.world, &rank) == 0) {
@@ -296,19 +301,59 @@ static int lowest_world_rank(uint64_t comm)
 	return lowest;
 }
 
+/* What the callee wrote to argument NUMBER, a handle of its own width: a Fortran number, or what C
+ * has. 0: no communicator. */
+static uint64_t written_comm(const struct hk_call *call, uint8_t number)
+{
+	const void *at = (const void *)hk_values_register(call, number);
+	bool fortran = call->site->hook->flags & HK_HOOK_FORTRAN;
+	if (!at) {
+		return 0;
+	}
+	uint64_t handle = c_comm(call, fortran ? *(const uint32_t *)at : handle_at(at, 0));
+	return handle == mpi.null ? 0 : handle;
+}
+
+static uint64_t new_rank(const struct hk_call *call, const struct hk_factor *factor)
+{
+	uint64_t handle = written_comm(call, factor->arg);
+	int rank = -1;
+	if (handle && mpi.comm_rank(handle, &rank) != 0) {
+		rank = -1;
+	}
+	return (uint64_t)(int64_t)rank;
+}
+
+static int status_source(const struct hk_call *call, uint64_t status)
+{
+	/* What a Fortran program gives for "ignore" has no address that is known here. */
+	if (call->site->hook->flags & HK_HOOK_FORTRAN ||
+	    status == (mpi.wide ? OMPI_STATUS_IGNORE : MPICH_STATUS_IGNORE) ||
+	    !hk_values_is_readable(call, status, (MPICH_STATUS_SOURCE + 1) * sizeof(int))) {
+		return HK_PEER_ANY;
+	}
+	return ((const int *)status)[mpi.wide ? OMPI_STATUS_SOURCE : MPICH_STATUS_SOURCE];
+}
+
+/* Libraries have numbers of their own for what is no rank. */
+static uint64_t sender(const struct hk_call *call, const struct hk_factor *factor)
+{
+	int source = (int)hk_values_argument(call, factor->arg);
+	bool any = source == (mpi.wide ? OMPI_ANY_SOURCE : MPICH_ANY_SOURCE);
+	if (any && factor->kind == HK_FACTOR_STATUS_SENDER) {
+		int told = status_source(call, hk_values_register(call, factor->arg2));
+		return (uint64_t)(int64_t)(told >= 0 ? told : HK_PEER_ANY);
+	}
+	return (uint64_t)(int64_t)(any ? HK_PEER_ANY : source >= 0 ? source : HK_PEER_NONE);
+}
+
 static uint64_t new_comm(const struct hk_call *call, const struct hk_factor *factor)
 {
 	uint64_t child = 0;
 	uint64_t of = comm_argument(call, factor->arg2);
 	uint64_t parent = hk_comms_get(of, first_hash(of), &child);
-	/* Where the callee wrote a handle of its own width: a Fortran number, or what C has. */
-	const void *at = (const void *)hk_values_register(call, factor->arg);
-	if (!at) {
-		return 0;
-	}
-	bool fortran = call->site->hook->flags & HK_HOOK_FORTRAN;
-	uint64_t handle = c_comm(call, fortran ? *(const uint32_t *)at : handle_at(at, 0));
-	if (!handle || handle == mpi.null) {
+	uint64_t handle = written_comm(call, factor->arg);
+	if (!handle) {
 		return 0;
 	}
 	uint64_t lowest = (uint64_t)(uint32_t)lowest_world_rank(handle);
@@ -348,6 +393,11 @@ uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor)
 		return comm_number(comm_argument(call, factor->arg));
 	case HK_FACTOR_NEW_COMM:
 		return new_comm(call, factor);
+	case HK_FACTOR_NEW_RANK:
+		return new_rank(call, factor);
+	case HK_FACTOR_SENDER:
+	case HK_FACTOR_STATUS_SENDER:
+		return sender(call, factor);
 	default:
 		return 0;
 	}

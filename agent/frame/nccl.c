@@ -30,10 +30,15 @@ static uint64_t ranks_of(uint64_t comm)
 	return ranks > 0 ? (uint64_t)ranks : 0;
 }
 
-static uint64_t is_root(int root, uint64_t comm)
+static int rank_in(uint64_t comm)
 {
 	static struct hk_find_kept library = {.name = "ncclCommUserRank"};
-	return root >= 0 && ask(&library, comm, -1) == root;
+	return ask(&library, comm, -1);
+}
+
+static uint64_t is_root(int root, uint64_t comm)
+{
+	return root >= 0 && rank_in(comm) == root;
 }
 
 static uint64_t new_comm(const uint64_t *at, const void *id)
@@ -100,6 +105,8 @@ uint64_t hk_nccl_factor(struct hk_call *call, const struct hk_factor *factor)
 	case HK_FACTOR_NCCL_NEW_COMMS:
 		return new_comms((const uint64_t *)first,
 				 (int)hk_values_argument(call, factor->arg2));
+	case HK_FACTOR_NCCL_NEW_RANK:
+		return (uint64_t)(int64_t)(first ? rank_in(*(const uint64_t *)first) : -1);
 	case HK_FACTOR_NCCL_SPLIT:
 		return split((const uint64_t *)first, hk_values_argument(call, factor->arg2),
 			     (uint32_t)hk_values_argument(call, factor->arg3));

@@ -223,6 +223,7 @@ static uint64_t factor_value(struct hk_call *call, const struct hk_factor *facto
 	case HK_FACTOR_NCCL_NEW_COMM:
 	case HK_FACTOR_NCCL_NEW_COMMS:
 	case HK_FACTOR_NCCL_SPLIT:
+	case HK_FACTOR_NCCL_NEW_RANK:
 		return hk_nccl_factor(call, factor);
 	default:
 		return hk_mpi_factor(call, factor);

@@ -39,18 +39,23 @@ enum hk_value_form hk_exporter_value_form(uint8_t key)
 	case HK_KEY_COMM:
 	case HK_KEY_NEW_COMM:
 	case HK_KEY_STREAM:
+	case HK_KEY_REQUEST:
 		return HK_VALUE_HANDLE;
 	case HK_KEY_PEER:
 	case HK_KEY_TAG:
 	case HK_KEY_FD:
 	case HK_KEY_DEVICE:
+	case HK_KEY_RANK:
+	case HK_KEY_INDEX:
+	case HK_KEY_SOURCE:
+	case HK_KEY_SOURCE_TAG:
 		return HK_VALUE_INT32;
 	case HK_KEY_RESULT:
 		return HK_VALUE_INT64;
 	case HK_KEY_VALUE:
 		return HK_VALUE_DOUBLE;
 	default:
-		return key <= HK_KEY_VALUE ? HK_VALUE_UINT64 : HK_VALUE_UNNAMED;
+		return key <= HK_KEY_DURATION ? HK_VALUE_UINT64 : HK_VALUE_UNNAMED;
 	}
 }
 

@@ -266,7 +266,8 @@ static int parse_setting(struct hk_scan *scan, struct hk_draft *draft, struct hk
 		}
 	}
 	int key = hk_names_find(&hk_names_key, word.text, word.length);
-	if (key < 0 || key > HK_KEY_RESULT) { /* what follows is no call's */
+	/* What lies between is no call's. */
+	if (key < 0 || (key > HK_KEY_RESULT && key < HK_KEY_RANK)) {
 		return hk_scan_fail(scan, "unknown attribute", word);
 	}
 	return hk_value_parse(scan, draft, (uint8_t)key);

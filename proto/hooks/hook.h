@@ -9,6 +9,7 @@
 #ifndef HK_HOOKS_HOOK_H
 #define HK_HOOKS_HOOK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define HK_HOOK_ARGS \
@@ -82,7 +83,7 @@ enum hk_key {
 	HK_KEY_PEER =
 	    6, /* rank in the communicator sent to or received from; root of a rooted collective */
 	HK_KEY_TAG = 7,
-	HK_KEY_COMM = 8,     /* stable hash of the communicator */
+	HK_KEY_COMM = 8,     /* stable hash of the communicator; HK_COMM_WORLD */
 	HK_KEY_NEW_COMM = 9, /* stable hash of a communicator this call created */
 	HK_KEY_M = 10,
 	HK_KEY_N = 11,
@@ -94,7 +95,22 @@ enum hk_key {
 	HK_KEY_RESULT = 17,
 	HK_KEY_STEP = 18,  /* number of a step of the program's main loop */
 	HK_KEY_VALUE = 19, /* of a counter: the bits of a double */
+	/* Of a device's activity, in ns; the first two before the record's start. */
+	HK_KEY_SUBMITTED = 20, /* 0: not known */
+	HK_KEY_BEGAN = 21,
+	HK_KEY_DURATION = 22,
+	HK_KEY_RANK = 23,    /* the caller's in the communicator that NEW_COMM names; -1 unknown */
+	HK_KEY_REQUEST = 24, /* address of the first request started or completed; 0: none was */
+	HK_KEY_INDEX = 25,   /* of the requests from there on, the one that was completed */
+	HK_KEY_SOURCE = 26,  /* of a call that also sends: rank received from, like PEER */
+	HK_KEY_SOURCE_TAG = 27,
 };
+
+#define HK_COMM_WORLD 0x9ae16a3b2f90404fULL /* MPI_COMM_WORLD's COMM */
+
+/* A peer received from that is no rank. */
+#define HK_PEER_ANY (-1)  /* whichever; nobody told which one it was */
+#define HK_PEER_NONE (-2) /* nothing is received */
 
 enum hk_factor_kind {
 	HK_FACTOR_NONE = 0,
@@ -112,6 +128,9 @@ enum hk_factor_kind {
 	HK_FACTOR_COMM,		  /* MPI: stable hash of communicator `arg` */
 	HK_FACTOR_NEW_COMM,	  /* MPI: hash given to the communicator written to `arg`, child of
 				     communicator `arg2` */
+	HK_FACTOR_NEW_RANK,	  /* MPI: the caller's rank in the communicator written to `arg` */
+	HK_FACTOR_SENDER,	  /* MPI: rank `arg` to receive from; HK_PEER_ANY, HK_PEER_NONE */
+	HK_FACTOR_STATUS_SENDER,  /* MPI: the same, of any rank that status `arg2` names */
 	HK_FACTOR_WORD,		  /* the 64-bit word `constant` bytes into what `arg` points to */
 	HK_FACTOR_INT,		  /* the same for a 32-bit signed one */
 	HK_FACTOR_DEVICE,	  /* CUDA: number of the device that is current after the call */
@@ -126,6 +145,7 @@ enum hk_factor_kind {
 				     written to the array `arg` */
 	HK_FACTOR_NCCL_SPLIT,	  /* NCCL: the same for a child of communicator `arg2` with colour
 				     `arg3` */
+	HK_FACTOR_NCCL_NEW_RANK,  /* NCCL: the caller's rank in the communicator written to `arg` */
 };
 
 struct hk_factor {
@@ -164,7 +184,25 @@ enum hk_meaning {
 	/* What a program says of itself: no call, an instant. Not of the hooks language. */
 	HK_MEANING_MARK = 15,
 	HK_MEANING_COUNTER = 16, /* value VALUE */
+	/* What a device did, as told by a program that measured it: values DEVICE, STREAM, BYTES,
+	 * SUBMITTED, BEGAN, DURATION. */
+	HK_MEANING_DEVICE_KERNEL = 17,
+	HK_MEANING_DEVICE_COPY = 18,
+	HK_MEANING_DEVICE_SET = 19,
 };
+
+/* Whether a record of meaning MEANING is of a device's activity: when it was, its values say. */
+static inline bool hk_meaning_is_activity(unsigned meaning)
+{
+	return meaning >= HK_MEANING_DEVICE_KERNEL && meaning <= HK_MEANING_DEVICE_SET;
+}
+
+/* Whether it is of an instant, of which nothing is timed. */
+static inline bool hk_meaning_is_instant(unsigned meaning)
+{
+	return meaning == HK_MEANING_MARK || meaning == HK_MEANING_COUNTER ||
+	       hk_meaning_is_activity(meaning);
+}
 
 /* Which results count as errors. */
 enum hk_error_rule {

@@ -51,6 +51,14 @@ static const char key_words[][HK_NAMES_SIZE] = {
     [HK_KEY_RESULT] = "result",
     [HK_KEY_STEP] = "step",
     [HK_KEY_VALUE] = "value",
+    [HK_KEY_SUBMITTED] = "submitted_ago",
+    [HK_KEY_BEGAN] = "began_ago",
+    [HK_KEY_DURATION] = "duration",
+    [HK_KEY_RANK] = "rank",
+    [HK_KEY_REQUEST] = "request",
+    [HK_KEY_INDEX] = "index",
+    [HK_KEY_SOURCE] = "source",
+    [HK_KEY_SOURCE_TAG] = "source_tag",
 };
 
 static const char meaning_words[][HK_NAMES_SIZE] = {

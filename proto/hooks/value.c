@@ -42,6 +42,9 @@ static const struct function {
     {"sent", HK_FACTOR_SENT, 1, {ROLE_POINTER}, {0}},
     {"comm", HK_FACTOR_COMM, 1, {ROLE_COMM}, {0}},
     {"newcomm", HK_FACTOR_NEW_COMM, 2, {ROLE_NEW_COMM, ROLE_COMM}, {0, 1}},
+    {"rank", HK_FACTOR_NEW_RANK, 1, {ROLE_NEW_COMM}, {0}},
+    {"sender", HK_FACTOR_SENDER, 1, {ROLE_NUMBER}, {0}},
+    {"sender", HK_FACTOR_STATUS_SENDER, 2, {ROLE_NUMBER, ROLE_POINTER}, {0, 1}},
     {"word", HK_FACTOR_WORD, 2, {ROLE_MEMORY, ROLE_OFFSET}, {0}},
     {"int", HK_FACTOR_INT, 2, {ROLE_MEMORY, ROLE_OFFSET}, {0}},
     {"device", HK_FACTOR_STREAM_DEVICE, 1, {ROLE_POINTER}, {0}},
@@ -56,6 +59,7 @@ static const struct function {
      3,
      {ROLE_NCCL_NEW_COMM, ROLE_NCCL_COMM, ROLE_NUMBER},
      {0, 1, 2}},
+    {"rank", HK_FACTOR_NCCL_NEW_RANK, 1, {ROLE_NCCL_NEW_COMM}, {0}},
 };
 
 static bool fits(const struct hk_hook_arg *arg, uint8_t role)
