@@ -1,0 +1,69 @@
+#!/usr/bin/python3
+"""The tutorials of cli/tutorials: their commands run as they stand there, and what they say comes out does."""
+import glob
+import os
+import re
+import shutil
+
+from harness import Failure, Run, expect_true, main
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TUTORIALS = os.path.join(HERE, "..", "..", "cli", "tutorials")
+BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+UNITS = {"B", "KiB", "MiB", "GiB", "s"}
+# What a rank is late by depends on what else the machine does.
+ATTEMPTS = 4
+
+
+def pattern_of(line):
+    """A line whose times and sizes may differ. Counts may not: whole numbers of three digits and more."""
+    words = line.split()
+    parts = []
+    for word, following in zip(words, words[1:] + [""]):
+        if re.fullmatch(r"\d{3,}", word) and following != "%":
+            parts.append(word)
+        elif word in UNITS:
+            parts.append(r"(?:B|KiB|MiB|GiB|s)")
+        elif "/" in word:
+            parts.append(r"\S*" + re.escape(os.path.basename(word)))
+        elif re.search(r"\d", word) or word == "-":
+            parts.append(r"\S+")
+        else:
+            parts.append(re.escape(word))
+    return re.compile(r"\s+".join(parts))
+
+
+def walk(run, path, directory):
+    """Runs one tutorial from its beginning to its end; what it shows is looked for in all that came out since the commands before."""
+    environment = {"PATH": os.path.dirname(run.binary("hookcli")) + ":" + os.environ["PATH"]}
+    with open(path, encoding="utf-8") as stream:
+        blocks = BLOCK.findall(stream.read())
+    expect_true(f"{path}: blocks", len(blocks) >= 2)
+    shown = ""
+    for kind, text in blocks:
+        if kind == "sh":
+            done = run.command("bash", "-e", "-c", text, cwd=directory, env=environment)
+            shown = done.stdout + done.stderr
+            continue
+        for line in text.splitlines():
+            if not any(pattern_of(line).search(got) for got in shown.splitlines()):
+                raise Failure(f"{os.path.basename(path)}: no line like {line!r} in\n{shown}")
+
+
+def test(run: Run):
+    tutorials = sorted(glob.glob(os.path.join(TUTORIALS, "[a-z]*.md")))
+    expect_true("tutorials", len(tutorials) == 3)
+    for path in tutorials:
+        for attempt in range(ATTEMPTS):
+            directory = run.path(f"{os.path.basename(path)}-{attempt}")
+            shutil.copytree(TUTORIALS, directory)
+            try:
+                walk(run, path, directory)
+                break
+            except Failure:
+                if attempt + 1 == ATTEMPTS:
+                    raise
+
+
+if __name__ == "__main__":
+    main(test)
