@@ -2,7 +2,8 @@
  * Threads that allocate and free across each other, with live and peak bytes known to the byte:
  * heap_truth OUT.json
  *   {"pid":1,"calls":{"<library>":{"malloc":{"calls":1},...}},
- *    "memory":{"heap":{"*":{"allocs","frees","live_bytes","peak_bytes"},"<library>":{...}},"mapped":{"*":{...}}}}
+ *    "memory":{"heap":{"*":{"allocs","frees","live_bytes","peak_bytes","at_peak_bytes"},"<library>":{...}},
+ *              "mapped":{"*":{...}}}}
  * Barriers separate phases, and within a phase bytes only grow (allocate, realloc) or only shrink
  * (free). So whatever the order inside a phase, the peak is the sum at the end of one: exact
  * without any ordering between threads. Nothing counted here is done by stdio; blocks leaked on
@@ -59,7 +60,12 @@ static void end_phase(void)
 
 		raise_peak(own, own->live_bytes);
 		raise_peak(other, other->live_bytes);
-		raise_peak(&whole, own->live_bytes + other->live_bytes);
+		if (own->live_bytes + other->live_bytes > whole.peak_bytes) {
+			whole.peak_bytes = own->live_bytes + other->live_bytes;
+			whole.at_peak_bytes = whole.peak_bytes;
+			own->at_peak_bytes = own->live_bytes;
+			other->at_peak_bytes = other->live_bytes;
+		}
 		raise_peak(&mapped, mapped.live_bytes);
 	}
 	pthread_barrier_wait(&barrier);
@@ -228,8 +234,9 @@ static void put_calls(int fd, const struct heap_truth *of)
 
 static void put_account(int fd, const char *library, const struct heap_account *account)
 {
-	put(fd, "\"%s\":{\"allocs\":%llu,\"frees\":%llu,\"live_bytes\":%lld,\"peak_bytes\":%lld}",
+	put(fd, "\"%s\":{\"allocs\":%llu,\"frees\":%llu,\"live_bytes\":%lld,\"peak_bytes\":%lld,",
 	    library, account->allocs, account->frees, account->live_bytes, account->peak_bytes);
+	put(fd, "\"at_peak_bytes\":%lld}", account->at_peak_bytes);
 }
 
 static void write_truth(int fd)

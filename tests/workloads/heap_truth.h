@@ -31,7 +31,9 @@ struct heap_account {
 	atomic_ullong allocs;
 	atomic_ullong frees;
 	atomic_llong live_bytes;
-	long long peak_bytes; /* written between phases by one thread */
+	/* Written between phases by one thread. */
+	long long peak_bytes;
+	long long at_peak_bytes; /* live when the whole heap had its peak */
 };
 
 struct heap_truth {

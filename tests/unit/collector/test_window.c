@@ -13,6 +13,7 @@
 #include "collector/drain.h"
 #include "collector/job.h"
 #include "collector/jobdir.h"
+#include "collector/memory.h"
 #include "collector/process.h"
 #include "collector/scan.h"
 #include "collector/state.h"
@@ -22,6 +23,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define LIVE_BLOCKS 50u
+#define CALL_TICKS 5u
 
 static const uint8_t alloc_keys[4] = {HK_KEY_POINTER, HK_KEY_SIZE};
 static const uint8_t free_keys[4] = {HK_KEY_POINTER};
@@ -32,6 +34,7 @@ struct worker {
 	struct process_maker maker;
 	uint32_t get, put;
 	uint64_t now, calls, frees, live, peak;
+	struct hk_series series;
 };
 
 static void worker_start(struct worker *worker, const struct world *world, int32_t rank)
@@ -54,20 +57,24 @@ static uint64_t size_of(uint64_t block)
 
 static void worker_work(struct worker *worker, unsigned count)
 {
+	/* Long enough for the series to have wider bins in the end. */
+	worker->now += UINT64_C(8) << HK_SERIES_SHIFT_MIN;
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t block = worker->calls++;
 		const uint64_t words[2] = {0x10000 + 16 * block, size_of(block)};
 		worker->now += 20;
-		assert_true(
-		    process_maker_call(&worker->maker, 0, worker->get, worker->now, 5, words, 2));
+		assert_true(process_maker_call(&worker->maker, 0, worker->get, worker->now,
+					       CALL_TICKS, words, 2));
 		worker->live += size_of(block);
 		worker->peak = worker->live > worker->peak ? worker->live : worker->peak;
+		hk_series_add(&worker->series, worker->now + CALL_TICKS, worker->live);
 		if (block >= LIVE_BLOCKS) {
 			const uint64_t old[1] = {0x10000 + 16 * (block - LIVE_BLOCKS)};
 			worker->now += 20;
 			assert_true(process_maker_call(&worker->maker, 0, worker->put, worker->now,
-						       5, old, 1));
+						       CALL_TICKS, old, 1));
 			worker->live -= size_of(block - LIVE_BLOCKS);
+			hk_series_add(&worker->series, worker->now, worker->live);
 			worker->frees++;
 		}
 	}
@@ -107,6 +114,21 @@ static const Hk__Process *find_state(const Hk__Snapshot *snapshot, const struct 
 	return NULL;
 }
 
+/* Live bytes over time are as if no collector had ever died. */
+static void check_series(const Hk__Process *state, const struct hk_series *wanted)
+{
+	for (uint32_t i = 0; i < wanted->count; i++) {
+		const Hk__MemorySeries *part = state->memory_series[i / HK_MEMORY_PART_BINS];
+		uint32_t bin = i % HK_MEMORY_PART_BINS;
+		assert_int_equal(part->start_ticks, wanted->start_ticks);
+		assert_int_equal(part->shift, wanted->shift);
+		assert_int_equal(part->part, i / HK_MEMORY_PART_BINS);
+		assert_int_equal(part->max_bytes[bin], wanted->max_bytes[i]);
+		assert_int_equal(part->last_bytes[bin], wanted->last_bytes[i]);
+		assert_true(part->n_max_bytes == HK_MEMORY_PART_BINS || part->n_max_bytes > bin);
+	}
+}
+
 /* Everything is known of a worker, whatever is left of its records; how many are. */
 static uint64_t check_worker(const struct world *world, const Hk__Snapshot *snapshot,
 			     const struct worker *worker)
@@ -122,6 +144,9 @@ static uint64_t check_worker(const struct world *world, const Hk__Snapshot *snap
 	assert_int_equal(state->memory[0]->peak_bytes, worker->peak);
 	assert_int_equal(state->memory[0]->peak_low, worker->peak);
 	assert_int_equal(state->memory[0]->peak_high, worker->peak);
+	assert_int_equal(state->memory[0]->at_peak_bytes, worker->peak);
+	assert_int_equal(state->memory[1]->at_peak_bytes, worker->peak);
+	check_series(state, &worker->series);
 	return kept;
 }
 
@@ -184,6 +209,7 @@ static void test_a_window_of_bytes_keeps_the_newest_of_all(void **state)
 	Hk__Snapshot *snapshot = close_and_load(&world);
 	/* What the one that went on wrote later has pushed out all that the other one left. */
 	uint64_t kept = check_worker(&world, snapshot, &workers[0]);
+	assert_true(workers[0].series.shift > HK_SERIES_SHIFT_MIN);
 	assert_in_range(kept, 500, workers[0].calls);
 	assert_int_equal(check_worker(&world, snapshot, &workers[1]), 0);
 	hk__snapshot__free_unpacked(snapshot, NULL);
