@@ -1,3 +1,4 @@
+#define HOOKTRACE_AGENT
 #include "annotate.h"
 
 #include <stdatomic.h>
@@ -8,6 +9,7 @@
 #include "frame/call.h"
 #include "frame/hot.h"
 #include "frame/site.h"
+#include "hooktrace.h"
 #include "patch/loader.h"
 #include "record/process.h"
 #include "record/thread.h"
@@ -15,12 +17,22 @@
 #define NAME_BYTES 128u
 #define NAMES_MAX 4096u
 #define SLOTS (2u * NAMES_MAX)
+#define ACTIVITY_VALUES 6u
 #define EXPORTED __attribute__((visibility("default")))
 
 extern const char hk_thunks[]; /* frame/trampoline.S */
 
 /* What a name is used for: one name may be a range and a counter. */
-enum use { USE_RANGE, USE_MARK, USE_STEP, USE_COUNTER };
+enum use { USE_RANGE, USE_MARK, USE_STEP, USE_COUNTER, USE_KERNEL, USE_COPY, USE_SET };
+
+#define ACTIVITY(what)                                                                         \
+	{                                                                                      \
+		.library = "*", .symbol = "*", .domain = "device", .flags = HK_HOOK_DESCRIBED, \
+		.meaning = (what), .value_count = ACTIVITY_VALUES,                             \
+		.values = {{.key = HK_KEY_DEVICE}, {.key = HK_KEY_STREAM},                     \
+			   {.key = HK_KEY_BYTES},  {.key = HK_KEY_SUBMITTED},                  \
+			   {.key = HK_KEY_BEGAN},  {.key = HK_KEY_DURATION}},                  \
+	}
 
 /* As a line of the hooks language would describe them. */
 static const struct hk_hook hooks[] = {
@@ -44,6 +56,9 @@ static const struct hk_hook hooks[] = {
 		     .meaning = HK_MEANING_COUNTER,
 		     .value_count = 1,
 		     .values = {{.key = HK_KEY_VALUE}}},
+    [USE_KERNEL] = ACTIVITY(HK_MEANING_DEVICE_KERNEL),
+    [USE_COPY] = ACTIVITY(HK_MEANING_DEVICE_COPY),
+    [USE_SET] = ACTIVITY(HK_MEANING_DEVICE_SET),
 };
 
 /* A name as used at one place of the program; never changes, never goes. */
@@ -287,4 +302,34 @@ EXPORTED void hk_counter(const char *name, double value)
 
 	memcpy(&bits, &value, sizeof(bits));
 	note_instant(name, USE_COUNTER, CALLER, bits);
+}
+
+/* How long before NOW. */
+static uint64_t ago(uint64_t now, uint64_t then)
+{
+	return then < now ? now - then : 0;
+}
+
+EXPORTED void hk_activity(const struct hk_activity *activity)
+{
+	struct hk_call call = {0};
+
+	if (!activity || activity->kind < HK_ACTIVITY_KERNEL || activity->kind > HK_ACTIVITY_SET ||
+	    !is_usable() ||
+	    !prepare(&call,
+		     site_of(activity->name, USE_KERNEL + (enum use)activity->kind, CALLER))) {
+		return;
+	}
+	/* Of the record's start and of this moment the distance does not count. */
+	uint64_t now = hk_process.timeless ? 0 : hk_clock_monotonic_ns();
+	uint64_t end = activity->end_ns < now ? activity->end_ns : now;
+	const uint64_t values[ACTIVITY_VALUES] = {
+	    (uint64_t)(int64_t)activity->device,
+	    activity->stream,
+	    activity->bytes,
+	    activity->submitted_ns ? ago(now, activity->submitted_ns) : 0,
+	    ago(now, activity->start_ns),
+	    ago(end, activity->start_ns),
+	};
+	hk_call_note_instant(&call, values);
 }

@@ -1,4 +1,5 @@
-/* annotate.h: ranges, marks, steps and counters of programs that include hooktrace.h.
+/* annotate.h: what programs that include hooktrace.h say: ranges, marks, steps, counters, and what
+ * devices did.
  *
  * Each name of each calling object is a call site of its own, without a slot. A range is counted,
  * timed and recorded like a call; the others are counted, and recorded with their value.

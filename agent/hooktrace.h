@@ -1,7 +1,8 @@
 /* hooktrace.h: what a program can say of itself on its timeline.
  *
  * Include it, and link nothing: without the agent every line costs one comparison; with it, ranges
- * are counted and shown like calls (domain "user"), marks and counters as instants and curves.
+ * are counted and shown like calls (domain "user"), marks and counters as instants and curves, a
+ * device's activities where it has rows of its own (domain "device").
  * NAME is any text, of which the first 127 bytes count; it may be gone after the call. A process
  * may use 4,096 names, further ones are "(more names)". Safe on any thread and in signal handlers.
  * Files that include it are to be compiled with -fPIC or -fPIE, as most compilers do anyway: in
@@ -18,6 +19,23 @@ extern "C" {
 
 #define HOOKTRACE_WEAK __attribute__((weak, visibility("default")))
 
+/* What a device did, as measured by who says so: a runtime, a simulator, an observer of either.
+ * hooktrace itself measures the host's calls only. */
+enum hk_activity_kind { HK_ACTIVITY_KERNEL = 0, HK_ACTIVITY_COPY = 1, HK_ACTIVITY_SET = 2 };
+
+struct hk_activity {
+	const char *name; /* as of a range; of copies and sets best "Memcpy HtoD", "Memset", ... */
+	int32_t kind;	  /* enum hk_activity_kind; none of another kind is kept */
+	int32_t device;	  /* its number, from 0 */
+	uint64_t stream;  /* as the call that asked for it was given it */
+	uint64_t bytes;	  /* copied or set */
+	/* On CLOCK_MONOTONIC, in ns: when it was asked for, any moment within that call (0: not
+	 * known), when the device began it and when it ended. */
+	uint64_t submitted_ns, start_ns, end_ns;
+};
+
+#ifndef HOOKTRACE_AGENT /* whose the functions are */
+
 /* Begins a range on this thread. */
 void hk_range_push(const char *name) HOOKTRACE_WEAK;
 
@@ -33,12 +51,19 @@ void hk_step(uint64_t step) HOOKTRACE_WEAK;
 /* Counter NAME has VALUE from now on. */
 void hk_counter(const char *name, double value) HOOKTRACE_WEAK;
 
+/* Says what a device did, after its end, from any thread. What ends before it starts, or has not
+ * ended, is kept as of no duration. */
+void hk_activity(const struct hk_activity *activity) HOOKTRACE_WEAK;
+
 /* Within its own definition a name is no macro: what is called below is the function. */
 #define hk_range_push(name) (hk_range_push ? hk_range_push(name) : (void)0)
 #define hk_range_pop() (hk_range_pop ? hk_range_pop() : (void)0)
 #define hk_mark(name) (hk_mark ? hk_mark(name) : (void)0)
 #define hk_step(step) (hk_step ? hk_step(step) : (void)0)
 #define hk_counter(name, value) (hk_counter ? hk_counter(name, value) : (void)0)
+#define hk_activity(...) (hk_activity ? hk_activity(__VA_ARGS__) : (void)0)
+
+#endif
 
 #ifdef __cplusplus
 }

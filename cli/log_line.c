@@ -178,7 +178,7 @@ size_t hk_log_line_call(const struct hk_log_style *style, const struct hk_export
 	put(&line, "%" PRIu32 " ", thread->show_tid);
 	put_name(&line, hk_name_base(slice->site->library));
 	put(&line, " ");
-	if (meaning == HK_MEANING_MARK || meaning == HK_MEANING_COUNTER) {
+	if (hk_meaning_is_instant(meaning) && !hk_meaning_is_activity(meaning)) {
 		put_instant(&line, slice);
 	} else {
 		put_call(&line, slice);

@@ -110,5 +110,5 @@ bool hk_source_is_call(uint8_t kind)
 
 bool hk_source_is_instant(const struct hk_export_site *site)
 {
-	return site->meaning == HK_MEANING_MARK || site->meaning == HK_MEANING_COUNTER;
+	return hk_meaning_is_instant(site->meaning);
 }

@@ -95,7 +95,7 @@ void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
 				  const struct hk_columns_row *cell, const Hk__Site *site,
 				  uint64_t timed)
 {
-	bool instant = site->meaning == HK_MEANING_MARK || site->meaning == HK_MEANING_COUNTER;
+	bool instant = hk_meaning_is_instant(site->meaning);
 	bool untimed = instant || site->level == HK_LEVEL_COUNT || site->level == HK_LEVEL_OFF;
 	uint64_t total = cell->total_ns, self = cell->self_ns;
 	uint64_t outermost = cell->outermost_ns;

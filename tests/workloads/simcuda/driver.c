@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "hooktrace.h"
 #include "simcuda.h"
 
 #define BLOCKS 4096
@@ -379,68 +381,102 @@ int cuMemRelease(uint64_t handle)
 	return release(handle);
 }
 
-/* ---- copies */
+/* ---- what the device does, and says: at once, within the call that asks for it */
 
-static int copy(void *to, const void *from, size_t bytes)
+static uint64_t now_ns(void)
 {
-	memmove(to, from, bytes);
-	return SIM_SUCCESS;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static int copy_on(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
+static struct hk_activity begin(enum hk_activity_kind kind, const char *name, CUstream stream,
+				size_t bytes)
 {
+	uint64_t now = now_ns();
+
 	if (stream) {
 		stream->busy = true;
 	}
-	return copy((void *)to, (const void *)from, bytes);
+	return (struct hk_activity){
+	    .name = name,
+	    .kind = kind,
+	    .device = stream	? stream->device
+		      : current ? current->device
+				: 0,
+	    .stream = (uint64_t)stream,
+	    .bytes = bytes,
+	    .submitted_ns = now,
+	    .start_ns = now,
+	};
+}
+
+static int end(struct hk_activity *activity)
+{
+	activity->end_ns = now_ns();
+	hk_activity(activity);
+	return SIM_SUCCESS;
+}
+
+/* ---- copies */
+
+static int copy_on(const char *name, CUdeviceptr to, CUdeviceptr from, size_t bytes,
+		   CUstream stream)
+{
+	struct hk_activity activity = begin(HK_ACTIVITY_COPY, name, stream, bytes);
+
+	memmove((void *)to, (const void *)from, bytes);
+	return end(&activity);
 }
 
 int cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 {
 	ENTER(cuMemcpy);
-	return copy((void *)to, (const void *)from, bytes);
+	return copy_on("Memcpy DtoD (simulated)", to, from, bytes, NULL);
 }
 
 int cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes)
 {
 	ENTER(cuMemcpyHtoD_v2);
-	return copy((void *)to, from, bytes);
+	return copy_on("Memcpy HtoD (simulated)", to, (CUdeviceptr)from, bytes, NULL);
 }
 
 int cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes)
 {
 	ENTER(cuMemcpyDtoH_v2);
-	return copy(to, (const void *)from, bytes);
+	return copy_on("Memcpy DtoH (simulated)", (CUdeviceptr)to, from, bytes, NULL);
 }
 
 int cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
 	ENTER(cuMemcpyAsync);
-	return copy_on(to, from, bytes, stream);
+	return copy_on("Memcpy DtoD (simulated)", to, from, bytes, stream);
 }
 
 int cuMemcpyAsync_ptsz(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
 	ENTER(cuMemcpyAsync_ptsz);
-	return copy_on(to, from, bytes, stream);
+	return copy_on("Memcpy DtoD (simulated)", to, from, bytes, stream);
 }
 
 int cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes)
 {
+	struct hk_activity activity = begin(HK_ACTIVITY_SET, "Memset (simulated)", NULL, bytes);
+
 	ENTER(cuMemsetD8_v2);
 	memset((void *)to, value, bytes);
-	return SIM_SUCCESS;
+	return end(&activity);
 }
 
 /* ---- launches, streams, events */
 
 static int launch(sim_kernel *kernel, const unsigned shape[7], CUstream stream, void **arguments)
 {
-	if (stream) {
-		stream->busy = true;
-	}
+	struct hk_activity activity = begin(HK_ACTIVITY_KERNEL, "simulated kernel", stream, 0);
+
 	kernel(arguments, shape);
-	return SIM_SUCCESS;
+	return end(&activity);
 }
 
 int cuLaunchKernel(sim_kernel *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
