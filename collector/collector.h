@@ -26,6 +26,7 @@
 #define HK_UID_BYTES 16u
 
 struct hk_governor;
+struct hk_http;
 struct hk_leaf;
 struct hk_ledger;
 struct hk_outbox_job;
@@ -33,6 +34,7 @@ struct hk_outbox_process;
 struct hk_peer;
 struct hk_server;
 struct hk_spool;
+struct hk_tally;
 
 struct hk_process {
 	uint8_t uid[HK_UID_BYTES];
@@ -100,7 +102,8 @@ struct hk_job {
 	uint64_t alive_ns;		/* monotonic: when something last lived */
 	uint64_t closed_ns;		/* monotonic */
 	struct hk_outbox_job *outgoing; /* on a leaf */
-	uint64_t beat_ns; /* monotonic: when others were last shown that this node is there */
+	uint64_t beat_ns;	/* monotonic: when others were last shown that this node is there */
+	struct hk_tally *tally; /* of a closed one, for a while: metrics.h */
 };
 
 /* A notice about a pid nobody has seen yet. */
@@ -130,6 +133,7 @@ struct hk_collector {
 	struct hk_process *images;    /* uid -> process of an open job: family.h */
 	struct hk_process *pids;      /* pid -> its first process, of all in `images` */
 	struct hk_server *server;
+	struct hk_http *http;		      /* NULL: nobody is shown metrics */
 	struct hk_leaf *leaf;		      /* NULL: there is no root above */
 	struct hk_peer *peers;		      /* id -> leaf that has reported here */
 	struct hk_notice notices[HK_NOTICES]; /* ring */

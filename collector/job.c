@@ -14,6 +14,7 @@
 #include "collector/jobdir.h"
 #include "collector/link/leaf.h"
 #include "collector/link/peers.h"
+#include "collector/metrics.h"
 #include "collector/nodedir.h"
 #include "collector/process.h"
 #include "collector/root_clock.h"
@@ -39,6 +40,7 @@ static struct hk_job *job_free(struct hk_collector *collector, struct hk_job *jo
 		return NULL;
 	}
 	forget_processes(collector, job);
+	hk_metrics_forget(job);
 	if (job->state) {
 		hk__job__free_unpacked(job->state, NULL);
 	}
@@ -389,6 +391,9 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 		hk_leaf_closing(collector, job);
 	}
 	hk_jobdir_unlink(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id);
+	if (collector->options.http) {
+		hk_metrics_keep(collector, job);
+	}
 	job->statistics = hk_statistics_free(job->statistics);
 	forget_processes(collector, job);
 	job->closed_ns = hk_clock_monotonic_ns();
@@ -441,6 +446,7 @@ int hk_job_reopen(struct hk_collector *collector, struct hk_job *job)
 		job->state->closed = true;
 		return r;
 	}
+	hk_metrics_forget(job);
 	/* Its command has ended or never was: it closes again when nothing lives. */
 	job->close_requested = job->state->announced;
 	job->state->closed = false;

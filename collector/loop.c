@@ -15,9 +15,11 @@
 #include "collector/control.h"
 #include "collector/drain.h"
 #include "collector/governor.h"
+#include "collector/http.h"
 #include "collector/job.h"
 #include "collector/link/leaf.h"
 #include "collector/link/peers.h"
+#include "collector/metrics.h"
 #include "collector/process.h"
 #include "collector/procfs.h"
 #include "collector/scan.h"
@@ -39,7 +41,7 @@
 #define CLOSE_AFTER_LIFE_NS (60 * SECOND_NS)
 #define USAGE_FIRST_NS (50u * MS_NS)
 
-#define FIXED_FDS 4 /* signals, inotify, requests, root; then one pidfd per process */
+#define FIXED_FDS 5 /* signals, inotify, requests, root, HTTP; then one pidfd per process */
 
 struct loop {
 	struct hk_collector *collector;
@@ -235,6 +237,7 @@ static void save(struct loop *loop, uint64_t now)
 	look_after_jobs(collector, now);
 	trim_store(loop, now);
 	hk_server_tend(collector->server);
+	hk_metrics_expire(collector, now);
 	uint64_t spent = hk_clock_monotonic_ns() - now;
 	uint64_t wait = spent * SAVE_SPACING;
 	wait = wait < SECOND_NS ? SECOND_NS : wait;
@@ -267,6 +270,7 @@ static int prepare_fds(struct loop *loop, size_t *ret_count)
 	/* poll passes over a descriptor that is none. */
 	loop->fds[3] =
 	    (struct pollfd){collector->leaf ? hk_leaf_fd(collector->leaf) : -1, POLLIN, 0};
+	loop->fds[4] = (struct pollfd){hk_http_fd(collector->http), POLLIN, 0};
 	size_t count = FIXED_FDS;
 	struct hk_process *process, *next;
 	HASH_ITER (hh, collector->processes, process, next) {
@@ -322,7 +326,7 @@ static uint64_t pass_after(const struct loop *loop, uint64_t now)
 	uint64_t wait = PASS_EMPTY_NS;
 	if (HASH_COUNT(collector->processes) > 0) {
 		wait = now - collector->moved_ns < QUIET_AFTER_NS ? PASS_BUSY_NS : PASS_QUIET_NS;
-	} else if (hk_server_waits(collector->server)) {
+	} else if (hk_server_waits(collector->server) || hk_http_waits(collector->http)) {
 		wait = PASS_BUSY_NS;
 	}
 	return now + wait;
@@ -365,6 +369,9 @@ static void step(struct loop *loop)
 		/* Sooner, if it is so, but however many ask, never later. */
 		uint64_t next = pass_after(loop, now);
 		loop->next_pass_ns = next < loop->next_pass_ns ? next : loop->next_pass_ns;
+	}
+	if (loop->fds[4].revents != 0 || hk_http_waits(collector->http)) {
+		hk_http_run(collector, collector->http);
 	}
 	if (now >= loop->next_save_ns) {
 		save(loop, now);

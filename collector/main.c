@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/collector.h"
+#include "collector/http.h"
 #include "collector/job.h"
 #include "collector/jobdir.h"
 #include "collector/keygen.h"
@@ -131,6 +132,9 @@ static int listen_all(struct hk_collector *collector)
 	char problem[HK_ACCESS_PROBLEM_BYTES] = "";
 	int r = hk_request_url(collector->run_directory, collector->url);
 	r = r < 0 ? r : hk_server_open(collector, &collector->server, problem);
+	if (r == 0 && collector->options.http) {
+		r = hk_http_open(collector, &collector->http, problem);
+	}
 	if (r < 0) {
 		hk_error("%s", *problem ? problem : strerror(-r));
 	}
@@ -171,8 +175,10 @@ static int start(struct hk_collector *collector)
 static void tell_ready(struct hk_collector *collector)
 {
 	const char *listen = hk_server_url(collector->server);
-	hk_info("serving run=%s store=%s url=%s%s%s pid=%d", collector->run_directory,
-		collector->store, collector->url, *listen ? " listen=" : "", listen, (int)getpid());
+	const char *http = hk_http_url(collector->http);
+	hk_info("serving run=%s store=%s url=%s%s%s%s%s pid=%d", collector->run_directory,
+		collector->store, collector->url, *listen ? " listen=" : "", listen,
+		*http ? " http=" : "", http, (int)getpid());
 	if (collector->options.ready_fd >= 0) {
 		(void)!write(collector->options.ready_fd, "R", 1);
 		close(collector->options.ready_fd);
@@ -218,6 +224,7 @@ int main(int argc, char **argv)
 	if (r == 0) {
 		hk_watchdog_leave();
 	}
+	collector->http = hk_http_free(collector->http);
 	collector->server = hk_server_free(collector->server);
 	hk_job_free_all(collector);
 	collector->leaf = hk_leaf_free(collector->leaf);

@@ -40,6 +40,23 @@ static int take_listen(struct hk_collector_options *options, const char *value)
 	return 0;
 }
 
+/* ADDRESS:PORT; who may reach an address is policy.h's. */
+static int take_http(struct hk_collector_options *options, const char *value)
+{
+	const char *colon = strrchr(value, ':');
+	char *end = NULL;
+	/* Empty: none, whatever a file says. */
+	options->http = *value ? value : NULL;
+	if (!*value) {
+		return 0;
+	}
+	if (!colon || colon[1] < '0' || colon[1] > '9' || strchr(value, '/')) {
+		return -EINVAL;
+	}
+	unsigned long port = strtoul(colon + 1, &end, 10);
+	return *end || port > UINT16_MAX ? -EINVAL : 0;
+}
+
 static int take_upstream(struct hk_collector_options *options, const char *value)
 {
 	/* Empty: none, whatever a file says. */
@@ -138,6 +155,10 @@ static const struct definition definitions[] = {
      take_per_node, NULL},
     {"listen", 'l', "URL", "Answer on URL as well as on the run directory's socket", take_listen,
      "a URL"},
+    {"http", 0, "ADDRESS:PORT",
+     "Show metrics to Prometheus at http://ADDRESS:PORT/metrics; beyond loopback with TLS and a "
+     "token only",
+     take_http, "ADDRESS:PORT"},
     {"upstream", 'u', "URL",
      "Bring what is kept here to the collector at URL, which has the whole job", take_upstream,
      "a URL"},
@@ -325,6 +346,7 @@ int hk_options_parse(int argc, char **argv, struct hk_collector_options *ret_opt
 	if (ret_options->exit_with_job) {
 		/* Of one job only: an address meant for the machine's collector is not its. */
 		ret_options->listen = given(&line, "listen");
+		ret_options->http = given(&line, "http");
 	}
 	if (r < 0) {
 		hk_options_free(ret_options);

@@ -18,6 +18,7 @@ struct hk_settings;
 struct hk_collector_options {
 	const char *store;    /* NULL: $XDG_STATE_HOME or ~/.local/state, + /hooktrace */
 	const char *listen;   /* further URL */
+	const char *http;     /* ADDRESS:PORT of /metrics */
 	const char *upstream; /* of the root */
 	const char *job_key;  /* of --job-dir KEY=DIR */
 	const char *job_dir;

@@ -109,6 +109,30 @@ int hk_policy_open(const struct hk_collector_options *options, struct hk_policy 
 	return 0;
 }
 
+int hk_policy_http_url(const struct hk_collector_options *options, const struct hk_policy *policy,
+		       char url[HK_REQUEST_URL_BYTES], char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	const char *what = NULL;
+	int plain = snprintf(url, HK_REQUEST_URL_BYTES, "tcp://%s", options->http);
+	struct hk_access_url said = hk_access_url(url);
+	if (plain >= (int)HK_REQUEST_URL_BYTES - 4 || said.transport != HK_TRANSPORT_TCP) {
+		what = "not of the form ADDRESS:PORT";
+	} else if (said.loopback) {
+		return 0;
+	} else if (!options->tls_certificate || !options->tls_key) {
+		what = "others reach that: only with TLS and a token, wants --tls-cert and "
+		       "--tls-key; " KEYGEN_HINT;
+	} else if (policy->count == 0) {
+		what = "others reach that: --token-file says who may; " KEYGEN_HINT;
+	}
+	if (what) {
+		snprintf(problem, HK_ACCESS_PROBLEM_BYTES, "--http %s: %s", options->http, what);
+		return -EINVAL;
+	}
+	snprintf(url, HK_REQUEST_URL_BYTES, "tls+tcp://%s", options->http);
+	return 0;
+}
+
 struct hk_policy *hk_policy_free(struct hk_policy *policy)
 {
 	free(policy);

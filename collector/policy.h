@@ -13,6 +13,7 @@
 #include "collector/options.h"
 #include "wire/access.h"
 #include "wire/message.h"
+#include "wire/request.h"
 
 struct hk_policy;
 
@@ -20,6 +21,11 @@ struct hk_policy;
  * words, what to do among them. */
 int hk_policy_open(const struct hk_collector_options *options, struct hk_policy **ret_policy,
 		   char problem[HK_ACCESS_PROBLEM_BYTES]);
+
+/* The URL of options.http, which must be there: plain on loopback, with TLS elsewhere, where it
+ * wants a token as well. -EINVAL with PROBLEM in words. */
+int hk_policy_http_url(const struct hk_collector_options *options, const struct hk_policy *policy,
+		       char url[HK_REQUEST_URL_BYTES], char problem[HK_ACCESS_PROBLEM_BYTES]);
 
 /* Frees; accepts NULL, returns NULL. */
 struct hk_policy *hk_policy_free(struct hk_policy *policy);

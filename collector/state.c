@@ -365,7 +365,10 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 	if (r == 0 && (force || fingerprint != process->fingerprint)) {
 		r = refresh_sites(process);
 		r = r < 0 ? r : hk_cells_merge(&cells, process->reader, state);
-		state->tracing_cost_ns = hk_cost_total_ns(process);
+		/* What was spent at a higher level stays spent. */
+		uint64_t cost = hk_cost_total_ns(process);
+		state->tracing_cost_ns =
+		    cost > state->tracing_cost_ns ? cost : state->tracing_cost_ns;
 		process->fingerprint = fingerprint;
 		process->changed = true;
 	}

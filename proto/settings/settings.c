@@ -19,6 +19,7 @@ const struct hk_setting hk_settings_table[] = {
     {"keep", "SIZE", "10G", "how much of each job to keep: all, <n>s, <n>{K,M,G}"},
     {"keep-store", "SIZE", NULL, "how much of all jobs in the store: all, <n>{K,M,G}"},
     {"listen", "URL", NULL, "address the collector answers on"},
+    {"http", "ADDRESS:PORT", NULL, "address the collector shows metrics at"},
     {"upstream", "URL", NULL,
      "collector of the whole job, which this machine's brings its part to"},
     {"token-file", "FILE", NULL, "what is shown, or asked for, over TCP"},
