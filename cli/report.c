@@ -1,10 +1,11 @@
-/* hookcli report: what every rank of a job called, as a screen, tables, JSON or CSV. */
+/* hookcli report: what every rank of a job called, as a screen, tables, JSON, CSV or a page. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "clocks.h"
 #include "command.h"
+#include "html/html.h"
 #include "job.h"
 #include "option.h"
 #include "report/report.h"
@@ -20,9 +21,10 @@ enum format {
 	FORMAT_TEXT,
 	FORMAT_JSON,
 	FORMAT_CSV,
+	FORMAT_HTML,
 };
 
-static const char *const formats[] = {"summary", "text", "json", "csv"};
+static const char *const formats[] = {"summary", "text", "json", "csv", "html"};
 /* The first four are enum hk_report_by. */
 static const char *const bys[] = {"function", "rank", "library", "host", "thread"};
 #define BY_THREAD 4
@@ -34,7 +36,7 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-    {"format", OPTION_FORMAT, "FORMAT", 0, "summary (default), text, json or csv", 0},
+    {"format", OPTION_FORMAT, "FORMAT", 0, "summary (default), text, json, csv or html", 0},
     {"by", OPTION_BY, "WHAT", 0,
      "With text: sum by function (default), rank, library, thread or host", 0},
     HK_OPTION_OUTPUT,
@@ -56,10 +58,10 @@ static void choose(struct arguments *arguments, struct argp_state *state)
 {
 	const char *format = hk_command_setting("format");
 	const char *by = hk_command_setting("by");
-	int index = word(formats, 4, format ? format : "summary");
+	int index = word(formats, 5, format ? format : "summary");
 
 	if (index < 0) {
-		argp_error(state, "unknown format '%s': summary, text, json or csv", format);
+		argp_error(state, "unknown format '%s': summary, text, json, csv or html", format);
 	}
 	arguments->format = (enum format)index;
 	arguments->by = word(bys, 5, by);
@@ -122,6 +124,9 @@ static int write_report(const struct hk_job *job, const struct arguments *argume
 	case FORMAT_CSV:
 		r = hk_report_write_csv(report, output);
 		break;
+	case FORMAT_HTML:
+		r = hk_html_write(report, output);
+		break;
 	case FORMAT_TEXT:
 		r = arguments->by == BY_THREAD
 			? hk_thread_table_write(job, output, style.colour)
@@ -162,5 +167,6 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_report = {
-    {"report", "show what every rank of a job called, as summary, text, json or csv", &argp, NULL},
+    {"report", "show what every rank of a job called, as summary, text, json, csv or html", &argp,
+     NULL},
     run};

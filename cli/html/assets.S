@@ -1,0 +1,41 @@
+/* The page's source as bytes. The order of the scripts is the order in which they run; main.js
+ * comes last. CMakeLists.txt gives the directories, and knows the files to depend on from here. */
+
+#define BEGIN(name) .globl hk_html_##name; .hidden hk_html_##name; hk_html_##name:
+#define END(name) .globl hk_html_##name##_end; .hidden hk_html_##name##_end; hk_html_##name##_end: .byte 0
+
+	.section .rodata
+
+BEGIN(page)
+	.incbin "page.html"
+END(page)
+
+BEGIN(style)
+	.incbin "dygraph.css"
+	.incbin "page.css"
+	.incbin "table.css"
+	.incbin "chart.css"
+	.incbin "print.css"
+END(style)
+
+BEGIN(script)
+	.incbin "dygraph.js"
+	.incbin "format.js"
+	.incbin "element.js"
+	.incbin "data.js"
+	.incbin "theme.js"
+	.incbin "tip.js"
+	.incbin "table.js"
+	.incbin "histogram.js"
+	.incbin "job.js"
+	.incbin "domains.js"
+	.incbin "timeline.js"
+	.incbin "functions.js"
+	.incbin "heatmap.js"
+	.incbin "memory.js"
+	.incbin "ranks.js"
+	.incbin "coverage.js"
+	.incbin "main.js"
+END(script)
+
+	.section .note.GNU-stack, "", %progbits

@@ -1,0 +1,10 @@
+/* assets.h: the page's own source, as the build compiled it in; assets.S says of which files each
+ * is made. Constants. */
+#ifndef HK_HTML_ASSETS_H
+#define HK_HTML_ASSETS_H
+
+extern const char hk_html_page[], hk_html_page_end[];
+extern const char hk_html_style[], hk_html_style_end[];
+extern const char hk_html_script[], hk_html_script_end[];
+
+#endif

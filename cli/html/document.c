@@ -1,0 +1,57 @@
+#include "document.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "report/verdict.h"
+
+static int verdicts_write(const struct hk_report *report, struct hk_json *json)
+{
+	struct hk_verdicts verdicts;
+	int r = hk_verdicts_init(&verdicts, report);
+
+	if (r < 0) {
+		return r;
+	}
+	hk_json_open(json, "verdicts", '[');
+	for (size_t i = 0; i < verdicts.count; i++) {
+		const struct hk_verdict *verdict = &verdicts.list[i];
+		hk_json_open(json, NULL, '{');
+		hk_json_string(json, "topic", hk_verdict_topic_name(verdict->topic));
+		hk_json_string(json, "weight", hk_verdict_weight_name(verdict->weight));
+		hk_json_string(json, "text", verdict->text);
+		hk_json_close(json, '}');
+	}
+	hk_json_close(json, ']');
+	hk_verdicts_fini(&verdicts);
+	return 0;
+}
+
+static void rows_write(const struct hk_report *report, struct hk_json *json)
+{
+	hk_json_open(json, "rows", '{');
+	hk_json_uint(json, "ranks", report->rank_count);
+	hk_json_uint(json, "processes", report->process_count);
+	hk_json_uint(json, "open_calls", report->open_call_count);
+	hk_json_uint(json, "governor", report->step_count);
+	hk_json_close(json, '}');
+	hk_json_uint(json, "records", report->job.records);
+	hk_json_uint(json, "lost_records", report->job.lost_records);
+	hk_json_uint(json, "shed_records", report->job.shed_records);
+}
+
+int hk_html_document_write(const struct hk_report *report, FILE *output)
+{
+	struct hk_json json = {.output = output};
+
+	hk_json_open(&json, NULL, '{');
+	int r = hk_report_write_json_facts(report, HK_HTML_ROWS, output);
+	json.comma = true;
+	hk_json_string(&json, "version", HK_VERSION);
+	rows_write(report, &json);
+	r = r ? r : verdicts_write(report, &json);
+	r = r ? r : hk_html_functions_write(report, &json);
+	r = r ? r : hk_html_memory_write(report, &json);
+	hk_json_close(&json, '}');
+	return r == 0 && ferror(output) ? -EIO : r;
+}

@@ -1,0 +1,13 @@
+/* escape.h: a stream whose JSON may stand inside a script element: '<' is written as \u003c, so
+ * that no name can end the element. In JSON '<' occurs in strings only, where both mean the same.
+ */
+#ifndef HK_HTML_ESCAPE_H
+#define HK_HTML_ESCAPE_H
+
+#include <stdio.h>
+
+/* A stream into OUTPUT, which must outlive it; fclose writes what is left and leaves OUTPUT open.
+ * NULL: no memory. */
+FILE *hk_html_escape_open(FILE *output);
+
+#endif

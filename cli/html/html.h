@@ -1,0 +1,17 @@
+/* html.h: a report as one file that a browser opens from disk, with no request to any network.
+ *
+ * The page, its style and its scripts are compiled in; of the job the file holds one JSON document,
+ * whose size is bounded whatever the job's is: the page says where a table is cut. Names may hold
+ * anything. Main thread only.
+ */
+#ifndef HK_HTML_H
+#define HK_HTML_H
+
+#include <stdio.h>
+
+#include "report/report.h"
+
+/* Writes the page of REPORT. -EIO, -ENOMEM. */
+int hk_html_write(const struct hk_report *report, FILE *output);
+
+#endif

@@ -1,0 +1,84 @@
+/* job: what the job was, and the verdicts. */
+hk.job = (() => {
+	const { html, head } = hk.element;
+	const { format, data } = hk;
+	const titles = { time: "Where time went", balance: "Balance", memory: "Memory", records: "What was lost",
+		clocks: "Clocks", cost: "Cost of tracing", coverage: "Coverage" };
+	const targets = { time: "functions", balance: "heatmap", memory: "memory", records: "ranks", clocks: "ranks",
+		cost: "governor", coverage: "coverage" };
+
+	function ending(job) {
+		const good = /^(exit |exited )?0$/.test(job.exit);
+		const text = job.exit === "" ? "still running" : format.name(job.exit);
+		return html("span", { class: `pill ${job.exit === "" ? "neutral" : good ? "good" : "bad"}` }, text);
+	}
+
+	function fact(title, value, small) {
+		return html("div", { class: "fact" }, html("dt", {}, title), html("dd", {}, value), small ? html("span", { class: "small" }, small) : null);
+	}
+
+	function share(domain) {
+		const one = data.domains.find((entry) => entry.domain === domain);
+		return one && data.wallAll > 0 ? one.self_ns.reduce((a, b) => a + b, 0) / data.wallAll : 0;
+	}
+
+	function highest(kind) {
+		return data.memory.peaks.filter((row) => row.kind === kind && row.role === "main")
+			.reduce((best, row) => (!best || row.peak_bytes > best.peak_bytes ? row : best), null);
+	}
+
+	function facts() {
+		const { job } = data;
+		const wall = Math.max(0, ...data.ranks.map((rank) => rank.end_ns ?? job.duration_ns)) - Math.min(...data.ranks.map((rank) => rank.start_ns), 0);
+		const list = [fact("Wall time", format.duration(data.ranks.length ? wall : job.duration_ns)),
+			fact("Ranks", job.world_size > data.rows.ranks ? `${format.count(data.rows.ranks)} of ${format.count(job.world_size)}` : format.count(data.rows.ranks),
+				`${new Set(data.ranks.map((rank) => rank.host)).size || 1} node${new Set(data.ranks.map((rank) => rank.host)).size > 1 ? "s" : ""}`)];
+		for (const [domain, title] of [["mpi", "MPI"], ["nccl", "NCCL"], ["cuda", "CUDA"], ["blas", "BLAS"], ["io", "I/O"]]) {
+			if (share(domain) > 0 && list.length < 5) {
+				list.push(fact(title, format.percent(share(domain)), "of the ranks' time"));
+			}
+		}
+		for (const [kind, title] of [["device", "Device peak"], ["heap", "Heap peak"]]) {
+			const row = highest(kind);
+			if (row) {
+				list.push(fact(title, format.bytes(row.peak_bytes), `rank ${row.rank}`));
+			}
+		}
+		const rss = data.ranks.reduce((best, rank) => (!best || rank.rss_peak_bytes > best.rss_peak_bytes ? rank : best), null);
+		if (rss && rss.rss_peak_bytes > 0) {
+			list.push(fact("RSS peak", format.bytes(rss.rss_peak_bytes), `rank ${rss.rank}`));
+		}
+		const lost = data.lost_records + data.shed_records;
+		list.push(fact("Records", format.short(data.records), lost > 0 ? `${format.short(lost)} lost or given up` : "none lost"));
+		list.push(fact("Tracing cost", format.percent(data.wallAll > 0 ? job.tracing_cost_ns / data.wallAll : NaN, 2), "estimated"));
+		return html("dl", { class: "facts" }, ...list);
+	}
+
+	function draw() {
+		const { job } = data;
+		document.title = `${format.name(job.name || job.id)} · hooktrace`;
+		document.getElementById("job").replaceChildren(
+			html("p", { class: "kicker" }, `job ${format.name(job.id)}`, " ", ending(job),
+				job.closed ? null : html("span", { class: "pill neutral" }, "not over when this was written")),
+			html("h1", {}, format.name(job.command || job.name || job.id)),
+			html("p", { class: "when" }, job.start_unix_ns > 0 ? `started ${format.date(job.start_unix_ns)}` : "",
+				` · ${format.count(data.functionRows)} functions, ${format.short(data.functions.reduce((sum, row) => sum + row.calls, 0))} calls`),
+			facts());
+		verdicts();
+	}
+
+	function verdicts() {
+		const order = ["warning", "finding", "fact"];
+		const topics = Object.keys(titles).filter((topic) => data.verdicts.some((one) => one.topic === topic));
+		const card = (topic) => {
+			const own = data.verdicts.filter((one) => one.topic === topic).sort((a, b) => order.indexOf(a.weight) - order.indexOf(b.weight));
+			return html("article", { class: `verdict ${own[0].weight}` },
+				html("h3", {}, html("a", { href: `#${targets[topic]}` }, titles[topic])),
+				html("ul", {}, ...own.map((one) => html("li", { class: one.weight }, format.name(one.text)))));
+		};
+		document.getElementById("verdicts").replaceChildren(head("Verdicts", "What the numbers below show, and nothing they do not."),
+			html("div", { class: "verdict-grid" }, ...topics.map(card)));
+	}
+
+	return { draw };
+})();

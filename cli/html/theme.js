@@ -1,0 +1,85 @@
+/* theme: light or dark, and colours that people with any eyes can tell apart (after Okabe and Ito). */
+hk.theme = (() => {
+	const known = Object.assign(Object.create(null), {
+		mpi: ["#0072b2", "#4ba3e0"], nccl: ["#b0568c", "#dd8fbb"], cuda: ["#00845f", "#27b98d"], io: ["#d98200", "#f0a93a"],
+		blas: ["#4aa3d8", "#86cbf2"], memory: ["#c6500a", "#f0793a"], wait: ["#8d949e", "#7d8590"], thread: ["#b3b9c2", "#5b636e"],
+		rest: ["#e4e7eb", "#2b323b"],
+	});
+	const spare = [["#7a5ea8", "#a58bd3"], ["#8a7a00", "#d1c23f"], ["#5a6b2f", "#a1b86a"], ["#8c4a4a", "#d08f8f"]];
+	const listeners = [];
+	const system = window.matchMedia("(prefers-color-scheme: dark)");
+	const printing = window.matchMedia("print");
+	let chosen = null;
+	let forced = false;
+
+	const dark = () => !forced && (chosen ?? (system.matches ? "dark" : "light")) === "dark";
+	const pick = (pair) => pair[dark() ? 1 : 0];
+
+	function pairOf(name) {
+		if (!known[name]) {
+			known[name] = spare[Object.keys(known).length % spare.length];
+			publish();
+		}
+		return known[name];
+	}
+
+	/* Colours of domains as variables of the style: what has them needs no drawing when the theme turns. */
+	function publish() {
+		Object.values(known).forEach((pair, index) =>
+			document.documentElement.style.setProperty(`--domain-${index}`, pick(pair)));
+	}
+
+	function domain(name) {
+		pairOf(name);
+		return `var(--domain-${Object.keys(known).indexOf(name)})`;
+	}
+
+	/* The same for a canvas, which knows no variables. */
+	const domainInk = (name) => pick(pairOf(name));
+
+	/* From nothing to much, by lightness alone as well (after cividis); VALUE of 0 to 1. */
+	const ramp = [[0, 34, 78], [18, 53, 112], [59, 73, 108], [87, 93, 109], [112, 113, 115], [138, 134, 120],
+		[165, 156, 116], [195, 179, 105], [225, 204, 85], [254, 232, 56]];
+	function heat(value) {
+		const place = Math.min(1, Math.max(0, dark() ? value : 1 - value)) * (ramp.length - 1);
+		const low = Math.min(ramp.length - 2, Math.floor(place));
+		const mixed = ramp[low].map((from, k) => Math.round(from + (ramp[low + 1][k] - from) * (place - low)));
+		return `rgb(${mixed.join(",")})`;
+	}
+
+	/* Less than the mean is blue, more is orange; VALUE of -1 to 1. */
+	function apart(value) {
+		const end = value < 0 ? [33, 102, 172] : [204, 88, 3];
+		const middle = dark() ? [38, 44, 52] : [244, 245, 247];
+		const share = Math.min(1, Math.abs(value));
+		return `rgb(${middle.map((from, k) => Math.round(from + (end[k] - from) * share)).join(",")})`;
+	}
+
+	function set() {
+		document.documentElement.dataset.theme = dark() ? "dark" : "light";
+		publish();
+	}
+
+	function apply() {
+		set();
+		listeners.forEach((draw) => draw());
+	}
+
+	function toggle() {
+		chosen = dark() ? "light" : "dark";
+		apply();
+	}
+
+	/* Paper is white. */
+	function paper(event) {
+		forced = event.matches;
+		apply();
+	}
+
+	set();
+	system.addEventListener("change", apply);
+	printing.addEventListener("change", paper);
+
+	const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+	return { domain, domainInk, heat, apart, toggle, dark, style, ondraw: (draw) => listeners.push(draw) };
+})();
