@@ -18,6 +18,10 @@ LONG_ROUNDS = 20_000
 FOREVER = 10_000_000
 
 
+def over_time(report):
+    return [[row[key] for key in ("rank", "role", "kind", "device", "max_bytes", "last_bytes")] for row in report["memory_series"]]
+
+
 def run_on_leaf(run):
     """`hookcli run` on a leaf's machine shows the root's summary; hook-last and its report lead to the root."""
     root, (leaf,) = root_and_leaves(run, ["here"])
@@ -28,7 +32,11 @@ def run_on_leaf(run):
     last = json.loads(leaf.cli("report", "--format", "json").stdout)
     expect("nodes in hook-last's report", [node["state"] for node in last["nodes"]], ["complete"])
     expect_true("hook-last is there", os.path.isdir(run.path("hook-last")))
+    leaf.cli("run", "--hooks", "libc", "--job", "heap", "--", run.workload("heap_truth"), run.path("heap.json"))
+    heap = over_time(json.loads(leaf.cli("report", "--format", "json").stdout))
+    expect("kinds of memory over time", [row[2] for row in heap], ["heap", "map"])
     root.kill()
+    expect("the leaf's own memory over time", over_time(json.loads(leaf.cli("report", "--format", "json").stdout)), heap)
     alone = leaf.cli("report", "--format", "json")
     expect_true(f"says that the root is away: {alone.stderr}", "this node's part" in alone.stderr)
     expect("nodes without the root", json.loads(alone.stdout)["nodes"], [])
