@@ -209,7 +209,8 @@ static void append(struct hk_report_memory_series *to, const Hk__MemorySeries *p
 
 static uint64_t width_ns(const struct hk_report_clock *clock, uint32_t shift)
 {
-	unsigned __int128 ns = ((unsigned __int128)clock->tick_ns_q32 << shift) >> 32;
+	const unsigned __int128 half = UINT64_C(1) << 31;
+	unsigned __int128 ns = (((unsigned __int128)clock->tick_ns_q32 << shift) + half) >> 32;
 
 	return ns == 0 ? 1 : ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
 }
