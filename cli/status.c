@@ -184,16 +184,17 @@ static int status_json(const Hk__StatusReply *status)
 		json_array_append_new(jobs, job_json(status->jobs[i]));
 	}
 	json_t *root = json_pack(
-	    "{s:I, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
+	    "{s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
+	    "s:o}",
 	    "pid", (json_int_t)status->pid, "version", text(status->version), "url",
-	    text(status->url), "listen", text(status->listen), "turned_away",
-	    (json_int_t)status->turned_away, "run_directory", text(status->run_directory), "store",
-	    text(status->store), "start_unix_ns", (json_int_t)status->start_unix_ns, "segments",
-	    (json_int_t)status->segments, "incompatible", (json_int_t)status->incompatible,
-	    "refused", (json_int_t)status->refused, "cpu_ns", (json_int_t)status->cpu_ns,
-	    "drained_records", (json_int_t)status->drained_records, "stored_bytes",
-	    (json_int_t)status->stored_bytes, "jobs", jobs, "upstream",
-	    uplink_json(status->uplink));
+	    text(status->url), "listen", text(status->listen), "http", text(status->http),
+	    "turned_away", (json_int_t)status->turned_away, "run_directory",
+	    text(status->run_directory), "store", text(status->store), "start_unix_ns",
+	    (json_int_t)status->start_unix_ns, "segments", (json_int_t)status->segments,
+	    "incompatible", (json_int_t)status->incompatible, "refused",
+	    (json_int_t)status->refused, "cpu_ns", (json_int_t)status->cpu_ns, "drained_records",
+	    (json_int_t)status->drained_records, "stored_bytes", (json_int_t)status->stored_bytes,
+	    "jobs", jobs, "upstream", uplink_json(status->uplink));
 	int r = root ? json_dumpf(root, stdout, JSON_INDENT(1)) : -1;
 	puts("");
 	json_decref(root);
@@ -218,6 +219,9 @@ static int status_text(const Hk__StatusReply *status)
 		snprintf(value, sizeof(value), "%.160s, %" PRIu64 " turned away", status->listen,
 			 status->turned_away);
 		line("listening on", value);
+	}
+	if (*status->http) {
+		line("metrics", status->http);
 	}
 	line("run directory", status->run_directory);
 	line("store", status->store);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "collector/control.h"
+#include "collector/http.h"
 #include "collector/job.h"
 #include "collector/jobdir.h"
 #include "collector/link/intake.h"
@@ -122,6 +123,7 @@ static int answer_status(struct hk_collector *collector, struct answer *answer)
 		status->uplink = &answer->uplink;
 	}
 	status->listen = (char *)(uintptr_t)hk_server_url(collector->server);
+	status->http = (char *)(uintptr_t)hk_http_url(collector->http);
 	status->turned_away = hk_refusals_total(hk_server_refusals(collector->server));
 	answer->response.status = status;
 	return 1;
