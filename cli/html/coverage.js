@@ -15,16 +15,19 @@ hk.coverage = (() => {
 	}
 
 	function draw() {
+		const roleOf = new Map(data.coverage.map((row, index) => [row, data.processes[index].role]));
 		const notes = (row) => [].concat(row.notes ?? []).filter(Boolean).map(format.name).join("; ");
 		document.getElementById("coverage").replaceChildren(
 			head("Coverage", "What could be hooked in each process, and what could not: no events is not the same as no calls."),
-			hk.table.build({ label: "Coverage", rows: data.coverage, of: data.rows.processes, more: "hookcli report --format json", filter: "Filter notes", sort: 0, limit: 16, columns: [
-				{ title: "Rank", text: true, value: (row) => row.rank }, "pid" in (data.coverage[0] ?? {}) ? { title: "Pid", value: (row) => row.pid } : null,
+			hk.table.build({ label: "Coverage", rows: data.coverage, of: data.rows.processes, more: "hookcli report --format json", filter: "Filter notes", sort: 0, limit: 16,
+				switches: data.others(data.coverage, (row) => roleOf.get(row)), columns: [
+				{ title: "Rank", text: true, value: (row) => row.rank, show: (row) => format.rank(row.rank) }, "pid" in (data.coverage[0] ?? {}) ? { title: "Pid", value: (row) => row.pid } : null,
 				number("Objects", "objects", "Program and libraries that were looked at"), number("Slots patched", "slots_patched"), number("Slots refused", "slots_refused"),
 				{ title: "Notes", text: true, value: notes, show: (row) => html("span", { class: "wrap" }, notes(row) || "–") }] }), ...nodes());
 		document.getElementById("processes").replaceChildren(head("Processes", "Ranks, their helpers, and launchers."),
-			hk.table.build({ label: "Processes", rows: data.processes, of: data.rows.processes, more: "hookcli report --format json", filter: "Filter commands and hosts", sort: 0, limit: 16, columns: [
-				{ title: "Rank", text: true, value: (row) => row.rank }, { title: "Pid", value: (row) => row.pid }, { title: "Role", text: true, value: (row) => row.role },
+			hk.table.build({ label: "Processes", rows: data.processes, of: data.rows.processes, more: "hookcli report --format json", filter: "Filter commands and hosts", sort: 0, limit: 16,
+				switches: data.others(data.processes, (row) => row.role), columns: [
+				{ title: "Rank", text: true, value: (row) => row.rank, show: (row) => format.rank(row.rank) }, { title: "Pid", value: (row) => row.pid }, { title: "Role", text: true, value: (row) => row.role },
 				{ title: "Command", text: true, value: (row) => row.command, show: (row) => html("code", { class: "clip", title: format.name(row.command) }, format.name(row.command)) },
 				{ title: "Host", text: true, value: (row) => format.name(row.host) },
 				{ title: "Lived", value: (row) => (row.end_ns ?? data.job.duration_ns) - row.start_ns, show: (row) => format.duration((row.end_ns ?? data.job.duration_ns) - row.start_ns) },

@@ -16,15 +16,20 @@ hk.data = (() => {
 		estimated: Boolean(f.estimated[i]), histogram: f.histogram[i],
 	}));
 
+	/* Threads that wait for an event or for each other do nothing: they would stand before what the job did. */
+	const idle = (domain) => domain === "wait" || domain === "thread";
+
 	/* Row of the map of ranks and functions that a function has, -1: it is not in it. */
 	const rowOf = new Map(all.cells.function.map((name, i) => [`${all.cells.domain[i]}\n${name}`, i]));
 	const cellRow = (domain, name) => rowOf.get(`${domain}\n${name}`) ?? -1;
 
+	/* The switch of a table whose rows are of several roles: main processes alone at first, if there are any. */
+	const others = (rows, role) => (rows.some((row) => role(row) === "main")
+		? [{ title: "helpers and launchers", hides: (row) => role(row) !== "main" }] : []);
+
 	return {
-		...all, walls, wallAll: walls.reduce((a, b) => a + b, 0), functions, functionRows: f.rows, columnOf, cellRow,
+		...all, walls, wallAll: walls.reduce((a, b) => a + b, 0), functions, functionRows: f.rows, idle, others, columnOf, cellRow,
 		start: Math.min(0, ...all.ranks.map((rank) => rank.start_ns)),
 		end: Math.max(1, ...all.ranks.map((rank) => rank.end_ns ?? all.job.duration_ns)),
-		domainsSeen: [...new Set([...all.domains.map((one) => one.domain), ...f.domain])],
-		roles: [...new Set(f.role)],
 	};
 })();

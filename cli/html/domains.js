@@ -4,9 +4,11 @@ hk.domains = (() => {
 	const { format, data, theme } = hk;
 	const LINES = 24; /* ranks that have a line of their own; more are columns */
 
+	const shown = data.domains.filter((one) => !data.idle(one.domain));
+
 	/* Parts of a rank's time: [[domain, ns]...], what no hooked call accounts for last. */
 	function parts(column) {
-		const spent = data.domains.map((one) => [one.domain, one.self_ns[column]]).filter(([, ns]) => ns > 0);
+		const spent = shown.map((one) => [one.domain, one.self_ns[column]]).filter(([, ns]) => ns > 0);
 		const rest = data.walls[column] - spent.reduce((sum, [, ns]) => sum + ns, 0);
 		return rest > 0 ? [...spent, ["rest", rest]] : spent;
 	}
@@ -50,13 +52,13 @@ hk.domains = (() => {
 	function draw() {
 		const section = document.getElementById("domains");
 		const most = Math.max(1, ...data.ranks.map((rank, column) => Math.max(data.walls[column], parts(column).reduce((sum, [, ns]) => sum + ns, 0))));
-		const names = [...data.domains.map((one) => one.domain), "rest"];
-		section.hidden = !data.domains.length || !data.ranks.length;
+		const names = [...shown.map((one) => one.domain), "rest"];
+		section.hidden = !shown.length || !data.ranks.length;
 		if (section.hidden) {
 			return;
 		}
 		section.replaceChildren(head("Where time went",
-			"Self time inside hooked calls of each rank's main process, all threads together; calls inside other hooked calls count once."),
+			"Self time inside hooked calls of each rank's main process, all threads together; waits for events and for threads are left out."),
 		data.ranks.length > LINES ? columns(most) : lines(most),
 		html("p", { class: "legend" }, ...names.map((name) => html("span", {}, hk.element.swatch(name), title(name)))));
 	}

@@ -50,7 +50,10 @@ hk.format = (() => {
 	const name = (text) => text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, "\u2423");
 	const base = (path) => name(/[^/]+$/.exec(path)?.[0] ?? path);
 
+	/* Launchers have no rank. */
+	const rank = (number) => (number < 0 ? "–" : String(number));
+
 	const date = (unixNs) => new Date(unixNs / 1e6).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
 
-	return { duration, bytes, count, short, seconds, percent, name, base, date };
+	return { duration, bytes, count, short, seconds, percent, name, base, rank, date };
 })();

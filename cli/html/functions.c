@@ -310,14 +310,36 @@ static int cells_write(const struct hk_report *report, struct hk_json *json)
 	return r;
 }
 
-/* Self time of each domain in each rank's main process: without overlap, unlike outermost time. */
-static int domains_write(const struct hk_report *report, struct hk_json *json)
+/* Self and outermost time of a domain in each rank's main process. */
+struct domain {
+	const char *name;
+	uint64_t *self_ns, *outermost_ns;
+};
+#define DOMAINS 64u /* more are not told apart; hooks files name a handful */
+
+static void domain_write(const struct domain *domain, size_t ranks, struct hk_json *json)
+{
+	hk_json_open(json, NULL, '{');
+	hk_json_string(json, "domain", domain->name);
+	hk_json_open(json, "self_ns", '[');
+	for (size_t i = 0; i < ranks; i++) {
+		hk_json_uint(json, NULL, domain->self_ns[i]);
+	}
+	hk_json_close(json, ']');
+	hk_json_open(json, "outermost_ns", '[');
+	for (size_t i = 0; i < ranks; i++) {
+		hk_json_uint(json, NULL, domain->outermost_ns[i]);
+	}
+	hk_json_close(json, ']');
+	hk_json_close(json, '}');
+}
+
+static int domains_sum(const struct hk_report *report, struct domain *domains, uint64_t *room,
+		       size_t *ret_count)
 {
 	struct hk_report_strings strings = {0};
-	const char *names[64];
-	size_t count = 0, ranks = report->rank_count;
-	uint64_t *self = calloc(ranks * 64 + 1, sizeof(*self));
-	int64_t number = self ? 0 : -ENOMEM;
+	size_t ranks = report->rank_count;
+	int64_t number = 0;
 
 	for (size_t i = 0; i < report->call_count && number >= 0; i++) {
 		const struct hk_report_call *call = &report->calls[i];
@@ -326,28 +348,34 @@ static int domains_write(const struct hk_report *report, struct hk_json *json)
 			continue;
 		}
 		number = hk_report_strings_ordinal(&strings, call->domain);
-		if (number == (int64_t)count && count < 64) {
-			names[count++] = call->domain;
+		if (number == (int64_t)*ret_count && number < DOMAINS) {
+			domains[(*ret_count)++] =
+			    (struct domain){call->domain, room + 2 * (size_t)number * ranks,
+					    room + (2 * (size_t)number + 1) * ranks};
 		}
-		if (number >= 0 && number < (int64_t)count) {
-			self[(size_t)number * ranks + column] += call->numbers.self_ns;
+		if (number >= 0 && number < DOMAINS) {
+			domains[number].self_ns[column] += call->numbers.self_ns;
+			domains[number].outermost_ns[column] += call->numbers.outermost_ns;
 		}
 	}
-	hk_json_open(json, "domains", '[');
-	for (size_t k = 0; k < count; k++) {
-		hk_json_open(json, NULL, '{');
-		hk_json_string(json, "domain", names[k]);
-		hk_json_open(json, "self_ns", '[');
-		for (size_t i = 0; i < ranks; i++) {
-			hk_json_uint(json, NULL, self[k * ranks + i]);
-		}
-		hk_json_close(json, ']');
-		hk_json_close(json, '}');
-	}
-	hk_json_close(json, ']');
-	free(self);
 	hk_report_strings_fini(&strings);
 	return number < 0 ? (int)number : 0;
+}
+
+static int domains_write(const struct hk_report *report, struct hk_json *json)
+{
+	struct domain domains[DOMAINS];
+	size_t count = 0;
+	uint64_t *room = calloc(2 * DOMAINS * report->rank_count + 1, sizeof(*room));
+	int r = room ? domains_sum(report, domains, room, &count) : -ENOMEM;
+
+	hk_json_open(json, "domains", '[');
+	for (size_t i = 0; i < count; i++) {
+		domain_write(&domains[i], report->rank_count, json);
+	}
+	hk_json_close(json, ']');
+	free(room);
+	return r;
 }
 
 int hk_html_functions_write(const struct hk_report *report, struct hk_json *json)

@@ -9,9 +9,9 @@ hk.functions = (() => {
 	const columns = () => [
 		{ title: "Function", text: true, value: (row) => row.name,
 			show: (row) => html("span", { class: "name" }, swatch(row.domain), html("code", {}, format.name(row.name)),
-				row.estimated ? html("span", { class: "tag", title: "scaled up from samples" }, "sampled") : null) },
+				row.estimated ? html("span", { class: "tag", title: "scaled up from samples" }, "sampled") : null,
+				row.role === "main" ? null : html("span", { class: "tag" }, row.role)) },
 		{ title: "Called from", text: true, value: (row) => row.library, show: (row) => html("span", { class: "library" }, format.base(row.library)), hint: (row) => format.name(row.library) },
-		data.roles.length > 1 ? { title: "Role", text: true, value: (row) => row.role } : null,
 		{ title: "Calls", value: (row) => row.calls, show: (row) => format.count(row.calls) },
 		time("Total", "total", "Time inside, callees included, over all ranks"),
 		{ title: "% of time", about: "Of the wall time of all ranks", value: (row) => (row.total === null ? null : row.total / Math.max(1, data.wallAll)),
@@ -41,13 +41,14 @@ hk.functions = (() => {
 		const values = timed ? totals : calls;
 		const most = Math.max(1, ...values);
 		return html("div", { class: "rank-bars-block" }, html("h4", {}, timed ? "Total by rank, all callers" : "Calls by rank, all callers"),
-			html("div", { class: "rank-bars" }, ...values.map((value, column) => html("span", {
+			html("div", { class: "rank-bars", style: { "max-width": `${count * 72}px` } }, ...values.map((value, column) => html("span", {
 				style: { height: `${Math.max(1, (100 * (value ?? 0)) / most)}%`, background: theme.domain(row.domain) },
 				onmousemove: (event) => hk.tip.show(event.clientX, event.clientY, `rank ${data.ranks[column].rank}`, [
 					["total", format.duration(totals[column])], ["calls", format.count(calls[column])]]),
 				onmouseleave: hk.tip.hide,
 			}))),
-			html("div", { class: "ends" }, html("span", {}, `rank ${data.ranks[0].rank}`), html("span", {}, `rank ${data.ranks[count - 1].rank}`)));
+			html("div", { class: "ends", style: { "max-width": `${count * 72}px` } },
+				html("span", {}, `rank ${data.ranks[0].rank}`), html("span", {}, `rank ${data.ranks[count - 1].rank}`)));
 	}
 
 	function detail(row) {
@@ -70,7 +71,9 @@ hk.functions = (() => {
 			`By function and calling library, over all ranks. ${device ? "Times of CUDA and NCCL calls are the caller's: most of them only enqueue work. " : ""}Rows open for the latencies.`),
 		data.functions.length
 			? hk.table.build({ label: "Functions", columns: columns(), rows: data.functions, of: data.functionRows,
-				sort: columns().filter(Boolean).findIndex((column) => column.title === "Total"), filter: "Filter functions and libraries", detail })
+				sort: columns().filter(Boolean).findIndex((column) => column.title === "Total"), filter: "Filter functions and libraries", detail,
+				switches: [{ title: "waits for events and threads", hides: (row) => data.idle(row.domain) },
+					...data.others(data.functions, (row) => row.role)] })
 			: html("p", { class: "empty" }, "No hooked function was called: the coverage below says what was seen."));
 	}
 

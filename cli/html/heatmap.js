@@ -12,7 +12,8 @@ hk.heatmap = (() => {
 
 	const value = (key, row, column) => data.cells[key][row * count + column];
 	const total = (row, column) => value("total_ns", row, column) ?? 0;
-	const rows = () => (state.all ? data.cells.function.length : Math.min(FIRST, data.cells.function.length));
+	const shown = data.cells.function.map((name, row) => row).filter((row) => !data.idle(data.cells.domain[row]));
+	const rows = () => (state.all ? shown.length : Math.min(FIRST, shown.length));
 
 	function mean(row) {
 		let sum = 0;
@@ -23,7 +24,7 @@ hk.heatmap = (() => {
 	}
 
 	function mostOf(key) {
-		return data.cells[key].reduce((most, one) => (one > most ? one : most), 1);
+		return shown.reduce((most, row) => data.walls.reduce((sofar, wall, column) => Math.max(sofar, value(key, row, column) ?? 0), most), 1);
 	}
 
 	/* metric: title, the share 0 to 1 (or -1 to 1) of a cell's colour or null, and the legend's ends. */
@@ -37,8 +38,8 @@ hk.heatmap = (() => {
 	const metrics = {
 		share: (() => {
 			let most = 0.001;
-			for (let i = 0; i < data.cells.total_ns.length; i++) {
-				most = Math.max(most, (data.cells.total_ns[i] ?? 0) / Math.max(1, data.walls[i % count]));
+			for (const row of shown) {
+				data.walls.forEach((wall, column) => { most = Math.max(most, total(row, column) / Math.max(1, wall)); });
 			}
 			return { title: "Share of the rank's time", ends: ["0 %", format.percent(most)], share: (row, column) => {
 				const ns = total(row, column);
@@ -73,8 +74,9 @@ hk.heatmap = (() => {
 		context.clearRect(0, 0, width, TOP + rows() * ROW);
 		context.font = "12px ui-monospace, 'DejaVu Sans Mono', monospace";
 		context.textBaseline = "middle";
-		for (let row = 0; row < rows(); row++) {
-			const y = TOP + row * ROW;
+		for (let line = 0; line < rows(); line++) {
+			const row = shown[line];
+			const y = TOP + line * ROW;
 			context.fillStyle = theme.style("--ink-2");
 			context.fillText(clipped(format.name(data.cells.function[row]), LABELS - 16), 0, y + ROW / 2);
 			for (let column = 0; column < count; column++) {
@@ -112,7 +114,8 @@ hk.heatmap = (() => {
 		legend.replaceChildren(html("span", {}, metric.ends[0]), html("span", { class: "ramp" }, ...steps), html("span", {}, metric.ends[1]));
 	}
 
-	function describe(row, column, x, y) {
+	function describe(line, column, x, y) {
+		const row = shown[line];
 		const rank = data.ranks[column];
 		const ns = value("total_ns", row, column);
 		const middle = mean(row);
@@ -149,14 +152,14 @@ hk.heatmap = (() => {
 	}
 
 	function foot() {
-		const inFile = data.cells.function.length;
+		const inFile = shown.length;
 		const words = [];
 		if (!state.all && inFile > FIRST) {
 			words.push(`${FIRST} of ${format.count(inFile)} functions are shown. `, html("button", { type: "button", class: "link",
 				onclick: () => { state.all = true; draw(); } }, "Show all"));
 		}
-		if (data.cells.rows > inFile) {
-			words.push(html("strong", { class: "cut" }, ` ${format.count(inFile)} of ${format.count(data.cells.rows)} functions are in this file; all of them: `),
+		if (data.cells.rows > data.cells.function.length) {
+			words.push(html("strong", { class: "cut" }, ` ${format.count(data.cells.function.length)} of ${format.count(data.cells.rows)} functions are in this file; all of them: `),
 				html("code", {}, "hookcli report --format csv"));
 		}
 		return words.length ? html("p", { class: "table-foot" }, ...words) : null;
@@ -164,7 +167,7 @@ hk.heatmap = (() => {
 
 	function draw() {
 		const section = document.getElementById("heatmap");
-		section.hidden = count < 2 || !data.cells.function.length;
+		section.hidden = count < 2 || !shown.length;
 		if (section.hidden) {
 			return;
 		}

@@ -14,12 +14,12 @@ hk.job = (() => {
 	}
 
 	function fact(title, value, small) {
-		return html("div", { class: "fact" }, html("dt", {}, title), html("dd", {}, value), small ? html("span", { class: "small" }, small) : null);
+		return html("div", { class: "tile" }, html("dt", {}, title), html("dd", {}, value), small ? html("span", { class: "small" }, small) : null);
 	}
 
 	function share(domain) {
 		const one = data.domains.find((entry) => entry.domain === domain);
-		return one && data.wallAll > 0 ? one.self_ns.reduce((a, b) => a + b, 0) / data.wallAll : 0;
+		return one && data.wallAll > 0 ? one.outermost_ns.reduce((a, b) => a + b, 0) / data.wallAll : 0;
 	}
 
 	function highest(kind) {
@@ -51,7 +51,7 @@ hk.job = (() => {
 		const lost = data.lost_records + data.shed_records;
 		list.push(fact("Records", format.short(data.records), lost > 0 ? `${format.short(lost)} lost or given up` : "none lost"));
 		list.push(fact("Tracing cost", format.percent(data.wallAll > 0 ? job.tracing_cost_ns / data.wallAll : NaN, 2), "estimated"));
-		return html("dl", { class: "facts" }, ...list);
+		return html("dl", { class: "tiles" }, ...list);
 	}
 
 	function draw() {
@@ -74,7 +74,7 @@ hk.job = (() => {
 			const own = data.verdicts.filter((one) => one.topic === topic).sort((a, b) => order.indexOf(a.weight) - order.indexOf(b.weight));
 			return html("article", { class: `verdict ${own[0].weight}` },
 				html("h3", {}, html("a", { href: `#${targets[topic]}` }, titles[topic])),
-				html("ul", {}, ...own.map((one) => html("li", { class: one.weight }, format.name(one.text)))));
+				html("ul", {}, ...own.map((one) => html("li", { class: one.weight }, format.name(one.text).replace(/ %/g, "\u00a0%")))));
 		};
 		document.getElementById("verdicts").replaceChildren(head("Verdicts", "What the numbers below show, and nothing they do not."),
 			html("div", { class: "verdict-grid" }, ...topics.map(card)));

@@ -95,9 +95,9 @@ hk.memory = (() => {
 			chart = new Dygraph(box, resample(state.shown), {
 				labels: ["s", ...state.shown.map((one, index) => `${name(one)}${state.shown.findIndex((other) => name(other) === name(one)) === index ? "" : ` #${index}`}`)],
 				colors: spans.slice(0, state.shown.length), strokeWidth: 1.6, stepPlot: true, fillGraph: state.shown.length === 1, includeZero: true,
-				legend: "never", animatedZooms: false, axisLineColor: theme.style("--line"), gridLineColor: theme.style("--line-2"), axisLabelFontSize: 12,
+				legend: "never", labelsKMG2: true, animatedZooms: false, axisLineColor: theme.style("--line"), gridLineColor: theme.style("--line-2"), axisLabelFontSize: 12,
 				showRangeSelector: true, rangeSelectorHeight: 26, rangeSelectorPlotStrokeColor: theme.style("--ink-3"),
-				rangeSelectorPlotFillColor: theme.style("--cell"), rangeSelectorBackgroundStrokeColor: theme.style("--line"),
+				rangeSelectorPlotFillColor: theme.style("--cell"), rangeSelectorPlotFillGradientColor: theme.style("--cell"), rangeSelectorBackgroundStrokeColor: theme.style("--line"),
 				axes: { y: { axisLabelFormatter: (bytes) => format.bytes(bytes), axisLabelWidth: 76 },
 					x: { axisLabelFormatter: (second) => `${Number(second.toPrecision(6))} s`, axisLabelWidth: 64 } },
 				highlightCallback: (event, second, points) => values.replaceChildren(`at ${format.duration(second * 1e9)}: `,
@@ -150,14 +150,15 @@ hk.memory = (() => {
 
 	function tables() {
 		const { memory } = data;
+		const switches = data.others(memory.peaks, (row) => row.role);
 		return [html("h3", {}, "By rank"), hk.table.build({ label: "Memory by rank", rows: memory.peaks, of: memory.peak_rows, sort: 3, limit: 12, filter: "Filter memory",
-			columns: [{ title: "Rank", value: (row) => row.rank }, role, kind,
+			switches, columns: [{ title: "Rank", text: true, value: (row) => row.rank, show: (row) => format.rank(row.rank) }, role, kind,
 				{ title: "Peak", value: (row) => row.peak_bytes, show: range, hint: (row) => `${format.count(row.peak_bytes)} bytes` },
 				{ title: "At", value: (row) => row.peak_time_ns, show: (row) => format.duration(row.peak_time_ns) },
 				bytes("Live at the end", "live_bytes"), number("Allocations", "allocs"), number("Frees", "frees")] }),
 		html("h3", {}, "By library"), hk.table.build({ label: "Memory by library", rows: memory.libraries, of: memory.library_rows, sort: 3, limit: 12, filter: "Filter libraries",
-			columns: [{ title: "Library", text: true, value: (row) => row.library, show: (row) => html("code", {}, format.base(row.library)), hint: (row) => format.name(row.library) },
-				role, kind, bytes("Highest peak", "peak_bytes", "Of any rank"), { title: "on rank", value: (row) => row.peak_rank },
+			switches, columns: [{ title: "Library", text: true, value: (row) => row.library, show: (row) => html("code", {}, format.base(row.library)), hint: (row) => format.name(row.library) },
+				role, kind, bytes("Highest peak", "peak_bytes", "Of any rank"), { title: "on rank", value: (row) => row.peak_rank, show: (row) => format.rank(row.peak_rank) },
 				bytes("Live at the end", "live_bytes", "Over all ranks"), number("Allocations", "allocs"), number("Frees", "frees")] })];
 	}
 

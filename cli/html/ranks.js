@@ -6,17 +6,17 @@ hk.ranks = (() => {
 	function ending(exit) {
 		const text = exit.code === null ? exit.kind : exit.kind === "exited" ? `exit ${exit.code}` : `${exit.kind} ${exit.code}`;
 		const good = exit.kind === "exited" && !exit.code;
-		return html("span", { class: `pill ${good ? "good" : exit.kind === "running" ? "neutral" : "bad"}` }, text);
+		return html("span", { class: `pill ${good ? "good" : exit.kind === "running" || exit.kind === "exec" ? "neutral" : "bad"}` }, text);
 	}
 
 	const spentIn = (domain) => {
 		const one = data.domains.find((entry) => entry.domain === domain);
-		return (row) => (one ? one.self_ns[data.columnOf.get(row.rank)] : null);
+		return (row) => (one ? one.outermost_ns[data.columnOf.get(row.rank)] : null);
 	};
 
 	function domainColumns() {
 		return ["mpi", "nccl", "cuda", "io"].filter((domain) => data.domains.some((one) => one.domain === domain)).map((domain) => ({
-			title: { mpi: "MPI", nccl: "NCCL", cuda: "CUDA", io: "I/O" }[domain], about: `Self time in ${domain}`,
+			title: { mpi: "MPI", nccl: "NCCL", cuda: "CUDA", io: "I/O" }[domain], about: `Time inside outermost calls of ${domain}`,
 			value: spentIn(domain), show: (row) => format.duration(spentIn(domain)(row)) }));
 	}
 

@@ -2,7 +2,7 @@
  *
  * A column is {title, value(row), show(row)?, text?: true, hint?}: value is what sorts (a number, a text or null), show what
  * stands in the cell. Options: rows, columns, sort (index of the first column to sort by, descending unless it is text),
- * filter: "words in the box", detail(row): an element below the row, of: how many rows there would be in all,
+ * filter: "words in the box", switches: [{title, hides(row)}...] that show what is hidden at first, detail(row): an element below the row, of: how many rows there would be in all,
  * more: what shows them, limit: rows before "show all".
  */
 hk.table = (() => {
@@ -39,7 +39,8 @@ hk.table = (() => {
 		const foot = html("p", { class: "table-foot" });
 		const heads = columns.map((column) => html("th", { scope: "col", class: column.text ? "text" : "number" },
 			html("button", { type: "button", title: column.about ?? `Sort by ${column.title}`, onclick: () => sort(column) }, column.title)));
-		const box = options.filter
+		const switches = (options.switches ?? []).filter((one) => options.rows.some(one.hides)).map((one) => ({ ...one, on: false }));
+		const box = options.filter && options.rows.length > 8
 			? html("input", { type: "search", class: "filter", placeholder: options.filter, "aria-label": options.filter,
 				oninput: (event) => { state.words = event.target.value; draw(); } })
 			: null;
@@ -53,6 +54,9 @@ hk.table = (() => {
 		function matching() {
 			const words = state.words.toLowerCase().split(/\s+/).filter(Boolean);
 			return options.rows.filter((row) => {
+				if (switches.some((one) => !one.on && one.hides(row))) {
+					return false;
+				}
 				const text = words.length ? columns.filter((c) => c.text).map((c) => c.value(row)).join(" ").toLowerCase() : "";
 				return words.every((word) => text.includes(word));
 			}).sort(compare(state.by, state.down));
@@ -84,7 +88,7 @@ hk.table = (() => {
 			if (found > shown) {
 				words.push(`${count(shown)} of ${count(found)} rows are shown. `,
 					html("button", { type: "button", class: "link", onclick: () => { state.all = true; draw(); } }, "Show all"));
-			} else if (found < options.rows.length) {
+			} else if (found < options.rows.length && state.words) {
 				words.push(`${count(found)} of ${count(options.rows.length)} rows match. `);
 			}
 			if (options.of > options.rows.length) {
@@ -108,7 +112,8 @@ hk.table = (() => {
 		}
 
 		draw();
-		return html("div", { class: "table-block" }, box,
+		return html("div", { class: "table-block" }, html("div", { class: "table-tools" }, box, ...switches.map((one) => html("label", { class: "switch" },
+			html("input", { type: "checkbox", onchange: (event) => { one.on = event.target.checked; draw(); } }), one.title))),
 			html("div", { class: "table-scroll", tabindex: "0", role: "region", "aria-label": options.label },
 				html("table", {}, html("thead", {}, html("tr", {},
 					options.detail ? html("td", { class: "expand" }) : null, ...heads)), body)), foot);

@@ -37,11 +37,12 @@ hk.theme = (() => {
 	/* The same for a canvas, which knows no variables. */
 	const domainInk = (name) => pick(pairOf(name));
 
-	/* From nothing to much, by lightness alone as well (after cividis); VALUE of 0 to 1. */
-	const ramp = [[0, 34, 78], [18, 53, 112], [59, 73, 108], [87, 93, 109], [112, 113, 115], [138, 134, 120],
-		[165, 156, 116], [195, 179, 105], [225, 204, 85], [254, 232, 56]];
+	/* From little to much, by lightness alone; VALUE of 0 to 1. */
+	const ramps = [[[226, 236, 245], [186, 214, 235], [126, 184, 218], [63, 141, 195], [16, 92, 160], [8, 48, 107]],
+		[[33, 48, 63], [28, 70, 108], [31, 105, 163], [67, 153, 214], [150, 208, 247], [238, 249, 255]]];
 	function heat(value) {
-		const place = Math.min(1, Math.max(0, dark() ? value : 1 - value)) * (ramp.length - 1);
+		const ramp = pick(ramps);
+		const place = Math.min(1, Math.max(0, value)) * (ramp.length - 1);
 		const low = Math.min(ramp.length - 2, Math.floor(place));
 		const mixed = ramp[low].map((from, k) => Math.round(from + (ramp[low + 1][k] - from) * (place - low)));
 		return `rgb(${mixed.join(",")})`;
