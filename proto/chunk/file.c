@@ -78,6 +78,18 @@ int hk_chunk_file_read(int fd, uint64_t offset, size_t size, struct hk_chunk_buf
 	return (size_t)n == size ? 0 : -EBADMSG;
 }
 
+/* Moves *at over what the file system knows to be a hole: a sparse terabyte is not read. false: no
+ * data follows. */
+static bool skip_hole(int fd, uint64_t *at)
+{
+	off_t data = lseek(fd, (off_t)*at, SEEK_DATA);
+
+	if (data > (off_t)*at) {
+		*at = (uint64_t)data;
+	}
+	return data >= 0 || errno != ENXIO;
+}
+
 /* Moves *at to the next place at or after it where a header may begin. 1: found; 0: none; -errno.
  */
 static int find_magic(int fd, uint64_t *at)
@@ -85,7 +97,7 @@ static int find_magic(int fd, uint64_t *at)
 	const uint64_t magic = HK_CHUNK_MAGIC;
 	uint8_t window[WINDOW_BYTES];
 
-	for (;;) {
+	while (skip_hole(fd, at)) {
 		ssize_t n = read_some(fd, *at, window, sizeof(window));
 		if (n < 0) {
 			return (int)n;
@@ -101,6 +113,7 @@ static int find_magic(int fd, uint64_t *at)
 		/* A magic may lie across the windows' border. */
 		*at += (uint64_t)n - (sizeof(magic) - 1);
 	}
+	return 0;
 }
 
 static int file_size(int fd, uint64_t *ret_bytes)
