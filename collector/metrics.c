@@ -73,7 +73,7 @@ void hk_metrics_expire(struct hk_collector *collector, uint64_t now_ns)
 {
 	struct hk_job *job;
 	DL_FOREACH (collector->jobs, job) {
-		if (job->tally && now_ns - job->closed_ns >= HK_METRICS_KEEP_NS) {
+		if (job->tally && now_ns >= job->closed_ns + HK_METRICS_KEEP_NS) {
 			hk_metrics_forget(job);
 		}
 	}
