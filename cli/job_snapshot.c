@@ -4,25 +4,35 @@
 #include <string.h>
 
 #include "call.h"
+#include "report/group.h"
 
-static bool by_function;
+static unsigned fold_keys;
 
-void hk_job_snapshot_fold(bool fold)
+void hk_job_snapshot_fold(unsigned keys)
 {
-	by_function = fold;
+	fold_keys = keys;
 }
 
 int hk_job_snapshot_ask(const char *url, const char *id, Hk__Response **ret_response)
 {
 	Hk__SnapshotRequest what = HK__SNAPSHOT_REQUEST__INIT;
+
+	what.job = (char *)id;
+	what.by_function = fold_keys != 0;
+	what.fold_keys = fold_keys;
+	what.memory_series = fold_keys == 0;
+	/* Latencies of different functions together say nothing. */
+	what.no_histograms = fold_keys != 0 && !(fold_keys & HK_GROUP_FUNCTION);
+	return hk_job_snapshot_ask_as(url, &what, ret_response);
+}
+
+int hk_job_snapshot_ask_as(const char *url, Hk__SnapshotRequest *what, Hk__Response **ret_response)
+{
 	Hk__Request request = HK__REQUEST__INIT;
 	Hk__Response *response;
 
-	what.job = (char *)id;
-	what.by_function = by_function;
-	what.memory_series = !by_function;
 	request.what_case = HK__REQUEST__WHAT_SNAPSHOT;
-	request.snapshot = &what;
+	request.snapshot = what;
 	int r = hk_call(url, &request, HK_JOB_ASK_TIMEOUT_MS, &response);
 	if (r < 0) {
 		return r;

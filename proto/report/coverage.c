@@ -66,14 +66,14 @@ static bool was_called(const Hk__Process *process, const struct hk_report_proces
 
 /* Why there is not one call to show: nobody shall take "no events" for "no calls". Functions that
  * were looked up by name need no slot. */
-static void note_nothing(FILE *notes, const Hk__Process *process,
+static void note_nothing(FILE *notes, const struct hk_report *report, const Hk__Process *process,
 			 const struct hk_report_process *row)
 {
 	char hooks[HK_NAME_BYTES(HOOKS_COLUMNS)];
 
 	hk_name_print(hooks, HOOKS_COLUMNS, row->hooks);
-	if (process->agent != HK__AGENT_STATE__AGENT_ON || row->objects_pending > 0 ||
-	    was_called(process, row)) {
+	if (report->folded || process->agent != HK__AGENT_STATE__AGENT_ON ||
+	    row->objects_pending > 0 || was_called(process, row)) {
 		return;
 	}
 	if (!row->hooks_in_force) {
@@ -87,9 +87,10 @@ static void note_nothing(FILE *notes, const Hk__Process *process,
 	}
 }
 
-static void note_all(FILE *notes, const Hk__Process *process, const struct hk_report_process *row)
+static void note_all(FILE *notes, const struct hk_report *report, const Hk__Process *process,
+		     const struct hk_report_process *row)
 {
-	note_nothing(notes, process, row);
+	note_nothing(notes, report, process, row);
 	for (size_t reason = 0; reason < HK_REPORT_REFUSALS; reason++) {
 		note(notes, row->refused[reason],
 		     reason < refusals_known
@@ -133,7 +134,7 @@ int hk_coverage_fill(struct hk_report *report, const Hk__Process *process,
 	}
 	if (process->coverage) {
 		count(process->coverage, row);
-		note_all(notes, process, row);
+		note_all(notes, report, process, row);
 	}
 	fclose(notes);
 	row->coverage = hk_report_strings_get(&report->strings, text);

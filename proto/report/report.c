@@ -87,6 +87,7 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 	report = calloc(1, sizeof(*report));
 	r = report ? job_texts(report, snapshot->job) : -ENOMEM;
 	if (r == 0) {
+		report->folded = snapshot->folded;
 		r = hk_report_process_fill(report, snapshot, clocks);
 	}
 	if (r == 0) {

@@ -197,6 +197,8 @@ static void test_fold_keeps_ranks_and_open_calls(void **state)
 	assert_int_equal(report->open_call_count, 1);
 	assert_string_equal(report->open_calls[0].function, whole_report->open_calls[0].function);
 	assert_int_equal(report->call_count, 0);
+	/* Nothing is said of what is not there to be seen. */
+	assert_string_equal(report->processes[0].coverage, "");
 	hk_report_free(report);
 	hk_report_free(whole_report);
 	hk_fold_fini(&fold);

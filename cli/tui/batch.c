@@ -1,0 +1,155 @@
+#include "tui/batch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "command.h"
+#include "report/table.h"
+#include "tui/head.h"
+
+#define HEADS_BYTES 512u
+
+size_t hk_batch_column(const struct hk_view *view, const char *title)
+{
+	size_t i = 0;
+
+	while (i < view->column_count && strcasecmp(view->columns[i].title, title) != 0) {
+		i++;
+	}
+	return i;
+}
+
+static struct hk_table *table_new(const struct hk_view *view)
+{
+	char heads[HEADS_BYTES];
+	size_t used = 0;
+
+	for (size_t i = 0; i < view->column_count; i++) {
+		const struct hk_column *column = &view->columns[i];
+		if (column->batch && used < sizeof(heads)) {
+			used += (size_t)snprintf(
+			    heads + used, sizeof(heads) - used, "%s%s%s%s", used > 0 ? "|" : "",
+			    hk_cell_is_text(column->kind) ? "<" : ">", column->title,
+			    column->kind == HK_CELL_NAME ? ":36" : "");
+		}
+	}
+	return hk_table_new(heads);
+}
+
+static void add(struct hk_table *table, const struct hk_view *view, const struct hk_row *row)
+{
+	char text[HK_CELL_BYTES_MAX];
+
+	for (size_t i = 0; i < view->column_count; i++) {
+		const struct hk_column *column = &view->columns[i];
+		const struct hk_table_cell *cell = &row->cells[i];
+		if (!column->batch) {
+			continue;
+		}
+		if (hk_cell_is_text(column->kind)) {
+			hk_table_add(table, "%s", cell->text ? cell->text : "");
+		} else {
+			hk_table_add(table, "%s", hk_cell_number(text, column->kind, cell->now));
+		}
+	}
+}
+
+static int table_write(const struct hk_batch *batch, struct hk_rows *rows)
+{
+	const struct hk_view *view = batch->view;
+	const struct hk_order order = {
+	    .columns = view->columns,
+	    .column_count = view->column_count,
+	    .column = batch->sort ? hk_batch_column(view, batch->sort) : view->sort,
+	    .reverse = !batch->sort && view->rising,
+	};
+	struct hk_table *table = table_new(view);
+
+	hk_rows_sort(rows, &order);
+	for (size_t i = 0; i < rows->count && i < batch->rows; i++) {
+		add(table, view, &rows->rows[i]);
+	}
+	int r = hk_table_write(table, stdout, hk_command_colour(stdout));
+	hk_table_free(table);
+	if (rows->count == 0) {
+		puts(view->empty);
+	} else if (rows->count > batch->rows) {
+		printf("(%zu more)\n", rows->count - (size_t)batch->rows);
+	}
+	return rows->failed ? -ENOMEM : r;
+}
+
+static int picture_write(const struct hk_batch *batch, const struct hk_scene *scene,
+			 struct hk_history *head)
+{
+	static const char *const states[] = {
+	    [HK_PICTURE_LIVE] = "LIVE", [HK_PICTURE_ENDED] = "ENDED", [HK_PICTURE_LEFT] = "ENDED"};
+	const struct hk_picture *picture = scene->picture;
+	enum hk_picture_state state = hk_picture_state(picture);
+	struct hk_rows rows = {.rows = NULL};
+
+	if (batch->json) {
+		return hk_report_write_json(picture->report, stdout);
+	}
+	/* A job that ended has no "now": its rates are those of its whole life. */
+	hk_history_begin(scene->history, picture->duration_ns, state != HK_PICTURE_LIVE);
+	hk_head_write(picture, head, states[state], true, stdout);
+	hk_head_warn(picture, stdout);
+	fputc('\n', stdout);
+	batch->view->fill(scene, &rows);
+	int r = table_write(batch, &rows);
+	hk_rows_fini(&rows);
+	if (batch->view == &hk_view_functions) {
+		fputc('\n', stdout);
+		hk_foot_write(picture, stdout);
+	}
+	fputs(batch->pictures != 1 ? "\n" : "", stdout);
+	return r;
+}
+
+static int take_and_write(const struct hk_batch *batch, struct hk_history *history,
+			  struct hk_history *head, bool *ret_live)
+{
+	const struct hk_picture_request request = {.job = batch->job,
+						   .keys = batch->json ? 0 : batch->view->keys};
+	struct hk_picture *picture;
+	int code = hk_picture_take(&request, &picture);
+
+	*ret_live = false;
+	if (!picture) {
+		return code;
+	}
+	const struct hk_scene scene = {.picture = picture, .history = history};
+	int r = picture_write(batch, &scene, head);
+	*ret_live = picture->job.live;
+	if (r < 0 || fflush(stdout) != 0) {
+		hk_error("cannot show the job: %s", strerror(r < 0 ? -r : errno));
+		*ret_live = false;
+		code = HK_EXIT_FAILED;
+	}
+	hk_picture_free(picture);
+	return code;
+}
+
+int hk_batch_run(const struct hk_batch *batch)
+{
+	struct hk_history *history = hk_history_new(), *head = hk_history_new();
+	int code = HK_EXIT_FAILED;
+	bool live = history && head;
+
+	for (unsigned long i = 1; live; i++) {
+		code = take_and_write(batch, history, head, &live);
+		if (i == batch->pictures) {
+			break;
+		}
+		if (live) {
+			poll(NULL, 0, (int)(batch->delay_s * 1000));
+		}
+	}
+	hk_history_free(history);
+	hk_history_free(head);
+	return code;
+}

@@ -1,0 +1,169 @@
+#include "tui/head.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/name.h"
+#include "report/nodes.h"
+#include "report/quantity.h"
+
+#define OPEN_AFTER_NS 5000000000u
+#define OPEN_SHOWN 6u
+#define NAME_COLUMNS 40
+
+static double wall_ns(const struct hk_report *report)
+{
+	double wall = 0;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		int64_t ns = report->ranks[i].end_ns - report->ranks[i].start_ns;
+		wall += ns > 0 ? (double)ns : 0;
+	}
+	return wall;
+}
+
+static void write_ranks(const struct hk_report *report, FILE *output)
+{
+	fprintf(output, "%zu", report->rank_count);
+	if (report->job.world_size > 0) {
+		fprintf(output, "/%" PRId32, report->job.world_size);
+	}
+	fputs(report->rank_count == 1 && report->job.world_size <= 1 ? " rank" : " ranks", output);
+	if (report->job.nodes > 1) {
+		fprintf(output, " %zu nodes", report->job.nodes);
+	}
+}
+
+static void write_clock(const struct hk_report_job *job, bool utf8, FILE *output)
+{
+	char error[HK_QUANTITY_BYTES];
+
+	if (job->nodes >= 2 && job->clocks_known) {
+		fprintf(output, "  clock %s%s", utf8 ? "\302\261" : "+-",
+			hk_quantity_duration(error, job->clock_error_ns));
+	} else if (job->nodes >= 2) {
+		fputs("  clocks unknown", output);
+	}
+}
+
+static void write_disk(const struct hk_picture *picture, const struct hk_track *track, FILE *output)
+{
+	char bytes[HK_QUANTITY_BYTES], rate[HK_QUANTITY_BYTES];
+
+	fprintf(output, "  disk %s", hk_quantity_bytes(bytes, picture->stored_bytes));
+	if (track && hk_picture_state(picture) == HK_PICTURE_LIVE) {
+		fprintf(output, " %s/s", hk_quantity_bytes(rate, (uint64_t)track->per_s[1]));
+	}
+	if (!isnan(picture->disk_free)) {
+		fprintf(output, " (free %.0f %%)", 100 * picture->disk_free);
+	}
+}
+
+void hk_head_write(const struct hk_picture *picture, struct hk_history *history, const char *state,
+		   bool utf8, FILE *output)
+{
+	const struct hk_report *report = picture->report;
+	char id[HK_NAME_BYTES(NAME_COLUMNS)], rate[HK_QUANTITY_BYTES], up[HK_QUANTITY_BYTES];
+	double wall = wall_ns(report);
+	uint64_t counts[HK_TRACK_COUNTS] = {0, picture->stored_bytes};
+
+	for (size_t i = 0; i < picture->calls.count; i++) {
+		counts[0] += picture->calls.groups[i].numbers.calls;
+	}
+	hk_history_begin(history, picture->duration_ns,
+			 hk_picture_state(picture) == HK_PICTURE_ENDED);
+	const struct hk_track *track = hk_history_count(history, "job", counts);
+	hk_name_print(id, NAME_COLUMNS, report->job.id);
+	fprintf(output, "hooktrace %s  ", id);
+	write_ranks(report, output);
+	fprintf(output, "  up %s  %s\n", hk_quantity_duration(up, picture->duration_ns), state);
+	fprintf(output, "cost %.2f %%  calls %s/s  lost %" PRIu64,
+		wall > 0 ? 100 * (double)report->job.tracing_cost_ns / wall : 0,
+		hk_quantity_count(rate, track ? track->per_s[0] : 0), report->job.lost_records);
+	write_disk(picture, track, output);
+	write_clock(&report->job, utf8, output);
+	fputc('\n', output);
+}
+
+void hk_head_warn(const struct hk_picture *picture, FILE *output)
+{
+	const struct hk_report *report = picture->report;
+
+	if (report->job.calls_untracked > 0) {
+		fprintf(output, "! UNCOUNTED CALLS: %" PRIu64 ", see hookcli report\n",
+			report->job.calls_untracked);
+	}
+	if (picture->older) {
+		fputs(
+		    "! the job's collector is older than this hookcli and cannot show this view\n",
+		    output);
+	}
+	hk_report_nodes_warn(report, output);
+}
+
+/* ---- below ---- */
+
+static void open_calls_write(const struct hk_report *report, FILE *output)
+{
+	size_t shown = 0, more = 0;
+
+	for (size_t i = 0; i < report->open_call_count; i++) {
+		const struct hk_report_open_call *open = &report->open_calls[i];
+		char function[HK_NAME_BYTES(NAME_COLUMNS)], library[HK_NAME_BYTES(NAME_COLUMNS)];
+		char thread[HK_NAME_BYTES(16)], age[HK_QUANTITY_BYTES];
+		if (open->open_ns < OPEN_AFTER_NS || shown == OPEN_SHOWN) {
+			more += open->open_ns >= OPEN_AFTER_NS;
+			continue;
+		}
+		hk_name_print(function, NAME_COLUMNS, open->function);
+		hk_name_print(library, NAME_COLUMNS, hk_name_base(open->library));
+		hk_name_print(thread, 16, open->thread_name);
+		fprintf(output, "%s  rank %" PRId32 " %s %s <- %s  %s\n",
+			shown++ == 0 ? "OPEN > 5s" : "         ", open->rank,
+			*thread ? thread : open->role, function, library,
+			hk_quantity_duration(age, open->open_ns));
+	}
+	if (more > 0) {
+		fprintf(output, "           (%zu more)\n", more);
+	}
+}
+
+static void memory_write(const struct hk_report *report, FILE *output)
+{
+	const struct hk_report_memory *most = NULL;
+	char live[HK_QUANTITY_BYTES], peak[HK_QUANTITY_BYTES];
+
+	for (size_t i = 0; i < report->memory_count; i++) {
+		const struct hk_report_memory *memory = &report->memory[i];
+		if (memory->device < 0 && strcmp(memory->library, "*") == 0 &&
+		    strcmp(memory->kind, "heap") == 0 && strcmp(memory->role, "main") == 0 &&
+		    (!most || memory->live_bytes > most->live_bytes)) {
+			most = memory;
+		}
+	}
+	if (most) {
+		fprintf(output, "MEM  host heap max %s (peak %s) rank %" PRId32 "\n",
+			hk_quantity_bytes(live, most->live_bytes),
+			hk_quantity_bytes(peak, most->peak_bytes), most->rank);
+	}
+}
+
+static bool has_lowered(const struct hk_report *report)
+{
+	for (size_t i = 0; i < report->step_count; i++) {
+		if (!report->steps[i].pinned) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void hk_foot_write(const struct hk_picture *picture, FILE *output)
+{
+	open_calls_write(picture->report, output);
+	memory_write(picture->report, output);
+	if (has_lowered(picture->report)) {
+		fputs("* level lowered by the governor: hookcli report\n", output);
+	}
+}

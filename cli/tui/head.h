@@ -1,0 +1,24 @@
+/* head.h: what stands above and below the table of every view: the job as a whole.
+ *
+ * Lines of text, for screen and batch alike. No state but the history of the job's own figures.
+ */
+#ifndef HK_TUI_HEAD_H
+#define HK_TUI_HEAD_H
+
+#include <stdio.h>
+
+#include "tui/history.h"
+#include "tui/picture.h"
+
+/* Which job it is and how it does, two lines; STATE: "LIVE 1s". HISTORY is the head's own. UTF8:
+ * else in ASCII. */
+void hk_head_write(const struct hk_picture *picture, struct hk_history *history, const char *state,
+		   bool utf8, FILE *output);
+
+/* Lines, each with "! ", of what the reader must know; nothing if all is well. */
+void hk_head_warn(const struct hk_picture *picture, FILE *output);
+
+/* Calls that do not return, the rank with the most memory, and notes. */
+void hk_foot_write(const struct hk_picture *picture, FILE *output);
+
+#endif

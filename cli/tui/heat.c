@@ -1,0 +1,142 @@
+/* One cell for each rank, grouped by node: where in the job something is different. */
+#include <curses.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/name.h"
+#include "tui/live.h"
+#include "tui/terminal.h"
+
+#define HOST_COLUMNS 12
+#define HIGH 0.85 /* share of the highest from which a cell stands out */
+
+struct cell {
+	const char *host;
+	double rank, value;
+	bool chosen;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct cell *x = a, *y = b;
+
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Nodes in the order of their first ranks. */
+static int by_node(const void *a, const void *b)
+{
+	const struct cell *x = a, *y = b;
+	int order = strcmp(x->host, y->host);
+
+	return order ? order : by_rank(a, b);
+}
+
+/* The column that is shown: the one sorted by if it is of numbers. */
+static size_t column_of(const struct hk_pane *pane)
+{
+	enum hk_cell_kind kind = pane->view->columns[pane->order.column].kind;
+
+	return hk_cell_is_text(kind) || kind == HK_CELL_SPARK ? pane->view->heat
+							      : pane->order.column;
+}
+
+static size_t cells_of(struct hk_live *live, size_t column, struct cell *cells)
+{
+	bool totals = live->totals && live->pane->view->columns[column].total_title;
+	const struct hk_row *chosen = hk_layout_chosen(live);
+	size_t count = 0;
+
+	for (size_t i = 0; i < live->rows.count; i++) {
+		const struct hk_row *row = &live->rows.rows[i];
+		if (row->depth == 0 && row->cells[1].text) {
+			cells[count++] = (struct cell){
+			    .host = row->cells[1].text,
+			    .rank = row->cells[0].now,
+			    .value = totals ? row->cells[column].total : row->cells[column].now,
+			    .chosen = row == chosen,
+			};
+		}
+	}
+	qsort(cells, count, sizeof(*cells), by_node);
+	return count;
+}
+
+static void draw_title(const struct hk_live *live, int line, size_t column,
+		       const struct cell *highest)
+{
+	const struct hk_column *head = &live->pane->view->columns[column];
+	char number[HK_CELL_BYTES_MAX], text[256];
+
+	hk_cell_number(number, hk_column_kind(head, live->totals), highest->value);
+	snprintf(text, sizeof(text), "%s of each rank, %s none to %s %s (rank %.0f)",
+		 hk_column_title(head, live->totals), hk_cell_bar(0, live->utf8),
+		 hk_cell_bar(1, live->utf8), number, highest->rank);
+	hk_terminal_put(line, 0, COLS, HK_STYLE_FAINT, text, false);
+}
+
+static void draw_cell(const struct hk_live *live, int line, int at, const struct cell *cell,
+		      double most)
+{
+	double share = most > 0 && cell->value > 0 ? cell->value / most : 0;
+	enum hk_style style = cell->chosen   ? HK_STYLE_CHOSEN
+			      : share > HIGH ? HK_STYLE_ALERT
+					     : HK_STYLE_PLAIN;
+
+	hk_terminal_put(line, at, 1, style,
+			isnan(cell->value) ? "?" : hk_cell_bar(share, live->utf8), false);
+}
+
+/* The cells of as many nodes as fit; how many lines that took. */
+static int draw_nodes(const struct hk_live *live, int top, int lines, const struct cell *cells,
+		      size_t count, double most)
+{
+	char host[HK_NAME_BYTES(HOST_COLUMNS)];
+	int line = -1, at = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool first = i == 0 || strcmp(cells[i].host, cells[i - 1].host) != 0;
+		if (first || at >= COLS) {
+			if (line + 1 >= lines) {
+				char more[64];
+				snprintf(more, sizeof(more), "(%zu more ranks)", count - i);
+				hk_terminal_put(top + line, 0, COLS, HK_STYLE_FAINT, more, false);
+				break;
+			}
+			line++;
+			at = HOST_COLUMNS + 1;
+		}
+		if (first) {
+			hk_name_print_end(host, HOST_COLUMNS, cells[i].host);
+			hk_terminal_put(top + line, 0, HOST_COLUMNS, HK_STYLE_PLAIN, host, false);
+		}
+		draw_cell(live, top + line, at++, &cells[i], most);
+	}
+	return line + 1;
+}
+
+int hk_heat_draw(struct hk_live *live, int top, int lines)
+{
+	size_t column = column_of(live->pane);
+	struct cell *cells = malloc((live->rows.count + 1) * sizeof(*cells));
+
+	if (!cells || lines < 2) {
+		free(cells);
+		return 0;
+	}
+	size_t count = cells_of(live, column, cells), highest = 0;
+	for (size_t i = 1; i < count; i++) {
+		highest = fmax(cells[i].value, cells[highest].value) > cells[highest].value ||
+				  isnan(cells[highest].value)
+			      ? i
+			      : highest;
+	}
+	int used = 0;
+	if (count > 0) {
+		draw_title(live, top, column, &cells[highest]);
+		used = 1 + draw_nodes(live, top + 1, lines - 1, cells, count, cells[highest].value);
+	}
+	free(cells);
+	return used;
+}

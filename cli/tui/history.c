@@ -1,0 +1,159 @@
+#include "tui/history.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Out of memory is an error to return, not a reason to exit. */
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#define SECOND_NS 1000000000u
+#define FORGET_NS (120 * (uint64_t)SECOND_NS)
+
+struct entry {
+	UT_hash_handle hh;
+	char *key;
+	uint64_t counts[HK_TRACK_COUNTS];
+	uint64_t seen_ns; /* look that counted it last; 0: none */
+	struct hk_track track;
+};
+
+struct hk_history {
+	struct entry *entries;
+	uint64_t now_ns, before_ns; /* of this look and of the one before; 0: none */
+	bool whole;
+};
+
+struct hk_history *hk_history_new(void)
+{
+	return calloc(1, sizeof(struct hk_history));
+}
+
+static void entry_free(struct hk_history *history, struct entry *entry)
+{
+	HASH_DEL(history->entries, entry);
+	free(entry->key);
+	free(entry);
+}
+
+struct hk_history *hk_history_free(struct hk_history *history)
+{
+	struct entry *entry, *next;
+
+	if (history) {
+		HASH_ITER (hh, history->entries, entry, next) {
+			entry_free(history, entry);
+		}
+		free(history);
+	}
+	return NULL;
+}
+
+void hk_history_begin(struct hk_history *history, uint64_t now_ns, bool whole)
+{
+	struct entry *entry, *next;
+
+	history->whole = whole;
+	if (now_ns != history->now_ns) {
+		history->before_ns = history->now_ns < now_ns ? history->now_ns : 0;
+		history->now_ns = now_ns;
+	}
+	HASH_ITER (hh, history->entries, entry, next) {
+		if (entry->seen_ns + FORGET_NS < now_ns) {
+			entry_free(history, entry);
+		}
+	}
+}
+
+double hk_history_span_s(const struct hk_history *history)
+{
+	uint64_t since = history->whole ? 0 : history->before_ns;
+
+	return (double)(history->now_ns - since) / SECOND_NS;
+}
+
+static struct entry *entry_get(struct hk_history *history, const char *key)
+{
+	struct entry *entry;
+
+	HASH_FIND_STR(history->entries, key, entry);
+	if (entry) {
+		return entry;
+	}
+	entry = calloc(1, sizeof(*entry));
+	if (!entry || !(entry->key = strdup(key))) {
+		free(entry);
+		return NULL;
+	}
+	for (size_t i = 0; i < HK_TRACK_SECONDS; i++) {
+		entry->track.ring[i] = NAN;
+	}
+	entry->track.second = history->before_ns / SECOND_NS;
+	HASH_ADD_KEYPTR(hh, history->entries, entry->key, strlen(entry->key), entry);
+	if (!entry->hh.tbl) {
+		free(entry->key);
+		free(entry);
+		return NULL;
+	}
+	return entry;
+}
+
+/* The seconds since the last one known all had the rate between the two looks. */
+static void ring_put(struct hk_track *track, uint64_t second, double rate)
+{
+	uint64_t from = track->second + 1;
+
+	if (second >= HK_TRACK_SECONDS && from <= second - HK_TRACK_SECONDS) {
+		from = second - HK_TRACK_SECONDS + 1;
+	}
+	track->ring[second % HK_TRACK_SECONDS] = rate;
+	for (uint64_t s = from; s < second; s++) {
+		track->ring[s % HK_TRACK_SECONDS] = rate;
+	}
+	track->second = second;
+}
+
+const struct hk_track *hk_history_count(struct hk_history *history, const char *key,
+					const uint64_t counts[HK_TRACK_COUNTS])
+{
+	struct entry *entry = entry_get(history, key);
+	double span_s = hk_history_span_s(history);
+
+	if (!entry) {
+		return NULL;
+	}
+	if (entry->seen_ns == history->now_ns && entry->seen_ns != 0) {
+		return &entry->track; /* the same look once more: rates are as they were */
+	}
+	for (size_t i = 0; i < HK_TRACK_COUNTS; i++) {
+		uint64_t before = history->whole ? 0 : entry->counts[i];
+		uint64_t grown = counts[i] > before ? counts[i] - before : 0;
+		entry->track.per_s[i] = span_s > 0 ? (double)grown / span_s : 0;
+		entry->counts[i] = counts[i];
+	}
+	entry->seen_ns = history->now_ns;
+	if (history->before_ns > 0 && !history->whole) {
+		ring_put(&entry->track, history->now_ns / SECOND_NS, entry->track.per_s[0]);
+	} else {
+		entry->track.second = history->now_ns / SECOND_NS;
+	}
+	return &entry->track;
+}
+
+double hk_track_part(const struct hk_track *track, size_t part, size_t parts)
+{
+	size_t from = part * HK_TRACK_SECONDS / parts, to = (part + 1) * HK_TRACK_SECONDS / parts;
+	double sum = 0;
+	size_t known = 0;
+
+	for (size_t i = from; i < to; i++) {
+		/* The oldest second is the one behind the newest in the ring. */
+		double rate = track->ring[(track->second + 1 + i) % HK_TRACK_SECONDS];
+		if (!isnan(rate)) {
+			sum += rate;
+			known++;
+		}
+	}
+	return known > 0 ? sum / (double)known : NAN;
+}

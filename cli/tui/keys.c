@@ -1,0 +1,333 @@
+/* The keys, what they do, and the help that is made of them. */
+#include <curses.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring/segment.h"
+#include "tui/live.h"
+#include "tui/terminal.h"
+
+#define KEY_CONTROL_L 12
+#define WHEEL_ROWS 3
+
+static void choose_view(struct hk_live *live, int key)
+{
+	hk_live_show(live, (size_t)(key - '1'));
+}
+
+static void next_view(struct hk_live *live, int key)
+{
+	size_t now = (size_t)(live->pane - live->panes);
+
+	hk_live_show(live, (now + (key == KEY_BTAB ? HK_VIEWS - 1 : 1)) % HK_VIEWS);
+}
+
+static void sort_by(struct hk_live *live, size_t column)
+{
+	struct hk_order *order = &live->pane->order;
+
+	order->reverse = order->column == column ? !order->reverse : false;
+	order->column = column;
+	hk_layout_rows(live);
+}
+
+/* The column to the left or right that is on the screen. */
+static void sort(struct hk_live *live, int key)
+{
+	struct hk_order *order = &live->pane->order;
+	size_t count = order->column_count, column = order->column;
+
+	do {
+		column = (column + (key == '<' ? count - 1 : 1)) % count;
+	} while (column != order->column && live->layout.column_end[column] == 0);
+	if (column != order->column) {
+		sort_by(live, column);
+	}
+}
+
+static void reverse(struct hk_live *live, int key)
+{
+	(void)key;
+	sort_by(live, live->pane->order.column);
+}
+
+static void find(struct hk_live *live, int key)
+{
+	(void)key;
+	hk_prompt_open(live, HK_PROMPT_FIND);
+}
+
+static void find_next(struct hk_live *live, int key)
+{
+	size_t count = live->rows.count, from = live->pane->line;
+
+	(void)key;
+	for (size_t i = 1; i <= count && *live->sought; i++) {
+		size_t at = (from + i) % count;
+		if (hk_row_has(&live->rows.rows[at], &live->pane->order, live->sought)) {
+			hk_layout_choose(live, at);
+			return;
+		}
+	}
+	hk_live_say(live, *live->sought ? "nothing here has '%s'" : "find what? /%s", live->sought);
+}
+
+static void filter_rows(struct hk_live *live, int key)
+{
+	(void)key;
+	hk_prompt_open(live, HK_PROMPT_FILTER);
+}
+
+/* Of many rows the first ones at first, then all, then none. */
+static void expand(struct hk_live *live, int key)
+{
+	struct hk_pane *pane = live->pane;
+	const struct hk_row *row = hk_layout_chosen(live);
+	bool open = row && pane->expanded && strcmp(row->key, pane->expanded) == 0;
+
+	(void)key;
+	if (!row || !row->expandable || !pane->view->expand) {
+		hk_live_say(live, "this row is all there is");
+		return;
+	}
+	bool shortened = false;
+	for (size_t i = 0; i < live->rows.count; i++) {
+		shortened |= live->rows.rows[i].mark == HK_ROW_SUM;
+	}
+	if (open && shortened && !pane->all) {
+		pane->all = true;
+	} else {
+		free(pane->expanded);
+		hk_pick_fini(&pane->pick);
+		pane->expanded = open ? NULL : strdup(row->key);
+		pane->all = false;
+		if (pane->expanded && hk_pick_copy(&pane->pick, &row->pick) == 0) {
+			hk_history_free(pane->below);
+			pane->below = hk_history_new();
+			live->wanting = pane->view->below != 0;
+		}
+	}
+	if (pane->below) {
+		hk_layout_rows(live);
+	} else {
+		live->quit = true; /* out of memory */
+	}
+}
+
+static void pause_or_go(struct hk_live *live, int key)
+{
+	(void)key;
+	live->paused = !live->paused;
+	live->wanting |= !live->paused;
+}
+
+static void totals(struct hk_live *live, int key)
+{
+	(void)key;
+	live->totals = !live->totals;
+	live->pane->order.totals = live->totals;
+	hk_layout_rows(live);
+}
+
+static void stacks(struct hk_live *live, int key)
+{
+	(void)key;
+	hk_live_say(live,
+		    "no stacks were taken: this version records who called, not the way there");
+}
+
+static void level(struct hk_live *live, int key)
+{
+	const struct hk_row *row = hk_layout_chosen(live);
+
+	(void)key;
+	if (!row || !row->pick.function) {
+		hk_live_say(live, "a level is a function's: choose one of Functions (1)");
+	} else if (hk_picture_state(live->picture) != HK_PICTURE_LIVE || live->gone) {
+		hk_live_say(live, "levels can be changed only while the job runs");
+	} else if (!*live->picture->job.url) {
+		hk_live_say(live, "each node has its own collector: use hookcli ctl level there");
+	} else if (strpbrk(row->pick.function, "*?[]:\\") ||
+		   strlen(row->pick.function) >= HK_RULE_PATTERN_BYTES) {
+		hk_live_say(live, "that name is no pattern: use hookcli ctl level");
+	} else {
+		hk_prompt_open(live, HK_PROMPT_LEVEL);
+	}
+}
+
+static void delay(struct hk_live *live, int key)
+{
+	(void)key;
+	hk_prompt_open(live, HK_PROMPT_DELAY);
+}
+
+static void map(struct hk_live *live, int key)
+{
+	(void)key;
+	live->pane->map = !live->pane->map;
+	if (live->pane->view->heat == 0) {
+		hk_live_say(live, "the map is of the ranks (2)");
+	}
+}
+
+static void move_by(struct hk_live *live, int key)
+{
+	long page = live->layout.lines > 1 ? live->layout.lines - 1 : 1;
+	long all = (long)live->rows.count;
+
+	hk_layout_move(live, key == KEY_UP	? -1
+			     : key == KEY_DOWN	? 1
+			     : key == KEY_PPAGE ? -page
+			     : key == KEY_NPAGE ? page
+			     : key == KEY_HOME	? -all
+						: all);
+}
+
+static void help(struct hk_live *live, int key)
+{
+	(void)key;
+	live->help = true;
+}
+
+static void redraw(struct hk_live *live, int key)
+{
+	(void)live;
+	(void)key;
+	clearok(curscr, TRUE);
+}
+
+static void quit(struct hk_live *live, int key)
+{
+	(void)key;
+	live->quit = true;
+}
+
+/* The column of the header that is at screen column X; column_count: none. */
+static size_t column_at(const struct hk_live *live, int x)
+{
+	size_t count = live->pane->view->column_count;
+
+	for (size_t i = 0; i < count; i++) {
+		if (x < live->layout.column_end[i]) {
+			return i;
+		}
+	}
+	return count;
+}
+
+static void click(struct hk_live *live, const MEVENT *event)
+{
+	const struct hk_layout *layout = &live->layout;
+	int row = event->y - layout->first;
+
+	if (event->y == layout->tabs) {
+		for (size_t i = 0; i < HK_VIEWS; i++) {
+			if (event->x < layout->tab_end[i]) {
+				hk_live_show(live, i);
+				return;
+			}
+		}
+	} else if (event->y == layout->header &&
+		   column_at(live, event->x) < live->pane->view->column_count) {
+		sort_by(live, column_at(live, event->x));
+	} else if (row >= 0 && row < layout->lines) {
+		hk_layout_choose(live, live->pane->top + (size_t)row);
+	}
+}
+
+static void mouse(struct hk_live *live, int key)
+{
+	MEVENT event;
+
+	(void)key;
+	if (getmouse(&event) != OK) {
+		return;
+	}
+	if (event.bstate & BUTTON4_PRESSED) {
+		hk_layout_move(live, -WHEEL_ROWS);
+	} else if (event.bstate & BUTTON5_PRESSED) {
+		hk_layout_move(live, WHEEL_ROWS);
+	} else if (event.bstate & BUTTON1_PRESSED) {
+		click(live, &event);
+	}
+}
+
+static const struct key {
+	int first, last;
+	void (*act)(struct hk_live *live, int key);
+	const char *label, *help; /* NULL: of the one before */
+} keys[] = {
+    {'1', '0' + HK_VIEWS, choose_view, "1-7", "another view"},
+    {'\t', '\t', next_view, "Tab", "the next view"},
+    {KEY_BTAB, KEY_BTAB, next_view, NULL, NULL},
+    {'<', '<', sort, "< >", "sort by the column to the left, to the right"},
+    {'>', '>', sort, NULL, NULL},
+    {'R', 'R', reverse, "R", "sort the other way round"},
+    {'/', '/', find, "/", "find a row"},
+    {'n', 'n', find_next, "n", "find the next one"},
+    {'\\', '\\', filter_rows, "\\", "only rows with a text"},
+    {'\r', '\r', expand, "Enter", "expand the row: over its ranks, a rank over its functions"},
+    {'\n', '\n', expand, NULL, NULL},
+    {KEY_ENTER, KEY_ENTER, expand, NULL, NULL},
+    {' ', ' ', pause_or_go, "Space", "pause, go on"},
+    {'t', 't', totals, "t", "rates per second, or totals since the start"},
+    {'l', 'l', level, "l", "another level for the row's function, for a minute"},
+    {'s', 's', stacks, "s", "stacks of the row"},
+    {'h', 'h', map, "h", "map of the ranks, always there beyond 64"},
+    {'d', 'd', delay, "d", "time between two looks"},
+    {KEY_DOWN, KEY_DOWN, move_by, "arrows, PgUp, PgDn, Home, End", "choose a row"},
+    {KEY_UP, KEY_UP, move_by, NULL, NULL},
+    {KEY_PPAGE, KEY_PPAGE, move_by, NULL, NULL},
+    {KEY_NPAGE, KEY_NPAGE, move_by, NULL, NULL},
+    {KEY_HOME, KEY_HOME, move_by, NULL, NULL},
+    {KEY_END, KEY_END, move_by, NULL, NULL},
+    {KEY_MOUSE, KEY_MOUSE, mouse, "mouse", "click a view, a column or a row; the wheel moves"},
+    {KEY_CONTROL_L, KEY_CONTROL_L, redraw, "Ctrl-L", "draw the screen anew"},
+    {'?', '?', help, "?", "this help"},
+    {KEY_F(1), KEY_F(1), help, NULL, NULL},
+    {'q', 'q', quit, "q", "leave"},
+};
+
+#define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
+
+const char *hk_keys_line(void)
+{
+	return "1-7 view  <> sort  / find  \\ filter  Enter expand  Space pause  t totals  l level "
+	       " "
+	       "d delay  ? help  q";
+}
+
+void hk_keys_help(int top, int lines)
+{
+	int line = 0;
+
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		if (keys[i].label && line < lines - 1) {
+			int width = (int)strlen(keys[i].label) < 8 ? 8 : 30;
+			hk_terminal_put(top + line, 1, width, HK_STYLE_STRONG, keys[i].label,
+					false);
+			hk_terminal_put(top + line, width + 2, COLS, HK_STYLE_PLAIN, keys[i].help,
+					false);
+			line++;
+		}
+	}
+	hk_terminal_put(LINES - 1, 0, COLS, HK_STYLE_FAINT, "any key goes back", false);
+}
+
+void hk_keys_press(struct hk_live *live, int key)
+{
+	*live->message = '\0';
+	if (live->help) {
+		live->help = false;
+		return;
+	}
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		if (key >= keys[i].first && key <= keys[i].last) {
+			keys[i].act(live, key);
+			return;
+		}
+	}
+	if (key != 27) {
+		hk_live_say(live, "? shows the keys");
+	}
+}

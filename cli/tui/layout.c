@@ -1,0 +1,119 @@
+/* The rows of a pane as they are shown: filtered, sorted, one of them expanded. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tui/live.h"
+
+/* Puts BELOW behind row AT of ROWS and takes over what it owns. */
+static void insert(struct hk_rows *rows, size_t at, struct hk_rows *below)
+{
+	struct hk_row *all = malloc((rows->count + below->count + 1) * sizeof(*all));
+	char **texts =
+	    realloc(rows->texts, (rows->text_count + below->text_count + 1) * sizeof(*texts));
+
+	rows->texts = texts ? texts : rows->texts;
+	if (!all || !texts) {
+		rows->failed = true;
+		free(all);
+		hk_rows_fini(below);
+		return;
+	}
+	memcpy(all, rows->rows, (at + 1) * sizeof(*all));
+	if (below->count > 0) {
+		memcpy(all + at + 1, below->rows, below->count * sizeof(*all));
+		memcpy(texts + rows->text_count, below->texts, below->text_count * sizeof(*texts));
+	}
+	memcpy(all + at + 1 + below->count, rows->rows + at + 1,
+	       (rows->count - at - 1) * sizeof(*all));
+	free(rows->rows);
+	free(below->rows);
+	free(below->texts);
+	rows->rows = all;
+	rows->count += below->count;
+	rows->room = rows->count;
+	rows->text_count += below->text_count;
+	rows->text_room = rows->text_count + 1;
+	*below = (struct hk_rows){.rows = NULL};
+}
+
+static void expand(struct hk_live *live, const struct hk_scene *scene)
+{
+	struct hk_pane *pane = live->pane;
+	size_t at = pane->expanded ? hk_rows_find(&live->rows, pane->expanded) : live->rows.count;
+	struct hk_rows below = {.rows = NULL};
+
+	if (at == live->rows.count) {
+		return;
+	}
+	pane->view->expand(scene, &live->rows.rows[at], &below);
+	hk_rows_sort(&below, &pane->order);
+	if (!pane->all) {
+		hk_rows_shorten(&below, &pane->order, pane->view->rows_below);
+	}
+	for (size_t i = 0; i < below.count; i++) {
+		below.rows[i].depth = 1;
+	}
+	insert(&live->rows, at, &below);
+}
+
+void hk_layout_rows(struct hk_live *live)
+{
+	struct hk_pane *pane = live->pane;
+	const struct hk_picture *picture = live->picture;
+	const struct hk_scene scene = {picture, pane->history, pane->below};
+
+	hk_rows_fini(&live->rows);
+	live->rows.failed = false;
+	if (!hk_live_has_rows(live)) {
+		return;
+	}
+	bool whole = hk_picture_state(picture) == HK_PICTURE_ENDED;
+	hk_history_begin(pane->history, picture->duration_ns, whole);
+	pane->view->fill(&scene, &live->rows);
+	hk_rows_filter(&live->rows, &pane->order, pane->filter);
+	hk_rows_sort(&live->rows, &pane->order);
+	if (pane->expanded && pane->view->expand) {
+		hk_history_begin(pane->below, picture->duration_ns, whole);
+		expand(live, &scene);
+	}
+	if (live->rows.failed) {
+		hk_live_say(live, "out of memory: not all rows are here");
+	}
+	/* The row that is chosen stays so wherever it is now; else the one in its place is. */
+	size_t at = pane->chosen ? hk_rows_find(&live->rows, pane->chosen) : live->rows.count;
+	if (at < live->rows.count) {
+		pane->line = at;
+	} else {
+		hk_layout_move(live, 0);
+	}
+}
+
+struct hk_row *hk_layout_chosen(struct hk_live *live)
+{
+	struct hk_pane *pane = live->pane;
+
+	return pane->line < live->rows.count ? &live->rows.rows[pane->line] : NULL;
+}
+
+void hk_layout_choose(struct hk_live *live, size_t index)
+{
+	struct hk_pane *pane = live->pane;
+
+	if (index < live->rows.count) {
+		free(pane->chosen);
+		pane->line = index;
+		pane->chosen = strdup(live->rows.rows[index].key);
+	}
+}
+
+void hk_layout_move(struct hk_live *live, long by)
+{
+	struct hk_pane *pane = live->pane;
+	long last = (long)live->rows.count - 1, to = (long)pane->line + by;
+
+	pane->line = (size_t)(to < 0 ? 0 : to > last ? (last < 0 ? 0 : last) : to);
+	/* Until somebody moves, the first row is the one chosen, whichever it is. */
+	if (by != 0) {
+		hk_layout_choose(live, pane->line);
+	}
+}

@@ -1,0 +1,244 @@
+#include "tui/live.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "command.h"
+#include "tui/terminal.h"
+
+#define RETRY_NS 1000000000u
+
+void hk_live_say(struct hk_live *live, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(live->message, sizeof(live->message), format, arguments);
+	va_end(arguments);
+}
+
+bool hk_live_has_rows(const struct hk_live *live)
+{
+	return live->picture && live->picture->keys == live->pane->view->keys;
+}
+
+void hk_live_show(struct hk_live *live, size_t index)
+{
+	live->pane = &live->panes[index];
+	live->pane->order.totals = live->totals;
+	live->wanting |= !hk_live_has_rows(live) || live->pane->expanded;
+	hk_layout_rows(live);
+}
+
+/* ---- pictures ---- */
+
+static void take_picture(struct hk_live *live, struct hk_picture *picture)
+{
+	enum hk_picture_state state = hk_picture_state(picture);
+	bool left = state == HK_PICTURE_LEFT;
+
+	/* What lies in the directory is older than what the collector has said before it died. */
+	if (left && live->picture && live->picture->keys == picture->keys) {
+		hk_picture_free(picture);
+	} else {
+		hk_rows_fini(&live->rows);
+		hk_picture_free(live->picture);
+		live->picture = picture;
+	}
+	live->gone = left;
+	live->pictures++;
+	hk_layout_rows(live);
+}
+
+static void take_level(struct hk_live *live, const struct hk_lookout_answer *answer)
+{
+	if (answer->code == HK_EXIT_DONE) {
+		hk_live_say(live, "level set for %u s: %u call sites in %u processes",
+			    HK_LIVE_LEVEL_SECONDS, answer->sites, answer->processes);
+	}
+}
+
+static void take_answer(struct hk_live *live)
+{
+	struct hk_lookout_answer answer;
+	char said[sizeof(live->message)];
+
+	if (!hk_lookout_take(live->lookout, &answer)) {
+		return;
+	}
+	bool told = hk_terminal_said(said, sizeof(said));
+	if (answer.is_level) {
+		take_level(live, &answer);
+	} else if (answer.picture) {
+		take_picture(live, answer.picture);
+		told = false;
+	} else {
+		live->gone = true;
+		live->next_ns = hk_clock_monotonic_ns() + RETRY_NS;
+	}
+	/* That nobody answers is in the head already. */
+	if (told && answer.code != HK_EXIT_ABSENT) {
+		hk_live_say(live, "%s", said);
+	}
+}
+
+static bool is_over(const struct hk_live *live)
+{
+	return live->picture && hk_picture_state(live->picture) == HK_PICTURE_ENDED;
+}
+
+/* Asks for a picture if it is time to; how long to wait for something to happen. */
+static int look(struct hk_live *live)
+{
+	uint64_t now = hk_clock_monotonic_ns();
+	bool due = !live->paused && !is_over(live) && now >= live->next_ns;
+
+	if ((due || live->wanting) && !hk_lookout_is_busy(live->lookout)) {
+		const struct hk_pane *pane = live->pane;
+		struct hk_picture_request request = {.job = live->options.job,
+						     .keys = pane->view->keys};
+		if (pane->expanded && pane->view->below) {
+			request.pick = pane->pick;
+			request.detail_keys = pane->view->below;
+		}
+		hk_lookout_look(live->lookout, &request);
+		live->wanting = false;
+		live->next_ns = now + (uint64_t)(live->options.delay_s * 1e9);
+	}
+	if (live->paused || is_over(live) || live->next_ns <= now) {
+		return 1000;
+	}
+	return (int)((live->next_ns - now) / 1000000u) + 1;
+}
+
+/* ---- the whole ---- */
+
+static bool panes_init(struct hk_live *live)
+{
+	live->head = hk_history_new();
+	for (size_t i = 0; i < HK_VIEWS; i++) {
+		struct hk_pane *pane = &live->panes[i];
+		const struct hk_view *view = hk_views[i];
+		pane->view = view;
+		pane->order = (struct hk_order){.columns = view->columns,
+						.column_count = view->column_count,
+						.column = view->sort,
+						.reverse = view->rising};
+		pane->history = hk_history_new();
+		pane->below = hk_history_new();
+		if (!pane->history || !pane->below) {
+			return false;
+		}
+		if (view == live->options.view) {
+			live->pane = pane;
+			if (live->options.sort < view->column_count) {
+				pane->order.column = live->options.sort;
+				pane->order.reverse = false;
+			}
+		}
+	}
+	return live->head;
+}
+
+static void fini(struct hk_live *live)
+{
+	hk_rows_fini(&live->rows);
+	live->picture = hk_picture_free(live->picture);
+	hk_history_free(live->head);
+	for (size_t i = 0; i < HK_VIEWS; i++) {
+		struct hk_pane *pane = &live->panes[i];
+		hk_history_free(pane->history);
+		hk_history_free(pane->below);
+		free(pane->chosen);
+		free(pane->expanded);
+		hk_pick_fini(&pane->pick);
+	}
+}
+
+static void watch(struct hk_live *live)
+{
+	while (!live->quit) {
+		int key, timeout_ms = look(live);
+		hk_draw(live);
+		switch (hk_terminal_wait(hk_lookout_fd(live->lookout), timeout_ms, &key)) {
+		case HK_EVENT_KEY:
+			if (live->prompt != HK_PROMPT_NONE) {
+				hk_prompt_press(live, key);
+			} else {
+				hk_keys_press(live, key);
+			}
+			break;
+		case HK_EVENT_OTHER:
+			take_answer(live);
+			break;
+		case HK_EVENT_END:
+			live->quit = true;
+			break;
+		default:
+			break;
+		}
+		live->quit |=
+		    live->options.pictures > 0 && live->pictures >= live->options.pictures;
+	}
+}
+
+/* Leaves as the signal that ended it would have it. */
+static void pass_signal(void)
+{
+	int number = hk_terminal_signal();
+
+	if (number != 0 && number != SIGINT) {
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+}
+
+/* The first picture is taken before the screen is: if there is no job, that is said as everywhere.
+ */
+static int first(struct hk_live *live)
+{
+	const struct hk_picture_request request = {.job = live->options.job,
+						   .keys = live->options.view->keys};
+
+	return hk_picture_take(&request, &live->picture);
+}
+
+int hk_live_run(const struct hk_live_options *options)
+{
+	static struct hk_live live; /* what a thread that never ends may still look at */
+
+	live = (struct hk_live){.options = *options};
+	int code = first(&live);
+	if (!live.picture) {
+		return code;
+	}
+	int r = panes_init(&live) ? hk_terminal_open(&live.utf8) : -ENOMEM;
+	if (r == 0) {
+		r = hk_lookout_new(&live.lookout);
+	}
+	if (r < 0) {
+		hk_terminal_close();
+		hk_error("cannot show a screen: %s; try hookcli top -b", strerror(-r));
+		fini(&live);
+		return HK_EXIT_FAILED;
+	}
+	live.gone = hk_picture_state(live.picture) == HK_PICTURE_LEFT;
+	live.pictures = 1;
+	live.next_ns = hk_clock_monotonic_ns() + (uint64_t)(live.options.delay_s * 1e9);
+	hk_layout_rows(&live);
+	watch(&live);
+	hk_terminal_close();
+	bool ended = hk_lookout_free(live.lookout);
+	pass_signal();
+	if (!ended) {
+		_exit(HK_EXIT_DONE); /* rather than wait for a collector that does not answer */
+	}
+	fini(&live);
+	return HK_EXIT_DONE;
+}

@@ -1,0 +1,70 @@
+/* rows.h: the rows of a table: filled by a view, then filtered, sorted and shown.
+ *
+ * Rows own their keys and the texts made with hk_rows_text; other texts are the picture's, which
+ * must outlive them. A failure for want of memory is kept: hk_rows_failed. Locked by the caller.
+ */
+#ifndef HK_TUI_ROWS_H
+#define HK_TUI_ROWS_H
+
+#include "tui/cell.h"
+#include "tui/picture.h"
+
+#define HK_ROW_CELLS 13u
+
+enum hk_row_mark {
+	HK_ROW_PLAIN = 0,
+	HK_ROW_ALERT = 1, /* something is wrong with it */
+	HK_ROW_SUM = 2,	  /* of rows that are not shown: neither sorted nor selected */
+};
+
+struct hk_row {
+	const char *key; /* unique in the table; never NULL */
+	unsigned depth;	 /* 1: below the row that was expanded */
+	bool expandable;
+	enum hk_row_mark mark;
+	struct hk_pick pick; /* of the picture: the calls it stands for */
+	struct hk_table_cell cells[HK_ROW_CELLS];
+	const struct hk_track *track; /* NULL: none */
+};
+
+struct hk_rows {
+	struct hk_row *rows;
+	size_t count, room;
+	char **texts;
+	size_t text_count, text_room;
+	bool failed;
+};
+
+void hk_rows_fini(struct hk_rows *rows);
+
+/* Adds a row under KEY, which is copied, its numbers NAN and its texts NULL. It lasts until the
+ * next one is added. NULL without memory. */
+struct hk_row *hk_rows_add(struct hk_rows *rows, const char *key);
+
+/* A text that lasts as long as the rows; "" without memory. */
+__attribute__((format(printf, 2, 3))) const char *hk_rows_text(struct hk_rows *rows,
+							       const char *format, ...);
+
+/* The order of a table. */
+struct hk_order {
+	const struct hk_column *columns;
+	size_t column_count, column; /* the one sorted by */
+	bool totals;
+	bool reverse; /* else numbers fall and texts rise */
+};
+
+void hk_rows_sort(struct hk_rows *rows, const struct hk_order *order);
+
+/* Leaves the rows that have TEXT in one of their texts, whatever the case; "": all. */
+void hk_rows_filter(struct hk_rows *rows, const struct hk_order *order, const char *text);
+/* Whether ROW has TEXT in one of its texts. */
+bool hk_row_has(const struct hk_row *row, const struct hk_order *order, const char *text);
+
+/* Of sorted rows, if they are many, leaves the first ones and the last, and puts a row of the
+ * medians and one that counts the rest between; WHAT: what they are, "ranks". */
+void hk_rows_shorten(struct hk_rows *rows, const struct hk_order *order, const char *what);
+
+/* Index of the row under KEY; rows->count: there is none. */
+size_t hk_rows_find(const struct hk_rows *rows, const char *key);
+
+#endif
