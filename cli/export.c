@@ -31,7 +31,7 @@ struct arguments {
 enum { OPTION_FORMAT = 256, OPTION_FROM, OPTION_TO, OPTION_WEIGHT, OPTION_SPLIT };
 
 static const struct argp_option options[] = {
-    {"format", OPTION_FORMAT, "FORMAT", 0, "perfetto (default), chrome, csv or folded", 0},
+    {"format", OPTION_FORMAT, "FORMAT", 0, "perfetto (default), chrome, csv, folded or sqlite", 0},
     HK_OPTION_OUTPUT,
     {"from", OPTION_FROM, "TIME", 0, "Leave out calls that ended before TIME", 0},
     {"to", OPTION_TO, "TIME", 0,
@@ -103,8 +103,8 @@ static const struct argp argp = {
     .args_doc = "[JOB]",
     .doc =
 	"Write the recorded calls of JOB: perfetto for ui.perfetto.dev, chrome for "
-	"chrome://tracing and other readers of trace event JSON, csv for spreadsheets, folded for "
-	"flame graphs.",
+	"chrome://tracing and other readers of trace event JSON, csv for spreadsheets, sqlite for "
+	"questions in SQL, with all that the report knows, folded for flame graphs.",
     .children = hk_option_children,
 };
 

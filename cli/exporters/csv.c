@@ -54,7 +54,7 @@ static int csv_begin(struct hk_exporter *csv, const struct hk_export_job *job)
 	      csv->output);
 	for (unsigned int key = 0; key < hk_names_key.count; key++) {
 		if (is_column(key)) {
-			fprintf(csv->output, ",%s", hk_key_name(key));
+			fprintf(csv->output, ",value_%s", hk_key_name(key));
 		}
 	}
 	fputs(",arguments,returned\n", csv->output);

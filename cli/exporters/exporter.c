@@ -10,6 +10,7 @@ static const struct hk_exporter_ops *const exporters[] = {
     &hk_chrome_exporter,
     &hk_csv_exporter,
     &hk_folded_exporter,
+    &hk_sqlite_exporter,
 };
 
 #define EXPORTER_COUNT (sizeof(exporters) / sizeof(exporters[0]))

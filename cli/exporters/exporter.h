@@ -130,6 +130,7 @@ extern const struct hk_exporter_ops hk_perfetto_exporter;
 extern const struct hk_exporter_ops hk_chrome_exporter;
 extern const struct hk_exporter_ops hk_csv_exporter;
 extern const struct hk_exporter_ops hk_folded_exporter;
+extern const struct hk_exporter_ops hk_sqlite_exporter;
 
 /* The exporter for FORMAT, or NULL. */
 const struct hk_exporter_ops *hk_exporter_find(const char *format);
