@@ -1,8 +1,9 @@
 /* assembly.h: puts the sections of a chunk behind its header, compressed where that helps.
  *
- * The parts of a section may lie in several places; the assembly joins, compresses and appends them
- * to one growing buffer that is kept from chunk to chunk. Used by writer.c. Threading: locked by
- * the caller. Lifetime: init, any number of begin / section... / finish, fini.
+ * The parts of a section may lie in several places; the assembly compresses and appends them to one
+ * growing buffer that is kept from chunk to chunk: each part of a large section as a frame of its
+ * own, in the way that suits what it holds, a small section as one. Used by writer.c. Threading:
+ * locked by the caller. Lifetime: init, any number of begin / section... / finish, fini.
  */
 #ifndef HK_CHUNK_ASSEMBLY_H
 #define HK_CHUNK_ASSEMBLY_H
@@ -14,16 +15,24 @@
 
 #include "chunk/format.h"
 
+/* What the bytes of a part are like. */
+enum hk_assembly_kind {
+	HK_ASSEMBLY_REPEATS, /* sequences that come again */
+	HK_ASSEMBLY_NOISE,   /* numbers that vary: some bytes are more frequent, but looking for
+				sequences takes most of the time and finds nothing */
+};
+
 struct hk_assembly_part {
 	const void *bytes;
 	size_t size;
+	enum hk_assembly_kind kind;
 };
 
 struct hk_assembly {
-	ZSTD_CCtx *zstd; /* NULL: sections are stored as they are */
-	uint8_t *joined; /* scratch: the parts of one section */
+	ZSTD_CCtx *repeats; /* NULL: sections are stored as they are */
+	ZSTD_CCtx *noise;
 	uint8_t *out;
-	size_t joined_capacity, out_capacity, used;
+	size_t out_capacity, used;
 	unsigned section_count;
 };
 

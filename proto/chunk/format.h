@@ -19,7 +19,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 #define HK_CHUNK_MAGIC 0x314b4e4843544b48ull /* "HKTCHNK1" */
 #define HK_CHUNK_MAJOR 2u
-#define HK_CHUNK_MINOR 0u
+#define HK_CHUNK_MINOR 1u
 #define HK_CHUNK_MAJOR_FIRST 1u /* the oldest that is read */
 #define HK_CHUNK_HEADER_BYTES 256u
 
@@ -51,7 +51,7 @@ enum hk_chunk_section_type {
 
 enum hk_chunk_codec {
 	HK_CODEC_NONE = 0,
-	HK_CODEC_ZSTD = 1, /* one frame */
+	HK_CODEC_ZSTD = 1, /* frames, one behind the other */
 };
 
 struct hk_chunk_section {

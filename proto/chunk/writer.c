@@ -363,16 +363,20 @@ uint32_t hk_chunk_writer_records(const struct hk_chunk_writer *writer)
 
 static int add_lanes(struct hk_chunk_writer *writer, uint32_t type, struct hk_lanes *lanes)
 {
+	static const enum hk_assembly_kind kinds[HK_LANES_COLUMNS] = {
+	    [HK_COLUMN_START] = HK_ASSEMBLY_NOISE,
+	    [HK_COLUMN_DURATION] = HK_ASSEMBLY_NOISE,
+	};
 	struct hk_assembly_part parts[1 + HK_LANES_COLUMNS];
 	int64_t size = lanes->head.records ? hk_lanes_close(lanes) : 0;
 
 	if (size <= 0) {
 		return (int)size;
 	}
-	parts[0] = (struct hk_assembly_part){&lanes->head, sizeof(lanes->head)};
+	parts[0] = (struct hk_assembly_part){.bytes = &lanes->head, .size = sizeof(lanes->head)};
 	for (unsigned i = 0; i < HK_LANES_COLUMNS; i++) {
-		parts[1 + i] =
-		    (struct hk_assembly_part){lanes->columns[i].bytes, lanes->columns[i].used};
+		parts[1 + i] = (struct hk_assembly_part){lanes->columns[i].bytes,
+							 lanes->columns[i].used, kinds[i]};
 	}
 	return hk_assembly_section(&writer->assembly, &writer->header, type, parts,
 				   1 + HK_LANES_COLUMNS);
@@ -390,7 +394,8 @@ static int add_definitions(struct hk_chunk_writer *writer)
 			memcpy(writer->threads[i].name, name, sizeof(name) - 1);
 		}
 	}
-	struct hk_assembly_part part = {writer->threads, threads * sizeof(*writer->threads)};
+	struct hk_assembly_part part = {.bytes = writer->threads,
+					.size = threads * sizeof(*writer->threads)};
 	int rc =
 	    hk_assembly_section(&writer->assembly, &writer->header, HK_SECTION_THREADS, &part, 1);
 	if (rc < 0) {
@@ -401,7 +406,7 @@ static int add_definitions(struct hk_chunk_writer *writer)
 	    (rc = hk_definitions_add(definitions, &writer->long_lanes, names)) < 0) {
 		return rc;
 	}
-	part = (struct hk_assembly_part){definitions->bytes, definitions->used};
+	part = (struct hk_assembly_part){.bytes = definitions->bytes, .size = definitions->used};
 	return hk_assembly_section(&writer->assembly, &writer->header, HK_SECTION_SITES, &part, 1);
 }
 
@@ -416,7 +421,8 @@ static int add_signatures(struct hk_chunk_writer *writer)
 	    (rc = hk_signatures_add(signatures, &writer->long_lanes, names)) < 0) {
 		return rc;
 	}
-	const struct hk_assembly_part part = {signatures->column.bytes, signatures->column.used};
+	const struct hk_assembly_part part = {.bytes = signatures->column.bytes,
+					      .size = signatures->column.used};
 	return hk_assembly_section(&writer->assembly, &writer->header, HK_SECTION_SIGNATURES, &part,
 				   1);
 }
@@ -425,8 +431,9 @@ int hk_chunk_writer_finish(struct hk_chunk_writer *writer, uint64_t lost_records
 			   const void **ret_bytes, size_t *ret_size)
 {
 	struct hk_chunk_header *header = &writer->header;
-	const struct hk_assembly_part positions = {
-	    writer->positions, writer->position_index.count * sizeof(*writer->positions)};
+	const struct hk_assembly_part positions = {.bytes = writer->positions,
+						   .size = writer->position_index.count *
+							   sizeof(*writer->positions)};
 	int rc;
 
 	memset(header->sections, 0, sizeof(header->sections));
