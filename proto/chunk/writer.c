@@ -197,19 +197,25 @@ static void gather(struct hk_chunk_writer *writer, const uint64_t *words, size_t
 
 	most = most < HK_LANES_BATCH ? most : HK_LANES_BATCH;
 	while (n < most && end - at >= HK_CHUNK_RAW_HEADER_WORDS && is_plain(at[1])) {
-		uint32_t payload_words = (uint32_t)(at[1] >> RAW_WORDS_SHIFT);
-		held += payload_words;
-		if (payload_words > HK_CHUNK_RAW_PAYLOAD_MAX || held > room ||
-		    end - at < HK_CHUNK_RAW_HEADER_WORDS + payload_words) {
-			held -= payload_words;
+		const uint64_t like = at[1] >> RAW_KIND_SHIFT;
+		const uint32_t payload_words = (uint32_t)(at[1] >> RAW_WORDS_SHIFT);
+		const ptrdiff_t size = HK_CHUNK_RAW_HEADER_WORDS + payload_words;
+		if (payload_words > HK_CHUNK_RAW_PAYLOAD_MAX || held + payload_words > room ||
+		    end - at < size) {
 			break;
 		}
-		batch->start_ticks[n] = at[0];
-		batch->duration_ns[n] = (uint32_t)at[1];
-		batch->shapes[n] = (uint32_t)(at[1] >> 32);
-		batch->payloads[n] = at + HK_CHUNK_RAW_HEADER_WORDS;
-		at += HK_CHUNK_RAW_HEADER_WORDS + payload_words;
-		writer->batch_ends[n++] = (uint32_t)(at - words);
+		/* Most records have the kind and size of the one before: where the next one begins
+		 * is known then without waiting for what this one says. */
+		do {
+			batch->start_ticks[n] = at[0];
+			batch->duration_ns[n] = (uint32_t)at[1];
+			batch->shapes[n] = (uint32_t)(at[1] >> 32);
+			batch->payloads[n] = at + HK_CHUNK_RAW_HEADER_WORDS;
+			at += size;
+			held += payload_words;
+			writer->batch_ends[n++] = (uint32_t)(at - words);
+		} while (n < most && held + payload_words <= room && end - at >= size &&
+			 at[1] >> RAW_KIND_SHIFT == like && (uint32_t)at[1] <= HK_CHUNK_LONG_NS);
 	}
 	batch->count = n;
 	batch->words = held;

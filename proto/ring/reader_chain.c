@@ -165,14 +165,20 @@ static bool is_switch(const uint64_t *words)
 	return ((words[1] >> HK_RECORD_KIND_SHIFT) & 0xf) == HK_RECORD_THREAD;
 }
 
-/* Words of the good records at WORDS up to LIMIT or the first thread switch. */
+/* Words of the good records at WORDS up to LIMIT or the first thread switch. Most records have the
+ * kind and size of the one before: where the next one begins is known then without waiting for what
+ * this one says. */
 static size_t measure_run(const uint64_t *words, size_t limit)
 {
 	size_t at = 0;
 	size_t count;
 
 	while ((count = measure_record(words + at, limit - at)) > 0 && !is_switch(words + at)) {
-		at += count;
+		const uint64_t like = words[at + 1] >> HK_RECORD_KIND_SHIFT;
+		do {
+			at += count;
+		} while (count <= limit - at && words[at + 1] >> HK_RECORD_KIND_SHIFT == like &&
+			 (uint32_t)words[at + 1] != HK_DURATION_ESCAPE);
 	}
 	return at;
 }
