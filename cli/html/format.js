@@ -43,7 +43,8 @@ hk.format = (() => {
 		if (!isFinite(share)) {
 			return "–";
 		}
-		return share > 0 && share < 0.0005 ? "< 0.1 %" : `${(share * 100).toFixed(places)} %`;
+		const least = 10 ** -(places + 2);
+		return share > 0 && share < least / 2 ? `< ${(least * 100).toFixed(places)} %` : `${(share * 100).toFixed(places)} %`;
 	}
 
 	/* Names may hold anything; what has no shape, or turns the line, is shown as a mark. */

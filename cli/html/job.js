@@ -35,7 +35,7 @@ hk.job = (() => {
 				`${new Set(data.ranks.map((rank) => rank.host)).size || 1} node${new Set(data.ranks.map((rank) => rank.host)).size > 1 ? "s" : ""}`)];
 		for (const [domain, title] of [["mpi", "MPI"], ["nccl", "NCCL"], ["cuda", "CUDA"], ["blas", "BLAS"], ["io", "I/O"]]) {
 			if (share(domain) > 0 && list.length < 5) {
-				list.push(fact(title, format.percent(share(domain)), "of the ranks' time"));
+				list.push(fact(title, format.percent(share(domain)), "of the time"));
 			}
 		}
 		for (const [kind, title] of [["device", "Device peak"], ["heap", "Heap peak"]]) {
@@ -56,7 +56,7 @@ hk.job = (() => {
 
 	function draw() {
 		const { job } = data;
-		document.title = `${format.name(job.name || job.id)} · hooktrace`;
+		document.title = `${format.name(job.id)} · hooktrace`;
 		document.getElementById("job").replaceChildren(
 			html("p", { class: "kicker" }, `job ${format.name(job.id)}`, " ", ending(job),
 				job.closed ? null : html("span", { class: "pill neutral" }, "not over when this was written")),

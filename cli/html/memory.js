@@ -113,16 +113,17 @@ hk.memory = (() => {
 	function composition(row) {
 		const parts = [...row.at_peak.map((part) => [part.library, part.bytes]), ...(row.at_peak_rest_bytes > 0 ? [["other libraries", row.at_peak_rest_bytes]] : [])];
 		const all = parts.reduce((sum, [, bytes]) => sum + bytes, 0);
+		const colour = (index) => (index < row.at_peak.length ? spans[index % spans.length] : "var(--ink-3)");
 		if (!all) {
 			return html("p", { class: "note" }, "What this peak was made of is not known.");
 		}
 		return html("div", { class: "composition" },
 			html("div", { class: "domain-bar" }, ...parts.map(([library, bytes], index) => html("span", {
-				style: { width: `${(100 * bytes) / all}%`, background: spans[index % spans.length] },
+				style: { width: `${(100 * bytes) / all}%`, background: colour(index) },
 				onmousemove: (event) => hk.tip.show(event.clientX, event.clientY, format.base(library), [["live at the peak", format.bytes(bytes)], ["share", format.percent(bytes / all)]]),
 				onmouseleave: hk.tip.hide }))),
 			html("ul", { class: "parts" }, ...parts.map(([library, bytes], index) => html("li", {},
-				html("span", { class: "swatch", style: { background: spans[index % spans.length] } }), html("code", { title: format.name(library) }, format.base(library)),
+				html("span", { class: "swatch", style: { background: colour(index) } }), html("code", { title: format.name(library) }, format.base(library)),
 				html("span", { class: "part-bytes" }, format.bytes(bytes)), html("span", { class: "part-share" }, format.percent(bytes / all))))));
 	}
 

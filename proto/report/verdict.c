@@ -408,7 +408,11 @@ static void facts_add(struct hk_verdicts *verdicts, const struct hk_report *repo
 	double wall = all_wall(report);
 	uint64_t objects = 0, patched = 0, refused = 0;
 
-	if (job->lost_records == 0 && job->shed_records == 0 && job->calls_untracked == 0) {
+	if (job->records + job->lost_records == 0) {
+		hk_verdict_add(
+		    verdicts, HK_VERDICT_RECORDS, HK_VERDICT_FACT,
+		    "no calls were recorded one by one: there are counts and times only");
+	} else if (job->lost_records == 0 && job->shed_records == 0 && job->calls_untracked == 0) {
 		hk_verdict_add(verdicts, HK_VERDICT_RECORDS, HK_VERDICT_FACT,
 			       "nothing was lost: all %" PRIu64 " records are there", job->records);
 	}

@@ -1,0 +1,193 @@
+#!/usr/bin/python3
+"""The HTML report in a real browser: of real jobs, of hostile names, of many ranks; it says what the JSON report says."""
+import collections
+import os
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from browser import Browser
+from harness import RANKS, expect, expect_true, main, wait_for
+from test_real_jobs import HPCC_INPUT, TESTS
+
+LAMMPS = ("lmp", "-var", "STEPS", "50", "-in", os.path.join(TESTS, "workloads", "lammps_lj.in"))
+FILE_MAX = 10 << 20
+READY_MAX_MS = 30000  # of a page that takes half a second: bench_html.py is the one that measures
+TABLE = "#functions table"
+
+
+def page_of(run, job, name):
+    path = run.path(f"{name}.html")
+    run.cli("report", job, "--format", "html", "-o", path)
+    return path
+
+
+def heads(browser, table=TABLE):
+    return {button.text.strip(): button for button in browser.driver.find_elements(By.CSS_SELECTOR, f"{table} thead button")}
+
+
+def column(browser, title, table=TABLE):
+    """What a column of the table sorts by, as text, from top to bottom."""
+    return browser.run("""
+        const table = document.querySelector(arguments[0]);
+        const heads = [...table.querySelectorAll('thead th')];
+        const at = heads.findIndex((head) => head.textContent.trim() === arguments[1]) - heads.length;
+        return [...table.querySelectorAll('tbody tr:not(.detail)')].map((row) => row.cells[row.cells.length + at].dataset.value);
+        """, table, title)
+
+
+def show_all(browser, section="#functions"):
+    browser.run("document.querySelectorAll(arguments[0] + ' .switch input').forEach((box) => { if (!box.checked) box.click(); });"
+                "document.querySelector(arguments[0] + ' .table-foot .link')?.click();", section)
+
+
+def check_values(browser, report):
+    """Each row of functions is the sum of the JSON report's rows of that function, library and role."""
+    wanted = collections.defaultdict(collections.Counter)
+    for row in report["calls"]:
+        key = (row["function"], row["library"], row["role"])
+        wanted[key].update(calls=row["calls"], total=row["total_ns"] or 0)
+        wanted[key]["max"] = max(wanted[key]["max"], row["max_ns"] or 0)
+    show_all(browser)
+    rows = zip(*(column(browser, title) for title in ("Function", "Called from", "Calls", "Total", "Max")))
+    got = collections.Counter((function, library, int(calls), int(total or 0), int(longest or 0))
+                              for function, library, calls, total, longest in rows)
+    expect("rows of functions", got, collections.Counter(
+        (function, library, sums["calls"], sums["total"], sums["max"]) for (function, library, _), sums in wanted.items()))
+    expect("ranks", [int(rank) for rank in column(browser, "Rank", "#ranks table")], [row["rank"] for row in report["ranks"]])
+    expect("peaks of memory", sorted(row["peak_bytes"] for row in report["memory"] if row["library"] == "*"),
+           sorted(browser.run("return hk.data.memory.peaks.map((row) => row.peak_bytes)")))
+
+
+def check_sorting(browser):
+    heads(browser)["Calls"].click()
+    calls = [int(value) for value in column(browser, "Calls")]
+    expect_true("several rows with different calls", len(set(calls)) > 3)
+    expect("calls, after a click", calls, sorted(calls, reverse=True))
+    head = browser.driver.find_element(By.CSS_SELECTOR, f"{TABLE} th[aria-sort=descending]")
+    expect("the sorted column says so", head.text.strip(), "Calls")
+    heads(browser)["Calls"].send_keys(Keys.ENTER)
+    calls = [int(value) for value in column(browser, "Calls")]
+    expect("calls, after the Enter key", calls, sorted(calls))
+    heads(browser)["Function"].click()
+    names = column(browser, "Function")
+    expect("names", names, browser.run("return [...arguments[0]].sort((a, b) => a.localeCompare(b, 'en', {numeric: true}))", names))
+
+
+def check_filter(browser):
+    browser.driver.find_element(By.TAG_NAME, "body").send_keys("/")
+    box = browser.driver.switch_to.active_element
+    box.send_keys("mpi_ ")
+    names = column(browser, "Function")
+    expect_true(f"only MPI is left: {names[:5]}", names and all("MPI_" in name for name in names))
+    box.send_keys("no-such-name")
+    expect("no row matches", browser.driver.find_element(By.CSS_SELECTOR, f"{TABLE} tbody").text, "No row matches.")
+    box.send_keys(Keys.CONTROL + "a", Keys.BACKSPACE)
+
+
+def check_detail(browser):
+    browser.driver.find_element(By.CSS_SELECTOR, f"{TABLE} .expand button").send_keys(Keys.ENTER)
+    expect_true("a row opens to its latencies", browser.run("return document.querySelectorAll('.detail svg.histogram rect').length") > 0)
+
+
+def check_looks(browser):
+    colour = "return getComputedStyle(document.body).backgroundColor"
+    browser.emulate(scheme="light")
+    light = browser.run(colour)
+    browser.emulate(scheme="dark")
+    wait_for("the page to turn dark", lambda: browser.run(colour) != light)
+    browser.run("document.getElementById('theme').click()")
+    expect("the button turns it back", browser.run(colour), light)
+    browser.run("document.getElementById('theme').click()")
+    browser.emulate(media="print", scheme="dark")
+    wait_for("paper to be white", lambda: browser.run(colour) == "rgb(255, 255, 255)")
+    expect("the bar is not printed", browser.run("return getComputedStyle(document.querySelector('.bar')).display"), "none")
+    pdf = browser.pdf()
+    expect("a PDF", (pdf[:5], pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") > 1), (b"%PDF-", True))
+    browser.emulate()
+
+
+def check_heatmap(browser):
+    canvas = browser.driver.find_element(By.CSS_SELECTOR, "#heatmap canvas")
+    tip = browser.driver.find_element(By.ID, "tip")
+
+    def to_the_right():
+        canvas.send_keys(Keys.ARROW_RIGHT)  # scrolls there at first, which takes the tip away
+        return tip.is_displayed() and f"rank {RANKS - 1}" in tip.text
+
+    wait_for("the cursor keys to say what is in the last column", to_the_right)
+    before = browser.run("return document.querySelector('#heatmap canvas').toDataURL()")
+    browser.run("document.querySelector('#heatmap [data-value=calls]').click()")
+    expect_true("another metric is another picture", browser.run("return document.querySelector('#heatmap canvas').toDataURL()") != before)
+
+
+def check_real(run, browser, name, command):
+    directory = run.path(name)
+    os.mkdir(directory)
+    os.symlink(HPCC_INPUT, os.path.join(directory, "hpccinf.txt"))
+    run.trace("mpirun", "-n", RANKS, *command, hooks=["auto", "libc"], options=("--job", name), cwd=directory)
+    job = run.path("store", name)
+    browser.open(page_of(run, job, name))
+    expect("title", browser.driver.title, f"{name} · hooktrace")
+    check_values(browser, run.report(job))
+    check_sorting(browser)
+    check_filter(browser)
+    check_detail(browser)
+    check_heatmap(browser)
+    check_looks(browser)
+    browser.expect_quiet(name)
+
+
+def ranks_of(run, name, *arguments):
+    job = run.path(name)
+    os.mkdir(job)
+    run.command(run.build + "/tests/load/ranks", job, *arguments)
+    return job
+
+
+def check_hostile(run, browser):
+    job = ranks_of(run, "hostile", 3, 40, "hostile")
+    browser.open(page_of(run, job, "hostile"))
+    show_all(browser)
+    check_values(browser, run.report(job))
+    expect("title", browser.driver.title, "ranks · hooktrace")
+    expect("scripts, those of the page", browser.run("return document.scripts.length"), 2)
+    expect("images", browser.run("return [...document.images].map((one) => one.src).filter((src) => !src.startsWith('data:'))"), [])
+    for text in browser.run("return [document.body.innerText, ...[...document.querySelectorAll('[title]')].map((one) => one.title)]"):
+        bad = {character for character in text if (ord(character) < 32 and character not in "\n\t") or character in "\u202e\x7f\x9b"}
+        expect("characters that must not be shown", bad, set())
+    expect_true("names are shown as they are", "</script><script>" in browser.run("return document.querySelector('h1').innerText"))
+    browser.expect_quiet("hostile")
+
+
+def check_large(run, browser):
+    job = ranks_of(run, "large", 256, 500)
+    path = page_of(run, job, "large")
+    size = os.path.getsize(path)
+    ready_ms = browser.open(path)
+    print(f"256 ranks x 500 functions: {size / 1e6:.1f} MB, drawn after {ready_ms:.0f} ms")
+    expect_true(f"{size} bytes are too many", size < FILE_MAX)
+    expect_true(f"drawn only after {ready_ms} ms", ready_ms < READY_MAX_MS)
+    expect("cells of the map", browser.run("return hk.data.cells.total_ns.length"), 256 * 500)
+    browser.expect_quiet("large")
+
+
+def check_cut(run, browser):
+    browser.open(page_of(run, ranks_of(run, "cut", 2, 1200), "cut"))
+    foot = browser.driver.find_element(By.CSS_SELECTOR, "#functions .table-foot").text
+    expect_true(f"a table that is cut says so: {foot!r}", "1,000 of 1,200 rows are in this file" in foot and "hookcli report --format csv" in foot)
+    foot = browser.driver.find_element(By.CSS_SELECTOR, "#heatmap .table-foot").text
+    expect_true(f"a map that is cut says so: {foot!r}", "500 of 1,200 functions" in foot)
+
+
+def test(run):
+    with Browser(run.directory) as browser:
+        check_real(run, browser, "lammps", LAMMPS)
+        check_real(run, browser, "hpcc", ("hpcc",))
+        check_hostile(run, browser)
+        check_large(run, browser)
+        check_cut(run, browser)
+
+
+if __name__ == "__main__":
+    main(test)
