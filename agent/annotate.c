@@ -36,7 +36,11 @@ enum use { USE_RANGE, USE_MARK, USE_STEP, USE_COUNTER, USE_KERNEL, USE_COPY, USE
 
 /* As a line of the hooks language would describe them. */
 static const struct hk_hook hooks[] = {
-    [USE_RANGE] = {.library = "*", .symbol = "*", .domain = "user", .flags = HK_HOOK_DESCRIBED},
+    [USE_RANGE] = {.library = "*",
+		   .symbol = "*",
+		   .domain = "user",
+		   .flags = HK_HOOK_DESCRIBED,
+		   .meaning = HK_MEANING_RANGE},
     [USE_MARK] = {.library = "*",
 		  .symbol = "*",
 		  .domain = "user",
@@ -320,8 +324,9 @@ EXPORTED void hk_activity(const struct hk_activity *activity)
 		     site_of(activity->name, USE_KERNEL + (enum use)activity->kind, CALLER))) {
 		return;
 	}
-	/* Of the record's start and of this moment the distance does not count. */
+	/* The record's start on the other clock. */
 	uint64_t now = hk_process.timeless ? 0 : hk_clock_monotonic_ns();
+	now -= hk_clock_ticks_to_ns(hk_process_ticks() - call.start_ticks, hk_process.tick_ns_q32);
 	uint64_t end = activity->end_ns < now ? activity->end_ns : now;
 	const uint64_t values[ACTIVITY_VALUES] = {
 	    (uint64_t)(int64_t)activity->device,

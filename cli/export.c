@@ -11,6 +11,7 @@
 #include "clocks.h"
 #include "command.h"
 #include "exporters/exporter.h"
+#include "exporters/rank_files.h"
 #include "exporters/source.h"
 #include "exporters/timeline.h"
 #include "job.h"
@@ -26,12 +27,22 @@ struct arguments {
 	struct hk_option_ranks ranks;
 	enum hk_folded_weight weight;
 	enum hk_folded_split split;
+	bool gzip, exact;
 };
 
-enum { OPTION_FORMAT = 256, OPTION_FROM, OPTION_TO, OPTION_WEIGHT, OPTION_SPLIT };
+enum {
+	OPTION_FORMAT = 256,
+	OPTION_FROM,
+	OPTION_TO,
+	OPTION_WEIGHT,
+	OPTION_SPLIT,
+	OPTION_GZIP,
+	OPTION_EXACT
+};
 
 static const struct argp_option options[] = {
-    {"format", OPTION_FORMAT, "FORMAT", 0, "perfetto (default), chrome, csv, folded or sqlite", 0},
+    {"format", OPTION_FORMAT, "FORMAT", 0,
+     "perfetto (default), chrome, kineto, csv, folded or sqlite", 0},
     HK_OPTION_OUTPUT,
     {"from", OPTION_FROM, "TIME", 0, "Leave out calls that ended before TIME", 0},
     {"to", OPTION_TO, "TIME", 0,
@@ -42,6 +53,11 @@ static const struct argp_option options[] = {
     {"weight", OPTION_WEIGHT, "WHAT", 0,
      "With folded: sum time (ns in the innermost call, default) or calls", 0},
     {"split", OPTION_SPLIT, "WHAT", 0, "With folded: stacks of each rank or thread apart", 0},
+    {"gzip", OPTION_GZIP, NULL, 0, "With kineto: rank<N>.json.gz", 0},
+    {"exact", OPTION_EXACT, NULL, 0,
+     "With kineto: times to the ns instead of whole us; for HTA set HTA_DISABLE_NS_ROUNDING=1 "
+     "then, or short calls get less than no time",
+     0},
     {0},
 };
 
@@ -84,6 +100,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 					   state, "split",
 					   (const char *const[]){"rank", "thread", NULL}, argument);
 		return 0;
+	case OPTION_GZIP:
+		arguments->gzip = true;
+		return 0;
+	case OPTION_EXACT:
+		arguments->exact = true;
+		return 0;
 	case HK_OPTION_KEY_RANKS:
 		hk_option_ranks(state, argument, &arguments->ranks);
 		arguments->options.ranks = arguments->ranks.spans;
@@ -101,10 +123,10 @@ static const struct argp argp = {
     .options = options,
     .parser = parse,
     .args_doc = "[JOB]",
-    .doc =
-	"Write the recorded calls of JOB: perfetto for ui.perfetto.dev, chrome for "
-	"chrome://tracing and other readers of trace event JSON, csv for spreadsheets, sqlite for "
-	"questions in SQL, with all that the report knows, folded for flame graphs.",
+    .doc = "Write the recorded calls of JOB: perfetto for ui.perfetto.dev, chrome for "
+	   "chrome://tracing and other readers of trace event JSON, kineto for Holistic Trace "
+	   "Analysis (-o names a directory: a file per rank), csv for spreadsheets, sqlite for "
+	   "questions in SQL, with all that the report knows, folded for flame graphs.",
     .children = hk_option_children,
 };
 
@@ -216,6 +238,38 @@ static int report_result(const struct hk_timeline_result *result, const struct h
 	return damaged ? HK_EXIT_FAILED : HK_EXIT_DONE;
 }
 
+/* What a directory with a file per rank holds, and what not. */
+static void report_files(const struct hk_rank_files_result *result, const char *format)
+{
+	if (result->empty) {
+		hk_warning("%zu ranks have no file: no call of them is in it", result->empty);
+	}
+	if (result->strange) {
+		hk_warning("%zu helper or launcher processes are not in it, as %s has a file per "
+			   "rank: see --format perfetto or chrome",
+			   result->strange, format);
+	}
+	if (result->files && !result->sum.activities) {
+		hk_warning("HTA's views of GPUs stay empty: they need device times, which nobody "
+			   "measured (see hk_activity in hooktrace.h)");
+	}
+}
+
+static int stopped(int rc, const struct hk_exporter_ops *ops, const char *path)
+{
+	if (ops->rank_file_begin && rc == -ENOTEMPTY) {
+		hk_error("%s holds other things than an earlier export of ours: give -o a new or "
+			 "an empty directory",
+			 path);
+	} else if (ops->rank_file_begin && rc == -ENOTDIR) {
+		hk_error("%s is no directory, and %s has a file per rank: give -o a new one", path,
+			 ops->format);
+	} else {
+		hk_error("export stopped: %s", strerror(-rc));
+	}
+	return HK_EXIT_FAILED;
+}
+
 static int export_job(const struct hk_job *job, const struct hk_exporter_ops *ops,
 		      struct arguments *arguments)
 {
@@ -227,8 +281,10 @@ static int export_job(const struct hk_job *job, const struct hk_exporter_ops *op
 	    .path = arguments->output,
 	    .folded_weight = arguments->weight,
 	    .folded_split = arguments->split,
+	    .whole_us = !arguments->exact,
 	};
-	struct hk_timeline_result result;
+	struct hk_rank_files_result files = {0};
+	struct hk_timeline_result *result = &files.sum;
 	int rc;
 
 	if (!ops->makes_files) {
@@ -242,16 +298,22 @@ static int export_job(const struct hk_job *job, const struct hk_exporter_ops *op
 	arguments->options.progress = show_progress;
 	arguments->options.context = &progress;
 	rc = hk_clocks_check(job->snapshot, job->directory, UINT64_MAX);
-	rc = rc < 0 ? rc
-		    : hk_timeline_export(job->snapshot, job->directory, ops, &target,
-					 &arguments->options, &result);
+	if (rc == 0 && ops->rank_file_begin) {
+		rc = hk_rank_files_export(job->snapshot, job->directory, ops, &target,
+					  arguments->gzip, &arguments->options, &files);
+	} else if (rc == 0) {
+		rc = hk_timeline_export(job->snapshot, job->directory, ops, &target,
+					&arguments->options, result);
+	}
 	end_progress(&progress);
 	if (rc < 0) {
-		hk_error("export stopped: %s", strerror(-rc));
 		discard(&target);
-		return HK_EXIT_FAILED;
+		return stopped(rc, ops, target.path);
 	}
-	rc = report_result(&result, job, arguments->options.rank_count > 0, target.path);
+	rc = report_result(result, job, arguments->options.rank_count > 0, target.path);
+	if (ops->rank_file_begin) {
+		report_files(&files, ops->format);
+	}
 	return target.output ? hk_command_output_close(target.output, rc) : rc;
 }
 
@@ -293,6 +355,11 @@ static int run(int argc, char **argv)
 	ops = hk_exporter_find(arguments.format);
 	if (!ops) {
 		return unknown_format(arguments.format);
+	}
+	if (!arguments.output && ops->rank_file_begin) {
+		hk_error("%s has a file per rank: name a directory for them with -o DIR",
+			 ops->format);
+		return HK_EXIT_USAGE;
 	}
 	if (!arguments.output && ops->makes_files) {
 		hk_error("%s needs a name for what it writes: -o trace.%s", ops->format,

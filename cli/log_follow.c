@@ -15,9 +15,11 @@
 #include "command.h"
 #include "exporters/cast.h"
 #include "exporters/source.h"
+#include "exporters/span.h"
 #include "job.h"
 #include "log_line.h"
 #include "report/clock.h"
+#include "report/report.h"
 
 #define HOLD_BACK_NS 2000000000
 #define PAUSE_NS 250000000
@@ -67,16 +69,11 @@ struct look {
 	struct reader *reader;
 };
 
-static bool keep_rank(void *context, int32_t rank)
+static bool keep(void *context, const Hk__Process *process)
 {
 	const struct hk_log_options *options = context;
 
-	for (size_t i = 0; i < options->rank_count; i++) {
-		if (rank >= options->ranks[i].first && rank <= options->ranks[i].last) {
-			return true;
-		}
-	}
-	return options->rank_count == 0;
+	return hk_span_has_rank(options->ranks, options->rank_count, hk_report_rank_of(process));
 }
 
 /* ---- lines ---- */
@@ -299,7 +296,7 @@ static int look_at(struct follow *follow, const Hk__Snapshot *snapshot)
 
 	follow->style.origin_ns = hk_report_clock_origin(snapshot);
 	if (rc == 0) {
-		rc = hk_cast_new(snapshot, keep_rank, (void *)follow->options, &look.cast);
+		rc = hk_cast_new(snapshot, keep, (void *)follow->options, &look.cast);
 	}
 	for (size_t i = 0; rc == 0 && i < hk_cast_count(look.cast); i++) {
 		look.actor = hk_cast_actor(look.cast, i);

@@ -171,8 +171,9 @@ static void add_actor(struct hk_cast *cast, const Hk__Snapshot *snapshot,
 	actor->shown.clock_error_ns = error.bound_ns;
 }
 
-int hk_cast_new(const Hk__Snapshot *snapshot, bool (*keep)(void *context, int32_t rank),
-		void *context, struct hk_cast **ret_cast)
+int hk_cast_new(const Hk__Snapshot *snapshot,
+		bool (*keep)(void *context, const Hk__Process *process), void *context,
+		struct hk_cast **ret_cast)
 {
 	struct hk_cast *cast = calloc(1, sizeof(*cast));
 	const char *job = snapshot->job ? snapshot->job->id : "";
@@ -194,7 +195,7 @@ int hk_cast_new(const Hk__Snapshot *snapshot, bool (*keep)(void *context, int32_
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
-		if (!keep || keep(context, hk_report_rank_of(snapshot->processes[i]))) {
+		if (!keep || keep(context, snapshot->processes[i])) {
 			add_actor(cast, snapshot, &clocks[i], i);
 		}
 	}

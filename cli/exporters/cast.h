@@ -22,10 +22,11 @@ struct hk_cast_thread {
 	bool introduced; /* the exporter knows it */
 };
 
-/* Makes the cast of SNAPSHOT, which must outlive it; KEEP says which ranks take part (NULL: all).
- * -ENOMEM. */
-int hk_cast_new(const Hk__Snapshot *snapshot, bool (*keep)(void *context, int32_t rank),
-		void *context, struct hk_cast **ret_cast);
+/* Makes the cast of SNAPSHOT, which must outlive it; KEEP says which processes take part (NULL:
+ * all). -ENOMEM. */
+int hk_cast_new(const Hk__Snapshot *snapshot,
+		bool (*keep)(void *context, const Hk__Process *process), void *context,
+		struct hk_cast **ret_cast);
 struct hk_cast *hk_cast_free(struct hk_cast *cast);
 
 /* Actors, and as the exporters see them: both in order of display. */

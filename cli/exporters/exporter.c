@@ -6,11 +6,8 @@
 #include "report/utf8.h"
 
 static const struct hk_exporter_ops *const exporters[] = {
-    &hk_perfetto_exporter,
-    &hk_chrome_exporter,
-    &hk_csv_exporter,
-    &hk_folded_exporter,
-    &hk_sqlite_exporter,
+    &hk_perfetto_exporter, &hk_chrome_exporter, &hk_kineto_exporter,
+    &hk_csv_exporter,	   &hk_folded_exporter, &hk_sqlite_exporter,
 };
 
 #define EXPORTER_COUNT (sizeof(exporters) / sizeof(exporters[0]))

@@ -89,6 +89,8 @@ struct hk_export_target {
 	const char *path; /* as the user gave it; NULL: standard output */
 	enum hk_folded_weight folded_weight;
 	enum hk_folded_split folded_split;
+	int32_t rank;  /* whose the output is, where every rank has one */
+	bool whole_us; /* times in whole microseconds */
 };
 
 struct hk_exporter;
@@ -105,6 +107,9 @@ struct hk_exporter_ops {
 	const char *suffix; /* of the file it writes, for messages */
 	bool binary;	    /* nothing for a terminal */
 	bool makes_files;   /* TARGET has a path and no output */
+	/* What each file begins with where every rank has one, rank<N>.SUFFIX in a directory
+	 * (rank_files.h): then one exporter is made per rank, and has an output. Else NULL. */
+	const char *rank_file_begin;
 	/* NULL: out of memory; TARGET lasts until free. */
 	struct hk_exporter *(*create)(const struct hk_export_target *target);
 	int (*begin)(struct hk_exporter *exporter, const struct hk_export_job *job);
@@ -128,6 +133,7 @@ struct hk_exporter_ops {
 
 extern const struct hk_exporter_ops hk_perfetto_exporter;
 extern const struct hk_exporter_ops hk_chrome_exporter;
+extern const struct hk_exporter_ops hk_kineto_exporter;
 extern const struct hk_exporter_ops hk_csv_exporter;
 extern const struct hk_exporter_ops hk_folded_exporter;
 extern const struct hk_exporter_ops hk_sqlite_exporter;

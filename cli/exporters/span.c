@@ -68,6 +68,16 @@ static int parse_ranks(const char **at, struct hk_timeline_ranks *ret_ranks)
 	return ret_ranks->last < ret_ranks->first ? -EINVAL : 0;
 }
 
+bool hk_span_has_rank(const struct hk_timeline_ranks *ranks, size_t count, int32_t rank)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (rank >= ranks[i].first && rank <= ranks[i].last) {
+			return true;
+		}
+	}
+	return count == 0;
+}
+
 int hk_span_ranks(const char *text, struct hk_timeline_ranks ranks[HK_SPAN_RANKS_MAX])
 {
 	int count = 0;

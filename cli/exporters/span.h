@@ -11,6 +11,9 @@
  * what is negative or longer than 200 years. */
 int hk_span_time(const char *text, int64_t *ret_ns);
 
+/* Whether RANK is in one of the COUNT spans; of none, every rank is. */
+bool hk_span_has_rank(const struct hk_timeline_ranks *ranks, size_t count, int32_t rank);
+
 /* "0,4-7": fills RANKS and returns how many spans there are, 1..HK_SPAN_RANKS_MAX; -EINVAL: no such
  * list; -E2BIG. */
 int hk_span_ranks(const char *text, struct hk_timeline_ranks ranks[HK_SPAN_RANKS_MAX]);

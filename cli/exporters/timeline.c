@@ -13,8 +13,11 @@
 #include "exporters/cast.h"
 #include "exporters/nest.h"
 #include "exporters/source.h"
+#include "exporters/span.h"
+#include "hooks/hook.h"
 #include "report/clock.h"
 #include "report/name.h"
+#include "report/report.h"
 
 #define PROGRESS_RECORDS 65536u
 
@@ -42,16 +45,13 @@ struct timeline {
 	struct hk_timeline_result result;
 };
 
-static bool keep_rank(void *context, int32_t rank)
+static bool keep(void *context, const Hk__Process *process)
 {
 	const struct hk_timeline_options *options = context;
 
-	for (size_t i = 0; i < options->rank_count; i++) {
-		if (rank >= options->ranks[i].first && rank <= options->ranks[i].last) {
-			return true;
-		}
-	}
-	return options->rank_count == 0;
+	return (!options->ranks_own || (process->role != HK__ROLE__ROLE_HELPER &&
+					process->role != HK__ROLE__ROLE_LAUNCHER)) &&
+	       hk_span_has_rank(options->ranks, options->rank_count, hk_report_rank_of(process));
 }
 
 /* Times since the job's start as Unix time; what a damaged clock puts elsewhere goes to the edge.
@@ -104,6 +104,22 @@ static int open_source(struct timeline *timeline, const char *directory, struct 
 	return 0;
 }
 
+/* Processes may have started before the job was known: an export begins with the first of them,
+ * whichever of them it is of. */
+static void find_start(struct timeline *timeline, const struct hk_report_clock *clocks)
+{
+	timeline->origin_ns = hk_report_clock_origin(timeline->snapshot);
+	timeline->start_ns = timeline->origin_ns;
+	for (size_t i = 0; i < timeline->snapshot->n_processes; i++) {
+		int64_t since_ns = clocks[i].since_ns;
+
+		if (since_ns < 0 && (uint64_t)-since_ns <= timeline->origin_ns &&
+		    timeline->origin_ns + (uint64_t)since_ns < timeline->start_ns) {
+			timeline->start_ns = timeline->origin_ns + (uint64_t)since_ns;
+		}
+	}
+}
+
 static int open_sources(struct timeline *timeline, const char *directory)
 {
 	size_t count = hk_cast_count(timeline->cast);
@@ -113,6 +129,7 @@ static int open_sources(struct timeline *timeline, const char *directory)
 	if (rc < 0) {
 		return rc;
 	}
+	find_start(timeline, clocks);
 	timeline->sources = calloc(count + 1, sizeof(*timeline->sources));
 	timeline->loader = hk_loader_new();
 	rc = timeline->sources && timeline->loader ? 0 : -ENOMEM;
@@ -254,6 +271,8 @@ static int add_call(struct timeline *timeline, const struct source *source,
 	slice.end_ns = unix_ns(timeline, end_since);
 	if (hk_source_is_instant(site)) {
 		timeline->result.calls++;
+		timeline->result.instants++;
+		timeline->result.activities += hk_meaning_is_activity(site->meaning);
 		return timeline->ops->instant
 			   ? timeline->ops->instant(timeline->exporter, &spot.thread->shown, &slice)
 			   : 0;
@@ -379,21 +398,6 @@ static int begin(struct timeline *timeline)
 	return rc;
 }
 
-/* Processes may have started before the job was known: an export begins with the first of them. */
-static void find_start(struct timeline *timeline)
-{
-	timeline->origin_ns = hk_report_clock_origin(timeline->snapshot);
-	timeline->start_ns = timeline->origin_ns;
-	for (size_t i = 0; i < timeline->source_count; i++) {
-		int64_t since_ns = timeline->sources[i].clock.since_ns;
-
-		if (since_ns < 0 && (uint64_t)-since_ns <= timeline->origin_ns &&
-		    timeline->origin_ns + (uint64_t)since_ns < timeline->start_ns) {
-			timeline->start_ns = timeline->origin_ns + (uint64_t)since_ns;
-		}
-	}
-}
-
 static int run(struct timeline *timeline, const char *directory)
 {
 	int rc = open_sources(timeline, directory);
@@ -401,7 +405,6 @@ static int run(struct timeline *timeline, const char *directory)
 	if (rc < 0) {
 		return rc;
 	}
-	find_start(timeline);
 	rc = begin(timeline);
 	for (size_t i = 0; rc == 0 && i < timeline->source_count; i++) {
 		rc = mark_gaps(timeline, &timeline->sources[i]);
@@ -439,7 +442,7 @@ int hk_timeline_export(const Hk__Snapshot *snapshot, const char *directory,
 		       struct hk_timeline_result *ret_result)
 {
 	struct timeline timeline = {.snapshot = snapshot, .options = options, .ops = ops};
-	int rc = hk_cast_new(snapshot, keep_rank, (void *)options, &timeline.cast);
+	int rc = hk_cast_new(snapshot, keep, (void *)options, &timeline.cast);
 
 	if (rc < 0) {
 		return rc;

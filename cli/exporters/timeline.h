@@ -18,14 +18,17 @@ struct hk_timeline_options {
 	int64_t from_ns, to_ns; /* since the job's start: calls that overlap this are taken */
 	const struct hk_timeline_ranks *ranks;
 	size_t rank_count; /* 0: all processes */
+	bool ranks_own;	   /* without helpers and launchers */
 	/* Called now and then with records done and to do; may be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *context;
 };
 
 struct hk_timeline_result {
-	uint64_t records;   /* read */
-	uint64_t calls;	    /* exported */
+	uint64_t records;  /* read */
+	uint64_t calls;	   /* exported */
+	uint64_t instants; /* of these: marks, values of counters, activities of devices */
+	uint64_t activities;
 	uint64_t lost;	    /* records that the processes could not keep */
 	uint64_t shed;	    /* records that were given up since */
 	uint64_t elsewhere; /* records that are on the root */

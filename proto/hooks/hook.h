@@ -189,6 +189,7 @@ enum hk_meaning {
 	HK_MEANING_DEVICE_KERNEL = 17,
 	HK_MEANING_DEVICE_COPY = 18,
 	HK_MEANING_DEVICE_SET = 19,
+	HK_MEANING_RANGE = 20, /* a program's own; like a call */
 };
 
 /* Whether a record of meaning MEANING is of a device's activity: when it was, its values say. */
