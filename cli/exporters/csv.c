@@ -119,8 +119,10 @@ static void put_values(const struct hk_exporter *csv, const struct hk_slice *sli
 	bool have[UINT8_MAX + 1] = {false};
 
 	for (unsigned int i = 0; i < slice->word_count; i++) {
-		have[slice->site->keys[i]] = true;
-		words[slice->site->keys[i]] = slice->words[i];
+		uint8_t key = slice->site->keys[i];
+
+		have[key] = hk_exporter_has_value(key, slice->words[i]);
+		words[key] = slice->words[i];
 	}
 	for (unsigned int key = 0; key < hk_names_key.count; key++) {
 		if (is_column(key)) {

@@ -57,6 +57,11 @@ enum hk_value_form hk_exporter_value_form(uint8_t key)
 	}
 }
 
+bool hk_exporter_has_value(uint8_t key, uint64_t word)
+{
+	return key != HK_KEY_BYTES || word <= INT64_MAX;
+}
+
 bool hk_slice_arguments(const struct hk_slice *slice, struct hk_arguments *ret_arguments)
 {
 	return slice->extra_count && slice->site->signature &&

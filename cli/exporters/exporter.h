@@ -155,6 +155,9 @@ enum hk_value_form {
 };
 enum hk_value_form hk_exporter_value_form(uint8_t key);
 
+/* Whether WORD of KEY says something: the bytes that a failed call returned (-1) do not. */
+bool hk_exporter_has_value(uint8_t key, uint64_t word);
+
 /* The arguments and the result of SLICE, which they point into; false: it does not carry them. */
 bool hk_slice_arguments(const struct hk_slice *slice, struct hk_arguments *ret_arguments);
 

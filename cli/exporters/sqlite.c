@@ -262,7 +262,7 @@ static int put_call(struct hk_exporter *sqlite, const struct track *track,
 	for (unsigned int i = 0; i < slice->word_count; i++) {
 		uint8_t key = slice->site->keys[i];
 
-		if (sqlite->columns[key]) {
+		if (sqlite->columns[key] && hk_exporter_has_value(key, slice->words[i])) {
 			bind_value(insert, sqlite->columns[key], key, slice->words[i]);
 		}
 	}
