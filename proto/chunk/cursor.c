@@ -237,7 +237,7 @@ static int add_places(struct hk_cursor *cursor, const struct hk_chunk_header *he
 		   : rc;
 }
 
-static int find_places(struct hk_cursor *cursor, uint64_t after_number)
+static int find_places(struct hk_cursor *cursor, hk_cursor_wants *wants, void *context)
 {
 	struct hk_chunk_walk walk = HK_CHUNK_WALK(cursor->fd);
 	struct hk_cursor_stats *stats = &cursor->stats;
@@ -246,7 +246,7 @@ static int find_places(struct hk_cursor *cursor, uint64_t after_number)
 	int rc;
 
 	while ((rc = hk_chunk_walk_next(&walk, &header, &offset)) > 0) {
-		rc = header.number > after_number ? add_places(cursor, &header, offset) : 0;
+		rc = wants(context, &header) ? add_places(cursor, &header, offset) : 0;
 		if (rc < 0) {
 			return rc;
 		}
@@ -265,6 +265,13 @@ static int find_places(struct hk_cursor *cursor, uint64_t after_number)
 	return rc;
 }
 
+static bool is_after(void *context, const struct hk_chunk_header *header)
+{
+	const uint64_t *after = context;
+
+	return header->number > *after;
+}
+
 int hk_cursor_new(struct hk_loader *loader, int fd, struct hk_cursor **ret_cursor)
 {
 	return hk_cursor_new_after(loader, fd, 0, ret_cursor);
@@ -272,6 +279,12 @@ int hk_cursor_new(struct hk_loader *loader, int fd, struct hk_cursor **ret_curso
 
 int hk_cursor_new_after(struct hk_loader *loader, int fd, uint64_t number,
 			struct hk_cursor **ret_cursor)
+{
+	return hk_cursor_new_some(loader, fd, is_after, &number, ret_cursor);
+}
+
+int hk_cursor_new_some(struct hk_loader *loader, int fd, hk_cursor_wants *wants, void *context,
+		       struct hk_cursor **ret_cursor)
 {
 	struct hk_cursor *cursor = calloc(1, sizeof(*cursor));
 	int rc;
@@ -283,7 +296,7 @@ int hk_cursor_new_after(struct hk_loader *loader, int fd, uint64_t number,
 	cursor->fd = fd;
 	rc = hk_catalog_init(&cursor->catalog);
 	if (rc == 0) {
-		rc = find_places(cursor, number);
+		rc = find_places(cursor, wants, context);
 	}
 	if (rc < 0) {
 		hk_cursor_free(cursor);

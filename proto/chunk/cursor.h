@@ -11,6 +11,7 @@
 #ifndef HK_CHUNK_CURSOR_H
 #define HK_CHUNK_CURSOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "chunk/block.h"
@@ -38,6 +39,12 @@ int hk_cursor_new(struct hk_loader *loader, int fd, struct hk_cursor **ret_curso
 /* The same without the records of the chunks up to `number`. */
 int hk_cursor_new_after(struct hk_loader *loader, int fd, uint64_t number,
 			struct hk_cursor **ret_cursor);
+
+/* The same without the records of the chunks that WANTS says no to; it is asked once about each, in
+ * the order of the file, tombstones and chunks without records included. */
+typedef bool hk_cursor_wants(void *context, const struct hk_chunk_header *header);
+int hk_cursor_new_some(struct hk_loader *loader, int fd, hk_cursor_wants *wants, void *context,
+		       struct hk_cursor **ret_cursor);
 
 /* Frees a cursor and returns NULL; NULL is fine. */
 struct hk_cursor *hk_cursor_free(struct hk_cursor *cursor);

@@ -119,6 +119,12 @@ void hk_json_null(struct hk_json *json, const char *key)
 	fwrite_unlocked("null", 1, 4, json->output);
 }
 
+void hk_json_bool(struct hk_json *json, const char *key, bool value)
+{
+	write_key(json, key);
+	fputs(value ? "true" : "false", json->output);
+}
+
 void hk_json_microseconds(struct hk_json *json, const char *key, int64_t value_ns)
 {
 	uint64_t magnitude;

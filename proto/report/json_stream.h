@@ -21,6 +21,7 @@ void hk_json_string(struct hk_json *json, const char *key, const char *value);
 void hk_json_int(struct hk_json *json, const char *key, int64_t value);
 void hk_json_uint(struct hk_json *json, const char *key, uint64_t value);
 void hk_json_null(struct hk_json *json, const char *key);
+void hk_json_bool(struct hk_json *json, const char *key, bool value);
 
 /* Nanoseconds as microseconds with three decimals, exactly. */
 void hk_json_microseconds(struct hk_json *json, const char *key, int64_t value_ns);
