@@ -172,12 +172,14 @@ static int find_shape(struct hk_lanes *lanes, uint32_t shape, uint32_t *ret_numb
 static uint32_t find_shapes(struct hk_lanes *lanes, const struct hk_lanes_batch *batch,
 			    uint64_t *numbers)
 {
-	uint32_t number;
+	uint32_t number = 0, last = 0; /* no shape is 0 */
 
 	for (uint32_t i = 0; i < batch->count; i++) {
-		if (find_shape(lanes, batch->shapes[i], &number) < 0) {
+		uint32_t shape = batch->shapes[i];
+		if (shape != last && find_shape(lanes, shape, &number) < 0) {
 			return i;
 		}
+		last = shape;
 		numbers[i] = number;
 	}
 	return batch->count;
@@ -251,7 +253,9 @@ uint32_t hk_lanes_add(struct hk_lanes *lanes, uint32_t lane, const struct hk_lan
 	put_column(lanes, HK_COLUMN_SHAPE, numbers, count);
 	put_starts(lanes, lane, batch->start_ticks, count);
 	put_column(lanes, HK_COLUMN_DURATION, batch->duration_ns, count);
-	put_payloads(lanes, batch, numbers, count);
+	if (batch->words) {
+		put_payloads(lanes, batch, numbers, count);
+	}
 	lanes->run_records += count;
 	lanes->head.records += count;
 	return count;

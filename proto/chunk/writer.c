@@ -13,6 +13,8 @@
 #define RAW_WORDS_SHIFT 56
 #define STREAM_BITS 8
 #define NO_LANE UINT32_MAX
+/* Of a slower clock the ticks of a call that is not long are found without a wide product. */
+#define QUICK_TICKS_Q32 (UINT64_MAX / HK_CHUNK_LONG_NS)
 
 struct hk_chunk_writer {
 	struct hk_chunk_options options;
@@ -77,6 +79,21 @@ static inline uint64_t end_ticks(const struct hk_chunk_writer *writer, uint64_t 
 	return end;
 }
 
+/* The highest end of short calls, or `latest`; QUICK_TICKS_Q32 is above the clock's rate. */
+static uint64_t latest_end(const struct hk_chunk_writer *writer, uint32_t count, uint64_t latest)
+{
+	const struct hk_lanes_batch *batch = &writer->batch;
+	const uint64_t ticks_per_ns_q32 = writer->ticks_per_ns_q32;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t start = batch->start_ticks[i];
+		uint64_t end = start + (batch->duration_ns[i] * ticks_per_ns_q32 >> 32);
+		end = end < start ? UINT64_MAX : end;
+		latest = end > latest ? end : latest;
+	}
+	return latest;
+}
+
 /* Adds a batch to the lane, a long call to that of long calls; returns how many records went in. */
 static uint32_t add_batch(struct hk_chunk_writer *writer, uint32_t lane)
 {
@@ -86,9 +103,14 @@ static uint32_t add_batch(struct hk_chunk_writer *writer, uint32_t lane)
 	uint32_t count = hk_lanes_add(is_long ? &writer->long_lanes : &writer->lanes, lane, batch);
 	uint64_t latest = header->max_end_ticks;
 
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t end = end_ticks(writer, batch->start_ticks[i], batch->duration_ns[i]);
-		latest = end > latest ? end : latest;
+	if (!is_long && writer->ticks_per_ns_q32 < QUICK_TICKS_Q32) {
+		latest = latest_end(writer, count, latest);
+	} else {
+		for (uint32_t i = 0; i < count; i++) {
+			uint64_t end =
+			    end_ticks(writer, batch->start_ticks[i], batch->duration_ns[i]);
+			latest = end > latest ? end : latest;
+		}
 	}
 	header->max_end_ticks = latest;
 	header->records += is_long ? 0 : count;
