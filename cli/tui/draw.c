@@ -45,19 +45,31 @@ static const char *state_of(const struct hk_live *live, char *text, size_t size)
 	return text;
 }
 
+/* On a narrow screen the state, which is last in a line of LENGTH, is what must not be cut. */
+static void put_state(const struct hk_live *live, size_t length, const char *state)
+{
+	int width = (int)strlen(state) + 1;
+
+	if (length > (size_t)COLS && width < COLS) {
+		hk_terminal_put(0, COLS - width, width,
+				live->gone ? HK_STYLE_ALERT : HK_STYLE_STRONG, state, true);
+	}
+}
+
 static int draw_head(struct hk_live *live)
 {
 	char state[64], *text = NULL;
+	const char *shown = state_of(live, state, sizeof(state));
 	size_t size;
 	int lines = 0;
 
 	FILE *output = open_memstream(&text, &size);
 	if (output) {
-		hk_head_write(live->picture, live->head, state_of(live, state, sizeof(state)),
-			      live->utf8, output);
+		hk_head_write(live->picture, live->head, shown, live->utf8, output);
 		fclose(output);
 		lines = put_lines(0, 2, text, live->gone ? HK_STYLE_ALERT : HK_STYLE_STRONG,
 				  HK_STYLE_PLAIN);
+		put_state(live, strcspn(text, "\n"), shown);
 		free(text);
 	}
 	output = open_memstream(&text, &size);

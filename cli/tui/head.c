@@ -51,6 +51,9 @@ static void write_disk(const struct hk_picture *picture, const struct hk_track *
 {
 	char bytes[HK_QUANTITY_BYTES], rate[HK_QUANTITY_BYTES];
 
+	if (picture->stored_bytes == 0 && isnan(picture->disk_free)) {
+		return; /* it has none, or nobody knows */
+	}
 	fprintf(output, "  disk %s", hk_quantity_bytes(bytes, picture->stored_bytes));
 	if (track && hk_picture_state(picture) == HK_PICTURE_LIVE) {
 		fprintf(output, " %s/s", hk_quantity_bytes(rate, (uint64_t)track->per_s[1]));

@@ -9,12 +9,16 @@
 #include "tui/terminal.h"
 
 #define HOST_COLUMNS 12
-#define HIGH 0.85 /* share of the highest from which a cell stands out */
+#define APART 0.15 /* from the median, as a share of it: from there on a cell stands out */
 
 struct cell {
 	const char *host;
 	double rank, value;
 	bool chosen;
+};
+
+struct scale {
+	double most, median;
 };
 
 static int by_rank(const void *a, const void *b)
@@ -63,6 +67,31 @@ static size_t cells_of(struct hk_live *live, size_t column, struct cell *cells)
 	return count;
 }
 
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median_of(const struct cell *cells, size_t count)
+{
+	double *values = malloc((count + 1) * sizeof(*values)), median = 0;
+	size_t known = 0;
+
+	for (size_t i = 0; values && i < count; i++) {
+		if (!isnan(cells[i].value)) {
+			values[known++] = cells[i].value;
+		}
+	}
+	if (known > 0) {
+		qsort(values, known, sizeof(*values), by_value);
+		median = values[(known - 1) / 2];
+	}
+	free(values);
+	return median;
+}
+
 static void draw_title(const struct hk_live *live, int line, size_t column,
 		       const struct cell *highest)
 {
@@ -77,43 +106,65 @@ static void draw_title(const struct hk_live *live, int line, size_t column,
 }
 
 static void draw_cell(const struct hk_live *live, int line, int at, const struct cell *cell,
-		      double most)
+		      const struct scale *scale)
 {
-	double share = most > 0 && cell->value > 0 ? cell->value / most : 0;
-	enum hk_style style = cell->chosen   ? HK_STYLE_CHOSEN
-			      : share > HIGH ? HK_STYLE_ALERT
-					     : HK_STYLE_PLAIN;
+	double share = scale->most > 0 && cell->value > 0 ? cell->value / scale->most : 0;
+	bool apart = fabs(cell->value - scale->median) > APART * scale->median;
+	enum hk_style style = cell->chosen ? HK_STYLE_CHOSEN
+			      : apart	   ? HK_STYLE_ALERT
+					   : HK_STYLE_PLAIN;
 
 	hk_terminal_put(line, at, 1, style,
 			isnan(cell->value) ? "?" : hk_cell_bar(share, live->utf8), false);
 }
 
-/* The cells of as many nodes as fit; how many lines that took. */
-static int draw_nodes(const struct hk_live *live, int top, int lines, const struct cell *cells,
-		      size_t count, double most)
+static bool begins_node(const struct cell *cells, size_t i)
 {
-	char host[HK_NAME_BYTES(HOST_COLUMNS)];
-	int line = -1, at = 0;
+	return i == 0 || strcmp(cells[i].host, cells[i - 1].host) != 0;
+}
+
+/* Where cell I goes, which follows one at *LINE and *COLUMN (-1: it is the first). */
+static void place(const struct cell *cells, size_t i, int *line, int *column)
+{
+	if (begins_node(cells, i) || *column + 1 >= COLS) {
+		*line += 1;
+		*column = HOST_COLUMNS + 1;
+	} else {
+		*column += 1;
+	}
+}
+
+static int lines_of(const struct cell *cells, size_t count)
+{
+	int line = -1, column = -1;
 
 	for (size_t i = 0; i < count; i++) {
-		bool first = i == 0 || strcmp(cells[i].host, cells[i - 1].host) != 0;
-		if (first || at >= COLS) {
-			if (line + 1 >= lines) {
-				char more[64];
-				snprintf(more, sizeof(more), "(%zu more ranks)", count - i);
-				hk_terminal_put(top + line, 0, COLS, HK_STYLE_FAINT, more, false);
-				break;
-			}
-			line++;
-			at = HOST_COLUMNS + 1;
+		place(cells, i, &line, &column);
+	}
+	return line + 1;
+}
+
+/* The cells of as many nodes as fit; how many lines that took. */
+static int draw_nodes(const struct hk_live *live, int top, int lines, const struct cell *cells,
+		      size_t count, const struct scale *scale)
+{
+	char host[HK_NAME_BYTES(HOST_COLUMNS)], more[64];
+	int needed = lines_of(cells, count), line = -1, column = -1;
+
+	for (size_t i = 0; i < count; i++) {
+		place(cells, i, &line, &column);
+		if (needed > lines && line == lines - 1) {
+			snprintf(more, sizeof(more), "(%zu more ranks)", count - i);
+			hk_terminal_put(top + line, 0, COLS, HK_STYLE_FAINT, more, false);
+			return lines;
 		}
-		if (first) {
+		if (begins_node(cells, i)) {
 			hk_name_print_end(host, HOST_COLUMNS, cells[i].host);
 			hk_terminal_put(top + line, 0, HOST_COLUMNS, HK_STYLE_PLAIN, host, false);
 		}
-		draw_cell(live, top + line, at++, &cells[i], most);
+		draw_cell(live, top + line, column, &cells[i], scale);
 	}
-	return line + 1;
+	return needed;
 }
 
 int hk_heat_draw(struct hk_live *live, int top, int lines)
@@ -134,8 +185,9 @@ int hk_heat_draw(struct hk_live *live, int top, int lines)
 	}
 	int used = 0;
 	if (count > 0) {
+		const struct scale scale = {cells[highest].value, median_of(cells, count)};
 		draw_title(live, top, column, &cells[highest]);
-		used = 1 + draw_nodes(live, top + 1, lines - 1, cells, count, cells[highest].value);
+		used = 1 + draw_nodes(live, top + 1, lines - 1, cells, count, &scale);
 	}
 	free(cells);
 	return used;

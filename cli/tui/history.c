@@ -66,6 +66,11 @@ void hk_history_begin(struct hk_history *history, uint64_t now_ns, bool whole)
 	}
 }
 
+bool hk_history_is_now(const struct hk_history *history)
+{
+	return history->before_ns > 0 && !history->whole;
+}
+
 double hk_history_span_s(const struct hk_history *history)
 {
 	uint64_t since = history->whole ? 0 : history->before_ns;
@@ -133,7 +138,7 @@ const struct hk_track *hk_history_count(struct hk_history *history, const char *
 		entry->counts[i] = counts[i];
 	}
 	entry->seen_ns = history->now_ns;
-	if (history->before_ns > 0 && !history->whole) {
+	if (hk_history_is_now(history)) {
 		ring_put(&entry->track, history->now_ns / SECOND_NS, entry->track.per_s[0]);
 	} else {
 		entry->track.second = history->now_ns / SECOND_NS;

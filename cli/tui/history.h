@@ -33,6 +33,9 @@ struct hk_history *hk_history_free(struct hk_history *history);
  * that has ended. */
 void hk_history_begin(struct hk_history *history, uint64_t now_ns, bool whole);
 
+/* Whether rates are of now: there was a look before. */
+bool hk_history_is_now(const struct hk_history *history);
+
 /* Counts row KEY; the track lasts until the next begin. NULL without memory. */
 const struct hk_track *hk_history_count(struct hk_history *history, const char *key,
 					const uint64_t counts[HK_TRACK_COUNTS]);

@@ -292,9 +292,8 @@ static const struct key {
 
 const char *hk_keys_line(void)
 {
-	return "1-7 view  <> sort  / find  \\ filter  Enter expand  Space pause  t totals  l level "
-	       " "
-	       "d delay  ? help  q";
+	return "1-7 view  <> sort  / find  \\ filter  Enter expand  Space pause  l level  ? help  "
+	       "q";
 }
 
 void hk_keys_help(int top, int lines)
