@@ -247,6 +247,15 @@ static void note_lost(struct reading *reading, const struct hk_chunk_header *hea
 	}
 }
 
+/* Of each stretch of as many chunks as one stands for, any one, of all processes the same: chunks
+ * of some sizes may come in turns. */
+static bool is_chosen(uint64_t chunk, uint64_t stride)
+{
+	uint64_t mixed = (chunk / stride + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return chunk % stride == (mixed >> 32) % stride;
+}
+
 /* Whether a chunk is read. Records lie in the chunk in which their calls have ended: each stands
  * for the time since the end of the last. */
 static bool wants(void *context, const struct hk_chunk_header *header)
@@ -256,7 +265,8 @@ static bool wants(void *context, const struct hk_chunk_header *header)
 	    header->max_end_ticks > reading->end_ticks ? header->max_end_ticks : reading->end_ticks;
 	int64_t from_ns = hk_report_clock_ns(reading->clock, reading->end_ticks);
 	int64_t to_ns = hk_report_clock_ns(reading->clock, end_ticks);
-	bool is_read = !hk_chunk_is_shed(header) && reading->chunk++ % reading->stride == 0;
+	bool is_read = !hk_chunk_is_shed(header) && is_chosen(reading->chunk, reading->stride);
+	reading->chunk += !hk_chunk_is_shed(header);
 
 	note_lost(reading, header, to_ns);
 	if (!hk_chunk_is_shed(header)) {

@@ -19,7 +19,7 @@
 #define HK_OVERVIEW_BINS_MAX 4096u
 #define HK_OVERVIEW_DOMAINS_MAX 16u
 /* About a second of reading. */
-#define HK_OVERVIEW_RECORDS (UINT64_C(16) << 20)
+#define HK_OVERVIEW_RECORDS (UINT64_C(4) << 20)
 #define HK_OVERVIEW_CHUNKS 20000u
 
 struct hk_overview_options {
