@@ -193,6 +193,25 @@ static void tell_clocks(const Hk__Job *job)
 	}
 }
 
+/* Arrows that a timeline lacks, and why. */
+static void tell_flows(const struct hk_export_flows *flows)
+{
+	uint64_t without = flows->receives - flows->messages;
+
+	if (without) {
+		hk_warning(
+		    "no arrow ends at %" PRIu64 " of %" PRIu64 " receives: %" PRIu64
+		    " were from any rank and nobody told which, %" PRIu64
+		    " came before their send by the clocks, of others an end is not recorded",
+		    without, flows->receives, flows->any, flows->early);
+	}
+	if (flows->apart) {
+		hk_warning("no arrows at %" PRIu64 " calls of ranks some of whose records are "
+			   "missing",
+			   flows->apart);
+	}
+}
+
 /* CHOSEN: only some ranks were wanted. */
 static int report_result(const struct hk_timeline_result *result, const struct hk_job *job,
 			 bool chosen, const char *path)
@@ -223,6 +242,7 @@ static int report_result(const struct hk_timeline_result *result, const struct h
 		hk_warning("%" PRIu64 " calls were left out: nested too deeply", result->too_deep);
 	}
 	tell_clocks(job->snapshot->job);
+	tell_flows(&result->flows);
 	if (result->processes == 0 && chosen) {
 		hk_warning("no process of the job has such a rank");
 	} else if (result->processes == result->unrecorded) {

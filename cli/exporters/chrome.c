@@ -187,6 +187,45 @@ static int chrome_instant(struct hk_exporter *chrome, struct hk_export_thread *t
 	return check(chrome);
 }
 
+/* An arrow's part KIND at TIME, which lies within a call of THREAD that is written already. */
+static void write_flow(struct hk_exporter *chrome, const struct hk_export_thread *thread,
+		       const char *kind, uint64_t id, uint64_t time_ns)
+{
+	struct hk_json *json = &chrome->json;
+
+	event_open(json, kind, id % 2 ? "collective" : "message");
+	hk_json_string(json, "cat", "hooktrace");
+	hk_json_hex(json, "id", id);
+	hk_json_uint(json, "pid", shown_pid(thread->process));
+	hk_json_uint(json, "tid", thread->show_tid);
+	hk_json_microseconds(json, "ts", (int64_t)(time_ns - chrome->start_ns));
+	if (*kind != 's') {
+		hk_json_string(json, "bp", "e"); /* ends at the call around it */
+	}
+	hk_json_close(json, '}');
+}
+
+static void write_flows(struct hk_exporter *chrome, const struct hk_export_thread *thread,
+			const struct hk_slice *slice)
+{
+	/* The last moment that is within the call. */
+	uint64_t last_ns = slice->end_ns > slice->start_ns ? slice->end_ns - 1 : slice->end_ns;
+
+	if (slice->flow_out) {
+		write_flow(chrome, thread, "s", slice->flow_out, slice->start_ns);
+	}
+	if (slice->flow_joint) {
+		write_flow(chrome, thread, slice->flow_first ? "s" : "t", slice->flow_joint,
+			   slice->start_ns);
+	}
+	for (uint32_t i = 0; i < slice->arrival_count; i++) {
+		const struct hk_export_arrival *arrival = &slice->arrivals[i];
+
+		write_flow(chrome, thread, "f", arrival->id,
+			   arrival->sent_ns > last_ns ? slice->end_ns : last_ns);
+	}
+}
+
 static int chrome_close(struct hk_exporter *chrome, struct hk_export_thread *thread,
 			const struct hk_slice *slice)
 {
@@ -200,6 +239,14 @@ static int chrome_close(struct hk_exporter *chrome, struct hk_export_thread *thr
 	hk_json_microseconds(json, "dur", (int64_t)(slice->end_ns - slice->start_ns));
 	write_details(json, slice);
 	hk_json_close(json, '}');
+	write_flows(chrome, thread, slice);
+	return check(chrome);
+}
+
+/* The arrows themselves are all there is to say. */
+static int chrome_flows(struct hk_exporter *chrome, const struct hk_export_flows *flows)
+{
+	(void)flows;
 	return check(chrome);
 }
 
@@ -246,6 +293,7 @@ const struct hk_exporter_ops hk_chrome_exporter = {
     .close = chrome_close,
     .instant = chrome_instant,
     .mark = chrome_mark,
+    .flows = chrome_flows,
     .end = chrome_end,
     .free = chrome_free,
 };

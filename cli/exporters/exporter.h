@@ -57,6 +57,26 @@ struct hk_export_site {
 	const struct hk_signature *signature; /* NULL: the arguments are not known */
 };
 
+/* A message that a call received, or waited for. */
+struct hk_export_arrival {
+	uint64_t id;	  /* `flow_out` of the call that sent it */
+	uint64_t sent_ns; /* its start */
+	uint64_t bytes;
+	int32_t source; /* rank in the communicator */
+};
+
+/* The calls that belong together, of an export. */
+struct hk_export_flows {
+	uint64_t sends, receives; /* calls whose other end was looked for */
+	uint64_t messages;	  /* whose both ends are known */
+	uint64_t any;		  /* of receives: from any rank, nobody told which one it was */
+	uint64_t early;		  /* received before they were sent: clocks are wrong */
+	uint64_t joined;	  /* ranks that joined another one's collective call */
+	uint64_t apart;		  /* calls of ranks some of whose records are missing */
+};
+
+struct hk_mail; /* exporters/mailbox.h */
+
 struct hk_slice {
 	uint64_t start_ns, end_ns;
 	const struct hk_export_site *site;
@@ -66,6 +86,13 @@ struct hk_slice {
 	uint8_t extra_count;
 	uint64_t words[HK_SLICE_WORDS];
 	uint64_t extra[HK_SLICE_EXTRA];
+	/* What belongs together with it, if the exporter asks for flows. Ids are unique. */
+	uint64_t flow_out;	   /* of the message it sends, if a receive may have it; else 0 */
+	uint64_t flow_joint;	   /* of what other ranks have part in too, a collective; else 0 */
+	bool flow_first;	   /* it is the first one there */
+	struct hk_mail *flow_held; /* exporters/flow.h's own */
+	uint32_t arrival_count;
+	const struct hk_export_arrival *arrivals; /* at close, for as long as that takes */
 };
 
 struct hk_export_job {
@@ -125,6 +152,8 @@ struct hk_exporter_ops {
 	/* Records of PROCESS are missing, noticed at TIME. */
 	int (*mark)(struct hk_exporter *exporter, const struct hk_export_process *process,
 		    uint64_t time_ns, const struct hk_export_gap *gap);
+	/* Which calls belonged together. NULL: this exporter does not ask. */
+	int (*flows)(struct hk_exporter *exporter, const struct hk_export_flows *flows);
 	/* THREAD comes no more; releases its private data. Also called after an error. */
 	void (*forget)(struct hk_exporter *exporter, struct hk_export_thread *thread);
 	int (*end)(struct hk_exporter *exporter);

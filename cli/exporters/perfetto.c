@@ -100,6 +100,13 @@ static void perfetto_forget(struct hk_exporter *perfetto, struct hk_export_threa
 	thread->private = NULL;
 }
 
+static int perfetto_flows(struct hk_exporter *perfetto, const struct hk_export_flows *flows)
+{
+	return flows->sends + flows->receives + flows->joined + flows->apart
+		   ? hk_perfetto_write_flows(&perfetto->writer, flows)
+		   : 0;
+}
+
 static int perfetto_end(struct hk_exporter *perfetto)
 {
 	return fflush(perfetto->writer.output) ? -errno : 0;
@@ -116,6 +123,7 @@ const struct hk_exporter_ops hk_perfetto_exporter = {
     .close = perfetto_close,
     .instant = perfetto_instant,
     .mark = perfetto_mark,
+    .flows = perfetto_flows,
     .forget = perfetto_forget,
     .end = perfetto_end,
     .free = perfetto_free,

@@ -1,6 +1,7 @@
 #include "exporters/perfetto_event.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exporters/details.h"
@@ -85,7 +86,7 @@ int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_ex
 	Hk__Perfetto__DebugAnnotation *annotation_list[ANNOTATIONS];
 	struct hk_perfetto_novelty novelty = HK_PERFETTO_NOVELTY;
 	struct hk_details details;
-	uint64_t id = hk_perfetto_intern_site(sequence, slice->site, &novelty);
+	uint64_t id = hk_perfetto_intern_site(sequence, slice->site, &novelty), flow_ids[1];
 
 	if (!id) {
 		return -ENOMEM;
@@ -96,6 +97,9 @@ int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_ex
 	event.name_iid = id;
 	event.n_category_iids = 1;
 	event.category_iids = &id;
+	flow_ids[0] = slice->flow_out ? slice->flow_out : slice->flow_joint; /* never both */
+	event.n_flow_ids = flow_ids[0] != 0;
+	event.flow_ids = flow_ids;
 	event.n_debug_annotations = annotate(sequence, slice, id, annotations, &novelty, &details);
 	event.debug_annotations = annotation_list;
 	for (size_t i = 0; i < event.n_debug_annotations; i++) {
@@ -108,19 +112,112 @@ int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_ex
 	return hk_perfetto_write(writer, &packet);
 }
 
+static Hk__Perfetto__DebugAnnotation uint_annotation(const char *name, uint64_t value)
+{
+	Hk__Perfetto__DebugAnnotation annotation = HK__PERFETTO__DEBUG_ANNOTATION__INIT;
+
+	annotation.name = (char *)name;
+	annotation.has_uint_value = 1;
+	annotation.uint_value = value;
+	return annotation;
+}
+
+/* An instant of our own, at TIME. */
+static int write_note(struct hk_perfetto_writer *writer, uint32_t sequence, uint64_t time_ns,
+		      Hk__Perfetto__TrackEvent *event, const char *name)
+{
+	Hk__Perfetto__TracePacket packet = hk_perfetto_packet(sequence, time_ns);
+	char *categories[] = {"hooktrace"};
+
+	event->has_type = 1;
+	event->type = HK__PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT;
+	event->name = (char *)name;
+	event->n_categories = 1;
+	event->categories = categories;
+	packet.track_event = event;
+	packet.has_timestamp_clock_id = 1;
+	packet.timestamp_clock_id = HK_PERFETTO_CLOCK;
+	return hk_perfetto_write(writer, &packet);
+}
+
+static int write_arrival(struct hk_perfetto_writer *writer, const struct hk_export_thread *thread,
+			 uint64_t time_ns, const struct hk_export_arrival *arrival)
+{
+	Hk__Perfetto__TrackEvent event = HK__PERFETTO__TRACK_EVENT__INIT;
+	Hk__Perfetto__DebugAnnotation annotations[] = {
+	    uint_annotation("source", (uint64_t)arrival->source),
+	    uint_annotation("bytes", arrival->bytes),
+	    uint_annotation("sent_ns_ago", time_ns - arrival->sent_ns),
+	};
+	Hk__Perfetto__DebugAnnotation *list[] = {&annotations[0], &annotations[1], &annotations[2]};
+	uint64_t id = arrival->id;
+
+	event.has_track_uuid = 1;
+	event.track_uuid = thread->uuid;
+	event.n_debug_annotations = 3;
+	event.debug_annotations = list;
+	event.n_terminating_flow_ids = 1;
+	event.terminating_flow_ids = &id;
+	return write_note(writer, HK_PERFETTO_GLOBAL + thread->sequence, time_ns, &event,
+			  "message arrived");
+}
+
 int hk_perfetto_write_end(struct hk_perfetto_writer *writer, const struct hk_export_thread *thread,
 			  const struct hk_slice *slice)
 {
 	Hk__Perfetto__TracePacket packet =
 	    hk_perfetto_packet(HK_PERFETTO_GLOBAL + thread->sequence, slice->end_ns);
 	Hk__Perfetto__TrackEvent event = HK__PERFETTO__TRACK_EVENT__INIT;
+	uint64_t *ids = NULL;
+	int rc = 0;
 
+	if (slice->arrival_count) {
+		ids = calloc(slice->arrival_count, sizeof(*ids));
+		rc = ids ? 0 : -ENOMEM;
+	}
+	for (uint32_t i = 0; i < slice->arrival_count && rc == 0; i++) {
+		const struct hk_export_arrival *arrival = &slice->arrivals[i];
+
+		if (arrival->sent_ns > slice->start_ns) {
+			rc = write_arrival(writer, thread, slice->end_ns, arrival);
+		} else {
+			ids[event.n_terminating_flow_ids++] = arrival->id;
+		}
+	}
+	event.terminating_flow_ids = ids;
 	event.has_type = 1;
 	event.type = HK__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END;
 	packet.track_event = &event;
 	packet.has_sequence_flags = 1;
 	packet.sequence_flags = HK_PERFETTO_NEEDS_STATE;
-	return hk_perfetto_write(writer, &packet);
+	rc = rc < 0 ? rc : hk_perfetto_write(writer, &packet);
+	free(ids);
+	return rc;
+}
+
+int hk_perfetto_write_flows(struct hk_perfetto_writer *writer, const struct hk_export_flows *flows)
+{
+	Hk__Perfetto__TrackEvent event = HK__PERFETTO__TRACK_EVENT__INIT;
+	Hk__Perfetto__DebugAnnotation annotations[] = {
+	    uint_annotation("messages", flows->messages),
+	    uint_annotation("sends", flows->sends),
+	    uint_annotation("receives", flows->receives),
+	    uint_annotation("received_from_any", flows->any),
+	    uint_annotation("received_before_sent", flows->early),
+	    uint_annotation("calls_of_ranks_with_missing_records", flows->apart),
+	};
+	Hk__Perfetto__DebugAnnotation *list[sizeof(annotations) / sizeof(annotations[0])];
+	int rc = hk_perfetto_write_flow_track(writer, &event.track_uuid);
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		list[i] = &annotations[i];
+	}
+	event.has_track_uuid = 1;
+	event.n_debug_annotations = sizeof(list) / sizeof(list[0]);
+	event.debug_annotations = list;
+	return rc < 0 ? rc
+		      : write_note(writer, HK_PERFETTO_GLOBAL, writer->start_ns, &event,
+				   "messages with both ends");
 }
 
 int hk_perfetto_write_counter(struct hk_perfetto_writer *writer,
@@ -144,28 +241,15 @@ int hk_perfetto_write_gap(struct hk_perfetto_writer *writer,
 			  const struct hk_export_process *process, uint64_t time_ns,
 			  const struct hk_export_gap *gap)
 {
-	Hk__Perfetto__TracePacket packet = hk_perfetto_packet(HK_PERFETTO_GLOBAL, time_ns);
 	Hk__Perfetto__TrackEvent event = HK__PERFETTO__TRACK_EVENT__INIT;
-	Hk__Perfetto__DebugAnnotation annotation = HK__PERFETTO__DEBUG_ANNOTATION__INIT;
+	Hk__Perfetto__DebugAnnotation annotation = uint_annotation(gap->why, gap->records);
 	Hk__Perfetto__DebugAnnotation *annotations[] = {&annotation};
-	char *categories[] = {"hooktrace"};
 	char name[32];
 
 	snprintf(name, sizeof(name), "%s records", gap->why);
-	annotation.name = (char *)gap->why;
-	annotation.has_uint_value = 1;
-	annotation.uint_value = gap->records;
-	event.has_type = 1;
-	event.type = HK__PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT;
 	event.has_track_uuid = 1;
 	event.track_uuid = process->uuid;
-	event.name = name;
-	event.n_categories = 1;
-	event.categories = categories;
 	event.n_debug_annotations = 1;
 	event.debug_annotations = annotations;
-	packet.track_event = &event;
-	packet.has_timestamp_clock_id = 1;
-	packet.timestamp_clock_id = HK_PERFETTO_CLOCK;
-	return hk_perfetto_write(writer, &packet);
+	return write_note(writer, HK_PERFETTO_GLOBAL, time_ns, &event, name);
 }

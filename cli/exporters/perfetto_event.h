@@ -14,9 +14,14 @@ int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_ex
 			   struct hk_perfetto_sequence *sequence, const struct hk_slice *slice,
 			   Hk__Perfetto__TrackEvent__Type type);
 
-/* What ends the innermost call that is open on THREAD's track. */
+/* What ends the innermost call that is open on THREAD's track, and the messages that arrived in it.
+ * Viewers draw an arrow from what begins earlier: one that was sent after its receive began ends in
+ * an instant within that, at its end. */
 int hk_perfetto_write_end(struct hk_perfetto_writer *writer, const struct hk_export_thread *thread,
 			  const struct hk_slice *slice);
+
+/* How many messages have both ends, on a track of its own. */
+int hk_perfetto_write_flows(struct hk_perfetto_writer *writer, const struct hk_export_flows *flows);
 
 /* The value of the program's counter that SLICE is of. */
 int hk_perfetto_write_counter(struct hk_perfetto_writer *writer,

@@ -124,3 +124,16 @@ int hk_perfetto_write_counter_track(struct hk_perfetto_writer *writer,
 	return write_track(writer, HK_PERFETTO_GLOBAL, &track,
 			   hk_perfetto_counter_uuid(process, name));
 }
+
+int hk_perfetto_write_flow_track(struct hk_perfetto_writer *writer, uint64_t *ret_uuid)
+{
+	Hk__Perfetto__TrackDescriptor track = HK__PERFETTO__TRACK_DESCRIPTOR__INIT;
+
+	*ret_uuid = XXH3_64bits("flows", 5);
+	track.name = "arrows";
+	track.description =
+	    "From a send to the call that received its message or waited for it; along a "
+	    "collective from each rank to the next one to enter; between calls that enqueue a "
+	    "device's sends and receives from the earlier to the later one.";
+	return write_track(writer, HK_PERFETTO_GLOBAL, &track, *ret_uuid);
+}

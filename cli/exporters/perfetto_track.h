@@ -29,4 +29,8 @@ int hk_perfetto_write_counter_track(struct hk_perfetto_writer *writer,
 /* Its track: one of its process, whichever thread counts. */
 uint64_t hk_perfetto_counter_uuid(const struct hk_export_process *process, const char *name);
 
+/* A track that says of the arrows of the trace what they are, and how many are missing: its uuid.
+ */
+int hk_perfetto_write_flow_track(struct hk_perfetto_writer *writer, uint64_t *ret_uuid);
+
 #endif

@@ -11,6 +11,7 @@
 #include "chunk/header.h"
 #include "chunk/merge.h"
 #include "exporters/cast.h"
+#include "exporters/flow.h"
 #include "exporters/nest.h"
 #include "exporters/source.h"
 #include "exporters/span.h"
@@ -37,6 +38,7 @@ struct timeline {
 	struct hk_exporter *exporter;
 	struct hk_cast *cast;
 	struct hk_loader *loader;
+	struct hk_flows *flows; /* NULL: nobody asks */
 	struct source *sources; /* those with a file */
 	size_t source_count;
 	uint64_t origin_ns; /* Unix time of the job's start */
@@ -142,6 +144,15 @@ static int open_sources(struct timeline *timeline, const char *directory)
 
 /* ---- what is missing ---- */
 
+/* Calls of SOURCE from TICKS on may be missing. */
+static void doubt(struct timeline *timeline, const struct source *source, uint64_t ticks)
+{
+	if (timeline->flows) {
+		hk_flows_doubt(timeline->flows, hk_actor_shown(source->actor)->index,
+			       unix_ns(timeline, hk_report_clock_ns(&source->clock, ticks)));
+	}
+}
+
 static int mark(struct timeline *timeline, const struct source *source, uint64_t ticks,
 		const char *why, uint64_t records)
 {
@@ -187,8 +198,14 @@ static int mark_gaps(struct timeline *timeline, const struct source *source)
 	while ((rc = hk_chunk_walk_next(&walk, &header, &offset)) > 0) {
 		if (last_number && hk_chunk_first_number(&header) != last_number + 1) {
 			timeline->result.damaged++;
+			doubt(timeline, source, end_ticks);
 		}
 		last_number = header.number;
+		if (hk_chunk_is_shed(&header) || header.lost_records > lost) {
+			doubt(timeline, source,
+			      header.min_start_ticks < end_ticks ? header.min_start_ticks
+								 : end_ticks);
+		}
 		end_ticks = header.max_end_ticks > end_ticks ? header.max_end_ticks : end_ticks;
 		rc = hk_chunk_is_shed(&header) ? mark_shed(timeline, source, &header) : 0;
 		if (rc == 0 && header.lost_records > lost) {
@@ -201,6 +218,9 @@ static int mark_gaps(struct timeline *timeline, const struct source *source)
 	}
 	/* Statistics know of a chunk only after it was written. */
 	timeline->result.damaged += last_number < process->last_chunk;
+	if (last_number < process->last_chunk || process->lost_records > lost) {
+		doubt(timeline, source, end_ticks);
+	}
 	if (rc == 0 && process->lost_records > lost) {
 		rc = mark_lost(timeline, source, end_ticks, process->lost_records - lost);
 	}
@@ -214,23 +234,68 @@ struct spot {
 	struct hk_cast_thread *thread;
 };
 
+/* Whether a call of the same kind encloses the innermost one, as where a library hands on to the
+ * one below it: the outer one says what happens. */
+static bool is_handed_on(const struct hk_nest *nest)
+{
+	const struct hk_export_site *site = nest->slices[nest->depth - 1].site;
+
+	for (uint32_t i = 0; i + 1 < nest->depth; i++) {
+		const struct hk_export_site *outer = nest->slices[i].site;
+
+		if (hk_flows_wants(outer) && strcmp(outer->domain, site->domain) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static int open_call(void *context, const struct hk_slice *slice)
 {
 	struct spot *spot = context;
 	struct timeline *timeline = spot->timeline;
+	struct hk_nest *nest = &spot->thread->nest;
+	struct hk_slice *kept = &nest->slices[nest->depth - 1];
+	int rc = 0;
 
 	timeline->result.calls++;
-	return timeline->ops->open
-		   ? timeline->ops->open(timeline->exporter, &spot->thread->shown, slice)
-		   : 0;
+	if (timeline->flows && hk_flows_wants(slice->site) && !is_handed_on(nest)) {
+		rc = hk_flows_open(timeline->flows, &spot->thread->shown, kept, true);
+	}
+	return rc < 0 || !timeline->ops->open
+		   ? rc
+		   : timeline->ops->open(timeline->exporter, &spot->thread->shown, kept);
 }
 
 static int close_call(void *context, const struct hk_slice *slice)
 {
 	struct spot *spot = context;
 	struct timeline *timeline = spot->timeline;
+	struct hk_slice arrived;
 
+	if (slice->flow_held) {
+		arrived = *slice;
+		int rc = hk_flows_close(timeline->flows, &arrived);
+
+		if (rc < 0) {
+			return rc;
+		}
+		slice = &arrived;
+	}
 	return timeline->ops->close(timeline->exporter, &spot->thread->shown, slice);
+}
+
+/* A call that ended before the export begins: those that belong to it are counted on from it. */
+static int pass_by(struct timeline *timeline, const struct hk_cast_thread *thread,
+		   struct hk_slice *slice)
+{
+	int rc = 0;
+
+	if (timeline->flows && hk_flows_wants(slice->site)) {
+		rc = hk_flows_open(timeline->flows, &thread->shown, slice, false);
+		hk_flows_skip(timeline->flows, slice);
+	}
+	return rc;
 }
 
 static struct hk_nest_sink sink_at(struct spot *spot)
@@ -248,7 +313,7 @@ static int add_call(struct timeline *timeline, const struct source *source,
 	struct hk_slice slice;
 	int rc;
 
-	if (end_since < timeline->options->from_ns) {
+	if (end_since < timeline->options->from_ns && !timeline->flows) {
 		return 0;
 	}
 	spot.thread = hk_actor_thread(timeline->cast, source->actor, record->thread);
@@ -256,6 +321,12 @@ static int add_call(struct timeline *timeline, const struct source *source,
 	    source->actor, record->site, hk_cursor_site(source->cursor, record->site));
 	if (!spot.thread || !site) {
 		return -ENOMEM;
+	}
+	hk_source_slice(record, site, &slice);
+	slice.start_ns = unix_ns(timeline, merged->start_ns);
+	slice.end_ns = unix_ns(timeline, end_since);
+	if (end_since < timeline->options->from_ns) {
+		return pass_by(timeline, spot.thread, &slice);
 	}
 	if (!spot.thread->introduced) {
 		spot.thread->introduced = true;
@@ -266,9 +337,6 @@ static int add_call(struct timeline *timeline, const struct source *source,
 			return rc;
 		}
 	}
-	hk_source_slice(record, site, &slice);
-	slice.start_ns = unix_ns(timeline, merged->start_ns);
-	slice.end_ns = unix_ns(timeline, end_since);
 	if (hk_source_is_instant(site)) {
 		timeline->result.calls++;
 		timeline->result.instants++;
@@ -405,6 +473,12 @@ static int run(struct timeline *timeline, const char *directory)
 	if (rc < 0) {
 		return rc;
 	}
+	if (timeline->ops->flows) {
+		timeline->flows = hk_flows_new(hk_cast_count(timeline->cast));
+		if (!timeline->flows) {
+			return -ENOMEM;
+		}
+	}
 	rc = begin(timeline);
 	for (size_t i = 0; rc == 0 && i < timeline->source_count; i++) {
 		rc = mark_gaps(timeline, &timeline->sources[i]);
@@ -417,6 +491,10 @@ static int run(struct timeline *timeline, const char *directory)
 	}
 	for (size_t i = 0; i < timeline->source_count; i++) {
 		timeline->result.damaged += hk_cursor_stats(timeline->sources[i].cursor)->damaged;
+	}
+	if (rc == 0 && timeline->flows) {
+		timeline->result.flows = hk_flows_result(timeline->flows);
+		rc = timeline->ops->flows(timeline->exporter, &timeline->result.flows);
 	}
 	return rc == 0 ? timeline->ops->end(timeline->exporter) : rc;
 }
@@ -457,6 +535,7 @@ int hk_timeline_export(const Hk__Snapshot *snapshot, const char *directory,
 		close(timeline.sources[i].fd);
 	}
 	free(timeline.sources);
+	hk_flows_free(timeline.flows);
 	hk_loader_free(timeline.loader);
 	ops->free(timeline.exporter);
 	hk_cast_free(timeline.cast);

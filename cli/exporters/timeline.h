@@ -35,8 +35,9 @@ struct hk_timeline_result {
 	size_t newer;	    /* files that a newer hooktrace wrote */
 	uint64_t damaged;   /* stretches of chunk files that could not be read */
 	uint64_t too_deep;  /* calls left out because they nest deeper than HK_NEST_DEPTH_MAX */
-	size_t processes;   /* that take part */
-	size_t unrecorded;  /* of these, without a file of chunks */
+	struct hk_export_flows flows; /* if the exporter asks for them */
+	size_t processes;	      /* that take part */
+	size_t unrecorded;	      /* of these, without a file of chunks */
 };
 
 /* Exports the job of SNAPSHOT, whose files lie in DIRECTORY, through OPS to TARGET. *ret_result is

@@ -17,7 +17,7 @@ import sys
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-DOUBLE, U64, I64, U32, I32, BOOL, STR, BYTES = 1, 4, 3, 13, 5, 8, 9, 12
+DOUBLE, U64, I64, U32, I32, BOOL, STR, BYTES, FIXED64 = 1, 4, 3, 13, 5, 8, 9, 12, 6
 SCHEMA = {
     "TracePacket": {"clock_snapshot": (6, "ClockSnapshot"), "timestamp": (8, U64), "sequence": (10, U32),
                     "track_event": (11, "TrackEvent"), "interned_data": (12, "InternedData"), "flags": (13, U32),
@@ -28,12 +28,13 @@ SCHEMA = {
     "Clock": {"id": (1, U32), "timestamp": (2, U64)},
     "TrackDescriptor": {"uuid": (1, U64), "name": (2, STR), "process": (3, "Process"), "thread": (4, "Thread"),
                         "parent_uuid": (5, U64), "counter": (8, "Counter"), "order_rank": (12, I32), "process_ordering": (19, I32)},
-    "Counter": {},
+    "Counter": {"unit": (3, I32), "share": (7, STR)},
     "Process": {"pid": (1, I32), "cmdline": (2, [STR]), "name": (6, STR)},
     "Thread": {"pid": (1, I32), "tid": (2, I32), "name": (5, STR)},
     "TrackEvent": {"category_iids": (3, [U64]), "annotations": (4, ["Annotation"]), "type": (9, I32),
                    "name_iid": (10, U64), "track_uuid": (11, U64), "categories": (22, [STR]), "name": (23, STR),
-                   "double_counter_value": (44, DOUBLE)},
+                   "double_counter_value": (44, DOUBLE), "counter_value": (30, I64), "flow_ids": (47, [FIXED64]),
+                   "terminating_flow_ids": (48, [FIXED64])},
     "Annotation": {"name_iid": (1, U64), "bool_value": (2, BOOL), "uint_value": (3, U64), "int_value": (4, I64),
                    "double_value": (5, DOUBLE), "string_value": (6, STR), "pointer_value": (7, U64), "name": (10, STR),
                    "entries": (11, ["Annotation"]), "string_iid": (17, U64)},
@@ -136,6 +137,39 @@ class Sequence:
                     table[entry.iid] = entry.str.decode() if kind == "strings" else entry.name
 
 
+class Flows:
+    """Which calls arrows join: a call is (rank, function, how many of them were before, time)."""
+    def __init__(self):
+        self.numbers = collections.Counter()
+        self.parts = collections.defaultdict(list)  # id: calls that carry it, in order of the file
+        self.ends = {}  # id: call that ends it
+
+    def name(self, call, time_ns):
+        rank, function = call[0], call[3]
+        self.numbers[rank, function] += 1
+        return (rank, function, self.numbers[rank, function] - 1, time_ns)
+
+    def end(self, ids, call, time_ns):
+        for flow in ids:
+            if flow in self.ends:
+                problem(f"flow {flow} ends twice")
+            self.ends[flow] = call[:3] + (time_ns,)
+
+    def messages(self):
+        """(call that sends, call that has the message) of all flows that end; those have one beginning, and before their end."""
+        found = []
+        for flow, end in self.ends.items():
+            if len(self.parts[flow]) != 1 or self.parts[flow][0][3] > end[3]:
+                problem(f"flow {flow} ends at {end} and begins at {self.parts[flow]}")
+            else:
+                found.append((self.parts[flow][0], end))
+        return found
+
+    def joined(self):
+        """The calls that have a flow in common with others, by flow."""
+        return [calls for flow, calls in self.parts.items() if flow not in self.ends and len(calls) > 1]
+
+
 class Perfetto:
     def __init__(self, path):
         self.path = path
@@ -145,6 +179,7 @@ class Perfetto:
         self.calls = collections.Counter()
         self.time = collections.Counter()
         self.lost = 0
+        self.flows = Flows()
         self.root_ordering = None
         self.descriptors_ns = self.first_ns = None
 
@@ -190,6 +225,8 @@ class Perfetto:
         if event.type == INSTANT:
             if event.name == "lost records" and track in self.processes:
                 self.lost += sum(note.uint_value for note in event.annotations if note.name == "lost")
+            if event.terminating_flow_ids:
+                self.flows.end(event.terminating_flow_ids, self.stacks[track][-1][2], packet.timestamp)
             return
         if track not in self.threads:
             problem(f"{self.path}: an event on track {track}, which nobody described")
@@ -199,12 +236,17 @@ class Perfetto:
         self.latest[track] = packet.timestamp
         stack = self.stacks[track]
         if event.type == BEGIN:
-            stack.append((self.call(event, sequence, track), packet.timestamp))
+            call = self.call(event, sequence, track)
+            name = self.flows.name(call, packet.timestamp)
+            for flow in event.flow_ids:
+                self.flows.parts[flow].append(name)
+            stack.append((call, packet.timestamp, name))
         elif event.type == END:
             if not stack:
                 problem(f"{self.path}: track {track}: an end without a begin at {packet.timestamp}")
                 return
-            call, began = stack.pop()
+            call, began, name = stack.pop()
+            self.flows.end(event.terminating_flow_ids, name, packet.timestamp)
             self.calls[call] += 1
             self.time[call] += packet.timestamp - began
         else:
@@ -268,7 +310,7 @@ class Chrome:
                 tracks[event["pid"], event["tid"]].append((start, -self.nanoseconds(event["dur"]), event))
             elif kind == "i":
                 self.lost += event["args"]["lost"]
-            elif kind != "M":
+            elif kind not in "Mstf":
                 problem(f"{self.path}: an event of kind {kind}")
         check_ranks(self.path, [(places[pid], title) for pid, title in titles.items()])
         for (pid, tid), events in tracks.items():
