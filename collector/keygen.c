@@ -7,6 +7,7 @@
 #include <mbedtls/ctr_drbg.h>
 #include <mbedtls/entropy.h>
 #include <mbedtls/error.h>
+#include <mbedtls/oid.h>
 #include <mbedtls/pk.h>
 #include <mbedtls/x509_crt.h>
 #include <stdbool.h>
@@ -100,6 +101,21 @@ static int set_validity(mbedtls_x509write_cert *certificate)
 	return mbedtls_x509write_crt_set_validity(certificate, from, to);
 }
 
+/* The name once more as a subjectAltName: programs like Prometheus look nowhere else. */
+static int set_name(mbedtls_x509write_cert *certificate)
+{
+	enum { NAME_BYTES = sizeof(HK_ACCESS_NAME) - 1 };
+	static const unsigned char names[] = {
+	    MBEDTLS_ASN1_CONSTRUCTED | MBEDTLS_ASN1_SEQUENCE, NAME_BYTES + 2,
+	    MBEDTLS_ASN1_CONTEXT_SPECIFIC | MBEDTLS_X509_SAN_DNS_NAME, NAME_BYTES};
+	unsigned char extension[sizeof(names) + NAME_BYTES];
+	memcpy(extension, names, sizeof(names));
+	memcpy(extension + sizeof(names), HK_ACCESS_NAME, NAME_BYTES);
+	return mbedtls_x509write_crt_set_extension(certificate, MBEDTLS_OID_SUBJECT_ALT_NAME,
+						   MBEDTLS_OID_SIZE(MBEDTLS_OID_SUBJECT_ALT_NAME),
+						   0, extension, sizeof(extension));
+}
+
 static int describe(struct maker *maker)
 {
 	mbedtls_x509write_cert *certificate = &maker->certificate;
@@ -112,6 +128,7 @@ static int describe(struct maker *maker)
 	r = r ? r : mbedtls_x509write_crt_set_serial(certificate, &maker->serial);
 	r = r ? r : mbedtls_x509write_crt_set_subject_name(certificate, "CN=" HK_ACCESS_NAME);
 	r = r ? r : mbedtls_x509write_crt_set_issuer_name(certificate, "CN=" HK_ACCESS_NAME);
+	r = r ? r : set_name(certificate);
 	r = r ? r : set_validity(certificate);
 	r = r ? r : mbedtls_x509write_crt_set_basic_constraints(certificate, 1, 0);
 	return r ? r
