@@ -19,16 +19,28 @@ enum { EXIT_SAME = 0, EXIT_EXCEEDED = 1, EXIT_ERROR = 2 };
 
 enum { OPTION_FORMAT = 0x100, OPTION_FAIL_ON, OPTION_ROWS };
 
+struct format {
+	const char *name;
+	int (*write)(const struct hk_diff *diff, FILE *output);
+};
+
+static const struct format formats[] = {
+    {"text", hk_diff_write_text},
+    {"json", hk_diff_write_json},
+    {"html", hk_diff_write_html},
+};
+
 struct arguments {
 	const char *jobs[2];
 	size_t job_count;
-	const char *format, *output;
+	const struct format *format;
+	const char *output;
 	struct hk_thresholds *thresholds;
 	size_t rows;
 };
 
 static const struct argp_option options[] = {
-    {"format", OPTION_FORMAT, "FORMAT", 0, "text (default) or json", 0},
+    {"format", OPTION_FORMAT, "FORMAT", 0, "text (default), json or html", 0},
     {"fail-on", OPTION_FAIL_ON, "LIST", 0,
      "Leave with 1 if something changed by more: 'p99>10%', 'MPI_*:calls!=0, peak>64M, wall>5%'. "
      "Of calls, errors, bytes, total, mean, p50, p90, p99, peak, wall",
@@ -67,10 +79,13 @@ static void take_format(struct argp_state *state, const char *format)
 {
 	struct arguments *arguments = state->input;
 
-	if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0) {
-		argp_error(state, "unknown format '%s': text or json", format);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (strcmp(format, formats[i].name) == 0) {
+			arguments->format = &formats[i];
+			return;
+		}
 	}
-	arguments->format = format;
+	argp_error(state, "unknown format '%s': text, json or html", format);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -154,8 +169,7 @@ static int write_diff(const struct arguments *arguments, struct hk_diff *diff)
 		return EXIT_ERROR;
 	}
 	diff->colour = hk_command_colour(output);
-	int r = strcmp(arguments->format, "json") == 0 ? hk_diff_write_json(diff, output)
-						       : hk_diff_write_text(diff, output);
+	int r = arguments->format->write(diff, output);
 	if (r < 0) {
 		hk_error("the comparison is incomplete: %s", strerror(-r));
 	}
@@ -207,7 +221,7 @@ static int compare_jobs(const struct arguments *arguments)
 
 static int run(int argc, char **argv)
 {
-	struct arguments arguments = {.format = "text", .rows = ROWS};
+	struct arguments arguments = {.format = &formats[0], .rows = ROWS};
 	int code = EXIT_ERROR;
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) == 0) {

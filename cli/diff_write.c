@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "html/assets.h"
+#include "html/page.h"
 #include "report/json_stream.h"
 #include "report/name.h"
 #include "report/quantity.h"
@@ -294,4 +296,25 @@ int hk_diff_write_json(const struct hk_diff *diff, FILE *output)
 	hk_json_close(json, '}');
 	fputc('\n', output);
 	return ferror(output) ? -EIO : 0;
+}
+
+/* ---- HTML ---- */
+
+static int page_data(const void *subject, FILE *output)
+{
+	return hk_diff_write_json(subject, output);
+}
+
+int hk_diff_write_html(const struct hk_diff *diff, FILE *output)
+{
+	const struct hk_html_page page = {
+	    .source = hk_html_compare_page,
+	    .source_end = hk_html_compare_page_end,
+	    .script = hk_html_compare_script,
+	    .script_end = hk_html_compare_script_end,
+	    .data = page_data,
+	    .subject = diff,
+	};
+
+	return hk_html_page_write(&page, output);
 }

@@ -1,4 +1,4 @@
-/* diff_write.h: how a comparison of two jobs looks, as text and as JSON. */
+/* diff_write.h: how a comparison of two jobs looks, as text, as JSON and as a page. */
 #ifndef HK_DIFF_WRITE_H
 #define HK_DIFF_WRITE_H
 
@@ -19,6 +19,7 @@ struct hk_diff {
 /* All of DIFF to OUTPUT. 0; -ENOMEM; -EIO. */
 int hk_diff_write_text(const struct hk_diff *diff, FILE *output);
 int hk_diff_write_json(const struct hk_diff *diff, FILE *output);
+int hk_diff_write_html(const struct hk_diff *diff, FILE *output);
 
 /* "p99 of MPI_Send: 31us, now 45us: +45.2 % (at least +40.1 %)" as FOUND has it. */
 #define HK_DIFF_SENTENCE_BYTES 512

@@ -38,4 +38,16 @@ BEGIN(script)
 	.incbin "main.js"
 END(script)
 
+BEGIN(compare_page)
+	.incbin "compare.html"
+END(compare_page)
+
+BEGIN(compare_script)
+	.incbin "format.js"
+	.incbin "element.js"
+	.incbin "theme.js"
+	.incbin "table.js"
+	.incbin "compare.js"
+END(compare_script)
+
 	.section .note.GNU-stack, "", %progbits

@@ -6,5 +6,7 @@
 extern const char hk_html_page[], hk_html_page_end[];
 extern const char hk_html_style[], hk_html_style_end[];
 extern const char hk_html_script[], hk_html_script_end[];
+extern const char hk_html_compare_page[], hk_html_compare_page_end[];
+extern const char hk_html_compare_script[], hk_html_compare_script_end[];
 
 #endif

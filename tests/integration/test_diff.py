@@ -2,6 +2,7 @@
 """hookcli diff: two jobs whose differences are known, gates that close and that do not, and what cannot be compared."""
 import json
 import os
+import re
 
 from harness import Failure, expect, expect_true, main
 
@@ -77,6 +78,14 @@ def check_text(run, before, after):
     expect_true(f"a cut table says so: {few!r}", " more, with less difference: --rows 0 " in few)
 
 
+def check_page(run, before, after):
+    """The page holds the same document, and asks no network for anything."""
+    page = diff(run, before, after, SAME, "--format", "html").stdout
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL).group(1)
+    expect("the page's document", json.loads(data), json.loads(diff(run, before, after, SAME, "--format", "json").stdout))
+    expect("addresses in the page", re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page), [])
+
+
 def check_errors(run, before, after):
     for gate, says in (("p98>10%", "no figure 'p98'"), ("p99", "none of > < !="), ("p99>x", "no value of p99"), ("", "none of"),
                        ("f:peak>1M", "not of a function"), ("calls>1M", "no value of calls"), ("p99>nan%", "no value")):
@@ -98,6 +107,7 @@ def test(run):
     check_json(run, before, after)
     check_gates(run, before, after)
     check_text(run, before, after)
+    check_page(run, before, after)
     check_errors(run, before, after)
 
 

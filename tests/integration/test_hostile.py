@@ -136,6 +136,7 @@ def check_outputs(run, job):
     check_terminal("top", cli(run, "top", job, "-b", "-n", "1"))
     check_terminal("diff", cli(run, "diff", job, job))
     check_json("diff", cli(run, "diff", job, job, "--format", "json"))
+    check_html("diff", cli(run, "diff", job, job, "--format", "html"))
 
 
 def check_counts(run, job):
