@@ -125,7 +125,8 @@ static int write_report(const struct hk_job *job, const struct arguments *argume
 		r = hk_report_write_csv(report, output);
 		break;
 	case FORMAT_HTML:
-		r = hk_html_write(report, output);
+		r = hk_html_write_job(report, job->snapshot, job->directory, HK_OVERVIEW_RECORDS,
+				      output);
 		break;
 	case FORMAT_TEXT:
 		r = arguments->by == BY_THREAD

@@ -40,7 +40,8 @@ static void rows_write(const struct hk_report *report, struct hk_json *json)
 	hk_json_uint(json, "shed_records", report->job.shed_records);
 }
 
-int hk_html_document_write(const struct hk_report *report, FILE *output)
+int hk_html_document_write(const struct hk_report *report, const struct hk_overview *overview,
+			   FILE *output)
 {
 	struct hk_json json = {.output = output};
 
@@ -52,6 +53,10 @@ int hk_html_document_write(const struct hk_report *report, FILE *output)
 	r = r ? r : verdicts_write(report, &json);
 	r = r ? r : hk_html_functions_write(report, &json);
 	r = r ? r : hk_html_memory_write(report, &json);
+	if (overview && overview->rank_count > 0) {
+		hk_json_newline(&json);
+		hk_overview_write(overview, "overview", &json);
+	}
 	hk_json_close(&json, '}');
 	return r == 0 && ferror(output) ? -EIO : r;
 }

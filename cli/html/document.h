@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "overview.h"
 #include "report/group.h"
 #include "report/json_stream.h"
 #include "report/report.h"
@@ -22,8 +23,9 @@
 #define HK_HTML_SERIES_NUMBERS 131072u
 #define HK_HTML_SERIES 1024u
 
-/* Writes the document of REPORT. -EIO, -ENOMEM. */
-int hk_html_document_write(const struct hk_report *report, FILE *output);
+/* Writes the document of REPORT, with OVERVIEW unless that is NULL. -EIO, -ENOMEM. */
+int hk_html_document_write(const struct hk_report *report, const struct hk_overview *overview,
+			   FILE *output);
 
 /* Members of it: of functions, and of memory. -ENOMEM. */
 int hk_html_functions_write(const struct hk_report *report, struct hk_json *json);

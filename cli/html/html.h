@@ -9,9 +9,16 @@
 
 #include <stdio.h>
 
+#include "overview.h"
 #include "report/report.h"
 
-/* Writes the page of REPORT. -EIO, -ENOMEM. */
-int hk_html_write(const struct hk_report *report, FILE *output);
+/* Writes the page of REPORT; OVERVIEW, of the same job, may be NULL: then it has no timeline. -EIO,
+ * -ENOMEM. */
+int hk_html_write(const struct hk_report *report, const struct hk_overview *overview, FILE *output);
+
+/* The same of SNAPSHOT's job, whose files lie in DIRECTORY, reading about RECORDS records at the
+ * most for the timeline. -EIO, -ENOMEM. */
+int hk_html_write_job(const struct hk_report *report, const Hk__Snapshot *snapshot,
+		      const char *directory, uint64_t records, FILE *output);
 
 #endif

@@ -3,6 +3,7 @@
 import collections
 import os
 
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -107,6 +108,34 @@ def check_looks(browser):
     browser.emulate()
 
 
+def check_timeline(browser):
+    """Dragging zooms, keys zoom and move, and the stretch that is shown is offered to the export."""
+    board = browser.driver.find_element(By.CSS_SELECTOR, ".time-board")
+    canvas = browser.driver.find_element(By.CSS_SELECTOR, ".time-main")
+    command = browser.driver.find_element(By.CSS_SELECTOR, ".time-state")
+
+    def span():
+        return [float(board.get_attribute(f"data-{end}")) for end in ("from", "to")]
+
+    def picture():
+        return browser.run("return arguments[0].toDataURL()", canvas)
+
+    whole, first = span(), picture()
+    expect_true("all of it at first", "--from" not in command.text)
+    ActionChains(browser.driver).move_to_element(canvas).click_and_hold().move_by_offset(200, 0).release().perform()
+    zoomed = span()
+    expect_true(f"{zoomed} is a part of {whole}", whole[0] < zoomed[0] < zoomed[1] < whole[1] and picture() != first)
+    expect_true(f"{command.text!r} names it", f"--from {zoomed[0] / 1e9:.3f}s --to {zoomed[1] / 1e9:.3f}s" in command.text)
+    canvas.send_keys(Keys.ARROW_RIGHT)
+    expect_true("the arrow moves it", span()[0] > zoomed[0])
+    canvas.send_keys("+")
+    expect_true("plus makes it smaller", span()[1] - span()[0] < 0.6 * (zoomed[1] - zoomed[0]))
+    canvas.send_keys("0")
+    expect("0 shows all", (span(), picture() == first), (whole, True))
+    busy = browser.run("return hk.data.overview.ranks.map((rank) => Math.max(...rank.busy.mpi))")
+    expect_true(f"every rank was in MPI at some time: {busy}", len(busy) == RANKS and min(busy) > 500)
+
+
 def check_heatmap(browser):
     canvas = browser.driver.find_element(By.CSS_SELECTOR, "#heatmap canvas")
     tip = browser.driver.find_element(By.ID, "tip")
@@ -133,6 +162,7 @@ def check_real(run, browser, name, command):
     check_sorting(browser)
     check_filter(browser)
     check_detail(browser)
+    check_timeline(browser)
     check_heatmap(browser)
     check_looks(browser)
     browser.expect_quiet(name)
