@@ -146,6 +146,23 @@ int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
 	return r;
 }
 
+/* What waits in the ledger, though nothing is left to read: for a release that was open, or since a
+ * restart. */
+static int settle(struct hk_process *process)
+{
+	struct survey survey, after;
+	uint64_t now_ticks = hk_clock_ticks(process->state->clock_kind == HK_CLOCK_TSC);
+	int r = hk_reader_refresh(process->reader, &process->status);
+	r = r < 0 ? r : survey_threads(process, now_ticks, &survey);
+	/* A release that the first look did not see open and that began before it has left a record
+	 * by the second. */
+	r = r < 0 ? r : survey_threads(process, 0, &after);
+	if (r == 0 && after.pending_bytes == 0) {
+		hk_ledger_advance(process->ledger, survey.horizon_ticks);
+	}
+	return r;
+}
+
 int hk_drain_pass(struct hk_collector *collector, struct hk_process *process, uint64_t now_ns)
 {
 	struct survey survey;
@@ -156,7 +173,7 @@ int hk_drain_pass(struct hk_collector *collector, struct hk_process *process, ui
 		return r;
 	}
 	if (survey.pending_bytes == 0) {
-		return 0;
+		return hk_ledger_waits(process->ledger) ? settle(process) : 0;
 	}
 	hk_reader_pool(process->reader, &used, &cap);
 	bool busy =

@@ -356,13 +356,23 @@ int hk_ledger_add(struct hk_ledger *ledger, const struct hk_record *record)
 	return push_record(ledger, site, record);
 }
 
-void hk_ledger_advance(struct hk_ledger *ledger, uint64_t horizon_ticks)
+void hk_ledger_advance_but(struct hk_ledger *ledger, uint64_t horizon_ticks, size_t keep)
 {
 	const struct hk_event *first;
-	while ((first = hk_events_first(&ledger->events)) != NULL &&
+	while (ledger->events.count > keep && (first = hk_events_first(&ledger->events)) != NULL &&
 	       (first->ticks < horizon_ticks || horizon_ticks == UINT64_MAX)) {
 		apply_first(ledger);
 	}
+}
+
+void hk_ledger_advance(struct hk_ledger *ledger, uint64_t horizon_ticks)
+{
+	hk_ledger_advance_but(ledger, horizon_ticks, 0);
+}
+
+bool hk_ledger_waits(const struct hk_ledger *ledger)
+{
+	return ledger->events.count > 0;
 }
 
 void hk_ledger_note_gap(struct hk_ledger *ledger, uint64_t records)

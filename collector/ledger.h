@@ -12,6 +12,7 @@
 #ifndef HK_COLLECTOR_LEDGER_H
 #define HK_COLLECTOR_LEDGER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,6 +57,12 @@ int hk_ledger_add(struct hk_ledger *ledger, const struct hk_record *record);
 /* Nothing that takes effect before HORIZON_TICKS will be added any more: applies what waits until
  * there. */
 void hk_ledger_advance(struct hk_ledger *ledger, uint64_t horizon_ticks);
+
+/* The same, but the newest KEEP effects go on waiting. */
+void hk_ledger_advance_but(struct hk_ledger *ledger, uint64_t horizon_ticks, size_t keep);
+
+/* Whether anything waits. */
+bool hk_ledger_waits(const struct hk_ledger *ledger);
 
 /* LOST records of memory calls are missing so far, in all. */
 void hk_ledger_set_lost(struct hk_ledger *ledger, uint64_t lost);

@@ -5,6 +5,10 @@
 #include "chunk/cursor.h"
 #include "chunk/header.h"
 
+/* What one thread did may be in the file, and what another did before it still in the segment: so
+ * the newest effects wait until that has been read. Segments rarely hold more than so many. */
+#define HELD (1u << 20)
+
 static int replay_into(struct hk_ledger *ledger, struct hk_cursor *cursor)
 {
 	const struct hk_record *records;
@@ -18,7 +22,7 @@ static int replay_into(struct hk_ledger *ledger, struct hk_cursor *cursor)
 			}
 		}
 		/* Batches come in order of start, and nothing takes effect before it starts. */
-		hk_ledger_advance(ledger, records[count - 1].start_ticks);
+		hk_ledger_advance_but(ledger, records[count - 1].start_ticks, HELD);
 	}
 	return r;
 }

@@ -7,6 +7,7 @@ import signal
 import subprocess
 
 import loop
+import test_heap_truth
 from harness import RANKS, end_process, expect, expect_true, main, wait_for
 from truth import expect_calls, expect_whole, load, rows_of, wanted_of
 
@@ -17,6 +18,8 @@ MPI_KILLS = 5
 PRIVATE_KILLS = 4
 PRIVATE_ROUNDS = 20_000
 MPI_ROUNDS = 1500
+HEAP_KILLS = 4
+HEAP_ROUNDS = 300
 
 
 def job_line(run, job):
@@ -90,6 +93,28 @@ def mpi_job(run, chance, rounds):
     return killed
 
 
+def heap_job(run, chance, rounds):
+    """Memory, at the peak and over time too, is to the byte what it was. Returns how many kills there were."""
+    job, truth = f"heap-{rounds}", run.path(f"heap-{rounds}.json")
+    collector = run.start_collector()
+    command = loop.start(run, *job_line(run, job), "--hooks", "libc", "--", run.workload("heap_truth"), truth, rounds,
+                         env={"HOOK_ON_FULL": "wait:60000"})
+    killed = 0
+    while command.poll() is None:
+        try:
+            command.wait(chance.uniform(0.1, 0.4))
+        except subprocess.TimeoutExpired:
+            end_process(collector)
+            killed += 1
+            collector = run.start_collector()
+    finish(run, command, job)
+    report = loop.closed_report(run, job)
+    expect_whole(report, 1)
+    test_heap_truth.check_memory(job, report, 0, load(truth))
+    end_process(collector)
+    return killed
+
+
 def collector_of(run):
     """Process id that the private collector of the only job has left in its run directory; 0 for none."""
     for name in glob.glob(os.path.join(run.run_directory, "job-*", "collector.lock")):
@@ -124,10 +149,13 @@ def test(run):
     private_job(run, "inside", ["mpirun", "-n", 1], [run.workload("calls_truth")])
     chance = random.Random(SEED)
     calls_job(run, chance)
+    rounds = HEAP_ROUNDS
+    while (killed_heap := heap_job(run, chance, rounds)) < HEAP_KILLS:
+        rounds *= 2
     rounds = MPI_ROUNDS
     while (killed := mpi_job(run, chance, rounds)) < MPI_KILLS:
         rounds *= 2
-    print(f"{KILLS} kills during the first job, {killed} during the MPI job")
+    print(f"{KILLS} kills during the first job, {killed_heap} during the one of memory, {killed} during the MPI job")
 
 
 if __name__ == "__main__":

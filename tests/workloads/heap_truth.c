@@ -1,6 +1,6 @@
 /*
  * Threads that allocate and free across each other, with live and peak bytes known to the byte:
- * heap_truth OUT.json
+ * heap_truth OUT.json [ROUNDS]
  *   {"pid":1,"calls":{"<library>":{"malloc":{"calls":1},...}},
  *    "memory":{"heap":{"*":{"allocs","frees","live_bytes","peak_bytes","at_peak_bytes"},"<library>":{...}},
  *              "mapped":{"*":{...}}}}
@@ -21,7 +21,6 @@
 
 #define THREADS 4
 #define BLOCKS 60
-#define ROUNDS 25
 #define SHORT_THREADS 50
 #define PAGE 4096
 
@@ -30,6 +29,7 @@ static struct heap_account whole;  /* only its peak is used */
 static struct heap_account mapped; /* the program alone maps */
 static struct heap_block blocks[THREADS][BLOCKS];
 static pthread_barrier_t barrier;
+static int rounds = 25;
 
 static const char *const names[HEAP_FUNCTIONS] = {
     [HEAP_MALLOC] = "malloc",
@@ -157,7 +157,7 @@ static void *work(void *argument)
 {
 	int thread = (int)(intptr_t)argument;
 
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; round < rounds; round++) {
 		char *pages = NULL;
 
 		if (thread == 0) {
@@ -171,7 +171,7 @@ static void *work(void *argument)
 			/* The middle first: what is left is two intervals. The last mapping stays.
 			 */
 			unmap_pages(pages + PAGE, 2);
-			if (round < ROUNDS - 1) {
+			if (round < rounds - 1) {
 				unmap_pages(pages, 1);
 				unmap_pages(pages + 3 * PAGE, 2 + (size_t)round % 4);
 			}
@@ -264,10 +264,13 @@ static void write_truth(int fd)
 int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
-	int fd = argc == 2 ? open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+	int fd = argc == 2 || argc == 3
+		     ? open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
+		     : -1;
 
-	if (fd < 0) {
-		fprintf(stderr, "usage: heap_truth OUT.json\n");
+	rounds = argc == 3 ? atoi(argv[2]) : rounds;
+	if (fd < 0 || rounds < 1) {
+		fprintf(stderr, "usage: heap_truth OUT.json [ROUNDS]\n");
 		return 2;
 	}
 	pthread_barrier_init(&barrier, NULL, THREADS);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collector/drain.h"
 #include "collector/job.h"
 #include "collector/jobdir.h"
@@ -320,6 +321,7 @@ static void test_a_lost_checkpoint_is_a_gap(void **state)
 	assert_int_equal(unlink(path), 0);
 	world_restart(&world);
 	struct hk_process *process = world_find(&world, &worker.maker);
+	assert_int_equal(hk_drain_pass(world.collector, process, hk_clock_monotonic_ns()), 0);
 	assert_int_equal(hk_state_refresh(world.collector, process, true), 0);
 	const Hk__Memory *memory = process->state->memory[0];
 	assert_true(memory->peak_low < worker.peak && memory->peak_high > worker.peak);
