@@ -16,10 +16,12 @@
 #include "exporters/timeline.h"
 #include "job.h"
 #include "option.h"
+#include "report/quantity.h"
 
 #define OUTPUT_BUFFER_BYTES (1u << 20)
 #define PROGRESS_AFTER_NS 1000000000u
 #define PROGRESS_CELLS 30u
+#define PROGRESS_EVERY_NS 100000000u
 
 struct arguments {
 	const char *job, *output, *format;
@@ -133,32 +135,37 @@ static const struct argp argp = {
 /* ---- progress ---- */
 
 struct progress {
-	uint64_t started_ns;
-	bool wanted, shown;
+	uint64_t started_ns, shown_ns;
+	bool wanted;
 };
 
 static void show_progress(void *context, uint64_t done, uint64_t total)
 {
 	struct progress *progress = context;
+	uint64_t now_ns = hk_clock_monotonic_ns(), spent_ns = now_ns - progress->started_ns;
+	char left[HK_QUANTITY_BYTES];
 	unsigned int cells;
 
-	if (!progress->wanted || total == 0 ||
-	    hk_clock_monotonic_ns() - progress->started_ns < PROGRESS_AFTER_NS) {
+	if (!progress->wanted || total == 0 || done == 0 || spent_ns < PROGRESS_AFTER_NS ||
+	    now_ns - progress->shown_ns < PROGRESS_EVERY_NS) {
 		return;
 	}
 	done = done > total ? total : done;
 	cells = (unsigned int)((double)done / (double)total * PROGRESS_CELLS);
-	progress->shown = true;
+	progress->shown_ns = now_ns;
 	fprintf(stderr, "\rexport [");
 	for (unsigned int i = 0; i < PROGRESS_CELLS; i++) {
 		putc(i < cells ? '#' : ' ', stderr);
 	}
-	fprintf(stderr, "] %3.0f %% ", 100.0 * (double)done / (double)total);
+	hk_quantity_duration(left,
+			     (uint64_t)((double)spent_ns * (double)(total - done) / (double)done));
+	/* What was there may have been longer. */
+	fprintf(stderr, "] %3.0f %%  %s left \033[K", 100.0 * (double)done / (double)total, left);
 }
 
 static void end_progress(const struct progress *progress)
 {
-	if (progress->shown) {
+	if (progress->shown_ns) {
 		fprintf(stderr, "\r\033[K");
 	}
 }

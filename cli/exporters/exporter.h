@@ -133,7 +133,9 @@ struct hk_exporter_ops {
 	const char *format; /* as in --format */
 	const char *suffix; /* of the file it writes, for messages */
 	bool binary;	    /* nothing for a terminal */
-	bool makes_files;   /* TARGET has a path and no output */
+	/* Work of `end`, of that of all calls: for who shows progress. */
+	uint8_t end_percent;
+	bool makes_files; /* TARGET has a path and no output */
 	/* What each file begins with where every rank has one, rank<N>.SUFFIX in a directory
 	 * (rank_files.h): then one exporter is made per rank, and has an output. Else NULL. */
 	const char *rank_file_begin;

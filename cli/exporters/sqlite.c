@@ -333,6 +333,7 @@ const struct hk_exporter_ops hk_sqlite_exporter = {
     .format = "sqlite",
     .suffix = "sqlite",
     .binary = true,
+    .end_percent = 75, /* indices: of 7 s, 3 */
     .makes_files = true,
     .create = sqlite_create,
     .begin = sqlite_begin,

@@ -48,7 +48,6 @@ const char hk_sqlite_calls[] =
 
 const char hk_sqlite_indices[] = "CREATE INDEX calls_by_site ON calls (site_id, start_ns);"
 				 "CREATE INDEX calls_by_thread ON calls (thread_id, start_ns);"
-				 "CREATE INDEX calls_by_duration ON calls (duration_ns);"
 				 "CREATE INDEX statistics_by_site ON statistics (site_id);"
 				 "CREATE INDEX histograms_by_site ON histograms (site_id, low_ns);";
 

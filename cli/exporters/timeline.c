@@ -380,8 +380,10 @@ static int merge_new(const struct timeline *timeline, struct hk_merge **ret_merg
 static void tell_progress(const struct timeline *timeline)
 {
 	if (timeline->options->progress) {
+		uint64_t after = timeline->total / 100 * timeline->ops->end_percent;
+
 		timeline->options->progress(timeline->options->context, timeline->result.records,
-					    timeline->total);
+					    timeline->total + after);
 	}
 }
 

@@ -19,7 +19,7 @@ struct hk_timeline_options {
 	const struct hk_timeline_ranks *ranks;
 	size_t rank_count; /* 0: all processes */
 	bool ranks_own;	   /* without helpers and launchers */
-	/* Called now and then with records done and to do; may be NULL. */
+	/* Called now and then with work done and to do, counted in records; may be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *context;
 };
