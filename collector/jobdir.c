@@ -227,8 +227,8 @@ int hk_jobdir_chunks(const char *directory, const uint8_t *uid, char path[PATH_M
 
 static bool is_ours(const char *name)
 {
-	static const char *const begins[] = {"job.json", "statistics", "report.json", "summary.txt",
-					     "reserve"};
+	static const char *const begins[] = {"job.json",    "statistics",  "report.json",
+					     "report.html", "summary.txt", "reserve"};
 	const char *dot = strrchr(name, '.');
 	bool ours = dot && (strcmp(dot, ".chunks") == 0 || strcmp(dot, ".ledger") == 0);
 	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]) && !ours; i++) {
