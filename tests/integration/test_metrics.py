@@ -21,7 +21,8 @@ ROUNDS = 2000
 FUNCTION = "calls_inner"  # the only one of its domain
 DOMAIN = "user"
 CONNECTIONS = 10000
-OPEN_AT_ONCE = 1000
+OFTEN = 1000  # connections between two looks
+FILES_SPARE = 500
 RSS_MORE = 16 << 20
 # Names that must not break a line, a label or a terminal.
 ODD_DIRECTORY = b'o"d\\d\n\x1b[31m\xff{}'
@@ -161,21 +162,23 @@ def check_crowd(node):
     files, rss = len(os.listdir(f"/proc/{node.collector.pid}/fd")), rss_of(node.collector)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    at_once = min(CONNECTIONS, hard - FILES_SPARE)
     streams, most_files = [], 0
     for number in range(CONNECTIONS):
         stream = socket.create_connection((parts.hostname, parts.port), timeout=60)
         stream.sendall(b"GET /metrics HT")
         streams.append(stream)
-        if len(streams) > OPEN_AT_ONCE:
+        if len(streams) > at_once:
             streams.pop(0).close()
-        if number % OPEN_AT_ONCE == OPEN_AT_ONCE - 1:
+        if number % OFTEN == OFTEN - 1:
             expect("a scrape among them", get(url).status, 200)
             most_files = max(most_files, len(os.listdir(f"/proc/{node.collector.pid}/fd")))
     for stream in streams:
         stream.close()
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     wait_for("their files to be closed", lambda: len(os.listdir(f"/proc/{node.collector.pid}/fd")) <= files + 2)
-    expect_true(f"files open at one time: {most_files}, {files} before", most_files < files + 400)
+    # NNG closes what it was given back a little later.
+    expect_true(f"files open at one time: {most_files}, {files} before, of {at_once}", most_files < files + at_once / 2)
     more = rss_of(node.collector) - rss
     print(f"after {CONNECTIONS} connections: RSS {more / 2**20:+.1f} MiB, at most {most_files - files} more files")
     expect_true(f"resident memory: {more} bytes more", more < RSS_MORE)
