@@ -30,7 +30,10 @@ def record(run, collector, rate, seconds):
     run.cli("run", "-q", "--job", job, "--budget", "off", "--hooks", os.path.join(HERE, "call.hooks"), "--", *command)
     took = cpu_s(collector.pid) - before
     if rate:
-        expect("calls", total_calls(run.report(job))[0, "bench_record"], rate * seconds)
+        report = run.report(job)
+        expect("calls", total_calls(report)[0, "bench_record"], rate * seconds)
+        # Cheap because it is stored, not because it is not.
+        expect("records", (report["ranks"][0]["records"], report["ranks"][0]["lost_records"]), (rate * seconds, 0))
     return took
 
 
