@@ -1,11 +1,14 @@
 #include "exporters/activity.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "hooks/hook.h"
 
 #define LOOK_BACK 256u /* calls open at once, at the most */
+#define DEFAULT_STREAM 7u
+#define DEFAULT_HANDLES 3u /* 0, 1, 2: names of the default stream */
 
 static bool value_of(const struct hk_slice *slice, uint8_t key, uint64_t *ret_word)
 {
@@ -44,6 +47,63 @@ bool hk_activity_read(const struct hk_slice *slice, struct hk_device_activity *r
 	    ret_activity->start_ns + (duration < began_ago ? duration : began_ago);
 	return true;
 }
+
+/* ---- streams ---- */
+
+/* The first number that no stream of the process has. */
+static uint32_t next_number(const struct hk_stream *streams, uint32_t show_pid)
+{
+	uint32_t last = DEFAULT_STREAM;
+
+	for (const struct hk_stream *stream = streams; stream; stream = stream->hh.next) {
+		if (stream->key.show_pid == show_pid && stream->number > last) {
+			last = stream->number;
+		}
+	}
+	return last + 1;
+}
+
+int hk_streams_find(struct hk_stream **streams, uint32_t show_pid,
+		    const struct hk_device_activity *activity, struct hk_stream **ret_stream,
+		    bool *ret_new)
+{
+	struct hk_stream wanted = {0}; /* the key has no padding */
+
+	wanted.key.handle = activity->stream < DEFAULT_HANDLES ? 0 : activity->stream;
+	wanted.key.show_pid = show_pid;
+	wanted.key.device = activity->device;
+	HASH_FIND(hh, *streams, &wanted.key, sizeof(wanted.key), *ret_stream);
+	*ret_new = !*ret_stream;
+	if (*ret_stream) {
+		return 0;
+	}
+	*ret_stream = malloc(sizeof(wanted));
+	if (!*ret_stream) {
+		return -ENOMEM;
+	}
+	wanted.number = wanted.key.handle ? next_number(*streams, show_pid) : DEFAULT_STREAM;
+	**ret_stream = wanted;
+	HASH_ADD(hh, *streams, key, sizeof(wanted.key), *ret_stream);
+	return 0;
+}
+
+void hk_streams_free(struct hk_stream *streams)
+{
+	struct hk_stream *stream, *next;
+
+	HASH_ITER (hh, streams, stream, next) {
+		HASH_DEL(streams, stream);
+		free(stream);
+	}
+}
+
+void hk_stream_name(const struct hk_stream *stream, char name[HK_STREAM_NAME_BYTES])
+{
+	snprintf(name, HK_STREAM_NAME_BYTES, "GPU %" PRId32 " stream %" PRIu32, stream->key.device,
+		 stream->number);
+}
+
+/* ---- calls that asked ---- */
 
 void hk_launches_fini(struct hk_launches *launches)
 {

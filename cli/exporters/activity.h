@@ -1,5 +1,5 @@
-/* activity.h: what a device did, as the record of it tells (PROTOCOL.md, "Activities"), and which
- * call of the host asked for it.
+/* activity.h: what a device did, as the record of it tells (PROTOCOL.md, "Activities"), on which
+ * stream, and which call of the host asked for it.
  *
  * Calls that may ask for work are noted as they begin, in the order of their starts; the newest
  * HK_LAUNCHES_MAX of a process are remembered, so that what is told late still finds its call. One
@@ -7,6 +7,8 @@
  */
 #ifndef HK_EXPORTERS_ACTIVITY_H
 #define HK_EXPORTERS_ACTIVITY_H
+
+#include <uthash.h>
 
 #include "exporters/exporter.h"
 
@@ -23,6 +25,29 @@ struct hk_device_activity {
 
 /* Takes SLICE apart; false: it is of no activity, or lacks a value. */
 bool hk_activity_read(const struct hk_slice *slice, struct hk_device_activity *ret_activity);
+
+/* A stream of a device that a process gave work to. */
+struct hk_stream {
+	struct {
+		uint64_t handle; /* 0: the default one */
+		uint32_t show_pid;
+		int32_t device;
+	} key;
+	uint32_t number; /* what it is called: 7 the default one, as CUPTI has it, then 8, 9, ... */
+	uint64_t told_ns; /* end of what was told last */
+	UT_hash_handle hh;
+};
+
+/* The stream of ACTIVITY of process SHOW_PID among *STREAMS (NULL: none yet), made when new;
+ * *ret_new says so. 0 or -ENOMEM. */
+int hk_streams_find(struct hk_stream **streams, uint32_t show_pid,
+		    const struct hk_device_activity *activity, struct hk_stream **ret_stream,
+		    bool *ret_new);
+void hk_streams_free(struct hk_stream *streams);
+
+/* "GPU 0 stream 7". */
+#define HK_STREAM_NAME_BYTES 48
+void hk_stream_name(const struct hk_stream *stream, char name[HK_STREAM_NAME_BYTES]);
 
 /* A call that may have asked a device for work. */
 struct hk_launch {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "exporters/activity.h"
 #include "exporters/details_json.h"
 #include "exporters/exporter.h"
 #include "hooks/names.h"
@@ -12,9 +13,14 @@
 /* Where `pid` is not the rank: above any rank, below what a double or an int would spoil. */
 #define OTHER_PIDS 1000000u
 
+/* `tid` of a device's streams, apart from those of threads; streams of one process and device. */
+#define STREAM_TIDS 1000000000u
+#define STREAMS 100000u
+
 struct hk_exporter {
 	struct hk_json json;
 	uint64_t start_ns;
+	struct hk_stream *streams;
 };
 
 static struct hk_exporter *chrome_create(const struct hk_export_target *target)
@@ -163,12 +169,49 @@ static void write_details(struct hk_json *json, const struct hk_slice *slice)
 	hk_json_close(json, '}');
 }
 
+/* What a device did has the row of its stream, below those of the process's threads. */
+static int write_activity(struct hk_exporter *chrome, const struct hk_export_thread *thread,
+			  const struct hk_slice *slice, const struct hk_device_activity *activity)
+{
+	struct hk_json *json = &chrome->json;
+	uint64_t pid = shown_pid(thread->process);
+	char name[HK_STREAM_NAME_BYTES];
+	struct hk_stream *stream;
+	bool is_new;
+	int rc = hk_streams_find(&chrome->streams, thread->process->show_pid, activity, &stream,
+				 &is_new);
+
+	if (rc < 0) {
+		return rc;
+	}
+	int64_t tid =
+	    STREAM_TIDS + (int64_t)(uint32_t)activity->device * STREAMS + stream->number % STREAMS;
+	if (is_new) {
+		hk_stream_name(stream, name);
+		metadata_text(json, "thread_name", pid, tid, "name", name);
+		metadata_index(json, "thread_sort_index", pid, tid, (uint64_t)tid);
+	}
+	event_open(json, "X", slice->site->function);
+	hk_json_string(json, "cat", slice->site->domain);
+	hk_json_uint(json, "pid", pid);
+	hk_json_int(json, "tid", tid);
+	hk_json_microseconds(json, "ts", (int64_t)(activity->start_ns - chrome->start_ns));
+	hk_json_microseconds(json, "dur", (int64_t)(activity->end_ns - activity->start_ns));
+	write_details(json, slice);
+	hk_json_close(json, '}');
+	return check(chrome);
+}
+
 static int chrome_instant(struct hk_exporter *chrome, struct hk_export_thread *thread,
 			  const struct hk_slice *slice)
 {
 	struct hk_json *json = &chrome->json;
 	bool counter = slice->site->meaning == HK_MEANING_COUNTER;
+	struct hk_device_activity activity;
 
+	if (hk_activity_read(slice, &activity) && activity.start_ns >= chrome->start_ns) {
+		return write_activity(chrome, thread, slice, &activity);
+	}
 	event_open(json, counter ? "C" : "i", slice->site->function);
 	hk_json_string(json, "cat", slice->site->domain);
 	hk_json_uint(json, "pid", shown_pid(thread->process));
@@ -281,7 +324,10 @@ static int chrome_end(struct hk_exporter *chrome)
 
 static void chrome_free(struct hk_exporter *chrome)
 {
-	free(chrome);
+	if (chrome) {
+		hk_streams_free(chrome->streams);
+		free(chrome);
+	}
 }
 
 const struct hk_exporter_ops hk_chrome_exporter = {

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "exporters/activity.h"
 #include "exporters/details_json.h"
@@ -16,20 +15,6 @@
 #include "hooks/hook.h"
 
 #define BEGIN "{\"schemaVersion\": 1, \"generator\": \"hooktrace\","
-
-/* CUPTI's number of the default stream; any other gets one above it. */
-#define DEFAULT_STREAM 7u
-#define STREAM_HANDLES 3u /* 0, 1, 2: names of the default one */
-
-struct stream {
-	struct {
-		uint64_t handle;
-		uint32_t show_pid;
-		int32_t device;
-	} key;
-	uint32_t number;
-	UT_hash_handle hh;
-};
 
 /* A thread's open calls, and the step of the main loop that it is in. */
 struct thread {
@@ -49,8 +34,7 @@ struct hk_exporter {
 	uint64_t last_ns; /* the latest end so far */
 	uint64_t correlation;
 	struct hk_launches launches;
-	struct stream *streams;
-	uint32_t streams_named;
+	struct hk_stream *streams;
 	struct thread *threads;
 };
 
@@ -62,7 +46,6 @@ static struct hk_exporter *kineto_create(const struct hk_export_target *target)
 		kineto->file.json.output = target->output;
 		kineto->rank = target->rank;
 		kineto->file.whole_us = target->whole_us;
-		kineto->streams_named = DEFAULT_STREAM;
 	}
 	return kineto;
 }
@@ -278,30 +261,6 @@ static void introduce_stream(struct hk_exporter *kineto, int32_t device, uint32_
 	hk_kineto_index(&kineto->file, "thread_sort_index", pid, number, number);
 }
 
-/* The number of a stream: no reader takes the address that a program knows it by. */
-static int number_stream(struct hk_exporter *kineto, uint32_t show_pid,
-			 const struct hk_device_activity *activity, uint32_t *ret_number)
-{
-	struct stream *stream, wanted = {0}; /* no padding between the key's members */
-
-	wanted.key.handle = activity->stream < STREAM_HANDLES ? 0 : activity->stream;
-	wanted.key.show_pid = show_pid;
-	wanted.key.device = activity->device;
-	HASH_FIND(hh, kineto->streams, &wanted.key, sizeof(wanted.key), stream);
-	if (!stream) {
-		stream = malloc(sizeof(*stream));
-		if (!stream) {
-			return -ENOMEM;
-		}
-		*stream = wanted;
-		stream->number = wanted.key.handle ? ++kineto->streams_named : DEFAULT_STREAM;
-		HASH_ADD(hh, kineto->streams, key, sizeof(stream->key), stream);
-		introduce_stream(kineto, activity->device, stream->number);
-	}
-	*ret_number = stream->number;
-	return 0;
-}
-
 static const char *device_category(uint8_t meaning)
 {
 	switch (meaning) {
@@ -343,8 +302,10 @@ static void write_activity(struct hk_exporter *kineto, const char *name, uint32_
 static int take_activity(struct hk_exporter *kineto, const struct hk_export_thread *shown,
 			 const char *name, const struct hk_device_activity *activity)
 {
-	uint32_t pid = shown->process->show_pid, stream;
+	uint32_t pid = shown->process->show_pid;
 	const struct hk_launch *launch;
+	struct hk_stream *stream;
+	bool is_new;
 	uint64_t correlation;
 	int rc;
 
@@ -352,18 +313,22 @@ static int take_activity(struct hk_exporter *kineto, const struct hk_export_thre
 	    activity->start_ns > kineto->to_ns || activity->start_ns < kineto->file.base_ns) {
 		return 0;
 	}
-	rc = number_stream(kineto, pid, activity, &stream);
+	rc = hk_streams_find(&kineto->streams, pid, activity, &stream, &is_new);
 	if (rc < 0) {
 		return rc;
 	}
+	if (is_new) {
+		introduce_stream(kineto, activity->device, stream->number);
+	}
 	launch = hk_launches_find(&kineto->launches, activity, pid, shown->show_tid);
 	correlation = launch ? launch->correlation : ++kineto->correlation;
-	write_activity(kineto, name, stream, correlation, activity);
+	write_activity(kineto, name, stream->number, correlation, activity);
 	if (launch) {
 		hk_kineto_flow(&kineto->file, "s", correlation, pid, launch->show_tid,
 			       launch->start_ns);
 		hk_kineto_flow(&kineto->file, "f", correlation,
-			       (uint64_t)(uint32_t)activity->device, stream, activity->start_ns);
+			       (uint64_t)(uint32_t)activity->device, stream->number,
+			       activity->start_ns);
 	}
 	return hk_kineto_check(&kineto->file);
 }
@@ -461,15 +426,10 @@ static int kineto_end(struct hk_exporter *kineto)
 
 static void kineto_free(struct hk_exporter *kineto)
 {
-	struct stream *stream, *next_stream;
-
 	if (!kineto) {
 		return;
 	}
-	HASH_ITER (hh, kineto->streams, stream, next_stream) {
-		HASH_DEL(kineto->streams, stream);
-		free(stream);
-	}
+	hk_streams_free(kineto->streams);
 	for (struct thread *thread = kineto->threads, *next; thread; thread = next) {
 		next = thread->next;
 		free(thread->correlations);

@@ -173,7 +173,7 @@ class Flows:
 class Perfetto:
     def __init__(self, path):
         self.path = path
-        self.processes, self.threads = {}, {}
+        self.processes, self.threads, self.streams = {}, {}, {}
         self.sequences = collections.defaultdict(Sequence)
         self.stacks, self.latest = collections.defaultdict(list), {}
         self.calls = collections.Counter()
@@ -209,6 +209,10 @@ class Perfetto:
             if told.uuid in self.threads or told.parent_uuid not in self.processes:
                 problem(f"{self.path}: thread '{told.name}' is there twice or without its process")
             self.threads[told.uuid] = told
+        elif told.parent_uuid in self.processes and not told.HasField("counter"):
+            if told.uuid in self.streams:
+                problem(f"{self.path}: stream '{told.name}' is there twice")
+            self.streams[told.uuid] = told
         if self.first_ns is not None and packet.timestamp > self.first_ns:
             problem(f"{self.path}: track '{told.name}' is described after the first event's time")
 
@@ -228,7 +232,7 @@ class Perfetto:
             if event.terminating_flow_ids:
                 self.flows.end(event.terminating_flow_ids, self.stacks[track][-1][2], packet.timestamp)
             return
-        if track not in self.threads:
+        if track not in self.threads and track not in self.streams:
             problem(f"{self.path}: an event on track {track}, which nobody described")
             return
         if packet.timestamp < self.latest.get(track, 0):
@@ -255,7 +259,7 @@ class Perfetto:
     def call(self, event, sequence, track):
         tables = sequence.tables
         notes = {tables["annotation_names"][note.name_iid]: note for note in event.annotations}
-        process = self.processes[self.threads[track].parent_uuid]
+        process = self.processes[(self.threads.get(track) or self.streams[track]).parent_uuid]
         return who(process.process.name, self.path) + (
             tables["categories"][event.category_iids[0]], tables["names"][event.name_iid],
             tables["strings"][notes["library"].string_iid])
@@ -309,8 +313,8 @@ class Chrome:
                 start = self.nanoseconds(event["ts"])
                 tracks[event["pid"], event["tid"]].append((start, -self.nanoseconds(event["dur"]), event))
             elif kind == "i":
-                self.lost += event["args"]["lost"]
-            elif kind not in "Mstf":
+                self.lost += event["args"]["lost"] if event["cat"] == "hooktrace" else 0
+            elif kind not in "CMstf":
                 problem(f"{self.path}: an event of kind {kind}")
         check_ranks(self.path, [(places[pid], title) for pid, title in titles.items()])
         for (pid, tid), events in tracks.items():
