@@ -10,12 +10,15 @@
 #include "clocks.h"
 #include "command.h"
 #include "job.h"
+#include "job_page.h"
 #include "job_root.h"
 #include "keeper.h"
 #include "program.h"
+#include "report/name.h"
 #include "report/report.h"
 #include "wire/nodes.h"
 
+#define SHOWN_COLUMNS 240
 #define POLL_NS 20000000
 #define WAIT_NS 20000000000u
 #define LATE_NS 1000000000u
@@ -40,6 +43,7 @@ static void show(const struct hk_keeper *keeper, const char *command)
 {
 	struct hk_report_style style = {.colour = hk_command_colour(stderr),
 					.files = keeper->shown};
+	char shown[HK_NAME_BYTES(SHOWN_COLUMNS)];
 	struct hk_report *report;
 	struct hk_job job;
 
@@ -48,16 +52,20 @@ static void show(const struct hk_keeper *keeper, const char *command)
 	}
 	int r = hk_clocks_check(job.snapshot, job.directory, HK_CLOCKS_SCREEN_RECORDS);
 	r = r < 0 ? r : hk_report_new(job.snapshot, &report);
-	hk_job_close(&job);
 	if (r < 0) {
 		hk_error("no summary: %s", strerror(-r));
+		hk_job_close(&job);
 		return;
 	}
 	fputc('\n', stderr);
 	hk_report_write_summary(report, stderr, &style);
 	if (!report->process_count) {
 		explain_absence(command);
+	} else if (hk_job_page_write(&job, report)) {
+		hk_name_print_end(shown, SHOWN_COLUMNS, keeper->shown);
+		fprintf(stderr, "page:  %s/report.html   to be opened in a browser\n", shown);
 	}
+	hk_job_close(&job);
 	hk_report_free(report);
 }
 

@@ -5,10 +5,10 @@
 
 struct hk_keeper;
 
-/* Shows the job of KEEPER, whose command COMMAND ended with STATUS. Of a job whose nodes share a
+/* Shows the job of KEEPER, whose command COMMAND ended with STATUS, and puts its page beside its
+ * files (job_page.h). Of a job whose nodes share a
  * directory or bring it to a root only the lowest rank's hookcli shows it, of all nodes, once they
- * have closed their
- * parts: it waits for them, though not for long. */
+ * have closed their parts: it waits for them, though not for long. */
 void hk_summary_show(const struct hk_keeper *keeper, const char *command, int status);
 
 #endif

@@ -60,7 +60,7 @@ def check_usage(run: Run):
     for command in COMMANDS[1:]:
         says(run, USAGE, "'--nonsense'", command, "--nonsense")
         says(run, USAGE, "ipc://", command, "--collector", "http://x", *{"rm": ["x"], "diff": ["x", "y"]}.get(command, []))
-    says(run, USAGE, "summary, text, json or csv", "report", "--format", "jason")
+    says(run, USAGE, "summary, text, json, csv or html", "report", "--format", "jason")
     says(run, USAGE, "function, rank, library", "report", "--by", "rnak")
     says(run, USAGE, "perfetto, chrome", "export", "--format", "perfeto")
     says(run, USAGE, "'1 parsec'", "export", "--from", "1 parsec")
@@ -254,7 +254,7 @@ def check_places(run: Run):
         report = run.report(os.path.join(store, name))
         expect(f"{name}: id and closed", (report["job"]["id"], report["job"]["closed"]), ("named", True))
         files = set(os.listdir(os.path.join(store, name)))
-        expect_true(f"{name}: {files}", {"job.json", "statistics", "report.json", "summary.txt"} <= files)
+        expect_true(f"{name}: {files}", {"job.json", "statistics", "report.json", "report.html", "summary.txt"} <= files)
     expect("a summary", done.stderr.count("== hooktrace: true == job named =="), 1)
     expect_true("no colours in a pipe", ESCAPE not in done.stderr)
     expect("quiet", run.cli("run", "-q", "--store", store, "--", "true").stderr, "")

@@ -166,6 +166,9 @@ def check_real(run, browser, name, command):
     check_heatmap(browser)
     check_looks(browser)
     browser.expect_quiet(name)
+    browser.open(os.path.join(job, "report.html"))  # which `run` has left there
+    expect("title of the page beside the job's files", browser.driver.title, f"{name} · hooktrace")
+    browser.expect_quiet(f"{name}'s own")
 
 
 def ranks_of(run, name, *arguments):
