@@ -107,6 +107,10 @@ static void expand(struct hk_live *live, int key)
 			live->wanting = pane->view->below != 0;
 		}
 	}
+	/* What comes below it is to be seen. */
+	if (pane->line > pane->top + (size_t)live->layout.lines / 2) {
+		pane->top = pane->line - 1;
+	}
 	if (pane->below) {
 		hk_layout_rows(live);
 	} else {

@@ -2,17 +2,16 @@
 
 #include <curses.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -33,11 +32,15 @@ static struct {
 	struct termios before;
 	char restore[RESTORE_BYTES]; /* bytes that give the terminal back */
 	attr_t styles[HK_STYLES];
-	sigset_t mask;
-	int signals, said, stderr_before;
+	int signals[2]; /* a pipe: its handlers run in any thread */
+	int said, stderr_before;
+	FILE *input;
 	int signal; /* that ended it */
 	bool utf8;
-} terminal = {.signals = -1, .said = -1, .stderr_before = -1};
+} terminal = {.signals = {-1, -1}, .said = -1, .stderr_before = -1};
+
+static const int events[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
+static struct sigaction actions_before[sizeof(events) / sizeof(events[0])];
 
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 
@@ -98,6 +101,10 @@ void hk_terminal_close(void)
 		terminal.screen = NULL;
 		tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before);
 	}
+	if (terminal.input && terminal.input != stdin) {
+		fclose(terminal.input);
+	}
+	terminal.input = NULL;
 	for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++) {
 		signal(crashes[i], SIG_DFL);
 	}
@@ -111,10 +118,13 @@ void hk_terminal_close(void)
 		close(terminal.said);
 		terminal.said = -1;
 	}
-	if (terminal.signals >= 0) {
-		close(terminal.signals);
-		terminal.signals = -1;
-		pthread_sigmask(SIG_SETMASK, &terminal.mask, NULL);
+	if (terminal.signals[0] >= 0) {
+		for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+			sigaction(events[i], &actions_before[i], NULL);
+		}
+		close(terminal.signals[0]);
+		close(terminal.signals[1]);
+		terminal.signals[0] = terminal.signals[1] = -1;
 	}
 }
 
@@ -139,18 +149,29 @@ static void set_styles(void)
 	terminal.styles[HK_STYLE_GOOD] = colours ? (attr_t)COLOR_PAIR(2) : A_NORMAL;
 }
 
+/* In whichever thread: those of the collector's connection do not block signals. */
+static void signalled(int number)
+{
+	int error = errno;
+	char byte = (char)number;
+
+	if (write(terminal.signals[1], &byte, 1) < 0) {
+		errno = error; /* the pipe is full of others */
+	}
+	errno = error;
+}
+
 static int take_signals(void)
 {
-	sigset_t events;
+	const struct sigaction action = {.sa_handler = signalled, .sa_flags = SA_RESTART};
 
-	sigemptyset(&events);
-	sigaddset(&events, SIGINT);
-	sigaddset(&events, SIGTERM);
-	sigaddset(&events, SIGHUP);
-	sigaddset(&events, SIGWINCH);
-	int r = pthread_sigmask(SIG_BLOCK, &events, &terminal.mask);
-	terminal.signals = r == 0 ? signalfd(-1, &events, SFD_CLOEXEC | SFD_NONBLOCK) : -1;
-	return terminal.signals < 0 ? -errno : 0;
+	if (pipe2(terminal.signals, O_CLOEXEC | O_NONBLOCK) < 0) {
+		return -errno;
+	}
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		sigaction(events[i], &action, &actions_before[i]);
+	}
+	return 0;
 }
 
 static int take_stderr(void)
@@ -164,6 +185,20 @@ static int take_stderr(void)
 	return 0;
 }
 
+/* The terminal once more, never to be waited for in a read: not stdin itself, which others share.
+ */
+static FILE *input_open(void)
+{
+	const char *name = ttyname(STDIN_FILENO);
+	int fd = name ? open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
+	FILE *input = fd >= 0 ? fdopen(fd, "r") : NULL;
+
+	if (fd >= 0 && !input) {
+		close(fd);
+	}
+	return input ? input : stdin;
+}
+
 int hk_terminal_open(bool *ret_utf8)
 {
 	setlocale(LC_CTYPE, "");
@@ -172,12 +207,14 @@ int hk_terminal_open(bool *ret_utf8)
 	if (tcgetattr(STDIN_FILENO, &terminal.before) < 0) {
 		return -errno;
 	}
-	int r = take_signals();
-	r = r < 0 ? r : take_stderr();
+	int r = take_stderr();
 	if (r == 0) {
-		terminal.screen = newterm(NULL, stdout, stdin);
+		terminal.input = input_open();
+		terminal.screen = newterm(NULL, stdout, terminal.input);
 		r = terminal.screen ? 0 : -ENOTTY;
 	}
+	/* Instead of those of ncurses, which leave at once. */
+	r = r < 0 ? r : take_signals();
 	if (r < 0) {
 		hk_terminal_close();
 		return r;
@@ -192,7 +229,8 @@ int hk_terminal_open(bool *ret_utf8)
 	set_escdelay(25);
 	curs_set(0);
 	mouseinterval(0);
-	mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+	/* Of events that nobody wants ncurses says nothing, but waits for the next. */
+	mousemask(ALL_MOUSE_EVENTS, NULL);
 	return 0;
 }
 
@@ -200,28 +238,28 @@ int hk_terminal_open(bool *ret_utf8)
 
 static enum hk_event read_signal(void)
 {
-	struct signalfd_siginfo info;
 	struct winsize size;
+	char number;
 
-	if (read(terminal.signals, &info, sizeof(info)) != (ssize_t)sizeof(info)) {
+	if (read(terminal.signals[0], &number, 1) != 1) {
 		return HK_EVENT_NONE;
 	}
-	if (info.ssi_signo == SIGWINCH) {
+	if (number == SIGWINCH) {
 		if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 &&
 		    size.ws_col > 0) {
 			resizeterm(size.ws_row, size.ws_col);
 		}
 		return HK_EVENT_RESIZE;
 	}
-	terminal.signal = (int)info.ssi_signo;
+	terminal.signal = number;
 	return HK_EVENT_END;
 }
 
 enum hk_event hk_terminal_wait(int other_fd, int timeout_ms, int *ret_key)
 {
 	struct pollfd fds[] = {
-	    {.fd = STDIN_FILENO, .events = POLLIN},
-	    {.fd = terminal.signals, .events = POLLIN},
+	    {.fd = fileno(terminal.input), .events = POLLIN},
+	    {.fd = terminal.signals[0], .events = POLLIN},
 	    {.fd = other_fd, .events = POLLIN},
 	};
 
@@ -231,7 +269,7 @@ enum hk_event hk_terminal_wait(int other_fd, int timeout_ms, int *ret_key)
 		return *ret_key == KEY_RESIZE ? HK_EVENT_RESIZE : HK_EVENT_KEY;
 	}
 	if (poll(fds, 3, timeout_ms) <= 0) {
-		return HK_EVENT_NONE;
+		return HK_EVENT_NONE; /* a signal is in the pipe the next time */
 	}
 	if (fds[1].revents) {
 		return read_signal();

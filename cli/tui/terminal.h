@@ -26,8 +26,7 @@ enum hk_style {
 /* Whether standard input and output are a terminal that can show a screen. */
 bool hk_terminal_is_able(void);
 
-/* Takes the terminal; UTF8 tells what it shows. 0, -ENOTTY or another -errno. Signals are blocked
- * from now on: threads made later do not get them. */
+/* Takes the terminal; UTF8 tells what it shows. 0, -ENOTTY or another -errno. */
 int hk_terminal_open(bool *ret_utf8);
 void hk_terminal_close(void);
 

@@ -18,7 +18,8 @@ class Screen:
         # What the test's own environment says of colours and letters is not the program's.
         words = ["env", "-u", "NO_COLOR", "-u", "LC_ALL", "LANG=C.UTF-8",
                  *(f"{key}={value}" for key, value in environment.items()), *map(str, command)]
-        script = f"stty -a >{run.path('stty-before')}; {shlex.join(words)}; echo {AFTER} $?; stty -a >{run.path('stty-after')}; exec cat"
+        self.settings = f"settings-{Screen.count}-before", f"settings-{Screen.count}-after"
+        script = f"trap : INT; stty -g >{self.settings[0]}; {shlex.join(words)}; echo {AFTER} $?; stty -g >{self.settings[1]}; exec cat"
         self.tmux("new-session", "-d", "-x", str(columns), "-y", str(lines), "sh", "-c", script)
 
     def __enter__(self):
@@ -57,7 +58,8 @@ class Screen:
 
     def click(self, column, line, button=0):
         """BUTTON: 0 the left one, 64 and 65 the wheel up and down; place from 0."""
-        self.tmux("send-keys", "-H", *(f"{byte:x}" for byte in b"\033[M" + bytes([32 + button, 33 + column, 33 + line])))
+        for code in [button] if button >= 64 else [button, 3]:  # pressed, let go
+            self.tmux("send-keys", "-H", *(f"{byte:x}" for byte in b"\033[M" + bytes([32 + code, 33 + column, 33 + line])))
 
     def resize(self, columns, lines):
         self.tmux("resize-window", "-x", str(columns), "-y", str(lines))
@@ -84,8 +86,8 @@ class Screen:
         for mode, wanted in ("alternate_on", "0"), ("cursor_flag", "1"), ("mouse_any_flag", "0"), ("keypad_cursor_flag", "0"):
             if self.mode(mode) != wanted:
                 raise Failure(f"{mode} is {self.mode(mode)} after the program has left")
-        wait_for("the terminal's settings", lambda: self.run.command("cat", "stty-after").stdout)
-        before, after = (self.run.command("cat", f"stty-{when}").stdout for when in ("before", "after"))
+        wait_for("the terminal's settings", lambda: self.run.command("cat", self.settings[1], check=False).stdout.endswith("\n"))
+        before, after = (self.run.command("cat", name).stdout for name in self.settings)
         if before != after:
             raise Failure(f"the terminal's settings were {before}, are {after}")
         return text
