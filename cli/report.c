@@ -7,10 +7,12 @@
 #include "command.h"
 #include "html/html.h"
 #include "job.h"
+#include "memory_table.h"
 #include "option.h"
 #include "report/report.h"
 #include "report/text.h"
 #include "settings/settings.h"
+#include "symbol_table.h"
 #include "thread_table.h"
 
 #define OPTION_FORMAT 0x100
@@ -26,8 +28,12 @@ enum format {
 
 static const char *const formats[] = {"summary", "text", "json", "csv", "html"};
 /* The first four are enum hk_report_by. */
-static const char *const bys[] = {"function", "rank", "library", "host", "thread"};
+static const char *const bys[] = {"function", "rank",	"library", "host",
+				  "thread",   "symbol", "memory"};
 #define BY_THREAD 4
+#define BY_SYMBOL 5
+#define BY_MEMORY 6
+#define BY_COUNT 7
 
 struct arguments {
 	const char *job, *output;
@@ -38,7 +44,10 @@ struct arguments {
 static const struct argp_option options[] = {
     {"format", OPTION_FORMAT, "FORMAT", 0, "summary (default), text, json, csv or html", 0},
     {"by", OPTION_BY, "WHAT", 0,
-     "With text: sum by function (default), rank, library, thread or host", 0},
+     "With text: sum by function (default), rank, library, thread or host. With text, json or csv: "
+     "symbol, calls and cost of each symbol in each library; memory, peaks per library, device and "
+     "kind",
+     0},
     HK_OPTION_OUTPUT,
     {0},
 };
@@ -64,9 +73,11 @@ static void choose(struct arguments *arguments, struct argp_state *state)
 		argp_error(state, "unknown format '%s': summary, text, json, csv or html", format);
 	}
 	arguments->format = (enum format)index;
-	arguments->by = word(bys, 5, by);
+	arguments->by = word(bys, BY_COUNT, by);
 	if (arguments->by < 0) {
-		argp_error(state, "cannot sum by '%s': function, rank, library, thread or host",
+		argp_error(state,
+			   "cannot sum by '%s': function, rank, library, thread, host, symbol or "
+			   "memory",
 			   by);
 	}
 }
@@ -106,10 +117,81 @@ static const struct argp argp = {
     .children = hk_option_children,
 };
 
-static int write_report(const struct hk_job *job, const struct arguments *arguments, FILE *output)
+static int write_symbols(const struct hk_job *job, const struct hk_report *report,
+			 enum format format, FILE *output)
+{
+	struct hk_symbol_table *table;
+	int r = hk_symbol_table_new(report, job->snapshot, &table);
+
+	if (r < 0) {
+		return r;
+	}
+	r = format == FORMAT_JSON ? hk_symbol_table_write_json(table, output)
+	    : format == FORMAT_CSV
+		? hk_symbol_table_write_csv(table, output)
+		: hk_symbol_table_write_text(table, output, hk_command_colour(output));
+	hk_symbol_table_free(table);
+	return r;
+}
+
+static int write_memory(const struct hk_report *report, enum format format, FILE *output)
+{
+	struct hk_memory_table *table;
+	int r = hk_memory_table_new(report, &table);
+
+	if (r < 0) {
+		return r;
+	}
+	r = format == FORMAT_JSON ? hk_memory_table_write_json(table, output)
+	    : format == FORMAT_CSV
+		? hk_memory_table_write_csv(table, output)
+		: hk_memory_table_write_text(table, output, hk_command_colour(output));
+	hk_memory_table_free(table);
+	return r;
+}
+
+/* A table of its own in each of its formats; 1: this is none. */
+static int write_table(const struct hk_job *job, const struct hk_report *report,
+		       const struct arguments *arguments, FILE *output)
+{
+	bool tabular = arguments->format == FORMAT_TEXT || arguments->format == FORMAT_JSON ||
+		       arguments->format == FORMAT_CSV;
+
+	if (tabular && arguments->by == BY_SYMBOL) {
+		return write_symbols(job, report, arguments->format, output);
+	}
+	if (tabular && arguments->by == BY_MEMORY) {
+		return write_memory(report, arguments->format, output);
+	}
+	return 1;
+}
+
+static int write_rows(const struct hk_job *job, const struct hk_report *report,
+		      const struct arguments *arguments, FILE *output)
 {
 	struct hk_report_style style = {.colour = hk_command_colour(output),
 					.files = job->directory};
+
+	switch (arguments->format) {
+	case FORMAT_JSON:
+		return hk_report_write_json(report, output);
+	case FORMAT_CSV:
+		return hk_report_write_csv(report, output);
+	case FORMAT_HTML:
+		return hk_html_write_job(report, job->snapshot, job->directory, HK_OVERVIEW_RECORDS,
+					 output);
+	case FORMAT_TEXT:
+		return arguments->by == BY_THREAD
+			   ? hk_thread_table_write(job, output, style.colour)
+			   : hk_report_write_text(report, output, (enum hk_report_by)arguments->by,
+						  &style);
+	default:
+		return hk_report_write_summary(report, output, &style);
+	}
+}
+
+static int write_report(const struct hk_job *job, const struct arguments *arguments, FILE *output)
+{
 	struct hk_report *report;
 	int r = hk_clocks_check(job->snapshot, job->directory, HK_CLOCKS_SCREEN_RECORDS);
 
@@ -117,26 +199,8 @@ static int write_report(const struct hk_job *job, const struct arguments *argume
 	if (r < 0) {
 		return r;
 	}
-	switch (arguments->format) {
-	case FORMAT_JSON:
-		r = hk_report_write_json(report, output);
-		break;
-	case FORMAT_CSV:
-		r = hk_report_write_csv(report, output);
-		break;
-	case FORMAT_HTML:
-		r = hk_html_write_job(report, job->snapshot, job->directory, HK_OVERVIEW_RECORDS,
-				      output);
-		break;
-	case FORMAT_TEXT:
-		r = arguments->by == BY_THREAD
-			? hk_thread_table_write(job, output, style.colour)
-			: hk_report_write_text(report, output, (enum hk_report_by)arguments->by,
-					       &style);
-		break;
-	default:
-		r = hk_report_write_summary(report, output, &style);
-	}
+	r = write_table(job, report, arguments, output);
+	r = r == 1 ? write_rows(job, report, arguments, output) : r;
 	hk_report_free(report);
 	return r;
 }

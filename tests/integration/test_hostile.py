@@ -128,7 +128,7 @@ def check_outputs(run, job):
                 FILES[kind](run, job)
             else:
                 CHECKS[kind](f"{command} {kind}", cli(run, command, job, "--format", kind))
-    for by in ("function", "rank", "library", "thread", "host"):
+    for by in ("function", "rank", "library", "thread", "host", "symbol", "memory"):
         check_terminal(f"by {by}", cli(run, "report", job, "--by", by))
     check_terminal("log", cli(run, "log", job))
     check_terminal("ls", cli(run, "ls"))

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""CSV, folded stacks and SQLite: exact against the report and against each other, and parts of a job against the whole.
+"""CSV, folded stacks, SQLite and the report by symbol and by memory: exact against the report and against each other, and parts of a job against the whole.
 
 The files are read by Python's csv and sqlite3. A view of the SQLite file must say what Python computes from the JSON report.
 """
@@ -129,6 +129,78 @@ def check_views(what, base, report):
         base.execute(f"SELECT * FROM {name} LIMIT 1").fetchall()
 
 
+# ---- the report by symbol and by memory
+
+
+def table_of(run, job, by):
+    """The table as JSON; as CSV it must be the same, and as text have as many rows."""
+    table = json.loads(run.cli("report", job, "--by", by, "--format", "json").stdout)
+    name = "symbols" if by == "symbol" else by
+    lines = list(csv.DictReader(run.cli("report", job, "--by", by, "--format", "csv").stdout.splitlines()))
+    expect(f"{by}: CSV", lines, [{key: "" if value is None else str(value) for key, value in row.items()} for row in table[name]])
+    text = run.cli("report", job, "--by", by).stdout.splitlines()
+    heads = 1 if by == "memory" else 3 + len(table["totals"])
+    expect(f"{by}: lines of text", len(text) - heads, len(table[name]))
+    return table
+
+
+def check_symbols(what, run, job, base, report):
+    table = table_of(run, job, "symbol")
+    values = ("calls", "errors", "total_ns", "self_ns", "bytes")
+    keys = ("library", "function", "domain", "role")
+
+    def called(rows, keys):
+        return {tuple(row[key] for key in keys): {value: row[value] or 0 for value in values} for row in rows if row["calls"]}
+
+    expect(f"{what}: symbols", called(table["symbols"], keys), summed(report, keys, values))
+    expect(f"{what}: totals", called(table["totals"], keys[1:]), summed(report, keys[1:], values))
+    # What was hooked and never called is there, too.
+    uncalled = {(row["library"], row["function"], row["domain"]) for row in rows(base, "SELECT * FROM uncalled")}
+    listed = collections.Counter()
+    for row in table["symbols"]:
+        listed[row["library"], row["function"], row["domain"]] += row["calls"]
+    expect(f"{what}: never called", {key for key, calls in listed.items() if not calls}, uncalled)
+    expect_true(f"{what}: something was never called", uncalled)
+    order = [(row["role"], row["library"]) for row in table["symbols"]]
+    expect(f"{what}: a library's symbols are together", sum(a != b for a, b in zip(order, order[1:])), len(set(order)) - 1)
+
+
+def check_memory(what, run, job, report):
+    wanted = {}
+    for row in report["memory"]:
+        key = tuple(row[key] for key in ("library", "device", "kind", "role"))
+        sums = wanted.setdefault(key, {"ranks": 0, "allocs": 0, "frees": 0, "live_bytes": 0, "peak_bytes": 0})
+        for name in ("allocs", "frees", "live_bytes"):
+            sums[name] += row[name]
+        sums["ranks"] += 1
+        sums["peak_bytes"] = max(sums["peak_bytes"], row["peak_bytes"])
+    table = table_of(run, job, "memory")["memory"]
+    got = {tuple(row[key] for key in ("library", "device", "kind", "role")): row for row in table}
+    expect(f"{what}: memory", {key: {name: row[name] for name in ("ranks", "allocs", "frees", "live_bytes", "peak_bytes")}
+                               for key, row in got.items()}, wanted)
+    peaks = {(row["library"], row["device"], row["kind"], row["role"], row["rank"]): row["peak_bytes"] for row in report["memory"]}
+    expect_true(f"{what}: whose peaks", all(peaks[(*key, row["peak_rank"])] == row["peak_bytes"] for key, row in got.items()))
+    return got
+
+
+def check_truths(run):
+    """To the byte what programs know of their own memory, and to the call what they called."""
+    truths = (("cuda", os.path.join("simcuda", "cuda_truth"), "auto"), ("heap", "heap_truth", "libc"))
+    for job, program, hooks in truths:
+        run.trace(run.workload(program), run.path(f"{job}.json"), hooks=[hooks], options=("--job", job))
+        store, truth = run.path("store", job), load(run.path(f"{job}.json"))
+        got = {(f"{kind} {device}" if job == "cuda" else kind, os.path.basename(library)): row
+               for (library, device, kind, _), row in check_memory(job, run, store, run.report(store)).items()}
+        memory = truth["memory"] if job == "cuda" else {"heap": truth["memory"]["heap"]}
+        for kind, libraries in memory.items():
+            for library, numbers in libraries.items():
+                wanted = {name: numbers[name] for name in ("allocs", "frees", "live_bytes", "peak_bytes")}
+                expect(f"{job}: {kind} of {library}", {name: got[kind, library][name] for name in wanted}, wanted)
+        symbols = {(os.path.basename(row["library"]), row["function"]): row["calls"] for row in table_of(run, store, "symbol")["symbols"]}
+        for key, row in wanted_of(truth).items():
+            expect(f"{job}: calls of {key}", symbols[key], row["calls"])
+
+
 # ---- calls
 
 
@@ -229,6 +301,8 @@ def check(run, job, parts=False):
     check_views(job, base, report)
     check_calls(job, lines, base, report)
     check_folded(job, run, store, base)
+    check_symbols(job, run, store, base, report)
+    check_memory(job, run, store, report)
     if parts:
         check_parts(job, run, store, lines)
     base.close()
@@ -276,6 +350,7 @@ def test(run):
     expect("outer", stacks["calls_outer"], wanted["calls_truth", "calls_outer"]["calls"])
     expect("inner in outer", stacks["calls_outer;calls_inner"], wanted["libcalls_truth_library.so", "calls_inner"]["calls"])
     expect("recursion", stacks["calls_recurse"], wanted["calls_truth", "calls_recurse"]["calls"])
+    check_truths(run)
     check_arguments(run)
     check_places(run)
 
