@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "exporters/activity.h"
+#include "exporters/curve.h"
 #include "exporters/details_json.h"
 #include "exporters/exporter.h"
 #include "hooks/names.h"
@@ -97,6 +98,23 @@ static void write_clocks(struct hk_json *json, const struct hk_export_job *job)
 	hk_json_close(json, ']');
 }
 
+static int write_point(void *context, const struct hk_curve_point *point)
+{
+	struct hk_exporter *chrome = context;
+	struct hk_json *json = &chrome->json;
+
+	event_open(json, "C", point->name);
+	hk_json_string(json, "cat", "hooktrace");
+	hk_json_uint(json, "pid", shown_pid(point->process));
+	hk_json_uint(json, "tid", point->process->show_pid);
+	hk_json_microseconds(json, "ts", (int64_t)(point->time_ns - chrome->start_ns));
+	hk_json_open(json, "args", '{');
+	hk_json_uint(json, "bytes", point->bytes);
+	hk_json_close(json, '}');
+	hk_json_close(json, '}');
+	return check(chrome);
+}
+
 static int chrome_begin(struct hk_exporter *chrome, const struct hk_export_job *job)
 {
 	struct hk_json *json = &chrome->json;
@@ -126,7 +144,9 @@ static int chrome_begin(struct hk_exporter *chrome, const struct hk_export_job *
 			      process->command);
 		metadata_index(json, "process_sort_index", shown_pid(process), -1, process->index);
 	}
-	return check(chrome);
+	int rc = hk_curves_each(job, write_point, chrome);
+
+	return rc < 0 ? rc : check(chrome);
 }
 
 static int chrome_thread(struct hk_exporter *chrome, struct hk_export_thread *thread)

@@ -3,14 +3,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "exporters/curve.h"
 #include "exporters/exporter.h"
 #include "exporters/perfetto_event.h"
 #include "exporters/perfetto_intern.h"
 #include "exporters/perfetto_packet.h"
+#include "exporters/perfetto_stream.h"
 #include "exporters/perfetto_track.h"
 
 struct hk_exporter {
 	struct hk_perfetto_writer writer;
+	struct hk_perfetto_streams streams;
 };
 
 static struct hk_exporter *perfetto_create(const struct hk_export_target *target)
@@ -26,9 +29,20 @@ static struct hk_exporter *perfetto_create(const struct hk_export_target *target
 static void perfetto_free(struct hk_exporter *perfetto)
 {
 	if (perfetto) {
+		hk_perfetto_streams_fini(&perfetto->streams);
 		hk_perfetto_writer_fini(&perfetto->writer);
 		free(perfetto);
 	}
+}
+
+static int write_point(void *context, const struct hk_curve_point *point)
+{
+	struct hk_perfetto_writer *writer = context;
+	int rc = point->first ? hk_perfetto_write_memory_track(writer, point->process, point->name,
+							       point->width_ns)
+			      : 0;
+
+	return rc < 0 ? rc : hk_perfetto_write_memory(writer, point);
 }
 
 static int perfetto_begin(struct hk_exporter *perfetto, const struct hk_export_job *job)
@@ -45,7 +59,7 @@ static int perfetto_begin(struct hk_exporter *perfetto, const struct hk_export_j
 	for (size_t i = 0; rc == 0 && i < job->process_count; i++) {
 		rc = hk_perfetto_write_process(writer, job->processes[i], job->many_nodes);
 	}
-	return rc;
+	return rc < 0 ? rc : hk_curves_each(job, write_point, writer);
 }
 
 static int perfetto_thread(struct hk_exporter *perfetto, struct hk_export_thread *thread)
@@ -57,14 +71,18 @@ static int perfetto_thread(struct hk_exporter *perfetto, struct hk_export_thread
 static int perfetto_open(struct hk_exporter *perfetto, struct hk_export_thread *thread,
 			 const struct hk_slice *slice)
 {
-	return hk_perfetto_write_call(&perfetto->writer, thread, thread->private, slice,
-				      HK__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN);
+	int rc = hk_perfetto_write_call(&perfetto->writer, thread, thread->private, slice,
+					HK__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN, 0);
+
+	return rc < 0 ? rc
+		      : hk_perfetto_write_enqueue(&perfetto->writer, &perfetto->streams, thread,
+						  thread->private, slice);
 }
 
 static int perfetto_close(struct hk_exporter *perfetto, struct hk_export_thread *thread,
 			  const struct hk_slice *slice)
 {
-	return hk_perfetto_write_end(&perfetto->writer, thread, slice);
+	return hk_perfetto_write_end(&perfetto->writer, thread, slice, 0);
 }
 
 static int perfetto_instant(struct hk_exporter *perfetto, struct hk_export_thread *thread,
@@ -72,9 +90,13 @@ static int perfetto_instant(struct hk_exporter *perfetto, struct hk_export_threa
 {
 	int rc;
 
+	if (hk_meaning_is_activity(slice->site->meaning)) {
+		return hk_perfetto_write_activity(&perfetto->writer, &perfetto->streams, thread,
+						  thread->private, slice);
+	}
 	if (slice->site->meaning != HK_MEANING_COUNTER) {
 		return hk_perfetto_write_call(&perfetto->writer, thread, thread->private, slice,
-					      HK__PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT);
+					      HK__PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT, 0);
 	}
 	if (!slice->word_count) {
 		return 0;

@@ -77,7 +77,7 @@ static size_t annotate(struct hk_perfetto_sequence *sequence, const struct hk_sl
 
 int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_export_thread *thread,
 			   struct hk_perfetto_sequence *sequence, const struct hk_slice *slice,
-			   Hk__Perfetto__TrackEvent__Type type)
+			   Hk__Perfetto__TrackEvent__Type type, uint64_t track)
 {
 	Hk__Perfetto__TracePacket packet =
 	    hk_perfetto_packet(HK_PERFETTO_GLOBAL + thread->sequence, slice->start_ns);
@@ -95,6 +95,8 @@ int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_ex
 	event.type = type;
 	event.has_name_iid = 1;
 	event.name_iid = id;
+	event.has_track_uuid = track != 0;
+	event.track_uuid = track;
 	event.n_category_iids = 1;
 	event.category_iids = &id;
 	flow_ids[0] = slice->flow_out ? slice->flow_out : slice->flow_joint; /* never both */
@@ -123,10 +125,9 @@ static Hk__Perfetto__DebugAnnotation uint_annotation(const char *name, uint64_t 
 }
 
 /* An instant of our own, at TIME. */
-static int write_note(struct hk_perfetto_writer *writer, uint32_t sequence, uint64_t time_ns,
+static int write_note(struct hk_perfetto_writer *writer, Hk__Perfetto__TracePacket packet,
 		      Hk__Perfetto__TrackEvent *event, const char *name)
 {
-	Hk__Perfetto__TracePacket packet = hk_perfetto_packet(sequence, time_ns);
 	char *categories[] = {"hooktrace"};
 
 	event->has_type = 1;
@@ -158,12 +159,13 @@ static int write_arrival(struct hk_perfetto_writer *writer, const struct hk_expo
 	event.debug_annotations = list;
 	event.n_terminating_flow_ids = 1;
 	event.terminating_flow_ids = &id;
-	return write_note(writer, HK_PERFETTO_GLOBAL + thread->sequence, time_ns, &event,
-			  "message arrived");
+	return write_note(writer,
+			  hk_perfetto_packet(HK_PERFETTO_GLOBAL + thread->sequence, time_ns),
+			  &event, "message arrived");
 }
 
 int hk_perfetto_write_end(struct hk_perfetto_writer *writer, const struct hk_export_thread *thread,
-			  const struct hk_slice *slice)
+			  const struct hk_slice *slice, uint64_t track)
 {
 	Hk__Perfetto__TracePacket packet =
 	    hk_perfetto_packet(HK_PERFETTO_GLOBAL + thread->sequence, slice->end_ns);
@@ -185,6 +187,8 @@ int hk_perfetto_write_end(struct hk_perfetto_writer *writer, const struct hk_exp
 		}
 	}
 	event.terminating_flow_ids = ids;
+	event.has_track_uuid = track != 0;
+	event.track_uuid = track;
 	event.has_type = 1;
 	event.type = HK__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END;
 	packet.track_event = &event;
@@ -193,6 +197,23 @@ int hk_perfetto_write_end(struct hk_perfetto_writer *writer, const struct hk_exp
 	rc = rc < 0 ? rc : hk_perfetto_write(writer, &packet);
 	free(ids);
 	return rc;
+}
+
+int hk_perfetto_write_memory(struct hk_perfetto_writer *writer, const struct hk_curve_point *point)
+{
+	Hk__Perfetto__TracePacket packet = hk_perfetto_packet(HK_PERFETTO_GLOBAL, point->time_ns);
+	Hk__Perfetto__TrackEvent event = HK__PERFETTO__TRACK_EVENT__INIT;
+
+	event.has_type = 1;
+	event.type = HK__PERFETTO__TRACK_EVENT__TYPE__TYPE_COUNTER;
+	event.has_track_uuid = 1;
+	event.track_uuid = hk_perfetto_memory_uuid(point->process, point->name);
+	event.has_counter_value = 1;
+	event.counter_value = point->bytes > INT64_MAX ? INT64_MAX : (int64_t)point->bytes;
+	packet.track_event = &event;
+	packet.has_timestamp_clock_id = 1;
+	packet.timestamp_clock_id = HK_PERFETTO_CLOCK;
+	return hk_perfetto_write(writer, &packet);
 }
 
 int hk_perfetto_write_flows(struct hk_perfetto_writer *writer, const struct hk_export_flows *flows)
@@ -216,8 +237,8 @@ int hk_perfetto_write_flows(struct hk_perfetto_writer *writer, const struct hk_e
 	event.n_debug_annotations = sizeof(list) / sizeof(list[0]);
 	event.debug_annotations = list;
 	return rc < 0 ? rc
-		      : write_note(writer, HK_PERFETTO_GLOBAL, writer->start_ns, &event,
-				   "messages with both ends");
+		      : write_note(writer, hk_perfetto_packet(HK_PERFETTO_GLOBAL, writer->start_ns),
+				   &event, "messages with both ends");
 }
 
 int hk_perfetto_write_counter(struct hk_perfetto_writer *writer,
@@ -241,6 +262,7 @@ int hk_perfetto_write_gap(struct hk_perfetto_writer *writer,
 			  const struct hk_export_process *process, uint64_t time_ns,
 			  const struct hk_export_gap *gap)
 {
+	Hk__Perfetto__TracePacket packet = hk_perfetto_packet(HK_PERFETTO_GLOBAL, time_ns);
 	Hk__Perfetto__TrackEvent event = HK__PERFETTO__TRACK_EVENT__INIT;
 	Hk__Perfetto__DebugAnnotation annotation = uint_annotation(gap->why, gap->records);
 	Hk__Perfetto__DebugAnnotation *annotations[] = {&annotation};
@@ -251,5 +273,7 @@ int hk_perfetto_write_gap(struct hk_perfetto_writer *writer,
 	event.track_uuid = process->uuid;
 	event.n_debug_annotations = 1;
 	event.debug_annotations = annotations;
-	return write_note(writer, HK_PERFETTO_GLOBAL, time_ns, &event, name);
+	packet.has_previous_packet_dropped = 1;
+	packet.previous_packet_dropped = 1;
+	return write_note(writer, packet, &event, name);
 }

@@ -5,20 +5,25 @@
 #ifndef HK_EXPORTERS_PERFETTO_EVENT_H
 #define HK_EXPORTERS_PERFETTO_EVENT_H
 
+#include "exporters/curve.h"
 #include "exporters/exporter.h"
 #include "exporters/perfetto_intern.h"
 #include "exporters/perfetto_packet.h"
 
-/* An event of TYPE at SLICE's start on THREAD's track, with its name and annotations. */
+/* An event of TYPE at SLICE's start, with its name and annotations, on TRACK or (0) THREAD's own.
+ */
 int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_export_thread *thread,
 			   struct hk_perfetto_sequence *sequence, const struct hk_slice *slice,
-			   Hk__Perfetto__TrackEvent__Type type);
+			   Hk__Perfetto__TrackEvent__Type type, uint64_t track);
 
-/* What ends the innermost call that is open on THREAD's track, and the messages that arrived in it.
- * Viewers draw an arrow from what begins earlier: one that was sent after its receive began ends in
- * an instant within that, at its end. */
+/* What ends the innermost call that is open on TRACK or (0) THREAD's own, and the messages that
+ * arrived in it. Viewers draw an arrow from what begins earlier: one that was sent after its
+ * receive began ends in an instant within that, at its end. */
 int hk_perfetto_write_end(struct hk_perfetto_writer *writer, const struct hk_export_thread *thread,
-			  const struct hk_slice *slice);
+			  const struct hk_slice *slice, uint64_t track);
+
+/* A point of a curve of memory. */
+int hk_perfetto_write_memory(struct hk_perfetto_writer *writer, const struct hk_curve_point *point);
 
 /* How many messages have both ends, on a track of its own. */
 int hk_perfetto_write_flows(struct hk_perfetto_writer *writer, const struct hk_export_flows *flows);

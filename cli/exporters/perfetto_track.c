@@ -125,6 +125,49 @@ int hk_perfetto_write_counter_track(struct hk_perfetto_writer *writer,
 			   hk_perfetto_counter_uuid(process, name));
 }
 
+#define MEMORY_SEED 0x6d656d6f7279ull /* a program's counter may have the same name */
+
+uint64_t hk_perfetto_memory_uuid(const struct hk_export_process *process, const char *name)
+{
+	return XXH3_64bits_withSeed(name, strlen(name), process->uuid ^ MEMORY_SEED);
+}
+
+int hk_perfetto_write_memory_track(struct hk_perfetto_writer *writer,
+				   const struct hk_export_process *process, const char *name,
+				   uint64_t width_ns)
+{
+	Hk__Perfetto__TrackDescriptor track = HK__PERFETTO__TRACK_DESCRIPTOR__INIT;
+	Hk__Perfetto__CounterDescriptor counter = HK__PERFETTO__COUNTER_DESCRIPTOR__INIT;
+	char description[96];
+
+	snprintf(description, sizeof(description),
+		 "The most that was live in each %" PRIu64 " ns; the highest is the exact peak.",
+		 width_ns);
+	counter.has_unit = 1;
+	counter.unit = HK__PERFETTO__COUNTER_DESCRIPTOR__UNIT__UNIT_SIZE_BYTES;
+	counter.y_axis_share_key = "hooktrace memory";
+	track.counter = &counter;
+	track.name = (char *)name;
+	track.description = description;
+	track.has_parent_uuid = 1;
+	track.parent_uuid = process->uuid;
+	return write_track(writer, HK_PERFETTO_GLOBAL, &track,
+			   hk_perfetto_memory_uuid(process, name));
+}
+
+int hk_perfetto_write_stream_track(struct hk_perfetto_writer *writer,
+				   const struct hk_export_process *process, uint64_t uuid,
+				   const char *name, const char *description)
+{
+	Hk__Perfetto__TrackDescriptor track = HK__PERFETTO__TRACK_DESCRIPTOR__INIT;
+
+	track.name = (char *)name;
+	track.description = (char *)description;
+	track.has_parent_uuid = 1;
+	track.parent_uuid = process->uuid;
+	return write_track(writer, HK_PERFETTO_GLOBAL, &track, uuid);
+}
+
 int hk_perfetto_write_flow_track(struct hk_perfetto_writer *writer, uint64_t *ret_uuid)
 {
 	Hk__Perfetto__TrackDescriptor track = HK__PERFETTO__TRACK_DESCRIPTOR__INIT;

@@ -26,6 +26,18 @@ int hk_perfetto_write_thread(struct hk_perfetto_writer *writer,
 int hk_perfetto_write_counter_track(struct hk_perfetto_writer *writer,
 				    const struct hk_export_process *process, const char *name);
 
+/* A track of PROCESS for live bytes of memory, NAME, in steps of WIDTH_NS; all such tracks have one
+ * scale. */
+int hk_perfetto_write_memory_track(struct hk_perfetto_writer *writer,
+				   const struct hk_export_process *process, const char *name,
+				   uint64_t width_ns);
+uint64_t hk_perfetto_memory_uuid(const struct hk_export_process *process, const char *name);
+
+/* A track of PROCESS for a stream. */
+int hk_perfetto_write_stream_track(struct hk_perfetto_writer *writer,
+				   const struct hk_export_process *process, uint64_t uuid,
+				   const char *name, const char *description);
+
 /* Its track: one of its process, whichever thread counts. */
 uint64_t hk_perfetto_counter_uuid(const struct hk_export_process *process, const char *name);
 
