@@ -121,6 +121,18 @@ def test_directory(run):
     expect("what was interrupted goes", list(files), ["rank2.json"])
 
 
+def test_full(run):
+    """What cannot be written whole changes nothing, and a directory made for it goes."""
+    _, before = export(run, "steps", "kept", "--ranks", "0-1")
+    for directory in ("kept", "new"):
+        done = run.command("/bin/sh", "-c", 'ulimit -f 8; trap "" XFSZ; exec "$@"', "sh", run.binary("hookcli"), "export",
+                           run.path("store", "steps"), "--format", "kineto", "-o", run.path(directory), check=False)
+        expect_true(f"full: {done.stderr}", done.returncode == 1 and "export stopped" in done.stderr)
+    expect("what was there", {name: file.document for name, file in before.items()},
+           {name: kineto_check.Kineto(run.path("kept", name)).document for name in os.listdir(run.path("kept"))})
+    expect("the new one", os.path.exists(run.path("new")), False)
+
+
 def test_host_only(run):
     """Without device times there are the host's rows, and a line that says so; a rank without calls has no file."""
     run.trace("mpirun", "-n", 2, run.workload("simcuda/cuda_steps"), hooks=["mpi"], level=["off", "MPI_*=record"],
@@ -140,6 +152,7 @@ def test(run):
     report = trace(run)
     test_choice(run, *test_ranks(run, report))
     test_directory(run)
+    test_full(run)
     test_host_only(run)
 
 
