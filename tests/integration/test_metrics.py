@@ -13,7 +13,7 @@ import urllib.parse
 
 import loop
 from harness import Failure, end_process, expect, expect_true, main, wait_for
-from nodes import Node, finish
+from nodes import Node, finish, root_and_leaves
 from scrape import OPENMETRICS, bounds_around, get, scrape, url_of
 
 RANKS = 2
@@ -187,6 +187,20 @@ def check_crowd(node):
     expect_true(f"they are told of once: {lines}", 1 <= len(lines) <= 3)
 
 
+def check_nodes(run):
+    """A root shows what its leaf's ranks do, as the leaf does."""
+    root, (leaf,) = root_and_leaves(run, ["leaf"], ["--http", "127.0.0.1:0"], ["--http", "127.0.0.1:0"])
+    wait_for("the leaf to be connected", lambda: scrape(url_of(leaf)).value("hook_collector_upstream_connected") == 1)
+    for command in start_ranks(run, leaf, "nodes", ROUNDS, run.workload(loop.LIBRARY)):
+        finish(command, "rank", run.path("job.log"))
+    report = root.closed_report("nodes")
+    page = scrape(url_of(root))
+    check_report(page, report, "nodes")
+    expect_true("errors of clocks", all(value > 0 for value in page.find("hook_clock_error_seconds", role="main").values()))
+    calls = [sum(one.find("hook_calls_total", hook_job="nodes").values()) for one in (page, scrape(url_of(leaf)))]
+    expect("calls that root and leaf show", calls, [sum(row["calls"] for row in report["calls"])] * 2)
+
+
 def does_not_start(run, options, why):
     done = run.command(run.binary("hookcollector"), "--store", run.path("none"), *options, check=False)
     expect_true(f"{options}: {done.stderr}", done.returncode == 1 and why in done.stderr)
@@ -239,6 +253,7 @@ def test(run):
     check_truth(run, node)
     check_life(run, node)
     check_crowd(node)
+    check_nodes(run)
     check_access(run)
 
 

@@ -69,8 +69,15 @@ class Prometheus:
         return [(row["metric"], float(row["value"][1])) for row in result]
 
     def value(self, expression):
+        """The one value there is, None: there is none, as after a scrape that failed."""
         found = self.query(expression)
         return found[0][1] if len(found) == 1 else None
+
+    def number(self, expression):
+        def look():
+            found = self.query(expression)
+            return [value for _, value in found] if len(found) == 1 else None
+        return wait_for(f"a value of {expression}", look)[0]
 
 
 def shipped(name, **replaced):
@@ -95,12 +102,12 @@ def check_quantiles(prometheus, report):
     series = f'hook_call_duration_seconds_bucket{{hook_job="j",domain="{DOMAIN}",role="main"'
     wait_for("all calls to be scraped", lambda: prometheus.value(f'sum({series},le="+Inf"}})') == calls)
     for share, key in ((0.5, "p50_ns"), (0.99, "p99_ns")):
-        got = prometheus.value(f"histogram_quantile({share}, sum by (le) ({series}}}))")
+        got = prometheus.number(f"histogram_quantile({share}, sum by (le) ({series}}}))")
         quantiles = [row[key] / 1e9 for row in rows]
         low, high = bounds_around(min(quantiles))[0], bounds_around(max(quantiles))[1]
         expect_true(f"{share} of all ranks: {got} s, reported {quantiles}, in buckets from {low} to {high} s", low <= got <= high)
         for row in rows:
-            got = prometheus.value(f'histogram_quantile({share}, {series},rank="{row["rank"]}"}})')
+            got = prometheus.number(f'histogram_quantile({share}, {series},rank="{row["rank"]}"}})')
             low, high = bounds_around(row[key] / 1e9)
             expect_true(f"{share} of rank {row['rank']}: {got} s, reported {row[key]} ns, in {low} to {high} s", low <= got <= high)
 
@@ -116,8 +123,8 @@ def check_near(run):
     check_quantiles(prometheus, report)
     wait_for("the job's end to be scraped", lambda: prometheus.value('hook_job_running{hook_job="j"}') == 0)
     total = sum(row["calls"] for row in report["calls"])
-    expect("all calls", prometheus.value('sum(hook_calls_total{hook_job="j"})'), total)
-    expect("by function", prometheus.value('sum(hook_function_calls_total{hook_job="j"})'), total)
+    expect("all calls", prometheus.number('sum(hook_calls_total{hook_job="j"})'), total)
+    expect("by function", prometheus.number('sum(hook_function_calls_total{hook_job="j"})'), total)
     rules = json.loads(prometheus.get("/api/v1/rules"))["data"]["groups"][0]["rules"]
     expect("rules that cannot be evaluated", [(rule["name"], rule["health"]) for rule in rules if rule["health"] == "err"], [])
     wait_for("a scrape with nothing wrong", lambda: prometheus.last_error() == "")
