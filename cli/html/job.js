@@ -8,8 +8,11 @@ hk.job = (() => {
 		cost: "governor", coverage: "coverage" };
 
 	function ending(job) {
+		if (job.exit === "" && job.closed) {
+			return null; /* nobody saw how it ended */
+		}
 		const good = /^(exit |exited )?0$/.test(job.exit);
-		const text = job.exit === "" ? "still running" : format.name(job.exit);
+		const text = job.exit === "" ? "running when this was written" : format.name(job.exit);
 		return html("span", { class: `pill ${job.exit === "" ? "neutral" : good ? "good" : "bad"}` }, text);
 	}
 
@@ -58,8 +61,7 @@ hk.job = (() => {
 		const { job } = data;
 		document.title = `${format.name(job.id)} · hooktrace`;
 		document.getElementById("job").replaceChildren(
-			html("p", { class: "kicker" }, `job ${format.name(job.id)}`, " ", ending(job),
-				job.closed ? null : html("span", { class: "pill neutral" }, "not over when this was written")),
+			html("p", { class: "kicker" }, `job ${format.name(job.id)}`, " ", ending(job) ?? ""),
 			html("h1", {}, format.name(job.command || job.name || job.id)),
 			html("p", { class: "when" }, job.start_unix_ns > 0 ? `started ${format.date(job.start_unix_ns)}` : "",
 				` · ${format.count(data.functionRows)} functions, ${format.short(data.functions.reduce((sum, row) => sum + row.calls, 0))} calls`),

@@ -23,8 +23,10 @@ def page_of(run, job, name):
     return path
 
 
-def heads(browser, table=TABLE):
-    return {button.text.strip(): button for button in browser.driver.find_elements(By.CSS_SELECTOR, f"{table} thead button")}
+def head(browser, title):
+    """The button by which a column of the functions sorts."""
+    return browser.run("return [...document.querySelectorAll(arguments[0] + ' thead button')]"
+                       ".find((button) => button.textContent.trim() === arguments[1])", TABLE, title)
 
 
 def column(browser, title, table=TABLE):
@@ -61,16 +63,17 @@ def check_values(browser, report):
 
 
 def check_sorting(browser):
-    heads(browser)["Calls"].click()
+    head(browser, "Calls").click()
     calls = [int(value) for value in column(browser, "Calls")]
     expect_true("several rows with different calls", len(set(calls)) > 3)
     expect("calls, after a click", calls, sorted(calls, reverse=True))
-    head = browser.driver.find_element(By.CSS_SELECTOR, f"{TABLE} th[aria-sort=descending]")
-    expect("the sorted column says so", head.text.strip(), "Calls")
-    heads(browser)["Calls"].send_keys(Keys.ENTER)
+    marked = browser.run("return [...document.querySelectorAll(arguments[0] + ' th:not([aria-sort=none])')]"
+                         ".map((one) => [one.textContent.trim(), one.ariaSort])", TABLE)
+    expect("the sorted column says so", marked, [["Calls", "descending"]])
+    head(browser, "Calls").send_keys(Keys.ENTER)
     calls = [int(value) for value in column(browser, "Calls")]
     expect("calls, after the Enter key", calls, sorted(calls))
-    heads(browser)["Function"].click()
+    head(browser, "Function").click()
     names = column(browser, "Function")
     expect("names", names, browser.run("return [...arguments[0]].sort((a, b) => a.localeCompare(b, 'en', {numeric: true}))", names))
 
