@@ -12,7 +12,7 @@ from harness import RANKS, expect, expect_true, main
 CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "export_check.py")
 
 
-def check(run, job, left=(), least=1000, options=()):
+def check(run, job, left=(), least=1000):
     """LEFT: functions some of whose calls never returned."""
     store = run.path("store", job)
     report = run.report(store)
@@ -29,7 +29,7 @@ def check(run, job, left=(), least=1000, options=()):
         json.dump(report, stream)
     for form in ("perfetto", "chrome"):
         run.cli("export", store, "--format", form, "-o", files[form])
-    print(f"{job}:", run.command("/usr/bin/python3", CHECK, *files.values(), *options).stdout.strip())
+    print(f"{job}:", run.command("/usr/bin/python3", CHECK, *files.values()).stdout.strip())
 
 
 def test(run):
@@ -38,7 +38,7 @@ def test(run):
     check(run, "mpi")
     run.trace("mpirun", "-n", RANKS, run.workload("simcuda/cuda_steps"), hooks=["mpi", "cuda"], level="record",
               options=("--job", "steps"))
-    check(run, "steps", least=500, options=("--domains", "mpi,cuda,user"))
+    check(run, "steps", least=500)
     shapes = os.path.join(run.build, "tests", "integration", "frame", "shapes")
     run.trace(shapes, hooks=["*:shape_*", "*:raise", "libc"], level="record", options=("--job", "shapes"))
     check(run, "shapes", left=("shape_jump", "shape_end_thread", "shape_callback"))
