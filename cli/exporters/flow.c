@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "exporters/mailbox.h"
+#include "exporters/request.h"
 #include "hooks/hook.h"
 
 #define REQUESTS_AT_ONCE 65536u /* of one wait: more is no count but garbage */
@@ -33,14 +34,6 @@ struct count {
 	UT_hash_handle hh;
 };
 
-struct request {
-	struct {
-		uint64_t address, process;
-	} key;
-	struct hk_mail *mail;
-	UT_hash_handle hh;
-};
-
 struct process {
 	uint64_t doubted_ns; /* calls from then on may not be all there */
 	bool doubted;	     /* its communicators have been told */
@@ -52,7 +45,7 @@ struct hk_flows {
 	struct process *processes;
 	struct member *members;
 	struct count *counts;
-	struct request *requests;
+	struct hk_requests requests;
 	struct hk_export_arrival *arrivals;
 	size_t arrival_room;
 	uint64_t next_id;
@@ -77,28 +70,27 @@ struct hk_flows *hk_flows_new(size_t processes)
 	return flows;
 }
 
-static void forget(struct hk_flows *flows, struct request *request)
+/* Nobody asks any more what MAIL, which may be NULL, got. */
+static void drop(struct hk_flows *flows, struct hk_mail *mail)
 {
 	struct hk_message message;
 
-	HASH_DEL(flows->requests, request);
-	if (request->mail) {
-		hk_mail_take(flows->boxes, request->mail, 0, &message);
+	if (mail) {
+		hk_mail_take(flows->boxes, mail, 0, &message);
 	}
-	free(request);
 }
 
 struct hk_flows *hk_flows_free(struct hk_flows *flows)
 {
 	struct member *member, *next_member;
 	struct count *count, *next_count;
-	struct request *request, *next_request;
+	struct hk_mail *mail;
 
 	if (!flows) {
 		return NULL;
 	}
-	HASH_ITER (hh, flows->requests, request, next_request) {
-		forget(flows, request);
+	while ((mail = hk_requests_take_any(&flows->requests))) {
+		drop(flows, mail);
 	}
 	HASH_ITER (hh, flows->members, member, next_member) {
 		HASH_DEL(flows->members, member);
@@ -328,52 +320,27 @@ static void hold(struct hk_slice *slice, struct hk_mail *mail)
 
 /* ---- requests ---- */
 
-static struct request *request_at(struct hk_flows *flows, uint32_t process, uint64_t address)
-{
-	struct request *request;
-	struct request like = {.key = {address, process}};
-
-	HASH_FIND(hh, flows->requests, &like.key, sizeof(like.key), request);
-	return request;
-}
-
 /* CALL starts a request, of a receive if MAIL: what was at its address before is over. */
 static int start(struct hk_flows *flows, const struct call *call, struct hk_mail *mail)
 {
 	uint64_t address = word_of(call->slice, HK_KEY_REQUEST);
-	struct request *request = request_at(flows, call->process, address);
+	int rc = 0;
 
 	flows->processes[call->process].narrow |=
 	    address % 8 != 0 && !islower((unsigned char)call->slice->site->function[0]);
-	if (request) {
-		forget(flows, request);
+	drop(flows, hk_requests_take(&flows->requests, call->process, address));
+	if (mail) {
+		rc = hk_requests_put(&flows->requests, call->process, address, mail);
 	}
-	if (!mail) {
-		return 0;
+	if (rc < 0) {
+		drop(flows, mail);
 	}
-	request = calloc(1, sizeof(*request));
-	if (!request) {
-		struct hk_message message;
-
-		hk_mail_take(flows->boxes, mail, 0, &message);
-		return -ENOMEM;
-	}
-	request->key.address = address;
-	request->key.process = call->process;
-	request->mail = mail;
-	HASH_ADD(hh, flows->requests, key, sizeof(request->key), request);
-	return 0;
+	return rc;
 }
 
 static void complete_at(struct hk_flows *flows, const struct call *call, uint64_t address)
 {
-	struct request *request = request_at(flows, call->process, address);
-
-	if (request) {
-		hold(call->slice, request->mail);
-		request->mail = NULL;
-		forget(flows, request);
-	}
+	hold(call->slice, hk_requests_take(&flows->requests, call->process, address));
 }
 
 /* CALL completes one request, one of several, or all of them. */
@@ -384,7 +351,7 @@ static void complete(struct hk_flows *flows, const struct call *call)
 	uint64_t width = fortran || flows->processes[call->process].narrow ? 4 : 8;
 	uint64_t address = word_of(slice, HK_KEY_REQUEST), count = 1, index;
 
-	if (!address || !flows->requests) {
+	if (!address || !flows->requests.list) {
 		return;
 	}
 	if (value_of(slice, HK_KEY_INDEX, &index)) {
@@ -397,7 +364,7 @@ static void complete(struct hk_flows *flows, const struct call *call)
 	}
 	value_of(slice, HK_KEY_COUNT, &count);
 	count = (int32_t)count < 0 ? 0 : count < REQUESTS_AT_ONCE ? count : REQUESTS_AT_ONCE;
-	for (uint64_t i = 0; i < count && flows->requests; i++) {
+	for (uint64_t i = 0; i < count && flows->requests.list; i++) {
 		complete_at(flows, call, address + i * width);
 	}
 }
@@ -405,12 +372,8 @@ static void complete(struct hk_flows *flows, const struct call *call)
 /* A receive that is cancelled may get its message all the same. */
 static int cancel(struct hk_flows *flows, const struct call *call)
 {
-	struct request *request =
-	    request_at(flows, call->process, word_of(call->slice, HK_KEY_REQUEST));
-
-	if (request) {
-		hk_mail_doubt(flows->boxes, request->mail);
-	}
+	hk_mail_doubt(flows->boxes, hk_requests_get(&flows->requests, call->process,
+						    word_of(call->slice, HK_KEY_REQUEST)));
 	return 0;
 }
 
