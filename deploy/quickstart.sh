@@ -124,9 +124,10 @@ grep -q '^Success=1' "$work/hpccoutf.txt" || fail "HPCC did not report success, 
 say "4/4 report and timeline"
 "$cli" report "$job" --format json -o "$work/report.json"
 "$cli" report "$job" --format text -o "$work/report.txt"
+"$cli" report "$job" --format html -o "$work/report.html"
 # Two seconds out of the middle: the millions of calls of the whole job are more than a browser likes to show.
 "$cli" export "$job" --format perfetto --from 5s --to 7s -o "$work/timeline.perfetto-trace"
-for file in report.json report.txt timeline.perfetto-trace; do
+for file in report.json report.txt report.html timeline.perfetto-trace; do
 	[ -s "$work/$file" ] || fail "$work/$file is empty"
 done
 
@@ -135,6 +136,7 @@ cat <<END
 job          $store/$job
 report       $work/report.txt
              $work/report.json
+page         $work/report.html   (to be opened in a browser)
 timeline     $work/timeline.perfetto-trace   (seconds 5 to 7; open it at https://ui.perfetto.dev)
 summary      $work/summary.txt
 

@@ -39,9 +39,10 @@ def once(run: Run):
     expect_true(f"it lost nothing: {done.stderr}", re.search(r"lost 0$", done.stderr, re.MULTILINE))
     job, = paths(text, "job")
     table, data = paths(text, "report")
+    page, = paths(text, "page")
     timeline, = paths(text, "timeline")
     summary, = paths(text, "summary")
-    for path in (table, data, timeline, summary, os.path.join(job, "statistics")):
+    for path in (table, data, page, timeline, summary, os.path.join(job, "statistics")):
         expect_true(f"{path} is there", os.path.getsize(path) > SOME)
     check_report(data)
     shown = run.cli("report", job, "--by", "rank").stdout
