@@ -110,6 +110,9 @@ static bool is_empty(const struct hk_live *live, size_t column)
 {
 	enum hk_cell_kind kind = live->pane->view->columns[column].kind;
 
+	if (live->rows.count == 0) {
+		return false;
+	}
 	if (kind == HK_CELL_SPARK) {
 		return hk_picture_state(live->picture) == HK_PICTURE_ENDED;
 	}

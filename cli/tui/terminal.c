@@ -34,7 +34,6 @@ static struct {
 	attr_t styles[HK_STYLES];
 	int signals[2]; /* a pipe: its handlers run in any thread */
 	int said, stderr_before;
-	FILE *input;
 	int signal; /* that ended it */
 	bool utf8;
 } terminal = {.signals = {-1, -1}, .said = -1, .stderr_before = -1};
@@ -101,10 +100,6 @@ void hk_terminal_close(void)
 		terminal.screen = NULL;
 		tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before);
 	}
-	if (terminal.input && terminal.input != stdin) {
-		fclose(terminal.input);
-	}
-	terminal.input = NULL;
 	for (size_t i = 0; i < sizeof(crashes) / sizeof(crashes[0]); i++) {
 		signal(crashes[i], SIG_DFL);
 	}
@@ -185,20 +180,6 @@ static int take_stderr(void)
 	return 0;
 }
 
-/* The terminal once more, never to be waited for in a read: not stdin itself, which others share.
- */
-static FILE *input_open(void)
-{
-	const char *name = ttyname(STDIN_FILENO);
-	int fd = name ? open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC) : -1;
-	FILE *input = fd >= 0 ? fdopen(fd, "r") : NULL;
-
-	if (fd >= 0 && !input) {
-		close(fd);
-	}
-	return input ? input : stdin;
-}
-
 int hk_terminal_open(bool *ret_utf8)
 {
 	setlocale(LC_CTYPE, "");
@@ -209,8 +190,7 @@ int hk_terminal_open(bool *ret_utf8)
 	}
 	int r = take_stderr();
 	if (r == 0) {
-		terminal.input = input_open();
-		terminal.screen = newterm(NULL, stdout, terminal.input);
+		terminal.screen = newterm(NULL, stdout, stdin);
 		r = terminal.screen ? 0 : -ENOTTY;
 	}
 	/* Instead of those of ncurses, which leave at once. */
@@ -258,7 +238,7 @@ static enum hk_event read_signal(void)
 enum hk_event hk_terminal_wait(int other_fd, int timeout_ms, int *ret_key)
 {
 	struct pollfd fds[] = {
-	    {.fd = fileno(terminal.input), .events = POLLIN},
+	    {.fd = STDIN_FILENO, .events = POLLIN},
 	    {.fd = terminal.signals[0], .events = POLLIN},
 	    {.fd = other_fd, .events = POLLIN},
 	};

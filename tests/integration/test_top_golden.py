@@ -58,7 +58,7 @@ def check(run, name, renew):
         for key in keys:
             screen.press(key)
             if key.isdigit():
-                screen.wait(f"view {key}", lambda shown, tab=f"[{key} ": tab in shown and "looking" not in shown)
+                wait_for(f"view {key}", lambda tab=f"[{key} ": "looking" not in settled(screen, tab))
         text = settled(screen, shown)
         if renew:
             with open(path, "w", encoding="utf-8") as stream:
