@@ -139,7 +139,8 @@ static void steps_add(struct hk_verdicts *verdicts, const struct hk_report *repo
 	if (pinned) {
 		hk_name_print(pattern, NAME_COLUMNS, pinned->pattern);
 		hk_verdict_add(verdicts, HK_VERDICT_COST, HK_VERDICT_WARNING,
-			       "%s on rank %" PRId32 " costs more than the budget at level %s",
+			       "tracing %s on rank %" PRId32
+			       " costs more than the budget at level %s",
 			       pattern, pinned->rank, pinned->to);
 	}
 }
@@ -258,7 +259,8 @@ static void uneven_add(struct hk_verdicts *verdicts, const struct hk_report *rep
 	}
 	hk_name_print(name, NAME_COLUMNS, worst->function);
 	hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
-		       "%s is uneven: %s s on rank %" PRId32 ", %s s on average (imbalance %.2f)",
+		       "time in %s is uneven: %s s on rank %" PRId32
+		       ", %s s on average (imbalance %.2f)",
 		       name, hk_quantity_seconds(most_text, (double)worst->rank_most_ns),
 		       slowest_rank(report, worst->function),
 		       hk_quantity_seconds(mean_text, (double)worst->numbers.total_ns / ranks),

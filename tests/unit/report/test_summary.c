@@ -68,7 +68,7 @@ static void fill(struct maker *maker, int ranks)
 static const char golden[] =
     "== hooktrace: lmp -in in.lj == job 48213.0 == 3/3 ranks, 1 node == exit 0\n"
     "wall 10.00 s   MPI 13.3 %   est. tracing cost 0.03 %   lost 0\n"
-    "! MPI_Wait is uneven: 2.00 s on rank 2, 1.33 s on average (imbalance 1.50)\n"
+    "! time in MPI_Wait is uneven: 2.00 s on rank 2, 1.33 s on average (imbalance 1.50)\n"
     "\n"
     "rank  host  wall s  MPI s  MPI%      sent  heap peak      RSS  exit\n"
     "   0  n01    10.00   1.00  10.0  1.00 GiB    212 MiB  298 MiB     0\n"
