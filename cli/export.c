@@ -116,6 +116,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		hk_option_only(state, "job", argument, &arguments->job);
 		return 0;
+	case ARGP_KEY_END:
+		if (arguments->options.from_ns > arguments->options.to_ns) {
+			argp_error(state, "--from is later than --to: nothing lies between");
+		}
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -209,7 +214,8 @@ static void tell_flows(const struct hk_export_flows *flows)
 		hk_warning(
 		    "no arrow ends at %" PRIu64 " of %" PRIu64 " receives: %" PRIu64
 		    " were from any rank and nobody told which, %" PRIu64
-		    " came before their send by the clocks, of others an end is not recorded",
+		    " came before their send by the clocks, of others an end is not recorded or "
+		    "not in it",
 		    without, flows->receives, flows->any, flows->early);
 	}
 	if (flows->apart) {
@@ -408,4 +414,4 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_export = {
-    {"export", "write the timeline of a job for Perfetto or Chrome", &argp, NULL}, run};
+    {"export", "write its calls for Perfetto, Chrome, HTA, flame graphs, csv or sqlite", &argp, NULL}, run};

@@ -296,7 +296,11 @@ static int receive(struct hk_flows *flows, const struct call *call, uint8_t peer
 	}
 	flows->result.receives += call->shown;
 	flows->result.any += call->shown && ends.peer == HK_PEER_ANY;
-	return hk_mailboxes_receive(flows->boxes, &ends, ret_mail);
+	rc = hk_mailboxes_receive(flows->boxes, &ends, ret_mail);
+	if (*ret_mail) {
+		(*ret_mail)->counted = call->shown;
+	}
+	return rc;
 }
 
 /* What goes between the ranks that CALL names is not recorded as messages are. */
@@ -542,10 +546,13 @@ static int settle(struct hk_flows *flows, struct hk_slice *slice, bool wanted)
 	int rc = 0;
 
 	for (; mail; mail = next) {
+		bool counted = mail->counted;
+
 		next = mail->held;
 		if (hk_mail_take(flows->boxes, mail, wanted ? slice->end_ns : 0, &message) &&
 		    wanted && rc == 0) {
 			rc = arrive(flows, &message, &count);
+			flows->result.receives += !counted; /* posted before the export begins */
 		}
 	}
 	slice->flow_held = NULL;

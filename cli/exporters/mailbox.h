@@ -26,6 +26,7 @@ struct hk_message {
 /* A receive that has been posted; its owner gives it back by hk_mail_take. */
 struct hk_mail {
 	struct hk_mail *held; /* the owner's own */
+	bool counted;	      /* likewise */
 	struct hk_mail *next;
 	struct hk_mail *previous;
 	struct hk_lane *lane; /* where it waits, or NULL */
