@@ -209,7 +209,8 @@ static void add_numbers(struct hk_table *text, const char *role, const struct hk
 	hk_table_add(text, "%" PRIu64, n->calls);
 	hk_table_add(text, "%" PRIu64, n->errors);
 	if (n->have_total) {
-		hk_table_add(text, "%.9f", (double)n->total_ns / 1e9);
+		/* Of sampled calls it is an estimate. */
+		hk_table_add(text, "%s%.9f", n->estimated ? "~" : "", (double)n->total_ns / 1e9);
 	} else {
 		hk_table_add(text, "-");
 	}
@@ -263,7 +264,7 @@ struct number {
 	uint64_t value;
 };
 
-#define NUMBERS 11u
+#define NUMBERS 12u
 
 /* The numbers of a row by their names, which are the report's. */
 static void numbers_of(const struct hk_report_numbers *n, struct number numbers[NUMBERS])
@@ -280,6 +281,7 @@ static void numbers_of(const struct hk_report_numbers *n, struct number numbers[
 	    {"p90_ns", n->have_latency, n->p90_ns},
 	    {"p99_ns", n->have_latency, n->p99_ns},
 	    {"max_ns", n->have_latency, n->max_ns},
+	    {"estimated", true, n->estimated}, /* times scaled up from samples */
 	};
 
 	memcpy(numbers, all, sizeof(all));

@@ -165,6 +165,17 @@ def check_symbols(what, run, job, base, report):
     expect(f"{what}: a library's symbols are together", sum(a != b for a, b in zip(order, order[1:])), len(set(order)) - 1)
 
 
+def check_sampled(run):
+    """Times that are scaled up from samples say so."""
+    run.trace(run.workload("heap_truth"), run.path("sampled.json"), hooks=["libc"], level="sample", options=("--job", "sampled"))
+    job = run.path("store", "sampled")
+    table = table_of(run, job, "symbol")["symbols"]
+    estimated = [row for row in table if row["estimated"]]
+    expect_true("some calls were sampled, what was not called was not", estimated and all(row["calls"] for row in estimated))
+    text = run.cli("report", job, "--by", "symbol").stdout.split("\n\n")[1]
+    expect("marked in the text", text.count("~"), len(estimated))
+
+
 def check_memory(what, run, job, report):
     wanted = {}
     for row in report["memory"]:
@@ -351,6 +362,7 @@ def test(run):
     expect("inner in outer", stacks["calls_outer;calls_inner"], wanted["libcalls_truth_library.so", "calls_inner"]["calls"])
     expect("recursion", stacks["calls_recurse"], wanted["calls_truth", "calls_recurse"]["calls"])
     check_truths(run)
+    check_sampled(run)
     check_arguments(run)
     check_places(run)
 
