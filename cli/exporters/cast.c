@@ -162,10 +162,12 @@ static void add_actor(struct hk_cast *cast, const Hk__Snapshot *snapshot,
 	actor->process = snapshot->processes[ordinal];
 	actor->ordinal = ordinal;
 	actor->shown.rank = hk_report_rank_of(actor->process);
-	int64_t start_ns = (int64_t)hk_report_clock_origin(snapshot) + clock->since_ns;
+	__int128 start_ns = (__int128)hk_report_clock_origin(snapshot) + clock->since_ns;
 	const Hk__Anchor *last = actor->process->end ? actor->process->end : actor->process->seen;
 	struct hk_report_error error;
-	actor->shown.start_ns = actor->process->start && start_ns > 0 ? (uint64_t)start_ns : 0;
+	/* What a damaged clock says goes to the edge. */
+	start_ns = start_ns < 0 ? 0 : start_ns > INT64_MAX ? INT64_MAX : start_ns;
+	actor->shown.start_ns = actor->process->start ? (uint64_t)start_ns : 0;
 	actor->shown.clock_known =
 	    hk_report_clock_error(clock, clock->ticks, last ? last->ticks : clock->ticks, &error);
 	actor->shown.clock_error_ns = error.bound_ns;

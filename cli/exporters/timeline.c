@@ -115,7 +115,7 @@ static void find_start(struct timeline *timeline, const struct hk_report_clock *
 	for (size_t i = 0; i < timeline->snapshot->n_processes; i++) {
 		int64_t since_ns = clocks[i].since_ns;
 
-		if (since_ns < 0 && (uint64_t)-since_ns <= timeline->origin_ns &&
+		if (since_ns < 0 && 0 - (uint64_t)since_ns <= timeline->origin_ns &&
 		    timeline->origin_ns + (uint64_t)since_ns < timeline->start_ns) {
 			timeline->start_ns = timeline->origin_ns + (uint64_t)since_ns;
 		}
