@@ -414,4 +414,6 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_export = {
-    {"export", "write its calls for Perfetto, Chrome, HTA, flame graphs, csv or sqlite", &argp, NULL}, run};
+    {"export", "write its calls for Perfetto, Chrome, HTA, flame graphs, csv or sqlite", &argp,
+     NULL},
+    run};

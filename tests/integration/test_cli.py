@@ -64,6 +64,7 @@ def check_usage(run: Run):
     says(run, USAGE, "function, rank, library", "report", "--by", "rnak")
     says(run, USAGE, "perfetto, chrome", "export", "--format", "perfeto")
     says(run, USAGE, "'1 parsec'", "export", "--from", "1 parsec")
+    says(run, USAGE, "--from is later than --to", "export", "--from", "2s", "--to", "1s")
     says(run, USAGE, "0,4-7", "export", "--ranks", "one")
     says(run, USAGE, "'b'", "report", "a", "b")
     says(run, USAGE, "mpirun, srun", "env", "mpirum")
