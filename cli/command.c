@@ -111,7 +111,8 @@ int hk_command_output_close(FILE *output, int code)
 
 bool hk_command_colour(FILE *output)
 {
-	const char *none = getenv("NO_COLOR");
+	const char *none = getenv("NO_COLOR"), *terminal = getenv("TERM");
 
-	return isatty(fileno(output)) && !(none && *none);
+	return isatty(fileno(output)) && !(none && *none) &&
+	       !(terminal && strcmp(terminal, "dumb") == 0);
 }

@@ -49,7 +49,7 @@ FILE *hk_command_output(const char *path);
 /* Closes it; HK_EXIT_FAILED after a line on stderr if anything was not written, else `code`. */
 int hk_command_output_close(FILE *output, int code);
 
-/* True if `output` is a terminal that wants colour (NO_COLOR is empty or unset). */
+/* True if `output` is a terminal that wants colour: NO_COLOR is empty or unset, TERM not dumb. */
 bool hk_command_colour(FILE *output);
 
 #endif

@@ -148,7 +148,7 @@ static void roff_foot(FILE *output, const struct hk_manual_program *program, boo
 	    ".SH ENVIRONMENT\nEvery long option \\-\\-x\\-y that is a setting is also the variable "
 	    "HOOK_X_Y, and the line `x\\-y = value' of a configuration file; "
 	    "\\fBhookcli status \\-\\-config\\fR shows what is in force and where it comes "
-	    "from. NO_COLOR switches colours off.\n"
+	    "from. NO_COLOR switches colours off, as TERM=dumb does.\n"
 	    ".SH FILES\n.TP\n.I ~/.config/hooktrace.conf\nsettings of the user\n"
 	    ".TP\n.I /etc/hooktrace.conf\nsettings of the machine\n",
 	    output);

@@ -293,8 +293,8 @@ def check_tidy(run: Run):
 
 
 def check_terminal(run: Run):
-    """Colours on a terminal, but for those who want none."""
-    for extra, wanted in (({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False)):
+    """Colours on a terminal, but for those who want none, and for terminals that have none."""
+    for extra, wanted in (({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
         line = f"{run.binary('hookcli')} run --store {run.path('store')} true"
         done = run.command("script", "-qec", line, "/dev/null", env={"TERM": "xterm", **extra})
         expect(f"colours with {extra}", ESCAPE in done.stdout, wanted)
