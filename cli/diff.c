@@ -55,7 +55,12 @@ static void take_thresholds(struct argp_state *state, const char *list)
 	struct arguments *arguments = state->input;
 	char why[HK_THRESHOLD_WHY_BYTES];
 
-	hk_thresholds_free(arguments->thresholds);
+	/* To keep the last one only would let pass what the first one was to stop. */
+	if (arguments->thresholds) {
+		argp_error(state, "--fail-on is there twice: put all conditions into one list, "
+				  "with commas between");
+		return;
+	}
 	arguments->thresholds = hk_thresholds_new(list, why);
 	if (!arguments->thresholds) {
 		argp_error(state, "--fail-on: %s", why);

@@ -90,6 +90,8 @@ def check_errors(run, before, after):
     for gate, says in (("p98>10%", "no figure 'p98'"), ("p99", "none of > < !="), ("p99>x", "no value of p99"), ("", "none of"),
                        ("f:peak>1M", "not of a function"), ("calls>1M", "no value of calls"), ("p99>nan%", "no value")):
         expect_true(f"--fail-on {gate}", says in diff(run, before, after, ERROR, "--fail-on", gate).stderr)
+    twice = diff(run, before, after, ERROR, "--fail-on", "calls!=0", "--fail-on", "peak>900%").stderr
+    expect_true(f"--fail-on twice: {twice}", "twice" in twice)
     idle = diff(run, before, after, ERROR, "--fail-on", "MPI_Alreduce:p99>10%").stderr
     expect_true(f"a pattern without functions: {idle!r}", "neither job calls" in idle)
     expect_true("no such job", "No such" in diff(run, before, run.path("nowhere"), ERROR).stderr)
