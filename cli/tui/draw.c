@@ -305,12 +305,14 @@ static void draw_last_line(struct hk_live *live)
 		hk_terminal_put(LINES - 1, 0, COLS, HK_STYLE_STRONG, live->message, false);
 		return;
 	}
-	if (*pane->filter) {
-		snprintf(text, sizeof(text), "only '%s' (\\ changes it)  %s", pane->filter,
-			 hk_keys_line());
-	} else {
-		snprintf(text, sizeof(text), "%s", hk_keys_line());
+	char hidden[40] = "", only[HK_LIVE_WORD + 40] = "";
+	if (live->hidden > 0) {
+		snprintf(hidden, sizeof(hidden), "%zu hidden (i)  ", live->hidden);
 	}
+	if (*pane->filter) {
+		snprintf(only, sizeof(only), "only '%s' (\\ changes it)  ", pane->filter);
+	}
+	snprintf(text, sizeof(text), "%s%s%s", only, hidden, hk_keys_line());
 	hk_terminal_put(LINES - 1, 0, COLS, HK_STYLE_FAINT, text, false);
 }
 

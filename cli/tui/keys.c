@@ -140,6 +140,13 @@ static void stacks(struct hk_live *live, int key)
 		    "no stacks were taken: this version records who called, not the way there");
 }
 
+static void aside(struct hk_live *live, int key)
+{
+	(void)key;
+	live->all_rows = !live->all_rows;
+	hk_layout_rows(live);
+}
+
 static void level(struct hk_live *live, int key)
 {
 	const struct hk_row *row = hk_layout_chosen(live);
@@ -275,6 +282,7 @@ static const struct key {
     {KEY_ENTER, KEY_ENTER, expand, NULL, NULL},
     {' ', ' ', pause_or_go, "Space", "pause, go on"},
     {'t', 't', totals, "t", "rates per second, or totals since the start"},
+    {'i', 'i', aside, "i", "idle waits, launchers and helpers too, or not"},
     {'l', 'l', level, "l", "another level for the row's function, for a minute"},
     {'s', 's', stacks, "s", "stacks of the row"},
     {'h', 'h', map, "h", "map of the ranks, always there beyond 64"},

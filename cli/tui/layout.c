@@ -64,12 +64,14 @@ void hk_layout_rows(struct hk_live *live)
 
 	hk_rows_fini(&live->rows);
 	live->rows.failed = false;
+	live->hidden = 0;
 	if (!hk_live_has_rows(live)) {
 		return;
 	}
 	bool whole = hk_picture_state(picture) == HK_PICTURE_ENDED;
 	hk_history_begin(pane->history, picture->duration_ns, whole);
 	pane->view->fill(&scene, &live->rows);
+	live->hidden = live->all_rows ? 0 : hk_rows_hide(&live->rows);
 	hk_rows_filter(&live->rows, &pane->order, pane->filter);
 	hk_rows_sort(&live->rows, &pane->order);
 	if (pane->expanded && pane->view->expand) {

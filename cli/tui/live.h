@@ -60,6 +60,8 @@ struct hk_live {
 	struct hk_rows rows; /* of the pane, as they are shown */
 	struct hk_layout layout;
 	bool utf8, totals, paused, help, quit;
+	bool all_rows;	  /* idle waits and launchers too */
+	size_t hidden;	  /* rows that are not shown for that reason */
 	bool gone;	  /* no collector answers, or follows the job */
 	bool wanting;	  /* a look, as soon as can be */
 	uint64_t next_ns; /* when to look again */

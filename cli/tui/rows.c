@@ -147,6 +147,25 @@ bool hk_row_has(const struct hk_row *row, const struct hk_order *order, const ch
 	return false;
 }
 
+size_t hk_rows_hide(struct hk_rows *rows)
+{
+	size_t kept = 0, count = rows->count;
+
+	for (size_t i = 0; i < count; i++) {
+		kept += !rows->rows[i].aside;
+	}
+	if (kept == 0) {
+		return 0;
+	}
+	rows->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (!rows->rows[i].aside) {
+			rows->rows[rows->count++] = rows->rows[i];
+		}
+	}
+	return count - kept;
+}
+
 void hk_rows_filter(struct hk_rows *rows, const struct hk_order *order, const char *text)
 {
 	size_t kept = 0;

@@ -21,6 +21,7 @@ struct hk_row {
 	const char *key; /* unique in the table; never NULL */
 	unsigned depth;	 /* 1: below the row that was expanded */
 	bool expandable;
+	bool aside; /* an idle wait, or a launcher's: shown when asked for */
 	enum hk_row_mark mark;
 	struct hk_pick pick; /* of the picture: the calls it stands for */
 	struct hk_table_cell cells[HK_ROW_CELLS];
@@ -57,6 +58,8 @@ void hk_rows_sort(struct hk_rows *rows, const struct hk_order *order);
 
 /* Leaves the rows that have TEXT in one of their texts, whatever the case; "": all. */
 void hk_rows_filter(struct hk_rows *rows, const struct hk_order *order, const char *text);
+/* Leaves the rows that are not aside, if there are any; how many are gone. */
+size_t hk_rows_hide(struct hk_rows *rows);
 /* Whether ROW has TEXT in one of its texts. */
 bool hk_row_has(const struct hk_row *row, const struct hk_order *order, const char *text);
 

@@ -10,7 +10,7 @@ enum { LIBRARY, RATE, BUSY, IMBALANCE, SPARK, ERRORS, ROLE, COLUMNS };
 static const struct hk_column columns[COLUMNS] = {
     [LIBRARY] = {"CALLING LIBRARY", NULL, HK_CELL_NAME, 0, 14, 9, true},
     [RATE] = {"CALLS/s", "CALLS", HK_CELL_COUNT, HK_CELL_COUNT, 7, 8, true},
-    [BUSY] = {"BUSY%", "TIME", HK_CELL_PERCENT, HK_CELL_NS, 6, 7, true},
+    [BUSY] = {"INSIDE%", "TIME", HK_CELL_PERCENT, HK_CELL_NS, 8, 7, true},
     [IMBALANCE] = {"IMB", NULL, HK_CELL_RATIO, 0, 5, 5, true},
     [SPARK] = {"60s", NULL, HK_CELL_SPARK, 0, 10, 2, false},
     [ERRORS] = {"ERR", NULL, HK_CELL_INTEGER, 0, 5, 3, true},

@@ -1,4 +1,5 @@
-/* The ranks, each with all it calls: as a map by node, and as rows. */
+/* The ranks, each with all it calls: as a map by node, and as rows. What they are inside of calls
+ * is that of all their threads, idle waits too, and may be more than all of the time. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -11,7 +12,7 @@ static const struct hk_column columns[COLUMNS] = {
     [RANK] = {"RANK", NULL, HK_CELL_NAME, 0, 14, 9, true},
     [HOST] = {"NODE", NULL, HK_CELL_TEXT, 0, 8, 4, true},
     [RATE] = {"CALLS/s", "CALLS", HK_CELL_COUNT, HK_CELL_COUNT, 7, 8, true},
-    [BUSY] = {"BUSY%", "TIME", HK_CELL_PERCENT, HK_CELL_NS, 6, 8, true},
+    [BUSY] = {"INSIDE%", "TIME", HK_CELL_PERCENT, HK_CELL_NS, 8, 8, true},
     [SPARK] = {"60s", NULL, HK_CELL_SPARK, 0, 10, 2, false},
     [ERRORS] = {"ERR", NULL, HK_CELL_INTEGER, 0, 5, 3, true},
     [HEAP] = {"HEAP", "HEAP PEAK", HK_CELL_BYTES, HK_CELL_BYTES, 9, 5, true},
@@ -79,6 +80,7 @@ static void add(const struct hk_scene *scene, const struct hk_group *group, stru
 	}
 	hk_view_count(scene->history, row, group, 1, true, calls);
 	row->expandable = true;
+	row->aside = !is_main;
 	row->pick = (struct hk_pick){.role = group->role, .have_rank = true, .rank = group->rank};
 	row->cells[RANK].text =
 	    hk_rows_text(rows, is_main ? "%" PRId32 : "%" PRId32 " %s", group->rank, group->role);

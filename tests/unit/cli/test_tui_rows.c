@@ -70,6 +70,22 @@ static void test_rows_are_sorted_by_any_column(void **state)
 	hk_rows_fini(&rows);
 }
 
+static void test_what_stands_aside_is_hidden_unless_there_is_nothing_else(void **state)
+{
+	(void)state;
+	struct hk_rows rows = {.rows = NULL};
+	add(&rows, "a", "MPI_Send", 1, 1);
+	add(&rows, "b", "poll", 2, 2);
+	rows.rows[1].aside = true;
+	add(&rows, "c", "MPI_Recv", 3, 3);
+	assert_int_equal(hk_rows_hide(&rows), 1);
+	assert_keys(&rows, "ac");
+	rows.rows[0].aside = rows.rows[1].aside = true;
+	assert_int_equal(hk_rows_hide(&rows), 0);
+	assert_keys(&rows, "ac");
+	hk_rows_fini(&rows);
+}
+
 static void test_many_rows_are_shortened(void **state)
 {
 	(void)state;
@@ -138,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_rows_are_sorted_by_any_column),
+	    cmocka_unit_test(test_what_stands_aside_is_hidden_unless_there_is_nothing_else),
 	    cmocka_unit_test(test_many_rows_are_shortened),
 	    cmocka_unit_test(test_views_are_named_by_what_begins_their_names),
 	    cmocka_unit_test(test_every_view_of_an_empty_job_is_empty),
