@@ -16,8 +16,8 @@ static const struct hk_column columns[COLUMNS] = {
     [LIBRARY] = {"CALLED FROM", NULL, HK_CELL_TEXT, 0, 16, 6, true},
     [CALLS] = {"THREADS", NULL, HK_CELL_INTEGER, 0, 7, 5, true},
     [RANKS] = {"RANKS", NULL, HK_CELL_INTEGER, 0, 5, 8, true},
-    [OLDEST] = {"OLDEST", NULL, HK_CELL_NS, 0, 6, 9, true},
-    [NEWEST] = {"NEWEST", NULL, HK_CELL_NS, 0, 6, 4, true},
+    [OLDEST] = {"OLDEST", NULL, HK_CELL_NS, 0, 7, 9, true},
+    [NEWEST] = {"NEWEST", NULL, HK_CELL_NS, 0, 7, 4, true},
     [DEPTH] = {"DEPTH", NULL, HK_CELL_INTEGER, 0, 5, 3, true},
     [THREAD] = {"WHERE", NULL, HK_CELL_TEXT, 0, 18, 7, true},
 };
