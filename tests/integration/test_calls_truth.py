@@ -22,7 +22,8 @@ def check_times(level, rows, wanted):
     outer, inner = rows["calls_truth", "calls_outer"], rows["libcalls_truth_library.so", "calls_inner"]
     sleep = rows["libcalls_truth_library.so", "nanosleep"]
     compared, apart = times_apart(level, rows, wanted, key="total_ns")
-    expect(f"{level}: rows of 1 ms and more", compared, 4)
+    # On a busy machine a short one, too, may take as long.
+    expect_true(f"{level}: {compared} rows of 1 ms and more, at least 4", compared >= 4)
     expect(f"{level}: outermost of outer", outer["outermost_ns"], outer["total_ns"])
     expect(f"{level}: outermost of inner", inner["outermost_ns"], 0)
     expect(f"{level}: outermost of nanosleep", sleep["outermost_ns"], sleep["total_ns"])
