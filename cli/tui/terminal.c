@@ -206,9 +206,7 @@ int hk_terminal_open(bool *ret_utf8)
 	nonl();
 	keypad(stdscr, TRUE);
 	nodelay(stdscr, TRUE);
-	/* The bytes of a click may come one by one, over a slow line or on a busy machine: as keys
-	 * of their own they would pause. The Esc key itself can wait. */
-	set_escdelay(250);
+	set_escdelay(25);
 	curs_set(0);
 	mouseinterval(0);
 	/* Of events that nobody wants ncurses says nothing, but waits for the next. */

@@ -2,6 +2,7 @@
 import contextlib
 import shlex
 import subprocess
+import time
 
 from harness import TIMEOUT, Failure, wait_for
 
@@ -76,6 +77,14 @@ class Screen:
         except Failure as failure:
             raise Failure(f"{failure}; there is:\n{seen[0]}") from None
         return seen[0]
+
+    def soon(self, condition):
+        """Whether CONDITION holds within the next half second, or so."""
+        end = time.monotonic() + 0.5
+        while time.monotonic() < end:
+            if condition(self.text()):
+                return True
+        return False
 
     def wait_text(self, text):
         return self.wait(f"{text!r} on the screen", lambda shown: text in shown)

@@ -129,7 +129,7 @@ def private_job(run, job, command, words):
     command = loop.start(run, *command, run.binary("hookcli"), "run", "-q", "--store", run.path("private"), "--job", job,
                          *loop.hook_options(), "--", *words, "--loop", path, PRIVATE_ROUNDS)
     for number in range(PRIVATE_KILLS):
-        loop.wait_rounds(path, PRIVATE_ROUNDS * number // (2 * PRIVATE_KILLS) + 1)
+        loop.wait_rounds(path, PRIVATE_ROUNDS * number // (8 * PRIVATE_KILLS) + 1)
         collector = wait_for("a collector", lambda: collector_of(run) not in seen | {0} and collector_of(run))
         seen.add(collector)
         os.kill(collector, signal.SIGKILL)
