@@ -14,6 +14,7 @@
 #include "capture.h"
 #include "command.h"
 #include "job.h"
+#include "ring/writer.h"
 
 #define CAPTURE_MS 5000
 #define COLLECTOR_MS 2000
@@ -96,7 +97,7 @@ static void check_run_directory(struct hk_check_result *result)
 {
 	char path[PATH_MAX];
 	struct statfs status;
-	unsigned long long free_bytes;
+	unsigned long long free_bytes, all_bytes;
 	int fd = hk_rundir_open_default(1, path);
 
 	if (fd < 0) {
@@ -112,11 +113,12 @@ static void check_run_directory(struct hk_check_result *result)
 	}
 	close(fd);
 	free_bytes = (unsigned long long)status.f_bavail * (unsigned long long)status.f_bsize;
+	all_bytes = (unsigned long long)status.f_blocks * (unsigned long long)status.f_bsize;
 	if (status.f_type != TMPFS_MAGIC) {
 		tell(result, HK_CHECK_WARNING, "%s is not on a tmpfs: its pages go to disk", path);
 		advise(result,
 		       "set HOOK_RUN_DIR to a directory on a tmpfs, such as below /dev/shm");
-	} else if (free_bytes < ENOUGH_FREE_BYTES) {
+	} else if (hk_writer_crowds(free_bytes, all_bytes, ENOUGH_FREE_BYTES)) {
 		tell(result, HK_CHECK_WARNING, "%s has %llu MiB free: records may be lost", path,
 		     free_bytes >> 20);
 		advise(result, "free space there, or enlarge the tmpfs");

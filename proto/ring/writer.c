@@ -45,17 +45,21 @@ static int reserve(int fd, uint64_t from, uint64_t to)
 	return (int)hk_kernel(SYS_fallocate, fd, 0, from, to - from, 0, 0);
 }
 
-/* Whether less than a quarter of the file system would be left to others, MPI and NCCL among them,
- * whose processes a full one ends. */
+bool hk_writer_crowds(uint64_t free_bytes, uint64_t all_bytes, uint64_t more_bytes)
+{
+	uint64_t others =
+	    all_bytes / 4 < HK_LEFT_TO_OTHERS_BYTES ? all_bytes / 4 : HK_LEFT_TO_OTHERS_BYTES;
+	return free_bytes < more_bytes || free_bytes - more_bytes < others;
+}
+
 static bool is_crowded(int fd, uint64_t more_bytes)
 {
 	struct statfs space;
 	if (hk_kernel(SYS_fstatfs, fd, &space, 0, 0, 0, 0) < 0) {
 		return false;
 	}
-	uint64_t free = (uint64_t)space.f_bavail * (uint64_t)space.f_bsize;
-	uint64_t all = (uint64_t)space.f_blocks * (uint64_t)space.f_bsize;
-	return free < more_bytes || free - more_bytes < all / 4;
+	return hk_writer_crowds((uint64_t)space.f_bavail * (uint64_t)space.f_bsize,
+				(uint64_t)space.f_blocks * (uint64_t)space.f_bsize, more_bytes);
 }
 
 /* Statistics take what there is; RECORDS, which are many, leave something. */

@@ -25,6 +25,10 @@ struct hk_page_pool {
 	uint32_t limit; /* most pages this pool may have */
 };
 
+/* What records leave to others on a file system, whose processes a full one ends, MPI's and NCCL's
+ * among them: a quarter of it, and this at most. */
+#define HK_LEFT_TO_OTHERS_BYTES (1ull << 30)
+
 struct hk_writer {
 	struct hk_segment_header *header; /* start of the mapping, blocks_max blocks long */
 	uint32_t file_blocks;		  /* blocks the file has room for */
@@ -42,6 +46,9 @@ struct hk_writer {
 int hk_writer_create(struct hk_writer *writer, const char *directory,
 		     const struct hk_segment_header *template, uint32_t blocks_max,
 		     uint32_t *pool_room);
+
+/* Whether MORE_BYTES would take of a file system's last part what is others'. */
+bool hk_writer_crowds(uint64_t free_bytes, uint64_t all_bytes, uint64_t more_bytes);
 
 /* Makes the file BYTES long, or as long as it can be; after that it never grows again. */
 void hk_writer_reserve(struct hk_writer *writer, uint64_t bytes);
