@@ -17,7 +17,7 @@ hk.data = (() => {
 	}));
 
 	/* Threads that wait for an event or for each other do nothing: they would stand before what the job did. */
-	const idle = (domain) => domain === "wait" || domain === "thread";
+	const idle = (domain) => all.idle_domains.includes(domain);
 
 	/* Row of the map of ranks and functions that a function has, -1: it is not in it. */
 	const rowOf = new Map(all.cells.function.map((name, i) => [`${all.cells.domain[i]}\n${name}`, i]));

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "report/group.h"
 #include "report/verdict.h"
 
 static int verdicts_write(const struct hk_report *report, struct hk_json *json)
@@ -35,6 +36,11 @@ static void rows_write(const struct hk_report *report, struct hk_json *json)
 	hk_json_uint(json, "open_calls", report->open_call_count);
 	hk_json_uint(json, "governor", report->step_count);
 	hk_json_close(json, '}');
+	hk_json_open(json, "idle_domains", '[');
+	for (size_t i = 0; hk_idle_domains[i]; i++) {
+		hk_json_string(json, NULL, hk_idle_domains[i]);
+	}
+	hk_json_close(json, ']');
 	hk_json_uint(json, "records", report->job.records);
 	hk_json_uint(json, "lost_records", report->job.lost_records);
 	hk_json_uint(json, "shed_records", report->job.shed_records);

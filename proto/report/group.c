@@ -10,6 +10,18 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+const char *const hk_idle_domains[] = {"wait", "thread", NULL};
+
+bool hk_domain_is_idle(const char *domain)
+{
+	for (size_t i = 0; hk_idle_domains[i]; i++) {
+		if (strcmp(hk_idle_domains[i], domain) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 struct key {
 	const char *domain, *function, *library, *host, *role;
 	int64_t rank;

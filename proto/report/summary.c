@@ -269,13 +269,6 @@ static void call_add(const struct summary *summary, struct hk_table *table,
 	}
 }
 
-/* Threads that wait for an event or for each other do nothing: told in one line, they do not push
- * out what the job did. */
-static bool is_idle(const struct hk_group *group)
-{
-	return strcmp(group->domain, "wait") == 0 || strcmp(group->domain, "thread") == 0;
-}
-
 /* The calls that have no row of their own. */
 struct unseen {
 	size_t functions;
@@ -323,7 +316,7 @@ static int calls_write(const struct summary *summary)
 		const struct hk_group *group = &groups.groups[i];
 		if (strcmp(group->role, "main") != 0) {
 			unseen.helper_calls += group->numbers.calls;
-		} else if (is_idle(group)) {
+		} else if (hk_domain_is_idle(group->domain)) {
 			unseen.idle_calls += group->numbers.calls;
 			unseen.idle_ns += group->numbers.total_ns;
 		} else if (shown < limit) {

@@ -231,11 +231,6 @@ static int32_t slowest_rank(const struct hk_report *report, const char *function
 	return slowest;
 }
 
-static bool is_idle(const char *domain)
-{
-	return strcmp(domain, "wait") == 0 || strcmp(domain, "thread") == 0;
-}
-
 /* The function by whose unevenness most time was lost. */
 static void uneven_add(struct hk_verdicts *verdicts, const struct hk_report *report,
 		       const struct hk_groups *groups)
@@ -248,7 +243,7 @@ static void uneven_add(struct hk_verdicts *verdicts, const struct hk_report *rep
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct hk_group *group = &groups->groups[i];
 		double over = (double)group->rank_most_ns * (1 - 1 / fmax(group->imbalance, 1));
-		if (strcmp(group->role, "main") == 0 && !is_idle(group->domain) &&
+		if (strcmp(group->role, "main") == 0 && !hk_domain_is_idle(group->domain) &&
 		    group->imbalance >= UNEVEN && over > lost) {
 			worst = group;
 			lost = over;
@@ -290,7 +285,7 @@ static void time_add(struct hk_verdicts *verdicts, const struct hk_report *repor
 	}
 	for (size_t i = 0; i < groups->count && !most; i++) {
 		const struct hk_group *group = &groups->groups[i];
-		if (strcmp(group->role, "main") == 0 && !is_idle(group->domain) &&
+		if (strcmp(group->role, "main") == 0 && !hk_domain_is_idle(group->domain) &&
 		    group->numbers.have_total) {
 			most = group;
 		}
