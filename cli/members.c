@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/rundir.h"
 #include "child.h"
 
 #define POLL_MS 20
@@ -52,11 +53,13 @@ int hk_members_join(struct hk_members *members, int dirfd, const char *job, int 
 
 	*members = (struct hk_members){.dirfd = dirfd, .expected = expected, .leader_fd = -1};
 	snprintf(members->job, sizeof(members->job), "%s", job);
-	snprintf(name, sizeof(name), "members.%s", members->job);
+	snprintf(name, sizeof(name), HK_RUNDIR_MEMBERS "%s", members->job);
 	members->members_fd = hk_members_lock(dirfd, name, LOCK_SH);
 	if (members->members_fd < 0) {
 		return members->members_fd;
 	}
+	/* Without it a collector closes the job by itself if this process takes long to do so. */
+	hk_rundir_keep_job(members->members_fd);
 	if (leads) {
 		/* A second leader is a member like any other. */
 		members->leader_fd = lead(members);
@@ -174,7 +177,7 @@ void hk_members_fini(struct hk_members *members, bool remove)
 	char name[NAME_BYTES];
 
 	if (remove) {
-		snprintf(name, sizeof(name), "members.%s", members->job);
+		snprintf(name, sizeof(name), HK_RUNDIR_MEMBERS "%s", members->job);
 		unlinkat(members->dirfd, name, 0);
 		snprintf(name, sizeof(name), "leader.%s", members->job);
 		unlinkat(members->dirfd, name, 0);

@@ -1,10 +1,11 @@
 /* members.h: the hookcli processes of one job on one node, and which of them ends the job.
  *
  * Each holds the file members.<job> of the run directory shared while its command runs and appends
- * its status when it leaves; the leader also holds leader.<job>. Locks end with their process, so
- * one that is killed is simply gone. The leader waits for the others and ends the job; without a
- * leader the last one does. Those that a launcher tells to end stay until the leader has done so.
- * One per process, main thread only.
+ * its status when it leaves; by a lock of another kind the collector knows of it to the very end;
+ * the leader also holds leader.<job>. Locks end with their process, so one that is killed is simply
+ * gone. The leader waits for the others and ends the job; without a leader the last one does. Those
+ * that a launcher tells to end stay until the leader has done so. One per process, main thread
+ * only.
  */
 #ifndef HK_MEMBERS_H
 #define HK_MEMBERS_H

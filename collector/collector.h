@@ -88,7 +88,8 @@ struct hk_job {
 	uint32_t process_count;
 	Hk__Job *state;
 	struct hk_statistics *statistics; /* NULL: closed, or its file could not be opened */
-	bool announced; /* opened by request: closed by request, or when its command is gone */
+	bool announced; /* opened by request: closed by request, or when its command and
+			   every hookcli of it is gone */
 	bool close_requested;
 	bool ranked;	     /* a main of it has said its rank */
 	bool changed;	     /* state differs from job.json */
@@ -96,6 +97,7 @@ struct hk_job {
 	int save_error;	     /* of the last save, 0: none */
 	int shed_error;	     /* why old records could not be given up, 0: they could */
 	int full_error;	     /* why new records are not stored now, 0: they are */
+	bool intake_full;    /* the last chunk of another node found no room, and that was told */
 	bool grown;	     /* since the window was looked at last */
 	struct hk_reserve reserve;
 	uint64_t opened_ns;		/* monotonic */

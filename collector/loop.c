@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/rundir.h"
 #include "collector/control.h"
 #include "collector/drain.h"
 #include "collector/governor.h"
@@ -168,6 +169,10 @@ static bool should_close(const struct hk_collector *collector, const struct hk_j
 	}
 	if (job->close_requested) {
 		return true;
+	}
+	/* A hookcli that gets no processor for a while closes it later. */
+	if (job->state->announced && hk_rundir_job_is_kept(collector->dirfd[0], job->state->key)) {
+		return false;
 	}
 	uint64_t quiet = now - job->alive_ns;
 	if (job->state->announced && job->state->command_pid != 0) {

@@ -125,24 +125,28 @@ int hk_rundir_open_default(int create, char path[PATH_MAX])
 
 /* The lock is an open-file-description lock: it can be asked about without being taken, and
  * survives another close of the same file in the process that holds it. */
-static int lock_command(int fd, int command, struct flock *lock)
+static int lock_command(int fd, int command, short type, struct flock *lock)
 {
-	*lock = (struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	*lock = (struct flock){.l_type = type, .l_whence = SEEK_SET};
 	return fcntl(fd, command, lock) < 0 ? -errno : 0;
+}
+
+static int is_held(int dirfd, const char *name)
+{
+	struct flock lock;
+
+	int fd = openat(dirfd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) {
+		return 0;
+	}
+	int error = lock_command(fd, F_OFD_GETLK, F_WRLCK, &lock);
+	close(fd);
+	return error == 0 && lock.l_type != F_UNLCK;
 }
 
 int hk_rundir_has_collector(int dirfd)
 {
-	struct flock lock;
-
-	int fd =
-	    openat(dirfd, HK_RUNDIR_LOCK, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0) {
-		return 0;
-	}
-	int error = lock_command(fd, F_OFD_GETLK, &lock);
-	close(fd);
-	return error == 0 && lock.l_type != F_UNLCK;
+	return is_held(dirfd, HK_RUNDIR_LOCK);
 }
 
 int hk_rundir_collector_pid(int dirfd)
@@ -176,7 +180,7 @@ int hk_rundir_lock(int dirfd)
 	if (fd < 0) {
 		return -errno;
 	}
-	int error = lock_command(fd, F_OFD_SETLK, &lock);
+	int error = lock_command(fd, F_OFD_SETLK, F_WRLCK, &lock);
 	if (error < 0) {
 		close(fd);
 		return error == -EACCES ? -EWOULDBLOCK : error;
@@ -188,4 +192,23 @@ int hk_rundir_lock(int dirfd)
 		(void)!ftruncate(fd, 0);
 	}
 	return fd;
+}
+
+int hk_rundir_keep_job(int fd)
+{
+	struct flock lock;
+
+	return lock_command(fd, F_OFD_SETLK, F_RDLCK, &lock);
+}
+
+int hk_rundir_job_is_kept(int dirfd, const char *job)
+{
+	char name[NAME_MAX + 1] = HK_RUNDIR_MEMBERS;
+	size_t size = strlen(job) + 1, prefix = sizeof(HK_RUNDIR_MEMBERS) - 1;
+
+	if (size > sizeof(name) - prefix || strchr(job, '/')) {
+		return 0;
+	}
+	memcpy(name + prefix, job, size);
+	return is_held(dirfd, name);
 }

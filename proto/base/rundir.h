@@ -18,6 +18,8 @@
  * of. */
 #define HK_RUNDIR_NODE "node"
 #define HK_RUNDIR_UNSENT "unsent."
+/* Begins the name of the file by which the `hookcli run` processes of a job find each other. */
+#define HK_RUNDIR_MEMBERS "members."
 #define HK_RUNDIR_CANDIDATES 3
 
 /* Writes candidate number INDEX (0: the one to use first) into PATH. 0; -ENOENT: no such candidate;
@@ -49,5 +51,12 @@ int hk_rundir_collector_pid(int dirfd);
 /* Takes the collector's lock for the life of the returned descriptor; -EWOULDBLOCK: another one has
  * it. */
 int hk_rundir_lock(int dirfd);
+
+/* Holds the members' file FD, open for reading, for its life: somebody is there who will close the
+ * job. Independent of flock(2). -errno. */
+int hk_rundir_keep_job(int fd);
+
+/* 1 if somebody in run directory DIRFD holds the members' file of JOB so, 0 if nobody. */
+int hk_rundir_job_is_kept(int dirfd, const char *job);
 
 #endif

@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""A hookcli that gets no processor when its command ends finds its collector there when it goes on, and the job whole."""
+"""A hookcli that gets no processor when its command ends, outside of a launcher or inside of one, finds its collector there when it goes
+on, and the job whole.
+"""
 import os
 import signal
 import subprocess
@@ -16,19 +18,27 @@ def state(pid):
         return stream.read().rpartition(")")[2].split()[0]
 
 
-def check(run):
-    command = subprocess.Popen([run.binary("hookcli"), "run", "-q", "--store", run.path("store"), "--job", "starved",
-                                "--", "sh", "-c", "kill -STOP $PPID; exit 3"],
-                               stderr=subprocess.PIPE, text=True, env=run.environment())
+def check(run, job, then, status, **more):
+    command = subprocess.Popen([run.binary("hookcli"), "run", "-q", "--store", run.path("store"), "--job", job,
+                                "--", "sh", "-c", f"kill -STOP $PPID; {then}"],
+                               stderr=subprocess.PIPE, text=True, env=run.environment(**more))
     wait_for("hookcli to be stopped", lambda: state(command.pid) == "T")
     until = time.monotonic() + STARVED_S
     wait_for("the collector to miss it", lambda: time.monotonic() > until)
     os.kill(command.pid, signal.SIGCONT)
     _, said = command.communicate(timeout=60)
-    expect("status", command.returncode, 3)
+    expect("status", command.returncode, status)
     expect("what was said", said, "")
-    processes = run.report(run.path("store", "starved"))["processes"]
-    expect("exit", [process["exit"] for process in processes], [{"kind": "exited", "code": 3}])
+    processes = run.report(run.path("store", job))["processes"]
+    # The shell may have become the program.
+    expect("exit", [process["exit"] for process in processes if process["exit"]["kind"] != "exec"], [{"kind": "exited", "code": status}])
 
 
-main(check)
+def test(run):
+    check(run, "outside", "exit 3", 3)
+    # Of the ranks of a launcher the collector does not know which processes are the commands.
+    check(run, "inside", f"exec {run.workload('calls_truth')} --loop {run.path('progress')} 10", 0, OMPI_COMM_WORLD_RANK="0",
+          OMPI_COMM_WORLD_SIZE="1")
+
+
+main(test)

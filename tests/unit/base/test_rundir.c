@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -193,6 +194,34 @@ static void test_lock_is_seen_and_held_once(void **state)
 	close(dirfd);
 }
 
+static void test_a_job_is_kept_as_long_as_its_members_file_is_held(void **state)
+{
+	(void)state;
+	int dirfd = hk_rundir_open(run, 1);
+	assert_true(dirfd >= 0);
+	assert_int_equal(hk_rundir_job_is_kept(dirfd, "job"), 0);
+	int fd = openat(dirfd, HK_RUNDIR_MEMBERS "job", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int other = openat(dirfd, HK_RUNDIR_MEMBERS "job", O_RDWR | O_CLOEXEC);
+	assert_true(fd >= 0 && other >= 0);
+	assert_int_equal(hk_rundir_job_is_kept(dirfd, "job"), 0);
+	assert_int_equal(hk_rundir_keep_job(fd), 0);
+	assert_int_equal(hk_rundir_keep_job(other), 0);
+	/* Members lock it by themselves. */
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	close(fd);
+	assert_int_equal(hk_rundir_job_is_kept(dirfd, "job"), 1);
+	assert_int_equal(hk_rundir_job_is_kept(dirfd, "jo"), 0);
+	close(other);
+	assert_int_equal(hk_rundir_job_is_kept(dirfd, "job"), 0);
+	/* What others call their jobs. */
+	char name[NAME_MAX + 2];
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_int_equal(hk_rundir_job_is_kept(dirfd, name), 0);
+	assert_int_equal(hk_rundir_job_is_kept(dirfd, "../" HK_RUNDIR_LOCK), 0);
+	close(dirfd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +233,8 @@ int main(void)
 					    remove_root),
 	    cmocka_unit_test_setup_teardown(test_lock_is_seen_and_held_once, make_root,
 					    remove_root),
+	    cmocka_unit_test_setup_teardown(test_a_job_is_kept_as_long_as_its_members_file_is_held,
+					    make_root, remove_root),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
