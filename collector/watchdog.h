@@ -2,7 +2,8 @@
  *
  * nng_close of NNG 1.5 may wait for ever when a connection breaks at that moment (nanomsg/nng
  * 1636). Whoever kills a collector does no harm, so it does that to itself and begins anew, in the
- * same process. One watch at a time, of the collector's one thread.
+ * same process. Time in which it had no processor, because it was stopped or others had it, does
+ * not count. One watch at a time, of the collector's one thread.
  */
 #ifndef HK_COLLECTOR_WATCHDOG_H
 #define HK_COLLECTOR_WATCHDOG_H
