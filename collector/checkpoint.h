@@ -2,8 +2,9 @@
  * was when a certain chunk had been written.
  *
  * The file is replaced by rename, so it is always a whole one, and checked like anybody's bytes. It
- * begins with 48 bytes: u64 magic "HKLEDGR1", u16 major, u16 minor, u32 48, u8[16] uid, u64 number
- * of the chunk, u64 0; the ledger follows (ledger_image.c), then XXH3-64 of all before.
+ * begins with 48 bytes: u64 magic "HKLEDGR1", u16 major 2, u16 minor 0, u32 48, u8[16] uid, u64
+ * number of the chunk, u64 0; the ledger follows (ledger_image.c), then XXH3-64 of all before.
+ * Major 1, which is read too, ends before what libraries had at the peak and the values over time.
  */
 #ifndef HK_COLLECTOR_CHECKPOINT_H
 #define HK_COLLECTOR_CHECKPOINT_H

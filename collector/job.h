@@ -61,6 +61,11 @@ int hk_job_save_due(struct hk_collector *collector, struct hk_job *job);
 /* Holds room on the disk for statistics; records stop until it can be held. */
 void hk_job_hold_reserve(struct hk_job *job);
 
+/* On a root: there is no room for a chunk, ERROR says why. None is taken until there is; readers
+ * are told, and the log once, until a chunk has found room. */
+void hk_job_is_full(struct hk_job *job, int error);
+void hk_job_has_room(struct hk_job *job);
+
 /* Writes STATE to the statistics file; a full disk has room for it that records could not take.
  * Errors of hk_statistics_put_process. */
 int hk_job_put_process(struct hk_job *job, const Hk__Process *state);

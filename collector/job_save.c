@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "collector/job.h"
 #include "collector/jobdir.h"
 #include "collector/nodedir.h"
+#include "collector/state.h"
 
 #define BEAT_NS UINT64_C(10000000000)
 #define REMOTE_SAVE_SECONDS 10u
@@ -20,10 +22,33 @@
 void hk_job_hold_reserve(struct hk_job *job)
 {
 	int r = hk_reserve_take(&job->reserve, job->state->directory);
-	if (r == 0 && job->full_error != 0) {
+	if (r == 0 && job->full_error != 0 && !job->intake_full) {
 		hk_info("records are stored again job=%s", job->state->id);
 	}
 	job->full_error = r;
+}
+
+void hk_job_is_full(struct hk_job *job, int error)
+{
+	Hk__Job *state = job->state;
+	job->full_error = error;
+	if (job->intake_full) {
+		return;
+	}
+	hk_warning("no room for records of other nodes job=%s error=%s; they wait there: free "
+		   "space in %s, or start with a smaller --keep",
+		   state->id, strerror(-error), state->directory);
+	hk_state_set_string(&state->store_error, strerror(-error));
+	job->changed = true;
+	job->intake_full = true;
+}
+
+void hk_job_has_room(struct hk_job *job)
+{
+	if (job->intake_full) {
+		hk_info("records of other nodes are stored again job=%s", job->state->id);
+		job->intake_full = false;
+	}
 }
 
 /* ERROR came of writing something that must be written. True: there is more room now. */

@@ -108,6 +108,7 @@ void hk_job_sum(struct hk_job *job)
 	uint64_t end = 0;
 	int32_t world_size = 1;
 	state->stored_bytes = job->statistics ? hk_statistics_file_bytes(job->statistics) : 0;
+	state->store_full = job->intake_full || hk_reserve_is_full(job->full_error);
 	state->tracing_cost_ns = 0;
 	DL_FOREACH (job->processes, process) {
 		const Hk__Process *part = process->state;

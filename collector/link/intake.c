@@ -327,7 +327,14 @@ int hk_intake_chunk(struct hk_collector *collector, const char *user, const Hk__
 	if (hk_chunk_first_number(&header) > process->last_chunk + 1 && !put->gap) {
 		return 0;
 	}
-	r = store(process, put);
+	/* What is left of a full disk is for statistics. */
+	bool full = hk_reserve_is_full(process->job->full_error);
+	r = full ? process->job->full_error : store(process, put);
+	if (hk_reserve_is_full(r)) {
+		hk_job_is_full(process->job, r);
+	} else if (r > 0) {
+		hk_job_has_room(process->job);
+	}
 	*ret_last = process->last_chunk;
 	/* Of a directory that was removed: the process is known all the same. */
 	return r == -ENOENT ? -EIO : r;

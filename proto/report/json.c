@@ -43,15 +43,15 @@ static json_t *job_json(const void *row)
 	const struct hk_report_job *job = row;
 
 	return json_pack(
-	    "{s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
-	    text(job->id), "name", text(job->name), "command", text(job->command), "start_unix_ns",
-	    number(job->start_unix_ns), "duration_ns", number(job->duration_ns), "world_size",
-	    (int)job->world_size, "tracing_cost_ns", number(job->tracing_cost_ns), "closed",
-	    (int)job->closed, "exit", text(job->exit), "calls_untracked",
-	    number(job->calls_untracked), "store_error", text(job->store_error), "nodes",
-	    number(job->nodes), "clock_error_ns", number_if(job->clocks_known, job->clock_error_ns),
-	    "sync_checks", number(job->sync_checks), "sync_violations",
-	    number(job->sync_violations));
+	    "{s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:b, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o}",
+	    "id", text(job->id), "name", text(job->name), "command", text(job->command),
+	    "start_unix_ns", number(job->start_unix_ns), "duration_ns", number(job->duration_ns),
+	    "world_size", (int)job->world_size, "tracing_cost_ns", number(job->tracing_cost_ns),
+	    "closed", (int)job->closed, "exit", text(job->exit), "calls_untracked",
+	    number(job->calls_untracked), "store_error", text(job->store_error), "store_full",
+	    (int)job->store_full, "nodes", number(job->nodes), "clock_error_ns",
+	    number_if(job->clocks_known, job->clock_error_ns), "sync_checks",
+	    number(job->sync_checks), "sync_violations", number(job->sync_violations));
 }
 
 /* Null: nobody knows how far this node's clock is from the others'. */

@@ -52,6 +52,7 @@ static void job_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 	to->duration_ns = job ? job->duration_ns : 0;
 	to->world_size = job ? job->world_size : -1;
 	to->closed = job && job->closed;
+	to->store_full = job && job->store_full && !job->closed;
 	if (!to->closed && snapshot->now_unix_ns > to->start_unix_ns + to->duration_ns) {
 		to->duration_ns = snapshot->now_unix_ns - to->start_unix_ns;
 	}

@@ -42,6 +42,7 @@ struct hk_report_job {
 	/* sync=all calls of several nodes that were looked at, and those that the clocks
 	 * contradict. */
 	uint64_t sync_checks, sync_violations;
+	bool store_full; /* no record is stored until there is room */
 	bool closed;
 };
 

@@ -288,6 +288,9 @@ int hk_report_write_text(const struct hk_report *report, FILE *output, enum hk_r
 			"\n! %" PRIu64 " calls found no room in a segment and are in no row\n",
 			report->job.calls_untracked);
 	}
+	if (report->job.store_full) {
+		fprintf(output, "\n! the store is full: no records until there is room\n");
+	}
 	if (report->job.shed_records > 0) {
 		fprintf(output,
 			"\n! the oldest %" PRIu64 " of %" PRIu64

@@ -91,6 +91,14 @@ static void lost_add(struct hk_verdicts *verdicts, const struct hk_report_job *j
 	char reason[HK_NAME_BYTES(NOTE_COLUMNS)];
 
 	hk_name_print(reason, NOTE_COLUMNS, job->store_error);
+	if (job->store_full) {
+		char directory[HK_NAME_BYTES(NOTE_COLUMNS)];
+		hk_name_print(directory, NOTE_COLUMNS, job->directory);
+		hk_verdict_add(verdicts, HK_VERDICT_RECORDS, HK_VERDICT_WARNING,
+			       "the store is full, counts and times go on, records do not: free "
+			       "space in %s, or start with a smaller --keep",
+			       directory);
+	}
 	if (job->calls_untracked > 0) {
 		hk_verdict_add(verdicts, HK_VERDICT_RECORDS, HK_VERDICT_WARNING,
 			       "%" PRIu64 " calls found no room in a segment and are not counted",
@@ -409,7 +417,8 @@ static void facts_add(struct hk_verdicts *verdicts, const struct hk_report *repo
 		hk_verdict_add(
 		    verdicts, HK_VERDICT_RECORDS, HK_VERDICT_FACT,
 		    "no calls were recorded one by one: there are counts and times only");
-	} else if (job->lost_records == 0 && job->shed_records == 0 && job->calls_untracked == 0) {
+	} else if (job->lost_records == 0 && job->shed_records == 0 && job->calls_untracked == 0 &&
+		   !job->store_full) {
 		hk_verdict_add(verdicts, HK_VERDICT_RECORDS, HK_VERDICT_FACT,
 			       "nothing was lost: all %" PRIu64 " records are there", job->records);
 	}

@@ -6,6 +6,7 @@ import sys
 
 import loop
 from harness import Run, end_process, expect, expect_true, main, wait_for
+from nodes import finish, root_and_leaves
 from truth import load
 
 SKIPPED = 77
@@ -161,6 +162,43 @@ def check_fills(run: Run):
         subprocess.run(["umount", "-l", store], check=True)
 
 
+def fill_root(run):
+    root, (leaf,) = root_and_leaves(run, ["far"])
+    with open(os.path.join(root.store, "filler"), "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 3 << 20)
+    rank = leaf.popen(run.workload("calls_truth"), "--loop", run.path("brought"), ROUNDS, env=loop.agent_environment(run, "brought"))
+    with root.told():
+        wait_for("the root to be full", lambda: "no room for records of other nodes" in root.said())
+    finish(rank, "rank", run.path("job.log"))
+    full = wait_for("its report to say so", lambda: (lambda job: job["store_full"] and job)(root.report("brought")["job"]))
+    expect("why", full["store_error"], "No space left on device")
+    expect_true("so does the summary, and what helps", "! the store is full, counts and times go on, records do not: free space in "
+                in root.cli("report", "brought").stdout)
+    os.unlink(os.path.join(root.store, "filler"))
+    report = root.closed_report("brought")
+    for function in sorted(loop.FUNCTIONS):
+        expect(f"brought: {function}", counted(report, function), loop.THREADS * ROUNDS)
+    expect("brought: lost, full", (rank_lost(report), report["job"]["store_full"]), (0, False))
+    expect("brought: records on the root", sum(len(calls) for calls in loop.events_of(root, "brought").values()),
+           sum(row["calls"] for row in report["calls"]))
+    for line in ("no room for records of other nodes", "records of other nodes are stored again"):
+        expect(f"how often its log says: {line}", root.said().count(line), 1)
+    expect_true("which says what helps", "free space in " in root.said() and "--keep" in root.said())
+    for node in (root, leaf):
+        end_process(node.collector)
+
+
+def check_root_fills(run: Run):
+    """The store of a root fills up: that is said there as well, records wait on their nodes, and all come once there is room."""
+    store = run.path("store-root")
+    os.mkdir(store)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", store], check=True)
+    try:
+        fill_root(run)
+    finally:
+        subprocess.run(["umount", "-l", store], check=True)
+
+
 def store_late(run, store, job):
     """A job that ends while its store is full, which gets room later."""
     with open(run.path("tiny", "filler"), "wb") as file:
@@ -199,6 +237,7 @@ def check_read_only(run: Run):
 
 def test(run):
     check_full_store(run)
+    check_root_fills(run)
     os.mkdir(run.path("full"), 0o700)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m,mode=700", "hooktrace-test", run.path("full")], check=True)
     run.run_directory = run.path("full")

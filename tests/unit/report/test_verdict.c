@@ -129,6 +129,27 @@ static void test_loss_is_a_warning_and_then_nothing_says_otherwise(void **state)
 	free(text);
 }
 
+static void test_a_full_store_is_a_warning_while_the_job_runs(void **state)
+{
+	struct maker maker;
+	(void)state;
+	fill(&maker, (const unsigned[]){4, 4, 4, 4});
+	maker.job.directory = (char *)"/store\033[2J";
+	maker.job.store_full = true;
+	maker.job.closed = false;
+	char *text = told(&maker);
+	expect(text, "records warning: the store is full", true);
+	expect(text, "free space in /store?[2J, or start with a smaller --keep", true);
+	expect(text, "nothing was lost", false);
+	free(text);
+	fill(&maker, (const unsigned[]){4, 4, 4, 4});
+	maker.job.store_full = true;
+	maker.job.closed = true;
+	text = told(&maker);
+	expect(text, "the store is full", false);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,6 +157,7 @@ int main(void)
 	    cmocka_unit_test(test_even_ranks_are_not_blamed),
 	    cmocka_unit_test(test_a_rank_that_waits_is_uneven_and_not_late),
 	    cmocka_unit_test(test_peaks_say_where_when_and_whose),
+	    cmocka_unit_test(test_a_full_store_is_a_warning_while_the_job_runs),
 	    cmocka_unit_test(test_loss_is_a_warning_and_then_nothing_says_otherwise),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
