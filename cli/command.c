@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "partial.h"
 #include "settings/settings.h"
 #include "wire/access.h"
 
@@ -86,12 +87,31 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 const struct argp hk_command_argp = {.options = options, .parser = parse};
 
+static struct hk_partial partial; /* of the one file that a command writes */
+
+static FILE *output_open(const char *path)
+{
+	int fd = hk_partial_open(&partial, path);
+
+	/* A pipe or a device; or a file in a directory that is not ours to change. */
+	if (fd == -ENOTSUP || fd == -EACCES || fd == -EPERM) {
+		return fopen(path, "we");
+	}
+	errno = fd < 0 ? -fd : 0;
+	FILE *output = fd < 0 ? NULL : fdopen(fd, "w");
+	if (fd >= 0 && !output) {
+		close(fd);
+		hk_partial_discard(&partial);
+	}
+	return output;
+}
+
 FILE *hk_command_output(const char *path)
 {
 	if (!path || strcmp(path, "-") == 0) {
 		return stdout;
 	}
-	FILE *output = fopen(path, "we");
+	FILE *output = output_open(path);
 	if (!output) {
 		hk_error("cannot write %s: %s", path, strerror(errno));
 	}
@@ -103,10 +123,38 @@ int hk_command_output_close(FILE *output, int code)
 	bool failed = ferror(output) != 0;
 
 	failed |= (output == stdout ? fflush(output) : fclose(output)) != 0;
-	if (failed && errno != EPIPE) {
-		hk_error("output is incomplete: %s", strerror(errno));
+	if (!failed && output != stdout && *partial.partial) {
+		int rc = hk_partial_publish(&partial);
+		failed = rc < 0;
+		errno = -rc;
 	}
+	if (failed && errno != EPIPE) {
+		hk_error("%s: %s",
+			 *partial.partial ? "nothing was written" : "output is incomplete",
+			 strerror(errno));
+	}
+	hk_partial_discard(&partial);
 	return failed ? HK_EXIT_FAILED : code;
+}
+
+void hk_command_output_fail(FILE *output, const char *what, int rc)
+{
+	/* Who writes knows only that it failed; that it fails again tells why. */
+	if (rc == -EIO && (fputc('\n', output) == EOF || fflush(output) == EOF)) {
+		rc = -errno;
+	}
+	if (rc != -EPIPE) {
+		hk_error("%s is incomplete: %s", what, strerror(-rc));
+	}
+	hk_command_output_discard(output);
+}
+
+void hk_command_output_discard(FILE *output)
+{
+	if (output != stdout) {
+		fclose(output);
+	}
+	hk_partial_discard(&partial);
 }
 
 bool hk_command_colour(FILE *output)

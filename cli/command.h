@@ -43,11 +43,20 @@ const char *hk_command_setting(const char *name);
  * to it by comma. GIVEN is the option's own, false at first. A negative errno. */
 int hk_command_setting_add(const char *name, const char *value, bool *given);
 
-/* Opens `path` for the output of a command; NULL or "-": stdout. NULL after a line on stderr. */
+/* Opens `path` for the output of a command; NULL or "-": stdout. NULL after a line on stderr. A
+ * file is beside its place until it is closed (partial.h); one at a time. */
 FILE *hk_command_output(const char *path);
 
-/* Closes it; HK_EXIT_FAILED after a line on stderr if anything was not written, else `code`. */
+/* Closes it; HK_EXIT_FAILED after a line on stderr if anything was not written, else `code`. A file
+ * of which that is so is gone. */
 int hk_command_output_close(FILE *output, int code);
+
+/* Closes it where what it was to hold is not to be had for reason RC, after a line on stderr that
+ * says so of WHAT ("the report"): what there is of a file is gone. */
+void hk_command_output_fail(FILE *output, const char *what, int rc);
+
+/* The same without a line. */
+void hk_command_output_discard(FILE *output);
 
 /* True if `output` is a terminal that wants colour: NO_COLOR is empty or unset, TERM not dumb. */
 bool hk_command_colour(FILE *output);

@@ -1,9 +1,7 @@
 /* hookcli export: the recorded calls of a job as a timeline that other tools open. */
 #include <argp.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -15,6 +13,7 @@
 #include "exporters/source.h"
 #include "exporters/timeline.h"
 #include "job.h"
+#include "job_part.h"
 #include "option.h"
 #include "report/quantity.h"
 
@@ -177,23 +176,6 @@ static void end_progress(const struct progress *progress)
 
 /* ---- the command ---- */
 
-/* A file that holds half a trace is worth less than none: readers take it for the whole. */
-static void discard(const struct hk_export_target *target)
-{
-	struct stat status;
-	bool regular;
-
-	if (!target->output) {
-		return;
-	}
-	regular =
-	    target->path && fstat(fileno(target->output), &status) == 0 && S_ISREG(status.st_mode);
-	fclose(target->output);
-	if (regular) {
-		unlink(target->path);
-	}
-}
-
 static void tell_clocks(const Hk__Job *job)
 {
 	if (job->sync_violations) {
@@ -225,9 +207,8 @@ static void tell_flows(const struct hk_export_flows *flows)
 	}
 }
 
-/* CHOSEN: only some ranks were wanted. */
 static int report_result(const struct hk_timeline_result *result, const struct hk_job *job,
-			 bool chosen, const char *path)
+			 const struct hk_timeline_options *part, const char *path)
 {
 	bool damaged = job->damaged || result->damaged || result->too_deep || result->newer;
 
@@ -256,10 +237,10 @@ static int report_result(const struct hk_timeline_result *result, const struct h
 	}
 	tell_clocks(job->snapshot->job);
 	tell_flows(&result->flows);
-	if (result->processes == 0 && chosen) {
-		hk_warning("no process of the job has such a rank");
-	} else if (result->processes == result->unrecorded) {
+	if (result->processes == result->unrecorded) {
 		hk_warning("no records: run with --level record to have a timeline");
+	} else if (result->calls == 0 && (part->from_ns > INT64_MIN || part->to_ns < INT64_MAX)) {
+		hk_warning("no call lies between --from and --to");
 	}
 	if (job->live) {
 		hk_warning("the job is still running: exported what is stored so far");
@@ -340,10 +321,12 @@ static int export_job(const struct hk_job *job, const struct hk_exporter_ops *op
 	}
 	end_progress(&progress);
 	if (rc < 0) {
-		discard(&target);
+		if (target.output) {
+			hk_command_output_discard(target.output);
+		}
 		return stopped(rc, ops, target.path);
 	}
-	rc = report_result(result, job, arguments->options.rank_count > 0, target.path);
+	rc = report_result(result, job, &arguments->options, target.path);
 	if (ops->rank_file_begin) {
 		report_files(&files, ops->format);
 	}
@@ -408,7 +391,8 @@ static int run(int argc, char **argv)
 	if (rc != HK_EXIT_DONE) {
 		return rc;
 	}
-	rc = export_job(&job, ops, &arguments);
+	rc = hk_job_part_check(&job, &arguments.options);
+	rc = rc == HK_EXIT_DONE ? export_job(&job, ops, &arguments) : rc;
 	hk_job_close(&job);
 	return rc;
 }

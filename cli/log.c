@@ -9,6 +9,7 @@
 #include "command.h"
 #include "exporters/timeline.h"
 #include "job.h"
+#include "job_part.h"
 #include "log_filter.h"
 #include "log_follow.h"
 #include "log_line.h"
@@ -230,17 +231,13 @@ static const struct hk_exporter_ops log_exporter = {
     .free = log_free,
 };
 
-/* CHOSEN: only some ranks were wanted. */
-static int report_result(const struct hk_timeline_result *result, const struct hk_job *job,
-			 bool chosen)
+static int report_result(const struct hk_timeline_result *result, const struct hk_job *job)
 {
 	if (result->damaged) {
 		hk_warning("%" PRIu64 " damaged parts of the job's files were left out",
 			   result->damaged);
 	}
-	if (result->processes == 0 && chosen) {
-		hk_warning("no process of the job has such a rank");
-	} else if (result->processes == result->unrecorded) {
+	if (result->processes == result->unrecorded) {
 		hk_warning("no records: run with --level record to have a log");
 	}
 	if (job->live) {
@@ -261,15 +258,19 @@ static int print_stored(const struct hk_job *job, const struct arguments *argume
 						     .ranks = arguments->ranks.spans,
 						     .rank_count = arguments->ranks.count};
 	struct hk_timeline_result result;
+	int rc = hk_job_part_check(job, &timeline);
 
+	if (rc != HK_EXIT_DONE) {
+		return rc;
+	}
 	shown_filter = arguments->filter;
 	shown_style = (struct hk_log_style){
 	    .origin_ns = hk_report_clock_origin(job->snapshot),
 	    .colour = !arguments->plain && hk_command_colour(stdout),
 	};
 	const struct hk_export_target target = {.output = stdout};
-	int rc = hk_timeline_export(job->snapshot, job->directory, &log_exporter, &target,
-				    &timeline, &result);
+	rc = hk_timeline_export(job->snapshot, job->directory, &log_exporter, &target, &timeline,
+				&result);
 	if (rc == -EPIPE) {
 		return HK_EXIT_DONE; /* the reader has seen enough */
 	}
@@ -277,7 +278,7 @@ static int print_stored(const struct hk_job *job, const struct arguments *argume
 		hk_error("log stopped: %s", strerror(-rc));
 		return HK_EXIT_FAILED;
 	}
-	return report_result(&result, job, arguments->ranks.count > 0);
+	return report_result(&result, job);
 }
 
 static int follow(const struct hk_job *job, const struct arguments *arguments)

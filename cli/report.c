@@ -222,10 +222,11 @@ static int run(int argc, char **argv)
 	if (output) {
 		int r = write_report(&job, &arguments, output);
 		if (r < 0) {
-			hk_error("the report is incomplete: %s", strerror(-r));
+			hk_command_output_fail(output, "the report", r);
 			code = HK_EXIT_FAILED;
+		} else {
+			code = hk_command_output_close(output, code);
 		}
-		code = hk_command_output_close(output, code);
 	}
 	hk_job_close(&job);
 	return code;

@@ -1,15 +1,14 @@
 #include "exporters/sqlite_file.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "partial.h"
 #include "report/name.h"
 
 /* The file is nobody else's until it is whole, and worth nothing before: no journal, no fsync. */
@@ -19,7 +18,7 @@
 
 struct hk_sqlite {
 	sqlite3 *database;
-	char path[PATH_MAX], partial[PATH_MAX];
+	struct hk_partial partial;
 	int error;
 };
 
@@ -39,9 +38,7 @@ struct hk_sqlite *hk_sqlite_free(struct hk_sqlite *file)
 		sqlite3_finalize(statement);
 	}
 	sqlite3_close(file->database);
-	if (*file->partial) {
-		unlink(file->partial);
-	}
+	hk_partial_discard(&file->partial);
 	free(file);
 	return NULL;
 }
@@ -54,6 +51,8 @@ int hk_sqlite_error(const struct hk_sqlite *file)
 /* What SQLite's CODE is as an errno; kept if it is the first. */
 static int note(struct hk_sqlite *file, int code)
 {
+	int reason = 0;
+
 	if (code == SQLITE_OK || code == SQLITE_DONE || file->error) {
 		return file->error;
 	}
@@ -64,9 +63,13 @@ static int note(struct hk_sqlite *file, int code)
 	case SQLITE_FULL:
 		file->error = -ENOSPC;
 		break;
+	case SQLITE_IOERR:
+		sqlite3_file_control(file->database, "main", SQLITE_FCNTL_LAST_ERRNO, &reason);
+		file->error = reason > 0 ? -reason : -EIO;
+		break;
 	default:
 		file->error = -EIO;
-		hk_error("%s: %s", file->path,
+		hk_error("%s: %s", file->partial.path,
 			 file->database ? sqlite3_errmsg(file->database) : sqlite3_errstr(code));
 	}
 	return file->error;
@@ -74,53 +77,16 @@ static int note(struct hk_sqlite *file, int code)
 
 /* ---- the file ---- */
 
-/* PATH as it is to be after the end: a link's target, so that the link stays. */
-static int place(struct hk_sqlite *file, const char *path)
-{
-	struct stat status;
-
-	if (stat(path, &status) == 0) {
-		if (!S_ISREG(status.st_mode)) {
-			return S_ISDIR(status.st_mode) ? -EISDIR : -ENOTSUP;
-		}
-		return realpath(path, file->path) ? 0 : -errno;
-	}
-	return snprintf(file->path, sizeof(file->path), "%s", path) < (int)sizeof(file->path)
-		   ? 0
-		   : -ENAMETOOLONG;
-}
-
-/* An empty file beside the place, with the rights that any new file of this user has. */
-static int make_partial(struct hk_sqlite *file)
-{
-	char name[PATH_MAX];
-	mode_t mask = umask(0);
-	int fd;
-
-	umask(mask);
-	if (snprintf(name, sizeof(name), "%s.XXXXXX", file->path) >= (int)sizeof(name)) {
-		return -ENAMETOOLONG;
-	}
-	fd = mkstemp(name);
-	if (fd < 0) {
-		return -errno;
-	}
-	memcpy(file->partial, name, sizeof(name));
-	fchmod(fd, 0666 & ~mask);
-	close(fd);
-	return 0;
-}
-
 int hk_sqlite_open(struct hk_sqlite *file, const char *path)
 {
-	file->error = place(file, path);
-	if (file->error == 0) {
-		file->error = make_partial(file);
+	int fd = hk_partial_open(&file->partial, path);
+
+	if (fd < 0) {
+		file->error = fd;
+		return fd;
 	}
-	if (file->error < 0) {
-		return file->error;
-	}
-	note(file, sqlite3_open_v2(file->partial, &file->database,
+	close(fd);
+	note(file, sqlite3_open_v2(file->partial.partial, &file->database,
 				   SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
 	return hk_sqlite_run(file, PRAGMAS "BEGIN;");
 }
@@ -133,12 +99,7 @@ int hk_sqlite_finish(struct hk_sqlite *file)
 	}
 	note(file, sqlite3_close(file->database));
 	file->database = NULL;
-	if (file->error == 0 && rename(file->partial, file->path) < 0) {
-		file->error = -errno;
-	}
-	if (file->error == 0) {
-		*file->partial = '\0';
-	}
+	file->error = file->error ? file->error : hk_partial_publish(&file->partial);
 	return file->error;
 }
 

@@ -8,6 +8,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import sqlite3
 
 from harness import RANKS, expect, expect_true, main
@@ -350,6 +351,61 @@ def check_places(run):
         expect(f"-o {place}: lines", done.stderr.count("\n"), 1)
 
 
+def limited(run, kilobytes, *arguments):
+    """hookcli where no file may grow beyond KILOBYTES: what it writes last fails, as on a full disk."""
+    return run.command("sh", "-c", f"trap '' XFSZ; ulimit -f {2 * kilobytes}; exec \"$@\"", "sh", run.binary("hookcli"), *arguments, check=False)
+
+
+def check_full(run):
+    """What cannot be written whole leaves nothing behind, and what was there before stays."""
+    store, place = run.path("store", "calls"), run.path("full")
+    os.mkdir(place)
+    outputs = [("export", store, "--format", form) for form in ("perfetto", "chrome", "csv", "folded", "sqlite", "kineto")]
+    outputs += [("report", store, "--format", "html"), ("diff", store, store, "--format", "json")]
+    for output in outputs:
+        path = os.path.join(place, "out")
+        run.cli(*output, "-o", path)
+        small = 0 if "folded" in output else 1
+        for there in (True, False):
+            before = load_bytes(path)
+            done = limited(run, small, *output, "-o", path)
+            expect(f"{output}: exit", done.returncode, 2 if "diff" in output else 1)
+            expect_true(f"{output}: {done.stderr!r}", "File too large" in done.stderr and done.stderr.count("\n") == 1)
+            expect(f"{output}: files", os.listdir(place), ["out"] if there else [])
+            expect_true(f"{output}: what was there", load_bytes(path) == before)
+            shutil.rmtree(path) if os.path.isdir(path) else there and os.unlink(path)
+    for form in ("chrome", "csv", "folded"):
+        whole = run.cli("export", store, "--format", form).stdout
+        expect_true(f"{form} by /dev/stdout", run.cli("export", store, "--format", form, "-o", "/dev/stdout").stdout == whole)
+    os.rmdir(place)
+
+
+def load_bytes(path):
+    """What the file at PATH holds, or each file of the directory; None: there is none."""
+    if os.path.isdir(path):
+        return {name: load_bytes(os.path.join(path, name)) for name in os.listdir(path)}
+    if not os.path.exists(path):
+        return None
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def check_nothing(run):
+    """Ranks and times that there are none of are a mistake: it is said which there are, and nothing is written."""
+    store, out = run.path("store", "mpi"), run.path("nothing")
+    for form in ("chrome", "csv", "kineto", "sqlite"):
+        for options, said in ((("--ranks", "7,9-12"), "there are 0-3"), (("--from", "1h"), "--from is after the job's end")):
+            done = run.cli("export", store, "--format", form, "-o", out, *options, check=False)
+            expect(f"{form} {options}: {done.stderr}", (done.returncode, done.stderr.count("\n")), (2, 1))
+            expect_true(f"{form} {options}: {done.stderr}", said in done.stderr and not os.path.exists(out))
+    done = run.cli("log", store, "--ranks", "4", check=False)
+    expect("log", (done.returncode, done.stdout), (2, ""))
+    expect_true(f"log: {done.stderr}", "there are 0-3" in done.stderr)
+    expect_true("some of the ranks", len(run.cli("log", store, "--ranks", "3-9").stdout.splitlines()) > 10)
+    done = run.cli("export", store, "--format", "csv", "--to", "0")
+    expect("before the first call", (len(done.stdout.splitlines()), "no call lies between" in done.stderr), (1, True))
+
+
 def test(run):
     run.trace("mpirun", "-n", RANKS, run.workload("mpi_truth"), run.directory, hooks=["mpi", "libc"], level="record", options=("--job", "mpi"))
     check(run, "mpi", parts=True)
@@ -365,6 +421,8 @@ def test(run):
     check_sampled(run)
     check_arguments(run)
     check_places(run)
+    check_full(run)
+    check_nothing(run)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,153 @@
+/* A file is in its place when it is whole, and never before. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "partial.h"
+
+static char directory[] = "/tmp/hk-partial-XXXXXX";
+static char place[64];
+
+static int begin(void **state)
+{
+	(void)state;
+	memcpy(directory + strlen(directory) - 6, "XXXXXX", 6);
+	if (!mkdtemp(directory)) {
+		return -1;
+	}
+	snprintf(place, sizeof(place), "%s/trace.json", directory);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	unlink(place);
+	return rmdir(directory);
+}
+
+static size_t files(void)
+{
+	DIR *list = opendir(directory);
+	size_t count = 0;
+
+	for (struct dirent *entry; (entry = readdir(list));) {
+		count += entry->d_name[0] != '.';
+	}
+	closedir(list);
+	return count;
+}
+
+static void assert_holds(const char *text)
+{
+	char found[16] = "";
+	int fd = open(place, O_RDONLY);
+
+	assert_true(fd >= 0);
+	assert_true(read(fd, found, sizeof(found) - 1) >= 0);
+	close(fd);
+	assert_string_equal(found, text);
+}
+
+static void open_and_write(struct hk_partial *file, const char *text)
+{
+	int fd = hk_partial_open(file, place);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static void test_it_replaces_what_was_there_when_it_is_whole(void **state)
+{
+	struct hk_partial file;
+	struct stat status;
+	(void)state;
+
+	open_and_write(&file, "one");
+	assert_int_equal(access(place, F_OK), -1);
+	assert_int_equal(hk_partial_publish(&file), 0);
+	assert_holds("one");
+	chmod(place, 0640);
+	open_and_write(&file, "two");
+	assert_holds("one");
+	assert_int_equal(hk_partial_publish(&file), 0);
+	hk_partial_discard(&file);
+	assert_holds("two");
+	assert_int_equal(stat(place, &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0640);
+	assert_int_equal(files(), 1);
+}
+
+static void test_what_is_not_whole_leaves_nothing(void **state)
+{
+	struct hk_partial file;
+	(void)state;
+
+	open_and_write(&file, "one");
+	hk_partial_discard(&file);
+	hk_partial_discard(&file);
+	assert_int_equal(files(), 0);
+}
+
+static void test_a_signal_leaves_nothing(void **state)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	int status;
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		pid_t child = fork();
+		if (child == 0) {
+			struct hk_partial file;
+			open_and_write(&file, "one");
+			raise(numbers[i]);
+			_exit(0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == numbers[i]);
+		assert_int_equal(files(), 0);
+	}
+}
+
+static void test_pipes_and_descriptors_are_written_as_they_are(void **state)
+{
+	struct hk_partial file;
+	(void)state;
+
+	assert_int_equal(mkfifo(place, 0600), 0);
+	assert_int_equal(hk_partial_open(&file, place), -ENOTSUP);
+	assert_int_equal(hk_partial_open(&file, "/dev/null"), -ENOTSUP);
+	assert_int_equal(hk_partial_open(&file, "/dev/stdout"), -ENOTSUP);
+	assert_int_equal(hk_partial_open(&file, "/proc/self/fd/1"), -ENOTSUP);
+	assert_int_equal(hk_partial_open(&file, directory), -EISDIR);
+	hk_partial_discard(&file);
+	assert_int_equal(files(), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(test_it_replaces_what_was_there_when_it_is_whole, begin,
+					    end),
+	    cmocka_unit_test_setup_teardown(test_what_is_not_whole_leaves_nothing, begin, end),
+	    cmocka_unit_test_setup_teardown(test_a_signal_leaves_nothing, begin, end),
+	    cmocka_unit_test_setup_teardown(test_pipes_and_descriptors_are_written_as_they_are,
+					    begin, end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
