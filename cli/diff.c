@@ -45,7 +45,8 @@ static const struct argp_option options[] = {
      "Leave with 1 if something changed by more: 'p99>10%', 'MPI_*:calls!=0, peak>64M, wall>5%'. "
      "Of calls, errors, bytes, total, mean, p50, p90, p99, peak, wall",
      0},
-    {"rows", OPTION_ROWS, "N", 0, "Most rows of text; 0: all (default 30)", 0},
+    {"rows", OPTION_ROWS, "N", 0,
+     "Most rows of text; 0: all, with those that only wait (default 30)", 0},
     HK_OPTION_OUTPUT,
     {0},
 };
@@ -135,7 +136,8 @@ static const struct argp argp = {
 	   "percentile, with how sure each difference is, and the highest memory peaks."
 	   "\vLeaves with 0, with 1 if a condition of --fail-on holds, with 2 where there is "
 	   "nothing to compare. A condition about times holds only if the difference is that "
-	   "large with 95 % confidence.",
+	   "large with 95 % confidence; one that cannot be judged so for any function is told, "
+	   "and lets all pass.",
     .children = hk_option_children,
 };
 
@@ -147,6 +149,12 @@ static void complain(void *context, const struct hk_exceeded *found)
 	if ((*told)++ < SENTENCES) {
 		hk_error("%s: %s", found->condition, hk_diff_sentence(sentence, found));
 	}
+}
+
+static void warn(void *context, const struct hk_undecided *found)
+{
+	(void)context;
+	hk_warning("--fail-on '%s': %s", found->condition, found->why);
 }
 
 /* What the thresholds say, as the exit code. */
@@ -163,6 +171,7 @@ static int judge(const struct hk_diff *diff)
 	if (count > SENTENCES) {
 		hk_error("and %zu more", count - SENTENCES);
 	}
+	hk_thresholds_undecided(diff->thresholds, &diff->compare, warn, NULL);
 	return count ? EXIT_EXCEEDED : EXIT_SAME;
 }
 
@@ -176,10 +185,10 @@ static int write_diff(const struct arguments *arguments, struct hk_diff *diff)
 	diff->colour = hk_command_colour(output);
 	int r = arguments->format->write(diff, output);
 	if (r < 0) {
-		hk_error("the comparison is incomplete: %s", strerror(-r));
+		hk_command_output_fail(output, "the comparison", r);
+		return EXIT_ERROR;
 	}
-	return hk_command_output_close(output, EXIT_SAME) != EXIT_SAME || r < 0 ? EXIT_ERROR
-										: judge(diff);
+	return hk_command_output_close(output, EXIT_SAME) != EXIT_SAME ? EXIT_ERROR : judge(diff);
 }
 
 static int compare(const struct arguments *arguments, const struct hk_job *a,

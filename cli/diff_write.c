@@ -64,30 +64,63 @@ static const char *count_text(char *text, uint64_t count)
 	return text;
 }
 
+static void row_add(struct hk_table *table, const struct hk_compare_row *row)
+{
+	hk_table_add(table, "%s", row->function);
+	hk_table_add(table, "%s", row->domain);
+	hk_table_add(table, "%s", row->role);
+	compared_add(table, &row->figure[HK_COMPARE_CALLS], count_text);
+	compared_add(table, &row->figure[HK_COMPARE_TOTAL], hk_quantity_duration);
+	compared_add(table, &row->figure[HK_COMPARE_P50], hk_quantity_duration);
+	compared_add(table, &row->figure[HK_COMPARE_P99], hk_quantity_duration);
+}
+
+/* What differs most is often what waits, and says least. */
+static bool stands_aside(const struct hk_compare_row *row)
+{
+	return hk_domain_is_idle(row->domain) || strcmp(row->role, "main") != 0;
+}
+
+static bool all_stand_aside(const struct hk_compare *compare)
+{
+	for (size_t i = 0; i < compare->row_count; i++) {
+		if (!stands_aside(&compare->rows[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static int rows_write(const struct hk_diff *diff, FILE *output)
 {
 	const struct hk_compare *compare = &diff->compare;
+	bool everything = diff->rows == 0 || all_stand_aside(compare);
+	size_t shown = 0, less = 0, aside = 0;
 	struct hk_table *table =
 	    hk_table_new("<call:40|<domain|<role|>calls A|>B|>change|>total A|>B|>change|>p50 A|>B|"
 			 ">change|>p99 A|>B|>change");
-	size_t shown =
-	    diff->rows && diff->rows < compare->row_count ? diff->rows : compare->row_count;
 
-	for (size_t i = 0; i < shown; i++) {
+	for (size_t i = 0; i < compare->row_count; i++) {
 		const struct hk_compare_row *row = &compare->rows[i];
-		hk_table_add(table, "%s", row->function);
-		hk_table_add(table, "%s", row->domain);
-		hk_table_add(table, "%s", row->role);
-		compared_add(table, &row->figure[HK_COMPARE_CALLS], count_text);
-		compared_add(table, &row->figure[HK_COMPARE_TOTAL], hk_quantity_duration);
-		compared_add(table, &row->figure[HK_COMPARE_P50], hk_quantity_duration);
-		compared_add(table, &row->figure[HK_COMPARE_P99], hk_quantity_duration);
+		if (!everything && stands_aside(row)) {
+			aside++;
+		} else if (diff->rows && shown == diff->rows) {
+			less++;
+		} else {
+			row_add(table, row);
+			shown++;
+		}
 	}
 	int r = hk_table_write(table, output, diff->colour);
 	hk_table_free(table);
-	if (shown < compare->row_count) {
-		fprintf(output, "(%zu more, with less difference: --rows 0 shows them)\n",
-			compare->row_count - shown);
+	if (less > 0) {
+		fprintf(output, "(%zu more, with less difference: --rows 0 shows them)\n", less);
+	}
+	if (aside > 0) {
+		fprintf(output,
+			"(%zu put aside, that wait for events and threads or are of helpers and "
+			"launchers: --rows 0)\n",
+			aside);
 	}
 	return r;
 }
@@ -137,6 +170,11 @@ static void print_exceeded(void *context, const struct hk_exceeded *found)
 	fprintf(context, "! %s\n", hk_diff_sentence(sentence, found));
 }
 
+static void print_undecided(void *context, const struct hk_undecided *found)
+{
+	fprintf(context, "? %s: %s\n", found->condition, found->why);
+}
+
 int hk_diff_write_text(const struct hk_diff *diff, FILE *output)
 {
 	char change[CHANGE_BYTES];
@@ -145,6 +183,7 @@ int hk_diff_write_text(const struct hk_diff *diff, FILE *output)
 	job_write("B", diff->b, output);
 	fprintf(output, "wall time %s\n", change_text(change, &diff->compare.wall.change));
 	hk_thresholds_check(diff->thresholds, &diff->compare, print_exceeded, output);
+	hk_thresholds_undecided(diff->thresholds, &diff->compare, print_undecided, output);
 	fputc('\n', output);
 	int r = 0;
 	if (diff->compare.row_count > 0) {
@@ -241,6 +280,7 @@ static void row_json(struct hk_json *json, const struct hk_compare_row *row)
 	hk_json_string(json, "role", row->role);
 	hk_json_string(json, "domain", row->domain);
 	hk_json_string(json, "function", row->function);
+	hk_json_bool(json, "idle", hk_domain_is_idle(row->domain));
 	for (enum hk_compare_figure figure = 0; figure < HK_COMPARE_FIGURES; figure++) {
 		compared_json(json, figure_key(figure), &row->figure[figure]);
 	}
@@ -259,6 +299,29 @@ static void exceeded_json(void *context, const struct hk_exceeded *found)
 	hk_json_string(json, "what", found->what);
 	compared_json(json, "compared", found->compared);
 	hk_json_close(json, '}');
+}
+
+static void undecided_json(void *context, const struct hk_undecided *found)
+{
+	struct hk_json *json = context;
+
+	hk_json_newline(json);
+	hk_json_open(json, NULL, '{');
+	hk_json_string(json, "condition", found->condition);
+	hk_json_string(json, "why", found->why);
+	hk_json_close(json, '}');
+}
+
+static void gates_json(const struct hk_diff *diff, struct hk_json *json)
+{
+	hk_json_newline(json);
+	hk_json_open(json, "exceeded", '[');
+	hk_thresholds_check(diff->thresholds, &diff->compare, exceeded_json, json);
+	hk_json_close(json, ']');
+	hk_json_newline(json);
+	hk_json_open(json, "undecided", '[');
+	hk_thresholds_undecided(diff->thresholds, &diff->compare, undecided_json, json);
+	hk_json_close(json, ']');
 }
 
 int hk_diff_write_json(const struct hk_diff *diff, FILE *output)
@@ -289,10 +352,7 @@ int hk_diff_write_json(const struct hk_diff *diff, FILE *output)
 		hk_json_close(json, '}');
 	}
 	hk_json_close(json, ']');
-	hk_json_newline(json);
-	hk_json_open(json, "exceeded", '[');
-	hk_thresholds_check(diff->thresholds, compare, exceeded_json, json);
-	hk_json_close(json, ']');
+	gates_json(diff, json);
 	hk_json_close(json, '}');
 	fputc('\n', output);
 	return ferror(output) ? -EIO : 0;

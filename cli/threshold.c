@@ -216,18 +216,27 @@ static double amount(const struct condition *condition, const struct hk_compared
 	if (condition->relative) {
 		return share;
 	}
-	return isinf(share) || compared->a == 0 ? compared->b - compared->a : share * compared->a;
+	return compared->a == 0 ? compared->b - compared->a : share * compared->a;
 }
 
-static bool holds(const struct condition *condition, const struct hk_compared *compared)
+enum verdict { UNMEASURED, UNDECIDED, HOLDS, HOLDS_NOT };
+
+static enum verdict judge(const struct condition *condition, const struct hk_compared *compared)
 {
+	double limit = condition->limit;
+
 	if (isnan(compared->change.ratio)) {
-		return false;
+		return UNMEASURED;
 	}
 	double low = amount(condition, compared, compared->change.low);
 	double high = amount(condition, compared, compared->change.high);
-	bool more = low > condition->limit, less = high < condition->limit;
-	return condition->compare == MORE ? more : condition->compare == LESS ? less : more || less;
+	if ((condition->compare != LESS && low > limit) ||
+	    (condition->compare != MORE && high < limit)) {
+		return HOLDS;
+	}
+	bool not_more = condition->compare == LESS || high <= limit;
+	bool not_less = condition->compare == MORE || low >= limit;
+	return not_more && not_less ? HOLDS_NOT : UNDECIDED;
 }
 
 static bool covers(const struct condition *condition, const struct hk_compare_row *row)
@@ -240,7 +249,7 @@ struct search {
 	const struct hk_compare *compare;
 	void (*exceeded)(void *context, const struct hk_exceeded *found);
 	void *context;
-	size_t count;
+	size_t verdicts[HOLDS_NOT + 1]; /* how many things each was passed on */
 };
 
 static void look(struct search *search, const struct condition *condition, const char *role,
@@ -249,8 +258,10 @@ static void look(struct search *search, const struct condition *condition, const
 	struct hk_exceeded found = {condition->typed, condition->figure->name, role, what,
 				    compared};
 
-	if (holds(condition, compared)) {
-		search->count++;
+	enum verdict verdict = judge(condition, compared);
+
+	search->verdicts[verdict]++;
+	if (verdict == HOLDS && search->exceeded) {
 		search->exceeded(search->context, &found);
 	}
 }
@@ -283,12 +294,40 @@ size_t hk_thresholds_check(const struct hk_thresholds *thresholds, const struct 
 			   void (*exceeded)(void *context, const struct hk_exceeded *found),
 			   void *context)
 {
-	struct search search = {compare, exceeded, context, 0};
+	struct search search = {.compare = compare, .exceeded = exceeded, .context = context};
 
 	for (size_t i = 0; thresholds && i < thresholds->count; i++) {
 		search_condition(&search, &thresholds->conditions[i]);
 	}
-	return search.count;
+	return search.verdicts[HOLDS];
+}
+
+static const char *why_undecided(const struct condition *condition, bool measured)
+{
+	if (condition->figure->subject == OF_MEMORY) {
+		return measured ? "the peaks are not known well enough to judge it"
+				: "neither job has a peak of memory to judge it by";
+	}
+	return measured ? "no function has enough calls and ranks to judge it for sure"
+			: "no function has this figure in both jobs to judge it by";
+}
+
+void hk_thresholds_undecided(const struct hk_thresholds *thresholds,
+			     const struct hk_compare *compare,
+			     void (*undecided)(void *context, const struct hk_undecided *found),
+			     void *context)
+{
+	for (size_t i = 0; thresholds && i < thresholds->count; i++) {
+		const struct condition *condition = &thresholds->conditions[i];
+		struct search search = {.compare = compare};
+		search_condition(&search, condition);
+		if (search.verdicts[HOLDS] + search.verdicts[HOLDS_NOT] == 0) {
+			bool measured = search.verdicts[UNDECIDED] > 0;
+			const struct hk_undecided found = {condition->typed,
+							   why_undecided(condition, measured)};
+			undecided(context, &found);
+		}
+	}
 }
 
 const char *hk_thresholds_idle(const struct hk_thresholds *thresholds,

@@ -38,6 +38,18 @@ size_t hk_thresholds_check(const struct hk_thresholds *thresholds, const struct 
 			   void (*exceeded)(void *context, const struct hk_exceeded *found),
 			   void *context);
 
+/* A condition that of nothing it looks at is known for sure to hold, or not to. */
+struct hk_undecided {
+	const char *condition; /* as typed */
+	const char *why;       /* static */
+};
+
+/* Calls UNDECIDED for each of these: a gate that can tell nothing lets everything pass. */
+void hk_thresholds_undecided(const struct hk_thresholds *thresholds,
+			     const struct hk_compare *compare,
+			     void (*undecided)(void *context, const struct hk_undecided *found),
+			     void *context);
+
 /* A pattern that covers no function of COMPARE, in the order of the list: its condition as typed,
  * or NULL. A gate that looks at nothing lets everything pass. */
 const char *hk_thresholds_idle(const struct hk_thresholds *thresholds,

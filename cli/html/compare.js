@@ -54,11 +54,13 @@
 	function jobs() {
 		const found = data.exceeded.map((one) => html("li", { class: "warning" },
 			`${one.figure}${one.what ? ` of ${format.name(one.what)}` : ""}: ${changeText(one.compared)}, by `, html("code", {}, format.name(one.condition))));
+		const undecided = data.undecided.map((one) => html("li", {}, html("code", {}, format.name(one.condition)), `: ${one.why}`));
 		document.title = `${format.name(data.a.id)} and ${format.name(data.b.id)} · hooktrace`;
 		document.getElementById("jobs").replaceChildren(html("p", { class: "kicker" }, "two jobs compared"),
 			html("h1", {}, "Wall time ", changeText(data.wall_ns)),
 			html("div", { class: "verdict-grid", style: { "margin-top": "18px" } }, job("A", data.a), job("B", data.b),
-				found.length ? html("div", { class: "verdict warning" }, html("h3", {}, "Conditions that hold"), html("ul", {}, ...found)) : null));
+				found.length ? html("div", { class: "verdict warning" }, html("h3", {}, "Conditions that hold"), html("ul", {}, ...found)) : null,
+			undecided.length ? html("div", { class: "verdict finding" }, html("h3", {}, "Conditions that nothing can be judged by"), html("ul", {}, ...undecided)) : null));
 	}
 
 	function functions() {
@@ -70,7 +72,7 @@
 			hk.table.build({
 				rows, label: "Functions compared", filter: "Filter functions",
 				switches: [{ title: "helpers and launchers", hides: (row) => row.role !== "main" && rows.some((one) => one.role === "main") },
-					{ title: "idle waits", hides: (row) => row.domain === "wait" || row.domain === "thread" }],
+					{ title: "waits for events and threads", hides: (row) => row.idle }],
 				columns: [text("Function", (row) => row.function, (row) => html("span", { class: "name" }, swatch(row.domain),
 					html("code", { title: format.name(row.function) }, format.name(row.function)))),
 				rows.some((row) => row.role !== "main") ? text("Role", (row) => row.role) : null,
