@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "exporters/activity.h"
+#include "exporters/chain.h"
 #include "exporters/curve.h"
 #include "exporters/details_json.h"
 #include "exporters/exporter.h"
@@ -22,7 +23,11 @@ struct hk_exporter {
 	struct hk_json json;
 	uint64_t start_ns;
 	struct hk_stream *streams;
+	struct hk_chains chains; /* of collective calls */
 };
+
+static void write_link(void *context, const char *kind, uint64_t id,
+		       const struct hk_chain_part *part);
 
 static struct hk_exporter *chrome_create(const struct hk_export_target *target)
 {
@@ -30,6 +35,7 @@ static struct hk_exporter *chrome_create(const struct hk_export_target *target)
 
 	if (chrome) {
 		chrome->json.output = target->output;
+		chrome->chains = (struct hk_chains){.write = write_link, .context = chrome};
 	}
 	return chrome;
 }
@@ -268,6 +274,12 @@ static void write_flow(struct hk_exporter *chrome, const struct hk_export_thread
 	hk_json_close(json, '}');
 }
 
+static void write_link(void *context, const char *kind, uint64_t id,
+		       const struct hk_chain_part *part)
+{
+	write_flow(context, part->thread, kind, id, part->time_ns);
+}
+
 static void write_flows(struct hk_exporter *chrome, const struct hk_export_thread *thread,
 			const struct hk_slice *slice)
 {
@@ -278,8 +290,8 @@ static void write_flows(struct hk_exporter *chrome, const struct hk_export_threa
 		write_flow(chrome, thread, "s", slice->flow_out, slice->start_ns);
 	}
 	if (slice->flow_joint) {
-		write_flow(chrome, thread, slice->flow_first ? "s" : "t", slice->flow_joint,
-			   slice->start_ns);
+		const struct hk_chain_part part = {thread, slice->start_ns};
+		hk_chains_add(&chrome->chains, slice->flow_joint, slice->flow_first, &part);
 	}
 	for (uint32_t i = 0; i < slice->arrival_count; i++) {
 		const struct hk_export_arrival *arrival = &slice->arrivals[i];
@@ -287,6 +299,16 @@ static void write_flows(struct hk_exporter *chrome, const struct hk_export_threa
 		write_flow(chrome, thread, "f", arrival->id,
 			   arrival->sent_ns > last_ns ? slice->end_ns : last_ns);
 	}
+}
+
+static int chrome_open(struct hk_exporter *chrome, struct hk_export_thread *thread,
+		       const struct hk_slice *slice)
+{
+	const struct hk_chain_part part = {thread, slice->start_ns};
+
+	return slice->flow_joint && slice->flow_first
+		   ? hk_chains_begin(&chrome->chains, slice->flow_joint, &part)
+		   : 0;
 }
 
 static int chrome_close(struct hk_exporter *chrome, struct hk_export_thread *thread,
@@ -310,6 +332,7 @@ static int chrome_close(struct hk_exporter *chrome, struct hk_export_thread *thr
 static int chrome_flows(struct hk_exporter *chrome, const struct hk_export_flows *flows)
 {
 	(void)flows;
+	hk_chains_finish(&chrome->chains);
 	return check(chrome);
 }
 
@@ -346,6 +369,7 @@ static void chrome_free(struct hk_exporter *chrome)
 {
 	if (chrome) {
 		hk_streams_free(chrome->streams);
+		hk_chains_free(&chrome->chains);
 		free(chrome);
 	}
 }
@@ -356,6 +380,7 @@ const struct hk_exporter_ops hk_chrome_exporter = {
     .create = chrome_create,
     .begin = chrome_begin,
     .thread = chrome_thread,
+    .open = chrome_open,
     .close = chrome_close,
     .instant = chrome_instant,
     .mark = chrome_mark,

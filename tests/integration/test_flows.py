@@ -68,14 +68,21 @@ def check_chrome(run, job, arrows, joins):
     with open(path, encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
     begins = {event["id"]: event for event in events if event["ph"] == "s"}
-    ends = [event for event in events if event["ph"] == "f"]
+    ends = [event for event in events if event["ph"] == "f" and event["name"] == "message"]
     flows, _ = perfetto(run, job)
     expect("ends of messages", len(ends), len(flows.messages()))
     for event in ends:
         expect_true(f"{event} has a beginning before it", begins[event["id"]]["ts"] <= event["ts"] and event["bp"] == "e")
     pairs = collections.Counter((begins[event["id"]]["pid"], event["pid"]) for event in ends)
     expect("ranks that messages go between", pairs, collections.Counter((b[0], e[0]) for b, e in flows.messages()))
-    expect("ranks that join", sum(event["ph"] == "t" for event in events), sum(joins.values()))
+    chains = collections.defaultdict(list)
+    for event in events:
+        if event["ph"] in "stf" and event["name"] == "collective":
+            chains[event["id"]].append(event)
+    for chain in chains.values():
+        kinds = "".join(event["ph"] for event in sorted(chain, key=lambda event: (event["ts"], "stf".index(event["ph"]))))
+        expect_true(f"a chain is begun, continued and ended: {kinds}", re.fullmatch("st*f", kinds))
+    expect("ranks that join", sum(len(chain) - 1 for chain in chains.values()), sum(joins.values()))
     expect_true("the same as the program says", set(pairs) == {(begin[0], end[0]) for begin, end in arrows})
 
 
