@@ -1,7 +1,29 @@
 #include "collector/link/dialer.h"
 
+#include <errno.h>
 #include <stdint.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "base/clock.h"
+#include "wire/certificate.h"
+
+#define LOOK_NS UINT64_C(60000000000)
+
+/* Why it is not trusted. */
+static void look(struct hk_dialer *dialer)
+{
+	uint64_t now = hk_clock_monotonic_ns();
+	if (dialer->error != -EKEYREJECTED || *dialer->problem) {
+		dialer->looked_ns = 0;
+		return;
+	}
+	if (dialer->looked_ns == 0 || now - dialer->looked_ns >= LOOK_NS) {
+		hk_certificate_problem(dialer->url, dialer->access, dialer->certificate);
+		dialer->looked_ns = now;
+	}
+	memcpy(dialer->problem, dialer->certificate, sizeof(dialer->problem));
+}
 
 static void *dial(void *data)
 {
@@ -9,6 +31,7 @@ static void *dial(void *data)
 	uint64_t one = 1;
 	dialer->error =
 	    hk_access_dial(dialer->socket, dialer->url, dialer->access, 0, dialer->problem);
+	look(dialer);
 	/* Pairs with the acquire of who asks for the error. */
 	atomic_store_explicit(&dialer->done, true, memory_order_release);
 	if (dialer->error < 0) {

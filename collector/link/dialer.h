@@ -24,6 +24,8 @@ struct hk_dialer {
 	_Atomic bool done; /* the thread touches nothing more */
 	int error;
 	char problem[HK_ACCESS_PROBLEM_BYTES];
+	char certificate[HK_ACCESS_PROBLEM_BYTES]; /* what is wrong with the peer's, at ... */
+	uint64_t looked_ns; /* monotonic, 0: never; it takes a connection more each time */
 };
 
 /* Begins to connect SOCKET to URL; both texts and ACCESS are kept by reference. EVENT_FD, an

@@ -398,7 +398,8 @@ void hk_uplink_tend(struct hk_uplink *uplink, uint64_t now_ns)
 						  ? 2 * uplink->patience_ns
 						  : PATIENCE_MAX_NS;
 		}
-		give_up(uplink, now_ns, why, why < WHY_OTHER ? "" : problem);
+		bool said = why == WHY_OTHER || why == WHY_TLS;
+		give_up(uplink, now_ns, why, said ? problem : "");
 	}
 	if (!uplink->open && now_ns >= uplink->retry_ns) {
 		int r = connection_begin(uplink, now_ns);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <mbedtls/x509_crt.h>
 #include <nng/supplemental/tls/tls.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "wire/certificate.h"
 #include "wire/request.h"
 
 #define FILE_BYTES_MAX (1u << 20)
@@ -189,28 +189,10 @@ int hk_access_token(const char *file, char token[HK_ACCESS_TOKEN_MAX + 1],
 
 /* ---- certificates ---- */
 
-/* True if one of the certificates in TEXT is of our own making: then the collector is known by that
- * name, not by the address it happens to have. */
-static bool own_name(const char *text)
-{
-	mbedtls_x509_crt chain;
-	bool found = false;
-	mbedtls_x509_crt_init(&chain);
-	if (mbedtls_x509_crt_parse(&chain, (const unsigned char *)text, strlen(text) + 1) >= 0) {
-		for (const mbedtls_x509_crt *one = &chain; one && !found; one = one->next) {
-			char name[256];
-			found = mbedtls_x509_dn_gets(name, sizeof(name), &one->subject) > 0 &&
-				strcmp(name, "CN=" HK_ACCESS_NAME) == 0;
-		}
-	}
-	mbedtls_x509_crt_free(&chain);
-	return found;
-}
-
 static int set_server_name(nng_tls_config *tls, const char *authorities, const char *url)
 {
 	nng_url *parsed;
-	if (own_name(authorities)) {
+	if (hk_certificate_is_own(authorities)) {
 		return nng_tls_config_server_name(tls, HK_ACCESS_NAME);
 	}
 	int r = nng_url_parse(&parsed, url);

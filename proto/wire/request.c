@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/rundir.h"
+#include "wire/certificate.h"
 
 #define SOCKET_PATH_MAX 107
 
@@ -106,6 +107,9 @@ static int call_socket(nng_socket socket, const char *url, const struct hk_acces
 		shown.token.len = strlen(token);
 	}
 	int r = hk_access_dial(socket, url, access, 0, problem);
+	if (r == -EKEYREJECTED && !*problem) {
+		hk_certificate_problem(url, access, problem);
+	}
 	r = r < 0 ? r : exchange(socket, &shown, ret_response);
 	/* Only a collector has that socket: one that hangs up in the middle of the greeting has
 	 * just been killed. */

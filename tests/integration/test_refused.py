@@ -28,9 +28,9 @@ def upstream_of(leaf):
 
 
 def most_attempts(seconds):
-    """In SECONDS, of who doubles the pause between two."""
+    """In SECONDS, of who doubles the pause between two, and looks once at the certificate."""
     doublings = math.log2(MOST_PAUSE_S / FIRST_PAUSE_S)
-    return min(math.log2(seconds / FIRST_PAUSE_S + 1), doublings + seconds / MOST_PAUSE_S) + 1
+    return min(math.log2(seconds / FIRST_PAUSE_S + 1), doublings + seconds / MOST_PAUSE_S) + 2
 
 
 def refused(run, root, name, options, why):

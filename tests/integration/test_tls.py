@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """A leaf and its root over TLS and IPv6, each of which asks for the other's certificate: the job is brought, its clock is known; a leaf
-that shows none is not let in.
+that shows none is not let in. A root whose certificate is for another host says so to both leaves and people.
 """
 import contextlib
 import json
@@ -8,7 +8,7 @@ import os
 import socket
 
 import loop
-from harness import expect, expect_true, main, wait_for
+from harness import end_process, expect, expect_true, main, wait_for
 from nodes import Node, finish
 from test_refused import upstream_of
 
@@ -27,6 +27,26 @@ def loopback():
 def options_of(own, other, token):
     return ["--tls-cert", f"{own}/collector.crt", "--tls-key", f"{own}/collector.key", "--tls-ca", f"{other}/collector.crt",
             "--token-file", token]
+
+
+def other_host(run):
+    """The certificate is trusted, but the root is not where it says."""
+    crt, key = run.path("host.crt"), run.path("host.key")
+    run.command("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                "-subj", "/CN=head.example", "-keyout", key, "-out", crt)
+    os.chmod(key, 0o600)
+    root = Node(run, "elsewhere", ["--listen", "tls+tcp://127.0.0.1:0", "--tls-cert", crt, "--tls-key", key,
+                                   "--token-file", run.path("root-keys", "tokens")]).start()
+    url = json.loads(root.cli("status", "--json").stdout)["listen"]
+    trusting = ["--tls-ca", crt, "--token-file", run.path("root-keys", "control.token")]
+    why = "the certificate there is for head.example, not for the name 127.0.0.1: "
+    done = run.cli("status", "--collector", url, *trusting, check=False)
+    expect(f"hookcli: {done.stderr}", (done.returncode, done.stderr.count("\n"), why in done.stderr), (1, 1, True))
+    leaf = Node(run, "lost", ["--upstream", url, *trusting]).start()
+    wait_for("the leaf to know", lambda: why in upstream_of(leaf)["problem"])
+    wait_for("its log to say so", lambda: why in leaf.said())
+    for node in (root, leaf):
+        end_process(node.collector)
 
 
 def test(run):
@@ -53,6 +73,7 @@ def test(run):
     bare = Node(run, "bare", ["--upstream", url, "--tls-ca", f"{roots}/collector.crt", "--token-file", f"{roots}/control.token"]).start()
     wait_for("a leaf without one to know", lambda: "no TLS: " in upstream_of(bare)["problem"])
     expect_true("it is not connected", not upstream_of(bare)["connected"])
+    other_host(run)
 
 
 if __name__ == "__main__":

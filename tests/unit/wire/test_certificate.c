@@ -1,0 +1,247 @@
+/* What is said of a certificate that is not taken: whom it is for, when it is good; nothing where
+ * it is another's word that is missing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <mbedtls/ctr_drbg.h>
+#include <mbedtls/ecp.h>
+#include <mbedtls/entropy.h>
+#include <mbedtls/oid.h>
+#include <mbedtls/pk.h>
+#include <mbedtls/x509_crt.h>
+#include <nng/nng.h>
+#include <nng/protocol/reqrep0/rep.h>
+#include <nng/supplemental/tls/tls.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "wire/access.h"
+#include "wire/certificate.h"
+
+#define PEM_BYTES 4096u
+#define PAST "20010101000000"
+#define LONG_AGO "20000101000000"
+#define FAR_AWAY "20990101000000"
+#define FARTHER "20990201000000"
+
+static char directory[] = "/tmp/hk-certificate-XXXXXX";
+static char crt[64], key[64], other[64];
+
+static int setup(void **state)
+{
+	(void)state;
+	if (!mkdtemp(directory)) {
+		return -1;
+	}
+	snprintf(crt, sizeof(crt), "%s/crt", directory);
+	snprintf(key, sizeof(key), "%s/key", directory);
+	snprintf(other, sizeof(other), "%s/other", directory);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	unlink(crt);
+	unlink(key);
+	unlink(other);
+	return rmdir(directory);
+}
+
+struct wish {
+	const char *name; /* distinguished */
+	const char *alternative;
+	const char *from, *to;
+};
+
+static void put(const char *path, const unsigned char *text)
+{
+	unlink(path);
+	FILE *file = fopen(path, "wx");
+	assert_non_null(file);
+	assert_int_equal(fchmod(fileno(file), 0600), 0);
+	assert_true(fputs((const char *)text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* The name once more, as a subjectAltName: an ASN.1 sequence of one. */
+static void set_alternative(mbedtls_x509write_cert *certificate, const char *name)
+{
+	unsigned char extension[64];
+	size_t size = strlen(name);
+	assert_true(size + 4 <= sizeof(extension));
+	extension[0] = MBEDTLS_ASN1_CONSTRUCTED | MBEDTLS_ASN1_SEQUENCE;
+	extension[1] = (unsigned char)(size + 2);
+	extension[2] = MBEDTLS_ASN1_CONTEXT_SPECIFIC | MBEDTLS_X509_SAN_DNS_NAME;
+	extension[3] = (unsigned char)size;
+	memcpy(extension + 4, name, size);
+	assert_int_equal(
+	    mbedtls_x509write_crt_set_extension(certificate, MBEDTLS_OID_SUBJECT_ALT_NAME,
+						MBEDTLS_OID_SIZE(MBEDTLS_OID_SUBJECT_ALT_NAME), 0,
+						extension, size + 4),
+	    0);
+}
+
+/* Its own authority, written to TO, with its key beside. */
+static void make(const struct wish *wish, const char *to)
+{
+	unsigned char text[PEM_BYTES];
+	mbedtls_entropy_context entropy;
+	mbedtls_ctr_drbg_context random;
+	mbedtls_pk_context pair;
+	mbedtls_x509write_cert certificate;
+	mbedtls_mpi serial;
+	mbedtls_entropy_init(&entropy);
+	mbedtls_ctr_drbg_init(&random);
+	mbedtls_pk_init(&pair);
+	mbedtls_x509write_crt_init(&certificate);
+	mbedtls_mpi_init(&serial);
+	mbedtls_ctr_drbg_seed(&random, mbedtls_entropy_func, &entropy, NULL, 0);
+	mbedtls_pk_setup(&pair, mbedtls_pk_info_from_type(MBEDTLS_PK_ECKEY));
+	mbedtls_ecp_gen_key(MBEDTLS_ECP_DP_SECP256R1, mbedtls_pk_ec(pair), mbedtls_ctr_drbg_random,
+			    &random);
+	mbedtls_x509write_crt_set_version(&certificate, MBEDTLS_X509_CRT_VERSION_3);
+	mbedtls_x509write_crt_set_md_alg(&certificate, MBEDTLS_MD_SHA256);
+	mbedtls_x509write_crt_set_subject_key(&certificate, &pair);
+	mbedtls_x509write_crt_set_issuer_key(&certificate, &pair);
+	mbedtls_mpi_lset(&serial, 1);
+	mbedtls_x509write_crt_set_serial(&certificate, &serial);
+	mbedtls_x509write_crt_set_subject_name(&certificate, wish->name);
+	mbedtls_x509write_crt_set_issuer_name(&certificate, wish->name);
+	mbedtls_x509write_crt_set_validity(&certificate, wish->from, wish->to);
+	mbedtls_x509write_crt_set_basic_constraints(&certificate, 1, 0);
+	if (wish->alternative) {
+		set_alternative(&certificate, wish->alternative);
+	}
+	assert_int_equal(mbedtls_x509write_crt_pem(&certificate, text, sizeof(text),
+						   mbedtls_ctr_drbg_random, &random),
+			 0);
+	put(to, text);
+	assert_int_equal(mbedtls_pk_write_key_pem(&pair, text, sizeof(text)), 0);
+	put(key, text);
+	mbedtls_mpi_free(&serial);
+	mbedtls_x509write_crt_free(&certificate);
+	mbedtls_pk_free(&pair);
+	mbedtls_ctr_drbg_free(&random);
+	mbedtls_entropy_free(&entropy);
+}
+
+/* Somebody listens and shows crt. */
+static nng_socket listen_anywhere(char url[64])
+{
+	static const struct hk_access access = {.certificate = crt, .key = key};
+	char problem[HK_ACCESS_PROBLEM_BYTES];
+	nng_tls_config *tls;
+	nng_socket socket;
+	nng_listener listener;
+	int port;
+	assert_int_equal(hk_access_tls(&access, NULL, &tls, problem), 0);
+	assert_int_equal(nng_rep0_open(&socket), 0);
+	assert_int_equal(nng_listener_create(&listener, socket, "tls+tcp://127.0.0.1:0"), 0);
+	assert_int_equal(nng_listener_set_ptr(listener, NNG_OPT_TLS_CONFIG, tls), 0);
+	assert_int_equal(nng_listener_start(listener, 0), 0);
+	assert_int_equal(nng_listener_get_int(listener, NNG_OPT_TCP_BOUND_PORT, &port), 0);
+	nng_tls_config_free(tls);
+	snprintf(url, 64, "tls+tcp://127.0.0.1:%d", port);
+	return socket;
+}
+
+/* What is said of WISH's certificate to who trusts AUTHORITIES. */
+static void told(const struct wish *wish, const char *authorities,
+		 char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	char url[64];
+	make(wish, crt);
+	nng_socket socket = listen_anywhere(url);
+	const struct hk_access access = {.authorities = authorities};
+	hk_certificate_problem(url, &access, problem);
+	nng_close(socket);
+}
+
+static void expect_words(const char *problem, const char *words)
+{
+	if (!strstr(problem, words)) {
+		fail_msg("'%s' is not in '%s'", words, problem);
+	}
+	assert_null(strchr(problem, '\n'));
+}
+
+static void test_one_for_another_host_is_told_from_one_of_a_stranger(void **state)
+{
+	char problem[HK_ACCESS_PROBLEM_BYTES];
+	static const struct wish wish = {"CN=head.example", "HEAD-2.example\n\033[2J", LONG_AGO,
+					 FAR_AWAY};
+	(void)state;
+	told(&wish, crt, problem);
+	expect_words(problem,
+		     "is for head.example, HEAD-2.example???2J, not for the name 127.0.0.1: ");
+	expect_words(problem, "hookcollector keygen DIR");
+	make(&wish, other);
+	told(&wish, other, problem);
+	assert_string_equal(problem, "");
+}
+
+static void test_days_are_told(void **state)
+{
+	char problem[HK_ACCESS_PROBLEM_BYTES];
+	static const struct wish past = {"CN=" HK_ACCESS_NAME, NULL, LONG_AGO, PAST};
+	static const struct wish future = {"CN=" HK_ACCESS_NAME, NULL, FAR_AWAY, FARTHER};
+	(void)state;
+	told(&past, crt, problem);
+	expect_words(problem, "good until 2001-01-01");
+	told(&future, crt, problem);
+	expect_words(problem, "good from 2099-01-01");
+}
+
+static void test_nothing_is_said_of_one_that_is_right_or_not_there(void **state)
+{
+	char problem[HK_ACCESS_PROBLEM_BYTES], url[64];
+	static const struct wish wish = {"CN=" HK_ACCESS_NAME, NULL, LONG_AGO, FAR_AWAY};
+	const struct hk_access access = {.authorities = crt};
+	(void)state;
+	told(&wish, crt, problem);
+	assert_string_equal(problem, "");
+	nng_socket socket = listen_anywhere(url);
+	nng_close(socket);
+	hk_certificate_problem(url, &access, problem);
+	assert_string_equal(problem, "");
+	hk_certificate_problem("nonsense", &access, problem);
+	assert_string_equal(problem, "");
+	hk_certificate_problem(url, NULL, problem);
+	assert_string_equal(problem, "");
+}
+
+/* Nobody answers on that connection: the time is bounded. */
+static void test_who_says_nothing_is_not_waited_for_long(void **state)
+{
+	char problem[HK_ACCESS_PROBLEM_BYTES], url[64];
+	const struct hk_access access = {.authorities = crt};
+	nng_stream_listener *listener;
+	int port;
+	(void)state;
+	assert_int_equal(nng_stream_listener_alloc(&listener, "tcp://127.0.0.1:0"), 0);
+	assert_int_equal(nng_stream_listener_listen(listener), 0);
+	assert_int_equal(nng_stream_listener_get_int(listener, NNG_OPT_TCP_BOUND_PORT, &port), 0);
+	snprintf(url, sizeof(url), "tls+tcp4://127.0.0.1:%d", port);
+	hk_certificate_problem(url, &access, problem);
+	assert_string_equal(problem, "");
+	nng_stream_listener_free(listener);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_one_for_another_host_is_told_from_one_of_a_stranger),
+	    cmocka_unit_test(test_days_are_told),
+	    cmocka_unit_test(test_nothing_is_said_of_one_that_is_right_or_not_there),
+	    cmocka_unit_test(test_who_says_nothing_is_not_waited_for_long),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
