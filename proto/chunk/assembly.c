@@ -144,7 +144,7 @@ static bool is_random(struct hk_assembly *assembly, uint8_t *scratch,
 static size_t put_frame(struct hk_assembly *assembly, uint8_t *to,
 			const struct hk_assembly_part *part)
 {
-	if (is_random(assembly, to, part)) {
+	if (part->kind == HK_ASSEMBLY_HASTE || is_random(assembly, to, part)) {
 		return put_stored(to, part->bytes, part->size);
 	}
 	ZSTD_CCtx *context = part->kind == HK_ASSEMBLY_NOISE ? assembly->noise : assembly->repeats;

@@ -20,6 +20,7 @@ enum hk_assembly_kind {
 	HK_ASSEMBLY_REPEATS, /* sequences that come again */
 	HK_ASSEMBLY_NOISE,   /* numbers that vary: some bytes are more frequent, but looking for
 				sequences takes most of the time and finds nothing */
+	HK_ASSEMBLY_HASTE,   /* numbers that vary, and no time to look at them: stored */
 };
 
 struct hk_assembly_part {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/varint.h"
+#include "chunk/batch.h"
 #include "chunk/varints.h"
 
 #define FIRST_RECORDS 1024u
@@ -174,6 +175,15 @@ static uint32_t find_shapes(struct hk_lanes *lanes, const struct hk_lanes_batch 
 {
 	uint32_t number = 0, last = 0; /* no shape is 0 */
 
+	if (hk_batch_uniform(batch->shapes, batch->count)) {
+		if (find_shape(lanes, batch->shapes[0], &number) < 0) {
+			return 0;
+		}
+		for (uint32_t i = 0; i < batch->count; i++) {
+			numbers[i] = number;
+		}
+		return batch->count;
+	}
 	for (uint32_t i = 0; i < batch->count; i++) {
 		uint32_t shape = batch->shapes[i];
 		if (shape != last && find_shape(lanes, shape, &number) < 0) {
@@ -197,17 +207,12 @@ static void put_column(struct hk_lanes *lanes, unsigned number, const uint64_t *
 static void put_starts(struct hk_lanes *lanes, uint32_t lane, const uint64_t *starts,
 		       uint32_t count)
 {
-	uint64_t previous = lanes->lane_start[lane], least = lanes->min_start_ticks;
-	uint64_t deltas[HK_LANES_BATCH];
+	uint64_t differences[HK_LANES_BATCH];
+	uint64_t least = hk_batch_differences(starts, count, lanes->lane_start[lane], differences);
 
-	for (uint32_t i = 0; i < count; i++) {
-		deltas[i] = hk_zigzag(starts[i] - previous);
-		previous = starts[i];
-		least = previous < least ? previous : least;
-	}
-	put_column(lanes, HK_COLUMN_START, deltas, count);
-	lanes->lane_start[lane] = previous;
-	lanes->min_start_ticks = least;
+	put_column(lanes, HK_COLUMN_START, differences, count);
+	lanes->lane_start[lane] = starts[count - 1];
+	lanes->min_start_ticks = least < lanes->min_start_ticks ? least : lanes->min_start_ticks;
 }
 
 static void put_payloads(struct hk_lanes *lanes, const struct hk_lanes_batch *batch,
@@ -217,10 +222,11 @@ static void put_payloads(struct hk_lanes *lanes, const struct hk_lanes_batch *ba
 	uint64_t *all_previous = lanes->previous;
 	uint64_t deltas[HK_LANES_BATCH];
 	uint32_t held = 0, all = 0;
+	size_t at = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t *previous = all_previous + shape_words[numbers[i]];
-		const uint64_t *words = batch->payloads[i];
+		const uint64_t *words = batch->payload + at;
 		uint32_t word_count = batch->shapes[i] >> HK_SHAPE_WORDS_SHIFT;
 		if (held + word_count > HK_LANES_BATCH) {
 			put_column(lanes, HK_COLUMN_PAYLOAD, deltas, held);
@@ -232,6 +238,7 @@ static void put_payloads(struct hk_lanes *lanes, const struct hk_lanes_batch *ba
 		}
 		held += word_count;
 		all += word_count;
+		at += word_count + HK_CHUNK_RAW_HEADER_WORDS;
 	}
 	put_column(lanes, HK_COLUMN_PAYLOAD, deltas, held);
 	lanes->head.words += all;
@@ -250,6 +257,9 @@ uint32_t hk_lanes_add(struct hk_lanes *lanes, uint32_t lane, const struct hk_lan
 		return 0;
 	}
 	uint32_t count = find_shapes(lanes, batch, numbers);
+	if (!count) {
+		return 0;
+	}
 	put_column(lanes, HK_COLUMN_SHAPE, numbers, count);
 	put_starts(lanes, lane, batch->start_ticks, count);
 	put_column(lanes, HK_COLUMN_DURATION, batch->duration_ns, count);

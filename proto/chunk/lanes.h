@@ -33,7 +33,8 @@ struct hk_lanes_batch {
 	uint64_t start_ticks[HK_LANES_BATCH];
 	uint64_t duration_ns[HK_LANES_BATCH];
 	uint32_t shapes[HK_LANES_BATCH]; /* site | kind << 20 | payload words << 24 */
-	const uint64_t *payloads[HK_LANES_BATCH];
+	/* Of the first record; between two payloads lie HK_CHUNK_RAW_HEADER_WORDS. */
+	const uint64_t *payload;
 };
 
 struct hk_lanes_recent {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "chunk/assembly.h"
+#include "chunk/batch.h"
 #include "chunk/definitions.h"
 #include "chunk/lanes.h"
 #include "chunk/signatures.h"
@@ -13,6 +14,9 @@
 #define RAW_WORDS_SHIFT 56
 #define STREAM_BITS 8
 #define NO_LANE UINT32_MAX
+/* A chunk of so many records a second is stored with less effort, if it is of more than a burst. */
+#define FAST_RECORDS_PER_S 5e5
+#define FAST_SPAN_S 0.05
 /* Of a slower clock the ticks of a call that is not long are found without a wide product. */
 #define QUICK_TICKS_Q32 (UINT64_MAX / HK_CHUNK_LONG_NS)
 
@@ -21,9 +25,8 @@ struct hk_chunk_writer {
 	struct hk_chunk_header header; /* process, number and bounds of the chunk in the making */
 	uint64_t ticks_per_ns_q32;
 	struct hk_lanes lanes, long_lanes;
-	struct hk_lanes_batch batch;	     /* records on their way there */
-	uint32_t batch_ends[HK_LANES_BATCH]; /* words from the first of them to behind each */
-	struct hk_intern lane_index;	     /* thread uid and stream to index in `threads` */
+	struct hk_lanes_batch batch; /* records on their way there */
+	struct hk_intern lane_index; /* thread uid and stream to index in `threads` */
 	struct hk_chunk_thread *threads;
 	struct hk_intern position_index; /* slot and stream to index in `positions` */
 	struct hk_chunk_position *positions;
@@ -79,21 +82,6 @@ static inline uint64_t end_ticks(const struct hk_chunk_writer *writer, uint64_t 
 	return end;
 }
 
-/* The highest end of short calls, or `latest`; QUICK_TICKS_Q32 is above the clock's rate. */
-static uint64_t latest_end(const struct hk_chunk_writer *writer, uint32_t count, uint64_t latest)
-{
-	const struct hk_lanes_batch *batch = &writer->batch;
-	const uint64_t ticks_per_ns_q32 = writer->ticks_per_ns_q32;
-
-	for (uint32_t i = 0; i < count; i++) {
-		uint64_t start = batch->start_ticks[i];
-		uint64_t end = start + (batch->duration_ns[i] * ticks_per_ns_q32 >> 32);
-		end = end < start ? UINT64_MAX : end;
-		latest = end > latest ? end : latest;
-	}
-	return latest;
-}
-
 /* Adds a batch to the lane, a long call to that of long calls; returns how many records went in. */
 static uint32_t add_batch(struct hk_chunk_writer *writer, uint32_t lane)
 {
@@ -103,8 +91,10 @@ static uint32_t add_batch(struct hk_chunk_writer *writer, uint32_t lane)
 	uint32_t count = hk_lanes_add(is_long ? &writer->long_lanes : &writer->lanes, lane, batch);
 	uint64_t latest = header->max_end_ticks;
 
-	if (!is_long && writer->ticks_per_ns_q32 < QUICK_TICKS_Q32) {
-		latest = latest_end(writer, count, latest);
+	if (count && !is_long && writer->ticks_per_ns_q32 < QUICK_TICKS_Q32) {
+		uint64_t end = hk_batch_latest_end(batch->start_ticks, batch->duration_ns, count,
+						   writer->ticks_per_ns_q32);
+		latest = end > latest ? end : latest;
 	} else {
 		for (uint32_t i = 0; i < count; i++) {
 			uint64_t end =
@@ -209,6 +199,23 @@ static inline bool is_plain(uint64_t word)
 	       kind != HK_CHUNK_KIND_THREAD;
 }
 
+/* Takes the record at WORDS apart, to place N of the batch. */
+static inline void gather_one(struct hk_lanes_batch *batch, uint32_t n, const uint64_t *words)
+{
+	batch->start_ticks[n] = words[0];
+	batch->duration_ns[n] = (uint32_t)words[1];
+	batch->shapes[n] = (uint32_t)(words[1] >> 32);
+}
+
+/* The same for HK_BATCH_STEP records, if all are short calls of the kind and size that LIKE says.
+ */
+static inline bool gather_step(struct hk_lanes_batch *batch, uint32_t n, const uint64_t *words,
+			       ptrdiff_t size, uint64_t like)
+{
+	return hk_batch_gather(words, (size_t)size, like, &batch->start_ticks[n],
+			       &batch->duration_ns[n], &batch->shapes[n]);
+}
+
 /* Takes apart what lies ahead, up to the first record that is not of a short call, or does not fit.
  */
 static void gather(struct hk_chunk_writer *writer, const uint64_t *words, size_t count)
@@ -228,19 +235,39 @@ static void gather(struct hk_chunk_writer *writer, const uint64_t *words, size_t
 		}
 		/* Most records have the kind and size of the one before: where the next one begins
 		 * is known then without waiting for what this one says. */
+		const uint32_t step_end = n + HK_BATCH_STEP;
 		do {
-			batch->start_ticks[n] = at[0];
-			batch->duration_ns[n] = (uint32_t)at[1];
-			batch->shapes[n] = (uint32_t)(at[1] >> 32);
-			batch->payloads[n] = at + HK_CHUNK_RAW_HEADER_WORDS;
+			gather_one(batch, n++, at);
 			at += size;
 			held += payload_words;
-			writer->batch_ends[n++] = (uint32_t)(at - words);
-		} while (n < most && held + payload_words <= room && end - at >= size &&
-			 at[1] >> RAW_KIND_SHIFT == like && (uint32_t)at[1] <= HK_CHUNK_LONG_NS);
+		} while (n < most && n < step_end && held + payload_words <= room &&
+			 end - at >= size && at[1] >> RAW_KIND_SHIFT == like &&
+			 (uint32_t)at[1] <= HK_CHUNK_LONG_NS);
+		while (n >= step_end && n + HK_BATCH_STEP <= most &&
+		       held + HK_BATCH_STEP * payload_words <= room &&
+		       end - at >= HK_BATCH_STEP * size && gather_step(batch, n, at, size, like)) {
+			at += HK_BATCH_STEP * size;
+			held += HK_BATCH_STEP * payload_words;
+			n += HK_BATCH_STEP;
+		}
 	}
+	batch->payload = words + HK_CHUNK_RAW_HEADER_WORDS;
 	batch->count = n;
 	batch->words = held;
+}
+
+/* Words of the first COUNT records of a gathered batch. */
+static size_t batch_words(const struct hk_lanes_batch *batch, uint32_t count)
+{
+	size_t words = (size_t)count * HK_CHUNK_RAW_HEADER_WORDS;
+
+	if (count == batch->count) {
+		return words + batch->words;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		words += batch->shapes[i] >> HK_SHAPE_WORDS_SHIFT;
+	}
+	return words;
 }
 
 /* Adds the next record, or does what it says, or says why not. */
@@ -264,7 +291,7 @@ static int add_one(struct hk_chunk_writer *writer, struct hk_chunk_position *cha
 	batch->start_ticks[0] = raw->start_ticks;
 	batch->duration_ns[0] = raw->duration_ns;
 	batch->shapes[0] = raw->shape;
-	batch->payloads[0] = raw->payload;
+	batch->payload = raw->payload;
 	return add_batch(writer, *lane) ? 0 : -ENOMEM;
 }
 
@@ -281,7 +308,7 @@ static int add_records(struct hk_chunk_writer *writer, struct hk_chunk_position 
 		if (batch->count) {
 			rc = lane == NO_LANE ? find_lane(writer, chain, &lane) : 0;
 			uint32_t added = rc == 0 ? add_batch(writer, lane) : 0;
-			*at += added ? writer->batch_ends[added - 1] : 0;
+			*at += batch_words(batch, added);
 			rc = rc == 0 && added < batch->count ? -ENOMEM : rc;
 		} else {
 			struct raw raw;
@@ -389,11 +416,25 @@ uint32_t hk_chunk_writer_records(const struct hk_chunk_writer *writer)
 	return writer->header.records + writer->header.long_records;
 }
 
+/* Whether coding starts and durations would take a noticeable share of a core, by the short calls
+ * of this chunk and the time that they are of: a long one began when its records are elsewhere. */
+static bool comes_fast(const struct hk_chunk_writer *writer)
+{
+	const struct hk_lanes *lanes = &writer->lanes;
+	double span_s = (double)(writer->header.max_end_ticks - lanes->min_start_ticks) /
+			(writer->options.ticks_per_ns * 1e9);
+
+	span_s = span_s > FAST_SPAN_S ? span_s : FAST_SPAN_S;
+	return lanes->head.records >= FAST_RECORDS_PER_S * span_s;
+}
+
 static int add_lanes(struct hk_chunk_writer *writer, uint32_t type, struct hk_lanes *lanes)
 {
-	static const enum hk_assembly_kind kinds[HK_LANES_COLUMNS] = {
-	    [HK_COLUMN_START] = HK_ASSEMBLY_NOISE,
-	    [HK_COLUMN_DURATION] = HK_ASSEMBLY_NOISE,
+	const enum hk_assembly_kind numbers =
+	    comes_fast(writer) ? HK_ASSEMBLY_HASTE : HK_ASSEMBLY_NOISE;
+	const enum hk_assembly_kind kinds[HK_LANES_COLUMNS] = {
+	    [HK_COLUMN_START] = numbers,
+	    [HK_COLUMN_DURATION] = numbers,
 	};
 	struct hk_assembly_part parts[1 + HK_LANES_COLUMNS];
 	int64_t size = lanes->head.records ? hk_lanes_close(lanes) : 0;

@@ -149,29 +149,37 @@ static void test_records_come_back(void **state)
 
 #define FULL_WORDS (2u * HK_CHUNK_RECORDS_MAX)
 
-/* Writes a full chunk of calls that last `least` + (0 .. `spread` - 1) ns, reads it back, and
- * returns the bytes of a record in it. */
-static double stored_bytes(uint64_t least, uint64_t spread)
+/* A chunk of calls that begin one every `gap_ns` and last `least` + (0 .. `spread` - 1) ns. */
+struct series {
+	size_t count;
+	double gap_ns;
+	uint64_t least, spread;
+};
+
+/* Writes such a chunk, reads it back, and returns the bytes of a record in it. */
+static double stored_bytes(const struct series *series)
 {
 	struct hk_chunk_writer *writer = writer_new(false);
 	struct hk_chunk_reader *reader = hk_chunk_reader_new();
 	struct hk_chunk_position chain = {.thread = 1, .tid = 1};
-	uint64_t *words = calloc(FULL_WORDS, sizeof(*words));
+	const size_t word_count = 2 * series->count;
+	uint64_t *words = calloc(word_count, sizeof(*words));
 	const struct hk_record *records;
 	size_t consumed, size, count;
 	const void *bytes;
 
 	assert_non_null(words);
-	for (size_t i = 0; i < FULL_WORDS; i += 2) {
-		words[i] = 1000 + i * 500;
-		words[i + 1] = (least + model_below(spread)) | 5ull << 32 | 1ull << 52;
+	for (size_t i = 0; i < series->count; i++) {
+		words[2 * i] = 1000 + i * (uint64_t)(series->gap_ns * MODEL_TICKS_PER_NS);
+		words[2 * i + 1] =
+		    (series->least + model_below(series->spread)) | 5ull << 32 | 1ull << 52;
 	}
 	hk_chunk_writer_begin(writer, process, 1);
-	assert_int_equal(hk_chunk_writer_add(writer, &chain, words, FULL_WORDS, &consumed), 0);
+	assert_int_equal(hk_chunk_writer_add(writer, &chain, words, word_count, &consumed), 0);
 	assert_int_equal(hk_chunk_writer_finish(writer, 0, &bytes, &size), 0);
 	assert_int_equal(hk_chunk_reader_open(reader, bytes, size), 0);
 	assert_int_equal(hk_chunk_reader_records(reader, HK_SECTION_LANES, &records, &count), 0);
-	assert_int_equal(count, HK_CHUNK_RECORDS_MAX);
+	assert_int_equal(count, series->count);
 	for (size_t i = 0; i < count; i++) {
 		assert_true(records[i].start_ticks == words[2 * i]);
 		assert_true(records[i].duration_ns == (words[2 * i + 1] & UINT32_MAX));
@@ -179,19 +187,39 @@ static double stored_bytes(uint64_t least, uint64_t spread)
 	free(words);
 	hk_chunk_reader_free(reader);
 	hk_chunk_writer_free(writer);
-	return (double)size / HK_CHUNK_RECORDS_MAX;
+	return (double)size / (double)count;
 }
 
 static void test_numbers_take_the_room_they_need(void **state)
 {
+	struct series series = {HK_CHUNK_RECORDS_MAX, 2500, 700, 1};
+
 	(void)state;
 	/* Each byte of a number is coded by itself: of the two of a start and of a duration, which
 	 * are always the same, each takes a bit. */
-	assert_true(stored_bytes(700, 1) < 0.7);
+	assert_true(stored_bytes(&series) < 0.7);
 	/* One of eight: three bits instead of two. */
-	assert_true(stored_bytes(100, 8) < 0.8);
+	series.least = 100;
+	series.spread = 8;
+	assert_true(stored_bytes(&series) < 0.8);
 	/* All 21 bits are random: nothing can be saved, and little may be added. */
-	assert_true(stored_bytes(0, 1 << 21) < 3.4);
+	series.least = 0;
+	series.spread = 1 << 21;
+	assert_true(stored_bytes(&series) < 3.4);
+}
+
+static void test_numbers_that_come_fast_are_stored(void **state)
+{
+	struct series series = {HK_CHUNK_RECORDS_MAX, 1000, 700, 1};
+
+	(void)state;
+	/* Two bytes of a start, two of a duration. */
+	double bytes = stored_bytes(&series);
+	assert_true(bytes > 4.0 && bytes < 4.1);
+	/* A burst is soon over: there is time for it. */
+	series.count = 20000;
+	series.gap_ns = 100;
+	assert_true(stored_bytes(&series) < 0.7);
 }
 
 static bool has_extra_words(const struct model *model, uint32_t site)
@@ -475,6 +503,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_records_come_back),
 	    cmocka_unit_test(test_numbers_take_the_room_they_need),
+	    cmocka_unit_test(test_numbers_that_come_fast_are_stored),
 	    cmocka_unit_test(test_definitions_and_names_come_back),
 	    cmocka_unit_test(test_positions_follow_the_words),
 	    cmocka_unit_test(test_malformed_words_are_refused),
