@@ -138,18 +138,37 @@ static int by_total(const void *a, const void *b)
 	return order ? order : strcmp(x->role, y->role);
 }
 
-static void group_finish(struct entry *entry, size_t ranks, unsigned keys)
+/* The most of one of RANKS over the mean of them. One rank alone has nothing to be compared with,
+ * and launchers are no ranks. */
+static double imbalance_of(const struct hk_group *group, size_t ranks, unsigned keys)
+{
+	uint64_t all = share_ns(&group->numbers, keys);
+
+	if (all == 0 || keys & HK_GROUP_RANK || strcmp(group->role, "launcher") == 0) {
+		return 0;
+	}
+	return (double)group->rank_most_ns * (double)(ranks ? ranks : 1) / (double)all;
+}
+
+/* How many ranks there are on HOST; equal texts of a report have equal addresses. */
+static size_t ranks_on(const struct hk_report *report, const char *host)
+{
+	size_t ranks = 0;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		ranks += report->ranks[i].host == host;
+	}
+	return ranks;
+}
+
+static void group_finish(struct entry *entry, const struct hk_report *report, unsigned keys)
 {
 	struct hk_group *group = &entry->group;
-	uint64_t all = share_ns(&group->numbers, keys);
+	size_t ranks = keys & HK_GROUP_HOST ? ranks_on(report, group->host) : report->rank_count;
 
 	rank_end(entry);
 	hk_report_numbers_finish(&group->numbers);
-	/* One rank alone has nothing to be compared with. */
-	if (all > 0 && !(keys & HK_GROUP_RANK)) {
-		group->imbalance =
-		    (double)group->rank_most_ns * (double)(ranks ? ranks : 1) / (double)all;
-	}
+	group->imbalance = imbalance_of(group, ranks, keys);
 }
 
 static void sort(struct hk_groups *groups, unsigned keys)
@@ -176,7 +195,7 @@ int hk_groups_init(struct hk_groups *groups, const struct hk_report *report, uns
 	HASH_ITER (hh, entries, entry, next) {
 		HASH_DEL(entries, entry);
 		if (r == 0) {
-			group_finish(entry, report->rank_count, keys);
+			group_finish(entry, report, keys);
 			groups->groups[groups->count++] = entry->group;
 		} else {
 			hk_report_numbers_fini(&entry->group.numbers);
@@ -195,7 +214,6 @@ int hk_groups_init(struct hk_groups *groups, const struct hk_report *report, uns
 static int take_function(struct hk_group *group, const Hk__Function *from, unsigned keys,
 			 size_t ranks)
 {
-	uint64_t all = keys & HK_GROUP_FUNCTION ? from->total_ns : from->self_ns;
 	struct hk_report_numbers *numbers = &group->numbers;
 	size_t used = from->n_bucket < from->n_count ? from->n_bucket : from->n_count;
 
@@ -223,10 +241,8 @@ static int take_function(struct hk_group *group, const Hk__Function *from, unsig
 			.have_latency = from->have_latency,
 			.estimated = from->estimated},
 	};
-	if (all > 0 && !(keys & HK_GROUP_RANK)) {
-		group->imbalance =
-		    (double)from->rank_most_ns * (double)(ranks ? ranks : 1) / (double)all;
-	}
+	/* How many ranks a host has nobody said. */
+	group->imbalance = keys & HK_GROUP_HOST ? 0 : imbalance_of(group, ranks, keys);
 	int r = hk_report_numbers_add_buckets(numbers, from->bucket, from->count, used);
 	hk_report_numbers_finish(numbers);
 	return r;

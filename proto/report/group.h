@@ -23,7 +23,9 @@ struct hk_group {
 	struct hk_report_numbers numbers;
 	int32_t max_rank;      /* rank whose call lasted longest */
 	uint64_t rank_most_ns; /* most total (self when functions are mixed) of one rank */
-	double imbalance; /* that over the mean of the job's ranks; 0: no time, or ranks apart */
+	/* That over the mean of the job's ranks, or the host's if that is a key; 0: no time, ranks
+	 * apart, or launchers. */
+	double imbalance;
 };
 
 struct hk_groups {
