@@ -254,6 +254,11 @@ static struct reader *find_reader(struct follow *follow, const Hk__Job *job,
 		reader->fd = -1;
 		memcpy(reader->uid, process->uid.data, UID_BYTES);
 		HASH_ADD(hh, follow->readers, uid, UID_BYTES, reader);
+		if (!reader->hh.tbl) {
+			hk_catalog_fini(&reader->catalog);
+			free(reader);
+			return NULL;
+		}
 	}
 	if (reader->fd < 0) {
 		reader->fd = hk_source_open(job, follow->directory, process);

@@ -11,8 +11,6 @@
 #include "report/quantity.h"
 #include "report/table.h"
 
-/* Out of memory is an error to return, not a reason to exit. */
-#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 /* Texts are shared copies, so their addresses stand for them. */

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Out of memory is an error to return, not a reason to exit. */
-#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #include "chunk/cursor.h"

@@ -84,6 +84,10 @@ int hk_streams_find(struct hk_stream **streams, uint32_t show_pid,
 	wanted.number = wanted.key.handle ? next_number(*streams, show_pid) : DEFAULT_STREAM;
 	**ret_stream = wanted;
 	HASH_ADD(hh, *streams, key, sizeof(wanted.key), *ret_stream);
+	if (!(*ret_stream)->hh.tbl) {
+		free(*ret_stream);
+		return -ENOMEM;
+	}
 	return 0;
 }
 

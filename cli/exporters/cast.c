@@ -61,6 +61,10 @@ static int id_take(struct hk_cast *cast, uint32_t id)
 	}
 	entry->id = id;
 	HASH_ADD(hh, cast->used, id, sizeof(id), entry);
+	if (!entry->hh.tbl) {
+		free(entry);
+		return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -343,6 +347,10 @@ struct hk_cast_thread *hk_actor_thread(struct hk_cast *cast, struct hk_actor *ac
 		shown->show_tid = show_tid(cast, actor, described->tid);
 		name_thread(shown, actor, described);
 		HASH_ADD(hh, actor->threads, thread.shown.uid, sizeof(described->uid), thread);
+		if (!thread->hh.tbl) {
+			free(thread);
+			return NULL;
+		}
 	}
 	actor->last = thread;
 	return &thread->thread;

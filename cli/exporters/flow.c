@@ -177,10 +177,15 @@ static struct member *member_add(struct hk_flows *flows, uint64_t comm, uint32_t
 {
 	struct member *member = calloc(1, sizeof(*member));
 
-	if (member) {
-		member->key.comm = comm;
-		member->key.process = process;
-		HASH_ADD(hh, flows->members, key, sizeof(member->key), member);
+	if (!member) {
+		return NULL;
+	}
+	member->key.comm = comm;
+	member->key.process = process;
+	HASH_ADD(hh, flows->members, key, sizeof(member->key), member);
+	if (!member->hh.tbl) {
+		free(member);
+		return NULL;
 	}
 	return member;
 }
@@ -389,9 +394,14 @@ static struct count *count_of(struct hk_flows *flows, uint64_t kind, uint64_t pr
 	struct count like = {.key = {kind, process}};
 
 	HASH_FIND(hh, flows->counts, &like.key, sizeof(like.key), count);
-	if (!count && (count = calloc(1, sizeof(*count))) != NULL) {
-		count->key = like.key;
-		HASH_ADD(hh, flows->counts, key, sizeof(count->key), count);
+	if (count || !(count = calloc(1, sizeof(*count)))) {
+		return count;
+	}
+	count->key = like.key;
+	HASH_ADD(hh, flows->counts, key, sizeof(count->key), count);
+	if (!count->hh.tbl) {
+		free(count);
+		return NULL;
 	}
 	return count;
 }

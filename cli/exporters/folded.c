@@ -13,8 +13,6 @@
 #include "report/name.h"
 #include "report/utf8.h"
 
-/* Out of memory is an error to return, not a reason to exit. */
-#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 /* What is deeper is summed in one frame: a line names every call on the way to it. */

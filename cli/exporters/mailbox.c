@@ -147,9 +147,14 @@ static struct box *box_of(struct hk_mailboxes *boxes, uint64_t comm, int32_t ran
 	struct box *box;
 
 	HASH_FIND(hh, boxes->boxes, &key, sizeof(key), box);
-	if (!box && (box = calloc(1, sizeof(*box))) != NULL) {
-		box->key = key;
-		HASH_ADD(hh, boxes->boxes, key, sizeof(key), box);
+	if (box || !(box = calloc(1, sizeof(*box)))) {
+		return box;
+	}
+	box->key = key;
+	HASH_ADD(hh, boxes->boxes, key, sizeof(key), box);
+	if (!box->hh.tbl) {
+		free(box);
+		return NULL;
 	}
 	return box;
 }
@@ -179,9 +184,14 @@ static struct hk_lane *lane_of(struct box *to, int32_t source)
 	struct hk_lane *lane;
 
 	HASH_FIND(hh, to->lanes, &source, sizeof(source), lane);
-	if (!lane && (lane = calloc(1, sizeof(*lane))) != NULL) {
-		lane->source = source;
-		HASH_ADD(hh, to->lanes, source, sizeof(source), lane);
+	if (lane || !(lane = calloc(1, sizeof(*lane)))) {
+		return lane;
+	}
+	lane->source = source;
+	HASH_ADD(hh, to->lanes, source, sizeof(source), lane);
+	if (!lane->hh.tbl) {
+		free(lane);
+		return NULL;
 	}
 	return lane;
 }

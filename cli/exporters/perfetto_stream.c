@@ -83,6 +83,10 @@ static int track_of(struct hk_perfetto_writer *writer, struct hk_perfetto_stream
 	}
 	stream->uuid = uuid;
 	HASH_ADD(hh, streams->list, uuid, sizeof(uuid), stream);
+	if (!stream->hh.tbl) {
+		free(stream);
+		return -ENOMEM;
+	}
 	return describe(writer, process, uuid, device, number);
 }
 

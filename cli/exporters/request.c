@@ -45,6 +45,10 @@ int hk_requests_put(struct hk_requests *requests, uint32_t process, uint64_t add
 	request->key.process = process;
 	request->mail = mail;
 	HASH_ADD(hh, requests->list, key, sizeof(request->key), request);
+	if (!request->hh.tbl) {
+		free(request);
+		return -ENOMEM;
+	}
 	return 0;
 }
 

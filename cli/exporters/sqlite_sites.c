@@ -8,8 +8,6 @@
 #include "hooks/names.h"
 #include "report/name.h"
 
-/* Out of memory is an error to return, not a reason to exit. */
-#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 struct named {

@@ -124,9 +124,14 @@ static struct group *group_of(struct hk_sync *sync, const struct hk_sync_call *c
 	struct group *group;
 	struct group_key key = {call->comm, XXH3_64bits(call->function, strlen(call->function))};
 	HASH_FIND(hh, sync->groups, &key, sizeof(key), group);
-	if (!group && (group = calloc(1, sizeof(*group))) != NULL) {
-		group->key = key;
-		HASH_ADD(hh, sync->groups, key, sizeof(key), group);
+	if (group || !(group = calloc(1, sizeof(*group)))) {
+		return group;
+	}
+	group->key = key;
+	HASH_ADD(hh, sync->groups, key, sizeof(key), group);
+	if (!group->hh.tbl) {
+		free(group);
+		return NULL;
 	}
 	return group;
 }
@@ -158,10 +163,15 @@ static struct member *member_of(struct group *group, const struct hk_sync_call *
 	}
 	int node = node_of(group, call->node);
 	member = node < 0 ? NULL : calloc(1, sizeof(*member));
-	if (member) {
-		member->process = call->process;
-		member->node = (size_t)node;
-		HASH_ADD(hh, group->members, process, sizeof(member->process), member);
+	if (!member) {
+		return NULL;
+	}
+	member->process = call->process;
+	member->node = (size_t)node;
+	HASH_ADD(hh, group->members, process, sizeof(member->process), member);
+	if (!member->hh.tbl) {
+		free(member);
+		return NULL;
 	}
 	return member;
 }

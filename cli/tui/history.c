@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Out of memory is an error to return, not a reason to exit. */
-#define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
 #define SECOND_NS 1000000000u
