@@ -18,13 +18,17 @@ def url_of(node):
     return json.loads(node.cli("status", "--json").stdout)["http"]
 
 
-def get(url, headers=None, method="GET", authorities=None):
-    """The answer to one request, with `text`: its body. AUTHORITIES: who must have signed the certificate, by name `hooktrace`."""
+def get(url, headers=None, method="GET", authorities=None, shown=None):
+    """The answer to one request, with `text`: its body. AUTHORITIES: who must have signed the certificate, by name `hooktrace`; SHOWN: our
+    own certificate and key.
+    """
     parts = urllib.parse.urlsplit(url)
     if parts.scheme == "https":
         context = ssl.create_default_context(cafile=authorities)
         # As `server_name: hooktrace` would in Prometheus's tls_config: the certificate is bound to no address.
         context.check_hostname = False
+        if shown:
+            context.load_cert_chain(*shown)
         connection = http.client.HTTPSConnection(parts.hostname, parts.port, timeout=TIMEOUT, context=context)
     else:
         connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=TIMEOUT)

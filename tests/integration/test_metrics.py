@@ -246,6 +246,52 @@ def check_access(run):
         node.kill()
 
 
+def expired(run):
+    """A certificate that was good until yesterday, with its key."""
+    key, crt = run.path("old.key"), run.path("old.crt")
+    run.command("openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", key)
+    run.command("openssl", "req", "-new", "-key", key, "-subj", "/CN=old", "-out", run.path("old.csr"))
+    run.command("openssl", "x509", "-req", "-in", run.path("old.csr"), "-signkey", key, "-days", "-1", "-out", crt)
+    return crt, key
+
+
+def check_certificates(run):
+    """A collector that asks for certificates shows metrics to who has a good one and a token, each their own jobs."""
+    keys, clients, strangers = run.path("keys"), run.path("clients"), run.path("strangers")
+    for place in (clients, strangers):
+        run.command(run.binary("hookcollector"), "keygen", place)
+    old = expired(run)
+    trusted, tokens = run.path("trusted.crt"), run.path("user.tokens")
+    with open(trusted, "w", encoding="ascii") as out:
+        for path in (f"{clients}/collector.crt", old[0]):
+            with open(path, encoding="ascii") as file:
+                out.write(file.read())
+    with open(tokens, "w", encoding="ascii", opener=lambda path, flags: os.open(path, flags, 0o600)) as out:
+        out.write("read everybody-s-jobs\nread her-own-jobs-only alice\n")
+    node = Node(run, "asks", ["--http", "0.0.0.0:0", "--tls-cert", f"{keys}/collector.crt", "--tls-key", f"{keys}/collector.key",
+                              "--tls-ca", trusted, "--token-file", tokens]).start()
+    for command in start_ranks(run, node, "seen", 10, run.workload(loop.LIBRARY)):
+        finish(command, "rank", run.path("job.log"))
+    node.closed_report("seen")
+    url = url_of(node).replace("0.0.0.0", "127.0.0.1")
+    good = {"authorities": f"{keys}/collector.crt", "shown": (f"{clients}/collector.crt", f"{clients}/collector.key")}
+    for token, jobs in (("everybody-s-jobs", {"seen"}), ("her-own-jobs-only", set())):
+        page = scrape(url, {"Authorization": f"Bearer {token}"}, **good)
+        expect(f"jobs with {token}", {dict(labels)["hook_job"] for labels in page.find("hook_calls_total")}, jobs)
+    for token in ("", "her-own-jobs-onl", "her-own-jobs-only alice", "her-own-jobs-only" * 20):
+        expect(f"token {token!r}", get(url, {"Authorization": f"Bearer {token}"}, **good).status, 401)
+    headers = {"Authorization": "Bearer everybody-s-jobs"}
+    for what, shown in (("none", None), ("a stranger's", (f"{strangers}/collector.crt", f"{strangers}/collector.key")), ("an old one", old)):
+        try:
+            answer = get(url, headers, **{**good, "shown": shown})
+            raise Failure(f"certificate: {what}: {answer.status}")
+        except OSError:
+            pass
+    wait_for("the log to say so", lambda: "/metrics: no TLS, or a certificate that is not trusted" in node.said())
+    expect("a good one after all that", get(url, headers, **good).status, 200)
+    end_process(node.collector)
+
+
 def test(run):
     node = Node(run, "here", ["--http", "127.0.0.1:0"]).start()
     check_formats(url_of(node))
@@ -255,6 +301,7 @@ def test(run):
     check_crowd(node)
     check_nodes(run)
     check_access(run)
+    check_certificates(run)
 
 
 if __name__ == "__main__":
