@@ -5,7 +5,7 @@
 
 /* user_version of the file: counts up when a table, a column or a view goes or changes its meaning.
  */
-#define HK_SQLITE_VERSION 1
+#define HK_SQLITE_VERSION 2
 
 /* Of hk_sqlite_tables, columns of `calls` before those of the named values, which are followed by
  * `arguments` and `returned`. */

@@ -113,8 +113,17 @@ def check_views(what, base, report):
     got = {(row["rank"], row["role"], row["device"], row["kind"]): row["peak_bytes"] for row in rows(base, "SELECT * FROM memory_peaks")}
     expect(f"{what}: peaks", got, peaks)
     waits = summed(report, ("rank",), ("self_ns",), lambda row: is_main(row) and row["domain"] in ("wait", "thread"))
-    got = {(row["rank"],): {"self_ns": row["thread_ns"]} for row in rows(base, "SELECT * FROM who_waits") if row["thread_ns"] is not None}
+    waiting = rows(base, "SELECT * FROM who_waits")
+    got = {(row["rank"],): {"self_ns": row["idle_ns"]} for row in waiting if row["idle_ns"] is not None}
     expect(f"{what}: waits", got, waits)
+    meanings = {(row["domain"], row["function"]): row["meaning"] for row in rows(base, "SELECT * FROM sites")}
+    for meaning in ("send", "recv", "collective", "wait"):
+        wanted = summed(report, ("rank",), ("self_ns",), lambda row: is_main(row) and row["domain"] == "mpi"
+                        and meanings[row["domain"], row["function"]] == meaning)
+        got = {(row["rank"],): {"self_ns": row[f"mpi_{meaning}_ns"]} for row in waiting if row[f"mpi_{meaning}_ns"] is not None}
+        expect(f"{what}: MPI, {meaning}", got, wanted)
+    for function, meaning in (("MPI_Send", "send"), ("MPI_Recv", "recv"), ("MPI_Allreduce", "collective"), ("MPI_Wait", "wait")):
+        expect(f"{what}: {function}", meanings.get(("mpi", function), meaning), meaning)
     # One site of one rank has its quantiles in the report; the view merges its histogram alone.
     quantiles = {(row["domain"], row["function"], row["role"]): row for row in rows(base, "SELECT * FROM quantiles")}
     sites = collections.Counter((row["domain"], row["function"], row["role"]) for row in report["calls"])
