@@ -1,18 +1,10 @@
 #include "chunk/batch.h"
 
 #include "base/varint.h"
+#include "base/vectors.h"
 #include "chunk/format.h"
 
 #define RAW_KIND_SHIFT 52
-
-/* A sanitizer's run time is not there yet when the loader picks, and another compiler may not know
- * these names. */
-#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
-#define WIDEST __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define WIDEST
-#endif
 
 static inline __attribute__((always_inline)) bool
 gather(const uint64_t *restrict words, size_t size, uint64_t like, uint64_t *restrict starts,
@@ -32,8 +24,9 @@ gather(const uint64_t *restrict words, size_t size, uint64_t like, uint64_t *res
 }
 
 /* Of a size that the compiler knows the loads are shuffles. */
-WIDEST bool hk_batch_gather(const uint64_t *words, size_t size, uint64_t like, uint64_t *ret_starts,
-			    uint64_t *ret_durations, uint32_t *ret_shapes)
+HK_WIDEST_VECTORS
+bool hk_batch_gather(const uint64_t *words, size_t size, uint64_t like, uint64_t *ret_starts,
+		     uint64_t *ret_durations, uint32_t *ret_shapes)
 {
 	switch (size) {
 	case 2:
@@ -47,8 +40,9 @@ WIDEST bool hk_batch_gather(const uint64_t *words, size_t size, uint64_t like, u
 	}
 }
 
-WIDEST uint64_t hk_batch_differences(const uint64_t *restrict starts, uint32_t count,
-				     uint64_t previous, uint64_t *restrict ret_differences)
+HK_WIDEST_VECTORS
+uint64_t hk_batch_differences(const uint64_t *restrict starts, uint32_t count, uint64_t previous,
+			      uint64_t *restrict ret_differences)
 {
 	uint64_t least = starts[0];
 
@@ -60,7 +54,8 @@ WIDEST uint64_t hk_batch_differences(const uint64_t *restrict starts, uint32_t c
 	return least;
 }
 
-WIDEST bool hk_batch_uniform(const uint32_t *shapes, uint32_t count)
+HK_WIDEST_VECTORS
+bool hk_batch_uniform(const uint32_t *shapes, uint32_t count)
 {
 	uint32_t other = 0;
 
@@ -70,8 +65,9 @@ WIDEST bool hk_batch_uniform(const uint32_t *shapes, uint32_t count)
 	return !other;
 }
 
-WIDEST uint64_t hk_batch_latest_end(const uint64_t *starts, const uint64_t *durations,
-				    uint32_t count, uint64_t ticks_per_ns_q32)
+HK_WIDEST_VECTORS
+uint64_t hk_batch_latest_end(const uint64_t *starts, const uint64_t *durations, uint32_t count,
+			     uint64_t ticks_per_ns_q32)
 {
 	uint64_t latest = 0, wrapped = 0;
 

@@ -62,10 +62,17 @@ put_avx512(uint8_t *at, const uint64_t *values, size_t count)
 {
 	const __m512i groups = _mm512_set1_epi64(0x312a231c150e0700ll); /* bits 0, 7, 14 .. 49 */
 	const __m512i low = _mm512_set1_epi8(0x7f), top = _mm512_set1_epi8((char)0x80);
+	const __m512i more = _mm512_set1_epi64(-0x80); /* than one byte holds */
 	size_t i = 0;
 
 	for (; i + 8 <= count; i += 8) {
 		__m512i v = _mm512_loadu_si512(values + i);
+		/* Shapes nearly always, and durations of one short function. */
+		if (!_mm512_test_epi64_mask(v, more)) {
+			_mm_storel_epi64((__m128i *)(void *)at, _mm512_cvtepi64_epi8(v));
+			at += 8;
+			continue;
+		}
 		if (_mm512_test_epi64_mask(v, _mm512_set1_epi64((long long)(0xffull << 56)))) {
 			at = put_plain(at, values + i, 8);
 			continue;

@@ -166,8 +166,7 @@ static bool is_switch(const uint64_t *words)
 }
 
 /* Words of the good records at WORDS up to LIMIT or the first thread switch. Most records have the
- * kind and size of the one before: where the next one begins is known then without waiting for what
- * this one says. */
+ * kind and size of the one before: after some in a row many are looked at together. */
 static size_t measure_run(const uint64_t *words, size_t limit)
 {
 	size_t at = 0;
@@ -175,10 +174,16 @@ static size_t measure_run(const uint64_t *words, size_t limit)
 
 	while ((count = measure_record(words + at, limit - at)) > 0 && !is_switch(words + at)) {
 		const uint64_t like = words[at + 1] >> HK_RECORD_KIND_SHIFT;
+		const size_t step = HK_ALIKE_STEP * count, single_end = at + step;
 		do {
 			at += count;
-		} while (count <= limit - at && words[at + 1] >> HK_RECORD_KIND_SHIFT == like &&
+		} while (at < single_end && count <= limit - at &&
+			 words[at + 1] >> HK_RECORD_KIND_SHIFT == like &&
 			 (uint32_t)words[at + 1] != HK_DURATION_ESCAPE);
+		while (at >= single_end && step <= limit - at &&
+		       hk_records_alike(words + at, count, like)) {
+			at += step;
+		}
 	}
 	return at;
 }

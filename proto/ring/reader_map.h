@@ -157,6 +157,12 @@ int hk_page_look(const struct hk_reader *reader, uint32_t slot, uint32_t stream,
 int hk_page_follow(const struct hk_reader *reader, uint32_t slot, uint32_t stream,
 		   const struct hk_page_view *view, struct hk_page_view *ret_next);
 
+#define HK_ALIKE_STEP 16u
+
+/* Whether none of HK_ALIKE_STEP records of SIZE words each has another kind or size than LIKE, word
+ * 1 from HK_RECORD_KIND_SHIFT on, or an escaped duration. */
+bool hk_records_alike(const uint64_t *words, size_t size, uint64_t like);
+
 /* Private chains of thread SLOT, or NULL: no memory or an absurd number. */
 struct hk_reader_slot *hk_reader_slot_state(struct hk_reader *reader, uint32_t slot);
 

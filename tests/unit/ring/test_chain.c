@@ -166,9 +166,13 @@ static void write_some(struct model *model, uint32_t records)
 			words[0] = roll(1000);
 			words[1] = words[0] + 1000;
 			write_record(model, HK_RECORD_THREAD, words, 2);
-		} else {
-			write_record(model, roll(10) ? HK_RECORD_CALL : HK_RECORD_UNWOUND, words,
-				     (uint32_t)roll(roll(8) ? 4 : HK_RECORD_WORDS_MAX + 1));
+			continue;
+		}
+		/* One of its kind and size, or a row of them. */
+		uint32_t kind = roll(10) ? HK_RECORD_CALL : HK_RECORD_UNWOUND;
+		uint32_t count = (uint32_t)roll(roll(8) ? 4 : HK_RECORD_WORDS_MAX + 1);
+		for (uint64_t row = roll(20) ? 1 : 1 + roll(100); row > 0; row--) {
+			write_record(model, kind, words, count);
 		}
 	}
 }
