@@ -100,8 +100,7 @@ static int ask_detail(struct hk_picture *picture, unsigned keys)
 	request.fold_only = &only;
 	int r = hk_job_snapshot_ask_as(picture->job.url, &request, &response);
 	if (r == 0 && response->snapshot->fold_keys == keys) {
-		r = hk_groups_of_functions(&picture->detail, response->snapshot,
-					   picture->report->rank_count);
+		r = hk_groups_of_functions(&picture->detail, response->snapshot, picture->report);
 		/* The texts of the groups are the response's. */
 		picture->detail_snapshot = response->snapshot;
 		response->snapshot = NULL;
@@ -168,7 +167,7 @@ static int take_calls(struct hk_picture *picture, unsigned keys)
 		return 0;
 	}
 	int r = snapshot->folded
-		    ? hk_groups_of_functions(&picture->calls, snapshot, picture->report->rank_count)
+		    ? hk_groups_of_functions(&picture->calls, snapshot, picture->report)
 		    : hk_groups_init(&picture->calls, picture->report, keys);
 	picture->keys = r == 0 ? keys : 0;
 	return r;

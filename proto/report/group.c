@@ -138,37 +138,37 @@ static int by_total(const void *a, const void *b)
 	return order ? order : strcmp(x->role, y->role);
 }
 
-/* The most of one of RANKS over the mean of them. One rank alone has nothing to be compared with,
- * and launchers are no ranks. */
-static double imbalance_of(const struct hk_group *group, size_t ranks, unsigned keys)
+static size_t ranks_on(const struct hk_report *report, const char *host)
+{
+	size_t ranks = 0;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		ranks += strcmp(report->ranks[i].host, host) == 0;
+	}
+	return ranks;
+}
+
+/* The most of one rank over the mean of all that it is among. One rank alone has nothing to be
+ * compared with, and launchers are no ranks. */
+static double imbalance_of(const struct hk_group *group, const struct hk_report *report,
+			   unsigned keys)
 {
 	uint64_t all = share_ns(&group->numbers, keys);
 
 	if (all == 0 || keys & HK_GROUP_RANK || strcmp(group->role, "launcher") == 0) {
 		return 0;
 	}
+	size_t ranks = keys & HK_GROUP_HOST ? ranks_on(report, group->host) : report->rank_count;
 	return (double)group->rank_most_ns * (double)(ranks ? ranks : 1) / (double)all;
-}
-
-/* How many ranks there are on HOST; equal texts of a report have equal addresses. */
-static size_t ranks_on(const struct hk_report *report, const char *host)
-{
-	size_t ranks = 0;
-
-	for (size_t i = 0; i < report->rank_count; i++) {
-		ranks += report->ranks[i].host == host;
-	}
-	return ranks;
 }
 
 static void group_finish(struct entry *entry, const struct hk_report *report, unsigned keys)
 {
 	struct hk_group *group = &entry->group;
-	size_t ranks = keys & HK_GROUP_HOST ? ranks_on(report, group->host) : report->rank_count;
 
 	rank_end(entry);
 	hk_report_numbers_finish(&group->numbers);
-	group->imbalance = imbalance_of(group, ranks, keys);
+	group->imbalance = imbalance_of(group, report, keys);
 }
 
 static void sort(struct hk_groups *groups, unsigned keys)
@@ -212,7 +212,7 @@ int hk_groups_init(struct hk_groups *groups, const struct hk_report *report, uns
 }
 
 static int take_function(struct hk_group *group, const Hk__Function *from, unsigned keys,
-			 size_t ranks)
+			 const struct hk_report *report)
 {
 	struct hk_report_numbers *numbers = &group->numbers;
 	size_t used = from->n_bucket < from->n_count ? from->n_bucket : from->n_count;
@@ -241,14 +241,14 @@ static int take_function(struct hk_group *group, const Hk__Function *from, unsig
 			.have_latency = from->have_latency,
 			.estimated = from->estimated},
 	};
-	/* How many ranks a host has nobody said. */
-	group->imbalance = keys & HK_GROUP_HOST ? 0 : imbalance_of(group, ranks, keys);
+	group->imbalance = imbalance_of(group, report, keys);
 	int r = hk_report_numbers_add_buckets(numbers, from->bucket, from->count, used);
 	hk_report_numbers_finish(numbers);
 	return r;
 }
 
-int hk_groups_of_functions(struct hk_groups *groups, const Hk__Snapshot *snapshot, size_t ranks)
+int hk_groups_of_functions(struct hk_groups *groups, const Hk__Snapshot *snapshot,
+			   const struct hk_report *report)
 {
 	unsigned keys = snapshot->fold_keys ? snapshot->fold_keys : HK_GROUP_FUNCTION;
 	int r = 0;
@@ -260,7 +260,7 @@ int hk_groups_of_functions(struct hk_groups *groups, const Hk__Snapshot *snapsho
 	}
 	for (size_t i = 0; i < snapshot->n_functions && r == 0; i++) {
 		r = take_function(&groups->groups[groups->count++], snapshot->functions[i], keys,
-				  ranks);
+				  report);
 	}
 	if (r < 0) {
 		hk_groups_fini(groups);

@@ -106,7 +106,7 @@ static void check_groups(const Hk__Snapshot *whole, const struct hk_report *repo
 	Hk__Snapshot *carried = carry(&fold.snapshot);
 	assert_true(carried->folded);
 	assert_int_equal(carried->fold_keys, keys);
-	assert_int_equal(hk_groups_of_functions(&folded, carried, report->rank_count), 0);
+	assert_int_equal(hk_groups_of_functions(&folded, carried, report), 0);
 	assert_int_equal(folded.count, rows.count);
 	assert_true(rows.count > 1);
 	for (size_t i = 0; i < rows.count; i++) {
@@ -156,7 +156,7 @@ static void test_only_what_is_asked_for_is_folded(void **state)
 	request.no_processes = true;
 	assert_int_equal(hk_fold_init(&fold, whole, &request), 0);
 	assert_int_equal(fold.snapshot.n_processes, 0);
-	assert_int_equal(hk_groups_of_functions(&folded, &fold.snapshot, report->rank_count), 0);
+	assert_int_equal(hk_groups_of_functions(&folded, &fold.snapshot, report), 0);
 	for (size_t i = 0; i < rows.count; i++) {
 		const struct hk_group *row = &rows.groups[i];
 		if (strcmp(row->role, "main") == 0 && strcmp(row->function, "read") == 0) {
