@@ -115,8 +115,11 @@ static void open_calls_write(const struct hk_report *report, FILE *output)
 		const struct hk_report_open_call *open = &report->open_calls[i];
 		char function[HK_NAME_BYTES(NAME_COLUMNS)], library[HK_NAME_BYTES(NAME_COLUMNS)];
 		char thread[HK_NAME_BYTES(16)], age[HK_QUANTITY_BYTES];
-		if (open->open_ns < OPEN_AFTER_NS || shown == OPEN_SHOWN) {
-			more += open->open_ns >= OPEN_AFTER_NS;
+		if (open->open_ns < OPEN_AFTER_NS || open->idle) {
+			continue;
+		}
+		if (shown == OPEN_SHOWN) {
+			more++;
 			continue;
 		}
 		hk_name_print(function, NAME_COLUMNS, open->function);

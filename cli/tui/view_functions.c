@@ -9,8 +9,8 @@ enum { FUNCTION, DOMAIN, RATE, BUSY, P50, P99, IMBALANCE, SPARK, ERRORS, ROLE, C
 
 static const struct hk_column columns[COLUMNS] = {
     [FUNCTION] = {"FUNCTION", NULL, HK_CELL_NAME, 0, 14, 9, true},
-    [DOMAIN] = {"DOM", NULL, HK_CELL_TEXT, 0, 5, 4, true},
-    [RATE] = {"CALLS/s", "CALLS", HK_CELL_COUNT, HK_CELL_COUNT, 7, 8, true},
+    [DOMAIN] = {"DOM", NULL, HK_CELL_TEXT, 0, 6, 4, true},
+    [RATE] = {"CALLS/s", "CALLS", HK_CELL_COUNT, HK_CELL_INTEGER, 7, 8, true},
     [BUSY] = {"BUSY%", "TIME", HK_CELL_PERCENT, HK_CELL_NS, 6, 7, true},
     [P50] = {"p50", NULL, HK_CELL_NS, 0, 6, 5, true},
     [P99] = {"p99", NULL, HK_CELL_NS, 0, 6, 6, true},

@@ -1,6 +1,7 @@
 /* The libraries that call, each over all ranks. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "report/name.h"
 #include "tui/view.h"
@@ -9,7 +10,7 @@ enum { LIBRARY, RATE, BUSY, IMBALANCE, SPARK, ERRORS, ROLE, COLUMNS };
 
 static const struct hk_column columns[COLUMNS] = {
     [LIBRARY] = {"CALLING LIBRARY", NULL, HK_CELL_NAME, 0, 14, 9, true},
-    [RATE] = {"CALLS/s", "CALLS", HK_CELL_COUNT, HK_CELL_COUNT, 7, 8, true},
+    [RATE] = {"CALLS/s", "CALLS", HK_CELL_COUNT, HK_CELL_INTEGER, 7, 8, true},
     [BUSY] = {"INSIDE%", "TIME", HK_CELL_PERCENT, HK_CELL_NS, 8, 7, true},
     [IMBALANCE] = {"IMB", NULL, HK_CELL_RATIO, 0, 5, 5, true},
     [SPARK] = {"60s", NULL, HK_CELL_SPARK, 0, 10, 2, false},
@@ -31,6 +32,7 @@ static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 		hk_view_count(scene->history, row, group, (double)picture->report->rank_count, true,
 			      calls);
 		row->expandable = true;
+		row->aside = strcmp(group->role, "main") != 0;
 		row->pick = (struct hk_pick){.role = group->role, .library = group->library};
 		row->cells[LIBRARY].text = hk_name_base(group->library);
 		row->cells[RATE] = calls[HK_VIEW_RATE];

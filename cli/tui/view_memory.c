@@ -19,8 +19,8 @@ static const struct hk_column columns[COLUMNS] = {
     [RANK] = {"@RANK", NULL, HK_CELL_INTEGER, 0, 5, 6, true},
     [PEAK] = {"PEAK MAX", NULL, HK_CELL_BYTES, 0, 8, 8, true},
     [IMBALANCE] = {"IMB", NULL, HK_CELL_RATIO, 0, 5, 5, true},
-    [ALLOCS] = {"ALLOC/s", "ALLOCS", HK_CELL_COUNT, HK_CELL_COUNT, 7, 4, true},
-    [FREES] = {"FREE/s", "FREES", HK_CELL_COUNT, HK_CELL_COUNT, 7, 3, true},
+    [ALLOCS] = {"ALLOC/s", "ALLOCS", HK_CELL_COUNT, HK_CELL_INTEGER, 7, 4, true},
+    [FREES] = {"FREE/s", "FREES", HK_CELL_COUNT, HK_CELL_INTEGER, 7, 3, true},
     [SPARK] = {"60s", NULL, HK_CELL_SPARK, 0, 10, 2, false},
     [ROLE] = {"ROLE", NULL, HK_CELL_TEXT, 0, 8, 1, true},
 };
@@ -86,13 +86,14 @@ static void add(const struct hk_scene *scene, const struct hk_report_memory *con
 	}
 	bool all = strcmp(most->library, "*") == 0;
 	row->expandable = true;
+	row->aside = strcmp(most->role, "main") != 0;
 	row->cells[LIBRARY].text = all ? "all libraries" : hk_name_base(most->library);
 	row->cells[KIND].text = most->kind;
 	row->cells[LIVE].now = (double)live;
 	row->cells[MOST].now = (double)most_live;
 	row->cells[RANK].now = most->rank;
 	row->cells[PEAK].now = (double)peak;
-	if (live > 0) {
+	if (live > 0 && strcmp(most->role, "launcher") != 0) {
 		double ranks = (double)scene->picture->report->rank_count;
 		row->cells[IMBALANCE].now = (double)most_live * fmax(ranks, 1) / (double)live;
 	}

@@ -55,12 +55,14 @@ static void add(const struct hk_report_open_call *const *of, size_t count, struc
 {
 	const struct hk_report_open_call *oldest = of[0], *newest = of[0];
 	size_t ranks = 1;
+	bool idle = of[0]->idle;
 	char key[KEY_BYTES];
 
 	for (size_t i = 1; i < count; i++) {
 		oldest = of[i]->open_ns > oldest->open_ns ? of[i] : oldest;
 		newest = of[i]->open_ns < newest->open_ns ? of[i] : newest;
 		ranks += of[i]->rank != of[i - 1]->rank;
+		idle &= of[i]->idle;
 	}
 	key_set(key, oldest);
 	struct hk_row *row = hk_rows_add(rows, key);
@@ -68,6 +70,7 @@ static void add(const struct hk_report_open_call *const *of, size_t count, struc
 		return;
 	}
 	row->expandable = count > 1;
+	row->aside = idle;
 	row->mark = oldest->open_ns >= STUCK_NS ? HK_ROW_ALERT : HK_ROW_PLAIN;
 	row->pick = (struct hk_pick){.role = oldest->role, .function = oldest->function};
 	row->cells[FUNCTION].text = oldest->function;

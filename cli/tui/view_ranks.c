@@ -11,7 +11,7 @@ enum { RANK, HOST, RATE, BUSY, SPARK, ERRORS, HEAP, RSS, RECORDS, LOST, COST, ST
 static const struct hk_column columns[COLUMNS] = {
     [RANK] = {"RANK", NULL, HK_CELL_NAME, 0, 14, 9, true},
     [HOST] = {"NODE", NULL, HK_CELL_TEXT, 0, 8, 4, true},
-    [RATE] = {"CALLS/s", "CALLS", HK_CELL_COUNT, HK_CELL_COUNT, 7, 8, true},
+    [RATE] = {"CALLS/s", "CALLS", HK_CELL_COUNT, HK_CELL_INTEGER, 7, 8, true},
     [BUSY] = {"INSIDE%", "TIME", HK_CELL_PERCENT, HK_CELL_NS, 8, 8, true},
     [SPARK] = {"60s", NULL, HK_CELL_SPARK, 0, 10, 2, false},
     [ERRORS] = {"ERR", NULL, HK_CELL_INTEGER, 0, 5, 3, true},

@@ -161,6 +161,9 @@ struct hk_report_open_call {
 	uint32_t depth; /* 1: outermost */
 	const char *function, *library;
 	uint64_t open_ns;
+	/* A launcher's, or a thread besides the first of its process waits for events or other
+	 * threads: that is how these live, and no hang. */
+	bool idle;
 };
 
 /* A level that the governor changed, or, where from = to, one that costs more than the budget and

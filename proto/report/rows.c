@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/group.h"
 #include "report/numbers.h"
 #include "ring/segment.h"
 
@@ -234,6 +235,8 @@ static int process_open_calls(struct hk_report *report, const Hk__Process *proce
 		    .function = hk_report_strings_get(&report->strings, site->function),
 		    .library = hk_report_strings_get(&report->strings, site->library),
 		    .open_ns = (uint64_t)age,
+		    .idle = process->role == HK__ROLE__ROLE_LAUNCHER ||
+			    (open->tid != process->pid && hk_domain_is_idle(site->domain)),
 		};
 		if (!row.thread_name || !row.function || !row.library) {
 			r = -ENOMEM;

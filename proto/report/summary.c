@@ -349,7 +349,7 @@ static void open_calls_write(const struct summary *summary)
 		const struct hk_report_open_call *open = &report->open_calls[i];
 		char function[HK_NAME_BYTES(40)], library[HK_NAME_BYTES(40)];
 		char age[HK_QUANTITY_BYTES];
-		if (strcmp(open->role, "main") != 0) {
+		if (strcmp(open->role, "main") != 0 || open->idle) {
 			continue;
 		}
 		if (shown++ == OPEN_SHOWN) {

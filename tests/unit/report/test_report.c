@@ -250,6 +250,37 @@ static void test_memory_of_one_row_is_joined(void **state)
 	maker_fini(&maker);
 }
 
+/* Threads besides the first live by waiting, and so do launchers: no call of theirs hangs. */
+static void test_idle_waits_are_told_from_open_calls(void **state)
+{
+	static const struct {
+		Hk__Role role;
+		const char *domain;
+		bool first, idle;
+	} cases[] = {
+	    {HK__ROLE__ROLE_MAIN, "wait", false, true},
+	    {HK__ROLE__ROLE_MAIN, "thread", false, true},
+	    {HK__ROLE__ROLE_MAIN, "wait", true, false},
+	    {HK__ROLE__ROLE_MAIN, "mpi", false, false},
+	    {HK__ROLE__ROLE_LAUNCHER, "io", true, true},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct maker maker;
+		struct hk_report *report;
+		maker_init(&maker);
+		struct maker_process *process = maker_process(&maker, 0, cases[i].role, 1000, 9000);
+		maker_cell(process, cases[i].domain, "f", "app", HK_LEVEL_TIME);
+		maker_open(process, 0, 1, 4000)->tid =
+		    process->message.pid + (cases[i].first ? 0 : 1);
+		assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
+		assert_int_equal(report->open_call_count, 1);
+		assert_int_equal(report->open_calls[0].idle, cases[i].idle);
+		hk_report_free(report);
+		maker_fini(&maker);
+	}
+}
+
 static void test_open_calls_have_an_age(void **state)
 {
 	struct maker maker;
@@ -309,6 +340,7 @@ int main(void)
 	    cmocka_unit_test(test_program_without_launcher_is_rank_0),
 	    cmocka_unit_test(test_memory_of_one_row_is_joined),
 	    cmocka_unit_test(test_open_calls_have_an_age),
+	    cmocka_unit_test(test_idle_waits_are_told_from_open_calls),
 	    cmocka_unit_test(test_nonsense_is_left_out),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
