@@ -25,7 +25,7 @@ SKIP = 77
 
 
 def ip(*words):
-    subprocess.run(["ip", *words], check=True, stdin=subprocess.DEVNULL, capture_output=True)
+    subprocess.run(["ip", *words], check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
 
 class Network:
@@ -43,9 +43,9 @@ class Network:
             ip("-n", self.space("root"), "link", "set", "bridge", "up")
             for number, host in enumerate(HOSTS):
                 self.connect(host, f"10.99.0.{number + 2}/24")
-        except subprocess.CalledProcessError as failure:
+        except (subprocess.CalledProcessError, FileNotFoundError) as failure:
             self.__exit__()
-            print(f"no network namespaces here: {failure.stderr.decode()}")
+            print(f"skipped: no network namespaces here: {getattr(failure, 'stderr', '').strip() or failure}")
             sys.exit(SKIP)
         return self
 
