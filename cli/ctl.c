@@ -53,13 +53,19 @@ static void take_word(struct arguments *arguments, struct argp_state *state, cha
 	}
 }
 
-static void check(const struct arguments *arguments, struct argp_state *state)
+static const char *action_word(size_t index)
 {
 	static const char *const actions[] = {"level", "off", "on", "reset", "show"};
+
+	return index < sizeof(actions) / sizeof(actions[0]) ? actions[index] : NULL;
+}
+
+static void check(const struct arguments *arguments, struct argp_state *state)
+{
 	bool known = !*arguments->action;
 
-	for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
-		known |= is(arguments, actions[i]);
+	for (size_t i = 0; action_word(i); i++) {
+		known |= is(arguments, action_word(i));
 	}
 	if (!known) {
 		argp_error(state, "unknown action '%s': level, off, on, reset or show",
@@ -325,5 +331,7 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct hk_command hk_command_ctl = {{"ctl", "change levels of a running job", &argp, NULL},
-					  run};
+static const struct hk_manual_values values[] = {{"", action_word}, {0}};
+
+const struct hk_command hk_command_ctl = {
+    {"ctl", "change levels of a running job", &argp, NULL, values}, run};

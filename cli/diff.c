@@ -245,7 +245,14 @@ static int run(int argc, char **argv)
 	return code;
 }
 
+static const char *format_word(size_t index)
+{
+	return index < sizeof(formats) / sizeof(formats[0]) ? formats[index].name : NULL;
+}
+
+static const struct hk_manual_values values[] = {{"format", format_word}, {0}};
+
 const struct hk_command hk_command_diff = {
     {"diff", "compare two jobs; --fail-on makes it a gate", &argp,
-     "0 no condition of --fail-on holds\n1 one holds\n2 nothing could be compared"},
+     "0 no condition of --fail-on holds\n1 one holds\n2 nothing could be compared", values},
     run};

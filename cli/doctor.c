@@ -230,6 +230,9 @@ static int run(int argc, char **argv)
 	return code;
 }
 
+static const struct hk_manual_values values[] = {{"hooks", hk_hooks_option_word}, {0}};
+
 const struct hk_command hk_command_doctor = {
-    {"doctor", "check whether tracing works here, and what it reaches in a program", &argp, NULL},
+    {"doctor", "check whether tracing works here, and what it reaches in a program", &argp, NULL,
+     values},
     run};

@@ -248,5 +248,12 @@ static int run(int argc, char **argv)
 	return hk_command_output_close(stdout, rc);
 }
 
+static const char *launcher_word(size_t index)
+{
+	return index < LAUNCHER_COUNT ? launchers[index].name : NULL;
+}
+
+static const struct hk_manual_values values[] = {{"", launcher_word}, {0}};
+
 const struct hk_command hk_command_env = {
-    {"env", "print the lines that load the agent without `hookcli run`", &argp, NULL}, run};
+    {"env", "print the lines that load the agent without `hookcli run`", &argp, NULL, values}, run};

@@ -62,16 +62,30 @@ static const struct argp_option options[] = {
     {0},
 };
 
-/* WORD of --OPTION as its place in WORDS, which end with a NULL. */
-static int choice(struct argp_state *state, const char *option, const char *const words[],
+static const char *weight_word(size_t index)
+{
+	static const char *const words[] = {"time", "calls"}; /* enum hk_folded_weight */
+
+	return index < 2 ? words[index] : NULL;
+}
+
+static const char *split_word(size_t index)
+{
+	static const char *const words[] = {"rank", "thread"}; /* enum hk_folded_split, from 1 */
+
+	return index < 2 ? words[index] : NULL;
+}
+
+/* WORD of --OPTION as its place among those there are. */
+static int choice(struct argp_state *state, const char *option, const char *(*at)(size_t index),
 		  const char *word)
 {
-	for (int i = 0; words[i]; i++) {
-		if (strcmp(words[i], word) == 0) {
+	for (int i = 0; at((size_t)i); i++) {
+		if (strcmp(at((size_t)i), word) == 0) {
 			return i;
 		}
 	}
-	argp_error(state, "--%s '%s' is unknown; try %s or %s", option, word, words[0], words[1]);
+	argp_error(state, "--%s '%s' is unknown; try %s or %s", option, word, at(0), at(1));
 	return 0;
 }
 
@@ -93,13 +107,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->options.to_ns = hk_option_time(state, "to", argument);
 		return 0;
 	case OPTION_WEIGHT:
-		arguments->weight = (enum hk_folded_weight)choice(
-		    state, "weight", (const char *const[]){"time", "calls", NULL}, argument);
+		arguments->weight =
+		    (enum hk_folded_weight)choice(state, "weight", weight_word, argument);
 		return 0;
 	case OPTION_SPLIT:
-		arguments->split = 1 + (enum hk_folded_split)choice(
-					   state, "split",
-					   (const char *const[]){"rank", "thread", NULL}, argument);
+		arguments->split =
+		    1 + (enum hk_folded_split)choice(state, "split", split_word, argument);
 		return 0;
 	case OPTION_GZIP:
 		arguments->gzip = true;
@@ -397,7 +410,17 @@ static int run(int argc, char **argv)
 	return rc;
 }
 
+static const char *format_word(size_t index)
+{
+	const struct hk_exporter_ops *ops = hk_exporter_at(index);
+
+	return ops ? ops->format : NULL;
+}
+
+static const struct hk_manual_values values[] = {
+    {"format", format_word}, {"weight", weight_word}, {"split", split_word}, {0}};
+
 const struct hk_command hk_command_export = {
     {"export", "write its calls for Perfetto, Chrome, HTA, flame graphs, csv or sqlite", &argp,
-     NULL},
+     NULL, values},
     run};

@@ -271,5 +271,12 @@ static int run(int argc, char **argv)
 	return hk_command_output_close(stdout, rc);
 }
 
+static const char *file_word(size_t index)
+{
+	return index < hk_shipped_file_count ? hk_shipped_name((unsigned int)index) : NULL;
+}
+
+static const struct hk_manual_values values[] = {{"", file_word}, {0}};
+
 const struct hk_command hk_command_hooks = {
-    {"hooks", "list the shipped hooks files, or show and check one", &argp, NULL}, run};
+    {"hooks", "list the shipped hooks files, or show and check one", &argp, NULL, values}, run};

@@ -51,16 +51,28 @@ static bool ends_with(const char *text, const char *ending)
 	return length >= tail && strcmp(text + length - tail, ending) == 0;
 }
 
+const char *hk_hooks_option_word(size_t index)
+{
+	if (index == 0) {
+		return "auto";
+	}
+	for (unsigned i = 0; i < hk_shipped_file_count; i++) {
+		/* What nobody may touch is not something to ask for. */
+		index -= strcmp(hk_shipped_name(i), "deny") != 0;
+		if (index == 0) {
+			return hk_shipped_name(i);
+		}
+	}
+	return NULL;
+}
+
 static void shipped_list(char *text, size_t size)
 {
-	size_t used = (size_t)snprintf(text, size, "auto");
+	const char *word;
+	size_t used = 0;
 
-	for (unsigned i = 0; i < hk_shipped_file_count && used < size; i++) {
-		/* What nobody may touch is not something to ask for. */
-		if (strcmp(hk_shipped_name(i), "deny") != 0) {
-			used +=
-			    (size_t)snprintf(text + used, size - used, " %s", hk_shipped_name(i));
-		}
+	for (size_t i = 0; (word = hk_hooks_option_word(i)) && used < size; i++) {
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i > 0 ? " " : "", word);
 	}
 }
 

@@ -314,4 +314,4 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_log = {
-    {"log", "print the calls of a job, one line each; -f follows it", &argp, NULL}, run};
+    {"log", "print the calls of a job, one line each; -f follows it", &argp, NULL, NULL}, run};

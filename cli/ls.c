@@ -18,6 +18,7 @@
 #include "report/table.h"
 
 #define JOBS_MAX 4096u
+#define ID_COLUMNS 255
 
 struct entry {
 	char *id, *state, *command, *directory;
@@ -31,18 +32,26 @@ struct list {
 	size_t count;
 };
 
+enum style { STYLE_TABLE, STYLE_JSON, STYLE_IDS };
+
+#define OPTION_IDS 0x100
+
 static const struct argp_option options[] = {
     HK_OPTION_JSON,
+    {"ids", OPTION_IDS, NULL, 0, "The jobs' ids only, one to a line", 0},
     {0},
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-	bool *json = state->input;
+	enum style *style = state->input;
 
 	switch (key) {
 	case HK_OPTION_KEY_JSON:
-		*json = true;
+		*style = STYLE_JSON;
+		return 0;
+	case OPTION_IDS:
+		*style = STYLE_IDS;
 		return 0;
 	case ARGP_KEY_ARG:
 		hk_option_no_job(state, "ls", argument);
@@ -234,12 +243,23 @@ static int write_table(const struct list *list)
 	return r == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
 }
 
+static int write_ids(const struct list *list)
+{
+	char id[HK_NAME_BYTES(ID_COLUMNS)];
+
+	for (size_t i = 0; i < list->count; i++) {
+		hk_name_print(id, ID_COLUMNS, list->entries[i].id);
+		puts(id);
+	}
+	return HK_EXIT_DONE;
+}
+
 static int run(int argc, char **argv)
 {
 	char store[PATH_MAX];
-	bool json = false;
+	enum style style = STYLE_TABLE;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &json) != 0) {
+	if (argp_parse(&argp, argc, argv, 0, NULL, &style) != 0) {
 		return HK_EXIT_USAGE;
 	}
 	struct list *list = calloc(1, sizeof(*list));
@@ -254,8 +274,10 @@ static int run(int argc, char **argv)
 		}
 		add_store(list, ".", HK_JOB_HERE);
 		qsort(list->entries, list->count, sizeof(list->entries[0]), by_start);
-		if (json) {
+		if (style == STYLE_JSON) {
 			code = write_json(list);
+		} else if (style == STYLE_IDS) {
+			code = write_ids(list);
 		} else if (list->count > 0) {
 			code = write_table(list);
 		} else {
@@ -267,4 +289,4 @@ static int run(int argc, char **argv)
 	return code;
 }
 
-const struct hk_command hk_command_ls = {{"ls", "list the jobs there are", &argp, NULL}, run};
+const struct hk_command hk_command_ls = {{"ls", "list the jobs there are", &argp, NULL, NULL}, run};

@@ -1,5 +1,8 @@
 #include "option.h"
 
+#include "hooks/hook.h"
+#include "hooks/names.h"
+
 const struct argp_child hk_option_children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
 
 void hk_option_only(struct argp_state *state, const char *kind, const char *word,
@@ -9,6 +12,11 @@ void hk_option_only(struct argp_state *state, const char *kind, const char *word
 		argp_error(state, "one %s at a time: '%s' is too much", kind, word);
 	}
 	*ret_word = word;
+}
+
+const char *hk_option_level_word(size_t index)
+{
+	return index < HK_LEVEL_ARGS ? hk_level_name((uint8_t)(index + HK_LEVEL_OFF)) : NULL;
 }
 
 void hk_option_no_job(struct argp_state *state, const char *command, const char *word)

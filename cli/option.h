@@ -42,6 +42,9 @@ extern const struct argp_child hk_option_children[];
 void hk_option_only(struct argp_state *state, const char *kind, const char *word,
 		    const char **ret_word);
 
+/* Level number INDEX that --level takes; NULL after the last. */
+const char *hk_option_level_word(size_t index);
+
 /* WORD is one too many: COMMAND takes no job. */
 void hk_option_no_job(struct argp_state *state, const char *command, const char *word);
 

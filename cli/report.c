@@ -26,14 +26,15 @@ enum format {
 	FORMAT_HTML,
 };
 
-static const char *const formats[] = {"summary", "text", "json", "csv", "html"};
+#define FORMAT_COUNT 5
+static const char *const formats[FORMAT_COUNT] = {"summary", "text", "json", "csv", "html"};
 /* The first four are enum hk_report_by. */
-static const char *const bys[] = {"function", "rank",	"library", "host",
-				  "thread",   "symbol", "memory"};
 #define BY_THREAD 4
 #define BY_SYMBOL 5
 #define BY_MEMORY 6
 #define BY_COUNT 7
+static const char *const bys[BY_COUNT] = {"function", "rank",	"library", "host",
+					  "thread",   "symbol", "memory"};
 
 struct arguments {
 	const char *job, *output;
@@ -67,7 +68,7 @@ static void choose(struct arguments *arguments, struct argp_state *state)
 {
 	const char *format = hk_command_setting("format");
 	const char *by = hk_command_setting("by");
-	int index = word(formats, 5, format ? format : "summary");
+	int index = word(formats, FORMAT_COUNT, format ? format : "summary");
 
 	if (index < 0) {
 		argp_error(state, "unknown format '%s': summary, text, json, csv or html", format);
@@ -232,7 +233,19 @@ static int run(int argc, char **argv)
 	return code;
 }
 
+static const char *format_word(size_t index)
+{
+	return index < FORMAT_COUNT ? formats[index] : NULL;
+}
+
+static const char *by_word(size_t index)
+{
+	return index < BY_COUNT ? bys[index] : NULL;
+}
+
+static const struct hk_manual_values values[] = {{"format", format_word}, {"by", by_word}, {0}};
+
 const struct hk_command hk_command_report = {
     {"report", "show what every rank of a job called, as summary, text, json, csv or html", &argp,
-     NULL},
+     NULL, values},
     run};

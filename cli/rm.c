@@ -178,4 +178,4 @@ static int run(int argc, char **argv)
 	return worst;
 }
 
-const struct hk_command hk_command_rm = {{"rm", "remove finished jobs", &argp, NULL}, run};
+const struct hk_command hk_command_rm = {{"rm", "remove finished jobs", &argp, NULL, NULL}, run};

@@ -18,6 +18,7 @@
 #include "job.h"
 #include "keeper.h"
 #include "launcher.h"
+#include "option.h"
 #include "program.h"
 #include "report/name.h"
 #include "sanitizer.h"
@@ -382,9 +383,36 @@ static int run(int argc, char **argv)
 	return run_command(arguments.command);
 }
 
+static const char *full_word(size_t index)
+{
+	static const char *const words[] = {"drop", "wait:"};
+
+	return index < 2 ? words[index] : NULL;
+}
+
+static const char *off_word(size_t index)
+{
+	return index == 0 ? "off" : NULL;
+}
+
+static const char *all_word(size_t index)
+{
+	return index == 0 ? "all" : NULL;
+}
+
+static const struct hk_manual_values values[] = {
+    {"hooks", hk_hooks_option_word},
+    {"level", hk_option_level_word},
+    {"on-full", full_word},
+    {"budget", off_word},
+    {"keep", all_word},
+    {0},
+};
+
 const struct hk_command hk_command_run = {
     {"run", "run a command under the agent and sum up what it called", &argp,
      "N that of the command\n128+N it died of signal N\n125 hooktrace failed\n"
-     "126 the command cannot be run\n127 there is no such command"},
+     "126 the command cannot be run\n127 there is no such command",
+     values},
     run,
 };

@@ -295,4 +295,5 @@ static int run(int argc, char **argv)
 }
 
 const struct hk_command hk_command_status = {
-    {"status", "show what the collector does and where settings come from", &argp, NULL}, run};
+    {"status", "show what the collector does and where settings come from", &argp, NULL, NULL},
+    run};

@@ -189,4 +189,31 @@ static int run(int argc, char **argv)
 	return hk_live_run(&live);
 }
 
-const struct hk_command hk_command_top = {{"top", "watch a job while it runs", &argp, NULL}, run};
+static const char *view_word(size_t index)
+{
+	return index < HK_VIEWS ? hk_views[index]->word : NULL;
+}
+
+/* The titles of all views' columns, each once. */
+static const char *title_word(size_t index)
+{
+	for (size_t i = 0; i < HK_VIEWS; i++) {
+		for (size_t k = 0; k < hk_views[i]->column_count; k++) {
+			const char *title = hk_views[i]->columns[k].title;
+			bool seen = false;
+			for (size_t j = 0; j < i && !seen; j++) {
+				seen =
+				    hk_batch_column(hk_views[j], title) < hk_views[j]->column_count;
+			}
+			if (!seen && index-- == 0) {
+				return title;
+			}
+		}
+	}
+	return NULL;
+}
+
+static const struct hk_manual_values values[] = {{"view", view_word}, {"sort", title_word}, {0}};
+
+const struct hk_command hk_command_top = {{"top", "watch a job while it runs", &argp, NULL, values},
+					  run};

@@ -199,57 +199,167 @@ void hk_manual_write(const struct hk_manual_program *program,
 
 /* ---- completion ---- */
 
-static void words_of(FILE *output, const struct argp *argp)
+/* Words go into arrays, never through the shell's expansion: ids of jobs are other people's. */
+
+static void words_write(FILE *output, const char *(*word)(size_t index))
+{
+	const char *text;
+
+	for (size_t i = 0; (text = word(i)); i++) {
+		fprintf(output, " '%s'", text);
+	}
+}
+
+static const struct hk_manual_values *values_of(const struct hk_manual_command *command,
+						const char *option)
+{
+	for (const struct hk_manual_values *values = command->values; values && values->option;
+	     values++) {
+		if (strcmp(values->option, option) == 0) {
+			return values;
+		}
+	}
+	return NULL;
+}
+
+/* What may follow is called so by ARGUMENT. */
+static bool takes(const char *argument, const char *what)
+{
+	return argument && strstr(argument, what);
+}
+
+/* A line of the shell's `case`: what stands behind OPTION of COMMAND. */
+static void value_write(FILE *output, const struct hk_manual_command *command,
+			const struct argp_option *option)
+{
+	const struct hk_manual_values *values = values_of(command, option->name);
+
+	fprintf(output, "\t'%s --%s'", command->name, option->name);
+	if (has_letter(option)) {
+		fprintf(output, "|'%s -%c'", command->name, option->key);
+	}
+	fputs(") values=(", output);
+	if (values) {
+		words_write(output, values->word);
+	}
+	fputs(")", output);
+	if (takes(option->arg, "FILE") || takes(option->arg, "DIR")) {
+		fputs(" files=1", output);
+	}
+	fputs(takes(option->arg, "JOB") ? " jobs=1 ;;\n" : " ;;\n", output);
+}
+
+static void values_write(FILE *output, const struct hk_manual_command *command,
+			 const struct argp *argp)
+{
+	for (const struct argp_option *option = argp->options; option && !is_end(option);
+	     option++) {
+		if (is_shown(option) && option->arg) {
+			value_write(output, command, option);
+		}
+	}
+	for (const struct argp_child *child = argp->children; child && child->argp; child++) {
+		values_write(output, command, child->argp);
+	}
+}
+
+static void options_write(FILE *output, const struct argp *argp)
 {
 	for (const struct argp_option *option = argp->options; option && !is_end(option);
 	     option++) {
 		if (is_shown(option)) {
-			fprintf(output, " --%s%s", option->name, option->arg ? "=" : "");
+			fprintf(output, " '--%s%s'", option->name, option->arg ? "=" : "");
 		}
 	}
 	for (const struct argp_child *child = argp->children; child && child->argp; child++) {
-		words_of(output, child->argp);
+		options_write(output, child->argp);
 	}
 }
 
-static bool takes_jobs(const struct hk_manual_command *command)
+/* Lines of two `case`s of the shell: the options of COMMAND, and what else it takes. */
+static void command_write(FILE *output, const struct hk_manual_command *command, bool options)
 {
-	return command->argp->args_doc && strstr(command->argp->args_doc, "JOB");
+	const struct hk_manual_values *values = values_of(command, "");
+	const char *arguments = command->argp->args_doc;
+
+	fprintf(output, "\t%s) values=(", command->name);
+	if (options) {
+		fputs(" '--help'", output);
+		options_write(output, command->argp);
+	} else if (values) {
+		words_write(output, values->word);
+	}
+	fputs(")", output);
+	if (!options) {
+		bool jobs = takes(arguments, "JOB"), programs = takes(arguments, "CMD");
+		bool files = takes(arguments, "FILE") || jobs || programs;
+		fprintf(output, "%s%s%s", jobs ? " jobs=1" : "", programs ? " programs=1" : "",
+			files ? " files=1" : "");
+	}
+	fputs(" ;;\n", output);
+}
+
+static void completion_begin(const struct hk_manual_program *program, FILE *output)
+{
+	fprintf(
+	    output,
+	    "# bash completion of %s; zsh: autoload -U bashcompinit; bashcompinit; source this\n"
+	    "_%s()\n{\n"
+	    "\tlocal word=\"${COMP_WORDS[COMP_CWORD]}\" before=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
+	    "\tlocal command=\"${COMP_WORDS[1]}\" option= jobs= programs= files= one\n"
+	    "\tlocal -a values=()\n"
+	    "\tCOMPREPLY=()\n"
+	    /* Of --option=value bash makes three words. */
+	    "\tif [ \"$word\" = = ]; then\n\t\toption=\"$before\" word=\n"
+	    "\telif [ \"$before\" = = ]; then\n\t\toption=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
+	    "\telif [ \"${before#-}\" != \"$before\" ]; then\n\t\toption=\"$before\"\n\tfi\n",
+	    program->name, program->name);
+}
+
+/* The words that fit, whatever they hold; with -o filenames bash puts quotes where needed. */
+static void completion_end(const struct hk_manual_program *program, FILE *output)
+{
+	fprintf(
+	    output,
+	    "\t[ -z \"$jobs\" ] || while IFS= read -r one; do values+=(\"$one\"); done < <(%s ls "
+	    "--ids 2>/dev/null)\n"
+	    "\tfor one in \"${values[@]}\"; do\n"
+	    "\t\t[ \"${one#\"$word\"}\" = \"$one\" ] && [ -n \"$word\" ] || "
+	    "COMPREPLY+=(\"$one\")\n"
+	    "\tdone\n"
+	    "\t[ -z \"$files\" ] || while IFS= read -r one; do COMPREPLY+=(\"$one\"); done < "
+	    "<(compgen -f -- \"$word\")\n"
+	    "\t[ -z \"$programs\" ] || [ -z \"$word\" ] || while IFS= read -r one; do "
+	    "COMPREPLY+=(\"$one\"); done < <(compgen -c -- \"$word\")\n"
+	    "\t[ \"${COMPREPLY[0]%%=}\" = \"${COMPREPLY[0]}\" ] || compopt -o nospace\n"
+	    "}\n"
+	    "complete -o filenames -F _%s %s\n",
+	    program->name, program->name, program->name);
 }
 
 void hk_manual_write_completion(const struct hk_manual_program *program, FILE *output)
 {
-	const char *name = program->name;
-
-	fprintf(
-	    output,
-	    "# bash completion of %s; zsh: autoload -U bashcompinit; bashcompinit; source this\n",
-	    name);
-	fprintf(output, "_%s()\n{\n\tlocal word=\"${COMP_WORDS[COMP_CWORD]}\" options= jobs=\n",
-		name);
-	fputs("\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY=($(compgen -W \"", output);
+	completion_begin(program, output);
+	fputs("\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tvalues=(", output);
 	for (size_t i = 0; i < program->command_count; i++) {
 		fprintf(output, "%s ", program->commands[i]->name);
 	}
-	fputs(
-	    "--help --version\" -- \"$word\"))\n\t\treturn\n\tfi\n\tcase \"${COMP_WORDS[1]}\" in\n",
-	    output);
+	fputs("--help --version)\n\telse\n\tcase \"$command $option\" in\n", output);
 	for (size_t i = 0; i < program->command_count; i++) {
-		const struct hk_manual_command *command = program->commands[i];
-		fprintf(output, "\t%s) options=\"--help", command->name);
-		words_of(output, command->argp);
-		fprintf(output, "\"%s ;;\n", takes_jobs(command) ? " jobs=1" : "");
+		values_write(output, program->commands[i], program->commands[i]->argp);
 	}
-	fprintf(output,
-		"\tesac\n"
-		"\tif [ \"${word#-}\" != \"$word\" ]; then\n"
-		"\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
-		"\t\t[ \"${COMPREPLY[0]%%=}\" = \"${COMPREPLY[0]}\" ] || compopt -o nospace\n"
-		"\t\treturn\n"
-		"\tfi\n"
-		"\t[ -z \"$jobs\" ] || jobs=\"$(%s ls 2>/dev/null | awk 'NR > 1 { print $1 }')\"\n"
-		"\tCOMPREPLY=($(compgen -W \"$jobs\" -- \"$word\") $(compgen -f -- \"$word\"))\n"
-		"}\n"
-		"complete -o filenames -F _%s %s\n",
-		name, name, name);
+	/* An option without a value, or none. */
+	fputs("\t*) option= ;;\n\tesac\n"
+	      "\tif [ -n \"$option\" ]; then\n\t\t:\n"
+	      "\telif [ \"${word#-}\" != \"$word\" ]; then\n\tcase \"$command\" in\n",
+	      output);
+	for (size_t i = 0; i < program->command_count; i++) {
+		command_write(output, program->commands[i], true);
+	}
+	fputs("\tesac\n\telse\n\tcase \"$command\" in\n", output);
+	for (size_t i = 0; i < program->command_count; i++) {
+		command_write(output, program->commands[i], false);
+	}
+	fputs("\tesac\n\tfi\n\tfi\n", output);
+	completion_end(program, output);
 }

@@ -11,10 +11,17 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* What may follow an option, or stand alone: for completion. */
+struct hk_manual_values {
+	const char *option;		   /* long name; "": words of the command itself */
+	const char *(*word)(size_t index); /* without quotes; NULL after the last */
+};
+
 struct hk_manual_command {
 	const char *name, *summary;
 	const struct argp *argp;
-	const char *exits; /* NULL: the program's */
+	const char *exits;		       /* NULL: the program's */
+	const struct hk_manual_values *values; /* until one without an option; NULL: none */
 };
 
 struct hk_manual_program {
@@ -30,8 +37,10 @@ struct hk_manual_program {
 void hk_manual_write(const struct hk_manual_program *program,
 		     const struct hk_manual_command *command, FILE *output);
 
-/* A completion for bash (zsh takes it after bashcompinit): commands, their options, files, and,
- * where a command takes jobs, those that `PROGRAM ls` lists. */
+/* A completion for bash (zsh takes it after bashcompinit): commands, their options and the values
+ * of these, programs and files, and, where a command or an option takes JOBs, those that `PROGRAM
+ * ls
+ * --ids` lists. */
 void hk_manual_write_completion(const struct hk_manual_program *program, FILE *output);
 
 #endif

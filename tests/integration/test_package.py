@@ -84,13 +84,8 @@ def completes(run, root, line):
 
 
 def check_completion(run, root):
+    """It is there, and of the program that was installed; test_completion tries all of it."""
     expect("commands", completes(run, root, "hookcli re"), {"report"})
-    expect_true("all commands", completes(run, root, "hookcli ") >= set(COMMANDS.findall(run.cli("--help").stdout)))
-    expect("options", completes(run, root, "hookcli report --fo"), {"--format="})
-    expect_true("options that all have", "--collector=" in completes(run, root, "hookcli diff --"))
-    with open(run.path("file-of-mine"), "w", encoding="utf-8"):
-        pass
-    expect("files", completes(run, root, "hookcli run file-of"), {"file-of-mine"})
     run.trace("/bin/true", store="elsewhere", options=("--job", "here-now"))
     os.symlink(run.path("elsewhere", "here-now"), run.path("hook-true-here-now"))
     expect("jobs", completes(run, root, "hookcli report here"), {"here-now"})
