@@ -28,7 +28,7 @@ hk.data = (() => {
 		? [{ title: "helpers and launchers", hides: (row) => role(row) !== "main" }] : []);
 
 	return {
-		...all, walls, wallAll: walls.reduce((a, b) => a + b, 0), functions, functionRows: f.rows, idle, others, columnOf, cellRow,
+		...all, walls, wallAll: walls.reduce((a, b) => a + b, 0), functions, functionRows: f.rows, functionsAll: f.functions_all, callsAll: f.calls_all, idle, others, columnOf, cellRow,
 		start: Math.min(0, ...all.ranks.map((rank) => rank.start_ns)),
 		end: Math.max(1, ...all.ranks.map((rank) => rank.end_ns ?? all.job.duration_ns)),
 	};

@@ -144,6 +144,43 @@ static void spread_write(struct hk_json *json, const struct hk_groups *groups, s
 	hk_json_close(json, ']');
 }
 
+static int by_name(const void *a, const void *b)
+{
+	const struct hk_group *x = *(const struct hk_group *const *)a;
+	const struct hk_group *y = *(const struct hk_group *const *)b;
+
+	/* Equal texts of a report have equal addresses. */
+	if (x->function != y->function) {
+		return (uintptr_t)x->function < (uintptr_t)y->function ? -1 : 1;
+	}
+	return (uintptr_t)x->domain < (uintptr_t)y->domain ? -1 : x->domain != y->domain;
+}
+
+/* What the page's head says: functions, each once however many libraries and roles call it, and
+ * their calls. */
+static int sums_write(struct hk_json *json, const struct hk_groups *groups)
+{
+	const struct hk_group **sorted = calloc(groups->count + 1, sizeof(*sorted));
+	uint64_t functions = 0, calls = 0;
+
+	if (!sorted) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < groups->count; i++) {
+		sorted[i] = &groups->groups[i];
+		calls += groups->groups[i].numbers.calls;
+	}
+	qsort(sorted, groups->count, sizeof(*sorted), by_name);
+	for (size_t i = 0; i < groups->count; i++) {
+		functions += i == 0 || by_name(&sorted[i - 1], &sorted[i]) != 0;
+	}
+	free(sorted);
+	hk_json_uint(json, "rows", groups->count);
+	hk_json_uint(json, "functions_all", functions);
+	hk_json_uint(json, "calls_all", calls);
+	return 0;
+}
+
 static int table_write(const struct hk_report *report, struct hk_json *json)
 {
 	struct hk_groups groups;
@@ -155,11 +192,11 @@ static int table_write(const struct hk_report *report, struct hk_json *json)
 	size_t shown = groups.count < HK_HTML_FUNCTIONS ? groups.count : HK_HTML_FUNCTIONS;
 	hk_json_newline(json);
 	hk_json_open(json, "functions", '{');
-	hk_json_uint(json, "rows", groups.count);
+	r = sums_write(json, &groups);
 	texts_write(json, "function", &groups, shown, function_of);
 	texts_write(json, "domain", &groups, shown, domain_of);
 	texts_write(json, "role", &groups, shown, role_of);
-	r = libraries_write(json, &groups, shown);
+	r = r ? r : libraries_write(json, &groups, shown);
 	for (size_t k = 0; k < COLUMNS; k++) {
 		hk_json_open(json, columns[k].name, '[');
 		for (size_t i = 0; i < shown; i++) {
@@ -184,18 +221,6 @@ struct map {
 static bool is_main(const struct hk_group *group)
 {
 	return strcmp(group->role, "main") == 0;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	const struct hk_group *x = *(const struct hk_group *const *)a;
-	const struct hk_group *y = *(const struct hk_group *const *)b;
-
-	/* Equal texts of a report have equal addresses. */
-	if (x->function != y->function) {
-		return (uintptr_t)x->function < (uintptr_t)y->function ? -1 : 1;
-	}
-	return (uintptr_t)x->domain < (uintptr_t)y->domain ? -1 : x->domain != y->domain;
 }
 
 static size_t column_of(const struct hk_report *report, int32_t rank)

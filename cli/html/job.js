@@ -32,10 +32,12 @@ hk.job = (() => {
 
 	function facts() {
 		const { job } = data;
-		const wall = Math.max(0, ...data.ranks.map((rank) => rank.end_ns ?? job.duration_ns)) - Math.min(...data.ranks.map((rank) => rank.start_ns), 0);
+		/* Of the ranks, as everywhere: what the launcher did before and after is not theirs. */
+		const wall = Math.max(...data.ranks.map((rank) => rank.end_ns ?? job.duration_ns)) - Math.min(...data.ranks.map((rank) => rank.start_ns));
+		const nodes = Math.max(1, job.nodes, new Set(data.ranks.map((rank) => rank.host)).size);
 		const list = [fact("Wall time", format.duration(data.ranks.length ? wall : job.duration_ns)),
 			fact("Ranks", job.world_size > data.rows.ranks ? `${format.count(data.rows.ranks)} of ${format.count(job.world_size)}` : format.count(data.rows.ranks),
-				`${new Set(data.ranks.map((rank) => rank.host)).size || 1} node${new Set(data.ranks.map((rank) => rank.host)).size > 1 ? "s" : ""}`)];
+				`${nodes} node${nodes > 1 ? "s" : ""}`)];
 		for (const [domain, title] of [["mpi", "MPI"], ["nccl", "NCCL"], ["cuda", "CUDA"], ["blas", "BLAS"], ["io", "I/O"]]) {
 			if (share(domain) > 0 && list.length < 5) {
 				list.push(fact(title, format.percent(share(domain)), "of the time"));
@@ -64,7 +66,7 @@ hk.job = (() => {
 			html("p", { class: "kicker" }, `job ${format.name(job.id)}`, " ", ending(job) ?? ""),
 			html("h1", {}, format.name(job.command || job.name || job.id)),
 			html("p", { class: "when" }, job.start_unix_ns > 0 ? `started ${format.date(job.start_unix_ns)}` : "",
-				` · ${format.count(data.functionRows)} functions, ${format.short(data.functions.reduce((sum, row) => sum + row.calls, 0))} calls`),
+				` · ${format.count(data.functionsAll)} function${data.functionsAll === 1 ? "" : "s"}, ${format.short(data.callsAll)} calls`),
 			facts());
 		verdicts();
 	}

@@ -2,6 +2,7 @@
 """The HTML report in a real browser: of real jobs, of hostile names, of many ranks; it says what the JSON report says."""
 import collections
 import os
+import re
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -60,6 +61,18 @@ def check_values(browser, report):
     expect("ranks", [int(rank) for rank in column(browser, "Rank", "#ranks table")], [row["rank"] for row in report["ranks"]])
     expect("peaks of memory", sorted(row["peak_bytes"] for row in report["memory"] if row["library"] == "*"),
            sorted(browser.run("return hk.data.memory.peaks.map((row) => row.peak_bytes)")))
+
+
+def check_head(run, browser, job):
+    """The page's head says what the summary and the report say."""
+    report = run.report(job)
+    tile = browser.run("return [...document.querySelectorAll('.tile')].find((one) => one.textContent.startsWith('Wall time')).querySelector('dd').textContent")
+    wall_s = sum(float(value) * {"min": 60, "s": 1, "ms": 1e-3}[unit] for value, unit in re.findall(r"([0-9.]+)\s*(ms|s|min)", tile))
+    summary_s = float(re.search(r"^wall ([0-9.]+) s", run.cli("report", job).stdout, re.MULTILINE)[1])
+    expect_true(f"wall time {tile}, the summary has {summary_s} s", abs(wall_s - summary_s) <= 0.01 * summary_s)
+    functions = len({(row["domain"], row["function"]) for row in report["calls"]})
+    said = browser.driver.find_element(By.CSS_SELECTOR, ".when").text
+    expect_true(f"the head says {said!r}, there are {functions} functions", f" {functions} functions, " in said)
 
 
 def check_sorting(browser):
@@ -161,6 +174,7 @@ def check_real(run, browser, name, command):
     job = run.path("store", name)
     browser.open(page_of(run, job, name))
     expect("title", browser.driver.title, f"{name} · hooktrace")
+    check_head(run, browser, job)
     check_values(browser, run.report(job))
     check_sorting(browser)
     check_filter(browser)
