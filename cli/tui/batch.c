@@ -85,8 +85,9 @@ static int table_write(const struct hk_batch *batch, struct hk_rows *rows)
 static int picture_write(const struct hk_batch *batch, const struct hk_scene *scene,
 			 struct hk_history *head)
 {
-	static const char *const states[] = {
-	    [HK_PICTURE_LIVE] = "LIVE", [HK_PICTURE_ENDED] = "ENDED", [HK_PICTURE_LEFT] = "ENDED"};
+	static const char *const states[] = {[HK_PICTURE_LIVE] = "LIVE",
+					     [HK_PICTURE_ENDED] = "ENDED",
+					     [HK_PICTURE_LEFT] = "NO COLLECTOR"};
 	const struct hk_picture *picture = scene->picture;
 	enum hk_picture_state state = hk_picture_state(picture);
 	struct hk_rows rows = {.rows = NULL};
@@ -94,7 +95,8 @@ static int picture_write(const struct hk_batch *batch, const struct hk_scene *sc
 	if (batch->json) {
 		return hk_report_write_json(picture->report, stdout);
 	}
-	/* A job that ended has no "now": its rates are those of its whole life. */
+	/* A job that ended, or that nobody follows, has no "now": its rates are those of its life.
+	 */
 	hk_history_begin(scene->history, picture->duration_ns, state != HK_PICTURE_LIVE);
 	hk_head_write(picture, head, states[state], true, stdout);
 	hk_head_warn(picture, stdout);

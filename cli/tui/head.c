@@ -56,7 +56,7 @@ static void write_disk(const struct hk_picture *picture, const struct hk_track *
 	}
 	fprintf(output, "  disk %s", hk_quantity_bytes(bytes, picture->stored_bytes));
 	if (track && hk_picture_state(picture) == HK_PICTURE_LIVE) {
-		fprintf(output, " %s/s", hk_quantity_bytes(rate, (uint64_t)track->per_s[1]));
+		fprintf(output, " %s/s", hk_quantity_bytes(rate, (uint64_t)track->steady_per_s[1]));
 	}
 	if (!isnan(picture->disk_free)) {
 		fprintf(output, " (free %.0f %%)", 100 * picture->disk_free);
@@ -75,7 +75,7 @@ void hk_head_write(const struct hk_picture *picture, struct hk_history *history,
 		counts[0] += picture->calls.groups[i].numbers.calls;
 	}
 	hk_history_begin(history, picture->duration_ns,
-			 hk_picture_state(picture) == HK_PICTURE_ENDED);
+			 hk_picture_state(picture) != HK_PICTURE_LIVE);
 	const struct hk_track *track = hk_history_count(history, "job", counts);
 	hk_name_print(id, NAME_COLUMNS, report->job.id);
 	fprintf(output, "hooktrace %s  ", id);

@@ -8,11 +8,13 @@
 
 #define SECOND_NS 1000000000u
 #define FORGET_NS (120 * (uint64_t)SECOND_NS)
+#define PATIENCE_NS (10 * (uint64_t)SECOND_NS) /* with counts that have fallen */
+#define STEADY_S 5.0
 
 struct entry {
 	UT_hash_handle hh;
 	char *key;
-	uint64_t counts[HK_TRACK_COUNTS];
+	uint64_t counts[HK_TRACK_COUNTS], counted_ns[HK_TRACK_COUNTS]; /* 0: never */
 	uint64_t seen_ns; /* look that counted it last; 0: none */
 	struct hk_track track;
 };
@@ -69,13 +71,6 @@ bool hk_history_is_now(const struct hk_history *history)
 	return history->before_ns > 0 && !history->whole;
 }
 
-double hk_history_span_s(const struct hk_history *history)
-{
-	uint64_t since = history->whole ? 0 : history->before_ns;
-
-	return (double)(history->now_ns - since) / SECOND_NS;
-}
-
 static struct entry *entry_get(struct hk_history *history, const char *key)
 {
 	struct entry *entry;
@@ -117,11 +112,38 @@ static void ring_put(struct hk_track *track, uint64_t second, double rate)
 	track->second = second;
 }
 
+/* Whether COUNT number I is older than what is known already. */
+static bool is_behind(const struct hk_history *history, const struct entry *entry, size_t i,
+		      uint64_t count)
+{
+	uint64_t counted_ns = entry->counted_ns[i];
+
+	return !history->whole && counted_ns > 0 && history->now_ns < counted_ns + PATIENCE_NS &&
+	       (count < entry->counts[i] || history->now_ns < counted_ns);
+}
+
+static void count_one(const struct hk_history *history, struct entry *entry, size_t i,
+		      uint64_t count)
+{
+	struct hk_track *track = &entry->track;
+	uint64_t counted_ns = entry->counted_ns[i];
+	uint64_t since = history->whole ? 0 : counted_ns > 0 ? counted_ns : history->before_ns;
+	uint64_t before = history->whole ? 0 : entry->counts[i];
+	uint64_t grown = count > before ? count - before : 0;
+	double span_s = (double)(history->now_ns - since) / SECOND_NS;
+
+	track->per_s[i] = span_s > 0 ? (double)grown / span_s : 0;
+	track->steady_per_s[i] +=
+	    (track->per_s[i] - track->steady_per_s[i]) *
+	    (counted_ns > 0 && !history->whole ? 1 - exp(-span_s / STEADY_S) : 1);
+	entry->counts[i] = count;
+	entry->counted_ns[i] = history->now_ns;
+}
+
 const struct hk_track *hk_history_count(struct hk_history *history, const char *key,
 					const uint64_t counts[HK_TRACK_COUNTS])
 {
 	struct entry *entry = entry_get(history, key);
-	double span_s = hk_history_span_s(history);
 
 	if (!entry) {
 		return NULL;
@@ -129,13 +151,18 @@ const struct hk_track *hk_history_count(struct hk_history *history, const char *
 	if (entry->seen_ns == history->now_ns && entry->seen_ns != 0) {
 		return &entry->track; /* the same look once more: rates are as they were */
 	}
+	bool behind = is_behind(history, entry, 0, counts[0]);
 	for (size_t i = 0; i < HK_TRACK_COUNTS; i++) {
-		uint64_t before = history->whole ? 0 : entry->counts[i];
-		uint64_t grown = counts[i] > before ? counts[i] - before : 0;
-		entry->track.per_s[i] = span_s > 0 ? (double)grown / span_s : 0;
-		entry->counts[i] = counts[i];
+		if (is_behind(history, entry, i, counts[i])) {
+			entry->track.per_s[i] = 0;
+		} else {
+			count_one(history, entry, i, counts[i]);
+		}
 	}
 	entry->seen_ns = history->now_ns;
+	if (behind) {
+		return &entry->track; /* its seconds get the mean when it has caught up */
+	}
 	if (hk_history_is_now(history)) {
 		ring_put(&entry->track, history->now_ns / SECOND_NS, entry->track.per_s[0]);
 	} else {

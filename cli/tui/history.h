@@ -1,10 +1,12 @@
 /* history.h: what was counted at the last look, so that this look can say how fast it grows.
  *
  * One history per table: the tracks of its rows, by the rows' keys. A look is begun with its time;
- * every row is then counted once. Rates are those since the look before, at the first look those
- * since the job's start. The last 60 seconds of each row's first rate are kept for a sparkline;
- * seconds between two looks get the mean between them. Rows that were not counted for two minutes
- * are forgotten. Locked by the caller.
+ * every row is then counted once. Rates are those since the row was counted before, at the first
+ * look those since the job's start. A count that falls, or is of an earlier time, is that of a
+ * collector that has not read everything again yet: it has no rate, and the next one that does not
+ * is compared with the one before the fall, unless that is ten seconds ago. The last 60 seconds of
+ * each row's first rate are kept for a sparkline; seconds between two looks get the mean between
+ * them. Rows that were not counted for two minutes are forgotten. Locked by the caller.
  */
 #ifndef HK_TUI_HISTORY_H
 #define HK_TUI_HISTORY_H
@@ -18,6 +20,8 @@
 
 struct hk_track {
 	double per_s[HK_TRACK_COUNTS];
+	double
+	    steady_per_s[HK_TRACK_COUNTS]; /* the same over some seconds, for what comes in lumps */
 	double ring[HK_TRACK_SECONDS]; /* of per_s[0], by second of the job; NAN: nobody looked */
 	uint64_t second;	       /* the newest of `ring` */
 };
@@ -39,9 +43,6 @@ bool hk_history_is_now(const struct hk_history *history);
 /* Counts row KEY; the track lasts until the next begin. NULL without memory. */
 const struct hk_track *hk_history_count(struct hk_history *history, const char *key,
 					const uint64_t counts[HK_TRACK_COUNTS]);
-
-/* Seconds between this look and the one before, at the first one since the job's start. */
-double hk_history_span_s(const struct hk_history *history);
 
 /* Mean rate of part PART of PARTS of the last 60 seconds, 0 being the oldest; NAN: unknown. */
 double hk_track_part(const struct hk_track *track, size_t part, size_t parts);

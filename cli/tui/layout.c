@@ -68,7 +68,7 @@ void hk_layout_rows(struct hk_live *live)
 	if (!hk_live_has_rows(live)) {
 		return;
 	}
-	bool whole = hk_picture_state(picture) == HK_PICTURE_ENDED;
+	bool whole = hk_picture_state(picture) != HK_PICTURE_LIVE;
 	hk_history_begin(pane->history, picture->duration_ns, whole);
 	pane->view->fill(&scene, &live->rows);
 	live->hidden = live->all_rows ? 0 : hk_rows_hide(&live->rows);

@@ -70,6 +70,53 @@ static void test_seconds_between_looks_get_their_mean(void **state)
 	hk_history_free(history);
 }
 
+/* A collector that took another's place has not read everything again when it first answers. */
+static void test_a_count_that_falls_is_no_start(void **state)
+{
+	(void)state;
+	struct hk_history *history = hk_history_new();
+	hk_history_begin(history, 100 * SECOND, false);
+	count(history, "a", 1000);
+	count(history, "b", 1000);
+	hk_history_begin(history, 101 * SECOND, false);
+	assert_true(count(history, "a", 1010)->per_s[0] == 10);
+	/* Half of it, and b is not there at all; then of an earlier time, as a directory has it. */
+	hk_history_begin(history, 102 * SECOND, false);
+	assert_true(count(history, "a", 500)->per_s[0] == 0);
+	hk_history_begin(history, 99 * SECOND, false);
+	assert_true(count(history, "a", 990)->per_s[0] == 0);
+	/* All of it: what it grew by since it was known, in that time. */
+	hk_history_begin(history, 105 * SECOND, false);
+	const struct hk_track *track = count(history, "a", 1050);
+	assert_true(track->per_s[0] == 10);
+	assert_true(count(history, "b", 1050)->per_s[0] == 10);
+	for (size_t i = 55; i < 60; i++) {
+		assert_true(hk_track_part(track, i, HK_TRACK_SECONDS) == 10);
+	}
+	/* It stays so low: it begins anew. */
+	hk_history_begin(history, 106 * SECOND, false);
+	assert_true(count(history, "a", 5)->per_s[0] == 0);
+	hk_history_begin(history, 116 * SECOND, false);
+	assert_true(count(history, "a", 25)->per_s[0] == 0);
+	hk_history_begin(history, 117 * SECOND, false);
+	assert_true(count(history, "a", 27)->per_s[0] == 2);
+	hk_history_free(history);
+}
+
+/* What is written in lumps has a steady rate. */
+static void test_lumps_have_a_steady_rate(void **state)
+{
+	(void)state;
+	struct hk_history *history = hk_history_new();
+	const struct hk_track *track = NULL;
+	for (uint64_t i = 0; i < 200; i++) {
+		hk_history_begin(history, 10 * SECOND + i * SECOND / 4, false);
+		track = count(history, "a", 40000 + i / 4 * 4000);
+		assert_true(track->steady_per_s[0] > 3200 && track->steady_per_s[0] < 4800);
+	}
+	hk_history_free(history);
+}
+
 static void test_rows_that_are_gone_are_forgotten(void **state)
 {
 	(void)state;
@@ -102,6 +149,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_rates_are_since_the_look_before),
 	    cmocka_unit_test(test_seconds_between_looks_get_their_mean),
+	    cmocka_unit_test(test_a_count_that_falls_is_no_start),
+	    cmocka_unit_test(test_lumps_have_a_steady_rate),
 	    cmocka_unit_test(test_rows_that_are_gone_are_forgotten),
 	    cmocka_unit_test(test_a_sparkline_is_scaled_to_its_highest),
 	};
