@@ -72,8 +72,12 @@ int hk_call_failed(const char *url, int error)
 		return HK_EXIT_FAILED;
 	}
 	switch (error) {
-	case -ECONNREFUSED:
 	case -EHOSTUNREACH:
+		hk_error(
+		    "%s cannot be reached from here: check the address, the network and firewalls",
+		    url);
+		return HK_EXIT_ABSENT;
+	case -ECONNREFUSED:
 		hk_error("no collector is running%s%s: %s", url ? " at " : "", url ? url : "",
 			 remote ? "start one there with: hookcollector --listen"
 				: HK_CALL_START_HINT);

@@ -26,6 +26,8 @@ int hk_request_errno(int nng_error)
 		return -EINVAL;
 	case NNG_ETIMEDOUT:
 		return -ETIMEDOUT;
+	case NNG_EUNREACHABLE:
+		return -EHOSTUNREACH;
 	case NNG_ECONNREFUSED:
 	case NNG_ENOENT:
 	case NNG_ECLOSED:

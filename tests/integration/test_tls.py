@@ -49,6 +49,13 @@ def other_host(run):
         end_process(node.collector)
 
 
+def unknown_host(run, trusting):
+    """A name that nobody knows is said to be one, and is not taken for a mistake in the URL."""
+    for where in "no-such-host.invalid:4440", "127.0.0.1":
+        done = run.cli("status", "--collector", f"tls+tcp://{where}", *trusting, check=False)
+        expect(f"hookcli: {done.stderr}", (done.returncode, done.stderr.count("\n"), "no such host or port" in done.stderr), (1, 1, True))
+
+
 def test(run):
     roots, leafs = run.path("root-keys"), run.path("leaf-keys")
     for place in (roots, leafs):
@@ -74,6 +81,7 @@ def test(run):
     wait_for("a leaf without one to know", lambda: "no TLS: " in upstream_of(bare)["problem"])
     expect_true("it is not connected", not upstream_of(bare)["connected"])
     other_host(run)
+    unknown_host(run, ["--tls-ca", f"{roots}/collector.crt", "--token-file", f"{roots}/read.token"])
 
 
 if __name__ == "__main__":
