@@ -1,8 +1,8 @@
 /* merge.h: the records of many processes as one stream, in order of their starts on a common clock.
  *
- * A loser tree over 64-bit keys that hold both the time and the number of the input: six levels
- * without a branch for 64 inputs, two at a time. Each input's next key is made before it is wanted,
- * and records are found in stretches, so that what a stretch needs stays in registers. Inputs give
+ * Records are found in two ways that give the same order: a window of time at once
+ * (merge_window.h), or where that does not do - batches of few records, sparse streams, records out
+ * of order or all at the same ns - one by one with a loser tree (merge_tree.h). Inputs give
  * sorted batches, as cursors do; memory is theirs. Threading: one thread. Lifetime: new, next until
  * it says 0, free; inputs must outlive the merge.
  */
@@ -44,8 +44,17 @@ struct hk_merge;
 /* `batch` for an input whose context is a struct hk_cursor. */
 int hk_merge_cursor_batch(void *cursor, const struct hk_record **ret_records, size_t *ret_count);
 
-/* Common-clock ns of a process's ticks. */
-int64_t hk_merge_clock_ns(const struct hk_merge_clock *clock, uint64_t ticks);
+/* Common-clock ns of a process's ticks. Here, because it is a step of every record. */
+static inline int64_t hk_merge_clock_ns(const struct hk_merge_clock *clock, uint64_t ticks)
+{
+	if (clock->convert) {
+		return clock->convert(clock->context, ticks);
+	}
+	/* Ticks before the base are negative; hostile ones only have to stay defined. */
+	__int128 delta = (int64_t)(ticks - clock->base_ticks);
+	__int128 ns = delta * (__int128)clock->ns_per_tick_q32 >> 32;
+	return (int64_t)((uint64_t)clock->base_ns + (uint64_t)ns);
+}
 
 /* Makes a merge of up to HK_MERGE_INPUTS_MAX inputs, which are copied, and takes the first batch of
  * each. -EINVAL: too many; -ENOMEM; errors of the inputs. Times are told apart over 2^(63 - 2 *
