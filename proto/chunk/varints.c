@@ -30,20 +30,48 @@ static bool runs_bmi2(void)
 	       !__builtin_cpu_is("bdver4");
 }
 
-__attribute__((target("bmi,bmi2,lzcnt"))) static uint8_t *
-put_bmi2(uint8_t *at, const uint64_t *values, size_t count)
+#define TARGET_BMI2 __attribute__((target("bmi,bmi2,lzcnt")))
+
+TARGET_BMI2 static inline uint8_t *put_one_bmi2(uint8_t *at, uint64_t value)
 {
-	for (size_t i = 0; i < count; i++) {
-		uint64_t value = values[i];
-		if (__builtin_expect(value >> 56 != 0, 0)) {
-			at += hk_varint_put(at, value);
+	if (__builtin_expect(value >> 56 != 0, 0)) {
+		return at + hk_varint_put(at, value);
+	}
+	unsigned bits = 64u - (unsigned)__builtin_clzll(value | 1);
+	unsigned more = (bits * 9 - 1) >> 6; /* bytes but the last: (bits - 1) / 7 */
+	uint64_t x = _pdep_u64(value, LOW_BITS) | _bzhi_u64(TOP_BITS, 8 * more);
+	memcpy(at, &x, sizeof(x));
+	return at + more + 1;
+}
+
+/* Eight values of one byte each, as shapes nearly always are, and durations of a short function. */
+static inline bool put_eight_bytes(uint8_t *at, const uint64_t *values)
+{
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < 8; i++) {
+		all |= values[i];
+		at[i] = (uint8_t)values[i];
+	}
+	return all < 0x80;
+}
+
+TARGET_BMI2 static uint8_t *put_bmi2(uint8_t *at, const uint64_t *values, size_t count)
+{
+	size_t i = 0;
+
+	while (i + 8 <= count) {
+		if (put_eight_bytes(at, values + i)) {
+			at += 8;
+			i += 8;
 			continue;
 		}
-		unsigned bits = 64u - (unsigned)__builtin_clzll(value | 1);
-		unsigned more = (bits * 9 - 1) >> 6; /* bytes but the last: (bits - 1) / 7 */
-		uint64_t x = _pdep_u64(value, LOW_BITS) | _bzhi_u64(TOP_BITS, 8 * more);
-		memcpy(at, &x, sizeof(x));
-		at += more + 1;
+		for (size_t end = i + 8; i < end; i++) {
+			at = put_one_bmi2(at, values[i]);
+		}
+	}
+	for (; i < count; i++) {
+		at = put_one_bmi2(at, values[i]);
 	}
 	return at;
 }
