@@ -11,7 +11,9 @@ import resource
 import select
 import socket
 import ssl
+import statistics
 import struct
+import time
 
 import loop
 from harness import Run, end_process, expect, expect_true, main, wait_for
@@ -120,6 +122,27 @@ def check_start(run: Run):
     expect_true(f"keys are not overwritten: {done.stderr}", done.returncode == 1 and "never overwritten" in done.stderr)
     for name in ("collector.key", "tokens", "control.token", "read.token"):
         expect(f"mode of {name}", os.stat(f"{keys}/{name}").st_mode & 0o777, 0o600)
+
+
+def check_prompt(root: Root):
+    """An answer does not wait until its first bytes are acknowledged, 40 ms, by half of which clocks would be wrong: who acknowledges at
+    once is not answered sooner."""
+    with root.tls() as stream:
+        stream.sendall(GREETING)
+        stream.recv(4096)
+
+        def ask(at_once):
+            begun = time.monotonic()
+            stream.sendall(request(root.token("read.token"), STATUS))
+            if at_once:
+                stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+            got = b""
+            while len(got) < 8 or len(got) < 8 + struct.unpack(">Q", got[:8])[0]:
+                got += stream.recv(4096)
+            return time.monotonic() - begun
+        slow, quick = ([ask(at_once) for _ in range(60)] for at_once in (False, True))
+        longer_ms = 1e3 * (statistics.median(slow) - statistics.median(quick))
+        expect_true(f"answers take {longer_ms:.1f} ms longer when they are acknowledged later", longer_ms < 20)
 
 
 def check_cli(run: Run, root: Root):
@@ -332,6 +355,7 @@ def test(run: Run):
     loop.wait_rounds(path, 50)
     wait_for("its records", lambda: root.status()["drained_records"] > 0)
     check_start(run)
+    check_prompt(root)
     check_cli(run, root)
     check_directory(run, root)
     with root.tls() as stream: # what TLS costs once is not what strangers cost
