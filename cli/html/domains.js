@@ -58,7 +58,8 @@ hk.domains = (() => {
 			return;
 		}
 		section.replaceChildren(head("Where time went",
-			"Self time inside hooked calls of each rank's main process, all threads together; waits for events and for threads are left out."),
+			"Self time inside hooked calls of each rank's main process, all threads together: what MPI calls of I/O is I/O here, while the shares "
+				+ "above count it for both. Waits for events and for threads are left out."),
 		data.ranks.length > LINES ? columns(most) : lines(most),
 		html("p", { class: "legend" }, ...names.map((name) => html("span", {}, hk.element.swatch(name), title(name)))));
 	}

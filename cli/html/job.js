@@ -40,7 +40,7 @@ hk.job = (() => {
 				`${nodes} node${nodes > 1 ? "s" : ""}`)];
 		for (const [domain, title] of [["mpi", "MPI"], ["nccl", "NCCL"], ["cuda", "CUDA"], ["blas", "BLAS"], ["io", "I/O"]]) {
 			if (share(domain) > 0 && list.length < 5) {
-				list.push(fact(title, format.percent(share(domain)), "of the time"));
+				list.push(fact(title, format.percent(share(domain)), "of the ranks' time, with what it calls"));
 			}
 		}
 		for (const [kind, title] of [["device", "Device peak"], ["heap", "Heap peak"]]) {

@@ -16,7 +16,7 @@ hk.ranks = (() => {
 
 	function domainColumns() {
 		return ["mpi", "nccl", "cuda", "io"].filter((domain) => data.domains.some((one) => one.domain === domain)).map((domain) => ({
-			title: { mpi: "MPI", nccl: "NCCL", cuda: "CUDA", io: "I/O" }[domain], about: `Time inside outermost calls of ${domain}`,
+			title: { mpi: "MPI", nccl: "NCCL", cuda: "CUDA", io: "I/O" }[domain], about: `Time inside calls of ${domain}, with what these call`,
 			value: spentIn(domain), show: (row) => format.duration(spentIn(domain)(row)) }));
 	}
 

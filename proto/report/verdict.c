@@ -287,8 +287,8 @@ static void time_add(struct hk_verdicts *verdicts, const struct hk_report *repor
 	}
 	if (used > 0) {
 		hk_verdict_add(verdicts, HK_VERDICT_TIME, HK_VERDICT_FACT,
-			       "of the ranks' time %s; the rest is the program's own, or was not "
-			       "hooked",
+			       "of the ranks' time %s, with what these call; the rest is the "
+			       "program's own, or was not hooked",
 			       line);
 	}
 	for (size_t i = 0; i < groups->count && !most; i++) {

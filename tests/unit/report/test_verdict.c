@@ -69,7 +69,7 @@ static void test_a_late_rank_is_named_with_its_numbers(void **state)
 	       "balance finding: rank 2 is late: outside MPI it works 9.00 s, 50 % above the "
 	       "median; it spends 1.00 s in MPI, the median rank 4.00 s\n",
 	       true);
-	expect(text, "time fact: of the ranks' time 32.5 % in MPI;", true);
+	expect(text, "time fact: of the ranks' time 32.5 % in MPI, with what these call;", true);
 	expect(text, "time fact: most time is in MPI_Allreduce: 13.00 s over all ranks, 32.5 %",
 	       true);
 	free(text);
