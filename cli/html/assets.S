@@ -7,7 +7,9 @@
 	.section .rodata
 
 BEGIN(page)
+	.incbin "head.html"
 	.incbin "page.html"
+	.incbin "tail.html"
 END(page)
 
 BEGIN(style)
@@ -39,7 +41,9 @@ BEGIN(script)
 END(script)
 
 BEGIN(compare_page)
+	.incbin "head.html"
 	.incbin "compare.html"
+	.incbin "tail.html"
 END(compare_page)
 
 BEGIN(compare_script)
