@@ -5,7 +5,8 @@
 /* A key that would have to pass more than this many others means that its bucket got too many. */
 #define CLUMP 16u
 
-/* Four counts in a word; the product has in each the sum of it and of those before. */
+/* Four counts in a word, the first lowest; the product has in each place the sum of the count there
+ * and of those before it. */
 #define COUNTS 4u
 #define COUNT_BITS 16u
 #define ADD_UP 0x0001000100010001ull
