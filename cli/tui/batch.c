@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "command.h"
 #include "report/table.h"
 #include "tui/head.h"
 
 #define HEADS_BYTES 512u
+/* A collector that dies is replaced, or started again, soon. */
+#define PATIENCE_NS UINT64_C(20000000000)
 
 size_t hk_batch_column(const struct hk_view *view, const char *title)
 {
@@ -112,24 +115,32 @@ static int picture_write(const struct hk_batch *batch, const struct hk_scene *sc
 	return r;
 }
 
+enum look { LOOK_LAST, LOOK_LIVE, LOOK_NONE };
+
+/* One picture. PATIENT: nothing is written where nobody follows the job, who may come yet. */
 static int take_and_write(const struct hk_batch *batch, struct hk_history *history,
-			  struct hk_history *head, bool *ret_live)
+			  struct hk_history *head, bool patient, enum look *ret_look)
 {
 	const struct hk_picture_request request = {.job = batch->job,
 						   .keys = batch->json ? 0 : batch->view->keys};
 	struct hk_picture *picture;
 	int code = hk_picture_take(&request, &picture);
 
-	*ret_live = false;
+	*ret_look = LOOK_LAST;
 	if (!picture) {
+		return code;
+	}
+	if (patient && hk_picture_state(picture) == HK_PICTURE_LEFT) {
+		*ret_look = LOOK_NONE;
+		hk_picture_free(picture);
 		return code;
 	}
 	const struct hk_scene scene = {.picture = picture, .history = history};
 	int r = picture_write(batch, &scene, head);
-	*ret_live = picture->job.live;
+	*ret_look = picture->job.live ? LOOK_LIVE : LOOK_LAST;
 	if (r < 0 || fflush(stdout) != 0) {
 		hk_error("cannot show the job: %s", strerror(r < 0 ? -r : errno));
-		*ret_live = false;
+		*ret_look = LOOK_LAST;
 		code = HK_EXIT_FAILED;
 	}
 	hk_picture_free(picture);
@@ -140,16 +151,19 @@ int hk_batch_run(const struct hk_batch *batch)
 {
 	struct hk_history *history = hk_history_new(), *head = hk_history_new();
 	int code = HK_EXIT_FAILED;
-	bool live = history && head;
+	enum look look = history && head ? LOOK_LIVE : LOOK_LAST;
+	uint64_t live_ns = 0; /* when it was seen to be so */
+	unsigned long written = 0;
 
-	for (unsigned long i = 1; live; i++) {
-		code = take_and_write(batch, history, head, &live);
-		if (i == batch->pictures) {
-			break;
-		}
-		if (live) {
+	while (look != LOOK_LAST && (written == 0 || written != batch->pictures)) {
+		uint64_t now_ns = hk_clock_monotonic_ns();
+		if (written > 0) {
 			poll(NULL, 0, (int)(batch->delay_s * 1000));
 		}
+		code = take_and_write(batch, history, head,
+				      written > 0 && now_ns - live_ns < PATIENCE_NS, &look);
+		live_ns = look == LOOK_LIVE ? now_ns : live_ns;
+		written += look != LOOK_NONE;
 	}
 	hk_history_free(history);
 	hk_history_free(head);

@@ -68,6 +68,25 @@ def check_screen(run: Run):
         expect_true(f"Ctrl-C: {top.returncode}", top.returncode in (0, -signal.SIGINT, 128 + signal.SIGINT))
 
 
+def check_replaced(run: Run, collector):
+    """A collector that is killed and started again is waited for; what lies in its directory is not shown meanwhile as if it were now."""
+    output = run.path("pictures")
+    with open(output, "w", encoding="utf-8") as file, subprocess.Popen([run.binary("hookcli"), "top", "living", "-b", "-d", "0.1"],
+                                                                       env=run.environment(), cwd=run.directory, stdout=file) as top:
+        def heads():
+            with open(output, encoding="utf-8") as pictures:
+                return [line.split() for line in pictures if line.startswith("hooktrace living ")]
+
+        wait_for("pictures", lambda: len(heads()) > 2)
+        end_process(collector)
+        run.start_collector()
+        seen = len(heads())
+        wait_for("pictures of the next collector", lambda: len(heads()) > seen + 2)
+        expect("states of the job", {words[-1] for words in heads()}, {"LIVE"})
+        expect("top goes on", top.poll(), None)
+        top.terminate()
+
+
 def check_end(run: Run, path):
     """It ends with the job, and shows a finished one."""
     with subprocess.Popen([run.binary("hookcli"), "top", "living", "-b", "-d", "0.1"], env=run.environment(), text=True,
@@ -81,7 +100,7 @@ def check_end(run: Run, path):
 
 
 def test(run):
-    run.start_collector()
+    collector = run.start_collector()
     path = run.path("progress")
     job = loop.start(run, run.workload("calls_truth"), "--loop", path, env=loop.agent_environment(run, "living"))
     loop.wait_rounds(path, 200)
@@ -90,6 +109,7 @@ def test(run):
     check_once(run, path)
     check_several(run)
     check_screen(run)
+    check_replaced(run, collector)
     check_end(run, path)
     end_process(job)
 
