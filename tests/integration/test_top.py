@@ -70,8 +70,8 @@ def check_screen(run: Run):
 
 def check_replaced(run: Run, collector):
     """A collector that is killed and started again is waited for; what lies in its directory is not shown meanwhile as if it were now."""
-    output = run.path("pictures")
-    with open(output, "w", encoding="utf-8") as file, subprocess.Popen([run.binary("hookcli"), "top", "living", "-b", "-d", "0.1"],
+    output, job = run.path("pictures"), run.path("store", "living")
+    with open(output, "w", encoding="utf-8") as file, subprocess.Popen([run.binary("hookcli"), "top", job, "-b", "-d", "0.05"],
                                                                        env=run.environment(), cwd=run.directory, stdout=file) as top:
         def heads():
             with open(output, encoding="utf-8") as pictures:
@@ -79,6 +79,10 @@ def check_replaced(run: Run, collector):
 
         wait_for("pictures", lambda: len(heads()) > 2)
         end_process(collector)
+        # That one looks many times while there is no collector; who looks for the first time sees what lies there, and that it is old.
+        for _ in range(20):
+            first = run.cli("top", job, "--once").stdout.splitlines()[0]
+            expect_true(f"without a collector: {first}", first.endswith("  NO COLLECTOR"))
         run.start_collector()
         seen = len(heads())
         wait_for("pictures of the next collector", lambda: len(heads()) > seen + 2)
