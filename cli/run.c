@@ -55,7 +55,7 @@ static const struct argp_option options[] = {
      "Bring the job to the collector at URL, from every node it runs on", 0},
     {"keep", OPTION_KEEP, "all|<n>s|<n>{K,M,G}", 0,
      "Keep the newest records: of the last so many seconds, or so many bytes (default 10G)", 0},
-    {"quiet", 'q', NULL, 0, "No summary at the end", 0},
+    {"quiet", 'q', NULL, 0, "No summary at the end, and no page", 0},
     {0},
 };
 
