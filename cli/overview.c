@@ -423,8 +423,7 @@ static uint64_t find_stride(const Hk__Snapshot *snapshot, const struct hk_overvi
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
 		const Hk__Process *process = snapshot->processes[i];
 		if (is_main(process) && process->last_chunk > 0) {
-			uint64_t gone = process->records_shed + process->records_shed_here +
-					process->records_elsewhere;
+			uint64_t gone = process->records_shed + process->records_elsewhere;
 			uint64_t stored = process->records_stored;
 			records += stored > gone ? stored - gone : 0;
 			chunks += process->last_chunk;

@@ -214,7 +214,6 @@ static int add_process_row(struct adding *adding, const struct hk_report_clock *
 	add(&value[PROCESS_LOST_BUFFER], process->lost_records - store);
 	add(&value[PROCESS_LOST_STORE], store);
 	add(&value[PROCESS_LOST_KEEP], process->records_shed);
-	add(&value[PROCESS_LOST_KEEP], process->records_shed_here);
 	add(&value[PROCESS_UNTRACKED], process->calls_untracked);
 	add(&value[PROCESS_OVERHEAD], process->tracing_cost_ns);
 	add(&value[PROCESS_CPU], process->cpu_ns);

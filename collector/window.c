@@ -87,8 +87,6 @@ static int file_shed(const struct hk_collector *collector, struct hk_process *pr
 	process->held_bytes -= freed < process->held_bytes ? freed : process->held_bytes;
 	if (flags & HK_CHUNK_ELSEWHERE) {
 		process->state->records_elsewhere += records;
-	} else if (process->remote) {
-		process->state->records_shed_here += records;
 	} else {
 		process->state->records_shed += records;
 	}
@@ -330,8 +328,7 @@ void hk_window_restore(struct hk_process *process)
 	file_close(&file);
 	Hk__Process *state = process->state;
 	process->held_bytes = held;
-	if (!process->remote &&
-	    (state->records_shed != shed || state->records_elsewhere != elsewhere)) {
+	if (state->records_shed != shed || state->records_elsewhere != elsewhere) {
 		state->records_shed = shed;
 		state->records_elsewhere = elsewhere;
 		process->changed = true;

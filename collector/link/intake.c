@@ -154,13 +154,24 @@ static int set_node(Hk__Process *state, const Hk__Node *node)
 	return 0;
 }
 
+/* What has become of records our own files say: what the leaf has given up may have come before,
+ * and its tombstone comes in its turn. */
+static void keep_own(Hk__Process *state, uint64_t shed)
+{
+	state->records_shed = shed;
+	state->records_elsewhere = 0;
+}
+
 static int merge(struct hk_collector *collector, struct hk_process *process,
 		 const Hk__Process *change)
 {
+	Hk__Process *state = process->state;
+	uint64_t shed = state->records_shed;
 	hk_family_remove(collector, process);
-	int r = hk_change_apply(process->state, change);
+	int r = hk_change_apply(state, change);
 	hk_family_add(collector, process);
-	process->gone = process->state->end != NULL;
+	process->gone = state->end != NULL;
+	keep_own(state, shed);
 	return r;
 }
 
@@ -191,6 +202,7 @@ static int take_process(struct hk_collector *collector, struct hk_job *job, cons
 	} else if (!(*state)->start || !hk_columns_valid((*state)->cells)) {
 		r = (*state)->start ? -EBADMSG : -ESTALE;
 	} else {
+		keep_own(*state, 0);
 		r = hk_process_restore(collector, job, *state);
 		process = r < 0 ? NULL : hk_family_by_uid(collector, (*state)->uid.data);
 		*state = r < 0 ? *state : NULL;
@@ -282,7 +294,22 @@ static bool is_chunk(const struct hk_process *process, const Hk__ChunkPut *put,
 	       ret_header->number == put->number && ret_header->span == put->chunk.len;
 }
 
-static int store(struct hk_process *process, const Hk__ChunkPut *put)
+static void note_shed(struct hk_process *process, uint64_t records)
+{
+	const ProtobufCBinaryData *id = &process->state->node;
+	Hk__Node *node = id->len == HK_NODE_ID_BYTES ? hk_peers_node(process->job, id->data) : NULL;
+	if (records > 0) {
+		process->state->records_shed += records;
+		process->changed = true;
+	}
+	if (records > 0 && node) {
+		node->shed_records += records;
+		process->job->changed = true;
+	}
+}
+
+static int store(struct hk_process *process, const Hk__ChunkPut *put,
+		 const struct hk_chunk_header *header)
 {
 	int fd = open_chunks(process, true);
 	if (fd < 0) {
@@ -300,6 +327,7 @@ static int store(struct hk_process *process, const Hk__ChunkPut *put)
 	process->stored_bytes = process->chunk_end = at + put->chunk.len;
 	process->held_bytes += put->chunk.len;
 	process->job->grown = true;
+	note_shed(process, hk_chunk_shed_records(header));
 	return 1;
 }
 
@@ -329,7 +357,7 @@ int hk_intake_chunk(struct hk_collector *collector, const char *user, const Hk__
 	}
 	/* What is left of a full disk is for statistics. */
 	bool full = hk_reserve_is_full(process->job->full_error);
-	r = full ? process->job->full_error : store(process, put);
+	r = full ? process->job->full_error : store(process, put, &header);
 	if (hk_reserve_is_full(r)) {
 		hk_job_is_full(process->job, r);
 	} else if (r > 0) {

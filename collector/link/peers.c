@@ -137,7 +137,6 @@ int hk_peers_join(struct hk_job *job, const Hk__Node *from, uint64_t opened_unix
 	    set_bytes(&node->boot, &from->boot) < 0) {
 		return -ENOMEM;
 	}
-	node->shed_records = from->shed_records;
 	node->spooled_bytes = from->spooled_bytes;
 	*ret_node = node;
 	return 0;

@@ -106,7 +106,7 @@ static int row_fill(struct hk_report *report, const Hk__Process *process,
 	row->calls_untracked = process->calls_untracked;
 	row->records = process->records;
 	row->lost_records = process->lost_records;
-	row->shed_records = process->records_shed + process->records_shed_here;
+	row->shed_records = process->records_shed;
 	row->tracing_cost_ns = process->tracing_cost_ns;
 	row->command = hk_report_strings_get(&report->strings, process->command);
 	row->host = hk_report_strings_get(&report->strings, process->host);
@@ -191,7 +191,7 @@ static void ranks_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 		}
 		rank->records += process->records;
 		rank->lost_records += process->lost_records;
-		rank->shed_records += process->records_shed + process->records_shed_here;
+		rank->shed_records += process->records_shed;
 		rank->tracing_cost_ns += process->tracing_cost_ns;
 		if (process->role == HK__ROLE__ROLE_HELPER) {
 			continue;

@@ -62,7 +62,7 @@ static void job_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 		to->calls_untracked += process->calls_untracked;
 		to->records += process->records;
 		to->lost_records += process->lost_records;
-		to->shed_records += process->records_shed + process->records_shed_here;
+		to->shed_records += process->records_shed;
 		if (process->world_size > to->world_size) {
 			to->world_size = process->world_size;
 		}

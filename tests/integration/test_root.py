@@ -16,6 +16,8 @@ from test_link import RANKS_EACH, nodes_are, start_ranks
 ROUNDS = 2000
 LONG_ROUNDS = 20_000
 FOREVER = 10_000_000
+ENOUGH_BYTES = 512 << 10  # of records of LONG_ROUNDS: far more than is kept
+NEVER_MS = 3_600_000
 
 
 def over_time(report):
@@ -105,32 +107,100 @@ def quiet(root, ranks):
     return len(first) == ranks and counts() == first
 
 
+def go_on(run, commands):
+    for command in commands:
+        command.send_signal(signal.SIGCONT)
+    for command in commands:
+        finish(command, "rank", run.path("job.log"))
+
+
+def expect_shares(root, job):
+    """Every call of the job is in the statistics; every record is held by the root, or was given up and is counted. Returns those."""
+    report = root.closed_report(job)
+    expect("ranks", len(report["ranks"]), RANKS_EACH)
+    for row in report["calls"]:
+        if row["function"] in loop.FUNCTIONS and os.path.basename(row["library"]) == loop.LIBRARY:
+            expect(f"calls of {row['function']}", row["calls"], loop.THREADS * LONG_ROUNDS)
+    held = sum(len(calls) for calls in loop.events_of(root, job).values())
+    shed = sum(row["shed_records"] for row in report["ranks"])
+    expect("records held and given up", held + shed, sum(row["records"] for row in report["ranks"]))
+    return report, shed
+
+
+def chunk_bytes(node, job):
+    """Of the job's records in the store of NODE: all, and those that were not given back to the file system."""
+    directory = os.path.join(node.store, job)
+    files = [os.stat(os.path.join(directory, name)) for name in os.listdir(directory) if name.endswith(".chunks")]
+    return sum(file.st_size for file in files), sum(file.st_blocks * 512 for file in files)
+
+
+def gave_up(node, job):
+    """Whether NODE has written most of the job's records, and given up most of those."""
+    written, held = chunk_bytes(node, job)
+    return written > ENOUGH_BYTES and held < written / 2
+
+
 def room(run):
     """The root is away for longer than --keep has room: the oldest records are given up and counted, statistics are exact."""
     url = free_url()
     with Proxy(address_of(url)) as proxy:
-        root, leaves = root_and_leaves(run, ["small"], url=url, upstream=proxy.url, leaf_options=["--keep", "64K"])
+        root, (leaf,) = root_and_leaves(run, ["small"], url=url, upstream=proxy.url, leaf_options=["--keep", "64K"])
         # However late the job is known, most of its records are made when the root is away.
-        commands, paths = start_ranks(run, leaves, "cut", LONG_ROUNDS, 0, LONG_ROUNDS // 20)
+        commands, paths = start_ranks(run, [leaf], "cut", LONG_ROUNDS, 0, LONG_ROUNDS // 20)
         for path in paths:
             loop.wait_stopped(path)
         wait_for("the job to be known", lambda: root.cli("report", "cut", check=False).returncode == 0)
         proxy.cut()
         proxy.reset()
-        for command in commands:
-            command.send_signal(signal.SIGCONT)
-        for command in commands:
-            finish(command, "rank", run.path("job.log"))
+        go_on(run, commands)
+        wait_for("records to be given up", lambda: gave_up(leaf, "cut"))
         proxy.heal()
-        report = root.closed_report("cut")
-    expect("ranks", len(report["ranks"]), RANKS_EACH)
-    shed = sum(node["shed_records"] for node in report["nodes"])
-    expect_true(f"records were given up: {report['nodes']}", shed > 0)
-    for row in report["calls"]:
-        if row["function"] in loop.FUNCTIONS and os.path.basename(row["library"]) == loop.LIBRARY:
-            expect(f"calls of {row['function']}", row["calls"], loop.THREADS * LONG_ROUNDS)
-    held = sum(len(calls) for calls in loop.events_of(root, "cut").values())
-    expect("records held and given up", held + shed, sum(row["records"] for row in report["ranks"]))
+        report, shed = expect_shares(root, "cut")
+    expect_true(f"records were given up: {shed}", shed > 0)
+    expect("given up by the node", [node["shed_records"] for node in report["nodes"]], [shed])
+    for node in (root, leaf):
+        end_process(node.collector)
+
+
+def in_doubt(run):
+    """Records reach a root whose answers do not come back, and are given up meanwhile: they are held, and count as held."""
+    url = free_url()
+    with Proxy(address_of(url)) as proxy:
+        root, (leaf,) = root_and_leaves(run, ["deaf"], url=url, upstream=proxy.url, leaf_options=["--keep", "64K"])
+        commands, paths = start_ranks(run, [leaf], "doubt", LONG_ROUNDS, 0, LONG_ROUNDS // 20)
+        for path in paths:
+            loop.wait_stopped(path)
+        wait_for("the job to be known", lambda: root.cli("report", "doubt", check=False).returncode == 0)
+        before, _ = chunk_bytes(root, "doubt")
+        proxy.set(down_more_ms=NEVER_MS)
+        go_on(run, commands)
+        wait_for("records to be given up", lambda: gave_up(leaf, "doubt"))
+        wait_for("the root to have some of it", lambda: chunk_bytes(root, "doubt")[0] > before)
+        proxy.set(down_more_ms=0)
+        proxy.reset()
+        report, shed = expect_shares(root, "doubt")
+    expect("given up by the node", [node["shed_records"] for node in report["nodes"]], [shed])
+    for node in (root, leaf):
+        end_process(node.collector)
+
+
+def root_keeps(run):
+    """A root with --keep gives up what its leaf had no need to: counted, also by the one that comes after it was killed."""
+    url = free_url()
+    root, leaf = Node(run, "narrow", ["--listen", url, "--keep", "64K"]).start(), Node(run, "wide", ["--upstream", url]).start()
+    commands, paths = start_ranks(run, [leaf], "kept", LONG_ROUNDS, 0, LONG_ROUNDS // 2)
+    for path in paths:
+        loop.wait_stopped(path)
+    wait_for("records to be given up", lambda: any(row["shed_records"] > 0 for row in root.report("kept")["ranks"]))
+    root.collector.kill()
+    root.collector.wait()
+    root.start()
+    go_on(run, commands)
+    report, shed = expect_shares(root, "kept")
+    expect_true(f"records were given up: {shed}", shed > 0)
+    expect("given up by the node", [node["shed_records"] for node in report["nodes"]], [0])
+    for node in (root, leaf):
+        end_process(node.collector)
 
 
 def removed(run):
@@ -159,6 +229,8 @@ def test(run):
     root_away(run)
     control(run)
     room(run)
+    in_doubt(run)
+    root_keeps(run)
 
 
 if __name__ == "__main__":

@@ -201,8 +201,7 @@ static void test_rows_are_told_by_rank_role_and_domain(void **state)
 	maker_call(maker_cell(maker.processes[1], "io", "read", "/b", HK_LEVEL_TIME), 70);
 	maker.processes[1]->message.lost_records = 10;
 	maker.processes[1]->message.records_dropped = 4;
-	maker.processes[1]->message.records_shed = 5;
-	maker.processes[1]->message.records_shed_here = 6;
+	maker.processes[1]->message.records_shed = 11;
 	maker_memory(maker.processes[1], "heap", "*", 4096)->live_bytes = 100;
 	maker_memory(maker.processes[1], "heap", "/a", 4096);
 	struct maker_process *helper =
