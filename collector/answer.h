@@ -9,7 +9,7 @@
  * comes. */
 struct hk_answer_wait {
 	const char *user;     /* who asks sees this user's jobs only; NULL or "": all */
-	uint64_t received_ns; /* monotonic: when the request came in */
+	uint64_t received_ns; /* monotonic: when the request began to come in */
 	uint64_t until_ns;    /* monotonic; 0: not waiting */
 };
 

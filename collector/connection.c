@@ -104,12 +104,18 @@ static const struct hk_outgoing *next_outgoing(struct hk_connection *connection)
 	return outgoing;
 }
 
+/* Bytes of memory: short answers that nobody reads are some, too. */
+static size_t held_by(const struct hk_outgoing *outgoing)
+{
+	return sizeof(*outgoing) + outgoing->size;
+}
+
 static void drop_outgoing(struct hk_connection *connection)
 {
 	struct hk_outgoing *outgoing = connection->outgoing;
 	DL_DELETE(connection->outgoing, outgoing);
-	connection->unsent -= outgoing->size;
-	connection->hub->unsent -= outgoing->size;
+	connection->unsent -= held_by(outgoing);
+	connection->hub->unsent -= held_by(outgoing);
 	free(outgoing->bytes);
 	free(outgoing);
 }
@@ -168,8 +174,8 @@ static void queue(struct hk_connection *connection, struct hk_outgoing *outgoing
 	struct hk_hub *hub = connection->hub;
 	pthread_mutex_lock(&hub->lock);
 	DL_APPEND(connection->outgoing, outgoing);
-	connection->unsent += outgoing->size;
-	hub->unsent += outgoing->size;
+	connection->unsent += held_by(outgoing);
+	hub->unsent += held_by(outgoing);
 	const struct hk_outgoing *next = next_outgoing(connection);
 	pthread_mutex_unlock(&hub->lock);
 	if (next) {
@@ -188,8 +194,16 @@ int hk_connection_send(struct hk_connection *connection, const uint8_t *trace, s
 	outgoing->head_size = hk_framing_head(connection->local, trace_size + size, outgoing->head);
 	memcpy(outgoing->head + outgoing->head_size, trace, trace_size);
 	outgoing->head_size += trace_size;
-	outgoing->bytes = bytes;
-	outgoing->size = size;
+	if (size <= HK_CONNECTION_SHORT) {
+		/* Over TLS each part is a record: who asks for the time would wait for the second.
+		 */
+		memcpy(outgoing->head + outgoing->head_size, bytes, size);
+		outgoing->head_size += size;
+		free(bytes);
+	} else {
+		outgoing->bytes = bytes;
+		outgoing->size = size;
+	}
 	queue(connection, outgoing);
 	return 0;
 }
@@ -252,7 +266,7 @@ static void hand_over(struct hk_connection *connection, struct hk_incoming *inco
 	pthread_mutex_lock(&hub->lock);
 	incoming->held = connection->holding;
 	connection->holding = 0;
-	incoming->wait.received_ns = hk_clock_monotonic_ns();
+	incoming->wait.received_ns = connection->head_ns;
 	incoming->wait.user = connection->user;
 	incoming->connection = connection->ended ? NULL : connection; /* or it is being freed */
 	DL_APPEND(hub->incoming, incoming);
@@ -329,6 +343,7 @@ static const char *take_head(struct hk_connection *connection)
 {
 	const char *why = hk_framing_size(connection->local, connection->head, &connection->size);
 	bool trusted = connection->given != HK_RIGHT_NONE;
+	connection->head_ns = hk_clock_monotonic_ns();
 	connection->right = connection->given;
 	connection->user = "";
 	connection->phase = trusted ? HK_PHASE_BODY : HK_PHASE_FRONT;

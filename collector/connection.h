@@ -22,10 +22,13 @@ enum hk_phase {
 	HK_PHASE_BODY,
 };
 
+/* Answers up to this size go in one write with their head. */
+#define HK_CONNECTION_SHORT 128u
+
 /* A message on its way. */
 struct hk_outgoing {
 	struct hk_outgoing *prev, *next;
-	uint8_t head[HK_FRAMING_HEAD_MAX + HK_FRAMING_TRACE_MAX];
+	uint8_t head[HK_FRAMING_HEAD_MAX + HK_FRAMING_TRACE_MAX + HK_CONNECTION_SHORT];
 	size_t head_size;
 	uint8_t *bytes; /* owned */
 	size_t size;	/* of them */
@@ -49,6 +52,7 @@ struct hk_connection {
 	size_t until; /* bytes that this phase wants */
 	size_t got;
 	uint64_t deadline_ns; /* 0: none */
+	uint64_t head_ns;     /* monotonic: when the head of what is being received came in */
 	enum hk_right right;  /* of the message */
 	const char *user;     /* likewise; policy.h */
 	size_t holding;	      /* of hub->held, for `body`; hub's lock */

@@ -39,7 +39,7 @@ struct hk_hub {
 	uint32_t count;			   /* connections */
 	uint32_t ended;			   /* of them: to be freed */
 	size_t held;   /* bytes of requests, whole or in part, that are not answered */
-	size_t unsent; /* bytes of answers */
+	size_t unsent; /* bytes of answers, as they lie in memory */
 };
 
 /* ---- the hub's lock is held ---- */
