@@ -187,7 +187,9 @@ static void connection_end(struct hk_uplink *uplink, char refusal[PROBLEM_BYTES]
 	}
 	hk_watchdog_begin();
 	nng_close(uplink->socket);
-	hk_dialer_end(&uplink->dialer);
+	hk_watchdog_end();
+	hk_dialer_end(&uplink->dialer); /* may take its time to look at a certificate */
+	hk_watchdog_begin();
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS; i++) {
 		nng_aio_wait(uplink->slots[i].aio);
 		slot_clear(&uplink->slots[i], refusal);

@@ -7,10 +7,10 @@
 #ifndef HK_BASE_VECTORS_H
 #define HK_BASE_VECTORS_H
 
-/* A sanitizer's run time is not there yet when the loader picks, and another compiler may not know
- * these names. */
-#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
+/* A sanitizer's run time is not there yet when the loader picks, and other and older compilers may
+ * not know these names. */
+#if defined(__x86_64__) && !defined(__clang__) && __GNUC__ >= 12 && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define HK_WIDEST_VECTORS \
 	__attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else

@@ -229,6 +229,9 @@ bool hk_merge_window_open(struct hk_merge_window *window, struct hk_merge_stream
 		window->width_ns = window->width_ns / WIDTH_GROWTH + 1;
 		return false;
 	}
+	if (window->count == 0) {
+		return false; /* the batch that bounds it begins later than it ends */
+	}
 	size_t again = hk_radix_sort(window->keys, window->count, window->shift, window->buckets,
 				     bucket_count, window->sorted);
 	bool clumps = again > window->count / 4;

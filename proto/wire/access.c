@@ -320,7 +320,7 @@ int hk_access_dial(nng_socket socket, const char *url, const struct hk_access *a
 		nng_tls_config_free(tls);
 	}
 	/* How the URL looks was checked before: what is left is a name that says nothing here. */
-	if (tls && (r == NNG_EADDRINVAL || r == NNG_EAGAIN)) {
+	if (tls && r == NNG_EADDRINVAL) {
 		snprintf(
 		    problem, HK_ACCESS_PROBLEM_BYTES,
 		    "%s: no such host or port is known here; it looks like tls+tcp://HOST:4440",

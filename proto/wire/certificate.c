@@ -60,14 +60,14 @@ struct shown {
 static void add_name(struct shown *shown, const void *bytes, size_t size)
 {
 	size_t used = strlen(shown->names), gap = used ? 2 : 0;
-	if (size == 0 || size >= NAMES_BYTES - used - gap) {
+	if (size == 0 || used + gap >= NAMES_BYTES || size >= NAMES_BYTES - used - gap) {
 		return;
 	}
 	memcpy(shown->names + used, ", ", gap);
 	char *to = shown->names + used + gap;
 	for (size_t i = 0; i < size; i++) {
 		unsigned char byte = ((const unsigned char *)bytes)[i];
-		to[i] = isalnum(byte) || strchr("-._*:", byte) ? (char)byte : '?';
+		to[i] = isalnum(byte) || (byte && strchr("-._*:", byte)) ? (char)byte : '?';
 	}
 	to[size] = '\0';
 	/* A common name is often among the others, too. */
@@ -137,8 +137,10 @@ static bool await(const struct look *look, short events)
 	int r;
 	do {
 		uint64_t now = hk_clock_monotonic_ns();
-		uint64_t left = now < look->until_ns ? look->until_ns - now : 0;
-		r = poll(&wait, 1, (int)(left / 1000000));
+		if (now >= look->until_ns) {
+			return false; /* whatever else it has to say */
+		}
+		r = poll(&wait, 1, (int)((look->until_ns - now) / 1000000));
 	} while (r < 0 && errno == EINTR);
 	return r > 0;
 }

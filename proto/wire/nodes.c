@@ -283,7 +283,7 @@ static int take_job(Hk__Job *whole, const Hk__Job *part)
 		whole->world_size = part->world_size;
 	}
 	whole->stored_bytes += part->stored_bytes;
-	whole->store_full |= part->store_full;
+	whole->store_full |= part->store_full && !part->closed;
 	whole->tracing_cost_ns += part->tracing_cost_ns;
 	int r = *part->store_error && !*whole->store_error
 		    ? set_text(&whole->store_error, part->store_error)

@@ -331,6 +331,36 @@ static void test_late_and_far_records_lose_nothing(void **state)
 	hk_merge_free(merge);
 }
 
+/* The batch that ends first begins later than it ends: nothing of it lies before its end. */
+static void test_batch_that_begins_later_than_it_ends_loses_nothing(void **state)
+{
+	struct hk_record records[2][2] = {{{.start_ticks = 100}, {.start_ticks = 10}},
+					  {{.start_ticks = 10}, {.start_ticks = 50}}};
+	struct source sources[2];
+	struct hk_merge_input inputs[2];
+	struct hk_merge *merge;
+	struct hk_merged merged;
+
+	(void)state;
+	for (int round = 0; round < 50; round++) { /* batches of one record or two */
+		int counts[2] = {0};
+		for (int i = 0; i < 2; i++) {
+			sources[i] = (struct source){.records = records[i], .count = 2};
+			inputs[i] = (struct hk_merge_input){.batch = batch, .context = &sources[i]};
+			inputs[i].clock.ns_per_tick_q32 = 1ull << 32;
+		}
+		assert_int_equal(hk_merge_new(inputs, 2, &merge), 0);
+		while (hk_merge_next(merge, &merged) > 0) {
+			assert_ptr_equal(merged.record,
+					 &records[merged.input][counts[merged.input]]);
+			counts[merged.input]++;
+		}
+		assert_int_equal(counts[0], 2);
+		assert_int_equal(counts[1], 2);
+		hk_merge_free(merge);
+	}
+}
+
 static void test_ticks_that_turn_negative_count_as_the_clock_says(void **state)
 {
 	const uint64_t turn = (uint64_t)INT64_MAX + 1;
@@ -430,6 +460,7 @@ int main(void)
 	    cmocka_unit_test(test_inputs_come_as_one_sorted_stream),
 	    cmocka_unit_test(test_an_error_closes_its_input_only),
 	    cmocka_unit_test(test_late_and_far_records_lose_nothing),
+	    cmocka_unit_test(test_batch_that_begins_later_than_it_ends_loses_nothing),
 	    cmocka_unit_test(test_ticks_that_turn_negative_count_as_the_clock_says),
 	    cmocka_unit_test(test_cursors_merge),
 	};

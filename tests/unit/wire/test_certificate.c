@@ -55,9 +55,11 @@ static int teardown(void **state)
 	return rmdir(directory);
 }
 
+#define ALTERNATIVES 3
+
 struct wish {
 	const char *name; /* distinguished */
-	const char *alternative;
+	const char *alternatives[ALTERNATIVES + 1];
 	const char *from, *to;
 };
 
@@ -71,22 +73,27 @@ static void put(const char *path, const unsigned char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* The name once more, as a subjectAltName: an ASN.1 sequence of one. */
-static void set_alternative(mbedtls_x509write_cert *certificate, const char *name)
+/* The names of WISH, as a subjectAltName: an ASN.1 sequence, with lengths of two bytes and of one.
+ */
+static void set_alternatives(mbedtls_x509write_cert *certificate, const char *const *names)
 {
-	unsigned char extension[64];
-	size_t size = strlen(name);
-	assert_true(size + 4 <= sizeof(extension));
-	extension[0] = MBEDTLS_ASN1_CONSTRUCTED | MBEDTLS_ASN1_SEQUENCE;
-	extension[1] = (unsigned char)(size + 2);
-	extension[2] = MBEDTLS_ASN1_CONTEXT_SPECIFIC | MBEDTLS_X509_SAN_DNS_NAME;
-	extension[3] = (unsigned char)size;
-	memcpy(extension + 4, name, size);
-	assert_int_equal(
-	    mbedtls_x509write_crt_set_extension(certificate, MBEDTLS_OID_SUBJECT_ALT_NAME,
-						MBEDTLS_OID_SIZE(MBEDTLS_OID_SUBJECT_ALT_NAME), 0,
-						extension, size + 4),
-	    0);
+	unsigned char extension[700] = {MBEDTLS_ASN1_CONSTRUCTED | MBEDTLS_ASN1_SEQUENCE, 0x82};
+	size_t end = 4;
+	for (; *names; names++) {
+		size_t size = strlen(*names);
+		assert_true(size < 256 && end + 3 + size <= sizeof(extension));
+		extension[end++] = MBEDTLS_ASN1_CONTEXT_SPECIFIC | MBEDTLS_X509_SAN_DNS_NAME;
+		extension[end++] = 0x81;
+		extension[end++] = (unsigned char)size;
+		memcpy(extension + end, *names, size);
+		end += size;
+	}
+	extension[2] = (unsigned char)((end - 4) >> 8);
+	extension[3] = (unsigned char)(end - 4);
+	assert_int_equal(mbedtls_x509write_crt_set_extension(
+			     certificate, MBEDTLS_OID_SUBJECT_ALT_NAME,
+			     MBEDTLS_OID_SIZE(MBEDTLS_OID_SUBJECT_ALT_NAME), 0, extension, end),
+			 0);
 }
 
 /* Its own authority, written to TO, with its key beside. */
@@ -117,8 +124,8 @@ static void make(const struct wish *wish, const char *to)
 	mbedtls_x509write_crt_set_issuer_name(&certificate, wish->name);
 	mbedtls_x509write_crt_set_validity(&certificate, wish->from, wish->to);
 	mbedtls_x509write_crt_set_basic_constraints(&certificate, 1, 0);
-	if (wish->alternative) {
-		set_alternative(&certificate, wish->alternative);
+	if (wish->alternatives[0]) {
+		set_alternatives(&certificate, wish->alternatives);
 	}
 	assert_int_equal(mbedtls_x509write_crt_pem(&certificate, text, sizeof(text),
 						   mbedtls_ctr_drbg_random, &random),
@@ -176,8 +183,8 @@ static void expect_words(const char *problem, const char *words)
 static void test_one_for_another_host_is_told_from_one_of_a_stranger(void **state)
 {
 	char problem[HK_ACCESS_PROBLEM_BYTES];
-	static const struct wish wish = {"CN=head.example", "HEAD-2.example\n\033[2J", LONG_AGO,
-					 FAR_AWAY};
+	static const struct wish wish = {
+	    "CN=head.example", {"HEAD-2.example\n\033[2J"}, LONG_AGO, FAR_AWAY};
 	(void)state;
 	told(&wish, crt, problem);
 	expect_words(problem,
@@ -191,8 +198,8 @@ static void test_one_for_another_host_is_told_from_one_of_a_stranger(void **stat
 static void test_days_are_told(void **state)
 {
 	char problem[HK_ACCESS_PROBLEM_BYTES];
-	static const struct wish past = {"CN=" HK_ACCESS_NAME, NULL, LONG_AGO, PAST};
-	static const struct wish future = {"CN=" HK_ACCESS_NAME, NULL, FAR_AWAY, FARTHER};
+	static const struct wish past = {"CN=" HK_ACCESS_NAME, {NULL}, LONG_AGO, PAST};
+	static const struct wish future = {"CN=" HK_ACCESS_NAME, {NULL}, FAR_AWAY, FARTHER};
 	(void)state;
 	told(&past, crt, problem);
 	expect_words(problem, "good until 2001-01-01");
@@ -203,7 +210,7 @@ static void test_days_are_told(void **state)
 static void test_nothing_is_said_of_one_that_is_right_or_not_there(void **state)
 {
 	char problem[HK_ACCESS_PROBLEM_BYTES], url[64];
-	static const struct wish wish = {"CN=" HK_ACCESS_NAME, NULL, LONG_AGO, FAR_AWAY};
+	static const struct wish wish = {"CN=" HK_ACCESS_NAME, {NULL}, LONG_AGO, FAR_AWAY};
 	const struct hk_access access = {.authorities = crt};
 	(void)state;
 	told(&wish, crt, problem);
@@ -216,6 +223,25 @@ static void test_nothing_is_said_of_one_that_is_right_or_not_there(void **state)
 	assert_string_equal(problem, "");
 	hk_certificate_problem(url, NULL, problem);
 	assert_string_equal(problem, "");
+}
+
+/* What is shown of the names has room for two of these at most, however they fill it. */
+static void test_names_that_fill_the_room_are_all_that_is_shown(void **state)
+{
+	char problem[HK_ACCESS_PROBLEM_BYTES], second[64], letters[201] = "";
+	struct wish wish = {"CN=head.example", {"", second, letters}, LONG_AGO, FAR_AWAY};
+	(void)state;
+	memset(letters, 'x', sizeof(letters) - 1);
+	wish.alternatives[0] = letters + 150; /* 50 of them */
+	/* With "head.example" and what is between them 29 bytes are 95, all but the last. */
+	for (size_t size = 26; size <= 31; size++) {
+		memset(second, 'y', size);
+		second[size] = '\0';
+		told(&wish, crt, problem);
+		expect_words(problem, "not for the name 127.0.0.1");
+		const char *names = strstr(problem, " is for ") + strlen(" is for ");
+		assert_true(strstr(names, ", not for ") - names < 96);
+	}
 }
 
 /* Nobody answers on that connection: the time is bounded. */
@@ -241,6 +267,7 @@ int main(void)
 	    cmocka_unit_test(test_one_for_another_host_is_told_from_one_of_a_stranger),
 	    cmocka_unit_test(test_days_are_told),
 	    cmocka_unit_test(test_nothing_is_said_of_one_that_is_right_or_not_there),
+	    cmocka_unit_test(test_names_that_fill_the_room_are_all_that_is_shown),
 	    cmocka_unit_test(test_who_says_nothing_is_not_waited_for_long),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
