@@ -56,7 +56,7 @@ static int check_ranks(const struct hk_job *job, const struct hk_report *report,
 {
 	char ranks[RANKS_BYTES];
 
-	if (has_ranks(job->snapshot, part)) {
+	if (part->rank_count == 0 || has_ranks(job->snapshot, part)) {
 		return HK_EXIT_DONE;
 	}
 	write_ranks(report, ranks);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
 #define ENDING (sizeof(ending) / sizeof(ending[0]))
 
 /* What a signal that ends the program has to remove. */
@@ -59,8 +59,17 @@ static int find_place(struct hk_partial *file, const char *path, mode_t *ret_mod
 		if (!S_ISREG(status.st_mode)) {
 			return S_ISDIR(status.st_mode) ? -EISDIR : -ENOTSUP;
 		}
+		if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0) {
+			return -errno;
+		}
+		if (status.st_uid != geteuid()) {
+			return -ENOTSUP; /* a new one would not be his any more */
+		}
 		*ret_mode = status.st_mode & 0777;
 		return realpath(path, file->path) ? 0 : -errno;
+	}
+	if (lstat(path, &status) == 0) {
+		return -ENOTSUP; /* a link to what is to be made */
 	}
 	return snprintf(file->path, sizeof(file->path), "%s", path) < (int)sizeof(file->path)
 		   ? 0
@@ -90,9 +99,10 @@ int hk_partial_open(struct hk_partial *file, const char *path)
 	}
 	unfinished = file;
 	handle(SIG_DFL, leave);
+	signal(SIGXFSZ, SIG_IGN); /* what is too large is an error */
 	int fd = mkostemp(file->partial, O_CLOEXEC);
 	if (fd < 0) {
-		rc = -errno;
+		rc = errno == ENAMETOOLONG ? -ENOTSUP : -errno;
 		finish(file);
 		return rc;
 	}

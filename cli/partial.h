@@ -13,8 +13,9 @@ struct hk_partial {
 	char partial[PATH_MAX]; /* "": there is none */
 };
 
-/* Begins a file for PATH. A descriptor; -EISDIR; -ENOTSUP: PATH is a pipe, a device or an open
- * descriptor, to be written as it is; another -errno. */
+/* Begins a file for PATH. A descriptor; -EISDIR; -ENOTSUP: PATH is a pipe, a device, an open
+ * descriptor, somebody else's file, or a link to none, to be written as it is; another -errno.
+ * From then on SIGXFSZ is ignored. */
 int hk_partial_open(struct hk_partial *file, const char *path);
 
 /* Puts it into its place, replacing what is there. 0 or -errno: then it is still to be discarded.

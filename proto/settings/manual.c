@@ -331,7 +331,8 @@ static void completion_end(const struct hk_manual_program *program, FILE *output
 	    "<(compgen -f -- \"$word\")\n"
 	    "\t[ -z \"$programs\" ] || [ -z \"$word\" ] || while IFS= read -r one; do "
 	    "COMPREPLY+=(\"$one\"); done < <(compgen -c -- \"$word\")\n"
-	    "\t[ \"${COMPREPLY[0]%%=}\" = \"${COMPREPLY[0]}\" ] || compopt -o nospace\n"
+	    "\t[ \"${COMPREPLY[0]%%=}\" = \"${COMPREPLY[0]}\" ] || "
+	    "! type compopt >/dev/null 2>&1 || compopt -o nospace\n"
 	    "}\n"
 	    "complete -o filenames -F _%s %s\n",
 	    program->name, program->name, program->name);

@@ -106,7 +106,7 @@ static void test_what_is_not_whole_leaves_nothing(void **state)
 
 static void test_a_signal_leaves_nothing(void **state)
 {
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 	int status;
 	(void)state;
 
@@ -139,6 +139,41 @@ static void test_pipes_and_descriptors_are_written_as_they_are(void **state)
 	assert_int_equal(files(), 1);
 }
 
+static void test_links_to_nothing_and_long_names_are_written_as_they_are(void **state)
+{
+	struct hk_partial file;
+	char name[NAME_MAX + 1] = "";
+	(void)state;
+
+	assert_int_equal(symlink("nothing-yet", place), 0);
+	assert_int_equal(hk_partial_open(&file, place), -ENOTSUP);
+	memset(name, 'n', NAME_MAX);
+	assert_int_equal(hk_partial_open(&file, name), -ENOTSUP);
+	assert_int_equal(files(), 1);
+}
+
+static void test_what_must_not_be_written_is_not_replaced(void **state)
+{
+	struct hk_partial file;
+	int status;
+	(void)state;
+
+	open_and_write(&file, "one");
+	assert_int_equal(hk_partial_publish(&file), 0);
+	assert_int_equal(chmod(place, 0444), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		/* Root may write everything. */
+		if (geteuid() == 0 && (chmod(directory, 0777) < 0 || seteuid(65534) < 0)) {
+			_exit(2);
+		}
+		_exit(hk_partial_open(&file, place) == -EACCES ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_holds("one");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +181,10 @@ int main(void)
 					    end),
 	    cmocka_unit_test_setup_teardown(test_what_is_not_whole_leaves_nothing, begin, end),
 	    cmocka_unit_test_setup_teardown(test_a_signal_leaves_nothing, begin, end),
+	    cmocka_unit_test_setup_teardown(
+		test_links_to_nothing_and_long_names_are_written_as_they_are, begin, end),
+	    cmocka_unit_test_setup_teardown(test_what_must_not_be_written_is_not_replaced, begin,
+					    end),
 	    cmocka_unit_test_setup_teardown(test_pipes_and_descriptors_are_written_as_they_are,
 					    begin, end),
 	};
