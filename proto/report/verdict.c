@@ -407,6 +407,17 @@ static void clocks_add(struct hk_verdicts *verdicts, const struct hk_report_job 
 	}
 }
 
+/* Whether no node holds, or has given up, what nobody here knows of. */
+static bool nodes_are_here(const struct hk_report *report)
+{
+	for (size_t i = 0; i < report->node_count; i++) {
+		if (strcmp(report->nodes[i].state, "silent") == 0) {
+			return false;
+		}
+	}
+	return true;
+}
+
 static void facts_add(struct hk_verdicts *verdicts, const struct hk_report *report)
 {
 	const struct hk_report_job *job = &report->job;
@@ -418,7 +429,7 @@ static void facts_add(struct hk_verdicts *verdicts, const struct hk_report *repo
 		    verdicts, HK_VERDICT_RECORDS, HK_VERDICT_FACT,
 		    "no calls were recorded one by one: there are counts and times only");
 	} else if (job->lost_records == 0 && job->shed_records == 0 && job->calls_untracked == 0 &&
-		   !job->store_full) {
+		   !job->store_full && nodes_are_here(report)) {
 		hk_verdict_add(verdicts, HK_VERDICT_RECORDS, HK_VERDICT_FACT,
 			       "nothing was lost: all %" PRIu64 " records are there", job->records);
 	}

@@ -129,6 +129,26 @@ static void test_loss_is_a_warning_and_then_nothing_says_otherwise(void **state)
 	free(text);
 }
 
+static void test_nothing_is_lost_only_if_all_nodes_are_here(void **state)
+{
+	struct maker maker;
+	Hk__Node node = HK__NODE__INIT, *nodes[] = {&node};
+	uint8_t id[16] = {1};
+	(void)state;
+	node.id = (ProtobufCBinaryData){sizeof(id), id};
+	node.host = (char *)"n01";
+	node.opened_unix_ns = node.seen_unix_ns = 1;
+	for (int silent = 0; silent < 2; silent++) {
+		fill(&maker, (const unsigned[]){4, 4, 4, 4});
+		node.complete = !silent;
+		maker.job.nodes = nodes;
+		maker.job.n_nodes = 1;
+		char *text = told(&maker);
+		expect(text, "nothing was lost", !silent);
+		free(text);
+	}
+}
+
 static void test_a_full_store_is_a_warning_while_the_job_runs(void **state)
 {
 	struct maker maker;
@@ -157,6 +177,7 @@ int main(void)
 	    cmocka_unit_test(test_even_ranks_are_not_blamed),
 	    cmocka_unit_test(test_a_rank_that_waits_is_uneven_and_not_late),
 	    cmocka_unit_test(test_peaks_say_where_when_and_whose),
+	    cmocka_unit_test(test_nothing_is_lost_only_if_all_nodes_are_here),
 	    cmocka_unit_test(test_a_full_store_is_a_warning_while_the_job_runs),
 	    cmocka_unit_test(test_loss_is_a_warning_and_then_nothing_says_otherwise),
 	};
