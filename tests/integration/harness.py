@@ -71,8 +71,15 @@ class Run:
             if collector.poll() is None:
                 collector.kill()
                 collector.wait()
-        self._run.cleanup()
-        self._work.cleanup()
+        for directory in (self._run, self._work):
+            wait_for(f"{directory.name} to be nobody's", lambda d=directory: self.remove(d))
+
+    @staticmethod
+    def remove(directory):
+        """Whether nobody who is just about to end has written there meanwhile."""
+        with contextlib.suppress(OSError):
+            directory.cleanup()
+        return not os.path.exists(directory.name)
 
     def path(self, *parts):
         return os.path.join(self.directory, *parts)

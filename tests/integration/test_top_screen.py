@@ -179,8 +179,11 @@ def check_remote(run):
         screen.wait("rows", lambda text: "LIVE 1s" in text and "calls_inner" in text)
         screen.press("Enter")
         screen.wait_text("rank 0")
-        screen.press("l", "c")
-        screen.wait_text("token")
+        # A collector that is just being asked for the next picture is to be asked again.
+        while True:
+            screen.press("l", "c")
+            if "token" in screen.wait("an answer", lambda text: "token" in text or "last look yet: again" in text):
+                break
         screen.press("q")
         screen.wait_left(0)
     os.kill(loop.process_of(path), signal.SIGKILL)
