@@ -4,11 +4,15 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-/* Seconds in each of which this process had the processor: one that was stopped, or starved, gets
- * the signals of all that time as one. */
-#define LIMIT_TICKS 5
+/* Turns that this process had on the processor, of so long at least: one that was stopped, or
+ * starved, gets the signals of all that time as one. Many short ones, since the call that is
+ * watched takes several: with a hundredth of a processor it has most of a minute, not 5 s. */
+#define TICK_US 10000
+#define LIMIT_TICKS 500
+#define LEAVE_SECONDS 5
 
 /* For the handlers, which run on any thread. */
 static char *const *arguments;
@@ -24,7 +28,14 @@ static void begin_anew(void)
 	_exit(1);
 }
 
-/* A second begins only when the one before has been seen to be over. */
+/* A handler's as well: it is nothing but a system call. */
+static void set_timer(suseconds_t us)
+{
+	const struct itimerval once = {.it_value = {.tv_usec = us}};
+	(void)setitimer(ITIMER_REAL, &once, NULL);
+}
+
+/* A turn begins only when the one before has been seen to be over. */
 static void count(int number)
 {
 	(void)number;
@@ -34,7 +45,7 @@ static void count(int number)
 	if (atomic_fetch_add(&ticks, 1) + 1 >= LIMIT_TICKS) {
 		begin_anew();
 	}
-	alarm(1);
+	set_timer(TICK_US);
 }
 
 static void leave(int number)
@@ -62,15 +73,15 @@ void hk_watchdog_begin(void)
 	if (arguments) {
 		atomic_store(&ticks, 0);
 		atomic_store(&watching, true);
-		alarm(1);
+		set_timer(TICK_US);
 	}
 }
 
 void hk_watchdog_end(void)
 {
-	/* First: a handler that is just running sets the alarm once more. */
+	/* First: a handler that is just running sets the timer once more. */
 	if (atomic_exchange(&watching, false)) {
-		alarm(0);
+		set_timer(0);
 	}
 }
 
@@ -78,5 +89,5 @@ void hk_watchdog_leave(void)
 {
 	arguments = NULL; /* the last watch */
 	set_handler(leave);
-	alarm(LIMIT_TICKS);
+	alarm(LEAVE_SECONDS);
 }

@@ -17,7 +17,8 @@
 #define ANEW "anew"
 #define ANEW_STATUS 42
 #define ENDED_STATUS 7
-#define MANY 20
+#define FEW 20
+#define MANY 1000
 
 /* Becomes the child, with an alarm's worth of time over when it goes on. */
 static pid_t watch(void)
@@ -59,9 +60,26 @@ static void test_time_without_a_processor_does_not_count(void **state)
 	}
 	await_stop(pid);
 	/* So many seconds pass. */
-	for (int i = 0; i < MANY; i++) {
+	for (int i = 0; i < FEW; i++) {
 		kill(pid, SIGALRM);
 	}
+	kill(pid, SIGCONT);
+	assert_int_equal(status_of(pid), ENDED_STATUS);
+}
+
+static void test_a_few_turns_on_the_processor_are_not_seconds(void **state)
+{
+	(void)state;
+	pid_t pid = watch();
+	if (pid == 0) {
+		/* As of a process that is let run for a moment, once a second. */
+		for (int i = 0; i < FEW; i++) {
+			raise(SIGALRM);
+		}
+		hk_watchdog_end();
+		_exit(ENDED_STATUS);
+	}
+	await_stop(pid);
 	kill(pid, SIGCONT);
 	assert_int_equal(status_of(pid), ENDED_STATUS);
 }
@@ -117,6 +135,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_time_without_a_processor_does_not_count),
+	    cmocka_unit_test(test_a_few_turns_on_the_processor_are_not_seconds),
 	    cmocka_unit_test(test_a_call_that_does_not_come_back_begins_anew),
 	    cmocka_unit_test(test_what_comes_when_the_call_has_ended_does_not_count),
 	    cmocka_unit_test(test_who_leaves_is_not_kept_by_a_watch),
