@@ -51,8 +51,11 @@ bool hk_certificate_is_own(const char *text)
 /* ---- what it says ---- */
 
 struct shown {
+	const char *name;	 /* that it is asked for by */
 	uint32_t flags;		 /* MBEDTLS_X509_BADCERT_*, of the whole chain */
 	char names[NAMES_BYTES]; /* whom it is for */
+	bool at_address;	 /* the name is an address, and one of those that it is for */
+	bool signer;		 /* the days are those of who signed it */
 	char from[DAY_BYTES], to[DAY_BYTES];
 };
 
@@ -77,6 +80,14 @@ static void add_name(struct shown *shown, const void *bytes, size_t size)
 	}
 }
 
+/* Whether NAME says the address in BYTES. */
+static bool is_address(const char *name, const mbedtls_x509_buf *bytes)
+{
+	unsigned char address[sizeof(struct in6_addr)];
+	return inet_pton(bytes->len == 4 ? AF_INET : AF_INET6, name, address) == 1 &&
+	       memcmp(address, bytes->p, bytes->len) == 0;
+}
+
 static void add_names(struct shown *shown, const mbedtls_x509_crt *certificate)
 {
 	const mbedtls_x509_name *part;
@@ -96,6 +107,7 @@ static void add_names(struct shown *shown, const mbedtls_x509_crt *certificate)
 			   inet_ntop(size == 4 ? AF_INET : AF_INET6, other->buf.p, text,
 				     sizeof(text))) {
 			add_name(shown, text, strlen(text));
+			shown->at_address |= is_address(shown->name, &other->buf);
 		}
 	}
 }
@@ -106,12 +118,16 @@ static void day(char text[DAY_BYTES], const mbedtls_x509_time *time)
 		 time->day % 100);
 }
 
+/* Signers come before what they have signed. */
 static int take(void *context, mbedtls_x509_crt *certificate, int depth, uint32_t *flags)
 {
 	struct shown *shown = context;
 	shown->flags |= *flags;
 	if (depth == 0) {
 		add_names(shown, certificate);
+	}
+	if (*flags & (MBEDTLS_X509_BADCERT_EXPIRED | MBEDTLS_X509_BADCERT_FUTURE)) {
+		shown->signer = depth > 0;
 		day(shown->from, &certificate->valid_from);
 		day(shown->to, &certificate->valid_to);
 	}
@@ -223,7 +239,7 @@ static void look_fini(struct look *look)
 }
 
 /* As hk_access_tls does it, but for the verdict on the certificate, which SHOWN takes. */
-static bool set_up(struct look *look, const char *name, struct shown *shown)
+static bool set_up(struct look *look, struct shown *shown)
 {
 	mbedtls_ssl_config *config = &look->config;
 	if (mbedtls_ctr_drbg_seed(&look->random, mbedtls_entropy_func, &look->entropy, NULL, 0) ||
@@ -237,50 +253,63 @@ static bool set_up(struct look *look, const char *name, struct shown *shown)
 	mbedtls_ssl_conf_verify(config, take, shown);
 	mbedtls_ssl_set_bio(&look->ssl, look, send_bytes, receive_bytes, NULL);
 	return mbedtls_ssl_setup(&look->ssl, config) == 0 &&
-	       mbedtls_ssl_set_hostname(&look->ssl, name) == 0;
+	       mbedtls_ssl_set_hostname(&look->ssl, shown->name) == 0;
 }
 
 /* What the peer shows. */
 static void look_at(struct look *look, const nng_url *url, const struct hk_access *access,
-		    struct shown *shown, const char **ret_name)
+		    struct shown *shown)
 {
 	if (mbedtls_x509_crt_parse_file(&look->authorities, access->authorities) < 0) {
 		return;
 	}
-	*ret_name = is_own(&look->authorities) ? HK_ACCESS_NAME : url->u_hostname;
-	if (set_up(look, *ret_name, shown) && connect_to(look, url)) {
+	shown->name = is_own(&look->authorities) ? HK_ACCESS_NAME : url->u_hostname;
+	if (set_up(look, shown) && connect_to(look, url)) {
 		/* Whether it ends well or not, the certificate has come. */
 		(void)mbedtls_ssl_handshake(&look->ssl);
 	}
 }
 
-static void tell(const struct shown *shown, const char *name, char problem[HK_ACCESS_PROBLEM_BYTES])
+static void tell_days(const struct shown *shown, const char *advice,
+		      char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	const char *which = shown->signer ? "of who signed the one there" : "there";
+	if (shown->flags & MBEDTLS_X509_BADCERT_EXPIRED) {
+		snprintf(problem, HK_ACCESS_PROBLEM_BYTES,
+			 "the certificate %s was good until %s, UTC: make another one; %s", which,
+			 shown->to, advice);
+	} else {
+		snprintf(problem, HK_ACCESS_PROBLEM_BYTES,
+			 "the certificate %s is good from %s, UTC, on only: is a clock wrong?",
+			 which, shown->from);
+	}
+}
+
+static void tell(const struct shown *shown, char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	static const char advice[] = "hookcollector keygen DIR makes one that holds at any address";
 	if (shown->flags == 0 || (shown->flags & ~(uint32_t)TOLD) != 0) {
 		return;
 	}
-	if (shown->flags & MBEDTLS_X509_BADCERT_EXPIRED) {
+	if (shown->flags & (MBEDTLS_X509_BADCERT_EXPIRED | MBEDTLS_X509_BADCERT_FUTURE)) {
+		tell_days(shown, advice, problem);
+	} else if (shown->at_address) {
 		snprintf(problem, HK_ACCESS_PROBLEM_BYTES,
-			 "the certificate there was good until %s, UTC: make another one; %s",
-			 shown->to, advice);
-	} else if (shown->flags & MBEDTLS_X509_BADCERT_FUTURE) {
-		snprintf(problem, HK_ACCESS_PROBLEM_BYTES,
-			 "the certificate there is good from %s, UTC, on only: is a clock wrong?",
-			 shown->from);
+			 "the certificate there is for %s, but TLS here compares names of hosts "
+			 "only, not addresses such as %s: ask for it by its name, or %s",
+			 shown->names, shown->name, advice);
 	} else {
 		snprintf(problem, HK_ACCESS_PROBLEM_BYTES,
 			 "the certificate there is for %s, not for the name %s: ask for it by its "
 			 "name, or %s",
-			 *shown->names ? shown->names : "nobody", name, advice);
+			 *shown->names ? shown->names : "nobody", shown->name, advice);
 	}
 }
 
 void hk_certificate_problem(const char *url, const struct hk_access *access,
 			    char problem[HK_ACCESS_PROBLEM_BYTES])
 {
-	struct shown shown = {.flags = 0};
-	const char *name = "";
+	struct shown shown = {.name = ""};
 	struct look look;
 	nng_url *parsed;
 	*problem = '\0';
@@ -288,8 +317,8 @@ void hk_certificate_problem(const char *url, const struct hk_access *access,
 		return;
 	}
 	look_init(&look);
-	look_at(&look, parsed, access, &shown, &name);
+	look_at(&look, parsed, access, &shown);
 	look_fini(&look);
-	tell(&shown, name, problem);
+	tell(&shown, problem);
 	nng_url_free(parsed);
 }

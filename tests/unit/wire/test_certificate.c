@@ -61,6 +61,8 @@ struct wish {
 	const char *name; /* distinguished */
 	const char *alternatives[ALTERNATIVES + 1];
 	const char *from, *to;
+	const unsigned char *address; /* of IPv4, among the alternatives; NULL: none */
+	const struct wish *signer;    /* NULL: itself */
 };
 
 static void put(const char *path, const unsigned char *text)
@@ -75,8 +77,9 @@ static void put(const char *path, const unsigned char *text)
 
 /* The names of WISH, as a subjectAltName: an ASN.1 sequence, with lengths of two bytes and of one.
  */
-static void set_alternatives(mbedtls_x509write_cert *certificate, const char *const *names)
+static void set_alternatives(mbedtls_x509write_cert *certificate, const struct wish *wish)
 {
+	const char *const *names = wish->alternatives;
 	unsigned char extension[700] = {MBEDTLS_ASN1_CONSTRUCTED | MBEDTLS_ASN1_SEQUENCE, 0x82};
 	size_t end = 4;
 	for (; *names; names++) {
@@ -88,6 +91,12 @@ static void set_alternatives(mbedtls_x509write_cert *certificate, const char *co
 		memcpy(extension + end, *names, size);
 		end += size;
 	}
+	if (wish->address) {
+		extension[end++] = MBEDTLS_ASN1_CONTEXT_SPECIFIC | MBEDTLS_X509_SAN_IP_ADDRESS;
+		extension[end++] = 4;
+		memcpy(extension + end, wish->address, 4);
+		end += 4;
+	}
 	extension[2] = (unsigned char)((end - 4) >> 8);
 	extension[3] = (unsigned char)(end - 4);
 	assert_int_equal(mbedtls_x509write_crt_set_extension(
@@ -96,45 +105,64 @@ static void set_alternatives(mbedtls_x509write_cert *certificate, const char *co
 			 0);
 }
 
-/* Its own authority, written to TO, with its key beside. */
+static void make_pair(mbedtls_pk_context *pair, mbedtls_ctr_drbg_context *random)
+{
+	mbedtls_pk_init(pair);
+	mbedtls_pk_setup(pair, mbedtls_pk_info_from_type(MBEDTLS_PK_ECKEY));
+	mbedtls_ecp_gen_key(MBEDTLS_ECP_DP_SECP256R1, mbedtls_pk_ec(*pair), mbedtls_ctr_drbg_random,
+			    random);
+}
+
+/* That of PAIR, signed by SIGNER's as WISH says, written to TO. */
+static void sign(const struct wish *wish, mbedtls_pk_context *pair, mbedtls_pk_context *signer,
+		 mbedtls_ctr_drbg_context *random, const char *to)
+{
+	unsigned char text[PEM_BYTES];
+	mbedtls_x509write_cert certificate;
+	mbedtls_mpi serial;
+	mbedtls_mpi_init(&serial);
+	mbedtls_x509write_crt_init(&certificate);
+	mbedtls_x509write_crt_set_version(&certificate, MBEDTLS_X509_CRT_VERSION_3);
+	mbedtls_x509write_crt_set_md_alg(&certificate, MBEDTLS_MD_SHA256);
+	mbedtls_x509write_crt_set_subject_key(&certificate, pair);
+	mbedtls_x509write_crt_set_issuer_key(&certificate, signer);
+	mbedtls_mpi_lset(&serial, 1);
+	mbedtls_x509write_crt_set_serial(&certificate, &serial);
+	mbedtls_x509write_crt_set_subject_name(&certificate, wish->name);
+	mbedtls_x509write_crt_set_issuer_name(&certificate,
+					      wish->signer ? wish->signer->name : wish->name);
+	mbedtls_x509write_crt_set_validity(&certificate, wish->from, wish->to);
+	mbedtls_x509write_crt_set_basic_constraints(&certificate, !wish->signer, -1);
+	if (wish->alternatives[0] || wish->address) {
+		set_alternatives(&certificate, wish);
+	}
+	assert_int_equal(mbedtls_x509write_crt_pem(&certificate, text, sizeof(text),
+						   mbedtls_ctr_drbg_random, random),
+			 0);
+	put(to, text);
+	mbedtls_mpi_free(&serial);
+	mbedtls_x509write_crt_free(&certificate);
+}
+
+/* WISH's, written to TO with its key beside; its signer's, where that is another, to `other`. */
 static void make(const struct wish *wish, const char *to)
 {
 	unsigned char text[PEM_BYTES];
 	mbedtls_entropy_context entropy;
 	mbedtls_ctr_drbg_context random;
-	mbedtls_pk_context pair;
-	mbedtls_x509write_cert certificate;
-	mbedtls_mpi serial;
+	mbedtls_pk_context pair, signer;
 	mbedtls_entropy_init(&entropy);
 	mbedtls_ctr_drbg_init(&random);
-	mbedtls_pk_init(&pair);
-	mbedtls_x509write_crt_init(&certificate);
-	mbedtls_mpi_init(&serial);
 	mbedtls_ctr_drbg_seed(&random, mbedtls_entropy_func, &entropy, NULL, 0);
-	mbedtls_pk_setup(&pair, mbedtls_pk_info_from_type(MBEDTLS_PK_ECKEY));
-	mbedtls_ecp_gen_key(MBEDTLS_ECP_DP_SECP256R1, mbedtls_pk_ec(pair), mbedtls_ctr_drbg_random,
-			    &random);
-	mbedtls_x509write_crt_set_version(&certificate, MBEDTLS_X509_CRT_VERSION_3);
-	mbedtls_x509write_crt_set_md_alg(&certificate, MBEDTLS_MD_SHA256);
-	mbedtls_x509write_crt_set_subject_key(&certificate, &pair);
-	mbedtls_x509write_crt_set_issuer_key(&certificate, &pair);
-	mbedtls_mpi_lset(&serial, 1);
-	mbedtls_x509write_crt_set_serial(&certificate, &serial);
-	mbedtls_x509write_crt_set_subject_name(&certificate, wish->name);
-	mbedtls_x509write_crt_set_issuer_name(&certificate, wish->name);
-	mbedtls_x509write_crt_set_validity(&certificate, wish->from, wish->to);
-	mbedtls_x509write_crt_set_basic_constraints(&certificate, 1, 0);
-	if (wish->alternatives[0]) {
-		set_alternatives(&certificate, wish->alternatives);
+	make_pair(&pair, &random);
+	make_pair(&signer, &random);
+	if (wish->signer) {
+		sign(wish->signer, &signer, &signer, &random, other);
 	}
-	assert_int_equal(mbedtls_x509write_crt_pem(&certificate, text, sizeof(text),
-						   mbedtls_ctr_drbg_random, &random),
-			 0);
-	put(to, text);
+	sign(wish, &pair, wish->signer ? &signer : &pair, &random, to);
 	assert_int_equal(mbedtls_pk_write_key_pem(&pair, text, sizeof(text)), 0);
 	put(key, text);
-	mbedtls_mpi_free(&serial);
-	mbedtls_x509write_crt_free(&certificate);
+	mbedtls_pk_free(&signer);
 	mbedtls_pk_free(&pair);
 	mbedtls_ctr_drbg_free(&random);
 	mbedtls_entropy_free(&entropy);
@@ -184,7 +212,7 @@ static void test_one_for_another_host_is_told_from_one_of_a_stranger(void **stat
 {
 	char problem[HK_ACCESS_PROBLEM_BYTES];
 	static const struct wish wish = {
-	    "CN=head.example", {"HEAD-2.example\n\033[2J"}, LONG_AGO, FAR_AWAY};
+	    "CN=head.example", {"HEAD-2.example\n\033[2J"}, .from = LONG_AGO, .to = FAR_AWAY};
 	(void)state;
 	told(&wish, crt, problem);
 	expect_words(problem,
@@ -198,19 +226,54 @@ static void test_one_for_another_host_is_told_from_one_of_a_stranger(void **stat
 static void test_days_are_told(void **state)
 {
 	char problem[HK_ACCESS_PROBLEM_BYTES];
-	static const struct wish past = {"CN=" HK_ACCESS_NAME, {NULL}, LONG_AGO, PAST};
-	static const struct wish future = {"CN=" HK_ACCESS_NAME, {NULL}, FAR_AWAY, FARTHER};
+	static const struct wish past = {
+	    "CN=" HK_ACCESS_NAME, {NULL}, .from = LONG_AGO, .to = PAST};
+	static const struct wish future = {
+	    "CN=" HK_ACCESS_NAME, {NULL}, .from = FAR_AWAY, .to = FARTHER};
 	(void)state;
 	told(&past, crt, problem);
-	expect_words(problem, "good until 2001-01-01");
+	expect_words(problem, "certificate there was good until 2001-01-01");
 	told(&future, crt, problem);
-	expect_words(problem, "good from 2099-01-01");
+	expect_words(problem, "certificate there is good from 2099-01-01");
+}
+
+static void test_days_are_those_of_the_one_that_is_over(void **state)
+{
+	char problem[HK_ACCESS_PROBLEM_BYTES];
+	static const struct wish past = {"CN=authority", {NULL}, .from = LONG_AGO, .to = PAST};
+	static const struct wish future = {"CN=authority", {NULL}, .from = FAR_AWAY, .to = FARTHER};
+	struct wish wish = {
+	    "CN=head.example", {NULL}, .from = LONG_AGO, .to = FAR_AWAY, .signer = &past};
+	(void)state;
+	told(&wish, other, problem);
+	expect_words(problem, "certificate of who signed the one there was good until 2001-01-01");
+	wish.signer = &future;
+	told(&wish, other, problem);
+	expect_words(problem, "certificate of who signed the one there is good from 2099-01-01");
+}
+
+/* mbedTLS compares names of hosts only. */
+static void test_one_for_this_very_address_is_not_said_to_be_for_another(void **state)
+{
+	char problem[HK_ACCESS_PROBLEM_BYTES];
+	static const unsigned char here[4] = {127, 0, 0, 1}, there[4] = {127, 0, 0, 2};
+	struct wish wish = {
+	    "CN=head.example", {"head.example"}, .from = LONG_AGO, .to = FAR_AWAY, .address = here};
+	(void)state;
+	told(&wish, crt, problem);
+	expect_words(problem,
+		     "is for head.example, 127.0.0.1, but TLS here compares names of hosts "
+		     "only, not addresses such as 127.0.0.1: ");
+	wish.address = there;
+	told(&wish, crt, problem);
+	expect_words(problem, "is for head.example, 127.0.0.2, not for the name 127.0.0.1: ");
 }
 
 static void test_nothing_is_said_of_one_that_is_right_or_not_there(void **state)
 {
 	char problem[HK_ACCESS_PROBLEM_BYTES], url[64];
-	static const struct wish wish = {"CN=" HK_ACCESS_NAME, {NULL}, LONG_AGO, FAR_AWAY};
+	static const struct wish wish = {
+	    "CN=" HK_ACCESS_NAME, {NULL}, .from = LONG_AGO, .to = FAR_AWAY};
 	const struct hk_access access = {.authorities = crt};
 	(void)state;
 	told(&wish, crt, problem);
@@ -229,7 +292,8 @@ static void test_nothing_is_said_of_one_that_is_right_or_not_there(void **state)
 static void test_names_that_fill_the_room_are_all_that_is_shown(void **state)
 {
 	char problem[HK_ACCESS_PROBLEM_BYTES], second[64], letters[201] = "";
-	struct wish wish = {"CN=head.example", {"", second, letters}, LONG_AGO, FAR_AWAY};
+	struct wish wish = {
+	    "CN=head.example", {"", second, letters}, .from = LONG_AGO, .to = FAR_AWAY};
 	(void)state;
 	memset(letters, 'x', sizeof(letters) - 1);
 	wish.alternatives[0] = letters + 150; /* 50 of them */
@@ -266,6 +330,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_one_for_another_host_is_told_from_one_of_a_stranger),
 	    cmocka_unit_test(test_days_are_told),
+	    cmocka_unit_test(test_days_are_those_of_the_one_that_is_over),
+	    cmocka_unit_test(test_one_for_this_very_address_is_not_said_to_be_for_another),
 	    cmocka_unit_test(test_nothing_is_said_of_one_that_is_right_or_not_there),
 	    cmocka_unit_test(test_names_that_fill_the_room_are_all_that_is_shown),
 	    cmocka_unit_test(test_who_says_nothing_is_not_waited_for_long),
