@@ -123,14 +123,14 @@ int hk_command_output_close(FILE *output, int code)
 	bool failed = ferror(output) != 0;
 
 	failed |= (output == stdout ? fflush(output) : fclose(output)) != 0;
-	if (!failed && output != stdout && *partial.partial) {
+	if (!failed && output != stdout && partial.begun) {
 		int rc = hk_partial_publish(&partial);
 		failed = rc < 0;
 		errno = -rc;
 	}
 	if (failed && errno != EPIPE) {
 		hk_error("%s: %s",
-			 *partial.partial ? "nothing was written" : "output is incomplete",
+			 partial.begun ? "nothing was written" : "output is incomplete",
 			 strerror(errno));
 	}
 	hk_partial_discard(&partial);

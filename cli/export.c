@@ -2,6 +2,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -282,6 +283,19 @@ static void report_files(const struct hk_rank_files_result *result, const char *
 	}
 }
 
+/* Why what makes its file itself cannot make it at PATH. */
+static void tell_place(const char *path, const char *format)
+{
+	struct stat status;
+	const char *why = stat(path, &status) < 0   ? "a link to nothing, or its name is too long"
+			  : S_ISREG(status.st_mode) ? "somebody else's"
+						    : "no file";
+
+	hk_error("cannot write %s: it is %s, and %s makes a file of its own: name a new one with "
+		 "-o",
+		 path, why, format);
+}
+
 static int stopped(int rc, const struct hk_exporter_ops *ops, const char *path)
 {
 	if (ops->rank_file_begin && rc == -ENOTEMPTY) {
@@ -291,6 +305,8 @@ static int stopped(int rc, const struct hk_exporter_ops *ops, const char *path)
 	} else if (ops->rank_file_begin && rc == -ENOTDIR) {
 		hk_error("%s is no directory, and %s has a file per rank: give -o a new one", path,
 			 ops->format);
+	} else if (ops->makes_files && rc == -ENOTSUP) {
+		tell_place(path, ops->format);
 	} else {
 		hk_error("export stopped: %s", strerror(-rc));
 	}

@@ -79,7 +79,7 @@ static int note(struct hk_sqlite *file, int code)
 
 int hk_sqlite_open(struct hk_sqlite *file, const char *path)
 {
-	int fd = hk_partial_open(&file->partial, path);
+	int fd = hk_partial_open_named(&file->partial, path);
 
 	if (fd < 0) {
 		file->error = fd;

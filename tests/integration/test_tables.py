@@ -358,6 +358,23 @@ def check_places(run):
         done = run.cli("export", store, "--format", "sqlite", "-o", place, check=False)
         expect(f"-o {place}: {done.stderr}", done.returncode, status)
         expect(f"-o {place}: lines", done.stderr.count("\n"), 1)
+        expect_true(f"-o {place}: {done.stderr!r}", "not supported" not in done.stderr)
+    check_others_file(run, store)
+
+
+def check_others_file(run, store):
+    """What is another user's is not replaced, and it is said what to do."""
+    place = run.path("others.sqlite")
+    with open(place, "w", encoding="utf-8") as file:
+        file.write("theirs")
+    os.chmod(place, 0o666)
+    if os.geteuid() == 0:
+        os.chown(place, 12345, 12345)
+        done = run.cli("export", store, "--format", "sqlite", "-o", place, check=False)
+        expect("a file of another user", (done.returncode, done.stderr.count("\n")), (1, 1))
+        expect_true(f"it is said: {done.stderr!r}", "somebody else's" in done.stderr and "name a new one with -o" in done.stderr)
+        expect("what was there", load_bytes(place), b"theirs")
+    os.unlink(place)
 
 
 def limited(run, kilobytes, *arguments):

@@ -104,23 +104,63 @@ static void test_what_is_not_whole_leaves_nothing(void **state)
 	assert_int_equal(files(), 0);
 }
 
+/* How many files are there once NUMBER has ended who writes to one that OPEN began. */
+static size_t left_by(int number, int (*begin_file)(struct hk_partial *file, const char *path))
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct hk_partial file;
+		int fd = begin_file(&file, place);
+		if (fd >= 0 && write(fd, "one", 3) == 3) {
+			raise(number);
+		}
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == number);
+	return files();
+}
+
 static void test_a_signal_leaves_nothing(void **state)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-	int status;
 	(void)state;
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		pid_t child = fork();
-		if (child == 0) {
-			struct hk_partial file;
-			open_and_write(&file, "one");
-			raise(numbers[i]);
-			_exit(0);
-		}
-		assert_int_equal(waitpid(child, &status, 0), child);
-		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == numbers[i]);
-		assert_int_equal(files(), 0);
+		assert_int_equal(left_by(numbers[i], hk_partial_open), 0);
+		assert_int_equal(left_by(numbers[i], hk_partial_open_named), 0);
+	}
+}
+
+static void test_sigkill_leaves_nothing_where_files_need_no_name(void **state)
+{
+	int fd = open(directory, O_TMPFILE | O_RDWR, 0600);
+	(void)state;
+
+	if (fd < 0) {
+		skip();
+	}
+	close(fd);
+	assert_int_equal(left_by(SIGKILL, hk_partial_open), 0);
+}
+
+static void test_a_file_with_a_name_takes_its_place_all_the_same(void **state)
+{
+	struct hk_partial file;
+	(void)state;
+
+	for (int i = 0; i < 2; i++) {
+		int fd = hk_partial_open_named(&file, place);
+		assert_true(fd >= 0);
+		assert_int_equal(access(file.partial, F_OK), 0);
+		assert_int_equal(write(fd, "one", 3), 3);
+		close(fd);
+		assert_int_equal(hk_partial_publish(&file), 0);
+		hk_partial_discard(&file);
+		assert_holds("one");
+		assert_int_equal(files(), 1);
 	}
 }
 
@@ -181,6 +221,10 @@ int main(void)
 					    end),
 	    cmocka_unit_test_setup_teardown(test_what_is_not_whole_leaves_nothing, begin, end),
 	    cmocka_unit_test_setup_teardown(test_a_signal_leaves_nothing, begin, end),
+	    cmocka_unit_test_setup_teardown(test_sigkill_leaves_nothing_where_files_need_no_name,
+					    begin, end),
+	    cmocka_unit_test_setup_teardown(test_a_file_with_a_name_takes_its_place_all_the_same,
+					    begin, end),
 	    cmocka_unit_test_setup_teardown(
 		test_links_to_nothing_and_long_names_are_written_as_they_are, begin, end),
 	    cmocka_unit_test_setup_teardown(test_what_must_not_be_written_is_not_replaced, begin,
