@@ -129,8 +129,7 @@ int hk_command_output_close(FILE *output, int code)
 		errno = -rc;
 	}
 	if (failed && errno != EPIPE) {
-		hk_error("%s: %s",
-			 partial.begun ? "nothing was written" : "output is incomplete",
+		hk_error("%s: %s", partial.begun ? "nothing was written" : "output is incomplete",
 			 strerror(errno));
 	}
 	hk_partial_discard(&partial);
