@@ -48,8 +48,9 @@ const char *hk_call_reason(int error)
 	static char reason[HK_ACCESS_PROBLEM_BYTES + 32];
 
 	switch (error) {
-	case -ECONNREFUSED:
 	case -EHOSTUNREACH:
+		return "cannot be reached from here";
+	case -ECONNREFUSED:
 	case -ETIMEDOUT:
 		return "does not answer";
 	case -EKEYREJECTED:
@@ -96,8 +97,9 @@ int hk_call_failed(const char *url, int error)
 			 url);
 		return HK_EXIT_FAILED;
 	case -EPROTO:
-		hk_error("%s does not talk as a collector; one that wants TLS is reached with: "
-			 "--collector tls+tcp://HOST:PORT --tls-ca FILE",
+		hk_error("what answers at %s, or a proxy on the way, does not talk as a collector; "
+			 "one that wants TLS is reached with: --collector tls+tcp://HOST:PORT "
+			 "--tls-ca FILE",
 			 url);
 		return HK_EXIT_FAILED;
 	default:

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "collector/san.h"
 #include "wire/access.h"
 
 #define PORT "4440"
@@ -101,22 +102,16 @@ static int set_validity(mbedtls_x509write_cert *certificate)
 	return mbedtls_x509write_crt_set_validity(certificate, from, to);
 }
 
-/* The name once more as a subjectAltName: programs like Prometheus look nowhere else. */
-static int set_name(mbedtls_x509write_cert *certificate)
+static int set_names(mbedtls_x509write_cert *certificate, struct hk_san *names)
 {
-	enum { NAME_BYTES = sizeof(HK_ACCESS_NAME) - 1 };
-	static const unsigned char names[] = {
-	    MBEDTLS_ASN1_CONSTRUCTED | MBEDTLS_ASN1_SEQUENCE, NAME_BYTES + 2,
-	    MBEDTLS_ASN1_CONTEXT_SPECIFIC | MBEDTLS_X509_SAN_DNS_NAME, NAME_BYTES};
-	unsigned char extension[sizeof(names) + NAME_BYTES];
-	memcpy(extension, names, sizeof(names));
-	memcpy(extension + sizeof(names), HK_ACCESS_NAME, NAME_BYTES);
+	const uint8_t *der;
+	size_t size = hk_san_finish(names, &der);
 	return mbedtls_x509write_crt_set_extension(certificate, MBEDTLS_OID_SUBJECT_ALT_NAME,
 						   MBEDTLS_OID_SIZE(MBEDTLS_OID_SUBJECT_ALT_NAME),
-						   0, extension, sizeof(extension));
+						   0, der, size);
 }
 
-static int describe(struct maker *maker)
+static int describe(struct maker *maker, struct hk_san *names)
 {
 	mbedtls_x509write_cert *certificate = &maker->certificate;
 	mbedtls_x509write_crt_set_version(certificate, MBEDTLS_X509_CRT_VERSION_3);
@@ -128,7 +123,7 @@ static int describe(struct maker *maker)
 	r = r ? r : mbedtls_x509write_crt_set_serial(certificate, &maker->serial);
 	r = r ? r : mbedtls_x509write_crt_set_subject_name(certificate, "CN=" HK_ACCESS_NAME);
 	r = r ? r : mbedtls_x509write_crt_set_issuer_name(certificate, "CN=" HK_ACCESS_NAME);
-	r = r ? r : set_name(certificate);
+	r = r ? r : set_names(certificate, names);
 	r = r ? r : set_validity(certificate);
 	r = r ? r : mbedtls_x509write_crt_set_basic_constraints(certificate, 1, 0);
 	return r ? r
@@ -137,12 +132,12 @@ static int describe(struct maker *maker)
 							   MBEDTLS_X509_KU_KEY_CERT_SIGN);
 }
 
-static int make_certificate(struct material *material)
+static int make_certificate(struct material *material, struct hk_san *names)
 {
 	struct maker maker;
 	maker_init(&maker);
 	int r = make_key(&maker);
-	r = r ? r : describe(&maker);
+	r = r ? r : describe(&maker, names);
 	r = r ? r
 	      : mbedtls_pk_write_key_pem(&maker.key, (unsigned char *)material->texts[FILE_KEY],
 					 PEM_BYTES);
@@ -292,18 +287,30 @@ static void print_lines(const char *directory)
 	       files[FILE_READ].name, d, files[FILE_CERTIFICATE].name);
 }
 
+struct wish {
+	const char *directory;
+	struct hk_san names;
+};
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
-	const char **directory = state->input;
+	struct wish *wish = state->input;
 	switch (key) {
 	case ARGP_KEY_ARG:
-		if (*directory) {
-			argp_error(state, "one directory is enough: what is '%s'?", argument);
+		if (!wish->directory) {
+			wish->directory = argument;
+			return 0;
 		}
-		*directory = argument;
+		int r = hk_san_add(&wish->names, argument);
+		if (r < 0) {
+			argp_error(state,
+				   r == -ENOSPC ? "too many names: no room for '%s'"
+						: "'%s' is no host's name and no address",
+				   argument);
+		}
 		return 0;
 	case ARGP_KEY_END:
-		if (!*directory) {
+		if (!wish->directory) {
 			argp_error(state, "which directory?");
 		}
 		return 0;
@@ -316,21 +323,26 @@ int hk_keygen_main(int argc, char **argv)
 {
 	static const struct argp parser = {
 	    .parser = parse_option,
-	    .args_doc = "DIR",
+	    .args_doc = "DIR [NAME...]",
 	    .doc = "Makes in DIR what a collector needs to be reached from other machines: a key, "
-		   "a certificate, tokens; and prints the commands that use them.",
+		   "a certificate, tokens; and prints the commands that use them.\v"
+		   "hookcollector and hookcli take the certificate at any address. For browsers, "
+		   "curl and Prometheus it bears this machine's names and addresses, and each "
+		   "NAME, a host's name or an address.",
 	};
-	const char *given = NULL;
+	struct wish wish = {.directory = NULL};
 	char directory[PATH_MAX];
 	static struct material material;
 	argp_err_exit_status = 2;
-	argp_parse(&parser, argc, argv, 0, NULL, &given);
-	int fd = open_directory(given, directory);
+	(void)hk_san_add(&wish.names, HK_ACCESS_NAME);
+	argp_parse(&parser, argc, argv, 0, NULL, &wish);
+	hk_san_add_machine(&wish.names);
+	int fd = open_directory(wish.directory, directory);
 	if (fd < 0) {
-		hk_error("%s: %s", given, strerror(-fd));
+		hk_error("%s: %s", wish.directory, strerror(-fd));
 		return 1;
 	}
-	int r = make_certificate(&material);
+	int r = make_certificate(&material, &wish.names);
 	r = r < 0 ? r : make_tokens(&material);
 	r = r < 0 ? r : write_files(fd, directory, &material);
 	close(fd);

@@ -1,6 +1,8 @@
-/* keygen.h: `hookcollector keygen DIR`: what a root needs to be reached by others, made once.
+/* keygen.h: `hookcollector keygen DIR [NAME...]`: what a root needs to be reached by others, made
+ * once.
  *
- * A key with a certificate of its own signature, and two tokens; nothing is ever overwritten.
+ * A key with a certificate of its own signature, for this machine's names and those given, and two
+ * tokens; nothing is ever overwritten.
  */
 #ifndef HK_COLLECTOR_KEYGEN_H
 #define HK_COLLECTOR_KEYGEN_H

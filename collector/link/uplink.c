@@ -39,6 +39,7 @@ enum why {
 	WHY_CLOSED,
 	WHY_SILENCE,
 	WHY_NOBODY,
+	WHY_UNREACHABLE,
 	WHY_TLS,
 	WHY_PROTOCOL,
 	WHY_REFUSED, /* our token */
@@ -320,9 +321,12 @@ static const char *text_of(enum why why)
 	    [WHY_CLOSED] = "the root closed it",
 	    [WHY_SILENCE] = "no answer",
 	    [WHY_NOBODY] = "nobody answers there",
+	    [WHY_UNREACHABLE] = "it cannot be reached from here: the address, the network, or a "
+				"firewall",
 	    [WHY_TLS] = ("no TLS: --tls-ca must name the certificate that the root shows, and "
 			 "--tls-cert one that it trusts if it asks"),
-	    [WHY_PROTOCOL] = "what is there does not talk as a collector, or wants tls+tcp://",
+	    [WHY_PROTOCOL] = "what answers there, or a proxy on the way, does not talk as a "
+			     "collector; or it wants tls+tcp://",
 	};
 	return why < sizeof(texts) / sizeof(texts[0]) ? texts[why] : "";
 }
@@ -332,6 +336,8 @@ static enum why why_of(const char *url, int error)
 	switch (error) {
 	case -ECONNREFUSED:
 		return WHY_NOBODY;
+	case -EHOSTUNREACH:
+		return WHY_UNREACHABLE;
 	case -ETIMEDOUT:
 		return WHY_SILENCE;
 	case -EKEYREJECTED:
@@ -401,7 +407,11 @@ void hk_uplink_tend(struct hk_uplink *uplink, uint64_t now_ns)
 						  : PATIENCE_MAX_NS;
 		}
 		bool said = why == WHY_OTHER || why == WHY_TLS;
-		give_up(uplink, now_ns, why, said ? problem : "");
+		const char *text = said ? problem : "";
+		if (why == WHY_OTHER && !*text) {
+			text = strerror(-hk_dialer_error(&uplink->dialer));
+		}
+		give_up(uplink, now_ns, why, text);
 	}
 	if (!uplink->open && now_ns >= uplink->retry_ns) {
 		int r = connection_begin(uplink, now_ns);

@@ -13,6 +13,20 @@
 
 #define SOCKET_PATH_MAX 107
 
+/* What NNG has no code for. */
+static int system_errno(int error)
+{
+	switch (error) {
+	case ENETUNREACH:
+	case ENETDOWN:
+	case EHOSTDOWN:
+	case ENONET:
+		return -EHOSTUNREACH;
+	default:
+		return -error;
+	}
+}
+
 int hk_request_errno(int nng_error)
 {
 	switch (nng_error) {
@@ -49,7 +63,7 @@ int hk_request_errno(int nng_error)
 	case NNG_EPEERAUTH:
 		return -EKEYREJECTED;
 	default:
-		return nng_error & NNG_ESYSERR ? -(nng_error & ~NNG_ESYSERR) : -EIO;
+		return nng_error & NNG_ESYSERR ? system_errno(nng_error & ~NNG_ESYSERR) : -EIO;
 	}
 }
 

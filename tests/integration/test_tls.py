@@ -49,11 +49,35 @@ def other_host(run):
         end_process(node.collector)
 
 
+def names_of_keygen(run):
+    """A certificate of keygen is also good for who compares names and addresses: of this machine, and any that were asked for."""
+    place = run.path("named-keys")
+    names = ["head.example", "192.0.2.7", "2001:db8::7"]
+    run.command(run.binary("hookcollector"), "keygen", place, *names)
+    for name in ["hooktrace", "localhost", "127.0.0.1", "::1", *names, *([socket.gethostname()] if len(socket.gethostname()) < 64 else [])]:
+        kind = "-checkip" if ":" in name or name[0].isdigit() else "-checkhost"
+        said = run.command("openssl", "x509", "-in", f"{place}/collector.crt", "-noout", kind, name).stdout
+        expect_true(f"{name} {said}", "does match" in said)
+    done = run.command(run.binary("hookcollector"), "keygen", run.path("no-keys"), "no name", check=False)
+    expect_true(f"{done.returncode} {done.stderr}", done.returncode == 2 and "'no name' is no host's name" in done.stderr)
+    expect_true("nothing was made", not os.path.exists(run.path("no-keys")))
+
+
 def unknown_host(run, trusting):
     """A name that nobody knows is said to be one, and is not taken for a mistake in the URL."""
     for where in "no-such-host.invalid:4440", "127.0.0.1":
         done = run.cli("status", "--collector", f"tls+tcp://{where}", *trusting, check=False)
         expect(f"hookcli: {done.stderr}", (done.returncode, done.stderr.count("\n"), "no such host or port" in done.stderr), (1, 1, True))
+
+
+def unreachable_host(run, trusting):
+    """A host that no way leads to is said to be that, to people and to leaves: here the address of all, which TCP never reaches."""
+    url = "tls+tcp://255.255.255.255:4440"
+    done = run.cli("status", "--collector", url, *trusting, check=False)
+    expect(f"hookcli: {done.stderr}", (done.returncode, done.stderr.count("\n"), "cannot be reached" in done.stderr), (3, 1, True))
+    leaf = Node(run, "alone", ["--upstream", url, *trusting]).start()
+    wait_for("the leaf to know", lambda: "cannot be reached" in upstream_of(leaf)["problem"])
+    end_process(leaf.collector)
 
 
 def test(run):
@@ -81,7 +105,9 @@ def test(run):
     wait_for("a leaf without one to know", lambda: "no TLS: " in upstream_of(bare)["problem"])
     expect_true("it is not connected", not upstream_of(bare)["connected"])
     other_host(run)
-    unknown_host(run, ["--tls-ca", f"{roots}/collector.crt", "--token-file", f"{roots}/read.token"])
+    names_of_keygen(run)
+    for ask in unknown_host, unreachable_host:
+        ask(run, ["--tls-ca", f"{roots}/collector.crt", "--token-file", f"{roots}/read.token"])
 
 
 if __name__ == "__main__":
