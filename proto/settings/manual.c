@@ -306,13 +306,17 @@ static void completion_begin(const struct hk_manual_program *program, FILE *outp
 	    "# bash completion of %s; zsh: autoload -U bashcompinit; bashcompinit; source this\n"
 	    "_%s()\n{\n"
 	    "\tlocal word=\"${COMP_WORDS[COMP_CWORD]}\" before=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-	    "\tlocal command=\"${COMP_WORDS[1]}\" option= jobs= programs= files= one\n"
+	    "\tlocal command=\"${COMP_WORDS[1]}\" option= prefix= jobs= programs= files= one\n"
 	    "\tlocal -a values=()\n"
 	    "\tCOMPREPLY=()\n"
 	    /* Of --option=value bash makes three words. */
 	    "\tif [ \"$word\" = = ]; then\n\t\toption=\"$before\" word=\n"
 	    "\telif [ \"$before\" = = ]; then\n\t\toption=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
-	    "\telif [ \"${before#-}\" != \"$before\" ]; then\n\t\toption=\"$before\"\n\tfi\n",
+	    "\telif [ \"${before#-}\" != \"$before\" ]; then\n\t\toption=\"$before\"\n\tfi\n"
+	    /* For zsh it is one. */
+	    "\tcase \"$word\" in --*=*)\n"
+	    "\t\toption=\"${word%%%%=*}\" prefix=\"${word%%%%=*}=\" word=\"${word#*=}\" ;;\n"
+	    "\tesac\n",
 	    program->name, program->name);
 }
 
@@ -325,9 +329,10 @@ static void completion_end(const struct hk_manual_program *program, FILE *output
 	    "--ids 2>/dev/null)\n"
 	    "\tfor one in \"${values[@]}\"; do\n"
 	    "\t\t[ \"${one#\"$word\"}\" = \"$one\" ] && [ -n \"$word\" ] || "
-	    "COMPREPLY+=(\"$one\")\n"
+	    "COMPREPLY+=(\"$prefix$one\")\n"
 	    "\tdone\n"
-	    "\t[ -z \"$files\" ] || while IFS= read -r one; do COMPREPLY+=(\"$one\"); done < "
+	    "\t[ -z \"$files\" ] || while IFS= read -r one; do COMPREPLY+=(\"$prefix$one\"); done "
+	    "< "
 	    "<(compgen -f -- \"$word\")\n"
 	    "\t[ -z \"$programs\" ] || [ -z \"$word\" ] || while IFS= read -r one; do "
 	    "COMPREPLY+=(\"$one\"); done < <(compgen -c -- \"$word\")\n"

@@ -1,14 +1,21 @@
 #!/usr/bin/python3
-"""What bash offers for a line of hookcli: commands, options, values of options, jobs, programs and files; and nothing that a name holds is run."""
+"""What bash and zsh offer for a line of hookcli: commands, options, values of options, jobs, programs and files; and nothing that a name
+holds is run."""
 import os
+import pty
 import re
+import select
 import subprocess
 
-from harness import expect, expect_true, main
+from harness import WAIT, Failure, expect, expect_true, main
 
 COMMANDS = re.compile(r"^  (\w+) +\w", re.MULTILINE)
 # As bash calls it: the words before the one to complete, which is the last.
 SCRIPT = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }; _hookcli; printf "%s\\0" "${COMPREPLY[@]}"'
+# Control-X shows what the line has become.
+ZSH = r'''PS1=; unsetopt zle_bracketed_paste; setopt no_beep; autoload -U compinit bashcompinit; compinit -u -D; bashcompinit; source ./completion
+show() { print -r -- "<$BUFFER>"; BUFFER=; }; zle -N show; bindkey "^X" show; print "ready"$((1))
+'''
 
 
 def completes(run, *words, programs=None):
@@ -91,6 +98,52 @@ def check_jobs(run):
     expect_true("nothing was run", not os.path.exists(run.path("ran")))
 
 
+class Zsh:
+    """A shell on a terminal of its own: its completion needs an editor of lines."""
+
+    def __init__(self, run):
+        self.said = b""
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.chdir(run.directory)
+            os.execvpe("zsh", ["zsh", "-f", "-i"], run.environment(TERM="dumb", PATH=os.path.dirname(run.binary("hookcli")) + ":" + os.environ["PATH"]))
+        self.type(ZSH)
+        self.read(b"ready1")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.terminal)  # which hangs up
+        os.waitpid(self.pid, 0)
+
+    def type(self, text):
+        os.write(self.terminal, text.encode())
+
+    def read(self, mark):
+        """What it says until MARK."""
+        while mark not in self.said:
+            if not select.select([self.terminal], [], [], WAIT)[0]:
+                raise Failure(f"zsh does not say {mark!r}: {self.said!r}")
+            self.said += os.read(self.terminal, 1 << 16)
+        got, self.said = self.said.split(mark, 1)
+        return got.decode()
+
+    def completed(self, line):
+        self.type(line + "\t\x18")
+        return self.read(b">").rsplit("<", 1)[1].rstrip()
+
+
+def check_zsh(run):
+    with Zsh(run) as zsh:
+        for line, wanted in (("hookcli rep", "hookcli report"), ("hookcli report --fo", "hookcli report --format="),
+                             ("hookcli report --format ht", "hookcli report --format html"),
+                             ("hookcli report --format=ht", "hookcli report --format=html"), ("hookcli rm here", "hookcli rm here-now"),
+                             ("hookcli report -o our-file-", "hookcli report -o our-file-of-mine"),
+                             ("hookcli top --sort RSS", r"hookcli top --sort RSS\ PEAK")):
+            expect(f"zsh: {line}", zsh.completed(line), wanted)
+
+
 def test(run):
     with open(run.path("completion"), "w", encoding="utf-8") as file:
         file.write(run.cli("--completion").stdout)
@@ -99,6 +152,7 @@ def test(run):
     check_values(run)
     check_files(run)
     check_jobs(run)
+    check_zsh(run)
 
 
 if __name__ == "__main__":
