@@ -73,9 +73,10 @@ struct hk_process {
 	uint64_t acknowledged; /* number of the last chunk that the root has */
 	/* On a root, of a process of another node; it never has a segment. */
 	bool remote;
-	bool tailed;	     /* the next two are known */
-	uint64_t last_chunk; /* number of the last chunk in its file */
-	uint64_t chunk_end;  /* where that ends */
+	bool tailed;		 /* the next two are known */
+	uint64_t last_chunk;	 /* number of the last chunk in its file */
+	uint64_t chunk_end;	 /* where that ends */
+	uint64_t shed_at_source; /* records that its node gave up, by the tombstones in its file */
 	struct hk_governor *governor;
 	uint32_t control_told; /* hk_job's control_changes that its agent was told of */
 	bool ceilings_changed; /* and the governor's wishes that it was not */
@@ -91,14 +92,15 @@ struct hk_job {
 	bool announced; /* opened by request: closed by request, or when its command and
 			   every hookcli of it is gone */
 	bool close_requested;
-	bool ranked;	     /* a main of it has said its rank */
-	bool changed;	     /* state differs from job.json */
-	bool clocks_changed; /* its nodes' clock maps differ from what is saved */
-	int save_error;	     /* of the last save, 0: none */
-	int shed_error;	     /* why old records could not be given up, 0: they could */
-	int full_error;	     /* why new records are not stored now, 0: they are */
-	bool intake_full;    /* the last chunk of another node found no room, and that was told */
-	bool grown;	     /* since the window was looked at last */
+	bool ranked;		 /* a main of it has said its rank */
+	bool changed;		 /* state differs from job.json */
+	bool clocks_changed;	 /* its nodes' clock maps differ from what is saved */
+	int save_error;		 /* of the last save, 0: none */
+	int shed_error;		 /* why old records could not be given up, 0: they could */
+	int full_error;		 /* why new records are not stored now, 0: they are */
+	bool intake_full;	 /* chunks of other nodes find no room, and that was told */
+	uint64_t turned_away_ns; /* monotonic: when a chunk of another node last found none */
+	bool grown;		 /* since the window was looked at last */
 	struct hk_reserve reserve;
 	uint64_t opened_ns;		/* monotonic */
 	uint64_t alive_ns;		/* monotonic: when something last lived */

@@ -180,6 +180,7 @@ static int load(struct hk_collector *collector, struct hk_job *job, const char *
 			job->processes->prev->changed |= old;
 		}
 	}
+	hk_peers_sum_shed(job);
 	size_t kept = 0;
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
 		if (snapshot->processes[i]) {

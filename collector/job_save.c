@@ -16,6 +16,7 @@
 #define BEAT_NS UINT64_C(10000000000)
 #define REMOTE_SAVE_SECONDS 10u
 #define SECOND_NS UINT64_C(1000000000)
+#define ASK_AGAIN_NS (10 * SECOND_NS)
 
 /* ---- room ---- */
 
@@ -32,6 +33,7 @@ void hk_job_is_full(struct hk_job *job, int error)
 {
 	Hk__Job *state = job->state;
 	job->full_error = error;
+	job->turned_away_ns = hk_clock_monotonic_ns();
 	if (job->intake_full) {
 		return;
 	}
@@ -48,6 +50,19 @@ void hk_job_has_room(struct hk_job *job)
 	if (job->intake_full) {
 		hk_info("records of other nodes are stored again job=%s", job->state->id);
 		job->intake_full = false;
+	}
+}
+
+/* A node that has something for a root asks every second; when none does, nothing waits for room,
+ * or who did is gone. */
+static void look_for_room(struct hk_job *job)
+{
+	if (job->full_error != 0) {
+		hk_job_hold_reserve(job);
+	}
+	if (job->intake_full && job->full_error == 0 &&
+	    hk_clock_monotonic_ns() - job->turned_away_ns >= ASK_AGAIN_NS) {
+		hk_job_has_room(job);
 	}
 }
 
@@ -159,9 +174,7 @@ static int save(struct hk_collector *collector, struct hk_job *job, bool all)
 		return r;
 	}
 	beat(job);
-	if (job->full_error != 0) {
-		hk_job_hold_reserve(job);
-	}
+	look_for_room(job);
 	r = save_changes(collector, job, all);
 	return r < 0 && use_reserve(job, r) ? save_changes(collector, job, all) : r;
 }

@@ -79,6 +79,7 @@ static int file_shed(const struct hk_collector *collector, struct hk_process *pr
 {
 	uint64_t freed = 0, records = (uint64_t)oldest->records + oldest->long_records;
 	bool join = may_join(collector, process, oldest->number);
+	flags |= process->remote ? HK_CHUNK_CAME : 0;
 	int r = file->spool ? hk_spool_shed(file->spool, flags, join, &freed)
 			    : hk_chunk_front_shed(&file->front, flags, join, &freed);
 	if (file->spool || (r < 0 && file->front.found)) {
@@ -313,7 +314,7 @@ void hk_window_restore(struct hk_process *process)
 {
 	struct hk_chunk_header header;
 	struct file file;
-	uint64_t offset, shed = 0, elsewhere = 0, held = 0;
+	uint64_t offset, shed = 0, at_source = 0, elsewhere = 0, held = 0;
 	if (file_open(process, &file) < 0) {
 		return;
 	}
@@ -322,12 +323,14 @@ void hk_window_restore(struct hk_process *process)
 		bool is_shed = hk_chunk_is_shed(&header);
 		uint64_t lost = is_shed ? hk_chunk_shed_records(&header) : 0;
 		shed += lost;
+		at_source += hk_chunk_shed_at_source(&header);
 		elsewhere += is_shed ? header.shed_records - lost : 0;
 		held += header.total_bytes;
 	}
 	file_close(&file);
 	Hk__Process *state = process->state;
 	process->held_bytes = held;
+	process->shed_at_source = at_source;
 	if (state->records_shed != shed || state->records_elsewhere != elsewhere) {
 		state->records_shed = shed;
 		state->records_elsewhere = elsewhere;

@@ -206,6 +206,10 @@ static int take_process(struct hk_collector *collector, struct hk_job *job, cons
 		r = hk_process_restore(collector, job, *state);
 		process = r < 0 ? NULL : hk_family_by_uid(collector, (*state)->uid.data);
 		*state = r < 0 ? *state : NULL;
+		if (process) {
+			/* Its file may have been there before it was known. */
+			hk_peers_note_shed(job, node->id.data, process->shed_at_source);
+		}
 	}
 	if (r < 0) {
 		return r;
@@ -294,17 +298,15 @@ static bool is_chunk(const struct hk_process *process, const Hk__ChunkPut *put,
 	       ret_header->number == put->number && ret_header->span == put->chunk.len;
 }
 
-static void note_shed(struct hk_process *process, uint64_t records)
+static void note_shed(struct hk_process *process, const struct hk_chunk_header *header)
 {
-	const ProtobufCBinaryData *id = &process->state->node;
-	Hk__Node *node = id->len == HK_NODE_ID_BYTES ? hk_peers_node(process->job, id->data) : NULL;
+	uint64_t records = hk_chunk_shed_records(header);
+	uint64_t at_source = hk_chunk_shed_at_source(header);
 	if (records > 0) {
 		process->state->records_shed += records;
+		process->shed_at_source += at_source;
 		process->changed = true;
-	}
-	if (records > 0 && node) {
-		node->shed_records += records;
-		process->job->changed = true;
+		hk_peers_note_shed(process->job, process->state->node.data, at_source);
 	}
 }
 
@@ -327,7 +329,7 @@ static int store(struct hk_process *process, const Hk__ChunkPut *put,
 	process->stored_bytes = process->chunk_end = at + put->chunk.len;
 	process->held_bytes += put->chunk.len;
 	process->job->grown = true;
-	note_shed(process, hk_chunk_shed_records(header));
+	note_shed(process, header);
 	return 1;
 }
 
@@ -355,12 +357,13 @@ int hk_intake_chunk(struct hk_collector *collector, const char *user, const Hk__
 	if (hk_chunk_first_number(&header) > process->last_chunk + 1 && !put->gap) {
 		return 0;
 	}
-	/* What is left of a full disk is for statistics. */
-	bool full = hk_reserve_is_full(process->job->full_error);
+	/* What is left of a full disk is for statistics; but what was given up must be known. */
+	bool shed = hk_chunk_is_shed(&header);
+	bool full = hk_reserve_is_full(process->job->full_error) && !shed;
 	r = full ? process->job->full_error : store(process, put, &header);
 	if (hk_reserve_is_full(r)) {
 		hk_job_is_full(process->job, r);
-	} else if (r > 0) {
+	} else if (r > 0 && !shed) {
 		hk_job_has_room(process->job);
 	}
 	*ret_last = process->last_chunk;

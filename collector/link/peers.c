@@ -142,6 +142,30 @@ int hk_peers_join(struct hk_job *job, const Hk__Node *from, uint64_t opened_unix
 	return 0;
 }
 
+void hk_peers_note_shed(struct hk_job *job, const uint8_t *id, uint64_t records)
+{
+	Hk__Node *node = hk_peers_node(job, id);
+	if (node && records > 0) {
+		node->shed_records += records;
+		job->changed = true;
+	}
+}
+
+void hk_peers_sum_shed(struct hk_job *job)
+{
+	const struct hk_process *process;
+	for (size_t i = 0; i < job->state->n_nodes; i++) {
+		job->state->nodes[i]->shed_records = 0;
+	}
+	DL_FOREACH (job->processes, process) {
+		const ProtobufCBinaryData *id = &process->state->node;
+		bool any = process->shed_at_source > 0 && id->len == HK_NODE_ID_BYTES;
+		if (any) {
+			hk_peers_note_shed(job, id->data, process->shed_at_source);
+		}
+	}
+}
+
 static uint64_t silence(const struct hk_collector *collector, const struct hk_job *job,
 			const Hk__Node *node, uint64_t now_ns)
 {

@@ -30,6 +30,11 @@ Hk__Node *hk_peers_node(const struct hk_job *job, const uint8_t *id);
 int hk_peers_join(struct hk_job *job, const Hk__Node *node, uint64_t opened_unix_ns,
 		  Hk__Node **ret_node);
 
+/* The node ID of JOB gave up so many RECORDS more. */
+void hk_peers_note_shed(struct hk_job *job, const uint8_t *id, uint64_t records);
+/* Sets what each of JOB's nodes gave up to what the files of its processes say. */
+void hk_peers_sum_shed(struct hk_job *job);
+
 /* Brings `connected` of the job's nodes up to date. */
 void hk_peers_look(const struct hk_collector *collector, struct hk_job *job);
 

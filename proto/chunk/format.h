@@ -19,7 +19,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 #define HK_CHUNK_MAGIC 0x314b4e4843544b48ull /* "HKTCHNK1" */
 #define HK_CHUNK_MAJOR 2u
-#define HK_CHUNK_MINOR 1u
+#define HK_CHUNK_MINOR 2u
 #define HK_CHUNK_MAJOR_FIRST 1u /* the oldest that is read */
 #define HK_CHUNK_HEADER_BYTES 256u
 
@@ -48,6 +48,8 @@ enum hk_chunk_section_type {
 #define HK_CHUNK_SHED (1u << 0) /* a tombstone: its records were given up */
 /* With HK_CHUNK_SHED: they are kept elsewhere, and not lost. */
 #define HK_CHUNK_ELSEWHERE (1u << 1)
+/* With HK_CHUNK_SHED: a root gave them up after they had come from their node. */
+#define HK_CHUNK_CAME (1u << 2)
 
 enum hk_chunk_codec {
 	HK_CODEC_NONE = 0,
@@ -85,7 +87,7 @@ struct hk_chunk_header {
 		uint64_t long_min_start_ticks; /* of the records in LONG_LANES */
 		uint64_t shed_records;	       /* tombstone: that those chunks had */
 	};
-	uint32_t flags; /* HK_CHUNK_SHED, HK_CHUNK_ELSEWHERE */
+	uint32_t flags; /* HK_CHUNK_SHED, HK_CHUNK_ELSEWHERE, HK_CHUNK_CAME */
 	uint32_t reserved;
 	uint64_t span; /* bytes to the end of its place in the file; total_bytes but for a tombstone
 			*/

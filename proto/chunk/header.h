@@ -47,9 +47,15 @@ static inline uint64_t hk_chunk_shed_records(const struct hk_chunk_header *heade
 		   : 0;
 }
 
+/* Of those: given up where they were made. */
+static inline uint64_t hk_chunk_shed_at_source(const struct hk_chunk_header *header)
+{
+	return header->flags & HK_CHUNK_CAME ? 0 : hk_chunk_shed_records(header);
+}
+
 /* Makes the tombstone of a chunk whose header was read, without positions, as it goes over the
- * wire: a chunk of HK_CHUNK_HEADER_BYTES, sealed. FLAGS: 0 or HK_CHUNK_ELSEWHERE; of a tombstone
- * its own stay. */
+ * wire: a chunk of HK_CHUNK_HEADER_BYTES, sealed. FLAGS: HK_CHUNK_ELSEWHERE, HK_CHUNK_CAME; of a
+ * tombstone its own stay. */
 void hk_chunk_header_tombstone(const struct hk_chunk_header *header, uint32_t flags,
 			       uint8_t ret_bytes[HK_CHUNK_HEADER_BYTES]);
 
