@@ -56,8 +56,10 @@ static void thread_add(struct thread *thread, const struct hk_record *record,
 	uint64_t end = record->start_ticks + ticks;
 
 	thread->tid = record->thread->tid;
-	memcpy(thread->name, record->thread->name, sizeof(thread->name));
-	thread->name[sizeof(thread->name) - 1] = '\0';
+	if (*record->thread->name) {
+		memcpy(thread->name, record->thread->name, sizeof(thread->name));
+		thread->name[sizeof(thread->name) - 1] = '\0';
+	}
 	thread->calls++;
 	if (record->start_ticks >= thread->busy_until) {
 		thread->outermost_ns += record->duration_ns;
@@ -94,6 +96,17 @@ static int threads_read(struct hk_cursor *cursor, struct thread **threads, uint6
 	return r == 0 && hk_cursor_stats(cursor)->damaged > 0 ? -EBADMSG : r;
 }
 
+/* What THREAD is called, or was called later than its last record was stored. */
+static const char *name_of(const struct thread *thread, const Hk__Process *process)
+{
+	for (size_t i = 0; !*thread->name && i < process->n_threads; i++) {
+		if (process->threads[i]->uid == thread->uid) {
+			return process->threads[i]->name;
+		}
+	}
+	return thread->name;
+}
+
 static void rows_add(struct hk_table *table, struct thread **threads, const Hk__Process *process)
 {
 	struct thread *thread, *next;
@@ -104,7 +117,7 @@ static void rows_add(struct hk_table *table, struct thread **threads, const Hk__
 		hk_table_add(table, "%s", hk_report_role_of(process));
 		hk_table_add(table, "%" PRIu32, process->pid);
 		hk_table_add(table, "%" PRIu32, thread->tid);
-		hk_table_add(table, "%s", thread->name);
+		hk_table_add(table, "%s", name_of(thread, process));
 		hk_table_add(table, "%" PRIu64, thread->calls);
 		hk_table_add(table, "%.3f", (double)thread->outermost_ns / 1e9);
 		hk_table_add(table, "%s", hk_quantity_duration(text, thread->longest_ns));
