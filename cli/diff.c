@@ -68,30 +68,9 @@ static void take_thresholds(struct argp_state *state, const char *list)
 	}
 }
 
-static void take_rows(struct argp_state *state, const char *text)
+static const char *format_word(size_t index)
 {
-	struct arguments *arguments = state->input;
-	char *end;
-
-	errno = 0;
-	unsigned long rows = strtoul(text, &end, 10);
-	if (errno || *end || end == text || *text == '-' || rows > 1000000) {
-		argp_error(state, "--rows '%s' is no number from 0 to 1000000", text);
-	}
-	arguments->rows = rows;
-}
-
-static void take_format(struct argp_state *state, const char *format)
-{
-	struct arguments *arguments = state->input;
-
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		if (strcmp(format, formats[i].name) == 0) {
-			arguments->format = &formats[i];
-			return;
-		}
-	}
-	argp_error(state, "unknown format '%s': text, json or html", format);
+	return index < sizeof(formats) / sizeof(formats[0]) ? formats[index].name : NULL;
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -100,13 +79,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case OPTION_FORMAT:
-		take_format(state, argument);
+		arguments->format =
+		    &formats[hk_option_word(state, "format", format_word, argument)];
 		return 0;
 	case OPTION_FAIL_ON:
 		take_thresholds(state, argument);
 		return 0;
 	case OPTION_ROWS:
-		take_rows(state, argument);
+		arguments->rows = hk_option_number(state, "rows", argument, 0);
 		return 0;
 	case 'o':
 		arguments->output = argument;
@@ -243,11 +223,6 @@ static int run(int argc, char **argv)
 	}
 	hk_thresholds_free(arguments.thresholds);
 	return code;
-}
-
-static const char *format_word(size_t index)
-{
-	return index < sizeof(formats) / sizeof(formats[0]) ? formats[index].name : NULL;
 }
 
 static const struct hk_manual_values values[] = {{"format", format_word}, {0}};

@@ -24,7 +24,8 @@
 #define PROGRESS_EVERY_NS 100000000u
 
 struct arguments {
-	const char *job, *output, *format;
+	const char *job, *output;
+	const struct hk_exporter_ops *ops;
 	struct hk_timeline_options options;
 	struct hk_option_ranks ranks;
 	enum hk_folded_weight weight;
@@ -77,17 +78,11 @@ static const char *split_word(size_t index)
 	return index < 2 ? words[index] : NULL;
 }
 
-/* WORD of --OPTION as its place among those there are. */
-static int choice(struct argp_state *state, const char *option, const char *(*at)(size_t index),
-		  const char *word)
+static const char *format_word(size_t index)
 {
-	for (int i = 0; at((size_t)i); i++) {
-		if (strcmp(at((size_t)i), word) == 0) {
-			return i;
-		}
-	}
-	argp_error(state, "--%s '%s' is unknown; try %s or %s", option, word, at(0), at(1));
-	return 0;
+	const struct hk_exporter_ops *ops = hk_exporter_at(index);
+
+	return ops ? ops->format : NULL;
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -96,7 +91,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case OPTION_FORMAT:
-		arguments->format = argument;
+		arguments->ops =
+		    hk_exporter_at(hk_option_word(state, "format", format_word, argument));
 		return 0;
 	case 'o':
 		arguments->output = strcmp(argument, "-") == 0 ? NULL : argument;
@@ -109,11 +105,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case OPTION_WEIGHT:
 		arguments->weight =
-		    (enum hk_folded_weight)choice(state, "weight", weight_word, argument);
+		    (enum hk_folded_weight)hk_option_word(state, "weight", weight_word, argument);
 		return 0;
 	case OPTION_SPLIT:
 		arguments->split =
-		    1 + (enum hk_folded_split)choice(state, "split", split_word, argument);
+		    1 + (enum hk_folded_split)hk_option_word(state, "split", split_word, argument);
 		return 0;
 	case OPTION_GZIP:
 		arguments->gzip = true;
@@ -363,31 +359,18 @@ static int export_job(const struct hk_job *job, const struct hk_exporter_ops *op
 }
 
 /* The setting is shared with `report`, whose formats are others: those do not count here. */
-static const char *default_format(void)
+static const struct hk_exporter_ops *default_format(void)
 {
 	const char *set = hk_command_setting("format");
+	const struct hk_exporter_ops *ops = set ? hk_exporter_find(set) : NULL;
 
-	return set && hk_exporter_find(set) ? set : hk_perfetto_exporter.format;
-}
-
-static int unknown_format(const char *format)
-{
-	const struct hk_exporter_ops *ops;
-	char known[128] = "";
-
-	for (size_t i = 0; (ops = hk_exporter_at(i)); i++) {
-		size_t used = strlen(known);
-
-		snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", ops->format);
-	}
-	hk_error("no export format '%s'; --format takes one of: %s", format, known);
-	return HK_EXIT_USAGE;
+	return ops ? ops : &hk_perfetto_exporter;
 }
 
 static int run(int argc, char **argv)
 {
 	struct arguments arguments = {
-	    .format = default_format(),
+	    .ops = default_format(),
 	    .options = {.from_ns = INT64_MIN, .to_ns = INT64_MAX},
 	};
 	const struct hk_exporter_ops *ops;
@@ -397,10 +380,7 @@ static int run(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments)) {
 		return HK_EXIT_USAGE;
 	}
-	ops = hk_exporter_find(arguments.format);
-	if (!ops) {
-		return unknown_format(arguments.format);
-	}
+	ops = arguments.ops;
 	if (!arguments.output && ops->rank_file_begin) {
 		hk_error("%s has a file per rank: name a directory for them with -o DIR",
 			 ops->format);
@@ -424,13 +404,6 @@ static int run(int argc, char **argv)
 	rc = rc == HK_EXIT_DONE ? export_job(&job, ops, &arguments) : rc;
 	hk_job_close(&job);
 	return rc;
-}
-
-static const char *format_word(size_t index)
-{
-	const struct hk_exporter_ops *ops = hk_exporter_at(index);
-
-	return ops ? ops->format : NULL;
 }
 
 static const struct hk_manual_values values[] = {

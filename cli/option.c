@@ -1,7 +1,15 @@
 #include "option.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "hooks/hook.h"
 #include "hooks/names.h"
+
+#define KNOWN_BYTES 256u
+#define NUMBER_MOST 1000000ul
 
 const struct argp_child hk_option_children[] = {{&hk_command_argp, 0, NULL, 0}, {0}};
 
@@ -12,6 +20,41 @@ void hk_option_only(struct argp_state *state, const char *kind, const char *word
 		argp_error(state, "one %s at a time: '%s' is too much", kind, word);
 	}
 	*ret_word = word;
+}
+
+size_t hk_option_word(struct argp_state *state, const char *name, const char *(*at)(size_t index),
+		      const char *word)
+{
+	char known[KNOWN_BYTES] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; at(i); i++) {
+		if (strcmp(at(i), word) == 0) {
+			return i;
+		}
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
+					 i == 0	     ? ""
+					 : at(i + 1) ? ", "
+						     : " or ",
+					 at(i));
+		used = used < sizeof(known) ? used : sizeof(known) - 1;
+	}
+	argp_error(state, "--%s '%s' is unknown; try %s", name, word, known);
+	return 0;
+}
+
+unsigned long hk_option_number(struct argp_state *state, const char *name, const char *text,
+			       unsigned long least)
+{
+	char *end;
+
+	errno = 0;
+	unsigned long value = strtoul(text, &end, 10);
+	if (errno || *end || end == text || *text == '-' || value < least || value > NUMBER_MOST) {
+		argp_error(state, "--%s '%s' is no number from %lu to %lu", name, text, least,
+			   NUMBER_MOST);
+	}
+	return value;
 }
 
 const char *hk_option_level_word(size_t index)

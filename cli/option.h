@@ -42,6 +42,14 @@ extern const struct argp_child hk_option_children[];
 void hk_option_only(struct argp_state *state, const char *kind, const char *word,
 		    const char **ret_word);
 
+/* WORD of --NAME as its place among those of AT, which answers NULL after the last. */
+size_t hk_option_word(struct argp_state *state, const char *name, const char *(*at)(size_t index),
+		      const char *word);
+
+/* TEXT of --NAME as a number from LEAST to 1000000. */
+unsigned long hk_option_number(struct argp_state *state, const char *name, const char *text,
+			       unsigned long least);
+
 /* Level number INDEX that --level takes; NULL after the last. */
 const char *hk_option_level_word(size_t index);
 

@@ -53,34 +53,24 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static int word(const char *const *words, size_t count, const char *text)
+static const char *format_word(size_t index)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(words[i], text) == 0) {
-			return (int)i;
-		}
-	}
-	return -ENOENT;
+	return index < FORMAT_COUNT ? formats[index] : NULL;
+}
+
+static const char *by_word(size_t index)
+{
+	return index < BY_COUNT ? bys[index] : NULL;
 }
 
 /* A flag or HOOK_FORMAT, HOOK_BY: both are checked here. */
 static void choose(struct arguments *arguments, struct argp_state *state)
 {
 	const char *format = hk_command_setting("format");
-	const char *by = hk_command_setting("by");
-	int index = word(formats, FORMAT_COUNT, format ? format : "summary");
 
-	if (index < 0) {
-		argp_error(state, "unknown format '%s': summary, text, json, csv or html", format);
-	}
-	arguments->format = (enum format)index;
-	arguments->by = word(bys, BY_COUNT, by);
-	if (arguments->by < 0) {
-		argp_error(state,
-			   "cannot sum by '%s': function, rank, library, thread, host, symbol or "
-			   "memory",
-			   by);
-	}
+	arguments->format =
+	    (enum format)hk_option_word(state, "format", format_word, format ? format : "summary");
+	arguments->by = (int)hk_option_word(state, "by", by_word, hk_command_setting("by"));
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -231,16 +221,6 @@ static int run(int argc, char **argv)
 	}
 	hk_job_close(&job);
 	return code;
-}
-
-static const char *format_word(size_t index)
-{
-	return index < FORMAT_COUNT ? formats[index] : NULL;
-}
-
-static const char *by_word(size_t index)
-{
-	return index < BY_COUNT ? bys[index] : NULL;
 }
 
 static const struct hk_manual_values values[] = {{"format", format_word}, {"by", by_word}, {0}};

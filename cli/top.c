@@ -41,18 +41,6 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static unsigned long number(struct argp_state *state, const char *text, const char *what)
-{
-	char *end;
-
-	errno = 0;
-	unsigned long value = strtoul(text, &end, 10);
-	if (errno || *end || end == text || *text == '-' || value == 0 || value > 1000000) {
-		argp_error(state, "%s '%s' is no number from 1 to 1000000", what, text);
-	}
-	return value;
-}
-
 static void check_sort(const struct arguments *arguments, struct argp_state *state)
 {
 	const struct hk_view *view = arguments->view;
@@ -79,7 +67,7 @@ static void finish(struct arguments *arguments, struct argp_state *state)
 	if (*end || end == delay || !(arguments->delay_s >= 0.05 && arguments->delay_s <= 3600)) {
 		argp_error(state, "delay '%s' is no time from 0.05 to 3600 seconds", delay);
 	}
-	arguments->rows = rows ? number(state, rows, "rows") : HK_BATCH_ROWS;
+	arguments->rows = rows ? hk_option_number(state, "rows", rows, 1) : HK_BATCH_ROWS;
 	if (arguments->json && arguments->pictures == 0) {
 		arguments->pictures = 1;
 	}
@@ -107,7 +95,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case OPTION_ROWS:
 		return -hk_settings_set(hk_command_settings(), "rows", argument);
 	case 'n':
-		arguments->pictures = number(state, argument, "-n");
+		arguments->pictures = hk_option_number(state, "iterations", argument, 1);
 		return 0;
 	case 'b':
 		arguments->batch = true;
