@@ -176,6 +176,63 @@ static void uplink_text(const Hk__Uplink *uplink)
 	}
 }
 
+static json_t *leaf_json(const Hk__Leaf *leaf)
+{
+	return json_pack(
+	    "{s:o, s:o, s:b, s:I, s:I, s:i, s:I, s:I, s:o}", "host", text(leaf->host), "version",
+	    text(leaf->version), "connected", (int)leaf->connected, "since_unix_ns",
+	    (json_int_t)leaf->since_unix_ns, "seen_unix_ns", (json_int_t)leaf->seen_unix_ns, "jobs",
+	    (int)leaf->jobs, "unsent_bytes", (json_int_t)leaf->unsent_bytes, "shed_records",
+	    (json_int_t)leaf->shed_records, "clock_error_ns",
+	    leaf->clock_bound_ns ? json_integer((json_int_t)leaf->clock_bound_ns) : json_null());
+}
+
+/* Collectors that report to this one. */
+static json_t *leaves_json(const Hk__StatusReply *status)
+{
+	json_t *leaves = json_array();
+
+	for (size_t i = 0; i < status->n_leaves; i++) {
+		json_array_append_new(leaves, leaf_json(status->leaves[i]));
+	}
+	return leaves;
+}
+
+static uint64_t ago(uint64_t now_ns, uint64_t then_ns)
+{
+	return now_ns > then_ns ? now_ns - then_ns : 0;
+}
+
+static int leaves_text(const Hk__StatusReply *status, uint64_t now_ns)
+{
+	char value[HK_QUANTITY_BYTES];
+
+	if (status->n_leaves == 0) {
+		return 0;
+	}
+	struct hk_table *table =
+	    hk_table_new("<leaf:40|<state|>since|>jobs|>clock|>unsent|>given up|<version:24");
+	for (size_t i = 0; i < status->n_leaves; i++) {
+		const Hk__Leaf *leaf = status->leaves[i];
+		uint64_t since = leaf->connected ? leaf->since_unix_ns : leaf->seen_unix_ns;
+		hk_table_add(table, "%s", leaf->host);
+		hk_table_add(table, "%s", leaf->connected ? "connected" : "silent");
+		hk_table_add(table, "%s", hk_quantity_duration(value, ago(now_ns, since)));
+		hk_table_add(table, "%" PRIu32, leaf->jobs);
+		hk_table_add(table, "%s%s", leaf->clock_bound_ns ? "\302\261" : "",
+			     leaf->clock_bound_ns
+				 ? hk_quantity_duration(value, leaf->clock_bound_ns)
+				 : "unknown");
+		hk_table_add(table, "%s", hk_quantity_bytes(value, leaf->unsent_bytes));
+		hk_table_add(table, "%" PRIu64, leaf->shed_records);
+		hk_table_add(table, "%s", leaf->version);
+	}
+	puts("");
+	int r = hk_table_write(table, stdout, hk_command_colour(stdout));
+	hk_table_free(table);
+	return r;
+}
+
 static int status_json(const Hk__StatusReply *status)
 {
 	json_t *jobs = json_array();
@@ -185,7 +242,7 @@ static int status_json(const Hk__StatusReply *status)
 	}
 	json_t *root = json_pack(
 	    "{s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
-	    "s:o}",
+	    "s:o, s:o}",
 	    "pid", (json_int_t)status->pid, "version", text(status->version), "url",
 	    text(status->url), "listen", text(status->listen), "http", text(status->http),
 	    "turned_away", (json_int_t)status->turned_away, "run_directory",
@@ -194,7 +251,7 @@ static int status_json(const Hk__StatusReply *status)
 	    "incompatible", (json_int_t)status->incompatible, "refused",
 	    (json_int_t)status->refused, "cpu_ns", (json_int_t)status->cpu_ns, "drained_records",
 	    (json_int_t)status->drained_records, "stored_bytes", (json_int_t)status->stored_bytes,
-	    "jobs", jobs, "upstream", uplink_json(status->uplink));
+	    "jobs", jobs, "upstream", uplink_json(status->uplink), "leaves", leaves_json(status));
 	int r = root ? json_dumpf(root, stdout, JSON_INDENT(1)) : -1;
 	puts("");
 	json_decref(root);
@@ -208,7 +265,7 @@ static int status_text(const Hk__StatusReply *status)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	uint64_t age = now_ns > status->start_unix_ns ? now_ns - status->start_unix_ns : 0;
+	uint64_t age = ago(now_ns, status->start_unix_ns);
 	snprintf(value, sizeof(value), "pid %" PRIu32 ", version %.40s, up %s, %s CPU (%.2f %%)",
 		 status->pid, status->version, hk_quantity_duration(up, age),
 		 hk_quantity_duration(cpu, status->cpu_ns),
@@ -247,8 +304,8 @@ static int status_text(const Hk__StatusReply *status)
 		hk_table_add(table, "%s", hk_quantity_bytes(size, job->stored_bytes));
 		hk_table_add(table, "%s", job->command);
 	}
-	int r = 0;
-	if (status->n_jobs > 0) {
+	int r = leaves_text(status, now_ns);
+	if (status->n_jobs > 0 && r == 0) {
 		puts("");
 		r = hk_table_write(table, stdout, hk_command_colour(stdout));
 	}

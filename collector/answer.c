@@ -42,6 +42,7 @@ struct answer {
 	struct hk_fold fold;	/* of either */
 	Hk__Process **borrowed; /* array of `snapshot`: owned */
 	Hk__Job **jobs;		/* array: owned */
+	Hk__Leaf **leaves;	/* likewise */
 	const char *user;	/* whose jobs there are; "": all */
 	char text[256];
 };
@@ -99,10 +100,12 @@ static int answer_status(struct hk_collector *collector, struct answer *answer)
 	struct timespec cpu;
 	hk__status_reply__init(status);
 	int r = list_jobs(collector, answer->user, &answer->jobs, &status->n_jobs);
+	r = r < 0 ? r : hk_peers_list(collector, answer->user, &answer->leaves, &status->n_leaves);
 	if (r < 0) {
 		return fail(answer, r, "out of memory%s", "");
 	}
 	status->jobs = answer->jobs;
+	status->leaves = answer->leaves;
 	for (size_t i = 0; i < status->n_jobs; i++) {
 		status->stored_bytes += status->jobs[i]->stored_bytes;
 	}
@@ -490,6 +493,7 @@ int hk_answer_make(struct hk_collector *collector, Hk__Request *request,
 	hk_fold_fini(&answer.fold);
 	free(answer.borrowed);
 	free(answer.jobs);
+	free(answer.leaves);
 	hk_intake_reply_fini(&answer.intake);
 	if (answer.loaded) {
 		hk__snapshot__free_unpacked(answer.loaded, NULL);

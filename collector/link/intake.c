@@ -508,10 +508,10 @@ int hk_intake_report(struct hk_collector *collector, const char *user, Hk__LeafR
 	if (r < 0) {
 		return r;
 	}
-	peer->seen_ns = hk_clock_monotonic_ns();
-	peer->seen_unix_ns = reply->message.now_unix_ns;
-	if (report->epoch == peer->epoch && report->number <= peer->number) {
-		return 0; /* late, or for the second time */
+	bool late = report->epoch == peer->epoch && report->number <= peer->number;
+	hk_peers_hear(peer, report, user, reply->message.now_unix_ns);
+	if (late) {
+		return 0; /* or for the second time */
 	}
 	for (size_t i = 0; i < report->n_jobs; i++) {
 		r = take_job(collector, user, report, report->jobs[i], reply);

@@ -1,6 +1,7 @@
 #include "collector/link/peers.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -60,6 +61,80 @@ void hk_peers_free_all(struct hk_collector *collector)
 		HASH_DEL(collector->peers, peer);
 		free(peer);
 	}
+}
+
+static uint64_t clock_bound(const Hk__ClockMap *map)
+{
+	return map && map->n_bound_ns > 0 ? map->bound_ns[map->n_bound_ns - 1] : 0;
+}
+
+void hk_peers_hear(struct hk_peer *peer, const Hk__LeafReport *report, const char *user,
+		   uint64_t now_unix_ns)
+{
+	const Hk__Node *node = report->node;
+	uint64_t now_ns = hk_clock_monotonic_ns();
+	if (now_ns - peer->seen_ns >= HK_PEERS_SILENT_NS) {
+		peer->since_unix_ns = now_unix_ns;
+	}
+	peer->seen_ns = now_ns;
+	peer->seen_unix_ns = now_unix_ns;
+	snprintf(peer->facts.host, sizeof(peer->facts.host), "%s", node->host);
+	snprintf(peer->facts.version, sizeof(peer->facts.version), "%s", node->version);
+	snprintf(peer->facts.user, sizeof(peer->facts.user), "%s", user);
+	peer->facts.unsent_bytes = node->spooled_bytes;
+	peer->facts.shed_records = node->shed_records;
+	peer->facts.clock_bound_ns = clock_bound(node->clock);
+	peer->facts.jobs = (uint32_t)report->n_jobs;
+}
+
+static int by_host(const void *a, const void *b)
+{
+	const Hk__Leaf *const *left = a, *const *right = b;
+	int order = strcmp((*left)->host, (*right)->host);
+	return order ? order
+		     : ((*left)->since_unix_ns > (*right)->since_unix_ns) -
+			   ((*left)->since_unix_ns < (*right)->since_unix_ns);
+}
+
+static void show(struct hk_peer *peer, uint64_t silence_ns, Hk__Leaf *leaf)
+{
+	hk__leaf__init(leaf);
+	leaf->host = peer->facts.host;
+	leaf->version = peer->facts.version;
+	leaf->connected = silence_ns < HK_PEERS_SILENT_NS;
+	leaf->since_unix_ns = peer->since_unix_ns;
+	leaf->seen_unix_ns = peer->seen_unix_ns;
+	leaf->unsent_bytes = peer->facts.unsent_bytes;
+	leaf->shed_records = peer->facts.shed_records;
+	leaf->clock_bound_ns = peer->facts.clock_bound_ns;
+	leaf->jobs = peer->facts.jobs;
+}
+
+int hk_peers_list(const struct hk_collector *collector, const char *user, Hk__Leaf ***ret_list,
+		  size_t *ret_count)
+{
+	struct hk_peer *peer, *next;
+	size_t all = HASH_COUNT(collector->peers), count = 0;
+	uint64_t now_ns = hk_clock_monotonic_ns();
+	/* The messages lie behind the list of them. */
+	Hk__Leaf **list = calloc(all + 1, sizeof(Hk__Leaf *) + sizeof(Hk__Leaf));
+	if (!list) {
+		return -ENOMEM;
+	}
+	Hk__Leaf *leaves = (Hk__Leaf *)(void *)(list + all + 1);
+	HASH_ITER (hh, collector->peers, peer, next) {
+		uint64_t silence_ns = now_ns - peer->seen_ns;
+		bool shown = silence_ns < HK_PEERS_LOST_NS &&
+			     (!*user || strcmp(peer->facts.user, user) == 0);
+		if (shown) {
+			list[count] = &leaves[count];
+			show(peer, silence_ns, list[count++]);
+		}
+	}
+	qsort(list, count, sizeof(Hk__Leaf *), by_host);
+	*ret_list = list;
+	*ret_count = count;
+	return 0;
 }
 
 /* ---- nodes of a job ---- */

@@ -8,6 +8,7 @@
 
 #include "collector/collector.h"
 #include "collector/link/node.h"
+#include "wire/access.h"
 
 #define HK_PEERS_SILENT_NS UINT64_C(5000000000) /* without a report: not connected */
 #define HK_PEERS_LOST_NS UINT64_C(300000000000) /* a job waits no longer for its node */
@@ -16,12 +17,26 @@ struct hk_peer {
 	uint8_t id[HK_NODE_ID_BYTES];
 	UT_hash_handle hh;	/* hk_collector::peers */
 	uint64_t epoch, number; /* of the last report taken */
-	uint64_t seen_ns;	/* monotonic */
+	uint64_t seen_ns;	/* monotonic; 0: never */
 	uint64_t seen_unix_ns;
+	uint64_t since_unix_ns; /* of the first report behind the last silence */
+	struct hk_peer_facts {	/* as the last report has them */
+		char host[65], version[33];
+		char user[HK_ACCESS_USER_MAX + 1]; /* whose token it shows; "": nobody's */
+		uint64_t unsent_bytes, shed_records, clock_bound_ns;
+		uint32_t jobs;
+	} facts;
 };
 
 /* The leaf that reports as NODE, made if it is new. -EINVAL: no id; -ENOSPC: too many; -ENOMEM. */
 int hk_peers_take(struct hk_collector *collector, const Hk__Node *node, struct hk_peer **ret_peer);
+/* PEER reports at NOW, for USER. */
+void hk_peers_hear(struct hk_peer *peer, const Hk__LeafReport *report, const char *user,
+		   uint64_t now_unix_ns);
+/* Those that USER ("": everybody) may know of, by host; the list is the caller's to free in one,
+ * the texts are the peers'. -ENOMEM. */
+int hk_peers_list(const struct hk_collector *collector, const char *user, Hk__Leaf ***ret_list,
+		  size_t *ret_count);
 void hk_peers_free_all(struct hk_collector *collector);
 
 /* The node ID in JOB; NULL. */

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 
 import loop
@@ -71,6 +72,20 @@ def root_away(run):
         end_process(node.collector)
 
 
+def expect_leaves(root):
+    """Status of a root lists its two leaves, one of which is gone; the clock of the other is known."""
+    def leaves():
+        return sorted(json.loads(root.cli("status", "--json").stdout)["leaves"], key=lambda leaf: leaf["connected"])
+
+    wait_for("one to be connected", lambda: [bool(leaf["connected"] and leaf["clock_error_ns"]) for leaf in leaves()] == [False, True])
+    for leaf in leaves():
+        expect("what is known of a leaf", (leaf["host"], leaf["jobs"], leaf["shed_records"]), (socket.gethostname(), 1, 0))
+        expect_true(f"times of a leaf: {leaf}", 0 < leaf["since_unix_ns"] <= leaf["seen_unix_ns"])
+    text = root.cli("status").stdout
+    for word in "given up", "silent", "\u00b1":
+        expect_true(f"status says {word}: {text}", word in text)
+
+
 def control(run):
     """`ctl` on the root, or on a leaf, reaches the ranks of all leaves; a leaf that vanishes is missed, its ranks are not."""
     root, leaves = root_and_leaves(run, ["red", "blue"])
@@ -91,6 +106,7 @@ def control(run):
            ["running"] * RANKS_EACH + ["silent"] * RANKS_EACH)
     told = next(job for job in json.loads(root.cli("status", "--json").stdout)["jobs"] if job["id"] == "told")
     expect("known to live", told["processes_live"], RANKS_EACH)
+    expect_leaves(root)
     for command in commands:
         end_process(command)
     for node in (root, leaves[0]):

@@ -68,11 +68,86 @@ static void test_peers_that_are_there_stay(void **state)
 	free(collector);
 }
 
+/* Leaf NUMBER of HOST reports at NOW with a token of USER. */
+static struct hk_peer *hear(struct hk_collector *collector, uint32_t number, const char *host,
+			    const char *user, uint64_t now_unix_ns)
+{
+	uint8_t id[HK_NODE_ID_BYTES];
+	uint64_t bounds[2] = {5, 7000 + number};
+	Hk__ClockMap clock = HK__CLOCK_MAP__INIT;
+	Hk__LeafReport report = HK__LEAF_REPORT__INIT;
+	struct hk_peer *peer;
+	Hk__Node node;
+	name(&node, id, number);
+	node.host = (char *)(uintptr_t)host;
+	node.spooled_bytes = 100 + number;
+	node.shed_records = number;
+	node.clock = &clock;
+	clock.bound_ns = bounds;
+	clock.n_bound_ns = 2;
+	report.node = &node;
+	report.n_jobs = 3;
+	assert_int_equal(hk_peers_take(collector, &node, &peer), 0);
+	hk_peers_hear(peer, &report, user, now_unix_ns);
+	return peer;
+}
+
+static void test_leaves_are_listed_for_whom_they_concern(void **state)
+{
+	struct hk_collector *collector = calloc(1, sizeof(*collector));
+	Hk__Leaf **list;
+	size_t count;
+	(void)state;
+	assert_non_null(collector);
+	hear(collector, 1, "b", "", 1000);
+	struct hk_peer *silent = hear(collector, 2, "a", "ann", 2000);
+	hear(collector, 3, "c", "bob", 3000);
+	struct hk_peer *gone = hear(collector, 4, "d", "", 4000);
+	silent->seen_ns -= HK_PEERS_SILENT_NS;
+	gone->seen_ns -= HK_PEERS_LOST_NS;
+	assert_int_equal(hk_peers_list(collector, "", &list, &count), 0);
+	assert_int_equal(count, 3);
+	assert_string_equal(list[0]->host, "a");
+	assert_false(list[0]->connected);
+	assert_string_equal(list[1]->host, "b");
+	assert_true(list[1]->connected);
+	assert_int_equal(list[1]->since_unix_ns, 1000);
+	assert_int_equal(list[1]->unsent_bytes, 101);
+	assert_int_equal(list[1]->shed_records, 1);
+	assert_int_equal(list[1]->clock_bound_ns, 7001);
+	assert_int_equal(list[1]->jobs, 3);
+	free(list);
+	assert_int_equal(hk_peers_list(collector, "bob", &list, &count), 0);
+	assert_int_equal(count, 1);
+	assert_string_equal(list[0]->host, "c");
+	free(list);
+	hk_peers_free_all(collector);
+	free(collector);
+}
+
+static void test_a_silence_begins_a_new_connection(void **state)
+{
+	struct hk_collector *collector = calloc(1, sizeof(*collector));
+	(void)state;
+	assert_non_null(collector);
+	struct hk_peer *peer = hear(collector, 1, "a", "", 1000);
+	hear(collector, 1, "a", "", 2000);
+	assert_int_equal(peer->since_unix_ns, 1000);
+	assert_int_equal(peer->seen_unix_ns, 2000);
+	peer->seen_ns -= HK_PEERS_SILENT_NS;
+	hear(collector, 1, "a", "", 3000);
+	assert_int_equal(peer->since_unix_ns, 3000);
+	hk_peers_free_all(collector);
+	free(collector);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_peers_that_are_long_gone_make_room),
 	    cmocka_unit_test(test_peers_that_are_there_stay),
+	    cmocka_unit_test(test_leaves_are_listed_for_whom_they_concern),
+	    cmocka_unit_test(test_a_silence_begins_a_new_connection),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
