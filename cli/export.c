@@ -47,11 +47,11 @@ static const struct argp_option options[] = {
     {"format", OPTION_FORMAT, "FORMAT", 0,
      "perfetto (default), chrome, kineto, csv, folded or sqlite", 0},
     HK_OPTION_OUTPUT,
-    {"from", OPTION_FROM, "TIME", 0, "Leave out calls that ended before TIME", 0},
-    {"to", OPTION_TO, "TIME", 0,
-     "Leave out calls that began after TIME. Times count from the job's start, in seconds or with "
+    {"from", OPTION_FROM, "TIME", 0,
+     "Leave out calls that ended before TIME. Times count from the job's start, in seconds or with "
      "a unit: 90, 1.5s, 200ms, 2m",
      0},
+    {"to", OPTION_TO, "TIME", 0, "Leave out calls that began after TIME", 0},
     HK_OPTION_RANKS,
     {"weight", OPTION_WEIGHT, "WHAT", 0,
      "With folded: sum time (ns in the innermost call, default) or calls", 0},

@@ -29,8 +29,8 @@ static void help(FILE *output)
 	      "hookcli COMMAND --help shows the options of a command; every long option --x-y is "
 	      "also\n"
 	      "the variable HOOK_X_Y. JOB is an id, a unique prefix or a directory.\n"
-	      "hookcli --manual [COMMAND] | man -l - shows the manual, hookcli --completion is for "
-	      "bash.\n",
+	      "hookcli --manual [COMMAND] | man -l - shows the manual, hookcli --completion is for"
+	      "\nbash and zsh.\n",
 	      output);
 }
 
