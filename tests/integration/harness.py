@@ -16,8 +16,8 @@ import time
 
 RANKS = 4
 # Of what hangs: nothing that works takes this long, on however busy a machine.
-TIMEOUT = 300
-WAIT = 120
+TIMEOUT = 1200
+WAIT = 600
 # Free on the file system of run directories: with less, processes keep fewer records than tests expect (agent/record/process.c).
 ROOM = 1 << 30
 MPI_ENVIRONMENT = {

@@ -5,7 +5,7 @@ import os
 import struct
 import subprocess
 
-from harness import WAIT, expect, expect_true, wait_for
+from harness import expect, expect_true, wait_for
 
 HOOKS = ("libc", "*:calls_*")
 FUNCTIONS = {"write", "read", "calls_inner", "nanosleep"}
@@ -67,12 +67,12 @@ def agent_environment(run, job, level="record"):
     return {"LD_PRELOAD": run.agent(), "HOOK_HOOKS": ",".join(HOOKS), "HOOK_LEVEL": level, "HOOK_JOB": job}
 
 
-def closed_report(run, job, timeout=WAIT):
+def closed_report(run, job):
     """The report of JOB once its collector has closed it."""
     def look():
         report = run.report(job)
         return report if report["job"]["closed"] else None
-    return wait_for(f"{job} to be closed", look, timeout)
+    return wait_for(f"{job} to be closed", look)
 
 
 def events_of(run, job):

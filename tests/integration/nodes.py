@@ -6,7 +6,7 @@ import socket
 import subprocess
 import tempfile
 
-from harness import Failure, end_process, expect, wait_for
+from harness import TIMEOUT, Failure, end_process, expect, wait_for
 
 
 def free_url():
@@ -70,14 +70,14 @@ class Node:
     def report(self, job):
         return json.loads(self.cli("report", job, "--format", "json").stdout)
 
-    def closed_report(self, job, timeout=60):
+    def closed_report(self, job):
         """The report of JOB once this collector has closed it."""
         def look():
             done = self.cli("report", job, "--format", "json", check=False)
             report = json.loads(done.stdout) if done.returncode == 0 else None
             return report if report and report["job"]["closed"] else None
         with self.told():
-            return wait_for(f"{job} to be closed on {self.name}", look, timeout)
+            return wait_for(f"{job} to be closed on {self.name}", look)
 
     @contextlib.contextmanager
     def told(self):
@@ -97,6 +97,6 @@ def root_and_leaves(run, names, root_options=(), leaf_options=(), url=None, upst
 
 
 def finish(command, what, log):
-    status = command.wait(120)
+    status = command.wait(TIMEOUT)
     with open(log, encoding="utf-8", errors="replace") as out:
         expect(f"{what}: exit, with {out.read()[-1500:]}", status, 0)

@@ -4,12 +4,11 @@ import json
 import ssl
 import urllib.parse
 
-from harness import expect, expect_true
+from harness import TIMEOUT, expect, expect_true
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 
 OPENMETRICS = {"Accept": "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"}
-TIMEOUT = 60
 FIRST_BOUND = 128e-9
 
 

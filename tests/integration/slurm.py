@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import Failure, end_process, wait_for
+from harness import TIMEOUT, Failure, end_process, wait_for
 
 SKIPPED = 77
 DEPLOY = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "deploy", "slurm"))
@@ -127,7 +127,7 @@ class Cluster:
                 sys.exit(SKIPPED)
             raise Failure(f"{ended[0]} ended: {words}")
         done = subprocess.run(["sinfo", "-h", "-t", "idle", "-o", "%D"], env=self.environment(), stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True, check=False, timeout=60)
+                              stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True, check=False, timeout=TIMEOUT)
         return sum(int(line) for line in done.stdout.split()) == len(self.machines)
 
     def last_words(self):
@@ -141,7 +141,7 @@ class Cluster:
     def srun(self, *arguments, env=None, cwd=None):
         """srun to its end, from machine 0's host name; its output."""
         done = subprocess.run(["srun", *map(str, arguments)], env=self.environment(**(env or {})), cwd=cwd or self.run.directory,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT,
                               check=False)
         if done.returncode != 0:
             raise Failure(f"srun {arguments}: exit {done.returncode}: {done.stderr[-2000:]} {self.last_words()}")
@@ -151,7 +151,7 @@ class Cluster:
         """An allocation that nobody has a shell in; its number."""
         line = ["salloc", "--no-shell", "-N", str(nodes), "-n", str(tasks)]
         done = subprocess.run(line, env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+                              stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT, check=False)
         granted = re.search(r"Granted job allocation ([0-9]+)", done.stdout)
         if not granted:
             raise Failure(f"salloc: {done.stdout} {self.last_words()}")
@@ -160,13 +160,13 @@ class Cluster:
     def steps(self):
         """Processes of ours that look after tasks: they outlive the daemons."""
         found = subprocess.run(["squeue", "-h", "-o", "%A"], env=self.environment(), stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False, timeout=60)
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False, timeout=TIMEOUT)
         return found.stdout.split()
 
     def cancel(self):
         """Ends what allocations still run, and waits for that."""
         for job in self.steps():
-            subprocess.run(["scancel", job], env=self.environment(), stdin=subprocess.DEVNULL, check=False, timeout=60)
+            subprocess.run(["scancel", job], env=self.environment(), stdin=subprocess.DEVNULL, check=False, timeout=TIMEOUT)
         wait_for("the end of what Slurm runs", lambda: not self.steps())
 
     def end(self):

@@ -8,7 +8,7 @@ import struct
 import threading
 
 import loop
-from harness import expect_true, main, wait_for
+from harness import TIMEOUT, expect_true, main, wait_for
 from test_closed import GREETING, SNAPSHOT, request
 
 ASKERS = 4
@@ -40,7 +40,7 @@ def test(run):
     port = int(json.loads(run.cli("status", "--json").stdout)["listen"].rsplit(":", 1)[1])
     many = loop.start(run, "sh", "-c", f"for i in $(seq {PROCESSES}); do /bin/ls / > /dev/null; done",
                       env=loop.agent_environment(run, JOB))
-    expect_true("it ends", many.wait(60) == 0)
+    expect_true("it ends", many.wait(TIMEOUT) == 0)
     loop.closed_report(run, JOB)
     answered, ending = [], threading.Event()
     askers = [threading.Thread(target=ask, args=(socket.create_connection(("127.0.0.1", port), 60), answered, ending))
@@ -51,7 +51,7 @@ def test(run):
         wait_for("answers", lambda: len(answered) > 2 * ASKERS * AT_ONCE)
         second = loop.start(run, run.workload("calls_truth"), "--loop", run.path("second"), ROUNDS,
                             env=loop.agent_environment(run, "second"))
-        expect_true("it ends", second.wait(60) == 0)
+        expect_true("it ends", second.wait(TIMEOUT) == 0)
         before = len(answered)
         wait_for("its job to be closed", lambda: is_closed(run, "second"))
         expect_true("asked all the while", len(answered) > before)

@@ -8,7 +8,7 @@ import signal
 import stat
 import subprocess
 
-from harness import Run, expect, expect_true, main, wait_for
+from harness import TIMEOUT, Run, expect, expect_true, main, wait_for
 
 COMMANDS = ("run", "top", "report", "export", "diff", "status", "ls", "rm", "hooks", "env", "doctor")
 DONE, FAILED, USAGE, ABSENT = 0, 1, 2, 3
@@ -50,7 +50,7 @@ def check_full_disk(run: Run):
     for command in ("--help", "--version", "hooks", "hooks mpi", "env", "doctor", "ls --json", "status --config"):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([run.binary("hookcli"), *command.split()], env=run.environment(), stdout=full,
-                                  stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+                                  stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=False)
         expect(f"{command} > /dev/full ({done.stderr!r})", (done.returncode, "No space left" in done.stderr), (FAILED, True))
 
 
@@ -188,7 +188,7 @@ def check_interrupted_start(run: Run):
     job.send_signal(signal.SIGINT)
     with open(names["go"], "w", encoding="utf-8") as go:
         go.write("on\n")
-    stderr = job.communicate(timeout=60)[1]
+    stderr = job.communicate(timeout=TIMEOUT)[1]
     expect_true(f"a directory was made: {made}", len(made) == 1 and made[0].startswith("hook-true-"))
     expect("how run ends", (job.returncode, stderr), (-signal.SIGINT, ""))
     expect("left behind", os.listdir(here), [])
@@ -229,7 +229,7 @@ def check_signals(run: Run):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             pid = int(process.stdout.readline())
             process.send_signal(number)
-            expect(f"{number.name} to hookcli", process.wait(60), status)
+            expect(f"{number.name} to hookcli", process.wait(TIMEOUT), status)
             expect_true("the command is gone", not os.path.exists(f"/proc/{pid}"))
 
 
@@ -282,7 +282,7 @@ def check_places(run: Run):
     run.cli("rm", "--force", "shared", cwd=here)
     expect("no link to a job that is gone", [name for name in os.listdir(here) if not os.path.exists(os.path.join(here, name))], [])
     collector.terminate()
-    expect("the collector ends", collector.wait(60), 0)
+    expect("the collector ends", collector.wait(TIMEOUT), 0)
 
 
 def check_tidy(run: Run):

@@ -16,7 +16,7 @@ import struct
 import time
 
 import loop
-from harness import Run, end_process, expect, expect_true, main, wait_for
+from harness import TIMEOUT, Run, end_process, expect, expect_true, main, wait_for
 
 FAILED, USAGE, ABSENT = 1, 2, 3
 GREETING = b"\0SP\0\0\x30\0\0"
@@ -76,12 +76,12 @@ class Root:
         with open(f"/proc/{self.collector.pid}/status", encoding="ascii") as file:
             return int(re.search(r"VmRSS:\s+(\d+) kB", file.read())[1]) * 1024
 
-    def raw(self, timeout=20):
-        return socket.create_connection(("127.0.0.1", self.port), timeout)
+    def raw(self):
+        return socket.create_connection(("127.0.0.1", self.port), TIMEOUT)
 
-    def tls(self, timeout=20):
+    def tls(self):
         context = ssl.create_default_context(cafile=self.key("collector.crt"))
-        return context.wrap_socket(self.raw(timeout), server_hostname="hooktrace")
+        return context.wrap_socket(self.raw(), server_hostname="hooktrace")
 
     def ask(self, *words, url=None, authorities="collector.crt", token="read.token", **options):
         """hookcli from far away."""
@@ -230,7 +230,7 @@ def connected(stream):
     """Waits until it is, or was refused; not for ever, when the other side takes no more just now."""
     ready = select.poll()
     ready.register(stream, select.POLLOUT)
-    ready.poll(100)
+    ready.poll(20)
 
 
 def check_connections(root: Root):
@@ -367,7 +367,7 @@ def test(run: Run):
     check_segments(run, root, path)
     check_run_directory(run)
     check_another_user(run)
-    wait_for("memory as before", lambda: root.rss() - before < RSS_SLACK, 10)
+    wait_for("memory as before", lambda: root.rss() - before < RSS_SLACK)
     expect("it lives", root.collector.poll(), None)
     log = root.log()
     for name in ("read.token", "control.token"):

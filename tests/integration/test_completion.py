@@ -7,7 +7,7 @@ import re
 import select
 import subprocess
 
-from harness import WAIT, Failure, expect, expect_true, main
+from harness import TIMEOUT, WAIT, Failure, expect, expect_true, main
 
 COMMANDS = re.compile(r"^  (\w+) +\w", re.MULTILINE)
 # As bash calls it: the words before the one to complete, which is the last.
@@ -22,7 +22,7 @@ def completes(run, *words, programs=None):
     """What is offered for the last of WORDS, --option=value being three of them; PROGRAMS: where hookcli lies."""
     path = (programs or os.path.dirname(run.binary("hookcli"))) + ":" + os.environ["PATH"]
     done = subprocess.run(["bash", "-c", SCRIPT, "bash", run.path("completion"), "hookcli", *words], env=run.environment(PATH=path),
-                          cwd=run.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60, check=True)
+                          cwd=run.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT, check=True)
     expect(f"{words}: stderr", done.stderr, "")
     return {word for word in done.stdout.split("\0") if word}
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import expect, main, wait_for
+from harness import TIMEOUT, expect, main, wait_for
 from machine import closed_report, machines, namespace_options
 from slurm import cluster, free_ports
 from test_calls_truth import HOOKS
@@ -48,7 +48,7 @@ def start_line(run, line, env):
 
 
 def finish(line, started):
-    expect(f"exit of {line}", started.wait(120), 0)
+    expect(f"exit of {line}", started.wait(TIMEOUT), 0)
 
 
 def end_lines(started):
@@ -57,7 +57,7 @@ def end_lines(started):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(one.pid, signal.SIGTERM)
     for one in started:
-        one.wait(60)
+        one.wait(TIMEOUT)
 
 
 def without_directory(environment):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import loop
-from harness import Run, end_process, expect, expect_true, main, wait_for
+from harness import TIMEOUT, Run, end_process, expect, expect_true, main, wait_for
 from nodes import finish, root_and_leaves
 from truth import load
 
@@ -89,7 +89,7 @@ def check_drained(run: Run):
     process = loop.start(run, run.workload("calls_truth"), "--loop", path, ROUNDS, env=loop.agent_environment(run, job))
     loop.wait_rounds(path, ROUNDS - 1000)
     collector = run.start_collector()
-    expect("storm: status", process.wait(60), 0)
+    expect("storm: status", process.wait(TIMEOUT), 0)
     report = loop.closed_report(run, job)
     rank = report["ranks"][0]
     expect_true(f"storm: lost {rank['lost_records']} of {rank['records']}", rank["lost_records"] > 0 and rank["records"] > 0)

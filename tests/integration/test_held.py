@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import loop
-from harness import expect, expect_true, main, wait_for
+from harness import TIMEOUT, expect, expect_true, main, wait_for
 
 SKIPPED = 77
 
@@ -36,7 +36,7 @@ def test(run):
         wait_for("calls that are passed on", lambda: run.report("held")["job"]["calls_untracked"] > 0)
         with open(stop, "w", encoding="ascii"):
             pass
-        expect("exit", process.wait(60), 0)
+        expect("exit", process.wait(TIMEOUT), 0)
     finally:
         process.kill()
         process.wait()

@@ -5,7 +5,7 @@ import os
 import signal
 
 import loop
-from harness import Run, end_process, expect, expect_true, main, wait_for
+from harness import TIMEOUT, Run, end_process, expect, expect_true, main
 
 ROUNDS = 40_000
 KEPT = 150 << 10
@@ -57,7 +57,7 @@ def check_window(run: Run):
         loop.wait_rounds(path, part * ROUNDS // 5)
         end_process(collector, signal.SIGKILL)
         collector = run.start_collector("--keep", str(KEPT))
-    expect("window: status", process.wait(60), 0)
+    expect("window: status", process.wait(TIMEOUT), 0)
     shed, kept = check_truth(run, job, ROUNDS)
     expect_true(f"window: {shed} shed, {kept} kept", shed > 0 and kept > 0)
     # A chunk more at the most, and the blocks that tombstones lie in.

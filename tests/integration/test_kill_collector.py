@@ -8,7 +8,7 @@ import subprocess
 
 import loop
 import test_heap_truth
-from harness import RANKS, end_process, expect, expect_true, main, wait_for
+from harness import RANKS, TIMEOUT, end_process, expect, expect_true, main, wait_for
 from truth import expect_calls, expect_whole, load, rows_of, wanted_of
 
 SEED = 21
@@ -27,7 +27,7 @@ def job_line(run, job):
 
 
 def finish(run, command, what):
-    status = command.wait(120)
+    status = command.wait(TIMEOUT)
     with open(run.path("job.log"), encoding="utf-8", errors="replace") as log:
         expect_true(f"{what}: exit {status}: {log.read()[-1000:]}", status == 0)
 

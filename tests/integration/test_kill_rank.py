@@ -6,7 +6,7 @@ import signal
 import time
 
 import loop
-from harness import RANKS, expect, expect_true, main, wait_for
+from harness import RANKS, TIMEOUT, expect, expect_true, main, wait_for
 
 SEED = 20
 ALONE = 16    # instants with one process
@@ -56,7 +56,7 @@ def alone(run, chance, number):
     command = loop.start(run, run.binary("hookcli"), "run", "-q", "--store", run.path("store"), "--job", job,
                          *loop.hook_options(), "--", run.workload("calls_truth"), "--loop", path)
     kill_at(chance, path)
-    expect(f"{job}: status", command.wait(60), SIGNALED)
+    expect(f"{job}: status", command.wait(TIMEOUT), SIGNALED)
     return judge(run, job, run.path("store", job), {0: path}, 0)
 
 
@@ -69,7 +69,7 @@ def together(run, chance, number):
     for path in paths.values():
         loop.wait_rounds(path, SOON)
     kill_at(chance, paths[victim])
-    expect_true(f"{job}: mpirun fails", command.wait(60) != 0)
+    expect_true(f"{job}: mpirun fails", command.wait(TIMEOUT) != 0)
     return judge(run, job, run.path("store", job), paths, victim)
 
 
@@ -90,7 +90,7 @@ def hang(run):
     rows = wait_for("two open calls", blocked)
     expect("open calls while it hangs", named(rows), wanted)
     os.kill(rows[0]["thread"], signal.SIGKILL)
-    expect("status", command.wait(60), SIGNALED)
+    expect("status", command.wait(TIMEOUT), SIGNALED)
     report = loop.closed_report(run, run.path("store", "hang"))
     expect("open calls when it was killed", named(report["open_calls"]), wanted)
     expect_true("open for longer and longer", report["open_calls"][0]["open_ns"] >= rows[0]["open_ns"] > 0)

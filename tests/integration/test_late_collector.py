@@ -4,7 +4,7 @@ import os
 import signal
 
 import loop
-from harness import end_process, expect, expect_true, main, wait_for
+from harness import TIMEOUT, end_process, expect, expect_true, main, wait_for
 from truth import rows_of
 
 ROUNDS = 3000
@@ -39,7 +39,7 @@ def orphaned(run):
     wait_for("the job to be seen", lambda: run.cli("report", "orphan", check=False).returncode == 0)
     expect_true("the job still runs", loop.rounds_of(path) < rounds)
     end_process(collector)
-    expect("exit of the orphan", process.wait(60), 0)
+    expect("exit of the orphan", process.wait(TIMEOUT), 0)
     expect("segments it left", len(segments(run)), 1)
     collector = run.start_collector()
     report = judge(run, "orphan", loop.rows(path))
@@ -48,7 +48,7 @@ def orphaned(run):
 
 
 def test(run):
-    expect("exit of a job alone", start_loop(run, "gone", run.path("gone"), EARLY).wait(60), 0)
+    expect("exit of a job alone", start_loop(run, "gone", run.path("gone"), EARLY).wait(TIMEOUT), 0)
     expect("segments it left", segments(run), [])
     chain = [os.path.join(run.build, "tests", "integration", "life", "life"), "exec-chain", 3]
     for keep, left in ((0, 0), (1, 4)):
@@ -56,7 +56,7 @@ def test(run):
         expect(f"segments of {left} images that are to be kept", len(segments(run)), left)
 
     paths = {job: run.path(job) for job in ("kept", "killed", "running")}
-    expect("exit of a job that keeps", start_loop(run, "kept", paths["kept"], EARLY, HOOK_KEEP_SEGMENT="1").wait(60), 0)
+    expect("exit of a job that keeps", start_loop(run, "kept", paths["kept"], EARLY, HOOK_KEEP_SEGMENT="1").wait(TIMEOUT), 0)
     expect_true("it left its segment", segments(run))
     killed = start_loop(run, "killed", paths["killed"])
     loop.wait_rounds(paths["killed"], EARLY)
@@ -65,7 +65,7 @@ def test(run):
     loop.wait_rounds(paths["running"], EARLY)
     expect_true("the job still runs", loop.rounds_of(paths["running"]) < ROUNDS)
     collector = run.start_collector()
-    expect("exit of the job", running.wait(60), 0)
+    expect("exit of the job", running.wait(TIMEOUT), 0)
 
     report = judge(run, "running", loop.rows(paths["running"]))
     rows = {key[1]: row["calls"] for key, row in rows_of(report).items() if key[0] == loop.LIBRARY}
@@ -79,7 +79,7 @@ def test(run):
     expect("exit of the killed one", gone["ranks"][0]["exit"]["kind"], "vanished")
     expect_true("its open calls", "pthread_join" in [row["function"] for row in gone["open_calls"]])
     wait_for("the segments to be cleared away", lambda: not segments(run))
-    expect("the collector ends when asked", (collector.send_signal(signal.SIGTERM), collector.wait(60))[1], 0)
+    expect("the collector ends when asked", (collector.send_signal(signal.SIGTERM), collector.wait(TIMEOUT))[1], 0)
     orphaned(run)
 
 

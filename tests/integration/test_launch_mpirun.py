@@ -80,7 +80,7 @@ def rooted(run, nodes):
 
 def failing(run, nodes):
     """One rank fails: mpirun ends the others, and it is one job all the same."""
-    script = 'if [ "$OMPI_COMM_WORLD_RANK" = 5 ]; then exit 3; fi; exec sleep 60'
+    script = 'if [ "$OMPI_COMM_WORLD_RANK" = 5 ]; then exit 3; fi; exec sleep 600'
     done = mpirun(run, nodes, run.binary("hookcli"), "run", "--store", run.path("failed"), "--", "sh", "-c", script, check=False)
     expect_true(f"exit status {done.returncode}", done.returncode != 0)
     # mpirun kills what is left a second after it said TERM, so there may be none on a busy machine.

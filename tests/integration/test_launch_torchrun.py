@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import expect, expect_true, main
+from harness import TIMEOUT, expect, expect_true, main
 from machine import machines
 from slurm import free_ports
 from test_calls_truth import HOOKS
@@ -78,7 +78,7 @@ def test(run, form="variables"):
     with machines(run, *NAMES) as nodes, open(run.path("stderr"), "wb") as log:
         launchers = [start_node(run, node, number, port, log) for number, node in enumerate(nodes)]
         for launcher in launchers:
-            expect("exit of a node's launcher", launcher.wait(120), 0)
+            expect("exit of a node's launcher", launcher.wait(TIMEOUT), 0)
     with open(run.path("stderr"), encoding="utf-8", errors="replace") as log:
         expect("summaries", log.read().count("== hooktrace"), 2)
     check_rounds(run, port)

@@ -5,7 +5,7 @@ import json
 import os
 
 import loop
-from harness import expect, expect_true, main, wait_for
+from harness import TIMEOUT, expect, expect_true, main, wait_for
 from nodes import Node, finish, free_url, root_and_leaves
 from proxy import Proxy, address_of
 from truth import rows_of
@@ -137,7 +137,7 @@ def stuck(run):
     wait_for("the leaf to begin anew", lambda: leaf.said().count("serving run=") > 1)
     expect("it goes on as the same process", leaf.collector.poll(), None)
     leaf.collector.terminate()
-    expect("the leaf's end", leaf.collector.wait(60), 0)
+    expect("the leaf's end", leaf.collector.wait(TIMEOUT), 0)
 
 
 def test(run):

@@ -12,7 +12,7 @@ import subprocess
 import urllib.parse
 
 import loop
-from harness import Failure, end_process, expect, expect_true, main, wait_for
+from harness import TIMEOUT, Failure, end_process, expect, expect_true, main, wait_for
 from nodes import Node, finish, root_and_leaves
 from scrape import OPENMETRICS, bounds_around, get, scrape, url_of
 
@@ -131,7 +131,7 @@ def check_truth(run, node):
 def answer_to(url, request):
     """The first line of the answer to the bytes of REQUEST."""
     parts = urllib.parse.urlsplit(url)
-    with socket.create_connection((parts.hostname, parts.port), timeout=60) as stream:
+    with socket.create_connection((parts.hostname, parts.port), timeout=TIMEOUT) as stream:
         with contextlib.suppress(ConnectionError):
             stream.sendall(request)
         return stream.makefile("rb").readline().decode().strip()
@@ -165,7 +165,7 @@ def check_crowd(node):
     at_once = min(CONNECTIONS, hard - FILES_SPARE)
     streams, most_files = [], 0
     for number in range(CONNECTIONS):
-        stream = socket.create_connection((parts.hostname, parts.port), timeout=60)
+        stream = socket.create_connection((parts.hostname, parts.port), timeout=TIMEOUT)
         stream.sendall(b"GET /metrics HT")
         streams.append(stream)
         if len(streams) > at_once:

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from harness import Run, expect, expect_true, main
+from harness import TIMEOUT, Run, expect, expect_true, main
 
 COMMANDS = re.compile(r"^  ([a-z]+) ", re.MULTILINE)
 LIBRARY = "usr/lib/hooktrace/libhookagent.so"
@@ -79,7 +79,7 @@ def completes(run, root, line):
     path = os.path.join(root, "usr/share/bash-completion/completions/hookcli")
     environment = run.environment(PATH=os.path.join(root, "usr/bin") + ":" + os.environ["PATH"])
     done = subprocess.run(["bash", "-c", script, "bash", path, line], env=environment, cwd=run.directory, stdout=subprocess.PIPE, text=True,
-                          timeout=60, check=True)
+                          timeout=TIMEOUT, check=True)
     return set(done.stdout.split())
 
 

@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-from harness import expect, expect_true, main, wait_for
+from harness import TIMEOUT, expect, expect_true, main, wait_for
 from machine import closed_report, machines, rank_environment
 from test_calls_truth import HOOKS, LIBRARIES
 from truth import load, rows_of, wanted_of
@@ -24,7 +24,7 @@ def run_ranks(run, job, machine_of):
                                                       env=rank_environment(run, job, rank, RANKS, HOOKS),
                                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)))
     for out, command in commands:
-        expect(f"exit of {out}", command.wait(120), 0)
+        expect(f"exit of {out}", command.wait(TIMEOUT), 0)
     return {rank: load(out) for rank, (out, _) in enumerate(commands)}
 
 
@@ -120,7 +120,7 @@ def running(run, nodes, store):
     command = slow.start("cat", env=rank_environment(run, "still", 1, 2, ["libc"]), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     wait_for("the slow rank", lambda: glob.glob(os.path.join(directory, "*", "job.json")))
     done = quick.start("true", env=rank_environment(run, "still", 0, 2, ["libc"]))
-    expect("exit of the quick rank", done.wait(60), 0)
+    expect("exit of the quick rank", done.wait(TIMEOUT), 0)
 
     def look():
         done = run.cli("report", directory, "--format", "json", check=False)
@@ -134,7 +134,7 @@ def running(run, nodes, store):
     expect("removing it", run.cli("rm", "-f", directory, check=False).returncode, 1)
     slow.end_collector(9)
     command.stdin.close()
-    command.wait(60)
+    command.wait(TIMEOUT)
     for path in glob.glob(os.path.join(directory, "*", "*")):
         os.utime(path, (1, 1))
     report = warned(run, directory, "fell silent")

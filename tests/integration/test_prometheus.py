@@ -12,7 +12,7 @@ import urllib.parse
 import urllib.request
 
 import loop
-from harness import expect, expect_true, main, wait_for
+from harness import TIMEOUT, expect, expect_true, main, wait_for
 from nodes import Node, finish
 from scrape import bounds_around, url_of
 from test_metrics import DOMAIN, FUNCTION, RANKS, start_ranks
@@ -56,7 +56,7 @@ class Prometheus:
             return None
 
     def get(self, path, **query):
-        with urllib.request.urlopen(f"{self.url}{path}?{urllib.parse.urlencode(query)}", timeout=60) as answer:
+        with urllib.request.urlopen(f"{self.url}{path}?{urllib.parse.urlencode(query)}", timeout=TIMEOUT) as answer:
             return answer.read().decode()
 
     def last_error(self):

@@ -41,10 +41,10 @@ def refused(run, root, name, options, why):
     before, begun = turned_away(), time.monotonic()
     leaf = Node(run, name, ["--upstream", root.listens, *options]).start()
     wait_for(f"{name} to know why", lambda: why in upstream_of(leaf)["problem"])
-    wait_for("more attempts", lambda: time.monotonic() - begun >= WATCHED_S)
+    wait_for("more attempts", lambda: time.monotonic() - begun >= WATCHED_S and turned_away() - before > 1)
     attempts = turned_away() - before
     allowed = most_attempts(time.monotonic() - begun)
-    expect_true(f"{name}: {attempts} attempts, several, at most {allowed:.0f}", 2 <= attempts <= allowed)
+    expect_true(f"{name}: {attempts} attempts, at most {allowed:.0f}", attempts <= allowed)
     expect_true(f"{name} is not connected", not upstream_of(leaf)["connected"])
     expect_true("people are told as well", why in leaf.cli("status").stdout)
     lines = [line for line in leaf.said().splitlines() if "root" in line]

@@ -3,7 +3,7 @@
 import time
 
 import loop
-from harness import expect, expect_true, main
+from harness import TIMEOUT, expect, expect_true, main
 
 SECONDS = 120
 ROUNDS = 4000
@@ -21,7 +21,7 @@ def test(run):
     while time.monotonic() < end:
         job, path = f"soak-{jobs}", run.path(f"soak-{jobs}")
         started = loop.start(run, run.workload("calls_truth"), "--loop", path, ROUNDS, env=loop.agent_environment(run, job))
-        expect(f"exit of {job}", started.wait(100), 0)
+        expect(f"exit of {job}", started.wait(TIMEOUT), 0)
         report = loop.closed_report(run, job)
         expect(f"{job}: lost", report["ranks"][0]["lost_records"], 0)
         loop.expect_loop(job, report, loop.rows(path))

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from harness import expect, main, wait_for
+from harness import TIMEOUT, expect, main, wait_for
 
 # A job whose command is gone is closed after 2 s: so long that its collector would be gone.
 STARVED_S = 4
@@ -26,7 +26,7 @@ def check(run, job, then, status, **more):
     until = time.monotonic() + STARVED_S
     wait_for("the collector to miss it", lambda: time.monotonic() > until)
     os.kill(command.pid, signal.SIGCONT)
-    _, said = command.communicate(timeout=60)
+    _, said = command.communicate(timeout=TIMEOUT)
     expect("status", command.returncode, status)
     expect("what was said", said, "")
     processes = run.report(run.path("store", job))["processes"]

@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import loop
-from harness import Run, end_process, expect, expect_true, main, wait_for
+from harness import TIMEOUT, Run, end_process, expect, expect_true, main, wait_for
 
 FAILED, USAGE, ABSENT = 1, 2, 3
 
@@ -119,12 +119,12 @@ def check_doctor(run: Run):
 def check_second(run: Run, collector):
     """One collector per run directory."""
     second = subprocess.run([run.binary("hookcollector"), "--store", run.path("other")], env=run.environment(), check=False,
-                            capture_output=True, text=True, timeout=60)
+                            capture_output=True, text=True, timeout=TIMEOUT)
     expect("a second collector", (second.returncode, second.stdout, second.stderr.count("\n")), (1, "", 1))
     said = f"already serves {run.run_directory} (pid {collector.pid})"
     expect_true(f"a second collector: {second.stderr}", said in second.stderr)
     collector.terminate()
-    expect("the first ends", collector.wait(60), 0)
+    expect("the first ends", collector.wait(TIMEOUT), 0)
     # The next one serves the same store: what ended before it began is still there by name.
     collector = run.start_collector()
     expect("ls after a restart", jobs(run)["ranks"]["live"], False)

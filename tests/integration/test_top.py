@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import loop
-from harness import Run, end_process, expect, expect_true, main, wait_for
+from harness import TIMEOUT, Run, end_process, expect, expect_true, main, wait_for
 
 
 def picture(run, *arguments, **options):
@@ -64,7 +64,7 @@ def check_screen(run: Run):
                           cwd=run.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as top:
         top.stdout.readline()
         top.send_signal(signal.SIGINT)
-        top.communicate(timeout=60)
+        top.communicate(timeout=TIMEOUT)
         expect_true(f"Ctrl-C: {top.returncode}", top.returncode in (0, -signal.SIGINT, 128 + signal.SIGINT))
 
 
@@ -97,7 +97,7 @@ def check_end(run: Run, path):
                           cwd=run.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as top:
         top.stdout.readline()
         os.kill(loop.process_of(path), signal.SIGKILL)
-        out, err = top.communicate(timeout=60)
+        out, err = top.communicate(timeout=TIMEOUT)
         expect(f"top when the job ended: {err}", top.returncode, 0)
         expect_true(f"the last picture: {out[-2000:]}", "nanosleep" in out)
     expect_true("a finished job", "nanosleep" in picture(run, "--once"))

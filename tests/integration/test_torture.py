@@ -11,7 +11,7 @@ import signal
 import struct
 
 import loop
-from harness import end_process, expect, expect_true, main, wait_for
+from harness import TIMEOUT, end_process, expect, expect_true, main, wait_for
 from nodes import Node, free_url
 from proxy import Proxy, address_of
 
@@ -38,7 +38,7 @@ class Rank:
         end_process(self.command)
 
     def finish(self):
-        status = self.command.wait(120)
+        status = self.command.wait(TIMEOUT)
         expect(f"rank {self.rank}: exit", status, -signal.SIGKILL if self.killed else 0)
 
 

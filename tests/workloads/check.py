@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 RANKS = 4
+HANGS_S = 1200
 MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
@@ -33,7 +34,7 @@ def mpirun(build, directory, *command, preload):
     line = ["mpirun", "-n", str(RANKS)]
     if preload:
         line += ["-x", "LD_PRELOAD=" + os.path.join(build, "libpmpi_counter.so")]
-    subprocess.run([*line, os.path.join(build, command[0]), *command[1:]], env=environment, check=True, timeout=100)
+    subprocess.run([*line, os.path.join(build, command[0]), *command[1:]], env=environment, check=True, timeout=HANGS_S)
 
 
 def check_mpi(build, directory):
@@ -67,7 +68,7 @@ def check_mpi_fortran(build, directory):
 
 def check_heap(build, directory):
     out = os.path.join(directory, "heap.json")
-    subprocess.run([os.path.join(build, "heap_truth"), out], check=True, timeout=100)
+    subprocess.run([os.path.join(build, "heap_truth"), out], check=True, timeout=HANGS_S)
     truth = load(out)
     heap = truth["memory"]["heap"]
     parts = [row for library, row in heap.items() if library != "*"]
@@ -90,7 +91,7 @@ def check_heap(build, directory):
 def check_cuda_form(build, directory, program, ways):
     """Of WAYS to allocate, every thread takes each twice a round: 4 threads, 6 rounds."""
     out = os.path.join(directory, f"{program}.json")
-    subprocess.run([os.path.join(build, "simcuda", program), out], check=True, timeout=100)
+    subprocess.run([os.path.join(build, "simcuda", program), out], check=True, timeout=HANGS_S)
     truth = load(out)
     for kind, rows in truth["memory"].items():
         parts = [row for library, row in rows.items() if library != "*"]
@@ -133,7 +134,7 @@ def check_nccl(build, directory):
 def check_calls(build, directory):
     program = os.path.join(build, "calls_truth")
     out = os.path.join(directory, "calls.json")
-    subprocess.run([program, "--count", out], check=True, timeout=100)
+    subprocess.run([program, "--count", out], check=True, timeout=HANGS_S)
     calls = load(out)["calls"]
     expect("write", (calls["calls_truth"]["write"]["calls"], calls["calls_truth"]["write"]["bytes"]), (500, 32000))
     read = calls["calls_truth"]["read"]
@@ -142,7 +143,7 @@ def check_calls(build, directory):
     expect("nanosleep", calls["libcalls_truth_library.so"]["nanosleep"]["calls"], 40)
 
     progress = os.path.join(directory, "progress")
-    subprocess.run([program, "--loop", progress, "100"], check=True, timeout=100)
+    subprocess.run([program, "--loop", progress, "100"], check=True, timeout=HANGS_S)
     with open(progress, "rb") as stream:
         rows = list(struct.iter_unpack("<32sQQQQ", stream.read()))
     expect("rows", len(rows), 8)

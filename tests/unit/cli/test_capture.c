@@ -55,7 +55,7 @@ static void test_program_that_is_not_there(void **state)
 	char text[16];
 
 	(void)state;
-	assert_int_equal(hk_capture(arguments, environ, 1000, text, sizeof(text)), -ENOENT);
+	assert_int_equal(hk_capture(arguments, environ, 60000, text, sizeof(text)), -ENOENT);
 }
 
 int main(void)

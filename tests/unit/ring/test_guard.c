@@ -164,7 +164,7 @@ static void test_default_action_still_kills(void **state)
 		signal(SIGBUS, SIG_DFL);
 		volatile char *guarded = map_file(&fds[0]);
 		volatile char *bare = map_file(&fds[1]);
-		alarm(20);
+		alarm(600);
 		if (hk_guard_add((void *)guarded, BYTES, &guard) < 0 || ftruncate(fds[1], 0) < 0) {
 			_exit(1);
 		}
