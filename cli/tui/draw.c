@@ -12,7 +12,7 @@
 #define FOOT_FROM 20 /* lines of a screen that has room for a foot */
 #define LINE_BYTES 2048u
 
-enum { NAME_LEAST = 14, MAP_FROM = 64 };
+enum { NAME_LEAST = 14, NAME_MOST = 72, NAME_INDENT = 4, SPARK_MOST = 60, MAP_FROM = 64 };
 
 /* Draws the lines of TEXT from LINE on, at most MOST of them; how many there were. */
 static int put_lines(int line, int most, const char *text, enum hk_style first, enum hk_style rest)
@@ -125,6 +125,31 @@ static bool is_empty(const struct hk_live *live, size_t column)
 	return true;
 }
 
+/* Numbers far from their names are hard to follow: what names do not need of a wide screen shows
+ * the last minute in more detail. */
+static void widen_sparks(const struct hk_live *live, int widths[HK_ROW_CELLS])
+{
+	const struct hk_view *view = live->pane->view;
+	size_t longest = NAME_MOST;
+
+	for (size_t i = 0; i < live->rows.count; i++) {
+		const char *name = live->rows.rows[i].cells[0].text;
+		size_t length = name ? NAME_INDENT + strlen(name) : 0;
+		longest = length > longest ? length : longest;
+	}
+	if (longest >= (size_t)widths[0]) {
+		return;
+	}
+	int spare = widths[0] - (int)longest;
+	widths[0] = (int)longest;
+	for (size_t i = 1; i < view->column_count; i++) {
+		if (view->columns[i].kind == HK_CELL_SPARK && widths[i] > 0) {
+			int wide = widths[i] + spare;
+			widths[i] = wide < SPARK_MOST ? wide : SPARK_MOST;
+		}
+	}
+}
+
 /* The width of each column: 0 for those that there is no room for. */
 static void fit(const struct hk_live *live, int widths[HK_ROW_CELLS])
 {
@@ -150,6 +175,7 @@ static void fit(const struct hk_live *live, int widths[HK_ROW_CELLS])
 		widths[least] = 0;
 	}
 	widths[0] = used < COLS ? COLS - used + NAME_LEAST : NAME_LEAST;
+	widen_sparks(live, widths);
 }
 
 static void draw_header(struct hk_live *live, int line, const int widths[HK_ROW_CELLS])
@@ -188,11 +214,12 @@ static void cell_text(const struct hk_live *live, const struct hk_row *row, size
 	const struct hk_pane *pane = live->pane;
 	const struct hk_column *column = &pane->view->columns[i];
 	const struct hk_table_cell *cell = &row->cells[i];
-	char number[HK_CELL_BYTES_MAX], spark[3 * 64 + 1];
+	char number[HK_CELL_BYTES_MAX], spark[3 * SPARK_MOST + 1];
 	bool open = pane->expanded && strcmp(pane->expanded, row->key) == 0;
 
 	if (column->kind == HK_CELL_SPARK) {
-		hk_cell_spark(spark, width < 64 ? (size_t)width : 64, row->track, live->utf8);
+		hk_cell_spark(spark, width < SPARK_MOST ? (size_t)width : SPARK_MOST, row->track,
+			      live->utf8);
 		snprintf(text, size, "%s", spark);
 	} else if (i == 0) {
 		const char *mark = open ? (live->utf8 ? "▼" : "v") : " ";

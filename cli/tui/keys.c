@@ -304,7 +304,7 @@ static const struct key {
 
 const char *hk_keys_line(void)
 {
-	return "1-7 view  <> sort  / find  \\ filter  Enter expand  Space pause  l level  ? help  "
+	return "? help  1-7 view  <> sort  / find  \\ filter  Enter expand  Space pause  l level  "
 	       "q";
 }
 

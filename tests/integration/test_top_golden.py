@@ -29,6 +29,7 @@ SCREENS = {
     "coverage": ("plain", WIDE, UTF8, ["7"], "1003"),
     "help": ("plain", WIDE, UTF8, ["?"], "any key goes back"),
     "filter": ("plain", (80, 24), UTF8, ["\\", "m", "e", "s", "h", "Enter", "3", "\\", "m", "e", "s", "h", "Enter"], "only 'mesh'"),
+    "wide": ("plain", (160, 24), UTF8, [], "MPI_Allreduce"),
     "narrow": ("plain", NARROW, UTF8, [], "MPI_Allreduce"),
     "low": ("many", LOW, UTF8, ["2", "End"], " 95 "),
     "ascii": ("plain", (80, 24), ASCII, ["Enter"], "rank 3  node00"),
