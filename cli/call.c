@@ -55,6 +55,8 @@ const char *hk_call_reason(int error)
 		return "does not answer";
 	case -EKEYREJECTED:
 		return "is not trusted (--tls-ca, --tls-cert)";
+	case -EPIPE:
+		return "hangs up at once: a proxy to nobody, or one that wants TLS";
 	case -EPROTO:
 		return "does not talk as a collector, or wants TLS";
 	default:
@@ -95,6 +97,13 @@ int hk_call_failed(const char *url, int error)
 		hk_error("no trust in %s: --tls-ca must name the certificate that it was started "
 			 "with, --tls-cert (if it speaks TLS at all)",
 			 url);
+		return HK_EXIT_FAILED;
+	case -EPIPE:
+		hk_error(
+		    "who is there at %s hangs up at once: a proxy or tunnel to no collector, or "
+		    "one that wants TLS, which is reached with: --collector "
+		    "tls+tcp://HOST:PORT --tls-ca FILE",
+		    url);
 		return HK_EXIT_FAILED;
 	case -EPROTO:
 		hk_error("what answers at %s, or a proxy on the way, does not talk as a collector; "

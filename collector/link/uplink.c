@@ -40,6 +40,7 @@ enum why {
 	WHY_SILENCE,
 	WHY_NOBODY,
 	WHY_UNREACHABLE,
+	WHY_HANGS_UP,
 	WHY_TLS,
 	WHY_PROTOCOL,
 	WHY_REFUSED, /* our token */
@@ -325,6 +326,9 @@ static const char *text_of(enum why why)
 				"firewall",
 	    [WHY_TLS] = ("no TLS: --tls-ca must name the certificate that the root shows, and "
 			 "--tls-cert one that it trusts if it asks"),
+	    [WHY_HANGS_UP] =
+		"who is there hangs up at once: a proxy or tunnel to nobody, or a root "
+		"that wants tls+tcp://",
 	    [WHY_PROTOCOL] = "what answers there, or a proxy on the way, does not talk as a "
 			     "collector; or it wants tls+tcp://",
 	};
@@ -342,6 +346,8 @@ static enum why why_of(const char *url, int error)
 		return WHY_SILENCE;
 	case -EKEYREJECTED:
 		return WHY_TLS;
+	case -EPIPE:
+		return WHY_HANGS_UP;
 	case -EPROTO:
 		/* A root that asks for a certificate hangs up on who has none. */
 		return hk_access_url(url).transport == HK_TRANSPORT_TLS ? WHY_TLS : WHY_PROTOCOL;

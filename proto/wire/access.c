@@ -326,5 +326,7 @@ int hk_access_dial(nng_socket socket, const char *url, const struct hk_access *a
 		    "%s: no such host or port is known here; it looks like tls+tcp://HOST:4440",
 		    url);
 	}
-	return hk_request_errno(r);
+	/* Without a word, but for a reset where ours had come. */
+	bool hung_up = r == NNG_ECONNSHUT || r == NNG_ECONNRESET || r == NNG_ECONNABORTED;
+	return hung_up && !tls ? -EPIPE : hk_request_errno(r);
 }

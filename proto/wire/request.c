@@ -129,7 +129,8 @@ static int call_socket(nng_socket socket, const char *url, const struct hk_acces
 	r = r < 0 ? r : exchange(socket, &shown, ret_response);
 	/* Only a collector has that socket: one that hangs up in the middle of the greeting has
 	 * just been killed. */
-	bool died = r == -EPROTO && hk_access_url(url).transport == HK_TRANSPORT_LOCAL;
+	bool died =
+	    (r == -EPIPE || r == -EPROTO) && hk_access_url(url).transport == HK_TRANSPORT_LOCAL;
 	return died ? -ECONNREFUSED : r;
 }
 

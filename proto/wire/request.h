@@ -22,8 +22,9 @@ int hk_request_url(const char *path, char url[HK_REQUEST_URL_BYTES]);
 /* Sends REQUEST to the collector at URL and waits for its answer, TIMEOUT_MS at most; the caller
  * frees it with hk__response__free_unpacked. A negative `error` inside the answer is the
  * collector's and not returned here. -ECONNREFUSED: no collector there; -ETIMEDOUT; -EBADMSG: the
- * answer makes no sense; -EHOSTUNREACH: no way there; -EINVAL: not a URL; -EPROTO: no collector, or
- * one that wants TLS; -EKEYREJECTED: a certificate that is not trusted, or no TLS there; -ENOMEM.
+ * answer makes no sense; -EHOSTUNREACH: no way there; -EINVAL: not a URL; -EPIPE: who is there
+ * hangs up; -EPROTO: no collector, or one that wants TLS; -EKEYREJECTED: a certificate that is not
+ * trusted, or no TLS there; -ENOMEM.
  */
 int hk_request_call(const char *url, const Hk__Request *request, int timeout_ms,
 		    Hk__Response **ret_response);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <nng/nng.h>
 #include <nng/protocol/reqrep0/rep.h>
 #include <pthread.h>
@@ -72,7 +73,7 @@ static int call(struct peer *peer, Hk__Response **ret_response)
 	request.version = (char *)"7.7";
 	pthread_t thread;
 	assert_int_equal(pthread_create(&thread, NULL, peer_answer_once, peer), 0);
-	int r = hk_request_call(peer->url, &request, 20000, ret_response);
+	int r = hk_request_call(peer->url, &request, 600000, ret_response);
 	void *answered;
 	assert_int_equal(pthread_join(thread, &answered), 0);
 	assert_ptr_equal(answered, peer);
@@ -120,8 +121,8 @@ static void test_request_without_a_collector_is_refused(void **state)
 	peer_close(&peer);
 	Hk__Request request = HK__REQUEST__INIT;
 	Hk__Response *got;
-	assert_int_equal(hk_request_call(peer.url, &request, 20000, &got), -ECONNREFUSED);
-	assert_int_equal(hk_request_call("nonsense", &request, 20000, &got), -EINVAL);
+	assert_int_equal(hk_request_call(peer.url, &request, 600000, &got), -ECONNREFUSED);
+	assert_int_equal(hk_request_call("nonsense", &request, 600000, &got), -EINVAL);
 }
 
 static void *hang_up_once(void *data)
@@ -152,7 +153,7 @@ static void test_request_to_a_collector_that_is_dying_is_refused(void **state)
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(fd, 1), 0);
 	assert_int_equal(pthread_create(&thread, NULL, hang_up_once, &fd), 0);
-	assert_int_equal(hk_request_call(peer.url, &request, 5000, &response), -ECONNREFUSED);
+	assert_int_equal(hk_request_call(peer.url, &request, 600000, &response), -ECONNREFUSED);
 	pthread_join(thread, NULL);
 	peer_close(&peer);
 }
@@ -182,6 +183,37 @@ static void test_request_url_knows_its_limit(void **state)
 	assert_int_equal(hk_request_url(path, url), -ENAMETOOLONG);
 }
 
+static void *hang_up(void *data)
+{
+	int fd = accept(*(int *)data, NULL, NULL);
+	assert_true(fd >= 0);
+	close(fd);
+	return NULL;
+}
+
+/* So does a proxy whose server is away, and it is no stranger that talks nonsense. */
+static void test_who_hangs_up_is_said_to(void **state)
+{
+	(void)state;
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(address);
+	char url[64];
+	pthread_t thread;
+	Hk__Response *response;
+	Hk__Request request = HK__REQUEST__INIT;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+	snprintf(url, sizeof(url), "tcp://127.0.0.1:%u", ntohs(address.sin_port));
+	assert_int_equal(pthread_create(&thread, NULL, hang_up, &fd), 0);
+	assert_int_equal(hk_request_call(url, &request, 600000, &response), -EPIPE);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +221,7 @@ int main(void)
 	    cmocka_unit_test(test_request_refuses_a_senseless_answer),
 	    cmocka_unit_test(test_request_without_a_collector_is_refused),
 	    cmocka_unit_test(test_request_to_a_collector_that_is_dying_is_refused),
+	    cmocka_unit_test(test_who_hangs_up_is_said_to),
 	    cmocka_unit_test(test_request_gives_up_after_its_timeout),
 	    cmocka_unit_test(test_request_url_knows_its_limit),
 	};
