@@ -20,6 +20,7 @@
 #include "collector/server.h"
 #include "collector/state.h"
 #include "report/fold.h"
+#include "wire/sites.h"
 
 /* A process that is just leaving has this long to be gone before its job is said to live on. */
 #define STRAGGLER_NS 1000000000u
@@ -144,15 +145,35 @@ static int select_job(struct hk_collector *collector, const char *text, struct a
 }
 
 /* What a screen of many ranks needs, instead of the whole snapshot. */
-static int fold(struct answer *answer, const Hk__SnapshotRequest *request)
+static int fold(struct answer *answer, const Hk__SnapshotRequest *request, const uint64_t *digests)
 {
-	int r = hk_fold_init(&answer->fold, answer->response.snapshot, request);
+	int r = hk_fold_init(&answer->fold, answer->response.snapshot, request, digests);
 	if (r < 0) {
 		answer->response.snapshot = NULL;
 		return fail(answer, r, "cannot fold the calls: %s", strerror(-r));
 	}
 	answer->response.snapshot = &answer->fold.snapshot;
 	return 1;
+}
+
+/* Of a job in memory: whose sites are those of another one is known of other nodes' processes. */
+static int fold_job(struct answer *answer, const Hk__SnapshotRequest *request, struct hk_job *job)
+{
+	struct hk_process *process;
+	size_t count = 0;
+	uint64_t *digests = malloc((job->process_count + 1) * sizeof(*digests));
+	if (!digests) {
+		return fail(answer, -ENOMEM, "out of memory%s", "");
+	}
+	DL_FOREACH (job->processes, process) {
+		if (process->remote && process->sites_digest == 0) {
+			process->sites_digest = hk_sites_digest(process->state);
+		}
+		digests[count++] = process->remote ? process->sites_digest : 0;
+	}
+	int r = fold(answer, request, digests);
+	free(digests);
+	return r;
 }
 
 static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotRequest *request,
@@ -169,7 +190,7 @@ static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotReq
 			return fail(answer, r, "cannot read %s", job->state->directory);
 		}
 		answer->response.snapshot = answer->loaded;
-		return request->by_function ? fold(answer, request) : 1;
+		return request->by_function ? fold(answer, request, NULL) : 1;
 	}
 	DL_FOREACH (job->processes, process) {
 		if (process->reader) {
@@ -182,7 +203,7 @@ static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotReq
 	}
 	answer->borrowed = answer->snapshot.processes;
 	answer->response.snapshot = &answer->snapshot;
-	return request->by_function ? fold(answer, request) : 1;
+	return request->by_function ? fold_job(answer, request, job) : 1;
 }
 
 static int answer_exit(struct hk_collector *collector, const Hk__ExitNotice *notice,

@@ -76,6 +76,7 @@ struct hk_process {
 	bool tailed;		 /* the next two are known */
 	uint64_t last_chunk;	 /* number of the last chunk in its file */
 	uint64_t chunk_end;	 /* where that ends */
+	uint64_t sites_digest;	 /* hk_sites_digest of its state; 0: to be made */
 	uint64_t shed_at_source; /* records that its node gave up, by the tombstones in its file */
 	struct hk_governor *governor;
 	uint32_t control_told; /* hk_job's control_changes that its agent was told of */

@@ -170,6 +170,9 @@ static int merge(struct hk_collector *collector, struct hk_process *process,
 	hk_family_remove(collector, process);
 	int r = hk_change_apply(state, change);
 	hk_family_add(collector, process);
+	if (change->n_sites > 0) {
+		process->sites_digest = 0;
+	}
 	process->gone = state->end != NULL;
 	keep_own(state, shed);
 	return r;

@@ -15,12 +15,16 @@
 
 /* Sites of one process are found in memory one after the other: this far ahead they are fetched. */
 #define AHEAD 8u
+#define SLOTS_FLOOR 64u
 
 #define KEYS_ALL (HK_GROUP_FUNCTION | HK_GROUP_LIBRARY | HK_GROUP_RANK | HK_GROUP_HOST)
 /* Keys that sites of one process may differ in. */
 #define KEYS_OF_SITES (HK_GROUP_FUNCTION | HK_GROUP_LIBRARY)
 
-/* Of which calls a group is: texts that are no key are "". */
+/* What texts that are no key are. */
+static const char no_key[] = "";
+
+/* Of which calls a group is. */
 struct identity {
 	Hk__Role role;
 	int32_t rank;
@@ -39,7 +43,8 @@ struct hk_fold_group {
 	Hk__Function message;
 };
 
-/* The sites of the process being folded, and their groups, by id. */
+/* A site of the process being folded, and its group; of one that it does not have, the group of the
+ * last process that had it: most have the same. */
 struct slot {
 	const Hk__Site *site;
 	struct hk_fold_group *group;
@@ -49,11 +54,12 @@ struct folding {
 	struct hk_fold *fold;
 	const Hk__SnapshotRequest *request;
 	unsigned keys;
-	struct slot *slots;
+	struct slot *slots; /* by id */
 	uint32_t slot_count;
-	/* Groups of the sites of the process before, in order: most processes have the same. */
-	struct hk_fold_group **hints;
-	size_t hint_count;
+	uint32_t *taken; /* ids of the slots that have a site, in the order of the sites */
+	size_t taken_count, taken_room;
+	uint64_t digest;	    /* of the sites in the slots; 0: not known */
+	const Hk__Process *process; /* whose groups are in the slots */
 };
 
 /* ---- groups ---- */
@@ -65,18 +71,24 @@ static struct identity identity_of(unsigned keys, const Hk__Process *process, co
 	return (struct identity){
 	    .role = process->role,
 	    .rank = keys & HK_GROUP_RANK ? hk_report_rank_of(process) : 0,
-	    .domain = function ? site->domain : "",
-	    .function = function ? site->function : "",
-	    .library = keys & HK_GROUP_LIBRARY ? site->library : "",
-	    .host = keys & HK_GROUP_HOST ? process->host : "",
+	    .domain = function ? site->domain : no_key,
+	    .function = function ? site->function : no_key,
+	    .library = keys & HK_GROUP_LIBRARY ? site->library : no_key,
+	    .host = keys & HK_GROUP_HOST ? process->host : no_key,
 	};
+}
+
+/* Texts that are no key are one and the same. */
+static bool is_text(const char *a, const char *b)
+{
+	return a == b || strcmp(a, b) == 0;
 }
 
 static bool is_same(const struct identity *a, const struct identity *b)
 {
-	return a->role == b->role && a->rank == b->rank && strcmp(a->function, b->function) == 0 &&
-	       strcmp(a->domain, b->domain) == 0 && strcmp(a->library, b->library) == 0 &&
-	       strcmp(a->host, b->host) == 0;
+	return a->role == b->role && a->rank == b->rank && is_text(a->function, b->function) &&
+	       is_text(a->domain, b->domain) && is_text(a->library, b->library) &&
+	       is_text(a->host, b->host);
 }
 
 /* Copies TEXT to *AT, leaves *AT behind it. */
@@ -87,7 +99,7 @@ static const char *put(char **at, const char *text)
 
 	memcpy(copy, text, size);
 	*at = copy + size;
-	return copy;
+	return *text ? copy : no_key;
 }
 
 /* IDENTITY as bytes, and as texts that lie in these. */
@@ -141,18 +153,17 @@ static struct hk_fold_group *group_new(struct hk_fold *fold, struct identity ide
 	return group;
 }
 
-/* The group of site number INDEX of PROCESS, the one before it being of group BEFORE, if any. */
+/* The group of SITE of PROCESS, which may be HINT; BEFORE: that of the site before, if any. */
 static struct hk_fold_group *group_of(struct folding *folding, const Hk__Process *process,
-				      size_t index, struct hk_fold_group *before)
+				      const Hk__Site *site, struct hk_fold_group *hint,
+				      struct hk_fold_group *before)
 {
-	struct hk_fold_group *group = index < folding->hint_count ? folding->hints[index] : NULL;
-
 	if (before && !(folding->keys & KEYS_OF_SITES)) {
 		return before;
 	}
-	struct identity identity = identity_of(folding->keys, process, process->sites[index]);
-	if (group && is_same(&group->identity, &identity)) {
-		return group;
+	struct identity identity = identity_of(folding->keys, process, site);
+	if (hint && is_same(&hint->identity, &identity)) {
+		return hint;
 	}
 	return group_new(folding->fold, identity);
 }
@@ -193,17 +204,12 @@ static void rank_end(struct hk_fold_group *group, unsigned keys)
 	group->rank_before_ns = all;
 }
 
-static void add_cell(struct slot *slot, unsigned keys, int32_t rank,
-		     const struct hk_columns_row *cell)
+/* Adds the histogram of CELL to that of GROUP; the calls that are in it. */
+static uint64_t add_histogram(struct hk_fold_group *group, const struct hk_columns_row *cell)
 {
-	struct hk_fold_group *group = slot->group;
 	uint64_t *counts = group->histogram.bucket;
 	uint64_t timed = 0;
 
-	if (group->rank != rank) {
-		rank_end(group, keys);
-		group->rank = rank;
-	}
 	for (size_t i = 0; i < cell->buckets; i++) {
 		uint32_t bucket = cell->bucket[i];
 		if (bucket < HK_HISTOGRAM_BUCKETS) {
@@ -211,113 +217,191 @@ static void add_cell(struct slot *slot, unsigned keys, int32_t rank,
 			timed += cell->count[i];
 		}
 	}
+	return timed;
+}
+
+/* The same number, where nobody asks for the histogram: half of it need not be read. */
+static uint64_t count_timed(const struct hk_columns_row *cell)
+{
+	uint64_t timed = 0;
+
+	for (size_t i = 0; i < cell->buckets; i++) {
+		timed += cell->count[i];
+	}
+	return timed;
+}
+
+static void add_cell(const struct folding *folding, struct slot *slot, int32_t rank,
+		     const struct hk_columns_row *cell)
+{
+	struct hk_fold_group *group = slot->group;
+
+	if (group->rank != rank) {
+		rank_end(group, folding->keys);
+		group->rank = rank;
+	}
+	uint64_t timed =
+	    folding->request->no_histograms ? count_timed(cell) : add_histogram(group, cell);
 	group->flags |= slot->site->flags;
 	hk_report_numbers_add_values(&group->numbers, cell, slot->site, timed);
 }
 
 /* ---- processes ---- */
 
-static int make_room(struct folding *folding, const Hk__Process *process)
+/* Room for a slot of number ID. */
+static int make_slot(struct folding *folding, uint32_t id)
 {
-	uint32_t top = folding->slot_count;
+	uint32_t count = folding->slot_count ? folding->slot_count : SLOTS_FLOOR;
 
-	for (size_t i = 0; i < process->n_sites; i++) {
-		uint32_t id = process->sites[i]->id;
-		top = id < HK_SITES_MAX && id >= top ? id + 1 : top;
+	while (count <= id) {
+		count *= 2;
 	}
-	if (top > folding->slot_count) {
-		struct slot *slots = realloc(folding->slots, top * sizeof(*slots));
+	if (count > folding->slot_count) {
+		struct slot *slots = realloc(folding->slots, count * sizeof(*slots));
 		if (!slots) {
 			return -ENOMEM;
 		}
 		memset(slots + folding->slot_count, 0,
-		       (top - folding->slot_count) * sizeof(*slots));
+		       (count - folding->slot_count) * sizeof(*slots));
 		folding->slots = slots;
-		folding->slot_count = top;
-	}
-	if (process->n_sites > folding->hint_count) {
-		struct hk_fold_group **hints =
-		    realloc(folding->hints, process->n_sites * sizeof(*hints));
-		if (!hints) {
-			return -ENOMEM;
-		}
-		memset(hints + folding->hint_count, 0,
-		       (process->n_sites - folding->hint_count) * sizeof(*hints));
-		folding->hints = hints;
-		folding->hint_count = process->n_sites;
+		folding->slot_count = count;
 	}
 	return 0;
 }
 
+static int make_room(struct folding *folding, size_t sites)
+{
+	if (sites > folding->taken_room) {
+		uint32_t *taken = realloc(folding->taken, sites * sizeof(*taken));
+		if (!taken) {
+			return -ENOMEM;
+		}
+		folding->taken = taken;
+		folding->taken_room = sites;
+	}
+	return 0;
+}
+
+/* Puts the sites of PROCESS that are wanted into the slots, in the place of those there. */
 static int take_sites(struct folding *folding, const Hk__Process *process)
 {
-	int r = make_room(folding, process);
-	struct hk_fold_group *before = NULL;
+	int r = make_room(folding, process->n_sites);
 
+	for (size_t i = 0; i < folding->taken_count; i++) {
+		folding->slots[folding->taken[i]].site = NULL;
+	}
+	folding->taken_count = 0;
 	for (size_t i = 0; i < process->n_sites && r == 0; i++) {
 		const Hk__Site *site = process->sites[i];
 		if (i + AHEAD < process->n_sites) {
 			__builtin_prefetch(process->sites[i + AHEAD]);
 			__builtin_prefetch(process->sites[i + AHEAD / 2]->function);
 		}
-		if (site->id >= folding->slot_count || !is_site_wanted(folding->request, site)) {
+		if (site->id >= HK_SITES_MAX || !is_site_wanted(folding->request, site)) {
 			continue;
 		}
-		struct slot *slot = &folding->slots[site->id];
-		slot->site = site;
-		slot->group = folding->hints[i] = before = group_of(folding, process, i, before);
-		r = slot->group ? 0 : -ENOMEM;
+		r = make_slot(folding, site->id);
+		if (r == 0 && !folding->slots[site->id].site) {
+			folding->taken[folding->taken_count++] = site->id;
+		}
+		if (r == 0) {
+			folding->slots[site->id].site = site;
+		}
 	}
 	return r;
 }
 
-static int add_process(struct folding *folding, const Hk__Process *process)
+/* Gives the slots the groups of PROCESS. */
+static int take_groups(struct folding *folding, const Hk__Process *process)
+{
+	struct hk_fold_group *before = NULL;
+
+	for (size_t i = 0; i < folding->taken_count; i++) {
+		struct slot *slot = &folding->slots[folding->taken[i]];
+		slot->group = before = group_of(folding, process, slot->site, slot->group, before);
+		if (!slot->group) {
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* Whether the calls of a site of A and of the same site of B are of one group. */
+static bool is_grouped_alike(unsigned keys, const Hk__Process *a, const Hk__Process *b)
+{
+	return a->role == b->role &&
+	       (!(keys & HK_GROUP_RANK) || hk_report_rank_of(a) == hk_report_rank_of(b)) &&
+	       (!(keys & HK_GROUP_HOST) || strcmp(a->host, b->host) == 0);
+}
+
+/* DIGEST: of the sites of PROCESS. */
+static int take_process(struct folding *folding, const Hk__Process *process, uint64_t digest)
+{
+	bool known = digest != 0 && digest == folding->digest;
+	int r = known ? 0 : take_sites(folding, process);
+
+	if (r == 0 && !(known && is_grouped_alike(folding->keys, folding->process, process))) {
+		r = take_groups(folding, process);
+	}
+	folding->digest = digest;
+	folding->process = process;
+	return r;
+}
+
+static int add_process(struct folding *folding, const Hk__Process *process, uint64_t digest)
 {
 	struct hk_columns_walk walk = {.columns = process->cells};
 	struct hk_columns_row cell;
-	int r = take_sites(folding, process);
+	uint32_t site;
+	int r = take_process(folding, process, digest);
+	const int32_t rank = hk_report_rank_of(process);
 
-	while (r == 0 && hk_columns_next(&walk, &cell)) {
-		struct slot *slot =
-		    cell.site < folding->slot_count ? &folding->slots[cell.site] : NULL;
-		if (slot && slot->site && cell.calls > 0) {
-			add_cell(slot, folding->keys, hk_report_rank_of(process), &cell);
-		}
-	}
-	for (size_t i = 0; i < process->n_sites; i++) {
-		if (process->sites[i]->id < folding->slot_count) {
-			folding->slots[process->sites[i]->id].site = NULL;
+	while (r == 0 && hk_columns_peek(&walk, &site)) {
+		struct slot *slot = site < folding->slot_count ? &folding->slots[site] : NULL;
+		if (!slot || !slot->site) {
+			hk_columns_skip(&walk);
+		} else if (hk_columns_next(&walk, &cell) && cell.calls > 0) {
+			add_cell(folding, slot, rank, &cell);
 		}
 	}
 	return r;
 }
 
+struct sorted {
+	const Hk__Process *process;
+	uint64_t digest;
+};
+
 static int by_rank(const void *a, const void *b)
 {
-	int32_t x = hk_report_rank_of(*(const Hk__Process *const *)a);
-	int32_t y = hk_report_rank_of(*(const Hk__Process *const *)b);
+	int32_t x = hk_report_rank_of(((const struct sorted *)a)->process);
+	int32_t y = hk_report_rank_of(((const struct sorted *)b)->process);
 
 	return (x > y) - (x < y);
 }
 
 static int fold_calls(struct hk_fold *fold, const Hk__Snapshot *snapshot,
-		      const Hk__SnapshotRequest *request)
+		      const Hk__SnapshotRequest *request, const uint64_t *digests)
 {
 	struct folding folding = {
 	    .fold = fold, .request = request, .keys = fold->snapshot.fold_keys};
-	const Hk__Process **sorted = malloc((snapshot->n_processes + 1) * sizeof(*sorted));
+	struct sorted *sorted = malloc((snapshot->n_processes + 1) * sizeof(*sorted));
 	int r = sorted ? 0 : -ENOMEM;
 
-	if (r == 0 && snapshot->n_processes > 0) {
-		memcpy(sorted, snapshot->processes, snapshot->n_processes * sizeof(*sorted));
+	for (size_t i = 0; i < snapshot->n_processes && r == 0; i++) {
+		sorted[i] = (struct sorted){snapshot->processes[i], digests ? digests[i] : 0};
+	}
+	if (r == 0) {
 		qsort(sorted, snapshot->n_processes, sizeof(*sorted), by_rank);
 	}
 	for (size_t i = 0; i < snapshot->n_processes && r == 0; i++) {
-		r = is_process_wanted(request, sorted[i]) ? add_process(&folding, sorted[i]) : 0;
+		if (is_process_wanted(request, sorted[i].process)) {
+			r = add_process(&folding, sorted[i].process, sorted[i].digest);
+		}
 	}
 	free(sorted);
 	free(folding.slots);
-	free(folding.hints);
+	free(folding.taken);
 	return r;
 }
 
@@ -440,7 +524,7 @@ static int set_processes(struct hk_fold *fold, const Hk__Snapshot *snapshot)
 }
 
 int hk_fold_init(struct hk_fold *fold, const Hk__Snapshot *snapshot,
-		 const Hk__SnapshotRequest *request)
+		 const Hk__SnapshotRequest *request, const uint64_t *digests)
 {
 	*fold = (struct hk_fold){.snapshot = *snapshot};
 	fold->snapshot.processes = NULL;
@@ -451,7 +535,7 @@ int hk_fold_init(struct hk_fold *fold, const Hk__Snapshot *snapshot,
 	if (fold->snapshot.fold_keys & ~KEYS_ALL) {
 		return -EINVAL;
 	}
-	int r = fold_calls(fold, snapshot, request);
+	int r = fold_calls(fold, snapshot, request, digests);
 	r = r < 0 ? r : set_functions(fold, request);
 	if (request->no_processes) {
 		fold->snapshot.n_processes = 0;

@@ -17,9 +17,11 @@ struct hk_fold {
 	Hk__Site **sites;
 };
 
-/* Folds SNAPSHOT, which must outlive FOLD, as REQUEST says. -ENOMEM; -EINVAL: no such keys. */
+/* Folds SNAPSHOT, which must outlive FOLD, as REQUEST says. DIGESTS: of each of its processes
+ * hk_sites_digest, 0 where that is not known; or NULL. The names of sites that are those of the
+ * process before are not read again. -ENOMEM; -EINVAL: no such keys. */
 int hk_fold_init(struct hk_fold *fold, const Hk__Snapshot *snapshot,
-		 const Hk__SnapshotRequest *request);
+		 const Hk__SnapshotRequest *request, const uint64_t *digests);
 /* Frees; a zeroed one is allowed. */
 void hk_fold_fini(struct hk_fold *fold);
 

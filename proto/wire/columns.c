@@ -21,6 +21,22 @@
 
 /* ---- reading ---- */
 
+/* Buckets of the next row, which is there, that are there. */
+static size_t next_buckets(const struct hk_columns_walk *walk)
+{
+	const Hk__Cells *columns = walk->columns;
+	size_t end = columns->n_bucket < columns->n_count ? columns->n_bucket : columns->n_count;
+	size_t left = walk->bucket < end ? end - walk->bucket : 0;
+	size_t buckets = walk->row < columns->n_buckets ? columns->buckets[walk->row] : 0;
+	return buckets < left ? buckets : left;
+}
+
+void hk_columns_skip(struct hk_columns_walk *walk)
+{
+	walk->bucket += next_buckets(walk);
+	walk->row++;
+}
+
 bool hk_columns_next(struct hk_columns_walk *walk, struct hk_columns_row *ret_row)
 {
 	const Hk__Cells *columns = walk->columns;
@@ -32,12 +48,9 @@ bool hk_columns_next(struct hk_columns_walk *walk, struct hk_columns_row *ret_ro
 #define READ(name) ret_row->name = i < columns->n_##name ? columns->name[i] : 0;
 	WORDS(READ)
 #undef READ
-	size_t end = columns->n_bucket < columns->n_count ? columns->n_bucket : columns->n_count;
-	size_t left = walk->bucket < end ? end - walk->bucket : 0;
-	size_t buckets = i < columns->n_buckets ? columns->buckets[i] : 0;
-	ret_row->buckets = buckets < left ? buckets : left;
-	ret_row->bucket = columns->bucket + (left ? walk->bucket : 0);
-	ret_row->count = columns->count + (left ? walk->bucket : 0);
+	ret_row->buckets = next_buckets(walk);
+	ret_row->bucket = columns->bucket + (ret_row->buckets ? walk->bucket : 0);
+	ret_row->count = columns->count + (ret_row->buckets ? walk->bucket : 0);
 	walk->bucket += ret_row->buckets;
 	walk->row++;
 	return true;

@@ -34,6 +34,18 @@ struct hk_columns_walk {
 /* The next row; false at the end. Its buckets are borrowed from the columns. */
 bool hk_columns_next(struct hk_columns_walk *walk, struct hk_columns_row *ret_row);
 
+/* The site of the next row, which is read by hk_columns_next or passed over by hk_columns_skip;
+ * false at the end. */
+static inline bool hk_columns_peek(const struct hk_columns_walk *walk, uint32_t *ret_site)
+{
+	if (!walk->columns || walk->row >= walk->columns->n_site) {
+		return false;
+	}
+	*ret_site = walk->columns->site[walk->row];
+	return true;
+}
+void hk_columns_skip(struct hk_columns_walk *walk);
+
 /* Rows that COLUMNS (or NULL) have. */
 static inline size_t hk_columns_rows(const Hk__Cells *columns)
 {

@@ -11,9 +11,11 @@
 #include "report/group.h"
 #include "snapshot_maker.h"
 #include "wire/message.h"
+#include "wire/sites.h"
 
-/* Ranks that have some sites in common, in another order, and two processes of one rank. */
-static void make(struct maker *maker)
+/* Ranks that have some sites in common, in another order, or ALIKE ones, and two processes of one
+ * rank. */
+static void make_ranks(struct maker *maker, bool alike)
 {
 	static const char *const names[] = {"read", "write", "MPI_Send", "poll"};
 	maker_init(maker);
@@ -21,7 +23,7 @@ static void make(struct maker *maker)
 		Hk__Role role = i % 5 == 4 ? HK__ROLE__ROLE_HELPER : HK__ROLE__ROLE_MAIN;
 		struct maker_process *process = maker_process(maker, i % 7, role, 10, 1000);
 		for (int k = 0; k < 6; k++) {
-			int name = (k + i) % 4;
+			int name = (alike ? k : k + i) % 4;
 			uint32_t level = k == 5	  ? HK_LEVEL_SAMPLE
 					 : k == 4 ? HK_LEVEL_COUNT
 						  : HK_LEVEL_TIME;
@@ -35,6 +37,11 @@ static void make(struct maker *maker)
 		}
 	}
 	maker_open(maker->processes[3], 2, 1, 500);
+}
+
+static void make(struct maker *maker)
+{
+	make_ranks(maker, false);
 }
 
 /* As it comes out at the other side. */
@@ -95,14 +102,15 @@ static void assert_same(const struct hk_group *a, const struct hk_group *b)
 	assert_true(a->imbalance == b->imbalance);
 }
 
-static void check_groups(const Hk__Snapshot *whole, const struct hk_report *report, unsigned keys)
+static void check_groups(const Hk__Snapshot *whole, const struct hk_report *report, unsigned keys,
+			 const uint64_t *digests)
 {
 	Hk__SnapshotRequest request = HK__SNAPSHOT_REQUEST__INIT;
 	struct hk_groups rows, folded;
 	struct hk_fold fold;
 	request.fold_keys = keys == HK_GROUP_FUNCTION ? 0 : keys;
 	assert_int_equal(hk_groups_init(&rows, report, keys), 0);
-	assert_int_equal(hk_fold_init(&fold, whole, &request), 0);
+	assert_int_equal(hk_fold_init(&fold, whole, &request, digests), 0);
 	Hk__Snapshot *carried = carry(&fold.snapshot);
 	assert_true(carried->folded);
 	assert_int_equal(carried->fold_keys, keys);
@@ -118,19 +126,36 @@ static void check_groups(const Hk__Snapshot *whole, const struct hk_report *repo
 	hk_fold_fini(&fold);
 }
 
-static void test_folded_groups_are_those_of_the_rows(void **state)
+/* By the names of every process's sites, and by digests; how many processes have the digest of the
+ * one before. */
+static size_t check_all_groups(bool alike)
 {
-	(void)state;
 	struct maker maker;
 	struct hk_report *report;
-	make(&maker);
+	uint64_t digests[16];
+	size_t same = 0;
+	make_ranks(&maker, alike);
 	Hk__Snapshot *whole = maker_snapshot(&maker);
+	assert_true(whole->n_processes <= 16);
+	for (size_t i = 0; i < whole->n_processes; i++) {
+		digests[i] = hk_sites_digest(whole->processes[i]);
+		same += i > 0 && digests[i] == digests[i - 1];
+	}
 	assert_int_equal(hk_report_new(whole, &report), 0);
 	for (unsigned keys = 1; keys < 2 * HK_GROUP_HOST; keys++) {
-		check_groups(whole, report, keys);
+		check_groups(whole, report, keys, NULL);
+		check_groups(whole, report, keys, digests);
 	}
 	hk_report_free(report);
 	maker_fini(&maker);
+	return same;
+}
+
+static void test_folded_groups_are_those_of_the_rows(void **state)
+{
+	(void)state;
+	assert_int_equal(check_all_groups(false), 0);
+	assert_int_equal(check_all_groups(true), 11);
 }
 
 static void test_only_what_is_asked_for_is_folded(void **state)
@@ -154,7 +179,7 @@ static void test_only_what_is_asked_for_is_folded(void **state)
 	request.fold_keys = keys;
 	request.fold_only = &only;
 	request.no_processes = true;
-	assert_int_equal(hk_fold_init(&fold, whole, &request), 0);
+	assert_int_equal(hk_fold_init(&fold, whole, &request, NULL), 0);
 	assert_int_equal(fold.snapshot.n_processes, 0);
 	assert_int_equal(hk_groups_of_functions(&folded, &fold.snapshot, report), 0);
 	for (size_t i = 0; i < rows.count; i++) {
@@ -170,11 +195,11 @@ static void test_only_what_is_asked_for_is_folded(void **state)
 	hk_fold_fini(&fold);
 	only.have_rank = true;
 	only.rank = 3;
-	assert_int_equal(hk_fold_init(&fold, whole, &request), 0);
+	assert_int_equal(hk_fold_init(&fold, whole, &request, NULL), 0);
 	assert_int_equal(fold.snapshot.n_functions, 1);
 	hk_fold_fini(&fold);
 	request.fold_keys = 2 * HK_GROUP_HOST;
-	assert_int_equal(hk_fold_init(&fold, whole, &request), -EINVAL);
+	assert_int_equal(hk_fold_init(&fold, whole, &request, NULL), -EINVAL);
 	hk_groups_fini(&rows);
 	hk_report_free(report);
 	maker_fini(&maker);
@@ -190,7 +215,7 @@ static void test_fold_keeps_ranks_and_open_calls(void **state)
 	make(&maker);
 	Hk__Snapshot *whole = maker_snapshot(&maker);
 	assert_int_equal(hk_report_new(whole, &whole_report), 0);
-	assert_int_equal(hk_fold_init(&fold, whole, &request), 0);
+	assert_int_equal(hk_fold_init(&fold, whole, &request, NULL), 0);
 	assert_int_equal(hk_report_new(&fold.snapshot, &report), 0);
 	assert_int_equal(report->rank_count, whole_report->rank_count);
 	assert_int_equal(report->process_count, whole_report->process_count);
