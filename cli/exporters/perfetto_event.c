@@ -9,6 +9,12 @@
 
 #define ANNOTATIONS (HK_SLICE_WORDS + HK_DETAILS_ANNOTATIONS + 2) /* library, unwound besides */
 
+/* Bytes of an event of numbers only: a number has 10 at the most, its tag 2, and what messages are
+ * in 6 for each. */
+#define EVENT_MOST 160u
+#define FLOW_MOST 12u
+#define ANNOTATION_MOST 48u
+
 static void annotate_word(Hk__Perfetto__DebugAnnotation *annotation, uint8_t key, uint64_t word)
 {
 	switch (hk_exporter_value_form(key)) {
@@ -45,10 +51,12 @@ static Hk__Perfetto__DebugAnnotation *start_annotation(Hk__Perfetto__DebugAnnota
 	return annotation;
 }
 
-/* Library, named values, arguments and unwound mark of SLICE; number of annotations. */
+/* Library, named values, arguments and unwound mark of SLICE; number of annotations, and whether
+ * all are numbers. */
 static size_t annotate(struct hk_perfetto_sequence *sequence, const struct hk_slice *slice,
 		       uint64_t library, Hk__Perfetto__DebugAnnotation *annotations,
-		       struct hk_perfetto_novelty *novelty, struct hk_details *details)
+		       struct hk_perfetto_novelty *novelty, struct hk_details *details,
+		       bool *ret_numbers)
 {
 	size_t count = 0;
 
@@ -65,7 +73,9 @@ static size_t annotate(struct hk_perfetto_sequence *sequence, const struct hk_sl
 			    key, slice->words[i]);
 		}
 	}
-	count += hk_details_annotate(slice, details, &annotations[count]);
+	size_t detailed = hk_details_annotate(slice, details, &annotations[count]);
+	*ret_numbers = detailed == 0;
+	count += detailed;
 	if (slice->unwound || slice->failed) { /* never both */
 		start_annotation(&annotations[count], slice->unwound ? HK_PERFETTO_NAME_UNWOUND
 								     : HK_PERFETTO_NAME_FAILED);
@@ -87,6 +97,7 @@ int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_ex
 	struct hk_perfetto_novelty novelty = HK_PERFETTO_NOVELTY;
 	struct hk_details details;
 	uint64_t id = hk_perfetto_intern_site(sequence, slice->site, &novelty), flow_ids[1];
+	bool numbers;
 
 	if (!id) {
 		return -ENOMEM;
@@ -102,7 +113,8 @@ int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_ex
 	flow_ids[0] = slice->flow_out ? slice->flow_out : slice->flow_joint; /* never both */
 	event.n_flow_ids = flow_ids[0] != 0;
 	event.flow_ids = flow_ids;
-	event.n_debug_annotations = annotate(sequence, slice, id, annotations, &novelty, &details);
+	event.n_debug_annotations =
+	    annotate(sequence, slice, id, annotations, &novelty, &details, &numbers);
 	event.debug_annotations = annotation_list;
 	for (size_t i = 0; i < event.n_debug_annotations; i++) {
 		annotation_list[i] = &annotations[i];
@@ -111,7 +123,11 @@ int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_ex
 	packet.has_sequence_flags = 1;
 	packet.sequence_flags = HK_PERFETTO_NEEDS_STATE;
 	packet.interned_data = hk_perfetto_novelty_data(&novelty);
-	return hk_perfetto_write(writer, &packet);
+	return numbers && !packet.interned_data
+		   ? hk_perfetto_write_within(writer, &packet,
+					      EVENT_MOST + FLOW_MOST +
+						  event.n_debug_annotations * ANNOTATION_MOST)
+		   : hk_perfetto_write(writer, &packet);
 }
 
 static Hk__Perfetto__DebugAnnotation uint_annotation(const char *name, uint64_t value)
@@ -194,7 +210,9 @@ int hk_perfetto_write_end(struct hk_perfetto_writer *writer, const struct hk_exp
 	packet.track_event = &event;
 	packet.has_sequence_flags = 1;
 	packet.sequence_flags = HK_PERFETTO_NEEDS_STATE;
-	rc = rc < 0 ? rc : hk_perfetto_write(writer, &packet);
+	rc = rc < 0 ? rc
+		    : hk_perfetto_write_within(
+			  writer, &packet, EVENT_MOST + event.n_terminating_flow_ids * FLOW_MOST);
 	free(ids);
 	return rc;
 }

@@ -24,31 +24,40 @@ Hk__Perfetto__TracePacket hk_perfetto_packet(uint32_t sequence, uint64_t time_ns
 	return packet;
 }
 
-int hk_perfetto_write(struct hk_perfetto_writer *writer, const Hk__Perfetto__TracePacket *packet)
+int hk_perfetto_write_within(struct hk_perfetto_writer *writer,
+			     const Hk__Perfetto__TracePacket *packet, size_t most)
 {
-	size_t size = hk__perfetto__trace_packet__get_packed_size(packet);
 	uint8_t head[11] = {TRACE_PACKET_TAG};
 	size_t head_size = 1;
 
-	if (size > writer->buffer_size) {
-		uint8_t *buffer = realloc(writer->buffer, size * 2);
+	if (most > writer->buffer_size) {
+		uint8_t *buffer = realloc(writer->buffer, most * 2);
 
 		if (!buffer) {
 			return -ENOMEM;
 		}
 		writer->buffer = buffer;
-		writer->buffer_size = size * 2;
+		writer->buffer_size = most * 2;
+	}
+	size_t size = hk__perfetto__trace_packet__pack(packet, writer->buffer);
+	if (size > most) {
+		abort(); /* it has written where it must not */
 	}
 	for (size_t rest = size; head_size == 1 || rest; rest >>= 7) {
 		head[head_size++] = (uint8_t)((rest & 0x7f) | (rest >> 7 ? 0x80 : 0));
 	}
-	hk__perfetto__trace_packet__pack(packet, writer->buffer);
 	fwrite_unlocked(head, 1, head_size, writer->output);
 	fwrite_unlocked(writer->buffer, 1, size, writer->output);
 	if (!ferror_unlocked(writer->output)) {
 		return 0;
 	}
 	return errno > 0 ? -errno : -EIO; /* as the write that failed left it */
+}
+
+int hk_perfetto_write(struct hk_perfetto_writer *writer, const Hk__Perfetto__TracePacket *packet)
+{
+	return hk_perfetto_write_within(writer, packet,
+					hk__perfetto__trace_packet__get_packed_size(packet));
 }
 
 int hk_perfetto_write_clocks(struct hk_perfetto_writer *writer)

@@ -37,6 +37,11 @@ Hk__Perfetto__TracePacket hk_perfetto_packet(uint32_t sequence, uint64_t time_ns
 /* 0; -ENOMEM; -errno of the write. */
 int hk_perfetto_write(struct hk_perfetto_writer *writer, const Hk__Perfetto__TracePacket *packet);
 
+/* The same for a PACKET that has MOST bytes at the most: its size need not be found out first,
+ * which takes as long as to pack it. */
+int hk_perfetto_write_within(struct hk_perfetto_writer *writer,
+			     const Hk__Perfetto__TracePacket *packet, size_t most);
+
 /* The first packet of the file: trace time is Unix time. */
 int hk_perfetto_write_clocks(struct hk_perfetto_writer *writer);
 

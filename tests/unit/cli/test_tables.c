@@ -131,6 +131,66 @@ static void nested(struct scene *scene)
 	assert_int_equal(close_call(scene, &around), 0);
 }
 
+/* One packet: its tag, its length, and that many bytes. */
+static size_t packet_bytes(const struct scene *scene, size_t at)
+{
+	size_t size = 0, head = 1;
+
+	assert_int_equal((unsigned char)scene->text[at], 0x0a);
+	for (unsigned shift = 0;; shift += 7) {
+		unsigned char byte = (unsigned char)scene->text[at + head++];
+		size |= (size_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80)) {
+			return head + size;
+		}
+	}
+}
+
+/* The writer ends the program if a packet is larger than was taken for granted. */
+static void test_perfetto_has_room_for_the_largest_numbers(void **state)
+{
+	static const struct hk_export_site wide = {
+	    .index = 2,
+	    .function = "wide",
+	    .library = "/lib/a.so",
+	    .domain = "mpi",
+	    .key_count = HK_SLICE_WORDS,
+	    .keys = {HK_KEY_POINTER, HK_KEY_SIZE, HK_KEY_OLD_POINTER, HK_KEY_BYTES, HK_KEY_PEER,
+		     HK_KEY_TAG, HK_KEY_COMM, HK_KEY_COUNT}};
+	static struct hk_export_arrival arrivals[1000];
+	struct scene scene = {0};
+	struct hk_slice call = slice(&wide, 100, UINT64_MAX - ORIGIN_NS);
+	(void)state;
+
+	begin_text(&scene, "perfetto");
+	scene.thread.sequence = UINT32_MAX - 1;
+	scene.thread.uuid = UINT64_MAX;
+	call.start_ns = UINT64_MAX - 1;
+	call.end_ns = UINT64_MAX;
+	call.failed = true;
+	call.word_count = HK_SLICE_WORDS;
+	memset(call.words, 0xff, sizeof(call.words));
+	call.flow_out = UINT64_MAX;
+	call.arrivals = arrivals;
+	for (size_t i = 0; i < sizeof(arrivals) / sizeof(arrivals[0]); i++) {
+		arrivals[i].id = UINT64_MAX - i;
+	}
+	/* The second time all names are known. */
+	for (int i = 0; i < 2; i++) {
+		call.arrival_count = 0;
+		open_call(&scene, &call);
+		call.arrival_count = sizeof(arrivals) / sizeof(arrivals[0]);
+		assert_int_equal(close_call(&scene, &call), 0);
+	}
+	assert_int_equal(end(&scene, true), 0);
+	size_t at = 0;
+	while (at < scene.bytes) {
+		at += packet_bytes(&scene, at);
+	}
+	assert_int_equal(at, scene.bytes);
+	free(scene.text);
+}
+
 static void test_csv_is_one_quoted_line_per_call(void **state)
 {
 	static const char line[] =
@@ -281,6 +341,7 @@ static void test_sqlite_that_ends_early_leaves_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_perfetto_has_room_for_the_largest_numbers),
 	    cmocka_unit_test(test_csv_is_one_quoted_line_per_call),
 	    cmocka_unit_test(test_folded_names_keep_to_their_frames),
 	    cmocka_unit_test(test_folded_time_is_what_lies_within),
