@@ -269,7 +269,7 @@ static void test_names_that_look_alike_are_one_series(void **state)
  * that is small enough, however they are summed up there. */
 static void check_bound(int ranks, unsigned domains, const char *with)
 {
-	static char names[64][8];
+	static char names[64][12];
 	struct world world;
 	struct maker maker;
 	size_t count;
