@@ -82,8 +82,8 @@ def bad_network(run):
         report = wait_for("both to be missed", lambda: nodes_are(root, "bad", ["silent"] * 2))
         expect_true("not closed while it is cut off", not report["job"]["closed"])
         for leaf in leaves:
-            upstream = json.loads(leaf.cli("status", "--json").stdout)["upstream"]
-            expect_true(f"{leaf.name} has unsent chunks: {upstream}", upstream["unsent_bytes"] > 0)
+            wait_for(f"{leaf.name} to have unsent chunks",
+                     lambda one=leaf: json.loads(one.cli("status", "--json").stdout)["upstream"]["unsent_bytes"] > 0)
         proxy.heal()
         report = root.closed_report("bad")
     expect_all(report, RANKS_EACH * len(leaves), LONG_ROUNDS)
