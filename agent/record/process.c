@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -20,14 +21,18 @@
 #define DEFAULT_BUDGET_PPM 20000u /* 2 % */
 #define LEAST_SEGMENT_BYTES (1u << 20)
 #define LOCK_SPINS 200u
-#define LOCK_PAUSES 20000u   /* of 50 us: one second */
+#define SEALED_SPINS 20000u  /* where nobody may sleep */
+#define LOCK_TRIES 1000u     /* woken so often while nobody had a turn: it is stuck */
 #define NOT_BLOCKED (~0ULL)  /* no thread's mask: SIGKILL cannot be in one */
 #define CALIBRATE_NS 100000u /* agrees with half a second to 2e-5 */
+
+enum lock_state { LOCK_FREE, LOCK_HELD, LOCK_AWAITED };
 
 /* Wiped in a forked child. */
 struct fork_page {
 	_Atomic uint32_t alive;
 	_Atomic uint32_t lock;
+	_Atomic uint32_t turns; /* how often the lock was given back */
 };
 
 struct hk_process hk_process;
@@ -396,30 +401,59 @@ int hk_process_renew(void)
 	return status;
 }
 
-bool hk_process_lock(void)
+static bool spin(uint32_t spins)
 {
-	for (uint32_t spins = 0, pauses = 0;; spins++) {
-		uint32_t free = 0;
-		if (atomic_compare_exchange_weak_explicit(
-			&fork_page->lock, &free, 1, memory_order_acquire, memory_order_relaxed)) {
+	for (; spins; spins--) {
+		uint32_t free = LOCK_FREE;
+		if (atomic_compare_exchange_weak_explicit(&fork_page->lock, &free, LOCK_HELD,
+							  memory_order_acquire,
+							  memory_order_relaxed)) {
 			return true;
 		}
-		if (spins < LOCK_SPINS) {
-			continue;
+	}
+	return false;
+}
+
+/* Thousands of threads may begin at one barrier: each sleeps until it is woken, or none of them
+ * would leave a processor to the one that holds the lock. Signals wake, too, and filters may refuse
+ * to sleep. A process sealed meanwhile wakes nobody. */
+static bool await_lock(void)
+{
+	const struct timespec second = {.tv_sec = 1};
+	uint32_t seen = atomic_load_explicit(&fork_page->turns, memory_order_relaxed);
+	long status = 0;
+	for (uint32_t tries = 0; tries < LOCK_TRIES && !hk_process.sealed; tries++) {
+		if (atomic_exchange_explicit(&fork_page->lock, LOCK_AWAITED,
+					     memory_order_acquire) == LOCK_FREE) {
+			return true;
 		}
-		if (++pauses > LOCK_PAUSES) {
+		if (status == -ETIMEDOUT) {
 			return false;
 		}
-		struct timespec pause = {.tv_nsec = 50000};
-		if (!hk_process.sealed) {
-			hk_kernel(SYS_nanosleep, &pause, 0, 0, 0, 0, 0);
+		status = hk_kernel(SYS_futex, &fork_page->lock, FUTEX_WAIT_PRIVATE, LOCK_AWAITED,
+				   &second, 0, 0);
+		uint32_t turns = atomic_load_explicit(&fork_page->turns, memory_order_relaxed);
+		if (turns != seen) {
+			seen = turns;
+			tries = 0;
+			status = 0;
 		}
 	}
+	return hk_process.sealed && spin(SEALED_SPINS);
+}
+
+bool hk_process_lock(void)
+{
+	return spin(LOCK_SPINS) || await_lock();
 }
 
 void hk_process_unlock(void)
 {
-	atomic_store_explicit(&fork_page->lock, 0, memory_order_release);
+	atomic_fetch_add_explicit(&fork_page->turns, 1, memory_order_relaxed);
+	uint32_t was = atomic_exchange_explicit(&fork_page->lock, LOCK_FREE, memory_order_release);
+	if (was == LOCK_AWAITED && !hk_process.sealed) {
+		hk_kernel(SYS_futex, &fork_page->lock, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+	}
 }
 
 uint64_t hk_process_block_signals(void)

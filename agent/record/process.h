@@ -54,7 +54,7 @@ void hk_process_wipe(void);
 /* Gives the child its own segment. Under the lock. */
 int hk_process_renew(void);
 
-/* Waits its turn; false if it did not come within a second. */
+/* Waits its turn; false if nobody had one for a second. */
 bool hk_process_lock(void);
 void hk_process_unlock(void);
 

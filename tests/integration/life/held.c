@@ -1,12 +1,13 @@
 /* held OFFSET STOP: takes the agent's lock by the function at OFFSET of its library, as a thread
  * that died with it would have, and goes on calling getppid until the file STOP is there. Prints
- * how many calls it made. */
+ * how many calls it made, and how often it slept. */
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define BEFORE 100u
@@ -38,6 +39,8 @@ int main(int argc, char **argv)
 	for (; access(argv[2], F_OK) < 0; calls++) {
 		getppid();
 	}
-	printf("%lu\n", calls);
+	struct rusage used;
+	getrusage(RUSAGE_SELF, &used);
+	printf("%lu %ld\n", calls, used.ru_nvcsw);
 	return 0;
 }
