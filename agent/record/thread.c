@@ -15,6 +15,7 @@
 /* pthread_key destructors run up to four rounds; the last one sees what other destructors still
  * call. */
 #define DESTRUCTOR_ROUNDS 4
+#define EMPTY_NS 200000u /* between two looks at an empty pool of pages */
 
 static_assert(offsetof(struct hk_thread, ready) == HK_THREAD_READY, "layout.h");
 static_assert(offsetof(struct hk_thread, depth) == HK_THREAD_DEPTH, "layout.h");
@@ -42,6 +43,9 @@ __thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-e
     &no_thread;
 
 static struct hk_thread *vacant; /* guarded by the process lock */
+
+/* When a pool was last found empty, in ticks; 0: there may be a page. */
+static _Atomic uint64_t emptied[HK_POOLS];
 
 /* The host's pthread functions, looked up: linking them would ask for a newer libc than some hosts
  * have. */
@@ -198,6 +202,7 @@ struct hk_thread *hk_thread_enter(void)
 	}
 	if (hk_process_forked()) {
 		vacant = NULL;
+		emptied[0] = emptied[1] = 0;
 		hk_process_renew();
 	}
 	if (hk_process.on && !hk_process.used) {
@@ -255,6 +260,20 @@ uint32_t hk_thread_octave(struct hk_cell *cell, uint32_t octave)
 	return offset;
 }
 
+/* While a pool is empty one thread looks now and then: a look by every call would make each wait
+ * for the lock and a walk through the pool. */
+static bool may_take(uint32_t stream)
+{
+	_Atomic uint64_t *looked = &emptied[stream == HK_STREAM_MEMORY];
+	uint64_t then = atomic_load_explicit(looked, memory_order_relaxed);
+	if (!then) {
+		return true;
+	}
+	uint64_t now = hk_process_ticks();
+	return hk_clock_ticks_to_ns(now - then, hk_process.tick_ns_q32) >= EMPTY_NS &&
+	       atomic_compare_exchange_strong(looked, &then, now);
+}
+
 static struct hk_page *take_page(struct hk_thread *thread, uint32_t stream)
 {
 	if (!lock_own_segment()) {
@@ -263,6 +282,8 @@ static struct hk_page *take_page(struct hk_thread *thread, uint32_t stream)
 	struct hk_page *page =
 	    hk_writer_page(&hk_process.writer, thread->slot_number, stream,
 			   hk_chain_position(&thread->chain[stream]), thread->uid, thread->tid);
+	atomic_store_explicit(&emptied[stream == HK_STREAM_MEMORY], page ? 0 : hk_process_ticks(),
+			      memory_order_relaxed);
 	hk_process_unlock();
 	return page;
 }
@@ -296,5 +317,6 @@ static bool await_page(struct hk_thread *thread, uint32_t stream)
 
 bool hk_thread_extend(struct hk_thread *thread, uint32_t stream)
 {
-	return try_extend(thread, stream) || (hk_process.wait_ns && await_page(thread, stream));
+	return (may_take(stream) && try_extend(thread, stream)) ||
+	       (hk_process.wait_ns && await_page(thread, stream));
 }

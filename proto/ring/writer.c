@@ -10,6 +10,7 @@
 
 #define CROWDED_BLOCKS 4u      /* a step of growth where room is short */
 #define REFUSALS_IN_A_ROW 256u /* pages that are not asked for again after one was refused */
+#define EMPTY_PROBES 64u       /* pages looked at where a whole pool was found empty */
 #define MADV_POPULATE_WRITE_5_14 23
 
 static const uint32_t item_stride[] = {
@@ -252,8 +253,8 @@ struct hk_page *hk_writer_page(struct hk_writer *writer, uint32_t slot, uint32_t
 			       uint64_t position, uint64_t thread, uint32_t tid)
 {
 	struct hk_page_pool *pool = &writer->pool[stream == HK_STREAM_MEMORY];
-	/* Pages come back in about the order they went: a short look before growing, a full one
-	 * before giving up. */
+	/* Pages come back in about the order they went: a short look before growing, a full one,
+	 * which may take 100 us, before giving up. */
 	struct hk_page *page = free_page(writer, pool, 8);
 	if (!page && pool->count < pool->limit) {
 		uint32_t number = new_block(writer, HK_BLOCK_PAGE);
@@ -263,8 +264,9 @@ struct hk_page *hk_writer_page(struct hk_writer *writer, uint32_t slot, uint32_t
 		}
 	}
 	if (!page) {
-		page = free_page(writer, pool, pool->count);
+		page = free_page(writer, pool, pool->empty ? EMPTY_PROBES : pool->count);
 	}
+	pool->empty = !page;
 	if (!page) {
 		return NULL;
 	}

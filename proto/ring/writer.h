@@ -23,6 +23,7 @@ struct hk_page_pool {
 	uint32_t count;
 	uint32_t cursor;
 	uint32_t limit; /* most pages this pool may have */
+	bool empty;	/* the last look found no page: the next one is short */
 };
 
 /* What records leave to others on a file system, whose processes a full one ends, MPI's and NCCL's
@@ -60,7 +61,8 @@ struct hk_thread_slot *hk_writer_thread(struct hk_writer *writer, uint32_t *ret_
 struct hk_cell *hk_writer_cell(struct hk_writer *writer);
 uint32_t hk_writer_octave(struct hk_writer *writer);
 
-/* A free page for STREAM, made ACTIVE and labelled; NULL if none. */
+/* A free page for STREAM, made ACTIVE and labelled; NULL if none. When there was none, the next
+ * looks are at some pages only, until one finds one: all together they see every page. */
 struct hk_page *hk_writer_page(struct hk_writer *writer, uint32_t slot, uint32_t stream,
 			       uint64_t position, uint64_t thread, uint32_t tid);
 

@@ -15,6 +15,8 @@ LOADER_SECONDS = 1.5
 CHURN_LONG, CHURN_RATE = 12_000, 200
 # What a thousand more threads may cost: nothing but what the kernel and the allocator round up to.
 GROWTH_KIB = 1024
+# How much more a call may take where its record finds no room: an order above what is seen, two below what a walk takes.
+LESS_ROOM = 60
 
 # Calls of life_touch and life_call, records of calls that could not come back, and who ended how; by hand from life_*.c.
 # helpers: None where a child that left by a system call of its own may or may not have been looked at in time.
@@ -256,6 +258,14 @@ def check_churn(run, threads, rate):
     return grown
 
 
+def check_room(run):
+    """A call whose record finds no room takes no walk through the whole segment."""
+    done = run.command(program(run), "room", env={
+        "LD_PRELOAD": run.agent(), "HOOK_HOOKS": "*:life_*", "HOOK_LEVEL": "record", "HOOK_KEEP_SEGMENT": "1"})
+    there, none = map(float, done.stdout.split())
+    expect_true(f"{there} ns with room, {none} without", none <= LESS_ROOM * there)
+
+
 def test(run, which="short"):
     if which == "churn":
         print(f"{CHURN_LONG} threads at {CHURN_RATE}/s: {check_churn(run, CHURN_LONG, CHURN_RATE)} KiB")
@@ -273,6 +283,7 @@ def test(run, which="short"):
         check_refused_vfork(run)
         check_daemon(run)
         check_levels(run)
+        check_room(run)
         check_tls(run)
         check_shut_out(run)
         check_churn(run, CHURN, 0)
