@@ -13,7 +13,7 @@ hk.domains = (() => {
 		return rest > 0 ? [...spent, ["rest", rest]] : spent;
 	}
 
-	const title = (domain) => (domain === "rest" ? "outside hooked calls" : domain);
+	const title = (domain) => (domain === "rest" ? "waits, or outside hooked calls" : domain);
 
 	function tip(event, column, domain, ns) {
 		hk.tip.show(event.clientX, event.clientY, `rank ${data.ranks[column].rank} · ${title(domain)}`, [
@@ -59,7 +59,7 @@ hk.domains = (() => {
 		}
 		section.replaceChildren(head("Where time went",
 			"Self time inside hooked calls of each rank's main process, all threads together: what MPI calls of I/O is I/O here, while the shares "
-				+ "above count it for both. Waits for events and for threads are left out."),
+				+ "above count it for both. Waits for events and for threads are no part of any domain, also those inside of MPI."),
 		data.ranks.length > LINES ? columns(most) : lines(most),
 		html("p", { class: "legend" }, ...names.map((name) => html("span", {}, hk.element.swatch(name), title(name)))));
 	}

@@ -319,7 +319,7 @@ hk.timeline = (() => {
 			html("button", { type: "button", class: "tool", onclick: () => scale(0.5) }, "Zoom in"), html("button", { type: "button", class: "tool", onclick: () => scale(2) }, "Zoom out"),
 			html("button", { type: "button", class: "tool", onclick: () => zoom(all.from, all.to) }, "All")), board,
 		html("p", { class: "legend" }, ...domains.map((domain) => html("span", {}, hk.element.swatch(domain), domain)),
-			html("span", {}, html("span", { class: "swatch", style: { background: "var(--cell)" } }), "outside hooked calls")));
+			html("span", {}, html("span", { class: "swatch", style: { background: "var(--cell)" } }), "waits, or outside hooked calls")));
 		zoom(all.from, all.to);
 	}
 

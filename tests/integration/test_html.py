@@ -73,6 +73,9 @@ def check_head(run, browser, job):
     functions = len({(row["domain"], row["function"]) for row in report["calls"]})
     said = browser.driver.find_element(By.CSS_SELECTOR, ".when").text
     expect_true(f"the head says {said!r}, there are {functions} functions", f" {functions} functions, " in said)
+    # What is put aside is time in hooked calls all the same.
+    for rest in browser.run("return [...document.querySelectorAll('#domains .legend, #timeline .legend')].map((one) => one.lastChild.textContent)"):
+        expect("time in no domain", rest, "waits, or outside hooked calls")
 
 
 def check_sorting(browser):
