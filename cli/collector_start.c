@@ -147,12 +147,12 @@ static int await_ready(int fd, pid_t pid)
 		return 0;
 	}
 	if (r == 0) {
-		kill(pid, SIGTERM);
-		return -ETIMEDOUT;
+		/* It hears no other signal before it is ready. */
+		kill(pid, SIGKILL);
 	}
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
 	}
-	return -ECHILD;
+	return r == 0 ? -ETIMEDOUT : -ECHILD;
 }
 
 /* Its last words, one line. */
