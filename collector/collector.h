@@ -147,6 +147,7 @@ struct hk_collector {
 	uint32_t unfinished;		/* and those still being made */
 	uint32_t waiting;		/* and those there was no room for yet */
 	bool closed_any;		/* a job, since the store was looked at last */
+	bool told_all; /* of some job all nodes have told everything: it may close */
 	uint64_t drained_records;
 	uint64_t moved_ns; /* monotonic: when a pass last found a process writing much */
 };

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -397,6 +398,8 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 	}
 	job->statistics = hk_statistics_free(job->statistics);
 	forget_processes(collector, job);
+	/* Of a thousand ranks that is hundreds of MiB, which the next job may never need. */
+	malloc_trim(0);
 	job->closed_ns = hk_clock_monotonic_ns();
 	collector->closed_any = true;
 	hk_info("job closed id=%s exit=%s", job->state->id, job->state->exit);

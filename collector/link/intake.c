@@ -451,6 +451,7 @@ static int take_job(struct hk_collector *collector, const char *user, const Hk__
 	if (node->complete != part->complete) {
 		node->complete = part->complete;
 		job->changed = true;
+		collector->told_all |= hk_peers_awaited(collector, job) == 0;
 	}
 	reply_job(reply, job, part->job);
 	if (part->complete) {

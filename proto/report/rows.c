@@ -149,11 +149,62 @@ static int by_rank_and_total(const void *a, const void *b)
 	return order ? order : strcmp(x->role, y->role);
 }
 
+static void rows_free(struct row **rows)
+{
+	struct row *row, *next;
+
+	HASH_ITER (hh, *rows, row, next) {
+		HASH_DEL(*rows, row);
+		free(row);
+	}
+}
+
+/* The processes of a rank together, in the order in which they were. */
+struct ranked {
+	const Hk__Process *process;
+	size_t index;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	int32_t rank = hk_report_rank_of(x->process), other = hk_report_rank_of(y->process);
+
+	if (rank != other) {
+		return rank < other ? -1 : 1;
+	}
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Rank by rank: what finds rows is needed for those of one only. */
+static int all_calls(struct hk_report *report, const Hk__Snapshot *snapshot)
+{
+	struct ranked *ranked = malloc((snapshot->n_processes + 1) * sizeof(*ranked));
+	struct row *rows = NULL;
+	int r = ranked ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < snapshot->n_processes; i++) {
+		ranked[i] = (struct ranked){snapshot->processes[i], i};
+	}
+	if (r == 0) {
+		qsort(ranked, snapshot->n_processes, sizeof(*ranked), by_rank);
+	}
+	for (size_t i = 0; r == 0 && i < snapshot->n_processes; i++) {
+		const Hk__Process *process = ranked[i].process;
+		if (i > 0 &&
+		    hk_report_rank_of(process) != hk_report_rank_of(ranked[i - 1].process)) {
+			rows_free(&rows);
+		}
+		r = process_calls(report, &rows, process);
+	}
+	rows_free(&rows);
+	free(ranked);
+	return r;
+}
+
 int hk_report_rows_calls(struct hk_report *report, const Hk__Snapshot *snapshot)
 {
-	struct row *rows = NULL, *row, *next;
 	size_t most = 0;
-	int r = 0;
 
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
 		most += hk_columns_rows(snapshot->processes[i]->cells);
@@ -164,13 +215,7 @@ int hk_report_rows_calls(struct hk_report *report, const Hk__Snapshot *snapshot)
 	if (!report->calls) {
 		return -ENOMEM;
 	}
-	for (size_t i = 0; r == 0 && i < snapshot->n_processes; i++) {
-		r = process_calls(report, &rows, snapshot->processes[i]);
-	}
-	HASH_ITER (hh, rows, row, next) {
-		HASH_DEL(rows, row);
-		free(row);
-	}
+	int r = all_calls(report, snapshot);
 	for (size_t i = 0; r == 0 && i < report->call_count; i++) {
 		hk_report_numbers_finish(&report->calls[i].numbers);
 	}
