@@ -77,13 +77,12 @@ export HOOK_RUN_DIR="$run_dir"
 "$collector" --store "$store" >"$work/collector.log" 2>&1 &
 collector_pid=$!
 
-# Tries a command every fifth of a second for up to 15 s, as long as the process $1 lives.
+# Tries a command every fifth of a second, as long as the process $1 lives; two minutes are for one that hangs.
 await() {
-	local pid="$1" tries=75
+	local pid="$1" until_s=$((SECONDS + 120))
 	shift
 	until "$@" >/dev/null 2>&1; do
-		tries=$((tries - 1))
-		if [ "$tries" -eq 0 ] || ! kill -0 "$pid" 2>/dev/null; then
+		if [ "$SECONDS" -ge "$until_s" ] || ! kill -0 "$pid" 2>/dev/null; then
 			return 1
 		fi
 		sleep 0.2
@@ -96,6 +95,7 @@ if ! await "$collector_pid" "$cli" status; then
 fi
 
 cd "$work"
+job_start_s=$SECONDS
 "$cli" run --hooks mpi --hooks blas --hooks libc --job "$job" -- mpirun -n 4 hpcc 2>"$work/summary.txt" &
 job_pid=$!
 
@@ -115,6 +115,7 @@ fi
 status=0
 wait "$job_pid" || status=$?
 job_pid=
+from_s=$(((SECONDS - job_start_s) / 2)) to_s=$(((SECONDS - job_start_s) / 2 + 2))
 cat "$work/summary.txt" >&2
 if [ "$status" -ne 0 ]; then
 	fail "the job ended with status $status"
@@ -126,7 +127,7 @@ say "4/4 report and timeline"
 "$cli" report "$job" --format text -o "$work/report.txt"
 "$cli" report "$job" --format html -o "$work/report.html"
 # Two seconds out of the middle: the millions of calls of the whole job are more than a browser likes to show.
-"$cli" export "$job" --format perfetto --from 5s --to 7s -o "$work/timeline.perfetto-trace"
+"$cli" export "$job" --format perfetto --from "${from_s}s" --to "${to_s}s" -o "$work/timeline.perfetto-trace"
 for file in report.json report.txt report.html timeline.perfetto-trace; do
 	[ -s "$work/$file" ] || fail "$work/$file is empty"
 done
@@ -137,7 +138,7 @@ job          $store/$job
 report       $work/report.txt
              $work/report.json
 page         $work/report.html   (to be opened in a browser)
-timeline     $work/timeline.perfetto-trace   (seconds 5 to 7; open it at https://ui.perfetto.dev)
+timeline     $work/timeline.perfetto-trace   (seconds $from_s to $to_s; open it at https://ui.perfetto.dev)
 summary      $work/summary.txt
 
 more         $cli report $store/$job --by rank

@@ -3,14 +3,12 @@
 import json
 import os
 import re
-import resource
 import shutil
 
 from harness import RANKS, Run, expect, expect_true, main
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LIMIT_S = 180  # of two cores, which this test may have to share
-HANGS_S = 500
+HANGS_S = 1700  # of one run, with a build of all programs
 SOME = 1000
 
 
@@ -21,17 +19,8 @@ def paths(text, title):
     return [line.split()[0] for line in block[1].splitlines()]
 
 
-def processor_seconds():
-    """Of all children that have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
 def once(run: Run):
-    before = processor_seconds()
     done = run.command(os.path.join(SOURCE, "deploy", "quickstart.sh"), timeout=HANGS_S)
-    spent = processor_seconds() - before
-    expect_true(f"it takes {spent:.0f} s of processors", spent < 2 * LIMIT_S)
     text = done.stdout
     expect_true(f"it shows the running job: {text[-3000:]}", "while it runs, hookcli top --once shows" in text)
     expect_true("top has functions of MPI", re.search(r"^MPI_\w+ +mpi ", text, re.MULTILINE))
