@@ -8,7 +8,7 @@ from harness import RANKS, Failure, expect, expect_true, main
 from truth import expect_whole, load, rows_of
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LAMMPS = ("lmp", "-var", "STEPS", "300", "-in", os.path.join(TESTS, "workloads", "lammps_lj.in"))
+LAMMPS = ("lmp", "-var", "STEPS", "100", "-in", os.path.join(TESTS, "workloads", "lammps_lj.in"))
 HPCC_INPUT = os.path.join(os.path.dirname(TESTS), "deploy", "hpccinf.txt")
 
 LAMMPS_TIMING = re.compile(r"CPU =|^Loop time|^Performance:|% CPU use|^Total wall time|"
