@@ -131,7 +131,7 @@ def cut_off(network, root, leaves, paths, seconds):
 
 
 def judge(root, ranks):
-    report = root.closed_report("job", 120)
+    report = root.closed_report("job")
     expect("ranks", [row["rank"] for row in report["ranks"]], list(range(ranks)))
     expect("hosts", [row["host"] for row in report["ranks"]], [HOSTS[rank // RANKS_EACH] for rank in range(ranks)])
     expect("nodes", {node["host"]: node["state"] for node in report["nodes"]}, dict.fromkeys(HOSTS, "complete"))

@@ -82,7 +82,7 @@ class Round:
 
     def judge(self):
         # A rank that was killed before anybody saw it is waited for.
-        report = self.root.closed_report(self.job, 150)
+        report = self.root.closed_report(self.job)
         expect("ranks", [row["rank"] for row in report["ranks"]], list(range(len(self.ranks))))
         events = loop.events_of(self.root, self.job)
         loop.expect_once(events)
