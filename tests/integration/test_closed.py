@@ -127,21 +127,23 @@ def check_start(run: Run):
 def check_prompt(root: Root):
     """An answer does not wait until its first bytes are acknowledged, 40 ms, by half of which clocks would be wrong: who acknowledges at
     once is not answered sooner."""
-    with root.tls() as stream:
-        stream.sendall(GREETING)
-        stream.recv(4096)
+    with root.tls() as patient, root.tls() as hasty:
+        for stream in (patient, hasty):
+            stream.sendall(GREETING)
+            stream.recv(4096)
 
-        def ask(at_once):
+        def ask(stream):
             begun = time.monotonic()
             stream.sendall(request(root.token("read.token"), STATUS))
-            if at_once:
+            if stream is hasty:
                 stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
             got = b""
             while len(got) < 8 or len(got) < 8 + struct.unpack(">Q", got[:8])[0]:
                 got += stream.recv(4096)
             return time.monotonic() - begun
-        slow, quick = ([ask(at_once) for _ in range(60)] for at_once in (False, True))
-        longer_ms = 1e3 * (statistics.median(slow) - statistics.median(quick))
+        # In turns, and the quicker ones of each: the machine may be busy. The kernel acknowledges the first few at once in any case.
+        slow, quick = (statistics.quantiles(times, n=4)[0] for times in zip(*((ask(patient), ask(hasty)) for _ in range(60))))
+        longer_ms = 1e3 * (slow - quick)
         expect_true(f"answers take {longer_ms:.1f} ms longer when they are acknowledged later", longer_ms < 20)
 
 
