@@ -11,6 +11,7 @@ from proxy import Proxy, address_of
 from truth import rows_of
 
 ROUNDS = 3000
+BAD_ROUNDS = 10_000
 LONG_ROUNDS = 20_000
 SEED = 7
 RANKS_EACH = 2
@@ -71,10 +72,10 @@ def bad_network(run):
     with Proxy(address_of(url), seed=SEED) as proxy:
         proxy.set(up_ms="0-3", down_ms="0-3", twice=0.3, swap=0.3)
         root, leaves = root_and_leaves(run, ["three", "four"], url=url, upstream=proxy.url)
-        commands, paths = start_ranks(run, leaves, "bad", LONG_ROUNDS)
+        commands, paths = start_ranks(run, leaves, "bad", BAD_ROUNDS)
         for part in range(1, 5):
             for path in paths:
-                loop.wait_rounds(path, LONG_ROUNDS * part // 6)
+                loop.wait_rounds(path, BAD_ROUNDS * part // 6)
             proxy.reset()
         proxy.cut()
         for command in commands:
@@ -86,7 +87,7 @@ def bad_network(run):
                      lambda one=leaf: json.loads(one.cli("status", "--json").stdout)["upstream"]["unsent_bytes"] > 0)
         proxy.heal()
         report = root.closed_report("bad")
-    expect_all(report, RANKS_EACH * len(leaves), LONG_ROUNDS)
+    expect_all(report, RANKS_EACH * len(leaves), BAD_ROUNDS)
     expect_records(root, report, "bad")
 
 

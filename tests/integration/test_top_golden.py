@@ -67,7 +67,7 @@ def check(run, name, renew):
         with open(path, encoding="utf-8") as stream:
             wanted = stream.read()
         try:
-            wait_for(f"screen {name}", lambda: screen.text() == wanted)
+            wait_for(f"screen {name}", lambda: screen.text() == wanted, timeout=60)  # it had settled
         except Failure:
             difference = difflib.unified_diff(wanted.splitlines(), screen.text().splitlines(), "expected", "shown", lineterm="")
             raise Failure(f"screen {name} is not as in {path} (--renew writes it anew):\n" + "\n".join(difference)) from None
