@@ -30,25 +30,32 @@ def rounds_of(path):
     return min((row.started for row in rows(path) if row.function == "write"), default=0)
 
 
-def wait_rounds(path, rounds):
-    wait_for(f"{rounds} rounds in {path}", lambda: rounds_of(path) >= rounds)
-
-
 def process_of(path):
     """Process id of the loop that writes PATH."""
     with open(f"/proc/{rows(path)[0].thread}/status", encoding="utf-8") as stream:
         return int(next(line.split()[1] for line in stream if line.startswith("Tgid:")))
 
 
-def wait_stopped(path):
-    """Waits until the loop that writes PATH, which was given STOP_AT, has stopped itself. Returns its process id."""
-    def look():
+def stopped(path):
+    """Process id of the loop that writes PATH, which was given STOP_AT, if it has stopped itself."""
+    try:
         pid = process_of(path) if rows(path) else None
         if pid is None:
             return None
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
             return pid if stream.read().rpartition(")")[2].split()[0] == "T" else None
-    return wait_for(f"the loop of {path} to stop", look)
+    except FileNotFoundError:
+        return None
+
+
+def wait_stopped(path):
+    """Waits until it has. Returns its process id."""
+    return wait_for(f"the loop of {path} to stop", lambda: stopped(path))
+
+
+def wait_rounds(path, rounds):
+    """Waits for that many rounds, or all that there will be: until the loop has stopped itself."""
+    wait_for(f"{rounds} rounds in {path}", lambda: rounds_of(path) >= rounds or stopped(path))
 
 
 def start(run, *command, env=None, log="job.log"):
