@@ -10,6 +10,12 @@
 /* Over less than this the map's own drift says more. */
 #define DRIFT_SPAN_NS 1000000000
 
+uint64_t hk_report_records_of(const Hk__Process *process)
+{
+	uint64_t dropped = process->records_dropped;
+	return process->records - (dropped < process->records ? dropped : process->records);
+}
+
 int32_t hk_report_rank_of(const Hk__Process *process)
 {
 	return process->rank < 0 && process->role != HK__ROLE__ROLE_LAUNCHER ? 0 : process->rank;
@@ -104,7 +110,7 @@ static int row_fill(struct hk_report *report, const Hk__Process *process,
 	row->end_ns = last ? hk_report_clock_ns(clock, last->ticks) : row->start_ns;
 	row->clock = node_clock(clock, process, last ? last->ticks : clock->ticks);
 	row->calls_untracked = process->calls_untracked;
-	row->records = process->records;
+	row->records = hk_report_records_of(process);
 	row->lost_records = process->lost_records;
 	row->shed_records = process->records_shed;
 	row->tracing_cost_ns = process->tracing_cost_ns;
@@ -189,7 +195,7 @@ static void ranks_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 		if (!rank || process->role == HK__ROLE__ROLE_LAUNCHER) {
 			continue;
 		}
-		rank->records += process->records;
+		rank->records += hk_report_records_of(process);
 		rank->lost_records += process->lost_records;
 		rank->shed_records += process->records_shed;
 		rank->tracing_cost_ns += process->tracing_cost_ns;

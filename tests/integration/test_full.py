@@ -156,6 +156,7 @@ def check_fills(run: Run):
         events = sum(len(calls) for calls in loop.events_of(run, "fills").values())
         made = sum(row["calls"] for row in report["calls"])
         expect("fills: kept and lost", events + rank_lost(report), made)
+        expect("fills: kept in the report", sum(rank["records"] for rank in report["ranks"]), events)
         expect_true("nothing is left of the reserve", "reserve" not in os.listdir(run.path("store", "fills")))
         end_process(collector)
     finally:

@@ -106,10 +106,14 @@ static void test_why_records_were_not_stored_is_said(void **state)
 	struct hk_report *report;
 	(void)state;
 	fill(&maker, 1);
+	maker.processes[0]->message.records = 10;
 	maker.processes[0]->message.lost_records = 7;
+	maker.processes[0]->message.records_dropped = 6;
 	maker.job.store_error = (char *)"No space left on device";
 	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
 	char *text = written(report, false);
+	/* Ten were written, one found no room even for that. */
+	assert_non_null(strstr(text, "! 7 of 11 records lost"));
 	assert_non_null(strstr(text, "holes (not stored: No space left on device)"));
 	assert_null(strstr(text, "--on-full")); /* waiting would not help */
 	free(text);
