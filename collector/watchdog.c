@@ -19,20 +19,22 @@ static char *const *arguments;
 static atomic_bool watching;
 static atomic_int ticks;
 
-static void begin_anew(void)
-{
-	static const char text[] =
-	    "hookcollector: warning: a connection does not close: the collector begins anew\n";
-	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
-	execv("/proc/self/exe", arguments);
-	_exit(1);
-}
-
 /* A handler's as well: it is nothing but a system call. */
 static void set_timer(suseconds_t us)
 {
 	const struct itimerval once = {.it_value = {.tv_usec = us}};
 	(void)setitimer(ITIMER_REAL, &once, NULL);
+}
+
+static void begin_anew(void)
+{
+	static const char text[] =
+	    "hookcollector: warning: a connection does not close: the collector begins anew\n";
+	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+	/* A timer goes on in the program that comes, which has no handler yet. */
+	set_timer(0);
+	execv("/proc/self/exe", arguments);
+	_exit(1);
 }
 
 /* A turn begins only when the one before has been seen to be over. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "collector/job.h"
+#include "collector/link/peers.h"
 #include "collector/process.h"
 #include "collector/procfs.h"
 #include "collector/scan.h"
@@ -49,6 +50,7 @@ static struct hk_collector *collector_start(const struct world *world)
 static void collector_die(struct hk_collector *collector)
 {
 	hk_job_free_all(collector);
+	hk_peers_free_all(collector);
 	close(collector->dirfd[0]);
 	close(collector->inotify_fd);
 	free(collector);
