@@ -26,8 +26,7 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 def formats(run, command):
     """All that --format takes, as the command itself says."""
-    said = run.cli(command, "--format", "nonsense", check=False).stderr.split(":")[-1] if command == "export" else \
-        run.cli(command, "--format", "nonsense", check=False).stderr.splitlines()[0].split(":")[-1]
+    said = run.cli(command, "--format", "nonsense", check=False).stderr.splitlines()[0].split("; try ")[1]
     return re.findall(r"[a-z]+", said.replace(" or ", " "))
 
 
