@@ -45,12 +45,19 @@ static const struct term {
     {"thread", THREAD},	    {"duration", DURATION}, {"error", ERROR},	{"unwound", UNWOUND},
 };
 
-static int fail(struct parse *parse, const char *message)
+static int fail_at(struct parse *parse, const char *at, const char *message)
 {
-	if (!*parse->why) {
-		snprintf(parse->why, HK_LOG_WHY_BYTES, "%s at '%.40s'", message, parse->at);
+	if (!*parse->why && *at) {
+		snprintf(parse->why, HK_LOG_WHY_BYTES, "%s at '%.40s'", message, at);
+	} else if (!*parse->why) {
+		snprintf(parse->why, HK_LOG_WHY_BYTES, "%s at the end", message);
 	}
 	return -EINVAL;
+}
+
+static int fail(struct parse *parse, const char *message)
+{
+	return fail_at(parse, parse->at, message);
 }
 
 static void skip_blanks(struct parse *parse)
@@ -141,12 +148,12 @@ static int read_number(struct parse *parse, struct node *node, const char *value
 
 	if (node->kind == DURATION) {
 		return hk_span_time(value, &node->number) < 0
-			   ? fail(parse, "no time (try 1ms) before")
+			   ? fail_at(parse, value, "a time like 1ms expected")
 			   : 0;
 	}
 	errno = 0;
 	node->number = strtoll(value, &end, 10);
-	return errno || *end ? fail(parse, "no number before") : 0;
+	return errno || *end ? fail_at(parse, value, "a number expected") : 0;
 }
 
 static int parse_term(struct parse *parse)
@@ -166,13 +173,15 @@ static int parse_term(struct parse *parse)
 	if (node.kind == ERROR || node.kind == UNWOUND) {
 		return add_node(parse, node);
 	}
+	skip_blanks(parse);
+	const char *comparison = parse->at;
 	if (take_comparison(parse, &node) < 0 || take_value(parse, &value) < 0) {
 		return -EINVAL;
 	}
 	if (node.kind == FUNCTION || node.kind == LIBRARY || node.kind == DOMAIN) {
 		node.pattern = value;
 		if (node.compare != EQUAL && node.compare != DIFFERENT) {
-			return fail(parse, "patterns have = and != only: before");
+			return fail_at(parse, comparison, "= or != expected");
 		}
 	} else if (read_number(parse, &node, value) < 0) {
 		return -EINVAL;

@@ -117,11 +117,32 @@ static void test_nonsense_is_refused(void **state)
 	assert_null(hk_log_filter_new(deep, why));
 }
 
+static void test_it_says_where_the_nonsense_is(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} bad[] = {
+	    {"duration>1zz and error", "a time like 1ms expected at '1zz'"},
+	    {"rank=x", "a number expected at 'x'"},
+	    {"rank= ", "value expected at the end"},
+	    {"function > a", "= or != expected at '> a'"},
+	    {"error)", "'and' or 'or' expected at ')'"},
+	};
+	char why[HK_LOG_WHY_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_null(hk_log_filter_new(bad[i].text, why));
+		assert_string_equal(why, bad[i].why);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_terms),
 	    cmocka_unit_test(test_nonsense_is_refused),
+	    cmocka_unit_test(test_it_says_where_the_nonsense_is),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
