@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,6 +76,9 @@ static int find_place(struct hk_partial *file, const char *path, mode_t *ret_mod
 	if (lstat(path, &status) == 0) {
 		return -ENOTSUP; /* a link to what is to be made */
 	}
+	if (!*path) {
+		return -ENOENT;
+	}
 	return snprintf(file->path, sizeof(file->path), "%s", path) < (int)sizeof(file->path)
 		   ? 0
 		   : -ENAMETOOLONG;
@@ -106,9 +108,12 @@ static int name_beside(const struct hk_partial *file, char name[PATH_MAX])
 static int open_nameless(struct hk_partial *file)
 {
 	char directory[PATH_MAX], link[LINK_BYTES];
+	const char *slash = strrchr(file->path, '/');
 
-	snprintf(directory, sizeof(directory), "%s", file->path);
-	file->fd = open(dirname(directory), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	/* Of "new/" that is new, which is not there: not the one around it, as dirname has it. */
+	snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - file->path) + 1 : 1,
+		 slash ? file->path : ".");
+	file->fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (file->fd < 0) {
 		return -errno;
 	}

@@ -192,6 +192,22 @@ static void test_links_to_nothing_and_long_names_are_written_as_they_are(void **
 	assert_int_equal(files(), 1);
 }
 
+/* Said at once, not when hours of work are to take their place. */
+static void test_what_can_never_be_a_file_is_not_begun(void **state)
+{
+	struct hk_partial file;
+	char inside[sizeof(place) + 2];
+	(void)state;
+
+	snprintf(inside, sizeof(inside), "%s/", place);
+	assert_int_equal(hk_partial_open(&file, inside), -ENOENT);
+	assert_int_equal(hk_partial_open(&file, ""), -ENOENT);
+	open_and_write(&file, "one");
+	assert_int_equal(hk_partial_publish(&file), 0);
+	assert_int_equal(hk_partial_open(&file, inside), -ENOTDIR);
+	assert_int_equal(files(), 1);
+}
+
 static void test_what_must_not_be_written_is_not_replaced(void **state)
 {
 	struct hk_partial file;
@@ -227,6 +243,7 @@ int main(void)
 					    begin, end),
 	    cmocka_unit_test_setup_teardown(
 		test_links_to_nothing_and_long_names_are_written_as_they_are, begin, end),
+	    cmocka_unit_test_setup_teardown(test_what_can_never_be_a_file_is_not_begun, begin, end),
 	    cmocka_unit_test_setup_teardown(test_what_must_not_be_written_is_not_replaced, begin,
 					    end),
 	    cmocka_unit_test_setup_teardown(test_pipes_and_descriptors_are_written_as_they_are,
