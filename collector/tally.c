@@ -210,7 +210,7 @@ static int add_process_row(struct adding *adding, const struct hk_report_clock *
 									  : process->lost_records;
 	uint64_t *value = row->value;
 	add(&value[PROCESS_UP], up);
-	add(&value[PROCESS_RECORDS], process->records);
+	add(&value[PROCESS_RECORDS], hk_report_records_of(process));
 	add(&value[PROCESS_LOST_BUFFER], process->lost_records - store);
 	add(&value[PROCESS_LOST_STORE], store);
 	add(&value[PROCESS_LOST_KEEP], process->records_shed);

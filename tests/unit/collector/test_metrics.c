@@ -199,6 +199,7 @@ static void test_rows_are_told_by_rank_role_and_domain(void **state)
 	Hk__Cell *cell = rank_with(&maker, 1, "mpi", 2000, 5);
 	cell->errors = 2;
 	maker_call(maker_cell(maker.processes[1], "io", "read", "/b", HK_LEVEL_TIME), 70);
+	maker.processes[1]->message.records = 50;
 	maker.processes[1]->message.lost_records = 10;
 	maker.processes[1]->message.records_dropped = 4;
 	maker.processes[1]->message.records_shed = 11;
@@ -219,6 +220,8 @@ static void test_rows_are_told_by_rank_role_and_domain(void **state)
 	assert_true(value_of(page, "hook_calls_total", "domain=\"io\"") == 1);
 	assert_true(value_of(page, "hook_function_calls_total",
 			     "role=\"main\",domain=\"mpi\",function=\"call\"") == 8);
+	/* What found no room in the store is lost, not kept as well. */
+	assert_true(value_of(page, "hook_records_total", "rank=\"1\",role=\"main\"") == 46);
 	assert_true(value_of(page, "hook_records_lost_total",
 			     "rank=\"1\",role=\"main\",reason=\"buffer\"") == 6);
 	assert_true(value_of(page, "hook_records_lost_total",
