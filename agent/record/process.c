@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/auxv.h>
@@ -416,7 +417,7 @@ static bool spin(uint32_t spins)
 
 /* Thousands of threads may begin at one barrier: each sleeps until it is woken, or none of them
  * would leave a processor to the one that holds the lock. Signals wake, too, and filters may refuse
- * to sleep. A process sealed meanwhile wakes nobody. */
+ * to sleep. In a process sealed meanwhile nobody is woken any more. */
 static bool await_lock(void)
 {
 	const struct timespec second = {.tv_sec = 1};
@@ -453,6 +454,14 @@ void hk_process_unlock(void)
 	uint32_t was = atomic_exchange_explicit(&fork_page->lock, LOCK_FREE, memory_order_release);
 	if (was == LOCK_AWAITED && !hk_process.sealed) {
 		hk_kernel(SYS_futex, &fork_page->lock, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+	}
+}
+
+void hk_process_seal(void)
+{
+	hk_process.sealed = true;
+	if (fork_page) {
+		hk_kernel(SYS_futex, &fork_page->lock, FUTEX_WAKE_PRIVATE, INT_MAX, 0, 0, 0);
 	}
 }
 

@@ -58,6 +58,10 @@ int hk_process_renew(void);
 bool hk_process_lock(void);
 void hk_process_unlock(void);
 
+/* From here on there are no system calls of ours: this is the last, which wakes who waits for the
+ * lock. */
+void hk_process_seal(void);
+
 /* Keeps this thread's signal handlers, which may jump away, out of what must be finished; gives the
  * mask to restore. */
 uint64_t hk_process_block_signals(void);

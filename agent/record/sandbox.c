@@ -81,7 +81,7 @@ static void seal(void)
 		errno = saved_errno;
 		hk_process_restore_signals(signals);
 	}
-	hk_process.sealed = true;
+	hk_process_seal();
 }
 
 void hk_sandbox_prctl(int option, unsigned long argument)

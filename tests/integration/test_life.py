@@ -9,7 +9,7 @@ from harness import end_process, expect, expect_true, main, wait_for
 from truth import rows_of
 
 SIGNALED = 128
-CROWD, CHURN, STORM, LOADED, FILTERS, HELD = 1000, 2000, 3000, 300, 200, 50
+CROWD, CHURN, STORM, LOADED, FILTERS, CROWDS, HELD = 1000, 2000, 3000, 300, 200, 10, 50
 # Longer than the collector takes to ask for a look at new objects.
 LOADER_SECONDS = 1.5
 CHURN_LONG, CHURN_RATE = 12_000, 200
@@ -163,6 +163,9 @@ def check_filter(run):
     """No thread stays with its signals blocked because another one began a sandbox."""
     done = run.trace(program(run), "filter-meanwhile", FILTERS, hooks=["*:life_*"])
     expect("filter-meanwhile: output", done.stdout, "0 deaf\n")
+    # Nor is one that waits for the agent's lock forgotten for the second after which it looks itself.
+    done = run.trace(program(run), "filter-crowd", CROWDS, hooks=["*:life_*"])
+    expect_true(f"filter-crowd: of {CROWDS} in {done.stdout.strip()} a call took a second", int(done.stdout) <= CROWDS // 10)
 
 
 def check_loader(run):

@@ -3,6 +3,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -14,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "life.h"
@@ -224,6 +226,63 @@ static int run_filter_meanwhile(char **arguments)
 	return 0;
 }
 
+#define CROWD 200
+
+static atomic_int crowd_may_call;
+
+/* A first call, with all others; how long it took, in ns. */
+static void *call_in_crowd(void *unused)
+{
+	struct timespec begin, end;
+	(void)unused;
+	while (!atomic_load(&crowd_may_call)) {
+		sched_yield();
+	}
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	life_touch(0);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	return (void *)(intptr_t)((end.tv_sec - begin.tv_sec) * 1000000000 + end.tv_nsec -
+				  begin.tv_nsec);
+}
+
+/* The filter comes while many threads make their first calls: how long the longest of these took.
+ */
+static intptr_t filter_crowd(void)
+{
+	static const int none[] = {-1};
+	pthread_t threads[CROWD];
+	intptr_t longest = 0;
+	for (int i = 0; i < CROWD; i++) {
+		pthread_create(&threads[i], NULL, call_in_crowd, NULL);
+	}
+	life_touch(0);
+	atomic_store(&crowd_may_call, 1);
+	refuse(none, 0);
+	for (int i = 0; i < CROWD; i++) {
+		void *took = NULL;
+		pthread_join(threads[i], &took);
+		longest = (intptr_t)took > longest ? (intptr_t)took : longest;
+	}
+	return longest;
+}
+
+/* life filter-crowd COUNT: in that many children; in how many somebody waited for a second. */
+static int run_filter_crowd(char **arguments)
+{
+	int count = atoi(arguments[0]), long_ones = 0;
+	for (int i = 0; i < count; i++) {
+		int status = 0;
+		pid_t pid = fork();
+		if (pid == 0) {
+			_exit(filter_crowd() >= 1000000000);
+		}
+		waitpid(pid, &status, 0);
+		long_ones += status != 0;
+	}
+	printf("%d\n", long_ones);
+	return 0;
+}
+
 static atomic_int enough;
 
 /* How often it added 1. */
@@ -265,6 +324,7 @@ static int run_stack_word(char **arguments)
 const struct life_case life_sandboxes[] = {
     {"refused", run_refused},
     {"filter-meanwhile", run_filter_meanwhile},
+    {"filter-crowd", run_filter_crowd},
     {"strict", run_strict},
     {"no-counter", run_no_counter},
     {"stack-word", run_stack_word},
