@@ -224,7 +224,7 @@ def check_levels(run):
     """Children that begin while levels change, some of them in that moment, count only what they call, not what the agent tries on itself."""
     collector = run.start_collector()
     job = subprocess.Popen([run.binary("hookcli"), "run", "-q", "--job", "levels", "--hooks", "*:life_*", "--", program(run), "fork-storm", "3000"],
-                           env=run.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                           env=run.environment(), cwd=run.directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while job.poll() is None:
         run.cli("ctl", "--job", "levels", "level", "life_*=time", check=False)
     expect("levels: exit status", job.returncode, 0)
