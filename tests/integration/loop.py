@@ -2,6 +2,7 @@
 import collections
 import json
 import os
+import signal
 import struct
 import subprocess
 
@@ -51,6 +52,11 @@ def stopped(path):
 def wait_stopped(path):
     """Waits until it has. Returns its process id."""
     return wait_for(f"the loop of {path} to stop", lambda: stopped(path))
+
+
+def go_on(path):
+    """Lets a loop end that waits before its last round, so that it does not outrun the script."""
+    os.kill(wait_stopped(path), signal.SIGCONT)
 
 
 def wait_rounds(path, rounds):

@@ -32,11 +32,6 @@ def finish(run, command, what):
         expect_true(f"{what}: exit {status}: {log.read()[-1000:]}", status == 0)
 
 
-def go_on(path):
-    """Lets a loop end that waits before its last round, so that it does not outrun this script."""
-    os.kill(loop.wait_stopped(path), signal.SIGCONT)
-
-
 def calls_job(run, chance):
     """One process; the kills are spread over its rounds."""
     path = run.path("progress")
@@ -49,7 +44,7 @@ def calls_job(run, chance):
         # For a while there is none.
         loop.wait_rounds(path, min(loop.rounds_of(path) + chance.randrange(1, 300), ROUNDS))
         collector = run.start_collector()
-    go_on(path)
+    loop.go_on(path)
     finish(run, command, "calls")
     report = loop.closed_report(run, "calls")
     expect_whole(report, 1)
@@ -140,7 +135,7 @@ def private_job(run, job, command, words):
         seen.add(collector)
         os.kill(collector, signal.SIGKILL)
     wait_for("the last collector", lambda: collector_of(run) not in seen | {0})
-    go_on(path)
+    loop.go_on(path)
     finish(run, command, job)
     report = run.report(run.path("private", job))
     expect_whole(report, 1)

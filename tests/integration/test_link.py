@@ -72,12 +72,14 @@ def bad_network(run):
     with Proxy(address_of(url), seed=SEED) as proxy:
         proxy.set(up_ms="0-3", down_ms="0-3", twice=0.3, swap=0.3)
         root, leaves = root_and_leaves(run, ["three", "four"], url=url, upstream=proxy.url)
-        commands, paths = start_ranks(run, leaves, "bad", BAD_ROUNDS)
+        commands, paths = start_ranks(run, leaves, "bad", BAD_ROUNDS, 0, BAD_ROUNDS - 1)
         for part in range(1, 5):
             for path in paths:
                 loop.wait_rounds(path, BAD_ROUNDS * part // 6)
             proxy.reset()
         proxy.cut()
+        for path in paths:
+            loop.go_on(path)
         for command in commands:
             finish(command, "rank", run.path("job.log"))
         report = wait_for("both to be missed", lambda: nodes_are(root, "bad", ["silent"] * 2))
