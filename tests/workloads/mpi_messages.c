@@ -148,10 +148,13 @@ static void any(void)
 			send(0, 31, MPI_COMM_WORLD);
 		}
 	}
+	/* Not before all of those are there, or it is taken for one of them. */
 	if (rank == 0) {
+		send(1, 33, MPI_COMM_WORLD);
 		receive(1, 32, MPI_COMM_WORLD, MPI_STATUS_IGNORE, 1);
 		receive(1, 31, MPI_COMM_WORLD, MPI_STATUS_IGNORE, 0);
 	} else if (rank == 1) {
+		receive(0, 33, MPI_COMM_WORLD, MPI_STATUS_IGNORE, 1);
 		send(0, 31, MPI_COMM_WORLD);
 		send(0, 32, MPI_COMM_WORLD);
 	}
