@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "keeper.h"
+#include "place.h"
 #include "report/quantity.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -77,8 +78,7 @@ bool hk_bring_await(const struct hk_keeper *keeper, int status)
 		int r = look(keeper, &progress);
 		uint64_t now = hk_clock_monotonic_ns();
 		spent = now - begin;
-		/* One that had a connection has ended because all was done. */
-		if ((r == 0 && progress.complete) || (r == -ECONNREFUSED && progress.connected)) {
+		if (r == 0 && progress.complete) {
 			return true;
 		}
 		if (progress.connected) {
@@ -89,6 +89,10 @@ bool hk_bring_await(const struct hk_keeper *keeper, int status)
 		}
 		nanosleep(&pause, NULL);
 	}
-	tell(keeper, &progress);
-	return false;
+	/* A collector that is gone has ended because all was done, or was killed. */
+	bool brought = !hk_place_has_unsent(keeper->dirfd);
+	if (!brought) {
+		tell(keeper, &progress);
+	}
+	return brought;
 }

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -21,8 +20,8 @@
 #include "ring/segment.h"
 
 #define DIRECTORIES_MAX 1000
-#define COLLECTOR_END_MS 3000
-#define STALE_S 60 /* younger ones may be about to get their collector */
+#define COLLECTOR_END_MS 30000 /* on a machine that hardly runs it */
+#define STALE_S 60	       /* younger ones may be about to get their collector */
 
 int hk_place_make_parents(const char *path)
 {
@@ -137,10 +136,15 @@ static bool has(int dirfd, bool (*is_such)(const char *name))
 	return found;
 }
 
+bool hk_place_has_unsent(int dirfd)
+{
+	return has(dirfd, is_unsent);
+}
+
 static void remove_leftovers(int dirfd, const char *path)
 {
 	/* A later collector has to be the same node to the root. */
-	if (has(dirfd, is_unsent)) {
+	if (hk_place_has_unsent(dirfd)) {
 		return;
 	}
 	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

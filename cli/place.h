@@ -5,6 +5,7 @@
 #define HK_PLACE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Makes the directory `path` and those above it (0755). -errno. */
@@ -19,6 +20,9 @@ void hk_place_name(const char *command, const char *id, char *name, size_t size)
 
 /* Points `link` in directory `parent` to `target`, in one step; anything that is no link stays. */
 void hk_place_link(const char *parent, const char *link, const char *target);
+
+/* True if run directory `dirfd` leads to a closed job that a root has not got all of. */
+bool hk_place_has_unsent(int dirfd);
 
 /* Removes the private run directory at `path` (opened as `dirfd`) once its collector has ended,
  * which may take a moment. What a traced process left there stays. */

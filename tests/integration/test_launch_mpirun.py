@@ -47,6 +47,11 @@ def check(run, report):
         expect_calls(f"rank {rank}", rows_of(report, rank), wanted_of(load(run.path(f"truth-{rank}.json"))))
 
 
+def expect_clean(nodes, done):
+    for node in nodes:
+        expect(f"left in the run directory of {node.name} after {done.stderr}", os.listdir(node.run_directory), [])
+
+
 def here(run, nodes):
     """Without a word about where: the directory that mpirun was started in is the nodes' as well."""
     done = mpirun(run, nodes, run.binary("hookcli"), "run", "--hooks", "mpi", "--", run.workload("mpi_truth"), run.directory)
@@ -57,8 +62,7 @@ def here(run, nodes):
     check(run, run.report(run.path("hook-last")))
     with open(run.path("hook-last", "report.json"), encoding="utf-8") as stream:
         check(run, json.load(stream))
-    for node in nodes:
-        expect(f"left in the run directory of {node.name}", os.listdir(node.run_directory), [])
+    expect_clean(nodes, done)
 
 
 def rooted(run, nodes):
@@ -73,8 +77,7 @@ def rooted(run, nodes):
     job = re.search(r"== job (\S+) ==", done.stderr)[1]
     check(run, root.report(job))
     expect("nodes", [node["state"] for node in root.report(job)["nodes"]], ["complete"] * len(NAMES))
-    for node in nodes:
-        expect(f"left in the run directory of {node.name}", os.listdir(node.run_directory), [])
+    expect_clean(nodes, done)
     root.kill()
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """What users of a leaf and of its root see: hookcli run, report, ctl, a leaf that vanishes, records given up while the root is away."""
+import glob
 import json
 import os
 import re
@@ -19,6 +20,7 @@ LONG_ROUNDS = 20_000
 FOREVER = 10_000_000
 ENOUGH_BYTES = 512 << 10  # of records of LONG_ROUNDS: far more than is kept
 NEVER_MS = 3_600_000
+LOOKS = 20
 
 
 def over_time(report):
@@ -70,6 +72,32 @@ def root_away(run):
            sum(row["records"] for row in report["ranks"]))
     for node in (root, alone):
         end_process(node.collector)
+
+
+def switches(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        return int(re.search(r"^voluntary_ctxt_switches:\t(\d+)", status.read(), re.MULTILINE)[1])
+
+
+def root_comes(run):
+    """The root comes, and the job's own leaf brings all and ends, between two looks of `run`: it does not say that anything waits."""
+    url = free_url()
+    node = Node(run, "hurried")
+    command = node.popen(run.binary("hookcli"), "run", "--upstream", url, *loop.hook_options(), "--job", "brought", "--",
+                         run.workload("calls_truth"), "--loop", run.path("brought"), ROUNDS, log="hurried.log")
+    wait_for("the job to wait", lambda: glob.glob(os.path.join(node.run_directory, "*", "unsent.*")))
+    begin = switches(command.pid)
+    wait_for("run to see that", lambda: switches(command.pid) > begin + LOOKS)
+    command.send_signal(signal.SIGSTOP)
+    root = Node(run, "timely", ["--listen", url]).start()
+    wait_for("all to be brought", lambda: not glob.glob(os.path.join(node.run_directory, "*", "collector.sock")))
+    command.send_signal(signal.SIGCONT)
+    finish(command, "run", run.path("hurried.log"))
+    with open(run.path("hurried.log"), encoding="utf-8") as log:
+        expect_true("run does not complain", "does not answer" not in log.read())
+    expect("left in the run directory", os.listdir(node.run_directory), [])
+    expect_true("the root has closed it", root.closed_report("brought"))
+    end_process(root.collector)
 
 
 def expect_leaves(root):
@@ -243,6 +271,7 @@ def test(run):
     run_on_leaf(run)
     removed(run)
     root_away(run)
+    root_comes(run)
     control(run)
     room(run)
     in_doubt(run)
