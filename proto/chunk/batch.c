@@ -55,14 +55,14 @@ uint64_t hk_batch_differences(const uint64_t *restrict starts, uint32_t count, u
 }
 
 HK_WIDEST_VECTORS
-bool hk_batch_uniform(const uint32_t *shapes, uint32_t count)
+uint32_t hk_batch_unlike(const uint32_t *shapes, uint32_t count)
 {
 	uint32_t other = 0;
 
 	for (uint32_t i = 1; i < count; i++) {
 		other |= shapes[i] ^ shapes[0];
 	}
-	return !other;
+	return other;
 }
 
 HK_WIDEST_VECTORS

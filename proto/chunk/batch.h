@@ -24,8 +24,8 @@ bool hk_batch_gather(const uint64_t *words, size_t size, uint64_t like, uint64_t
 uint64_t hk_batch_differences(const uint64_t *starts, uint32_t count, uint64_t previous,
 			      uint64_t *ret_differences);
 
-/* Whether all of at least one are the same. */
-bool hk_batch_uniform(const uint32_t *shapes, uint32_t count);
+/* The bits in which some of at least one shape is not like the first. */
+uint32_t hk_batch_unlike(const uint32_t *shapes, uint32_t count);
 
 /* The highest end of at least one. An end is the start plus the duration times `ticks_per_ns_q32`,
  * a product that fits 64 bits, or UINT64_MAX if that is beyond. */

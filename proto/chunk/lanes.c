@@ -10,6 +10,7 @@
 
 #define FIRST_RECORDS 1024u
 #define FIRST_ITEMS 64u
+#define PAYLOAD_ALIKE_MAX 2u /* words a record */
 #define SLACK_BYTES HK_VARINTS_SLACK
 
 static int reserve(struct hk_column *column, size_t bytes)
@@ -153,12 +154,16 @@ int hk_lanes_init(struct hk_lanes *lanes)
 
 /* ---- adding a batch ---- */
 
+static inline struct hk_lanes_recent *recent_of(struct hk_lanes *lanes, uint32_t shape)
+{
+	return &lanes->recent[shape * 0x9e3779b1u >> (32 - HK_LANES_RECENT_BITS)];
+}
+
 static int find_shape(struct hk_lanes *lanes, uint32_t shape, uint32_t *ret_number)
 {
-	struct hk_lanes_recent *recent =
-	    &lanes->recent[shape * 0x9e3779b1u >> (32 - HK_LANES_RECENT_BITS)];
+	struct hk_lanes_recent *recent = recent_of(lanes, shape);
 
-	if (__builtin_expect(recent->shape != shape, 0)) {
+	if (recent->shape != shape) {
 		uint32_t number = hk_intern_find(&lanes->shape_index, shape);
 		if (number == HK_INTERN_NONE && new_shape(lanes, shape, &number) < 0) {
 			return -ENOMEM;
@@ -169,13 +174,14 @@ static int find_shape(struct hk_lanes *lanes, uint32_t shape, uint32_t *ret_numb
 	return 0;
 }
 
-/* Numbers the shapes; returns of how many records that went. */
+/* Numbers the shapes, in which the bits `unlike` are not all the same; returns of how many records
+ * that went. */
 static uint32_t find_shapes(struct hk_lanes *lanes, const struct hk_lanes_batch *batch,
-			    uint64_t *numbers)
+			    uint32_t unlike, uint64_t *numbers)
 {
-	uint32_t number = 0, last = 0; /* no shape is 0 */
+	uint32_t number = 0, unknown = 0;
 
-	if (hk_batch_uniform(batch->shapes, batch->count)) {
+	if (!unlike) {
 		if (find_shape(lanes, batch->shapes[0], &number) < 0) {
 			return 0;
 		}
@@ -184,12 +190,17 @@ static uint32_t find_shapes(struct hk_lanes *lanes, const struct hk_lanes_batch 
 		}
 		return batch->count;
 	}
+	/* All are found where they were last time, but for the first ones; a branch for each that
+	 * is not would cost more than to look again. */
 	for (uint32_t i = 0; i < batch->count; i++) {
-		uint32_t shape = batch->shapes[i];
-		if (shape != last && find_shape(lanes, shape, &number) < 0) {
+		const struct hk_lanes_recent *recent = recent_of(lanes, batch->shapes[i]);
+		unknown |= recent->shape ^ batch->shapes[i];
+		numbers[i] = recent->number;
+	}
+	for (uint32_t i = 0; unknown && i < batch->count; i++) {
+		if (find_shape(lanes, batch->shapes[i], &number) < 0) {
 			return i;
 		}
-		last = shape;
 		numbers[i] = number;
 	}
 	return batch->count;
@@ -215,8 +226,30 @@ static void put_starts(struct hk_lanes *lanes, uint32_t lane, const uint64_t *st
 	lanes->min_start_ticks = least < lanes->min_start_ticks ? least : lanes->min_start_ticks;
 }
 
-static void put_payloads(struct hk_lanes *lanes, const struct hk_lanes_batch *batch,
-			 const uint64_t *numbers, uint32_t count)
+/* Deltas of the words of records that have `words` each: a number that the compiler knows, so that
+ * no record's place depends on those before it. */
+static inline __attribute__((always_inline)) void put_alike(struct hk_lanes *lanes,
+							    const uint64_t *payload, uint32_t words,
+							    const uint64_t *numbers, uint32_t count)
+{
+	const uint32_t *shape_words = lanes->shape_words;
+	uint64_t *all_previous = lanes->previous;
+	uint64_t deltas[HK_LANES_BATCH * PAYLOAD_ALIKE_MAX];
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t *previous = all_previous + shape_words[numbers[i]];
+		for (uint32_t w = 0; w < words; w++) {
+			uint64_t word = payload[i * (words + HK_CHUNK_RAW_HEADER_WORDS) + w];
+			deltas[i * words + w] = hk_zigzag(word - previous[w]);
+			previous[w] = word;
+		}
+	}
+	put_column(lanes, HK_COLUMN_PAYLOAD, deltas, (size_t)count * words);
+	lanes->head.words += count * words;
+}
+
+static void put_mixed(struct hk_lanes *lanes, const struct hk_lanes_batch *batch,
+		      const uint64_t *numbers, uint32_t count)
 {
 	const uint32_t *shape_words = lanes->shape_words;
 	uint64_t *all_previous = lanes->previous;
@@ -244,6 +277,24 @@ static void put_payloads(struct hk_lanes *lanes, const struct hk_lanes_batch *ba
 	lanes->head.words += all;
 }
 
+/* `unlike`: as for find_shapes. */
+static void put_payloads(struct hk_lanes *lanes, const struct hk_lanes_batch *batch,
+			 uint32_t unlike, const uint64_t *numbers, uint32_t count)
+{
+	uint32_t words = batch->shapes[0] >> HK_SHAPE_WORDS_SHIFT;
+
+	switch (unlike >> HK_SHAPE_WORDS_SHIFT ? 0 : words) {
+	case 1:
+		put_alike(lanes, batch->payload, 1, numbers, count);
+		break;
+	case 2:
+		put_alike(lanes, batch->payload, 2, numbers, count);
+		break;
+	default:
+		put_mixed(lanes, batch, numbers, count);
+	}
+}
+
 uint32_t hk_lanes_add(struct hk_lanes *lanes, uint32_t lane, const struct hk_lanes_batch *batch)
 {
 	uint64_t numbers[HK_LANES_BATCH];
@@ -256,7 +307,8 @@ uint32_t hk_lanes_add(struct hk_lanes *lanes, uint32_t lane, const struct hk_lan
 		    (size_t)batch->words * HK_VARINT_BYTES_MAX) < 0) {
 		return 0;
 	}
-	uint32_t count = find_shapes(lanes, batch, numbers);
+	const uint32_t unlike = hk_batch_unlike(batch->shapes, batch->count);
+	uint32_t count = find_shapes(lanes, batch, unlike, numbers);
 	if (!count) {
 		return 0;
 	}
@@ -264,7 +316,7 @@ uint32_t hk_lanes_add(struct hk_lanes *lanes, uint32_t lane, const struct hk_lan
 	put_starts(lanes, lane, batch->start_ticks, count);
 	put_column(lanes, HK_COLUMN_DURATION, batch->duration_ns, count);
 	if (batch->words) {
-		put_payloads(lanes, batch, numbers, count);
+		put_payloads(lanes, batch, unlike, numbers, count);
 	}
 	lanes->run_records += count;
 	lanes->head.records += count;

@@ -63,7 +63,7 @@ static void test_latest_end(void **state)
 	}
 }
 
-static void test_uniform(void **state)
+static void test_unlike(void **state)
 {
 	uint32_t shapes[HK_LANES_BATCH];
 
@@ -73,9 +73,10 @@ static void test_uniform(void **state)
 		for (uint32_t i = 0; i < count; i++) {
 			shapes[i] = shape;
 		}
-		assert_true(hk_batch_uniform(shapes, count));
-		shapes[at] ^= 1u << model_below(32);
-		assert_int_equal(hk_batch_uniform(shapes, count), count == 1);
+		assert_int_equal(hk_batch_unlike(shapes, count), 0);
+		uint32_t bits = (uint32_t)model_random();
+		shapes[at] ^= bits;
+		assert_int_equal(hk_batch_unlike(shapes, count), count == 1 ? 0 : bits);
 	}
 }
 
@@ -120,7 +121,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_differences_and_least),
 	    cmocka_unit_test(test_latest_end),
-	    cmocka_unit_test(test_uniform),
+	    cmocka_unit_test(test_unlike),
 	    cmocka_unit_test(test_gather),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
