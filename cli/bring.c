@@ -81,7 +81,8 @@ bool hk_bring_await(const struct hk_keeper *keeper, int status)
 		if (r == 0 && progress.complete) {
 			return true;
 		}
-		if (progress.connected) {
+		/* Nobody is known to be away yet when the first answer is only late. */
+		if (progress.connected || !*progress.problem) {
 			away_since = now;
 		}
 		if (r == -ECONNREFUSED || now - away_since >= AWAY_NS) {

@@ -91,6 +91,11 @@ void hk_place_link(const char *parent, const char *link, const char *target)
 	}
 }
 
+static bool begins(const char *name, const char *with)
+{
+	return strncmp(name, with, strlen(with)) == 0;
+}
+
 /* What hookcli and the collector keep there; segments are not ours to remove. */
 static bool is_leftover(const char *name)
 {
@@ -103,7 +108,8 @@ static bool is_leftover(const char *name)
 			return true;
 		}
 	}
-	return strncmp(name, "members.", 8) == 0 || strncmp(name, "leader.", 7) == 0;
+	return begins(name, HK_RUNDIR_MEMBERS) || begins(name, "leader.") ||
+	       begins(name, HK_RUNDIR_SENT);
 }
 
 /* Of a traced process. */
@@ -117,7 +123,7 @@ static bool is_segment(const char *name)
 /* Leads to a job that a root has not got all of. */
 static bool is_unsent(const char *name)
 {
-	return strncmp(name, HK_RUNDIR_UNSENT, sizeof(HK_RUNDIR_UNSENT) - 1) == 0;
+	return begins(name, HK_RUNDIR_UNSENT);
 }
 
 /* True if there is a file whose name is such. */

@@ -15,7 +15,7 @@
 
 /* How the links of closed jobs begin that the root has not got all of, or has. */
 #define HK_OUTBOX_LINK HK_RUNDIR_UNSENT
-#define HK_OUTBOX_DONE "sent."
+#define HK_OUTBOX_DONE HK_RUNDIR_SENT
 
 struct hk_outbox_job;
 

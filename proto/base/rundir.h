@@ -15,9 +15,10 @@
 #define HK_RUNDIR_SOCKET "collector.sock"
 #define HK_RUNDIR_LOCK "collector.lock"
 /* Who this machine is to a leaf's root; begins links to closed jobs that the root has not got all
- * of. */
+ * of; to those that it has, which are about to be removed. */
 #define HK_RUNDIR_NODE "node"
 #define HK_RUNDIR_UNSENT "unsent."
+#define HK_RUNDIR_SENT "sent."
 /* Begins the name of the file by which the `hookcli run` processes of a job find each other. */
 #define HK_RUNDIR_MEMBERS "members."
 #define HK_RUNDIR_CANDIDATES 3

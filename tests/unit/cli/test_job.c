@@ -115,6 +115,33 @@ static void test_links_replace_only_links(void **state)
 	assert_string_equal(target, "two");
 }
 
+/* As a collector that has ended leaves it: what the root has is of no use here any more. */
+static void remove_with(const char *link, bool goes)
+{
+	char path[sizeof(directory) + 16], name[sizeof(path) + 16];
+	struct stat status;
+	snprintf(path, sizeof(path), "%s/private", directory);
+	snprintf(name, sizeof(name), "%s/%s", path, link);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(symlink("/nowhere", name), 0);
+	int fd = open(path, O_RDONLY | O_DIRECTORY);
+	assert_true(fd >= 0);
+	assert_int_equal(hk_place_has_unsent(fd), !goes);
+	hk_place_remove_rundir(fd, path);
+	close(fd);
+	assert_int_equal(lstat(path, &status) < 0, goes);
+	if (!goes) {
+		assert_int_equal(unlink(name) + rmdir(path), 0);
+	}
+}
+
+static void test_run_directories_stay_for_what_is_unsent(void **state)
+{
+	(void)state;
+	remove_with("sent.job", true);
+	remove_with("unsent.job", false);
+}
+
 static int setup(void **state)
 {
 	char run[64];
@@ -143,6 +170,7 @@ int main(void)
 	    cmocka_unit_test(test_names_of_a_job),
 	    cmocka_unit_test(test_damaged_job_is_shown_as_far_as_it_goes),
 	    cmocka_unit_test(test_private_rundir_is_derived),
+	    cmocka_unit_test(test_run_directories_stay_for_what_is_unsent),
 	    cmocka_unit_test(test_new_directories_get_a_number),
 	    cmocka_unit_test(test_links_replace_only_links),
 	};
