@@ -18,12 +18,12 @@ int hk_span_time(const char *text, int64_t *ret_ns)
 	char *end;
 	double value;
 
-	/* strtod would also take spaces, signs, "inf" and "nan". */
+	/* strtod would also take spaces, signs, "inf", "nan" and "0x10". */
 	if (!isdigit((unsigned char)*text) && *text != '.') {
 		return -EINVAL;
 	}
 	value = strtod(text, &end);
-	if (end == text) {
+	if (end == text || (size_t)(end - text) > strspn(text, "0123456789.eE+-")) {
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {

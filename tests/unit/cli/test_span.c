@@ -18,8 +18,8 @@ static void test_times(void **state)
 	    {"0", 0},	     {"1.5", 1500000000}, {"90s", 90000000000}, {"200ms", 200000000},
 	    {"30us", 30000}, {"5ns", 5},	  {"2m", 120000000000}, {"1h", 3600000000000},
 	    {".5ms", 500000}};
-	static const char *const bad[] = {"",	 "-1",	"abc",	"1.5 s", "1x", " 1",
-					  "inf", "nan", "1e30", "+1",	 "1s2"};
+	static const char *const bad[] = {"",	 "-1",	"abc",	"1.5 s", "1x",	" 1",
+					  "inf", "nan", "1e30", "+1",	 "1s2", "0x10"};
 	int64_t ns;
 
 	(void)state;
