@@ -12,9 +12,9 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define WAIT_NS (20 * SECOND_NS)
-#define AWAY_NS (3 * SECOND_NS)	  /* while there is no connection */
 #define FAILED_NS (SECOND_NS / 5) /* the launcher kills those that are left a second later */
 #define POLL_NS 10000000
+#define AWAY_LOOKS 300 /* that find no connection; who is not let run does not look */
 #define ASK_TIMEOUT_MS 2000
 #define URL_BYTES 512
 
@@ -72,21 +72,21 @@ bool hk_bring_await(const struct hk_keeper *keeper, int status)
 	const uint64_t begin = hk_clock_monotonic_ns();
 	const uint64_t limit = status != 0 && keeper->inside ? FAILED_NS : WAIT_NS;
 	struct progress progress = {.connected = true};
-	uint64_t spent = 0, away_since = begin;
+	uint64_t spent = 0;
+	unsigned away = 0;
 
-	while (spent < limit) {
+	while (spent < limit && away < AWAY_LOOKS) {
 		int r = look(keeper, &progress);
-		uint64_t now = hk_clock_monotonic_ns();
-		spent = now - begin;
+		spent = hk_clock_monotonic_ns() - begin;
 		if (r == 0 && progress.complete) {
 			return true;
 		}
-		/* Nobody is known to be away yet when the first answer is only late. */
-		if (progress.connected || !*progress.problem) {
-			away_since = now;
-		}
-		if (r == -ECONNREFUSED || now - away_since >= AWAY_NS) {
+		if (r == -ECONNREFUSED) {
 			break;
+		}
+		/* Nobody is known to be away yet when the first answer is only late. */
+		if (r == 0) {
+			away = progress.connected || !*progress.problem ? 0 : away + 1;
 		}
 		nanosleep(&pause, NULL);
 	}

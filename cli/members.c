@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -38,12 +39,31 @@ int hk_members_lock(int dirfd, const char *name, int operation)
 	return fd;
 }
 
+static void name_leader(const struct hk_members *members, char name[NAME_BYTES])
+{
+	snprintf(name, NAME_BYTES, "leader.%s", members->job);
+}
+
 static int lead(const struct hk_members *members)
 {
 	char name[NAME_BYTES];
 
-	snprintf(name, sizeof(name), "leader.%s", members->job);
+	name_leader(members, name);
 	return hk_members_lock(members->dirfd, name, LOCK_EX | LOCK_NB);
+}
+
+static void release_lead(struct hk_members *members, bool remove)
+{
+	char name[NAME_BYTES];
+
+	if (remove) {
+		name_leader(members, name);
+		unlinkat(members->dirfd, name, 0);
+	}
+	if (members->leader_fd >= 0) {
+		close(members->leader_fd);
+		members->leader_fd = -1;
+	}
 }
 
 int hk_members_join(struct hk_members *members, int dirfd, const char *job, int expected,
@@ -119,7 +139,7 @@ static bool leader_ends(const struct hk_members *members, const struct hk_child 
 	char name[NAME_BYTES];
 	bool seen = false;
 
-	snprintf(name, sizeof(name), "leader.%s", members->job);
+	name_leader(members, name);
 	while (hk_clock_monotonic_ns() - start < STAY_NS) {
 		int fd = openat(members->dirfd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 		if (fd < 0) {
@@ -136,18 +156,25 @@ static bool leader_ends(const struct hk_members *members, const struct hk_child 
 	return false;
 }
 
-/* Without a leader the last one ends the job. */
-static bool is_last(const struct hk_members *members, int *status)
+/* Somebody has ended the job and removed its files. */
+static bool is_over(const struct hk_members *members)
 {
-	if (!alone(members) || departed(members, status) < members->expected) {
+	struct stat file;
+
+	return fstat(members->members_fd, &file) < 0 || file.st_nlink == 0;
+}
+
+/* Without a leader the last one ends the job, and leads until it has, for several may be last. */
+static bool is_last(struct hk_members *members, int *status)
+{
+	if (!alone(members) || departed(members, status) < members->expected || is_over(members)) {
 		return false;
 	}
-	int fd = lead(members);
-	if (fd < 0) {
-		return false;
+	members->leader_fd = lead(members);
+	if (members->leader_fd >= 0 && is_over(members)) {
+		release_lead(members, true); /* a file that lead() made anew */
 	}
-	close(fd);
-	return true;
+	return members->leader_fd >= 0;
 }
 
 bool hk_members_leave(struct hk_members *members, const struct hk_child *child, int *status)
@@ -166,8 +193,9 @@ bool hk_members_leave(struct hk_members *members, const struct hk_child *child, 
 	}
 	bool ends = alone(members);
 	if (!ends) {
-		close(members->leader_fd);
-		members->leader_fd = -1;
+		release_lead(members, false);
+		/* One that asked the same just then saw that there is a leader. */
+		ends = is_last(members, status);
 	}
 	return ends;
 }
@@ -179,12 +207,8 @@ void hk_members_fini(struct hk_members *members, bool remove)
 	if (remove) {
 		snprintf(name, sizeof(name), HK_RUNDIR_MEMBERS "%s", members->job);
 		unlinkat(members->dirfd, name, 0);
-		snprintf(name, sizeof(name), "leader.%s", members->job);
-		unlinkat(members->dirfd, name, 0);
 	}
-	if (members->leader_fd >= 0) {
-		close(members->leader_fd);
-	}
+	release_lead(members, remove);
 	if (members->members_fd >= 0) {
 		close(members->members_fd);
 	}

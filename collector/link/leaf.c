@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/rundir.h"
 #include "collector/clock/prober.h"
 #include "collector/control.h"
 #include "collector/link/node.h"
@@ -151,6 +152,8 @@ static void report_soon(struct hk_leaf *leaf)
 void hk_leaf_closing(struct hk_collector *collector, struct hk_job *job)
 {
 	hk_outbox_close(&collector->leaf->outbox, collector, job);
+	/* However long the root has been silent: it gets its time for this job. */
+	collector->leaf->heard_ns = hk_clock_monotonic_ns();
 	report_soon(collector->leaf);
 }
 
@@ -273,7 +276,9 @@ static void take_job_reply(const struct hk_collector *collector, struct hk_leaf 
 	if (!job->job) {
 		return;
 	}
-	job->job->close_requested |= reply->ended;
+	/* Its hookcli, while there is one, closes it and says how it ended. */
+	job->job->close_requested |=
+	    reply->ended && !hk_rundir_job_is_kept(collector->dirfd[0], job->job->state->key);
 	if (job->control_changes != reply->control_changes &&
 	    hk_control_adopt(job->job, reply, leaf->head.root_ahead_ns) == 0) {
 		job->control_changes = reply->control_changes;

@@ -8,9 +8,10 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 
 import loop
-from harness import end_process, expect, expect_true, main, wait_for
+from harness import TIMEOUT, end_process, expect, expect_true, main, wait_for
 from nodes import Node, finish, free_url, root_and_leaves
 from proxy import Proxy, address_of
 from test_link import RANKS_EACH, nodes_are, start_ranks
@@ -21,6 +22,7 @@ FOREVER = 10_000_000
 ENOUGH_BYTES = 512 << 10  # of records of LONG_ROUNDS: far more than is kept
 NEVER_MS = 3_600_000
 LOOKS = 20
+REPORTS = 6
 
 
 def over_time(report):
@@ -97,6 +99,53 @@ def root_comes(run):
         expect_true("run does not complain", "does not answer" not in log.read())
     expect("left in the run directory", os.listdir(node.run_directory), [])
     expect_true("the root has closed it", root.closed_report("brought"))
+    end_process(root.collector)
+
+
+def rank_on(node, url, rank, fifo, status):
+    """Rank RANK of two by `hookcli run` on its own machine: ends with STATUS when something is written to FIFO."""
+    os.mkfifo(node.path(fifo))
+    return node.popen(node.run.binary("hookcli"), "run", "--upstream", url, "--hooks", "libc", "--job", "pair", "--", sys.executable,
+                      "-c", f"open('{node.path(fifo)}').read(); raise SystemExit({status})",
+                      env={"HOOK_RANK": str(rank), "HOOK_WORLD_SIZE": "2"}, log=f"{node.name}.log")
+
+
+def release(node, fifo):
+    with open(node.path(fifo), "w", encoding="ascii") as stream:
+        stream.write("go\n")
+
+
+def slow_to_close(run):
+    """One node's `run` is stopped while the other closes the job: its leaf leaves it to say how its rank ended."""
+    url = free_url()
+    root = Node(run, "pairs", ["--listen", url]).start()
+    quick, slow = Node(run, "quick"), Node(run, "slow")
+    first, second = rank_on(quick, url, 0, "first", 0), rank_on(slow, url, 1, "second", 3)
+
+    def ranks():
+        done = root.cli("report", "pair", "--format", "json", check=False)
+        return len(json.loads(done.stdout)["ranks"]) if done.returncode == 0 else 0
+
+    def seen():
+        return max(leaf["seen_unix_ns"] for leaf in json.loads(root.cli("status", "--json").stdout)["leaves"])
+
+    wait_for("both ranks", lambda: ranks() == 2)
+    second.send_signal(signal.SIGSTOP)
+    release(quick, "first")
+    finish(first, "the quick one", run.path("quick.log"))
+    release(slow, "second")
+    # As often as the root has told the slow one's leaf by now that the job has ended, it would have closed it and gone.
+    times = {seen()}
+    wait_for("more reports", lambda: times.add(seen()) or len(times) > REPORTS)
+    second.send_signal(signal.SIGCONT)
+    expect("the slow one's status", second.wait(TIMEOUT), 3)
+    with open(run.path("slow.log"), encoding="utf-8") as log:
+        said = log.read()
+    expect_true(f"no complaint in {said}", "goes on" not in said and "did not finish" not in said)
+    report = root.closed_report("pair")
+    expect("ends of the ranks", [row["exit"] for row in report["ranks"]], [{"kind": "exited", "code": code} for code in (0, 3)])
+    for node in (quick, slow):
+        expect("left in the run directory", os.listdir(node.run_directory), [])
     end_process(root.collector)
 
 
@@ -272,6 +321,7 @@ def test(run):
     removed(run)
     root_away(run)
     root_comes(run)
+    slow_to_close(run)
     control(run)
     room(run)
     in_doubt(run)

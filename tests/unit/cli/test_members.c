@@ -93,6 +93,36 @@ static int fresh(void **state)
 	return 0;
 }
 
+/* Whoever was slow to ask finds that the job was ended and its files are gone. */
+static void test_nobody_ends_a_job_again(void **state)
+{
+	struct member member;
+	int status = 0;
+	(void)state;
+	member_start(&member, 1, false);
+	assert_int_equal(unlinkat(dirfd_of_test, "members.j", 0), 0);
+	member_leave(&member, 0);
+	assert_false(member_end(&member, &status));
+	assert_int_not_equal(faccessat(dirfd_of_test, "leader.j", F_OK, 0), 0);
+}
+
+/* Two that both find that they are the last. */
+static void test_one_of_the_last_ends_the_job(void **state)
+{
+	struct hk_members a, b;
+	struct hk_child child = {0};
+	int status = 0;
+	(void)state;
+	assert_int_equal(hk_members_join(&a, dirfd_of_test, "j", 1, false), 0);
+	assert_int_equal(hk_members_join(&b, dirfd_of_test, "j", 1, false), 0);
+	assert_false(hk_members_leave(&a, &child, &status));
+	assert_true(hk_members_leave(&b, &child, &status));
+	assert_false(hk_members_leave(&a, &child, &status));
+	hk_members_fini(&b, true);
+	assert_false(hk_members_leave(&a, &child, &status));
+	hk_members_fini(&a, false);
+}
+
 static void test_leader_waits_and_ends(void **state)
 {
 	struct member members[4];
@@ -190,6 +220,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup(test_nobody_ends_a_job_again, fresh),
+	    cmocka_unit_test_setup(test_one_of_the_last_ends_the_job, fresh),
 	    cmocka_unit_test_setup(test_leader_waits_and_ends, fresh),
 	    cmocka_unit_test_setup(test_one_alone_ends_at_once, fresh),
 	    cmocka_unit_test_setup(test_failed_leader_goes_and_last_one_ends, fresh),
