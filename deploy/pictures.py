@@ -16,6 +16,8 @@ from selenium import webdriver
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 COLUMNS, ROWS = 110, 26
+STEPS, WATCHED_S = 2500, 12  # the job outlives what is watched of it
+FRAME = 200  # of a browser's window, at most
 COLOURS = ("#2e3440", "#bf616a", "#5b8c3e", "#b58900", "#4c7bb8", "#9a5fa8", "#2a8c8c", "#c8ccd4")
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
        "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
@@ -85,8 +87,8 @@ def shoot(driver, path, picture, width, height=None):
     driver.set_window_size(width, height or 900)
     driver.get(f"file://{path}")
     if not height:
-        box = driver.execute_script("const b = document.body; return [b.scrollWidth, b.scrollHeight]")
-        driver.set_window_size(*box)
+        width, height = driver.execute_script("const b = document.body; return [b.scrollWidth, b.scrollHeight]")
+        driver.set_window_size(width, height + FRAME)
         driver.find_element("tag name", "body").screenshot(picture)
     else:
         driver.save_screenshot(picture)
@@ -102,13 +104,12 @@ def main():
         tmux = ["tmux", "-f", "/dev/null", "-S", os.path.join(directory, "tmux")]
         shutil.copy(os.path.join(HERE, "..", "tests", "workloads", "lammps_lj.in"), os.path.join(directory, "lj.in"))
         job = subprocess.Popen([cli, "run", "-q", "--hooks", "auto", "--hooks", "libc", "--job", "lj", "--", "mpirun", "-n", "4", "lmp",
-                                "-var", "STEPS", "900", "-log", "none",
-                                "-in", "lj.in"],
+                                "-var", "STEPS", str(STEPS), "-log", "none", "-in", "lj.in"],
                                cwd=directory, env=environment, stdout=subprocess.DEVNULL)
         subprocess.run([*tmux, "new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS), "-c", directory,
                         f"until hookcli top; do sleep 0.1; done; sleep 60"], env=environment, check=True)
         screen_of(tmux, "MPI_")
-        time.sleep(8)  # for a minute's history to have something in it
+        time.sleep(WATCHED_S)  # for a minute's history to have something in it
         screens = {"top": screen_of(tmux, "MPI_")}
         subprocess.run([*tmux, "kill-server"], check=True)
         job.wait()
