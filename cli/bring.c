@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "command.h"
 #include "keeper.h"
 #include "place.h"
 #include "report/quantity.h"
@@ -71,18 +72,18 @@ bool hk_bring_await(const struct hk_keeper *keeper, int status)
 	const struct timespec pause = {0, POLL_NS};
 	const uint64_t begin = hk_clock_monotonic_ns();
 	const uint64_t limit = status != 0 && keeper->inside ? FAILED_NS : WAIT_NS;
+	const char *upstream = hk_command_setting("upstream");
 	struct progress progress = {.connected = true};
 	uint64_t spent = 0;
 	unsigned away = 0;
+	int r = 0;
 
-	while (spent < limit && away < AWAY_LOOKS) {
-		int r = look(keeper, &progress);
+	snprintf(progress.url, sizeof(progress.url), "%s", upstream ? upstream : "");
+	while (spent < limit && away < AWAY_LOOKS && r != -ECONNREFUSED) {
+		r = look(keeper, &progress);
 		spent = hk_clock_monotonic_ns() - begin;
 		if (r == 0 && progress.complete) {
 			return true;
-		}
-		if (r == -ECONNREFUSED) {
-			break;
 		}
 		/* Nobody is known to be away yet when the first answer is only late. */
 		if (r == 0) {
@@ -91,7 +92,7 @@ bool hk_bring_await(const struct hk_keeper *keeper, int status)
 		nanosleep(&pause, NULL);
 	}
 	/* A collector that is gone has ended because all was done, or was killed. */
-	bool brought = !hk_place_has_unsent(keeper->dirfd);
+	bool brought = r == -ECONNREFUSED && !hk_place_has_unsent(keeper->dirfd);
 	if (!brought) {
 		tell(keeper, &progress);
 	}

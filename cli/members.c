@@ -66,18 +66,31 @@ static void release_lead(struct hk_members *members, bool remove)
 	}
 }
 
+/* Somebody has ended the job and removed its files. */
+static bool is_over(const struct hk_members *members)
+{
+	struct stat file;
+
+	return fstat(members->members_fd, &file) < 0 || file.st_nlink == 0;
+}
+
 int hk_members_join(struct hk_members *members, int dirfd, const char *job, int expected,
 		    bool leads)
 {
 	char name[NAME_BYTES];
 
-	*members = (struct hk_members){.dirfd = dirfd, .expected = expected, .leader_fd = -1};
+	*members = (struct hk_members){
+	    .dirfd = dirfd, .expected = expected, .members_fd = -1, .leader_fd = -1};
 	snprintf(members->job, sizeof(members->job), "%s", job);
 	snprintf(name, sizeof(name), HK_RUNDIR_MEMBERS "%s", members->job);
-	members->members_fd = hk_members_lock(dirfd, name, LOCK_SH);
-	if (members->members_fd < 0) {
-		return members->members_fd;
-	}
+	/* One that was removed while we waited for its lock is of a job that is over. */
+	do {
+		hk_members_fini(members, false);
+		members->members_fd = hk_members_lock(dirfd, name, LOCK_SH);
+		if (members->members_fd < 0) {
+			return members->members_fd;
+		}
+	} while (is_over(members));
 	/* Without it a collector closes the job by itself if this process takes long to do so. */
 	hk_rundir_keep_job(members->members_fd);
 	if (leads) {
@@ -156,14 +169,6 @@ static bool leader_ends(const struct hk_members *members, const struct hk_child 
 	return false;
 }
 
-/* Somebody has ended the job and removed its files. */
-static bool is_over(const struct hk_members *members)
-{
-	struct stat file;
-
-	return fstat(members->members_fd, &file) < 0 || file.st_nlink == 0;
-}
-
 /* Without a leader the last one ends the job, and leads until it has, for several may be last. */
 static bool is_last(struct hk_members *members, int *status)
 {
@@ -204,6 +209,9 @@ void hk_members_fini(struct hk_members *members, bool remove)
 {
 	char name[NAME_BYTES];
 
+	/* Those who came meanwhile are of a new job, which it is for them to end; those who come
+	 * now wait for the lock, and then see that the file is gone. */
+	remove = remove && flock(members->members_fd, LOCK_EX | LOCK_NB) == 0;
 	if (remove) {
 		snprintf(name, sizeof(name), HK_RUNDIR_MEMBERS "%s", members->job);
 		unlinkat(members->dirfd, name, 0);
@@ -211,5 +219,6 @@ void hk_members_fini(struct hk_members *members, bool remove)
 	release_lead(members, remove);
 	if (members->members_fd >= 0) {
 		close(members->members_fd);
+		members->members_fd = -1;
 	}
 }

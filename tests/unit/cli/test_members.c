@@ -106,6 +106,23 @@ static void test_nobody_ends_a_job_again(void **state)
 	assert_int_not_equal(faccessat(dirfd_of_test, "leader.j", F_OK, 0), 0);
 }
 
+/* Who comes while another one ends the job is of a new one, and ends that. */
+static void test_a_new_job_is_ended_too(void **state)
+{
+	struct hk_members old, new;
+	struct hk_child child = {0};
+	int status = 0;
+	(void)state;
+	assert_int_equal(hk_members_join(&old, dirfd_of_test, "j", 1, true), 0);
+	assert_true(hk_members_leave(&old, &child, &status));
+	assert_int_equal(hk_members_join(&new, dirfd_of_test, "j", 1, true), 0);
+	hk_members_fini(&old, true);
+	assert_true(hk_members_leave(&new, &child, &status));
+	hk_members_fini(&new, true);
+	assert_int_not_equal(faccessat(dirfd_of_test, "members.j", F_OK, 0), 0);
+	assert_int_not_equal(faccessat(dirfd_of_test, "leader.j", F_OK, 0), 0);
+}
+
 /* Two that both find that they are the last. */
 static void test_one_of_the_last_ends_the_job(void **state)
 {
@@ -221,6 +238,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup(test_nobody_ends_a_job_again, fresh),
+	    cmocka_unit_test_setup(test_a_new_job_is_ended_too, fresh),
 	    cmocka_unit_test_setup(test_one_of_the_last_ends_the_job, fresh),
 	    cmocka_unit_test_setup(test_leader_waits_and_ends, fresh),
 	    cmocka_unit_test_setup(test_one_alone_ends_at_once, fresh),
