@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <mbedtls/ctr_drbg.h>
 #include <mbedtls/ecp.h>
 #include <mbedtls/entropy.h>
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "wire/access.h"
@@ -168,24 +170,58 @@ static void make(const struct wish *wish, const char *to)
 	mbedtls_entropy_free(&entropy);
 }
 
-/* Somebody listens and shows crt. */
-static nng_socket listen_anywhere(char url[64])
+/* Shows CERTIFICATE to whoever comes, tells its port on stdout, and ends with stdin: a process of
+ * its own, because NNG does not free what was in mid-handshake when it is closed. */
+static int listen_anywhere(const char *certificate, const char *its_key)
 {
-	static const struct hk_access access = {.certificate = crt, .key = key};
-	char problem[HK_ACCESS_PROBLEM_BYTES];
+	const struct hk_access access = {.certificate = certificate, .key = its_key};
+	char problem[HK_ACCESS_PROBLEM_BYTES], byte;
 	nng_tls_config *tls;
 	nng_socket socket;
 	nng_listener listener;
 	int port;
-	assert_int_equal(hk_access_tls(&access, NULL, &tls, problem), 0);
-	assert_int_equal(nng_rep0_open(&socket), 0);
-	assert_int_equal(nng_listener_create(&listener, socket, "tls+tcp://127.0.0.1:0"), 0);
-	assert_int_equal(nng_listener_set_ptr(listener, NNG_OPT_TLS_CONFIG, tls), 0);
-	assert_int_equal(nng_listener_start(listener, 0), 0);
-	assert_int_equal(nng_listener_get_int(listener, NNG_OPT_TCP_BOUND_PORT, &port), 0);
-	nng_tls_config_free(tls);
+	if (hk_access_tls(&access, NULL, &tls, problem) != 0 || nng_rep0_open(&socket) != 0 ||
+	    nng_listener_create(&listener, socket, "tls+tcp://127.0.0.1:0") != 0 ||
+	    nng_listener_set_ptr(listener, NNG_OPT_TLS_CONFIG, tls) != 0 ||
+	    nng_listener_start(listener, 0) != 0 ||
+	    nng_listener_get_int(listener, NNG_OPT_TCP_BOUND_PORT, &port) != 0) {
+		return 1;
+	}
+	return write(1, &port, sizeof(port)) != sizeof(port) || read(0, &byte, 1) != 0;
+}
+
+struct listener {
+	pid_t pid;
+	int end; /* closed: it ends */
+};
+
+static void listener_start(struct listener *listener, char url[64])
+{
+	int in[2], out[2], port;
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	listener->pid = fork();
+	assert_true(listener->pid >= 0);
+	if (listener->pid == 0) {
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		execl("/proc/self/exe", "test_certificate", crt, key, (char *)NULL);
+		_exit(1);
+	}
+	close(in[0]);
+	close(out[1]);
+	assert_int_equal(read(out[0], &port, sizeof(port)), sizeof(port));
+	close(out[0]);
+	listener->end = in[1];
 	snprintf(url, 64, "tls+tcp://127.0.0.1:%d", port);
-	return socket;
+}
+
+static void listener_end(const struct listener *listener)
+{
+	int status;
+	close(listener->end);
+	assert_int_equal(waitpid(listener->pid, &status, 0), listener->pid);
+	assert_int_equal(status, 0);
 }
 
 /* What is said of WISH's certificate to who trusts AUTHORITIES. */
@@ -194,10 +230,11 @@ static void told(const struct wish *wish, const char *authorities,
 {
 	char url[64];
 	make(wish, crt);
-	nng_socket socket = listen_anywhere(url);
 	const struct hk_access access = {.authorities = authorities};
+	struct listener listener;
+	listener_start(&listener, url);
 	hk_certificate_problem(url, &access, problem);
-	nng_close(socket);
+	listener_end(&listener);
 }
 
 static void expect_words(const char *problem, const char *words)
@@ -278,8 +315,9 @@ static void test_nothing_is_said_of_one_that_is_right_or_not_there(void **state)
 	(void)state;
 	told(&wish, crt, problem);
 	assert_string_equal(problem, "");
-	nng_socket socket = listen_anywhere(url);
-	nng_close(socket);
+	struct listener listener;
+	listener_start(&listener, url);
+	listener_end(&listener);
 	hk_certificate_problem(url, &access, problem);
 	assert_string_equal(problem, "");
 	hk_certificate_problem("nonsense", &access, problem);
@@ -325,8 +363,11 @@ static void test_who_says_nothing_is_not_waited_for_long(void **state)
 	nng_stream_listener_free(listener);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc == 3) {
+		_exit(listen_anywhere(argv[1], argv[2]));
+	}
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_one_for_another_host_is_told_from_one_of_a_stranger),
 	    cmocka_unit_test(test_days_are_told),
