@@ -162,15 +162,15 @@ static void keep_own(Hk__Process *state, uint64_t shed)
 	state->records_elsewhere = 0;
 }
 
-static int merge(struct hk_collector *collector, struct hk_process *process,
-		 const Hk__Process *change)
+static int merge(struct hk_collector *collector, struct hk_process *process, Hk__Process *change)
 {
 	Hk__Process *state = process->state;
 	uint64_t shed = state->records_shed;
+	bool sites = change->n_sites > 0;
 	hk_family_remove(collector, process);
 	int r = hk_change_apply(state, change);
 	hk_family_add(collector, process);
-	if (change->n_sites > 0) {
+	if (sites) {
 		process->sites_digest = 0;
 	}
 	process->gone = state->end != NULL;

@@ -4,22 +4,22 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <xxhash.h>
 
 #include "wire/columns.h"
 #include "wire/message.h"
 
 #define UID_BYTES 16u
+#define UID_FIELD 1u /* number of hk.Process.uid */
+#define KEYS_MAX 3
+#define ROOM_MIN 16u /* slots */
 
 typedef const ProtobufCFieldDescriptor field_type;
 
 static void *at(const void *message, unsigned offset)
 {
 	return (char *)(uintptr_t)message + offset;
-}
-
-static const ProtobufCMessage *message_at(const void *message, unsigned offset)
-{
-	return *(ProtobufCMessage *const *)at(message, offset);
 }
 
 static size_t count_of(const void *message, field_type *field)
@@ -160,10 +160,10 @@ static int set_bytes(ProtobufCBinaryData *to, const ProtobufCBinaryData *from)
 /* ---- lists ---- */
 
 /* Lists whose elements are told one by one: what an element is known by, and how many are kept; of
- * more the oldest but the first goes, as with the threads of the process that is told of. */
+ * more the oldest but the first go, as with the threads of the process that is told of. */
 static const struct keyed_list {
 	unsigned number; /* of the field */
-	const char *keys[3];
+	const char *keys[KEYS_MAX];
 	size_t most;
 } keyed_lists[] = {
     {28, {"id"}, 1u << 20},			   /* sites */
@@ -182,19 +182,6 @@ static const struct keyed_list *keyed_list_of(field_type *field)
 	return NULL;
 }
 
-static bool same_key(const struct keyed_list *list, const ProtobufCMessage *a,
-		     const ProtobufCMessage *b)
-{
-	for (size_t i = 0; i < 3 && list->keys[i]; i++) {
-		field_type *field =
-		    protobuf_c_message_descriptor_get_field_by_name(a->descriptor, list->keys[i]);
-		if (!same_field(field, a, b)) {
-			return false;
-		}
-	}
-	return true;
-}
-
 /* A list of messages in MESSAGE. */
 struct elements {
 	ProtobufCMessage ***list;
@@ -206,40 +193,137 @@ static struct elements elements_of(const void *message, field_type *field)
 	return (struct elements){at(message, field->offset), at(message, field->quantifier_offset)};
 }
 
-/* Index of the element with the key of WANTED, its count if there is none. Both lists are in about
- * the same order, so the search goes on from *HINT. */
-static size_t find(const struct keyed_list *list, struct elements in,
-		   const ProtobufCMessage *wanted, size_t *hint)
+/* Finds elements of IN by their keys. Two lists are usually in the same order, so the element
+ * behind the last one found is tried first. For all others there is a hash table, made at the first
+ * miss, which makes merging linear whatever the order. Its seed is random: the keys come from
+ * peers, and none may choose keys that collide. */
+struct lookup {
+	struct elements in;
+	field_type *keys[KEYS_MAX];
+	size_t hint;
+	uint32_t *slots; /* positions in IN plus one, 0: free */
+	size_t room;	 /* slots, a power of two */
+	size_t indexed;	 /* elements of IN that have a slot */
+	uint64_t seed;
+};
+
+static struct lookup lookup_of(const struct keyed_list *list, struct elements in,
+			       const ProtobufCMessageDescriptor *descriptor)
 {
-	for (size_t i = 0; i < *in.count; i++) {
-		size_t k = (*hint + i) % *in.count;
-		if (same_key(list, (*in.list)[k], wanted)) {
-			*hint = k + 1;
-			return k;
-		}
+	struct lookup lookup = {.in = in};
+	for (size_t i = 0; i < KEYS_MAX && list->keys[i]; i++) {
+		lookup.keys[i] =
+		    protobuf_c_message_descriptor_get_field_by_name(descriptor, list->keys[i]);
 	}
-	return *in.count;
+	return lookup;
 }
 
-/* Appends a copy of FROM; the capacity of a list is the next power of two. */
-static int append(struct elements to, const ProtobufCMessage *from)
+static bool same_key(const struct lookup *lookup, const ProtobufCMessage *a,
+		     const ProtobufCMessage *b)
 {
-	size_t count = *to.count;
-	if ((count & (count - 1)) == 0) {
-		ProtobufCMessage **larger =
-		    realloc(*to.list, (count ? 2 * count : 1) * sizeof(*larger));
-		if (!larger) {
+	for (size_t i = 0; i < KEYS_MAX && lookup->keys[i]; i++) {
+		if (!same_field(lookup->keys[i], a, b)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static uint64_t hash_key(const struct lookup *lookup, const ProtobufCMessage *message)
+{
+	uint64_t hash = lookup->seed;
+	for (size_t i = 0; i < KEYS_MAX && lookup->keys[i]; i++) {
+		field_type *field = lookup->keys[i];
+		const void *value = at(message, field->offset);
+		bool text = field->type == PROTOBUF_C_TYPE_STRING;
+		const char *bytes = text ? *(char *const *)value : value;
+		hash = XXH3_64bits_withSeed(bytes, text ? strlen(bytes) : size_of(field), hash);
+	}
+	return hash;
+}
+
+/* The slot of the element with the key of WANTED, or the free one where it belongs. */
+static uint32_t *slot_of(const struct lookup *lookup, const ProtobufCMessage *wanted)
+{
+	size_t at_slot = hash_key(lookup, wanted);
+	for (;; at_slot++) {
+		uint32_t *slot = &lookup->slots[at_slot & (lookup->room - 1)];
+		if (*slot == 0 || same_key(lookup, (*lookup->in.list)[*slot - 1], wanted)) {
+			return slot;
+		}
+	}
+}
+
+/* Gives every element of the list a slot. Of equal keys the first one has it. */
+static int index_all(struct lookup *lookup)
+{
+	size_t count = *lookup->in.count;
+	if (2 * count > lookup->room) {
+		size_t room = lookup->room ? lookup->room : ROOM_MIN;
+		while (room < 4 * count) {
+			room *= 2;
+		}
+		uint32_t *slots = calloc(room, sizeof(*slots));
+		if (!slots || getrandom(&lookup->seed, sizeof(lookup->seed), 0) < 0) {
+			free(slots);
 			return -ENOMEM;
 		}
-		*to.list = larger;
+		free(lookup->slots);
+		lookup->slots = slots;
+		lookup->room = room;
+		lookup->indexed = 0;
 	}
-	int r = copy_message(from, &(*to.list)[count]);
+	for (; lookup->indexed < count; lookup->indexed++) {
+		uint32_t *slot = slot_of(lookup, (*lookup->in.list)[lookup->indexed]);
+		*slot = *slot ? *slot : (uint32_t)lookup->indexed + 1;
+	}
+	return 0;
+}
+
+/* Sets *RET_POSITION to that of the element with the key of WANTED, to the list's count if there is
+ * none. -ENOMEM. */
+static int find(struct lookup *lookup, const ProtobufCMessage *wanted, size_t *ret_position)
+{
+	size_t count = *lookup->in.count, position = lookup->hint < count ? lookup->hint : 0;
+	if (count > 0 && !same_key(lookup, (*lookup->in.list)[position], wanted)) {
+		int r = index_all(lookup);
+		if (r < 0) {
+			return r;
+		}
+		uint32_t slot = *slot_of(lookup, wanted);
+		position = slot ? slot - 1 : count;
+	}
+	lookup->hint = position + 1;
+	*ret_position = position;
+	return 0;
+}
+
+/* Makes room for one element more; the capacity of a list is the next power of two. */
+static int make_room(struct elements in)
+{
+	size_t count = *in.count;
+	if ((count & (count - 1)) != 0) {
+		return 0;
+	}
+	ProtobufCMessage **larger = realloc(*in.list, (count ? 2 * count : 1) * sizeof(*larger));
+	if (!larger) {
+		return -ENOMEM;
+	}
+	*in.list = larger;
+	return 0;
+}
+
+/* Appends a copy of FROM. */
+static int append_copy(struct elements to, const ProtobufCMessage *from)
+{
+	int r = make_room(to);
+	r = r < 0 ? r : copy_message(from, &(*to.list)[*to.count]);
 	*to.count += r == 0;
 	return r;
 }
 
-/* A list that protobuf-c unpacked is as long as it is: gives it the capacity that append counts on.
- */
+/* A list that protobuf-c unpacked is as long as it is: gives it the capacity that make_room counts
+ * on. */
 static int widen(struct elements in)
 {
 	size_t capacity = 1;
@@ -254,59 +338,89 @@ static int widen(struct elements in)
 	return 0;
 }
 
-static void drop_second(struct elements in)
+/* Leaves the first element and the newest, MOST together. */
+static void drop_oldest(struct elements in, size_t most)
 {
-	free_message((*in.list)[1]);
-	memmove(*in.list + 1, *in.list + 2, (*in.count - 2) * sizeof(**in.list));
-	(*in.count)--;
+	size_t count = *in.count, more = count > most ? count - most : 0;
+	for (size_t i = 1; i <= more; i++) {
+		free_message((*in.list)[i]);
+	}
+	if (more > 0) {
+		memmove(*in.list + 1, *in.list + 1 + more, (most - 1) * sizeof(**in.list));
+		*in.count = most;
+	}
 }
 
+/* Moves the elements of FROM to TO. Those that they replace go to FROM; those that are new there
+ * leave a hole, which is closed. */
 static int merge_list(const struct keyed_list *list, struct elements to, struct elements from)
 {
-	size_t hint = 0;
-	int r = *from.count > 0 ? widen(to) : 0;
-	for (size_t i = 0; i < *from.count && r == 0; i++) {
-		const ProtobufCMessage *element = (*from.list)[i];
-		size_t k = find(list, to, element, &hint);
-		if (k < *to.count) {
-			r = set_message(&(*to.list)[k], element);
-			continue;
-		}
-		if (*to.count >= list->most) {
-			drop_second(to);
-		}
-		r = append(to, element);
+	if (*from.count == 0) {
+		return 0;
 	}
+	struct lookup lookup = lookup_of(list, to, (*from.list)[0]->descriptor);
+	size_t kept = 0;
+	int r = widen(to);
+	for (size_t i = 0; i < *from.count; i++) {
+		ProtobufCMessage *element = (*from.list)[i];
+		size_t k = 0;
+		r = r < 0 ? r : find(&lookup, element, &k);
+		if (r == 0 && k == *to.count) {
+			r = make_room(to);
+		}
+		if (r < 0) {
+			(*from.list)[kept++] = element;
+		} else if (k < *to.count) {
+			(*from.list)[kept++] = (*to.list)[k];
+			(*to.list)[k] = element;
+		} else {
+			(*to.list)[(*to.count)++] = element;
+		}
+	}
+	*from.count = kept;
+	drop_oldest(to, list->most);
+	free(lookup.slots);
 	return r;
 }
 
 static int list_difference(const struct keyed_list *list, struct elements change,
 			   struct elements now, struct elements before, bool *differs)
 {
-	size_t hint = 0;
+	if (*now.count == 0) {
+		return 0;
+	}
+	struct lookup lookup = lookup_of(list, before, (*now.list)[0]->descriptor);
 	int r = 0;
 	for (size_t i = 0; i < *now.count && r == 0; i++) {
 		const ProtobufCMessage *element = (*now.list)[i];
-		size_t k = find(list, before, element, &hint);
-		if (k == *before.count || !same_message((*before.list)[k], element)) {
+		size_t k = 0;
+		r = find(&lookup, element, &k);
+		if (r == 0 && (k == *before.count || !same_message((*before.list)[k], element))) {
 			*differs = true;
-			r = append(change, element);
+			r = append_copy(change, element);
 		}
+	}
+	free(lookup.slots);
+	return r;
+}
+
+static int copy_list(struct elements to, struct elements from)
+{
+	int r = 0;
+	for (size_t i = 0; i < *from.count && r == 0; i++) {
+		r = append_copy(to, (*from.list)[i]);
 	}
 	return r;
 }
 
-static int replace_list(struct elements to, struct elements from)
+static void swap_list(struct elements to, struct elements from)
 {
-	for (size_t i = 0; i < *to.count; i++) {
-		free_message((*to.list)[i]);
-	}
-	*to.count = 0;
-	int r = widen(to);
-	for (size_t i = 0; i < *from.count && r == 0; i++) {
-		r = append(to, (*from.list)[i]);
-	}
-	return r;
+	ProtobufCMessage **list = *to.list;
+	size_t count = *to.count;
+	*to.list = *from.list;
+	*to.count = *from.count;
+	*from.list = list;
+	*from.count = count;
 }
 
 /* ---- a process ---- */
@@ -330,25 +444,49 @@ int hk_change_begin(const Hk__Process *change, Hk__Process **ret_state)
 	return 0;
 }
 
-/* Sets a field that is no list to that of FROM, unless that is empty. */
-static int set_field(void *to, const void *from, field_type *field)
+static bool is_empty(field_type *field, const void *value)
+{
+	if (field->type == PROTOBUF_C_TYPE_STRING) {
+		return !**(char *const *)value;
+	}
+	if (field->type == PROTOBUF_C_TYPE_BYTES) {
+		return ((const ProtobufCBinaryData *)value)->len == 0;
+	}
+	return field->type == PROTOBUF_C_TYPE_MESSAGE && !*(ProtobufCMessage *const *)value;
+}
+
+/* Copies a field that is no list, unless it is empty. TO has nothing in it. */
+static int copy_field(void *to, const void *from, field_type *field)
 {
 	void *into = at(to, field->offset);
 	const void *value = at(from, field->offset);
+	if (is_empty(field, value)) {
+		return 0;
+	}
 	if (field->type == PROTOBUF_C_TYPE_STRING) {
-		const char *text = *(char *const *)value;
-		return *text ? set_string(into, text) : 0;
+		return set_string(into, *(char *const *)value);
 	}
 	if (field->type == PROTOBUF_C_TYPE_BYTES) {
-		const ProtobufCBinaryData *bytes = value;
-		return bytes->len > 0 ? set_bytes(into, bytes) : 0;
+		return set_bytes(into, value);
 	}
 	if (field->type == PROTOBUF_C_TYPE_MESSAGE) {
-		const ProtobufCMessage *message = message_at(from, field->offset);
-		return message ? set_message(into, message) : 0;
+		return set_message(into, *(ProtobufCMessage *const *)value);
 	}
 	memcpy(into, value, size_of(field));
 	return 0;
+}
+
+/* Swaps a field that is no list, unless that of FROM is empty. */
+static void swap_field(void *to, void *from, field_type *field)
+{
+	uint8_t kept[sizeof(ProtobufCBinaryData)];
+	void *into = at(to, field->offset), *value = at(from, field->offset);
+	size_t size = size_of(field);
+	if (!is_empty(field, value)) {
+		memcpy(kept, into, size);
+		memcpy(into, value, size);
+		memcpy(value, kept, size);
+	}
 }
 
 static bool is_number(field_type *field)
@@ -378,9 +516,9 @@ static int field_difference(Hk__Process *change, const Hk__Process *now, const H
 	bool same = same_field(field, now, before);
 	*differs |= !same;
 	if (field->label == PROTOBUF_C_LABEL_REPEATED) {
-		return replace_list(elements_of(change, field), elements_of(now, field));
+		return copy_list(elements_of(change, field), elements_of(now, field));
 	}
-	return same && !is_number(field) ? 0 : set_field(change, now, field);
+	return same && !is_number(field) ? 0 : copy_field(change, now, field);
 }
 
 int hk_change_make(const Hk__Process *now, const Hk__Process *before, Hk__Process **ret_change)
@@ -405,7 +543,7 @@ int hk_change_make(const Hk__Process *now, const Hk__Process *before, Hk__Proces
 	return 1;
 }
 
-int hk_change_apply(Hk__Process *state, const Hk__Process *change)
+int hk_change_apply(Hk__Process *state, Hk__Process *change)
 {
 	const ProtobufCMessageDescriptor *descriptor = &hk__process__descriptor;
 	if (!same_value(&descriptor->fields[0], &state->uid, &change->uid) ||
@@ -421,9 +559,9 @@ int hk_change_apply(Hk__Process *state, const Hk__Process *change)
 		} else if (list) {
 			r = merge_list(list, elements_of(state, field), elements_of(change, field));
 		} else if (field->label == PROTOBUF_C_LABEL_REPEATED) {
-			r = replace_list(elements_of(state, field), elements_of(change, field));
-		} else {
-			r = set_field(state, change, field);
+			swap_list(elements_of(state, field), elements_of(change, field));
+		} else if (field->id != UID_FIELD) {
+			swap_field(state, change, field);
 		}
 	}
 	return r;

@@ -29,8 +29,10 @@ int hk_change_begin(const Hk__Process *change, Hk__Process **ret_state);
  * frees with hk__process__free_unpacked; 0: there is nothing to tell. -ENOMEM. */
 int hk_change_make(const Hk__Process *now, const Hk__Process *before, Hk__Process **ret_change);
 
-/* Merges CHANGE into STATE, whose parts are single allocations. -EINVAL: about another process, or
- * unsound columns: STATE is as it was. -ENOMEM: done in part, do it again. */
-int hk_change_apply(Hk__Process *state, const Hk__Process *change);
+/* Moves what CHANGE holds into STATE; the parts of both are single allocations. CHANGE keeps its
+ * uid and has what was replaced: the caller frees it. Takes time in proportion to both. -EINVAL:
+ * about another process, or unsound columns: both are as they were. -ENOMEM: done in part; only a
+ * change made against NULL completes STATE then. */
+int hk_change_apply(Hk__Process *state, Hk__Process *change);
 
 #endif

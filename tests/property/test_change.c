@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "wire/change.h"
@@ -323,6 +324,82 @@ static void test_change_of_another_or_unsound_is_refused(void **state)
 	hk__process__free_unpacked(change, NULL);
 }
 
+/* ---- lists in any order ---- */
+
+#define MANY 65536u
+
+/* A process of MANY sites that begin with site FIRST and rise by STEP, modulo MANY. */
+static Hk__Process *many_sites(uint32_t first, uint32_t step)
+{
+	struct model model = {.seed = 1};
+	Hk__Process *process = model_process(&model);
+	process->sites = calloc(MANY, sizeof(*process->sites));
+	assert_non_null(process->sites);
+	for (uint32_t i = 0; i < MANY; i++) {
+		Hk__Site *site = malloc(sizeof(*site));
+		assert_non_null(site);
+		hk__site__init(site);
+		site->id = (first + i * step) % MANY;
+		site->level = step;
+		process->sites[i] = site;
+	}
+	process->n_sites = MANY;
+	return process;
+}
+
+/* Processor time of merging a change with the sites in the order of FIRST and STEP. */
+static double merge_s(uint32_t first, uint32_t step)
+{
+	struct timespec begin, end;
+	Hk__Process *process = many_sites(0, 1), *change = many_sites(first, step);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+	assert_int_equal(hk_change_apply(process, change), 0);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+	assert_int_equal(process->n_sites, MANY);
+	for (uint32_t i = 0; i < MANY; i++) {
+		assert_int_equal(process->sites[i]->id, i);
+		assert_int_equal(process->sites[i]->level, step);
+	}
+	hk__process__free_unpacked(process, NULL);
+	hk__process__free_unpacked(change, NULL);
+	return (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
+}
+
+/* A search through the whole list for each element takes thousands of times as long. */
+static void test_merge_of_shuffled_sites_takes_linear_time(void **state)
+{
+	(void)state;
+	double in_order = merge_s(0, 1);
+	assert_true(merge_s(MANY - 1, MANY - 1) < 100 * in_order);
+	assert_true(merge_s(7, 40503) < 100 * in_order);
+}
+
+static void test_elements_beyond_the_most_push_out_the_oldest_but_the_first(void **state)
+{
+	(void)state;
+	const uint32_t most = 4096, all = most + 500;
+	struct model model = {.seed = 1};
+	Hk__Process *process = model_process(&model);
+	for (uint32_t from = 0; from < all; from += 92) {
+		Hk__Process *change = model_process(&model);
+		change->threads = calloc(92, sizeof(*change->threads));
+		for (uint32_t i = 0; i < 92 && from + i < all; i++) {
+			Hk__Thread *thread = malloc(sizeof(*thread));
+			hk__thread__init(thread);
+			thread->uid = from + i;
+			change->threads[change->n_threads++] = thread;
+		}
+		assert_int_equal(hk_change_apply(process, change), 0);
+		hk__process__free_unpacked(change, NULL);
+	}
+	assert_int_equal(process->n_threads, most);
+	assert_int_equal(process->threads[0]->uid, 0);
+	for (uint32_t i = 1; i < most; i++) {
+		assert_int_equal(process->threads[i]->uid, all - most + i);
+	}
+	hk__process__free_unpacked(process, NULL);
+}
+
 /* ---- through a file ---- */
 
 static Hk__Snapshot *load(const char *directory, int expected)
@@ -421,6 +498,8 @@ int main(void)
 	    cmocka_unit_test(test_merged_changes_are_the_process),
 	    cmocka_unit_test(test_change_holds_changed_sites_and_buckets_only),
 	    cmocka_unit_test(test_change_of_another_or_unsound_is_refused),
+	    cmocka_unit_test(test_merge_of_shuffled_sites_takes_linear_time),
+	    cmocka_unit_test(test_elements_beyond_the_most_push_out_the_oldest_but_the_first),
 	    cmocka_unit_test(test_file_of_changes_is_the_process),
 	    cmocka_unit_test(test_cut_file_is_an_earlier_state),
 	};
