@@ -120,7 +120,8 @@ static void print_k8s(const struct environment *environment)
 	puts("# into the container of the job; a hookcollector beside it mounts the same run "
 	     "directory");
 	puts("env:");
-	printf("- name: HOOK_RUN_DIR\n  value: /run/hooktrace\n");
+	/* Below the volume: its own directory belongs to root and is open to all. */
+	puts("- name: HOOK_RUN_DIR\n  value: /run/hooktrace/user");
 	for (size_t i = 0; i < environment->count; i++) {
 		if (strcmp(environment->variables[i].name, "HOOK_RUN_DIR") != 0) {
 			printf("- name: %s\n  value: ", environment->variables[i].name);

@@ -2,7 +2,8 @@
 # Slurm's Prolog, as root on each node of an allocation: a collector of the user's, unless there is one. Never fails a job.
 # Where jobs are kept says the user's hooktrace.conf or /etc/hooktrace.conf; by default a directory in the user's home, which the
 # nodes share.
-collector="${HOOKTRACE_BIN:-/usr/local/bin}/hookcollector"
+PATH="${HOOKTRACE_BIN:+$HOOKTRACE_BIN:}/usr/local/bin:/usr/bin:/bin:$PATH"
+collector="$(command -v hookcollector)" || exit 0
 # shellcheck disable=SC2016 # the shell it starts is to expand it
 start='"$0" --quiet --per-node --ready-fd 3 "$@" </dev/null 3>&1 >/dev/null 2>&1 &'
 

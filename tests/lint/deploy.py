@@ -2,19 +2,16 @@
 """What deploy/ has for other programs parses: YAML, units of systemd. What cannot be checked here is said and passes."""
 import configparser
 import glob
-import subprocess
 import shutil
+import subprocess
 import sys
+
+import yaml
 
 UNIT = {"hookcollector.service": ["--user"], "hookroot.service": []}
 
 
 def check_yaml(findings):
-    try:
-        import yaml  # only here: Debian's python3-yaml is not everywhere
-    except ImportError:
-        print("not checked for want of PyYAML: deploy/k8s")
-        return
     for path in sorted(glob.glob("deploy/k8s/*.yaml")):
         with open(path, encoding="utf-8") as stream:
             try:
