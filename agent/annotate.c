@@ -65,11 +65,13 @@ static const struct hk_hook hooks[] = {
     [USE_SET] = ACTIVITY(HK_MEANING_DEVICE_SET),
 };
 
-/* A name as used at one place of the program; never changes, never goes. */
+#define SITE_UNKNOWN (~0u) /* to be looked up with the name's next use */
+
+/* A name as used at one place of the program; never goes. */
 struct name {
 	uintptr_t caller;
-	uint32_t site;
-	uint8_t use; /* enum use */
+	_Atomic uint32_t site; /* HK_THUNKS: there is none */
+	uint8_t use;	       /* enum use */
 	char text[NAME_BYTES];
 };
 
@@ -141,13 +143,13 @@ static uint32_t bind(const char *text, enum use use, uintptr_t caller)
 }
 
 /* The name in the table, or NULL and the free slot where it belongs. */
-static const struct name *look_up(const char *text, uint32_t hash, enum use use, uintptr_t caller,
-				  uint32_t *ret_slot)
+static struct name *look_up(const char *text, uint32_t hash, enum use use, uintptr_t caller,
+			    uint32_t *ret_slot)
 {
 	uint32_t at = (hash ^ (uint32_t)caller * 0x9e3779b1u ^ use) % SLOTS;
 
 	for (;; at = (at + 1) % SLOTS) { /* it is never more than half full */
-		const struct name *found = atomic_load_explicit(&names[at], memory_order_acquire);
+		struct name *found = atomic_load_explicit(&names[at], memory_order_acquire);
 		if (!found || (found->caller == caller && found->use == use &&
 			       strcmp(found->text, text) == 0)) {
 			*ret_slot = at;
@@ -157,10 +159,10 @@ static const struct name *look_up(const char *text, uint32_t hash, enum use use,
 }
 
 /* Two threads may both make a name: they get the same site, and one of the two stays. */
-static const struct name *make_name(const char *text, uint32_t hash, enum use use, uintptr_t caller)
+static struct name *make_name(const char *text, uint32_t hash, enum use use, uintptr_t caller)
 {
 	struct name *made = hk_arena_take(sizeof(*made)), *none;
-	const struct name *found;
+	struct name *found;
 	uint32_t slot;
 
 	if (!made) {
@@ -184,7 +186,7 @@ static struct hk_site_hot *site_of(const char *name, enum use use, uintptr_t cal
 {
 	char text[NAME_BYTES];
 	uint32_t slot, hash = copy_name(name, text);
-	const struct name *found = look_up(text, hash, use, caller, &slot);
+	struct name *found = look_up(text, hash, use, caller, &slot);
 
 	if (!found && atomic_load_explicit(&name_count, memory_order_relaxed) >= NAMES_MAX) {
 		hash = copy_name("(more names)", text);
@@ -199,7 +201,25 @@ static struct hk_site_hot *site_of(const char *name, enum use use, uintptr_t cal
 		hk_inside = 0;
 		hk_process_restore_signals(signals);
 	}
-	return found && found->site < HK_THUNKS ? &hk_hot[found->site] : NULL;
+	if (found && found->site == SITE_UNKNOWN && !hk_process.sealed) {
+		uint64_t signals = hk_process_block_signals();
+		hk_inside = 1;
+		found->site = bind(text, use, caller);
+		hk_inside = 0;
+		hk_process_restore_signals(signals);
+	}
+	uint32_t site = found ? found->site : SITE_UNKNOWN;
+	return site < HK_THUNKS ? &hk_hot[site] : NULL;
+}
+
+void hk_annotate_forget(struct hk_span span)
+{
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		struct name *name = atomic_load_explicit(&names[i], memory_order_acquire);
+		if (name && hk_span_holds(span, name->caller)) {
+			name->site = SITE_UNKNOWN;
+		}
+	}
 }
 
 /* ---- what is left of them ---- */

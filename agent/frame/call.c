@@ -119,15 +119,15 @@ static int make_octave(void *cell, void *octave)
 	return (int)offset;
 }
 
-static int rearm(void *index, void *unused)
+static int rearm(void *index, void *return_address)
 {
-	(void)unused;
 	if (hk_inside) {
-		return 0; /* after the next call, then */
+		hk_patch_revisit();
+		return 0;
 	}
 	uint64_t signals = hk_process_block_signals();
 	hk_inside = 1;
-	hk_site_rearm((uint32_t)(uintptr_t)index);
+	hk_site_rearm((uint32_t)(uintptr_t)index, (uintptr_t)return_address);
 	hk_inside = 0;
 	hk_process_restore_signals(signals);
 	return 0;
@@ -301,7 +301,7 @@ static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
 		hk_call_measure(thread, call, ns);
 	}
 	if (site->flags & HK_HOT_LAZY) {
-		hk_state_saved(rearm, (void *)(uintptr_t)site->index, NULL);
+		hk_state_saved(rearm, (void *)(uintptr_t)site->index, (void *)call->return_address);
 	}
 	if (usual) {
 		restore(thread, call, ns);
@@ -382,6 +382,7 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 	if (frame >= thread->inner || (thread->depth && generation != thread->generation_seen)) {
 		/* Now and then in any case: calls may have ended on other threads. */
 		hk_open_heal(thread, frame);
+		hk_patch_look(); /* for slots that they left to the loader */
 	}
 	if (first || generation != thread->generation_seen) {
 		bool heeded = hk_control_heed(generation);

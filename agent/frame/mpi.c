@@ -61,8 +61,11 @@ static struct {
 	uint32_t size;
 } types[TYPES]; /* guarded by the process lock */
 
-static void find_functions(struct library *library)
+static int find_functions(struct dl_phdr_info *info, size_t size, void *data)
 {
+	struct library *library = data;
+	(void)info;
+	(void)size;
 	const struct {
 		const char *name;
 		void *where;
@@ -88,16 +91,19 @@ static void find_functions(struct library *library)
 	*(void **)&library->type_f2c = hk_find_function("*", "PMPI_Type_f2c");
 	library->wide =
 	    library->comm_f2c && library->type_f2c && hk_find_function("*", "ompi_comm_split");
+	library->fortran_in_place = hk_find_variable("mpi_fortran_in_place_");
+	return 1;
 }
 
 static void look_up(uint64_t found)
 {
 	struct library now = {.found = found};
-	find_functions(&now);
+	if (hk_loader_try(find_functions, &now) < 0) {
+		return; /* the next call asks again */
+	}
 	now.world = now.wide ? now.comm_f2c(OMPI_FORTRAN_WORLD) : MPICH_COMM_WORLD;
 	now.self = now.wide ? now.comm_f2c(OMPI_FORTRAN_SELF) : MPICH_COMM_SELF;
 	now.null = now.wide ? now.comm_f2c(OMPI_FORTRAN_NULL) : MPICH_COMM_NULL;
-	now.fortran_in_place = hk_find_variable("mpi_fortran_in_place_");
 	/* A library that came in place of another one may have other types. Threads that look at
 	 * once find the same. */
 	if (hk_process_lock()) {

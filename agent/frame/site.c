@@ -9,9 +9,10 @@
 #include "frame/values.h"
 #include "hooks/signature.h"
 #include "patch/patch.h"
+#include "patch/slot.h"
 #include "record/process.h"
 
-#define BUCKETS (2u * HK_THUNKS)
+#define CHAINS HK_THUNKS
 #define DOMAINS_MAX 64u
 
 static_assert(offsetof(struct hk_site_hot, original) == HK_HOT_ORIGINAL, "layout.h");
@@ -46,6 +47,9 @@ struct site {
 	uint8_t own_level, own_pinned; /* without rules and ceilings */
 	uint8_t ceiling;	       /* granted by the collector, 0: any */
 	uint8_t shared;
+	bool retired;	       /* matches nothing any more */
+	uint32_t next;	       /* of its chain: site + 1, 0: none */
+	struct hk_span caller; /* the calling object */
 	struct hk_site *entry; /* in the segment, NULL: not published yet */
 };
 
@@ -54,7 +58,7 @@ static struct site sites[HK_THUNKS];
 /* NULL: not a lazy site. Read by trampoline_aarch64.S: there the loader's stub is told the slot. */
 void **hk_lazy_slots[HK_THUNKS];
 static uint32_t site_count;
-static uint32_t bucket[BUCKETS]; /* site + 1 */
+static uint32_t chains[CHAINS]; /* site + 1, by function and library */
 static const char *domains[DOMAINS_MAX];
 static uint32_t domain_count;
 
@@ -67,16 +71,16 @@ static bool same_text(const char *a, const char *b)
 	return *a == *b;
 }
 
-static uint32_t hash(const struct hk_site_request *request)
+static uint32_t *chain_of(const struct site *site)
 {
-	uint64_t value = 14695981039346656037ULL ^ (uintptr_t)request->original;
-	for (const char *in = request->function; *in; in++) {
+	uint64_t value = 14695981039346656037ULL;
+	for (const char *in = site->function; *in; in++) {
 		value = (value ^ (uint8_t)*in) * 1099511628211ULL;
 	}
-	for (const char *in = request->library; *in; in++) {
+	for (const char *in = site->library; *in; in++) {
 		value = (value ^ (uint8_t)*in) * 1099511628211ULL;
 	}
-	return (uint32_t)(value ^ value >> 32);
+	return &chains[(value ^ value >> 32) % CHAINS];
 }
 
 /* Bit of domain NAME; more domains than bits share the last one. */
@@ -149,7 +153,7 @@ static void warm(struct hk_site_hot *hot, const struct hk_site_request *request,
 	hot->level = request->level;
 	hot->hook = hook;
 	hk_values_prepare(hot);
-	if (request->lazy_slot) {
+	if (request->lazy) {
 		/* The first call must come back to us, whatever the level. */
 		hot->flags |= HK_HOT_LAZY | HK_HOT_UNUSUAL;
 	}
@@ -235,6 +239,9 @@ void hk_site_relevel(void)
 {
 	bool passed = false;
 	for (uint32_t i = 0; i < site_count; i++) {
+		if (sites[i].retired) {
+			continue;
+		}
 		bool lazy = hk_hot[i].flags & HK_HOT_LAZY;
 		passed |= lazy && hk_hot[i].control == HK_CONTROL_PASS;
 		relevel(i);
@@ -254,20 +261,27 @@ void hk_site_publish_all(void)
 	}
 }
 
-static uint32_t *find(const struct hk_site_request *request)
+/* Whether calls through the slot of REQUEST are those of site INDEX: they lead to the same
+ * original, or the slot was left to the loader by the site's first call. */
+static bool is_same(uint32_t index, const struct hk_site_request *request)
 {
-	uint32_t at = hash(request) & (BUCKETS - 1);
-	for (; bucket[at]; at = (at + 1) & (BUCKETS - 1)) {
-		const struct site *site = &sites[bucket[at] - 1];
-		if (hk_hot[bucket[at] - 1].original == request->original &&
-		    site->shared == request->shared &&
-		    hk_lazy_slots[bucket[at] - 1] == request->lazy_slot &&
-		    same_text(site->function, request->function) &&
-		    same_text(site->library, request->library)) {
-			break;
-		}
+	const struct site *site = &sites[index];
+	void **lazy_slot = hk_lazy_slots[index];
+	return !site->retired && site->shared == request->shared &&
+	       (lazy_slot ? lazy_slot == request->slot
+			  : hk_hot[index].original == request->original && !request->lazy) &&
+	       same_text(site->function, request->function) &&
+	       same_text(site->library, request->library);
+}
+
+static uint32_t find(const struct hk_site_request *request)
+{
+	const struct site key = {.function = request->function, .library = request->library};
+	uint32_t at = *chain_of(&key);
+	while (at && !is_same(at - 1, request)) {
+		at = sites[at - 1].next;
 	}
-	return &bucket[at];
+	return at;
 }
 
 static void *thunk_of(uint32_t index)
@@ -275,37 +289,65 @@ static void *thunk_of(uint32_t index)
 	return (void *)(uintptr_t)(hk_thunks + (uint64_t)index * HK_THUNK_BYTES);
 }
 
+static bool is_lazy(uint32_t index)
+{
+	return hk_hot[index].flags & HK_HOT_LAZY;
+}
+
+/* What the loader made of the slot of lazy site INDEX. */
+static void resolve(uint32_t index, void *original)
+{
+	struct hk_site_hot *hot = &hk_hot[index];
+	__atomic_store_n(&hot->original, original, __ATOMIC_RELEASE);
+	/* Not before the original: who does not see it lazy must not see the stub. */
+	__atomic_store_n(&hot->flags, hk_values_flags(hot), __ATOMIC_RELEASE);
+	__atomic_store_n(&hot->control, control_of(sites[index].level), __ATOMIC_RELEASE);
+	hk_lazy_slots[index] = NULL;
+}
+
+/* The site of REQUEST in place INDEX, in no chain and not counted yet. */
+static bool make(const struct hk_site_request *request, uint32_t index)
+{
+	struct site *site = &sites[index];
+	*site = (struct site){.function = hk_arena_text(request->function),
+			      .library = hk_arena_text(request->library),
+			      .provider = hk_arena_text(request->provider),
+			      .own_level = request->level,
+			      .own_pinned = request->pinned,
+			      .caller = request->caller,
+			      .shared = request->shared};
+	if (!site->function || !site->library || !site->provider) {
+		return false;
+	}
+	hk_lazy_slots[index] = request->lazy ? request->slot : NULL;
+	warm(&hk_hot[index], request, index);
+	relevel(index);
+	/* The segment may be a parent's: the child's own gets all sites when it is made. */
+	bool shown = hk_process.used && !hk_process_forked();
+	return !shown || publish(index);
+}
+
 static void *bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 {
-	uint32_t *place = find(request);
-	if (*place) {
-		return thunk_of(*place - 1);
+	uint32_t found = find(request);
+	if (found) {
+		if (is_lazy(found - 1) && !request->lazy) {
+			resolve(found - 1, request->original);
+		}
+		return thunk_of(found - 1);
 	}
 	if (site_count == HK_CALIBRATION_SITE) {
 		*ret_refusal = HK_REFUSED_THUNKS;
 		return NULL;
 	}
 	uint32_t index = site_count;
-	struct site *site = &sites[index];
-	site->function = hk_arena_text(request->function);
-	site->library = hk_arena_text(request->library);
-	site->provider = hk_arena_text(request->provider);
-	hk_lazy_slots[index] = request->lazy_slot;
-	site->own_level = request->level;
-	site->own_pinned = request->pinned;
-	site->shared = request->shared;
-	bool texts = site->function && site->library && site->provider;
-	if (texts) {
-		warm(&hk_hot[index], request, index);
-		relevel(index);
-	}
-	/* The segment may be a parent's: the child's own gets all sites when it is made. */
-	bool shown = hk_process.used && !hk_process_forked();
-	if (!texts || (shown && !publish(index))) {
+	if (!make(request, index)) {
 		*ret_refusal = HK_REFUSED_MEMORY;
 		return NULL;
 	}
-	*place = index + 1;
+	uint32_t *chain = chain_of(&sites[index]);
+	sites[index].next = *chain;
+	*chain = index + 1;
 	site_count++;
 	return thunk_of(index);
 }
@@ -354,21 +396,52 @@ const char *hk_site_library(uint32_t index)
 	return sites[index].library ? sites[index].library : "";
 }
 
-void hk_site_rearm(uint32_t index)
+void hk_site_rearm(uint32_t index, uintptr_t return_address)
 {
-	struct hk_site_hot *hot = &hk_hot[index];
 	if (!hk_process_lock()) {
 		return;
 	}
-	void *original = NULL;
-	if (hot->flags & HK_HOT_LAZY) {
-		original = hk_patch_rearm(hk_lazy_slots[index], thunk_of(index));
+	bool lazy = is_lazy(index);
+	/* What is about to run on is there, and the slot with it. */
+	bool there = hk_span_holds(sites[index].caller, return_address);
+	if (lazy && there) {
+		void *original = hk_slot_rearm(hk_lazy_slots[index], thunk_of(index));
+		if (original) { /* else it is not resolved yet: another call is still inside */
+			resolve(index, original);
+		}
 	}
-	if (original) { /* else the loader has not resolved it yet: another call is still inside */
-		__atomic_store_n(&hot->original, original, __ATOMIC_RELEASE);
-		/* Not before the original: who does not see it lazy must not see the stub. */
-		__atomic_store_n(&hot->flags, hk_values_flags(hot), __ATOMIC_RELEASE);
-		__atomic_store_n(&hot->control, control_of(sites[index].level), __ATOMIC_RELEASE);
+	hk_process_unlock();
+	if (lazy && !there) {
+		hk_patch_revisit();
+		hk_patch_look();
+	}
+}
+
+static void retire(uint32_t index)
+{
+	uint32_t *at = chain_of(&sites[index]);
+	while (*at != index + 1) {
+		at = &sites[*at - 1].next;
+	}
+	*at = sites[index].next;
+	sites[index].retired = true;
+	hk_lazy_slots[index] = NULL;
+	/* Calls may still be inside, though their caller is no more. */
+	uint8_t flags = hk_hot[index].flags & (uint8_t)~HK_HOT_LAZY;
+	__atomic_store_n(&hk_hot[index].flags, flags, __ATOMIC_RELEASE);
+}
+
+void hk_site_retire(struct hk_span span)
+{
+	if (!hk_process_lock()) {
+		return;
+	}
+	for (uint32_t i = 0; i < site_count; i++) {
+		if (!sites[i].retired &&
+		    (hk_span_holds(span, (uintptr_t)hk_hot[i].original) ||
+		     (sites[i].caller.end && sites[i].caller.start == span.start))) {
+			retire(i);
+		}
 	}
 	hk_process_unlock();
 }

@@ -1,8 +1,9 @@
 /* site.h: call sites and their thunks, as the patcher sees them.
  *
  * A site is one function as called through one object's slot. Binding a site yields the address to
- * put into the slot: a thunk that calls the original with statistics around it. Sites are
- * never freed; the same (function, library, original, shared) yields the same site again.
+ * put into the slot: a thunk that calls the original with statistics around it. The same (function,
+ * library, original, shared) yields the same site again, until the calling object or the original's
+ * is unloaded: then the site is retired, and none like it is ever taken for it.
  * hk_site_bind is called under the loader's lock (dl_iterate_phdr) or with the patcher's own lock,
  * so by one thread at a time; the rest is safe anywhere.
  */
@@ -13,16 +14,18 @@
 #include <stdint.h>
 
 #include "hooks/hook.h"
+#include "patch/object.h"
 
 struct hk_site_request {
 	const struct hk_hook *hook;
-	const char *function; /* the symbol as bound */
-	const char *library;  /* calling object's path as loaded; "*" if shared */
-	const char *provider; /* defining object's path or "" */
-	void *original;	      /* what the slot held: function or lazy PLT stub */
-	void **lazy_slot;     /* the slot if it still holds a lazy stub, else NULL: the first call
-				 re-arms it */
-	bool shared;	      /* one thunk per symbol (GLOB_DAT, dlsym) instead of one per object */
+	const char *function;  /* the symbol as bound */
+	const char *library;   /* calling object's path as loaded; "*" if shared */
+	const char *provider;  /* defining object's path or "" */
+	void *original;	       /* what the slot held: function or lazy PLT stub */
+	void **slot;	       /* the slot of a call of its own, else NULL */
+	struct hk_span caller; /* the calling object; empty if it is not known or shared */
+	bool lazy;	/* the slot still holds a stub of the loader's: the first call re-arms it */
+	bool shared;	/* one thunk per symbol (GLOB_DAT, dlsym) instead of one per object */
 	uint8_t level;	/* enum hk_level resolved by the hook set for this library and symbol; never
 			   DEFAULT. Rules in force come on top. */
 	uint8_t pinned; /* the user gave the level */
@@ -52,8 +55,11 @@ void hk_site_publish_all(void);
  * process lock. */
 void hk_site_relevel(void);
 
-/* The first call through a lazy slot has returned: hooks the slot again and learns the real
- * original. */
-void hk_site_rearm(uint32_t index);
+/* The first call through a lazy slot has returned to RETURN_ADDRESS, or 0: was left. Hooks the slot
+ * again and learns the real original; where the caller's object may be gone, the next scan does. */
+void hk_site_rearm(uint32_t index, uintptr_t return_address);
+
+/* Retires the sites of calls from and to the object that was at SPAN. Under the loader's lock. */
+void hk_site_retire(struct hk_span span);
 
 #endif

@@ -67,6 +67,8 @@ static int close_object(void *handle)
 	hk_patch_rescan();
 	int status = original(handle);
 	hk_loader_note_unload();
+	/* Before anything else can lie where something was. */
+	hk_patch_rescan();
 	return status;
 }
 

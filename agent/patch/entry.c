@@ -82,6 +82,15 @@ void *hk_entry_wrap(void *original)
 	return NULL;
 }
 
+void hk_entry_forget(struct hk_span span)
+{
+	for (unsigned i = 0; i < WRAPPERS; i++) {
+		if (hk_span_holds(span, (uintptr_t)atomic_load(&originals[i]))) {
+			atomic_store(&originals[i], NULL);
+		}
+	}
+}
+
 void *hk_entry_original(const void *address)
 {
 	for (unsigned i = 0; i < WRAPPERS; i++) {

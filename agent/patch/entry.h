@@ -9,11 +9,16 @@
 
 #include <stdbool.h>
 
+#include "patch/object.h"
+
 /* Whether functions called NAME need such a wrapper. */
 bool hk_entry_named(const char *name);
 
-/* A function that calls ORIGINAL, for good the same one. NULL: no wrapper left. */
+/* A function that calls ORIGINAL, the same one as long as that is loaded. NULL: no wrapper left. */
 void *hk_entry_wrap(void *original);
+
+/* The originals within SPAN are no more: their wrappers are free for others. */
+void hk_entry_forget(struct hk_span span);
 
 /* What a wrapper at ADDRESS calls, or NULL if none is there. */
 void *hk_entry_original(const void *address);

@@ -1,7 +1,8 @@
 /* find.h: what the loaded objects export, found without dlsym, which would change what dlerror
  * says.
  *
- * Takes the loader's lock. What it finds is the host's: it may be unloaded.
+ * What it finds is the host's: it may be unloaded. Called from within hk_loader_try where the call
+ * under way is not one of the loader's own (patch/loader.h).
  */
 #ifndef HK_AGENT_PATCH_FIND_H
 #define HK_AGENT_PATCH_FIND_H
@@ -28,8 +29,8 @@ struct hk_find_kept {
 	_Atomic(uint32_t) misses;
 };
 
-/* Its address as long as no object has gone, else looked up anew; NULL if there is none, and for
- * good after some look-ups in vain. Any thread. */
+/* Its address as long as no object has gone, else looked up again; NULL if there is none, and for
+ * good after some look-ups in vain, or if the objects cannot be looked at now. Any thread. */
 void *hk_find_keep(struct hk_find_kept *kept);
 
 #endif

@@ -51,8 +51,8 @@ static const char *keep(const char *path)
 	return text;
 }
 
-struct hk_known *hk_known_get(struct hk_knowns *knowns, const struct hk_object *object,
-			      const char *program, size_t hint)
+struct hk_known *hk_known_find(const struct hk_knowns *knowns, const struct hk_object *object,
+			       const char *program, size_t hint)
 {
 	const char *path = object->name[0] ? object->name : program;
 	if (hint < knowns->count && is(&knowns->entries[hint], object, path)) {
@@ -63,27 +63,40 @@ struct hk_known *hk_known_get(struct hk_knowns *knowns, const struct hk_object *
 			return &knowns->entries[i];
 		}
 	}
+	return NULL;
+}
+
+struct hk_known *hk_known_get(struct hk_knowns *knowns, const struct hk_object *object,
+			      const char *program, size_t hint)
+{
+	struct hk_known *known = hk_known_find(knowns, object, program, hint);
+	if (known) {
+		return known;
+	}
 	if (knowns->count == knowns->room && !grow(knowns)) {
 		return NULL;
 	}
-	path = keep(path);
+	const char *path = keep(object->name[0] ? object->name : program);
 	if (!path) {
 		return NULL;
 	}
-	struct hk_known *known = &knowns->entries[knowns->count++];
+	known = &knowns->entries[knowns->count++];
 	memset(known, 0, sizeof(*known));
 	known->base = object->base;
 	known->dynamic = object->dynamic;
+	known->span = hk_object_span(object);
 	known->path = path;
 	return known;
 }
 
-void hk_known_sweep(struct hk_knowns *knowns)
+void hk_known_sweep(struct hk_knowns *knowns, void (*gone)(struct hk_span span))
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < knowns->count; i++) {
 		if (knowns->entries[i].seen) {
 			knowns->entries[kept++] = knowns->entries[i];
+		} else {
+			gone(knowns->entries[i].span);
 		}
 	}
 	knowns->count = kept;

@@ -1,8 +1,8 @@
 /* known.h: what the patcher remembers of each object between scans.
  *
  * An entry is the same object as long as its base, dynamic section and path agree. Entries of
- * objects that are gone are dropped by the next scan; nothing is ever written to them. Used by one
- * thread at a time.
+ * objects that are gone are dropped by the next scan, and all that was tied to them goes with them.
+ * Used by one thread at a time.
  */
 #ifndef HK_AGENT_PATCH_KNOWN_H
 #define HK_AGENT_PATCH_KNOWN_H
@@ -17,6 +17,7 @@
 struct hk_known {
 	uintptr_t base;
 	const void *dynamic;
+	struct hk_span span;
 	const char *path; /* lives as long as the process */
 	uint32_t slots_found;
 	uint32_t slots_patched;
@@ -36,13 +37,18 @@ struct hk_knowns {
 	size_t room;
 };
 
+/* Entry of OBJECT, or NULL: not known. PROGRAM and HINT as below. */
+struct hk_known *hk_known_find(const struct hk_knowns *knowns, const struct hk_object *object,
+			       const char *program, size_t hint);
+
 /* Entry of OBJECT, added if it is new, its path PROGRAM if the loader has none. HINT: where it
  * probably is. NULL: no memory. */
 struct hk_known *hk_known_get(struct hk_knowns *knowns, const struct hk_object *object,
 			      const char *program, size_t hint);
 
-/* Drops the entries not seen since they were last marked unseen. */
-void hk_known_sweep(struct hk_knowns *knowns);
+/* Drops the entries not seen since they were last marked unseen, each after GONE was called with
+ * its addresses. */
+void hk_known_sweep(struct hk_knowns *knowns, void (*gone)(struct hk_span span));
 
 /* Adds up objects and slots into the fields of *coverage that they concern. */
 void hk_known_count(const struct hk_knowns *knowns, struct hk_coverage *coverage);

@@ -1,37 +1,33 @@
-/* A child is safe when its parent had one thread only, or once the list of objects has changed:
- * whoever changed it had the lock. The list is read through the kernel, because it may change
- * meanwhile. */
 #include "patch/loader.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <sys/uio.h>
+#include <time.h>
 
-#include "frame/state.h"
 #include "patch/find.h"
+#include "patch/object.h"
 #include "record/process.h"
 #include "ring/kernel.h"
 
-#define OBJECTS_MAX 65536u
+/* Together some ten milliseconds. */
+#define PATIENT_TRIES 100
+#define PAUSE_NS 50000
 
-/* Wiped in a forked child. */
-struct state {
-	_Atomic uint32_t free; /* the lock is known not to be held by a thread that is not there */
-	_Atomic uint64_t list; /* the list of objects at the first look */
-};
+/* glibc keeps its locks in this variable, which only the loader defines. */
+#define HOME "_rtld_global"
 
-/* The last object of the list when it was remembered. */
-struct tail {
-	struct link_map *_Atomic at;
-	_Atomic uintptr_t base, dynamic, name;
-};
-
-static struct state *state;
-static struct tail tail;
-static _Atomic uint64_t unloads;
+static pthread_mutex_t *_Atomic lock;	   /* NULL: not known */
+static int (*try_lock)(pthread_mutex_t *); /* set before it, as the next one is */
+static int (*give_back)(pthread_mutex_t *);
 static const struct r_debug *debug;
-static const char *single_threaded; /* glibc's variable, where there is one */
+static bool ready;
+static bool held; /* by us: guarded by the lock */
+/* A wait that was in vain is not repeated before the lock was had again. */
+static atomic_bool in_vain;
+static const bool *original; /* on a page that a fork wipes: false in a child */
+static _Atomic uint64_t unloads;
 
 /* From the program's dynamic section: a variable _r_debug of the program may be a stale copy. */
 static int find_debug(struct dl_phdr_info *program, size_t size, void *unused)
@@ -55,55 +51,159 @@ static int find_debug(struct dl_phdr_info *program, size_t size, void *unused)
 
 void hk_loader_setup(void)
 {
-	state = hk_process_private_memory(sizeof(*state));
-	if (state) {
-		atomic_store_explicit(&state->free, 1, memory_order_relaxed);
+	bool *page = hk_process_private_memory(sizeof(*page));
+	if (page) {
+		*page = true;
 	}
+	original = page;
 	dl_iterate_phdr(find_debug, NULL);
-	single_threaded = hk_find_variable("__libc_single_threaded");
+	ready = true;
 }
 
-static bool read_map(const struct link_map *from, struct link_map *to)
-{
-	struct iovec here = {to, sizeof(*to)};
-	struct iovec there = {(void *)from, sizeof(*to)};
-	long self = hk_kernel(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	return hk_kernel(SYS_process_vm_readv, self, &here, 1, &there, 1, 0) == (long)sizeof(*to);
-}
+/* ---- which lock it is ---- */
 
-/* A number that changes with the list; never 0. */
-static uint64_t read_list(void)
+struct home {
+	const char *start;
+	size_t bytes;
+};
+
+static int find_home(struct dl_phdr_info *info, size_t size, void *data)
 {
-	const struct link_map *at = debug ? debug->r_map : NULL;
-	uint64_t sum = 1;
-	struct link_map map;
-	for (uint32_t i = 0; at && i < OBJECTS_MAX && read_map(at, &map); i++) {
-		sum = sum * 31 + (uintptr_t)at + (uintptr_t)map.l_ld;
-		at = map.l_next;
+	struct home *home = data;
+	struct hk_object object;
+	(void)size;
+	if (hk_object_read(info, &object) < 0) {
+		return 0;
 	}
-	return sum ? sum : 1;
+	const ElfW(Sym) *symbol = hk_object_find(&object, HOME);
+	if (!symbol || symbol->st_shndx == SHN_UNDEF ||
+	    !hk_object_holds(&object, object.base + symbol->st_value, symbol->st_size)) {
+		return 0;
+	}
+	home->start = (const char *)(object.base + symbol->st_value);
+	home->bytes = symbol->st_size;
+	return 1;
 }
 
-static bool lock_is_free(void)
+static int read_count(struct dl_phdr_info *info, size_t size, void *data)
 {
-	if (!state || atomic_load_explicit(&state->free, memory_order_relaxed)) {
+	const pthread_mutex_t *mutex = *(const pthread_mutex_t **)data;
+	(void)info;
+	(void)size;
+	return (int)mutex->__data.__count;
+}
+
+/* A recursive mutex of this thread's that dl_iterate_phdr takes once more. */
+static bool is_taken(const pthread_mutex_t *mutex, int self)
+{
+	unsigned count = mutex->__data.__count;
+	return mutex->__data.__owner == self && mutex->__data.__lock != 0 &&
+	       mutex->__data.__kind == PTHREAD_MUTEX_RECURSIVE_NP && count > 0 &&
+	       dl_iterate_phdr(read_count, &mutex) == (int)count + 1;
+}
+
+/* Before 2.34 the lock has a function only where libpthread is loaded: without it there is one
+ * thread, and the lock is nobody else's. */
+static void find_functions(void)
+{
+	static const char *const homes[] = {"libpthread.so.0", "libc.so.6"};
+	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]) && !try_lock; i++) {
+		void *unlock = hk_find_function(homes[i], "pthread_mutex_unlock");
+		void *try = hk_find_function(homes[i], "pthread_mutex_trylock");
+		if (unlock && try) {
+			*(void **)&give_back = unlock;
+			*(void **)&try_lock = try;
+		}
+	}
+}
+
+void hk_loader_learn(void)
+{
+	struct home home = {NULL, 0};
+	if (lock) {
+		return;
+	}
+	find_functions();
+	if (!try_lock || dl_iterate_phdr(find_home, &home) != 1) {
+		return;
+	}
+	int self = (int)hk_kernel(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	for (size_t at = 0; at + sizeof(*lock) <= home.bytes && !lock; at += sizeof(long)) {
+		pthread_mutex_t *mutex = (pthread_mutex_t *)(uintptr_t)(home.start + at);
+		lock = is_taken(mutex, self) ? mutex : NULL;
+	}
+}
+
+/* ---- taking it ---- */
+
+/* With the lock: a signal handler may have come while this very thread was changing the list. */
+static bool is_whole(void)
+{
+	return held || lock->__data.__count == 1 || !debug || debug->r_state == RT_CONSISTENT;
+}
+
+static bool take(void)
+{
+	if (try_lock(lock)) {
+		return false;
+	}
+	if (is_whole()) {
+		atomic_store_explicit(&in_vain, false, memory_order_relaxed);
 		return true;
 	}
-	bool free = single_threaded && *single_threaded;
-	if (!free) {
-		uint64_t list = read_list(), before = 0;
-		free =
-		    !atomic_compare_exchange_strong(&state->list, &before, list) && before != list;
+	give_back(lock);
+	return false;
+}
+
+static bool take_patiently(void)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	bool taken = take();
+	if (taken || atomic_load_explicit(&in_vain, memory_order_relaxed)) {
+		return taken;
 	}
-	if (free) {
-		atomic_store_explicit(&state->free, 1, memory_order_relaxed);
+	for (int i = 0; i < PATIENT_TRIES && !taken; i++) {
+		hk_kernel(SYS_nanosleep, &pause, 0, 0, 0, 0, 0);
+		taken = take();
 	}
-	return free;
+	if (!taken) {
+		atomic_store_explicit(&in_vain, true, memory_order_relaxed);
+	}
+	return taken;
+}
+
+static int iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data,
+		   bool (*take_lock)(void))
+{
+	if (hk_process.sealed) {
+		return -EBUSY;
+	}
+	if (!lock) {
+		/* Alone at the start, or as long as there are no threads. Of a loader that we do
+		 * not know it is not said; then only its own functions take the lock. */
+		bool alone = !ready || !try_lock;
+		bool own = take_lock == take_patiently && original && *original;
+		return alone || own ? dl_iterate_phdr(callback, data) : -EBUSY;
+	}
+	if (!take_lock()) {
+		return -EBUSY;
+	}
+	bool outer = !held;
+	held = true;
+	int result = dl_iterate_phdr(callback, data);
+	held = !outer;
+	give_back(lock);
+	return result;
+}
+
+int hk_loader_try(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
+{
+	return iterate(callback, data, take);
 }
 
 int hk_loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
 {
-	return !hk_process.sealed && lock_is_free() ? dl_iterate_phdr(callback, data) : 0;
+	return iterate(callback, data, take_patiently);
 }
 
 uint64_t hk_loader_unloads(void)
@@ -114,38 +214,4 @@ uint64_t hk_loader_unloads(void)
 void hk_loader_note_unload(void)
 {
 	atomic_fetch_add_explicit(&unloads, 1, memory_order_release);
-}
-
-void hk_loader_remember(void)
-{
-	struct link_map *at = debug ? debug->r_map : NULL;
-	while (at && at->l_next) {
-		at = at->l_next;
-	}
-	if (at) {
-		atomic_store_explicit(&tail.base, at->l_addr, memory_order_relaxed);
-		atomic_store_explicit(&tail.dynamic, (uintptr_t)at->l_ld, memory_order_relaxed);
-		atomic_store_explicit(&tail.name, (uintptr_t)at->l_name, memory_order_relaxed);
-	}
-	atomic_store_explicit(&tail.at, at, memory_order_release);
-}
-
-/* Its memory may have been given back. */
-static bool is_there(const struct link_map *map)
-{
-	const char *last = (const char *)(map + 1) - 1;
-	return hk_state_is_readable((uintptr_t)map) && hk_state_is_readable((uintptr_t)last);
-}
-
-bool hk_loader_unchanged(void)
-{
-	const struct link_map *at = atomic_load_explicit(&tail.at, memory_order_acquire);
-	/* In a child the first look counts, whatever comes of it. */
-	if (!at || hk_process.sealed || !lock_is_free() || !is_there(at)) {
-		return false;
-	}
-	return !__atomic_load_n(&at->l_next, __ATOMIC_RELAXED) &&
-	       at->l_addr == atomic_load_explicit(&tail.base, memory_order_relaxed) &&
-	       (uintptr_t)at->l_ld == atomic_load_explicit(&tail.dynamic, memory_order_relaxed) &&
-	       (uintptr_t)at->l_name == atomic_load_explicit(&tail.name, memory_order_relaxed);
 }

@@ -1,27 +1,31 @@
-/* loader.h: looking at the loaded objects where the loader's lock lets us.
+/* loader.h: looking at the loaded objects without ever waiting for who may wait for us.
  *
- * A thread that is in dl_iterate_phdr or dlopen while another forks leaves the child a lock that
- * nobody will ever give back, and libc does not make it new. The child, which may never go near the
- * loader, must not hang because we do.
+ * dl_iterate_phdr takes a lock of the loader's. A thread that holds it may be in a callback of the
+ * host's and want a mutex, and the call that we are in may be made under that mutex. A child
+ * forked meanwhile gets the lock from a thread that it does not have. So the lock is found in the
+ * loader's memory, by what it counts while we hold it, and is tried, not waited for.
  */
 #ifndef HK_AGENT_PATCH_LOADER_H
 #define HK_AGENT_PATCH_LOADER_H
 
 #include <link.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Before any other thread can be there. */
 void hk_loader_setup(void);
 
-/* As dl_iterate_phdr; 0 and no call where the lock may be held for ever, or in a sandbox. */
+/* Looks for the lock until it is known. From within a callback of dl_iterate_phdr. */
+void hk_loader_learn(void);
+
+/* As dl_iterate_phdr, or -EBUSY and no call: somebody has the lock, the list is being changed by
+ * the very thread that we run on, or the process is a sandbox. Inside another one of these it is
+ * never busy. */
+int hk_loader_try(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
+
+/* The same where some milliseconds of waiting break nothing: calls of the loader's own functions.
+ */
 int hk_loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
-
-/* From within hk_loader_iterate: what hk_loader_unchanged compares with. */
-void hk_loader_remember(void);
-
-/* Whether no object has come since then, told without the lock: who holds it may wait for us. An
- * object that went is not noticed, nor one in the very place of the last one. */
-bool hk_loader_unchanged(void);
 
 /* Rises, without the lock, when objects may have gone: what was found in them before is not to be
  * used any more. One that is closed by a call that nobody sees counts at the next scan. */

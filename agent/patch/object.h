@@ -13,6 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The addresses of an object's segments. */
+struct hk_span {
+	uintptr_t start, end; /* equal: none */
+};
+
+static inline bool hk_span_holds(struct hk_span span, uintptr_t address)
+{
+	return address >= span.start && address < span.end;
+}
+
 struct hk_relocations {
 	const ElfW(Rela) * at;
 	size_t count;
@@ -52,6 +62,11 @@ struct hk_object {
 /* Reads INFO into *ret_object. -ENOEXEC: it has no usable dynamic section, or one that points
  * outside the object. */
 int hk_object_read(const struct dl_phdr_info *info, struct hk_object *ret_object);
+
+static inline struct hk_span hk_object_span(const struct hk_object *object)
+{
+	return (struct hk_span){object->base, object->base + object->extent};
+}
 
 /* Whether BYTES at ADDRESS lie in one segment of the object. */
 bool hk_object_holds(const struct hk_object *object, uintptr_t address, size_t bytes);

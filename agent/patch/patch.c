@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "annotate.h"
 #include "arena.h"
 #include "frame/site.h"
 #include "hooks/pattern.h"
@@ -21,6 +22,7 @@
 #include "patch/change.h"
 #include "patch/dl.h"
 #include "patch/entry.h"
+#include "patch/escaped.h"
 #include "patch/known.h"
 #include "patch/loaded.h"
 #include "patch/loader.h"
@@ -33,7 +35,6 @@
 #include "ring/kernel.h"
 
 #define CANDIDATES_FIRST 256u
-#define ESCAPED_NAMES 256u /* further ones are counted each time */
 /* A relocation is not under way for longer: somebody else left the RELRO pages writable. */
 #define SETTLE_NS (2ull * 1000 * 1000 * 1000)
 
@@ -48,7 +49,6 @@ static struct {
 	atomic_bool again;   /* something was pending */
 	atomic_bool revisit; /* a slot may have been lost */
 	struct hk_coverage coverage;
-	uint32_t escaped[ESCAPED_NAMES]; /* hashes of names, 0: none */
 	char program[PATH_MAX];
 } patcher;
 
@@ -230,7 +230,7 @@ static void bind(struct hk_known *known, const struct hk_object *object, const s
 		refuse(known, HK_REFUSED_PROTECTED);
 	} else {
 		known->slots_patched++;
-		known->lazy |= request->lazy_slot != NULL;
+		known->lazy |= request->lazy;
 	}
 }
 
@@ -264,7 +264,7 @@ static bool change(const struct hk_known *known, const struct hk_slot *slot, boo
 	    hk_change_target(slot->function, request->provider, known->path, (void *)address);
 	if (target) {
 		request->original = target;
-		request->lazy_slot = NULL;
+		request->lazy = false;
 	}
 	return target != NULL;
 }
@@ -291,7 +291,9 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 	    .library = shared ? "*" : known->path,
 	    .provider = provider_path(provider),
 	    .original = (void *)value,
-	    .lazy_slot = lazy ? slot->at : NULL,
+	    .slot = shared ? NULL : slot->at,
+	    .lazy = lazy,
+	    .caller = shared ? (struct hk_span){0, 0} : known->span,
 	    .shared = shared,
 	};
 	request.hook = hk_hookset_find(patcher.set, slot->function, request.provider, known->path,
@@ -343,6 +345,7 @@ static void *wrapper_of(const struct hk_known *known, const struct hk_slot *slot
 	    .library = known->path,
 	    .provider = provider_path(provider),
 	    .original = (void *)value,
+	    .caller = known->span,
 	};
 	request.hook = hk_hookset_find(patcher.set, slot->function, request.provider, known->path,
 				       &request.level, &request.pinned);
@@ -411,15 +414,39 @@ static void patch_object(struct hk_known *known, const struct hk_object *object)
 	hk_slot_close(&pages);
 }
 
+/* What was at the addresses of SPAN is no more, and another object may be there soon or already:
+ * nothing that was tied to the one may ever be taken for the other's. */
+static void forget(struct hk_span span)
+{
+	hk_site_retire(span);
+	hk_pointer_forget(span);
+	hk_entry_forget(span);
+	hk_annotate_forget(span);
+}
+
+/* Before anything is matched with what is loaded now. */
+static void forget_unloaded(void)
+{
+	struct hk_knowns *knowns = &patcher.knowns;
+	for (size_t i = 0; i < knowns->count; i++) {
+		knowns->entries[i].seen = false;
+	}
+	for (size_t i = 0; i < patcher.loaded.count; i++) {
+		struct hk_known *known =
+		    hk_known_find(knowns, &patcher.loaded.objects[i], patcher.program, i);
+		if (known) {
+			known->seen = true;
+		}
+	}
+	hk_known_sweep(knowns, forget);
+}
+
 /* Visits the objects that may have something new: those not seen before, pending ones, those with
  * slots that the loader may have resolved under our hands, and, when some may have been replaced,
  * those that may be others in the same place. */
 static void patch_all(bool replaced)
 {
 	struct hk_knowns *knowns = &patcher.knowns;
-	for (size_t i = 0; i < knowns->count; i++) {
-		knowns->entries[i].seen = false;
-	}
 	atomic_store(&patcher.again, false);
 	for (size_t i = 0; i < patcher.loaded.count; i++) {
 		const struct hk_object *object = &patcher.loaded.objects[i];
@@ -427,7 +454,6 @@ static void patch_all(bool replaced)
 		if (!known) {
 			break;
 		}
-		known->seen = true;
 		if (!patcher.started) {
 			known->startup = true;
 		}
@@ -442,7 +468,6 @@ static void patch_all(bool replaced)
 			atomic_store(&patcher.again, true);
 		}
 	}
-	hk_known_sweep(knowns);
 }
 
 /* Scans whatever the loader now has; INFO carries its counters. */
@@ -454,12 +479,13 @@ static void rescan(const struct dl_phdr_info *info)
 	if (info->dlpi_subs != patcher.subs) {
 		hk_loader_note_unload();
 	}
-	hk_loader_remember();
+	hk_loader_learn();
 	if (hk_loaded_collect(&patcher.loaded) < 0) {
 		return;
 	}
 	patcher.adds = info->dlpi_adds;
 	patcher.subs = info->dlpi_subs;
+	forget_unloaded();
 	patch_all(replaced);
 	patcher.started = true;
 	hk_known_count(&patcher.knowns, &patcher.coverage);
@@ -470,27 +496,38 @@ static void rescan(const struct dl_phdr_info *info)
 	patcher.coverage.objects_hidden = hidden.objects;
 }
 
+static void publish(void)
+{
+	patcher.coverage.symbols_escaped = hk_escaped_count();
+	hk_process_cover(&patcher.coverage);
+}
+
 /* Whether a scan has something to do though no object came or went. */
 static bool is_waiting(void)
 {
 	return atomic_load(&patcher.again) || atomic_load(&patcher.revisit);
 }
 
-static int scan(struct dl_phdr_info *info, size_t size, void *data)
+void hk_patch_refresh(struct dl_phdr_info *info)
 {
-	(void)size;
-	(void)data;
 	bool changed = info->dlpi_adds != patcher.adds || info->dlpi_subs != patcher.subs;
 	if (patcher.started && !changed && !is_waiting()) {
-		return 1;
+		return;
 	}
 	/* A handler's hooked call would wait for the process lock that a scan takes again and
 	 * again. */
 	uint64_t signals = hk_process_block_signals();
 	atomic_store(&patcher.revisit, false);
 	rescan(info);
-	hk_process_cover(&patcher.coverage);
+	publish();
 	hk_process_restore_signals(signals);
+}
+
+static int scan(struct dl_phdr_info *info, size_t size, void *data)
+{
+	(void)size;
+	(void)data;
+	hk_patch_refresh(info);
 	return 1;
 }
 
@@ -503,8 +540,8 @@ void hk_patch_rescan(void)
 
 void hk_patch_look(void)
 {
-	if (patcher.set && (is_waiting() || !hk_loader_unchanged())) {
-		hk_patch_rescan();
+	if (patcher.set) {
+		hk_loader_try(scan, NULL);
 	}
 }
 
@@ -538,42 +575,18 @@ size_t hk_patch_initial(void)
 	return patcher.loaded.initial;
 }
 
-static int note_escape(struct dl_phdr_info *info, size_t size, void *data)
+static int cover(struct dl_phdr_info *info, size_t size, void *data)
 {
-	const uint32_t *hash = data;
 	(void)info;
 	(void)size;
-	size_t at = 0;
-	while (at < ESCAPED_NAMES && patcher.escaped[at] && patcher.escaped[at] != *hash) {
-		at++;
-	}
-	if (at == ESCAPED_NAMES || !patcher.escaped[at]) {
-		if (at < ESCAPED_NAMES) {
-			patcher.escaped[at] = *hash;
-		}
-		patcher.coverage.symbols_escaped++;
-		hk_process_cover(&patcher.coverage);
-	}
+	(void)data;
+	publish();
 	return 1;
 }
 
 void hk_patch_escaped(const char *function)
 {
-	uint32_t hash = 5381;
-	for (; *function; function++) {
-		hash = hash * 33 + (uint8_t)*function;
+	if (hk_escaped_add(function)) {
+		hk_loader_iterate(cover, NULL);
 	}
-	hash |= !hash;
-	hk_loader_iterate(note_escape, &hash);
-}
-
-void *hk_patch_rearm(void **slot, void *thunk)
-{
-	void *_Atomic *at = (void *_Atomic *)slot;
-	void *value = atomic_load_explicit(at, memory_order_acquire);
-	if (value == thunk) {
-		return NULL;
-	}
-	atomic_store_explicit(at, thunk, memory_order_release);
-	return value;
 }

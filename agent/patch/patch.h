@@ -17,12 +17,15 @@
 void hk_patch_start(const struct hk_hookset *set);
 
 /* Scans again if objects came or went since the last scan, or if some were still being relocated.
- * Cheap when nothing changed (tens of ns). What was seen goes to hk_process_cover. Safe from any
- * hooked call that is not already inside the agent. */
+ * Cheap when nothing changed (tens of ns). What was seen goes to hk_process_cover. For calls of the
+ * loader's own functions: waits a little where others look at its list. */
 void hk_patch_rescan(void);
 
-/* The same from calls that have nothing to do with the loader: without its lock where no object has
- * come. Whoever holds it may be waiting for the call. */
+/* The same from within hk_loader_iterate. */
+void hk_patch_refresh(struct dl_phdr_info *info);
+
+/* The same from any call that is not already inside the agent: never waits. Where the list is not
+ * to be had now, the next look or scan does it. */
 void hk_patch_look(void);
 
 /* The hooks in force; NULL before hk_patch_start. */
@@ -35,15 +38,11 @@ const char *hk_patch_path(const struct hk_object *object);
 size_t hk_patch_initial(void);
 
 /* The address of FUNCTION, which a hook wants, was handed out as it is: counted once for each name.
- * Takes the loader's lock. */
+ * Published at once where the loader's lock is to be had, else by the next scan. */
 void hk_patch_escaped(const char *function);
 
 /* Makes the next scan look at lazy slots again though no object came or went: the loader
  * may have taken some. */
 void hk_patch_revisit(void);
-
-/* Called after the first call through a lazy slot: if the loader overwrote SLOT, the value found
- * there is returned as the real original and THUNK is put back; NULL if nothing changed. */
-void *hk_patch_rearm(void **slot, void *thunk);
 
 #endif

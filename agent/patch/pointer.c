@@ -91,6 +91,28 @@ void hk_pointer_left(const void *address)
 	left.count++;
 }
 
+/* What lay behind it by chance of its place takes its place. */
+static void remove_at(size_t hole)
+{
+	left.at[hole] = NULL;
+	left.count--;
+	size_t at = (hole + 1) & (left.room - 1);
+	for (; left.at[at]; at = (at + 1) & (left.room - 1)) {
+		const void *address = left.at[at];
+		left.at[at] = NULL;
+		left.at[place_of(address)] = address;
+	}
+}
+
+void hk_pointer_forget(struct hk_span span)
+{
+	for (size_t at = 0; at < left.room; at++) {
+		while (left.at[at] && hk_span_holds(span, (uintptr_t)left.at[at])) {
+			remove_at(at);
+		}
+	}
+}
+
 static void *escape(const struct exchange *exchange)
 {
 	hk_patch_escaped(exchange->name);
@@ -293,6 +315,9 @@ static bool want_version(const struct exchange *exchange, struct hk_site_request
 static void *decide_entry(const struct exchange *exchange)
 {
 	struct hk_site_request request = {.library = user_path(exchange)};
+	if (exchange->has_user) {
+		request.caller = hk_object_span(&exchange->user);
+	}
 	const char *symbol = exchange->has_provider ? exported(exchange) : NULL;
 	bool wanted = symbol ? want(exchange, symbol, &request) : want_version(exchange, &request);
 	void *result = !wanted			? exchange->address
@@ -323,7 +348,8 @@ static int find_objects(struct dl_phdr_info *info, size_t size, void *data)
 static int exchange_locked(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct exchange *exchange = data;
-	(void)info;
+	/* Sites of what is no more are not for what is now. */
+	hk_patch_refresh(info);
 	(void)size;
 	hk_loader_iterate(find_objects, exchange);
 	exchange->result = exchange->decide(exchange);

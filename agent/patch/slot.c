@@ -172,3 +172,14 @@ void hk_slot_close(struct hk_slot_pages *pages)
 	pages->start = 0;
 	pages->end = 0;
 }
+
+void *hk_slot_rearm(void **slot, void *thunk)
+{
+	void *_Atomic *at = (void *_Atomic *)slot;
+	void *value = atomic_load_explicit(at, memory_order_acquire);
+	if (value == thunk) {
+		return NULL;
+	}
+	atomic_store_explicit(at, thunk, memory_order_release);
+	return value;
+}

@@ -66,4 +66,9 @@ int hk_slot_write(const struct hk_object *object, struct hk_slot_pages *pages, v
 /* Makes the pages opened read-only again. */
 void hk_slot_close(struct hk_slot_pages *pages);
 
+/* After the first call through a lazy slot, in an object that cannot go meanwhile: if the loader
+ * overwrote SLOT, the value found there is the real original, and THUNK is put back. NULL: nothing
+ * changed. Any thread. */
+void *hk_slot_rearm(void **slot, void *thunk);
+
 #endif

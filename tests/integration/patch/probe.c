@@ -9,10 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "annotate.h"
 #include "frame/site.h"
-#include "frame/state.h"
 #include "patch/find.h"
 #include "patch/patch.h"
+#include "patch/slot.h"
 #include "record/process.h"
 #include "record/thread.h"
 
@@ -144,7 +145,7 @@ __attribute__((visibility("hidden"), used)) struct way probe_enter(unsigned long
 __attribute__((visibility("hidden"), used)) void probe_leave(unsigned long index)
 {
 	struct site *site = &sites[index];
-	void *real = site->lazy_slot ? hk_patch_rearm(site->lazy_slot, thunk_of(index)) : NULL;
+	void *real = site->lazy_slot ? hk_slot_rearm(site->lazy_slot, thunk_of(index)) : NULL;
 	if (real) {
 		site->original = real;
 		site->lazy_slot = NULL;
@@ -175,8 +176,18 @@ void *hk_site_bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 	snprintf(site->library, sizeof(site->library), "%s", request->library);
 	snprintf(site->provider, sizeof(site->provider), "%s", request->provider);
 	site->original = request->original;
-	site->lazy_slot = request->lazy_slot;
+	site->lazy_slot = request->lazy ? request->slot : NULL;
 	return thunk_of(site_count++);
+}
+
+void hk_site_retire(struct hk_span span)
+{
+	(void)span;
+}
+
+void hk_annotate_forget(struct hk_span span)
+{
+	(void)span;
 }
 
 bool hk_site_is_thunk(const void *address)
@@ -198,11 +209,6 @@ void *hk_process_private_memory(uint64_t bytes)
 {
 	(void)bytes;
 	return NULL;
-}
-
-bool hk_state_is_readable(uintptr_t address)
-{
-	return address != 0;
 }
 
 void hk_sandbox_prctl(int option, unsigned long argument)

@@ -11,7 +11,8 @@
 
 static struct hk_object object(uintptr_t base, const char *name)
 {
-	return (struct hk_object){.base = base, .dynamic = (void *)(base + 64), .name = name};
+	return (struct hk_object){
+	    .base = base, .dynamic = (void *)(base + 64), .name = name, .extent = 512};
 }
 
 static void test_objects_are_found_again_by_place_and_path(void **state)
@@ -40,6 +41,16 @@ static void test_objects_are_found_again_by_place_and_path(void **state)
 	assert_int_equal(knowns.count, 1001);
 }
 
+static unsigned gone_count;
+
+static void note_gone(struct hk_span span)
+{
+	/* Those with an odd number. */
+	assert_int_equal(span.start / 4096 % 2, 0);
+	assert_int_equal(span.end, span.start + 512);
+	gone_count++;
+}
+
 static void test_objects_that_are_gone_are_dropped_and_not_counted(void **state)
 {
 	(void)state;
@@ -55,7 +66,8 @@ static void test_objects_that_are_gone_are_dropped_and_not_counted(void **state)
 		known->seen = i % 2 == 0;
 	}
 	struct hk_coverage coverage = {.scans = 9};
-	hk_known_sweep(&knowns);
+	hk_known_sweep(&knowns, note_gone);
+	assert_int_equal(gone_count, 5);
 	hk_known_count(&knowns, &coverage);
 	assert_int_equal(coverage.objects, 5);
 	assert_int_equal(coverage.objects_pending, 1);

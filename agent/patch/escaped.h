@@ -1,0 +1,17 @@
+/* escaped.h: names of functions that a hook wants and whose address was handed out as it is.
+ *
+ * Any thread, no lock.
+ */
+#ifndef HK_AGENT_PATCH_ESCAPED_H
+#define HK_AGENT_PATCH_ESCAPED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Whether FUNCTION is new among them. After the first 256 names each counts every time. */
+bool hk_escaped_add(const char *function);
+
+/* How many there are. */
+uint32_t hk_escaped_count(void);
+
+#endif
