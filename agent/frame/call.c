@@ -133,53 +133,25 @@ static int rearm(void *index, void *return_address)
 	return 0;
 }
 
-/* The host's MPI library may run, and call hooked functions: they pass through. */
-static int evaluate(void *call, void *values)
-{
-	struct hk_thread *thread = ((struct hk_call *)call)->thread;
-	uint32_t inside = hk_inside;
-	thread->asking = (uint64_t) & ((struct hk_call *)call)->caller_frame;
-	hk_inside = 2;
-	uint64_t inner = thread->inner;
-	thread->ready = 0;
-	thread->inner = 0;
-	hk_values_evaluate(call, values);
-	if (!hk_process_forked()) {
-		thread->inner = inner;
-		thread->ready = 1;
-	}
-	hk_inside = inside;
-	thread->asking = 0;
-	return 0;
-}
-
 /* ---- the way out ---- */
 
-static bool failed(const struct hk_call *call, uint8_t rule)
+/* Whether the call failed; asks errno where the result does not tell. */
+static bool failed(const struct hk_call *call)
 {
-	uint64_t result = call->result;
-	switch (rule) {
-	case HK_ERROR_NONZERO:
-		return hk_values_failed(call);
-	case HK_ERROR_ERRNO: {
-		bool wide = call->site->hook->result == HK_TYPE_LONG;
-		if (wide ? (int64_t)result != -1 : (int32_t)result != -1) {
-			return false;
-		}
-		int reason = errno;
-		return reason != EAGAIN && reason != EINPROGRESS && reason != EINTR;
-	}
-	case HK_ERROR_NULL:
-		return result == 0;
-	case HK_ERROR_FAILED:
-		return result == ~0ULL;
-	case HK_ERROR_IERR: {
-		const struct hk_hook *hook = call->site->hook;
-		return hk_values_argument(call, (uint8_t)(hook->arg_count - 1)) != 0;
-	}
-	default:
+	const struct hk_hook *hook = call->site->hook;
+	if (!hk_values_suspect(call)) {
 		return false;
 	}
+	if (hook->error == HK_ERROR_NONZERO) {
+		return hk_values_failed(call);
+	}
+	if (hook->error == HK_ERROR_ERRNO) {
+		bool wide = hook->result == HK_TYPE_LONG;
+		int reason = errno;
+		return (!wide || (int64_t)call->result == -1) && reason != EAGAIN &&
+		       reason != EINPROGRESS && reason != EINTR;
+	}
+	return true;
 }
 
 static inline void count_totals(const struct hk_thread *thread, const struct hk_call *call,
@@ -217,22 +189,18 @@ static inline bool is_innermost(const struct hk_thread *thread, const struct hk_
 	return thread->inner == (uint64_t)&call->caller_frame;
 }
 
-static void read_values(struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
+/* VALUES: NULL if all are plain. */
+static inline void count_bytes(const struct hk_call *call, const uint64_t *values)
 {
 	const struct hk_site_hot *site = call->site;
-	if (site->flags & HK_HOT_SIMPLE) {
-		for (uint32_t i = 0; i < site->payload; i++) {
-			values[i] = hk_values_plain(call, site->word[i]);
-		}
-	} else {
-		hk_state_saved(evaluate, call, values);
+	uint8_t at = site->bytes;
+	if (at == HK_HOOK_VALUES) {
+		return;
 	}
-	for (uint32_t i = 0; i < site->payload; i++) {
-		/* read() and its like answer -1; what failed moved nothing */
-		if (site->hook->values[i].key == HK_KEY_BYTES && (int64_t)values[i] > 0 &&
-		    !hk_values_failed(call)) {
-			add(&call->cell->bytes, values[i]);
-		}
+	uint64_t bytes = values ? values[at] : hk_values_plain(call, site->word[at]);
+	/* read() and its like answer -1; what failed moved nothing */
+	if ((int64_t)bytes > 0 && !hk_values_failed(call)) {
+		add(&call->cell->bytes, bytes);
 	}
 }
 
@@ -269,12 +237,13 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 	count_totals(thread, call, ns);
 	count_duration(thread, call->cell, ns);
 	enum hk_record_kind kind = HK_RECORD_CALL;
-	if ((flags & HK_HOT_ERRORS) && failed(call, site->hook->error)) {
+	if (failed(call)) {
 		kind = HK_RECORD_FAILED;
 		add(&call->cell->errors, 1);
 	}
 	if (flags & HK_HOT_VALUES) {
-		read_values(call, values);
+		hk_values_read(call, values);
+		count_bytes(call, values);
 	}
 	if (hk_compat_prints) {
 		struct hk_compat_call told = {ns, flags & HK_HOT_VALUES ? values : NULL};
@@ -474,18 +443,22 @@ void hk_call_note_instant(struct hk_call *call, const uint64_t *value)
 
 /* ---- the usual way out ---- */
 
-/* The page has no room, or a handler's call writes a record that this one interrupted. */
+/* The page has no room. */
 static __attribute__((noinline)) void record_slowly(struct hk_thread *thread,
-						    const struct hk_call *call, uint64_t ns)
+						    const struct hk_call *call, uint64_t ns,
+						    const uint64_t *values)
 {
-	uint64_t values[HK_HOOK_VALUES];
-	for (uint32_t i = 0; i < call->site->payload; i++) {
-		values[i] = hk_values_plain(call, call->site->word[i]);
+	uint64_t plain[HK_HOOK_VALUES];
+	for (uint32_t i = 0; i < call->site->payload && !values; i++) {
+		plain[i] = hk_values_plain(call, call->site->word[i]);
 	}
-	hk_append_record(thread, call, ns, HK_RECORD_CALL, values, call->site->payload);
+	hk_append_record(thread, call, ns, HK_RECORD_CALL, values ? values : plain,
+			 call->site->payload);
 }
 
-static inline void record_plain(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+/* VALUES: NULL if all are plain. No handler's record is being written. */
+static inline void record_usual(struct hk_thread *thread, const struct hk_call *call, uint64_t ns,
+				const uint64_t *values)
 {
 	const struct hk_site_hot *site = call->site;
 	struct hk_chain_end *chain = &thread->chain[site->stream];
@@ -496,14 +469,15 @@ static inline void record_plain(struct hk_thread *thread, const struct hk_call *
 	uint64_t *room = chain->cursor, *end = room + HK_RECORD_HEADER_WORDS + payload;
 	if (unlikely(end > chain->end)) {
 		thread->busy = 0;
-		record_slowly(thread, call, ns);
+		record_slowly(thread, call, ns, values);
 		return;
 	}
 	fetch_ahead(room);
 	room[0] = call->start_ticks;
 	room[1] = site->word1 | ns;
 	for (uint32_t i = 0; i < payload; i++) {
-		room[HK_RECORD_HEADER_WORDS + i] = hk_values_plain(call, site->word[i]);
+		room[HK_RECORD_HEADER_WORDS + i] =
+		    values ? values[i] : hk_values_plain(call, site->word[i]);
 	}
 	hk_chain_publish(chain, end);
 	atomic_signal_fence(memory_order_seq_cst);
@@ -532,6 +506,34 @@ static __attribute__((noinline)) struct hk_result leave_unready(struct hk_call *
 	return result_of(call);
 }
 
+/* The short way of a call whose values are not plain, or whose result may say that it failed. */
+struct hk_result hk_call_leave_described(struct hk_call *call, uint64_t ns, uint64_t *bucket)
+{
+	struct hk_thread *thread = call->thread;
+	uint8_t flags = __atomic_load_n(&call->site->flags, __ATOMIC_RELAXED);
+	uint64_t space[HK_HOOK_VALUES], *values = flags & HK_HOT_SIMPLE ? NULL : space;
+	if (unlikely(hk_values_suspect(call) ||
+		     ((flags & HK_HOT_VALUES) && values && !hk_values_known(call, values)))) {
+		return leave_slowly(call, ns);
+	}
+	count_totals(thread, call, ns);
+	add(bucket, 1);
+	if (flags & HK_HOT_VALUES) {
+		count_bytes(call, values);
+	}
+	if (flags & HK_HOT_RECORD) {
+		record_usual(thread, call, ns, values);
+	}
+	restore(thread, call, ns);
+	return result_of(call);
+}
+
+static inline bool is_described(uint8_t flags)
+{
+	return (flags & (HK_HOT_UNUSUAL | HK_HOT_QUICK | HK_HOT_LAZY)) ==
+	       (HK_HOT_UNUSUAL | HK_HOT_QUICK);
+}
+
 /* The short way: no new octave, extreme or error, nothing to ask MPI. It checks before it writes
  * and calls nothing, so that the compiler needs no register saved. */
 struct hk_result hk_call_leave(struct hk_call *call, uint64_t end_ticks)
@@ -552,15 +554,21 @@ struct hk_result hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 	uint32_t bucket = (uint32_t)(ns >> shift) % HK_OCTAVE_BUCKETS;
 	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
 	if (unlikely(!offset || ns > cell->max_ns || ns < cell->min_ns || thread->busy ||
-		     !is_innermost(thread, call) || ns >= HK_DURATION_ESCAPE ||
-		     (unlikely(flags & (HK_HOT_UNUSUAL | HK_HOT_NULL)) &&
-		      ((flags & HK_HOT_UNUSUAL) || !call->result)))) {
+		     !is_innermost(thread, call) || ns >= HK_DURATION_ESCAPE)) {
 		return leave_slowly(call, ns);
+	}
+	if (flags & (HK_HOT_UNUSUAL | HK_HOT_NULL)) {
+		if (is_described(flags)) {
+			return hk_call_leave_described(call, ns, bucket_of(thread, offset, bucket));
+		}
+		if ((flags & HK_HOT_UNUSUAL) || !call->result) {
+			return leave_slowly(call, ns);
+		}
 	}
 	count_totals(thread, call, ns);
 	add(bucket_of(thread, offset, bucket), 1);
 	if (likely(flags & HK_HOT_RECORD)) {
-		record_plain(thread, call, ns);
+		record_usual(thread, call, ns, NULL);
 	}
 	restore(thread, call, ns);
 	return result_of(call);

@@ -61,6 +61,10 @@ struct hk_result {
  * where its caller looks for them. Runs on every hooked call: general registers only. */
 struct hk_result hk_call_leave(struct hk_call *call, uint64_t end_ticks);
 
+/* The same for a call that lasted NS and is to be counted in BUCKET, and that hk_call_leave found
+ * nothing in the way of but values or a rule of errors. */
+struct hk_result hk_call_leave_described(struct hk_call *call, uint64_t ns, uint64_t *bucket);
+
 /* The thread has no state yet, or the site no cell for it, or the generation changed, or calls were
  * abandoned: makes what is missing. 1: try again, 0: pass the call through unmeasured. Called with
  * all registers saved. */

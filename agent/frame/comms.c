@@ -24,9 +24,9 @@ uint64_t hk_comms_mix(uint64_t value)
 }
 
 /* The entry of HANDLE, or a free one; NULL when the table is full. */
-static struct comm *find(uint64_t handle)
+static __attribute__((noinline)) struct comm *find(uint64_t handle)
 {
-	uint32_t at = (uint32_t)hk_comms_mix(handle) % COMMS;
+	uint32_t at = (uint32_t)(handle * HK_COMMS_SPREAD >> 32) % COMMS;
 	for (uint32_t i = 0; i < COMMS; i++) {
 		struct comm *comm = &comms[(at + i) % COMMS];
 		uint64_t known = atomic_load_explicit(&comm->handle, memory_order_acquire);
@@ -59,6 +59,20 @@ static void fill(struct comm *comm, uint64_t handle, uint64_t hash)
 	comm->children = 0;
 	atomic_store_explicit(&comm->hash, hash, memory_order_relaxed);
 	atomic_store_explicit(&comm->handle, handle, memory_order_release);
+}
+
+bool hk_comms_known(uint64_t handle, uint64_t *ret_hash)
+{
+	const struct comm *comm = &comms[(uint32_t)(handle * HK_COMMS_SPREAD >> 32) % COMMS];
+	if (atomic_load_explicit(&comm->handle, memory_order_acquire) != handle) {
+		comm = find(handle);
+	}
+	if (!handle || !comm ||
+	    atomic_load_explicit(&comm->handle, memory_order_relaxed) != handle) {
+		return false;
+	}
+	*ret_hash = atomic_load_explicit(&comm->hash, memory_order_relaxed);
+	return true;
 }
 
 uint64_t hk_comms_get(uint64_t handle, uint64_t first, uint64_t *child)

@@ -12,7 +12,7 @@
 #include "hooks/hook.h"
 
 /* Value of a CUDA factor for CALL, which has returned; -1 where CUDA cannot tell or the call
- * failed. Under hk_state_saved. */
+ * failed. Calls the host's library. */
 uint64_t hk_cuda_factor(struct hk_call *call, const struct hk_factor *factor);
 
 #endif

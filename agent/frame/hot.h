@@ -10,12 +10,14 @@
 
 #define HK_HOT_RECORD 1u      /* level is record or more */
 #define HK_HOT_UNUSUAL 2u     /* the short way out of a call is not for this site */
-#define HK_HOT_ERRORS 4u      /* has an error rule */
+#define HK_HOT_QUICK 4u	      /* what is unusual may be known without foreign code */
 #define HK_HOT_LAZY 8u	      /* the slot still holds a lazy stub: re-arm after the first call */
 #define HK_HOT_SIMPLE 16u     /* every value is one plain word of struct hk_call: see `word` */
 #define HK_HOT_NULL 32u	      /* a result of 0 is an error */
 #define HK_HOT_VALUES 64u     /* the values are wanted at this level */
 #define HK_HOT_ARGUMENTS 128u /* level is record+args or more */
+
+struct hk_step;
 
 struct hk_site_hot {
 	void *original;
@@ -28,14 +30,15 @@ struct hk_site_hot {
 	uint32_t step;	 /* taken off the thread's countdown by a call: 1 at sample, else 0 */
 	uint8_t flags;	 /* HK_HOT_*; changes under calls with the level */
 	uint8_t payload; /* named values: the words of a record; the same at every level */
-	/* A plain value: 8-byte word of struct hk_call, widened from 32 bits if so marked
+	/* A plain value: 8-byte word of struct hk_call, and how its value is made of it
 	 * (HK_WORD_*). */
 	uint8_t word[HK_HOOK_VALUES];
 	uint8_t wide_words; /* if stack_words says so */
 	uint8_t exit;	    /* HK_EXIT_* */
+	uint8_t bytes;	    /* which value adds to the cell's bytes; HK_HOOK_VALUES: none */
 	const struct hk_hook *hook;
-	uint64_t word1; /* of a record, but for its duration */
-	uint64_t reserved;
+	uint64_t word1;		     /* of a record, but for its duration */
+	const struct hk_step *steps; /* how values.c makes the values; NULL: by their factors */
 };
 
 extern struct hk_site_hot hk_hot[HK_THUNKS];

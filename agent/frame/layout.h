@@ -87,13 +87,18 @@
 /* HK_HOT_FLAGS, as hot.h has them */
 #define HK_FLAG_RECORD 1
 #define HK_FLAG_UNUSUAL 2
+#define HK_FLAG_QUICK 4
 #define HK_FLAG_NULL 32
+#define HK_FLAG_LAZY 8
 #define HK_HOT_LAZY_BIT 3
 
-/* HK_HOT_WORD: 8-byte word of struct hk_call, and how it is widened */
+/* HK_HOT_WORD: 8-byte word of struct hk_call, and how it is widened; both bits: the word is 0 or
+ * the address of an int */
 #define HK_WORD_INDEX 0x3f
 #define HK_WORD_SIGN32 0x40
 #define HK_WORD_ZERO32 0x80
+#define HK_WORD_POINTEE 0xc0
+#define HK_WORD_NONE 0xff /* the value is not plain */
 
 /* HK_HOT_CONTROL */
 #define HK_CONTROL_FRAME 0 /* full path */

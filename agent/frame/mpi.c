@@ -56,10 +56,11 @@ static struct library {
 	const void *fortran_in_place;
 } mpi;
 
+/* Written under the process lock and read without it: `handle` is 0 while `size` changes. */
 static struct {
-	uint64_t handle;
-	uint32_t size;
-} types[TYPES]; /* guarded by the process lock */
+	_Atomic uint64_t handle;
+	_Atomic uint64_t size;
+} types[TYPES];
 
 static int find_functions(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -109,7 +110,7 @@ static void look_up(uint64_t found)
 	if (hk_process_lock()) {
 		mpi = now;
 		for (uint32_t i = 0; i < TYPES; i++) {
-			types[i].handle = 0;
+			atomic_store_explicit(&types[i].handle, 0, memory_order_relaxed);
 		}
 		hk_process_unlock();
 	}
@@ -156,27 +157,46 @@ static bool is_named(uint64_t type)
 	       integers == 0 && addresses == 0 && inner == 0;
 }
 
-static uint64_t type_size(uint64_t type)
+static uint32_t place_of(uint64_t type)
 {
-	uint32_t at = (uint32_t)hk_comms_mix(type) % TYPES;
-	uint64_t size = 0;
-	bool known = false;
+	return (uint32_t)(type * HK_COMMS_SPREAD >> 32) % TYPES;
+}
+
+bool hk_mpi_type_known(uint64_t type, uint64_t *ret_size)
+{
+	uint32_t at = place_of(type);
+	if (!type || atomic_load_explicit(&types[at].handle, memory_order_acquire) != type) {
+		return false;
+	}
+	*ret_size = atomic_load_explicit(&types[at].size, memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&types[at].handle, memory_order_relaxed) == type;
+}
+
+static void keep_type(uint64_t type, uint64_t size)
+{
+	uint32_t at = place_of(type);
 	if (hk_process_lock()) {
-		known = types[at].handle == type && type;
-		size = types[at].size;
+		atomic_store_explicit(&types[at].handle, 0, memory_order_relaxed);
+		atomic_thread_fence(memory_order_release);
+		atomic_store_explicit(&types[at].size, size, memory_order_relaxed);
+		atomic_store_explicit(&types[at].handle, type, memory_order_release);
 		hk_process_unlock();
 	}
-	if (known) {
+}
+
+static uint64_t type_size(uint64_t type)
+{
+	uint64_t size = 0;
+	if (hk_mpi_type_known(type, &size)) {
 		return size;
 	}
 	int bytes = 0;
 	if (mpi.type_size(type, &bytes) != 0 || bytes < 0) {
 		return 0;
 	}
-	if (is_named(type) && hk_process_lock()) {
-		types[at].handle = type;
-		types[at].size = (uint32_t)bytes;
-		hk_process_unlock();
+	if (is_named(type)) {
+		keep_type(type, (uint64_t)bytes);
 	}
 	return (uint64_t)bytes;
 }
@@ -247,13 +267,17 @@ static uint64_t is_root(const struct hk_call *call, const struct hk_factor *fact
 	return mpi.comm_rank(comm, &rank) == 0 && rank == root;
 }
 
-static uint64_t sent(const struct hk_call *call, const struct hk_factor *factor)
+bool hk_mpi_is_sent(uint64_t buffer)
 {
-	uint64_t buffer = hk_values_argument(call, factor->arg);
+	return buffer != (mpi.wide ? OMPI_IN_PLACE : MPICH_IN_PLACE);
+}
+
+static uint64_t sent(const struct hk_call *call, uint64_t buffer)
+{
 	if (call->site->hook->flags & HK_HOOK_FORTRAN) {
 		return !mpi.fortran_in_place || buffer != (uint64_t)mpi.fortran_in_place;
 	}
-	return buffer != (mpi.wide ? OMPI_IN_PLACE : MPICH_IN_PLACE);
+	return hk_mpi_is_sent(buffer);
 }
 
 static uint64_t first_hash(uint64_t handle)
@@ -342,9 +366,10 @@ static int status_source(const struct hk_call *call, uint64_t status)
 }
 
 /* Libraries have numbers of their own for what is no rank. */
-static uint64_t sender(const struct hk_call *call, const struct hk_factor *factor)
+static uint64_t sender(const struct hk_call *call, const struct hk_factor *factor,
+		       uint64_t argument)
 {
-	int source = (int)hk_values_argument(call, factor->arg);
+	int source = (int)argument;
 	bool any = source == (mpi.wide ? OMPI_ANY_SOURCE : MPICH_ANY_SOURCE);
 	if (any && factor->kind == HK_FACTOR_STATUS_SENDER) {
 		int told = status_source(call, hk_values_register(call, factor->arg2));
@@ -368,13 +393,50 @@ static uint64_t new_comm(const struct hk_call *call, const struct hk_factor *fac
 	return hash;
 }
 
-static bool succeeded(const struct hk_call *call)
+static inline bool succeeded(const struct hk_call *call)
 {
 	const struct hk_hook *hook = call->site->hook;
 	if (!(hook->flags & HK_HOOK_FORTRAN)) {
 		return (int32_t)call->result == 0;
 	}
 	return !hook->arg_count || hk_values_argument(call, (uint8_t)(hook->arg_count - 1)) == 0;
+}
+
+/* Whether the call passes handles as C has them. */
+static bool has_c_handle(const struct hk_call *call)
+{
+	return !mpi.wide || !(call->site->hook->flags & HK_HOOK_FORTRAN);
+}
+
+bool hk_mpi_answers(bool *ret_wide)
+{
+	*ret_wide = mpi.wide;
+	return mpi.found == hk_loader_unloads() + 1 && mpi.usable;
+}
+
+bool hk_mpi_known(const struct hk_call *call, const struct hk_factor *factor, uint64_t argument,
+		  uint64_t *ret_value)
+{
+	*ret_value = 0;
+	if (mpi.found != hk_loader_unloads() + 1) {
+		return false;
+	}
+	if (!mpi.usable || !succeeded(call)) {
+		return true;
+	}
+	uint64_t handle = mpi.wide ? argument : (uint32_t)argument;
+	switch (factor->kind) {
+	case HK_FACTOR_TYPE_SIZE:
+		return has_c_handle(call) && hk_mpi_type_known(handle, ret_value);
+	case HK_FACTOR_COMM:
+		return has_c_handle(call) && hk_comms_known(handle, ret_value);
+	case HK_FACTOR_SENT:
+		*ret_value = sent(call, argument);
+		return true;
+	default:
+		*ret_value = sender(call, factor, argument);
+		return true;
+	}
 }
 
 uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor)
@@ -394,7 +456,7 @@ uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor)
 	case HK_FACTOR_IS_ROOT:
 		return is_root(call, factor);
 	case HK_FACTOR_SENT:
-		return sent(call, factor);
+		return sent(call, hk_values_argument(call, factor->arg));
 	case HK_FACTOR_COMM:
 		return comm_number(comm_argument(call, factor->arg));
 	case HK_FACTOR_NEW_COMM:
@@ -403,7 +465,7 @@ uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor)
 		return new_rank(call, factor);
 	case HK_FACTOR_SENDER:
 	case HK_FACTOR_STATUS_SENDER:
-		return sender(call, factor);
+		return sender(call, factor, hk_values_argument(call, factor->arg));
 	default:
 		return 0;
 	}

@@ -14,12 +14,23 @@
 #include "frame/call.h"
 #include "hooks/hook.h"
 
-/* Value of an MPI factor for CALL; 0 where MPI cannot tell. Under hk_state_saved, general slow
- * path. */
+/* Sets *RET_VALUE to the factor `sizeof`, `comm`, `sent` or `sender` of ARGUMENT, which is the one
+ * of CALL that FACTOR names, where kept answers tell it. General registers only, no foreign code.
+ * Returns false if the library has to be asked. */
+bool hk_mpi_known(const struct hk_call *call, const struct hk_factor *factor, uint64_t argument,
+		  uint64_t *ret_value);
+
+/* The parts of it, for calls in C. Whether kept answers hold, and handles are addresses; the size
+ * of a named datatype; whether BUFFER is not MPI_IN_PLACE. */
+bool hk_mpi_answers(bool *ret_wide);
+bool hk_mpi_type_known(uint64_t type, uint64_t *ret_size);
+bool hk_mpi_is_sent(uint64_t buffer);
+
+/* Value of an MPI factor for CALL; 0 where MPI cannot tell. Calls the host's library. */
 uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor);
 
-/* Whether handles in C are addresses (Open MPI) and not 32 bits, as all are in Fortran. Asked like
- * hk_mpi_factor. */
+/* Whether handles in C are addresses (Open MPI) and not 32 bits, as all are in Fortran. Calls
+ * the host's library. */
 bool hk_mpi_is_wide(void);
 
 #endif

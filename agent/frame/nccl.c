@@ -84,7 +84,7 @@ static uint64_t split(const uint64_t *at, uint64_t parent, uint32_t colour)
 	return hash;
 }
 
-uint64_t hk_nccl_factor(struct hk_call *call, const struct hk_factor *factor)
+uint64_t hk_nccl_factor(const struct hk_call *call, const struct hk_factor *factor)
 {
 	/* Which communicator a call failed on is known all the same. */
 	if (hk_values_failed(call) && factor->kind != HK_FACTOR_NCCL_COMM) {

@@ -14,7 +14,7 @@
 #include "hooks/hook.h"
 
 /* Value of an NCCL factor for CALL; 0 where NCCL cannot tell or, but for `comm`, the call failed.
- * Under hk_state_saved. */
-uint64_t hk_nccl_factor(struct hk_call *call, const struct hk_factor *factor);
+ * Calls the host's library. */
+uint64_t hk_nccl_factor(const struct hk_call *call, const struct hk_factor *factor);
 
 #endif

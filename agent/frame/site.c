@@ -23,7 +23,8 @@ static_assert(offsetof(struct hk_site_hot, control) == HK_HOT_CONTROL, "layout.h
 static_assert(offsetof(struct hk_site_hot, flags) == HK_HOT_FLAGS, "layout.h");
 static_assert(HK_HOT_LAZY == 1u << HK_HOT_LAZY_BIT, "layout.h");
 static_assert(HK_HOT_RECORD == HK_FLAG_RECORD && HK_HOT_UNUSUAL == HK_FLAG_UNUSUAL &&
-		  HK_HOT_NULL == HK_FLAG_NULL,
+		  HK_HOT_NULL == HK_FLAG_NULL && HK_HOT_QUICK == HK_FLAG_QUICK &&
+		  HK_HOT_LAZY == HK_FLAG_LAZY,
 	      "layout.h");
 static_assert(offsetof(struct hk_site_hot, payload) == HK_HOT_PAYLOAD, "layout.h");
 static_assert(offsetof(struct hk_site_hot, word) == HK_HOT_WORD, "layout.h");

@@ -331,10 +331,28 @@ hk_call_enter:
 	ret
 	.cfi_restore_state
 6:	testb	$HK_FLAG_UNUSUAL, %dil
-	jnz	9f
+	jnz	14f
 	cmpq	$0, HK_CALL_RAX(%rbp)
 	jne	1b
 	jmp	9f
+	/* Values or errors are all that is unusual: rdi, rsi, rdx become the call, its nanoseconds, its bucket. */
+14:	andb	$(HK_FLAG_QUICK | HK_FLAG_LAZY), %dil
+	cmpb	$HK_FLAG_QUICK, %dil
+	jne	9f
+	movq	%rdx, %rax
+	shrq	%cl, %rax
+	andl	$31, %eax
+	leaq	(%rsi,%rax,8), %rax
+	addq	HK_THREAD_SEGMENT(%r10), %rax
+	movq	%rdx, %rsi
+	movq	%rax, %rdx
+	leaq	-HK_CALL_BYTES(%rbp), %rdi
+	call	hk_call_leave_described		/* brings the results back */
+	.cfi_remember_state
+	leave
+	.cfi_def_cfa	rsp, 8
+	ret
+	.cfi_restore_state
 	/* The words, the last one first. */
 7:	movzbl	HK_HOT_WORD - 1(%r11,%rax), %r8d
 	testb	$(HK_WORD_SIGN32 | HK_WORD_ZERO32), %r8b
@@ -350,8 +368,17 @@ hk_call_enter:
 	andl	$HK_WORD_INDEX, %r8d
 	movl	-HK_CALL_BYTES(%rbp,%r8,8), %r8d
 	jmp	10b
-12:	andl	$HK_WORD_INDEX, %r8d
+12:	testb	$HK_WORD_ZERO32, %r8b
+	jnz	13f
+	andl	$HK_WORD_INDEX, %r8d
 	movslq	-HK_CALL_BYTES(%rbp,%r8,8), %r8
+	jmp	10b
+	/* The address of an int, or 0. */
+13:	andl	$HK_WORD_INDEX, %r8d
+	movq	-HK_CALL_BYTES(%rbp,%r8,8), %r8
+	testq	%r8, %r8
+	jz	10b
+	movslq	(%r8), %r8
 	jmp	10b
 8:	movl	$0, HK_THREAD_BUSY(%r10)
 9:	movq	HK_CALL_SCRATCH(%rbp), %rsi
@@ -377,11 +404,11 @@ hk_call_enter:
 	.p2align 6
 	way_out	hk_call_exit_ordered
 	cmpb	$HK_EXIT_ORDERED, HK_HOT_EXIT(%r11)
-	je	13f
+	je	15f
 	call	hk_clock_read
 	movq	%rax, HK_CALL_SCRATCH(%rbp)
 	jmp	9f
-13:	rdtscp					/* waits for the call's own instructions */
+15:	rdtscp					/* waits for the call's own instructions */
 	leave_call hk_call_exit_ordered
 
 /* ---- what a light path leaves alone: sites switched off, and calls for which the full path has something to do.

@@ -1,6 +1,8 @@
 #include "frame/values.h"
 
+#include "arena.h"
 #include "compat/compat.h"
+#include "frame/comms.h"
 #include "frame/cuda.h"
 #include "frame/mpi.h"
 #include "frame/nccl.h"
@@ -12,34 +14,34 @@
 #define STACK_WORD (offsetof(struct hk_call, stack) / 8)
 #define PAGE 4096u /* or a part of one */
 
-static uint8_t widening(uint8_t type)
+/* HK_WORD_*, by type; 0: all 64 bits are the value's. */
+static const uint8_t widening[] = {
+    [HK_TYPE_INT] = HK_WORD_SIGN32,
+    [HK_TYPE_FD] = HK_WORD_SIGN32,
+    [HK_TYPE_NCCL_DATATYPE] = HK_WORD_SIGN32,
+    [HK_TYPE_UINT] = HK_WORD_ZERO32,
+    [HK_TYPE_HANDLE] = 0,
+};
+
+static inline uint64_t widen_as(uint64_t value, uint8_t how)
 {
-	switch (type) {
-	case HK_TYPE_INT:
-	case HK_TYPE_FD:
-	case HK_TYPE_NCCL_DATATYPE:
-		return HK_WORD_SIGN32;
-	case HK_TYPE_UINT:
-		return HK_WORD_ZERO32;
-	default:
-		return 0;
-	}
+	return how == HK_WORD_SIGN32   ? (uint64_t)(int64_t)(int32_t)value
+	       : how == HK_WORD_ZERO32 ? (uint32_t)value
+				       : value;
 }
 
 uint64_t hk_values_widen(uint64_t value, uint8_t type)
 {
-	uint8_t widen = widening(type);
-	return widen == HK_WORD_SIGN32	 ? (uint64_t)(int64_t)(int32_t)value
-	       : widen == HK_WORD_ZERO32 ? (uint32_t)value
-					 : value;
+	return widen_as(value, widening[type]);
 }
 
-static uint32_t argument_word(const struct hk_hook_arg *arg)
+static inline uint32_t argument_word(const struct hk_hook_arg *arg)
 {
 	return arg->place == HK_PLACE_INTEGER ? arg->index : (uint32_t)STACK_WORD + arg->index;
 }
 
-/* The word of a value that is one by-value integer argument or the result; false for any other. */
+/* The word of a value that is the result, one integer argument by value, or one int whose address a
+ * shipped hook vouches for; false for any other. */
 static bool plain_word(const struct hk_hook *hook, const struct hk_value *value, uint8_t *ret_word)
 {
 	const struct hk_factor *factor = &value->factors[0];
@@ -47,27 +49,131 @@ static bool plain_word(const struct hk_hook *hook, const struct hk_value *value,
 		return false;
 	}
 	if (factor->kind == HK_FACTOR_RESULT) {
-		*ret_word = (uint8_t)(RESULT_WORD | widening(hook->result));
+		*ret_word = (uint8_t)(RESULT_WORD | widening[hook->result]);
 		return true;
 	}
 	if (factor->kind != HK_FACTOR_ARG) {
 		return false;
 	}
 	const struct hk_hook_arg *arg = &hook->args[factor->arg];
-	if (arg->reference || arg->place == HK_PLACE_FLOAT || argument_word(arg) > HK_WORD_INDEX) {
+	if (arg->place == HK_PLACE_FLOAT || argument_word(arg) >= HK_WORD_INDEX) {
 		return false;
 	}
-	*ret_word = (uint8_t)(argument_word(arg) | widening(arg->type));
+	*ret_word = (uint8_t)(argument_word(arg) | widening[arg->type]);
+	if (arg->reference) {
+		*ret_word |= HK_WORD_POINTEE;
+		return arg->type == HK_TYPE_INT && (hook->flags & HK_HOOK_TRUSTED);
+	}
 	return true;
 }
 
-/* Where each value of HOOK is found, if all of them are plain. */
+/* ---- the values of most MPI calls, as steps ---- */
+
+/* One factor: what to make of a plain word. */
+enum what { AS_IT_IS, SIZE_OF_TYPE, COMM_OF, SENT_FROM, SENDER_OF };
+
+struct hk_step {
+	uint8_t what, word;
+	uint8_t ends; /* its value has no further factor */
+};
+
+#define STEPS_MAX (HK_HOOK_VALUES * HK_HOOK_FACTORS)
+
+/* False for a factor that is no matter of one plain word. */
+static bool step_of(const struct hk_hook *hook, const struct hk_factor *factor,
+		    struct hk_step *ret_step)
+{
+	static const uint8_t whats[] = {
+	    [HK_FACTOR_ARG] = AS_IT_IS,	    [HK_FACTOR_TYPE_SIZE] = SIZE_OF_TYPE,
+	    [HK_FACTOR_COMM] = COMM_OF,	    [HK_FACTOR_SENT] = SENT_FROM,
+	    [HK_FACTOR_SENDER] = SENDER_OF, [HK_FACTOR_STATUS_SENDER] = SENDER_OF,
+	};
+	struct hk_factor argument = {.kind = HK_FACTOR_ARG, .arg = factor->arg};
+	struct hk_value value = {.factor_count = 1, .factors = {argument}};
+	bool known = factor->kind == HK_FACTOR_ARG ||
+		     (factor->kind < sizeof(whats) && whats[factor->kind] != AS_IT_IS);
+	ret_step->what = known ? whats[factor->kind] : AS_IT_IS;
+	return known && !(hook->flags & HK_HOOK_FORTRAN) &&
+	       plain_word(hook, &value, &ret_step->word);
+}
+
+/* The steps of those of HOOK's values that are not plain; NULL if it has other factors, or none, or
+ * there is no memory: then the factors are evaluated one by one. */
+static const struct hk_step *plan(const struct hk_hook *hook, const uint8_t word[HK_HOOK_VALUES])
+{
+	struct hk_step steps[STEPS_MAX];
+	uint32_t count = 0;
+	for (uint32_t v = 0; v < hook->value_count; v++) {
+		const struct hk_value *value = &hook->values[v];
+		for (uint32_t f = 0; f < value->factor_count && word[v] == HK_WORD_NONE; f++) {
+			if (!step_of(hook, &value->factors[f], &steps[count])) {
+				return NULL;
+			}
+			steps[count++].ends = f + 1u == value->factor_count;
+		}
+	}
+	struct hk_step *kept = count ? hk_arena_take(count * sizeof(*kept)) : NULL;
+	for (uint32_t i = 0; i < count && kept; i++) {
+		kept[i] = steps[i];
+	}
+	return kept;
+}
+
+/* False where a handle is not known yet, or a sender is named by a status. */
+static inline bool take_step(const struct hk_step *step, bool wide, uint64_t *word)
+{
+	switch (step->what) {
+	case SIZE_OF_TYPE:
+		return hk_mpi_type_known(wide ? *word : (uint32_t)*word, word);
+	case COMM_OF:
+		return hk_comms_known(wide ? *word : (uint32_t)*word, word);
+	case SENT_FROM:
+		*word = hk_mpi_is_sent(*word);
+		return true;
+	case SENDER_OF:
+		return (int32_t)*word >= 0;
+	default:
+		return true;
+	}
+}
+
+static inline bool follow(const struct hk_call *call, const struct hk_step *step,
+			  uint64_t values[HK_HOOK_VALUES])
+{
+	const struct hk_site_hot *site = call->site;
+	uint32_t payload = site->payload;
+	bool wide;
+	if ((uint32_t)call->result || !hk_mpi_answers(&wide)) {
+		return false;
+	}
+	for (uint32_t i = 0; i < payload; i++) {
+		if (site->word[i] != HK_WORD_NONE) {
+			values[i] = hk_values_plain(call, site->word[i]);
+			continue;
+		}
+		uint64_t product = 1, word;
+		do {
+			word = hk_values_plain(call, step->word);
+			if (!take_step(step, wide, &word)) {
+				return false;
+			}
+			product *= word;
+		} while (!step++->ends);
+		values[i] = product;
+	}
+	return true;
+}
+
+/* Where each value of HOOK is found that is plain; whether all of them are. */
 static bool plain_words(const struct hk_hook *hook, uint8_t word[HK_HOOK_VALUES])
 {
 	/* Of device memory the call has to look around: see is_within(). */
 	bool plain = hk_hook_memory(hook->flags) == HK_MEMORY_HOST;
 	for (uint32_t i = 0; i < hook->value_count; i++) {
-		plain &= plain_word(hook, &hook->values[i], &word[i]);
+		if (!plain_word(hook, &hook->values[i], &word[i])) {
+			word[i] = HK_WORD_NONE;
+			plain = false;
+		}
 	}
 	return plain;
 }
@@ -77,18 +183,15 @@ uint8_t hk_values_flags(const struct hk_site_hot *hot)
 	const struct hk_hook *hook = hot->hook;
 	uint8_t word[HK_HOOK_VALUES];
 	bool record = hot->level >= HK_LEVEL_RECORD;
-	bool plain = plain_words(hook, word), bytes = false;
-	for (uint32_t i = 0; i < hook->value_count; i++) {
-		bytes |= hook->values[i].key == HK_KEY_BYTES;
-	}
+	bool plain = plain_words(hook, word), bytes = hot->bytes < HK_HOOK_VALUES;
 	/* New communicators are followed whatever the level, or later hashes would be wrong. */
 	bool wanted = hook->value_count && (record || bytes || hook->meaning == HK_MEANING_COMM);
 	bool error = hook->error != HK_ERROR_NEVER, null = hook->error == HK_ERROR_NULL;
 	bool arguments = hot->level >= HK_LEVEL_ARGS;
-	bool usual = hot->level > HK_LEVEL_COUNT && (!wanted || (plain && !bytes)) &&
-		     (!error || null) && !arguments && !hk_compat_prints;
+	bool quick = hot->level > HK_LEVEL_COUNT && !arguments && !hk_compat_prints;
+	bool usual = quick && (!wanted || (plain && !bytes)) && (!error || null);
 	return (uint8_t)((record ? HK_HOT_RECORD : 0) | (plain ? HK_HOT_SIMPLE : 0) |
-			 (wanted ? HK_HOT_VALUES : 0) | (error ? HK_HOT_ERRORS : 0) |
+			 (wanted ? HK_HOT_VALUES : 0) | (quick ? HK_HOT_QUICK : 0) |
 			 (null ? HK_HOT_NULL : 0) | (arguments ? HK_HOT_ARGUMENTS : 0) |
 			 (usual ? 0 : HK_HOT_UNUSUAL));
 }
@@ -97,6 +200,11 @@ void hk_values_prepare(struct hk_site_hot *hot)
 {
 	plain_words(hot->hook, hot->word);
 	hot->payload = hot->hook->value_count;
+	hot->steps = plan(hot->hook, hot->word);
+	hot->bytes = HK_HOOK_VALUES;
+	for (uint8_t i = 0; i < hot->payload; i++) {
+		hot->bytes = hot->hook->values[i].key == HK_KEY_BYTES ? i : hot->bytes;
+	}
 	hot->word1 = hk_record_word1(0, hot->index, HK_RECORD_CALL, hot->payload);
 	hot->flags = hk_values_flags(hot);
 }
@@ -192,34 +300,59 @@ static uint64_t field(const struct hk_call *call, const struct hk_factor *factor
 	return (uint64_t)(int64_t)number;
 }
 
-static uint64_t factor_value(struct hk_call *call, const struct hk_factor *factor)
+static uint64_t pointee(const struct hk_call *call, uint8_t argument)
+{
+	const uint64_t *out = (const uint64_t *)call->integer[argument];
+	/* posix_memalign leaves its argument alone when it fails. */
+	bool readable =
+	    !hk_values_failed(call) && hk_values_is_readable(call, (uint64_t)out, sizeof(*out));
+	return readable ? *out : 0;
+}
+
+/* A factor that needs no answer of the host's libraries, or one that was kept. */
+static bool factor_known(const struct hk_call *call, const struct hk_factor *factor,
+			 uint64_t *ret_value)
 {
 	switch (factor->kind) {
-	case HK_FACTOR_CONST:
-		return factor->constant;
 	case HK_FACTOR_ARG:
-		return hk_values_argument(call, factor->arg);
+		*ret_value = hk_values_argument(call, factor->arg);
+		return true;
+	case HK_FACTOR_CONST:
+		*ret_value = factor->constant;
+		return true;
 	case HK_FACTOR_RESULT:
-		return hk_values_plain(call,
-				       (uint8_t)(RESULT_WORD | widening(call->site->hook->result)));
-	case HK_FACTOR_POINTEE: {
-		const uint64_t *out = (const uint64_t *)call->integer[factor->arg];
-		/* posix_memalign leaves its argument alone when it fails. */
-		return !hk_values_failed(call) &&
-			       hk_values_is_readable(call, (uint64_t)out, sizeof(*out))
-			   ? *out
-			   : 0;
-	}
+		*ret_value = hk_values_widen(call->result, call->site->hook->result);
+		return true;
+	case HK_FACTOR_POINTEE:
+		*ret_value = pointee(call, factor->arg);
+		return true;
 	case HK_FACTOR_WORD:
 	case HK_FACTOR_INT:
-		return field(call, factor);
+		*ret_value = field(call, factor);
+		return true;
+	case HK_FACTOR_TYPE_SIZE:
+	case HK_FACTOR_SENT:
+	case HK_FACTOR_COMM:
+	case HK_FACTOR_SENDER:
+	case HK_FACTOR_STATUS_SENDER:
+		return hk_mpi_known(call, factor, hk_values_argument(call, factor->arg), ret_value);
+	case HK_FACTOR_NCCL_SIZE:
+	case HK_FACTOR_NCCL_COMM:
+		*ret_value = hk_nccl_factor(call, factor);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static uint64_t factor_asked(struct hk_call *call, const struct hk_factor *factor)
+{
+	switch (factor->kind) {
 	case HK_FACTOR_DEVICE:
 	case HK_FACTOR_STREAM_DEVICE:
 		return hk_cuda_factor(call, factor);
-	case HK_FACTOR_NCCL_SIZE:
 	case HK_FACTOR_NCCL_RANKS:
 	case HK_FACTOR_NCCL_IS_ROOT:
-	case HK_FACTOR_NCCL_COMM:
 	case HK_FACTOR_NCCL_NEW_COMM:
 	case HK_FACTOR_NCCL_NEW_COMMS:
 	case HK_FACTOR_NCCL_SPLIT:
@@ -230,36 +363,24 @@ static uint64_t factor_value(struct hk_call *call, const struct hk_factor *facto
 	}
 }
 
-/* Arguments that do not count for this rank may be garbage: whether they count is asked first, then
- * the cheap factors. */
-static uint32_t turn(const struct hk_factor *factor)
-{
-	switch (factor->kind) {
-	case HK_FACTOR_SENT:
-		return 0;
-	case HK_FACTOR_IS_ROOT:
-	case HK_FACTOR_NCCL_IS_ROOT:
-		return 1;
-	case HK_FACTOR_TYPE_SIZE:
-	case HK_FACTOR_SUM:
-	case HK_FACTOR_SUM_TYPED:
-		return 3;
-	default:
-		return 2;
-	}
-}
-
-static uint64_t product_of(struct hk_call *call, const struct hk_value *value)
+/* False if the product needs an answer and MAY_ASK is false. */
+static inline bool product_of(struct hk_call *call, const struct hk_value *value, bool may_ask,
+			      uint64_t *ret_product)
 {
 	uint64_t product = 1;
-	for (uint32_t now = 0; now <= 3; now++) {
-		for (uint32_t f = 0; f < value->factor_count && product; f++) {
-			if (turn(&value->factors[f]) == now) {
-				product *= factor_value(call, &value->factors[f]);
+	for (uint32_t f = 0; f < value->factor_count && product; f++) {
+		const struct hk_factor *factor = &value->factors[f];
+		uint64_t one;
+		if (!factor_known(call, factor, &one)) {
+			if (!may_ask) {
+				return false;
 			}
+			one = factor_asked(call, factor);
 		}
+		product *= one;
 	}
-	return product;
+	*ret_product = product;
+	return true;
 }
 
 static bool is_device_memory(const struct hk_hook *hook)
@@ -283,17 +404,72 @@ static bool is_within(const struct hk_call *call)
 	return false;
 }
 
-void hk_values_evaluate(struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
+static bool evaluate(struct hk_call *call, bool may_ask, uint64_t values[HK_HOOK_VALUES])
 {
-	const struct hk_hook *hook = call->site->hook;
-	for (uint32_t i = 0; i < hook->value_count; i++) {
-		values[i] = product_of(call, &hook->values[i]);
+	const struct hk_site_hot *site = call->site;
+	const struct hk_hook *hook = site->hook;
+	for (uint32_t i = 0; i < site->payload; i++) {
+		if (site->word[i] != HK_WORD_NONE) {
+			values[i] = hk_values_plain(call, site->word[i]);
+		} else if (!product_of(call, &hook->values[i], may_ask, &values[i])) {
+			return false;
+		}
 	}
 	if (!is_device_memory(hook) || !is_within(call)) {
-		return;
+		return true;
 	}
 	for (uint32_t i = 0; i < hook->value_count; i++) {
 		uint8_t key = hook->values[i].key;
 		values[i] = key == HK_KEY_POINTER || key == HK_KEY_SIZE ? 0 : values[i];
+	}
+	return true;
+}
+
+bool hk_values_known(struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
+{
+	if (call->site->steps && follow(call, call->site->steps, values)) {
+		return true;
+	}
+	return evaluate(call, false, values);
+}
+
+/* The host's libraries run, and may call hooked functions: those calls pass through. */
+static int ask(void *asked, void *values)
+{
+	struct hk_call *call = asked;
+	struct hk_thread *thread = call->thread;
+	uint32_t inside = hk_inside;
+	thread->asking = (uint64_t)&call->caller_frame;
+	hk_inside = 2;
+	uint64_t inner = thread->inner;
+	thread->ready = 0;
+	thread->inner = 0;
+	evaluate(call, true, values);
+	if (!hk_process_forked()) {
+		thread->inner = inner;
+		thread->ready = 1;
+	}
+	hk_inside = inside;
+	thread->asking = 0;
+	return 0;
+}
+
+/* Whether the result is in a vector or x87 register for all that is known: those registers are the
+ * only ones of their kind that a call leaves to its caller. */
+static bool may_return_vector(const struct hk_hook *hook)
+{
+	return !(hook->flags & HK_HOOK_TRUSTED) || hook->result == HK_TYPE_FLOAT ||
+	       hook->result == HK_TYPE_DOUBLE;
+}
+
+void hk_values_read(struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
+{
+	if (evaluate(call, false, values)) {
+		return;
+	}
+	if (may_return_vector(call->site->hook)) {
+		hk_state_saved(ask, call, values);
+	} else {
+		ask(call, values);
 	}
 }

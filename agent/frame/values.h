@@ -16,14 +16,22 @@ void hk_values_prepare(struct hk_site_hot *hot);
 /* The flags of HOT at its level now; all that changes with it. */
 uint8_t hk_values_flags(const struct hk_site_hot *hot);
 
-/* Evaluates every value of the call's hook, in order. May call the host's MPI, CUDA and NCCL
- * libraries: under hk_state_saved. */
-void hk_values_evaluate(struct hk_call *call, uint64_t values[HK_HOOK_VALUES]);
+/* Evaluates every value of the call's hook, in order. General registers only, no foreign code.
+ * Returns false if a value needs an answer of the host's MPI, CUDA or NCCL library. */
+bool hk_values_known(struct hk_call *call, uint64_t values[HK_HOOK_VALUES]);
 
-/* Plain values only: general registers, no calls. */
+/* Evaluates every value of the call's hook, in order, and asks the host's libraries where it has
+ * to. They are called as the host would call them: a call has returned, so by the calling
+ * convention no vector register but its result is in use. */
+void hk_values_read(struct hk_call *call, uint64_t values[HK_HOOK_VALUES]);
+
+/* A plain value: general registers, no calls. */
 static inline uint64_t hk_values_plain(const struct hk_call *call, uint8_t word)
 {
 	uint64_t value = ((const uint64_t *)(const void *)call)[word & HK_WORD_INDEX];
+	if ((word & HK_WORD_POINTEE) == HK_WORD_POINTEE) {
+		return value ? (uint64_t)(int64_t) * (const int32_t *)value : 0;
+	}
 	if (word & HK_WORD_SIGN32) {
 		return (uint64_t)(int64_t)(int32_t)value;
 	}
@@ -56,5 +64,25 @@ bool hk_values_is_readable(const struct hk_call *call, uint64_t address, size_t 
 /* Argument NUMBER of the call as a 64-bit value, dereferenced if it is a reference; 0: it cannot
  * be. */
 uint64_t hk_values_argument(const struct hk_call *call, uint8_t number);
+
+/* Whether the call may have failed by its hook's error rule. False is certain. */
+static inline bool hk_values_suspect(const struct hk_call *call)
+{
+	const struct hk_hook *hook = call->site->hook;
+	switch (hook->error) {
+	case HK_ERROR_NONZERO:
+		return (int32_t)call->result != 0;
+	case HK_ERROR_ERRNO:
+		return (int32_t)call->result == -1;
+	case HK_ERROR_NULL:
+		return call->result == 0;
+	case HK_ERROR_FAILED:
+		return call->result == ~0ULL;
+	case HK_ERROR_IERR:
+		return hk_values_argument(call, (uint8_t)(hook->arg_count - 1)) != 0;
+	default:
+		return false;
+	}
+}
 
 #endif

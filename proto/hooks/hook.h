@@ -157,8 +157,8 @@ struct hk_factor {
 };
 
 /* One named value: the product of its factors (those before the first HK_FACTOR_NONE). The reader
- * multiplies in order and stops at a factor of 0: what follows `isroot` or `sent` may be invalid
- * then. */
+ * multiplies in order and stops at a factor of 0. The parser puts `sent` and `isroot` first: if one
+ * of them is 0, what follows may be invalid. */
 struct hk_value {
 	uint8_t key; /* enum hk_key */
 	uint8_t factor_count;

@@ -281,6 +281,36 @@ static int parse_factor(struct hk_scan *scan, const struct hk_draft *draft,
 	return 0;
 }
 
+/* Arguments that do not count for a rank may be garbage: the factors that tell whether they count
+ * come first, those that look an answer up in a library's tables last. */
+static unsigned turn(const struct hk_factor *factor)
+{
+	switch (factor->kind) {
+	case HK_FACTOR_SENT:
+		return 0;
+	case HK_FACTOR_IS_ROOT:
+	case HK_FACTOR_NCCL_IS_ROOT:
+		return 1;
+	case HK_FACTOR_TYPE_SIZE:
+	case HK_FACTOR_SUM:
+	case HK_FACTOR_SUM_TYPED:
+		return 3;
+	default:
+		return 2;
+	}
+}
+
+/* Puts FACTOR behind the factors of VALUE whose turn is not later. */
+static void add_factor(struct hk_value *value, const struct hk_factor *factor)
+{
+	unsigned at = value->factor_count++;
+
+	for (; at > 0 && turn(&value->factors[at - 1]) > turn(factor); at--) {
+		value->factors[at] = value->factors[at - 1];
+	}
+	value->factors[at] = *factor;
+}
+
 int hk_value_parse(struct hk_scan *scan, struct hk_draft *draft, uint8_t key)
 {
 	struct hk_hook *hook = &draft->hook;
@@ -290,9 +320,11 @@ int hk_value_parse(struct hk_scan *scan, struct hk_draft *draft, uint8_t key)
 		if (value.factor_count == HK_HOOK_FACTORS) {
 			return hk_scan_fail(scan, "more than 4 factors", (struct hk_word){0});
 		}
-		if (parse_factor(scan, draft, &value.factors[value.factor_count++]) < 0) {
+		struct hk_factor factor;
+		if (parse_factor(scan, draft, &factor) < 0) {
 			return -EINVAL;
 		}
+		add_factor(&value, &factor);
 	} while (hk_scan_take(scan, '*'));
 	for (unsigned i = 0; i < hook->value_count; i++) {
 		if (hook->values[i].key == key) {

@@ -122,11 +122,12 @@ static void test_every_factor(void **state)
 	assert_int_equal(hook.args[6].reference, 1);
 	assert_factor(&hook, 0, 0, (struct hk_factor){.kind = HK_FACTOR_POINTEE, .arg = 0});
 	assert_int_equal(hook.values[1].factor_count, 4);
-	assert_factor(&hook, 1, 0, (struct hk_factor){.kind = HK_FACTOR_CONST, .constant = 12});
-	assert_factor(&hook, 1, 1, (struct hk_factor){.kind = HK_FACTOR_TYPE_SIZE, .arg = 3});
-	assert_factor(&hook, 1, 2, (struct hk_factor){.kind = HK_FACTOR_SUM, .arg = 1, .arg2 = 5});
-	assert_factor(&hook, 1, 3,
+	/* What tells whether the others count comes first. */
+	assert_factor(&hook, 1, 0,
 		      (struct hk_factor){.kind = HK_FACTOR_IS_ROOT, .arg = 4, .arg2 = 5});
+	assert_factor(&hook, 1, 1, (struct hk_factor){.kind = HK_FACTOR_CONST, .constant = 12});
+	assert_factor(&hook, 1, 2, (struct hk_factor){.kind = HK_FACTOR_TYPE_SIZE, .arg = 3});
+	assert_factor(&hook, 1, 3, (struct hk_factor){.kind = HK_FACTOR_SUM, .arg = 1, .arg2 = 5});
 	assert_factor(
 	    &hook, 2, 0,
 	    (struct hk_factor){.kind = HK_FACTOR_SUM_TYPED, .arg = 1, .arg2 = 5, .arg3 = 2});
@@ -194,10 +195,10 @@ static void test_nccl_factors(void **state)
 	assert_int_equal(hook.args[0].reference, 1);
 	assert_int_equal(hook.args[2].type, HK_TYPE_STRUCT);
 	assert_int_equal(hook.args[2].words, 16);
-	assert_factor(&hook, 0, 1, (struct hk_factor){.kind = HK_FACTOR_NCCL_SIZE, .arg = 4});
-	assert_factor(&hook, 0, 2, (struct hk_factor){.kind = HK_FACTOR_NCCL_RANKS, .arg = 1});
-	assert_factor(&hook, 0, 3,
+	assert_factor(&hook, 0, 0,
 		      (struct hk_factor){.kind = HK_FACTOR_NCCL_IS_ROOT, .arg = 3, .arg2 = 1});
+	assert_factor(&hook, 0, 2, (struct hk_factor){.kind = HK_FACTOR_NCCL_SIZE, .arg = 4});
+	assert_factor(&hook, 0, 3, (struct hk_factor){.kind = HK_FACTOR_NCCL_RANKS, .arg = 1});
 	assert_factor(&hook, 1, 0, (struct hk_factor){.kind = HK_FACTOR_NCCL_COMM, .arg = 1});
 	assert_factor(&hook, 2, 0,
 		      (struct hk_factor){.kind = HK_FACTOR_NCCL_NEW_COMM, .arg = 0, .arg2 = 2});

@@ -1,0 +1,84 @@
+#!/usr/bin/python3
+"""A described function costs about what an undescribed one does: its values need neither the vector registers saved nor much else.
+
+The program runs under callgrind, which counts instructions and calls: neither depends on how busy the machine is. One function is
+called by a name that the shipped hooks describe, and by one that a bare pattern hooks.
+"""
+import os
+import re
+import shutil
+import sys
+
+from harness import expect, expect_true, main
+from truth import rows_of
+
+COUNT = 3000
+WARM = 200
+# Instructions are no time: an undescribed call has 64 cheap ones that copy its stack, and the clock reads are two of each.
+PLAIN = {name: 1.2 for name in ("ddot_", "cudaLaunchKernel", "cudaMemcpyAsync", "__read_chk")}
+# Up to four values of kept answers.
+KEPT = {name: 2.3 for name in ("MPI_Ssend", "MPI_Recv", "MPI_Allreduce")}
+# The library is asked at each call whether this is the root: the question is two calls of its functions.
+ASKED = {"MPI_Bcast": 5}
+LIMITS = PLAIN | KEPT | ASKED
+# What is made once for a function, with the vector registers saved: cells, octaves, pages.
+SAVES_PER_FUNCTION = 50
+NAME = re.compile(r"(c?)fn=\((\d+)\)(?: (.*))?")
+
+
+def calls_and_costs(path):
+    """{function: [calls of it, instructions in it and below]} of a file of callgrind's."""
+    names, sums, callee, calls = {}, {}, None, 0
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        for line in stream:
+            named = NAME.match(line)
+            if named:
+                called, number, name = named.groups()
+                if name:
+                    names[number] = name.strip()
+                callee = number if called else callee
+            elif line.startswith("calls="):
+                calls = int(line[6:].split()[0])
+            elif calls:
+                entry = sums.setdefault(names[callee], [0, 0])
+                entry[0] += calls
+                entry[1] += int(line.split()[-1])
+                calls = 0
+    return sums
+
+
+def test(run):
+    if not shutil.which("valgrind"):
+        print("skipped: valgrind is not installed")
+        sys.exit(77)
+    program = os.path.join(run.build, "tests", "integration", "frame", "described")
+    alone = run.command(program, COUNT)
+    counts = run.path("counts")
+    traced = run.trace("valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={counts}", program, COUNT,
+                       hooks=["blas", "mpi", "cuda", "libc", "*:plain_*"], level=[f"*:{name}=record" for name in ("plain_*", *LIMITS)],
+                       options=("-q", "--job", "described"))
+    expect("output", traced.stdout, alone.stdout)
+    rows = {function: row for (_, function), row in rows_of(run.report(run.path("store", "described"))).items()}
+    for name in LIMITS:
+        expect(f"calls of {name}", rows[name]["calls"], COUNT + WARM)
+        expect(f"calls of plain_{name}", rows[f"plain_{name}"]["calls"], COUNT + WARM)
+    sent = COUNT + WARM
+    expect("bytes", [rows[name]["bytes"] for name in ("MPI_Ssend", "MPI_Allreduce", "MPI_Bcast", "cudaMemcpyAsync", "__read_chk")],
+           [4 * sent, 4 * sent, 4 * sent, 8 * sent, 8 * sent])
+
+    found = calls_and_costs(counts)
+    saves = sum(calls for name, (calls, _) in found.items() if name.startswith("hk_state_saved"))
+    print(f"{saves} times the vector registers were saved")
+    expect_true(f"{saves} times the vector registers were saved for {2 * len(LIMITS)} functions",
+                0 < saves <= SAVES_PER_FUNCTION * 2 * len(LIMITS))
+    over = []
+    for name, limit in LIMITS.items():
+        described, plain = (found[f"run_{which}{name}"][1] / COUNT for which in ("", "plain_"))
+        print(f"{name}: {described:.0f} instructions described, {plain:.0f} undescribed: {described / plain:.2f}, limit {limit}")
+        if described > limit * plain:
+            over.append(name)
+    expect("described functions that cost too much", over, [])
+
+
+if __name__ == "__main__":
+    main(test)
