@@ -68,6 +68,17 @@ static size_t count_initial(const struct hk_loaded *loaded)
 	return count;
 }
 
+/* The loader may be told in the program as well as in the environment. */
+static bool is_audited(const struct hk_object *program)
+{
+	bool audited = false;
+	for (size_t i = 0; i < program->dynamic_count && !audited; i++) {
+		ElfW(Sxword) tag = program->dynamic[i].d_tag;
+		audited = tag == DT_AUDIT || tag == DT_DEPAUDIT;
+	}
+	return audited;
+}
+
 int hk_loaded_collect(struct hk_loaded *loaded)
 {
 	loaded->count = 0;
@@ -76,6 +87,7 @@ int hk_loaded_collect(struct hk_loaded *loaded)
 	if (result == 0 && !loaded->initial) {
 		loaded->initial = count_initial(loaded);
 		loaded->dynamic_weak = getenv("LD_DYNAMIC_WEAK") != NULL;
+		loaded->audited = getenv("LD_AUDIT") || is_audited(&loaded->objects[0]);
 	}
 	return result;
 }
@@ -118,9 +130,10 @@ const struct hk_object *hk_loaded_define(const struct hk_loaded *loaded, const c
 	return NULL;
 }
 
-/* Two rules. What is defined once and cannot go before the caller does, is it: a part of the global
- * scope, the caller itself, or a library that it is linked with. What the global scope defines, is
- * it for the global scope's callers: what comes later is searched later. */
+/* Two rules, where no audit module has a say. What is defined once and cannot go before the caller
+ * does, is it: a part of the global scope, the caller itself, or a library that it is linked with.
+ * What the global scope defines, is it for the global scope's callers: what comes later is searched
+ * later. */
 static bool is_certain(const struct hk_loaded *loaded, const struct hk_object *caller,
 		       const struct hk_object *first, unsigned matches, bool own)
 {
@@ -159,7 +172,7 @@ const struct hk_object *hk_loaded_resolve(const struct hk_loaded *loaded,
 		}
 		own |= object == caller;
 	}
-	if (!address || ELF64_ST_VISIBILITY(symbol->st_other) != STV_DEFAULT ||
+	if (!address || loaded->audited || ELF64_ST_VISIBILITY(symbol->st_other) != STV_DEFAULT ||
 	    !is_certain(loaded, caller, first, matches, own)) {
 		return NULL;
 	}

@@ -16,6 +16,7 @@ struct hk_loaded {
 	size_t count;
 	size_t room;
 	size_t initial;	   /* so many of them came with the program: the global scope, for good */
+	bool audited;	   /* LD_AUDIT or --audit: a lazy slot may lead to what no object defines */
 	bool dynamic_weak; /* LD_DYNAMIC_WEAK: the first definition need not win */
 	size_t
 	    last; /* where the last address was found: neighbours in a GOT call the same library */

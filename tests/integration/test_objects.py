@@ -129,6 +129,16 @@ def check_binding(objects):
             expect(f"{setting}, {kind}: seen", seen(report), visible(output))
 
 
+def check_audit(objects):
+    """An audit module has the last word on where a lazy slot leads."""
+    audit = objects.path("libaudit.so")
+    for kind, mode in ("lazy", "open"), ("sysv", "open"), ("own", "deep"), ("now", "open"):
+        output, report = objects.same(f"audit, {kind}", objects.path("objects"), mode, objects.caller(kind), LD_AUDIT=audit)
+        expect(f"audit, {kind}: counted", counted(output)["add"], TABLE_CALLS)
+        if kind != "now":
+            expect(f"audit, {kind}: seen", seen(report)["add"], CALLS)
+
+
 def check_reload(objects):
     for kind in "lazy", "now", "noplt", "relr":
         if not os.path.exists(objects.caller(kind)):
@@ -237,6 +247,7 @@ def test(run):
     check_canonical(objects)
     check_scopes(objects)
     check_binding(objects)
+    check_audit(objects)
     check_reload(objects)
     check_early(objects)
     check_data(objects)
