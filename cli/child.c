@@ -83,7 +83,6 @@ int hk_child_prepare(struct hk_child *child, const char *program, char *const *a
 		     char *const *environment, bool die_with_us)
 {
 	int go[2], error[2];
-	sigset_t before;
 	pid_t parent = getpid();
 
 	if (pipe2(go, O_CLOEXEC) < 0) {
@@ -98,13 +97,13 @@ int hk_child_prepare(struct hk_child *child, const char *program, char *const *a
 	child->told = false;
 	/* Inherited as ignored, it would make the end of the child unknowable. */
 	signal(SIGCHLD, SIG_DFL);
-	signals_block(child, &before);
+	signals_block(child, &child->before);
 	struct execution execution = {program, arguments, environment,
 				      shell_arguments(program, arguments)};
 	child->pid = fork();
 	if (child->pid == 0) {
 		close(go[1]);
-		child_main(go[0], error[1], &execution, &before, die_with_us, parent);
+		child_main(go[0], error[1], &execution, &child->before, die_with_us, parent);
 	}
 	int r = child->pid < 0 ? -errno : 0;
 	free(execution.by_shell);
@@ -115,7 +114,7 @@ int hk_child_prepare(struct hk_child *child, const char *program, char *const *a
 	if (r < 0) {
 		close(go[1]);
 		close(error[0]);
-		sigprocmask(SIG_SETMASK, &before, NULL);
+		sigprocmask(SIG_SETMASK, &child->before, NULL);
 	}
 	return r;
 }
@@ -150,6 +149,7 @@ void hk_child_cancel(struct hk_child *child)
 	close(child->go_fd);
 	close(child->error_fd);
 	reap(child->pid);
+	sigprocmask(SIG_SETMASK, &child->before, NULL);
 }
 
 static bool tells_to_end(int number)

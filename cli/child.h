@@ -14,10 +14,11 @@
 
 struct hk_child {
 	pid_t pid;
-	int go_fd;    /* a byte lets it run */
-	int error_fd; /* errno if it could not be executed */
-	sigset_t signals;
-	bool told; /* by a signal, to end */
+	int go_fd;	  /* a byte lets it run */
+	int error_fd;	  /* errno if it could not be executed */
+	sigset_t signals; /* that are blocked */
+	sigset_t before;  /* the mask that the command gets */
+	bool told;	  /* by a signal, to end */
 };
 
 /* Forks a child that will execute `program` with `arguments` and `environment` once it is let go;
@@ -28,7 +29,7 @@ int hk_child_prepare(struct hk_child *child, const char *program, char *const *a
 /* Lets it run. 0, or -errno of its execve, after which it is gone. */
 int hk_child_start(struct hk_child *child);
 
-/* Ends a child that was never started. */
+/* Ends a child that was never started, and restores the signal mask: another may be prepared. */
 void hk_child_cancel(struct hk_child *child);
 
 struct hk_child_end {

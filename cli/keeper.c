@@ -24,11 +24,13 @@
 #include "world.h"
 
 #define OPEN_TIMEOUT_MS 20000
+#define SHARED_OPEN_TIMEOUT_MS 10000 /* a collector that others use too may be stuck */
 #define CLOSE_TIMEOUT_MS 120000
 #define NOTICE_TIMEOUT_MS 2000
 #define ASK_AGAIN_NS 5000000000u
 #define ASK_PAUSE_NS 50000000
 #define RENEWALS_MAX 20u
+#define WHY_BYTES 256
 #define RENEWED_LONG_AGO_NS 60000000000u
 
 /* ---- who and where -----------------------------------------------------------------------------
@@ -299,13 +301,9 @@ int hk_keeper_init(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
 	if (find_outer(keeper, wish)) {
 		return 0;
 	}
-	if (hk_command_setting("collector")) {
-		return find_named(keeper);
-	}
-	if (!wish->store && find_shared(keeper)) {
-		return 0;
-	}
-	return start_private(keeper, wish);
+	bool named = hk_command_setting("collector") != NULL;
+	bool found = named ? find_named(keeper) == 0 : !wish->store && find_shared(keeper);
+	return found ? 0 : start_private(keeper, wish);
 }
 
 /* ---- the job -----------------------------------------------------------------------------------
@@ -377,21 +375,28 @@ static int ask(struct hk_keeper *keeper, Hk__Request *request, int timeout_ms,
 	}
 }
 
-int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, int pid)
+/* Takes over what the collector says of the job. -EBADMSG: it does not say enough. */
+static int take_job(struct hk_keeper *keeper, const Hk__Job *job)
+{
+	if (!job || !strrchr(job->directory, '/')) {
+		return -EBADMSG;
+	}
+	snprintf(keeper->directory, sizeof(keeper->directory), "%s", job->directory);
+	keeper->leaf = *job->upstream != '\0';
+	keeper->shared = *job->whole != '\0';
+	snprintf(keeper->whole, sizeof(keeper->whole), "%s",
+		 keeper->shared ? job->whole : keeper->directory);
+	return 0;
+}
+
+/* Asks the collector to open the job for the command PID. 0, or -errno and WHY in words. */
+static int open_job(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, int pid,
+		    char why[WHY_BYTES])
 {
 	Hk__OpenJobRequest what = HK__OPEN_JOB_REQUEST__INIT;
 	Hk__Request request = HK__REQUEST__INIT;
 	Hk__Response *response;
 
-	if (keeper->nested) {
-		return 0;
-	}
-	int r = hk_members_join(&keeper->members, keeper->dirfd, keeper->id, keeper->expected,
-				keeper->leads);
-	if (r < 0) {
-		hk_error("%s: %s", keeper->run_directory, strerror(-r));
-		return r;
-	}
 	what.job = keeper->id;
 	what.name = (char *)wish->command;
 	what.command = (char *)wish->line;
@@ -399,29 +404,36 @@ int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, 
 	what.pid = keeper->inside ? 0 : (uint32_t)pid;
 	request.what_case = HK__REQUEST__WHAT_OPEN_JOB;
 	request.open_job = &what;
-	r = ask(keeper, &request, OPEN_TIMEOUT_MS, &response);
+	int r = ask(keeper, &request, keeper->private ? OPEN_TIMEOUT_MS : SHARED_OPEN_TIMEOUT_MS,
+		    &response);
+	snprintf(why, WHY_BYTES, "%s", strerror(-r));
 	if (r < 0) {
-		hk_error("the collector at %s: %s", keeper->url, strerror(-r));
 		return r;
 	}
-	if (response->error < 0 || !response->job) {
-		r = response->error < 0 ? response->error : -EBADMSG;
-		hk_error("the collector cannot keep the job: %s",
-			 *response->text ? response->text : strerror(-r));
-	} else {
-		snprintf(keeper->directory, sizeof(keeper->directory), "%s",
-			 response->job->directory);
-		keeper->leaf = *response->job->upstream != '\0';
-		keeper->shared = *response->job->whole != '\0';
-		snprintf(keeper->whole, sizeof(keeper->whole), "%s",
-			 keeper->shared ? response->job->whole : keeper->directory);
+	r = response->error < 0 ? response->error : take_job(keeper, response->job);
+	if (r < 0) {
+		snprintf(why, WHY_BYTES, "%s", *response->text ? response->text : strerror(-r));
 	}
 	hk__response__free_unpacked(response, NULL);
-	if (r == 0 && !strrchr(keeper->directory, '/')) {
-		hk_error("the collector does not say where the job is kept: are versions mixed?");
-		r = -EBADMSG;
+	return r;
+}
+
+int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, int pid)
+{
+	char why[WHY_BYTES];
+
+	if (keeper->nested) {
+		return 0;
 	}
-	if (r == 0 && keeper->members.leader) {
+	int r = hk_members_join(&keeper->members, keeper->dirfd, keeper->id, keeper->expected,
+				keeper->leads);
+	snprintf(why, sizeof(why), "its run directory: %s", strerror(-r));
+	r = r < 0 ? r : open_job(keeper, wish, pid, why);
+	if (r < 0) {
+		hk_warning("the collector at %s cannot keep the job: %s", keeper->url, why);
+		return r;
+	}
+	if (keeper->members.leader) {
 		make_links(keeper, wish);
 		if (hk_command_setting("upstream") && !keeper->leaf) {
 			hk_warning("the collector at %s keeps the job itself: it was started "
@@ -429,7 +441,18 @@ int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, 
 				   keeper->url);
 		}
 	}
-	return r;
+	return 0;
+}
+
+int hk_keeper_replace(struct hk_keeper *keeper, const struct hk_keeper_wish *wish)
+{
+	if (keeper->private) {
+		return -EALREADY;
+	}
+	hk_keeper_fini(keeper, false);
+	keeper->dirfd = -1;
+	keeper->members = (struct hk_members){.members_fd = -1, .leader_fd = -1};
+	return start_private(keeper, wish);
 }
 
 void hk_keeper_notice(const struct hk_keeper *keeper, int pid, bool signaled, int code)

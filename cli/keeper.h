@@ -54,8 +54,13 @@ struct hk_keeper_wish {
 int hk_keeper_init(struct hk_keeper *keeper, const struct hk_keeper_wish *wish);
 
 /* Opens the job, whose command will be process `pid`, and makes the links to it. 0, or -errno after
- * a line on stderr. */
+ * a line on stderr: the collector does not answer in time or refuses. */
 int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, int pid);
+
+/* Starts a private collector in place of one that cannot keep the job. The environment of the
+ * command has to be made again. 0; -EALREADY: KEEPER's is a private one already; -errno after a
+ * line on stderr. */
+int hk_keeper_replace(struct hk_keeper *keeper, const struct hk_keeper_wish *wish);
 
 /* Replaces a private collector that is gone: what it had not kept yet is in the segments, and the
  * new one goes on from there. Says so on stderr; gives up where it would go on for ever. */

@@ -298,32 +298,68 @@ static int run_child(struct hk_keeper *keeper, struct hk_child *child, const cha
 	return status;
 }
 
-static int run_kept(struct hk_keeper *keeper, const struct hk_keeper_wish *wish,
-		    const char *program, char **command, const char *agent, const char *hooks)
+/* What a command is started with. */
+struct start {
+	const char *program, *agent, *hooks;
+	char **command;
+	char *preload; /* LD_PRELOAD as the user has it, NULL: not set */
+};
+
+/* Prepares the command with KEEPER's environment. 0, or -errno after a line on stderr. */
+static int prepare(const struct start *start, const struct hk_keeper *keeper,
+		   struct hk_child *child)
 {
 	struct variables variables = {0};
-	struct hk_child child;
 	char **arguments;
 
-	int r = set_environment(keeper, agent, hooks, &variables);
-	r = r < 0 ? r : hk_launcher_forward(program, command, variables.names, agent, &arguments);
+	if (start->preload) {
+		setenv("LD_PRELOAD", start->preload, 1);
+	}
+	int r = set_environment(keeper, start->agent, start->hooks, &variables);
+	r = r < 0 ? r
+		  : hk_launcher_forward(start->program, start->command, variables.names,
+					start->agent, &arguments);
 	/* What a killed launcher kills must not live on because we stand between. */
 	if (r == 0) {
-		r = hk_child_prepare(&child, program, arguments, environ, keeper->inside);
-		hk_launcher_free(arguments, command);
-	}
-	if (r < 0) {
-		hk_error("cannot start %s: %s", command[0], strerror(-r));
-		return EXIT_OURS;
+		r = hk_child_prepare(child, start->program, arguments, environ, keeper->inside);
+		hk_launcher_free(arguments, start->command);
 	}
 	/* What follows is ours again: no agent, no doubled job. */
 	unsetenv("LD_PRELOAD");
-	if (hk_keeper_open(keeper, wish, child.pid) < 0) {
-		hk_child_cancel(&child);
-		hk_keeper_fini(keeper, false);
-		return EXIT_OURS;
+	if (r < 0) {
+		hk_error("cannot start %s: %s", start->command[0], strerror(-r));
 	}
-	return run_child(keeper, &child, command[0]);
+	return r;
+}
+
+/* Runs the command without the agent. Its status, or one of ours. */
+static int run_untraced(const struct start *start)
+{
+	hk_warning("%s runs untraced: no collector can keep the job", start->command[0]);
+	if (start->preload) {
+		setenv("LD_PRELOAD", start->preload, 1);
+	}
+	execve(start->program, start->command, environ);
+	return tell_unusable(start->command[0], -errno);
+}
+
+/* A shared collector may be unable to take the job: then it gets one of its own. */
+static int run_kept(struct hk_keeper *keeper, const struct hk_keeper_wish *wish,
+		    const struct start *start)
+{
+	struct hk_child child;
+
+	do {
+		if (prepare(start, keeper, &child) < 0) {
+			return EXIT_OURS;
+		}
+		if (hk_keeper_open(keeper, wish, child.pid) == 0) {
+			return run_child(keeper, &child, start->command[0]);
+		}
+		hk_child_cancel(&child);
+	} while (hk_keeper_replace(keeper, wish) == 0);
+	hk_keeper_fini(keeper, false);
+	return run_untraced(start);
 }
 
 static int run_command(char **command)
@@ -366,7 +402,16 @@ static int run_command(char **command)
 		free(hooks);
 		return EXIT_OURS;
 	}
-	code = run_kept(&keeper, &wish, program, command, agent, hooks);
+	const char *preload = getenv("LD_PRELOAD");
+	struct start start = {
+	    .program = program,
+	    .agent = agent,
+	    .hooks = hooks,
+	    .command = command,
+	    .preload = preload ? strdup(preload) : NULL,
+	};
+	code = run_kept(&keeper, &wish, &start);
+	free(start.preload);
 	free(hooks);
 	return code;
 }
