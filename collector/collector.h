@@ -66,7 +66,7 @@ struct hk_process {
 	uint64_t stored_bytes; /* where its chunk file ends, once that is closed */
 	uint64_t held_bytes;   /* that it takes, likewise */
 	bool oldest_known;     /* the next one is */
-	uint64_t oldest_ns; /* unix: end of its oldest chunk, UINT64_MAX: it has none; window.h */
+	uint64_t oldest_ns;    /* job clock: end of its oldest chunk, UINT64_MAX: none; window.h */
 	/* On a leaf. */
 	struct hk_outbox_process *outgoing;
 	bool unsent;	       /* its file has values that the root has not been sent */

@@ -11,6 +11,7 @@
 #include "collector/job.h"
 #include "collector/jobdir.h"
 #include "collector/nodedir.h"
+#include "collector/root_clock.h"
 #include "collector/state.h"
 
 #define BEAT_NS UINT64_C(10000000000)
@@ -189,13 +190,6 @@ int hk_job_save_due(struct hk_collector *collector, struct hk_job *job)
 	return save(collector, job, false);
 }
 
-static uint64_t unix_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot)
 {
 	struct hk_process *process;
@@ -206,7 +200,7 @@ int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot)
 	hk_job_sum(job);
 	hk__snapshot__init(ret_snapshot);
 	ret_snapshot->job = job->state;
-	ret_snapshot->now_unix_ns = unix_ns();
+	ret_snapshot->now_unix_ns = hk_root_clock_unix_ns(job->state);
 	ret_snapshot->processes = list;
 	DL_FOREACH (job->processes, process) {
 		list[ret_snapshot->n_processes++] = process->state;

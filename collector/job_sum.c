@@ -1,21 +1,14 @@
 /* What the processes of a job come to: the part of job.h that sums up. */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <utlist.h>
 
 #include "collector/job.h"
+#include "collector/root_clock.h"
 #include "collector/spool.h"
 #include "collector/state.h"
 #include "report/clock.h"
 #include "report/nodes.h"
-
-static uint64_t unix_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 uint32_t hk_job_live(const struct hk_job *job)
 {
@@ -64,16 +57,17 @@ static uint32_t live_for_sure(const struct hk_job *job)
 	return hk_job_live(job) - silent;
 }
 
-/* When ANCHOR of a process of JOB was; 0: nobody knows. Clocks of other nodes may show any time. */
+/* Returns when ANCHOR of a process of JOB was, ns since the Unix epoch on the job's clock, or 0 if
+ * that is unknown: the realtime clocks of other nodes may show any time. */
 static uint64_t anchor_unix_ns(const struct hk_job *job, const Hk__Process *process,
 			       const Hk__Anchor *anchor, struct hk_report_map_memory *memory)
 {
 	uint64_t ns;
-	if (!anchor || process->node.len == 0) {
-		return anchor ? anchor->realtime_ns : 0;
+	if (anchor &&
+	    hk_report_clock_unix_ns(job->state, process, anchor->monotonic_ns, memory, &ns)) {
+		return ns;
 	}
-	return hk_report_clock_unix_ns(job->state, process, anchor->monotonic_ns, memory, &ns) ? ns
-											       : 0;
+	return anchor && process->node.len == 0 ? anchor->realtime_ns : 0;
 }
 
 static void sum_exit(struct hk_job *job, const Hk__Process *main_state)
@@ -139,7 +133,7 @@ void hk_job_sum(struct hk_job *job)
 	}
 	state->processes_live = live_for_sure(job);
 	if (state->processes_live > 0 || end == 0) {
-		end = unix_ns();
+		end = hk_root_clock_unix_ns(state);
 	}
 	state->duration_ns = end > state->start_unix_ns ? end - state->start_unix_ns : 0;
 	sum_exit(job, first_main);

@@ -35,6 +35,13 @@ int hk_root_clock_set(const struct hk_collector *collector, Hk__Job *job)
 		   : hk_state_set_anchor(&job->root, now.ticks, now.monotonic_ns, now.realtime_ns);
 }
 
+uint64_t hk_root_clock_unix_ns(const Hk__Job *job)
+{
+	const struct hk_clock_point now = hk_clock_now(false);
+	return job->root ? now.monotonic_ns - job->root->monotonic_ns + job->root->realtime_ns
+			 : now.realtime_ns;
+}
+
 bool hk_root_clock_is_old(const struct hk_collector *collector, const Hk__Job *job)
 {
 	return job->root && !is_here(collector, &job->root_boot);

@@ -15,6 +15,10 @@ struct hk_collector;
 /* Counts JOB's times from now on by the clock of COLLECTOR's machine. -ENOMEM. */
 int hk_root_clock_set(const struct hk_collector *collector, Hk__Job *job);
 
+/* Returns the present time, ns since the Unix epoch on JOB's clock: realtime when the job was
+ * opened, continued by the monotonic clock. Without an anchor of the job: realtime. */
+uint64_t hk_root_clock_unix_ns(const Hk__Job *job);
+
 /* Whether JOB is counted by another clock than that of COLLECTOR's machine. */
 bool hk_root_clock_is_old(const struct hk_collector *collector, const Hk__Job *job);
 

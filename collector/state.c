@@ -71,18 +71,6 @@ int hk_state_stamp(const struct hk_collector *collector, const Hk__Process *stat
 	return hk_state_set_anchor(anchor, now.ticks, now.monotonic_ns, now.realtime_ns);
 }
 
-uint64_t hk_state_unix_ns(const Hk__Process *state, uint64_t ticks)
-{
-	if (!state->start) {
-		return 0;
-	}
-	if (ticks < state->start->ticks) {
-		return state->start->realtime_ns;
-	}
-	return state->start->realtime_ns +
-	       hk_clock_ticks_to_ns(ticks - state->start->ticks, state->tick_ns_q32);
-}
-
 int hk_state_new(const struct hk_segment_identity *identity, Hk__Process **ret_state)
 {
 	Hk__Process *state = malloc(sizeof(*state));

@@ -37,7 +37,4 @@ int hk_state_set_anchor(Hk__Anchor **anchor, uint64_t ticks, uint64_t monotonic_
 int hk_state_stamp(const struct hk_collector *collector, const Hk__Process *state,
 		   Hk__Anchor **anchor);
 
-/* Unix time in ns of TICKS of the process, by its start anchor. */
-uint64_t hk_state_unix_ns(const Hk__Process *state, uint64_t ticks);
-
 #endif

@@ -4,27 +4,21 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <utlist.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "chunk/front.h"
 #include "collector/jobdir.h"
+#include "collector/root_clock.h"
 #include "collector/spool.h"
-#include "collector/state.h"
+#include "report/clock.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 /* So that the processes are drained in between. */
 #define SHED_AT_ONCE 64u
 #define NOTHING UINT64_MAX
-
-static uint64_t unix_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 /* ---- the chunk file of a process, whether somebody writes it or not ---- */
 
@@ -97,17 +91,36 @@ static int file_shed(const struct hk_collector *collector, struct hk_process *pr
 
 /* ---- which is the oldest ---- */
 
-/* When the last call of a chunk ended; one that a damaged record makes end in the future counts by
- * its begin. */
+/* Returns the time of TICKS of PROCESS, ns since the Unix epoch on the job's clock. Without a map
+ * of its node, the node's realtime clock is taken as it was when the process began. */
+static uint64_t job_ns(const struct hk_process *process, uint64_t ticks)
+{
+	struct hk_report_map_memory memory = {0};
+	const Hk__Process *state = process->state;
+	const Hk__Anchor *start = state->start;
+	uint64_t ns;
+	if (!start) {
+		return 0;
+	}
+	uint64_t ran_ns = ticks > start->ticks
+			      ? hk_clock_ticks_to_ns(ticks - start->ticks, state->tick_ns_q32)
+			      : 0;
+	return hk_report_clock_unix_ns(process->job->state, state, start->monotonic_ns + ran_ns,
+				       &memory, &ns)
+		   ? ns
+		   : start->realtime_ns + ran_ns;
+}
+
+/* Returns when the last call of a chunk ended. A chunk that a damaged record makes end in the
+ * future counts by its begin. */
 static uint64_t time_of(const struct hk_process *process, const struct hk_chunk_header *header,
 			uint64_t now_ns)
 {
-	uint64_t ns = hk_state_unix_ns(process->state, header->max_end_ticks);
+	uint64_t ns = job_ns(process, header->max_end_ticks);
 	if (header->records + header->long_records == 0) {
 		return 0;
 	}
-	return ns > now_ns + SECOND_NS ? hk_state_unix_ns(process->state, header->min_start_ticks)
-				       : ns;
+	return ns > now_ns + SECOND_NS ? job_ns(process, header->min_start_ticks) : ns;
 }
 
 /* Sets `oldest_ns` of a process if it is not known. */
@@ -245,7 +258,8 @@ static int shed_from(struct slide *slide, const struct victim *victim)
 
 bool hk_window_slide(struct hk_collector *collector, struct hk_job *job)
 {
-	struct slide slide = {.collector = collector, .job = job, .now_ns = unix_ns()};
+	struct slide slide = {
+	    .collector = collector, .job = job, .now_ns = hk_root_clock_unix_ns(job->state)};
 	int r = 1;
 	if (hk_keep_is_all(&collector->options.keep)) {
 		return false;

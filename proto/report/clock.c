@@ -243,11 +243,18 @@ bool hk_report_clock_error(const struct hk_report_clock *clock, uint64_t from, u
 bool hk_report_clock_unix_ns(const Hk__Job *job, const Hk__Process *process, uint64_t monotonic_ns,
 			     struct hk_report_map_memory *memory, uint64_t *ret_unix_ns)
 {
-	const Hk__ClockMap *map = process->node.len > 0 ? map_of(job, process, memory) : NULL;
-	if (!map || monotonic_ns > INT64_MAX) {
+	const Hk__Anchor *root = job ? job->root : NULL;
+	uint64_t root_ns = monotonic_ns;
+	if (root && process->node.len > 0) {
+		const Hk__ClockMap *map = map_of(job, process, memory);
+		if (!map || monotonic_ns > INT64_MAX) {
+			return false;
+		}
+		root_ns = (uint64_t)hk_report_map_root_ns(map, (int64_t)monotonic_ns);
+	}
+	if (!root) {
 		return false;
 	}
-	int64_t root_ns = hk_report_map_root_ns(map, (int64_t)monotonic_ns);
-	*ret_unix_ns = (uint64_t)root_ns - job->root->monotonic_ns + job->root->realtime_ns;
+	*ret_unix_ns = root_ns - root->monotonic_ns + root->realtime_ns;
 	return true;
 }

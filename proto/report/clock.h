@@ -60,8 +60,10 @@ struct hk_report_map_memory {
 	const Hk__ClockMap *map;
 };
 
-/* When the clock of PROCESS's node read `monotonic_ns`, in ns since the Unix epoch as the root
- * counts them. False: PROCESS is the root's own, or nobody knows. */
+/* Converts `monotonic_ns` of the clock of PROCESS's node to ns since the Unix epoch on JOB's clock:
+ * the root's realtime when the job was opened, continued by the root's monotonic clock, so that a
+ * step of the wall clock does not move it. Returns false if JOB has no root anchor, or no usable
+ * map of PROCESS's node. */
 bool hk_report_clock_unix_ns(const Hk__Job *job, const Hk__Process *process, uint64_t monotonic_ns,
 			     struct hk_report_map_memory *memory, uint64_t *ret_unix_ns);
 

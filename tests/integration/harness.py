@@ -123,11 +123,11 @@ class Run:
         """The JSON report of JOB, by default of the newest."""
         return json.loads(self.cli("report", *([job] if job else []), "--format", "json").stdout)
 
-    def start_collector(self, *options):
+    def start_collector(self, *options, **environment):
         """A collector on this run directory, ready when this returns."""
         read, write = os.pipe()
         collector = subprocess.Popen([self.binary("hookcollector"), "--store", self.path("store"), "--ready-fd", str(write), *options],
-                                     env=self.environment(), pass_fds=(write,), cwd=self.directory, stdin=subprocess.DEVNULL,
+                                     env=self.environment(**environment), pass_fds=(write,), cwd=self.directory, stdin=subprocess.DEVNULL,
                                      stdout=subprocess.DEVNULL, stderr=open(self.path("collector.log"), "ab"))
         os.close(write)
         self.collectors.append(collector)

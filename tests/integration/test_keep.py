@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 
 import loop
 from harness import TIMEOUT, Run, end_process, expect, expect_true, main
@@ -76,6 +77,25 @@ def check_all(run: Run):
     expect("all: shed", check_truth(run, run.path("store", "all"), 1000)[0], 0)
 
 
+def check_step(run: Run):
+    """A window of an hour, and a wall clock that steps two hours ahead in mid-job: nothing is given up, and the job is no longer."""
+    job, path, step = "step", run.path("step"), run.path("clock-step")
+    collector = run.start_collector("--keep", "3600s", LD_PRELOAD=run.workload("libclock_skew.so"), CLOCK_STEP=step)
+    began = time.monotonic()
+    process = loop.start(run, run.workload("calls_truth"), "--loop", path, ROUNDS,
+                         env={**loop.agent_environment(run, job), "HOOK_ON_FULL": "wait:60000"})
+    loop.wait_rounds(path, ROUNDS // 2)
+    with open(step + ".new", "w", encoding="ascii") as stream:
+        stream.write(str(7200 * 10**9))
+    os.rename(step + ".new", step)
+    expect("step: status", process.wait(TIMEOUT), 0)
+    shed, _ = check_truth(run, job, ROUNDS)
+    expect("step: shed", shed, 0)
+    duration = loop.closed_report(run, job)["job"]["duration_ns"] / 1e9
+    expect_true(f"step: duration {duration} s", duration <= time.monotonic() - began)
+    end_process(collector)
+
+
 def check_wrong(run: Run):
     """What is no window is refused."""
     for words in ("0s", "1h", "-1", "10GB"):
@@ -86,6 +106,7 @@ def check_wrong(run: Run):
 def test(run):
     check_window(run)
     check_all(run)
+    check_step(run)
     check_wrong(run)
 
 

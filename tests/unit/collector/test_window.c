@@ -228,7 +228,7 @@ static void test_a_window_of_time_keeps_what_is_young(void **state)
 	world_make(&world);
 	worker_start(&worker, &world, 0);
 	/* It began 100 s ago, and made calls at once, after 40 s, after 80 s. */
-	worker.maker.writer.header->start.realtime_ns -= 100 * SECOND_NS;
+	worker.maker.writer.header->start.monotonic_ns -= 100 * SECOND_NS;
 	uint64_t start = worker.now;
 	hk_scan_run(world.collector);
 	world.collector->options.keep = (struct hk_keep){UINT64_MAX, 50 * SECOND_NS};
