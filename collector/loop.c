@@ -27,6 +27,7 @@
 #include "collector/server.h"
 #include "collector/state.h"
 #include "collector/store.h"
+#include "collector/untraced.h"
 #include "collector/window.h"
 
 #define MS_NS 1000000u
@@ -110,6 +111,9 @@ static void pass(struct loop *loop, uint64_t now)
 		} else if (r < 0) {
 			hk_debug("drain failed pid=%" PRIu32 " error=%s", process->state->pid,
 				 strerror(-r));
+		}
+		if (hk_untraced_follow(collector, process, false) < 0) {
+			hk_debug("processes below pid=%" PRIu32 " not filed", process->state->pid);
 		}
 		if (process->foreign || process->pidfd < 0) {
 			hk_process_check(process);

@@ -24,6 +24,7 @@
 #include "collector/procfs.h"
 #include "collector/spool.h"
 #include "collector/state.h"
+#include "collector/untraced.h"
 #include "collector/window.h"
 
 #define NOTICE_KEPT_NS 60000000000u
@@ -493,6 +494,10 @@ int hk_process_finalise(struct hk_collector *collector, struct hk_process *proce
 	hk_ledger_advance(process->ledger, UINT64_MAX);
 	r = hk_state_refresh(collector, process, true);
 	if (r < 0 && r != -ESTALE) {
+		return r;
+	}
+	r = hk_untraced_follow(collector, process, true);
+	if (r == -ENOMEM) {
 		return r;
 	}
 	settle_exit(process);

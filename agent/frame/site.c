@@ -373,6 +373,13 @@ void hk_site_stop_clocks(void)
 	}
 }
 
+void hk_site_pass_all(void)
+{
+	for (uint32_t i = 0; i < site_count; i++) {
+		__atomic_store_n(&hk_hot[i].control, HK_CONTROL_PASS, __ATOMIC_RELEASE);
+	}
+}
+
 bool hk_site_is_thunk(const void *address)
 {
 	uintptr_t at = (uintptr_t)address, first = (uintptr_t)hk_thunks;

@@ -40,6 +40,9 @@ bool hk_site_is_thunk(const void *address);
 /* From now on all calls ask hk_clock_read for the time, those that are open included. */
 void hk_site_stop_clocks(void);
 
+/* From now on all thunks jump on. */
+void hk_site_pass_all(void);
+
 /* The original behind a thunk of ours (so that copied pointers can be undone), or NULL. */
 void *hk_site_original(const void *thunk);
 

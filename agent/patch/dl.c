@@ -13,6 +13,7 @@
 #include "patch/loader.h"
 #include "patch/object.h"
 #include "patch/patch.h"
+#include "record/departure.h"
 #include "record/process.h"
 #include "record/sandbox.h"
 #include "record/thread.h"
@@ -29,11 +30,15 @@ extern void hk_dl_stub_syscall(void);
 int hk_dl_framed(const char *name, const void *caller);
 void *hk_dl_open(const char *name, int mode);
 
-static const char names[HK_DL_COUNT][8] = {
-    [HK_DL_OPEN] = "dlopen",   [HK_DL_MOPEN] = "dlmopen",  [HK_DL_CLOSE] = "dlclose",
-    [HK_DL_SYM] = "dlsym",     [HK_DL_VSYM] = "dlvsym",	   [HK_DL_ADDR] = "dladdr",
-    [HK_DL_ADDR1] = "dladdr1", [HK_DL_EXIT] = "_exit",	   [HK_DL_EXIT_C99] = "_Exit",
-    [HK_DL_PRCTL] = "prctl",   [HK_DL_SYSCALL] = "syscall"};
+static const char names[HK_DL_COUNT][12] = {
+    [HK_DL_OPEN] = "dlopen",	   [HK_DL_MOPEN] = "dlmopen",	  [HK_DL_CLOSE] = "dlclose",
+    [HK_DL_SYM] = "dlsym",	   [HK_DL_VSYM] = "dlvsym",	  [HK_DL_ADDR] = "dladdr",
+    [HK_DL_ADDR1] = "dladdr1",	   [HK_DL_EXIT] = "_exit",	  [HK_DL_EXIT_C99] = "_Exit",
+    [HK_DL_PRCTL] = "prctl",	   [HK_DL_SYSCALL] = "syscall",	  [HK_DL_SETUID] = "setuid",
+    [HK_DL_SETEUID] = "seteuid",   [HK_DL_SETREUID] = "setreuid", [HK_DL_SETRESUID] = "setresuid",
+    [HK_DL_SETFSUID] = "setfsuid", [HK_DL_CHROOT] = "chroot",	  [HK_DL_PIVOT_ROOT] = "pivot_root",
+    [HK_DL_UNSHARE] = "unshare",   [HK_DL_SETNS] = "setns",	  [HK_DL_MLOCKALL] = "mlockall",
+};
 
 static void exit_by(enum hk_dl which, int code)
 {
@@ -58,6 +63,41 @@ static int control_process(int option, unsigned long a, unsigned long b, unsigne
 	int (*original)(int, ...) = (int (*)(int, ...))atomic_load(&hk_dl_originals[HK_DL_PRCTL]);
 	hk_sandbox_prctl(option, a);
 	return original(option, a, b, c, d);
+}
+
+/* Functions that make no path of before reach the run directory. All take integers, three at most:
+ * registers that hold no argument are passed on as they are. */
+static int depart(enum hk_dl which, long a, long b, long c)
+{
+	int (*original)(long, long, long) =
+	    (int (*)(long, long, long))atomic_load(&hk_dl_originals[which]);
+	hk_departure_begin();
+	int status = original(a, b, c);
+	hk_departure_end();
+	return status;
+}
+
+#define DEPARTURE(name, which)                  \
+	static int name(long a, long b, long c) \
+	{                                       \
+		return depart(which, a, b, c);  \
+	}
+
+DEPARTURE(set_user, HK_DL_SETUID)
+DEPARTURE(set_effective_user, HK_DL_SETEUID)
+DEPARTURE(set_users, HK_DL_SETREUID)
+DEPARTURE(set_all_users, HK_DL_SETRESUID)
+DEPARTURE(set_file_user, HK_DL_SETFSUID)
+DEPARTURE(change_root, HK_DL_CHROOT)
+DEPARTURE(pivot_root, HK_DL_PIVOT_ROOT)
+DEPARTURE(unshare_spaces, HK_DL_UNSHARE)
+DEPARTURE(enter_space, HK_DL_SETNS)
+
+static int lock_memory(int flags)
+{
+	int (*original)(int) = (int (*)(int))atomic_load(&hk_dl_originals[HK_DL_MLOCKALL]);
+	hk_departure_lock(flags);
+	return original(flags);
 }
 
 /* Nobody asks who calls this one. */
@@ -122,15 +162,10 @@ static int describe_more(const void *address, Dl_info *info, void **extra, int f
 
 int hk_dl_index(const char *function)
 {
-	bool dl = function[0] == 'd' && function[1] == 'l';
-	bool ends = function[0] == '_' && (function[1] == 'e' || function[1] == 'E');
-	bool asks = (function[0] == 'p' && function[1] == 'r') ||
-		    (function[0] == 's' && function[1] == 'y');
-	if (!dl && !ends && !asks) {
-		return -1;
-	}
 	for (int i = 0; i < HK_DL_COUNT; i++) {
-		if (strcmp(function, names[i]) == 0) {
+		/* Most of many thousand names are told apart by two letters. */
+		if (function[0] == names[i][0] && function[1] == names[i][1] &&
+		    strcmp(function, names[i]) == 0) {
 			return i;
 		}
 	}
@@ -139,7 +174,7 @@ int hk_dl_index(const char *function)
 
 bool hk_dl_yields(int index)
 {
-	return index == HK_DL_PRCTL || index == HK_DL_SYSCALL;
+	return index >= HK_DL_PRCTL;
 }
 
 void *hk_dl_wrapper(int index)
@@ -156,6 +191,16 @@ void *hk_dl_wrapper(int index)
 	    [HK_DL_EXIT_C99] = (void (*)(void))exit_as_c99,
 	    [HK_DL_PRCTL] = (void (*)(void))control_process,
 	    [HK_DL_SYSCALL] = hk_dl_stub_syscall,
+	    [HK_DL_SETUID] = (void (*)(void))set_user,
+	    [HK_DL_SETEUID] = (void (*)(void))set_effective_user,
+	    [HK_DL_SETREUID] = (void (*)(void))set_users,
+	    [HK_DL_SETRESUID] = (void (*)(void))set_all_users,
+	    [HK_DL_SETFSUID] = (void (*)(void))set_file_user,
+	    [HK_DL_CHROOT] = (void (*)(void))change_root,
+	    [HK_DL_PIVOT_ROOT] = (void (*)(void))pivot_root,
+	    [HK_DL_UNSHARE] = (void (*)(void))unshare_spaces,
+	    [HK_DL_SETNS] = (void (*)(void))enter_space,
+	    [HK_DL_MLOCKALL] = (void (*)(void))lock_memory,
 	};
 	return (void *)wrappers[index];
 }
@@ -178,6 +223,13 @@ int hk_dl_adopt(int index, void *original)
 		return 0;
 	}
 	return -EEXIST;
+}
+
+void *hk_dl_around(const char *function, void *original)
+{
+	int index = hk_dl_index(function);
+	bool adopted = index >= 0 && hk_dl_adopt(index, original) == 0;
+	return adopted ? hk_dl_wrapper(index) : original;
 }
 
 struct search {

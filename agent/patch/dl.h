@@ -4,9 +4,9 @@
  * The loader looks at who calls the first five, so those that it depends on end in a jump to the
  * original, with the caller's own return address. They exist to notice new objects and to exchange
  * addresses; the state of dlerror stays as it is. dladdr is told of the function that a thunk
- * stands for. _exit runs no handler of ours, so its status is noted here. The last two may begin a
- * sandbox (record/sandbox.h); a hook that wants them comes first. One original per function serves
- * all slots.
+ * stands for. _exit runs no handler of ours, so its status is noted here. prctl and syscall may
+ * begin a sandbox (record/sandbox.h); the functions behind them take the run directory out of
+ * reach, or lock memory (record/departure.h). One original per function serves all slots.
  */
 #ifndef HK_AGENT_PATCH_DL_H
 #define HK_AGENT_PATCH_DL_H
@@ -25,6 +25,16 @@ enum hk_dl {
 	HK_DL_EXIT_C99,
 	HK_DL_PRCTL,
 	HK_DL_SYSCALL,
+	HK_DL_SETUID,
+	HK_DL_SETEUID,
+	HK_DL_SETREUID,
+	HK_DL_SETRESUID,
+	HK_DL_SETFSUID,
+	HK_DL_CHROOT,
+	HK_DL_PIVOT_ROOT,
+	HK_DL_UNSHARE,
+	HK_DL_SETNS,
+	HK_DL_MLOCKALL,
 	HK_DL_COUNT,
 };
 
@@ -34,7 +44,7 @@ extern void *_Atomic hk_dl_originals[HK_DL_COUNT];
 /* Number of the wrapper for FUNCTION, or -1. */
 int hk_dl_index(const char *function);
 
-/* Whether wrapper INDEX gives way to a hook for its function. */
+/* Whether wrapper INDEX gives way to a hook for its function: that calls the wrapper then. */
 bool hk_dl_yields(int index);
 
 /* Address that goes into the slots of wrapper INDEX. */
@@ -42,6 +52,10 @@ void *hk_dl_wrapper(int index);
 
 /* Whether ADDRESS is that of a wrapper. */
 bool hk_dl_is_wrapper(const void *address);
+
+/* What is to be called in place of ORIGINAL, which is called FUNCTION: its wrapper, or ORIGINAL if
+ * there is none or that one calls another function. */
+void *hk_dl_around(const char *function, void *original);
 
 /* Makes ORIGINAL what wrapper INDEX calls. -EEXIST: it already calls another function. */
 int hk_dl_adopt(int index, void *original);

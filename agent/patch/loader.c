@@ -8,6 +8,7 @@
 
 #include "patch/find.h"
 #include "patch/object.h"
+#include "record/memory.h"
 #include "record/process.h"
 #include "ring/kernel.h"
 
@@ -51,7 +52,7 @@ static int find_debug(struct dl_phdr_info *program, size_t size, void *unused)
 
 void hk_loader_setup(void)
 {
-	bool *page = hk_process_private_memory(sizeof(*page));
+	bool *page = hk_memory_private(sizeof(*page));
 	if (page) {
 		*page = true;
 	}

@@ -327,6 +327,9 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 		refuse(known, HK_REFUSED_POINTER);
 		hk_pointer_left((void *)value);
 	} else {
+		if (!changed && !lazy) {
+			request.original = hk_dl_around(slot->function, request.original);
+		}
 		bind(known, object, slot, pages, &request, changed);
 	}
 }

@@ -148,9 +148,7 @@ static void *exchange_bound(const struct exchange *exchange, const struct hk_sit
 	uint32_t refusal;
 	void *target =
 	    hk_change_target(bound.function, bound.provider, user_path(exchange), bound.original);
-	if (target) {
-		bound.original = target;
-	}
+	bound.original = target ? target : hk_dl_around(bound.function, bound.original);
 	void *thunk = hk_site_bind(&bound, &refusal);
 	if (!thunk && target) {
 		return target;
@@ -198,14 +196,14 @@ static enum symbol_is judge(const struct exchange *exchange, bool described)
 
 static void *decide_symbol(const struct exchange *exchange)
 {
-	int dl = hk_dl_index(exchange->name);
-	if (dl >= 0 && !hk_dl_yields(dl)) {
-		bool passes = exchange->has_user && defines(&exchange->user, exchange->name);
-		return passes || hk_dl_adopt(dl, exchange->address) < 0 ? exchange->address
-									: hk_dl_wrapper(dl);
-	}
 	struct hk_site_request request = {.library = "*", .shared = true};
-	if (!want(exchange, exchange->name, &request)) {
+	int dl = hk_dl_index(exchange->name);
+	bool wanted = want(exchange, exchange->name, &request);
+	if (dl >= 0 && !(wanted && hk_dl_yields(dl))) {
+		bool passes = exchange->has_user && defines(&exchange->user, exchange->name);
+		return passes ? exchange->address : hk_dl_around(exchange->name, exchange->address);
+	}
+	if (!wanted) {
 		return with_entry_wrapper(exchange->name, exchange->address);
 	}
 	switch (judge(exchange, request.hook->flags & HK_HOOK_DESCRIBED)) {

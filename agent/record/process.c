@@ -16,6 +16,8 @@
 #include "base/identity.h"
 #include "base/rundir.h"
 #include "record/image.h"
+#include "record/memory.h"
+#include "record/untraced.h"
 #include "ring/kernel.h"
 
 #define DEFAULT_SEGMENT_BYTES (64u << 20)
@@ -44,41 +46,6 @@ static struct hk_segment_header template;
 static char directory[PATH_MAX];
 static char *const *environment;
 static uint32_t blocks_max;
-
-/* BYTES of which a fork wipes the first WIPED: both end at the end of a page. */
-static char *map_memory(uint64_t bytes, uint64_t wiped)
-{
-	if (hk_process.sealed) {
-		return NULL;
-	}
-	long address = hk_kernel(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (address < 0 && address > -4096) {
-		return NULL;
-	}
-	if (hk_kernel(SYS_madvise, address, wiped, MADV_WIPEONFORK, 0, 0, 0) < 0) {
-		hk_kernel(SYS_munmap, address, bytes, 0, 0, 0, 0);
-		return NULL;
-	}
-	return (char *)address;
-}
-
-void *hk_process_private_memory(uint64_t bytes)
-{
-	return map_memory(bytes, bytes);
-}
-
-void *hk_process_divided_memory(uint64_t bytes, uint64_t wiped)
-{
-	char *memory = map_memory(HK_WIPE_BYTES - wiped + bytes, HK_WIPE_BYTES);
-	return memory ? memory + HK_WIPE_BYTES - wiped : NULL;
-}
-
-void hk_process_return_divided(void *memory, uint64_t bytes, uint64_t wiped)
-{
-	uint64_t before = HK_WIPE_BYTES - wiped;
-	hk_kernel(SYS_munmap, (char *)memory - before, before + bytes, 0, 0, 0, 0);
-}
 
 static long read_file(const char *path, char *text, size_t room)
 {
@@ -228,11 +195,11 @@ static uint32_t choose_blocks(int fd)
 
 static int make_segment(void)
 {
+	int status = refresh_template();
 	uint32_t *pool_room = hk_arena_take(2 * sizeof(uint32_t) * blocks_max);
 	if (!pool_room) {
 		return -ENOMEM;
 	}
-	int status = refresh_template();
 	if (status == 0) {
 		status = hk_writer_create(&hk_process.writer, directory, &template, blocks_max,
 					  pool_room);
@@ -310,6 +277,15 @@ static int open_unread_directory(void)
 	return fd;
 }
 
+bool hk_process_is_read(void)
+{
+	int fd = open_unread_directory();
+	if (fd >= 0) {
+		hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
+	}
+	return fd < 0;
+}
+
 static void remove_earlier_images(void)
 {
 	int fd = open_unread_directory();
@@ -337,7 +313,7 @@ int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint
 {
 	struct hk_clock_point began = hk_clock_now(true);
 	environment = envp;
-	fork_page = hk_process_private_memory(4096);
+	fork_page = hk_memory_private(4096);
 	if (!fork_page) {
 		copy_text(reason, 256, "kernel without MADV_WIPEONFORK (needs Linux 4.14)");
 		return -ENOSYS;
@@ -393,11 +369,21 @@ void hk_process_wipe(void)
 
 int hk_process_renew(void)
 {
-	/* The parent's mapping stays: calls begun before the fork still point into it, and nobody
-	 * writes there. */
+	/* The parent's mapping stays as far as the file goes: calls begun before the fork still
+	 * point into it, and nobody writes there. */
 	hk_process.on = false;
 	bool refused = hk_process.sealed || hk_process.timeless;
+	if (!refused) {
+		hk_writer_cut(&hk_process.writer, 0);
+	}
+	struct hk_segment_header *ancestor = hk_process.writer.header;
 	int status = refused ? -EPERM : make_segment();
+	if (refused) {
+		template.pid = template.ppid = 0; /* only the kernel knows */
+		template.pid_start = 0;
+		template.start = (struct hk_anchor){0};
+	}
+	hk_process.untraced = status < 0 ? hk_untraced_enter(ancestor, &template, status) : NULL;
 	atomic_store_explicit(&fork_page->alive, 1, memory_order_release);
 	return status;
 }
@@ -553,7 +539,11 @@ void hk_process_go_on(const void *by)
 
 void hk_process_end(int code)
 {
-	if (!hk_process.on || hk_process_forked()) {
+	if (hk_process_forked()) {
+		return;
+	}
+	if (!hk_process.on) {
+		hk_untraced_end(hk_process.untraced, code);
 		return;
 	}
 	struct hk_segment_header *header = hk_process.writer.header;

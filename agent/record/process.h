@@ -18,13 +18,15 @@ struct hk_process {
 	bool tsc;
 	bool sealed;   /* no system call of ours any more: sandbox.h */
 	bool timeless; /* nor any clock: all instants are 0 */
+	bool locks;    /* every new mapping is locked: mlockall(MCL_FUTURE) */
 	uint64_t
 	    wait_ns; /* HOOK_ON_FULL=wait:MS: longest wait for a page before a record is dropped */
 	bool used;   /* a hooked call was made: sites, cells and pages may be taken */
 	bool on;     /* a segment exists and sites may be counted */
-	uint32_t uids;	      /* thread uids handed out */
-	const void *ended_by; /* hk_process_may_end: NULL: none */
-	uint64_t began_ns;    /* monotonic: when the image's agent began; 0: with its segment */
+	uint32_t uids;		      /* thread uids handed out */
+	const void *ended_by;	      /* hk_process_may_end: NULL: none */
+	struct hk_untraced *untraced; /* entry of this process, if it got no segment */
+	uint64_t began_ns; /* monotonic: when the image's agent began; 0: with its segment */
 };
 
 extern struct hk_process hk_process;
@@ -53,6 +55,10 @@ void hk_process_wipe(void);
 
 /* Gives the child its own segment. Under the lock. */
 int hk_process_renew(void);
+
+/* False: the run directory can be opened, no collector is there, and the segment is not to be kept
+ * without one. */
+bool hk_process_is_read(void);
 
 /* Waits its turn; false if nobody had one for a second. */
 bool hk_process_lock(void);
@@ -86,14 +92,5 @@ uint64_t hk_process_ticks(void);
 
 /* A call or record that found no place. */
 void hk_process_untracked(void);
-
-/* Memory that a fork wipes, or NULL. */
-void *hk_process_private_memory(uint64_t bytes);
-
-/* Memory of whose BYTES a fork wipes the first WIPED, which are at most HK_WIPE_BYTES, and no more;
- * or NULL. Its start is aligned as a page's end less WIPED is. */
-#define HK_WIPE_BYTES 65536u /* whole pages, of whatever size */
-void *hk_process_divided_memory(uint64_t bytes, uint64_t wiped);
-void hk_process_return_divided(void *memory, uint64_t bytes, uint64_t wiped);
 
 #endif

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 
 #include "frame/site.h"
+#include "record/departure.h"
 #include "record/process.h"
-#include "record/thread.h"
 #include "ring/kernel.h"
 
 #define INVALID (-1L) /* descriptor, address, process or clock */
@@ -56,32 +56,13 @@ bool hk_sandbox_spares(void)
 	return child > 0 && ends_well(child);
 }
 
-/* Cells and octaves of many sites, and pages enough while a collector drains them. */
-#define ROOM_BYTES (4u << 20)
-
-/* Makes what this thread and its calls will need, as far as there is room, and seals the process.
- */
+/* Takes what this thread and its calls will need, and seals the process. */
 static void seal(void)
 {
-	if (hk_process.sealed) {
-		return;
+	if (!hk_process.sealed) {
+		hk_departure_provide(true);
+		hk_process_seal();
 	}
-	if (!hk_inside) {
-		uint64_t signals = hk_process_block_signals();
-		int saved_errno = errno;
-		hk_inside = 1;
-		if (!hk_thread_current->ready) {
-			hk_thread_enter();
-		}
-		if (hk_process.on && hk_process_lock()) {
-			hk_writer_reserve(&hk_process.writer, ROOM_BYTES);
-			hk_process_unlock();
-		}
-		hk_inside = 0;
-		errno = saved_errno;
-		hk_process_restore_signals(signals);
-	}
-	hk_process_seal();
 }
 
 void hk_sandbox_prctl(int option, unsigned long argument)

@@ -9,6 +9,8 @@
 #include "frame/open.h"
 #include "frame/site.h"
 #include "patch/find.h"
+#include "patch/release.h"
+#include "record/memory.h"
 #include "record/process.h"
 #include "ring/kernel.h"
 
@@ -120,13 +122,13 @@ void hk_thread_setup(void)
 
 static struct hk_thread *new_thread(void)
 {
-	struct hk_thread *thread = hk_process_divided_memory(sizeof(*thread), HK_THREAD_WIPED);
+	struct hk_thread *thread = hk_memory_divided(sizeof(*thread), HK_THREAD_WIPED);
 	if (!thread) {
 		return NULL;
 	}
 	thread->slot = hk_writer_thread(&hk_process.writer, &thread->slot_number);
 	if (!thread->slot) {
-		hk_process_return_divided(thread, sizeof(*thread), HK_THREAD_WIPED);
+		hk_memory_return_divided(thread, sizeof(*thread), HK_THREAD_WIPED);
 		return NULL;
 	}
 	thread->segment = (char *)hk_process.writer.header;
@@ -212,6 +214,9 @@ struct hk_thread *hk_thread_enter(void)
 	}
 	struct hk_thread *thread = hk_process.on ? take_thread() : NULL;
 	hk_process_unlock();
+	if (!hk_process.on) {
+		hk_release_all();
+	}
 	if (!thread) {
 		return NULL;
 	}

@@ -153,6 +153,29 @@ static void steps_add(struct hk_verdicts *verdicts, const struct hk_report *repo
 	}
 }
 
+/* Processes below a rank that could not be traced. */
+static void unseen_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+{
+	const struct hk_report_process *first = NULL;
+	char note[HK_NAME_BYTES(NOTE_COLUMNS)];
+	size_t count = 0;
+
+	for (size_t i = 0; i < report->process_count; i++) {
+		const struct hk_report_process *process = &report->processes[i];
+		bool unseen = *process->note && strcmp(process->agent, "off") == 0 &&
+			      strcmp(process->role, "main") != 0;
+		first = unseen && !first ? process : first;
+		count += unseen;
+	}
+	if (first) {
+		hk_name_print(note, NOTE_COLUMNS, first->note);
+		hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_WARNING,
+			       "%zu process%s not traced, first pid %" PRIu32 " of rank %" PRId32
+			       ": %s",
+			       count, count == 1 ? "" : "es", first->pid, first->rank, note);
+	}
+}
+
 static void missing_add(struct hk_verdicts *verdicts, const struct hk_report *report)
 {
 	char note[HK_NAME_BYTES(NOTE_COLUMNS)];
@@ -178,6 +201,7 @@ static void missing_add(struct hk_verdicts *verdicts, const struct hk_report *re
 			break; /* the others are in `report` */
 		}
 	}
+	unseen_add(verdicts, report);
 }
 
 /* The rank that computes longest while the others wait for it in MPI. */

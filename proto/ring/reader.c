@@ -12,6 +12,8 @@
 
 #define NAME_BYTES (32u + sizeof(HK_SEGMENT_SUFFIX) - 1u)
 
+#define ERRNO_MAX 4095
+
 /* A tick between 1/16 ns and 1 us. */
 #define Q32_LEAST ((1ull << 32) / 16u)
 #define Q32_MOST ((1ull << 32) * 1000u)
@@ -345,6 +347,7 @@ static void copy_status(const struct hk_segment_header *header, struct hk_segmen
 	to->calls_untracked = hk_map_u64(&header->calls_untracked);
 	to->records_untracked = hk_map_u64(&header->records_untracked);
 	to->step = hk_map_u64(&header->step);
+	to->untraced = hk_map_u32(&header->untraced);
 	hk_map_copy(&to->coverage, &header->coverage, sizeof(to->coverage));
 }
 static_assert(sizeof(struct hk_coverage) % 8 == 0, "coverage is copied by words");
@@ -379,11 +382,33 @@ int hk_reader_refresh(struct hk_reader *reader, struct hk_segment_status *ret_st
 	reader->site_searches = 0;
 	reader->sites_counted = 0;
 	copy_status(header, &status);
+	uint32_t limit = hk_map_u32(&header->blocks_limit);
+	reader->blocks_limit = limit && limit < reader->blocks_max ? limit : reader->blocks_max;
 	if (hk_map_failed(reader)) {
 		return -ESTALE;
 	}
 	*ret_status = status;
 	return 0;
+}
+
+bool hk_reader_untraced(struct hk_reader *reader, uint32_t number,
+			struct hk_untraced_copy *ret_entry)
+{
+	const struct hk_untraced *entry =
+	    (const void *)(reader->map + HK_UNTRACED_OFFSET + number * sizeof(*entry));
+	struct hk_untraced_copy copy = {
+	    .state = atomic_load_explicit(&entry->state, memory_order_acquire),
+	    .pid = hk_map_u32(&entry->pid),
+	    .ppid = hk_map_u32(&entry->ppid),
+	    .error = (int32_t)hk_map_u32(&entry->error),
+	    .exit_code = (int32_t)hk_map_u32(&entry->exit_code),
+	    .pid_start = hk_map_u64(&entry->pid_start),
+	};
+	hk_map_copy(&copy.start, &entry->start, sizeof(copy.start));
+	bool sound = (copy.state == HK_STATE_OPEN || copy.state == HK_STATE_EXITED) &&
+		     copy.error < 0 && copy.error >= -ERRNO_MAX;
+	*ret_entry = copy;
+	return sound && !hk_map_failed(reader);
 }
 
 void hk_reader_beat(struct hk_reader *reader, uint32_t collector_pid, uint64_t monotonic_ns)

@@ -43,6 +43,7 @@ struct hk_segment_status {
 	uint64_t call_cost_ps;
 	uint32_t count_cost_ps, record_cost_ps, setup_ns;
 	uint64_t end_rss_peak_bytes, end_cpu_ns; /* of a process that ended by exit(), else 0 */
+	uint32_t untraced; /* processes without a segment that asked for an entry */
 	uint64_t threads_started, calls_untracked, records_untracked, step;
 	struct hk_coverage coverage;
 	uint64_t bytes; /* of the file */
@@ -77,6 +78,14 @@ struct hk_thread_copy {
 					       position */
 	uint32_t open_count;		    /* of `depth`, what is known: outermost first */
 	struct hk_open_call_copy open[HK_OPEN_CALLS];
+};
+
+/* A forked process without a segment, as struct hk_untraced has it; `error` is negative. */
+struct hk_untraced_copy {
+	uint32_t state, pid, ppid;
+	int32_t error, exit_code;
+	uint64_t pid_start;
+	struct hk_anchor start;
 };
 
 /* A run of committed record words of one chain, all of one thread, in private memory. */
@@ -146,6 +155,11 @@ void hk_reader_pool(struct hk_reader *reader, uint64_t *ret_used_bytes, uint64_t
  * call. */
 void hk_reader_beat(struct hk_reader *reader, uint32_t collector_pid, uint64_t monotonic_ns);
 void hk_reader_raise_generation(struct hk_reader *reader);
+
+/* Copies entry NUMBER (below HK_UNTRACED_MAX) of the processes without a segment. False: it is not
+ * complete, or makes no sense. */
+bool hk_reader_untraced(struct hk_reader *reader, uint32_t number,
+			struct hk_untraced_copy *ret_entry);
 
 /* Puts COUNT (at most HK_RULES_MAX) RULES and FLAGS (HK_SEGMENT_*) in force in place of those
  * before, together with the ceilings given since, and raises the generation. */

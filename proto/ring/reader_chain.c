@@ -388,7 +388,7 @@ void hk_reader_release(struct hk_reader *reader)
 void hk_reader_pool(struct hk_reader *reader, uint64_t *ret_used_bytes, uint64_t *ret_cap_bytes)
 {
 	/* As the writer divides: half of the blocks for calls, a quarter for memory records. */
-	const uint64_t cap[2] = {reader->blocks_max / 2, reader->blocks_max / 4};
+	const uint64_t cap[2] = {reader->blocks_limit / 2, reader->blocks_limit / 4};
 	uint64_t used[2] = {0};
 
 	for (uint32_t slot = 0; slot < reader->slot_room; slot++) {

@@ -61,6 +61,7 @@ struct hk_reader {
 	char *map;
 	uint64_t map_bytes; /* blocks_max blocks, whatever the file has */
 	uint32_t blocks_max;
+	uint32_t blocks_limit; /* the file will not have more, at most blocks_max */
 	struct hk_guard *guard;
 	struct hk_segment_identity identity;
 	uint64_t damage;

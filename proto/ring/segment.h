@@ -19,7 +19,7 @@
 
 #define HK_SEGMENT_MAGIC 0x315345474b4f4f48ULL /* "HOOKGES1" */
 #define HK_SEGMENT_MAJOR 1u
-#define HK_SEGMENT_MINOR 1u
+#define HK_SEGMENT_MINOR 2u
 #define HK_SEGMENT_SUFFIX ".seg"
 
 #define HK_BLOCK_BYTES 16384u
@@ -168,7 +168,10 @@ struct hk_segment_header {
 	uint32_t budget_ppm; /* share of the process's time that tracing may cost; 0: whatever it
 				costs; since 1.1 */
 	uint32_t setup_ns;   /* what the agent's start took, hooks and first scan; since 1.1 */
-	uint64_t reserved_agent[8];
+	_Atomic uint32_t blocks_limit; /* blocks the file may have from now on, 0: blocks_max; since
+					  1.2 */
+	_Atomic uint32_t untraced;     /* entries asked for of struct hk_untraced; since 1.2 */
+	uint64_t reserved_agent[7];
 	uint8_t parent[16]; /* uid of the image this one was forked from, zeros: begun by exec;
 				since 1.1 */
 
@@ -187,11 +190,31 @@ static_assert(sizeof(struct hk_segment_header) == 4912, "header");
 static_assert(offsetof(struct hk_segment_header, blocks) == 2416, "what a running agent writes");
 static_assert(offsetof(struct hk_segment_header, coverage) == 2480, "coverage");
 static_assert(offsetof(struct hk_segment_header, count_cost_ps) == 2640, "1.0 reserved it");
-static_assert(offsetof(struct hk_segment_header, reserved_agent) == 2656, "and this still");
+static_assert(offsetof(struct hk_segment_header, blocks_limit) == 2656, "1.1 reserved it");
+static_assert(offsetof(struct hk_segment_header, reserved_agent) == 2664, "and this still");
 static_assert(offsetof(struct hk_segment_header, generation) == 2736, "what a collector writes");
 static_assert(offsetof(struct hk_segment_header, control_version) == 2752, "1.0 reserved it");
 static_assert(offsetof(struct hk_segment_header, reserved_collector) == 2760, "and this still");
 static_assert(offsetof(struct hk_segment_header, rules) == 2864, "rules");
+
+/* A process forked from the segment's, or from another such process, that has no segment of its
+ * own. It writes its entry itself; entry I is its own once it raised header.untraced from I.
+ * Since 1.2.
+ */
+struct hk_untraced {
+	_Atomic uint32_t state; /* enum hk_segment_state, set last; 0: not complete */
+	int32_t error;		/* -errno of the attempt to make a segment */
+	uint32_t pid, ppid;	/* 0: it may not ask */
+	uint64_t pid_start;	/* as in the header */
+	struct hk_anchor start; /* zeros: it may not ask */
+	int32_t exit_code;	/* valid in state HK_STATE_EXITED */
+	uint32_t reserved[3];
+};
+static_assert(sizeof(struct hk_untraced) == 64, "untraced process");
+#define HK_UNTRACED_OFFSET 8192u /* of the first entry, in block 0 */
+#define HK_UNTRACED_MAX 64u	 /* entries; further processes are only counted */
+static_assert(HK_UNTRACED_OFFSET + HK_UNTRACED_MAX * sizeof(struct hk_untraced) <= HK_BLOCK_BYTES,
+	      "in block 0");
 
 #define HK_SEGMENT_OFF 1u /* every site is off, whatever the rules say */
 

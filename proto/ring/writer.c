@@ -63,6 +63,12 @@ static bool is_crowded(int fd, uint64_t more_bytes)
 				(uint64_t)space.f_blocks * (uint64_t)space.f_bsize, more_bytes);
 }
 
+static int open_file(const struct hk_writer *writer)
+{
+	return (int)hk_kernel(SYS_openat, AT_FDCWD, writer->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW,
+			      0, 0, 0);
+}
+
 /* Statistics take what there is; RECORDS, which are many, leave something. */
 static int grow(struct hk_writer *writer, bool records)
 {
@@ -71,14 +77,13 @@ static int grow(struct hk_writer *writer, bool records)
 	if (writer->file_blocks == 1) {
 		to = HK_FIRST_BYTES / HK_BLOCK_BYTES; /* short-lived processes make few calls */
 	}
-	if (to > writer->header->blocks_max) {
-		to = writer->header->blocks_max;
+	if (to > writer->mapped_blocks) {
+		to = writer->mapped_blocks;
 	}
 	if (writer->fixed || to <= writer->file_blocks) {
 		return -ENOSPC;
 	}
-	int fd = (int)hk_kernel(SYS_openat, AT_FDCWD, writer->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW,
-				0, 0, 0);
+	int fd = open_file(writer);
 	if (fd < 0) {
 		return fd;
 	}
@@ -109,7 +114,38 @@ void hk_writer_reserve(struct hk_writer *writer, uint64_t bytes)
 {
 	while ((uint64_t)writer->file_blocks * HK_BLOCK_BYTES < bytes && grow(writer, true) == 0) {
 	}
-	writer->fixed = true;
+}
+
+bool hk_writer_can_open(const struct hk_writer *writer)
+{
+	int fd = open_file(writer);
+	if (fd >= 0) {
+		hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
+	}
+	return fd >= 0;
+}
+
+void hk_writer_cut(struct hk_writer *writer, uint64_t bytes)
+{
+	/* The file of a forked child's parent may be longer by now than this copy says. */
+	uint32_t used = atomic_load_explicit(&writer->header->blocks, memory_order_relaxed);
+	uint32_t least = writer->file_blocks > used ? writer->file_blocks : used;
+	uint64_t blocks = bytes / HK_BLOCK_BYTES;
+	blocks = blocks > least ? blocks : least;
+	if (blocks < writer->mapped_blocks) {
+		uint64_t kept = blocks * HK_BLOCK_BYTES;
+		hk_kernel(SYS_munmap, (char *)writer->header + kept,
+			  (uint64_t)writer->mapped_blocks * HK_BLOCK_BYTES - kept, 0, 0, 0, 0);
+		writer->mapped_blocks = (uint32_t)blocks;
+	}
+}
+
+void hk_writer_fix(struct hk_writer *writer, bool fixed)
+{
+	writer->fixed = fixed;
+	atomic_store_explicit(&writer->header->blocks_limit,
+			      fixed ? writer->file_blocks : writer->mapped_blocks,
+			      memory_order_relaxed);
 }
 
 /* Block NUMBER is there afterwards. Pages that were refused once leave what there is to statistics.
@@ -249,6 +285,14 @@ static struct hk_page *free_page(struct hk_writer *writer, struct hk_page_pool *
 	return NULL;
 }
 
+/* Most pages that POOL may have: its share of a file that may be as long as the mapping, or will
+ * never be longer than it is. */
+static uint32_t pool_limit(const struct hk_writer *writer, const struct hk_page_pool *pool)
+{
+	uint32_t room = writer->fixed ? writer->file_blocks : writer->mapped_blocks;
+	return room / pool->share;
+}
+
 struct hk_page *hk_writer_page(struct hk_writer *writer, uint32_t slot, uint32_t stream,
 			       uint64_t position, uint64_t thread, uint32_t tid)
 {
@@ -256,7 +300,7 @@ struct hk_page *hk_writer_page(struct hk_writer *writer, uint32_t slot, uint32_t
 	/* Pages come back in about the order they went: a short look before growing, a full one,
 	 * which may take 100 us, before giving up. */
 	struct hk_page *page = free_page(writer, pool, 8);
-	if (!page && pool->count < pool->limit) {
+	if (!page && pool->count < pool_limit(writer, pool)) {
 		uint32_t number = new_block(writer, HK_BLOCK_PAGE);
 		if (number) {
 			pool->blocks[pool->count++] = number;
@@ -303,7 +347,7 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 		     const struct hk_segment_header *template, uint32_t blocks_max,
 		     uint32_t *pool_room)
 {
-	struct hk_writer made = {.file_blocks = 1};
+	struct hk_writer made = {.file_blocks = 1, .mapped_blocks = blocks_max};
 	write_path(made.path, directory, template->uid);
 	int fd = (int)hk_kernel(SYS_openat, AT_FDCWD, made.path,
 				O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600, 0, 0);
@@ -337,9 +381,8 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 	atomic_store_explicit(&header->state, HK_STATE_OPEN, memory_order_relaxed);
 	made.header = header;
 	/* Cells, sites and memory records keep a quarter each that no storm of calls can take. */
-	made.pool[0] = (struct hk_page_pool){.blocks = pool_room, .limit = blocks_max / 2};
-	made.pool[1] =
-	    (struct hk_page_pool){.blocks = pool_room + blocks_max, .limit = blocks_max / 4};
+	made.pool[0] = (struct hk_page_pool){.blocks = pool_room, .share = 2};
+	made.pool[1] = (struct hk_page_pool){.blocks = pool_room + blocks_max, .share = 4};
 	*writer = made;
 	/* The magic last: a collector that opens the file earlier looks again later. */
 	__atomic_store_n(&header->magic, HK_SEGMENT_MAGIC, __ATOMIC_RELEASE);

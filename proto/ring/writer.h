@@ -22,7 +22,7 @@ struct hk_page_pool {
 	uint32_t *blocks; /* block numbers, room for blocks_max */
 	uint32_t count;
 	uint32_t cursor;
-	uint32_t limit; /* most pages this pool may have */
+	uint32_t share; /* of the file's blocks, this pool may have one in so many */
 	bool empty;	/* the last look found no page: the next one is short */
 };
 
@@ -31,9 +31,10 @@ struct hk_page_pool {
 #define HK_LEFT_TO_OTHERS_BYTES (1ull << 30)
 
 struct hk_writer {
-	struct hk_segment_header *header; /* start of the mapping, blocks_max blocks long */
+	struct hk_segment_header *header; /* start of the mapping */
 	uint32_t file_blocks;		  /* blocks the file has room for */
-	bool fixed;			  /* and it may not grow */
+	uint32_t mapped_blocks;		  /* blocks of the mapping */
+	bool fixed;			  /* the file does not grow */
 	uint32_t pages_refused;		  /* for lack of room */
 	uint32_t open_block[7];		  /* by kind: the block items are taken from now, 0: none */
 	uint32_t threads;		  /* slots handed out: slot numbers count on over blocks */
@@ -51,8 +52,18 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 /* Whether MORE_BYTES would take of a file system's last part what is others'. */
 bool hk_writer_crowds(uint64_t free_bytes, uint64_t all_bytes, uint64_t more_bytes);
 
-/* Makes the file BYTES long, or as long as it can be; after that it never grows again. */
+/* Makes the file at least BYTES long, or as long as it can be. */
 void hk_writer_reserve(struct hk_writer *writer, uint64_t bytes);
+
+/* Whether the file can be opened by its path, without which it does not grow. */
+bool hk_writer_can_open(const struct hk_writer *writer);
+
+/* Gives back the address space behind the first BYTES of the mapping, but for what the file has.
+ * The file does not grow beyond it. The header is left alone: it may be a parent's. */
+void hk_writer_cut(struct hk_writer *writer, uint64_t bytes);
+
+/* Whether the file grows from now on, FIXED: not. Tells readers how long it may become. */
+void hk_writer_fix(struct hk_writer *writer, bool fixed);
 
 /* Parts of the segment, NULL or 0 when it is full. Offsets are file offsets. */
 uint32_t hk_writer_string(struct hk_writer *writer, const char *text);

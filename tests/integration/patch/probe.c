@@ -14,6 +14,8 @@
 #include "patch/find.h"
 #include "patch/patch.h"
 #include "patch/slot.h"
+#include "record/departure.h"
+#include "record/memory.h"
 #include "record/process.h"
 #include "record/thread.h"
 
@@ -205,10 +207,27 @@ void *hk_site_original(const void *thunk)
 
 struct hk_process hk_process;
 
-void *hk_process_private_memory(uint64_t bytes)
+void *hk_memory_private(uint64_t bytes)
 {
 	(void)bytes;
 	return NULL;
+}
+
+void hk_site_pass_all(void)
+{
+}
+
+void hk_departure_begin(void)
+{
+}
+
+void hk_departure_end(void)
+{
+}
+
+void hk_departure_lock(int flags)
+{
+	(void)flags;
 }
 
 void hk_sandbox_prctl(int option, unsigned long argument)
