@@ -48,8 +48,9 @@ struct site {
 	uint8_t own_level, own_pinned; /* without rules and ceilings */
 	uint8_t ceiling;	       /* granted by the collector, 0: any */
 	uint8_t shared;
-	bool retired;	       /* matches nothing any more */
+	bool retired;	       /* its object is gone: until it is there again, matches nothing */
 	uint32_t next;	       /* of its chain: site + 1, 0: none */
+	uint32_t next_live;    /* of those not retired */
 	struct hk_span caller; /* the calling object */
 	struct hk_site *entry; /* in the segment, NULL: not published yet */
 };
@@ -59,6 +60,7 @@ static struct site sites[HK_THUNKS];
 /* NULL: not a lazy site. Read by trampoline_aarch64.S: there the loader's stub is told the slot. */
 void **hk_lazy_slots[HK_THUNKS];
 static uint32_t site_count;
+static uint32_t live;		/* site + 1, the newest first */
 static uint32_t chains[CHAINS]; /* site + 1, by function and library */
 static const char *domains[DOMAINS_MAX];
 static uint32_t domain_count;
@@ -167,9 +169,15 @@ static bool publish(uint32_t index)
 	struct hk_writer *writer = &hk_process.writer;
 	char text[HK_SIGNATURE_BYTES];
 	hk_signature_write(hook, text);
+	/* An object's sites come one after the other. */
+	const struct site *before = index && sites[index - 1].entry ? &sites[index - 1] : NULL;
 	uint32_t function = hk_writer_string(writer, site->function);
-	uint32_t library = hk_writer_string(writer, site->library);
-	uint32_t provider = hk_writer_string(writer, site->provider);
+	uint32_t library = before && same_text(before->library, site->library)
+			       ? before->entry->library
+			       : hk_writer_string(writer, site->library);
+	uint32_t provider = before && same_text(before->provider, site->provider)
+				? before->entry->provider
+				: hk_writer_string(writer, site->provider);
 	uint32_t signature = *text ? hk_writer_string(writer, text) : 0;
 	struct hk_site *entry = function && library && provider ? hk_writer_site(writer) : NULL;
 	if (!entry) {
@@ -256,6 +264,9 @@ void hk_site_relevel(void)
 void hk_site_publish_all(void)
 {
 	for (uint32_t i = 0; i < site_count; i++) {
+		sites[i].entry = NULL; /* of a parent's segment */
+	}
+	for (uint32_t i = 0; i < site_count; i++) {
 		if (!publish(i)) {
 			return;
 		}
@@ -275,11 +286,25 @@ static bool is_same(uint32_t index, const struct hk_site_request *request)
 	       same_text(site->library, request->library);
 }
 
-static uint32_t find(const struct hk_site_request *request)
+/* Whether retired site INDEX is what REQUEST asks for, as far as people can tell: its object is
+ * there again, wherever it lies now. */
+static bool is_back(uint32_t index, const struct hk_site_request *request)
+{
+	const struct site *site = &sites[index];
+	return site->retired && site->shared == request->shared &&
+	       hk_hot[index].hook == request->hook &&
+	       same_text(site->function, request->function) &&
+	       same_text(site->library, request->library) &&
+	       same_text(site->provider, request->provider);
+}
+
+/* The site + 1 of those like REQUEST that IS says is meant; 0: none. */
+static uint32_t find(const struct hk_site_request *request,
+		     bool (*is)(uint32_t index, const struct hk_site_request *request))
 {
 	const struct site key = {.function = request->function, .library = request->library};
 	uint32_t at = *chain_of(&key);
-	while (at && !is_same(at - 1, request)) {
+	while (at && !is(at - 1, request)) {
 		at = sites[at - 1].next;
 	}
 	return at;
@@ -328,13 +353,41 @@ static bool make(const struct hk_site_request *request, uint32_t index)
 	return !shown || publish(index);
 }
 
+static void enliven(uint32_t index)
+{
+	sites[index].next_live = live;
+	live = index + 1;
+}
+
+/* Calls of before may still be inside: to them nothing changes. */
+static void revive(const struct hk_site_request *request, uint32_t index)
+{
+	struct site *site = &sites[index];
+	struct hk_site_hot *hot = &hk_hot[index];
+	site->retired = false;
+	site->caller = request->caller;
+	site->own_level = request->level;
+	site->own_pinned = request->pinned;
+	hk_lazy_slots[index] = request->lazy ? request->slot : NULL;
+	__atomic_store_n(&hot->original, request->original, __ATOMIC_RELEASE);
+	uint8_t lazy = request->lazy ? HK_HOT_LAZY | HK_HOT_UNUSUAL : 0;
+	__atomic_store_n(&hot->flags, hk_values_flags(hot) | lazy, __ATOMIC_RELEASE);
+	relevel(index);
+	enliven(index);
+}
+
 static void *bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 {
-	uint32_t found = find(request);
+	uint32_t found = find(request, is_same);
 	if (found) {
 		if (is_lazy(found - 1) && !request->lazy) {
 			resolve(found - 1, request->original);
 		}
+		return thunk_of(found - 1);
+	}
+	found = find(request, is_back);
+	if (found) {
+		revive(request, found - 1);
 		return thunk_of(found - 1);
 	}
 	if (site_count == HK_CALIBRATION_SITE) {
@@ -349,6 +402,7 @@ static void *bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 	uint32_t *chain = chain_of(&sites[index]);
 	sites[index].next = *chain;
 	*chain = index + 1;
+	enliven(index);
 	site_count++;
 	return thunk_of(index);
 }
@@ -427,11 +481,6 @@ void hk_site_rearm(uint32_t index, uintptr_t return_address)
 
 static void retire(uint32_t index)
 {
-	uint32_t *at = chain_of(&sites[index]);
-	while (*at != index + 1) {
-		at = &sites[*at - 1].next;
-	}
-	*at = sites[index].next;
 	sites[index].retired = true;
 	hk_lazy_slots[index] = NULL;
 	/* Calls may still be inside, though their caller is no more. */
@@ -444,11 +493,15 @@ void hk_site_retire(struct hk_span span)
 	if (!hk_process_lock()) {
 		return;
 	}
-	for (uint32_t i = 0; i < site_count; i++) {
-		if (!sites[i].retired &&
-		    (hk_span_holds(span, (uintptr_t)hk_hot[i].original) ||
-		     (sites[i].caller.end && sites[i].caller.start == span.start))) {
-			retire(i);
+	for (uint32_t *at = &live; *at;) {
+		uint32_t index = *at - 1;
+		struct site *site = &sites[index];
+		if (hk_span_holds(span, (uintptr_t)hk_hot[index].original) ||
+		    (site->caller.end && site->caller.start == span.start)) {
+			*at = site->next_live;
+			retire(index);
+		} else {
+			at = &site->next_live;
 		}
 	}
 	hk_process_unlock();

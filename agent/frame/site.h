@@ -3,9 +3,10 @@
  * A site is one function as called through one object's slot. Binding a site yields the address to
  * put into the slot: a thunk that calls the original with statistics around it. The same (function,
  * library, original, shared) yields the same site again, until the calling object or the original's
- * is unloaded: then the site is retired, and none like it is ever taken for it.
- * hk_site_bind is called under the loader's lock (dl_iterate_phdr) or with the patcher's own lock,
- * so by one thread at a time; the rest is safe anywhere.
+ * is unloaded: then the site is retired. It comes back, with the same thunk and the same number,
+ * when the same function of the same library is called from the same library under the same hook
+ * again. hk_site_bind is called under the loader's lock (dl_iterate_phdr) or with the patcher's own
+ * lock, so by one thread at a time; the rest is safe anywhere.
  */
 #ifndef HK_AGENT_FRAME_SITE_H
 #define HK_AGENT_FRAME_SITE_H

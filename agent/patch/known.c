@@ -89,6 +89,15 @@ struct hk_known *hk_known_get(struct hk_knowns *knowns, const struct hk_object *
 	return known;
 }
 
+/* What had no room is missing from what is known of the job, also when its object is gone. */
+static void keep_missed(struct hk_knowns *knowns, const struct hk_known *known)
+{
+	static const uint32_t reasons[] = {HK_REFUSED_THUNKS, HK_REFUSED_MEMORY};
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		knowns->missed[reasons[i]] += known->slots_refused[reasons[i]];
+	}
+}
+
 void hk_known_sweep(struct hk_knowns *knowns, void (*gone)(struct hk_span span))
 {
 	size_t kept = 0;
@@ -96,6 +105,7 @@ void hk_known_sweep(struct hk_knowns *knowns, void (*gone)(struct hk_span span))
 		if (knowns->entries[i].seen) {
 			knowns->entries[kept++] = knowns->entries[i];
 		} else {
+			keep_missed(knowns, &knowns->entries[i]);
 			gone(knowns->entries[i].span);
 		}
 	}
@@ -108,7 +118,10 @@ void hk_known_count(const struct hk_knowns *knowns, struct hk_coverage *coverage
 	coverage->objects_pending = 0;
 	coverage->slots_found = 0;
 	coverage->slots_patched = 0;
-	memset(coverage->slots_refused, 0, sizeof(coverage->slots_refused));
+	memcpy(coverage->slots_refused, knowns->missed, sizeof(coverage->slots_refused));
+	for (size_t reason = 0; reason < HK_REFUSALS_MAX; reason++) {
+		coverage->slots_found += knowns->missed[reason];
+	}
 	for (size_t i = 0; i < knowns->count; i++) {
 		const struct hk_known *known = &knowns->entries[i];
 		coverage->objects_pending += !known->done && !known->skipped;

@@ -32,6 +32,7 @@ struct hk_known {
 };
 
 struct hk_knowns {
+	uint32_t missed[HK_REFUSALS_MAX]; /* slots of gone objects, never seen for want of room */
 	struct hk_known *entries;
 	size_t count;
 	size_t room;

@@ -12,6 +12,7 @@
 #include "report/nodes.h"
 #include "report/quantity.h"
 #include "report/spread.h"
+#include "ring/segment.h"
 
 #define NAME_COLUMNS 48
 #define NOTE_COLUMNS 96
@@ -176,6 +177,25 @@ static void unseen_add(struct hk_verdicts *verdicts, const struct hk_report *rep
 	}
 }
 
+/* Calls that nobody sees because there was no room to see them. */
+static void unhooked_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+{
+	uint64_t slots = 0;
+
+	for (size_t i = 0; i < report->process_count; i++) {
+		const struct hk_report_process *process = &report->processes[i];
+		slots += (uint64_t)process->refused[HK_REFUSED_THUNKS] +
+			 process->refused[HK_REFUSED_MEMORY];
+	}
+	if (slots > 0) {
+		hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_WARNING,
+			       "calls through %" PRIu64
+			       " slots are missing: there was no room for them (name fewer "
+			       "functions: --hooks)",
+			       slots);
+	}
+}
+
 static void missing_add(struct hk_verdicts *verdicts, const struct hk_report *report)
 {
 	char note[HK_NAME_BYTES(NOTE_COLUMNS)];
@@ -192,6 +212,7 @@ static void missing_add(struct hk_verdicts *verdicts, const struct hk_report *re
 			       "traces each where it runs",
 			       report->rank_count, report->job.world_size);
 	}
+	unhooked_add(verdicts, report);
 	for (size_t i = 0; i < report->process_count; i++) {
 		const struct hk_report_process *process = &report->processes[i];
 		if (*process->note && strcmp(process->role, "main") == 0) {

@@ -8,6 +8,8 @@ from harness import Run, expect, expect_true, main, total_calls
 ROUNDS = 20
 WEAK = {"throw": "_Z17unload_weak_throw*", "jump": "_Z16unload_weak_jump*"}
 FIRST, SECOND = 21, 891
+# Once each of them took a thunk, of 16,383.
+MOVES = 16500
 
 
 def path(run, name):
@@ -70,10 +72,18 @@ def check_same_place(run: Run):
         expect(f"{job}: records", [row["records"] for row in report["processes"]], [records])
 
 
+def check_moved(run: Run):
+    """A plugin comes more often than there are thunks, each time elsewhere."""
+    library = path(run, "libunload_many.so")
+    done = run.trace(path(run, "unload"), "moved", library, str(MOVES), hooks=["*:unload_sum"], options=("-q", "--job", "moved"))
+    expect("moved: calls", total_calls(run.report(run.path("store", "moved"))), {(0, "unload_sum"): MOVES})
+
+
 def test(run):
     check_left(run)
     check_left_in_python(run)
     check_same_place(run)
+    check_moved(run)
 
 
 if __name__ == "__main__":

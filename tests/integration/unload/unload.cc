@@ -1,8 +1,11 @@
 /* unload leave WAY PLUGIN OTHER     as unload.h says; OTHER defines what PLUGIN calls, too
  * unload same FIRST SECOND          opens each alone, at one address, and calls its function
- * unload many ROUNDS FIRST...       opens and closes each, and calls its function
+ * unload many FIRST COUNT           opens and closes FIRST.0, FIRST.1 ... and calls their functions
+ * unload moved FIRST COUNT          opens and closes FIRST so often, each time at another address
  */
 #include "unload.h"
+
+#include <string>
 
 static constexpr int rounds = 20;
 
@@ -29,14 +32,25 @@ static int same(char **paths)
 	return 0;
 }
 
-static int many(int count, char **paths)
+static int many(const char *path, int count)
 {
 	long total = 0;
 	for (int i = 0; i < count; i++) {
 		uintptr_t base;
-		for (char **path = paths; *path; path++) {
-			total += sum_of(*path, &base);
-		}
+		total += sum_of((std::string(path) + "." + std::to_string(i)).c_str(), &base);
+	}
+	printf("%ld\n", total);
+	return 0;
+}
+
+static int moved(const char *path, int count)
+{
+	long total = 0;
+	for (int i = 0; i < count; i++) {
+		uintptr_t base;
+		total += sum_of(path, &base);
+		mmap(reinterpret_cast<void *>(base), unload_page, PROT_NONE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	}
 	printf("%ld\n", total);
 	return 0;
@@ -51,8 +65,11 @@ int main(int argc, char **argv)
 	if (argc == 4 && strcmp(argv[1], "same") == 0) {
 		return same(argv + 2);
 	}
-	if (argc > 3 && strcmp(argv[1], "many") == 0) {
-		return many(atoi(argv[2]), argv + 3);
+	if (argc == 4 && strcmp(argv[1], "many") == 0) {
+		return many(argv[2], atoi(argv[3]));
+	}
+	if (argc == 4 && strcmp(argv[1], "moved") == 0) {
+		return moved(argv[2], atoi(argv[3]));
 	}
 	return 2;
 }

@@ -8,6 +8,7 @@
 
 #include "report/report.h"
 #include "report/verdict.h"
+#include "ring/segment.h"
 #include "snapshot_maker.h"
 
 #define SECOND 1000000000ull
@@ -170,6 +171,27 @@ static void test_a_full_store_is_a_warning_while_the_job_runs(void **state)
 	free(text);
 }
 
+static void test_calls_that_had_no_room_to_be_seen_are_missing(void **state)
+{
+	struct maker maker;
+	Hk__Refusal without_thunk = HK__REFUSAL__INIT, denied = HK__REFUSAL__INIT;
+	Hk__Refusal *refusals[] = {&without_thunk, &denied};
+	(void)state;
+	fill(&maker, (const unsigned[]){4, 4, 4, 4});
+	without_thunk.reason = HK_REFUSED_THUNKS;
+	without_thunk.slots = 723;
+	denied.reason = HK_REFUSED_DENIED;
+	denied.slots = 5;
+	for (int rank = 1; rank < 3; rank++) {
+		maker.processes[rank]->coverage.refusals = refusals;
+		maker.processes[rank]->coverage.n_refusals = 2;
+	}
+	char *text = told(&maker);
+	expect(text, "coverage warning: calls through 1446 slots are missing: there was no room",
+	       true);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +202,7 @@ int main(void)
 	    cmocka_unit_test(test_nothing_is_lost_only_if_all_nodes_are_here),
 	    cmocka_unit_test(test_a_full_store_is_a_warning_while_the_job_runs),
 	    cmocka_unit_test(test_loss_is_a_warning_and_then_nothing_says_otherwise),
+	    cmocka_unit_test(test_calls_that_had_no_room_to_be_seen_are_missing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
