@@ -79,16 +79,34 @@ static int job_new(struct hk_job **ret_job)
 	return 0;
 }
 
+/* Whether a job of COLLECTOR lies in PATH and is open. */
+static bool is_open_in(const void *context, const char *path)
+{
+	const struct hk_collector *collector = context;
+	const struct hk_job *job;
+	char real[PATH_MAX];
+	if (!realpath(path, real)) {
+		return false;
+	}
+	DL_FOREACH (collector->jobs, job) {
+		if (!job->state->closed && strcmp(job->state->directory, real) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* EXACT is where the whole shall be, or an earlier collector's directory of this node in it. */
 static int make_node_directory(const struct hk_collector *collector, const char *exact,
 			       char id[HK_JOBDIR_ID_BYTES], char made[PATH_MAX])
 {
 	char parent[PATH_MAX], name[HK_JOBDIR_ID_BYTES];
 	struct hk_nodedir_mark mark;
+	const struct hk_nodedir_open open = {is_open_in, collector};
 	const char *base = given(exact) ? strrchr(exact, '/') : NULL;
 	hk_nodedir_mark(&mark, id, collector->host, collector->run_directory, collector->dirfd[0]);
 	if (!base) {
-		return hk_nodedir_create(collector->store, id, &mark, made);
+		return hk_nodedir_create(collector->store, id, &mark, &open, made);
 	}
 	if (strlen(exact) >= sizeof(parent) || strlen(base + 1) >= sizeof(name) - 16) {
 		return -ENAMETOOLONG;
@@ -100,7 +118,7 @@ static int make_node_directory(const struct hk_collector *collector, const char 
 	memcpy(name, base + 1, strlen(base));
 	memcpy(parent, exact, (size_t)(base - exact));
 	parent[base - exact] = '\0';
-	return hk_nodedir_create(*parent ? parent : "/", name, &mark, made);
+	return hk_nodedir_create(*parent ? parent : "/", name, &mark, &open, made);
 }
 
 static int make_directory(const struct hk_collector *collector, const char *exact,
@@ -205,7 +223,7 @@ int hk_job_open(struct hk_collector *collector, const struct hk_job_request *req
 	if (r == 0 && collector->options.upstream) {
 		r = hk_state_set_string(&job->state->upstream, collector->options.upstream);
 	}
-	if (r == 0 && given(request->directory)) {
+	if (r == 0 && (given(request->directory) || collector->options.per_node)) {
 		r = load(collector, job, path);
 	}
 	r = r < 0 ? r : hk_statistics_open(path, &job->statistics);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "wire/nodes.h"
+#include "wire/statistics.h"
 
 #define BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
 #define NUMBER_MAX 99999u
@@ -56,7 +57,7 @@ static int mark_write(const char *directory, const struct hk_nodedir_mark *mark)
 {
 	char path[PATH_MAX];
 	int r = mark_path(directory, path);
-	FILE *file = r < 0 ? NULL : fopen(path, "wxe");
+	FILE *file = r < 0 ? NULL : fopen(path, "we");
 	if (!file) {
 		return r < 0 ? r : -errno;
 	}
@@ -158,6 +159,73 @@ static enum verdict judge(const char *run, const struct hk_nodedir_mark *mine)
 	return verdict;
 }
 
+/* ---- this node's directory in a run ---- */
+
+/* Sets PATH to the NUMBERth directory of HOST in RUN. */
+static int own_path(const char *run, const char *host, uint32_t number, char path[PATH_MAX])
+{
+	int length = number == 1 ? snprintf(path, PATH_MAX, "%s/%s", run, host)
+				 : snprintf(path, PATH_MAX, "%s/%s-%" PRIu32, run, host, number);
+	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+static bool is_closed(const char *directory)
+{
+	Hk__Snapshot *snapshot = NULL;
+	hk_statistics_load(directory, &snapshot);
+	bool closed = snapshot && snapshot->job && snapshot->job->closed;
+	if (snapshot) {
+		hk__snapshot__free_unpacked(snapshot, NULL);
+	}
+	return closed;
+}
+
+/* Finds in RUN a directory of this collector or of one before it that ended without closing it or
+ * noting it in the run directory. Returns whether there is one, and its PATH. */
+static bool find_unfinished(const char *run, const struct hk_nodedir_mark *mine,
+			    const struct hk_nodedir_open *open, char path[PATH_MAX])
+{
+	for (uint32_t number = 1; number <= NUMBER_MAX; number++) {
+		struct hk_nodedir_mark mark;
+		if (own_path(run, mine->host, number, path) < 0 || access(path, F_OK) < 0) {
+			return false;
+		}
+		mark_read(path, &mark);
+		if (strcmp(mark.id, mine->id) == 0 && same_place(&mark, mine) &&
+		    strcmp(mark.instance, mine->instance) == 0 && !is_closed(path) &&
+		    !open->has(open->context, path)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Makes this node's directory in RUN. The mark is written into a directory with a name of its own,
+ * which then gets its final name in one step. A collector that was killed in between finds the
+ * directory by that name again. */
+static int make_own(const char *run, const struct hk_nodedir_mark *mark, char path[PATH_MAX])
+{
+	char new[PATH_MAX];
+	int length =
+	    snprintf(new, sizeof(new), "%s/.%s.%s.%s", run, mark->host, mark->boot, mark->instance);
+	if (length >= PATH_MAX) {
+		return -ENAMETOOLONG;
+	}
+	int r = mkdir(new, 0755) < 0 && errno != EEXIST ? -errno : mark_write(new, mark);
+	for (uint32_t number = 1; r == 0 && number <= NUMBER_MAX; number++) {
+		r = own_path(run, mark->host, number, path);
+		if (r < 0 || access(path, F_OK) == 0) {
+			continue;
+		}
+		if (rename(new, path) == 0) {
+			return 0;
+		}
+		r = errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR ? 0 : -errno;
+	}
+	hk_jobdir_remove(new);
+	return r < 0 ? r : -EEXIST;
+}
+
 /* ---- runs of a name ---- */
 
 /* 1 for NAME, n for NAME-n, 0 for anything else. */
@@ -200,68 +268,51 @@ static int run_path(const char *parent, const char *name, uint32_t number, char 
 	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-/* Finds the run to join, else makes the next one. Its number goes to *ret_number, its path to PATH;
- * -EAGAIN: another node was faster. */
+/* Finds the run to join, else makes the next one, and this node's directory in it. The run's number
+ * goes to *ret_number, the directory to PATH. Returns 0, -EAGAIN if another node was faster, or
+ * -errno. */
 static int take_run(const char *parent, const char *name, const struct hk_nodedir_mark *mine,
-		    uint32_t *ret_number, char path[PATH_MAX])
+		    const struct hk_nodedir_open *open, uint32_t *ret_number, char path[PATH_MAX])
 {
 	uint32_t last = highest(parent, name, UINT32_MAX), number = last;
 	enum verdict verdict = ANOTHERS;
+	char run[PATH_MAX];
 	int r = 0;
 	for (; number > 0 && verdict == ANOTHERS; number = highest(parent, name, number)) {
-		r = run_path(parent, name, number, path);
-		verdict = r < 0 ? OVER : judge(path, mine);
+		r = run_path(parent, name, number, run);
+		if (r == 0 && find_unfinished(run, mine, open, path)) {
+			*ret_number = number;
+			return 0;
+		}
+		verdict = r < 0 ? OVER : judge(run, mine);
 		if (verdict != ANOTHERS) {
 			break;
 		}
 	}
+	if (r == 0 && verdict != GOES_ON) {
+		number = last + 1;
+		r = run_path(parent, name, number, run);
+		if (r == 0 && mkdir(run, 0755) < 0) {
+			r = errno == EEXIST ? -EAGAIN : -errno;
+		}
+	}
 	*ret_number = number;
-	if (r < 0 || verdict == GOES_ON) {
-		return r;
-	}
-	*ret_number = last + 1;
-	r = run_path(parent, name, last + 1, path);
-	if (r == 0 && mkdir(path, 0755) < 0) {
-		r = errno == EEXIST ? -EAGAIN : -errno;
-	}
-	return r;
-}
-
-/* RUN becomes the path of a new directory in it. */
-static int make_own(char path[PATH_MAX], const struct hk_nodedir_mark *mark)
-{
-	size_t length = strlen(path);
-	for (uint32_t number = 1; number <= NUMBER_MAX; number++) {
-		int more = number == 1
-			       ? snprintf(path + length, PATH_MAX - length, "/%s", mark->host)
-			       : snprintf(path + length, PATH_MAX - length, "/%s-%" PRIu32,
-					  mark->host, number);
-		if (more < 0 || (size_t)more >= PATH_MAX - length) {
-			return -ENAMETOOLONG;
-		}
-		if (mkdir(path, 0755) == 0) {
-			return mark_write(path, mark);
-		}
-		if (errno != EEXIST) {
-			return -errno;
-		}
-	}
-	return -EEXIST;
+	return r < 0 ? r : make_own(run, mine, path);
 }
 
 int hk_nodedir_create(const char *parent, char name[HK_JOBDIR_ID_BYTES],
-		      const struct hk_nodedir_mark *mark, char path[PATH_MAX])
+		      const struct hk_nodedir_mark *mark, const struct hk_nodedir_open *open,
+		      char path[PATH_MAX])
 {
 	uint32_t number = 1;
 	int r = hk_jobdir_make(parent);
 	for (uint32_t tries = 0; r == 0 && tries < TRIES_MAX; tries++) {
-		r = take_run(parent, name, mark, &number, path);
+		r = take_run(parent, name, mark, open, &number, path);
 		if (r != -EAGAIN) {
 			break;
 		}
 		r = tries + 1 < TRIES_MAX ? 0 : r;
 	}
-	r = r < 0 ? r : make_own(path, mark);
 	size_t length = strlen(name);
 	if (r == 0 && number > 1) {
 		snprintf(name + length, HK_JOBDIR_ID_BYTES - length, "-%" PRIu32, number);

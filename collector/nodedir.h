@@ -7,14 +7,17 @@
  *   - this node had a part in it that it has closed, or
  *   - all its nodes have closed it, and every rank of its world was there, or
  *   - nothing in it was touched for HK_NODES_SILENT_S.
- * What may go wrong: a run that failed before all its ranks had started, begun anew within that
- * time under the same key on other nodes. Keys of Slurm and of mpirun are never used twice. The
- * nodes' clocks must agree with the file server's to within some seconds. No state; one thread.
+ * A node's part that an earlier collector of the same run directory began and did not close is
+ * taken over, at whatever step of its opening that collector was killed. What may go wrong: a run
+ * that failed before all its ranks had started, begun anew within that time under the same key on
+ * other nodes. Keys of Slurm and of mpirun are never used twice. The nodes' clocks must agree with
+ * the file server's to within some seconds. No state; one thread.
  */
 #ifndef HK_COLLECTOR_NODEDIR_H
 #define HK_COLLECTOR_NODEDIR_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "collector/jobdir.h"
 
@@ -31,10 +34,18 @@ struct hk_nodedir_mark {
 void hk_nodedir_mark(struct hk_nodedir_mark *mark, const char *id, const char *host,
 		     const char *place, int dirfd);
 
-/* Makes this node's directory in the run's, which is PARENT/NAME or PARENT/NAME-n; its path goes to
- * PATH, what the run's is called to NAME. -ENAMETOOLONG, -errno of making it. */
+/* Tells which directories belong to jobs that this collector has open. */
+struct hk_nodedir_open {
+	bool (*has)(const void *context, const char *path);
+	const void *context;
+};
+
+/* Makes this node's directory in the run's, which is PARENT/NAME or PARENT/NAME-n, or finds the one
+ * whose opening was cut short. Its path goes to PATH, the name of the run's directory to NAME.
+ * Returns 0, -ENAMETOOLONG, or -errno of making it. */
 int hk_nodedir_create(const char *parent, char name[HK_JOBDIR_ID_BYTES],
-		      const struct hk_nodedir_mark *mark, char path[PATH_MAX]);
+		      const struct hk_nodedir_mark *mark, const struct hk_nodedir_open *open,
+		      char path[PATH_MAX]);
 
 /* Whether PATH is a node's directory already. */
 int hk_nodedir_is(const char *path);
