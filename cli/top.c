@@ -17,12 +17,13 @@
 #define OPTION_ROWS 0x102
 #define OPTION_VIEW 0x103
 #define OPTION_SORT 0x104
+#define OPTION_ALL 0x105
 
 struct arguments {
 	const char *job;
 	const char *sort;
 	const struct hk_view *view;
-	bool batch, json;
+	bool batch, json, all;
 	unsigned long pictures; /* 0: until the job ends, or the user leaves */
 	double delay_s;
 	unsigned long rows;
@@ -37,6 +38,7 @@ static const struct argp_option options[] = {
     {"rows", OPTION_ROWS, "N", 0, "Most rows of a picture of -b (default 30)", 0},
     {"view", OPTION_VIEW, "NAME", 0,
      "Begin with functions, ranks, libraries, memory, open, nodes or coverage", 0},
+    {"all", OPTION_ALL, NULL, 0, "Show idle waits, launchers and helpers too", 0},
     {"sort", OPTION_SORT, "COLUMN", 0, "Sort by the column of that title", 0},
     {0},
 };
@@ -107,6 +109,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case OPTION_JSON:
 		arguments->json = arguments->batch = true;
 		return 0;
+	case OPTION_ALL:
+		arguments->all = true;
+		return 0;
 	case OPTION_VIEW:
 		set_view(arguments, state, argument);
 		return 0;
@@ -160,6 +165,7 @@ static int run(int argc, char **argv)
 		    .view = arguments.view,
 		    .sort = arguments.sort,
 		    .json = arguments.json,
+		    .all_rows = arguments.all,
 		    .pictures = arguments.pictures,
 		    .rows = arguments.rows,
 		    .delay_s = arguments.delay_s,
@@ -173,6 +179,7 @@ static int run(int argc, char **argv)
 				   : arguments.view->column_count,
 	    .pictures = arguments.pictures,
 	    .delay_s = arguments.delay_s,
+	    .all_rows = arguments.all,
 	};
 	return hk_live_run(&live);
 }

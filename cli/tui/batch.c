@@ -71,6 +71,7 @@ static int table_write(const struct hk_batch *batch, struct hk_rows *rows)
 	};
 	struct hk_table *table = table_new(view);
 
+	size_t hidden = batch->all_rows ? 0 : hk_rows_hide(rows);
 	hk_rows_sort(rows, &order);
 	for (size_t i = 0; i < rows->count && i < batch->rows; i++) {
 		add(table, view, &rows->rows[i]);
@@ -81,6 +82,9 @@ static int table_write(const struct hk_batch *batch, struct hk_rows *rows)
 		puts(view->empty);
 	} else if (rows->count > batch->rows) {
 		printf("(%zu more)\n", rows->count - (size_t)batch->rows);
+	}
+	if (hidden > 0) {
+		printf("(%zu hidden: idle waits, launchers, helpers; --all shows them)\n", hidden);
 	}
 	return rows->failed ? -ENOMEM : r;
 }

@@ -14,6 +14,7 @@ struct hk_batch {
 	const struct hk_view *view;
 	const char *sort;	/* title of the column sorted by; NULL: the view's */
 	bool json;		/* the report instead of a table */
+	bool all_rows;		/* idle waits, launchers and helpers too */
 	unsigned long pictures; /* 0: until the job ends */
 	unsigned long rows;	/* most rows of a table */
 	double delay_s;

@@ -116,13 +116,46 @@ static bool is_empty(const struct hk_live *live, size_t column)
 	if (kind == HK_CELL_SPARK) {
 		return hk_picture_state(live->picture) == HK_PICTURE_ENDED;
 	}
+	if (!hk_cell_is_text(kind)) {
+		return column != live->pane->order.column && hk_rows_are_empty(&live->rows, column);
+	}
 	for (size_t i = 0; i < live->rows.count; i++) {
 		const char *text = live->rows.rows[i].cells[column].text;
-		if (kind != HK_CELL_TEXT || (text && *text)) {
+		if (text && *text) {
 			return false;
 		}
 	}
 	return true;
+}
+
+static size_t longest_of(const struct hk_live *live, size_t column)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; i < live->rows.count; i++) {
+		const char *text = live->rows.rows[i].cells[column].text;
+		size_t length = text ? strlen(text) : 0;
+		longest = length > longest ? length : longest;
+	}
+	return longest;
+}
+
+/* A wide screen shows other texts whole too, with what the names in the first column leave. */
+static void widen_texts(const struct hk_live *live, int widths[HK_ROW_CELLS])
+{
+	const struct hk_view *view = live->pane->view;
+	int names = NAME_INDENT + (int)longest_of(live, 0);
+
+	for (size_t i = 1; i < view->column_count; i++) {
+		int spare = widths[0] - (names > NAME_LEAST ? names : NAME_LEAST);
+		int missing = (int)longest_of(live, i) - widths[i];
+		if (view->columns[i].kind == HK_CELL_TEXT && widths[i] > 0 && spare > 0 &&
+		    missing > 0) {
+			missing = missing < spare ? missing : spare;
+			widths[i] += missing;
+			widths[0] -= missing;
+		}
+	}
 }
 
 /* Numbers far from their names are hard to follow: what names do not need of a wide screen shows
@@ -130,13 +163,9 @@ static bool is_empty(const struct hk_live *live, size_t column)
 static void widen_sparks(const struct hk_live *live, int widths[HK_ROW_CELLS])
 {
 	const struct hk_view *view = live->pane->view;
-	size_t longest = NAME_MOST;
+	size_t longest = NAME_INDENT + longest_of(live, 0);
 
-	for (size_t i = 0; i < live->rows.count; i++) {
-		const char *name = live->rows.rows[i].cells[0].text;
-		size_t length = name ? NAME_INDENT + strlen(name) : 0;
-		longest = length > longest ? length : longest;
-	}
+	longest = longest > NAME_MOST ? longest : NAME_MOST;
 	if (longest >= (size_t)widths[0]) {
 		return;
 	}
@@ -175,6 +204,7 @@ static void fit(const struct hk_live *live, int widths[HK_ROW_CELLS])
 		widths[least] = 0;
 	}
 	widths[0] = used < COLS ? COLS - used + NAME_LEAST : NAME_LEAST;
+	widen_texts(live, widths);
 	widen_sparks(live, widths);
 }
 
@@ -275,8 +305,8 @@ static void draw_table(struct hk_live *live, int top, int lines)
 	if (live->rows.count == 0 && fits > 0) {
 		hk_terminal_put(top + 1, 0, COLS, HK_STYLE_FAINT,
 				!hk_live_has_rows(live) ? (live->picture->older ? "" : "looking")
-				: *pane->filter		? "no row has what is filtered for: \\"
-							: pane->view->empty,
+				: *pane->filter ? "no row has what is filtered for; Esc shows all"
+						: pane->view->empty,
 				false);
 	}
 	if (pane->line < pane->top) {
@@ -337,7 +367,7 @@ static void draw_last_line(struct hk_live *live)
 		snprintf(hidden, sizeof(hidden), "%zu hidden (i)  ", live->hidden);
 	}
 	if (*pane->filter) {
-		snprintf(only, sizeof(only), "only '%s' (\\ changes it)  ", pane->filter);
+		snprintf(only, sizeof(only), "only '%s' (Esc: all)  ", pane->filter);
 	}
 	snprintf(text, sizeof(text), "%s%s%s", only, hidden, hk_keys_line());
 	hk_terminal_put(LINES - 1, 0, COLS, HK_STYLE_FAINT, text, false);
@@ -345,7 +375,7 @@ static void draw_last_line(struct hk_live *live)
 
 static bool has_map(const struct hk_live *live)
 {
-	return live->pane->view->heat > 0 && hk_live_has_rows(live) &&
+	return live->pane->view->heat[0] > 0 && hk_live_has_rows(live) &&
 	       (live->pane->map || live->picture->report->rank_count > MAP_FROM);
 }
 
@@ -355,7 +385,7 @@ void hk_draw(struct hk_live *live)
 	int top = draw_head(live);
 	draw_tabs(live, top++);
 	if (live->help) {
-		hk_keys_help(top, LINES - top);
+		hk_keys_help(live, top, LINES - top);
 		refresh();
 		return;
 	}

@@ -38,12 +38,16 @@ static int by_node(const void *a, const void *b)
 }
 
 /* The column that is shown: the one sorted by if it is of numbers. */
-static size_t column_of(const struct hk_pane *pane)
+static size_t column_of(const struct hk_live *live)
 {
+	const struct hk_pane *pane = live->pane;
 	enum hk_cell_kind kind = pane->view->columns[pane->order.column].kind;
+	const size_t *heat = pane->view->heat;
 
-	return hk_cell_is_text(kind) || kind == HK_CELL_SPARK ? pane->view->heat
-							      : pane->order.column;
+	if (!hk_cell_is_text(kind) && kind != HK_CELL_SPARK) {
+		return pane->order.column;
+	}
+	return hk_rows_are_empty(&live->rows, heat[0]) ? heat[1] : heat[0];
 }
 
 static size_t cells_of(struct hk_live *live, size_t column, struct cell *cells)
@@ -169,7 +173,7 @@ static int draw_nodes(const struct hk_live *live, int top, int lines, const stru
 
 int hk_heat_draw(struct hk_live *live, int top, int lines)
 {
-	size_t column = column_of(live->pane);
+	size_t column = column_of(live);
 	struct cell *cells = malloc((live->rows.count + 1) * sizeof(*cells));
 
 	if (!cells || lines < 2) {

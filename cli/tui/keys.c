@@ -8,6 +8,7 @@
 #include "tui/terminal.h"
 
 #define KEY_CONTROL_L 12
+#define KEY_ESCAPE 27
 #define WHEEL_ROWS 3
 
 static void choose_view(struct hk_live *live, int key)
@@ -72,6 +73,15 @@ static void find_next(struct hk_live *live, int key)
 	hk_live_say(live, *live->sought ? "nothing here has '%s'" : "find what? /%s", live->sought);
 }
 
+static void clear_filter(struct hk_live *live, int key)
+{
+	(void)key;
+	if (*live->pane->filter) {
+		*live->pane->filter = '\0';
+		hk_layout_rows(live);
+	}
+}
+
 static void filter_rows(struct hk_live *live, int key)
 {
 	(void)key;
@@ -133,13 +143,6 @@ static void totals(struct hk_live *live, int key)
 	hk_layout_rows(live);
 }
 
-static void stacks(struct hk_live *live, int key)
-{
-	(void)key;
-	hk_live_say(live,
-		    "no stacks were taken: this version records who called, not the way there");
-}
-
 static void aside(struct hk_live *live, int key)
 {
 	(void)key;
@@ -176,7 +179,7 @@ static void map(struct hk_live *live, int key)
 {
 	(void)key;
 	live->pane->map = !live->pane->map;
-	if (live->pane->view->heat == 0) {
+	if (live->pane->view->heat[0] == 0) {
 		hk_live_say(live, "the map is of the ranks (2)");
 	}
 }
@@ -198,6 +201,7 @@ static void help(struct hk_live *live, int key)
 {
 	(void)key;
 	live->help = true;
+	live->help_top = 0;
 }
 
 static void redraw(struct hk_live *live, int key)
@@ -277,14 +281,14 @@ static const struct key {
     {'/', '/', find, "/", "find a row"},
     {'n', 'n', find_next, "n", "find the next one"},
     {'\\', '\\', filter_rows, "\\", "only rows with a text"},
-    {'\r', '\r', expand, "Enter", "expand the row: over its ranks, a rank over its functions"},
+    {KEY_ESCAPE, KEY_ESCAPE, clear_filter, "Esc", "all rows again"},
+    {'\r', '\r', expand, "Enter", "expand the row into its ranks or functions"},
     {'\n', '\n', expand, NULL, NULL},
     {KEY_ENTER, KEY_ENTER, expand, NULL, NULL},
     {' ', ' ', pause_or_go, "Space", "pause, go on"},
     {'t', 't', totals, "t", "rates per second, or totals since the start"},
     {'i', 'i', aside, "i", "idle waits, launchers and helpers too, or not"},
-    {'l', 'l', level, "l", "another level for the row's function, for a minute"},
-    {'s', 's', stacks, "s", "stacks of the row"},
+    {'l', 'l', level, "l", "another level for the row's function, 60 s"},
     {'h', 'h', map, "h", "map of the ranks, always there beyond 64"},
     {'d', 'd', delay, "d", "time between two looks"},
     {KEY_DOWN, KEY_DOWN, move_by, "arrows, PgUp, PgDn, Home, End", "choose a row"},
@@ -293,8 +297,8 @@ static const struct key {
     {KEY_NPAGE, KEY_NPAGE, move_by, NULL, NULL},
     {KEY_HOME, KEY_HOME, move_by, NULL, NULL},
     {KEY_END, KEY_END, move_by, NULL, NULL},
-    {KEY_MOUSE, KEY_MOUSE, mouse, "mouse", "click a view, a column or a row; the wheel moves"},
-    {KEY_CONTROL_L, KEY_CONTROL_L, redraw, "Ctrl-L", "draw the screen anew"},
+    {KEY_MOUSE, KEY_MOUSE, mouse, "mouse", "click a view, a column, a row; the wheel moves"},
+    {KEY_CONTROL_L, KEY_CONTROL_L, redraw, "Ctrl-L", "draw the screen again"},
     {'?', '?', help, "?", "this help"},
     {KEY_F(1), KEY_F(1), help, NULL, NULL},
     {'q', 'q', quit, "q", "leave"},
@@ -308,28 +312,79 @@ const char *hk_keys_line(void)
 	       "q";
 }
 
-void hk_keys_help(int top, int lines)
+/* The lines of the help; how many there are. */
+static int help_lines(const struct key *lines[KEY_COUNT])
 {
-	int line = 0;
+	int count = 0;
 
 	for (size_t i = 0; i < KEY_COUNT; i++) {
-		if (keys[i].label && line < lines - 1) {
-			int width = (int)strlen(keys[i].label) < 8 ? 8 : 30;
-			hk_terminal_put(top + line, 1, width, HK_STYLE_STRONG, keys[i].label,
-					false);
-			hk_terminal_put(top + line, width + 2, COLS, HK_STYLE_PLAIN, keys[i].help,
-					false);
-			line++;
+		if (keys[i].label) {
+			lines[count++] = &keys[i];
 		}
 	}
-	hk_terminal_put(LINES - 1, 0, COLS, HK_STYLE_FAINT, "any key goes back", false);
+	return count;
+}
+
+void hk_keys_help(struct hk_live *live, int top, int lines)
+{
+	const struct key *all[KEY_COUNT];
+	int count = help_lines(all), fits = lines > 1 ? lines - 1 : 0;
+	int last = count > fits ? count - fits : 0;
+
+	live->help_top = live->help_top > last ? last : live->help_top < 0 ? 0 : live->help_top;
+	live->layout.lines = fits;
+	for (int i = 0; i < fits && live->help_top + i < count; i++) {
+		const struct key *key = all[live->help_top + i];
+		int width = (int)strlen(key->label) < 8 ? 8 : 30;
+		hk_terminal_put(top + i, 1, width, HK_STYLE_STRONG, key->label, false);
+		hk_terminal_put(top + i, width + 2, COLS, HK_STYLE_PLAIN, key->help, false);
+	}
+	hk_terminal_put(LINES - 1, 0, COLS, HK_STYLE_FAINT,
+			last == 0 ? "any key goes back"
+				  : "arrows, PgUp, PgDn: more   any other key goes back",
+			false);
+}
+
+/* Scrolls the help by KEY; false: KEY leaves it. */
+static bool scroll_help(struct hk_live *live, int key)
+{
+	int page = live->layout.lines > 1 ? live->layout.lines - 1 : 1;
+	MEVENT event;
+
+	switch (key) {
+	case KEY_UP:
+		live->help_top--;
+		return true;
+	case KEY_DOWN:
+		live->help_top++;
+		return true;
+	case KEY_PPAGE:
+		live->help_top -= page;
+		return true;
+	case KEY_NPAGE:
+		live->help_top += page;
+		return true;
+	case KEY_HOME:
+		live->help_top = 0;
+		return true;
+	case KEY_END:
+		live->help_top = (int)KEY_COUNT;
+		return true;
+	case KEY_MOUSE:
+		if (getmouse(&event) == OK && event.bstate & (BUTTON4_PRESSED | BUTTON5_PRESSED)) {
+			live->help_top += event.bstate & BUTTON4_PRESSED ? -1 : 1;
+		}
+		return true;
+	default:
+		return false;
+	}
 }
 
 void hk_keys_press(struct hk_live *live, int key)
 {
 	*live->message = '\0';
 	if (live->help) {
-		live->help = false;
+		live->help = scroll_help(live, key);
 		return;
 	}
 	for (size_t i = 0; i < KEY_COUNT; i++) {
@@ -338,7 +393,5 @@ void hk_keys_press(struct hk_live *live, int key)
 			return;
 		}
 	}
-	if (key != 27) {
-		hk_live_say(live, "? shows the keys");
-	}
+	hk_live_say(live, "? shows the keys");
 }

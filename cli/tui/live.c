@@ -213,7 +213,7 @@ int hk_live_run(const struct hk_live_options *options)
 {
 	static struct hk_live live; /* what a thread that never ends may still look at */
 
-	live = (struct hk_live){.options = *options};
+	live = (struct hk_live){.options = *options, .all_rows = options->all_rows};
 	int code = first(&live);
 	if (!live.picture) {
 		return code;

@@ -18,6 +18,7 @@ struct hk_live_options {
 	size_t sort;		/* column of `view`; its column_count: the view's */
 	unsigned long pictures; /* 0: until the user leaves */
 	double delay_s;
+	bool all_rows; /* begin with idle waits, launchers and helpers too */
 };
 
 /* What is kept of each view while another one is shown. */
@@ -60,6 +61,7 @@ struct hk_live {
 	struct hk_rows rows; /* of the pane, as they are shown */
 	struct hk_layout layout;
 	bool utf8, totals, paused, help, quit;
+	int help_top;	  /* first line of the help that is shown */
 	bool all_rows;	  /* idle waits and launchers too */
 	size_t hidden;	  /* rows that are not shown for that reason */
 	bool gone;	  /* no collector answers, or follows the job */
@@ -97,7 +99,8 @@ void hk_draw(struct hk_live *live);
 int hk_heat_draw(struct hk_live *live, int top, int lines);
 
 void hk_keys_press(struct hk_live *live, int key);
-void hk_keys_help(int top, int lines);
+/* Draws the help from line TOP on, in LINES lines, scrolled to live->help_top. */
+void hk_keys_help(struct hk_live *live, int top, int lines);
 /* The keys in one line. */
 const char *hk_keys_line(void);
 

@@ -9,6 +9,7 @@
 #define KEY_ESCAPE 27
 #define KEY_RUBOUT 127
 #define KEY_BACK 8
+#define KEY_CONTROL_U 21
 #define DELAY_LEAST 0.05
 #define DELAY_MOST 3600
 
@@ -135,6 +136,8 @@ void hk_prompt_press(struct hk_live *live, int key)
 		live->prompt = HK_PROMPT_NONE;
 	} else if (key == '\n' || key == '\r' || key == KEY_ENTER) {
 		accept(live);
+	} else if (key == KEY_CONTROL_U) {
+		*live->word = '\0';
 	} else if (key == KEY_BACKSPACE || key == KEY_RUBOUT || key == KEY_BACK) {
 		rub_out(live->word);
 	} else if (key >= ' ' && key < 256 && length + 1 < sizeof(live->word)) {

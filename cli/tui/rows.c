@@ -147,6 +147,17 @@ bool hk_row_has(const struct hk_row *row, const struct hk_order *order, const ch
 	return false;
 }
 
+bool hk_rows_are_empty(const struct hk_rows *rows, size_t cell)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct hk_table_cell *at = &rows->rows[i].cells[cell];
+		if (!isnan(at->now) || !isnan(at->total)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 size_t hk_rows_hide(struct hk_rows *rows)
 {
 	size_t kept = 0, count = rows->count;

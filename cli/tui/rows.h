@@ -9,7 +9,7 @@
 #include "tui/cell.h"
 #include "tui/picture.h"
 
-#define HK_ROW_CELLS 13u
+#define HK_ROW_CELLS 17u
 
 enum hk_row_mark {
 	HK_ROW_PLAIN = 0,
@@ -60,6 +60,8 @@ void hk_rows_sort(struct hk_rows *rows, const struct hk_order *order);
 void hk_rows_filter(struct hk_rows *rows, const struct hk_order *order, const char *text);
 /* Leaves the rows that are not aside, if there are any; how many are gone. */
 size_t hk_rows_hide(struct hk_rows *rows);
+/* Whether no row has a number in cell CELL. */
+bool hk_rows_are_empty(const struct hk_rows *rows, size_t cell);
 /* Whether ROW has TEXT in one of its texts. */
 bool hk_row_has(const struct hk_row *row, const struct hk_order *order, const char *text);
 

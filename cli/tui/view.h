@@ -32,9 +32,10 @@ struct hk_view {
 		       struct hk_rows *rows);
 	const char *rows_below; /* what those are: "ranks" */
 	bool rising;		/* it begins with the lowest number */
-	/* Column that a map of the ranks shows where texts are sorted by; 0: there is no map. The
-	 * first column is the rank then, the second its node. */
-	size_t heat;
+	/* Columns of a map of the ranks where texts are sorted by: the first one if any rank has a
+	 * number in it, else the second; 0: there is no map. The first column of the view is the
+	 * rank then, the second its node. */
+	size_t heat[2];
 };
 
 extern const struct hk_view hk_view_functions, hk_view_ranks, hk_view_libraries, hk_view_memory,

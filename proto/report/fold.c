@@ -17,9 +17,10 @@
 #define AHEAD 8u
 #define SLOTS_FLOOR 64u
 
-#define KEYS_ALL (HK_GROUP_FUNCTION | HK_GROUP_LIBRARY | HK_GROUP_RANK | HK_GROUP_HOST)
+#define KEYS_ALL \
+	(HK_GROUP_FUNCTION | HK_GROUP_LIBRARY | HK_GROUP_RANK | HK_GROUP_HOST | HK_GROUP_DOMAIN)
 /* Keys that sites of one process may differ in. */
-#define KEYS_OF_SITES (HK_GROUP_FUNCTION | HK_GROUP_LIBRARY)
+#define KEYS_OF_SITES (HK_GROUP_FUNCTION | HK_GROUP_LIBRARY | HK_GROUP_DOMAIN)
 
 /* What texts that are no key are. */
 static const char no_key[] = "";
@@ -71,7 +72,7 @@ static struct identity identity_of(unsigned keys, const Hk__Process *process, co
 	return (struct identity){
 	    .role = process->role,
 	    .rank = keys & HK_GROUP_RANK ? hk_report_rank_of(process) : 0,
-	    .domain = function ? site->domain : no_key,
+	    .domain = function || keys & HK_GROUP_DOMAIN ? site->domain : no_key,
 	    .function = function ? site->function : no_key,
 	    .library = keys & HK_GROUP_LIBRARY ? site->library : no_key,
 	    .host = keys & HK_GROUP_HOST ? process->host : no_key,

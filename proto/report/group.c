@@ -10,6 +10,8 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+#define DOMAIN_KEYS (HK_GROUP_FUNCTION | HK_GROUP_DOMAIN)
+
 const char *const hk_idle_domains[] = {"wait", "thread", NULL};
 
 bool hk_domain_is_idle(const char *domain)
@@ -39,7 +41,7 @@ static struct entry *entry_get(struct entry **entries, const struct hk_report_ca
 			       unsigned keys)
 {
 	struct key key = {
-	    .domain = keys & HK_GROUP_FUNCTION ? call->domain : NULL,
+	    .domain = keys & DOMAIN_KEYS ? call->domain : NULL,
 	    .function = keys & HK_GROUP_FUNCTION ? call->function : NULL,
 	    .library = keys & HK_GROUP_LIBRARY ? call->library : NULL,
 	    .host = keys & HK_GROUP_HOST ? call->host : NULL,
@@ -113,7 +115,8 @@ static int by_rank(const void *a, const void *b)
 		return x->rank < y->rank ? -1 : 1;
 	}
 	/* main before launcher and helper */
-	return -strcmp(x->role, y->role);
+	int order = -strcmp(x->role, y->role);
+	return order == 0 && x->domain ? strcmp(x->domain, y->domain) : order;
 }
 
 static int by_total(const void *a, const void *b)
@@ -173,7 +176,7 @@ static void group_finish(struct entry *entry, const struct hk_report *report, un
 
 static void sort(struct hk_groups *groups, unsigned keys)
 {
-	bool ranks = (keys & ~HK_GROUP_HOST) == HK_GROUP_RANK;
+	bool ranks = (keys & ~(HK_GROUP_HOST | HK_GROUP_DOMAIN)) == HK_GROUP_RANK;
 
 	qsort(groups->groups, groups->count, sizeof(*groups->groups), ranks ? by_rank : by_total);
 }
@@ -219,7 +222,7 @@ static int take_function(struct hk_group *group, const Hk__Function *from, unsig
 
 	*group = (struct hk_group){
 	    .role = hk_report_role_name(from->role),
-	    .domain = keys & HK_GROUP_FUNCTION ? from->domain : NULL,
+	    .domain = keys & DOMAIN_KEYS ? from->domain : NULL,
 	    .function = keys & HK_GROUP_FUNCTION ? from->function : NULL,
 	    .library = keys & HK_GROUP_LIBRARY ? from->library : NULL,
 	    .host = keys & HK_GROUP_HOST ? from->host : NULL,

@@ -14,6 +14,7 @@
 #define HK_GROUP_LIBRARY 2u
 #define HK_GROUP_RANK 4u
 #define HK_GROUP_HOST 8u
+#define HK_GROUP_DOMAIN 16u /* without its functions; HK_GROUP_FUNCTION has it too */
 
 struct hk_group {
 	const char *role;

@@ -91,16 +91,18 @@ struct hk_rank_figures *hk_figures_new(const struct hk_report *report)
 
 double hk_figure_mean(const struct hk_rank_figures *figures, size_t count, enum hk_figure figure)
 {
-	double sum = 0;
-	size_t have = 0;
+	double sum = 0, weights = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!isnan(figures[i].value[figure])) {
-			sum += figures[i].value[figure];
-			have++;
+		double value = figures[i].value[figure];
+		double weight =
+		    figure == HK_FIGURE_MPI_SHARE ? figures[i].value[HK_FIGURE_WALL] : 1;
+		if (!isnan(value)) {
+			sum += value * weight;
+			weights += weight;
 		}
 	}
-	return have > 0 ? sum / (double)have : (double)NAN;
+	return weights > 0 ? sum / weights : (double)NAN;
 }
 
 const char *hk_figure_text(char text[HK_QUANTITY_BYTES], enum hk_figure figure, double value)

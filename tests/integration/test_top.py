@@ -22,7 +22,7 @@ def row(text, function):
 
 def check_once(run: Run, path):
     before = loop.rows(path)
-    text = picture(run, "--once")
+    text = picture(run, "--once", "--all")
     after = loop.rows(path)
     for function in sorted(loop.FUNCTIONS):
         expect_true(f"{function}: {row(text, function)}", float(row(text, function)[2]) > 0)
@@ -35,8 +35,29 @@ def check_once(run: Run, path):
         done, started = (sum(getattr(line, key) for line in table if line.function == function)
                          for table, key in ((after, "done"), (now, "started")))
         expect_true(f"{function}: {counted} calls, from {done} to {started}", done <= counted <= started)
+    check_hidden(run)
     expect("the job is not closed", (report["job"]["closed"], report["ranks"][0]["exit"]["kind"]), (False, "running"))
     expect_true("time goes on", loop.rounds_of(path) > min(line.started for line in before))
+
+
+def check_hidden(run):
+    """Text and screen hide the same rows: the loop's nanosleep is an idle wait."""
+    text = picture(run, "--once")
+    expect_true(f"no idle wait in {text}", "calls_inner" in text and "nanosleep" not in text)
+    expect_true(f"how many are hidden in {text}", "hidden: idle waits, launchers, helpers; --all shows them)" in text)
+
+
+def check_shares(run):
+    """What a rank does with its time: the loop sleeps and works, and knows no MPI."""
+    def shares():
+        lines = picture(run, "--once", "--view", "ranks").splitlines()
+        head = next(line for line in lines if line.startswith("RANK"))
+        cells = dict(zip(head.split(), lines[lines.index(head) + 1].split()))
+        return cells if cells["CPU%"] not in ("-", "0.0") else None
+
+    cells = wait_for("processor time of the rank", shares)  # the collector looks at it now and then
+    expect_true(f"waits in {cells}", float(cells["WAIT%"]) > 0)
+    expect("MPI", cells["MPI%"], "-")
 
 
 def check_several(run: Run):
@@ -99,8 +120,8 @@ def check_end(run: Run, path):
         os.kill(loop.process_of(path), signal.SIGKILL)
         out, err = top.communicate(timeout=TIMEOUT)
         expect(f"top when the job ended: {err}", top.returncode, 0)
-        expect_true(f"the last picture: {out[-2000:]}", "nanosleep" in out)
-    expect_true("a finished job", "nanosleep" in picture(run, "--once"))
+        expect_true(f"the last picture: {out[-2000:]}", "calls_inner" in out)
+    expect_true("a finished job", "calls_inner" in picture(run, "--once"))
 
 
 def test(run):
@@ -108,9 +129,10 @@ def test(run):
     path = run.path("progress")
     job = loop.start(run, run.workload("calls_truth"), "--loop", path, env=loop.agent_environment(run, "living"))
     loop.wait_rounds(path, 200)
-    wait_for("the job's rows", lambda: (done := run.cli("top", "living", "--once", check=False)).returncode == 0
+    wait_for("the job's rows", lambda: (done := run.cli("top", "living", "--once", "--all", check=False)).returncode == 0
              and "nanosleep" in done.stdout)
     check_once(run, path)
+    check_shares(run)
     check_several(run)
     check_screen(run)
     check_replaced(run, collector)

@@ -21,7 +21,7 @@ SCREENS = {
     "totals": ("plain", WIDE, UTF8, ["t"], "CALLS "),
     "ranks": ("plain", WIDE, UTF8, ["2"], "signal 9"),
     "ranks-map": ("many", WIDE, UTF8, ["2", "End"], " 95 "),
-    "ranks-ascii": ("many", WIDE, ASCII, ["2", ">", ">", ">", "R"], "INSIDE%^"),
+    "ranks-ascii": ("many", WIDE, ASCII, ["2", ">", ">", ">", "R"], "MPI%^"),
     "libraries": ("plain", WIDE, UTF8, ["3"], "libio.so"),
     "memory": ("plain", WIDE, UTF8, ["4", "Enter"], "rank 3"),
     "open": ("plain", WIDE, UTF8, ["5"], "libmesh.so.2"),

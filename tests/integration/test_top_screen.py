@@ -45,7 +45,9 @@ def check_keys(screen):
     screen.type("function_17")
     screen.press("Enter")
     screen.wait("one row", lambda text: len(rows(text)) == 1 and "only 'function_17'" in text)
-    screen.press("\\", *["BSpace"] * len("function_17"), "Enter", "/")
+    screen.press("Escape")
+    screen.wait("all rows again", lambda text: len(rows(text)) > 10 and "only '" not in text)
+    screen.press("/")
     screen.type("TION_33")
     screen.press("Enter", "Enter")
     screen.wait("the row that was found, expanded", lambda text: "▼function_33" in text and f"median of {RANKS} ranks" in text)
@@ -58,7 +60,7 @@ def check_keys(screen):
     screen.press("t")
     screen.wait("totals", lambda text: "TIME↓" in text and text.splitlines()[0] == paused)
     screen.press("t", "Space", "s")
-    screen.wait("no stacks", lambda text: "LIVE" in text and "no stacks" in text)
+    screen.wait("a key that means nothing", lambda text: "LIVE" in text and "? shows the keys" in text)
     screen.press("d")
     screen.type("0.1")
     screen.press("Enter")
@@ -76,6 +78,21 @@ def check_views(screen):
         screen.wait(f"view {key}", lambda text, what=shown: what in text)
     screen.press("x", "1")
     screen.wait_text("[1 Functions]")
+
+
+def check_help(screen):
+    """All of the help can be read on a small terminal."""
+    screen.resize(60, 15)
+    screen.press("?")
+    text = screen.wait("the first lines", lambda text: "another view" in text and "any other key goes back" in text)
+    expect_true(f"no last line in {text}", "leave" not in text)
+    screen.press("End")
+    screen.wait("the last lines", lambda text: "leave" in text and "another view" not in text)
+    screen.press("PPage", "Home")
+    screen.wait("the first lines again", lambda text: "another view" in text)
+    screen.press("x")
+    screen.wait_text("[1 Functions]")
+    screen.resize(100, 30)
 
 
 def click_until(screen, place, shown, condition):
@@ -122,6 +139,7 @@ def check_load(run):
         check_keys(screen)
         check_views(screen)
         check_mouse(screen)
+        check_help(screen)
         check_sizes(screen)
         screen.press("q")
         screen.wait_left(0)

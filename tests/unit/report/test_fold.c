@@ -142,7 +142,7 @@ static size_t check_all_groups(bool alike)
 		same += i > 0 && digests[i] == digests[i - 1];
 	}
 	assert_int_equal(hk_report_new(whole, &report), 0);
-	for (unsigned keys = 1; keys < 2 * HK_GROUP_HOST; keys++) {
+	for (unsigned keys = 1; keys < 2 * HK_GROUP_DOMAIN; keys++) {
 		check_groups(whole, report, keys, NULL);
 		check_groups(whole, report, keys, digests);
 	}
@@ -198,7 +198,7 @@ static void test_only_what_is_asked_for_is_folded(void **state)
 	assert_int_equal(hk_fold_init(&fold, whole, &request, NULL), 0);
 	assert_int_equal(fold.snapshot.n_functions, 1);
 	hk_fold_fini(&fold);
-	request.fold_keys = 2 * HK_GROUP_HOST;
+	request.fold_keys = 2 * HK_GROUP_DOMAIN;
 	assert_int_equal(hk_fold_init(&fold, whole, &request, NULL), -EINVAL);
 	hk_groups_fini(&rows);
 	hk_report_free(report);

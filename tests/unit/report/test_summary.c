@@ -100,6 +100,25 @@ static void test_summary_is_the_documented_screen(void **state)
 	maker_fini(&maker);
 }
 
+/* Rank 0 lasts 10 s with 1 s of MPI, rank 1 lasts 2 s with 1 s: 2 s of 12 s are 16.7 %, though the
+ * ranks' shares are 10 % and 50 %. */
+static void test_mean_share_is_the_share_of_the_first_line(void **state)
+{
+	struct maker maker;
+	struct hk_report *report;
+	(void)state;
+	fill(&maker, 2);
+	Hk__Anchor *end = &maker.processes[1]->end;
+	end->ticks = end->monotonic_ns = end->realtime_ns = 7 * SECOND;
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
+	char *text = written(report, false);
+	assert_non_null(strstr(text, "wall 10.00 s   MPI 16.7 %"));
+	assert_non_null(strstr(text, "mean          6.00   1.00  16.7"));
+	free(text);
+	hk_report_free(report);
+	maker_fini(&maker);
+}
+
 static void test_why_records_were_not_stored_is_said(void **state)
 {
 	struct maker maker;
@@ -254,6 +273,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_summary_is_the_documented_screen),
 	    cmocka_unit_test(test_what_is_missing_is_said),
+	    cmocka_unit_test(test_mean_share_is_the_share_of_the_first_line),
 	    cmocka_unit_test(test_why_records_were_not_stored_is_said),
 	    cmocka_unit_test(test_device_memory_has_a_column),
 	    cmocka_unit_test(test_idle_waits_do_not_push_out_what_the_job_did),
