@@ -115,15 +115,18 @@
 #define HK_THREAD_SEEN 16
 #define HK_THREAD_COUNTDOWN 20
 #define HK_THREAD_WIPED 24 /* by a fork, so many bytes */
-#define HK_THREAD_CHILD 24
-#define HK_THREAD_DOMAINS 32
-#define HK_THREAD_SLOT 40
-#define HK_THREAD_GENERATION 48
-#define HK_THREAD_SEGMENT 56
-#define HK_THREAD_TICK_NS 64
-#define HK_THREAD_DEPTH 72
-#define HK_THREAD_CHAIN 104
-#define HK_THREAD_CELLS 184
+/* From those to the rest, so that what is wiped of many threads lies in one mapping. A multiple of
+ * every page size, and of 4096 below 2^24 for aarch64's instructions. */
+#define HK_THREAD_APART 0x800000
+#define HK_THREAD_CHILD (HK_THREAD_APART + 0)
+#define HK_THREAD_DOMAINS (HK_THREAD_APART + 8)
+#define HK_THREAD_SLOT (HK_THREAD_APART + 16)
+#define HK_THREAD_GENERATION (HK_THREAD_APART + 24)
+#define HK_THREAD_SEGMENT (HK_THREAD_APART + 32)
+#define HK_THREAD_TICK_NS (HK_THREAD_APART + 40)
+#define HK_THREAD_DEPTH (HK_THREAD_APART + 48)
+#define HK_THREAD_CHAIN (HK_THREAD_APART + 80)
+#define HK_THREAD_CELLS (HK_THREAD_APART + 160)
 
 /* Of hk_process: the segment's header, and the generation in that. */
 #define HK_PROCESS_HEADER 0

@@ -147,6 +147,7 @@ void hk_open_end_asking(uint64_t frame)
 	struct view view = look_from(frame);
 	if (thread->asking && locate(&view, (uint32_t)(thread->asking >> 4)) == LEFT) {
 		thread->asking = 0;
+		thread->countdown = 1;
 		thread->ready = 1;
 		hk_inside = 0;
 	}

@@ -32,22 +32,22 @@ hk_call_enter:
 .Lenter:
 	movq	hk_thread_current@gottpoff(%rip), %rax
 	movq	%fs:(%rax), %rax
+	/* A call recorded as open but below us on the stack was abandoned; 0: the thread is not ready, and nothing else of it may be read. */
+	movq	HK_THREAD_INNER(%rax), %rdx
+	cmpq	%rdx, %rbp
+	jae	.Lprepare
 	movq	HK_THREAD_CELLS(%rax,%r10,8), %rcx
 	testq	%rcx, %rcx
 	jz	.Lprepare
 	prefetchw (%rcx)			/* for the time after the clock, which does not wait for these */
 	prefetcht0 64(%rcx)			/* the way out reads it: where the octaves are */
+	movq	%rdx, HK_CALL_OUTER(%rbp)
 	movq	HK_THREAD_GENERATION(%rax), %rdx
 	movl	(%rdx), %edx
 	cmpl	HK_THREAD_SEEN(%rax), %edx
 	jne	.Lprepare
-	/* A call recorded as open but below us on the stack was abandoned; 0: the thread is not ready. */
-	movq	HK_THREAD_INNER(%rax), %rdx
-	cmpq	%rdx, %rbp
-	jae	.Lprepare
 	movq	%rax, HK_CALL_THREAD(%rbp)
 	movq	%rcx, HK_CALL_CELL(%rbp)
-	movq	%rdx, HK_CALL_OUTER(%rbp)
 	movq	%rbp, HK_THREAD_INNER(%rax)
 	movq	HK_THREAD_CHILD(%rax), %rdx
 	movq	%rdx, HK_CALL_CHILD(%rbp)
@@ -431,11 +431,11 @@ hk_call_light:
 	movq	hk_thread_current@gottpoff(%rip), %r10
 	movq	%fs:(%r10), %r10
 	cmpl	$0, HK_THREAD_READY(%r10)
-	je	.Lfull
+	je	.Lunready
 	cmpl	$0, HK_THREAD_COUNTDOWN(%r10)
-	jns	.Llook
-	/* Its turn to be timed: start the countdown anew. */
-	movl	$HK_SAMPLE_PERIOD - 1, HK_THREAD_COUNTDOWN(%r10)
+	jg	.Llook
+	/* Its turn to be timed. */
+	movl	$HK_SAMPLE_PERIOD, HK_THREAD_COUNTDOWN(%r10)
 .Lfull:
 	/* Return into the thunk's full path, behind its test of the control byte. A thunk is as long as its site's line. */
 	leaq	hk_hot(%rip), %r10
@@ -445,6 +445,9 @@ hk_call_light:
 	movq	%r11, (%rsp)
 .Lreturn:
 	ret
+.Lunready:
+	movl	$0, HK_THREAD_COUNTDOWN(%r10)	/* calls took from it */
+	jmp	.Lfull
 /* The full path makes the cell and heeds the new generation, but not for a signal handler while the agent is busy. */
 .Llook:
 	pushq	%rax
@@ -529,15 +532,13 @@ hk_thunks_light:
 	.org	hk_thunks_light + site * LIGHT_BYTES
 	movq	hk_thread_current@gottpoff(%rip), %r10
 	movq	%fs:(%r10), %r10
-	cmpl	$0, HK_THREAD_READY(%r10)
-	je	1f
+	movl	hk_hot + site * HK_HOT_BYTES + HK_HOT_STEP(%rip), %r11d
+	subl	%r11d, HK_THREAD_COUNTDOWN(%r10)
+	jle	1f				/* never above 0 where the thread is not ready */
 	movq	HK_THREAD_GENERATION(%r10), %r11
 	movl	(%r11), %r11d
 	cmpl	HK_THREAD_SEEN(%r10), %r11d
 	jne	1f
-	movl	hk_hot + site * HK_HOT_BYTES + HK_HOT_STEP(%rip), %r11d
-	subl	%r11d, HK_THREAD_COUNTDOWN(%r10)
-	js	1f
 	movq	HK_THREAD_CELLS + site * 8(%r10), %r11
 	testq	%r11, %r11
 	jz	1f

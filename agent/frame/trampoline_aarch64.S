@@ -16,6 +16,8 @@
 
 	.text
 
+#define KEPT(field) ((field) - HK_THREAD_APART)
+
 	.macro	count_call cell:req
 9:	ldxr	x10, [\cell]
 	add	x10, x10, #1
@@ -78,10 +80,11 @@ hk_call_enter:
 	ldr	w10, [x9, HK_THREAD_READY]
 	cbz	w10, .Lprepare
 	ldr	w11, [x16, HK_HOT_INDEX]
-	add	x12, x9, HK_THREAD_CELLS
+	add	x15, x9, HK_THREAD_APART		/* what a fork keeps of it */
+	add	x12, x15, KEPT(HK_THREAD_CELLS)
 	ldr	x12, [x12, x11, lsl #3]
 	cbz	x12, .Lprepare
-	ldr	x10, [x9, HK_THREAD_GENERATION]
+	ldr	x10, [x15, KEPT(HK_THREAD_GENERATION)]
 	ldr	w10, [x10]
 	ldr	w13, [x9, HK_THREAD_SEEN]
 	cmp	w10, w13
@@ -93,13 +96,13 @@ hk_call_enter:
 	stp	x9, x12, [x29, HK_CALL_THREAD]		/* and the cell */
 	stur	x10, [x29, HK_CALL_OUTER]
 	str	x29, [x9, HK_THREAD_INNER]
-	ldp	x13, x14, [x9, HK_THREAD_CHILD]		/* and the domains */
+	ldp	x13, x14, [x15, KEPT(HK_THREAD_CHILD)]		/* and the domains */
 	stp	x13, x14, [x29, HK_CALL_CHILD]
 	ldr	x13, [x16, HK_HOT_DOMAIN]
 	orr	x14, x14, x13
-	stp	xzr, x14, [x9, HK_THREAD_CHILD]
-	ldr	w13, [x9, HK_THREAD_DEPTH]
-	ldr	x17, [x9, HK_THREAD_SLOT]
+	stp	xzr, x14, [x15, KEPT(HK_THREAD_CHILD)]
+	ldr	w13, [x15, KEPT(HK_THREAD_DEPTH)]
+	ldr	x17, [x15, KEPT(HK_THREAD_SLOT)]
 	stur	w13, [x29, HK_CALL_DEPTH]
 	and	w14, w13, #15
 	add	x14, x17, w14, uxtw #4
@@ -107,7 +110,7 @@ hk_call_enter:
 	add	w13, w13, #1
 	orr	x11, x11, x29, lsl #28			/* frame address / 16 in the upper half */
 	str	x11, [x14]				/* site and frame, before depth shows them */
-	str	w13, [x9, HK_THREAD_DEPTH]
+	str	w13, [x15, KEPT(HK_THREAD_DEPTH)]
 	add	x17, x17, HK_SLOT_DEPTH
 	stlr	w13, [x17]
 	ldrb	w13, [x16, HK_HOT_STACK_WORDS]
@@ -277,7 +280,8 @@ hk_call_light:
 	current_thread x9, x10
 	ldr	w10, [x9, HK_THREAD_READY]
 	cbz	w10, .Lfull
-	ldr	x10, [x9, HK_THREAD_GENERATION]
+	add	x12, x9, HK_THREAD_APART
+	ldr	x10, [x12, KEPT(HK_THREAD_GENERATION)]
 	ldr	w10, [x10]
 	ldr	w11, [x9, HK_THREAD_SEEN]
 	cmp	w10, w11
@@ -286,20 +290,21 @@ hk_call_light:
 	cbz	w10, .Ladd
 	ldr	w11, [x9, HK_THREAD_COUNTDOWN]
 	subs	w11, w11, w10
-	b.mi	.Lturn
+	b.le	.Lturn
 	str	w11, [x9, HK_THREAD_COUNTDOWN]
 .Ladd:
 	ldr	w10, [x16, HK_HOT_INDEX]
-	add	x9, x9, HK_THREAD_CELLS
+	add	x9, x9, HK_THREAD_APART
+	add	x9, x9, KEPT(HK_THREAD_CELLS)
 	ldr	x9, [x9, x10, lsl #3]
 	cbz	x9, .Lfull
 	count_call x9
 .Lreturn:
 	load_original
 	ret
-	/* Its turn to be timed: start the countdown anew and take the full path. */
+	/* Its turn to be timed, by the full path. */
 .Lturn:
-	mov	w10, HK_SAMPLE_PERIOD - 1
+	mov	w10, HK_SAMPLE_PERIOD
 	str	w10, [x9, HK_THREAD_COUNTDOWN]
 .Lfull:
 	/* Return into the thunk's full path, behind its test of the control byte. */

@@ -442,11 +442,14 @@ static int ask(void *asked, void *values)
 	thread->asking = (uint64_t)&call->caller_frame;
 	hk_inside = 2;
 	uint64_t inner = thread->inner;
+	int32_t countdown = thread->countdown;
 	thread->ready = 0;
+	thread->countdown = 0;
 	thread->inner = 0;
 	evaluate(call, true, values);
 	if (!hk_process_forked()) {
 		thread->inner = inner;
+		thread->countdown = countdown;
 		thread->ready = 1;
 	}
 	hk_inside = inside;

@@ -4,39 +4,124 @@
 #include <sys/mman.h>
 
 #include "record/process.h"
+#include "record/thread.h"
 #include "ring/kernel.h"
 
-/* BYTES of which a fork wipes the first WIPED: both end at the end of a page. */
-static char *map_memory(uint64_t bytes, uint64_t wiped)
+#define PAGE_BYTES 65536u /* a multiple of the kernel's, of whatever size */
+
+/* From one thread's state to the next: what is kept of it. What is wiped takes a page there, and no
+ * more than that is ever touched. */
+#define STRIDE ((sizeof(struct hk_thread) - HK_THREAD_APART + 63) / 64 * 64)
+#define THREADS_MAX (HK_THREAD_APART / STRIDE) /* of a group: the two parts must not overlap */
+static_assert(THREADS_MAX > 0, "a group has a thread");
+
+/* States that nobody has yet, of the newest group. */
+static struct {
+	char *next;
+	uint32_t left;
+	uint32_t taken; /* of all groups */
+} pool;
+
+/* At or near HINT, which may be 0. */
+static char *map(uint64_t hint, uint64_t bytes, int protection)
 {
-	if (hk_process.sealed) {
-		return NULL;
-	}
-	long address = hk_kernel(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
+	long address = hk_kernel(SYS_mmap, hint, bytes, protection,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (address < 0 && address > -4096) {
-		return NULL;
+	return address < 0 && address > -4096 ? NULL : (char *)address;
+}
+
+static void unmap(char *memory, uint64_t bytes)
+{
+	if (memory) {
+		hk_kernel(SYS_munmap, memory, bytes, 0, 0, 0, 0);
 	}
-	if (hk_kernel(SYS_madvise, address, wiped, MADV_WIPEONFORK, 0, 0, 0) < 0) {
-		hk_kernel(SYS_munmap, address, bytes, 0, 0, 0, 0);
-		return NULL;
-	}
-	return (char *)address;
+}
+
+static bool wipe_on_fork(char *memory, uint64_t bytes)
+{
+	return hk_kernel(SYS_madvise, memory, bytes, MADV_WIPEONFORK, 0, 0, 0) == 0;
 }
 
 void *hk_memory_private(uint64_t bytes)
 {
-	return map_memory(bytes, bytes);
+	char *memory = hk_process.sealed ? NULL : map(0, bytes, PROT_READ | PROT_WRITE);
+	if (memory && !wipe_on_fork(memory, bytes)) {
+		unmap(memory, bytes);
+		memory = NULL;
+	}
+	return memory;
 }
 
-void *hk_memory_divided(uint64_t bytes, uint64_t wiped)
+/* Two mappings of BYTES, HK_THREAD_APART from each other: the first one, or NULL. Mostly the place
+ * below a new mapping is free; else both are cut out of one that takes all between them. */
+static char *map_apart(uint64_t bytes)
 {
-	char *memory = map_memory(HK_WIPE_BYTES - wiped + bytes, HK_WIPE_BYTES);
-	return memory ? memory + HK_WIPE_BYTES - wiped : NULL;
+	char *kept = map(0, bytes, PROT_READ | PROT_WRITE);
+	char *wiped =
+	    kept ? map((uint64_t)kept - HK_THREAD_APART, bytes, PROT_READ | PROT_WRITE) : NULL;
+	if (!wiped || wiped + HK_THREAD_APART == kept) {
+		return wiped;
+	}
+	unmap(kept, bytes);
+	unmap(wiped, bytes);
+	char *span = map(0, HK_THREAD_APART + bytes, PROT_NONE);
+	if (!span) {
+		return NULL;
+	}
+	if (bytes < HK_THREAD_APART) {
+		unmap(span + bytes, HK_THREAD_APART - bytes);
+	}
+	if (hk_kernel(SYS_mprotect, span, bytes, PROT_READ | PROT_WRITE, 0, 0, 0) < 0 ||
+	    hk_kernel(SYS_mprotect, span + HK_THREAD_APART, bytes, PROT_READ | PROT_WRITE, 0, 0,
+		      0) < 0) {
+		unmap(span, bytes);
+		unmap(span + HK_THREAD_APART, bytes);
+		return NULL;
+	}
+	return span;
 }
 
-void hk_memory_return_divided(void *memory, uint64_t bytes, uint64_t wiped)
+/* As many as there were before: few threads take little, many take few mappings. */
+static bool grow(void)
 {
-	uint64_t before = HK_WIPE_BYTES - wiped;
-	hk_kernel(SYS_munmap, (char *)memory - before, before + bytes, 0, 0, 0, 0);
+	uint32_t count = pool.taken < 1 ? 1 : pool.taken;
+	count = count < THREADS_MAX ? count : (uint32_t)THREADS_MAX;
+	uint64_t bytes = (count * STRIDE + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	bytes = bytes < HK_THREAD_APART ? bytes : HK_THREAD_APART;
+	char *group = hk_process.sealed ? NULL : map_apart(bytes);
+	if (!group) {
+		return false;
+	}
+	if (!wipe_on_fork(group, bytes)) {
+		unmap(group, bytes);
+		unmap(group + HK_THREAD_APART, bytes);
+		return false;
+	}
+	if (hk_process.locks) {
+		/* What the process may lock is the host's. */
+		hk_kernel(SYS_munlock, group, bytes, 0, 0, 0, 0);
+		hk_kernel(SYS_munlock, group + HK_THREAD_APART, bytes, 0, 0, 0, 0);
+	}
+	pool.next = group;
+	pool.left = count;
+	return true;
+}
+
+struct hk_thread *hk_memory_take_thread(void)
+{
+	if (!pool.left && !grow()) {
+		return NULL;
+	}
+	struct hk_thread *thread = (struct hk_thread *)(void *)pool.next;
+	pool.next += STRIDE;
+	pool.left--;
+	pool.taken++;
+	return thread;
+}
+
+void hk_memory_return_thread(struct hk_thread *thread)
+{
+	pool.next = (char *)thread;
+	pool.left++;
+	pool.taken--;
 }

@@ -1,19 +1,23 @@
 /* memory.h: memory of which a fork wipes a part, so that a child knows itself for one.
  *
- * Taken by mmap from the kernel. None in a sealed process (record/sandbox.h).
+ * Taken by mmap from the kernel, none in a sealed process (record/sandbox.h). The kernel wipes
+ * whole mappings, and a process may have some 65,000 of them: threads share theirs.
  */
 #ifndef HK_AGENT_RECORD_MEMORY_H
 #define HK_AGENT_RECORD_MEMORY_H
 
 #include <stdint.h>
 
+struct hk_thread;
+
 /* BYTES that a fork wipes, or NULL. */
 void *hk_memory_private(uint64_t bytes);
 
-/* Memory of whose BYTES a fork wipes the first WIPED, which are at most HK_WIPE_BYTES, and no more;
- * or NULL. Its start is aligned as a page's end less WIPED is. */
-#define HK_WIPE_BYTES 65536u /* whole pages, of whatever size */
-void *hk_memory_divided(uint64_t bytes, uint64_t wiped);
-void hk_memory_return_divided(void *memory, uint64_t bytes, uint64_t wiped);
+/* A thread's state, zeroed, of which a fork wipes the first HK_THREAD_WIPED bytes; or NULL. Under
+ * the process lock. */
+struct hk_thread *hk_memory_take_thread(void);
+
+/* THREAD was the last one taken, and nothing was written to it. Under the process lock. */
+void hk_memory_return_thread(struct hk_thread *thread);
 
 #endif

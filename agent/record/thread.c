@@ -29,7 +29,7 @@ static_assert(offsetof(struct hk_thread, chain) == HK_THREAD_CHAIN, "layout.h");
 static_assert(offsetof(struct hk_thread, cells) == HK_THREAD_CELLS, "layout.h");
 static_assert(offsetof(struct hk_thread, inner) == HK_THREAD_INNER, "layout.h");
 static_assert(offsetof(struct hk_thread, child_ns) == HK_THREAD_CHILD, "layout.h");
-static_assert(offsetof(struct hk_thread, child_ns) == HK_THREAD_WIPED, "layout.h");
+static_assert(offsetof(struct hk_thread, apart) == HK_THREAD_WIPED, "layout.h");
 static_assert(offsetof(struct hk_thread, domains) == HK_THREAD_DOMAINS, "layout.h");
 static_assert(offsetof(struct hk_thread, slot) == HK_THREAD_SLOT, "layout.h");
 static_assert(offsetof(struct hk_thread, generation) == HK_THREAD_GENERATION, "layout.h");
@@ -39,10 +39,11 @@ static_assert(offsetof(struct hk_thread_slot, depth) == HK_SLOT_DEPTH, "layout.h
 static_assert(offsetof(struct hk_thread_slot, open) == HK_SLOT_OPEN, "layout.h");
 static_assert(sizeof(struct hk_open_call) == 16, "layout.h");
 
-/* Stands where a thread has no state yet: never ready, so that no call needs a test for NULL. */
-static struct hk_thread no_thread;
-__thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec"))) =
-    &no_thread;
+/* Stands where a thread has no state yet: never ready, so that no call needs a test for NULL. Only
+ * what a fork wipes of a thread is looked at before it is known to be ready. */
+static uint64_t no_thread[HK_THREAD_WIPED / sizeof(uint64_t)];
+#define NO_THREAD ((struct hk_thread *)(void *)no_thread)
+__thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec"))) = NO_THREAD;
 
 static struct hk_thread *vacant; /* guarded by the process lock */
 
@@ -61,8 +62,9 @@ static struct {
 static void vacate(struct hk_thread *thread)
 {
 	hk_open_end(thread);
+	thread->countdown = 0;
 	thread->ready = 0;
-	hk_thread_current = &no_thread;
+	hk_thread_current = NO_THREAD;
 	if (!hk_process_lock()) {
 		return;
 	}
@@ -93,6 +95,7 @@ static void after_fork(void)
 {
 	hk_process_wipe();
 	if (hk_thread_current->ready) {
+		hk_thread_current->countdown = 0;
 		hk_thread_current->ready = 0;
 		hk_thread_current->inner = 0;
 		hk_thread_current->generation_seen = 0;
@@ -122,13 +125,13 @@ void hk_thread_setup(void)
 
 static struct hk_thread *new_thread(void)
 {
-	struct hk_thread *thread = hk_memory_divided(sizeof(*thread), HK_THREAD_WIPED);
+	struct hk_thread *thread = hk_memory_take_thread();
 	if (!thread) {
 		return NULL;
 	}
 	thread->slot = hk_writer_thread(&hk_process.writer, &thread->slot_number);
 	if (!thread->slot) {
-		hk_memory_return_divided(thread, sizeof(*thread), HK_THREAD_WIPED);
+		hk_memory_return_thread(thread);
 		return NULL;
 	}
 	thread->segment = (char *)hk_process.writer.header;
@@ -224,6 +227,7 @@ struct hk_thread *hk_thread_enter(void)
 	if (host.usable) {
 		host.setspecific(host.key, thread);
 	}
+	thread->countdown = 1;
 	thread->ready = 1;
 	if (thread->uid == 1 && !hk_process.timeless) {
 		calibrate(thread);

@@ -1,0 +1,52 @@
+#!/usr/bin/python3
+"""What the kernel allows a process, the agent leaves to it: mappings, and memory that it may lock."""
+import os
+
+from harness import expect, expect_true, main
+
+# Of life/limits.c.
+THREADS, LOCKING_THREADS = 400, 8
+# More mappings for each thread than without the agent: of 65,530 a thread's stack takes two.
+MAPPINGS = 0.25
+# A limit that the program alone is far below, the agent's library of some 7 MB and a small segment included.
+LOCKED_BYTES = 32 << 20
+NOT_ROOT = 77
+
+
+def program(run):
+    return os.path.join(run.build, "tests", "integration", "life", "limits")
+
+
+def calls(report):
+    return sum(row["calls"] for row in report["calls"] if row["function"] == "life_touch")
+
+
+def check_mappings(run):
+    alone = int(run.command(program(run), "threads", THREADS).stdout)
+    for level in ("count", "record"):
+        done = run.trace(program(run), "threads", THREADS, hooks=["*:life_*"], level=level, options=("--job", f"threads-{level}"))
+        more = (int(done.stdout) - alone) / THREADS
+        expect_true(f"threads at {level}: {more} more mappings each", more <= MAPPINGS)
+        expect(f"threads at {level}: calls", calls(run.report(run.path("store", f"threads-{level}"))), 1 + THREADS)
+
+
+def check_locked(run):
+    alone = run.command(program(run), "lock", LOCKED_BYTES, check=False)
+    if alone.returncode == NOT_ROOT:
+        print("not tried: only root gives up the right to lock any memory")
+        return
+    done = run.trace(program(run), "lock", LOCKED_BYTES, hooks=["*:life_*"], level="record", options=("--job", "lock"), check=False)
+    expect("lock: exit status", (done.returncode, alone.returncode), (0, 0))
+    expect("lock: output", done.stdout, alone.stdout)
+    report = run.report(run.path("store", "lock"))
+    expect("lock: calls", calls(report), 1 + LOCKING_THREADS)
+    expect("lock: untracked calls", report["job"]["calls_untracked"], 0)
+
+
+def test(run):
+    check_mappings(run)
+    check_locked(run)
+
+
+if __name__ == "__main__":
+    main(test)
