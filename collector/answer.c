@@ -38,13 +38,14 @@ struct answer {
 	Hk__ClockReply clock;
 	Hk__ChunkReply chunk;
 	struct hk_intake_reply intake;
-	Hk__Snapshot snapshot;	/* borrowed parts */
-	Hk__Snapshot *loaded;	/* from a directory: owned */
-	struct hk_fold fold;	/* of either */
-	Hk__Process **borrowed; /* array of `snapshot`: owned */
-	Hk__Job **jobs;		/* array: owned */
-	Hk__Leaf **leaves;	/* likewise */
-	const char *user;	/* whose jobs there are; "": all */
+	Hk__Snapshot snapshot;	    /* borrowed parts */
+	Hk__Snapshot *loaded;	    /* from a directory: owned */
+	struct hk_fold fold;	    /* of either */
+	Hk__Process **borrowed;	    /* array of `snapshot`: owned */
+	Hk__Job **jobs;		    /* array: owned */
+	Hk__Leaf **leaves;	    /* likewise */
+	const char *user;	    /* whose jobs there are; "": all */
+	struct hk_account *account; /* that asks */
 	char text[256];
 };
 
@@ -225,6 +226,9 @@ static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest 
 	if (!*request->job) {
 		return fail(answer, -EINVAL, "a job needs an id%s", "");
 	}
+	hk_quota_cut(request->job, HK_QUOTA_NAME_BYTES);
+	hk_quota_cut(request->name, HK_QUOTA_NAME_BYTES);
+	hk_quota_cut(request->command, HK_QUOTA_COMMAND_BYTES);
 	job = hk_job_find_of(collector, request->job, answer->user);
 	if (!job || job->state->closed) {
 		const struct hk_job_request open = {
@@ -235,10 +239,17 @@ static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest 
 		    .pid = request->pid,
 		    .announced = true,
 		};
-		int r = hk_job_open(collector, &open, &job);
+		struct hk_quota *quota = hk_server_quota(collector->server);
+		int r =
+		    hk_quota_job(quota, answer->account, collector->jobs, hk_clock_monotonic_ns());
+		if (r < 0) {
+			return fail(answer, r, "%s has too many jobs", answer->account->name);
+		}
+		r = hk_job_open(collector, &open, &job);
 		if (r < 0) {
 			return fail(answer, r, "cannot make the job directory: %s", strerror(-r));
 		}
+		job->account = hk_quota_payer(quota, answer->account);
 	} else if (!job->state->announced || !*job->state->command) {
 		/* Its first process was quicker than its announcement. */
 		job->state->announced = true;
@@ -365,7 +376,9 @@ static int answer_control(struct hk_collector *collector, const Hk__ControlReque
 static int answer_report(struct hk_collector *collector, Hk__LeafReport *report,
 			 struct answer *answer)
 {
-	int r = hk_intake_report(collector, answer->user, report, &answer->intake);
+	const struct hk_intake_asker asker = {answer->user, answer->account,
+					      hk_server_quota(collector->server)};
+	int r = hk_intake_report(collector, &asker, report, &answer->intake);
 	if (r < 0) {
 		return fail(answer, r, "report not taken: %s", strerror(-r));
 	}
@@ -495,7 +508,8 @@ static int pack(struct answer *answer, const Hk__SnapshotRequest *request, uint8
 int hk_answer_make(struct hk_collector *collector, Hk__Request *request,
 		   struct hk_answer_wait *wait, uint8_t **ret_bytes, size_t *ret_size)
 {
-	struct answer answer = {.text = "", .user = wait->user ? wait->user : ""};
+	struct answer answer = {
+	    .text = "", .user = wait->user ? wait->user : "", .account = wait->account};
 	hk__response__init(&answer.response);
 	int done = dispatch(collector, request, wait, &answer);
 	if (done) {

@@ -5,12 +5,15 @@
 
 #include "collector/collector.h"
 
+struct hk_account;
+
 /* What is known of a request, and remembered if its answer is put off; the rest is zero when it
  * comes. */
 struct hk_answer_wait {
-	const char *user;     /* who asks sees this user's jobs only; NULL or "": all */
-	uint64_t received_ns; /* monotonic: when the request began to come in */
-	uint64_t until_ns;    /* monotonic; 0: not waiting */
+	const char *user;	    /* who asks sees this user's jobs only; NULL or "": all */
+	struct hk_account *account; /* that pays for it */
+	uint64_t received_ns;	    /* monotonic: when the request began to come in */
+	uint64_t until_ns;	    /* monotonic; 0: not waiting */
 };
 
 /* 1: *RET_BYTES holds the packed Hk__Response, the caller frees it. 0: not yet, ask again on the

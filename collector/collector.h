@@ -25,6 +25,7 @@
 #define HK_COLLECTOR_PROCESSES_MAX 65536u /* of one job */
 #define HK_UID_BYTES 16u
 
+struct hk_account;
 struct hk_governor;
 struct hk_http;
 struct hk_leaf;
@@ -73,6 +74,8 @@ struct hk_process {
 	uint64_t acknowledged; /* number of the last chunk that the root has */
 	/* On a root, of a process of another node; it never has a segment. */
 	bool remote;
+	uint64_t values_bytes;	 /* memory of its state, at most */
+	uint64_t counted_bytes;	 /* the same when it was last counted exactly */
 	bool tailed;		 /* the next two are known */
 	uint64_t last_chunk;	 /* number of the last chunk in its file */
 	uint64_t chunk_end;	 /* where that ends */
@@ -107,6 +110,7 @@ struct hk_job {
 	uint64_t alive_ns;		/* monotonic: when something last lived */
 	uint64_t closed_ns;		/* monotonic */
 	struct hk_outbox_job *outgoing; /* on a leaf */
+	struct hk_account *account;	/* that opened it; NULL: this machine, or not known */
 	uint64_t beat_ns;	/* monotonic: when others were last shown that this node is there */
 	struct hk_tally *tally; /* of a closed one, for a while: metrics.h */
 };

@@ -10,26 +10,17 @@
 #include "collector/framing.h"
 
 #define FRONT_MAX (64u << 10)		  /* read of a message before its token is known */
-#define HELD_MAX (UINT64_C(256) << 20)	  /* of all connections together */
+#define STEP_BYTES 4096u		  /* of a message that memory is taken for at first */
 #define INFLIGHT_MAX 16u		  /* requests of one connection that wait for an answer */
 #define STRANGER_NS UINT64_C(10000000000) /* to ask the first thing that may be asked */
 #define MESSAGE_NS UINT64_C(60000000000)  /* for all of a message, once it has begun */
 #define IDLE_NS UINT64_C(300000000000)	  /* between two messages, over TCP */
-#define LINGER_NS UINT64_C(2000000000)	  /* after the last answer */
-#define SEND_NS UINT64_C(30000000000)	  /* for an answer to be read, and */
-#define SEND_BYTES_PER_S (256u << 10)	  /* more if it is long */
 
 static const char why_token[] = "no token, or a wrong one";
 static const char why_right[] = "its token may only read";
 static const char why_request[] = "not a request";
 static const char why_memory[] = "out of memory";
-
-static void aio_deadline(nng_aio *aio, uint64_t deadline_ns)
-{
-	uint64_t now = hk_clock_monotonic_ns();
-	uint64_t left = deadline_ns > now ? (deadline_ns - now) / 1000000u : 0;
-	nng_aio_set_timeout(aio, deadline_ns == 0 ? NNG_DURATION_INFINITE : (nng_duration)left + 1);
-}
+static const char why_unpacked[] = "a message that takes too much memory";
 
 void hk_connection_end(struct hk_connection *connection, const char *why)
 {
@@ -40,6 +31,7 @@ void hk_connection_end(struct hk_connection *connection, const char *why)
 		hk_refusals_note(connection->hub->refusals, connection->peer, why);
 	}
 	connection->ended = true;
+	hk_hub_leave(connection->hub, connection);
 	connection->hub->ended++;
 	hk_hub_wake(connection->hub);
 }
@@ -51,189 +43,20 @@ static void end(struct hk_connection *connection, const char *why)
 	pthread_mutex_unlock(&connection->hub->lock);
 }
 
-/* Why the stream ended as RESULT of NNG says, or NULL: as streams end. LATE: what it is called if
- * it took too long. */
-static const char *failure(const struct hk_connection *connection, int result, const char *late)
-{
-	switch (result) {
-	case NNG_ETIMEDOUT:
-		return late;
-	case NNG_ECRYPTO:
-	case NNG_EPEERAUTH:
-		return "no TLS, or a certificate that is not trusted";
-	default:
-		/* With a right it has asked: if that was refused, it is counted already. */
-		return connection->known || connection->local || connection->right != HK_RIGHT_NONE
-			   ? NULL
-			   : "left without a request";
-	}
-}
-
-/* ---- sending ---- */
-
-/* Sends on with the first of the queue. */
-static void post_send(struct hk_connection *connection, const struct hk_outgoing *outgoing)
-{
-	nng_iov parts[2];
-	unsigned count = 0;
-	size_t sent = outgoing->sent;
-	if (sent < outgoing->head_size) {
-		parts[count++] = (nng_iov){(void *)(uintptr_t)(outgoing->head + sent),
-					   outgoing->head_size - sent};
-		sent = outgoing->head_size;
-	}
-	if (sent < outgoing->head_size + outgoing->size) {
-		size_t done = sent - outgoing->head_size;
-		parts[count++] = (nng_iov){outgoing->bytes + done, outgoing->size - done};
-	}
-	nng_aio_set_iov(connection->sending, count, parts);
-	aio_deadline(connection->sending, connection->send_deadline_ns);
-	nng_stream_send(connection->stream, connection->sending);
-}
-
-/* What is to be sent now, if nothing is under way; the hub's lock is held. */
-static const struct hk_outgoing *next_outgoing(struct hk_connection *connection)
-{
-	struct hk_outgoing *outgoing = connection->outgoing;
-	if (connection->busy || connection->ended || !outgoing) {
-		return NULL;
-	}
-	connection->busy = true;
-	connection->send_deadline_ns = hk_clock_monotonic_ns() + SEND_NS +
-				       outgoing->size / SEND_BYTES_PER_S * UINT64_C(1000000000);
-	return outgoing;
-}
-
-/* Bytes of memory: short answers that nobody reads are some, too. */
-static size_t held_by(const struct hk_outgoing *outgoing)
-{
-	return sizeof(*outgoing) + outgoing->size;
-}
-
-static void drop_outgoing(struct hk_connection *connection)
-{
-	struct hk_outgoing *outgoing = connection->outgoing;
-	DL_DELETE(connection->outgoing, outgoing);
-	connection->unsent -= held_by(outgoing);
-	connection->hub->unsent -= held_by(outgoing);
-	free(outgoing->bytes);
-	free(outgoing);
-}
-
-/* What we close while it is on its way, or with something unread, may never arrive: so the asker is
- * to hang up. */
-static void linger(struct hk_connection *connection)
-{
-	nng_iov part = {connection->rest, sizeof(connection->rest)};
-	nng_aio_set_iov(connection->sending, 1, &part);
-	aio_deadline(connection->sending, connection->linger_ns);
-	nng_stream_recv(connection->stream, connection->sending);
-}
-
-/* On one of NNG's threads. */
-static void send_done(void *data)
-{
-	struct hk_connection *connection = data;
-	struct hk_hub *hub = connection->hub;
-	int r = nng_aio_result(connection->sending);
-	pthread_mutex_lock(&hub->lock);
-	const struct hk_outgoing *next = NULL;
-	bool lingers = connection->linger_ns > 0 && !connection->ended;
-	if (lingers && (r != 0 || hk_clock_monotonic_ns() >= connection->linger_ns)) {
-		hk_connection_end(connection, NULL);
-		lingers = false;
-	} else if (r != 0) {
-		hk_connection_end(connection, failure(connection, r, "does not read its answer"));
-	} else if (!connection->ended && !lingers) {
-		struct hk_outgoing *outgoing = connection->outgoing;
-		outgoing->sent += nng_aio_count(connection->sending);
-		next = outgoing;
-		if (outgoing->sent == outgoing->head_size + outgoing->size) {
-			drop_outgoing(connection);
-			connection->busy = false;
-			next = next_outgoing(connection);
-			hk_hub_wake(hub);
-		}
-		if (!connection->outgoing && connection->last_answer) {
-			connection->busy = true;
-			connection->linger_ns = hk_clock_monotonic_ns() + LINGER_NS;
-			lingers = true;
-		}
-	}
-	pthread_mutex_unlock(&hub->lock);
-	if (next) {
-		post_send(connection, next);
-	} else if (lingers) {
-		linger(connection);
-	}
-}
-
-/* Queues OUTGOING, which it owns from now on. The hub's lock is not held. */
-static void queue(struct hk_connection *connection, struct hk_outgoing *outgoing)
-{
-	struct hk_hub *hub = connection->hub;
-	pthread_mutex_lock(&hub->lock);
-	DL_APPEND(connection->outgoing, outgoing);
-	connection->unsent += held_by(outgoing);
-	hub->unsent += held_by(outgoing);
-	const struct hk_outgoing *next = next_outgoing(connection);
-	pthread_mutex_unlock(&hub->lock);
-	if (next) {
-		post_send(connection, next);
-	}
-}
-
-int hk_connection_send(struct hk_connection *connection, const uint8_t *trace, size_t trace_size,
-		       uint8_t *bytes, size_t size)
-{
-	struct hk_outgoing *outgoing = calloc(1, sizeof(*outgoing));
-	if (!outgoing) {
-		free(bytes);
-		return -ENOMEM;
-	}
-	outgoing->head_size = hk_framing_head(connection->local, trace_size + size, outgoing->head);
-	memcpy(outgoing->head + outgoing->head_size, trace, trace_size);
-	outgoing->head_size += trace_size;
-	if (size <= HK_CONNECTION_SHORT) {
-		/* Over TLS each part is a record: who asks for the time would wait for the second.
-		 */
-		memcpy(outgoing->head + outgoing->head_size, bytes, size);
-		outgoing->head_size += size;
-		free(bytes);
-	} else {
-		outgoing->bytes = bytes;
-		outgoing->size = size;
-	}
-	queue(connection, outgoing);
-	return 0;
-}
-
-static int send_greeting(struct hk_connection *connection)
-{
-	struct hk_outgoing *outgoing = calloc(1, sizeof(*outgoing));
-	if (!outgoing) {
-		return -ENOMEM;
-	}
-	memcpy(outgoing->head, hk_framing_greeting, HK_FRAMING_GREETING_BYTES);
-	outgoing->head_size = HK_FRAMING_GREETING_BYTES;
-	queue(connection, outgoing);
-	return 0;
-}
-
 /* ---- what came ---- */
 
-/* Tells the asker, and remembers, that it may not: WHY. LAST: that was its last request. */
-static const char *turn_away(struct hk_connection *connection, const char *why, bool last)
+/* Answers with ERROR and WHY. LAST: that was the asker's last request. */
+static const char *turn_away(struct hk_connection *connection, int error, const char *why,
+			     bool last)
 {
 	size_t trace = hk_framing_trace(connection->body, connection->got), size;
 	char text[192];
 	Hk__Response response = HK__RESPONSE__INIT;
 	uint8_t *bytes;
-	snprintf(text, sizeof(text), "the collector refuses: %s; --token-file FILE shows another",
-		 why);
-	response.error = -EACCES;
+	snprintf(text, sizeof(text), "the collector refuses: %s%s", why,
+		 error == -EACCES ? "; --token-file FILE shows another" : "");
+	response.error = error;
 	response.text = text;
-	hk_refusals_note(connection->hub->refusals, connection->peer, why);
 	if (hk_message_pack(&response.base, &bytes, &size) < 0) {
 		return why_memory;
 	}
@@ -244,74 +67,129 @@ static const char *turn_away(struct hk_connection *connection, const char *why, 
 											: NULL;
 }
 
-/* Sets the right of the message of which the first `got` bytes are there, and whose it is. */
-static void judge(struct hk_connection *connection)
+static const char *refuse(struct hk_connection *connection, const char *why, bool last)
+{
+	hk_refusals_note(connection->hub->refusals, connection->peer, why);
+	return turn_away(connection, -EACCES, why, last);
+}
+
+/* Gives the connection to ACCOUNT, with the memory that it holds. NULL, or why not. */
+static const char *join(struct hk_connection *connection, struct hk_account *account)
+{
+	struct hk_hub *hub = connection->hub;
+	pthread_mutex_lock(&hub->lock);
+	struct hk_account *before = connection->account;
+	const char *why = connection->ended ? NULL : hk_hub_join(hub, connection, account);
+	if (connection->account != before) {
+		hk_quota_release(hub->quota, before, connection, connection->kind,
+				 connection->holding);
+		hk_quota_hold(hub->quota, account, connection->kind, connection->holding);
+	}
+	pthread_mutex_unlock(&hub->lock);
+	return why;
+}
+
+/* Sets the right of the message of which the first `got` bytes are there, and whose it is. NULL, or
+ * why its account may not talk. */
+static const char *judge(struct hk_connection *connection)
 {
 	const uint8_t *token;
+	size_t account = 0;
 	size_t trace = hk_framing_trace(connection->body, connection->got);
 	size_t size =
 	    trace ? hk_policy_find_token(connection->body + trace, connection->got - trace, &token)
 		  : 0;
 	connection->right = HK_RIGHT_NONE;
 	if (size) {
-		connection->right =
-		    hk_policy_right(connection->hub->policy, token, size, &connection->user);
+		connection->right = hk_policy_right(connection->hub->policy, token, size,
+						    &connection->user, &account);
 	}
+	return connection->right == HK_RIGHT_NONE
+		   ? NULL
+		   : join(connection,
+			  &connection->hub->quota->accounts[HK_ACCOUNT_TOKEN + account]);
 }
 
-/* Hands INCOMING to the collector's thread; the body's part of hub->held goes with it. */
-static void hand_over(struct hk_connection *connection, struct hk_incoming *incoming)
+/* Gives back what the connection holds; the hub's lock is held. */
+static void let_go(struct hk_connection *connection)
+{
+	hk_quota_release(connection->hub->quota, connection->account, connection, connection->kind,
+			 connection->holding);
+	connection->holding = 0;
+}
+
+/* Hands INCOMING, which takes so many bytes of MEMORY, to the collector's thread. */
+static void hand_over(struct hk_connection *connection, struct hk_incoming *incoming, size_t memory)
 {
 	struct hk_hub *hub = connection->hub;
 	pthread_mutex_lock(&hub->lock);
-	incoming->held = connection->holding;
-	connection->holding = 0;
+	struct hk_account *account = connection->account;
+	bool leads = account->leading == connection;
+	let_go(connection);
+	hk_quota_hold(hub->quota, account, connection->kind, memory);
+	account->leading = leads ? incoming : account->leading;
+	incoming->account = incoming->wait.account = account;
+	incoming->kind = connection->kind;
+	incoming->held = memory;
 	incoming->wait.received_ns = connection->head_ns;
 	incoming->wait.user = connection->user;
 	incoming->connection = connection->ended ? NULL : connection; /* or it is being freed */
-	DL_APPEND(hub->incoming, incoming);
+	hk_hub_queue(hub, incoming);
 	connection->known = true;
+	connection->asked_ns = connection->head_ns;
 	connection->inflight++;
 	pthread_mutex_unlock(&hub->lock);
 	hk_hub_wake(hub);
-}
-
-static void let_go(struct hk_connection *connection)
-{
-	pthread_mutex_lock(&connection->hub->lock);
-	connection->hub->held -= connection->holding;
-	connection->holding = 0;
-	pthread_mutex_unlock(&connection->hub->lock);
 }
 
 static void await_message(struct hk_connection *connection)
 {
 	free(connection->body);
 	connection->body = NULL;
+	connection->room = 0;
+	pthread_mutex_lock(&connection->hub->lock);
 	let_go(connection);
+	pthread_mutex_unlock(&connection->hub->lock);
 	connection->phase = HK_PHASE_HEAD;
 	connection->got = 0;
 	connection->until = hk_framing_head_size(connection->local);
 	connection->deadline_ns = connection->local ? 0 : hk_clock_monotonic_ns() + IDLE_NS;
 }
 
-/* The whole message is there. */
+/* Memory that the whole message may take when it is unpacked. */
+static size_t unpacked_most(const struct hk_connection *connection)
+{
+	size_t most = hk_message_memory_max(connection->size);
+	return most < HK_QUOTA_UNPACKED ? most : HK_QUOTA_UNPACKED;
+}
+
+/* The message as a request, NULL if it is none; *RET_MEMORY is what that takes. */
+static Hk__Request *unpack(struct hk_connection *connection, size_t trace, size_t *ret_memory)
+{
+	ProtobufCMessage *message = NULL;
+	size_t most = unpacked_most(connection), left = most;
+	int r = hk_message_unpack_within(&hk__request__descriptor, connection->body + trace,
+					 connection->size - trace, &left, &message);
+	*ret_memory = most - left;
+	if (r == -ENOMEM) {
+		hk_quota_refuse(connection->hub->quota, connection->account, why_unpacked);
+	} else if (r < 0) {
+		hk_refusals_note(connection->hub->refusals, connection->peer, why_request);
+	}
+	return r < 0 ? NULL : (Hk__Request *)message;
+}
+
+/* The whole message is there, and memory for what it becomes. */
 static const char *take_message(struct hk_connection *connection)
 {
-	size_t trace = hk_framing_trace(connection->body, connection->size);
-	ProtobufCMessage *message = NULL;
+	size_t trace = hk_framing_trace(connection->body, connection->size), memory;
 	if (trace == 0) {
 		return why_request;
 	}
-	int r = hk_message_unpack(&hk__request__descriptor, connection->body + trace,
-				  connection->size - trace, &message);
-	Hk__Request *request = r < 0 ? NULL : (Hk__Request *)message;
+	Hk__Request *request = unpack(connection, trace, &memory);
 	const char *why = NULL;
-	if (!request) {
-		hk_refusals_note(connection->hub->refusals, connection->peer, why_request);
-	}
 	if (request && hk_policy_needs(request->what_case) > connection->right) {
-		why = turn_away(connection, why_right, false);
+		why = refuse(connection, why_right, false);
 		hk__request__free_unpacked(request, NULL);
 	} else {
 		struct hk_incoming *incoming = calloc(1, sizeof(*incoming));
@@ -324,7 +202,7 @@ static const char *take_message(struct hk_connection *connection)
 		incoming->request = request;
 		incoming->trace_size = (uint32_t)trace;
 		memcpy(incoming->trace, connection->body, trace);
-		hand_over(connection, incoming);
+		hand_over(connection, incoming, request ? memory : 0);
 	}
 	await_message(connection);
 	return why;
@@ -348,22 +226,23 @@ static const char *take_head(struct hk_connection *connection)
 	connection->user = "";
 	connection->phase = trusted ? HK_PHASE_BODY : HK_PHASE_FRONT;
 	connection->until = trusted || connection->size < FRONT_MAX ? connection->size : FRONT_MAX;
+	connection->kind = connection->size < HK_QUOTA_SHORT_BYTES ? HK_HELD_SHORT : HK_HELD_LONG;
 	connection->got = 0;
 	return why;
 }
 
 static const char *take_front(struct hk_connection *connection)
 {
-	judge(connection);
+	const char *full = judge(connection);
+	if (full) {
+		return turn_away(connection, -EAGAIN, full, true);
+	}
 	if (connection->right == HK_RIGHT_NONE ||
 	    (connection->right < HK_RIGHT_CONTROL && connection->size > connection->got)) {
 		const char *why = connection->right == HK_RIGHT_NONE ? why_token : why_right;
-		return turn_away(connection, why, true);
+		return refuse(connection, why, true);
 	}
-	if (connection->got == connection->size) {
-		return take_message(connection);
-	}
-	connection->phase = HK_PHASE_BODY;
+	connection->phase = connection->got == connection->size ? HK_PHASE_WHOLE : HK_PHASE_BODY;
 	connection->until = connection->size;
 	return NULL;
 }
@@ -378,7 +257,8 @@ static const char *take(struct hk_connection *connection)
 	case HK_PHASE_FRONT:
 		return take_front(connection);
 	default:
-		return take_message(connection);
+		connection->phase = HK_PHASE_WHOLE;
+		return NULL;
 	}
 }
 
@@ -387,7 +267,8 @@ static const char *take(struct hk_connection *connection)
 static void post_receive(struct hk_connection *connection)
 {
 	uint8_t *into = connection->phase <= HK_PHASE_HEAD ? connection->head : connection->body;
-	nng_iov part = {into + connection->got, connection->until - connection->got};
+	size_t end = connection->phase <= HK_PHASE_HEAD ? connection->until : connection->room;
+	nng_iov part = {into + connection->got, end - connection->got};
 	uint64_t deadline = connection->deadline_ns;
 	pthread_mutex_lock(&connection->hub->lock);
 	bool known = connection->known;
@@ -397,45 +278,82 @@ static void post_receive(struct hk_connection *connection)
 		deadline = deadline == 0 || first < deadline ? first : deadline;
 	}
 	nng_aio_set_iov(connection->receiving, 1, &part);
-	aio_deadline(connection->receiving, deadline);
+	hk_connection_deadline(connection->receiving, deadline);
 	nng_stream_recv(connection->stream, connection->receiving);
+}
+
+/* Bytes of memory that it needs to go on, beyond what it holds. A body takes twice what of it has
+ * arrived: what is only announced takes nothing. */
+static size_t wants(const struct hk_connection *connection)
+{
+	if (connection->phase <= HK_PHASE_HEAD) {
+		return 0;
+	}
+	if (connection->phase == HK_PHASE_WHOLE) {
+		bool small = connection->kind == HK_HELD_SHORT;
+		return small ? 0
+			     : connection->room + unpacked_most(connection) - connection->holding;
+	}
+	if (connection->got < connection->room) {
+		return 0;
+	}
+	size_t room = connection->got < STEP_BYTES / 2 ? STEP_BYTES : 2 * connection->got;
+	return (room < connection->until ? room : connection->until) - connection->room;
 }
 
 /* True if it may receive on: the hub's lock is held. */
 static bool has_room(const struct hk_connection *connection)
 {
-	const struct hk_hub *hub = connection->hub;
-	size_t more = connection->until - connection->holding;
-	bool fits =
-	    connection->phase <= HK_PHASE_HEAD || hub->held == 0 || hub->held + more <= HELD_MAX;
-	return fits && connection->inflight < INFLIGHT_MAX;
+	return connection->inflight < INFLIGHT_MAX &&
+	       hk_quota_fits(connection->hub->quota, connection->account, connection,
+			     connection->kind, wants(connection));
+}
+
+/* Takes the memory that it needs to go on. False: it is parked until there is some, or ends. */
+static bool reserve(struct hk_connection *connection)
+{
+	struct hk_hub *hub = connection->hub;
+	size_t more = wants(connection);
+	pthread_mutex_lock(&hub->lock);
+	connection->parked = !has_room(connection);
+	bool stop = connection->parked || connection->ended || connection->last_answer;
+	if (connection->parked) {
+		/* Others that wait have their turn before it. */
+		DL_DELETE(hub->connections, connection);
+		DL_APPEND(hub->connections, connection);
+	}
+	if (!stop) {
+		hk_quota_hold(hub->quota, connection->account, connection->kind, more);
+		connection->holding += more;
+	}
+	pthread_mutex_unlock(&hub->lock);
+	if (stop || more == 0 || connection->phase == HK_PHASE_WHOLE) {
+		return !stop;
+	}
+	uint8_t *body = realloc(connection->body, connection->room + more);
+	if (!body) {
+		end(connection, why_memory);
+		return false;
+	}
+	connection->body = body;
+	connection->room += more;
+	return true;
 }
 
 /* Receives on, or parks it until there is room for what comes. */
 static void receive_on(struct hk_connection *connection)
 {
-	struct hk_hub *hub = connection->hub;
-	bool body = connection->phase > HK_PHASE_HEAD;
-	pthread_mutex_lock(&hub->lock);
-	connection->parked = !has_room(connection);
-	bool stop = connection->parked || connection->ended || connection->last_answer;
-	if (!stop && body) {
-		hub->held += connection->until - connection->holding;
-		connection->holding = connection->until;
-	}
-	pthread_mutex_unlock(&hub->lock);
-	if (stop) {
-		return;
-	}
-	if (body) {
-		uint8_t *more = realloc(connection->body, connection->until);
-		if (!more) {
-			end(connection, why_memory);
+	while (reserve(connection)) {
+		if (connection->phase != HK_PHASE_WHOLE) {
+			post_receive(connection);
 			return;
 		}
-		connection->body = more;
+		const char *why = take_message(connection);
+		if (why) {
+			end(connection, why);
+			return;
+		}
 	}
-	post_receive(connection);
 }
 
 /* On one of NNG's threads. */
@@ -447,7 +365,7 @@ static void receive_done(void *data)
 		bool amid = connection->got > 0 || connection->phase != HK_PHASE_HEAD;
 		pthread_mutex_lock(&connection->hub->lock);
 		const char *late = !connection->known || amid ? "says nothing" : NULL;
-		hk_connection_end(connection, failure(connection, r, late));
+		hk_connection_end(connection, hk_connection_failure(connection, r, late));
 		pthread_mutex_unlock(&connection->hub->lock);
 		return;
 	}
@@ -455,11 +373,7 @@ static void receive_done(void *data)
 		connection->deadline_ns = hk_clock_monotonic_ns() + MESSAGE_NS;
 	}
 	connection->got += nng_aio_count(connection->receiving);
-	if (connection->got < connection->until) {
-		post_receive(connection);
-		return;
-	}
-	const char *why = take(connection);
+	const char *why = connection->got < connection->until ? NULL : take(connection);
 	if (why) {
 		end(connection, why);
 	} else {
@@ -486,6 +400,10 @@ void hk_connection_resume(struct hk_hub *hub)
 {
 	struct hk_connection *connection;
 	while ((connection = unpark(hub)) != NULL) {
+		if (connection->phase > HK_PHASE_HEAD) {
+			/* The time that it waited is not the asker's. */
+			connection->deadline_ns = hk_clock_monotonic_ns() + MESSAGE_NS;
+		}
 		receive_on(connection);
 	}
 }
@@ -502,12 +420,16 @@ int hk_connection_open(struct hk_hub *hub, nng_stream *stream, const char *peer,
 	connection->hub = hub;
 	connection->given = given;
 	connection->local = local;
-	connection->opened_ns = hk_clock_monotonic_ns();
+	connection->opened_ns = connection->asked_ns = hk_clock_monotonic_ns();
+	enum hk_account_kind account = local			? HK_ACCOUNT_LOCAL
+				       : given == HK_RIGHT_NONE ? HK_ACCOUNT_STRANGERS
+								: HK_ACCOUNT_OPEN;
+	connection->account = &hub->quota->accounts[account];
 	connection->phase = HK_PHASE_GREETING;
 	connection->until = HK_FRAMING_GREETING_BYTES;
 	snprintf(connection->peer, sizeof(connection->peer), "%s", peer);
 	if (nng_aio_alloc(&connection->receiving, receive_done, connection) != 0 ||
-	    nng_aio_alloc(&connection->sending, send_done, connection) != 0) {
+	    nng_aio_alloc(&connection->sending, hk_connection_sent, connection) != 0) {
 		if (connection->receiving) {
 			nng_aio_free(connection->receiving);
 		}
@@ -518,9 +440,10 @@ int hk_connection_open(struct hk_hub *hub, nng_stream *stream, const char *peer,
 	connection->opening = true;
 	pthread_mutex_lock(&hub->lock);
 	DL_APPEND(hub->connections, connection);
+	hk_hub_enter(hub, connection);
 	hub->count++;
 	pthread_mutex_unlock(&hub->lock);
-	if (send_greeting(connection) < 0) {
+	if (hk_connection_greet(connection) < 0) {
 		end(connection, why_memory);
 	} else {
 		post_receive(connection);
@@ -539,9 +462,9 @@ void hk_connection_free(struct hk_connection *connection)
 	nng_aio_stop(connection->receiving);
 	nng_aio_stop(connection->sending);
 	pthread_mutex_lock(&hub->lock);
-	hub->held -= connection->holding;
+	let_go(connection);
 	while (connection->outgoing) {
-		drop_outgoing(connection);
+		hk_connection_drop(connection);
 	}
 	pthread_mutex_unlock(&hub->lock);
 	nng_aio_free(connection->receiving);

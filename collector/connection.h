@@ -20,6 +20,7 @@ enum hk_phase {
 	HK_PHASE_HEAD,
 	HK_PHASE_FRONT, /* the part of a message that has to hold the token */
 	HK_PHASE_BODY,
+	HK_PHASE_WHOLE, /* it is here, and waits for memory to be unpacked into */
 };
 
 /* Answers up to this size go in one write with their head. */
@@ -28,6 +29,7 @@ enum hk_phase {
 /* A message on its way. */
 struct hk_outgoing {
 	struct hk_outgoing *prev, *next;
+	struct hk_account *account; /* that pays for it */
 	uint8_t head[HK_FRAMING_HEAD_MAX + HK_FRAMING_TRACE_MAX + HK_CONNECTION_SHORT];
 	size_t head_size;
 	uint8_t *bytes; /* owned */
@@ -51,12 +53,16 @@ struct hk_connection {
 	size_t size;  /* of the message */
 	size_t until; /* bytes that this phase wants */
 	size_t got;
+	size_t room;	      /* of `body` */
 	uint64_t deadline_ns; /* 0: none */
 	uint64_t head_ns;     /* monotonic: when the head of what is being received came in */
 	enum hk_right right;  /* of the message */
 	const char *user;     /* likewise; policy.h */
-	size_t holding;	      /* of hub->held, for `body`; hub's lock */
 	/* The rest: hub's lock. */
+	struct hk_account *account; /* of the last message */
+	enum hk_held kind;	    /* of what is received */
+	size_t holding;		    /* of the account's `held`, for `body` and what it becomes */
+	uint64_t asked_ns;	    /* monotonic: when it last asked, or came */
 	nng_aio *sending;
 	struct hk_outgoing *outgoing; /* the first one is under way if `busy` */
 	bool busy;
@@ -85,8 +91,24 @@ void hk_connection_end(struct hk_connection *connection, const char *why);
 int hk_connection_send(struct hk_connection *connection, const uint8_t *trace, size_t trace_size,
 		       uint8_t *bytes, size_t size);
 
-/* Lets all those receive on who waited for room; after answers and reaping. The collector's thread,
- * as what follows. */
+/* ---- between connection.c and connection_send.c ---- */
+
+/* Gives AIO until DEADLINE_NS (monotonic, 0: for ever). */
+void hk_connection_deadline(nng_aio *aio, uint64_t deadline_ns);
+/* Why the stream ended as RESULT of NNG says, or NULL: as streams end. LATE: what it is called if
+ * it took too long. */
+const char *hk_connection_failure(const struct hk_connection *connection, int result,
+				  const char *late);
+/* Queues the greeting. 0 or -ENOMEM. */
+int hk_connection_greet(struct hk_connection *connection);
+/* Callback of `sending`, on one of NNG's threads. */
+void hk_connection_sent(void *connection);
+/* Drops the first of the queue; the hub's lock is held. */
+void hk_connection_drop(struct hk_connection *connection);
+
+/* ---- the collector's thread ---- */
+
+/* Lets all those receive on who waited for room; after answers and reaping. */
 void hk_connection_resume(struct hk_hub *hub);
 
 /* Frees what the hub has let go of, when its callbacks have ended. */

@@ -211,12 +211,13 @@ static void refuse(struct client *client, const char *status, const char *text)
 static bool may_read(struct client *client, const char *bearer)
 {
 	struct hk_http *http = client->http;
+	size_t account;
 	client->user = "";
 	if (hk_policy_given(http->policy, http->listener.url) >= HK_RIGHT_READ) {
 		return true;
 	}
 	return bearer && hk_policy_right(http->policy, (const uint8_t *)bearer, strlen(bearer),
-					 &client->user) >= HK_RIGHT_READ;
+					 &client->user, &account) >= HK_RIGHT_READ;
 }
 
 /* Hands the request over to the collector's thread. */

@@ -13,19 +13,23 @@
 #include "collector/answer.h"
 #include "collector/framing.h"
 #include "collector/policy.h"
+#include "collector/quota.h"
 #include "collector/refusals.h"
 
 struct hk_connection;
 
 /* A request that has come: the collector's thread answers it. */
 struct hk_incoming {
-	struct hk_incoming *prev, *next;  /* hk_hub::incoming */
+	struct hk_incoming *prev, *next;  /* hk_account::incoming */
 	struct hk_connection *connection; /* NULL: the asker has gone */
+	struct hk_account *account;	  /* that pays for it */
 	uint8_t trace[HK_FRAMING_TRACE_MAX];
 	uint32_t trace_size;
 	Hk__Request *request; /* owned; NULL: what came was no request */
 	struct hk_answer_wait wait;
-	size_t held; /* bytes of the hub's */
+	enum hk_held kind;
+	size_t held;   /* bytes of the account's */
+	uint64_t turn; /* of the server, in which it was looked at last */
 };
 
 /* What all connections of a server share. */
@@ -34,12 +38,15 @@ struct hk_hub {
 	struct hk_refusals *refusals;
 	int event_fd;	      /* readable: the collector's thread has something to do */
 	pthread_mutex_t lock; /* of the rest, and of connections' parts that say so */
-	struct hk_connection *connections; /* in order of coming */
-	struct hk_incoming *incoming;	   /* in order of coming */
-	uint32_t count;			   /* connections */
-	uint32_t ended;			   /* of them: to be freed */
-	size_t held;   /* bytes of requests, whole or in part, that are not answered */
-	size_t unsent; /* bytes of answers, as they lie in memory */
+	struct hk_connection *connections; /* in order of coming, those that were parked behind */
+	struct hk_quota *quota;
+	uint32_t count;	     /* connections */
+	uint32_t ended;	     /* of them: to be freed */
+	uint32_t known;	     /* that show a token, and have not ended */
+	uint32_t known_max;  /* of them */
+	uint32_t queued;     /* requests that are not answered */
+	uint64_t virtual_ns; /* hk_account::served_ns of the one served last */
+	size_t unsent;	     /* bytes of answers, as they lie in memory */
 };
 
 /* ---- the hub's lock is held ---- */
@@ -49,13 +56,29 @@ struct hk_hub {
 struct hk_connection *hk_hub_stranger(const struct hk_hub *hub, const char *peer,
 				      uint32_t *ret_count);
 
+/* Gives CONNECTION, which has just shown the token of ACCOUNT, to that account. Where all known
+ * connections are taken, the idlest one of the account with most ends for it, if that has more.
+ * NULL, or why not, a literal. */
+const char *hk_hub_join(struct hk_hub *hub, struct hk_connection *connection,
+			struct hk_account *account);
+/* Counts CONNECTION, which begins or ends, in its account. */
+void hk_hub_enter(struct hk_hub *hub, const struct hk_connection *connection);
+void hk_hub_leave(struct hk_hub *hub, const struct hk_connection *connection);
+
+/* Queues INCOMING of its account. */
+void hk_hub_queue(struct hk_hub *hub, struct hk_incoming *incoming);
+
 /* ---- the collector's thread, the lock not held ---- */
 
 /* Frees all connections that have ended; or, ALL, every one. */
 void hk_hub_reap(struct hk_hub *hub, bool all);
 
-/* True if INCOMING's asker reads what it is sent, or has gone: then there is room for an answer. */
-bool hk_hub_reads(struct hk_hub *hub, const struct hk_incoming *incoming);
+/* The next request to look at in TURN: of the account whose requests took least time so far, and
+ * whose asker reads what it is sent. Each one is returned once a turn. NULL: none is left. */
+struct hk_incoming *hk_hub_next(struct hk_hub *hub, uint64_t turn);
+
+/* Books the time that a request of ACCOUNT took. */
+void hk_hub_spent(struct hk_hub *hub, struct hk_account *account, uint64_t ns);
 
 /* Sends BYTES (owned from now on, NULL: an empty answer) to who asked INCOMING, and frees that. */
 void hk_hub_answer(struct hk_hub *hub, struct hk_incoming *incoming, uint8_t *bytes, size_t size);

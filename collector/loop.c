@@ -245,7 +245,7 @@ static void save(struct loop *loop, uint64_t now)
 	}
 	look_after_jobs(collector, now);
 	trim_store(loop, now);
-	hk_server_tend(collector->server);
+	hk_server_tend(collector, collector->server);
 	hk_metrics_expire(collector, now);
 	uint64_t spent = hk_clock_monotonic_ns() - now;
 	uint64_t wait = spent * SAVE_SPACING;

@@ -16,6 +16,7 @@ struct token {
 	uint8_t digest[DIGEST_BYTES];
 	enum hk_right right;
 	char user[HK_ACCESS_USER_MAX + 1]; /* "": the jobs of all */
+	size_t account;			   /* index of the first token of this user */
 };
 
 struct hk_policy {
@@ -79,6 +80,12 @@ static int add_token(void *context, enum hk_right right, const char *token, cons
 	struct token *one = &policy->tokens[policy->count++];
 	one->right = right;
 	snprintf(one->user, sizeof(one->user), "%s", user);
+	one->account = policy->count - 1;
+	for (size_t i = policy->count - 1; *user && i-- > 0;) {
+		if (strcmp(policy->tokens[i].user, user) == 0) {
+			one->account = i;
+		}
+	}
 	return mbedtls_sha256_ret((const unsigned char *)token, strlen(token), one->digest, 0) == 0
 		   ? 0
 		   : -EIO;
@@ -157,7 +164,7 @@ static unsigned equal(const uint8_t *a, const uint8_t *b)
 }
 
 enum hk_right hk_policy_right(const struct hk_policy *policy, const uint8_t *token, size_t size,
-			      const char **ret_user)
+			      const char **ret_user, size_t *ret_account)
 {
 	uint8_t digest[DIGEST_BYTES];
 	size_t which = 0; /* 1 and up */
@@ -174,7 +181,23 @@ enum hk_right hk_policy_right(const struct hk_policy *policy, const uint8_t *tok
 		return HK_RIGHT_NONE;
 	}
 	*ret_user = policy->tokens[which - 1].user;
+	*ret_account = policy->tokens[which - 1].account;
 	return policy->tokens[which - 1].right;
+}
+
+size_t hk_policy_accounts(const struct hk_policy *policy)
+{
+	return policy->count;
+}
+
+void hk_policy_account_name(const struct hk_policy *policy, size_t account, char *name, size_t size)
+{
+	const char *user = policy->tokens[account].user;
+	if (*user) {
+		snprintf(name, size, "%s", user);
+	} else {
+		snprintf(name, size, "token %zu", account + 1);
+	}
 }
 
 /* ---- the token of a request that nobody has unpacked ---- */

@@ -33,10 +33,17 @@ struct hk_policy *hk_policy_free(struct hk_policy *policy);
 /* What whoever comes to URL may do without a token. */
 enum hk_right hk_policy_given(const struct hk_policy *policy, const char *url);
 
-/* What a token allows, and whom: *RET_USER is the policy's, "" for the jobs of all. Takes as long
- * for every token. */
+/* What a token allows, and whom: *RET_USER is the policy's, "" for the jobs of all. *RET_ACCOUNT,
+ * below hk_policy_accounts, is the same for all tokens of one user. Takes as long for every token.
+ */
 enum hk_right hk_policy_right(const struct hk_policy *policy, const uint8_t *token, size_t size,
-			      const char **ret_user);
+			      const char **ret_user, size_t *ret_account);
+
+/* How many accounts the tokens may have, and what one of them is called: its user, or the number of
+ * its token in the file. */
+size_t hk_policy_accounts(const struct hk_policy *policy);
+void hk_policy_account_name(const struct hk_policy *policy, size_t account, char *name,
+			    size_t size);
 
 /* The right that a request of this kind needs. */
 enum hk_right hk_policy_needs(Hk__Request__WhatCase what);

@@ -29,7 +29,8 @@ struct hk_server {
 	struct hk_hub hub;
 	struct hk_policy *policy;
 	nng_tls_config *tls; /* NULL: none */
-	uint32_t connections_max;
+	uint32_t connections_max, strangers_max;
+	uint64_t turn;
 	uint32_t crowd;	     /* most connections that were seen since memory was given back */
 	char path[PATH_MAX]; /* of the local socket */
 	struct hk_listener listeners[LISTENERS];
@@ -40,7 +41,7 @@ struct hk_server {
 
 /* Makes room for a stranger who comes from PEER, or says why there is none. */
 static const char *admit(struct hk_server *server, const struct hk_listener *listener,
-			 const char *peer)
+			 const char *peer, bool is_open)
 {
 	static const char why[] = "too many connections without a request";
 	struct hk_hub *hub = &server->hub;
@@ -53,11 +54,16 @@ static const char *admit(struct hk_server *server, const struct hk_listener *lis
 			hk_connection_end(oldest, why);
 		}
 		oldest = hk_hub_stranger(hub, NULL, &count);
-		if (count >= STRANGERS_MAX) {
+		if (count >= server->strangers_max) {
 			hk_connection_end(oldest, why);
 		}
 	}
-	if (hub->count - hub->ended >= server->connections_max) {
+	uint32_t local = hub->quota->accounts[HK_ACCOUNT_LOCAL].connections;
+	uint32_t live = hub->count - hub->ended;
+	/* Eighths that no others may take are the local socket's. */
+	bool full = listener->local ? live >= server->connections_max
+				    : live - local >= server->connections_max / 8 * 7;
+	if (full || (is_open && hub->known >= hub->known_max)) {
 		refused = "too many connections";
 	}
 	pthread_mutex_unlock(&hub->lock);
@@ -71,12 +77,12 @@ static bool take_stream(struct hk_listener *listener, nng_stream *stream)
 	struct hk_hub *hub = &server->hub;
 	char peer[HK_REFUSALS_PEER_BYTES];
 	const char *why = NULL;
+	enum hk_right given = hk_policy_given(server->policy, listener->url);
 	if (hk_listener_peer(listener, stream, peer) < 0) {
 		why = "another user's process";
 	} else {
-		why = admit(server, listener, peer);
+		why = admit(server, listener, peer, given != HK_RIGHT_NONE && !listener->local);
 	}
-	enum hk_right given = hk_policy_given(server->policy, listener->url);
 	if (!why && hk_connection_open(hub, stream, peer, given, listener->local) < 0) {
 		why = "out of memory";
 	}
@@ -137,14 +143,18 @@ static int open_hub(struct hk_hub *hub)
 }
 
 /* Descriptors are for segments and files first. */
-static uint32_t connections_max(void)
+static void limit_connections(struct hk_server *server)
 {
 	struct rlimit limit;
 	uint64_t quarter = CONNECTIONS_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
 		quarter = limit.rlim_cur / 4;
 	}
-	return quarter < CONNECTIONS_MAX ? (uint32_t)quarter : CONNECTIONS_MAX;
+	uint32_t most = quarter < CONNECTIONS_MAX ? (uint32_t)quarter : CONNECTIONS_MAX;
+	uint32_t strangers = most / 8 * HK_QUOTA_STRANGERS_EIGHTHS;
+	server->connections_max = most;
+	server->strangers_max = strangers < STRANGERS_MAX ? strangers : STRANGERS_MAX;
+	server->hub.known_max = most / 8 * HK_QUOTA_KNOWN_EIGHTHS;
 }
 
 static int open_all(const struct hk_collector *collector, struct hk_server *server,
@@ -157,7 +167,11 @@ static int open_all(const struct hk_collector *collector, struct hk_server *serv
 		return r;
 	}
 	server->hub.policy = server->policy;
-	server->connections_max = connections_max();
+	server->hub.quota = hk_quota_new(server->policy, server->hub.refusals);
+	if (!server->hub.quota) {
+		return -ENOMEM;
+	}
+	limit_connections(server);
 	const char *url = collector->url;
 	r = listen_local(server, url);
 	if (r == 0 && collector->options.listen) {
@@ -201,9 +215,11 @@ struct hk_server *hk_server_free(struct hk_server *server)
 		hk_listener_close(&server->listeners[i]);
 	}
 	hk_hub_reap(&server->hub, true);
-	DL_FOREACH_SAFE(server->hub.incoming, incoming, next)
-	{
-		hk_hub_answer(&server->hub, incoming, NULL, 0);
+	for (size_t i = 0; server->hub.quota && i < server->hub.quota->count; i++) {
+		DL_FOREACH_SAFE(server->hub.quota->accounts[i].incoming, incoming, next)
+		{
+			hk_hub_answer(&server->hub, incoming, NULL, 0);
+		}
 	}
 	if (*server->path) {
 		unlink(server->path);
@@ -214,6 +230,7 @@ struct hk_server *hk_server_free(struct hk_server *server)
 	if (server->tls) {
 		nng_tls_config_free(server->tls);
 	}
+	hk_quota_free(server->hub.quota);
 	hk_refusals_free(server->hub.refusals);
 	hk_policy_free(server->policy);
 	pthread_mutex_destroy(&server->hub.lock);
@@ -247,7 +264,7 @@ bool hk_server_waits(struct hk_server *server)
 {
 	struct hk_hub *hub = &server->hub;
 	pthread_mutex_lock(&hub->lock);
-	bool waits = hub->incoming || hub->ended > 0 || hub->unsent > 0;
+	bool waits = hub->queued > 0 || hub->ended > 0 || hub->unsent > 0;
 	pthread_mutex_unlock(&hub->lock);
 	for (size_t i = 0; i < server->listener_count; i++) {
 		waits |= hk_listener_stalled(&server->listeners[i]);
@@ -269,50 +286,44 @@ static void tidy(struct hk_server *server)
 	}
 }
 
-void hk_server_tend(struct hk_server *server)
+void hk_server_tend(const struct hk_collector *collector, struct hk_server *server)
 {
+	hk_quota_count(server->hub.quota, collector->jobs);
 	hk_refusals_tell(server->hub.refusals, hk_clock_monotonic_ns());
 	tidy(server);
-}
-
-/* The one after INCOMING, or the first (NULL). Others append meanwhile; only we take away. */
-static struct hk_incoming *next_incoming(struct hk_hub *hub, const struct hk_incoming *incoming)
-{
-	pthread_mutex_lock(&hub->lock);
-	struct hk_incoming *next = incoming ? incoming->next : hub->incoming;
-	pthread_mutex_unlock(&hub->lock);
-	return next;
-}
-
-static const struct hk_incoming *last_incoming(struct hk_hub *hub)
-{
-	pthread_mutex_lock(&hub->lock);
-	const struct hk_incoming *last = hub->incoming ? hub->incoming->prev : NULL;
-	pthread_mutex_unlock(&hub->lock);
-	return last;
 }
 
 void hk_server_run(struct hk_collector *collector, struct hk_server *server)
 {
 	struct hk_hub *hub = &server->hub;
-	struct hk_incoming *incoming, *next;
-	uint64_t count;
+	struct hk_incoming *incoming;
+	uint64_t count, begin = hk_clock_monotonic_ns(), now = begin;
 	(void)!read(hub->event_fd, &count, sizeof(count));
 	hk_hub_reap(hub, false);
 	accept_on(server);
-	/* What comes meanwhile has its turn next time: others have work to do as well. */
-	const struct hk_incoming *last = last_incoming(hub);
-	for (incoming = next_incoming(hub, NULL); incoming; incoming = next) {
-		bool more = incoming != last;
+	server->turn++;
+	while ((incoming = hk_hub_next(hub, server->turn)) != NULL) {
+		struct hk_account *account = incoming->account;
+		uint64_t before = now;
 		uint8_t *bytes;
 		size_t size;
-		bool answered = hk_hub_reads(hub, incoming) &&
-				hk_answer_make(collector, incoming->request, &incoming->wait,
-					       &bytes, &size) > 0;
-		next = more ? next_incoming(hub, incoming) : NULL;
-		if (answered) {
+		int answered =
+		    hk_answer_make(collector, incoming->request, &incoming->wait, &bytes, &size);
+		now = hk_clock_monotonic_ns();
+		hk_hub_spent(hub, account, now - before);
+		if (answered > 0) {
 			hk_hub_answer(hub, incoming, bytes, size);
+		}
+		if (now - begin >= HK_QUOTA_TURN_NS) {
+			/* Others have work to do as well; the rest comes right after. */
+			hk_hub_wake(hub);
+			break;
 		}
 	}
 	hk_connection_resume(hub);
+}
+
+struct hk_quota *hk_server_quota(const struct hk_server *server)
+{
+	return server->hub.quota;
 }

@@ -1,9 +1,8 @@
 /* server.h: answers hookcli and leaves, on the run directory's socket and where else it is told to.
  *
  * Connections (connection.h) receive and send on NNG's threads; the collector's one thread answers,
- * or puts the answer off (a job that is about to close). Limits: connections in all, of strangers
- * (who have not shown yet that they may ask) per address and in all; bytes held for all; time for
- * each message.
+ * or puts the answer off (a job that is about to close). Limits: per account (quota.h), of
+ * strangers (who have not shown yet that they may ask) per address; time for each message.
  * Lifetime: open after signals are blocked, so that NNG's threads never take one; free before exit.
  */
 #ifndef HK_COLLECTOR_SERVER_H
@@ -11,6 +10,7 @@
 
 #include "collector/collector.h"
 #include "collector/policy.h"
+#include "collector/quota.h"
 #include "collector/refusals.h"
 
 struct hk_server;
@@ -31,8 +31,9 @@ void hk_server_run(struct hk_collector *collector, struct hk_server *server);
 /* True while an answer is put off or on its way. */
 bool hk_server_waits(struct hk_server *server);
 
-/* Logs who was refused, as far as it is due, and gives memory back; about once a second. */
-void hk_server_tend(struct hk_server *server);
+/* Logs who was refused, as far as it is due, counts what jobs keep, and gives memory back; about
+ * once a second. */
+void hk_server_tend(const struct hk_collector *collector, struct hk_server *server);
 
 /* Where it listens beside the run directory's socket, with the port it got; "": nowhere. */
 const char *hk_server_url(const struct hk_server *server);
@@ -40,5 +41,7 @@ const char *hk_server_url(const struct hk_server *server);
 /* Who was refused, and who may do what: the server's, also for others who answer. */
 struct hk_refusals *hk_server_refusals(const struct hk_server *server);
 const struct hk_policy *hk_server_policy(const struct hk_server *server);
+/* The accounts of all who ask it. */
+struct hk_quota *hk_server_quota(const struct hk_server *server);
 
 #endif

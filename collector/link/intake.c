@@ -21,8 +21,10 @@
 #include "collector/state.h"
 #include "wire/change.h"
 #include "wire/columns.h"
+#include "wire/message.h"
 
-#define KEY_MAX 1024u /* bytes of a job's key */
+#define KEY_MAX 1024u		/* bytes of a job's key */
+#define NODE_BYTES (256u << 10) /* memory of what a node says of itself */
 #define LATE_NS UINT64_C(60000000000)
 
 /* What is said of one job. */
@@ -72,18 +74,40 @@ static struct hk_job *match_job(struct hk_collector *collector, const char *user
 	return recent ? job : NULL;
 }
 
-static int open_job(struct hk_collector *collector, const char *user, const Hk__Node *node,
-		    const Hk__LeafJob *from, struct hk_job **ret_job)
+/* Whether ASKER may have one open job more; REPLY counts those of its report. */
+static int may_open(const struct hk_collector *collector, const struct hk_intake_asker *asker,
+		    struct hk_intake_reply *reply)
 {
+	if (!asker->account) {
+		return 0;
+	}
+	return reply->opened++ >= HK_QUOTA_JOBS_PER_REPORT
+		   ? -EAGAIN
+		   : hk_quota_job(asker->quota, asker->account, collector->jobs,
+				  hk_clock_monotonic_ns());
+}
+
+static int open_job(struct hk_collector *collector, const struct hk_intake_asker *asker,
+		    const Hk__Node *node, const Hk__LeafJob *from, struct hk_intake_reply *reply,
+		    struct hk_job **ret_job)
+{
+	const char *user = asker->user;
 	const Hk__Job *part = from->job;
 	const struct hk_job_request request = {
 	    .key = part->key, .name = part->name, .command = part->command, .user = user};
 	struct hk_job *job = match_job(collector, user, node, from);
-	if (!job) {
-		return hk_job_open(collector, &request, ret_job);
+	if (job && !job->state->closed) {
+		*ret_job = job;
+		return 0;
+	}
+	int r = may_open(collector, asker, reply);
+	if (r < 0) {
+		return r;
 	}
 	*ret_job = job;
-	return job->state->closed ? hk_job_resume(collector, &request, ret_job) : 0;
+	r = job ? hk_job_resume(collector, &request, ret_job)
+		: hk_job_open(collector, &request, ret_job);
+	return r;
 }
 
 static void take_job_facts(struct hk_job *job, const Hk__Job *part)
@@ -181,8 +205,9 @@ static int merge(struct hk_collector *collector, struct hk_process *process, Hk_
 /* Takes *STATE in, all or what has changed of a process, unless what is here is newer. Takes it
  * over, and sets it to NULL, if the process is new here. -ESTALE: then what has changed of it is
  * not enough. */
-static int take_process(struct hk_collector *collector, struct hk_job *job, const Hk__Node *node,
-			Hk__Process **state, struct hk_process **ret_process)
+static int take_process(struct hk_collector *collector, const struct hk_intake_asker *asker,
+			struct hk_job *job, const Hk__Node *node, Hk__Process **state,
+			struct hk_process **ret_process)
 {
 	if ((*state)->uid.len != HK_UID_BYTES) {
 		return -EINVAL;
@@ -200,16 +225,22 @@ static int take_process(struct hk_collector *collector, struct hk_job *job, cons
 		*ret_process = process;
 		return 0;
 	}
+	r = asker->account ? hk_quota_book(asker->quota, job->account, process, *state) : 0;
+	if (r < 0) {
+		return r;
+	}
 	if (process) {
 		r = merge(collector, process, *state);
 	} else if (!(*state)->start || !hk_columns_valid((*state)->cells)) {
 		r = (*state)->start ? -EBADMSG : -ESTALE;
 	} else {
 		keep_own(*state, 0);
+		uint64_t bytes = hk_message_memory(&(*state)->base) + sizeof(*process);
 		r = hk_process_restore(collector, job, *state);
 		process = r < 0 ? NULL : hk_family_by_uid(collector, (*state)->uid.data);
 		*state = r < 0 ? *state : NULL;
 		if (process) {
+			process->counted_bytes = process->values_bytes = bytes;
 			/* Its file may have been there before it was known. */
 			hk_peers_note_shed(job, node->id.data, process->shed_at_source);
 		}
@@ -420,8 +451,8 @@ static int reply_chunk(struct hk_intake_reply *reply, struct hk_process *process
 	return r;
 }
 
-static int take_job(struct hk_collector *collector, const char *user, const Hk__LeafReport *report,
-		    Hk__LeafJob *part, struct hk_intake_reply *reply)
+static int take_job(struct hk_collector *collector, const struct hk_intake_asker *asker,
+		    const Hk__LeafReport *report, Hk__LeafJob *part, struct hk_intake_reply *reply)
 {
 	struct hk_job *job;
 	struct hk_process *process;
@@ -429,8 +460,18 @@ static int take_job(struct hk_collector *collector, const char *user, const Hk__
 	if (!part->job || !*part->job->key || strlen(part->job->key) > KEY_MAX) {
 		return -EINVAL;
 	}
-	int r = open_job(collector, user, report->node, part, &job);
+	hk_quota_cut(part->job->name, HK_QUOTA_NAME_BYTES);
+	hk_quota_cut(part->job->store_error, HK_QUOTA_NAME_BYTES);
+	hk_quota_cut(part->job->command, HK_QUOTA_COMMAND_BYTES);
+	int r = open_job(collector, asker, report->node, part, reply, &job);
 	bool joins = r == 0 && !hk_peers_node(job, report->node->id.data);
+	if (r == 0 && asker->account && !job->account) {
+		job->account = hk_quota_payer(asker->quota, asker->account);
+	}
+	if (joins && asker->account) {
+		r = hk_quota_values(asker->quota, asker->account,
+				    hk_message_memory(&report->node->base));
+	}
 	r = r < 0 ? r : hk_peers_join(job, report->node, part->job->opened_unix_ns, &node);
 	if (r < 0) {
 		return r;
@@ -442,7 +483,8 @@ static int take_job(struct hk_collector *collector, const char *user, const Hk__
 	job->alive_ns = hk_clock_monotonic_ns();
 	take_job_facts(job, part->job);
 	for (size_t i = 0; i < part->n_processes; i++) {
-		r = take_process(collector, job, report->node, &part->processes[i], &process);
+		r = take_process(collector, asker, job, report->node, &part->processes[i],
+				 &process);
 		r = r < 0 || !report->resume ? r : reply_chunk(reply, process);
 		if (r < 0) {
 			return r;
@@ -500,25 +542,25 @@ static int reply_init(struct hk_intake_reply *reply, const Hk__LeafReport *repor
 	return 0;
 }
 
-int hk_intake_report(struct hk_collector *collector, const char *user, Hk__LeafReport *report,
-		     struct hk_intake_reply *reply)
+int hk_intake_report(struct hk_collector *collector, const struct hk_intake_asker *asker,
+		     Hk__LeafReport *report, struct hk_intake_reply *reply)
 {
 	struct hk_peer *peer;
-	if (!report->node) {
+	if (!report->node || hk_message_memory(&report->node->base) > NODE_BYTES) {
 		return -EINVAL;
 	}
-	int r = hk_peers_take(collector, report->node, &peer);
+	int r = hk_peers_take(collector, report->node, asker->account, &peer);
 	r = r < 0 ? r : reply_init(reply, report, collector->start_unix_ns);
 	if (r < 0) {
 		return r;
 	}
 	bool late = report->epoch == peer->epoch && report->number <= peer->number;
-	hk_peers_hear(peer, report, user, reply->message.now_unix_ns);
+	hk_peers_hear(peer, report, asker->user, reply->message.now_unix_ns);
 	if (late) {
 		return 0; /* or for the second time */
 	}
 	for (size_t i = 0; i < report->n_jobs; i++) {
-		r = take_job(collector, user, report, report->jobs[i], reply);
+		r = take_job(collector, asker, report, report->jobs[i], reply);
 		if (r < 0) {
 			refuse_job(reply, report->jobs[i]->job, r);
 		}

@@ -9,9 +9,11 @@
 #define HK_COLLECTOR_LINK_INTAKE_H
 
 #include "collector/collector.h"
+#include "collector/quota.h"
 
 /* An answer to a report; zero it first. */
 struct hk_intake_reply {
+	uint32_t opened; /* jobs */
 	Hk__LeafReply message;
 	struct hk_intake_part *parts;
 	Hk__LeafJobReply **jobs;
@@ -19,11 +21,18 @@ struct hk_intake_reply {
 	Hk__ChunkReply **chunk_list;
 };
 
-/* Takes REPORT in, of USER's jobs ("": of nobody's in particular); its processes' messages become
- * the job's own. -EINVAL: it makes no sense; -ENOSPC: too many leaves; -ENOMEM. What cannot be
- * taken of one job is said in the answer. */
-int hk_intake_report(struct hk_collector *collector, const char *user, Hk__LeafReport *report,
-		     struct hk_intake_reply *reply);
+/* Who reports. */
+struct hk_intake_asker {
+	const char *user;	    /* whose jobs these are; "": of no user in particular */
+	struct hk_account *account; /* that pays for what is kept; NULL: without limits */
+	struct hk_quota *quota;	    /* of that account */
+};
+
+/* Takes REPORT in; its processes' messages become the job's own. -EINVAL: it makes no sense;
+ * -ENOSPC: too many leaves; -ENOMEM. What cannot be taken of one job is said in the answer, -EDQUOT
+ * where a limit of the account (quota.h) is reached, -EAGAIN where the next report can bring it. */
+int hk_intake_report(struct hk_collector *collector, const struct hk_intake_asker *asker,
+		     Hk__LeafReport *report, struct hk_intake_reply *reply);
 void hk_intake_reply_fini(struct hk_intake_reply *reply);
 
 /* Stores a chunk; *RET_LAST is the last number that is here. 1: taken, or was here before; 0: its

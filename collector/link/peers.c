@@ -9,21 +9,24 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/clock/map.h"
+#include "collector/quota.h"
 #include "collector/state.h"
 
 #define PEERS_MAX 4096u
 #define NODES_MAX 4096u /* of one job */
 
-/* Forgets the one that has been silent longest, if no job waits for it any more: leaves of one job
- * each come and go, and never come again. */
-static bool make_room(struct hk_collector *collector)
+/* Forgets the leaf of ACCOUNT (NULL: of all) that has been silent longest, if that is longer than
+ * SILENT_NS. */
+static bool make_room(struct hk_collector *collector, const struct hk_account *account,
+		      uint64_t silent_ns)
 {
 	uint64_t now_ns = hk_clock_monotonic_ns();
 	struct hk_peer *peer, *next, *oldest = NULL;
 	HASH_ITER (hh, collector->peers, peer, next) {
-		oldest = !oldest || peer->seen_ns < oldest->seen_ns ? peer : oldest;
+		bool older = !oldest || peer->seen_ns < oldest->seen_ns;
+		oldest = older && (!account || peer->account == account) ? peer : oldest;
 	}
-	if (!oldest || now_ns - oldest->seen_ns < HK_PEERS_LOST_NS) {
+	if (!oldest || now_ns - oldest->seen_ns < silent_ns) {
 		return false;
 	}
 	HASH_DEL(collector->peers, oldest);
@@ -31,7 +34,18 @@ static bool make_room(struct hk_collector *collector)
 	return true;
 }
 
-int hk_peers_take(struct hk_collector *collector, const Hk__Node *node, struct hk_peer **ret_peer)
+static uint32_t count_of(const struct hk_collector *collector, const struct hk_account *account)
+{
+	const struct hk_peer *peer, *next;
+	uint32_t count = 0;
+	HASH_ITER (hh, collector->peers, peer, next) {
+		count += peer->account == account;
+	}
+	return count;
+}
+
+int hk_peers_take(struct hk_collector *collector, const Hk__Node *node,
+		  const struct hk_account *account, struct hk_peer **ret_peer)
 {
 	struct hk_peer *peer;
 	if (node->id.len != HK_NODE_ID_BYTES) {
@@ -39,7 +53,13 @@ int hk_peers_take(struct hk_collector *collector, const Hk__Node *node, struct h
 	}
 	HASH_FIND(hh, collector->peers, node->id.data, HK_NODE_ID_BYTES, peer);
 	if (!peer) {
-		if (HASH_COUNT(collector->peers) >= PEERS_MAX && !make_room(collector)) {
+		/* Leaves of one job each come and go, and never come again. */
+		if (account && count_of(collector, account) >= HK_QUOTA_LEAVES &&
+		    !make_room(collector, account, HK_PEERS_SILENT_NS)) {
+			return -EDQUOT;
+		}
+		if (HASH_COUNT(collector->peers) >= PEERS_MAX &&
+		    !make_room(collector, NULL, HK_PEERS_LOST_NS)) {
 			return -ENOSPC;
 		}
 		peer = calloc(1, sizeof(*peer));
@@ -47,6 +67,7 @@ int hk_peers_take(struct hk_collector *collector, const Hk__Node *node, struct h
 			return -ENOMEM;
 		}
 		memcpy(peer->id, node->id.data, HK_NODE_ID_BYTES);
+		peer->account = account;
 		HASH_ADD(hh, collector->peers, id, HK_NODE_ID_BYTES, peer);
 		hk_info("leaf reports host=%s version=%s", node->host, node->version);
 	}

@@ -15,9 +15,10 @@
 
 struct hk_peer {
 	uint8_t id[HK_NODE_ID_BYTES];
-	UT_hash_handle hh;	/* hk_collector::peers */
-	uint64_t epoch, number; /* of the last report taken */
-	uint64_t seen_ns;	/* monotonic; 0: never */
+	UT_hash_handle hh;		  /* hk_collector::peers */
+	const struct hk_account *account; /* that it was new for; NULL: none */
+	uint64_t epoch, number;		  /* of the last report taken */
+	uint64_t seen_ns;		  /* monotonic; 0: never */
 	uint64_t seen_unix_ns;
 	uint64_t since_unix_ns; /* of the first report behind the last silence */
 	struct hk_peer_facts {	/* as the last report has them */
@@ -28,8 +29,10 @@ struct hk_peer {
 	} facts;
 };
 
-/* The leaf that reports as NODE, made if it is new. -EINVAL: no id; -ENOSPC: too many; -ENOMEM. */
-int hk_peers_take(struct hk_collector *collector, const Hk__Node *node, struct hk_peer **ret_peer);
+/* The leaf that reports as NODE for ACCOUNT (NULL: without limit), made if it is new. -EINVAL: no
+ * id; -ENOSPC: too many; -EDQUOT: too many of this account; -ENOMEM. */
+int hk_peers_take(struct hk_collector *collector, const Hk__Node *node,
+		  const struct hk_account *account, struct hk_peer **ret_peer);
 /* PEER reports at NOW, for USER. */
 void hk_peers_hear(struct hk_peer *peer, const Hk__LeafReport *report, const char *user,
 		   uint64_t now_unix_ns);

@@ -20,6 +20,17 @@
 int hk_message_unpack(const ProtobufCMessageDescriptor *descriptor, const void *bytes, size_t size,
 		      ProtobufCMessage **ret_message);
 
+/* Memory that a message of SIZE packed bytes may take at most. */
+size_t hk_message_memory_max(size_t size);
+
+/* As hk_message_unpack, but takes at most *BUDGET bytes of memory, from which it subtracts what it
+ * takes. -ENOMEM: that is not enough, or there is none. */
+int hk_message_unpack_within(const ProtobufCMessageDescriptor *descriptor, const void *bytes,
+			     size_t size, size_t *budget, ProtobufCMessage **ret_message);
+
+/* Bytes of memory that MESSAGE takes, as hk_message_unpack counts them. */
+size_t hk_message_memory(const ProtobufCMessage *message);
+
 /* Packs MESSAGE into memory the caller frees. 0, -EMSGSIZE or -ENOMEM. */
 int hk_message_pack(const ProtobufCMessage *message, uint8_t **ret_bytes, size_t *ret_size);
 

@@ -361,8 +361,8 @@ static int message(const ProtobufCMessageDescriptor *descriptor, struct input in
 }
 
 int hk_unpack(const ProtobufCMessageDescriptor *descriptor, const void *bytes, size_t size,
-	      size_t budget, ProtobufCMessage **ret_message)
+	      size_t *budget, ProtobufCMessage **ret_message)
 {
 	const uint8_t *at = bytes;
-	return message(descriptor, (struct input){at, at + size, &budget, 0}, ret_message);
+	return message(descriptor, (struct input){at, at + size, budget, 0}, ret_message);
 }

@@ -11,11 +11,11 @@
 #include <protobuf-c/protobuf-c.h>
 #include <stddef.h>
 
-/* Unpacks SIZE bytes at BYTES as a message of DESCRIPTOR, for which at most BUDGET bytes are
- * allocated. Fields of it and below are numbers of variable length, texts, bytes and messages;
- * single messages and choices come once. -EBADMSG: malformed; -ENOMEM: over the budget, or of it
- * there is no more. */
+/* Unpacks SIZE bytes at BYTES as a message of DESCRIPTOR, for which at most *BUDGET bytes are
+ * allocated, and subtracts those. Fields of it and below are numbers of variable length, texts,
+ * bytes and messages; single messages and choices come once. -EBADMSG: malformed; -ENOMEM: over the
+ * budget, or of it there is no more. */
 int hk_unpack(const ProtobufCMessageDescriptor *descriptor, const void *bytes, size_t size,
-	      size_t budget, ProtobufCMessage **ret_message);
+	      size_t *budget, ProtobufCMessage **ret_message);
 
 #endif

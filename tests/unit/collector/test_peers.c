@@ -29,7 +29,7 @@ static int take(struct hk_collector *collector, uint32_t number, uint64_t now_ns
 	struct hk_peer *peer;
 	Hk__Node node;
 	name(&node, id, number);
-	int r = hk_peers_take(collector, &node, &peer);
+	int r = hk_peers_take(collector, &node, NULL, &peer);
 	if (r == 0) {
 		peer->seen_ns = now_ns;
 	}
@@ -87,7 +87,7 @@ static struct hk_peer *hear(struct hk_collector *collector, uint32_t number, con
 	clock.n_bound_ns = 2;
 	report.node = &node;
 	report.n_jobs = 3;
-	assert_int_equal(hk_peers_take(collector, &node, &peer), 0);
+	assert_int_equal(hk_peers_take(collector, &node, NULL, &peer), 0);
 	hk_peers_hear(peer, &report, user, now_unix_ns);
 	return peer;
 }

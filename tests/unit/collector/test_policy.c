@@ -36,7 +36,8 @@ static int open_with(const char *text, const char *listen, struct hk_policy **re
 
 static enum hk_right right_of(const struct hk_policy *policy, const char *token, const char **user)
 {
-	return hk_policy_right(policy, (const uint8_t *)token, strlen(token), user);
+	size_t account;
+	return hk_policy_right(policy, (const uint8_t *)token, strlen(token), user, &account);
 }
 
 static void test_tokens_give_rights_to_users(void **state)

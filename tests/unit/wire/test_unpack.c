@@ -149,7 +149,8 @@ static void test_messages_are_what_protobuf_makes_of_them(void **state)
 		struct text text = {0};
 		ProtobufCMessage *ours;
 		put_message(&text, top, 0);
-		assert_int_equal(hk_unpack(top, text.bytes, text.size, BUDGET, &ours), 0);
+		assert_int_equal(hk_unpack(top, text.bytes, text.size, &(size_t){BUDGET}, &ours),
+				 0);
 		ProtobufCMessage *theirs =
 		    protobuf_c_message_unpack(top, NULL, text.size, text.bytes);
 		assert_non_null(theirs);
@@ -171,7 +172,7 @@ static void try_damaged(const ProtobufCMessageDescriptor *top, const struct text
 	for (uint32_t n = 1 + draw(3); n > 0 && size > 0; n--) {
 		bytes[draw((uint32_t)size)] = (uint8_t)draw(256);
 	}
-	if (hk_unpack(top, bytes, size, BUDGET, &message) == 0) {
+	if (hk_unpack(top, bytes, size, &(size_t){BUDGET}, &message) == 0) {
 		uint8_t *packed;
 		size_t packed_size;
 		assert_int_equal(hk_message_pack(message, &packed, &packed_size), 0);
@@ -198,7 +199,7 @@ static void test_damaged_messages_do_no_harm(void **state)
 static int unpack_job(const void *bytes, size_t size, size_t budget)
 {
 	ProtobufCMessage *message;
-	int r = hk_unpack(&hk__job__descriptor, bytes, size, budget, &message);
+	int r = hk_unpack(&hk__job__descriptor, bytes, size, &budget, &message);
 	if (r == 0) {
 		protobuf_c_message_free_unpacked(message, NULL);
 	}
