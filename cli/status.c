@@ -233,6 +233,55 @@ static int leaves_text(const Hk__StatusReply *status, uint64_t now_ns)
 	return r;
 }
 
+/* What each account takes, where others than the local one ask or one was refused something. */
+static int accounts_text(const Hk__StatusReply *status)
+{
+	char held[HK_QUANTITY_BYTES], unsent[HK_QUANTITY_BYTES], values[HK_QUANTITY_BYTES],
+	    loop[HK_QUANTITY_BYTES];
+
+	if (status->n_accounts == 0 ||
+	    (status->n_accounts == 1 && status->accounts[0]->refused == 0)) {
+		return 0;
+	}
+	struct hk_table *table = hk_table_new("<account:32|>connections|>requests|>answers|>jobs|>"
+					      "values|>loop|>refused|<last refused for:48");
+	for (size_t i = 0; i < status->n_accounts; i++) {
+		const Hk__Account *account = status->accounts[i];
+		hk_table_add(table, "%s", account->name);
+		hk_table_add(table, "%" PRIu32, account->connections);
+		hk_table_add(table, "%s", hk_quantity_bytes(held, account->held_bytes));
+		hk_table_add(table, "%s", hk_quantity_bytes(unsent, account->unsent_bytes));
+		hk_table_add(table, "%" PRIu32, account->jobs);
+		hk_table_add(table, "%s", hk_quantity_bytes(values, account->values_bytes));
+		hk_table_add(table, "%s", hk_quantity_duration(loop, account->loop_ns));
+		hk_table_add(table, "%" PRIu64, account->refused);
+		hk_table_add(table, "%s", account->why);
+	}
+	puts("");
+	int r = hk_table_write(table, stdout, hk_command_colour(stdout));
+	hk_table_free(table);
+	return r;
+}
+
+static json_t *accounts_json(const Hk__StatusReply *status)
+{
+	json_t *accounts = json_array();
+
+	for (size_t i = 0; i < status->n_accounts; i++) {
+		const Hk__Account *account = status->accounts[i];
+		json_array_append_new(
+		    accounts,
+		    json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "name",
+			      text(account->name), "connections", (json_int_t)account->connections,
+			      "held_bytes", (json_int_t)account->held_bytes, "unsent_bytes",
+			      (json_int_t)account->unsent_bytes, "values_bytes",
+			      (json_int_t)account->values_bytes, "jobs", (json_int_t)account->jobs,
+			      "loop_ns", (json_int_t)account->loop_ns, "refused",
+			      (json_int_t)account->refused, "why", text(account->why)));
+	}
+	return accounts;
+}
+
 static int status_json(const Hk__StatusReply *status)
 {
 	json_t *jobs = json_array();
@@ -242,7 +291,7 @@ static int status_json(const Hk__StatusReply *status)
 	}
 	json_t *root = json_pack(
 	    "{s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
-	    "s:o, s:o}",
+	    "s:o, s:o, s:o}",
 	    "pid", (json_int_t)status->pid, "version", text(status->version), "url",
 	    text(status->url), "listen", text(status->listen), "http", text(status->http),
 	    "turned_away", (json_int_t)status->turned_away, "run_directory",
@@ -251,7 +300,8 @@ static int status_json(const Hk__StatusReply *status)
 	    "incompatible", (json_int_t)status->incompatible, "refused",
 	    (json_int_t)status->refused, "cpu_ns", (json_int_t)status->cpu_ns, "drained_records",
 	    (json_int_t)status->drained_records, "stored_bytes", (json_int_t)status->stored_bytes,
-	    "jobs", jobs, "upstream", uplink_json(status->uplink), "leaves", leaves_json(status));
+	    "jobs", jobs, "upstream", uplink_json(status->uplink), "leaves", leaves_json(status),
+	    "accounts", accounts_json(status));
 	int r = root ? json_dumpf(root, stdout, JSON_INDENT(1)) : -1;
 	puts("");
 	json_decref(root);
@@ -305,6 +355,7 @@ static int status_text(const Hk__StatusReply *status)
 		hk_table_add(table, "%s", job->command);
 	}
 	int r = leaves_text(status, now_ns);
+	r = r < 0 ? r : accounts_text(status);
 	if (status->n_jobs > 0 && r == 0) {
 		puts("");
 		r = hk_table_write(table, stdout, hk_command_colour(stdout));

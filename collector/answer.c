@@ -38,14 +38,15 @@ struct answer {
 	Hk__ClockReply clock;
 	Hk__ChunkReply chunk;
 	struct hk_intake_reply intake;
-	Hk__Snapshot snapshot;	    /* borrowed parts */
-	Hk__Snapshot *loaded;	    /* from a directory: owned */
-	struct hk_fold fold;	    /* of either */
-	Hk__Process **borrowed;	    /* array of `snapshot`: owned */
-	Hk__Job **jobs;		    /* array: owned */
-	Hk__Leaf **leaves;	    /* likewise */
-	const char *user;	    /* whose jobs there are; "": all */
-	struct hk_account *account; /* that asks */
+	Hk__Snapshot snapshot;	/* borrowed parts */
+	Hk__Snapshot *loaded;	/* from a directory: owned */
+	struct hk_fold fold;	/* of either */
+	Hk__Process **borrowed; /* array of `snapshot`: owned */
+	Hk__Job **jobs;		/* array: owned */
+	Hk__Leaf **leaves;
+	Hk__Account **accounts; /* array: owned */ /* likewise */
+	const char *user;			   /* whose jobs there are; "": all */
+	struct hk_account *account;		   /* that asks */
 	char text[256];
 };
 
@@ -103,11 +104,15 @@ static int answer_status(struct hk_collector *collector, struct answer *answer)
 	hk__status_reply__init(status);
 	int r = list_jobs(collector, answer->user, &answer->jobs, &status->n_jobs);
 	r = r < 0 ? r : hk_peers_list(collector, answer->user, &answer->leaves, &status->n_leaves);
+	r = r < 0 ? r
+		  : hk_server_accounts(collector, answer->user, &answer->accounts,
+				       &status->n_accounts);
 	if (r < 0) {
 		return fail(answer, r, "out of memory%s", "");
 	}
 	status->jobs = answer->jobs;
 	status->leaves = answer->leaves;
+	status->accounts = answer->accounts;
 	for (size_t i = 0; i < status->n_jobs; i++) {
 		status->stored_bytes += status->jobs[i]->stored_bytes;
 	}
@@ -529,6 +534,7 @@ int hk_answer_make(struct hk_collector *collector, Hk__Request *request,
 	free(answer.borrowed);
 	free(answer.jobs);
 	free(answer.leaves);
+	free(answer.accounts);
 	hk_intake_reply_fini(&answer.intake);
 	if (answer.loaded) {
 		hk__snapshot__free_unpacked(answer.loaded, NULL);

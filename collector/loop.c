@@ -38,6 +38,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define SAVE_SPACING 50u /* saving takes at most 1/50 of the time */
 #define SAVE_MAX_NS (10 * SECOND_NS)
+#define SAVE_TURN_NS (50u * MS_NS) /* of saving and closing, before requests have their turn */
 #define TRIM_NS (60 * SECOND_NS)
 #define CLOSE_AFTER_MAINS_NS (2 * SECOND_NS)
 #define CLOSE_AFTER_LIFE_NS (60 * SECOND_NS)
@@ -52,7 +53,10 @@ struct loop {
 	size_t fd_capacity;
 	struct hk_process **watched; /* process of fds[FIXED_FDS + i] */
 	uint64_t next_pass_ns, next_scan_ns, next_save_ns, next_trim_ns;
-	uint64_t event_ns; /* of the last change in a run directory */
+	uint64_t event_ns;	/* of the last change in a run directory */
+	uint64_t save_round;	/* of saving all jobs */
+	uint64_t save_spent_ns; /* in this round so far */
+	bool saving;		/* a round is under way */
 	bool stop;
 };
 
@@ -187,20 +191,16 @@ static bool should_close(const struct hk_collector *collector, const struct hk_j
 	return quiet >= (over ? CLOSE_AFTER_MAINS_NS : CLOSE_AFTER_LIFE_NS);
 }
 
-static void look_after_jobs(struct hk_collector *collector, uint64_t now)
+static void look_after(struct hk_collector *collector, struct hk_job *job, uint64_t now)
 {
-	struct hk_job *job, *next;
-	DL_FOREACH_SAFE(collector->jobs, job, next)
-	{
-		if (job->state->closed) {
-			continue;
-		}
-		hk_peers_look(collector, job);
-		if (hk_job_lives_here(job)) {
-			job->alive_ns = now;
-		} else if (should_close(collector, job, now)) {
-			hk_job_close(collector, job);
-		}
+	if (job->state->closed) {
+		return;
+	}
+	hk_peers_look(collector, job);
+	if (hk_job_lives_here(job)) {
+		job->alive_ns = now;
+	} else if (should_close(collector, job, now)) {
+		hk_job_close(collector, job);
 	}
 }
 
@@ -227,12 +227,11 @@ static void trim_store(struct loop *loop, uint64_t now)
 	}
 }
 
-static void save(struct loop *loop, uint64_t now)
+static void begin_round(struct loop *loop, uint64_t now)
 {
 	struct hk_collector *collector = loop->collector;
-	struct hk_process *process, *next_process;
-	struct hk_job *job;
-	HASH_ITER (hh, collector->processes, process, next_process) {
+	struct hk_process *process, *next;
+	HASH_ITER (hh, collector->processes, process, next) {
 		hk_reader_beat(process->reader, (uint32_t)getpid(), now);
 		hk_reader_raise_generation(process->reader);
 		hk_process_check(
@@ -240,15 +239,55 @@ static void save(struct loop *loop, uint64_t now)
 		hk_state_refresh(collector, process, false);
 	}
 	slide_windows(collector, true);
-	DL_FOREACH (collector->jobs, job) {
-		save_job(collector, job);
+	loop->save_round++;
+	loop->save_spent_ns = 0;
+	loop->saving = true;
+}
+
+/* A job that this round has not come to; NULL. Closing one may free another, so each search begins
+ * with the first. */
+static struct hk_job *next_job(const struct loop *loop)
+{
+	struct hk_job *job;
+	DL_FOREACH (loop->collector->jobs, job) {
+		if (job->save_round != loop->save_round) {
+			return job;
+		}
 	}
-	look_after_jobs(collector, now);
+	return NULL;
+}
+
+/* Saves jobs, and closes those that have ended. False: it took the whole turn since NOW. */
+static bool save_jobs(struct loop *loop, uint64_t now)
+{
+	struct hk_job *job;
+	while ((job = next_job(loop)) != NULL) {
+		job->save_round = loop->save_round;
+		save_job(loop->collector, job);
+		look_after(loop->collector, job, now);
+		if (hk_clock_monotonic_ns() - now >= SAVE_TURN_NS) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* In turns, so that however many jobs there are, requests are answered meanwhile. */
+static void save(struct loop *loop, uint64_t now)
+{
+	struct hk_collector *collector = loop->collector;
+	if (!loop->saving) {
+		begin_round(loop, now);
+	}
+	loop->saving = !save_jobs(loop, now);
+	loop->save_spent_ns += hk_clock_monotonic_ns() - now;
+	if (loop->saving) {
+		return;
+	}
 	trim_store(loop, now);
 	hk_server_tend(collector, collector->server);
 	hk_metrics_expire(collector, now);
-	uint64_t spent = hk_clock_monotonic_ns() - now;
-	uint64_t wait = spent * SAVE_SPACING;
+	uint64_t wait = loop->save_spent_ns * SAVE_SPACING;
 	wait = wait < SECOND_NS ? SECOND_NS : wait;
 	loop->next_save_ns = now + (wait < SAVE_MAX_NS ? wait : SAVE_MAX_NS);
 }
@@ -395,7 +434,8 @@ static void step(struct loop *loop)
 	}
 	if (now >= loop->next_save_ns) {
 		save(loop, now);
-		loop->stop |= collector->options.exit_with_job && job_done(collector);
+		loop->stop |=
+		    !loop->saving && collector->options.exit_with_job && job_done(collector);
 	}
 	if (collector->leaf) {
 		hk_leaf_run(collector, now);

@@ -231,3 +231,22 @@ int hk_quota_book(struct hk_quota *quota, struct hk_account *account, struct hk_
 	}
 	return r;
 }
+
+void hk_quota_show(const struct hk_account *account, const struct hk_job *jobs,
+		   Hk__Account *ret_account)
+{
+	const struct hk_job *job;
+	const char *why = account->why;
+	hk__account__init(ret_account);
+	DL_FOREACH (jobs, job) {
+		ret_account->jobs += job->account == account && !job->state->closed;
+	}
+	ret_account->name = (char *)(uintptr_t)account->name;
+	ret_account->connections = account->connections;
+	ret_account->held_bytes = account->held[HK_HELD_SHORT] + account->held[HK_HELD_LONG];
+	ret_account->unsent_bytes = account->unsent;
+	ret_account->values_bytes = account->values_bytes;
+	ret_account->loop_ns = account->loop_ns;
+	ret_account->refused = account->refused;
+	ret_account->why = (char *)(uintptr_t)(why ? why : "");
+}

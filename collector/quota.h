@@ -145,6 +145,11 @@ int hk_quota_book(struct hk_quota *quota, struct hk_account *account, struct hk_
 /* ACCOUNT, or NULL for the local one, whose jobs have no limit. */
 struct hk_account *hk_quota_payer(struct hk_quota *quota, struct hk_account *account);
 
+/* Says what ACCOUNT takes, with its part of JOBS; texts are the account's. The hub's lock is held.
+ */
+void hk_quota_show(const struct hk_account *account, const struct hk_job *jobs,
+		   Hk__Account *ret_account);
+
 /* Cuts TEXT, which is its caller's, where it is longer than MOST bytes. */
 void hk_quota_cut(char *text, size_t most);
 

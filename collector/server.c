@@ -327,3 +327,34 @@ struct hk_quota *hk_server_quota(const struct hk_server *server)
 {
 	return server->hub.quota;
 }
+
+static bool is_shown(const struct hk_account *account, const char *user)
+{
+	bool used = account->connections > 0 || account->loop_ns > 0 || account->refused > 0;
+	return used && (!*user || strcmp(account->name, user) == 0);
+}
+
+int hk_server_accounts(const struct hk_collector *collector, const char *user,
+		       Hk__Account ***ret_list, size_t *ret_count)
+{
+	struct hk_hub *hub = &collector->server->hub;
+	size_t all = hub->quota->count, count = 0;
+	/* The messages lie behind the list of them. */
+	Hk__Account **list = calloc(all + 1, sizeof(Hk__Account *) + sizeof(Hk__Account));
+	if (!list) {
+		return -ENOMEM;
+	}
+	Hk__Account *shown = (Hk__Account *)(void *)(list + all + 1);
+	pthread_mutex_lock(&hub->lock);
+	for (size_t i = 0; i < all; i++) {
+		if (is_shown(&hub->quota->accounts[i], user)) {
+			list[count] = &shown[count];
+			hk_quota_show(&hub->quota->accounts[i], collector->jobs, list[count]);
+			count++;
+		}
+	}
+	pthread_mutex_unlock(&hub->lock);
+	*ret_list = list;
+	*ret_count = count;
+	return 0;
+}
