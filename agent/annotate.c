@@ -9,6 +9,7 @@
 #include "frame/call.h"
 #include "frame/hot.h"
 #include "frame/site.h"
+#include "frame/spare.h"
 #include "hooktrace.h"
 #include "patch/loader.h"
 #include "record/process.h"
@@ -19,8 +20,6 @@
 #define SLOTS (2u * NAMES_MAX)
 #define ACTIVITY_VALUES 6u
 #define EXPORTED __attribute__((visibility("default")))
-
-extern const char hk_thunks[]; /* frame/trampoline.S */
 
 /* What a name is used for: one name may be a range and a counter. */
 enum use { USE_RANGE, USE_MARK, USE_STEP, USE_COUNTER, USE_KERNEL, USE_COPY, USE_SET };
@@ -138,8 +137,8 @@ static uint32_t bind(const char *text, enum use use, uintptr_t caller)
 	    .provider = "",
 	    .level = names_level,
 	};
-	const char *thunk = hk_site_bind(&request, &refusal);
-	return thunk ? (uint32_t)((thunk - hk_thunks) / HK_THUNK_BYTES) : HK_THUNKS;
+	uint32_t site = hk_site_index(hk_site_bind(&request, &refusal));
+	return site < HK_SPARE_FIRST ? site : HK_THUNKS;
 }
 
 /* The name in the table, or NULL and the free slot where it belongs. */

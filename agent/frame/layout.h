@@ -6,6 +6,10 @@
 #define HK_THUNKS 16384
 #define HK_THUNK_BYTES 64
 
+/* Thunks that only count (spare.h). */
+#define HK_SPARE_THUNKS 114688
+#define HK_SPARE_THUNK_BYTES 16
+
 /* struct hk_call, relative to the thunk's frame pointer (the struct ends where the saved frame
  * pointer begins). */
 #if defined(__aarch64__)
@@ -127,6 +131,7 @@
 #define HK_THREAD_DEPTH (HK_THREAD_APART + 48)
 #define HK_THREAD_CHAIN (HK_THREAD_APART + 80)
 #define HK_THREAD_CELLS (HK_THREAD_APART + 160)
+#define HK_THREAD_SPARE (HK_THREAD_CELLS + 8 * HK_THUNKS)
 
 /* Of hk_process: the segment's header, and the generation in that. */
 #define HK_PROCESS_HEADER 0

@@ -6,6 +6,7 @@
 #include "control.h"
 #include "frame/calibrate.h"
 #include "frame/hot.h"
+#include "frame/spare.h"
 #include "frame/values.h"
 #include "hooks/signature.h"
 #include "patch/patch.h"
@@ -55,8 +56,10 @@ struct site {
 	struct hk_site *entry; /* in the segment, NULL: not published yet */
 };
 
+#define SITES_PER_CHUNK 1024u
+
 /* All guarded by the process lock. */
-static struct site sites[HK_THUNKS];
+static struct site *chunks[HK_SITES_BOUND / SITES_PER_CHUNK + 1];
 /* NULL: not a lazy site. Read by trampoline_aarch64.S: there the loader's stub is told the slot. */
 void **hk_lazy_slots[HK_THUNKS];
 static uint32_t site_count;
@@ -64,6 +67,34 @@ static uint32_t live;		/* site + 1, the newest first */
 static uint32_t chains[CHAINS]; /* site + 1, by function and library */
 static const char *domains[DOMAINS_MAX];
 static uint32_t domain_count;
+
+static struct site *site_at(uint32_t index)
+{
+	return &chunks[index / SITES_PER_CHUNK][index % SITES_PER_CHUNK];
+}
+
+/* False: no memory. */
+static bool make_room(uint32_t index)
+{
+	struct site **chunk = &chunks[index / SITES_PER_CHUNK];
+	if (!*chunk) {
+		*chunk = hk_arena_take(SITES_PER_CHUNK * sizeof(**chunk));
+	}
+	return *chunk && (index < HK_SPARE_FIRST || hk_spare_begin());
+}
+
+static struct hk_site_hot *hot_at(uint32_t index)
+{
+	return index < HK_SPARE_FIRST ? &hk_hot[index] : &hk_spare_hot[index - HK_SPARE_FIRST];
+}
+
+/* Spare thunks have no lazy slots: their calls do not come back. */
+static void set_lazy_slot(uint32_t index, void **slot)
+{
+	if (index < HK_SPARE_FIRST) {
+		hk_lazy_slots[index] = slot;
+	}
+}
 
 static bool same_text(const char *a, const char *b)
 {
@@ -164,13 +195,13 @@ static void warm(struct hk_site_hot *hot, const struct hk_site_request *request,
 
 static bool publish(uint32_t index)
 {
-	struct site *site = &sites[index];
-	const struct hk_hook *hook = hk_hot[index].hook;
+	struct site *site = site_at(index);
+	const struct hk_hook *hook = hot_at(index)->hook;
 	struct hk_writer *writer = &hk_process.writer;
 	char text[HK_SIGNATURE_BYTES];
 	hk_signature_write(hook, text);
 	/* An object's sites come one after the other. */
-	const struct site *before = index && sites[index - 1].entry ? &sites[index - 1] : NULL;
+	const struct site *before = index && site_at(index - 1)->entry ? site_at(index - 1) : NULL;
 	uint32_t function = hk_writer_string(writer, site->function);
 	uint32_t library = before && same_text(before->library, site->library)
 			       ? before->entry->library
@@ -226,10 +257,13 @@ static uint8_t level_of(struct site *site, uint8_t *ret_pinned)
  * began before a site went off is kept like any other. */
 static void relevel(uint32_t index)
 {
-	struct site *site = &sites[index];
-	struct hk_site_hot *hot = &hk_hot[index];
+	struct site *site = site_at(index);
+	struct hk_site_hot *hot = hot_at(index);
 	uint8_t lazy = hot->flags & HK_HOT_LAZY, control = HK_CONTROL_PASS;
 	site->level = level_of(site, &site->pinned);
+	if (index >= HK_SPARE_FIRST && site->level > HK_LEVEL_COUNT) {
+		site->level = HK_LEVEL_COUNT;
+	}
 	if (site->level != HK_LEVEL_OFF) {
 		__atomic_store_n(&hot->level, site->level, __ATOMIC_RELAXED);
 		uint8_t flags = hk_values_flags(hot) | (lazy ? HK_HOT_LAZY | HK_HOT_UNUSUAL : 0);
@@ -248,11 +282,11 @@ void hk_site_relevel(void)
 {
 	bool passed = false;
 	for (uint32_t i = 0; i < site_count; i++) {
-		if (sites[i].retired) {
+		if (site_at(i)->retired) {
 			continue;
 		}
-		bool lazy = hk_hot[i].flags & HK_HOT_LAZY;
-		passed |= lazy && hk_hot[i].control == HK_CONTROL_PASS;
+		bool lazy = hot_at(i)->flags & HK_HOT_LAZY;
+		passed |= lazy && hot_at(i)->control == HK_CONTROL_PASS;
 		relevel(i);
 	}
 	if (passed) {
@@ -264,7 +298,7 @@ void hk_site_relevel(void)
 void hk_site_publish_all(void)
 {
 	for (uint32_t i = 0; i < site_count; i++) {
-		sites[i].entry = NULL; /* of a parent's segment */
+		site_at(i)->entry = NULL; /* of a parent's segment */
 	}
 	for (uint32_t i = 0; i < site_count; i++) {
 		if (!publish(i)) {
@@ -277,11 +311,11 @@ void hk_site_publish_all(void)
  * original, or the slot was left to the loader by the site's first call. */
 static bool is_same(uint32_t index, const struct hk_site_request *request)
 {
-	const struct site *site = &sites[index];
-	void **lazy_slot = hk_lazy_slots[index];
+	const struct site *site = site_at(index);
+	void **lazy_slot = index < HK_SPARE_FIRST ? hk_lazy_slots[index] : NULL;
 	return !site->retired && site->shared == request->shared &&
 	       (lazy_slot ? lazy_slot == request->slot
-			  : hk_hot[index].original == request->original && !request->lazy) &&
+			  : hot_at(index)->original == request->original && !request->lazy) &&
 	       same_text(site->function, request->function) &&
 	       same_text(site->library, request->library);
 }
@@ -290,9 +324,9 @@ static bool is_same(uint32_t index, const struct hk_site_request *request)
  * there again, wherever it lies now. */
 static bool is_back(uint32_t index, const struct hk_site_request *request)
 {
-	const struct site *site = &sites[index];
+	const struct site *site = site_at(index);
 	return site->retired && site->shared == request->shared &&
-	       hk_hot[index].hook == request->hook &&
+	       hot_at(index)->hook == request->hook &&
 	       same_text(site->function, request->function) &&
 	       same_text(site->library, request->library) &&
 	       same_text(site->provider, request->provider);
@@ -305,36 +339,38 @@ static uint32_t find(const struct hk_site_request *request,
 	const struct site key = {.function = request->function, .library = request->library};
 	uint32_t at = *chain_of(&key);
 	while (at && !is(at - 1, request)) {
-		at = sites[at - 1].next;
+		at = site_at(at - 1)->next;
 	}
 	return at;
 }
 
 static void *thunk_of(uint32_t index)
 {
-	return (void *)(uintptr_t)(hk_thunks + (uint64_t)index * HK_THUNK_BYTES);
+	return index < HK_SPARE_FIRST
+		   ? (void *)(uintptr_t)(hk_thunks + (uint64_t)index * HK_THUNK_BYTES)
+		   : hk_spare_thunk(index);
 }
 
 static bool is_lazy(uint32_t index)
 {
-	return hk_hot[index].flags & HK_HOT_LAZY;
+	return hot_at(index)->flags & HK_HOT_LAZY;
 }
 
 /* What the loader made of the slot of lazy site INDEX. */
 static void resolve(uint32_t index, void *original)
 {
-	struct hk_site_hot *hot = &hk_hot[index];
+	struct hk_site_hot *hot = hot_at(index);
 	__atomic_store_n(&hot->original, original, __ATOMIC_RELEASE);
 	/* Not before the original: who does not see it lazy must not see the stub. */
 	__atomic_store_n(&hot->flags, hk_values_flags(hot), __ATOMIC_RELEASE);
-	__atomic_store_n(&hot->control, control_of(sites[index].level), __ATOMIC_RELEASE);
-	hk_lazy_slots[index] = NULL;
+	__atomic_store_n(&hot->control, control_of(site_at(index)->level), __ATOMIC_RELEASE);
+	set_lazy_slot(index, NULL);
 }
 
 /* The site of REQUEST in place INDEX, in no chain and not counted yet. */
 static bool make(const struct hk_site_request *request, uint32_t index)
 {
-	struct site *site = &sites[index];
+	struct site *site = site_at(index);
 	*site = (struct site){.function = hk_arena_text(request->function),
 			      .library = hk_arena_text(request->library),
 			      .provider = hk_arena_text(request->provider),
@@ -345,8 +381,8 @@ static bool make(const struct hk_site_request *request, uint32_t index)
 	if (!site->function || !site->library || !site->provider) {
 		return false;
 	}
-	hk_lazy_slots[index] = request->lazy ? request->slot : NULL;
-	warm(&hk_hot[index], request, index);
+	set_lazy_slot(index, request->lazy ? request->slot : NULL);
+	warm(hot_at(index), request, index);
 	relevel(index);
 	/* The segment may be a parent's: the child's own gets all sites when it is made. */
 	bool shown = hk_process.used && !hk_process_forked();
@@ -355,20 +391,20 @@ static bool make(const struct hk_site_request *request, uint32_t index)
 
 static void enliven(uint32_t index)
 {
-	sites[index].next_live = live;
+	site_at(index)->next_live = live;
 	live = index + 1;
 }
 
 /* Calls of before may still be inside: to them nothing changes. */
 static void revive(const struct hk_site_request *request, uint32_t index)
 {
-	struct site *site = &sites[index];
-	struct hk_site_hot *hot = &hk_hot[index];
+	struct site *site = site_at(index);
+	struct hk_site_hot *hot = hot_at(index);
 	site->retired = false;
 	site->caller = request->caller;
 	site->own_level = request->level;
 	site->own_pinned = request->pinned;
-	hk_lazy_slots[index] = request->lazy ? request->slot : NULL;
+	set_lazy_slot(index, request->lazy ? request->slot : NULL);
 	__atomic_store_n(&hot->original, request->original, __ATOMIC_RELEASE);
 	uint8_t lazy = request->lazy ? HK_HOT_LAZY | HK_HOT_UNUSUAL : 0;
 	__atomic_store_n(&hot->flags, hk_values_flags(hot) | lazy, __ATOMIC_RELEASE);
@@ -390,17 +426,20 @@ static void *bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 		revive(request, found - 1);
 		return thunk_of(found - 1);
 	}
-	if (site_count == HK_CALIBRATION_SITE) {
+	/* A spare thunk serves neither a slot that its first call gives to the loader nor a name.
+	 */
+	bool spare = site_count >= HK_SPARE_FIRST;
+	if (site_count == HK_SITES_BOUND || (spare && (request->lazy || !request->original))) {
 		*ret_refusal = HK_REFUSED_THUNKS;
 		return NULL;
 	}
 	uint32_t index = site_count;
-	if (!make(request, index)) {
+	if (!make_room(index) || !make(request, index)) {
 		*ret_refusal = HK_REFUSED_MEMORY;
 		return NULL;
 	}
-	uint32_t *chain = chain_of(&sites[index]);
-	sites[index].next = *chain;
+	uint32_t *chain = chain_of(site_at(index));
+	site_at(index)->next = *chain;
 	*chain = index + 1;
 	enliven(index);
 	site_count++;
@@ -422,40 +461,51 @@ void hk_site_stop_clocks(void)
 {
 	hk_clock_by_call = 1;
 	for (uint32_t i = 0; i < site_count; i++) {
-		hk_hot[i].stack_words |= HK_STACK_WORDS_CLOCK;
-		__atomic_store_n(&hk_hot[i].exit, HK_EXIT_BY_CALL, __ATOMIC_RELEASE);
+		hot_at(i)->stack_words |= HK_STACK_WORDS_CLOCK;
+		__atomic_store_n(&hot_at(i)->exit, HK_EXIT_BY_CALL, __ATOMIC_RELEASE);
 	}
 }
 
 void hk_site_pass_all(void)
 {
 	for (uint32_t i = 0; i < site_count; i++) {
-		__atomic_store_n(&hk_hot[i].control, HK_CONTROL_PASS, __ATOMIC_RELEASE);
+		__atomic_store_n(&hot_at(i)->control, HK_CONTROL_PASS, __ATOMIC_RELEASE);
 	}
+}
+
+uint32_t hk_site_index(const void *thunk)
+{
+	uintptr_t at = (uintptr_t)thunk - (uintptr_t)hk_thunks;
+	return at < (uintptr_t)HK_SPARE_FIRST * HK_THUNK_BYTES ? (uint32_t)(at / HK_THUNK_BYTES)
+							       : hk_spare_site(thunk);
 }
 
 bool hk_site_is_thunk(const void *address)
 {
-	uintptr_t at = (uintptr_t)address, first = (uintptr_t)hk_thunks;
-	return at >= first && at < first + (uintptr_t)HK_THUNKS * HK_THUNK_BYTES;
+	return hk_site_index(address) < HK_SITES_BOUND;
 }
 
 void *hk_site_original(const void *thunk)
 {
-	if (!hk_site_is_thunk(thunk)) {
-		return NULL;
-	}
-	return hk_hot[((uintptr_t)thunk - (uintptr_t)hk_thunks) / HK_THUNK_BYTES].original;
+	uint32_t index = hk_site_index(thunk);
+	bool known = index < HK_SPARE_FIRST || (index < HK_SITES_BOUND && hk_spare_hot);
+	return known ? hot_at(index)->original : NULL;
+}
+
+/* The site for calibration has no name. */
+static bool is_named(uint32_t index)
+{
+	return index < HK_SPARE_FIRST && index < site_count;
 }
 
 const char *hk_site_function(uint32_t index)
 {
-	return sites[index].function ? sites[index].function : "";
+	return is_named(index) ? site_at(index)->function : "";
 }
 
 const char *hk_site_library(uint32_t index)
 {
-	return sites[index].library ? sites[index].library : "";
+	return is_named(index) ? site_at(index)->library : "";
 }
 
 void hk_site_rearm(uint32_t index, uintptr_t return_address)
@@ -465,7 +515,7 @@ void hk_site_rearm(uint32_t index, uintptr_t return_address)
 	}
 	bool lazy = is_lazy(index);
 	/* What is about to run on is there, and the slot with it. */
-	bool there = hk_span_holds(sites[index].caller, return_address);
+	bool there = hk_span_holds(site_at(index)->caller, return_address);
 	if (lazy && there) {
 		void *original = hk_slot_rearm(hk_lazy_slots[index], thunk_of(index));
 		if (original) { /* else it is not resolved yet: another call is still inside */
@@ -481,11 +531,11 @@ void hk_site_rearm(uint32_t index, uintptr_t return_address)
 
 static void retire(uint32_t index)
 {
-	sites[index].retired = true;
-	hk_lazy_slots[index] = NULL;
+	site_at(index)->retired = true;
+	set_lazy_slot(index, NULL);
 	/* Calls may still be inside, though their caller is no more. */
-	uint8_t flags = hk_hot[index].flags & (uint8_t)~HK_HOT_LAZY;
-	__atomic_store_n(&hk_hot[index].flags, flags, __ATOMIC_RELEASE);
+	uint8_t flags = hot_at(index)->flags & (uint8_t)~HK_HOT_LAZY;
+	__atomic_store_n(&hot_at(index)->flags, flags, __ATOMIC_RELEASE);
 }
 
 void hk_site_retire(struct hk_span span)
@@ -495,8 +545,8 @@ void hk_site_retire(struct hk_span span)
 	}
 	for (uint32_t *at = &live; *at;) {
 		uint32_t index = *at - 1;
-		struct site *site = &sites[index];
-		if (hk_span_holds(span, (uintptr_t)hk_hot[index].original) ||
+		struct site *site = site_at(index);
+		if (hk_span_holds(span, (uintptr_t)hot_at(index)->original) ||
 		    (site->caller.end && site->caller.start == span.start)) {
 			*at = site->next_live;
 			retire(index);

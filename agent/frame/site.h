@@ -35,7 +35,10 @@ struct hk_site_request {
 /* Address for the slot, or NULL with *ret_refusal one of enum hk_refusal (ring/segment.h). */
 void *hk_site_bind(const struct hk_site_request *request, uint32_t *ret_refusal);
 
-/* True if ADDRESS lies in the thunk table: the slot is already ours. */
+/* The site whose thunk is at that address; HK_SITES_BOUND (spare.h): none's. */
+uint32_t hk_site_index(const void *thunk);
+
+/* True if ADDRESS is that of a thunk: the slot is already ours. */
 bool hk_site_is_thunk(const void *address);
 
 /* From now on all calls ask hk_clock_read for the time, those that are open included. */
@@ -47,7 +50,8 @@ void hk_site_pass_all(void);
 /* The original behind a thunk of ours (so that copied pointers can be undone), or NULL. */
 void *hk_site_original(const void *thunk);
 
-/* What is called through site INDEX, and the path of the calling object ("*": shared). */
+/* What is called through site INDEX, which has a thunk with a frame, and the path of the calling
+ * object ("*": shared). */
 const char *hk_site_function(uint32_t index);
 const char *hk_site_library(uint32_t index);
 

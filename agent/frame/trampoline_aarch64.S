@@ -446,6 +446,85 @@ hk_thunk_light:
 	.endr
 	.size	hk_thunks, . - hk_thunks
 
+/* ---- the spare thunks (spare.h). w16: the thunk's number ---- */
+	.p2align 6
+	.type	hk_spare_enter, @function
+hk_spare_enter:
+	.cfi_startproc
+	current_thread x9, x10
+	ldr	w10, [x9, HK_THREAD_READY]
+	cbz	w10, .Lspare_slow
+	add	x12, x9, HK_THREAD_APART
+	ldr	x10, [x12, KEPT(HK_THREAD_GENERATION)]
+	ldr	w10, [x10]
+	ldr	w11, [x9, HK_THREAD_SEEN]
+	cmp	w10, w11
+	b.ne	.Lspare_slow
+	mov	w10, HK_THREAD_SPARE & 0xffff
+	movk	w10, HK_THREAD_SPARE >> 16, lsl #16
+	ldr	x9, [x9, x10]
+	cbz	x9, .Lspare_slow
+	ldr	x9, [x9, x16, lsl #3]
+	cbz	x9, .Lspare_slow
+	adrp	x10, hk_spare_hot
+	ldr	x10, [x10, :lo12:hk_spare_hot]
+	add	x16, x10, x16, lsl #6		/* HK_HOT_BYTES */
+	ldrb	w10, [x16, HK_HOT_CONTROL]
+	cmp	w10, HK_CONTROL_PASS
+	b.eq	.Lspare_pass
+	count_call x9
+.Lspare_pass:
+	ldr	x17, [x16, HK_HOT_ORIGINAL]
+	br	x17
+/* Something is missing, or levels may have changed. */
+.Lspare_slow:
+	stp	x29, x30, [sp, #-112]!
+	.cfi_def_cfa_offset 112
+	.cfi_offset x29, -112
+	.cfi_offset x30, -104
+	mov	x29, sp
+	stp	x0, x1, [sp, #16]
+	stp	x2, x3, [sp, #32]
+	stp	x4, x5, [sp, #48]
+	stp	x6, x7, [sp, #64]
+	stp	x8, x16, [sp, #80]
+	adrp	x0, hk_spare_count
+	add	x0, x0, :lo12:hk_spare_count
+	mov	x1, x16
+	bl	hk_state_saved
+	ldp	x0, x1, [sp, #16]
+	ldp	x2, x3, [sp, #32]
+	ldp	x4, x5, [sp, #48]
+	ldp	x6, x7, [sp, #64]
+	ldp	x8, x16, [sp, #80]
+	ldp	x29, x30, [sp], #112
+	.cfi_def_cfa_offset 0
+	.cfi_restore x29
+	.cfi_restore x30
+	adrp	x10, hk_spare_hot
+	ldr	x10, [x10, :lo12:hk_spare_hot]
+	add	x16, x10, x16, lsl #6
+	b	.Lspare_pass
+	.cfi_endproc
+	.size	hk_spare_enter, . - hk_spare_enter
+
+	.p2align 6
+	.globl	hk_spare_thunks
+	.hidden	hk_spare_thunks
+	.type	hk_spare_thunks, @object
+hk_spare_thunks:
+	.cfi_startproc
+	.set	number, 0
+	.rept	HK_SPARE_THUNKS
+	hint	#34
+	mov	w16, number & 0xffff
+	movk	w16, number >> 16, lsl #16
+	b	hk_spare_enter
+	.set	number, number + 1
+	.endr
+	.cfi_endproc
+	.size	hk_spare_thunks, . - hk_spare_thunks
+
 	/* Every place here that an indirect jump may reach begins with `bti c`. */
 	.section .note.gnu.property,"a"
 	.p2align 3

@@ -54,6 +54,7 @@ struct hk_thread {
 	struct hk_chain_end chain[HK_STREAMS];
 	struct hk_thread *next_vacant;
 	struct hk_cell *cells[HK_THUNKS]; /* by site id, NULL: none yet */
+	struct hk_cell **spare_cells;	  /* by number of the spare thunk; NULL: none yet */
 	uint64_t asking; /* frame of the call that foreign code is being asked about, 0: none */
 	uint32_t range_depth;
 	struct hk_range ranges[HK_RANGES];

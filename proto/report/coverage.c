@@ -97,6 +97,7 @@ static void note_all(FILE *notes, const struct hk_report *report, const Hk__Proc
 			 ? refusals[reason].words
 			 : "slots refused for a reason unknown to this version");
 	}
+	note(notes, row->sites_untimed, "call sites counted and not timed: too many");
 	note(notes, row->objects_pending, "objects not relocated yet");
 	note(notes, row->namespaces_hidden, "link-map namespaces out of sight");
 	note(notes, row->objects_hidden, "objects in them");
@@ -134,6 +135,9 @@ int hk_coverage_fill(struct hk_report *report, const Hk__Process *process,
 	}
 	if (process->coverage) {
 		count(process->coverage, row);
+		row->sites_untimed = process->n_sites > HK_SITES_TIMED
+					 ? (uint32_t)(process->n_sites - HK_SITES_TIMED)
+					 : 0;
 		note_all(notes, report, process, row);
 	}
 	fclose(notes);

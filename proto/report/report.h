@@ -88,6 +88,7 @@ struct hk_report_process {
 	uint32_t objects, objects_pending, objects_hidden, namespaces_hidden;
 	uint32_t slots_found, slots_patched, slots_refused;
 	uint32_t refused[HK_REPORT_REFUSALS]; /* slots, by enum hk_refusal of ring/segment.h */
+	uint32_t sites_untimed;		      /* of its sites, calls are counted only */
 	uint32_t symbols_escaped;	      /* addresses handed out without a hook */
 	uint32_t hooks_in_force;
 	const char *coverage; /* what coverage lacks, "; " between; empty: nothing to tell */

@@ -180,10 +180,11 @@ static void unseen_add(struct hk_verdicts *verdicts, const struct hk_report *rep
 /* Calls that nobody sees because there was no room to see them. */
 static void unhooked_add(struct hk_verdicts *verdicts, const struct hk_report *report)
 {
-	uint64_t slots = 0;
+	uint64_t slots = 0, untimed = 0;
 
 	for (size_t i = 0; i < report->process_count; i++) {
 		const struct hk_report_process *process = &report->processes[i];
+		untimed += process->sites_untimed;
 		slots += (uint64_t)process->refused[HK_REFUSED_THUNKS] +
 			 process->refused[HK_REFUSED_MEMORY];
 	}
@@ -193,6 +194,12 @@ static void unhooked_add(struct hk_verdicts *verdicts, const struct hk_report *r
 			       " slots are missing: there was no room for them (name fewer "
 			       "functions: --hooks)",
 			       slots);
+	}
+	if (untimed > 0) {
+		hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_WARNING,
+			       "%" PRIu64 " call sites are counted and not timed: more than %u in "
+			       "a process (name fewer functions: --hooks)",
+			       untimed, HK_SITES_TIMED);
 	}
 }
 

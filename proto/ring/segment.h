@@ -32,6 +32,7 @@
 	16u /* open calls kept per thread; deeper ones are only counted by `depth` \
 	     */
 #define HK_SITES_MAX (1u << 20)
+#define HK_SITES_TIMED 16383u /* of a process; its further ones are counted only */
 #define HK_SITE_KEYS 8u
 #define HK_RULES_MAX 16u
 #define HK_RULE_PATTERN_BYTES 120u /* with its NUL */

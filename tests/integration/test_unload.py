@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Libraries that go: nothing is written where they were, and nothing that was theirs is taken for another's."""
 import os
+import shutil
 import sys
 
 from harness import Run, expect, expect_true, main, total_calls
@@ -9,7 +10,8 @@ ROUNDS = 20
 WEAK = {"throw": "_Z17unload_weak_throw*", "jump": "_Z16unload_weak_jump*"}
 FIRST, SECOND = 21, 891
 # Once each of them took a thunk, of 16,383.
-MOVES = 16500
+PLUGINS, MOVES, TIMED = 3300, 16500, 16383
+CALLED = "getpid", "getppid", "getuid", "geteuid", "getgid"
 
 
 def path(run, name):
@@ -72,6 +74,22 @@ def check_same_place(run: Run):
         expect(f"{job}: records", [row["records"] for row in report["processes"]], [records])
 
 
+def check_many(run: Run):
+    """More call sites than there are thunks with a frame, each plugin's after the other's: every call counts."""
+    copies = run.path("many.so")
+    for number in range(PLUGINS):
+        shutil.copyfile(path(run, "libunload_many.so"), f"{copies}.{number}")
+    done = run.trace(path(run, "unload"), "many", copies, str(PLUGINS), hooks=["libc.so.6:get*id"], options=("--job", "many"))
+    expect("many: sum", done.stdout, f"{4 * PLUGINS}\n")
+    report = run.report(run.path("store", "many"))
+    expect("many: calls", total_calls(report), {(0, name): PLUGINS for name in CALLED})
+    coverage = report["coverage"][0]
+    expect("many: refused", (coverage["slots_refused"], coverage["slots_found"]), (0, coverage["slots_patched"]))
+    untimed = len(CALLED) * PLUGINS - TIMED
+    expect("many: not timed", sum(row["total_ns"] is None for row in report["calls"]), untimed)
+    expect_true(f"many: the summary says so: {done.stderr}", f"{untimed} call sites are counted and not timed" in done.stderr)
+
+
 def check_moved(run: Run):
     """A plugin comes more often than there are thunks, each time elsewhere."""
     library = path(run, "libunload_many.so")
@@ -83,6 +101,7 @@ def test(run):
     check_left(run)
     check_left_in_python(run)
     check_same_place(run)
+    check_many(run)
     check_moved(run)
 
 
