@@ -211,7 +211,7 @@ static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint6
 	uint32_t index = hk_histogram_index(ns);
 	uint32_t octave = index / HK_OCTAVE_BUCKETS;
 	uint32_t offset = cell->octave[octave];
-	if (!offset) {
+	if (!offset && hk_state_has_room()) {
 		offset = (uint32_t)hk_state_saved(make_octave, cell, (void *)(uintptr_t)octave);
 	}
 	if (offset) { /* else no room: the totals still hold */

@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <sys/auxv.h>
 
+#include "record/process.h"
 #include "ring/kernel.h"
 
 /* Start of a page at the top of the main thread's stack; 0: unknown. Read by the trampoline. */
@@ -82,6 +84,31 @@ void hk_state_setup(void)
 	find_stack();
 }
 #endif
+
+#if defined(__x86_64__)
+#define SAVED_BYTES hk_state_bytes
+#else
+#define SAVED_BYTES 1024u
+#endif
+
+bool hk_state_has_bytes(uint64_t bytes)
+{
+	stack_t stack;
+	if (hk_process.sealed || hk_kernel(SYS_sigaltstack, 0, &stack, 0, 0, 0, 0) < 0 ||
+	    !(stack.ss_flags & SS_ONSTACK)) {
+		return true;
+	}
+	return (uint64_t)__builtin_frame_address(0) - (uint64_t)stack.ss_sp >= bytes;
+}
+
+bool hk_state_has_room(void)
+{
+	bool room = hk_state_has_bytes(SAVED_BYTES + HK_STATE_SLOW_BYTES);
+	if (!room && !hk_inside) {
+		hk_process_untracked();
+	}
+	return room;
+}
 
 bool hk_state_is_readable(uintptr_t address)
 {

@@ -8,6 +8,15 @@
 /* FUNCTION(FIRST, SECOND) with all vector and x87 registers saved around it. */
 int hk_state_saved(int (*function)(void *, void *), void *first, void *second);
 
+/* Whether the stack has so many bytes below the caller's frame. Only of an alternate signal stack
+ * this is known; others have room. */
+bool hk_state_has_bytes(uint64_t bytes);
+
+/* Whether there is room for what hk_state_saved calls on the way in and out of a call; else the
+ * call counts as untracked. */
+#define HK_STATE_SLOW_BYTES 1536u /* but for the saved registers */
+bool hk_state_has_room(void);
+
 /* 0, or -EFAULT if the word at ADDRESS cannot be read. x86-64 only, for where valgrind runs the
  * process: to its memcheck, what the trampoline asks otherwise is a use of that word. The second
  * argument means nothing. */

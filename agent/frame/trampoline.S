@@ -199,13 +199,21 @@ hk_call_enter:
 	.endr
 	jmp	.Lcopied
 
-/* Slow: all argument registers are in struct hk_call; vector and x87 state is saved around the C code. */
+/* Slow: all argument registers are in struct hk_call; vector and x87 state is saved around the C code, where there is room for it. */
 .Lprepare:
+	subq	$8, %rsp			/* 16-byte alignment for C */
+	call	hk_state_has_room
+	addq	$8, %rsp
+	movzbl	%al, %eax
+	testl	%eax, %eax
+	jz	.Lprepared
+	movq	HK_CALL_SITE(%rbp), %r11
 	movq	%rbp, %rdi
 	subq	$HK_CALL_BYTES, %rdi
 	movq	%r11, %rsi
 	leaq	hk_call_prepare(%rip), %rax
 	call	hk_state_saved_call
+.Lprepared:
 	movq	HK_CALL_SITE(%rbp), %r11
 	movq	HK_CALL_RDI(%rbp), %rdi
 	movq	HK_CALL_R8(%rbp), %r8

@@ -207,11 +207,15 @@ hk_call_enter:
 /* Slow: all argument registers are in struct hk_call; vector state is saved around the C code. */
 .Lprepare:
 	str	x30, [sp, #-16]!
+	bl	hk_state_has_room
+	ands	w0, w0, #1
+	b.eq	.Lprepared
 	adrp	x0, hk_call_prepare
 	add	x0, x0, :lo12:hk_call_prepare
 	sub	x1, x29, HK_CALL_BYTES
-	mov	x2, x16
+	ldur	x2, [x29, HK_CALL_SITE]
 	bl	hk_state_saved
+.Lprepared:
 	ldr	x30, [sp], #16
 	mov	w9, w0
 	ldur	x16, [x29, HK_CALL_SITE]

@@ -81,7 +81,7 @@ static uint64_t number(const char *text)
  * ')'. */
 static uint64_t process_start_time(void)
 {
-	char stat[1024];
+	char stat[512]; /* a name of 64 bytes and 20 numbers at most before it */
 	if (read_file("/proc/self/stat", stat, sizeof(stat)) <= 0) {
 		return 0;
 	}

@@ -347,9 +347,8 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 		     const struct hk_segment_header *template, uint32_t blocks_max,
 		     uint32_t *pool_room)
 {
-	struct hk_writer made = {.file_blocks = 1, .mapped_blocks = blocks_max};
-	write_path(made.path, directory, template->uid);
-	int fd = (int)hk_kernel(SYS_openat, AT_FDCWD, made.path,
+	write_path(writer->path, directory, template->uid);
+	int fd = (int)hk_kernel(SYS_openat, AT_FDCWD, writer->path,
 				O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600, 0, 0);
 	if (fd < 0) {
 		return fd;
@@ -363,7 +362,7 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 	}
 	hk_kernel(SYS_close, fd, 0, 0, 0, 0, 0);
 	if (address < 0 && address > -4096) {
-		hk_kernel(SYS_unlinkat, AT_FDCWD, made.path, 0, 0, 0, 0);
+		hk_kernel(SYS_unlinkat, AT_FDCWD, writer->path, 0, 0, 0, 0);
 		return (int)address;
 	}
 	struct hk_segment_header *header = (struct hk_segment_header *)address;
@@ -379,11 +378,18 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 	header->open_calls = HK_OPEN_CALLS;
 	atomic_store_explicit(&header->blocks, 1, memory_order_relaxed);
 	atomic_store_explicit(&header->state, HK_STATE_OPEN, memory_order_relaxed);
-	made.header = header;
+	writer->header = header;
+	writer->file_blocks = 1;
+	writer->mapped_blocks = blocks_max;
+	writer->fixed = false;
+	writer->pages_refused = 0;
+	writer->threads = 0;
+	for (uint32_t kind = 0; kind < sizeof(writer->open_block) / sizeof(uint32_t); kind++) {
+		writer->open_block[kind] = 0;
+	}
 	/* Cells, sites and memory records keep a quarter each that no storm of calls can take. */
-	made.pool[0] = (struct hk_page_pool){.blocks = pool_room, .share = 2};
-	made.pool[1] = (struct hk_page_pool){.blocks = pool_room + blocks_max, .share = 4};
-	*writer = made;
+	writer->pool[0] = (struct hk_page_pool){.blocks = pool_room, .share = 2};
+	writer->pool[1] = (struct hk_page_pool){.blocks = pool_room + blocks_max, .share = 4};
 	/* The magic last: a collector that opens the file earlier looks again later. */
 	__atomic_store_n(&header->magic, HK_SEGMENT_MAGIC, __ATOMIC_RELEASE);
 	return 0;

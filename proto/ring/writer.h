@@ -44,7 +44,8 @@ struct hk_writer {
 
 /* Makes DIRECTORY/<uid>.seg with TEMPLATE's identity in it and maps it. BLOCKS_MAX bounds it for
  * ever; POOL_ROOM has room for 2 * BLOCKS_MAX numbers and must live as long as the writer. -ENOSPC,
- * -EFBIG (RLIMIT_FSIZE), other -errno: then WRITER is what it was. */
+ * -EFBIG (RLIMIT_FSIZE), other -errno: then WRITER is what it was, but for its path. Little of the
+ * stack is used: a signal handler may be the caller. */
 int hk_writer_create(struct hk_writer *writer, const char *directory,
 		     const struct hk_segment_header *template, uint32_t blocks_max,
 		     uint32_t *pool_room);

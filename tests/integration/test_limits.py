@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What the kernel allows a process, the agent leaves to it: mappings, and memory that it may lock."""
+"""What the kernel allows a process, the agent leaves to it: mappings, memory that it may lock, small signal stacks."""
 import os
 
 from harness import expect, expect_true, main
@@ -11,6 +11,8 @@ MAPPINGS = 0.25
 # A limit that the program alone is far below, the agent's library of some 7 MB and a small segment included.
 LOCKED_BYTES = 32 << 20
 NOT_ROOT = 77
+# Of life/sigstack.c: its exit status, the largest stack, and what a call may take of each.
+WELL, STACKS, FRAME = 7, 16384, 1024
 
 
 def program(run):
@@ -43,9 +45,30 @@ def check_locked(run):
     expect("lock: untracked calls", report["job"]["calls_untracked"], 0)
 
 
+def check_small_stacks(run):
+    """A handler on an alternate stack may make the first call: what works alone, but for a kilobyte, works."""
+    stack = os.path.join(run.build, "tests", "integration", "life", "sigstack")
+    agent = {"LD_PRELOAD": run.agent(), "HOOK_HOOKS": "*:life_*", "HOOK_LEVEL": "record"}
+
+    def status(size, when, env=None):
+        return run.command(stack, size, when, env=env, check=False).returncode
+    least = next(size for size in range(1024, STACKS, 256) if status(size, "first") == WELL)
+    for when in ("first", "forked", "later"):
+        for size in range(least + FRAME, STACKS, 256):
+            expect(f"{when} call on a stack of {size} bytes", status(size, when, agent), WELL)
+    for size in (least + FRAME, STACKS):
+        job = f"stack-{size}"
+        run.trace(stack, size, "first", hooks=["*:life_*"], options=("--job", job), check=False)
+        report = run.report(run.path("store", job))
+        seen = sum(row["calls"] for row in report["calls"])
+        expect(f"a stack of {size} bytes: calls seen or said to be missing", seen + report["job"]["calls_untracked"], 1)
+    expect("calls seen on the largest stack", seen, 1)
+
+
 def test(run):
     check_mappings(run)
     check_locked(run)
+    check_small_stacks(run)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,82 @@
+/* sigstack BYTES WHEN: a signal handler on an alternate stack of so many bytes above a guard page
+ * makes a hooked call: the first one of the process, of a forked child, or of another function than
+ * the main program called. Exits with 7 behind it and prints how much of the stack was used. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "life.h"
+
+#define GUARD_BYTES 65536
+#define WELL 7
+#define PAINT 0x5a
+
+static unsigned char *bottom;
+static size_t used, bytes;
+
+static int no_operation(void *unused)
+{
+	(void)unused;
+	return 0;
+}
+
+static void handle(int number)
+{
+	(void)number;
+	life_call(no_operation, NULL);
+	size_t clean = 0;
+	while (clean < bytes && bottom[clean] == PAINT) {
+		clean++;
+	}
+	used = bytes - clean;
+}
+
+static void make_stack(void)
+{
+	char *memory = mmap(NULL, GUARD_BYTES + bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED || mprotect(memory, GUARD_BYTES, PROT_NONE)) {
+		exit(2);
+	}
+	bottom = (unsigned char *)memory + GUARD_BYTES;
+	memset(bottom, PAINT, bytes);
+}
+
+static int run(void)
+{
+	const stack_t stack = {.ss_sp = bottom, .ss_size = bytes};
+	struct sigaction action = {.sa_handler = handle, .sa_flags = SA_ONSTACK};
+	if (sigaltstack(&stack, NULL)) {
+		return 2;
+	}
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+	printf("%zu\n", used);
+	return WELL;
+}
+
+int main(int argc, char **argv)
+{
+	bytes = argc > 2 ? strtoul(argv[1], NULL, 10) : 0;
+	if (!bytes) {
+		return 2;
+	}
+	make_stack();
+	if (strcmp(argv[2], "later") == 0) {
+		life_touch(1);
+	}
+	if (strcmp(argv[2], "forked") == 0) {
+		life_touch(1);
+		if (fork() == 0) {
+			exit(run());
+		}
+		int status = 0;
+		wait(&status);
+		return WIFEXITED(status) ? WEXITSTATUS(status) : 3;
+	}
+	return run();
+}
