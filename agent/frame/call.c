@@ -469,7 +469,11 @@ static inline void record_usual(struct hk_thread *thread, const struct hk_call *
 	uint64_t *room = chain->cursor, *end = room + HK_RECORD_HEADER_WORDS + payload;
 	if (unlikely(end > chain->end)) {
 		thread->busy = 0;
-		record_slowly(thread, call, ns, values);
+		if ((int64_t)(call->start_ticks - hk_thread_dry_until[site->stream]) < 0) {
+			add((uint64_t *)&thread->slot->chain[site->stream].lost, 1);
+		} else {
+			record_slowly(thread, call, ns, values);
+		}
 		return;
 	}
 	fetch_ahead(room);

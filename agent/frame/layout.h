@@ -155,5 +155,6 @@
 #define HK_PAGE_BODY 128
 #define HK_SLOT_DEPTH 16
 #define HK_SLOT_OPEN 96
+#define HK_SLOT_LOST 32 /* of the first stream */
 
 #endif

@@ -389,6 +389,16 @@ hk_call_enter:
 	movslq	(%r8), %r8
 	jmp	10b
 8:	movl	$0, HK_THREAD_BUSY(%r10)
+	/* Where the pool was found empty a moment ago the record is lost, and counted. */
+	movzbl	HK_HOT_STREAM(%r11), %eax
+	leaq	hk_thread_dry_until(%rip), %rcx
+	movq	HK_CALL_START(%rbp), %rdi
+	subq	(%rcx,%rax,8), %rdi
+	jns	9f
+	leaq	(%rax,%rax,2), %rax
+	movq	HK_THREAD_SLOT(%r10), %rcx
+	incq	HK_SLOT_LOST(%rcx,%rax,8)
+	jmp	3b
 9:	movq	HK_CALL_SCRATCH(%rbp), %rsi
 	leaq	-HK_CALL_BYTES(%rbp), %rdi
 	call	hk_call_leave			/* brings the results back */

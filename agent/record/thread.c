@@ -37,6 +37,8 @@ static_assert(offsetof(struct hk_thread, generation_seen) == HK_THREAD_SEEN, "la
 static_assert(offsetof(struct hk_thread, countdown) == HK_THREAD_COUNTDOWN, "layout.h");
 static_assert(offsetof(struct hk_thread_slot, depth) == HK_SLOT_DEPTH, "layout.h");
 static_assert(offsetof(struct hk_thread_slot, open) == HK_SLOT_OPEN, "layout.h");
+static_assert(offsetof(struct hk_thread_slot, chain[0].lost) == HK_SLOT_LOST, "layout.h");
+static_assert(sizeof(struct hk_chain) == 24, "trampoline.S");
 static_assert(sizeof(struct hk_open_call) == 16, "layout.h");
 
 /* Stands where a thread has no state yet: never ready, so that no call needs a test for NULL. Only
@@ -47,8 +49,9 @@ __thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-e
 
 static struct hk_thread *vacant; /* guarded by the process lock */
 
-/* When a pool was last found empty, in ticks; 0: there may be a page. */
-static _Atomic uint64_t emptied[HK_POOLS];
+/* A pool was found empty: until this many ticks no thread looks again. 0: there may be a page. */
+static _Atomic uint64_t empty_until[HK_POOLS];
+uint64_t hk_thread_dry_until[HK_STREAMS];
 
 /* The host's pthread functions, looked up: linking them would ask for a newer libc than some hosts
  * have. */
@@ -207,7 +210,8 @@ struct hk_thread *hk_thread_enter(void)
 	}
 	if (hk_process_forked()) {
 		vacant = NULL;
-		emptied[0] = emptied[1] = 0;
+		empty_until[0] = empty_until[1] = 0;
+		hk_thread_dry_until[0] = hk_thread_dry_until[1] = hk_thread_dry_until[2] = 0;
 		hk_process_renew();
 	}
 	if (hk_process.on && !hk_process.used) {
@@ -269,18 +273,41 @@ uint32_t hk_thread_octave(struct hk_cell *cell, uint32_t octave)
 	return offset;
 }
 
+static _Atomic uint64_t *empty_until_of(uint32_t stream)
+{
+	return &empty_until[stream == HK_STREAM_MEMORY];
+}
+
+static uint64_t next_look(void)
+{
+	/* A clock that stands still would never end the wait. */
+	return hk_process.timeless
+		   ? 0
+		   : hk_process_ticks() + ((uint64_t)EMPTY_NS << 32) / hk_process.tick_ns_q32;
+}
+
+/* No page is free, or PAGE was: until when each thread knows. */
+static void note_page(uint32_t stream, const struct hk_page *page)
+{
+	uint64_t until = page ? 0 : next_look();
+	atomic_store_explicit(empty_until_of(stream), until, memory_order_relaxed);
+	for (uint32_t i = 0; i < HK_STREAMS; i++) {
+		if (empty_until_of(i) == empty_until_of(stream)) {
+			/* Where calls wait for a page none may pass by. */
+			__atomic_store_n(&hk_thread_dry_until[i], hk_process.wait_ns ? 0 : until,
+					 __ATOMIC_RELAXED);
+		}
+	}
+}
+
 /* While a pool is empty one thread looks now and then: a look by every call would make each wait
  * for the lock and a walk through the pool. */
 static bool may_take(uint32_t stream)
 {
-	_Atomic uint64_t *looked = &emptied[stream == HK_STREAM_MEMORY];
-	uint64_t then = atomic_load_explicit(looked, memory_order_relaxed);
-	if (!then) {
-		return true;
-	}
-	uint64_t now = hk_process_ticks();
-	return hk_clock_ticks_to_ns(now - then, hk_process.tick_ns_q32) >= EMPTY_NS &&
-	       atomic_compare_exchange_strong(looked, &then, now);
+	_Atomic uint64_t *looked = empty_until_of(stream);
+	uint64_t until = atomic_load_explicit(looked, memory_order_relaxed);
+	return !until || ((int64_t)(hk_process_ticks() - until) >= 0 &&
+			  atomic_compare_exchange_strong(looked, &until, next_look()));
 }
 
 static struct hk_page *take_page(struct hk_thread *thread, uint32_t stream)
@@ -291,8 +318,7 @@ static struct hk_page *take_page(struct hk_thread *thread, uint32_t stream)
 	struct hk_page *page =
 	    hk_writer_page(&hk_process.writer, thread->slot_number, stream,
 			   hk_chain_position(&thread->chain[stream]), thread->uid, thread->tid);
-	atomic_store_explicit(&emptied[stream == HK_STREAM_MEMORY], page ? 0 : hk_process_ticks(),
-			      memory_order_relaxed);
+	note_page(stream, page);
 	hk_process_unlock();
 	return page;
 }

@@ -62,6 +62,10 @@ struct hk_thread {
 
 extern __thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec")));
 
+/* The pool of each stream was found empty: records of calls that began before this, in ticks, are
+ * lost, counted, and cost no look. 0: there may be a page. Read by trampoline.S. */
+extern uint64_t hk_thread_dry_until[HK_STREAMS];
+
 /* This thread is about to call _exit(CODE). */
 void hk_thread_may_end(int code);
 

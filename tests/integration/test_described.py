@@ -5,10 +5,10 @@ The program runs under callgrind, which counts instructions and calls: neither d
 called by a name that the shipped hooks describe, and by one that a bare pattern hooks.
 """
 import os
-import re
 import shutil
 import sys
 
+from callgrind import calls_and_costs
 from harness import expect, expect_true, main
 from truth import rows_of
 
@@ -23,28 +23,6 @@ ASKED = {"MPI_Bcast": 5}
 LIMITS = PLAIN | KEPT | ASKED
 # What is made once for a function, with the vector registers saved: cells, octaves, pages.
 SAVES_PER_FUNCTION = 50
-NAME = re.compile(r"(c?)fn=\((\d+)\)(?: (.*))?")
-
-
-def calls_and_costs(path):
-    """{function: [calls of it, instructions in it and below]} of a file of callgrind's."""
-    names, sums, callee, calls = {}, {}, None, 0
-    with open(path, encoding="utf-8", errors="replace") as stream:
-        for line in stream:
-            named = NAME.match(line)
-            if named:
-                called, number, name = named.groups()
-                if name:
-                    names[number] = name.strip()
-                callee = number if called else callee
-            elif line.startswith("calls="):
-                calls = int(line[6:].split()[0])
-            elif calls:
-                entry = sums.setdefault(names[callee], [0, 0])
-                entry[0] += calls
-                entry[1] += int(line.split()[-1])
-                calls = 0
-    return sums
 
 
 def test(run):
