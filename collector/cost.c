@@ -27,12 +27,23 @@ static uint64_t record_extra_ps(const struct hk_segment_status *status)
 		   : 0;
 }
 
-static uint64_t record_ps(const struct hk_segment_status *status)
+/* As the agent chooses the way in and out: agent/frame/site.c. */
+static uint64_t time_ps(const struct hk_segment_status *status, struct hk_cost_site site)
 {
-	return status->call_cost_ps + record_extra_ps(status);
+	bool described = site.flags & HK_HOOK_DESCRIBED;
+	bool ordered = (site.flags & HK_HOOK_SHORT) || !described;
+	return status->call_cost_ps + (ordered ? status->ordered_extra_ps : 0) +
+	       (described ? 0 : status->copy_extra_ps);
 }
 
-uint64_t hk_cost_call_ps(const struct hk_segment_status *status, uint8_t level)
+static uint64_t record_ps(const struct hk_segment_status *status, struct hk_cost_site site)
+{
+	return time_ps(status, site) + record_extra_ps(status) +
+	       (uint64_t)site.values * status->value_extra_ps;
+}
+
+uint64_t hk_cost_call_ps(const struct hk_segment_status *status, struct hk_cost_site site,
+			 uint8_t level)
 {
 	switch (level) {
 	case HK_LEVEL_OFF:
@@ -41,18 +52,18 @@ uint64_t hk_cost_call_ps(const struct hk_segment_status *status, uint8_t level)
 		return count_ps(status);
 	case HK_LEVEL_SAMPLE:
 		/* The countdown is another increment and a branch. */
-		return 2 * count_ps(status) + status->call_cost_ps / SAMPLE_PERIOD;
+		return 2 * count_ps(status) + time_ps(status, site) / SAMPLE_PERIOD;
 	case HK_LEVEL_TIME:
-		return status->call_cost_ps;
+		return time_ps(status, site);
 	case HK_LEVEL_RECORD:
-		return record_ps(status);
+		return record_ps(status, site);
 	default:
-		return ARGS_PER_RECORD * record_ps(status);
+		return ARGS_PER_RECORD * record_ps(status, site);
 	}
 }
 
-/* Whether SITE keeps arguments now; sites stand in the order of their ids. */
-static bool keeps_arguments(const Hk__Process *state, uint32_t site)
+/* SITE of a process, whose sites stand in the order of their ids; NULL: not known yet. */
+static const Hk__Site *find_site(const Hk__Process *state, uint32_t site)
 {
 	size_t low = 0, high = state->n_sites;
 	while (low < high) {
@@ -63,8 +74,38 @@ static bool keeps_arguments(const Hk__Process *state, uint32_t site)
 			high = middle;
 		}
 	}
-	return low < state->n_sites && state->sites[low]->id == site &&
-	       state->sites[low]->level >= HK_LEVEL_ARGS;
+	return low < state->n_sites && state->sites[low]->id == site ? state->sites[low] : NULL;
+}
+
+/* In double: none of the products fits 64 bits for a hostile count. */
+struct sums {
+	double time_ps;	  /* of all calls, as if none left a record */
+	double timed;	  /* calls */
+	double values_ps; /* as if all timed calls left a record */
+	double arguments_ps;
+};
+
+static void add_cell(struct sums *sums, const struct hk_process *process,
+		     const struct hk_columns_row *cell)
+{
+	const struct hk_segment_status *status = &process->status;
+	const Hk__Site *known = find_site(process->state, cell->site);
+	struct hk_cost_site site = {.flags = HK_HOOK_DESCRIBED};
+	double timed = 0;
+	for (size_t k = 0; k < cell->buckets; k++) {
+		timed += (double)cell->count[k];
+	}
+	if (known) {
+		site = (struct hk_cost_site){known->flags, (unsigned)known->n_keys};
+	}
+	double counted = (double)cell->calls > timed ? (double)cell->calls - timed : 0;
+	sums->timed += timed;
+	sums->time_ps += timed * (double)time_ps(status, site) + counted * (double)count_ps(status);
+	sums->values_ps += timed * site.values * (double)status->value_extra_ps;
+	if (known && known->level >= HK_LEVEL_ARGS) {
+		sums->arguments_ps +=
+		    timed * (ARGS_PER_RECORD - 1) * (double)record_ps(status, site);
+	}
 }
 
 uint64_t hk_cost_total_ns(const struct hk_process *process)
@@ -72,22 +113,15 @@ uint64_t hk_cost_total_ns(const struct hk_process *process)
 	const Hk__Process *state = process->state;
 	struct hk_columns_walk walk = {.columns = state->cells};
 	struct hk_columns_row cell;
-	uint64_t timed = 0, counted = 0, with_arguments = 0;
+	struct sums sums = {0};
 	while (hk_columns_next(&walk, &cell)) {
-		uint64_t in_buckets = 0;
-		for (size_t k = 0; k < cell.buckets; k++) {
-			in_buckets += cell.count[k];
-		}
-		timed += in_buckets;
-		with_arguments += keeps_arguments(state, cell.site) ? in_buckets : 0;
-		counted += cell.calls > in_buckets ? cell.calls - in_buckets : 0;
+		add_cell(&sums, process, &cell);
 	}
-	uint64_t arguments_extra_ps = hk_cost_call_ps(&process->status, HK_LEVEL_ARGS) -
-				      hk_cost_call_ps(&process->status, HK_LEVEL_RECORD);
-	/* In double: none of the products fits 64 bits for a hostile count. */
-	double ps = (double)timed * (double)process->status.call_cost_ps +
-		    (double)counted * (double)count_ps(&process->status) +
-		    (double)state->records * (double)record_extra_ps(&process->status) +
-		    (double)with_arguments * (double)arguments_extra_ps;
+	/* Which calls left records is not known of a site whose level changed. */
+	double records = (double)state->records;
+	double share = records < sums.timed ? records / sums.timed : 1;
+	double ps = sums.time_ps + records * (double)record_extra_ps(&process->status) +
+		    share * sums.values_ps + sums.arguments_ps +
+		    (double)state->lost_records * (double)process->status.lost_extra_ps;
 	return process->status.setup_ns + (ps < 1e21 ? (uint64_t)(ps / 1000) : UINT64_MAX / 1000);
 }

@@ -4,9 +4,16 @@
 
 #include "collector/collector.h"
 
-/* Picoseconds that a call of a site at LEVEL (enum hk_level) takes longer than an unhooked one, by
+/* What the cost of a call depends on beside its level. */
+struct hk_cost_site {
+	uint32_t flags;	 /* HK_HOOK_* */
+	unsigned values; /* named values of a record */
+};
+
+/* Picoseconds that a call of SITE at LEVEL (enum hk_level) takes longer than an unhooked one, by
  * what the process measured at its first hooked call; at record+args a multiple of that. */
-uint64_t hk_cost_call_ps(const struct hk_segment_status *status, uint8_t level);
+uint64_t hk_cost_call_ps(const struct hk_segment_status *status, struct hk_cost_site site,
+			 uint8_t level);
 
 /* Nanoseconds of the agent's start in PROCESS and of all its calls so far, by what each left
  * behind: whatever levels they were made at, but that all calls of a site that keeps arguments now

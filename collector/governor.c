@@ -122,8 +122,9 @@ static bool count_calls(struct hk_process *process)
 static double dispensable_ns(const struct hk_process *process, const struct site_use *site,
 			     uint8_t level)
 {
-	uint64_t least = hk_cost_call_ps(&process->status, HK_LEVEL_COUNT);
-	uint64_t cost = hk_cost_call_ps(&process->status, level);
+	struct hk_cost_site kind = {site->info->flags, site->info->key_count};
+	uint64_t least = hk_cost_call_ps(&process->status, kind, HK_LEVEL_COUNT);
+	uint64_t cost = hk_cost_call_ps(&process->status, kind, level);
 	return cost > least ? (double)site->made * (double)(cost - least) / 1000 : 0;
 }
 

@@ -341,6 +341,10 @@ static void copy_status(const struct hk_segment_header *header, struct hk_segmen
 	to->count_cost_ps = hk_map_u32(&header->count_cost_ps);
 	to->record_cost_ps = hk_map_u32(&header->record_cost_ps);
 	to->setup_ns = hk_map_u32(&header->setup_ns);
+	to->ordered_extra_ps = hk_map_u32(&header->ordered_extra_ps);
+	to->copy_extra_ps = hk_map_u32(&header->copy_extra_ps);
+	to->value_extra_ps = hk_map_u32(&header->value_extra_ps);
+	to->lost_extra_ps = hk_map_u32(&header->lost_extra_ps);
 	to->end_rss_peak_bytes = hk_map_u64(&header->end_rss_peak_bytes);
 	to->end_cpu_ns = hk_map_u64(&header->end_cpu_ns);
 	to->threads_started = hk_map_u64(&header->threads_started);

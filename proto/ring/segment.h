@@ -172,7 +172,11 @@ struct hk_segment_header {
 	_Atomic uint32_t blocks_limit; /* blocks the file may have from now on, 0: blocks_max; since
 					  1.2 */
 	_Atomic uint32_t untraced;     /* entries asked for of struct hk_untraced; since 1.2 */
-	uint64_t reserved_agent[7];
+	/* What it costs more than that if the way out reads the clock in order, if the stack words
+	 * of an undescribed function are copied, per named value of a record, and if the record
+	 * finds no page; since 1.2. */
+	uint32_t ordered_extra_ps, copy_extra_ps, value_extra_ps, lost_extra_ps;
+	uint64_t reserved_agent[5];
 	uint8_t parent[16]; /* uid of the image this one was forked from, zeros: begun by exec;
 				since 1.1 */
 
@@ -192,7 +196,7 @@ static_assert(offsetof(struct hk_segment_header, blocks) == 2416, "what a runnin
 static_assert(offsetof(struct hk_segment_header, coverage) == 2480, "coverage");
 static_assert(offsetof(struct hk_segment_header, count_cost_ps) == 2640, "1.0 reserved it");
 static_assert(offsetof(struct hk_segment_header, blocks_limit) == 2656, "1.1 reserved it");
-static_assert(offsetof(struct hk_segment_header, reserved_agent) == 2664, "and this still");
+static_assert(offsetof(struct hk_segment_header, reserved_agent) == 2680, "and this still");
 static_assert(offsetof(struct hk_segment_header, generation) == 2736, "what a collector writes");
 static_assert(offsetof(struct hk_segment_header, control_version) == 2752, "1.0 reserved it");
 static_assert(offsetof(struct hk_segment_header, reserved_collector) == 2760, "and this still");

@@ -14,13 +14,41 @@
 static const struct hk_segment_status measured = {
     .count_cost_ps = 1000, .call_cost_ps = 40000, .record_cost_ps = 52000, .setup_ns = 7};
 
+static const struct hk_cost_site plain = {.flags = HK_HOOK_DESCRIBED};
+
+/* What a process of 1.2 measures besides. */
+static void test_cost_depends_on_clock_stack_and_values(void **state)
+{
+	struct hk_segment_status status = measured;
+	status.ordered_extra_ps = 8000;
+	status.copy_extra_ps = 5000;
+	status.value_extra_ps = 2000;
+	const struct {
+		struct hk_cost_site site;
+		uint64_t time_ps, record_ps;
+	} cases[] = {
+	    {{HK_HOOK_DESCRIBED, 0}, 40000, 52000},
+	    {{HK_HOOK_DESCRIBED, 3}, 40000, 58000},
+	    {{HK_HOOK_DESCRIBED | HK_HOOK_SHORT, 4}, 48000, 68000},
+	    {{0, 0}, 53000, 65000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(hk_cost_call_ps(&status, cases[i].site, HK_LEVEL_TIME),
+				 cases[i].time_ps);
+		assert_int_equal(hk_cost_call_ps(&status, cases[i].site, HK_LEVEL_RECORD),
+				 cases[i].record_ps);
+	}
+}
+
 static void test_each_level_costs_more(void **state)
 {
 	(void)state;
-	assert_int_equal(hk_cost_call_ps(&measured, HK_LEVEL_OFF), 0);
+	assert_int_equal(hk_cost_call_ps(&measured, plain, HK_LEVEL_OFF), 0);
 	for (uint8_t level = HK_LEVEL_COUNT; level <= HK_LEVEL_ARGS; level++) {
-		assert_true(hk_cost_call_ps(&measured, level) >
-			    hk_cost_call_ps(&measured, (uint8_t)(level - 1)));
+		assert_true(hk_cost_call_ps(&measured, plain, level) >
+			    hk_cost_call_ps(&measured, plain, (uint8_t)(level - 1)));
 	}
 }
 
@@ -28,7 +56,7 @@ static void test_each_level_costs_more(void **state)
 static void test_arguments_cost_what_they_took(void **state)
 {
 	(void)state;
-	assert_in_range(hk_cost_call_ps(&measured, HK_LEVEL_ARGS), 190000, 220000);
+	assert_in_range(hk_cost_call_ps(&measured, plain, HK_LEVEL_ARGS), 190000, 220000);
 }
 
 /* Sites 3 and 9 of a process, a thousand timed calls each. */
@@ -42,6 +70,7 @@ static uint64_t total_ns(uint32_t level_of_9)
 	uint32_t bucket = 7;
 
 	records.id = 3;
+	records.flags = other.flags = HK_HOOK_DESCRIBED;
 	records.level = HK_LEVEL_RECORD;
 	other.id = 9;
 	other.level = level_of_9;
@@ -68,13 +97,14 @@ static void test_total_knows_which_calls_kept_arguments(void **state)
 {
 	(void)state;
 	assert_int_equal(total_ns(HK_LEVEL_RECORD), 7 + 2000 * 52);
-	uint64_t arguments_ps = hk_cost_call_ps(&measured, HK_LEVEL_ARGS);
+	uint64_t arguments_ps = hk_cost_call_ps(&measured, plain, HK_LEVEL_ARGS);
 	assert_int_equal(total_ns(HK_LEVEL_ARGS), 7 + 1000 * 52 + arguments_ps);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_cost_depends_on_clock_stack_and_values),
 	    cmocka_unit_test(test_each_level_costs_more),
 	    cmocka_unit_test(test_arguments_cost_what_they_took),
 	    cmocka_unit_test(test_total_knows_which_calls_kept_arguments),
