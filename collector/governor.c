@@ -17,6 +17,7 @@
 
 #define MS_NS 1000000u
 #define LOOK_NS (250u * MS_NS)
+#define FIRST_LOOK_NS (10u * MS_NS)   /* of a process's life */
 #define SECOND_LOOK_NS (100u * MS_NS) /* after one that found too much */
 #define LOOK_SPACING 200u	      /* looking takes at most 1/200 of a processor's time */
 #define CALM_NS (10000u * (uint64_t)MS_NS)
@@ -318,6 +319,24 @@ static uint64_t spent_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* The first look judges all calls since the process began: a program that calls much may end soon.
+ * Returns false if it began less than FIRST_LOOK_NS ago. */
+static bool begin(struct hk_process *process, uint64_t now_ns)
+{
+	struct hk_governor *governor = process->governor;
+	uint64_t start_ns = hk_reader_identity(process->reader)->start.monotonic_ns;
+	if (start_ns == 0 || start_ns > now_ns) {
+		return true; /* in a time namespace: the calls until now are of no known time */
+	}
+	if (now_ns - start_ns < FIRST_LOOK_NS) {
+		governor->due_ns = start_ns + FIRST_LOOK_NS;
+		return false;
+	}
+	governor->looked_ns = start_ns;
+	governor->suspicious = true;
+	return true;
+}
+
 void hk_governor_look(struct hk_process *process, uint64_t now_ns)
 {
 	if (!process->governor) {
@@ -327,9 +346,12 @@ void hk_governor_look(struct hk_process *process, uint64_t now_ns)
 	if (process->state->budget_ppm == 0 || !governor || now_ns < governor->due_ns) {
 		return;
 	}
+	if (!governor->begun && !begin(process, now_ns)) {
+		return;
+	}
 	uint64_t begin_ns = spent_ns();
 	if (count_calls(process)) {
-		if (governor->begun) {
+		if (governor->looked_ns) {
 			judge(process, now_ns);
 		}
 		governor->begun = true;

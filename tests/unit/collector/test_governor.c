@@ -138,6 +138,41 @@ static void test_hot_site_goes_down_at_the_second_look(void **state)
 	assert_int_equal(process.state->n_governor, 1);
 }
 
+#define MS_NS UINT64_C(1000000)
+
+static void test_first_look_judges_the_first_ten_milliseconds(void **state)
+{
+	struct subject hot = subject("hot", 0), mild = subject("mild", 0);
+	(void)state;
+	segment_maker_header(&maker)->start.monotonic_ns = LOOK_NS - 5 * MS_NS;
+	hot.cell->calls = 50000;
+	mild.cell->calls = 10;
+	attach();
+	assert_int_equal(process.state->n_governor, 0);
+	hot.cell->calls = 200000;
+	now_ns = LOOK_NS + 7 * MS_NS; /* 12 ms old; 200,000 calls of 37 dispensable ns are 7.4 ms */
+	hk_governor_look(&process, now_ns);
+	assert_int_equal(hot.site->ceiling, HK_LEVEL_COUNT);
+	assert_int_equal(mild.site->ceiling, 0);
+	assert_int_equal(process.state->n_governor, 1);
+	expect_step(0, "libx.so.1:hot", HK_LEVEL_RECORD, HK_LEVEL_COUNT, false);
+}
+
+static void test_first_look_leaves_pinned_sites_and_modest_ones(void **state)
+{
+	struct subject pinned = subject("pinned", 0), mild = subject("mild", 0);
+	(void)state;
+	segment_maker_header(&maker)->start.monotonic_ns = LOOK_NS - 12 * MS_NS;
+	pinned.site->pinned = 1;
+	pinned.cell->calls = 100000;
+	mild.cell->calls = 5000; /* 0.19 ms of the 0.24 that are granted */
+	attach();
+	assert_int_equal(pinned.site->ceiling, 0);
+	assert_int_equal(mild.site->ceiling, 0);
+	assert_int_equal(process.state->n_governor, 1);
+	expect_step(0, "libx.so.1:pinned", HK_LEVEL_RECORD, HK_LEVEL_RECORD, true);
+}
+
 static void test_one_busy_look_changes_nothing(void **state)
 {
 	struct subject burst = subject("burst", 50000000);
@@ -257,6 +292,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    GOVERNOR_TEST(test_hot_site_goes_down_at_the_second_look),
+	    GOVERNOR_TEST(test_first_look_judges_the_first_ten_milliseconds),
+	    GOVERNOR_TEST(test_first_look_leaves_pinned_sites_and_modest_ones),
 	    GOVERNOR_TEST(test_one_busy_look_changes_nothing),
 	    GOVERNOR_TEST(test_waiting_for_a_processor_puts_nothing_off),
 	    GOVERNOR_TEST(test_no_lower_than_needed),
