@@ -46,7 +46,8 @@ struct answer {
 	Hk__Leaf **leaves;
 	Hk__Account **accounts; /* array: owned */ /* likewise */
 	const char *user;			   /* whose jobs there are; "": all */
-	struct hk_account *account;		   /* that asks */
+	struct hk_quota *quota;
+	struct hk_account *account; /* that asks */
 	char text[256];
 };
 
@@ -244,7 +245,7 @@ static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest 
 		    .pid = request->pid,
 		    .announced = true,
 		};
-		struct hk_quota *quota = hk_server_quota(collector->server);
+		struct hk_quota *quota = answer->quota;
 		int r =
 		    hk_quota_job(quota, answer->account, collector->jobs, hk_clock_monotonic_ns());
 		if (r < 0) {
@@ -381,8 +382,7 @@ static int answer_control(struct hk_collector *collector, const Hk__ControlReque
 static int answer_report(struct hk_collector *collector, Hk__LeafReport *report,
 			 struct answer *answer)
 {
-	const struct hk_intake_asker asker = {answer->user, answer->account,
-					      hk_server_quota(collector->server)};
+	const struct hk_intake_asker asker = {answer->user, answer->account, answer->quota};
 	int r = hk_intake_report(collector, &asker, report, &answer->intake);
 	if (r < 0) {
 		return fail(answer, r, "report not taken: %s", strerror(-r));
@@ -514,7 +514,11 @@ int hk_answer_make(struct hk_collector *collector, Hk__Request *request,
 		   struct hk_answer_wait *wait, uint8_t **ret_bytes, size_t *ret_size)
 {
 	struct answer answer = {
-	    .text = "", .user = wait->user ? wait->user : "", .account = wait->account};
+	    .text = "",
+	    .user = wait->user ? wait->user : "",
+	    .quota = wait->quota,
+	    .account = wait->account,
+	};
 	hk__response__init(&answer.response);
 	int done = dispatch(collector, request, wait, &answer);
 	if (done) {

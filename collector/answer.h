@@ -6,12 +6,14 @@
 #include "collector/collector.h"
 
 struct hk_account;
+struct hk_quota;
 
 /* What is known of a request, and remembered if its answer is put off; the rest is zero when it
  * comes. */
 struct hk_answer_wait {
 	const char *user;	    /* who asks sees this user's jobs only; NULL or "": all */
-	struct hk_account *account; /* that pays for it */
+	struct hk_quota *quota;	    /* limits of all accounts */
+	struct hk_account *account; /* of these, that pays for the request */
 	uint64_t received_ns;	    /* monotonic: when the request began to come in */
 	uint64_t until_ns;	    /* monotonic; 0: not waiting */
 };

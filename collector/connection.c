@@ -129,6 +129,7 @@ static void hand_over(struct hk_connection *connection, struct hk_incoming *inco
 	hk_quota_hold(hub->quota, account, connection->kind, memory);
 	account->leading = leads ? incoming : account->leading;
 	incoming->account = incoming->wait.account = account;
+	incoming->wait.quota = hub->quota;
 	incoming->kind = connection->kind;
 	incoming->held = memory;
 	incoming->wait.received_ns = connection->head_ns;

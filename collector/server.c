@@ -323,11 +323,6 @@ void hk_server_run(struct hk_collector *collector, struct hk_server *server)
 	hk_connection_resume(hub);
 }
 
-struct hk_quota *hk_server_quota(const struct hk_server *server)
-{
-	return server->hub.quota;
-}
-
 static bool is_shown(const struct hk_account *account, const char *user)
 {
 	bool used = account->connections > 0 || account->loop_ns > 0 || account->refused > 0;

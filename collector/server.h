@@ -41,8 +41,6 @@ const char *hk_server_url(const struct hk_server *server);
 /* Who was refused, and who may do what: the server's, also for others who answer. */
 struct hk_refusals *hk_server_refusals(const struct hk_server *server);
 const struct hk_policy *hk_server_policy(const struct hk_server *server);
-/* The accounts of all who ask it. */
-struct hk_quota *hk_server_quota(const struct hk_server *server);
 /* Those that have asked something and that USER ("": everybody) may know of; the list is the
  * caller's to free in one, the texts are the quota's. -ENOMEM. */
 int hk_server_accounts(const struct hk_collector *collector, const char *user,

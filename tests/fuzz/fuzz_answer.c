@@ -17,6 +17,7 @@
 #include "collector/job.h"
 #include "collector/link/peers.h"
 #include "collector/procfs.h"
+#include "collector/quota.h"
 
 #define REQUIRE(condition)          \
 	do {                        \
@@ -25,6 +26,13 @@
 		}                   \
 	} while (0)
 #define REQUESTS_MAX 16
+
+/* Of who asks: loopback of a collector without tokens. */
+struct limits {
+	struct hk_policy *policy;
+	struct hk_refusals *refusals;
+	struct hk_quota *quota;
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -89,10 +97,29 @@ static bool is_fit(const Hk__Request *request)
 	return request->what_case != HK__REQUEST__WHAT_STATUS;
 }
 
-static void ask(struct hk_collector *collector, const uint8_t *data, size_t size)
+static void limits_open(const struct hk_collector *collector, struct limits *limits)
+{
+	char problem[HK_ACCESS_PROBLEM_BYTES];
+	REQUIRE(hk_policy_open(&collector->options, &limits->policy, problem) == 0);
+	limits->refusals = hk_refusals_new();
+	REQUIRE(limits->refusals);
+	limits->quota = hk_quota_new(limits->policy, limits->refusals);
+	REQUIRE(limits->quota);
+}
+
+static void limits_close(struct limits *limits)
+{
+	hk_quota_free(limits->quota);
+	hk_refusals_free(limits->refusals);
+	hk_policy_free(limits->policy);
+}
+
+static void ask(struct hk_collector *collector, struct hk_quota *quota, const uint8_t *data,
+		size_t size)
 {
 	ProtobufCMessage *message, *response;
-	struct hk_answer_wait wait = {.received_ns = 1};
+	struct hk_answer_wait wait = {
+	    .quota = quota, .account = &quota->accounts[HK_ACCOUNT_OPEN], .received_ns = 1};
 	uint8_t *bytes;
 	size_t packed;
 	if (hk_message_unpack(&hk__request__descriptor, data, size, &message) < 0) {
@@ -114,13 +141,16 @@ static void ask(struct hk_collector *collector, const uint8_t *data, size_t size
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct hk_collector *collector = collector_new();
+	struct limits limits;
+	limits_open(collector, &limits);
 	for (int i = 0; i < REQUESTS_MAX && size > 2; i++) {
 		size_t length = data[0] | (size_t)data[1] << 8;
 		length = length < size - 2 ? length : size - 2;
-		ask(collector, data + 2, length);
+		ask(collector, limits.quota, data + 2, length);
 		data += 2 + length;
 		size -= 2 + length;
 	}
 	collector_free(collector);
+	limits_close(&limits);
 	return 0;
 }
