@@ -132,6 +132,7 @@ struct hk_collector {
 	int dirfd[HK_RUNDIR_CANDIDATES]; /* run directories looked into; -1: not there; [0] is
 					    locked by us */
 	int lock_fd;
+	int run_directory_error; /* why it cannot be made again, 0: it is there; -errno */
 	int inotify_fd;
 	bool tsc;
 	uint64_t tick_ns_q32;

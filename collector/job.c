@@ -294,6 +294,17 @@ void hk_job_restore_all(struct hk_collector *collector)
 	closedir(directory);
 }
 
+void hk_job_link_all(const struct hk_collector *collector)
+{
+	const struct hk_job *job;
+	DL_FOREACH (collector->jobs, job) {
+		if (!job->state->closed) {
+			hk_jobdir_link(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id,
+				       job->state->directory);
+		}
+	}
+}
+
 /* ---- finding ---- */
 
 bool hk_job_is_for(const struct hk_job *job, const char *user)
@@ -391,9 +402,26 @@ static int write_report(struct hk_job *job)
 	return r;
 }
 
+/* Processes whose end was not seen: those of nodes that are gone, and those without a segment,
+ * which an earlier collector read until it ended itself. */
+static void give_up_processes(struct hk_job *job)
+{
+	struct hk_process *process;
+	DL_FOREACH (job->processes, process) {
+		if (process->remote && !process->gone) {
+			hk_process_vanish(process, "");
+		} else if (!process->remote &&
+			   process->state->exit_kind == HK__EXIT_KIND__EXIT_RUNNING) {
+			hk_process_vanish(process,
+					  "its segment was removed with the run directory, and "
+					  "what it called later is unknown");
+		}
+	}
+}
+
 int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 {
-	hk_peers_give_up(job);
+	give_up_processes(job);
 	while (hk_window_slide(collector, job)) {
 	}
 	hk_job_sum(job);

@@ -25,6 +25,9 @@ int hk_job_open(struct hk_collector *collector, const struct hk_job_request *req
 /* Opens again every job that an earlier collector of the run directory left open. */
 void hk_job_restore_all(struct hk_collector *collector);
 
+/* Notes every open job in the run directory, for hk_job_restore_all of the next collector. */
+void hk_job_link_all(const struct hk_collector *collector);
+
 /* Whether JOB is shown to USER: all are to "". */
 bool hk_job_is_for(const struct hk_job *job, const char *user);
 

@@ -23,6 +23,7 @@
 #include "collector/metrics.h"
 #include "collector/process.h"
 #include "collector/procfs.h"
+#include "collector/run_directory.h"
 #include "collector/scan.h"
 #include "collector/server.h"
 #include "collector/state.h"
@@ -408,6 +409,7 @@ static void step(struct loop *loop)
 	uint64_t now = hk_clock_monotonic_ns();
 	if (loop->fds[1].revents != 0 || now >= loop->next_scan_ns) {
 		hk_scan_clear(collector);
+		hk_run_directory_check(collector);
 		hk_scan_run(collector);
 		if (loop->fds[1].revents != 0) {
 			loop->event_ns = now;

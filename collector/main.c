@@ -21,36 +21,13 @@
 #include "collector/link/peers.h"
 #include "collector/loop.h"
 #include "collector/procfs.h"
+#include "collector/run_directory.h"
 #include "collector/scan.h"
 #include "collector/server.h"
 #include "collector/watchdog.h"
 
 #define PROGRAM "hookcollector"
 #define CALIBRATION_NS 50000000u
-
-/* Opens and locks the run directory; prints why not. */
-static int take_run_directory(struct hk_collector *collector)
-{
-	for (int i = 0; i < HK_RUNDIR_CANDIDATES; i++) {
-		collector->dirfd[i] = -1;
-	}
-	int fd = hk_rundir_open_default(1, collector->run_directory);
-	if (fd < 0) {
-		hk_error("no run directory can be used error=%s; HOOK_RUN_DIR names another",
-			 hk_rundir_problem(fd));
-		return fd;
-	}
-	collector->dirfd[0] = fd;
-	collector->lock_fd = hk_rundir_lock(fd);
-	if (collector->lock_fd == -EWOULDBLOCK) {
-		hk_error("a collector already serves %s (pid %d)", collector->run_directory,
-			 hk_rundir_collector_pid(fd));
-	} else if (collector->lock_fd < 0) {
-		hk_error("cannot lock %s: %s", collector->run_directory,
-			 strerror(-collector->lock_fd));
-	}
-	return collector->lock_fd < 0 ? collector->lock_fd : 0;
-}
 
 static int take_store(struct hk_collector *collector)
 {
@@ -144,7 +121,7 @@ static int listen_all(struct hk_collector *collector)
 static int start(struct hk_collector *collector)
 {
 	raise_file_limit();
-	int r = take_run_directory(collector);
+	int r = hk_run_directory_take(collector);
 	r = r < 0 ? r : take_store(collector);
 	if (r < 0) {
 		return r;

@@ -169,6 +169,21 @@ int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__P
 	return 0;
 }
 
+void hk_process_vanish(struct hk_process *process, const char *note)
+{
+	Hk__Process *state = process->state;
+	const Hk__Anchor *seen = state->seen ? state->seen : state->start;
+	state->exit_kind = HK__EXIT_KIND__EXIT_VANISHED;
+	if (*note && !*state->note) {
+		hk_state_set_string(&state->note, note);
+	}
+	if (seen && hk_state_set_anchor(&state->end, seen->ticks, seen->monotonic_ns,
+					seen->realtime_ns) == 0) {
+		process->gone = true;
+	}
+	process->changed = true;
+}
+
 /* ---- attaching ---- */
 
 static int job_by_key(struct hk_collector *collector, const char *key, const char *name,

@@ -20,6 +20,10 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
  * -ENOMEM. */
 int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__Process *state);
 
+/* Marks PROCESS as one whose end was not seen, at the time it was last read. NOTE says why, in
+ * words for the report, or is empty. */
+void hk_process_vanish(struct hk_process *process, const char *note);
+
 /* Takes PROCESS out of everything and frees it; its segment stays. */
 void hk_process_forget(struct hk_collector *collector, struct hk_process *process);
 

@@ -106,13 +106,17 @@ static void accept_on(struct hk_server *server)
 
 /* ---- open and free ---- */
 
-static int add_listener(struct hk_server *server, const char *url)
+static int open_listener(struct hk_server *server, struct hk_listener *listener, const char *url)
 {
-	struct hk_listener *listener = &server->listeners[server->listener_count++];
 	listener->owner = server;
 	listener->take = take_stream;
 	listener->event_fd = server->hub.event_fd;
 	return hk_listener_open(listener, url, server->tls);
+}
+
+static int add_listener(struct hk_server *server, const char *url)
+{
+	return open_listener(server, &server->listeners[server->listener_count++], url);
 }
 
 /* Only we may talk to it, whatever the umask says; its directory is ours alone as well. */
@@ -123,6 +127,23 @@ static int listen_local(struct hk_server *server, const char *url)
 	unlink(server->path);
 	int r = add_listener(server, url);
 	return r < 0 ? r : chmod(server->path, 0600) < 0 ? -errno : 0;
+}
+
+bool hk_server_is_reachable(const struct hk_server *server)
+{
+	return access(server->path, F_OK) == 0;
+}
+
+int hk_server_listen_again(struct hk_server *server, const char *url)
+{
+	struct hk_listener *listener = &server->listeners[0];
+	hk_listener_close(listener);
+	int r = open_listener(server, listener, url);
+	r = r < 0 ? r : chmod(server->path, 0600) < 0 ? -errno : 0;
+	if (r == 0) {
+		hk_listener_accept(listener);
+	}
+	return r;
 }
 
 static int open_tls(const struct hk_collector_options *options, struct hk_server *server,

@@ -35,6 +35,14 @@ bool hk_server_waits(struct hk_server *server);
  * once a second. */
 void hk_server_tend(const struct hk_collector *collector, struct hk_server *server);
 
+/* Whether the socket is in the run directory. */
+bool hk_server_is_reachable(const struct hk_server *server);
+
+/* Makes the run directory's socket, URL, again. Connections that exist are kept. Returns 0 or
+ * -errno.
+ */
+int hk_server_listen_again(struct hk_server *server, const char *url);
+
 /* Where it listens beside the run directory's socket, with the port it got; "": nowhere. */
 const char *hk_server_url(const struct hk_server *server);
 

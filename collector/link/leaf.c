@@ -118,6 +118,12 @@ int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf)
 	return 0;
 }
 
+void hk_leaf_link_all(const struct hk_leaf *leaf, const struct hk_collector *collector)
+{
+	hk_node_keep(collector->dirfd[0], leaf->head.id);
+	hk_outbox_link_all(&leaf->outbox, collector);
+}
+
 struct hk_leaf *hk_leaf_free(struct hk_leaf *leaf)
 {
 	if (!leaf) {

@@ -14,6 +14,9 @@
 /* Begins for options.upstream; takes up what an earlier collector left unsent. -errno, which it
  * says. */
 int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf);
+/* Notes who this node is and its unsent jobs in the run directory, for the next collector. */
+void hk_leaf_link_all(const struct hk_leaf *leaf, const struct hk_collector *collector);
+
 /* Frees; accepts NULL, returns NULL. What is unsent stays for the next collector. */
 struct hk_leaf *hk_leaf_free(struct hk_leaf *leaf);
 

@@ -8,6 +8,22 @@
 
 #include "base/rundir.h"
 
+int hk_node_keep(int dirfd, const uint8_t id[HK_NODE_ID_BYTES])
+{
+	int fd = openat(dirfd, HK_RUNDIR_NODE ".new",
+			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0) {
+		return -errno;
+	}
+	ssize_t n = write(fd, id, HK_NODE_ID_BYTES);
+	int r = n == HK_NODE_ID_BYTES ? 0 : n < 0 ? -errno : -ENOSPC;
+	close(fd);
+	if (r == 0 && renameat(dirfd, HK_RUNDIR_NODE ".new", dirfd, HK_RUNDIR_NODE) < 0) {
+		r = -errno;
+	}
+	return r;
+}
+
 int hk_node_id(int dirfd, uint8_t id[HK_NODE_ID_BYTES])
 {
 	int fd = openat(dirfd, HK_RUNDIR_NODE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -21,19 +37,7 @@ int hk_node_id(int dirfd, uint8_t id[HK_NODE_ID_BYTES])
 	if (getrandom(id, HK_NODE_ID_BYTES, 0) != HK_NODE_ID_BYTES) {
 		return -errno;
 	}
-	/* Only the holder of the directory's lock comes here. */
-	fd = openat(dirfd, HK_RUNDIR_NODE ".new",
-		    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0) {
-		return -errno;
-	}
-	ssize_t n = write(fd, id, HK_NODE_ID_BYTES);
-	int r = n == HK_NODE_ID_BYTES ? 0 : n < 0 ? -errno : -ENOSPC;
-	close(fd);
-	if (r == 0 && renameat(dirfd, HK_RUNDIR_NODE ".new", dirfd, HK_RUNDIR_NODE) < 0) {
-		r = -errno;
-	}
-	return r;
+	return hk_node_keep(dirfd, id);
 }
 
 static int nibble(char c)

@@ -319,6 +319,18 @@ void hk_outbox_restore(struct hk_outbox *outbox, const struct hk_collector *coll
 	}
 }
 
+void hk_outbox_link_all(const struct hk_outbox *outbox, const struct hk_collector *collector)
+{
+	const struct hk_outbox_job *job;
+	DL_FOREACH (outbox->jobs, job) {
+		if (job->state) {
+			hk_jobdir_link(collector->dirfd[0],
+				       job->complete ? HK_OUTBOX_DONE : HK_OUTBOX_LINK,
+				       job->state->id, job->state->directory);
+		}
+	}
+}
+
 int hk_outbox_load(struct hk_outbox_job *job)
 {
 	struct hk_outbox_process *process;

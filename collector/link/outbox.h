@@ -63,6 +63,9 @@ struct hk_outbox {
 
 /* Takes up the closed jobs that an earlier collector left unsent. */
 void hk_outbox_restore(struct hk_outbox *outbox, const struct hk_collector *collector);
+/* Notes every closed job in the run directory again, for hk_outbox_restore of the next collector.
+ */
+void hk_outbox_link_all(const struct hk_outbox *outbox, const struct hk_collector *collector);
 void hk_outbox_fini(struct hk_outbox *outbox);
 
 /* Takes in what is new in the collector's open jobs, and what has changed of what is known. True if

@@ -301,21 +301,3 @@ uint32_t hk_peers_awaited(const struct hk_collector *collector, const struct hk_
 	}
 	return count;
 }
-
-void hk_peers_give_up(struct hk_job *job)
-{
-	struct hk_process *process;
-	DL_FOREACH (job->processes, process) {
-		Hk__Process *state = process->state;
-		const Hk__Anchor *seen = state->seen ? state->seen : state->start;
-		if (!process->remote || process->gone) {
-			continue;
-		}
-		state->exit_kind = HK__EXIT_KIND__EXIT_VANISHED;
-		if (seen && hk_state_set_anchor(&state->end, seen->ticks, seen->monotonic_ns,
-						seen->realtime_ns) == 0) {
-			process->gone = true;
-		}
-		process->changed = true;
-	}
-}

@@ -59,7 +59,4 @@ void hk_peers_look(const struct hk_collector *collector, struct hk_job *job);
 /* Nodes of JOB whose part of it is not all here, and which are not given up. */
 uint32_t hk_peers_awaited(const struct hk_collector *collector, const struct hk_job *job);
 
-/* JOB is about to be closed: processes of nodes that are not here any more count as vanished. */
-void hk_peers_give_up(struct hk_job *job);
-
 #endif
