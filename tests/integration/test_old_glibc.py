@@ -12,6 +12,7 @@ import sys
 
 import test_fibers
 import test_life
+import test_locked
 from harness import Run, expect, expect_true, main
 
 SKIPPED = 77
@@ -92,20 +93,22 @@ def build_old(run, old):
     """A build tree of its own: what is traced is built anew, what traces it is the one there is."""
     tree = run.path("tree")
     parts = [f"{old}/{LIBRARIES}/{name}" for name in ("libpthread.so.0", "libdl.so.2", "librt.so.1")]
-    for name in "life", "frame":
+    for name in "life", "frame", "unload":
         os.makedirs(os.path.join(tree, "tests", "integration", name))
     for name in "cli", "collector", "agent":
         os.symlink(os.path.join(run.build, name), os.path.join(tree, name))
 
     def source(directory, *names):
         return [os.path.join(HERE, directory, name) for name in names]
-    life, fibers = (os.path.join(tree, "tests", "integration", name) for name in ("life", "frame"))
+    life, fibers, unload = (os.path.join(tree, "tests", "integration", name) for name in ("life", "frame", "unload"))
     compile_old(run, old, f"{life}/liblife_library.so", "-shared", "-fPIC", *source("life", "life_library.c"))
     compile_old(run, old, f"{life}/life", "-D_Fork=fork",
                 *source("life", *(f"{name}.c" for name in ("life", "life_processes", "life_images", "life_threads", "life_sandboxes"))),
                 "-Wl,--no-as-needed", f"{life}/liblife_library.so", *parts)
     compile_old(run, old, f"{fibers}/libfibers_library.so", "-shared", "-fPIC", *source("frame", "fibers_library.c"))
     compile_old(run, old, f"{fibers}/fibers", *source("frame", "fibers.c", "fibers_switch.S"), f"{fibers}/libfibers_library.so", *parts)
+    compile_old(run, old, f"{unload}/locked", *source("unload", "locked.c"), *parts)
+    compile_old(run, old, f"{unload}/liblocked_other.so", "-shared", "-fPIC", "-nostartfiles", *source("unload", "other.c"))
     return tree
 
 
@@ -124,6 +127,8 @@ def check_real(run):
             if case.words.split()[0] not in NEWER | STORMS:
                 test_life.check(other, case)
         test_fibers.test(other)
+        # The loader keeps its lock elsewhere, and takes it by functions of libpthread's.
+        test_locked.test(other)
 
 
 def test(run, which):

@@ -54,7 +54,7 @@ def check_left_in_python(run: Run):
 
 
 def check_same_place(run: Run):
-    """The second library's calls have its own description and level, not those of the one that was there before."""
+    """The second library's calls have its own description and level, and its words are its own, not those of the one before."""
     hooks = run.path("sum.hooks")
     with open(hooks, "w", encoding="ascii") as file:
         for count in 6, 8:
@@ -69,9 +69,11 @@ def check_same_place(run: Run):
         expect_true(f"at the same place at least once: {lines}", any(line.endswith("same 1") for line in lines))
         expect(f"{job}: sums", {line.split(" same")[0] for line in lines}, {f"{FIRST} {SECOND}"})
         report = run.report(run.path("store", job))
-        expect(f"{job}: calls", sum(total_calls(report).values()), 2 * ROUNDS)
+        expect(f"{job}: calls", total_calls(report), {(0, "unload_sum"): 2 * ROUNDS, (0, "summing"): 2 * ROUNDS})
+        marks = {os.path.basename(row["library"]): row["calls"] for row in report["calls"] if row["function"] == "summing"}
+        expect(f"{job}: what each says of itself", marks, {os.path.basename(library): ROUNDS for library in libraries})
         records = ROUNDS if job == "leveled" else 2 * ROUNDS
-        expect(f"{job}: records", [row["records"] for row in report["processes"]], [records])
+        expect(f"{job}: records", [row["records"] for row in report["processes"]], [records + 2 * ROUNDS])
 
 
 def check_many(run: Run):
