@@ -333,5 +333,9 @@ static int run(int argc, char **argv)
 
 static const struct hk_manual_values values[] = {{"", action_word}, {0}};
 
+static const char examples[] =
+    "hookcli ctl level 'MPI_*=count' --for 1m\tOnly count MPI calls for a minute\n"
+    "hookcli ctl off --all\tStop tracing in all processes";
+
 const struct hk_command hk_command_ctl = {
-    {"ctl", "change levels of a running job", &argp, NULL, values}, run};
+    {"ctl", "change levels of a running job", &argp, NULL, values, examples}, run};

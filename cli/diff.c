@@ -227,7 +227,12 @@ static int run(int argc, char **argv)
 
 static const struct hk_manual_values values[] = {{"format", format_word}, {0}};
 
+static const char examples[] = "hookcli diff base hook-last\tCompare the newest job with job base\n"
+			       "hookcli diff base hook-last --fail-on 'MPI_*:time>10%'\tExit with "
+			       "1 if MPI calls take 10 % longer";
+
 const struct hk_command hk_command_diff = {
     {"diff", "compare two jobs; --fail-on makes it a gate", &argp,
-     "0 no condition of --fail-on holds\n1 one holds\n2 nothing could be compared", values},
+     "0 no condition of --fail-on holds\n1 one holds\n2 nothing could be compared", values,
+     examples},
     run};

@@ -232,7 +232,11 @@ static int run(int argc, char **argv)
 
 static const struct hk_manual_values values[] = {{"hooks", hk_hooks_option_word}, {0}};
 
+static const char examples[] =
+    "hookcli doctor\tCheck this machine\n"
+    "hookcli doctor -- ./solver\tShow what the agent reaches in a program";
+
 const struct hk_command hk_command_doctor = {
     {"doctor", "check whether tracing works here, and what it reaches in a program", &argp, NULL,
-     values},
+     values, examples},
     run};

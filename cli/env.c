@@ -256,5 +256,11 @@ static const char *launcher_word(size_t index)
 
 static const struct hk_manual_values values[] = {{"", launcher_word}, {0}};
 
+static const char examples[] =
+    "hookcli env mpirun\tPrint the lines that load the agent without hookcli run\n"
+    "eval \"$(hookcli env)\"\tLoad the agent into what this shell starts";
+
 const struct hk_command hk_command_env = {
-    {"env", "print the lines that load the agent without `hookcli run`", &argp, NULL, values}, run};
+    {"env", "print the lines that load the agent without `hookcli run`", &argp, NULL, values,
+     examples},
+    run};

@@ -409,7 +409,12 @@ static int run(int argc, char **argv)
 static const struct hk_manual_values values[] = {
     {"format", format_word}, {"weight", weight_word}, {"split", split_word}, {0}};
 
+static const char examples[] =
+    "hookcli export --format perfetto -o trace.gz\tWrite a trace for ui.perfetto.dev\n"
+    "hookcli export --format csv --from 1s --to 2s --ranks 0,4-7\tPrint the calls of some ranks in "
+    "one second";
+
 const struct hk_command hk_command_export = {
     {"export", "write its calls for Perfetto, Chrome, HTA, flame graphs, csv or sqlite", &argp,
-     NULL, values},
+     NULL, values, examples},
     run};

@@ -278,5 +278,9 @@ static const char *file_word(size_t index)
 
 static const struct hk_manual_values values[] = {{"", file_word}, {0}};
 
+static const char examples[] = "hookcli hooks\tList the shipped hooks files\n"
+			       "hookcli hooks mpi\tShow what the file mpi hooks";
+
 const struct hk_command hk_command_hooks = {
-    {"hooks", "list the shipped hooks files, or show and check one", &argp, NULL, values}, run};
+    {"hooks", "list the shipped hooks files, or show and check one", &argp, NULL, values, examples},
+    run};

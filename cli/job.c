@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/rundir.h"
 #include "call.h"
+#include "collectors.h"
 #include "command.h"
 #include "job_card.h"
 #include "job_root.h"
@@ -55,6 +56,11 @@ static int ask(const char *url, Hk__Request *request, Hk__Response **ret_respons
 int hk_job_ask(Hk__Request *request, Hk__Response **ret_response)
 {
 	return ask(hk_job_collector(), request, ret_response);
+}
+
+int hk_job_ask_at(const char *url, Hk__Request *request, Hk__Response **ret_response)
+{
+	return ask(url, request, ret_response);
 }
 
 int hk_job_ask_its(const struct hk_job *job, Hk__Request *request, Hk__Response **ret_response)
@@ -353,23 +359,42 @@ static int complete(struct hk_job *job)
 	return code;
 }
 
+/* Takes the job called NAME from the first of the user's collectors that has it. What the first
+ * collector answered, if none has. */
+static int ask_all(const char *name, struct hk_job *job)
+{
+	static struct hk_collectors collectors;
+	int first = -ECONNREFUSED;
+
+	hk_collectors_find(&collectors);
+	for (size_t i = 0; i < collectors.count; i++) {
+		Hk__Response *response = NULL;
+		int r = hk_job_snapshot_ask(collectors.url[i], name, &response);
+		if (r == 0) {
+			hk_job_snapshot_take(job, response, collectors.url[i]);
+		}
+		if (response) {
+			hk__response__free_unpacked(response, NULL);
+		}
+		if (r == 0 || r == -ENOTUNIQ) {
+			return r;
+		}
+		first = i == 0 ? r : first;
+	}
+	return first;
+}
+
 static int open_named(const char *name, struct hk_job *job)
 {
 	char store[PATH_MAX], path[PATH_MAX];
 	const char *url = hk_job_collector();
-	Hk__Response *response = NULL;
-	int r = hk_job_snapshot_ask(url, name, &response);
+	int r = ask_all(name, job);
 
 	if (r == 0) {
-		hk_job_snapshot_take(job, response, url);
-	} else if (r == -ENOTUNIQ) {
-		tell_several(name);
-	}
-	if (response) {
-		hk__response__free_unpacked(response, NULL);
-	}
-	if (r == 0) {
 		return complete(job);
+	}
+	if (r == -ENOTUNIQ) {
+		tell_several(name);
 	}
 	/* Who names a collector does not mean a job that happens to lie here. */
 	if (hk_command_setting("collector") && r != -ENOENT && r != -ENOTUNIQ) {
@@ -393,10 +418,18 @@ static int open_named(const char *name, struct hk_job *job)
 	return HK_EXIT_ABSENT;
 }
 
+/* The newest job that runs, whichever of the user's collectors keeps it; if none runs the newest.
+ */
 static int open_newest(struct hk_job *job)
 {
-	const char *url = hk_job_collector();
+	static struct hk_collectors collectors;
 	Hk__Response *response = NULL;
+
+	hk_collectors_find(&collectors);
+	int newest = collectors.count > 1 ? hk_collectors_newest(&collectors) : -ENOENT;
+	const char *url = newest >= 0		 ? collectors.url[newest]
+			  : collectors.count > 0 ? collectors.url[0]
+						 : hk_job_collector();
 	int r = hk_job_snapshot_ask(url, "", &response);
 	int code = HK_EXIT_DONE;
 

@@ -43,6 +43,9 @@ const char *hk_job_collector(void);
  * answer is freed with hk__response__free_unpacked. */
 int hk_job_ask(Hk__Request *request, Hk__Response **ret_response);
 
+/* The same to the collector at URL. */
+int hk_job_ask_at(const char *url, Hk__Request *request, Hk__Response **ret_response);
+
 /* The same to the collector that keeps JOB, which is live. */
 int hk_job_ask_its(const struct hk_job *job, Hk__Request *request, Hk__Response **ret_response);
 

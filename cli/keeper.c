@@ -83,14 +83,17 @@ static void identify(struct hk_keeper *keeper, const struct hk_keeper_wish *wish
 	char id[128];
 
 	hk_identity_read(environ, &identity);
-	keeper->inside = identity.rank >= 0;
+	/* RANK without a launcher's mark numbers a process of a job that other processes cannot
+	 * name: each command is a job of its own then. */
+	bool shared = wish->job || *identity.job || strcmp(identity.rank_source, "RANK") != 0;
+	keeper->inside = identity.rank >= 0 && shared;
 	hk_world_read(environ, &identity, &world);
 	keeper->expected = keeper->inside ? world.local_size : 1;
-	keeper->first = identity.rank <= 0;
+	keeper->first = identity.rank <= 0 || !shared;
 	keeper->world_size = identity.world_size;
 	keeper->per_node = wants_nodes(keeper->inside && world.many_nodes);
 	int place = identity.local_rank >= 0 ? identity.local_rank : identity.rank;
-	keeper->leads = place <= 0;
+	keeper->leads = place <= 0 || !shared;
 	if (wish->job) {
 		set_id(keeper, wish->job);
 	} else if (keeper->inside && *identity.job) {

@@ -313,5 +313,10 @@ static int run(int argc, char **argv)
 	return rc;
 }
 
+static const char examples[] =
+    "hookcli log --filter 'function=MPI_* and duration>5ms'\tPrint the long MPI calls\n"
+    "hookcli log -f --filter error\tFollow a running job and print the calls that fail";
+
 const struct hk_command hk_command_log = {
-    {"log", "print the calls of a job, one line each; -f follows it", &argp, NULL, NULL}, run};
+    {"log", "print the calls of a job, one line each; -f follows it", &argp, NULL, NULL, examples},
+    run};

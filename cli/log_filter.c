@@ -147,8 +147,10 @@ static int read_number(struct parse *parse, struct node *node, const char *value
 	char *end;
 
 	if (node->kind == DURATION) {
-		return hk_span_time(value, &node->number) < 0
-			   ? fail_at(parse, value, "a time like 1ms expected")
+		/* "duration>5" meant seconds, where people think of microseconds. */
+		bool bare = value[strspn(value, "0123456789.")] == '\0';
+		return bare || hk_span_time(value, &node->number) < 0
+			   ? fail_at(parse, value, "duration needs a unit, such as 5us, 5ms or 5s,")
 			   : 0;
 	}
 	errno = 0;

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "call.h"
+#include "collectors.h"
 #include "command.h"
 #include "job.h"
 #include "job_card.h"
@@ -16,6 +18,7 @@
 #include "report/name.h"
 #include "report/quantity.h"
 #include "report/table.h"
+#include "settings/settings.h"
 
 #define JOBS_MAX 4096u
 #define ID_COLUMNS 255
@@ -34,25 +37,34 @@ struct list {
 
 enum style { STYLE_TABLE, STYLE_JSON, STYLE_IDS };
 
+struct arguments {
+	enum style style;
+	bool store; /* the jobs of --store only */
+};
+
 #define OPTION_IDS 0x100
 
 static const struct argp_option options[] = {
     HK_OPTION_JSON,
-    {"ids", OPTION_IDS, NULL, 0, "The jobs' ids only, one to a line", 0},
+    {"ids", OPTION_IDS, NULL, 0, "Print the jobs' ids only, one to a line", 0},
+    {"store", 's', "DIR", 0, "List the jobs in DIR only", 0},
     {0},
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-	enum style *style = state->input;
+	struct arguments *arguments = state->input;
 
 	switch (key) {
 	case HK_OPTION_KEY_JSON:
-		*style = STYLE_JSON;
+		arguments->style = STYLE_JSON;
 		return 0;
 	case OPTION_IDS:
-		*style = STYLE_IDS;
+		arguments->style = STYLE_IDS;
 		return 0;
+	case 's':
+		arguments->store = true;
+		return -hk_settings_set(hk_command_settings(), "store", argument);
 	case ARGP_KEY_ARG:
 		hk_option_no_job(state, "ls", argument);
 		return 0;
@@ -64,7 +76,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static const struct argp argp = {
     .options = options,
     .parser = parse,
-    .doc = "List jobs: those of the running collector, in its store and in this directory.",
+    .doc = "List jobs: those of the user's running collectors, in the store and in this directory.",
     .children = hk_option_children,
 };
 
@@ -108,26 +120,8 @@ static void list_fini(struct list *list)
 	free(list);
 }
 
-/* No collector is no error here: there may be jobs on disk. Told only if a URL was given. */
-static int add_collector(struct list *list)
+static void add_jobs(struct list *list, const Hk__Response *response)
 {
-	Hk__ListRequest what = HK__LIST_REQUEST__INIT;
-	Hk__Request request = HK__REQUEST__INIT;
-	const char *url = hk_job_collector();
-	Hk__Response *response;
-
-	request.what_case = HK__REQUEST__WHAT_LIST;
-	request.list = &what;
-	int code;
-	if (hk_command_setting("collector")) {
-		code = hk_job_ask(&request, &response);
-	} else {
-		bool found = hk_call(url, &request, 2000, &response) == 0;
-		code = found ? HK_EXIT_DONE : HK_EXIT_ABSENT;
-	}
-	if (code != HK_EXIT_DONE) {
-		return hk_command_setting("collector") ? code : HK_EXIT_DONE;
-	}
 	for (size_t i = 0; i < response->n_jobs; i++) {
 		const Hk__Job *job = response->jobs[i];
 		struct entry entry = {
@@ -142,7 +136,32 @@ static int add_collector(struct list *list)
 		};
 		add(list, &entry);
 	}
-	hk__response__free_unpacked(response, NULL);
+}
+
+/* No collector is no error here: there may be jobs on disk. That none answers at --collector is
+ * one. */
+static int add_collectors(struct list *list)
+{
+	static struct hk_collectors collectors;
+	Hk__ListRequest what = HK__LIST_REQUEST__INIT;
+
+	hk_collectors_find(&collectors);
+	for (size_t i = 0; i < collectors.count; i++) {
+		Hk__Request request = HK__REQUEST__INIT;
+		Hk__Response *response;
+		request.what_case = HK__REQUEST__WHAT_LIST;
+		request.list = &what;
+		if (hk_command_setting("collector")) {
+			int code = hk_job_ask(&request, &response);
+			if (code != HK_EXIT_DONE) {
+				return code;
+			}
+		} else if (hk_call(collectors.url[i], &request, 2000, &response) < 0) {
+			continue;
+		}
+		add_jobs(list, response);
+		hk__response__free_unpacked(response, NULL);
+	}
 	return HK_EXIT_DONE;
 }
 
@@ -254,12 +273,49 @@ static int write_ids(const struct list *list)
 	return HK_EXIT_DONE;
 }
 
-static int run(int argc, char **argv)
+static int fill(struct list *list, const struct arguments *arguments)
 {
 	char store[PATH_MAX];
-	enum style style = STYLE_TABLE;
+	int code = arguments->store ? HK_EXIT_DONE : add_collectors(list);
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &style) != 0) {
+	if (code != HK_EXIT_DONE) {
+		return code;
+	}
+	if (hk_job_store(store) == 0) {
+		if (arguments->store && access(store, R_OK | X_OK) < 0) {
+			hk_error("cannot read %s: %s", store, strerror(errno));
+			return HK_EXIT_ABSENT;
+		}
+		add_store(list, store, "");
+	}
+	if (!arguments->store) {
+		add_store(list, ".", HK_JOB_HERE);
+	}
+	qsort(list->entries, list->count, sizeof(list->entries[0]), by_start);
+	return HK_EXIT_DONE;
+}
+
+static int write_list(const struct list *list, enum style style)
+{
+	switch (style) {
+	case STYLE_JSON:
+		return write_json(list);
+	case STYLE_IDS:
+		return write_ids(list);
+	default:
+		if (list->count > 0) {
+			return write_table(list);
+		}
+		fputs("no jobs yet: trace one with: hookcli run -- CMD\n", stderr);
+		return HK_EXIT_DONE;
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	struct arguments arguments = {.style = STYLE_TABLE};
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
 		return HK_EXIT_USAGE;
 	}
 	struct list *list = calloc(1, sizeof(*list));
@@ -267,26 +323,17 @@ static int run(int argc, char **argv)
 		hk_error("out of memory");
 		return HK_EXIT_FAILED;
 	}
-	int code = add_collector(list);
+	int code = fill(list, &arguments);
 	if (code == HK_EXIT_DONE) {
-		if (hk_job_store(store) == 0) {
-			add_store(list, store, "");
-		}
-		add_store(list, ".", HK_JOB_HERE);
-		qsort(list->entries, list->count, sizeof(list->entries[0]), by_start);
-		if (style == STYLE_JSON) {
-			code = write_json(list);
-		} else if (style == STYLE_IDS) {
-			code = write_ids(list);
-		} else if (list->count > 0) {
-			code = write_table(list);
-		} else {
-			fputs("no jobs yet: trace one with: hookcli run -- CMD\n", stderr);
-		}
-		code = hk_command_output_close(stdout, code);
+		code = hk_command_output_close(stdout, write_list(list, arguments.style));
 	}
 	list_fini(list);
 	return code;
 }
 
-const struct hk_command hk_command_ls = {{"ls", "list the jobs there are", &argp, NULL, NULL}, run};
+static const char examples[] =
+    "hookcli ls\tList the jobs there are\n"
+    "hookcli ls --store results --json\tList the jobs in ./results as JSON";
+
+const struct hk_command hk_command_ls = {
+    {"ls", "list the jobs there are", &argp, NULL, NULL, examples}, run};

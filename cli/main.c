@@ -63,6 +63,9 @@ static int write_manual(const char *what, const char *name)
 		     "2 wrong usage\n"
 		     "3 no such job or collector",
 	    .see = "hookcollector(1)",
+	    .examples = "hookcli run -- ./solver input\tTrace a program and sum up what it calls\n"
+			"hookcli top\tWatch the job from another terminal\n"
+			"hookcli report --format text\tShow all of it after its end",
 	};
 	const struct hk_command *command = name ? find(name) : NULL;
 
@@ -77,10 +80,25 @@ static int write_manual(const char *what, const char *name)
 	return hk_command_output_close(stdout, name && !command ? HK_EXIT_USAGE : HK_EXIT_DONE);
 }
 
-int main(int argc, char **argv)
+static int unknown(const char *word)
+{
+	fprintf(stderr, "hookcli: unknown %s '%.64s': hookcli --help lists the commands\n",
+		word[0] == '-' ? "option" : "command", word);
+	return HK_EXIT_USAGE;
+}
+
+/* Runs COMMAND; ARGV[0] is its name. */
+static int call(const struct hk_command *command, int argc, char **argv)
 {
 	char name[64];
 
+	snprintf(name, sizeof(name), "hookcli %s", command->manual.name);
+	argv[0] = name;
+	return command->run(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
 	hk_log_setup("hookcli", HK_LOG_WARNING);
 	argp_err_exit_status = HK_EXIT_USAGE;
 	if (argc < 2) {
@@ -89,6 +107,12 @@ int main(int argc, char **argv)
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "-?") == 0 || strcmp(argv[1], "help") == 0) {
+		if (argc > 2 && find(argv[2])) {
+			return call(find(argv[2]), 2, (char *[]){argv[2], (char *)"--help", NULL});
+		}
+		if (argc > 2) {
+			return unknown(argv[2]);
+		}
 		help(stdout);
 		return hk_command_output_close(stdout, HK_EXIT_DONE);
 	}
@@ -100,12 +124,5 @@ int main(int argc, char **argv)
 		return write_manual(argv[1], argv[2]);
 	}
 	const struct hk_command *command = find(argv[1]);
-	if (!command) {
-		fprintf(stderr, "hookcli: unknown %s '%.64s': hookcli --help lists the commands\n",
-			argv[1][0] == '-' ? "option" : "command", argv[1]);
-		return HK_EXIT_USAGE;
-	}
-	snprintf(name, sizeof(name), "hookcli %s", command->manual.name);
-	argv[1] = name;
-	return command->run(argc - 1, argv + 1);
+	return command ? call(command, argc - 1, argv + 1) : unknown(argv[1]);
 }

@@ -225,7 +225,11 @@ static int run(int argc, char **argv)
 
 static const struct hk_manual_values values[] = {{"format", format_word}, {"by", by_word}, {0}};
 
+static const char examples[] =
+    "hookcli report --by rank\tShow a table of ranks\n"
+    "hookcli report base --format json -o base.json\tWrite all numbers of job base as JSON";
+
 const struct hk_command hk_command_report = {
     {"report", "show what every rank of a job called, as summary, text, json, csv or html", &argp,
-     NULL, values},
+     NULL, values, examples},
     run};

@@ -178,4 +178,9 @@ static int run(int argc, char **argv)
 	return worst;
 }
 
-const struct hk_command hk_command_rm = {{"rm", "remove finished jobs", &argp, NULL, NULL}, run};
+static const char examples[] =
+    "hookcli rm base\tRemove job base after a yes\n"
+    "hookcli rm -f $(hookcli ls --store results --ids)\tRemove all jobs that results has";
+
+const struct hk_command hk_command_rm = {
+    {"rm", "remove finished jobs", &argp, NULL, NULL, examples}, run};

@@ -454,10 +454,16 @@ static const struct hk_manual_values values[] = {
     {0},
 };
 
+static const char examples[] =
+    "hookcli run -- mpirun -n 4 ./solver input\tTrace a job of four ranks with the default hooks\n"
+    "hookcli run --hooks libc --level time -- python3 train.py\tTrace heap and locks too, and keep "
+    "no records\n"
+    "hookcli run --store results --job base -- ./solver\tKeep the job in results/base";
+
 const struct hk_command hk_command_run = {
     {"run", "run a command under the agent and sum up what it called", &argp,
      "N that of the command\n128+N it died of signal N\n125 hooktrace failed\n"
      "126 the command cannot be run\n127 there is no such command",
-     values},
+     values, examples},
     run,
 };

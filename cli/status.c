@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "call.h"
+#include "collectors.h"
 #include "command.h"
 #include "coverage_table.h"
 #include "job.h"
@@ -282,8 +284,13 @@ static json_t *accounts_json(const Hk__StatusReply *status)
 	return accounts;
 }
 
-static int status_json(const Hk__StatusReply *status)
+static int status_json(const Hk__StatusReply *status, const struct hk_collectors *all)
 {
+	json_t *others = json_array();
+
+	for (size_t i = 1; i < all->count; i++) {
+		json_array_append_new(others, text(all->url[i]));
+	}
 	json_t *jobs = json_array();
 
 	for (size_t i = 0; i < status->n_jobs; i++) {
@@ -291,7 +298,7 @@ static int status_json(const Hk__StatusReply *status)
 	}
 	json_t *root = json_pack(
 	    "{s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
-	    "s:o, s:o, s:o}",
+	    "s:o, s:o, s:o, s:o}",
 	    "pid", (json_int_t)status->pid, "version", text(status->version), "url",
 	    text(status->url), "listen", text(status->listen), "http", text(status->http),
 	    "turned_away", (json_int_t)status->turned_away, "run_directory",
@@ -301,7 +308,7 @@ static int status_json(const Hk__StatusReply *status)
 	    (json_int_t)status->refused, "cpu_ns", (json_int_t)status->cpu_ns, "drained_records",
 	    (json_int_t)status->drained_records, "stored_bytes", (json_int_t)status->stored_bytes,
 	    "jobs", jobs, "upstream", uplink_json(status->uplink), "leaves", leaves_json(status),
-	    "accounts", accounts_json(status));
+	    "accounts", accounts_json(status), "others", others);
 	int r = root ? json_dumpf(root, stdout, JSON_INDENT(1)) : -1;
 	puts("");
 	json_decref(root);
@@ -367,22 +374,16 @@ static int status_text(const Hk__StatusReply *status)
 	return r == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
 }
 
-static int run(int argc, char **argv)
+/* Shows what collector number AT of ALL does. */
+static int show(const struct hk_collectors *all, size_t at, bool json)
 {
-	struct arguments arguments = {0};
 	Hk__StatusRequest what = HK__STATUS_REQUEST__INIT;
 	Hk__Request request = HK__REQUEST__INIT;
 	Hk__Response *response;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
-		return HK_EXIT_USAGE;
-	}
-	if (arguments.config) {
-		return config_write(arguments.json);
-	}
 	request.what_case = HK__REQUEST__WHAT_STATUS;
 	request.status = &what;
-	int code = hk_job_ask(&request, &response);
+	int code = hk_job_ask_at(all->url[at], &request, &response);
 	if (code != HK_EXIT_DONE) {
 		return code;
 	}
@@ -394,14 +395,43 @@ static int run(int argc, char **argv)
 			hk_warning("this is hookcli %s, the collector is %.40s", HK_VERSION,
 				   response->status->version);
 		}
-		code =
-		    arguments.json ? status_json(response->status) : status_text(response->status);
-		code = hk_command_output_close(stdout, code);
+		code = json ? status_json(response->status, all) : status_text(response->status);
 	}
 	hk__response__free_unpacked(response, NULL);
 	return code;
 }
 
+static int run(int argc, char **argv)
+{
+	static struct hk_collectors collectors;
+	struct arguments arguments = {0};
+	int code = HK_EXIT_DONE;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
+		return HK_EXIT_USAGE;
+	}
+	if (arguments.config) {
+		return config_write(arguments.json);
+	}
+	hk_collectors_find(&collectors);
+	for (size_t i = 0; i < collectors.count && code == HK_EXIT_DONE; i++) {
+		if (i > 0 && arguments.json) {
+			break; /* one document; its "others" names them */
+		}
+		fputs(i > 0 ? "\n" : "", stdout);
+		code = show(&collectors, i, arguments.json);
+	}
+	if (collectors.count == 0) {
+		code = hk_call_failed(hk_job_collector(), -ECONNREFUSED);
+	}
+	return hk_command_output_close(stdout, code);
+}
+
+static const char examples[] =
+    "hookcli status\tShow what the collector does\n"
+    "hookcli status --config\tShow the settings and where each comes from";
+
 const struct hk_command hk_command_status = {
-    {"status", "show what the collector does and where settings come from", &argp, NULL, NULL},
+    {"status", "show what the collector does and where settings come from", &argp, NULL, NULL,
+     examples},
     run};

@@ -210,5 +210,10 @@ static const char *title_word(size_t index)
 
 static const struct hk_manual_values values[] = {{"view", view_word}, {"sort", title_word}, {0}};
 
-const struct hk_command hk_command_top = {{"top", "watch a job while it runs", &argp, NULL, values},
-					  run};
+static const char examples[] =
+    "hookcli top\tWatch the newest job\n"
+    "hookcli top --view ranks --sort MPI%\tBegin with the ranks, those with the most MPI first\n"
+    "hookcli top --once --all\tPrint one picture, idle waits included";
+
+const struct hk_command hk_command_top = {
+    {"top", "watch a job while it runs", &argp, NULL, values, examples}, run};

@@ -228,6 +228,13 @@ static int write_manual(const struct argp *parser)
 	    .argp = parser,
 	    .exits = "0 ended as asked\n1 failed\n2 wrong usage",
 	    .see = "hookcli(1)",
+	    .examples =
+		"hookcollector --store ~/jobs\tKeep what this user's traced processes call in "
+		"~/jobs\n"
+		"hookcollector keygen keys\tMake a certificate and tokens in ./keys\n"
+		"hookcollector --listen tls+tcp://0.0.0.0:4440 --token-file keys/tokens "
+		"--tls-cert keys/collector.crt --tls-key keys/collector.key\tBe the root of other "
+		"nodes' collectors",
 	};
 
 	hk_manual_write(&program, NULL, stdout);

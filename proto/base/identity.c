@@ -22,6 +22,7 @@ static const struct source sources[] = {
     {"PMIX_RANK", NULL, NULL, {"PMIX_NAMESPACE", NULL}},
     {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", {NULL, NULL}},
     {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", {"SLURM_STEP_ID", NULL}},
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", {"WORLD_SIZE", NULL}},
 };
 #define SOURCE_COUNT (sizeof(sources) / sizeof(sources[0]))
 
@@ -77,6 +78,11 @@ static bool is_open(char *const *environment, const struct source *source)
 	}
 	if (strcmp(source->gate[0], "SLURM_STEP_ID") == 0) {
 		return is_step(environment);
+	}
+	/* Without a launcher's mark both must be numbers that fit each other. */
+	if (strcmp(source->gate[0], "WORLD_SIZE") == 0) {
+		int64_t rank = number(environment, source->rank, INT32_MAX - 1);
+		return rank >= 0 && number(environment, source->world_size, INT32_MAX) > rank;
 	}
 	return filled(environment, source->gate[0]) || filled(environment, source->gate[1]);
 }

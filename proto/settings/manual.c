@@ -131,6 +131,20 @@ static void roff_exits(FILE *output, const char *exits)
 	}
 }
 
+static void roff_examples(FILE *output, const char *examples)
+{
+	fputs(".SH EXAMPLES\n", output);
+	while (*examples) {
+		size_t line = strcspn(examples, "\n"), command = strcspn(examples, "\t");
+		fputs(".PP\n", output);
+		roff_text(output, examples + command + 1, line - command - 1);
+		fputs(":\n.PP\n.nf\n.RS 4\n", output);
+		roff_text(output, examples, command);
+		fputs("\n.RE\n.fi\n", output);
+		examples += line + (examples[line] == '\n');
+	}
+}
+
 static void roff_commands(FILE *output, const struct hk_manual_program *program)
 {
 	fputs(".SH COMMANDS\n", output);
@@ -194,6 +208,7 @@ void hk_manual_write(const struct hk_manual_program *program,
 		roff_commands(output, program);
 	}
 	roff_exits(output, command && command->exits ? command->exits : program->exits);
+	roff_examples(output, command ? command->examples : program->examples);
 	roff_foot(output, program, command != NULL);
 }
 

@@ -22,6 +22,7 @@ struct hk_manual_command {
 	const struct argp *argp;
 	const char *exits;		       /* NULL: the program's */
 	const struct hk_manual_values *values; /* until one without an option; NULL: none */
+	const char *examples;		       /* lines of "COMMAND LINE\tWhat it does" */
 };
 
 struct hk_manual_program {
@@ -29,8 +30,9 @@ struct hk_manual_program {
 	const struct argp *argp; /* of a program without commands; else NULL */
 	const struct hk_manual_command *const *commands;
 	size_t command_count;
-	const char *exits; /* exit statuses, "NUMBER meaning" on lines of their own */
-	const char *see;   /* other pages, "hookcollector(1), ..." */
+	const char *exits;    /* exit statuses, "NUMBER meaning" on lines of their own */
+	const char *see;      /* other pages, "hookcollector(1), ..." */
+	const char *examples; /* as those of a command */
 };
 
 /* The page of PROGRAM, section 1, with a list of its commands; COMMAND: the page of one of them. */

@@ -68,6 +68,8 @@ def check_pages(run, root):
         shown = program(*words[1:], "--help").stdout
         options = set(re.findall(r"^ {2,6}(?:-\w, )?(?: {4})?(--[a-z-]+)", shown, re.MULTILINE)) - {"--help", "--usage", "--version"}
         expect(f"{name}: options without a word in the manual", {option for option in options if option not in text}, set())
+        examples = text.split(".SH EXAMPLES\n", 1)[1].split(".SH ", 1)[0]
+        expect_true(f"{name}: examples {examples!r}", examples.count(name.replace("-", " ", 1) if len(words) > 1 else name) >= 2)
         if len(words) > 1:
             expect_true(f"{name}: options of {shown!r}", options)
 

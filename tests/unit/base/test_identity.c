@@ -34,8 +34,13 @@ static const struct launch launches[] = {
     {{"HOOK_RANK=1", OMPI}, 1, -1, -1, "", "", "HOOK_RANK"},
     {{"HOOK_RANK=2", OMPI}, 2, 4, 0, "", "", "HOOK_RANK"},
     {{"HOOK_WORLD_SIZE=9", OMPI}, 2, 9, 0, "", "", "OMPI_COMM_WORLD_RANK"},
-    /* torchrun's names alone are anybody's */
-    {{TORCH}, -1, -1, -1, "", "", ""},
+    /* torchrun's names alone are anybody's: they count if they fit each other and no launcher
+     * says otherwise */
+    {{TORCH}, 5, 16, 1, "", "", "RANK"},
+    {{"RANK=5"}, -1, -1, -1, "", "", ""},
+    {{"RANK=5", "WORLD_SIZE=5"}, -1, -1, -1, "", "", ""},
+    {{"RANK=first", "WORLD_SIZE=5"}, -1, -1, -1, "", "", ""},
+    {{TORCH, OMPI}, 2, 4, 0, "", "", "OMPI_COMM_WORLD_RANK"},
     {{TORCH, "MASTER_ADDR=n1", "MASTER_PORT=29500"},
      5,
      16,

@@ -53,7 +53,7 @@ static void test_terms(void **state)
 	    {"duration>1ms", true},
 	    {"duration<=1999us", false},
 	    {"duration=2ms", true},
-	    {"duration>0.001", true},
+	    {"duration>0.001s", true},
 	    {"error", false},
 	    {"not error", true},
 	    {"unwound", false},
@@ -91,6 +91,7 @@ static void test_nonsense_is_refused(void **state)
 	    "function>a",
 	    "rank=x",
 	    "duration>x",
+	    "duration>5",
 	    "error error",
 	    "(error",
 	    "error)",
@@ -122,7 +123,7 @@ static void test_it_says_where_the_nonsense_is(void **state)
 	static const struct {
 		const char *text, *why;
 	} bad[] = {
-	    {"duration>1zz and error", "a time like 1ms expected at '1zz'"},
+	    {"duration>1zz and error", "duration needs a unit, such as 5us, 5ms or 5s, at '1zz'"},
 	    {"rank=x", "a number expected at 'x'"},
 	    {"rank= ", "value expected at the end"},
 	    {"function > a", "= or != expected at '> a'"},
