@@ -28,13 +28,13 @@ enum format {
 
 #define FORMAT_COUNT 5
 static const char *const formats[FORMAT_COUNT] = {"summary", "text", "json", "csv", "html"};
-/* The first four are enum hk_report_by. */
-#define BY_THREAD 4
-#define BY_SYMBOL 5
-#define BY_MEMORY 6
-#define BY_COUNT 7
+/* The first five are enum hk_report_by. */
+#define BY_THREAD 5
+#define BY_SYMBOL 6
+#define BY_MEMORY 7
+#define BY_COUNT 8
 static const char *const bys[BY_COUNT] = {"function", "rank",	"library", "host",
-					  "thread",   "symbol", "memory"};
+					  "process",  "thread", "symbol",  "memory"};
 
 struct arguments {
 	const char *job, *output;
@@ -45,7 +45,8 @@ struct arguments {
 static const struct argp_option options[] = {
     {"format", OPTION_FORMAT, "FORMAT", 0, "summary (default), text, json, csv or html", 0},
     {"by", OPTION_BY, "WHAT", 0,
-     "With text: sum by function (default), rank, library, thread or host. With text, json or csv: "
+     "With text: sum by function (default), rank, library, host, process or thread. With text, "
+     "json or csv: "
      "symbol, calls and cost of each symbol in each library; memory, peaks per library, device and "
      "kind",
      0},

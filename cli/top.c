@@ -37,7 +37,7 @@ static const struct argp_option options[] = {
     {"json", OPTION_JSON, NULL, 0, "The report as JSON instead of a picture (once, unless -n)", 0},
     {"rows", OPTION_ROWS, "N", 0, "Most rows of a picture of -b (default 30)", 0},
     {"view", OPTION_VIEW, "NAME", 0,
-     "Begin with functions, ranks, libraries, memory, open, nodes or coverage", 0},
+     "Begin with functions, ranks, libraries, memory, open, nodes or processes", 0},
     {"all", OPTION_ALL, NULL, 0, "Show idle waits, launchers and helpers too", 0},
     {"sort", OPTION_SORT, "COLUMN", 0, "Sort by the column of that title", 0},
     {0},
@@ -82,7 +82,7 @@ static void set_view(struct arguments *arguments, struct argp_state *state, cons
 	if (!arguments->view) {
 		argp_error(state,
 			   "unknown --view '%s': functions, ranks, libraries, memory, open, nodes "
-			   "or coverage",
+			   "or processes",
 			   word);
 	}
 }

@@ -26,10 +26,11 @@ hk.coverage = (() => {
 				{ title: "Notes", text: true, value: notes, show: (row) => html("span", { class: "wrap" }, notes(row) || "–") }] }), ...nodes());
 		document.getElementById("processes").replaceChildren(head("Processes", "Ranks, their helpers, and launchers."),
 			hk.table.build({ label: "Processes", rows: data.processes, of: data.rows.processes, more: "hookcli report --format json", filter: "Filter commands and hosts", sort: 0, limit: 16,
-				switches: data.others(data.processes, (row) => row.role), columns: [
+				switches: data.processes.some((row) => row.role === "main") ? [{ title: "launchers", hides: (row) => row.role === "launcher" }] : [], columns: [
 				{ title: "Rank", text: true, value: (row) => row.rank, show: (row) => format.rank(row.rank) }, { title: "Pid", value: (row) => row.pid }, { title: "Role", text: true, value: (row) => row.role },
 				{ title: "Command", text: true, value: (row) => row.command, show: (row) => html("code", { class: "clip", title: format.name(row.command) }, format.name(row.command)) },
 				{ title: "Host", text: true, value: (row) => format.name(row.host) },
+				number("Calls", "calls"), { title: "Inside", about: "Time inside hooked calls that are no idle waits, over its threads", value: (row) => row.inside_ns, show: (row) => format.duration(row.inside_ns) },
 				{ title: "Lived", value: (row) => (row.end_ns ?? data.job.duration_ns) - row.start_ns, show: (row) => format.duration((row.end_ns ?? data.job.duration_ns) - row.start_ns) },
 				number("Records", "records"), { title: "Agent", text: true, value: (row) => row.agent },
 				{ title: "Exit", text: true, value: (row) => `${row.exit.kind} ${row.exit.code ?? ""}`, show: (row) => hk.ranks.ending(row.exit) },

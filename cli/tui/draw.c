@@ -93,7 +93,7 @@ static void draw_tabs(struct hk_live *live, int line)
 		int length = snprintf(text, sizeof(text), shown ? "[%zu %s]" : " %zu %s ", i + 1,
 				      hk_views[i]->name);
 		/* A narrow screen has the numbers only, but for the view that is shown. */
-		if (COLS < 76 && !shown) {
+		if (COLS < 77 && !shown) {
 			length = snprintf(text, sizeof(text), " %zu ", i + 1);
 		}
 		hk_terminal_put(line, column, length, shown ? HK_STYLE_STRONG : HK_STYLE_PLAIN,

@@ -17,7 +17,9 @@ const struct hk_view *hk_view_find(const char *word)
 	const struct hk_view *found = NULL;
 
 	for (size_t i = 0; i < HK_VIEWS; i++) {
-		if (strncmp(hk_views[i]->word, word, strlen(word)) == 0) {
+		const char *alias = hk_views[i]->alias;
+		if (strncmp(hk_views[i]->word, word, strlen(word)) == 0 ||
+		    (alias && strncmp(alias, word, strlen(word)) == 0)) {
 			if (found) {
 				return NULL;
 			}

@@ -20,6 +20,7 @@ struct hk_scene {
 struct hk_view {
 	const char *name;  /* on its tab */
 	const char *word;  /* of --view */
+	const char *alias; /* another one; NULL: none */
 	const char *empty; /* what to say where there is no row */
 	unsigned keys;	   /* HK_GROUP_*: the calls it needs, folded so */
 	unsigned below;	   /* the calls of a row that is expanded; 0: they are not asked for */

@@ -48,7 +48,7 @@ static void add(const struct hk_scene *scene, const struct hk_group *group, stru
 	}
 	hk_view_count(scene->history, row, group, (double)report->rank_count, false, calls);
 	row->expandable = true;
-	row->aside = strcmp(group->role, "main") != 0 || hk_domain_is_idle(group->domain);
+	row->aside = strcmp(group->role, "launcher") == 0 || hk_domain_is_idle(group->domain);
 	row->pick = (struct hk_pick){
 	    .role = group->role, .domain = group->domain, .function = group->function};
 	row->cells[FUNCTION].text = is_lowered(report, group->function)

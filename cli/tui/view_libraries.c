@@ -32,7 +32,7 @@ static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 		hk_view_count(scene->history, row, group, (double)picture->report->rank_count, true,
 			      calls);
 		row->expandable = true;
-		row->aside = strcmp(group->role, "main") != 0;
+		row->aside = strcmp(group->role, "launcher") == 0;
 		row->pick = (struct hk_pick){.role = group->role, .library = group->library};
 		row->cells[LIBRARY].text = hk_name_base(group->library);
 		row->cells[RATE] = calls[HK_VIEW_RATE];

@@ -6,6 +6,7 @@
 
 #include "report/group.h"
 #include "report/numbers.h"
+#include "report/process_calls.h"
 #include "ring/segment.h"
 #include "sketch/histogram.h"
 
@@ -17,8 +18,9 @@
 #define AHEAD 8u
 #define SLOTS_FLOOR 64u
 
-#define KEYS_ALL \
-	(HK_GROUP_FUNCTION | HK_GROUP_LIBRARY | HK_GROUP_RANK | HK_GROUP_HOST | HK_GROUP_DOMAIN)
+#define KEYS_ALL                                                                                  \
+	(HK_GROUP_FUNCTION | HK_GROUP_LIBRARY | HK_GROUP_RANK | HK_GROUP_HOST | HK_GROUP_DOMAIN | \
+	 HK_GROUP_PROCESS)
 /* Keys that sites of one process may differ in. */
 #define KEYS_OF_SITES (HK_GROUP_FUNCTION | HK_GROUP_LIBRARY | HK_GROUP_DOMAIN)
 
@@ -481,6 +483,21 @@ static int set_functions(struct hk_fold *fold, const Hk__SnapshotRequest *reques
 	return r;
 }
 
+static int set_calls(struct hk_fold *fold, const Hk__Snapshot *snapshot)
+{
+	int r = 0;
+
+	fold->calls = malloc((snapshot->n_processes + 1) * sizeof(*fold->calls));
+	if (!fold->calls) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < snapshot->n_processes && r == 0; i++) {
+		r = hk_process_calls_sum(snapshot->processes[i], &fold->calls[i]);
+		fold->processes[i].calls = &fold->calls[i];
+	}
+	return r;
+}
+
 static bool is_open(const Hk__Process *process, uint32_t site)
 {
 	for (size_t i = 0; i < process->n_open_calls; i++) {
@@ -543,6 +560,9 @@ int hk_fold_init(struct hk_fold *fold, const Hk__Snapshot *snapshot,
 	} else {
 		r = r < 0 ? r : set_processes(fold, snapshot);
 	}
+	if (r == 0 && fold->snapshot.fold_keys & HK_GROUP_PROCESS && !request->no_processes) {
+		r = set_calls(fold, snapshot);
+	}
 	if (r < 0) {
 		hk_fold_fini(fold);
 	}
@@ -563,6 +583,7 @@ void hk_fold_fini(struct hk_fold *fold)
 	free(fold->snapshot.functions);
 	free(fold->snapshot.processes);
 	free(fold->processes);
+	free(fold->calls);
 	free(fold->sites);
 	*fold = (struct hk_fold){.groups = NULL};
 }

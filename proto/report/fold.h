@@ -14,6 +14,7 @@ struct hk_fold {
 	    snapshot; /* borrows from that which was folded: not to be freed as a message */
 	struct hk_fold_group *groups;
 	Hk__Process *processes;
+	Hk__ProcessCalls *calls; /* one for each process; NULL: not asked for */
 	Hk__Site **sites;
 };
 

@@ -40,12 +40,13 @@ struct entry {
 static struct entry *entry_get(struct entry **entries, const struct hk_report_call *call,
 			       unsigned keys)
 {
+	bool together = keys & HK_GROUP_TOGETHER && strcmp(call->role, "helper") == 0;
 	struct key key = {
 	    .domain = keys & DOMAIN_KEYS ? call->domain : NULL,
 	    .function = keys & HK_GROUP_FUNCTION ? call->function : NULL,
 	    .library = keys & HK_GROUP_LIBRARY ? call->library : NULL,
 	    .host = keys & HK_GROUP_HOST ? call->host : NULL,
-	    .role = call->role,
+	    .role = together ? hk_report_role_name(HK__ROLE__ROLE_MAIN) : call->role,
 	    .rank = keys & HK_GROUP_RANK ? call->rank : 0,
 	};
 	struct entry *entry;

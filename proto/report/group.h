@@ -1,8 +1,7 @@
 /* group.h: call rows summed by function, library, rank or host, with their spread over the ranks.
  *
- * Roles never mix: each group holds one. Texts are the report's or the snapshot's, which must
- * outlive the groups.
- * Locked by the caller.
+ * Roles do not mix, each group holds one, but where HK_GROUP_TOGETHER asks for it. Texts are the
+ * report's or the snapshot's, which must outlive the groups. Locked by the caller.
  */
 #ifndef HK_REPORT_GROUP_H
 #define HK_REPORT_GROUP_H
@@ -14,6 +13,10 @@
 #define HK_GROUP_LIBRARY 2u
 #define HK_GROUP_RANK 4u
 #define HK_GROUP_HOST 8u
+/* No key: calls of helpers count as those of main processes. Not for folded snapshots. */
+#define HK_GROUP_TOGETHER 64u
+/* No key: the processes of a folded snapshot have the sums of their own calls. */
+#define HK_GROUP_PROCESS 32u
 #define HK_GROUP_DOMAIN 16u /* without its functions; HK_GROUP_FUNCTION has it too */
 
 struct hk_group {

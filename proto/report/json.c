@@ -86,15 +86,18 @@ static json_t *process_json(const void *row)
 	const struct hk_report_process *process = row;
 
 	return json_pack(
-	    "{s:i, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
-	    (int)process->rank, "pid", number(process->pid), "role", process->role, "command",
-	    text(process->command), "exit", exit_json(&process->exit), "agent", process->agent,
-	    "note", text(process->note), "host", text(process->host), "start_ns",
+	    "{s:i, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
+	    "s:o, s:o}",
+	    "rank", (int)process->rank, "pid", number(process->pid), "role", process->role,
+	    "command", text(process->command), "exit", exit_json(&process->exit), "agent",
+	    process->agent, "note", text(process->note), "host", text(process->host), "start_ns",
 	    (json_int_t)process->start_ns, "end_ns",
 	    process->running ? json_null() : json_integer(process->end_ns), "records",
 	    number(process->records), "lost_records", number(process->lost_records), "shed_records",
 	    number(process->shed_records), "calls_untracked", number(process->calls_untracked),
-	    "tracing_cost_ns", number(process->tracing_cost_ns));
+	    "tracing_cost_ns", number(process->tracing_cost_ns), "calls", number(process->calls),
+	    "errors", number(process->errors), "inside_ns",
+	    process->have_inside ? number(process->inside_ns) : json_null());
 }
 
 static json_t *memory_json(const void *row)

@@ -6,6 +6,7 @@
 
 #include "report/coverage.h"
 #include "report/nodes.h"
+#include "report/process_calls.h"
 
 /* Over less than this the map's own drift says more. */
 #define DRIFT_SPAN_NS 1000000000
@@ -95,6 +96,53 @@ static struct hk_report_node_clock node_clock(const struct hk_report_clock *cloc
 	return shown;
 }
 
+/* A launcher is shown as the user typed it: without the "-x VARIABLE" that `hookcli run` has put
+ * behind its name to pass the agent on. */
+static const char *command_of(struct hk_report *report, const Hk__Process *process)
+{
+	static const char *const own[] = {"LD_PRELOAD ", "HOOK_", "ASAN_OPTIONS "};
+	const char *rest = process->command + strcspn(process->command, " ");
+	char *command;
+
+	for (bool more = process->role == HK__ROLE__ROLE_LAUNCHER; more;) {
+		more = false;
+		for (size_t i = 0; strncmp(rest, " -x ", 4) == 0 && i < 3; i++) {
+			size_t length = 4 + strcspn(rest + 4, " =");
+			if (strncmp(rest + 4, own[i], strlen(own[i])) == 0 && rest[length] == ' ') {
+				rest += length;
+				more = true;
+				break;
+			}
+		}
+	}
+	if (asprintf(&command, "%.*s%s", (int)strcspn(process->command, " "), process->command,
+		     rest) < 0) {
+		return NULL;
+	}
+	const char *kept = hk_report_strings_get(&report->strings, command);
+	free(command);
+	return kept;
+}
+
+static int calls_fill(struct hk_report *report, const Hk__Process *process,
+		      struct hk_report_process *row)
+{
+	Hk__ProcessCalls calls = HK__PROCESS_CALLS__INIT;
+	int r = 0;
+
+	if (process->calls) {
+		calls = *process->calls;
+	} else if (!report->folded) {
+		r = hk_process_calls_sum(process, &calls);
+	}
+	row->calls = calls.calls;
+	row->errors = calls.errors;
+	row->inside_ns = calls.self_ns;
+	row->have_inside = calls.have_time;
+	row->most = hk_report_strings_get(&report->strings, calls.most);
+	return r == 0 && !row->most ? -ENOMEM : r;
+}
+
 static int row_fill(struct hk_report *report, const Hk__Process *process,
 		    const struct hk_report_clock *clock, bool silent, struct hk_report_process *row)
 {
@@ -114,14 +162,15 @@ static int row_fill(struct hk_report *report, const Hk__Process *process,
 	row->lost_records = process->lost_records;
 	row->shed_records = process->records_shed;
 	row->tracing_cost_ns = process->tracing_cost_ns;
-	row->command = hk_report_strings_get(&report->strings, process->command);
+	row->command = command_of(report, process);
 	row->host = hk_report_strings_get(&report->strings, process->host);
 	row->note = hk_report_strings_get(&report->strings, process->note);
 	row->hooks = hk_report_strings_get(&report->strings, process->hooks);
 	if (!row->command || !row->host || !row->note || !row->hooks) {
 		return -ENOMEM;
 	}
-	return hk_coverage_fill(report, process, row);
+	int r = calls_fill(report, process, row);
+	return r < 0 ? r : hk_coverage_fill(report, process, row);
 }
 
 static int by_rank_and_start(const void *a, const void *b)

@@ -84,6 +84,10 @@ struct hk_report_process {
 	bool running;
 	struct hk_report_node_clock clock;
 	uint64_t calls_untracked, records, lost_records, shed_records;
+	uint64_t calls, errors;
+	uint64_t inside_ns;	  /* in calls that are no idle waits, over all threads; */
+	bool have_inside;	  /* whether that is measured */
+	const char *most;	  /* function with most of it; "": none, or not known */
 	uint64_t tracing_cost_ns; /* estimate */
 	uint32_t objects, objects_pending, objects_hidden, namespaces_hidden;
 	uint32_t slots_found, slots_patched, slots_refused;

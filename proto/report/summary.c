@@ -272,7 +272,7 @@ static void call_add(const struct summary *summary, struct hk_table *table,
 /* The calls that have no row of their own. */
 struct unseen {
 	size_t functions;
-	uint64_t ns, idle_ns, idle_calls, helper_calls;
+	uint64_t ns, idle_ns, idle_calls, launcher_calls;
 };
 
 static void unseen_write(const struct summary *summary, const struct unseen *unseen)
@@ -288,11 +288,10 @@ static void unseen_write(const struct summary *summary, const struct unseen *uns
 			"(waits for events and threads: %" PRIu64 " calls, %s s)\n",
 			unseen->idle_calls, hk_quantity_seconds(text, (double)unseen->idle_ns));
 	}
-	if (unseen->helper_calls > 0) {
+	if (unseen->launcher_calls > 0) {
 		fprintf(summary->output,
-			"(helpers and launchers made %" PRIu64
-			" more: hookcli report --format text)\n",
-			unseen->helper_calls);
+			"(launchers made %" PRIu64 " more: hookcli report --by process)\n",
+			unseen->launcher_calls);
 	}
 }
 
@@ -302,7 +301,8 @@ static int calls_write(const struct summary *summary)
 	char heads[256];
 	struct hk_groups groups;
 	struct unseen unseen = {0};
-	int r = hk_groups_init(&groups, summary->report, HK_GROUP_FUNCTION | HK_GROUP_LIBRARY);
+	int r = hk_groups_init(&groups, summary->report,
+			       HK_GROUP_FUNCTION | HK_GROUP_LIBRARY | HK_GROUP_TOGETHER);
 
 	if (r < 0) {
 		return r;
@@ -315,7 +315,7 @@ static int calls_write(const struct summary *summary)
 	for (size_t i = 0; i < groups.count; i++) {
 		const struct hk_group *group = &groups.groups[i];
 		if (strcmp(group->role, "main") != 0) {
-			unseen.helper_calls += group->numbers.calls;
+			unseen.launcher_calls += group->numbers.calls;
 		} else if (hk_domain_is_idle(group->domain)) {
 			unseen.idle_calls += group->numbers.calls;
 			unseen.idle_ns += group->numbers.total_ns;

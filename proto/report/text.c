@@ -112,6 +112,31 @@ static int calls_by_place(const struct hk_groups *groups, enum hk_report_by by, 
 	return r;
 }
 
+/* Each process is a row of its own, whatever its rank and role, named as it was invoked. */
+static int calls_by_process(const struct hk_report *report, FILE *output, bool colour)
+{
+	struct hk_table *table = hk_table_new(
+	    "<process:60|>pid|>rank|<role|<host|>calls|>errors|>inside s|<most time in:32|>wall s");
+
+	for (size_t i = 0; i < report->process_count; i++) {
+		const struct hk_report_process *p = &report->processes[i];
+		int64_t wall_ns = p->end_ns - p->start_ns;
+		hk_table_add(table, "%s", p->command);
+		hk_table_add(table, "%" PRIu32, p->pid);
+		hk_table_add(table, "%" PRId32, p->rank);
+		hk_table_add(table, "%s", p->role);
+		hk_table_add(table, "%s", p->host);
+		hk_table_add(table, "%" PRIu64, p->calls);
+		hk_table_add(table, "%" PRIu64, p->errors);
+		seconds(table, p->have_inside, p->inside_ns);
+		hk_table_add(table, "%s", p->most);
+		seconds(table, wall_ns >= 0, (uint64_t)wall_ns);
+	}
+	int r = hk_table_write(table, output, colour);
+	hk_table_free(table);
+	return r;
+}
+
 static int calls_write(const struct hk_report *report, FILE *output, enum hk_report_by by,
 		       bool colour)
 {
@@ -122,6 +147,10 @@ static int calls_write(const struct hk_report *report, FILE *output, enum hk_rep
 	    [HK_REPORT_BY_HOST] = HK_GROUP_HOST,
 	};
 	struct hk_groups groups;
+
+	if (by == HK_REPORT_BY_PROCESS) {
+		return calls_by_process(report, output, colour);
+	}
 	int r = hk_groups_init(&groups, report, keys[by]);
 
 	if (r < 0) {

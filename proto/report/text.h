@@ -12,6 +12,7 @@ enum hk_report_by {
 	HK_REPORT_BY_RANK,
 	HK_REPORT_BY_LIBRARY,
 	HK_REPORT_BY_HOST,
+	HK_REPORT_BY_PROCESS,
 };
 
 /* Writes calls by `by`, memory, open calls, processes and coverage to `output`. 0, -EIO or

@@ -40,11 +40,11 @@ def check_words(run):
 def check_values(run):
     """They are those that the commands take: each is tried."""
     for words, wanted in ((("report", "--format"), {"summary", "text", "json", "csv", "html"}),
-                          (("report", "--by"), {"function", "rank", "library", "host", "thread", "symbol", "memory"}),
+                          (("report", "--by"), {"function", "process", "rank", "library", "host", "thread", "symbol", "memory"}),
                           (("export", "--format"), {"perfetto", "chrome", "kineto", "csv", "folded", "sqlite"}),
                           (("export", "--weight"), {"time", "calls"}), (("export", "--split"), {"rank", "thread"}),
                           (("diff", "--format"), {"text", "json", "html"}),
-                          (("top", "--view"), {"functions", "ranks", "libraries", "memory", "open", "nodes", "coverage"}),
+                          (("top", "--view"), {"functions", "ranks", "libraries", "memory", "open", "nodes", "processes"}),
                           (("run", "--level"), {"off", "count", "sample", "time", "record", "record+args"}),
                           (("run", "--on-full"), {"drop", "wait:"}), (("run", "--budget"), {"off"}), (("run", "--keep"), {"all"}),
                           (("report", "--collector"), set()), (("export", "--ranks"), set())):

@@ -198,7 +198,7 @@ static void test_only_what_is_asked_for_is_folded(void **state)
 	assert_int_equal(hk_fold_init(&fold, whole, &request, NULL), 0);
 	assert_int_equal(fold.snapshot.n_functions, 1);
 	hk_fold_fini(&fold);
-	request.fold_keys = 2 * HK_GROUP_DOMAIN;
+	request.fold_keys = 2 * HK_GROUP_PROCESS;
 	assert_int_equal(hk_fold_init(&fold, whole, &request, NULL), -EINVAL);
 	hk_groups_fini(&rows);
 	hk_report_free(report);

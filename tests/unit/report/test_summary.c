@@ -23,7 +23,8 @@ static char *written(const struct hk_report *report, bool text)
 
 	assert_non_null(output);
 	if (text) {
-		for (enum hk_report_by by = HK_REPORT_BY_FUNCTION; by <= HK_REPORT_BY_HOST; by++) {
+		for (enum hk_report_by by = HK_REPORT_BY_FUNCTION; by <= HK_REPORT_BY_PROCESS;
+		     by++) {
 			assert_int_equal(hk_report_write_text(report, output, by, &style), 0);
 		}
 		assert_int_equal(hk_report_write_csv(report, output), 0);
