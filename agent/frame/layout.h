@@ -5,6 +5,7 @@
 
 #define HK_THUNKS 16384
 #define HK_THUNK_BYTES 64
+#define HK_LIGHT_BYTES 128 /* of a thunk's light path, on x86-64 */
 
 /* Thunks that only count (spare.h). */
 #define HK_SPARE_THUNKS 114688

@@ -12,9 +12,12 @@
 #include "patch/patch.h"
 #include "patch/slot.h"
 #include "record/process.h"
+#include "ring/kernel.h"
 
 #define CHAINS HK_THUNKS
 #define DOMAINS_MAX 64u
+#define SITES_TO_COME 1024u /* in a process that pays for its address space */
+#define PAGE_BYTES 65536u   /* a multiple of the kernel's, of whatever size */
 
 static_assert(offsetof(struct hk_site_hot, original) == HK_HOT_ORIGINAL, "layout.h");
 static_assert(offsetof(struct hk_site_hot, domain) == HK_HOT_DOMAIN, "layout.h");
@@ -38,6 +41,9 @@ static_assert(sizeof(struct hk_site_hot) == HK_HOT_BYTES, "layout.h");
 
 struct hk_site_hot hk_hot[HK_THUNKS] __attribute__((aligned(64)));
 extern const char hk_thunks[]; /* trampoline.S */
+#if defined(__x86_64__)
+extern const char hk_thunks_light[];
+#endif
 
 /* 1 when the clock is a function and not an instruction; read by trampoline.S. */
 uint8_t hk_clock_by_call;
@@ -62,7 +68,7 @@ struct site {
 static struct site *chunks[HK_SITES_BOUND / SITES_PER_CHUNK + 1];
 /* NULL: not a lazy site. Read by trampoline_aarch64.S: there the loader's stub is told the slot. */
 void **hk_lazy_slots[HK_THUNKS];
-static uint32_t site_count;
+static uint32_t site_count, site_limit = HK_SITES_BOUND;
 static uint32_t live;		/* site + 1, the newest first */
 static uint32_t chains[CHAINS]; /* site + 1, by function and library */
 static const char *domains[DOMAINS_MAX];
@@ -429,7 +435,7 @@ static void *bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 	/* A spare thunk serves neither a slot that its first call gives to the loader nor a name.
 	 */
 	bool spare = site_count >= HK_SPARE_FIRST;
-	if (site_count == HK_SITES_BOUND || (spare && (request->lazy || !request->original))) {
+	if (site_count == site_limit || (spare && (request->lazy || !request->original))) {
 		*ret_refusal = HK_REFUSED_THUNKS;
 		return NULL;
 	}
@@ -455,6 +461,32 @@ void *hk_site_bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 	void *thunk = bind(request, ret_refusal);
 	hk_process_unlock();
 	return thunk;
+}
+
+/* Gives back the memory of items FROM to below TO, of BYTES each, of a table. */
+static void cut_table(const void *table, uint64_t bytes, uint32_t from, uint32_t to)
+{
+	uint64_t start = (uint64_t)table + from * bytes, end = (uint64_t)table + to * bytes;
+	start = (start + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	end = end / PAGE_BYTES * PAGE_BYTES;
+	if (start < end) {
+		hk_kernel(SYS_munmap, start, end - start, 0, 0, 0, 0);
+	}
+}
+
+void hk_site_cut(void)
+{
+	uint32_t wanted = site_count + SITES_TO_COME;
+	if (wanted >= HK_CALIBRATION_SITE) {
+		return;
+	}
+	site_limit = wanted;
+	cut_table(hk_thunks, HK_THUNK_BYTES, wanted, HK_CALIBRATION_SITE);
+#if defined(__x86_64__)
+	cut_table(hk_thunks_light, HK_LIGHT_BYTES, wanted, HK_CALIBRATION_SITE);
+#endif
+	cut_table(hk_hot, sizeof(hk_hot[0]), wanted, HK_CALIBRATION_SITE);
+	cut_table(hk_spare_thunk(HK_SPARE_FIRST), HK_SPARE_THUNK_BYTES, 0, HK_SPARE_THUNKS);
 }
 
 void hk_site_stop_clocks(void)

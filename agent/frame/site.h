@@ -44,6 +44,10 @@ bool hk_site_is_thunk(const void *address);
 /* From now on all calls ask hk_clock_read for the time, those that are open included. */
 void hk_site_stop_clocks(void);
 
+/* Gives back the memory of most thunks that no site has yet; further sites get none. Under the
+ * process lock. */
+void hk_site_cut(void);
+
 /* From now on all thunks jump on. */
 void hk_site_pass_all(void);
 

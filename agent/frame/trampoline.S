@@ -505,7 +505,7 @@ hk_call_light:
 	.size	hk_call_light, . - hk_call_light
 
 /* ---- the thunks ---- */
-	.set	LIGHT_BYTES, 128
+	.set	LIGHT_BYTES, HK_LIGHT_BYTES
 	.set	LIGHT_ASIDE, 64
 	.p2align 6
 	.globl	hk_thunks
@@ -542,6 +542,8 @@ hk_thunk_full:
 
 /* ---- their light paths ---- */
 	.p2align 6
+	.globl	hk_thunks_light
+	.hidden	hk_thunks_light
 	.type	hk_thunks_light, @object
 hk_thunks_light:
 	.cfi_startproc

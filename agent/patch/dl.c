@@ -96,8 +96,12 @@ DEPARTURE(enter_space, HK_DL_SETNS)
 static int lock_memory(int flags)
 {
 	int (*original)(int) = (int (*)(int))atomic_load(&hk_dl_originals[HK_DL_MLOCKALL]);
-	hk_departure_lock(flags);
-	return original(flags);
+	hk_departure_lock();
+	int status = original(flags);
+	if (status == 0) {
+		hk_departure_locked(flags);
+	}
+	return status;
 }
 
 /* Nobody asks who calls this one. */

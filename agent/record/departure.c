@@ -5,12 +5,18 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "frame/site.h"
 #include "record/process.h"
 #include "record/thread.h"
 #include "ring/kernel.h"
 
 /* Of what a process may lock, the segment takes one part in so many. */
 #define LOCKED_SHARE 16u
+#define STEP_BYTES 16384u
+
+/* Where the agent's own image begins and ends, by the linker. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
 
 /* Nothing of the agent is under way on this thread, and the process may change its own segment. A
  * vfork child runs in its parent's memory. */
@@ -76,17 +82,41 @@ void hk_departure_end(void)
 
 static void cut(uint64_t bytes)
 {
+	hk_site_cut();
 	hk_writer_cut(&hk_process.writer, bytes);
 	hk_writer_fix(&hk_process.writer, hk_process.writer.fixed);
 }
 
-void hk_departure_lock(int flags)
+static bool is_limited(struct rlimit *limit)
 {
-	struct rlimit limit = {0};
-	if (!may_act() || hk_kernel(SYS_prlimit64, 0, RLIMIT_MEMLOCK, 0, &limit, 0, 0) < 0 ||
-	    limit.rlim_cur == RLIM_INFINITY) {
-		return;
+	return may_act() && hk_kernel(SYS_prlimit64, 0, RLIMIT_MEMLOCK, 0, limit, 0, 0) == 0 &&
+	       limit->rlim_cur != RLIM_INFINITY;
+}
+
+void hk_departure_lock(void)
+{
+	struct rlimit limit;
+	if (is_limited(&limit)) {
+		change_segment(cut, limit.rlim_cur / LOCKED_SHARE);
 	}
-	change_segment(cut, limit.rlim_cur / LOCKED_SHARE);
-	hk_process.locks = flags & MCL_FUTURE;
+}
+
+/* Step by step: a call ends at the first gap. */
+static void unlock(const void *start, const void *end)
+{
+	for (uint64_t at = (uint64_t)start; at < (uint64_t)end; at += STEP_BYTES) {
+		hk_kernel(SYS_munlock, at, STEP_BYTES, 0, 0, 0, 0);
+	}
+}
+
+void hk_departure_locked(int flags)
+{
+	struct rlimit limit;
+	if (is_limited(&limit)) {
+		const struct hk_writer *writer = &hk_process.writer;
+		hk_process.locks = flags & MCL_FUTURE;
+		unlock(__ehdr_start, _end);
+		unlock(writer->header,
+		       (char *)writer->header + (uint64_t)writer->mapped_blocks * HK_BLOCK_BYTES);
+	}
 }

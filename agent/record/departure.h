@@ -24,7 +24,11 @@ void hk_departure_begin(void);
 /* The host has tried to. From here on the file is known to grow, or known not to. Keeps errno. */
 void hk_departure_end(void);
 
-/* The host is about to call mlockall(FLAGS). */
-void hk_departure_lock(int flags);
+/* The host is about to lock all its memory. Where it may lock only so much, the agent's address
+ * space shrinks first. */
+void hk_departure_lock(void);
+
+/* The host has locked it, as FLAGS of mlockall say: the agent unlocks its own part. */
+void hk_departure_locked(int flags);
 
 #endif

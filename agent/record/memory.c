@@ -15,6 +15,9 @@
 #define THREADS_MAX (HK_THREAD_APART / STRIDE) /* of a group: the two parts must not overlap */
 static_assert(THREADS_MAX > 0, "a group has a thread");
 
+#define FAR_BYTES (64ull << 20)
+#define FARTHEST_BYTES (16ull << 30)
+
 /* States that nobody has yet, of the newest group. */
 static struct {
 	char *next;
@@ -52,18 +55,35 @@ void *hk_memory_private(uint64_t bytes)
 	return memory;
 }
 
-/* Two mappings of BYTES, HK_THREAD_APART from each other: the first one, or NULL. Mostly the place
- * below a new mapping is free; else both are cut out of one that takes all between them. */
-static char *map_apart(uint64_t bytes)
+/* Two mappings of BYTES, HK_THREAD_APART from each other, the second one at or near HINT: the first
+ * one, or NULL. *ret_tried is where the second one was. */
+static char *map_near(uint64_t hint, uint64_t bytes, uint64_t *ret_tried)
 {
-	char *kept = map(0, bytes, PROT_READ | PROT_WRITE);
+	char *kept = map(hint, bytes, PROT_READ | PROT_WRITE);
 	char *wiped =
 	    kept ? map((uint64_t)kept - HK_THREAD_APART, bytes, PROT_READ | PROT_WRITE) : NULL;
-	if (!wiped || wiped + HK_THREAD_APART == kept) {
+	*ret_tried = (uint64_t)kept;
+	if (wiped && wiped + HK_THREAD_APART == kept) {
 		return wiped;
 	}
 	unmap(kept, bytes);
 	unmap(wiped, bytes);
+	return NULL;
+}
+
+/* Mostly the place below a new mapping is free, or a place far below. Else both are cut out of one
+ * mapping that takes all between them, as far as the process may have that much. */
+static char *map_apart(uint64_t bytes)
+{
+	uint64_t tried;
+	char *near = map_near(0, bytes, &tried);
+	for (uint64_t below = FAR_BYTES; !near && tried && below <= FARTHEST_BYTES; below *= 4) {
+		uint64_t start = tried;
+		near = map_near(start > below ? start - below : 0, bytes, &tried);
+	}
+	if (near) {
+		return near;
+	}
 	char *span = map(0, HK_THREAD_APART + bytes, PROT_NONE);
 	if (!span) {
 		return NULL;

@@ -127,16 +127,17 @@ bool hk_writer_can_open(const struct hk_writer *writer)
 
 void hk_writer_cut(struct hk_writer *writer, uint64_t bytes)
 {
-	/* The file of a forked child's parent may be longer by now than this copy says. */
 	uint32_t used = atomic_load_explicit(&writer->header->blocks, memory_order_relaxed);
-	uint32_t least = writer->file_blocks > used ? writer->file_blocks : used;
 	uint64_t blocks = bytes / HK_BLOCK_BYTES;
-	blocks = blocks > least ? blocks : least;
+	blocks = blocks > used ? blocks : used;
 	if (blocks < writer->mapped_blocks) {
 		uint64_t kept = blocks * HK_BLOCK_BYTES;
 		hk_kernel(SYS_munmap, (char *)writer->header + kept,
 			  (uint64_t)writer->mapped_blocks * HK_BLOCK_BYTES - kept, 0, 0, 0, 0);
 		writer->mapped_blocks = (uint32_t)blocks;
+	}
+	if (writer->file_blocks > writer->mapped_blocks) {
+		writer->file_blocks = writer->mapped_blocks;
 	}
 }
 

@@ -59,8 +59,8 @@ void hk_writer_reserve(struct hk_writer *writer, uint64_t bytes);
 /* Whether the file can be opened by its path, without which it does not grow. */
 bool hk_writer_can_open(const struct hk_writer *writer);
 
-/* Gives back the address space behind the first BYTES of the mapping, but for what the file has.
- * The file does not grow beyond it. The header is left alone: it may be a parent's. */
+/* Gives back the address space behind the first BYTES of the mapping, but for the blocks that
+ * exist. There will be no blocks beyond it. The header is left alone: it may be a parent's. */
 void hk_writer_cut(struct hk_writer *writer, uint64_t bytes);
 
 /* Whether the file grows from now on, FIXED: not. Tells readers how long it may become. */

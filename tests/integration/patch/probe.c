@@ -225,7 +225,11 @@ void hk_departure_end(void)
 {
 }
 
-void hk_departure_lock(int flags)
+void hk_departure_lock(void)
+{
+}
+
+void hk_departure_locked(int flags)
 {
 	(void)flags;
 }
