@@ -41,6 +41,18 @@ static void walk_sites(struct hk_reader *reader, const struct hk_segment_status 
 	}
 }
 
+static void walk_untraced(struct hk_reader *reader)
+{
+	struct hk_untraced_copy entry;
+	for (uint32_t i = 0; i < HK_UNTRACED_MAX; i++) {
+		if (hk_reader_untraced(reader, i, &entry)) {
+			check(entry.state == HK_STATE_OPEN || entry.state == HK_STATE_EXITED,
+			      "state of an untraced process");
+			check(entry.error < 0 && entry.error > -4096, "its error");
+		}
+	}
+}
+
 static void walk_cells(struct hk_reader *reader, struct segment_walk *walk)
 {
 	uint64_t buckets[HK_OCTAVE_BUCKETS];
@@ -107,6 +119,7 @@ void segment_walk_reader(struct hk_reader *reader, struct segment_walk *walk)
 	walk->status = hk_reader_refresh(reader, &status);
 	if (walk->status == 0) {
 		walk_sites(reader, &status, walk);
+		walk_untraced(reader);
 		walk_cells(reader, walk);
 		walk_threads(reader, &status, walk);
 		hk_reader_pool(reader, &used, &cap);

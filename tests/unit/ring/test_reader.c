@@ -344,6 +344,64 @@ static void test_unfinished_segment_is_asked_for_later(void **state)
 	assert_int_equal(hk_reader_open(maker.dirfd, maker.name, &reader), -EAGAIN);
 }
 
+static struct hk_untraced *untraced_at(uint32_t number)
+{
+	return (struct hk_untraced *)(void *)(maker.map + HK_UNTRACED_OFFSET) + number;
+}
+
+static void untraced_entries_are_copied_when_complete(void **state)
+{
+	struct hk_untraced_copy entry;
+	(void)state;
+	*untraced_at(0) = (struct hk_untraced){.state = HK_STATE_EXITED,
+					       .error = -EACCES,
+					       .pid = 11,
+					       .ppid = 10,
+					       .pid_start = 12,
+					       .start = {13, 14, 15},
+					       .exit_code = 16};
+	*untraced_at(1) = (struct hk_untraced){.state = 0, .error = -EACCES};
+	*untraced_at(2) = (struct hk_untraced){.state = 3, .error = -EACCES};
+	*untraced_at(3) = (struct hk_untraced){.state = HK_STATE_OPEN, .error = 13};
+	*untraced_at(4) = (struct hk_untraced){.state = HK_STATE_OPEN, .error = INT32_MIN};
+	*untraced_at(HK_UNTRACED_MAX - 1) =
+	    (struct hk_untraced){.state = HK_STATE_OPEN, .error = -ENOSPC};
+	segment_maker_header(&maker)->untraced = 100;
+	open_reader();
+	assert_int_equal(refresh().untraced, 100);
+	assert_true(hk_reader_untraced(reader, 0, &entry));
+	assert_int_equal(entry.state, HK_STATE_EXITED);
+	assert_int_equal(entry.error, -EACCES);
+	assert_int_equal(entry.pid, 11);
+	assert_int_equal(entry.ppid, 10);
+	assert_int_equal(entry.pid_start, 12);
+	assert_int_equal(entry.start.realtime_ns, 15);
+	assert_int_equal(entry.exit_code, 16);
+	for (uint32_t i = 1; i < 5; i++) {
+		assert_false(hk_reader_untraced(reader, i, &entry));
+	}
+	assert_true(hk_reader_untraced(reader, HK_UNTRACED_MAX - 1, &entry));
+	assert_int_equal(entry.error, -ENOSPC);
+}
+
+/* The pool runs short earlier where the file can grow no more. */
+static void pool_follows_the_limit_of_the_file(void **state)
+{
+	uint64_t used, all, most;
+	(void)state;
+	open_reader();
+	hk_reader_pool(reader, &used, &all);
+	assert_int_equal(all, 256 / 2 * HK_BLOCK_BYTES);
+	segment_maker_header(&maker)->blocks_limit = 64;
+	refresh();
+	hk_reader_pool(reader, &used, &most);
+	assert_int_equal(most, 64 / 2 * HK_BLOCK_BYTES);
+	segment_maker_header(&maker)->blocks_limit = UINT32_MAX;
+	refresh();
+	hk_reader_pool(reader, &used, &most);
+	assert_int_equal(most, all);
+}
+
 int main(void)
 {
 #define READER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -359,6 +417,8 @@ int main(void)
 	    READER_TEST(test_control_reaches_the_agent_whole),
 	    READER_TEST(test_only_own_regular_files_named_by_uid_open),
 	    READER_TEST(test_unfinished_segment_is_asked_for_later),
+	    READER_TEST(untraced_entries_are_copied_when_complete),
+	    READER_TEST(pool_follows_the_limit_of_the_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
