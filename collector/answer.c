@@ -320,8 +320,11 @@ static int answer_close(struct hk_collector *collector, const Hk__CloseJobReques
 	job->close_requested = true;
 	int error;
 	if (settle_job(collector, job, &error)) {
-		int r = hk_job_close(collector, job);
-		return r < 0 ? fail(answer, r, "job directory incomplete: %s", strerror(-r)) : 1;
+		error =
+		    hk_job_close_is_due(job, now) ? hk_job_close(collector, job) : job->close_error;
+		if (error == 0) {
+			return 1;
+		}
 	}
 	if (now < wait->until_ns) {
 		return 0;

@@ -23,6 +23,8 @@
 #include "collector/state.h"
 #include "collector/window.h"
 
+#define CLOSE_AGAIN_NS UINT64_C(1000000000)
+
 static bool given(const char *text)
 {
 	return text && *text;
@@ -419,21 +421,43 @@ static void give_up_processes(struct hk_job *job)
 	}
 }
 
-int hk_job_close(struct hk_collector *collector, struct hk_job *job)
+/* Everything that a closed job's directory holds; -errno: some of it is not there yet. */
+static int write_end(struct hk_collector *collector, struct hk_job *job)
 {
-	give_up_processes(job);
-	while (hk_window_slide(collector, job)) {
+	if (!job->statistics) {
+		return -EBADF;
 	}
 	hk_job_sum(job);
 	job->state->closed = true;
 	job->changed = true;
 	hk_reserve_give(&job->reserve, job->state->directory);
-	int result = hk_job_save(collector, job);
-	int r = write_report(job);
-	result = result < 0 ? result : r;
-	if (result < 0) {
-		hk_warning("job directory incomplete id=%s error=%s", job->state->id,
-			   strerror(-result));
+	int r = hk_job_save(collector, job);
+	r = r < 0 ? r : write_report(job);
+	if (r < 0) {
+		job->state->closed = false;
+		job->changed = true;
+	}
+	return r;
+}
+
+bool hk_job_close_is_due(const struct hk_job *job, uint64_t now_ns)
+{
+	return job->close_error == 0 || now_ns - job->close_tried_ns >= CLOSE_AGAIN_NS;
+}
+
+int hk_job_close(struct hk_collector *collector, struct hk_job *job)
+{
+	give_up_processes(job);
+	while (hk_window_slide(collector, job)) {
+	}
+	int r = write_end(collector, job);
+	if (r < 0 && r != job->close_error) {
+		hk_warning("job not closed yet id=%s error=%s", job->state->id, strerror(-r));
+	}
+	job->close_error = r;
+	job->close_tried_ns = hk_clock_monotonic_ns();
+	if (r < 0) {
+		return r;
 	}
 	if (collector->leaf) {
 		hk_leaf_closing(collector, job);
@@ -450,7 +474,7 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 	collector->closed_any = true;
 	hk_info("job closed id=%s exit=%s", job->state->id, job->state->exit);
 	forget_oldest(collector);
-	return result;
+	return 0;
 }
 
 int hk_job_recall(struct hk_collector *collector, const char *id)

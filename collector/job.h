@@ -77,8 +77,11 @@ int hk_job_put_process(struct hk_job *job, const Hk__Process *state);
 int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot);
 
 /* Completes the directory: final messages, job.json, report. Needs that no process of it has a
- * segment any more. */
+ * segment any more. -errno: something could not be written, and the job is still open; to be called
+ * again when that is due. */
 int hk_job_close(struct hk_collector *collector, struct hk_job *job);
+/* Whether an attempt to close JOB makes sense now: none failed within the last second. */
+bool hk_job_close_is_due(const struct hk_job *job, uint64_t now_ns);
 
 /* Forgets the closed job of DIRECTORY, if it is known. */
 void hk_job_drop(struct hk_collector *collector, const char *directory);

@@ -200,7 +200,7 @@ static void look_after(struct hk_collector *collector, struct hk_job *job, uint6
 	hk_peers_look(collector, job);
 	if (hk_job_lives_here(job)) {
 		job->alive_ns = now;
-	} else if (should_close(collector, job, now)) {
+	} else if (should_close(collector, job, now) && hk_job_close_is_due(job, now)) {
 		hk_job_close(collector, job);
 	}
 }

@@ -77,6 +77,34 @@ static void test_job_removed_while_open_is_saved_again(void **state)
 	world_remove(&world);
 }
 
+/* What cannot be written now keeps the job open, for this collector and for the next one. */
+static void test_job_is_closed_only_once_it_is_saved(void **state)
+{
+	(void)state;
+	struct world world;
+	char obstacle[160];
+	world_make(&world);
+	struct hk_job *job = open_job(&world);
+	path_in(&world, "j/job.json", obstacle);
+	assert_int_equal(unlink(obstacle), 0);
+	assert_int_equal(mkdir(obstacle, 0700), 0);
+	assert_true(hk_job_close(world.collector, job) < 0);
+	assert_false(job->state->closed);
+	assert_false(hk_job_close_is_due(job, job->close_tried_ns));
+	assert_true(hk_job_close_is_due(job, job->close_tried_ns + 1000000000u));
+	world_restart(&world);
+	job = hk_job_find(world.collector, "j");
+	assert_non_null(job);
+	assert_false(job->state->closed);
+	assert_int_equal(rmdir(obstacle), 0);
+	assert_int_equal(hk_job_close(world.collector, job), 0);
+	assert_true(job->state->closed);
+	assert_int_equal(access(obstacle, F_OK), 0);
+	world_restart(&world);
+	assert_null(hk_job_find(world.collector, "j"));
+	world_remove(&world);
+}
+
 static void test_job_removed_after_its_end_has_a_successor(void **state)
 {
 	(void)state;
@@ -103,6 +131,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_job_without_readable_statistics_is_left_alone),
 	    cmocka_unit_test(test_job_removed_while_open_is_saved_again),
+	    cmocka_unit_test(test_job_is_closed_only_once_it_is_saved),
 	    cmocka_unit_test(test_job_removed_after_its_end_has_a_successor),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
