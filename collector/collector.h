@@ -61,11 +61,13 @@ struct hk_process {
 	uint64_t pending_since_ns; /* monotonic; 0: nothing pending */
 	uint64_t pending_bytes;
 	uint64_t usage_due_ns;
-	uint64_t retry_ns;    /* finalising failed: not before this */
+	uint64_t retry_ns;    /* monotonic: storing or finalising failed: not before this */
+	uint64_t stuck_ns;    /* monotonic: since when records cannot be stored; 0: they can */
 	uint64_t fingerprint; /* of what the state was made from */
 	uint32_t refreshes;
 	uint64_t stored_bytes; /* where its chunk file ends, once that is closed */
 	uint64_t held_bytes;   /* that it takes, likewise */
+	uint64_t file_records; /* that it was given, there or known to be given up, likewise */
 	bool oldest_known;     /* the next one is */
 	uint64_t oldest_ns;    /* job clock: end of its oldest chunk, UINT64_MAX: none; window.h */
 	/* On a leaf. */

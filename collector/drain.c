@@ -16,6 +16,8 @@
 #define SEAL_AGE_NS 1000000000u
 /* A process that writes faster than this loop reads must not keep it for itself. */
 #define RUNS_MAX 8192u
+#define RETRY_NS 250000000u	 /* after records could not be stored */
+#define PATIENCE_NS 10000000000u /* that the last records of a process wait for room */
 
 /* What one walk over the thread slots tells. */
 struct survey {
@@ -60,6 +62,25 @@ static int survey_threads(struct hk_process *process, uint64_t now_ticks, struct
 	return r;
 }
 
+/* Puts the next run of a chain into the spool: 1; 0: there is none; -errno: what the spool did not
+ * take comes again. */
+static int read_run(struct hk_process *process, const struct hk_thread_copy *thread,
+		    uint32_t stream, uint64_t lost, uint64_t limit_bytes)
+{
+	struct hk_run run;
+	size_t taken = 0;
+	uint64_t used = hk_spool_bytes(process->spool);
+	if (hk_reader_next_run(process->reader, thread->slot, stream, &run) <= 0) {
+		return 0;
+	}
+	int r = hk_spool_put(process->spool, &run, lost,
+			     limit_bytes > used ? limit_bytes - used : 0, &taken);
+	if (r < 0) {
+		hk_reader_put_back(process->reader, &run, run.word_count - taken);
+	}
+	return r < 0 ? r : 1;
+}
+
 /* Puts every committed run of every chain into the spool; *RET_ALL tells whether the end of all was
  * reached. */
 static int read_runs(struct hk_process *process, const struct survey *survey, uint64_t limit_bytes,
@@ -69,19 +90,17 @@ static int read_runs(struct hk_process *process, const struct survey *survey, ui
 	uint64_t cursor = 0;
 	uint32_t runs = 0;
 	int r;
-	*ret_all = true;
+	*ret_all = false;
 	while ((r = hk_reader_next_thread(process->reader, &cursor, &thread)) > 0) {
 		for (uint32_t stream = 0; stream < HK_STREAMS; stream++) {
-			struct hk_run run;
-			while (runs < RUNS_MAX &&
-			       hk_reader_next_run(process->reader, thread.slot, stream, &run) > 0) {
-				uint64_t used = hk_spool_bytes(process->spool);
-				r = hk_spool_put(process->spool, &run, survey->lost,
-						 limit_bytes > used ? limit_bytes - used : 0);
-				if (r < 0) {
-					return r;
+			int more = 1;
+			while (runs < RUNS_MAX && more > 0) {
+				more =
+				    read_run(process, &thread, stream, survey->lost, limit_bytes);
+				if (more < 0) {
+					return more;
 				}
-				runs++;
+				runs += (uint32_t)more;
 			}
 		}
 	}
@@ -89,16 +108,14 @@ static int read_runs(struct hk_process *process, const struct survey *survey, ui
 	return r;
 }
 
-/* Why records were not stored: the job's readers shall know, and the log once. A full disk stops
+/* Why records are not stored: the job's readers shall know, and the log once. A full disk stops
  * them all, until there is room again. */
-static void note_store_error(struct hk_process *process)
+static void note_store_error(struct hk_process *process, int error)
 {
 	struct hk_job *job = process->job;
-	int error = hk_spool_error(process->spool);
 	if (hk_reserve_is_full(error) && job->full_error == 0) {
 		job->full_error = error;
 	}
-	error = error == -ENOBUFS && job->full_error != 0 ? job->full_error : error;
 	const char *reason = error == -ENOBUFS ? "what --keep allows is used up" : strerror(-error);
 	if (strcmp(job->state->store_error, reason) != 0) {
 		hk_warning("records not stored job=%s error=%s", job->state->id, reason);
@@ -107,40 +124,80 @@ static void note_store_error(struct hk_process *process)
 	}
 }
 
+/* Whether the process's pages run short. */
+static bool is_short(const struct hk_process *process)
+{
+	uint64_t used, cap;
+	hk_reader_pool(process->reader, &used, &cap);
+	return used > cap - cap / 4;
+}
+
+/* Whether records that could not be stored for ERROR are given up. They wait in the segment: of a
+ * process that lives until its pages run short, because what it does with memory is only known to
+ * who reads on; of one that is gone for some seconds. */
+static bool give_up(struct hk_process *process, int error)
+{
+	uint64_t now = hk_clock_monotonic_ns();
+	note_store_error(process, error);
+	process->retry_ns = now + RETRY_NS;
+	if (process->stuck_ns == 0) {
+		process->stuck_ns = now;
+	}
+	if (!process->gone) {
+		return is_short(process);
+	}
+	return error == -ENOBUFS || now - process->stuck_ns >= PATIENCE_NS;
+}
+
+/* Seals what is committed now, or as much of it as is read at once. *RET_ALL: it was all. */
+static int seal_some(struct hk_process *process, uint64_t limit_bytes, bool *ret_all)
+{
+	struct survey survey;
+	/* The clock is read before the open calls, those before the records: a release that none of
+	 * them shows begins later than this. */
+	uint64_t now_ticks = hk_clock_ticks(process->state->clock_kind == HK_CLOCK_TSC);
+	*ret_all = false;
+	int r = hk_reader_refresh(process->reader, &process->status);
+	r = r < 0 ? r : survey_threads(process, now_ticks, &survey);
+	if (r < 0) {
+		return r;
+	}
+	r = read_runs(process, &survey, limit_bytes, ret_all);
+	hk_spool_account(process->spool);
+	uint64_t used = hk_spool_bytes(process->spool);
+	/* Also of a segment that breaks in the middle what was read is kept. */
+	int flushed = hk_spool_flush(process->spool, survey.lost,
+				     limit_bytes > used ? limit_bytes - used : 0);
+	r = flushed < 0 ? flushed : r;
+	/* There is no room for a chunk because the disk is full. */
+	r = r == -ENOBUFS && process->job->full_error != 0 ? process->job->full_error : r;
+	if (r == 0) {
+		process->stuck_ns = 0;
+	} else if (r != -ESTALE && give_up(process, r)) {
+		hk_spool_drop(process->spool, survey.lost);
+		r = 0;
+	}
+	if (r == 0) {
+		hk_reader_release(process->reader);
+	}
+	if (r == 0 && *ret_all) {
+		hk_ledger_advance(process->ledger, survey.horizon_ticks);
+	}
+	return r;
+}
+
 int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
 {
-	bool all = false;
-	struct survey survey;
+	bool all;
 	uint64_t before = hk_spool_records(process->spool);
-	uint64_t dropped = hk_spool_dropped(process->spool);
 	uint64_t limit = hk_spool_bytes(process->spool) + hk_window_room(collector, process->job);
-	int r = 0;
+	int r;
 	do {
-		/* The clock is read before the open calls, those before the records: a release that
-		 * none of them shows begins later than this. */
-		bool tsc = process->state->clock_kind == HK_CLOCK_TSC;
-		uint64_t now_ticks = hk_clock_ticks(tsc);
-		r = hk_reader_refresh(process->reader, &process->status);
-		r = r < 0 ? r : survey_threads(process, now_ticks, &survey);
-		r = r < 0 ? r : read_runs(process, &survey, limit, &all);
-		uint64_t used = hk_spool_bytes(process->spool);
-		/* Also of a segment that breaks in the middle what was read is kept. */
-		int flushed =
-		    hk_spool_flush(process->spool, survey.lost, limit > used ? limit - used : 0);
-		r = r < 0 ? r : flushed;
-		if (r < 0) {
-			break;
-		}
-		hk_reader_release(process->reader);
-		if (all) {
-			hk_ledger_advance(process->ledger, survey.horizon_ticks);
-		}
-	} while (process->gone && !all);
-	if (hk_spool_dropped(process->spool) > dropped && hk_spool_error(process->spool) != 0) {
-		note_store_error(process);
-	}
-	collector->drained_records += hk_spool_records(process->spool) - before;
-	process->job->grown |= hk_spool_records(process->spool) > before;
+		r = seal_some(process, limit, &all);
+	} while (r == 0 && process->gone && !all);
+	uint64_t after = hk_spool_records(process->spool);
+	collector->drained_records += after > before ? after - before : 0;
+	process->job->grown |= after > before;
 	process->pending_since_ns = 0;
 	process->pending_bytes = 0;
 	return r;
@@ -172,7 +229,8 @@ int hk_drain_pass(struct hk_collector *collector, struct hk_process *process, ui
 	if (r < 0) {
 		return r;
 	}
-	if (survey.pending_bytes == 0) {
+	bool waits = process->stuck_ns != 0;
+	if (survey.pending_bytes == 0 && !waits) {
 		return hk_ledger_waits(process->ledger) ? settle(process) : 0;
 	}
 	hk_reader_pool(process->reader, &used, &cap);
@@ -182,8 +240,9 @@ int hk_drain_pass(struct hk_collector *collector, struct hk_process *process, ui
 	if (process->pending_since_ns == 0) {
 		process->pending_since_ns = now_ns;
 	}
-	if (survey.pending_bytes >= SEAL_BYTES || used > cap / 4 ||
-	    now_ns - process->pending_since_ns >= SEAL_AGE_NS) {
+	bool due = survey.pending_bytes >= SEAL_BYTES || used > cap / 4 ||
+		   now_ns - process->pending_since_ns >= SEAL_AGE_NS;
+	if (waits ? now_ns >= process->retry_ns || is_short(process) : due) {
 		r = hk_drain_seal(collector, process);
 	}
 	return r < 0 ? r : busy;

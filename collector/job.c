@@ -176,6 +176,15 @@ static int describe(const struct hk_collector *collector, struct hk_job *job,
 	return 0;
 }
 
+/* Its file may have been removed meanwhile. But a leaf's files go once its root has them, and what
+ * other nodes have yet to bring is not lost. */
+static void account(const struct hk_job *job, struct hk_process *process)
+{
+	if (!process->remote && !*job->state->upstream) {
+		hk_process_account(process);
+	}
+}
+
 /* A directory that was named exactly may hold the job of a collector that died: then that job goes
  * on. */
 static int load(struct hk_collector *collector, struct hk_job *job, const char *path)
@@ -199,6 +208,7 @@ static int load(struct hk_collector *collector, struct hk_job *job, const char *
 		if (r == 0) {
 			snapshot->processes[i] = NULL;
 			job->processes->prev->changed |= old;
+			account(job, job->processes->prev);
 		}
 	}
 	hk_peers_sum_shed(job);
@@ -405,7 +415,7 @@ static int write_report(struct hk_job *job)
 }
 
 /* Processes whose end was not seen: those of nodes that are gone, and those without a segment,
- * which an earlier collector read until it ended itself. */
+ * which an earlier collector read until it ended itself. Nothing more comes from other nodes. */
 static void give_up_processes(struct hk_job *job)
 {
 	struct hk_process *process;
@@ -417,6 +427,9 @@ static void give_up_processes(struct hk_job *job)
 			hk_process_vanish(process,
 					  "its segment was removed with the run directory, and "
 					  "what it called later is unknown");
+		}
+		if (process->remote) {
+			hk_process_account(process);
 		}
 	}
 }

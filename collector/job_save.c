@@ -11,6 +11,7 @@
 #include "collector/job.h"
 #include "collector/jobdir.h"
 #include "collector/nodedir.h"
+#include "collector/process.h"
 #include "collector/root_clock.h"
 #include "collector/state.h"
 
@@ -77,6 +78,21 @@ static bool use_reserve(struct hk_job *job, int error)
 	return true;
 }
 
+/* The file of PROCESS, which nobody has open, is gone. Of one on another node its own node may have
+ * more to bring: that is accounted for when all has come. */
+static void leave_file(const struct hk_job *job, struct hk_process *process)
+{
+	process->chunk_end = process->stored_bytes = process->held_bytes = 0;
+	process->file_records = 0;
+	process->oldest_known = false;
+	if (process->remote) {
+		process->state->records_shed = process->shed_at_source = 0;
+	} else if (!*job->state->upstream) {
+		process->state->records_shed = 0;
+		hk_process_account(process);
+	}
+}
+
 /* Somebody removed the directory while the job runs: what is still to come, and all statistics, go
  * into a new one. A store that is gone as a whole may be a file system that comes back. */
 static int renew(struct hk_job *job)
@@ -98,8 +114,8 @@ static int renew(struct hk_job *job)
 	DL_FOREACH (job->processes, process) {
 		process->changed = true;
 		process->saved_ns = 0;
-		if (process->remote) {
-			process->chunk_end = process->stored_bytes = process->held_bytes = 0;
+		if (!process->spool) {
+			leave_file(job, process);
 		}
 	}
 	hk_warning("job directory was removed, and with it the records so far directory=%s",

@@ -77,7 +77,6 @@ static int open_spool(struct hk_process *process)
 	    .ledger = process->ledger,
 	    .names = {process, describe_site, name_thread},
 	    .ticks_per_ns = ticks_per_ns,
-	    .dropped = process->state->records_dropped,
 	};
 	return hk_spool_open(&spool, &process->spool);
 }
@@ -145,6 +144,22 @@ void hk_process_forget(struct hk_collector *collector, struct hk_process *proces
 	DL_DELETE(process->job->processes, process);
 	process->job->process_count--;
 	process_free(process);
+}
+
+void hk_process_account(struct hk_process *process)
+{
+	Hk__Process *state = process->state;
+	uint64_t given = process->file_records;
+	uint64_t dropped = state->records > given ? state->records - given : 0;
+	if (dropped != state->records_dropped || given != state->records_stored) {
+		state->lost_records -= state->records_dropped < state->lost_records
+					   ? state->records_dropped
+					   : state->lost_records;
+		state->lost_records += dropped;
+		state->records_dropped = dropped;
+		state->records_stored = given;
+		process->changed = true;
+	}
 }
 
 int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__Process *state)
@@ -234,7 +249,6 @@ static void inherit(struct hk_process *process, Hk__Process *frame)
 	state->rank_known = frame->rank_known;
 	state->cpu_ns = frame->cpu_ns;
 	state->rss_peak_bytes = frame->rss_peak_bytes;
-	state->records_dropped = frame->records_dropped;
 	state->exit_kind = frame->exit_kind;
 	state->exit_code = frame->exit_code;
 	state->governor = frame->governor;
@@ -537,6 +551,7 @@ int hk_process_finalise(struct hk_collector *collector, struct hk_process *proce
 	hk_spool_retire(process->spool);
 	process->stored_bytes = hk_spool_bytes(process->spool);
 	process->held_bytes = hk_spool_held(process->spool);
+	process->file_records = hk_spool_records(process->spool);
 	close_parts(process);
 	hk_debug("process finalised pid=%" PRIu32 " exit=%d/%d", process->state->pid,
 		 process->state->exit_kind, process->state->exit_code);

@@ -24,6 +24,10 @@ int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__P
  * words for the report, or is empty. */
 void hk_process_vanish(struct hk_process *process, const char *note);
 
+/* Of a process without segment: records that it committed and that its file was not given, or has
+ * no more because somebody removed it, are lost. */
+void hk_process_account(struct hk_process *process);
+
 /* Takes PROCESS out of everything and frees it; its segment stays. */
 void hk_process_forget(struct hk_collector *collector, struct hk_process *process);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -21,11 +22,14 @@
 
 struct hk_spool {
 	char path[PATH_MAX];
-	int fd; /* -1 until the first chunk */
+	int fd;		/* -1 until the first chunk */
+	uint32_t files; /* that were removed under it */
 	uint8_t uid[UID_BYTES];
 	struct hk_chunk_writer *writer;
+	struct hk_reader *reader;
 	struct hk_ledger *ledger;
-	bool begun; /* the writer has a chunk open */
+	bool begun;	/* the writer has a chunk open */
+	bool accounted; /* `dropped` was found out before */
 	uint64_t end_bytes, held_bytes;
 	uint64_t number; /* of the last chunk in the file */
 	uint64_t records, shed_records, elsewhere_records, dropped;
@@ -33,7 +37,6 @@ struct hk_spool {
 	char checkpoint[PATH_MAX];
 	uint64_t checkpoint_number; /* the ledger as of this chunk is in its file */
 	uint64_t checkpoint_due_ns; /* monotonic: not before this again */
-	int error;
 };
 
 /* ---- after a restart ---- */
@@ -108,8 +111,8 @@ int hk_spool_open(const struct hk_spool_options *options, struct hk_spool **ret_
 		return -ENOMEM;
 	}
 	int r = -ENOMEM;
+	spool->reader = options->reader;
 	spool->ledger = options->ledger;
-	spool->dropped = options->dropped;
 	memcpy(spool->uid, options->uid, UID_BYTES);
 	struct hk_chunk_options chunk_options = {.ticks_per_ns = options->ticks_per_ns,
 						 .names = options->names};
@@ -153,13 +156,53 @@ struct hk_spool *hk_spool_free(struct hk_spool *spool)
 	return NULL;
 }
 
+/* ---- what is lost ---- */
+
+void hk_spool_account(struct hk_spool *spool)
+{
+	uint64_t delivered = hk_reader_records(spool->reader);
+	uint64_t kept = spool->records + hk_spool_waiting(spool);
+	spool->dropped = delivered > kept ? delivered - kept : 0;
+	/* What was lost under an earlier collector this one's ledger has never seen. */
+	if (!spool->accounted && spool->dropped > 0) {
+		hk_ledger_note_gap(spool->ledger, spool->dropped);
+	}
+	spool->accounted = true;
+}
+
 /* ---- records into chunks ---- */
+
+/* Somebody removed the file, or its directory. */
+static bool is_removed(const struct hk_spool *spool)
+{
+	struct stat held, named;
+	if (fstat(spool->fd, &held) < 0) {
+		return false;
+	}
+	if (stat(spool->path, &named) < 0) {
+		return errno == ENOENT;
+	}
+	return held.st_ino != named.st_ino || held.st_dev != named.st_dev;
+}
+
+static void leave_file(struct hk_spool *spool)
+{
+	close(spool->fd);
+	spool->fd = -1;
+	spool->files++;
+	spool->end_bytes = spool->held_bytes = 0;
+	spool->records = spool->shed_records + spool->elsewhere_records;
+	spool->checkpoint_number = 0;
+	hk_warning("chunk file was removed file=%s", spool->path);
+}
 
 static int append(struct hk_spool *spool, const void *bytes, size_t size, uint64_t room)
 {
-	uint64_t at = hk_chunk_file_place(spool->end_bytes);
 	if (size > room) {
 		return -ENOBUFS;
+	}
+	if (spool->fd >= 0 && is_removed(spool)) {
+		leave_file(spool);
 	}
 	if (spool->fd < 0) {
 		spool->fd = open(spool->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -168,6 +211,7 @@ static int append(struct hk_spool *spool, const void *bytes, size_t size, uint64
 		}
 		spool->front = HK_CHUNK_FRONT(spool->fd);
 	}
+	uint64_t at = hk_chunk_file_place(spool->end_bytes);
 	int r = hk_chunk_file_append(spool->fd, at, bytes, size);
 	if (r == 0) {
 		spool->end_bytes = at + size;
@@ -177,7 +221,7 @@ static int append(struct hk_spool *spool, const void *bytes, size_t size, uint64
 	return r;
 }
 
-/* Writes the chunk that is open; -ENOMEM: tried again later. */
+/* Writes the chunk that is open; on errors it stays open. */
 static int seal(struct hk_spool *spool, uint64_t lost, uint64_t room)
 {
 	const void *bytes;
@@ -194,21 +238,17 @@ static int seal(struct hk_spool *spool, uint64_t lost, uint64_t room)
 
 int hk_spool_flush(struct hk_spool *spool, uint64_t lost, uint64_t room)
 {
-	if (!spool->begun) {
-		return 0;
+	return spool->begun ? seal(spool, lost, room) : 0;
+}
+
+void hk_spool_drop(struct hk_spool *spool, uint64_t lost)
+{
+	if (spool->begun) {
+		hk_chunk_writer_drop(spool->writer);
+		hk_spool_account(spool);
+		/* Some hundred bytes, for which there may be room. */
+		seal(spool, lost, UINT64_MAX);
 	}
-	int r = seal(spool, lost, room);
-	if (r == 0 || r == -ENOMEM) {
-		return r;
-	}
-	/* A full disk must not stop the job's statistics: the records are gone and counted. Where
-	 * the chains were read to takes a few hundred bytes; if even those do not fit, they are
-	 * in the next chunk that does. */
-	spool->dropped += hk_chunk_writer_records(spool->writer);
-	spool->error = r;
-	hk_chunk_writer_drop(spool->writer);
-	r = seal(spool, lost, UINT64_MAX);
-	return r == -ENOMEM ? r : 0;
 }
 
 static void begin(struct hk_spool *spool)
@@ -220,7 +260,7 @@ static void begin(struct hk_spool *spool)
 }
 
 static int put_chunked(struct hk_spool *spool, const struct hk_run *run, uint64_t lost,
-		       uint64_t room)
+		       uint64_t room, size_t *ret_taken)
 {
 	const uint64_t bytes = (uint64_t)run->word_count * sizeof(uint64_t);
 	const uint64_t allowed_end = spool->end_bytes + room;
@@ -232,49 +272,47 @@ static int put_chunked(struct hk_spool *spool, const struct hk_run *run, uint64_
 	    .tid = run->tid,
 	};
 	size_t done = 0;
+	int r = 0;
+	*ret_taken = 0;
 	while (done < run->word_count) {
 		size_t consumed = 0;
 		begin(spool);
 		uint32_t before = hk_chunk_writer_records(spool->writer);
-		int r = hk_chunk_writer_add(spool->writer, &chain, run->words + done,
-					    run->word_count - done, &consumed);
+		r = hk_chunk_writer_add(spool->writer, &chain, run->words + done,
+					run->word_count - done, &consumed);
 		done += consumed;
-		if (r == 0) {
-			break;
-		}
+		*ret_taken = done;
 		if (r == -ENOSPC && (consumed > 0 || before > 0)) {
 			r = hk_spool_flush(
 			    spool, lost,
 			    allowed_end > spool->end_bytes ? allowed_end - spool->end_bytes : 0);
-			if (r < 0) {
-				return r;
-			}
-			continue;
+		} else if (r < 0 && r != -ENOMEM) {
+			/* What follows is no record: the rest of the run is skipped. */
+			chain.position = run->end_position;
+			hk_chunk_writer_mark(spool->writer, &chain);
+			*ret_taken = done = run->word_count;
+			r = 0;
 		}
-		if (r == -ENOMEM) {
-			return r;
+		if (r < 0) {
+			break;
 		}
-		/* What follows is no record: the rest of the run is skipped. */
-		spool->dropped++;
-		chain.position = run->end_position;
-		hk_chunk_writer_mark(spool->writer, &chain);
-		break;
 	}
-	return 0;
+	return r;
 }
 
 /* ---- records into the ledger ---- */
 
-static int show_ledger(struct hk_spool *spool, const struct hk_run *run)
+/* The first COUNT words of RUN. */
+static int show_ledger(struct hk_spool *spool, const struct hk_run *run, size_t count)
 {
 	struct hk_chunk_thread thread = {
 	    .uid = run->thread, .tid = run->tid, .stream = run->stream};
 	size_t at = 0;
-	while (run->word_count - at >= HK_RECORD_HEADER_WORDS) {
+	while (count - at >= HK_RECORD_HEADER_WORDS) {
 		uint64_t word1 = run->words[at + 1];
 		size_t payload = word1 >> HK_RECORD_WORDS_SHIFT;
 		if (payload > HK_RECORD_WORDS_MAX ||
-		    payload > run->word_count - at - HK_RECORD_HEADER_WORDS) {
+		    payload > count - at - HK_RECORD_HEADER_WORDS) {
 			break;
 		}
 		struct hk_record record = {
@@ -302,17 +340,17 @@ static int show_ledger(struct hk_spool *spool, const struct hk_run *run)
 	return 0;
 }
 
-int hk_spool_put(struct hk_spool *spool, const struct hk_run *run, uint64_t lost, uint64_t room)
+int hk_spool_put(struct hk_spool *spool, const struct hk_run *run, uint64_t lost, uint64_t room,
+		 size_t *ret_taken)
 {
+	int r = put_chunked(spool, run, lost, room, ret_taken);
 	/* Calls that are not about memory never go to the memory stream, and the other way round;
 	 * what a signal handler does in the middle of a record may be anything. */
 	if (run->stream != HK_STREAM_CALLS) {
-		int r = show_ledger(spool, run);
-		if (r < 0) {
-			return r;
-		}
+		int shown = show_ledger(spool, run, *ret_taken);
+		r = r < 0 ? r : shown;
 	}
-	return put_chunked(spool, run, lost, room);
+	return r;
 }
 
 /* ---- out of the file ---- */
@@ -397,17 +435,22 @@ uint64_t hk_spool_records(const struct hk_spool *spool)
 	return spool->records;
 }
 
+uint64_t hk_spool_waiting(const struct hk_spool *spool)
+{
+	return spool->begun ? hk_chunk_writer_records(spool->writer) : 0;
+}
+
 uint64_t hk_spool_dropped(const struct hk_spool *spool)
 {
 	return spool->dropped;
 }
 
+uint32_t hk_spool_files(const struct hk_spool *spool)
+{
+	return spool->files;
+}
+
 uint64_t hk_spool_number(const struct hk_spool *spool)
 {
 	return spool->number;
-}
-
-int hk_spool_error(const struct hk_spool *spool)
-{
-	return spool->error;
 }

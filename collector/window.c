@@ -328,7 +328,7 @@ void hk_window_restore(struct hk_process *process)
 {
 	struct hk_chunk_header header;
 	struct file file;
-	uint64_t offset, shed = 0, at_source = 0, elsewhere = 0, held = 0;
+	uint64_t offset, shed = 0, at_source = 0, elsewhere = 0, held = 0, records = 0;
 	if (file_open(process, &file) < 0) {
 		return;
 	}
@@ -339,11 +339,13 @@ void hk_window_restore(struct hk_process *process)
 		shed += lost;
 		at_source += hk_chunk_shed_at_source(&header);
 		elsewhere += is_shed ? header.shed_records - lost : 0;
+		records += is_shed ? 0 : (uint64_t)header.records + header.long_records;
 		held += header.total_bytes;
 	}
 	file_close(&file);
 	Hk__Process *state = process->state;
 	process->held_bytes = held;
+	process->file_records = records + shed + (process->remote ? 0 : elsewhere);
 	process->shed_at_source = at_source;
 	if (state->records_shed != shed || state->records_elsewhere != elsewhere) {
 		state->records_shed = shed;

@@ -362,6 +362,9 @@ static int store(struct hk_process *process, const Hk__ChunkPut *put,
 	process->last_chunk = put->number;
 	process->stored_bytes = process->chunk_end = at + put->chunk.len;
 	process->held_bytes += put->chunk.len;
+	process->file_records += hk_chunk_is_shed(header)
+				     ? hk_chunk_shed_records(header)
+				     : (uint64_t)header->records + header->long_records;
 	process->job->grown = true;
 	note_shed(process, header);
 	return 1;
@@ -451,6 +454,18 @@ static int reply_chunk(struct hk_intake_reply *reply, struct hk_process *process
 	return r;
 }
 
+/* NODE has brought all it had of JOB. */
+static void account_node(struct hk_job *job, const Hk__Node *node)
+{
+	struct hk_process *process;
+	DL_FOREACH (job->processes, process) {
+		if (process->remote &&
+		    memcmp(process->state->node.data, node->id.data, HK_NODE_ID_BYTES) == 0) {
+			hk_process_account(process);
+		}
+	}
+}
+
 static int take_job(struct hk_collector *collector, const struct hk_intake_asker *asker,
 		    const Hk__LeafReport *report, Hk__LeafJob *part, struct hk_intake_reply *reply)
 {
@@ -493,6 +508,9 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_asker
 	if (node->complete != part->complete) {
 		node->complete = part->complete;
 		job->changed = true;
+		if (node->complete) {
+			account_node(job, report->node);
+		}
 		collector->told_all |= hk_peers_awaited(collector, job) == 0;
 	}
 	reply_job(reply, job, part->job);

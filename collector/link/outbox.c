@@ -170,6 +170,12 @@ static bool update_process(struct hk_outbox *outbox, struct hk_outbox_job *job,
 		outgoing->process = process;
 		process->outgoing = outgoing;
 	}
+	if (process->spool && outgoing->files != hk_spool_files(process->spool)) {
+		/* Its chunks are in another file now. */
+		outgoing->files = hk_spool_files(process->spool);
+		outgoing->walk = HK_CHUNK_WALK(-1);
+		outgoing->kept_bytes = 0;
+	}
 	outgoing->written_bytes =
 	    process->spool ? hk_spool_bytes(process->spool) : process->stored_bytes;
 	if (process->unsent) {

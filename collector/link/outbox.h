@@ -37,6 +37,7 @@ struct hk_outbox_process {
 	bool gap;			 /* numbers are missing before `sent` */
 	uint64_t written_bytes;		 /* of its chunk file, at the last look */
 	uint64_t kept_bytes;		 /* where the acknowledged part ends */
+	uint32_t files;			 /* hk_spool_files at the last look */
 	uint64_t hold_ns;		 /* monotonic: nothing more before this */
 	struct hk_chunk_walk walk;	 /* behind chunk `sent`; without a descriptor */
 	uint64_t ends[HK_UPLINK_CHUNKS]; /* of the last chunks sent, by number */

@@ -143,6 +143,14 @@ void hk_reader_seek(struct hk_reader *reader, uint32_t slot, uint32_t stream, ui
 int hk_reader_next_run(struct hk_reader *reader, uint32_t slot, uint32_t stream,
 		       struct hk_run *ret_run);
 
+/* The last WORDS words of RUN, whole records, were not taken: they are delivered again. To be
+ * called before anything else is asked of that chain. */
+void hk_reader_put_back(struct hk_reader *reader, const struct hk_run *run, size_t words);
+
+/* Records that were delivered so far, by this reader or any before it that gave pages back. Of a
+ * segment that collectors before 1.2 gave pages back of, fewer. */
+uint64_t hk_reader_records(struct hk_reader *reader);
+
 /* Gives back to the agent every page that lies wholly before the position read so far in all
  * chains. Call it only when the chunk that holds those records is safely written. */
 void hk_reader_release(struct hk_reader *reader);

@@ -41,7 +41,10 @@ static int start_chain(struct hk_reader *reader, struct hk_reader_chain *chain, 
 		return 0;
 	}
 	/* Pairs with the agent's release: the page is labelled. */
-	uint32_t first = atomic_load_explicit(&shared->chain[stream].first, memory_order_acquire);
+	uint64_t word =
+	    atomic_load_explicit(&shared->chain[stream].first_and_released, memory_order_acquire);
+	uint64_t released = hk_map_u64(&shared->chain[stream].released);
+	uint32_t first = (uint32_t)word;
 	if (first == 0 || (first >= reader->block_count && first < reader->blocks_max)) {
 		return 0;
 	}
@@ -56,6 +59,8 @@ static int start_chain(struct hk_reader *reader, struct hk_reader_chain *chain, 
 	chain->tail_base = view.position;
 	chain->tail_end = view.position + view.written;
 	chain->pages = 1;
+	chain->released = released + (uint32_t)((uint32_t)(word >> 32) - (uint32_t)released);
+	chain->records = chain->released;
 	enter_page(chain, first, &view);
 	chain->started = true;
 	return 1;
@@ -165,9 +170,10 @@ static bool is_switch(const uint64_t *words)
 	return ((words[1] >> HK_RECORD_KIND_SHIFT) & 0xf) == HK_RECORD_THREAD;
 }
 
-/* Words of the good records at WORDS up to LIMIT or the first thread switch. Most records have the
- * kind and size of the one before: after some in a row many are looked at together. */
-static size_t measure_run(const uint64_t *words, size_t limit)
+/* Words of the good records at WORDS up to LIMIT or the first thread switch; how many those are is
+ * added to *RECORDS. Most records have the kind and size of the one before: after some in a row
+ * many are looked at together. */
+static size_t measure_run(const uint64_t *words, size_t limit, uint64_t *records)
 {
 	size_t at = 0;
 	size_t count;
@@ -177,12 +183,14 @@ static size_t measure_run(const uint64_t *words, size_t limit)
 		const size_t step = HK_ALIKE_STEP * count, single_end = at + step;
 		do {
 			at += count;
+			++*records;
 		} while (at < single_end && count <= limit - at &&
 			 words[at + 1] >> HK_RECORD_KIND_SHIFT == like &&
 			 (uint32_t)words[at + 1] != HK_DURATION_ESCAPE);
 		while (at >= single_end && step <= limit - at &&
 		       hk_records_alike(words + at, count, like)) {
 			at += step;
+			*records += HK_ALIKE_STEP;
 		}
 	}
 	return at;
@@ -208,7 +216,7 @@ static int take_run(struct hk_reader *reader, struct hk_reader_chain *chain, uin
 		uint64_t until = old && chain->position < end ? chain->position : end;
 		const uint64_t *words = reader->page_copy + (chain->at - start) / sizeof(uint64_t);
 		size_t limit = (until - chain->at) / sizeof(uint64_t);
-		size_t count = measure_run(words, limit);
+		size_t count = measure_run(words, limit, &chain->records);
 		chain->at += count * sizeof(uint64_t);
 		if (count == 0) {
 			/* The records before were delivered; this one is a switch or makes no
@@ -236,6 +244,33 @@ static int take_run(struct hk_reader *reader, struct hk_reader_chain *chain, uin
 	return 0;
 }
 
+/* Parses what an earlier reader has delivered, as far as it is there. */
+static void pass_over(struct hk_reader *reader, struct hk_reader_chain *chain, uint32_t slot,
+		      uint32_t stream)
+{
+	struct hk_page_view view, next;
+	struct hk_run none;
+
+	for (uint32_t steps = 0; chain->at < chain->position && steps <= reader->block_count;
+	     steps++) {
+		if (hk_page_look(reader, slot, stream, chain->page, &view) < 0 ||
+		    view.position != chain->page_base) {
+			return;
+		}
+		uint64_t end = view.position + view.written;
+		end = end < chain->position ? end : chain->position;
+		if (chain->at < end && take_run(reader, chain, end, &none) != 0) {
+			return;
+		}
+		if (chain->at >= chain->position || view.state != HK_PAGE_FULL ||
+		    chain->page == chain->tail ||
+		    hk_page_follow(reader, slot, stream, &view, &next) < 0) {
+			return;
+		}
+		enter_page(chain, view.next, &next);
+	}
+}
+
 /* Next run of CHAIN into RUN: 1, 0, -EBADMSG, -EAGAIN (its next page is newer than the last
  * refresh). */
 static int advance(struct hk_reader *reader, struct hk_reader_chain *chain, struct hk_run *run)
@@ -249,8 +284,7 @@ static int advance(struct hk_reader *reader, struct hk_reader_chain *chain, stru
 			return -EBADMSG;
 		}
 		uint64_t end = view.position + view.written;
-		/* A page that ends at or before a sought position is passed over unread. */
-		if (chain->at < end && chain->position < end) {
+		if (chain->at < end) {
 			int status = take_run(reader, chain, end, run);
 			if (status != 0) {
 				return status;
@@ -301,7 +335,59 @@ int hk_reader_next_run(struct hk_reader *reader, uint32_t slot, uint32_t stream,
 	return status == -EBADMSG ? abandon(reader, chain) : status == -EAGAIN ? 0 : status;
 }
 
+void hk_reader_put_back(struct hk_reader *reader, const struct hk_run *run, size_t words)
+{
+	struct hk_reader_chain *chain = &reader->slots[run->slot].chain[run->stream];
+	uint64_t records = 0;
+
+	measure_run(run->words + (run->word_count - words), words, &records);
+	chain->at -= words * sizeof(uint64_t);
+	chain->position = chain->at;
+	chain->records -= records;
+}
+
+uint64_t hk_reader_records(struct hk_reader *reader)
+{
+	uint64_t records = 0;
+
+	for (uint32_t slot = 0; slot < reader->slot_room && !hk_map_failed(reader); slot++) {
+		for (uint32_t stream = 0; stream < HK_STREAMS; stream++) {
+			struct hk_reader_chain *chain = &reader->slots[slot].chain[stream];
+			if (chain->started && !chain->broken) {
+				pass_over(reader, chain, slot, stream);
+			}
+			records += chain->records;
+		}
+	}
+	return records;
+}
+
 /* ---- giving back ---- */
+
+/* Records in page NUMBER, which is full. */
+static uint64_t count_records(struct hk_reader *reader, uint32_t number,
+			      const struct hk_page_view *view)
+{
+	const struct hk_page *page = hk_map_page(reader, number);
+	const size_t limit = view->written / sizeof(uint64_t);
+	size_t at = 0, taken = 0;
+	uint64_t records = 0;
+
+	memcpy(reader->page_copy, page->body, view->written);
+	do {
+		at += taken +
+		      measure_run(reader->page_copy + at + taken, limit - at - taken, &records);
+		taken = measure_record(reader->page_copy + at, limit - at);
+	} while (taken > 0);
+	return records;
+}
+
+static void move_first(struct hk_chain *chain, uint32_t next, uint64_t released)
+{
+	atomic_store_explicit(&chain->first_and_released, released << 32 | next,
+			      memory_order_release);
+	atomic_store_explicit(&chain->released, released, memory_order_relaxed);
+}
 
 /* The order matters for a collector that is killed in the middle: out of the chain first, free
  * last. */
@@ -331,11 +417,12 @@ static void release_chain(struct hk_reader *reader, struct hk_reader_chain *chai
 		if (view.position + view.written > chain->position) {
 			break;
 		}
+		pass_over(reader, chain, slot, stream);
 		if (chain->page == chain->oldest) {
 			enter_page(chain, view.next, &next);
 		}
-		atomic_store_explicit(&shared->chain[stream].first, view.next,
-				      memory_order_release);
+		chain->released += count_records(reader, chain->oldest, &view);
+		move_first(&shared->chain[stream], view.next, chain->released);
 		free_page(hk_map_page(reader, chain->oldest));
 		chain->oldest = view.next;
 		chain->pages--;

@@ -27,6 +27,8 @@ struct hk_reader_chain {
 	uint64_t page_base; /* position of page's body */
 	uint64_t tail_base;
 	uint64_t tail_end; /* committed up to here, as last seen */
+	uint64_t released; /* records before `oldest` */
+	uint64_t records;  /* and before `at` */
 };
 
 struct hk_reader_slot {

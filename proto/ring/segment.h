@@ -298,13 +298,20 @@ enum hk_stream {
 };
 #define HK_STREAMS 3u
 
-/* A chain of pages with ever-growing byte positions. */
+/* A chain of pages with ever-growing byte positions. How many records were in the pages that are
+ * given back says `released`, but for its low half, which moves together with `first`, by one
+ * store: so a collector that is killed leaves neither without the other. Since 1.2. */
 struct hk_chain {
-	_Atomic uint32_t
-	    first; /* block number of the oldest page not yet given back, 0: none yet */
-	uint32_t reserved;
-	_Atomic uint64_t lost; /* records dropped because no page was free */
-	uint64_t reserved2;
+	union {
+		struct {
+			_Atomic uint32_t first; /* block number of the oldest page not yet given
+						   back, 0: none yet */
+			uint32_t released_low;	/* collector: low half of the count, exact */
+		};
+		_Atomic uint64_t first_and_released;
+	};
+	_Atomic uint64_t lost;	   /* records dropped because no page was free */
+	_Atomic uint64_t released; /* collector: the count now or before `first` moved last */
 };
 static_assert(sizeof(struct hk_chain) == 24, "chain");
 

@@ -19,6 +19,7 @@
 #include "collector/collector.h"
 #include "collector/drain.h"
 #include "collector/job.h"
+#include "collector/jobdir.h"
 #include "collector/process.h"
 #include "collector/procfs.h"
 #include "collector/scan.h"
@@ -218,8 +219,11 @@ static void die_somewhere(struct world *world, struct hk_process *process, uint6
 		break;
 	case 1: { /* a chunk is in the file, its pages are not given back yet */
 		struct hk_run run;
+		size_t taken;
 		while (hk_reader_next_run(process->reader, 1, HK_STREAM_CALLS, &run) > 0) {
-			assert_int_equal(hk_spool_put(process->spool, &run, 0, UINT64_MAX), 0);
+			assert_int_equal(hk_spool_put(process->spool, &run, 0, UINT64_MAX, &taken),
+					 0);
+			assert_int_equal(taken, run.word_count);
 		}
 		assert_int_equal(hk_spool_flush(process->spool, 0, UINT64_MAX / 4), 0);
 		world_restart(world);
@@ -319,7 +323,8 @@ static void test_process_loses_nothing_while_drained_in_time(void **state)
 	world_remove(&world);
 }
 
-static void test_process_full_store_drops_records_and_counts_them(void **state)
+/* Records that find no room wait in the segment, and the ledger sees each of them once. */
+static void test_process_full_store_keeps_records_waiting(void **state)
 {
 	(void)state;
 	struct world world;
@@ -334,9 +339,11 @@ static void test_process_full_store_drops_records_and_counts_them(void **state)
 	hk_scan_run(world.collector);
 	struct hk_process *process = world_find(&world, &maker);
 	process->job->full_error = -ENOSPC;
-	assert_int_equal(hk_drain_seal(world.collector, process), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(hk_drain_seal(world.collector, process), -ENOSPC);
+	}
 	assert_int_equal(hk_state_refresh(world.collector, process, true), 0);
-	assert_int_equal(process->state->lost_records, 2);
+	assert_int_equal(process->state->lost_records, 0);
 	assert_string_equal(process->job->state->store_error, "No space left on device");
 	assert_int_equal(process->state->records_stored, 0);
 	/* Room again. */
@@ -344,11 +351,88 @@ static void test_process_full_store_drops_records_and_counts_them(void **state)
 	process_maker_call(&maker, 0, call, 30, 5, NULL, 0);
 	process_maker_exit(&maker, 0);
 	world_finalise(&world, &maker);
-	assert_int_equal(process->state->lost_records, 2);
-	assert_int_equal(process->state->records_stored, 1);
+	assert_int_equal(process->state->lost_records, 0);
+	assert_int_equal(process->state->records_stored, 3);
 	assert_int_equal(process->state->cells->calls[0], 2);
 	assert_int_equal(process->state->memory[0]->live_bytes, 64);
-	assert_int_equal(stored_records(&world, "d", &maker), 1);
+	assert_int_equal(stored_records(&world, "d", &maker), 3);
+	process_maker_fini(&maker);
+	world_remove(&world);
+}
+
+/* Records and lost ones are what the process made, whoever dies while the store is full. */
+static void test_process_counts_what_a_full_store_lost_after_a_kill(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker maker;
+	world_make(&world);
+	process_maker_start(&maker,
+			    &(struct process_facts){
+				.directory = world.run, .job = "f", .rank = 0, .blocks_max = 64});
+	uint32_t call = process_maker_site(&maker, "call", "/a", HK_MEANING_NONE, no_keys);
+	uint64_t now = maker.writer.header->start.ticks, calls = 0, refused = 0;
+	hk_scan_run(world.collector);
+	for (int round = 0; round < 40; round++) {
+		struct hk_process *process = world_find(&world, &maker);
+		process->job->full_error = round % 8 == 0 ? 0 : -ENOSPC;
+		for (int i = 0; i < 8000; i++, calls++) {
+			now += 10;
+			refused += !process_maker_call(&maker, calls % 2, call, now, 5, NULL, 0);
+		}
+		int r = hk_drain_pass(world.collector, process, now);
+		assert_true(r >= 0 || r == -ENOSPC);
+		if (round % 5 == 4) {
+			world_restart(&world);
+		}
+	}
+	world_find(&world, &maker)->job->full_error = 0;
+	process_maker_exit(&maker, 0);
+	world_finalise(&world, &maker);
+	struct hk_job *job = hk_job_find(world.collector, "f");
+	const Hk__Process *kept = job->processes->state;
+	uint64_t stored = stored_records(&world, "f", &maker);
+	assert_int_equal(kept->records_stored, stored);
+	assert_true(kept->records_dropped > 0 && stored > 0);
+	assert_int_equal(kept->lost_records, refused + kept->records_dropped);
+	assert_int_equal(stored + kept->lost_records, calls);
+	process_maker_fini(&maker);
+	world_remove(&world);
+}
+
+/* What was in a chunk file that somebody removed is lost; what comes later is not. */
+static void test_process_goes_on_when_its_directory_is_removed(void **state)
+{
+	(void)state;
+	struct world world;
+	struct process_maker maker;
+	char path[80];
+	world_make(&world);
+	process_maker_start(&maker,
+			    &(struct process_facts){.directory = world.run, .job = "g", .rank = 0});
+	uint32_t call = process_maker_site(&maker, "call", "/a", HK_MEANING_NONE, no_keys);
+	uint64_t now = maker.writer.header->start.ticks;
+	hk_scan_run(world.collector);
+	struct hk_process *process = world_find(&world, &maker);
+	process_maker_call(&maker, 0, call, now, 5, NULL, 0);
+	process_maker_call(&maker, 1, call, now + 10, 5, NULL, 0);
+	assert_int_equal(hk_drain_seal(world.collector, process), 0);
+	snprintf(path, sizeof(path), "%s/store/g", world.base);
+	assert_int_equal(hk_jobdir_remove(path), 0);
+	process_maker_call(&maker, 0, call, now + 20, 5, NULL, 0);
+	assert_int_equal(hk_drain_seal(world.collector, process), -ENOENT);
+	assert_int_equal(hk_job_save(world.collector, process->job), 0);
+	assert_int_equal(hk_drain_seal(world.collector, process), 0);
+	process_maker_call(&maker, 0, call, now + 30, 5, NULL, 0);
+	process_maker_exit(&maker, 0);
+	world_finalise(&world, &maker);
+	assert_int_equal(process->state->records_stored, 2);
+	assert_int_equal(process->state->lost_records, 2);
+	assert_int_equal(stored_records(&world, "g", &maker), 2);
+	/* And again, now that nobody writes the file. */
+	assert_int_equal(hk_jobdir_remove(path), 0);
+	assert_int_equal(hk_job_save(world.collector, process->job), 0);
+	assert_int_equal(process->state->lost_records, 4);
 	process_maker_fini(&maker);
 	world_remove(&world);
 }
@@ -391,7 +475,9 @@ int main(void)
 	    cmocka_unit_test(test_process_notice_may_come_before_its_segment_is_seen),
 	    cmocka_unit_test(test_process_survives_a_collector_that_dies_anywhere),
 	    cmocka_unit_test(test_process_loses_nothing_while_drained_in_time),
-	    cmocka_unit_test(test_process_full_store_drops_records_and_counts_them),
+	    cmocka_unit_test(test_process_full_store_keeps_records_waiting),
+	    cmocka_unit_test(test_process_counts_what_a_full_store_lost_after_a_kill),
+	    cmocka_unit_test(test_process_goes_on_when_its_directory_is_removed),
 	    cmocka_unit_test(test_process_refusals_of_yesterday_are_gone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
