@@ -46,6 +46,8 @@ struct hk_frame_entry {
 	struct hk_frame_place whole; /* bytes 0: none was found */
 	struct hk_frame_place *changes;
 	size_t change_count, change_room;
+	uint64_t *told; /* hk_parts_digest of the pieces that the file has */
+	size_t told_count;
 	UT_hash_handle hh;
 };
 

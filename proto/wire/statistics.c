@@ -12,14 +12,17 @@
 #include <unistd.h>
 
 #include "wire/frames.h"
+#include "wire/parts.h"
 
 #define COMPACT_FLOOR_BYTES (256u << 10)
+#define PIECE_BYTES (1u << 20)
 
 struct hk_statistics {
 	int fd;
 	int dirfd;
 	uint64_t file_bytes;
 	uint64_t live_bytes;
+	uint64_t compact_bytes;		/* the file's, when it was written anew last */
 	struct hk_frame_entry *entries; /* key -> newest frame */
 };
 
@@ -158,69 +161,98 @@ static int write_frame(int fd, uint64_t offset, enum hk_frame_kind kind, const u
 	return r;
 }
 
+/* The file that is to replace another. */
+struct rewriting {
+	int fd;
+	uint64_t size;
+	struct hk_frame_entry *entries;
+};
+
+static int index_frame(struct rewriting *to, const struct hk_frame *frame)
+{
+	uint64_t live = 0;
+	int r = hk_frames_index(&to->entries, frame, to->size, &live);
+	to->size += sizeof(*frame) + frame->length;
+	return r;
+}
+
 /* Copies the frame at PLACE from FROM to the end of TO. */
-static int copy_frame(int from, int to, struct hk_frame_place place, uint64_t to_offset)
+static int copy_frame(int from, struct hk_frame_place place, struct rewriting *to)
 {
 	uint8_t *bytes = malloc(place.bytes);
+	struct hk_frame frame;
 	if (!bytes) {
 		return -ENOMEM;
 	}
 	ssize_t n = pread(from, bytes, place.bytes, (off_t)place.offset);
-	int r = n == (ssize_t)place.bytes ? write_all(to, bytes, place.bytes, to_offset) : -EIO;
+	int r = n == (ssize_t)place.bytes ? write_all(to->fd, bytes, place.bytes, to->size) : -EIO;
+	memcpy(&frame, bytes, sizeof(frame));
 	free(bytes);
+	return r < 0 ? r : index_frame(to, &frame);
+}
+
+/* Writes PROCESS whole to the end of TO, in pieces if it must be. */
+static int rewrite_process(const Hk__Process *process, struct rewriting *to)
+{
+	struct hk_parts parts = {.whole = process, .most_bytes = PIECE_BYTES};
+	const Hk__Process *piece = process;
+	enum hk_frame_kind kind = HK_FRAME_PROCESS;
+	struct hk_frame frame;
+	bool single = hk__process__get_packed_size(process) <= HK_STATISTICS_FRAME_MAX;
+	int r = 0;
+	for (; r == 0 && (single || (piece = hk_parts_next(&parts)) != NULL);
+	     kind = HK_FRAME_CHANGE) {
+		r = write_frame(to->fd, to->size, kind, process->uid.data, &piece->base, &frame);
+		r = r < 0 ? r : index_frame(to, &frame);
+		if (single) {
+			break;
+		}
+	}
 	return r;
 }
 
-/* Writes ENTRY as one whole frame at OFFSET of TO, without what is damaged in it; its bytes, or
- * -errno. */
-static int64_t rewrite(struct hk_statistics *statistics, struct hk_frame_source *source,
-		       const struct hk_frame_entry *entry, int to, uint64_t offset)
+/* Writes ENTRY to the end of TO, its changes merged, without what is damaged in it. */
+static int rewrite(struct hk_statistics *statistics, struct hk_frame_source *source,
+		   struct hk_frame_entry *entry, struct rewriting *to)
 {
 	Hk__Process *process;
-	struct hk_frame frame;
+	struct hk_frame_entry *written;
 	if (entry->change_count == 0) {
-		int r = copy_frame(statistics->fd, to, entry->whole, offset);
-		return r < 0 ? r : (int64_t)entry->whole.bytes;
+		return copy_frame(statistics->fd, entry->whole, to);
 	}
 	int r = hk_frames_process(source, entry, &process);
 	if (!process) {
 		return r == -EBADMSG ? 0 : r; /* nothing of it can be read: it goes */
 	}
-	r = write_frame(to, offset, HK_FRAME_PROCESS, entry->key.uid, &process->base, &frame);
+	r = rewrite_process(process, to);
 	hk__process__free_unpacked(process, NULL);
-	return r < 0 ? r : (int64_t)(sizeof(frame) + frame.length);
+	HASH_FIND(hh, to->entries, &entry->key, sizeof(entry->key), written);
+	if (r == 0 && written && written->change_count > 0) {
+		written->told = entry->told;
+		written->told_count = entry->told_count;
+		entry->told = NULL;
+		entry->told_count = 0;
+	}
+	return r;
 }
 
-/* Rewrites the file with one whole frame for each key. On failure the old file stays as it is; a
- * crash leaves either. */
+/* Rewrites the file with what holds for each key. On failure the old file stays as it is; a crash
+ * leaves either. */
 static int compact(struct hk_statistics *statistics)
 {
 	const char *name = HK_STATISTICS_FILE ".new";
 	struct hk_frame_source source = {.fd = statistics->fd};
-	uint64_t size = 0, live;
-	int64_t r = 0;
-	struct hk_frame_entry *entry, *next, *entries = NULL;
-	int fd = openat(statistics->dirfd, name,
-			O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd < 0) {
+	struct hk_frame_entry *entry, *next;
+	struct rewriting to = {.fd = openat(statistics->dirfd, name,
+					    O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+					    0644)};
+	int r = 0;
+	if (to.fd < 0) {
 		return -errno;
 	}
 	HASH_ITER (hh, statistics->entries, entry, next) {
-		r = rewrite(statistics, &source, entry, fd, size);
-		if (r <= 0) {
-			if (r < 0) {
-				break;
-			}
-			continue;
-		}
-		struct hk_frame frame = {.kind = entry->key.kind,
-					 .length = (uint32_t)(r - (int64_t)sizeof(frame))};
-		memcpy(frame.uid, entry->key.uid, HK_FRAME_UID_BYTES);
-		live = 0;
-		int indexed = hk_frames_index(&entries, &frame, size, &live);
-		size += (uint64_t)r;
-		if (indexed < 0) {
-			r = indexed;
+		r = rewrite(statistics, &source, entry, &to);
+		if (r < 0) {
 			break;
 		}
 	}
@@ -230,17 +262,25 @@ static int compact(struct hk_statistics *statistics)
 		r = -errno;
 	}
 	if (r < 0) {
-		close(fd);
+		close(to.fd);
 		unlinkat(statistics->dirfd, name, 0);
-		hk_frames_free(&entries);
-		return (int)r;
+		hk_frames_free(&to.entries);
+		return r;
 	}
 	close(statistics->fd);
 	hk_frames_free(&statistics->entries);
-	statistics->fd = fd;
-	statistics->entries = entries;
-	statistics->file_bytes = statistics->live_bytes = size;
+	statistics->fd = to.fd;
+	statistics->entries = to.entries;
+	statistics->file_bytes = statistics->live_bytes = statistics->compact_bytes = to.size;
 	return 0;
+}
+
+/* Whether most of the file is of no use any more. Live bytes are those of whole frames. */
+static bool is_loose(const struct hk_statistics *statistics)
+{
+	uint64_t file = statistics->file_bytes, live = statistics->live_bytes;
+	return file > COMPACT_FLOOR_BYTES && file - live > 2 * live &&
+	       file > 2 * statistics->compact_bytes;
 }
 
 static int put(struct hk_statistics *statistics, enum hk_frame_kind kind, const uint8_t *uid,
@@ -260,10 +300,58 @@ static int put(struct hk_statistics *statistics, enum hk_frame_kind kind, const 
 	r = hk_frames_index(&statistics->entries, &frame, statistics->file_bytes,
 			    &statistics->live_bytes);
 	statistics->file_bytes += sizeof(frame) + frame.length;
-	if (r == 0 && statistics->file_bytes > COMPACT_FLOOR_BYTES &&
-	    statistics->file_bytes - statistics->live_bytes > 2 * statistics->live_bytes) {
+	if (r == 0 && is_loose(statistics)) {
 		/* The frame is in the file either way; a full disk only postpones this. */
 		compact(statistics);
+	}
+	return r;
+}
+
+static struct hk_frame_entry *find_process(const struct hk_statistics *statistics,
+					   const Hk__Process *process)
+{
+	struct hk_frame_key key = {.kind = HK_FRAME_PROCESS};
+	struct hk_frame_entry *entry;
+	memcpy(key.uid, process->uid.data, HK_FRAME_UID_BYTES);
+	HASH_FIND(hh, statistics->entries, &key, sizeof(key), entry);
+	return entry;
+}
+
+/* The file has piece INDEX of ENTRY, whose digest is DIGEST. */
+static int note_told(struct hk_frame_entry *entry, size_t index, uint64_t digest)
+{
+	if (index >= entry->told_count) {
+		uint64_t *told = realloc(entry->told, (index + 1) * sizeof(*told));
+		if (!told) {
+			return -ENOMEM;
+		}
+		entry->told = told;
+		entry->told_count = index + 1;
+	}
+	entry->told[index] = digest;
+	return 0;
+}
+
+/* The first piece, which has all numbers, and those whose sites or statistics differ from the
+ * file's. As changes they take nothing away from what is there. */
+static int put_pieces(struct hk_statistics *statistics, const Hk__Process *process)
+{
+	struct hk_parts parts = {.whole = process, .most_bytes = PIECE_BYTES};
+	const Hk__Process *piece;
+	int r = 0;
+	for (size_t i = 0; r == 0 && (piece = hk_parts_next(&parts)) != NULL; i++) {
+		struct hk_frame_entry *entry = find_process(statistics, process);
+		uint64_t digest = 0;
+		r = hk_parts_digest(&parts, &digest);
+		if (r < 0 ||
+		    (i > 0 && entry && i < entry->told_count && entry->told[i] == digest)) {
+			continue;
+		}
+		r = put(statistics, entry ? HK_FRAME_CHANGE : HK_FRAME_PROCESS, process->uid.data,
+			&piece->base);
+		/* Which may have written the file anew. */
+		entry = r < 0 ? NULL : find_process(statistics, process);
+		r = entry ? note_told(entry, i, digest) : r;
 	}
 	return r;
 }
@@ -273,7 +361,9 @@ int hk_statistics_put_process(struct hk_statistics *statistics, const Hk__Proces
 	if (process->uid.len != HK_FRAME_UID_BYTES) {
 		return -EINVAL;
 	}
-	return put(statistics, HK_FRAME_PROCESS, process->uid.data, &process->base);
+	return hk__process__get_packed_size(process) <= HK_STATISTICS_FRAME_MAX
+		   ? put(statistics, HK_FRAME_PROCESS, process->uid.data, &process->base)
+		   : put_pieces(statistics, process);
 }
 
 int hk_statistics_put_change(struct hk_statistics *statistics, const Hk__Process *change)

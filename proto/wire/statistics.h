@@ -28,8 +28,11 @@ int hk_statistics_open(const char *job_dir, struct hk_statistics **ret_statistic
 /* Closes; accepts NULL, returns NULL. */
 struct hk_statistics *hk_statistics_free(struct hk_statistics *statistics);
 
-/* Appends the new state of a process (uid of 16 bytes) or of the job; whole or not at all. -EINVAL:
- * uid; -EMSGSIZE: over HK_STATISTICS_FRAME_MAX; -ENOSPC and other -errno: nothing was appended. */
+/* Appends the new state of a process (uid of 16 bytes) or of the job; whole or not at all. A
+ * process larger than HK_STATISTICS_FRAME_MAX is appended in pieces (wire/parts.h), those that the
+ * file does not have yet; after an error some of them may be there, and what was there before still
+ * holds. -EINVAL: uid; -EMSGSIZE: the job is over HK_STATISTICS_FRAME_MAX; -ENOSPC and other
+ * -errno: to be put again. */
 int hk_statistics_put_process(struct hk_statistics *statistics, const Hk__Process *process);
 /* Appends a change of a process (wire/change.h), to be merged with all frames of it before. */
 int hk_statistics_put_change(struct hk_statistics *statistics, const Hk__Process *change);

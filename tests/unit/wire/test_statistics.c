@@ -274,6 +274,123 @@ static void test_statistics_rows_of_older_files_become_columns(void **state)
 	place_remove(&place);
 }
 
+#define MANY 24000u
+#define LONG_NAME 900u
+
+/* A process of more sites than a frame has room for. */
+struct large {
+	Hk__Process process;
+	uint8_t uid[16];
+	char name[LONG_NAME + 1];
+	Hk__Site *sites;
+	Hk__Site **list;
+	Hk__Cells cells;
+	uint32_t site[MANY], buckets[MANY], bucket[MANY];
+	uint64_t value[MANY];
+};
+
+static struct large *large_make(void)
+{
+	struct large *large = calloc(1, sizeof(*large));
+	assert_non_null(large);
+	large->sites = calloc(MANY, sizeof(*large->sites));
+	large->list = calloc(MANY, sizeof(Hk__Site *));
+	assert_true(large->sites && large->list);
+	memset(large->name, 'n', LONG_NAME);
+	hk__process__init(&large->process);
+	large->uid[0] = 1;
+	large->process.uid = (ProtobufCBinaryData){sizeof(large->uid), large->uid};
+	hk__cells__init(&large->cells);
+	for (uint32_t i = 0; i < MANY; i++) {
+		hk__site__init(&large->sites[i]);
+		large->list[i] = &large->sites[i];
+		large->sites[i].id = i;
+		large->sites[i].function = large->name;
+		large->site[i] = i;
+		large->value[i] = i + 1;
+		large->buckets[i] = 1;
+		large->bucket[i] = i % 1000;
+	}
+	Hk__Cells *cells = &large->cells;
+	cells->site = large->site;
+	cells->buckets = large->buckets;
+	cells->bucket = large->bucket;
+	cells->calls = cells->errors = cells->total_ns = cells->self_ns = cells->outermost_ns =
+	    cells->bytes = cells->min_ns = cells->max_ns = cells->count = large->value;
+	cells->n_site = cells->n_calls = cells->n_errors = cells->n_total_ns = cells->n_self_ns =
+	    cells->n_outermost_ns = cells->n_bytes = cells->n_min_ns = cells->n_max_ns =
+		cells->n_buckets = cells->n_bucket = cells->n_count = MANY;
+	large->process.cells = cells;
+	large->process.sites = large->list;
+	large->process.n_sites = MANY;
+	return large;
+}
+
+static void large_free(struct large *large)
+{
+	free(large->sites);
+	free(large->list);
+	free(large);
+}
+
+static void expect_large(const struct place *place, const struct large *large)
+{
+	Hk__Snapshot *snapshot;
+	assert_int_equal(hk_statistics_load(place->dir, &snapshot), 0);
+	assert_int_equal(snapshot->n_processes, 1);
+	const Hk__Process *loaded = snapshot->processes[0];
+	struct hk_columns_walk walk = {.columns = loaded->cells};
+	struct hk_columns_row row;
+	assert_int_equal(loaded->records, large->process.records);
+	assert_int_equal(loaded->n_sites, MANY);
+	for (uint32_t i = 0; i < MANY; i++) {
+		assert_int_equal(loaded->sites[i]->id, i);
+		assert_true(hk_columns_next(&walk, &row));
+		assert_int_equal(row.site, i);
+		assert_int_equal(row.calls, large->value[i]);
+		assert_int_equal(row.max_ns, large->value[i]);
+		assert_int_equal(row.buckets, 1);
+		assert_int_equal(row.bucket[0], i % 1000);
+		assert_int_equal(row.count[0], large->value[i]);
+	}
+	assert_false(hk_columns_next(&walk, &row));
+	hk__snapshot__free_unpacked(snapshot, NULL);
+}
+
+/* However many sites a process knows, it is saved, and again only what has changed. */
+static void test_statistics_large_process_is_saved_in_pieces(void **state)
+{
+	(void)state;
+	struct place place;
+	struct hk_statistics *statistics;
+	struct large *large = large_make();
+	size_t whole = hk__process__get_packed_size(&large->process);
+	assert_true(whole > HK_STATISTICS_FRAME_MAX);
+	place_make(&place);
+	assert_int_equal(hk_statistics_open(place.dir, &statistics), 0);
+	assert_int_equal(hk_statistics_put_process(statistics, &large->process), 0);
+	expect_large(&place, large);
+	for (int round = 0; round < 40; round++) {
+		size_t before = file_size(&place);
+		large->process.records++;
+		large->value[round * 500]++;
+		assert_int_equal(hk_statistics_put_process(statistics, &large->process), 0);
+		size_t after = file_size(&place);
+		assert_true(after < before || after - before < 4u << 20);
+		assert_true(after < 3 * whole);
+	}
+	expect_large(&place, large);
+	hk_statistics_free(statistics);
+	/* The next collector does not know what the file has. */
+	assert_int_equal(hk_statistics_open(place.dir, &statistics), 0);
+	large->value[MANY - 1]++;
+	assert_int_equal(hk_statistics_put_process(statistics, &large->process), 0);
+	expect_large(&place, large);
+	hk_statistics_free(statistics);
+	place_remove(&place);
+	large_free(large);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +401,7 @@ int main(void)
 	    cmocka_unit_test(test_statistics_file_stays_within_thrice_its_live_frames),
 	    cmocka_unit_test(test_statistics_foreign_file_is_damage),
 	    cmocka_unit_test(test_statistics_rows_of_older_files_become_columns),
+	    cmocka_unit_test(test_statistics_large_process_is_saved_in_pieces),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
