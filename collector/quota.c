@@ -126,7 +126,7 @@ void hk_quota_release(struct hk_quota *quota, struct hk_account *account, const 
 bool hk_quota_directory(struct hk_account *account, uint64_t now_ns)
 {
 	uint64_t due = account->directories_due_ns > now_ns ? account->directories_due_ns : now_ns;
-	if (due - now_ns >= HK_QUOTA_DIRECTORIES * SECOND_NS) {
+	if (due - now_ns > (HK_QUOTA_DIRECTORIES - 1) * SECOND_NS) {
 		return false;
 	}
 	account->directories_due_ns = due + SECOND_NS;

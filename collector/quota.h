@@ -45,9 +45,9 @@
 /* Jobs that one report may open: each takes about a millisecond. The others come with the next. */
 #define HK_QUOTA_JOBS_PER_REPORT 16u
 /* Values of processes in memory: this part of what the collector may have, but not less than the
- * other number of bytes. 1,024 ranks with 200 call sites take about 120 MiB. */
+ * other number of bytes. 1,024 ranks with 200 call sites take 143 MiB. */
 #define HK_QUOTA_VALUES_PART 8u
-#define HK_QUOTA_VALUES_MIN (UINT64_C(128) << 20)
+#define HK_QUOTA_VALUES_MIN (UINT64_C(192) << 20)
 /* Leaves that report with its tokens. Of more, one that is silent is forgotten. */
 #define HK_QUOTA_LEAVES 2048u
 /* Time of the collector's thread for requests before it turns to its other work. */

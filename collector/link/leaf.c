@@ -243,8 +243,10 @@ static void take_told(struct hk_outbox_job *job)
 static void take_job_error(struct hk_leaf *leaf, struct hk_outbox_job *job, int error)
 {
 	struct hk_outbox_process *process;
-	/* -ESTALE is how the root asks for all of a process. */
-	if (error != job->refused && error != -ESTALE) {
+	/* -ESTALE is how the root asks for all of a process; after -EAGAIN the next report brings
+	 * it. */
+	bool again = error == -ESTALE || error == -EAGAIN;
+	if (error != job->refused && !again) {
 		hk_warning("the root does not take a job id=%s error=%s", hk_outbox_state(job)->id,
 			   strerror(-error));
 	}
@@ -256,7 +258,7 @@ static void take_job_error(struct hk_leaf *leaf, struct hk_outbox_job *job, int 
 		}
 	}
 	job->complete_sending = false;
-	if (!job->job && error != -ESTALE) {
+	if (!job->job && !again) {
 		hk_outbox_postpone(&leaf->outbox, job);
 	}
 }

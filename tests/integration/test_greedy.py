@@ -19,15 +19,20 @@ FILES = 1024
 DATA_MAX = 1024 * MIB
 
 
+def token_file(run, name, lines):
+    path = run.path(name)
+    with open(path, "w", encoding="ascii", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+        file.write(lines)
+    return path
+
+
 class Root:
-    """A collector with three tokens, no more than FILES descriptors, and DATA_MAX of memory, an eighth of it for values."""
+    """A collector with three tokens, no more than FILES descriptors, and DATA_MAX of memory: values get the least that there is."""
 
     def __init__(self, run, name):
         self.run, self.numbers = run, itertools.count(1)
-        tokens = run.path(f"tokens-{name}")
-        with open(tokens, "w", encoding="ascii", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
-            for user, token in TOKENS.items():
-                file.write(f"{'read' if user == 'bob' else 'control'} {token.decode()} {user}\n")
+        tokens = token_file(run, f"tokens-{name}", "".join(f"{'read' if user == 'bob' else 'control'} {token.decode()} {user}\n"
+                                                           for user, token in TOKENS.items()))
         self.node = Node(run, name, ["--listen", "tcp://127.0.0.1:0", "--token-file", tokens],
                          before=["prlimit", f"--nofile={FILES}", f"--data={DATA_MAX}"]).start()
         self.node.before = []
@@ -35,6 +40,9 @@ class Root:
 
     def status(self):
         return json.loads(self.node.cli("status", "--json").stdout)
+
+    def refused(self, user):
+        return sum(account["refused"] for account in self.status()["accounts"] if account["name"] == user)
 
     def peer(self, **options):
         return wire.Peer(self.port, **options)
@@ -123,7 +131,7 @@ def check_jobs(run: Run):
     expect_true(f"{first} directories of one report", 0 < first <= 32)
     for _ in range(60):
         peer.ask(root.reports(TOKENS["alice"], jobs))
-    wait_for("the limit", lambda: root.status()["turned_away"] > 0)
+    wait_for("the limit", lambda: root.refused("alice") > 0)
     expect_true("directories", len(os.listdir(root.node.store)) <= 512)
     root.expect_alive("jobs")
     root.expect_traced("jobs")
@@ -147,7 +155,7 @@ def check_empty(run: Run):
     inner = wire.part(1, wire.part(2, "k") + wire.part(15, "k")) + b"\x12\0" * (30 * MIB)
     peer.ask(wire.request(TOKENS["alice"], wire.REPORT, wire.part(1, wire.part(1, b"y" * 16)) + wire.part(2, inner)))
     root.expect_alive("empty")
-    expect_true("it is counted", root.status()["turned_away"] > 0)
+    expect_true("it is counted", root.refused("alice") > 0)
 
 
 def check_values(run: Run):
@@ -155,10 +163,16 @@ def check_values(run: Run):
     root = Root(run, "values")
     peer = root.peer()
     sites = [wire.site(number, "v" * 64) for number in range(30_000)]
-    for index in range(32):
+    for index in range(48):
         peer.ask(root.reports(TOKENS["alice"], [wire.job("v", [wire.process(index.to_bytes(16, "big"), sites)])]))
-    wait_for("the limit", lambda: root.status()["turned_away"] > 0)
+    wait_for("the limit", lambda: root.refused("alice") > 0)
     root.expect_alive("values")
+    expect_true("the log says why", "peer=alice" in root.node.said() and "why=too many values of processes" in root.node.said())
+    said = root.node.cli("status").stdout
+    expect_true(f"status says why: {said}", re.search(r"^alice .*too many values of processes", said, re.MULTILINE))
+    mine = json.loads(root.node.cli("status", "--json", "--collector", f"tcp://127.0.0.1:{root.port}", "--token-file",
+                                    token_file(run, "carol", f"read {TOKENS['carol'].decode()}\n")).stdout)["accounts"]
+    expect("accounts that a user sees", [account["name"] for account in mine], ["carol"])
 
 
 CHECKS = {"announced": check_announced, "unread": check_unread, "connections": check_connections, "jobs": check_jobs,

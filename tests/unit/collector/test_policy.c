@@ -64,6 +64,31 @@ static void test_tokens_give_rights_to_users(void **state)
 	hk_policy_free(policy);
 }
 
+static void test_tokens_of_one_user_are_one_account(void **state)
+{
+	static const char *const tokens[] = {READ, ALICE, CONTROL, "another-of-alice"};
+	static const size_t wanted[] = {0, 1, 2, 1};
+	static const char *const names[] = {"token 1", "alice", "token 3", "alice"};
+	struct hk_policy *policy;
+	char name[HK_ACCESS_USER_MAX + 1];
+	const char *user;
+	(void)state;
+	assert_int_equal(open_with("read " READ "\ncontrol " ALICE " alice\ncontrol " CONTROL
+				   "\nread another-of-alice alice\n",
+				   NULL, &policy),
+			 0);
+	assert_int_equal(hk_policy_accounts(policy), 4);
+	for (size_t i = 0; i < 4; i++) {
+		size_t account = 99;
+		assert_true(hk_policy_right(policy, (const uint8_t *)tokens[i], strlen(tokens[i]),
+					    &user, &account) > HK_RIGHT_NONE);
+		assert_int_equal(account, wanted[i]);
+		hk_policy_account_name(policy, account, name, sizeof(name));
+		assert_string_equal(name, names[i]);
+	}
+	hk_policy_free(policy);
+}
+
 static void test_files_that_make_no_sense_are_refused(void **state)
 {
 	static const char *const texts[] = {
@@ -144,6 +169,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_tokens_give_rights_to_users),
+	    cmocka_unit_test(test_tokens_of_one_user_are_one_account),
 	    cmocka_unit_test(test_files_that_make_no_sense_are_refused),
 	    cmocka_unit_test(test_addresses),
 	    cmocka_unit_test(test_what_only_looks_needs_to_read),
