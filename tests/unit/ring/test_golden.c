@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <errno.h>
 
 #include "hooks/hook.h"
 #include "ring/reader.h"
@@ -215,12 +216,37 @@ static void test_segment_1_1_of_a_forked_child(void **state)
 	golden_close(&parent);
 }
 
+/* A process that left its user, with two children that could make no segment. */
+static void segment_1_2_names_untraced_processes(void **state)
+{
+	struct golden golden;
+	struct hk_untraced_copy entry;
+	(void)state;
+	golden_open(&golden, "1.2", "c5d6758bbc88331bc1735aae3afef59f.seg");
+	assert_int_equal(golden.header.minor, 2);
+	assert_int_equal(golden.header.blocks_limit, 256);
+	assert_int_equal(golden.status.untraced, 2);
+	assert_true(hk_reader_identity(golden.reader)->forked);
+	assert_int_equal(counts_of(&golden, "life_touch").calls, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_true(hk_reader_untraced(golden.reader, i, &entry));
+		assert_int_equal(entry.state, HK_STATE_EXITED);
+		assert_int_equal(entry.error, -EACCES);
+		assert_int_equal(entry.ppid, golden.header.pid);
+		assert_int_equal(entry.exit_code, i == 0 ? 5 : 0);
+		assert_true(entry.start.monotonic_ns > golden.header.start.monotonic_ns);
+	}
+	assert_false(hk_reader_untraced(golden.reader, 2, &entry));
+	golden_close(&golden);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_segment_1_0),
 	    cmocka_unit_test(test_segment_1_1),
 	    cmocka_unit_test(test_segment_1_1_of_a_forked_child),
+	    cmocka_unit_test(segment_1_2_names_untraced_processes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
