@@ -12,8 +12,8 @@
 #include "record/process.h"
 #include "ring/kernel.h"
 
-/* Together some ten milliseconds. */
-#define PATIENT_TRIES 100
+/* Together about half a second: who holds the lock may have to wait for a processor. */
+#define PATIENT_TRIES 5000
 #define PAUSE_NS 50000
 
 /* glibc keeps its locks in this variable, which only the loader defines. */
@@ -24,7 +24,7 @@ static int (*try_lock)(pthread_mutex_t *); /* set before it, as the next one is 
 static int (*give_back)(pthread_mutex_t *);
 static const struct r_debug *debug;
 static bool ready;
-static bool held; /* by us: guarded by the lock */
+static atomic_bool held; /* by us */
 /* A wait that was in vain is not repeated before the lock was had again. */
 static atomic_bool in_vain;
 static const bool *original; /* on a page that a fork wipes: false in a child */
@@ -156,15 +156,20 @@ static bool take(void)
 	return false;
 }
 
+/* Whether another thread of ours has the lock: it waits for nobody. A child may have got that from
+ * a thread that it does not have. */
+static bool is_ours(void)
+{
+	return held && original && *original;
+}
+
 static bool take_patiently(void)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-	bool taken = take();
-	if (taken || atomic_load_explicit(&in_vain, memory_order_relaxed)) {
-		return taken;
-	}
-	for (int i = 0; i < PATIENT_TRIES && !taken; i++) {
+	bool taken = take(), waits = !atomic_load_explicit(&in_vain, memory_order_relaxed);
+	for (int tries = 0; !taken && (is_ours() || (waits && tries < PATIENT_TRIES));) {
 		hk_kernel(SYS_nanosleep, &pause, 0, 0, 0, 0, 0);
+		tries += !is_ours();
 		taken = take();
 	}
 	if (!taken) {

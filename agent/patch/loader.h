@@ -23,7 +23,7 @@ void hk_loader_learn(void);
  * never busy. */
 int hk_loader_try(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
 
-/* The same where some milliseconds of waiting break nothing: calls of the loader's own functions.
+/* The same where some waiting breaks nothing: calls of the loader's own functions.
  */
 int hk_loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
 
