@@ -12,7 +12,7 @@
 extern const char hk_thunks[]; /* trampoline.S */
 
 static const struct hk_hook nothing = {.flags = HK_HOOK_DESCRIBED};
-static const struct hk_hook undescribed = {.stack_words = HK_HOOK_STACK_WORDS};
+static const struct hk_hook undescribed = {.stack_words = HK_HOOK_STACK_UNKNOWN};
 /* Like a message of MPI: three values in registers, one product, and a rule of errors. */
 static const struct hk_hook message = {
     .flags = HK_HOOK_DESCRIBED,
@@ -148,9 +148,12 @@ static void measure_records(struct hk_site_hot *hot, struct hk_thread *thread,
 	header->record_cost_ps = (uint32_t)record;
 	header->value_extra_ps =
 	    more_than(measure_record(hot, thread, &message), record) / message.value_count;
-	hot->stack_words |= HK_HOOK_STACK_WORDS;
-	header->copy_extra_ps = more_than(measure_record(hot, thread, &undescribed), record);
-	hot->stack_words &= (uint8_t)~HK_HOOK_STACK_WORDS;
+	hot->stack_words |= HK_STACK_WORDS_STAY;
+	hot->control = HK_CONTROL_STAY;
+	uint64_t stay = measure_record(hot, thread, &undescribed);
+	header->copy_extra_ps = more_than(stay, record + header->ordered_extra_ps);
+	hot->control = HK_CONTROL_FRAME;
+	hot->stack_words &= (uint8_t)~HK_STACK_WORDS_STAY;
 	header->lost_extra_ps = more_than(measure_lost(hot, thread), header->call_cost_ps);
 }
 

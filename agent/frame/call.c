@@ -367,6 +367,18 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 	return thread->cells[site->index] != NULL;
 }
 
+/* Whether a call without a frame can be kept. One in the midst of so many is counted and no more.
+ */
+static bool has_room(const struct hk_call *call, const struct hk_site_hot *site)
+{
+	struct hk_thread *thread = hk_thread_current;
+	bool room = hk_open_make_room(thread, (uint64_t)&call->caller_frame);
+	if (!room) {
+		add(&thread->cells[site->index]->calls, 1);
+	}
+	return room;
+}
+
 int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 {
 	if (!hk_process.on && !hk_process_forked()) {
@@ -385,16 +397,18 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 	uint64_t signals = hk_process_block_signals();
 	hk_inside = 1;
 	int saved_errno = errno;
-	bool ready = prepare(call, site);
+	bool ready = prepare(call, site), room = true;
 	if (!ready) {
 		hk_process_untracked();
+	} else if (site->stack_words & HK_STACK_WORDS_STAY) {
+		room = has_room(call, site);
 	}
 	/* It may be off since a moment ago. */
 	bool wanted = __atomic_load_n(&site->control, __ATOMIC_RELAXED) != HK_CONTROL_PASS;
 	errno = saved_errno;
 	hk_inside = 0;
 	hk_process_restore_signals(signals);
-	return ready && wanted;
+	return ready && room && wanted;
 }
 
 /* ---- ranges and instants ---- */

@@ -21,21 +21,21 @@ struct hk_step;
 
 struct hk_site_hot {
 	void *original;
-	uint64_t domain; /* its bit among the process's domains */
-	uint32_t index;	 /* site id */
-	uint8_t stack_words;
-	uint8_t control; /* HK_CONTROL_* */
-	uint8_t level;	 /* enum hk_level */
-	uint8_t stream;	 /* enum hk_stream */
-	uint32_t step;	 /* taken off the thread's countdown by a call: 1 at sample, else 0 */
-	uint8_t flags;	 /* HK_HOT_*; changes under calls with the level */
-	uint8_t payload; /* named values: the words of a record; the same at every level */
+	uint64_t domain;     /* its bit among the process's domains */
+	uint32_t index;	     /* site id */
+	uint8_t stack_words; /* HK_STACK_WORDS_* */
+	uint8_t control;     /* HK_CONTROL_* */
+	uint8_t level;	     /* enum hk_level */
+	uint8_t stream;	     /* enum hk_stream */
+	uint32_t step;	     /* taken off the thread's countdown by a call: 1 at sample, else 0 */
+	uint8_t flags;	     /* HK_HOT_*; changes under calls with the level */
+	uint8_t payload;     /* named values: the words of a record; the same at every level */
 	/* A plain value: 8-byte word of struct hk_call, and how its value is made of it
 	 * (HK_WORD_*). */
 	uint8_t word[HK_HOOK_VALUES];
-	uint8_t wide_words; /* if stack_words says so */
-	uint8_t exit;	    /* HK_EXIT_* */
-	uint8_t bytes;	    /* which value adds to the cell's bytes; HK_HOOK_VALUES: none */
+	uint8_t copied_words; /* of the stack */
+	uint8_t exit;	      /* HK_EXIT_* */
+	uint8_t bytes;	      /* which value adds to the cell's bytes; HK_HOOK_VALUES: none */
 	const struct hk_hook *hook;
 	uint64_t word1;		     /* of a record, but for its duration */
 	const struct hk_step *steps; /* how values.c makes the values; NULL: by their factors */

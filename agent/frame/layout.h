@@ -51,15 +51,28 @@
 #define HK_CALL_RESULT HK_CALL_RAX
 #endif
 
-/* The thunk's stack frame: copied stack words, then the lower half of the eight vector registers of
- * arguments, below struct hk_call. */
-#define HK_STACK_COPY_BYTES 256
+/* The thunk's stack frame: the lower half of the eight vector registers of arguments, below struct
+ * hk_call. Copied stack words lie below that, as many as there are. */
 #define HK_VECTOR_BYTES 64
 #define HK_CALL_VECTOR (-HK_CALL_BYTES - HK_VECTOR_BYTES)
-#define HK_FRAME_BYTES (HK_STACK_COPY_BYTES + HK_VECTOR_BYTES + HK_CALL_BYTES)
+#define HK_FRAME_BYTES (HK_VECTOR_BYTES + HK_CALL_BYTES)
 
-/* Below the main stack's top: the kernel keeps every mapping it places farther away (128 MiB). */
-#define HK_MAIN_STACK_BYTES 0x800000
+/* The copy of stack arguments lies at the same address as they do, modulo this: no type that is
+ * passed by value is aligned to more. */
+#define HK_STACK_ALIGNMENT 64
+
+/* A kept call (kept.h): struct hk_call with its caller_frame and return_address. HK_THREAD_KEPT
+ * points behind the newest one, HK_KEPT_FRAME bytes behind its caller_frame. */
+#define HK_KEPT_BYTES (HK_CALL_BYTES + 16)
+#define HK_KEPT_FRAME (-16)
+
+/* Return addresses that undescribed calls come from: 1 << BITS places, so many looked at for one
+ * address. A place is HK_PLACE_BYTES of code. */
+#define HK_CALLERS_BITS 15
+#define HK_CALLERS (1 << HK_CALLERS_BITS)
+#define HK_CALLERS_TRIES 64
+#define HK_CALLERS_HASH 0x9e3779b1
+#define HK_PLACE_BYTES 24
 
 /* struct hk_site_hot */
 #define HK_HOT_ORIGINAL 0
@@ -72,7 +85,7 @@
 #define HK_HOT_FLAGS 28
 #define HK_HOT_PAYLOAD 29
 #define HK_HOT_WORD 30
-#define HK_HOT_WIDE_WORDS 36
+#define HK_HOT_COPIED_WORDS 36
 #define HK_HOT_EXIT 37
 #define HK_HOT_WORD1 48
 #define HK_HOT_BYTES 64
@@ -82,12 +95,12 @@
 #define HK_EXIT_ORDERED 1 /* waits for the call's own instructions */
 #define HK_EXIT_BY_CALL 2 /* hk_clock_read */
 
-/* HK_HOT_STACK_WORDS: the count, or WIDE where it is more than the frame has room for, and a bit
- * that sends the call the long way when the clock is a function. */
-#define HK_STACK_WORDS_MASK 0x3f
-#define HK_STACK_WORDS_WIDE 0x3f
-#define HK_STACK_WORDS_CLOCK 0x80
+/* HK_HOT_STACK_WORDS: what becomes of the words on the stack, and bits for whatever else the short
+ * way in does not do. */
+#define HK_STACK_WORDS_COPIED 1 /* HK_HOT_COPIED_WORDS of them, into the thunk's frame */
+#define HK_STACK_WORDS_STAY 2	/* the call has no frame on the stack: kept.h */
 #define HK_STACK_WORDS_VECTOR 0x40
+#define HK_STACK_WORDS_CLOCK 0x80 /* the clock is a function */
 
 /* HK_HOT_FLAGS, as hot.h has them */
 #define HK_FLAG_RECORD 1
@@ -109,6 +122,7 @@
 #define HK_CONTROL_FRAME 0 /* full path */
 #define HK_CONTROL_LIGHT 1 /* count and jump; the full path when the countdown is over */
 #define HK_CONTROL_PASS 2  /* jump */
+#define HK_CONTROL_STAY 3  /* full path, with the stack arguments left where they are */
 
 /* Level sample: one call in so many of a thread is timed. */
 #define HK_SAMPLE_PERIOD 64
@@ -129,9 +143,11 @@
 #define HK_THREAD_GENERATION (HK_THREAD_APART + 24)
 #define HK_THREAD_SEGMENT (HK_THREAD_APART + 32)
 #define HK_THREAD_TICK_NS (HK_THREAD_APART + 40)
-#define HK_THREAD_DEPTH (HK_THREAD_APART + 48)
-#define HK_THREAD_CHAIN (HK_THREAD_APART + 80)
-#define HK_THREAD_CELLS (HK_THREAD_APART + 160)
+#define HK_THREAD_KEPT (HK_THREAD_APART + 48)
+#define HK_THREAD_KEPT_END (HK_THREAD_APART + 56)
+#define HK_THREAD_DEPTH (HK_THREAD_APART + 64)
+#define HK_THREAD_CHAIN (HK_THREAD_APART + 96)
+#define HK_THREAD_CELLS (HK_THREAD_APART + 176)
 #define HK_THREAD_SPARE (HK_THREAD_CELLS + 8 * HK_THUNKS)
 
 /* Of hk_process: the segment's header, and the generation in that. */

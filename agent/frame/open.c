@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "frame/hot.h"
+#include "frame/kept.h"
 #include "frame/state.h"
 #include "record/process.h"
 #include "ring/kernel.h"
@@ -139,6 +140,18 @@ void hk_open_heal(struct hk_thread *thread, uint64_t frame)
 	struct view view = look_from(frame);
 	leave_below(thread, &view, oldest_known(thread));
 	keep_open(thread, &view, frame);
+}
+
+static enum hk_kept_fate fate(const void *view, uint64_t frame)
+{
+	enum where where = locate(view, (uint32_t)(frame >> 4));
+	return where == OPEN ? HK_KEPT_OPEN : where == LEFT ? HK_KEPT_LEFT : HK_KEPT_APART;
+}
+
+bool hk_open_make_room(struct hk_thread *thread, uint64_t frame)
+{
+	struct view view = look_from(frame);
+	return thread->kept != thread->kept_end || hk_kept_make_room(thread, fate, &view);
 }
 
 void hk_open_end_asking(uint64_t frame)

@@ -25,6 +25,10 @@ static inline void hk_open_unknown(struct hk_open_call *open)
  * next call finds. */
 void hk_open_heal(struct hk_thread *thread, uint64_t frame);
 
+/* Room to keep a call of THREAD that begins at FRAME without a frame (kept.h); false: none. Signals
+ * are blocked. */
+bool hk_open_make_room(struct hk_thread *thread, uint64_t frame);
+
 /* A call begins at FRAME while foreign code is asked about another one: if a handler jumped out of
  * that code, the thread is no longer inside of it. */
 void hk_open_end_asking(uint64_t frame);

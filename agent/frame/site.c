@@ -34,7 +34,7 @@ static_assert(offsetof(struct hk_site_hot, payload) == HK_HOT_PAYLOAD, "layout.h
 static_assert(offsetof(struct hk_site_hot, word) == HK_HOT_WORD, "layout.h");
 static_assert(offsetof(struct hk_site_hot, stream) == HK_HOT_STREAM, "layout.h");
 static_assert(offsetof(struct hk_site_hot, word1) == HK_HOT_WORD1, "layout.h");
-static_assert(offsetof(struct hk_site_hot, wide_words) == HK_HOT_WIDE_WORDS, "layout.h");
+static_assert(offsetof(struct hk_site_hot, copied_words) == HK_HOT_COPIED_WORDS, "layout.h");
 static_assert(offsetof(struct hk_site_hot, exit) == HK_HOT_EXIT, "layout.h");
 static_assert(offsetof(struct hk_site_hot, step) == HK_HOT_STEP, "layout.h");
 static_assert(sizeof(struct hk_site_hot) == HK_HOT_BYTES, "layout.h");
@@ -138,7 +138,7 @@ static uint64_t domain_bit(const char *name)
 	return 1ULL << domain_count++;
 }
 
-static uint8_t control_of(uint8_t level)
+static uint8_t control_of(const struct hk_site_hot *hot, uint8_t level)
 {
 	switch (level) {
 	case HK_LEVEL_OFF:
@@ -147,7 +147,8 @@ static uint8_t control_of(uint8_t level)
 	case HK_LEVEL_SAMPLE:
 		return HK_CONTROL_LIGHT;
 	default:
-		return HK_CONTROL_FRAME;
+		return (hot->stack_words & HK_STACK_WORDS_STAY) ? HK_CONTROL_STAY
+								: HK_CONTROL_FRAME;
 	}
 }
 
@@ -177,17 +178,22 @@ static bool has_vectors(const struct hk_hook *hook)
 	return false;
 }
 
+static uint8_t stack_words_of(const struct hk_hook *hook)
+{
+	uint8_t passing =
+	    (hook->flags & HK_HOOK_DESCRIBED) ? HK_STACK_WORDS_COPIED : HK_STACK_WORDS_STAY;
+	return (hook->stack_words ? passing : 0) | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
+	       (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
+}
+
 static void warm(struct hk_site_hot *hot, const struct hk_site_request *request, uint32_t index)
 {
 	const struct hk_hook *hook = request->hook;
 	hot->original = request->original;
 	hot->domain = domain_bit(hook->domain);
 	hot->index = index;
-	bool wide = hook->stack_words > HK_STACK_COPY_BYTES / 8;
-	hot->wide_words = wide ? hook->stack_words : 0;
-	hot->stack_words = (wide ? HK_STACK_WORDS_WIDE : hook->stack_words) |
-			   (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
-			   (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
+	hot->copied_words = hook->stack_words;
+	hot->stack_words = stack_words_of(hook);
 	hot->exit = exit_of(hook);
 	hot->stream = is_memory(hook->meaning) ? HK_STREAM_MEMORY : HK_STREAM_CALLS;
 	hot->level = request->level;
@@ -275,7 +281,7 @@ static void relevel(uint32_t index)
 		uint8_t flags = hk_values_flags(hot) | (lazy ? HK_HOT_LAZY | HK_HOT_UNUSUAL : 0);
 		__atomic_store_n(&hot->flags, flags, __ATOMIC_RELAXED);
 		__atomic_store_n(&hot->step, site->level == HK_LEVEL_SAMPLE, __ATOMIC_RELAXED);
-		control = lazy ? HK_CONTROL_FRAME : control_of(site->level);
+		control = control_of(hot, lazy ? HK_LEVEL_RECORD : site->level);
 	}
 	__atomic_store_n(&hot->control, control, __ATOMIC_RELEASE);
 	if (site->entry) {
@@ -369,7 +375,7 @@ static void resolve(uint32_t index, void *original)
 	__atomic_store_n(&hot->original, original, __ATOMIC_RELEASE);
 	/* Not before the original: who does not see it lazy must not see the stub. */
 	__atomic_store_n(&hot->flags, hk_values_flags(hot), __ATOMIC_RELEASE);
-	__atomic_store_n(&hot->control, control_of(site_at(index)->level), __ATOMIC_RELEASE);
+	__atomic_store_n(&hot->control, control_of(hot, site_at(index)->level), __ATOMIC_RELEASE);
 	set_lazy_slot(index, NULL);
 }
 

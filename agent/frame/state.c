@@ -3,19 +3,9 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
-#include <sys/auxv.h>
 
 #include "record/process.h"
 #include "ring/kernel.h"
-
-/* Start of a page at the top of the main thread's stack; 0: unknown. Read by the trampoline. */
-uint64_t hk_state_stack_top;
-
-static void find_stack(void)
-{
-	/* The kernel's 16 random bytes lie above the arguments. */
-	hk_state_stack_top = getauxval(AT_RANDOM) & ~4095ULL;
-}
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -27,8 +17,8 @@ static void find_stack(void)
 uint32_t hk_state_mask;
 uint32_t hk_state_bytes = 512;
 
-/* Whether valgrind runs the process; read by trampoline.S. */
-uint8_t hk_state_watched;
+/* Whether valgrind runs the process: to its memcheck, the other question is a use of the word. */
+static bool watched;
 
 /* A request to valgrind, which knows it by the first five instructions; a processor does nothing
  * there and leaves the answer for the case that nobody hears. Request 0x1001: is it running? */
@@ -43,19 +33,17 @@ static bool is_watched(void)
 	return answer != 0;
 }
 
-int hk_state_read(void *address, void *unused)
+static long read_word(uintptr_t address)
 {
 	uint64_t word;
-	struct iovec here = {&word, sizeof(word)}, there = {address, sizeof(word)};
-	(void)unused;
+	struct iovec here = {&word, sizeof(word)}, there = {(void *)address, sizeof(word)};
 	long pid = hk_kernel(SYS_getpid, 0, 0, 0, 0, 0, 0);
-	return (int)hk_kernel(SYS_process_vm_readv, pid, &here, 1, &there, 1, 0);
+	return hk_kernel(SYS_process_vm_readv, pid, &here, 1, &there, 1, 0);
 }
 
 void hk_state_setup(void)
 {
-	find_stack();
-	hk_state_watched = is_watched();
+	watched = is_watched();
 	uint32_t a, b, c, d;
 	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) {
 		return;
@@ -81,7 +69,6 @@ void hk_state_setup(void)
 /* What hk_state_saved keeps is the same on all processors. */
 void hk_state_setup(void)
 {
-	find_stack();
 }
 #endif
 
@@ -114,8 +101,8 @@ bool hk_state_is_readable(uintptr_t address)
 {
 	address &= ~(uintptr_t)3;
 #if defined(__x86_64__)
-	if (hk_state_watched) {
-		return hk_state_read((void *)address, 0) != -EFAULT;
+	if (watched) {
+		return read_word(address) != -EFAULT;
 	}
 #endif
 	/* Wakes nobody and moves nobody, whatever the word is. */

@@ -17,11 +17,6 @@ bool hk_state_has_bytes(uint64_t bytes);
 #define HK_STATE_SLOW_BYTES 1536u /* but for the saved registers */
 bool hk_state_has_room(void);
 
-/* 0, or -EFAULT if the word at ADDRESS cannot be read. x86-64 only, for where valgrind runs the
- * process: to its memcheck, what the trampoline asks otherwise is a use of that word. The second
- * argument means nothing. */
-int hk_state_read(void *address, void *unused);
-
 /* Whether the 4-byte word around ADDRESS can be read; one system call that sandboxes let pass. */
 bool hk_state_is_readable(uintptr_t address);
 

@@ -2,7 +2,8 @@
  *
  * A thunk is a cache line of code of its own per site: its `call *original` has its own entry in the branch predictor, which a
  * shared indirect call at a thousand sites has not. It builds a frame by rbp, so that unwinders, exceptions and debuggers pass
- * through by ordinary CFI, and copies stack arguments because the original must find them above its return address. The levels
+ * through by ordinary CFI, and copies the stack arguments of a described function, because the original must find them above its
+ * return address. How many an undescribed function takes is not known: such a call has no frame (trampoline_stay.S). The levels
  * count and sample are done in a line besides, with no call: that and its return would cost them as much again. Those lines lie
  * apart, because what fetches code ahead fetches the line behind, which had better be another thunk.
  * Vector registers are never touched here or in the C code reached by the fast path (-mgeneral-regs-only); the slow path
@@ -87,26 +88,31 @@ hk_call_enter:
 	movq	HK_CALL_RSI(%rbp), %rsi
 	ret
 
-/* Copies stack words from above the thunk's return address to the bottom of its frame: 8(%rsp), our own return address lies
- * below it. For a described function the words are its arguments. For another the count is a guess, and the words may run from
- * a fiber's topmost page into a guard page: then ask the kernel, which answers EFAULT instead of a signal; on the
- * main stack there is nothing to ask. The question reads a word to compare it and then wakes nobody; every sandbox lets futex
- * pass. They never touch more than two pages. */
+/* What the short way in does not do. Stack words of a described function are copied from above the thunk's return address to
+ * the bottom of its frame, 8(%rsp): our own return address lies below them. The frame's lower end moves for that, to where the
+ * copy has the alignment of the original, and our return address moves with it. */
 .Lcopy:
 	movq	%rcx, %r8
-	movzbl	HK_HOT_STACK_WORDS(%r11), %ecx
-	testb	$HK_STACK_WORDS_VECTOR, %cl
-	jz	.Lwords_only
+	testb	$HK_STACK_WORDS_VECTOR, HK_HOT_STACK_WORDS(%r11)
+	jz	.Lno_vectors
 	.irp	number, 0, 1, 2, 3, 4, 5, 6, 7
 	movq	%xmm\number, HK_CALL_VECTOR + 8 * \number(%rbp)
 	.endr
-.Lwords_only:
-	andl	$HK_STACK_WORDS_MASK, %ecx
+.Lno_vectors:
+	testb	$HK_STACK_WORDS_COPIED, HK_HOT_STACK_WORDS(%r11)
 	jz	.Lcopied
+	movzbl	HK_HOT_COPIED_WORDS(%r11), %ecx
+	movq	(%rsp), %rax
 	leaq	16(%rbp), %rdi
-	cmpl	$HK_STACK_COPY_BYTES / 8, %ecx
-	je	.Lguess
-	ja	.Lwide
+	leaq	(,%rcx,8), %rdx
+	subq	%rdx, %rsp			/* where the copy may begin at most; it is to begin there modulo the alignment */
+	leaq	8(%rsp), %rdx
+	subq	%rdi, %rdx
+	andl	$HK_STACK_ALIGNMENT - 1, %edx
+	subq	%rdx, %rsp
+	movq	%rax, (%rsp)
+	cmpl	$16, %ecx
+	ja	.Lmany
 .Lwords:
 	movq	-8(%rdi,%rcx,8), %rdx
 	movq	%rdx, (%rsp,%rcx,8)
@@ -129,74 +135,12 @@ hk_call_enter:
 	movq	HK_CALL_R8(%rbp), %r8
 	movq	HK_CALL_R9(%rbp), %r9
 	jmp	.Lstarted
-/* More than the frame has room for: moves its lower end, and our return address with it. */
-.Lwide:
-	movzbl	HK_HOT_WIDE_WORDS(%r11), %ecx
-	movq	(%rsp), %rax
-	leal	1(%rcx), %edx
-	andl	$-2, %edx			/* the stack stays aligned */
-	negq	%rdx
-	leaq	HK_CALL_VECTOR - 8(%rbp,%rdx,8), %rsp
-	movq	%rax, (%rsp)
-.Lguess:
-	leaq	-1(%rdi,%rcx,8), %rdx
-	andq	$-4096, %rdx			/* page of the last byte */
-	cmpq	%rdi, %rdx
-	jbe	.Lreadable			/* the first byte's page too */
-	movq	hk_state_stack_top(%rip), %rax
-	subq	%rdx, %rax
-	cmpq	$HK_MAIN_STACK_BYTES, %rax
-	jb	.Lreadable			/* the main stack, in one piece up to its top */
-	movl	%ecx, HK_CALL_START(%rbp)
-	movq	%rsi, HK_CALL_SCRATCH(%rbp)
-	movq	%rdx, %rdi
-	cmpb	$0, hk_state_watched(%rip)
-	jne	.Lwatched
-	movl	$202, %eax			/* futex(page, cmp requeue private, wake 0, requeue 0, cell, any) */
-	movl	$132, %esi
-	xorl	%edx, %edx
-	xorl	%r10d, %r10d
-	syscall
-.Lanswered:
-	movq	HK_CALL_SITE(%rbp), %r11
-	movq	%rdi, %rdx
-	leaq	16(%rbp), %rdi
-	movq	HK_CALL_SCRATCH(%rbp), %rsi
-	movl	HK_CALL_START(%rbp), %ecx
-	cmpl	$-14, %eax
-	jne	.Lreadable
-	subq	%rdi, %rdx
-	shrq	$3, %rdx			/* words below the guard page */
-	movl	%edx, %ecx
-	jnz	.Lwords
-	jmp	.Lcopied
 .Lmany:
 	movq	%rsi, HK_CALL_SCRATCH(%rbp)
 	movq	%rdi, %rsi
 	leaq	8(%rsp), %rdi
 	rep movsq
 	movq	HK_CALL_SCRATCH(%rbp), %rsi
-	jmp	.Lcopied
-.Lwatched:
-	pushq	%r8
-	pushq	%rdi
-	leaq	hk_state_read(%rip), %rax
-	call	hk_state_saved_call
-	popq	%rdi
-	popq	%r8
-	movq	HK_CALL_R9(%rbp), %r9
-	jmp	.Lanswered
-.Lreadable:
-	cmpl	$HK_STACK_COPY_BYTES / 8, %ecx
-	jne	.Lmany
-	.set	word, 0
-	.rept	HK_STACK_COPY_BYTES / 16
-	movq	word(%rdi), %rdx
-	movq	word + 8(%rdi), %rcx
-	movq	%rdx, word + 8(%rsp)
-	movq	%rcx, word + 16(%rsp)
-	.set	word, word + 16
-	.endr
 	jmp	.Lcopied
 
 /* Slow: all argument registers are in struct hk_call; vector and x87 state is saved around the C code, where there is room for it. */
@@ -247,6 +191,7 @@ hk_call_enter:
 	shlq	$32, %rdx
 	orq	%rdx, %rax
 	movq	%rax, HK_CALL_SCRATCH(%rbp)	/* the end */
+\name\()_timed:
 	movq	HK_CALL_THREAD(%rbp), %r10
 	movq	hk_thread_current@gottpoff(%rip), %rcx
 	cmpq	%r10, %fs:(%rcx)
@@ -419,6 +364,8 @@ hk_call_enter:
 	rdtsc
 	leave_call hk_call_exit
 
+	.globl	hk_call_exit_ordered_timed
+	.hidden	hk_call_exit_ordered_timed
 	.p2align 6
 	way_out	hk_call_exit_ordered
 	cmpb	$HK_EXIT_ORDERED, HK_HOT_EXIT(%r11)
@@ -429,8 +376,8 @@ hk_call_enter:
 15:	rdtscp					/* waits for the call's own instructions */
 	leave_call hk_call_exit_ordered
 
-/* ---- what a light path leaves alone: sites switched off, and calls for which the full path has something to do.
- * Returns to the light path, by which it knows the site, and which jumps on, or into the thunk's full path ---- */
+/* ---- what a light path leaves alone: sites switched off, calls for which the full path has something to do, and those without
+ * a frame. Returns to the light path, by which it knows the site, and which jumps to r11, or into the thunk's full path ---- */
 	.p2align 6
 	.type	hk_call_light, @function
 hk_call_light:
@@ -445,6 +392,7 @@ hk_call_light:
 	addq	%r10, %r11
 	cmpb	$HK_CONTROL_PASS, HK_HOT_CONTROL(%r11)
 	je	.Lpass
+	ja	hk_call_stay
 .Lcount:
 	movq	hk_thread_current@gottpoff(%rip), %r10
 	movq	%fs:(%r10), %r10
@@ -455,13 +403,17 @@ hk_call_light:
 	/* Its turn to be timed. */
 	movl	$HK_SAMPLE_PERIOD, HK_THREAD_COUNTDOWN(%r10)
 .Lfull:
+	testb	$HK_STACK_WORDS_STAY, HK_HOT_STACK_WORDS(%r11)
+	jnz	hk_call_stay
 	/* Return into the thunk's full path, behind its test of the control byte. A thunk is as long as its site's line. */
 	leaq	hk_hot(%rip), %r10
 	subq	%r10, %r11
 	leaq	hk_thunk_full(%rip), %r10
 	addq	%r10, %r11
 	movq	%r11, (%rsp)
+	ret
 .Lreturn:
+	movq	HK_HOT_ORIGINAL(%r11), %r11
 	ret
 .Lunready:
 	movl	$0, HK_THREAD_COUNTDOWN(%r10)	/* calls took from it */
@@ -480,7 +432,7 @@ hk_call_light:
 	testq	%r10, %r10
 	jz	.Lfull
 	incq	(%r10)
-	ret
+	jmp	.Lreturn
 .Lpass:
 	movq	hk_process + HK_PROCESS_HEADER(%rip), %r10
 	movl	HK_HEADER_GENERATION(%r10), %r10d
@@ -497,10 +449,14 @@ hk_call_light:
 	popq	%\register
 	.cfi_adjust_cfa_offset -8
 	.endr
+	cmpb	$HK_CONTROL_PASS, HK_HOT_CONTROL(%r11)
+	jb	.Lpoll_counts
+	je	.Lreturn
+	jmp	hk_call_stay
+.Lpoll_counts:
 	cmpb	$HK_CONTROL_LIGHT, HK_HOT_CONTROL(%r11)
 	je	.Lcount
-	jb	.Lfull
-	jmp	.Lreturn
+	jmp	.Lfull
 	.cfi_endproc
 	.size	hk_call_light, . - hk_call_light
 
@@ -566,7 +522,7 @@ hk_thunks_light:
 	jmp	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
 	.org	hk_thunks_light + site * LIGHT_BYTES + LIGHT_ASIDE
 1:	call	hk_call_light
-	jmp	*hk_hot + site * HK_HOT_BYTES + HK_HOT_ORIGINAL(%rip)
+	notrack jmp *%r11
 	.set	site, site + 1
 	.endr
 	.cfi_endproc

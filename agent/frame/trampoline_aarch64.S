@@ -13,54 +13,9 @@
 #include "frame/layout.h"
 
 #if defined(__aarch64__)
+#include "frame/macros_aarch64.h"
 
 	.text
-
-#define KEPT(field) ((field) - HK_THREAD_APART)
-
-	.macro	count_call cell:req
-9:	ldxr	x10, [\cell]
-	add	x10, x10, #1
-	stxr	w11, x10, [\cell]
-	cbnz	w11, 9b
-	.endm
-
-	.macro	current_thread register:req, scratch:req
-	adrp	\register, :gottprel:hk_thread_current
-	ldr	\register, [\register, :gottprel_lo12:hk_thread_current]
-	mrs	\scratch, tpidr_el0
-	ldr	\register, [\scratch, \register]
-	.endm
-
-	/* x17: the original of the site in x16, read after the flag that says what it is. The loader's stub finds out in x16
-	 * which slot it stands for. Clobbers x10 and x11. */
-	.macro	load_original
-	ldrb	w10, [x16, HK_HOT_FLAGS]
-	eor	x11, x10, x10
-	add	x11, x16, x11			/* depends on the flag: the order of the two loads */
-	ldr	x17, [x11, HK_HOT_ORIGINAL]
-	tbz	w10, HK_HOT_LAZY_BIT, 8f
-	ldr	w11, [x16, HK_HOT_INDEX]
-	adrp	x10, hk_lazy_slots
-	add	x10, x10, :lo12:hk_lazy_slots
-	ldr	x16, [x10, x11, lsl #3]
-8:
-	.endm
-
-	.macro	reload_arguments
-	ldp	x0, x1, [x29, HK_CALL_INTEGER]
-	ldp	x2, x3, [x29, HK_CALL_INTEGER + 16]
-	ldp	x4, x5, [x29, HK_CALL_INTEGER + 32]
-	ldp	x6, x7, [x29, HK_CALL_INTEGER + 48]
-	ldur	x8, [x29, HK_CALL_INDIRECT]
-	.endm
-
-	/* The thunk's frame, seen from what it calls. */
-	.macro	frame_of_thunk
-	.cfi_def_cfa	x29, 16
-	.cfi_offset	x29, -16
-	.cfi_offset	x30, -8
-	.endm
 
 /* ---- way in. x16: struct hk_site_hot; x29: the thunk's frame record. Gives the original in x17 ---- */
 	.p2align 6
@@ -124,23 +79,25 @@ hk_call_enter:
 	load_original
 	ret
 
-/* Copies w13 stack words from above the thunk's frame record to the bottom of its frame. For a described function the words are
- * its arguments. For another the count is a guess, and the words may run from a fiber's topmost page into a guard page: then
- * ask the kernel, which answers EFAULT instead of a signal, but not about the main stack. The cell in x12 and the open call's slot in x14 are kept. */
+/* What the short way in does not do. The stack words of a described function are copied from above the thunk's frame record to
+ * the bottom of its frame, whose lower end moves for that, to where the copy has the alignment of the original. The cell in x12
+ * and the open call's slot in x14 are kept. */
 .Lcopy:
-	tbz	w13, #6, .Lwords_only		/* HK_STACK_WORDS_VECTOR */
+	tbz	w13, #6, .Lno_vectors		/* HK_STACK_WORDS_VECTOR */
 	sub	x10, x29, -HK_CALL_VECTOR
 	stp	d0, d1, [x10]
 	stp	d2, d3, [x10, #16]
 	stp	d4, d5, [x10, #32]
 	stp	d6, d7, [x10, #48]
-.Lwords_only:
-	ands	w13, w13, HK_STACK_WORDS_MASK
-	b.eq	.Lcopied
+.Lno_vectors:
+	tbz	w13, #0, .Lcopied		/* HK_STACK_WORDS_COPIED */
+	ldrb	w13, [x16, HK_HOT_COPIED_WORDS]
 	add	x9, x29, #16
-	cmp	w13, HK_STACK_COPY_BYTES / 8
-	b.eq	.Lguess
-	b.hi	.Lwide
+	mov	x10, sp
+	sub	x10, x10, w13, uxtw #3
+	sub	x11, x10, x9
+	and	x11, x11, HK_STACK_ALIGNMENT - 1
+	sub	sp, x10, x11
 .Lwords:
 	sub	w13, w13, #1
 	ldr	x10, [x9, w13, uxtw #3]
@@ -160,49 +117,6 @@ hk_call_enter:
 	ldp	x12, x14, [sp], #32
 	reload_arguments
 	b	.Lstarted
-/* More than the frame has room for: moves its lower end. */
-.Lwide:
-	ldrb	w13, [x16, HK_HOT_WIDE_WORDS]
-	add	w10, w13, #1
-	and	w10, w10, #-2			/* the stack stays aligned */
-	sub	x11, x29, -HK_CALL_VECTOR
-	sub	x11, x11, w10, uxtw #3
-	mov	sp, x11
-.Lguess:
-	add	x10, x9, w13, uxtw #3
-	sub	x10, x10, #1
-	and	x10, x10, #-4096		/* page of the last byte, or the last 4 KiB of a larger one */
-	cmp	x10, x9
-	b.ls	.Lreadable			/* the first byte's page too */
-	adrp	x11, hk_state_stack_top
-	ldr	x11, [x11, :lo12:hk_state_stack_top]
-	sub	x11, x11, x10
-	cmp	x11, HK_MAIN_STACK_BYTES
-	b.lo	.Lreadable				/* the main stack, in one piece up to its top */
-	mov	x0, x10				/* futex(page, cmp requeue private, wake 0, requeue 0, page, any) */
-	mov	x1, #132
-	mov	x2, #0
-	mov	x3, #0
-	mov	x4, x10
-	mov	x8, #98
-	svc	#0
-	mov	x11, x0
-	reload_arguments
-	cmn	w11, #14
-	b.ne	.Lreadable
-	sub	x13, x10, x9
-	lsr	x13, x13, #3			/* words below the guard page */
-	cbnz	w13, .Lwords
-	b	.Lcopied
-.Lreadable:
-	cmp	w13, HK_STACK_COPY_BYTES / 8
-	b.ne	.Lwords
-	mov	x17, sp
-	.rept	HK_STACK_COPY_BYTES / 16
-	ldp	x10, x11, [x9], #16
-	stp	x10, x11, [x17], #16
-	.endr
-	b	.Lcopied
 
 /* Slow: all argument registers are in struct hk_call; vector state is saved around the C code. */
 .Lprepare:
@@ -271,15 +185,16 @@ hk_call_exit:
 	.cfi_endproc
 	.size	hk_call_exit, . - hk_call_exit
 
-/* ---- levels count and sample, and sites switched off. x16: struct hk_site_hot; x15: the caller's x30. Returns to the thunk with the original in x17,
- * or into its full path ---- */
+/* ---- levels count and sample, sites switched off, and calls without a frame. x16: struct hk_site_hot; x15: the caller's x30.
+ * Returns to the thunk with where to jump in x17, or into its full path ---- */
 	.p2align 6
 	.type	hk_call_light, @function
 hk_call_light:
 	.cfi_startproc
 	ldrb	w10, [x16, HK_HOT_CONTROL]
-	cmp	w10, HK_CONTROL_LIGHT
-	b.hi	.Lpass
+	cmp	w10, HK_CONTROL_PASS
+	b.eq	.Lpass
+	b.hi	.Lstay
 .Lcount:
 	current_thread x9, x10
 	ldr	w10, [x9, HK_THREAD_READY]
@@ -311,10 +226,14 @@ hk_call_light:
 	mov	w10, HK_SAMPLE_PERIOD
 	str	w10, [x9, HK_THREAD_COUNTDOWN]
 .Lfull:
+	ldrb	w10, [x16, HK_HOT_STACK_WORDS]
+	tbnz	w10, #1, .Lstay			/* HK_STACK_WORDS_STAY */
 	/* Return into the thunk's full path, behind its test of the control byte. */
 	sub	x17, x30, hk_thunk_light - hk_thunk_full
 	mov	x30, x15
 	ret	x17
+.Lstay:
+	b	hk_call_stay
 	/* The full path heeds the new generation, but not for a signal handler while the agent is busy. */
 .Lstale:
 	adrp	x10, :gottprel:hk_inside
@@ -359,10 +278,12 @@ hk_call_light:
 	.cfi_restore x29
 	.cfi_restore x30
 	ldrb	w10, [x16, HK_HOT_CONTROL]
+	cmp	w10, HK_CONTROL_PASS
+	b.eq	.Lreturn
+	b.hi	.Lstay
 	cmp	w10, HK_CONTROL_LIGHT
 	b.eq	.Lcount
-	b.lo	.Lfull
-	b	.Lreturn
+	b	.Lfull
 	.cfi_endproc
 	.size	hk_call_light, . - hk_call_light
 
@@ -529,12 +450,7 @@ hk_spare_thunks:
 	.cfi_endproc
 	.size	hk_spare_thunks, . - hk_spare_thunks
 
-	/* Every place here that an indirect jump may reach begins with `bti c`. */
-	.section .note.gnu.property,"a"
-	.p2align 3
-	.word	4, 16, 5			/* sizes of name and content; NT_GNU_PROPERTY_TYPE_0 */
-	.asciz	"GNU"
-	.word	0xc0000000, 4, 1, 0		/* GNU_PROPERTY_AARCH64_FEATURE_1_AND: BTI */
+	landing_pads
 
 #endif
 

@@ -240,7 +240,7 @@ static const struct hk_hook *without_arguments(const struct hk_hook *hook)
 	    .domain = hook->domain,
 	    .level = hook->level,
 	    .auto_level = hook->auto_level,
-	    .stack_words = HK_HOOK_STACK_WORDS,
+	    .stack_words = HK_HOOK_STACK_UNKNOWN,
 	    .line = hook->line,
 	};
 	added->next = bare;

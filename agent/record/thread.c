@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "frame/calibrate.h"
 #include "frame/hot.h"
+#include "frame/kept.h"
 #include "frame/open.h"
 #include "frame/site.h"
 #include "patch/find.h"
@@ -21,6 +22,8 @@
 
 static_assert(offsetof(struct hk_thread, ready) == HK_THREAD_READY, "layout.h");
 static_assert(offsetof(struct hk_thread, depth) == HK_THREAD_DEPTH, "layout.h");
+static_assert(offsetof(struct hk_thread, kept) == HK_THREAD_KEPT, "layout.h");
+static_assert(offsetof(struct hk_thread, kept_end) == HK_THREAD_KEPT_END, "layout.h");
 static_assert(offsetof(struct hk_thread, busy) == HK_THREAD_BUSY, "layout.h");
 static_assert(HK_THREAD_BUSY == HK_THREAD_READY + 4, "read as one word");
 static_assert(offsetof(struct hk_thread, segment) == HK_THREAD_SEGMENT, "layout.h");
@@ -46,6 +49,8 @@ static_assert(sizeof(struct hk_open_call) == 16, "layout.h");
 static uint64_t no_thread[HK_THREAD_WIPED / sizeof(uint64_t)];
 #define NO_THREAD ((struct hk_thread *)(void *)no_thread)
 __thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec"))) = NO_THREAD;
+
+struct hk_thread *_Atomic hk_threads;
 
 static struct hk_thread *vacant; /* guarded by the process lock */
 
@@ -141,6 +146,10 @@ static struct hk_thread *new_thread(void)
 	thread->generation = &hk_process.writer.header->generation;
 	thread->generation_seen = atomic_load(thread->generation);
 	thread->tick_ns_scaled = hk_process.tick_ns_q32 << (32 - HK_CLOCK_TICK_SHIFT);
+	thread->kept = (char *)thread->kept_calls;
+	thread->kept_end = thread->kept + sizeof(thread->kept_calls);
+	thread->next = hk_threads;
+	atomic_store_explicit(&hk_threads, thread, memory_order_release);
 	return thread;
 }
 
@@ -180,6 +189,7 @@ static struct hk_thread *take_thread(void)
 	if (!thread) {
 		return NULL;
 	}
+	hk_kept_forget(thread);
 	thread->inner = ~0ULL;
 	thread->uid = ++hk_process.uids;
 	thread->tid = hk_process.sealed ? hk_process.writer.header->pid

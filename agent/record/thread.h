@@ -17,6 +17,7 @@
 #include "ring/chain.h"
 #include "ring/segment.h"
 
+#define HK_KEPT_CALLS 256u /* without a frame (kept.h), open at a time */
 #define HK_RANGES \
 	64u /* open ranges kept per thread; deeper ones are only told apart by their depth */
 
@@ -43,6 +44,8 @@ struct hk_thread {
 	const _Atomic uint32_t *generation; /* the segment's word */
 	char *segment;			    /* base of the mapping */
 	uint64_t tick_ns_scaled; /* nanoseconds per tick, times 2^(64 - HK_CLOCK_TICK_SHIFT) */
+	char *kept, *kept_end;	 /* kept.h: behind the newest call, and the last one there is room
+				    for; both NULL: no room at all */
 	uint32_t depth;		 /* open hooked calls */
 	/* -- from here to `chain`: not known to the assembly -- */
 	volatile uint32_t nested_busy;
@@ -58,7 +61,13 @@ struct hk_thread {
 	uint64_t asking; /* frame of the call that foreign code is being asked about, 0: none */
 	uint32_t range_depth;
 	struct hk_range ranges[HK_RANGES];
+	struct hk_thread *next; /* of all there ever were */
+	uint64_t kept_none[2];	/* no frame: read where nothing is kept */
+	uint64_t kept_calls[HK_KEPT_CALLS][HK_KEPT_BYTES / 8];
 };
+
+/* All of this process, the newest first. */
+extern struct hk_thread *_Atomic hk_threads;
 
 extern __thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec")));
 

@@ -14,11 +14,12 @@
 
 #define HK_HOOK_ARGS \
 	20u /* described arguments of one function; MPI's longest has 11, its Fortran form 12 */
-#define HK_HOOK_VALUES 6u  /* named values one record carries */
-#define HK_HOOK_FACTORS 4u /* factors of one value */
-#define HK_HOOK_STACK_WORDS \
-	32u /* 8-byte stack words copied for a function nobody described and no stack= is given */
-#define HK_HOOK_STACK_MOST 255u /* most of them that a line can ask for */
+#define HK_HOOK_VALUES 6u	/* named values one record carries */
+#define HK_HOOK_FACTORS 4u	/* factors of one value */
+#define HK_HOOK_STACK_MOST 255u /* 8-byte stack words that a description can have */
+/* Stack words of a function nobody described, unless its line says stack=0: it may take any number.
+ */
+#define HK_HOOK_STACK_UNKNOWN HK_HOOK_STACK_MOST
 
 /* How much of a call is kept; each level includes the ones before it. Numbers are part of the
  * segment format. */
@@ -269,7 +270,7 @@ struct hk_hook {
 	uint8_t result;	    /* enum hk_hook_type */
 	uint8_t arg_count;
 	uint8_t value_count;
-	uint8_t stack_words; /* 8-byte words of stack arguments to copy */
+	uint8_t stack_words; /* 8-byte words of stack arguments; if not described, 0: none */
 	uint16_t pending;    /* with HK_ERROR_NONZERO: a result that is no error either, 0: none */
 	uint16_t line;	     /* line in its file, for messages */
 	struct hk_hook_arg args[HK_HOOK_ARGS];

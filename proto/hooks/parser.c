@@ -265,7 +265,7 @@ static int parse_undescribed(struct parser *parser, struct hk_scan *scan)
 
 	draft.hook.error = HK_ERROR_NEVER;
 	draft.hook.flags |= HK_HOOK_SHORT;
-	draft.hook.stack_words = HK_HOOK_STACK_WORDS;
+	draft.hook.stack_words = HK_HOOK_STACK_UNKNOWN;
 	if (parse_target(parser, scan, &draft, true) < 0 || hk_draft_attributes(scan, &draft) < 0 ||
 	    hk_draft_check(scan, &draft) < 0) {
 		return -EINVAL;
@@ -326,7 +326,7 @@ static struct hk_draft change(enum hk_action action)
 {
 	return (struct hk_draft){.hook = {.action = (uint8_t)action,
 					  .flags = HK_HOOK_SHORT,
-					  .stack_words = HK_HOOK_STACK_WORDS}};
+					  .stack_words = HK_HOOK_STACK_UNKNOWN}};
 }
 
 static int parse_replace(struct parser *parser, struct hk_scan *scan)

@@ -172,9 +172,8 @@ struct hk_segment_header {
 	_Atomic uint32_t blocks_limit; /* blocks the file may have from now on, 0: blocks_max; since
 					  1.2 */
 	_Atomic uint32_t untraced;     /* entries asked for of struct hk_untraced; since 1.2 */
-	/* What it costs more than that if the way out reads the clock in order, if the stack words
-	 * of an undescribed function are copied, per named value of a record, and if the record
-	 * finds no page; since 1.2. */
+	/* What it costs more than that if the way out reads the clock in order, if the function is
+	 * undescribed, per named value of a record, and if the record finds no page; since 1.2. */
 	uint32_t ordered_extra_ps, copy_extra_ps, value_extra_ps, lost_extra_ps;
 	uint64_t reserved_agent[5];
 	uint8_t parent[16]; /* uid of the image this one was forked from, zeros: begun by exec;

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A call that nobody described copies what lies above it on the stack; on the main stack that never costs a system call."""
+"""A call that nobody described is made from any place of a stack page without a system call."""
 import os
 import sys
 

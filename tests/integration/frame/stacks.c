@@ -12,7 +12,8 @@
 
 #define PAGE_BYTES 4096
 #define STEP_BYTES 16
-#define STACK_BYTES 262144
+#define STACK_BYTES 1048576
+#define DEPTH 1000
 
 static long round_number;
 
@@ -51,6 +52,65 @@ static __attribute__((noinline)) long call_all(void)
 	return sum * 7 + stacks_zero(1, 2, 3, 4, 5, 6);
 }
 
+#define TEN(from)                                                                             \
+	(long)(from), (long)(from) + 1, (long)(from) + 2, (long)(from) + 3, (long)(from) + 4, \
+	    (long)(from) + 5, (long)(from) + 6, (long)(from) + 7, (long)(from) + 8,           \
+	    (long)(from) + 9
+
+static __attribute__((noinline)) long call_large(void)
+{
+	struct stack_40 a;
+	struct stack_125 b;
+	struct stack_500 c;
+	struct stack_1500 d;
+	FILL(a);
+	FILL(b);
+	FILL(c);
+	FILL(d);
+	long sum = stacks_320(a);
+	sum = sum * 7 + stacks_1000(b, 9);
+	sum = sum * 7 + stacks_4000(3, c, a);
+	sum = sum * 7 + stacks_12000(d);
+	sum = sum * 7 +
+	      stacks_long_double(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18);
+	return sum * 7 + stacks_variadic(100, TEN(1), TEN(20), TEN(30), TEN(40), TEN(50), TEN(60),
+					 TEN(70), TEN(80), TEN(90), TEN(sum));
+}
+
+#if defined(__x86_64__)
+static int has_vectors(void)
+{
+	return __builtin_cpu_supports("avx");
+}
+
+static __attribute__((target("avx"), noinline)) long call_vectors(void)
+{
+	stack_vector a = {1, 2, 3, (double)(round_number % 1000)};
+	stack_vector sum = stacks_vectors(a, a, a, a, a, a, a, a, a, a);
+	return (long)sum[0] + (long)sum[3];
+}
+#else
+static int has_vectors(void)
+{
+	return 0;
+}
+
+static long call_vectors(void)
+{
+	return 0;
+}
+#endif
+
+static __attribute__((noinline)) long call_aligned(void)
+{
+	struct stack_aligned a;
+	FILL(a);
+	long sum = stacks_aligned(a);
+	sum = sum * 7 + stacks_aligned_more(5, a);
+	sum = sum * 7 + stacks_aligned_given(a);
+	return has_vectors() ? sum * 7 + call_vectors() : sum;
+}
+
 static __attribute__((noinline)) long call_none(void)
 {
 	return stacks_none(1);
@@ -74,11 +134,19 @@ static long call_at_every_place(long (*call)(void))
 
 static long result;
 
+static long go_deeper(long depth)
+{
+	return stacks_deep(depth, go_deeper);
+}
+
 static void *run(void *unused)
 {
 	(void)unused;
 	result = call_at_every_place(call_all);
 	result = result * 31 + call_at_every_place(call_none);
+	result = result * 31 + call_at_every_place(call_large);
+	result = result * 31 + call_at_every_place(call_aligned);
+	result = result * 31 + go_deeper(DEPTH);
 	return NULL;
 }
 
@@ -102,14 +170,42 @@ static void print_fiber(void)
 	printf("fiber %lx\n", result);
 }
 
+/* More places to call from than the agent can tell apart. */
+#if defined(__x86_64__)
+void call_from_everywhere(void);
+__asm__(".text\n"
+	".type call_from_everywhere, @function\n"
+	"call_from_everywhere:\n"
+	".cfi_startproc\n"
+	"pushq %rbp\n"
+	".cfi_adjust_cfa_offset 8\n"
+	".rept 40000\n"
+	"call stacks_count@PLT\n"
+	".endr\n"
+	"popq %rbp\n"
+	".cfi_adjust_cfa_offset -8\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size call_from_everywhere, . - call_from_everywhere\n");
+#else
+static void call_from_everywhere(void)
+{
+	for (int i = 0; i < 40000; i++) {
+		stacks_count();
+	}
+}
+#endif
+
 int main(void)
 {
 	pthread_t thread;
 	run(NULL);
-	printf("main %lx\n", result);
+	printf("main %lx%s\n", result, has_vectors() ? ", with vectors" : "");
 	pthread_create(&thread, NULL, run, NULL);
 	pthread_join(thread, NULL);
 	printf("thread %lx\n", result);
 	print_fiber();
+	call_from_everywhere();
+	printf("calls %ld\n", stacks_count());
 	return 0;
 }

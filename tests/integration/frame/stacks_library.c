@@ -1,5 +1,8 @@
 #include "stacks.h"
 
+#include <stdarg.h>
+#include <stdint.h>
+
 static long sum_of(const long *word, int count)
 {
 	long sum = 0;
@@ -76,6 +79,98 @@ long stacks_many(long a0, long a1, long a2, long a3, long a4, long a5, long a6, 
 		      a36, a37, a38, a39, a40, a41, a42, a43, a44, a45, a46, a47};
 	return sum_of(all, 48);
 }
+
+long stacks_320(struct stack_40 a)
+{
+	return sum_of(a.word, 40);
+}
+
+long stacks_1000(struct stack_125 a, long last)
+{
+	return sum_of(a.word, 125) + last;
+}
+
+long stacks_4000(long first, struct stack_500 a, struct stack_40 b)
+{
+	return first + sum_of(a.word, 500) + sum_of(b.word, 40);
+}
+
+long stacks_12000(struct stack_1500 a)
+{
+	return sum_of(a.word, 1500);
+}
+
+long stacks_long_double(long double a, long double b, long double c, long double d, long double e,
+			long double f, long double g, long double h, long double i, long double j,
+			long double k, long double l, long double m, long double n, long double o,
+			long double p, long double q, long double r)
+{
+	long double all[] = {a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r};
+	long sum = 0;
+	for (int at = 0; at < 18; at++) {
+		sum = sum * 3 + (long)all[at];
+	}
+	return sum;
+}
+
+long stacks_variadic(int count, ...)
+{
+	va_list arguments;
+	long sum = 0;
+	va_start(arguments, count);
+	for (int i = 0; i < count; i++) {
+		sum = sum * 3 + va_arg(arguments, long);
+	}
+	va_end(arguments);
+	return sum;
+}
+
+/* The compiler believes in the alignment: only the address itself tells. Where such a struct is
+ * passed by its address, its place is the caller's business. */
+static long offset_of(const struct stack_aligned *a)
+{
+	uintptr_t address = (uintptr_t)a;
+	__asm__("" : "+r"(address));
+#if !defined(__x86_64__)
+	address = 0;
+#endif
+	return (long)(address % 64);
+}
+
+long stacks_aligned(struct stack_aligned a)
+{
+	return sum_of(a.word, 8) * 64 + offset_of(&a);
+}
+
+long stacks_aligned_more(long first, struct stack_aligned a)
+{
+	return (first + sum_of(a.word, 8)) * 64 + offset_of(&a);
+}
+
+long stacks_aligned_given(struct stack_aligned a)
+{
+	return sum_of(a.word, 8) * 64 + offset_of(&a);
+}
+
+long stacks_deep(long depth, long (*deeper)(long depth))
+{
+	return depth == 0 ? 0 : deeper(depth - 1) + 1;
+}
+
+long stacks_count(void)
+{
+	static long count;
+	return ++count;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx"))) stack_vector
+stacks_vectors(stack_vector a, stack_vector b, stack_vector c, stack_vector d, stack_vector e,
+	       stack_vector f, stack_vector g, stack_vector h, stack_vector i, stack_vector j)
+{
+	return a + b + c + d + e + f + g + h + 2 * i + 3 * j;
+}
+#endif
 
 long stacks_zero(long a, long b, long c, long d, long e, long f)
 {

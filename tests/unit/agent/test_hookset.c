@@ -91,7 +91,7 @@ static void test_a_name_brings_the_whole_file_and_later_lines_win(void **state)
 	assert_non_null(hook);
 	assert_string_equal(hook->domain, "user");
 	assert_true(hook->flags & HK_HOOK_SHORT);
-	assert_int_equal(hook->stack_words, HK_HOOK_STACK_WORDS);
+	assert_int_equal(hook->stack_words, HK_HOOK_STACK_UNKNOWN);
 	hook = hk_hookset_find(&set, "walnut", "/l/libz.so", "/bin/a", &level, &pinned);
 	assert_non_null(hook);
 	assert_string_equal(hook->domain, "nut");

@@ -239,7 +239,7 @@ static void test_directives_hold_for_what_follows(void **state)
 	assert_string_equal(file.hooks[3].symbol, "inflate*");
 	assert_int_equal(file.hooks[3].flags, HK_HOOK_SHORT);
 	assert_int_equal(file.hooks[3].error, HK_ERROR_NEVER);
-	assert_int_equal(file.hooks[3].stack_words, 32);
+	assert_int_equal(file.hooks[3].stack_words, HK_HOOK_STACK_UNKNOWN);
 	assert_int_equal(file.hooks[3].arg_count, 0);
 	assert_string_equal(file.hooks[4].library, "*");
 	assert_int_equal(file.hooks[4].flags, HK_HOOK_DESCRIBED);
@@ -283,7 +283,7 @@ static void test_changes_and_callers(void **state)
 	assert_string_equal(file.hooks[0].symbol, "f");
 	assert_null(file.hooks[0].from);
 	assert_int_equal(file.hooks[0].returns, 0);
-	assert_int_equal(file.hooks[0].stack_words, HK_HOOK_STACK_WORDS);
+	assert_int_equal(file.hooks[0].stack_words, HK_HOOK_STACK_UNKNOWN);
 	assert_int_equal(file.hooks[1].action, HK_ACTION_RETURN);
 	assert_int_equal(file.hooks[1].returns, (uint64_t)-2);
 	assert_string_equal(file.hooks[1].symbol, "g*");
