@@ -100,6 +100,8 @@ static void print_coverage(const struct diagnosis *diagnosis)
 	       report->process_count == 1 ? "" : "es", diagnosis->status);
 	hk_coverage_table_write(report, false, stdout);
 	if (report->process_count) {
+		puts("not seen: what constructors of the libraries that a program is linked with "
+		     "call, for these run before the agent's");
 		return;
 	}
 	puts(diagnosis->program.state == HK_CHECK_FAILED

@@ -37,7 +37,6 @@ hk.format = (() => {
 	const bytes = (n) => (n === null || n === undefined ? "–" : scaled(n, ["B", "KiB", "MiB", "GiB", "TiB"], 1024));
 	const count = (n) => (n === null || n === undefined ? "–" : grouped.format(n));
 	const short = (n) => (n < 10000 ? grouped.format(n) : scaled(n, ["", "k", "M", "G", "T"], 1000).replace(" ", " "));
-	const seconds = (ns) => (ns === null || ns === undefined ? "–" : (ns / 1e9).toFixed(ns < 1e9 ? 4 : ns < 100e9 ? 3 : 1));
 
 	function percent(share, places = 1) {
 		if (!isFinite(share)) {
@@ -56,5 +55,5 @@ hk.format = (() => {
 
 	const date = (unixNs) => new Date(unixNs / 1e6).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
 
-	return { duration, bytes, count, short, seconds, percent, name, base, rank, date };
+	return { duration, bytes, count, short, percent, name, base, rank, date };
 })();

@@ -73,7 +73,7 @@ hk.functions = (() => {
 			? hk.table.build({ label: "Functions", columns: columns(), rows: data.functions, of: data.functionRows,
 				sort: columns().filter(Boolean).findIndex((column) => column.title === "Total"), filter: "Filter functions and libraries", detail,
 				switches: [{ title: "waits for events and threads", hides: (row) => data.idle(row.domain) },
-					...data.others(data.functions, (row) => row.role)] })
+					{ title: "launchers", hides: (row) => row.role === "launcher" && data.functions.some((one) => one.role !== "launcher") }] })
 			: html("p", { class: "empty" }, "No hooked function was called: the coverage below says what was seen."));
 	}
 

@@ -364,6 +364,28 @@ static void open_calls_write(const struct summary *summary)
 	}
 }
 
+/* A CUDA runtime that is linked into a library has no slots there: only what it calls of the driver
+ * is seen, through addresses that it looks up. */
+static void static_runtime_write(const struct summary *summary)
+{
+	const struct hk_report *report = summary->report;
+	bool driver = false, runtime = false;
+
+	for (size_t i = 0; i < report->call_count; i++) {
+		const char *function = report->calls[i].function;
+		bool cuda = strcmp(report->calls[i].domain, "cuda") == 0;
+		runtime |= cuda && strncmp(function, "cuda", 4) == 0;
+		driver |= cuda && strncmp(function, "cu", 2) == 0 && function[2] >= 'A' &&
+			  function[2] <= 'Z';
+	}
+	if (driver && !runtime) {
+		fputs("calls of the CUDA driver only: a CUDA runtime that is linked into the "
+		      "program or a "
+		      "library is seen by these alone\n",
+		      summary->output);
+	}
+}
+
 static void foot_write(const struct summary *summary)
 {
 	const struct hk_report *report = summary->report;
@@ -382,6 +404,7 @@ static void foot_write(const struct summary *summary)
 	if (!summary->has_heap) {
 		fputs("host heap not traced (--hooks libc)\n", summary->output);
 	}
+	static_runtime_write(summary);
 	const char *shown =
 	    summary->style->files ? summary->style->files : summary->report->job.directory;
 	hk_name_print_end(files, FILES_COLUMNS, shown);

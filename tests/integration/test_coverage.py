@@ -119,6 +119,11 @@ def check_hooks(run: Run):
     expect("of other hooks", hooks_of(run, "inside", "blas"), [])
 
 
+def check_constructors(run: Run):
+    text = run.cli("doctor", "--", program_of(run, "none"), check=False).stdout
+    expect_true(f"what runs before the agent is said: {text}", "not seen: what constructors" in text)
+
+
 def check_off(run: Run):
     traced = run.trace(program_of(run, "none"), check=False, env={"HOOK_DISABLE": "1"})
     expect("exit", traced.returncode, EXIT)
@@ -162,6 +167,7 @@ def test(run):
     check_missing(run)
     check_nothing_matches(run)
     check_hooks(run)
+    check_constructors(run)
     check_off(run)
     check_counts(run)
     check_status(run)

@@ -233,9 +233,25 @@ def check_cut(run, browser):
     expect_true(f"a map that is cut says so: {foot!r}", "500 of 1,200 functions" in foot)
 
 
+def check_widths(run, browser):
+    """All columns of the functions are seen on a window of 1400 pixels, and names use what a wide one has, however long they are."""
+    browser.driver.set_window_size(1400, 1000)
+    browser.open(run.path("store", "lammps", "report.html"))
+    browser.run("document.querySelectorAll('#functions .name code, #functions .library').forEach((e) => e.textContent = 'n'.repeat(120))")
+    over = "const e = document.querySelector('#functions .table-scroll'); return [e.scrollWidth - e.clientWidth, "
+    columns, shown = browser.run(over + "e.querySelectorAll('th').length, e.querySelector('.name').clientWidth]")[1:]
+    expect_true(f"the latencies in {columns} columns", columns >= 12)
+    expect("pixels of the functions that 1400 do not show", browser.run(over + "0]")[0], 0)
+    browser.driver.set_window_size(2200, 1000)
+    wide = browser.run(over + "e.querySelector('.name').clientWidth]")
+    expect_true(f"names on 2200 pixels: {wide}, on 1400: {shown}", wide[0] <= 0 and wide[1] > 1.5 * shown)
+    browser.driver.set_window_size(1400, 1000)
+
+
 def test(run):
     with Browser(run.directory) as browser:
         check_real(run, browser, "lammps", LAMMPS)
+        check_widths(run, browser)
         check_real(run, browser, "hpcc", ("hpcc",))
         check_hostile(run, browser)
         check_large(run, browser)

@@ -101,6 +101,37 @@ static void test_summary_is_the_documented_screen(void **state)
 	maker_fini(&maker);
 }
 
+static void test_a_runtime_linked_into_a_library_is_said(void **state)
+{
+	static const struct {
+		const char *first, *second;
+		bool said;
+	} calls[] = {
+	    {"cuLaunchKernel", "cuCtxSynchronize", true},
+	    {"cuLaunchKernel", "cudaLaunchKernel", false},
+	    {"cudaLaunchKernel", "cudaMalloc", false},
+	};
+	struct maker maker;
+	struct hk_report *report;
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		const char *const functions[] = {calls[i].first, calls[i].second};
+		fill(&maker, 1);
+		for (size_t k = 0; k < 2; k++) {
+			maker_call(maker_cell(maker.processes[0], "cuda", functions[k], "*",
+					      HK_LEVEL_RECORD),
+				   64);
+		}
+		assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
+		char *text = written(report, false);
+		assert_int_equal(strstr(text, "calls of the CUDA driver only") != NULL,
+				 calls[i].said);
+		free(text);
+		hk_report_free(report);
+		maker_fini(&maker);
+	}
+}
+
 /* Rank 0 lasts 10 s with 1 s of MPI, rank 1 lasts 2 s with 1 s: 2 s of 12 s are 16.7 %, though the
  * ranks' shares are 10 % and 50 %. */
 static void test_mean_share_is_the_share_of_the_first_line(void **state)
@@ -274,6 +305,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_summary_is_the_documented_screen),
 	    cmocka_unit_test(test_what_is_missing_is_said),
+	    cmocka_unit_test(test_a_runtime_linked_into_a_library_is_said),
 	    cmocka_unit_test(test_mean_share_is_the_share_of_the_first_line),
 	    cmocka_unit_test(test_why_records_were_not_stored_is_said),
 	    cmocka_unit_test(test_device_memory_has_a_column),
