@@ -167,7 +167,8 @@ def check_values(run: Run):
         peer.ask(root.reports(TOKENS["alice"], [wire.job("v", [wire.process(index.to_bytes(16, "big"), sites)])]))
     wait_for("the limit", lambda: root.refused("alice") > 0)
     root.expect_alive("values")
-    expect_true("the log says why", "peer=alice" in root.node.said() and "why=too many values of processes" in root.node.said())
+    wait_for("the log to say why",
+             lambda: "peer=alice" in root.node.said() and "why=too many values of processes" in root.node.said())
     said = root.node.cli("status").stdout
     expect_true(f"status says why: {said}", re.search(r"^alice .*too many values of processes", said, re.MULTILINE))
     mine = json.loads(root.node.cli("status", "--json", "--collector", f"tcp://127.0.0.1:{root.port}", "--token-file",
