@@ -39,7 +39,10 @@ def expect_all(report, ranks, rounds):
             expect(f"rank {rank}: calls of {function}", rows[function], loop.THREADS * rounds)
     for row in report["ranks"]:
         expect(f"rank {row['rank']}: exit", row["exit"], {"kind": "exited", "code": 0})
-        expect(f"rank {row['rank']}: lost records", row["lost_records"], 0)
+
+
+def lost_in(report):
+    return sum(row["lost_records"] for row in report["ranks"])
 
 
 def expect_records(root, report, job):
@@ -48,6 +51,7 @@ def expect_records(root, report, job):
                if row["role"] == "main"}
     held = {key: len(calls) for key, calls in events.items() if key in counted}
     expect(f"{job}: calls in the export", held, counted)
+    expect(f"{job}: lost records", lost_in(report), 0)
     loop.expect_once(events)
 
 
@@ -113,7 +117,7 @@ def overtaken(run):
 
 
 def damaged(run):
-    """A chunk whose bytes are not what was written is not brought; what is behind it, and the job, are."""
+    """A chunk whose bytes are not what was written is not brought, and its records count as lost; what is behind it, and the job, are."""
     url = free_url()
     leaf = Node(run, "six", ["--upstream", url]).start()
     commands, _ = start_ranks(run, [leaf], "hurt", LONG_ROUNDS)
@@ -132,6 +136,7 @@ def damaged(run):
     held = sum(len(calls) for calls in loop.events_of(root, "hurt").values())
     called = sum(row["calls"] for row in report["calls"])
     expect_true(f"{held} calls in the export of {called}: less, but not of one rank only", called / RANKS_EACH < held < called)
+    expect("kept and lost", held + lost_in(report), called)
 
 
 def stuck(run):
