@@ -13,6 +13,7 @@
 #include "frame/site.h"
 #include "frame/state.h"
 #include "frame/values.h"
+#include "frame/work.h"
 #include "patch/patch.h"
 #include "record/process.h"
 #include "record/thread.h"
@@ -269,6 +270,7 @@ static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
 	} else {
 		hk_call_measure(thread, call, ns);
 	}
+	hk_work_begin(thread, call, ns);
 	if (site->flags & HK_HOT_LAZY) {
 		hk_state_saved(rearm, (void *)(uintptr_t)site->index, (void *)call->return_address);
 	}
@@ -542,6 +544,7 @@ struct hk_result hk_call_leave_described(struct hk_call *call, uint64_t ns, uint
 	if (flags & HK_HOT_RECORD) {
 		record_usual(thread, call, ns, values);
 	}
+	hk_work_begin(thread, call, ns);
 	restore(thread, call, ns);
 	return result_of(call);
 }

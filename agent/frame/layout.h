@@ -87,6 +87,7 @@
 #define HK_HOT_WORD 30
 #define HK_HOT_COPIED_WORDS 36
 #define HK_HOT_EXIT 37
+#define HK_HOT_ENDS_WORK 39
 #define HK_HOT_WORD1 48
 #define HK_HOT_BYTES 64
 

@@ -8,6 +8,7 @@
 #include "frame/hot.h"
 #include "frame/spare.h"
 #include "frame/values.h"
+#include "frame/work.h"
 #include "hooks/signature.h"
 #include "patch/patch.h"
 #include "patch/slot.h"
@@ -182,7 +183,8 @@ static uint8_t stack_words_of(const struct hk_hook *hook)
 {
 	uint8_t passing =
 	    (hook->flags & HK_HOOK_DESCRIBED) ? HK_STACK_WORDS_COPIED : HK_STACK_WORDS_STAY;
-	return (hook->stack_words ? passing : 0) | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
+	bool asks = hk_clock_by_call || hk_work_ends_in(hook->domain);
+	return (hook->stack_words ? passing : 0) | (asks ? HK_STACK_WORDS_CLOCK : 0) |
 	       (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
 }
 
@@ -191,6 +193,7 @@ static void warm(struct hk_site_hot *hot, const struct hk_site_request *request,
 	const struct hk_hook *hook = request->hook;
 	hot->original = request->original;
 	hot->domain = domain_bit(hook->domain);
+	hot->ends_work = hk_work_ends_in(hook->domain);
 	hot->index = index;
 	hot->copied_words = hook->stack_words;
 	hot->stack_words = stack_words_of(hook);

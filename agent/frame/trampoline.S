@@ -122,12 +122,15 @@ hk_call_enter:
 	movq	%r8, %rcx
 	movq	HK_CALL_RDI(%rbp), %rdi
 	movq	HK_CALL_R8(%rbp), %r8
-	cmpb	$0, hk_clock_by_call(%rip)
-	je	.Lclock
+	movq	HK_CALL_SITE(%rbp), %r11
+	movzbl	HK_HOT_ENDS_WORK(%r11), %eax
+	orb	hk_clock_by_call(%rip), %al
+	jz	.Lclock
 	pushq	%rsi
 	pushq	%rcx
 	subq	$8, %rsp			/* 16-byte alignment for C */
-	call	hk_clock_read
+	leaq	-HK_CALL_BYTES(%rbp), %rdi
+	call	hk_work_end
 	addq	$8, %rsp
 	popq	%rcx
 	popq	%rsi

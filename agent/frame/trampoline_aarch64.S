@@ -106,11 +106,14 @@ hk_call_enter:
 .Lcopied:
 	adrp	x10, hk_clock_by_call
 	ldrb	w10, [x10, :lo12:hk_clock_by_call]
+	ldrb	w11, [x16, HK_HOT_ENDS_WORK]
+	orr	w10, w10, w11
 	cbz	w10, .Lclock
 	stp	x12, x14, [sp, #-32]!
 	stp	x16, x30, [sp, #16]
-	adrp	x0, hk_clock_read
-	add	x0, x0, :lo12:hk_clock_read
+	adrp	x0, hk_work_end
+	add	x0, x0, :lo12:hk_work_end
+	sub	x1, x29, HK_CALL_BYTES
 	bl	hk_state_saved
 	mov	x13, x0
 	ldp	x16, x30, [sp, #16]

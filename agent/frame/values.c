@@ -189,7 +189,7 @@ uint8_t hk_values_flags(const struct hk_site_hot *hot)
 	bool error = hook->error != HK_ERROR_NEVER, null = hook->error == HK_ERROR_NULL;
 	bool arguments = hot->level >= HK_LEVEL_ARGS;
 	bool quick = hot->level > HK_LEVEL_COUNT && !arguments && !hk_compat_prints;
-	bool usual = quick && (!wanted || (plain && !bytes)) && (!error || null);
+	bool usual = quick && (!wanted || (plain && !bytes)) && (!error || null) && !hot->ends_work;
 	return (uint8_t)((record ? HK_HOT_RECORD : 0) | (plain ? HK_HOT_SIMPLE : 0) |
 			 (wanted ? HK_HOT_VALUES : 0) | (quick ? HK_HOT_QUICK : 0) |
 			 (null ? HK_HOT_NULL : 0) | (arguments ? HK_HOT_ARGUMENTS : 0) |

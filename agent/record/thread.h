@@ -28,6 +28,16 @@ struct hk_range {
 	uint64_t start_ticks, child_ns, domains; /* child_ns and domains: the thread's before it */
 };
 
+/* What is known of the thread's work: frame/work.h. */
+struct hk_work {
+	/* The call that ended when the stretch that lasts began: its start, 0: there is no stretch;
+	 * and how long it was. */
+	uint64_t call_ticks, call_ns;
+	uint64_t looked_ticks; /* when the rest was so, 0: never */
+	uint64_t ran_ns;       /* on a processor so far */
+	uint64_t sleeps;       /* times that it gave its processor up to wait for something */
+};
+
 struct hk_thread {
 	/* -- wiped by a fork -- */
 	uint32_t
@@ -59,6 +69,7 @@ struct hk_thread {
 	struct hk_cell *cells[HK_THUNKS]; /* by site id, NULL: none yet */
 	struct hk_cell **spare_cells;	  /* by number of the spare thunk; NULL: none yet */
 	uint64_t asking; /* frame of the call that foreign code is being asked about, 0: none */
+	struct hk_work work;
 	uint32_t range_depth;
 	struct hk_range ranges[HK_RANGES];
 	struct hk_thread *next; /* of all there ever were */

@@ -317,6 +317,8 @@ static void copy_thread(const struct hk_thread_slot *shared, uint32_t slot,
 	    .tid = atomic_load_explicit(&shared->tid, memory_order_relaxed),
 	    .depth = atomic_load_explicit(&shared->depth, memory_order_acquire),
 	    .uid = atomic_load_explicit(&shared->uid, memory_order_relaxed),
+	    .worked_ns = __atomic_load_n(&shared->worked_ns, __ATOMIC_RELAXED),
+	    .waited_ns = __atomic_load_n(&shared->waited_ns, __ATOMIC_RELAXED),
 	};
 	for (uint32_t i = 0; i < HK_STREAMS; i++) {
 		to->lost[i] = atomic_load_explicit(&shared->chain[i].lost, memory_order_relaxed);

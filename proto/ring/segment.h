@@ -329,7 +329,10 @@ struct hk_thread_slot {
 	uint32_t reserved;
 	struct hk_chain chain[HK_STREAMS];
 	struct hk_open_call open[HK_OPEN_CALLS]; /* [depth - 1] is innermost */
-	uint64_t reserved2[7];
+	/* Between outermost MPI calls, from the first on; since 1.2: work, and what a thread that
+	 * could have run had no processor. */
+	uint64_t worked_ns, waited_ns;
+	uint64_t reserved2[5];
 };
 static_assert(sizeof(struct hk_thread_slot) == 408, "thread slot");
 

@@ -1,0 +1,97 @@
+#include "frame/work.h"
+
+#include <stddef.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "frame/hot.h"
+#include "record/process.h"
+#include "record/thread.h"
+#include "ring/kernel.h"
+
+static_assert(offsetof(struct hk_site_hot, ends_work) == HK_HOT_ENDS_WORK, "layout.h");
+
+bool hk_work_ends_in(const char *domain)
+{
+	return domain[0] == 'm' && domain[1] == 'p' && domain[2] == 'i' && !domain[3];
+}
+
+static uint64_t since_ns(uint64_t from_ticks, uint64_t to_ticks)
+{
+	return to_ticks > from_ticks
+		   ? hk_clock_ticks_to_ns(to_ticks - from_ticks, hk_process.tick_ns_q32)
+		   : 0;
+}
+
+/* Reads how long the thread has run so far and how often it slept. False: the kernel must not be
+ * asked. The times of getrusage are those of the last tick. */
+static bool look(struct hk_work *ret_work)
+{
+	struct rusage usage;
+	struct timespec ran;
+	if (hk_process.sealed || hk_kernel(SYS_getrusage, RUSAGE_THREAD, &usage, 0, 0, 0, 0) < 0 ||
+	    hk_kernel(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ran, 0, 0, 0, 0) < 0) {
+		return false;
+	}
+	ret_work->ran_ns = (uint64_t)ran.tv_sec * 1000000000u + (uint64_t)ran.tv_nsec;
+	ret_work->sleeps = (uint64_t)usage.ru_nvcsw;
+	ret_work->looked_ticks = hk_process_ticks();
+	return true;
+}
+
+/* Of the stretch that ended at NOW, which is a look, what its thread waited for a processor. All of
+ * what was lost since the last look was lost in this stretch: others were short. The kernel likes
+ * to take the processor at the end of a system call, so the look is part of the stretch. */
+static uint64_t waited_ns(const struct hk_work *work, const struct hk_work *now, uint64_t worked_ns)
+{
+	uint64_t wall_ns = since_ns(work->looked_ticks, now->looked_ticks);
+	uint64_t ran_ns = now->ran_ns - work->ran_ns;
+	if (now->sleeps != work->sleeps || now->ran_ns < work->ran_ns || wall_ns <= ran_ns) {
+		return 0;
+	}
+	return wall_ns - ran_ns < worked_ns ? wall_ns - ran_ns : worked_ns;
+}
+
+/* How long the stretch until TICKS has been. */
+static uint64_t stretch_ns(const struct hk_work *work, uint64_t ticks)
+{
+	uint64_t ns = work->call_ticks ? since_ns(work->call_ticks, ticks) : 0;
+	return ns > work->call_ns ? ns - work->call_ns : 0;
+}
+
+uint64_t hk_work_end(const struct hk_call *call)
+{
+	uint64_t ticks = hk_process_ticks();
+	struct hk_thread *thread = call->thread;
+	if (!call->site->ends_work || !thread || thread != hk_thread_current ||
+	    !hk_work_is_end(call)) {
+		return ticks;
+	}
+	struct hk_work *work = &thread->work, now;
+	uint64_t worked_ns = stretch_ns(work, ticks), lost_ns = 0;
+	if (worked_ns >= HK_WORK_LONG_NS && look(&now)) {
+		worked_ns = stretch_ns(work, now.looked_ticks);
+		lost_ns = waited_ns(work, &now, worked_ns);
+		*work = now;
+		ticks = hk_process_ticks();
+	}
+	work->call_ticks = 0;
+	thread->slot->waited_ns += lost_ns;
+	thread->slot->worked_ns += worked_ns - lost_ns;
+	return ticks;
+}
+
+void hk_work_look(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+{
+	struct hk_work now;
+	if (!look(&now)) {
+		return;
+	}
+	/* What the look takes, and what is lost in it, is no work. */
+	uint64_t so_far_ns = since_ns(call->start_ticks, now.looked_ticks);
+	thread->slot->waited_ns += so_far_ns > ns ? so_far_ns - ns : 0;
+	now.call_ticks = now.looked_ticks;
+	now.call_ns = 0;
+	thread->work = now;
+}

@@ -1,0 +1,52 @@
+/* work.h: how long a thread waited for a processor between calls in which ranks wait for each
+ * other.
+ *
+ * Between two such calls a rank works, unless others have its processor: the wall clock does not
+ * tell these apart, the thread's own clock does. It is read, by a system call, only where a stretch
+ * of work or a call has lasted long; what a thread loses in a short one makes that a long one.
+ * A stretch in which the thread slept counts nothing: that is the program's own doing. General
+ * registers only.
+ */
+#ifndef HK_AGENT_FRAME_WORK_H
+#define HK_AGENT_FRAME_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "frame/call.h"
+#include "frame/hot.h"
+#include "record/thread.h"
+
+/* Whether calls of DOMAIN end a stretch of work: ranks wait for each other in them. */
+bool hk_work_ends_in(const char *domain);
+
+/* CALL is about to begin; gives its start in ticks. For trampoline.S, which leaves all registers
+ * but those of arguments to it. */
+uint64_t hk_work_end(const struct hk_call *call);
+
+/* A look takes about half a microsecond: behind so much time, a quarter of a percent. */
+#define HK_WORK_LONG_NS 200000u
+
+/* At a level that measures every call, and not part of another such call. */
+static inline bool hk_work_is_end(const struct hk_call *call)
+{
+	return call->site->level >= HK_LEVEL_TIME && !(call->domains & call->site->domain);
+}
+
+/* CALL, of THREAD, was long, or the first. */
+void hk_work_look(struct hk_thread *thread, const struct hk_call *call, uint64_t ns);
+
+/* CALL, of THREAD, has returned after NS. */
+static inline void hk_work_begin(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+{
+	if (!call->site->ends_work || !hk_work_is_end(call)) {
+		return;
+	}
+	thread->work.call_ticks = call->start_ticks;
+	thread->work.call_ns = ns;
+	if (ns >= HK_WORK_LONG_NS || !thread->work.looked_ticks) {
+		hk_work_look(thread, call, ns);
+	}
+}
+
+#endif
