@@ -459,7 +459,7 @@ static int dispatch(struct hk_collector *collector, Hk__Request *request,
 /* What an answer leaves out of a process, put back when it has been packed. */
 struct left_out {
 	size_t buckets, counted; /* n_buckets; n_bucket and n_count */
-	size_t series;
+	size_t series, activity;
 };
 
 static void leave_out(Hk__Snapshot *snapshot, const Hk__SnapshotRequest *request,
@@ -477,6 +477,8 @@ static void leave_out(Hk__Snapshot *snapshot, const Hk__SnapshotRequest *request
 		}
 		ret_left_out[i].series = process->n_memory_series;
 		process->n_memory_series = request->memory_series ? process->n_memory_series : 0;
+		ret_left_out[i].activity = process->n_activity;
+		process->n_activity = request->memory_series ? process->n_activity : 0;
 	}
 }
 
@@ -489,6 +491,7 @@ static void put_back(Hk__Snapshot *snapshot, const struct left_out *left_out)
 			cells->n_bucket = cells->n_count = left_out[i].counted;
 		}
 		snapshot->processes[i]->n_memory_series = left_out[i].series;
+		snapshot->processes[i]->n_activity = left_out[i].activity;
 	}
 }
 

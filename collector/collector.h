@@ -84,8 +84,9 @@ struct hk_process {
 	uint64_t sites_digest;	 /* hk_sites_digest of its state; 0: to be made */
 	uint64_t shed_at_source; /* records that its node gave up, by the tombstones in its file */
 	struct hk_governor *governor;
-	uint32_t control_told; /* hk_job's control_changes that its agent was told of */
-	bool ceilings_changed; /* and the governor's wishes that it was not */
+	struct hk_activity *activity; /* of a main process that was looked at */
+	uint32_t control_told;	      /* hk_job's control_changes that its agent was told of */
+	bool ceilings_changed;	      /* and the governor's wishes that it was not */
 	struct hk_segment_status status;
 };
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rundir.h"
+#include "collector/activity.h"
 #include "collector/control.h"
 #include "collector/drain.h"
 #include "collector/governor.h"
@@ -78,12 +79,13 @@ static void read_usage(struct hk_process *process, uint64_t now)
 /* Before anything is drained, which may take long: the calls that a look counts are those until
  * NOW.
  */
-static void govern(struct hk_collector *collector, uint64_t now)
+static void look(struct hk_collector *collector, uint64_t now)
 {
 	struct hk_process *process, *next;
 	HASH_ITER (hh, collector->processes, process, next) {
 		if (!process->gone) {
 			hk_governor_look(process, now);
+			hk_activity_look(process, now);
 		}
 	}
 }
@@ -104,7 +106,7 @@ static void pass(struct loop *loop, uint64_t now)
 	struct hk_collector *collector = loop->collector;
 	struct hk_process *process, *next;
 	hk_control_expire(collector);
-	govern(collector, now);
+	look(collector, now);
 	HASH_ITER (hh, collector->processes, process, next) {
 		int r = process->gone ? 0 : hk_drain_pass(collector, process, now);
 		if (r > 0) {

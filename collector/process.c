@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/activity.h"
 #include "collector/control.h"
 #include "collector/drain.h"
 #include "collector/family.h"
@@ -121,6 +122,7 @@ static void close_parts(struct hk_process *process)
 	process->spool = hk_spool_free(process->spool);
 	process->ledger = hk_ledger_free(process->ledger);
 	process->governor = hk_governor_free(process->governor);
+	process->activity = hk_activity_free(process->activity);
 	hk_reader_free(process->reader);
 	process->reader = NULL;
 }
@@ -255,6 +257,7 @@ static void inherit(struct hk_process *process, Hk__Process *frame)
 	state->n_governor = frame->n_governor;
 	frame->governor = NULL;
 	frame->n_governor = 0;
+	hk_activity_inherit(process, frame);
 }
 
 static void watch(struct hk_collector *collector, struct hk_process *process)
@@ -521,6 +524,7 @@ int hk_process_finalise(struct hk_collector *collector, struct hk_process *proce
 		return r;
 	}
 	hk_ledger_advance(process->ledger, UINT64_MAX);
+	hk_activity_look_last(process);
 	r = hk_state_refresh(collector, process, true);
 	if (r < 0 && r != -ESTALE) {
 		return r;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "collector/activity.h"
 #include "collector/cells.h"
 #include "collector/cost.h"
 #include "collector/memory.h"
@@ -329,6 +330,7 @@ static int refresh_counts(struct hk_process *process)
 		state->lost_records += state->records_dropped;
 	}
 	int r = refresh_coverage(state, &process->status.coverage);
+	r = r < 0 ? r : hk_activity_refresh(process);
 	return r < 0 || !process->ledger ? r : hk_memory_refresh(state, process->ledger);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/activity.h"
 #include "report/clock.h"
 #include "report/memory.h"
 #include "report/nodes.h"
@@ -98,6 +99,9 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 		r = hk_report_memory_fill(report, snapshot, clocks);
 	}
 	if (r == 0) {
+		r = hk_report_activity_fill(report, snapshot, clocks);
+	}
+	if (r == 0) {
 		r = hk_report_rows_open_calls(report, snapshot, clocks);
 	}
 	if (r == 0) {
@@ -134,6 +138,7 @@ struct hk_report *hk_report_free(struct hk_report *report)
 		free(report->memory_series[i].last_bytes);
 	}
 	free(report->memory_series);
+	hk_report_activity_free(report);
 	free(report->open_calls);
 	free(report->steps);
 	free(report->nodes);
@@ -142,8 +147,7 @@ struct hk_report *hk_report_free(struct hk_report *report)
 	return NULL;
 }
 
-/* The first row of RANK, or of a higher one. */
-static size_t first_call(const struct hk_report *report, int32_t rank)
+size_t hk_report_first_call(const struct hk_report *report, int32_t rank)
 {
 	size_t low = 0, high = report->call_count;
 
@@ -162,7 +166,7 @@ uint64_t hk_report_domain_ns(const struct hk_report *report, int32_t rank, const
 {
 	uint64_t sum = 0;
 
-	for (size_t i = first_call(report, rank);
+	for (size_t i = hk_report_first_call(report, rank);
 	     i < report->call_count && report->calls[i].rank == rank; i++) {
 		const struct hk_report_call *call = &report->calls[i];
 		if (strcmp(call->role, "main") == 0 && strcmp(call->domain, domain) == 0) {

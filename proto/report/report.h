@@ -158,6 +158,19 @@ struct hk_report_memory_series {
 };
 #define HK_REPORT_SERIES_BINS 256u
 
+/* How much one main process did of one thing, over time: ns in outermost calls of a domain, calls,
+ * ns on a processor. Processes of one rank that followed each other have a row each. */
+struct hk_report_activity {
+	int32_t rank;
+	Hk__ActivityKind kind; /* PROTOCOL.md, section 4 */
+	const char *domain;    /* of kind DOMAIN, else empty */
+	double start_ns;       /* of the first bin, since the job's start */
+	double width_ns;       /* of every bin, not 0 */
+	double end_ns;	       /* of what is known of the process */
+	size_t count;	       /* bins, from 1 to HK_REPORT_SERIES_BINS */
+	double *sum;	       /* of all bins up to this one, it included */
+};
+
 struct hk_report_open_call {
 	int32_t rank;
 	const char *role;
@@ -209,6 +222,10 @@ struct hk_report {
 	 * or by an older version. */
 	struct hk_report_memory_series *memory_series;
 	size_t memory_series_count;
+	/* By rank, kind, domain, start; none if the snapshot was taken without, or by an older
+	 * version. */
+	struct hk_report_activity *activity;
+	size_t activity_count;
 	struct hk_report_open_call *open_calls; /* by rank, thread, depth */
 	size_t open_call_count;
 	struct hk_report_step *steps; /* by rank, then time */
@@ -223,6 +240,9 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report);
 
 /* Frees; accepts NULL, returns NULL. */
 struct hk_report *hk_report_free(struct hk_report *report);
+
+/* Index of the first of the calls of RANK, or of a higher one. */
+size_t hk_report_first_call(const struct hk_report *report, int32_t rank);
 
 /* Outermost time in ns spent in calls of `domain` by the main process of `rank`. */
 uint64_t hk_report_domain_ns(const struct hk_report *report, int32_t rank, const char *domain);

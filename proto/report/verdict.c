@@ -7,24 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/balance.h"
 #include "report/group.h"
 #include "report/name.h"
 #include "report/nodes.h"
 #include "report/quantity.h"
-#include "report/spread.h"
 #include "ring/segment.h"
 
 #define NAME_COLUMNS 48
 #define NOTE_COLUMNS 96
-/* A rank is late when it works longer than the others by both of these shares: of the median, and
- * of the wall time. */
-#define LATE_OF_MEDIAN 0.05
-#define LATE_OF_WALL 0.02
-/* A function is uneven from this maximum over mean on, and worth a line from this share of the
- * wall time that its slowest rank lost by it. */
-#define UNEVEN 1.25
-#define UNEVEN_OF_WALL 0.02
-#define TOLD_FROM_NS 1e7 /* less lost time is no finding, however short the job */
 
 const struct hk_verdict_share hk_verdict_shares[HK_VERDICT_SHARES] = {
     {"mpi", "MPI"}, {"nccl", "NCCL"}, {"cuda", "CUDA"}, {"io", "I/O"}, {"blas", "BLAS"}};
@@ -232,96 +223,6 @@ static void missing_add(struct hk_verdicts *verdicts, const struct hk_report *re
 	unseen_add(verdicts, report);
 }
 
-/* The rank that computes longest while the others wait for it in MPI. */
-static int late_add(struct hk_verdicts *verdicts, const struct hk_report *report,
-		    const struct hk_rank_figures *figures)
-{
-	struct hk_rank_figures *outside = calloc(report->rank_count + 1, sizeof(*outside));
-	struct hk_spread work, mpi;
-	char longest[HK_QUANTITY_BYTES], spent[HK_QUANTITY_BYTES], others[HK_QUANTITY_BYTES];
-	double own = NAN, wall = all_wall(report) / (double)report->rank_count;
-	int r = outside ? 0 : -ENOMEM;
-
-	for (size_t i = 0; r == 0 && i < report->rank_count; i++) {
-		outside[i].rank = figures[i].rank;
-		outside[i].value[HK_FIGURE_WALL] =
-		    figures[i].value[HK_FIGURE_WALL] - figures[i].value[HK_FIGURE_MPI];
-	}
-	r = r ? r : hk_spread_of(outside, report->rank_count, HK_FIGURE_WALL, &work);
-	r = r ? r : hk_spread_of(figures, report->rank_count, HK_FIGURE_MPI, &mpi);
-	free(outside);
-	if (r < 0) {
-		return r;
-	}
-	for (size_t i = 0; i < report->rank_count; i++) {
-		own = figures[i].rank == work.max_rank ? figures[i].value[HK_FIGURE_MPI] : own;
-	}
-	double more = work.max - work.median;
-	/* Who waits less by as much as he works longer is waited for; else his wall time differs.
-	 */
-	if (more > LATE_OF_MEDIAN * work.median && more > fmax(LATE_OF_WALL * wall, TOLD_FROM_NS) &&
-	    mpi.median - own > more / 2) {
-		hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
-			       "rank %" PRId32 " is late: outside MPI it works %s s, %.0f %% above "
-			       "the median; it spends %s s in MPI, the median rank %s s",
-			       work.max_rank, hk_quantity_seconds(longest, work.max),
-			       100 * more / work.median, hk_quantity_seconds(spent, own),
-			       hk_quantity_seconds(others, mpi.median));
-	}
-	return 0;
-}
-
-/* The rank that spends most in FUNCTION. */
-static int32_t slowest_rank(const struct hk_report *report, const char *function)
-{
-	int32_t slowest = 0;
-	uint64_t most = 0, sum = 0;
-
-	for (size_t i = 0; i < report->call_count; i++) {
-		const struct hk_report_call *call = &report->calls[i];
-		sum = i > 0 && call->rank == report->calls[i - 1].rank ? sum : 0;
-		if (call->function == function && strcmp(call->role, "main") == 0) {
-			sum += call->numbers.total_ns;
-		}
-		if (sum > most) {
-			most = sum;
-			slowest = call->rank;
-		}
-	}
-	return slowest;
-}
-
-/* The function by whose unevenness most time was lost. */
-static void uneven_add(struct hk_verdicts *verdicts, const struct hk_report *report,
-		       const struct hk_groups *groups)
-{
-	const struct hk_group *worst = NULL;
-	char most_text[HK_QUANTITY_BYTES], mean_text[HK_QUANTITY_BYTES];
-	char name[HK_NAME_BYTES(NAME_COLUMNS)];
-	double ranks = (double)report->rank_count, lost = 0;
-
-	for (size_t i = 0; i < groups->count; i++) {
-		const struct hk_group *group = &groups->groups[i];
-		double over = (double)group->rank_most_ns * (1 - 1 / fmax(group->imbalance, 1));
-		if (strcmp(group->role, "main") == 0 && !hk_domain_is_idle(group->domain) &&
-		    group->imbalance >= UNEVEN && over > lost) {
-			worst = group;
-			lost = over;
-		}
-	}
-	if (!worst || lost < fmax(UNEVEN_OF_WALL * all_wall(report) / ranks, TOLD_FROM_NS)) {
-		return;
-	}
-	hk_name_print(name, NAME_COLUMNS, worst->function);
-	hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
-		       "time in %s is uneven: %s s on rank %" PRId32
-		       ", %s s on average (imbalance %.2f)",
-		       name, hk_quantity_seconds(most_text, (double)worst->rank_most_ns),
-		       slowest_rank(report, worst->function),
-		       hk_quantity_seconds(mean_text, (double)worst->numbers.total_ns / ranks),
-		       worst->imbalance);
-}
-
 static void time_add(struct hk_verdicts *verdicts, const struct hk_report *report,
 		     const struct hk_groups *groups)
 {
@@ -501,20 +402,6 @@ static void facts_add(struct hk_verdicts *verdicts, const struct hk_report *repo
 		       report->process_count == 1 ? "" : "es");
 }
 
-static int findings_add(struct hk_verdicts *verdicts, const struct hk_report *report,
-			const struct hk_groups *groups)
-{
-	struct hk_rank_figures *figures = hk_figures_new(report);
-	int r = figures ? 0 : -ENOMEM;
-
-	if (r == 0 && report->rank_count > 1) {
-		r = late_add(verdicts, report, figures);
-		uneven_add(verdicts, report, groups);
-	}
-	free(figures);
-	return r;
-}
-
 int hk_verdicts_init(struct hk_verdicts *verdicts, const struct hk_report *report)
 {
 	struct hk_groups groups;
@@ -528,7 +415,7 @@ int hk_verdicts_init(struct hk_verdicts *verdicts, const struct hk_report *repor
 	hk_report_nodes_verdicts(report, verdicts);
 	steps_add(verdicts, report);
 	missing_add(verdicts, report);
-	r = findings_add(verdicts, report, &groups);
+	r = report->rank_count > 1 ? hk_balance_add(verdicts, report, &groups) : 0;
 	time_add(verdicts, report, &groups);
 	peaks_add(verdicts, report);
 	rss_add(verdicts, report);

@@ -170,6 +170,7 @@ static const struct keyed_list {
     {30, {"uid"}, 4096},			   /* threads */
     {32, {"device", "kind", "library"}, 1u << 16}, /* memory */
     {62, {"device", "kind", "part"}, 1u << 12},	   /* parts of memory over time */
+    {64, {"kind", "domain", "part"}, 1u << 10},	   /* parts of activity */
 };
 
 static const struct keyed_list *keyed_list_of(field_type *field)

@@ -1,0 +1,338 @@
+#include "report/balance.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/activity.h"
+#include "report/late.h"
+#include "report/name.h"
+#include "report/quantity.h"
+#include "report/spread.h"
+
+#define NAME_COLUMNS 48
+#define TOLD_FROM_NS 1e7 /* less lost time is no finding, however short the job */
+/* Costs of less than this share of the wall time are none either. Where many processes share a
+ * processor the ranks' work is a small part of it. */
+#define LATE_OF_WALL 0.002
+#define WAITING_OF_WALL 0.05
+/* A function is uneven from this maximum over mean on, and worth a line from this share of the
+ * wall time that its slowest rank lost by it. */
+#define UNEVEN 1.25
+#define UNEVEN_OF_WALL 0.02
+/* A cause explains so much of what a rank works longer, or it is none. */
+#define CAUSE_SHARE 0.5
+/* Batches shorter than this many bins say nothing of when something was. */
+#define BATCH_BINS 2
+#define UNSEEN_MOST 0.25 /* of the time that is cut into batches */
+
+/* ---- work over time ---- */
+
+/* The time from which on, and until when, every rank has worked. */
+struct span {
+	double from_ns, to_ns;
+};
+
+/* The rows of one rank, of which each is of another process. */
+struct rows {
+	const struct hk_report_activity *first;
+	size_t count;
+};
+
+static struct rows rows_of(const struct hk_report *report, size_t rank, Hk__ActivityKind kind)
+{
+	struct rows rows;
+
+	rows.first =
+	    hk_report_activity_find(report, report->ranks[rank].rank, kind, "", &rows.count);
+	return rows;
+}
+
+static double between(struct rows rows, double from_ns, double to_ns)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < rows.count; i++) {
+		sum += hk_report_activity_until(&rows.first[i], to_ns) -
+		       hk_report_activity_until(&rows.first[i], from_ns);
+	}
+	return sum;
+}
+
+/* Narrows SPAN to the bins behind the first one with work in it and before the last. */
+static void narrow(struct span *span, const struct hk_report_activity *row)
+{
+	size_t first = 0, last = row->count - 1;
+
+	while (first < last && row->sum[first] <= 0) {
+		first++;
+	}
+	while (last > first && row->sum[last] <= row->sum[last - 1]) {
+		last--;
+	}
+	span->from_ns = fmax(span->from_ns, row->start_ns + (double)(first + 1) * row->width_ns);
+	span->to_ns = fmin(span->to_ns, row->start_ns + (double)last * row->width_ns);
+}
+
+/* False: some rank did no work that is known, or too little is known of when. */
+static bool find_span(const struct hk_report *report, struct span *ret_span)
+{
+	double width_ns = 0, unseen_ns = 0;
+
+	*ret_span = (struct span){-INFINITY, INFINITY};
+	for (size_t i = 0; i < report->rank_count; i++) {
+		struct rows work = rows_of(report, i, HK__ACTIVITY_KIND__ACTIVITY_WORK);
+		for (size_t k = 0; k < work.count; k++) {
+			width_ns = fmax(width_ns, work.first[k].width_ns);
+		}
+		if (work.count == 0) {
+			return false;
+		}
+		struct span own = {-INFINITY, INFINITY};
+		narrow(&own, &work.first[0]);
+		ret_span->from_ns = fmax(ret_span->from_ns, own.from_ns);
+		narrow(&own, &work.first[work.count - 1]);
+		ret_span->to_ns = fmin(ret_span->to_ns, own.to_ns);
+	}
+	double length_ns = ret_span->to_ns - ret_span->from_ns;
+	if (length_ns < HK_LATE_BATCHES * BATCH_BINS * width_ns) {
+		return false;
+	}
+	for (size_t i = 0; i < report->rank_count; i++) {
+		struct rows unseen = rows_of(report, i, HK__ACTIVITY_KIND__ACTIVITY_UNSEEN);
+		unseen_ns = fmax(unseen_ns, between(unseen, ret_span->from_ns, ret_span->to_ns));
+	}
+	return unseen_ns <= UNSEEN_MOST * length_ns;
+}
+
+/* What every rank did of KIND, batch by batch; the caller calls free(). NULL without memory. */
+static double *batches_new(const struct hk_report *report, const struct span *span,
+			   Hk__ActivityKind kind)
+{
+	double *batches = calloc(report->rank_count * HK_LATE_BATCHES, sizeof(*batches));
+	double length_ns = (span->to_ns - span->from_ns) / HK_LATE_BATCHES;
+
+	for (size_t i = 0; batches && i < report->rank_count; i++) {
+		struct rows rows = rows_of(report, i, kind);
+		for (size_t k = 0; k < HK_LATE_BATCHES; k++) {
+			double from_ns = span->from_ns + (double)k * length_ns;
+			batches[i * HK_LATE_BATCHES + k] =
+			    between(rows, from_ns, from_ns + length_ns);
+		}
+	}
+	return batches;
+}
+
+static int find_late(const struct hk_report *report, const struct span *span, Hk__ActivityKind kind,
+		     struct hk_late *ret_late)
+{
+	double *batches = batches_new(report, span, kind);
+	int r = batches ? hk_late_find(batches, report->rank_count, ret_late) : -ENOMEM;
+
+	free(batches);
+	return r;
+}
+
+/* ---- why ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), by_value);
+	return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+static double time_in(const struct hk_report *report, size_t rank, const char *function)
+{
+	double sum = 0;
+
+	for (size_t i = hk_report_first_call(report, report->ranks[rank].rank);
+	     i < report->call_count && report->calls[i].rank == report->ranks[rank].rank; i++) {
+		const struct hk_report_call *call = &report->calls[i];
+		if (call->function == function && strcmp(call->role, "main") == 0) {
+			sum += (double)call->numbers.total_ns;
+		}
+	}
+	return sum;
+}
+
+/* The function outside MPI in which RANK spends most more than the median of the others, at least
+ * LEAST_NS, and how much more; NULL: none. OTHERS has room for all ranks. */
+static const char *cause_of(const struct hk_report *report, size_t rank, double least_ns,
+			    double *others, double *ret_more_ns)
+{
+	int32_t number = report->ranks[rank].rank;
+	const char *cause = NULL;
+
+	*ret_more_ns = 0;
+	for (size_t i = hk_report_first_call(report, number);
+	     i < report->call_count && report->calls[i].rank == number; i++) {
+		const struct hk_report_call *call = &report->calls[i];
+		size_t count = 0;
+		if (strcmp(call->domain, "mpi") == 0 || strcmp(call->role, "main") != 0 ||
+		    !call->numbers.have_total) {
+			continue;
+		}
+		double own = time_in(report, rank, call->function);
+		if (own < least_ns || own <= *ret_more_ns) {
+			continue;
+		}
+		for (size_t k = 0; k < report->rank_count; k++) {
+			if (k != rank) {
+				others[count++] = time_in(report, k, call->function);
+			}
+		}
+		double more = own - median(others, count);
+		if (more >= least_ns && more > *ret_more_ns) {
+			cause = call->function;
+			*ret_more_ns = more;
+		}
+	}
+	return cause;
+}
+
+/* ---- sentences ---- */
+
+static double wall_of(const struct hk_report *report)
+{
+	double wall = 0;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		const struct hk_report_rank *rank = &report->ranks[i];
+		wall += rank->end_ns > rank->start_ns ? (double)(rank->end_ns - rank->start_ns) : 0;
+	}
+	return wall / (double)report->rank_count;
+}
+
+static const char *others_of(const struct hk_report *report)
+{
+	return report->rank_count > 2 ? "the median of the others" : "the other one";
+}
+
+static int late_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+		    const struct hk_late *late)
+{
+	double more_ns, *others = calloc(report->rank_count, sizeof(*others));
+	double least_ns = CAUSE_SHARE * (late->work - late->others);
+	char work[HK_QUANTITY_BYTES], more[HK_QUANTITY_BYTES], name[HK_NAME_BYTES(NAME_COLUMNS)];
+	char why[sizeof(name) + 80] = "in no function that was hooked outside MPI";
+
+	if (!others) {
+		return -ENOMEM;
+	}
+	const char *cause = cause_of(report, late->rank, least_ns, others, &more_ns);
+	free(others);
+	if (cause) {
+		hk_name_print(name, NAME_COLUMNS, cause);
+		snprintf(why, sizeof(why), "%s s of that in %s", hk_quantity_seconds(more, more_ns),
+			 name);
+	}
+	hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
+		       "rank %" PRId32
+		       " is late: between MPI calls it works %s s, %.0f %% (\302\261%.0f) above "
+		       "%s, %s",
+		       report->ranks[late->rank].rank, hk_quantity_seconds(work, late->work),
+		       100 * late->excess, ceil(200 * late->error), others_of(report), why);
+	return 0;
+}
+
+static void waiting_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+			const struct hk_late *late)
+{
+	char waited[HK_QUANTITY_BYTES], others[HK_QUANTITY_BYTES];
+
+	hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
+		       "rank %" PRId32
+		       " waits for a processor: between MPI calls %s s, %s %s s; other processes "
+		       "had it",
+		       report->ranks[late->rank].rank, hk_quantity_seconds(waited, late->work),
+		       others_of(report), hk_quantity_seconds(others, late->others));
+}
+
+static int over_time_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+{
+	struct span span;
+	struct hk_late late;
+	double wall = wall_of(report);
+
+	if (!find_span(report, &span)) {
+		return 0;
+	}
+	int r = find_late(report, &span, HK__ACTIVITY_KIND__ACTIVITY_WORK, &late);
+	if (r > 0 && late.work - late.others >= fmax(LATE_OF_WALL * wall, TOLD_FROM_NS)) {
+		r = late_add(verdicts, report, &late);
+	}
+	r = r < 0 ? r : find_late(report, &span, HK__ACTIVITY_KIND__ACTIVITY_WAITING, &late);
+	if (r > 0 && late.work - late.others >= fmax(WAITING_OF_WALL * wall, TOLD_FROM_NS)) {
+		waiting_add(verdicts, report, &late);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* The rank that spends most in FUNCTION. */
+static int32_t slowest_rank(const struct hk_report *report, const char *function)
+{
+	int32_t slowest = 0;
+	uint64_t most = 0, sum = 0;
+
+	for (size_t i = 0; i < report->call_count; i++) {
+		const struct hk_report_call *call = &report->calls[i];
+		sum = i > 0 && call->rank == report->calls[i - 1].rank ? sum : 0;
+		if (call->function == function && strcmp(call->role, "main") == 0) {
+			sum += call->numbers.total_ns;
+		}
+		if (sum > most) {
+			most = sum;
+			slowest = call->rank;
+		}
+	}
+	return slowest;
+}
+
+/* The function by whose unevenness most time was lost. */
+static void uneven_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+		       const struct hk_groups *groups)
+{
+	const struct hk_group *worst = NULL;
+	char most_text[HK_QUANTITY_BYTES], mean_text[HK_QUANTITY_BYTES];
+	char name[HK_NAME_BYTES(NAME_COLUMNS)];
+	double ranks = (double)report->rank_count, lost = 0;
+
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct hk_group *group = &groups->groups[i];
+		double over = (double)group->rank_most_ns * (1 - 1 / fmax(group->imbalance, 1));
+		if (strcmp(group->role, "main") == 0 && !hk_domain_is_idle(group->domain) &&
+		    group->imbalance >= UNEVEN && over > lost) {
+			worst = group;
+			lost = over;
+		}
+	}
+	if (!worst || lost < fmax(UNEVEN_OF_WALL * wall_of(report), TOLD_FROM_NS)) {
+		return;
+	}
+	hk_name_print(name, NAME_COLUMNS, worst->function);
+	hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
+		       "time in %s is uneven: %s s on rank %" PRId32
+		       ", %s s on average (imbalance %.2f)",
+		       name, hk_quantity_seconds(most_text, (double)worst->rank_most_ns),
+		       slowest_rank(report, worst->function),
+		       hk_quantity_seconds(mean_text, (double)worst->numbers.total_ns / ranks),
+		       worst->imbalance);
+}
+
+int hk_balance_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+		   const struct hk_groups *groups)
+{
+	int r = over_time_add(verdicts, report);
+
+	uneven_add(verdicts, report, groups);
+	return r;
+}
