@@ -1,0 +1,72 @@
+/* mpi_pace.c: a program of equal steps, as a transform has them: some arithmetic, then an exchange
+ * of all with all. Given a rank, that one does a tenth more arithmetic in every step. Prints how
+ * long each rank's processor took for its arithmetic.
+ *
+ *     mpi_pace STEPS [RANK]
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define CELLS 20000
+#define SWEEPS 40
+#define MORE_SWEEPS 4 /* a tenth */
+#define WORDS 256
+
+/* Work that the compiler cannot leave out. */
+static double relax(double *field, int sweeps)
+{
+	double sum = 0;
+	for (int sweep = 0; sweep < sweeps; sweep++) {
+		for (int i = 1; i + 1 < CELLS; i++) {
+			field[i] = 0.5 * field[i] + 0.25 * (field[i - 1] + field[i + 1]);
+		}
+		sum += field[CELLS / 2];
+	}
+	return sum;
+}
+
+static double processor_seconds(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+int main(int argc, char **argv)
+{
+	static double field[CELLS];
+	double sum = 0, seconds = 0;
+	int rank, size;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	int steps = argc > 1 ? atoi(argv[1]) : 1;
+	int slow = argc > 2 ? atoi(argv[2]) : -1;
+	double *out = calloc((size_t)size, WORDS * sizeof(*out));
+	double *in = calloc((size_t)size, WORDS * sizeof(*in));
+	if (!out || !in) {
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	}
+	for (int i = 0; i < CELLS; i++) {
+		field[i] = i % 7;
+	}
+	for (int step = 0; step < steps; step++) {
+		double begin = processor_seconds();
+		sum += relax(field, rank == slow ? SWEEPS + MORE_SWEEPS : SWEEPS);
+		seconds += processor_seconds() - begin;
+		MPI_Alltoall(out, WORDS, MPI_DOUBLE, in, WORDS, MPI_DOUBLE, MPI_COMM_WORLD);
+	}
+	MPI_Gather(&seconds, 1, MPI_DOUBLE, in, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+	for (int i = 0; rank == 0 && i < size; i++) {
+		printf("rank %d: %.6f s\n", i, in[i]);
+	}
+	if (sum < 0) {
+		puts("not so");
+	}
+	free(out);
+	free(in);
+	MPI_Finalize();
+	return 0;
+}
