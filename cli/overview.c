@@ -9,6 +9,7 @@
 #include "chunk/header.h"
 #include "exporters/source.h"
 #include "hooks/hook.h"
+#include "overview_seen.h"
 #include "report/clock.h"
 #include "report/report.h"
 
@@ -118,8 +119,7 @@ static int add_domain(struct hk_overview *overview, const char *name)
 	return 0;
 }
 
-/* Index of the domain NAME, which may be new, or -ENOMEM. */
-static int domain_index(struct hk_overview *overview, const char *name)
+int hk_overview_domain(struct hk_overview *overview, const char *name)
 {
 	for (size_t i = 0; i < overview->domain_count; i++) {
 		if (strcmp(overview->domains[i], name) == 0) {
@@ -166,7 +166,7 @@ static int domain_of(struct reading *reading, uint32_t id)
 		bool instant = site && (site->meaning == HK_MEANING_MARK ||
 					site->meaning == HK_MEANING_COUNTER);
 		r = instant ? (int)DOMAIN_OF_NO_CALL
-			    : domain_index(reading->overview, site ? site->domain : OTHER);
+			    : hk_overview_domain(reading->overview, site ? site->domain : OTHER);
 		reading->domain_of[id] = r < 0 ? DOMAIN_NONE : (uint8_t)r;
 	}
 	return r < 0 ? r : reading->domain_of[id];
@@ -413,7 +413,41 @@ static void find_span(struct hk_overview *overview, size_t bins)
 	overview->width_ns = width_ns > 0 ? width_ns : 1;
 }
 
+static bool is_whole(const Hk__Snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		const Hk__Process *process = snapshot->processes[i];
+		if (is_main(process) && (process->lost_records || process->records_shed ||
+					 process->records_elsewhere)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static int see_ranks(const struct reading *reading, const Hk__Snapshot *snapshot,
+		     const struct hk_report *report)
+{
+	struct hk_overview *overview = reading->overview;
+	int r = 0;
+
+	if (!report || (reading->stride == 1 && is_whole(snapshot))) {
+		return 0;
+	}
+	for (size_t i = 0; i < overview->rank_count && r == 0; i++) {
+		r = hk_overview_see(overview, report, &overview->ranks[i]);
+	}
+	return r;
+}
+
 /* ---- the whole ---- */
+
+static uint64_t stored_here(const Hk__Process *process)
+{
+	uint64_t gone = process->records_shed + process->records_elsewhere;
+
+	return process->records_stored > gone ? process->records_stored - gone : 0;
+}
 
 /* How many chunks one that is read stands for, so that no more is read than was asked for. */
 static uint64_t find_stride(const Hk__Snapshot *snapshot, const struct hk_overview_options *options)
@@ -423,9 +457,7 @@ static uint64_t find_stride(const Hk__Snapshot *snapshot, const struct hk_overvi
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
 		const Hk__Process *process = snapshot->processes[i];
 		if (is_main(process) && process->last_chunk > 0) {
-			uint64_t gone = process->records_shed + process->records_elsewhere;
-			uint64_t stored = process->records_stored;
-			records += stored > gone ? stored - gone : 0;
+			records += stored_here(process);
 			chunks += process->last_chunk;
 		}
 	}
@@ -444,6 +476,13 @@ static int add_process(struct reading *reading, const Hk__Snapshot *snapshot, co
 	if (!is_main(process)) {
 		return 0;
 	}
+	struct hk_overview_rank *rank = find_rank(overview, hk_report_rank_of(process));
+	if (rank->seen) {
+		overview->records_there += stored_here(process);
+		overview->records_missing +=
+		    process->lost_records + process->records_shed + process->records_elsewhere;
+		return 0;
+	}
 	int fd = hk_source_open(snapshot->job, directory, process);
 	if (fd < 0) {
 		bool none = fd == -ENOENT && process->last_chunk == 0;
@@ -451,7 +490,6 @@ static int add_process(struct reading *reading, const Hk__Snapshot *snapshot, co
 		overview->records_missing += process->lost_records;
 		return is_ours(fd) ? fd : 0;
 	}
-	struct hk_overview_rank *rank = find_rank(overview, hk_report_rank_of(process));
 	if (!rank->bins) {
 		rank->bins = calloc(overview->bins, sizeof(*rank->bins));
 	}
@@ -472,7 +510,8 @@ static int read_all(struct reading *reading, const Hk__Snapshot *snapshot, const
 		r = add_process(reading, snapshot, directory, i, clocks);
 	}
 	for (size_t i = 0; i < overview->rank_count; i++) {
-		for (size_t k = 0; overview->ranks[i].bins && k < overview->bins; k++) {
+		bool read = overview->ranks[i].bins && !overview->ranks[i].seen;
+		for (size_t k = 0; read && k < overview->bins; k++) {
 			scale_bin(&overview->ranks[i].bins[k], overview->width_ns);
 		}
 	}
@@ -494,7 +533,8 @@ static int fill(struct hk_overview *overview, const Hk__Snapshot *snapshot, cons
 	r = r < 0 ? r : find_ranks(overview, snapshot, clocks);
 	if (r == 0) {
 		find_span(overview, options->bins);
-		r = read_all(&reading, snapshot, directory, clocks);
+		r = see_ranks(&reading, snapshot, options->report);
+		r = r < 0 ? r : read_all(&reading, snapshot, directory, clocks);
 	}
 	hk_loader_free(reading.loader);
 	free(reading.threads);

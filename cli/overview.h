@@ -2,9 +2,10 @@
  * stretch of the job's time (a bin) how long it was in calls of each domain, and what of the bin is
  * not known.
  *
- * It comes from the records of main processes. Where there are more than OPTIONS allow, only some
- * chunks are read, the same share of each process, evenly over its time; the rest is estimated from
- * those of the same bin, or not known. Everything lives until hk_overview_free. One thread.
+ * It comes from the records of main processes if all are there and OPTIONS allow to read them all.
+ * Otherwise it comes from what the job's collector saw while the job ran. Where no collector did,
+ * some chunks are read, the same share of each process, evenly over its time; the rest is estimated
+ * from those of the same bin, or not known. Everything lives until hk_overview_free. One thread.
  */
 #ifndef HK_OVERVIEW_H
 #define HK_OVERVIEW_H
@@ -14,6 +15,7 @@
 #include <stdint.h>
 
 #include "report/json_stream.h"
+#include "report/report.h"
 #include "schema/wire.pb-c.h"
 
 #define HK_OVERVIEW_BINS_MAX 4096u
@@ -23,9 +25,10 @@
 #define HK_OVERVIEW_CHUNKS 20000u
 
 struct hk_overview_options {
-	size_t bins;	  /* 1 to HK_OVERVIEW_BINS_MAX */
-	uint64_t records; /* about how many are read at the most, not 0 */
-	uint64_t chunks;  /* likewise */
+	size_t bins;			/* 1 to HK_OVERVIEW_BINS_MAX */
+	uint64_t records;		/* about how many are read at the most, not 0 */
+	uint64_t chunks;		/* likewise */
+	const struct hk_report *report; /* of the same snapshot, with its activity; NULL: none */
 };
 
 struct hk_overview_bin {
@@ -41,6 +44,7 @@ struct hk_overview_rank {
 	int32_t rank;
 	int64_t start_ns, end_ns;     /* as far as known */
 	struct hk_overview_bin *bins; /* all of the overview's; NULL: it has no records */
+	bool seen; /* they come from what the collector saw, and no record of it is read */
 };
 
 struct hk_overview {
@@ -68,8 +72,9 @@ int hk_overview_new(const Hk__Snapshot *snapshot, const char *directory,
 struct hk_overview *hk_overview_free(struct hk_overview *overview);
 
 /* As member KEY (NULL: an element): start_ns, width_ns, bins, complete, records, records_there,
- * records_missing, damaged, domains[], and ranks[] with rank, start_ns, end_ns, and, where it has
- * records, calls[] (a bin each), busy {domain: [thousandths of the bin's width, a bin each]}, lost
+ * records_missing, damaged, domains[], and ranks[] with rank, start_ns, end_ns, seen, and, where it
+ * has records, calls[] (a bin each), busy {domain: [thousandths of the bin's width, a bin each]},
+ * lost
  * [[bin, records]] and unknown [[bin, thousandths]], both where there are any. */
 void hk_overview_write(const struct hk_overview *overview, const char *key, struct hk_json *json);
 

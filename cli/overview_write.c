@@ -85,6 +85,7 @@ static void write_rank(const struct hk_overview *overview, const struct hk_overv
 	hk_json_int(json, "rank", rank->rank);
 	hk_json_int(json, "start_ns", rank->start_ns);
 	hk_json_int(json, "end_ns", rank->end_ns);
+	hk_json_bool(json, "seen", rank->seen);
 	if (rank->bins) {
 		hk_json_open(json, "calls", '[');
 		for (size_t i = 0; i < overview->bins; i++) {

@@ -47,8 +47,10 @@ static size_t bins_for(size_t ranks)
 int hk_html_write_job(const struct hk_report *report, const Hk__Snapshot *snapshot,
 		      const char *directory, uint64_t records, FILE *output)
 {
-	const struct hk_overview_options options = {
-	    .bins = bins_for(report->rank_count), .records = records, .chunks = HK_OVERVIEW_CHUNKS};
+	const struct hk_overview_options options = {.bins = bins_for(report->rank_count),
+						    .records = records,
+						    .chunks = HK_OVERVIEW_CHUNKS,
+						    .report = report};
 	struct hk_overview *overview = NULL;
 
 	/* A report without its timeline is better than none: of a job whose files cannot be read

@@ -313,8 +313,9 @@ hk.timeline = (() => {
 			onpointerdown: pressBrush, onpointermove: moveBrush, onpointerup: () => { state.drag = null; }, ondblclick: () => zoom(all.from, all.to), onkeydown: key });
 		words = html("span", {});
 		board = html("div", { class: "time-board" }, main, brush, html("div", { class: "time-state" }, words));
-		const read = view.complete ? "" : ` ${format.short(view.records)} of ${format.short(view.records_there)} records were read; the rest is estimated from them.`;
-		const missing = view.records_missing > 0 ? ` ${format.short(view.records_missing)} records are missing: red, where it is known.` : "";
+		const seen = view.ranks.some((rank) => rank.seen);
+		const read = view.complete ? "" : seen ? " It shows what the collector saw while the job ran: not all records are read here." : ` ${format.short(view.records)} of ${format.short(view.records_there)} records were read; the rest is estimated from them.`;
+		const missing = view.records_missing > 0 ? ` ${format.short(view.records_missing)} records are missing${seen ? "; none of this is drawn from records" : ": red, where it is known"}.` : "";
 		section.replaceChildren(head("Timeline", `Time in outermost calls of each rank's main process, by domain; waits for events and threads are left out.${read}${missing}`,
 			html("button", { type: "button", class: "tool", onclick: () => scale(0.5) }, "Zoom in"), html("button", { type: "button", class: "tool", onclick: () => scale(2) }, "Zoom out"),
 			html("button", { type: "button", class: "tool", onclick: () => zoom(all.from, all.to) }, "All")), board,

@@ -194,7 +194,7 @@ static struct job *job_new(void)
 static struct hk_overview *overview_of(const struct job *job, size_t bins, uint64_t records,
 				       uint64_t chunks)
 {
-	const struct hk_overview_options options = {bins, records, chunks};
+	const struct hk_overview_options options = {bins, records, chunks, NULL};
 	struct hk_overview *overview;
 
 	assert_int_equal(hk_overview_new(&job->snapshot, job->directory, &options, &overview), 0);
@@ -369,6 +369,81 @@ static void test_sampling_is_near_the_truth(void **state)
 	job_remove(job);
 }
 
+#define PART 16u
+#define PARTS 6u /* of bins of 2^20 ns: a little more than the job */
+
+/* What a collector saw of a process: EACH in every bin, of KIND and DOMAIN. */
+static void saw(struct process *process, Hk__ActivityKind kind, const char *domain, uint64_t each)
+{
+	static Hk__Activity parts[4][PARTS], *list[4 * PARTS];
+	static uint64_t values[4][PARTS * PART];
+	size_t row = process->message.n_activity / PARTS;
+
+	for (unsigned i = 0; i < PARTS; i++) {
+		Hk__Activity *part = &parts[row][i];
+		hk__activity__init(part);
+		part->kind = kind;
+		part->domain = (char *)(uintptr_t)domain;
+		part->part = i;
+		part->start_ticks = process->start.ticks;
+		part->shift = 20;
+		part->value = &values[row][(size_t)i * PART];
+		for (part->n_value = 0; part->n_value < PART; part->n_value++) {
+			part->value[part->n_value] = each;
+		}
+		list[process->message.n_activity++] = part;
+	}
+	process->message.activity = list;
+}
+
+/* A uniform job whose records are not all read is not drawn as spikes: what its collector saw is
+ * known of every bin. */
+static void test_what_is_not_read_was_seen(void **state)
+{
+	struct job *job = job_new();
+	struct hk_report *report;
+	struct hk_overview *overview;
+	uint64_t calls = 0;
+	(void)state;
+	struct process *process = add_process(job, 0, HK__ROLE__ROLE_MAIN);
+	for (uint64_t chunk = 0; chunk < 50; chunk++) {
+		for (uint64_t i = 0; i < 100; i++) {
+			call(process, SITE_SEND, chunk * 2000 + i * 20, chunk * 2000 + i * 20 + 10);
+		}
+		seal(process);
+	}
+	saw(process, HK__ACTIVITY_KIND__ACTIVITY_CALLS, "", 52);
+	saw(process, HK__ACTIVITY_KIND__ACTIVITY_DOMAIN, "mpi", 520000);
+	assert_int_equal(hk_report_new(&job->snapshot, &report), 0);
+	struct hk_overview_options options = {100, 100, 1000, report};
+	assert_int_equal(hk_overview_new(&job->snapshot, job->directory, &options, &overview), 0);
+	assert_true(overview->ranks[0].seen);
+	assert_false(overview->complete);
+	assert_int_equal(overview->records, 0);
+	assert_int_equal(overview->records_there, 5000);
+	for (size_t i = 0; i < overview->bins; i++) {
+		const struct hk_overview_bin *bin = &overview->ranks[0].bins[i];
+		calls += bin->calls;
+		if (i + 1 == overview->bins) {
+			break; /* the last bin of what was seen is shorter, and as full */
+		}
+		assert_in_range(bin->calls, 48, 54);
+		assert_true(fabs(busy_ms(overview, 0, "mpi", i) - 0.5) < 0.05);
+		assert_true(bin->unknown == 0);
+	}
+	assert_in_range(calls, 96 * 52 - 1, 96 * 52 + 1);
+	hk_overview_free(overview);
+
+	/* Where all is read, records say it more exactly. */
+	options.records = 5000;
+	assert_int_equal(hk_overview_new(&job->snapshot, job->directory, &options, &overview), 0);
+	assert_false(overview->ranks[0].seen);
+	assert_true(overview->complete);
+	hk_overview_free(overview);
+	hk_report_free(report);
+	job_remove(job);
+}
+
 /* Chunks that are large and small in turns are both read, and about as much as was asked for. */
 static void test_chunks_of_two_sizes(void **state)
 {
@@ -478,6 +553,7 @@ int main(void)
 	    cmocka_unit_test(test_ranks_are_main_processes),
 	    cmocka_unit_test(test_what_is_missing_is_marked),
 	    cmocka_unit_test(test_sampling_is_near_the_truth),
+	    cmocka_unit_test(test_what_is_not_read_was_seen),
 	    cmocka_unit_test(test_chunks_of_two_sizes),
 	    cmocka_unit_test(test_json_has_it_all),
 	    cmocka_unit_test(test_damage_is_survived),

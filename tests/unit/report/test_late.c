@@ -14,7 +14,7 @@
 
 #define DRAWS 1000
 #define STEPS 64 /* of a batch */
-#define RANKS_MAX 16
+#define RANKS_MAX 8
 
 static uint64_t state_of_chance;
 
@@ -99,7 +99,7 @@ static void draw(const struct model *model, size_t ranks, size_t late, double sl
 
 static void each(void (*check)(const struct model *model, size_t ranks))
 {
-	static const size_t sizes[] = {2, 3, 4, RANKS_MAX};
+	static const size_t sizes[] = {2, 3, RANKS_MAX};
 
 	state_of_chance = UINT64_C(0x9e3779b97f4a7c15);
 	for (size_t i = 0; i < MODELS; i++) {
