@@ -22,7 +22,7 @@ struct hk_activity {
 	struct hk_course_row **row_of; /* by site; NULL: not known yet */
 	uint32_t site_count;
 	/* While a look lasts: what the rows have come to. */
-	uint64_t calls, worked_ns, waited_ns;
+	uint64_t calls, worked_ns, waited_ns, usual_ns;
 	struct sum {
 		struct hk_course_row *row;
 		uint64_t ns;
@@ -126,7 +126,7 @@ static int sum_cells(struct hk_process *process)
 	uint64_t cursor = 0;
 	int r;
 	activity->sum_count = 0;
-	activity->calls = activity->worked_ns = activity->waited_ns = 0;
+	activity->calls = activity->worked_ns = activity->waited_ns = activity->usual_ns = 0;
 	while ((r = hk_reader_next_cell(process->reader, &cursor, &cell)) > 0) {
 		struct hk_course_row *row = row_of(process, cell.site);
 		activity->calls += cell.calls;
@@ -172,6 +172,7 @@ static int sum_calls(struct hk_process *process, uint64_t now_ticks)
 	while (r >= 0 && (r = hk_reader_next_thread(process->reader, &cursor, &thread)) > 0) {
 		process->activity->worked_ns += thread.worked_ns;
 		process->activity->waited_ns += thread.waited_ns;
+		process->activity->usual_ns += thread.usual_ns;
 		sum_open_calls(process, &thread, now_ticks);
 	}
 	return r;
@@ -203,6 +204,7 @@ static void add_work(struct hk_process *process, uint64_t now_ticks)
 	uint64_t from = ticks < (double)since ? now_ticks - (uint64_t)ticks : course->start_ticks;
 	add_row(course, HK__ACTIVITY_KIND__ACTIVITY_WORK, activity->worked_ns, from, now_ticks);
 	add_row(course, HK__ACTIVITY_KIND__ACTIVITY_WAITING, activity->waited_ns, from, now_ticks);
+	add_row(course, HK__ACTIVITY_KIND__ACTIVITY_USUAL, activity->usual_ns, from, now_ticks);
 }
 
 static void look(struct hk_process *process)

@@ -26,7 +26,7 @@ static uint64_t since_ns(uint64_t from_ticks, uint64_t to_ticks)
 
 /* Reads how long the thread has run so far and how often it slept. False: the kernel must not be
  * asked. The times of getrusage are those of the last tick. */
-static bool look(struct hk_work *ret_work)
+static bool look(struct hk_work_look *ret_look)
 {
 	struct rusage usage;
 	struct timespec ran;
@@ -34,20 +34,21 @@ static bool look(struct hk_work *ret_work)
 	    hk_kernel(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ran, 0, 0, 0, 0) < 0) {
 		return false;
 	}
-	ret_work->ran_ns = (uint64_t)ran.tv_sec * 1000000000u + (uint64_t)ran.tv_nsec;
-	ret_work->sleeps = (uint64_t)usage.ru_nvcsw;
-	ret_work->looked_ticks = hk_process_ticks();
+	ret_look->ran_ns = (uint64_t)ran.tv_sec * 1000000000u + (uint64_t)ran.tv_nsec;
+	ret_look->sleeps = (uint64_t)usage.ru_nvcsw;
+	ret_look->ticks = hk_process_ticks();
 	return true;
 }
 
 /* Of the stretch that ended at NOW, which is a look, what its thread waited for a processor. All of
  * what was lost since the last look was lost in this stretch: others were short. The kernel likes
  * to take the processor at the end of a system call, so the look is part of the stretch. */
-static uint64_t waited_ns(const struct hk_work *work, const struct hk_work *now, uint64_t worked_ns)
+static uint64_t waited_ns(const struct hk_work_look *before, const struct hk_work_look *now,
+			  uint64_t worked_ns)
 {
-	uint64_t wall_ns = since_ns(work->looked_ticks, now->looked_ticks);
-	uint64_t ran_ns = now->ran_ns - work->ran_ns;
-	if (now->sleeps != work->sleeps || now->ran_ns < work->ran_ns || wall_ns <= ran_ns) {
+	uint64_t wall_ns = since_ns(before->ticks, now->ticks);
+	uint64_t ran_ns = now->ran_ns - before->ran_ns;
+	if (now->sleeps != before->sleeps || now->ran_ns < before->ran_ns || wall_ns <= ran_ns) {
 		return 0;
 	}
 	return wall_ns - ran_ns < worked_ns ? wall_ns - ran_ns : worked_ns;
@@ -60,6 +61,24 @@ static uint64_t stretch_ns(const struct hk_work *work, uint64_t ticks)
 	return ns > work->call_ns ? ns - work->call_ns : 0;
 }
 
+/* What of a long stretch of WORKED_NS that CALL ends counts as usual. The usual time is where a
+ * fifth of the stretches are shorter: each longer one raises it a little, each shorter one lowers
+ * it by four times as much. */
+static uint64_t usual_ns(struct hk_work *work, const struct hk_call *call, uint64_t worked_ns)
+{
+	uint64_t key = work->call_address * 31 + call->return_address;
+	uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15ULL) >> 58);
+	uint64_t usual = work->kinds[at].usual_ns;
+	if (work->kinds[at].key != key || worked_ns < usual / 2) {
+		usual = worked_ns;
+	} else {
+		usual = worked_ns < usual ? usual - usual / 80 : usual + usual / 320;
+	}
+	work->kinds[at].key = key;
+	work->kinds[at].usual_ns = usual;
+	return worked_ns < usual ? worked_ns : usual;
+}
+
 uint64_t hk_work_end(const struct hk_call *call)
 {
 	uint64_t ticks = hk_process_ticks();
@@ -68,30 +87,33 @@ uint64_t hk_work_end(const struct hk_call *call)
 	    !hk_work_is_end(call)) {
 		return ticks;
 	}
-	struct hk_work *work = &thread->work, now;
-	uint64_t worked_ns = stretch_ns(work, ticks), lost_ns = 0;
+	struct hk_work *work = &thread->work;
+	struct hk_work_look now;
+	uint64_t worked_ns = stretch_ns(work, ticks), lost_ns = 0, usual = worked_ns;
 	if (worked_ns >= HK_WORK_LONG_NS && look(&now)) {
-		worked_ns = stretch_ns(work, now.looked_ticks);
-		lost_ns = waited_ns(work, &now, worked_ns);
-		*work = now;
+		worked_ns = stretch_ns(work, now.ticks);
+		lost_ns = waited_ns(&work->look, &now, worked_ns);
+		usual = usual_ns(work, call, worked_ns - lost_ns);
+		work->look = now;
 		ticks = hk_process_ticks();
 	}
 	work->call_ticks = 0;
 	thread->slot->waited_ns += lost_ns;
 	thread->slot->worked_ns += worked_ns - lost_ns;
+	thread->slot->usual_ns += usual;
 	return ticks;
 }
 
 void hk_work_look(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
 {
-	struct hk_work now;
+	struct hk_work_look now;
 	if (!look(&now)) {
 		return;
 	}
 	/* What the look takes, and what is lost in it, is no work. */
-	uint64_t so_far_ns = since_ns(call->start_ticks, now.looked_ticks);
+	uint64_t so_far_ns = since_ns(call->start_ticks, now.ticks);
 	thread->slot->waited_ns += so_far_ns > ns ? so_far_ns - ns : 0;
-	now.call_ticks = now.looked_ticks;
-	now.call_ns = 0;
-	thread->work = now;
+	thread->work.call_ticks = now.ticks;
+	thread->work.call_ns = 0;
+	thread->work.look = now;
 }

@@ -4,8 +4,11 @@
  * Between two such calls a rank works, unless others have its processor: the wall clock does not
  * tell these apart, the thread's own clock does. It is read, by a system call, only where a stretch
  * of work or a call has lasted long; what a thread loses in a short one makes that a long one.
- * A stretch in which the thread slept counts nothing: that is the program's own doing. General
- * registers only.
+ * A stretch in which the thread slept counts nothing: that is the program's own doing.
+ *
+ * The same work takes a thread up to a third longer on a processor that shares its core or its
+ * caches with busy ones. So of the long stretches between the same two calls the shortest fifth say
+ * what is usual; one that takes longer counts only that much there. General registers only.
  */
 #ifndef HK_AGENT_FRAME_WORK_H
 #define HK_AGENT_FRAME_WORK_H
@@ -44,7 +47,8 @@ static inline void hk_work_begin(struct hk_thread *thread, const struct hk_call 
 	}
 	thread->work.call_ticks = call->start_ticks;
 	thread->work.call_ns = ns;
-	if (ns >= HK_WORK_LONG_NS || !thread->work.looked_ticks) {
+	thread->work.call_address = call->return_address;
+	if (ns >= HK_WORK_LONG_NS || !thread->work.look.ticks) {
 		hk_work_look(thread, call, ns);
 	}
 }

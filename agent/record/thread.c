@@ -181,7 +181,7 @@ static struct hk_thread *take_thread(void)
 		thread->domains = 0;
 		thread->rounds = 0;
 		thread->range_depth = 0;
-		thread->work.call_ticks = thread->work.looked_ticks = 0;
+		thread->work.call_ticks = thread->work.look.ticks = 0;
 		thread->busy = 0;
 		thread->nested_busy = 0;
 	} else {

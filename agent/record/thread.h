@@ -28,14 +28,25 @@ struct hk_range {
 	uint64_t start_ticks, child_ns, domains; /* child_ns and domains: the thread's before it */
 };
 
+#define HK_WORK_KINDS 64u
+
+/* What the kernel says of a thread at one moment. */
+struct hk_work_look {
+	uint64_t ticks;	 /* when that was, 0: never */
+	uint64_t ran_ns; /* on a processor so far */
+	uint64_t sleeps; /* times that it gave its processor up to wait for something */
+};
+
 /* What is known of the thread's work: frame/work.h. */
 struct hk_work {
 	/* The call that ended when the stretch that lasts began: its start, 0: there is no stretch;
-	 * and how long it was. */
-	uint64_t call_ticks, call_ns;
-	uint64_t looked_ticks; /* when the rest was so, 0: never */
-	uint64_t ran_ns;       /* on a processor so far */
-	uint64_t sleeps;       /* times that it gave its processor up to wait for something */
+	 * how long it was, and where it returned to. */
+	uint64_t call_ticks, call_ns, call_address;
+	struct hk_work_look look; /* the last one */
+	/* Long stretches between the same two calls are of one kind. */
+	struct {
+		uint64_t key, usual_ns;
+	} kinds[HK_WORK_KINDS];
 };
 
 struct hk_thread {

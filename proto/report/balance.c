@@ -16,7 +16,7 @@
 #define TOLD_FROM_NS 1e7 /* less lost time is no finding, however short the job */
 /* Costs of less than this share of the wall time are none either. Where many processes share a
  * processor the ranks' work is a small part of it. */
-#define LATE_OF_WALL 0.002
+#define LATE_OF_WALL 0.001
 #define WAITING_OF_WALL 0.05
 /* A function is uneven from this maximum over mean on, and worth a line from this share of the
  * wall time that its slowest rank lost by it. */
@@ -24,6 +24,9 @@
 #define UNEVEN_OF_WALL 0.02
 /* A cause explains so much of what a rank works longer, or it is none. */
 #define CAUSE_SHARE 0.5
+#define CAUSE_EXCESS 0.05 /* over what the others spend in it: waits last as long as the job */
+/* A processor whose core or caches others keep busy is slower by less. */
+#define BEYOND_DISTURBANCE 0.4
 /* Batches shorter than this many bins say nothing of when something was. */
 #define BATCH_BINS 2
 #define UNSEEN_MOST 0.25 /* of the time that is cut into batches */
@@ -190,8 +193,8 @@ static const char *cause_of(const struct hk_report *report, size_t rank, double 
 				others[count++] = time_in(report, k, call->function);
 			}
 		}
-		double more = own - median(others, count);
-		if (more >= least_ns && more > *ret_more_ns) {
+		double usual = median(others, count), more = own - usual;
+		if (more >= least_ns && more >= CAUSE_EXCESS * usual && more > *ret_more_ns) {
 			cause = call->function;
 			*ret_more_ns = more;
 		}
@@ -217,19 +220,13 @@ static const char *others_of(const struct hk_report *report)
 	return report->rank_count > 2 ? "the median of the others" : "the other one";
 }
 
-static int late_add(struct hk_verdicts *verdicts, const struct hk_report *report,
-		    const struct hk_late *late)
+/* RANK works longer than the others: LATE says by how much, CAUSE, if any, in what. */
+static void late_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+		     const struct hk_late *late, const char *cause, double more_ns)
 {
-	double more_ns, *others = calloc(report->rank_count, sizeof(*others));
-	double least_ns = CAUSE_SHARE * (late->work - late->others);
 	char work[HK_QUANTITY_BYTES], more[HK_QUANTITY_BYTES], name[HK_NAME_BYTES(NAME_COLUMNS)];
 	char why[sizeof(name) + 80] = "in no function that was hooked outside MPI";
 
-	if (!others) {
-		return -ENOMEM;
-	}
-	const char *cause = cause_of(report, late->rank, least_ns, others, &more_ns);
-	free(others);
 	if (cause) {
 		hk_name_print(name, NAME_COLUMNS, cause);
 		snprintf(why, sizeof(why), "%s s of that in %s", hk_quantity_seconds(more, more_ns),
@@ -241,7 +238,30 @@ static int late_add(struct hk_verdicts *verdicts, const struct hk_report *report
 		       "%s, %s",
 		       report->ranks[late->rank].rank, hk_quantity_seconds(work, late->work),
 		       100 * late->excess, ceil(200 * late->error), others_of(report), why);
-	return 0;
+}
+
+/* A rank that has more to do in its usual steps; else one that works longer for a reason that was
+ * seen, or by more than a slow processor explains. */
+static int find_and_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+			const struct span *span, double least_ns)
+{
+	double more_ns = 0, *others = calloc(report->rank_count, sizeof(*others));
+	struct hk_late late;
+	int r =
+	    others ? find_late(report, span, HK__ACTIVITY_KIND__ACTIVITY_USUAL, &late) : -ENOMEM;
+	bool usual = r > 0;
+
+	r = r == 0 ? find_late(report, span, HK__ACTIVITY_KIND__ACTIVITY_WORK, &late) : r;
+	double more = r > 0 ? late.work - late.others : 0;
+	if (r > 0 && more >= least_ns) {
+		const char *cause =
+		    cause_of(report, late.rank, CAUSE_SHARE * more, others, &more_ns);
+		if (usual || cause || late.excess >= BEYOND_DISTURBANCE) {
+			late_add(verdicts, report, &late, cause, more_ns);
+		}
+	}
+	free(others);
+	return r < 0 ? r : 0;
 }
 
 static void waiting_add(struct hk_verdicts *verdicts, const struct hk_report *report,
@@ -266,10 +286,7 @@ static int over_time_add(struct hk_verdicts *verdicts, const struct hk_report *r
 	if (!find_span(report, &span)) {
 		return 0;
 	}
-	int r = find_late(report, &span, HK__ACTIVITY_KIND__ACTIVITY_WORK, &late);
-	if (r > 0 && late.work - late.others >= fmax(LATE_OF_WALL * wall, TOLD_FROM_NS)) {
-		r = late_add(verdicts, report, &late);
-	}
+	int r = find_and_add(verdicts, report, &span, fmax(LATE_OF_WALL * wall, TOLD_FROM_NS));
 	r = r < 0 ? r : find_late(report, &span, HK__ACTIVITY_KIND__ACTIVITY_WAITING, &late);
 	if (r > 0 && late.work - late.others >= fmax(WAITING_OF_WALL * wall, TOLD_FROM_NS)) {
 		waiting_add(verdicts, report, &late);

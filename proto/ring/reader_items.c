@@ -317,6 +317,7 @@ static void copy_thread(const struct hk_thread_slot *shared, uint32_t slot,
 	    .tid = atomic_load_explicit(&shared->tid, memory_order_relaxed),
 	    .depth = atomic_load_explicit(&shared->depth, memory_order_acquire),
 	    .uid = atomic_load_explicit(&shared->uid, memory_order_relaxed),
+	    .usual_ns = __atomic_load_n(&shared->usual_ns, __ATOMIC_RELAXED),
 	    .worked_ns = __atomic_load_n(&shared->worked_ns, __ATOMIC_RELAXED),
 	    .waited_ns = __atomic_load_n(&shared->waited_ns, __ATOMIC_RELAXED),
 	};

@@ -329,10 +329,10 @@ struct hk_thread_slot {
 	uint32_t reserved;
 	struct hk_chain chain[HK_STREAMS];
 	struct hk_open_call open[HK_OPEN_CALLS]; /* [depth - 1] is innermost */
-	/* Between outermost MPI calls, from the first on; since 1.2: work, and what a thread that
-	 * could have run had no processor. */
-	uint64_t worked_ns, waited_ns;
-	uint64_t reserved2[5];
+	/* Between outermost MPI calls, from the first on; since 1.2: work, what a thread that could
+	 * have run had no processor, and the work as it is when nothing disturbs it. */
+	uint64_t worked_ns, waited_ns, usual_ns;
+	uint64_t reserved2[4];
 };
 static_assert(sizeof(struct hk_thread_slot) == 408, "thread slot");
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Which rank is late, if any: jobs of equal ranks and jobs with one that does a tenth more, on 2 and 4 ranks. What a rank's work
-took is the program's own measure of its processor time: a machine that is busy, or has a slow core, is no error of the report."""
+"""Which rank is late, if any: jobs of equal ranks and jobs with one that does a tenth more, on 2 and 4 ranks. What a step's work
+takes is the program's own measure of its processor time in the steps that nothing disturbed: a busy machine is no error of the report."""
 import os
 import re
 import statistics
@@ -35,7 +35,7 @@ def pace(run, ranks, slow, number):
     truth = excesses(done.stdout)
     expect(f"{name}: ranks", len(truth), ranks)
     late, text = late_of(run, name)
-    print(f"{name}: processor time above the others' {', '.join(f'{100 * each:.1f} %' for each in truth)}; late: {late} {text}")
+    print(f"{name}: a step takes more than the others' {', '.join(f'{100 * each:.1f} %' for each in truth)}; late: {late} {text}")
     worst = max(range(ranks), key=lambda rank: truth[rank])
     if truth[worst] <= EQUAL:
         expect(f"{name}: late rank", late, None)

@@ -90,18 +90,32 @@ static void fill_activity(struct maker_process *process, Hk__ActivityKind kind, 
 	process->message.n_activity = BINS / PART;
 }
 
+/* Work that nothing disturbs: all of it is usual. */
+static void fill_work(struct maker_process *process, unsigned ms)
+{
+	static Hk__Activity *both[8][2 * BINS / PART];
+	static unsigned next;
+	Hk__Activity **list = both[next++ % 8];
+
+	fill_activity(process, HK__ACTIVITY_KIND__ACTIVITY_WORK, ms);
+	memcpy(list, process->message.activity, sizeof(both[0]) / 2);
+	fill_activity(process, HK__ACTIVITY_KIND__ACTIVITY_USUAL, ms);
+	memcpy(list + BINS / PART, process->message.activity, sizeof(both[0]) / 2);
+	process->message.activity = list;
+	process->message.n_activity = 2 * BINS / PART;
+}
+
 static void test_a_late_rank_is_named_with_its_numbers(void **state)
 {
 	struct maker maker;
 	(void)state;
 	fill(&maker, (const unsigned[]){4, 4, 4, 4});
 	for (int rank = 0; rank < 4; rank++) {
-		fill_activity(maker.processes[rank], HK__ACTIVITY_KIND__ACTIVITY_WORK,
-			      rank == 2 ? 33 : 30);
+		fill_work(maker.processes[rank], rank == 2 ? 33 : 30);
 	}
 	char *text = told(&maker);
 	expect(text, "balance finding: rank 2 is late: between MPI calls it works 3.", true);
-	expect(text, " s, 10 % (\302\2615) above the median of the others, in no function ", true);
+	expect(text, " s, 10 % (\302\2611) above the median of the others, in no function ", true);
 	expect(text, "time fact: of the ranks' time 40.0 % in MPI, with what these call;", true);
 	expect(text, "time fact: most time is in MPI_Allreduce: 16.00 s over all ranks, 40.0 %",
 	       true);
@@ -125,6 +139,21 @@ static void test_the_function_that_makes_a_rank_late_is_named(void **state)
 	char *text = told(&maker);
 	expect(text, "rank 1 is late: ", true);
 	expect(text, "above the median of the others, 2.00 s of that in clock_nanosleep\n", true);
+	free(text);
+}
+
+/* Its steps are as long as the others' when nothing disturbs them, but something mostly does. */
+static void test_a_slow_processor_is_no_late_rank(void **state)
+{
+	struct maker maker;
+	(void)state;
+	fill(&maker, (const unsigned[]){4, 4, 4, 4});
+	for (int rank = 0; rank < 4; rank++) {
+		fill_activity(maker.processes[rank], HK__ACTIVITY_KIND__ACTIVITY_WORK,
+			      rank == 1 ? 36 : 30);
+	}
+	char *text = told(&maker);
+	expect(text, "is late", false);
 	free(text);
 }
 
@@ -282,6 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_a_late_rank_is_named_with_its_numbers),
 	    cmocka_unit_test(test_the_function_that_makes_a_rank_late_is_named),
+	    cmocka_unit_test(test_a_slow_processor_is_no_late_rank),
 	    cmocka_unit_test(test_a_rank_without_a_processor_is_not_late),
 	    cmocka_unit_test(test_a_difference_that_was_seen_once_is_no_finding),
 	    cmocka_unit_test(test_even_ranks_are_not_blamed),
