@@ -47,7 +47,7 @@ struct model {
 static const struct model models[] = {
     {"every step varies a little", 0.05, 0, 0, 0, 0, 0, 0, 0.5},
     {"every step varies much", 0.2, 0, 0, 0, 0, 0, 0, 0.5},
-    {"steps are like their neighbours", 0.04, 0.97, 0, 0, 0, 0, 0, 0.5},
+    {"steps are like their neighbours", 0.03, 0.97, 0, 0, 0, 0, 0, 0.5},
     {"now and then something else runs", 0.05, 0, 2, 0.002, 0, 0, 0, 0.5},
     {"ranks are slowed for phases", 0.05, 0, 0, 0, 0.1, 20, 0, 0.5},
     {"the machine is slowed for phases", 0.05, 0, 0, 0, 0, 0, 0.8, 0.5},
