@@ -594,9 +594,3 @@ struct hk_result hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 	restore(thread, call, ns);
 	return result_of(call);
 }
-
-/* For trampoline.S where the clock is a function. */
-uint64_t hk_clock_read(void)
-{
-	return hk_process_ticks();
-}
