@@ -181,6 +181,7 @@ def control(run):
     root, leaves = root_and_leaves(run, ["red", "blue"])
     commands, _ = start_ranks(run, leaves, "told", FOREVER)
 
+    wait_for("the job to be known", lambda: root.cli("report", "told", check=False).returncode == 0)
     wait_for("all ranks", lambda: len(root.report("told")["ranks"]) == len(commands))
     told = root.cli("ctl", "off", "--all", "--job", "told").stdout
     expect("who is told", told, f"{len(commands)} processes told\n")
@@ -316,7 +317,9 @@ def removed(run):
     for path in paths:
         loop.wait_rounds(path, ROUNDS)
     wait_for("the job to be known", lambda: root.cli("report", "gone", check=False).returncode == 0)
-    shutil.rmtree(os.path.join(root.store, "gone"))
+    # The root writes on meanwhile: it finds the directory gone at once, not file by file.
+    os.rename(os.path.join(root.store, "gone"), run.path("removed"))
+    shutil.rmtree(run.path("removed"))
     for command in commands:
         end_process(command)
     wait_for("nothing to be unsent", lambda: json.loads(leaf.cli("status", "--json").stdout)["upstream"]["unsent_jobs"] == 0 and
