@@ -7,7 +7,6 @@
 
 #include "frame/layout.h"
 #include "frame/site.h"
-#include "frame/state.h"
 #include "hooks/hook.h"
 #include "hooks/pattern.h"
 #include "patch/patch.h"
@@ -16,8 +15,6 @@
 
 static_assert(offsetof(struct hk_process, writer.header) == HK_PROCESS_HEADER, "layout.h");
 static_assert(offsetof(struct hk_segment_header, generation) == HK_HEADER_GENERATION, "layout.h");
-
-#define SCAN_BYTES 8192u /* of the stack: a look for new objects */
 
 /* What was published, copied and checked. */
 struct published {
@@ -98,9 +95,7 @@ bool hk_control_heed(uint32_t generation)
 	/* Without a segment of its own it would read that of a parent. */
 	bool heeded = !hk_process.on || apply();
 	hk_generation_seen = heeded ? generation : generation - 1;
-	if (hk_state_has_bytes(SCAN_BYTES)) {
-		hk_patch_look();
-	}
+	hk_patch_look();
 	return heeded;
 }
 

@@ -12,7 +12,7 @@ static void add_shared(_Atomic uint64_t *counter)
 
 static int extend_chain(void *thread, void *stream)
 {
-	return !hk_inside && hk_thread_extend(thread, (uint32_t)(uintptr_t)stream);
+	return hk_thread_extend(thread, (uint32_t)(uintptr_t)stream);
 }
 
 static inline void write_words(uint64_t *room, const struct hk_call *call, uint64_t ns,
@@ -42,7 +42,8 @@ static void write_record(struct hk_thread *thread, uint32_t stream, volatile uin
 	*busy = call->depth + 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	uint64_t *room = hk_chain_room(chain, words);
-	if (!room && hk_state_saved(extend_chain, thread, (void *)(uintptr_t)stream)) {
+	if (!room && hk_state_may_save() &&
+	    hk_state_saved(extend_chain, thread, (void *)(uintptr_t)stream)) {
 		room = chain->cursor;
 	}
 	if (room) {

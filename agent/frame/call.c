@@ -109,9 +109,6 @@ static void lower_to(uint64_t *least, uint64_t value)
 
 static int make_octave(void *cell, void *octave)
 {
-	if (hk_inside) {
-		return 0;
-	}
 	uint64_t signals = hk_process_block_signals();
 	hk_inside = 1;
 	uint32_t offset = hk_thread_octave(cell, (uint32_t)(uintptr_t)octave);
@@ -212,7 +209,7 @@ static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint6
 	uint32_t index = hk_histogram_index(ns);
 	uint32_t octave = index / HK_OCTAVE_BUCKETS;
 	uint32_t offset = cell->octave[octave];
-	if (!offset && hk_state_has_room()) {
+	if (!offset && hk_state_may_save()) {
 		offset = (uint32_t)hk_state_saved(make_octave, cell, (void *)(uintptr_t)octave);
 	}
 	if (offset) { /* else no room: the totals still hold */

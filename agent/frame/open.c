@@ -210,9 +210,6 @@ static int adopt(void *returned, void *unused)
 {
 	(void)unused;
 	struct hk_call *call = returned;
-	if (hk_inside) {
-		return 0;
-	}
 	uint64_t signals = hk_process_block_signals();
 	hk_inside = 1;
 	int saved_errno = errno;
@@ -239,7 +236,8 @@ void hk_open_leave_elsewhere(struct hk_call *call, uint64_t end_ticks)
 		return; /* it ended, or was forked: the call has been given up */
 	}
 	forget(call);
-	if (!hk_state_saved(adopt, call, NULL) || call->site->level == HK_LEVEL_COUNT) {
+	if (!hk_state_may_save() || !hk_state_saved(adopt, call, NULL) ||
+	    call->site->level == HK_LEVEL_COUNT) {
 		return;
 	}
 	struct hk_thread *thread = call->thread;

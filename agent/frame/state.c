@@ -88,6 +88,11 @@ bool hk_state_has_bytes(uint64_t bytes)
 	return (uint64_t)__builtin_frame_address(0) - (uint64_t)stack.ss_sp >= bytes;
 }
 
+bool hk_state_may_save(void)
+{
+	return !hk_inside && hk_state_has_bytes(SAVED_BYTES + HK_STATE_SLOW_BYTES);
+}
+
 bool hk_state_has_room(void)
 {
 	bool room = hk_state_has_bytes(SAVED_BYTES + HK_STATE_SLOW_BYTES);

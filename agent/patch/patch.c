@@ -17,6 +17,7 @@
 #include "annotate.h"
 #include "arena.h"
 #include "frame/site.h"
+#include "frame/state.h"
 #include "hooks/pattern.h"
 #include "patch/caller.h"
 #include "patch/change.h"
@@ -35,6 +36,7 @@
 #include "ring/kernel.h"
 
 #define CANDIDATES_FIRST 256u
+#define SCAN_BYTES 8192u /* of the stack */
 /* A relocation is not under way for longer: somebody else left the RELRO pages writable. */
 #define SETTLE_NS (2ull * 1000 * 1000 * 1000)
 
@@ -543,7 +545,7 @@ void hk_patch_rescan(void)
 
 void hk_patch_look(void)
 {
-	if (patcher.set) {
+	if (patcher.set && hk_state_has_bytes(SCAN_BYTES)) {
 		hk_loader_try(scan, NULL);
 	}
 }

@@ -25,7 +25,7 @@ void hk_patch_rescan(void);
 void hk_patch_refresh(struct dl_phdr_info *info);
 
 /* The same from any call that is not already inside the agent: never waits. Where the list is not
- * to be had now, the next look or scan does it. */
+ * to be had now, or a signal stack has less than 8 KiB left, the next look or scan does it. */
 void hk_patch_look(void);
 
 /* The hooks in force; NULL before hk_patch_start. */

@@ -1,6 +1,7 @@
 /* sigstack BYTES WHEN: a signal handler on an alternate stack of so many bytes above a guard page
  * makes a hooked call: the first one of the process, of a forked child, or of another function than
- * the main program called. Exits with 7 behind it and prints how much of the stack was used. */
+ * the main program called; or many calls of one that it called, whose records fill several pages.
+ * Exits with 7 behind it and prints how much of the stack was used. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,10 @@
 #define GUARD_BYTES 65536
 #define WELL 7
 #define PAINT 0x5a
+#define MANY 20000
 
 static unsigned char *bottom;
-static size_t used, bytes;
+static size_t used, bytes, calls = 1;
 
 static int no_operation(void *unused)
 {
@@ -27,7 +29,9 @@ static int no_operation(void *unused)
 static void handle(int number)
 {
 	(void)number;
-	life_call(no_operation, NULL);
+	for (size_t i = 0; i < calls; i++) {
+		life_call(no_operation, NULL);
+	}
 	size_t clean = 0;
 	while (clean < bytes && bottom[clean] == PAINT) {
 		clean++;
@@ -68,6 +72,10 @@ int main(int argc, char **argv)
 	make_stack();
 	if (strcmp(argv[2], "later") == 0) {
 		life_touch(1);
+	}
+	if (strcmp(argv[2], "many") == 0) {
+		life_call(no_operation, NULL);
+		calls = MANY;
 	}
 	if (strcmp(argv[2], "forked") == 0) {
 		life_touch(1);

@@ -11,6 +11,7 @@
 
 #include "annotate.h"
 #include "frame/site.h"
+#include "frame/state.h"
 #include "patch/find.h"
 #include "patch/patch.h"
 #include "patch/slot.h"
@@ -190,6 +191,12 @@ void hk_site_retire(struct hk_span span)
 void hk_annotate_forget(struct hk_span span)
 {
 	(void)span;
+}
+
+bool hk_state_has_bytes(uint64_t bytes)
+{
+	(void)bytes;
+	return true;
 }
 
 bool hk_site_is_thunk(const void *address)
