@@ -349,7 +349,7 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 	uint32_t generation = atomic_load_explicit(thread->generation, memory_order_acquire);
 	if (frame >= thread->inner || (thread->depth && generation != thread->generation_seen)) {
 		/* Now and then in any case: calls may have ended on other threads. */
-		hk_open_heal(thread, frame);
+		hk_open_heal(thread, call);
 		hk_patch_look(); /* for slots that they left to the loader */
 	}
 	if (first || generation != thread->generation_seen) {

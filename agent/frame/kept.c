@@ -11,6 +11,13 @@ static_assert(offsetof(struct hk_thread, kept_calls) ==
 		  offsetof(struct hk_thread, kept_none) - HK_KEPT_FRAME,
 	      "the word before the first entry is no frame");
 
+extern const char hk_places[]; /* trampoline_stay.S */
+
+bool hk_kept_is_place(uint64_t address)
+{
+	return address - (uint64_t)hk_places < (uint64_t)HK_CALLERS * HK_PLACE_BYTES;
+}
+
 static struct hk_call *newest(const struct hk_thread *thread)
 {
 	return (struct hk_call *)(void *)thread->kept - 1;

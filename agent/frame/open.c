@@ -135,11 +135,22 @@ static void leave_below(struct hk_thread *thread, const struct view *view, uint3
 	}
 }
 
-void hk_open_heal(struct hk_thread *thread, uint64_t frame)
+/* Where the thread is in CALL. A call that jumped to CALL at its end has the same frame and is
+ * open: CALL counts as one unit below it. */
+static uint64_t place_of(const struct hk_call *call)
 {
-	struct view view = look_from(frame);
+	return (uint64_t)&call->caller_frame - (hk_kept_is_place(call->return_address) ? 16 : 0);
+}
+
+void hk_open_heal(struct hk_thread *thread, const struct hk_call *call)
+{
+	uint64_t frame = (uint64_t)&call->caller_frame, place = place_of(call);
+	struct view view = look_from(place);
 	leave_below(thread, &view, oldest_known(thread));
-	keep_open(thread, &view, frame);
+	keep_open(thread, &view, place);
+	if (thread->inner == frame - BESIDE) {
+		thread->inner = frame + BESIDE; /* CALL begins below it */
+	}
 }
 
 static enum hk_kept_fate fate(const void *view, uint64_t frame)
@@ -169,10 +180,11 @@ void hk_open_end_asking(uint64_t frame)
 bool hk_open_close(const struct hk_call *call)
 {
 	struct hk_thread *thread = call->thread;
-	uint64_t frame = (uint64_t)&call->caller_frame;
-	struct view view = look_from(frame);
+	uint64_t place = place_of(call);
+	uint32_t frame = (uint32_t)((uint64_t)&call->caller_frame >> 4);
+	struct view view = look_from(place);
 	uint32_t oldest = oldest_known(thread), at = thread->depth;
-	while (at > oldest && (entry(thread, at - 1)->frame != view.here ||
+	while (at > oldest && (entry(thread, at - 1)->frame != frame ||
 			       entry(thread, at - 1)->site != call->site->index)) {
 		at--;
 	}
@@ -181,7 +193,7 @@ bool hk_open_close(const struct hk_call *call)
 	if (known) {
 		hk_open_unknown(entry(thread, at - 1));
 	}
-	keep_open(thread, &view, frame);
+	keep_open(thread, &view, place);
 	/* Too deep to be known: everything known lay below it, and was left. */
 	bool deeper = !known && call->depth < oldest && thread->depth == oldest;
 	return deeper || (known && at - 1 == call->depth && thread->depth == call->depth);

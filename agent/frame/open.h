@@ -21,9 +21,9 @@ static inline void hk_open_unknown(struct hk_open_call *open)
 	atomic_store_explicit(&open->start_ticks, ~0ULL, memory_order_relaxed);
 }
 
-/* A call of THREAD begins at FRAME: those at or below it on the same stack were left. Sets what the
- * next call finds. */
-void hk_open_heal(struct hk_thread *thread, uint64_t frame);
+/* CALL begins: calls of THREAD at or below its frame on the same stack were left. One at the same
+ * frame is open if it jumped to this one (kept.h). Sets what the next call finds. */
+void hk_open_heal(struct hk_thread *thread, const struct hk_call *call);
 
 /* Room to keep a call of THREAD that begins at FRAME without a frame (kept.h); false: none. Signals
  * are blocked. */

@@ -293,6 +293,8 @@ hk_call_return:
 
 /* ---- the places ---- */
 	.p2align 6
+	.globl	hk_places
+	.hidden	hk_places
 	.type	hk_places, @object
 hk_places:
 	.set	place, 0
