@@ -453,6 +453,14 @@ static int write_end(struct hk_collector *collector, struct hk_job *job)
 	return r;
 }
 
+/* Whether a private collector's job has no place left: its store was removed, and the collector
+ * must not outlive it. Any other collector waits for its store to come back. */
+static bool has_no_place(const struct hk_collector *collector, const struct hk_job *job, int error)
+{
+	return error == -ENOENT && collector->options.exit_with_job &&
+	       access(job->state->directory, F_OK) < 0 && errno == ENOENT;
+}
+
 bool hk_job_close_is_due(const struct hk_job *job, uint64_t now_ns)
 {
 	return job->close_error == 0 || now_ns - job->close_tried_ns >= CLOSE_AGAIN_NS;
@@ -464,6 +472,11 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 	while (hk_window_slide(collector, job)) {
 	}
 	int r = write_end(collector, job);
+	if (has_no_place(collector, job, r)) {
+		hk_warning("job given up, its store was removed id=%s", job->state->id);
+		job->state->closed = true;
+		r = 0;
+	}
 	if (r < 0 && r != job->close_error) {
 		hk_warning("job not closed yet id=%s error=%s", job->state->id, strerror(-r));
 	}

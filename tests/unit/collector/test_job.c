@@ -105,6 +105,26 @@ static void test_job_is_closed_only_once_it_is_saved(void **state)
 	world_remove(&world);
 }
 
+/* A job whose whole store was removed stays open, unless its collector is there for it alone. */
+static void test_job_without_a_store_ends_with_its_private_collector(void **state)
+{
+	(void)state;
+	struct world world;
+	char path[160];
+	world_make(&world);
+	struct hk_job *job = open_job(&world);
+	path_in(&world, "j", path);
+	assert_int_equal(hk_jobdir_remove(path), 0);
+	assert_int_equal(rmdir(world.collector->store), 0);
+	assert_int_equal(hk_job_close(world.collector, job), -ENOENT);
+	assert_false(job->state->closed);
+	world.collector->options.exit_with_job = true;
+	assert_int_equal(hk_job_close(world.collector, job), 0);
+	assert_true(job->state->closed);
+	assert_int_equal(mkdir(world.collector->store, 0700), 0);
+	world_remove(&world);
+}
+
 static void test_job_removed_after_its_end_has_a_successor(void **state)
 {
 	(void)state;
@@ -132,6 +152,7 @@ int main(void)
 	    cmocka_unit_test(test_job_without_readable_statistics_is_left_alone),
 	    cmocka_unit_test(test_job_removed_while_open_is_saved_again),
 	    cmocka_unit_test(test_job_is_closed_only_once_it_is_saved),
+	    cmocka_unit_test(test_job_without_a_store_ends_with_its_private_collector),
 	    cmocka_unit_test(test_job_removed_after_its_end_has_a_successor),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
