@@ -242,7 +242,7 @@ static int refresh_threads(struct hk_process *process, uint64_t *ret_fingerprint
 	Hk__Process *state = process->state;
 	struct hk_thread_copy thread;
 	uint64_t cursor = 0, lost = process->status.records_untracked, memory_lost = 0;
-	uint64_t fingerprint = 0;
+	uint64_t fingerprint = 0, untimed = 0;
 	int r;
 	hk_state_clear_open_calls(state);
 	while ((r = hk_reader_next_thread(process->reader, &cursor, &thread)) > 0) {
@@ -250,6 +250,7 @@ static int refresh_threads(struct hk_process *process, uint64_t *ret_fingerprint
 			lost += thread.lost[i];
 		}
 		memory_lost += thread.lost[HK_STREAM_MEMORY] + thread.lost[HK_STREAM_NESTED];
+		untimed += thread.calls_untimed;
 		fingerprint = fingerprint * 31 + thread.uid + thread.state;
 		if (thread.uid != 0 && note_thread(state, &thread) < 0) {
 			return -ENOMEM;
@@ -263,6 +264,7 @@ static int refresh_threads(struct hk_process *process, uint64_t *ret_fingerprint
 		}
 	}
 	state->lost_records = lost;
+	state->calls_untimed = untimed;
 	if (process->ledger) {
 		hk_ledger_set_lost(process->ledger, memory_lost);
 	}

@@ -374,6 +374,7 @@ static bool has_room(const struct hk_call *call, const struct hk_site_hot *site)
 	bool room = hk_open_make_room(thread, (uint64_t)&call->caller_frame);
 	if (!room) {
 		add(&thread->cells[site->index]->calls, 1);
+		add(&thread->slot->calls_untimed, 1);
 	}
 	return room;
 }

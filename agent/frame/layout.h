@@ -174,5 +174,6 @@
 #define HK_SLOT_DEPTH 16
 #define HK_SLOT_OPEN 96
 #define HK_SLOT_LOST 32 /* of the first stream */
+#define HK_SLOT_UNTIMED 376
 
 #endif

@@ -170,6 +170,8 @@ hk_call_stay:
 	testq	%rcx, %rcx
 	jz	3f
 	incq	(%rcx)
+	movq	HK_THREAD_SLOT(%r10), %rcx
+	incq	HK_SLOT_UNTIMED(%rcx)
 3:	call	.Lgive_up
 .Lpass:
 	movq	HK_HOT_ORIGINAL(%r11), %r11

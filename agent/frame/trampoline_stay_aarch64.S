@@ -185,6 +185,10 @@ hk_call_stay:
 	ldr	x12, [x12, x11, lsl #3]
 	cbz	x12, .Lpass
 	count_call x12
+	add	x12, x9, HK_THREAD_APART
+	ldr	x12, [x12, KEPT(HK_THREAD_SLOT)]
+	add	x12, x12, HK_SLOT_UNTIMED
+	count_call x12
 .Lpass:
 	load_original
 	ret

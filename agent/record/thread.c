@@ -41,6 +41,7 @@ static_assert(offsetof(struct hk_thread, countdown) == HK_THREAD_COUNTDOWN, "lay
 static_assert(offsetof(struct hk_thread_slot, depth) == HK_SLOT_DEPTH, "layout.h");
 static_assert(offsetof(struct hk_thread_slot, open) == HK_SLOT_OPEN, "layout.h");
 static_assert(offsetof(struct hk_thread_slot, chain[0].lost) == HK_SLOT_LOST, "layout.h");
+static_assert(offsetof(struct hk_thread_slot, calls_untimed) == HK_SLOT_UNTIMED, "layout.h");
 static_assert(sizeof(struct hk_chain) == 24, "trampoline.S");
 static_assert(sizeof(struct hk_open_call) == 16, "layout.h");
 

@@ -1,6 +1,7 @@
 #include "report/coverage.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +32,10 @@ static const size_t refusals_known = sizeof(refusals) / sizeof(refusals[0]);
 
 static_assert(HK_REPORT_REFUSALS == HK_REFUSALS_MAX, "one count for each reason");
 
-static void note(FILE *notes, uint32_t count, const char *what)
+static void note(FILE *notes, uint64_t count, const char *what)
 {
 	if (count > 0) {
-		fprintf(notes, "%s%u %s", ftell(notes) > 0 ? "; " : "", count, what);
+		fprintf(notes, "%s%" PRIu64 " %s", ftell(notes) > 0 ? "; " : "", count, what);
 	}
 }
 
@@ -98,6 +99,8 @@ static void note_all(FILE *notes, const struct hk_report *report, const Hk__Proc
 			 : "slots refused for a reason unknown to this version");
 	}
 	note(notes, row->sites_untimed, "call sites counted and not timed: too many");
+	note(notes, row->calls_untimed,
+	     "calls counted and not timed: from too many places, or too deep");
 	note(notes, row->objects_pending, "objects not relocated yet");
 	note(notes, row->namespaces_hidden, "link-map namespaces out of sight");
 	note(notes, row->objects_hidden, "objects in them");

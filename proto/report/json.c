@@ -43,15 +43,17 @@ static json_t *job_json(const void *row)
 	const struct hk_report_job *job = row;
 
 	return json_pack(
-	    "{s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:b, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o}",
+	    "{s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:b, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, "
+	    "s:o}",
 	    "id", text(job->id), "name", text(job->name), "command", text(job->command),
 	    "start_unix_ns", number(job->start_unix_ns), "duration_ns", number(job->duration_ns),
 	    "world_size", (int)job->world_size, "tracing_cost_ns", number(job->tracing_cost_ns),
 	    "closed", (int)job->closed, "exit", text(job->exit), "calls_untracked",
-	    number(job->calls_untracked), "store_error", text(job->store_error), "store_full",
-	    (int)job->store_full, "nodes", number(job->nodes), "clock_error_ns",
-	    number_if(job->clocks_known, job->clock_error_ns), "sync_checks",
-	    number(job->sync_checks), "sync_violations", number(job->sync_violations));
+	    number(job->calls_untracked), "calls_untimed", number(job->calls_untimed),
+	    "store_error", text(job->store_error), "store_full", (int)job->store_full, "nodes",
+	    number(job->nodes), "clock_error_ns", number_if(job->clocks_known, job->clock_error_ns),
+	    "sync_checks", number(job->sync_checks), "sync_violations",
+	    number(job->sync_violations));
 }
 
 /* Null: nobody knows how far this node's clock is from the others'. */
@@ -87,7 +89,7 @@ static json_t *process_json(const void *row)
 
 	return json_pack(
 	    "{s:i, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-	    "s:o, s:o}",
+	    "s:o, s:o, s:o}",
 	    "rank", (int)process->rank, "pid", number(process->pid), "role", process->role,
 	    "command", text(process->command), "exit", exit_json(&process->exit), "agent",
 	    process->agent, "note", text(process->note), "host", text(process->host), "start_ns",
@@ -95,8 +97,9 @@ static json_t *process_json(const void *row)
 	    process->running ? json_null() : json_integer(process->end_ns), "records",
 	    number(process->records), "lost_records", number(process->lost_records), "shed_records",
 	    number(process->shed_records), "calls_untracked", number(process->calls_untracked),
-	    "tracing_cost_ns", number(process->tracing_cost_ns), "calls", number(process->calls),
-	    "errors", number(process->errors), "inside_ns",
+	    "calls_untimed", number(process->calls_untimed), "tracing_cost_ns",
+	    number(process->tracing_cost_ns), "calls", number(process->calls), "errors",
+	    number(process->errors), "inside_ns",
 	    process->have_inside ? number(process->inside_ns) : json_null());
 }
 

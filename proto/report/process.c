@@ -158,6 +158,7 @@ static int row_fill(struct hk_report *report, const Hk__Process *process,
 	row->end_ns = last ? hk_report_clock_ns(clock, last->ticks) : row->start_ns;
 	row->clock = node_clock(clock, process, last ? last->ticks : clock->ticks);
 	row->calls_untracked = process->calls_untracked;
+	row->calls_untimed = process->calls_untimed;
 	row->records = hk_report_records_of(process);
 	row->lost_records = process->lost_records;
 	row->shed_records = process->records_shed;

@@ -61,6 +61,7 @@ static void job_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 		const Hk__Process *process = snapshot->processes[i];
 		to->tracing_cost_ns += process->tracing_cost_ns;
 		to->calls_untracked += process->calls_untracked;
+		to->calls_untimed += process->calls_untimed;
 		to->records += hk_report_records_of(process);
 		to->lost_records += process->lost_records;
 		to->shed_records += process->records_shed;

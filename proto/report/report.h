@@ -34,6 +34,7 @@ struct hk_report_job {
 	int32_t world_size;
 	uint64_t tracing_cost_ns; /* estimate, summed over processes */
 	uint64_t calls_untracked; /* calls that found no room: the only ones not in the rows */
+	uint64_t calls_untimed;	  /* of those in the rows, calls not timed for want of room */
 	uint64_t records, lost_records;
 	uint64_t shed_records;	 /* of records: given up since, older than what --keep leaves */
 	size_t nodes;		 /* with a collector each */
@@ -83,7 +84,7 @@ struct hk_report_process {
 	int64_t start_ns, end_ns;
 	bool running;
 	struct hk_report_node_clock clock;
-	uint64_t calls_untracked, records, lost_records, shed_records;
+	uint64_t calls_untracked, calls_untimed, records, lost_records, shed_records;
 	uint64_t calls, errors;
 	uint64_t inside_ns;	  /* in calls that are no idle waits, over all threads; */
 	bool have_inside;	  /* whether that is measured */

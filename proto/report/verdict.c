@@ -171,7 +171,7 @@ static void unseen_add(struct hk_verdicts *verdicts, const struct hk_report *rep
 /* Calls that nobody sees because there was no room to see them. */
 static void unhooked_add(struct hk_verdicts *verdicts, const struct hk_report *report)
 {
-	uint64_t slots = 0, untimed = 0;
+	uint64_t slots = 0, untimed = 0, calls = report->job.calls_untimed;
 
 	for (size_t i = 0; i < report->process_count; i++) {
 		const struct hk_report_process *process = &report->processes[i];
@@ -191,6 +191,13 @@ static void unhooked_add(struct hk_verdicts *verdicts, const struct hk_report *r
 			       "%" PRIu64 " call sites are counted and not timed: more than %u in "
 			       "a process (name fewer functions: --hooks)",
 			       untimed, HK_SITES_TIMED);
+	}
+	if (calls > 0) {
+		hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_WARNING,
+			       "%" PRIu64 " calls are counted and not timed: undescribed functions "
+			       "were called from too many places, or too deep inside each other "
+			       "(describe them in a hooks file, or name fewer: --hooks)",
+			       calls);
 	}
 }
 

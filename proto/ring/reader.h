@@ -76,6 +76,7 @@ struct hk_thread_copy {
 	uint64_t uid;
 	uint64_t lost[HK_STREAMS];
 	uint64_t worked_ns, waited_ns, usual_ns;
+	uint64_t calls_untimed;
 	uint64_t pending_bytes[HK_STREAMS]; /* committed and not yet given back, from this reader's
 					       position */
 	uint32_t open_count;		    /* of `depth`, what is known: outermost first */

@@ -332,7 +332,10 @@ struct hk_thread_slot {
 	/* Between outermost MPI calls, from the first on; since 1.2: work, what a thread that could
 	 * have run had no processor, and the work as it is when nothing disturbs it. */
 	uint64_t worked_ns, waited_ns, usual_ns;
-	uint64_t reserved2[4];
+	/* Calls in the cells that are not timed for want of room: from too many places, or inside
+	 * too many open ones. Since 1.2. */
+	uint64_t calls_untimed;
+	uint64_t reserved2[3];
 };
 static_assert(sizeof(struct hk_thread_slot) == 408, "thread slot");
 

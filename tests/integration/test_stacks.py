@@ -3,7 +3,7 @@
 stack, at any depth, and from more callers than can be told apart."""
 import os
 
-from harness import expect, main
+from harness import expect, expect_true, main
 from truth import expect_calls, rows_of
 
 PLACES = 4096 // 16
@@ -11,6 +11,23 @@ STACKS = 3  # main, thread, fiber
 CALLS = PLACES * STACKS
 DEPTH = 1000
 CALLERS = 40000
+
+
+OPEN_ROOM, PLACES_ROOM = 256, 32768  # open calls of a thread, return addresses: what can be timed of undescribed functions
+
+
+def expect_untimed(level, report, summary):
+    """A call is timed and recorded, or counted among those for which there was no room."""
+    untimed = report["job"]["calls_untimed"]
+    if level == "count":
+        expect("count: calls not timed for want of room", untimed, 0)
+    elif level.startswith("record"):
+        process, = report["processes"]
+        expect(f"{level}: lost records", process["lost_records"], 0)
+        expect(f"{level}: calls without a record", process["calls_untimed"], process["calls"] - process["records"])
+        least = STACKS * (DEPTH + 1 - OPEN_ROOM) + CALLERS + 1 - PLACES_ROOM
+        expect_true(f"{level}: {untimed} calls not timed of at least {least}", untimed >= least)
+        expect_true(f"{level}: the summary says so: {summary}", f"{untimed} calls are counted and not timed" in summary)
 
 
 def test(run):
@@ -31,6 +48,7 @@ def test(run):
             # The last argument of each lies on the stack: word 13, word 81.
             wanted["stacks", "stacks_twenty"]["bytes"] = 20 * CALLS
             wanted["stacks", "stacks_structs"]["bytes"] = 8 * CALLS
+        expect_untimed(level, run.report(run.path("store", name)), traced.stderr)
         keys = ("calls", "bytes") if level.startswith("record") else ("calls",)
         expect_calls(level, rows_of(run.report(run.path("store", name))), wanted, keys)
 
