@@ -75,8 +75,8 @@ static bool add_candidate(size_t *count, const struct hk_slot *slot)
 static bool is_wrapped(const char *function)
 {
 	int dl = hk_dl_index(function);
-	bool yields = hk_dl_yields(dl) && hk_hookset_wants(patcher.set, function);
-	return (dl >= 0 && !yields) || hk_entry_named(function);
+	return hk_entry_named(function) ||
+	       (dl >= 0 && !(hk_dl_yields(dl) && hk_hookset_wants(patcher.set, function)));
 }
 
 /* Collects the slots of one table that a hook or a dl* wrapper may want. */
@@ -216,9 +216,8 @@ static bool is_pointer(const struct hk_object *object, const struct hk_slot *slo
 		(!(hook->flags & HK_HOOK_DESCRIBED) && hk_slot_calls(object)));
 }
 
-/* Binds a site for a slot that is understood, and writes it. What is CHANGED is so without a site
- * too. */
-static void bind(struct hk_known *known, const struct hk_object *object, const struct hk_slot *slot,
+/* Binds a site for a slot that is understood, and writes it. What is CHANGED needs no site. */
+static bool bind(struct hk_known *known, const struct hk_object *object, const struct hk_slot *slot,
 		 struct hk_slot_pages *pages, struct hk_site_request *request, bool changed)
 {
 	uint32_t refusal = HK_REFUSED_MEMORY;
@@ -233,7 +232,9 @@ static void bind(struct hk_known *known, const struct hk_object *object, const s
 	} else {
 		known->slots_patched++;
 		known->lazy |= request->lazy;
+		return true;
 	}
+	return false;
 }
 
 /* What a lazy slot will lead to. Going round the loader's stub, nothing will overwrite the slot;
@@ -271,7 +272,8 @@ static bool change(const struct hk_known *known, const struct hk_slot *slot, boo
 	return target != NULL;
 }
 
-static void patch_hook(struct hk_known *known, const struct hk_object *object,
+/* False: no hook's thunk is in the slot. */
+static bool patch_hook(struct hk_known *known, const struct hk_object *object,
 		       const struct hk_slot *slot, struct hk_slot_pages *pages)
 {
 	uintptr_t value;
@@ -280,11 +282,11 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 	if (hk_site_is_thunk((void *)value) || hk_change_is_target(slot->function, (void *)value)) {
 		known->slots_found++;
 		known->slots_patched++;
-		return;
+		return true;
 	}
 	if (is == HK_VALUE_OWN_PLT ||
 	    (is == HK_VALUE_FUNCTION && !past_plt(object, slot, &provider, &value))) {
-		return;
+		return false;
 	}
 	bool lazy = is == HK_VALUE_LAZY && !resolve(object, slot, &provider, &value);
 	bool shared = slot->kind != HK_SLOT_PLT;
@@ -305,13 +307,13 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 			known->slots_found++;
 			refuse(known, HK_REFUSED_DENIED);
 		}
-		return;
+		return false;
 	}
 	bool changed = change(known, slot, lazy, &request);
 	if ((request.level == HK_LEVEL_OFF && !changed) ||
 	    (slot->kind == HK_SLOT_TABLE &&
 	     (is == HK_VALUE_UNRELOCATED || !(request.hook->flags & HK_HOOK_TABLES)))) {
-		return;
+		return false;
 	}
 	known->slots_found++;
 	if (is == HK_VALUE_EMPTY) {
@@ -332,8 +334,9 @@ static void patch_hook(struct hk_known *known, const struct hk_object *object,
 		if (!changed && !lazy) {
 			request.original = hk_dl_around(slot->function, request.original);
 		}
-		bind(known, object, slot, pages, &request, changed);
+		return bind(known, object, slot, pages, &request, changed);
 	}
+	return false;
 }
 
 /* The wrapper of ours that goes round the function at VALUE; that of an entry point function calls
@@ -410,10 +413,10 @@ static void patch_object(struct hk_known *known, const struct hk_object *object)
 	struct hk_slot_pages pages = {0, 0};
 	for (size_t i = 0; i < count; i++) {
 		const struct hk_slot *slot = &patcher.candidates[i];
-		if (is_wrapped(slot->function)) {
+		/* A hook that wants the name may still not be for this function, or be refused. */
+		if (is_wrapped(slot->function) || (!patch_hook(known, object, slot, &pages) &&
+						   hk_dl_index(slot->function) >= 0)) {
 			patch_wrapped(known, object, slot, &pages);
-		} else {
-			patch_hook(known, object, slot, &pages);
 		}
 	}
 	hk_slot_close(&pages);

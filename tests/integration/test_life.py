@@ -87,9 +87,9 @@ def program(run):
     return os.path.join(run.build, "tests", "integration", "life", "life")
 
 
-def trace(run, name, *words, level="record", status=0):
+def trace(run, name, *words, level="record", status=0, hook="*:life_*"):
     """The traced program's output and its report; nothing of it may be missing."""
-    done = run.trace(program(run), *words, hooks=["*:life_*"], level=level, options=("--job", name), check=False)
+    done = run.trace(program(run), *words, hooks=[hook], level=level, options=("--job", name), check=False)
     expect(f"{name}: exit status ({done.stderr[-500:]})", done.returncode, status)
     report = run.report(run.path("store", name))
     expect(f"{name}: untracked calls", report["job"]["calls_untracked"], 0)
@@ -166,6 +166,13 @@ def check_filter(run):
     # Nor is one that waits for the agent's lock forgotten for the second after which it looks itself.
     done = run.trace(program(run), "filter-crowd", CROWDS, hooks=["*:life_*"])
     expect_true(f"filter-crowd: of {CROWDS} in {done.stdout.strip()} a call took a second", int(done.stdout) <= CROWDS // 10)
+
+
+def check_whole_library(run):
+    """That a hook is for all of one library takes nothing from what is watched in others."""
+    for words, status, touched in (("strict 2", 4, 9), ("no-counter 2", 0, 4)):
+        _, report = trace(run, f"whole-{words.split()[0]}", *words.split(), status=status, hook="liblife_library.so:*")
+        expect(f"{words}, a whole library hooked: calls", calls(report, "main"), touch(touched))
 
 
 def check_loader(run):
@@ -281,6 +288,7 @@ def test(run, which="short"):
         check_signals_while_loading(run)
         check_no_files(run)
         check_filter(run)
+        check_whole_library(run)
         check_loader(run)
         check_through_loader(run)
         check_refused_vfork(run)
