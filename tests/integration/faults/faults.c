@@ -3,7 +3,7 @@
  * Operations that change a file system are counted from 1: pwrite, rename, unlink, symlink, mkdir,
  * ftruncate, fallocate, and opening a file to write or make it. FAULT_AT=N: the one it happens at;
  * FAULT_COUNT=N: and so many behind it (default 1). FAULT_ERRNO=E: they fail with that error;
- * without it the process dies before the first of them. */
+ * without it the process dies before the first of them. FAULT_MARK=FILE: made when it happens. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 static atomic_long done;
 static long at, count = 1;
 static int error;
+static const char *mark;
 
 static long number_of(const char *name, long otherwise)
 {
@@ -31,6 +32,7 @@ __attribute__((constructor)) static void read_environment(void)
 	at = number_of("FAULT_AT", 0);
 	count = number_of("FAULT_COUNT", 1);
 	error = (int)number_of("FAULT_ERRNO", 0);
+	mark = getenv("FAULT_MARK");
 }
 
 /* Whether the operation that begins now fails; errno is set then. */
@@ -39,6 +41,9 @@ static bool fails(void)
 	long number = atomic_fetch_add(&done, 1) + 1;
 	if (at == 0 || number < at || number >= at + count) {
 		return false;
+	}
+	if (mark) {
+		close(creat(mark, 0600));
 	}
 	if (error == 0) {
 		kill(getpid(), SIGKILL);
