@@ -65,6 +65,7 @@ void hk_activity_inherit(struct hk_process *process, const Hk__Process *frame)
 	const struct hk_course_row *unseen =
 	    hk_course_find(&activity->course, HK__ACTIVITY_KIND__ACTIVITY_UNSEEN, "");
 	activity->unseen_ns = unseen ? unseen->total : 0;
+	activity->moved = true; /* the state that it has now does not have it yet */
 	process->activity = activity;
 }
 
@@ -218,9 +219,9 @@ static void look(struct hk_process *process)
 	}
 	bool ended = status->state == HK_STATE_EXITED && status->end.ticks < now_ticks;
 	now_ticks = ended ? status->end.ticks : now_ticks;
-	if (now_ticks <= course->until_ticks) {
-		return;
-	}
+	/* An earlier collector may have noted a time behind its last look, and the process may have
+	 * ended between the two. */
+	now_ticks = now_ticks > course->until_ticks ? now_ticks : course->until_ticks;
 	uint64_t span_ns =
 	    hk_clock_ticks_to_ns(now_ticks - course->until_ticks, process->state->tick_ns_q32);
 	hk_course_reach(course, now_ticks);
