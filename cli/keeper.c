@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -24,7 +25,9 @@
 #include "world.h"
 
 #define OPEN_TIMEOUT_MS 20000
-#define SHARED_OPEN_TIMEOUT_MS 10000 /* a collector that others use too may be stuck */
+/* A collector that others use too may be stuck: it is asked again if it ran meanwhile. */
+#define SHARED_OPEN_TIMEOUT_MS 2000
+#define SHARED_OPEN_AGAIN_TIMEOUT_MS 8000
 #define CLOSE_TIMEOUT_MS 120000
 #define NOTICE_TIMEOUT_MS 2000
 #define ASK_AGAIN_NS 5000000000u
@@ -392,6 +395,35 @@ static int take_job(struct hk_keeper *keeper, const Hk__Job *job)
 	return 0;
 }
 
+/* Processor time that the collector's main thread has had, 0: unknown. */
+static uint64_t collector_ran_ns(const struct hk_keeper *keeper)
+{
+	char path[64];
+	uint64_t ran_ns = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", hk_rundir_collector_pid(keeper->dirfd));
+	FILE *file = fopen(path, "re");
+	if (file) {
+		ran_ns = fscanf(file, "%" SCNu64, &ran_ns) == 1 ? ran_ns : 0;
+		fclose(file);
+	}
+	return ran_ns;
+}
+
+/* A shared collector that did not answer and did not run either is not waited for any longer. */
+static int ask_to_open(struct hk_keeper *keeper, Hk__Request *request, Hk__Response **ret_response)
+{
+	if (keeper->private) {
+		return ask(keeper, request, OPEN_TIMEOUT_MS, ret_response);
+	}
+	uint64_t ran_ns = collector_ran_ns(keeper);
+	int r = ask(keeper, request, SHARED_OPEN_TIMEOUT_MS, ret_response);
+	if (r != -ETIMEDOUT || (ran_ns && collector_ran_ns(keeper) == ran_ns)) {
+		return r;
+	}
+	return ask(keeper, request, SHARED_OPEN_AGAIN_TIMEOUT_MS, ret_response);
+}
+
 /* Asks the collector to open the job for the command PID. 0, or -errno and WHY in words. */
 static int open_job(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, int pid,
 		    char why[WHY_BYTES])
@@ -407,9 +439,8 @@ static int open_job(struct hk_keeper *keeper, const struct hk_keeper_wish *wish,
 	what.pid = keeper->inside ? 0 : (uint32_t)pid;
 	request.what_case = HK__REQUEST__WHAT_OPEN_JOB;
 	request.open_job = &what;
-	int r = ask(keeper, &request, keeper->private ? OPEN_TIMEOUT_MS : SHARED_OPEN_TIMEOUT_MS,
-		    &response);
-	snprintf(why, WHY_BYTES, "%s", strerror(-r));
+	int r = ask_to_open(keeper, &request, &response);
+	snprintf(why, WHY_BYTES, "%s", r == -ETIMEDOUT ? "it does not answer" : strerror(-r));
 	if (r < 0) {
 		return r;
 	}

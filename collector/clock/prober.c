@@ -199,7 +199,7 @@ static int connect_to(struct hk_prober *prober, const char *url, const struct hk
 	nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, ANSWER_MAX);
 	int r = hk_request_errno(nng_ctx_open(&prober->ctx, socket));
 	r = r < 0 ? r : hk_request_errno(nng_aio_alloc(&prober->aio, step, prober));
-	return r < 0 ? r : hk_access_dial(socket, url, access, NNG_FLAG_NONBLOCK, problem);
+	return r < 0 ? r : hk_access_dial(socket, url, access, 0, problem);
 }
 
 static void init_locks(struct hk_prober *prober)

@@ -301,8 +301,39 @@ int hk_access_check(const char *url, const struct hk_access *access,
 	return r;
 }
 
-int hk_access_dial(nng_socket socket, const char *url, const struct hk_access *access, int flags,
-		   char problem[HK_ACCESS_PROBLEM_BYTES])
+struct deadline {
+	nng_dialer dialer;
+	nng_aio *aio;
+	bool passed;
+};
+
+static void give_up(void *data)
+{
+	struct deadline *deadline = data;
+	deadline->passed = nng_aio_result(deadline->aio) == 0;
+	if (deadline->passed) {
+		nng_dialer_close(deadline->dialer);
+	}
+}
+
+/* nng_dialer_start alone waits 10 s for the greeting of a peer that has accepted and says nothing.
+ */
+static int start(nng_dialer dialer, int timeout_ms)
+{
+	struct deadline deadline = {.dialer = dialer};
+	int r = nng_aio_alloc(&deadline.aio, give_up, &deadline);
+	if (r) {
+		return r;
+	}
+	nng_sleep_aio(timeout_ms, deadline.aio);
+	r = nng_dialer_start(dialer, 0);
+	nng_aio_stop(deadline.aio);
+	nng_aio_free(deadline.aio);
+	return deadline.passed ? NNG_ETIMEDOUT : r;
+}
+
+int hk_access_dial(nng_socket socket, const char *url, const struct hk_access *access,
+		   int timeout_ms, char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	static const struct hk_access nothing;
 	nng_tls_config *tls;
@@ -315,7 +346,11 @@ int hk_access_dial(nng_socket socket, const char *url, const struct hk_access *a
 	if (r == 0 && tls) {
 		r = nng_dialer_set_ptr(dialer, NNG_OPT_TLS_CONFIG, tls);
 	}
-	r = r ? r : nng_dialer_start(dialer, flags);
+	if (r == 0) {
+		r = timeout_ms > 0
+			? start(dialer, timeout_ms)
+			: nng_dialer_start(dialer, timeout_ms == 0 ? NNG_FLAG_NONBLOCK : 0);
+	}
 	if (tls) {
 		nng_tls_config_free(tls);
 	}

@@ -72,10 +72,11 @@ int hk_access_tls(const struct hk_access *access, const char *url, struct nng_tl
 int hk_access_check(const char *url, const struct hk_access *access,
 		    char problem[HK_ACCESS_PROBLEM_BYTES]);
 
-/* Dials URL on SOCKET as nng_dial does, with TLS where URL says so. FLAGS: NNG's. 0, a negative
- * errno of hk_request_errno, or -EINVAL and the like with PROBLEM in words ("" where there is no
- * more to say than the errno does). */
-int hk_access_dial(nng_socket socket, const char *url, const struct hk_access *access, int flags,
-		   char problem[HK_ACCESS_PROBLEM_BYTES]);
+/* Dials URL on SOCKET as nng_dial does, with TLS where URL says so. TIMEOUT_MS: how long it may
+ * take, -ETIMEDOUT after that; 0: it goes on when this has returned; NNG_DURATION_INFINITE: as long
+ * as NNG waits. 0, a negative errno of hk_request_errno, or -EINVAL and the like with PROBLEM in
+ * words ("" where there is no more to say than the errno does). */
+int hk_access_dial(nng_socket socket, const char *url, const struct hk_access *access,
+		   int timeout_ms, char problem[HK_ACCESS_PROBLEM_BYTES]);
 
 #endif

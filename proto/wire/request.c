@@ -109,7 +109,7 @@ static int exchange(nng_socket socket, const Hk__Request *request, Hk__Response 
 
 /* REQUEST with the token of ACCESS, which only TCP needs. */
 static int call_socket(nng_socket socket, const char *url, const struct hk_access *access,
-		       const Hk__Request *request, Hk__Response **ret_response,
+		       const Hk__Request *request, int timeout_ms, Hk__Response **ret_response,
 		       char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	char token[HK_ACCESS_TOKEN_MAX + 1];
@@ -122,7 +122,7 @@ static int call_socket(nng_socket socket, const char *url, const struct hk_acces
 		shown.token.data = (uint8_t *)token;
 		shown.token.len = strlen(token);
 	}
-	int r = hk_access_dial(socket, url, access, 0, problem);
+	int r = hk_access_dial(socket, url, access, timeout_ms, problem);
 	if (r == -EKEYREJECTED && !*problem) {
 		hk_certificate_problem(url, access, problem);
 	}
@@ -149,7 +149,7 @@ int hk_request_call_as(const char *url, const struct hk_access *access, const Hk
 	nng_socket_set_ms(socket, NNG_OPT_SENDTIMEO, timeout_ms);
 	nng_socket_set_ms(socket, NNG_OPT_RECVTIMEO, timeout_ms);
 	nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, HK_MESSAGE_BYTES_MAX);
-	r = call_socket(socket, url, access, request, ret_response, problem);
+	r = call_socket(socket, url, access, request, timeout_ms, ret_response, problem);
 	nng_close(socket);
 	return r;
 }

@@ -2,8 +2,8 @@
  *
  * The collector listens on ipc://<run directory>/collector.sock, and over TCP where it is told to
  * (access.h). Messages are Hk__Request and
- * Hk__Response, each at most HK_MESSAGE_BYTES_MAX. Calls block up to their timeout; thread-safe,
- * nothing is kept between calls.
+ * Hk__Response, each at most HK_MESSAGE_BYTES_MAX. Each step of a call (to connect, to ask, to be
+ * answered) blocks up to its timeout; thread-safe, nothing is kept between calls.
  */
 #ifndef HK_WIRE_REQUEST_H
 #define HK_WIRE_REQUEST_H
@@ -19,8 +19,8 @@
  * has at most 107 bytes. */
 int hk_request_url(const char *path, char url[HK_REQUEST_URL_BYTES]);
 
-/* Sends REQUEST to the collector at URL and waits for its answer, TIMEOUT_MS at most; the caller
- * frees it with hk__response__free_unpacked. A negative `error` inside the answer is the
+/* Sends REQUEST to the collector at URL and waits for its answer, each TIMEOUT_MS at most; the
+ * caller frees it with hk__response__free_unpacked. A negative `error` inside the answer is the
  * collector's and not returned here. -ECONNREFUSED: no collector there; -ETIMEDOUT; -EBADMSG: the
  * answer makes no sense; -EHOSTUNREACH: no way there; -EINVAL: not a URL; -EPIPE: who is there
  * hangs up; -EPROTO: no collector, or one that wants TLS; -EKEYREJECTED: a certificate that is not

@@ -7,12 +7,16 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import threading
+import time
 
 import loop
 from harness import Run, end_process, expect, expect_true, main
 
 STATUS, ROUNDS = 7, 300
+PATIENCE, ATTEMPTS = 10, 3  # seconds that a collector has which shows that it runs
 
 
 def check_line(what, done):
@@ -33,10 +37,50 @@ def check_run(run: Run, what):
 
 
 def check_stuck(run: Run, collector):
-    """Its socket takes connections, and nothing ever comes back."""
+    """Its socket takes connections, and nothing ever comes back: that is seen sooner than a busy collector is given up."""
     collector.send_signal(signal.SIGSTOP)
-    check_run(run, "stuck")
+    least = PATIENCE
+    for attempt in range(ATTEMPTS):
+        began = time.monotonic()
+        check_run(run, f"stuck-{attempt}")
+        least = min(least, time.monotonic() - began)
+        if least < PATIENCE:
+            break
     collector.send_signal(signal.SIGCONT)
+    expect_true(f"each job started after {PATIENCE} s or more", least < PATIENCE)
+
+
+BUSY = """
+import fcntl, os, select, socket, sys
+lock = open("collector.lock", "w")
+fcntl.lockf(lock, fcntl.LOCK_EX)
+print(os.getpid(), file=lock, flush=True)
+server = socket.socket(socket.AF_UNIX)
+server.bind("collector.sock")
+server.listen()
+print(flush=True)
+streams = [server.accept()[0]]
+while not select.select([server], [], [], 0)[0]:
+    pass
+server.accept()
+print("asked again", flush=True)
+sys.stdin.read()
+"""
+
+
+def check_busy(run: Run):
+    """One that computes and computes is not taken for one that stands still: it is asked a second time."""
+    os.unlink(os.path.join(run.run_directory, "collector.sock"))
+    busy = subprocess.Popen([sys.executable, "-c", BUSY], cwd=run.run_directory,
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        busy.stdout.readline()
+        job = subprocess.Popen([run.binary("hookcli"), "run", "-q", "true"], env=run.environment(), cwd=run.directory,
+                               stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        expect("busy: what it saw", busy.stdout.readline(), "asked again\n")
+        end_process(job)
+    finally:
+        end_process(busy)
 
 
 def check_no_store(run: Run):
@@ -87,6 +131,7 @@ def test(run: Run):
     check_stuck(run, collector)
     check_no_store(run)
     end_process(collector)
+    check_busy(run)
     check_impostor(run, b"\0SP\0\0\x31\0\0")
 
 
