@@ -30,7 +30,8 @@ class Rank:
 
     def __init__(self, run, leaf, job, rank, world):
         self.rank, self.path, self.killed = rank, run.path(f"progress-{job}-{rank}"), False
-        env = {**loop.agent_environment(run, job), "HOOK_RANK": str(rank), "HOOK_WORLD_SIZE": str(world)}
+        # A process that ends before any collector has seen it leaves nothing, unless that is asked for.
+        env = {**loop.agent_environment(run, job), "HOOK_RANK": str(rank), "HOOK_WORLD_SIZE": str(world), "HOOK_KEEP_SEGMENT": "1"}
         self.command = leaf.popen(run.workload("calls_truth"), "--loop", self.path, LOOPS, env=env)
 
     def kill(self):
