@@ -100,6 +100,7 @@
  * way in does not do. */
 #define HK_STACK_WORDS_COPIED 1 /* HK_HOT_COPIED_WORDS of them, into the thunk's frame */
 #define HK_STACK_WORDS_STAY 2	/* the call has no frame on the stack: kept.h */
+#define HK_STACK_SHIFT 20	/* frames 2^20 bytes apart are on different stacks */
 #define HK_STACK_WORDS_VECTOR 0x40
 #define HK_STACK_WORDS_CLOCK 0x80 /* the clock is a function */
 
@@ -147,6 +148,7 @@
 #define HK_THREAD_KEPT (HK_THREAD_APART + 48)
 #define HK_THREAD_KEPT_END (HK_THREAD_APART + 56)
 #define HK_THREAD_DEPTH (HK_THREAD_APART + 64)
+#define HK_THREAD_CROWDED (HK_THREAD_APART + 92)
 #define HK_THREAD_CHAIN (HK_THREAD_APART + 96)
 #define HK_THREAD_CELLS (HK_THREAD_APART + 176)
 #define HK_THREAD_SPARE (HK_THREAD_CELLS + 8 * HK_THUNKS)

@@ -12,7 +12,7 @@
 #include "ring/kernel.h"
 
 /* Frames farther apart than this are on different stacks. In units of 16 bytes, as all here. */
-#define SAME_STACK (1 << 16)
+#define SAME_STACK (1 << (HK_STACK_SHIFT - 4))
 
 /* No frame is there, and it is above none: the call whose frame lies next to it takes the long way
  * out. */
@@ -162,7 +162,9 @@ static enum hk_kept_fate fate(const void *view, uint64_t frame)
 bool hk_open_make_room(struct hk_thread *thread, uint64_t frame)
 {
 	struct view view = look_from(frame);
-	return thread->kept != thread->kept_end || hk_kept_make_room(thread, fate, &view);
+	bool room = thread->kept != thread->kept_end || hk_kept_make_room(thread, fate, &view);
+	thread->crowded = room ? 0 : HK_KEPT_CROWD;
+	return room;
 }
 
 void hk_open_end_asking(uint64_t frame)

@@ -60,7 +60,7 @@ hk_call_stay:
 	jae	.Lno_room			/* no thread yet, or as in hk_call_enter */
 	movq	HK_THREAD_KEPT(%r10), %rdi
 	cmpq	HK_THREAD_KEPT_END(%r10), %rdi
-	je	.Lno_room
+	je	.Lcrowded
 	addq	$HK_KEPT_BYTES, %rdi
 	movq	%rdi, HK_THREAD_KEPT(%r10)	/* before it is written: calls of signal handlers are kept behind it */
 	movq	%rsp, HK_KEPT_FRAME(%rdi)
@@ -187,6 +187,30 @@ hk_call_stay:
 	subq	$HK_KEPT_BYTES, HK_THREAD_KEPT(%r10)
 	ret
 	.cfi_restore_state
+
+/* As many are kept as can be. Of a call below the newest of them, on its stack, this is known without another look: it is counted. */
+.Lcrowded:
+	cmpl	$0, HK_THREAD_READY(%r10)
+	je	.Lno_room
+	movq	HK_KEPT_FRAME(%rdi), %rdi
+	subq	%rsp, %rdi
+	shrq	$HK_STACK_SHIFT, %rdi
+	jnz	.Lno_room
+	movq	HK_THREAD_GENERATION(%r10), %rdi
+	movl	(%rdi), %edi
+	cmpl	%edi, HK_THREAD_SEEN(%r10)
+	jne	.Lno_room
+	movl	HK_HOT_INDEX(%r11), %edi
+	movq	HK_THREAD_CELLS(%r10,%rdi,8), %rdi
+	testq	%rdi, %rdi
+	jz	.Lno_room
+	decl	HK_THREAD_CROWDED(%r10)
+	js	.Lno_room
+	incq	(%rdi)
+	movq	HK_THREAD_SLOT(%r10), %rdi
+	incq	HK_SLOT_UNTIMED(%rdi)
+	movq	-8(%rsp), %rdi
+	jmp	.Lpass
 
 /* Something is missing. */
 .Lno_room:

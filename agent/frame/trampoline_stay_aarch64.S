@@ -56,7 +56,7 @@ hk_call_stay:
 	ldr	x10, [x12, KEPT(HK_THREAD_KEPT)]
 	ldr	x13, [x12, KEPT(HK_THREAD_KEPT_END)]
 	cmp	x10, x13
-	b.eq	.Lno_room
+	b.eq	.Lcrowded
 	add	x10, x10, HK_KEPT_BYTES
 	str	x10, [x12, KEPT(HK_THREAD_KEPT)]	/* before it is written: calls of signal handlers are kept behind it */
 	stur	x11, [x10, HK_KEPT_FRAME]
@@ -184,6 +184,7 @@ hk_call_stay:
 	add	x12, x12, KEPT(HK_THREAD_CELLS)
 	ldr	x12, [x12, x11, lsl #3]
 	cbz	x12, .Lpass
+.Luntimed:
 	count_call x12
 	add	x12, x9, HK_THREAD_APART
 	ldr	x12, [x12, KEPT(HK_THREAD_SLOT)]
@@ -192,6 +193,30 @@ hk_call_stay:
 .Lpass:
 	load_original
 	ret
+
+/* As many are kept as can be. Of a call below the newest of them, on its stack, this is known without another look: it is counted. */
+.Lcrowded:
+	ldr	w13, [x9, HK_THREAD_READY]
+	cbz	w13, .Lno_room
+	ldur	x13, [x10, HK_KEPT_FRAME]
+	sub	x13, x13, x11
+	lsr	x13, x13, HK_STACK_SHIFT
+	cbnz	x13, .Lno_room
+	ldr	x13, [x12, KEPT(HK_THREAD_GENERATION)]
+	ldr	w13, [x13]
+	ldr	w11, [x9, HK_THREAD_SEEN]
+	cmp	w11, w13
+	b.ne	.Lno_room
+	ldr	w11, [x16, HK_HOT_INDEX]
+	add	x13, x12, KEPT(HK_THREAD_CELLS)
+	ldr	x13, [x13, x11, lsl #3]
+	cbz	x13, .Lno_room
+	ldr	w11, [x12, KEPT(HK_THREAD_CROWDED)]
+	subs	w11, w11, #1
+	str	w11, [x12, KEPT(HK_THREAD_CROWDED)]
+	b.mi	.Lno_room
+	mov	x12, x13
+	b	.Luntimed
 
 /* Something is missing. */
 .Lprepare:

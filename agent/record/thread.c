@@ -24,6 +24,7 @@ static_assert(offsetof(struct hk_thread, ready) == HK_THREAD_READY, "layout.h");
 static_assert(offsetof(struct hk_thread, depth) == HK_THREAD_DEPTH, "layout.h");
 static_assert(offsetof(struct hk_thread, kept) == HK_THREAD_KEPT, "layout.h");
 static_assert(offsetof(struct hk_thread, kept_end) == HK_THREAD_KEPT_END, "layout.h");
+static_assert(offsetof(struct hk_thread, crowded) == HK_THREAD_CROWDED, "layout.h");
 static_assert(offsetof(struct hk_thread, busy) == HK_THREAD_BUSY, "layout.h");
 static_assert(HK_THREAD_BUSY == HK_THREAD_READY + 4, "read as one word");
 static_assert(offsetof(struct hk_thread, segment) == HK_THREAD_SEGMENT, "layout.h");

@@ -18,6 +18,7 @@
 #include "ring/segment.h"
 
 #define HK_KEPT_CALLS 256u /* without a frame (kept.h), open at a time */
+#define HK_KEPT_CROWD 256  /* calls between two looks for room for more */
 #define HK_RANGES \
 	64u /* open ranges kept per thread; deeper ones are only told apart by their depth */
 
@@ -68,13 +69,13 @@ struct hk_thread {
 	char *kept, *kept_end;	 /* kept.h: behind the newest call, and the last one there is room
 				    for; both NULL: no room at all */
 	uint32_t depth;		 /* open hooked calls */
-	/* -- from here to `chain`: not known to the assembly -- */
+	/* -- from here to `crowded`: not known to the assembly -- */
 	volatile uint32_t nested_busy;
 	uint64_t uid;
 	uint32_t tid;
 	uint32_t slot_number;
 	uint32_t rounds; /* destructor rounds seen at thread exit */
-	uint32_t reserved;
+	int32_t crowded; /* deeper calls that are counted before room for them is looked for */
 	struct hk_chain_end chain[HK_STREAMS];
 	struct hk_thread *next_vacant;
 	struct hk_cell *cells[HK_THUNKS]; /* by site id, NULL: none yet */

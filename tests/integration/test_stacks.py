@@ -11,7 +11,7 @@ STACKS = 3  # main, thread, fiber
 CALLS = PLACES * STACKS
 DEPTH = 1000
 CALLERS = 40000
-
+DEEPER = 8  # times what a timed call costs; about once is seen
 
 OPEN_ROOM, PLACES_ROOM = 256, 32768  # open calls of a thread, return addresses: what can be timed of undescribed functions
 
@@ -28,6 +28,12 @@ def expect_untimed(level, report, summary):
         least = STACKS * (DEPTH + 1 - OPEN_ROOM) + CALLERS + 1 - PLACES_ROOM
         expect_true(f"{level}: {untimed} calls not timed of at least {least}", untimed >= least)
         expect_true(f"{level}: the summary says so: {summary}", f"{untimed} calls are counted and not timed" in summary)
+
+
+def check_depth(run, program):
+    """A call that is deeper than calls can be timed takes no look through all those above it: that costs fifty times as much."""
+    shallow, deep = map(float, run.trace(program, 200, 5000, hooks=["*:stacks_deep"], options=("--job", "depth")).stdout.split())
+    expect_true(f"{shallow:.0f} ns a call in 200 open ones, {deep:.0f} in 5000", deep <= DEEPER * shallow)
 
 
 def test(run):
@@ -51,6 +57,7 @@ def test(run):
         expect_untimed(level, run.report(run.path("store", name)), traced.stderr)
         keys = ("calls", "bytes") if level.startswith("record") else ("calls",)
         expect_calls(level, rows_of(run.report(run.path("store", name))), wanted, keys)
+    check_depth(run, program)
 
 
 if __name__ == "__main__":
