@@ -54,7 +54,7 @@ def test(run):
             # The last argument of each lies on the stack: word 13, word 81.
             wanted["stacks", "stacks_twenty"]["bytes"] = 20 * CALLS
             wanted["stacks", "stacks_structs"]["bytes"] = 8 * CALLS
-        expect_untimed(level, run.report(run.path("store", name)), traced.stderr)
+        expect_untimed(level, run.report(run.path("store", name)), run.cli("report", run.path("store", name)).stdout)
         keys = ("calls", "bytes") if level.startswith("record") else ("calls",)
         expect_calls(level, rows_of(run.report(run.path("store", name))), wanted, keys)
     check_depth(run, program)

@@ -174,12 +174,12 @@ static void print_fiber(void)
 }
 
 /* More places to call from than the agent can tell apart. */
-#if defined(__x86_64__)
 void call_from_everywhere(void);
 __asm__(".text\n"
-	".type call_from_everywhere, @function\n"
+	".type call_from_everywhere, %function\n"
 	"call_from_everywhere:\n"
 	".cfi_startproc\n"
+#if defined(__x86_64__)
 	"pushq %rbp\n"
 	".cfi_adjust_cfa_offset 8\n"
 	".rept 40000\n"
@@ -187,17 +187,20 @@ __asm__(".text\n"
 	".endr\n"
 	"popq %rbp\n"
 	".cfi_adjust_cfa_offset -8\n"
+#else
+	"stp x29, x30, [sp, #-16]!\n"
+	".cfi_adjust_cfa_offset 16\n"
+	".cfi_rel_offset x30, 8\n"
+	".rept 40000\n"
+	"bl stacks_count\n"
+	".endr\n"
+	"ldp x29, x30, [sp], #16\n"
+	".cfi_adjust_cfa_offset -16\n"
+	".cfi_restore x30\n"
+#endif
 	"ret\n"
 	".cfi_endproc\n"
 	".size call_from_everywhere, . - call_from_everywhere\n");
-#else
-static void call_from_everywhere(void)
-{
-	for (int i = 0; i < 40000; i++) {
-		stacks_count();
-	}
-}
-#endif
 
 static double now_ns(void)
 {
