@@ -29,13 +29,16 @@
 #define BEYOND_DISTURBANCE 0.4
 /* Batches shorter than this many bins say nothing of when something was. */
 #define BATCH_BINS 2
+#define CUT_HALVINGS 24	 /* finds the end of a batch to a part of 16 million of the time */
 #define UNSEEN_MOST 0.25 /* of the time that is cut into batches */
 
 /* ---- work over time ---- */
 
-/* The time from which on, and until when, every rank has worked. */
+/* The time from which on, and until when, every rank has worked, and where batches meet in it: each
+ * holds as much of the ranks' work as the others. */
 struct span {
 	double from_ns, to_ns;
+	double cut_ns[HK_LATE_BATCHES + 1];
 };
 
 /* The rows of one rank, of which each is of another process. */
@@ -79,12 +82,57 @@ static void narrow(struct span *span, const struct hk_report_activity *row)
 	span->to_ns = fmin(span->to_ns, row->start_ns + (double)last * row->width_ns);
 }
 
+/* The usual work of all ranks until TO_NS; in jobs that did not keep it, all of their work. */
+static double work_until(const struct hk_report *report, const struct span *span, double to_ns)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		struct rows rows = rows_of(report, i, HK__ACTIVITY_KIND__ACTIVITY_USUAL);
+		rows = rows.count > 0 ? rows : rows_of(report, i, HK__ACTIVITY_KIND__ACTIVITY_WORK);
+		sum += between(rows, span->from_ns, to_ns);
+	}
+	return sum;
+}
+
+/* When the ranks had done WORK. */
+static double time_of(const struct hk_report *report, const struct span *span, double work)
+{
+	double low = span->from_ns, high = span->to_ns;
+
+	for (unsigned i = 0; i < CUT_HALVINGS; i++) {
+		double middle = (low + high) / 2;
+		if (work_until(report, span, middle) < work) {
+			low = middle;
+		} else {
+			high = middle;
+		}
+	}
+	return high;
+}
+
+/* Cuts SPAN into batches of equal work, none shorter than LEAST_NS. Where ranks stand still for a
+ * while, a batch of equal time would hold a step or two, and of some ranks one more than of others.
+ */
+static void cut(struct span *span, const struct hk_report *report, double least_ns)
+{
+	double work = work_until(report, span, span->to_ns);
+
+	span->cut_ns[0] = span->from_ns;
+	for (size_t i = 1; i < HK_LATE_BATCHES; i++) {
+		double at_ns = time_of(report, span, work * (double)i / HK_LATE_BATCHES);
+		double latest_ns = span->to_ns - (double)(HK_LATE_BATCHES - i) * least_ns;
+		span->cut_ns[i] = fmin(fmax(at_ns, span->cut_ns[i - 1] + least_ns), latest_ns);
+	}
+	span->cut_ns[HK_LATE_BATCHES] = span->to_ns;
+}
+
 /* False: some rank did no work that is known, or too little is known of when. */
 static bool find_span(const struct hk_report *report, struct span *ret_span)
 {
 	double width_ns = 0, unseen_ns = 0;
 
-	*ret_span = (struct span){-INFINITY, INFINITY};
+	*ret_span = (struct span){.from_ns = -INFINITY, .to_ns = INFINITY};
 	for (size_t i = 0; i < report->rank_count; i++) {
 		struct rows work = rows_of(report, i, HK__ACTIVITY_KIND__ACTIVITY_WORK);
 		for (size_t k = 0; k < work.count; k++) {
@@ -93,7 +141,7 @@ static bool find_span(const struct hk_report *report, struct span *ret_span)
 		if (work.count == 0) {
 			return false;
 		}
-		struct span own = {-INFINITY, INFINITY};
+		struct span own = {.from_ns = -INFINITY, .to_ns = INFINITY};
 		narrow(&own, &work.first[0]);
 		ret_span->from_ns = fmax(ret_span->from_ns, own.from_ns);
 		narrow(&own, &work.first[work.count - 1]);
@@ -107,6 +155,7 @@ static bool find_span(const struct hk_report *report, struct span *ret_span)
 		struct rows unseen = rows_of(report, i, HK__ACTIVITY_KIND__ACTIVITY_UNSEEN);
 		unseen_ns = fmax(unseen_ns, between(unseen, ret_span->from_ns, ret_span->to_ns));
 	}
+	cut(ret_span, report, BATCH_BINS * width_ns);
 	return unseen_ns <= UNSEEN_MOST * length_ns;
 }
 
@@ -115,14 +164,12 @@ static double *batches_new(const struct hk_report *report, const struct span *sp
 			   Hk__ActivityKind kind)
 {
 	double *batches = calloc(report->rank_count * HK_LATE_BATCHES, sizeof(*batches));
-	double length_ns = (span->to_ns - span->from_ns) / HK_LATE_BATCHES;
 
 	for (size_t i = 0; batches && i < report->rank_count; i++) {
 		struct rows rows = rows_of(report, i, kind);
 		for (size_t k = 0; k < HK_LATE_BATCHES; k++) {
-			double from_ns = span->from_ns + (double)k * length_ns;
 			batches[i * HK_LATE_BATCHES + k] =
-			    between(rows, from_ns, from_ns + length_ns);
+			    between(rows, span->cut_ns[k], span->cut_ns[k + 1]);
 		}
 	}
 	return batches;

@@ -1,9 +1,9 @@
 /* late.h: which rank works longer than the others, beyond what chance explains.
  *
- * The job's time is cut into batches. Of each batch a rank's work is compared with the median work
- * of the others, so that what slows all of them cancels out. A rank is late if it works longer by a
- * share that matters, in nearly all batches, and by more than the differences vary from batch to
- * batch. Pure functions, any thread.
+ * The job's time is cut into batches of equal work. Of each batch a rank's work is compared with
+ * the median work of the others, so that what slows all of them cancels out. A rank is late if it
+ * works longer by a share that matters, in nearly all batches, and by more than the differences
+ * vary from batch to batch. Pure functions, any thread.
  */
 #ifndef HK_REPORT_LATE_H
 #define HK_REPORT_LATE_H

@@ -122,6 +122,28 @@ static void test_a_late_rank_is_named_with_its_numbers(void **state)
 	free(text);
 }
 
+/* Others have the processors for most of the time: there the ranks do a step now and then, in some
+ * bins one more than the others. */
+static void test_a_late_rank_is_named_where_ranks_mostly_stand_still(void **state)
+{
+	struct maker maker;
+	(void)state;
+	fill(&maker, (const unsigned[]){4, 4, 4, 4});
+	for (int rank = 0; rank < 4; rank++) {
+		fill_work(maker.processes[rank], rank == 2 ? 33 : 30);
+		Hk__Process *message = &maker.processes[rank]->message;
+		for (size_t i = 0; i < message->n_activity; i++) {
+			/* Parts are 16 bins, a sixth of the time: two of three stand still. */
+			for (size_t k = 0; message->activity[i]->part % 3 && k < PART; k++) {
+				message->activity[i]->value[k] = rank != 2 && k == 7 ? 1000000 : 0;
+			}
+		}
+	}
+	char *text = told(&maker);
+	expect(text, "rank 2 is late", true);
+	free(text);
+}
+
 static void test_the_function_that_makes_a_rank_late_is_named(void **state)
 {
 	struct maker maker;
@@ -310,6 +332,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_a_late_rank_is_named_with_its_numbers),
+	    cmocka_unit_test(test_a_late_rank_is_named_where_ranks_mostly_stand_still),
 	    cmocka_unit_test(test_the_function_that_makes_a_rank_late_is_named),
 	    cmocka_unit_test(test_a_slow_processor_is_no_late_rank),
 	    cmocka_unit_test(test_a_rank_without_a_processor_is_not_late),
