@@ -61,22 +61,10 @@ static uint64_t stretch_ns(const struct hk_work *work, uint64_t ticks)
 	return ns > work->call_ns ? ns - work->call_ns : 0;
 }
 
-/* What of a long stretch of WORKED_NS that CALL ends counts as usual. The usual time is where a
- * fifth of the stretches are shorter: each longer one raises it a little, each shorter one lowers
- * it by four times as much. */
+/* What of a long stretch of WORKED_NS that CALL ends counts as usual. */
 static uint64_t usual_ns(struct hk_work *work, const struct hk_call *call, uint64_t worked_ns)
 {
-	uint64_t key = work->call_address * 31 + call->return_address;
-	uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15ULL) >> 58);
-	uint64_t usual = work->kinds[at].usual_ns;
-	if (work->kinds[at].key != key || worked_ns < usual / 2) {
-		usual = worked_ns;
-	} else {
-		usual = worked_ns < usual ? usual - usual / 80 : usual + usual / 320;
-	}
-	work->kinds[at].key = key;
-	work->kinds[at].usual_ns = usual;
-	return worked_ns < usual ? worked_ns : usual;
+	return hk_usual_ns(&work->usual, work->call_address * 31 + call->return_address, worked_ns);
 }
 
 uint64_t hk_work_end(const struct hk_call *call)

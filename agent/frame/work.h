@@ -7,8 +7,8 @@
  * A stretch in which the thread slept counts nothing: that is the program's own doing.
  *
  * The same work takes a thread up to a third longer on a processor that shares its core or its
- * caches with busy ones. So of the long stretches between the same two calls the shortest fifth say
- * what is usual; one that takes longer counts only that much there. General registers only.
+ * caches with busy ones. So of a long stretch only what is usual (usual.h) counts there. General
+ * registers only.
  */
 #ifndef HK_AGENT_FRAME_WORK_H
 #define HK_AGENT_FRAME_WORK_H

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "frame/layout.h"
+#include "frame/usual.h"
 #include "ring/chain.h"
 #include "ring/segment.h"
 
@@ -29,8 +30,6 @@ struct hk_range {
 	uint64_t start_ticks, child_ns, domains; /* child_ns and domains: the thread's before it */
 };
 
-#define HK_WORK_KINDS 64u
-
 /* What the kernel says of a thread at one moment. */
 struct hk_work_look {
 	uint64_t ticks;	 /* when that was, 0: never */
@@ -44,10 +43,7 @@ struct hk_work {
 	 * how long it was, and where it returned to. */
 	uint64_t call_ticks, call_ns, call_address;
 	struct hk_work_look look; /* the last one */
-	/* Long stretches between the same two calls are of one kind. */
-	struct {
-		uint64_t key, usual_ns;
-	} kinds[HK_WORK_KINDS];
+	struct hk_usual usual;	  /* of long stretches */
 };
 
 struct hk_thread {
