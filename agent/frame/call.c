@@ -393,6 +393,12 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 		}
 		return 0;
 	}
+	struct hk_thread *thread = hk_thread_current;
+	bool lacks = !thread->ready || !thread->cells[site->index];
+	if (lacks && hk_thread_refused() && !hk_process_forked()) {
+		hk_process_untracked();
+		return 0;
+	}
 	/* A handler that jumped out of here would leave this thread inside for ever. */
 	uint64_t signals = hk_process_block_signals();
 	hk_inside = 1;

@@ -58,6 +58,7 @@ static struct hk_thread *vacant; /* guarded by the process lock */
 
 /* A pool was found empty: until this many ticks no thread looks again. 0: there may be a page. */
 static _Atomic uint64_t empty_until[HK_POOLS];
+static _Atomic uint64_t refused_until; /* state of threads and cells */
 uint64_t hk_thread_dry_until[HK_STREAMS];
 
 /* The host's pthread functions, looked up: linking them would ask for a newer libc than some hosts
@@ -206,6 +207,20 @@ static struct hk_thread *take_thread(void)
 	return thread;
 }
 
+static uint64_t next_look(void)
+{
+	/* A clock that stands still would never end the wait. */
+	return hk_process.timeless
+		   ? 0
+		   : hk_process_ticks() + ((uint64_t)EMPTY_NS << 32) / hk_process.tick_ns_q32;
+}
+
+bool hk_thread_refused(void)
+{
+	uint64_t until = atomic_load_explicit(&refused_until, memory_order_relaxed);
+	return until && (int64_t)(hk_process_ticks() - until) < 0;
+}
+
 static void calibrate(struct hk_thread *thread)
 {
 	if (!hk_process_lock()) {
@@ -224,6 +239,7 @@ struct hk_thread *hk_thread_enter(void)
 	if (hk_process_forked()) {
 		vacant = NULL;
 		empty_until[0] = empty_until[1] = 0;
+		refused_until = 0;
 		hk_thread_dry_until[0] = hk_thread_dry_until[1] = hk_thread_dry_until[2] = 0;
 		hk_process_renew();
 	}
@@ -238,6 +254,7 @@ struct hk_thread *hk_thread_enter(void)
 		hk_release_all();
 	}
 	if (!thread) {
+		refused_until = next_look();
 		return NULL;
 	}
 	hk_thread_current = thread;
@@ -269,6 +286,8 @@ struct hk_cell *hk_thread_cell(struct hk_thread *thread, uint32_t site)
 	if (cell) {
 		cell->slot = thread->slot_number;
 		__atomic_store_n(&cell->site, site + 1, __ATOMIC_RELEASE);
+	} else {
+		refused_until = next_look();
 	}
 	return cell;
 }
@@ -289,14 +308,6 @@ uint32_t hk_thread_octave(struct hk_cell *cell, uint32_t octave)
 static _Atomic uint64_t *empty_until_of(uint32_t stream)
 {
 	return &empty_until[stream == HK_STREAM_MEMORY];
-}
-
-static uint64_t next_look(void)
-{
-	/* A clock that stands still would never end the wait. */
-	return hk_process.timeless
-		   ? 0
-		   : hk_process_ticks() + ((uint64_t)EMPTY_NS << 32) / hk_process.tick_ns_q32;
 }
 
 /* No page is free, or PAGE was: until when each thread knows. */

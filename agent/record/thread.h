@@ -104,6 +104,9 @@ void hk_thread_setup(void);
  */
 struct hk_thread *hk_thread_enter(void);
 
+/* Whether a thread's state or a cell was refused a moment ago: both are best not asked for yet. */
+bool hk_thread_refused(void);
+
 /* A cell for SITE, or NULL. Slow. */
 struct hk_cell *hk_thread_cell(struct hk_thread *thread, uint32_t site);
 

@@ -17,6 +17,9 @@ CHURN_LONG, CHURN_RATE = 12_000, 200
 GROWTH_KIB = 1024
 # How much more a call may take where its record finds no room: an order above what is seen, two below what a walk takes.
 LESS_ROOM = 60
+# A file may be so long: more than the first block of a segment, less than what is added first.
+SEGMENT_LEAST = 32768
+LEAST_CALLS = 20 * 200  # of life least
 
 # Calls of life_touch and life_call, records of calls that could not come back, and who ended how; by hand from life_*.c.
 # helpers: None where a child that left by a system call of its own may or may not have been looked at in time.
@@ -276,6 +279,17 @@ def check_room(run):
     expect_true(f"{there} ns with room, {none} without", none <= LESS_ROOM * there)
 
 
+def check_no_room(run):
+    """Nor does a call that finds no room even to be counted try to make some each time."""
+    trace = {"hooks": ["*:life_*"], "level": "record"}
+    there = float(run.trace(program(run), "least", options=("--job", "least"), **trace).stdout)
+    limited = ("sh", "-c", f"ulimit -f {SEGMENT_LEAST // 512} && exec \"$0\" least", program(run))
+    none = float(run.trace(*limited, options=("--job", "least-limited"), **trace).stdout)
+    expect_true(f"{there} ns with room, {none} without", none <= LESS_ROOM * there)
+    job = run.report(run.path("store", "least-limited"))["job"]
+    expect("no room: calls that are said not to be counted", job["calls_untracked"], LEAST_CALLS)
+
+
 def test(run, which="short"):
     if which == "churn":
         print(f"{CHURN_LONG} threads at {CHURN_RATE}/s: {check_churn(run, CHURN_LONG, CHURN_RATE)} KiB")
@@ -295,6 +309,7 @@ def test(run, which="short"):
         check_daemon(run)
         check_levels(run)
         check_room(run)
+        check_no_room(run)
         check_tls(run)
         check_shut_out(run)
         check_churn(run, CHURN, 0)

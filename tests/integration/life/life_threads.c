@@ -174,6 +174,14 @@ static double least_ns(void)
 	return least / 200;
 }
 
+/* What a call takes. */
+static int run_least(char **arguments)
+{
+	(void)arguments;
+	printf("%.0f\n", least_ns());
+	return 0;
+}
+
 /* What a call takes while there is room for its record, and when there is none. */
 static int run_room(char **arguments)
 {
@@ -327,6 +335,7 @@ const struct life_case life_threads[] = {
     {"late-ends", run_late_ends},
     {"crowd", run_crowd},
     {"churn", run_churn},
+    {"least", run_least},
     {"room", run_room},
     {"signal-storm", run_signal_storm},
     {"signal-threads", run_signal_threads},
