@@ -214,15 +214,39 @@ static double time_in(const struct hk_report *report, size_t rank, const char *f
 	return sum;
 }
 
-/* The function outside MPI in which RANK spends most more than the median of the others, at least
- * LEAST_NS, and how much more; NULL: none. OTHERS has room for all ranks. */
-static const char *cause_of(const struct hk_report *report, size_t rank, double least_ns,
-			    double *others, double *ret_more_ns)
+/* How long RANK was inside calls that MPI made, of functions that are not MPI's: MPI sleeps and
+ * polls while it waits for other ranks. */
+static double time_below_mpi(const struct hk_report *report, size_t rank)
 {
 	int32_t number = report->ranks[rank].rank;
-	const char *cause = NULL;
+	double sum = 0;
 
-	*ret_more_ns = 0;
+	for (size_t i = hk_report_first_call(report, number);
+	     i < report->call_count && report->calls[i].rank == number; i++) {
+		const struct hk_report_call *call = &report->calls[i];
+		if (strcmp(call->domain, "mpi") == 0 && strcmp(call->role, "main") == 0) {
+			sum += (double)call->numbers.outermost_ns - (double)call->numbers.self_ns;
+		}
+	}
+	return fmax(sum, 0);
+}
+
+/* Why a rank works longer. */
+struct cause {
+	const char *function; /* NULL: not known */
+	double more_ns;	      /* at least so much longer in it than the others */
+	bool unclear;	      /* a function may be the cause, or MPI called it */
+};
+
+/* The function outside MPI in which RANK spends most more than the median of the others, at least
+ * LEAST_NS. What MPI called may all have been of that function. OTHERS has room for all ranks. */
+static struct cause cause_of(const struct hk_report *report, size_t rank, double least_ns,
+			     double *others)
+{
+	int32_t number = report->ranks[rank].rank;
+	double below_mpi = time_below_mpi(report, rank);
+	struct cause cause = {0};
+
 	for (size_t i = hk_report_first_call(report, number);
 	     i < report->call_count && report->calls[i].rank == number; i++) {
 		const struct hk_report_call *call = &report->calls[i];
@@ -232,7 +256,7 @@ static const char *cause_of(const struct hk_report *report, size_t rank, double 
 			continue;
 		}
 		double own = time_in(report, rank, call->function);
-		if (own < least_ns || own <= *ret_more_ns) {
+		if (own < least_ns || own <= cause.more_ns) {
 			continue;
 		}
 		for (size_t k = 0; k < report->rank_count; k++) {
@@ -241,9 +265,12 @@ static const char *cause_of(const struct hk_report *report, size_t rank, double 
 			}
 		}
 		double usual = median(others, count), more = own - usual;
-		if (more >= least_ns && more >= CAUSE_EXCESS * usual && more > *ret_more_ns) {
-			cause = call->function;
-			*ret_more_ns = more;
+		double needed = fmax(least_ns, CAUSE_EXCESS * usual);
+		cause.unclear |= more >= needed;
+		more -= below_mpi;
+		if (more >= needed && more > cause.more_ns) {
+			cause.function = call->function;
+			cause.more_ns = more;
 		}
 	}
 	return cause;
@@ -267,22 +294,24 @@ static const char *others_of(const struct hk_report *report)
 	return report->rank_count > 2 ? "the median of the others" : "the other one";
 }
 
-/* RANK works longer than the others: LATE says by how much, CAUSE, if any, in what. */
+/* RANK works longer than the others: LATE says by how much, CAUSE in what. */
 static void late_add(struct hk_verdicts *verdicts, const struct hk_report *report,
-		     const struct hk_late *late, const char *cause, double more_ns)
+		     const struct hk_late *late, const struct cause *cause)
 {
 	char work[HK_QUANTITY_BYTES], more[HK_QUANTITY_BYTES], name[HK_NAME_BYTES(NAME_COLUMNS)];
-	char why[sizeof(name) + 80] = "in no function that was hooked outside MPI";
+	char why[sizeof(name) + 80] = ", in no function that was hooked outside MPI";
 
-	if (cause) {
-		hk_name_print(name, NAME_COLUMNS, cause);
-		snprintf(why, sizeof(why), "%s s of that in %s", hk_quantity_seconds(more, more_ns),
-			 name);
+	if (cause->function) {
+		hk_name_print(name, NAME_COLUMNS, cause->function);
+		snprintf(why, sizeof(why), ", %s s of that in %s",
+			 hk_quantity_seconds(more, cause->more_ns), name);
+	} else if (cause->unclear) {
+		*why = '\0';
 	}
 	hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
 		       "rank %" PRId32
 		       " is late: between MPI calls it works %s s, %.0f %% (\302\261%.0f) above "
-		       "%s, %s",
+		       "%s%s",
 		       report->ranks[late->rank].rank, hk_quantity_seconds(work, late->work),
 		       100 * late->excess, ceil(200 * late->error), others_of(report), why);
 }
@@ -292,7 +321,7 @@ static void late_add(struct hk_verdicts *verdicts, const struct hk_report *repor
 static int find_and_add(struct hk_verdicts *verdicts, const struct hk_report *report,
 			const struct span *span, double least_ns)
 {
-	double more_ns = 0, *others = calloc(report->rank_count, sizeof(*others));
+	double *others = calloc(report->rank_count, sizeof(*others));
 	struct hk_late late;
 	int r =
 	    others ? find_late(report, span, HK__ACTIVITY_KIND__ACTIVITY_USUAL, &late) : -ENOMEM;
@@ -301,10 +330,9 @@ static int find_and_add(struct hk_verdicts *verdicts, const struct hk_report *re
 	r = r == 0 ? find_late(report, span, HK__ACTIVITY_KIND__ACTIVITY_WORK, &late) : r;
 	double more = r > 0 ? late.work - late.others : 0;
 	if (r > 0 && more >= least_ns) {
-		const char *cause =
-		    cause_of(report, late.rank, CAUSE_SHARE * more, others, &more_ns);
-		if (usual || cause || late.excess >= BEYOND_DISTURBANCE) {
-			late_add(verdicts, report, &late, cause, more_ns);
+		struct cause cause = cause_of(report, late.rank, CAUSE_SHARE * more, others);
+		if (usual || cause.function || late.excess >= BEYOND_DISTURBANCE) {
+			late_add(verdicts, report, &late, &cause);
 		}
 	}
 	free(others);

@@ -164,6 +164,37 @@ static void test_the_function_that_makes_a_rank_late_is_named(void **state)
 	free(text);
 }
 
+/* MPI sleeps until all ranks have come to MPI_Init: that is not what makes a rank late. */
+static void test_a_function_that_mpi_called_is_no_cause(void **state)
+{
+	for (int own = 0; own < 2; own++) {
+		struct maker maker;
+		(void)state;
+		fill(&maker, (const unsigned[]){4, 4, 4, 4});
+		for (int rank = 0; rank < 4; rank++) {
+			struct maker_process *process = maker.processes[rank];
+			fill_work(process, rank == 1 ? 60 : 30);
+			Hk__Cell *sleep = maker_cell(process, "wait", "usleep",
+						     "/lib/libopen-pal.so", HK_LEVEL_TIME);
+			for (int i = 0; i < (rank == 1 ? 3 : 1); i++) {
+				maker_call(sleep, SECOND);
+				process->cells[0].self_ns -= SECOND;
+			}
+			Hk__Cell *file =
+			    maker_cell(process, "io", "read", "/bin/lmp", HK_LEVEL_TIME);
+			for (int i = 0; own && i < (rank == 1 ? 6 : 1); i++) {
+				maker_call(file, SECOND);
+			}
+		}
+		char *text = told(&maker);
+		expect(text, "rank 1 is late: ", true);
+		expect(text, " in usleep", false);
+		expect(text, " in no function", false);
+		expect(text, " above the median of the others, 2.00 s of that in read", own);
+		free(text);
+	}
+}
+
 /* Its steps are as long as the others' when nothing disturbs them, but something mostly does. */
 static void test_a_slow_processor_is_no_late_rank(void **state)
 {
@@ -334,6 +365,7 @@ int main(void)
 	    cmocka_unit_test(test_a_late_rank_is_named_with_its_numbers),
 	    cmocka_unit_test(test_a_late_rank_is_named_where_ranks_mostly_stand_still),
 	    cmocka_unit_test(test_the_function_that_makes_a_rank_late_is_named),
+	    cmocka_unit_test(test_a_function_that_mpi_called_is_no_cause),
 	    cmocka_unit_test(test_a_slow_processor_is_no_late_rank),
 	    cmocka_unit_test(test_a_rank_without_a_processor_is_not_late),
 	    cmocka_unit_test(test_a_difference_that_was_seen_once_is_no_finding),
