@@ -155,10 +155,11 @@ struct hk_collector {
 	struct hk_notice notices[HK_NOTICES]; /* ring */
 	uint32_t notice_count;
 	uint32_t incompatible, refused; /* segments at the last scan */
-	uint32_t unfinished;		/* and those still being made */
-	uint32_t waiting;		/* and those there was no room for yet */
-	bool closed_any;		/* a job, since the store was looked at last */
-	bool told_all; /* of some job all nodes have told everything: it may close */
+	int scan_error;	     /* of reading the directories that segments lie in; 0: none */
+	uint32_t unfinished; /* and those still being made */
+	uint32_t waiting;    /* and those there was no room for yet */
+	bool closed_any;     /* a job, since the store was looked at last */
+	bool told_all;	     /* of some job all nodes have told everything: it may close */
 	uint64_t drained_records;
 	uint64_t moved_ns; /* monotonic: when a pass last found a process writing much */
 };

@@ -126,21 +126,34 @@ static void look_at(struct hk_collector *collector, int dirfd, const char *name,
 	}
 }
 
-static void read_directory(struct hk_collector *collector, int dirfd, struct batch *batch)
+/* -errno: what lies in it is found by a later scan. */
+static int read_directory(struct hk_collector *collector, int dirfd, struct batch *batch)
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 	if (!directory) {
+		int r = -errno;
 		if (fd >= 0) {
 			close(fd);
 		}
-		return;
+		return r;
 	}
 	while ((entry = readdir(directory)) != NULL) {
 		look_at(collector, dirfd, entry->d_name, batch);
 	}
 	closedir(directory);
+	return 0;
+}
+
+/* A directory that was removed is made again: run_directory.h. */
+static void note_error(struct hk_collector *collector, int error)
+{
+	error = error == -ENOENT ? 0 : error;
+	if (error != 0 && error != collector->scan_error) {
+		hk_warning("processes not looked for error=%s", strerror(-error));
+	}
+	collector->scan_error = error;
 }
 
 static int by_start(const void *a, const void *b)
@@ -156,11 +169,14 @@ void hk_scan_run(struct hk_collector *collector)
 	collector->incompatible = collector->refused = collector->unfinished = 0;
 	collector->waiting = 0;
 	open_candidates(collector);
+	int error = 0;
 	for (int i = 0; i < HK_RUNDIR_CANDIDATES; i++) {
 		if (collector->dirfd[i] >= 0) {
-			read_directory(collector, collector->dirfd[i], &batch);
+			int r = read_directory(collector, collector->dirfd[i], &batch);
+			error = r < 0 ? r : error;
 		}
 	}
+	note_error(collector, error);
 	/* Parents before children: roles depend on who was there first. */
 	if (batch.count > 0) {
 		qsort(batch.list, batch.count, sizeof(batch.list[0]), by_start);

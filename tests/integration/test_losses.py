@@ -1,0 +1,183 @@
+#!/usr/bin/python3
+"""What collectors cannot keep: it waits for as long as there is room for it, and what is gone is counted, once, and said.
+
+The truth is what the program was told to call."""
+import json
+import os
+import resource
+import shutil
+
+import loop
+from harness import Run, end_process, expect, expect_true, main, wait_for
+from nodes import Node, root_and_leaves
+from told import Told, calls_of
+
+FEW, MANY = 1000, 50_000
+# Many times what a ring of a MiB holds.
+STORM = 500_000
+SMALL = {"HOOK_SEGMENT_BYTES": str(1 << 20)}
+
+
+def report_of(node, job):
+    done = node.cli("report", job, "--format", "json", check=False)
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def records_of(node, job):
+    """Records that its report says are kept."""
+    report = report_of(node, job)
+    return sum(rank["records"] for rank in report["ranks"]) if report else 0
+
+
+def told_on(run, node, job, **more):
+    return Told(run, job, HOOK_RUN_DIR=node.run_directory, **more)
+
+
+def expect_sums(run, node, job, made):
+    """All calls are counted, and each record is kept or lost. Returns how many are lost."""
+    report = node.closed_report(job)
+    expect(f"{job}: calls", calls_of(report, "told_one"), made)
+    kept, lost = (sum(rank[key] for rank in report["ranks"]) for key in ("records", "lost_records"))
+    events = loop.events_of(node, job)
+    loop.expect_once(events)
+    expect(f"{job}: calls in the export", sum(map(len, events.values())), kept)
+    expect(f"{job}: records and lost ones", (kept, lost), (kept, made - kept))
+    said = node.cli("report", job).stdout
+    expect(f"{job}: the report says that records are lost: {said}", "records lost" in said, lost > 0)
+    return lost
+
+
+def limits_of(node):
+    return resource.prlimit(node.collector.pid, resource.RLIMIT_NOFILE)
+
+
+def take_files(node):
+    """Leaves its collector no descriptor but those that it has."""
+    taken = set(map(int, os.listdir(f"/proc/{node.collector.pid}/fd")))
+    free = min(set(range(len(taken) + 1)) - taken)
+    resource.prlimit(node.collector.pid, resource.RLIMIT_NOFILE, (free, limits_of(node)[1]))
+
+
+def give_files(node):
+    most = limits_of(node)[1]
+    resource.prlimit(node.collector.pid, resource.RLIMIT_NOFILE, (most, most))
+
+
+def wait_refused(node, line):
+    def refused():
+        # One that it had open for a moment may have been among those that it has.
+        take_files(node)
+        return f"{line} error=Too many open files" in node.said()
+    wait_for(f"its log to say: {line}", refused)
+
+
+def without_files(run, node, job, *calls, **more):
+    """A process that makes CALLS when no descriptors are left for its first records, and some before and after that; the sum of all."""
+    with told_on(run, node, job, **more) as told:
+        wait_for("the process", lambda: (report_of(node, job) or {"ranks": []})["ranks"])
+        take_files(node)
+        told.call("one", FEW)
+        wait_refused(node, f"records not stored job={job}")
+        for count in calls:
+            told.call("one", count)
+        give_files(node)
+        wait_for("records to be stored", lambda: records_of(node, job) > 0)
+        told.call("one", FEW)
+    return sum(calls) + 2 * FEW
+
+
+def check_files(run: Run):
+    """Records that no file can be opened for wait in their ring; they are lost when it is full."""
+    node = Node(run, "files").start()
+    made = without_files(run, node, "waits", FEW)
+    expect("waits: lost", expect_sums(run, node, "waits", made), 0)
+    made = without_files(run, node, "full", STORM, **SMALL)
+    lost = expect_sums(run, node, "full", made)
+    expect_true(f"full: {lost} of {made} lost", 0 < lost < made)
+    end_process(node.collector)
+
+
+def check_late(run: Run):
+    """Processes that begin, or begin and end, when none are left."""
+    node = Node(run, "late").start()
+    with told_on(run, node, "first") as first:
+        first.call("one", FEW)
+        wait_for("records", lambda: records_of(node, "first") == FEW)
+        take_files(node)
+        with told_on(run, node, "short", HOOK_KEEP_SEGMENT="1") as told:
+            told.call("one", FEW)
+        with told_on(run, node, "long") as told:
+            told.call("one", FEW)
+            wait_refused(node, "processes not looked for")
+            give_files(node)
+            told.call("one", FEW)
+    for job, made in (("first", FEW), ("short", FEW), ("long", 2 * FEW)):
+        expect(f"{job}: lost", expect_sums(run, node, job, made), 0)
+    end_process(node.collector)
+
+
+def remove(node, job):
+    """Removes it at once, not file by file."""
+    os.rename(os.path.join(node.store, job), node.path("removed"))
+    shutil.rmtree(node.path("removed"))
+
+
+def check_wiped(run: Run, job, wipe):
+    """What a root has is removed in mid-job: that is lost, what comes later is kept."""
+    root, (leaf,) = root_and_leaves(run, [f"leaf-{job}"])
+    with told_on(run, leaf, job) as told:
+        told.call("one", FEW)
+        wait_for("records on the root", lambda: records_of(root, job) == FEW)
+        wipe(root)
+        told.call("one", FEW)
+    expect(f"{job}: lost", expect_sums(run, root, job, 2 * FEW), FEW)
+    for node in (root, leaf):
+        end_process(node.collector)
+
+
+def wipe_store(root):
+    os.rename(root.store, root.path("wiped"))
+    os.mkdir(root.store, 0o700)
+
+
+def remove_and_kill(node, job):
+    remove(node, job)
+    node.kill()
+    node.start()
+
+
+def kill_and_remove(node, job):
+    node.kill()
+    remove(node, job)
+    node.start()
+
+
+def check_begun_again(run: Run, again, names):
+    """The directory is removed and its collector killed before it has written the next chunk, so that it begins with the first."""
+    job = f"{again.__name__}-{len(names)}"
+    whole, *others = [Node(run, "only").start()] if len(names) == 1 else root_and_leaves(run, names[1:])
+    place = others[0][0] if others else whole
+    with told_on(run, place, job) as told:
+        told.call("one", MANY)
+        wait_for("records", lambda: records_of(whole, job) == MANY)
+        again(whole, job)
+        told.call("one", MANY)
+    # What was not overwritten in the ring is read once more.
+    lost = expect_sums(run, whole, job, 2 * MANY)
+    expect_true(f"{job}: {lost} lost", 0 < lost <= MANY)
+    for node in {whole, place}:
+        end_process(node.collector)
+
+
+def test(run):
+    check_files(run)
+    check_late(run)
+    check_wiped(run, "directory", lambda root: remove(root, "directory"))
+    check_wiped(run, "store", wipe_store)
+    for again in (remove_and_kill, kill_and_remove):
+        check_begun_again(run, again, ["only"])
+        check_begun_again(run, again, ["root", "leaf"])
+
+
+if __name__ == "__main__":
+    main(test)
