@@ -8,10 +8,12 @@
 #include "control.h"
 #include "frame/append.h"
 #include "frame/arguments.h"
+#include "frame/comms.h"
 #include "frame/hot.h"
 #include "frame/open.h"
 #include "frame/site.h"
 #include "frame/state.h"
+#include "frame/steps.h"
 #include "frame/values.h"
 #include "frame/work.h"
 #include "patch/patch.h"
@@ -187,18 +189,12 @@ static inline bool is_innermost(const struct hk_thread *thread, const struct hk_
 	return thread->inner == (uint64_t)&call->caller_frame;
 }
 
-/* VALUES: NULL if all are plain. */
+/* Of a call that did not fail. read() and its like answer -1. */
 static inline void count_bytes(const struct hk_call *call, const uint64_t *values)
 {
-	const struct hk_site_hot *site = call->site;
-	uint8_t at = site->bytes;
-	if (at == HK_HOOK_VALUES) {
-		return;
-	}
-	uint64_t bytes = values ? values[at] : hk_values_plain(call, site->word[at]);
-	/* read() and its like answer -1; what failed moved nothing */
-	if ((int64_t)bytes > 0 && !hk_values_failed(call)) {
-		add(&call->cell->bytes, bytes);
+	uint8_t at = call->site->bytes;
+	if (at != HK_HOOK_VALUES && (int64_t)values[at] > 0) {
+		add(&call->cell->bytes, values[at]);
 	}
 }
 
@@ -241,7 +237,9 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 	}
 	if (flags & HK_HOT_VALUES) {
 		hk_values_read(call, values);
-		count_bytes(call, values);
+		if (!hk_values_failed(call)) {
+			count_bytes(call, values);
+		}
 	}
 	if (hk_compat_prints) {
 		struct hk_compat_call told = {ns, flags & HK_HOT_VALUES ? values : NULL};
@@ -267,7 +265,12 @@ static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
 	} else {
 		hk_call_measure(thread, call, ns);
 	}
-	hk_work_begin(thread, call, ns);
+	if (hk_work_begin(thread, call, ns)) {
+		hk_work_settle(thread, call, ns);
+	}
+	if (site->hook->meaning == HK_MEANING_COMM) {
+		hk_comms_forget_roots();
+	}
 	if (site->flags & HK_HOT_LAZY) {
 		hk_state_saved(rearm, (void *)(uintptr_t)site->index, (void *)call->return_address);
 	}
@@ -276,7 +279,7 @@ static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
 	}
 }
 
-/* ---- the way in, when something is missing ---- */
+/* ---- calls that were left ---- */
 
 /* Whether the last record of the call's chain is the call's own: a handler may have jumped away
  * after it was published and before the call was closed. */
@@ -334,89 +337,6 @@ void hk_call_left(struct hk_thread *thread, const struct hk_open_call *open)
 	record_left(thread, open);
 }
 
-static bool prepare(struct hk_call *call, struct hk_site_hot *site)
-{
-	struct hk_thread *thread = hk_thread_current;
-	bool first = !thread->ready;
-	hk_process_go_on(thread);
-	if (first) {
-		thread = hk_thread_enter();
-		if (!thread) {
-			return false;
-		}
-	}
-	uint64_t frame = (uint64_t)&call->caller_frame;
-	uint32_t generation = atomic_load_explicit(thread->generation, memory_order_acquire);
-	if (frame >= thread->inner || (thread->depth && generation != thread->generation_seen)) {
-		/* Now and then in any case: calls may have ended on other threads. */
-		hk_open_heal(thread, call);
-		hk_patch_look(); /* for slots that they left to the loader */
-	}
-	if (first || generation != thread->generation_seen) {
-		bool heeded = hk_control_heed(generation);
-		thread->generation_seen = heeded ? generation : generation - 1;
-		if (!heeded) {
-			return false; /* the way in would come back at once, as long as that lasts
-				       */
-		}
-	}
-	if (!thread->cells[site->index]) {
-		thread->cells[site->index] = hk_thread_cell(thread, site->index);
-	}
-	return thread->cells[site->index] != NULL;
-}
-
-/* Whether a call without a frame can be kept. One in the midst of so many is counted and no more.
- */
-static bool has_room(const struct hk_call *call, const struct hk_site_hot *site)
-{
-	struct hk_thread *thread = hk_thread_current;
-	bool room = hk_open_make_room(thread, (uint64_t)&call->caller_frame);
-	if (!room) {
-		add(&thread->cells[site->index]->calls, 1);
-		add(&thread->slot->calls_untimed, 1);
-	}
-	return room;
-}
-
-int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
-{
-	if (!hk_process.on && !hk_process_forked()) {
-		return 0; /* a child that got no segment */
-	}
-	if (hk_inside == 2) {
-		hk_open_end_asking((uint64_t)&call->caller_frame);
-	}
-	if (hk_inside) {
-		if (hk_inside == 1) {
-			hk_process_untracked(); /* a signal handler came while the agent was busy */
-		}
-		return 0;
-	}
-	struct hk_thread *thread = hk_thread_current;
-	bool lacks = !thread->ready || !thread->cells[site->index];
-	if (lacks && hk_thread_refused() && !hk_process_forked()) {
-		hk_process_untracked();
-		return 0;
-	}
-	/* A handler that jumped out of here would leave this thread inside for ever. */
-	uint64_t signals = hk_process_block_signals();
-	hk_inside = 1;
-	int saved_errno = errno;
-	bool ready = prepare(call, site), room = true;
-	if (!ready) {
-		hk_process_untracked();
-	} else if (site->stack_words & HK_STACK_WORDS_STAY) {
-		room = has_room(call, site);
-	}
-	/* It may be off since a moment ago. */
-	bool wanted = __atomic_load_n(&site->control, __ATOMIC_RELAXED) != HK_CONTROL_PASS;
-	errno = saved_errno;
-	hk_inside = 0;
-	hk_process_restore_signals(signals);
-	return ready && room && wanted;
-}
-
 /* ---- ranges and instants ---- */
 
 void hk_call_begin_range(struct hk_call *call, struct hk_range *range)
@@ -468,44 +388,60 @@ static __attribute__((noinline)) void record_slowly(struct hk_thread *thread,
 						    const struct hk_call *call, uint64_t ns,
 						    const uint64_t *values)
 {
-	uint64_t plain[HK_HOOK_VALUES];
-	for (uint32_t i = 0; i < call->site->payload && !values; i++) {
-		plain[i] = hk_values_plain(call, call->site->word[i]);
+	const struct hk_site_hot *site = call->site;
+	if ((int64_t)(call->start_ticks - hk_thread_dry_until[site->stream]) < 0) {
+		add((uint64_t *)&thread->slot->chain[site->stream].lost, 1);
+	} else {
+		hk_append_record(thread, call, ns, HK_RECORD_CALL, values, site->payload);
 	}
-	hk_append_record(thread, call, ns, HK_RECORD_CALL, values ? values : plain,
-			 call->site->payload);
 }
 
-/* VALUES: NULL if all are plain. No handler's record is being written. */
-static inline void record_usual(struct hk_thread *thread, const struct hk_call *call, uint64_t ns,
-				const uint64_t *values)
+/* Where the call's record goes; NULL: the page has no room for it. No handler's record is being
+ * written, and from here to end_record handlers leave none in the chain. */
+static inline uint64_t *begin_record(struct hk_thread *thread, const struct hk_call *call)
 {
-	const struct hk_site_hot *site = call->site;
-	struct hk_chain_end *chain = &thread->chain[site->stream];
-	uint32_t payload = site->payload;
-	/* Before the end of the chain is read: from here on handlers leave no records there. */
+	const struct hk_chain_end *chain = &thread->chain[call->site->stream];
 	thread->busy = call->depth + 1;
-	atomic_signal_fence(memory_order_seq_cst);
-	uint64_t *room = chain->cursor, *end = room + HK_RECORD_HEADER_WORDS + payload;
-	if (unlikely(end > chain->end)) {
+	atomic_signal_fence(memory_order_seq_cst); /* before the end of the chain is read */
+	uint64_t *room = chain->cursor;
+	if (unlikely(room + HK_RECORD_HEADER_WORDS + call->site->payload > chain->end)) {
 		thread->busy = 0;
-		if ((int64_t)(call->start_ticks - hk_thread_dry_until[site->stream]) < 0) {
-			add((uint64_t *)&thread->slot->chain[site->stream].lost, 1);
-		} else {
-			record_slowly(thread, call, ns, values);
-		}
-		return;
+		return NULL;
 	}
 	fetch_ahead(room);
+	return room;
+}
+
+/* Publishes the record at ROOM, which has its values. */
+static inline void end_record(struct hk_thread *thread, const struct hk_call *call, uint64_t ns,
+			      uint64_t *room)
+{
+	const struct hk_site_hot *site = call->site;
 	room[0] = call->start_ticks;
 	room[1] = site->word1 | ns;
-	for (uint32_t i = 0; i < payload; i++) {
-		room[HK_RECORD_HEADER_WORDS + i] =
-		    values ? values[i] : hk_values_plain(call, site->word[i]);
-	}
-	hk_chain_publish(chain, end);
+	hk_chain_publish(&thread->chain[site->stream],
+			 room + HK_RECORD_HEADER_WORDS + site->payload);
 	atomic_signal_fence(memory_order_seq_cst);
 	thread->busy = 0;
+}
+
+static inline void read_plain(const struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
+{
+	for (uint32_t i = 0; i < call->site->payload; i++) {
+		values[i] = hk_values_plain(call, call->site->word[i]);
+	}
+}
+
+/* All values are plain. */
+static inline void record_usual(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+{
+	uint64_t space[HK_HOOK_VALUES], *room = begin_record(thread, call);
+	read_plain(call, room ? room + HK_RECORD_HEADER_WORDS : space);
+	if (likely(room)) {
+		end_record(thread, call, ns, room);
+	} else {
+		record_slowly(thread, call, ns, space);
+	}
 }
 
 static inline struct hk_result result_of(const struct hk_call *call)
@@ -530,27 +466,72 @@ static __attribute__((noinline)) struct hk_result leave_unready(struct hk_call *
 	return result_of(call);
 }
 
-/* The short way of a call whose values are not plain, or whose result may say that it failed. */
-struct hk_result hk_call_leave_described(struct hk_call *call, uint64_t ns, uint64_t *bucket)
+static __attribute__((noinline)) struct hk_result settle(struct hk_call *call, uint64_t ns)
+{
+	hk_work_settle(call->thread, call, ns);
+	return result_of(call);
+}
+
+/* The statistics of a call whose values and record are settled. */
+static inline __attribute__((always_inline)) struct hk_result finish(struct hk_call *call,
+								     uint64_t ns, uint64_t *bucket)
+{
+	struct hk_thread *thread = call->thread;
+	count_totals(thread, call, ns);
+	add(bucket, 1);
+	bool settles = hk_work_begin(thread, call, ns);
+	restore(thread, call, ns);
+	return unlikely(settles) ? settle(call, ns) : result_of(call);
+}
+
+/* Any call that comes here. */
+static __attribute__((noinline)) struct hk_result leave_evaluated(struct hk_call *call, uint64_t ns,
+								  uint64_t *bucket)
 {
 	struct hk_thread *thread = call->thread;
 	uint8_t flags = __atomic_load_n(&call->site->flags, __ATOMIC_RELAXED);
-	uint64_t space[HK_HOOK_VALUES], *values = flags & HK_HOT_SIMPLE ? NULL : space;
-	if (unlikely(hk_values_suspect(call) ||
-		     ((flags & HK_HOT_VALUES) && values && !hk_values_known(call, values)))) {
+	if (hk_values_suspect(call)) {
 		return leave_slowly(call, ns);
 	}
-	count_totals(thread, call, ns);
-	add(bucket, 1);
+	uint64_t *room = flags & HK_HOT_RECORD ? begin_record(thread, call) : NULL;
+	uint64_t space[HK_HOOK_VALUES], *values = room ? room + HK_RECORD_HEADER_WORDS : space;
 	if (flags & HK_HOT_VALUES) {
+		if (flags & HK_HOT_SIMPLE) {
+			read_plain(call, values);
+		} else if (!hk_values_known(call, values)) {
+			thread->busy = 0;
+			return leave_slowly(call, ns);
+		}
 		count_bytes(call, values);
 	}
-	if (flags & HK_HOT_RECORD) {
-		record_usual(thread, call, ns, values);
+	if (room) {
+		end_record(thread, call, ns, room);
+	} else if (flags & HK_HOT_RECORD) {
+		record_slowly(thread, call, ns, values);
 	}
-	hk_work_begin(thread, call, ns);
-	restore(thread, call, ns);
-	return result_of(call);
+	return finish(call, ns, bucket);
+}
+
+/* The short way of a call whose values are not plain, or whose result may say that it failed. Like
+ * hk_call_leave it calls nothing but at its end. */
+struct hk_result hk_call_leave_described(struct hk_call *call, uint64_t ns, uint64_t *bucket)
+{
+	struct hk_thread *thread = call->thread;
+	const struct hk_site_hot *site = call->site;
+	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
+	bool steps = site->steps && (flags & HK_HOT_RECORD) && !(uint32_t)call->result;
+	uint64_t *room = steps ? begin_record(thread, call) : NULL;
+	if (!room) {
+		return leave_evaluated(call, ns, bucket);
+	}
+	uint64_t *values = room + HK_RECORD_HEADER_WORDS;
+	if (unlikely(!hk_steps_follow(call, site->steps, values))) {
+		thread->busy = 0;
+		return leave_evaluated(call, ns, bucket);
+	}
+	count_bytes(call, values);
+	end_record(thread, call, ns, room);
+	return finish(call, ns, bucket);
 }
 
 static inline bool is_described(uint8_t flags)
@@ -566,6 +547,7 @@ struct hk_result hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 	struct hk_thread *thread = call->thread;
 	const struct hk_site_hot *site = call->site;
 	struct hk_cell *cell = call->cell;
+	call->scratch = end_ticks;
 	if (unlikely(thread != hk_thread_current || !thread->ready)) {
 		return leave_unready(call, end_ticks);
 	}
@@ -593,7 +575,7 @@ struct hk_result hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 	count_totals(thread, call, ns);
 	add(bucket_of(thread, offset, bucket), 1);
 	if (likely(flags & HK_HOT_RECORD)) {
-		record_usual(thread, call, ns, NULL);
+		record_usual(thread, call, ns);
 	}
 	restore(thread, call, ns);
 	return result_of(call);

@@ -35,7 +35,7 @@ struct hk_call {
 	struct hk_cell *cell;
 	struct hk_site_hot *site;
 	uint64_t start_ticks;
-	uint64_t scratch; /* of the assembly */
+	uint64_t scratch; /* of the assembly; on the way out, end_ticks */
 	/* the thread's state before this call */
 	uint64_t child_ns; /* time of hooked callees of the caller so far */
 	uint64_t domains;  /* domains open around this call */

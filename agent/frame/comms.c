@@ -6,15 +6,8 @@
 
 #include "record/process.h"
 
-#define COMMS 4096u
-
-struct comm {
-	_Atomic uint64_t handle; /* 0: free; set once, after the rest */
-	_Atomic uint64_t hash;
-	uint64_t children;
-};
-
-static struct comm comms[COMMS]; /* written under the process lock */
+struct hk_comm hk_comms[HK_COMMS];
+_Atomic uint32_t hk_comms_moment = 1;
 
 uint64_t hk_comms_mix(uint64_t value)
 {
@@ -24,11 +17,11 @@ uint64_t hk_comms_mix(uint64_t value)
 }
 
 /* The entry of HANDLE, or a free one; NULL when the table is full. */
-static __attribute__((noinline)) struct comm *find(uint64_t handle)
+static struct hk_comm *find(uint64_t handle)
 {
-	uint32_t at = (uint32_t)(handle * HK_COMMS_SPREAD >> 32) % COMMS;
-	for (uint32_t i = 0; i < COMMS; i++) {
-		struct comm *comm = &comms[(at + i) % COMMS];
+	uint32_t at = (uint32_t)(handle * HK_COMMS_SPREAD >> 32) % HK_COMMS;
+	for (uint32_t i = 0; i < HK_COMMS; i++) {
+		struct hk_comm *comm = &hk_comms[(at + i) % HK_COMMS];
 		uint64_t known = atomic_load_explicit(&comm->handle, memory_order_acquire);
 		if (known == handle || !known) {
 			return comm;
@@ -54,31 +47,24 @@ static void unlock(uint64_t signals)
 	hk_process_restore_signals(signals);
 }
 
-static void fill(struct comm *comm, uint64_t handle, uint64_t hash)
+static void fill(struct hk_comm *comm, uint64_t handle, uint64_t hash)
 {
 	comm->children = 0;
 	atomic_store_explicit(&comm->hash, hash, memory_order_relaxed);
 	atomic_store_explicit(&comm->handle, handle, memory_order_release);
 }
 
-bool hk_comms_known(uint64_t handle, uint64_t *ret_hash)
+const struct hk_comm *hk_comms_known(uint64_t handle)
 {
-	const struct comm *comm = &comms[(uint32_t)(handle * HK_COMMS_SPREAD >> 32) % COMMS];
-	if (atomic_load_explicit(&comm->handle, memory_order_acquire) != handle) {
-		comm = find(handle);
-	}
-	if (!handle || !comm ||
-	    atomic_load_explicit(&comm->handle, memory_order_relaxed) != handle) {
-		return false;
-	}
-	*ret_hash = atomic_load_explicit(&comm->hash, memory_order_relaxed);
-	return true;
+	const struct hk_comm *comm = handle ? find(handle) : NULL;
+	bool has = comm && atomic_load_explicit(&comm->handle, memory_order_relaxed) == handle;
+	return has ? comm : NULL;
 }
 
 uint64_t hk_comms_get(uint64_t handle, uint64_t first, uint64_t *child)
 {
 	uint64_t hash = first, signals;
-	struct comm *comm = handle ? find(handle) : NULL;
+	struct hk_comm *comm = handle ? find(handle) : NULL;
 	if (comm && comm->handle == handle && !child) {
 		return atomic_load_explicit(&comm->hash, memory_order_relaxed);
 	}
@@ -105,9 +91,24 @@ void hk_comms_set(uint64_t handle, uint64_t hash)
 	if (!handle || !lock(&signals)) {
 		return;
 	}
-	struct comm *comm = find(handle);
+	struct hk_comm *comm = find(handle);
 	if (comm) {
 		fill(comm, handle, hash);
 	}
 	unlock(signals);
+}
+
+void hk_comms_keep_root(uint64_t handle, int32_t root, uint32_t moment)
+{
+	struct hk_comm *comm = handle ? find(handle) : NULL;
+	if (comm && atomic_load_explicit(&comm->handle, memory_order_relaxed) == handle &&
+	    atomic_load_explicit(&comm->hash, memory_order_relaxed)) {
+		atomic_store_explicit(&comm->root, (uint64_t)moment << 32 | (uint32_t)root,
+				      memory_order_relaxed);
+	}
+}
+
+void hk_comms_forget_roots(void)
+{
+	atomic_fetch_add_explicit(&hk_comms_moment, 1, memory_order_release);
 }

@@ -36,7 +36,6 @@ struct hk_site_hot {
 	uint8_t copied_words; /* of the stack */
 	uint8_t exit;	      /* HK_EXIT_* */
 	uint8_t bytes;	      /* which value adds to the cell's bytes; HK_HOOK_VALUES: none */
-	uint8_t ends_work;    /* ranks wait for each other in its calls: work.h */
 	const struct hk_hook *hook;
 	uint64_t word1;		     /* of a record, but for its duration */
 	const struct hk_step *steps; /* how values.c makes the values; NULL: by their factors */

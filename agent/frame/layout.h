@@ -87,7 +87,6 @@
 #define HK_HOT_WORD 30
 #define HK_HOT_COPIED_WORDS 36
 #define HK_HOT_EXIT 37
-#define HK_HOT_ENDS_WORK 39
 #define HK_HOT_WORD1 48
 #define HK_HOT_BYTES 64
 
@@ -98,9 +97,10 @@
 
 /* HK_HOT_STACK_WORDS: what becomes of the words on the stack, and bits for whatever else the short
  * way in does not do. */
-#define HK_STACK_WORDS_COPIED 1 /* HK_HOT_COPIED_WORDS of them, into the thunk's frame */
-#define HK_STACK_WORDS_STAY 2	/* the call has no frame on the stack: kept.h */
-#define HK_STACK_SHIFT 20	/* frames 2^20 bytes apart are on different stacks */
+#define HK_STACK_WORDS_COPIED 1	 /* HK_HOT_COPIED_WORDS of them, into the thunk's frame */
+#define HK_STACK_WORDS_STAY 2	 /* the call has no frame on the stack: kept.h */
+#define HK_STACK_WORDS_WORK 0x20 /* calls end a stretch of work: work.h */
+#define HK_STACK_SHIFT 20	 /* frames 2^20 bytes apart are on different stacks */
 #define HK_STACK_WORDS_VECTOR 0x40
 #define HK_STACK_WORDS_CLOCK 0x80 /* the clock is a function */
 
@@ -147,7 +147,8 @@
 #define HK_THREAD_TICK_NS (HK_THREAD_APART + 40)
 #define HK_THREAD_KEPT (HK_THREAD_APART + 48)
 #define HK_THREAD_KEPT_END (HK_THREAD_APART + 56)
-#define HK_THREAD_DEPTH (HK_THREAD_APART + 64)
+#define HK_THREAD_LONG_FROM (HK_THREAD_APART + 64)
+#define HK_THREAD_DEPTH (HK_THREAD_APART + 72)
 #define HK_THREAD_CROWDED (HK_THREAD_APART + 92)
 #define HK_THREAD_CHAIN (HK_THREAD_APART + 96)
 #define HK_THREAD_CELLS (HK_THREAD_APART + 176)

@@ -10,7 +10,6 @@
 #include "patch/loader.h"
 #include "record/process.h"
 
-#define TYPES 512u /* named datatypes remembered */
 #define RANKS_AT_ONCE 64
 
 /* Handles that MPICH and its kin compile in; Open MPI's are addresses, told by its Fortran numbers.
@@ -56,11 +55,7 @@ static struct library {
 	const void *fortran_in_place;
 } mpi;
 
-/* Written under the process lock and read without it: `handle` is 0 while `size` changes. */
-static struct {
-	_Atomic uint64_t handle;
-	_Atomic uint64_t size;
-} types[TYPES];
+struct hk_mpi_kept hk_mpi_kept;
 
 static int find_functions(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -109,9 +104,15 @@ static void look_up(uint64_t found)
 	 * once find the same. */
 	if (hk_process_lock()) {
 		mpi = now;
-		for (uint32_t i = 0; i < TYPES; i++) {
-			atomic_store_explicit(&types[i].handle, 0, memory_order_relaxed);
+		hk_mpi_kept.handle_bits = !now.usable ? 0 : now.wide ? ~0ULL : UINT32_MAX;
+		hk_mpi_kept.in_place = now.wide ? OMPI_IN_PLACE : MPICH_IN_PLACE;
+		atomic_thread_fence(memory_order_release);
+		hk_mpi_kept.found = found;
+		for (uint32_t i = 0; i < HK_MPI_TYPES; i++) {
+			atomic_store_explicit(&hk_mpi_kept.types[i].handle, 0,
+					      memory_order_relaxed);
 		}
+		hk_comms_forget_roots();
 		hk_process_unlock();
 	}
 }
@@ -157,30 +158,14 @@ static bool is_named(uint64_t type)
 	       integers == 0 && addresses == 0 && inner == 0;
 }
 
-static uint32_t place_of(uint64_t type)
-{
-	return (uint32_t)(type * HK_COMMS_SPREAD >> 32) % TYPES;
-}
-
-bool hk_mpi_type_known(uint64_t type, uint64_t *ret_size)
-{
-	uint32_t at = place_of(type);
-	if (!type || atomic_load_explicit(&types[at].handle, memory_order_acquire) != type) {
-		return false;
-	}
-	*ret_size = atomic_load_explicit(&types[at].size, memory_order_relaxed);
-	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&types[at].handle, memory_order_relaxed) == type;
-}
-
 static void keep_type(uint64_t type, uint64_t size)
 {
-	uint32_t at = place_of(type);
+	uint32_t at = hk_mpi_type_place(type);
 	if (hk_process_lock()) {
-		atomic_store_explicit(&types[at].handle, 0, memory_order_relaxed);
+		atomic_store_explicit(&hk_mpi_kept.types[at].handle, 0, memory_order_relaxed);
 		atomic_thread_fence(memory_order_release);
-		atomic_store_explicit(&types[at].size, size, memory_order_relaxed);
-		atomic_store_explicit(&types[at].handle, type, memory_order_release);
+		atomic_store_explicit(&hk_mpi_kept.types[at].size, size, memory_order_relaxed);
+		atomic_store_explicit(&hk_mpi_kept.types[at].handle, type, memory_order_release);
 		hk_process_unlock();
 	}
 }
@@ -258,18 +243,13 @@ static uint64_t sum_typed(const struct hk_call *call, const struct hk_factor *fa
 static uint64_t is_root(const struct hk_call *call, const struct hk_factor *factor)
 {
 	int root = (int)hk_values_argument(call, factor->arg);
-	uint64_t comm = comm_argument(call, factor->arg2);
-	int inter = 0, rank = -1;
-	mpi.comm_test_inter(comm, &inter);
-	if (inter) {
-		return root == (mpi.wide ? OMPI_ROOT : MPICH_ROOT);
+	uint64_t comm = comm_argument(call, factor->arg2), moment = hk_comms_moment;
+	int inter = 0, own = mpi.wide ? OMPI_ROOT : MPICH_ROOT;
+	if (mpi.comm_test_inter(comm, &inter) != 0 || (!inter && mpi.comm_rank(comm, &own) != 0)) {
+		return 0;
 	}
-	return mpi.comm_rank(comm, &rank) == 0 && rank == root;
-}
-
-bool hk_mpi_is_sent(uint64_t buffer)
-{
-	return buffer != (mpi.wide ? OMPI_IN_PLACE : MPICH_IN_PLACE);
+	hk_comms_keep_root(comm, own, moment);
+	return root == own;
 }
 
 static uint64_t sent(const struct hk_call *call, uint64_t buffer)
@@ -408,10 +388,23 @@ static bool has_c_handle(const struct hk_call *call)
 	return !mpi.wide || !(call->site->hook->flags & HK_HOOK_FORTRAN);
 }
 
-bool hk_mpi_answers(bool *ret_wide)
+static bool is_comm_known(uint64_t handle, uint64_t *ret_hash)
 {
-	*ret_wide = mpi.wide;
-	return mpi.found == hk_loader_unloads() + 1 && mpi.usable;
+	const struct hk_comm *comm = hk_comms_known(handle);
+	*ret_hash = comm ? hk_comms_hash(comm) : 0;
+	return comm != NULL;
+}
+
+static bool is_root_known(const struct hk_call *call, const struct hk_factor *factor,
+			  uint64_t argument, uint64_t *ret_value)
+{
+	const struct hk_comm *comm = hk_comms_known(comm_argument(call, factor->arg2));
+	int32_t own;
+	if (!comm || !hk_comms_root(comm, &own)) {
+		return false;
+	}
+	*ret_value = (int32_t)argument == own;
+	return true;
 }
 
 bool hk_mpi_known(const struct hk_call *call, const struct hk_factor *factor, uint64_t argument,
@@ -429,7 +422,9 @@ bool hk_mpi_known(const struct hk_call *call, const struct hk_factor *factor, ui
 	case HK_FACTOR_TYPE_SIZE:
 		return has_c_handle(call) && hk_mpi_type_known(handle, ret_value);
 	case HK_FACTOR_COMM:
-		return has_c_handle(call) && hk_comms_known(handle, ret_value);
+		return has_c_handle(call) && is_comm_known(handle, ret_value);
+	case HK_FACTOR_IS_ROOT:
+		return has_c_handle(call) && is_root_known(call, factor, argument, ret_value);
 	case HK_FACTOR_SENT:
 		*ret_value = sent(call, argument);
 		return true;

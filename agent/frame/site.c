@@ -183,8 +183,8 @@ static uint8_t stack_words_of(const struct hk_hook *hook)
 {
 	uint8_t passing =
 	    (hook->flags & HK_HOOK_DESCRIBED) ? HK_STACK_WORDS_COPIED : HK_STACK_WORDS_STAY;
-	bool asks = hk_clock_by_call || hk_work_ends_in(hook->domain);
-	return (hook->stack_words ? passing : 0) | (asks ? HK_STACK_WORDS_CLOCK : 0) |
+	return (hook->stack_words ? passing : 0) | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
+	       (hk_work_ends_in(hook->domain) ? HK_STACK_WORDS_WORK : 0) |
 	       (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
 }
 
@@ -193,7 +193,6 @@ static void warm(struct hk_site_hot *hot, const struct hk_site_request *request,
 	const struct hk_hook *hook = request->hook;
 	hot->original = request->original;
 	hot->domain = domain_bit(hook->domain);
-	hot->ends_work = hk_work_ends_in(hook->domain);
 	hot->index = index;
 	hot->copied_words = hook->stack_words;
 	hot->stack_words = stack_words_of(hook);

@@ -92,6 +92,8 @@ hk_call_enter:
  * the bottom of its frame, 8(%rsp): our own return address lies below them. The frame's lower end moves for that, to where the
  * copy has the alignment of the original, and our return address moves with it. */
 .Lcopy:
+	cmpb	$HK_STACK_WORDS_WORK, HK_HOT_STACK_WORDS(%r11)
+	je	.Lwork
 	movq	%rcx, %r8
 	testb	$HK_STACK_WORDS_VECTOR, HK_HOT_STACK_WORDS(%r11)
 	jz	.Lno_vectors
@@ -123,9 +125,21 @@ hk_call_enter:
 	movq	HK_CALL_RDI(%rbp), %rdi
 	movq	HK_CALL_R8(%rbp), %r8
 	movq	HK_CALL_SITE(%rbp), %r11
-	movzbl	HK_HOT_ENDS_WORK(%r11), %eax
-	orb	hk_clock_by_call(%rip), %al
+	cmpb	$0, hk_clock_by_call(%rip)
+	jne	.Lask
+	testb	$HK_STACK_WORDS_WORK, HK_HOT_STACK_WORDS(%r11)
 	jz	.Lclock
+	/* A short stretch of work is counted on the way out (work.h). */
+.Lwork:
+	movq	HK_CALL_THREAD(%rbp), %r10
+	rdtsc
+	shlq	$32, %rdx
+	orq	%rdx, %rax
+	testq	%r10, %r10
+	jz	.Lstarted
+	cmpq	HK_THREAD_LONG_FROM(%r10), %rax
+	jb	.Lstarted
+.Lask:
 	pushq	%rsi
 	pushq	%rcx
 	subq	$8, %rsp			/* 16-byte alignment for C */

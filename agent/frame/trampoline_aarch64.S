@@ -106,9 +106,18 @@ hk_call_enter:
 .Lcopied:
 	adrp	x10, hk_clock_by_call
 	ldrb	w10, [x10, :lo12:hk_clock_by_call]
-	ldrb	w11, [x16, HK_HOT_ENDS_WORK]
-	orr	w10, w10, w11
-	cbz	w10, .Lclock
+	cbnz	w10, .Lask
+	ldrb	w13, [x16, HK_HOT_STACK_WORDS]
+	tbz	w13, #5, .Lclock		/* HK_STACK_WORDS_WORK */
+	/* A short stretch of work is counted on the way out (work.h). */
+	mrs	x13, cntvct_el0
+	ldur	x10, [x29, HK_CALL_THREAD]
+	cbz	x10, .Lstarted
+	add	x10, x10, HK_THREAD_APART
+	ldr	x10, [x10, KEPT(HK_THREAD_LONG_FROM)]
+	cmp	x13, x10
+	b.lo	.Lstarted
+.Lask:
 	stp	x12, x14, [sp, #-32]!
 	stp	x16, x30, [sp, #16]
 	adrp	x0, hk_work_end

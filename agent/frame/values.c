@@ -1,12 +1,12 @@
 #include "frame/values.h"
 
-#include "arena.h"
 #include "compat/compat.h"
 #include "frame/comms.h"
 #include "frame/cuda.h"
 #include "frame/mpi.h"
 #include "frame/nccl.h"
 #include "frame/state.h"
+#include "frame/steps.h"
 #include "record/process.h"
 #include "record/thread.h"
 
@@ -40,9 +40,8 @@ static inline uint32_t argument_word(const struct hk_hook_arg *arg)
 	return arg->place == HK_PLACE_INTEGER ? arg->index : (uint32_t)STACK_WORD + arg->index;
 }
 
-/* The word of a value that is the result, one integer argument by value, or one int whose address a
- * shipped hook vouches for; false for any other. */
-static bool plain_word(const struct hk_hook *hook, const struct hk_value *value, uint8_t *ret_word)
+bool hk_values_plain_word(const struct hk_hook *hook, const struct hk_value *value,
+			  uint8_t *ret_word)
 {
 	const struct hk_factor *factor = &value->factors[0];
 	if (value->factor_count != 1) {
@@ -67,110 +66,13 @@ static bool plain_word(const struct hk_hook *hook, const struct hk_value *value,
 	return true;
 }
 
-/* ---- the values of most MPI calls, as steps ---- */
-
-/* One factor: what to make of a plain word. */
-enum what { AS_IT_IS, SIZE_OF_TYPE, COMM_OF, SENT_FROM, SENDER_OF };
-
-struct hk_step {
-	uint8_t what, word;
-	uint8_t ends; /* its value has no further factor */
-};
-
-#define STEPS_MAX (HK_HOOK_VALUES * HK_HOOK_FACTORS)
-
-/* False for a factor that is no matter of one plain word. */
-static bool step_of(const struct hk_hook *hook, const struct hk_factor *factor,
-		    struct hk_step *ret_step)
-{
-	static const uint8_t whats[] = {
-	    [HK_FACTOR_ARG] = AS_IT_IS,	    [HK_FACTOR_TYPE_SIZE] = SIZE_OF_TYPE,
-	    [HK_FACTOR_COMM] = COMM_OF,	    [HK_FACTOR_SENT] = SENT_FROM,
-	    [HK_FACTOR_SENDER] = SENDER_OF, [HK_FACTOR_STATUS_SENDER] = SENDER_OF,
-	};
-	struct hk_factor argument = {.kind = HK_FACTOR_ARG, .arg = factor->arg};
-	struct hk_value value = {.factor_count = 1, .factors = {argument}};
-	bool known = factor->kind == HK_FACTOR_ARG ||
-		     (factor->kind < sizeof(whats) && whats[factor->kind] != AS_IT_IS);
-	ret_step->what = known ? whats[factor->kind] : AS_IT_IS;
-	return known && !(hook->flags & HK_HOOK_FORTRAN) &&
-	       plain_word(hook, &value, &ret_step->word);
-}
-
-/* The steps of those of HOOK's values that are not plain; NULL if it has other factors, or none, or
- * there is no memory: then the factors are evaluated one by one. */
-static const struct hk_step *plan(const struct hk_hook *hook, const uint8_t word[HK_HOOK_VALUES])
-{
-	struct hk_step steps[STEPS_MAX];
-	uint32_t count = 0;
-	for (uint32_t v = 0; v < hook->value_count; v++) {
-		const struct hk_value *value = &hook->values[v];
-		for (uint32_t f = 0; f < value->factor_count && word[v] == HK_WORD_NONE; f++) {
-			if (!step_of(hook, &value->factors[f], &steps[count])) {
-				return NULL;
-			}
-			steps[count++].ends = f + 1u == value->factor_count;
-		}
-	}
-	struct hk_step *kept = count ? hk_arena_take(count * sizeof(*kept)) : NULL;
-	for (uint32_t i = 0; i < count && kept; i++) {
-		kept[i] = steps[i];
-	}
-	return kept;
-}
-
-/* False where a handle is not known yet, or a sender is named by a status. */
-static inline bool take_step(const struct hk_step *step, bool wide, uint64_t *word)
-{
-	switch (step->what) {
-	case SIZE_OF_TYPE:
-		return hk_mpi_type_known(wide ? *word : (uint32_t)*word, word);
-	case COMM_OF:
-		return hk_comms_known(wide ? *word : (uint32_t)*word, word);
-	case SENT_FROM:
-		*word = hk_mpi_is_sent(*word);
-		return true;
-	case SENDER_OF:
-		return (int32_t)*word >= 0;
-	default:
-		return true;
-	}
-}
-
-static inline bool follow(const struct hk_call *call, const struct hk_step *step,
-			  uint64_t values[HK_HOOK_VALUES])
-{
-	const struct hk_site_hot *site = call->site;
-	uint32_t payload = site->payload;
-	bool wide;
-	if ((uint32_t)call->result || !hk_mpi_answers(&wide)) {
-		return false;
-	}
-	for (uint32_t i = 0; i < payload; i++) {
-		if (site->word[i] != HK_WORD_NONE) {
-			values[i] = hk_values_plain(call, site->word[i]);
-			continue;
-		}
-		uint64_t product = 1, word;
-		do {
-			word = hk_values_plain(call, step->word);
-			if (!take_step(step, wide, &word)) {
-				return false;
-			}
-			product *= word;
-		} while (!step++->ends);
-		values[i] = product;
-	}
-	return true;
-}
-
 /* Where each value of HOOK is found that is plain; whether all of them are. */
 static bool plain_words(const struct hk_hook *hook, uint8_t word[HK_HOOK_VALUES])
 {
 	/* Of device memory the call has to look around: see is_within(). */
 	bool plain = hk_hook_memory(hook->flags) == HK_MEMORY_HOST;
 	for (uint32_t i = 0; i < hook->value_count; i++) {
-		if (!plain_word(hook, &hook->values[i], &word[i])) {
+		if (!hk_values_plain_word(hook, &hook->values[i], &word[i])) {
 			word[i] = HK_WORD_NONE;
 			plain = false;
 		}
@@ -188,8 +90,11 @@ uint8_t hk_values_flags(const struct hk_site_hot *hot)
 	bool wanted = hook->value_count && (record || bytes || hook->meaning == HK_MEANING_COMM);
 	bool error = hook->error != HK_ERROR_NEVER, null = hook->error == HK_ERROR_NULL;
 	bool arguments = hot->level >= HK_LEVEL_ARGS;
-	bool quick = hot->level > HK_LEVEL_COUNT && !arguments && !hk_compat_prints;
-	bool usual = quick && (!wanted || (plain && !bytes)) && (!error || null) && !hot->ends_work;
+	/* What becomes of communicators is noted on the long way out. */
+	bool quick = hot->level > HK_LEVEL_COUNT && !arguments && !hk_compat_prints &&
+		     hook->meaning != HK_MEANING_COMM;
+	bool usual = quick && (!wanted || (plain && !bytes)) && (!error || null) &&
+		     !(hot->stack_words & HK_STACK_WORDS_WORK);
 	return (uint8_t)((record ? HK_HOT_RECORD : 0) | (plain ? HK_HOT_SIMPLE : 0) |
 			 (wanted ? HK_HOT_VALUES : 0) | (quick ? HK_HOT_QUICK : 0) |
 			 (null ? HK_HOT_NULL : 0) | (arguments ? HK_HOT_ARGUMENTS : 0) |
@@ -200,13 +105,13 @@ void hk_values_prepare(struct hk_site_hot *hot)
 {
 	plain_words(hot->hook, hot->word);
 	hot->payload = hot->hook->value_count;
-	hot->steps = plan(hot->hook, hot->word);
 	hot->bytes = HK_HOOK_VALUES;
 	for (uint8_t i = 0; i < hot->payload; i++) {
 		hot->bytes = hot->hook->values[i].key == HK_KEY_BYTES ? i : hot->bytes;
 	}
 	hot->word1 = hk_record_word1(0, hot->index, HK_RECORD_CALL, hot->payload);
 	hot->flags = hk_values_flags(hot);
+	hot->steps = hot->flags & HK_HOT_SIMPLE ? NULL : hk_steps_plan(hot->hook);
 }
 
 bool hk_values_is_readable(const struct hk_call *call, uint64_t address, size_t bytes)
@@ -335,6 +240,7 @@ static bool factor_known(const struct hk_call *call, const struct hk_factor *fac
 	case HK_FACTOR_COMM:
 	case HK_FACTOR_SENDER:
 	case HK_FACTOR_STATUS_SENDER:
+	case HK_FACTOR_IS_ROOT:
 		return hk_mpi_known(call, factor, hk_values_argument(call, factor->arg), ret_value);
 	case HK_FACTOR_NCCL_SIZE:
 	case HK_FACTOR_NCCL_COMM:
@@ -427,9 +333,6 @@ static bool evaluate(struct hk_call *call, bool may_ask, uint64_t values[HK_HOOK
 
 bool hk_values_known(struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
 {
-	if (call->site->steps && follow(call, call->site->steps, values)) {
-		return true;
-	}
 	return evaluate(call, false, values);
 }
 

@@ -16,6 +16,11 @@ void hk_values_prepare(struct hk_site_hot *hot);
 /* The flags of HOT at its level now; all that changes with it. */
 uint8_t hk_values_flags(const struct hk_site_hot *hot);
 
+/* The word of a value that is the result, one integer argument by value, or one int whose address a
+ * shipped hook vouches for; false for any other. */
+bool hk_values_plain_word(const struct hk_hook *hook, const struct hk_value *value,
+			  uint8_t *ret_word);
+
 /* Evaluates every value of the call's hook, in order. General registers only, no foreign code.
  * Returns false if a value needs an answer of the host's MPI, CUDA or NCCL library. */
 bool hk_values_known(struct hk_call *call, uint64_t values[HK_HOOK_VALUES]);

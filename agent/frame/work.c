@@ -1,6 +1,5 @@
 #include "frame/work.h"
 
-#include <stddef.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -9,8 +8,6 @@
 #include "record/process.h"
 #include "record/thread.h"
 #include "ring/kernel.h"
-
-static_assert(offsetof(struct hk_site_hot, ends_work) == HK_HOT_ENDS_WORK, "layout.h");
 
 bool hk_work_ends_in(const char *domain)
 {
@@ -54,13 +51,6 @@ static uint64_t waited_ns(const struct hk_work_look *before, const struct hk_wor
 	return wall_ns - ran_ns < worked_ns ? wall_ns - ran_ns : worked_ns;
 }
 
-/* How long the stretch until TICKS has been. */
-static uint64_t stretch_ns(const struct hk_work *work, uint64_t ticks)
-{
-	uint64_t ns = work->call_ticks ? since_ns(work->call_ticks, ticks) : 0;
-	return ns > work->call_ns ? ns - work->call_ns : 0;
-}
-
 /* What of a long stretch of WORKED_NS that CALL ends counts as usual. */
 static uint64_t usual_ns(struct hk_work *work, const struct hk_call *call, uint64_t worked_ns)
 {
@@ -71,39 +61,50 @@ uint64_t hk_work_end(const struct hk_call *call)
 {
 	uint64_t ticks = hk_process_ticks();
 	struct hk_thread *thread = call->thread;
-	if (!call->site->ends_work || !thread || thread != hk_thread_current ||
-	    !hk_work_is_end(call)) {
+	if (!thread || thread != hk_thread_current || ticks < thread->long_from ||
+	    ticks < thread->work.from_ticks || !hk_work_is_end(call)) {
 		return ticks;
 	}
 	struct hk_work *work = &thread->work;
 	struct hk_work_look now;
-	uint64_t worked_ns = stretch_ns(work, ticks), lost_ns = 0, usual = worked_ns;
-	if (worked_ns >= HK_WORK_LONG_NS && look(&now)) {
-		worked_ns = stretch_ns(work, now.ticks);
-		lost_ns = waited_ns(&work->look, &now, worked_ns);
-		usual = usual_ns(work, call, worked_ns - lost_ns);
-		work->look = now;
-		ticks = hk_process_ticks();
+	if (!look(&now)) {
+		return ticks;
 	}
-	work->call_ticks = 0;
+	uint64_t worked_ns = since_ns(work->from_ticks, now.ticks);
+	uint64_t lost_ns = waited_ns(&work->look, &now, worked_ns);
 	thread->slot->waited_ns += lost_ns;
 	thread->slot->worked_ns += worked_ns - lost_ns;
-	thread->slot->usual_ns += usual;
-	return ticks;
+	thread->slot->usual_ns += usual_ns(work, call, worked_ns - lost_ns);
+	work->look = now;
+	work->from_ticks = ~0ULL;
+	return hk_process_ticks();
 }
 
-void hk_work_look(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+/* Of CALL, which was long, only what the look takes, and what is lost in it, is no work. */
+static void look_behind(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
 {
 	struct hk_work_look now;
 	if (!look(&now)) {
 		return;
 	}
-	/* What the look takes, and what is lost in it, is no work. */
 	uint64_t so_far_ns = since_ns(call->start_ticks, now.ticks);
 	thread->slot->waited_ns += so_far_ns > ns ? so_far_ns - ns : 0;
-	thread->work.call_ticks = now.ticks;
-	thread->work.call_ns = 0;
+	thread->work.from_ticks = now.ticks;
+	thread->long_from = now.ticks + thread->work.long_ticks;
 	thread->work.look = now;
+	thread->work.settle_ticks = thread->work.long_ticks;
+}
+
+void hk_work_settle(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+{
+	struct hk_work *work = &thread->work;
+	uint64_t short_ns = since_ns(0, work->short_ticks);
+	thread->slot->worked_ns += short_ns;
+	thread->slot->usual_ns += short_ns;
+	work->short_ticks = 0;
+	if (ns >= HK_WORK_LONG_NS || !work->settle_ticks) {
+		look_behind(thread, call, ns);
+	}
 }
 
 /* For trampoline.S where the clock is a function. */

@@ -27,30 +27,32 @@ bool hk_work_ends_in(const char *domain);
  * but those of arguments to it. */
 uint64_t hk_work_end(const struct hk_call *call);
 
-/* A look takes about half a microsecond: behind so much time, a quarter of a percent. */
-#define HK_WORK_LONG_NS 200000u
-
 /* At a level that measures every call, and not part of another such call. */
 static inline bool hk_work_is_end(const struct hk_call *call)
 {
 	return call->site->level >= HK_LEVEL_TIME && !(call->domains & call->site->domain);
 }
 
-/* CALL, of THREAD, was long, or the first. */
-void hk_work_look(struct hk_thread *thread, const struct hk_call *call, uint64_t ns);
+/* CALL, of THREAD, returned after NS: adds up the short stretches, and looks if CALL was long or
+ * the first. */
+void hk_work_settle(struct hk_thread *thread, const struct hk_call *call, uint64_t ns);
 
-/* CALL, of THREAD, has returned after NS. */
-static inline void hk_work_begin(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+/* CALL, of THREAD, has returned after NS, and its `scratch` is when. A short stretch is only added
+ * in ticks here: no work of a thread is missing in its slot for longer than a long stretch takes.
+ * Returns true if hk_work_settle has to be called. */
+static inline bool hk_work_begin(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
 {
-	if (!call->site->ends_work || !hk_work_is_end(call)) {
-		return;
+	struct hk_work *work = &thread->work;
+	if (!(call->site->stack_words & HK_STACK_WORDS_WORK) || !hk_work_is_end(call)) {
+		return false;
 	}
-	thread->work.call_ticks = call->start_ticks;
-	thread->work.call_ns = ns;
-	thread->work.call_address = call->return_address;
-	if (ns >= HK_WORK_LONG_NS || !thread->work.look.ticks) {
-		hk_work_look(thread, call, ns);
+	if (call->start_ticks > work->from_ticks) {
+		work->short_ticks += call->start_ticks - work->from_ticks;
 	}
+	work->from_ticks = call->scratch;
+	thread->long_from = call->scratch + work->long_ticks;
+	work->call_address = call->return_address;
+	return ns >= HK_WORK_LONG_NS || work->short_ticks >= work->settle_ticks;
 }
 
 #endif

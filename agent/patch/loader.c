@@ -28,7 +28,7 @@ static atomic_bool held; /* by us */
 /* A wait that was in vain is not repeated before the lock was had again. */
 static atomic_bool in_vain;
 static const bool *original; /* on a page that a fork wipes: false in a child */
-static _Atomic uint64_t unloads;
+_Atomic uint64_t hk_loader_unload_count;
 
 /* From the program's dynamic section: a variable _r_debug of the program may be a stale copy. */
 static int find_debug(struct dl_phdr_info *program, size_t size, void *unused)
@@ -212,12 +212,7 @@ int hk_loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), vo
 	return iterate(callback, data, take_patiently);
 }
 
-uint64_t hk_loader_unloads(void)
-{
-	return atomic_load_explicit(&unloads, memory_order_acquire);
-}
-
 void hk_loader_note_unload(void)
 {
-	atomic_fetch_add_explicit(&unloads, 1, memory_order_release);
+	atomic_fetch_add_explicit(&hk_loader_unload_count, 1, memory_order_release);
 }

@@ -9,6 +9,7 @@
 #define HK_AGENT_PATCH_LOADER_H
 
 #include <link.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,7 +30,12 @@ int hk_loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), vo
 
 /* Rises, without the lock, when objects may have gone: what was found in them before is not to be
  * used any more. One that is closed by a call that nobody sees counts at the next scan. */
-uint64_t hk_loader_unloads(void);
+extern _Atomic uint64_t hk_loader_unload_count;
+
+static inline uint64_t hk_loader_unloads(void)
+{
+	return atomic_load_explicit(&hk_loader_unload_count, memory_order_acquire);
+}
 
 /* Some may have gone. */
 void hk_loader_note_unload(void);

@@ -25,6 +25,7 @@ static_assert(offsetof(struct hk_thread, depth) == HK_THREAD_DEPTH, "layout.h");
 static_assert(offsetof(struct hk_thread, kept) == HK_THREAD_KEPT, "layout.h");
 static_assert(offsetof(struct hk_thread, kept_end) == HK_THREAD_KEPT_END, "layout.h");
 static_assert(offsetof(struct hk_thread, crowded) == HK_THREAD_CROWDED, "layout.h");
+static_assert(offsetof(struct hk_thread, long_from) == HK_THREAD_LONG_FROM, "layout.h");
 static_assert(offsetof(struct hk_thread, busy) == HK_THREAD_BUSY, "layout.h");
 static_assert(HK_THREAD_BUSY == HK_THREAD_READY + 4, "read as one word");
 static_assert(offsetof(struct hk_thread, segment) == HK_THREAD_SEGMENT, "layout.h");
@@ -149,6 +150,7 @@ static struct hk_thread *new_thread(void)
 	thread->generation = &hk_process.writer.header->generation;
 	thread->generation_seen = atomic_load(thread->generation);
 	thread->tick_ns_scaled = hk_process.tick_ns_q32 << (32 - HK_CLOCK_TICK_SHIFT);
+	thread->work.long_ticks = (HK_WORK_LONG_NS << 32) / hk_process.tick_ns_q32;
 	thread->kept = (char *)thread->kept_calls;
 	thread->kept_end = thread->kept + sizeof(thread->kept_calls);
 	thread->next = hk_threads;
@@ -184,7 +186,6 @@ static struct hk_thread *take_thread(void)
 		thread->domains = 0;
 		thread->rounds = 0;
 		thread->range_depth = 0;
-		thread->work.call_ticks = thread->work.look.ticks = 0;
 		thread->busy = 0;
 		thread->nested_busy = 0;
 	} else {
@@ -194,6 +195,8 @@ static struct hk_thread *take_thread(void)
 		return NULL;
 	}
 	hk_kept_forget(thread);
+	thread->work.from_ticks = ~0ULL;
+	thread->work.settle_ticks = 0;
 	thread->inner = ~0ULL;
 	thread->uid = ++hk_process.uids;
 	thread->tid = hk_process.sealed ? hk_process.writer.header->pid

@@ -30,18 +30,23 @@ struct hk_range {
 	uint64_t start_ticks, child_ns, domains; /* child_ns and domains: the thread's before it */
 };
 
+/* A look takes about half a microsecond: behind so much time, a quarter of a percent. */
+#define HK_WORK_LONG_NS 200000ULL
+
 /* What the kernel says of a thread at one moment. */
 struct hk_work_look {
-	uint64_t ticks;	 /* when that was, 0: never */
+	uint64_t ticks;	 /* when that was */
 	uint64_t ran_ns; /* on a processor so far */
 	uint64_t sleeps; /* times that it gave its processor up to wait for something */
 };
 
 /* What is known of the thread's work: frame/work.h. */
 struct hk_work {
-	/* The call that ended when the stretch that lasts began: its start, 0: there is no stretch;
-	 * how long it was, and where it returned to. */
-	uint64_t call_ticks, call_ns, call_address;
+	uint64_t from_ticks;	  /* when the stretch that lasts began, ~0: there is none */
+	uint64_t short_ticks;	  /* of short stretches, not yet in the slot */
+	uint64_t settle_ticks;	  /* so many go to the slot; 0: there was no look yet */
+	uint64_t long_ticks;	  /* a stretch this long is a long one */
+	uint64_t call_address;	  /* where the call returned to that ended when the stretch began */
 	struct hk_work_look look; /* the last one */
 	struct hk_usual usual;	  /* of long stretches */
 };
@@ -64,10 +69,10 @@ struct hk_thread {
 	uint64_t tick_ns_scaled; /* nanoseconds per tick, times 2^(64 - HK_CLOCK_TICK_SHIFT) */
 	char *kept, *kept_end;	 /* kept.h: behind the newest call, and the last one there is room
 				    for; both NULL: no room at all */
+	uint64_t long_from;	 /* ticks at which the stretch of work becomes a long one */
 	uint32_t depth;		 /* open hooked calls */
 	/* -- from here to `crowded`: not known to the assembly -- */
 	volatile uint32_t nested_busy;
-	uint64_t uid;
 	uint32_t tid;
 	uint32_t slot_number;
 	uint32_t rounds; /* destructor rounds seen at thread exit */
@@ -77,6 +82,7 @@ struct hk_thread {
 	struct hk_cell *cells[HK_THUNKS]; /* by site id, NULL: none yet */
 	struct hk_cell **spare_cells;	  /* by number of the spare thunk; NULL: none yet */
 	uint64_t asking; /* frame of the call that foreign code is being asked about, 0: none */
+	uint64_t uid;
 	struct hk_work work;
 	uint32_t range_depth;
 	struct hk_range ranges[HK_RANGES];

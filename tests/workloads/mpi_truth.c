@@ -202,6 +202,25 @@ static void everything_on(MPI_Comm comm, int rounds)
 	nonblocking_collectives(comm, rounds);
 }
 
+/* Communicators one after the other, of which a later one may have the handle of an earlier one,
+ * and in which this rank has another number each time. */
+static void reused_handles(int rounds)
+{
+	static int data[COUNT_MAX];
+
+	for (int i = 0; i < rounds; i++) {
+		MPI_Comm half;
+		int rank;
+
+		CALL(0, MPI_Comm_split, MPI_COMM_WORLD, world_rank / 2,
+		     i % 2 ? world_rank : -world_rank, &half);
+		CALL(0, MPI_Comm_rank, half, &rank);
+		CALL(rank ? 0 : 50 * sizeof(int), MPI_Bcast, data, 50, MPI_INT, 0, half);
+		CALL(rank ? 50 * sizeof(int) : 0, MPI_Bcast, data, 50, MPI_INT, 1, half);
+		CALL(0, MPI_Comm_free, &half);
+	}
+}
+
 static void several_communicators(int rounds)
 {
 	MPI_Comm copy;
@@ -213,6 +232,7 @@ static void several_communicators(int rounds)
 	everything_on(half, rounds);
 	CALL(0, MPI_Comm_free, &half);
 	CALL(0, MPI_Comm_free, &copy);
+	reused_handles(rounds);
 }
 
 static void align(MPI_Comm comm)
