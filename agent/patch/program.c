@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 
 #include "ring/kernel.h"
 
@@ -74,12 +75,61 @@ static void find_mapped(uintptr_t address, char path[PATH_MAX])
 	}
 }
 
+static const char *name_in(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Whether both are there and one file. */
+static bool same_file(const char *one, const char *other)
+{
+	struct stat a, b;
+	return hk_kernel(SYS_newfstatat, AT_FDCWD, one, &a, 0, 0, 0) == 0 &&
+	       hk_kernel(SYS_newfstatat, AT_FDCWD, other, &b, 0, 0, 0) == 0 &&
+	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* A name of the kernel's for something that it has open. */
+static bool is_made_up(const char *path)
+{
+	return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/", 5) == 0;
+}
+
+/* The kernel's PATH follows links. Takes the name by which the program was started instead, where
+ * that is another one. A script is started by a name of its own, which is another file. */
+static void take_started_name(char path[PATH_MAX])
+{
+	const char *started = (const char *)getauxval(AT_EXECFN); /* relative to where it was */
+	if (!started || is_made_up(started) || strcmp(name_in(started), name_in(path)) == 0 ||
+	    !same_file(started, "/proc/self/exe")) {
+		return;
+	}
+	while (strncmp(started, "./", 2) == 0) {
+		started += 2;
+	}
+	char directory[PATH_MAX] = "";
+	if (*started != '/' && hk_kernel(SYS_getcwd, directory, PATH_MAX, 0, 0, 0, 0) < 0) {
+		return;
+	}
+	size_t used = strlen(directory), length = strlen(started);
+	if (used + 1 + length >= PATH_MAX) {
+		return;
+	}
+	memcpy(path, directory, used);
+	if (used > 1) {
+		path[used++] = '/';
+	}
+	memcpy(path + used, started, length + 1);
+}
+
 void hk_program_path(char path[PATH_MAX])
 {
 	uintptr_t part = 0;
 	long length =
 	    hk_kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, PATH_MAX - 1, 0, 0);
 	path[length > 0 ? length : 0] = 0;
+	take_started_name(path);
 	/* Else the kernel started the program, with a loader at its side. */
 	if (!getauxval(AT_BASE) && dl_iterate_phdr(find_part, &part)) {
 		find_mapped(part, path);

@@ -4,7 +4,8 @@
 
 #include <limits.h>
 
-/* The kernel's path of the program; of a program that the loader was told to run, as in `ld.so
+/* The path by which the program was started; the kernel's, which follows links, where the name in
+ * both is the same. Of a program that the loader was told to run, as in `ld.so
  * ./program`, its own and not the loader's. Empty: not to be had. */
 void hk_program_path(char path[PATH_MAX]);
 

@@ -5,6 +5,7 @@ The truth: every worker counts the calls that it makes.
 """
 import json
 import os
+import shutil
 import sys
 
 from harness import Run, expect, expect_true, main
@@ -50,6 +51,28 @@ def check_pool(run):
         expect_true(f"process {row['pid']} in {top}", any(line.startswith(f"{row['pid']} ") for line in top.splitlines()))
 
 
+def caller_of(run, job, *command):
+    """The library column of fgets in a run of COMMAND, which reads its input."""
+    run.trace(*command, hooks=["*:fgets"], store="named", options=("--job", job))
+    found = {row["library"] for row in run.report(run.path("named", job))["calls"] if row["function"] == "fgets"}
+    expect(f"{job}: libraries", len(found), 1)
+    return found.pop()
+
+
+def check_library(run):
+    """So are its calls: through a link, a hard link and a relative path, but not in a script, which is another file."""
+    real = run.path("real-name")
+    shutil.copy(run.workload("told"), real)
+    os.symlink(real, run.path("alias"))
+    os.link(real, run.path("hard"))
+    with open(run.path("script"), "w", encoding="utf-8") as stream:
+        stream.write(f"#!{real}\n")
+    os.chmod(run.path("script"), 0o755)
+    for command, name in ((real, "real-name"), (run.path("alias"), "alias"), ("./alias", "alias"), (run.path("hard"), "hard"),
+                          (run.path("script"), "real-name")):
+        expect(f"library of {command}", caller_of(run, f"job-{command.count('/')}-{os.path.basename(command)}", command), run.path(name))
+
+
 def check_name(run):
     """A program that is started by another name is called by that."""
     name = run.path("as-invoked")
@@ -72,6 +95,7 @@ def check_launcher(run):
 def test(run: Run):
     check_pool(run)
     check_name(run)
+    check_library(run)
     check_launcher(run)
 
 
