@@ -21,7 +21,9 @@ struct hk_compat_call {
 };
 
 /* Prints what is asked for of a struct hk_call and its struct hk_compat_call. Through
- * hk_state_saved. Always 0. */
+ * hk_state_saved. Always 0. Takes up to HK_COMPAT_STACK_BYTES of the stack, with what that keeps:
+ * paths and signatures are long. */
+#define HK_COMPAT_STACK_BYTES 16384u
 int hk_compat_print(void *call, void *told);
 
 #endif

@@ -241,7 +241,7 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 			count_bytes(call, values);
 		}
 	}
-	if (hk_compat_prints) {
+	if (hk_compat_prints && hk_state_has_bytes(HK_COMPAT_STACK_BYTES)) {
 		struct hk_compat_call told = {ns, flags & HK_HOT_VALUES ? values : NULL};
 		hk_state_saved(hk_compat_print, call, &told);
 	}

@@ -460,9 +460,12 @@ hk_call_light:
 	pushq	%\register
 	.cfi_adjust_cfa_offset 8
 	.endr
+	call	hk_state_may_save
+	testb	%al, %al
+	jz	1f				/* a later call looks */
 	leaq	hk_control_poll(%rip), %rax
 	call	hk_state_saved_call
-	.irp	register, r11, r9, r8, rcx, rdx, rsi, rdi, rax
+1:	.irp	register, r11, r9, r8, rcx, rdx, rsi, rdi, rax
 	popq	%\register
 	.cfi_adjust_cfa_offset -8
 	.endr

@@ -275,10 +275,12 @@ hk_call_light:
 	stp	x8, x15, [sp, #80]
 	.cfi_offset x15, -24
 	str	x16, [sp, #96]
+	bl	hk_state_may_save
+	tbz	w0, #0, 1f			/* a later call looks */
 	adrp	x0, hk_control_poll
 	add	x0, x0, :lo12:hk_control_poll
 	bl	hk_state_saved
-	ldp	x0, x1, [sp, #16]
+1:	ldp	x0, x1, [sp, #16]
 	ldp	x2, x3, [sp, #32]
 	ldp	x4, x5, [sp, #48]
 	ldp	x6, x7, [sp, #64]
@@ -425,11 +427,13 @@ hk_spare_enter:
 	stp	x4, x5, [sp, #48]
 	stp	x6, x7, [sp, #64]
 	stp	x8, x16, [sp, #80]
+	bl	hk_state_has_room
+	tbz	w0, #0, 1f
 	adrp	x0, hk_spare_count
 	add	x0, x0, :lo12:hk_spare_count
-	mov	x1, x16
+	ldr	x1, [sp, #88]			/* x16 */
 	bl	hk_state_saved
-	ldp	x0, x1, [sp, #16]
+1:	ldp	x0, x1, [sp, #16]
 	ldp	x2, x3, [sp, #32]
 	ldp	x4, x5, [sp, #48]
 	ldp	x6, x7, [sp, #64]

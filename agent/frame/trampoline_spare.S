@@ -45,10 +45,13 @@ hk_spare_enter:
 	pushq	%\register
 	.cfi_adjust_cfa_offset 8
 	.endr
-	movq	%r11, %rdi
+	call	hk_state_has_room
+	testb	%al, %al
+	jz	1f
+	movq	(%rsp), %rdi			/* r11 */
 	leaq	hk_spare_count(%rip), %rax
 	call	hk_state_saved_call
-	.irp	register, r11, r11, r9, r8, rcx, rdx, rsi, rdi, rax
+1:	.irp	register, r11, r11, r9, r8, rcx, rdx, rsi, rdi, rax
 	popq	%\register
 	.cfi_adjust_cfa_offset -8
 	.endr

@@ -53,9 +53,12 @@ def check_small_stacks(run):
     def status(size, when, env=None):
         return run.command(stack, size, when, env=env, check=False).returncode
     least = next(size for size in range(1024, STACKS, 256) if status(size, "first") == WELL)
-    for when in ("first", "forked", "later", "many"):
+    lines = {"HOOK_COMPAT": "1", "LOG_SYNC_MODE": "1", "LOG_LEVEL": "PROFILE=INFO"}
+    for when, more in ("first", {}), ("forked", {}), ("later", {}), ("many", {}), ("off", {}), ("first", lines), ("later", lines):
         for size in range(least + FRAME, STACKS, 256):
-            expect(f"{when} call on a stack of {size} bytes", status(size, when, agent), WELL)
+            expect(f"{when} call on a stack of {size} bytes {more}", status(size, when, {**agent, **more}), WELL)
+            for name in os.listdir(run.run_directory):
+                os.unlink(os.path.join(run.run_directory, name))
     for size in (least + FRAME, STACKS):
         job = f"stack-{size}"
         run.trace(stack, size, "first", hooks=["*:life_*"], options=("--job", job), check=False)
