@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 #include "command.h"
@@ -215,13 +214,10 @@ static int wish_init(struct wish *wish, struct arguments *arguments, const char 
 
 /* ---- telling ---- */
 
-static void left_add(struct hk_table *table, uint64_t until_unix_ns)
+static void left_add(struct hk_table *table, uint64_t until_unix_ns, uint64_t now_ns)
 {
-	struct timespec now;
 	char text[HK_QUANTITY_BYTES];
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	if (until_unix_ns == 0) {
 		hk_table_add(table, "-");
 	} else {
@@ -245,7 +241,8 @@ static void ranks_add(struct hk_table *table, const Hk__Rule *rule)
 	hk_table_add(table, "%s", text);
 }
 
-static int show(const Hk__Job *job)
+/* NOW_NS: of the job's clock. */
+static int show(const Hk__Job *job, uint64_t now_ns)
 {
 	struct hk_table *table = hk_table_new("<pattern:100|<level|<ranks:40|>left");
 	int r = 0;
@@ -254,13 +251,13 @@ static int show(const Hk__Job *job)
 		hk_table_add(table, "%s", job->rules[i]->pattern);
 		hk_table_add(table, "%s", hk_level_name(job->rules[i]->level));
 		ranks_add(table, job->rules[i]);
-		left_add(table, job->rules[i]->until_unix_ns);
+		left_add(table, job->rules[i]->until_unix_ns, now_ns);
 	}
 	if (job->off) {
 		hk_table_add(table, "(everything)");
 		hk_table_add(table, "off");
 		hk_table_add(table, "all");
-		left_add(table, job->off_until_unix_ns);
+		left_add(table, job->off_until_unix_ns, now_ns);
 	}
 	if (job->n_rules > 0 || job->off) {
 		r = hk_table_write(table, stdout, hk_command_colour(stdout));
@@ -271,12 +268,12 @@ static int show(const Hk__Job *job)
 	return r == 0 && fflush(stdout) == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
 }
 
-static int tell(const struct arguments *arguments, const Hk__Response *response)
+static int tell(const struct arguments *arguments, const Hk__Response *response, uint64_t now_ns)
 {
 	const Hk__ControlReply *control = response->control;
 
 	if (!control) {
-		return response->job ? show(response->job) : HK_EXIT_FAILED;
+		return response->job ? show(response->job, now_ns) : HK_EXIT_FAILED;
 	}
 	if (is(arguments, "level")) {
 		printf("%" PRIu32 " call site%s in %" PRIu32 " process%s\n", control->sites,
@@ -324,7 +321,7 @@ static int run(int argc, char **argv)
 		code = HK_EXIT_ABSENT;
 	}
 	if (code == HK_EXIT_DONE) {
-		code = tell(&arguments, response);
+		code = tell(&arguments, response, job.snapshot->now_unix_ns);
 		hk__response__free_unpacked(response, NULL);
 	}
 	hk_job_close(&job);

@@ -8,6 +8,7 @@
 #include <utlist.h>
 
 #include "base/log.h"
+#include "collector/root_clock.h"
 #include "hooks/hook.h"
 #include "hooks/names.h"
 #include "hooks/pattern.h"
@@ -229,7 +230,8 @@ static void log_change(const struct hk_job *job, const Hk__ControlRequest *reque
 int hk_control_change(struct hk_job *job, const Hk__ControlRequest *request,
 		      Hk__ControlReply *ret_reply)
 {
-	uint64_t now = unix_ns(), until = 0;
+	/* Of the job's own clock, which a step of the wall clock does not move. */
+	uint64_t now = hk_root_clock_unix_ns(job->state), until = 0;
 	struct rules rules;
 	if (request->for_ns > 0 && __builtin_add_overflow(now, request->for_ns, &until)) {
 		return -EINVAL;
@@ -255,9 +257,11 @@ int hk_control_change(struct hk_job *job, const Hk__ControlRequest *request,
 	return 0;
 }
 
-static uint64_t our_time(uint64_t root_unix_ns, int64_t ahead_ns)
+/* By the clock of JOB. */
+static uint64_t our_time(const struct hk_job *job, uint64_t root_unix_ns, int64_t ahead_ns)
 {
-	return root_unix_ns == 0 ? 0 : root_unix_ns - (uint64_t)ahead_ns;
+	uint64_t stepped_ns = unix_ns() - hk_root_clock_unix_ns(job->state);
+	return root_unix_ns == 0 ? 0 : root_unix_ns - (uint64_t)ahead_ns - stepped_ns;
 }
 
 int hk_control_adopt(struct hk_job *job, const Hk__LeafJobReply *reply, int64_t ahead_ns)
@@ -274,10 +278,10 @@ int hk_control_adopt(struct hk_job *job, const Hk__LeafJobReply *reply, int64_t 
 	}
 	for (size_t i = 0; i < job->state->n_rules; i++) {
 		Hk__Rule *rule = job->state->rules[i];
-		rule->until_unix_ns = our_time(rule->until_unix_ns, ahead_ns);
+		rule->until_unix_ns = our_time(job, rule->until_unix_ns, ahead_ns);
 	}
 	job->state->off = reply->off;
-	job->state->off_until_unix_ns = our_time(reply->off_until_unix_ns, ahead_ns);
+	job->state->off_until_unix_ns = our_time(job, reply->off_until_unix_ns, ahead_ns);
 	tell_all(job);
 	hk_info("levels of the root job=%s rules=%zu off=%d", job->state->id, rules.count,
 		(int)reply->off);
@@ -286,10 +290,10 @@ int hk_control_adopt(struct hk_job *job, const Hk__LeafJobReply *reply, int64_t 
 
 void hk_control_expire(struct hk_collector *collector)
 {
-	uint64_t now = unix_ns();
 	struct hk_job *job;
 	DL_FOREACH (collector->jobs, job) {
 		Hk__Job *state = job->state;
+		uint64_t now = hk_root_clock_unix_ns(state);
 		struct rules rules;
 		borrow_rules(job, now, &rules);
 		bool back_on =

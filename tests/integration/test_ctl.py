@@ -1,5 +1,8 @@
 #!/usr/bin/python3
 """ctl on running programs: levels change what calls leave behind and, but for off, never how many were counted."""
+import os
+import re
+
 from harness import Run, expect, expect_true, main, wait_for
 from told import Told, calls_of
 
@@ -74,6 +77,28 @@ def check_off(run, told):
     ctl(run, "level", "told_two=default")
     told.call("two", 2)
     expect_calls(run, "default again", "told_two", 2)
+
+
+def check_step(run):
+    """The wall clock steps two hours ahead: what was given for an hour holds on, and has no more left than that."""
+    step = run.path("clock-step")
+    collector = run.start_collector(LD_PRELOAD=run.workload("libclock_skew.so"), CLOCK_STEP=step)
+    with Told(run, JOB) as told:
+        told.call("two", 1)
+        wait_for("the process", lambda: run.cli("report", JOB, check=False).returncode == 0)
+        ctl(run, "level", "told_two=off", "--for", "1h")
+        with open(f"{step}.new", "w", encoding="ascii") as stream:
+            stream.write(str(7200 * 10**9))
+        os.rename(f"{step}.new", step)
+        ctl(run, "level", "told_one=off", "--for", "1ms")
+        wait_for("a rule to end", lambda: "told_one" not in ctl(run).stdout)
+        shown = ctl(run).stdout
+        expect_true(f"an hour and a step: {shown}", re.search(r"told_two +off .* (59|60)m", shown))
+        told.call("two", 1)
+        expect_calls(run, "off for an hour", "told_two", 1)
+    wait_for("the job to be closed", lambda: run.report(JOB)["job"]["closed"])
+    collector.terminate()
+    collector.wait()
 
 
 def check_for(run, told):
@@ -182,6 +207,8 @@ def test(run: Run):
     done = wait_for("the end", lambda: next(iter([d for d in [ctl(run, check=False)] if d.returncode]), None), 60)
     expect_true(f"ended: {done.stderr}", done.returncode == 3 and "has ended" in done.stderr)
     check_private(run)
+    with Run(run.build) as apart:
+        check_step(apart)
     with Told(run, "disabled", HOOK_DISABLE="1") as told:
         told.call("one", 1)
     expect("HOOK_DISABLE", run.cli("report", "disabled", check=False).returncode, 3)
