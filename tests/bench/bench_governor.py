@@ -3,7 +3,9 @@
 
 A loop that calls a hooked function 50 million times a second or more is to be at level count within a second and to cost no more
 than 2 ns a call from then on, its count exact and the report saying so; and at each level the cost that the report estimates is
-to be within a factor 2 of what the processor's clock says. Plain and hooked loops take turns, and the best of some millions counts: a busy neighbour only ever adds.
+to be within a factor 2 of what the processor's clock says, or within 1 ns: a processor counts a call beside what the loop waits for
+anyway, so that the same count takes 0.1 ns in one loop and 1.2 ns in another. Plain and hooked loops take turns, and the best of
+some millions counts: a busy neighbour only ever adds.
 """
 import os
 import sys
@@ -18,6 +20,7 @@ RATE = 50e6
 REACTION_S = 1.0
 COUNT_NS = 2.0
 FACTOR = 2.0
+CLOSE_NS = 1.0
 MILLION = 1000000
 TURNS = 15
 
@@ -63,7 +66,7 @@ def check_estimate(run, plain, level):
         expect_true("calls were made", calls >= TURNS * MILLION)
         estimated, measured = report["job"]["tracing_cost_ns"] / calls, hooked - bare
         print(f"{level}: estimated {estimated:.2f} ns a call, measured {measured:.2f}")
-        return measured / FACTOR <= estimated <= measured * FACTOR
+        return measured / FACTOR <= estimated <= measured * FACTOR or abs(estimated - measured) <= CLOSE_NS
 
 
 def test(run: Run):
