@@ -192,7 +192,7 @@ hk.timeline = (() => {
 
 	function say() {
 		const whole = state.from <= all.from && state.to >= all.to;
-		const at = (ns) => `${(Math.max(0, ns) / 1e9).toFixed(3)}s`;
+		const at = (ns) => `${(Math.max(0, ns) / 1e9).toFixed(3)} s`;
 		board.dataset.from = state.from;
 		board.dataset.to = state.to;
 		words.replaceChildren(...(whole

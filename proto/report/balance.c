@@ -303,16 +303,16 @@ static void late_add(struct hk_verdicts *verdicts, const struct hk_report *repor
 
 	if (cause->function) {
 		hk_name_print(name, NAME_COLUMNS, cause->function);
-		snprintf(why, sizeof(why), ", %s s of that in %s",
-			 hk_quantity_seconds(more, cause->more_ns), name);
+		snprintf(why, sizeof(why), ", %s of that in %s",
+			 hk_quantity_time(more, cause->more_ns), name);
 	} else if (cause->unclear) {
 		*why = '\0';
 	}
 	hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
 		       "rank %" PRId32
-		       " is late: between MPI calls it works %s s, %.0f %% (\302\261%.0f) above "
+		       " is late: between MPI calls it works %s, %.0f %% (\302\261%.0f) above "
 		       "%s%s",
-		       report->ranks[late->rank].rank, hk_quantity_seconds(work, late->work),
+		       report->ranks[late->rank].rank, hk_quantity_time(work, late->work),
 		       100 * late->excess, ceil(200 * late->error), others_of(report), why);
 }
 
@@ -346,10 +346,10 @@ static void waiting_add(struct hk_verdicts *verdicts, const struct hk_report *re
 
 	hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
 		       "rank %" PRId32
-		       " waits for a processor: between MPI calls %s s, %s %s s; other processes "
+		       " waits for a processor: between MPI calls %s, %s %s; other processes "
 		       "had it",
-		       report->ranks[late->rank].rank, hk_quantity_seconds(waited, late->work),
-		       others_of(report), hk_quantity_seconds(others, late->others));
+		       report->ranks[late->rank].rank, hk_quantity_time(waited, late->work),
+		       others_of(report), hk_quantity_time(others, late->others));
 }
 
 static int over_time_add(struct hk_verdicts *verdicts, const struct hk_report *report)
@@ -411,13 +411,12 @@ static void uneven_add(struct hk_verdicts *verdicts, const struct hk_report *rep
 		return;
 	}
 	hk_name_print(name, NAME_COLUMNS, worst->function);
-	hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
-		       "time in %s is uneven: %s s on rank %" PRId32
-		       ", %s s on average (imbalance %.2f)",
-		       name, hk_quantity_seconds(most_text, (double)worst->rank_most_ns),
-		       slowest_rank(report, worst->function),
-		       hk_quantity_seconds(mean_text, (double)worst->numbers.total_ns / ranks),
-		       worst->imbalance);
+	hk_verdict_add(
+	    verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
+	    "time in %s is uneven: %s on rank %" PRId32 ", %s on average (imbalance %.2f)", name,
+	    hk_quantity_time(most_text, (double)worst->rank_most_ns),
+	    slowest_rank(report, worst->function),
+	    hk_quantity_time(mean_text, (double)worst->numbers.total_ns / ranks), worst->imbalance);
 }
 
 int hk_balance_add(struct hk_verdicts *verdicts, const struct hk_report *report,

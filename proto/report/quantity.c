@@ -36,6 +36,33 @@ const char *hk_quantity_seconds(char text[HK_QUANTITY_BYTES], double ns)
 	return text;
 }
 
+const char *hk_quantity_time(char text[HK_QUANTITY_BYTES], double ns)
+{
+	static const char *const units[] = {"ns", "\302\265s", "ms", "s"};
+	double value = ns;
+	unsigned unit = 0;
+
+	if (ns >= 120e9) {
+		uint64_t seconds = (uint64_t)(ns / 1e9 + 0.5);
+		unsigned hours = (unsigned)(seconds / 3600);
+		unsigned minutes = (unsigned)(seconds / 60 % 60);
+		if (hours > 0) {
+			snprintf(text, HK_QUANTITY_BYTES, "%u h %02u min", hours, minutes);
+		} else {
+			snprintf(text, HK_QUANTITY_BYTES, "%u min %02u s", minutes,
+				 (unsigned)(seconds % 60));
+		}
+		return text;
+	}
+	while (unit < 3 && value >= 999.5) {
+		value /= 1000;
+		unit++;
+	}
+	int digits = unit == 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
+	snprintf(text, HK_QUANTITY_BYTES, "%.*f %s", digits, value, units[unit]);
+	return text;
+}
+
 const char *hk_quantity_bytes(char text[HK_QUANTITY_BYTES], uint64_t bytes)
 {
 	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

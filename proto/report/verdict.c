@@ -261,9 +261,9 @@ static void time_add(struct hk_verdicts *verdicts, const struct hk_report *repor
 	if (most && most->numbers.total_ns > 0) {
 		hk_name_print(name, NAME_COLUMNS, most->function);
 		hk_verdict_add(verdicts, HK_VERDICT_TIME, HK_VERDICT_FACT,
-			       "most time is in %s: %s%s s over all ranks, %.1f %% of their time",
+			       "most time is in %s: %s%s over all ranks, %.1f %% of their time",
 			       name, most->numbers.estimated ? "about " : "",
-			       hk_quantity_seconds(text, (double)most->numbers.total_ns),
+			       hk_quantity_time(text, (double)most->numbers.total_ns),
 			       100 * (double)most->numbers.total_ns / fmax(all_wall(report), 1));
 	}
 }
@@ -304,9 +304,9 @@ static void peak_add(struct hk_verdicts *verdicts, const struct hk_report *repor
 			 hk_quantity_bytes(held, holder->at_peak_bytes));
 	}
 	hk_verdict_add(verdicts, HK_VERDICT_MEMORY, HK_VERDICT_FACT,
-		       "%s memory peaks on rank %" PRId32 ": %s%s at %s s%s", kind, row->rank,
+		       "%s memory peaks on rank %" PRId32 ": %s%s at %s%s", kind, row->rank,
 		       hk_quantity_bytes(peak, row->peak_bytes), range,
-		       hk_quantity_seconds(when, (double)row->peak_time_ns), most);
+		       hk_quantity_time(when, (double)row->peak_time_ns), most);
 }
 
 /* The highest peak of each kind over the ranks. */

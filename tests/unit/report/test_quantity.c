@@ -56,6 +56,34 @@ static void test_bytes(void **state)
 	}
 }
 
+/* As the page writes them: format.js. */
+static void test_times_in_sentences_are_as_on_the_page(void **state)
+{
+	static const struct {
+		double ns;
+		const char *text;
+	} times[] = {
+	    {0, "0 ns"},
+	    {870, "870 ns"},
+	    {999.4, "999 ns"},
+	    {999.6, "1.00 \302\265s"},
+	    {31e3, "31.0 \302\265s"},
+	    {42e6, "42.0 ms"},
+	    {420e6, "420 ms"},
+	    {999.6e6, "1.00 s"},
+	    {1.234e9, "1.23 s"},
+	    {15.31e9, "15.3 s"},
+	    {119e9, "119 s"},
+	    {125.4e9, "2 min 05 s"},
+	    {11220e9, "3 h 07 min"},
+	};
+	char text[HK_QUANTITY_BYTES];
+	(void)state;
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+		assert_string_equal(hk_quantity_time(text, times[i].ns), times[i].text);
+	}
+}
+
 static void test_counts_and_seconds(void **state)
 {
 	char text[HK_QUANTITY_BYTES];
@@ -74,6 +102,7 @@ static void test_counts_and_seconds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_times_in_sentences_are_as_on_the_page),
 	    cmocka_unit_test(test_durations),
 	    cmocka_unit_test(test_bytes),
 	    cmocka_unit_test(test_counts_and_seconds),
