@@ -367,22 +367,34 @@ void hk_process_wipe(void)
 	}
 }
 
+static bool may_not_ask(void)
+{
+	return hk_process.sealed || hk_process.timeless;
+}
+
+/* Only the kernel knows who this process is. */
+static void forget_identity(void)
+{
+	template.pid = template.ppid = 0;
+	template.pid_start = 0;
+	template.start = (struct hk_anchor){0};
+}
+
 int hk_process_renew(void)
 {
 	/* The parent's mapping stays as far as the file goes: calls begun before the fork still
 	 * point into it, and nobody writes there. */
 	hk_process.on = false;
-	bool refused = hk_process.sealed || hk_process.timeless;
+	bool refused = may_not_ask();
 	if (!refused) {
 		hk_writer_cut(&hk_process.writer, 0);
 	}
 	struct hk_segment_header *ancestor = hk_process.writer.header;
 	int status = refused ? -EPERM : make_segment();
 	if (refused) {
-		template.pid = template.ppid = 0; /* only the kernel knows */
-		template.pid_start = 0;
-		template.start = (struct hk_anchor){0};
+		forget_identity();
 	}
+	hk_process.refused = status;
 	hk_process.untraced = status < 0 ? hk_untraced_enter(ancestor, &template, status) : NULL;
 	atomic_store_explicit(&fork_page->alive, 1, memory_order_release);
 	return status;
@@ -537,9 +549,24 @@ void hk_process_go_on(const void *by)
 	}
 }
 
+/* Forked from a process that got no segment: its slots were restored, so no call led it here. */
+static void end_descendant(int code)
+{
+	if (may_not_ask() || refresh_template() < 0) {
+		forget_identity();
+	}
+	hk_process.untraced =
+	    hk_untraced_enter(hk_process.writer.header, &template, hk_process.refused);
+	hk_untraced_end(hk_process.untraced, code);
+	atomic_store_explicit(&fork_page->alive, 1, memory_order_release);
+}
+
 void hk_process_end(int code)
 {
 	if (hk_process_forked()) {
+		if (hk_process.refused) {
+			end_descendant(code);
+		}
 		return;
 	}
 	if (!hk_process.on) {

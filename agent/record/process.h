@@ -26,6 +26,8 @@ struct hk_process {
 	uint32_t uids;		      /* thread uids handed out */
 	const void *ended_by;	      /* hk_process_may_end: NULL: none */
 	struct hk_untraced *untraced; /* entry of this process, if it got no segment */
+	int refused; /* -errno why it, or a process that it was forked from, got no segment; 0: it
+			has one */
 	uint64_t began_ns; /* monotonic: when the image's agent began; 0: with its segment */
 };
 

@@ -2,7 +2,8 @@
  *
  * It says so in the segment of its nearest ancestor that has one, which it has still mapped
  * (ring/segment.h: struct hk_untraced), and its calls go past the agent from then on: nobody could
- * read what they would leave behind.
+ * read what they would leave behind. A process that it forks has its slots restored, too: such a
+ * one enters itself when it ends by exit(), and is not known before.
  */
 #ifndef HK_AGENT_RECORD_UNTRACED_H
 #define HK_AGENT_RECORD_UNTRACED_H

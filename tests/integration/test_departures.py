@@ -12,6 +12,7 @@ from harness import expect, expect_true, main, wait_for
 
 # Numbers of life/departures.c.
 CHILDREN, CALLS, STORM, THREADS = 3, 1000, 100_000, 100
+DEPTH = 3  # generations below the first process without a segment
 NAMED, CROWD = 64, 70  # entries of a segment (proto/PROTOCOL.md), and more processes than that
 NO_CALL, SLOWER = 77, 10  # the kernel refused; a hooked call that finds no segment takes more than 30 times as long
 REQUESTS, WORKERS = 50, 2
@@ -85,6 +86,18 @@ def check_unseen(run):
     expect_true(f"crowd: the others are counted: {notes}", any(f"{CROWD - NAMED} more processes" in note for note in notes))
 
 
+def check_descendants(run):
+    """What a process without a segment forks has none either, and is named when it ends."""
+    for level in ("count", "record"):
+        summary, report = trace(run, "descendants", "user", DEPTH, level=level)[1:]
+        unseen = [row for row in report["processes"] if row["note"]]
+        expect(f"descendants at {level}", sorted((row["role"], row["exit"]["kind"], row["exit"]["code"], row["agent"]) for row in unseen),
+               [("helper", "exited", generation, "off") for generation in range(1, DEPTH + 2)])
+        expect(f"descendants at {level}: one entry for each process", len({row["pid"] for row in unseen}), DEPTH + 1)
+        expect(f"descendants at {level}: why", {row["note"] for row in unseen}, {unseen[0]["note"]})
+        expect_true(f"descendants at {level}: the summary says so: {summary}", f"{DEPTH + 1} processes not traced" in summary)
+
+
 def ask(path):
     connection = http.client.HTTPConnection("localhost")
     connection.sock = socket.socket(socket.AF_UNIX)
@@ -133,6 +146,7 @@ def test(run):
         check_children(run, way)
     check_storm(run)
     check_unseen(run)
+    check_descendants(run)
     check_nginx(run)
 
 

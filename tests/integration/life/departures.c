@@ -137,6 +137,27 @@ static int run_generations(int (*leave)(void), int count)
 	return 0;
 }
 
+/* A child that leaves; one of it that makes a call, and so on for DEPTH more, each from the one
+ * before. They exit with 1, 2, ... and the outermost with 0. */
+static int run_descendants(int (*leave)(void), int depth)
+{
+	int generation = 0;
+	if (fork() == 0) {
+		if (leave()) {
+			exit(77);
+		}
+		touch(2);
+		while (generation <= depth && fork() == 0) {
+			touch(1);
+			generation++;
+		}
+		wait(NULL);
+		exit(generation);
+	}
+	wait_for_all();
+	return 0;
+}
+
 static pthread_barrier_t all;
 
 static void *touch_little(void *unused)
@@ -171,8 +192,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(int (*leave)(void), int count);
-	} cases[] = {
-	    {"children", run_children}, {"generations", run_generations}, {"storm", run_storm}};
+	} cases[] = {{"children", run_children},
+		     {"generations", run_generations},
+		     {"descendants", run_descendants},
+		     {"storm", run_storm}};
 	int (*leave)(void) = NULL;
 	place = argc > 3 ? argv[3] : "";
 	for (unsigned i = 0; argc > 2 && i < sizeof(ways) / sizeof(ways[0]); i++) {
