@@ -7,6 +7,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -24,6 +25,8 @@
 #include "collector/window.h"
 
 #define CLOSE_AGAIN_NS UINT64_C(1000000000)
+#define RESTORE_PATIENCE_NS UINT64_C(5000000000)
+#define RESTORE_PAUSE_NS 50000000
 
 static bool given(const char *text)
 {
@@ -277,13 +280,21 @@ static int restore(struct hk_collector *collector, const char *path)
 	return 0;
 }
 
-void hk_job_restore_all(struct hk_collector *collector)
+/* Whether ERROR says that there is no job to take up, rather than that it cannot be read now. */
+static bool is_no_job(int error)
+{
+	return error == -EBADMSG || error == -ENOENT || error == -EPROTO;
+}
+
+/* 0; -errno: some job could not be taken up just now. */
+static int restore_linked(struct hk_collector *collector)
 {
 	int fd = openat(collector->dirfd[0], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
+	int result = 0;
 	if (!directory) {
-		return;
+		return -errno;
 	}
 	while ((entry = readdir(directory)) != NULL) {
 		char path[PATH_MAX];
@@ -297,13 +308,29 @@ void hk_job_restore_all(struct hk_collector *collector)
 		}
 		path[length] = '\0';
 		int r = restore(collector, path);
-		if (r < 0) {
+		if (r < 0 && is_no_job(r)) {
 			hk_warning("job not taken up again directory=%s error=%s", path,
 				   strerror(-r));
 			unlinkat(fd, entry->d_name, 0);
+		} else if (r < 0) {
+			result = r;
 		}
 	}
 	closedir(directory);
+	return result;
+}
+
+void hk_job_restore_all(struct hk_collector *collector)
+{
+	const struct timespec pause = {.tv_nsec = RESTORE_PAUSE_NS};
+	const uint64_t until_ns = hk_clock_monotonic_ns() + RESTORE_PATIENCE_NS;
+	int r;
+	while ((r = restore_linked(collector)) < 0 && hk_clock_monotonic_ns() < until_ns) {
+		nanosleep(&pause, NULL);
+	}
+	if (r < 0) {
+		hk_warning("open jobs left to the next collector error=%s", strerror(-r));
+	}
 }
 
 void hk_job_link_all(const struct hk_collector *collector)

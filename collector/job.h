@@ -22,7 +22,9 @@ struct hk_job_request {
 int hk_job_open(struct hk_collector *collector, const struct hk_job_request *request,
 		struct hk_job **ret_job);
 
-/* Opens again every job that an earlier collector of the run directory left open. */
+/* Opens again every job that an earlier collector of the run directory left open. What cannot be
+ * read now is tried again for some seconds: without it the rest of a job would become another one.
+ */
 void hk_job_restore_all(struct hk_collector *collector);
 
 /* Notes every open job in the run directory, for hk_job_restore_all of the next collector. */

@@ -2,19 +2,23 @@
 """What collectors cannot keep: it waits for as long as there is room for it, and what is gone is counted, once, and said.
 
 The truth is what the program was told to call."""
+import concurrent.futures
+import errno
 import json
 import os
 import resource
 import shutil
 
 import loop
-from harness import Run, end_process, expect, expect_true, main, wait_for
+from harness import Failure, Run, end_process, expect, expect_true, main, wait_for
 from nodes import Node, root_and_leaves
 from told import Told, calls_of
 
 FEW, MANY = 1000, 50_000
 # Many times what a ring of a MiB holds.
 STORM = 500_000
+OPERATIONS = 8
+AT_ONCE = 4
 SMALL = {"HOOK_SEGMENT_BYTES": str(1 << 20)}
 
 
@@ -169,14 +173,47 @@ def check_begun_again(run: Run, again, names):
         end_process(node.collector)
 
 
+def check_taken_up(run: Run, number):
+    """Operations NUMBER to NUMBER + 2 of a collector that comes after a killed one fail: it goes on with the same job."""
+    node = Node(run, "next").start()
+    with told_on(run, node, "next", HOOK_KEEP_SEGMENT="1") as told:
+        told.call("one", FEW)
+        wait_for("records", lambda: records_of(node, "next") == FEW)
+        node.kill()
+        node.before = ["env", f"LD_PRELOAD={run.build}/tests/integration/faults/libfaults.so", f"FAULT_AT={number}", "FAULT_COUNT=3",
+                       f"FAULT_ERRNO={errno.EIO}"]
+        try:
+            node.start()
+        except Failure:
+            node.collector.wait()
+            node.before = []
+            node.start()
+        node.before = []
+        told.call("one", FEW)
+    lost = expect_sums(run, node, "next", 2 * FEW)
+    expect(f"taken up, {number}: directories and lost", (os.listdir(node.store), lost), (["next"], 0))
+    end_process(node.collector)
+
+
+def apart(run, check):
+    """CHECK with directories of its own; why it failed."""
+    try:
+        with Run(run.build) as own:
+            check(own)
+    except Failure as failure:
+        return str(failure)
+    return None
+
+
 def test(run):
-    check_files(run)
-    check_late(run)
-    check_wiped(run, "directory", lambda root: remove(root, "directory"))
-    check_wiped(run, "store", wipe_store)
+    checks = [check_files, check_late, lambda own: check_wiped(own, "directory", lambda root: remove(root, "directory")),
+              lambda own: check_wiped(own, "store", wipe_store)]
     for again in (remove_and_kill, kill_and_remove):
-        check_begun_again(run, again, ["only"])
-        check_begun_again(run, again, ["root", "leaf"])
+        checks += [lambda own, names=names, again=again: check_begun_again(own, again, names) for names in (["only"], ["root", "leaf"])]
+    checks += [lambda own, number=number: check_taken_up(own, number) for number in range(1, OPERATIONS + 1)]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        failures = [failure for failure in pool.map(lambda check: apart(run, check), checks) if failure]
+    expect_true("\n".join(failures), not failures)
 
 
 if __name__ == "__main__":
