@@ -126,8 +126,12 @@
 #define HK_CONTROL_PASS 2  /* jump */
 #define HK_CONTROL_STAY 3  /* full path, with the stack arguments left where they are */
 
-/* Level sample: one call in so many of a thread is timed. */
-#define HK_SAMPLE_PERIOD 64
+/* Level sample: between two calls of a thread that are timed lie HK_SAMPLE_LEAST to HK_SAMPLE_LEAST
+ * + 63, by the upper bits of a sum that grows by HK_SAMPLE_STEP (2^32 over the golden ratio). An
+ * equal distance would time the same calls of a loop again and again, and others never. */
+#define HK_SAMPLE_LEAST 33
+#define HK_SAMPLE_SHIFT 26
+#define HK_SAMPLE_STEP 0x9e3779b1
 
 /* struct hk_thread */
 #define HK_THREAD_READY 0
@@ -150,8 +154,9 @@
 #define HK_THREAD_LONG_FROM (HK_THREAD_APART + 64)
 #define HK_THREAD_DEPTH (HK_THREAD_APART + 72)
 #define HK_THREAD_CROWDED (HK_THREAD_APART + 92)
-#define HK_THREAD_CHAIN (HK_THREAD_APART + 96)
-#define HK_THREAD_CELLS (HK_THREAD_APART + 176)
+#define HK_THREAD_TURNS (HK_THREAD_APART + 96)
+#define HK_THREAD_CHAIN (HK_THREAD_APART + 104)
+#define HK_THREAD_CELLS (HK_THREAD_APART + 184)
 #define HK_THREAD_SPARE (HK_THREAD_CELLS + 8 * HK_THUNKS)
 
 /* Of hk_process: the segment's header, and the generation in that. */

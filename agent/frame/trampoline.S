@@ -418,7 +418,16 @@ hk_call_light:
 	cmpl	$0, HK_THREAD_COUNTDOWN(%r10)
 	jg	.Llook
 	/* Its turn to be timed. */
-	movl	$HK_SAMPLE_PERIOD, HK_THREAD_COUNTDOWN(%r10)
+	pushq	%rax
+	.cfi_adjust_cfa_offset 8
+	movl	HK_THREAD_TURNS(%r10), %eax
+	addl	$HK_SAMPLE_STEP, %eax
+	movl	%eax, HK_THREAD_TURNS(%r10)
+	shrl	$HK_SAMPLE_SHIFT, %eax
+	addl	$HK_SAMPLE_LEAST, %eax
+	movl	%eax, HK_THREAD_COUNTDOWN(%r10)
+	popq	%rax
+	.cfi_adjust_cfa_offset -8
 .Lfull:
 	testb	$HK_STACK_WORDS_STAY, HK_HOT_STACK_WORDS(%r11)
 	jnz	hk_call_stay

@@ -235,7 +235,13 @@ hk_call_light:
 	ret
 	/* Its turn to be timed, by the full path. */
 .Lturn:
-	mov	w10, HK_SAMPLE_PERIOD
+	ldr	w10, [x12, KEPT(HK_THREAD_TURNS)]
+	mov	w11, HK_SAMPLE_STEP & 0xffff
+	movk	w11, HK_SAMPLE_STEP >> 16, lsl 16
+	add	w10, w10, w11
+	str	w10, [x12, KEPT(HK_THREAD_TURNS)]
+	lsr	w10, w10, HK_SAMPLE_SHIFT
+	add	w10, w10, HK_SAMPLE_LEAST
 	str	w10, [x9, HK_THREAD_COUNTDOWN]
 .Lfull:
 	ldrb	w10, [x16, HK_HOT_STACK_WORDS]

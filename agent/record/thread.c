@@ -30,6 +30,7 @@ static_assert(offsetof(struct hk_thread, busy) == HK_THREAD_BUSY, "layout.h");
 static_assert(HK_THREAD_BUSY == HK_THREAD_READY + 4, "read as one word");
 static_assert(offsetof(struct hk_thread, segment) == HK_THREAD_SEGMENT, "layout.h");
 static_assert(offsetof(struct hk_thread, tick_ns_scaled) == HK_THREAD_TICK_NS, "layout.h");
+static_assert(offsetof(struct hk_thread, turns) == HK_THREAD_TURNS, "layout.h");
 static_assert(offsetof(struct hk_thread, chain) == HK_THREAD_CHAIN, "layout.h");
 static_assert(offsetof(struct hk_thread, cells) == HK_THREAD_CELLS, "layout.h");
 static_assert(offsetof(struct hk_thread, inner) == HK_THREAD_INNER, "layout.h");

@@ -77,6 +77,8 @@ struct hk_thread {
 	uint32_t slot_number;
 	uint32_t rounds; /* destructor rounds seen at thread exit */
 	int32_t crowded; /* deeper calls that are counted before room for them is looked for */
+	uint32_t turns;	 /* the distance to the next sample is made of this: layout.h */
+	uint32_t reserved;
 	struct hk_chain_end chain[HK_STREAMS];
 	struct hk_thread *next_vacant;
 	struct hk_cell *cells[HK_THUNKS]; /* by site id, NULL: none yet */
