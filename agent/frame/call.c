@@ -189,13 +189,29 @@ static inline bool is_innermost(const struct hk_thread *thread, const struct hk_
 	return thread->inner == (uint64_t)&call->caller_frame;
 }
 
-/* Of a call that did not fail. read() and its like answer -1. */
-static inline void count_bytes(const struct hk_call *call, const uint64_t *values)
+/* Of a call that did not fail. read() and its like answer -1. Returns how many it counted. */
+static inline uint64_t count_bytes(const struct hk_call *call, const uint64_t *values)
 {
 	uint8_t at = call->site->bytes;
-	if (at != HK_HOOK_VALUES && (int64_t)values[at] > 0) {
-		add(&call->cell->bytes, values[at]);
+	if (at == HK_HOOK_VALUES || (int64_t)values[at] <= 0) {
+		return 0;
 	}
+	add(&call->cell->bytes, values[at]);
+	return values[at];
+}
+
+static void count_sample(const struct hk_thread *thread, const struct hk_call *call, uint64_t ns,
+			 uint64_t bytes)
+{
+	struct hk_cell *cell = call->cell;
+	uint64_t callees = thread->child_ns;
+	add(&cell->sampled, 1);
+	add(&cell->sampled_ns, ns);
+	add(&cell->sampled_self_ns, ns > callees ? ns - callees : 0);
+	if (!(call->domains & call->site->domain)) {
+		add(&cell->sampled_outermost_ns, ns);
+	}
+	add(&cell->sampled_bytes, bytes);
 }
 
 static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint64_t ns)
@@ -227,7 +243,7 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 	const struct hk_site_hot *site = call->site;
 	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
 	struct hk_payload payload;
-	uint64_t *values = payload.words;
+	uint64_t *values = payload.words, bytes = 0;
 	count_totals(thread, call, ns);
 	count_duration(thread, call->cell, ns);
 	enum hk_record_kind kind = HK_RECORD_CALL;
@@ -237,9 +253,10 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 	}
 	if (flags & HK_HOT_VALUES) {
 		hk_values_read(call, values);
-		if (!hk_values_failed(call)) {
-			count_bytes(call, values);
-		}
+		bytes = hk_values_failed(call) ? 0 : count_bytes(call, values);
+	}
+	if (site->level == HK_LEVEL_SAMPLE) { /* no short way out is for these: hk_values_flags */
+		count_sample(thread, call, ns, bytes);
 	}
 	if (hk_compat_prints && hk_state_has_bytes(HK_COMPAT_STACK_BYTES)) {
 		struct hk_compat_call told = {ns, flags & HK_HOT_VALUES ? values : NULL};

@@ -90,8 +90,9 @@ uint8_t hk_values_flags(const struct hk_site_hot *hot)
 	bool wanted = hook->value_count && (record || bytes || hook->meaning == HK_MEANING_COMM);
 	bool error = hook->error != HK_ERROR_NEVER, null = hook->error == HK_ERROR_NULL;
 	bool arguments = hot->level >= HK_LEVEL_ARGS;
-	/* What becomes of communicators is noted on the long way out. */
-	bool quick = hot->level > HK_LEVEL_COUNT && !arguments && !hk_compat_prints &&
+	/* What becomes of communicators, and what stands for calls that are not timed, is noted on
+	 * the long way out. */
+	bool quick = hot->level > HK_LEVEL_SAMPLE && !arguments && !hk_compat_prints &&
 		     hook->meaning != HK_MEANING_COMM;
 	bool usual = quick && (!wanted || (plain && !bytes)) && (!error || null) &&
 		     !(hot->stack_words & HK_STACK_WORDS_WORK);

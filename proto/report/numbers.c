@@ -73,12 +73,16 @@ static void extremes_add(struct hk_report_numbers *numbers, uint64_t min_ns, uin
 	numbers->have_latency = true;
 }
 
-/* VALUE of the timed calls, scaled to all of them. */
-static uint64_t scaled(uint64_t value, uint64_t calls, uint64_t timed)
-{
-	unsigned __int128 whole = (unsigned __int128)value * calls / timed;
+/* VALUE of the timed calls, and what others had by SAMPLE, which is theirs of some timed calls. */
+struct scale {
+	uint64_t others, samples;
+};
 
-	return whole > UINT64_MAX ? UINT64_MAX : (uint64_t)whole;
+static uint64_t scaled(const struct scale *scale, uint64_t value, uint64_t sample)
+{
+	unsigned __int128 more = (unsigned __int128)sample * scale->others / scale->samples;
+
+	return more > UINT64_MAX - value ? UINT64_MAX : value + (uint64_t)more;
 }
 
 static bool measures_bytes(const Hk__Site *site)
@@ -98,14 +102,24 @@ void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
 	bool instant = hk_meaning_is_instant(site->meaning);
 	bool untimed = instant || site->level == HK_LEVEL_COUNT || site->level == HK_LEVEL_OFF;
 	uint64_t total = cell->total_ns, self = cell->self_ns;
-	uint64_t outermost = cell->outermost_ns;
+	uint64_t outermost = cell->outermost_ns, bytes = cell->bytes;
 
 	numbers->timed = add_clamped(numbers->timed, timed);
 	numbers->latency_ns = add_clamped(numbers->latency_ns, cell->total_ns);
-	if (site->level == HK_LEVEL_SAMPLE && timed > 0 && timed < cell->calls) {
-		total = scaled(total, cell->calls, timed);
-		self = scaled(self, cell->calls, timed);
-		outermost = scaled(outermost, cell->calls, timed);
+	if (cell->sampled > 0 && timed < cell->calls) {
+		/* Calls timed before the level was lowered tell nothing of those after it. */
+		struct scale scale = {cell->calls - timed, cell->sampled};
+		total = scaled(&scale, total, cell->sampled_ns);
+		self = scaled(&scale, self, cell->sampled_self_ns);
+		outermost = scaled(&scale, outermost, cell->sampled_outermost_ns);
+		bytes = scaled(&scale, bytes, cell->sampled_bytes);
+		numbers->estimated = true;
+	} else if (site->level == HK_LEVEL_SAMPLE && timed > 0 && timed < cell->calls) {
+		/* By an agent that does not tell them apart. */
+		struct scale scale = {cell->calls - timed, timed};
+		total = scaled(&scale, total, total);
+		self = scaled(&scale, self, self);
+		outermost = scaled(&scale, outermost, outermost);
 		numbers->estimated = true;
 	}
 	if (timed > 0) {
@@ -118,7 +132,7 @@ void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
 	numbers->total_ns = add_clamped(numbers->total_ns, total);
 	numbers->self_ns = add_clamped(numbers->self_ns, self);
 	numbers->outermost_ns = add_clamped(numbers->outermost_ns, outermost);
-	numbers->bytes = add_clamped(numbers->bytes, cell->bytes);
+	numbers->bytes = add_clamped(numbers->bytes, bytes);
 }
 
 int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const struct hk_columns_row *cell,

@@ -62,6 +62,7 @@ struct hk_site_info {
 /* A cell copied out; octave[i] is 0 or a token for hk_reader_octave. */
 struct hk_cell_copy {
 	uint64_t calls, errors, total_ns, self_ns, outermost_ns, bytes, min_ns, max_ns;
+	uint64_t sampled, sampled_ns, sampled_self_ns, sampled_outermost_ns, sampled_bytes;
 	uint32_t site, slot;
 	uint32_t octave[HK_OCTAVES];
 };

@@ -245,6 +245,11 @@ int hk_reader_next_cell(struct hk_reader *reader, uint64_t *cursor, struct hk_ce
 		    .bytes = cell.bytes,
 		    .min_ns = cell.min_ns,
 		    .max_ns = cell.max_ns,
+		    .sampled = cell.sampled,
+		    .sampled_ns = cell.sampled_ns,
+		    .sampled_self_ns = cell.sampled_self_ns,
+		    .sampled_outermost_ns = cell.sampled_outermost_ns,
+		    .sampled_bytes = cell.sampled_bytes,
 		    .site = cell.site - 1,
 		    .slot = cell.slot,
 		};

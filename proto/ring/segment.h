@@ -271,7 +271,10 @@ struct hk_cell {
 	uint32_t site; /* site id + 1; 0: unused cell */
 	uint32_t slot; /* thread slot that owns it */
 	uint32_t octave[HK_OCTAVES];
-	uint64_t reserved[13];
+	/* Of the calls above those that were timed at level sample, for calls that were not. Since
+	 * 1.2. */
+	uint64_t sampled, sampled_ns, sampled_self_ns, sampled_outermost_ns, sampled_bytes;
+	uint64_t reserved[8];
 };
 static_assert(sizeof(struct hk_cell) == 320, "cell");
 static_assert(offsetof(struct hk_cell, octave) == 72, "octaves");

@@ -16,7 +16,12 @@
 	DO(calls) \
 	DO(errors) DO(total_ns) DO(self_ns) DO(outermost_ns) DO(bytes) DO(min_ns) DO(max_ns)
 
-/* All that have an element for each row. */
+/* Those that are left out where they are all zeros. */
+#define SAMPLES(DO) \
+	DO(sampled) \
+	DO(sampled_ns) DO(sampled_self_ns) DO(sampled_outermost_ns) DO(sampled_bytes)
+
+/* All others that have an element for each row. */
 #define COLUMNS(DO) DO(site) WORDS(DO) DO(buckets)
 
 /* ---- reading ---- */
@@ -47,6 +52,7 @@ bool hk_columns_next(struct hk_columns_walk *walk, struct hk_columns_row *ret_ro
 	ret_row->site = columns->site[i];
 #define READ(name) ret_row->name = i < columns->n_##name ? columns->name[i] : 0;
 	WORDS(READ)
+	SAMPLES(READ)
 #undef READ
 	ret_row->buckets = next_buckets(walk);
 	ret_row->bucket = columns->bucket + (ret_row->buckets ? walk->bucket : 0);
@@ -74,6 +80,9 @@ bool hk_columns_valid(const Hk__Cells *columns)
 	bool even = true;
 #define COUNT(name) even &= columns->n_##name == columns->n_site;
 	WORDS(COUNT)
+#undef COUNT
+#define COUNT(name) even &= columns->n_##name == columns->n_site || columns->n_##name == 0;
+	SAMPLES(COUNT)
 #undef COUNT
 	if (!even || !rises(columns->site, columns->n_site, SITES_MAX) ||
 	    columns->n_bucket != columns->n_count) {
@@ -111,6 +120,10 @@ static int resize_rows(Hk__Cells *columns, size_t rows)
 #define RESIZE(name) r = r < 0 ? r : resize((void **)&columns->name, rows, sizeof(uint64_t));
 	WORDS(RESIZE)
 #undef RESIZE
+#define RESIZE(name) \
+	r = r < 0 || !columns->name ? r : resize((void **)&columns->name, rows, sizeof(uint64_t));
+	SAMPLES(RESIZE)
+#undef RESIZE
 	return r < 0 ? r : resize((void **)&columns->buckets, rows, sizeof(*columns->buckets));
 }
 
@@ -118,6 +131,33 @@ static int resize_buckets(Hk__Cells *columns, size_t buckets)
 {
 	int r = resize((void **)&columns->bucket, buckets, sizeof(*columns->bucket));
 	return r < 0 ? r : resize((void **)&columns->count, buckets, sizeof(*columns->count));
+}
+
+/* Gives COLUMNS the columns of samples that OTHER has. */
+static int add_samples(Hk__Cells *columns, const Hk__Cells *other)
+{
+	int r = 0;
+#define ADD(name)                                                                    \
+	if (r == 0 && other->n_##name > 0 && !columns->name) {                       \
+		columns->name = calloc(columns->n_site + 1, sizeof(*columns->name)); \
+		columns->n_##name = columns->name ? columns->n_site : 0;             \
+		r = columns->name ? 0 : -ENOMEM;                                     \
+	}
+	SAMPLES(ADD)
+#undef ADD
+	return r;
+}
+
+static void drop_zeros(uint64_t **column, size_t *count)
+{
+	for (size_t i = 0; i < *count; i++) {
+		if ((*column)[i] != 0) {
+			return;
+		}
+	}
+	free(*column);
+	*column = NULL;
+	*count = 0;
 }
 
 static size_t enough(size_t room, size_t needed)
@@ -140,6 +180,11 @@ static int reserve(struct hk_columns_builder *builder, size_t rows, size_t bucke
 		}
 		hk__cells__init(columns);
 	}
+#define ALL(name) .n_##name = 1,
+	if (add_samples(columns, &(const Hk__Cells){SAMPLES(ALL)}) < 0) {
+		return -ENOMEM;
+	}
+#undef ALL
 	if (rows > builder->rows) {
 		if (resize_rows(columns, rows) < 0) {
 			return -ENOMEM;
@@ -170,6 +215,7 @@ static void append(Hk__Cells *columns, const struct hk_columns_row *row)
 	columns->site[columns->n_site++] = row->site;
 #define APPEND(name) columns->name[columns->n_##name++] = row->name;
 	WORDS(APPEND)
+	SAMPLES(APPEND)
 #undef APPEND
 	columns->buckets[columns->n_buckets++] = (uint32_t)row->buckets;
 	if (row->buckets > 0) {
@@ -196,6 +242,9 @@ Hk__Cells *hk_columns_take(struct hk_columns_builder *builder)
 	Hk__Cells *columns = builder->columns;
 	*builder = (struct hk_columns_builder){0};
 	if (columns) {
+#define DROP(name) drop_zeros(&columns->name, &columns->n_##name);
+		SAMPLES(DROP)
+#undef DROP
 		/* Making smaller does not fail; if it did, there would be spare room. */
 		(void)resize_rows(columns, columns->n_site);
 		if (columns->n_bucket > 0) {
@@ -215,8 +264,7 @@ void hk_columns_drop(struct hk_columns_builder *builder)
 
 /* ---- merging ---- */
 
-/* A bucket and a row that columns lack; AT is where they go, counted as it is before any is put in.
- */
+/* A bucket and a row that columns lack; AT is where they go, counted before any is put in. */
 struct missing_bucket {
 	size_t at, row; /* NEW_ROW: of one of the missing rows */
 	uint64_t count;
@@ -320,6 +368,12 @@ static int overwrite(Hk__Cells *columns, const Hk__Cells *change, struct missing
 #define WRITE(name) columns->name[row] = new.name;
 		WORDS(WRITE)
 #undef WRITE
+#define WRITE(name)                            \
+	if (columns->name) {                   \
+		columns->name[row] = new.name; \
+	}
+		SAMPLES(WRITE)
+#undef WRITE
 		r = overwrite_buckets(columns, row, bucket, &new, missing);
 	}
 	return r;
@@ -357,6 +411,15 @@ static void insert_rows(Hk__Cells *columns, const struct missing *missing)
 #define MOVE(name) \
 	memmove(columns->name + to, columns->name + in->at, moved * sizeof(*columns->name));
 		COLUMNS(MOVE)
+#undef MOVE
+#define MOVE(name)                                                  \
+	if (columns->name) {                                        \
+		memmove(columns->name + to, columns->name + in->at, \
+			moved * sizeof(*columns->name));            \
+		columns->name[to - 1] = in->row.name;               \
+		columns->n_##name = rows;                           \
+	}
+		SAMPLES(MOVE)
 #undef MOVE
 		columns->site[to - 1] = in->row.site;
 		columns->buckets[to - 1] = (uint32_t)in->row.buckets;
@@ -424,6 +487,7 @@ int hk_columns_merge(Hk__Cells **columns, const Hk__Cells *change)
 		return 0;
 	}
 	int r = make_whole(columns);
+	r = r < 0 ? r : add_samples(*columns, change);
 	r = r < 0 ? r : overwrite(*columns, change, &missing);
 	if (r == 0 && missing.row_count + missing.bucket_count > 0) {
 		r = insert(*columns, &missing);
@@ -444,6 +508,7 @@ static int add_difference(struct hk_columns_builder *builder, const struct hk_co
 	size_t n = 0;
 #define COMPARE(name) differs |= row->name != before->name;
 	WORDS(COMPARE)
+	SAMPLES(COMPARE)
 #undef COMPARE
 	for (size_t i = 0, at = 0; i < row->buckets && n < BUCKETS_MAX; i++) {
 		while (at < before->buckets && before->bucket[at] < row->bucket[i]) {

@@ -20,7 +20,9 @@ struct hk_columns_row {
 	uint64_t total_ns, self_ns, outermost_ns;
 	uint64_t bytes;
 	uint64_t min_ns, max_ns; /* min_ns UINT64_MAX: no call has returned */
-	const uint32_t *bucket;	 /* rising */
+	/* of the calls timed at level sample */
+	uint64_t sampled, sampled_ns, sampled_self_ns, sampled_outermost_ns, sampled_bytes;
+	const uint32_t *bucket; /* rising */
 	const uint64_t *count;
 	size_t buckets;
 };

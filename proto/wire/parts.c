@@ -7,7 +7,7 @@
 #include "wire/message.h"
 
 #define LENGTH_BYTES 6u	 /* most that tag and length of a site take */
-#define ROW_BYTES 85u	 /* most that a row takes in its columns */
+#define ROW_BYTES 135u	 /* most that a row takes in its columns */
 #define BUCKET_BYTES 15u /* and a bucket */
 
 static const Hk__Process *take_sites(struct hk_parts *parts)
@@ -59,6 +59,11 @@ static const Hk__Process *take_rows(struct hk_parts *parts)
 	CUT(cells, bytes, first, count);
 	CUT(cells, min_ns, first, count);
 	CUT(cells, max_ns, first, count);
+	CUT(cells, sampled, first, count);
+	CUT(cells, sampled_ns, first, count);
+	CUT(cells, sampled_self_ns, first, count);
+	CUT(cells, sampled_outermost_ns, first, count);
+	CUT(cells, sampled_bytes, first, count);
 	CUT(cells, buckets, first, count);
 	CUT(cells, bucket, first_bucket, bucket_count);
 	CUT(cells, count, first_bucket, bucket_count);

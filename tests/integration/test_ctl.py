@@ -2,6 +2,7 @@
 """ctl on running programs: levels change what calls leave behind and, but for off, never how many were counted."""
 import os
 import re
+import time
 
 from harness import Run, expect, expect_true, main, wait_for
 from told import Told, calls_of
@@ -193,6 +194,24 @@ def check_restart(run, told, collector):
     expect_calls(run, "and reset", "told_one", before + 2)
 
 
+def check_sample(run):
+    """Every function of a loop is among the samples, and samples stand for the calls around them only."""
+    def rows():
+        return {row["function"]: row for row in run.report("sampled")["calls"]}
+    with Told(run, "sampled") as told:
+        begin = time.monotonic()
+        told.call("slow", 100)
+        run.cli("ctl", "--job", "sampled", "level", "told_*=sample")
+        told.call("brief", 200000)
+        row, most_s = rows()["told_sleep"], time.monotonic() - begin
+        expect("calls of the function that was slow first", row["calls"], 200100)
+        expect_true(f"its time is at least 1 s, and near what passed, {most_s} s: {row}", 1e9 <= row["total_ns"] < 3e9 * most_s)
+        told.call("turns", 6400)
+        found = rows()
+        for function in ("told_one", "told_two"):
+            expect_true(f"{function} is among the samples: {found[function]}", found[function]["p50_ns"] is not None)
+
+
 def test(run: Run):
     collector = run.start_collector()
     with Told(run, JOB, HOOK_RANK="0", HOOK_WORLD_SIZE="2") as told:
@@ -206,6 +225,7 @@ def test(run: Run):
         check_restart(run, told, collector)
     done = wait_for("the end", lambda: next(iter([d for d in [ctl(run, check=False)] if d.returncode]), None), 60)
     expect_true(f"ended: {done.stderr}", done.returncode == 3 and "has ended" in done.stderr)
+    check_sample(run)
     check_private(run)
     with Run(run.build) as apart:
         check_step(apart)

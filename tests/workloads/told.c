@@ -1,10 +1,12 @@
 /* told: calls what it is told to, as often as it is told to, and says when that is done.
  *
  * Reads lines "what count" from its standard input and answers each with "done" on its standard
- * output. `one` and `two` are functions of its library, `lazy` is strnlen, whose slot the loader
- * resolves at the first call; `thread` and `fork` call told_one from a new thread or child; `spin`
- * calls told_one without an end until its input has something to read, and answers with how often
- * it did and how many ns of processor time the last million of them took.
+ * output. `one` and `two` are functions of its library, `turns` calls both in turn, `slow` and
+ * `brief` call its told_sleep, which sleeps 10 ms for the first and returns at once for the other,
+ * `lazy` is strnlen, whose slot the loader resolves at the first call; `thread` and `fork` call
+ * told_one from a new thread or child; `spin` calls told_one without an end until its input has
+ * something to read, and answers with how often it did and how many ns of processor time the last
+ * million of them took.
  */
 #include <inttypes.h>
 #include <poll.h>
@@ -33,6 +35,28 @@ static void two(long count)
 {
 	for (long i = 0; i < count; i++) {
 		sink = told_two(sink);
+	}
+}
+
+static void turns(long count)
+{
+	for (long i = 0; i < count; i++) {
+		sink = told_one(sink);
+		sink = told_two(sink);
+	}
+}
+
+static void slow(long count)
+{
+	for (long i = 0; i < count; i++) {
+		sink += told_sleep(10000000);
+	}
+}
+
+static void brief(long count)
+{
+	for (long i = 0; i < count; i++) {
+		sink += told_sleep(0);
 	}
 }
 
@@ -87,7 +111,8 @@ static const struct {
 	const char *name;
 	void (*call)(long count);
 } actions[] = {{"one", one},	   {"two", two},    {"lazy", lazy},
-	       {"thread", thread}, {"fork", child}, {"spin", spin}};
+	       {"thread", thread}, {"fork", child}, {"spin", spin},
+	       {"turns", turns},   {"slow", slow},  {"brief", brief}};
 
 int main(void)
 {

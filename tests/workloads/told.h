@@ -5,4 +5,7 @@
 __attribute__((visibility("default"))) int told_one(int value);
 __attribute__((visibility("default"))) int told_two(int value);
 
+/* Sleeps so many ns, or not at all. */
+__attribute__((visibility("default"))) int told_sleep(long ns);
+
 #endif

@@ -88,12 +88,45 @@ static void test_bytes_need_a_level(void **state)
 	maker_fini(&maker);
 }
 
+/* Two slow calls at level time, then 100 quick ones of which two were timed. */
+static void test_samples_stand_for_calls_not_timed(void **state)
+{
+	struct maker maker;
+	(void)state;
+	maker_init(&maker);
+	struct maker_process *process = maker_process(&maker, 0, HK__ROLE__ROLE_MAIN, 1, 2);
+	Hk__Cell *cell = maker_cell(process, "mpi", "f", "l", HK_LEVEL_SAMPLE);
+	maker_call(cell, 1000000);
+	maker_call(cell, 1000000);
+	maker_call(cell, 10);
+	maker_call(cell, 30);
+	cell->calls = 102;
+	cell->bytes = 2 * 4096 + 2 * 8;
+	struct hk_columns_row row = maker_row(cell);
+	row.sampled = 2;
+	row.sampled_ns = row.sampled_self_ns = row.sampled_outermost_ns = 40;
+	row.sampled_bytes = 2 * 8;
+	for (uint32_t level = HK_LEVEL_COUNT; level <= HK_LEVEL_TIME; level++) {
+		struct hk_report_numbers numbers = {0};
+		process->sites[0].level = level; /* whatever it is by now */
+		assert_int_equal(hk_report_numbers_add_cell(&numbers, &row, &process->sites[0]), 0);
+		assert_int_equal(numbers.total_ns, 2000000 + 100 * 20);
+		assert_int_equal(numbers.self_ns, 2000000 + 100 * 20);
+		assert_int_equal(numbers.outermost_ns, 2000000 + 100 * 20);
+		assert_int_equal(numbers.bytes, 2 * 4096 + 100 * 8);
+		assert_true(numbers.estimated);
+		hk_report_numbers_fini(&numbers);
+	}
+	maker_fini(&maker);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_sums_stick_at_the_top),
 	    cmocka_unit_test(test_adding_rows_equals_adding_cells),
 	    cmocka_unit_test(test_bytes_need_a_level),
+	    cmocka_unit_test(test_samples_stand_for_calls_not_timed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
