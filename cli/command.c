@@ -1,4 +1,4 @@
-#include "command.h"
+#include "cli/command.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "partial.h"
+#include "cli/atomic_file.h"
 #include "settings/settings.h"
 #include "wire/access.h"
 

@@ -5,8 +5,8 @@
  * lists them in one table. A command parses its own arguments with argp (argv[0] is
  * "hookcli <name>") and returns hookcli's exit code. Used from the main thread only.
  */
-#ifndef HK_COMMAND_H
-#define HK_COMMAND_H
+#ifndef HK_CLI_COMMAND_H
+#define HK_CLI_COMMAND_H
 
 #include <argp.h>
 #include <stdbool.h>

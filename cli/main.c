@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "command.h"
+#include "cli/command.h"
 
 const char *argp_program_version = "hookcli " HK_VERSION;
 

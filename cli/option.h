@@ -3,14 +3,14 @@
  * A command puts HK_OPTION_* into its table, and its parser hands the value on. All of them end the
  * program with HK_EXIT_USAGE, after a line on stderr, where a value makes no sense.
  */
-#ifndef HK_OPTION_H
-#define HK_OPTION_H
+#ifndef HK_CLI_OPTION_H
+#define HK_CLI_OPTION_H
 
 #include <argp.h>
 #include <stddef.h>
 
-#include "command.h"
-#include "exporters/span.h"
+#include "cli/command.h"
+#include "cli/export/span.h"
 
 enum hk_option_key {
 	HK_OPTION_KEY_JSON = 0x1100,

@@ -1,4 +1,4 @@
-#include "shell_word.h"
+#include "cli/shell_word.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* shell_word.h: text as one word of a shell's, or of YAML's. No state. */
-#ifndef HK_SHELL_WORD_H
-#define HK_SHELL_WORD_H
+#ifndef HK_CLI_SHELL_WORD_H
+#define HK_CLI_SHELL_WORD_H
 
 /* Writes TEXT to standard output so that sh(1) reads it as one word; quoted only where it must be.
  */

@@ -1,7 +1,7 @@
 /* assets.h: the page's own source, as the build compiled it in; assets.S says of which files each
  * is made. Constants. */
-#ifndef HK_HTML_ASSETS_H
-#define HK_HTML_ASSETS_H
+#ifndef HK_CLI_HTML_ASSETS_H
+#define HK_CLI_HTML_ASSETS_H
 
 extern const char hk_html_page[], hk_html_page_end[];
 extern const char hk_html_style[], hk_html_style_end[];

@@ -1,4 +1,4 @@
-#include "document.h"
+#include "cli/html/document.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,12 +4,12 @@
  * them. Tables that grow with what was called are written by column, and cut where they would make
  * the file too large to open; `rows` beside each says how many there are. Plain functions.
  */
-#ifndef HK_HTML_DOCUMENT_H
-#define HK_HTML_DOCUMENT_H
+#ifndef HK_CLI_HTML_DOCUMENT_H
+#define HK_CLI_HTML_DOCUMENT_H
 
 #include <stdio.h>
 
-#include "overview.h"
+#include "cli/tables/overview.h"
 #include "report/group.h"
 #include "report/json_stream.h"
 #include "report/report.h"

@@ -1,4 +1,4 @@
-#include "escape.h"
+#include "cli/html/escape.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* escape.h: a stream whose JSON may stand inside a script element: '<' is written as \u003c, so
  * that no name can end the element. In JSON '<' occurs in strings only, where both mean the same.
  */
-#ifndef HK_HTML_ESCAPE_H
-#define HK_HTML_ESCAPE_H
+#ifndef HK_CLI_HTML_ESCAPE_H
+#define HK_CLI_HTML_ESCAPE_H
 
 #include <stdio.h>
 

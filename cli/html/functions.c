@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "document.h"
+#include "cli/html/document.h"
 #include "report/strings.h"
 
 /* Fine buckets, 32 to the octave, that are one bar of the page: 8 to the octave. */

@@ -1,8 +1,8 @@
-#include "html.h"
+#include "cli/html/html.h"
 
-#include "assets.h"
-#include "document.h"
-#include "page.h"
+#include "cli/html/assets.h"
+#include "cli/html/document.h"
+#include "cli/html/page.h"
 
 /* Numbers of the timeline, for each domain: many bins for few ranks. */
 #define OVERVIEW_CELLS 120000u

@@ -4,12 +4,12 @@
  * whose size is bounded whatever the job's is: the page says where a table is cut. Names may hold
  * anything. Main thread only.
  */
-#ifndef HK_HTML_H
-#define HK_HTML_H
+#ifndef HK_CLI_HTML_HTML_H
+#define HK_CLI_HTML_HTML_H
 
 #include <stdio.h>
 
-#include "overview.h"
+#include "cli/tables/overview.h"
 #include "report/report.h"
 
 /* Writes the page of REPORT; OVERVIEW, of the same job, may be NULL: then it has no timeline. -EIO,

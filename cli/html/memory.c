@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "document.h"
+#include "cli/html/document.h"
 
 /* Libraries that a peak's composition names; the rest is one. */
 #define PARTS 8u

@@ -1,11 +1,11 @@
-#include "page.h"
+#include "cli/html/page.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "assets.h"
-#include "escape.h"
+#include "cli/html/assets.h"
+#include "cli/html/escape.h"
 
 /* In the page's source these stand for what the build or the job puts there. */
 #define MARK_BEGIN "<!--hk:"

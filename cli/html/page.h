@@ -3,8 +3,8 @@
  * In the source, <!--hk:style-->, <!--hk:script--> and <!--hk:data--> stand for these. Main thread
  * only.
  */
-#ifndef HK_HTML_PAGE_H
-#define HK_HTML_PAGE_H
+#ifndef HK_CLI_HTML_PAGE_H
+#define HK_CLI_HTML_PAGE_H
 
 #include <stdio.h>
 

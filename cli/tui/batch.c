@@ -1,4 +1,4 @@
-#include "tui/batch.h"
+#include "cli/tui/batch.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "command.h"
+#include "cli/command.h"
+#include "cli/tui/head.h"
 #include "report/table.h"
-#include "tui/head.h"
 
 #define HEADS_BYTES 512u
 /* A collector that dies is replaced, or started again, soon. */

@@ -2,10 +2,10 @@
  *
  * The same views as on a screen, as plain tables. Main thread only.
  */
-#ifndef HK_TUI_BATCH_H
-#define HK_TUI_BATCH_H
+#ifndef HK_CLI_TUI_BATCH_H
+#define HK_CLI_TUI_BATCH_H
 
-#include "tui/view.h"
+#include "cli/tui/view.h"
 
 #define HK_BATCH_ROWS 30u
 

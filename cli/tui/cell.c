@@ -1,4 +1,4 @@
-#include "tui/cell.h"
+#include "cli/tui/cell.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,14 +3,14 @@
  * A cell holds a number or a text, twice: how it is now, per second, and how much it is since the
  * job's start. NAN, and NULL, is "-": not measured, or makes no sense there. Pure functions.
  */
-#ifndef HK_TUI_CELL_H
-#define HK_TUI_CELL_H
+#ifndef HK_CLI_TUI_CELL_H
+#define HK_CLI_TUI_CELL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tui/history.h"
+#include "cli/tui/history.h"
 
 enum hk_cell_kind {
 	HK_CELL_NAME,	 /* text to the left that gets the room that is left */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/head.h"
-#include "tui/live.h"
-#include "tui/terminal.h"
+#include "cli/tui/head.h"
+#include "cli/tui/live.h"
+#include "cli/tui/terminal.h"
 
 #define WARNINGS 2
 #define FOOT_LINES 4

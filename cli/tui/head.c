@@ -1,4 +1,4 @@
-#include "tui/head.h"
+#include "cli/tui/head.h"
 
 #include <inttypes.h>
 #include <math.h>

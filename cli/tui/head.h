@@ -2,13 +2,13 @@
  *
  * Lines of text, for screen and batch alike. No state but the history of the job's own figures.
  */
-#ifndef HK_TUI_HEAD_H
-#define HK_TUI_HEAD_H
+#ifndef HK_CLI_TUI_HEAD_H
+#define HK_CLI_TUI_HEAD_H
 
 #include <stdio.h>
 
-#include "tui/history.h"
-#include "tui/picture.h"
+#include "cli/tui/history.h"
+#include "cli/tui/snapshot.h"
 
 /* Which job it is and how it does, two lines; STATE: "LIVE 1s". HISTORY is the head's own. UTF8:
  * else in ASCII. */

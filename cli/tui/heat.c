@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/tui/live.h"
+#include "cli/tui/terminal.h"
 #include "report/name.h"
-#include "tui/live.h"
-#include "tui/terminal.h"
 
 #define HOST_COLUMNS 12
 #define APART 0.15 /* from the median, as a share of it: from there on a cell stands out */

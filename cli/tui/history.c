@@ -1,4 +1,4 @@
-#include "tui/history.h"
+#include "cli/tui/history.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
  * each row's first rate are kept for a sparkline; seconds between two looks get the mean between
  * them. Rows that were not counted for two minutes are forgotten. Locked by the caller.
  */
-#ifndef HK_TUI_HISTORY_H
-#define HK_TUI_HISTORY_H
+#ifndef HK_CLI_TUI_HISTORY_H
+#define HK_CLI_TUI_HISTORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/tui/live.h"
+#include "cli/tui/terminal.h"
 #include "ring/segment.h"
-#include "tui/live.h"
-#include "tui/terminal.h"
 
 #define KEY_CONTROL_L 12
 #define KEY_ESCAPE 27

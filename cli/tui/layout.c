@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tui/live.h"
+#include "cli/tui/live.h"
 
 /* Puts BELOW behind row AT of ROWS and takes over what it owns. */
 static void insert(struct hk_rows *rows, size_t at, struct hk_rows *below)

@@ -1,4 +1,4 @@
-#include "tui/live.h"
+#include "cli/tui/live.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "command.h"
-#include "tui/terminal.h"
+#include "cli/command.h"
+#include "cli/tui/terminal.h"
 
 #define RETRY_NS 1000000000u
 

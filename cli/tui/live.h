@@ -3,11 +3,11 @@
  * `live` looks and keeps the state, `layout` makes of it the rows that can be seen, `draw` draws
  * them, `keys` and `prompt` change it. Main thread only.
  */
-#ifndef HK_TUI_LIVE_H
-#define HK_TUI_LIVE_H
+#ifndef HK_CLI_TUI_LIVE_H
+#define HK_CLI_TUI_LIVE_H
 
-#include "tui/lookout.h"
-#include "tui/view.h"
+#include "cli/tui/poller.h"
+#include "cli/tui/view.h"
 
 #define HK_LIVE_WORD 64u
 #define HK_LIVE_LEVEL_SECONDS 60u

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/tui/live.h"
 #include "hooks/hook.h"
-#include "tui/live.h"
 
 #define KEY_ESCAPE 27
 #define KEY_RUBOUT 127

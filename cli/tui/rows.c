@@ -1,4 +1,4 @@
-#include "tui/rows.h"
+#include "cli/tui/rows.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -3,11 +3,11 @@
  * Rows own their keys and the texts made with hk_rows_text; other texts are the picture's, which
  * must outlive them. A failure for want of memory is kept: hk_rows_failed. Locked by the caller.
  */
-#ifndef HK_TUI_ROWS_H
-#define HK_TUI_ROWS_H
+#ifndef HK_CLI_TUI_ROWS_H
+#define HK_CLI_TUI_ROWS_H
 
-#include "tui/cell.h"
-#include "tui/picture.h"
+#include "cli/tui/cell.h"
+#include "cli/tui/snapshot.h"
 
 #define HK_ROW_CELLS 17u
 

@@ -1,4 +1,4 @@
-#include "tui/terminal.h"
+#include "cli/tui/terminal.h"
 
 #include <curses.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "command.h"
+#include "cli/command.h"
 #include "report/name.h"
 #include "report/utf8.h"
 

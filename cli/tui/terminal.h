@@ -5,8 +5,8 @@
  * Only colours that show on light and dark are used, over the terminal's own background. Main
  * thread only; there is one terminal.
  */
-#ifndef HK_TUI_TERMINAL_H
-#define HK_TUI_TERMINAL_H
+#ifndef HK_CLI_TUI_TERMINAL_H
+#define HK_CLI_TUI_TERMINAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

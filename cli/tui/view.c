@@ -1,4 +1,4 @@
-#include "tui/view.h"
+#include "cli/tui/view.h"
 
 #include <inttypes.h>
 #include <math.h>

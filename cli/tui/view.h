@@ -3,12 +3,12 @@
  * A view says which columns it has and fills rows from a picture; screen and batch writer show the
  * rows of any view in the same way. Used by one thread at a time.
  */
-#ifndef HK_TUI_VIEW_H
-#define HK_TUI_VIEW_H
+#ifndef HK_CLI_TUI_VIEW_H
+#define HK_CLI_TUI_VIEW_H
 
-#include "tui/history.h"
-#include "tui/picture.h"
-#include "tui/rows.h"
+#include "cli/tui/history.h"
+#include "cli/tui/rows.h"
+#include "cli/tui/snapshot.h"
 
 /* A picture, and what was counted in those before it. */
 struct hk_scene {

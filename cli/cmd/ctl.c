@@ -1,0 +1,338 @@
+/* hookcli ctl: levels of a running job, without a restart. */
+#include <argp.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/job/job.h"
+#include "cli/option.h"
+#include "hooks/hook.h"
+#include "hooks/names.h"
+#include "report/quantity.h"
+#include "report/table.h"
+#include "ring/segment.h"
+
+#define OPTION_FOR 0x100
+#define OPTION_ALL 0x101
+
+struct arguments {
+	const char *job, *action;
+	bool all;
+	int64_t for_ns;
+	struct hk_option_ranks ranks;
+	char *rules[HK_RULES_MAX]; /* PATTERN=LEVEL */
+	size_t rule_count;
+};
+
+static const struct argp_option options[] = {
+    {"job", 'j', "JOB", 0, "The job: an id, a unique prefix or a directory", 0},
+    HK_OPTION_RANKS,
+    {"for", OPTION_FOR, "TIME", 0, "Back to what it was after TIME, such as 30s", 0},
+    {"all", OPTION_ALL, NULL, 0, "With off: every function", 0},
+    {0},
+};
+
+static bool is(const struct arguments *arguments, const char *action)
+{
+	return strcmp(arguments->action, action) == 0;
+}
+
+static void take_word(struct arguments *arguments, struct argp_state *state, char *word)
+{
+	if (!*arguments->action) {
+		arguments->action = word;
+	} else if (!is(arguments, "level")) {
+		argp_error(state, "'%s' is too much after '%s'", word, arguments->action);
+	} else if (arguments->rule_count == HK_RULES_MAX) {
+		argp_error(state, "at most %u patterns", HK_RULES_MAX);
+	} else {
+		arguments->rules[arguments->rule_count++] = word;
+	}
+}
+
+static const char *action_word(size_t index)
+{
+	static const char *const actions[] = {"level", "off", "on", "reset", "show"};
+
+	return index < sizeof(actions) / sizeof(actions[0]) ? actions[index] : NULL;
+}
+
+static void check(const struct arguments *arguments, struct argp_state *state)
+{
+	bool known = !*arguments->action;
+
+	for (size_t i = 0; action_word(i); i++) {
+		known |= is(arguments, action_word(i));
+	}
+	if (!known) {
+		argp_error(state, "unknown action '%s': level, off, on, reset or show",
+			   arguments->action);
+	} else if (is(arguments, "level") && !arguments->rule_count) {
+		argp_error(state, "level of what? hookcli ctl level 'libm.so*:*=count'");
+	} else if (is(arguments, "off") && !arguments->all) {
+		argp_error(state, "off wants --all; one function: hookcli ctl level PATTERN=off");
+	} else if (arguments->all && !is(arguments, "off")) {
+		argp_error(state, "--all belongs to off");
+	} else if (arguments->for_ns && !is(arguments, "level") && !is(arguments, "off")) {
+		argp_error(state, "--for belongs to level and off");
+	} else if (arguments->ranks.count && !is(arguments, "level")) {
+		argp_error(state, "--ranks belongs to level");
+	}
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case 'j':
+		arguments->job = argument;
+		return 0;
+	case HK_OPTION_KEY_RANKS:
+		hk_option_ranks(state, argument, &arguments->ranks);
+		return 0;
+	case OPTION_FOR:
+		arguments->for_ns = hk_option_time(state, "for", argument);
+		if (arguments->for_ns == 0) {
+			argp_error(state, "--for '%s' is no time to wait", argument);
+		}
+		return 0;
+	case OPTION_ALL:
+		arguments->all = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		take_word(arguments, state, argument);
+		return 0;
+	case ARGP_KEY_END:
+		check(arguments, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "level PATTERN=LEVEL...\noff --all\non\nreset\n[show]",
+    .doc =
+	"Change what a running job leaves behind of its calls.\v"
+	"PATTERN is library:function, the library being the one that defines the function, or "
+	"a function alone; * and ? stand for anything. LEVEL is off, count, sample, time, record, "
+	"record+args or default, which takes the pattern's rule away. Later patterns win over "
+	"earlier ones, and all of them over --level and the governor. They hold for processes "
+	"that start later, too.\n"
+	"off --all lets every call pass as if it were not hooked; on goes back to the levels "
+	"before. reset takes all rules away and switches on. show, which is the default, lists "
+	"the rules.",
+    .children = hk_option_children,
+};
+
+/* ---- asking ---- */
+
+/* Cuts PATTERN=LEVEL; HK_EXIT_DONE or HK_EXIT_USAGE after a line on stderr. */
+static int read_rule(char *text, Hk__Rule *rule)
+{
+	char *equals = strrchr(text, '=');
+
+	if (!equals || equals == text || equals - text >= (ptrdiff_t)HK_RULE_PATTERN_BYTES) {
+		hk_error("'%.140s' is not PATTERN=LEVEL with at most %u bytes of pattern", text,
+			 HK_RULE_PATTERN_BYTES - 1);
+		return HK_EXIT_USAGE;
+	}
+	int level = hk_level_parse(equals + 1);
+	if (level < 0 || level > HK_LEVEL_ARGS) {
+		hk_error("unknown level '%.40s': off count sample time record record+args default",
+			 equals + 1);
+		return HK_EXIT_USAGE;
+	}
+	*equals = '\0';
+	rule->pattern = text;
+	rule->level = (uint32_t)level;
+	return HK_EXIT_DONE;
+}
+
+/* A request under construction; everything in it points into the struct or to ARGUMENTS. */
+struct wish {
+	Hk__Request request;
+	Hk__ControlRequest control;
+	Hk__Rule rules[HK_RULES_MAX], *rule_list[HK_RULES_MAX];
+	Hk__RankRange ranks[HK_SPAN_RANKS_MAX], *rank_list[HK_SPAN_RANKS_MAX];
+};
+
+static void wish_ranks(struct wish *wish, const struct arguments *arguments)
+{
+	for (size_t i = 0; i < arguments->ranks.count; i++) {
+		hk__rank_range__init(&wish->ranks[i]);
+		wish->ranks[i].first = (uint32_t)arguments->ranks.spans[i].first;
+		wish->ranks[i].last = (uint32_t)arguments->ranks.spans[i].last;
+		wish->rank_list[i] = &wish->ranks[i];
+	}
+}
+
+static void wish_rule(struct wish *wish)
+{
+	size_t n = wish->control.n_rules++;
+
+	hk__rule__init(&wish->rules[n]);
+	wish->rule_list[n] = &wish->rules[n];
+}
+
+static int wish_init(struct wish *wish, struct arguments *arguments, const char *job)
+{
+	Hk__ControlRequest *control = &wish->control;
+
+	hk__request__init(&wish->request);
+	hk__control_request__init(control);
+	wish->request.what_case = HK__REQUEST__WHAT_CONTROL;
+	wish->request.control = control;
+	control->job = (char *)job;
+	control->rules = wish->rule_list;
+	control->for_ns = (uint64_t)arguments->for_ns;
+	wish_ranks(wish, arguments);
+	for (size_t i = 0; i < arguments->rule_count; i++) {
+		wish_rule(wish);
+		wish->rules[i].ranks = wish->rank_list;
+		wish->rules[i].n_ranks = arguments->ranks.count;
+		int code = read_rule(arguments->rules[i], &wish->rules[i]);
+		if (code != HK_EXIT_DONE) {
+			return code;
+		}
+	}
+	if (is(arguments, "reset")) {
+		wish_rule(wish); /* all rules away */
+	}
+	if (is(arguments, "off")) {
+		control->tracing = HK__TRACING__TRACING_OFF;
+	} else if (is(arguments, "on") || is(arguments, "reset")) {
+		control->tracing = HK__TRACING__TRACING_ON;
+	}
+	return HK_EXIT_DONE;
+}
+
+/* ---- telling ---- */
+
+static void left_add(struct hk_table *table, uint64_t until_unix_ns, uint64_t now_ns)
+{
+	char text[HK_QUANTITY_BYTES];
+
+	if (until_unix_ns == 0) {
+		hk_table_add(table, "-");
+	} else {
+		uint64_t left = until_unix_ns > now_ns ? until_unix_ns - now_ns : 0;
+		hk_table_add(table, "%s", hk_quantity_duration(text, left));
+	}
+}
+
+static void ranks_add(struct hk_table *table, const Hk__Rule *rule)
+{
+	char text[128] = "all";
+	size_t used = 0;
+
+	for (size_t i = 0; i < rule->n_ranks && used < sizeof(text); i++) {
+		uint32_t first = rule->ranks[i]->first, last = rule->ranks[i]->last;
+		int length = snprintf(text + used, sizeof(text) - used,
+				      first == last ? "%s%" PRIu32 : "%s%" PRIu32 "-%" PRIu32,
+				      i ? "," : "", first, last);
+		used += (size_t)length;
+	}
+	hk_table_add(table, "%s", text);
+}
+
+/* NOW_NS: of the job's clock. */
+static int show(const Hk__Job *job, uint64_t now_ns)
+{
+	struct hk_table *table = hk_table_new("<pattern:100|<level|<ranks:40|>left");
+	int r = 0;
+
+	for (size_t i = 0; i < job->n_rules; i++) {
+		hk_table_add(table, "%s", job->rules[i]->pattern);
+		hk_table_add(table, "%s", hk_level_name(job->rules[i]->level));
+		ranks_add(table, job->rules[i]);
+		left_add(table, job->rules[i]->until_unix_ns, now_ns);
+	}
+	if (job->off) {
+		hk_table_add(table, "(everything)");
+		hk_table_add(table, "off");
+		hk_table_add(table, "all");
+		left_add(table, job->off_until_unix_ns, now_ns);
+	}
+	if (job->n_rules > 0 || job->off) {
+		r = hk_table_write(table, stdout, hk_command_colour(stdout));
+	} else {
+		puts("no level was changed while the job ran");
+	}
+	hk_table_free(table);
+	return r == 0 && fflush(stdout) == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
+}
+
+static int tell(const struct arguments *arguments, const Hk__Response *response, uint64_t now_ns)
+{
+	const Hk__ControlReply *control = response->control;
+
+	if (!control) {
+		return response->job ? show(response->job, now_ns) : HK_EXIT_FAILED;
+	}
+	if (is(arguments, "level")) {
+		printf("%" PRIu32 " call site%s in %" PRIu32 " process%s\n", control->sites,
+		       control->sites == 1 ? "" : "s", control->processes,
+		       control->processes == 1 ? "" : "es");
+		if (control->sites == 0) {
+			hk_warning("nothing that is hooked so far matches; the rule stays for what "
+				   "comes");
+		}
+	} else {
+		printf("%" PRIu32 " process%s told\n", control->processes,
+		       control->processes == 1 ? "" : "es");
+	}
+	return fflush(stdout) == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
+}
+
+static int run(int argc, char **argv)
+{
+	static struct arguments arguments = {.action = ""};
+	static struct wish wish;
+	Hk__Response *response;
+	struct hk_job job;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
+		return HK_EXIT_USAGE;
+	}
+	int code = wish_init(&wish, &arguments, "");
+	code = code == HK_EXIT_DONE ? hk_job_open(arguments.job, &job) : code;
+	if (code != HK_EXIT_DONE) {
+		return code;
+	}
+	wish.control.job = job.snapshot->job->id;
+	if (job.live && job.shared && !*job.url) {
+		hk_error("job %s is kept by a collector on each of its nodes: run ctl there",
+			 job.snapshot->job->id);
+		code = HK_EXIT_ABSENT;
+	} else if (job.live) {
+		if (job.shared) {
+			hk_warning("only the processes of this node are told: run ctl on the "
+				   "others too");
+		}
+		code = hk_job_ask_its(&job, &wish.request, &response);
+	} else {
+		hk_error("job %s has ended, or its collector has", job.snapshot->job->id);
+		code = HK_EXIT_ABSENT;
+	}
+	if (code == HK_EXIT_DONE) {
+		code = tell(&arguments, response, job.snapshot->now_unix_ns);
+		hk__response__free_unpacked(response, NULL);
+	}
+	hk_job_close(&job);
+	return code;
+}
+
+static const struct hk_manual_values values[] = {{"", action_word}, {0}};
+
+static const char examples[] =
+    "hookcli ctl level 'MPI_*=count' --for 1m\tOnly count MPI calls for a minute\n"
+    "hookcli ctl off --all\tStop tracing in all processes";
+
+const struct hk_command hk_command_ctl = {
+    {"ctl", "change levels of a running job", &argp, NULL, values, examples}, run};

@@ -1,0 +1,339 @@
+/* hookcli ls: the jobs there are: the collector's, those in its store, those in this directory. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/job/collector_client.h"
+#include "cli/job/collectors.h"
+#include "cli/job/job.h"
+#include "cli/job/job_summary.h"
+#include "cli/option.h"
+#include "report/name.h"
+#include "report/quantity.h"
+#include "report/table.h"
+#include "settings/settings.h"
+
+#define JOBS_MAX 4096u
+#define ID_COLUMNS 255
+
+struct entry {
+	char *id, *state, *command, *directory;
+	uint64_t start_unix_ns, duration_ns;
+	int32_t world_size;
+	bool live;
+};
+
+struct list {
+	struct entry entries[JOBS_MAX];
+	size_t count;
+};
+
+enum style { STYLE_TABLE, STYLE_JSON, STYLE_IDS };
+
+struct arguments {
+	enum style style;
+	bool store; /* the jobs of --store only */
+};
+
+#define OPTION_IDS 0x100
+
+static const struct argp_option options[] = {
+    HK_OPTION_JSON,
+    {"ids", OPTION_IDS, NULL, 0, "Print the jobs' ids only, one to a line", 0},
+    {"store", 's', "DIR", 0, "List the jobs in DIR only", 0},
+    {0},
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case HK_OPTION_KEY_JSON:
+		arguments->style = STYLE_JSON;
+		return 0;
+	case OPTION_IDS:
+		arguments->style = STYLE_IDS;
+		return 0;
+	case 's':
+		arguments->store = true;
+		return -hk_settings_set(hk_command_settings(), "store", argument);
+	case ARGP_KEY_ARG:
+		hk_option_no_job(state, "ls", argument);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .doc = "List jobs: those of the user's running collectors, in the store and in this directory.",
+    .children = hk_option_children,
+};
+
+/* Adds a job unless its directory is known already; makes ENTRY's texts its own. */
+static void add(struct list *list, const struct entry *entry)
+{
+	struct entry own = *entry;
+	char *directory = realpath(entry->directory, NULL);
+
+	if (!directory) {
+		directory = strdup(entry->directory);
+	}
+	for (size_t i = 0; directory && i < list->count; i++) {
+		if (strcmp(list->entries[i].directory, directory) == 0) {
+			free(directory);
+			return;
+		}
+	}
+	own.id = strdup(entry->id);
+	own.state = strdup(entry->state);
+	own.command = strdup(entry->command);
+	own.directory = directory;
+	if (list->count == JOBS_MAX || !own.id || !own.state || !own.command || !directory) {
+		free(own.id);
+		free(own.state);
+		free(own.command);
+		free(own.directory);
+		return;
+	}
+	list->entries[list->count++] = own;
+}
+
+static void list_fini(struct list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		free(list->entries[i].id);
+		free(list->entries[i].state);
+		free(list->entries[i].command);
+		free(list->entries[i].directory);
+	}
+	free(list);
+}
+
+static void add_jobs(struct list *list, const Hk__Response *response)
+{
+	for (size_t i = 0; i < response->n_jobs; i++) {
+		const Hk__Job *job = response->jobs[i];
+		struct entry entry = {
+		    .id = job->id,
+		    .state = job->closed ? job->exit : (char *)"running",
+		    .command = job->command,
+		    .directory = *job->whole ? job->whole : job->directory,
+		    .start_unix_ns = job->start_unix_ns,
+		    .duration_ns = job->duration_ns,
+		    .world_size = job->world_size,
+		    .live = !job->closed,
+		};
+		add(list, &entry);
+	}
+}
+
+/* No collector is no error here: there may be jobs on disk. That none answers at --collector is
+ * one. */
+static int add_collectors(struct list *list)
+{
+	static struct hk_collectors collectors;
+	Hk__ListRequest what = HK__LIST_REQUEST__INIT;
+
+	hk_collectors_find(&collectors);
+	for (size_t i = 0; i < collectors.count; i++) {
+		Hk__Request request = HK__REQUEST__INIT;
+		Hk__Response *response;
+		request.what_case = HK__REQUEST__WHAT_LIST;
+		request.list = &what;
+		if (hk_command_setting("collector")) {
+			int code = hk_job_ask(&request, &response);
+			if (code != HK_EXIT_DONE) {
+				return code;
+			}
+		} else if (hk_call(collectors.url[i], &request, 2000, &response) < 0) {
+			continue;
+		}
+		add_jobs(list, response);
+		hk__response__free_unpacked(response, NULL);
+	}
+	return HK_EXIT_DONE;
+}
+
+static void add_directory(struct list *list, const char *path)
+{
+	struct hk_job_card card;
+
+	if (hk_job_card_read(path, &card) < 0) {
+		return;
+	}
+	bool ended = card.end_unix_ns > card.start_unix_ns;
+	struct entry entry = {
+	    .id = card.id,
+	    .state = card.closed ? card.exit : (char *)"open",
+	    .command = card.command,
+	    .directory = (char *)path,
+	    .start_unix_ns = card.start_unix_ns,
+	    .duration_ns = ended ? card.end_unix_ns - card.start_unix_ns : 0,
+	    .world_size = card.world_size,
+	};
+	add(list, &entry);
+	hk_job_card_fini(&card);
+}
+
+static void add_store(struct list *list, const char *store, const char *prefix)
+{
+	DIR *directory = opendir(store);
+
+	for (struct dirent *entry; directory && (entry = readdir(directory));) {
+		char path[PATH_MAX];
+		if (entry->d_name[0] != '.' && strcmp(entry->d_name, HK_JOB_LAST) != 0 &&
+		    strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
+		    snprintf(path, sizeof(path), "%s/%s", store, entry->d_name) < PATH_MAX) {
+			add_directory(list, path);
+		}
+	}
+	if (directory) {
+		closedir(directory);
+	}
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return x->start_unix_ns < y->start_unix_ns ? -1 : x->start_unix_ns > y->start_unix_ns;
+}
+
+static int write_json(const struct list *list)
+{
+	json_t *root = json_array();
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct entry *entry = &list->entries[i];
+		char *texts[4] = {hk_name_utf8(entry->id), hk_name_utf8(entry->state),
+				  hk_name_utf8(entry->command), hk_name_utf8(entry->directory)};
+		json_array_append_new(
+		    root, json_pack("{s:s?, s:s?, s:s?, s:s?, s:I, s:I, s:i, s:b}", "id", texts[0],
+				    "state", texts[1], "command", texts[2], "directory", texts[3],
+				    "start_unix_ns", (json_int_t)entry->start_unix_ns,
+				    "duration_ns", (json_int_t)entry->duration_ns, "world_size",
+				    (int)entry->world_size, "live", (int)entry->live));
+		for (size_t t = 0; t < 4; t++) {
+			free(texts[t]);
+		}
+	}
+	int r = json_dumpf(root, stdout, JSON_INDENT(1));
+	puts("");
+	json_decref(root);
+	return r == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
+}
+
+static int write_table(const struct list *list)
+{
+	struct hk_table *table =
+	    hk_table_new("<job:40|<state|>ranks|<started|>time|<command:40|<directory:80");
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct entry *entry = &list->entries[i];
+		char started[32] = "-", duration[HK_QUANTITY_BYTES];
+		time_t seconds = (time_t)(entry->start_unix_ns / 1000000000u);
+		struct tm local;
+		if (localtime_r(&seconds, &local)) {
+			strftime(started, sizeof(started), "%Y-%m-%d %H:%M:%S", &local);
+		}
+		hk_table_add(table, "%s", entry->id);
+		hk_table_add(table, "%s", entry->state);
+		hk_table_add(table, "%" PRId32, entry->world_size);
+		hk_table_add(table, "%s", started);
+		hk_table_add(table, "%s",
+			     entry->duration_ns ? hk_quantity_duration(duration, entry->duration_ns)
+						: "-");
+		hk_table_add(table, "%s", entry->command);
+		hk_table_add(table, "%s", entry->directory);
+	}
+	int r = hk_table_write(table, stdout, hk_command_colour(stdout));
+	hk_table_free(table);
+	return r == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
+}
+
+static int write_ids(const struct list *list)
+{
+	char id[HK_NAME_BYTES(ID_COLUMNS)];
+
+	for (size_t i = 0; i < list->count; i++) {
+		hk_name_print(id, ID_COLUMNS, list->entries[i].id);
+		puts(id);
+	}
+	return HK_EXIT_DONE;
+}
+
+static int fill(struct list *list, const struct arguments *arguments)
+{
+	char store[PATH_MAX];
+	int code = arguments->store ? HK_EXIT_DONE : add_collectors(list);
+
+	if (code != HK_EXIT_DONE) {
+		return code;
+	}
+	if (hk_job_store(store) == 0) {
+		if (arguments->store && access(store, R_OK | X_OK) < 0) {
+			hk_error("cannot read %s: %s", store, strerror(errno));
+			return HK_EXIT_ABSENT;
+		}
+		add_store(list, store, "");
+	}
+	if (!arguments->store) {
+		add_store(list, ".", HK_JOB_HERE);
+	}
+	qsort(list->entries, list->count, sizeof(list->entries[0]), by_start);
+	return HK_EXIT_DONE;
+}
+
+static int write_list(const struct list *list, enum style style)
+{
+	switch (style) {
+	case STYLE_JSON:
+		return write_json(list);
+	case STYLE_IDS:
+		return write_ids(list);
+	default:
+		if (list->count > 0) {
+			return write_table(list);
+		}
+		fputs("no jobs yet: trace one with: hookcli run -- CMD\n", stderr);
+		return HK_EXIT_DONE;
+	}
+}
+
+static int run(int argc, char **argv)
+{
+	struct arguments arguments = {.style = STYLE_TABLE};
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
+		return HK_EXIT_USAGE;
+	}
+	struct list *list = calloc(1, sizeof(*list));
+	if (!list) {
+		hk_error("out of memory");
+		return HK_EXIT_FAILED;
+	}
+	int code = fill(list, &arguments);
+	if (code == HK_EXIT_DONE) {
+		code = hk_command_output_close(stdout, write_list(list, arguments.style));
+	}
+	list_fini(list);
+	return code;
+}
+
+static const char examples[] =
+    "hookcli ls\tList the jobs there are\n"
+    "hookcli ls --store results --json\tList the jobs in ./results as JSON";
+
+const struct hk_command hk_command_ls = {
+    {"ls", "list the jobs there are", &argp, NULL, NULL, examples}, run};

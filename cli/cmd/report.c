@@ -1,0 +1,236 @@
+/* hookcli report: what every rank of a job called, as a screen, tables, JSON, CSV or a page. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/html/html.h"
+#include "cli/job/clock_check.h"
+#include "cli/job/job.h"
+#include "cli/option.h"
+#include "cli/tables/memory_table.h"
+#include "cli/tables/symbol_table.h"
+#include "cli/tables/thread_table.h"
+#include "report/report.h"
+#include "report/text.h"
+#include "settings/settings.h"
+
+#define OPTION_FORMAT 0x100
+#define OPTION_BY 0x101
+
+enum format {
+	FORMAT_SUMMARY,
+	FORMAT_TEXT,
+	FORMAT_JSON,
+	FORMAT_CSV,
+	FORMAT_HTML,
+};
+
+#define FORMAT_COUNT 5
+static const char *const formats[FORMAT_COUNT] = {"summary", "text", "json", "csv", "html"};
+/* The first five are enum hk_report_by. */
+#define BY_THREAD 5
+#define BY_SYMBOL 6
+#define BY_MEMORY 7
+#define BY_COUNT 8
+static const char *const bys[BY_COUNT] = {"function", "rank",	"library", "host",
+					  "process",  "thread", "symbol",  "memory"};
+
+struct arguments {
+	const char *job, *output;
+	enum format format;
+	int by;
+};
+
+static const struct argp_option options[] = {
+    {"format", OPTION_FORMAT, "FORMAT", 0, "summary (default), text, json, csv or html", 0},
+    {"by", OPTION_BY, "WHAT", 0,
+     "With text: sum by function (default), rank, library, host, process or thread. With text, "
+     "json or csv: "
+     "symbol, calls and cost of each symbol in each library; memory, peaks per library, device and "
+     "kind",
+     0},
+    HK_OPTION_OUTPUT,
+    {0},
+};
+
+static const char *format_word(size_t index)
+{
+	return index < FORMAT_COUNT ? formats[index] : NULL;
+}
+
+static const char *by_word(size_t index)
+{
+	return index < BY_COUNT ? bys[index] : NULL;
+}
+
+/* A flag or HOOK_FORMAT, HOOK_BY: both are checked here. */
+static void choose(struct arguments *arguments, struct argp_state *state)
+{
+	const char *format = hk_command_setting("format");
+
+	arguments->format =
+	    (enum format)hk_option_word(state, "format", format_word, format ? format : "summary");
+	arguments->by = (int)hk_option_word(state, "by", by_word, hk_command_setting("by"));
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case OPTION_FORMAT:
+		return -hk_settings_set(hk_command_settings(), "format", argument);
+	case OPTION_BY:
+		/* Asking for a sum is asking for the tables. */
+		if (!hk_command_setting("format")) {
+			hk_settings_set(hk_command_settings(), "format", "text");
+		}
+		return -hk_settings_set(hk_command_settings(), "by", argument);
+	case 'o':
+		arguments->output = argument;
+		return 0;
+	case ARGP_KEY_ARG:
+		hk_option_only(state, "job", argument, &arguments->job);
+		return 0;
+	case ARGP_KEY_END:
+		choose(arguments, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "[JOB]",
+    .doc = "Show what every rank of JOB called: how often, how long, from which library.",
+    .children = hk_option_children,
+};
+
+static int write_symbols(const struct hk_job *job, const struct hk_report *report,
+			 enum format format, FILE *output)
+{
+	struct hk_symbol_table *table;
+	int r = hk_symbol_table_new(report, job->snapshot, &table);
+
+	if (r < 0) {
+		return r;
+	}
+	r = format == FORMAT_JSON ? hk_symbol_table_write_json(table, output)
+	    : format == FORMAT_CSV
+		? hk_symbol_table_write_csv(table, output)
+		: hk_symbol_table_write_text(table, output, hk_command_colour(output));
+	hk_symbol_table_free(table);
+	return r;
+}
+
+static int write_memory(const struct hk_report *report, enum format format, FILE *output)
+{
+	struct hk_memory_table *table;
+	int r = hk_memory_table_new(report, &table);
+
+	if (r < 0) {
+		return r;
+	}
+	r = format == FORMAT_JSON ? hk_memory_table_write_json(table, output)
+	    : format == FORMAT_CSV
+		? hk_memory_table_write_csv(table, output)
+		: hk_memory_table_write_text(table, output, hk_command_colour(output));
+	hk_memory_table_free(table);
+	return r;
+}
+
+/* A table of its own in each of its formats; 1: this is none. */
+static int write_table(const struct hk_job *job, const struct hk_report *report,
+		       const struct arguments *arguments, FILE *output)
+{
+	bool tabular = arguments->format == FORMAT_TEXT || arguments->format == FORMAT_JSON ||
+		       arguments->format == FORMAT_CSV;
+
+	if (tabular && arguments->by == BY_SYMBOL) {
+		return write_symbols(job, report, arguments->format, output);
+	}
+	if (tabular && arguments->by == BY_MEMORY) {
+		return write_memory(report, arguments->format, output);
+	}
+	return 1;
+}
+
+static int write_rows(const struct hk_job *job, const struct hk_report *report,
+		      const struct arguments *arguments, FILE *output)
+{
+	struct hk_report_style style = {.colour = hk_command_colour(output),
+					.files = job->directory};
+
+	switch (arguments->format) {
+	case FORMAT_JSON:
+		return hk_report_write_json(report, output);
+	case FORMAT_CSV:
+		return hk_report_write_csv(report, output);
+	case FORMAT_HTML:
+		return hk_html_write_job(report, job->snapshot, job->directory, HK_OVERVIEW_RECORDS,
+					 output);
+	case FORMAT_TEXT:
+		return arguments->by == BY_THREAD
+			   ? hk_thread_table_write(job, output, style.colour)
+			   : hk_report_write_text(report, output, (enum hk_report_by)arguments->by,
+						  &style);
+	default:
+		return hk_report_write_summary(report, output, &style);
+	}
+}
+
+static int write_report(const struct hk_job *job, const struct arguments *arguments, FILE *output)
+{
+	struct hk_report *report;
+	int r = hk_clocks_check(job->snapshot, job->directory, HK_CLOCKS_SCREEN_RECORDS);
+
+	r = r < 0 ? r : hk_report_new(job->snapshot, &report);
+	if (r < 0) {
+		return r;
+	}
+	r = write_table(job, report, arguments, output);
+	r = r == 1 ? write_rows(job, report, arguments, output) : r;
+	hk_report_free(report);
+	return r;
+}
+
+static int run(int argc, char **argv)
+{
+	struct arguments arguments = {0};
+	struct hk_job job;
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
+		return HK_EXIT_USAGE;
+	}
+	int code = hk_job_open(arguments.job, &job);
+	if (code != HK_EXIT_DONE) {
+		return code;
+	}
+	FILE *output = hk_command_output(arguments.output);
+	code = job.damaged || !output ? HK_EXIT_FAILED : HK_EXIT_DONE;
+	if (output) {
+		int r = write_report(&job, &arguments, output);
+		if (r < 0) {
+			hk_command_output_fail(output, "the report", r);
+			code = HK_EXIT_FAILED;
+		} else {
+			code = hk_command_output_close(output, code);
+		}
+	}
+	hk_job_close(&job);
+	return code;
+}
+
+static const struct hk_manual_values values[] = {{"format", format_word}, {"by", by_word}, {0}};
+
+static const char examples[] =
+    "hookcli report --by rank\tShow a table of ranks\n"
+    "hookcli report base --format json -o base.json\tWrite all numbers of job base as JSON";
+
+const struct hk_command hk_command_report = {
+    {"report", "show what every rank of a job called, as summary, text, json, csv or html", &argp,
+     NULL, values, examples},
+    run};

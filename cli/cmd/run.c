@@ -1,0 +1,469 @@
+/* hookcli run: a command under the agent, a collector that keeps what it does, a summary at the
+ * end. Leaves with the command's status: 128+n for a signal, 125 when hooktrace itself failed, 126
+ * when the command cannot be executed, 127 when there is none. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/job/job.h"
+#include "cli/option.h"
+#include "cli/run/command_process.h"
+#include "cli/run/launcher.h"
+#include "cli/run/session.h"
+#include "cli/run/summary.h"
+#include "cli/run/upload_wait.h"
+#include "cli/target/agent_library.h"
+#include "cli/target/hooks_option.h"
+#include "cli/target/program.h"
+#include "cli/target/sanitizer.h"
+#include "hooks/hook.h"
+#include "hooks/names.h"
+#include "report/name.h"
+#include "settings/keep.h"
+#include "settings/settings.h"
+
+#define EXIT_OURS 125
+#define EXIT_NOT_EXECUTABLE 126
+#define EXIT_NOT_FOUND 127
+
+enum {
+	OPTION_LEVEL = 0x100,
+	OPTION_STORE,
+	OPTION_JOB,
+	OPTION_ON_FULL,
+	OPTION_BUDGET,
+	OPTION_UPSTREAM,
+	OPTION_KEEP,
+};
+
+static const struct argp_option options[] = {
+    {"level", OPTION_LEVEL, "LEVEL|PATTERN=LEVEL", 0,
+     "Detail, of all or of some functions: off, count, sample, time, record (default), "
+     "record+args; repeats",
+     0},
+    {"store", OPTION_STORE, "DIR", 0, "Keep the job in DIR, by a collector of its own", 0},
+    {"job", OPTION_JOB, "NAME", 0, "The job's id", 0},
+    {"on-full", OPTION_ON_FULL, "drop|wait:MS", 0,
+     "What a full buffer does: drop and count (default)", 0},
+    {"budget", OPTION_BUDGET, "PERCENT|off", 0,
+     "Lower the level of functions whose tracing costs more of a process's time (default 2)", 0},
+    {"upstream", OPTION_UPSTREAM, "URL", 0,
+     "Bring the job to the collector at URL, from every node it runs on", 0},
+    {"keep", OPTION_KEEP, "all|<n>s|<n>{K,M,G}", 0,
+     "Keep the newest records: of the last so many seconds, or so many bytes (default 10G)", 0},
+    {"quiet", 'q', NULL, 0, "No summary at the end, and no page", 0},
+    {0},
+};
+
+struct arguments {
+	char **command;
+};
+
+/* ---- checking what was asked for
+ * ----------------------------------------------------------------- */
+
+/* LEVEL, or PATTERN=LEVEL, several by comma. */
+static int check_level(const char *value)
+{
+	char *copy = strdup(value), *rest = copy, *item;
+	int r = copy ? 0 : -ENOMEM;
+
+	while (r == 0 && (item = strsep(&rest, ","))) {
+		const char *equals = strrchr(item, '=');
+		int level = hk_level_parse(equals ? equals + 1 : item);
+		r = level > HK_LEVEL_DEFAULT && level <= HK_LEVEL_ARGS ? 0 : -EINVAL;
+	}
+	free(copy);
+	if (r < 0) {
+		hk_error("unknown level '%s': off count sample time record record+args", value);
+	}
+	return r;
+}
+
+static int check_on_full(const char *value)
+{
+	char *end;
+
+	if (strcmp(value, "drop") == 0) {
+		return 0;
+	}
+	if (strncmp(value, "wait:", 5) == 0 && value[5] >= '0' && value[5] <= '9') {
+		unsigned long ms = strtoul(value + 5, &end, 10);
+		if (!*end && ms <= 60000) {
+			return 0;
+		}
+	}
+	hk_error("--on-full '%s' is neither drop nor wait:MS (at most 60000)", value);
+	return -EINVAL;
+}
+
+static int check_keep(const char *value)
+{
+	struct hk_keep keep;
+
+	if (value && hk_keep_parse(value, &keep) < 0) {
+		hk_error("--keep '%s' is neither all nor a number with s, K, M or G", value);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_budget(const char *value)
+{
+	char *end;
+
+	if (strcmp(value, "off") == 0) {
+		return 0;
+	}
+	/* strtod would also take signs, "inf" and "nan". */
+	if (!value[strspn(value, "0123456789.")]) {
+		double percent = strtod(value, &end);
+		if (!*end && percent > 0 && percent <= 100) {
+			return 0;
+		}
+	}
+	hk_error("--budget '%s' is neither off nor a percentage above 0, at most 100", value);
+	return -EINVAL;
+}
+
+/* ---- options -----------------------------------------------------------------------------------
+ */
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	struct hk_settings *settings = hk_command_settings();
+	static bool level_given;
+
+	switch (key) {
+	case OPTION_LEVEL:
+		return -hk_command_setting_add("level", argument, &level_given);
+	case OPTION_STORE:
+		return -hk_settings_set(settings, "store", argument);
+	case OPTION_JOB:
+		if (!*argument || strlen(argument) > 100 || strchr(argument, '/')) {
+			argp_error(state, "--job '%s' is no name for a job", argument);
+		}
+		return -hk_settings_set(settings, "job", argument);
+	case OPTION_ON_FULL:
+		return -hk_settings_set(settings, "on-full", argument);
+	case OPTION_BUDGET:
+		return -hk_settings_set(settings, "budget", argument);
+	case OPTION_UPSTREAM:
+		return -hk_settings_set(settings, "upstream", argument);
+	case OPTION_KEEP:
+		return -hk_settings_set(settings, "keep", argument);
+	case 'q':
+		return -hk_settings_set(settings, "quiet", "1");
+	case ARGP_KEY_ARGS:
+		arguments->command = state->argv + state->next;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which command? hookcli run [OPTION...] [--] CMD...");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {
+    {&hk_hooks_option_argp, 0, NULL, 0}, {&hk_command_argp, 0, NULL, 0}, {0}};
+static const struct argp argp = {
+    .options = options,
+    .parser = parse,
+    .args_doc = "[--] CMD...",
+    .doc = "Run CMD under the agent and show what it called. Works around a launcher (hookcli run "
+	   "mpirun -n 4 ./a) and inside one (mpirun -n 4 hookcli run ./a).",
+    .children = children,
+};
+
+/* ---- the command
+ * ----------------------------------------------------------------------------------- */
+
+static int tell_unusable(const char *name, int error)
+{
+	hk_error(error == -ENOENT ? "%s: there is no such command"
+				  : "%s is not an executable program",
+		 name);
+	return error == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+/* The command as one line, cut where it gets long. */
+static void command_line(char *const *command, char *line, size_t size)
+{
+	size_t used = 0;
+
+	line[0] = '\0';
+	for (size_t i = 0; command[i] && used + 1 < size; i++) {
+		int length =
+		    snprintf(line + used, size - used, "%s%s", i > 0 ? " " : "", command[i]);
+		used += length > 0 ? (size_t)length : 0;
+	}
+}
+
+/* ---- the environment
+ * ----------------------------------------------------------------------------- */
+
+/* Names of what we set, for launchers that must be told. */
+#define VARIABLES_MAX 12
+
+struct variables {
+	const char *names[VARIABLES_MAX + 1];
+	size_t count;
+};
+
+static void set(struct variables *variables, const char *name, const char *value)
+{
+	if (value && variables->count < VARIABLES_MAX && setenv(name, value, 1) == 0) {
+		variables->names[variables->count++] = name;
+	}
+}
+
+static int set_environment(const struct hk_keeper *keeper, const char *agent, const char *hooks,
+			   struct variables *variables)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char *preload = NULL, *sanitizer = hk_sanitizer_options(getenv(HK_SANITIZER_VARIABLE));
+
+	/* Ours first: only what is preloaded before others sees what they bind. */
+	if (before && *before && strncmp(before, agent, strlen(agent)) != 0) {
+		if (asprintf(&preload, "%s:%s", agent, before) < 0) {
+			preload = NULL;
+		}
+	} else {
+		preload = strdup(before && *before ? before : agent);
+	}
+	if (!preload || !sanitizer) {
+		free(preload);
+		free(sanitizer);
+		return -ENOMEM;
+	}
+	set(variables, "LD_PRELOAD", preload);
+	set(variables, HK_SANITIZER_VARIABLE, sanitizer);
+	free(preload);
+	free(sanitizer);
+	set(variables, "HOOK_RUN_DIR", keeper->run_directory);
+	set(variables, "HOOK_JOB", keeper->id);
+	set(variables, HK_KEEPER_NESTED, keeper->id);
+	set(variables, "HOOK_HOOKS", hooks);
+	set(variables, "HOOK_LEVEL", hk_command_setting("level"));
+	set(variables, "HOOK_ON_FULL", hk_command_setting("on-full"));
+	set(variables, "HOOK_BUDGET", hk_command_setting("budget"));
+	return 0;
+}
+
+/* ---- its life
+ * ------------------------------------------------------------------------------------- */
+
+static void look_after(void *keeper)
+{
+	hk_keeper_renew(keeper);
+}
+
+/* Runs the prepared child to its end. Its status, or one of ours. */
+static int run_child(struct hk_keeper *keeper, struct hk_child *child, const char *name)
+{
+	struct hk_child_end end;
+	const char *quiet = hk_command_setting("quiet");
+	int r = hk_child_start(child);
+
+	signal(SIGPIPE, SIG_IGN);
+	if (r == 0) {
+		r = hk_child_wait(child, &(struct hk_child_watch){look_after, keeper}, &end);
+		if (r < 0) {
+			hk_error("cannot wait for %s: %s", name, strerror(-r));
+			return EXIT_OURS;
+		}
+		hk_keeper_renew(keeper);
+		hk_keeper_notice(keeper, child->pid, end.signaled, end.code);
+	} else {
+		hk_error("cannot execute %s: %s", name, strerror(-r));
+		end = (struct hk_child_end){.code = r == -ENOENT ? EXIT_NOT_FOUND
+								 : EXIT_NOT_EXECUTABLE};
+	}
+	int status = end.signaled ? 128 + end.code : end.code;
+	bool leader = keeper->members.leader && !keeper->nested;
+	bool closed = hk_keeper_leave(keeper, child, status);
+	/* A collector of the job's own ends with it, but not before the root has all. */
+	keeper->unsent =
+	    closed && keeper->leaf && keeper->private && !hk_bring_await(keeper, status);
+	if (r == 0 && leader && !(quiet && strcmp(quiet, "0") != 0)) {
+		hk_summary_show(keeper, name, status);
+	}
+	hk_keeper_fini(keeper, closed && !keeper->unsent);
+	return status;
+}
+
+/* What a command is started with. */
+struct start {
+	const char *program, *agent, *hooks;
+	char **command;
+	char *preload; /* LD_PRELOAD as the user has it, NULL: not set */
+};
+
+/* Prepares the command with KEEPER's environment. 0, or -errno after a line on stderr. */
+static int prepare(const struct start *start, const struct hk_keeper *keeper,
+		   struct hk_child *child)
+{
+	struct variables variables = {0};
+	char **arguments;
+
+	if (start->preload) {
+		setenv("LD_PRELOAD", start->preload, 1);
+	}
+	int r = set_environment(keeper, start->agent, start->hooks, &variables);
+	r = r < 0 ? r
+		  : hk_launcher_forward(start->program, start->command, variables.names,
+					start->agent, &arguments);
+	/* What a killed launcher kills must not live on because we stand between. */
+	if (r == 0) {
+		r = hk_child_prepare(child, start->program, arguments, environ, keeper->inside);
+		hk_launcher_free(arguments, start->command);
+	}
+	/* What follows is ours again: no agent, no doubled job. */
+	unsetenv("LD_PRELOAD");
+	if (r < 0) {
+		hk_error("cannot start %s: %s", start->command[0], strerror(-r));
+	}
+	return r;
+}
+
+/* Runs the command without the agent. Its status, or one of ours. */
+static int run_untraced(const struct start *start)
+{
+	hk_warning("%s runs untraced: no collector can keep the job", start->command[0]);
+	if (start->preload) {
+		setenv("LD_PRELOAD", start->preload, 1);
+	}
+	execve(start->program, start->command, environ);
+	return tell_unusable(start->command[0], -errno);
+}
+
+/* A shared collector may be unable to take the job: then it gets one of its own. */
+static int run_kept(struct hk_keeper *keeper, const struct hk_keeper_wish *wish,
+		    const struct start *start)
+{
+	struct hk_child child;
+
+	do {
+		if (prepare(start, keeper, &child) < 0) {
+			return EXIT_OURS;
+		}
+		if (hk_keeper_open(keeper, wish, child.pid) == 0) {
+			return run_child(keeper, &child, start->command[0]);
+		}
+		hk_child_cancel(&child);
+	} while (hk_keeper_replace(keeper, wish) == 0);
+	hk_keeper_fini(keeper, false);
+	return run_untraced(start);
+}
+
+static int run_command(char **command)
+{
+	char program[PATH_MAX], agent[PATH_MAX], line[1024], store[PATH_MAX];
+	const char *level = hk_command_setting("level");
+	const char *on_full = hk_command_setting("on-full");
+	struct hk_keeper keeper;
+
+	int code = hk_program_find(command[0], program);
+	if (code < 0) {
+		return tell_unusable(command[0], code);
+	}
+	char *hooks = hk_hooks_option_list();
+	if (!hooks || (level && check_level(level) < 0) ||
+	    (on_full && check_on_full(on_full) < 0) || check_keep(hk_command_setting("keep")) < 0 ||
+	    check_budget(hk_command_setting("budget")) < 0) {
+		free(hooks);
+		return EXIT_OURS;
+	}
+	int r = hk_agent_library_find(hk_command_setting("agent"), agent);
+	if (r < 0) {
+		hk_error(r == -EINVAL ? "the agent's path %s holds a space or colon: move it"
+				      : "libhookagent.so is not where hookcli is (%s): is the "
+					"installation whole?",
+			 r == -EINVAL ? agent : "HOOK_AGENT names another");
+		free(hooks);
+		return EXIT_OURS;
+	}
+	command_line(command, line, sizeof(line));
+	snprintf(store, sizeof(store), "%s",
+		 hk_command_setting("store") ? hk_command_setting("store") : "");
+	struct hk_keeper_wish wish = {
+	    .store = *store ? store : NULL,
+	    .job = hk_command_setting("job"),
+	    .command = hk_name_base(command[0]),
+	    .line = line,
+	};
+	if (hk_keeper_init(&keeper, &wish) < 0) {
+		free(hooks);
+		return EXIT_OURS;
+	}
+	const char *preload = getenv("LD_PRELOAD");
+	struct start start = {
+	    .program = program,
+	    .agent = agent,
+	    .hooks = hooks,
+	    .command = command,
+	    .preload = preload ? strdup(preload) : NULL,
+	};
+	code = run_kept(&keeper, &wish, &start);
+	free(start.preload);
+	free(hooks);
+	return code;
+}
+
+static int run(int argc, char **argv)
+{
+	struct arguments arguments = {0};
+
+	argp_err_exit_status = EXIT_OURS;
+	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0 ||
+	    !arguments.command) {
+		return EXIT_OURS;
+	}
+	return run_command(arguments.command);
+}
+
+static const char *full_word(size_t index)
+{
+	static const char *const words[] = {"drop", "wait:"};
+
+	return index < 2 ? words[index] : NULL;
+}
+
+static const char *off_word(size_t index)
+{
+	return index == 0 ? "off" : NULL;
+}
+
+static const char *all_word(size_t index)
+{
+	return index == 0 ? "all" : NULL;
+}
+
+static const struct hk_manual_values values[] = {
+    {"hooks", hk_hooks_option_word},
+    {"level", hk_option_level_word},
+    {"on-full", full_word},
+    {"budget", off_word},
+    {"keep", all_word},
+    {0},
+};
+
+static const char examples[] =
+    "hookcli run -- mpirun -n 4 ./solver input\tTrace a job of four ranks with the default hooks\n"
+    "hookcli run --hooks libc --level time -- python3 train.py\tTrace heap and locks too, and keep "
+    "no records\n"
+    "hookcli run --store results --job base -- ./solver\tKeep the job in results/base";
+
+const struct hk_command hk_command_run = {
+    {"run", "run a command under the agent and sum up what it called", &argp,
+     "N that of the command\n128+N it died of signal N\n125 hooktrace failed\n"
+     "126 the command cannot be run\n127 there is no such command",
+     values, examples},
+    run,
+};

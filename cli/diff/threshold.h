@@ -1,0 +1,58 @@
+/* threshold.h: what `hookcli diff --fail-on LIST` does not let pass.
+ *
+ *     LIST:       CONDITION, CONDITION ...       any one that holds is enough
+ *     CONDITION:  [PATTERN:] FIGURE > VALUE      (also < and !=) of the functions that PATTERN
+ * covers, * and ? as in hooks FIGURE:     calls errors bytes total mean p50 p90 p99 of a function;
+ * peak of memory; wall of the job VALUE:      10%, of the figure before; else how much more: 1ms,
+ * 64M, 3
+ *
+ * A condition is about the change. It holds where the whole of the change's interval does
+ * (report/compare.h); where there is none, the change itself. Launchers are not looked at. Plain
+ * values; read-only once parsed.
+ */
+#ifndef HK_CLI_DIFF_THRESHOLD_H
+#define HK_CLI_DIFF_THRESHOLD_H
+
+#include "report/compare.h"
+
+struct hk_thresholds;
+
+#define HK_THRESHOLD_WHY_BYTES 160
+
+/* Parses LIST. NULL: it makes no sense, and WHY says why. */
+struct hk_thresholds *hk_thresholds_new(const char *list, char why[HK_THRESHOLD_WHY_BYTES]);
+
+/* Frees; accepts NULL, returns NULL. */
+struct hk_thresholds *hk_thresholds_free(struct hk_thresholds *thresholds);
+
+struct hk_exceeded {
+	const char *condition; /* as typed */
+	const char *figure;    /* "p99", "peak", "wall" */
+	const char *role;      /* "" for the job itself */
+	const char *what;      /* function, kind of memory, or "" for the job itself */
+	const struct hk_compared *compared;
+};
+
+/* Calls EXCEEDED for everything that holds, and says how many did. NULL: none. */
+size_t hk_thresholds_check(const struct hk_thresholds *thresholds, const struct hk_compare *compare,
+			   void (*exceeded)(void *context, const struct hk_exceeded *found),
+			   void *context);
+
+/* A condition that of nothing it looks at is known for sure to hold, or not to. */
+struct hk_undecided {
+	const char *condition; /* as typed */
+	const char *why;       /* static */
+};
+
+/* Calls UNDECIDED for each of these: a gate that can tell nothing lets everything pass. */
+void hk_thresholds_undecided(const struct hk_thresholds *thresholds,
+			     const struct hk_compare *compare,
+			     void (*undecided)(void *context, const struct hk_undecided *found),
+			     void *context);
+
+/* A pattern that covers no function of COMPARE, in the order of the list: its condition as typed,
+ * or NULL. A gate that looks at nothing lets everything pass. */
+const char *hk_thresholds_idle(const struct hk_thresholds *thresholds,
+			       const struct hk_compare *compare);
+
+#endif

@@ -1,0 +1,204 @@
+/* exporter.h: what turns a job's calls into one file format, and what it is told.
+ *
+ * The timeline (timeline.h) merges the records of all processes and calls an exporter's operations:
+ * begin once, thread once per thread before its first slice, then open and close so that they nest
+ * per thread, mark for what is missing, end once. Processes come sorted: by rank, then role, then
+ * start; those without a rank last. Strings are valid UTF-8. All times are nanoseconds since the
+ * Unix epoch on the job's common clock. One thread; all structs belong to the timeline and live
+ * until end has returned, slices only during the call.
+ */
+#ifndef HK_CLI_EXPORT_EXPORTER_H
+#define HK_CLI_EXPORT_EXPORTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "hooks/arguments.h"
+#include "schema/wire.pb-c.h"
+
+#define HK_SLICE_WORDS 8   /* named values of one call: as many as a site has keys */
+#define HK_SLICE_EXTRA 32u /* words behind them: its arguments */
+
+struct hk_export_process {
+	size_t index;	   /* its place in the order of display, from 0 */
+	uint64_t uuid;	   /* never 0 */
+	int32_t rank;	   /* -1: none */
+	bool is_main;	   /* the first process of its rank, not a helper or launcher */
+	uint32_t pid;	   /* the kernel's */
+	uint32_t show_pid; /* unique in this export: the kernel's where no other process has it */
+	char title[160];   /* "rank 0 (host) pid 4711", "rank 0 helper (host) pid 4720" */
+	const char *command, *host;
+	const char *role; /* "main", "helper", "launcher"; static */
+	uint64_t start_ns;
+	bool clock_known; /* else its times are by its node's realtime clock, right or wrong */
+	uint64_t clock_error_ns; /* no time of it is wrong by more, against the root's processes */
+};
+
+struct hk_export_thread {
+	const struct hk_export_process *process;
+	uint64_t uid;	   /* within the process */
+	uint64_t uuid;	   /* never 0 */
+	uint32_t sequence; /* 1, 2, ... in this export */
+	uint32_t tid;	   /* the kernel's */
+	uint32_t show_tid; /* unique in this export: the kernel's where no other thread has it */
+	bool is_main;
+	char name[64];
+	void *private; /* the exporter's own */
+};
+
+struct hk_export_site {
+	uint32_t index; /* dense within its process */
+	const char *function, *library, *domain;
+	uint8_t meaning; /* enum hk_meaning */
+	uint8_t key_count;
+	uint8_t keys[HK_SLICE_WORDS];	      /* enum hk_key of each word */
+	const struct hk_signature *signature; /* NULL: the arguments are not known */
+};
+
+/* A message that a call received, or waited for. */
+struct hk_export_arrival {
+	uint64_t id;	  /* `flow_out` of the call that sent it */
+	uint64_t sent_ns; /* its start */
+	uint64_t bytes;
+	int32_t source; /* rank in the communicator */
+};
+
+/* The calls that belong together, of an export. */
+struct hk_export_flows {
+	uint64_t sends, receives; /* calls whose other end was looked for */
+	uint64_t messages;	  /* whose both ends are known */
+	uint64_t any;		  /* of receives: from any rank, nobody told which one it was */
+	uint64_t early;		  /* received before they were sent: clocks are wrong */
+	uint64_t joined;	  /* ranks that joined another one's collective call */
+	uint64_t apart;		  /* calls of ranks some of whose records are missing */
+};
+
+struct hk_mail; /* exporters/mailbox.h */
+
+struct hk_slice {
+	uint64_t start_ns, end_ns;
+	const struct hk_export_site *site;
+	bool unwound; /* left by an exception, longjmp or the thread's end */
+	bool failed;  /* its result is a failure */
+	uint8_t word_count;
+	uint8_t extra_count;
+	uint64_t words[HK_SLICE_WORDS];
+	uint64_t extra[HK_SLICE_EXTRA];
+	/* What belongs together with it, if the exporter asks for flows. Ids are unique. */
+	uint64_t flow_out;	   /* of the message it sends, if a receive may have it; else 0 */
+	uint64_t flow_joint;	   /* of what other ranks have part in too, a collective; else 0 */
+	bool flow_first;	   /* it is the first one there */
+	struct hk_mail *flow_held; /* exporters/flow.h's own */
+	uint32_t arrival_count;
+	const struct hk_export_arrival *arrivals; /* at close, for as long as that takes */
+};
+
+struct hk_export_job {
+	const char *id, *command;
+	uint64_t start_ns; /* no time in this export is earlier */
+	const struct hk_export_process *const *processes;
+	size_t process_count;
+	bool many_nodes;	      /* whose clocks were put on one: errors matter */
+	const Hk__Snapshot *snapshot; /* all of the job: exact statistics, also of other ranks */
+	uint64_t origin_ns;	      /* the job's own start, from which the report counts */
+	uint64_t from_ns, to_ns; /* calls that overlap this are exported: 0 and UINT64_MAX: all */
+};
+
+/* What folded stacks sum, and what they keep apart. */
+enum hk_folded_weight { HK_FOLDED_TIME, HK_FOLDED_CALLS };
+enum hk_folded_split { HK_FOLDED_SPLIT_NONE, HK_FOLDED_SPLIT_RANK, HK_FOLDED_SPLIT_THREAD };
+
+/* Where an export goes, and what some formats want to know. */
+struct hk_export_target {
+	FILE *output;	  /* the caller's; NULL if the exporter makes its files itself */
+	const char *path; /* as the user gave it; NULL: standard output */
+	enum hk_folded_weight folded_weight;
+	enum hk_folded_split folded_split;
+	int32_t rank;  /* whose the output is, where every rank has one */
+	bool whole_us; /* times in whole microseconds */
+};
+
+struct hk_exporter;
+
+/* Records that are not there. */
+struct hk_export_gap {
+	const char *why; /* "lost": never kept; "shed": given up by --keep since */
+	uint64_t records;
+};
+
+/* Every operation returns 0 or -errno, which ends the export. A NULL operation is skipped. */
+struct hk_exporter_ops {
+	const char *format; /* as in --format */
+	const char *suffix; /* of the file it writes, for messages */
+	bool binary;	    /* nothing for a terminal */
+	/* Work of `end`, of that of all calls: for who shows progress. */
+	uint8_t end_percent;
+	bool makes_files; /* TARGET has a path and no output */
+	/* What each file begins with where every rank has one, rank<N>.SUFFIX in a directory
+	 * (rank_files.h): then one exporter is made per rank, and has an output. Else NULL. */
+	const char *rank_file_begin;
+	/* NULL: out of memory; TARGET lasts until free. */
+	struct hk_exporter *(*create)(const struct hk_export_target *target);
+	int (*begin)(struct hk_exporter *exporter, const struct hk_export_job *job);
+	int (*thread)(struct hk_exporter *exporter, struct hk_export_thread *thread);
+	int (*open)(struct hk_exporter *exporter, struct hk_export_thread *thread,
+		    const struct hk_slice *slice);
+	/* SLICE's end may have moved since open: the nesting is made exact to the nanosecond. */
+	int (*close)(struct hk_exporter *exporter, struct hk_export_thread *thread,
+		     const struct hk_slice *slice);
+	/* A mark or a counter's value (the site's meaning) at the slice's start. */
+	int (*instant)(struct hk_exporter *exporter, struct hk_export_thread *thread,
+		       const struct hk_slice *slice);
+	/* Records of PROCESS are missing, noticed at TIME. */
+	int (*mark)(struct hk_exporter *exporter, const struct hk_export_process *process,
+		    uint64_t time_ns, const struct hk_export_gap *gap);
+	/* Which calls belonged together. NULL: this exporter does not ask. */
+	int (*flows)(struct hk_exporter *exporter, const struct hk_export_flows *flows);
+	/* THREAD comes no more; releases its private data. Also called after an error. */
+	void (*forget)(struct hk_exporter *exporter, struct hk_export_thread *thread);
+	int (*end)(struct hk_exporter *exporter);
+	void (*free)(struct hk_exporter *exporter);
+};
+
+extern const struct hk_exporter_ops hk_perfetto_exporter;
+extern const struct hk_exporter_ops hk_chrome_exporter;
+extern const struct hk_exporter_ops hk_kineto_exporter;
+extern const struct hk_exporter_ops hk_csv_exporter;
+extern const struct hk_exporter_ops hk_folded_exporter;
+extern const struct hk_exporter_ops hk_sqlite_exporter;
+
+/* The exporter for FORMAT, or NULL. */
+const struct hk_exporter_ops *hk_exporter_find(const char *format);
+
+/* Exporter number INDEX (from 0), or NULL after the last: what a message can list. */
+const struct hk_exporter_ops *hk_exporter_at(size_t index);
+
+/* How a recorded word of key KEY (enum hk_key) is to be shown; its name is hk_key_name(KEY). */
+enum hk_value_form {
+	HK_VALUE_UNNAMED, /* not at all: a key this build does not know */
+	HK_VALUE_UINT64,
+	HK_VALUE_INT64,
+	HK_VALUE_INT32,	 /* ranks, tags: the low half */
+	HK_VALUE_HANDLE, /* addresses and hashes: nobody calculates with them */
+	HK_VALUE_DOUBLE, /* the bits of one */
+};
+enum hk_value_form hk_exporter_value_form(uint8_t key);
+
+/* Whether WORD of KEY says something: the bytes that a failed call returned (-1) do not. */
+bool hk_exporter_has_value(uint8_t key, uint64_t word);
+
+/* The arguments and the result of SLICE, which they point into; false: it does not carry them. */
+bool hk_slice_arguments(const struct hk_slice *slice, struct hk_arguments *ret_arguments);
+
+/* Whether KEY is among the named values of SLICE. */
+bool hk_slice_has(const struct hk_slice *slice, uint8_t key);
+
+/* Name and, for a text, value of ARGUMENT as valid UTF-8, cut at a character's edge. */
+#define HK_ARGUMENT_NAME_BYTES 64
+#define HK_ARGUMENT_VALUE_BYTES (3 * HK_ARGUMENTS_TEXT_BYTES + 4)
+void hk_argument_name(const struct hk_argument *argument, char name[HK_ARGUMENT_NAME_BYTES]);
+void hk_argument_text(const struct hk_argument *argument, char text[HK_ARGUMENT_VALUE_BYTES]);
+
+#endif

@@ -1,0 +1,118 @@
+#include "cli/job/collector_client.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+
+/* Why the last call may not be made: its settings, or what the collector said; "": it may. */
+static char problem[HK_ACCESS_PROBLEM_BYTES];
+
+/* An answer that is not about what was asked but about who asks. */
+static int refused(Hk__Response *response)
+{
+	if (response->error != -EACCES) {
+		return 0;
+	}
+	snprintf(problem, sizeof(problem), "%s",
+		 *response->text ? response->text : strerror(EACCES));
+	hk__response__free_unpacked(response, NULL);
+	return -EACCES;
+}
+
+int hk_call(const char *url, Hk__Request *request, int timeout_ms, Hk__Response **ret_response)
+{
+	const struct hk_access access = {
+	    .token_file = hk_command_setting("token-file"),
+	    .authorities = hk_command_setting("tls-ca"),
+	    .certificate = hk_command_setting("tls-cert"),
+	    .key = hk_command_setting("tls-key"),
+	};
+
+	*problem = '\0';
+	request->version = (char *)HK_VERSION;
+	if (!url) {
+		return -ECONNREFUSED;
+	}
+	int r = hk_request_call_as(url, &access, request, timeout_ms, ret_response, problem);
+	r = r < 0 ? r : refused(*ret_response);
+	/* A file of keys that is not there must not be taken for a job that is not. */
+	return *problem ? -EACCES : r;
+}
+
+const char *hk_call_reason(int error)
+{
+	static char reason[HK_ACCESS_PROBLEM_BYTES + 32];
+
+	switch (error) {
+	case -EHOSTUNREACH:
+		return "cannot be reached from here";
+	case -ECONNREFUSED:
+	case -ETIMEDOUT:
+		return "does not answer";
+	case -EKEYREJECTED:
+		return "is not trusted (--tls-ca, --tls-cert)";
+	case -EPIPE:
+		return "hangs up at once: a proxy to nobody, or one that wants TLS";
+	case -EPROTO:
+		return "does not talk as a collector, or wants TLS";
+	default:
+		snprintf(reason, sizeof(reason), "cannot be asked (%s)",
+			 *problem ? problem : strerror(-error));
+		return reason;
+	}
+}
+
+int hk_call_failed(const char *url, int error)
+{
+	bool remote = url && hk_access_url(url).transport > HK_TRANSPORT_LOCAL;
+
+	if (*problem) {
+		hk_error("%s", problem);
+		return HK_EXIT_FAILED;
+	}
+	switch (error) {
+	case -EHOSTUNREACH:
+		hk_error(
+		    "%s cannot be reached from here: check the address, the network and firewalls",
+		    url);
+		return HK_EXIT_ABSENT;
+	case -ECONNREFUSED:
+		hk_error("no collector is running%s%s: %s", url ? " at " : "", url ? url : "",
+			 remote ? "start one there with: hookcollector --listen"
+				: HK_CALL_START_HINT);
+		return HK_EXIT_ABSENT;
+	case -ETIMEDOUT:
+		hk_error("the collector at %s does not answer: look at its log or restart it", url);
+		return HK_EXIT_ABSENT;
+	case -EINVAL:
+		hk_error("'%s' is no collector's address: it looks like "
+			 "ipc:///run/dir/collector.sock or tls+tcp://HOST:PORT",
+			 url);
+		return HK_EXIT_USAGE;
+	case -EKEYREJECTED:
+		hk_error("no trust in %s: --tls-ca must name the certificate that it was started "
+			 "with, --tls-cert (if it speaks TLS at all)",
+			 url);
+		return HK_EXIT_FAILED;
+	case -EPIPE:
+		hk_error(
+		    "who is there at %s hangs up at once: a proxy or tunnel to no collector, or "
+		    "one that wants TLS, which is reached with: --collector "
+		    "tls+tcp://HOST:PORT --tls-ca FILE",
+		    url);
+		return HK_EXIT_FAILED;
+	case -EPROTO:
+		hk_error("what answers at %s, or a proxy on the way, does not talk as a collector; "
+			 "one that wants TLS is reached with: --collector tls+tcp://HOST:PORT "
+			 "--tls-ca FILE",
+			 url);
+		return HK_EXIT_FAILED;
+	default:
+		hk_error("the collector at %s: %s", url, strerror(-error));
+		return HK_EXIT_FAILED;
+	}
+}

@@ -1,0 +1,31 @@
+/* collectors.h: where the collectors of this user are on this machine.
+ *
+ * A collector has a run directory: $HOOK_RUN_DIR if it is set, else those that hk_rundir_path
+ * names. The private collector of `hookcli run` has a directory of its own below one of them. Main
+ * thread only.
+ */
+#ifndef HK_CLI_JOB_COLLECTORS_H
+#define HK_CLI_JOB_COLLECTORS_H
+
+#include <stddef.h>
+
+#include "wire/request.h"
+
+#define HK_COLLECTORS_MAX 64u
+
+struct hk_collectors {
+	const char *url[HK_COLLECTORS_MAX]; /* into `text`, or of the settings */
+	char text[HK_COLLECTORS_MAX][HK_REQUEST_URL_BYTES];
+	size_t count;
+};
+
+/* Fills COLLECTORS with the address of --collector alone if that is set. Otherwise with those of
+ * the user's run directories that a collector holds the lock of: the user's first, then private
+ * ones; more than HK_COLLECTORS_MAX are left out. */
+void hk_collectors_find(struct hk_collectors *collectors);
+
+/* Asks all COLLECTORS for their lists of jobs. The one that keeps the newest job that runs, or if
+ * none runs the newest of all; its index, or -ENOENT if no collector answers with a job. */
+int hk_collectors_newest(const struct hk_collectors *collectors);
+
+#endif

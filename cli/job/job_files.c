@@ -1,0 +1,132 @@
+#include "cli/job/job_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "wire/nodes.h"
+
+/* Whatever the collector writes, finished or not; rm removes nothing else, so a mistyped directory
+ * is safe. */
+static const char *const patterns[] = {
+    "job.json",	     "job.json.*",  "statistics",    "statistics.*", "report.json",
+    "report.json.*", "report.html", "report.html.*", "summary.txt",  "summary.txt.*",
+    "*.chunks",	     "*.ledger",    "*.ledger.new",  "reserve",
+};
+
+static bool is_ours(int directory, const char *name, bool in_node, uint64_t *bytes)
+{
+	struct stat status;
+	bool ours = in_node && strcmp(name, HK_NODES_MARK) == 0;
+
+	if (fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(status.st_mode)) {
+		return false;
+	}
+	for (size_t i = 0; !ours && i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		ours = fnmatch(patterns[i], name, 0) == 0;
+	}
+	*bytes += ours ? (uint64_t)status.st_size : 0;
+	return ours;
+}
+
+static bool is_node(int directory)
+{
+	struct stat status;
+
+	return fstatat(directory, HK_NODES_MARK, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(status.st_mode);
+}
+
+static int walk_entries(DIR *directory, bool in_node, bool remove, struct hk_job_files *files);
+
+/* The directory of a node at NAME, which goes too when nothing else is in it. 0: it is none. */
+static int walk_node(int parent, const char *name, bool remove, struct hk_job_files *files)
+{
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	uint32_t foreign = files->foreign;
+
+	if (fd < 0) {
+		return 0;
+	}
+	DIR *directory = is_node(fd) ? fdopendir(fd) : NULL;
+	if (!directory) {
+		close(fd);
+		return 0;
+	}
+	int r = walk_entries(directory, true, remove, files);
+	closedir(directory);
+	if (r == 0 && remove && files->foreign == foreign &&
+	    unlinkat(parent, name, AT_REMOVEDIR) < 0) {
+		r = -errno;
+	}
+	return r < 0 ? r : 1;
+}
+
+static int walk_entries(DIR *directory, bool in_node, bool remove, struct hk_job_files *files)
+{
+	const struct dirent *entry;
+	int fd = dirfd(directory), r = 0;
+
+	while (r >= 0 && (entry = readdir(directory))) {
+		const char *name = entry->d_name;
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+			continue;
+		}
+		if (is_ours(fd, name, in_node, &files->bytes)) {
+			files->ours++;
+			r = remove && unlinkat(fd, name, 0) < 0 ? -errno : 0;
+			continue;
+		}
+		r = in_node ? 0 : walk_node(fd, name, remove, files);
+		files->foreign += r == 0;
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Goes through PATH without following a link at its end; REMOVE: takes our files away. */
+static int walk(const char *path, bool remove, struct hk_job_files *ret_files)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct hk_job_files files = {0};
+
+	if (fd < 0) {
+		return -errno;
+	}
+	DIR *directory = fdopendir(fd);
+	if (!directory) {
+		int r = -errno;
+		close(fd);
+		return r;
+	}
+	int r = walk_entries(directory, is_node(fd), remove, &files);
+	closedir(directory);
+	if (r == 0) {
+		*ret_files = files;
+	}
+	return r;
+}
+
+int hk_job_files_count(const char *directory, struct hk_job_files *ret_files)
+{
+	return walk(directory, false, ret_files);
+}
+
+int hk_job_files_remove(const char *directory)
+{
+	struct hk_job_files files;
+	int rc = walk(directory, true, &files);
+
+	if (rc < 0) {
+		return rc;
+	}
+	if (files.foreign) {
+		return -ENOTEMPTY;
+	}
+	return rmdir(directory) < 0 ? -errno : 0;
+}

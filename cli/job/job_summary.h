@@ -1,0 +1,25 @@
+/* job_summary.h: what job.json of a job directory says, for lists and look-ups that need no more.
+ *
+ * Of a directory whose nodes have one each: what theirs say together. No state, any thread.
+ */
+#ifndef HK_CLI_JOB_JOB_SUMMARY_H
+#define HK_CLI_JOB_JOB_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hk_job_card {
+	char *id, *command, *exit;	     /* never NULL; exit: "running", "exit 0", "signal 9" */
+	uint64_t start_unix_ns, end_unix_ns; /* end 0: not closed */
+	int32_t world_size;
+	bool closed; /* as far as it says so itself; a node that fell silent counts as closed */
+};
+
+/* Reads the card of DIRECTORY. 0; -ENOENT: there is none; -ENOMEM. Free with hk_job_card_fini. */
+int hk_job_card_read(const char *directory, struct hk_job_card *ret_card);
+void hk_job_card_fini(struct hk_job_card *card);
+
+/* Whether PATH holds a job, or node directories of one. */
+bool hk_job_card_is_job(const char *path);
+
+#endif

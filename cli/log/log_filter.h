@@ -1,0 +1,29 @@
+/* log_filter.h: which calls `hookcli log --filter EXPR` shows.
+ *
+ *     EXPR:  TERM, not EXPR, EXPR and EXPR, EXPR or EXPR, (EXPR); `and` binds tighter than `or`
+ *     TERM:  function|library|domain = PATTERN    (also !=; patterns as in hooks files)
+ *            rank|thread = NUMBER                 (also != < <= > >=)
+ *            duration > TIME                      (the same; 1.5s, 200ms, 30us; seconds without a
+ * unit) error                                the call failed unwound it never returned
+ *
+ * Plain values; a filter is read-only once parsed.
+ */
+#ifndef HK_CLI_LOG_LOG_FILTER_H
+#define HK_CLI_LOG_LOG_FILTER_H
+
+#include "cli/export/exporter.h"
+
+struct hk_log_filter;
+
+/* Parses EXPR. NULL: it makes no sense, and *ret_problem says why, in WHY_BYTES bytes. */
+#define HK_LOG_WHY_BYTES 160
+struct hk_log_filter *hk_log_filter_new(const char *expression, char why[HK_LOG_WHY_BYTES]);
+
+/* Frees a filter and returns NULL; NULL is fine. */
+struct hk_log_filter *hk_log_filter_free(struct hk_log_filter *filter);
+
+/* Whether FILTER (NULL: none) lets SLICE of THREAD pass. */
+bool hk_log_filter_pass(const struct hk_log_filter *filter, const struct hk_export_thread *thread,
+			const struct hk_slice *slice);
+
+#endif

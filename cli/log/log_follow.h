@@ -1,0 +1,24 @@
+/* log_follow.h: the calls of a job as they come, read out of its growing files of chunks.
+ *
+ * The collector seals a chunk at least once a second. Lines are held back for two seconds, so that
+ * calls of all ranks come in order of their starts; a call that lasts longer comes when it has
+ * ended. One thread.
+ */
+#ifndef HK_CLI_LOG_LOG_FOLLOW_H
+#define HK_CLI_LOG_LOG_FOLLOW_H
+
+#include "cli/export/timeline.h"
+#include "cli/log/log_filter.h"
+
+struct hk_log_options {
+	const struct hk_timeline_ranks *ranks;
+	size_t rank_count;		    /* 0: all processes */
+	const struct hk_log_filter *filter; /* NULL: every call */
+	bool colour;
+};
+
+/* Writes the lines of the job in DIRECTORY to OUTPUT until it has closed. HK_EXIT_*, after a line
+ * on stderr where that is not 0. */
+int hk_log_follow(const char *directory, const struct hk_log_options *options, FILE *output);
+
+#endif

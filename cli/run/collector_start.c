@@ -1,0 +1,214 @@
+#include "cli/run/collector_start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+
+#define PROGRAM "hookcollector"
+#define READY_TIMEOUT_MS 20000
+#define READY_FD 3
+#define READY_FD_TEXT "3"
+#define FREE_FD 16 /* above all that daemon_main places */
+
+/* From the directory of hookcli: installed beside it, then the build tree. */
+static const char *const places[] = {PROGRAM, "../collector/" PROGRAM};
+
+int hk_collector_find(char path[PATH_MAX])
+{
+	char self[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (length <= 0) {
+		return -ENOENT;
+	}
+	self[length] = '\0';
+	*strrchr(self, '/') = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		if (snprintf(path, PATH_MAX, "%s/%s", self, places[i]) < PATH_MAX &&
+		    access(path, X_OK) == 0) {
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+#define ARGUMENTS_MAX 22
+
+/* What a leaf shows and trusts: these settings name files, from where hookcli is. */
+static const struct {
+	const char *setting, *option;
+} secrets[] = {
+    {"token-file", "--token-file"},
+    {"tls-ca", "--tls-ca"},
+    {"tls-cert", "--tls-cert"},
+    {"tls-key", "--tls-key"},
+};
+#define SECRETS (sizeof(secrets) / sizeof(secrets[0]))
+
+struct secret_paths {
+	char paths[SECRETS][PATH_MAX];
+};
+
+/* Adds them to ARGUMENTS as absolute paths, for the collector is somewhere else. How many words. */
+static size_t add_secrets(struct secret_paths *secret, char **arguments)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < SECRETS; i++) {
+		const char *path = hk_command_setting(secrets[i].setting);
+		if (!path) {
+			continue;
+		}
+		if (!realpath(path, secret->paths[i])) {
+			snprintf(secret->paths[i], PATH_MAX, "%s", path);
+		}
+		arguments[count++] = (char *)secrets[i].option;
+		arguments[count++] = secret->paths[i];
+	}
+	return count;
+}
+
+/* What the collector is told; JOB and STORE are of WISH. */
+static void arguments_fill(const char *program, const char *job, const char *store,
+			   const struct hk_collector_wish *wish, struct secret_paths *secret,
+			   char *arguments[ARGUMENTS_MAX])
+{
+	const char *const fixed[] = {program, "--store",    store,	   "--job-dir",
+				     job,     "--ready-fd", READY_FD_TEXT, "--exit-with-job"};
+	size_t count = 0;
+
+	for (; count < sizeof(fixed) / sizeof(fixed[0]); count++) {
+		arguments[count] = (char *)fixed[count];
+	}
+	if (wish->per_node) {
+		arguments[count++] = (char *)"--per-node";
+	}
+	if (wish->upstream) {
+		arguments[count++] = (char *)"--upstream";
+		arguments[count++] = (char *)wish->upstream;
+		count += add_secrets(secret, arguments + count);
+	}
+	if (wish->keep) {
+		arguments[count++] = (char *)"--keep";
+		arguments[count++] = (char *)wish->keep;
+	}
+	arguments[count] = NULL;
+}
+
+/* In the child: a session of its own, no terminal, none of the job's files. */
+static void daemon_main(const char *run_directory, char *const *arguments, int log_fd, int ready_fd)
+{
+	sigset_t none;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	setsid();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int number = 1; number < NSIG; number++) {
+		signal(number, SIG_DFL);
+	}
+	/* Away from 0..3 first, so that no dup2 overwrites what the next one copies. */
+	log_fd = fcntl(log_fd, F_DUPFD_CLOEXEC, FREE_FD);
+	ready_fd = fcntl(ready_fd, F_DUPFD_CLOEXEC, FREE_FD);
+	null = fcntl(null, F_DUPFD_CLOEXEC, FREE_FD);
+	if (dup2(null, 0) < 0 || dup2(log_fd, 1) < 0 || dup2(log_fd, 2) < 0 ||
+	    dup2(ready_fd, READY_FD) < 0) {
+		_exit(127);
+	}
+	close_range(READY_FD + 1, ~0u, 0);
+	(void)!chdir("/");
+	setenv("HOOK_RUN_DIR", run_directory, 1);
+	unsetenv("LD_PRELOAD");
+	execv(arguments[0], arguments);
+	_exit(127);
+}
+
+/* Waits for the byte that says it answers. */
+static int await_ready(int fd, pid_t pid)
+{
+	struct pollfd wait = {.fd = fd, .events = POLLIN};
+	char byte;
+	int r;
+
+	do {
+		r = poll(&wait, 1, READY_TIMEOUT_MS);
+	} while (r < 0 && errno == EINTR);
+	if (r > 0 && read(fd, &byte, 1) == 1) {
+		return 0;
+	}
+	if (r == 0) {
+		/* It hears no other signal before it is ready. */
+		kill(pid, SIGKILL);
+	}
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+	}
+	return r == 0 ? -ETIMEDOUT : -ECHILD;
+}
+
+/* Its last words, one line. */
+static void tell_failure(int log_fd, int error)
+{
+	char text[1024] = "";
+	off_t size = lseek(log_fd, 0, SEEK_END);
+	off_t from = size > (off_t)sizeof(text) - 1 ? size - ((off_t)sizeof(text) - 1) : 0;
+	ssize_t got = pread(log_fd, text, sizeof(text) - 1, from);
+
+	if (error == -ETIMEDOUT) {
+		hk_error(PROGRAM " does not come up within %d s", READY_TIMEOUT_MS / 1000);
+		return;
+	}
+	while (got > 0 && text[got - 1] == '\n') {
+		text[--got] = '\0';
+	}
+	const char *last = got > 0 ? strrchr(text, '\n') : NULL;
+	const char *words = got > 0 ? text : "it said nothing";
+	hk_error(PROGRAM " does not start: %s", last ? last + 1 : words);
+}
+
+int hk_collector_start(const char *run_directory, int dirfd, const struct hk_collector_wish *wish)
+{
+	char program[PATH_MAX], job[PATH_MAX + 256], store[PATH_MAX], *arguments[ARGUMENTS_MAX];
+	struct secret_paths secret;
+	int ready[2];
+
+	if (hk_collector_find(program) < 0) {
+		hk_error(PROGRAM " is not beside hookcli: is the installation whole?");
+		return -ENOENT;
+	}
+	snprintf(job, sizeof(job), "%s=%s", wish->id, wish->directory);
+	snprintf(store, sizeof(store), "%s", wish->directory);
+	*strrchr(store, '/') = '\0';
+	arguments_fill(program, job, *store ? store : "/", wish, &secret, arguments);
+	int log_fd = openat(dirfd, HK_COLLECTOR_START_LOG,
+			    O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (log_fd < 0 || pipe2(ready, O_CLOEXEC) < 0) {
+		int r = -errno;
+		hk_error("cannot start " PROGRAM " in %s: %s", run_directory, strerror(-r));
+		if (log_fd >= 0) {
+			close(log_fd);
+		}
+		return r;
+	}
+	pid_t pid = fork();
+	if (pid == 0) {
+		daemon_main(run_directory, arguments, log_fd, ready[1]);
+	}
+	close(ready[1]);
+	int r = pid < 0 ? -errno : await_ready(ready[0], pid);
+	close(ready[0]);
+	if (r < 0) {
+		tell_failure(log_fd, r);
+	}
+	close(log_fd);
+	return r;
+}

@@ -1,0 +1,13 @@
+/* env_collectors.h: the part of `hookcli env` that starts collectors, before a job that `hookcli
+ * run` does not start. Main thread only.
+ */
+#ifndef HK_CLI_RUN_ENV_COLLECTORS_H
+#define HK_CLI_RUN_ENV_COLLECTORS_H
+
+/* Prints the lines for one node, for nodes that share a directory, and for a root with a leaf on
+ * each node. EVERYWHERE: what makes a launcher run a command once on each node, "" if it is up to
+ * the user; RUN_DIRECTORY: what this node's collector serves. HK_EXIT_DONE, or another exit code
+ * after a line on stderr. */
+int hk_env_collectors_print(const char *everywhere, const char *run_directory);
+
+#endif

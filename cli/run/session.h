@@ -1,0 +1,79 @@
+/* session.h: who keeps the job that `hookcli run` starts: a running collector, or one of its own.
+ *
+ * Each hookcli of a job on a node finds the same run directory without talking to the others; a
+ * lock there elects the one that starts the collector. One per process, main thread only.
+ */
+#ifndef HK_CLI_RUN_SESSION_H
+#define HK_CLI_RUN_SESSION_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/run/session_members.h"
+#include "wire/request.h"
+
+/* File in the run directory whose lock lets one hookcli at a time start a collector. */
+#define HK_KEEPER_ELECTION "election"
+
+/* Tells a `hookcli run` inside a traced job that the job is looked after. */
+#define HK_KEEPER_NESTED "HOOK_RUN_JOB"
+
+struct hk_keeper {
+	char run_directory[PATH_MAX];
+	char url[HK_REQUEST_URL_BYTES];
+	char directory[PATH_MAX]; /* the job's, absolute; of this node if `shared` */
+	char whole[PATH_MAX];	  /* the job's, absolute, of all its nodes */
+	char shown[PATH_MAX];	  /* the same as the user should type it */
+	char id[128];		  /* as the processes name the job */
+	bool leaf;		  /* the collector brings the job to a root */
+	bool unsent;		  /* and has not got all of it there; what it has is closed */
+	bool private;		  /* the collector ends with the job */
+	bool nested;		  /* another hookcli run above looks after the job */
+	bool inside;		  /* a launcher started this process as a rank */
+	bool leads;		  /* lowest rank of the node */
+	bool first;		  /* lowest rank of all */
+	bool shared;		  /* its nodes have a directory each in `whole` */
+	bool per_node;		  /* that is how a collector of its own is to keep it */
+	int world_size;		  /* ranks of the job, -1: unknown */
+	int expected;		  /* hookcli processes of the job on this node, 0: unknown */
+	int dirfd;
+	struct hk_members members;
+	uint64_t renewed_ns; /* when a collector that had died was last replaced, monotonic */
+	unsigned renewals;   /* in quick succession */
+};
+
+struct hk_keeper_wish {
+	const char *store;   /* --store or NULL */
+	const char *job;     /* --job or NULL */
+	const char *command; /* base name of the command */
+	const char *line;    /* the whole command line */
+};
+
+/* Finds or starts the collector. 0, or -errno after a line on stderr. */
+int hk_keeper_init(struct hk_keeper *keeper, const struct hk_keeper_wish *wish);
+
+/* Opens the job, whose command will be process `pid`, and makes the links to it. 0, or -errno after
+ * a line on stderr: the collector does not answer in time or refuses. */
+int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, int pid);
+
+/* Starts a private collector in place of one that cannot keep the job. The environment of the
+ * command has to be made again. 0; -EALREADY: KEEPER's is a private one already; -errno after a
+ * line on stderr. */
+int hk_keeper_replace(struct hk_keeper *keeper, const struct hk_keeper_wish *wish);
+
+/* Replaces a private collector that is gone: what it had not kept yet is in the segments, and the
+ * new one goes on from there. Says so on stderr; gives up where it would go on for ever. */
+void hk_keeper_renew(struct hk_keeper *keeper);
+
+/* Tells how process `pid` ended; not being heard is no error. */
+void hk_keeper_notice(const struct hk_keeper *keeper, int pid, bool signaled, int code);
+
+/* Leaves the job with `status` (128+n for a signal); the leader waits for the others first, while
+ * `child`'s signals may cut that short. True if this process closed the job. */
+bool hk_keeper_leave(struct hk_keeper *keeper, const struct hk_child *child, int status);
+
+/* Frees what is held; removes a private run directory if the job was `closed`. */
+void hk_keeper_fini(struct hk_keeper *keeper, bool closed);
+
+#endif

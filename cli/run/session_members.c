@@ -1,0 +1,224 @@
+#include "cli/run/session_members.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/rundir.h"
+#include "cli/run/command_process.h"
+
+#define POLL_MS 20
+#define NAME_BYTES 192
+#define LATE_NS 10000000000u /* for ranks that never came */
+/* A launcher says KILL a second after TERM, and at once when a process ends in that second. */
+#define HURRY_NS 600000000u
+#define STAY_NS 900000000u
+/* It sees that a rank failed by our status, or says TERM a second after MPI_Abort. */
+#define FAILED_NS 1600000000u
+
+int hk_members_lock(int dirfd, const char *name, int operation)
+{
+	int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0) {
+		return -errno;
+	}
+	while (flock(fd, operation) < 0) {
+		if (errno != EINTR) {
+			int r = -errno;
+			close(fd);
+			return r;
+		}
+	}
+	return fd;
+}
+
+static void name_leader(const struct hk_members *members, char name[NAME_BYTES])
+{
+	snprintf(name, NAME_BYTES, "leader.%s", members->job);
+}
+
+static int lead(const struct hk_members *members)
+{
+	char name[NAME_BYTES];
+
+	name_leader(members, name);
+	return hk_members_lock(members->dirfd, name, LOCK_EX | LOCK_NB);
+}
+
+static void release_lead(struct hk_members *members, bool remove)
+{
+	char name[NAME_BYTES];
+
+	if (remove) {
+		name_leader(members, name);
+		unlinkat(members->dirfd, name, 0);
+	}
+	if (members->leader_fd >= 0) {
+		close(members->leader_fd);
+		members->leader_fd = -1;
+	}
+}
+
+/* Somebody has ended the job and removed its files. */
+static bool is_over(const struct hk_members *members)
+{
+	struct stat file;
+
+	return fstat(members->members_fd, &file) < 0 || file.st_nlink == 0;
+}
+
+int hk_members_join(struct hk_members *members, int dirfd, const char *job, int expected,
+		    bool leads)
+{
+	char name[NAME_BYTES];
+
+	*members = (struct hk_members){
+	    .dirfd = dirfd, .expected = expected, .members_fd = -1, .leader_fd = -1};
+	snprintf(members->job, sizeof(members->job), "%s", job);
+	snprintf(name, sizeof(name), HK_RUNDIR_MEMBERS "%s", members->job);
+	/* One that was removed while we waited for its lock is of a job that is over. */
+	do {
+		hk_members_fini(members, false);
+		members->members_fd = hk_members_lock(dirfd, name, LOCK_SH);
+		if (members->members_fd < 0) {
+			return members->members_fd;
+		}
+	} while (is_over(members));
+	/* Without it a collector closes the job by itself if this process takes long to do so. */
+	hk_rundir_keep_job(members->members_fd);
+	if (leads) {
+		/* A second leader is a member like any other. */
+		members->leader_fd = lead(members);
+		members->leader = members->leader_fd >= 0;
+	}
+	return 0;
+}
+
+/* Statuses written by those who left, in no order. How many; the worst goes to *ret_status. */
+static int departed(const struct hk_members *members, int *ret_status)
+{
+	uint8_t bytes[4096];
+	ssize_t got = pread(members->members_fd, bytes, sizeof(bytes), 0);
+
+	for (ssize_t i = 0; i < got; i++) {
+		if (bytes[i] > *ret_status) {
+			*ret_status = bytes[i];
+		}
+	}
+	return got > 0 ? (int)got : 0;
+}
+
+/* True if no other member is there now. The lock is given back at once: it is only a question. */
+static bool alone(const struct hk_members *members)
+{
+	if (flock(members->members_fd, LOCK_EX | LOCK_NB) < 0) {
+		return false;
+	}
+	flock(members->members_fd, LOCK_UN);
+	return true;
+}
+
+static void await_others(const struct hk_members *members, const struct hk_child *child,
+			 int *status)
+{
+	uint64_t start = hk_clock_monotonic_ns();
+	uint64_t limit_ns = child->told ? HURRY_NS : *status != 0 ? FAILED_NS : UINT64_MAX;
+
+	for (;;) {
+		uint64_t waited = hk_clock_monotonic_ns() - start;
+		bool nobody = alone(members);
+		bool all = departed(members, status) >= members->expected;
+		if ((nobody && (all || waited > LATE_NS)) || waited > limit_ns) {
+			return;
+		}
+		if (hk_child_interrupted(child, POLL_MS) && limit_ns > waited + HURRY_NS) {
+			limit_ns = waited + HURRY_NS;
+		}
+	}
+}
+
+/* Stays until the leader has ended the job: whoever leaves before has the launcher kill it. True
+ * if the leader did; false if it left that to others, is gone, or takes too long. */
+static bool leader_ends(const struct hk_members *members, const struct hk_child *child)
+{
+	uint64_t start = hk_clock_monotonic_ns();
+	char name[NAME_BYTES];
+	bool seen = false;
+
+	name_leader(members, name);
+	while (hk_clock_monotonic_ns() - start < STAY_NS) {
+		int fd = openat(members->dirfd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		if (fd < 0) {
+			return seen && errno == ENOENT; /* removed with the job's end */
+		}
+		seen = true;
+		int r = flock(fd, LOCK_SH | LOCK_NB);
+		close(fd);
+		if (r == 0) {
+			return false;
+		}
+		hk_child_interrupted(child, POLL_MS);
+	}
+	return false;
+}
+
+/* Without a leader the last one ends the job, and leads until it has, for several may be last. */
+static bool is_last(struct hk_members *members, int *status)
+{
+	if (!alone(members) || departed(members, status) < members->expected || is_over(members)) {
+		return false;
+	}
+	members->leader_fd = lead(members);
+	if (members->leader_fd >= 0 && is_over(members)) {
+		release_lead(members, true); /* a file that lead() made anew */
+	}
+	return members->leader_fd >= 0;
+}
+
+bool hk_members_leave(struct hk_members *members, const struct hk_child *child, int *status)
+{
+	uint8_t byte = (uint8_t)*status;
+
+	(void)!write(members->members_fd, &byte, 1);
+	flock(members->members_fd, LOCK_UN);
+	if (!members->leader) {
+		bool failed = child->told || *status != 0;
+		bool done = failed && leader_ends(members, child);
+		return !done && is_last(members, status);
+	}
+	if (members->expected != 1) {
+		await_others(members, child, status);
+	}
+	bool ends = alone(members);
+	if (!ends) {
+		release_lead(members, false);
+		/* One that asked the same just then saw that there is a leader. */
+		ends = is_last(members, status);
+	}
+	return ends;
+}
+
+void hk_members_fini(struct hk_members *members, bool remove)
+{
+	char name[NAME_BYTES];
+
+	/* Those who came meanwhile are of a new job, which it is for them to end; those who come
+	 * now wait for the lock, and then see that the file is gone. */
+	remove = remove && flock(members->members_fd, LOCK_EX | LOCK_NB) == 0;
+	if (remove) {
+		snprintf(name, sizeof(name), HK_RUNDIR_MEMBERS "%s", members->job);
+		unlinkat(members->dirfd, name, 0);
+	}
+	release_lead(members, remove);
+	if (members->members_fd >= 0) {
+		close(members->members_fd);
+		members->members_fd = -1;
+	}
+}

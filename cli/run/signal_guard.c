@@ -1,0 +1,38 @@
+#include "cli/run/signal_guard.h"
+
+#include <stddef.h>
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+
+void hk_hold_begin(struct hk_hold *hold)
+{
+	sigprocmask(SIG_BLOCK, NULL, &hold->before);
+	sigemptyset(&hold->held);
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
+		struct sigaction action;
+		/* One that is ignored would wait too, and then not end anything. */
+		if (sigaction(ending[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL &&
+		    !sigismember(&hold->before, ending[i])) {
+			sigaddset(&hold->held, ending[i]);
+		}
+	}
+	sigprocmask(SIG_BLOCK, &hold->held, NULL);
+}
+
+bool hk_hold_caught(const struct hk_hold *hold)
+{
+	sigset_t waiting;
+
+	sigpending(&waiting);
+	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
+		if (sigismember(&waiting, ending[i]) && sigismember(&hold->held, ending[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void hk_hold_end(const struct hk_hold *hold)
+{
+	sigprocmask(SIG_SETMASK, &hold->before, NULL);
+}

@@ -1,0 +1,23 @@
+/* signal_guard.h: signals that would end hookcli, held back while what it makes is half made. Main
+ * thread only.
+ */
+#ifndef HK_CLI_RUN_SIGNAL_GUARD_H
+#define HK_CLI_RUN_SIGNAL_GUARD_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+struct hk_hold {
+	sigset_t before, held;
+};
+
+/* From here on SIGINT, SIGTERM, SIGHUP and SIGQUIT wait, unless they are ignored or blocked. */
+void hk_hold_begin(struct hk_hold *hold);
+
+/* Whether one waits: hookcli will not go on after hk_hold_end. */
+bool hk_hold_caught(const struct hk_hold *hold);
+
+/* Lets them act. */
+void hk_hold_end(const struct hk_hold *hold);
+
+#endif

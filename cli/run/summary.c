@@ -1,0 +1,130 @@
+#include "cli/run/summary.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/job/clock_check.h"
+#include "cli/job/job.h"
+#include "cli/job/job_root.h"
+#include "cli/run/job_page.h"
+#include "cli/run/session.h"
+#include "cli/target/program.h"
+#include "report/name.h"
+#include "report/report.h"
+#include "wire/nodes.h"
+
+#define SHOWN_COLUMNS 240
+#define POLL_NS 20000000
+#define WAIT_NS 20000000000u
+#define LATE_NS 1000000000u
+#define FAILED_NS \
+	200000000u /* the launcher kills those that are left a second after it said TERM */
+
+/* Why no process of the command was seen, as far as its program tells. */
+static void explain_absence(const char *command)
+{
+	const char *disabled = getenv("HOOK_DISABLE");
+	struct hk_check_result program;
+	char path[PATH_MAX];
+
+	if (disabled && *disabled && *disabled != '0') {
+		fprintf(stderr, "! HOOK_DISABLE=%.64s: the agent stays off\n", disabled);
+	} else if (hk_program_check(command, path, &program), program.state == HK_CHECK_FAILED) {
+		fprintf(stderr, "! %s -> %s\n", program.detail, program.fix);
+	}
+}
+
+static void show(const struct hk_keeper *keeper, const char *command)
+{
+	struct hk_report_style style = {.colour = hk_command_colour(stderr),
+					.files = keeper->shown};
+	char shown[HK_NAME_BYTES(SHOWN_COLUMNS)];
+	struct hk_report *report;
+	struct hk_job job;
+
+	if (hk_job_open(keeper->whole, &job) != HK_EXIT_DONE) {
+		return;
+	}
+	int r = hk_clocks_check(job.snapshot, job.directory, HK_CLOCKS_SCREEN_RECORDS);
+	r = r < 0 ? r : hk_report_new(job.snapshot, &report);
+	if (r < 0) {
+		hk_error("no summary: %s", strerror(-r));
+		hk_job_close(&job);
+		return;
+	}
+	fputc('\n', stderr);
+	hk_report_write_summary(report, stderr, &style);
+	if (!report->process_count) {
+		explain_absence(command);
+	} else if (hk_job_page_write(&job, report)) {
+		hk_name_print_end(shown, SHOWN_COLUMNS, keeper->shown);
+		fprintf(stderr, "page:  %s/report.html   to be opened in a browser\n", shown);
+	}
+	hk_job_close(&job);
+	hk_report_free(report);
+}
+
+/* Whether nodes other than this one write into the job's directory; *ret_over: all of the job was
+ * there and is over. */
+static bool has_others(const struct hk_keeper *keeper, bool *ret_over)
+{
+	struct hk_nodes nodes;
+	Hk__Snapshot *whole;
+
+	*ret_over = false;
+	if (hk_nodes_find(keeper->whole, &nodes) < 0) {
+		return false;
+	}
+	bool others = nodes.count > 1;
+	if (hk_nodes_load(keeper->whole, &nodes, &whole) == 0) {
+		*ret_over = whole->job->closed && hk_nodes_ranks_came(whole);
+		hk__snapshot__free_unpacked(whole, NULL);
+	}
+	hk_nodes_fini(&nodes);
+	return others;
+}
+
+static void await_others(const struct hk_keeper *keeper, int status)
+{
+	const struct timespec pause = {0, POLL_NS};
+	uint64_t end = hk_clock_monotonic_ns() + (status == 0 ? WAIT_NS : FAILED_NS);
+	bool over;
+
+	while (has_others(keeper, &over) && !over && hk_clock_monotonic_ns() < end) {
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* Whether other nodes write there too, or begin soon: else nobody but this node can tell of its
+ * ranks. */
+static bool others_come(const struct hk_keeper *keeper)
+{
+	const struct timespec pause = {0, POLL_NS};
+	uint64_t end = hk_clock_monotonic_ns() + LATE_NS;
+	bool over, come;
+
+	while (!(come = has_others(keeper, &over)) && hk_clock_monotonic_ns() < end) {
+		nanosleep(&pause, NULL);
+	}
+	return come;
+}
+
+void hk_summary_show(const struct hk_keeper *keeper, const char *command, int status)
+{
+	if (keeper->leaf && keeper->inside && !keeper->first) {
+		return;
+	}
+	if (keeper->leaf && !keeper->unsent) {
+		hk_job_root_await(keeper->whole, status == 0 ? WAIT_NS : FAILED_NS);
+	} else if (keeper->shared && keeper->first) {
+		await_others(keeper, status);
+	} else if (keeper->shared && others_come(keeper)) {
+		return;
+	}
+	show(keeper, command);
+}

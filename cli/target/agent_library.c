@@ -1,0 +1,47 @@
+#include "cli/target/agent_library.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY "libhookagent.so"
+
+/* From the directory of hookcli: the build tree, then where installations put libraries. */
+static const char *const places[] = {
+    "../agent/" LIBRARY,
+    "../" HK_INSTALL_LIBDIR "/hooktrace/" LIBRARY,
+    "../lib64/hooktrace/" LIBRARY,
+    "../lib/hooktrace/" LIBRARY,
+};
+
+static int resolve(const char *candidate, char path[PATH_MAX])
+{
+	if (!realpath(candidate, path)) {
+		return -ENOENT;
+	}
+	return strpbrk(path, " :") ? -EINVAL : 0;
+}
+
+int hk_agent_library_find(const char *chosen, char path[PATH_MAX])
+{
+	char program[PATH_MAX], candidate[PATH_MAX + 64];
+	ssize_t length;
+
+	if (chosen && *chosen) {
+		return resolve(chosen, path);
+	}
+	length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	if (length <= 0) {
+		return -ENOENT;
+	}
+	program[length] = '\0';
+	*strrchr(program, '/') = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(candidate, sizeof(candidate), "%s/%s", program, places[i]);
+		if (access(candidate, R_OK) == 0) {
+			return resolve(candidate, path);
+		}
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,31 @@
+/* imported_symbols.h: the functions that a program and the libraries it is linked with call of each
+ * other, and which of them somebody may have meant.
+ *
+ * Reads files, and asks the program's loader for its libraries; the program itself does not run.
+ * What it opens later is not known here. Locked by the caller.
+ */
+#ifndef HK_CLI_TARGET_IMPORTED_SYMBOLS_H
+#define HK_CLI_TARGET_IMPORTED_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct hk_imports;
+
+/* Reads those of the dynamic program PATH. 0, -ENOEXEC: the file makes no sense, -ENOMEM, -errno.
+ */
+int hk_imports_new(const char *path, struct hk_imports **ret_imports);
+void hk_imports_free(struct hk_imports *imports);
+
+bool hk_imports_has(const struct hk_imports *imports, const char *function);
+
+/* Whether the program itself defines FUNCTION: its own calls to it go through no slot, and nobody
+ * sees them. Not known of a stripped program. */
+bool hk_imports_inside(const struct hk_imports *imports, const char *function);
+
+/* Fills NAMES with up to LIMIT imports that look like FUNCTION, the nearest first: mistyped, or
+ * with more around it as C++ and Fortran have. How many; they live as long as IMPORTS. */
+size_t hk_imports_nearest(const struct hk_imports *imports, const char *function,
+			  const char **names, size_t limit);
+
+#endif

@@ -1,0 +1,254 @@
+#include "cli/tui/snapshot.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/job/job_snapshot.h"
+#include "report/numbers.h"
+
+/* ---- picks ---- */
+
+static void copy(const char **to, const char *from, bool *failed)
+{
+	*to = from ? strdup(from) : NULL;
+	*failed |= from && !*to;
+}
+
+int hk_pick_copy(struct hk_pick *pick, const struct hk_pick *from)
+{
+	bool failed = false;
+
+	*pick = *from;
+	copy(&pick->role, from->role, &failed);
+	copy(&pick->domain, from->domain, &failed);
+	copy(&pick->function, from->function, &failed);
+	copy(&pick->library, from->library, &failed);
+	copy(&pick->host, from->host, &failed);
+	if (failed) {
+		hk_pick_fini(pick);
+	}
+	return failed ? -ENOMEM : 0;
+}
+
+void hk_pick_fini(struct hk_pick *pick)
+{
+	free((void *)(uintptr_t)pick->role);
+	free((void *)(uintptr_t)pick->domain);
+	free((void *)(uintptr_t)pick->function);
+	free((void *)(uintptr_t)pick->library);
+	free((void *)(uintptr_t)pick->host);
+	*pick = (struct hk_pick){.role = NULL};
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool hk_pick_is_same(const struct hk_pick *a, const struct hk_pick *b)
+{
+	return is_same(a->role, b->role) && is_same(a->domain, b->domain) &&
+	       is_same(a->function, b->function) && is_same(a->library, b->library) &&
+	       is_same(a->host, b->host) && a->have_rank == b->have_rank && a->rank == b->rank;
+}
+
+static bool is_picked(const char *wanted, const char *text)
+{
+	return !wanted || is_same(wanted, text);
+}
+
+/* ---- the detail ---- */
+
+static Hk__Role role_of(const char *name)
+{
+	for (int role = HK__ROLE__ROLE_UNKNOWN; role <= HK__ROLE__ROLE_LAUNCHER; role++) {
+		if (strcmp(hk_report_role_name((Hk__Role)role), name) == 0) {
+			return (Hk__Role)role;
+		}
+	}
+	return HK__ROLE__ROLE_UNKNOWN;
+}
+
+static char *text_of(const char *text)
+{
+	return (char *)(uintptr_t)(text ? text : "");
+}
+
+/* Asks the collector for the calls of PICK only. */
+static int ask_detail(struct hk_picture *picture, unsigned keys)
+{
+	const struct hk_pick *pick = &picture->pick;
+	Hk__SnapshotRequest request = HK__SNAPSHOT_REQUEST__INIT;
+	Hk__Function only = HK__FUNCTION__INIT;
+	Hk__Response *response = NULL;
+
+	only.role = role_of(pick->role);
+	only.domain = text_of(pick->domain);
+	only.function = text_of(pick->function);
+	only.library = text_of(pick->library);
+	only.host = text_of(pick->host);
+	only.have_rank = pick->have_rank;
+	only.rank = pick->rank;
+	request.job = picture->job.snapshot->job->id;
+	request.by_function = request.no_processes = true;
+	request.fold_keys = keys;
+	request.fold_only = &only;
+	int r = hk_job_snapshot_ask_as(picture->job.url, &request, &response);
+	if (r == 0 && response->snapshot->fold_keys == keys) {
+		r = hk_groups_of_functions(&picture->detail, response->snapshot, picture->report);
+		/* The texts of the groups are the response's. */
+		picture->detail_snapshot = response->snapshot;
+		response->snapshot = NULL;
+	}
+	if (response) {
+		hk__response__free_unpacked(response, NULL);
+	}
+	return r;
+}
+
+/* Leaves of GROUPS those that PICK wants. */
+static void pick_groups(struct hk_groups *groups, const struct hk_pick *pick)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < groups->count; i++) {
+		struct hk_group *group = &groups->groups[i];
+		if (is_same(pick->role, group->role) && is_picked(pick->domain, group->domain) &&
+		    is_picked(pick->function, group->function) &&
+		    is_picked(pick->library, group->library) &&
+		    is_picked(pick->host, group->host) &&
+		    (!pick->have_rank || pick->rank == group->rank)) {
+			struct hk_group last = groups->groups[kept];
+			groups->groups[kept++] = *group;
+			*group = last;
+		}
+	}
+	for (size_t i = kept; i < groups->count; i++) {
+		hk_report_numbers_fini(&groups->groups[i].numbers);
+	}
+	groups->count = kept;
+}
+
+static unsigned keys_of(const struct hk_pick *pick)
+{
+	return (pick->function ? HK_GROUP_FUNCTION : 0) | (pick->library ? HK_GROUP_LIBRARY : 0) |
+	       (pick->host ? HK_GROUP_HOST : 0) | (pick->have_rank ? HK_GROUP_RANK : 0);
+}
+
+static int take_detail(struct hk_picture *picture, const struct hk_picture_request *request)
+{
+	int r = hk_pick_copy(&picture->pick, &request->pick);
+
+	if (r == 0 && picture->job.snapshot->folded) {
+		r = ask_detail(picture, request->detail_keys);
+	} else if (r == 0) {
+		r = hk_groups_init(&picture->detail, picture->report,
+				   request->detail_keys | keys_of(&picture->pick));
+		pick_groups(&picture->detail, &picture->pick);
+	}
+	picture->have_detail = r == 0;
+	return r == -ENOMEM ? r : 0; /* without it if it is not to be had */
+}
+
+/* ---- the whole ---- */
+
+static int take_calls(struct hk_picture *picture, unsigned keys)
+{
+	const Hk__Snapshot *snapshot = picture->job.snapshot;
+
+	if (snapshot->folded &&
+	    (snapshot->fold_keys ? snapshot->fold_keys : HK_GROUP_FUNCTION) != keys) {
+		picture->older = true;
+		return 0;
+	}
+	int r = snapshot->folded
+		    ? hk_groups_of_functions(&picture->calls, snapshot, picture->report)
+		    : hk_groups_init(&picture->calls, picture->report, keys);
+	picture->keys = r == 0 ? keys : 0;
+	return r;
+}
+
+static void take_disk(struct hk_picture *picture)
+{
+	struct statvfs disk;
+	const struct hk_job *job = &picture->job;
+
+	picture->stored_bytes = job->snapshot->job->stored_bytes;
+	picture->disk_free = NAN;
+	if (job->live && !job->elsewhere && statvfs(job->directory, &disk) == 0 &&
+	    disk.f_blocks > 0) {
+		picture->disk_free = (double)disk.f_bavail / (double)disk.f_blocks;
+	}
+}
+
+static int fill(struct hk_picture *picture, const struct hk_picture_request *request)
+{
+	int r = hk_report_new(picture->job.snapshot, &picture->report);
+
+	if (r < 0) {
+		return r;
+	}
+	picture->duration_ns = picture->report->job.duration_ns;
+	take_disk(picture);
+	if (request->keys != 0) {
+		r = take_calls(picture, request->keys);
+	}
+	if (r == 0 && request->pick.role && !picture->older) {
+		r = take_detail(picture, request);
+	}
+	return r;
+}
+
+int hk_picture_take(const struct hk_picture_request *request, struct hk_picture **ret_picture)
+{
+	struct hk_picture *picture = calloc(1, sizeof(*picture));
+
+	*ret_picture = NULL;
+	if (!picture) {
+		hk_error("cannot show the job: %s", strerror(ENOMEM));
+		return HK_EXIT_FAILED;
+	}
+	hk_job_snapshot_fold(request->keys);
+	int code = hk_job_open(request->job, &picture->job);
+	if (code != HK_EXIT_DONE) {
+		free(picture);
+		return code;
+	}
+	int r = fill(picture, request);
+	if (r < 0) {
+		hk_error("cannot show the job: %s", strerror(-r));
+		hk_picture_free(picture);
+		return HK_EXIT_FAILED;
+	}
+	*ret_picture = picture;
+	return picture->job.damaged ? HK_EXIT_FAILED : HK_EXIT_DONE;
+}
+
+struct hk_picture *hk_picture_free(struct hk_picture *picture)
+{
+	if (picture) {
+		hk_groups_fini(&picture->calls);
+		hk_groups_fini(&picture->detail);
+		if (picture->detail_snapshot) {
+			hk__snapshot__free_unpacked(picture->detail_snapshot, NULL);
+		}
+		hk_pick_fini(&picture->pick);
+		picture->report = hk_report_free(picture->report);
+		hk_job_close(&picture->job);
+		free(picture);
+	}
+	return NULL;
+}
+
+enum hk_picture_state hk_picture_state(const struct hk_picture *picture)
+{
+	if (picture->job.snapshot->job->closed) {
+		return HK_PICTURE_ENDED;
+	}
+	return picture->job.live ? HK_PICTURE_LIVE : HK_PICTURE_LEFT;
+}
