@@ -6,7 +6,8 @@
 
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/job/job.h"
+#include "cli/job/collector_client.h"
+#include "cli/job/job_open.h"
 #include "cli/option.h"
 #include "hooks/hook.h"
 #include "hooks/names.h"
@@ -315,7 +316,7 @@ static int run(int argc, char **argv)
 			hk_warning("only the processes of this node are told: run ctl on the "
 				   "others too");
 		}
-		code = hk_job_ask_its(&job, &wish.request, &response);
+		code = hk_client_ask(job.url, &wish.request, &response);
 	} else {
 		hk_error("job %s has ended, or its collector has", job.snapshot->job->id);
 		code = HK_EXIT_ABSENT;

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/diff/diff_write.h"
-#include "cli/job/job.h"
+#include "cli/job/job_open.h"
 #include "cli/option.h"
 
 #define ROWS 30u

@@ -13,7 +13,7 @@
 #include "cli/export/source.h"
 #include "cli/export/timeline.h"
 #include "cli/job/clock_check.h"
-#include "cli/job/job.h"
+#include "cli/job/job_open.h"
 #include "cli/job/job_selection.h"
 #include "cli/option.h"
 #include "report/quantity.h"

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/export/timeline.h"
-#include "cli/job/job.h"
+#include "cli/job/job_open.h"
 #include "cli/job/job_selection.h"
 #include "cli/log/log_filter.h"
 #include "cli/log/log_follow.h"

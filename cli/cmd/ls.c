@@ -152,7 +152,7 @@ static int add_collectors(struct list *list)
 		request.what_case = HK__REQUEST__WHAT_LIST;
 		request.list = &what;
 		if (hk_command_setting("collector")) {
-			int code = hk_job_ask(&request, &response);
+			int code = hk_collectors_ask(&request, &response);
 			if (code != HK_EXIT_DONE) {
 				return code;
 			}
@@ -281,7 +281,7 @@ static int fill(struct list *list, const struct arguments *arguments)
 	if (code != HK_EXIT_DONE) {
 		return code;
 	}
-	if (hk_job_store(store) == 0) {
+	if (hk_collectors_store(store) == 0) {
 		if (arguments->store && access(store, R_OK | X_OK) < 0) {
 			hk_error("cannot read %s: %s", store, strerror(errno));
 			return HK_EXIT_ABSENT;

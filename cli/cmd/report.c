@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/html/html.h"
 #include "cli/job/clock_check.h"
-#include "cli/job/job.h"
+#include "cli/job/job_open.h"
 #include "cli/option.h"
 #include "cli/tables/memory_table.h"
 #include "cli/tables/symbol_table.h"

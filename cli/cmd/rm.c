@@ -6,8 +6,8 @@
 
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/job/job.h"
 #include "cli/job/job_files.h"
+#include "cli/job/job_open.h"
 #include "cli/option.h"
 
 #define JOBS_MAX 1024

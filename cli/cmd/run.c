@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/job/job.h"
 #include "cli/option.h"
 #include "cli/run/command_process.h"
 #include "cli/run/launcher.h"

@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "cli/job/collector_client.h"
 #include "cli/job/collectors.h"
-#include "cli/job/job.h"
+#include "cli/job/job_open.h"
 #include "cli/option.h"
 #include "cli/target/coverage_table.h"
 #include "report/name.h"
@@ -383,7 +383,7 @@ static int show(const struct hk_collectors *all, size_t at, bool json)
 
 	request.what_case = HK__REQUEST__WHAT_STATUS;
 	request.status = &what;
-	int code = hk_job_ask_at(all->url[at], &request, &response);
+	int code = hk_client_ask(all->url[at], &request, &response);
 	if (code != HK_EXIT_DONE) {
 		return code;
 	}
@@ -422,7 +422,7 @@ static int run(int argc, char **argv)
 		code = show(&collectors, i, arguments.json);
 	}
 	if (collectors.count == 0) {
-		code = hk_call_failed(hk_job_collector(), -ECONNREFUSED);
+		code = hk_call_failed(hk_collectors_default(), -ECONNREFUSED);
 	}
 	return hk_command_output_close(stdout, code);
 }

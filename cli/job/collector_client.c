@@ -116,3 +116,21 @@ int hk_call_failed(const char *url, int error)
 		return HK_EXIT_FAILED;
 	}
 }
+
+int hk_client_ask(const char *url, Hk__Request *request, Hk__Response **ret_response)
+{
+	Hk__Response *response;
+	int r = hk_call(url, request, HK_CLIENT_TIMEOUT_MS, &response);
+
+	if (r < 0) {
+		return hk_call_failed(url, r);
+	}
+	if (response->error < 0) {
+		int code = response->error == -ENOENT ? HK_EXIT_ABSENT : HK_EXIT_FAILED;
+		hk_error("%s", *response->text ? response->text : strerror(-response->error));
+		hk__response__free_unpacked(response, NULL);
+		return code;
+	}
+	*ret_response = response;
+	return HK_EXIT_DONE;
+}

@@ -18,4 +18,10 @@ int hk_call_failed(const char *url, int error);
 /* The same as what is said of the collector: "does not answer". Lasts until it is called again. */
 const char *hk_call_reason(int error);
 
+#define HK_CLIENT_TIMEOUT_MS 10000
+
+/* Sends REQUEST to the collector at URL. Returns HK_EXIT_DONE, or another exit code after a line on
+ * stderr. The caller frees the response with hk__response__free_unpacked. */
+int hk_client_ask(const char *url, Hk__Request *request, Hk__Response **ret_response);
+
 #endif

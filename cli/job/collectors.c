@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/rundir.h"
 #include "cli/command.h"
 #include "cli/job/collector_client.h"
-#include "cli/job/job.h"
 
 #define ASK_TIMEOUT_MS 2000
 
@@ -38,7 +38,8 @@ static void add_private(struct hk_collectors *collectors, const char *base)
 	char path[PATH_MAX];
 
 	for (struct dirent *entry; entries && (entry = readdir(entries));) {
-		if (strncmp(entry->d_name, HK_JOB_RUNDIR, strlen(HK_JOB_RUNDIR)) == 0 &&
+		if (strncmp(entry->d_name, HK_COLLECTORS_PRIVATE, strlen(HK_COLLECTORS_PRIVATE)) ==
+			0 &&
 		    snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) < PATH_MAX) {
 			add(collectors, path);
 		}
@@ -96,4 +97,93 @@ int hk_collectors_newest(const struct hk_collectors *collectors)
 		hk__response__free_unpacked(response, NULL);
 	}
 	return newest;
+}
+
+const char *hk_collectors_default(void)
+{
+	static char url[HK_REQUEST_URL_BYTES];
+	const char *chosen = hk_command_setting("collector");
+	char path[PATH_MAX];
+
+	if (chosen) {
+		return chosen;
+	}
+	int fd = hk_rundir_open_default(0, path);
+	if (fd < 0) {
+		return NULL;
+	}
+	close(fd);
+	return hk_request_url(path, url) == 0 ? url : NULL;
+}
+
+int hk_collectors_ask(Hk__Request *request, Hk__Response **ret_response)
+{
+	return hk_client_ask(hk_collectors_default(), request, ret_response);
+}
+
+/* Store of the collector that runs; 0, or -errno when none answers. */
+static int collector_store(char path[PATH_MAX])
+{
+	Hk__StatusRequest what = HK__STATUS_REQUEST__INIT;
+	Hk__Request request = HK__REQUEST__INIT;
+	Hk__Response *response;
+
+	request.what_case = HK__REQUEST__WHAT_STATUS;
+	request.status = &what;
+	int r = hk_call(hk_collectors_default(), &request, HK_CLIENT_TIMEOUT_MS, &response);
+	if (r < 0) {
+		return r;
+	}
+	bool told = response->status && *response->status->store;
+	if (told) {
+		snprintf(path, PATH_MAX, "%s", response->status->store);
+	}
+	hk__response__free_unpacked(response, NULL);
+	return told ? 0 : -ENOENT;
+}
+
+int hk_collectors_store(char path[PATH_MAX])
+{
+	const char *chosen = hk_command_setting("store");
+	const char *state = getenv("XDG_STATE_HOME");
+	const char *home = getenv("HOME");
+	int length;
+
+	if (chosen) {
+		length = snprintf(path, PATH_MAX, "%s", chosen);
+	} else if (collector_store(path) == 0) {
+		return 0; /* with jobs in it that ended before this collector began */
+	} else if (state && *state == '/') {
+		length = snprintf(path, PATH_MAX, "%s/hooktrace", state);
+	} else if (home && *home) {
+		length = snprintf(path, PATH_MAX, "%s/.local/state/hooktrace", home);
+	} else {
+		return -ENOENT;
+	}
+	return length < PATH_MAX ? 0 : -ENOENT;
+}
+
+int hk_collectors_private_rundir(const char *parent, const char *name, int create,
+				 char path[PATH_MAX])
+{
+	uint64_t hash = 14695981039346656037u; /* FNV-1a: short, and the same in every process */
+	char absolute[PATH_MAX], base[PATH_MAX];
+
+	if (!realpath(parent, absolute)) {
+		return -errno;
+	}
+	int fd = hk_rundir_open_default(create, base);
+	if (fd < 0) {
+		return fd;
+	}
+	close(fd);
+	for (const char *at = absolute; *at; at++) {
+		hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+	}
+	for (const char *at = name; *at; at++) {
+		hash = (hash ^ ((unsigned char)*at | 0x100u)) * 1099511628211u;
+	}
+	int length = snprintf(path, PATH_MAX, "%s/" HK_COLLECTORS_PRIVATE "%016llx", base,
+			      (unsigned long long)hash);
+	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
 }

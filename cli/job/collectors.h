@@ -7,9 +7,13 @@
 #ifndef HK_CLI_JOB_COLLECTORS_H
 #define HK_CLI_JOB_COLLECTORS_H
 
+#include <limits.h>
 #include <stddef.h>
 
 #include "wire/request.h"
+
+/* First letters of the run directories of private collectors, below those of the user. */
+#define HK_COLLECTORS_PRIVATE "job-"
 
 #define HK_COLLECTORS_MAX 64u
 
@@ -27,5 +31,23 @@ void hk_collectors_find(struct hk_collectors *collectors);
 /* Asks all COLLECTORS for their lists of jobs. The one that keeps the newest job that runs, or if
  * none runs the newest of all; its index, or -ENOENT if no collector answers with a job. */
 int hk_collectors_newest(const struct hk_collectors *collectors);
+
+/* URL of the collector: --collector, HOOK_COLLECTOR, configuration, else the run directory's
+ * socket; NULL when there is no such path. Static memory. */
+const char *hk_collectors_default(void);
+
+/* hk_client_ask of hk_collectors_default(). */
+int hk_collectors_ask(Hk__Request *request, Hk__Response **ret_response);
+
+/* Where jobs are kept: as set, else where the running collector keeps them, else where one would. 0
+ * or -ENOENT: no home. */
+int hk_collectors_store(char path[PATH_MAX]);
+
+/* The run directory of the private collector of a job below `parent`, derived so that all processes
+ * of a node agree without talking: `name` is the job's key for ranks of a launcher, else the name
+ * of the job's directory. `create`: makes the user's run directory that it lies in. 0,
+ * -ENAMETOOLONG, -errno. */
+int hk_collectors_private_rundir(const char *parent, const char *name, int create,
+				 char path[PATH_MAX]);
 
 #endif

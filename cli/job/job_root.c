@@ -61,7 +61,7 @@ static int is_over(const char *directory)
 	what.no_histograms = true;
 	request.what_case = HK__REQUEST__WHAT_SNAPSHOT;
 	request.snapshot = &what;
-	int r = *what.job ? hk_call(part->job->upstream, &request, HK_JOB_ASK_TIMEOUT_MS, &response)
+	int r = *what.job ? hk_call(part->job->upstream, &request, HK_CLIENT_TIMEOUT_MS, &response)
 			  : -EAGAIN;
 	if (r == 0) {
 		r = response->snapshot && response->snapshot->job &&

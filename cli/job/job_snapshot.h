@@ -4,8 +4,6 @@
 
 #include "cli/job/job.h"
 
-#define HK_JOB_ASK_TIMEOUT_MS 10000
-
 /* KEYS: from now on collectors are asked for jobs whose calls are folded by these, HK_GROUP_* of
  * report/group.h, which is all that a screen of many ranks needs; 0: whole. Directories are read
  * whole. */

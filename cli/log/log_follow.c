@@ -16,7 +16,7 @@
 #include "cli/export/source.h"
 #include "cli/export/span.h"
 #include "cli/export/tracks.h"
-#include "cli/job/job.h"
+#include "cli/job/job_open.h"
 #include "cli/log/log_line.h"
 #include "report/clock.h"
 #include "report/report.h"

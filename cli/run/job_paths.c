@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/rundir.h"
+#include "cli/job/collectors.h"
 #include "cli/job/job.h"
 #include "cli/run/collector_start.h"
 #include "cli/run/session.h"
@@ -205,7 +206,8 @@ void hk_place_prune_rundirs(const char *base)
 	char path[PATH_MAX];
 
 	for (struct dirent *entry; directory && (entry = readdir(directory));) {
-		if (strncmp(entry->d_name, HK_JOB_RUNDIR, strlen(HK_JOB_RUNDIR)) == 0 &&
+		if (strncmp(entry->d_name, HK_COLLECTORS_PRIVATE, strlen(HK_COLLECTORS_PRIVATE)) ==
+			0 &&
 		    snprintf(path, sizeof(path), "%s/%s", base, entry->d_name) < PATH_MAX) {
 			prune(path);
 		}

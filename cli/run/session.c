@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/rundir.h"
 #include "cli/command.h"
+#include "cli/job/collectors.h"
 #include "cli/job/job.h"
 #include "cli/run/collector_start.h"
 #include "cli/run/job_paths.h"
@@ -158,7 +159,7 @@ static int find_named(struct hk_keeper *keeper)
 
 	request.what_case = HK__REQUEST__WHAT_STATUS;
 	request.status = &what;
-	if (hk_job_ask(&request, &response) != HK_EXIT_DONE) {
+	if (hk_collectors_ask(&request, &response) != HK_EXIT_DONE) {
 		return -ECONNREFUSED;
 	}
 	int r = response->status ? use_run_directory(keeper, response->status->run_directory, 0)
@@ -259,7 +260,8 @@ static int make_private(struct hk_keeper *keeper, const struct hk_keeper_wish *w
 			 where, strerror(-r));
 		return r;
 	}
-	r = hk_job_private_rundir(parent, keeper->inside ? keeper->id : hk_name_base(made), 1, run);
+	r = hk_collectors_private_rundir(parent, keeper->inside ? keeper->id : hk_name_base(made),
+					 1, run);
 	r = r < 0 ? r : use_run_directory(keeper, run, 1);
 	if (r < 0) {
 		hk_error("cannot make a run directory: %s (set HOOK_RUN_DIR)",

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/job/clock_check.h"
-#include "cli/job/job.h"
+#include "cli/job/job_open.h"
 #include "cli/job/job_root.h"
 #include "cli/run/job_page.h"
 #include "cli/run/session.h"

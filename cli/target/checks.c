@@ -11,7 +11,7 @@
 #include "base/rundir.h"
 #include "cli/command.h"
 #include "cli/job/collector_client.h"
-#include "cli/job/job.h"
+#include "cli/job/collectors.h"
 #include "cli/target/agent_library.h"
 #include "cli/target/run_capture.h"
 #include "ring/writer.h"
@@ -168,7 +168,7 @@ static void check_collector(struct hk_check_result *result)
 {
 	Hk__Request request = HK__REQUEST__INIT;
 	Hk__StatusRequest what = HK__STATUS_REQUEST__INIT;
-	const char *url = hk_job_collector();
+	const char *url = hk_collectors_default();
 	Hk__Response *response = NULL;
 	int rc;
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/job/job.h"
 #include "cli/job/job_files.h"
+#include "cli/job/job_open.h"
 
 #define JOB "doctor"
 #define RUN_FAILED 125 /* up to 127: the command did not start, and `run` has said why */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/job/collector_client.h"
 #include "ring/segment.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -48,7 +49,7 @@ static void set_level(struct hk_lookout *lookout, struct hk_lookout_answer *answ
 	request.what_case = HK__REQUEST__WHAT_CONTROL;
 	request.control = &control;
 	answer->is_level = true;
-	answer->code = hk_job_ask_its(&lookout->job, &request, &response);
+	answer->code = hk_client_ask(lookout->job.url, &request, &response);
 	if (answer->code == HK_EXIT_DONE) {
 		if (response->control) {
 			answer->sites = response->control->sites;

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/job/job_open.h"
 #include "cli/job/job_snapshot.h"
 #include "report/numbers.h"
 

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/job/job.h"
+#include "cli/job/collectors.h"
+#include "cli/job/job_open.h"
 #include "cli/run/job_paths.h"
 #include "wire/statistics.h"
 
@@ -76,9 +77,9 @@ static void test_private_rundir_is_derived(void **state)
 {
 	char a[PATH_MAX], b[PATH_MAX], c[PATH_MAX];
 	(void)state;
-	assert_int_equal(hk_job_private_rundir("store", "x", 1, a), 0);
-	assert_int_equal(hk_job_private_rundir("./store/../store", "x", 1, b), 0);
-	assert_int_equal(hk_job_private_rundir("store", "y", 1, c), 0);
+	assert_int_equal(hk_collectors_private_rundir("store", "x", 1, a), 0);
+	assert_int_equal(hk_collectors_private_rundir("./store/../store", "x", 1, b), 0);
+	assert_int_equal(hk_collectors_private_rundir("store", "y", 1, c), 0);
 	assert_string_equal(a, b);
 	assert_string_not_equal(a, c);
 }

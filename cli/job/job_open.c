@@ -1,0 +1,361 @@
+#include "cli/job/job_open.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/command.h"
+#include "cli/job/collector_client.h"
+#include "cli/job/collectors.h"
+#include "cli/job/job_root.h"
+#include "cli/job/job_snapshot.h"
+#include "cli/job/job_summary.h"
+#include "wire/nodes.h"
+#include "wire/statistics.h"
+
+/* ---- from a directory ---- */
+
+/* Takes the job's state from the collector at URL if it keeps this very job. */
+static bool refresh_from(struct hk_job *job, const char *url)
+{
+	Hk__Response *response = NULL;
+	char theirs[PATH_MAX];
+	bool same = hk_job_snapshot_ask(url, job->snapshot->job->id, &response) == 0 &&
+		    realpath(response->snapshot->job->directory, theirs) &&
+		    strcmp(theirs, job->directory) == 0;
+
+	if (same) {
+		hk__snapshot__free_unpacked(job->snapshot, NULL);
+		hk_job_snapshot_take(job, response, url);
+	}
+	if (response) {
+		hk__response__free_unpacked(response, NULL);
+	}
+	return same;
+}
+
+/* A job that is still going on is fresher in its collector than in its file: a private one, known
+ * by the job's directory or by its key, or the user's. */
+static void refresh(struct hk_job *job)
+{
+	char parent[PATH_MAX + 4], run[PATH_MAX], url[HK_REQUEST_URL_BYTES], key[256];
+	const char *names[] = {strrchr(job->directory, '/') + 1, key};
+
+	snprintf(key, sizeof(key), "%s",
+		 *job->snapshot->job->key ? job->snapshot->job->key : job->snapshot->job->id);
+	snprintf(parent, sizeof(parent), "%s/..", job->directory);
+	for (size_t i = 0; i < 2; i++) {
+		if (hk_collectors_private_rundir(parent, names[i], 0, run) == 0 &&
+		    access(run, F_OK) == 0 && hk_request_url(run, url) == 0 &&
+		    refresh_from(job, url)) {
+			return;
+		}
+	}
+	if (hk_collectors_default()) {
+		refresh_from(job, hk_collectors_default());
+	}
+}
+
+/* Whether job.json says that the job has ended. */
+static bool has_ended(const char *directory)
+{
+	struct hk_job_card card;
+
+	if (hk_job_card_read(directory, &card) < 0) {
+		return false;
+	}
+	bool ended = card.closed;
+	hk_job_card_fini(&card);
+	return ended;
+}
+
+/* ---- from the directories of nodes ---- */
+
+/* One line for each node of which something is missing. */
+static void tell_parts(struct hk_job *job, const struct hk_nodes *nodes)
+{
+	for (size_t i = 0; i < nodes->count; i++) {
+		const struct hk_node_part *part = &nodes->parts[i];
+		if (part->error == -ENOENT && part->fresh) {
+			continue; /* about to begin */
+		}
+		if (part->error == -EBADMSG) {
+			hk_warning("node %s: " HK_STATISTICS_FILE
+				   " is damaged: what could be read of it is here",
+				   part->name);
+		} else if (part->error < 0) {
+			hk_warning("node %s is missing: %s", part->name, strerror(-part->error));
+		} else if (part->open && !part->fresh) {
+			hk_warning("node %s fell silent: its collector or its machine has ended",
+				   part->name);
+		} else {
+			continue;
+		}
+		job->damaged = true;
+	}
+}
+
+/* The parts that nodes wrote, each into a directory of its own, as one job. -ENOENT: there are
+ * none. */
+static int load_nodes(struct hk_job *job)
+{
+	struct hk_nodes nodes;
+	int r = hk_nodes_find(job->directory, &nodes);
+
+	if (r < 0) {
+		return r;
+	}
+	r = hk_nodes_load(job->directory, &nodes, &job->snapshot);
+	if (r == 0) {
+		job->shared = true;
+		job->live = !job->snapshot->job->closed;
+		tell_parts(job, &nodes);
+	}
+	hk_nodes_fini(&nodes);
+	return r;
+}
+
+static int open_directory(const char *path, struct hk_job *job)
+{
+	if (!realpath(path, job->directory)) {
+		hk_error("%s: %s", path, strerror(errno));
+		return HK_EXIT_ABSENT;
+	}
+	bool ended =
+	    has_ended(job->directory); /* before the statistics, which are first to say so */
+	int r = hk_statistics_load(job->directory, &job->snapshot);
+	if (r == -ENOENT) {
+		r = load_nodes(job);
+		job->live =
+		    job->live && !ended; /* the end of one may be lost with its statistics */
+	}
+	if (r == -EBADMSG && job->snapshot) {
+		hk_warning("%s/" HK_STATISTICS_FILE " is damaged: this is what could be read",
+			   path);
+		job->damaged = true;
+		r = 0;
+	}
+	if (r < 0) {
+		bool absent = r == -ENOENT || r == -ENOTDIR;
+		hk_error(absent ? "%s holds no job (%s): hookcli ls shows the jobs there are"
+				: "%s/" HK_STATISTICS_FILE " cannot be read: %s",
+			 path,
+			 absent		 ? "no " HK_STATISTICS_FILE " file"
+			 : r == -EBADMSG ? "hooktrace did not write it"
+					 : strerror(-r));
+		return absent ? HK_EXIT_ABSENT : HK_EXIT_FAILED;
+	}
+	if (!job->snapshot->job->closed && !job->shared) {
+		refresh(job);
+	}
+	if (ended && !job->live && !job->snapshot->job->closed && !job->damaged) {
+		hk_warning("%s/" HK_STATISTICS_FILE " lacks its end: this is what could be read",
+			   path);
+		job->damaged = true;
+	}
+	return HK_EXIT_DONE;
+}
+
+/* Looks for NAME, or the one entry it is a prefix of, in the directory DIR; its path goes to PATH.
+ * How many there are, 1 for an exact match. */
+static size_t find_in(const char *dir, const char *name, char path[PATH_MAX])
+{
+	DIR *entries = opendir(dir);
+	size_t found = 0;
+
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		char candidate[PATH_MAX];
+		if (entry->d_name[0] == '.' || strncmp(entry->d_name, name, strlen(name)) != 0 ||
+		    snprintf(candidate, sizeof(candidate), "%s/%s", dir, entry->d_name) >=
+			PATH_MAX ||
+		    !hk_job_card_is_job(candidate)) {
+			continue;
+		}
+		memcpy(path, candidate, sizeof(candidate));
+		found++;
+		if (strcmp(entry->d_name, name) == 0) {
+			found = 1;
+			break;
+		}
+	}
+	if (entries) {
+		closedir(entries);
+	}
+	return found;
+}
+
+/* The same among the jobs that lie in this directory as hook-COMMAND-ID, by their ids. */
+static size_t find_here(const char *name, char path[PATH_MAX])
+{
+	DIR *entries = opendir(".");
+	size_t length = strlen(name), exact = 0, begun = 0;
+
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
+		if (strncmp(entry->d_name, HK_JOB_HERE, strlen(HK_JOB_HERE)) != 0 ||
+		    strcmp(entry->d_name, HK_JOB_LAST) == 0) {
+			continue;
+		}
+		struct hk_job_card card;
+		if (!hk_job_card_is_job(entry->d_name) ||
+		    hk_job_card_read(entry->d_name, &card) < 0) {
+			continue;
+		}
+		bool fits = strncmp(card.id, name, length) == 0, whole = fits && !card.id[length];
+		if (whole || (fits && exact == 0)) {
+			snprintf(path, PATH_MAX, "./%s", entry->d_name);
+		}
+		exact += whole;
+		begun += fits;
+		hk_job_card_fini(&card);
+	}
+	if (entries) {
+		closedir(entries);
+	}
+	return exact > 0 ? exact : begun;
+}
+
+static void tell_several(const char *name)
+{
+	hk_error("several jobs begin with '%s': give the directory that hookcli ls shows", name);
+}
+
+/* The collector has only its node's part of a job whose nodes have a directory each. */
+static int complete(struct hk_job *job)
+{
+	struct hk_job whole = {0};
+
+	if (!*job->snapshot->job->whole) {
+		return HK_EXIT_DONE;
+	}
+	int code = open_directory(job->snapshot->job->whole, &whole);
+	if (code == HK_EXIT_DONE) {
+		memcpy(whole.url, job->url, sizeof(whole.url));
+		hk_job_close(job);
+		*job = whole;
+	}
+	return code;
+}
+
+/* Takes the job called NAME from the first of the user's collectors that has it. What the first
+ * collector answered, if none has. */
+static int ask_all(const char *name, struct hk_job *job)
+{
+	static struct hk_collectors collectors;
+	int first = -ECONNREFUSED;
+
+	hk_collectors_find(&collectors);
+	for (size_t i = 0; i < collectors.count; i++) {
+		Hk__Response *response = NULL;
+		int r = hk_job_snapshot_ask(collectors.url[i], name, &response);
+		if (r == 0) {
+			hk_job_snapshot_take(job, response, collectors.url[i]);
+		}
+		if (response) {
+			hk__response__free_unpacked(response, NULL);
+		}
+		if (r == 0 || r == -ENOTUNIQ) {
+			return r;
+		}
+		first = i == 0 ? r : first;
+	}
+	return first;
+}
+
+static int open_named(const char *name, struct hk_job *job)
+{
+	char store[PATH_MAX], path[PATH_MAX];
+	const char *url = hk_collectors_default();
+	int r = ask_all(name, job);
+
+	if (r == 0) {
+		return complete(job);
+	}
+	if (r == -ENOTUNIQ) {
+		tell_several(name);
+	}
+	/* Who names a collector does not mean a job that happens to lie here. */
+	if (hk_command_setting("collector") && r != -ENOENT && r != -ENOTUNIQ) {
+		return hk_call_failed(url, r);
+	}
+	size_t found = 0;
+	if (r != -ENOTUNIQ && hk_collectors_store(store) == 0) {
+		found = find_in(store, name, path);
+	}
+	if (r != -ENOTUNIQ && found == 0) {
+		found = find_here(name, path);
+	}
+	if (found == 1) {
+		return open_directory(path, job);
+	}
+	if (found > 1) {
+		tell_several(name);
+	} else if (r != -ENOTUNIQ) {
+		hk_error("no job '%s': hookcli ls shows the jobs there are", name);
+	}
+	return HK_EXIT_ABSENT;
+}
+
+/* The newest job that runs, whichever of the user's collectors keeps it; if none runs the newest.
+ */
+static int open_newest(struct hk_job *job)
+{
+	static struct hk_collectors collectors;
+	Hk__Response *response = NULL;
+
+	hk_collectors_find(&collectors);
+	int newest = collectors.count > 1 ? hk_collectors_newest(&collectors) : -ENOENT;
+	const char *url = newest >= 0		 ? collectors.url[newest]
+			  : collectors.count > 0 ? collectors.url[0]
+						 : hk_collectors_default();
+	int r = hk_job_snapshot_ask(url, "", &response);
+	int code = HK_EXIT_DONE;
+
+	if (r == 0) {
+		hk_job_snapshot_take(job, response, url);
+	} else if (r == -ENOENT) {
+		hk_error("the collector has no job yet: trace one with: hookcli run -- CMD");
+		code = HK_EXIT_ABSENT;
+	} else if (r == -ECONNREFUSED) {
+		hk_error("no job: no ./" HK_JOB_LAST
+			 " here and no collector running; " HK_CALL_START_HINT);
+		code = HK_EXIT_ABSENT;
+	} else {
+		code = hk_call_failed(url, r);
+	}
+	if (response) {
+		hk__response__free_unpacked(response, NULL);
+	}
+	return r == 0 ? complete(job) : code;
+}
+
+/* ---- any ---- */
+
+int hk_job_open(const char *name, struct hk_job *ret_job)
+{
+	struct hk_job job = {0};
+	struct stat status;
+	int code;
+
+	if (!name) {
+		/* --collector says where to look. */
+		bool here = !hk_command_setting("collector") && hk_job_card_is_job(HK_JOB_LAST);
+		code = here ? open_directory(HK_JOB_LAST, &job) : open_newest(&job);
+	} else if (strchr(name, '/') || (stat(name, &status) == 0 && S_ISDIR(status.st_mode))) {
+		code = open_directory(name, &job);
+	} else {
+		code = open_named(name, &job);
+	}
+	/* Who names a collector wants to see what that one has. */
+	if (code == HK_EXIT_DONE && *job.snapshot->job->upstream &&
+	    !hk_command_setting("collector")) {
+		hk_job_root_follow(&job);
+	}
+	if (code == HK_EXIT_DONE) {
+		*ret_job = job;
+	}
+	return code;
+}

@@ -1,0 +1,16 @@
+/* job_open.h: finds the job that a user names and loads it, from a directory or a collector.
+ *
+ * A job is named by id, by unique prefix or by directory, whatever `hookcli ls` lists. Without a
+ * name it is ./hook-last, else the newest job of the collector. A job of which a leaf has a part is
+ * loaded from its root. An error is one line on stderr with the fix. Main thread only.
+ */
+#ifndef HK_CLI_JOB_JOB_OPEN_H
+#define HK_CLI_JOB_JOB_OPEN_H
+
+#include "cli/job/job.h"
+
+/* Loads the job called NAME (NULL: the default). Returns HK_EXIT_DONE, or another exit code after a
+ * line on stderr. Close with hk_job_close. */
+int hk_job_open(const char *name, struct hk_job *ret_job);
+
+#endif
