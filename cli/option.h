@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "cli/command.h"
-#include "cli/export/span.h"
+#include "cli/span.h"
 
 enum hk_option_key {
 	HK_OPTION_KEY_JSON = 0x1100,
@@ -31,7 +31,7 @@ enum hk_option_key {
 	}
 
 struct hk_option_ranks {
-	struct hk_timeline_ranks spans[HK_SPAN_RANKS_MAX];
+	struct hk_span_ranks spans[HK_SPAN_RANKS_MAX];
 	size_t count; /* 0: all processes */
 };
 

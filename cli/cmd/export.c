@@ -9,13 +9,13 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/export/exporter.h"
-#include "cli/export/rank_files.h"
-#include "cli/export/source.h"
-#include "cli/export/timeline.h"
 #include "cli/job/clock_check.h"
 #include "cli/job/job_open.h"
 #include "cli/job/job_selection.h"
 #include "cli/option.h"
+#include "cli/timeline/rank_files.h"
+#include "cli/timeline/source.h"
+#include "cli/timeline/timeline.h"
 #include "report/quantity.h"
 
 #define OUTPUT_BUFFER_BYTES (1u << 20)

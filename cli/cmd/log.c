@@ -7,13 +7,13 @@
 
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/export/timeline.h"
 #include "cli/job/job_open.h"
 #include "cli/job/job_selection.h"
 #include "cli/log/log_filter.h"
 #include "cli/log/log_follow.h"
 #include "cli/log/log_line.h"
 #include "cli/option.h"
+#include "cli/timeline/timeline.h"
 #include "report/clock.h"
 
 #define OUTPUT_BUFFER_BYTES (1u << 16)

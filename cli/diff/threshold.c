@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/export/span.h"
+#include "cli/span.h"
 #include "hooks/pattern.h"
 #include "settings/keep.h"
 

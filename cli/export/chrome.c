@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "cli/export/activity.h"
+#include "cli/export/chain.h"
 #include "cli/export/curve.h"
 #include "cli/export/details_json.h"
 #include "cli/export/exporter.h"
-#include "cli/export/flow/chain.h"
 #include "hooks/names.h"
 #include "report/json_stream.h"
 

@@ -75,7 +75,7 @@ struct hk_export_flows {
 	uint64_t apart;		  /* calls of ranks some of whose records are missing */
 };
 
-struct hk_mail; /* exporters/mailbox.h */
+struct hk_mail; /* cli/flow/mailbox.h */
 
 struct hk_slice {
 	uint64_t start_ns, end_ns;
@@ -90,7 +90,7 @@ struct hk_slice {
 	uint64_t flow_out;	   /* of the message it sends, if a receive may have it; else 0 */
 	uint64_t flow_joint;	   /* of what other ranks have part in too, a collective; else 0 */
 	bool flow_first;	   /* it is the first one there */
-	struct hk_mail *flow_held; /* exporters/flow.h's own */
+	struct hk_mail *flow_held; /* cli/flow/flow.h's own */
 	uint32_t arrival_count;
 	const struct hk_export_arrival *arrivals; /* at close, for as long as that takes */
 };

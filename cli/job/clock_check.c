@@ -6,8 +6,8 @@
 
 #include "chunk/cursor.h"
 #include "chunk/merge.h"
-#include "cli/export/flow/sync.h"
-#include "cli/export/source.h"
+#include "cli/flow/sync.h"
+#include "cli/timeline/source.h"
 #include "hooks/hook.h"
 #include "report/clock.h"
 

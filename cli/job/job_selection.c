@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/export/span.h"
+#include "cli/span.h"
 #include "report/quantity.h"
 #include "report/report.h"
 

@@ -3,8 +3,8 @@
 #ifndef HK_CLI_JOB_JOB_SELECTION_H
 #define HK_CLI_JOB_JOB_SELECTION_H
 
-#include "cli/export/timeline.h"
 #include "cli/job/job.h"
+#include "cli/timeline/timeline.h"
 
 /* Whether JOB has a process of the ranks of PART, and goes on until its `from_ns`. HK_EXIT_DONE, or
  * HK_EXIT_USAGE after a line on stderr that says what there is. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/export/span.h"
+#include "cli/span.h"
 #include "hooks/pattern.h"
 
 #define NODES_MAX 64

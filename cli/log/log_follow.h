@@ -7,11 +7,11 @@
 #ifndef HK_CLI_LOG_LOG_FOLLOW_H
 #define HK_CLI_LOG_LOG_FOLLOW_H
 
-#include "cli/export/timeline.h"
 #include "cli/log/log_filter.h"
+#include "cli/timeline/timeline.h"
 
 struct hk_log_options {
-	const struct hk_timeline_ranks *ranks;
+	const struct hk_span_ranks *ranks;
 	size_t rank_count;		    /* 0: all processes */
 	const struct hk_log_filter *filter; /* NULL: every call */
 	bool colour;

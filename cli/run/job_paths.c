@@ -16,7 +16,7 @@
 #include "cli/job/collectors.h"
 #include "cli/job/job.h"
 #include "cli/run/collector_start.h"
-#include "cli/run/session.h"
+#include "cli/run/session_members.h"
 #include "report/name.h"
 #include "ring/segment.h"
 
@@ -100,9 +100,9 @@ static bool begins(const char *name, const char *with)
 /* What hookcli and the collector keep there; segments are not ours to remove. */
 static bool is_leftover(const char *name)
 {
-	static const char *const names[] = {HK_KEEPER_ELECTION, HK_COLLECTOR_START_LOG,
-					    HK_RUNDIR_LOCK,	HK_RUNDIR_SOCKET,
-					    HK_RUNDIR_NODE,	"clock"};
+	static const char *const names[] = {HK_MEMBERS_ELECTION, HK_COLLECTOR_START_LOG,
+					    HK_RUNDIR_LOCK,	 HK_RUNDIR_SOCKET,
+					    HK_RUNDIR_NODE,	 "clock"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(names[i], name) == 0) {

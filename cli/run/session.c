@@ -202,7 +202,7 @@ static int elect(struct hk_keeper *keeper, const char *parent, const char *name,
 		 const char *directory)
 {
 	char made[PATH_MAX];
-	int lock = hk_members_lock(keeper->dirfd, HK_KEEPER_ELECTION, LOCK_EX);
+	int lock = hk_members_lock(keeper->dirfd, HK_MEMBERS_ELECTION, LOCK_EX);
 	int r = 0;
 
 	if (lock < 0) {

@@ -13,9 +13,6 @@
 #include "cli/run/session_members.h"
 #include "wire/request.h"
 
-/* File in the run directory whose lock lets one hookcli at a time start a collector. */
-#define HK_KEEPER_ELECTION "election"
-
 /* Tells a `hookcli run` inside a traced job that the job is looked after. */
 #define HK_KEEPER_NESTED "HOOK_RUN_JOB"
 

@@ -12,6 +12,9 @@
 
 #include <stdbool.h>
 
+/* File in the run directory; its lock lets one hookcli at a time start a collector. */
+#define HK_MEMBERS_ELECTION "election"
+
 struct hk_child;
 
 struct hk_members {

@@ -7,8 +7,8 @@
 
 #include "chunk/cursor.h"
 #include "chunk/header.h"
-#include "cli/export/source.h"
 #include "cli/tables/overview_seen.h"
+#include "cli/timeline/source.h"
 #include "hooks/hook.h"
 #include "report/clock.h"
 #include "report/report.h"
@@ -17,7 +17,6 @@
 /* Threads of which is known what they were inside of; the slot of one may be taken by another,
  * whose nested calls then count twice for a moment. */
 #define THREAD_SLOTS 1024u
-#define OTHER "other"
 
 struct thread {
 	uint64_t uid; /* 0: unused */
@@ -106,34 +105,6 @@ static void scale_bin(struct hk_overview_bin *bin, uint64_t width_ns)
 	}
 }
 
-/* ---- domains ---- */
-
-static int add_domain(struct hk_overview *overview, const char *name)
-{
-	char *copy = strdup(name);
-
-	if (!copy) {
-		return -ENOMEM;
-	}
-	overview->domains[overview->domain_count++] = copy;
-	return 0;
-}
-
-int hk_overview_domain(struct hk_overview *overview, const char *name)
-{
-	for (size_t i = 0; i < overview->domain_count; i++) {
-		if (strcmp(overview->domains[i], name) == 0) {
-			return (int)i;
-		}
-	}
-	if (overview->domain_count == HK_OVERVIEW_DOMAINS_MAX) {
-		return HK_OVERVIEW_DOMAINS_MAX - 1;
-	}
-	bool last = overview->domain_count == HK_OVERVIEW_DOMAINS_MAX - 1;
-	int r = add_domain(overview, last ? OTHER : name);
-	return r < 0 ? r : (int)overview->domain_count - 1;
-}
-
 static int make_room(struct reading *reading, uint32_t site)
 {
 	if (site < reading->site_count) {
@@ -166,7 +137,8 @@ static int domain_of(struct reading *reading, uint32_t id)
 		bool instant = site && (site->meaning == HK_MEANING_MARK ||
 					site->meaning == HK_MEANING_COUNTER);
 		r = instant ? (int)DOMAIN_OF_NO_CALL
-			    : hk_overview_domain(reading->overview, site ? site->domain : OTHER);
+			    : hk_overview_domain(reading->overview,
+						 site ? site->domain : HK_OVERVIEW_OTHER);
 		reading->domain_of[id] = r < 0 ? DOMAIN_NONE : (uint8_t)r;
 	}
 	return r < 0 ? r : reading->domain_of[id];
@@ -558,20 +530,4 @@ int hk_overview_new(const Hk__Snapshot *snapshot, const char *directory,
 	}
 	*ret_overview = overview;
 	return 0;
-}
-
-struct hk_overview *hk_overview_free(struct hk_overview *overview)
-{
-	if (!overview) {
-		return NULL;
-	}
-	for (size_t i = 0; i < overview->rank_count; i++) {
-		free(overview->ranks[i].bins);
-	}
-	for (size_t i = 0; i < overview->domain_count; i++) {
-		free((char *)(uintptr_t)overview->domains[i]);
-	}
-	free(overview->ranks);
-	free(overview);
-	return NULL;
 }

@@ -14,12 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/tables/overview_bins.h"
 #include "report/json_stream.h"
 #include "report/report.h"
 #include "schema/wire.pb-c.h"
 
-#define HK_OVERVIEW_BINS_MAX 4096u
-#define HK_OVERVIEW_DOMAINS_MAX 16u
 /* About a second of reading. */
 #define HK_OVERVIEW_RECORDS (UINT64_C(4) << 20)
 #define HK_OVERVIEW_CHUNKS 20000u
@@ -31,45 +30,10 @@ struct hk_overview_options {
 	const struct hk_report *report; /* of the same snapshot, with its activity; NULL: none */
 };
 
-struct hk_overview_bin {
-	uint64_t calls; /* that began in it */
-	uint64_t lost;	/* records that are missing, noticed in it */
-	double unknown; /* 0 to 1: share of it of which nothing was read; what was read was scaled
-			   up */
-	/* In outermost calls of each domain, summed over threads. */
-	uint64_t busy_ns[HK_OVERVIEW_DOMAINS_MAX];
-};
-
-struct hk_overview_rank {
-	int32_t rank;
-	int64_t start_ns, end_ns;     /* as far as known */
-	struct hk_overview_bin *bins; /* all of the overview's; NULL: it has no records */
-	bool seen; /* they come from what the collector saw, and no record of it is read */
-};
-
-struct hk_overview {
-	int64_t start_ns;  /* of the first bin, since the job's start */
-	uint64_t width_ns; /* of every bin, not 0 */
-	size_t bins;
-	const char
-	    *domains[HK_OVERVIEW_DOMAINS_MAX]; /* in order of appearance; a last one "other" */
-	size_t domain_count;
-	struct hk_overview_rank *ranks; /* by rank */
-	size_t rank_count;
-	bool complete;		  /* every record that is there was read */
-	uint64_t records;	  /* read */
-	uint64_t records_there;	  /* in the files */
-	uint64_t records_missing; /* lost, given up, or on the root */
-	uint64_t damaged;	  /* stretches of files that could not be read */
-};
-
 /* The overview of SNAPSHOT's job, whose files lie in DIRECTORY. 0 and *RET_OVERVIEW, whose ranks
  * are none if no process has records; -ENOMEM; -EMFILE, -ENFILE. */
 int hk_overview_new(const Hk__Snapshot *snapshot, const char *directory,
 		    const struct hk_overview_options *options, struct hk_overview **ret_overview);
-
-/* Frees; accepts NULL, returns NULL. */
-struct hk_overview *hk_overview_free(struct hk_overview *overview);
 
 /* As member KEY (NULL: an element): start_ns, width_ns, bins, complete, records, records_there,
  * records_missing, damaged, domains[], and ranks[] with rank, start_ns, end_ns, seen, and, where it

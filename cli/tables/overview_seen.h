@@ -1,18 +1,16 @@
 /* overview_seen.h: the bins of an overview from what a job's collector saw while the job ran.
  *
- * Part of overview.c. One thread.
+ * One thread.
  */
 #ifndef HK_CLI_TABLES_OVERVIEW_SEEN_H
 #define HK_CLI_TABLES_OVERVIEW_SEEN_H
 
-#include "cli/tables/overview.h"
+#include "cli/tables/overview_bins.h"
+#include "report/report.h"
 
 /* Fills the bins of RANK, of OVERVIEW, from the activity in REPORT and sets its `seen`; leaves it
  * as it is if there is none. -ENOMEM. */
 int hk_overview_see(struct hk_overview *overview, const struct hk_report *report,
 		    struct hk_overview_rank *rank);
-
-/* Index of the domain NAME, which may be new, or -ENOMEM. */
-int hk_overview_domain(struct hk_overview *overview, const char *name);
 
 #endif

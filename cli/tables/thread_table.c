@@ -9,7 +9,7 @@
 #include <uthash.h>
 
 #include "chunk/cursor.h"
-#include "cli/export/source.h"
+#include "cli/timeline/source.h"
 #include "report/name.h"
 #include "report/quantity.h"
 #include "report/report.h"

@@ -10,8 +10,8 @@
 #include <errno.h>
 
 #include "cli/export/activity.h"
-#include "cli/export/flow/chain.h"
-#include "cli/export/flow/flow.h"
+#include "cli/export/chain.h"
+#include "cli/flow/flow.h"
 #include "hooks/hook.h"
 
 #define REQUESTS 400u /* more than a table of hashes begins with */

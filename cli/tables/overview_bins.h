@@ -1,0 +1,52 @@
+/* overview_bins.h: the numbers of an overview, per rank and bin of time. One thread. */
+#ifndef HK_CLI_TABLES_OVERVIEW_BINS_H
+#define HK_CLI_TABLES_OVERVIEW_BINS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HK_OVERVIEW_BINS_MAX 4096u
+#define HK_OVERVIEW_DOMAINS_MAX 16u
+/* The last domain, if names are more than HK_OVERVIEW_DOMAINS_MAX. */
+#define HK_OVERVIEW_OTHER "other"
+
+struct hk_overview_bin {
+	uint64_t calls; /* that began in it */
+	uint64_t lost;	/* records that are missing, noticed in it */
+	double unknown; /* 0 to 1: share of it of which nothing was read; what was read was scaled
+			   up */
+	/* In outermost calls of each domain, summed over threads. */
+	uint64_t busy_ns[HK_OVERVIEW_DOMAINS_MAX];
+};
+
+struct hk_overview_rank {
+	int32_t rank;
+	int64_t start_ns, end_ns;     /* as far as known */
+	struct hk_overview_bin *bins; /* all of the overview's; NULL: it has no records */
+	bool seen; /* they come from what the collector saw, and no record of it is read */
+};
+
+struct hk_overview {
+	int64_t start_ns;  /* of the first bin, since the job's start */
+	uint64_t width_ns; /* of every bin, not 0 */
+	size_t bins;
+	const char
+	    *domains[HK_OVERVIEW_DOMAINS_MAX]; /* in order of appearance; a last one "other" */
+	size_t domain_count;
+	struct hk_overview_rank *ranks; /* by rank */
+	size_t rank_count;
+	bool complete;		  /* every record that is there was read */
+	uint64_t records;	  /* read */
+	uint64_t records_there;	  /* in the files */
+	uint64_t records_missing; /* lost, given up, or on the root */
+	uint64_t damaged;	  /* stretches of files that could not be read */
+};
+
+/* Index of the domain NAME, which may be new, or -ENOMEM. */
+int hk_overview_domain(struct hk_overview *overview, const char *name);
+
+/* Frees; accepts NULL, returns NULL. */
+struct hk_overview *hk_overview_free(struct hk_overview *overview);
+
+#endif
