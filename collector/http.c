@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <nng/nng.h>
 #include <nng/supplemental/tls/tls.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,12 +2,15 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <nng/nng.h>
 #include <nng/supplemental/tls/tls.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "wire/dial.h"
+#include "wire/nng_error.h"
 
 #define ACCEPT_RETRY_NS 100000000u /* after a failure, mostly of descriptors */
 
@@ -103,7 +106,7 @@ int hk_listener_open(struct hk_listener *listener, const char *url, struct nng_t
 	listener->local = said.transport == HK_TRANSPORT_LOCAL;
 	int r = nng_stream_listener_alloc(&listener->stream, url);
 	if (r != 0) {
-		return hk_request_errno(r);
+		return hk_nng_errno(r);
 	}
 	pthread_mutex_init(&listener->lock, NULL);
 	if (said.transport == HK_TRANSPORT_TLS) {
@@ -119,7 +122,7 @@ int hk_listener_open(struct hk_listener *listener, const char *url, struct nng_t
 	if (r == 0) {
 		note_url(listener, url);
 	}
-	return hk_request_errno(r);
+	return hk_nng_errno(r);
 }
 
 void hk_listener_close(struct hk_listener *listener)
@@ -146,5 +149,5 @@ int hk_listener_tls(const struct hk_collector_options *options, struct nng_tls_c
 	    .certificate = options->tls_certificate,
 	    .key = options->tls_key,
 	};
-	return hk_access_tls(&access, NULL, ret_tls, problem);
+	return hk_dial_tls(&access, NULL, ret_tls, problem);
 }

@@ -9,7 +9,9 @@
 
 #include "base/clock.h"
 #include "collector/clock/estimator.h"
+#include "wire/dial.h"
 #include "wire/message.h"
+#include "wire/nng_error.h"
 #include "wire/request.h"
 
 #define MS_NS 1000000u
@@ -197,9 +199,9 @@ static int connect_to(struct hk_prober *prober, const char *url, const struct hk
 	nng_socket_set_ms(socket, NNG_OPT_RECONNMINT, RECONNECT_MS);
 	nng_socket_set_ms(socket, NNG_OPT_RECONNMAXT, RECONNECT_MAX_MS);
 	nng_socket_set_size(socket, NNG_OPT_RECVMAXSZ, ANSWER_MAX);
-	int r = hk_request_errno(nng_ctx_open(&prober->ctx, socket));
-	r = r < 0 ? r : hk_request_errno(nng_aio_alloc(&prober->aio, step, prober));
-	return r < 0 ? r : hk_access_dial(socket, url, access, 0, problem);
+	int r = hk_nng_errno(nng_ctx_open(&prober->ctx, socket));
+	r = r < 0 ? r : hk_nng_errno(nng_aio_alloc(&prober->aio, step, prober));
+	return r < 0 ? r : hk_dial(socket, url, access, 0, problem);
 }
 
 static void init_locks(struct hk_prober *prober)
@@ -236,7 +238,7 @@ int hk_prober_open(const char *url, const struct hk_access *access, struct hk_pr
 		return -ENOMEM;
 	}
 	init_locks(prober);
-	int r = hk_request_errno(nng_req0_open(&prober->socket));
+	int r = hk_nng_errno(nng_req0_open(&prober->socket));
 	if (r < 0) {
 		fini_locks(prober);
 		free(prober);

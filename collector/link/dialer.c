@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "wire/certificate.h"
+#include "wire/dial.h"
 
 #define LOOK_NS UINT64_C(60000000000)
 
@@ -29,8 +30,8 @@ static void *dial(void *data)
 {
 	struct hk_dialer *dialer = data;
 	uint64_t one = 1;
-	dialer->error = hk_access_dial(dialer->socket, dialer->url, dialer->access,
-				       NNG_DURATION_INFINITE, dialer->problem);
+	dialer->error = hk_dial(dialer->socket, dialer->url, dialer->access, NNG_DURATION_INFINITE,
+				dialer->problem);
 	look(dialer);
 	/* Pairs with the acquire of who asks for the error. */
 	atomic_store_explicit(&dialer->done, true, memory_order_release);

@@ -14,6 +14,8 @@
 #include "base/log.h"
 #include "collector/link/dialer.h"
 #include "collector/watchdog.h"
+#include "wire/dial.h"
+#include "wire/nng_error.h"
 #include "wire/request.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -126,7 +128,7 @@ static int set_up(struct hk_uplink *uplink)
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS && r == 0; i++) {
 		r = nng_ctx_open(&uplink->slots[i].ctx, socket);
 	}
-	return r ? hk_request_errno(r)
+	return r ? hk_nng_errno(r)
 		 : hk_dialer_begin(&uplink->dialer, socket, uplink->url, &uplink->access,
 				   uplink->event_fd);
 }
@@ -143,7 +145,7 @@ static int connection_begin(struct hk_uplink *uplink, uint64_t now_ns)
 {
 	/* Somebody may have put a better one there. */
 	int r = read_token(uplink, uplink->dialer.problem);
-	r = r < 0 ? r : hk_request_errno(nng_req0_open(&uplink->socket));
+	r = r < 0 ? r : hk_nng_errno(nng_req0_open(&uplink->socket));
 	if (r < 0) {
 		return r;
 	}
@@ -216,11 +218,11 @@ int hk_uplink_open(const char *url, const struct hk_access *access, struct hk_up
 	uplink->pause_ns = PAUSE_NS;
 	uplink->patience_ns = PATIENCE_NS;
 	uplink->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	int r = uplink->event_fd < 0 ? -errno : hk_access_check(url, access, problem);
+	int r = uplink->event_fd < 0 ? -errno : hk_dial_check(url, access, problem);
 	r = r < 0 ? r : read_token(uplink, problem);
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS && r == 0; i++) {
 		uplink->slots[i].uplink = uplink;
-		r = hk_request_errno(
+		r = hk_nng_errno(
 		    nng_aio_alloc(&uplink->slots[i].aio, slot_done, &uplink->slots[i]));
 	}
 	if (r < 0) {
@@ -436,7 +438,7 @@ static int pack(const Hk__Request *request, nng_msg **ret_message)
 	if (size > HK_MESSAGE_BYTES_MAX) {
 		return -EMSGSIZE;
 	}
-	int r = hk_request_errno(nng_msg_alloc(ret_message, size));
+	int r = hk_nng_errno(nng_msg_alloc(ret_message, size));
 	if (r == 0) {
 		protobuf_c_message_pack(&request->base, nng_msg_body(*ret_message));
 	}

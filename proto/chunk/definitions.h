@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "chunk/lanes.h"
-#include "chunk/writer.h"
+#include "chunk/names.h"
 
 struct hk_definitions {
 	struct hk_intern index; /* site ids that are in */

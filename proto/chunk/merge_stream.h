@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "chunk/merge.h"
+#include "chunk/merge_input.h"
 
 #define HK_NO_STREAM UINT32_MAX
 #define HK_UNKNOWN_NS INT64_MIN

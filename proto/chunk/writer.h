@@ -13,17 +13,9 @@
 #include <stddef.h>
 
 #include "chunk/format.h"
+#include "chunk/names.h"
 
 struct hk_chunk_writer;
-
-/* What the words of the records mean, asked for at finish. Either function may be NULL and may fail
- * (-errno): the definition or the name is then empty. Strings stay the callee's and must last until
- * its next call; of longer ones the first HK_CHUNK_STRING_MAX bytes are kept. */
-struct hk_chunk_names {
-	void *context;
-	int (*site)(void *context, uint32_t id, struct hk_chunk_site *ret_site);
-	int (*thread)(void *context, uint64_t uid, char ret_name[HK_CHUNK_NAME_BYTES]);
-};
 
 struct hk_chunk_options {
 	double ticks_per_ns; /* to find the end of a call; greater than 0 */

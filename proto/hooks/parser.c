@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "hooks/constant.h"
-#include "hooks/draft.h"
+#include "hooks/draft_parse.h"
 #include "hooks/fortran.h"
 #include "hooks/pattern.h"
 #include "hooks/place.h"

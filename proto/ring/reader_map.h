@@ -1,7 +1,7 @@
 /* reader_map.h: what the parts of the reader share: the mapping, its blocks as seen so far, private
  * copies.
  *
- * Private to reader.c and reader_*.c. Mapped bytes change under us: they are
+ * Private to reader_*.c. Mapped bytes change under us: they are
  * read through hk_map_* only, once, into a local value that is then checked.
  */
 #ifndef HK_RING_READER_MAP_H

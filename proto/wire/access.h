@@ -7,16 +7,15 @@
 #ifndef HK_WIRE_ACCESS_H
 #define HK_WIRE_ACCESS_H
 
-#include <limits.h>
-#include <nng/nng.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "wire/key_file.h"
 
 #define HK_ACCESS_NAME "hooktrace"
 #define HK_ACCESS_TOKEN_MIN 16u
 #define HK_ACCESS_TOKEN_MAX 255u /* bytes, without the NUL */
 #define HK_ACCESS_USER_MAX 32u	 /* likewise; a token of keygen is longer, so it is no user */
-#define HK_ACCESS_PROBLEM_BYTES (PATH_MAX + 128)
 
 /* What somebody may do; each includes those before. */
 enum hk_right {
@@ -59,24 +58,5 @@ int hk_access_tokens(const char *file, hk_access_take take, void *context,
 /* The token of FILE that gives most. As hk_access_tokens. */
 int hk_access_token(const char *file, char token[HK_ACCESS_TOKEN_MAX + 1],
 		    char problem[HK_ACCESS_PROBLEM_BYTES]);
-
-/* What ACCESS trusts and shows, as a configuration for NNG, the caller's to free; SERVER: of a
- * listener, who asks for certificates of others if there are authorities. Negative errno with
- * PROBLEM in words. URL: what will be dialled; NULL for a listener. */
-struct nng_tls_config;
-int hk_access_tls(const struct hk_access *access, const char *url, struct nng_tls_config **ret_tls,
-		  char problem[HK_ACCESS_PROBLEM_BYTES]);
-
-/* Whether ACCESS can do for URL: its files are there and make sense. As hk_access_dial, which looks
- * again each time. */
-int hk_access_check(const char *url, const struct hk_access *access,
-		    char problem[HK_ACCESS_PROBLEM_BYTES]);
-
-/* Dials URL on SOCKET as nng_dial does, with TLS where URL says so. TIMEOUT_MS: how long it may
- * take, -ETIMEDOUT after that; 0: it goes on when this has returned; NNG_DURATION_INFINITE: as long
- * as NNG waits. 0, a negative errno of hk_request_errno, or -EINVAL and the like with PROBLEM in
- * words ("" where there is no more to say than the errno does). */
-int hk_access_dial(nng_socket socket, const char *url, const struct hk_access *access,
-		   int timeout_ms, char problem[HK_ACCESS_PROBLEM_BYTES]);
 
 #endif

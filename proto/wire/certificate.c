@@ -10,6 +10,7 @@
 #include <mbedtls/ssl.h>
 #include <mbedtls/x509_crt.h>
 #include <netdb.h>
+#include <nng/nng.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -238,7 +239,7 @@ static void look_fini(struct look *look)
 	}
 }
 
-/* As hk_access_tls does it, but for the verdict on the certificate, which SHOWN takes. */
+/* As hk_dial_tls does it, but for the verdict on the certificate, which SHOWN takes. */
 static bool set_up(struct look *look, struct shown *shown)
 {
 	mbedtls_ssl_config *config = &look->config;

@@ -9,7 +9,6 @@
 
 #include "wire/change.h"
 #include "wire/columns.h"
-#include "wire/statistics.h"
 
 #define FRAME_MAGIC 0x53464b48u /* "HKFS" */
 #define HASHED_FROM 16u

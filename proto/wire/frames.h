@@ -13,6 +13,8 @@
 #include "wire/message.h"
 
 #define HK_FRAME_UID_BYTES 16u
+#define HK_STATISTICS_FRAME_MAX (16u << 20) /* bytes of one frame */
+#define HK_STATISTICS_PROCESSES_MAX 65536u  /* of one file */
 
 enum hk_frame_kind {
 	HK_FRAME_PROCESS = 1,

@@ -10,62 +10,10 @@
 
 #include "base/rundir.h"
 #include "wire/certificate.h"
+#include "wire/dial.h"
+#include "wire/nng_error.h"
 
 #define SOCKET_PATH_MAX 107
-
-/* What NNG has no code for. */
-static int system_errno(int error)
-{
-	switch (error) {
-	case ENETUNREACH:
-	case ENETDOWN:
-	case EHOSTDOWN:
-	case ENONET:
-		return -EHOSTUNREACH;
-	default:
-		return -error;
-	}
-}
-
-int hk_request_errno(int nng_error)
-{
-	switch (nng_error) {
-	case 0:
-		return 0;
-	case NNG_ENOMEM:
-		return -ENOMEM;
-	case NNG_EINVAL:
-	case NNG_EADDRINVAL:
-	case NNG_ENOTSUP:
-		return -EINVAL;
-	case NNG_ETIMEDOUT:
-		return -ETIMEDOUT;
-	case NNG_EUNREACHABLE:
-		return -EHOSTUNREACH;
-	case NNG_ECONNREFUSED:
-	case NNG_ENOENT:
-	case NNG_ECLOSED:
-	case NNG_ECONNRESET:
-	case NNG_ECONNABORTED:
-		return -ECONNREFUSED;
-	case NNG_EAGAIN:
-		return -EAGAIN;
-	case NNG_EADDRINUSE:
-		return -EADDRINUSE;
-	case NNG_EPERM:
-		return -EACCES;
-	case NNG_EMSGSIZE:
-		return -EMSGSIZE;
-	case NNG_EPROTO:
-	case NNG_ECONNSHUT:
-		return -EPROTO;
-	case NNG_ECRYPTO:
-	case NNG_EPEERAUTH:
-		return -EKEYREJECTED;
-	default:
-		return nng_error & NNG_ESYSERR ? system_errno(nng_error & ~NNG_ESYSERR) : -EIO;
-	}
-}
 
 int hk_request_url(const char *path, char url[HK_REQUEST_URL_BYTES])
 {
@@ -86,13 +34,13 @@ static int exchange(nng_socket socket, const Hk__Request *request, Hk__Response 
 	if (r < 0) {
 		return r;
 	}
-	r = hk_request_errno(nng_send(socket, bytes, size, 0));
+	r = hk_nng_errno(nng_send(socket, bytes, size, 0));
 	free(bytes);
 	if (r < 0) {
 		return r;
 	}
 	nng_msg *answer;
-	r = hk_request_errno(nng_recvmsg(socket, &answer, 0));
+	r = hk_nng_errno(nng_recvmsg(socket, &answer, 0));
 	if (r < 0) {
 		return r;
 	}
@@ -122,7 +70,7 @@ static int call_socket(nng_socket socket, const char *url, const struct hk_acces
 		shown.token.data = (uint8_t *)token;
 		shown.token.len = strlen(token);
 	}
-	int r = hk_access_dial(socket, url, access, timeout_ms, problem);
+	int r = hk_dial(socket, url, access, timeout_ms, problem);
 	if (r == -EKEYREJECTED && !*problem) {
 		hk_certificate_problem(url, access, problem);
 	}
@@ -140,7 +88,7 @@ int hk_request_call_as(const char *url, const struct hk_access *access, const Hk
 {
 	nng_socket socket;
 	*problem = '\0';
-	int r = hk_request_errno(nng_req0_open(&socket));
+	int r = hk_nng_errno(nng_req0_open(&socket));
 	if (r < 0) {
 		return r;
 	}

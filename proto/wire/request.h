@@ -35,7 +35,4 @@ int hk_request_call_as(const char *url, const struct hk_access *access, const Hk
 		       int timeout_ms, Hk__Response **ret_response,
 		       char problem[HK_ACCESS_PROBLEM_BYTES]);
 
-/* Negative errno for an NNG error code: both sides translate here and nowhere else. */
-int hk_request_errno(int nng_error);
-
 #endif

@@ -13,12 +13,11 @@
 
 #include <stdint.h>
 
+#include "wire/frames.h"
 #include "wire/message.h"
 
 #define HK_STATISTICS_FILE "statistics"
-#define HK_STATISTICS_FRAME_MAX (16u << 20)
 #define HK_STATISTICS_FILE_MAX (1u << 30)
-#define HK_STATISTICS_PROCESSES_MAX 65536u
 
 struct hk_statistics;
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "wire/access.h"
+#include "wire/dial.h"
 
 #define READ_TOKEN "0123456789abcdef"
 #define CONTROL_TOKEN "fedcba9876543210fedcba9876543210"
@@ -162,16 +163,16 @@ static void test_dialling_needs_trust(void **state)
 	nng_socket none = NNG_SOCKET_INITIALIZER;
 	char problem[HK_ACCESS_PROBLEM_BYTES];
 	(void)state;
-	assert_int_equal(hk_access_dial(none, "tcp://10.1.2.3:4", NULL, 0, problem), -EINVAL);
+	assert_int_equal(hk_dial(none, "tcp://10.1.2.3:4", NULL, 0, problem), -EINVAL);
 	assert_non_null(strstr(problem, "tls+tcp://10.1.2.3:4"));
-	assert_int_equal(hk_access_dial(none, "tls+tcp://10.1.2.3:4", NULL, 0, problem), -EINVAL);
+	assert_int_equal(hk_dial(none, "tls+tcp://10.1.2.3:4", NULL, 0, problem), -EINVAL);
 	assert_non_null(strstr(problem, "--tls-ca"));
 	const struct hk_access half = {.authorities = path, .certificate = path};
-	assert_int_equal(hk_access_dial(none, "tls+tcp://10.1.2.3:4", &half, 0, problem), -EINVAL);
+	assert_int_equal(hk_dial(none, "tls+tcp://10.1.2.3:4", &half, 0, problem), -EINVAL);
 	assert_non_null(strstr(problem, "belong together"));
 	write_tokens("no certificate", 0600);
 	const struct hk_access wrong = {.authorities = path};
-	assert_int_equal(hk_access_dial(none, "tls+tcp://10.1.2.3:4", &wrong, 0, problem), -EINVAL);
+	assert_int_equal(hk_dial(none, "tls+tcp://10.1.2.3:4", &wrong, 0, problem), -EINVAL);
 	assert_non_null(strstr(problem, "no certificate in it"));
 }
 

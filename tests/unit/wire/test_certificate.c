@@ -26,6 +26,7 @@
 
 #include "wire/access.h"
 #include "wire/certificate.h"
+#include "wire/dial.h"
 
 #define PEM_BYTES 4096u
 #define PAST "20010101000000"
@@ -180,7 +181,7 @@ static int listen_anywhere(const char *certificate, const char *its_key)
 	nng_socket socket;
 	nng_listener listener;
 	int port;
-	if (hk_access_tls(&access, NULL, &tls, problem) != 0 || nng_rep0_open(&socket) != 0 ||
+	if (hk_dial_tls(&access, NULL, &tls, problem) != 0 || nng_rep0_open(&socket) != 0 ||
 	    nng_listener_create(&listener, socket, "tls+tcp://127.0.0.1:0") != 0 ||
 	    nng_listener_set_ptr(listener, NNG_OPT_TLS_CONFIG, tls) != 0 ||
 	    nng_listener_start(listener, 0) != 0 ||

@@ -1,4 +1,4 @@
-#include "hooks/draft.h"
+#include "hooks/draft_parse.h"
 
 #include <errno.h>
 #include <stdbool.h>
