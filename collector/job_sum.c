@@ -7,7 +7,7 @@
 #include "collector/root_clock.h"
 #include "collector/spool.h"
 #include "collector/state.h"
-#include "report/clock.h"
+#include "report/clock/job_clock.h"
 #include "report/nodes.h"
 
 uint32_t hk_job_live(const struct hk_job *job)

@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "chunk/format.h"
-#include "chunk/record.h"
+#include "chunk/codec/format.h"
+#include "chunk/codec/record.h"
 #include "collector/series.h"
 
 struct hk_ledger;

@@ -13,7 +13,7 @@
 #include "collector/refusals.h"
 #include "collector/server.h"
 #include "collector/tally.h"
-#include "report/name.h"
+#include "text/name.h"
 
 /* A job of more processes cannot be told by rank within the bound. */
 #define PROCESSES_BY_RANK_MAX (HK_METRICS_SERIES_MAX / 10)

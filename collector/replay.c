@@ -2,8 +2,8 @@
 
 #include <errno.h>
 
-#include "chunk/cursor.h"
-#include "chunk/header.h"
+#include "chunk/codec/header.h"
+#include "chunk/read/cursor.h"
 
 /* What one thread did may be in the file, and what another did before it still in the segment: so
  * the newest effects wait until that has been read. Segments rarely hold more than so many. */

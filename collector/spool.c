@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "chunk/file.h"
+#include "chunk/read/file.h"
 #include "collector/checkpoint.h"
 #include "collector/jobdir.h"
 #include "collector/replay.h"

@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "chunk/front.h"
-#include "chunk/writer.h"
+#include "chunk/codec/writer.h"
+#include "chunk/read/front.h"
 #include "collector/ledger.h"
 #include "ring/reader.h"
 

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "hooks/hook.h"
-#include "report/clock.h"
-#include "report/name.h"
+#include "report/clock/job_clock.h"
 #include "report/nodes.h"
 #include "report/report.h"
 #include "ring/segment.h"
+#include "text/name.h"
 #include "wire/columns.h"
 
 #define TEXT_COLUMNS 160 /* of a label: longer ones are cut */

@@ -9,11 +9,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "chunk/front.h"
+#include "chunk/read/front.h"
 #include "collector/jobdir.h"
 #include "collector/root_clock.h"
 #include "collector/spool.h"
-#include "report/clock.h"
+#include "report/clock/job_clock.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 /* So that the processes are drained in between. */

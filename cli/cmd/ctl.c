@@ -11,9 +11,9 @@
 #include "cli/option.h"
 #include "hooks/hook.h"
 #include "hooks/names.h"
-#include "report/quantity.h"
-#include "report/table.h"
 #include "ring/segment.h"
+#include "text/quantity.h"
+#include "text/table.h"
 
 #define OPTION_FOR 0x100
 #define OPTION_ALL 0x101

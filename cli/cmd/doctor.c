@@ -12,7 +12,7 @@
 #include "cli/target/hooks_option.h"
 #include "cli/target/program.h"
 #include "cli/target/trial_run.h"
-#include "report/name.h"
+#include "text/name.h"
 
 #define HOOKS_MAX 8u	  /* further ones are not looked at */
 #define PROGRAM "program" /* name of the check of the command */

@@ -16,7 +16,7 @@
 #include "cli/timeline/rank_files.h"
 #include "cli/timeline/source.h"
 #include "cli/timeline/timeline.h"
-#include "report/quantity.h"
+#include "text/quantity.h"
 
 #define OUTPUT_BUFFER_BYTES (1u << 20)
 #define PROGRESS_AFTER_NS 1000000000u

@@ -14,7 +14,7 @@
 #include "cli/log/log_line.h"
 #include "cli/option.h"
 #include "cli/timeline/timeline.h"
-#include "report/clock.h"
+#include "report/clock/job_clock.h"
 
 #define OUTPUT_BUFFER_BYTES (1u << 16)
 

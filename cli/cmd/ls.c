@@ -15,10 +15,10 @@
 #include "cli/job/job.h"
 #include "cli/job/job_summary.h"
 #include "cli/option.h"
-#include "report/name.h"
-#include "report/quantity.h"
-#include "report/table.h"
 #include "settings/settings.h"
+#include "text/name.h"
+#include "text/quantity.h"
+#include "text/table.h"
 
 #define JOBS_MAX 4096u
 #define ID_COLUMNS 255

@@ -21,9 +21,9 @@
 #include "cli/target/sanitizer.h"
 #include "hooks/hook.h"
 #include "hooks/names.h"
-#include "report/name.h"
 #include "settings/keep.h"
 #include "settings/settings.h"
+#include "text/name.h"
 
 #define EXIT_OURS 125
 #define EXIT_NOT_EXECUTABLE 126

@@ -12,11 +12,11 @@
 #include "cli/job/job_open.h"
 #include "cli/option.h"
 #include "cli/target/coverage_table.h"
-#include "report/name.h"
 #include "report/nodes.h"
-#include "report/quantity.h"
-#include "report/table.h"
 #include "settings/settings.h"
+#include "text/name.h"
+#include "text/quantity.h"
+#include "text/table.h"
 
 #define OPTION_CONFIG 0x100
 

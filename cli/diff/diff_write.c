@@ -7,10 +7,10 @@
 
 #include "cli/html/assets.h"
 #include "cli/html/page.h"
-#include "report/json_stream.h"
-#include "report/name.h"
-#include "report/quantity.h"
-#include "report/table.h"
+#include "text/json_stream.h"
+#include "text/name.h"
+#include "text/quantity.h"
+#include "text/table.h"
 
 #define COMMAND_COLUMNS 60
 #define CHANGE_BYTES 32

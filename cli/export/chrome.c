@@ -10,7 +10,7 @@
 #include "cli/export/details_json.h"
 #include "cli/export/exporter.h"
 #include "hooks/names.h"
-#include "report/json_stream.h"
+#include "text/json_stream.h"
 
 /* Where `pid` is not the rank: above any rank, below what a double or an int would spoil. */
 #define OTHER_PIDS 1000000u

@@ -6,7 +6,7 @@
 #include "cli/export/details_json.h"
 #include "cli/export/exporter.h"
 #include "hooks/names.h"
-#include "report/csv_text.h"
+#include "text/csv_text.h"
 
 struct hk_exporter {
 	FILE *output;

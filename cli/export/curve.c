@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "report/report.h"
-#include "report/utf8.h"
+#include "text/utf8.h"
 
 #define NAME_BYTES 96
 

@@ -3,7 +3,7 @@
 #define HK_CLI_EXPORT_DETAILS_JSON_H
 
 #include "cli/export/exporter.h"
-#include "report/json_stream.h"
+#include "text/json_stream.h"
 
 /* The named value WORD of KEY (enum hk_key) under its own name; nothing if it has none. */
 void hk_details_json_value(struct hk_json *json, uint8_t key, uint64_t word);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "hooks/hook.h"
-#include "report/utf8.h"
+#include "text/utf8.h"
 
 static const struct hk_exporter_ops *const exporters[] = {
     &hk_perfetto_exporter, &hk_chrome_exporter, &hk_kineto_exporter,

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "cli/export/exporter.h"
-#include "report/name.h"
-#include "report/utf8.h"
+#include "text/name.h"
+#include "text/utf8.h"
 
 #include <uthash.h>
 

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/leeway.h"
+#include "report/clock/clock_slack.h"
 
 struct hk_sync;
 

@@ -11,8 +11,8 @@
 
 #include "cli/tables/overview.h"
 #include "report/group.h"
-#include "report/json_stream.h"
 #include "report/report.h"
+#include "text/json_stream.h"
 
 /* At most this many rows of each table. */
 #define HK_HTML_ROWS 2048u

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/html/document.h"
-#include "report/strings.h"
+#include "report/model/strings.h"
 
 /* Fine buckets, 32 to the octave, that are one bar of the page: 8 to the octave. */
 #define BAR_SHIFT 2u

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "chunk/cursor.h"
-#include "chunk/merge.h"
+#include "chunk/merge/merge.h"
+#include "chunk/read/cursor.h"
 #include "cli/flow/sync.h"
 #include "cli/timeline/source.h"
 #include "hooks/hook.h"
-#include "report/clock.h"
+#include "report/clock/job_clock.h"
 
 /* One process that made such calls. */
 struct input {

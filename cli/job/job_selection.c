@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/span.h"
-#include "report/quantity.h"
 #include "report/report.h"
+#include "text/quantity.h"
 
 #define RANKS_BYTES 128u
 #define RANKS_ROOM 32u /* for one more of them, and the dots */

@@ -9,16 +9,16 @@
 #include <uthash.h>
 
 #include "base/log.h"
-#include "chunk/catalog.h"
-#include "chunk/file.h"
-#include "chunk/header.h"
+#include "chunk/codec/header.h"
+#include "chunk/read/catalog.h"
+#include "chunk/read/file.h"
 #include "cli/command.h"
 #include "cli/job/job_open.h"
 #include "cli/log/log_line.h"
 #include "cli/span.h"
 #include "cli/timeline/source.h"
 #include "cli/timeline/tracks.h"
-#include "report/clock.h"
+#include "report/clock/job_clock.h"
 #include "report/report.h"
 
 #define HOLD_BACK_NS 2000000000

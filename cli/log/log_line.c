@@ -6,8 +6,8 @@
 
 #include "hooks/hook.h"
 #include "hooks/names.h"
-#include "report/name.h"
-#include "report/quantity.h"
+#include "text/name.h"
+#include "text/quantity.h"
 
 #define NAME_COLUMNS 120
 #define VALUE_BYTES 300

@@ -17,8 +17,8 @@
 #include "cli/job/job.h"
 #include "cli/run/collector_start.h"
 #include "cli/run/session_members.h"
-#include "report/name.h"
 #include "ring/segment.h"
+#include "text/name.h"
 
 #define DIRECTORIES_MAX 1000
 #define COLLECTOR_END_MS 30000 /* on a machine that hardly runs it */

@@ -9,7 +9,7 @@
 
 #include "cli/target/run_capture.h"
 #include "cli/target/sanitizer.h"
-#include "report/name.h"
+#include "text/name.h"
 
 #define VERSION_TIMEOUT_MS 5000
 #define PRELOAD "LD_PRELOAD="

@@ -23,7 +23,7 @@
 #include "cli/run/job_paths.h"
 #include "cli/run/node_layout.h"
 #include "cli/run/signal_guard.h"
-#include "report/name.h"
+#include "text/name.h"
 
 #define OPEN_TIMEOUT_MS 20000
 /* A collector that others use too may be stuck: it is asked again if it ran meanwhile. */

@@ -14,8 +14,8 @@
 #include "cli/run/job_page.h"
 #include "cli/run/session.h"
 #include "cli/target/program.h"
-#include "report/name.h"
 #include "report/report.h"
+#include "text/name.h"
 #include "wire/nodes.h"
 
 #define SHOWN_COLUMNS 240

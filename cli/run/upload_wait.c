@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "cli/run/job_paths.h"
 #include "cli/run/session.h"
-#include "report/quantity.h"
+#include "text/quantity.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define WAIT_NS (20 * SECOND_NS)

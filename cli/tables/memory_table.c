@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/csv_text.h"
-#include "report/json_stream.h"
-#include "report/quantity.h"
-#include "report/table.h"
+#include "text/csv_text.h"
+#include "text/json_stream.h"
+#include "text/quantity.h"
+#include "text/table.h"
 
 /* One library's memory of one kind on one device, in all ranks. A peak is that of one rank: the
  * ranks' peaks need not have met. */

@@ -5,12 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "chunk/cursor.h"
-#include "chunk/header.h"
+#include "chunk/codec/header.h"
+#include "chunk/read/cursor.h"
 #include "cli/tables/overview_seen.h"
 #include "cli/timeline/source.h"
 #include "hooks/hook.h"
-#include "report/clock.h"
+#include "report/clock/job_clock.h"
 #include "report/report.h"
 
 #define DOMAIN_NONE 0xffu

@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #include "cli/tables/overview_bins.h"
-#include "report/json_stream.h"
 #include "report/report.h"
 #include "schema/wire.pb-c.h"
+#include "text/json_stream.h"
 
 /* About a second of reading. */
 #define HK_OVERVIEW_RECORDS (UINT64_C(4) << 20)

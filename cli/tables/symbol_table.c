@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/csv_text.h"
 #include "report/group.h"
-#include "report/json_stream.h"
-#include "report/quantity.h"
-#include "report/table.h"
+#include "text/csv_text.h"
+#include "text/json_stream.h"
+#include "text/quantity.h"
+#include "text/table.h"
 
 #include <uthash.h>
 

@@ -8,12 +8,12 @@
 
 #include <uthash.h>
 
-#include "chunk/cursor.h"
+#include "chunk/read/cursor.h"
 #include "cli/timeline/source.h"
-#include "report/name.h"
-#include "report/quantity.h"
 #include "report/report.h"
-#include "report/table.h"
+#include "text/name.h"
+#include "text/quantity.h"
+#include "text/table.h"
 
 struct thread {
 	UT_hash_handle hh;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/coverage.h"
-#include "report/name.h"
+#include "text/name.h"
 
 #define COMMAND_COLUMNS 28
 #define NOTE_COLUMNS 200

@@ -2,11 +2,11 @@
 #ifndef HK_CLI_TIMELINE_SOURCE_H
 #define HK_CLI_TIMELINE_SOURCE_H
 
-#include "chunk/block.h"
-#include "chunk/record.h"
+#include "chunk/codec/record.h"
+#include "chunk/read/block.h"
 #include "cli/export/exporter.h"
 #include "cli/flow/sync.h"
-#include "report/clock.h"
+#include "report/clock/job_clock.h"
 #include "schema/wire.pb-c.h"
 
 /* Opens the file of PROCESS of JOB, whose directory is DIRECTORY, for reading: a descriptor, or

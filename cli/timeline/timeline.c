@@ -6,19 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "chunk/cursor.h"
-#include "chunk/file.h"
-#include "chunk/header.h"
-#include "chunk/merge.h"
+#include "chunk/codec/header.h"
+#include "chunk/merge/merge.h"
+#include "chunk/read/cursor.h"
+#include "chunk/read/file.h"
 #include "cli/flow/flow.h"
 #include "cli/span.h"
 #include "cli/timeline/nest.h"
 #include "cli/timeline/source.h"
 #include "cli/timeline/tracks.h"
 #include "hooks/hook.h"
-#include "report/clock.h"
-#include "report/name.h"
+#include "report/clock/job_clock.h"
 #include "report/report.h"
+#include "text/name.h"
 
 #define PROGRESS_RECORDS 65536u
 

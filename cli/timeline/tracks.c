@@ -6,10 +6,10 @@
 #include <uthash.h>
 #include <xxhash.h>
 
-#include "report/clock.h"
-#include "report/name.h"
+#include "report/clock/job_clock.h"
 #include "report/process.h"
-#include "report/utf8.h"
+#include "text/name.h"
+#include "text/utf8.h"
 
 /* The kernel's process ids end at 2^22. */
 #define OWN_IDS 5000000u

@@ -8,7 +8,7 @@
 #ifndef HK_CLI_TIMELINE_TRACKS_H
 #define HK_CLI_TIMELINE_TRACKS_H
 
-#include "chunk/format.h"
+#include "chunk/codec/format.h"
 #include "cli/export/exporter.h"
 #include "cli/timeline/nest.h"
 #include "schema/wire.pb-c.h"

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/tui/head.h"
-#include "report/table.h"
+#include "text/table.h"
 
 #define HEADS_BYTES 512u
 /* A collector that dies is replaced, or started again, soon. */

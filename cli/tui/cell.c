@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/quantity.h"
+#include "text/quantity.h"
 
 #define STEPS 8
 

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/name.h"
 #include "report/nodes.h"
-#include "report/quantity.h"
+#include "text/name.h"
+#include "text/quantity.h"
 
 #define OPEN_AFTER_NS 5000000000u
 #define OPEN_SHOWN 6u

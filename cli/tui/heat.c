@@ -6,7 +6,7 @@
 
 #include "cli/tui/live.h"
 #include "cli/tui/terminal.h"
-#include "report/name.h"
+#include "text/name.h"
 
 #define HOST_COLUMNS 12
 #define APART 0.15 /* from the median, as a share of it: from there on a cell stands out */

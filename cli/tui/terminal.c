@@ -17,8 +17,8 @@
 #include <wchar.h>
 
 #include "cli/command.h"
-#include "report/name.h"
-#include "report/utf8.h"
+#include "text/name.h"
+#include "text/utf8.h"
 
 /* Last: it has macros of common names. */
 #include <term.h>

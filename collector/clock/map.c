@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "collector/clock/fit.h"
-#include "report/map.h"
+#include "report/clock/clock_map.h"
 
 /* What corners left out may add to the errors of a stretch while there is room for all. */
 #define GIVE_UP_NS 2000u

@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "chunk/file.h"
-#include "chunk/header.h"
+#include "chunk/codec/header.h"
+#include "chunk/read/file.h"
 #include "collector/family.h"
 #include "collector/job.h"
 #include "collector/jobdir.h"

@@ -9,7 +9,7 @@
 #define HK_COLLECTOR_LINK_OUTBOX_H
 
 #include "base/rundir.h"
-#include "chunk/file.h"
+#include "chunk/read/file.h"
 #include "collector/collector.h"
 #include "collector/link/uplink.h"
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "chunk/header.h"
+#include "chunk/codec/header.h"
 #include "collector/jobdir.h"
 #include "collector/link/outbox.h"
 

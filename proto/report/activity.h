@@ -5,7 +5,7 @@
 #ifndef HK_REPORT_ACTIVITY_H
 #define HK_REPORT_ACTIVITY_H
 
-#include "report/clock.h"
+#include "report/clock/job_clock.h"
 #include "report/report.h"
 
 /* Fills report->activity, sorted. `clocks` is hk_report_clock_all's. -ENOMEM. */

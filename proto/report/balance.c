@@ -8,9 +8,9 @@
 
 #include "report/activity.h"
 #include "report/late.h"
-#include "report/name.h"
-#include "report/quantity.h"
 #include "report/spread.h"
+#include "text/name.h"
+#include "text/quantity.h"
 
 #define NAME_COLUMNS 48
 #define TOLD_FROM_NS 1e7 /* less lost time is no finding, however short the job */

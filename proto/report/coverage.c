@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/name.h"
 #include "ring/segment.h"
+#include "text/name.h"
 #include "wire/columns.h"
 
 #define NOTES_BYTES 1024

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "report/csv_text.h"
 #include "report/report.h"
+#include "text/csv_text.h"
 
 static void text(FILE *output, const char *value)
 {

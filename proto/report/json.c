@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "report/coverage.h"
-#include "report/json_stream.h"
-#include "report/name.h"
 #include "report/nodes.h"
 #include "report/report.h"
+#include "text/json_stream.h"
+#include "text/name.h"
 
 #define ROW_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(15))
 

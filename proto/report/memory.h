@@ -5,7 +5,7 @@
 #ifndef HK_REPORT_MEMORY_H
 #define HK_REPORT_MEMORY_H
 
-#include "report/clock.h"
+#include "report/clock/job_clock.h"
 #include "report/report.h"
 
 /* Fills report->memory, summed over the processes of a rank and role, and ->memory_series, one for

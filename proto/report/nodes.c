@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/clock.h"
-#include "report/name.h"
-#include "report/quantity.h"
-#include "report/table.h"
+#include "report/clock/job_clock.h"
+#include "text/name.h"
+#include "text/quantity.h"
+#include "text/table.h"
 #include "wire/message.h"
 
 #define HOST_COLUMNS 40

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "report/activity.h"
-#include "report/clock.h"
+#include "report/clock/job_clock.h"
 #include "report/memory.h"
 #include "report/nodes.h"
 #include "report/numbers.h"

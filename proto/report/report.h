@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "report/strings.h"
+#include "report/model/strings.h"
 #include "schema/wire.pb-c.h"
 
 /* How a process or a job ended. */

@@ -5,7 +5,7 @@
 #ifndef HK_REPORT_ROWS_H
 #define HK_REPORT_ROWS_H
 
-#include "report/clock.h"
+#include "report/clock/job_clock.h"
 #include "report/report.h"
 
 /* Fill report->calls, ->open_calls and ->steps, summed and sorted; `clocks` is

@@ -6,8 +6,8 @@
 #ifndef HK_REPORT_SPREAD_H
 #define HK_REPORT_SPREAD_H
 
-#include "report/quantity.h"
 #include "report/report.h"
+#include "text/quantity.h"
 
 enum hk_figure {
 	HK_FIGURE_WALL = 0,	 /* ns */

@@ -6,13 +6,13 @@
 
 #include "report/coverage.h"
 #include "report/group.h"
-#include "report/name.h"
 #include "report/nodes.h"
-#include "report/quantity.h"
 #include "report/report.h"
 #include "report/spread.h"
-#include "report/table.h"
 #include "report/verdict.h"
+#include "text/name.h"
+#include "text/quantity.h"
+#include "text/table.h"
 
 #define RANKS_SHOWN 16u
 #define CALLS_SHOWN 12u

@@ -6,10 +6,10 @@
 
 #include "report/coverage.h"
 #include "report/group.h"
-#include "report/name.h"
 #include "report/nodes.h"
-#include "report/quantity.h"
-#include "report/table.h"
+#include "text/name.h"
+#include "text/quantity.h"
+#include "text/table.h"
 
 #define NAME_COLUMNS 40
 

@@ -9,10 +9,10 @@
 
 #include "report/balance.h"
 #include "report/group.h"
-#include "report/name.h"
 #include "report/nodes.h"
-#include "report/quantity.h"
 #include "ring/segment.h"
+#include "text/name.h"
+#include "text/quantity.h"
 
 #define NAME_COLUMNS 48
 #define NOTE_COLUMNS 96

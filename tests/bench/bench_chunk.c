@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "chunk/merge.h"
-#include "chunk/reader.h"
-#include "chunk/writer.h"
+#include "chunk/codec/writer.h"
+#include "chunk/merge/merge.h"
+#include "chunk/read/reader.h"
 
 #define ROUNDS 9
 #define CHUNKS 24

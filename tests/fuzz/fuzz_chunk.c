@@ -10,11 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "chunk/cursor.h"
-#include "chunk/header.h"
-#include "chunk/lanes.h"
-#include "chunk/reader.h"
-#include "chunk/writer.h"
+#include "chunk/codec/header.h"
+#include "chunk/codec/lanes.h"
+#include "chunk/codec/writer.h"
+#include "chunk/read/cursor.h"
+#include "chunk/read/reader.h"
 
 #define THREADS 4
 #define REQUIRE(condition)          \

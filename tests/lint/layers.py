@@ -13,9 +13,10 @@ PROTO = {
     "ring": {"base"},
     "hooks": {"base"},
     "sketch": {"base"},
+    "text": set(),
     "chunk": {"base", "sketch"},
     "wire": {"base"},
-    "report": {"base", "ring", "hooks", "sketch", "wire"},
+    "report": {"base", "ring", "hooks", "sketch", "text", "wire"},
     "settings": {"base"},
 }
 PROGRAMS = {

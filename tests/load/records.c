@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "chunk/file.h"
-#include "chunk/writer.h"
+#include "chunk/codec/writer.h"
+#include "chunk/read/file.h"
 #include "wire/statistics.h"
 
 #define SITES 16u

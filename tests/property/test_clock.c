@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "collector/clock/estimator.h"
-#include "report/map.h"
+#include "report/clock/clock_map.h"
 
 #define SECOND 1000000000ull
 #define MS 1000000ull

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "report/json_stream.h"
+#include "text/json_stream.h"
 
 struct hk_kineto_file {
 	struct hk_json json;

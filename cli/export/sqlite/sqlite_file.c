@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "cli/atomic_file.h"
-#include "report/name.h"
+#include "text/name.h"
 
 /* The file is nobody else's until it is whole, and worth nothing before: no journal, no fsync. */
 #define PRAGMAS                                                                   \

@@ -6,7 +6,7 @@
 
 #include "hooks/hook.h"
 #include "hooks/names.h"
-#include "report/name.h"
+#include "text/name.h"
 
 #include <uthash.h>
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/tui/view.h"
-#include "report/name.h"
+#include "text/name.h"
 
 enum { LIBRARY, RATE, BUSY, IMBALANCE, SPARK, ERRORS, ROLE, COLUMNS };
 

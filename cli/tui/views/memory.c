@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/tui/view.h"
-#include "report/name.h"
+#include "text/name.h"
 
 #define KEY_BYTES 2048u
 

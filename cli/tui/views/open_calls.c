@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/tui/view.h"
-#include "report/name.h"
+#include "text/name.h"
 
 #define KEY_BYTES 2048u
 #define STUCK_NS 5000000000u

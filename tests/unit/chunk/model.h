@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "chunk/writer.h"
+#include "chunk/codec/writer.h"
 
 #define MODEL_TICKS_PER_NS 2.25
 #define MODEL_WORDS 16

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "chunk/cursor.h"
+#include "chunk/read/cursor.h"
 
 #include "replay_count.h"
 

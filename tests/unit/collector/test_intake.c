@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/header.h"
+#include "chunk/codec/header.h"
 #include "collector/job.h"
 #include "collector/link/intake.h"
 #include "collector/link/peers.h"

@@ -12,7 +12,7 @@
 #include "collector/collector.h"
 #include "collector/root_clock.h"
 #include "collector/state.h"
-#include "report/clock.h"
+#include "report/clock/job_clock.h"
 
 #define SECOND UINT64_C(1000000000)
 #define UNIX (UINT64_C(1700000000) * SECOND)

@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "chunk/file.h"
-#include "chunk/header.h"
-#include "chunk/writer.h"
+#include "chunk/codec/header.h"
+#include "chunk/codec/writer.h"
+#include "chunk/read/file.h"
 #include "cli/tables/overview.h"
 #include "hooks/hook.h"
 

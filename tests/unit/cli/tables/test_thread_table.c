@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "chunk/file.h"
-#include "chunk/header.h"
-#include "chunk/writer.h"
+#include "chunk/codec/header.h"
+#include "chunk/codec/writer.h"
+#include "chunk/read/file.h"
 #include "cli/tables/thread_table.h"
 
 #define THREADS 2

@@ -17,11 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "chunk/file.h"
-#include "chunk/writer.h"
+#include "chunk/codec/writer.h"
+#include "chunk/read/file.h"
 #include "cli/timeline/timeline.h"
 #include "hooks/hook.h"
-#include "report/json_stream.h"
+#include "text/json_stream.h"
 
 #define PROCESSES 4
 #define THREADS 2

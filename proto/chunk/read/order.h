@@ -1,0 +1,43 @@
+/* order.h: the order in which readers see records: by start, and of calls that start together the
+ * outer one first.
+ *
+ * Records lie in a chunk in order of their ends, lane by lane. Sorting them is a radix sort of
+ * (start, index) pairs, which a comparing sort would not reach by a factor of five. Threading:
+ * locked by the caller. Lifetime: {0}, any sorts, fini.
+ */
+#ifndef HK_CHUNK_READ_ORDER_H
+#define HK_CHUNK_READ_ORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "chunk/codec/record.h"
+
+struct hk_order_item {
+	uint64_t key;
+	uint32_t index;
+	uint32_t reserved;
+};
+
+struct hk_order {
+	struct hk_order_item
+	    *items; /* after a sort: item i names by `index` the record that comes i-th */
+	struct hk_order_item *spare;
+	size_t capacity;
+};
+
+/* Whether a comes before b: it starts earlier, or with b and lasts longer. */
+static inline bool hk_order_before(const struct hk_record *a, const struct hk_record *b)
+{
+	return a->start_ticks != b->start_ticks ? a->start_ticks < b->start_ticks
+						: a->duration_ns > b->duration_ns;
+}
+
+/* Sorts the positions of `count` records, fewer than 2^32. Of equal ones the one that ended later,
+ * so lies later, comes first: it is the outer call. -ENOMEM. */
+int hk_order_sort(struct hk_order *order, const struct hk_record *records, size_t count);
+
+/* Frees the memory; a zeroed one is fine. */
+void hk_order_fini(struct hk_order *order);
+
+#endif

@@ -1,0 +1,49 @@
+/* clock_slack.h: how far a node's times may be from the truth, as collective calls tell, window by
+ * window of a job.
+ *
+ * Each call says of one moment that the error is at least, or at most, so much. What it says of
+ * other moments is weaker by how fast the error can change. Plain values, no memory of its own.
+ */
+#ifndef HK_REPORT_CLOCK_CLOCK_SLACK_H
+#define HK_REPORT_CLOCK_CLOCK_SLACK_H
+
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+#define HK_LEEWAY_WINDOWS 1024u
+/* No time or error is farther from 0; errors that far say nothing. */
+#define HK_LEEWAY_MAX_NS (INT64_C(1) << 61)
+
+struct hk_leeway_window {
+	int64_t low_ns, high_ns; /* mapped time less true time; low > high: it contradicts itself */
+};
+
+struct hk_leeway {
+	int64_t from_ns, window_ns;
+	struct hk_leeway_window windows[HK_LEEWAY_WINDOWS];
+};
+
+/* Nothing is known of the times `from_ns` to `to_ns`. */
+void hk_leeway_init(struct hk_leeway *leeway, int64_t from_ns, int64_t to_ns);
+
+/* The error at `at_ns` is no less, or no more, than `error_ns`. Moments outside are passed over. */
+void hk_leeway_low(struct hk_leeway *leeway, int64_t at_ns, int64_t error_ns);
+void hk_leeway_high(struct hk_leeway *leeway, int64_t at_ns, int64_t error_ns);
+
+/* Adds what OTHER knows, which is of the same times. */
+void hk_leeway_join(struct hk_leeway *leeway, const struct hk_leeway *other);
+
+/* Lets each moment speak for all others: the error changes by no more than `rate_ppb`. Once. */
+void hk_leeway_spread(struct hk_leeway *leeway, uint64_t rate_ppb);
+
+/* How fast the errors of MAP, which is valid, may change. */
+uint64_t hk_leeway_rate_ppb(const Hk__ClockMap *map);
+
+/* Makes MAP's bounds, and fit errors above them, as small as LEEWAY allows, which is of the mapped
+ * times less `origin_ns`, and was spread. `other_ns`: how wrong the clock may be that LEEWAY is
+ * against. Stretches of which too little is known, or what contradicts itself, stay. */
+void hk_leeway_tighten(const struct hk_leeway *leeway, int64_t origin_ns, uint64_t other_ns,
+		       Hk__ClockMap *map);
+
+#endif
