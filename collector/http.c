@@ -463,8 +463,7 @@ static void reap(struct hk_http *http, bool all)
 		free(client);
 	}
 	if (gone) {
-		/* What they have left behind in the allocator goes back to the system. */
-		malloc_trim(0);
+		malloc_trim(0); /* memory that they used goes back to the system */
 		http->crowd = 0;
 	}
 }
