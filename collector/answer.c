@@ -19,7 +19,7 @@
 #include "collector/scan.h"
 #include "collector/server.h"
 #include "collector/state.h"
-#include "report/fold.h"
+#include "report/build/fold.h"
 #include "wire/sites.h"
 
 /* A process that is just leaving has this long to be gone before its job is said to live on. */

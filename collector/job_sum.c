@@ -7,8 +7,8 @@
 #include "collector/root_clock.h"
 #include "collector/spool.h"
 #include "collector/state.h"
+#include "report/build/nodes.h"
 #include "report/clock/job_clock.h"
-#include "report/nodes.h"
 
 uint32_t hk_job_live(const struct hk_job *job)
 {

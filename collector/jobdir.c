@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "report/report.h"
+#include "report/build/build.h"
+#include "report/model/report.h"
+#include "report/write/write.h"
 
 #define SUFFIX_MAX 99999
 #define FORMAT_VERSION 1

@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "hooks/hook.h"
+#include "report/build/nodes.h"
 #include "report/clock/job_clock.h"
-#include "report/nodes.h"
-#include "report/report.h"
+#include "report/model/report.h"
+#include "report/model/role.h"
 #include "ring/segment.h"
 #include "text/name.h"
 #include "wire/columns.h"

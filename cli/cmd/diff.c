@@ -10,6 +10,7 @@
 #include "cli/diff/diff_write.h"
 #include "cli/job/job_open.h"
 #include "cli/option.h"
+#include "report/build/build.h"
 
 #define ROWS 30u
 #define SENTENCES 10u

@@ -12,6 +12,7 @@
 #include "cli/target/hooks_option.h"
 #include "cli/target/program.h"
 #include "cli/target/trial_run.h"
+#include "report/build/build.h"
 #include "text/name.h"
 
 #define HOOKS_MAX 8u	  /* further ones are not looked at */

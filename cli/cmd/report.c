@@ -11,8 +11,9 @@
 #include "cli/tables/memory_table.h"
 #include "cli/tables/symbol_table.h"
 #include "cli/tables/thread_table.h"
-#include "report/report.h"
-#include "report/text.h"
+#include "report/build/build.h"
+#include "report/model/report.h"
+#include "report/write/write.h"
 #include "settings/settings.h"
 
 #define OPTION_FORMAT 0x100

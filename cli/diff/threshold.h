@@ -13,7 +13,7 @@
 #ifndef HK_CLI_DIFF_THRESHOLD_H
 #define HK_CLI_DIFF_THRESHOLD_H
 
-#include "report/compare.h"
+#include "report/build/compare.h"
 
 struct hk_thresholds;
 

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/report.h"
+#include "report/build/build.h"
+#include "report/model/report.h"
 #include "text/utf8.h"
 
 #define NAME_BYTES 96

@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "report/group.h"
-#include "report/verdict.h"
+#include "report/build/group.h"
+#include "report/findings/finding.h"
+#include "report/findings/findings.h"
+#include "report/write/write.h"
 
 static int verdicts_write(const struct hk_report *report, struct hk_json *json)
 {

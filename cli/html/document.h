@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 #include "cli/tables/overview.h"
-#include "report/group.h"
-#include "report/report.h"
+#include "report/build/group.h"
+#include "report/model/report.h"
 #include "text/json_stream.h"
 
 /* At most this many rows of each table. */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "cli/tables/overview.h"
-#include "report/report.h"
+#include "report/model/report.h"
 
 /* Writes the page of REPORT; OVERVIEW, of the same job, may be NULL: then it has no timeline. -EIO,
  * -ENOMEM. */

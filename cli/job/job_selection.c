@@ -9,7 +9,9 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/span.h"
-#include "report/report.h"
+#include "report/build/build.h"
+#include "report/model/report.h"
+#include "report/model/role.h"
 #include "text/quantity.h"
 
 #define RANKS_BYTES 128u

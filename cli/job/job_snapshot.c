@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/job/collector_client.h"
-#include "report/group.h"
+#include "report/build/group.h"
 
 static unsigned fold_keys;
 

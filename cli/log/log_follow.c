@@ -19,7 +19,8 @@
 #include "cli/timeline/source.h"
 #include "cli/timeline/tracks.h"
 #include "report/clock/job_clock.h"
-#include "report/report.h"
+#include "report/model/report.h"
+#include "report/model/role.h"
 
 #define HOLD_BACK_NS 2000000000
 #define PAUSE_NS 250000000

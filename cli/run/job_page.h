@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "cli/job/job.h"
-#include "report/report.h"
+#include "report/model/report.h"
 
 /* Writes the page of JOB, of which REPORT was made, into its directory, in a bounded time: of many
  * records some are read. False where it cannot be there: the files are on another machine, or

@@ -14,7 +14,9 @@
 #include "cli/run/job_page.h"
 #include "cli/run/session.h"
 #include "cli/target/program.h"
-#include "report/report.h"
+#include "report/build/build.h"
+#include "report/model/report.h"
+#include "report/write/write.h"
 #include "text/name.h"
 #include "wire/nodes.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "report/report.h"
+#include "report/model/report.h"
 
 struct hk_memory_table;
 

@@ -11,7 +11,8 @@
 #include "cli/timeline/source.h"
 #include "hooks/hook.h"
 #include "report/clock/job_clock.h"
-#include "report/report.h"
+#include "report/model/report.h"
+#include "report/model/role.h"
 
 #define DOMAIN_NONE 0xffu
 /* Threads of which is known what they were inside of; the slot of one may be taken by another,

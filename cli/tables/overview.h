@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "cli/tables/overview_bins.h"
-#include "report/report.h"
+#include "report/model/report.h"
 #include "schema/wire.pb-c.h"
 #include "text/json_stream.h"
 

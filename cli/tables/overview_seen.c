@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "report/activity.h"
+#include "report/model/activity.h"
 
 static double grown(const struct hk_overview *overview, const struct hk_report_activity *row,
 		    size_t bin)

@@ -6,7 +6,7 @@
 #define HK_CLI_TABLES_OVERVIEW_SEEN_H
 
 #include "cli/tables/overview_bins.h"
-#include "report/report.h"
+#include "report/model/report.h"
 
 /* Fills the bins of RANK, of OVERVIEW, from the activity in REPORT and sets its `seen`; leaves it
  * as it is if there is none. -ENOMEM. */

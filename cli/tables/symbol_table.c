@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/group.h"
+#include "report/build/group.h"
+#include "report/model/role.h"
 #include "text/csv_text.h"
 #include "text/json_stream.h"
 #include "text/quantity.h"

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "report/report.h"
+#include "report/model/report.h"
 #include "schema/wire.pb-c.h"
 
 struct hk_symbol_table;

@@ -10,7 +10,8 @@
 
 #include "chunk/read/cursor.h"
 #include "cli/timeline/source.h"
-#include "report/report.h"
+#include "report/model/report.h"
+#include "report/model/role.h"
 #include "text/name.h"
 #include "text/quantity.h"
 #include "text/table.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/coverage.h"
+#include "report/write/coverage_write.h"
 #include "text/name.h"
 
 #define COMMAND_COLUMNS 28

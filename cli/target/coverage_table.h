@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "report/report.h"
+#include "report/model/report.h"
 
 /* Writes a line with the counts of each process, and lines of what they lack. RUNNING: only of
  * those that still run, and after a screenful only how many there are more. */

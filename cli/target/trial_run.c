@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/job/job_files.h"
 #include "cli/job/job_open.h"
+#include "report/build/build.h"
 
 #define JOB "doctor"
 #define RUN_FAILED 125 /* up to 127: the command did not start, and `run` has said why */

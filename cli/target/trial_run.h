@@ -4,7 +4,7 @@
 #ifndef HK_CLI_TARGET_TRIAL_RUN_H
 #define HK_CLI_TARGET_TRIAL_RUN_H
 
-#include "report/report.h"
+#include "report/model/report.h"
 
 /* Runs COMMAND (ended by NULL) through `hookcli run`. 0, the command's status and the report of the
  * run, which the caller frees; -ECHILD: hooktrace could not run it and has said why; -errno. */

@@ -11,7 +11,8 @@
 
 #include "cli/export/gzip.h"
 #include "cli/span.h"
-#include "report/report.h"
+#include "report/model/report.h"
+#include "report/model/role.h"
 
 #define BUFFER_BYTES (1u << 20)
 #define NAME_BYTES 64u

@@ -17,7 +17,8 @@
 #include "cli/timeline/tracks.h"
 #include "hooks/hook.h"
 #include "report/clock/job_clock.h"
-#include "report/report.h"
+#include "report/model/report.h"
+#include "report/model/role.h"
 #include "text/name.h"
 
 #define PROGRESS_RECORDS 65536u

@@ -6,8 +6,9 @@
 #include <uthash.h>
 #include <xxhash.h>
 
+#include "report/build/process.h"
 #include "report/clock/job_clock.h"
-#include "report/process.h"
+#include "report/model/role.h"
 #include "text/name.h"
 #include "text/utf8.h"
 

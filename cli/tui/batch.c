@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/tui/head.h"
+#include "report/write/write.h"
 #include "text/table.h"
 
 #define HEADS_BYTES 512u

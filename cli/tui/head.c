@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/nodes.h"
+#include "report/write/nodes_write.h"
 #include "text/name.h"
 #include "text/quantity.h"
 

@@ -10,7 +10,9 @@
 #include "cli/command.h"
 #include "cli/job/job_open.h"
 #include "cli/job/job_snapshot.h"
-#include "report/numbers.h"
+#include "report/build/build.h"
+#include "report/model/numbers.h"
+#include "report/model/role.h"
 
 /* ---- picks ---- */
 

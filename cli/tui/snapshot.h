@@ -8,7 +8,7 @@
 #define HK_CLI_TUI_SNAPSHOT_H
 
 #include "cli/job/job.h"
-#include "report/group.h"
+#include "report/build/group.h"
 
 /* The calls that a row stands for: of what is set here. */
 struct hk_pick {

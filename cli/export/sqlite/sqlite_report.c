@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "report/report.h"
+#include "report/build/build.h"
+#include "report/model/report.h"
+#include "report/model/role.h"
 #include "sketch/histogram.h"
 
 struct tables {

@@ -12,7 +12,8 @@
 
 #include "collector/memory.h"
 #include "hooks/hook.h"
-#include "report/report.h"
+#include "report/build/build.h"
+#include "report/model/report.h"
 #include "wire/change.h"
 
 #define ROUNDS 400

@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-#include "report/compare.h"
+#include "report/build/build.h"
+#include "report/build/compare.h"
 #include "snapshot_maker.h"
 
 struct pair {

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/coverage.h"
+#include "report/build/build.h"
+#include "report/write/coverage_write.h"
 #include "ring/segment.h"
 #include "snapshot_maker.h"
 

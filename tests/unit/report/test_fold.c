@@ -7,8 +7,9 @@
 
 #include <cmocka.h>
 
-#include "report/fold.h"
-#include "report/group.h"
+#include "report/build/build.h"
+#include "report/build/fold.h"
+#include "report/build/group.h"
 #include "snapshot_maker.h"
 #include "wire/message.h"
 #include "wire/sites.h"

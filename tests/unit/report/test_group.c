@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/group.h"
+#include "report/build/build.h"
+#include "report/build/group.h"
 #include "snapshot_maker.h"
 
 static void test_groups_sum_and_compare_ranks(void **state)

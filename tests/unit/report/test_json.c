@@ -9,7 +9,9 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "report/report.h"
+#include "report/build/build.h"
+#include "report/model/report.h"
+#include "report/write/write.h"
 #include "snapshot_maker.h"
 
 /* The documented fields of each table; more may follow, none may be missing. */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "report/late.h"
+#include "report/findings/late.h"
 
 #define DRAWS 1000
 #define STEPS 64 /* of a batch */

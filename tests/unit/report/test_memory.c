@@ -7,7 +7,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "report/report.h"
+#include "report/build/build.h"
+#include "report/model/report.h"
 #include "snapshot_maker.h"
 
 static struct hk_report *report_of(struct maker *maker)

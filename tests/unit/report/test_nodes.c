@@ -8,7 +8,8 @@
 
 #include <stdio.h>
 
-#include "report/report.h"
+#include "report/build/build.h"
+#include "report/model/report.h"
 #include "snapshot_maker.h"
 
 /* Rank 0 at the root, 1 and 2 on a node that reports, 3 and 4 on one that is silent; the odd ones

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "report/numbers.h"
+#include "report/model/numbers.h"
 #include "snapshot_maker.h"
 
 static void test_sums_stick_at_the_top(void **state)

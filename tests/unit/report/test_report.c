@@ -9,7 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "report/report.h"
+#include "report/build/build.h"
+#include "report/model/report.h"
 #include "snapshot_maker.h"
 
 #define CALLS_MAX 4000

@@ -8,8 +8,9 @@
 
 #include <stdio.h>
 
-#include "report/report.h"
-#include "report/text.h"
+#include "report/build/build.h"
+#include "report/model/report.h"
+#include "report/write/write.h"
 #include "snapshot_maker.h"
 
 #define SECOND 1000000000ull

@@ -3,11 +3,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
-#include "report/report.h"
-#include "report/verdict.h"
+#include "report/build/build.h"
+#include "report/findings/finding.h"
+#include "report/findings/findings.h"
+#include "report/model/report.h"
 #include "ring/segment.h"
 #include "snapshot_maker.h"
 

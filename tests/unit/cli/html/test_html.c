@@ -12,7 +12,8 @@
 
 #include "cli/html/escape.h"
 #include "cli/html/html.h"
-#include "report/report.h"
+#include "report/build/build.h"
+#include "report/model/report.h"
 
 static char *escaped(const char *json)
 {

@@ -20,6 +20,7 @@
 #include "chunk/read/file.h"
 #include "cli/tables/overview.h"
 #include "hooks/hook.h"
+#include "report/build/build.h"
 
 #define PROCESSES_MAX 4
 #define MS 1000000u

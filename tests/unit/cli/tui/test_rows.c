@@ -12,6 +12,7 @@
 
 #include "cli/tui/rows.h"
 #include "cli/tui/view.h"
+#include "report/build/build.h"
 
 static const struct hk_column columns[] = {
     {"NAME", NULL, HK_CELL_NAME, 0, 10, 9, true},

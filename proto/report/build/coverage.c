@@ -1,0 +1,131 @@
+#include "report/build/coverage.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/model/refusals.h"
+#include "ring/segment.h"
+#include "text/name.h"
+#include "wire/columns.h"
+
+#define NOTES_BYTES 1024
+#define HOOKS_COLUMNS 80 /* of the list of hooks, where it is quoted */
+
+static void note(FILE *notes, uint64_t count, const char *what)
+{
+	if (count > 0) {
+		fprintf(notes, "%s%" PRIu64 " %s", ftell(notes) > 0 ? "; " : "", count, what);
+	}
+}
+
+static bool has_provider(const Hk__Process *process, uint32_t site)
+{
+	for (size_t i = 0; i < process->n_sites; i++) {
+		if (process->sites[i]->id == site) {
+			return *process->sites[i]->provider != '\0';
+		}
+	}
+	return false;
+}
+
+/* Whether anything hooked was called. What a program says of itself (hk_range_push ...) needs no
+ * slot, and no object provides it. */
+static bool was_called(const Hk__Process *process, const struct hk_report_process *row)
+{
+	struct hk_columns_walk walk = {.columns = process->cells};
+	struct hk_columns_row cell;
+
+	while (hk_columns_next(&walk, &cell)) {
+		if (cell.calls > 0 &&
+		    (row->slots_patched > 0 || has_provider(process, cell.site))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Why there is not one call to show: nobody shall take "no events" for "no calls". Functions that
+ * were looked up by name need no slot. */
+static void note_nothing(FILE *notes, const struct hk_report *report, const Hk__Process *process,
+			 const struct hk_report_process *row)
+{
+	char hooks[HK_NAME_BYTES(HOOKS_COLUMNS)];
+
+	hk_name_print(hooks, HOOKS_COLUMNS, row->hooks);
+	if (report->folded || process->agent != HK__AGENT_STATE__AGENT_ON ||
+	    row->objects_pending > 0 || was_called(process, row)) {
+		return;
+	}
+	if (!row->hooks_in_force) {
+		fprintf(notes, "nothing hooked: no hook of '%s' is in force", hooks);
+	} else if (!row->slots_found) {
+		fprintf(notes, "nothing hooked: no object calls what '%s' names", hooks);
+	} else if (!row->slots_patched) {
+		fprintf(notes, "nothing hooked: every slot was refused");
+	} else if (strcmp(row->role, "main") == 0) {
+		fprintf(notes, "no call went through the slots patched");
+	}
+}
+
+static void note_all(FILE *notes, const struct hk_report *report, const Hk__Process *process,
+		     const struct hk_report_process *row)
+{
+	note_nothing(notes, report, process, row);
+	for (size_t reason = 0; reason < HK_REPORT_REFUSALS; reason++) {
+		note(notes, row->refused[reason],
+		     hk_refusal_words(reason)
+			 ? hk_refusal_words(reason)
+			 : "slots refused for a reason unknown to this version");
+	}
+	note(notes, row->sites_untimed, "call sites counted and not timed: too many");
+	note(notes, row->calls_untimed,
+	     "calls counted and not timed: from too many places, or too deep");
+	note(notes, row->objects_pending, "objects not relocated yet");
+	note(notes, row->namespaces_hidden, "link-map namespaces out of sight");
+	note(notes, row->objects_hidden, "objects in them");
+	note(notes, row->symbols_escaped, "hooked functions looked up by name and not seen");
+	note(notes, process->coverage->hook_lines_bad, "bad lines in hooks files");
+}
+
+static void count(const Hk__Coverage *coverage, struct hk_report_process *row)
+{
+	row->objects = coverage->objects;
+	row->objects_pending = coverage->objects_pending;
+	row->objects_hidden = coverage->objects_hidden;
+	row->namespaces_hidden = coverage->namespaces_hidden;
+	row->slots_found = coverage->slots_found;
+	row->slots_patched = coverage->slots_patched;
+	row->symbols_escaped = coverage->symbols_escaped;
+	row->hooks_in_force = coverage->hooks;
+	for (size_t i = 0; i < coverage->n_refusals; i++) {
+		const Hk__Refusal *refusal = coverage->refusals[i];
+		row->slots_refused += refusal->slots;
+		if (refusal->reason < HK_REPORT_REFUSALS) {
+			row->refused[refusal->reason] += refusal->slots;
+		}
+	}
+}
+
+int hk_coverage_fill(struct hk_report *report, const Hk__Process *process,
+		     struct hk_report_process *row)
+{
+	char text[NOTES_BYTES] = "";
+	FILE *notes = fmemopen(text, sizeof(text) - 1, "w");
+
+	if (!notes) {
+		return -ENOMEM;
+	}
+	if (process->coverage) {
+		count(process->coverage, row);
+		row->sites_untimed = process->n_sites > HK_SITES_TIMED
+					 ? (uint32_t)(process->n_sites - HK_SITES_TIMED)
+					 : 0;
+		note_all(notes, report, process, row);
+	}
+	fclose(notes);
+	row->coverage = hk_report_strings_get(&report->strings, text);
+	return row->coverage ? 0 : -ENOMEM;
+}

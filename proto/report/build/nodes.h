@@ -1,0 +1,26 @@
+/* nodes.h: the machines of a job that bring their part of it to the collector that keeps it.
+ *
+ * One that is silent is cut off, or its collector has died: what its processes do meanwhile nobody
+ * knows here. No state, any thread.
+ */
+#ifndef HK_REPORT_BUILD_NODES_H
+#define HK_REPORT_BUILD_NODES_H
+
+#include <stdbool.h>
+
+#include "report/model/report.h"
+
+/* The answer to the last question, as processes of a node follow one another; zero it first. */
+struct hk_report_node_memory {
+	const Hk__Process *process;
+	bool silent;
+};
+
+/* Whether nobody has heard lately from the node of JOB that PROCESS is on. */
+bool hk_report_node_is_silent(const Hk__Job *job, const Hk__Process *process,
+			      struct hk_report_node_memory *memory);
+
+/* Fills the nodes of REPORT, whose processes are filled. -ENOMEM. */
+int hk_report_nodes_fill(struct hk_report *report, const Hk__Snapshot *snapshot);
+
+#endif

@@ -1,0 +1,430 @@
+#include "report/findings/balance.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/findings/late.h"
+#include "report/findings/spread.h"
+#include "report/model/activity.h"
+#include "report/model/lookup.h"
+#include "text/name.h"
+#include "text/quantity.h"
+
+#define NAME_COLUMNS 48
+#define TOLD_FROM_NS 1e7 /* less lost time is no finding, however short the job */
+/* Costs of less than this share of the wall time are none either. Where many processes share a
+ * processor the ranks' work is a small part of it. */
+#define LATE_OF_WALL 0.001
+#define WAITING_OF_WALL 0.05
+/* A function is uneven from this maximum over mean on, and worth a line from this share of the
+ * wall time that its slowest rank lost by it. */
+#define UNEVEN 1.25
+#define UNEVEN_OF_WALL 0.02
+/* A cause explains so much of what a rank works longer, or it is none. */
+#define CAUSE_SHARE 0.5
+#define CAUSE_EXCESS 0.05 /* over what the others spend in it: waits last as long as the job */
+/* A processor whose core or caches others keep busy is slower by less. */
+#define BEYOND_DISTURBANCE 0.4
+/* Batches shorter than this many bins say nothing of when something was. */
+#define BATCH_BINS 2
+#define CUT_HALVINGS 24	 /* finds the end of a batch to a part of 16 million of the time */
+#define UNSEEN_MOST 0.25 /* of the time that is cut into batches */
+
+/* ---- work over time ---- */
+
+/* The time from which on, and until when, every rank has worked, and where batches meet in it: each
+ * holds as much of the ranks' work as the others. */
+struct span {
+	double from_ns, to_ns;
+	double cut_ns[HK_LATE_BATCHES + 1];
+};
+
+/* The rows of one rank, of which each is of another process. */
+struct rows {
+	const struct hk_report_activity *first;
+	size_t count;
+};
+
+static struct rows rows_of(const struct hk_report *report, size_t rank, Hk__ActivityKind kind)
+{
+	struct rows rows;
+
+	rows.first =
+	    hk_report_activity_find(report, report->ranks[rank].rank, kind, "", &rows.count);
+	return rows;
+}
+
+static double between(struct rows rows, double from_ns, double to_ns)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < rows.count; i++) {
+		sum += hk_report_activity_until(&rows.first[i], to_ns) -
+		       hk_report_activity_until(&rows.first[i], from_ns);
+	}
+	return sum;
+}
+
+/* Narrows SPAN to the bins behind the first one with work in it and before the last. */
+static void narrow(struct span *span, const struct hk_report_activity *row)
+{
+	size_t first = 0, last = row->count - 1;
+
+	while (first < last && row->sum[first] <= 0) {
+		first++;
+	}
+	while (last > first && row->sum[last] <= row->sum[last - 1]) {
+		last--;
+	}
+	span->from_ns = fmax(span->from_ns, row->start_ns + (double)(first + 1) * row->width_ns);
+	span->to_ns = fmin(span->to_ns, row->start_ns + (double)last * row->width_ns);
+}
+
+/* The usual work of all ranks until TO_NS; in jobs that did not keep it, all of their work. */
+static double work_until(const struct hk_report *report, const struct span *span, double to_ns)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		struct rows rows = rows_of(report, i, HK__ACTIVITY_KIND__ACTIVITY_USUAL);
+		rows = rows.count > 0 ? rows : rows_of(report, i, HK__ACTIVITY_KIND__ACTIVITY_WORK);
+		sum += between(rows, span->from_ns, to_ns);
+	}
+	return sum;
+}
+
+/* When the ranks had done WORK. */
+static double time_of(const struct hk_report *report, const struct span *span, double work)
+{
+	double low = span->from_ns, high = span->to_ns;
+
+	for (unsigned i = 0; i < CUT_HALVINGS; i++) {
+		double middle = (low + high) / 2;
+		if (work_until(report, span, middle) < work) {
+			low = middle;
+		} else {
+			high = middle;
+		}
+	}
+	return high;
+}
+
+/* Cuts SPAN into batches of equal work, none shorter than LEAST_NS. Where ranks stand still for a
+ * while, a batch of equal time would hold a step or two, and of some ranks one more than of others.
+ */
+static void cut(struct span *span, const struct hk_report *report, double least_ns)
+{
+	double work = work_until(report, span, span->to_ns);
+
+	span->cut_ns[0] = span->from_ns;
+	for (size_t i = 1; i < HK_LATE_BATCHES; i++) {
+		double at_ns = time_of(report, span, work * (double)i / HK_LATE_BATCHES);
+		double latest_ns = span->to_ns - (double)(HK_LATE_BATCHES - i) * least_ns;
+		span->cut_ns[i] = fmin(fmax(at_ns, span->cut_ns[i - 1] + least_ns), latest_ns);
+	}
+	span->cut_ns[HK_LATE_BATCHES] = span->to_ns;
+}
+
+/* False: some rank did no work that is known, or too little is known of when. */
+static bool find_span(const struct hk_report *report, struct span *ret_span)
+{
+	double width_ns = 0, unseen_ns = 0;
+
+	*ret_span = (struct span){.from_ns = -INFINITY, .to_ns = INFINITY};
+	for (size_t i = 0; i < report->rank_count; i++) {
+		struct rows work = rows_of(report, i, HK__ACTIVITY_KIND__ACTIVITY_WORK);
+		for (size_t k = 0; k < work.count; k++) {
+			width_ns = fmax(width_ns, work.first[k].width_ns);
+		}
+		if (work.count == 0) {
+			return false;
+		}
+		struct span own = {.from_ns = -INFINITY, .to_ns = INFINITY};
+		narrow(&own, &work.first[0]);
+		ret_span->from_ns = fmax(ret_span->from_ns, own.from_ns);
+		narrow(&own, &work.first[work.count - 1]);
+		ret_span->to_ns = fmin(ret_span->to_ns, own.to_ns);
+	}
+	double length_ns = ret_span->to_ns - ret_span->from_ns;
+	if (length_ns < HK_LATE_BATCHES * BATCH_BINS * width_ns) {
+		return false;
+	}
+	for (size_t i = 0; i < report->rank_count; i++) {
+		struct rows unseen = rows_of(report, i, HK__ACTIVITY_KIND__ACTIVITY_UNSEEN);
+		unseen_ns = fmax(unseen_ns, between(unseen, ret_span->from_ns, ret_span->to_ns));
+	}
+	cut(ret_span, report, BATCH_BINS * width_ns);
+	return unseen_ns <= UNSEEN_MOST * length_ns;
+}
+
+/* What every rank did of KIND, batch by batch; the caller calls free(). NULL without memory. */
+static double *batches_new(const struct hk_report *report, const struct span *span,
+			   Hk__ActivityKind kind)
+{
+	double *batches = calloc(report->rank_count * HK_LATE_BATCHES, sizeof(*batches));
+
+	for (size_t i = 0; batches && i < report->rank_count; i++) {
+		struct rows rows = rows_of(report, i, kind);
+		for (size_t k = 0; k < HK_LATE_BATCHES; k++) {
+			batches[i * HK_LATE_BATCHES + k] =
+			    between(rows, span->cut_ns[k], span->cut_ns[k + 1]);
+		}
+	}
+	return batches;
+}
+
+static int find_late(const struct hk_report *report, const struct span *span, Hk__ActivityKind kind,
+		     struct hk_late *ret_late)
+{
+	double *batches = batches_new(report, span, kind);
+	int r = batches ? hk_late_find(batches, report->rank_count, ret_late) : -ENOMEM;
+
+	free(batches);
+	return r;
+}
+
+/* ---- why ---- */
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), by_value);
+	return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+static double time_in(const struct hk_report *report, size_t rank, const char *function)
+{
+	double sum = 0;
+
+	for (size_t i = hk_report_first_call(report, report->ranks[rank].rank);
+	     i < report->call_count && report->calls[i].rank == report->ranks[rank].rank; i++) {
+		const struct hk_report_call *call = &report->calls[i];
+		if (call->function == function && strcmp(call->role, "main") == 0) {
+			sum += (double)call->numbers.total_ns;
+		}
+	}
+	return sum;
+}
+
+/* How long RANK was inside calls that MPI made, of functions that are not MPI's: MPI sleeps and
+ * polls while it waits for other ranks. */
+static double time_below_mpi(const struct hk_report *report, size_t rank)
+{
+	int32_t number = report->ranks[rank].rank;
+	double sum = 0;
+
+	for (size_t i = hk_report_first_call(report, number);
+	     i < report->call_count && report->calls[i].rank == number; i++) {
+		const struct hk_report_call *call = &report->calls[i];
+		if (strcmp(call->domain, "mpi") == 0 && strcmp(call->role, "main") == 0) {
+			sum += (double)call->numbers.outermost_ns - (double)call->numbers.self_ns;
+		}
+	}
+	return fmax(sum, 0);
+}
+
+/* Why a rank works longer. */
+struct cause {
+	const char *function; /* NULL: not known */
+	double more_ns;	      /* at least so much longer in it than the others */
+	bool unclear;	      /* a function may be the cause, or MPI called it */
+};
+
+/* The function outside MPI in which RANK spends most more than the median of the others, at least
+ * LEAST_NS. What MPI called may all have been of that function. OTHERS has room for all ranks. */
+static struct cause cause_of(const struct hk_report *report, size_t rank, double least_ns,
+			     double *others)
+{
+	int32_t number = report->ranks[rank].rank;
+	double below_mpi = time_below_mpi(report, rank);
+	struct cause cause = {0};
+
+	for (size_t i = hk_report_first_call(report, number);
+	     i < report->call_count && report->calls[i].rank == number; i++) {
+		const struct hk_report_call *call = &report->calls[i];
+		size_t count = 0;
+		if (strcmp(call->domain, "mpi") == 0 || strcmp(call->role, "main") != 0 ||
+		    !call->numbers.have_total) {
+			continue;
+		}
+		double own = time_in(report, rank, call->function);
+		if (own < least_ns || own <= cause.more_ns) {
+			continue;
+		}
+		for (size_t k = 0; k < report->rank_count; k++) {
+			if (k != rank) {
+				others[count++] = time_in(report, k, call->function);
+			}
+		}
+		double usual = median(others, count), more = own - usual;
+		double needed = fmax(least_ns, CAUSE_EXCESS * usual);
+		cause.unclear |= more >= needed;
+		more -= below_mpi;
+		if (more >= needed && more > cause.more_ns) {
+			cause.function = call->function;
+			cause.more_ns = more;
+		}
+	}
+	return cause;
+}
+
+/* ---- sentences ---- */
+
+static double wall_of(const struct hk_report *report)
+{
+	double wall = 0;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		const struct hk_report_rank *rank = &report->ranks[i];
+		wall += rank->end_ns > rank->start_ns ? (double)(rank->end_ns - rank->start_ns) : 0;
+	}
+	return wall / (double)report->rank_count;
+}
+
+static const char *others_of(const struct hk_report *report)
+{
+	return report->rank_count > 2 ? "the median of the others" : "the other one";
+}
+
+/* RANK works longer than the others: LATE says by how much, CAUSE in what. */
+static void late_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+		     const struct hk_late *late, const struct cause *cause)
+{
+	char work[HK_QUANTITY_BYTES], more[HK_QUANTITY_BYTES], name[HK_NAME_BYTES(NAME_COLUMNS)];
+	char why[sizeof(name) + 80] = ", in no function that was hooked outside MPI";
+
+	if (cause->function) {
+		hk_name_print(name, NAME_COLUMNS, cause->function);
+		snprintf(why, sizeof(why), ", %s of that in %s",
+			 hk_quantity_time(more, cause->more_ns), name);
+	} else if (cause->unclear) {
+		*why = '\0';
+	}
+	hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
+		       "rank %" PRId32
+		       " is late: between MPI calls it works %s, %.0f %% (\302\261%.0f) above "
+		       "%s%s",
+		       report->ranks[late->rank].rank, hk_quantity_time(work, late->work),
+		       100 * late->excess, ceil(200 * late->error), others_of(report), why);
+}
+
+/* A rank that has more to do in its usual steps; else one that works longer for a reason that was
+ * seen, or by more than a slow processor explains. */
+static int find_and_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+			const struct span *span, double least_ns)
+{
+	double *others = calloc(report->rank_count, sizeof(*others));
+	struct hk_late late;
+	int r =
+	    others ? find_late(report, span, HK__ACTIVITY_KIND__ACTIVITY_USUAL, &late) : -ENOMEM;
+	bool usual = r > 0;
+
+	r = r == 0 ? find_late(report, span, HK__ACTIVITY_KIND__ACTIVITY_WORK, &late) : r;
+	double more = r > 0 ? late.work - late.others : 0;
+	if (r > 0 && more >= least_ns) {
+		struct cause cause = cause_of(report, late.rank, CAUSE_SHARE * more, others);
+		if (usual || cause.function || late.excess >= BEYOND_DISTURBANCE) {
+			late_add(verdicts, report, &late, &cause);
+		}
+	}
+	free(others);
+	return r < 0 ? r : 0;
+}
+
+static void waiting_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+			const struct hk_late *late)
+{
+	char waited[HK_QUANTITY_BYTES], others[HK_QUANTITY_BYTES];
+
+	hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
+		       "rank %" PRId32
+		       " waits for a processor: between MPI calls %s, %s %s; other processes "
+		       "had it",
+		       report->ranks[late->rank].rank, hk_quantity_time(waited, late->work),
+		       others_of(report), hk_quantity_time(others, late->others));
+}
+
+static int over_time_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+{
+	struct span span;
+	struct hk_late late;
+	double wall = wall_of(report);
+
+	if (!find_span(report, &span)) {
+		return 0;
+	}
+	int r = find_and_add(verdicts, report, &span, fmax(LATE_OF_WALL * wall, TOLD_FROM_NS));
+	r = r < 0 ? r : find_late(report, &span, HK__ACTIVITY_KIND__ACTIVITY_WAITING, &late);
+	if (r > 0 && late.work - late.others >= fmax(WAITING_OF_WALL * wall, TOLD_FROM_NS)) {
+		waiting_add(verdicts, report, &late);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* The rank that spends most in FUNCTION. */
+static int32_t slowest_rank(const struct hk_report *report, const char *function)
+{
+	int32_t slowest = 0;
+	uint64_t most = 0, sum = 0;
+
+	for (size_t i = 0; i < report->call_count; i++) {
+		const struct hk_report_call *call = &report->calls[i];
+		sum = i > 0 && call->rank == report->calls[i - 1].rank ? sum : 0;
+		if (call->function == function && strcmp(call->role, "main") == 0) {
+			sum += call->numbers.total_ns;
+		}
+		if (sum > most) {
+			most = sum;
+			slowest = call->rank;
+		}
+	}
+	return slowest;
+}
+
+/* The function by whose unevenness most time was lost. */
+static void uneven_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+		       const struct hk_groups *groups)
+{
+	const struct hk_group *worst = NULL;
+	char most_text[HK_QUANTITY_BYTES], mean_text[HK_QUANTITY_BYTES];
+	char name[HK_NAME_BYTES(NAME_COLUMNS)];
+	double ranks = (double)report->rank_count, lost = 0;
+
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct hk_group *group = &groups->groups[i];
+		double over = (double)group->rank_most_ns * (1 - 1 / fmax(group->imbalance, 1));
+		if (strcmp(group->role, "main") == 0 && !hk_domain_is_idle(group->domain) &&
+		    group->imbalance >= UNEVEN && over > lost) {
+			worst = group;
+			lost = over;
+		}
+	}
+	if (!worst || lost < fmax(UNEVEN_OF_WALL * wall_of(report), TOLD_FROM_NS)) {
+		return;
+	}
+	hk_name_print(name, NAME_COLUMNS, worst->function);
+	hk_verdict_add(
+	    verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
+	    "time in %s is uneven: %s on rank %" PRId32 ", %s on average (imbalance %.2f)", name,
+	    hk_quantity_time(most_text, (double)worst->rank_most_ns),
+	    slowest_rank(report, worst->function),
+	    hk_quantity_time(mean_text, (double)worst->numbers.total_ns / ranks), worst->imbalance);
+}
+
+int hk_balance_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+		   const struct hk_groups *groups)
+{
+	int r = over_time_add(verdicts, report);
+
+	uneven_add(verdicts, report, groups);
+	return r;
+}

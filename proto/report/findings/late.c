@@ -1,0 +1,115 @@
+#include "report/findings/late.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* What matters, and how often a job of equal ranks may be told to have a late one. */
+#define EXCESS_LEAST 0.05
+#define CHANCE_MOST 1e-3
+#define BATCHES_MORE 12u /* of 16 in which the rank works longer */
+/* Neighbouring batches that are alike say less than as many that are not. With 16 batches so much
+ * likeness may be chance, and no more is looked at. */
+#define LIKENESS_BY_CHANCE 0.25
+#define LIKENESS_MOST 0.5
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The median of SORTED without one element of VALUE. */
+static double median_without(const double *sorted, size_t count, double value)
+{
+	size_t place = 0;
+
+	while (place + 1 < count && sorted[place] < value) {
+		place++;
+	}
+	size_t left = count - 1, low = (left - 1) / 2, high = left / 2;
+	return (sorted[low + (low >= place)] + sorted[high + (high >= place)]) / 2;
+}
+
+/* The chance that a mean of N values around 0 is T standard errors above 0 or more: Wallace's
+ * normal deviate of Student's t. */
+static double chance_of(double t, double n)
+{
+	double freedom = n - 1;
+	double deviate =
+	    (8 * freedom + 1) / (8 * freedom + 3) * sqrt(freedom * log1p(t * t / freedom));
+
+	return erfc(deviate / M_SQRT2) / 2;
+}
+
+/* Standard error of the mean of DIFFERENCES, which follow each other in time. */
+static double error_of(const double *differences, double mean)
+{
+	double squares = 0, products = 0;
+
+	for (size_t i = 0; i < HK_LATE_BATCHES; i++) {
+		double here = differences[i] - mean;
+		squares += here * here;
+		products += i > 0 ? here * (differences[i - 1] - mean) : 0;
+	}
+	double likeness = squares > 0 ? products / squares - LIKENESS_BY_CHANCE : 0;
+	likeness = fmin(fmax(likeness, 0), LIKENESS_MOST);
+	double variance = squares / (HK_LATE_BATCHES - 1) / HK_LATE_BATCHES;
+	return sqrt(variance * (1 + likeness) / (1 - likeness));
+}
+
+/* Rank NUMBER against the others, whose work is in SORTED, batch by batch. */
+static bool is_late(const double *work, const double *sorted, size_t count, size_t number,
+		    struct hk_late *ret_late)
+{
+	struct hk_late late = {.rank = number};
+	double differences[HK_LATE_BATCHES];
+	size_t more = 0;
+
+	for (size_t i = 0; i < HK_LATE_BATCHES; i++) {
+		double here = work[number * HK_LATE_BATCHES + i];
+		double others = median_without(sorted + i * count, count, here);
+		differences[i] = here - others;
+		more += here > others;
+		late.work += here;
+		late.others += others;
+	}
+	if (late.others <= 0) {
+		return false;
+	}
+	double mean = (late.work - late.others) / HK_LATE_BATCHES;
+	double error = error_of(differences, mean);
+	late.excess = late.work / late.others - 1;
+	late.error = error * HK_LATE_BATCHES / late.others;
+	*ret_late = late;
+	return late.excess >= EXCESS_LEAST && more >= BATCHES_MORE &&
+	       (error <= 0 ||
+		chance_of(mean / error, HK_LATE_BATCHES) * (double)count <= CHANCE_MOST);
+}
+
+int hk_late_find(const double *work, size_t count, struct hk_late *ret_late)
+{
+	double *sorted = count > 1 ? calloc(count * HK_LATE_BATCHES, sizeof(*sorted)) : NULL;
+	struct hk_late late;
+	int found = 0;
+
+	if (!sorted) {
+		return count > 1 ? -ENOMEM : 0;
+	}
+	for (size_t i = 0; i < HK_LATE_BATCHES; i++) {
+		for (size_t k = 0; k < count; k++) {
+			sorted[i * count + k] = work[k * HK_LATE_BATCHES + i];
+		}
+		qsort(sorted + i * count, count, sizeof(*sorted), by_value);
+	}
+	for (size_t k = 0; k < count; k++) {
+		if (is_late(work, sorted, count, k, &late) &&
+		    (!found || late.excess > ret_late->excess)) {
+			*ret_late = late;
+			found = 1;
+		}
+	}
+	free(sorted);
+	return found;
+}

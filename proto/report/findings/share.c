@@ -1,0 +1,30 @@
+#include "report/findings/share.h"
+#include "report/model/lookup.h"
+
+const struct hk_verdict_share hk_verdict_shares[HK_VERDICT_SHARES] = {
+    {"mpi", "MPI"}, {"nccl", "NCCL"}, {"cuda", "CUDA"}, {"io", "I/O"}, {"blas", "BLAS"}};
+
+static double wall_of(const struct hk_report_rank *rank)
+{
+	return rank->end_ns > rank->start_ns ? (double)(rank->end_ns - rank->start_ns) : 0;
+}
+
+double hk_verdict_wall(const struct hk_report *report)
+{
+	double wall = 0;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		wall += wall_of(&report->ranks[i]);
+	}
+	return wall;
+}
+
+double hk_verdict_share_of(const struct hk_report *report, const char *domain)
+{
+	double wall = hk_verdict_wall(report), spent = 0;
+
+	for (size_t i = 0; i < report->rank_count; i++) {
+		spent += (double)hk_report_domain_ns(report, report->ranks[i].rank, domain);
+	}
+	return wall > 0 ? spent / wall : 0;
+}
