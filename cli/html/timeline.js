@@ -78,6 +78,8 @@ hk.timeline = (() => {
 				const ink = inks[most] ?? paper;
 				const strength = Math.sqrt(shares[most] ?? 0);
 				const at = 4 * (row * columns + x);
+				/* A time as an option takes it: without a blank. */
+				const typed = (ns) => `${(ns / 1e9).toFixed(3)}s`;
 				for (let k = 0; k < 3; k++) {
 					picture.data[at + k] = paper[k] + (ink[k] - paper[k]) * strength;
 				}
@@ -198,7 +200,7 @@ hk.timeline = (() => {
 		words.replaceChildren(...(whole
 			? ["Drag to zoom, double-click for all; keys: + and −, arrows, 0."]
 			: [`${format.duration(state.to - state.from)} from ${at(state.from)}: `,
-				html("code", {}, `hookcli export --format perfetto --from ${at(state.from)} --to ${at(state.to)} -o part.perfetto-trace`)]));
+				html("code", {}, `hookcli export --format perfetto --from ${typed(state.from)} --to ${typed(state.to)} -o part.perfetto-trace`)]));
 	}
 
 	function paint() {
