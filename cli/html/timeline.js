@@ -78,8 +78,6 @@ hk.timeline = (() => {
 				const ink = inks[most] ?? paper;
 				const strength = Math.sqrt(shares[most] ?? 0);
 				const at = 4 * (row * columns + x);
-				/* A time as an option takes it: without a blank. */
-				const typed = (ns) => `${(ns / 1e9).toFixed(3)}s`;
 				for (let k = 0; k < 3; k++) {
 					picture.data[at + k] = paper[k] + (ink[k] - paper[k]) * strength;
 				}
@@ -195,6 +193,7 @@ hk.timeline = (() => {
 	function say() {
 		const whole = state.from <= all.from && state.to >= all.to;
 		const at = (ns) => `${(Math.max(0, ns) / 1e9).toFixed(3)} s`;
+		const typed = (ns) => at(ns).replace(" ", ""); /* as an option takes it */
 		board.dataset.from = state.from;
 		board.dataset.to = state.to;
 		words.replaceChildren(...(whole
