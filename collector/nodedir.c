@@ -100,7 +100,7 @@ static bool same_place(const struct hk_nodedir_mark *a, const struct hk_nodedir_
 	       strcmp(a->place, b->place) == 0;
 }
 
-enum verdict {
+enum finding {
 	ANOTHERS, /* job's; only its name looks like ours */
 	OVER,
 	GOES_ON,
@@ -113,7 +113,7 @@ static bool touched_lately(const char *directory)
 }
 
 /* By the marks of its nodes. */
-static enum verdict judge_marks(const char *run, const struct hk_nodes *nodes,
+static enum finding judge_marks(const char *run, const struct hk_nodes *nodes,
 				const struct hk_nodedir_mark *mine)
 {
 	for (size_t i = 0; i < nodes->count; i++) {
@@ -135,7 +135,7 @@ static enum verdict judge_marks(const char *run, const struct hk_nodes *nodes,
 	return GOES_ON;
 }
 
-static enum verdict judge(const char *run, const struct hk_nodedir_mark *mine)
+static enum finding judge(const char *run, const struct hk_nodedir_mark *mine)
 {
 	struct hk_nodes nodes;
 	Hk__Snapshot *whole = NULL;
@@ -143,20 +143,20 @@ static enum verdict judge(const char *run, const struct hk_nodedir_mark *mine)
 		return touched_lately(run) ? GOES_ON : OVER; /* its first node is not there yet */
 	}
 	int r = hk_nodes_load(run, &nodes, &whole);
-	enum verdict verdict = judge_marks(run, &nodes, mine);
+	enum finding finding = judge_marks(run, &nodes, mine);
 	bool fresh = false;
 	for (size_t i = 0; i < nodes.count; i++) {
 		fresh = fresh || nodes.parts[i].fresh;
 	}
-	if (verdict == GOES_ON &&
+	if (finding == GOES_ON &&
 	    (!fresh || (r == 0 && whole->job->closed && hk_nodes_ranks_came(whole)))) {
-		verdict = OVER;
+		finding = OVER;
 	}
 	if (whole) {
 		hk__snapshot__free_unpacked(whole, NULL);
 	}
 	hk_nodes_fini(&nodes);
-	return verdict;
+	return finding;
 }
 
 /* ---- this node's directory in a run ---- */
@@ -275,21 +275,21 @@ static int take_run(const char *parent, const char *name, const struct hk_nodedi
 		    const struct hk_nodedir_open *open, uint32_t *ret_number, char path[PATH_MAX])
 {
 	uint32_t last = highest(parent, name, UINT32_MAX), number = last;
-	enum verdict verdict = ANOTHERS;
+	enum finding finding = ANOTHERS;
 	char run[PATH_MAX];
 	int r = 0;
-	for (; number > 0 && verdict == ANOTHERS; number = highest(parent, name, number)) {
+	for (; number > 0 && finding == ANOTHERS; number = highest(parent, name, number)) {
 		r = run_path(parent, name, number, run);
 		if (r == 0 && find_unfinished(run, mine, open, path)) {
 			*ret_number = number;
 			return 0;
 		}
-		verdict = r < 0 ? OVER : judge(run, mine);
-		if (verdict != ANOTHERS) {
+		finding = r < 0 ? OVER : judge(run, mine);
+		if (finding != ANOTHERS) {
 			break;
 		}
 	}
-	if (r == 0 && verdict != GOES_ON) {
+	if (r == 0 && finding != GOES_ON) {
 		number = last + 1;
 		r = run_path(parent, name, number, run);
 		if (r == 0 && mkdir(run, 0755) < 0) {

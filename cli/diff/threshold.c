@@ -219,9 +219,9 @@ static double amount(const struct condition *condition, const struct hk_compared
 	return compared->a == 0 ? compared->b - compared->a : share * compared->a;
 }
 
-enum verdict { UNMEASURED, UNDECIDED, HOLDS, HOLDS_NOT };
+enum finding { UNMEASURED, UNDECIDED, HOLDS, HOLDS_NOT };
 
-static enum verdict judge(const struct condition *condition, const struct hk_compared *compared)
+static enum finding judge(const struct condition *condition, const struct hk_compared *compared)
 {
 	double limit = condition->limit;
 
@@ -249,7 +249,7 @@ struct search {
 	const struct hk_compare *compare;
 	void (*exceeded)(void *context, const struct hk_exceeded *found);
 	void *context;
-	size_t verdicts[HOLDS_NOT + 1]; /* how many things each was passed on */
+	size_t findings[HOLDS_NOT + 1]; /* how many things each was passed on */
 };
 
 static void look(struct search *search, const struct condition *condition, const char *role,
@@ -258,10 +258,10 @@ static void look(struct search *search, const struct condition *condition, const
 	struct hk_exceeded found = {condition->typed, condition->figure->name, role, what,
 				    compared};
 
-	enum verdict verdict = judge(condition, compared);
+	enum finding finding = judge(condition, compared);
 
-	search->verdicts[verdict]++;
-	if (verdict == HOLDS && search->exceeded) {
+	search->findings[finding]++;
+	if (finding == HOLDS && search->exceeded) {
 		search->exceeded(search->context, &found);
 	}
 }
@@ -299,7 +299,7 @@ size_t hk_thresholds_check(const struct hk_thresholds *thresholds, const struct 
 	for (size_t i = 0; thresholds && i < thresholds->count; i++) {
 		search_condition(&search, &thresholds->conditions[i]);
 	}
-	return search.verdicts[HOLDS];
+	return search.findings[HOLDS];
 }
 
 static const char *why_undecided(const struct condition *condition, bool measured)
@@ -321,8 +321,8 @@ void hk_thresholds_undecided(const struct hk_thresholds *thresholds,
 		const struct condition *condition = &thresholds->conditions[i];
 		struct search search = {.compare = compare};
 		search_condition(&search, condition);
-		if (search.verdicts[HOLDS] + search.verdicts[HOLDS_NOT] == 0) {
-			bool measured = search.verdicts[UNDECIDED] > 0;
+		if (search.findings[HOLDS] + search.findings[HOLDS_NOT] == 0) {
+			bool measured = search.findings[UNDECIDED] > 0;
 			const struct hk_undecided found = {condition->typed,
 							   why_undecided(condition, measured)};
 			undecided(context, &found);

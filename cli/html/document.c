@@ -8,25 +8,25 @@
 #include "report/findings/findings.h"
 #include "report/write/write.h"
 
-static int verdicts_write(const struct hk_report *report, struct hk_json *json)
+static int findings_write(const struct hk_report *report, struct hk_json *json)
 {
-	struct hk_verdicts verdicts;
-	int r = hk_verdicts_init(&verdicts, report);
+	struct hk_findings findings;
+	int r = hk_findings_init(&findings, report);
 
 	if (r < 0) {
 		return r;
 	}
 	hk_json_open(json, "verdicts", '[');
-	for (size_t i = 0; i < verdicts.count; i++) {
-		const struct hk_verdict *verdict = &verdicts.list[i];
+	for (size_t i = 0; i < findings.count; i++) {
+		const struct hk_finding *finding = &findings.list[i];
 		hk_json_open(json, NULL, '{');
-		hk_json_string(json, "topic", hk_verdict_topic_name(verdict->topic));
-		hk_json_string(json, "weight", hk_verdict_weight_name(verdict->weight));
-		hk_json_string(json, "text", verdict->text);
+		hk_json_string(json, "topic", hk_finding_topic_name(finding->topic));
+		hk_json_string(json, "weight", hk_finding_weight_name(finding->weight));
+		hk_json_string(json, "text", finding->text);
 		hk_json_close(json, '}');
 	}
 	hk_json_close(json, ']');
-	hk_verdicts_fini(&verdicts);
+	hk_findings_fini(&findings);
 	return 0;
 }
 
@@ -58,7 +58,7 @@ int hk_html_document_write(const struct hk_report *report, const struct hk_overv
 	json.comma = true;
 	hk_json_string(&json, "version", HK_VERSION);
 	rows_write(report, &json);
-	r = r ? r : verdicts_write(report, &json);
+	r = r ? r : findings_write(report, &json);
 	r = r ? r : hk_html_functions_write(report, &json);
 	r = r ? r : hk_html_memory_write(report, &json);
 	if (overview && overview->rank_count > 0) {

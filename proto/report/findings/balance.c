@@ -296,7 +296,7 @@ static const char *others_of(const struct hk_report *report)
 }
 
 /* RANK works longer than the others: LATE says by how much, CAUSE in what. */
-static void late_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+static void late_add(struct hk_findings *findings, const struct hk_report *report,
 		     const struct hk_late *late, const struct cause *cause)
 {
 	char work[HK_QUANTITY_BYTES], more[HK_QUANTITY_BYTES], name[HK_NAME_BYTES(NAME_COLUMNS)];
@@ -309,7 +309,7 @@ static void late_add(struct hk_verdicts *verdicts, const struct hk_report *repor
 	} else if (cause->unclear) {
 		*why = '\0';
 	}
-	hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
+	hk_finding_add(findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
 		       "rank %" PRId32
 		       " is late: between MPI calls it works %s, %.0f %% (\302\261%.0f) above "
 		       "%s%s",
@@ -319,7 +319,7 @@ static void late_add(struct hk_verdicts *verdicts, const struct hk_report *repor
 
 /* A rank that has more to do in its usual steps; else one that works longer for a reason that was
  * seen, or by more than a slow processor explains. */
-static int find_and_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+static int find_and_add(struct hk_findings *findings, const struct hk_report *report,
 			const struct span *span, double least_ns)
 {
 	double *others = calloc(report->rank_count, sizeof(*others));
@@ -333,19 +333,19 @@ static int find_and_add(struct hk_verdicts *verdicts, const struct hk_report *re
 	if (r > 0 && more >= least_ns) {
 		struct cause cause = cause_of(report, late.rank, CAUSE_SHARE * more, others);
 		if (usual || cause.function || late.excess >= BEYOND_DISTURBANCE) {
-			late_add(verdicts, report, &late, &cause);
+			late_add(findings, report, &late, &cause);
 		}
 	}
 	free(others);
 	return r < 0 ? r : 0;
 }
 
-static void waiting_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+static void waiting_add(struct hk_findings *findings, const struct hk_report *report,
 			const struct hk_late *late)
 {
 	char waited[HK_QUANTITY_BYTES], others[HK_QUANTITY_BYTES];
 
-	hk_verdict_add(verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
+	hk_finding_add(findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
 		       "rank %" PRId32
 		       " waits for a processor: between MPI calls %s, %s %s; other processes "
 		       "had it",
@@ -353,7 +353,7 @@ static void waiting_add(struct hk_verdicts *verdicts, const struct hk_report *re
 		       others_of(report), hk_quantity_time(others, late->others));
 }
 
-static int over_time_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+static int over_time_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	struct span span;
 	struct hk_late late;
@@ -362,10 +362,10 @@ static int over_time_add(struct hk_verdicts *verdicts, const struct hk_report *r
 	if (!find_span(report, &span)) {
 		return 0;
 	}
-	int r = find_and_add(verdicts, report, &span, fmax(LATE_OF_WALL * wall, TOLD_FROM_NS));
+	int r = find_and_add(findings, report, &span, fmax(LATE_OF_WALL * wall, TOLD_FROM_NS));
 	r = r < 0 ? r : find_late(report, &span, HK__ACTIVITY_KIND__ACTIVITY_WAITING, &late);
 	if (r > 0 && late.work - late.others >= fmax(WAITING_OF_WALL * wall, TOLD_FROM_NS)) {
-		waiting_add(verdicts, report, &late);
+		waiting_add(findings, report, &late);
 	}
 	return r < 0 ? r : 0;
 }
@@ -391,7 +391,7 @@ static int32_t slowest_rank(const struct hk_report *report, const char *function
 }
 
 /* The function by whose unevenness most time was lost. */
-static void uneven_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+static void uneven_add(struct hk_findings *findings, const struct hk_report *report,
 		       const struct hk_groups *groups)
 {
 	const struct hk_group *worst = NULL;
@@ -412,19 +412,19 @@ static void uneven_add(struct hk_verdicts *verdicts, const struct hk_report *rep
 		return;
 	}
 	hk_name_print(name, NAME_COLUMNS, worst->function);
-	hk_verdict_add(
-	    verdicts, HK_VERDICT_BALANCE, HK_VERDICT_FINDING,
+	hk_finding_add(
+	    findings, HK_TOPIC_BALANCE, HK_WEIGHT_FINDING,
 	    "time in %s is uneven: %s on rank %" PRId32 ", %s on average (imbalance %.2f)", name,
 	    hk_quantity_time(most_text, (double)worst->rank_most_ns),
 	    slowest_rank(report, worst->function),
 	    hk_quantity_time(mean_text, (double)worst->numbers.total_ns / ranks), worst->imbalance);
 }
 
-int hk_balance_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+int hk_balance_add(struct hk_findings *findings, const struct hk_report *report,
 		   const struct hk_groups *groups)
 {
-	int r = over_time_add(verdicts, report);
+	int r = over_time_add(findings, report);
 
-	uneven_add(verdicts, report, groups);
+	uneven_add(findings, report, groups);
 	return r;
 }

@@ -1,4 +1,4 @@
-/* balance.h: whether the ranks had the same to do: the part of verdict.h that needs a test against
+/* balance.h: whether the ranks had the same to do: the part of finding.h that needs a test against
  * chance. Locked by the caller.
  */
 #ifndef HK_REPORT_FINDINGS_BALANCE_H
@@ -10,7 +10,7 @@
 /* Adds to VERDICTS the rank that works longer than the others, the one that waits longer for a
  * processor, and the function whose time is uneven; each where there is one. GROUPS: of REPORT by
  * function. -ENOMEM. */
-int hk_balance_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+int hk_balance_add(struct hk_findings *findings, const struct hk_report *report,
 		   const struct hk_groups *groups);
 
 #endif

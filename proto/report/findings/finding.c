@@ -9,40 +9,40 @@ static const char *const topics[] = {"time",   "balance", "memory",  "records",
 				     "clocks", "cost",	  "coverage"};
 static const char *const weights[] = {"fact", "finding", "warning"};
 
-const char *hk_verdict_topic_name(enum hk_verdict_topic topic)
+const char *hk_finding_topic_name(enum hk_finding_topic topic)
 {
 	return topics[topic];
 }
 
-const char *hk_verdict_weight_name(enum hk_verdict_weight weight)
+const char *hk_finding_weight_name(enum hk_finding_weight weight)
 {
 	return weights[weight];
 }
 
-void hk_verdict_add(struct hk_verdicts *verdicts, enum hk_verdict_topic topic,
-		    enum hk_verdict_weight weight, const char *format, ...)
+void hk_finding_add(struct hk_findings *findings, enum hk_finding_topic topic,
+		    enum hk_finding_weight weight, const char *format, ...)
 {
-	struct hk_verdict *list =
-	    reallocarray(verdicts->list, verdicts->count + 1, sizeof(*verdicts->list));
-	struct hk_verdict verdict = {.topic = topic, .weight = weight};
+	struct hk_finding *list =
+	    reallocarray(findings->list, findings->count + 1, sizeof(*findings->list));
+	struct hk_finding finding = {.topic = topic, .weight = weight};
 	va_list arguments;
 
-	verdicts->list = list ? list : verdicts->list;
+	findings->list = list ? list : findings->list;
 	va_start(arguments, format);
-	int length = list ? vasprintf(&verdict.text, format, arguments) : -1;
+	int length = list ? vasprintf(&finding.text, format, arguments) : -1;
 	va_end(arguments);
 	if (length < 0) {
-		verdicts->error = -ENOMEM;
+		findings->error = -ENOMEM;
 		return;
 	}
-	list[verdicts->count++] = verdict;
+	list[findings->count++] = finding;
 }
 
-void hk_verdicts_fini(struct hk_verdicts *verdicts)
+void hk_findings_fini(struct hk_findings *findings)
 {
-	for (size_t i = 0; i < verdicts->count; i++) {
-		free(verdicts->list[i].text);
+	for (size_t i = 0; i < findings->count; i++) {
+		free(findings->list[i].text);
 	}
-	free(verdicts->list);
-	*verdicts = (struct hk_verdicts){0};
+	free(findings->list);
+	*findings = (struct hk_findings){0};
 }

@@ -11,46 +11,46 @@
 
 #include "report/model/report.h"
 
-enum hk_verdict_topic {
-	HK_VERDICT_TIME,
-	HK_VERDICT_BALANCE,
-	HK_VERDICT_MEMORY,
-	HK_VERDICT_RECORDS,
-	HK_VERDICT_CLOCKS,
-	HK_VERDICT_COST,
-	HK_VERDICT_COVERAGE,
+enum hk_finding_topic {
+	HK_TOPIC_TIME,
+	HK_TOPIC_BALANCE,
+	HK_TOPIC_MEMORY,
+	HK_TOPIC_RECORDS,
+	HK_TOPIC_CLOCKS,
+	HK_TOPIC_COST,
+	HK_TOPIC_COVERAGE,
 };
 
-enum hk_verdict_weight {
-	HK_VERDICT_FACT,    /* what a reader asks for anyway */
-	HK_VERDICT_FINDING, /* something to do about the job: the summary shows it, too */
-	HK_VERDICT_WARNING, /* to be known before a number is believed: likewise */
+enum hk_finding_weight {
+	HK_WEIGHT_FACT,	   /* what a reader asks for anyway */
+	HK_WEIGHT_FINDING, /* something to do about the job: the summary shows it, too */
+	HK_WEIGHT_WARNING, /* to be known before a number is believed: likewise */
 };
 
-struct hk_verdict {
-	enum hk_verdict_topic topic;
-	enum hk_verdict_weight weight;
+struct hk_finding {
+	enum hk_finding_topic topic;
+	enum hk_finding_weight weight;
 	char *text; /* one line, no end of line */
 };
 
-struct hk_verdicts {
-	struct hk_verdict *list; /* warnings as the summary orders them, findings, facts */
+struct hk_findings {
+	struct hk_finding *list; /* warnings as the summary orders them, findings, facts */
 	size_t count;
 	int error; /* -ENOMEM: one is missing */
 };
 
 /* Frees what VERDICTS holds. */
-void hk_verdicts_fini(struct hk_verdicts *verdicts);
+void hk_findings_fini(struct hk_findings *findings);
 
 /* Adds one sentence; without memory it sets `error`. */
-__attribute__((format(printf, 4, 5))) void hk_verdict_add(struct hk_verdicts *verdicts,
-							  enum hk_verdict_topic topic,
-							  enum hk_verdict_weight weight,
+__attribute__((format(printf, 4, 5))) void hk_finding_add(struct hk_findings *findings,
+							  enum hk_finding_topic topic,
+							  enum hk_finding_weight weight,
 							  const char *format, ...);
 
 /* "time", "balance", ...; static. */
-const char *hk_verdict_topic_name(enum hk_verdict_topic topic);
+const char *hk_finding_topic_name(enum hk_finding_topic topic);
 /* "fact", "finding", "warning"; static. */
-const char *hk_verdict_weight_name(enum hk_verdict_weight weight);
+const char *hk_finding_weight_name(enum hk_finding_weight weight);
 
 #endif

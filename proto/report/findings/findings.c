@@ -18,7 +18,7 @@
 #define NAME_COLUMNS 48
 #define NOTE_COLUMNS 96
 
-static void lost_add(struct hk_verdicts *verdicts, const struct hk_report_job *job)
+static void lost_add(struct hk_findings *findings, const struct hk_report_job *job)
 {
 	char reason[HK_NAME_BYTES(NOTE_COLUMNS)];
 
@@ -26,26 +26,26 @@ static void lost_add(struct hk_verdicts *verdicts, const struct hk_report_job *j
 	if (job->store_full) {
 		char directory[HK_NAME_BYTES(NOTE_COLUMNS)];
 		hk_name_print(directory, NOTE_COLUMNS, job->directory);
-		hk_verdict_add(verdicts, HK_VERDICT_RECORDS, HK_VERDICT_WARNING,
+		hk_finding_add(findings, HK_TOPIC_RECORDS, HK_WEIGHT_WARNING,
 			       "the store is full, counts and times go on, records do not: free "
 			       "space in %s, or start with a smaller --keep",
 			       directory);
 	}
 	if (job->calls_untracked > 0) {
-		hk_verdict_add(verdicts, HK_VERDICT_RECORDS, HK_VERDICT_WARNING,
+		hk_finding_add(findings, HK_TOPIC_RECORDS, HK_WEIGHT_WARNING,
 			       "%" PRIu64 " calls found no room in a segment and are not counted",
 			       job->calls_untracked);
 	}
 	if (job->shed_records > 0) {
-		hk_verdict_add(verdicts, HK_VERDICT_RECORDS, HK_VERDICT_WARNING,
+		hk_finding_add(findings, HK_TOPIC_RECORDS, HK_WEIGHT_WARNING,
 			       "the oldest %" PRIu64 " of %" PRIu64
 			       " records were given up (--keep): counts and times here are exact, "
 			       "timelines begin later",
 			       job->shed_records, job->records);
 	}
 	if (job->lost_records > 0) {
-		hk_verdict_add(
-		    verdicts, HK_VERDICT_RECORDS, HK_VERDICT_WARNING,
+		hk_finding_add(
+		    findings, HK_TOPIC_RECORDS, HK_WEIGHT_WARNING,
 		    "%" PRIu64 " of %" PRIu64 " records lost: counts and times here are exact, "
 		    "timelines have holes (%s%s)",
 		    job->lost_records, job->records + job->lost_records,
@@ -55,7 +55,7 @@ static void lost_add(struct hk_verdicts *verdicts, const struct hk_report_job *j
 
 /* Of which calls less was kept than the user asked for, and which ones cost more than the budget
  * all the same. */
-static void steps_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+static void steps_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	const struct hk_report_step *lowered = NULL, *pinned = NULL;
 	char pattern[HK_NAME_BYTES(NAME_COLUMNS)];
@@ -69,8 +69,8 @@ static void steps_add(struct hk_verdicts *verdicts, const struct hk_report *repo
 	}
 	if (lowered) {
 		hk_name_print(pattern, NAME_COLUMNS, lowered->pattern);
-		hk_verdict_add(
-		    verdicts, HK_VERDICT_COST, HK_VERDICT_WARNING,
+		hk_finding_add(
+		    findings, HK_TOPIC_COST, HK_WEIGHT_WARNING,
 		    "to hold the tracing cost, levels changed %zu time%s, first of %s on rank "
 		    "%" PRId32 " from %s to %s: counts are exact (--budget)",
 		    steps, steps == 1 ? "" : "s", pattern, lowered->rank, lowered->from,
@@ -78,7 +78,7 @@ static void steps_add(struct hk_verdicts *verdicts, const struct hk_report *repo
 	}
 	if (pinned) {
 		hk_name_print(pattern, NAME_COLUMNS, pinned->pattern);
-		hk_verdict_add(verdicts, HK_VERDICT_COST, HK_VERDICT_WARNING,
+		hk_finding_add(findings, HK_TOPIC_COST, HK_WEIGHT_WARNING,
 			       "tracing %s on rank %" PRId32
 			       " costs more than the budget at level %s",
 			       pattern, pinned->rank, pinned->to);
@@ -86,7 +86,7 @@ static void steps_add(struct hk_verdicts *verdicts, const struct hk_report *repo
 }
 
 /* Processes below a rank that could not be traced. */
-static void unseen_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+static void unseen_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	const struct hk_report_process *first = NULL;
 	char note[HK_NAME_BYTES(NOTE_COLUMNS)];
@@ -101,7 +101,7 @@ static void unseen_add(struct hk_verdicts *verdicts, const struct hk_report *rep
 	}
 	if (first) {
 		hk_name_print(note, NOTE_COLUMNS, first->note);
-		hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_WARNING,
+		hk_finding_add(findings, HK_TOPIC_COVERAGE, HK_WEIGHT_WARNING,
 			       "%zu process%s not traced, first pid %" PRIu32 " of rank %" PRId32
 			       ": %s",
 			       count, count == 1 ? "" : "es", first->pid, first->rank, note);
@@ -109,7 +109,7 @@ static void unseen_add(struct hk_verdicts *verdicts, const struct hk_report *rep
 }
 
 /* Calls that nobody sees because there was no room to see them. */
-static void unhooked_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+static void unhooked_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	uint64_t slots = 0, untimed = 0, calls = report->job.calls_untimed;
 
@@ -120,20 +120,20 @@ static void unhooked_add(struct hk_verdicts *verdicts, const struct hk_report *r
 			 process->refused[HK_REFUSED_MEMORY];
 	}
 	if (slots > 0) {
-		hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_WARNING,
+		hk_finding_add(findings, HK_TOPIC_COVERAGE, HK_WEIGHT_WARNING,
 			       "calls through %" PRIu64
 			       " slots are missing: there was no room for them (name fewer "
 			       "functions: --hooks)",
 			       slots);
 	}
 	if (untimed > 0) {
-		hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_WARNING,
+		hk_finding_add(findings, HK_TOPIC_COVERAGE, HK_WEIGHT_WARNING,
 			       "%" PRIu64 " call sites are counted and not timed: more than %u in "
 			       "a process (name fewer functions: --hooks)",
 			       untimed, HK_SITES_TIMED);
 	}
 	if (calls > 0) {
-		hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_WARNING,
+		hk_finding_add(findings, HK_TOPIC_COVERAGE, HK_WEIGHT_WARNING,
 			       "%" PRIu64 " calls are counted and not timed: undescribed functions "
 			       "were called from too many places, or too deep inside each other "
 			       "(describe them in a hooks file, or name fewer: --hooks)",
@@ -141,52 +141,52 @@ static void unhooked_add(struct hk_verdicts *verdicts, const struct hk_report *r
 	}
 }
 
-static void missing_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+static void missing_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	char note[HK_NAME_BYTES(NOTE_COLUMNS)];
 
 	if (report->rank_count == 0) {
-		hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_WARNING,
+		hk_finding_add(findings, HK_TOPIC_COVERAGE, HK_WEIGHT_WARNING,
 			       "no rank was traced: %s (hookcli doctor -- CMD)",
 			       report->process_count > 0 ? "only shells and launchers were seen"
 							 : "did the command start any?");
 	} else if (report->rank_count < (size_t)report->job.world_size) {
-		hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_WARNING,
+		hk_finding_add(findings, HK_TOPIC_COVERAGE, HK_WEIGHT_WARNING,
 			       "only %zu of %" PRId32
 			       " ranks were traced: mpirun -n N hookcli run CMD "
 			       "traces each where it runs",
 			       report->rank_count, report->job.world_size);
 	}
-	unhooked_add(verdicts, report);
+	unhooked_add(findings, report);
 	for (size_t i = 0; i < report->process_count; i++) {
 		const struct hk_report_process *process = &report->processes[i];
 		if (*process->note && strcmp(process->role, "main") == 0) {
 			hk_name_print(note, NOTE_COLUMNS, process->note);
-			hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_WARNING,
+			hk_finding_add(findings, HK_TOPIC_COVERAGE, HK_WEIGHT_WARNING,
 				       "rank %" PRId32 ": %s", process->rank, note);
 			break; /* the others are in `report` */
 		}
 	}
-	unseen_add(verdicts, report);
+	unseen_add(findings, report);
 }
 
-static void time_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+static void time_add(struct hk_findings *findings, const struct hk_report *report,
 		     const struct hk_groups *groups)
 {
 	const struct hk_group *most = NULL;
 	char line[160] = "", text[HK_QUANTITY_BYTES], name[HK_NAME_BYTES(NAME_COLUMNS)];
 	size_t used = 0;
 
-	for (size_t i = 0; i < HK_VERDICT_SHARES; i++) {
-		double share = hk_verdict_share_of(report, hk_verdict_shares[i].domain);
+	for (size_t i = 0; i < HK_DOMAIN_SHARES; i++) {
+		double share = hk_domain_share_of(report, hk_domain_shares[i].domain);
 		if (share > 0) {
 			used += (size_t)snprintf(line + used, sizeof(line) - used,
 						 "%s%.1f %% in %s", used > 0 ? ", " : "",
-						 100 * share, hk_verdict_shares[i].title);
+						 100 * share, hk_domain_shares[i].title);
 		}
 	}
 	if (used > 0) {
-		hk_verdict_add(verdicts, HK_VERDICT_TIME, HK_VERDICT_FACT,
+		hk_finding_add(findings, HK_TOPIC_TIME, HK_WEIGHT_FACT,
 			       "of the ranks' time %s, with what these call; the rest is the "
 			       "program's own, or was not hooked",
 			       line);
@@ -200,12 +200,12 @@ static void time_add(struct hk_verdicts *verdicts, const struct hk_report *repor
 	}
 	if (most && most->numbers.total_ns > 0) {
 		hk_name_print(name, NAME_COLUMNS, most->function);
-		hk_verdict_add(verdicts, HK_VERDICT_TIME, HK_VERDICT_FACT,
+		hk_finding_add(findings, HK_TOPIC_TIME, HK_WEIGHT_FACT,
 			       "most time is in %s: %s%s over all ranks, %.1f %% of their time",
 			       name, most->numbers.estimated ? "about " : "",
 			       hk_quantity_time(text, (double)most->numbers.total_ns),
 			       100 * (double)most->numbers.total_ns /
-				   fmax(hk_verdict_wall(report), 1));
+				   fmax(hk_report_wall_ns(report), 1));
 	}
 }
 
@@ -226,7 +226,7 @@ static const struct hk_report_memory *holder_of(const struct hk_report *report,
 	return holder && holder->at_peak_bytes > 0 ? holder : NULL;
 }
 
-static void peak_add(struct hk_verdicts *verdicts, const struct hk_report *report,
+static void peak_add(struct hk_findings *findings, const struct hk_report *report,
 		     const struct hk_report_memory *row)
 {
 	const struct hk_report_memory *holder = holder_of(report, row);
@@ -244,14 +244,14 @@ static void peak_add(struct hk_verdicts *verdicts, const struct hk_report *repor
 		snprintf(most, sizeof(most), "; most of it by %s: %s", name,
 			 hk_quantity_bytes(held, holder->at_peak_bytes));
 	}
-	hk_verdict_add(verdicts, HK_VERDICT_MEMORY, HK_VERDICT_FACT,
+	hk_finding_add(findings, HK_TOPIC_MEMORY, HK_WEIGHT_FACT,
 		       "%s memory peaks on rank %" PRId32 ": %s%s at %s%s", kind, row->rank,
 		       hk_quantity_bytes(peak, row->peak_bytes), range,
 		       hk_quantity_time(when, (double)row->peak_time_ns), most);
 }
 
 /* The highest peak of each kind over the ranks. */
-static void peaks_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+static void peaks_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	static const char *const kinds[] = {"device", "managed", "pinned", "heap", "map"};
 
@@ -266,12 +266,12 @@ static void peaks_add(struct hk_verdicts *verdicts, const struct hk_report *repo
 			}
 		}
 		if (highest && highest->peak_bytes > 0) {
-			peak_add(verdicts, report, highest);
+			peak_add(findings, report, highest);
 		}
 	}
 }
 
-static void rss_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+static void rss_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	const struct hk_report_rank *highest = NULL;
 	char text[HK_QUANTITY_BYTES];
@@ -283,24 +283,24 @@ static void rss_add(struct hk_verdicts *verdicts, const struct hk_report *report
 		}
 	}
 	if (highest && highest->rss_peak_bytes > 0) {
-		hk_verdict_add(verdicts, HK_VERDICT_MEMORY, HK_VERDICT_FACT,
+		hk_finding_add(findings, HK_TOPIC_MEMORY, HK_WEIGHT_FACT,
 			       "resident memory peaks on rank %" PRId32 ": %s, as the kernel says",
 			       highest->rank, hk_quantity_bytes(text, highest->rss_peak_bytes));
 	}
 }
 
-static void clocks_add(struct hk_verdicts *verdicts, const struct hk_report_job *job)
+static void clocks_add(struct hk_findings *findings, const struct hk_report_job *job)
 {
 	if (job->nodes < 2) {
-		hk_verdict_add(verdicts, HK_VERDICT_CLOCKS, HK_VERDICT_FACT,
+		hk_finding_add(findings, HK_TOPIC_CLOCKS, HK_WEIGHT_FACT,
 			       "one node, one clock: times of all ranks compare exactly");
 	} else if (!job->clocks_known) {
-		hk_verdict_add(verdicts, HK_VERDICT_CLOCKS, HK_VERDICT_FACT,
+		hk_finding_add(findings, HK_TOPIC_CLOCKS, HK_WEIGHT_FACT,
 			       "%zu nodes whose clocks were not compared: times of different nodes "
 			       "may be apart by anything",
 			       job->nodes);
 	} else {
-		hk_verdict_add(verdicts, HK_VERDICT_CLOCKS, HK_VERDICT_FACT,
+		hk_finding_add(findings, HK_TOPIC_CLOCKS, HK_WEIGHT_FACT,
 			       "clocks of %zu nodes are right to \302\261%.0f \302\265s; %" PRIu64
 			       " of %" PRIu64 " collective calls contradict them",
 			       job->nodes, ceil((double)job->clock_error_ns / 1e3),
@@ -319,23 +319,23 @@ static bool nodes_are_here(const struct hk_report *report)
 	return true;
 }
 
-static void facts_add(struct hk_verdicts *verdicts, const struct hk_report *report)
+static void facts_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	const struct hk_report_job *job = &report->job;
-	double wall = hk_verdict_wall(report);
+	double wall = hk_report_wall_ns(report);
 	uint64_t objects = 0, patched = 0, refused = 0;
 
 	if (job->records + job->lost_records == 0) {
-		hk_verdict_add(
-		    verdicts, HK_VERDICT_RECORDS, HK_VERDICT_FACT,
+		hk_finding_add(
+		    findings, HK_TOPIC_RECORDS, HK_WEIGHT_FACT,
 		    "no calls were recorded one by one: there are counts and times only");
 	} else if (job->lost_records == 0 && job->shed_records == 0 && job->calls_untracked == 0 &&
 		   !job->store_full && nodes_are_here(report)) {
-		hk_verdict_add(verdicts, HK_VERDICT_RECORDS, HK_VERDICT_FACT,
+		hk_finding_add(findings, HK_TOPIC_RECORDS, HK_WEIGHT_FACT,
 			       "nothing was lost: all %" PRIu64 " records are there", job->records);
 	}
-	clocks_add(verdicts, job);
-	hk_verdict_add(verdicts, HK_VERDICT_COST, HK_VERDICT_FACT,
+	clocks_add(findings, job);
+	hk_finding_add(findings, HK_TOPIC_COST, HK_WEIGHT_FACT,
 		       "tracing cost an estimated %.2f %% of the ranks' time",
 		       wall > 0 ? 100 * (double)job->tracing_cost_ns / wall : 0);
 	for (size_t i = 0; i < report->process_count; i++) {
@@ -343,35 +343,35 @@ static void facts_add(struct hk_verdicts *verdicts, const struct hk_report *repo
 		patched += report->processes[i].slots_patched;
 		refused += report->processes[i].slots_refused;
 	}
-	hk_verdict_add(verdicts, HK_VERDICT_COVERAGE, HK_VERDICT_FACT,
+	hk_finding_add(findings, HK_TOPIC_COVERAGE, HK_WEIGHT_FACT,
 		       "seen: %" PRIu64 " objects, %" PRIu64 " slots patched, %" PRIu64
 		       " refused, in %zu process%s",
 		       objects, patched, refused, report->process_count,
 		       report->process_count == 1 ? "" : "es");
 }
 
-int hk_verdicts_init(struct hk_verdicts *verdicts, const struct hk_report *report)
+int hk_findings_init(struct hk_findings *findings, const struct hk_report *report)
 {
 	struct hk_groups groups;
 	int r = hk_groups_init(&groups, report, HK_GROUP_FUNCTION);
 
-	*verdicts = (struct hk_verdicts){0};
+	*findings = (struct hk_findings){0};
 	if (r < 0) {
 		return r;
 	}
-	lost_add(verdicts, &report->job);
-	hk_report_nodes_verdicts(report, verdicts);
-	steps_add(verdicts, report);
-	missing_add(verdicts, report);
-	r = report->rank_count > 1 ? hk_balance_add(verdicts, report, &groups) : 0;
-	time_add(verdicts, report, &groups);
-	peaks_add(verdicts, report);
-	rss_add(verdicts, report);
-	facts_add(verdicts, report);
+	lost_add(findings, &report->job);
+	hk_findings_add_nodes(report, findings);
+	steps_add(findings, report);
+	missing_add(findings, report);
+	r = report->rank_count > 1 ? hk_balance_add(findings, report, &groups) : 0;
+	time_add(findings, report, &groups);
+	peaks_add(findings, report);
+	rss_add(findings, report);
+	facts_add(findings, report);
 	hk_groups_fini(&groups);
-	r = r ? r : verdicts->error;
+	r = r ? r : findings->error;
 	if (r < 0) {
-		hk_verdicts_fini(verdicts);
+		hk_findings_fini(findings);
 	}
 	return r;
 }

@@ -4,7 +4,7 @@
 
 #include "report/findings/finding.h"
 
-/* All that REPORT has evidence for; free with hk_verdicts_fini. -ENOMEM. */
-int hk_verdicts_init(struct hk_verdicts *verdicts, const struct hk_report *report);
+/* All that REPORT has evidence for; free with hk_findings_fini. -ENOMEM. */
+int hk_findings_init(struct hk_findings *findings, const struct hk_report *report);
 
 #endif

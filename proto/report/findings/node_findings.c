@@ -9,13 +9,13 @@
 #define HOST_COLUMNS 40
 #define WARNINGS_MAX 4u
 
-void hk_report_nodes_verdicts(const struct hk_report *report, struct hk_verdicts *verdicts)
+void hk_findings_add_nodes(const struct hk_report *report, struct hk_findings *findings)
 {
 	char host[HK_NAME_BYTES(HOST_COLUMNS)], bytes[HK_QUANTITY_BYTES];
 	unsigned told = 0;
 
 	if (report->job.sync_violations > 0) {
-		hk_verdict_add(verdicts, HK_VERDICT_CLOCKS, HK_VERDICT_WARNING,
+		hk_finding_add(findings, HK_TOPIC_CLOCKS, HK_WEIGHT_WARNING,
 			       "%" PRIu64 " of %" PRIu64
 			       " collective calls contradict the clocks of "
 			       "the nodes: times of different nodes "
@@ -26,15 +26,15 @@ void hk_report_nodes_verdicts(const struct hk_report *report, struct hk_verdicts
 		const struct hk_report_node *node = &report->nodes[i];
 		hk_name_print(host, HOST_COLUMNS, node->host);
 		if (strcmp(node->state, "silent") == 0) {
-			hk_verdict_add(
-			    verdicts, HK_VERDICT_RECORDS, HK_VERDICT_WARNING,
+			hk_finding_add(
+			    findings, HK_TOPIC_RECORDS, HK_WEIGHT_WARNING,
 			    "node %s is not connected: its %" PRIu32
 			    " processes are shown as last heard of, %s of records are missing",
 			    host, node->processes, hk_quantity_bytes(bytes, node->unsent_bytes));
 			told++;
 		}
 		if (node->shed_records > 0) {
-			hk_verdict_add(verdicts, HK_VERDICT_RECORDS, HK_VERDICT_WARNING,
+			hk_finding_add(findings, HK_TOPIC_RECORDS, HK_WEIGHT_WARNING,
 				       "node %s gave up %" PRIu64
 				       " records for want of room while it was cut off",
 				       host, node->shed_records);

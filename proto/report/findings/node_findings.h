@@ -6,6 +6,6 @@
 
 /* Adds a sentence for each node that is not there while it should be, or has given records up, and
  * one if collective calls contradict the clocks. */
-void hk_report_nodes_verdicts(const struct hk_report *report, struct hk_verdicts *verdicts);
+void hk_findings_add_nodes(const struct hk_report *report, struct hk_findings *findings);
 
 #endif

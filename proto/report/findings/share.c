@@ -1,7 +1,7 @@
 #include "report/findings/share.h"
 #include "report/model/lookup.h"
 
-const struct hk_verdict_share hk_verdict_shares[HK_VERDICT_SHARES] = {
+const struct hk_domain_share hk_domain_shares[HK_DOMAIN_SHARES] = {
     {"mpi", "MPI"}, {"nccl", "NCCL"}, {"cuda", "CUDA"}, {"io", "I/O"}, {"blas", "BLAS"}};
 
 static double wall_of(const struct hk_report_rank *rank)
@@ -9,7 +9,7 @@ static double wall_of(const struct hk_report_rank *rank)
 	return rank->end_ns > rank->start_ns ? (double)(rank->end_ns - rank->start_ns) : 0;
 }
 
-double hk_verdict_wall(const struct hk_report *report)
+double hk_report_wall_ns(const struct hk_report *report)
 {
 	double wall = 0;
 
@@ -19,9 +19,9 @@ double hk_verdict_wall(const struct hk_report *report)
 	return wall;
 }
 
-double hk_verdict_share_of(const struct hk_report *report, const char *domain)
+double hk_domain_share_of(const struct hk_report *report, const char *domain)
 {
-	double wall = hk_verdict_wall(report), spent = 0;
+	double wall = hk_report_wall_ns(report), spent = 0;
 
 	for (size_t i = 0; i < report->rank_count; i++) {
 		spent += (double)hk_report_domain_ns(report, report->ranks[i].rank, domain);

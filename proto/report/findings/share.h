@@ -5,16 +5,16 @@
 #include "report/model/report.h"
 
 /* Domains whose share of the wall time is told, and how they are called. */
-struct hk_verdict_share {
+struct hk_domain_share {
 	const char *domain, *title;
 };
-#define HK_VERDICT_SHARES 5
-extern const struct hk_verdict_share hk_verdict_shares[HK_VERDICT_SHARES];
+#define HK_DOMAIN_SHARES 5
+extern const struct hk_domain_share hk_domain_shares[HK_DOMAIN_SHARES];
 
 /* Wall time of all ranks together, in ns. */
-double hk_verdict_wall(const struct hk_report *report);
+double hk_report_wall_ns(const struct hk_report *report);
 
 /* Mean share of the ranks' wall time that DOMAIN has, 0 to 1; 0 without wall time. */
-double hk_verdict_share_of(const struct hk_report *report, const char *domain);
+double hk_domain_share_of(const struct hk_report *report, const char *domain);
 
 #endif

@@ -36,7 +36,7 @@ struct hk_spread {
 struct hk_rank_figures *hk_figures_new(const struct hk_report *report);
 
 /* Mean over the ranks that have the figure, else NAN. That of a share is weighted by the wall time
- * it is a share of: the share of all the ranks' time, as hk_verdict_share_of. */
+ * it is a share of: the share of all the ranks' time, as hk_domain_share_of. */
 double hk_figure_mean(const struct hk_rank_figures *figures, size_t count, enum hk_figure figure);
 
 /* How a figure is written, "-" for NAN, and its title with the unit. */

@@ -64,11 +64,11 @@ void hk_report_nodes_clocks(const struct hk_report *report, const char *before, 
 
 void hk_report_nodes_warn(const struct hk_report *report, FILE *output)
 {
-	struct hk_verdicts verdicts = {0};
+	struct hk_findings findings = {0};
 
-	hk_report_nodes_verdicts(report, &verdicts);
-	for (size_t i = 0; i < verdicts.count; i++) {
-		fprintf(output, "! %s\n", verdicts.list[i].text);
+	hk_findings_add_nodes(report, &findings);
+	for (size_t i = 0; i < findings.count; i++) {
+		fprintf(output, "! %s\n", findings.list[i].text);
 	}
-	hk_verdicts_fini(&verdicts);
+	hk_findings_fini(&findings);
 }

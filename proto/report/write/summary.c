@@ -89,10 +89,10 @@ static void totals_write(const struct summary *summary)
 	}
 	double wall = report->rank_count > 0 ? (double)(last - first) : 0;
 	fprintf(summary->output, "wall %s s", hk_quantity_seconds(text, wall));
-	for (size_t i = 0; i < HK_VERDICT_SHARES; i++) {
-		double share = hk_verdict_share_of(report, hk_verdict_shares[i].domain);
+	for (size_t i = 0; i < HK_DOMAIN_SHARES; i++) {
+		double share = hk_domain_share_of(report, hk_domain_shares[i].domain);
 		if (share > 0) {
-			fprintf(summary->output, "   %s %.1f %%", hk_verdict_shares[i].title,
+			fprintf(summary->output, "   %s %.1f %%", hk_domain_shares[i].title,
 				100 * share);
 		}
 	}
@@ -104,18 +104,18 @@ static void totals_write(const struct summary *summary)
 }
 
 /* What the reader must know before believing a number, and what stands out. */
-static int verdicts_write(const struct summary *summary)
+static int findings_write(const struct summary *summary)
 {
-	struct hk_verdicts verdicts;
-	int r = hk_verdicts_init(&verdicts, summary->report);
+	struct hk_findings findings;
+	int r = hk_findings_init(&findings, summary->report);
 
-	for (size_t i = 0; r == 0 && i < verdicts.count; i++) {
-		if (verdicts.list[i].weight != HK_VERDICT_FACT) {
-			fprintf(summary->output, "! %s\n", verdicts.list[i].text);
+	for (size_t i = 0; r == 0 && i < findings.count; i++) {
+		if (findings.list[i].weight != HK_WEIGHT_FACT) {
+			fprintf(summary->output, "! %s\n", findings.list[i].text);
 		}
 	}
 	if (r == 0) {
-		hk_verdicts_fini(&verdicts);
+		hk_findings_fini(&findings);
 	}
 	return r;
 }
@@ -441,7 +441,7 @@ int hk_report_write_summary(const struct hk_report *report, FILE *output,
 	}
 	title_write(&summary);
 	totals_write(&summary);
-	r = verdicts_write(&summary);
+	r = findings_write(&summary);
 	fputc('\n', output);
 	r = r				       ? r
 	    : report->rank_count > RANKS_SHOWN ? ranks_spread(&summary)

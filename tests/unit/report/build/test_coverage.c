@@ -77,7 +77,7 @@ static void test_slots_that_nobody_used_are_told_of_main_processes(void **state)
 	expect_notes(&maker, "");
 }
 
-static void test_what_is_not_known_yet_is_no_verdict(void **state)
+static void test_what_is_not_known_yet_is_no_finding(void **state)
 {
 	struct maker maker;
 	(void)state;
@@ -160,7 +160,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_nothing_hooked_says_why),
 	    cmocka_unit_test(test_slots_that_nobody_used_are_told_of_main_processes),
-	    cmocka_unit_test(test_what_is_not_known_yet_is_no_verdict),
+	    cmocka_unit_test(test_what_is_not_known_yet_is_no_finding),
 	    cmocka_unit_test(test_every_reason_has_its_count),
 	    cmocka_unit_test(test_empty_table_says_why),
 	};

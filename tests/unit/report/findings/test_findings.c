@@ -37,19 +37,19 @@ static void fill(struct maker *maker, const unsigned mpi_s[4])
 /* The sentences of the job, each on a line: topic, weight, text. */
 static char *told(struct maker *maker)
 {
-	struct hk_verdicts verdicts;
+	struct hk_findings findings;
 	struct hk_report *report;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *output = open_memstream(&text, &size);
 
 	assert_int_equal(hk_report_new(maker_snapshot(maker), &report), 0);
-	assert_int_equal(hk_verdicts_init(&verdicts, report), 0);
-	for (size_t i = 0; i < verdicts.count; i++) {
-		fprintf(output, "%s %s: %s\n", hk_verdict_topic_name(verdicts.list[i].topic),
-			hk_verdict_weight_name(verdicts.list[i].weight), verdicts.list[i].text);
+	assert_int_equal(hk_findings_init(&findings, report), 0);
+	for (size_t i = 0; i < findings.count; i++) {
+		fprintf(output, "%s %s: %s\n", hk_finding_topic_name(findings.list[i].topic),
+			hk_finding_weight_name(findings.list[i].weight), findings.list[i].text);
 	}
-	hk_verdicts_fini(&verdicts);
+	hk_findings_fini(&findings);
 	hk_report_free(report);
 	fclose(output);
 	maker_fini(maker);
