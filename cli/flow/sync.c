@@ -10,7 +10,7 @@
 #define INSTANCES 256u
 
 /* What is known by windows takes no more than this: what groups beyond tell is lost. */
-#define LEEWAYS (64u * 1024 * 1024 / sizeof(struct hk_leeway))
+#define LEEWAYS (64u * 1024 * 1024 / sizeof(struct hk_clock_slack))
 
 /* A node's part in one call. */
 struct edge {
@@ -29,7 +29,7 @@ struct instance {
 
 struct node {
 	struct hk_sync_result result;
-	struct hk_leeway *leeway;
+	struct hk_clock_slack *slack;
 };
 
 /* A node that has ranks in a group. */
@@ -66,7 +66,7 @@ struct hk_sync {
 	struct hk_sync_options options;
 	struct group *groups;
 	struct node *nodes;
-	size_t leeways;
+	size_t slacks;
 };
 
 int hk_sync_new(const struct hk_sync_options *options, struct hk_sync **ret_sync)
@@ -95,7 +95,7 @@ static void group_free(struct group *group)
 		free(group->instances[i].edges);
 	}
 	for (size_t i = 0; i < group->node_count; i++) {
-		free(group->nodes[i].known.leeway);
+		free(group->nodes[i].known.slack);
 	}
 	free(group->nodes);
 	free(group);
@@ -112,7 +112,7 @@ struct hk_sync *hk_sync_free(struct hk_sync *sync)
 		group_free(group);
 	}
 	for (size_t i = 0; i < sync->options.nodes; i++) {
-		free(sync->nodes[i].leeway);
+		free(sync->nodes[i].slack);
 	}
 	free(sync->nodes);
 	free(sync);
@@ -176,14 +176,14 @@ static struct member *member_of(struct group *group, const struct hk_sync_call *
 	return member;
 }
 
-static struct hk_leeway *leeway_of(struct hk_sync *sync, struct node *node)
+static struct hk_clock_slack *leeway_of(struct hk_sync *sync, struct node *node)
 {
-	if (!node->leeway && sync->leeways < LEEWAYS &&
-	    (node->leeway = malloc(sizeof(*node->leeway))) != NULL) {
-		sync->leeways++;
-		hk_leeway_init(node->leeway, sync->options.from_ns, sync->options.to_ns);
+	if (!node->slack && sync->slacks < LEEWAYS &&
+	    (node->slack = malloc(sizeof(*node->slack))) != NULL) {
+		sync->slacks++;
+		hk_clock_slack_init(node->slack, sync->options.from_ns, sync->options.to_ns);
 	}
-	return node->leeway;
+	return node->slack;
 }
 
 static int64_t minus(int64_t a, int64_t b)
@@ -200,13 +200,13 @@ static void learn(struct hk_sync *sync, struct group *group, const struct instan
 	const struct edge *reference = &instance->edges[index];
 	for (size_t i = 0; i < instance->room; i++) {
 		const struct edge *edge = &instance->edges[i];
-		struct hk_leeway *leeway =
+		struct hk_clock_slack *slack =
 		    edge->there && i != index ? leeway_of(sync, &group->nodes[i].known) : NULL;
-		if (leeway) {
-			hk_leeway_low(leeway, edge->enter_ns,
-				      minus(edge->enter_ns, reference->exit_ns));
-			hk_leeway_high(leeway, edge->exit_ns,
-				       minus(edge->exit_ns, reference->enter_ns));
+		if (slack) {
+			hk_clock_slack_low(slack, edge->enter_ns,
+					   minus(edge->enter_ns, reference->exit_ns));
+			hk_clock_slack_high(slack, edge->exit_ns,
+					    minus(edge->exit_ns, reference->enter_ns));
 		}
 	}
 }
@@ -344,11 +344,11 @@ static void believe(struct hk_sync *sync, struct group *group)
 		struct node *from = &group->nodes[i].known;
 		struct node *to = &sync->nodes[group->nodes[i].number];
 		count(&to->result, &from->result);
-		if (from->leeway && !to->leeway) {
-			to->leeway = from->leeway;
-			from->leeway = NULL;
-		} else if (from->leeway) {
-			hk_leeway_join(to->leeway, from->leeway);
+		if (from->slack && !to->slack) {
+			to->slack = from->slack;
+			from->slack = NULL;
+		} else if (from->slack) {
+			hk_clock_slack_join(to->slack, from->slack);
 		}
 	}
 }
@@ -374,7 +374,7 @@ struct hk_sync_result hk_sync_node(const struct hk_sync *sync, uint32_t node)
 	return sync->nodes[node].result;
 }
 
-struct hk_leeway *hk_sync_leeway(struct hk_sync *sync, uint32_t node)
+struct hk_clock_slack *hk_sync_slack(struct hk_sync *sync, uint32_t node)
 {
-	return sync->nodes[node].leeway;
+	return sync->nodes[node].slack;
 }

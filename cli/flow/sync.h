@@ -54,6 +54,6 @@ struct hk_sync_result hk_sync_finish(struct hk_sync *sync);
 /* After that: the calls that NODE had part in, and what they tell of its clock less the
  * reference's, not spread; NULL: nothing. It lasts as long as SYNC, and may be changed. */
 struct hk_sync_result hk_sync_node(const struct hk_sync *sync, uint32_t node);
-struct hk_leeway *hk_sync_leeway(struct hk_sync *sync, uint32_t node);
+struct hk_clock_slack *hk_sync_slack(struct hk_sync *sync, uint32_t node);
 
 #endif

@@ -224,13 +224,13 @@ static void apply(struct check *check, uint64_t reference_bound_ns)
 	for (uint32_t i = 0; i < job->n_nodes; i++) {
 		Hk__Node *node = job->nodes[i];
 		struct hk_sync_result result = hk_sync_node(check->sync, i + 1);
-		struct hk_leeway *leeway = hk_sync_leeway(check->sync, i + 1);
+		struct hk_clock_slack *slack = hk_sync_slack(check->sync, i + 1);
 		node->sync_checks = result.checks;
 		node->sync_violations = result.violations;
-		if (leeway && node->clock) {
-			hk_leeway_spread(leeway, hk_leeway_rate_ppb(node->clock));
-			hk_leeway_tighten(leeway, origin_of(check, i + 1), reference_bound_ns,
-					  node->clock);
+		if (slack && node->clock) {
+			hk_clock_slack_spread(slack, hk_clock_slack_rate_ppb(node->clock));
+			hk_clock_slack_tighten(slack, origin_of(check, i + 1), reference_bound_ns,
+					       node->clock);
 		}
 	}
 }

@@ -9,103 +9,105 @@
 
 static int64_t limited(__int128 ns)
 {
-	if (ns > HK_LEEWAY_MAX_NS) {
-		return HK_LEEWAY_MAX_NS;
+	if (ns > HK_CLOCK_SLACK_MAX_NS) {
+		return HK_CLOCK_SLACK_MAX_NS;
 	}
-	return ns < -HK_LEEWAY_MAX_NS ? -HK_LEEWAY_MAX_NS : (int64_t)ns;
+	return ns < -HK_CLOCK_SLACK_MAX_NS ? -HK_CLOCK_SLACK_MAX_NS : (int64_t)ns;
 }
 
-void hk_leeway_init(struct hk_leeway *leeway, int64_t from_ns, int64_t to_ns)
+void hk_clock_slack_init(struct hk_clock_slack *slack, int64_t from_ns, int64_t to_ns)
 {
-	leeway->from_ns = limited(from_ns);
+	slack->from_ns = limited(from_ns);
 	to_ns = limited(to_ns);
-	leeway->window_ns =
-	    to_ns > leeway->from_ns ? (to_ns - leeway->from_ns) / HK_LEEWAY_WINDOWS + 1 : 1;
-	for (size_t i = 0; i < HK_LEEWAY_WINDOWS; i++) {
-		leeway->windows[i] = (struct hk_leeway_window){-HK_LEEWAY_MAX_NS, HK_LEEWAY_MAX_NS};
+	slack->window_ns =
+	    to_ns > slack->from_ns ? (to_ns - slack->from_ns) / HK_CLOCK_SLACK_WINDOWS + 1 : 1;
+	for (size_t i = 0; i < HK_CLOCK_SLACK_WINDOWS; i++) {
+		slack->windows[i] =
+		    (struct hk_clock_slack_window){-HK_CLOCK_SLACK_MAX_NS, HK_CLOCK_SLACK_MAX_NS};
 	}
 }
 
 /* NULL: outside. */
-static struct hk_leeway_window *window_at(struct hk_leeway *leeway, int64_t at_ns)
+static struct hk_clock_slack_window *window_at(struct hk_clock_slack *slack, int64_t at_ns)
 {
 	int64_t since;
-	if (__builtin_sub_overflow(at_ns, leeway->from_ns, &since) || since < 0 ||
-	    since / leeway->window_ns >= HK_LEEWAY_WINDOWS) {
+	if (__builtin_sub_overflow(at_ns, slack->from_ns, &since) || since < 0 ||
+	    since / slack->window_ns >= HK_CLOCK_SLACK_WINDOWS) {
 		return NULL;
 	}
-	return &leeway->windows[since / leeway->window_ns];
+	return &slack->windows[since / slack->window_ns];
 }
 
-static void raise_low(struct hk_leeway_window *window, __int128 low_ns)
+static void raise_low(struct hk_clock_slack_window *window, __int128 low_ns)
 {
 	if (low_ns > window->low_ns) {
 		window->low_ns = limited(low_ns);
 	}
 }
 
-static void cut_high(struct hk_leeway_window *window, __int128 high_ns)
+static void cut_high(struct hk_clock_slack_window *window, __int128 high_ns)
 {
 	if (high_ns < window->high_ns) {
 		window->high_ns = limited(high_ns);
 	}
 }
 
-void hk_leeway_low(struct hk_leeway *leeway, int64_t at_ns, int64_t error_ns)
+void hk_clock_slack_low(struct hk_clock_slack *slack, int64_t at_ns, int64_t error_ns)
 {
-	struct hk_leeway_window *window = window_at(leeway, at_ns);
+	struct hk_clock_slack_window *window = window_at(slack, at_ns);
 	if (window) {
 		raise_low(window, error_ns);
 	}
 }
 
-void hk_leeway_high(struct hk_leeway *leeway, int64_t at_ns, int64_t error_ns)
+void hk_clock_slack_high(struct hk_clock_slack *slack, int64_t at_ns, int64_t error_ns)
 {
-	struct hk_leeway_window *window = window_at(leeway, at_ns);
+	struct hk_clock_slack_window *window = window_at(slack, at_ns);
 	if (window) {
 		cut_high(window, error_ns);
 	}
 }
 
-void hk_leeway_join(struct hk_leeway *leeway, const struct hk_leeway *other)
+void hk_clock_slack_join(struct hk_clock_slack *slack, const struct hk_clock_slack *other)
 {
-	for (size_t i = 0; i < HK_LEEWAY_WINDOWS; i++) {
-		raise_low(&leeway->windows[i], other->windows[i].low_ns);
-		cut_high(&leeway->windows[i], other->windows[i].high_ns);
+	for (size_t i = 0; i < HK_CLOCK_SLACK_WINDOWS; i++) {
+		raise_low(&slack->windows[i], other->windows[i].low_ns);
+		cut_high(&slack->windows[i], other->windows[i].high_ns);
 	}
 }
 
 /* WINDOW hears from its neighbour, a window further. */
-static void hear(struct hk_leeway_window *window, const struct hk_leeway_window *from,
+static void hear(struct hk_clock_slack_window *window, const struct hk_clock_slack_window *from,
 		 int64_t slack_ns)
 {
-	if (from->low_ns > -HK_LEEWAY_MAX_NS) {
+	if (from->low_ns > -HK_CLOCK_SLACK_MAX_NS) {
 		raise_low(window, (__int128)from->low_ns - slack_ns);
 	}
-	if (from->high_ns < HK_LEEWAY_MAX_NS) {
+	if (from->high_ns < HK_CLOCK_SLACK_MAX_NS) {
 		cut_high(window, (__int128)from->high_ns + slack_ns);
 	}
 }
 
-void hk_leeway_spread(struct hk_leeway *leeway, uint64_t rate_ppb)
+void hk_clock_slack_spread(struct hk_clock_slack *slack, uint64_t rate_ppb)
 {
-	struct hk_leeway_window *windows = leeway->windows;
-	int64_t slack_ns = limited((__int128)leeway->window_ns * rate_ppb / 1000000000 + 1);
+	struct hk_clock_slack_window *windows = slack->windows;
+	int64_t slack_ns = limited((__int128)slack->window_ns * rate_ppb / 1000000000 + 1);
 	/* A window's moments speak for its ends first. */
-	for (size_t i = 0; i < HK_LEEWAY_WINDOWS; i++) {
-		const struct hk_leeway_window heard = windows[i];
-		windows[i] = (struct hk_leeway_window){-HK_LEEWAY_MAX_NS, HK_LEEWAY_MAX_NS};
+	for (size_t i = 0; i < HK_CLOCK_SLACK_WINDOWS; i++) {
+		const struct hk_clock_slack_window heard = windows[i];
+		windows[i] =
+		    (struct hk_clock_slack_window){-HK_CLOCK_SLACK_MAX_NS, HK_CLOCK_SLACK_MAX_NS};
 		hear(&windows[i], &heard, slack_ns);
 	}
-	for (size_t i = 1; i < HK_LEEWAY_WINDOWS; i++) {
+	for (size_t i = 1; i < HK_CLOCK_SLACK_WINDOWS; i++) {
 		hear(&windows[i], &windows[i - 1], slack_ns);
 	}
-	for (size_t i = HK_LEEWAY_WINDOWS - 1; i > 0; i--) {
+	for (size_t i = HK_CLOCK_SLACK_WINDOWS - 1; i > 0; i--) {
 		hear(&windows[i - 1], &windows[i], slack_ns);
 	}
 }
 
-uint64_t hk_leeway_rate_ppb(const Hk__ClockMap *map)
+uint64_t hk_clock_slack_rate_ppb(const Hk__ClockMap *map)
 {
 	uint64_t worst = 0;
 	for (size_t i = 0; i + 1 < map->n_monotonic_ns; i++) {
@@ -119,10 +121,10 @@ uint64_t hk_leeway_rate_ppb(const Hk__ClockMap *map)
 }
 
 /* The largest error that WINDOW leaves possible; false: it says nothing. */
-static bool largest(const struct hk_leeway_window *window, uint64_t *ret_ns)
+static bool largest(const struct hk_clock_slack_window *window, uint64_t *ret_ns)
 {
-	if (window->low_ns > window->high_ns || window->low_ns == -HK_LEEWAY_MAX_NS ||
-	    window->high_ns == HK_LEEWAY_MAX_NS) {
+	if (window->low_ns > window->high_ns || window->low_ns == -HK_CLOCK_SLACK_MAX_NS ||
+	    window->high_ns == HK_CLOCK_SLACK_MAX_NS) {
 		return false;
 	}
 	int64_t low = -window->low_ns, high = window->high_ns;
@@ -145,22 +147,22 @@ static uint64_t at_corner(const Hk__ClockMap *map, size_t i, int64_t corner_ns, 
 	return grown > needed_ns ? 0 : needed_ns - (uint64_t)grown;
 }
 
-static void tighten_stretch(const struct hk_leeway *leeway, int64_t origin_ns, uint64_t other_ns,
-			    size_t i, Hk__ClockMap *map)
+static void tighten_stretch(const struct hk_clock_slack *slack, int64_t origin_ns,
+			    uint64_t other_ns, size_t i, Hk__ClockMap *map)
 {
 	size_t last = map->n_monotonic_ns - 1;
 	int64_t begin = hk_report_map_root_ns(map, (int64_t)map->monotonic_ns[i]);
 	int64_t end = i < last ? hk_report_map_root_ns(map, (int64_t)map->monotonic_ns[i + 1]) : 0;
 	uint64_t needed = 0, here;
 	bool any = false;
-	for (size_t k = 0; k < HK_LEEWAY_WINDOWS; k++) {
+	for (size_t k = 0; k < HK_CLOCK_SLACK_WINDOWS; k++) {
 		int64_t from_ns =
-		    limited((__int128)leeway->from_ns + origin_ns + (int64_t)k * leeway->window_ns);
-		int64_t to_ns = limited((__int128)from_ns + leeway->window_ns);
+		    limited((__int128)slack->from_ns + origin_ns + (int64_t)k * slack->window_ns);
+		int64_t to_ns = limited((__int128)from_ns + slack->window_ns);
 		if ((i > 0 && to_ns < begin) || (i < last && from_ns > end)) {
 			continue;
 		}
-		if (!largest(&leeway->windows[k], &here)) {
+		if (!largest(&slack->windows[k], &here)) {
 			return;
 		}
 		here = at_corner(map, i, begin, from_ns, to_ns, here + other_ns);
@@ -174,10 +176,11 @@ static void tighten_stretch(const struct hk_leeway *leeway, int64_t origin_ns, u
 	}
 }
 
-void hk_leeway_tighten(const struct hk_leeway *leeway, int64_t origin_ns, uint64_t other_ns,
-		       Hk__ClockMap *map)
+void hk_clock_slack_tighten(const struct hk_clock_slack *slack, int64_t origin_ns,
+			    uint64_t other_ns, Hk__ClockMap *map)
 {
-	for (size_t i = 0; other_ns <= (uint64_t)HK_LEEWAY_MAX_NS && i < map->n_monotonic_ns; i++) {
-		tighten_stretch(leeway, origin_ns, other_ns, i, map);
+	for (size_t i = 0; other_ns <= (uint64_t)HK_CLOCK_SLACK_MAX_NS && i < map->n_monotonic_ns;
+	     i++) {
+		tighten_stretch(slack, origin_ns, other_ns, i, map);
 	}
 }

@@ -11,39 +11,39 @@
 
 #include "schema/wire.pb-c.h"
 
-#define HK_LEEWAY_WINDOWS 1024u
+#define HK_CLOCK_SLACK_WINDOWS 1024u
 /* No time or error is farther from 0; errors that far say nothing. */
-#define HK_LEEWAY_MAX_NS (INT64_C(1) << 61)
+#define HK_CLOCK_SLACK_MAX_NS (INT64_C(1) << 61)
 
-struct hk_leeway_window {
+struct hk_clock_slack_window {
 	int64_t low_ns, high_ns; /* mapped time less true time; low > high: it contradicts itself */
 };
 
-struct hk_leeway {
+struct hk_clock_slack {
 	int64_t from_ns, window_ns;
-	struct hk_leeway_window windows[HK_LEEWAY_WINDOWS];
+	struct hk_clock_slack_window windows[HK_CLOCK_SLACK_WINDOWS];
 };
 
 /* Nothing is known of the times `from_ns` to `to_ns`. */
-void hk_leeway_init(struct hk_leeway *leeway, int64_t from_ns, int64_t to_ns);
+void hk_clock_slack_init(struct hk_clock_slack *slack, int64_t from_ns, int64_t to_ns);
 
 /* The error at `at_ns` is no less, or no more, than `error_ns`. Moments outside are passed over. */
-void hk_leeway_low(struct hk_leeway *leeway, int64_t at_ns, int64_t error_ns);
-void hk_leeway_high(struct hk_leeway *leeway, int64_t at_ns, int64_t error_ns);
+void hk_clock_slack_low(struct hk_clock_slack *slack, int64_t at_ns, int64_t error_ns);
+void hk_clock_slack_high(struct hk_clock_slack *slack, int64_t at_ns, int64_t error_ns);
 
 /* Adds what OTHER knows, which is of the same times. */
-void hk_leeway_join(struct hk_leeway *leeway, const struct hk_leeway *other);
+void hk_clock_slack_join(struct hk_clock_slack *slack, const struct hk_clock_slack *other);
 
 /* Lets each moment speak for all others: the error changes by no more than `rate_ppb`. Once. */
-void hk_leeway_spread(struct hk_leeway *leeway, uint64_t rate_ppb);
+void hk_clock_slack_spread(struct hk_clock_slack *slack, uint64_t rate_ppb);
 
 /* How fast the errors of MAP, which is valid, may change. */
-uint64_t hk_leeway_rate_ppb(const Hk__ClockMap *map);
+uint64_t hk_clock_slack_rate_ppb(const Hk__ClockMap *map);
 
-/* Makes MAP's bounds, and fit errors above them, as small as LEEWAY allows, which is of the mapped
- * times less `origin_ns`, and was spread. `other_ns`: how wrong the clock may be that LEEWAY is
+/* Makes MAP's bounds, and fit errors above them, as small as SLACK allows, which is of the mapped
+ * times less `origin_ns`, and was spread. `other_ns`: how wrong the clock may be that SLACK is
  * against. Stretches of which too little is known, or what contradicts itself, stay. */
-void hk_leeway_tighten(const struct hk_leeway *leeway, int64_t origin_ns, uint64_t other_ns,
-		       Hk__ClockMap *map);
+void hk_clock_slack_tighten(const struct hk_clock_slack *slack, int64_t origin_ns,
+			    uint64_t other_ns, Hk__ClockMap *map);
 
 #endif

@@ -30,13 +30,13 @@ static int64_t random_below(struct world *world, int64_t below)
 
 /* The second node's error is within what its calls with the first leave: less than the spread of
  * their ends, about the truth. */
-static void expect_leeway(const struct world *world, struct hk_leeway *leeway)
+static void expect_leeway(const struct world *world, struct hk_clock_slack *slack)
 {
-	assert_non_null(leeway);
-	hk_leeway_spread(leeway, 1000);
-	for (size_t i = 0; i < HK_LEEWAY_WINDOWS; i++) {
-		assert_in_range(world->wrong_ns - leeway->windows[i].low_ns, 0, MS / 10);
-		assert_in_range(leeway->windows[i].high_ns - world->wrong_ns, 0, MS / 10);
+	assert_non_null(slack);
+	hk_clock_slack_spread(slack, 1000);
+	for (size_t i = 0; i < HK_CLOCK_SLACK_WINDOWS; i++) {
+		assert_in_range(world->wrong_ns - slack->windows[i].low_ns, 0, MS / 10);
+		assert_in_range(slack->windows[i].high_ns - world->wrong_ns, 0, MS / 10);
 	}
 }
 
@@ -76,7 +76,7 @@ static struct hk_sync_result run(struct world world)
 		assert_int_equal(hk_sync_node(sync, node).violations, result.violations);
 	}
 	if (result.checks > 0) {
-		expect_leeway(&world, hk_sync_leeway(sync, 1));
+		expect_leeway(&world, hk_sync_slack(sync, 1));
 	}
 	hk_sync_free(sync);
 	return result;

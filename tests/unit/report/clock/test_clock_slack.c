@@ -50,19 +50,19 @@ static int64_t error_at(int64_t since_ns)
 
 /* A call every 0.1 s between FROM and TO, whose ranks leave 20 us after the last has entered: here
  * first, then there. */
-static void tell_calls(struct hk_leeway *leeway, int64_t from, int64_t to, int64_t more)
+static void tell_calls(struct hk_clock_slack *slack, int64_t from, int64_t to, int64_t more)
 {
 	for (int64_t at = from; at < to; at += SECOND / 10) {
 		int64_t error = error_at(at) + more;
-		hk_leeway_low(leeway, at, error - 20 * US);
-		hk_leeway_high(leeway, at + 20 * US, error + 30 * US);
+		hk_clock_slack_low(slack, at, error - 20 * US);
+		hk_clock_slack_high(slack, at + 20 * US, error + 30 * US);
 	}
 }
 
-static void tighten(struct world *world, struct hk_leeway *leeway, uint64_t other_ns)
+static void tighten(struct world *world, struct hk_clock_slack *slack, uint64_t other_ns)
 {
-	hk_leeway_spread(leeway, hk_leeway_rate_ppb(&world->map));
-	hk_leeway_tighten(leeway, ORIGIN, other_ns, &world->map);
+	hk_clock_slack_spread(slack, hk_clock_slack_rate_ppb(&world->map));
+	hk_clock_slack_tighten(slack, ORIGIN, other_ns, &world->map);
 }
 
 static uint64_t bound_at(const struct world *world, int64_t since_ns)
@@ -73,13 +73,13 @@ static uint64_t bound_at(const struct world *world, int64_t since_ns)
 
 static void test_bounds_shrink_to_the_truth(void **state)
 {
-	static struct hk_leeway leeway;
+	static struct hk_clock_slack slack;
 	struct world world;
 	(void)state;
 	world_init(&world);
-	hk_leeway_init(&leeway, 0, JOB);
-	tell_calls(&leeway, 0, JOB, 0);
-	tighten(&world, &leeway, 0);
+	hk_clock_slack_init(&slack, 0, JOB);
+	tell_calls(&slack, 0, JOB, 0);
+	tighten(&world, &slack, 0);
 	for (int64_t at = 0; at < JOB; at += SECOND / 7) {
 		assert_true(bound_at(&world, at) >= (uint64_t)error_at(at));
 		assert_true(bound_at(&world, at) < 200 * US);
@@ -89,22 +89,22 @@ static void test_bounds_shrink_to_the_truth(void **state)
 	}
 	/* Told against a clock that may itself be wrong. */
 	world_init(&world);
-	hk_leeway_init(&leeway, 0, JOB);
-	tell_calls(&leeway, 0, JOB, 0);
-	tighten(&world, &leeway, 100 * US);
+	hk_clock_slack_init(&slack, 0, JOB);
+	tell_calls(&slack, 0, JOB, 0);
+	tighten(&world, &slack, 100 * US);
 	assert_true(bound_at(&world, JOB / 2) >= (uint64_t)error_at(JOB / 2) + 100 * US);
 	assert_true(bound_at(&world, JOB / 2) < 300 * US);
 }
 
 static void test_far_calls_tell_less(void **state)
 {
-	static struct hk_leeway leeway;
+	static struct hk_clock_slack slack;
 	struct world world;
 	(void)state;
 	world_init(&world);
-	hk_leeway_init(&leeway, 0, JOB);
-	tell_calls(&leeway, 0, 5 * SECOND, 0);
-	tighten(&world, &leeway, 0);
+	hk_clock_slack_init(&slack, 0, JOB);
+	tell_calls(&slack, 0, 5 * SECOND, 0);
+	tighten(&world, &slack, 0);
 	assert_true(bound_at(&world, 5 * SECOND) < bound_at(&world, 60 * SECOND));
 	for (int64_t at = 0; at < JOB; at += SECOND / 7) {
 		assert_true(bound_at(&world, at) >= (uint64_t)error_at(at));
@@ -113,23 +113,23 @@ static void test_far_calls_tell_less(void **state)
 
 static void test_contradictions_and_silence_change_nothing(void **state)
 {
-	static struct hk_leeway leeway;
+	static struct hk_clock_slack slack;
 	struct world world;
 	(void)state;
 	world_init(&world);
-	hk_leeway_init(&leeway, 0, JOB);
-	tighten(&world, &leeway, 0);
+	hk_clock_slack_init(&slack, 0, JOB);
+	tighten(&world, &slack, 0);
 	assert_int_equal(bound_at(&world, JOB / 2), 500 * US);
 	/* The same moments, a millisecond apart. */
-	hk_leeway_init(&leeway, 0, JOB);
-	tell_calls(&leeway, 0, JOB, 0);
-	tell_calls(&leeway, 0, JOB, SECOND / 1000);
-	tighten(&world, &leeway, 0);
+	hk_clock_slack_init(&slack, 0, JOB);
+	tell_calls(&slack, 0, JOB, 0);
+	tell_calls(&slack, 0, JOB, SECOND / 1000);
+	tighten(&world, &slack, 0);
 	assert_int_equal(bound_at(&world, JOB / 2), 500 * US);
 	/* Wrong by more than the bound: it is not made larger, the violations say it. */
-	hk_leeway_init(&leeway, 0, JOB);
-	tell_calls(&leeway, 0, JOB, SECOND);
-	tighten(&world, &leeway, 0);
+	hk_clock_slack_init(&slack, 0, JOB);
+	tell_calls(&slack, 0, JOB, SECOND);
+	tighten(&world, &slack, 0);
 	assert_int_equal(bound_at(&world, JOB / 2), 500 * US);
 }
 
@@ -137,19 +137,19 @@ static void test_any_number_is_borne(void **state)
 {
 	static const int64_t wild[] = {INT64_MIN, INT64_MIN + 1, -1,	   0,
 				       1,	  INT64_MAX - 1, INT64_MAX};
-	static struct hk_leeway leeway;
+	static struct hk_clock_slack slack;
 	struct world world;
 	(void)state;
 	for (size_t i = 0; i < 7 * 7; i++) {
 		world_init(&world);
-		hk_leeway_init(&leeway, wild[i / 7], wild[i % 7]);
+		hk_clock_slack_init(&slack, wild[i / 7], wild[i % 7]);
 		for (size_t k = 0; k < 7 * 7; k++) {
-			hk_leeway_low(&leeway, wild[k / 7], wild[k % 7]);
-			hk_leeway_high(&leeway, wild[k % 7], wild[k / 7]);
+			hk_clock_slack_low(&slack, wild[k / 7], wild[k % 7]);
+			hk_clock_slack_high(&slack, wild[k % 7], wild[k / 7]);
 		}
-		hk_leeway_spread(&leeway, UINT64_MAX);
-		hk_leeway_tighten(&leeway, wild[i % 7], UINT64_MAX, &world.map);
-		hk_leeway_tighten(&leeway, wild[i / 7], 1, &world.map);
+		hk_clock_slack_spread(&slack, UINT64_MAX);
+		hk_clock_slack_tighten(&slack, wild[i % 7], UINT64_MAX, &world.map);
+		hk_clock_slack_tighten(&slack, wild[i / 7], 1, &world.map);
 		assert_true(world.bound_ns[1] <= 500 * US);
 	}
 }
