@@ -19,7 +19,7 @@
 #include "collector/scan.h"
 #include "collector/server.h"
 #include "collector/state.h"
-#include "report/build/fold.h"
+#include "report/build/rollup.h"
 #include "wire/sites.h"
 
 /* A process that is just leaving has this long to be gone before its job is said to live on. */
@@ -40,7 +40,7 @@ struct answer {
 	struct hk_intake_reply intake;
 	Hk__Snapshot snapshot;	/* borrowed parts */
 	Hk__Snapshot *loaded;	/* from a directory: owned */
-	struct hk_fold fold;	/* of either */
+	struct hk_rollup fold;	/* of either */
 	Hk__Process **borrowed; /* array of `snapshot`: owned */
 	Hk__Job **jobs;		/* array: owned */
 	Hk__Leaf **leaves;
@@ -154,7 +154,7 @@ static int select_job(struct hk_collector *collector, const char *text, struct a
 /* What a screen of many ranks needs, instead of the whole snapshot. */
 static int fold(struct answer *answer, const Hk__SnapshotRequest *request, const uint64_t *digests)
 {
-	int r = hk_fold_init(&answer->fold, answer->response.snapshot, request, digests);
+	int r = hk_rollup_init(&answer->fold, answer->response.snapshot, request, digests);
 	if (r < 0) {
 		answer->response.snapshot = NULL;
 		return fail(answer, r, "cannot fold the calls: %s", strerror(-r));
@@ -540,7 +540,7 @@ int hk_answer_make(struct hk_collector *collector, Hk__Request *request,
 			*ret_size = 0;
 		}
 	}
-	hk_fold_fini(&answer.fold);
+	hk_rollup_fini(&answer.fold);
 	free(answer.borrowed);
 	free(answer.jobs);
 	free(answer.leaves);

@@ -10,7 +10,7 @@
 #define INSTANCES 256u
 
 /* What is known by windows takes no more than this: what groups beyond tell is lost. */
-#define LEEWAYS (64u * 1024 * 1024 / sizeof(struct hk_clock_slack))
+#define SLACKS_MAX (64u * 1024 * 1024 / sizeof(struct hk_clock_slack))
 
 /* A node's part in one call. */
 struct edge {
@@ -176,9 +176,9 @@ static struct member *member_of(struct group *group, const struct hk_sync_call *
 	return member;
 }
 
-static struct hk_clock_slack *leeway_of(struct hk_sync *sync, struct node *node)
+static struct hk_clock_slack *slack_of(struct hk_sync *sync, struct node *node)
 {
-	if (!node->slack && sync->slacks < LEEWAYS &&
+	if (!node->slack && sync->slacks < SLACKS_MAX &&
 	    (node->slack = malloc(sizeof(*node->slack))) != NULL) {
 		sync->slacks++;
 		hk_clock_slack_init(node->slack, sync->options.from_ns, sync->options.to_ns);
@@ -201,7 +201,7 @@ static void learn(struct hk_sync *sync, struct group *group, const struct instan
 	for (size_t i = 0; i < instance->room; i++) {
 		const struct edge *edge = &instance->edges[i];
 		struct hk_clock_slack *slack =
-		    edge->there && i != index ? leeway_of(sync, &group->nodes[i].known) : NULL;
+		    edge->there && i != index ? slack_of(sync, &group->nodes[i].known) : NULL;
 		if (slack) {
 			hk_clock_slack_low(slack, edge->enter_ns,
 					   minus(edge->enter_ns, reference->exit_ns));

@@ -8,7 +8,7 @@
 
 static unsigned fold_keys;
 
-void hk_job_snapshot_fold(unsigned keys)
+void hk_job_snapshot_rollup(unsigned keys)
 {
 	fold_keys = keys;
 }

@@ -7,7 +7,7 @@
 /* KEYS: from now on collectors are asked for jobs whose calls are folded by these, HK_GROUP_* of
  * report/group.h, which is all that a screen of many ranks needs; 0: whole. Directories are read
  * whole. */
-void hk_job_snapshot_fold(unsigned keys);
+void hk_job_snapshot_rollup(unsigned keys);
 
 /* Asks the collector at URL (NULL: -ECONNREFUSED) for job ID, "": its newest. 0: it is in
  * *RET_RESPONSE, the caller's to free, which may be set on failure too; -ENOENT: it has no such

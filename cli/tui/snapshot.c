@@ -216,7 +216,7 @@ int hk_picture_take(const struct hk_picture_request *request, struct hk_picture 
 		hk_error("cannot show the job: %s", strerror(ENOMEM));
 		return HK_EXIT_FAILED;
 	}
-	hk_job_snapshot_fold(request->keys);
+	hk_job_snapshot_rollup(request->keys);
 	int code = hk_job_open(request->job, &picture->job);
 	if (code != HK_EXIT_DONE) {
 		free(picture);

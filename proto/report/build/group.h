@@ -45,8 +45,8 @@ bool hk_domain_is_idle(const char *domain);
 
 /* Sums the rows of `report` by `keys`; free with hk_groups_fini. -ENOMEM. */
 int hk_groups_init(struct hk_groups *groups, const struct hk_report *report, unsigned keys);
-/* The groups of a snapshot that was folded where it comes from (fold.h), by the keys it was folded
- * by; REPORT: of the same job, without its calls. -ENOMEM. */
+/* The groups of a snapshot that was folded where it comes from (rollup.h), by the keys it was
+ * folded by; REPORT: of the same job, without its calls. -ENOMEM. */
 int hk_groups_of_functions(struct hk_groups *groups, const Hk__Snapshot *snapshot,
 			   const struct hk_report *report);
 void hk_groups_fini(struct hk_groups *groups);

@@ -208,8 +208,8 @@ struct hk_report_node {
 
 struct hk_report {
 	struct hk_report_job job;
-	bool
-	    folded; /* the snapshot was (fold.h): there are no calls, and nothing is said of them */
+	bool folded; /* the snapshot was (rollup.h): there are no calls, and nothing is said of them
+		      */
 	struct hk_report_rank *ranks; /* by rank */
 	size_t rank_count;
 	struct hk_report_process *processes; /* by rank, then start */

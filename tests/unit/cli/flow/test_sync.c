@@ -30,7 +30,7 @@ static int64_t random_below(struct world *world, int64_t below)
 
 /* The second node's error is within what its calls with the first leave: less than the spread of
  * their ends, about the truth. */
-static void expect_leeway(const struct world *world, struct hk_clock_slack *slack)
+static void expect_slack(const struct world *world, struct hk_clock_slack *slack)
 {
 	assert_non_null(slack);
 	hk_clock_slack_spread(slack, 1000);
@@ -76,7 +76,7 @@ static struct hk_sync_result run(struct world world)
 		assert_int_equal(hk_sync_node(sync, node).violations, result.violations);
 	}
 	if (result.checks > 0) {
-		expect_leeway(&world, hk_sync_slack(sync, 1));
+		expect_slack(&world, hk_sync_slack(sync, 1));
 	}
 	hk_sync_free(sync);
 	return result;

@@ -1,4 +1,4 @@
-#include "report/build/fold.h"
+#include "report/build/rollup.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ struct identity {
 	const char *domain, *function, *library, *host;
 };
 
-struct hk_fold_group {
+struct hk_rollup_group {
 	UT_hash_handle hh;
 	char *key; /* role and rank; the texts, a NUL behind each */
 	struct identity identity;
@@ -51,11 +51,11 @@ struct hk_fold_group {
  * last process that had it: most have the same. */
 struct slot {
 	const Hk__Site *site;
-	struct hk_fold_group *group;
+	struct hk_rollup_group *group;
 };
 
 struct folding {
-	struct hk_fold *fold;
+	struct hk_rollup *fold;
 	const Hk__SnapshotRequest *request;
 	unsigned keys;
 	struct slot *slots; /* by id */
@@ -127,9 +127,9 @@ static char *key_new(struct identity *identity, size_t *ret_size)
 	return key;
 }
 
-static struct hk_fold_group *group_new(struct hk_fold *fold, struct identity identity)
+static struct hk_rollup_group *group_new(struct hk_rollup *fold, struct identity identity)
 {
-	struct hk_fold_group *group;
+	struct hk_rollup_group *group;
 	size_t size;
 	char *key = key_new(&identity, &size);
 
@@ -158,9 +158,9 @@ static struct hk_fold_group *group_new(struct hk_fold *fold, struct identity ide
 }
 
 /* The group of SITE of PROCESS, which may be HINT; BEFORE: that of the site before, if any. */
-static struct hk_fold_group *group_of(struct folding *folding, const Hk__Process *process,
-				      const Hk__Site *site, struct hk_fold_group *hint,
-				      struct hk_fold_group *before)
+static struct hk_rollup_group *group_of(struct folding *folding, const Hk__Process *process,
+					const Hk__Site *site, struct hk_rollup_group *hint,
+					struct hk_rollup_group *before)
 {
 	if (before && !(folding->keys & KEYS_OF_SITES)) {
 		return before;
@@ -199,7 +199,7 @@ static bool is_site_wanted(const Hk__SnapshotRequest *request, const Hk__Site *s
 
 /* ---- sums ---- */
 
-static void rank_end(struct hk_fold_group *group, unsigned keys)
+static void rank_end(struct hk_rollup_group *group, unsigned keys)
 {
 	uint64_t all = keys & HK_GROUP_FUNCTION ? group->numbers.total_ns : group->numbers.self_ns;
 	uint64_t ns = all - group->rank_before_ns;
@@ -209,7 +209,7 @@ static void rank_end(struct hk_fold_group *group, unsigned keys)
 }
 
 /* Adds the histogram of CELL to that of GROUP; the calls that are in it. */
-static uint64_t add_histogram(struct hk_fold_group *group, const struct hk_columns_row *cell)
+static uint64_t add_histogram(struct hk_rollup_group *group, const struct hk_columns_row *cell)
 {
 	uint64_t *counts = group->histogram.bucket;
 	uint64_t timed = 0;
@@ -238,7 +238,7 @@ static uint64_t count_timed(const struct hk_columns_row *cell)
 static void add_cell(const struct folding *folding, struct slot *slot, int32_t rank,
 		     const struct hk_columns_row *cell)
 {
-	struct hk_fold_group *group = slot->group;
+	struct hk_rollup_group *group = slot->group;
 
 	if (group->rank != rank) {
 		rank_end(group, folding->keys);
@@ -318,7 +318,7 @@ static int take_sites(struct folding *folding, const Hk__Process *process)
 /* Gives the slots the groups of PROCESS. */
 static int take_groups(struct folding *folding, const Hk__Process *process)
 {
-	struct hk_fold_group *before = NULL;
+	struct hk_rollup_group *before = NULL;
 
 	for (size_t i = 0; i < folding->taken_count; i++) {
 		struct slot *slot = &folding->slots[folding->taken[i]];
@@ -384,7 +384,7 @@ static int by_rank(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int fold_calls(struct hk_fold *fold, const Hk__Snapshot *snapshot,
+static int fold_calls(struct hk_rollup *fold, const Hk__Snapshot *snapshot,
 		      const Hk__SnapshotRequest *request, const uint64_t *digests)
 {
 	struct folding folding = {
@@ -411,7 +411,7 @@ static int fold_calls(struct hk_fold *fold, const Hk__Snapshot *snapshot,
 
 /* ---- the message ---- */
 
-static int set_histogram(struct hk_fold_group *group)
+static int set_histogram(struct hk_rollup_group *group)
 {
 	Hk__Function *message = &group->message;
 	size_t used = 0;
@@ -431,7 +431,7 @@ static int set_histogram(struct hk_fold_group *group)
 	return 0;
 }
 
-static int set_message(struct hk_fold_group *group, const Hk__SnapshotRequest *request,
+static int set_message(struct hk_rollup_group *group, const Hk__SnapshotRequest *request,
 		       unsigned keys)
 {
 	const struct hk_report_numbers *numbers = &group->numbers;
@@ -466,9 +466,9 @@ static int set_message(struct hk_fold_group *group, const Hk__SnapshotRequest *r
 	return request->no_histograms ? 0 : set_histogram(group);
 }
 
-static int set_functions(struct hk_fold *fold, const Hk__SnapshotRequest *request)
+static int set_functions(struct hk_rollup *fold, const Hk__SnapshotRequest *request)
 {
-	struct hk_fold_group *group, *next;
+	struct hk_rollup_group *group, *next;
 	int r = 0;
 
 	fold->snapshot.functions = calloc(HASH_COUNT(fold->groups) + 1, sizeof(Hk__Function *));
@@ -484,7 +484,7 @@ static int set_functions(struct hk_fold *fold, const Hk__SnapshotRequest *reques
 	return r;
 }
 
-static int set_calls(struct hk_fold *fold, const Hk__Snapshot *snapshot)
+static int set_calls(struct hk_rollup *fold, const Hk__Snapshot *snapshot)
 {
 	int r = 0;
 
@@ -510,7 +510,7 @@ static bool is_open(const Hk__Process *process, uint32_t site)
 }
 
 /* Processes without cells, and with those sites only that are those of open calls. */
-static int set_processes(struct hk_fold *fold, const Hk__Snapshot *snapshot)
+static int set_processes(struct hk_rollup *fold, const Hk__Snapshot *snapshot)
 {
 	size_t sites = 0, used = 0;
 
@@ -542,10 +542,10 @@ static int set_processes(struct hk_fold *fold, const Hk__Snapshot *snapshot)
 	return 0;
 }
 
-int hk_fold_init(struct hk_fold *fold, const Hk__Snapshot *snapshot,
-		 const Hk__SnapshotRequest *request, const uint64_t *digests)
+int hk_rollup_init(struct hk_rollup *fold, const Hk__Snapshot *snapshot,
+		   const Hk__SnapshotRequest *request, const uint64_t *digests)
 {
-	*fold = (struct hk_fold){.snapshot = *snapshot};
+	*fold = (struct hk_rollup){.snapshot = *snapshot};
 	fold->snapshot.processes = NULL;
 	fold->snapshot.folded = true;
 	fold->snapshot.fold_keys = request->fold_keys ? request->fold_keys : HK_GROUP_FUNCTION;
@@ -565,14 +565,14 @@ int hk_fold_init(struct hk_fold *fold, const Hk__Snapshot *snapshot,
 		r = set_calls(fold, snapshot);
 	}
 	if (r < 0) {
-		hk_fold_fini(fold);
+		hk_rollup_fini(fold);
 	}
 	return r;
 }
 
-void hk_fold_fini(struct hk_fold *fold)
+void hk_rollup_fini(struct hk_rollup *fold)
 {
-	struct hk_fold_group *group, *next;
+	struct hk_rollup_group *group, *next;
 
 	HASH_ITER (hh, fold->groups, group, next) {
 		HASH_DEL(fold->groups, group);
@@ -586,5 +586,5 @@ void hk_fold_fini(struct hk_fold *fold)
 	free(fold->processes);
 	free(fold->calls);
 	free(fold->sites);
-	*fold = (struct hk_fold){.groups = NULL};
+	*fold = (struct hk_rollup){.groups = NULL};
 }

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "report/build/build.h"
-#include "report/build/fold.h"
 #include "report/build/group.h"
+#include "report/build/rollup.h"
 #include "snapshot_maker.h"
 #include "wire/message.h"
 #include "wire/sites.h"
@@ -108,10 +108,10 @@ static void check_groups(const Hk__Snapshot *whole, const struct hk_report *repo
 {
 	Hk__SnapshotRequest request = HK__SNAPSHOT_REQUEST__INIT;
 	struct hk_groups rows, folded;
-	struct hk_fold fold;
+	struct hk_rollup fold;
 	request.fold_keys = keys == HK_GROUP_FUNCTION ? 0 : keys;
 	assert_int_equal(hk_groups_init(&rows, report, keys), 0);
-	assert_int_equal(hk_fold_init(&fold, whole, &request, digests), 0);
+	assert_int_equal(hk_rollup_init(&fold, whole, &request, digests), 0);
 	Hk__Snapshot *carried = carry(&fold.snapshot);
 	assert_true(carried->folded);
 	assert_int_equal(carried->fold_keys, keys);
@@ -124,7 +124,7 @@ static void check_groups(const Hk__Snapshot *whole, const struct hk_report *repo
 	hk_groups_fini(&folded);
 	hk_groups_fini(&rows);
 	hk__snapshot__free_unpacked(carried, NULL);
-	hk_fold_fini(&fold);
+	hk_rollup_fini(&fold);
 }
 
 /* By the names of every process's sites, and by digests; how many processes have the digest of the
@@ -167,7 +167,7 @@ static void test_only_what_is_asked_for_is_folded(void **state)
 	Hk__Function only = HK__FUNCTION__INIT;
 	struct hk_report *report;
 	struct hk_groups rows, folded;
-	struct hk_fold fold;
+	struct hk_rollup fold;
 	size_t wanted = 0;
 	make(&maker);
 	Hk__Snapshot *whole = maker_snapshot(&maker);
@@ -180,7 +180,7 @@ static void test_only_what_is_asked_for_is_folded(void **state)
 	request.fold_keys = keys;
 	request.fold_only = &only;
 	request.no_processes = true;
-	assert_int_equal(hk_fold_init(&fold, whole, &request, NULL), 0);
+	assert_int_equal(hk_rollup_init(&fold, whole, &request, NULL), 0);
 	assert_int_equal(fold.snapshot.n_processes, 0);
 	assert_int_equal(hk_groups_of_functions(&folded, &fold.snapshot, report), 0);
 	for (size_t i = 0; i < rows.count; i++) {
@@ -193,14 +193,14 @@ static void test_only_what_is_asked_for_is_folded(void **state)
 	assert_int_equal(folded.count, wanted);
 	assert_true(wanted > 4);
 	hk_groups_fini(&folded);
-	hk_fold_fini(&fold);
+	hk_rollup_fini(&fold);
 	only.have_rank = true;
 	only.rank = 3;
-	assert_int_equal(hk_fold_init(&fold, whole, &request, NULL), 0);
+	assert_int_equal(hk_rollup_init(&fold, whole, &request, NULL), 0);
 	assert_int_equal(fold.snapshot.n_functions, 1);
-	hk_fold_fini(&fold);
+	hk_rollup_fini(&fold);
 	request.fold_keys = 2 * HK_GROUP_PROCESS;
-	assert_int_equal(hk_fold_init(&fold, whole, &request, NULL), -EINVAL);
+	assert_int_equal(hk_rollup_init(&fold, whole, &request, NULL), -EINVAL);
 	hk_groups_fini(&rows);
 	hk_report_free(report);
 	maker_fini(&maker);
@@ -211,12 +211,12 @@ static void test_fold_keeps_ranks_and_open_calls(void **state)
 	(void)state;
 	struct maker maker;
 	struct hk_report *report, *whole_report;
-	struct hk_fold fold;
+	struct hk_rollup fold;
 	const Hk__SnapshotRequest request = HK__SNAPSHOT_REQUEST__INIT;
 	make(&maker);
 	Hk__Snapshot *whole = maker_snapshot(&maker);
 	assert_int_equal(hk_report_new(whole, &whole_report), 0);
-	assert_int_equal(hk_fold_init(&fold, whole, &request, NULL), 0);
+	assert_int_equal(hk_rollup_init(&fold, whole, &request, NULL), 0);
 	assert_int_equal(hk_report_new(&fold.snapshot, &report), 0);
 	assert_int_equal(report->rank_count, whole_report->rank_count);
 	assert_int_equal(report->process_count, whole_report->process_count);
@@ -227,7 +227,7 @@ static void test_fold_keeps_ranks_and_open_calls(void **state)
 	assert_string_equal(report->processes[0].coverage, "");
 	hk_report_free(report);
 	hk_report_free(whole_report);
-	hk_fold_fini(&fold);
+	hk_rollup_fini(&fold);
 	maker_fini(&maker);
 }
 

@@ -1,18 +1,18 @@
-/* fold.h: a snapshot with its calls folded, by function over all ranks or by what else is asked.
+/* rollup.h: a snapshot with its calls folded, by function over all ranks or by what else is asked.
  *
  * What a screen of a job of many ranks needs, a hundredth of the snapshot: functions instead of
  * the processes' cells, and of sites only those of open calls. The other side makes its groups with
  * hk_groups_of_functions. Locked by the caller.
  */
-#ifndef HK_REPORT_BUILD_FOLD_H
-#define HK_REPORT_BUILD_FOLD_H
+#ifndef HK_REPORT_BUILD_ROLLUP_H
+#define HK_REPORT_BUILD_ROLLUP_H
 
 #include "schema/wire.pb-c.h"
 
-struct hk_fold {
+struct hk_rollup {
 	Hk__Snapshot
 	    snapshot; /* borrows from that which was folded: not to be freed as a message */
-	struct hk_fold_group *groups;
+	struct hk_rollup_group *groups;
 	Hk__Process *processes;
 	Hk__ProcessCalls *calls; /* one for each process; NULL: not asked for */
 	Hk__Site **sites;
@@ -21,9 +21,9 @@ struct hk_fold {
 /* Folds SNAPSHOT, which must outlive FOLD, as REQUEST says. DIGESTS: of each of its processes
  * hk_sites_digest, 0 where that is not known; or NULL. The names of sites that are those of the
  * process before are not read again. -ENOMEM; -EINVAL: no such keys. */
-int hk_fold_init(struct hk_fold *fold, const Hk__Snapshot *snapshot,
-		 const Hk__SnapshotRequest *request, const uint64_t *digests);
+int hk_rollup_init(struct hk_rollup *fold, const Hk__Snapshot *snapshot,
+		   const Hk__SnapshotRequest *request, const uint64_t *digests);
 /* Frees; a zeroed one is allowed. */
-void hk_fold_fini(struct hk_fold *fold);
+void hk_rollup_fini(struct hk_rollup *fold);
 
 #endif
