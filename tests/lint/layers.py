@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Includes go one way: the allowed arrows between modules, checked over every C file.
+"""Includes go one way: the allowed arrows between modules and between the folders of a program, checked over every C file.
 
-The include directories of the build enforce most of this; this also sees relative paths and system libraries.
+The include directories of the build enforce most of what modules may use; this also sees relative paths and system libraries.
+folders.txt has a line for each folder: what it may include of its own program.
 """
 import os
 import re
 import sys
+
+import structure
 
 # Module -> modules of proto/ whose headers it may include.
 PROTO = {
@@ -67,15 +70,44 @@ def judge(path, kind, name, exists):
 
 
 def sources():
-    for top in ("proto", "agent", "collector", "cli"):
-        for base, _, names in os.walk(top):
-            for name in sorted(names):
-                if name.endswith((".c", ".h", ".S")):
-                    yield os.path.join(base, name)
+    for program in structure.PROGRAMS:
+        for path in sorted(structure.read_tree(program)):
+            yield path
+
+
+def read_folders(path):
+    """folder -> folders that it may include."""
+    with open(path, encoding="utf-8") as stream:
+        lines = [line.partition(":") for line in stream if line.strip() and not line.startswith("#")]
+    return {folder: set(targets.split()) for folder, _, targets in lines}
+
+
+def judge_folders(allowed, there, found):
+    """Findings about FOUND (folder -> folders that it includes) of the folders THERE, as sentences."""
+    findings = [f"{folder}: not in folders.txt" for folder in sorted(there - set(allowed))]
+    findings += [f"{folder}: in folders.txt, but there is no such folder" for folder in sorted(set(allowed) - there)]
+    for folder in sorted(there & set(allowed)):
+        findings += [f"{folder} may not include {target}" for target in sorted(found.get(folder, set()) - allowed[folder])]
+        findings += [f"{folder} includes nothing of {target}: remove it from folders.txt"
+                     for target in sorted(allowed[folder] - found.get(folder, set()))]
+    return findings
+
+
+def check_folders():
+    there, found = set(), {}
+    for program in structure.PROGRAMS:
+        tree = structure.read_tree(program)
+        there |= {os.path.dirname(path) for path in tree}
+        found.update(structure.folder_arrows(structure.arrows(program, tree)))
+    findings = judge_folders(read_folders(os.path.join(os.path.dirname(__file__), "folders.txt")), there, found)
+    for finding in findings:
+        print(finding)
+    return len(findings)
 
 
 def check_tree():
-    findings = seen = 0
+    findings = check_folders()
+    seen = 0
     for path in sources():
         with open(path, encoding="utf-8") as stream:
             for number, line in enumerate(stream, 1):
@@ -111,6 +143,15 @@ def selftest():
     wrong = [case for case in bad if not judge(*case, never)] + [case for case in good if judge(*case, never)]
     for case in wrong:
         print("judged wrongly:", *case)
+    allowed = {"p/a": {"p/b"}, "p/b": set()}
+    folders = [
+        ({"p/a", "p/b"}, {"p/a": {"p/b"}}, 0),
+        ({"p/a", "p/b"}, {"p/a": {"p/b"}, "p/b": {"p/a"}}, 1),
+        ({"p/a", "p/b"}, {}, 1),
+        ({"p/a", "p/b", "p/c"}, {"p/a": {"p/b"}}, 1),
+        ({"p/a"}, {"p/a": {"p/b"}}, 1),
+    ]
+    wrong += [case for case in folders if len(judge_folders(allowed, case[0], case[1])) != case[2]]
     return 1 if wrong else 0
 
 
