@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/room.h"
 #include "cli/command.h"
 
 const char *argp_program_version = "hookcli " HK_VERSION;
@@ -97,7 +98,7 @@ static int call(const struct hk_command *command, int argc, char **argv)
 	return command->run(argc, argv);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	hk_log_setup("hookcli", HK_LOG_WARNING);
 	argp_err_exit_status = HK_EXIT_USAGE;
@@ -125,4 +126,9 @@ int main(int argc, char **argv)
 	}
 	const struct hk_command *command = find(argv[1]);
 	return command ? call(command, argc - 1, argv + 1) : unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	return hk_room_main(run, argc, argv);
 }

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/room.h"
 #include "collector/collector.h"
 #include "collector/http.h"
 #include "collector/job.h"
@@ -88,8 +89,7 @@ static int take_signals(void)
 	sigaddset(&signals, SIGINT);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGIO, SIG_IGN);	  /* hk_reader_is_shared */
-	signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit fails like one to a full disk */
+	signal(SIGIO, SIG_IGN); /* hk_reader_is_shared */
 	int fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return fd < 0 ? -errno : fd;
 }
@@ -108,6 +108,10 @@ static int listen_all(struct hk_collector *collector)
 {
 	char problem[HK_ACCESS_PROBLEM_BYTES] = "";
 	int r = hk_request_url(collector->run_directory, collector->url);
+	if (r == 0 && hk_room_threads() < 0) {
+		hk_error("cannot start threads");
+		return -EAGAIN;
+	}
 	r = r < 0 ? r : hk_server_open(collector, &collector->server, problem);
 	if (r == 0 && collector->options.http) {
 		r = hk_http_open(collector, &collector->http, problem);
@@ -162,8 +166,9 @@ static void tell_ready(struct hk_collector *collector)
 	}
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit fails like one to a full disk */
 	hk_log_setup(PROGRAM, HK_LOG_INFO);
 	if (argc > 1 && strcmp(argv[1], HK_KEYGEN_WORD) == 0) {
 		static char name[] = PROGRAM " " HK_KEYGEN_WORD;
@@ -214,4 +219,9 @@ int main(int argc, char **argv)
 	hk_options_free(&collector->options);
 	free(collector);
 	return r < 0 ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	return hk_room_main(run, argc, argv);
 }

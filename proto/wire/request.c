@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "base/rundir.h"
 #include "wire/certificate.h"
 #include "wire/dial.h"
@@ -88,7 +89,8 @@ int hk_request_call_as(const char *url, const struct hk_access *access, const Hk
 {
 	nng_socket socket;
 	*problem = '\0';
-	int r = hk_nng_errno(nng_req0_open(&socket));
+	int r = hk_room_threads();
+	r = r < 0 ? r : hk_nng_errno(nng_req0_open(&socket));
 	if (r < 0) {
 		return r;
 	}
