@@ -250,7 +250,7 @@ int hk_job_open(struct hk_collector *collector, const struct hk_job_request *req
 	hk_job_hold_reserve(job);
 	/* Without the link a collector that comes after a crash begins a new job; nothing else is
 	 * lost. */
-	hk_jobdir_link(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id, path);
+	hk_jobdir_link(collector->dirfd[0], HK_RUNDIR_OPEN, job->state->id, path);
 	hk_job_save(collector, job);
 	hk_info("job opened id=%s directory=%s", job->state->id, path);
 	*ret_job = job;
@@ -298,8 +298,8 @@ static int restore_linked(struct hk_collector *collector)
 	}
 	while ((entry = readdir(directory)) != NULL) {
 		char path[PATH_MAX];
-		size_t prefix = sizeof(HK_JOBDIR_LINK) - 1;
-		if (strncmp(entry->d_name, HK_JOBDIR_LINK, prefix) != 0) {
+		size_t prefix = sizeof(HK_RUNDIR_OPEN) - 1;
+		if (strncmp(entry->d_name, HK_RUNDIR_OPEN, prefix) != 0) {
 			continue;
 		}
 		ssize_t length = readlinkat(fd, entry->d_name, path, sizeof(path) - 1);
@@ -338,7 +338,7 @@ void hk_job_link_all(const struct hk_collector *collector)
 	const struct hk_job *job;
 	DL_FOREACH (collector->jobs, job) {
 		if (!job->state->closed) {
-			hk_jobdir_link(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id,
+			hk_jobdir_link(collector->dirfd[0], HK_RUNDIR_OPEN, job->state->id,
 				       job->state->directory);
 		}
 	}
@@ -515,7 +515,7 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 	if (collector->leaf) {
 		hk_leaf_closing(collector, job);
 	}
-	hk_jobdir_unlink(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id);
+	hk_jobdir_unlink(collector->dirfd[0], HK_RUNDIR_OPEN, job->state->id);
 	if (collector->options.http) {
 		hk_metrics_keep(collector, job);
 	}
@@ -580,7 +580,7 @@ int hk_job_reopen(struct hk_collector *collector, struct hk_job *job)
 	job->changed = true;
 	hk_job_hold_reserve(job);
 	job->alive_ns = hk_clock_monotonic_ns();
-	hk_jobdir_link(collector->dirfd[0], HK_JOBDIR_LINK, job->state->id, path);
+	hk_jobdir_link(collector->dirfd[0], HK_RUNDIR_OPEN, job->state->id, path);
 	hk_info("job reopened id=%s", job->state->id);
 	return 0;
 }

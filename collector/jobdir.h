@@ -8,10 +8,10 @@
 
 #include <limits.h>
 
+#include "base/rundir.h"
 #include "schema/wire.pb-c.h"
 
 #define HK_JOBDIR_ID_BYTES 160
-#define HK_JOBDIR_LINK "job."
 
 /* Default store: $XDG_STATE_HOME or ~/.local/state, + /hooktrace. -ENOENT: neither variable is set;
  * -ENAMETOOLONG. */
@@ -32,7 +32,7 @@ int hk_jobdir_write(const Hk__Job *job, const char *host);
 /* Writes report.json and summary.txt of SNAPSHOT into its job's directory. */
 int hk_jobdir_report(const Hk__Snapshot *snapshot);
 
-/* Notes in run directory DIRFD where job ID lies, as PREFIX (HK_JOBDIR_LINK: it is open) and the
+/* Notes in run directory DIRFD where job ID lies, as PREFIX (HK_RUNDIR_OPEN: it is open) and the
  * id; removes the note. */
 int hk_jobdir_link(int dirfd, const char *prefix, const char *id, const char *path);
 void hk_jobdir_unlink(int dirfd, const char *prefix, const char *id);

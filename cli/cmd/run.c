@@ -1,5 +1,5 @@
 /* hookcli run: a command under the agent, a collector that keeps what it does, a summary at the
- * end. Leaves with the command's status: 128+n for a signal, 125 when hooktrace itself failed, 126
+ * end. Leaves with the command's status: 128+n for a signal, 125 when hookcli was used wrongly, 126
  * when the command cannot be executed, 127 when there is none. */
 #include <errno.h>
 #include <signal.h>
@@ -13,6 +13,8 @@
 #include "cli/run/command_process.h"
 #include "cli/run/launcher.h"
 #include "cli/run/session.h"
+#include "cli/run/shortage.h"
+#include "cli/run/signal_guard.h"
 #include "cli/run/summary.h"
 #include "cli/run/upload_wait.h"
 #include "cli/target/agent_library.h"
@@ -290,7 +292,7 @@ static int run_child(struct hk_keeper *keeper, struct hk_child *child, const cha
 	/* A collector of the job's own ends with it, but not before the root has all. */
 	keeper->unsent =
 	    closed && keeper->leaf && keeper->private && !hk_bring_await(keeper, status);
-	if (r == 0 && leader && !(quiet && strcmp(quiet, "0") != 0)) {
+	if (r == 0 && leader && !keeper->stopped && !(quiet && strcmp(quiet, "0") != 0)) {
 		hk_summary_show(keeper, name, status);
 	}
 	hk_keeper_fini(keeper, closed && !keeper->unsent);
@@ -304,7 +306,7 @@ struct start {
 	char *preload; /* LD_PRELOAD as the user has it, NULL: not set */
 };
 
-/* Prepares the command with KEEPER's environment. 0, or -errno after a line on stderr. */
+/* Prepares the command with KEEPER's environment. 0, or -errno. */
 static int prepare(const struct start *start, const struct hk_keeper *keeper,
 		   struct hk_child *child)
 {
@@ -325,19 +327,17 @@ static int prepare(const struct start *start, const struct hk_keeper *keeper,
 	}
 	/* What follows is ours again: no agent, no doubled job. */
 	unsetenv("LD_PRELOAD");
-	if (r < 0) {
-		hk_error("cannot start %s: %s", start->command[0], strerror(-r));
-	}
 	return r;
 }
 
-/* Runs the command without the agent. Its status, or one of ours. */
-static int run_untraced(const struct start *start)
+/* Runs the command without the agent, for WHY. Its status, or one of ours. */
+static int run_untraced(const struct start *start, const char *why)
 {
-	hk_warning("%s runs untraced: no collector can keep the job", start->command[0]);
+	hk_warning("%s runs untraced: %s", start->command[0], why);
 	if (start->preload) {
 		setenv("LD_PRELOAD", start->preload, 1);
 	}
+	hk_hold_size_end();
 	execve(start->program, start->command, environ);
 	return tell_unusable(start->command[0], -errno);
 }
@@ -347,23 +347,29 @@ static int run_kept(struct hk_keeper *keeper, const struct hk_keeper_wish *wish,
 		    const struct start *start)
 {
 	struct hk_child child;
+	char limit[HK_SHORTAGE_BYTES];
 
 	do {
-		if (prepare(start, keeper, &child) < 0) {
-			return EXIT_OURS;
+		int r = prepare(start, keeper, &child);
+		if (r < 0) {
+			hk_shortage_explain(limit);
+			snprintf(keeper->why, sizeof(keeper->why), "cannot start a process: %s%s%s",
+				 strerror(-r), *limit ? ", " : "", limit);
+			break;
 		}
 		if (hk_keeper_open(keeper, wish, child.pid) == 0) {
 			return run_child(keeper, &child, start->command[0]);
 		}
 		hk_child_cancel(&child);
 	} while (hk_keeper_replace(keeper, wish) == 0);
-	hk_keeper_fini(keeper, false);
-	return run_untraced(start);
+	hk_keeper_abandon(keeper);
+	return run_untraced(start, keeper->why);
 }
 
 static int run_command(char **command)
 {
-	char program[PATH_MAX], agent[PATH_MAX], line[1024], store[PATH_MAX];
+	char program[PATH_MAX], agent[PATH_MAX], line[1024], store[PATH_MAX],
+	    limit[HK_SHORTAGE_BYTES];
 	const char *level = hk_command_setting("level");
 	const char *on_full = hk_command_setting("on-full");
 	struct hk_keeper keeper;
@@ -397,10 +403,6 @@ static int run_command(char **command)
 	    .command = hk_name_base(command[0]),
 	    .line = line,
 	};
-	if (hk_keeper_init(&keeper, &wish) < 0) {
-		free(hooks);
-		return EXIT_OURS;
-	}
 	const char *preload = getenv("LD_PRELOAD");
 	struct start start = {
 	    .program = program,
@@ -409,7 +411,9 @@ static int run_command(char **command)
 	    .command = command,
 	    .preload = preload ? strdup(preload) : NULL,
 	};
-	code = run_kept(&keeper, &wish, &start);
+	code = hk_shortage_of_size() ? run_untraced(&start, hk_shortage_explain(limit))
+	       : hk_keeper_init(&keeper, &wish) == 0 ? run_kept(&keeper, &wish, &start)
+						     : run_untraced(&start, keeper.why);
 	free(start.preload);
 	free(hooks);
 	return code;
@@ -420,6 +424,7 @@ static int run(int argc, char **argv)
 	struct arguments arguments = {0};
 
 	argp_err_exit_status = EXIT_OURS;
+	hk_hold_size_begin();
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0 ||
 	    !arguments.command) {
 		return EXIT_OURS;
@@ -461,7 +466,7 @@ static const char examples[] =
 
 const struct hk_command hk_command_run = {
     {"run", "run a command under the agent and sum up what it called", &argp,
-     "N that of the command\n128+N it died of signal N\n125 hooktrace failed\n"
+     "N that of the command\n128+N it died of signal N\n125 hookcli was used wrongly\n"
      "126 the command cannot be run\n127 there is no such command",
      values, examples},
     run,

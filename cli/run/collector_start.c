@@ -2,20 +2,28 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/run/shortage.h"
 
 #define PROGRAM "hookcollector"
+#define SAYS PROGRAM ": error: " /* begins what it says last */
 #define READY_TIMEOUT_MS 20000
+#define STILL_MS 2000
+#define POLL_MS 100
+#define MS_NS UINT64_C(1000000)
 #define READY_FD 3
 #define READY_FD_TEXT "3"
 #define FREE_FD 16 /* above all that daemon_main places */
@@ -133,56 +141,115 @@ static void daemon_main(const char *run_directory, char *const *arguments, int l
 	_exit(127);
 }
 
-/* Waits for the byte that says it answers. */
-static int await_ready(int fd, pid_t pid)
+/* Whether process PID sleeps, and what it had of the processor until now. */
+static bool is_asleep(pid_t pid, uint64_t *ret_ran)
+{
+	char path[64], state = 'R';
+	uint64_t user = 0, system = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	FILE *file = fopen(path, "re");
+	if (!file) {
+		return false;
+	}
+	(void)!fscanf(
+	    file, "%*d (%*[^)]) %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
+	    &state, &user, &system);
+	fclose(file);
+	*ret_ran = user + system;
+	return state == 'S' || state == 'T';
+}
+
+/* One byte of FD: 1; 0: not in time; -errno: FD is closed. One that sleeps for STILL_MS and gets
+ * nothing done is not waited for any longer: it waits for itself. */
+static int await_byte(int fd, pid_t pid)
 {
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
+	const uint64_t end = hk_clock_monotonic_ns() + READY_TIMEOUT_MS * MS_NS;
+	uint64_t still_since = hk_clock_monotonic_ns(), had = 0, ran = 0;
 	char byte;
-	int r;
 
-	do {
-		r = poll(&wait, 1, READY_TIMEOUT_MS);
-	} while (r < 0 && errno == EINTR);
-	if (r > 0 && read(fd, &byte, 1) == 1) {
+	for (;;) {
+		int r = poll(&wait, 1, POLL_MS);
+		if (r > 0) {
+			return read(fd, &byte, 1) == 1 ? 1 : -ECHILD;
+		}
+		uint64_t now = hk_clock_monotonic_ns();
+		if (!is_asleep(pid, &ran) || ran != had) {
+			still_since = now;
+		}
+		had = ran;
+		if (now >= end || now - still_since >= STILL_MS * MS_NS) {
+			return 0;
+		}
+	}
+}
+
+/* Waits until it answers. 0, or -errno: it has ended, as *RET_STATUS says. */
+static int await_ready(int fd, pid_t pid, int *ret_status)
+{
+	int r = await_byte(fd, pid);
+
+	if (r > 0) {
 		return 0;
 	}
 	if (r == 0) {
 		/* It hears no other signal before it is ready. */
 		kill(pid, SIGKILL);
 	}
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR) {
 	}
-	return r == 0 ? -ETIMEDOUT : -ECHILD;
+	return r == 0 ? -ETIMEDOUT : r;
 }
 
-/* Its last words, one line. */
-static void tell_failure(int log_fd, int error)
+/* Its last words, one line, without its name. TEXT; "": it said nothing. */
+static const char *last_words(int log_fd, char *text, size_t size)
 {
-	char text[1024] = "";
-	off_t size = lseek(log_fd, 0, SEEK_END);
-	off_t from = size > (off_t)sizeof(text) - 1 ? size - ((off_t)sizeof(text) - 1) : 0;
-	ssize_t got = pread(log_fd, text, sizeof(text) - 1, from);
+	off_t end = lseek(log_fd, 0, SEEK_END);
+	off_t from = end > (off_t)size - 1 ? end - ((off_t)size - 1) : 0;
+	ssize_t got = pread(log_fd, text, size - 1, from);
 
-	if (error == -ETIMEDOUT) {
-		hk_error(PROGRAM " does not come up within %d s", READY_TIMEOUT_MS / 1000);
-		return;
-	}
+	got = got > 0 ? got : 0;
 	while (got > 0 && text[got - 1] == '\n') {
-		text[--got] = '\0';
+		got--;
 	}
-	const char *last = got > 0 ? strrchr(text, '\n') : NULL;
-	const char *words = got > 0 ? text : "it said nothing";
-	hk_error(PROGRAM " does not start: %s", last ? last + 1 : words);
+	text[got] = '\0';
+	const char *last = strrchr(text, '\n');
+	last = last ? last + 1 : text;
+	return strncmp(last, SAYS, strlen(SAYS)) == 0 ? last + strlen(SAYS) : last;
 }
 
-int hk_collector_start(const char *run_directory, int dirfd, const struct hk_collector_wish *wish)
+static void explain(int log_fd, int error, int status, char why[HK_COLLECTOR_WHY_BYTES])
+{
+	char text[512] = "", limit[HK_SHORTAGE_BYTES];
+	const char *words = last_words(log_fd, text, sizeof(text));
+
+	hk_shortage_explain(limit);
+	if (error == -ETIMEDOUT) {
+		words = "it does not answer";
+	} else if (error != -ECHILD) {
+		words = strerror(-error);
+	} else if (!*words && WIFSIGNALED(status)) {
+		snprintf(text, sizeof(text), "it died of signal %d", WTERMSIG(status));
+		words = text;
+	} else if (!*words) {
+		snprintf(text, sizeof(text), "it ended with status %d", WEXITSTATUS(status));
+		words = text;
+	}
+	snprintf(why, HK_COLLECTOR_WHY_BYTES, PROGRAM " does not start: %s%s%s%s", words,
+		 *limit ? " (" : "", limit, *limit ? ")" : "");
+}
+
+int hk_collector_start(const char *run_directory, int dirfd, const struct hk_collector_wish *wish,
+		       char why[HK_COLLECTOR_WHY_BYTES])
 {
 	char program[PATH_MAX], job[PATH_MAX + 256], store[PATH_MAX], *arguments[ARGUMENTS_MAX];
 	struct secret_paths secret;
-	int ready[2];
+	int ready[2], status = 0;
 
 	if (hk_collector_find(program) < 0) {
-		hk_error(PROGRAM " is not beside hookcli: is the installation whole?");
+		snprintf(why, HK_COLLECTOR_WHY_BYTES,
+			 PROGRAM " is not beside hookcli: install both again");
 		return -ENOENT;
 	}
 	snprintf(job, sizeof(job), "%s=%s", wish->id, wish->directory);
@@ -193,7 +260,10 @@ int hk_collector_start(const char *run_directory, int dirfd, const struct hk_col
 			    O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (log_fd < 0 || pipe2(ready, O_CLOEXEC) < 0) {
 		int r = -errno;
-		hk_error("cannot start " PROGRAM " in %s: %s", run_directory, strerror(-r));
+		char limit[HK_SHORTAGE_BYTES];
+		hk_shortage_explain(limit);
+		snprintf(why, HK_COLLECTOR_WHY_BYTES, "cannot start " PROGRAM " in %s: %s (%s)",
+			 run_directory, strerror(-r), *limit ? limit : "set HOOK_RUN_DIR");
 		if (log_fd >= 0) {
 			close(log_fd);
 		}
@@ -203,11 +273,12 @@ int hk_collector_start(const char *run_directory, int dirfd, const struct hk_col
 	if (pid == 0) {
 		daemon_main(run_directory, arguments, log_fd, ready[1]);
 	}
+	int r = pid < 0 ? -errno : 0;
 	close(ready[1]);
-	int r = pid < 0 ? -errno : await_ready(ready[0], pid);
+	r = r < 0 ? r : await_ready(ready[0], pid, &status);
 	close(ready[0]);
 	if (r < 0) {
-		tell_failure(log_fd, r);
+		explain(log_fd, r, status, why);
 	}
 	close(log_fd);
 	return r;

@@ -22,8 +22,13 @@ struct hk_collector_wish {
 /* The program's path: beside hookcli, or where a build puts it. -ENOENT. */
 int hk_collector_find(char path[PATH_MAX]);
 
+/* Bytes of a reason why there is no collector, with what to do about it. */
+#define HK_COLLECTOR_WHY_BYTES 1024
+
 /* Starts a collector for the run directory at `run_directory`, opened as `dirfd`; it ends with the
- * job. Returns when it answers. 0, or -errno after a line on stderr. */
-int hk_collector_start(const char *run_directory, int dirfd, const struct hk_collector_wish *wish);
+ * job. Returns when it answers; one that neither answers nor runs for 2 s, or does not answer in
+ * 20 s, is killed. 0, or -errno and the reason in WHY. */
+int hk_collector_start(const char *run_directory, int dirfd, const struct hk_collector_wish *wish,
+		       char why[HK_COLLECTOR_WHY_BYTES]);
 
 #endif

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/run/signal_guard.h"
 #include "cli/target/program.h"
 
 #define NOT_EXECUTED 127
@@ -51,6 +52,7 @@ static void child_main(int go_fd, int error_fd, const struct execution *executio
 		_exit(NOT_EXECUTED);
 	}
 	sigprocmask(SIG_SETMASK, mask, NULL);
+	hk_hold_size_end();
 	execve(execution->program, execution->arguments, execution->environment);
 	if (errno == ENOEXEC && execution->by_shell) {
 		execve(SHELL, execution->by_shell, execution->environment);

@@ -148,6 +148,13 @@ bool hk_place_has_unsent(int dirfd)
 	return has(dirfd, is_unsent);
 }
 
+/* Leads to a directory of a job that is not there any more. */
+static bool leads_nowhere(int dirfd, const char *name)
+{
+	return begins(name, HK_RUNDIR_OPEN) && faccessat(dirfd, name, F_OK, 0) < 0 &&
+	       errno == ENOENT;
+}
+
 static void remove_leftovers(int dirfd, const char *path)
 {
 	/* A later collector has to be the same node to the root. */
@@ -158,7 +165,7 @@ static void remove_leftovers(int dirfd, const char *path)
 	DIR *directory = copy < 0 ? NULL : fdopendir(copy);
 
 	for (struct dirent *entry; directory && (entry = readdir(directory));) {
-		if (is_leftover(entry->d_name)) {
+		if (is_leftover(entry->d_name) || leads_nowhere(dirfd, entry->d_name)) {
 			unlinkat(dirfd, entry->d_name, 0);
 		}
 	}

@@ -1,10 +1,7 @@
 #include "cli/run/session.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -17,11 +14,13 @@
 #include "base/log.h"
 #include "base/rundir.h"
 #include "cli/command.h"
+#include "cli/job/collector_process.h"
 #include "cli/job/collectors.h"
 #include "cli/job/job.h"
-#include "cli/run/collector_start.h"
+#include "cli/job/job_files.h"
 #include "cli/run/job_paths.h"
 #include "cli/run/node_layout.h"
+#include "cli/run/shortage.h"
 #include "cli/run/signal_guard.h"
 #include "text/name.h"
 
@@ -111,6 +110,18 @@ static void identify(struct hk_keeper *keeper, const struct hk_keeper_wish *wish
 /* ---- its collector -----------------------------------------------------------------------------
  */
 
+/* Keeps ERROR in words, with what to do about it. ERROR. */
+__attribute__((format(printf, 3, 4))) static int fail(struct hk_keeper *keeper, int error,
+						      const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(keeper->why, sizeof(keeper->why), format, arguments);
+	va_end(arguments);
+	return error;
+}
+
 static int use_run_directory(struct hk_keeper *keeper, const char *path, int create)
 {
 	int fd = hk_rundir_open(path, create);
@@ -121,8 +132,6 @@ static int use_run_directory(struct hk_keeper *keeper, const char *path, int cre
 	int r = hk_request_url(path, keeper->url);
 	if (r < 0) {
 		close(fd);
-		hk_error("run directory %s has too long a name for a socket: set HOOK_RUN_DIR",
-			 path);
 		return r;
 	}
 	snprintf(keeper->run_directory, sizeof(keeper->run_directory), "%s", path);
@@ -196,6 +205,13 @@ static int make_directory(const struct hk_keeper *keeper, const char *parent, co
 	return snprintf(path, PATH_MAX, "%s/%s", parent, name) < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
+static int no_directory(struct hk_keeper *keeper, const char *parent, int error)
+{
+	return fail(keeper, error,
+		    "cannot make a job directory in %s: %s (choose another with --store DIR)",
+		    parent, strerror(-error));
+}
+
 /* Starts the collector unless one of the job's other members has; DIRECTORY: where the job shall be
  * if it is made already, else it is made as NAME below PARENT. */
 static int elect(struct hk_keeper *keeper, const char *parent, const char *name,
@@ -206,8 +222,9 @@ static int elect(struct hk_keeper *keeper, const char *parent, const char *name,
 	int r = 0;
 
 	if (lock < 0) {
-		hk_error("%s: %s", keeper->run_directory, strerror(-lock));
-		return lock;
+		return fail(keeper, lock,
+			    "cannot lock %s/" HK_MEMBERS_ELECTION ": %s (set HOOK_RUN_DIR)",
+			    keeper->run_directory, strerror(-lock));
 	}
 	if (!hk_rundir_has_collector(keeper->dirfd)) {
 		if (!directory) {
@@ -221,16 +238,23 @@ static int elect(struct hk_keeper *keeper, const char *parent, const char *name,
 		    .keep = hk_command_setting("keep"),
 		    .per_node = keeper->per_node,
 		};
-		if (r < 0) {
-			hk_error(
-			    "cannot make a job directory in %s: %s (choose one with --store DIR)",
-			    parent, strerror(-r));
-		} else {
-			r = hk_collector_start(keeper->run_directory, keeper->dirfd, &wish);
+		r = r < 0 ? no_directory(keeper, parent, r)
+			  : hk_collector_start(keeper->run_directory, keeper->dirfd, &wish,
+					       keeper->why);
+		if (r < 0 && directory == made && !keeper->per_node) {
+			hk_job_files_remove(made);
 		}
 	}
 	close(lock);
 	return r;
+}
+
+static int no_run_directory(struct hk_keeper *keeper, int error)
+{
+	char path[PATH_MAX];
+
+	return fail(keeper, error, "cannot use %s as run directory: %s (set HOOK_RUN_DIR)",
+		    hk_rundir_path(0, path) == 0 ? path : "HOOK_RUN_DIR", hk_rundir_problem(error));
 }
 
 /* Makes what a private collector needs and starts it; the job's directory, if made here, goes to
@@ -256,17 +280,13 @@ static int make_private(struct hk_keeper *keeper, const struct hk_keeper_wish *w
 	}
 	if (r < 0) {
 		*made = '\0';
-		hk_error("cannot make a job directory in %s: %s (choose one with --store DIR)",
-			 where, strerror(-r));
-		return r;
+		return no_directory(keeper, where, r);
 	}
 	r = hk_collectors_private_rundir(parent, keeper->inside ? keeper->id : hk_name_base(made),
 					 1, run);
 	r = r < 0 ? r : use_run_directory(keeper, run, 1);
 	if (r < 0) {
-		hk_error("cannot make a run directory: %s (set HOOK_RUN_DIR)",
-			 hk_rundir_problem(r));
-		return r;
+		return no_run_directory(keeper, r);
 	}
 	keeper->private = true;
 	if (!keeper->inside) {
@@ -277,6 +297,21 @@ static int make_private(struct hk_keeper *keeper, const struct hk_keeper_wish *w
 	*strrchr(base, '/') = '\0';
 	hk_place_prune_rundirs(base);
 	return elect(keeper, parent, name, keeper->inside ? NULL : made);
+}
+
+/* Ends a private collector and leaves nothing of the job in DIRECTORY. */
+static void discard(struct hk_keeper *keeper, const char *directory)
+{
+	if (keeper->private) {
+		hk_place_remove_rundir(keeper->dirfd, keeper->run_directory);
+	}
+	hk_job_files_remove(directory);
+	if (keeper->private) {
+		/* A link to the job may have kept it. */
+		hk_place_remove_rundir(keeper->dirfd, keeper->run_directory);
+		close(keeper->dirfd);
+		keeper->dirfd = -1;
+	}
 }
 
 /* A collector of the job's own. Ranks of a node agree on its run directory by the job's id; a job
@@ -293,10 +328,7 @@ static int start_private(struct hk_keeper *keeper, const struct hk_keeper_wish *
 	hk_hold_begin(&hold);
 	int r = make_private(keeper, wish, made);
 	if (*made && (r < 0 || hk_hold_caught(&hold))) {
-		if (keeper->private) {
-			hk_place_remove_rundir(keeper->dirfd, keeper->run_directory);
-		}
-		rmdir(made);
+		discard(keeper, made);
 	}
 	hk_hold_end(&hold);
 	return r;
@@ -361,6 +393,8 @@ void hk_keeper_renew(struct hk_keeper *keeper)
 			   keeper->shown);
 	} else if (elect(keeper, NULL, NULL, keeper->directory) == 0) {
 		hk_warning("the job's collector ended; another one goes on");
+	} else {
+		hk_warning("%s", keeper->why);
 	}
 }
 
@@ -397,30 +431,15 @@ static int take_job(struct hk_keeper *keeper, const Hk__Job *job)
 	return 0;
 }
 
-/* Processor time that the collector's main thread has had, 0: unknown. */
-static uint64_t collector_ran_ns(const struct hk_keeper *keeper)
-{
-	char path[64];
-	uint64_t ran_ns = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/schedstat", hk_rundir_collector_pid(keeper->dirfd));
-	FILE *file = fopen(path, "re");
-	if (file) {
-		ran_ns = fscanf(file, "%" SCNu64, &ran_ns) == 1 ? ran_ns : 0;
-		fclose(file);
-	}
-	return ran_ns;
-}
-
 /* A shared collector that did not answer and did not run either is not waited for any longer. */
 static int ask_to_open(struct hk_keeper *keeper, Hk__Request *request, Hk__Response **ret_response)
 {
 	if (keeper->private) {
 		return ask(keeper, request, OPEN_TIMEOUT_MS, ret_response);
 	}
-	uint64_t ran_ns = collector_ran_ns(keeper);
+	uint64_t ran_ns = hk_collector_process_ran_ns(keeper->dirfd);
 	int r = ask(keeper, request, SHARED_OPEN_TIMEOUT_MS, ret_response);
-	if (r != -ETIMEDOUT || (ran_ns && collector_ran_ns(keeper) == ran_ns)) {
+	if (r != -ETIMEDOUT || (ran_ns && hk_collector_process_ran_ns(keeper->dirfd) == ran_ns)) {
 		return r;
 	}
 	return ask(keeper, request, SHARED_OPEN_AGAIN_TIMEOUT_MS, ret_response);
@@ -432,6 +451,7 @@ static int open_job(struct hk_keeper *keeper, const struct hk_keeper_wish *wish,
 {
 	Hk__OpenJobRequest what = HK__OPEN_JOB_REQUEST__INIT;
 	Hk__Request request = HK__REQUEST__INIT;
+	char limit[HK_SHORTAGE_BYTES];
 	Hk__Response *response;
 
 	what.job = keeper->id;
@@ -442,7 +462,9 @@ static int open_job(struct hk_keeper *keeper, const struct hk_keeper_wish *wish,
 	request.what_case = HK__REQUEST__WHAT_OPEN_JOB;
 	request.open_job = &what;
 	int r = ask_to_open(keeper, &request, &response);
-	snprintf(why, WHY_BYTES, "%s", r == -ETIMEDOUT ? "it does not answer" : strerror(-r));
+	hk_shortage_explain(limit);
+	snprintf(why, WHY_BYTES, "%s%s%s", r == -ETIMEDOUT ? "it does not answer" : strerror(-r),
+		 *limit ? ", " : "", limit);
 	if (r < 0) {
 		return r;
 	}
@@ -466,8 +488,8 @@ int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, 
 	snprintf(why, sizeof(why), "its run directory: %s", strerror(-r));
 	r = r < 0 ? r : open_job(keeper, wish, pid, why);
 	if (r < 0) {
-		hk_warning("the collector at %s cannot keep the job: %s", keeper->url, why);
-		return r;
+		return fail(keeper, r, "the collector at %s cannot keep the job: %s", keeper->url,
+			    why);
 	}
 	if (keeper->members.leader) {
 		make_links(keeper, wish);
@@ -485,18 +507,24 @@ int hk_keeper_replace(struct hk_keeper *keeper, const struct hk_keeper_wish *wis
 	if (keeper->private) {
 		return -EALREADY;
 	}
+	hk_warning("%s", keeper->why);
 	hk_keeper_fini(keeper, false);
 	keeper->dirfd = -1;
 	keeper->members = (struct hk_members){.members_fd = -1, .leader_fd = -1};
 	return start_private(keeper, wish);
 }
 
-void hk_keeper_notice(const struct hk_keeper *keeper, int pid, bool signaled, int code)
+void hk_keeper_notice(struct hk_keeper *keeper, int pid, bool signaled, int code)
 {
 	Hk__ExitNotice what = HK__EXIT_NOTICE__INIT;
 	Hk__Request request = HK__REQUEST__INIT;
 	Hk__Response *response;
 
+	keeper->stopped =
+	    hk_collector_process_stopped(keeper->dirfd, HK_COLLECTOR_PROCESS_PATIENCE_NS);
+	if (keeper->stopped) {
+		return;
+	}
 	what.pid = (uint32_t)pid;
 	what.signaled = signaled;
 	what.code = code;
@@ -517,6 +545,12 @@ static bool close_job(struct hk_keeper *keeper, int status)
 	Hk__Request request = HK__REQUEST__INIT;
 	Hk__Response *response;
 
+	if (keeper->stopped) {
+		hk_warning("the collector does not answer, it is stopped: it finishes the job in "
+			   "%s after kill -CONT %d",
+			   keeper->shown, keeper->stopped);
+		return false;
+	}
 	what.job = (char *)keeper->id;
 	what.have_status = true;
 	what.status = status;
@@ -552,4 +586,13 @@ void hk_keeper_fini(struct hk_keeper *keeper, bool closed)
 	if (keeper->dirfd >= 0) {
 		close(keeper->dirfd);
 	}
+}
+
+void hk_keeper_abandon(struct hk_keeper *keeper)
+{
+	hk_members_fini(&keeper->members, true);
+	if (keeper->private && !keeper->inside) {
+		discard(keeper, keeper->directory);
+	}
+	hk_keeper_fini(keeper, false);
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/run/collector_start.h"
 #include "cli/run/session_members.h"
 #include "wire/request.h"
 
@@ -35,9 +36,11 @@ struct hk_keeper {
 	int world_size;		  /* ranks of the job, -1: unknown */
 	int expected;		  /* hookcli processes of the job on this node, 0: unknown */
 	int dirfd;
+	int stopped; /* the collector's process, if it was stopped when the command ended, or 0 */
 	struct hk_members members;
 	uint64_t renewed_ns; /* when a collector that had died was last replaced, monotonic */
 	unsigned renewals;   /* in quick succession */
+	char why[HK_COLLECTOR_WHY_BYTES]; /* the last call's error, with what to do about it */
 };
 
 struct hk_keeper_wish {
@@ -47,16 +50,16 @@ struct hk_keeper_wish {
 	const char *line;    /* the whole command line */
 };
 
-/* Finds or starts the collector. 0, or -errno after a line on stderr. */
+/* Finds or starts the collector. 0, or -errno and KEEPER's `why`: nothing is left behind. */
 int hk_keeper_init(struct hk_keeper *keeper, const struct hk_keeper_wish *wish);
 
-/* Opens the job, whose command will be process `pid`, and makes the links to it. 0, or -errno after
- * a line on stderr: the collector does not answer in time or refuses. */
+/* Opens the job, whose command will be process `pid`, and makes the links to it. 0, or -errno and
+ * KEEPER's `why`: the collector does not answer in time or refuses. */
 int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, int pid);
 
-/* Starts a private collector in place of one that cannot keep the job. The environment of the
- * command has to be made again. 0; -EALREADY: KEEPER's is a private one already; -errno after a
- * line on stderr. */
+/* Starts a private collector in place of one that cannot keep the job, after a line on stderr. The
+ * environment of the command has to be made again. 0; -EALREADY: KEEPER's is a private one already;
+ * -errno and KEEPER's `why`. */
 int hk_keeper_replace(struct hk_keeper *keeper, const struct hk_keeper_wish *wish);
 
 /* Replaces a private collector that is gone: what it had not kept yet is in the segments, and the
@@ -64,7 +67,7 @@ int hk_keeper_replace(struct hk_keeper *keeper, const struct hk_keeper_wish *wis
 void hk_keeper_renew(struct hk_keeper *keeper);
 
 /* Tells how process `pid` ended; not being heard is no error. */
-void hk_keeper_notice(const struct hk_keeper *keeper, int pid, bool signaled, int code);
+void hk_keeper_notice(struct hk_keeper *keeper, int pid, bool signaled, int code);
 
 /* Leaves the job with `status` (128+n for a signal); the leader waits for the others first, while
  * `child`'s signals may cut that short. True if this process closed the job. */
@@ -72,5 +75,9 @@ bool hk_keeper_leave(struct hk_keeper *keeper, const struct hk_child *child, int
 
 /* Frees what is held; removes a private run directory if the job was `closed`. */
 void hk_keeper_fini(struct hk_keeper *keeper, bool closed);
+
+/* Frees what is held of a job whose command was not started under the agent: where no other process
+ * has a part in it, nothing of it is left. */
+void hk_keeper_abandon(struct hk_keeper *keeper);
 
 #endif

@@ -36,3 +36,20 @@ void hk_hold_end(const struct hk_hold *hold)
 {
 	sigprocmask(SIG_SETMASK, &hold->before, NULL);
 }
+
+static struct sigaction size_before;
+static bool size_held;
+
+void hk_hold_size_begin(void)
+{
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+	size_held = sigaction(SIGXFSZ, &ignore, &size_before) == 0;
+}
+
+void hk_hold_size_end(void)
+{
+	if (size_held) {
+		sigaction(SIGXFSZ, &size_before, NULL);
+	}
+}

@@ -20,4 +20,10 @@ bool hk_hold_caught(const struct hk_hold *hold);
 /* Lets them act. */
 void hk_hold_end(const struct hk_hold *hold);
 
+/* From here on a write beyond ulimit -f is an error of that write, not SIGXFSZ. */
+void hk_hold_size_begin(void);
+
+/* What SIGXFSZ did before, for a command that is about to be executed; async-signal-safe. */
+void hk_hold_size_end(void);
+
 #endif

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Followed by a job's id: a link to the directory of an open job. */
+#define HK_RUNDIR_OPEN "job."
 #define HK_RUNDIR_SOCKET "collector.sock"
 #define HK_RUNDIR_LOCK "collector.lock"
 /* Who this machine is to a leaf's root; begins links to closed jobs that the root has not got all
@@ -40,7 +42,10 @@ int hk_rundir_open_default(int create, char path[PATH_MAX]);
  * strerror. */
 static inline const char *hk_rundir_problem(int error)
 {
-	return error == -EINVAL ? "HOOK_RUN_DIR is not an absolute path" : strerror(-error);
+	return error == -EINVAL ? "HOOK_RUN_DIR is not an absolute path"
+	       : error == -EPERM
+		   ? "it belongs to another user, or others may enter it: make it yours, mode 0700"
+		   : strerror(-error);
 }
 
 /* 1 if a live collector holds the lock of run directory DIRFD, 0 if none. */
