@@ -149,6 +149,7 @@ static int add_collectors(struct list *list)
 	for (size_t i = 0; i < collectors.count; i++) {
 		Hk__Request request = HK__REQUEST__INIT;
 		Hk__Response *response;
+		int r;
 		request.what_case = HK__REQUEST__WHAT_LIST;
 		request.list = &what;
 		if (hk_command_setting("collector")) {
@@ -156,7 +157,10 @@ static int add_collectors(struct list *list)
 			if (code != HK_EXIT_DONE) {
 				return code;
 			}
-		} else if (hk_call(collectors.url[i], &request, 2000, &response) < 0) {
+		} else if ((r = hk_call(collectors.url[i], &request, 2000, &response)) < 0) {
+			if (r == -ETIMEDOUT) {
+				hk_call_failed(collectors.url[i], r);
+			}
 			continue;
 		}
 		add_jobs(list, response);

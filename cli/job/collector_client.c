@@ -1,12 +1,14 @@
 #include "cli/job/collector_client.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "cli/command.h"
+#include "cli/job/collector_process.h"
 
 /* Why the last call may not be made: its settings, or what the collector said; "": it may. */
 static char problem[HK_ACCESS_PROBLEM_BYTES];
@@ -23,6 +25,18 @@ static int refused(Hk__Response *response)
 	return -EACCES;
 }
 
+/* Process id of the collector at URL if it is stopped: it is not even asked then. The next call
+ * does not wait again for somebody to continue it. */
+static int stopped(const char *url)
+{
+	static char known[PATH_MAX];
+	int pid = hk_collector_process_stopped_at(
+	    url, strcmp(known, url) == 0 ? 0 : HK_COLLECTOR_PROCESS_PATIENCE_NS);
+
+	snprintf(known, sizeof(known), "%s", pid ? url : "");
+	return pid;
+}
+
 int hk_call(const char *url, Hk__Request *request, int timeout_ms, Hk__Response **ret_response)
 {
 	const struct hk_access access = {
@@ -36,6 +50,9 @@ int hk_call(const char *url, Hk__Request *request, int timeout_ms, Hk__Response 
 	request->version = (char *)HK_VERSION;
 	if (!url) {
 		return -ECONNREFUSED;
+	}
+	if (stopped(url)) {
+		return -ETIMEDOUT;
 	}
 	int r = hk_request_call_as(url, &access, request, timeout_ms, ret_response, problem);
 	r = r < 0 ? r : refused(*ret_response);
@@ -68,6 +85,7 @@ const char *hk_call_reason(int error)
 
 int hk_call_failed(const char *url, int error)
 {
+	int pid;
 	bool remote = url && hk_access_url(url).transport > HK_TRANSPORT_LOCAL;
 
 	if (*problem) {
@@ -86,7 +104,15 @@ int hk_call_failed(const char *url, int error)
 				: HK_CALL_START_HINT);
 		return HK_EXIT_ABSENT;
 	case -ETIMEDOUT:
-		hk_error("the collector at %s does not answer: look at its log or restart it", url);
+		if ((pid = stopped(url)) != 0) {
+			hk_error("the collector at %s does not answer, it is stopped: continue it "
+				 "with kill -CONT %d",
+				 url, pid);
+		} else {
+			hk_error("the collector at %s does not answer: look at its log or restart "
+				 "it",
+				 url);
+		}
 		return HK_EXIT_ABSENT;
 	case -EINVAL:
 		hk_error("'%s' is no collector's address: it looks like "
