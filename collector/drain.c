@@ -156,6 +156,7 @@ static int seal_some(struct hk_process *process, uint64_t limit_bytes, bool *ret
 	/* The clock is read before the open calls, those before the records: a release that none of
 	 * them shows begins later than this. */
 	uint64_t now_ticks = hk_clock_ticks(process->state->clock_kind == HK_CLOCK_TSC);
+	uint64_t number = hk_spool_number(process->spool);
 	*ret_all = false;
 	int r = hk_reader_refresh(process->reader, &process->status);
 	r = r < 0 ? r : survey_threads(process, now_ticks, &survey);
@@ -176,6 +177,9 @@ static int seal_some(struct hk_process *process, uint64_t limit_bytes, bool *ret
 	} else if (r != -ESTALE && give_up(process, r)) {
 		hk_spool_drop(process->spool, survey.lost);
 		r = 0;
+	}
+	if (hk_spool_number(process->spool) != number) {
+		hk_reader_note(process->reader, hk_spool_number(process->spool));
 	}
 	if (r == 0) {
 		hk_reader_release(process->reader);

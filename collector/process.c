@@ -78,6 +78,7 @@ static int open_spool(struct hk_process *process)
 	    .ledger = process->ledger,
 	    .names = {process, describe_site, name_thread},
 	    .ticks_per_ns = ticks_per_ns,
+	    .brought = *process->job->state->upstream != '\0',
 	};
 	return hk_spool_open(&spool, &process->spool);
 }

@@ -92,6 +92,17 @@ static int recover(struct hk_spool *spool, struct hk_reader *reader)
 	return r;
 }
 
+/* Somebody removed the file that an earlier collector wrote, or there was none. */
+static void begin_again(struct hk_spool *spool, bool brought)
+{
+	spool->number = hk_reader_noted(spool->reader);
+	if (spool->number > 0 && brought) {
+		hk_reader_resume(spool->reader);
+		spool->records = spool->elsewhere_records = hk_reader_records(spool->reader);
+		hk_ledger_note_gap(spool->ledger, spool->records);
+	}
+}
+
 static int name_files(struct hk_spool *spool, const char *job_directory)
 {
 	int r = hk_jobdir_chunks(job_directory, spool->uid, spool->path);
@@ -130,7 +141,9 @@ int hk_spool_open(const struct hk_spool_options *options, struct hk_spool **ret_
 	if (spool->fd >= 0) {
 		spool->front = HK_CHUNK_FRONT(spool->fd);
 		r = recover(spool, options->reader);
-	} else if (errno != ENOENT) {
+	} else if (errno == ENOENT) {
+		begin_again(spool, options->brought);
+	} else {
 		r = -errno;
 	}
 	if (r < 0) {

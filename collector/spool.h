@@ -7,8 +7,9 @@
  * the file. Pages may be given back to the process after a flush that returned 0, or after a drop.
  * A chunk that cannot be written waits in memory, its pages in the segment. What is lost is
  * derived: records that the reader delivered and that are neither in the file nor waiting. If
- * somebody removes the file another one is begun, and what was in it is lost. The oldest chunks may
- * be given up, once a checkpoint holds what they did to the ledger. Not thread-safe.
+ * somebody removes the file another one is begun, and what was in it is lost. Numbers go on there,
+ * by what the segment has noted. The oldest chunks may be given up, once a checkpoint holds what
+ * they did to the ledger. Not thread-safe.
  */
 #ifndef HK_COLLECTOR_SPOOL_H
 #define HK_COLLECTOR_SPOOL_H
@@ -31,6 +32,7 @@ struct hk_spool_options {
 	    *ledger; /* fed with what the file holds and with every run; kept by reference */
 	struct hk_chunk_names names;
 	double ticks_per_ns;
+	bool brought; /* what was in a file that is gone is on a root */
 };
 
 /* -errno: the file could not be opened or read; -EPROTO: a newer hooktrace wrote it; -ENOMEM. */

@@ -16,6 +16,7 @@
 #include "collector/family.h"
 #include "collector/job.h"
 #include "collector/jobdir.h"
+#include "collector/link/match.h"
 #include "collector/link/peers.h"
 #include "collector/process.h"
 #include "collector/state.h"
@@ -25,7 +26,6 @@
 
 #define KEY_MAX 1024u		/* bytes of a job's key */
 #define NODE_BYTES (256u << 10) /* memory of what a node says of itself */
-#define LATE_NS UINT64_C(60000000000)
 
 /* What is said of one job. */
 struct hk_intake_part {
@@ -34,45 +34,6 @@ struct hk_intake_part {
 };
 
 /* ---- which job ---- */
-
-/* The job that the node has reported before as this very one. */
-static struct hk_job *known_job(const struct hk_collector *collector, const char *user,
-				const Hk__Node *node, const Hk__Job *part)
-{
-	struct hk_job *job;
-	DL_FOREACH (collector->jobs, job) {
-		const Hk__Node *its =
-		    strcmp(job->state->key, part->key) == 0 && strcmp(job->state->user, user) == 0
-			? hk_peers_node(job, node->id.data)
-			: NULL;
-		if (its && its->opened_unix_ns == part->opened_unix_ns) {
-			return job;
-		}
-	}
-	return NULL;
-}
-
-/* The job that PART of NODE belongs to; NULL: none that is known. */
-static struct hk_job *match_job(struct hk_collector *collector, const char *user,
-				const Hk__Node *node, const Hk__LeafJob *from)
-{
-	const Hk__Job *part = from->job;
-	struct hk_job *job = known_job(collector, user, node, part);
-	/* Closed, and then forgotten with the collector that was here before. */
-	if (!job && *from->id && hk_job_recall(collector, from->id) == 0) {
-		job = known_job(collector, user, node, part);
-	}
-	if (job) {
-		return job;
-	}
-	job = hk_job_find_of(collector, part->key, user);
-	/* One that this node had a part in already is an earlier one of the same name. */
-	if (!job || hk_peers_node(job, node->id.data)) {
-		return NULL;
-	}
-	bool recent = !job->state->closed || hk_clock_monotonic_ns() - job->closed_ns < LATE_NS;
-	return recent ? job : NULL;
-}
 
 /* Whether ASKER may have one open job more; REPLY counts those of its report. */
 static int may_open(const struct hk_collector *collector, const struct hk_intake_asker *asker,
@@ -95,7 +56,7 @@ static int open_job(struct hk_collector *collector, const struct hk_intake_asker
 	const Hk__Job *part = from->job;
 	const struct hk_job_request request = {
 	    .key = part->key, .name = part->name, .command = part->command, .user = user};
-	struct hk_job *job = match_job(collector, user, node, from);
+	struct hk_job *job = hk_match_job(collector, user, node, from);
 	if (job && !job->state->closed) {
 		*ret_job = job;
 		return 0;

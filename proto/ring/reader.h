@@ -139,6 +139,16 @@ int hk_reader_octave(struct hk_reader *reader, uint32_t token,
  * first read. Records before POSITION that are still there are passed over. */
 void hk_reader_seek(struct hk_reader *reader, uint32_t slot, uint32_t stream, uint64_t position);
 
+/* Notes in the segment that chunk NUMBER is written, and how far all chains are read. */
+void hk_reader_note(struct hk_reader *reader, uint64_t number);
+
+/* The number that was noted last, by whatever reader; 0: none. */
+uint64_t hk_reader_noted(const struct hk_reader *reader);
+
+/* Seeks in each chain what was noted last: for a reader that finds no chunks, because they are
+ * elsewhere. To be called before the first read. */
+void hk_reader_resume(struct hk_reader *reader);
+
 /* Next run of committed records of chain (slot, stream), at most one page; 1, 0: nothing new,
  * -EBADMSG: the chain lies (it is abandoned: later calls return 0 and the damage is counted),
  * -ESTALE. Advances this reader's position only. Records of kind HK_RECORD_THREAD are taken here,

@@ -9,6 +9,8 @@
 
 #include "ring/reader_map.h"
 
+#define CHUNKS_MAX (UINT64_C(1) << 48) /* more than any process writes */
+
 /* The chain lies: it is left alone from now on. */
 static int abandon(struct hk_reader *reader, struct hk_reader_chain *chain)
 {
@@ -141,6 +143,45 @@ void hk_reader_seek(struct hk_reader *reader, uint32_t slot, uint32_t stream, ui
 		   position > chain->page_base) {
 		/* Looked at already, but nothing parsed yet. */
 		chain->position = position;
+	}
+}
+
+void hk_reader_note(struct hk_reader *reader, uint64_t number)
+{
+	struct hk_segment_header *header = (void *)reader->map;
+
+	for (uint32_t slot = 0; slot < reader->slot_room && !hk_map_failed(reader); slot++) {
+		struct hk_thread_slot *shared = hk_reader_slot_shared(reader, slot);
+		for (uint32_t stream = 0; shared && stream < HK_STREAMS; stream++) {
+			const struct hk_reader_chain *chain = &reader->slots[slot].chain[stream];
+			if (chain->started && !chain->broken) {
+				__atomic_store_n(&shared->taken[stream], chain->position,
+						 __ATOMIC_RELAXED);
+			}
+		}
+	}
+	if (!hk_map_failed(reader)) {
+		__atomic_store_n(&header->chunks, number, __ATOMIC_RELAXED);
+	}
+}
+
+uint64_t hk_reader_noted(const struct hk_reader *reader)
+{
+	const struct hk_segment_header *header = (const void *)reader->map;
+	uint64_t number = hk_map_u64(&header->chunks);
+
+	return number <= CHUNKS_MAX ? number : 0;
+}
+
+void hk_reader_resume(struct hk_reader *reader)
+{
+	const struct hk_thread_slot *shared;
+
+	for (uint32_t slot = 0; (shared = hk_reader_slot_shared(reader, slot)) != NULL; slot++) {
+		for (uint32_t stream = 0; stream < HK_STREAMS; stream++) {
+			hk_reader_seek(reader, slot, stream, hk_map_u64(&shared->taken[stream]));
+			hk_reader_chain_pending(reader, slot, stream);
+		}
 	}
 }
 

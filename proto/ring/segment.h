@@ -187,7 +187,10 @@ struct hk_segment_header {
 	/* Odd while control_flags, rules or any site's ceiling change; since 1.1, as those are. */
 	_Atomic uint32_t control_version;
 	_Atomic uint32_t control_flags; /* HK_SEGMENT_* */
-	uint64_t reserved_collector[13];
+	/* Number of the last chunk written of this segment, as of `taken` of its chains; 0: none.
+	 * Since 1.2. */
+	uint64_t chunks;
+	uint64_t reserved_collector[12];
 	struct hk_rule rules[HK_RULES_MAX];
 };
 static_assert(sizeof(struct hk_segment_header) == 4912, "header");
@@ -198,7 +201,8 @@ static_assert(offsetof(struct hk_segment_header, blocks_limit) == 2656, "1.1 res
 static_assert(offsetof(struct hk_segment_header, reserved_agent) == 2680, "and this still");
 static_assert(offsetof(struct hk_segment_header, generation) == 2736, "what a collector writes");
 static_assert(offsetof(struct hk_segment_header, control_version) == 2752, "1.0 reserved it");
-static_assert(offsetof(struct hk_segment_header, reserved_collector) == 2760, "and this still");
+static_assert(offsetof(struct hk_segment_header, chunks) == 2760, "1.1 reserved it");
+static_assert(offsetof(struct hk_segment_header, reserved_collector) == 2768, "and this still");
 static_assert(offsetof(struct hk_segment_header, rules) == 2864, "rules");
 
 /* A process forked from the segment's, or from another such process, that has no segment of its
@@ -338,7 +342,8 @@ struct hk_thread_slot {
 	/* Calls in the cells that are not timed for want of room: from too many places, or inside
 	 * too many open ones. Since 1.2. */
 	uint64_t calls_untimed;
-	uint64_t reserved2[3];
+	/* Collector: where each chain had been read to when a chunk was written last. Since 1.2. */
+	uint64_t taken[HK_STREAMS];
 };
 static_assert(sizeof(struct hk_thread_slot) == 408, "thread slot");
 

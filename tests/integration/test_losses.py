@@ -173,6 +173,44 @@ def check_begun_again(run: Run, again, names):
         end_process(node.collector)
 
 
+def check_leaf_begun_again(run: Run, again):
+    """The same on a leaf, twice: its root has what was brought, and goes on with the same job."""
+    job = f"leaf-{again.__name__}"
+    root, (leaf,) = root_and_leaves(run, ["leaf"])
+    with told_on(run, leaf, job) as told:
+        for times in range(3):
+            told.call("one", MANY)
+            wait_for("records", lambda: records_of(root, job) == (times + 1) * MANY)
+            if times < 2:
+                again(leaf, job)
+    lost = expect_sums(run, root, job, 3 * MANY)
+    expect(f"{job}: directories and lost", (os.listdir(root.store), lost), ([job], 0))
+    for node in (root, leaf):
+        end_process(node.collector)
+
+
+def check_leaf_unsent(run: Run):
+    """What a leaf had not brought when its directory was removed is lost: its root says so."""
+    root, (leaf,) = root_and_leaves(run, ["leaf"])
+    with told_on(run, leaf, "unsent") as told:
+        told.call("one", FEW)
+        wait_for("records on the root", lambda: records_of(root, "unsent") == FEW)
+        root.kill()
+        told.call("one", MANY)
+        wait_for("records on the leaf", lambda: records_of(leaf, "unsent") == FEW + MANY)
+        kill_and_remove(leaf, "unsent")
+        root.start()
+        told.call("one", FEW)
+    report = root.closed_report("unsent")
+    expect("unsent: calls", calls_of(report, "told_one"), 2 * FEW + MANY)
+    sums = tuple(sum(rank[key] for rank in report["ranks"]) for key in ("records", "lost_records"))
+    expect("unsent: directories, records, lost ones", (os.listdir(root.store), sums), (["unsent"], (2 * FEW, MANY)))
+    done = root.cli("export", "unsent", "--format", "chrome", "-o", run.path("unsent.json"), check=False)
+    expect_true(f"unsent: the export says what is missing: {done.stderr}", "damaged parts" in done.stderr and str(MANY) in done.stderr)
+    for node in (root, leaf):
+        end_process(node.collector)
+
+
 def check_taken_up(run: Run, number):
     """Operations NUMBER to NUMBER + 2 of a collector that comes after a killed one fail: it goes on with the same job."""
     node = Node(run, "next").start()
@@ -210,6 +248,8 @@ def test(run):
               lambda own: check_wiped(own, "store", wipe_store)]
     for again in (remove_and_kill, kill_and_remove):
         checks += [lambda own, names=names, again=again: check_begun_again(own, again, names) for names in (["only"], ["root", "leaf"])]
+        checks.append(lambda own, again=again: check_leaf_begun_again(own, again))
+    checks.append(check_leaf_unsent)
     checks += [lambda own, number=number: check_taken_up(own, number) for number in range(1, OPERATIONS + 1)]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         failures = [failure for failure in pool.map(lambda check: apart(run, check), checks) if failure]
