@@ -9,11 +9,12 @@
 #include "frame/append.h"
 #include "frame/arguments.h"
 #include "frame/comms.h"
+#include "frame/count.h"
 #include "frame/hot.h"
+#include "frame/message.h"
 #include "frame/open.h"
 #include "frame/site.h"
 #include "frame/state.h"
-#include "frame/steps.h"
 #include "frame/values.h"
 #include "frame/work.h"
 #include "patch/patch.h"
@@ -55,27 +56,9 @@ static_assert(HK_OPEN_CALLS == 16 && HK_OCTAVE_BUCKETS == 32, "leave_call");
 static_assert(HK_CLOCK_TICK_SHIFT == 1, "leave_call");
 #endif
 
-#define likely(condition) __builtin_expect(!!(condition), 1)
-#define unlikely(condition) __builtin_expect(!!(condition), 0)
-
 /* Octaves of durations below the escape of 32 bits; a mask that keeps the look-up of any other
  * inside the table. */
 #define HK_OCTAVES_FAST 32u
-
-/* A signal handler on this thread cannot come between load and store: on x86-64 they are one
- * instruction; on aarch64 the signal ends the reservation, and the store fails. */
-static inline void add(uint64_t *counter, uint64_t value)
-{
-#if defined(__x86_64__)
-	__asm__("addq %1, %0" : "+m"(*counter) : "er"(value));
-#else
-	uint64_t sum;
-	uint32_t interrupted;
-	__asm__("1: ldxr %0, %2\n\tadd %0, %0, %3\n\tstxr %w1, %0, %2\n\tcbnz %w1, 1b"
-		: "=&r"(sum), "=&r"(interrupted), "+Q"(*counter)
-		: "r"(value));
-#endif
-}
 
 /* Fetches, for writing, the lines a chain reaches some records later. The collector read them last:
  * a store would wait until its copies are gone. Faults nowhere, not even past the segment. */
@@ -89,22 +72,6 @@ static inline void fetch_ahead(const uint64_t *room)
 #else
 	__builtin_prefetch(ahead, 1);
 #endif
-}
-
-static void raise_to(uint64_t *most, uint64_t value)
-{
-	uint64_t now = *most;
-	while (value > now && !__atomic_compare_exchange_n(most, &now, value, true,
-							   __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-	}
-}
-
-static void lower_to(uint64_t *least, uint64_t value)
-{
-	uint64_t now = *least;
-	while (value < now && !__atomic_compare_exchange_n(least, &now, value, true,
-							   __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-	}
 }
 
 /* ---- the slow ways out, all through hk_state_saved ---- */
@@ -154,15 +121,23 @@ static bool failed(const struct hk_call *call)
 	return true;
 }
 
+/* Whether CALL is not part of another one of its domain. */
+static inline bool is_outermost(const struct hk_call *call)
+{
+	return !(call->domains & call->site->domain);
+}
+
 static inline void count_totals(const struct hk_thread *thread, const struct hk_call *call,
-				uint64_t ns)
+				uint64_t ns, bool outermost)
 {
 	struct hk_cell *cell = call->cell;
 	uint64_t callees = thread->child_ns;
-	add(&cell->total_ns, ns);
-	add(&cell->self_ns, ns > callees ? ns - callees : 0);
-	if (likely(!(call->domains & call->site->domain))) {
-		add(&cell->outermost_ns, ns);
+	hk_count_add(&cell->total_ns, ns);
+	if (likely(ns > callees)) {
+		hk_count_add(&cell->self_ns, ns - callees);
+	}
+	if (likely(outermost)) {
+		hk_count_add(&cell->outermost_ns, ns);
 	}
 }
 
@@ -196,7 +171,7 @@ static inline uint64_t count_bytes(const struct hk_call *call, const uint64_t *v
 	if (at == HK_HOOK_VALUES || (int64_t)values[at] <= 0) {
 		return 0;
 	}
-	add(&call->cell->bytes, values[at]);
+	hk_count_add(&call->cell->bytes, values[at]);
 	return values[at];
 }
 
@@ -205,19 +180,19 @@ static void count_sample(const struct hk_thread *thread, const struct hk_call *c
 {
 	struct hk_cell *cell = call->cell;
 	uint64_t callees = thread->child_ns;
-	add(&cell->sampled, 1);
-	add(&cell->sampled_ns, ns);
-	add(&cell->sampled_self_ns, ns > callees ? ns - callees : 0);
+	hk_count_add(&cell->sampled, 1);
+	hk_count_add(&cell->sampled_ns, ns);
+	hk_count_add(&cell->sampled_self_ns, ns > callees ? ns - callees : 0);
 	if (!(call->domains & call->site->domain)) {
-		add(&cell->sampled_outermost_ns, ns);
+		hk_count_add(&cell->sampled_outermost_ns, ns);
 	}
-	add(&cell->sampled_bytes, bytes);
+	hk_count_add(&cell->sampled_bytes, bytes);
 }
 
 static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint64_t ns)
 {
-	raise_to(&cell->max_ns, ns);
-	lower_to(&cell->min_ns, ns);
+	hk_count_raise(&cell->max_ns, ns);
+	hk_count_lower(&cell->min_ns, ns);
 	uint32_t index = hk_histogram_index(ns);
 	uint32_t octave = index / HK_OCTAVE_BUCKETS;
 	uint32_t offset = cell->octave[octave];
@@ -225,7 +200,7 @@ static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint6
 		offset = (uint32_t)hk_state_saved(make_octave, cell, (void *)(uintptr_t)octave);
 	}
 	if (offset) { /* else no room: the totals still hold */
-		add(bucket_of(thread, offset, index % HK_OCTAVE_BUCKETS), 1);
+		hk_count_add(bucket_of(thread, offset, index % HK_OCTAVE_BUCKETS), 1);
 	}
 }
 
@@ -244,12 +219,12 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
 	struct hk_payload payload;
 	uint64_t *values = payload.words, bytes = 0;
-	count_totals(thread, call, ns);
+	count_totals(thread, call, ns, is_outermost(call));
 	count_duration(thread, call->cell, ns);
 	enum hk_record_kind kind = HK_RECORD_CALL;
 	if (failed(call)) {
 		kind = HK_RECORD_FAILED;
-		add(&call->cell->errors, 1);
+		hk_count_add(&call->cell->errors, 1);
 	}
 	if (flags & HK_HOT_VALUES) {
 		hk_values_read(call, values);
@@ -282,7 +257,7 @@ static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
 	} else {
 		hk_call_measure(thread, call, ns);
 	}
-	if (hk_work_begin(thread, call, ns)) {
+	if (hk_work_is_end(call) && hk_work_begin(thread, call, ns)) {
 		hk_work_settle(thread, call, ns);
 	}
 	if (site->hook->meaning == HK_MEANING_COMM) {
@@ -364,7 +339,7 @@ void hk_call_begin_range(struct hk_call *call, struct hk_range *range)
 	range->domains = thread->domains;
 	thread->child_ns = 0;
 	thread->domains |= call->site->domain;
-	add(&call->cell->calls, 1);
+	hk_count_add(&call->cell->calls, 1);
 }
 
 void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range)
@@ -380,7 +355,7 @@ void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range)
 	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
 	ns = ns > HK_CALL_ABSURD_NS ? 0 : ns;
 	if (call.site->level > HK_LEVEL_COUNT) {
-		count_totals(thread, &call, ns);
+		count_totals(thread, &call, ns, is_outermost(&call));
 		count_duration(thread, call.cell, ns);
 	}
 	if (call.site->flags & HK_HOT_RECORD) {
@@ -392,7 +367,7 @@ void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range)
 
 void hk_call_note_instant(struct hk_call *call, const uint64_t *value)
 {
-	add(&call->cell->calls, 1);
+	hk_count_add(&call->cell->calls, 1);
 	if (call->site->flags & HK_HOT_RECORD) {
 		hk_append_record(call->thread, call, 0, HK_RECORD_CALL, value, call->site->payload);
 	}
@@ -407,7 +382,7 @@ static __attribute__((noinline)) void record_slowly(struct hk_thread *thread,
 {
 	const struct hk_site_hot *site = call->site;
 	if ((int64_t)(call->start_ticks - hk_thread_dry_until[site->stream]) < 0) {
-		add((uint64_t *)&thread->slot->chain[site->stream].lost, 1);
+		hk_count_add((uint64_t *)&thread->slot->chain[site->stream].lost, 1);
 	} else {
 		hk_append_record(thread, call, ns, HK_RECORD_CALL, values, site->payload);
 	}
@@ -417,11 +392,12 @@ static __attribute__((noinline)) void record_slowly(struct hk_thread *thread,
  * written, and from here to end_record handlers leave none in the chain. */
 static inline uint64_t *begin_record(struct hk_thread *thread, const struct hk_call *call)
 {
-	const struct hk_chain_end *chain = &thread->chain[call->site->stream];
+	const struct hk_site_hot *site = call->site;
+	const struct hk_chain_end *chain = &thread->chain[site->stream];
 	thread->busy = call->depth + 1;
 	atomic_signal_fence(memory_order_seq_cst); /* before the end of the chain is read */
 	uint64_t *room = chain->cursor;
-	if (unlikely(room + HK_RECORD_HEADER_WORDS + call->site->payload > chain->end)) {
+	if (unlikely(room + HK_RECORD_HEADER_WORDS + site->payload > chain->end)) {
 		thread->busy = 0;
 		return NULL;
 	}
@@ -489,14 +465,15 @@ static __attribute__((noinline)) struct hk_result settle(struct hk_call *call, u
 	return result_of(call);
 }
 
-/* The statistics of a call whose values and record are settled. */
-static inline __attribute__((always_inline)) struct hk_result finish(struct hk_call *call,
-								     uint64_t ns, uint64_t *bucket)
+/* The statistics of a call whose values and record are settled, and the work that it WORKS after.
+ */
+static inline __attribute__((always_inline)) struct hk_result
+finish(struct hk_call *call, uint64_t ns, uint64_t *bucket, bool outermost, bool works)
 {
 	struct hk_thread *thread = call->thread;
-	count_totals(thread, call, ns);
-	add(bucket, 1);
-	bool settles = hk_work_begin(thread, call, ns);
+	count_totals(thread, call, ns, outermost);
+	hk_count_add(bucket, 1);
+	bool settles = likely(works) && hk_work_begin(thread, call, ns);
 	restore(thread, call, ns);
 	return unlikely(settles) ? settle(call, ns) : result_of(call);
 }
@@ -526,29 +503,39 @@ static __attribute__((noinline)) struct hk_result leave_evaluated(struct hk_call
 	} else if (flags & HK_HOT_RECORD) {
 		record_slowly(thread, call, ns, values);
 	}
-	return finish(call, ns, bucket);
+	return finish(call, ns, bucket, is_outermost(call), hk_work_is_end(call));
+}
+
+/* A message at level record. */
+static __attribute__((noinline)) struct hk_result
+leave_message(struct hk_call *call, uint64_t ns, uint64_t *bucket, uint64_t comm, uint64_t bytes)
+{
+	struct hk_thread *thread = call->thread;
+	const struct hk_site_hot *site = call->site;
+	bool outermost = is_outermost(call);
+	uint64_t *room = begin_record(thread, call);
+	if (unlikely(!room)) {
+		return leave_evaluated(call, ns, bucket);
+	}
+	hk_message_write(call, site->message, comm, bytes, room + HK_RECORD_HEADER_WORDS);
+	end_record(thread, call, ns, room);
+	hk_count_add(&call->cell->bytes, (int64_t)bytes > 0 ? bytes : 0);
+	return finish(call, ns, bucket, outermost,
+		      outermost && (site->stack_words & HK_STACK_WORDS_WORK));
 }
 
 /* The short way of a call whose values are not plain, or whose result may say that it failed. Like
  * hk_call_leave it calls nothing but at its end. */
 struct hk_result hk_call_leave_described(struct hk_call *call, uint64_t ns, uint64_t *bucket)
 {
-	struct hk_thread *thread = call->thread;
 	const struct hk_site_hot *site = call->site;
 	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
-	bool steps = site->steps && (flags & HK_HOT_RECORD) && !(uint32_t)call->result;
-	uint64_t *room = steps ? begin_record(thread, call) : NULL;
-	if (!room) {
-		return leave_evaluated(call, ns, bucket);
+	uint64_t comm, bytes;
+	if (likely(site->message && (flags & HK_HOT_RECORD) && !(uint32_t)call->result &&
+		   hk_message_look(call, site->message, &comm, &bytes))) {
+		return leave_message(call, ns, bucket, comm, bytes);
 	}
-	uint64_t *values = room + HK_RECORD_HEADER_WORDS;
-	if (unlikely(!hk_steps_follow(call, site->steps, values))) {
-		thread->busy = 0;
-		return leave_evaluated(call, ns, bucket);
-	}
-	count_bytes(call, values);
-	end_record(thread, call, ns, room);
-	return finish(call, ns, bucket);
+	return leave_evaluated(call, ns, bucket);
 }
 
 static inline bool is_described(uint8_t flags)
@@ -589,8 +576,8 @@ struct hk_result hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 			return leave_slowly(call, ns);
 		}
 	}
-	count_totals(thread, call, ns);
-	add(bucket_of(thread, offset, bucket), 1);
+	count_totals(thread, call, ns, is_outermost(call));
+	hk_count_add(bucket_of(thread, offset, bucket), 1);
 	if (likely(flags & HK_HOT_RECORD)) {
 		record_usual(thread, call, ns);
 	}

@@ -8,6 +8,9 @@
 #include "frame/layout.h"
 #include "hooks/hook.h"
 
+#define likely(condition) __builtin_expect(!!(condition), 1)
+#define unlikely(condition) __builtin_expect(!!(condition), 0)
+
 #define HK_HOT_RECORD 1u      /* level is record or more */
 #define HK_HOT_UNUSUAL 2u     /* the short way out of a call is not for this site */
 #define HK_HOT_QUICK 4u	      /* what is unusual may be known without foreign code */
@@ -17,7 +20,7 @@
 #define HK_HOT_VALUES 64u     /* the values are wanted at this level */
 #define HK_HOT_ARGUMENTS 128u /* level is record+args or more */
 
-struct hk_step;
+struct hk_message;
 
 struct hk_site_hot {
 	void *original;
@@ -37,8 +40,8 @@ struct hk_site_hot {
 	uint8_t exit;	      /* HK_EXIT_* */
 	uint8_t bytes;	      /* which value adds to the cell's bytes; HK_HOOK_VALUES: none */
 	const struct hk_hook *hook;
-	uint64_t word1;		     /* of a record, but for its duration */
-	const struct hk_step *steps; /* how values.c makes the values; NULL: by their factors */
+	uint64_t word1;			  /* of a record, but for its duration */
+	const struct hk_message *message; /* how the values are made; NULL: by their factors */
 };
 
 extern struct hk_site_hot hk_hot[HK_THUNKS];

@@ -104,15 +104,17 @@ static void look_up(uint64_t found)
 	 * once find the same. */
 	if (hk_process_lock()) {
 		mpi = now;
-		hk_mpi_kept.handle_bits = !now.usable ? 0 : now.wide ? ~0ULL : UINT32_MAX;
-		hk_mpi_kept.in_place = now.wide ? OMPI_IN_PLACE : MPICH_IN_PLACE;
+		hk_mpi_kept.found = 0;
 		atomic_thread_fence(memory_order_release);
-		hk_mpi_kept.found = found;
+		hk_mpi_kept.handle_bits = now.wide ? ~0ULL : UINT32_MAX;
+		hk_mpi_kept.in_place = now.wide ? OMPI_IN_PLACE : MPICH_IN_PLACE;
 		for (uint32_t i = 0; i < HK_MPI_TYPES; i++) {
 			atomic_store_explicit(&hk_mpi_kept.types[i].handle, 0,
 					      memory_order_relaxed);
 		}
 		hk_comms_forget_roots();
+		atomic_thread_fence(memory_order_release);
+		hk_mpi_kept.found = now.usable ? found : 0;
 		hk_process_unlock();
 	}
 }

@@ -25,10 +25,11 @@ bool hk_mpi_known(const struct hk_call *call, const struct hk_factor *factor, ui
 
 #define HK_MPI_TYPES 512u /* named datatypes remembered */
 
-/* What is kept for hk_mpi_known, and for calls in C (steps.h). */
+/* What is kept for hk_mpi_known, and for calls in C (message.h). */
 struct hk_mpi_kept {
-	uint64_t found;	      /* hk_loader_unloads() when the library was found, plus 1 */
-	uint64_t handle_bits; /* of a word, that are a handle's; 0: the library cannot be asked */
+	uint64_t found; /* hk_loader_unloads() when the library was found, plus 1; 0: it cannot be
+			   asked */
+	uint64_t handle_bits; /* of a word, that are a handle's */
 	uint64_t in_place;    /* MPI_IN_PLACE */
 	/* Written under the process lock and read without it: `handle` is 0 while `size` changes.
 	 */
@@ -40,10 +41,9 @@ struct hk_mpi_kept {
 extern struct hk_mpi_kept hk_mpi_kept;
 
 /* Whether kept answers hold. */
-static inline bool hk_mpi_answers(uint64_t *ret_handle_bits)
+static inline bool hk_mpi_answers(void)
 {
-	*ret_handle_bits = hk_mpi_kept.handle_bits;
-	return *ret_handle_bits && hk_mpi_kept.found == hk_loader_unloads() + 1;
+	return hk_mpi_kept.found == hk_loader_unloads() + 1;
 }
 
 static inline uint32_t hk_mpi_type_place(uint64_t type)

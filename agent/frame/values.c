@@ -3,10 +3,10 @@
 #include "compat/compat.h"
 #include "frame/comms.h"
 #include "frame/cuda.h"
+#include "frame/message.h"
 #include "frame/mpi.h"
 #include "frame/nccl.h"
 #include "frame/state.h"
-#include "frame/steps.h"
 #include "record/process.h"
 #include "record/thread.h"
 
@@ -112,7 +112,7 @@ void hk_values_prepare(struct hk_site_hot *hot)
 	}
 	hot->word1 = hk_record_word1(0, hot->index, HK_RECORD_CALL, hot->payload);
 	hot->flags = hk_values_flags(hot);
-	hot->steps = hot->flags & HK_HOT_SIMPLE ? NULL : hk_steps_plan(hot->hook);
+	hot->message = hot->flags & HK_HOT_SIMPLE ? NULL : hk_message_plan(hot->hook);
 }
 
 bool hk_values_is_readable(const struct hk_call *call, uint64_t address, size_t bytes)

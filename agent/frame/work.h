@@ -27,26 +27,25 @@ bool hk_work_ends_in(const char *domain);
  * but those of arguments to it. */
 uint64_t hk_work_end(const struct hk_call *call);
 
-/* At a level that measures every call, and not part of another such call. */
+/* Whether CALL ends a stretch: at a level that measures every call, and not part of another such
+ * call. */
 static inline bool hk_work_is_end(const struct hk_call *call)
 {
-	return call->site->level >= HK_LEVEL_TIME && !(call->domains & call->site->domain);
+	return (call->site->stack_words & HK_STACK_WORDS_WORK) &&
+	       call->site->level >= HK_LEVEL_TIME && !(call->domains & call->site->domain);
 }
 
 /* CALL, of THREAD, returned after NS: adds up the short stretches, and looks if CALL was long or
  * the first. */
 void hk_work_settle(struct hk_thread *thread, const struct hk_call *call, uint64_t ns);
 
-/* CALL, of THREAD, has returned after NS, and its `scratch` is when. A short stretch is only added
- * in ticks here: no work of a thread is missing in its slot for longer than a long stretch takes.
- * Returns true if hk_work_settle has to be called. */
+/* CALL, of THREAD, which hk_work_is_end, has returned after NS, and its `scratch` is when. A short
+ * stretch is only added in ticks here: no work of a thread is missing in its slot for longer than a
+ * long stretch takes. Returns true if hk_work_settle has to be called. */
 static inline bool hk_work_begin(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
 {
 	struct hk_work *work = &thread->work;
-	if (!(call->site->stack_words & HK_STACK_WORDS_WORK) || !hk_work_is_end(call)) {
-		return false;
-	}
-	if (call->start_ticks > work->from_ticks) {
+	if (likely(call->start_ticks > work->from_ticks)) {
 		work->short_ticks += call->start_ticks - work->from_ticks;
 	}
 	work->from_ticks = call->scratch;
