@@ -252,6 +252,25 @@ static void write_file(FILE *out, const struct hk_hook_file *file, uint32_t firs
 		text_of(file->name), first, file->hook_count, automatic, tables);
 }
 
+static void write_domains(FILE *out, const struct hk_hook_file *files, unsigned count)
+{
+	unsigned written = 0;
+
+	fprintf(out, "\nconst struct hk_shipped_domain hk_shipped_domain_list[] = {\n");
+	for (unsigned i = 0; i < count; i++) {
+		for (uint32_t k = 0; k < files[i].domain_count; k++, written++) {
+			const struct hk_domain *domain = &files[i].domains[k];
+			fprintf(
+			    out,
+			    " {.name = %u, .title = %u, .light = %uu, .dark = %uu, .order = %u, "
+			    ".idle = %u},\n",
+			    text_of(domain->name), text_of(domain->title), domain->light,
+			    domain->dark, domain->order, domain->idle);
+		}
+	}
+	fprintf(out, " {0}};\nconst unsigned hk_shipped_domain_count = %u;\n", written);
+}
+
 static int write_tables(FILE *out, const struct hk_hook_file *files, unsigned count)
 {
 	static struct hooks hooks;
@@ -275,6 +294,7 @@ static int write_tables(FILE *out, const struct hk_hook_file *files, unsigned co
 	fprintf(out, "};\nconst unsigned hk_shipped_file_count = %u;\n", count);
 	write_hooks(out, &hooks);
 	write_index(out, &hooks);
+	write_domains(out, files, count);
 	write_texts(out);
 	return 0;
 }

@@ -10,6 +10,20 @@ const char *hk_shipped_name(unsigned file)
 	return text(hk_shipped_file_list[file].name);
 }
 
+void hk_shipped_domain(unsigned number, struct hk_domain *ret_domain)
+{
+	const struct hk_shipped_domain *packed = &hk_shipped_domain_list[number];
+
+	*ret_domain = (struct hk_domain){
+	    .name = text(packed->name),
+	    .title = text(packed->title),
+	    .light = packed->light,
+	    .dark = packed->dark,
+	    .order = packed->order,
+	    .idle = packed->idle,
+	};
+}
+
 unsigned hk_shipped_file_of(uint32_t number)
 {
 	unsigned file = 0;

@@ -7,6 +7,7 @@
 
 #include "cli/html/assets.h"
 #include "cli/html/page.h"
+#include "report/model/domains.h"
 #include "text/json_stream.h"
 #include "text/name.h"
 #include "text/quantity.h"

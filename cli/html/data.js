@@ -17,7 +17,10 @@ hk.data = (() => {
 	}));
 
 	/* Threads that wait for an event or for each other do nothing: they would stand before what the job did. */
-	const idle = (domain) => all.idle_domains.includes(domain);
+	const idle = (domain) => all.domain_styles.some((one) => one.domain === domain && one.idle);
+
+	/* The domains whose share of the time has a place in headers, in their order. */
+	const shares = all.domain_styles.filter((one) => one.title).sort((a, b) => a.order - b.order);
 
 	/* Row of the map of ranks and functions that a function has, -1: it is not in it. */
 	const rowOf = new Map(all.cells.function.map((name, i) => [`${all.cells.domain[i]}\n${name}`, i]));
@@ -28,7 +31,7 @@ hk.data = (() => {
 		? [{ title: "helpers and launchers", hides: (row) => role(row) !== "main" }] : []);
 
 	return {
-		...all, walls, wallAll: walls.reduce((a, b) => a + b, 0), functions, functionRows: f.rows, functionsAll: f.functions_all, callsAll: f.calls_all, idle, others, columnOf, cellRow,
+		...all, walls, wallAll: walls.reduce((a, b) => a + b, 0), functions, functionRows: f.rows, functionsAll: f.functions_all, callsAll: f.calls_all, idle, shares, others, columnOf, cellRow,
 		start: Math.min(0, ...all.ranks.map((rank) => rank.start_ns)),
 		end: Math.max(1, ...all.ranks.map((rank) => rank.end_ns ?? all.job.duration_ns)),
 	};

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hooks/shipped.h"
 #include "report/build/group.h"
 #include "report/findings/finding.h"
 #include "report/findings/findings.h"
@@ -30,6 +31,25 @@ static int findings_write(const struct hk_report *report, struct hk_json *json)
 	return 0;
 }
 
+/* How the shipped hooks files want their domains shown. */
+static void domains_write(struct hk_json *json)
+{
+	hk_json_open(json, "domain_styles", '[');
+	for (unsigned i = 0; i < hk_shipped_domain_count; i++) {
+		struct hk_domain domain;
+		hk_shipped_domain(i, &domain);
+		hk_json_open(json, NULL, '{');
+		hk_json_string(json, "domain", domain.name);
+		hk_json_string(json, "title", domain.title);
+		hk_json_uint(json, "order", domain.order);
+		hk_json_uint(json, "light", domain.light);
+		hk_json_uint(json, "dark", domain.dark);
+		hk_json_bool(json, "idle", domain.idle);
+		hk_json_close(json, '}');
+	}
+	hk_json_close(json, ']');
+}
+
 static void rows_write(const struct hk_report *report, struct hk_json *json)
 {
 	hk_json_open(json, "rows", '{');
@@ -38,11 +58,7 @@ static void rows_write(const struct hk_report *report, struct hk_json *json)
 	hk_json_uint(json, "open_calls", report->open_call_count);
 	hk_json_uint(json, "governor", report->step_count);
 	hk_json_close(json, '}');
-	hk_json_open(json, "idle_domains", '[');
-	for (size_t i = 0; hk_idle_domains[i]; i++) {
-		hk_json_string(json, NULL, hk_idle_domains[i]);
-	}
-	hk_json_close(json, ']');
+	domains_write(json);
 	hk_json_uint(json, "records", report->job.records);
 	hk_json_uint(json, "lost_records", report->job.lost_records);
 	hk_json_uint(json, "shed_records", report->job.shed_records);

@@ -38,7 +38,7 @@ hk.job = (() => {
 		const list = [fact("Wall time", format.duration(data.ranks.length ? wall : job.duration_ns)),
 			fact("Ranks", job.world_size > data.rows.ranks ? `${format.count(data.rows.ranks)} of ${format.count(job.world_size)}` : format.count(data.rows.ranks),
 				`${nodes} node${nodes > 1 ? "s" : ""}`)];
-		for (const [domain, title] of [["mpi", "MPI"], ["nccl", "NCCL"], ["cuda", "CUDA"], ["blas", "BLAS"], ["io", "I/O"]]) {
+		for (const { domain, title } of data.shares) {
 			if (share(domain) > 0 && list.length < 5) {
 				list.push(fact(title, format.percent(share(domain)), "of the ranks' time, with what it calls"));
 			}

@@ -15,8 +15,8 @@ hk.ranks = (() => {
 	};
 
 	function domainColumns() {
-		return ["mpi", "nccl", "cuda", "io"].filter((domain) => data.domains.some((one) => one.domain === domain)).map((domain) => ({
-			title: { mpi: "MPI", nccl: "NCCL", cuda: "CUDA", io: "I/O" }[domain], about: `Time inside calls of ${domain}, with what these call`,
+		return data.shares.filter(({ domain }) => data.domains.some((one) => one.domain === domain)).map(({ domain, title }) => ({
+			title, about: `Time inside calls of ${domain}, with what these call`,
 			value: spentIn(domain), show: (row) => format.duration(spentIn(domain)(row)) }));
 	}
 

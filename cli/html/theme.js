@@ -1,10 +1,12 @@
 /* theme: light or dark, and colours that people with any eyes can tell apart (after Okabe and Ito). */
 hk.theme = (() => {
-	const known = Object.assign(Object.create(null), {
-		mpi: ["#0072b2", "#4ba3e0"], nccl: ["#b0568c", "#dd8fbb"], cuda: ["#00845f", "#27b98d"], io: ["#d98200", "#f0a93a"],
-		blas: ["#7a5ea8", "#a98fd8"], memory: ["#c6500a", "#f0793a"], wait: ["#8d949e", "#7d8590"], thread: ["#b3b9c2", "#5b636e"],
-		rest: ["#e4e7eb", "#2b323b"],
-	});
+	const hex = (colour) => `#${colour.toString(16).padStart(6, "0")}`;
+	const known = Object.assign(Object.create(null), { rest: ["#e4e7eb", "#2b323b"] });
+	for (const one of JSON.parse(document.getElementById("data").textContent).domain_styles ?? []) {
+		if (one.light || one.dark) {
+			known[one.domain] = [hex(one.light), hex(one.dark)];
+		}
+	}
 	const spare = [["#2a8c9c", "#5fc0cf"], ["#8a7a00", "#d1c23f"], ["#5a6b2f", "#a1b86a"], ["#8c4a4a", "#d08f8f"]];
 	const listeners = [];
 	const system = window.matchMedia("(prefers-color-scheme: dark)");

@@ -277,12 +277,25 @@ struct hk_hook {
 	struct hk_value values[HK_HOOK_VALUES];
 };
 
+#define HK_HOOK_DOMAINS 8u /* most domains of a file that say how they are shown */
+
+/* How views show the calls of a domain. */
+struct hk_domain {
+	const char *name;     /* at most 15 bytes */
+	const char *title;    /* as headers name its share of the time; "": they leave it out */
+	uint32_t light, dark; /* 0xrrggbb on light and on dark ground; both 0: the view chooses */
+	uint8_t order;	      /* of the share, from 1 to 99; 0: none */
+	bool idle;	      /* its calls only wait, for an event or another thread */
+};
+
 /* A parsed file: `name` is "mpi", "libc", ... or the path of a user's file. */
 struct hk_hook_file {
 	const char *name;
 	const struct hk_hook *hooks;
 	uint32_t hook_count;
 	uint32_t bad_lines; /* lines disabled because they did not parse */
+	uint32_t domain_count;
+	struct hk_domain domains[HK_HOOK_DOMAINS]; /* those with attributes */
 };
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hooks/constant.h"
+#include "hooks/domain.h"
 #include "hooks/draft_parse.h"
 #include "hooks/fortran.h"
 #include "hooks/pattern.h"
@@ -12,7 +13,6 @@
 #include "hooks/scan.h"
 
 #define SUFFIXES 4u
-#define DOMAIN_BYTES 15u
 #define MESSAGE_BYTES 160u
 #define SUBJECT_BYTES 48u /* of a quoted word; a hostile one may be as long as the file */
 #define LINES UINT16_MAX  /* struct hk_hook keeps the line in 16 bits */
@@ -354,16 +354,21 @@ static int parse_return(struct parser *parser, struct hk_scan *scan)
 
 static int parse_domain(struct parser *parser, struct hk_scan *scan)
 {
-	struct hk_word word = hk_scan_name(scan);
+	struct hk_hook_file *file = &parser->file;
+	struct hk_domain domain;
+	int r = hk_domain_parse(scan, parser->arena, &domain);
 
-	if (word.length == 0 || word.length > DOMAIN_BYTES || !hk_scan_done(scan)) {
-		return hk_scan_fail(scan, "domain is one word of at most 15 letters, not", word);
+	if (r < 0) {
+		return r;
 	}
-	const char *domain = copy(parser, word);
-	if (domain == NULL) {
-		return -ENOSPC;
+	if (*domain.title || domain.light || domain.dark || domain.order || domain.idle) {
+		if (file->domain_count == HK_HOOK_DOMAINS) {
+			return hk_scan_fail(scan, "a file describes at most 8 domains",
+					    (struct hk_word){0});
+		}
+		file->domains[file->domain_count++] = domain;
 	}
-	parser->domain = domain;
+	parser->domain = domain.name;
 	return 0;
 }
 

@@ -37,7 +37,15 @@ struct hk_shipped_arg {
 	uint8_t type, reference, place, index, words;
 };
 
+/* A struct hk_domain with offsets of texts. */
+struct hk_shipped_domain {
+	uint32_t name, title, light, dark;
+	uint8_t order, idle;
+};
+
 /* What hookc writes. */
+extern const struct hk_shipped_domain hk_shipped_domain_list[];
+extern const unsigned hk_shipped_domain_count;
 extern const struct hk_shipped_file hk_shipped_file_list[];
 extern const struct hk_shipped_hook hk_shipped_hook_list[];
 extern const struct hk_shipped_arg hk_shipped_args[];
@@ -53,6 +61,9 @@ extern const uint32_t hk_shipped_bucket_mask, hk_shipped_glob_count;
 /* "libc", "mpi", "blas", "cuda", "nccl", and "deny", whose lines always hold; FILE counts from 0.
  */
 const char *hk_shipped_name(unsigned file);
+
+/* Domain NUMBER, below hk_shipped_domain_count, in order of their files. */
+void hk_shipped_domain(unsigned number, struct hk_domain *ret_domain);
 
 /* The file that hook NUMBER comes from. */
 unsigned hk_shipped_file_of(uint32_t number);

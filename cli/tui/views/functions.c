@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/tui/view.h"
+#include "report/model/domains.h"
 
 enum { FUNCTION, DOMAIN, RATE, BUSY, P50, P99, IMBALANCE, SPARK, ERRORS, ROLE, COLUMNS };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/tui/view.h"
+#include "report/model/domains.h"
 
 /* clang-format off */
 enum {

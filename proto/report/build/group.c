@@ -13,18 +13,6 @@
 
 #define DOMAIN_KEYS (HK_GROUP_FUNCTION | HK_GROUP_DOMAIN)
 
-const char *const hk_idle_domains[] = {"wait", "thread", NULL};
-
-bool hk_domain_is_idle(const char *domain)
-{
-	for (size_t i = 0; hk_idle_domains[i]; i++) {
-		if (strcmp(hk_idle_domains[i], domain) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
 struct key {
 	const char *domain, *function, *library, *host, *role;
 	int64_t rank;

@@ -38,11 +38,6 @@ struct hk_groups {
 	size_t count;
 };
 
-/* The domains whose calls only wait, for an event or for another thread: a thread that has nothing
- * to do spends its time in them, so they stand aside where time is shown. NULL ends the list. */
-extern const char *const hk_idle_domains[];
-bool hk_domain_is_idle(const char *domain);
-
 /* Sums the rows of `report` by `keys`; free with hk_groups_fini. -ENOMEM. */
 int hk_groups_init(struct hk_groups *groups, const struct hk_report *report, unsigned keys);
 /* The groups of a snapshot that was folded where it comes from (rollup.h), by the keys it was

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/build/group.h"
+#include "report/model/domains.h"
 #include "report/model/numbers.h"
 #include "ring/segment.h"
 #include "wire/columns.h"

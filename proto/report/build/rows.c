@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/build/group.h"
+#include "report/model/domains.h"
 #include "report/model/numbers.h"
 #include "report/model/role.h"
 #include "ring/segment.h"

@@ -9,6 +9,7 @@
 #include "report/findings/late.h"
 #include "report/findings/spread.h"
 #include "report/model/activity.h"
+#include "report/model/domains.h"
 #include "report/model/lookup.h"
 #include "text/name.h"
 #include "text/quantity.h"

@@ -11,6 +11,7 @@
 #include "report/findings/balance.h"
 #include "report/findings/node_findings.h"
 #include "report/findings/share.h"
+#include "report/model/domains.h"
 #include "ring/segment.h"
 #include "text/name.h"
 #include "text/quantity.h"
@@ -177,12 +178,15 @@ static void time_add(struct hk_findings *findings, const struct hk_report *repor
 	char line[160] = "", text[HK_QUANTITY_BYTES], name[HK_NAME_BYTES(NAME_COLUMNS)];
 	size_t used = 0;
 
-	for (size_t i = 0; i < HK_DOMAIN_SHARES; i++) {
-		double share = hk_domain_share_of(report, hk_domain_shares[i].domain);
+	struct hk_domain shares[HK_DOMAINS_MAX];
+	size_t count = hk_domain_shares(shares);
+
+	for (size_t i = 0; i < count && used < sizeof(line); i++) {
+		double share = hk_domain_share_of(report, shares[i].name);
 		if (share > 0) {
-			used += (size_t)snprintf(line + used, sizeof(line) - used,
-						 "%s%.1f %% in %s", used > 0 ? ", " : "",
-						 100 * share, hk_domain_shares[i].title);
+			used +=
+			    (size_t)snprintf(line + used, sizeof(line) - used, "%s%.1f %% in %s",
+					     used > 0 ? ", " : "", 100 * share, shares[i].title);
 		}
 	}
 	if (used > 0) {

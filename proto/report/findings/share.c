@@ -1,9 +1,6 @@
 #include "report/findings/share.h"
 #include "report/model/lookup.h"
 
-const struct hk_domain_share hk_domain_shares[HK_DOMAIN_SHARES] = {
-    {"mpi", "MPI"}, {"nccl", "NCCL"}, {"cuda", "CUDA"}, {"io", "I/O"}, {"blas", "BLAS"}};
-
 static double wall_of(const struct hk_report_rank *rank)
 {
 	return rank->end_ns > rank->start_ns ? (double)(rank->end_ns - rank->start_ns) : 0;

@@ -4,13 +4,6 @@
 
 #include "report/model/report.h"
 
-/* Domains whose share of the wall time is told, and how they are called. */
-struct hk_domain_share {
-	const char *domain, *title;
-};
-#define HK_DOMAIN_SHARES 5
-extern const struct hk_domain_share hk_domain_shares[HK_DOMAIN_SHARES];
-
 /* Wall time of all ranks together, in ns. */
 double hk_report_wall_ns(const struct hk_report *report);
 

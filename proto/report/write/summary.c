@@ -9,6 +9,7 @@
 #include "report/findings/findings.h"
 #include "report/findings/share.h"
 #include "report/findings/spread.h"
+#include "report/model/domains.h"
 #include "report/model/report.h"
 #include "report/write/coverage_write.h"
 #include "report/write/nodes_write.h"
@@ -89,11 +90,12 @@ static void totals_write(const struct summary *summary)
 	}
 	double wall = report->rank_count > 0 ? (double)(last - first) : 0;
 	fprintf(summary->output, "wall %s s", hk_quantity_seconds(text, wall));
-	for (size_t i = 0; i < HK_DOMAIN_SHARES; i++) {
-		double share = hk_domain_share_of(report, hk_domain_shares[i].domain);
+	struct hk_domain shares[HK_DOMAINS_MAX];
+	size_t share_count = hk_domain_shares(shares);
+	for (size_t i = 0; i < share_count; i++) {
+		double share = hk_domain_share_of(report, shares[i].name);
 		if (share > 0) {
-			fprintf(summary->output, "   %s %.1f %%", hk_domain_shares[i].title,
-				100 * share);
+			fprintf(summary->output, "   %s %.1f %%", shares[i].title, 100 * share);
 		}
 	}
 	fprintf(summary->output, "   est. tracing cost %.2f %%   lost %" PRIu64,

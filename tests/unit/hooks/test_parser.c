@@ -354,7 +354,7 @@ static const struct {
     {"deny f g: h", "library:symbol expected, not 'g:'"},
     {"domain", "domain is one word of at most 15 letters, not"},
     {"domain abcdefghijklmnop", "domain is one word of at most 15 letters, not 'abcdefghijklmnop'"},
-    {"domain a b", "domain is one word of at most 15 letters, not 'a'"},
+    {"domain a b", "a domain takes title=, order=1..99, colour=rrggbb/rrggbb and idle, not 'b'"},
     {"library a b", "library is one pattern, not 'a'"},
     {"default io", "default takes level, auto, error, pending and short only"},
     {"default sync=all", "default takes level, auto, error, pending and short only"},
@@ -518,6 +518,53 @@ static void test_more_lines_than_a_hook_can_name(void **state)
 	assert_int_equal(file.hooks[0].line, UINT16_MAX);
 }
 
+static void test_a_domain_says_how_it_is_shown(void **state)
+{
+	struct heard heard = {0};
+	struct hk_hook_file file =
+	    parse("domain io title=I/O order=4 colour=d98200/f0a93a\nint f()\n"
+		  "domain rest\nint g()\ndomain wait idle\n",
+		  &heard);
+
+	(void)state;
+	assert_int_equal(file.bad_lines, 0);
+	assert_int_equal(file.domain_count, 2);
+	assert_string_equal(file.domains[0].name, "io");
+	assert_string_equal(file.domains[0].title, "I/O");
+	assert_int_equal(file.domains[0].order, 4);
+	assert_int_equal(file.domains[0].light, 0xd98200);
+	assert_int_equal(file.domains[0].dark, 0xf0a93a);
+	assert_false(file.domains[0].idle);
+	assert_string_equal(file.domains[1].name, "wait");
+	assert_true(file.domains[1].idle);
+	assert_string_equal(file.hooks[0].domain, "io");
+	assert_string_equal(file.hooks[1].domain, "rest");
+}
+
+static void test_a_bad_domain_changes_nothing(void **state)
+{
+	static const char *const lines[] = {"domain io order=0",
+					    "domain io order=100",
+					    "domain io title=",
+					    "domain io title=sixteenletterstoo",
+					    "domain io colour=12345/abcdef",
+					    "domain io colour=12345g/abcdef",
+					    "domain io colour=123456",
+					    "domain io shape=round",
+					    "domain io ="};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct heard heard = {0};
+		char text[128];
+		snprintf(text, sizeof(text), "%s\nint f()\n", lines[i]);
+		struct hk_hook_file file = parse(text, &heard);
+		assert_int_equal(file.bad_lines, 1);
+		assert_int_equal(file.domain_count, 0);
+		assert_string_equal(file.hooks[0].domain, "user");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -536,6 +583,8 @@ int main(void)
 	    cmocka_unit_test(test_a_full_arena_ends_the_file),
 	    cmocka_unit_test(test_two_files_share_an_arena),
 	    cmocka_unit_test(test_more_lines_than_a_hook_can_name),
+	    cmocka_unit_test(test_a_domain_says_how_it_is_shown),
+	    cmocka_unit_test(test_a_bad_domain_changes_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
