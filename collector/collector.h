@@ -102,6 +102,7 @@ struct hk_job {
 	bool ranked;		 /* a main of it has said its rank */
 	bool changed;		 /* state differs from job.json */
 	bool clocks_changed;	 /* its nodes' clock maps differ from what is saved */
+	int link_error;		 /* why the run directory has no link to it, 0: it has */
 	int save_error;		 /* of the last save, 0: none */
 	int shed_error;		 /* why old records could not be given up, 0: they could */
 	int full_error;		 /* why new records are not stored now, 0: they are */

@@ -1,13 +1,10 @@
 #include "collector/job.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -25,8 +22,6 @@
 #include "collector/window.h"
 
 #define CLOSE_AGAIN_NS UINT64_C(1000000000)
-#define RESTORE_PATIENCE_NS UINT64_C(5000000000)
-#define RESTORE_PAUSE_NS 50000000
 
 static bool given(const char *text)
 {
@@ -248,17 +243,16 @@ int hk_job_open(struct hk_collector *collector, const struct hk_job_request *req
 	}
 	DL_APPEND(collector->jobs, job);
 	hk_job_hold_reserve(job);
-	/* Without the link a collector that comes after a crash begins a new job; nothing else is
-	 * lost. */
-	hk_jobdir_link(collector->dirfd[0], HK_RUNDIR_OPEN, job->state->id, path);
+	hk_job_link(collector, job);
 	hk_job_save(collector, job);
 	hk_info("job opened id=%s directory=%s", job->state->id, path);
 	*ret_job = job;
 	return 0;
 }
 
-static int restore(struct hk_collector *collector, const char *path)
+static int restore(void *context, const char *path)
 {
+	struct hk_collector *collector = context;
 	struct hk_job *job;
 	DL_FOREACH (collector->jobs, job) {
 		if (strcmp(job->state->directory, path) == 0) {
@@ -280,66 +274,28 @@ static int restore(struct hk_collector *collector, const char *path)
 	return 0;
 }
 
-/* Whether ERROR says that there is no job to take up, rather than that it cannot be read now. */
-static bool is_no_job(int error)
-{
-	return error == -EBADMSG || error == -ENOENT || error == -EPROTO;
-}
-
-/* 0; -errno: some job could not be taken up just now. */
-static int restore_linked(struct hk_collector *collector)
-{
-	int fd = openat(collector->dirfd[0], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	int result = 0;
-	if (!directory) {
-		return -errno;
-	}
-	while ((entry = readdir(directory)) != NULL) {
-		char path[PATH_MAX];
-		size_t prefix = sizeof(HK_RUNDIR_OPEN) - 1;
-		if (strncmp(entry->d_name, HK_RUNDIR_OPEN, prefix) != 0) {
-			continue;
-		}
-		ssize_t length = readlinkat(fd, entry->d_name, path, sizeof(path) - 1);
-		if (length <= 0) {
-			continue;
-		}
-		path[length] = '\0';
-		int r = restore(collector, path);
-		if (r < 0 && is_no_job(r)) {
-			hk_warning("job not taken up again directory=%s error=%s", path,
-				   strerror(-r));
-			unlinkat(fd, entry->d_name, 0);
-		} else if (r < 0) {
-			result = r;
-		}
-	}
-	closedir(directory);
-	return result;
-}
-
 void hk_job_restore_all(struct hk_collector *collector)
 {
-	const struct timespec pause = {.tv_nsec = RESTORE_PAUSE_NS};
-	const uint64_t until_ns = hk_clock_monotonic_ns() + RESTORE_PATIENCE_NS;
-	int r;
-	while ((r = restore_linked(collector)) < 0 && hk_clock_monotonic_ns() < until_ns) {
-		nanosleep(&pause, NULL);
+	hk_jobdir_take_up(collector->dirfd[0], HK_RUNDIR_OPEN, restore, collector);
+}
+
+void hk_job_link(const struct hk_collector *collector, struct hk_job *job)
+{
+	int r = hk_jobdir_link(collector->dirfd[0], HK_RUNDIR_OPEN, job->state->id,
+			       job->state->directory);
+	if (r < 0 && r != job->link_error) {
+		hk_warning("job not noted in the run directory yet id=%s error=%s", job->state->id,
+			   strerror(-r));
 	}
-	if (r < 0) {
-		hk_warning("open jobs left to the next collector error=%s", strerror(-r));
-	}
+	job->link_error = r;
 }
 
 void hk_job_link_all(const struct hk_collector *collector)
 {
-	const struct hk_job *job;
+	struct hk_job *job;
 	DL_FOREACH (collector->jobs, job) {
 		if (!job->state->closed) {
-			hk_jobdir_link(collector->dirfd[0], HK_RUNDIR_OPEN, job->state->id,
-				       job->state->directory);
+			hk_job_link(collector, job);
 		}
 	}
 }
@@ -498,7 +454,8 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 	give_up_processes(job);
 	while (hk_window_slide(collector, job)) {
 	}
-	int r = write_end(collector, job);
+	int r = collector->leaf ? hk_leaf_note(collector, job) : 0;
+	r = r < 0 ? r : write_end(collector, job);
 	if (has_no_place(collector, job, r)) {
 		hk_warning("job given up, its store was removed id=%s", job->state->id);
 		job->state->closed = true;
@@ -580,7 +537,7 @@ int hk_job_reopen(struct hk_collector *collector, struct hk_job *job)
 	job->changed = true;
 	hk_job_hold_reserve(job);
 	job->alive_ns = hk_clock_monotonic_ns();
-	hk_jobdir_link(collector->dirfd[0], HK_RUNDIR_OPEN, job->state->id, path);
+	hk_job_link(collector, job);
 	hk_info("job reopened id=%s", job->state->id);
 	return 0;
 }

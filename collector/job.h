@@ -27,7 +27,9 @@ int hk_job_open(struct hk_collector *collector, const struct hk_job_request *req
  */
 void hk_job_restore_all(struct hk_collector *collector);
 
-/* Notes every open job in the run directory, for hk_job_restore_all of the next collector. */
+/* Notes JOB, or every open job, in the run directory, for hk_job_restore_all of the next collector.
+ * What fails is tried again with each save. */
+void hk_job_link(const struct hk_collector *collector, struct hk_job *job);
 void hk_job_link_all(const struct hk_collector *collector);
 
 /* Whether JOB is shown to USER: all are to "". */

@@ -186,6 +186,9 @@ static int save(struct hk_collector *collector, struct hk_job *job, bool all)
 	if (!job->statistics) {
 		return 0;
 	}
+	if (job->link_error < 0) {
+		hk_job_link(collector, job);
+	}
 	int r = renew(job);
 	if (r < 0) {
 		return r;

@@ -7,8 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "report/build/build.h"
 #include "report/model/report.h"
 #include "report/write/write.h"
@@ -16,6 +19,8 @@
 #define SUFFIX_MAX 99999
 #define FORMAT_VERSION 1
 #define UID_BYTES 16u
+#define TAKE_UP_PATIENCE_NS UINT64_C(5000000000)
+#define TAKE_UP_PAUSE_NS 50000000
 
 int hk_jobdir_store(char path[PATH_MAX])
 {
@@ -215,6 +220,62 @@ void hk_jobdir_unlink(int dirfd, const char *prefix, const char *id)
 	char name[NAME_MAX + 1];
 	snprintf(name, sizeof(name), "%s%s", prefix, id);
 	unlinkat(dirfd, name, 0);
+}
+
+/* Whether ERROR says that there is no job to take up, rather than that it cannot be read now. */
+static bool is_no_job(int error)
+{
+	return error == -EBADMSG || error == -ENOENT || error == -EPROTO;
+}
+
+/* Every note once. 0; -errno: some job could not be taken up just now. */
+static int take_up(int dirfd, const char *prefix, int (*take)(void *context, const char *path),
+		   void *context)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	int result = 0;
+	if (!directory) {
+		return -errno;
+	}
+	while ((entry = readdir(directory)) != NULL) {
+		char path[PATH_MAX];
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0) {
+			continue;
+		}
+		ssize_t length = readlinkat(fd, entry->d_name, path, sizeof(path) - 1);
+		if (length <= 0) {
+			continue;
+		}
+		path[length] = '\0';
+		int r = take(context, path);
+		if (r < 0 && is_no_job(r)) {
+			hk_warning("job not taken up again directory=%s error=%s", path,
+				   strerror(-r));
+			unlinkat(fd, entry->d_name, 0);
+		} else if (r < 0) {
+			result = r;
+		}
+	}
+	closedir(directory);
+	return result;
+}
+
+void hk_jobdir_take_up(int dirfd, const char *prefix, int (*take)(void *context, const char *path),
+		       void *context)
+{
+	const struct timespec pause = {.tv_nsec = TAKE_UP_PAUSE_NS};
+	const uint64_t until_ns = hk_clock_monotonic_ns() + TAKE_UP_PATIENCE_NS;
+	int r;
+	while ((r = take_up(dirfd, prefix, take, context)) < 0 &&
+	       hk_clock_monotonic_ns() < until_ns) {
+		nanosleep(&pause, NULL);
+	}
+	if (r < 0) {
+		hk_warning("jobs left to the next collector notes=%s error=%s", prefix,
+			   strerror(-r));
+	}
 }
 
 int hk_jobdir_chunks(const char *directory, const uint8_t *uid, char path[PATH_MAX])

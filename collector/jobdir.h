@@ -37,6 +37,13 @@ int hk_jobdir_report(const Hk__Snapshot *snapshot);
 int hk_jobdir_link(int dirfd, const char *prefix, const char *id, const char *path);
 void hk_jobdir_unlink(int dirfd, const char *prefix, const char *id);
 
+/* Calls TAKE with the directory of each job that was noted as PREFIX in run directory DIRFD. After
+ * -EBADMSG, -ENOENT or -EPROTO, which say that there is no job, the note is removed. After any
+ * other -errno all are tried again for some seconds; TAKE returns 0 for those that it has. What
+ * cannot be read even then stays noted for the next collector. */
+void hk_jobdir_take_up(int dirfd, const char *prefix, int (*take)(void *context, const char *path),
+		       void *context);
+
 /* Removes what collectors write into a job directory, and the directory if nothing else is in it.
  * -errno of opening it. */
 int hk_jobdir_remove(const char *path);

@@ -11,6 +11,7 @@
 #include "base/rundir.h"
 #include "collector/clock/prober.h"
 #include "collector/control.h"
+#include "collector/jobdir.h"
 #include "collector/link/node.h"
 #include "collector/link/outbox.h"
 #include "collector/link/report.h"
@@ -153,6 +154,14 @@ uint64_t hk_leaf_due(const struct hk_leaf *leaf)
 static void report_soon(struct hk_leaf *leaf)
 {
 	leaf->report_due_ns = leaf->reported_ns + REPORT_SOON_NS;
+}
+
+int hk_leaf_note(const struct hk_collector *collector, const struct hk_job *job)
+{
+	int r = hk_jobdir_link(collector->dirfd[0], HK_RUNDIR_UNSENT, job->state->id,
+			       job->state->directory);
+	/* In a run directory that was removed all is noted when it is made again. */
+	return r == -ENOENT ? 0 : r;
 }
 
 void hk_leaf_closing(struct hk_collector *collector, struct hk_job *job)

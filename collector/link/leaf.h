@@ -27,6 +27,10 @@ uint64_t hk_leaf_due(const struct hk_leaf *leaf);
 /* Does what can be done now. */
 void hk_leaf_run(struct hk_collector *collector, uint64_t now_ns);
 
+/* Notes in the run directory that JOB is not on the root, as long as it has its processes. -errno:
+ * it must not be closed yet. */
+int hk_leaf_note(const struct hk_collector *collector, const struct hk_job *job);
+
 /* JOB is saved and about to lose its processes. */
 void hk_leaf_closing(struct hk_collector *collector, struct hk_job *job);
 

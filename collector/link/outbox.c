@@ -1,8 +1,6 @@
 #include "collector/link/outbox.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +152,19 @@ void hk_outbox_fini(struct hk_outbox *outbox)
 	}
 }
 
+/* Notes the closed JOB in the run directory. */
+static void note(const struct hk_collector *collector, struct hk_outbox_job *job)
+{
+	const Hk__Job *state = job->state;
+	int r = hk_jobdir_link(collector->dirfd[0], job->complete ? HK_OUTBOX_DONE : HK_OUTBOX_LINK,
+			       state->id, state->directory);
+	job->unnoted = r < 0;
+	/* Without a note the job would stay here for ever. */
+	if (r == 0 && job->complete) {
+		hk_jobdir_unlink(collector->dirfd[0], HK_OUTBOX_LINK, state->id);
+	}
+}
+
 /* ---- open jobs ---- */
 
 static bool update_process(struct hk_outbox *outbox, struct hk_outbox_job *job,
@@ -215,11 +226,17 @@ static bool update_job(struct hk_outbox *outbox, struct hk_job *job)
 
 bool hk_outbox_update(struct hk_outbox *outbox, struct hk_collector *collector)
 {
+	struct hk_outbox_job *outgoing;
 	struct hk_job *job;
 	bool news = false;
 	DL_FOREACH (collector->jobs, job) {
 		if (!job->state->closed) {
 			news |= update_job(outbox, job);
+		}
+	}
+	DL_FOREACH (outbox->jobs, outgoing) {
+		if (outgoing->state && outgoing->unnoted) {
+			note(collector, outgoing);
 		}
 	}
 	return news;
@@ -244,7 +261,6 @@ void hk_outbox_close(struct hk_outbox *outbox, const struct hk_collector *collec
 {
 	struct hk_process *process;
 	update_job(outbox, job);
-	hk_jobdir_link(collector->dirfd[0], HK_OUTBOX_LINK, job->state->id, job->state->directory);
 	hk_jobdir_unlink(collector->dirfd[0], HK_OUTBOX_DONE, job->state->id);
 	DL_FOREACH (job->processes, process) {
 		hk_outbox_detach(process);
@@ -261,14 +277,22 @@ void hk_outbox_close(struct hk_outbox *outbox, const struct hk_collector *collec
 	job->outgoing = NULL;
 }
 
+/* Of more than JOBS_MAX the rest stays for the next collector. */
 static int restore(struct hk_outbox *outbox, const char *path, bool complete)
 {
 	Hk__Snapshot *snapshot = NULL;
+	struct hk_outbox_job *job;
+	uint32_t count = 0;
+	DL_FOREACH (outbox->jobs, job) {
+		if (strcmp(job->state->directory, path) == 0 || ++count >= JOBS_MAX) {
+			return 0;
+		}
+	}
 	int r = hk_statistics_load(path, &snapshot);
 	if (!snapshot) {
 		return r;
 	}
-	struct hk_outbox_job *job = job_add(outbox);
+	job = job_add(outbox);
 	r = job ? 0 : -ENOMEM;
 	if (job) {
 		job->state = snapshot->job;
@@ -289,50 +313,28 @@ static int restore(struct hk_outbox *outbox, const char *path, bool complete)
 	return r;
 }
 
-static bool begins(const char *name, const char *prefix)
+static int take_unsent(void *context, const char *path)
 {
-	return strncmp(name, prefix, strlen(prefix)) == 0;
+	return restore(context, path, false);
+}
+
+static int take_sent(void *context, const char *path)
+{
+	return restore(context, path, true);
 }
 
 void hk_outbox_restore(struct hk_outbox *outbox, const struct hk_collector *collector)
 {
-	int fd = openat(collector->dirfd[0], ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	uint32_t count = 0;
-	while (directory && (entry = readdir(directory)) != NULL && count < JOBS_MAX) {
-		char path[PATH_MAX];
-		bool done = begins(entry->d_name, HK_OUTBOX_DONE);
-		if (!done && !begins(entry->d_name, HK_OUTBOX_LINK)) {
-			continue;
-		}
-		ssize_t length = readlinkat(fd, entry->d_name, path, sizeof(path) - 1);
-		if (length <= 0) {
-			continue;
-		}
-		path[length] = '\0';
-		count++;
-		int r = restore(outbox, path, done);
-		if (r < 0) {
-			hk_warning("job stays unsent directory=%s error=%s", path, strerror(-r));
-			unlinkat(fd, entry->d_name, 0);
-		}
-	}
-	if (directory) {
-		closedir(directory);
-	} else if (fd >= 0) {
-		close(fd);
-	}
+	hk_jobdir_take_up(collector->dirfd[0], HK_OUTBOX_LINK, take_unsent, outbox);
+	hk_jobdir_take_up(collector->dirfd[0], HK_OUTBOX_DONE, take_sent, outbox);
 }
 
 void hk_outbox_link_all(const struct hk_outbox *outbox, const struct hk_collector *collector)
 {
-	const struct hk_outbox_job *job;
+	struct hk_outbox_job *job;
 	DL_FOREACH (outbox->jobs, job) {
 		if (job->state) {
-			hk_jobdir_link(collector->dirfd[0],
-				       job->complete ? HK_OUTBOX_DONE : HK_OUTBOX_LINK,
-				       job->state->id, job->state->directory);
+			note(collector, job);
 		}
 	}
 }
@@ -420,12 +422,10 @@ bool hk_outbox_all_sent(const struct hk_outbox_job *job)
 void hk_outbox_complete(const struct hk_collector *collector, struct hk_outbox_job *job,
 			uint64_t now_ns)
 {
-	const Hk__Job *state = job->state;
 	job->complete = true;
 	job->complete_ns = now_ns;
 	hk_outbox_unload(job);
-	hk_jobdir_link(collector->dirfd[0], HK_OUTBOX_DONE, state->id, state->directory);
-	hk_jobdir_unlink(collector->dirfd[0], HK_OUTBOX_LINK, state->id);
+	note(collector, job);
 }
 
 void hk_outbox_remove(struct hk_outbox *outbox, struct hk_collector *collector,

@@ -53,6 +53,7 @@ struct hk_outbox_job {
 	bool complete_sending;	  /* told that this is all; not yet answered */
 	int refused;		  /* error of the root's that the log knows of */
 	bool complete;		  /* the root has all of it */
+	bool unnoted;		  /* closed, and the run directory does not say what it is now */
 	uint32_t control_changes; /* of the root's, that are in force here */
 	uint64_t complete_ns;	  /* monotonic: since when */
 };

@@ -211,6 +211,69 @@ def check_leaf_unsent(run: Run):
         end_process(node.collector)
 
 
+def set_fault(node, **fault):
+    """What its next collector meets: tests/integration/faults."""
+    words = {"LD_PRELOAD": f"{node.run.build}/tests/integration/faults/libfaults.so", **fault}
+    node.before = ["env", *(f"{name}={value}" for name, value in words.items())]
+
+
+def start_without_note(node, number):
+    """Starts a collector that cannot write note NUMBER in its run directory at once; no later one has that."""
+    set_fault(node, FAULT_ONLY="symlinkat", FAULT_AT=number, FAULT_ERRNO=errno.ENOSPC)
+    node.start()
+    node.before = []
+
+
+def wait_noted(node, note):
+    wait_for(f"{note} in the run directory", lambda: os.path.lexists(os.path.join(node.run_directory, note)))
+
+
+def check_open_noted(run: Run):
+    """The note of an open job comes when it can be written: a collector that comes after a kill goes on with the job."""
+    node = Node(run, "noted")
+    start_without_note(node, 1)
+    with told_on(run, node, "noted") as told:
+        told.call("one", FEW)
+        wait_for("records", lambda: records_of(node, "noted") == FEW)
+        wait_noted(node, "job.noted")
+        node.kill()
+        node.start()
+        told.call("one", FEW)
+    lost = expect_sums(run, node, "noted", 2 * FEW)
+    expect("noted: directories and lost", (os.listdir(node.store), lost), (["noted"], 0))
+    end_process(node.collector)
+
+
+def check_unsent_noted(run: Run):
+    """A leaf closes no job before the note that its root has not got it: killed then, it brings the job all the same."""
+    root, (leaf,) = root_and_leaves(run, ["leaf"])
+    for node in (root, leaf):
+        node.kill()
+    start_without_note(leaf, 2)
+    with told_on(run, leaf, "closed") as told:
+        told.call("one", FEW)
+    leaf.closed_report("closed")
+    leaf.kill()
+    root.start()
+    leaf.start()
+    expect("closed: lost", expect_sums(run, root, "closed", FEW), 0)
+    for node in (root, leaf):
+        end_process(node.collector)
+
+
+def check_sent_noted(run: Run):
+    """Of a job that its root has, too, a leaf's run directory tells as soon as that can be written."""
+    root, (leaf,) = root_and_leaves(run, ["leaf"])
+    leaf.kill()
+    start_without_note(leaf, 3)
+    with told_on(run, leaf, "brought") as told:
+        told.call("one", FEW)
+    expect("brought: lost", expect_sums(run, root, "brought", FEW), 0)
+    wait_noted(leaf, "sent.brought")
+    for node in (root, leaf):
+        end_process(node.collector)
+
+
 def check_taken_up(run: Run, number):
     """Operations NUMBER to NUMBER + 2 of a collector that comes after a killed one fail: it goes on with the same job."""
     node = Node(run, "next").start()
@@ -218,8 +281,7 @@ def check_taken_up(run: Run, number):
         told.call("one", FEW)
         wait_for("records", lambda: records_of(node, "next") == FEW)
         node.kill()
-        node.before = ["env", f"LD_PRELOAD={run.build}/tests/integration/faults/libfaults.so", f"FAULT_AT={number}", "FAULT_COUNT=3",
-                       f"FAULT_ERRNO={errno.EIO}"]
+        set_fault(node, FAULT_AT=number, FAULT_COUNT=3, FAULT_ERRNO=errno.EIO)
         try:
             node.start()
         except Failure:
@@ -249,7 +311,7 @@ def test(run):
     for again in (remove_and_kill, kill_and_remove):
         checks += [lambda own, names=names, again=again: check_begun_again(own, again, names) for names in (["only"], ["root", "leaf"])]
         checks.append(lambda own, again=again: check_leaf_begun_again(own, again))
-    checks.append(check_leaf_unsent)
+    checks += [check_leaf_unsent, check_open_noted, check_unsent_noted, check_sent_noted]
     checks += [lambda own, number=number: check_taken_up(own, number) for number in range(1, OPERATIONS + 1)]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         failures = [failure for failure in pool.map(lambda check: apart(run, check), checks) if failure]

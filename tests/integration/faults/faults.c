@@ -3,7 +3,8 @@
  * Operations that change a file system are counted from 1: pwrite, rename, unlink, symlink, mkdir,
  * ftruncate, fallocate, and opening a file to write or make it. FAULT_AT=N: the one it happens at;
  * FAULT_COUNT=N: and so many behind it (default 1). FAULT_ERRNO=E: they fail with that error;
- * without it the process dies before the first of them. FAULT_MARK=FILE: made when it happens. */
+ * without it the process dies before the first of them. FAULT_ONLY=FUNCTION: only its calls are
+ * counted. FAULT_MARK=FILE: made when it happens. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,13 +14,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static atomic_long done;
 static long at, count = 1;
 static int error;
-static const char *mark;
+static const char *mark, *only;
 
 static long number_of(const char *name, long otherwise)
 {
@@ -33,11 +35,15 @@ __attribute__((constructor)) static void read_environment(void)
 	count = number_of("FAULT_COUNT", 1);
 	error = (int)number_of("FAULT_ERRNO", 0);
 	mark = getenv("FAULT_MARK");
+	only = getenv("FAULT_ONLY");
 }
 
-/* Whether the operation that begins now fails; errno is set then. */
-static bool fails(void)
+/* Whether the operation that begins now, a call of FUNCTION, fails; errno is set then. */
+static bool fails(const char *function)
 {
+	if (only && strcmp(only, function) != 0) {
+		return false;
+	}
 	long number = atomic_fetch_add(&done, 1) + 1;
 	if (at == 0 || number < at || number >= at + count) {
 		return false;
@@ -62,61 +68,61 @@ static bool fails(void)
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
 {
 	REAL(pwrite)
-	return fails() ? -1 : real(fd, bytes, size, offset);
+	return fails(__func__) ? -1 : real(fd, bytes, size, offset);
 }
 
 int rename(const char *from, const char *to)
 {
 	REAL(rename)
-	return fails() ? -1 : real(from, to);
+	return fails(__func__) ? -1 : real(from, to);
 }
 
 int renameat(int from_fd, const char *from, int to_fd, const char *to)
 {
 	REAL(renameat)
-	return fails() ? -1 : real(from_fd, from, to_fd, to);
+	return fails(__func__) ? -1 : real(from_fd, from, to_fd, to);
 }
 
 int unlink(const char *path)
 {
 	REAL(unlink)
-	return fails() ? -1 : real(path);
+	return fails(__func__) ? -1 : real(path);
 }
 
 int unlinkat(int fd, const char *path, int flags)
 {
 	REAL(unlinkat)
-	return fails() ? -1 : real(fd, path, flags);
+	return fails(__func__) ? -1 : real(fd, path, flags);
 }
 
 int symlinkat(const char *target, int fd, const char *path)
 {
 	REAL(symlinkat)
-	return fails() ? -1 : real(target, fd, path);
+	return fails(__func__) ? -1 : real(target, fd, path);
 }
 
 int mkdir(const char *path, mode_t mode)
 {
 	REAL(mkdir)
-	return fails() ? -1 : real(path, mode);
+	return fails(__func__) ? -1 : real(path, mode);
 }
 
 int ftruncate(int fd, off_t size)
 {
 	REAL(ftruncate)
-	return fails() ? -1 : real(fd, size);
+	return fails(__func__) ? -1 : real(fd, size);
 }
 
 int fallocate(int fd, int mode, off_t offset, off_t size)
 {
 	REAL(fallocate)
-	return fails() ? -1 : real(fd, mode, offset, size);
+	return fails(__func__) ? -1 : real(fd, mode, offset, size);
 }
 
 int posix_fallocate(int fd, off_t offset, off_t size)
 {
 	REAL(posix_fallocate)
-	return fails() ? errno : real(fd, offset, size);
+	return fails(__func__) ? errno : real(fd, offset, size);
 }
 
 static mode_t mode_of(int flags, va_list list)
@@ -124,9 +130,9 @@ static mode_t mode_of(int flags, va_list list)
 	return flags & O_CREAT ? va_arg(list, mode_t) : 0;
 }
 
-static bool open_fails(int flags)
+static bool open_fails(const char *function, int flags)
 {
-	return (flags & O_ACCMODE) != O_RDONLY && fails();
+	return (flags & O_ACCMODE) != O_RDONLY && fails(function);
 }
 
 int open(const char *path, int flags, ...)
@@ -136,7 +142,7 @@ int open(const char *path, int flags, ...)
 	va_start(list, flags);
 	mode_t mode = mode_of(flags, list);
 	va_end(list);
-	return open_fails(flags) ? -1 : real(path, flags, mode);
+	return open_fails(__func__, flags) ? -1 : real(path, flags, mode);
 }
 
 int openat(int fd, const char *path, int flags, ...)
@@ -146,11 +152,11 @@ int openat(int fd, const char *path, int flags, ...)
 	va_start(list, flags);
 	mode_t mode = mode_of(flags, list);
 	va_end(list);
-	return open_fails(flags) ? -1 : real(fd, path, flags, mode);
+	return open_fails(__func__, flags) ? -1 : real(fd, path, flags, mode);
 }
 
 FILE *fopen(const char *path, const char *mode)
 {
 	REAL(fopen)
-	return *mode == 'w' && fails() ? NULL : real(path, mode);
+	return *mode == 'w' && fails(__func__) ? NULL : real(path, mode);
 }
