@@ -93,62 +93,62 @@ static int table_write(const struct hk_batch *batch, struct hk_rows *rows)
 static int picture_write(const struct hk_batch *batch, const struct hk_scene *scene,
 			 struct hk_history *head)
 {
-	static const char *const states[] = {[HK_PICTURE_LIVE] = "LIVE",
-					     [HK_PICTURE_ENDED] = "ENDED",
-					     [HK_PICTURE_LEFT] = "NO COLLECTOR"};
-	const struct hk_picture *picture = scene->picture;
-	enum hk_picture_state state = hk_picture_state(picture);
+	static const char *const states[] = {[HK_TOP_SNAPSHOT_LIVE] = "LIVE",
+					     [HK_TOP_SNAPSHOT_ENDED] = "ENDED",
+					     [HK_TOP_SNAPSHOT_LEFT] = "NO COLLECTOR"};
+	const struct hk_top_snapshot *shot = scene->shot;
+	enum hk_top_snapshot_state state = hk_top_snapshot_state(shot);
 	struct hk_rows rows = {.rows = NULL};
 
 	if (batch->json) {
-		return hk_report_write_json(picture->report, stdout);
+		return hk_report_write_json(shot->report, stdout);
 	}
 	/* A job that ended, or that nobody follows, has no "now": its rates are those of its life.
 	 */
-	hk_history_begin(scene->history, picture->duration_ns, state != HK_PICTURE_LIVE);
-	hk_head_write(picture, head, states[state], true, stdout);
-	hk_head_warn(picture, stdout);
+	hk_history_begin(scene->history, shot->duration_ns, state != HK_TOP_SNAPSHOT_LIVE);
+	hk_head_write(shot, head, states[state], true, stdout);
+	hk_head_warn(shot, stdout);
 	fputc('\n', stdout);
 	batch->view->fill(scene, &rows);
 	int r = table_write(batch, &rows);
 	hk_rows_fini(&rows);
 	if (batch->view == &hk_view_functions) {
 		fputc('\n', stdout);
-		hk_foot_write(picture, stdout);
+		hk_foot_write(shot, stdout);
 	}
-	fputs(batch->pictures != 1 ? "\n" : "", stdout);
+	fputs(batch->shots != 1 ? "\n" : "", stdout);
 	return r;
 }
 
 enum look { LOOK_LAST, LOOK_LIVE, LOOK_NONE };
 
-/* One picture. PATIENT: nothing is written where nobody follows the job, who may come yet. */
+/* One shot. PATIENT: nothing is written where nobody follows the job, who may come yet. */
 static int take_and_write(const struct hk_batch *batch, struct hk_history *history,
 			  struct hk_history *head, bool patient, enum look *ret_look)
 {
-	const struct hk_picture_request request = {.job = batch->job,
-						   .keys = batch->json ? 0 : batch->view->keys};
-	struct hk_picture *picture;
-	int code = hk_picture_take(&request, &picture);
+	const struct hk_top_snapshot_request request = {
+	    .job = batch->job, .keys = batch->json ? 0 : batch->view->keys};
+	struct hk_top_snapshot *shot;
+	int code = hk_top_snapshot_take(&request, &shot);
 
 	*ret_look = LOOK_LAST;
-	if (!picture) {
+	if (!shot) {
 		return code;
 	}
-	if (patient && hk_picture_state(picture) == HK_PICTURE_LEFT) {
+	if (patient && hk_top_snapshot_state(shot) == HK_TOP_SNAPSHOT_LEFT) {
 		*ret_look = LOOK_NONE;
-		hk_picture_free(picture);
+		hk_top_snapshot_free(shot);
 		return code;
 	}
-	const struct hk_scene scene = {.picture = picture, .history = history};
+	const struct hk_scene scene = {.shot = shot, .history = history};
 	int r = picture_write(batch, &scene, head);
-	*ret_look = picture->job.live ? LOOK_LIVE : LOOK_LAST;
+	*ret_look = shot->job.live ? LOOK_LIVE : LOOK_LAST;
 	if (r < 0 || fflush(stdout) != 0) {
 		hk_error("cannot show the job: %s", strerror(r < 0 ? -r : errno));
 		*ret_look = LOOK_LAST;
 		code = HK_EXIT_FAILED;
 	}
-	hk_picture_free(picture);
+	hk_top_snapshot_free(shot);
 	return code;
 }
 
@@ -160,7 +160,7 @@ int hk_batch_run(const struct hk_batch *batch)
 	uint64_t live_ns = 0; /* when it was seen to be so */
 	unsigned long written = 0;
 
-	while (look != LOOK_LAST && (written == 0 || written != batch->pictures)) {
+	while (look != LOOK_LAST && (written == 0 || written != batch->shots)) {
 		uint64_t now_ns = hk_clock_monotonic_ns();
 		if (written > 0) {
 			poll(NULL, 0, (int)(batch->delay_s * 1000));

@@ -1,4 +1,4 @@
-/* batch.h: pictures one below the other, for pipes and files.
+/* batch.h: shots one below the other, for pipes and files.
  *
  * The same views as on a screen, as plain tables. Main thread only.
  */
@@ -12,18 +12,18 @@
 struct hk_batch {
 	const char *job; /* as hk_job_open */
 	const struct hk_view *view;
-	const char *sort;	/* title of the column sorted by; NULL: the view's */
-	bool json;		/* the report instead of a table */
-	bool all_rows;		/* idle waits, launchers and helpers too */
-	unsigned long pictures; /* 0: until the job ends */
-	unsigned long rows;	/* most rows of a table */
+	const char *sort;    /* title of the column sorted by; NULL: the view's */
+	bool json;	     /* the report instead of a table */
+	bool all_rows;	     /* idle waits, launchers and helpers too */
+	unsigned long shots; /* 0: until the job ends */
+	unsigned long rows;  /* most rows of a table */
 	double delay_s;
 };
 
 /* The column of VIEW that TITLE names, whatever the case; column_count: none. */
 size_t hk_batch_column(const struct hk_view *view, const char *title);
 
-/* Writes the pictures to stdout; hookcli's exit code. */
+/* Writes the shots to stdout; hookcli's exit code. */
 int hk_batch_run(const struct hk_batch *batch);
 
 #endif

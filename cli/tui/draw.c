@@ -35,7 +35,7 @@ static const char *state_of(const struct hk_live *live, char *text, size_t size)
 	if (live->gone) {
 		return "collector gone, trying";
 	}
-	if (hk_picture_state(live->picture) == HK_PICTURE_ENDED) {
+	if (hk_top_snapshot_state(live->shot) == HK_TOP_SNAPSHOT_ENDED) {
 		return "ENDED";
 	}
 	if (live->paused) {
@@ -65,7 +65,7 @@ static int draw_head(struct hk_live *live)
 
 	FILE *output = open_memstream(&text, &size);
 	if (output) {
-		hk_head_write(live->picture, live->head, shown, live->utf8, output);
+		hk_head_write(live->shot, live->head, shown, live->utf8, output);
 		fclose(output);
 		lines = put_lines(0, 2, text, live->gone ? HK_STYLE_ALERT : HK_STYLE_STRONG,
 				  HK_STYLE_PLAIN);
@@ -74,7 +74,7 @@ static int draw_head(struct hk_live *live)
 	}
 	output = open_memstream(&text, &size);
 	if (output) {
-		hk_head_warn(live->picture, output);
+		hk_head_warn(live->shot, output);
 		fclose(output);
 		lines += put_lines(lines, WARNINGS, text, HK_STYLE_ALERT, HK_STYLE_ALERT);
 		free(text);
@@ -88,7 +88,7 @@ static void draw_tabs(struct hk_live *live, int line)
 
 	live->layout.tabs = line;
 	for (size_t i = 0; i < HK_VIEWS; i++) {
-		bool shown = live->pane == &live->panes[i];
+		bool shown = live->tab == &live->tabs[i];
 		char text[64];
 		int length = snprintf(text, sizeof(text), shown ? "[%zu %s]" : " %zu %s ", i + 1,
 				      hk_views[i]->name);
@@ -108,16 +108,16 @@ static void draw_tabs(struct hk_live *live, int line)
 /* Whether all the rows have nothing in a column. */
 static bool is_empty(const struct hk_live *live, size_t column)
 {
-	enum hk_cell_kind kind = live->pane->view->columns[column].kind;
+	enum hk_cell_kind kind = live->tab->view->columns[column].kind;
 
 	if (live->rows.count == 0) {
 		return false;
 	}
 	if (kind == HK_CELL_SPARK) {
-		return hk_picture_state(live->picture) == HK_PICTURE_ENDED;
+		return hk_top_snapshot_state(live->shot) == HK_TOP_SNAPSHOT_ENDED;
 	}
 	if (!hk_cell_is_text(kind)) {
-		return column != live->pane->order.column && hk_rows_are_empty(&live->rows, column);
+		return column != live->tab->order.column && hk_rows_are_empty(&live->rows, column);
 	}
 	for (size_t i = 0; i < live->rows.count; i++) {
 		const char *text = live->rows.rows[i].cells[column].text;
@@ -143,7 +143,7 @@ static size_t longest_of(const struct hk_live *live, size_t column)
 /* A wide screen shows other texts whole too, with what the names in the first column leave. */
 static void widen_texts(const struct hk_live *live, int widths[HK_ROW_CELLS])
 {
-	const struct hk_view *view = live->pane->view;
+	const struct hk_view *view = live->tab->view;
 	int names = NAME_INDENT + (int)longest_of(live, 0);
 
 	for (size_t i = 1; i < view->column_count; i++) {
@@ -162,7 +162,7 @@ static void widen_texts(const struct hk_live *live, int widths[HK_ROW_CELLS])
  * the last minute in more detail. */
 static void widen_sparks(const struct hk_live *live, int widths[HK_ROW_CELLS])
 {
-	const struct hk_view *view = live->pane->view;
+	const struct hk_view *view = live->tab->view;
 	size_t longest = NAME_INDENT + longest_of(live, 0);
 
 	longest = longest > NAME_MOST ? longest : NAME_MOST;
@@ -182,7 +182,7 @@ static void widen_sparks(const struct hk_live *live, int widths[HK_ROW_CELLS])
 /* The width of each column: 0 for those that there is no room for. */
 static void fit(const struct hk_live *live, int widths[HK_ROW_CELLS])
 {
-	const struct hk_view *view = live->pane->view;
+	const struct hk_view *view = live->tab->view;
 	int used = NAME_LEAST;
 
 	for (size_t i = 1; i < view->column_count; i++) {
@@ -210,16 +210,16 @@ static void fit(const struct hk_live *live, int widths[HK_ROW_CELLS])
 
 static void draw_header(struct hk_live *live, int line, const int widths[HK_ROW_CELLS])
 {
-	const struct hk_pane *pane = live->pane;
+	const struct hk_pane *tab = live->tab;
 	int column = 0;
 
 	live->layout.header = line;
 	hk_terminal_put(line, 0, COLS, HK_STYLE_HEAD, "", false);
-	for (size_t i = 0; i < pane->view->column_count; i++) {
-		const struct hk_column *head = &pane->view->columns[i];
-		bool chosen = i == pane->order.column;
+	for (size_t i = 0; i < tab->view->column_count; i++) {
+		const struct hk_column *head = &tab->view->columns[i];
+		bool chosen = i == tab->order.column;
 		bool left = hk_cell_is_text(head->kind) || head->kind == HK_CELL_SPARK;
-		bool falls = hk_cell_is_text(head->kind) == pane->order.reverse;
+		bool falls = hk_cell_is_text(head->kind) == tab->order.reverse;
 		const char *mark = live->utf8 ? (falls ? "↓" : "↑") : (falls ? "v" : "^");
 		char text[64];
 		live->layout.column_end[i] = 0;
@@ -241,11 +241,11 @@ static void draw_header(struct hk_live *live, int line, const int widths[HK_ROW_
 static void cell_text(const struct hk_live *live, const struct hk_row *row, size_t i, int width,
 		      char *text, size_t size)
 {
-	const struct hk_pane *pane = live->pane;
-	const struct hk_column *column = &pane->view->columns[i];
+	const struct hk_pane *tab = live->tab;
+	const struct hk_column *column = &tab->view->columns[i];
 	const struct hk_table_cell *cell = &row->cells[i];
 	char number[HK_CELL_BYTES_MAX], spark[3 * SPARK_MOST + 1];
-	bool open = pane->expanded && strcmp(pane->expanded, row->key) == 0;
+	bool open = tab->expanded && strcmp(tab->expanded, row->key) == 0;
 
 	if (column->kind == HK_CELL_SPARK) {
 		hk_cell_spark(spark, width < SPARK_MOST ? (size_t)width : SPARK_MOST, row->track,
@@ -270,15 +270,15 @@ static void cell_text(const struct hk_live *live, const struct hk_row *row, size
 static void draw_row(struct hk_live *live, int line, size_t index, const int widths[HK_ROW_CELLS])
 {
 	const struct hk_row *row = &live->rows.rows[index];
-	enum hk_style style = index == live->pane->line	  ? HK_STYLE_CHOSEN
+	enum hk_style style = index == live->tab->line	  ? HK_STYLE_CHOSEN
 			      : row->mark == HK_ROW_ALERT ? HK_STYLE_ALERT
 			      : row->mark == HK_ROW_SUM	  ? HK_STYLE_FAINT
 							  : HK_STYLE_PLAIN;
 	int column = 0;
 
 	hk_terminal_put(line, 0, COLS, style, "", false);
-	for (size_t i = 0; i < live->pane->view->column_count; i++) {
-		const struct hk_column *head = &live->pane->view->columns[i];
+	for (size_t i = 0; i < live->tab->view->column_count; i++) {
+		const struct hk_column *head = &live->tab->view->columns[i];
 		bool left = hk_cell_is_text(head->kind) || head->kind == HK_CELL_SPARK;
 		char text[LINE_BYTES];
 		if (widths[i] == 0) {
@@ -294,7 +294,7 @@ static void draw_row(struct hk_live *live, int line, size_t index, const int wid
 /* The table from line TOP on, in LINES lines. */
 static void draw_table(struct hk_live *live, int top, int lines)
 {
-	struct hk_pane *pane = live->pane;
+	struct hk_pane *tab = live->tab;
 	int widths[HK_ROW_CELLS] = {0};
 	size_t fits = lines > 1 ? (size_t)lines - 1 : 0;
 
@@ -304,21 +304,21 @@ static void draw_table(struct hk_live *live, int top, int lines)
 	live->layout.lines = (int)fits;
 	if (live->rows.count == 0 && fits > 0) {
 		hk_terminal_put(top + 1, 0, COLS, HK_STYLE_FAINT,
-				!hk_live_has_rows(live) ? (live->picture->older ? "" : "looking")
-				: *pane->filter ? "no row has what is filtered for; Esc shows all"
-						: pane->view->empty,
+				!hk_live_has_rows(live) ? (live->shot->older ? "" : "looking")
+				: *tab->filter ? "no row has what is filtered for; Esc shows all"
+					       : tab->view->empty,
 				false);
 	}
-	if (pane->line < pane->top) {
-		pane->top = pane->line;
-	} else if (fits > 0 && pane->line >= pane->top + fits) {
-		pane->top = pane->line - fits + 1;
+	if (tab->line < tab->top) {
+		tab->top = tab->line;
+	} else if (fits > 0 && tab->line >= tab->top + fits) {
+		tab->top = tab->line - fits + 1;
 	}
-	if (pane->top + fits > live->rows.count) {
-		pane->top = live->rows.count > fits ? live->rows.count - fits : 0;
+	if (tab->top + fits > live->rows.count) {
+		tab->top = live->rows.count > fits ? live->rows.count - fits : 0;
 	}
-	for (size_t i = 0; i < fits && pane->top + i < live->rows.count; i++) {
-		draw_row(live, top + 1 + (int)i, pane->top + i, widths);
+	for (size_t i = 0; i < fits && tab->top + i < live->rows.count; i++) {
+		draw_row(live, top + 1 + (int)i, tab->top + i, widths);
 	}
 }
 
@@ -331,12 +331,12 @@ static int draw_foot(struct hk_live *live)
 	size_t size;
 	int lines = 0;
 
-	if (live->pane->view != &hk_view_functions || LINES < FOOT_FROM) {
+	if (live->tab->view != &hk_view_functions || LINES < FOOT_FROM) {
 		return 0;
 	}
 	FILE *output = open_memstream(&text, &size);
 	if (output) {
-		hk_foot_write(live->picture, output);
+		hk_foot_write(live->shot, output);
 		fclose(output);
 		for (const char *at = text; (at = strchr(at, '\n')); at++) {
 			lines++;
@@ -350,7 +350,7 @@ static int draw_foot(struct hk_live *live)
 
 static void draw_last_line(struct hk_live *live)
 {
-	const struct hk_pane *pane = live->pane;
+	const struct hk_pane *tab = live->tab;
 	char text[LINE_BYTES];
 
 	if (live->prompt != HK_PROMPT_NONE) {
@@ -366,8 +366,8 @@ static void draw_last_line(struct hk_live *live)
 	if (live->hidden > 0) {
 		snprintf(hidden, sizeof(hidden), "%zu hidden (i)  ", live->hidden);
 	}
-	if (*pane->filter) {
-		snprintf(only, sizeof(only), "only '%s' (Esc: all)  ", pane->filter);
+	if (*tab->filter) {
+		snprintf(only, sizeof(only), "only '%s' (Esc: all)  ", tab->filter);
 	}
 	snprintf(text, sizeof(text), "%s%s%s", only, hidden, hk_keys_line());
 	hk_terminal_put(LINES - 1, 0, COLS, HK_STYLE_FAINT, text, false);
@@ -375,8 +375,8 @@ static void draw_last_line(struct hk_live *live)
 
 static bool has_map(const struct hk_live *live)
 {
-	return live->pane->view->heat[0] > 0 && hk_live_has_rows(live) &&
-	       (live->pane->map || live->picture->report->rank_count > MAP_FROM);
+	return live->tab->view->heat[0] > 0 && hk_live_has_rows(live) &&
+	       (live->tab->map || live->shot->report->rank_count > MAP_FROM);
 }
 
 void hk_draw(struct hk_live *live)

@@ -47,57 +47,58 @@ static void write_clock(const struct hk_report_job *job, bool utf8, FILE *output
 	}
 }
 
-static void write_disk(const struct hk_picture *picture, const struct hk_track *track, FILE *output)
+static void write_disk(const struct hk_top_snapshot *shot, const struct hk_track *track,
+		       FILE *output)
 {
 	char bytes[HK_QUANTITY_BYTES], rate[HK_QUANTITY_BYTES];
 
-	if (picture->stored_bytes == 0 && isnan(picture->disk_free)) {
+	if (shot->stored_bytes == 0 && isnan(shot->disk_free)) {
 		return; /* it has none, or nobody knows */
 	}
-	fprintf(output, "  disk %s", hk_quantity_bytes(bytes, picture->stored_bytes));
-	if (track && hk_picture_state(picture) == HK_PICTURE_LIVE) {
+	fprintf(output, "  disk %s", hk_quantity_bytes(bytes, shot->stored_bytes));
+	if (track && hk_top_snapshot_state(shot) == HK_TOP_SNAPSHOT_LIVE) {
 		fprintf(output, " %s/s", hk_quantity_bytes(rate, (uint64_t)track->steady_per_s[1]));
 	}
-	if (!isnan(picture->disk_free)) {
-		fprintf(output, " (free %.0f %%)", 100 * picture->disk_free);
+	if (!isnan(shot->disk_free)) {
+		fprintf(output, " (free %.0f %%)", 100 * shot->disk_free);
 	}
 }
 
-void hk_head_write(const struct hk_picture *picture, struct hk_history *history, const char *state,
-		   bool utf8, FILE *output)
+void hk_head_write(const struct hk_top_snapshot *shot, struct hk_history *history,
+		   const char *state, bool utf8, FILE *output)
 {
-	const struct hk_report *report = picture->report;
+	const struct hk_report *report = shot->report;
 	char id[HK_NAME_BYTES(NAME_COLUMNS)], rate[HK_QUANTITY_BYTES], up[HK_QUANTITY_BYTES];
 	double wall = wall_ns(report);
-	uint64_t counts[HK_TRACK_COUNTS] = {0, picture->stored_bytes};
+	uint64_t counts[HK_TRACK_COUNTS] = {0, shot->stored_bytes};
 
-	for (size_t i = 0; i < picture->calls.count; i++) {
-		counts[0] += picture->calls.groups[i].numbers.calls;
+	for (size_t i = 0; i < shot->calls.count; i++) {
+		counts[0] += shot->calls.groups[i].numbers.calls;
 	}
-	hk_history_begin(history, picture->duration_ns,
-			 hk_picture_state(picture) != HK_PICTURE_LIVE);
+	hk_history_begin(history, shot->duration_ns,
+			 hk_top_snapshot_state(shot) != HK_TOP_SNAPSHOT_LIVE);
 	const struct hk_track *track = hk_history_count(history, "job", counts);
 	hk_name_print(id, NAME_COLUMNS, report->job.id);
 	fprintf(output, "hooktrace %s  ", id);
 	write_ranks(report, output);
-	fprintf(output, "  up %s  %s\n", hk_quantity_duration(up, picture->duration_ns), state);
+	fprintf(output, "  up %s  %s\n", hk_quantity_duration(up, shot->duration_ns), state);
 	fprintf(output, "cost %.2f %%  calls %s/s  lost %" PRIu64,
 		wall > 0 ? 100 * (double)report->job.tracing_cost_ns / wall : 0,
 		hk_quantity_count(rate, track ? track->per_s[0] : 0), report->job.lost_records);
-	write_disk(picture, track, output);
+	write_disk(shot, track, output);
 	write_clock(&report->job, utf8, output);
 	fputc('\n', output);
 }
 
-void hk_head_warn(const struct hk_picture *picture, FILE *output)
+void hk_head_warn(const struct hk_top_snapshot *shot, FILE *output)
 {
-	const struct hk_report *report = picture->report;
+	const struct hk_report *report = shot->report;
 
 	if (report->job.calls_untracked > 0) {
 		fprintf(output, "! UNCOUNTED CALLS: %" PRIu64 ", see hookcli report\n",
 			report->job.calls_untracked);
 	}
-	if (picture->older) {
+	if (shot->older) {
 		fputs(
 		    "! the job's collector is older than this hookcli and cannot show this view\n",
 		    output);
@@ -165,11 +166,11 @@ static bool has_lowered(const struct hk_report *report)
 	return false;
 }
 
-void hk_foot_write(const struct hk_picture *picture, FILE *output)
+void hk_foot_write(const struct hk_top_snapshot *shot, FILE *output)
 {
-	open_calls_write(picture->report, output);
-	memory_write(picture->report, output);
-	if (has_lowered(picture->report)) {
+	open_calls_write(shot->report, output);
+	memory_write(shot->report, output);
+	if (has_lowered(shot->report)) {
 		fputs("* level lowered by the governor: hookcli report\n", output);
 	}
 }

@@ -40,19 +40,19 @@ static int by_node(const void *a, const void *b)
 /* The column that is shown: the one sorted by if it is of numbers. */
 static size_t column_of(const struct hk_live *live)
 {
-	const struct hk_pane *pane = live->pane;
-	enum hk_cell_kind kind = pane->view->columns[pane->order.column].kind;
-	const size_t *heat = pane->view->heat;
+	const struct hk_pane *tab = live->tab;
+	enum hk_cell_kind kind = tab->view->columns[tab->order.column].kind;
+	const size_t *heat = tab->view->heat;
 
 	if (!hk_cell_is_text(kind) && kind != HK_CELL_SPARK) {
-		return pane->order.column;
+		return tab->order.column;
 	}
 	return hk_rows_are_empty(&live->rows, heat[0]) ? heat[1] : heat[0];
 }
 
 static size_t cells_of(struct hk_live *live, size_t column, struct cell *cells)
 {
-	bool totals = live->totals && live->pane->view->columns[column].total_title;
+	bool totals = live->totals && live->tab->view->columns[column].total_title;
 	const struct hk_row *chosen = hk_layout_chosen(live);
 	size_t count = 0;
 
@@ -99,7 +99,7 @@ static double median_of(const struct cell *cells, size_t count)
 static void draw_title(const struct hk_live *live, int line, size_t column,
 		       const struct cell *highest)
 {
-	const struct hk_column *head = &live->pane->view->columns[column];
+	const struct hk_column *head = &live->tab->view->columns[column];
 	char number[HK_CELL_BYTES_MAX], text[256];
 
 	hk_cell_number(number, hk_column_kind(head, live->totals), highest->value);

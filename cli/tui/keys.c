@@ -18,14 +18,14 @@ static void choose_view(struct hk_live *live, int key)
 
 static void next_view(struct hk_live *live, int key)
 {
-	size_t now = (size_t)(live->pane - live->panes);
+	size_t now = (size_t)(live->tab - live->tabs);
 
 	hk_live_show(live, (now + (key == KEY_BTAB ? HK_VIEWS - 1 : 1)) % HK_VIEWS);
 }
 
 static void sort_by(struct hk_live *live, size_t column)
 {
-	struct hk_order *order = &live->pane->order;
+	struct hk_order *order = &live->tab->order;
 
 	order->reverse = order->column == column ? !order->reverse : false;
 	order->column = column;
@@ -35,7 +35,7 @@ static void sort_by(struct hk_live *live, size_t column)
 /* The column to the left or right that is on the screen. */
 static void sort(struct hk_live *live, int key)
 {
-	struct hk_order *order = &live->pane->order;
+	struct hk_order *order = &live->tab->order;
 	size_t count = order->column_count, column = order->column;
 
 	do {
@@ -49,7 +49,7 @@ static void sort(struct hk_live *live, int key)
 static void reverse(struct hk_live *live, int key)
 {
 	(void)key;
-	sort_by(live, live->pane->order.column);
+	sort_by(live, live->tab->order.column);
 }
 
 static void find(struct hk_live *live, int key)
@@ -60,12 +60,12 @@ static void find(struct hk_live *live, int key)
 
 static void find_next(struct hk_live *live, int key)
 {
-	size_t count = live->rows.count, from = live->pane->line;
+	size_t count = live->rows.count, from = live->tab->line;
 
 	(void)key;
 	for (size_t i = 1; i <= count && *live->sought; i++) {
 		size_t at = (from + i) % count;
-		if (hk_row_has(&live->rows.rows[at], &live->pane->order, live->sought)) {
+		if (hk_row_has(&live->rows.rows[at], &live->tab->order, live->sought)) {
 			hk_layout_choose(live, at);
 			return;
 		}
@@ -76,8 +76,8 @@ static void find_next(struct hk_live *live, int key)
 static void clear_filter(struct hk_live *live, int key)
 {
 	(void)key;
-	if (*live->pane->filter) {
-		*live->pane->filter = '\0';
+	if (*live->tab->filter) {
+		*live->tab->filter = '\0';
 		hk_layout_rows(live);
 	}
 }
@@ -91,12 +91,12 @@ static void filter_rows(struct hk_live *live, int key)
 /* Of many rows the first ones at first, then all, then none. */
 static void expand(struct hk_live *live, int key)
 {
-	struct hk_pane *pane = live->pane;
+	struct hk_pane *tab = live->tab;
 	const struct hk_row *row = hk_layout_chosen(live);
-	bool open = row && pane->expanded && strcmp(row->key, pane->expanded) == 0;
+	bool open = row && tab->expanded && strcmp(row->key, tab->expanded) == 0;
 
 	(void)key;
-	if (!row || !row->expandable || !pane->view->expand) {
+	if (!row || !row->expandable || !tab->view->expand) {
 		hk_live_say(live, "this row is all there is");
 		return;
 	}
@@ -104,24 +104,24 @@ static void expand(struct hk_live *live, int key)
 	for (size_t i = 0; i < live->rows.count; i++) {
 		shortened |= live->rows.rows[i].mark == HK_ROW_SUM;
 	}
-	if (open && shortened && !pane->all) {
-		pane->all = true;
+	if (open && shortened && !tab->all) {
+		tab->all = true;
 	} else {
-		free(pane->expanded);
-		hk_pick_fini(&pane->pick);
-		pane->expanded = open ? NULL : strdup(row->key);
-		pane->all = false;
-		if (pane->expanded && hk_pick_copy(&pane->pick, &row->pick) == 0) {
-			hk_history_free(pane->below);
-			pane->below = hk_history_new();
-			live->wanting = pane->view->below != 0;
+		free(tab->expanded);
+		hk_pick_fini(&tab->pick);
+		tab->expanded = open ? NULL : strdup(row->key);
+		tab->all = false;
+		if (tab->expanded && hk_pick_copy(&tab->pick, &row->pick) == 0) {
+			hk_history_free(tab->below);
+			tab->below = hk_history_new();
+			live->wanting = tab->view->below != 0;
 		}
 	}
 	/* What comes below it is to be seen. */
-	if (pane->line > pane->top + (size_t)live->layout.lines / 2) {
-		pane->top = pane->line - 1;
+	if (tab->line > tab->top + (size_t)live->layout.lines / 2) {
+		tab->top = tab->line - 1;
 	}
-	if (pane->below) {
+	if (tab->below) {
 		hk_layout_rows(live);
 	} else {
 		live->quit = true; /* out of memory */
@@ -139,7 +139,7 @@ static void totals(struct hk_live *live, int key)
 {
 	(void)key;
 	live->totals = !live->totals;
-	live->pane->order.totals = live->totals;
+	live->tab->order.totals = live->totals;
 	hk_layout_rows(live);
 }
 
@@ -157,9 +157,9 @@ static void level(struct hk_live *live, int key)
 	(void)key;
 	if (!row || !row->pick.function) {
 		hk_live_say(live, "a level is a function's: choose one of Functions (1)");
-	} else if (hk_picture_state(live->picture) != HK_PICTURE_LIVE || live->gone) {
+	} else if (hk_top_snapshot_state(live->shot) != HK_TOP_SNAPSHOT_LIVE || live->gone) {
 		hk_live_say(live, "levels can be changed only while the job runs");
-	} else if (!*live->picture->job.url) {
+	} else if (!*live->shot->job.url) {
 		hk_live_say(live, "each node has its own collector: use hookcli ctl level there");
 	} else if (strpbrk(row->pick.function, "*?[]:\\") ||
 		   strlen(row->pick.function) >= HK_RULE_PATTERN_BYTES) {
@@ -178,8 +178,8 @@ static void delay(struct hk_live *live, int key)
 static void map(struct hk_live *live, int key)
 {
 	(void)key;
-	live->pane->map = !live->pane->map;
-	if (live->pane->view->heat[0] == 0) {
+	live->tab->map = !live->tab->map;
+	if (live->tab->view->heat[0] == 0) {
 		hk_live_say(live, "the map is of the ranks (2)");
 	}
 }
@@ -220,7 +220,7 @@ static void quit(struct hk_live *live, int key)
 /* The column of the header that is at screen column X; column_count: none. */
 static size_t column_at(const struct hk_live *live, int x)
 {
-	size_t count = live->pane->view->column_count;
+	size_t count = live->tab->view->column_count;
 
 	for (size_t i = 0; i < count; i++) {
 		if (x < live->layout.column_end[i]) {
@@ -243,10 +243,10 @@ static void click(struct hk_live *live, const MEVENT *event)
 			}
 		}
 	} else if (event->y == layout->header &&
-		   column_at(live, event->x) < live->pane->view->column_count) {
+		   column_at(live, event->x) < live->tab->view->column_count) {
 		sort_by(live, column_at(live, event->x));
 	} else if (row >= 0 && row < layout->lines) {
-		hk_layout_choose(live, live->pane->top + (size_t)row);
+		hk_layout_choose(live, live->tab->top + (size_t)row);
 	}
 }
 

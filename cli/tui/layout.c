@@ -1,4 +1,4 @@
-/* The rows of a pane as they are shown: filtered, sorted, one of them expanded. */
+/* The rows of a tab as they are shown: filtered, sorted, one of them expanded. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,17 +38,17 @@ static void insert(struct hk_rows *rows, size_t at, struct hk_rows *below)
 
 static void expand(struct hk_live *live, const struct hk_scene *scene)
 {
-	struct hk_pane *pane = live->pane;
-	size_t at = pane->expanded ? hk_rows_find(&live->rows, pane->expanded) : live->rows.count;
+	struct hk_pane *tab = live->tab;
+	size_t at = tab->expanded ? hk_rows_find(&live->rows, tab->expanded) : live->rows.count;
 	struct hk_rows below = {.rows = NULL};
 
 	if (at == live->rows.count) {
 		return;
 	}
-	pane->view->expand(scene, &live->rows.rows[at], &below);
-	hk_rows_sort(&below, &pane->order);
-	if (!pane->all) {
-		hk_rows_shorten(&below, &pane->order, pane->view->rows_below);
+	tab->view->expand(scene, &live->rows.rows[at], &below);
+	hk_rows_sort(&below, &tab->order);
+	if (!tab->all) {
+		hk_rows_shorten(&below, &tab->order, tab->view->rows_below);
 	}
 	for (size_t i = 0; i < below.count; i++) {
 		below.rows[i].depth = 1;
@@ -58,9 +58,9 @@ static void expand(struct hk_live *live, const struct hk_scene *scene)
 
 void hk_layout_rows(struct hk_live *live)
 {
-	struct hk_pane *pane = live->pane;
-	const struct hk_picture *picture = live->picture;
-	const struct hk_scene scene = {picture, pane->history, pane->below};
+	struct hk_pane *tab = live->tab;
+	const struct hk_top_snapshot *shot = live->shot;
+	const struct hk_scene scene = {shot, tab->history, tab->below};
 
 	hk_rows_fini(&live->rows);
 	live->rows.failed = false;
@@ -68,23 +68,23 @@ void hk_layout_rows(struct hk_live *live)
 	if (!hk_live_has_rows(live)) {
 		return;
 	}
-	bool whole = hk_picture_state(picture) != HK_PICTURE_LIVE;
-	hk_history_begin(pane->history, picture->duration_ns, whole);
-	pane->view->fill(&scene, &live->rows);
+	bool whole = hk_top_snapshot_state(shot) != HK_TOP_SNAPSHOT_LIVE;
+	hk_history_begin(tab->history, shot->duration_ns, whole);
+	tab->view->fill(&scene, &live->rows);
 	live->hidden = live->all_rows ? 0 : hk_rows_hide(&live->rows);
-	hk_rows_filter(&live->rows, &pane->order, pane->filter);
-	hk_rows_sort(&live->rows, &pane->order);
-	if (pane->expanded && pane->view->expand) {
-		hk_history_begin(pane->below, picture->duration_ns, whole);
+	hk_rows_filter(&live->rows, &tab->order, tab->filter);
+	hk_rows_sort(&live->rows, &tab->order);
+	if (tab->expanded && tab->view->expand) {
+		hk_history_begin(tab->below, shot->duration_ns, whole);
 		expand(live, &scene);
 	}
 	if (live->rows.failed) {
 		hk_live_say(live, "out of memory: not all rows are here");
 	}
 	/* The row that is chosen stays so wherever it is now; else the one in its place is. */
-	size_t at = pane->chosen ? hk_rows_find(&live->rows, pane->chosen) : live->rows.count;
+	size_t at = tab->chosen ? hk_rows_find(&live->rows, tab->chosen) : live->rows.count;
 	if (at < live->rows.count) {
-		pane->line = at;
+		tab->line = at;
 	} else {
 		hk_layout_move(live, 0);
 	}
@@ -92,30 +92,30 @@ void hk_layout_rows(struct hk_live *live)
 
 struct hk_row *hk_layout_chosen(struct hk_live *live)
 {
-	struct hk_pane *pane = live->pane;
+	struct hk_pane *tab = live->tab;
 
-	return pane->line < live->rows.count ? &live->rows.rows[pane->line] : NULL;
+	return tab->line < live->rows.count ? &live->rows.rows[tab->line] : NULL;
 }
 
 void hk_layout_choose(struct hk_live *live, size_t index)
 {
-	struct hk_pane *pane = live->pane;
+	struct hk_pane *tab = live->tab;
 
 	if (index < live->rows.count) {
-		free(pane->chosen);
-		pane->line = index;
-		pane->chosen = strdup(live->rows.rows[index].key);
+		free(tab->chosen);
+		tab->line = index;
+		tab->chosen = strdup(live->rows.rows[index].key);
 	}
 }
 
 void hk_layout_move(struct hk_live *live, long by)
 {
-	struct hk_pane *pane = live->pane;
-	long last = (long)live->rows.count - 1, to = (long)pane->line + by;
+	struct hk_pane *tab = live->tab;
+	long last = (long)live->rows.count - 1, to = (long)tab->line + by;
 
-	pane->line = (size_t)(to < 0 ? 0 : to > last ? (last < 0 ? 0 : last) : to);
+	tab->line = (size_t)(to < 0 ? 0 : to > last ? (last < 0 ? 0 : last) : to);
 	/* Until somebody moves, the first row is the one chosen, whichever it is. */
 	if (by != 0) {
-		hk_layout_choose(live, pane->line);
+		hk_layout_choose(live, tab->line);
 	}
 }

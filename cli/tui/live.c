@@ -25,38 +25,38 @@ void hk_live_say(struct hk_live *live, const char *format, ...)
 
 bool hk_live_has_rows(const struct hk_live *live)
 {
-	return live->picture && live->picture->keys == live->pane->view->keys;
+	return live->shot && live->shot->keys == live->tab->view->keys;
 }
 
 void hk_live_show(struct hk_live *live, size_t index)
 {
-	live->pane = &live->panes[index];
-	live->pane->order.totals = live->totals;
-	live->wanting |= !hk_live_has_rows(live) || live->pane->expanded;
+	live->tab = &live->tabs[index];
+	live->tab->order.totals = live->totals;
+	live->wanting |= !hk_live_has_rows(live) || live->tab->expanded;
 	hk_layout_rows(live);
 }
 
-/* ---- pictures ---- */
+/* ---- shots ---- */
 
-static void take_picture(struct hk_live *live, struct hk_picture *picture)
+static void take_picture(struct hk_live *live, struct hk_top_snapshot *shot)
 {
-	enum hk_picture_state state = hk_picture_state(picture);
-	bool left = state == HK_PICTURE_LEFT;
+	enum hk_top_snapshot_state state = hk_top_snapshot_state(shot);
+	bool left = state == HK_TOP_SNAPSHOT_LEFT;
 
 	/* What lies in the directory is older than what the collector has said before it died. */
-	if (left && live->picture && live->picture->keys == picture->keys) {
-		hk_picture_free(picture);
+	if (left && live->shot && live->shot->keys == shot->keys) {
+		hk_top_snapshot_free(shot);
 	} else {
 		hk_rows_fini(&live->rows);
-		hk_picture_free(live->picture);
-		live->picture = picture;
+		hk_top_snapshot_free(live->shot);
+		live->shot = shot;
 	}
 	live->gone = left;
-	live->pictures++;
+	live->shots++;
 	hk_layout_rows(live);
 }
 
-static void take_level(struct hk_live *live, const struct hk_lookout_answer *answer)
+static void take_level(struct hk_live *live, const struct hk_poller_answer *answer)
 {
 	if (answer->code == HK_EXIT_DONE) {
 		hk_live_say(live, "level set for %u s: %u call sites in %u processes",
@@ -66,17 +66,17 @@ static void take_level(struct hk_live *live, const struct hk_lookout_answer *ans
 
 static void take_answer(struct hk_live *live)
 {
-	struct hk_lookout_answer answer;
+	struct hk_poller_answer answer;
 	char said[sizeof(live->message)];
 
-	if (!hk_lookout_take(live->lookout, &answer)) {
+	if (!hk_poller_take(live->poller, &answer)) {
 		return;
 	}
 	bool told = hk_terminal_said(said, sizeof(said));
 	if (answer.is_level) {
 		take_level(live, &answer);
-	} else if (answer.picture) {
-		take_picture(live, answer.picture);
+	} else if (answer.shot) {
+		take_picture(live, answer.shot);
 		told = false;
 	} else {
 		live->gone = true;
@@ -90,24 +90,24 @@ static void take_answer(struct hk_live *live)
 
 static bool is_over(const struct hk_live *live)
 {
-	return live->picture && hk_picture_state(live->picture) == HK_PICTURE_ENDED;
+	return live->shot && hk_top_snapshot_state(live->shot) == HK_TOP_SNAPSHOT_ENDED;
 }
 
-/* Asks for a picture if it is time to; how long to wait for something to happen. */
+/* Asks for a shot if it is time to; how long to wait for something to happen. */
 static int look(struct hk_live *live)
 {
 	uint64_t now = hk_clock_monotonic_ns();
 	bool due = !live->paused && !is_over(live) && now >= live->next_ns;
 
-	if ((due || live->wanting) && !hk_lookout_is_busy(live->lookout)) {
-		const struct hk_pane *pane = live->pane;
-		struct hk_picture_request request = {.job = live->options.job,
-						     .keys = pane->view->keys};
-		if (pane->expanded && pane->view->below) {
-			request.pick = pane->pick;
-			request.detail_keys = pane->view->below;
+	if ((due || live->wanting) && !hk_poller_is_busy(live->poller)) {
+		const struct hk_pane *tab = live->tab;
+		struct hk_top_snapshot_request request = {.job = live->options.job,
+							  .keys = tab->view->keys};
+		if (tab->expanded && tab->view->below) {
+			request.pick = tab->pick;
+			request.detail_keys = tab->view->below;
 		}
-		hk_lookout_look(live->lookout, &request);
+		hk_poller_look(live->poller, &request);
 		live->wanting = false;
 		live->next_ns = now + (uint64_t)(live->options.delay_s * 1e9);
 	}
@@ -123,23 +123,23 @@ static bool panes_init(struct hk_live *live)
 {
 	live->head = hk_history_new();
 	for (size_t i = 0; i < HK_VIEWS; i++) {
-		struct hk_pane *pane = &live->panes[i];
+		struct hk_pane *tab = &live->tabs[i];
 		const struct hk_view *view = hk_views[i];
-		pane->view = view;
-		pane->order = (struct hk_order){.columns = view->columns,
-						.column_count = view->column_count,
-						.column = view->sort,
-						.reverse = view->rising};
-		pane->history = hk_history_new();
-		pane->below = hk_history_new();
-		if (!pane->history || !pane->below) {
+		tab->view = view;
+		tab->order = (struct hk_order){.columns = view->columns,
+					       .column_count = view->column_count,
+					       .column = view->sort,
+					       .reverse = view->rising};
+		tab->history = hk_history_new();
+		tab->below = hk_history_new();
+		if (!tab->history || !tab->below) {
 			return false;
 		}
 		if (view == live->options.view) {
-			live->pane = pane;
+			live->tab = tab;
 			if (live->options.sort < view->column_count) {
-				pane->order.column = live->options.sort;
-				pane->order.reverse = false;
+				tab->order.column = live->options.sort;
+				tab->order.reverse = false;
 			}
 		}
 	}
@@ -149,15 +149,15 @@ static bool panes_init(struct hk_live *live)
 static void fini(struct hk_live *live)
 {
 	hk_rows_fini(&live->rows);
-	live->picture = hk_picture_free(live->picture);
+	live->shot = hk_top_snapshot_free(live->shot);
 	hk_history_free(live->head);
 	for (size_t i = 0; i < HK_VIEWS; i++) {
-		struct hk_pane *pane = &live->panes[i];
-		hk_history_free(pane->history);
-		hk_history_free(pane->below);
-		free(pane->chosen);
-		free(pane->expanded);
-		hk_pick_fini(&pane->pick);
+		struct hk_pane *tab = &live->tabs[i];
+		hk_history_free(tab->history);
+		hk_history_free(tab->below);
+		free(tab->chosen);
+		free(tab->expanded);
+		hk_pick_fini(&tab->pick);
 	}
 }
 
@@ -166,7 +166,7 @@ static void watch(struct hk_live *live)
 	while (!live->quit) {
 		int key, timeout_ms = look(live);
 		hk_draw(live);
-		switch (hk_terminal_wait(hk_lookout_fd(live->lookout), timeout_ms, &key)) {
+		switch (hk_terminal_wait(hk_poller_fd(live->poller), timeout_ms, &key)) {
 		case HK_EVENT_KEY:
 			if (live->prompt != HK_PROMPT_NONE) {
 				hk_prompt_press(live, key);
@@ -183,8 +183,7 @@ static void watch(struct hk_live *live)
 		default:
 			break;
 		}
-		live->quit |=
-		    live->options.pictures > 0 && live->pictures >= live->options.pictures;
+		live->quit |= live->options.shots > 0 && live->shots >= live->options.shots;
 	}
 }
 
@@ -199,14 +198,14 @@ static void pass_signal(void)
 	}
 }
 
-/* The first picture is taken before the screen is: if there is no job, that is said as everywhere.
+/* The first shot is taken before the screen is: if there is no job, that is said as everywhere.
  */
 static int first(struct hk_live *live)
 {
-	const struct hk_picture_request request = {.job = live->options.job,
-						   .keys = live->options.view->keys};
+	const struct hk_top_snapshot_request request = {.job = live->options.job,
+							.keys = live->options.view->keys};
 
-	return hk_picture_take(&request, &live->picture);
+	return hk_top_snapshot_take(&request, &live->shot);
 }
 
 int hk_live_run(const struct hk_live_options *options)
@@ -215,12 +214,12 @@ int hk_live_run(const struct hk_live_options *options)
 
 	live = (struct hk_live){.options = *options, .all_rows = options->all_rows};
 	int code = first(&live);
-	if (!live.picture) {
+	if (!live.shot) {
 		return code;
 	}
 	int r = panes_init(&live) ? hk_terminal_open(&live.utf8) : -ENOMEM;
 	if (r == 0) {
-		r = hk_lookout_new(&live.lookout);
+		r = hk_poller_new(&live.poller);
 	}
 	if (r < 0) {
 		hk_terminal_close();
@@ -228,13 +227,13 @@ int hk_live_run(const struct hk_live_options *options)
 		fini(&live);
 		return HK_EXIT_FAILED;
 	}
-	live.gone = hk_picture_state(live.picture) == HK_PICTURE_LEFT;
-	live.pictures = 1;
+	live.gone = hk_top_snapshot_state(live.shot) == HK_TOP_SNAPSHOT_LEFT;
+	live.shots = 1;
 	live.next_ns = hk_clock_monotonic_ns() + (uint64_t)(live.options.delay_s * 1e9);
 	hk_layout_rows(&live);
 	watch(&live);
 	hk_terminal_close();
-	bool ended = hk_lookout_free(live.lookout);
+	bool ended = hk_poller_free(live.poller);
 	pass_signal();
 	if (!ended) {
 		_exit(HK_EXIT_DONE); /* rather than wait for a collector that does not answer */

@@ -15,8 +15,8 @@
 struct hk_live_options {
 	const char *job; /* as hk_job_open */
 	const struct hk_view *view;
-	size_t sort;		/* column of `view`; its column_count: the view's */
-	unsigned long pictures; /* 0: until the user leaves */
+	size_t sort;	     /* column of `view`; its column_count: the view's */
+	unsigned long shots; /* 0: until the user leaves */
 	double delay_s;
 	bool all_rows; /* begin with idle waits, launchers and helpers too */
 };
@@ -53,12 +53,12 @@ struct hk_layout {
 
 struct hk_live {
 	struct hk_live_options options;
-	struct hk_pane panes[HK_VIEWS];
-	struct hk_pane *pane; /* the one shown */
-	struct hk_lookout *lookout;
-	struct hk_picture *picture; /* the newest */
+	struct hk_pane tabs[HK_VIEWS];
+	struct hk_pane *tab; /* the one shown */
+	struct hk_poller *poller;
+	struct hk_top_snapshot *shot; /* the newest */
 	struct hk_history *head;
-	struct hk_rows rows; /* of the pane, as they are shown */
+	struct hk_rows rows; /* of the tab, as they are shown */
 	struct hk_layout layout;
 	bool utf8, totals, paused, help, quit;
 	int help_top;	  /* first line of the help that is shown */
@@ -67,7 +67,7 @@ struct hk_live {
 	bool gone;	  /* no collector answers, or follows the job */
 	bool wanting;	  /* a look, as soon as can be */
 	uint64_t next_ns; /* when to look again */
-	unsigned long pictures;
+	unsigned long shots;
 	enum hk_prompt prompt;
 	char word[HK_LIVE_WORD], sought[HK_LIVE_WORD];
 	char message[256]; /* until the next key */
@@ -82,10 +82,10 @@ __attribute__((format(printf, 2, 3))) void hk_live_say(struct hk_live *live, con
 						       ...);
 /* Shows view number INDEX. */
 void hk_live_show(struct hk_live *live, size_t index);
-/* Whether the picture has the calls that the view shows. */
+/* Whether the shot has the calls that the view shows. */
 bool hk_live_has_rows(const struct hk_live *live);
 
-/* Makes the rows of the pane anew, to be called when anything of it has changed. */
+/* Makes the rows of the tab anew, to be called when anything of it has changed. */
 void hk_layout_rows(struct hk_live *live);
 /* The row that is chosen; NULL: there is none. */
 struct hk_row *hk_layout_chosen(struct hk_live *live);

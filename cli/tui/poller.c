@@ -17,39 +17,39 @@
 
 enum task { NOTHING, LOOK, LEVEL, END };
 
-struct hk_lookout {
+struct hk_poller {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t wake;
 	enum task task;
 	bool answered;
-	struct hk_lookout_answer answer;
+	struct hk_poller_answer answer;
 	int fd;
 	/* Of the task: the thread's while there is one. */
-	struct hk_picture_request request;
+	struct hk_top_snapshot_request request;
 	struct hk_job job; /* its URL only */
 	char id[256], function[HK_RULE_PATTERN_BYTES];
 	uint32_t level;
 	uint64_t for_ns;
 };
 
-static void set_level(struct hk_lookout *lookout, struct hk_lookout_answer *answer)
+static void set_level(struct hk_poller *poller, struct hk_poller_answer *answer)
 {
 	Hk__Request request = HK__REQUEST__INIT;
 	Hk__ControlRequest control = HK__CONTROL_REQUEST__INIT;
 	Hk__Rule rule = HK__RULE__INIT, *rules[] = {&rule};
 	Hk__Response *response;
 
-	rule.pattern = lookout->function;
-	rule.level = lookout->level;
-	control.job = lookout->id;
+	rule.pattern = poller->function;
+	rule.level = poller->level;
+	control.job = poller->id;
 	control.rules = rules;
 	control.n_rules = 1;
-	control.for_ns = lookout->for_ns;
+	control.for_ns = poller->for_ns;
 	request.what_case = HK__REQUEST__WHAT_CONTROL;
 	request.control = &control;
 	answer->is_level = true;
-	answer->code = hk_client_ask(lookout->job.url, &request, &response);
+	answer->code = hk_client_ask(poller->job.url, &request, &response);
 	if (answer->code == HK_EXIT_DONE) {
 		if (response->control) {
 			answer->sites = response->control->sites;
@@ -59,158 +59,158 @@ static void set_level(struct hk_lookout *lookout, struct hk_lookout_answer *answ
 	}
 }
 
-static void answer_set(struct hk_lookout *lookout, const struct hk_lookout_answer *answer)
+static void answer_set(struct hk_poller *poller, const struct hk_poller_answer *answer)
 {
 	const uint64_t one = 1;
 
-	lookout->answer = *answer;
-	lookout->answered = true;
-	lookout->task = NOTHING;
-	if (write(lookout->fd, &one, sizeof(one)) < 0) {
-		lookout->answer.code = HK_EXIT_FAILED; /* seen at the next look around */
+	poller->answer = *answer;
+	poller->answered = true;
+	poller->task = NOTHING;
+	if (write(poller->fd, &one, sizeof(one)) < 0) {
+		poller->answer.code = HK_EXIT_FAILED; /* seen at the next look around */
 	}
 }
 
 static void *run(void *context)
 {
-	struct hk_lookout *lookout = context;
+	struct hk_poller *poller = context;
 
-	pthread_mutex_lock(&lookout->lock);
-	while (lookout->task != END) {
-		if (lookout->task == NOTHING) {
-			pthread_cond_wait(&lookout->wake, &lookout->lock);
+	pthread_mutex_lock(&poller->lock);
+	while (poller->task != END) {
+		if (poller->task == NOTHING) {
+			pthread_cond_wait(&poller->wake, &poller->lock);
 			continue;
 		}
-		struct hk_lookout_answer answer = {.picture = NULL};
-		enum task task = lookout->task;
-		pthread_mutex_unlock(&lookout->lock);
+		struct hk_poller_answer answer = {.shot = NULL};
+		enum task task = poller->task;
+		pthread_mutex_unlock(&poller->lock);
 		if (task == LOOK) {
-			answer.code = hk_picture_take(&lookout->request, &answer.picture);
-			hk_pick_fini(&lookout->request.pick);
+			answer.code = hk_top_snapshot_take(&poller->request, &answer.shot);
+			hk_pick_fini(&poller->request.pick);
 		} else {
-			set_level(lookout, &answer);
+			set_level(poller, &answer);
 		}
-		pthread_mutex_lock(&lookout->lock);
-		answer_set(lookout, &answer);
+		pthread_mutex_lock(&poller->lock);
+		answer_set(poller, &answer);
 	}
-	pthread_mutex_unlock(&lookout->lock);
+	pthread_mutex_unlock(&poller->lock);
 	return NULL;
 }
 
-int hk_lookout_new(struct hk_lookout **ret_lookout)
+int hk_poller_new(struct hk_poller **ret_lookout)
 {
-	struct hk_lookout *lookout = calloc(1, sizeof(*lookout));
+	struct hk_poller *poller = calloc(1, sizeof(*poller));
 	sigset_t all, before;
 
-	if (!lookout) {
+	if (!poller) {
 		return -ENOMEM;
 	}
-	lookout->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (lookout->fd < 0) {
-		free(lookout);
+	poller->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (poller->fd < 0) {
+		free(poller);
 		return -errno;
 	}
-	pthread_mutex_init(&lookout->lock, NULL);
-	pthread_cond_init(&lookout->wake, NULL);
+	pthread_mutex_init(&poller->lock, NULL);
+	pthread_cond_init(&poller->wake, NULL);
 	/* Signals are the screen's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int r = pthread_create(&lookout->thread, NULL, run, lookout);
+	int r = pthread_create(&poller->thread, NULL, run, poller);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r != 0) {
-		close(lookout->fd);
-		free(lookout);
+		close(poller->fd);
+		free(poller);
 		return -r;
 	}
-	*ret_lookout = lookout;
+	*ret_lookout = poller;
 	return 0;
 }
 
-bool hk_lookout_free(struct hk_lookout *lookout)
+bool hk_poller_free(struct hk_poller *poller)
 {
-	pthread_mutex_lock(&lookout->lock);
-	bool busy = lookout->task != NOTHING;
+	pthread_mutex_lock(&poller->lock);
+	bool busy = poller->task != NOTHING;
 	if (!busy) {
-		lookout->task = END;
-		pthread_cond_signal(&lookout->wake);
+		poller->task = END;
+		pthread_cond_signal(&poller->wake);
 	}
-	pthread_mutex_unlock(&lookout->lock);
+	pthread_mutex_unlock(&poller->lock);
 	if (busy) {
 		return false;
 	}
-	pthread_join(lookout->thread, NULL);
-	if (lookout->answered) {
-		hk_picture_free(lookout->answer.picture);
+	pthread_join(poller->thread, NULL);
+	if (poller->answered) {
+		hk_top_snapshot_free(poller->answer.shot);
 	}
-	pthread_mutex_destroy(&lookout->lock);
-	pthread_cond_destroy(&lookout->wake);
-	close(lookout->fd);
-	free(lookout);
+	pthread_mutex_destroy(&poller->lock);
+	pthread_cond_destroy(&poller->wake);
+	close(poller->fd);
+	free(poller);
 	return true;
 }
 
-int hk_lookout_fd(const struct hk_lookout *lookout)
+int hk_poller_fd(const struct hk_poller *poller)
 {
-	return lookout->fd;
+	return poller->fd;
 }
 
-bool hk_lookout_is_busy(struct hk_lookout *lookout)
+bool hk_poller_is_busy(struct hk_poller *poller)
 {
-	pthread_mutex_lock(&lookout->lock);
-	bool busy = lookout->task != NOTHING || lookout->answered;
-	pthread_mutex_unlock(&lookout->lock);
+	pthread_mutex_lock(&poller->lock);
+	bool busy = poller->task != NOTHING || poller->answered;
+	pthread_mutex_unlock(&poller->lock);
 	return busy;
 }
 
-static void start(struct hk_lookout *lookout, enum task task)
+static void start(struct hk_poller *poller, enum task task)
 {
-	pthread_mutex_lock(&lookout->lock);
-	lookout->task = task;
-	pthread_cond_signal(&lookout->wake);
-	pthread_mutex_unlock(&lookout->lock);
+	pthread_mutex_lock(&poller->lock);
+	poller->task = task;
+	pthread_cond_signal(&poller->wake);
+	pthread_mutex_unlock(&poller->lock);
 }
 
-bool hk_lookout_look(struct hk_lookout *lookout, const struct hk_picture_request *request)
+bool hk_poller_look(struct hk_poller *poller, const struct hk_top_snapshot_request *request)
 {
-	if (hk_lookout_is_busy(lookout)) {
+	if (hk_poller_is_busy(poller)) {
 		return false;
 	}
-	lookout->request = *request;
-	if (hk_pick_copy(&lookout->request.pick, &request->pick) < 0) {
+	poller->request = *request;
+	if (hk_pick_copy(&poller->request.pick, &request->pick) < 0) {
 		return false;
 	}
-	start(lookout, LOOK);
+	start(poller, LOOK);
 	return true;
 }
 
-bool hk_lookout_level(struct hk_lookout *lookout, const struct hk_picture *picture,
-		      const char *function, uint32_t level, unsigned seconds)
+bool hk_poller_level(struct hk_poller *poller, const struct hk_top_snapshot *shot,
+		     const char *function, uint32_t level, unsigned seconds)
 {
-	if (hk_lookout_is_busy(lookout)) {
+	if (hk_poller_is_busy(poller)) {
 		return false;
 	}
-	snprintf(lookout->job.url, sizeof(lookout->job.url), "%s", picture->job.url);
-	snprintf(lookout->id, sizeof(lookout->id), "%s", picture->job.snapshot->job->id);
-	snprintf(lookout->function, sizeof(lookout->function), "%s", function);
-	lookout->level = level;
-	lookout->for_ns = seconds * SECOND_NS;
-	start(lookout, LEVEL);
+	snprintf(poller->job.url, sizeof(poller->job.url), "%s", shot->job.url);
+	snprintf(poller->id, sizeof(poller->id), "%s", shot->job.snapshot->job->id);
+	snprintf(poller->function, sizeof(poller->function), "%s", function);
+	poller->level = level;
+	poller->for_ns = seconds * SECOND_NS;
+	start(poller, LEVEL);
 	return true;
 }
 
-bool hk_lookout_take(struct hk_lookout *lookout, struct hk_lookout_answer *ret_answer)
+bool hk_poller_take(struct hk_poller *poller, struct hk_poller_answer *ret_answer)
 {
 	uint64_t count;
 
-	pthread_mutex_lock(&lookout->lock);
-	bool answered = lookout->answered;
+	pthread_mutex_lock(&poller->lock);
+	bool answered = poller->answered;
 	if (answered) {
-		*ret_answer = lookout->answer;
-		lookout->answer.picture = NULL;
-		lookout->answered = false;
+		*ret_answer = poller->answer;
+		poller->answer.shot = NULL;
+		poller->answered = false;
 	}
-	pthread_mutex_unlock(&lookout->lock);
-	if (answered && read(lookout->fd, &count, sizeof(count)) < 0) {
+	pthread_mutex_unlock(&poller->lock);
+	if (answered && read(poller->fd, &count, sizeof(count)) < 0) {
 		return true; /* it was not announced */
 	}
 	return answered;

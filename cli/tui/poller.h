@@ -8,35 +8,35 @@
 
 #include "cli/tui/snapshot.h"
 
-struct hk_lookout;
+struct hk_poller;
 
 /* What is in the answer that the descriptor announces. */
-struct hk_lookout_answer {
-	struct hk_picture *picture; /* the caller's; NULL: none, or a level was set */
-	int code;		    /* hookcli's exit code: why there is none */
+struct hk_poller_answer {
+	struct hk_top_snapshot *shot; /* the caller's; NULL: none, or a level was set */
+	int code;		      /* hookcli's exit code: why there is none */
 	bool is_level;
 	uint32_t sites, processes; /* that a level was set in */
 };
 
 /* 0, -ENOMEM, -errno. */
-int hk_lookout_new(struct hk_lookout **ret_lookout);
+int hk_poller_new(struct hk_poller **ret_lookout);
 
 /* Ends the thread. False: it is still waiting for a collector, and must be left alone. */
-bool hk_lookout_free(struct hk_lookout *lookout);
+bool hk_poller_free(struct hk_poller *poller);
 
 /* Can be read when an answer has come. */
-int hk_lookout_fd(const struct hk_lookout *lookout);
-bool hk_lookout_is_busy(struct hk_lookout *lookout);
+int hk_poller_fd(const struct hk_poller *poller);
+bool hk_poller_is_busy(struct hk_poller *poller);
 
-/* Asks for a picture; false: busy, or out of memory. */
-bool hk_lookout_look(struct hk_lookout *lookout, const struct hk_picture_request *request);
+/* Asks for a shot; false: busy, or out of memory. */
+bool hk_poller_look(struct hk_poller *poller, const struct hk_top_snapshot_request *request);
 
-/* Has the level of FUNCTION set for SECONDS in the job of PICTURE; false as above. LEVEL: enum
+/* Has the level of FUNCTION set for SECONDS in the job of SHOT; false as above. LEVEL: enum
  * hk_level. */
-bool hk_lookout_level(struct hk_lookout *lookout, const struct hk_picture *picture,
-		      const char *function, uint32_t level, unsigned seconds);
+bool hk_poller_level(struct hk_poller *poller, const struct hk_top_snapshot *shot,
+		     const char *function, uint32_t level, unsigned seconds);
 
 /* The answer; false: there is none yet. */
-bool hk_lookout_take(struct hk_lookout *lookout, struct hk_lookout_answer *ret_answer);
+bool hk_poller_take(struct hk_poller *poller, struct hk_poller_answer *ret_answer);
 
 #endif

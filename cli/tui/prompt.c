@@ -25,7 +25,7 @@ void hk_prompt_open(struct hk_live *live, enum hk_prompt prompt)
 {
 	live->prompt = prompt;
 	snprintf(live->word, sizeof(live->word), "%s",
-		 prompt == HK_PROMPT_FILTER ? live->pane->filter : "");
+		 prompt == HK_PROMPT_FILTER ? live->tab->filter : "");
 }
 
 void hk_prompt_text(const struct hk_live *live, char *text, size_t size)
@@ -62,8 +62,8 @@ static void set_level(struct hk_live *live, int key)
 		if (levels[i].key != key || !function) {
 			continue;
 		}
-		if (!hk_lookout_level(live->lookout, live->picture, function, levels[i].level,
-				      HK_LIVE_LEVEL_SECONDS)) {
+		if (!hk_poller_level(live->poller, live->shot, function, levels[i].level,
+				     HK_LIVE_LEVEL_SECONDS)) {
 			hk_live_say(live,
 				    "the collector has not answered the last look yet: again");
 		}
@@ -78,7 +78,7 @@ static void find(struct hk_live *live)
 {
 	snprintf(live->sought, sizeof(live->sought), "%s", live->word);
 	for (size_t i = 0; i < live->rows.count; i++) {
-		if (hk_row_has(&live->rows.rows[i], &live->pane->order, live->sought)) {
+		if (hk_row_has(&live->rows.rows[i], &live->tab->order, live->sought)) {
 			hk_layout_choose(live, i);
 			return;
 		}
@@ -108,7 +108,7 @@ static void accept(struct hk_live *live)
 	if (prompt == HK_PROMPT_FIND && *live->word) {
 		find(live);
 	} else if (prompt == HK_PROMPT_FILTER) {
-		memcpy(live->pane->filter, live->word, sizeof(live->word));
+		memcpy(live->tab->filter, live->word, sizeof(live->word));
 		hk_layout_rows(live);
 	} else if (prompt == HK_PROMPT_DELAY && *live->word) {
 		set_delay(live);

@@ -83,9 +83,9 @@ static char *text_of(const char *text)
 }
 
 /* Asks the collector for the calls of PICK only. */
-static int ask_detail(struct hk_picture *picture, unsigned keys)
+static int ask_detail(struct hk_top_snapshot *shot, unsigned keys)
 {
-	const struct hk_pick *pick = &picture->pick;
+	const struct hk_pick *pick = &shot->pick;
 	Hk__SnapshotRequest request = HK__SNAPSHOT_REQUEST__INIT;
 	Hk__Function only = HK__FUNCTION__INIT;
 	Hk__Response *response = NULL;
@@ -97,15 +97,15 @@ static int ask_detail(struct hk_picture *picture, unsigned keys)
 	only.host = text_of(pick->host);
 	only.have_rank = pick->have_rank;
 	only.rank = pick->rank;
-	request.job = picture->job.snapshot->job->id;
+	request.job = shot->job.snapshot->job->id;
 	request.by_function = request.no_processes = true;
 	request.fold_keys = keys;
 	request.fold_only = &only;
-	int r = hk_job_snapshot_ask_as(picture->job.url, &request, &response);
+	int r = hk_job_snapshot_ask_as(shot->job.url, &request, &response);
 	if (r == 0 && response->snapshot->fold_keys == keys) {
-		r = hk_groups_of_functions(&picture->detail, response->snapshot, picture->report);
+		r = hk_groups_of_functions(&shot->detail, response->snapshot, shot->report);
 		/* The texts of the groups are the response's. */
-		picture->detail_snapshot = response->snapshot;
+		shot->detail_snapshot = response->snapshot;
 		response->snapshot = NULL;
 	}
 	if (response) {
@@ -143,115 +143,115 @@ static unsigned keys_of(const struct hk_pick *pick)
 	       (pick->host ? HK_GROUP_HOST : 0) | (pick->have_rank ? HK_GROUP_RANK : 0);
 }
 
-static int take_detail(struct hk_picture *picture, const struct hk_picture_request *request)
+static int take_detail(struct hk_top_snapshot *shot, const struct hk_top_snapshot_request *request)
 {
-	int r = hk_pick_copy(&picture->pick, &request->pick);
+	int r = hk_pick_copy(&shot->pick, &request->pick);
 
-	if (r == 0 && picture->job.snapshot->folded) {
-		r = ask_detail(picture, request->detail_keys);
+	if (r == 0 && shot->job.snapshot->folded) {
+		r = ask_detail(shot, request->detail_keys);
 	} else if (r == 0) {
-		r = hk_groups_init(&picture->detail, picture->report,
-				   request->detail_keys | keys_of(&picture->pick));
-		pick_groups(&picture->detail, &picture->pick);
+		r = hk_groups_init(&shot->detail, shot->report,
+				   request->detail_keys | keys_of(&shot->pick));
+		pick_groups(&shot->detail, &shot->pick);
 	}
-	picture->have_detail = r == 0;
+	shot->have_detail = r == 0;
 	return r == -ENOMEM ? r : 0; /* without it if it is not to be had */
 }
 
 /* ---- the whole ---- */
 
-static int take_calls(struct hk_picture *picture, unsigned keys)
+static int take_calls(struct hk_top_snapshot *shot, unsigned keys)
 {
-	const Hk__Snapshot *snapshot = picture->job.snapshot;
+	const Hk__Snapshot *snapshot = shot->job.snapshot;
 
 	if (snapshot->folded &&
 	    (snapshot->fold_keys ? snapshot->fold_keys : HK_GROUP_FUNCTION) != keys) {
-		picture->older = true;
+		shot->older = true;
 		return 0;
 	}
-	int r = snapshot->folded
-		    ? hk_groups_of_functions(&picture->calls, snapshot, picture->report)
-		    : hk_groups_init(&picture->calls, picture->report, keys);
-	picture->keys = r == 0 ? keys : 0;
+	int r = snapshot->folded ? hk_groups_of_functions(&shot->calls, snapshot, shot->report)
+				 : hk_groups_init(&shot->calls, shot->report, keys);
+	shot->keys = r == 0 ? keys : 0;
 	return r;
 }
 
-static void take_disk(struct hk_picture *picture)
+static void take_disk(struct hk_top_snapshot *shot)
 {
 	struct statvfs disk;
-	const struct hk_job *job = &picture->job;
+	const struct hk_job *job = &shot->job;
 
-	picture->stored_bytes = job->snapshot->job->stored_bytes;
-	picture->disk_free = NAN;
+	shot->stored_bytes = job->snapshot->job->stored_bytes;
+	shot->disk_free = NAN;
 	if (job->live && !job->elsewhere && statvfs(job->directory, &disk) == 0 &&
 	    disk.f_blocks > 0) {
-		picture->disk_free = (double)disk.f_bavail / (double)disk.f_blocks;
+		shot->disk_free = (double)disk.f_bavail / (double)disk.f_blocks;
 	}
 }
 
-static int fill(struct hk_picture *picture, const struct hk_picture_request *request)
+static int fill(struct hk_top_snapshot *shot, const struct hk_top_snapshot_request *request)
 {
-	int r = hk_report_new(picture->job.snapshot, &picture->report);
+	int r = hk_report_new(shot->job.snapshot, &shot->report);
 
 	if (r < 0) {
 		return r;
 	}
-	picture->duration_ns = picture->report->job.duration_ns;
-	take_disk(picture);
+	shot->duration_ns = shot->report->job.duration_ns;
+	take_disk(shot);
 	if (request->keys != 0) {
-		r = take_calls(picture, request->keys);
+		r = take_calls(shot, request->keys);
 	}
-	if (r == 0 && request->pick.role && !picture->older) {
-		r = take_detail(picture, request);
+	if (r == 0 && request->pick.role && !shot->older) {
+		r = take_detail(shot, request);
 	}
 	return r;
 }
 
-int hk_picture_take(const struct hk_picture_request *request, struct hk_picture **ret_picture)
+int hk_top_snapshot_take(const struct hk_top_snapshot_request *request,
+			 struct hk_top_snapshot **ret_picture)
 {
-	struct hk_picture *picture = calloc(1, sizeof(*picture));
+	struct hk_top_snapshot *shot = calloc(1, sizeof(*shot));
 
 	*ret_picture = NULL;
-	if (!picture) {
+	if (!shot) {
 		hk_error("cannot show the job: %s", strerror(ENOMEM));
 		return HK_EXIT_FAILED;
 	}
 	hk_job_snapshot_rollup(request->keys);
-	int code = hk_job_open(request->job, &picture->job);
+	int code = hk_job_open(request->job, &shot->job);
 	if (code != HK_EXIT_DONE) {
-		free(picture);
+		free(shot);
 		return code;
 	}
-	int r = fill(picture, request);
+	int r = fill(shot, request);
 	if (r < 0) {
 		hk_error("cannot show the job: %s", strerror(-r));
-		hk_picture_free(picture);
+		hk_top_snapshot_free(shot);
 		return HK_EXIT_FAILED;
 	}
-	*ret_picture = picture;
-	return picture->job.damaged ? HK_EXIT_FAILED : HK_EXIT_DONE;
+	*ret_picture = shot;
+	return shot->job.damaged ? HK_EXIT_FAILED : HK_EXIT_DONE;
 }
 
-struct hk_picture *hk_picture_free(struct hk_picture *picture)
+struct hk_top_snapshot *hk_top_snapshot_free(struct hk_top_snapshot *shot)
 {
-	if (picture) {
-		hk_groups_fini(&picture->calls);
-		hk_groups_fini(&picture->detail);
-		if (picture->detail_snapshot) {
-			hk__snapshot__free_unpacked(picture->detail_snapshot, NULL);
+	if (shot) {
+		hk_groups_fini(&shot->calls);
+		hk_groups_fini(&shot->detail);
+		if (shot->detail_snapshot) {
+			hk__snapshot__free_unpacked(shot->detail_snapshot, NULL);
 		}
-		hk_pick_fini(&picture->pick);
-		picture->report = hk_report_free(picture->report);
-		hk_job_close(&picture->job);
-		free(picture);
+		hk_pick_fini(&shot->pick);
+		shot->report = hk_report_free(shot->report);
+		hk_job_close(&shot->job);
+		free(shot);
 	}
 	return NULL;
 }
 
-enum hk_picture_state hk_picture_state(const struct hk_picture *picture)
+enum hk_top_snapshot_state hk_top_snapshot_state(const struct hk_top_snapshot *shot)
 {
-	if (picture->job.snapshot->job->closed) {
-		return HK_PICTURE_ENDED;
+	if (shot->job.snapshot->job->closed) {
+		return HK_TOP_SNAPSHOT_ENDED;
 	}
-	return picture->job.live ? HK_PICTURE_LIVE : HK_PICTURE_LEFT;
+	return shot->job.live ? HK_TOP_SNAPSHOT_LIVE : HK_TOP_SNAPSHOT_LEFT;
 }

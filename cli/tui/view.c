@@ -52,9 +52,9 @@ void hk_view_count(struct hk_history *history, struct hk_row *row, const struct 
 	}
 }
 
-double hk_view_ranks_of(const struct hk_picture *picture, const char *host)
+double hk_view_ranks_of(const struct hk_top_snapshot *shot, const char *host)
 {
-	const struct hk_report *report = picture->report;
+	const struct hk_report *report = shot->report;
 	size_t count = 0;
 
 	for (size_t i = 0; i < report->rank_count; i++) {
@@ -112,13 +112,13 @@ size_t hk_view_memory_of(const struct hk_report *report, int32_t rank)
 void hk_view_expand(const struct hk_scene *scene, const struct hk_row *parent, struct hk_rows *rows,
 		    const struct hk_view_below *below)
 {
-	const struct hk_picture *picture = scene->picture;
+	const struct hk_top_snapshot *shot = scene->shot;
 
-	if (!picture->have_detail || !hk_pick_is_same(&picture->pick, &parent->pick)) {
+	if (!shot->have_detail || !hk_pick_is_same(&shot->pick, &parent->pick)) {
 		return; /* on its way */
 	}
-	for (size_t i = 0; i < picture->detail.count; i++) {
-		const struct hk_group *group = &picture->detail.groups[i];
+	for (size_t i = 0; i < shot->detail.count; i++) {
+		const struct hk_group *group = &shot->detail.groups[i];
 		struct hk_row *row = hk_view_add(rows, parent->key, group);
 		struct hk_table_cell cells[HK_VIEW_CALLS];
 		if (!row) {

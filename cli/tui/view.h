@@ -1,6 +1,6 @@
 /* view.h: what top can show of a job, one file each (view_*.c).
  *
- * A view says which columns it has and fills rows from a picture; screen and batch writer show the
+ * A view says which columns it has and fills rows from a shot; screen and batch writer show the
  * rows of any view in the same way. Used by one thread at a time.
  */
 #ifndef HK_CLI_TUI_VIEW_H
@@ -10,9 +10,9 @@
 #include "cli/tui/rows.h"
 #include "cli/tui/snapshot.h"
 
-/* A picture, and what was counted in those before it. */
+/* A shot, and what was counted in those before it. */
 struct hk_scene {
-	const struct hk_picture *picture;
+	const struct hk_top_snapshot *shot;
 	struct hk_history *history; /* of the view's rows */
 	struct hk_history *below;   /* of those of the row that is expanded */
 };
@@ -62,7 +62,7 @@ void hk_view_count(struct hk_history *history, struct hk_row *row, const struct 
 		   double ranks, bool self, struct hk_table_cell cells[HK_VIEW_CALLS]);
 
 /* How many ranks the job has, on HOST if it is not NULL. */
-double hk_view_ranks_of(const struct hk_picture *picture, const char *host);
+double hk_view_ranks_of(const struct hk_top_snapshot *shot, const char *host);
 
 /* The main role's text is empty: nearly all are. */
 const char *hk_view_role(const char *role);
@@ -76,7 +76,7 @@ const struct hk_report_rank *hk_view_rank(const struct hk_report *report, int32_
 /* Index of the first of the report's memory rows of RANK, or where it would be. */
 size_t hk_view_memory_of(const struct hk_report *report, int32_t rank);
 
-/* Adds the rows of the picture's detail below PARENT, if it is PARENT's; the name of each and what
+/* Adds the rows of the shot's detail below PARENT, if it is PARENT's; the name of each and what
  * else is not of its calls is NAME's to set. CELLS: where those of hk_view_count go; LATENCY: p50
  * and p99, 0: nowhere. */
 struct hk_view_below {

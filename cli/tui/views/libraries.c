@@ -20,16 +20,16 @@ static const struct hk_column columns[COLUMNS] = {
 
 static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 {
-	const struct hk_picture *picture = scene->picture;
+	const struct hk_top_snapshot *shot = scene->shot;
 
-	for (size_t i = 0; i < picture->calls.count; i++) {
-		const struct hk_group *group = &picture->calls.groups[i];
+	for (size_t i = 0; i < shot->calls.count; i++) {
+		const struct hk_group *group = &shot->calls.groups[i];
 		struct hk_row *row = hk_view_add(rows, "", group);
 		struct hk_table_cell calls[HK_VIEW_CALLS];
 		if (!row) {
 			return;
 		}
-		hk_view_count(scene->history, row, group, (double)picture->report->rank_count, true,
+		hk_view_count(scene->history, row, group, (double)shot->report->rank_count, true,
 			      calls);
 		row->expandable = true;
 		row->aside = strcmp(group->role, "launcher") == 0;
@@ -47,7 +47,7 @@ static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 static void name(const struct hk_scene *scene, const struct hk_group *group, struct hk_rows *rows,
 		 struct hk_row *row)
 {
-	const struct hk_report_rank *rank = hk_view_rank(scene->picture->report, group->rank);
+	const struct hk_report_rank *rank = hk_view_rank(scene->shot->report, group->rank);
 
 	row->cells[LIBRARY].text = hk_rows_text(rows, "rank %" PRId32 "%s%s", group->rank,
 						rank ? "  " : "", rank ? rank->host : "");
