@@ -63,8 +63,8 @@ struct follow {
 struct look {
 	struct follow *follow;
 	const Hk__Job *job;
-	struct hk_cast *cast;
-	struct hk_actor *actor;
+	struct hk_tracks *tracks;
+	struct hk_process_track *track;
 	const struct hk_report_clock *clock;
 	uint64_t tick_ns_q32;
 	struct reader *reader;
@@ -140,10 +140,10 @@ static int take_record(const struct look *look, const struct hk_record *record)
 	if (!hk_source_is_call(record->kind)) {
 		return 0;
 	}
-	const struct hk_cast_thread *thread =
-	    hk_actor_thread(look->cast, look->actor, record->thread);
-	const struct hk_export_site *site = hk_actor_site(
-	    look->actor, record->site, hk_catalog_find(&look->reader->catalog, record->site));
+	const struct hk_tracks_thread *thread =
+	    hk_process_track_thread(look->tracks, look->track, record->thread);
+	const struct hk_export_site *site = hk_process_track_site(
+	    look->track, record->site, hk_catalog_find(&look->reader->catalog, record->site));
 	if (!thread || !site) {
 		return -ENOMEM;
 	}
@@ -168,7 +168,7 @@ static int take_gap(const struct look *look, uint64_t ticks, const char *why, ui
 		return 0;
 	}
 	int64_t since_ns = hk_report_clock_ns(look->clock, ticks);
-	size_t length = hk_log_line_gap(&follow->style, hk_actor_shown(look->actor),
+	size_t length = hk_log_line_gap(&follow->style, hk_process_track_shown(look->track),
 					follow->style.origin_ns + (uint64_t)since_ns,
 					&(struct hk_export_gap){why, records}, line);
 	return hold(follow, since_ns, line, length);
@@ -270,7 +270,7 @@ static struct reader *find_reader(struct follow *follow, const Hk__Job *job,
 
 static int take_actor(struct look *look, const struct hk_report_clock *clocks)
 {
-	const Hk__Process *process = hk_actor_process(look->actor);
+	const Hk__Process *process = hk_process_track_process(look->track);
 
 	if (process->uid.len != UID_BYTES) {
 		return 0;
@@ -279,7 +279,7 @@ static int take_actor(struct look *look, const struct hk_report_clock *clocks)
 	if (!look->reader) {
 		return -ENOMEM;
 	}
-	look->clock = &clocks[hk_actor_ordinal(look->actor)];
+	look->clock = &clocks[hk_process_track_ordinal(look->track)];
 	look->tick_ns_q32 = process->tick_ns_q32 ? process->tick_ns_q32 : 1ull << 32;
 	return look->reader->fd < 0 ? 0 : take_chunks(look);
 }
@@ -302,13 +302,13 @@ static int look_at(struct follow *follow, const Hk__Snapshot *snapshot)
 
 	follow->style.origin_ns = hk_report_clock_origin(snapshot);
 	if (rc == 0) {
-		rc = hk_cast_new(snapshot, keep, (void *)follow->options, &look.cast);
+		rc = hk_tracks_new(snapshot, keep, (void *)follow->options, &look.tracks);
 	}
-	for (size_t i = 0; rc == 0 && i < hk_cast_count(look.cast); i++) {
-		look.actor = hk_cast_actor(look.cast, i);
+	for (size_t i = 0; rc == 0 && i < hk_tracks_count(look.tracks); i++) {
+		look.track = hk_tracks_actor(look.tracks, i);
 		rc = take_actor(&look, clocks);
 	}
-	hk_cast_free(look.cast);
+	hk_tracks_free(look.tracks);
 	free(clocks);
 	return rc;
 }

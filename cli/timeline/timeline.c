@@ -25,7 +25,7 @@
 
 /* One process's file of chunks. */
 struct source {
-	struct hk_actor *actor;
+	struct hk_process_track *track;
 	struct hk_report_clock clock;
 	uint64_t tick_ns_q32; /* by which its durations were counted */
 	struct hk_cursor *cursor;
@@ -37,7 +37,7 @@ struct timeline {
 	const struct hk_timeline_options *options;
 	const struct hk_exporter_ops *ops;
 	struct hk_exporter *exporter;
-	struct hk_cast *cast;
+	struct hk_tracks *tracks;
 	struct hk_loader *loader;
 	struct hk_flows *flows; /* NULL: nobody asks */
 	struct source *sources; /* those with a file */
@@ -77,10 +77,10 @@ static bool is_ours(int rc)
 	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
 }
 
-static int open_source(struct timeline *timeline, const char *directory, struct hk_actor *actor,
-		       const struct hk_report_clock *clocks)
+static int open_source(struct timeline *timeline, const char *directory,
+		       struct hk_process_track *track, const struct hk_report_clock *clocks)
 {
-	const Hk__Process *process = hk_actor_process(actor);
+	const Hk__Process *process = hk_process_track_process(track);
 	struct source *source = &timeline->sources[timeline->source_count];
 	int fd = hk_source_open(timeline->snapshot->job, directory, process);
 	int rc;
@@ -99,8 +99,8 @@ static int open_source(struct timeline *timeline, const char *directory, struct 
 		return is_ours(rc) ? rc : 0;
 	}
 	source->fd = fd;
-	source->actor = actor;
-	source->clock = clocks[hk_actor_ordinal(actor)];
+	source->track = track;
+	source->clock = clocks[hk_process_track_ordinal(track)];
 	source->tick_ns_q32 = process->tick_ns_q32 ? process->tick_ns_q32 : 1ull << 32;
 	timeline->source_count++;
 	timeline->total += hk_cursor_stats(source->cursor)->records;
@@ -125,7 +125,7 @@ static void find_start(struct timeline *timeline, const struct hk_report_clock *
 
 static int open_sources(struct timeline *timeline, const char *directory)
 {
-	size_t count = hk_cast_count(timeline->cast);
+	size_t count = hk_tracks_count(timeline->tracks);
 	struct hk_report_clock *clocks = NULL;
 	int rc = hk_report_clock_all(timeline->snapshot, &clocks);
 
@@ -137,7 +137,7 @@ static int open_sources(struct timeline *timeline, const char *directory)
 	timeline->loader = hk_loader_new();
 	rc = timeline->sources && timeline->loader ? 0 : -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		rc = open_source(timeline, directory, hk_cast_actor(timeline->cast, i), clocks);
+		rc = open_source(timeline, directory, hk_tracks_actor(timeline->tracks, i), clocks);
 	}
 	free(clocks);
 	return rc;
@@ -149,7 +149,7 @@ static int open_sources(struct timeline *timeline, const char *directory)
 static void doubt(struct timeline *timeline, const struct source *source, uint64_t ticks)
 {
 	if (timeline->flows) {
-		hk_flows_doubt(timeline->flows, hk_actor_shown(source->actor)->index,
+		hk_flows_doubt(timeline->flows, hk_process_track_shown(source->track)->index,
 			       unix_ns(timeline, hk_report_clock_ns(&source->clock, ticks)));
 	}
 }
@@ -158,7 +158,7 @@ static int mark(struct timeline *timeline, const struct source *source, uint64_t
 		const char *why, uint64_t records)
 {
 	const struct hk_export_gap gap = {why, records};
-	const struct hk_export_process *process = hk_actor_shown(source->actor);
+	const struct hk_export_process *process = hk_process_track_shown(source->track);
 	int64_t since_ns = hk_report_clock_ns(&source->clock, ticks);
 
 	if (!timeline->ops->mark || since_ns > timeline->options->to_ns ||
@@ -191,7 +191,7 @@ static int mark_lost(struct timeline *timeline, const struct source *source, uin
 static int mark_gaps(struct timeline *timeline, const struct source *source)
 {
 	struct hk_chunk_walk walk = HK_CHUNK_WALK(source->fd);
-	const Hk__Process *process = hk_actor_process(source->actor);
+	const Hk__Process *process = hk_process_track_process(source->track);
 	struct hk_chunk_header header;
 	uint64_t offset, lost = 0, last_number = 0, end_ticks = 0;
 	int rc;
@@ -232,7 +232,7 @@ static int mark_gaps(struct timeline *timeline, const struct source *source)
 
 struct spot {
 	struct timeline *timeline;
-	struct hk_cast_thread *thread;
+	struct hk_tracks_thread *thread;
 };
 
 /* Whether a call of the same kind encloses the innermost one, as where a library hands on to the
@@ -287,7 +287,7 @@ static int close_call(void *context, const struct hk_slice *slice)
 }
 
 /* A call that ended before the export begins: those that belong to it are counted on from it. */
-static int pass_by(struct timeline *timeline, const struct hk_cast_thread *thread,
+static int pass_by(struct timeline *timeline, const struct hk_tracks_thread *thread,
 		   struct hk_slice *slice)
 {
 	int rc = 0;
@@ -317,9 +317,9 @@ static int add_call(struct timeline *timeline, const struct source *source,
 	if (end_since < timeline->options->from_ns && !timeline->flows) {
 		return 0;
 	}
-	spot.thread = hk_actor_thread(timeline->cast, source->actor, record->thread);
-	const struct hk_export_site *site = hk_actor_site(
-	    source->actor, record->site, hk_cursor_site(source->cursor, record->site));
+	spot.thread = hk_process_track_thread(timeline->tracks, source->track, record->thread);
+	const struct hk_export_site *site = hk_process_track_site(
+	    source->track, record->site, hk_cursor_site(source->cursor, record->site));
 	if (!spot.thread || !site) {
 		return -ENOMEM;
 	}
@@ -425,10 +425,10 @@ static int close_calls(struct timeline *timeline)
 	struct spot spot = {.timeline = timeline};
 	struct hk_nest_sink sink = sink_at(&spot);
 
-	for (size_t i = 0; i < hk_cast_count(timeline->cast); i++) {
-		struct hk_actor *actor = hk_cast_actor(timeline->cast, i);
+	for (size_t i = 0; i < hk_tracks_count(timeline->tracks); i++) {
+		struct hk_process_track *track = hk_tracks_actor(timeline->tracks, i);
 
-		while ((spot.thread = hk_actor_next_thread(actor, spot.thread))) {
+		while ((spot.thread = hk_process_track_next_thread(track, spot.thread))) {
 			int rc = hk_nest_finish(&spot.thread->nest, &sink);
 
 			if (rc < 0) {
@@ -450,8 +450,8 @@ static int begin(struct timeline *timeline)
 	    .id = id,
 	    .command = command,
 	    .start_ns = timeline->start_ns,
-	    .processes = hk_cast_shown(timeline->cast),
-	    .process_count = hk_cast_count(timeline->cast),
+	    .processes = hk_tracks_shown(timeline->tracks),
+	    .process_count = hk_tracks_count(timeline->tracks),
 	    .many_nodes = hk_report_clock_nodes(timeline->snapshot) > 1,
 	    .snapshot = timeline->snapshot,
 	    .origin_ns = timeline->origin_ns,
@@ -477,7 +477,7 @@ static int run(struct timeline *timeline, const char *directory)
 		return rc;
 	}
 	if (timeline->ops->flows) {
-		timeline->flows = hk_flows_new(hk_cast_count(timeline->cast));
+		timeline->flows = hk_flows_new(hk_tracks_count(timeline->tracks));
 		if (!timeline->flows) {
 			return -ENOMEM;
 		}
@@ -507,11 +507,11 @@ static void forget_threads(struct timeline *timeline)
 	if (!timeline->ops->forget) {
 		return;
 	}
-	for (size_t i = 0; i < hk_cast_count(timeline->cast); i++) {
-		struct hk_actor *actor = hk_cast_actor(timeline->cast, i);
-		struct hk_cast_thread *thread = NULL;
+	for (size_t i = 0; i < hk_tracks_count(timeline->tracks); i++) {
+		struct hk_process_track *track = hk_tracks_actor(timeline->tracks, i);
+		struct hk_tracks_thread *thread = NULL;
 
-		while ((thread = hk_actor_next_thread(actor, thread))) {
+		while ((thread = hk_process_track_next_thread(track, thread))) {
 			timeline->ops->forget(timeline->exporter, &thread->shown);
 		}
 	}
@@ -523,12 +523,12 @@ int hk_timeline_export(const Hk__Snapshot *snapshot, const char *directory,
 		       struct hk_timeline_result *ret_result)
 {
 	struct timeline timeline = {.snapshot = snapshot, .options = options, .ops = ops};
-	int rc = hk_cast_new(snapshot, keep, (void *)options, &timeline.cast);
+	int rc = hk_tracks_new(snapshot, keep, (void *)options, &timeline.tracks);
 
 	if (rc < 0) {
 		return rc;
 	}
-	timeline.result.processes = hk_cast_count(timeline.cast);
+	timeline.result.processes = hk_tracks_count(timeline.tracks);
 	timeline.exporter = ops->create(target);
 	rc = timeline.exporter ? 0 : -ENOMEM;
 	rc = rc == 0 ? run(&timeline, directory) : rc;
@@ -541,7 +541,7 @@ int hk_timeline_export(const Hk__Snapshot *snapshot, const char *directory,
 	hk_flows_free(timeline.flows);
 	hk_loader_free(timeline.loader);
 	ops->free(timeline.exporter);
-	hk_cast_free(timeline.cast);
+	hk_tracks_free(timeline.tracks);
 	if (rc == 0) {
 		*ret_result = timeline.result;
 	}

@@ -21,11 +21,11 @@ struct used_id {
 };
 
 struct thread {
-	struct hk_cast_thread thread; /* first: converted back from it */
+	struct hk_tracks_thread thread; /* first: converted back from it */
 	UT_hash_handle hh;
 };
 
-struct hk_actor {
+struct hk_process_track {
 	struct hk_export_process shown;
 	const Hk__Process *process;
 	size_t ordinal;
@@ -37,8 +37,8 @@ struct hk_actor {
 	bool main_thread_shown;
 };
 
-struct hk_cast {
-	struct hk_actor *actors;
+struct hk_tracks {
+	struct hk_process_track *tracks;
 	size_t count;
 	const struct hk_export_process **shown;
 	struct used_id *used;
@@ -48,11 +48,11 @@ struct hk_cast {
 
 /* ---- ids ---- */
 
-static int id_take(struct hk_cast *cast, uint32_t id)
+static int id_take(struct hk_tracks *tracks, uint32_t id)
 {
 	struct used_id *entry;
 
-	HASH_FIND(hh, cast->used, &id, sizeof(id), entry);
+	HASH_FIND(hh, tracks->used, &id, sizeof(id), entry);
 	if (entry) {
 		return -EEXIST;
 	}
@@ -61,7 +61,7 @@ static int id_take(struct hk_cast *cast, uint32_t id)
 		return -ENOMEM;
 	}
 	entry->id = id;
-	HASH_ADD(hh, cast->used, id, sizeof(id), entry);
+	HASH_ADD(hh, tracks->used, id, sizeof(id), entry);
 	if (!entry->hh.tbl) {
 		free(entry);
 		return -ENOMEM;
@@ -70,18 +70,18 @@ static int id_take(struct hk_cast *cast, uint32_t id)
 }
 
 /* WANTED if it is free and the kernel's, else a number of our own. */
-static uint32_t id_unique(struct hk_cast *cast, uint32_t wanted)
+static uint32_t id_unique(struct hk_tracks *tracks, uint32_t wanted)
 {
-	if (wanted > 0 && wanted < OWN_IDS && id_take(cast, wanted) == 0) {
+	if (wanted > 0 && wanted < OWN_IDS && id_take(tracks, wanted) == 0) {
 		return wanted;
 	}
-	return cast->next_id++;
+	return tracks->next_id++;
 }
 
-static uint64_t uuid_of(const struct hk_cast *cast, const Hk__Process *process, uint64_t thread)
+static uint64_t uuid_of(const struct hk_tracks *tracks, const Hk__Process *process, uint64_t thread)
 {
-	uint64_t parts[2] = {XXH3_64bits_withSeed(process->uid.data, process->uid.len, cast->seed),
-			     thread};
+	uint64_t parts[2] = {
+	    XXH3_64bits_withSeed(process->uid.data, process->uid.len, tracks->seed), thread};
 	uint64_t uuid = XXH3_64bits(parts, sizeof(parts));
 
 	return uuid ? uuid : 1;
@@ -103,7 +103,7 @@ static int role_order(const Hk__Process *process)
 
 static int compare_actors(const void *left, const void *right)
 {
-	const struct hk_actor *a = left, *b = right;
+	const struct hk_process_track *a = left, *b = right;
 	/* As unsigned numbers those without a rank (-1) come last. */
 	uint32_t rank_a = (uint32_t)a->shown.rank, rank_b = (uint32_t)b->shown.rank;
 
@@ -119,198 +119,198 @@ static int compare_actors(const void *left, const void *right)
 	return a->ordinal < b->ordinal ? -1 : a->ordinal > b->ordinal;
 }
 
-static void title(struct hk_actor *actor)
+static void title(struct hk_process_track *track)
 {
-	char raw[sizeof(actor->shown.title)];
-	const char *host = actor->process->host, *role = hk_report_role_of(actor->process);
-	bool is_main = role_order(actor->process) == 0;
+	char raw[sizeof(track->shown.title)];
+	const char *host = track->process->host, *role = hk_report_role_of(track->process);
+	bool is_main = role_order(track->process) == 0;
 
-	if (actor->shown.rank >= 0) {
-		snprintf(raw, sizeof(raw), "rank %d%s%s (%.64s) pid %u", actor->shown.rank,
-			 is_main ? "" : " ", is_main ? "" : role, host, actor->process->pid);
+	if (track->shown.rank >= 0) {
+		snprintf(raw, sizeof(raw), "rank %d%s%s (%.64s) pid %u", track->shown.rank,
+			 is_main ? "" : " ", is_main ? "" : role, host, track->process->pid);
 	} else {
-		snprintf(raw, sizeof(raw), "%s (%.64s) pid %u", role, host, actor->process->pid);
+		snprintf(raw, sizeof(raw), "%s (%.64s) pid %u", role, host, track->process->pid);
 	}
-	hk_utf8_copy(raw, actor->shown.title, sizeof(actor->shown.title));
+	hk_utf8_copy(raw, track->shown.title, sizeof(track->shown.title));
 }
 
-static int show_actor(struct hk_cast *cast, size_t index)
+static int show_actor(struct hk_tracks *tracks, size_t index)
 {
-	struct hk_actor *actor = &cast->actors[index];
-	const struct hk_actor *before = index ? &cast->actors[index - 1] : NULL;
-	const Hk__Process *process = actor->process;
+	struct hk_process_track *track = &tracks->tracks[index];
+	const struct hk_process_track *before = index ? &tracks->tracks[index - 1] : NULL;
+	const Hk__Process *process = track->process;
 
-	actor->command = hk_name_utf8(process->command);
-	actor->host = hk_name_utf8(process->host);
-	if (!actor->command || !actor->host) {
+	track->command = hk_name_utf8(process->command);
+	track->host = hk_name_utf8(process->host);
+	if (!track->command || !track->host) {
 		return -ENOMEM;
 	}
-	actor->shown.index = index;
-	actor->shown.uuid = uuid_of(cast, process, 0);
-	actor->shown.pid = process->pid;
-	actor->shown.show_pid = id_unique(cast, process->pid);
-	actor->shown.command = actor->command;
-	actor->shown.host = actor->host;
-	actor->shown.role = hk_report_role_of(process);
-	actor->shown.is_main = actor->shown.rank >= 0 && role_order(process) == 0 &&
-			       (!before || before->shown.rank != actor->shown.rank);
-	title(actor);
-	cast->shown[index] = &actor->shown;
+	track->shown.index = index;
+	track->shown.uuid = uuid_of(tracks, process, 0);
+	track->shown.pid = process->pid;
+	track->shown.show_pid = id_unique(tracks, process->pid);
+	track->shown.command = track->command;
+	track->shown.host = track->host;
+	track->shown.role = hk_report_role_of(process);
+	track->shown.is_main = track->shown.rank >= 0 && role_order(process) == 0 &&
+			       (!before || before->shown.rank != track->shown.rank);
+	title(track);
+	tracks->shown[index] = &track->shown;
 	return 0;
 }
 
-static void add_actor(struct hk_cast *cast, const Hk__Snapshot *snapshot,
+static void add_actor(struct hk_tracks *tracks, const Hk__Snapshot *snapshot,
 		      const struct hk_report_clock *clock, size_t ordinal)
 {
-	struct hk_actor *actor = &cast->actors[cast->count++];
+	struct hk_process_track *track = &tracks->tracks[tracks->count++];
 
-	actor->process = snapshot->processes[ordinal];
-	actor->ordinal = ordinal;
-	actor->shown.rank = hk_report_rank_of(actor->process);
+	track->process = snapshot->processes[ordinal];
+	track->ordinal = ordinal;
+	track->shown.rank = hk_report_rank_of(track->process);
 	__int128 start_ns = (__int128)hk_report_clock_origin(snapshot) + clock->since_ns;
-	const Hk__Anchor *last = actor->process->end ? actor->process->end : actor->process->seen;
+	const Hk__Anchor *last = track->process->end ? track->process->end : track->process->seen;
 	struct hk_report_error error;
 	/* What a damaged clock says goes to the edge. */
 	start_ns = start_ns < 0 ? 0 : start_ns > INT64_MAX ? INT64_MAX : start_ns;
-	actor->shown.start_ns = actor->process->start ? (uint64_t)start_ns : 0;
-	actor->shown.clock_known =
+	track->shown.start_ns = track->process->start ? (uint64_t)start_ns : 0;
+	track->shown.clock_known =
 	    hk_report_clock_error(clock, clock->ticks, last ? last->ticks : clock->ticks, &error);
-	actor->shown.clock_error_ns = error.bound_ns;
+	track->shown.clock_error_ns = error.bound_ns;
 }
 
-int hk_cast_new(const Hk__Snapshot *snapshot,
-		bool (*keep)(void *context, const Hk__Process *process), void *context,
-		struct hk_cast **ret_cast)
+int hk_tracks_new(const Hk__Snapshot *snapshot,
+		  bool (*keep)(void *context, const Hk__Process *process), void *context,
+		  struct hk_tracks **ret_cast)
 {
-	struct hk_cast *cast = calloc(1, sizeof(*cast));
+	struct hk_tracks *tracks = calloc(1, sizeof(*tracks));
 	const char *job = snapshot->job ? snapshot->job->id : "";
 	struct hk_report_clock *clocks;
-	int rc = cast ? hk_report_clock_all(snapshot, &clocks) : -ENOMEM;
+	int rc = tracks ? hk_report_clock_all(snapshot, &clocks) : -ENOMEM;
 
 	if (rc < 0) {
-		free(cast);
+		free(tracks);
 		return rc;
 	}
-	cast->next_id = OWN_IDS;
-	cast->next_sequence = 1;
-	cast->seed = XXH3_64bits(job, strlen(job));
-	cast->actors = calloc(snapshot->n_processes + 1, sizeof(*cast->actors));
-	cast->shown = calloc(snapshot->n_processes + 1, sizeof(struct hk_export_process *));
-	if (!cast->actors || !cast->shown) {
+	tracks->next_id = OWN_IDS;
+	tracks->next_sequence = 1;
+	tracks->seed = XXH3_64bits(job, strlen(job));
+	tracks->tracks = calloc(snapshot->n_processes + 1, sizeof(*tracks->tracks));
+	tracks->shown = calloc(snapshot->n_processes + 1, sizeof(struct hk_export_process *));
+	if (!tracks->tracks || !tracks->shown) {
 		free(clocks);
-		hk_cast_free(cast);
+		hk_tracks_free(tracks);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
 		if (!keep || keep(context, snapshot->processes[i])) {
-			add_actor(cast, snapshot, &clocks[i], i);
+			add_actor(tracks, snapshot, &clocks[i], i);
 		}
 	}
 	free(clocks);
-	qsort(cast->actors, cast->count, sizeof(*cast->actors), compare_actors);
-	for (size_t i = 0; rc == 0 && i < cast->count; i++) {
-		rc = show_actor(cast, i);
+	qsort(tracks->tracks, tracks->count, sizeof(*tracks->tracks), compare_actors);
+	for (size_t i = 0; rc == 0 && i < tracks->count; i++) {
+		rc = show_actor(tracks, i);
 	}
 	if (rc < 0) {
-		hk_cast_free(cast);
+		hk_tracks_free(tracks);
 		return rc;
 	}
-	*ret_cast = cast;
+	*ret_cast = tracks;
 	return 0;
 }
 
-static void actor_fini(struct hk_actor *actor)
+static void actor_fini(struct hk_process_track *track)
 {
 	struct thread *thread, *next_thread;
 
-	HASH_ITER (hh, actor->threads, thread, next_thread) {
-		HASH_DEL(actor->threads, thread);
+	HASH_ITER (hh, track->threads, thread, next_thread) {
+		HASH_DEL(track->threads, thread);
 		hk_nest_fini(&thread->thread.nest);
 		free(thread);
 	}
-	for (uint32_t i = 0; i < actor->site_capacity; i++) {
-		if (actor->sites[i]) {
-			free((void *)actor->sites[i]->signature);
-			free(actor->sites[i]);
+	for (uint32_t i = 0; i < track->site_capacity; i++) {
+		if (track->sites[i]) {
+			free((void *)track->sites[i]->signature);
+			free(track->sites[i]);
 		}
 	}
-	free(actor->sites);
-	free(actor->command);
-	free(actor->host);
+	free(track->sites);
+	free(track->command);
+	free(track->host);
 }
 
-struct hk_cast *hk_cast_free(struct hk_cast *cast)
+struct hk_tracks *hk_tracks_free(struct hk_tracks *tracks)
 {
 	struct used_id *used, *next_used;
 
-	if (!cast) {
+	if (!tracks) {
 		return NULL;
 	}
-	for (size_t i = 0; i < cast->count; i++) {
-		actor_fini(&cast->actors[i]);
+	for (size_t i = 0; i < tracks->count; i++) {
+		actor_fini(&tracks->tracks[i]);
 	}
-	HASH_ITER (hh, cast->used, used, next_used) {
-		HASH_DEL(cast->used, used);
+	HASH_ITER (hh, tracks->used, used, next_used) {
+		HASH_DEL(tracks->used, used);
 		free(used);
 	}
-	free(cast->shown);
-	free(cast->actors);
-	free(cast);
+	free(tracks->shown);
+	free(tracks->tracks);
+	free(tracks);
 	return NULL;
 }
 
-size_t hk_cast_count(const struct hk_cast *cast)
+size_t hk_tracks_count(const struct hk_tracks *tracks)
 {
-	return cast->count;
+	return tracks->count;
 }
 
-struct hk_actor *hk_cast_actor(struct hk_cast *cast, size_t index)
+struct hk_process_track *hk_tracks_actor(struct hk_tracks *tracks, size_t index)
 {
-	return &cast->actors[index];
+	return &tracks->tracks[index];
 }
 
-const struct hk_export_process *const *hk_cast_shown(const struct hk_cast *cast)
+const struct hk_export_process *const *hk_tracks_shown(const struct hk_tracks *tracks)
 {
-	return cast->shown;
+	return tracks->shown;
 }
 
-const Hk__Process *hk_actor_process(const struct hk_actor *actor)
+const Hk__Process *hk_process_track_process(const struct hk_process_track *track)
 {
-	return actor->process;
+	return track->process;
 }
 
-const struct hk_export_process *hk_actor_shown(const struct hk_actor *actor)
+const struct hk_export_process *hk_process_track_shown(const struct hk_process_track *track)
 {
-	return &actor->shown;
+	return &track->shown;
 }
 
-size_t hk_actor_ordinal(const struct hk_actor *actor)
+size_t hk_process_track_ordinal(const struct hk_process_track *track)
 {
-	return actor->ordinal;
+	return track->ordinal;
 }
 
 /* ---- threads ---- */
 
 /* The main thread's id is the process's own, renumbered with it. */
-static uint32_t show_tid(struct hk_cast *cast, struct hk_actor *actor, uint32_t tid)
+static uint32_t show_tid(struct hk_tracks *tracks, struct hk_process_track *track, uint32_t tid)
 {
-	if (tid == actor->process->pid && !actor->main_thread_shown) {
-		actor->main_thread_shown = true;
-		return actor->shown.show_pid;
+	if (tid == track->process->pid && !track->main_thread_shown) {
+		track->main_thread_shown = true;
+		return track->shown.show_pid;
 	}
-	return id_unique(cast, tid);
+	return id_unique(tracks, tid);
 }
 
-static void name_thread(struct hk_export_thread *shown, const struct hk_actor *actor,
+static void name_thread(struct hk_export_thread *shown, const struct hk_process_track *track,
 			const struct hk_chunk_thread *described)
 {
 	char name[HK_CHUNK_NAME_BYTES + 1] = {0};
 	const char *from = name;
 
 	memcpy(name, described->name, HK_CHUNK_NAME_BYTES);
-	for (size_t i = 0; !*from && i < actor->process->n_threads; i++) {
-		if (actor->process->threads[i]->uid == described->uid) {
-			from = actor->process->threads[i]->name;
+	for (size_t i = 0; !*from && i < track->process->n_threads; i++) {
+		if (track->process->threads[i]->uid == described->uid) {
+			from = track->process->threads[i]->name;
 			break;
 		}
 	}
@@ -322,66 +322,68 @@ static void name_thread(struct hk_export_thread *shown, const struct hk_actor *a
 	}
 }
 
-struct hk_cast_thread *hk_actor_thread(struct hk_cast *cast, struct hk_actor *actor,
-				       const struct hk_chunk_thread *described)
+struct hk_tracks_thread *hk_process_track_thread(struct hk_tracks *tracks,
+						 struct hk_process_track *track,
+						 const struct hk_chunk_thread *described)
 {
-	struct thread *thread = actor->last;
+	struct thread *thread = track->last;
 	struct hk_export_thread *shown;
 
 	if (thread && thread->thread.shown.uid == described->uid) {
 		return &thread->thread;
 	}
-	HASH_FIND(hh, actor->threads, &described->uid, sizeof(described->uid), thread);
+	HASH_FIND(hh, track->threads, &described->uid, sizeof(described->uid), thread);
 	if (!thread) {
 		thread = calloc(1, sizeof(*thread));
 		if (!thread) {
 			return NULL;
 		}
 		shown = &thread->thread.shown;
-		shown->process = &actor->shown;
+		shown->process = &track->shown;
 		shown->uid = described->uid;
 		/* Number 0 is the process itself. */
-		shown->uuid = uuid_of(cast, actor->process, described->uid + 1);
-		shown->sequence = cast->next_sequence++;
-		shown->is_main = described->tid == actor->process->pid;
+		shown->uuid = uuid_of(tracks, track->process, described->uid + 1);
+		shown->sequence = tracks->next_sequence++;
+		shown->is_main = described->tid == track->process->pid;
 		shown->tid = described->tid;
-		shown->show_tid = show_tid(cast, actor, described->tid);
-		name_thread(shown, actor, described);
-		HASH_ADD(hh, actor->threads, thread.shown.uid, sizeof(described->uid), thread);
+		shown->show_tid = show_tid(tracks, track, described->tid);
+		name_thread(shown, track, described);
+		HASH_ADD(hh, track->threads, thread.shown.uid, sizeof(described->uid), thread);
 		if (!thread->hh.tbl) {
 			free(thread);
 			return NULL;
 		}
 	}
-	actor->last = thread;
+	track->last = thread;
 	return &thread->thread;
 }
 
-struct hk_cast_thread *hk_actor_next_thread(struct hk_actor *actor, struct hk_cast_thread *previous)
+struct hk_tracks_thread *hk_process_track_next_thread(struct hk_process_track *track,
+						      struct hk_tracks_thread *previous)
 {
-	struct thread *next = previous ? ((struct thread *)previous)->hh.next : actor->threads;
+	struct thread *next = previous ? ((struct thread *)previous)->hh.next : track->threads;
 
 	return next ? &next->thread : NULL;
 }
 
 /* ---- sites ---- */
 
-static int reserve_site(struct hk_actor *actor, uint32_t id)
+static int reserve_site(struct hk_process_track *track, uint32_t id)
 {
 	uint32_t capacity = id + id / 2 + 64;
 	struct hk_export_site **sites;
 
-	if (id < actor->site_capacity) {
+	if (id < track->site_capacity) {
 		return 0;
 	}
-	sites = reallocarray(actor->sites, capacity, sizeof(struct hk_export_site *));
+	sites = reallocarray(track->sites, capacity, sizeof(struct hk_export_site *));
 	if (!sites) {
 		return -ENOMEM;
 	}
-	memset(sites + actor->site_capacity, 0,
-	       (capacity - actor->site_capacity) * sizeof(struct hk_export_site *));
-	actor->sites = sites;
-	actor->site_capacity = capacity;
+	memset(sites + track->site_capacity, 0,
+	       (capacity - track->site_capacity) * sizeof(struct hk_export_site *));
+	track->sites = sites;
+	track->site_capacity = capacity;
 	return 0;
 }
 
@@ -421,7 +423,7 @@ static const Hk__Site *snapshot_site(const Hk__Process *process, uint32_t id)
 	return NULL;
 }
 
-static struct hk_export_site *describe_site(const struct hk_actor *actor, uint32_t id,
+static struct hk_export_site *describe_site(const struct hk_process_track *track, uint32_t id,
 					    const struct hk_chunk_site *defined)
 {
 	const Hk__Site *known = NULL;
@@ -439,7 +441,7 @@ static struct hk_export_site *describe_site(const struct hk_actor *actor, uint32
 		}
 		return site;
 	}
-	known = snapshot_site(actor->process, id);
+	known = snapshot_site(track->process, id);
 	if (!known) {
 		snprintf(unknown, sizeof(unknown), "site %u", id);
 		return make_site((const char *const[]){unknown, "", ""});
@@ -467,20 +469,20 @@ static void describe_arguments(struct hk_export_site *site, const char *text)
 	}
 }
 
-const struct hk_export_site *hk_actor_site(struct hk_actor *actor, uint32_t id,
-					   const struct hk_chunk_site *defined)
+const struct hk_export_site *hk_process_track_site(struct hk_process_track *track, uint32_t id,
+						   const struct hk_chunk_site *defined)
 {
-	if (id >= HK_CHUNK_SITES_MAX || reserve_site(actor, id) < 0) {
+	if (id >= HK_CHUNK_SITES_MAX || reserve_site(track, id) < 0) {
 		return NULL;
 	}
-	if (!actor->sites[id]) {
-		actor->sites[id] = describe_site(actor, id, defined);
-		if (actor->sites[id]) {
-			actor->sites[id]->index = actor->site_count++;
+	if (!track->sites[id]) {
+		track->sites[id] = describe_site(track, id, defined);
+		if (track->sites[id]) {
+			track->sites[id]->index = track->site_count++;
 		}
 	}
-	if (actor->sites[id] && !actor->sites[id]->signature && defined && defined->signature) {
-		describe_arguments(actor->sites[id], defined->signature);
+	if (track->sites[id] && !track->sites[id]->signature && defined && defined->signature) {
+		describe_arguments(track->sites[id], defined->signature);
 	}
-	return actor->sites[id];
+	return track->sites[id];
 }

@@ -3,7 +3,7 @@
  *
  * A process without a rank that is no launcher is rank 0, as in the report. Process and thread ids
  * repeat across hosts and after exec; what a viewer would fuse gets a number above any the kernel
- * gives. Locked by the caller; everything lives until hk_cast_free.
+ * gives. Locked by the caller; everything lives until hk_tracks_free.
  */
 #ifndef HK_CLI_TIMELINE_TRACKS_H
 #define HK_CLI_TIMELINE_TRACKS_H
@@ -13,44 +13,45 @@
 #include "cli/timeline/nest.h"
 #include "schema/wire.pb-c.h"
 
-struct hk_cast;
-struct hk_actor;
+struct hk_tracks;
+struct hk_process_track;
 
-struct hk_cast_thread {
+struct hk_tracks_thread {
 	struct hk_export_thread shown;
 	struct hk_nest nest;
 	bool introduced; /* the exporter knows it */
 };
 
-/* Makes the cast of SNAPSHOT, which must outlive it; KEEP says which processes take part (NULL:
+/* Makes the tracks of SNAPSHOT, which must outlive it; KEEP says which processes take part (NULL:
  * all). -ENOMEM. */
-int hk_cast_new(const Hk__Snapshot *snapshot,
-		bool (*keep)(void *context, const Hk__Process *process), void *context,
-		struct hk_cast **ret_cast);
-struct hk_cast *hk_cast_free(struct hk_cast *cast);
+int hk_tracks_new(const Hk__Snapshot *snapshot,
+		  bool (*keep)(void *context, const Hk__Process *process), void *context,
+		  struct hk_tracks **ret_cast);
+struct hk_tracks *hk_tracks_free(struct hk_tracks *tracks);
 
 /* Actors, and as the exporters see them: both in order of display. */
-size_t hk_cast_count(const struct hk_cast *cast);
-struct hk_actor *hk_cast_actor(struct hk_cast *cast, size_t index);
-const struct hk_export_process *const *hk_cast_shown(const struct hk_cast *cast);
+size_t hk_tracks_count(const struct hk_tracks *tracks);
+struct hk_process_track *hk_tracks_actor(struct hk_tracks *tracks, size_t index);
+const struct hk_export_process *const *hk_tracks_shown(const struct hk_tracks *tracks);
 
-const Hk__Process *hk_actor_process(const struct hk_actor *actor);
-const struct hk_export_process *hk_actor_shown(const struct hk_actor *actor);
+const Hk__Process *hk_process_track_process(const struct hk_process_track *track);
+const struct hk_export_process *hk_process_track_shown(const struct hk_process_track *track);
 
 /* Its place in the snapshot. */
-size_t hk_actor_ordinal(const struct hk_actor *actor);
+size_t hk_process_track_ordinal(const struct hk_process_track *track);
 
 /* The thread that DESCRIBED (from a chunk) tells about, made when new; NULL: out of memory. */
-struct hk_cast_thread *hk_actor_thread(struct hk_cast *cast, struct hk_actor *actor,
-				       const struct hk_chunk_thread *described);
+struct hk_tracks_thread *hk_process_track_thread(struct hk_tracks *tracks,
+						 struct hk_process_track *track,
+						 const struct hk_chunk_thread *described);
 
 /* Iterates all threads: the first after NULL; NULL at the end. */
-struct hk_cast_thread *hk_actor_next_thread(struct hk_actor *actor,
-					    struct hk_cast_thread *previous);
+struct hk_tracks_thread *hk_process_track_next_thread(struct hk_process_track *track,
+						      struct hk_tracks_thread *previous);
 
 /* Site ID, made when new from DEFINED (NULL: not defined by a chunk) or the snapshot; NULL: out of
  * memory. */
-const struct hk_export_site *hk_actor_site(struct hk_actor *actor, uint32_t id,
-					   const struct hk_chunk_site *defined);
+const struct hk_export_site *hk_process_track_site(struct hk_process_track *track, uint32_t id,
+						   const struct hk_chunk_site *defined);
 
 #endif

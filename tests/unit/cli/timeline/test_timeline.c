@@ -38,7 +38,7 @@ static const struct {
 	Hk__Role role;
 	const char *report_role;
 	uint64_t base_ticks;
-} cast[PROCESSES] = {
+} tracks[PROCESSES] = {
     /* Out of order on purpose; two hosts use one pid. */
     {"n02", 4711, 1, HK__ROLE__ROLE_MAIN, "main", 900000000000u},
     {"n01", 4700, -1, HK__ROLE__ROLE_LAUNCHER, "launcher", 3000000000000u},
@@ -182,13 +182,13 @@ static void write_process(struct model *model, unsigned int process)
 	hk_chunk_writer_begin(writer, model->uids[process], number);
 	for (unsigned int i = 0; i < THREADS; i++) {
 		threads[i] = (struct thread){.model = model, .process = process, .left = CALLS};
-		threads[i].now = cast[process].base_ticks + MS_TICKS + i;
+		threads[i].now = tracks[process].base_ticks + MS_TICKS + i;
 		while (threads[i].left) {
 			call(&threads[i], 0);
 		}
 		chains[i].slot = i;
 		chains[i].thread = i + 1;
-		chains[i].tid = cast[process].pid + i;
+		chains[i].tid = tracks[process].pid + i;
 	}
 	while (done[0] < threads[0].count || done[1] < threads[1].count) {
 		for (unsigned int i = 0; i < THREADS; i++) {
@@ -222,20 +222,20 @@ static void make_process(struct model *model, unsigned int index)
 	}
 	process->uid.data = model->uids[index];
 	process->uid.len = 16;
-	process->pid = cast[index].pid;
-	process->rank = cast[index].rank;
-	process->role = cast[index].role;
-	process->host = (char *)cast[index].host;
+	process->pid = tracks[index].pid;
+	process->rank = tracks[index].rank;
+	process->role = tracks[index].role;
+	process->host = (char *)tracks[index].host;
 	process->command = "lmp -in \xfe in.lj";
 	process->tick_ns_q32 = TICK_NS_Q32;
 	process->lost_records = index ? 0 : model->lost;
-	model->starts[index].ticks = cast[index].base_ticks;
+	model->starts[index].ticks = tracks[index].base_ticks;
 	model->starts[index].monotonic_ns = 5000000000u;
 	/* The launcher began before anybody knew of the job. */
 	model->starts[index].realtime_ns = model->job.start_unix_ns + 1000;
 	process->start = &model->starts[index];
 	/* 100 s and a drift of 40 ppm. */
-	model->ends[index].ticks = cast[index].base_ticks + 300000000000u;
+	model->ends[index].ticks = tracks[index].base_ticks + 300000000000u;
 	model->ends[index].monotonic_ns = 5000000000u + 100004000000u;
 	model->ends[index].realtime_ns = model->starts[index].realtime_ns + 100004000000u;
 	process->end = &model->ends[index];
@@ -263,8 +263,8 @@ static void write_report(const struct model *model)
 	hk_json_open(&json, "calls", '[');
 	for (unsigned int i = 0; i < PROCESSES * SITES; i++) {
 		hk_json_open(&json, NULL, '{');
-		hk_json_int(&json, "rank", cast[i / SITES].rank);
-		hk_json_string(&json, "role", cast[i / SITES].report_role);
+		hk_json_int(&json, "rank", tracks[i / SITES].rank);
+		hk_json_string(&json, "role", tracks[i / SITES].report_role);
 		hk_json_string(&json, "domain", sites[i % SITES].domain);
 		hk_json_string(&json, "function", sites[i % SITES].function);
 		hk_json_string(&json, "library", sites[i % SITES].library);

@@ -17,7 +17,7 @@ static uint64_t start_of(uint64_t monotonic_ns)
 	Hk__Job job = HK__JOB__INIT;
 	Hk__Process process = HK__PROCESS__INIT, *processes[] = {&process};
 	Hk__Snapshot snapshot = HK__SNAPSHOT__INIT;
-	struct hk_cast *cast;
+	struct hk_tracks *tracks;
 	uint64_t start_ns;
 
 	root.realtime_ns = job.start_unix_ns = (uint64_t)STARTED;
@@ -28,9 +28,9 @@ static uint64_t start_of(uint64_t monotonic_ns)
 	snapshot.job = &job;
 	snapshot.processes = processes;
 	snapshot.n_processes = 1;
-	assert_int_equal(hk_cast_new(&snapshot, NULL, NULL, &cast), 0);
-	start_ns = hk_cast_shown(cast)[0]->start_ns;
-	hk_cast_free(cast);
+	assert_int_equal(hk_tracks_new(&snapshot, NULL, NULL, &tracks), 0);
+	start_ns = hk_tracks_shown(tracks)[0]->start_ns;
+	hk_tracks_free(tracks);
 	return start_ns;
 }
 
