@@ -19,7 +19,7 @@ static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU}
 #define NAMES_MOST 100
 
 /* What a signal that ends the program has to remove. */
-static struct hk_partial *volatile unfinished;
+static struct hk_atomic_file *volatile unfinished;
 
 static void leave(int number)
 {
@@ -50,7 +50,7 @@ static bool is_descriptor(const char *path)
 
 /* Sets the place and MODE, with which any new file of this user is made, or that of what is there.
  */
-static int find_place(struct hk_partial *file, const char *path, mode_t *ret_mode)
+static int find_place(struct hk_atomic_file *file, const char *path, mode_t *ret_mode)
 {
 	struct stat status;
 	mode_t mask = umask(0);
@@ -84,7 +84,7 @@ static int find_place(struct hk_partial *file, const char *path, mode_t *ret_mod
 		   : -ENAMETOOLONG;
 }
 
-static void finish(struct hk_partial *file)
+static void finish(struct hk_atomic_file *file)
 {
 	if (file->nameless) {
 		close(file->fd);
@@ -96,7 +96,7 @@ static void finish(struct hk_partial *file)
 }
 
 /* NAME: a template of names beside its place. */
-static int name_beside(const struct hk_partial *file, char name[PATH_MAX])
+static int name_beside(const struct hk_atomic_file *file, char name[PATH_MAX])
 {
 	if (snprintf(name, PATH_MAX, "%s.XXXXXX", file->path) >= PATH_MAX) {
 		return -ENAMETOOLONG;
@@ -105,7 +105,7 @@ static int name_beside(const struct hk_partial *file, char name[PATH_MAX])
 	return access(name, F_OK) < 0 && errno == ENAMETOOLONG ? -ENOTSUP : 0;
 }
 
-static int open_nameless(struct hk_partial *file)
+static int open_nameless(struct hk_atomic_file *file)
 {
 	char directory[PATH_MAX], link[LINK_BYTES];
 	const char *slash = strrchr(file->path, '/');
@@ -127,14 +127,14 @@ static int open_nameless(struct hk_partial *file)
 	return fd;
 }
 
-static int open_named(struct hk_partial *file, const char *name)
+static int open_named(struct hk_atomic_file *file, const char *name)
 {
 	memcpy(file->partial, name, sizeof(file->partial));
 	int fd = mkostemp(file->partial, O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
-static int begin(struct hk_partial *file, const char *path, bool named)
+static int begin(struct hk_atomic_file *file, const char *path, bool named)
 {
 	char name[PATH_MAX];
 	mode_t mode;
@@ -160,19 +160,19 @@ static int begin(struct hk_partial *file, const char *path, bool named)
 	return fd;
 }
 
-int hk_partial_open(struct hk_partial *file, const char *path)
+int hk_atomic_file_open(struct hk_atomic_file *file, const char *path)
 {
 	return begin(file, path, false);
 }
 
-int hk_partial_open_named(struct hk_partial *file, const char *path)
+int hk_atomic_file_open_named(struct hk_atomic_file *file, const char *path)
 {
 	return begin(file, path, true);
 }
 
 /* The file without a name gets its own, or if there is something, one beside: only a name can
  * replace another. */
-static int name_it(struct hk_partial *file)
+static int name_it(struct hk_atomic_file *file)
 {
 	char link[LINK_BYTES], name[PATH_MAX];
 	unsigned int number;
@@ -198,7 +198,7 @@ static int name_it(struct hk_partial *file)
 	return -errno;
 }
 
-int hk_partial_publish(struct hk_partial *file)
+int hk_atomic_file_publish(struct hk_atomic_file *file)
 {
 	int rc = file->nameless ? name_it(file) : 0;
 
@@ -209,7 +209,7 @@ int hk_partial_publish(struct hk_partial *file)
 	return 0;
 }
 
-void hk_partial_discard(struct hk_partial *file)
+void hk_atomic_file_discard(struct hk_atomic_file *file)
 {
 	if (file->begun) {
 		unlink(file->partial); /* of one without a name nothing */

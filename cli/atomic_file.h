@@ -12,7 +12,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-struct hk_partial {
+struct hk_atomic_file {
 	char path[PATH_MAX];	/* its place: where PATH is a link, the link's target */
 	char partial[PATH_MAX]; /* its name until then; "": none */
 	bool begun;		/* neither published nor discarded */
@@ -23,16 +23,16 @@ struct hk_partial {
 /* Begins a file for PATH. A descriptor; -EISDIR; -ENOTSUP: PATH is a pipe, a device, an open
  * descriptor, somebody else's file, or a link to none, to be written as it is; another -errno.
  * From then on SIGXFSZ is ignored. */
-int hk_partial_open(struct hk_partial *file, const char *path);
+int hk_atomic_file_open(struct hk_atomic_file *file, const char *path);
 
 /* The same for a file that has a name, `partial`, from the beginning. */
-int hk_partial_open_named(struct hk_partial *file, const char *path);
+int hk_atomic_file_open_named(struct hk_atomic_file *file, const char *path);
 
 /* Puts it into its place, replacing what is there. 0 or -errno: then it is still to be discarded.
  */
-int hk_partial_publish(struct hk_partial *file);
+int hk_atomic_file_publish(struct hk_atomic_file *file);
 
 /* Removes it, if it is not published; what is there stays. */
-void hk_partial_discard(struct hk_partial *file);
+void hk_atomic_file_discard(struct hk_atomic_file *file);
 
 #endif

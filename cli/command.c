@@ -87,11 +87,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 const struct argp hk_command_argp = {.options = options, .parser = parse};
 
-static struct hk_partial partial; /* of the one file that a command writes */
+static struct hk_atomic_file partial; /* of the one file that a command writes */
 
 static FILE *output_open(const char *path)
 {
-	int fd = hk_partial_open(&partial, path);
+	int fd = hk_atomic_file_open(&partial, path);
 
 	/* A pipe or a device; or a file in a directory that is not ours to change. */
 	if (fd == -ENOTSUP || fd == -EACCES || fd == -EPERM) {
@@ -101,7 +101,7 @@ static FILE *output_open(const char *path)
 	FILE *output = fd < 0 ? NULL : fdopen(fd, "w");
 	if (fd >= 0 && !output) {
 		close(fd);
-		hk_partial_discard(&partial);
+		hk_atomic_file_discard(&partial);
 	}
 	return output;
 }
@@ -124,7 +124,7 @@ int hk_command_output_close(FILE *output, int code)
 
 	failed |= (output == stdout ? fflush(output) : fclose(output)) != 0;
 	if (!failed && output != stdout && partial.begun) {
-		int rc = hk_partial_publish(&partial);
+		int rc = hk_atomic_file_publish(&partial);
 		failed = rc < 0;
 		errno = -rc;
 	}
@@ -132,7 +132,7 @@ int hk_command_output_close(FILE *output, int code)
 		hk_error("%s: %s", partial.begun ? "nothing was written" : "output is incomplete",
 			 strerror(errno));
 	}
-	hk_partial_discard(&partial);
+	hk_atomic_file_discard(&partial);
 	return failed ? HK_EXIT_FAILED : code;
 }
 
@@ -153,7 +153,7 @@ void hk_command_output_discard(FILE *output)
 	if (output != stdout) {
 		fclose(output);
 	}
-	hk_partial_discard(&partial);
+	hk_atomic_file_discard(&partial);
 }
 
 bool hk_command_colour(FILE *output)

@@ -18,7 +18,7 @@
 
 struct hk_sqlite {
 	sqlite3 *database;
-	struct hk_partial partial;
+	struct hk_atomic_file partial;
 	int error;
 };
 
@@ -38,7 +38,7 @@ struct hk_sqlite *hk_sqlite_free(struct hk_sqlite *file)
 		sqlite3_finalize(statement);
 	}
 	sqlite3_close(file->database);
-	hk_partial_discard(&file->partial);
+	hk_atomic_file_discard(&file->partial);
 	free(file);
 	return NULL;
 }
@@ -79,7 +79,7 @@ static int note(struct hk_sqlite *file, int code)
 
 int hk_sqlite_open(struct hk_sqlite *file, const char *path)
 {
-	int fd = hk_partial_open_named(&file->partial, path);
+	int fd = hk_atomic_file_open_named(&file->partial, path);
 
 	if (fd < 0) {
 		file->error = fd;
@@ -99,7 +99,7 @@ int hk_sqlite_finish(struct hk_sqlite *file)
 	}
 	note(file, sqlite3_close(file->database));
 	file->database = NULL;
-	file->error = file->error ? file->error : hk_partial_publish(&file->partial);
+	file->error = file->error ? file->error : hk_atomic_file_publish(&file->partial);
 	return file->error;
 }
 
