@@ -400,7 +400,7 @@ static int run(int argc, char **argv)
 	if (rc != HK_EXIT_DONE) {
 		return rc;
 	}
-	rc = hk_job_part_check(&job, &arguments.options);
+	rc = hk_job_selection_check(&job, &arguments.options);
 	rc = rc == HK_EXIT_DONE ? export_job(&job, ops, &arguments) : rc;
 	hk_job_close(&job);
 	return rc;

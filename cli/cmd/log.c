@@ -258,7 +258,7 @@ static int print_stored(const struct hk_job *job, const struct arguments *argume
 						     .ranks = arguments->ranks.spans,
 						     .rank_count = arguments->ranks.count};
 	struct hk_timeline_result result;
-	int rc = hk_job_part_check(job, &timeline);
+	int rc = hk_job_selection_check(job, &timeline);
 
 	if (rc != HK_EXIT_DONE) {
 		return rc;

@@ -157,9 +157,9 @@ static int add_collectors(struct list *list)
 			if (code != HK_EXIT_DONE) {
 				return code;
 			}
-		} else if ((r = hk_call(collectors.url[i], &request, 2000, &response)) < 0) {
+		} else if ((r = hk_client_call(collectors.url[i], &request, 2000, &response)) < 0) {
 			if (r == -ETIMEDOUT) {
-				hk_call_failed(collectors.url[i], r);
+				hk_client_failed(collectors.url[i], r);
 			}
 			continue;
 		}
@@ -171,9 +171,9 @@ static int add_collectors(struct list *list)
 
 static void add_directory(struct list *list, const char *path)
 {
-	struct hk_job_card card;
+	struct hk_job_summary card;
 
-	if (hk_job_card_read(path, &card) < 0) {
+	if (hk_job_summary_read(path, &card) < 0) {
 		return;
 	}
 	bool ended = card.end_unix_ns > card.start_unix_ns;
@@ -187,7 +187,7 @@ static void add_directory(struct list *list, const char *path)
 	    .world_size = card.world_size,
 	};
 	add(list, &entry);
-	hk_job_card_fini(&card);
+	hk_job_summary_fini(&card);
 }
 
 static void add_store(struct list *list, const char *store, const char *prefix)

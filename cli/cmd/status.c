@@ -423,7 +423,7 @@ static int run(int argc, char **argv)
 		code = show(&collectors, i, arguments.json);
 	}
 	if (collectors.count == 0) {
-		code = hk_call_failed(hk_collectors_default(), -ECONNREFUSED);
+		code = hk_client_failed(hk_collectors_default(), -ECONNREFUSED);
 	}
 	return hk_command_output_close(stdout, code);
 }

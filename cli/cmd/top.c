@@ -144,7 +144,7 @@ static const char *settle(const char *job)
 {
 	static char here[PATH_MAX];
 
-	if (!job && !hk_command_setting("collector") && hk_job_card_is_job(HK_JOB_LAST) &&
+	if (!job && !hk_command_setting("collector") && hk_job_summary_is_job(HK_JOB_LAST) &&
 	    realpath(HK_JOB_LAST, here)) {
 		return here;
 	}

@@ -37,7 +37,8 @@ static int stopped(const char *url)
 	return pid;
 }
 
-int hk_call(const char *url, Hk__Request *request, int timeout_ms, Hk__Response **ret_response)
+int hk_client_call(const char *url, Hk__Request *request, int timeout_ms,
+		   Hk__Response **ret_response)
 {
 	const struct hk_access access = {
 	    .token_file = hk_command_setting("token-file"),
@@ -60,7 +61,7 @@ int hk_call(const char *url, Hk__Request *request, int timeout_ms, Hk__Response 
 	return *problem ? -EACCES : r;
 }
 
-const char *hk_call_reason(int error)
+const char *hk_client_reason(int error)
 {
 	static char reason[HK_ACCESS_PROBLEM_BYTES + 32];
 
@@ -83,7 +84,7 @@ const char *hk_call_reason(int error)
 	}
 }
 
-int hk_call_failed(const char *url, int error)
+int hk_client_failed(const char *url, int error)
 {
 	int pid;
 	bool remote = url && hk_access_url(url).transport > HK_TRANSPORT_LOCAL;
@@ -101,7 +102,7 @@ int hk_call_failed(const char *url, int error)
 	case -ECONNREFUSED:
 		hk_error("no collector is running%s%s: %s", url ? " at " : "", url ? url : "",
 			 remote ? "start one there with: hookcollector --listen"
-				: HK_CALL_START_HINT);
+				: HK_CLIENT_START_HINT);
 		return HK_EXIT_ABSENT;
 	case -ETIMEDOUT:
 		if ((pid = stopped(url)) != 0) {
@@ -146,10 +147,10 @@ int hk_call_failed(const char *url, int error)
 int hk_client_ask(const char *url, Hk__Request *request, Hk__Response **ret_response)
 {
 	Hk__Response *response;
-	int r = hk_call(url, request, HK_CLIENT_TIMEOUT_MS, &response);
+	int r = hk_client_call(url, request, HK_CLIENT_TIMEOUT_MS, &response);
 
 	if (r < 0) {
-		return hk_call_failed(url, r);
+		return hk_client_failed(url, r);
 	}
 	if (response->error < 0) {
 		int code = response->error == -ENOENT ? HK_EXIT_ABSENT : HK_EXIT_FAILED;

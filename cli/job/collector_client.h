@@ -5,18 +5,19 @@
 
 #include "wire/request.h"
 
-#define HK_CALL_START_HINT "start one with: hookcollector, or trace with: hookcli run -- CMD"
+#define HK_CLIENT_START_HINT "start one with: hookcollector, or trace with: hookcli run -- CMD"
 
 /* As hk_request_call, but URL may be NULL: -ECONNREFUSED. The request's version is set. -EACCES:
  * the settings do not let us ask, or the collector does not. */
-int hk_call(const char *url, Hk__Request *request, int timeout_ms, Hk__Response **ret_response);
+int hk_client_call(const char *url, Hk__Request *request, int timeout_ms,
+		   Hk__Response **ret_response);
 
-/* Says on stderr, in one line with what to do, why hk_call of URL failed with ERROR; the exit code.
- * To be called before the next hk_call. */
-int hk_call_failed(const char *url, int error);
+/* Says on stderr, in one line with what to do, why hk_client_call of URL failed with ERROR; the
+ * exit code. To be called before the next hk_client_call. */
+int hk_client_failed(const char *url, int error);
 
 /* The same as what is said of the collector: "does not answer". Lasts until it is called again. */
-const char *hk_call_reason(int error);
+const char *hk_client_reason(int error);
 
 #define HK_CLIENT_TIMEOUT_MS 10000
 

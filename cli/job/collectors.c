@@ -81,7 +81,7 @@ int hk_collectors_newest(const struct hk_collectors *collectors)
 		Hk__Response *response;
 		request.what_case = HK__REQUEST__WHAT_LIST;
 		request.list = &what;
-		if (hk_call(collectors->url[i], &request, ASK_TIMEOUT_MS, &response) < 0) {
+		if (hk_client_call(collectors->url[i], &request, ASK_TIMEOUT_MS, &response) < 0) {
 			continue;
 		}
 		for (size_t k = 0; k < response->n_jobs; k++) {
@@ -130,7 +130,7 @@ static int collector_store(char path[PATH_MAX])
 
 	request.what_case = HK__REQUEST__WHAT_STATUS;
 	request.status = &what;
-	int r = hk_call(hk_collectors_default(), &request, HK_CLIENT_TIMEOUT_MS, &response);
+	int r = hk_client_call(hk_collectors_default(), &request, HK_CLIENT_TIMEOUT_MS, &response);
 	if (r < 0) {
 		return r;
 	}

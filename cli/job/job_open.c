@@ -63,13 +63,13 @@ static void refresh(struct hk_job *job)
 /* Whether job.json says that the job has ended. */
 static bool has_ended(const char *directory)
 {
-	struct hk_job_card card;
+	struct hk_job_summary card;
 
-	if (hk_job_card_read(directory, &card) < 0) {
+	if (hk_job_summary_read(directory, &card) < 0) {
 		return false;
 	}
 	bool ended = card.closed;
-	hk_job_card_fini(&card);
+	hk_job_summary_fini(&card);
 	return ended;
 }
 
@@ -172,7 +172,7 @@ static size_t find_in(const char *dir, const char *name, char path[PATH_MAX])
 		if (entry->d_name[0] == '.' || strncmp(entry->d_name, name, strlen(name)) != 0 ||
 		    snprintf(candidate, sizeof(candidate), "%s/%s", dir, entry->d_name) >=
 			PATH_MAX ||
-		    !hk_job_card_is_job(candidate)) {
+		    !hk_job_summary_is_job(candidate)) {
 			continue;
 		}
 		memcpy(path, candidate, sizeof(candidate));
@@ -199,9 +199,9 @@ static size_t find_here(const char *name, char path[PATH_MAX])
 		    strcmp(entry->d_name, HK_JOB_LAST) == 0) {
 			continue;
 		}
-		struct hk_job_card card;
-		if (!hk_job_card_is_job(entry->d_name) ||
-		    hk_job_card_read(entry->d_name, &card) < 0) {
+		struct hk_job_summary card;
+		if (!hk_job_summary_is_job(entry->d_name) ||
+		    hk_job_summary_read(entry->d_name, &card) < 0) {
 			continue;
 		}
 		bool fits = strncmp(card.id, name, length) == 0, whole = fits && !card.id[length];
@@ -210,7 +210,7 @@ static size_t find_here(const char *name, char path[PATH_MAX])
 		}
 		exact += whole;
 		begun += fits;
-		hk_job_card_fini(&card);
+		hk_job_summary_fini(&card);
 	}
 	if (entries) {
 		closedir(entries);
@@ -279,7 +279,7 @@ static int open_named(const char *name, struct hk_job *job)
 	}
 	/* Who names a collector does not mean a job that happens to lie here. */
 	if (hk_command_setting("collector") && r != -ENOENT && r != -ENOTUNIQ) {
-		return hk_call_failed(url, r);
+		return hk_client_failed(url, r);
 	}
 	size_t found = 0;
 	if (r != -ENOTUNIQ && hk_collectors_store(store) == 0) {
@@ -321,10 +321,10 @@ static int open_newest(struct hk_job *job)
 		code = HK_EXIT_ABSENT;
 	} else if (r == -ECONNREFUSED) {
 		hk_error("no job: no ./" HK_JOB_LAST
-			 " here and no collector running; " HK_CALL_START_HINT);
+			 " here and no collector running; " HK_CLIENT_START_HINT);
 		code = HK_EXIT_ABSENT;
 	} else {
-		code = hk_call_failed(url, r);
+		code = hk_client_failed(url, r);
 	}
 	if (response) {
 		hk__response__free_unpacked(response, NULL);
@@ -342,7 +342,7 @@ int hk_job_open(const char *name, struct hk_job *ret_job)
 
 	if (!name) {
 		/* --collector says where to look. */
-		bool here = !hk_command_setting("collector") && hk_job_card_is_job(HK_JOB_LAST);
+		bool here = !hk_command_setting("collector") && hk_job_summary_is_job(HK_JOB_LAST);
 		code = here ? open_directory(HK_JOB_LAST, &job) : open_newest(&job);
 	} else if (strchr(name, '/') || (stat(name, &status) == 0 && S_ISDIR(status.st_mode))) {
 		code = open_directory(name, &job);

@@ -27,7 +27,7 @@ void hk_job_root_follow(struct hk_job *job)
 		whole.elsewhere = access(whole.directory, F_OK) < 0;
 	} else {
 		hk_warning("the root at %s %s: this is this node's part of the job", part->upstream,
-			   r == -ENOENT ? "does not have the job" : hk_call_reason(r));
+			   r == -ENOENT ? "does not have the job" : hk_client_reason(r));
 	}
 	if (response) {
 		hk__response__free_unpacked(response, NULL);
@@ -61,8 +61,9 @@ static int is_over(const char *directory)
 	what.no_histograms = true;
 	request.what_case = HK__REQUEST__WHAT_SNAPSHOT;
 	request.snapshot = &what;
-	int r = *what.job ? hk_call(part->job->upstream, &request, HK_CLIENT_TIMEOUT_MS, &response)
-			  : -EAGAIN;
+	int r = *what.job
+		    ? hk_client_call(part->job->upstream, &request, HK_CLIENT_TIMEOUT_MS, &response)
+		    : -EAGAIN;
 	if (r == 0) {
 		r = response->snapshot && response->snapshot->job &&
 		    response->snapshot->job->closed;

@@ -90,7 +90,7 @@ static int check_from(const struct hk_job *job, const struct hk_report *report,
 	return HK_EXIT_USAGE;
 }
 
-int hk_job_part_check(const struct hk_job *job, const struct hk_timeline_options *part)
+int hk_job_selection_check(const struct hk_job *job, const struct hk_timeline_options *part)
 {
 	struct hk_report *report;
 

@@ -8,6 +8,6 @@
 
 /* Whether JOB has a process of the ranks of PART, and goes on until its `from_ns`. HK_EXIT_DONE, or
  * HK_EXIT_USAGE after a line on stderr that says what there is. */
-int hk_job_part_check(const struct hk_job *job, const struct hk_timeline_options *part);
+int hk_job_selection_check(const struct hk_job *job, const struct hk_timeline_options *part);
 
 #endif

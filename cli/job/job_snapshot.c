@@ -33,7 +33,7 @@ int hk_job_snapshot_ask_as(const char *url, Hk__SnapshotRequest *what, Hk__Respo
 
 	request.what_case = HK__REQUEST__WHAT_SNAPSHOT;
 	request.snapshot = what;
-	int r = hk_call(url, &request, HK_CLIENT_TIMEOUT_MS, &response);
+	int r = hk_client_call(url, &request, HK_CLIENT_TIMEOUT_MS, &response);
 	if (r < 0) {
 		return r;
 	}

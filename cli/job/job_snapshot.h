@@ -11,7 +11,7 @@ void hk_job_snapshot_rollup(unsigned keys);
 
 /* Asks the collector at URL (NULL: -ECONNREFUSED) for job ID, "": its newest. 0: it is in
  * *RET_RESPONSE, the caller's to free, which may be set on failure too; -ENOENT: it has no such
- * job; -ENOTUNIQ; what hk_call says. */
+ * job; -ENOTUNIQ; what hk_client_call says. */
 int hk_job_snapshot_ask(const char *url, const char *id, Hk__Response **ret_response);
 
 /* The same, as REQUEST wants it. */

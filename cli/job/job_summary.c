@@ -37,7 +37,7 @@ static json_t *load(const char *file)
 	return root;
 }
 
-static int read_one(const char *directory, struct hk_job_card *ret_card)
+static int read_one(const char *directory, struct hk_job_summary *ret_card)
 {
 	char file[PATH_MAX];
 
@@ -49,7 +49,7 @@ static int read_one(const char *directory, struct hk_job_card *ret_card)
 		json_decref(root);
 		return -ENOENT;
 	}
-	struct hk_job_card card = {
+	struct hk_job_summary card = {
 	    .id = strdup(text_of(root, "id")),
 	    .command = strdup(text_of(root, "command")),
 	    .exit = strdup(text_of(root, "exit")),
@@ -60,7 +60,7 @@ static int read_one(const char *directory, struct hk_job_card *ret_card)
 	};
 	json_decref(root);
 	if (!card.id || !card.command || !card.exit) {
-		hk_job_card_fini(&card);
+		hk_job_summary_fini(&card);
 		return -ENOMEM;
 	}
 	*ret_card = card;
@@ -76,7 +76,7 @@ static void swap(char **a, char **b)
 }
 
 /* Adds what PART, of another node, says to CARD; frees it. */
-static void merge(struct hk_job_card *card, struct hk_job_card *part)
+static void merge(struct hk_job_summary *card, struct hk_job_summary *part)
 {
 	bool failed = strcmp(card->exit, "exit 0") != 0;
 
@@ -102,13 +102,13 @@ static void merge(struct hk_job_card *card, struct hk_job_card *part)
 	}
 	card->world_size =
 	    part->world_size > card->world_size ? part->world_size : card->world_size;
-	hk_job_card_fini(part);
+	hk_job_summary_fini(part);
 }
 
-static int read_nodes(const char *directory, struct hk_job_card *ret_card)
+static int read_nodes(const char *directory, struct hk_job_summary *ret_card)
 {
 	struct hk_nodes nodes;
-	struct hk_job_card card;
+	struct hk_job_summary card;
 	int result = -ENOENT, r = hk_nodes_find(directory, &nodes);
 
 	if (r < 0) {
@@ -116,7 +116,7 @@ static int read_nodes(const char *directory, struct hk_job_card *ret_card)
 	}
 	for (size_t i = 0; i < nodes.count && result != -ENOMEM; i++) {
 		char path[PATH_MAX];
-		struct hk_job_card part;
+		struct hk_job_summary part;
 		if (snprintf(path, sizeof(path), "%s/%s", directory, nodes.parts[i].name) >=
 		    PATH_MAX) {
 			continue;
@@ -141,22 +141,22 @@ static int read_nodes(const char *directory, struct hk_job_card *ret_card)
 	return result;
 }
 
-int hk_job_card_read(const char *directory, struct hk_job_card *ret_card)
+int hk_job_summary_read(const char *directory, struct hk_job_summary *ret_card)
 {
 	int r = read_one(directory, ret_card);
 
 	return r == -ENOENT ? read_nodes(directory, ret_card) : r;
 }
 
-void hk_job_card_fini(struct hk_job_card *card)
+void hk_job_summary_fini(struct hk_job_summary *card)
 {
 	free(card->id);
 	free(card->command);
 	free(card->exit);
-	*card = (struct hk_job_card){0};
+	*card = (struct hk_job_summary){0};
 }
 
-bool hk_job_card_is_job(const char *path)
+bool hk_job_summary_is_job(const char *path)
 {
 	char file[PATH_MAX];
 	struct hk_nodes nodes;

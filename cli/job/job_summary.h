@@ -8,18 +8,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct hk_job_card {
+struct hk_job_summary {
 	char *id, *command, *exit;	     /* never NULL; exit: "running", "exit 0", "signal 9" */
 	uint64_t start_unix_ns, end_unix_ns; /* end 0: not closed */
 	int32_t world_size;
 	bool closed; /* as far as it says so itself; a node that fell silent counts as closed */
 };
 
-/* Reads the card of DIRECTORY. 0; -ENOENT: there is none; -ENOMEM. Free with hk_job_card_fini. */
-int hk_job_card_read(const char *directory, struct hk_job_card *ret_card);
-void hk_job_card_fini(struct hk_job_card *card);
+/* Reads the card of DIRECTORY. 0; -ENOENT: there is none; -ENOMEM. Free with hk_job_summary_fini.
+ */
+int hk_job_summary_read(const char *directory, struct hk_job_summary *ret_card);
+void hk_job_summary_fini(struct hk_job_summary *card);
 
 /* Whether PATH holds a job, or node directories of one. */
-bool hk_job_card_is_job(const char *path);
+bool hk_job_summary_is_job(const char *path);
 
 #endif

@@ -174,7 +174,7 @@ static void check_collector(struct hk_check_result *result)
 
 	request.what_case = HK__REQUEST__WHAT_STATUS;
 	request.status = &what;
-	rc = hk_call(url, &request, COLLECTOR_MS, &response);
+	rc = hk_client_call(url, &request, COLLECTOR_MS, &response);
 	if (rc == 0) {
 		tell_collector(result, response);
 		hk__response__free_unpacked(response, NULL);
@@ -182,7 +182,7 @@ static void check_collector(struct hk_check_result *result)
 		tell(result, HK_CHECK_NOTE,
 		     "none runs; `hookcli run` starts one for its job alone, LD_PRELOAD needs one");
 	} else {
-		tell(result, HK_CHECK_WARNING, "%.200s %.300s", url, hk_call_reason(rc));
+		tell(result, HK_CHECK_WARNING, "%.200s %.300s", url, hk_client_reason(rc));
 		advise(result,
 		       "look at the collector's log, or restart it: nothing recorded is lost");
 	}

@@ -34,7 +34,7 @@ note_hook(struct findings *findings, const char *format, ...)
 
 /* A function that is named, not matched by a pattern, and that nobody imports is mistyped, or is
  * called only by what the program opens later. */
-static void examine_pattern(struct findings *findings, const struct hk_imports *imports,
+static void examine_pattern(struct findings *findings, const struct hk_imported_symbols *imports,
 			    const char *item)
 {
 	const char *nearest[NEAREST_MAX];
@@ -45,14 +45,14 @@ static void examine_pattern(struct findings *findings, const struct hk_imports *
 		return;
 	}
 	snprintf(function, sizeof(function), "%.*s", (int)(length - colon - 1), item + colon + 1);
-	if (hk_imports_inside(imports, function)) {
+	if (hk_imported_symbols_inside(imports, function)) {
 		note_hook(findings, INSIDE, item, 1u, function);
 		return;
 	}
-	if (strpbrk(function, "*?/.") || hk_imports_has(imports, function)) {
+	if (strpbrk(function, "*?/.") || hk_imported_symbols_has(imports, function)) {
 		return;
 	}
-	size_t count = hk_imports_nearest(imports, function, nearest, NEAREST_MAX);
+	size_t count = hk_imported_symbols_nearest(imports, function, nearest, NEAREST_MAX);
 	struct hk_check_result *result = note_hook(
 	    findings,
 	    "%.200s: the program and the libraries it is linked with do not call '%.200s'", item,
@@ -64,7 +64,7 @@ static void examine_pattern(struct findings *findings, const struct hk_imports *
 }
 
 /* Functions of a shipped file that are linked into the program. */
-static void examine_shipped(struct findings *findings, const struct hk_imports *imports,
+static void examine_shipped(struct findings *findings, const struct hk_imported_symbols *imports,
 			    const char *item)
 {
 	const char *first = NULL;
@@ -76,7 +76,7 @@ static void examine_shipped(struct findings *findings, const struct hk_imports *
 		hk_shipped_get(i, &hook);
 		if ((automatic ? hook.auto_level != HK_LEVEL_OFF
 			       : strcmp(item, hk_shipped_name(hk_shipped_file_of(i))) == 0) &&
-		    hk_imports_inside(imports, hook.symbol)) {
+		    hk_imported_symbols_inside(imports, hook.symbol)) {
 			first = first ? first : hook.symbol;
 			count++;
 		}
@@ -90,10 +90,10 @@ size_t hk_hook_checks_look(const char *hooks, const char *program, struct hk_che
 			   size_t limit)
 {
 	struct findings findings = {.results = results};
-	struct hk_imports *imports = NULL;
+	struct hk_imported_symbols *imports = NULL;
 	char *copy = strdup(hooks), *rest = copy, *item;
 
-	if (copy && hk_imports_new(program, &imports) == 0) {
+	if (copy && hk_imported_symbols_new(program, &imports) == 0) {
 		while ((item = strsep(&rest, ",")) && findings.count < limit) {
 			item += strspn(item, " ");
 			if (strchr(item, ':')) {
@@ -103,7 +103,7 @@ size_t hk_hook_checks_look(const char *hooks, const char *program, struct hk_che
 			}
 		}
 	}
-	hk_imports_free(imports);
+	hk_imported_symbols_free(imports);
 	free(copy);
 	return findings.count;
 }

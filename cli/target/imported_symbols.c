@@ -23,7 +23,7 @@ struct names {
 	size_t count, room;
 };
 
-struct hk_imports {
+struct hk_imported_symbols {
 	struct names called;
 	struct names defined; /* by the program itself, as far as it was not stripped */
 };
@@ -114,7 +114,7 @@ static int add_symbols(struct names *names, const struct file *file, unsigned ki
 }
 
 /* What the file calls; of the program also what it defines. */
-static int add_file(struct hk_imports *imports, const char *path, bool program)
+static int add_file(struct hk_imported_symbols *imports, const char *path, bool program)
 {
 	struct stat status;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -147,7 +147,7 @@ static int add_file(struct hk_imports *imports, const char *path, bool program)
 
 /* The loader's lines are "NAME => PATH (ADDRESS)" or "PATH (ADDRESS)". Libraries that cannot be
  * read are left out. */
-static int add_libraries(struct hk_imports *imports, const char *program)
+static int add_libraries(struct hk_imported_symbols *imports, const char *program)
 {
 	const char *const arguments[] = {program, NULL};
 	const char *directories = getenv("LD_LIBRARY_PATH");
@@ -194,9 +194,9 @@ static void sort(struct names *names)
 	names->count = kept;
 }
 
-int hk_imports_new(const char *path, struct hk_imports **ret_imports)
+int hk_imported_symbols_new(const char *path, struct hk_imported_symbols **ret_imports)
 {
-	struct hk_imports *imports = calloc(1, sizeof(*imports));
+	struct hk_imported_symbols *imports = calloc(1, sizeof(*imports));
 
 	if (!imports) {
 		return -ENOMEM;
@@ -204,7 +204,7 @@ int hk_imports_new(const char *path, struct hk_imports **ret_imports)
 	int r = add_file(imports, path, true);
 	r = r < 0 ? r : add_libraries(imports, path);
 	if (r != 0) {
-		hk_imports_free(imports);
+		hk_imported_symbols_free(imports);
 		return r < 0 ? r : -ENOEXEC;
 	}
 	sort(&imports->called);
@@ -221,7 +221,7 @@ static void drop(struct names *names)
 	free(names->names);
 }
 
-void hk_imports_free(struct hk_imports *imports)
+void hk_imported_symbols_free(struct hk_imported_symbols *imports)
 {
 	if (imports) {
 		drop(&imports->called);
@@ -238,12 +238,12 @@ static bool among(const struct names *names, const char *function)
 	       bsearch(&function, names->names, names->count, sizeof(*names->names), by_name);
 }
 
-bool hk_imports_has(const struct hk_imports *imports, const char *function)
+bool hk_imported_symbols_has(const struct hk_imported_symbols *imports, const char *function)
 {
 	return among(&imports->called, function);
 }
 
-bool hk_imports_inside(const struct hk_imports *imports, const char *function)
+bool hk_imported_symbols_inside(const struct hk_imported_symbols *imports, const char *function)
 {
 	return among(&imports->defined, function);
 }
@@ -282,8 +282,8 @@ static unsigned strangeness(const char *function, const char *candidate)
 	return length >= 3 && strstr(candidate, function) ? 1 + changes : 0;
 }
 
-size_t hk_imports_nearest(const struct hk_imports *imports, const char *function,
-			  const char **names, size_t limit)
+size_t hk_imported_symbols_nearest(const struct hk_imported_symbols *imports, const char *function,
+				   const char **names, size_t limit)
 {
 	size_t count = 0;
 

@@ -10,22 +10,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct hk_imports;
+struct hk_imported_symbols;
 
 /* Reads those of the dynamic program PATH. 0, -ENOEXEC: the file makes no sense, -ENOMEM, -errno.
  */
-int hk_imports_new(const char *path, struct hk_imports **ret_imports);
-void hk_imports_free(struct hk_imports *imports);
+int hk_imported_symbols_new(const char *path, struct hk_imported_symbols **ret_imports);
+void hk_imported_symbols_free(struct hk_imported_symbols *imports);
 
-bool hk_imports_has(const struct hk_imports *imports, const char *function);
+bool hk_imported_symbols_has(const struct hk_imported_symbols *imports, const char *function);
 
 /* Whether the program itself defines FUNCTION: its own calls to it go through no slot, and nobody
  * sees them. Not known of a stripped program. */
-bool hk_imports_inside(const struct hk_imports *imports, const char *function);
+bool hk_imported_symbols_inside(const struct hk_imported_symbols *imports, const char *function);
 
 /* Fills NAMES with up to LIMIT imports that look like FUNCTION, the nearest first: mistyped, or
  * with more around it as C++ and Fortran have. How many; they live as long as IMPORTS. */
-size_t hk_imports_nearest(const struct hk_imports *imports, const char *function,
-			  const char **names, size_t limit);
+size_t hk_imported_symbols_nearest(const struct hk_imported_symbols *imports, const char *function,
+				   const char **names, size_t limit);
 
 #endif

@@ -25,34 +25,36 @@ static int setup(void **state)
 
 static void test_program_and_libraries_are_read(void **state)
 {
-	struct hk_imports *imports;
+	struct hk_imported_symbols *imports;
 
 	(void)state;
-	assert_int_equal(hk_imports_new(self, &imports), 0);
-	assert_true(hk_imports_has(imports, "_cmocka_run_group_tests")); /* the program's */
-	assert_true(hk_imports_has(imports, "strsignal"));		 /* a library's */
-	assert_false(hk_imports_has(imports, "main"));
-	assert_false(hk_imports_has(imports, ""));
-	assert_true(hk_imports_inside(imports, "main"));
-	assert_false(hk_imports_inside(imports, "strsignal"));
-	hk_imports_free(imports);
+	assert_int_equal(hk_imported_symbols_new(self, &imports), 0);
+	assert_true(
+	    hk_imported_symbols_has(imports, "_cmocka_run_group_tests")); /* the program's */
+	assert_true(hk_imported_symbols_has(imports, "strsignal"));	  /* a library's */
+	assert_false(hk_imported_symbols_has(imports, "main"));
+	assert_false(hk_imported_symbols_has(imports, ""));
+	assert_true(hk_imported_symbols_inside(imports, "main"));
+	assert_false(hk_imported_symbols_inside(imports, "strsignal"));
+	hk_imported_symbols_free(imports);
 }
 
 static void test_nearest_come_first(void **state)
 {
-	struct hk_imports *imports;
+	struct hk_imported_symbols *imports;
 	const char *names[2];
 
 	(void)state;
-	assert_int_equal(hk_imports_new(self, &imports), 0);
-	assert_true(hk_imports_nearest(imports, "_cmocka_run_grup_test", names, 2) >= 1);
+	assert_int_equal(hk_imported_symbols_new(self, &imports), 0);
+	assert_true(hk_imported_symbols_nearest(imports, "_cmocka_run_grup_test", names, 2) >= 1);
 	assert_string_equal(names[0], "_cmocka_run_group_tests");
 	/* With more around it. */
-	assert_true(hk_imports_nearest(imports, "run_group", names, 2) >= 1);
+	assert_true(hk_imported_symbols_nearest(imports, "run_group", names, 2) >= 1);
 	assert_non_null(strstr(names[0], "run_group"));
-	assert_int_equal(hk_imports_nearest(imports, "nothing_is_called_like_this", names, 2), 0);
-	assert_int_equal(hk_imports_nearest(imports, "", names, 0), 0);
-	hk_imports_free(imports);
+	assert_int_equal(
+	    hk_imported_symbols_nearest(imports, "nothing_is_called_like_this", names, 2), 0);
+	assert_int_equal(hk_imported_symbols_nearest(imports, "", names, 0), 0);
+	hk_imported_symbols_free(imports);
 }
 
 /* The whole of this program, to be damaged. */
@@ -73,12 +75,12 @@ static char *read_self(size_t *ret_size)
 static void refuse(const char *bytes, size_t size, int wanted)
 {
 	char path[] = "/tmp/hk-imports-XXXXXX";
-	struct hk_imports *imports;
+	struct hk_imported_symbols *imports;
 	int fd = mkstemp(path);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, size), (ssize_t)size);
 	close(fd);
-	int r = hk_imports_new(path, &imports);
+	int r = hk_imported_symbols_new(path, &imports);
 	unlink(path);
 	assert_int_equal(r, wanted);
 }
@@ -88,10 +90,10 @@ static void test_damaged_files_are_refused(void **state)
 	size_t size;
 	char *bytes = read_self(&size);
 	Elf64_Ehdr *header = (void *)bytes, good = *header;
-	struct hk_imports *imports;
+	struct hk_imported_symbols *imports;
 
 	(void)state;
-	assert_int_equal(hk_imports_new("/nowhere/at/all", &imports), -ENOENT);
+	assert_int_equal(hk_imported_symbols_new("/nowhere/at/all", &imports), -ENOENT);
 	refuse("x", 1, -ENOEXEC);
 	refuse(bytes, 0, -EINVAL);
 	refuse(bytes, size / 2, -ENOEXEC); /* the sections lie at the end */
