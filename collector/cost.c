@@ -123,5 +123,6 @@ uint64_t hk_cost_total_ns(const struct hk_process *process)
 	double ps = sums.time_ps + records * (double)record_extra_ps(&process->status) +
 		    share * sums.values_ps + sums.arguments_ps +
 		    (double)state->lost_records * (double)process->status.lost_extra_ps;
-	return process->status.setup_ns + (ps < 1e21 ? (uint64_t)(ps / 1000) : UINT64_MAX / 1000);
+	return process->status.setup_ns + process->status.looks_ns +
+	       (ps < 1e21 ? (uint64_t)(ps / 1000) : UINT64_MAX / 1000);
 }

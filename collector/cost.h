@@ -15,9 +15,9 @@ struct hk_cost_site {
 uint64_t hk_cost_call_ps(const struct hk_segment_status *status, struct hk_cost_site site,
 			 uint8_t level);
 
-/* Nanoseconds of the agent's start in PROCESS and of all its calls so far, by what each left
- * behind: whatever levels they were made at, but that all calls of a site that keeps arguments now
- * are taken to have kept them. Looks at objects loaded later are not in it. */
+/* Nanoseconds of the agent's start in PROCESS, of its looks at threads and of all its calls so far,
+ * by what each left behind: whatever levels they were made at, but that all calls of a site that
+ * keeps arguments now are taken to have kept them. Looks at objects loaded later are not in it. */
 uint64_t hk_cost_total_ns(const struct hk_process *process);
 
 #endif

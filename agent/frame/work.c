@@ -21,10 +21,21 @@ static uint64_t since_ns(uint64_t from_ticks, uint64_t to_ticks)
 		   : 0;
 }
 
+/* A look is part of what tracing costs. In a longer one than others another thread ran. */
+static void count_look(struct hk_work *work, uint64_t ticks)
+{
+	if (!work->look_ticks || ticks < work->look_ticks) {
+		work->look_ticks = ticks;
+	}
+	atomic_fetch_add_explicit(&hk_process.writer.header->looks_ns,
+				  since_ns(0, work->look_ticks), memory_order_relaxed);
+}
+
 /* Reads how long the thread has run so far and how often it slept. False: the kernel must not be
  * asked. The times of getrusage are those of the last tick. */
-static bool look(struct hk_work_look *ret_look)
+static bool look(struct hk_work *work, struct hk_work_look *ret_look)
 {
+	uint64_t began = hk_process_ticks();
 	struct rusage usage;
 	struct timespec ran;
 	if (hk_process.sealed || hk_kernel(SYS_getrusage, RUSAGE_THREAD, &usage, 0, 0, 0, 0) < 0 ||
@@ -34,6 +45,7 @@ static bool look(struct hk_work_look *ret_look)
 	ret_look->ran_ns = (uint64_t)ran.tv_sec * 1000000000u + (uint64_t)ran.tv_nsec;
 	ret_look->sleeps = (uint64_t)usage.ru_nvcsw;
 	ret_look->ticks = hk_process_ticks();
+	count_look(work, ret_look->ticks - began);
 	return true;
 }
 
@@ -67,7 +79,7 @@ uint64_t hk_work_end(const struct hk_call *call)
 	}
 	struct hk_work *work = &thread->work;
 	struct hk_work_look now;
-	if (!look(&now)) {
+	if (!look(work, &now)) {
 		return ticks;
 	}
 	uint64_t worked_ns = since_ns(work->from_ticks, now.ticks);
@@ -84,7 +96,7 @@ uint64_t hk_work_end(const struct hk_call *call)
 static void look_behind(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
 {
 	struct hk_work_look now;
-	if (!look(&now)) {
+	if (!look(&thread->work, &now)) {
 		return;
 	}
 	uint64_t so_far_ns = since_ns(call->start_ticks, now.ticks);

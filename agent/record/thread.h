@@ -46,6 +46,7 @@ struct hk_work {
 	uint64_t short_ticks;	  /* of short stretches, not yet in the slot */
 	uint64_t settle_ticks;	  /* so many go to the slot; 0: there was no look yet */
 	uint64_t long_ticks;	  /* a stretch this long is a long one */
+	uint64_t look_ticks;	  /* what the shortest look took; 0: there was none yet */
 	uint64_t call_address;	  /* where the call returned to that ended when the stretch began */
 	struct hk_work_look look; /* the last one */
 	struct hk_usual usual;	  /* of long stretches */

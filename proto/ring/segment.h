@@ -175,7 +175,10 @@ struct hk_segment_header {
 	/* What it costs more than that if the way out reads the clock in order, if the function is
 	 * undescribed, per named value of a record, and if the record finds no page; since 1.2. */
 	uint32_t ordered_extra_ps, copy_extra_ps, value_extra_ps, lost_extra_ps;
-	uint64_t reserved_agent[5];
+	/* What the agent took beside its start and its part of calls: looks at how long a thread
+	 * has run. Since 1.2. */
+	_Atomic uint64_t looks_ns;
+	uint64_t reserved_agent[4];
 	uint8_t parent[16]; /* uid of the image this one was forked from, zeros: begun by exec;
 				since 1.1 */
 
@@ -198,7 +201,7 @@ static_assert(offsetof(struct hk_segment_header, blocks) == 2416, "what a runnin
 static_assert(offsetof(struct hk_segment_header, coverage) == 2480, "coverage");
 static_assert(offsetof(struct hk_segment_header, count_cost_ps) == 2640, "1.0 reserved it");
 static_assert(offsetof(struct hk_segment_header, blocks_limit) == 2656, "1.1 reserved it");
-static_assert(offsetof(struct hk_segment_header, reserved_agent) == 2680, "and this still");
+static_assert(offsetof(struct hk_segment_header, looks_ns) == 2680, "1.1 reserved it");
 static_assert(offsetof(struct hk_segment_header, generation) == 2736, "what a collector writes");
 static_assert(offsetof(struct hk_segment_header, control_version) == 2752, "1.0 reserved it");
 static_assert(offsetof(struct hk_segment_header, chunks) == 2760, "1.1 reserved it");

@@ -101,6 +101,16 @@ static void test_total_knows_which_calls_kept_arguments(void **state)
 	assert_int_equal(total_ns(HK_LEVEL_ARGS), 7 + 1000 * 52 + arguments_ps);
 }
 
+static void test_total_has_the_looks(void **state)
+{
+	Hk__Process none = HK__PROCESS__INIT;
+	struct hk_process process = {.state = &none, .status = measured};
+
+	(void)state;
+	process.status.looks_ns = 5000;
+	assert_int_equal(hk_cost_total_ns(&process), 7 + 5000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -108,6 +118,7 @@ int main(void)
 	    cmocka_unit_test(test_each_level_costs_more),
 	    cmocka_unit_test(test_arguments_cost_what_they_took),
 	    cmocka_unit_test(test_total_knows_which_calls_kept_arguments),
+	    cmocka_unit_test(test_total_has_the_looks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
