@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "collector/course.h"
+#include "ring/sample.h"
 
 #define MS_NS UINT64_C(1000000)
 #define LOOK_NS (20 * MS_NS)	 /* at the soonest */
@@ -132,7 +133,8 @@ static int sum_cells(struct hk_process *process)
 		struct hk_course_row *row = row_of(process, cell.site);
 		activity->calls += cell.calls;
 		if (row) {
-			add_sum(activity, row, cell.outermost_ns);
+			add_sum(activity, row,
+				hk_sample_weighted(cell.outermost_ns, cell.sampled_outermost_ns));
 		}
 	}
 	return r;

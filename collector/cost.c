@@ -1,6 +1,7 @@
 #include "collector/cost.h"
 
 #include "hooks/hook.h"
+#include "ring/sample.h"
 #include "wire/columns.h"
 
 /* For agents that did not measure these two. */
@@ -91,10 +92,11 @@ static void add_cell(struct sums *sums, const struct hk_process *process,
 	const struct hk_segment_status *status = &process->status;
 	const Hk__Site *known = find_site(process->state, cell->site);
 	struct hk_cost_site site = {.flags = HK_HOOK_DESCRIBED};
-	double timed = 0;
+	uint64_t in_histogram = 0;
 	for (size_t k = 0; k < cell->buckets; k++) {
-		timed += (double)cell->count[k];
+		in_histogram += cell->count[k];
 	}
+	double timed = (double)hk_sample_timed(in_histogram, cell->sampled);
 	if (known) {
 		site = (struct hk_cost_site){known->flags, (unsigned)known->n_keys};
 	}

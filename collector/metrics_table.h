@@ -54,17 +54,17 @@
 	X(ERRORS, "hook_errors", COUNTER, NONE, SUM, "", "Calls that failed.") \
 	X(BYTES, "hook_call_bytes", COUNTER, BYTES, SUM, "", "Bytes that calls were to move.") \
 	X(BUSY, "hook_busy_seconds", COUNTER, SECONDS, SUM, "", \
-	  "Time inside calls that were timed, those within others of the domain not counted again.")
+	  "Time inside timed calls, those within others of the domain not counted again. A sample stands for 64 calls.")
 
 /* The same: durations. */
 #define HK_METRICS_DURATION(X) \
-	X(DURATION, "hook_call_duration_seconds", HISTOGRAM, SECONDS, SUM, "", "How long the calls took that were timed.")
+	X(DURATION, "hook_call_duration_seconds", HISTOGRAM, SECONDS, SUM, "", "How long the timed calls took. A sample stands for 64 calls.")
 
 /* Of a function, over all ranks here: labels hook_job, role, domain, function. */
 #define HK_METRICS_FUNCTION(X) \
 	X(CALLS, "hook_function_calls", COUNTER, NONE, SUM, "", "Calls, by function.") \
 	X(ERRORS, "hook_function_errors", COUNTER, NONE, SUM, "", "Calls that failed, by function.") \
-	X(TIME, "hook_function_seconds", COUNTER, SECONDS, SUM, "", "Time of the calls that were timed, by function.")
+	X(TIME, "hook_function_seconds", COUNTER, SECONDS, SUM, "", "Time of the timed calls, by function. A sample stands for 64 calls.")
 
 /* Of the collector: no labels but its own. */
 #define HK_METRICS_COLLECTOR(X) \

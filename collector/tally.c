@@ -9,6 +9,7 @@
 #include "report/clock/job_clock.h"
 #include "report/model/report.h"
 #include "report/model/role.h"
+#include "ring/sample.h"
 #include "ring/segment.h"
 #include "text/name.h"
 #include "wire/columns.h"
@@ -324,17 +325,19 @@ static int add_cell(struct adding *adding, const Hk__Site *site, const struct hk
 	if (!function || !domain_rows(adding, site->domain, &domain, &duration)) {
 		return -ENOMEM;
 	}
+	uint64_t total_ns = hk_sample_weighted(cell->total_ns, cell->sampled_ns);
 	add(&domain->value[DOMAIN_CALLS], cell->calls);
 	add(&domain->value[DOMAIN_ERRORS], cell->errors);
-	add(&domain->value[DOMAIN_BYTES], cell->bytes);
-	add(&domain->value[DOMAIN_BUSY], cell->outermost_ns);
+	add(&domain->value[DOMAIN_BYTES], hk_sample_weighted(cell->bytes, cell->sampled_bytes));
+	add(&domain->value[DOMAIN_BUSY],
+	    hk_sample_weighted(cell->outermost_ns, cell->sampled_outermost_ns));
 	add(&function->value[FUNCTION_CALLS], cell->calls);
 	add(&function->value[FUNCTION_ERRORS], cell->errors);
-	add(&function->value[FUNCTION_TIME], cell->total_ns);
+	add(&function->value[FUNCTION_TIME], total_ns);
 	for (size_t i = 0; i < cell->buckets; i++) {
 		add(&duration->value[bound_of(cell->bucket[i])], cell->count[i]);
 	}
-	add(&duration->value[BUCKETS], cell->total_ns);
+	add(&duration->value[BUCKETS], total_ns);
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 #include "patch/patch.h"
 #include "record/process.h"
 #include "record/thread.h"
+#include "ring/sample.h"
 
 #define CALL_OFFSET(field) ((int)offsetof(struct hk_call, field) - HK_CALL_BYTES)
 static_assert(offsetof(struct hk_call, caller_frame) == HK_CALL_BYTES, "layout.h");
@@ -189,7 +190,7 @@ static void count_sample(const struct hk_thread *thread, const struct hk_call *c
 	hk_count_add(&cell->sampled_bytes, bytes);
 }
 
-static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint64_t ns)
+static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint64_t ns, bool sample)
 {
 	hk_count_raise(&cell->max_ns, ns);
 	hk_count_lower(&cell->min_ns, ns);
@@ -200,7 +201,8 @@ static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint6
 		offset = (uint32_t)hk_state_saved(make_octave, cell, (void *)(uintptr_t)octave);
 	}
 	if (offset) { /* else no room: the totals still hold */
-		hk_count_add(bucket_of(thread, offset, index % HK_OCTAVE_BUCKETS), 1);
+		hk_count_add(bucket_of(thread, offset, index % HK_OCTAVE_BUCKETS),
+			     sample ? HK_SAMPLE_WEIGHT : 1);
 	}
 }
 
@@ -219,8 +221,9 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
 	struct hk_payload payload;
 	uint64_t *values = payload.words, bytes = 0;
+	bool sampled = site->level == HK_LEVEL_SAMPLE;
 	count_totals(thread, call, ns, is_outermost(call));
-	count_duration(thread, call->cell, ns);
+	count_duration(thread, call->cell, ns, sampled);
 	enum hk_record_kind kind = HK_RECORD_CALL;
 	if (failed(call)) {
 		kind = HK_RECORD_FAILED;
@@ -230,7 +233,7 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 		hk_values_read(call, values);
 		bytes = hk_values_failed(call) ? 0 : count_bytes(call, values);
 	}
-	if (site->level == HK_LEVEL_SAMPLE) { /* no short way out is for these: hk_values_flags */
+	if (sampled) { /* no short way out is for these: hk_values_flags */
 		count_sample(thread, call, ns, bytes);
 	}
 	if (hk_compat_prints && hk_state_has_bytes(HK_COMPAT_STACK_BYTES)) {
@@ -356,7 +359,7 @@ void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range)
 	ns = ns > HK_CALL_ABSURD_NS ? 0 : ns;
 	if (call.site->level > HK_LEVEL_COUNT) {
 		count_totals(thread, &call, ns, is_outermost(&call));
-		count_duration(thread, call.cell, ns);
+		count_duration(thread, call.cell, ns, false);
 	}
 	if (call.site->flags & HK_HOT_RECORD) {
 		hk_append_record(thread, &call, ns, HK_RECORD_CALL, NULL, 0);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ring/sample.h"
 #include "sketch/histogram.h"
 
 #define Z_BOTH \
@@ -20,19 +21,30 @@ static const struct interval unknown = {NAN, NAN};
 
 /* ---- one side ---- */
 
+/* How many calls of equal weight tell as much: square of the weights' sum over the sum of squares.
+ */
+static double effective_calls(const struct hk_report_numbers *numbers)
+{
+	const double weight = HK_SAMPLE_WEIGHT, timed = (double)numbers->timed;
+	double all = (double)numbers->weight;
+	double samples = all > timed ? (all - timed) / (weight - 1) : 0;
+
+	return timed > 0 ? all * all / (timed + samples * (weight * weight - 1)) : 0;
+}
+
 /* In which interval of ns the true QUANTILE lies: between two order statistics, their buckets
  * included. Too few calls: without an upper or a lower end. */
 static struct interval quantile_interval(const struct hk_report_numbers *numbers, double quantile)
 {
 	const struct hk_report_buckets *buckets = &numbers->buckets;
-	double n = (double)numbers->timed;
+	double n = effective_calls(numbers), scale = n > 0 ? n / (double)numbers->weight : 1;
 	double half = Z_BOTH * sqrt(n * quantile * (1 - quantile));
 	double first = floor(n * quantile - half), last = ceil(n * quantile + half) + 1;
 	struct interval interval = {0, INFINITY};
 	double below = 0;
 
 	for (size_t i = 0; i < buckets->used; i++) {
-		double upto = below + (double)buckets->count[i];
+		double upto = below + scale * (double)buckets->count[i];
 		double lower = (double)hk_histogram_lower_ns(buckets->index[i]);
 		if (first >= 1 && first > below && first <= upto) {
 			interval.low = fmax(lower, (double)numbers->min_ns);
@@ -51,9 +63,9 @@ static struct interval quantile_interval(const struct hk_report_numbers *numbers
 static struct interval mean_interval(const struct hk_report_numbers *numbers)
 {
 	const struct hk_report_buckets *buckets = &numbers->buckets;
-	double n = (double)numbers->timed, mean = (double)numbers->mean_ns, squares = 0;
+	double n = effective_calls(numbers), mean = (double)numbers->mean_ns, squares = 0;
 
-	if (numbers->timed < 2) {
+	if (n < 2) {
 		return (struct interval){0, INFINITY};
 	}
 	for (size_t i = 0; i < buckets->used; i++) {
@@ -61,7 +73,7 @@ static struct interval mean_interval(const struct hk_report_numbers *numbers)
 				(double)hk_histogram_width_ns(buckets->index[i]) / 2;
 		squares += (double)buckets->count[i] * (middle - mean) * (middle - mean);
 	}
-	double half = Z_BOTH * sqrt(squares / (n - 1) / n);
+	double half = Z_BOTH * sqrt(squares / (double)numbers->weight / (n - 1));
 	return (struct interval){fmax(0, mean - half), mean + half};
 }
 

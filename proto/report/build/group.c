@@ -222,6 +222,7 @@ static int take_function(struct hk_group *group, const Hk__Function *from, unsig
 	    .numbers = {.calls = from->calls,
 			.errors = from->errors,
 			.timed = from->timed,
+			.weight = from->weight ? from->weight : from->timed,
 			.latency_ns = from->latency_ns,
 			.total_ns = from->total_ns,
 			.self_ns = from->self_ns,

@@ -33,21 +33,21 @@ static struct site *sites_new(const Hk__Process *process, uint32_t *ret_count)
 	return sites;
 }
 
-static uint64_t timed_of(const struct hk_columns_row *cell)
+static uint64_t counted_in(const struct hk_columns_row *cell)
 {
-	uint64_t timed = 0;
+	uint64_t counted = 0;
 
 	for (size_t i = 0; i < cell->buckets; i++) {
-		timed += cell->count[i];
+		counted += cell->count[i];
 	}
-	return timed;
+	return counted;
 }
 
 static void add(Hk__ProcessCalls *calls, struct site *site, const struct hk_columns_row *cell)
 {
 	struct hk_report_numbers numbers = {0};
 
-	hk_report_numbers_add_values(&numbers, cell, site->site, timed_of(cell));
+	hk_report_numbers_add_values(&numbers, cell, site->site, counted_in(cell));
 	calls->calls += numbers.calls;
 	calls->errors += numbers.errors;
 	calls->have_time |= numbers.have_total;

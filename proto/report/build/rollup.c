@@ -208,31 +208,31 @@ static void rank_end(struct hk_rollup_group *group, unsigned keys)
 	group->rank_before_ns = all;
 }
 
-/* Adds the histogram of CELL to that of GROUP; the calls that are in it. */
+/* Adds the histogram of CELL to that of GROUP; the calls that it counts. */
 static uint64_t add_histogram(struct hk_rollup_group *group, const struct hk_columns_row *cell)
 {
 	uint64_t *counts = group->histogram.bucket;
-	uint64_t timed = 0;
+	uint64_t counted = 0;
 
 	for (size_t i = 0; i < cell->buckets; i++) {
 		uint32_t bucket = cell->bucket[i];
 		if (bucket < HK_HISTOGRAM_BUCKETS) {
 			counts[bucket] += cell->count[i];
-			timed += cell->count[i];
+			counted += cell->count[i];
 		}
 	}
-	return timed;
+	return counted;
 }
 
 /* The same number, where nobody asks for the histogram: half of it need not be read. */
-static uint64_t count_timed(const struct hk_columns_row *cell)
+static uint64_t count_calls(const struct hk_columns_row *cell)
 {
-	uint64_t timed = 0;
+	uint64_t counted = 0;
 
 	for (size_t i = 0; i < cell->buckets; i++) {
-		timed += cell->count[i];
+		counted += cell->count[i];
 	}
-	return timed;
+	return counted;
 }
 
 static void add_cell(const struct folding *folding, struct slot *slot, int32_t rank,
@@ -244,10 +244,10 @@ static void add_cell(const struct folding *folding, struct slot *slot, int32_t r
 		rank_end(group, folding->keys);
 		group->rank = rank;
 	}
-	uint64_t timed =
-	    folding->request->no_histograms ? count_timed(cell) : add_histogram(group, cell);
+	uint64_t counted =
+	    folding->request->no_histograms ? count_calls(cell) : add_histogram(group, cell);
 	group->flags |= slot->site->flags;
-	hk_report_numbers_add_values(&group->numbers, cell, slot->site, timed);
+	hk_report_numbers_add_values(&group->numbers, cell, slot->site, counted);
 }
 
 /* ---- processes ---- */
@@ -451,6 +451,7 @@ static int set_message(struct hk_rollup_group *group, const Hk__SnapshotRequest 
 	message->calls = numbers->calls;
 	message->errors = numbers->errors;
 	message->timed = numbers->timed;
+	message->weight = numbers->weight;
 	message->latency_ns = numbers->latency_ns;
 	message->total_ns = numbers->total_ns;
 	message->self_ns = numbers->self_ns;

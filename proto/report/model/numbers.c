@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hooks/hook.h"
+#include "ring/sample.h"
 #include "sketch/histogram.h"
 
 /* What a cell holds as minimum before any call returned. */
@@ -97,15 +98,18 @@ static bool measures_bytes(const Hk__Site *site)
 
 void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
 				  const struct hk_columns_row *cell, const Hk__Site *site,
-				  uint64_t timed)
+				  uint64_t counted)
 {
+	uint64_t timed = hk_sample_timed(counted, cell->sampled);
 	bool instant = hk_meaning_is_instant(site->meaning);
 	bool untimed = instant || site->level == HK_LEVEL_COUNT || site->level == HK_LEVEL_OFF;
 	uint64_t total = cell->total_ns, self = cell->self_ns;
 	uint64_t outermost = cell->outermost_ns, bytes = cell->bytes;
 
 	numbers->timed = add_clamped(numbers->timed, timed);
-	numbers->latency_ns = add_clamped(numbers->latency_ns, cell->total_ns);
+	numbers->weight = add_clamped(numbers->weight, hk_sample_weighted(timed, cell->sampled));
+	numbers->latency_ns =
+	    add_clamped(numbers->latency_ns, hk_sample_weighted(cell->total_ns, cell->sampled_ns));
 	if (cell->sampled > 0 && timed < cell->calls) {
 		/* Calls timed before the level was lowered tell nothing of those after it. */
 		struct scale scale = {cell->calls - timed, cell->sampled};
@@ -139,14 +143,14 @@ int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const struct h
 			       const Hk__Site *site)
 {
 	size_t buckets = sound_buckets(cell->bucket, cell->buckets);
-	uint64_t timed = 0;
+	uint64_t counted = 0;
 
 	for (size_t i = 0; i < buckets; i++) {
-		timed = add_clamped(timed, cell->count[i]);
+		counted = add_clamped(counted, cell->count[i]);
 	}
 	int r = buckets_merge(&numbers->buckets, cell->bucket, cell->count, buckets);
 	if (r == 0) {
-		hk_report_numbers_add_values(numbers, cell, site, timed);
+		hk_report_numbers_add_values(numbers, cell, site, counted);
 	}
 	return r;
 }
@@ -168,6 +172,7 @@ int hk_report_numbers_add(struct hk_report_numbers *numbers, const struct hk_rep
 		extremes_add(numbers, from->min_ns, from->max_ns);
 	}
 	numbers->timed = add_clamped(numbers->timed, from->timed);
+	numbers->weight = add_clamped(numbers->weight, from->weight);
 	numbers->latency_ns = add_clamped(numbers->latency_ns, from->latency_ns);
 	numbers->have_total |= from->have_total;
 	numbers->have_bytes |= from->have_bytes;
@@ -195,10 +200,10 @@ static uint64_t quantile(const struct hk_report_numbers *numbers, double share)
 
 void hk_report_numbers_finish(struct hk_report_numbers *numbers)
 {
-	if (!numbers->have_latency || numbers->timed == 0) {
+	if (!numbers->have_latency || numbers->weight == 0) {
 		return;
 	}
-	numbers->mean_ns = numbers->latency_ns / numbers->timed;
+	numbers->mean_ns = numbers->latency_ns / numbers->weight;
 	numbers->p50_ns = quantile(numbers, 0.50);
 	numbers->p90_ns = quantile(numbers, 0.90);
 	numbers->p99_ns = quantile(numbers, 0.99);

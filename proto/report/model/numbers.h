@@ -14,10 +14,11 @@
 int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const struct hk_columns_row *cell,
 			       const Hk__Site *site);
 
-/* The same without the cell's buckets, in which TIMED calls are counted: the caller keeps those. */
+/* The same without the cell's buckets, whose counts are COUNTED together: the caller keeps those.
+ */
 void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
 				  const struct hk_columns_row *cell, const Hk__Site *site,
-				  uint64_t timed);
+				  uint64_t counted);
 
 /* Counts the calls of ascending buckets; those out of range and behind are left out. -ENOMEM. */
 int hk_report_numbers_add_buckets(struct hk_report_numbers *numbers, const uint32_t *bucket,

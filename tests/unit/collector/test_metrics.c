@@ -188,6 +188,35 @@ static void test_durations_are_counted_between_powers_of_two(void **state)
 	world_remove(&world);
 }
 
+/* Two calls of 1 s at level time; then one of 1 us at level sample, for 64. */
+static void test_samples_stand_for_calls_not_timed(void **state)
+{
+	struct world world;
+	struct maker maker;
+	const double wanted = 2 + 64e-6;
+	(void)state;
+	world_make(&world);
+	maker_init(&maker);
+	Hk__Cell *cell = rank_with(&maker, 0, "mpi", 1000000000, 2);
+	for (int i = 0; i < 64; i++) {
+		maker_call(cell, 1000);
+	}
+	cell->total_ns = cell->outermost_ns = 2000001000;
+	maker.samples = 1;
+	maker.samples_ns = 1000;
+	put_processes(&world, open_job(&world, "j"), &maker);
+	char *page = page_of(&world);
+	static const char *const sums[] = {"hook_call_duration_seconds_sum",
+					   "hook_busy_seconds_total",
+					   "hook_function_seconds_total"};
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
+		assert_float_equal(value_of(page, sums[i], "domain=\"mpi\""), wanted, 1e-9);
+	}
+	free(page);
+	maker_fini(&maker);
+	world_remove(&world);
+}
+
 static void test_rows_are_told_by_rank_role_and_domain(void **state)
 {
 	struct world world;
@@ -424,6 +453,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_durations_are_counted_between_powers_of_two),
+	    cmocka_unit_test(test_samples_stand_for_calls_not_timed),
 	    cmocka_unit_test(test_rows_are_told_by_rank_role_and_domain),
 	    cmocka_unit_test(test_names_that_look_alike_are_one_series),
 	    cmocka_unit_test(test_what_is_too_much_is_summed_up),

@@ -34,6 +34,7 @@ struct maker {
 	Hk__Job job;
 	struct maker_process *processes[MAKER_PROCESSES];
 	Hk__Process *process_list[MAKER_PROCESSES];
+	uint64_t samples, samples_ns; /* of the first cell of each process */
 };
 
 static inline void maker_init(struct maker *maker)
@@ -139,6 +140,19 @@ static inline struct hk_columns_row maker_row(const Hk__Cell *cell)
 	};
 }
 
+static inline void maker_samples(const struct maker *maker, Hk__Cells *cells)
+{
+	cells->n_sampled = cells->n_sampled_ns = cells->n_sampled_outermost_ns = cells->n_site;
+	cells->sampled = calloc(cells->n_site, sizeof(uint64_t));
+	cells->sampled_ns = calloc(cells->n_site, sizeof(uint64_t));
+	cells->sampled_outermost_ns = calloc(cells->n_site, sizeof(uint64_t));
+	if (!cells->sampled || !cells->sampled_ns || !cells->sampled_outermost_ns) {
+		abort();
+	}
+	cells->sampled[0] = maker->samples;
+	cells->sampled_ns[0] = cells->sampled_outermost_ns[0] = maker->samples_ns;
+}
+
 /* The snapshot, its cells as columns: as they are now. */
 static inline Hk__Snapshot *maker_snapshot(struct maker *maker)
 {
@@ -151,6 +165,9 @@ static inline Hk__Snapshot *maker_snapshot(struct maker *maker)
 		if (hk_columns_from_cells(process->old_cells, process->n_old_cells,
 					  &process->cells) < 0) {
 			abort();
+		}
+		if (maker->samples > 0) {
+			maker_samples(maker, process->cells);
 		}
 	}
 	return &maker->snapshot;

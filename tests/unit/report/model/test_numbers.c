@@ -98,9 +98,12 @@ static void test_samples_stand_for_calls_not_timed(void **state)
 	Hk__Cell *cell = maker_cell(process, "mpi", "f", "l", HK_LEVEL_SAMPLE);
 	maker_call(cell, 1000000);
 	maker_call(cell, 1000000);
-	maker_call(cell, 10);
-	maker_call(cell, 30);
+	for (int i = 0; i < 64; i++) { /* a sample counts as 64 calls */
+		maker_call(cell, 10);
+		maker_call(cell, 30);
+	}
 	cell->calls = 102;
+	cell->total_ns = cell->self_ns = cell->outermost_ns = 2000000 + 40;
 	cell->bytes = 2 * 4096 + 2 * 8;
 	struct hk_columns_row row = maker_row(cell);
 	row.sampled = 2;
@@ -115,6 +118,10 @@ static void test_samples_stand_for_calls_not_timed(void **state)
 		assert_int_equal(numbers.outermost_ns, 2000000 + 100 * 20);
 		assert_int_equal(numbers.bytes, 2 * 4096 + 100 * 8);
 		assert_true(numbers.estimated);
+		assert_int_equal(numbers.timed, 4);
+		hk_report_numbers_finish(&numbers);
+		assert_int_equal(numbers.p90_ns, 30);
+		assert_int_equal(numbers.mean_ns, (2000000 + 64 * 40) / (2 + 64 * 2));
 		hk_report_numbers_fini(&numbers);
 	}
 	maker_fini(&maker);
