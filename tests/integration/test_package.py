@@ -9,6 +9,7 @@ import subprocess
 from harness import TIMEOUT, Run, expect, expect_true, main
 
 COMMANDS = re.compile(r"^  ([a-z]+) ", re.MULTILINE)
+LINK = re.compile(r"\]\(([^):#]+)(?:#[^)]*)?\)")
 LIBRARY = "usr/lib/hooktrace/libhookagent.so"
 
 
@@ -74,6 +75,18 @@ def check_pages(run, root):
             expect_true(f"{name}: options of {shown!r}", options)
 
 
+def check_manual(root):
+    """The README and the pages of deploy/docs, with everything that they link to."""
+    base = os.path.join(root, "usr/share/doc/hooktrace")
+    pages = [os.path.join(base, "README.md"), *glob.glob(os.path.join(base, "deploy/docs/*.md"))]
+    expect_true(f"pages: {pages}", len(pages) > 10)
+    for page in pages:
+        with open(page, encoding="utf-8") as stream:
+            links = LINK.findall(stream.read())
+        missing = [link for link in links if not os.path.exists(os.path.join(os.path.dirname(page), link))]
+        expect(f"{page}: links to what is not installed", missing, [])
+
+
 def completes(run, root, line):
     """What bash offers at the end of LINE."""
     script = ('. "$1"; COMP_WORDS=($2); [ "${2% }" = "$2" ] || COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); '
@@ -100,6 +113,7 @@ def test(run: Run):
     expect_true(f"the agent in {sorted(files)}", LIBRARY in files)
     check_use(run, root)
     check_pages(run, root)
+    check_manual(root)
     check_completion(run, root)
     dpkg(run, root, "--remove", "hooktrace")
     dpkg(run, root, "--purge", "hooktrace")
