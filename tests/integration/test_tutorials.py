@@ -1,5 +1,7 @@
 #!/usr/bin/python3
-"""The tutorials of cli/tutorials: their commands run as they stand there, and what they say comes out does."""
+"""The tutorials of cli/tutorials: their commands run as they stand there, and what they say comes out does.
+
+test_manual.py does the same with the README and the pages of deploy/docs."""
 import glob
 import os
 import re
@@ -10,6 +12,8 @@ from harness import Failure, Run, expect_true, main
 HERE = os.path.dirname(os.path.abspath(__file__))
 TUTORIALS = os.path.join(HERE, "..", "..", "cli", "tutorials")
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# A collector that a block leaves in the background ends with the block.
+SHELL = "trap 'kill $(jobs -p) 2>/dev/null || :; wait || :' EXIT\n"
 UNITS = ("B", "KiB", "MiB", "GiB", "ms", "s")
 # What a rank is late by depends on what else the machine does.
 ATTEMPTS = 4
@@ -35,14 +39,14 @@ def pattern_of(line):
 
 def walk(run, path, directory):
     """Runs one tutorial from its beginning to its end; what it shows is looked for in all that came out since the commands before."""
-    environment = {"PATH": os.path.dirname(run.binary("hookcli")) + ":" + os.environ["PATH"]}
+    programs = [os.path.dirname(run.binary(name)) for name in ("hookcli", "hookcollector")]
+    environment = {"PATH": ":".join([*programs, os.environ["PATH"]])}
     with open(path, encoding="utf-8") as stream:
         blocks = BLOCK.findall(stream.read())
-    expect_true(f"{path}: blocks", len(blocks) >= 2)
     shown = ""
     for kind, text in blocks:
         if kind == "sh":
-            done = run.command("bash", "-e", "-c", text, cwd=directory, env=environment)
+            done = run.command("bash", "-e", "-c", SHELL + text, cwd=directory, env=environment)
             shown = done.stdout + done.stderr
             continue
         for line in text.splitlines():
@@ -54,6 +58,8 @@ def test(run: Run):
     tutorials = sorted(glob.glob(os.path.join(TUTORIALS, "[a-z]*.md")))
     expect_true("tutorials", len(tutorials) == 3)
     for path in tutorials:
+        with open(path, encoding="utf-8") as stream:
+            expect_true(f"{path}: blocks", len(BLOCK.findall(stream.read())) >= 2)
         for attempt in range(ATTEMPTS):
             directory = run.path(f"{os.path.basename(path)}-{attempt}")
             shutil.copytree(TUTORIALS, directory)
