@@ -281,6 +281,7 @@ static bool settle_job(struct hk_collector *collector, struct hk_job *job, int *
 	DL_FOREACH_SAFE(job->processes, process, next)
 	{
 		if (!process->reader) {
+			settled &= !hk_process_has_segment(process, hk_clock_monotonic_ns());
 			continue;
 		}
 		hk_process_check(process);

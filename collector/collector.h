@@ -50,6 +50,8 @@ struct hk_process {
 	struct hk_reader *reader; /* NULL once everything is kept elsewhere */
 	struct hk_spool *spool;
 	struct hk_ledger *ledger;
+	uint64_t refused_ns;	   /* monotonic: when its segment was last found and could not be
+				      taken up; 0: it was not */
 	int dirfd;		   /* of its run directory; the collector's */
 	int pidfd;		   /* -1: none */
 	bool foreign;		   /* another pid namespace: its pid means nothing here */

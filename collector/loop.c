@@ -163,7 +163,7 @@ static bool should_close(const struct hk_collector *collector, const struct hk_j
 {
 	const struct hk_process *process;
 	DL_FOREACH (job->processes, process) {
-		if (process->reader) {
+		if (hk_process_has_segment(process, now)) {
 			return false;
 		}
 	}

@@ -30,6 +30,7 @@
 
 #define NOTICE_KEPT_NS 60000000000u
 #define LATE_NS 60000000000u
+#define REFUSED_NS 5000000000u /* several scans */
 
 /* ---- what chunk writer and ledger ask ---- */
 
@@ -181,9 +182,15 @@ int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__P
 	process->stored_bytes = there ? (uint64_t)st.st_size : 0;
 	process->remote = process->foreign = state->node.len > 0;
 	process->gone = !process->remote || state->end;
+	process->job = job;
+	int r = hk_window_restore(process);
+	if (r < 0) {
+		process->state = NULL;
+		process_free(process);
+		return r;
+	}
 	job->ranked |= state->rank_known && state->role == HK__ROLE__ROLE_MAIN;
 	job_add(collector, job, process);
-	hk_window_restore(process);
 	return 0;
 }
 
@@ -390,6 +397,9 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	if (r < 0) {
 		process->reader = NULL; /* stays the caller's */
 		process_free(process);
+		if (old) {
+			old->refused_ns = hk_clock_monotonic_ns();
+		}
 		return r;
 	}
 	if (old) {
@@ -418,6 +428,12 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 		 job->state->id, state->rank, state->role);
 	*ret_process = process;
 	return 0;
+}
+
+bool hk_process_has_segment(const struct hk_process *process, uint64_t now_ns)
+{
+	return process->reader ||
+	       (process->refused_ns != 0 && now_ns - process->refused_ns < REFUSED_NS);
 }
 
 /* ---- ending ---- */

@@ -17,7 +17,7 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 		      struct hk_process **ret_process);
 
 /* Adds a process that only its frame tells of; takes over STATE on success. -EFBIG: too many;
- * -ENOMEM. */
+ * -ENOMEM; other -errno: its chunks cannot be read now. */
 int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__Process *state);
 
 /* Marks PROCESS as one whose end was not seen, at the time it was last read. NOTE says why, in
@@ -30,6 +30,9 @@ void hk_process_account(struct hk_process *process);
 
 /* Takes PROCESS out of everything and frees it; its segment stays. */
 void hk_process_forget(struct hk_collector *collector, struct hk_process *process);
+
+/* Whether PROCESS has a segment, taken up or, at the last scans until NOW_NS, not. */
+bool hk_process_has_segment(const struct hk_process *process, uint64_t now_ns);
 
 /* Looks whether the process still lives, sets `gone` and how it ended. */
 void hk_process_check(struct hk_process *process);

@@ -324,16 +324,17 @@ void hk_window_release(struct hk_collector *collector, struct hk_process *proces
 
 /* ---- after a restart ---- */
 
-void hk_window_restore(struct hk_process *process)
+int hk_window_restore(struct hk_process *process)
 {
 	struct hk_chunk_header header;
 	struct file file;
 	uint64_t offset, shed = 0, at_source = 0, elsewhere = 0, held = 0, records = 0;
-	if (file_open(process, &file) < 0) {
-		return;
+	int r = file_open(process, &file);
+	if (r < 0) {
+		return r == -ENOENT ? 0 : r;
 	}
 	struct hk_chunk_walk walk = HK_CHUNK_WALK(file.front.walk.fd);
-	while (hk_chunk_walk_next(&walk, &header, &offset) > 0) {
+	while ((r = hk_chunk_walk_next(&walk, &header, &offset)) > 0) {
 		bool is_shed = hk_chunk_is_shed(&header);
 		uint64_t lost = is_shed ? hk_chunk_shed_records(&header) : 0;
 		shed += lost;
@@ -343,6 +344,9 @@ void hk_window_restore(struct hk_process *process)
 		held += header.total_bytes;
 	}
 	file_close(&file);
+	if (r < 0 && r != -EPROTO) {
+		return r;
+	}
 	Hk__Process *state = process->state;
 	process->held_bytes = held;
 	process->file_records = records + shed + (process->remote ? 0 : elsewhere);
@@ -352,4 +356,5 @@ void hk_window_restore(struct hk_process *process)
 		state->records_elsewhere = elsewhere;
 		process->changed = true;
 	}
+	return 0;
 }

@@ -20,8 +20,9 @@ bool hk_window_slide(struct hk_collector *collector, struct hk_job *job);
 /* The root has the chunks of PROCESS up to NUMBER: they need not be here any more. */
 void hk_window_release(struct hk_collector *collector, struct hk_process *process, uint64_t number);
 
-/* What the file of a process without spool holds, and how much was given up of it. */
-void hk_window_restore(struct hk_process *process);
+/* Finds out what the file of a process without spool holds, nothing if there is none, and how much
+ * was given up of it. -errno: it cannot be read now. */
+int hk_window_restore(struct hk_process *process);
 
 /* Bytes that may be added to the chunks of JOB now. */
 uint64_t hk_window_room(const struct hk_collector *collector, const struct hk_job *job);
