@@ -248,7 +248,7 @@ static int report_result(const struct hk_timeline_result *result, const struct h
 	tell_clocks(job->snapshot->job);
 	tell_flows(&result->flows);
 	if (result->processes == result->unrecorded) {
-		hk_warning("no records: run with --level record to have a timeline");
+		hk_warning("no records: run with --level '*=record' to have a timeline");
 	} else if (result->calls == 0 && (part->from_ns > INT64_MIN || part->to_ns < INT64_MAX)) {
 		hk_warning("no call lies between --from and --to");
 	}

@@ -238,7 +238,7 @@ static int report_result(const struct hk_timeline_result *result, const struct h
 			   result->damaged);
 	}
 	if (result->processes == result->unrecorded) {
-		hk_warning("no records: run with --level record to have a log");
+		hk_warning("no records: run with --level '*=record' to have a log");
 	}
 	if (job->live) {
 		hk_warning("the job is still running: these are the calls stored so far; -f goes "

@@ -98,7 +98,20 @@ def check_follow(run):
     expect("following what has ended", run.cli("log", "-f", store).stdout, run.cli("log", store).stdout)
 
 
+def check_advice(run):
+    """Functions whose own level is time leave no records at --level record: the advice that is given works."""
+    def traced(name, level):
+        run.cli("run", "-q", "--store", run.path("advice"), "--job", name, "--level", level, "--", "cat", "/dev/null")
+        return run.path("advice", name)
+    store = traced("without", "record")
+    told = [run.cli("log", store).stderr, run.cli("export", "--format", "csv", store).stderr]
+    for text in told:
+        level = re.search(r"no records: run with --level '(.*)' to", text)
+        expect_true(f"the advice: {text!r}", level and parse(run.cli("log", traced(f"with-{told.index(text)}", level.group(1))).stdout))
+
+
 def test(run):
+    check_advice(run)
     check_stored(run)
     check_errors(run)
     check_pipe(run)
