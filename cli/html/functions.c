@@ -335,10 +335,11 @@ static int cells_write(const struct hk_report *report, struct hk_json *json)
 	return r;
 }
 
-/* Self and outermost time of a domain in each rank's main process. */
+/* Self and outermost time of a domain in each rank's main process, and outermost time of these and
+ * their helpers together. */
 struct domain {
 	const char *name;
-	uint64_t *self_ns, *outermost_ns;
+	uint64_t *self_ns, *outermost_ns, together_ns;
 };
 #define DOMAINS 64u /* more are not told apart; hooks files name a handful */
 
@@ -356,6 +357,7 @@ static void domain_write(const struct domain *domain, size_t ranks, struct hk_js
 		hk_json_uint(json, NULL, domain->outermost_ns[i]);
 	}
 	hk_json_close(json, ']');
+	hk_json_uint(json, "together_ns", domain->together_ns);
 	hk_json_close(json, '}');
 }
 
@@ -369,16 +371,20 @@ static int domains_sum(const struct hk_report *report, struct domain *domains, u
 	for (size_t i = 0; i < report->call_count && number >= 0; i++) {
 		const struct hk_report_call *call = &report->calls[i];
 		size_t column = column_of(report, call->rank);
-		if (strcmp(call->role, "main") != 0 || column >= ranks) {
+		if (strcmp(call->role, "launcher") == 0 || column >= ranks) {
 			continue;
 		}
 		number = hk_report_strings_ordinal(&strings, call->domain);
 		if (number == (int64_t)*ret_count && number < DOMAINS) {
 			domains[(*ret_count)++] =
 			    (struct domain){call->domain, room + 2 * (size_t)number * ranks,
-					    room + (2 * (size_t)number + 1) * ranks};
+					    room + (2 * (size_t)number + 1) * ranks, 0};
 		}
-		if (number >= 0 && number < DOMAINS) {
+		if (number < 0 || number >= DOMAINS) {
+			continue;
+		}
+		domains[number].together_ns += call->numbers.outermost_ns;
+		if (strcmp(call->role, "main") == 0) {
 			domains[number].self_ns[column] += call->numbers.self_ns;
 			domains[number].outermost_ns[column] += call->numbers.outermost_ns;
 		}

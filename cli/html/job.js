@@ -22,7 +22,7 @@ hk.job = (() => {
 
 	function share(domain) {
 		const one = data.domains.find((entry) => entry.domain === domain);
-		return one && data.wallAll > 0 ? one.outermost_ns.reduce((a, b) => a + b, 0) / data.wallAll : 0;
+		return one && data.wallAll > 0 ? one.together_ns / data.wallAll : 0;
 	}
 
 	function highest(kind) {
@@ -40,7 +40,7 @@ hk.job = (() => {
 				`${nodes} node${nodes > 1 ? "s" : ""}`)];
 		for (const { domain, title } of data.shares) {
 			if (share(domain) > 0 && list.length < 5) {
-				list.push(fact(title, format.percent(share(domain)), "of the ranks' time, with what it calls"));
+				list.push(fact(title, format.percent(share(domain)), `of the ranks' time, with what it calls${share(domain) > 1 ? "; threads and processes summed" : ""}`));
 			}
 		}
 		for (const [kind, title] of [["device", "Device peak"], ["heap", "Heap peak"]]) {

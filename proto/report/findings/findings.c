@@ -180,9 +180,11 @@ static void time_add(struct hk_findings *findings, const struct hk_report *repor
 
 	struct hk_domain shares[HK_DOMAINS_MAX];
 	size_t count = hk_domain_shares(shares);
+	bool summed = false;
 
 	for (size_t i = 0; i < count && used < sizeof(line); i++) {
 		double share = hk_domain_share_of(report, shares[i].name);
+		summed |= share > 1;
 		if (share > 0) {
 			used +=
 			    (size_t)snprintf(line + used, sizeof(line) - used, "%s%.1f %% in %s",
@@ -191,9 +193,9 @@ static void time_add(struct hk_findings *findings, const struct hk_report *repor
 	}
 	if (used > 0) {
 		hk_finding_add(findings, HK_TOPIC_TIME, HK_WEIGHT_FACT,
-			       "of the ranks' time %s, with what these call; the rest is the "
+			       "of the ranks' time %s, with what these call%s; the rest is the "
 			       "program's own, or was not hooked",
-			       line);
+			       line, summed ? " (threads and processes summed)" : "");
 	}
 	for (size_t i = 0; i < groups->count && !most; i++) {
 		const struct hk_group *group = &groups->groups[i];

@@ -7,7 +7,9 @@
 /* Wall time of all ranks together, in ns. */
 double hk_report_wall_ns(const struct hk_report *report);
 
-/* Mean share of the ranks' wall time that DOMAIN has, 0 to 1; 0 without wall time. */
+/* Time in calls of DOMAIN, summed over the threads of the ranks and their helpers, for each second
+ * of the ranks' wall time. Above 1 if several threads or processes spend it at the same time; 0
+ * without wall time. */
 double hk_domain_share_of(const struct hk_report *report, const char *domain);
 
 #endif

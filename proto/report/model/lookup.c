@@ -24,7 +24,7 @@ uint64_t hk_report_domain_ns(const struct hk_report *report, int32_t rank, const
 	for (size_t i = hk_report_first_call(report, rank);
 	     i < report->call_count && report->calls[i].rank == rank; i++) {
 		const struct hk_report_call *call = &report->calls[i];
-		if (strcmp(call->role, "main") == 0 && strcmp(call->domain, domain) == 0) {
+		if (strcmp(call->role, "launcher") != 0 && strcmp(call->domain, domain) == 0) {
 			sum += call->numbers.outermost_ns;
 		}
 	}

@@ -92,12 +92,15 @@ static void totals_write(const struct summary *summary)
 	fprintf(summary->output, "wall %s s", hk_quantity_seconds(text, wall));
 	struct hk_domain shares[HK_DOMAINS_MAX];
 	size_t share_count = hk_domain_shares(shares);
+	bool summed = false;
 	for (size_t i = 0; i < share_count; i++) {
 		double share = hk_domain_share_of(report, shares[i].name);
+		summed |= share > 1;
 		if (share > 0) {
 			fprintf(summary->output, "   %s %.1f %%", shares[i].title, 100 * share);
 		}
 	}
+	fputs(summed ? " (threads and processes summed)" : "", summary->output);
 	fprintf(summary->output, "   est. tracing cost %.2f %%   lost %" PRIu64,
 		all_wall > 0 ? 100 * (double)report->job.tracing_cost_ns / all_wall : 0,
 		report->job.lost_records);

@@ -152,6 +152,32 @@ static void test_mean_share_is_the_share_of_the_first_line(void **state)
 	maker_fini(&maker);
 }
 
+/* The main process spends 1 s of its 10 s in MPI, its helper 12 s in I/O on two threads. */
+static void test_helpers_are_in_the_first_line(void **state)
+{
+	struct maker maker;
+	struct hk_report *report;
+	(void)state;
+	fill(&maker, 1);
+	struct maker_process *helper =
+	    maker_process(&maker, 0, HK__ROLE__ROLE_HELPER, 5 * SECOND, 15 * SECOND);
+	Hk__Cell *cell = maker_cell(helper, "io", "write", "/bin/helper", HK_LEVEL_TIME);
+	maker_call(cell, 2 * SECOND);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
+	char *text = written(report, false);
+	assert_non_null(strstr(text, "MPI 10.0 %   I/O 20.0 %   est."));
+	free(text);
+	hk_report_free(report);
+	maker_call(cell, 5 * SECOND);
+	maker_call(cell, 5 * SECOND);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
+	text = written(report, false);
+	assert_non_null(strstr(text, "I/O 120.0 % (threads and processes summed)   est."));
+	free(text);
+	hk_report_free(report);
+	maker_fini(&maker);
+}
+
 static void test_why_records_were_not_stored_is_said(void **state)
 {
 	struct maker maker;
@@ -307,6 +333,7 @@ int main(void)
 	    cmocka_unit_test(test_summary_is_the_documented_screen),
 	    cmocka_unit_test(test_what_is_missing_is_said),
 	    cmocka_unit_test(test_a_runtime_linked_into_a_library_is_said),
+	    cmocka_unit_test(test_helpers_are_in_the_first_line),
 	    cmocka_unit_test(test_mean_share_is_the_share_of_the_first_line),
 	    cmocka_unit_test(test_why_records_were_not_stored_is_said),
 	    cmocka_unit_test(test_device_memory_has_a_column),
