@@ -4,18 +4,18 @@
 #include <sys/auxv.h>
 #include <time.h>
 
-#include "annotate.h"
+#include "agent/annotate.h"
+#include "agent/call/open.h"
+#include "agent/compat/compat.h"
+#include "agent/frame/state.h"
+#include "agent/hooks/hookset.h"
+#include "agent/patch/change.h"
+#include "agent/patch/patch.h"
+#include "agent/record/process.h"
+#include "agent/record/thread.h"
+#include "agent/wrap/sandbox.h"
 #include "base/clock.h"
 #include "base/identity.h"
-#include "compat/compat.h"
-#include "frame/open.h"
-#include "frame/state.h"
-#include "hookset.h"
-#include "patch/change.h"
-#include "patch/patch.h"
-#include "record/process.h"
-#include "record/sandbox.h"
-#include "record/thread.h"
 #include "ring/kernel.h"
 
 extern uint8_t hk_clock_by_call; /* frame/site.c */

@@ -1,19 +1,19 @@
 #define HOOKTRACE_AGENT
-#include "annotate.h"
+#include "agent/annotate.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
-#include "arena.h"
+#include "agent/call/leave.h"
+#include "agent/frame/hot.h"
+#include "agent/frame/site.h"
+#include "agent/frame/spare.h"
+#include "agent/hooktrace.h"
+#include "agent/memory/arena.h"
+#include "agent/object/loader.h"
+#include "agent/record/process.h"
+#include "agent/record/thread.h"
 #include "base/clock.h"
-#include "frame/call.h"
-#include "frame/hot.h"
-#include "frame/site.h"
-#include "frame/spare.h"
-#include "hooktrace.h"
-#include "patch/loader.h"
-#include "record/process.h"
-#include "record/thread.h"
 
 #define NAME_BYTES 128u
 #define NAMES_MAX 4096u

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "patch/object.h"
+#include "agent/object/object.h"
 
 /* From now on names become sites at LEVEL (enum hk_level). Once, at start. */
 void hk_annotate_start(uint8_t level);

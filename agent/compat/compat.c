@@ -1,15 +1,15 @@
-#include "compat/compat.h"
+#include "agent/compat/compat.h"
 
 #include <string.h>
 
-#include "compat/heap.h"
-#include "compat/line.h"
-#include "frame/arguments.h"
-#include "frame/hot.h"
-#include "frame/site.h"
-#include "frame/values.h"
+#include "agent/compat/heap.h"
+#include "agent/compat/line.h"
+#include "agent/frame/hot.h"
+#include "agent/frame/site.h"
+#include "agent/record/process.h"
+#include "agent/runtime/arguments.h"
+#include "agent/runtime/values.h"
 #include "hooks/arguments.h"
-#include "record/process.h"
 
 #define TEXT_BYTES 300
 #define LIBRARY_TEXT 128

@@ -6,7 +6,7 @@
 #ifndef HK_AGENT_COMPAT_COMPAT_H
 #define HK_AGENT_COMPAT_COMPAT_H
 
-#include "compat/settings.h"
+#include "agent/hooks/compat_settings.h"
 
 /* Whether some call may have to print something: then no call goes the short way. */
 extern bool hk_compat_prints;

@@ -1,9 +1,9 @@
-#include "compat/heap.h"
+#include "agent/compat/heap.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "arena.h"
+#include "agent/memory/arena.h"
 
 #define SLOTS (1u << 18) /* at most three quarters of them in use */
 #define ACCOUNTS 1024u

@@ -1,4 +1,4 @@
-#include "compat/line.h"
+#include "agent/compat/line.h"
 
 #include <errno.h>
 #include <fcntl.h>

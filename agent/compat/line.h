@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "compat/settings.h"
+#include "agent/hooks/compat_settings.h"
 
 #define HK_COMPAT_LINE_BYTES 1024
 

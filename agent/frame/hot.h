@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "frame/layout.h"
+#include "agent/record/layout.h"
 #include "hooks/hook.h"
 
 #define likely(condition) __builtin_expect(!!(condition), 1)

@@ -2,7 +2,7 @@
 #ifndef HK_AGENT_FRAME_MACROS_AARCH64_H
 #define HK_AGENT_FRAME_MACROS_AARCH64_H
 
-#include "frame/layout.h"
+#include "agent/record/layout.h"
 
 /* A field of struct hk_thread that a fork keeps, from HK_THREAD_APART on. */
 #define KEPT(field) ((field)-HK_THREAD_APART)

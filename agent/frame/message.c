@@ -1,7 +1,7 @@
-#include "frame/message.h"
+#include "agent/frame/message.h"
 
-#include "arena.h"
-#include "frame/values.h"
+#include "agent/memory/arena.h"
+#include "agent/runtime/values.h"
 
 /* The word of argument NUMBER of HOOK, and how it is widened; false where it is not in one word. */
 static bool word_of(const struct hk_hook *hook, uint8_t number, uint8_t *ret_word,

@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "frame/call.h"
-#include "frame/comms.h"
-#include "frame/hot.h"
-#include "frame/mpi.h"
+#include "agent/call/leave.h"
+#include "agent/frame/hot.h"
+#include "agent/runtime/comms.h"
+#include "agent/runtime/mpi.h"
 #include "hooks/hook.h"
 
 enum hk_message_bytes {

@@ -1,18 +1,18 @@
-#include "frame/site.h"
+#include "agent/frame/site.h"
 
 #include <stddef.h>
 
-#include "arena.h"
-#include "control.h"
-#include "frame/calibrate.h"
-#include "frame/hot.h"
-#include "frame/spare.h"
-#include "frame/values.h"
-#include "frame/work.h"
+#include "agent/call/calibrate.h"
+#include "agent/call/control.h"
+#include "agent/call/work.h"
+#include "agent/frame/hot.h"
+#include "agent/frame/spare.h"
+#include "agent/memory/arena.h"
+#include "agent/object/slot.h"
+#include "agent/patch/patch.h"
+#include "agent/record/process.h"
+#include "agent/runtime/values.h"
 #include "hooks/signature.h"
-#include "patch/patch.h"
-#include "patch/slot.h"
-#include "record/process.h"
 #include "ring/kernel.h"
 
 #define CHAINS HK_THUNKS

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/object/object.h"
 #include "hooks/hook.h"
-#include "patch/object.h"
 
 struct hk_site_request {
 	const struct hk_hook *hook;

@@ -1,13 +1,13 @@
-#include "frame/spare.h"
+#include "agent/frame/spare.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "arena.h"
-#include "control.h"
-#include "record/process.h"
-#include "record/thread.h"
+#include "agent/call/control.h"
+#include "agent/memory/arena.h"
+#include "agent/record/process.h"
+#include "agent/record/thread.h"
 
 static_assert(offsetof(struct hk_thread, spare_cells) == HK_THREAD_SPARE, "layout.h");
 static_assert(HK_SPARE_FIRST == HK_SITES_TIMED, "what readers know of it");

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "frame/calibrate.h"
-#include "frame/hot.h"
+#include "agent/call/calibrate.h"
+#include "agent/frame/hot.h"
 
 /* The site for calibration has a thunk and no number. */
 #define HK_SPARE_FIRST HK_CALIBRATION_SITE

@@ -1,10 +1,10 @@
-#include "frame/state.h"
+#include "agent/frame/state.h"
 
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
 
-#include "record/process.h"
+#include "agent/record/process.h"
 #include "ring/kernel.h"
 
 #if defined(__x86_64__)

@@ -9,7 +9,7 @@
  * Vector registers are never touched here or in the C code reached by the fast path (-mgeneral-regs-only); the slow path
  * saves them all. r10 and r11 are free: a lazily bound PLT call clobbers them too.
  */
-#include "frame/layout.h"
+#include "agent/record/layout.h"
 
 #if defined(__x86_64__)
 

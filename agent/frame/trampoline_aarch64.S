@@ -10,10 +10,10 @@
  *   which is not every one, and no call pays for asking.
  * - Every place that is reached by an indirect jump begins with `bti c`, a hint that older processors ignore.
  */
-#include "frame/layout.h"
+#include "agent/record/layout.h"
 
 #if defined(__aarch64__)
-#include "frame/macros_aarch64.h"
+#include "agent/frame/macros_aarch64.h"
 
 	.text
 

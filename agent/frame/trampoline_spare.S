@@ -1,7 +1,7 @@
 /* trampoline_spare.S: the spare thunks (x86-64, System V). They count and jump, and that is all: no frame, so that nothing of
  * ours is on the stack and no unwinder has to know of them. r10 and r11 are free, as in every thunk.
  */
-#include "frame/layout.h"
+#include "agent/record/layout.h"
 
 #if defined(__x86_64__)
 

@@ -9,7 +9,7 @@
  *
  * The unwinder finds the caller from the place itself: by the word that leads from a place to its entry of hk_callers.
  */
-#include "frame/layout.h"
+#include "agent/record/layout.h"
 
 #if defined(__x86_64__)
 

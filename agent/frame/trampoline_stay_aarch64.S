@@ -5,10 +5,10 @@
  *   the unwinder finds the place. A function that signs it leaves the signature in what the unwinder reads: only 48 bits count.
  * - The arguments x0 to x8 are never moved.
  */
-#include "frame/layout.h"
+#include "agent/record/layout.h"
 
 #if defined(__aarch64__)
-#include "frame/macros_aarch64.h"
+#include "agent/frame/macros_aarch64.h"
 
 /* A field of the newest kept call, from HK_THREAD_KEPT on. */
 #define ENTRY(field) ((field) + HK_KEPT_FRAME)

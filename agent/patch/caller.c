@@ -1,4 +1,4 @@
-#include "patch/caller.h"
+#include "agent/patch/caller.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "patch/object.h"
+#include "agent/object/object.h"
 
 /* Whether calls that the object at PATH makes are the program's. FROM: the pattern of HOOK_FROM or
  * NULL, by which a user asks for objects that otherwise do not count. */

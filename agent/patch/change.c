@@ -1,4 +1,4 @@
-#include "patch/change.h"
+#include "agent/patch/change.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -6,11 +6,11 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "arena.h"
-#include "patch/constant.h"
-#include "patch/find.h"
-#include "patch/object.h"
-#include "patch/patch.h"
+#include "agent/memory/arena.h"
+#include "agent/object/find.h"
+#include "agent/object/object.h"
+#include "agent/patch/constant.h"
+#include "agent/patch/patch.h"
 
 #define LIBRARIES 16u
 #define OPEN_FOR_LIBC ((int)0x80000000) /* __RTLD_DLOPEN */

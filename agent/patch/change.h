@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "hookset.h"
+#include "agent/hooks/hookset.h"
 
 /* Opens the libraries that SET's lines name, and writes to TEXT of SIZE bytes, for people, what is
  * changed and what cannot be; empty: nothing. */

@@ -1,4 +1,4 @@
-#include "patch/constant.h"
+#include "agent/patch/constant.h"
 
 	.bss
 	.globl	hk_constant_values

@@ -1,4 +1,4 @@
-#include "patch/entry.h"
+#include "agent/patch/entry.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "patch/pointer.h"
+#include "agent/wrap/pointer.h"
 
 #define WRAPPERS 8u /* drivers and runtimes, in one process */
 

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "patch/object.h"
+#include "agent/object/object.h"
 
 /* Whether functions called NAME need such a wrapper. */
 bool hk_entry_named(const char *name);

@@ -1,4 +1,4 @@
-#include "patch/escaped.h"
+#include "agent/patch/escaped.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

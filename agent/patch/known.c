@@ -1,8 +1,8 @@
-#include "patch/known.h"
+#include "agent/patch/known.h"
 
 #include <string.h>
 
-#include "arena.h"
+#include "agent/memory/arena.h"
 
 #define ROOM_FIRST 128u
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "patch/object.h"
+#include "agent/object/object.h"
 #include "ring/segment.h"
 
 struct hk_known {

@@ -4,7 +4,7 @@
  * since dlopen takes it inside its own lock while a scan never takes that one, no order of locks
  * exists to be broken.
  */
-#include "patch/patch.h"
+#include "agent/patch/patch.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -14,25 +14,25 @@
 #include <string.h>
 #include <time.h>
 
-#include "annotate.h"
-#include "arena.h"
-#include "frame/site.h"
-#include "frame/state.h"
+#include "agent/annotate.h"
+#include "agent/frame/site.h"
+#include "agent/frame/state.h"
+#include "agent/memory/arena.h"
+#include "agent/object/loaded.h"
+#include "agent/object/loader.h"
+#include "agent/object/namespace.h"
+#include "agent/object/object.h"
+#include "agent/object/program.h"
+#include "agent/object/slot.h"
+#include "agent/patch/caller.h"
+#include "agent/patch/change.h"
+#include "agent/patch/entry.h"
+#include "agent/patch/escaped.h"
+#include "agent/patch/known.h"
+#include "agent/record/process.h"
+#include "agent/wrap/dl.h"
+#include "agent/wrap/pointer.h"
 #include "hooks/pattern.h"
-#include "patch/caller.h"
-#include "patch/change.h"
-#include "patch/dl.h"
-#include "patch/entry.h"
-#include "patch/escaped.h"
-#include "patch/known.h"
-#include "patch/loaded.h"
-#include "patch/loader.h"
-#include "patch/namespace.h"
-#include "patch/object.h"
-#include "patch/pointer.h"
-#include "patch/program.h"
-#include "patch/slot.h"
-#include "record/process.h"
 #include "ring/kernel.h"
 
 #define CANDIDATES_FIRST 256u

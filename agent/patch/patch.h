@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "hookset.h"
-#include "patch/object.h"
+#include "agent/hooks/hookset.h"
+#include "agent/object/object.h"
 
 /* Remembers SET (kept by reference) and makes the first scan. */
 void hk_patch_start(const struct hk_hookset *set);

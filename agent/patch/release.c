@@ -1,9 +1,9 @@
-#include "patch/release.h"
+#include "agent/patch/release.h"
 
-#include "frame/site.h"
-#include "patch/loader.h"
-#include "patch/object.h"
-#include "patch/slot.h"
+#include "agent/frame/site.h"
+#include "agent/object/loader.h"
+#include "agent/object/object.h"
+#include "agent/object/slot.h"
 
 static int release(struct dl_phdr_info *info, size_t size, void *data)
 {

@@ -1,4 +1,4 @@
-#include "record/image.h"
+#include "agent/record/image.h"
 
 #include <fcntl.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "record/process.h"
+#include "agent/record/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,13 +11,13 @@
 #include <sys/statfs.h>
 #include <sys/utsname.h>
 
-#include "arena.h"
+#include "agent/memory/arena.h"
+#include "agent/record/image.h"
+#include "agent/record/thread_pool.h"
+#include "agent/record/untraced.h"
 #include "base/clock.h"
 #include "base/identity.h"
 #include "base/rundir.h"
-#include "record/image.h"
-#include "record/memory.h"
-#include "record/untraced.h"
 #include "ring/kernel.h"
 
 #define DEFAULT_SEGMENT_BYTES (64u << 20)

@@ -1,18 +1,18 @@
-#include "record/thread.h"
+#include "agent/record/thread.h"
 
 #include <pthread.h>
 #include <stddef.h>
 
+#include "agent/call/calibrate.h"
+#include "agent/call/kept.h"
+#include "agent/call/open.h"
+#include "agent/frame/hot.h"
+#include "agent/frame/site.h"
+#include "agent/object/find.h"
+#include "agent/patch/release.h"
+#include "agent/record/process.h"
+#include "agent/record/thread_pool.h"
 #include "base/clock.h"
-#include "frame/calibrate.h"
-#include "frame/hot.h"
-#include "frame/kept.h"
-#include "frame/open.h"
-#include "frame/site.h"
-#include "patch/find.h"
-#include "patch/release.h"
-#include "record/memory.h"
-#include "record/process.h"
 #include "ring/kernel.h"
 
 /* pthread_key destructors run up to four rounds; the last one sees what other destructors still

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "frame/layout.h"
-#include "frame/usual.h"
+#include "agent/record/layout.h"
+#include "agent/record/usual.h"
 #include "ring/chain.h"
 #include "ring/segment.h"
 

@@ -1,4 +1,4 @@
-#include "record/untraced.h"
+#include "agent/record/untraced.h"
 
 struct hk_untraced *hk_untraced_enter(struct hk_segment_header *ancestor,
 				      const struct hk_segment_header *process, int error)

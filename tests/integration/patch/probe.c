@@ -9,16 +9,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "annotate.h"
-#include "frame/site.h"
-#include "frame/state.h"
-#include "patch/find.h"
-#include "patch/patch.h"
-#include "patch/slot.h"
-#include "record/departure.h"
-#include "record/memory.h"
-#include "record/process.h"
-#include "record/thread.h"
+#include "agent/annotate.h"
+#include "agent/frame/site.h"
+#include "agent/frame/state.h"
+#include "agent/object/find.h"
+#include "agent/object/slot.h"
+#include "agent/patch/patch.h"
+#include "agent/record/process.h"
+#include "agent/record/thread.h"
+#include "agent/record/thread_pool.h"
+#include "agent/wrap/departure.h"
 
 #define SITES 256
 #define THUNK_BYTES 16

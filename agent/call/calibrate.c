@@ -1,0 +1,194 @@
+#include "agent/call/calibrate.h"
+
+#include "agent/frame/hot.h"
+#include "agent/record/process.h"
+#include "agent/runtime/values.h"
+#include "base/clock.h"
+
+#define CALLS 24u
+#define BATCHES 4
+#define WORK 60u /* dependent multiplications between two calls: more than 100 ns */
+
+extern const char hk_thunks[]; /* trampoline.S */
+
+static const struct hk_hook nothing = {.flags = HK_HOOK_DESCRIBED};
+static const struct hk_hook undescribed = {.stack_words = HK_HOOK_STACK_UNKNOWN};
+/* Like a message of MPI: three values in registers, one product, and a rule of errors. */
+static const struct hk_hook message = {
+    .flags = HK_HOOK_DESCRIBED,
+    .error = HK_ERROR_NONZERO,
+    .arg_count = 3,
+    .args = {{.type = HK_TYPE_INT, .index = 0},
+	     {.type = HK_TYPE_INT, .index = 1},
+	     {.type = HK_TYPE_INT, .index = 2}},
+    .value_count = 4,
+    .values = {{HK_KEY_BYTES,
+		2,
+		{{.kind = HK_FACTOR_ARG, .arg = 0}, {.kind = HK_FACTOR_CONST, .constant = 4}}},
+	       {HK_KEY_PEER, 1, {{.kind = HK_FACTOR_ARG, .arg = 0}}},
+	       {HK_KEY_TAG, 1, {{.kind = HK_FACTOR_ARG, .arg = 1}}},
+	       {HK_KEY_COUNT, 1, {{.kind = HK_FACTOR_ARG, .arg = 2}}}},
+};
+static struct hk_cell cell;
+
+/* Returns 0, which is no error. */
+static __attribute__((noinline)) int do_nothing(void)
+{
+	int zero = 0;
+	__asm__ volatile("" : "+r"(zero));
+	return zero;
+}
+
+/* Nanoseconds of CALLS calls, the best of a few batches: an interrupt is no cost of ours. Half of
+ * the calls follow each other at once, half have work between them, beside which part of what a
+ * call costs is done. */
+static uint64_t time_batch(int (*function)(void))
+{
+	uint64_t best = ~0ULL;
+	for (int batch = 0; batch < BATCHES; batch++) {
+		uint64_t start = hk_clock_ticks(hk_process.tsc), work = start;
+		for (uint32_t i = 0; i < CALLS / 2; i++) {
+			function();
+		}
+		for (uint32_t i = 0; i < CALLS / 2; i++) {
+			function();
+			for (uint32_t k = 0; k < WORK; k++) {
+				work *= 0x9e3779b97f4a7c15ULL;
+				__asm__ volatile("" : "+r"(work));
+			}
+		}
+		uint64_t ticks = hk_clock_ticks(hk_process.tsc) - start;
+		best = ticks < best ? ticks : best;
+	}
+	return hk_clock_ticks_to_ns(best, hk_process.tick_ns_q32);
+}
+
+static int (*thunk(void))(void)
+{
+	return (int (*)(void))(uintptr_t)(hk_thunks +
+					  (uint64_t)HK_CALIBRATION_SITE * HK_THUNK_BYTES);
+}
+
+/* Picoseconds that the thunk adds to one call as HOT is now. */
+static uint64_t measure(void)
+{
+	uint64_t hooked = time_batch(thunk()), plain = time_batch(do_nothing);
+	return hooked > plain ? (hooked - plain) * 1000 / CALLS : 0;
+}
+
+/* At level time, by the way out WAY_OUT. */
+static uint64_t measure_time(struct hk_site_hot *hot, uint8_t way_out, uint64_t *ret_floor_ns)
+{
+	hot->exit = way_out;
+	cell.min_ns = ~0ULL;
+	uint64_t cost = measure();
+	*ret_floor_ns = cell.min_ns;
+	return cost;
+}
+
+static uint64_t measure_count(struct hk_site_hot *hot)
+{
+	hot->control = HK_CONTROL_LIGHT;
+	uint64_t cost = measure();
+	hot->control = HK_CONTROL_FRAME;
+	return cost;
+}
+
+/* At level record as HOOK says, into a page that is nobody's: what the collector reads has none of
+ * these. */
+static uint64_t measure_record(struct hk_site_hot *hot, struct hk_thread *thread,
+			       const struct hk_hook *hook)
+{
+	static uint64_t page[HK_BLOCK_BYTES / sizeof(uint64_t)];
+	struct hk_chain_end kept = thread->chain[HK_STREAM_CALLS];
+	struct hk_chain unused = {0};
+	thread->chain[HK_STREAM_CALLS] = (struct hk_chain_end){0};
+	hk_chain_extend(&thread->chain[HK_STREAM_CALLS], &unused, (struct hk_page *)(void *)page,
+			0);
+	hot->level = HK_LEVEL_RECORD;
+	hot->hook = hook;
+	hk_values_prepare(hot);
+	uint64_t cost = measure();
+	thread->chain[HK_STREAM_CALLS] = kept;
+	return cost;
+}
+
+/* The records find no page; what is lost is counted in a slot that is nobody's. The nested stream:
+ * no usual record of another thread asks whether its pool is empty. */
+static uint64_t measure_lost(struct hk_site_hot *hot, struct hk_thread *thread)
+{
+	static struct hk_thread_slot aside;
+	struct hk_thread_slot *slot = thread->slot;
+	struct hk_chain_end kept = thread->chain[HK_STREAM_NESTED];
+	uint64_t dry_until = hk_thread_dry_until[HK_STREAM_NESTED];
+	thread->chain[HK_STREAM_NESTED] = (struct hk_chain_end){0};
+	thread->slot = &aside;
+	hk_thread_dry_until[HK_STREAM_NESTED] = INT64_MAX;
+	hot->stream = HK_STREAM_NESTED;
+	hot->hook = &nothing;
+	hk_values_prepare(hot);
+	uint64_t cost = measure();
+	hk_thread_dry_until[HK_STREAM_NESTED] = dry_until;
+	thread->slot = slot;
+	thread->chain[HK_STREAM_NESTED] = kept;
+	return cost;
+}
+
+static uint32_t more_than(uint64_t cost_ps, uint64_t least_ps)
+{
+	uint64_t more = cost_ps > least_ps ? cost_ps - least_ps : 0;
+	return more < UINT32_MAX ? (uint32_t)more : UINT32_MAX;
+}
+
+/* After level time: what HEADER has so far is of that. */
+static void measure_records(struct hk_site_hot *hot, struct hk_thread *thread,
+			    struct hk_segment_header *header)
+{
+	uint64_t record = measure_record(hot, thread, &nothing);
+	header->record_cost_ps = (uint32_t)record;
+	header->value_extra_ps =
+	    more_than(measure_record(hot, thread, &message), record) / message.value_count;
+	hot->stack_words |= HK_STACK_WORDS_STAY;
+	hot->control = HK_CONTROL_STAY;
+	uint64_t stay = measure_record(hot, thread, &undescribed);
+	header->copy_extra_ps = more_than(stay, record + header->ordered_extra_ps);
+	hot->control = HK_CONTROL_FRAME;
+	hot->stack_words &= (uint8_t)~HK_STACK_WORDS_STAY;
+	header->lost_extra_ps = more_than(measure_lost(hot, thread), header->call_cost_ps);
+}
+
+void hk_calibrate(struct hk_thread *thread, uint32_t octave, struct hk_segment_header *header)
+{
+	struct hk_site_hot *hot = &hk_hot[HK_CALIBRATION_SITE];
+	if (!octave) {
+		return;
+	}
+	/* Meanwhile the thread hears of no new levels: its calls would go to look for them. */
+	static _Atomic uint32_t quiet;
+	const _Atomic uint32_t *generation = thread->generation;
+	atomic_store(&quiet, thread->generation_seen);
+	thread->generation = &quiet;
+	*hot = (struct hk_site_hot){.original = (void *)do_nothing,
+				    .index = HK_CALIBRATION_SITE,
+				    .level = HK_LEVEL_TIME,
+				    .hook = &nothing};
+	hk_values_prepare(hot);
+	for (uint32_t i = 0; i < HK_OCTAVES; i++) {
+		cell.octave[i] = octave;
+	}
+	thread->cells[HK_CALIBRATION_SITE] = &cell;
+	uint64_t unordered, ordered = 0;
+	if (hk_process.tsc) {
+		uint64_t in_order = measure_time(hot, HK_EXIT_ORDERED, &ordered);
+		header->call_cost_ps = measure_time(hot, HK_EXIT_UNORDERED, &unordered);
+		header->ordered_extra_ps = more_than(in_order, header->call_cost_ps);
+	} else {
+		hot->stack_words = HK_STACK_WORDS_CLOCK;
+		header->call_cost_ps = measure_time(hot, HK_EXIT_BY_CALL, &unordered);
+	}
+	header->short_floor_ns = (uint32_t)(unordered & 0xffff) | (uint32_t)(ordered & 0xffff)
+								      << 16;
+	header->count_cost_ps = (uint32_t)measure_count(hot);
+	measure_records(hot, thread, header);
+	thread->generation = generation;
+}

@@ -1,0 +1,32 @@
+/* control.h: the levels that a collector gives while the process runs (ring/segment.h: rules,
+ * ceilings, HK_SEGMENT_OFF).
+ *
+ * The collector raises the segment's generation after it wrote; the next hooked call of whatever
+ * thread and level comes here. A site that goes off keeps its thunk, which then only jumps on: that
+ * is how it comes back.
+ */
+#ifndef HK_AGENT_CALL_CONTROL_H
+#define HK_AGENT_CALL_CONTROL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The segment's generation as last heeded; while it is not the segment's, calls of sites that
+ * are off come to hk_control_poll. Read by the trampoline. */
+extern uint32_t hk_generation_seen;
+
+/* GENERATION is new: puts in force what was published, and looks for new objects. Takes the process
+ * lock and the loader's; with signals blocked and hk_inside set. False: the lock was not to be had,
+ * and the next call is to try again. */
+bool hk_control_heed(uint32_t generation);
+
+/* The same for a call of a site that is off. Called with all registers saved; the arguments mean
+ * nothing. */
+int hk_control_poll(void *unused, void *none);
+
+/* The level of a site that would have LEVEL without the rules in force; *pinned becomes 1 where the
+ * user gave it. Under the process lock. */
+uint8_t hk_control_level(const char *provider, const char *function, uint8_t level,
+			 uint8_t *pinned);
+
+#endif

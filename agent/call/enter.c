@@ -1,0 +1,93 @@
+/* The way in, when something is missing. */
+#include <errno.h>
+
+#include "agent/call/control.h"
+#include "agent/call/leave.h"
+#include "agent/call/open.h"
+#include "agent/frame/hot.h"
+#include "agent/patch/patch.h"
+#include "agent/record/process.h"
+#include "agent/record/thread.h"
+
+static bool prepare(struct hk_call *call, struct hk_site_hot *site)
+{
+	struct hk_thread *thread = hk_thread_current;
+	bool first = !thread->ready;
+	hk_process_go_on(thread);
+	if (first) {
+		thread = hk_thread_enter();
+		if (!thread) {
+			return false;
+		}
+	}
+	uint64_t frame = (uint64_t)&call->caller_frame;
+	uint32_t generation = atomic_load_explicit(thread->generation, memory_order_acquire);
+	if (frame >= thread->inner || (thread->depth && generation != thread->generation_seen)) {
+		/* Now and then in any case: calls may have ended on other threads. */
+		hk_open_heal(thread, call);
+		hk_patch_look(); /* for slots that they left to the loader */
+	}
+	if (first || generation != thread->generation_seen) {
+		bool heeded = hk_control_heed(generation);
+		thread->generation_seen = heeded ? generation : generation - 1;
+		if (!heeded) {
+			return false; /* the way in would come back at once, as long as that lasts
+				       */
+		}
+	}
+	if (!thread->cells[site->index]) {
+		thread->cells[site->index] = hk_thread_cell(thread, site->index);
+	}
+	return thread->cells[site->index] != NULL;
+}
+
+/* Whether a call without a frame can be kept. One in the midst of so many is counted and no more.
+ */
+static bool has_room(const struct hk_call *call, const struct hk_site_hot *site)
+{
+	struct hk_thread *thread = hk_thread_current;
+	bool room = hk_open_make_room(thread, (uint64_t)&call->caller_frame);
+	if (!room) {
+		thread->cells[site->index]->calls++; /* signals are blocked */
+		thread->slot->calls_untimed++;
+	}
+	return room;
+}
+
+int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
+{
+	if (!hk_process.on && !hk_process_forked()) {
+		return 0; /* a child that got no segment */
+	}
+	if (hk_inside == 2) {
+		hk_open_end_asking((uint64_t)&call->caller_frame);
+	}
+	if (hk_inside) {
+		if (hk_inside == 1) {
+			hk_process_untracked(); /* a signal handler came while the agent was busy */
+		}
+		return 0;
+	}
+	struct hk_thread *thread = hk_thread_current;
+	bool lacks = !thread->ready || !thread->cells[site->index];
+	if (lacks && hk_thread_refused() && !hk_process_forked()) {
+		hk_process_untracked();
+		return 0;
+	}
+	/* A handler that jumped out of here would leave this thread inside for ever. */
+	uint64_t signals = hk_process_block_signals();
+	hk_inside = 1;
+	int saved_errno = errno;
+	bool ready = prepare(call, site), room = true;
+	if (!ready) {
+		hk_process_untracked();
+	} else if (site->stack_words & HK_STACK_WORDS_STAY) {
+		room = has_room(call, site);
+	}
+	/* It may be off since a moment ago. */
+	bool wanted = __atomic_load_n(&site->control, __ATOMIC_RELAXED) != HK_CONTROL_PASS;
+	errno = saved_errno;
+	hk_inside = 0;
+	hk_process_restore_signals(signals);
+	return ready && room && wanted;
+}

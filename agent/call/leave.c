@@ -1,0 +1,589 @@
+#include "agent/call/leave.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "agent/call/append.h"
+#include "agent/call/control.h"
+#include "agent/call/count.h"
+#include "agent/call/open.h"
+#include "agent/call/work.h"
+#include "agent/compat/compat.h"
+#include "agent/frame/hot.h"
+#include "agent/frame/message.h"
+#include "agent/frame/site.h"
+#include "agent/frame/state.h"
+#include "agent/patch/patch.h"
+#include "agent/record/process.h"
+#include "agent/record/thread.h"
+#include "agent/runtime/arguments.h"
+#include "agent/runtime/comms.h"
+#include "agent/runtime/values.h"
+#include "base/clock.h"
+#include "ring/sample.h"
+
+#define CALL_OFFSET(field) ((int)offsetof(struct hk_call, field) - HK_CALL_BYTES)
+static_assert(offsetof(struct hk_call, caller_frame) == HK_CALL_BYTES, "layout.h");
+static_assert(CALL_OFFSET(integer) == HK_CALL_INTEGER, "layout.h");
+static_assert(CALL_OFFSET(result) == HK_CALL_RESULT, "layout.h");
+static_assert(CALL_OFFSET(result2) == HK_CALL_RESULT2, "layout.h");
+static_assert(CALL_OFFSET(thread) == HK_CALL_THREAD, "layout.h");
+static_assert(CALL_OFFSET(cell) == HK_CALL_CELL, "layout.h");
+static_assert(CALL_OFFSET(site) == HK_CALL_SITE, "layout.h");
+static_assert(CALL_OFFSET(start_ticks) == HK_CALL_START, "layout.h");
+static_assert(CALL_OFFSET(scratch) == HK_CALL_SCRATCH, "layout.h");
+static_assert(CALL_OFFSET(child_ns) == HK_CALL_CHILD, "layout.h");
+static_assert(CALL_OFFSET(domains) == HK_CALL_DOMAINS, "layout.h");
+static_assert(CALL_OFFSET(inner) == HK_CALL_OUTER, "layout.h");
+static_assert(CALL_OFFSET(depth) == HK_CALL_DEPTH, "layout.h");
+#if defined(__aarch64__)
+static_assert(CALL_OFFSET(indirect) == HK_CALL_INDIRECT, "layout.h");
+#endif
+static_assert(HK_FRAME_BYTES % 16 == 0, "stack alignment");
+static_assert(offsetof(struct hk_cell, total_ns) == HK_CELL_TOTAL, "layout.h");
+static_assert(offsetof(struct hk_cell, self_ns) == HK_CELL_SELF, "layout.h");
+static_assert(offsetof(struct hk_cell, outermost_ns) == HK_CELL_OUTERMOST, "layout.h");
+static_assert(offsetof(struct hk_cell, min_ns) == HK_CELL_MIN, "layout.h");
+static_assert(offsetof(struct hk_cell, max_ns) == HK_CELL_MAX, "layout.h");
+static_assert(offsetof(struct hk_cell, octave) == HK_CELL_OCTAVE, "layout.h");
+static_assert(offsetof(struct hk_chain_end, cursor) == HK_CHAIN_CURSOR, "layout.h");
+static_assert(offsetof(struct hk_chain_end, end) == HK_CHAIN_END, "layout.h");
+static_assert(offsetof(struct hk_chain_end, page) == HK_CHAIN_PAGE, "layout.h");
+static_assert(sizeof(struct hk_chain_end) == 24, "leave_call");
+static_assert(offsetof(struct hk_page, written) == HK_PAGE_WRITTEN, "layout.h");
+static_assert(offsetof(struct hk_page, body) == HK_PAGE_BODY, "layout.h");
+static_assert(HK_OPEN_CALLS == 16 && HK_OCTAVE_BUCKETS == 32, "leave_call");
+#if defined(__x86_64__)
+static_assert(HK_CLOCK_TICK_SHIFT == 1, "leave_call");
+#endif
+
+/* Octaves of durations below the escape of 32 bits; a mask that keeps the look-up of any other
+ * inside the table. */
+#define HK_OCTAVES_FAST 32u
+
+/* Fetches, for writing, the lines a chain reaches some records later. The collector read them last:
+ * a store would wait until its copies are gone. Faults nowhere, not even past the segment. */
+static inline void fetch_ahead(const uint64_t *room)
+{
+	const uint64_t *ahead = room + HK_RECORDS_AHEAD_WORDS;
+#if defined(__x86_64__)
+	/* the builtin needs a processor option for this; where the instruction is missing it does
+	 * nothing */
+	__asm__ volatile("prefetchw %0" : : "m"(*ahead));
+#else
+	__builtin_prefetch(ahead, 1);
+#endif
+}
+
+/* ---- the slow ways out, all through hk_state_saved ---- */
+
+static int make_octave(void *cell, void *octave)
+{
+	uint64_t signals = hk_process_block_signals();
+	hk_inside = 1;
+	uint32_t offset = hk_thread_octave(cell, (uint32_t)(uintptr_t)octave);
+	hk_inside = 0;
+	hk_process_restore_signals(signals);
+	return (int)offset;
+}
+
+static int rearm(void *index, void *return_address)
+{
+	if (hk_inside) {
+		hk_patch_revisit();
+		return 0;
+	}
+	uint64_t signals = hk_process_block_signals();
+	hk_inside = 1;
+	hk_site_rearm((uint32_t)(uintptr_t)index, (uintptr_t)return_address);
+	hk_inside = 0;
+	hk_process_restore_signals(signals);
+	return 0;
+}
+
+/* ---- the way out ---- */
+
+/* Whether the call failed; asks errno where the result does not tell. */
+static bool failed(const struct hk_call *call)
+{
+	const struct hk_hook *hook = call->site->hook;
+	if (!hk_values_suspect(call)) {
+		return false;
+	}
+	if (hook->error == HK_ERROR_NONZERO) {
+		return hk_values_failed(call);
+	}
+	if (hook->error == HK_ERROR_ERRNO) {
+		bool wide = hook->result == HK_TYPE_LONG;
+		int reason = errno;
+		return (!wide || (int64_t)call->result == -1) && reason != EAGAIN &&
+		       reason != EINPROGRESS && reason != EINTR;
+	}
+	return true;
+}
+
+/* Whether CALL is not part of another one of its domain. */
+static inline bool is_outermost(const struct hk_call *call)
+{
+	return !(call->domains & call->site->domain);
+}
+
+static inline void count_totals(const struct hk_thread *thread, const struct hk_call *call,
+				uint64_t ns, bool outermost)
+{
+	struct hk_cell *cell = call->cell;
+	uint64_t callees = thread->child_ns;
+	hk_count_add(&cell->total_ns, ns);
+	if (likely(ns > callees)) {
+		hk_count_add(&cell->self_ns, ns - callees);
+	}
+	if (likely(outermost)) {
+		hk_count_add(&cell->outermost_ns, ns);
+	}
+}
+
+static inline uint64_t *bucket_of(const struct hk_thread *thread, uint32_t offset, uint32_t bucket)
+{
+	return (uint64_t *)(void *)(thread->segment + offset) + bucket;
+}
+
+static inline void restore(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+{
+	thread->child_ns = call->child_ns + ns;
+	thread->domains = call->domains;
+	thread->inner = call->inner;
+	thread->depth = call->depth;
+	if (unlikely(call->depth >= HK_OPEN_CALLS)) {
+		/* Another call's place before. */
+		hk_open_unknown(&thread->slot->open[call->depth % HK_OPEN_CALLS]);
+	}
+	atomic_store_explicit(&thread->slot->depth, call->depth, memory_order_relaxed);
+}
+
+static inline bool is_innermost(const struct hk_thread *thread, const struct hk_call *call)
+{
+	return thread->inner == (uint64_t)&call->caller_frame;
+}
+
+/* Of a call that did not fail. read() and its like answer -1. Returns how many it counted. */
+static inline uint64_t count_bytes(const struct hk_call *call, const uint64_t *values)
+{
+	uint8_t at = call->site->bytes;
+	if (at == HK_HOOK_VALUES || (int64_t)values[at] <= 0) {
+		return 0;
+	}
+	hk_count_add(&call->cell->bytes, values[at]);
+	return values[at];
+}
+
+static void count_sample(const struct hk_thread *thread, const struct hk_call *call, uint64_t ns,
+			 uint64_t bytes)
+{
+	struct hk_cell *cell = call->cell;
+	uint64_t callees = thread->child_ns;
+	hk_count_add(&cell->sampled, 1);
+	hk_count_add(&cell->sampled_ns, ns);
+	hk_count_add(&cell->sampled_self_ns, ns > callees ? ns - callees : 0);
+	if (!(call->domains & call->site->domain)) {
+		hk_count_add(&cell->sampled_outermost_ns, ns);
+	}
+	hk_count_add(&cell->sampled_bytes, bytes);
+}
+
+static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint64_t ns, bool sample)
+{
+	hk_count_raise(&cell->max_ns, ns);
+	hk_count_lower(&cell->min_ns, ns);
+	uint32_t index = hk_histogram_index(ns);
+	uint32_t octave = index / HK_OCTAVE_BUCKETS;
+	uint32_t offset = cell->octave[octave];
+	if (!offset && hk_state_may_save()) {
+		offset = (uint32_t)hk_state_saved(make_octave, cell, (void *)(uintptr_t)octave);
+	}
+	if (offset) { /* else no room: the totals still hold */
+		hk_count_add(bucket_of(thread, offset, index % HK_OCTAVE_BUCKETS),
+			     sample ? HK_SAMPLE_WEIGHT : 1);
+	}
+}
+
+/* The level of arguments: the record is as long as what there is to keep behind the values. */
+static void record_arguments(struct hk_thread *thread, struct hk_call *call, uint64_t ns,
+			     enum hk_record_kind kind, struct hk_payload *payload)
+{
+	payload->count = call->site->payload;
+	hk_arguments_keep(call, payload);
+	hk_append_record(thread, call, ns, kind, payload->words, payload->count);
+}
+
+void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns)
+{
+	const struct hk_site_hot *site = call->site;
+	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
+	struct hk_payload payload;
+	uint64_t *values = payload.words, bytes = 0;
+	bool sampled = site->level == HK_LEVEL_SAMPLE;
+	count_totals(thread, call, ns, is_outermost(call));
+	count_duration(thread, call->cell, ns, sampled);
+	enum hk_record_kind kind = HK_RECORD_CALL;
+	if (failed(call)) {
+		kind = HK_RECORD_FAILED;
+		hk_count_add(&call->cell->errors, 1);
+	}
+	if (flags & HK_HOT_VALUES) {
+		hk_values_read(call, values);
+		bytes = hk_values_failed(call) ? 0 : count_bytes(call, values);
+	}
+	if (sampled) { /* no short way out is for these: hk_values_flags */
+		count_sample(thread, call, ns, bytes);
+	}
+	if (hk_compat_prints && hk_state_has_bytes(HK_COMPAT_STACK_BYTES)) {
+		struct hk_compat_call told = {ns, flags & HK_HOT_VALUES ? values : NULL};
+		hk_state_saved(hk_compat_print, call, &told);
+	}
+	if (flags & HK_HOT_ARGUMENTS) {
+		record_arguments(thread, call, ns, kind, &payload);
+	} else if (flags & HK_HOT_RECORD) {
+		hk_append_record(thread, call, ns, kind, values, site->payload);
+	}
+}
+
+/* Every call can leave this way; most take the short one below. */
+static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
+{
+	struct hk_thread *thread = call->thread;
+	const struct hk_site_hot *site = call->site;
+	bool usual = is_innermost(thread, call) || hk_open_close(call);
+	ns = ns > HK_CALL_ABSURD_NS ? 0 : ns;
+	if (site->level == HK_LEVEL_COUNT) {
+		/* Here only to be set up: not measured, and its callees are its caller's. */
+		ns = thread->child_ns;
+	} else {
+		hk_call_measure(thread, call, ns);
+	}
+	if (hk_work_is_end(call) && hk_work_begin(thread, call, ns)) {
+		hk_work_settle(thread, call, ns);
+	}
+	if (site->hook->meaning == HK_MEANING_COMM) {
+		hk_comms_forget_roots();
+	}
+	if (site->flags & HK_HOT_LAZY) {
+		hk_state_saved(rearm, (void *)(uintptr_t)site->index, (void *)call->return_address);
+	}
+	if (usual) {
+		restore(thread, call, ns);
+	}
+}
+
+/* ---- calls that were left ---- */
+
+/* Whether the last record of the call's chain is the call's own: a handler may have jumped away
+ * after it was published and before the call was closed. */
+static bool is_recorded(const struct hk_thread *thread, const struct hk_site_hot *site,
+			uint64_t start_ticks)
+{
+	const struct hk_chain_end *chain = &thread->chain[site->stream];
+	/* One more for a long duration; with arguments, any number. */
+	for (uint64_t payload = site->payload; payload <= HK_RECORD_WORDS_MAX; payload++) {
+		size_t words = HK_RECORD_HEADER_WORDS + payload;
+		if (!chain->page || (size_t)(chain->cursor - chain->page->body) < words) {
+			continue;
+		}
+		const uint64_t *last = chain->cursor - words;
+		if (last[0] == start_ticks && last[1] >> HK_RECORD_WORDS_SHIFT == payload &&
+		    (last[1] >> HK_RECORD_SITE_SHIFT & (HK_SITES_MAX - 1)) == site->index) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A call that will never return to us gets its record now; its values are not known and read as 0.
+ */
+static void record_left(struct hk_thread *thread, const struct hk_open_call *open)
+{
+	static const uint64_t unknown[HK_HOOK_VALUES];
+	uint32_t site = open->site;
+	if (site >= HK_THUNKS || !(hk_hot[site].flags & HK_HOT_RECORD) ||
+	    is_recorded(thread, &hk_hot[site], open->start_ticks)) {
+		return;
+	}
+	/* No more of it is looked at; clearing it all may be a call of memset. */
+	struct hk_call left;
+	left.site = &hk_hot[site];
+	left.start_ticks = open->start_ticks;
+	left.depth = 0;
+	uint64_t ticks = hk_process_ticks() - left.start_ticks;
+	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
+	/* The slow path is gated while it runs, but taking a page is safe here: no lock is held. */
+	uint32_t inside = hk_inside;
+	hk_inside = 0;
+	hk_append_record(thread, &left, ns > HK_CALL_ABSURD_NS ? 0 : ns, HK_RECORD_UNWOUND, unknown,
+			 left.site->payload);
+	hk_inside = inside;
+}
+
+void hk_call_left(struct hk_thread *thread, const struct hk_open_call *open)
+{
+	uint32_t site = open->site;
+	if (site < HK_THUNKS && (hk_hot[site].flags & HK_HOT_LAZY)) {
+		/* Its first call may have left the slot to the loader. */
+		hk_state_saved(rearm, (void *)(uintptr_t)site, NULL);
+	}
+	record_left(thread, open);
+}
+
+/* ---- ranges and instants ---- */
+
+void hk_call_begin_range(struct hk_call *call, struct hk_range *range)
+{
+	struct hk_thread *thread = call->thread;
+	range->start_ticks = call->start_ticks;
+	range->child_ns = thread->child_ns;
+	range->domains = thread->domains;
+	thread->child_ns = 0;
+	thread->domains |= call->site->domain;
+	hk_count_add(&call->cell->calls, 1);
+}
+
+void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range)
+{
+	struct hk_call call = {.thread = thread,
+			       .site = &hk_hot[range->site],
+			       .cell = thread->cells[range->site],
+			       .start_ticks = range->start_ticks,
+			       .child_ns = range->child_ns,
+			       .domains = range->domains,
+			       .depth = thread->depth};
+	uint64_t ticks = hk_process_ticks() - range->start_ticks;
+	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
+	ns = ns > HK_CALL_ABSURD_NS ? 0 : ns;
+	if (call.site->level > HK_LEVEL_COUNT) {
+		count_totals(thread, &call, ns, is_outermost(&call));
+		count_duration(thread, call.cell, ns, false);
+	}
+	if (call.site->flags & HK_HOT_RECORD) {
+		hk_append_record(thread, &call, ns, HK_RECORD_CALL, NULL, 0);
+	}
+	thread->child_ns = range->child_ns + ns;
+	thread->domains = range->domains;
+}
+
+void hk_call_note_instant(struct hk_call *call, const uint64_t *value)
+{
+	hk_count_add(&call->cell->calls, 1);
+	if (call->site->flags & HK_HOT_RECORD) {
+		hk_append_record(call->thread, call, 0, HK_RECORD_CALL, value, call->site->payload);
+	}
+}
+
+/* ---- the usual way out ---- */
+
+/* The page has no room. */
+static __attribute__((noinline)) void record_slowly(struct hk_thread *thread,
+						    const struct hk_call *call, uint64_t ns,
+						    const uint64_t *values)
+{
+	const struct hk_site_hot *site = call->site;
+	if ((int64_t)(call->start_ticks - hk_thread_dry_until[site->stream]) < 0) {
+		hk_count_add((uint64_t *)&thread->slot->chain[site->stream].lost, 1);
+	} else {
+		hk_append_record(thread, call, ns, HK_RECORD_CALL, values, site->payload);
+	}
+}
+
+/* Where the call's record goes; NULL: the page has no room for it. No handler's record is being
+ * written, and from here to end_record handlers leave none in the chain. */
+static inline uint64_t *begin_record(struct hk_thread *thread, const struct hk_call *call)
+{
+	const struct hk_site_hot *site = call->site;
+	const struct hk_chain_end *chain = &thread->chain[site->stream];
+	thread->busy = call->depth + 1;
+	atomic_signal_fence(memory_order_seq_cst); /* before the end of the chain is read */
+	uint64_t *room = chain->cursor;
+	if (unlikely(room + HK_RECORD_HEADER_WORDS + site->payload > chain->end)) {
+		thread->busy = 0;
+		return NULL;
+	}
+	fetch_ahead(room);
+	return room;
+}
+
+/* Publishes the record at ROOM, which has its values. */
+static inline void end_record(struct hk_thread *thread, const struct hk_call *call, uint64_t ns,
+			      uint64_t *room)
+{
+	const struct hk_site_hot *site = call->site;
+	room[0] = call->start_ticks;
+	room[1] = site->word1 | ns;
+	hk_chain_publish(&thread->chain[site->stream],
+			 room + HK_RECORD_HEADER_WORDS + site->payload);
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->busy = 0;
+}
+
+static inline void read_plain(const struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
+{
+	for (uint32_t i = 0; i < call->site->payload; i++) {
+		values[i] = hk_values_plain(call, call->site->word[i]);
+	}
+}
+
+/* All values are plain. */
+static inline void record_usual(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+{
+	uint64_t space[HK_HOOK_VALUES], *room = begin_record(thread, call);
+	read_plain(call, room ? room + HK_RECORD_HEADER_WORDS : space);
+	if (likely(room)) {
+		end_record(thread, call, ns, room);
+	} else {
+		record_slowly(thread, call, ns, space);
+	}
+}
+
+static inline struct hk_result result_of(const struct hk_call *call)
+{
+	return (struct hk_result){call->result, call->result2};
+}
+
+static __attribute__((noinline)) struct hk_result leave_slowly(struct hk_call *call, uint64_t ns)
+{
+	leave(call, ns);
+	return result_of(call);
+}
+
+static __attribute__((noinline)) struct hk_result leave_unready(struct hk_call *call,
+								uint64_t end_ticks)
+{
+	/* Not measured; or begun before a fork, and the child keeps out of its parent's books; or
+	 * begun on another thread. */
+	if (call->thread && call->thread != hk_thread_current) {
+		hk_open_leave_elsewhere(call, end_ticks);
+	}
+	return result_of(call);
+}
+
+static __attribute__((noinline)) struct hk_result settle(struct hk_call *call, uint64_t ns)
+{
+	hk_work_settle(call->thread, call, ns);
+	return result_of(call);
+}
+
+/* The statistics of a call whose values and record are settled, and the work that it WORKS after.
+ */
+static inline __attribute__((always_inline)) struct hk_result
+finish(struct hk_call *call, uint64_t ns, uint64_t *bucket, bool outermost, bool works)
+{
+	struct hk_thread *thread = call->thread;
+	count_totals(thread, call, ns, outermost);
+	hk_count_add(bucket, 1);
+	bool settles = likely(works) && hk_work_begin(thread, call, ns);
+	restore(thread, call, ns);
+	return unlikely(settles) ? settle(call, ns) : result_of(call);
+}
+
+/* Any call that comes here. */
+static __attribute__((noinline)) struct hk_result leave_evaluated(struct hk_call *call, uint64_t ns,
+								  uint64_t *bucket)
+{
+	struct hk_thread *thread = call->thread;
+	uint8_t flags = __atomic_load_n(&call->site->flags, __ATOMIC_RELAXED);
+	if (hk_values_suspect(call)) {
+		return leave_slowly(call, ns);
+	}
+	uint64_t *room = flags & HK_HOT_RECORD ? begin_record(thread, call) : NULL;
+	uint64_t space[HK_HOOK_VALUES], *values = room ? room + HK_RECORD_HEADER_WORDS : space;
+	if (flags & HK_HOT_VALUES) {
+		if (flags & HK_HOT_SIMPLE) {
+			read_plain(call, values);
+		} else if (!hk_values_known(call, values)) {
+			thread->busy = 0;
+			return leave_slowly(call, ns);
+		}
+		count_bytes(call, values);
+	}
+	if (room) {
+		end_record(thread, call, ns, room);
+	} else if (flags & HK_HOT_RECORD) {
+		record_slowly(thread, call, ns, values);
+	}
+	return finish(call, ns, bucket, is_outermost(call), hk_work_is_end(call));
+}
+
+/* A message at level record. */
+static __attribute__((noinline)) struct hk_result
+leave_message(struct hk_call *call, uint64_t ns, uint64_t *bucket, uint64_t comm, uint64_t bytes)
+{
+	struct hk_thread *thread = call->thread;
+	const struct hk_site_hot *site = call->site;
+	bool outermost = is_outermost(call);
+	uint64_t *room = begin_record(thread, call);
+	if (unlikely(!room)) {
+		return leave_evaluated(call, ns, bucket);
+	}
+	hk_message_write(call, site->message, comm, bytes, room + HK_RECORD_HEADER_WORDS);
+	end_record(thread, call, ns, room);
+	hk_count_add(&call->cell->bytes, (int64_t)bytes > 0 ? bytes : 0);
+	return finish(call, ns, bucket, outermost,
+		      outermost && (site->stack_words & HK_STACK_WORDS_WORK));
+}
+
+/* The short way of a call whose values are not plain, or whose result may say that it failed. Like
+ * hk_call_leave it calls nothing but at its end. */
+struct hk_result hk_call_leave_described(struct hk_call *call, uint64_t ns, uint64_t *bucket)
+{
+	const struct hk_site_hot *site = call->site;
+	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
+	uint64_t comm, bytes;
+	if (likely(site->message && (flags & HK_HOT_RECORD) && !(uint32_t)call->result &&
+		   hk_message_look(call, site->message, &comm, &bytes))) {
+		return leave_message(call, ns, bucket, comm, bytes);
+	}
+	return leave_evaluated(call, ns, bucket);
+}
+
+static inline bool is_described(uint8_t flags)
+{
+	return (flags & (HK_HOT_UNUSUAL | HK_HOT_QUICK | HK_HOT_LAZY)) ==
+	       (HK_HOT_UNUSUAL | HK_HOT_QUICK);
+}
+
+/* The short way: no new octave, extreme or error, nothing to ask MPI. It checks before it writes
+ * and calls nothing, so that the compiler needs no register saved. */
+struct hk_result hk_call_leave(struct hk_call *call, uint64_t end_ticks)
+{
+	struct hk_thread *thread = call->thread;
+	const struct hk_site_hot *site = call->site;
+	struct hk_cell *cell = call->cell;
+	call->scratch = end_ticks;
+	if (unlikely(thread != hk_thread_current || !thread->ready)) {
+		return leave_unready(call, end_ticks);
+	}
+	/* The upper half of one multiplication; a clock that went back gives a huge number and the
+	 * long way. */
+	uint64_t scaled = (end_ticks - call->start_ticks) << HK_CLOCK_TICK_SHIFT;
+	uint64_t ns = (uint64_t)(((unsigned __int128)scaled * thread->tick_ns_scaled) >> 64);
+	/* hk_histogram_index, cut so that the octave is known first */
+	uint32_t shift = 58u - (uint32_t)__builtin_clzll(ns | HK_OCTAVE_BUCKETS);
+	uint32_t offset = cell->octave[(shift + (ns >= HK_OCTAVE_BUCKETS)) % HK_OCTAVES_FAST];
+	uint32_t bucket = (uint32_t)(ns >> shift) % HK_OCTAVE_BUCKETS;
+	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
+	if (unlikely(!offset || ns > cell->max_ns || ns < cell->min_ns || thread->busy ||
+		     !is_innermost(thread, call) || ns >= HK_DURATION_ESCAPE)) {
+		return leave_slowly(call, ns);
+	}
+	if (flags & (HK_HOT_UNUSUAL | HK_HOT_NULL)) {
+		if (is_described(flags)) {
+			return hk_call_leave_described(call, ns, bucket_of(thread, offset, bucket));
+		}
+		if ((flags & HK_HOT_UNUSUAL) || !call->result) {
+			return leave_slowly(call, ns);
+		}
+	}
+	count_totals(thread, call, ns, is_outermost(call));
+	hk_count_add(bucket_of(thread, offset, bucket), 1);
+	if (likely(flags & HK_HOT_RECORD)) {
+		record_usual(thread, call, ns);
+	}
+	restore(thread, call, ns);
+	return result_of(call);
+}

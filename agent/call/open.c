@@ -1,0 +1,281 @@
+#include "agent/call/open.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+
+#include "agent/call/kept.h"
+#include "agent/frame/hot.h"
+#include "agent/frame/state.h"
+#include "agent/record/process.h"
+#include "base/clock.h"
+#include "ring/kernel.h"
+
+/* Frames farther apart than this are on different stacks. In units of 16 bytes, as all here. */
+#define SAME_STACK (1 << (HK_STACK_SHIFT - 4))
+
+/* No frame is there, and it is above none: the call whose frame lies next to it takes the long way
+ * out. */
+#define BESIDE 8u
+
+enum where {
+	LEFT,  /* at or below where the thread is now, on the same stack, or on one that ended */
+	OPEN,  /* above it on the same stack */
+	APART, /* on another one: a fiber's or an interrupted one; it may well come back */
+};
+
+struct view {
+	uint32_t here;
+	uint32_t alternate, alternate_size; /* the signal stack, size 0: none */
+	bool on_alternate;
+};
+
+static bool is_alternate(const struct view *view, uint32_t frame)
+{
+	return frame - view->alternate < view->alternate_size;
+}
+
+static struct view look_from(uint64_t frame)
+{
+	struct view view = {.here = (uint32_t)(frame >> 4)};
+	stack_t stack;
+	/* In a sandbox, which may not be asked, stacks are told apart by their distance alone. */
+	if (!hk_process.sealed && hk_kernel(SYS_sigaltstack, 0, &stack, 0, 0, 0, 0) == 0 &&
+	    !(stack.ss_flags & SS_DISABLE)) {
+		view.alternate = (uint32_t)((uintptr_t)stack.ss_sp >> 4);
+		view.alternate_size = (uint32_t)(stack.ss_size >> 4);
+	}
+	view.on_alternate = is_alternate(&view, view.here);
+	return view;
+}
+
+static enum where locate(const struct view *view, uint32_t frame)
+{
+	if (is_alternate(view, frame) != view->on_alternate) {
+		return view->on_alternate ? APART : LEFT;
+	}
+	int32_t below = (int32_t)(view->here - frame);
+	if (below >= SAME_STACK || below <= -SAME_STACK) {
+		return APART;
+	}
+	return below < 0 ? OPEN : LEFT;
+}
+
+static struct hk_open_call *entry(const struct hk_thread *thread, uint32_t at)
+{
+	return &thread->slot->open[at % HK_OPEN_CALLS];
+}
+
+static uint32_t oldest_known(const struct hk_thread *thread)
+{
+	return thread->depth > HK_OPEN_CALLS ? thread->depth - HK_OPEN_CALLS : 0;
+}
+
+static void move(struct hk_open_call *to, const struct hk_open_call *from)
+{
+	to->site = from->site;
+	to->frame = from->frame;
+	to->start_ticks = from->start_ticks;
+}
+
+static uint64_t domains_of(const struct hk_thread *thread, uint32_t oldest)
+{
+	uint64_t domains = 0;
+	for (uint32_t at = oldest; at < thread->depth; at++) {
+		uint32_t site = entry(thread, at)->site;
+		domains |= site < HK_THUNKS ? hk_hot[site].domain : 0;
+	}
+	for (uint32_t i = 0; i < thread->range_depth && i < HK_RANGES; i++) {
+		uint32_t site = thread->ranges[i].site;
+		domains |= site < HK_THUNKS ? hk_hot[site].domain : 0;
+	}
+	return domains;
+}
+
+/* Forgets what was left, and keeps the others in their order. The calls that are kept hold, from
+ * when they began, what is no longer so: `inner` is the frame of none of them, and so all of them
+ * come to hk_open_close. */
+static void keep_open(struct hk_thread *thread, const struct view *view, uint64_t frame)
+{
+	uint32_t oldest = oldest_known(thread), kept = oldest;
+	uint64_t inner = ~0ULL;
+	for (uint32_t at = oldest; at < thread->depth; at++) {
+		const struct hk_open_call *open = entry(thread, at);
+		enum where where = locate(view, open->frame);
+		if (open->site >= HK_THUNKS || where == LEFT) {
+			continue;
+		}
+		int64_t above = (int32_t)(open->frame - view->here);
+		inner = where == OPEN ? frame + (uint64_t)(above * 16) - BESIDE : ~0ULL;
+		if (kept != at) {
+			move(entry(thread, kept), open);
+		}
+		kept++;
+	}
+	for (uint32_t at = kept; at < thread->depth; at++) {
+		hk_open_unknown(entry(thread, at));
+	}
+	thread->depth = kept;
+	thread->inner = inner;
+	/* A handler jumped out of them while they wrote their records: nobody will finish those. */
+	thread->busy = thread->busy > kept ? 0 : thread->busy;
+	thread->nested_busy = thread->nested_busy > kept ? 0 : thread->nested_busy;
+	thread->domains = domains_of(thread, oldest);
+	atomic_store_explicit(&thread->slot->depth, kept, memory_order_relaxed);
+}
+
+/* The ends of what was left, innermost first. */
+static void leave_below(struct hk_thread *thread, const struct view *view, uint32_t from)
+{
+	for (uint32_t at = thread->depth; at > from; at--) {
+		struct hk_open_call *open = entry(thread, at - 1);
+		if (open->site < HK_THUNKS && locate(view, open->frame) == LEFT) {
+			hk_call_left(thread, open);
+		}
+	}
+}
+
+/* Where the thread is in CALL. A call that jumped to CALL at its end has the same frame and is
+ * open: CALL counts as one unit below it. */
+static uint64_t place_of(const struct hk_call *call)
+{
+	return (uint64_t)&call->caller_frame - (hk_kept_is_place(call->return_address) ? 16 : 0);
+}
+
+void hk_open_heal(struct hk_thread *thread, const struct hk_call *call)
+{
+	uint64_t frame = (uint64_t)&call->caller_frame, place = place_of(call);
+	struct view view = look_from(place);
+	leave_below(thread, &view, oldest_known(thread));
+	keep_open(thread, &view, place);
+	if (thread->inner == frame - BESIDE) {
+		thread->inner = frame + BESIDE; /* CALL begins below it */
+	}
+}
+
+static enum hk_kept_fate fate(const void *view, uint64_t frame)
+{
+	enum where where = locate(view, (uint32_t)(frame >> 4));
+	return where == OPEN ? HK_KEPT_OPEN : where == LEFT ? HK_KEPT_LEFT : HK_KEPT_APART;
+}
+
+bool hk_open_make_room(struct hk_thread *thread, uint64_t frame)
+{
+	struct view view = look_from(frame);
+	bool room = thread->kept != thread->kept_end || hk_kept_make_room(thread, fate, &view);
+	thread->crowded = room ? 0 : HK_KEPT_CROWD;
+	return room;
+}
+
+void hk_open_end_asking(uint64_t frame)
+{
+	struct hk_thread *thread = hk_thread_current;
+	struct view view = look_from(frame);
+	if (thread->asking && locate(&view, (uint32_t)(thread->asking >> 4)) == LEFT) {
+		thread->asking = 0;
+		thread->countdown = 1;
+		thread->ready = 1;
+		hk_inside = 0;
+	}
+}
+
+bool hk_open_close(const struct hk_call *call)
+{
+	struct hk_thread *thread = call->thread;
+	uint64_t place = place_of(call);
+	uint32_t frame = (uint32_t)((uint64_t)&call->caller_frame >> 4);
+	struct view view = look_from(place);
+	uint32_t oldest = oldest_known(thread), at = thread->depth;
+	while (at > oldest && (entry(thread, at - 1)->frame != frame ||
+			       entry(thread, at - 1)->site != call->site->index)) {
+		at--;
+	}
+	bool known = at > oldest;
+	leave_below(thread, &view, at);
+	if (known) {
+		hk_open_unknown(entry(thread, at - 1));
+	}
+	keep_open(thread, &view, place);
+	/* Too deep to be known: everything known lay below it, and was left. */
+	bool deeper = !known && call->depth < oldest && thread->depth == oldest;
+	return deeper || (known && at - 1 == call->depth && thread->depth == call->depth);
+}
+
+/* Takes CALL out of what the thread it began on has open, while that goes on; its next call will
+ * look, as if the collector had something to say. */
+static void forget(const struct hk_call *call)
+{
+	uint64_t frame = (uint64_t)&call->caller_frame;
+	uint64_t mine = frame << 28 | call->site->index; /* as trampoline.S writes it */
+	struct hk_thread *from = call->thread;
+	for (uint32_t at = 0; at < HK_OPEN_CALLS; at++) {
+		uint64_t *word = (uint64_t *)(void *)&from->slot->open[at], seen = mine;
+		if (__atomic_compare_exchange_n(word, &seen, HK_OPEN_UNKNOWN, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			uint32_t never = atomic_load(from->generation) - 1;
+			__atomic_store_n(&from->generation_seen, never, __ATOMIC_RELAXED);
+			return;
+		}
+	}
+}
+
+/* Gives CALL a place in the books of the thread it returned on. */
+static int adopt(void *returned, void *unused)
+{
+	(void)unused;
+	struct hk_call *call = returned;
+	uint64_t signals = hk_process_block_signals();
+	hk_inside = 1;
+	int saved_errno = errno;
+	struct hk_thread *thread = hk_thread_current->ready ? hk_thread_current : hk_thread_enter();
+	uint32_t site = call->site->index;
+	if (thread && !thread->cells[site]) {
+		thread->cells[site] = hk_thread_cell(thread, site);
+	}
+	bool ready = thread && thread->cells[site];
+	if (ready) {
+		call->thread = thread;
+		call->cell = thread->cells[site];
+		call->depth = thread->depth;
+	}
+	errno = saved_errno;
+	hk_inside = 0;
+	hk_process_restore_signals(signals);
+	return ready;
+}
+
+void hk_open_leave_elsewhere(struct hk_call *call, uint64_t end_ticks)
+{
+	if (!call->thread->ready) {
+		return; /* it ended, or was forked: the call has been given up */
+	}
+	forget(call);
+	if (!hk_state_may_save() || !hk_state_saved(adopt, call, NULL) ||
+	    call->site->level == HK_LEVEL_COUNT) {
+		return;
+	}
+	struct hk_thread *thread = call->thread;
+	uint64_t ticks = end_ticks - call->start_ticks, child_ns = thread->child_ns;
+	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
+	thread->child_ns = 0; /* of what it called, part ran there and part here */
+	hk_call_measure(thread, call, ns > HK_CALL_ABSURD_NS ? 0 : ns);
+	thread->child_ns = child_ns;
+}
+
+void hk_open_end(struct hk_thread *thread)
+{
+	uint32_t oldest = oldest_known(thread);
+	for (uint32_t at = thread->depth; at > oldest; at--) {
+		hk_call_left(thread, entry(thread, at - 1));
+	}
+	thread->depth = 0;
+	for (uint32_t at = thread->range_depth; at > 0; at--) {
+		if (at <= HK_RANGES) {
+			const struct hk_range *range = &thread->ranges[at - 1];
+			const struct hk_open_call open = {.site = range->site,
+							  .start_ticks = range->start_ticks};
+			hk_call_left(thread, &open);
+		}
+	}
+	thread->range_depth = 0;
+}

@@ -1,0 +1,126 @@
+#include "agent/call/work.h"
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include "agent/frame/hot.h"
+#include "agent/record/process.h"
+#include "agent/record/thread.h"
+#include "base/clock.h"
+#include "ring/kernel.h"
+
+bool hk_work_ends_in(const char *domain)
+{
+	return domain[0] == 'm' && domain[1] == 'p' && domain[2] == 'i' && !domain[3];
+}
+
+static uint64_t since_ns(uint64_t from_ticks, uint64_t to_ticks)
+{
+	return to_ticks > from_ticks
+		   ? hk_clock_ticks_to_ns(to_ticks - from_ticks, hk_process.tick_ns_q32)
+		   : 0;
+}
+
+/* A look is part of what tracing costs. In a longer one than others another thread ran. */
+static void count_look(struct hk_work *work, uint64_t ticks)
+{
+	if (!work->look_ticks || ticks < work->look_ticks) {
+		work->look_ticks = ticks;
+	}
+	atomic_fetch_add_explicit(&hk_process.writer.header->looks_ns,
+				  since_ns(0, work->look_ticks), memory_order_relaxed);
+}
+
+/* Reads how long the thread has run so far and how often it slept. False: the kernel must not be
+ * asked. The times of getrusage are those of the last tick. */
+static bool look(struct hk_work *work, struct hk_work_look *ret_look)
+{
+	uint64_t began = hk_process_ticks();
+	struct rusage usage;
+	struct timespec ran;
+	if (hk_process.sealed || hk_kernel(SYS_getrusage, RUSAGE_THREAD, &usage, 0, 0, 0, 0) < 0 ||
+	    hk_kernel(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ran, 0, 0, 0, 0) < 0) {
+		return false;
+	}
+	ret_look->ran_ns = (uint64_t)ran.tv_sec * 1000000000u + (uint64_t)ran.tv_nsec;
+	ret_look->sleeps = (uint64_t)usage.ru_nvcsw;
+	ret_look->ticks = hk_process_ticks();
+	count_look(work, ret_look->ticks - began);
+	return true;
+}
+
+/* Of the stretch that ended at NOW, which is a look, what its thread waited for a processor. All of
+ * what was lost since the last look was lost in this stretch: others were short. The kernel likes
+ * to take the processor at the end of a system call, so the look is part of the stretch. */
+static uint64_t waited_ns(const struct hk_work_look *before, const struct hk_work_look *now,
+			  uint64_t worked_ns)
+{
+	uint64_t wall_ns = since_ns(before->ticks, now->ticks);
+	uint64_t ran_ns = now->ran_ns - before->ran_ns;
+	if (now->sleeps != before->sleeps || now->ran_ns < before->ran_ns || wall_ns <= ran_ns) {
+		return 0;
+	}
+	return wall_ns - ran_ns < worked_ns ? wall_ns - ran_ns : worked_ns;
+}
+
+/* What of a long stretch of WORKED_NS that CALL ends counts as usual. */
+static uint64_t usual_ns(struct hk_work *work, const struct hk_call *call, uint64_t worked_ns)
+{
+	return hk_usual_ns(&work->usual, work->call_address * 31 + call->return_address, worked_ns);
+}
+
+uint64_t hk_work_end(const struct hk_call *call)
+{
+	uint64_t ticks = hk_process_ticks();
+	struct hk_thread *thread = call->thread;
+	if (!thread || thread != hk_thread_current || ticks < thread->long_from ||
+	    ticks < thread->work.from_ticks || !hk_work_is_end(call)) {
+		return ticks;
+	}
+	struct hk_work *work = &thread->work;
+	struct hk_work_look now;
+	if (!look(work, &now)) {
+		return ticks;
+	}
+	uint64_t worked_ns = since_ns(work->from_ticks, now.ticks);
+	uint64_t lost_ns = waited_ns(&work->look, &now, worked_ns);
+	thread->slot->waited_ns += lost_ns;
+	thread->slot->worked_ns += worked_ns - lost_ns;
+	thread->slot->usual_ns += usual_ns(work, call, worked_ns - lost_ns);
+	work->look = now;
+	work->from_ticks = ~0ULL;
+	return hk_process_ticks();
+}
+
+/* Of CALL, which was long, only what the look takes, and what is lost in it, is no work. */
+static void look_behind(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+{
+	struct hk_work_look now;
+	if (!look(&thread->work, &now)) {
+		return;
+	}
+	uint64_t so_far_ns = since_ns(call->start_ticks, now.ticks);
+	thread->slot->waited_ns += so_far_ns > ns ? so_far_ns - ns : 0;
+	thread->work.from_ticks = now.ticks;
+	thread->long_from = now.ticks + thread->work.long_ticks;
+	thread->work.look = now;
+	thread->work.settle_ticks = thread->work.long_ticks;
+}
+
+void hk_work_settle(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+{
+	struct hk_work *work = &thread->work;
+	uint64_t short_ns = since_ns(0, work->short_ticks);
+	thread->slot->worked_ns += short_ns;
+	thread->slot->usual_ns += short_ns;
+	work->short_ticks = 0;
+	if (ns >= HK_WORK_LONG_NS || !work->settle_ticks) {
+		look_behind(thread, call, ns);
+	}
+}
+
+/* For trampoline.S where the clock is a function. */
+uint64_t hk_clock_read(void)
+{
+	return hk_process_ticks();
+}

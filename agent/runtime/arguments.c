@@ -1,0 +1,168 @@
+#include "agent/runtime/arguments.h"
+
+#include <stdbool.h>
+
+#include "agent/frame/hot.h"
+#include "agent/frame/state.h"
+#include "agent/record/process.h"
+#include "agent/runtime/mpi.h"
+#include "agent/runtime/values.h"
+#include "hooks/arguments.h"
+
+#define PAGE 4096u /* or a part of one */
+
+static bool is_readable(uintptr_t address)
+{
+	return !hk_process.sealed && hk_state_is_readable(address);
+}
+
+/* Copies the text at ADDRESS behind its length byte. Words used; 0: it cannot be read, or has no
+ * room. */
+static uint32_t keep_text(uintptr_t address, uint64_t *words, uint32_t room)
+{
+	uint8_t *bytes = (uint8_t *)words;
+	uint32_t most = room * 8 - 1, length = 0;
+
+	most = most > HK_ARGUMENTS_TEXT_BYTES ? HK_ARGUMENTS_TEXT_BYTES : most;
+	if (!address || !room || !is_readable(address)) {
+		return 0;
+	}
+	bool ended = false, readable = true;
+	while (!ended && readable && length < most) {
+		const char *at = (const char *)(address + length);
+		readable = length == 0 || (uintptr_t)at % PAGE || is_readable((uintptr_t)at);
+		ended = readable && !*at;
+		if (readable && !ended) {
+			bytes[1 + length++] = (uint8_t)*at;
+		}
+	}
+	if (!ended && readable) { /* full: it may end just here */
+		uintptr_t next = address + length;
+		ended = (next % PAGE || is_readable(next)) && !*(const char *)next;
+	}
+	bytes[0] = (uint8_t)(length | (ended ? 0 : HK_ARGUMENTS_TEXT_CUT));
+	uint32_t used = length / 8 + 1;
+	for (uint32_t at = 1 + length; at < used * 8; at++) {
+		bytes[at] = 0;
+	}
+	return used;
+}
+
+/* An MPI handle of 32 bits. */
+static bool is_narrow_handle(uint8_t type, bool fortran)
+{
+	return (type == HK_TYPE_MPI_DATATYPE || type == HK_TYPE_MPI_COMM) &&
+	       (fortran || !hk_mpi_is_wide());
+}
+
+/* What a reference of the host's points to. */
+static bool keep_pointee(uintptr_t address, uint8_t type, bool fortran, uint64_t *ret_word)
+{
+	bool narrow = type == HK_TYPE_INT || type == HK_TYPE_FD || type == HK_TYPE_UINT ||
+		      type == HK_TYPE_FLOAT || type == HK_TYPE_NCCL_DATATYPE ||
+		      is_narrow_handle(type, fortran);
+	size_t bytes = narrow ? 4 : 8;
+	uint32_t low;
+
+	if (!address || type == HK_TYPE_STR || !is_readable(address) ||
+	    !is_readable(address + bytes - 1)) {
+		return false;
+	}
+	if (!narrow) {
+		__builtin_memcpy(ret_word, (const void *)address, sizeof(*ret_word));
+		return true;
+	}
+	__builtin_memcpy(&low, (const void *)address, sizeof(low));
+	*ret_word = hk_values_widen(low, type);
+	return true;
+}
+
+/* Keeps one value: words used; *ret_address if it is the address of what it should have been. */
+static uint32_t keep(uint64_t raw, uint8_t type, bool reference, bool fortran, uint64_t *words,
+		     uint32_t room, bool *ret_address)
+{
+	*ret_address = false;
+	if (type == HK_TYPE_VOID || type == HK_TYPE_STRUCT) {
+		return 0;
+	}
+	if (type == HK_TYPE_STR && !reference) {
+		uint32_t used = keep_text((uintptr_t)raw, words, room);
+		if (used) {
+			return used;
+		}
+	} else if (!reference) {
+		words[0] =
+		    is_narrow_handle(type, fortran) ? (uint32_t)raw : hk_values_widen(raw, type);
+		return 1;
+	} else if (keep_pointee((uintptr_t)raw, type, fortran, &words[0])) {
+		return 1;
+	}
+	*ret_address = true;
+	words[0] = raw;
+	return 1;
+}
+
+static uint64_t passed(const struct hk_call *call, const struct hk_hook_arg *arg, uint8_t number)
+{
+	if (arg->place == HK_PLACE_FLOAT) {
+		const char *vectors = (const char *)call + HK_CALL_BYTES + HK_CALL_VECTOR;
+		return ((const uint64_t *)(const void *)vectors)[arg->index];
+	}
+	return hk_values_register(call, number);
+}
+
+static void keep_described(const struct hk_call *call, uint64_t vector, struct hk_payload *payload)
+{
+	const struct hk_hook *hook = call->site->hook;
+	bool fortran = hook->flags & HK_HOOK_FORTRAN, floating, address;
+	uint64_t *marks = &payload->words[payload->count++];
+	uint32_t room = sizeof(payload->words) / sizeof(payload->words[0]);
+
+	*marks = 0;
+	for (uint32_t i = 0; i < hook->arg_count; i++) {
+		const struct hk_hook_arg *arg = &hook->args[i];
+		uint64_t raw = arg->type == HK_TYPE_STRUCT ? 0 : passed(call, arg, (uint8_t)i);
+		/* Every value behind this one, the result included, has a word left. */
+		uint32_t spare = room - payload->count - (hook->arg_count - i);
+		payload->count += keep(raw, arg->type, arg->reference, fortran,
+				       &payload->words[payload->count], spare, &address);
+		*marks |= (uint64_t)address << i;
+	}
+	floating = hook->result == HK_TYPE_FLOAT || hook->result == HK_TYPE_DOUBLE;
+	payload->count += keep(floating ? vector : call->result, hook->result, false, fortran,
+			       &payload->words[payload->count], room - payload->count, &address);
+	*marks |= (uint64_t)address << HK_ARGUMENTS_RESULT;
+}
+
+static void keep_unknown(const struct hk_call *call, struct hk_payload *payload)
+{
+	uint64_t *words = &payload->words[payload->count];
+
+	words[0] = 0;
+	for (uint32_t i = 0; i < HK_SIGNATURE_UNKNOWN_ARGS; i++) {
+		words[1 + i] = call->integer[i];
+	}
+	words[1 + HK_SIGNATURE_UNKNOWN_ARGS] = call->result;
+	payload->count += HK_SIGNATURE_UNKNOWN_ARGS + 2;
+}
+
+/* Nothing of ours has touched a vector register since the hooked function left its result there. */
+static uint64_t floating_result(void)
+{
+	uint64_t bits;
+#if defined(__x86_64__)
+	__asm__ volatile("movq %%xmm0, %0" : "=r"(bits));
+#else
+	__asm__ volatile("fmov %0, d0" : "=r"(bits));
+#endif
+	return bits;
+}
+
+void hk_arguments_keep(const struct hk_call *call, struct hk_payload *payload)
+{
+	if (call->site->hook->flags & HK_HOOK_DESCRIBED) {
+		keep_described(call, floating_result(), payload);
+	} else {
+		keep_unknown(call, payload);
+	}
+}

@@ -1,0 +1,116 @@
+#include "agent/runtime/nccl.h"
+
+#include <stddef.h>
+
+#include "agent/object/find.h"
+#include "agent/record/process.h"
+#include "agent/runtime/comms.h"
+#include "agent/runtime/values.h"
+
+#define ID_BYTES 128u	   /* of an ncclUniqueId */
+#define COMMS_AT_ONCE 4096 /* of one process: more is no count but garbage */
+
+typedef int of_comm(const void *comm, int *number);
+
+/* Bytes of the datatypes, in the order of ncclDataType_t: int8 uint8 int32 uint32 int64 uint64
+ * float16 float32 float64 bfloat16 float8e4m3 float8e5m2. */
+static const uint8_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+
+static int ask(struct hk_find_kept *library, uint64_t comm, int unknown)
+{
+	of_comm *function = comm ? hk_find_keep(library) : NULL;
+	int number = unknown;
+	return function && function((const void *)comm, &number) == 0 ? number : unknown;
+}
+
+static uint64_t ranks_of(uint64_t comm)
+{
+	static struct hk_find_kept library = {.name = "ncclCommCount"};
+	int ranks = ask(&library, comm, 0);
+	return ranks > 0 ? (uint64_t)ranks : 0;
+}
+
+static int rank_in(uint64_t comm)
+{
+	static struct hk_find_kept library = {.name = "ncclCommUserRank"};
+	return ask(&library, comm, -1);
+}
+
+static uint64_t is_root(int root, uint64_t comm)
+{
+	return root >= 0 && rank_in(comm) == root;
+}
+
+static uint64_t new_comm(const uint64_t *at, const void *id)
+{
+	uint64_t hash = 0, word;
+	if (!at || !*at || !id) {
+		return 0;
+	}
+	for (uint32_t i = 0; i < ID_BYTES; i += sizeof(word)) {
+		__builtin_memcpy(&word, (const char *)id + i, sizeof(word)); /* of any alignment */
+		hash = hk_comms_mix(hash + word);
+	}
+	hk_comms_set(*at, hash);
+	return hash;
+}
+
+/* All members live in this process: its uid and the first handle tell this communicator from any
+ * other. */
+static uint64_t new_comms(const uint64_t *handles, int count)
+{
+	if (!handles || count <= 0 || count > COMMS_AT_ONCE) {
+		return 0;
+	}
+	uint64_t uid;
+	__builtin_memcpy(&uid, hk_process.writer.header->uid, sizeof(uid));
+	uint64_t hash = hk_comms_mix(hk_comms_mix(uid) + handles[0]);
+	for (int i = 0; i < count; i++) {
+		hk_comms_set(handles[i], hash);
+	}
+	return hash;
+}
+
+static uint64_t split(const uint64_t *at, uint64_t parent, uint32_t colour)
+{
+	/* Every rank of the parent counts the call, also one that goes into no part. */
+	uint64_t child = 0;
+	uint64_t hash = hk_comms_get(parent, 0, &child);
+	if (!at || !*at) {
+		return 0;
+	}
+	hash = hk_comms_mix(hk_comms_mix(hash + child) + colour);
+	hk_comms_set(*at, hash);
+	return hash;
+}
+
+uint64_t hk_nccl_factor(const struct hk_call *call, const struct hk_factor *factor)
+{
+	/* Which communicator a call failed on is known all the same. */
+	if (hk_values_failed(call) && factor->kind != HK_FACTOR_NCCL_COMM) {
+		return 0;
+	}
+	uint64_t first = hk_values_register(call, factor->arg);
+	switch (factor->kind) {
+	case HK_FACTOR_NCCL_SIZE:
+		return (uint32_t)first < sizeof(sizes) ? sizes[(uint32_t)first] : 0;
+	case HK_FACTOR_NCCL_RANKS:
+		return ranks_of(first);
+	case HK_FACTOR_NCCL_IS_ROOT:
+		return is_root((int)first, hk_values_argument(call, factor->arg2));
+	case HK_FACTOR_NCCL_COMM:
+		return hk_comms_get(first, 0, NULL);
+	case HK_FACTOR_NCCL_NEW_COMM:
+		return new_comm((const uint64_t *)first, hk_values_memory(call, factor->arg2));
+	case HK_FACTOR_NCCL_NEW_COMMS:
+		return new_comms((const uint64_t *)first,
+				 (int)hk_values_argument(call, factor->arg2));
+	case HK_FACTOR_NCCL_NEW_RANK:
+		return (uint64_t)(int64_t)(first ? rank_in(*(const uint64_t *)first) : -1);
+	case HK_FACTOR_NCCL_SPLIT:
+		return split((const uint64_t *)first, hk_values_argument(call, factor->arg2),
+			     (uint32_t)hk_values_argument(call, factor->arg3));
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,286 @@
+#include "agent/wrap/dl.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "agent/frame/site.h"
+#include "agent/object/loader.h"
+#include "agent/object/object.h"
+#include "agent/patch/entry.h"
+#include "agent/patch/patch.h"
+#include "agent/record/process.h"
+#include "agent/record/thread.h"
+#include "agent/wrap/departure.h"
+#include "agent/wrap/sandbox.h"
+
+/* Read by the stubs in dl_x86_64.S too. */
+void *_Atomic hk_dl_originals[HK_DL_COUNT];
+
+/* The stubs, and what they call; assembly sees only what is not static. */
+extern void hk_dl_stub_open(void);
+extern void hk_dl_stub_mopen(void);
+extern void hk_dl_stub_sym(void);
+extern void hk_dl_stub_vsym(void);
+extern void hk_dl_stub_syscall(void);
+int hk_dl_framed(const char *name, const void *caller);
+void *hk_dl_open(const char *name, int mode);
+
+static const char names[HK_DL_COUNT][12] = {
+    [HK_DL_OPEN] = "dlopen",	   [HK_DL_MOPEN] = "dlmopen",	  [HK_DL_CLOSE] = "dlclose",
+    [HK_DL_SYM] = "dlsym",	   [HK_DL_VSYM] = "dlvsym",	  [HK_DL_ADDR] = "dladdr",
+    [HK_DL_ADDR1] = "dladdr1",	   [HK_DL_EXIT] = "_exit",	  [HK_DL_EXIT_C99] = "_Exit",
+    [HK_DL_PRCTL] = "prctl",	   [HK_DL_SYSCALL] = "syscall",	  [HK_DL_SETUID] = "setuid",
+    [HK_DL_SETEUID] = "seteuid",   [HK_DL_SETREUID] = "setreuid", [HK_DL_SETRESUID] = "setresuid",
+    [HK_DL_SETFSUID] = "setfsuid", [HK_DL_CHROOT] = "chroot",	  [HK_DL_PIVOT_ROOT] = "pivot_root",
+    [HK_DL_UNSHARE] = "unshare",   [HK_DL_SETNS] = "setns",	  [HK_DL_MLOCKALL] = "mlockall",
+};
+
+static void exit_by(enum hk_dl which, int code)
+{
+	void (*original)(int) = (void (*)(int))atomic_load(&hk_dl_originals[which]);
+	hk_thread_may_end(code);
+	original(code);
+}
+
+static void exit_now(int code)
+{
+	exit_by(HK_DL_EXIT, code);
+}
+
+static void exit_as_c99(int code)
+{
+	exit_by(HK_DL_EXIT_C99, code);
+}
+
+static int control_process(int option, unsigned long a, unsigned long b, unsigned long c,
+			   unsigned long d)
+{
+	int (*original)(int, ...) = (int (*)(int, ...))atomic_load(&hk_dl_originals[HK_DL_PRCTL]);
+	hk_sandbox_prctl(option, a);
+	return original(option, a, b, c, d);
+}
+
+/* Functions that make no path of before reach the run directory. All take integers, three at most:
+ * registers that hold no argument are passed on as they are. */
+static int depart(enum hk_dl which, long a, long b, long c)
+{
+	int (*original)(long, long, long) =
+	    (int (*)(long, long, long))atomic_load(&hk_dl_originals[which]);
+	hk_departure_begin();
+	int status = original(a, b, c);
+	hk_departure_end();
+	return status;
+}
+
+#define DEPARTURE(name, which)                  \
+	static int name(long a, long b, long c) \
+	{                                       \
+		return depart(which, a, b, c);  \
+	}
+
+DEPARTURE(set_user, HK_DL_SETUID)
+DEPARTURE(set_effective_user, HK_DL_SETEUID)
+DEPARTURE(set_users, HK_DL_SETREUID)
+DEPARTURE(set_all_users, HK_DL_SETRESUID)
+DEPARTURE(set_file_user, HK_DL_SETFSUID)
+DEPARTURE(change_root, HK_DL_CHROOT)
+DEPARTURE(pivot_root, HK_DL_PIVOT_ROOT)
+DEPARTURE(unshare_spaces, HK_DL_UNSHARE)
+DEPARTURE(enter_space, HK_DL_SETNS)
+
+static int lock_memory(int flags)
+{
+	int (*original)(int) = (int (*)(int))atomic_load(&hk_dl_originals[HK_DL_MLOCKALL]);
+	hk_departure_lock();
+	int status = original(flags);
+	if (status == 0) {
+		hk_departure_locked(flags);
+	}
+	return status;
+}
+
+/* Nobody asks who calls this one. */
+static int close_object(void *handle)
+{
+	int (*original)(void *) = (int (*)(void *))atomic_load(&hk_dl_originals[HK_DL_CLOSE]);
+	hk_patch_rescan();
+	int status = original(handle);
+	hk_loader_note_unload();
+	/* Before anything else can lie where something was. */
+	hk_patch_rescan();
+	return status;
+}
+
+/* The function that a thunk or wrapper at ADDRESS stands for, or ADDRESS. */
+static const void *behind(const void *address)
+{
+	const void *original = hk_entry_original(address);
+	address = original ? original : address;
+	original = hk_site_original(address);
+	address = original ? original : address;
+	for (int i = 0; i < HK_DL_COUNT; i++) {
+		original = atomic_load(&hk_dl_originals[i]);
+		if (address == hk_dl_wrapper(i) && original) {
+			return original;
+		}
+	}
+	return address;
+}
+
+/* The host may ask whether an address is a symbol's own. */
+static void keep_identity(Dl_info *info, const void *asked, const void *function)
+{
+	if (info->dli_saddr == function) {
+		info->dli_saddr = (void *)(uintptr_t)asked;
+	}
+}
+
+static int describe(const void *address, Dl_info *info)
+{
+	int (*original)(const void *, Dl_info *) =
+	    (int (*)(const void *, Dl_info *))atomic_load(&hk_dl_originals[HK_DL_ADDR]);
+	const void *function = behind(address);
+	int found = original(function, info);
+	if (found) {
+		keep_identity(info, address, function);
+	}
+	return found;
+}
+
+static int describe_more(const void *address, Dl_info *info, void **extra, int flags)
+{
+	int (*original)(const void *, Dl_info *, void **, int) = (int (*)(
+	    const void *, Dl_info *, void **, int))atomic_load(&hk_dl_originals[HK_DL_ADDR1]);
+	const void *function = behind(address);
+	int found = original(function, info, extra, flags);
+	if (found) {
+		keep_identity(info, address, function);
+	}
+	return found;
+}
+
+int hk_dl_index(const char *function)
+{
+	for (int i = 0; i < HK_DL_COUNT; i++) {
+		/* Most of many thousand names are told apart by two letters. */
+		if (function[0] == names[i][0] && function[1] == names[i][1] &&
+		    strcmp(function, names[i]) == 0) {
+			return i;
+		}
+	}
+	return -1;
+}
+
+bool hk_dl_yields(int index)
+{
+	return index >= HK_DL_PRCTL;
+}
+
+void *hk_dl_wrapper(int index)
+{
+	static void (*const wrappers[HK_DL_COUNT])(void) = {
+	    [HK_DL_OPEN] = hk_dl_stub_open,
+	    [HK_DL_MOPEN] = hk_dl_stub_mopen,
+	    [HK_DL_CLOSE] = (void (*)(void))close_object,
+	    [HK_DL_SYM] = hk_dl_stub_sym,
+	    [HK_DL_VSYM] = hk_dl_stub_vsym,
+	    [HK_DL_ADDR] = (void (*)(void))describe,
+	    [HK_DL_ADDR1] = (void (*)(void))describe_more,
+	    [HK_DL_EXIT] = (void (*)(void))exit_now,
+	    [HK_DL_EXIT_C99] = (void (*)(void))exit_as_c99,
+	    [HK_DL_PRCTL] = (void (*)(void))control_process,
+	    [HK_DL_SYSCALL] = hk_dl_stub_syscall,
+	    [HK_DL_SETUID] = (void (*)(void))set_user,
+	    [HK_DL_SETEUID] = (void (*)(void))set_effective_user,
+	    [HK_DL_SETREUID] = (void (*)(void))set_users,
+	    [HK_DL_SETRESUID] = (void (*)(void))set_all_users,
+	    [HK_DL_SETFSUID] = (void (*)(void))set_file_user,
+	    [HK_DL_CHROOT] = (void (*)(void))change_root,
+	    [HK_DL_PIVOT_ROOT] = (void (*)(void))pivot_root,
+	    [HK_DL_UNSHARE] = (void (*)(void))unshare_spaces,
+	    [HK_DL_SETNS] = (void (*)(void))enter_space,
+	    [HK_DL_MLOCKALL] = (void (*)(void))lock_memory,
+	};
+	return (void *)wrappers[index];
+}
+
+bool hk_dl_is_wrapper(const void *address)
+{
+	for (int i = 0; i < HK_DL_COUNT; i++) {
+		if (address == hk_dl_wrapper(i)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+int hk_dl_adopt(int index, void *original)
+{
+	void *none = NULL;
+	if (atomic_compare_exchange_strong(&hk_dl_originals[index], &none, original) ||
+	    none == original) {
+		return 0;
+	}
+	return -EEXIST;
+}
+
+void *hk_dl_around(const char *function, void *original)
+{
+	int index = hk_dl_index(function);
+	bool adopted = index >= 0 && hk_dl_adopt(index, original) == 0;
+	return adopted ? hk_dl_wrapper(index) : original;
+}
+
+struct search {
+	uintptr_t caller;
+	bool caller_plain; /* found, and without a search path of its own */
+	bool inherited;	   /* an object that is not the program has DT_RPATH, which those it loaded
+			      inherit */
+};
+
+static int look(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct search *search = data;
+	struct hk_object object;
+	(void)size;
+	if (hk_object_read(info, &object) < 0) {
+		return 0;
+	}
+	if (hk_object_executes(&object, search->caller)) {
+		search->caller_plain = !object.runpath && !object.rpath;
+	}
+	search->inherited |= object.rpath && object.name[0];
+	return 0;
+}
+
+/* Whether dlopen(NAME) called from CALLER does the same when called from the agent. */
+int hk_dl_framed(const char *name, const void *caller)
+{
+	hk_patch_rescan();
+	if (!name) {
+		return 1;
+	}
+	if (strchr(name, '$')) {
+		return 0;
+	}
+	if (strchr(name, '/')) {
+		return 1;
+	}
+	struct search search = {.caller = (uintptr_t)caller};
+	hk_loader_iterate(look, &search);
+	return search.caller_plain && !search.inherited;
+}
+
+void *hk_dl_open(const char *name, int mode)
+{
+	void *(*original)(const char *, int) =
+	    (void *(*)(const char *, int))atomic_load(&hk_dl_originals[HK_DL_OPEN]);
+	void *handle = original(name, mode);
+	hk_patch_rescan();
+	return handle;
+}

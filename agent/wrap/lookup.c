@@ -1,0 +1,145 @@
+#include "agent/wrap/lookup.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "agent/hooks/hookset.h"
+#include "agent/object/loader.h"
+#include "agent/object/object.h"
+#include "agent/object/version.h"
+#include "agent/patch/patch.h"
+#include "agent/record/process.h"
+#include "agent/wrap/dl.h"
+#include "agent/wrap/pointer.h"
+
+/* Who defines a name, seen from one caller. */
+struct survey {
+	const char *name;
+	struct hk_version version;
+	uintptr_t caller;
+	uintptr_t vdso; /* listed, but in nobody's scope */
+	bool next;	/* only definitions that stand after the caller count */
+	bool passed;	/* the caller, in load order */
+	size_t index;	/* of the caller */
+	const char *user;
+	bool user_initial; /* came with the program, and looks into itself last */
+	bool user_defines;
+	unsigned definers;
+	bool hooked; /* a hook wants a definition */
+};
+
+static bool is_hooked(const struct survey *survey, const struct hk_object *provider)
+{
+	uint8_t level, pinned;
+	return hk_hookset_find(hk_patch_hookset(), survey->name, hk_patch_path(provider),
+			       survey->user, &level, &pinned) &&
+	       level != HK_LEVEL_OFF;
+}
+
+static int find_user(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct survey *survey = data;
+	struct hk_object object;
+	(void)size;
+	if (hk_object_read(info, &object) < 0) {
+		return 0;
+	}
+	if (hk_object_executes(&object, survey->caller)) {
+		survey->user = hk_patch_path(&object);
+		survey->user_initial = survey->index < hk_patch_initial() && !object.symbolic;
+		return 1;
+	}
+	survey->index++;
+	return 0;
+}
+
+static int find_definers(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct survey *survey = data;
+	struct hk_object object;
+	(void)size;
+	if (hk_object_read(info, &object) < 0 ||
+	    (survey->vdso && hk_object_holds(&object, survey->vdso, 1))) {
+		return 0;
+	}
+	bool is_user = hk_object_executes(&object, survey->caller);
+	if (hk_version_match(&object, survey->name, &survey->version)) {
+		survey->definers++;
+		survey->user_defines |= is_user;
+		survey->hooked |= (!survey->next || survey->passed) && is_hooked(survey, &object);
+	}
+	survey->passed |= is_user;
+	return 0;
+}
+
+/* One hold of the loader's lock for both: paths are the loader's. */
+static int survey_locked(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct survey *survey = data;
+	(void)info;
+	(void)size;
+	hk_loader_iterate(find_user, survey);
+	if (survey->user) {
+		hk_loader_iterate(find_definers, survey);
+	}
+	return 1;
+}
+
+static void *ask(void *handle, const char *name, const char *version)
+{
+	if (version) {
+		void *(*original)(void *, const char *, const char *) =
+		    (void *(*)(void *, const char *, const char *))atomic_load(
+			&hk_dl_originals[HK_DL_VSYM]);
+		return original(handle, name, version);
+	}
+	void *(*original)(void *, const char *) =
+	    (void *(*)(void *, const char *))atomic_load(&hk_dl_originals[HK_DL_SYM]);
+	return original(handle, name);
+}
+
+/* Whether the caller's own scope cannot give another definition than the agent's does. */
+static bool is_same_for_all(const struct survey *survey)
+{
+	return survey->user_initial || (survey->user && survey->definers == 1);
+}
+
+struct hk_lookup hk_lookup_symbol(void *handle, const char *name, const char *version,
+				  const void *caller)
+{
+	struct hk_lookup leave = {NULL, 0};
+	hk_patch_rescan();
+	if (hk_inside == 1 || !name || !hk_pointer_wanted(name)) {
+		return leave;
+	}
+	bool anywhere = handle == RTLD_DEFAULT;
+	bool framed = !anywhere && handle != RTLD_NEXT;
+	struct survey survey = {.name = name,
+				.version = {version, version != NULL},
+				.caller = (uintptr_t)caller,
+				.next = handle == RTLD_NEXT,
+				.vdso = getauxval(AT_SYSINFO_EHDR)};
+	if (!framed) {
+		hk_loader_iterate(survey_locked, &survey);
+		framed = anywhere && is_same_for_all(&survey);
+	}
+	void *address = framed ? ask(handle, name, version) : NULL;
+	if (address) {
+		return (struct hk_lookup){hk_pointer_of_symbol(name, address, caller), 1};
+	}
+	if (framed && !anywhere) {
+		return (struct hk_lookup){NULL, 1};
+	}
+	/* Not found from here, or not asked. The original says so in the caller's name. An
+	 * interposer's calls to who comes next were seen when they came to it. */
+	if (survey.hooked && !(survey.next && survey.user_defines)) {
+		hk_patch_escaped(name);
+	}
+	return leave;
+}
