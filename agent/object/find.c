@@ -1,47 +1,23 @@
 #include "agent/object/find.h"
 
-#include <link.h>
 #include <stdint.h>
 
+#include "agent/object/export.h"
 #include "agent/object/loader.h"
-#include "agent/object/object.h"
-#include "agent/patch/patch.h"
-#include "hooks/pattern.h"
 
 #define MISSES_MAX 16u /* a walk over all objects each */
 
-struct wanted {
-	const char *library;
-	const char *name;
-	uintptr_t (*find)(const struct hk_object *object, const char *name);
-	uintptr_t address;
-};
-
-static int lookup(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct wanted *wanted = data;
-	struct hk_object object;
-	(void)size;
-	if (hk_object_read(info, &object) < 0 ||
-	    hk_object_executes(&object, (uintptr_t)hk_patch_start) ||
-	    !hk_pattern_match_library(wanted->library, hk_patch_path(&object))) {
-		return 0;
-	}
-	wanted->address = wanted->find(&object, wanted->name);
-	return wanted->address != 0;
-}
-
 void *hk_find_function(const char *library, const char *name)
 {
-	struct wanted wanted = {.library = library, .name = name, .find = hk_object_function};
-	hk_loader_iterate(lookup, &wanted);
+	struct hk_export wanted = {.library = library, .name = name, .find = hk_object_function};
+	hk_loader_iterate(hk_export_find, &wanted);
 	return (void *)wanted.address;
 }
 
 void *hk_find_variable_in(const char *library, const char *name)
 {
-	struct wanted wanted = {.library = library, .name = name, .find = hk_object_variable};
-	hk_loader_iterate(lookup, &wanted);
+	struct hk_export wanted = {.library = library, .name = name, .find = hk_object_variable};
+	hk_loader_iterate(hk_export_find, &wanted);
 	return (void *)wanted.address;
 }
 

@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "agent/object/find.h"
-#include "agent/object/object.h"
+#include "agent/object/export.h"
 #include "agent/record/process.h"
 #include "agent/record/thread_pool.h"
 #include "ring/kernel.h"
@@ -103,14 +102,21 @@ static bool is_taken(const pthread_mutex_t *mutex, int self)
 	       dl_iterate_phdr(read_count, &mutex) == (int)count + 1;
 }
 
+static void *find_function(const char *library, const char *name)
+{
+	struct hk_export wanted = {.library = library, .name = name, .find = hk_object_function};
+	dl_iterate_phdr(hk_export_find, &wanted);
+	return (void *)wanted.address;
+}
+
 /* Before 2.34 the lock has a function only where libpthread is loaded: without it there is one
  * thread, and the lock is nobody else's. */
 static void find_functions(void)
 {
 	static const char *const homes[] = {"libpthread.so.0", "libc.so.6"};
 	for (size_t i = 0; i < sizeof(homes) / sizeof(homes[0]) && !try_lock; i++) {
-		void *unlock = hk_find_function(homes[i], "pthread_mutex_unlock");
-		void *try = hk_find_function(homes[i], "pthread_mutex_trylock");
+		void *unlock = find_function(homes[i], "pthread_mutex_unlock");
+		void *try = find_function(homes[i], "pthread_mutex_trylock");
 		if (unlock && try) {
 			*(void **)&give_back = unlock;
 			*(void **)&try_lock = try;

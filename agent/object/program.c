@@ -1,6 +1,7 @@
 #include "agent/object/program.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,6 +13,8 @@
 
 /* Two numbers, four flags, an offset, a device and an inode before a path. */
 #define LINE_BYTES (PATH_MAX + 128)
+
+static char program[PATH_MAX];
 
 /* Part of the program, which the loader lists first. */
 static int find_part(struct dl_phdr_info *info, size_t size, void *ret_address)
@@ -123,15 +126,25 @@ static void take_started_name(char path[PATH_MAX])
 	memcpy(path + used, started, length + 1);
 }
 
-void hk_program_path(char path[PATH_MAX])
+void hk_program_find(void)
 {
 	uintptr_t part = 0;
 	long length =
-	    hk_kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, PATH_MAX - 1, 0, 0);
-	path[length > 0 ? length : 0] = 0;
-	take_started_name(path);
+	    hk_kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, PATH_MAX - 1, 0, 0);
+	program[length > 0 ? length : 0] = 0;
+	take_started_name(program);
 	/* Else the kernel started the program, with a loader at its side. */
 	if (!getauxval(AT_BASE) && dl_iterate_phdr(find_part, &part)) {
-		find_mapped(part, path);
+		find_mapped(part, program);
 	}
+}
+
+const char *hk_program_path(void)
+{
+	return program;
+}
+
+const char *hk_program_path_of(const struct hk_object *object)
+{
+	return object->name[0] ? object->name : program;
 }

@@ -8,7 +8,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <limits.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -51,7 +50,6 @@ static struct {
 	atomic_bool again;   /* something was pending */
 	atomic_bool revisit; /* a slot may have been lost */
 	struct hk_coverage coverage;
-	char program[PATH_MAX];
 } patcher;
 
 static bool add_candidate(size_t *count, const struct hk_slot *slot)
@@ -171,7 +169,7 @@ static bool settled(struct hk_known *known, const struct hk_object *object)
 
 static const char *provider_path(const struct hk_object *provider)
 {
-	return provider ? hk_patch_path(provider) : "";
+	return provider ? hk_program_path_of(provider) : "";
 }
 
 static void refuse(struct hk_known *known, uint32_t reason)
@@ -441,7 +439,7 @@ static void forget_unloaded(void)
 	}
 	for (size_t i = 0; i < patcher.loaded.count; i++) {
 		struct hk_known *known =
-		    hk_known_find(knowns, &patcher.loaded.objects[i], patcher.program, i);
+		    hk_known_find(knowns, &patcher.loaded.objects[i], hk_program_path(), i);
 		if (known) {
 			known->seen = true;
 		}
@@ -458,7 +456,7 @@ static void patch_all(bool replaced)
 	atomic_store(&patcher.again, false);
 	for (size_t i = 0; i < patcher.loaded.count; i++) {
 		const struct hk_object *object = &patcher.loaded.objects[i];
-		struct hk_known *known = hk_known_get(knowns, object, patcher.program, i);
+		struct hk_known *known = hk_known_get(knowns, object, hk_program_path(), i);
 		if (!known) {
 			break;
 		}
@@ -561,7 +559,7 @@ void hk_patch_revisit(void)
 void hk_patch_start(const struct hk_hookset *set)
 {
 	hk_loader_setup();
-	hk_program_path(patcher.program);
+	hk_program_find();
 	patcher.coverage.hook_lines_bad = set->bad_lines;
 	patcher.coverage.hooks = set->hook_count;
 	patcher.set = set;
@@ -571,11 +569,6 @@ void hk_patch_start(const struct hk_hookset *set)
 const struct hk_hookset *hk_patch_hookset(void)
 {
 	return patcher.set;
-}
-
-const char *hk_patch_path(const struct hk_object *object)
-{
-	return object->name[0] ? object->name : patcher.program;
 }
 
 size_t hk_patch_initial(void)

@@ -31,9 +31,6 @@ void hk_patch_look(void);
 /* The hooks in force; NULL before hk_patch_start. */
 const struct hk_hookset *hk_patch_hookset(void);
 
-/* Path of OBJECT, the program's own where the loader has none. */
-const char *hk_patch_path(const struct hk_object *object);
-
 /* So many objects at the head of the load order came with the program. */
 size_t hk_patch_initial(void);
 

@@ -12,6 +12,7 @@
 #include "agent/hooks/hookset.h"
 #include "agent/object/loader.h"
 #include "agent/object/object.h"
+#include "agent/object/program.h"
 #include "agent/object/version.h"
 #include "agent/patch/patch.h"
 #include "agent/record/process.h"
@@ -37,7 +38,7 @@ struct survey {
 static bool is_hooked(const struct survey *survey, const struct hk_object *provider)
 {
 	uint8_t level, pinned;
-	return hk_hookset_find(hk_patch_hookset(), survey->name, hk_patch_path(provider),
+	return hk_hookset_find(hk_patch_hookset(), survey->name, hk_program_path_of(provider),
 			       survey->user, &level, &pinned) &&
 	       level != HK_LEVEL_OFF;
 }
@@ -51,7 +52,7 @@ static int find_user(struct dl_phdr_info *info, size_t size, void *data)
 		return 0;
 	}
 	if (hk_object_executes(&object, survey->caller)) {
-		survey->user = hk_patch_path(&object);
+		survey->user = hk_program_path_of(&object);
 		survey->user_initial = survey->index < hk_patch_initial() && !object.symbolic;
 		return 1;
 	}

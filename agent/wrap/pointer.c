@@ -11,6 +11,7 @@
 #include "agent/memory/arena.h"
 #include "agent/object/loader.h"
 #include "agent/object/object.h"
+#include "agent/object/program.h"
 #include "agent/patch/change.h"
 #include "agent/patch/entry.h"
 #include "agent/patch/patch.h"
@@ -121,14 +122,14 @@ static void *escape(const struct exchange *exchange)
 
 static const char *user_path(const struct exchange *exchange)
 {
-	return exchange->has_user ? hk_patch_path(&exchange->user) : "";
+	return exchange->has_user ? hk_program_path_of(&exchange->user) : "";
 }
 
 /* Fills the request for NAME with the hook that wants it; false: none does. */
 static bool want(const struct exchange *exchange, const char *name, struct hk_site_request *request)
 {
 	request->function = name;
-	request->provider = exchange->has_provider ? hk_patch_path(&exchange->provider) : "";
+	request->provider = exchange->has_provider ? hk_program_path_of(&exchange->provider) : "";
 	request->original = exchange->address;
 	request->hook = hk_hookset_find(hk_patch_hookset(), name, request->provider,
 					user_path(exchange), &request->level, &request->pinned);
