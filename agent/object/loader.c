@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "agent/memory/mapping.h"
 #include "agent/object/export.h"
 #include "agent/record/process.h"
-#include "agent/record/thread_pool.h"
 #include "ring/kernel.h"
 
 /* Together about half a second: who holds the lock may have to wait for a processor. */
@@ -51,7 +51,7 @@ static int find_debug(struct dl_phdr_info *program, size_t size, void *unused)
 
 void hk_loader_setup(void)
 {
-	bool *page = hk_memory_private(sizeof(*page));
+	bool *page = hk_mapping_private(sizeof(*page));
 	if (page) {
 		*page = true;
 	}

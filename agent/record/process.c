@@ -12,8 +12,8 @@
 #include <sys/utsname.h>
 
 #include "agent/memory/arena.h"
+#include "agent/memory/mapping.h"
 #include "agent/record/image.h"
-#include "agent/record/thread_pool.h"
 #include "agent/record/untraced.h"
 #include "base/clock.h"
 #include "base/identity.h"
@@ -313,7 +313,7 @@ int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint
 {
 	struct hk_clock_point began = hk_clock_now(true);
 	environment = envp;
-	fork_page = hk_memory_private(4096);
+	fork_page = hk_mapping_private(4096);
 	if (!fork_page) {
 		copy_text(reason, 256, "kernel without MADV_WIPEONFORK (needs Linux 4.14)");
 		return -ENOSYS;

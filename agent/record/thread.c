@@ -138,13 +138,13 @@ void hk_thread_setup(void)
 
 static struct hk_thread *new_thread(void)
 {
-	struct hk_thread *thread = hk_memory_take_thread();
+	struct hk_thread *thread = hk_thread_pool_take();
 	if (!thread) {
 		return NULL;
 	}
 	thread->slot = hk_writer_thread(&hk_process.writer, &thread->slot_number);
 	if (!thread->slot) {
-		hk_memory_return_thread(thread);
+		hk_thread_pool_return(thread);
 		return NULL;
 	}
 	thread->segment = (char *)hk_process.writer.header;

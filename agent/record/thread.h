@@ -60,7 +60,8 @@ struct hk_thread {
 	uint64_t inner;		  /* frame of the innermost open call, ~0: none, 0: not ready */
 	uint32_t generation_seen; /* 0: none, the segment's is never that at first */
 	int32_t countdown;	  /* calls to the next sample; not above 0 unless ready */
-	char apart[HK_THREAD_APART - HK_THREAD_WIPED]; /* of other threads, or nobody's: memory.h */
+	char apart[HK_THREAD_APART -
+		   HK_THREAD_WIPED]; /* of other threads, or nobody's: thread_pool.h */
 	/* -- kept -- */
 	uint64_t child_ns;
 	uint64_t domains;

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
+#include "agent/memory/mapping.h"
 #include "agent/record/process.h"
-#include "agent/record/thread.h"
 #include "ring/kernel.h"
 
 #define PAGE_BYTES 65536u /* a multiple of the kernel's, of whatever size */
@@ -25,49 +25,20 @@ static struct {
 	uint32_t taken; /* of all groups */
 } pool;
 
-/* At or near HINT, which may be 0. */
-static char *map(uint64_t hint, uint64_t bytes, int protection)
-{
-	long address = hk_kernel(SYS_mmap, hint, bytes, protection,
-				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return address < 0 && address > -4096 ? NULL : (char *)address;
-}
-
-static void unmap(char *memory, uint64_t bytes)
-{
-	if (memory) {
-		hk_kernel(SYS_munmap, memory, bytes, 0, 0, 0, 0);
-	}
-}
-
-static bool wipe_on_fork(char *memory, uint64_t bytes)
-{
-	return hk_kernel(SYS_madvise, memory, bytes, MADV_WIPEONFORK, 0, 0, 0) == 0;
-}
-
-void *hk_memory_private(uint64_t bytes)
-{
-	char *memory = hk_process.sealed ? NULL : map(0, bytes, PROT_READ | PROT_WRITE);
-	if (memory && !wipe_on_fork(memory, bytes)) {
-		unmap(memory, bytes);
-		memory = NULL;
-	}
-	return memory;
-}
-
 /* Two mappings of BYTES, HK_THREAD_APART from each other, the second one at or near HINT: the first
  * one, or NULL. *ret_tried is where the second one was. */
 static char *map_near(uint64_t hint, uint64_t bytes, uint64_t *ret_tried)
 {
-	char *kept = map(hint, bytes, PROT_READ | PROT_WRITE);
+	char *kept = hk_mapping_make(hint, bytes, PROT_READ | PROT_WRITE);
 	char *wiped =
-	    kept ? map((uint64_t)kept - HK_THREAD_APART, bytes, PROT_READ | PROT_WRITE) : NULL;
+	    kept ? hk_mapping_make((uint64_t)kept - HK_THREAD_APART, bytes, PROT_READ | PROT_WRITE)
+		 : NULL;
 	*ret_tried = (uint64_t)kept;
 	if (wiped && wiped + HK_THREAD_APART == kept) {
 		return wiped;
 	}
-	unmap(kept, bytes);
-	unmap(wiped, bytes);
+	hk_mapping_remove(kept, bytes);
+	hk_mapping_remove(wiped, bytes);
 	return NULL;
 }
 
@@ -84,18 +55,18 @@ static char *map_apart(uint64_t bytes)
 	if (near) {
 		return near;
 	}
-	char *span = map(0, HK_THREAD_APART + bytes, PROT_NONE);
+	char *span = hk_mapping_make(0, HK_THREAD_APART + bytes, PROT_NONE);
 	if (!span) {
 		return NULL;
 	}
 	if (bytes < HK_THREAD_APART) {
-		unmap(span + bytes, HK_THREAD_APART - bytes);
+		hk_mapping_remove(span + bytes, HK_THREAD_APART - bytes);
 	}
 	if (hk_kernel(SYS_mprotect, span, bytes, PROT_READ | PROT_WRITE, 0, 0, 0) < 0 ||
 	    hk_kernel(SYS_mprotect, span + HK_THREAD_APART, bytes, PROT_READ | PROT_WRITE, 0, 0,
 		      0) < 0) {
-		unmap(span, bytes);
-		unmap(span + HK_THREAD_APART, bytes);
+		hk_mapping_remove(span, bytes);
+		hk_mapping_remove(span + HK_THREAD_APART, bytes);
 		return NULL;
 	}
 	return span;
@@ -112,9 +83,9 @@ static bool grow(void)
 	if (!group) {
 		return false;
 	}
-	if (!wipe_on_fork(group, bytes)) {
-		unmap(group, bytes);
-		unmap(group + HK_THREAD_APART, bytes);
+	if (!hk_mapping_wipe_on_fork(group, bytes)) {
+		hk_mapping_remove(group, bytes);
+		hk_mapping_remove(group + HK_THREAD_APART, bytes);
 		return false;
 	}
 	if (hk_process.locks) {
@@ -127,7 +98,7 @@ static bool grow(void)
 	return true;
 }
 
-struct hk_thread *hk_memory_take_thread(void)
+struct hk_thread *hk_thread_pool_take(void)
 {
 	if (!pool.left && !grow()) {
 		return NULL;
@@ -139,7 +110,7 @@ struct hk_thread *hk_memory_take_thread(void)
 	return thread;
 }
 
-void hk_memory_return_thread(struct hk_thread *thread)
+void hk_thread_pool_return(struct hk_thread *thread)
 {
 	pool.next = (char *)thread;
 	pool.left++;

@@ -1,23 +1,17 @@
-/* thread_pool.h: memory of which a fork wipes a part, so that a child knows itself for one.
+/* thread_pool.h: memory for the states of threads, of which a fork wipes a part.
  *
- * Taken by mmap from the kernel, none in a sealed process (record/sandbox.h). The kernel wipes
- * whole mappings, and a process may have some 65,000 of them: threads share theirs.
+ * None is taken in a sealed process (wrap/sandbox.h). The kernel wipes whole mappings, and a
+ * process may have some 65,000 of them: threads share theirs. All under the process lock.
  */
 #ifndef HK_AGENT_RECORD_THREAD_POOL_H
 #define HK_AGENT_RECORD_THREAD_POOL_H
 
-#include <stdint.h>
+#include "agent/record/thread.h"
 
-struct hk_thread;
+/* A thread's state, zeroed, of which a fork wipes the first HK_THREAD_WIPED bytes; or NULL. */
+struct hk_thread *hk_thread_pool_take(void);
 
-/* BYTES that a fork wipes, or NULL. */
-void *hk_memory_private(uint64_t bytes);
-
-/* A thread's state, zeroed, of which a fork wipes the first HK_THREAD_WIPED bytes; or NULL. Under
- * the process lock. */
-struct hk_thread *hk_memory_take_thread(void);
-
-/* THREAD was the last one taken, and nothing was written to it. Under the process lock. */
-void hk_memory_return_thread(struct hk_thread *thread);
+/* THREAD was the last one taken, and nothing was written to it. */
+void hk_thread_pool_return(struct hk_thread *thread);
 
 #endif

@@ -17,7 +17,6 @@
 #include "agent/patch/patch.h"
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
-#include "agent/record/thread_pool.h"
 #include "agent/wrap/departure.h"
 
 #define SITES 256
@@ -213,12 +212,6 @@ void *hk_site_original(const void *thunk)
 }
 
 struct hk_process hk_process;
-
-void *hk_memory_private(uint64_t bytes)
-{
-	(void)bytes;
-	return NULL;
-}
 
 void hk_site_pass_all(void)
 {
