@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/call/leave.h"
+#include "agent/frame/call.h"
 #include "agent/frame/hot.h"
 #include "agent/frame/site.h"
 #include "agent/frame/spare.h"

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "agent/call/leave.h"
+#include "agent/frame/call.h"
 #include "agent/record/thread.h"
 
 /* Records CALL, which took NS, with COUNT words of VALUES; counts the record as lost where there is

@@ -4,6 +4,7 @@
 #include "agent/call/control.h"
 #include "agent/call/leave.h"
 #include "agent/call/open.h"
+#include "agent/frame/call.h"
 #include "agent/frame/hot.h"
 #include "agent/patch/patch.h"
 #include "agent/record/process.h"

@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "agent/call/leave.h"
+#include "agent/frame/call.h"
 
 /* Takes the entry of the call whose frame CALL now is, and fills CALL but for its results and its
  * time. False: no thread has one. General registers only. */

@@ -1,56 +1,11 @@
-/* leave.h: one hooked call in progress: the struct the trampoline builds on the host's stack, and
- * what is done on the way out.
- *
- * Written by the trampoline on entry, finished by hk_call_leave on exit. The call carries
- * everything needed to put the thread's state back as it was, so calls abandoned by exceptions or
- * longjmp heal at the next exit or entry.
- */
+/* leave.h: the way out of a hooked call, and what a call leaves behind. */
 #ifndef HK_AGENT_CALL_LEAVE_H
 #define HK_AGENT_CALL_LEAVE_H
 
 #include <stdint.h>
 
-#include "agent/record/layout.h"
-#include "ring/segment.h"
-
-struct hk_range;
-struct hk_thread;
-struct hk_site_hot;
-
-/* No call lasts a year: the clock went back. */
-#define HK_CALL_ABSURD_NS 0x0080000000000000ULL
-
-struct hk_call {
-#if defined(__aarch64__)
-	uint64_t integer[8]; /* x0 to x7 at entry */
-	uint64_t indirect;   /* x8 at entry: where a large struct is returned */
-	uint64_t result;     /* x0 at exit */
-	uint64_t result2;    /* x1 at exit */
-#else
-	uint64_t integer[6]; /* rdi rsi rdx rcx r8 r9 at entry */
-	uint64_t result;     /* rax: vector count at entry, result at exit */
-	uint64_t result2;    /* rdx at exit */
-#endif
-	struct hk_thread *thread; /* NULL: this call is not measured */
-	struct hk_cell *cell;
-	struct hk_site_hot *site;
-	uint64_t start_ticks;
-	uint64_t scratch; /* of the assembly; on the way out, end_ticks */
-	/* the thread's state before this call */
-	uint64_t child_ns; /* time of hooked callees of the caller so far */
-	uint64_t domains;  /* domains open around this call */
-	uint64_t inner;	   /* frame of the call around this one, ~0: none */
-	uint32_t depth;
-#if defined(__aarch64__)
-	uint32_t reserved; /* the frame stays a multiple of 16 bytes */
-#else
-	uint32_t reserved[3];
-#endif
-	/* what the thunk's frame holds above */
-	uint64_t caller_frame; /* rbp or x29 */
-	uint64_t return_address;
-	uint64_t stack[]; /* stack arguments */
-};
+#include "agent/frame/call.h"
+#include "agent/record/thread.h"
 
 /* What a function leaves in its two result registers. */
 struct hk_result {

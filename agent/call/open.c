@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "agent/call/kept.h"
+#include "agent/call/leave.h"
 #include "agent/frame/hot.h"
 #include "agent/frame/state.h"
 #include "agent/record/process.h"

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/call/leave.h"
+#include "agent/frame/call.h"
 #include "agent/frame/hot.h"
 #include "agent/record/thread.h"
 

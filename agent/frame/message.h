@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/call/leave.h"
+#include "agent/frame/call.h"
 #include "agent/frame/hot.h"
 #include "agent/runtime/comms.h"
 #include "agent/runtime/mpi.h"

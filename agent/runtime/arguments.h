@@ -7,7 +7,8 @@
 #ifndef HK_AGENT_RUNTIME_ARGUMENTS_H
 #define HK_AGENT_RUNTIME_ARGUMENTS_H
 
-#include "agent/call/leave.h"
+#include "agent/frame/call.h"
+#include "ring/segment.h"
 
 /* The payload of one record in the making. */
 struct hk_payload {

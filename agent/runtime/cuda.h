@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "agent/call/leave.h"
+#include "agent/frame/call.h"
 #include "hooks/hook.h"
 
 /* Value of a CUDA factor for CALL, which has returned; -1 where CUDA cannot tell or the call

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/call/leave.h"
+#include "agent/frame/call.h"
 #include "agent/object/loader.h"
 #include "agent/runtime/comms.h"
 #include "hooks/hook.h"

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "agent/call/leave.h"
+#include "agent/frame/call.h"
 #include "hooks/hook.h"
 
 /* Value of an NCCL factor for CALL; 0 where NCCL cannot tell or, but for `comm`, the call failed.

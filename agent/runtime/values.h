@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/call/leave.h"
+#include "agent/frame/call.h"
 #include "agent/frame/hot.h"
 
 /* Sets the words and flags of HOT from its hook and level. */
