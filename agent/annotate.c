@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "agent/call/enter.h"
 #include "agent/call/leave.h"
 #include "agent/frame/call.h"
 #include "agent/frame/hot.h"

@@ -6,9 +6,6 @@
 #include "agent/record/thread.h"
 #include "ring/segment.h"
 
-/* The thunk kept for this; no site is bound to it. */
-#define HK_CALIBRATION_SITE (HK_THUNKS - 1u)
-
 /* Measures with the calling THREAD's state, about a hundred microseconds, and publishes in HEADER.
  * OCTAVE is the file offset of an octave of buckets nobody else uses. */
 void hk_calibrate(struct hk_thread *thread, uint32_t octave, struct hk_segment_header *header);

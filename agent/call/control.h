@@ -20,13 +20,4 @@ extern uint32_t hk_generation_seen;
  * and the next call is to try again. */
 bool hk_control_heed(uint32_t generation);
 
-/* The same for a call of a site that is off. Called with all registers saved; the arguments mean
- * nothing. */
-int hk_control_poll(void *unused, void *none);
-
-/* The level of a site that would have LEVEL without the rules in force; *pinned becomes 1 where the
- * user gave it. Under the process lock. */
-uint8_t hk_control_level(const char *provider, const char *function, uint8_t level,
-			 uint8_t *pinned);
-
 #endif

@@ -1,11 +1,15 @@
-/* The way in, when something is missing. */
+#include "agent/call/enter.h"
+
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "agent/call/control.h"
 #include "agent/call/leave.h"
 #include "agent/call/open.h"
 #include "agent/frame/call.h"
 #include "agent/frame/hot.h"
+#include "agent/frame/spare.h"
+#include "agent/memory/arena.h"
 #include "agent/patch/patch.h"
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
@@ -91,4 +95,96 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 	hk_inside = 0;
 	hk_process_restore_signals(signals);
 	return ready && room && wanted;
+}
+
+/* ---- calls of spare thunks ---- */
+
+/* The calling thread's cell for spare thunk NUMBER, made if need be, or NULL. */
+static struct hk_cell *spare_cell(struct hk_thread *thread, uint64_t number)
+{
+	if (!thread->spare_cells && !hk_process.sealed) {
+		thread->spare_cells = hk_arena_take(HK_SPARE_THUNKS * sizeof(struct hk_cell *));
+	}
+	if (!thread->spare_cells) {
+		return NULL;
+	}
+	if (!thread->spare_cells[number]) {
+		thread->spare_cells[number] =
+		    hk_thread_cell(thread, HK_SPARE_FIRST + (uint32_t)number);
+	}
+	return thread->spare_cells[number];
+}
+
+static bool count_spare(uint64_t number)
+{
+	struct hk_thread *thread = hk_thread_current;
+	hk_process_go_on(thread);
+	if (!thread->ready) {
+		thread = hk_thread_enter();
+		if (!thread) {
+			return false;
+		}
+	}
+	uint32_t generation = atomic_load_explicit(thread->generation, memory_order_acquire);
+	if (generation != thread->generation_seen) {
+		bool heeded = hk_control_heed(generation);
+		thread->generation_seen = heeded ? generation : generation - 1;
+	}
+	uint8_t control = __atomic_load_n(&hk_spare_hot[number].control, __ATOMIC_RELAXED);
+	if (control == HK_CONTROL_PASS) {
+		return true;
+	}
+	struct hk_cell *cell = spare_cell(thread, number);
+	if (cell) {
+		/* Signals are blocked, and it is this thread's alone. */
+		__atomic_store_n(&cell->calls, cell->calls + 1, __ATOMIC_RELAXED);
+	}
+	return cell != NULL;
+}
+
+int hk_spare_count(void *number, void *unused)
+{
+	(void)unused;
+	if (!hk_process.on && !hk_process_forked()) {
+		return 0; /* a child that got no segment */
+	}
+	if (hk_inside) {
+		if (hk_inside == 1) {
+			hk_process_untracked();
+		}
+		return 0;
+	}
+	uint64_t signals = hk_process_block_signals();
+	hk_inside = 1;
+	int saved_errno = errno;
+	if (!count_spare((uintptr_t)number)) {
+		hk_process_untracked();
+	}
+	errno = saved_errno;
+	hk_inside = 0;
+	hk_process_restore_signals(signals);
+	return 0;
+}
+
+/* ---- calls of sites that are off ---- */
+
+int hk_control_poll(void *unused, void *none)
+{
+	(void)unused;
+	(void)none;
+	if (hk_inside) {
+		return 0;
+	}
+	uint64_t signals = hk_process_block_signals();
+	hk_inside = 1;
+	int saved_errno = errno;
+	if (hk_process_forked()) {
+		hk_thread_enter(); /* what its parent's segment says is not for the child */
+	}
+	hk_control_heed(
+	    atomic_load_explicit(&hk_process.writer.header->generation, memory_order_acquire));
+	errno = saved_errno;
+	hk_inside = 0;
+	hk_process_restore_signals(signals);
+	return 0;
 }

@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 #include "agent/call/append.h"
-#include "agent/call/control.h"
 #include "agent/call/count.h"
 #include "agent/call/open.h"
 #include "agent/call/work.h"
@@ -95,7 +94,10 @@ static int rearm(void *index, void *return_address)
 	}
 	uint64_t signals = hk_process_block_signals();
 	hk_inside = 1;
-	hk_site_rearm((uint32_t)(uintptr_t)index, (uintptr_t)return_address);
+	if (!hk_site_rearm((uint32_t)(uintptr_t)index, (uintptr_t)return_address)) {
+		hk_patch_revisit();
+		hk_patch_look();
+	}
 	hk_inside = 0;
 	hk_process_restore_signals(signals);
 	return 0;

@@ -20,11 +20,6 @@ struct hk_result hk_call_leave(struct hk_call *call, uint64_t end_ticks);
  * nothing in the way of but values or a rule of errors. */
 struct hk_result hk_call_leave_described(struct hk_call *call, uint64_t ns, uint64_t *bucket);
 
-/* The thread has no state yet, or the site no cell for it, or the generation changed, or calls were
- * abandoned: makes what is missing. 1: try again, 0: pass the call through unmeasured. Called with
- * all registers saved. */
-int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site);
-
 /* For what is counted and recorded like a call without being one (annotate.h). CALL is ready:
  * thread, cell, site, depth and start are set. Begins a range, which RANGE is to remember; ends it;
  * notes an instant with the value of its site's key, if it has one. */

@@ -9,11 +9,6 @@
 #include "base/clock.h"
 #include "ring/kernel.h"
 
-bool hk_work_ends_in(const char *domain)
-{
-	return domain[0] == 'm' && domain[1] == 'p' && domain[2] == 'i' && !domain[3];
-}
-
 static uint64_t since_ns(uint64_t from_ticks, uint64_t to_ticks)
 {
 	return to_ticks > from_ticks

@@ -20,9 +20,6 @@
 #include "agent/frame/hot.h"
 #include "agent/record/thread.h"
 
-/* Whether calls of DOMAIN end a stretch of work: ranks wait for each other in them. */
-bool hk_work_ends_in(const char *domain);
-
 /* CALL is about to begin; gives its start in ticks. For trampoline.S, which leaves all registers
  * but those of arguments to it. */
 uint64_t hk_work_end(const struct hk_call *call);

@@ -44,6 +44,9 @@ struct hk_site_hot {
 	const struct hk_message *message; /* how the values are made; NULL: by their factors */
 };
 
+/* The thunk kept for calibration; no site is bound to it. */
+#define HK_CALIBRATION_SITE (HK_THUNKS - 1u)
+
 extern struct hk_site_hot hk_hot[HK_THUNKS];
 
 #endif

@@ -2,14 +2,11 @@
 
 #include <stddef.h>
 
-#include "agent/call/calibrate.h"
-#include "agent/call/control.h"
-#include "agent/call/work.h"
 #include "agent/frame/hot.h"
+#include "agent/frame/rules.h"
 #include "agent/frame/spare.h"
 #include "agent/memory/arena.h"
 #include "agent/object/slot.h"
-#include "agent/patch/patch.h"
 #include "agent/record/process.h"
 #include "agent/runtime/values.h"
 #include "hooks/signature.h"
@@ -179,12 +176,18 @@ static bool has_vectors(const struct hk_hook *hook)
 	return false;
 }
 
+/* Whether calls of DOMAIN end a stretch of work: ranks wait for each other in them. */
+static bool ends_work(const char *domain)
+{
+	return same_text(domain, "mpi");
+}
+
 static uint8_t stack_words_of(const struct hk_hook *hook)
 {
 	uint8_t passing =
 	    (hook->flags & HK_HOOK_DESCRIBED) ? HK_STACK_WORDS_COPIED : HK_STACK_WORDS_STAY;
 	return (hook->stack_words ? passing : 0) | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
-	       (hk_work_ends_in(hook->domain) ? HK_STACK_WORDS_WORK : 0) |
+	       (ends_work(hook->domain) ? HK_STACK_WORDS_WORK : 0) |
 	       (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
 }
 
@@ -255,8 +258,7 @@ static bool publish(uint32_t index)
 static uint8_t level_of(struct site *site, uint8_t *ret_pinned)
 {
 	*ret_pinned = site->own_pinned;
-	uint8_t level =
-	    hk_control_level(site->provider, site->function, site->own_level, ret_pinned);
+	uint8_t level = hk_rules_level(site->provider, site->function, site->own_level, ret_pinned);
 	if (site->entry) {
 		uint8_t ceiling = atomic_load_explicit(&site->entry->ceiling, memory_order_relaxed);
 		site->ceiling = ceiling <= HK_LEVEL_STACK ? ceiling : 0;
@@ -292,7 +294,7 @@ static void relevel(uint32_t index)
 	}
 }
 
-void hk_site_relevel(void)
+bool hk_site_relevel(void)
 {
 	bool passed = false;
 	for (uint32_t i = 0; i < site_count; i++) {
@@ -303,10 +305,7 @@ void hk_site_relevel(void)
 		passed |= lazy && hot_at(i)->control == HK_CONTROL_PASS;
 		relevel(i);
 	}
-	if (passed) {
-		/* Through a stub that passed, the loader may have taken the slot. */
-		hk_patch_revisit();
-	}
+	return passed;
 }
 
 void hk_site_publish_all(void)
@@ -548,10 +547,10 @@ const char *hk_site_library(uint32_t index)
 	return is_named(index) ? site_at(index)->library : "";
 }
 
-void hk_site_rearm(uint32_t index, uintptr_t return_address)
+bool hk_site_rearm(uint32_t index, uintptr_t return_address)
 {
 	if (!hk_process_lock()) {
-		return;
+		return true;
 	}
 	bool lazy = is_lazy(index);
 	/* What is about to run on is there, and the slot with it. */
@@ -563,10 +562,7 @@ void hk_site_rearm(uint32_t index, uintptr_t return_address)
 		}
 	}
 	hk_process_unlock();
-	if (lazy && !there) {
-		hk_patch_revisit();
-		hk_patch_look();
-	}
+	return !lazy || there;
 }
 
 static void retire(uint32_t index)

@@ -63,13 +63,14 @@ const char *hk_site_library(uint32_t index);
  * Under the process lock. */
 void hk_site_publish_all(void);
 
-/* Gives every site the level that rules and ceilings now make of its own (control.h). Under the
- * process lock. */
-void hk_site_relevel(void);
+/* Gives every site the level that rules and ceilings now make of its own (rules.h). Returns true if
+ * the loader may have taken a slot: calls passed through its stub. Under the process lock. */
+bool hk_site_relevel(void);
 
 /* The first call through a lazy slot has returned to RETURN_ADDRESS, or 0: was left. Hooks the slot
- * again and learns the real original; where the caller's object may be gone, the next scan does. */
-void hk_site_rearm(uint32_t index, uintptr_t return_address);
+ * again and learns the real original. Returns false where the caller's object may be gone: that is
+ * for the next scan to do. */
+bool hk_site_rearm(uint32_t index, uintptr_t return_address);
 
 /* Retires the sites of calls from and to the object that was at SPAN. Under the loader's lock. */
 void hk_site_retire(struct hk_span span);

@@ -10,7 +10,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/call/calibrate.h"
 #include "agent/frame/hot.h"
 
 /* The site for calibration has a thunk and no number. */
@@ -27,9 +26,5 @@ bool hk_spare_begin(void);
  * none of these. */
 void *hk_spare_thunk(uint32_t index);
 uint32_t hk_spare_site(const void *address);
-
-/* A call of spare thunk NUMBER for which something is missing: makes it, and counts the call. For
- * the assembly, with all registers saved. */
-int hk_spare_count(void *number, void *unused);
 
 #endif

@@ -1,0 +1,79 @@
+#include "agent/frame/rules.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "hooks/hook.h"
+#include "hooks/pattern.h"
+
+/* What was published, copied and checked. */
+struct published {
+	uint32_t flags, count;
+	struct hk_rule rules[HK_RULES_MAX];
+};
+
+/* One of the two is in force, the other one is written under the process lock: a fork may come at
+ * any moment, and its child goes on with what is in force. */
+static struct published copies[2];
+static struct published *_Atomic in_force = &copies[0];
+static const struct hk_segment_header *of; /* the segment it came from */
+static uint32_t of_version;
+
+static bool sound(const struct hk_rule *rule)
+{
+	size_t length = 0;
+	while (length < sizeof(rule->pattern) && rule->pattern[length]) {
+		length++;
+	}
+	return length > 0 && length < sizeof(rule->pattern) && rule->level > HK_LEVEL_DEFAULT &&
+	       rule->level <= HK_LEVEL_STACK;
+}
+
+/* False if it changed under our hands: the generation is raised again then. */
+static bool copy(const struct hk_segment_header *header, uint32_t wanted, struct published *to)
+{
+	to->count = 0;
+	to->flags = atomic_load_explicit(&header->control_flags, memory_order_relaxed);
+	for (uint32_t i = 0; i < HK_RULES_MAX; i++) {
+		to->rules[to->count] = header->rules[i];
+		to->count += sound(&to->rules[to->count]);
+	}
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&header->control_version, memory_order_relaxed) == wanted;
+}
+
+uint32_t hk_rules_version(const struct hk_segment_header *header)
+{
+	return atomic_load_explicit(&header->control_version, memory_order_acquire);
+}
+
+bool hk_rules_are_new(const struct hk_segment_header *header, uint32_t version)
+{
+	return version != (header == of ? of_version : 0) && !(version & 1);
+}
+
+bool hk_rules_take(const struct hk_segment_header *header, uint32_t version)
+{
+	struct published *other = &copies[atomic_load(&in_force) == &copies[0]];
+	if ((header == of && version == of_version) || !copy(header, version, other)) {
+		return false;
+	}
+	of = header;
+	of_version = version;
+	atomic_store(&in_force, other);
+	return true;
+}
+
+uint8_t hk_rules_level(const char *provider, const char *function, uint8_t level, uint8_t *pinned)
+{
+	const struct published *published = atomic_load_explicit(&in_force, memory_order_acquire);
+	for (uint32_t i = published->count; i > 0; i--) {
+		const struct hk_rule *rule = &published->rules[i - 1];
+		if (hk_pattern_match_function(rule->pattern, provider, function)) {
+			level = rule->level;
+			*pinned = 1;
+			break;
+		}
+	}
+	return published->flags & HK_SEGMENT_OFF ? (uint8_t)HK_LEVEL_OFF : level;
+}
