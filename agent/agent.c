@@ -6,6 +6,7 @@
 
 #include "agent/annotate.h"
 #include "agent/call/open.h"
+#include "agent/call/thread_start.h"
 #include "agent/compat/compat.h"
 #include "agent/frame/state.h"
 #include "agent/hooks/hookset.h"

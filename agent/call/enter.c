@@ -6,6 +6,7 @@
 #include "agent/call/control.h"
 #include "agent/call/leave.h"
 #include "agent/call/open.h"
+#include "agent/call/thread_start.h"
 #include "agent/frame/call.h"
 #include "agent/frame/hot.h"
 #include "agent/frame/spare.h"

@@ -6,6 +6,7 @@
 
 #include "agent/call/kept.h"
 #include "agent/call/leave.h"
+#include "agent/call/thread_start.h"
 #include "agent/frame/hot.h"
 #include "agent/frame/state.h"
 #include "agent/record/process.h"

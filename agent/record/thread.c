@@ -1,23 +1,11 @@
 #include "agent/record/thread.h"
 
-#include <pthread.h>
 #include <stddef.h>
 
-#include "agent/call/calibrate.h"
-#include "agent/call/kept.h"
-#include "agent/call/open.h"
-#include "agent/frame/hot.h"
-#include "agent/frame/site.h"
-#include "agent/object/find.h"
-#include "agent/patch/release.h"
 #include "agent/record/process.h"
-#include "agent/record/thread_pool.h"
 #include "base/clock.h"
 #include "ring/kernel.h"
 
-/* pthread_key destructors run up to four rounds; the last one sees what other destructors still
- * call. */
-#define DESTRUCTOR_ROUNDS 4
 #define EMPTY_NS 200000u /* between two looks at an empty pool of pages */
 
 static_assert(offsetof(struct hk_thread, ready) == HK_THREAD_READY, "layout.h");
@@ -48,167 +36,22 @@ static_assert(offsetof(struct hk_thread_slot, calls_untimed) == HK_SLOT_UNTIMED,
 static_assert(sizeof(struct hk_chain) == 24, "trampoline.S");
 static_assert(sizeof(struct hk_open_call) == 16, "layout.h");
 
-/* Stands where a thread has no state yet: never ready, so that no call needs a test for NULL. Only
- * what a fork wipes of a thread is looked at before it is known to be ready. */
-static uint64_t no_thread[HK_THREAD_WIPED / sizeof(uint64_t)];
-#define NO_THREAD ((struct hk_thread *)(void *)no_thread)
-__thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec"))) = NO_THREAD;
+uint64_t hk_thread_none[HK_THREAD_WIPED / sizeof(uint64_t)];
+__thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec"))) =
+    HK_NO_THREAD;
 
 struct hk_thread *_Atomic hk_threads;
-
-static struct hk_thread *vacant; /* guarded by the process lock */
 
 /* A pool was found empty: until this many ticks no thread looks again. 0: there may be a page. */
 static _Atomic uint64_t empty_until[HK_POOLS];
 static _Atomic uint64_t refused_until; /* state of threads and cells */
 uint64_t hk_thread_dry_until[HK_STREAMS];
 
-/* The host's pthread functions, looked up: linking them would ask for a newer libc than some hosts
- * have. */
-static struct {
-	int (*key_create)(uint32_t *, void (*)(void *));
-	int (*setspecific)(uint32_t, const void *);
-	uint32_t key;
-	bool usable;
-} host;
-
-static void vacate(struct hk_thread *thread)
-{
-	hk_open_end(thread);
-	thread->countdown = 0;
-	thread->ready = 0;
-	hk_thread_current = NO_THREAD;
-	if (!hk_process_lock()) {
-		return;
-	}
-	atomic_store_explicit(&thread->slot->depth, 0, memory_order_relaxed);
-	atomic_store_explicit(&thread->slot->state, HK_SLOT_VACANT, memory_order_release);
-	thread->next_vacant = vacant;
-	vacant = thread;
-	hk_process_unlock();
-}
-
-static void thread_ends(void *value)
-{
-	struct hk_thread *thread = value;
-	if (hk_thread_current != thread || !thread->ready) {
-		return; /* forked meanwhile */
-	}
-	if (++thread->rounds < DESTRUCTOR_ROUNDS) {
-		host.setspecific(host.key, thread);
-		return;
-	}
-	hk_inside = 1;
-	vacate(thread);
-	hk_inside = 0;
-}
-
-/* The kernel has wiped all this already; an emulator may say that it does and not do it. */
-static void after_fork(void)
-{
-	hk_process_wipe();
-	if (hk_thread_current->ready) {
-		hk_thread_current->countdown = 0;
-		hk_thread_current->ready = 0;
-		hk_thread_current->inner = 0;
-		hk_thread_current->generation_seen = 0;
-	}
-}
-
 void hk_thread_may_end(int code)
 {
 	struct hk_thread *thread = hk_thread_current;
 	hk_process_may_end(code, thread);
 	thread->generation_seen--; /* its next call, if there is one, is looked at */
-}
-
-void hk_thread_setup(void)
-{
-	/* By name: a symbol that only glibc has would end a host of another libc. */
-	int (*at_fork)(void (*)(void), void (*)(void), void (*)(void), void *);
-	*(void **)&at_fork = hk_find_function("*", "__register_atfork");
-	if (at_fork) {
-		at_fork(NULL, NULL, after_fork, NULL);
-	}
-	*(void **)&host.key_create = hk_find_function("*", "pthread_key_create");
-	*(void **)&host.setspecific = hk_find_function("*", "pthread_setspecific");
-	host.usable =
-	    host.key_create && host.setspecific && host.key_create(&host.key, thread_ends) == 0;
-}
-
-static struct hk_thread *new_thread(void)
-{
-	struct hk_thread *thread = hk_thread_pool_take();
-	if (!thread) {
-		return NULL;
-	}
-	thread->slot = hk_writer_thread(&hk_process.writer, &thread->slot_number);
-	if (!thread->slot) {
-		hk_thread_pool_return(thread);
-		return NULL;
-	}
-	thread->segment = (char *)hk_process.writer.header;
-	thread->generation = &hk_process.writer.header->generation;
-	thread->generation_seen = atomic_load(thread->generation);
-	thread->tick_ns_scaled = hk_process.tick_ns_q32 << (32 - HK_CLOCK_TICK_SHIFT);
-	thread->work.long_ticks = (HK_WORK_LONG_NS << 32) / hk_process.tick_ns_q32;
-	thread->kept = (char *)thread->kept_calls;
-	thread->kept_end = thread->kept + sizeof(thread->kept_calls);
-	thread->next = hk_threads;
-	atomic_store_explicit(&hk_threads, thread, memory_order_release);
-	return thread;
-}
-
-/* Tells readers that the chains of a slot taken over belong to another thread from here on. */
-static void announce(struct hk_thread *thread)
-{
-	for (uint32_t stream = 0; stream < HK_STREAMS; stream++) {
-		struct hk_chain_end *chain = &thread->chain[stream];
-		uint64_t *room = chain->page ? hk_chain_room(chain, 4) : NULL;
-		if (room) {
-			room[0] = 0;
-			room[1] = hk_record_word1(0, 0, HK_RECORD_THREAD, 2);
-			room[2] = thread->uid;
-			room[3] = thread->tid;
-			hk_chain_publish(chain, room + 4);
-		} else if (chain->page) {
-			chain->end = chain->cursor; /* the next page will say so */
-		}
-	}
-}
-
-static struct hk_thread *take_thread(void)
-{
-	struct hk_thread *thread = vacant;
-	if (thread) {
-		vacant = thread->next_vacant;
-		thread->depth = 0;
-		thread->child_ns = 0;
-		thread->domains = 0;
-		thread->rounds = 0;
-		thread->range_depth = 0;
-		thread->busy = 0;
-		thread->nested_busy = 0;
-	} else {
-		thread = new_thread();
-	}
-	if (!thread) {
-		return NULL;
-	}
-	hk_kept_forget(thread);
-	thread->work.from_ticks = ~0ULL;
-	thread->work.settle_ticks = 0;
-	thread->inner = ~0ULL;
-	thread->uid = ++hk_process.uids;
-	thread->tid = hk_process.sealed ? hk_process.writer.header->pid
-					: (uint32_t)hk_kernel(SYS_gettid, 0, 0, 0, 0, 0, 0);
-	announce(thread);
-	atomic_store_explicit(&thread->slot->tid, thread->tid, memory_order_relaxed);
-	atomic_store_explicit(&thread->slot->uid, thread->uid, memory_order_relaxed);
-	atomic_store_explicit(&thread->slot->state, HK_SLOT_LIVE, memory_order_release);
-	atomic_store_explicit(&hk_process.writer.header->threads_started, thread->uid,
-			      memory_order_relaxed);
-	return thread;
 }
 
 static uint64_t next_look(void)
@@ -225,52 +68,16 @@ bool hk_thread_refused(void)
 	return until && (int64_t)(hk_process_ticks() - until) < 0;
 }
 
-static void calibrate(struct hk_thread *thread)
+void hk_thread_refuse(void)
 {
-	if (!hk_process_lock()) {
-		return;
-	}
-	uint32_t octave = hk_writer_octave(&hk_process.writer);
-	hk_process_unlock();
-	hk_calibrate(thread, octave, hk_process.writer.header);
+	refused_until = next_look();
 }
 
-struct hk_thread *hk_thread_enter(void)
+void hk_thread_forget_refusals(void)
 {
-	if (!hk_process.on || !hk_process_lock()) {
-		return NULL;
-	}
-	if (hk_process_forked()) {
-		vacant = NULL;
-		empty_until[0] = empty_until[1] = 0;
-		refused_until = 0;
-		hk_thread_dry_until[0] = hk_thread_dry_until[1] = hk_thread_dry_until[2] = 0;
-		hk_process_renew();
-	}
-	if (hk_process.on && !hk_process.used) {
-		/* Most helpers of a job never make a hooked call: they cost one block. */
-		hk_process.used = true;
-		hk_site_publish_all();
-	}
-	struct hk_thread *thread = hk_process.on ? take_thread() : NULL;
-	hk_process_unlock();
-	if (!hk_process.on) {
-		hk_release_all();
-	}
-	if (!thread) {
-		refused_until = next_look();
-		return NULL;
-	}
-	hk_thread_current = thread;
-	if (host.usable) {
-		host.setspecific(host.key, thread);
-	}
-	thread->countdown = 1;
-	thread->ready = 1;
-	if (thread->uid == 1 && !hk_process.timeless) {
-		calibrate(thread);
-	}
-	return thread;
+	empty_until[0] = empty_until[1] = 0;
+	refused_until = 0;
+	hk_thread_dry_until[0] = hk_thread_dry_until[1] = hk_thread_dry_until[2] = 0;
 }
 
 /* Also false where a handler forked: what is free in the parent's segment is the parent's to take.
@@ -291,7 +98,7 @@ struct hk_cell *hk_thread_cell(struct hk_thread *thread, uint32_t site)
 		cell->slot = thread->slot_number;
 		__atomic_store_n(&cell->site, site + 1, __ATOMIC_RELEASE);
 	} else {
-		refused_until = next_look();
+		hk_thread_refuse();
 	}
 	return cell;
 }

@@ -98,6 +98,11 @@ struct hk_thread {
 /* All of this process, the newest first. */
 extern struct hk_thread *_Atomic hk_threads;
 
+/* Stands where a thread has no state yet: never ready, so that no call needs a test for NULL. Only
+ * what a fork wipes of a thread is read before it is known to be ready. */
+extern uint64_t hk_thread_none[HK_THREAD_WIPED / sizeof(uint64_t)];
+#define HK_NO_THREAD ((struct hk_thread *)(void *)hk_thread_none)
+
 extern __thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec")));
 
 /* The pool of each stream was found empty: records of calls that began before this, in ticks, are
@@ -107,15 +112,11 @@ extern uint64_t hk_thread_dry_until[HK_STREAMS];
 /* This thread is about to call _exit(CODE). */
 void hk_thread_may_end(int code);
 
-/* Finds the host's thread functions; once, before the first hooked call. */
-void hk_thread_setup(void);
-
-/* State for the calling thread, made or taken over if need be; NULL: no memory, or not now. Slow.
- */
-struct hk_thread *hk_thread_enter(void);
-
-/* Whether a thread's state or a cell was refused a moment ago: both are best not asked for yet. */
+/* Whether a thread's state or a cell was refused a moment ago: both are best not asked for yet. The
+ * next one notes that it was, and the last one forgets that, in a forked child. */
 bool hk_thread_refused(void);
+void hk_thread_refuse(void);
+void hk_thread_forget_refusals(void);
 
 /* A cell for SITE, or NULL. Slow. */
 struct hk_cell *hk_thread_cell(struct hk_thread *thread, uint32_t site);

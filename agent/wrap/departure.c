@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "agent/call/thread_start.h"
 #include "agent/frame/site.h"
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
