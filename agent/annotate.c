@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "agent/call/enter.h"
-#include "agent/call/leave.h"
+#include "agent/call/measure.h"
 #include "agent/frame/call.h"
 #include "agent/frame/hot.h"
 #include "agent/frame/site.h"

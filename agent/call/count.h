@@ -6,6 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/frame/call.h"
+#include "agent/frame/hot.h"
+#include "agent/record/thread.h"
+
 /* A signal handler on this thread cannot come between load and store: on x86-64 they are one
  * instruction; on aarch64 the signal ends the reservation, and the store fails. */
 static inline void hk_count_add(uint64_t *counter, uint64_t value)
@@ -35,6 +39,43 @@ static inline void hk_count_lower(uint64_t *least, uint64_t value)
 	while (value < now && !__atomic_compare_exchange_n(least, &now, value, true,
 							   __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 	}
+}
+
+/* Whether CALL is not part of another one of its domain. */
+static inline bool hk_count_is_outermost(const struct hk_call *call)
+{
+	return !(call->domains & call->site->domain);
+}
+
+static inline void hk_count_totals(const struct hk_thread *thread, const struct hk_call *call,
+				   uint64_t ns, bool outermost)
+{
+	struct hk_cell *cell = call->cell;
+	uint64_t callees = thread->child_ns;
+	hk_count_add(&cell->total_ns, ns);
+	if (likely(ns > callees)) {
+		hk_count_add(&cell->self_ns, ns - callees);
+	}
+	if (likely(outermost)) {
+		hk_count_add(&cell->outermost_ns, ns);
+	}
+}
+
+static inline uint64_t *hk_count_bucket(const struct hk_thread *thread, uint32_t offset,
+					uint32_t bucket)
+{
+	return (uint64_t *)(void *)(thread->segment + offset) + bucket;
+}
+
+/* Of a call that did not fail. read() and its like answer -1. Returns how many it counted. */
+static inline uint64_t hk_count_bytes(const struct hk_call *call, const uint64_t *values)
+{
+	uint8_t at = call->site->bytes;
+	if (at == HK_HOOK_VALUES || (int64_t)values[at] <= 0) {
+		return 0;
+	}
+	hk_count_add(&call->cell->bytes, values[at]);
+	return values[at];
 }
 
 #endif

@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 
 #include "agent/call/control.h"
-#include "agent/call/leave.h"
 #include "agent/call/open.h"
 #include "agent/call/thread_start.h"
 #include "agent/frame/call.h"

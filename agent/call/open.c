@@ -5,8 +5,7 @@
 #include <stddef.h>
 
 #include "agent/call/kept.h"
-#include "agent/call/leave.h"
-#include "agent/call/thread_start.h"
+#include "agent/call/measure.h"
 #include "agent/frame/hot.h"
 #include "agent/frame/state.h"
 #include "agent/record/process.h"
@@ -201,67 +200,6 @@ bool hk_open_close(const struct hk_call *call)
 	/* Too deep to be known: everything known lay below it, and was left. */
 	bool deeper = !known && call->depth < oldest && thread->depth == oldest;
 	return deeper || (known && at - 1 == call->depth && thread->depth == call->depth);
-}
-
-/* Takes CALL out of what the thread it began on has open, while that goes on; its next call will
- * look, as if the collector had something to say. */
-static void forget(const struct hk_call *call)
-{
-	uint64_t frame = (uint64_t)&call->caller_frame;
-	uint64_t mine = frame << 28 | call->site->index; /* as trampoline.S writes it */
-	struct hk_thread *from = call->thread;
-	for (uint32_t at = 0; at < HK_OPEN_CALLS; at++) {
-		uint64_t *word = (uint64_t *)(void *)&from->slot->open[at], seen = mine;
-		if (__atomic_compare_exchange_n(word, &seen, HK_OPEN_UNKNOWN, false,
-						__ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-			uint32_t never = atomic_load(from->generation) - 1;
-			__atomic_store_n(&from->generation_seen, never, __ATOMIC_RELAXED);
-			return;
-		}
-	}
-}
-
-/* Gives CALL a place in the books of the thread it returned on. */
-static int adopt(void *returned, void *unused)
-{
-	(void)unused;
-	struct hk_call *call = returned;
-	uint64_t signals = hk_process_block_signals();
-	hk_inside = 1;
-	int saved_errno = errno;
-	struct hk_thread *thread = hk_thread_current->ready ? hk_thread_current : hk_thread_enter();
-	uint32_t site = call->site->index;
-	if (thread && !thread->cells[site]) {
-		thread->cells[site] = hk_thread_cell(thread, site);
-	}
-	bool ready = thread && thread->cells[site];
-	if (ready) {
-		call->thread = thread;
-		call->cell = thread->cells[site];
-		call->depth = thread->depth;
-	}
-	errno = saved_errno;
-	hk_inside = 0;
-	hk_process_restore_signals(signals);
-	return ready;
-}
-
-void hk_open_leave_elsewhere(struct hk_call *call, uint64_t end_ticks)
-{
-	if (!call->thread->ready) {
-		return; /* it ended, or was forked: the call has been given up */
-	}
-	forget(call);
-	if (!hk_state_may_save() || !hk_state_saved(adopt, call, NULL) ||
-	    call->site->level == HK_LEVEL_COUNT) {
-		return;
-	}
-	struct hk_thread *thread = call->thread;
-	uint64_t ticks = end_ticks - call->start_ticks, child_ns = thread->child_ns;
-	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
-	thread->child_ns = 0; /* of what it called, part ran there and part here */
-	hk_call_measure(thread, call, ns > HK_CALL_ABSURD_NS ? 0 : ns);
-	thread->child_ns = child_ns;
 }
 
 void hk_open_end(struct hk_thread *thread)

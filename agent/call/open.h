@@ -37,9 +37,6 @@ void hk_open_end_asking(uint64_t frame);
  * what is left is what CALL found, and can be put back; false: it is settled. */
 bool hk_open_close(const struct hk_call *call);
 
-/* CALL returns at END_TICKS on another thread than it began on, which finds it gone. */
-void hk_open_leave_elsewhere(struct hk_call *call, uint64_t end_ticks);
-
 /* THREAD ends: records the calls and ranges that it still has open. */
 void hk_open_end(struct hk_thread *thread);
 

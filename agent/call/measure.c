@@ -1,0 +1,242 @@
+#include "agent/call/measure.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/call/append.h"
+#include "agent/call/count.h"
+#include "agent/compat/compat.h"
+#include "agent/frame/hot.h"
+#include "agent/frame/site.h"
+#include "agent/frame/state.h"
+#include "agent/patch/patch.h"
+#include "agent/record/process.h"
+#include "agent/runtime/arguments.h"
+#include "agent/runtime/values.h"
+#include "base/clock.h"
+#include "ring/sample.h"
+
+static int make_octave(void *cell, void *octave)
+{
+	uint64_t signals = hk_process_block_signals();
+	hk_inside = 1;
+	uint32_t offset = hk_thread_octave(cell, (uint32_t)(uintptr_t)octave);
+	hk_inside = 0;
+	hk_process_restore_signals(signals);
+	return (int)offset;
+}
+
+/* Whether the call failed; asks errno where the result does not tell. */
+static bool failed(const struct hk_call *call)
+{
+	const struct hk_hook *hook = call->site->hook;
+	if (!hk_values_suspect(call)) {
+		return false;
+	}
+	if (hook->error == HK_ERROR_NONZERO) {
+		return hk_values_failed(call);
+	}
+	if (hook->error == HK_ERROR_ERRNO) {
+		bool wide = hook->result == HK_TYPE_LONG;
+		int reason = errno;
+		return (!wide || (int64_t)call->result == -1) && reason != EAGAIN &&
+		       reason != EINPROGRESS && reason != EINTR;
+	}
+	return true;
+}
+
+static void count_sample(const struct hk_thread *thread, const struct hk_call *call, uint64_t ns,
+			 uint64_t bytes)
+{
+	struct hk_cell *cell = call->cell;
+	uint64_t callees = thread->child_ns;
+	hk_count_add(&cell->sampled, 1);
+	hk_count_add(&cell->sampled_ns, ns);
+	hk_count_add(&cell->sampled_self_ns, ns > callees ? ns - callees : 0);
+	if (!(call->domains & call->site->domain)) {
+		hk_count_add(&cell->sampled_outermost_ns, ns);
+	}
+	hk_count_add(&cell->sampled_bytes, bytes);
+}
+
+static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint64_t ns, bool sample)
+{
+	hk_count_raise(&cell->max_ns, ns);
+	hk_count_lower(&cell->min_ns, ns);
+	uint32_t index = hk_histogram_index(ns);
+	uint32_t octave = index / HK_OCTAVE_BUCKETS;
+	uint32_t offset = cell->octave[octave];
+	if (!offset && hk_state_may_save()) {
+		offset = (uint32_t)hk_state_saved(make_octave, cell, (void *)(uintptr_t)octave);
+	}
+	if (offset) { /* else no room: the totals still hold */
+		hk_count_add(hk_count_bucket(thread, offset, index % HK_OCTAVE_BUCKETS),
+			     sample ? HK_SAMPLE_WEIGHT : 1);
+	}
+}
+
+/* The level of arguments: the record is as long as what there is to keep behind the values. */
+static void record_arguments(struct hk_thread *thread, struct hk_call *call, uint64_t ns,
+			     enum hk_record_kind kind, struct hk_payload *payload)
+{
+	payload->count = call->site->payload;
+	hk_arguments_keep(call, payload);
+	hk_append_record(thread, call, ns, kind, payload->words, payload->count);
+}
+
+void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns)
+{
+	const struct hk_site_hot *site = call->site;
+	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
+	struct hk_payload payload;
+	uint64_t *values = payload.words, bytes = 0;
+	bool sampled = site->level == HK_LEVEL_SAMPLE;
+	hk_count_totals(thread, call, ns, hk_count_is_outermost(call));
+	count_duration(thread, call->cell, ns, sampled);
+	enum hk_record_kind kind = HK_RECORD_CALL;
+	if (failed(call)) {
+		kind = HK_RECORD_FAILED;
+		hk_count_add(&call->cell->errors, 1);
+	}
+	if (flags & HK_HOT_VALUES) {
+		hk_values_read(call, values);
+		bytes = hk_values_failed(call) ? 0 : hk_count_bytes(call, values);
+	}
+	if (sampled) { /* no short way out is for these: hk_values_flags */
+		count_sample(thread, call, ns, bytes);
+	}
+	if (hk_compat_prints && hk_state_has_bytes(HK_COMPAT_STACK_BYTES)) {
+		struct hk_compat_call told = {ns, flags & HK_HOT_VALUES ? values : NULL};
+		hk_state_saved(hk_compat_print, call, &told);
+	}
+	if (flags & HK_HOT_ARGUMENTS) {
+		record_arguments(thread, call, ns, kind, &payload);
+	} else if (flags & HK_HOT_RECORD) {
+		hk_append_record(thread, call, ns, kind, values, site->payload);
+	}
+}
+
+/* ---- calls that were left ---- */
+
+static int rearm(void *index, void *return_address)
+{
+	if (hk_inside) {
+		hk_patch_revisit();
+		return 0;
+	}
+	uint64_t signals = hk_process_block_signals();
+	hk_inside = 1;
+	if (!hk_site_rearm((uint32_t)(uintptr_t)index, (uintptr_t)return_address)) {
+		hk_patch_revisit();
+		hk_patch_look();
+	}
+	hk_inside = 0;
+	hk_process_restore_signals(signals);
+	return 0;
+}
+
+void hk_call_rearm(const struct hk_site_hot *site, uint64_t return_address)
+{
+	hk_state_saved(rearm, (void *)(uintptr_t)site->index, (void *)return_address);
+}
+
+/* Whether the last record of the call's chain is the call's own: a handler may have jumped away
+ * after it was published and before the call was closed. */
+static bool is_recorded(const struct hk_thread *thread, const struct hk_site_hot *site,
+			uint64_t start_ticks)
+{
+	const struct hk_chain_end *chain = &thread->chain[site->stream];
+	/* One more for a long duration; with arguments, any number. */
+	for (uint64_t payload = site->payload; payload <= HK_RECORD_WORDS_MAX; payload++) {
+		size_t words = HK_RECORD_HEADER_WORDS + payload;
+		if (!chain->page || (size_t)(chain->cursor - chain->page->body) < words) {
+			continue;
+		}
+		const uint64_t *last = chain->cursor - words;
+		if (last[0] == start_ticks && last[1] >> HK_RECORD_WORDS_SHIFT == payload &&
+		    (last[1] >> HK_RECORD_SITE_SHIFT & (HK_SITES_MAX - 1)) == site->index) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A call that will never return to us gets its record now; its values are not known and read as 0.
+ */
+static void record_left(struct hk_thread *thread, const struct hk_open_call *open)
+{
+	static const uint64_t unknown[HK_HOOK_VALUES];
+	uint32_t site = open->site;
+	if (site >= HK_THUNKS || !(hk_hot[site].flags & HK_HOT_RECORD) ||
+	    is_recorded(thread, &hk_hot[site], open->start_ticks)) {
+		return;
+	}
+	/* No more of it is looked at; clearing it all may be a call of memset. */
+	struct hk_call left;
+	left.site = &hk_hot[site];
+	left.start_ticks = open->start_ticks;
+	left.depth = 0;
+	uint64_t ticks = hk_process_ticks() - left.start_ticks;
+	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
+	/* The slow path is gated while it runs, but taking a page is safe here: no lock is held. */
+	uint32_t inside = hk_inside;
+	hk_inside = 0;
+	hk_append_record(thread, &left, ns > HK_CALL_ABSURD_NS ? 0 : ns, HK_RECORD_UNWOUND, unknown,
+			 left.site->payload);
+	hk_inside = inside;
+}
+
+void hk_call_left(struct hk_thread *thread, const struct hk_open_call *open)
+{
+	uint32_t site = open->site;
+	if (site < HK_THUNKS && (hk_hot[site].flags & HK_HOT_LAZY)) {
+		/* Its first call may have left the slot to the loader. */
+		hk_call_rearm(&hk_hot[site], 0);
+	}
+	record_left(thread, open);
+}
+
+/* ---- ranges and instants ---- */
+
+void hk_call_begin_range(struct hk_call *call, struct hk_range *range)
+{
+	struct hk_thread *thread = call->thread;
+	range->start_ticks = call->start_ticks;
+	range->child_ns = thread->child_ns;
+	range->domains = thread->domains;
+	thread->child_ns = 0;
+	thread->domains |= call->site->domain;
+	hk_count_add(&call->cell->calls, 1);
+}
+
+void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range)
+{
+	struct hk_call call = {.thread = thread,
+			       .site = &hk_hot[range->site],
+			       .cell = thread->cells[range->site],
+			       .start_ticks = range->start_ticks,
+			       .child_ns = range->child_ns,
+			       .domains = range->domains,
+			       .depth = thread->depth};
+	uint64_t ticks = hk_process_ticks() - range->start_ticks;
+	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
+	ns = ns > HK_CALL_ABSURD_NS ? 0 : ns;
+	if (call.site->level > HK_LEVEL_COUNT) {
+		hk_count_totals(thread, &call, ns, hk_count_is_outermost(&call));
+		count_duration(thread, call.cell, ns, false);
+	}
+	if (call.site->flags & HK_HOT_RECORD) {
+		hk_append_record(thread, &call, ns, HK_RECORD_CALL, NULL, 0);
+	}
+	thread->child_ns = range->child_ns + ns;
+	thread->domains = range->domains;
+}
+
+void hk_call_note_instant(struct hk_call *call, const uint64_t *value)
+{
+	hk_count_add(&call->cell->calls, 1);
+	if (call->site->flags & HK_HOT_RECORD) {
+		hk_append_record(call->thread, call, 0, HK_RECORD_CALL, value, call->site->payload);
+	}
+}
