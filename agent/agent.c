@@ -11,9 +11,12 @@
 #include "agent/frame/state.h"
 #include "agent/hooks/hookset.h"
 #include "agent/patch/change.h"
+#include "agent/patch/entry.h"
 #include "agent/patch/patch.h"
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
+#include "agent/wrap/dl.h"
+#include "agent/wrap/pointer.h"
 #include "agent/wrap/sandbox.h"
 #include "base/clock.h"
 #include "base/identity.h"
@@ -92,7 +95,9 @@ static void set_up(int argc, char **argv, char **environment)
 	hk_thread_setup();
 	hk_compat_start(&hookset.compat);
 	hk_annotate_start(hookset.default_level);
-	hk_patch_start(&hookset);
+	hk_dl_start();
+	hk_entry_start(hk_pointer_of_entry);
+	hk_patch_start(&hookset, hk_annotate_forget);
 	uint64_t setup_ns = cpu_ns() - began_ns;
 	hk_process.writer.header->setup_ns =
 	    setup_ns < UINT32_MAX ? (uint32_t)setup_ns : UINT32_MAX;

@@ -10,7 +10,6 @@
 #include "agent/object/find.h"
 #include "agent/object/object.h"
 #include "agent/patch/constant.h"
-#include "agent/patch/patch.h"
 
 #define LIBRARIES 16u
 #define OPEN_FOR_LIBC ((int)0x80000000) /* __RTLD_DLOPEN */

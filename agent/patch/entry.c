@@ -6,14 +6,13 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/wrap/pointer.h"
-
 #define WRAPPERS 8u /* drivers and runtimes, in one process */
 
 typedef int (*entry_function)(const char *name, void **result, uint64_t, uint64_t, uint64_t,
 			      uint64_t);
 
 static void *_Atomic originals[WRAPPERS];
+static hk_entry_exchange exchange;
 
 static int pass_on(unsigned index, const char *name, void **result, const uint64_t more[4],
 		   const void *caller)
@@ -21,7 +20,7 @@ static int pass_on(unsigned index, const char *name, void **result, const uint64
 	entry_function original = (entry_function)atomic_load(&originals[index]);
 	int status = original(name, result, more[0], more[1], more[2], more[3]);
 	if (status == 0 && name && result && *result) {
-		*result = hk_pointer_of_entry(name, *result, caller);
+		*result = exchange(name, *result, caller);
 	}
 	return status;
 }
@@ -47,6 +46,11 @@ WRAPPER(7)
 static const entry_function wrappers[] = {wrapper_0, wrapper_1, wrapper_2, wrapper_3,
 					  wrapper_4, wrapper_5, wrapper_6, wrapper_7};
 static_assert(sizeof(wrappers) / sizeof(wrappers[0]) == WRAPPERS, "one for each original");
+
+void hk_entry_start(hk_entry_exchange with)
+{
+	exchange = with;
+}
 
 bool hk_entry_named(const char *name)
 {

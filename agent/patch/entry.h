@@ -11,6 +11,12 @@
 
 #include "agent/object/object.h"
 
+/* What CALLER, a return address, gets for ADDRESS, which an entry point function gave for NAME. */
+typedef void *(*hk_entry_exchange)(const char *name, void *address, const void *caller);
+
+/* The wrappers exchange pointers by WITH. Once, before the first scan. */
+void hk_entry_start(hk_entry_exchange with);
+
 /* Whether functions called NAME need such a wrapper. */
 bool hk_entry_named(const char *name);
 

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/annotate.h"
 #include "agent/frame/site.h"
 #include "agent/frame/state.h"
 #include "agent/memory/arena.h"
@@ -28,9 +27,9 @@
 #include "agent/patch/entry.h"
 #include "agent/patch/escaped.h"
 #include "agent/patch/known.h"
+#include "agent/patch/left.h"
+#include "agent/patch/wrapped.h"
 #include "agent/record/process.h"
-#include "agent/wrap/dl.h"
-#include "agent/wrap/pointer.h"
 #include "hooks/pattern.h"
 #include "ring/kernel.h"
 
@@ -41,6 +40,7 @@
 
 static struct {
 	const struct hk_hookset *set;
+	void (*unloaded)(struct hk_span span);
 	struct hk_loaded loaded;
 	struct hk_knowns knowns;
 	struct hk_slot *candidates;
@@ -327,7 +327,7 @@ static bool patch_hook(struct hk_known *known, const struct hk_object *object,
 		refuse(known, HK_REFUSED_FOREIGN);
 	} else if (!changed && is_pointer(object, slot, provider, request.hook)) {
 		refuse(known, HK_REFUSED_POINTER);
-		hk_pointer_left((void *)value);
+		hk_left_add((void *)value);
 	} else {
 		if (!changed && !lazy) {
 			request.original = hk_dl_around(slot->function, request.original);
@@ -344,7 +344,7 @@ static void *wrapper_of(const struct hk_known *known, const struct hk_slot *slot
 {
 	int dl = hk_dl_index(slot->function);
 	if (dl >= 0) {
-		return hk_dl_adopt(dl, (void *)value) < 0 ? NULL : hk_dl_wrapper(dl);
+		return hk_dl_adopt(dl, (void *)value) < 0 ? NULL : hk_dl_wrappers[dl];
 	}
 	struct hk_site_request request = {
 	    .function = slot->function,
@@ -425,9 +425,9 @@ static void patch_object(struct hk_known *known, const struct hk_object *object)
 static void forget(struct hk_span span)
 {
 	hk_site_retire(span);
-	hk_pointer_forget(span);
+	hk_left_forget(span);
 	hk_entry_forget(span);
-	hk_annotate_forget(span);
+	patcher.unloaded(span);
 }
 
 /* Before anything is matched with what is loaded now. */
@@ -556,12 +556,13 @@ void hk_patch_revisit(void)
 	atomic_store(&patcher.revisit, true);
 }
 
-void hk_patch_start(const struct hk_hookset *set)
+void hk_patch_start(const struct hk_hookset *set, void (*unloaded)(struct hk_span span))
 {
 	hk_loader_setup();
 	hk_program_find();
 	patcher.coverage.hook_lines_bad = set->bad_lines;
 	patcher.coverage.hooks = set->hook_count;
+	patcher.unloaded = unloaded;
 	patcher.set = set;
 	hk_patch_rescan();
 }

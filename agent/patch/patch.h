@@ -13,8 +13,9 @@
 #include "agent/hooks/hookset.h"
 #include "agent/object/object.h"
 
-/* Remembers SET (kept by reference) and makes the first scan. */
-void hk_patch_start(const struct hk_hookset *set);
+/* Remembers SET (kept by reference) and makes the first scan. Scans call UNLOADED with the
+ * addresses of each object that is gone. */
+void hk_patch_start(const struct hk_hookset *set, void (*unloaded)(struct hk_span span));
 
 /* Scans again if objects came or went since the last scan, or if some were still being relocated.
  * Cheap when nothing changed (tens of ns). What was seen goes to hk_process_cover. For calls of the

@@ -13,13 +13,11 @@
 #include "agent/object/object.h"
 #include "agent/patch/entry.h"
 #include "agent/patch/patch.h"
+#include "agent/patch/wrapped.h"
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
 #include "agent/wrap/departure.h"
 #include "agent/wrap/sandbox.h"
-
-/* Read by the stubs in dl_x86_64.S too. */
-void *_Atomic hk_dl_originals[HK_DL_COUNT];
 
 /* The stubs, and what they call; assembly sees only what is not static. */
 extern void hk_dl_stub_open(void);
@@ -29,16 +27,6 @@ extern void hk_dl_stub_vsym(void);
 extern void hk_dl_stub_syscall(void);
 int hk_dl_framed(const char *name, const void *caller);
 void *hk_dl_open(const char *name, int mode);
-
-static const char names[HK_DL_COUNT][12] = {
-    [HK_DL_OPEN] = "dlopen",	   [HK_DL_MOPEN] = "dlmopen",	  [HK_DL_CLOSE] = "dlclose",
-    [HK_DL_SYM] = "dlsym",	   [HK_DL_VSYM] = "dlvsym",	  [HK_DL_ADDR] = "dladdr",
-    [HK_DL_ADDR1] = "dladdr1",	   [HK_DL_EXIT] = "_exit",	  [HK_DL_EXIT_C99] = "_Exit",
-    [HK_DL_PRCTL] = "prctl",	   [HK_DL_SYSCALL] = "syscall",	  [HK_DL_SETUID] = "setuid",
-    [HK_DL_SETEUID] = "seteuid",   [HK_DL_SETREUID] = "setreuid", [HK_DL_SETRESUID] = "setresuid",
-    [HK_DL_SETFSUID] = "setfsuid", [HK_DL_CHROOT] = "chroot",	  [HK_DL_PIVOT_ROOT] = "pivot_root",
-    [HK_DL_UNSHARE] = "unshare",   [HK_DL_SETNS] = "setns",	  [HK_DL_MLOCKALL] = "mlockall",
-};
 
 static void exit_by(enum hk_dl which, int code)
 {
@@ -125,7 +113,7 @@ static const void *behind(const void *address)
 	address = original ? original : address;
 	for (int i = 0; i < HK_DL_COUNT; i++) {
 		original = atomic_load(&hk_dl_originals[i]);
-		if (address == hk_dl_wrapper(i) && original) {
+		if (address == hk_dl_wrappers[i] && original) {
 			return original;
 		}
 	}
@@ -162,78 +150,6 @@ static int describe_more(const void *address, Dl_info *info, void **extra, int f
 		keep_identity(info, address, function);
 	}
 	return found;
-}
-
-int hk_dl_index(const char *function)
-{
-	for (int i = 0; i < HK_DL_COUNT; i++) {
-		/* Most of many thousand names are told apart by two letters. */
-		if (function[0] == names[i][0] && function[1] == names[i][1] &&
-		    strcmp(function, names[i]) == 0) {
-			return i;
-		}
-	}
-	return -1;
-}
-
-bool hk_dl_yields(int index)
-{
-	return index >= HK_DL_PRCTL;
-}
-
-void *hk_dl_wrapper(int index)
-{
-	static void (*const wrappers[HK_DL_COUNT])(void) = {
-	    [HK_DL_OPEN] = hk_dl_stub_open,
-	    [HK_DL_MOPEN] = hk_dl_stub_mopen,
-	    [HK_DL_CLOSE] = (void (*)(void))close_object,
-	    [HK_DL_SYM] = hk_dl_stub_sym,
-	    [HK_DL_VSYM] = hk_dl_stub_vsym,
-	    [HK_DL_ADDR] = (void (*)(void))describe,
-	    [HK_DL_ADDR1] = (void (*)(void))describe_more,
-	    [HK_DL_EXIT] = (void (*)(void))exit_now,
-	    [HK_DL_EXIT_C99] = (void (*)(void))exit_as_c99,
-	    [HK_DL_PRCTL] = (void (*)(void))control_process,
-	    [HK_DL_SYSCALL] = hk_dl_stub_syscall,
-	    [HK_DL_SETUID] = (void (*)(void))set_user,
-	    [HK_DL_SETEUID] = (void (*)(void))set_effective_user,
-	    [HK_DL_SETREUID] = (void (*)(void))set_users,
-	    [HK_DL_SETRESUID] = (void (*)(void))set_all_users,
-	    [HK_DL_SETFSUID] = (void (*)(void))set_file_user,
-	    [HK_DL_CHROOT] = (void (*)(void))change_root,
-	    [HK_DL_PIVOT_ROOT] = (void (*)(void))pivot_root,
-	    [HK_DL_UNSHARE] = (void (*)(void))unshare_spaces,
-	    [HK_DL_SETNS] = (void (*)(void))enter_space,
-	    [HK_DL_MLOCKALL] = (void (*)(void))lock_memory,
-	};
-	return (void *)wrappers[index];
-}
-
-bool hk_dl_is_wrapper(const void *address)
-{
-	for (int i = 0; i < HK_DL_COUNT; i++) {
-		if (address == hk_dl_wrapper(i)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-int hk_dl_adopt(int index, void *original)
-{
-	void *none = NULL;
-	if (atomic_compare_exchange_strong(&hk_dl_originals[index], &none, original) ||
-	    none == original) {
-		return 0;
-	}
-	return -EEXIST;
-}
-
-void *hk_dl_around(const char *function, void *original)
-{
-	int index = hk_dl_index(function);
-	bool adopted = index >= 0 && hk_dl_adopt(index, original) == 0;
-	return adopted ? hk_dl_wrapper(index) : original;
 }
 
 struct search {
@@ -283,4 +199,35 @@ void *hk_dl_open(const char *name, int mode)
 	void *handle = original(name, mode);
 	hk_patch_rescan();
 	return handle;
+}
+
+static void (*const wrappers[HK_DL_COUNT])(void) = {
+    [HK_DL_OPEN] = hk_dl_stub_open,
+    [HK_DL_MOPEN] = hk_dl_stub_mopen,
+    [HK_DL_CLOSE] = (void (*)(void))close_object,
+    [HK_DL_SYM] = hk_dl_stub_sym,
+    [HK_DL_VSYM] = hk_dl_stub_vsym,
+    [HK_DL_ADDR] = (void (*)(void))describe,
+    [HK_DL_ADDR1] = (void (*)(void))describe_more,
+    [HK_DL_EXIT] = (void (*)(void))exit_now,
+    [HK_DL_EXIT_C99] = (void (*)(void))exit_as_c99,
+    [HK_DL_PRCTL] = (void (*)(void))control_process,
+    [HK_DL_SYSCALL] = hk_dl_stub_syscall,
+    [HK_DL_SETUID] = (void (*)(void))set_user,
+    [HK_DL_SETEUID] = (void (*)(void))set_effective_user,
+    [HK_DL_SETREUID] = (void (*)(void))set_users,
+    [HK_DL_SETRESUID] = (void (*)(void))set_all_users,
+    [HK_DL_SETFSUID] = (void (*)(void))set_file_user,
+    [HK_DL_CHROOT] = (void (*)(void))change_root,
+    [HK_DL_PIVOT_ROOT] = (void (*)(void))pivot_root,
+    [HK_DL_UNSHARE] = (void (*)(void))unshare_spaces,
+    [HK_DL_SETNS] = (void (*)(void))enter_space,
+    [HK_DL_MLOCKALL] = (void (*)(void))lock_memory,
+};
+
+void hk_dl_start(void)
+{
+	for (int i = 0; i < HK_DL_COUNT; i++) {
+		hk_dl_wrappers[i] = (void *)wrappers[i];
+	}
 }

@@ -5,59 +5,13 @@
  * original, with the caller's own return address. They exist to notice new objects and to exchange
  * addresses; the state of dlerror stays as it is. dladdr is told of the function that a thunk
  * stands for. _exit runs no handler of ours, so its status is noted here. prctl and syscall may
- * begin a sandbox (record/sandbox.h); the functions behind them take the run directory out of
- * reach, or lock memory (record/departure.h). One original per function serves all slots.
+ * begin a sandbox (wrap/sandbox.h); the functions behind them take the run directory out of
+ * reach, or lock memory (wrap/departure.h).
  */
 #ifndef HK_AGENT_WRAP_DL_H
 #define HK_AGENT_WRAP_DL_H
 
-#include <stdbool.h>
-
-enum hk_dl {
-	HK_DL_OPEN,
-	HK_DL_MOPEN,
-	HK_DL_CLOSE,
-	HK_DL_SYM,
-	HK_DL_VSYM,
-	HK_DL_ADDR,
-	HK_DL_ADDR1,
-	HK_DL_EXIT,
-	HK_DL_EXIT_C99,
-	HK_DL_PRCTL,
-	HK_DL_SYSCALL,
-	HK_DL_SETUID,
-	HK_DL_SETEUID,
-	HK_DL_SETREUID,
-	HK_DL_SETRESUID,
-	HK_DL_SETFSUID,
-	HK_DL_CHROOT,
-	HK_DL_PIVOT_ROOT,
-	HK_DL_UNSHARE,
-	HK_DL_SETNS,
-	HK_DL_MLOCKALL,
-	HK_DL_COUNT,
-};
-
-/* What the wrappers call, by enum hk_dl; NULL: not met yet. */
-extern void *_Atomic hk_dl_originals[HK_DL_COUNT];
-
-/* Number of the wrapper for FUNCTION, or -1. */
-int hk_dl_index(const char *function);
-
-/* Whether wrapper INDEX gives way to a hook for its function: that calls the wrapper then. */
-bool hk_dl_yields(int index);
-
-/* Address that goes into the slots of wrapper INDEX. */
-void *hk_dl_wrapper(int index);
-
-/* Whether ADDRESS is that of a wrapper. */
-bool hk_dl_is_wrapper(const void *address);
-
-/* What is to be called in place of ORIGINAL, which is called FUNCTION: its wrapper, or ORIGINAL if
- * there is none or that one calls another function. */
-void *hk_dl_around(const char *function, void *original);
-
-/* Makes ORIGINAL what wrapper INDEX calls. -EEXIST: it already calls another function. */
-int hk_dl_adopt(int index, void *original);
+/* Sets hk_dl_wrappers. Once, before the first scan. */
+void hk_dl_start(void);
 
 #endif

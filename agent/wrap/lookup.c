@@ -15,8 +15,8 @@
 #include "agent/object/program.h"
 #include "agent/object/version.h"
 #include "agent/patch/patch.h"
+#include "agent/patch/wrapped.h"
 #include "agent/record/process.h"
-#include "agent/wrap/dl.h"
 #include "agent/wrap/pointer.h"
 
 /* Who defines a name, seen from one caller. */

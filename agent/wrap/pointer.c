@@ -14,12 +14,11 @@
 #include "agent/object/program.h"
 #include "agent/patch/change.h"
 #include "agent/patch/entry.h"
+#include "agent/patch/left.h"
 #include "agent/patch/patch.h"
+#include "agent/patch/wrapped.h"
 #include "agent/record/process.h"
-#include "agent/wrap/dl.h"
 #include "ring/segment.h"
-
-#define LEFT_FIRST 256u
 
 /* One address to exchange. Objects are views, read and used within one hold of the loader's lock.
  */
@@ -43,76 +42,6 @@ bool hk_pointer_wanted(const char *name)
 }
 
 /* ---- in the loader's lock ---- */
-
-/* Addresses that stay in slots as they are: a set by open addressing. */
-static struct {
-	const void **at;
-	size_t count, room; /* room: a power of two, or 0 */
-} left;
-
-static size_t place_of(const void *address)
-{
-	size_t at = (uintptr_t)address * 0x9e3779b97f4a7c15u >> 32 & (left.room - 1);
-	while (left.at[at] && left.at[at] != address) {
-		at = (at + 1) & (left.room - 1);
-	}
-	return at;
-}
-
-static bool is_left(const void *address)
-{
-	return left.room && left.at[place_of(address)];
-}
-
-static bool grow(void)
-{
-	size_t old_room = left.room;
-	const void **old = left.at;
-	size_t room = old_room ? old_room * 4 : LEFT_FIRST;
-	const void **larger = hk_arena_take(room * sizeof(*larger));
-	if (!larger) {
-		return false;
-	}
-	left.at = larger;
-	left.room = room;
-	for (size_t i = 0; i < old_room; i++) {
-		if (old[i]) {
-			larger[place_of(old[i])] = old[i];
-		}
-	}
-	return true;
-}
-
-void hk_pointer_left(const void *address)
-{
-	if (is_left(address) || (left.count * 2 >= left.room && !grow())) {
-		return;
-	}
-	left.at[place_of(address)] = address;
-	left.count++;
-}
-
-/* What lay behind it by chance of its place takes its place. */
-static void remove_at(size_t hole)
-{
-	left.at[hole] = NULL;
-	left.count--;
-	size_t at = (hole + 1) & (left.room - 1);
-	for (; left.at[at]; at = (at + 1) & (left.room - 1)) {
-		const void *address = left.at[at];
-		left.at[at] = NULL;
-		left.at[place_of(address)] = address;
-	}
-}
-
-void hk_pointer_forget(struct hk_span span)
-{
-	for (size_t at = 0; at < left.room; at++) {
-		while (left.at[at] && hk_span_holds(span, (uintptr_t)left.at[at])) {
-			remove_at(at);
-		}
-	}
-}
 
 static void *escape(const struct exchange *exchange)
 {
@@ -191,7 +120,7 @@ static enum symbol_is judge(const struct exchange *exchange, bool described)
 		return POINTER;
 	}
 	bool function = type == STT_FUNC || type == STT_GNU_IFUNC;
-	bool compared = !exchange->provider.name[0] || is_left(exchange->address);
+	bool compared = !exchange->provider.name[0] || hk_left_has(exchange->address);
 	return described || (function && !compared) ? CALLABLE : POINTER;
 }
 

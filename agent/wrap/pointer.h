@@ -9,14 +9,6 @@
 
 #include <stdbool.h>
 
-#include "agent/object/object.h"
-
-/* A slot that holds ADDRESS, the host's to compare, was left as it is. Under the loader's lock. */
-void hk_pointer_left(const void *address);
-
-/* No address within SPAN is any more. Under the loader's lock. */
-void hk_pointer_forget(struct hk_span span);
-
 /* Whether an address asked for as NAME may have to be exchanged. */
 bool hk_pointer_wanted(const char *name);
 

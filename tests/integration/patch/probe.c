@@ -9,15 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/annotate.h"
 #include "agent/frame/site.h"
 #include "agent/frame/state.h"
 #include "agent/object/find.h"
 #include "agent/object/slot.h"
+#include "agent/patch/entry.h"
 #include "agent/patch/patch.h"
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
 #include "agent/wrap/departure.h"
+#include "agent/wrap/dl.h"
+#include "agent/wrap/pointer.h"
 
 #define SITES 256
 #define THUNK_BYTES 16
@@ -187,7 +189,7 @@ void hk_site_retire(struct hk_span span)
 	(void)span;
 }
 
-void hk_annotate_forget(struct hk_span span)
+static void forget(struct hk_span span)
 {
 	(void)span;
 }
@@ -266,7 +268,9 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	(void)argc;
 	(void)argv;
 	hk_hookset_load(environment, &hooks);
-	hk_patch_start(&hooks);
+	hk_dl_start();
+	hk_entry_start(hk_pointer_of_entry);
+	hk_patch_start(&hooks, forget);
 	hk_patch_rescan();
 }
 
