@@ -1,8 +1,8 @@
 #include "agent/call/calibrate.h"
 
 #include "agent/frame/hot.h"
+#include "agent/frame/plan.h"
 #include "agent/record/process.h"
-#include "agent/runtime/values.h"
 #include "base/clock.h"
 
 #define CALLS 24u
@@ -107,7 +107,7 @@ static uint64_t measure_record(struct hk_site_hot *hot, struct hk_thread *thread
 			0);
 	hot->level = HK_LEVEL_RECORD;
 	hot->hook = hook;
-	hk_values_prepare(hot);
+	hk_plan_site(hot);
 	uint64_t cost = measure();
 	thread->chain[HK_STREAM_CALLS] = kept;
 	return cost;
@@ -126,7 +126,7 @@ static uint64_t measure_lost(struct hk_site_hot *hot, struct hk_thread *thread)
 	hk_thread_dry_until[HK_STREAM_NESTED] = INT64_MAX;
 	hot->stream = HK_STREAM_NESTED;
 	hot->hook = &nothing;
-	hk_values_prepare(hot);
+	hk_plan_site(hot);
 	uint64_t cost = measure();
 	hk_thread_dry_until[HK_STREAM_NESTED] = dry_until;
 	thread->slot = slot;
@@ -172,7 +172,7 @@ void hk_calibrate(struct hk_thread *thread, uint32_t octave, struct hk_segment_h
 				    .index = HK_CALIBRATION_SITE,
 				    .level = HK_LEVEL_TIME,
 				    .hook = &nothing};
-	hk_values_prepare(hot);
+	hk_plan_site(hot);
 	for (uint32_t i = 0; i < HK_OCTAVES; i++) {
 		cell.octave[i] = octave;
 	}

@@ -9,9 +9,11 @@
 #include "agent/call/open.h"
 #include "agent/call/work.h"
 #include "agent/frame/hot.h"
-#include "agent/frame/message.h"
+#include "agent/frame/word.h"
 #include "agent/record/thread.h"
 #include "agent/runtime/comms.h"
+#include "agent/runtime/message_values.h"
+#include "agent/runtime/operand.h"
 #include "agent/runtime/values.h"
 #include "base/clock.h"
 
@@ -159,7 +161,7 @@ static inline void end_record(struct hk_thread *thread, const struct hk_call *ca
 static inline void read_plain(const struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
 {
 	for (uint32_t i = 0; i < call->site->payload; i++) {
-		values[i] = hk_values_plain(call, call->site->word[i]);
+		values[i] = hk_word_read(call, call->site->word[i]);
 	}
 }
 
@@ -222,7 +224,7 @@ static __attribute__((noinline)) struct hk_result leave_evaluated(struct hk_call
 {
 	struct hk_thread *thread = call->thread;
 	uint8_t flags = __atomic_load_n(&call->site->flags, __ATOMIC_RELAXED);
-	if (hk_values_suspect(call)) {
+	if (hk_operand_suspect(call)) {
 		return leave_slowly(call, ns);
 	}
 	uint64_t *room = flags & HK_HOT_RECORD ? begin_record(thread, call) : NULL;

@@ -6,13 +6,14 @@
 
 #include "agent/call/append.h"
 #include "agent/call/count.h"
-#include "agent/compat/compat.h"
 #include "agent/frame/hot.h"
+#include "agent/frame/plan.h"
 #include "agent/frame/site.h"
 #include "agent/frame/state.h"
 #include "agent/patch/patch.h"
 #include "agent/record/process.h"
 #include "agent/runtime/arguments.h"
+#include "agent/runtime/operand.h"
 #include "agent/runtime/values.h"
 #include "base/clock.h"
 #include "ring/sample.h"
@@ -31,11 +32,11 @@ static int make_octave(void *cell, void *octave)
 static bool failed(const struct hk_call *call)
 {
 	const struct hk_hook *hook = call->site->hook;
-	if (!hk_values_suspect(call)) {
+	if (!hk_operand_suspect(call)) {
 		return false;
 	}
 	if (hook->error == HK_ERROR_NONZERO) {
-		return hk_values_failed(call);
+		return hk_operand_failed(call);
 	}
 	if (hook->error == HK_ERROR_ERRNO) {
 		bool wide = hook->result == HK_TYPE_LONG;
@@ -101,14 +102,14 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 	}
 	if (flags & HK_HOT_VALUES) {
 		hk_values_read(call, values);
-		bytes = hk_values_failed(call) ? 0 : hk_count_bytes(call, values);
+		bytes = hk_operand_failed(call) ? 0 : hk_count_bytes(call, values);
 	}
-	if (sampled) { /* no short way out is for these: hk_values_flags */
+	if (sampled) { /* no short way out is for these: hk_plan_flags */
 		count_sample(thread, call, ns, bytes);
 	}
-	if (hk_compat_prints && hk_state_has_bytes(HK_COMPAT_STACK_BYTES)) {
-		struct hk_compat_call told = {ns, flags & HK_HOT_VALUES ? values : NULL};
-		hk_state_saved(hk_compat_print, call, &told);
+	if (hk_observer && hk_state_has_bytes(HK_OBSERVER_STACK_BYTES)) {
+		struct hk_observed observed = {ns, flags & HK_HOT_VALUES ? values : NULL};
+		hk_state_saved(hk_observer, call, &observed);
 	}
 	if (flags & HK_HOT_ARGUMENTS) {
 		record_arguments(thread, call, ns, kind, &payload);

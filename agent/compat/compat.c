@@ -5,17 +5,16 @@
 #include "agent/compat/heap.h"
 #include "agent/compat/line.h"
 #include "agent/frame/hot.h"
+#include "agent/frame/plan.h"
 #include "agent/frame/site.h"
 #include "agent/record/process.h"
 #include "agent/runtime/arguments.h"
-#include "agent/runtime/values.h"
+#include "agent/runtime/operand.h"
 #include "hooks/arguments.h"
 
 #define TEXT_BYTES 300
 #define LIBRARY_TEXT 128
 #define KNOWN 0x80u /* of a mask: it was looked up */
-
-bool hk_compat_prints;
 
 static const struct hk_compat_settings *settings;
 static uint8_t masks[HK_THUNKS]; /* of HOOK_ENABLE_TRACE, by site */
@@ -26,19 +25,6 @@ static uint8_t masks[HK_THUNKS]; /* of HOOK_ENABLE_TRACE, by site */
 static bool is_on(enum hk_compat_module module, enum hk_compat_level level)
 {
 	return level >= settings->level[module];
-}
-
-void hk_compat_start(const struct hk_compat_settings *given)
-{
-	bool traces = false;
-
-	settings = given;
-	for (uint32_t i = 0; i < settings->trace_count; i++) {
-		traces |= settings->traces[i].mask & HK_COMPAT_ARGUMENTS;
-	}
-	hk_compat_prints = settings->on && (is_on(HK_COMPAT_PROFILE, HK_COMPAT_INFO) ||
-					    is_on(HK_COMPAT_MEMORY, HK_COMPAT_INFO) || traces);
-	hk_compat_line_start(settings);
 }
 
 static const char *base_name(const char *path)
@@ -87,7 +73,7 @@ static void put_argument(struct hk_compat_line *line, const struct hk_call *call
 	if (described && arg->reference) {
 		/* Where it lies, not what. */
 		shown.form = HK_ARGUMENT_POINTER;
-		shown.word = hk_values_register(call, (uint8_t)number);
+		shown.word = hk_operand_register(call, (uint8_t)number);
 	}
 	hk_argument_print(&shown, text, sizeof(text));
 	hk_compat_line_text(line, " arg");
@@ -247,10 +233,12 @@ static uint8_t mask_of(uint32_t site, const char *function)
 	return masks[site];
 }
 
-int hk_compat_print(void *returned, void *told)
+/* Takes up to HK_OBSERVER_STACK_BYTES of the stack, with what the saved registers keep: paths and
+ * signatures are long. */
+static int print(void *returned, void *observed)
 {
 	struct hk_call *call = returned;
-	const struct hk_compat_call *about = told;
+	const struct hk_observed *about = observed;
 	uint32_t site = call->site->index;
 	const char *function = hk_site_function(site);
 
@@ -274,4 +262,18 @@ int hk_compat_print(void *returned, void *told)
 		hk_compat_line_end(&line);
 	}
 	return 0;
+}
+
+void hk_compat_start(const struct hk_compat_settings *given)
+{
+	bool traces = false;
+
+	settings = given;
+	for (uint32_t i = 0; i < settings->trace_count; i++) {
+		traces |= settings->traces[i].mask & HK_COMPAT_ARGUMENTS;
+	}
+	bool prints = settings->on && (is_on(HK_COMPAT_PROFILE, HK_COMPAT_INFO) ||
+				       is_on(HK_COMPAT_MEMORY, HK_COMPAT_INFO) || traces);
+	hk_observer = prints ? print : NULL;
+	hk_compat_line_start(settings);
 }

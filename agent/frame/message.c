@@ -1,7 +1,7 @@
 #include "agent/frame/message.h"
 
+#include "agent/frame/word.h"
 #include "agent/memory/arena.h"
-#include "agent/runtime/values.h"
 
 /* The word of argument NUMBER of HOOK, and how it is widened; false where it is not in one word. */
 static bool word_of(const struct hk_hook *hook, uint8_t number, uint8_t *ret_word,
@@ -10,7 +10,7 @@ static bool word_of(const struct hk_hook *hook, uint8_t number, uint8_t *ret_wor
 	const struct hk_value value = {.factor_count = 1,
 				       .factors = {{.kind = HK_FACTOR_ARG, .arg = number}}};
 	uint8_t plain;
-	if (!hk_values_plain_word(hook, &value, &plain)) {
+	if (!hk_word_of_value(hook, &value, &plain)) {
 		return false;
 	}
 	*ret_word = plain & HK_WORD_INDEX;

@@ -3,12 +3,12 @@
 #include <stddef.h>
 
 #include "agent/frame/hot.h"
+#include "agent/frame/plan.h"
 #include "agent/frame/rules.h"
 #include "agent/frame/spare.h"
 #include "agent/memory/arena.h"
 #include "agent/object/slot.h"
 #include "agent/record/process.h"
-#include "agent/runtime/values.h"
 #include "hooks/signature.h"
 #include "ring/kernel.h"
 
@@ -203,7 +203,7 @@ static void warm(struct hk_site_hot *hot, const struct hk_site_request *request,
 	hot->stream = is_memory(hook->meaning) ? HK_STREAM_MEMORY : HK_STREAM_CALLS;
 	hot->level = request->level;
 	hot->hook = hook;
-	hk_values_prepare(hot);
+	hk_plan_site(hot);
 	if (request->lazy) {
 		/* The first call must come back to us, whatever the level. */
 		hot->flags |= HK_HOT_LAZY | HK_HOT_UNUSUAL;
@@ -282,7 +282,7 @@ static void relevel(uint32_t index)
 	}
 	if (site->level != HK_LEVEL_OFF) {
 		__atomic_store_n(&hot->level, site->level, __ATOMIC_RELAXED);
-		uint8_t flags = hk_values_flags(hot) | (lazy ? HK_HOT_LAZY | HK_HOT_UNUSUAL : 0);
+		uint8_t flags = hk_plan_flags(hot) | (lazy ? HK_HOT_LAZY | HK_HOT_UNUSUAL : 0);
 		__atomic_store_n(&hot->flags, flags, __ATOMIC_RELAXED);
 		__atomic_store_n(&hot->step, site->level == HK_LEVEL_SAMPLE, __ATOMIC_RELAXED);
 		control = control_of(hot, lazy ? HK_LEVEL_RECORD : site->level);
@@ -375,7 +375,7 @@ static void resolve(uint32_t index, void *original)
 	struct hk_site_hot *hot = hot_at(index);
 	__atomic_store_n(&hot->original, original, __ATOMIC_RELEASE);
 	/* Not before the original: who does not see it lazy must not see the stub. */
-	__atomic_store_n(&hot->flags, hk_values_flags(hot), __ATOMIC_RELEASE);
+	__atomic_store_n(&hot->flags, hk_plan_flags(hot), __ATOMIC_RELEASE);
 	__atomic_store_n(&hot->control, control_of(hot, site_at(index)->level), __ATOMIC_RELEASE);
 	set_lazy_slot(index, NULL);
 }
@@ -420,7 +420,7 @@ static void revive(const struct hk_site_request *request, uint32_t index)
 	set_lazy_slot(index, request->lazy ? request->slot : NULL);
 	__atomic_store_n(&hot->original, request->original, __ATOMIC_RELEASE);
 	uint8_t lazy = request->lazy ? HK_HOT_LAZY | HK_HOT_UNUSUAL : 0;
-	__atomic_store_n(&hot->flags, hk_values_flags(hot) | lazy, __ATOMIC_RELEASE);
+	__atomic_store_n(&hot->flags, hk_plan_flags(hot) | lazy, __ATOMIC_RELEASE);
 	relevel(index);
 	enliven(index);
 }

@@ -4,9 +4,10 @@
 
 #include "agent/frame/hot.h"
 #include "agent/frame/state.h"
+#include "agent/frame/word.h"
 #include "agent/record/process.h"
 #include "agent/runtime/mpi.h"
-#include "agent/runtime/values.h"
+#include "agent/runtime/operand.h"
 #include "hooks/arguments.h"
 
 #define PAGE 4096u /* or a part of one */
@@ -73,7 +74,7 @@ static bool keep_pointee(uintptr_t address, uint8_t type, bool fortran, uint64_t
 		return true;
 	}
 	__builtin_memcpy(&low, (const void *)address, sizeof(low));
-	*ret_word = hk_values_widen(low, type);
+	*ret_word = hk_word_widen(low, type);
 	return true;
 }
 
@@ -92,7 +93,7 @@ static uint32_t keep(uint64_t raw, uint8_t type, bool reference, bool fortran, u
 		}
 	} else if (!reference) {
 		words[0] =
-		    is_narrow_handle(type, fortran) ? (uint32_t)raw : hk_values_widen(raw, type);
+		    is_narrow_handle(type, fortran) ? (uint32_t)raw : hk_word_widen(raw, type);
 		return 1;
 	} else if (keep_pointee((uintptr_t)raw, type, fortran, &words[0])) {
 		return 1;
@@ -108,7 +109,7 @@ static uint64_t passed(const struct hk_call *call, const struct hk_hook_arg *arg
 		const char *vectors = (const char *)call + HK_CALL_BYTES + HK_CALL_VECTOR;
 		return ((const uint64_t *)(const void *)vectors)[arg->index];
 	}
-	return hk_values_register(call, number);
+	return hk_operand_register(call, number);
 }
 
 static void keep_described(const struct hk_call *call, uint64_t vector, struct hk_payload *payload)

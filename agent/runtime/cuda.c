@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "agent/object/find.h"
-#include "agent/runtime/values.h"
+#include "agent/runtime/operand.h"
 
 #define NO_DEVICE (~0ULL)
 
@@ -37,9 +37,9 @@ static uint64_t of_stream(uint64_t stream)
 
 uint64_t hk_cuda_factor(struct hk_call *call, const struct hk_factor *factor)
 {
-	if (hk_values_failed(call)) {
+	if (hk_operand_failed(call)) {
 		return NO_DEVICE;
 	}
 	return factor->kind == HK_FACTOR_DEVICE ? of_thread()
-						: of_stream(hk_values_argument(call, factor->arg));
+						: of_stream(hk_operand_argument(call, factor->arg));
 }

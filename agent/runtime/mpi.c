@@ -8,7 +8,7 @@
 #include "agent/object/loader.h"
 #include "agent/record/process.h"
 #include "agent/runtime/comms.h"
-#include "agent/runtime/values.h"
+#include "agent/runtime/operand.h"
 
 #define RANKS_AT_ONCE 64
 
@@ -149,7 +149,7 @@ static uint64_t c_type(const struct hk_call *call, uint64_t handle)
 
 static uint64_t comm_argument(const struct hk_call *call, uint8_t number)
 {
-	return c_comm(call, hk_values_argument(call, number));
+	return c_comm(call, hk_operand_argument(call, number));
 }
 
 /* Only named types keep their handle for ever; a derived type's may come back as another type. */
@@ -199,12 +199,12 @@ static int peers(uint64_t comm, bool *ret_inter)
 
 static uint64_t sum(const struct hk_call *call, const struct hk_factor *factor)
 {
-	const int *counts = (const int *)hk_values_argument(call, factor->arg);
+	const int *counts = (const int *)hk_operand_argument(call, factor->arg);
 	bool inter;
 	int size = counts ? peers(comm_argument(call, factor->arg2), &inter) : 0;
 	uint64_t total = 0;
 	if (size < 1 ||
-	    !hk_values_is_readable(call, (uint64_t)counts, (size_t)size * sizeof(*counts))) {
+	    !hk_operand_is_readable(call, (uint64_t)counts, (size_t)size * sizeof(*counts))) {
 		return 0;
 	}
 	for (int i = 0; i < size; i++) {
@@ -220,16 +220,16 @@ static uint64_t handle_at(const void *array, int index)
 
 static uint64_t sum_typed(const struct hk_call *call, const struct hk_factor *factor)
 {
-	const int *counts = (const int *)hk_values_argument(call, factor->arg);
-	const void *handles = (const void *)hk_values_argument(call, factor->arg3);
+	const int *counts = (const int *)hk_operand_argument(call, factor->arg);
+	const void *handles = (const void *)hk_operand_argument(call, factor->arg3);
 	bool fortran = call->site->hook->flags & HK_HOOK_FORTRAN;
 	bool inter;
 	int size = counts && handles ? peers(comm_argument(call, factor->arg2), &inter) : 0;
 	uint64_t total = 0;
 	size_t bytes = (size_t)(size > 0 ? size : 0) * (mpi.wide && !fortran ? 8u : 4u);
 	if (!bytes ||
-	    !hk_values_is_readable(call, (uint64_t)counts, (size_t)size * sizeof(*counts)) ||
-	    !hk_values_is_readable(call, (uint64_t)handles, bytes)) {
+	    !hk_operand_is_readable(call, (uint64_t)counts, (size_t)size * sizeof(*counts)) ||
+	    !hk_operand_is_readable(call, (uint64_t)handles, bytes)) {
 		return 0;
 	}
 	for (int i = 0; i < size; i++) {
@@ -244,7 +244,7 @@ static uint64_t sum_typed(const struct hk_call *call, const struct hk_factor *fa
 
 static uint64_t is_root(const struct hk_call *call, const struct hk_factor *factor)
 {
-	int root = (int)hk_values_argument(call, factor->arg);
+	int root = (int)hk_operand_argument(call, factor->arg);
 	uint64_t comm = comm_argument(call, factor->arg2), moment = hk_comms_moment;
 	int inter = 0, own = mpi.wide ? OMPI_ROOT : MPICH_ROOT;
 	if (mpi.comm_test_inter(comm, &inter) != 0 || (!inter && mpi.comm_rank(comm, &own) != 0)) {
@@ -317,7 +317,7 @@ static int lowest_world_rank(uint64_t comm)
  * has. 0: no communicator. */
 static uint64_t written_comm(const struct hk_call *call, uint8_t number)
 {
-	const void *at = (const void *)hk_values_register(call, number);
+	const void *at = (const void *)hk_operand_register(call, number);
 	bool fortran = call->site->hook->flags & HK_HOOK_FORTRAN;
 	if (!at) {
 		return 0;
@@ -341,7 +341,7 @@ static int status_source(const struct hk_call *call, uint64_t status)
 	/* What a Fortran program gives for "ignore" has no address that is known here. */
 	if (call->site->hook->flags & HK_HOOK_FORTRAN ||
 	    status == (mpi.wide ? OMPI_STATUS_IGNORE : MPICH_STATUS_IGNORE) ||
-	    !hk_values_is_readable(call, status, (MPICH_STATUS_SOURCE + 1) * sizeof(int))) {
+	    !hk_operand_is_readable(call, status, (MPICH_STATUS_SOURCE + 1) * sizeof(int))) {
 		return HK_PEER_ANY;
 	}
 	return ((const int *)status)[mpi.wide ? OMPI_STATUS_SOURCE : MPICH_STATUS_SOURCE];
@@ -354,7 +354,7 @@ static uint64_t sender(const struct hk_call *call, const struct hk_factor *facto
 	int source = (int)argument;
 	bool any = source == (mpi.wide ? OMPI_ANY_SOURCE : MPICH_ANY_SOURCE);
 	if (any && factor->kind == HK_FACTOR_STATUS_SENDER) {
-		int told = status_source(call, hk_values_register(call, factor->arg2));
+		int told = status_source(call, hk_operand_register(call, factor->arg2));
 		return (uint64_t)(int64_t)(told >= 0 ? told : HK_PEER_ANY);
 	}
 	return (uint64_t)(int64_t)(any ? HK_PEER_ANY : source >= 0 ? source : HK_PEER_NONE);
@@ -381,7 +381,7 @@ static inline bool succeeded(const struct hk_call *call)
 	if (!(hook->flags & HK_HOOK_FORTRAN)) {
 		return (int32_t)call->result == 0;
 	}
-	return !hook->arg_count || hk_values_argument(call, (uint8_t)(hook->arg_count - 1)) == 0;
+	return !hook->arg_count || hk_operand_argument(call, (uint8_t)(hook->arg_count - 1)) == 0;
 }
 
 /* Whether the call passes handles as C has them. */
@@ -445,7 +445,7 @@ uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor)
 	}
 	switch (factor->kind) {
 	case HK_FACTOR_TYPE_SIZE:
-		return type_size(c_type(call, hk_values_argument(call, factor->arg)));
+		return type_size(c_type(call, hk_operand_argument(call, factor->arg)));
 	case HK_FACTOR_SUM:
 		return sum(call, factor);
 	case HK_FACTOR_SUM_TYPED:
@@ -453,7 +453,7 @@ uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor)
 	case HK_FACTOR_IS_ROOT:
 		return is_root(call, factor);
 	case HK_FACTOR_SENT:
-		return sent(call, hk_values_argument(call, factor->arg));
+		return sent(call, hk_operand_argument(call, factor->arg));
 	case HK_FACTOR_COMM:
 		return comm_number(comm_argument(call, factor->arg));
 	case HK_FACTOR_NEW_COMM:
@@ -462,7 +462,7 @@ uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor)
 		return new_rank(call, factor);
 	case HK_FACTOR_SENDER:
 	case HK_FACTOR_STATUS_SENDER:
-		return sender(call, factor, hk_values_argument(call, factor->arg));
+		return sender(call, factor, hk_operand_argument(call, factor->arg));
 	default:
 		return 0;
 	}

@@ -5,7 +5,7 @@
 #include "agent/object/find.h"
 #include "agent/record/process.h"
 #include "agent/runtime/comms.h"
-#include "agent/runtime/values.h"
+#include "agent/runtime/operand.h"
 
 #define ID_BYTES 128u	   /* of an ncclUniqueId */
 #define COMMS_AT_ONCE 4096 /* of one process: more is no count but garbage */
@@ -87,29 +87,29 @@ static uint64_t split(const uint64_t *at, uint64_t parent, uint32_t colour)
 uint64_t hk_nccl_factor(const struct hk_call *call, const struct hk_factor *factor)
 {
 	/* Which communicator a call failed on is known all the same. */
-	if (hk_values_failed(call) && factor->kind != HK_FACTOR_NCCL_COMM) {
+	if (hk_operand_failed(call) && factor->kind != HK_FACTOR_NCCL_COMM) {
 		return 0;
 	}
-	uint64_t first = hk_values_register(call, factor->arg);
+	uint64_t first = hk_operand_register(call, factor->arg);
 	switch (factor->kind) {
 	case HK_FACTOR_NCCL_SIZE:
 		return (uint32_t)first < sizeof(sizes) ? sizes[(uint32_t)first] : 0;
 	case HK_FACTOR_NCCL_RANKS:
 		return ranks_of(first);
 	case HK_FACTOR_NCCL_IS_ROOT:
-		return is_root((int)first, hk_values_argument(call, factor->arg2));
+		return is_root((int)first, hk_operand_argument(call, factor->arg2));
 	case HK_FACTOR_NCCL_COMM:
 		return hk_comms_get(first, 0, NULL);
 	case HK_FACTOR_NCCL_NEW_COMM:
-		return new_comm((const uint64_t *)first, hk_values_memory(call, factor->arg2));
+		return new_comm((const uint64_t *)first, hk_operand_memory(call, factor->arg2));
 	case HK_FACTOR_NCCL_NEW_COMMS:
 		return new_comms((const uint64_t *)first,
-				 (int)hk_values_argument(call, factor->arg2));
+				 (int)hk_operand_argument(call, factor->arg2));
 	case HK_FACTOR_NCCL_NEW_RANK:
 		return (uint64_t)(int64_t)(first ? rank_in(*(const uint64_t *)first) : -1);
 	case HK_FACTOR_NCCL_SPLIT:
-		return split((const uint64_t *)first, hk_values_argument(call, factor->arg2),
-			     (uint32_t)hk_values_argument(call, factor->arg3));
+		return split((const uint64_t *)first, hk_operand_argument(call, factor->arg2),
+			     (uint32_t)hk_operand_argument(call, factor->arg3));
 	default:
 		return 0;
 	}

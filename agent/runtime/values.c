@@ -1,201 +1,24 @@
 #include "agent/runtime/values.h"
 
-#include "agent/compat/compat.h"
-#include "agent/frame/message.h"
 #include "agent/frame/state.h"
+#include "agent/frame/word.h"
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
-#include "agent/runtime/comms.h"
 #include "agent/runtime/cuda.h"
 #include "agent/runtime/mpi.h"
 #include "agent/runtime/nccl.h"
-
-#define RESULT_WORD (offsetof(struct hk_call, result) / 8)
-#define STACK_WORD (offsetof(struct hk_call, stack) / 8)
-#define PAGE 4096u /* or a part of one */
-
-/* HK_WORD_*, by type; 0: all 64 bits are the value's. */
-static const uint8_t widening[] = {
-    [HK_TYPE_INT] = HK_WORD_SIGN32,
-    [HK_TYPE_FD] = HK_WORD_SIGN32,
-    [HK_TYPE_NCCL_DATATYPE] = HK_WORD_SIGN32,
-    [HK_TYPE_UINT] = HK_WORD_ZERO32,
-    [HK_TYPE_HANDLE] = 0,
-};
-
-static inline uint64_t widen_as(uint64_t value, uint8_t how)
-{
-	return how == HK_WORD_SIGN32   ? (uint64_t)(int64_t)(int32_t)value
-	       : how == HK_WORD_ZERO32 ? (uint32_t)value
-				       : value;
-}
-
-uint64_t hk_values_widen(uint64_t value, uint8_t type)
-{
-	return widen_as(value, widening[type]);
-}
-
-static inline uint32_t argument_word(const struct hk_hook_arg *arg)
-{
-	return arg->place == HK_PLACE_INTEGER ? arg->index : (uint32_t)STACK_WORD + arg->index;
-}
-
-bool hk_values_plain_word(const struct hk_hook *hook, const struct hk_value *value,
-			  uint8_t *ret_word)
-{
-	const struct hk_factor *factor = &value->factors[0];
-	if (value->factor_count != 1) {
-		return false;
-	}
-	if (factor->kind == HK_FACTOR_RESULT) {
-		*ret_word = (uint8_t)(RESULT_WORD | widening[hook->result]);
-		return true;
-	}
-	if (factor->kind != HK_FACTOR_ARG) {
-		return false;
-	}
-	const struct hk_hook_arg *arg = &hook->args[factor->arg];
-	if (arg->place == HK_PLACE_FLOAT || argument_word(arg) >= HK_WORD_INDEX) {
-		return false;
-	}
-	*ret_word = (uint8_t)(argument_word(arg) | widening[arg->type]);
-	if (arg->reference) {
-		*ret_word |= HK_WORD_POINTEE;
-		return arg->type == HK_TYPE_INT && (hook->flags & HK_HOOK_TRUSTED);
-	}
-	return true;
-}
-
-/* Where each value of HOOK is found that is plain; whether all of them are. */
-static bool plain_words(const struct hk_hook *hook, uint8_t word[HK_HOOK_VALUES])
-{
-	/* Of device memory the call has to look around: see is_within(). */
-	bool plain = hk_hook_memory(hook->flags) == HK_MEMORY_HOST;
-	for (uint32_t i = 0; i < hook->value_count; i++) {
-		if (!hk_values_plain_word(hook, &hook->values[i], &word[i])) {
-			word[i] = HK_WORD_NONE;
-			plain = false;
-		}
-	}
-	return plain;
-}
-
-uint8_t hk_values_flags(const struct hk_site_hot *hot)
-{
-	const struct hk_hook *hook = hot->hook;
-	uint8_t word[HK_HOOK_VALUES];
-	bool record = hot->level >= HK_LEVEL_RECORD;
-	bool plain = plain_words(hook, word), bytes = hot->bytes < HK_HOOK_VALUES;
-	/* New communicators are followed whatever the level, or later hashes would be wrong. */
-	bool wanted = hook->value_count && (record || bytes || hook->meaning == HK_MEANING_COMM);
-	bool error = hook->error != HK_ERROR_NEVER, null = hook->error == HK_ERROR_NULL;
-	bool arguments = hot->level >= HK_LEVEL_ARGS;
-	/* What becomes of communicators, and what stands for calls that are not timed, is noted on
-	 * the long way out. */
-	bool quick = hot->level > HK_LEVEL_SAMPLE && !arguments && !hk_compat_prints &&
-		     hook->meaning != HK_MEANING_COMM;
-	bool usual = quick && (!wanted || (plain && !bytes)) && (!error || null) &&
-		     !(hot->stack_words & HK_STACK_WORDS_WORK);
-	return (uint8_t)((record ? HK_HOT_RECORD : 0) | (plain ? HK_HOT_SIMPLE : 0) |
-			 (wanted ? HK_HOT_VALUES : 0) | (quick ? HK_HOT_QUICK : 0) |
-			 (null ? HK_HOT_NULL : 0) | (arguments ? HK_HOT_ARGUMENTS : 0) |
-			 (usual ? 0 : HK_HOT_UNUSUAL));
-}
-
-void hk_values_prepare(struct hk_site_hot *hot)
-{
-	plain_words(hot->hook, hot->word);
-	hot->payload = hot->hook->value_count;
-	hot->bytes = HK_HOOK_VALUES;
-	for (uint8_t i = 0; i < hot->payload; i++) {
-		hot->bytes = hot->hook->values[i].key == HK_KEY_BYTES ? i : hot->bytes;
-	}
-	hot->word1 = hk_record_word1(0, hot->index, HK_RECORD_CALL, hot->payload);
-	hot->flags = hk_values_flags(hot);
-	hot->message = hot->flags & HK_HOT_SIMPLE ? NULL : hk_message_plan(hot->hook);
-}
-
-bool hk_values_is_readable(const struct hk_call *call, uint64_t address, size_t bytes)
-{
-	if (call->site->hook->flags & HK_HOOK_TRUSTED) {
-		return address != 0; /* Fortran's optional arguments */
-	}
-	uint64_t last = address + bytes - 1;
-	if (!address || last < address || hk_process.sealed) {
-		return false;
-	}
-	for (uint64_t at = address; at < last; at = (at | (PAGE - 1)) + 1) {
-		if (!hk_state_is_readable(at)) {
-			return false;
-		}
-	}
-	return hk_state_is_readable(last);
-}
-
-/* Bytes of a value of TYPE in memory. */
-static size_t width(uint8_t type)
-{
-	switch (type) {
-	case HK_TYPE_INT:
-	case HK_TYPE_FD:
-	case HK_TYPE_UINT:
-	case HK_TYPE_MPI_DATATYPE: /* a Fortran handle */
-	case HK_TYPE_MPI_COMM:
-		return sizeof(uint32_t);
-	default:
-		return sizeof(uint64_t);
-	}
-}
-
-static uint64_t dereference(const struct hk_call *call, uint64_t address, uint8_t type)
-{
-	size_t bytes = width(type);
-	if (!hk_values_is_readable(call, address, bytes)) {
-		return 0;
-	}
-	if (bytes == sizeof(uint64_t)) {
-		return *(const uint64_t *)address;
-	}
-	return hk_values_widen(*(const uint32_t *)address, type);
-}
-
-uint64_t hk_values_register(const struct hk_call *call, uint8_t number)
-{
-	const struct hk_hook_arg *arg = &call->site->hook->args[number];
-	return ((const uint64_t *)(const void *)call)[argument_word(arg)];
-}
-
-const uint64_t *hk_values_memory(const struct hk_call *call, uint8_t number)
-{
-#if !defined(__aarch64__)
-	const struct hk_hook_arg *arg = &call->site->hook->args[number];
-	if (arg->type == HK_TYPE_STRUCT) {
-		return (const uint64_t *)(const void *)call + argument_word(arg);
-	}
-#endif
-	return (const uint64_t *)hk_values_register(call, number);
-}
-
-uint64_t hk_values_argument(const struct hk_call *call, uint8_t number)
-{
-	const struct hk_hook_arg *arg = &call->site->hook->args[number];
-	uint64_t raw = hk_values_register(call, number);
-	if (arg->reference) {
-		return dereference(call, raw, arg->type);
-	}
-	return hk_values_widen(raw, arg->type);
-}
+#include "agent/runtime/operand.h"
 
 /* A field of what the host described for the library, or the library for the host. */
 static uint64_t field(const struct hk_call *call, const struct hk_factor *factor)
 {
-	const char *base = (const char *)hk_values_memory(call, factor->arg);
+	const char *base = (const char *)hk_operand_memory(call, factor->arg);
 	bool wide = factor->kind == HK_FACTOR_WORD;
 	uint64_t word;
 	int32_t number;
-	if (!base || hk_values_failed(call) ||
-	    !hk_values_is_readable(call, (uint64_t)base + factor->constant,
-				   wide ? sizeof(word) : sizeof(number))) {
+	if (!base || hk_operand_failed(call) ||
+	    !hk_operand_is_readable(call, (uint64_t)base + factor->constant,
+				    wide ? sizeof(word) : sizeof(number))) {
 		return 0;
 	}
 	if (wide) {
@@ -211,7 +34,7 @@ static uint64_t pointee(const struct hk_call *call, uint8_t argument)
 	const uint64_t *out = (const uint64_t *)call->integer[argument];
 	/* posix_memalign leaves its argument alone when it fails. */
 	bool readable =
-	    !hk_values_failed(call) && hk_values_is_readable(call, (uint64_t)out, sizeof(*out));
+	    !hk_operand_failed(call) && hk_operand_is_readable(call, (uint64_t)out, sizeof(*out));
 	return readable ? *out : 0;
 }
 
@@ -221,13 +44,13 @@ static bool factor_known(const struct hk_call *call, const struct hk_factor *fac
 {
 	switch (factor->kind) {
 	case HK_FACTOR_ARG:
-		*ret_value = hk_values_argument(call, factor->arg);
+		*ret_value = hk_operand_argument(call, factor->arg);
 		return true;
 	case HK_FACTOR_CONST:
 		*ret_value = factor->constant;
 		return true;
 	case HK_FACTOR_RESULT:
-		*ret_value = hk_values_widen(call->result, call->site->hook->result);
+		*ret_value = hk_word_widen(call->result, call->site->hook->result);
 		return true;
 	case HK_FACTOR_POINTEE:
 		*ret_value = pointee(call, factor->arg);
@@ -242,7 +65,8 @@ static bool factor_known(const struct hk_call *call, const struct hk_factor *fac
 	case HK_FACTOR_SENDER:
 	case HK_FACTOR_STATUS_SENDER:
 	case HK_FACTOR_IS_ROOT:
-		return hk_mpi_known(call, factor, hk_values_argument(call, factor->arg), ret_value);
+		return hk_mpi_known(call, factor, hk_operand_argument(call, factor->arg),
+				    ret_value);
 	case HK_FACTOR_NCCL_SIZE:
 	case HK_FACTOR_NCCL_COMM:
 		*ret_value = hk_nccl_factor(call, factor);
@@ -317,7 +141,7 @@ static bool evaluate(struct hk_call *call, bool may_ask, uint64_t values[HK_HOOK
 	const struct hk_hook *hook = site->hook;
 	for (uint32_t i = 0; i < site->payload; i++) {
 		if (site->word[i] != HK_WORD_NONE) {
-			values[i] = hk_values_plain(call, site->word[i]);
+			values[i] = hk_word_read(call, site->word[i]);
 		} else if (!product_of(call, &hook->values[i], may_ask, &values[i])) {
 			return false;
 		}

@@ -1,0 +1,56 @@
+#include "agent/frame/plan.h"
+
+#include "agent/frame/message.h"
+#include "agent/frame/word.h"
+#include "ring/segment.h"
+
+int (*hk_observer)(void *call, void *observed);
+
+/* Where each value of HOOK is found that is plain; whether all of them are. */
+static bool plain_words(const struct hk_hook *hook, uint8_t word[HK_HOOK_VALUES])
+{
+	/* Of device memory the call has to look around: see is_within(). */
+	bool plain = hk_hook_memory(hook->flags) == HK_MEMORY_HOST;
+	for (uint32_t i = 0; i < hook->value_count; i++) {
+		if (!hk_word_of_value(hook, &hook->values[i], &word[i])) {
+			word[i] = HK_WORD_NONE;
+			plain = false;
+		}
+	}
+	return plain;
+}
+
+uint8_t hk_plan_flags(const struct hk_site_hot *hot)
+{
+	const struct hk_hook *hook = hot->hook;
+	uint8_t word[HK_HOOK_VALUES];
+	bool record = hot->level >= HK_LEVEL_RECORD;
+	bool plain = plain_words(hook, word), bytes = hot->bytes < HK_HOOK_VALUES;
+	/* New communicators are followed whatever the level, or later hashes would be wrong. */
+	bool wanted = hook->value_count && (record || bytes || hook->meaning == HK_MEANING_COMM);
+	bool error = hook->error != HK_ERROR_NEVER, null = hook->error == HK_ERROR_NULL;
+	bool arguments = hot->level >= HK_LEVEL_ARGS;
+	/* What becomes of communicators, and what stands for calls that are not timed, is noted on
+	 * the long way out. */
+	bool quick = hot->level > HK_LEVEL_SAMPLE && !arguments && !hk_observer &&
+		     hook->meaning != HK_MEANING_COMM;
+	bool usual = quick && (!wanted || (plain && !bytes)) && (!error || null) &&
+		     !(hot->stack_words & HK_STACK_WORDS_WORK);
+	return (uint8_t)((record ? HK_HOT_RECORD : 0) | (plain ? HK_HOT_SIMPLE : 0) |
+			 (wanted ? HK_HOT_VALUES : 0) | (quick ? HK_HOT_QUICK : 0) |
+			 (null ? HK_HOT_NULL : 0) | (arguments ? HK_HOT_ARGUMENTS : 0) |
+			 (usual ? 0 : HK_HOT_UNUSUAL));
+}
+
+void hk_plan_site(struct hk_site_hot *hot)
+{
+	plain_words(hot->hook, hot->word);
+	hot->payload = hot->hook->value_count;
+	hot->bytes = HK_HOOK_VALUES;
+	for (uint8_t i = 0; i < hot->payload; i++) {
+		hot->bytes = hot->hook->values[i].key == HK_KEY_BYTES ? i : hot->bytes;
+	}
+	hot->word1 = hk_record_word1(0, hot->index, HK_RECORD_CALL, hot->payload);
+	hot->flags = hk_plan_flags(hot);
+	hot->message = hot->flags & HK_HOT_SIMPLE ? NULL : hk_message_plan(hot->hook);
+}

@@ -1,0 +1,29 @@
+/* plan.h: what the calls of a site need on their way out, worked out when it is bound or its level
+ * changes.
+ */
+#ifndef HK_AGENT_FRAME_PLAN_H
+#define HK_AGENT_FRAME_PLAN_H
+
+#include <stdint.h>
+
+#include "agent/frame/hot.h"
+
+/* Sets the words and flags of HOT from its hook and level. */
+void hk_plan_site(struct hk_site_hot *hot);
+
+/* The flags of HOT at its level now; all that changes with it. */
+uint8_t hk_plan_flags(const struct hk_site_hot *hot);
+
+/* A call that returned, for the observer. */
+struct hk_observed {
+	uint64_t ns;
+	const uint64_t *values; /* its named values; NULL: not wanted at its level */
+};
+
+/* Called after each call with its struct hk_call and its struct hk_observed, through
+ * hk_state_saved, where the stack has HK_OBSERVER_STACK_BYTES. NULL: there is none. Set once,
+ * before the first site: with an observer no call takes the short way out. */
+extern int (*hk_observer)(void *call, void *observed);
+#define HK_OBSERVER_STACK_BYTES 16384u
+
+#endif
