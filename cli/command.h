@@ -1,8 +1,8 @@
 /* command.h: the subcommands of hookcli and what they share: exit codes, --collector and its like,
  * settings.
  *
- * Each subcommand is one file that defines one `const struct hk_command hk_command_<name>`; main.c
- * lists them in one table. A command parses its own arguments with argp (argv[0] is
+ * Each subcommand is one file that defines one `const struct hk_command hk_command_<name>`;
+ * HK_COMMANDS lists them. A command parses its own arguments with argp (argv[0] is
  * "hookcli <name>") and returns hookcli's exit code. Used from the main thread only.
  */
 #ifndef HK_CLI_COMMAND_H
@@ -26,9 +26,24 @@ struct hk_command {
 	int (*run)(int argc, char **argv);
 };
 
-extern const struct hk_command hk_command_run, hk_command_top, hk_command_report, hk_command_export,
-    hk_command_diff, hk_command_log, hk_command_status, hk_command_ctl, hk_command_doctor,
-    hk_command_env, hk_command_ls, hk_command_rm, hk_command_hooks;
+/* All subcommands in the order of the help: cmd/<name>.c defines one each. */
+#define HK_COMMANDS(X) \
+	X(run)         \
+	X(top)         \
+	X(report)      \
+	X(export)      \
+	X(diff)        \
+	X(log)         \
+	X(ctl)         \
+	X(status)      \
+	X(ls)          \
+	X(rm)          \
+	X(hooks)       \
+	X(env)         \
+	X(doctor)
+
+#define HK_COMMAND_DECLARE(name) extern const struct hk_command hk_command_##name;
+HK_COMMANDS(HK_COMMAND_DECLARE)
 
 /* Adds --collector URL and what goes with it: every command's argp has it as a child. */
 extern const struct argp hk_command_argp;

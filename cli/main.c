@@ -10,11 +10,8 @@
 
 const char *argp_program_version = "hookcli " HK_VERSION;
 
-static const struct hk_command *const commands[] = {
-    &hk_command_run,   &hk_command_top, &hk_command_report, &hk_command_export, &hk_command_diff,
-    &hk_command_log,   &hk_command_ctl, &hk_command_status, &hk_command_ls,	&hk_command_rm,
-    &hk_command_hooks, &hk_command_env, &hk_command_doctor,
-};
+#define ENTRY(name) &hk_command_##name,
+static const struct hk_command *const commands[] = {HK_COMMANDS(ENTRY)};
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
 static void help(FILE *output)

@@ -43,9 +43,11 @@ enum {
 	OPTION_EXACT
 };
 
+#define FORMAT_HELP(name) " " #name
+
 static const struct argp_option options[] = {
     {"format", OPTION_FORMAT, "FORMAT", 0,
-     "perfetto (default), chrome, kineto, csv, folded or sqlite", 0},
+     "Write FORMAT, one of" HK_EXPORTERS(FORMAT_HELP) " (default perfetto)", 0},
     HK_OPTION_OUTPUT,
     {"from", OPTION_FROM, "TIME", 0,
      "Leave out calls that ended before TIME. Times count from the job's start, in seconds or with "

@@ -29,6 +29,8 @@ struct arguments {
 	unsigned long rows;
 };
 
+#define VIEW_HELP(name, word) " " #word
+
 static const struct argp_option options[] = {
     {"delay", 'd', "SEC", 0, "Time between two pictures (default 1)", 0},
     {"iterations", 'n', "N", 0, "End after N pictures", 0},
@@ -36,8 +38,7 @@ static const struct argp_option options[] = {
     {"once", OPTION_ONCE, NULL, 0, "One picture, rates since the job's start", 0},
     {"json", OPTION_JSON, NULL, 0, "The report as JSON instead of a picture (once, unless -n)", 0},
     {"rows", OPTION_ROWS, "N", 0, "Most rows of a picture of -b (default 30)", 0},
-    {"view", OPTION_VIEW, "NAME", 0,
-     "Begin with functions, ranks, libraries, memory, open, nodes or processes", 0},
+    {"view", OPTION_VIEW, "NAME", 0, "Begin with view NAME, one of" HK_VIEW_LIST(VIEW_HELP), 0},
     {"all", OPTION_ALL, NULL, 0, "Show idle waits, launchers and helpers too", 0},
     {"sort", OPTION_SORT, "COLUMN", 0, "Sort by the column of that title", 0},
     {0},
@@ -80,9 +81,7 @@ static void set_view(struct arguments *arguments, struct argp_state *state, cons
 {
 	arguments->view = hk_view_find(word);
 	if (!arguments->view) {
-		argp_error(state,
-			   "unknown --view '%s': functions, ranks, libraries, memory, open, nodes "
-			   "or processes",
+		argp_error(state, "invalid --view '%s': expected one of" HK_VIEW_LIST(VIEW_HELP),
 			   word);
 	}
 }

@@ -5,10 +5,8 @@
 #include "hooks/hook.h"
 #include "text/utf8.h"
 
-static const struct hk_exporter_ops *const exporters[] = {
-    &hk_perfetto_exporter, &hk_chrome_exporter, &hk_kineto_exporter,
-    &hk_csv_exporter,	   &hk_folded_exporter, &hk_sqlite_exporter,
-};
+#define EXPORTER_ENTRY(name) &hk_##name##_exporter,
+static const struct hk_exporter_ops *const exporters[] = {HK_EXPORTERS(EXPORTER_ENTRY)};
 
 #define EXPORTER_COUNT (sizeof(exporters) / sizeof(exporters[0]))
 

@@ -162,12 +162,11 @@ struct hk_exporter_ops {
 	void (*free)(struct hk_exporter *exporter);
 };
 
-extern const struct hk_exporter_ops hk_perfetto_exporter;
-extern const struct hk_exporter_ops hk_chrome_exporter;
-extern const struct hk_exporter_ops hk_kineto_exporter;
-extern const struct hk_exporter_ops hk_csv_exporter;
-extern const struct hk_exporter_ops hk_folded_exporter;
-extern const struct hk_exporter_ops hk_sqlite_exporter;
+/* All formats: each is a file that defines `const struct hk_exporter_ops hk_<name>_exporter`. */
+#define HK_EXPORTERS(X) X(perfetto) X(chrome) X(kineto) X(csv) X(folded) X(sqlite)
+
+#define HK_EXPORTER_DECLARE(name) extern const struct hk_exporter_ops hk_##name##_exporter;
+HK_EXPORTERS(HK_EXPORTER_DECLARE)
 
 /* The exporter for FORMAT, or NULL. */
 const struct hk_exporter_ops *hk_exporter_find(const char *format);

@@ -1,4 +1,5 @@
 /* The keys, what they do, and the help that is made of them. */
+#include <assert.h>
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,6 +267,8 @@ static void mouse(struct hk_live *live, int key)
 		click(live, &event);
 	}
 }
+
+static_assert(HK_VIEWS == 7, "the label of the keys of views says 1-7");
 
 static const struct key {
 	int first, last;

@@ -7,10 +7,8 @@
 
 #define KEY_BYTES 2048u
 
-const struct hk_view *const hk_views[HK_VIEWS] = {
-    &hk_view_functions, &hk_view_ranks, &hk_view_libraries, &hk_view_memory,
-    &hk_view_open,	&hk_view_nodes, &hk_view_coverage,
-};
+#define ENTRY(name, word) &hk_view_##name,
+const struct hk_view *const hk_views[HK_VIEWS] = {HK_VIEW_LIST(ENTRY)};
 
 const struct hk_view *hk_view_find(const char *word)
 {

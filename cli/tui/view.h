@@ -39,10 +39,22 @@ struct hk_view {
 	size_t heat[2];
 };
 
-extern const struct hk_view hk_view_functions, hk_view_ranks, hk_view_libraries, hk_view_memory,
-    hk_view_open, hk_view_nodes, hk_view_coverage;
+/* All views, in the order of their keys: views/<name>.c defines `const struct hk_view
+ * hk_view_<name>`; WORD is its name for --view. */
+#define HK_VIEW_LIST(X)         \
+	X(functions, functions) \
+	X(ranks, ranks)         \
+	X(libraries, libraries) \
+	X(memory, memory)       \
+	X(open, open)           \
+	X(nodes, nodes)         \
+	X(coverage, processes)
 
-#define HK_VIEWS 7u
+#define HK_VIEW_DECLARE(name, word) extern const struct hk_view hk_view_##name;
+HK_VIEW_LIST(HK_VIEW_DECLARE)
+
+#define HK_VIEW_NUMBER(name, word) HK_VIEW_NUMBER_##name,
+enum { HK_VIEW_LIST(HK_VIEW_NUMBER) HK_VIEWS };
 extern const struct hk_view *const hk_views[HK_VIEWS];
 
 /* The view that WORD begins, NULL if there is none or several. */
