@@ -208,12 +208,18 @@ static void append(struct hk_report_memory_series *to, const Hk__MemorySeries *p
 	to->count += part->n_max_bytes;
 }
 
-static uint64_t width_ns(const struct hk_report_clock *clock, uint32_t shift)
+/* Of each of COUNT bins from where PART begins, as times on this clock have it: that of another
+ * node does not go as the process's own. */
+static uint64_t width_ns(const struct hk_report_clock *clock, const Hk__MemorySeries *part,
+			 uint64_t count)
 {
-	const unsigned __int128 half = UINT64_C(1) << 31;
-	unsigned __int128 ns = (((unsigned __int128)clock->tick_ns_q32 << shift) + half) >> 32;
+	const uint64_t end = part->start_ticks + (count << part->shift);
+	const int64_t start_ns = hk_report_clock_ns(clock, part->start_ticks);
+	const int64_t end_ns = end > part->start_ticks ? hk_report_clock_ns(clock, end) : INT64_MAX;
+	const unsigned __int128 ns = (unsigned __int128)((__int128)end_ns - start_ns);
+	const uint64_t width = count > 0 ? (uint64_t)((ns + count / 2) / count) : 0;
 
-	return ns == 0 ? 1 : ns > INT64_MAX ? INT64_MAX : (uint64_t)ns;
+	return width > 0 ? width : 1;
 }
 
 /* The series that begins with PARTS[0]; of what follows in PARTS it takes what belongs to it. */
@@ -231,7 +237,6 @@ static int series_fill(struct hk_report *report, const Hk__Process *process,
 	to->device = first->device;
 	to->kind = hk_report_strings_get(&report->strings, first->kind);
 	to->start_ns = hk_report_clock_ns(clock, first->start_ticks);
-	to->width_ns = width_ns(clock, first->shift);
 	to->end_ns = last ? hk_report_clock_ns(clock, last->ticks) : to->start_ns;
 	to->max_bytes = calloc(HK_REPORT_SERIES_BINS, sizeof(*to->max_bytes));
 	to->last_bytes = calloc(HK_REPORT_SERIES_BINS, sizeof(*to->last_bytes));
@@ -246,6 +251,7 @@ static int series_fill(struct hk_report *report, const Hk__Process *process,
 		}
 		append(to, parts[i]);
 	}
+	to->width_ns = width_ns(clock, first, to->count);
 	return 0;
 }
 
