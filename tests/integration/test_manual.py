@@ -88,13 +88,17 @@ def check_line(options, where, line):
     except ValueError as error:
         raise Failure(f"{where}: {line!r}: {error}") from None
     for words in commands:
+        if words[:3] == ["ctest", "--test-dir", "build"]:
+            listed = options.run.command("ctest", "-N", *words[3:], cwd=options.run.build).stdout
+            expect_true(f"{where}: {line!r} has tests", not re.search(r"^Total Tests: 0$", listed, re.MULTILINE))
         for i, word in enumerate(words):
             if word in ("hookcli", "hookcollector"):
                 options.check(where, words[i:])
                 break
-            # A script or a directory of the source tree.
-            if re.fullmatch(r"(\./)?(deploy|tests|build/tests)/\S+", word) and "*" not in word and not word.startswith("build"):
-                expect_true(f"{where}: {word} exists", os.path.exists(os.path.join(SOURCE, word)))
+            # A script or a directory of the source tree, or a program of the build tree.
+            if re.fullmatch(r"(\./)?(deploy|tests|build/tests)/[^*]+", word):
+                tree, inside = (options.run.build, word[len("build/"):]) if word.startswith("build") else (SOURCE, word)
+                expect_true(f"{where}: {word} exists", os.path.exists(os.path.join(tree, inside)))
 
 
 def check_blocks(run, options, name, text):
