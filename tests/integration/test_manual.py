@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The README or a page of the manual: its commands run, what it shows comes out, and what cannot run here names options that exist.
 
-test_manual.py BUILD_DIR PAGE. Blocks marked `sh` run in a directory with an MPI program ./solver; `text` is what comes out. Of blocks
+test_manual.py BUILD_DIR PAGE... Blocks marked `sh` run in a directory with an MPI program ./solver; `text` is what comes out. Of blocks
 marked `sh REASON`, and of commands in the text, the syntax and the options are checked: they need what a test does not have.
 """
 import os
@@ -9,7 +9,7 @@ import re
 import shlex
 
 from harness import Failure, Run, expect, expect_true, main
-from test_tutorials import ATTEMPTS, walk
+from test_tutorials import ATTEMPTS, BLOCK, walk
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SOLVER = os.path.join(SOURCE, "cli", "tutorials", "slow_rank.c")
@@ -18,6 +18,7 @@ CELLS, SHORT_STEPS = "5000", "20"
 REASONS = {"root", "cluster", "network", "port", "live", "build"}
 FENCE = re.compile(r"^```(.*)\n((?:.*\n)*?)```$", re.MULTILINE)
 SPAN = re.compile(r"`([^`\n]+)`")
+INDENTED = re.compile(r"^    (.*\bhook(?:cli|collector) .*)$", re.MULTILINE)
 LONG = re.compile(r"--[a-z][a-z-]*")
 ENDS = {";", "&", "&&", "|", "||", "(", ")", ">", "<", ">>"}
 
@@ -114,26 +115,29 @@ def check_blocks(run, options, name, text):
 
 
 def check_spans(options, name, text):
-    """Commands in sentences; `hookcli x`, if it has a placeholder, is a command with any words."""
+    """Commands in sentences, and on indented lines."""
+    for line in INDENTED.findall(FENCE.sub("", text)):
+        check_line(options, name, line.split("#")[0])
     for span in SPAN.findall(FENCE.sub("", text)):
         words = span.split()
         if words[0] in ("hookcli", "hookcollector") and len(words) > 1:
             check_line(options, name, span.replace("'", "").replace("&", " "))
 
 
-def test(run: Run, page):
+def check_page(run, options, page):
     path = os.path.join(SOURCE, page)
     readme = page == "README.md"
     with open(path, encoding="utf-8") as stream:
         text = stream.read()
-    options = Options(run)
     check_blocks(run, options, page, text)
     check_spans(options, page, text)
     if readme:
         shown = re.findall(r"^\| `([a-z]+)` \|", text, re.MULTILINE)
         expect("commands that the README lists", shown, options.commands)
+    if not BLOCK.search(text):
+        return
     for attempt in range(ATTEMPTS):
-        directory = run.path(str(attempt))
+        directory = run.path(page, str(attempt))
         build_solver(run, directory, readme)
         try:
             walk(run, path, directory)
@@ -142,6 +146,12 @@ def test(run: Run, page):
             # What a rank is late by depends on what else the machine does; nothing else does.
             if not readme or attempt + 1 == ATTEMPTS:
                 raise
+
+
+def test(run: Run, *pages):
+    options = Options(run)
+    for page in pages:
+        check_page(run, options, page)
 
 
 if __name__ == "__main__":
