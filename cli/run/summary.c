@@ -27,8 +27,9 @@
 #define FAILED_NS \
 	200000000u /* the launcher kills those that are left a second after it said TERM */
 
-/* Why no process of the command was seen, as far as its program tells. */
-static void explain_absence(const char *command)
+/* Why no process of the command, or with NO_CALL no call of it, was seen, as far as its program
+ * tells. */
+static void explain_absence(const char *command, bool no_call)
 {
 	const char *disabled = getenv("HOOK_DISABLE");
 	struct hk_check_result program;
@@ -38,6 +39,8 @@ static void explain_absence(const char *command)
 		fprintf(stderr, "! HOOK_DISABLE=%.64s: the agent stays off\n", disabled);
 	} else if (hk_program_check(command, path, &program), program.state == HK_CHECK_FAILED) {
 		fprintf(stderr, "! %s -> %s\n", program.detail, program.fix);
+	} else if (no_call && program.state == HK_CHECK_NOTE) {
+		fprintf(stderr, "! %s\n", program.detail);
 	}
 }
 
@@ -61,9 +64,10 @@ static void show(const struct hk_keeper *keeper, const char *command)
 	}
 	fputc('\n', stderr);
 	hk_report_write_summary(report, stderr, &style);
-	if (!report->process_count) {
-		explain_absence(command);
-	} else if (hk_job_page_write(&job, report)) {
+	if (!report->call_count) {
+		explain_absence(command, report->process_count > 0);
+	}
+	if (report->process_count > 0 && hk_job_page_write(&job, report)) {
 		hk_name_print_end(shown, SHOWN_COLUMNS, keeper->shown);
 		fprintf(stderr, "page:  %s/report.html   to be opened in a browser\n", shown);
 	}

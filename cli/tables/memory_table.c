@@ -94,6 +94,10 @@ static void add_bytes(struct hk_table *text, uint64_t bytes)
 
 int hk_memory_table_write_text(const struct hk_memory_table *table, FILE *output, bool colour)
 {
+	if (table->count == 0) {
+		fputs("no memory call is hooked: the host's are with --hooks libc\n", output);
+		return ferror(output) ? -EIO : 0;
+	}
 	struct hk_table *text =
 	    hk_table_new("<library:160|>device|<kind|<role|>ranks|>allocs|>frees|"
 			 ">live|>peak|>peak bytes|>of rank|>at s|<note");

@@ -171,7 +171,14 @@ int hk_thread_table_write(const struct hk_job *job, FILE *output, bool colour)
 		int r = process_add(table, loader, job, job->snapshot->processes[i]);
 		result = r < 0 ? r : result;
 	}
-	int r = hk_table_write(table, output, colour);
+	int r = 0;
+	if (!hk_table_is_empty(table)) {
+		r = hk_table_write(table, output, colour);
+	} else if (result == 0) {
+		fputs(
+		    "no records, from which threads are told apart: run with --level '*=record'\n",
+		    output);
+	}
 	hk_table_free(table);
 	hk_loader_free(loader);
 	return r < 0 ? r : result;

@@ -73,6 +73,7 @@ struct image {
 	char head[HEAD_BYTES + 1];
 	size_t head_bytes;
 	char loader[PATH_MAX]; /* PT_INTERP, or empty */
+	bool go;
 };
 
 __attribute__((format(printf, 4, 5))) static void tell(struct hk_check_result *result,
@@ -108,8 +109,21 @@ static int image_open(struct image *image, const char *path)
 	return 0;
 }
 
+/* Whether NOTE is the one by which the Go linker marks its programs. */
+static bool is_go_note(const struct image *image, const Elf64_Phdr *note)
+{
+	struct {
+		Elf64_Nhdr header;
+		char name[4];
+	} head;
+
+	return note->p_type == PT_NOTE &&
+	       pread(image->fd, &head, sizeof(head), (off_t)note->p_offset) == sizeof(head) &&
+	       head.header.n_namesz == sizeof(head.name) && memcmp(head.name, "Go", 3) == 0;
+}
+
 /* Reads the program headers of a file of our own class; -ENOEXEC: they make no sense. */
-static int image_read_loader(struct image *image)
+static int image_read(struct image *image)
 {
 	Elf64_Ehdr header;
 
@@ -120,6 +134,7 @@ static int image_read_loader(struct image *image)
 		if (pread(image->fd, &phdr, sizeof(phdr), at) != sizeof(phdr)) {
 			return -ENOEXEC;
 		}
+		image->go |= is_go_note(image, &phdr);
 		if (phdr.p_type != PT_INTERP) {
 			continue;
 		}
@@ -175,6 +190,12 @@ static int check_loader(const struct image *image, struct hk_check_result *resul
 		     "%.200s cannot be executed: its loader %.200s is not there", image->path,
 		     image->loader);
 		return -ENOENT;
+	} else if (image->go) {
+		tell(result, HK_CHECK_NOTE, "",
+		     "%.300s is a Go program: Go makes its system calls itself, so only what it "
+		     "calls "
+		     "through cgo is seen",
+		     image->path);
 	} else {
 		tell(result, HK_CHECK_OK, "", "%.300s is loaded by %.150s", image->path,
 		     image->loader);
@@ -199,7 +220,7 @@ static int check_elf(struct image *image, struct hk_check_result *result)
 		tell(result, HK_CHECK_FAILED, "build it, or hooktrace, for the same machine",
 		     "%.300s is for another processor (ELF machine %u) than the agent", image->path,
 		     header.e_machine);
-	} else if (image_read_loader(image) < 0) {
+	} else if (image_read(image) < 0) {
 		tell(result, HK_CHECK_FAILED, "build or copy it again",
 		     "%.300s has damaged program headers", image->path);
 		return -ENOEXEC;

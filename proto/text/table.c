@@ -54,6 +54,11 @@ struct hk_table *hk_table_new(const char *heads)
 	return table;
 }
 
+bool hk_table_is_empty(const struct hk_table *table)
+{
+	return !table || table->cell_count == 0;
+}
+
 struct hk_table *hk_table_free(struct hk_table *table)
 {
 	for (size_t i = 0; table && i < table->cell_count; i++) {

@@ -22,6 +22,9 @@ struct hk_table *hk_table_free(struct hk_table *table);
 __attribute__((format(printf, 2, 3))) void hk_table_add(struct hk_table *table, const char *format,
 							...);
 
+/* Whether nothing was added; true for NULL. */
+bool hk_table_is_empty(const struct hk_table *table);
+
 /* Writes heads (bold with `colour`) and rows. 0; -ENOMEM: some cell was lost, or NULL table. */
 int hk_table_write(const struct hk_table *table, FILE *output, bool colour);
 

@@ -59,6 +59,30 @@ def foreign(run):
     return cases
 
 
+def check_go(run: Run):
+    """A Go program makes its system calls itself: doctor and the summary say so."""
+    if not shutil.which("go"):
+        print("go is not installed: Go programs are not tried")
+        return
+    with open(run.path("main.go"), "w", encoding="ascii") as file:
+        file.write('package main\n\nimport (\n\t"net"\n\t"os"\n)\n\n'
+                   'func main() {\n\t_, _ = os.ReadFile("/etc/hostname")\n\t_, _ = net.LookupHost("localhost")\n}\n')
+    run.command("go", "build", "-o", run.path("go"), run.path("main.go"),
+                env=run.environment(GOCACHE=run.path("cache"), GOPATH=run.path("gopath"), CGO_ENABLED="1"))
+    check = doctor(run, run.path("go"))[1]
+    expect_true(f"Go: {check}", check["state"] == "note" and "Go makes its system calls itself" in check["detail"])
+    traced = run.cli("run", "--hooks", "*:strtold", "--store", run.path("go-store"), "--", run.path("go"))
+    expect_true(f"the summary: {traced.stderr}", "Go makes its system calls itself" in traced.stderr)
+
+
+def check_empty_tables(run: Run):
+    """A table without rows says why."""
+    run.cli("run", "-q", "--level", "count", "--store", run.path("empty"), "--job", "j", "--", "cat", "/dev/null")
+    store = run.path("empty", "j")
+    expect_true("no threads", "run with --level '*=record'" in run.cli("report", "--by", "thread", "--format", "text", store).stdout)
+    expect_true("no memory", "--hooks libc" in run.cli("report", "--by", "memory", "--format", "text", store).stdout)
+
+
 def check_foreign(run: Run):
     """Doctor names them in one line with the fix, and run leaves them as they are and says why it saw nothing."""
     for path, word in foreign(run):
@@ -163,6 +187,8 @@ def check_status(run: Run):
 
 
 def test(run):
+    check_go(run)
+    check_empty_tables(run)
     check_foreign(run)
     check_missing(run)
     check_nothing_matches(run)
