@@ -6,6 +6,7 @@
 
 #include "report/model/numbers.h"
 #include "report/model/role.h"
+#include "text/name.h"
 
 /* Out of memory is an error to return, not a reason to exit. */
 #define HASH_NONFATAL_OOM 1
@@ -271,4 +272,20 @@ void hk_groups_fini(struct hk_groups *groups)
 	}
 	free(groups->groups);
 	*groups = (struct hk_groups){0};
+}
+
+const char *hk_group_library(const struct hk_groups *groups, size_t index)
+{
+	const struct hk_group *group = &groups->groups[index];
+	const char *base = hk_name_base(group->library);
+
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct hk_group *other = &groups->groups[i];
+		/* Texts are shared: equal functions have equal addresses. */
+		if (other->function == group->function && other->library != group->library &&
+		    strcmp(hk_name_base(other->library), base) == 0) {
+			return group->library;
+		}
+	}
+	return base;
 }

@@ -46,4 +46,8 @@ int hk_groups_of_functions(struct hk_groups *groups, const Hk__Snapshot *snapsho
 			   const struct hk_report *report);
 void hk_groups_fini(struct hk_groups *groups);
 
+/* How the library of group INDEX is shown beside its function: the base name; the path if another
+ * group of that function has the same base name. Library must be a key. */
+const char *hk_group_library(const struct hk_groups *groups, size_t index);
+
 #endif

@@ -240,13 +240,13 @@ static int ranks_spread(const struct summary *summary)
 }
 
 static void call_add(const struct summary *summary, struct hk_table *table,
-		     const struct hk_group *group)
+		     const struct hk_group *group, const char *library)
 {
 	const struct hk_report_numbers *n = &group->numbers;
 	char text[HK_QUANTITY_BYTES];
 
 	hk_table_add(table, "%s", group->function);
-	hk_table_add(table, "%s", hk_name_base(group->library));
+	hk_table_add(table, "%s", library);
 	hk_table_add(table, "%" PRIu64, n->calls);
 	if (n->have_total) {
 		hk_table_add(table, "%s%s", n->estimated ? "~" : "",
@@ -328,7 +328,7 @@ static int calls_write(const struct summary *summary)
 			unseen.idle_calls += group->numbers.calls;
 			unseen.idle_ns += group->numbers.total_ns;
 		} else if (shown < limit) {
-			call_add(summary, table, group);
+			call_add(summary, table, group, hk_group_library(&groups, i));
 			shown++;
 		} else {
 			unseen.functions++;

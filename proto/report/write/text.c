@@ -13,10 +13,19 @@
 
 #define NAME_COLUMNS 40
 
+static void rank_add(struct hk_table *table, int32_t rank)
+{
+	if (rank >= 0) {
+		hk_table_add(table, "%" PRId32, rank);
+	} else {
+		hk_table_add(table, "-");
+	}
+}
+
 static void seconds(struct hk_table *table, bool measured, uint64_t ns)
 {
 	if (measured) {
-		hk_table_add(table, "%.3f", (double)ns / 1e9);
+		hk_table_add(table, "%.*f", ns > 0 && ns < 9950000 ? 6 : 3, (double)ns / 1e9);
 	} else {
 		hk_table_add(table, "-");
 	}
@@ -60,8 +69,12 @@ static void numbers_add(struct hk_table *table, const struct hk_group *group)
 	duration(table, n->have_latency, n->p99_ns);
 	if (n->have_latency) {
 		char text[HK_QUANTITY_BYTES];
-		hk_table_add(table, "%s@%" PRId32, hk_quantity_duration(text, n->max_ns),
-			     group->max_rank);
+		if (group->max_rank >= 0) {
+			hk_table_add(table, "%s@%" PRId32, hk_quantity_duration(text, n->max_ns),
+				     group->max_rank);
+		} else {
+			hk_table_add(table, "%s", hk_quantity_duration(text, n->max_ns));
+		}
 	} else {
 		hk_table_add(table, "-");
 	}
@@ -79,7 +92,7 @@ static int calls_by_function(const struct hk_groups *groups, FILE *output, bool 
 		hk_table_add(table, "%s%s", group->function,
 			     group->numbers.estimated ? " (sampled)" : "");
 		hk_table_add(table, "%s", group->domain);
-		hk_table_add(table, "%s", hk_name_base(group->library));
+		hk_table_add(table, "%s", hk_group_library(groups, i));
 		hk_table_add(table, "%s", group->role);
 		numbers_add(table, group);
 	}
@@ -100,7 +113,7 @@ static int calls_by_place(const struct hk_groups *groups, enum hk_report_by by, 
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct hk_group *group = &groups->groups[i];
 		if (by == HK_REPORT_BY_RANK) {
-			hk_table_add(table, "%" PRId32, group->rank);
+			rank_add(table, group->rank);
 		}
 		hk_table_add(table, "%s",
 			     by == HK_REPORT_BY_LIBRARY ? group->library : group->host);
@@ -123,7 +136,7 @@ static int calls_by_process(const struct hk_report *report, FILE *output, bool c
 		int64_t wall_ns = p->end_ns - p->start_ns;
 		hk_table_add(table, "%s", p->command);
 		hk_table_add(table, "%" PRIu32, p->pid);
-		hk_table_add(table, "%" PRId32, p->rank);
+		rank_add(table, p->rank);
 		hk_table_add(table, "%s", p->role);
 		hk_table_add(table, "%s", p->host);
 		hk_table_add(table, "%" PRIu64, p->calls);
@@ -174,7 +187,7 @@ static int memory_write(const struct hk_report *report, FILE *output, bool colou
 
 	for (size_t i = 0; i < report->memory_count; i++) {
 		const struct hk_report_memory *memory = &report->memory[i];
-		hk_table_add(table, "%" PRId32, memory->rank);
+		rank_add(table, memory->rank);
 		hk_table_add(table, "%s", memory->role);
 		if (memory->device < 0) {
 			hk_table_add(table, "host");
@@ -211,7 +224,7 @@ static int open_calls_write(const struct hk_report *report, FILE *output, bool c
 
 	for (size_t i = 0; i < report->open_call_count; i++) {
 		const struct hk_report_open_call *open = &report->open_calls[i];
-		hk_table_add(table, "%" PRId32, open->rank);
+		rank_add(table, open->rank);
 		hk_table_add(table, "%s", open->role);
 		hk_table_add(table, "%" PRIu32, open->thread);
 		hk_table_add(table, "%s", open->thread_name);
@@ -238,7 +251,7 @@ static int processes_write(const struct hk_report *report, FILE *output, bool co
 	for (size_t i = 0; i < report->process_count; i++) {
 		const struct hk_report_process *p = &report->processes[i];
 		int64_t wall_ns = p->end_ns - p->start_ns;
-		hk_table_add(table, "%" PRId32, p->rank);
+		rank_add(table, p->rank);
 		hk_table_add(table, "%s", p->role);
 		hk_table_add(table, "%" PRIu32, p->pid);
 		hk_table_add(table, "%s", p->host);
@@ -276,7 +289,7 @@ static int steps_write(const struct hk_report *report, FILE *output, bool colour
 
 	for (size_t i = 0; i < report->step_count; i++) {
 		const struct hk_report_step *step = &report->steps[i];
-		hk_table_add(table, "%" PRId32, step->rank);
+		rank_add(table, step->rank);
 		hk_table_add(table, "%s", step->role);
 		hk_table_add(table, "%s", hk_quantity_seconds(at, (double)step->time_ns));
 		hk_table_add(table, "%s", step->pattern);

@@ -178,6 +178,34 @@ static void test_helpers_are_in_the_first_line(void **state)
 	maker_fini(&maker);
 }
 
+static void test_tables_tell_alike_rows_apart(void **state)
+{
+	struct maker maker;
+	struct hk_report *report;
+	(void)state;
+	fill(&maker, 1);
+	struct maker_process *launcher =
+	    maker_process(&maker, -1, HK__ROLE__ROLE_LAUNCHER, 5 * SECOND, 15 * SECOND);
+	maker_call(maker_cell(launcher, "io", "write", "/bin/mpirun", HK_LEVEL_TIME), 21000);
+	struct maker_process *helper =
+	    maker_process(&maker, 0, HK__ROLE__ROLE_HELPER, 5 * SECOND, 15 * SECOND);
+	maker_call(maker_cell(helper, "io", "lseek", "/bin/git", HK_LEVEL_TIME), SECOND);
+	maker_call(maker_cell(helper, "io", "lseek", "/lib/git", HK_LEVEL_TIME), SECOND);
+	assert_int_equal(hk_report_new(maker_snapshot(&maker), &report), 0);
+	for (int summary = 0; summary < 2; summary++) {
+		char *text = written(report, !summary);
+		assert_non_null(strstr(text, "/bin/git "));
+		assert_non_null(strstr(text, "/lib/git "));
+		if (!summary) {
+			assert_non_null(strstr(text, " 0.000021 "));
+			assert_null(strstr(text, "@-1"));
+		}
+		free(text);
+	}
+	hk_report_free(report);
+	maker_fini(&maker);
+}
+
 static void test_why_records_were_not_stored_is_said(void **state)
 {
 	struct maker maker;
@@ -334,6 +362,7 @@ int main(void)
 	    cmocka_unit_test(test_what_is_missing_is_said),
 	    cmocka_unit_test(test_a_runtime_linked_into_a_library_is_said),
 	    cmocka_unit_test(test_helpers_are_in_the_first_line),
+	    cmocka_unit_test(test_tables_tell_alike_rows_apart),
 	    cmocka_unit_test(test_mean_share_is_the_share_of_the_first_line),
 	    cmocka_unit_test(test_why_records_were_not_stored_is_said),
 	    cmocka_unit_test(test_device_memory_has_a_column),
