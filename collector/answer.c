@@ -335,7 +335,9 @@ static int answer_close(struct hk_collector *collector, const Hk__CloseJobReques
 	if (error < 0) {
 		return fail(
 		    answer, error,
-		    "its directory cannot be written: %s; make room, the collector tries on",
+		    hk_reserve_is_full(error)
+			? "its directory cannot be written: %s; make room, the collector tries on"
+			: "its directory cannot be written: %s; the collector tries on",
 		    strerror(-error));
 	}
 	return fail(answer, -EBUSY, "processes of job %s still run; it closes when they end",

@@ -116,7 +116,9 @@ static void note_store_error(struct hk_process *process, int error)
 	if (hk_reserve_is_full(error) && job->full_error == 0) {
 		job->full_error = error;
 	}
-	const char *reason = error == -ENOBUFS ? "what --keep allows is used up" : strerror(-error);
+	const char *reason = error == -ENOBUFS ? "what --keep allows is used up"
+			     : error == -EFBIG ? "ulimit -f allows no larger file"
+					       : strerror(-error);
 	if (strcmp(job->state->store_error, reason) != 0) {
 		hk_warning("records not stored job=%s error=%s", job->state->id, reason);
 		hk_state_set_string(&job->state->store_error, reason);
@@ -134,7 +136,8 @@ static bool is_short(const struct hk_process *process)
 
 /* Whether records that could not be stored for ERROR are given up. They wait in the segment: of a
  * process that lives until its pages run short, because what it does with memory is only known to
- * who reads on; of one that is gone for some seconds. */
+ * who reads on; of one that is gone for some seconds, but not where somebody waits for the end of
+ * the job, and what is lost is to be known. */
 static bool give_up(struct hk_process *process, int error)
 {
 	uint64_t now = hk_clock_monotonic_ns();
@@ -146,7 +149,8 @@ static bool give_up(struct hk_process *process, int error)
 	if (!process->gone) {
 		return is_short(process);
 	}
-	return error == -ENOBUFS || now - process->stuck_ns >= PATIENCE_NS;
+	return error == -ENOBUFS || error == -EFBIG || process->job->close_requested ||
+	       now - process->stuck_ns >= PATIENCE_NS;
 }
 
 /* Seals what is committed now, or as much of it as is read at once. *RET_ALL: it was all. */

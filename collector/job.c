@@ -436,12 +436,20 @@ static int write_end(struct hk_collector *collector, struct hk_job *job)
 	return r;
 }
 
-/* Whether a private collector's job has no place left: its store was removed, and the collector
- * must not outlive it. Any other collector waits for its store to come back. */
-static bool has_no_place(const struct hk_collector *collector, const struct hk_job *job, int error)
+/* Why a private collector's job has no place left, which the collector must not outlive; NULL: it
+ * has. Any other collector waits for its store to come back. */
+static const char *no_place(const struct hk_collector *collector, const struct hk_job *job,
+			    int error)
 {
-	return error == -ENOENT && collector->options.exit_with_job &&
-	       access(job->state->directory, F_OK) < 0 && errno == ENOENT;
+	if (!collector->options.exit_with_job) {
+		return NULL;
+	}
+	if (error == -EFBIG) {
+		return "ulimit -f allows no larger file";
+	}
+	return error == -ENOENT && access(job->state->directory, F_OK) < 0 && errno == ENOENT
+		   ? "its store was removed"
+		   : NULL;
 }
 
 bool hk_job_close_is_due(const struct hk_job *job, uint64_t now_ns)
@@ -456,8 +464,9 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 	}
 	int r = collector->leaf ? hk_leaf_note(collector, job) : 0;
 	r = r < 0 ? r : write_end(collector, job);
-	if (has_no_place(collector, job, r)) {
-		hk_warning("job given up, its store was removed id=%s", job->state->id);
+	const char *given_up = r < 0 ? no_place(collector, job, r) : NULL;
+	if (given_up) {
+		hk_warning("job given up, %s id=%s", given_up, job->state->id);
 		job->state->closed = true;
 		r = 0;
 	}

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ static int path_of(const char *directory, char path[PATH_MAX])
 
 bool hk_reserve_is_full(int error)
 {
-	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG;
+	return error == -ENOSPC || error == -EDQUOT;
 }
 
 static int allocate(const char *path, uint64_t bytes)
@@ -45,6 +46,10 @@ int hk_reserve_take(struct hk_reserve *reserve, const char *directory)
 	}
 	uint64_t all = (uint64_t)space.f_blocks * space.f_frsize;
 	uint64_t bytes = all / SHARE < BYTES ? all / SHARE : BYTES;
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) {
+		bytes = limit.rlim_cur;
+	}
 	bool there = reserve->held || access(path, F_OK) == 0;
 	if ((uint64_t)space.f_bavail * space.f_frsize < (there ? bytes : 2 * bytes)) {
 		return -ENOSPC;

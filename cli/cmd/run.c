@@ -265,6 +265,19 @@ static void look_after(void *keeper)
 	hk_keeper_renew(keeper);
 }
 
+/* Says so if the job's directory was removed while it ran. */
+static bool was_removed(const struct hk_keeper *keeper)
+{
+	bool removed =
+	    !keeper->leaf && *keeper->whole && access(keeper->whole, F_OK) < 0 && errno == ENOENT;
+
+	if (removed) {
+		hk_warning("%s was removed while the job ran: nothing of it is kept",
+			   keeper->shown);
+	}
+	return removed;
+}
+
 /* Runs the prepared child to its end. Its status, or one of ours. */
 static int run_child(struct hk_keeper *keeper, struct hk_child *child, const char *name)
 {
@@ -292,7 +305,9 @@ static int run_child(struct hk_keeper *keeper, struct hk_child *child, const cha
 	/* A collector of the job's own ends with it, but not before the root has all. */
 	keeper->unsent =
 	    closed && keeper->leaf && keeper->private && !hk_bring_await(keeper, status);
-	if (r == 0 && leader && !keeper->stopped && !(quiet && strcmp(quiet, "0") != 0)) {
+	bool removed = closed && was_removed(keeper);
+	if (r == 0 && leader && !keeper->stopped && !removed &&
+	    !(quiet && strcmp(quiet, "0") != 0)) {
 		hk_summary_show(keeper, name, status);
 	}
 	hk_keeper_fini(keeper, closed && !keeper->unsent);
