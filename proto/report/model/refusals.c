@@ -16,7 +16,8 @@ static const struct {
     [HK_REFUSED_MEMORY] = {"memory", "slots without memory for a site"},
     [HK_REFUSED_DATA] = {"data", "symbols that are no functions"},
     [HK_REFUSED_FOREIGN] = {"foreign", "slots held by another patcher"},
-    [HK_REFUSED_POINTER] = {"pointer", "addresses that the program may compare"},
+    [HK_REFUSED_POINTER] = {"pointer", "addresses that the program may compare: describe "
+				       "these functions in a hooks file"},
     [HK_REFUSED_VARIANT] = {"variant", "functions of a variant calling convention"},
 };
 static const size_t refusals_known = sizeof(refusals) / sizeof(refusals[0]);

@@ -119,7 +119,9 @@ static void test_every_reason_has_its_count(void **state)
 	assert_int_equal(json_integer_value(json_object_get(row, "slots_refused")), 66);
 	assert_int_equal(json_integer_value(json_object_get(row, "slots_found")), 71);
 	assert_int_equal(json_integer_value(json_object_get(row, "symbols_escaped")), 6);
-	assert_non_null(strstr(report->processes[0].coverage, "8 addresses that the program"));
+	assert_non_null(strstr(report->processes[0].coverage,
+			       "8 addresses that the program may compare: describe these "
+			       "functions in a hooks file"));
 	assert_non_null(strstr(report->processes[0].coverage, "10 slots refused for a reason"));
 	json_decref(row);
 	hk_report_free(report);
