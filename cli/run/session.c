@@ -462,9 +462,8 @@ static int open_job(struct hk_keeper *keeper, const struct hk_keeper_wish *wish,
 	request.what_case = HK__REQUEST__WHAT_OPEN_JOB;
 	request.open_job = &what;
 	int r = ask_to_open(keeper, &request, &response);
-	hk_shortage_explain(limit);
 	snprintf(why, WHY_BYTES, "%s%s%s", r == -ETIMEDOUT ? "it does not answer" : strerror(-r),
-		 *limit ? ", " : "", limit);
+		 *hk_shortage_explain(limit) ? ", " : "", limit);
 	if (r < 0) {
 		return r;
 	}
@@ -531,8 +530,11 @@ void hk_keeper_notice(struct hk_keeper *keeper, int pid, bool signaled, int code
 	request.version = (char *)HK_VERSION;
 	request.what_case = HK__REQUEST__WHAT_EXIT;
 	request.exit = &what;
-	if (hk_request_call(keeper->url, &request, NOTICE_TIMEOUT_MS, &response) == 0) {
+	int r = hk_request_call(keeper->url, &request, NOTICE_TIMEOUT_MS, &response);
+	if (r == 0) {
 		hk__response__free_unpacked(response, NULL);
+	} else if (r == -ETIMEDOUT) { /* its threads stop one by one */
+		keeper->stopped = hk_collector_process_stopped(keeper->dirfd, 0);
 	}
 }
 
