@@ -1,5 +1,5 @@
 /* compat.h: what users of cuda_mock know, from inside the process, under HOOK_COMPAT=1: a line per
- * call, its arguments, a line per allocation (compat/settings.h has the variables).
+ * call, its arguments, a line per allocation (hooks/compat_settings.h has the variables).
  *
  * The lines are written when a call returns, in its thread; nothing is buffered.
  */

@@ -1,8 +1,8 @@
-/* message.h: the values of most MPI calls: bytes of a datatype, ranks, tags, a communicator; in a
- * few instructions each.
+/* message.h: where the values of most MPI calls come from: bytes of a datatype, ranks, tags, a
+ * communicator.
  *
- * They are made of words of struct hk_call, and of what is kept for these (mpi.h, comms.h). Other
- * hooks are no messages: values.h evaluates theirs.
+ * They are made of words of struct hk_call, and of what runtime/ keeps for these. Other hooks are
+ * no messages: runtime/values.h evaluates theirs.
  */
 #ifndef HK_AGENT_FRAME_MESSAGE_H
 #define HK_AGENT_FRAME_MESSAGE_H

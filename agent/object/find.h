@@ -2,7 +2,7 @@
  * says.
  *
  * What it finds is the host's: it may be unloaded. Called from within hk_loader_try where the call
- * under way is not one of the loader's own (patch/loader.h).
+ * under way is not one of the loader's own (object/loader.h).
  */
 #ifndef HK_AGENT_OBJECT_FIND_H
 #define HK_AGENT_OBJECT_FIND_H

@@ -32,7 +32,7 @@ enum hk_dl {
 	HK_DL_COUNT,
 };
 
-/* What the wrappers call, by enum hk_dl; NULL: not met yet. */
+/* What the wrappers call, by enum hk_dl; NULL: not met yet. Read by the stubs of wrap/ too. */
 extern void *_Atomic hk_dl_originals[HK_DL_COUNT];
 
 /* The wrappers, by enum hk_dl: addresses that go into slots. Set once, before the first scan. */

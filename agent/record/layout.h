@@ -1,5 +1,5 @@
 /* layout.h: offsets that the trampoline's assembly and the C structs share; checked by
- * static_assert in site.c, thread.c. */
+ * static_assert in the C file that knows the field. */
 #ifndef HK_AGENT_RECORD_LAYOUT_H
 #define HK_AGENT_RECORD_LAYOUT_H
 

@@ -40,7 +40,7 @@ struct hk_work_look {
 	uint64_t sleeps; /* times that it gave its processor up to wait for something */
 };
 
-/* What is known of the thread's work: frame/work.h. */
+/* What is known of the thread's work: call/work.h. */
 struct hk_work {
 	uint64_t from_ticks;	  /* when the stretch that lasts began, ~0: there is none */
 	uint64_t short_ticks;	  /* of short stretches, not yet in the slot */

@@ -25,7 +25,7 @@ bool hk_mpi_known(const struct hk_call *call, const struct hk_factor *factor, ui
 
 #define HK_MPI_TYPES 512u /* named datatypes remembered */
 
-/* What is kept for hk_mpi_known, and for calls in C (message.h). */
+/* What is kept for hk_mpi_known, and for calls in C (message_values.h). */
 struct hk_mpi_kept {
 	uint64_t found; /* hk_loader_unloads() when the library was found, plus 1; 0: it cannot be
 			   asked */
