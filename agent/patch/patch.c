@@ -72,9 +72,9 @@ static bool add_candidate(size_t *count, const struct hk_slot *slot)
 
 static bool is_wrapped(const char *function)
 {
-	int dl = hk_dl_index(function);
+	int dl = hk_wrapped_index(function);
 	return hk_entry_named(function) ||
-	       (dl >= 0 && !(hk_dl_yields(dl) && hk_hookset_wants(patcher.set, function)));
+	       (dl >= 0 && !(hk_wrapped_yields(dl) && hk_hookset_wants(patcher.set, function)));
 }
 
 /* Collects the slots of one table that a hook or a dl* wrapper may want. */
@@ -330,7 +330,7 @@ static bool patch_hook(struct hk_known *known, const struct hk_object *object,
 		hk_left_add((void *)value);
 	} else {
 		if (!changed && !lazy) {
-			request.original = hk_dl_around(slot->function, request.original);
+			request.original = hk_wrapped_around(slot->function, request.original);
 		}
 		return bind(known, object, slot, pages, &request, changed);
 	}
@@ -342,9 +342,9 @@ static bool patch_hook(struct hk_known *known, const struct hk_object *object,
 static void *wrapper_of(const struct hk_known *known, const struct hk_slot *slot,
 			const struct hk_object *provider, uintptr_t value)
 {
-	int dl = hk_dl_index(slot->function);
+	int dl = hk_wrapped_index(slot->function);
 	if (dl >= 0) {
-		return hk_dl_adopt(dl, (void *)value) < 0 ? NULL : hk_dl_wrappers[dl];
+		return hk_wrapped_adopt(dl, (void *)value) < 0 ? NULL : hk_wrapped_addresses[dl];
 	}
 	struct hk_site_request request = {
 	    .function = slot->function,
@@ -368,7 +368,7 @@ static void patch_wrapped(struct hk_known *known, const struct hk_object *object
 	uintptr_t value;
 	const struct hk_object *provider;
 	enum hk_slot_value is = examine(object, slot, &value, &provider);
-	if (hk_dl_is_wrapper((void *)value) || hk_entry_original((void *)value) ||
+	if (hk_wrapped_is_wrapper((void *)value) || hk_entry_original((void *)value) ||
 	    is == HK_VALUE_EMPTY || is == HK_VALUE_OWN_PLT) {
 		return;
 	}
@@ -413,7 +413,7 @@ static void patch_object(struct hk_known *known, const struct hk_object *object)
 		const struct hk_slot *slot = &patcher.candidates[i];
 		/* A hook that wants the name may still not be for this function, or be refused. */
 		if (is_wrapped(slot->function) || (!patch_hook(known, object, slot, &pages) &&
-						   hk_dl_index(slot->function) >= 0)) {
+						   hk_wrapped_index(slot->function) >= 0)) {
 			patch_wrapped(known, object, slot, &pages);
 		}
 	}

@@ -28,37 +28,38 @@ extern void hk_dl_stub_syscall(void);
 int hk_dl_framed(const char *name, const void *caller);
 void *hk_dl_open(const char *name, int mode);
 
-static void exit_by(enum hk_dl which, int code)
+static void exit_by(enum hk_wrapped which, int code)
 {
-	void (*original)(int) = (void (*)(int))atomic_load(&hk_dl_originals[which]);
+	void (*original)(int) = (void (*)(int))atomic_load(&hk_wrapped_originals[which]);
 	hk_thread_may_end(code);
 	original(code);
 }
 
 static void exit_now(int code)
 {
-	exit_by(HK_DL_EXIT, code);
+	exit_by(HK_WRAPPED_EXIT, code);
 }
 
 static void exit_as_c99(int code)
 {
-	exit_by(HK_DL_EXIT_C99, code);
+	exit_by(HK_WRAPPED_EXIT_C99, code);
 }
 
 static int control_process(int option, unsigned long a, unsigned long b, unsigned long c,
 			   unsigned long d)
 {
-	int (*original)(int, ...) = (int (*)(int, ...))atomic_load(&hk_dl_originals[HK_DL_PRCTL]);
+	int (*original)(int, ...) =
+	    (int (*)(int, ...))atomic_load(&hk_wrapped_originals[HK_WRAPPED_PRCTL]);
 	hk_sandbox_prctl(option, a);
 	return original(option, a, b, c, d);
 }
 
 /* Functions that make no path of before reach the run directory. All take integers, three at most:
  * registers that hold no argument are passed on as they are. */
-static int depart(enum hk_dl which, long a, long b, long c)
+static int depart(enum hk_wrapped which, long a, long b, long c)
 {
 	int (*original)(long, long, long) =
-	    (int (*)(long, long, long))atomic_load(&hk_dl_originals[which]);
+	    (int (*)(long, long, long))atomic_load(&hk_wrapped_originals[which]);
 	hk_departure_begin();
 	int status = original(a, b, c);
 	hk_departure_end();
@@ -71,19 +72,20 @@ static int depart(enum hk_dl which, long a, long b, long c)
 		return depart(which, a, b, c);  \
 	}
 
-DEPARTURE(set_user, HK_DL_SETUID)
-DEPARTURE(set_effective_user, HK_DL_SETEUID)
-DEPARTURE(set_users, HK_DL_SETREUID)
-DEPARTURE(set_all_users, HK_DL_SETRESUID)
-DEPARTURE(set_file_user, HK_DL_SETFSUID)
-DEPARTURE(change_root, HK_DL_CHROOT)
-DEPARTURE(pivot_root, HK_DL_PIVOT_ROOT)
-DEPARTURE(unshare_spaces, HK_DL_UNSHARE)
-DEPARTURE(enter_space, HK_DL_SETNS)
+DEPARTURE(set_user, HK_WRAPPED_SETUID)
+DEPARTURE(set_effective_user, HK_WRAPPED_SETEUID)
+DEPARTURE(set_users, HK_WRAPPED_SETREUID)
+DEPARTURE(set_all_users, HK_WRAPPED_SETRESUID)
+DEPARTURE(set_file_user, HK_WRAPPED_SETFSUID)
+DEPARTURE(change_root, HK_WRAPPED_CHROOT)
+DEPARTURE(pivot_root, HK_WRAPPED_PIVOT_ROOT)
+DEPARTURE(unshare_spaces, HK_WRAPPED_UNSHARE)
+DEPARTURE(enter_space, HK_WRAPPED_SETNS)
 
 static int lock_memory(int flags)
 {
-	int (*original)(int) = (int (*)(int))atomic_load(&hk_dl_originals[HK_DL_MLOCKALL]);
+	int (*original)(int) =
+	    (int (*)(int))atomic_load(&hk_wrapped_originals[HK_WRAPPED_MLOCKALL]);
 	hk_departure_lock();
 	int status = original(flags);
 	if (status == 0) {
@@ -95,7 +97,8 @@ static int lock_memory(int flags)
 /* Nobody asks who calls this one. */
 static int close_object(void *handle)
 {
-	int (*original)(void *) = (int (*)(void *))atomic_load(&hk_dl_originals[HK_DL_CLOSE]);
+	int (*original)(void *) =
+	    (int (*)(void *))atomic_load(&hk_wrapped_originals[HK_WRAPPED_CLOSE]);
 	hk_patch_rescan();
 	int status = original(handle);
 	hk_loader_note_unload();
@@ -111,9 +114,9 @@ static const void *behind(const void *address)
 	address = original ? original : address;
 	original = hk_site_original(address);
 	address = original ? original : address;
-	for (int i = 0; i < HK_DL_COUNT; i++) {
-		original = atomic_load(&hk_dl_originals[i]);
-		if (address == hk_dl_wrappers[i] && original) {
+	for (int i = 0; i < HK_WRAPPED_COUNT; i++) {
+		original = atomic_load(&hk_wrapped_originals[i]);
+		if (address == hk_wrapped_addresses[i] && original) {
 			return original;
 		}
 	}
@@ -131,7 +134,7 @@ static void keep_identity(Dl_info *info, const void *asked, const void *function
 static int describe(const void *address, Dl_info *info)
 {
 	int (*original)(const void *, Dl_info *) =
-	    (int (*)(const void *, Dl_info *))atomic_load(&hk_dl_originals[HK_DL_ADDR]);
+	    (int (*)(const void *, Dl_info *))atomic_load(&hk_wrapped_originals[HK_WRAPPED_ADDR]);
 	const void *function = behind(address);
 	int found = original(function, info);
 	if (found) {
@@ -142,8 +145,9 @@ static int describe(const void *address, Dl_info *info)
 
 static int describe_more(const void *address, Dl_info *info, void **extra, int flags)
 {
-	int (*original)(const void *, Dl_info *, void **, int) = (int (*)(
-	    const void *, Dl_info *, void **, int))atomic_load(&hk_dl_originals[HK_DL_ADDR1]);
+	int (*original)(const void *, Dl_info *, void **, int) =
+	    (int (*)(const void *, Dl_info *, void **, int))atomic_load(
+		&hk_wrapped_originals[HK_WRAPPED_ADDR1]);
 	const void *function = behind(address);
 	int found = original(function, info, extra, flags);
 	if (found) {
@@ -195,39 +199,39 @@ int hk_dl_framed(const char *name, const void *caller)
 void *hk_dl_open(const char *name, int mode)
 {
 	void *(*original)(const char *, int) =
-	    (void *(*)(const char *, int))atomic_load(&hk_dl_originals[HK_DL_OPEN]);
+	    (void *(*)(const char *, int))atomic_load(&hk_wrapped_originals[HK_WRAPPED_OPEN]);
 	void *handle = original(name, mode);
 	hk_patch_rescan();
 	return handle;
 }
 
-static void (*const wrappers[HK_DL_COUNT])(void) = {
-    [HK_DL_OPEN] = hk_dl_stub_open,
-    [HK_DL_MOPEN] = hk_dl_stub_mopen,
-    [HK_DL_CLOSE] = (void (*)(void))close_object,
-    [HK_DL_SYM] = hk_dl_stub_sym,
-    [HK_DL_VSYM] = hk_dl_stub_vsym,
-    [HK_DL_ADDR] = (void (*)(void))describe,
-    [HK_DL_ADDR1] = (void (*)(void))describe_more,
-    [HK_DL_EXIT] = (void (*)(void))exit_now,
-    [HK_DL_EXIT_C99] = (void (*)(void))exit_as_c99,
-    [HK_DL_PRCTL] = (void (*)(void))control_process,
-    [HK_DL_SYSCALL] = hk_dl_stub_syscall,
-    [HK_DL_SETUID] = (void (*)(void))set_user,
-    [HK_DL_SETEUID] = (void (*)(void))set_effective_user,
-    [HK_DL_SETREUID] = (void (*)(void))set_users,
-    [HK_DL_SETRESUID] = (void (*)(void))set_all_users,
-    [HK_DL_SETFSUID] = (void (*)(void))set_file_user,
-    [HK_DL_CHROOT] = (void (*)(void))change_root,
-    [HK_DL_PIVOT_ROOT] = (void (*)(void))pivot_root,
-    [HK_DL_UNSHARE] = (void (*)(void))unshare_spaces,
-    [HK_DL_SETNS] = (void (*)(void))enter_space,
-    [HK_DL_MLOCKALL] = (void (*)(void))lock_memory,
+static void (*const wrappers[HK_WRAPPED_COUNT])(void) = {
+    [HK_WRAPPED_OPEN] = hk_dl_stub_open,
+    [HK_WRAPPED_MOPEN] = hk_dl_stub_mopen,
+    [HK_WRAPPED_CLOSE] = (void (*)(void))close_object,
+    [HK_WRAPPED_SYM] = hk_dl_stub_sym,
+    [HK_WRAPPED_VSYM] = hk_dl_stub_vsym,
+    [HK_WRAPPED_ADDR] = (void (*)(void))describe,
+    [HK_WRAPPED_ADDR1] = (void (*)(void))describe_more,
+    [HK_WRAPPED_EXIT] = (void (*)(void))exit_now,
+    [HK_WRAPPED_EXIT_C99] = (void (*)(void))exit_as_c99,
+    [HK_WRAPPED_PRCTL] = (void (*)(void))control_process,
+    [HK_WRAPPED_SYSCALL] = hk_dl_stub_syscall,
+    [HK_WRAPPED_SETUID] = (void (*)(void))set_user,
+    [HK_WRAPPED_SETEUID] = (void (*)(void))set_effective_user,
+    [HK_WRAPPED_SETREUID] = (void (*)(void))set_users,
+    [HK_WRAPPED_SETRESUID] = (void (*)(void))set_all_users,
+    [HK_WRAPPED_SETFSUID] = (void (*)(void))set_file_user,
+    [HK_WRAPPED_CHROOT] = (void (*)(void))change_root,
+    [HK_WRAPPED_PIVOT_ROOT] = (void (*)(void))pivot_root,
+    [HK_WRAPPED_UNSHARE] = (void (*)(void))unshare_spaces,
+    [HK_WRAPPED_SETNS] = (void (*)(void))enter_space,
+    [HK_WRAPPED_MLOCKALL] = (void (*)(void))lock_memory,
 };
 
 void hk_dl_start(void)
 {
-	for (int i = 0; i < HK_DL_COUNT; i++) {
-		hk_dl_wrappers[i] = (void *)wrappers[i];
+	for (int i = 0; i < HK_WRAPPED_COUNT; i++) {
+		hk_wrapped_addresses[i] = (void *)wrappers[i];
 	}
 }

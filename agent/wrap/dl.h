@@ -11,7 +11,7 @@
 #ifndef HK_AGENT_WRAP_DL_H
 #define HK_AGENT_WRAP_DL_H
 
-/* Sets hk_dl_wrappers. Once, before the first scan. */
+/* Sets hk_wrapped_addresses. Once, before the first scan. */
 void hk_dl_start(void);
 
 #endif

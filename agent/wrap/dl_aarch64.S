@@ -33,8 +33,8 @@
 	.endm
 
 	.macro leave_entry name, index
-	adrp	x16, hk_dl_originals + 8 * \index
-	ldr	x16, [x16, :lo12:hk_dl_originals + 8 * \index]
+	adrp	x16, hk_wrapped_originals + 8 * \index
+	ldr	x16, [x16, :lo12:hk_wrapped_originals + 8 * \index]
 	br	x16
 	.cfi_endproc
 	.size	\name, . - \name
@@ -70,7 +70,7 @@
 	leave_entry \name, \index
 	.endm
 
-	.hidden	hk_dl_originals
+	.hidden	hk_wrapped_originals
 	.hidden	hk_patch_rescan
 	.hidden	hk_dl_framed
 	.hidden	hk_dl_open

@@ -33,7 +33,7 @@
 	.endm
 
 	.macro leave_entry name, index
-	jmpq	*(hk_dl_originals + 8 * \index)(%rip)
+	jmpq	*(hk_wrapped_originals + 8 * \index)(%rip)
 	.cfi_endproc
 	.size	\name, . - \name
 	.endm
@@ -67,7 +67,7 @@
 	leave_entry \name, \index
 	.endm
 
-	.hidden	hk_dl_originals
+	.hidden	hk_wrapped_originals
 	.hidden	hk_patch_rescan
 	.hidden	hk_dl_framed
 	.hidden	hk_dl_open

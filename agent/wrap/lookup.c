@@ -97,11 +97,11 @@ static void *ask(void *handle, const char *name, const char *version)
 	if (version) {
 		void *(*original)(void *, const char *, const char *) =
 		    (void *(*)(void *, const char *, const char *))atomic_load(
-			&hk_dl_originals[HK_DL_VSYM]);
+			&hk_wrapped_originals[HK_WRAPPED_VSYM]);
 		return original(handle, name, version);
 	}
 	void *(*original)(void *, const char *) =
-	    (void *(*)(void *, const char *))atomic_load(&hk_dl_originals[HK_DL_SYM]);
+	    (void *(*)(void *, const char *))atomic_load(&hk_wrapped_originals[HK_WRAPPED_SYM]);
 	return original(handle, name);
 }
 

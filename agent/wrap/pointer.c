@@ -38,7 +38,7 @@ bool hk_pointer_wanted(const char *name)
 {
 	const struct hk_hookset *set = hk_patch_hookset();
 	return set &&
-	       (hk_dl_index(name) >= 0 || hk_entry_named(name) || hk_hookset_wants(set, name));
+	       (hk_wrapped_index(name) >= 0 || hk_entry_named(name) || hk_hookset_wants(set, name));
 }
 
 /* ---- in the loader's lock ---- */
@@ -78,7 +78,7 @@ static void *exchange_bound(const struct exchange *exchange, const struct hk_sit
 	uint32_t refusal;
 	void *target =
 	    hk_change_target(bound.function, bound.provider, user_path(exchange), bound.original);
-	bound.original = target ? target : hk_dl_around(bound.function, bound.original);
+	bound.original = target ? target : hk_wrapped_around(bound.function, bound.original);
 	void *thunk = hk_site_bind(&bound, &refusal);
 	if (!thunk && target) {
 		return target;
@@ -127,11 +127,12 @@ static enum symbol_is judge(const struct exchange *exchange, bool described)
 static void *decide_symbol(const struct exchange *exchange)
 {
 	struct hk_site_request request = {.library = "*", .shared = true};
-	int dl = hk_dl_index(exchange->name);
+	int dl = hk_wrapped_index(exchange->name);
 	bool wanted = want(exchange, exchange->name, &request);
-	if (dl >= 0 && !(wanted && hk_dl_yields(dl))) {
+	if (dl >= 0 && !(wanted && hk_wrapped_yields(dl))) {
 		bool passes = exchange->has_user && defines(&exchange->user, exchange->name);
-		return passes ? exchange->address : hk_dl_around(exchange->name, exchange->address);
+		return passes ? exchange->address
+			      : hk_wrapped_around(exchange->name, exchange->address);
 	}
 	if (!wanted) {
 		return with_entry_wrapper(exchange->name, exchange->address);
