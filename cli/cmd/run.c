@@ -64,8 +64,7 @@ struct arguments {
 	char **command;
 };
 
-/* ---- checking what was asked for
- * ----------------------------------------------------------------- */
+/* ---- checking what was asked for ---- */
 
 /* LEVEL, or PATTERN=LEVEL, several by comma. */
 static int check_level(const char *value)
@@ -131,8 +130,7 @@ static int check_budget(const char *value)
 	return -EINVAL;
 }
 
-/* ---- options -----------------------------------------------------------------------------------
- */
+/* ---- options ---- */
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -182,8 +180,7 @@ static const struct argp argp = {
     .children = children,
 };
 
-/* ---- the command
- * ----------------------------------------------------------------------------------- */
+/* ---- the command ---- */
 
 static int tell_unusable(const char *name, int error)
 {
@@ -206,8 +203,7 @@ static void command_line(char *const *command, char *line, size_t size)
 	}
 }
 
-/* ---- the environment
- * ----------------------------------------------------------------------------- */
+/* ---- the environment ---- */
 
 /* Names of what we set, for launchers that must be told. */
 #define VARIABLES_MAX 12
@@ -224,7 +220,7 @@ static void set(struct variables *variables, const char *name, const char *value
 	}
 }
 
-static int set_environment(const struct hk_keeper *keeper, const char *agent, const char *hooks,
+static int set_environment(const struct hk_session *session, const char *agent, const char *hooks,
 			   struct variables *variables)
 {
 	const char *before = getenv("LD_PRELOAD");
@@ -247,9 +243,9 @@ static int set_environment(const struct hk_keeper *keeper, const char *agent, co
 	set(variables, HK_SANITIZER_VARIABLE, sanitizer);
 	free(preload);
 	free(sanitizer);
-	set(variables, "HOOK_RUN_DIR", keeper->run_directory);
-	set(variables, "HOOK_JOB", keeper->id);
-	set(variables, HK_KEEPER_NESTED, keeper->id);
+	set(variables, "HOOK_RUN_DIR", session->run_directory);
+	set(variables, "HOOK_JOB", session->id);
+	set(variables, HK_SESSION_NESTED, session->id);
 	set(variables, "HOOK_HOOKS", hooks);
 	set(variables, "HOOK_LEVEL", hk_command_setting("level"));
 	set(variables, "HOOK_ON_FULL", hk_command_setting("on-full"));
@@ -257,60 +253,60 @@ static int set_environment(const struct hk_keeper *keeper, const char *agent, co
 	return 0;
 }
 
-/* ---- its life
- * ------------------------------------------------------------------------------------- */
+/* ---- its life ---- */
 
-static void look_after(void *keeper)
+static void look_after(void *session)
 {
-	hk_keeper_renew(keeper);
+	hk_session_renew(session);
 }
 
 /* Says so if the job's directory was removed while it ran. */
-static bool was_removed(const struct hk_keeper *keeper)
+static bool was_removed(const struct hk_session *session)
 {
-	bool removed =
-	    !keeper->leaf && *keeper->whole && access(keeper->whole, F_OK) < 0 && errno == ENOENT;
+	bool removed = !session->leaf && *session->whole && access(session->whole, F_OK) < 0 &&
+		       errno == ENOENT;
 
 	if (removed) {
 		hk_warning("%s was removed while the job ran: nothing of it is kept",
-			   keeper->shown);
+			   session->shown);
 	}
 	return removed;
 }
 
 /* Runs the prepared child to its end. Its status, or one of ours. */
-static int run_child(struct hk_keeper *keeper, struct hk_child *child, const char *name)
+static int run_child(struct hk_session *session, struct hk_command_process *child, const char *name)
 {
-	struct hk_child_end end;
+	struct hk_command_process_end end;
 	const char *quiet = hk_command_setting("quiet");
-	int r = hk_child_start(child);
+	int r = hk_command_process_start(child);
 
 	signal(SIGPIPE, SIG_IGN);
 	if (r == 0) {
-		r = hk_child_wait(child, &(struct hk_child_watch){look_after, keeper}, &end);
+		r = hk_command_process_wait(
+		    child, &(struct hk_command_process_watch){look_after, session}, &end);
 		if (r < 0) {
 			hk_error("cannot wait for %s: %s", name, strerror(-r));
 			return EXIT_OURS;
 		}
-		hk_keeper_renew(keeper);
-		hk_keeper_notice(keeper, child->pid, end.signaled, end.code);
+		hk_session_renew(session);
+		hk_session_notice(session, child->pid, end.signaled, end.code);
 	} else {
 		hk_error("cannot execute %s: %s", name, strerror(-r));
-		end = (struct hk_child_end){.code = r == -ENOENT ? EXIT_NOT_FOUND
-								 : EXIT_NOT_EXECUTABLE};
+		end = (struct hk_command_process_end){.code = r == -ENOENT ? EXIT_NOT_FOUND
+									   : EXIT_NOT_EXECUTABLE};
 	}
 	int status = end.signaled ? 128 + end.code : end.code;
-	bool leader = keeper->members.leader && !keeper->nested;
-	bool closed = hk_keeper_leave(keeper, child, status);
+	bool leader = session->members.leader && !session->nested;
+	bool closed = hk_session_leave(session, child, status);
 	/* A collector of the job's own ends with it, but not before the root has all. */
-	keeper->unsent =
-	    closed && keeper->leaf && keeper->private && !hk_bring_await(keeper, status);
-	bool removed = closed && was_removed(keeper);
-	if (r == 0 && leader && !keeper->stopped && !removed &&
+	session->unsent =
+	    closed && session->leaf && session->private && !hk_upload_await(session, status);
+	bool removed = closed && was_removed(session);
+	if (r == 0 && leader && !session->stopped && !removed &&
 	    !(quiet && strcmp(quiet, "0") != 0)) {
-		hk_summary_show(keeper, name, status);
+		hk_summary_show(session, name, status);
 	}
-	hk_keeper_fini(keeper, closed && !keeper->unsent);
+	hk_session_fini(session, closed && !session->unsent);
 	return status;
 }
 
@@ -322,8 +318,8 @@ struct start {
 };
 
 /* Prepares the command with KEEPER's environment. 0, or -errno. */
-static int prepare(const struct start *start, const struct hk_keeper *keeper,
-		   struct hk_child *child)
+static int prepare(const struct start *start, const struct hk_session *session,
+		   struct hk_command_process *child)
 {
 	struct variables variables = {0};
 	char **arguments;
@@ -331,13 +327,14 @@ static int prepare(const struct start *start, const struct hk_keeper *keeper,
 	if (start->preload) {
 		setenv("LD_PRELOAD", start->preload, 1);
 	}
-	int r = set_environment(keeper, start->agent, start->hooks, &variables);
+	int r = set_environment(session, start->agent, start->hooks, &variables);
 	r = r < 0 ? r
 		  : hk_launcher_forward(start->program, start->command, variables.names,
 					start->agent, &arguments);
 	/* What a killed launcher kills must not live on because we stand between. */
 	if (r == 0) {
-		r = hk_child_prepare(child, start->program, arguments, environ, keeper->inside);
+		r = hk_command_process_prepare(child, start->program, arguments, environ,
+					       session->inside);
 		hk_launcher_free(arguments, start->command);
 	}
 	/* What follows is ours again: no agent, no doubled job. */
@@ -352,33 +349,34 @@ static int run_untraced(const struct start *start, const char *why)
 	if (start->preload) {
 		setenv("LD_PRELOAD", start->preload, 1);
 	}
-	hk_hold_size_end();
+	hk_signal_guard_size_end();
 	execve(start->program, start->command, environ);
 	return tell_unusable(start->command[0], -errno);
 }
 
 /* A shared collector may be unable to take the job: then it gets one of its own. */
-static int run_kept(struct hk_keeper *keeper, const struct hk_keeper_wish *wish,
+static int run_kept(struct hk_session *session, const struct hk_session_options *wish,
 		    const struct start *start)
 {
-	struct hk_child child;
+	struct hk_command_process child;
 	char limit[HK_SHORTAGE_BYTES];
 
 	do {
-		int r = prepare(start, keeper, &child);
+		int r = prepare(start, session, &child);
 		if (r < 0) {
 			hk_shortage_explain(limit);
-			snprintf(keeper->why, sizeof(keeper->why), "cannot start a process: %s%s%s",
-				 strerror(-r), *limit ? ", " : "", limit);
+			snprintf(session->why, sizeof(session->why),
+				 "cannot start a process: %s%s%s", strerror(-r), *limit ? ", " : "",
+				 limit);
 			break;
 		}
-		if (hk_keeper_open(keeper, wish, child.pid) == 0) {
-			return run_child(keeper, &child, start->command[0]);
+		if (hk_session_open(session, wish, child.pid) == 0) {
+			return run_child(session, &child, start->command[0]);
 		}
-		hk_child_cancel(&child);
-	} while (hk_keeper_replace(keeper, wish) == 0);
-	hk_keeper_abandon(keeper);
-	return run_untraced(start, keeper->why);
+		hk_command_process_cancel(&child);
+	} while (hk_session_replace(session, wish) == 0);
+	hk_session_abandon(session);
+	return run_untraced(start, session->why);
 }
 
 static int run_command(char **command)
@@ -387,7 +385,7 @@ static int run_command(char **command)
 	    limit[HK_SHORTAGE_BYTES];
 	const char *level = hk_command_setting("level");
 	const char *on_full = hk_command_setting("on-full");
-	struct hk_keeper keeper;
+	struct hk_session session;
 
 	int code = hk_program_find(command[0], program);
 	if (code < 0) {
@@ -412,7 +410,7 @@ static int run_command(char **command)
 	command_line(command, line, sizeof(line));
 	snprintf(store, sizeof(store), "%s",
 		 hk_command_setting("store") ? hk_command_setting("store") : "");
-	struct hk_keeper_wish wish = {
+	struct hk_session_options wish = {
 	    .store = *store ? store : NULL,
 	    .job = hk_command_setting("job"),
 	    .command = hk_name_base(command[0]),
@@ -427,8 +425,8 @@ static int run_command(char **command)
 	    .preload = preload ? strdup(preload) : NULL,
 	};
 	code = hk_shortage_of_size() ? run_untraced(&start, hk_shortage_explain(limit))
-	       : hk_keeper_init(&keeper, &wish) == 0 ? run_kept(&keeper, &wish, &start)
-						     : run_untraced(&start, keeper.why);
+	       : hk_session_init(&session, &wish) == 0 ? run_kept(&session, &wish, &start)
+						       : run_untraced(&start, session.why);
 	free(start.preload);
 	free(hooks);
 	return code;
@@ -439,7 +437,7 @@ static int run(int argc, char **argv)
 	struct arguments arguments = {0};
 
 	argp_err_exit_status = EXIT_OURS;
-	hk_hold_size_begin();
+	hk_signal_guard_size_begin();
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments) != 0 ||
 	    !arguments.command) {
 		return EXIT_OURS;

@@ -20,7 +20,7 @@
 static const int passed_on[] = {SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGUSR1,
 				SIGUSR2, SIGALRM, SIGPIPE, SIGXCPU};
 
-static void signals_block(struct hk_child *child, sigset_t *ret_before)
+static void signals_block(struct hk_command_process *child, sigset_t *ret_before)
 {
 	sigemptyset(&child->signals);
 	sigaddset(&child->signals, SIGCHLD);
@@ -52,7 +52,7 @@ static void child_main(int go_fd, int error_fd, const struct execution *executio
 		_exit(NOT_EXECUTED);
 	}
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	hk_hold_size_end();
+	hk_signal_guard_size_end();
 	execve(execution->program, execution->arguments, execution->environment);
 	if (errno == ENOEXEC && execution->by_shell) {
 		execve(SHELL, execution->by_shell, execution->environment);
@@ -81,8 +81,8 @@ static char **shell_arguments(const char *program, char *const *arguments)
 	return list;
 }
 
-int hk_child_prepare(struct hk_child *child, const char *program, char *const *arguments,
-		     char *const *environment, bool die_with_us)
+int hk_command_process_prepare(struct hk_command_process *child, const char *program,
+			       char *const *arguments, char *const *environment, bool die_with_us)
 {
 	int go[2], error[2];
 	pid_t parent = getpid();
@@ -127,7 +127,7 @@ static void reap(pid_t pid)
 	}
 }
 
-int hk_child_start(struct hk_child *child)
+int hk_command_process_start(struct hk_command_process *child)
 {
 	int error = 0;
 	ssize_t got;
@@ -146,7 +146,7 @@ int hk_child_start(struct hk_child *child)
 	return 0;
 }
 
-void hk_child_cancel(struct hk_child *child)
+void hk_command_process_cancel(struct hk_command_process *child)
 {
 	close(child->go_fd);
 	close(child->error_fd);
@@ -160,7 +160,7 @@ static bool tells_to_end(int number)
 }
 
 /* 1: it ended; 0: not yet; -errno. */
-static int ended(const struct hk_child *child, struct hk_child_end *ret_end)
+static int ended(const struct hk_command_process *child, struct hk_command_process_end *ret_end)
 {
 	siginfo_t info = {0};
 
@@ -175,11 +175,12 @@ static int ended(const struct hk_child *child, struct hk_child_end *ret_end)
 	return 1;
 }
 
-int hk_child_wait(struct hk_child *child, const struct hk_child_watch *watch,
-		  struct hk_child_end *ret_end)
+int hk_command_process_wait(struct hk_command_process *child,
+			    const struct hk_command_process_watch *watch,
+			    struct hk_command_process_end *ret_end)
 {
 	const struct timespec second = {1, 0};
-	struct hk_child_end end;
+	struct hk_command_process_end end;
 	int r;
 
 	while ((r = ended(child, &end)) == 0) {
@@ -204,7 +205,7 @@ int hk_child_wait(struct hk_child *child, const struct hk_child_watch *watch,
 	return 0;
 }
 
-bool hk_child_interrupted(const struct hk_child *child, int milliseconds)
+bool hk_command_process_interrupted(const struct hk_command_process *child, int milliseconds)
 {
 	struct timespec wait = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
 

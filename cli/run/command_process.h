@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct hk_child {
+struct hk_command_process {
 	pid_t pid;
 	int go_fd;	  /* a byte lets it run */
 	int error_fd;	  /* errno if it could not be executed */
@@ -23,31 +23,32 @@ struct hk_child {
 
 /* Forks a child that will execute `program` with `arguments` and `environment` once it is let go;
  * `die_with_us`: SIGKILL for it when hookcli is killed. -errno of fork or pipe. */
-int hk_child_prepare(struct hk_child *child, const char *program, char *const *arguments,
-		     char *const *environment, bool die_with_us);
+int hk_command_process_prepare(struct hk_command_process *child, const char *program,
+			       char *const *arguments, char *const *environment, bool die_with_us);
 
 /* Lets it run. 0, or -errno of its execve, after which it is gone. */
-int hk_child_start(struct hk_child *child);
+int hk_command_process_start(struct hk_command_process *child);
 
 /* Ends a child that was never started, and restores the signal mask: another may be prepared. */
-void hk_child_cancel(struct hk_child *child);
+void hk_command_process_cancel(struct hk_command_process *child);
 
-struct hk_child_end {
+struct hk_command_process_end {
 	bool signaled;
 	int code; /* exit status or signal number */
 };
 
 /* Something to look after meanwhile: once a second, and when any child of hookcli has ended. */
-struct hk_child_watch {
+struct hk_command_process_watch {
 	void (*look)(void *context);
 	void *context;
 };
 
 /* Passes signals on until the child ends; `watch`: NULL for nothing. 0 or -errno. */
-int hk_child_wait(struct hk_child *child, const struct hk_child_watch *watch,
-		  struct hk_child_end *ret_end);
+int hk_command_process_wait(struct hk_command_process *child,
+			    const struct hk_command_process_watch *watch,
+			    struct hk_command_process_end *ret_end);
 
 /* Sleeps up to `milliseconds`; true if a signal asked hookcli to end meanwhile. */
-bool hk_child_interrupted(const struct hk_child *child, int milliseconds);
+bool hk_command_process_interrupted(const struct hk_command_process *child, int milliseconds);
 
 #endif

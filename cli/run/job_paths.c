@@ -24,7 +24,7 @@
 #define COLLECTOR_END_MS 30000 /* on a machine that hardly runs it */
 #define STALE_S 60	       /* younger ones may be about to get their collector */
 
-int hk_place_make_parents(const char *path)
+int hk_job_paths_make_parents(const char *path)
 {
 	char part[PATH_MAX];
 
@@ -43,7 +43,7 @@ int hk_place_make_parents(const char *path)
 	return mkdir(part, 0755) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-int hk_place_make_job(const char *parent, const char *name, char path[PATH_MAX])
+int hk_job_paths_make_job(const char *parent, const char *name, char path[PATH_MAX])
 {
 	for (int i = 1; i < DIRECTORIES_MAX; i++) {
 		int length = i == 1 ? snprintf(path, PATH_MAX, "%s/%s", parent, name)
@@ -61,7 +61,7 @@ int hk_place_make_job(const char *parent, const char *name, char path[PATH_MAX])
 	return -EEXIST;
 }
 
-void hk_place_name(const char *command, const char *id, char *name, size_t size)
+void hk_job_paths_name(const char *command, const char *id, char *name, size_t size)
 {
 	char clean[HK_NAME_BYTES(40)];
 
@@ -76,7 +76,7 @@ void hk_place_name(const char *command, const char *id, char *name, size_t size)
 	}
 }
 
-void hk_place_link(const char *parent, const char *link, const char *target)
+void hk_job_paths_link(const char *parent, const char *link, const char *target)
 {
 	char path[PATH_MAX], temporary[PATH_MAX];
 	struct stat status;
@@ -100,9 +100,12 @@ static bool begins(const char *name, const char *with)
 /* What hookcli and the collector keep there; segments are not ours to remove. */
 static bool is_leftover(const char *name)
 {
-	static const char *const names[] = {HK_MEMBERS_ELECTION, HK_COLLECTOR_START_LOG,
-					    HK_RUNDIR_LOCK,	 HK_RUNDIR_SOCKET,
-					    HK_RUNDIR_NODE,	 "clock"};
+	static const char *const names[] = {HK_SESSION_MEMBERS_ELECTION,
+					    HK_COLLECTOR_START_LOG,
+					    HK_RUNDIR_LOCK,
+					    HK_RUNDIR_SOCKET,
+					    HK_RUNDIR_NODE,
+					    "clock"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(names[i], name) == 0) {
@@ -143,7 +146,7 @@ static bool has(int dirfd, bool (*is_such)(const char *name))
 	return found;
 }
 
-bool hk_place_has_unsent(int dirfd)
+bool hk_job_paths_has_unsent(int dirfd)
 {
 	return has(dirfd, is_unsent);
 }
@@ -158,7 +161,7 @@ static bool leads_nowhere(int dirfd, const char *name)
 static void remove_leftovers(int dirfd, const char *path)
 {
 	/* A later collector has to be the same node to the root. */
-	if (hk_place_has_unsent(dirfd)) {
+	if (hk_job_paths_has_unsent(dirfd)) {
 		return;
 	}
 	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -175,7 +178,7 @@ static void remove_leftovers(int dirfd, const char *path)
 	rmdir(path);
 }
 
-void hk_place_remove_rundir(int dirfd, const char *path)
+void hk_job_paths_remove_rundir(int dirfd, const char *path)
 {
 	int pid = hk_rundir_collector_pid(dirfd);
 
@@ -207,7 +210,7 @@ static void prune(const char *path)
 	close(fd);
 }
 
-void hk_place_prune_rundirs(const char *base)
+void hk_job_paths_prune_rundirs(const char *base)
 {
 	DIR *directory = opendir(base);
 	char path[PATH_MAX];

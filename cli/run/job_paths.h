@@ -9,26 +9,26 @@
 #include <stddef.h>
 
 /* Makes the directory `path` and those above it (0755). -errno. */
-int hk_place_make_parents(const char *path);
+int hk_job_paths_make_parents(const char *path);
 
 /* Makes a new directory (0700): NAME below `parent`, or NAME-2, NAME-3 ...; its path goes to
  * `path`. -errno. */
-int hk_place_make_job(const char *parent, const char *name, char path[PATH_MAX]);
+int hk_job_paths_make_job(const char *parent, const char *name, char path[PATH_MAX]);
 
 /* hook-<command>-<id>, without saying the command twice and without '/'. */
-void hk_place_name(const char *command, const char *id, char *name, size_t size);
+void hk_job_paths_name(const char *command, const char *id, char *name, size_t size);
 
 /* Points `link` in directory `parent` to `target`, in one step; anything that is no link stays. */
-void hk_place_link(const char *parent, const char *link, const char *target);
+void hk_job_paths_link(const char *parent, const char *link, const char *target);
 
 /* True if run directory `dirfd` leads to a closed job that a root has not got all of. */
-bool hk_place_has_unsent(int dirfd);
+bool hk_job_paths_has_unsent(int dirfd);
 
 /* Removes the private run directory at `path` (opened as `dirfd`) once its collector has ended,
  * which may take a moment. What a traced process left there stays. */
-void hk_place_remove_rundir(int dirfd, const char *path);
+void hk_job_paths_remove_rundir(int dirfd, const char *path);
 
 /* Removes private run directories below `base` that a killed hookcli left behind. */
-void hk_place_prune_rundirs(const char *base);
+void hk_job_paths_prune_rundirs(const char *base);
 
 #endif

@@ -51,12 +51,12 @@ static int slurm_local_size(char *const *environment)
 	return node ? slurm_tasks(list, number(environment, "SLURM_NODEID")) : 0;
 }
 
-void hk_world_read(char *const *environment, const struct hk_identity *identity,
-		   struct hk_world *ret_world)
+void hk_node_layout_read(char *const *environment, const struct hk_identity *identity,
+			 struct hk_node_layout *ret_world)
 {
 	static const char *const sizes[] = {"HOOK_LOCAL_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
 					    "LOCAL_WORLD_SIZE", "MPI_LOCALNRANKS"};
-	struct hk_world world = {0};
+	struct hk_node_layout world = {0};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && world.local_size == 0; i++) {
 		world.local_size = number(environment, sizes[i]);

@@ -8,14 +8,14 @@
 
 #include "base/identity.h"
 
-struct hk_world {
+struct hk_node_layout {
 	int local_size;	 /* ranks on this node; 0: unknown */
 	bool many_nodes; /* there are others, with ranks of the same job */
 };
 
 /* Reads ENVIRON-style NAME=VALUE strings ended by NULL; IDENTITY is what they say of this process.
  */
-void hk_world_read(char *const *environment, const struct hk_identity *identity,
-		   struct hk_world *ret_world);
+void hk_node_layout_read(char *const *environment, const struct hk_identity *identity,
+			 struct hk_node_layout *ret_world);
 
 #endif

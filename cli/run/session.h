@@ -15,9 +15,9 @@
 #include "wire/request.h"
 
 /* Tells a `hookcli run` inside a traced job that the job is looked after. */
-#define HK_KEEPER_NESTED "HOOK_RUN_JOB"
+#define HK_SESSION_NESTED "HOOK_RUN_JOB"
 
-struct hk_keeper {
+struct hk_session {
 	char run_directory[PATH_MAX];
 	char url[HK_REQUEST_URL_BYTES];
 	char directory[PATH_MAX]; /* the job's, absolute; of this node if `shared` */
@@ -37,13 +37,13 @@ struct hk_keeper {
 	int expected;		  /* hookcli processes of the job on this node, 0: unknown */
 	int dirfd;
 	int stopped; /* the collector's process, if it was stopped when the command ended, or 0 */
-	struct hk_members members;
+	struct hk_session_members members;
 	uint64_t renewed_ns; /* when a collector that had died was last replaced, monotonic */
 	unsigned renewals;   /* in quick succession */
 	char why[HK_COLLECTOR_WHY_BYTES]; /* the last call's error, with what to do about it */
 };
 
-struct hk_keeper_wish {
+struct hk_session_options {
 	const char *store;   /* --store or NULL */
 	const char *job;     /* --job or NULL */
 	const char *command; /* base name of the command */
@@ -51,33 +51,34 @@ struct hk_keeper_wish {
 };
 
 /* Finds or starts the collector. 0, or -errno and KEEPER's `why`: nothing is left behind. */
-int hk_keeper_init(struct hk_keeper *keeper, const struct hk_keeper_wish *wish);
+int hk_session_init(struct hk_session *session, const struct hk_session_options *wish);
 
 /* Opens the job, whose command will be process `pid`, and makes the links to it. 0, or -errno and
  * KEEPER's `why`: the collector does not answer in time or refuses. */
-int hk_keeper_open(struct hk_keeper *keeper, const struct hk_keeper_wish *wish, int pid);
+int hk_session_open(struct hk_session *session, const struct hk_session_options *wish, int pid);
 
 /* Starts a private collector in place of one that cannot keep the job, after a line on stderr. The
  * environment of the command has to be made again. 0; -EALREADY: KEEPER's is a private one already;
  * -errno and KEEPER's `why`. */
-int hk_keeper_replace(struct hk_keeper *keeper, const struct hk_keeper_wish *wish);
+int hk_session_replace(struct hk_session *session, const struct hk_session_options *wish);
 
 /* Replaces a private collector that is gone: what it had not kept yet is in the segments, and the
  * new one goes on from there. Says so on stderr; gives up where it would go on for ever. */
-void hk_keeper_renew(struct hk_keeper *keeper);
+void hk_session_renew(struct hk_session *session);
 
 /* Tells how process `pid` ended; not being heard is no error. */
-void hk_keeper_notice(struct hk_keeper *keeper, int pid, bool signaled, int code);
+void hk_session_notice(struct hk_session *session, int pid, bool signaled, int code);
 
 /* Leaves the job with `status` (128+n for a signal); the leader waits for the others first, while
  * `child`'s signals may cut that short. True if this process closed the job. */
-bool hk_keeper_leave(struct hk_keeper *keeper, const struct hk_child *child, int status);
+bool hk_session_leave(struct hk_session *session, const struct hk_command_process *child,
+		      int status);
 
 /* Frees what is held; removes a private run directory if the job was `closed`. */
-void hk_keeper_fini(struct hk_keeper *keeper, bool closed);
+void hk_session_fini(struct hk_session *session, bool closed);
 
 /* Frees what is held of a job whose command was not started under the agent: where no other process
  * has a part in it, nothing of it is left. */
-void hk_keeper_abandon(struct hk_keeper *keeper);
+void hk_session_abandon(struct hk_session *session);
 
 #endif

@@ -22,7 +22,7 @@
 /* It sees that a rank failed by our status, or says TERM a second after MPI_Abort. */
 #define FAILED_NS 1600000000u
 
-int hk_members_lock(int dirfd, const char *name, int operation)
+int hk_session_members_lock(int dirfd, const char *name, int operation)
 {
 	int fd = openat(dirfd, name, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 
@@ -39,20 +39,20 @@ int hk_members_lock(int dirfd, const char *name, int operation)
 	return fd;
 }
 
-static void name_leader(const struct hk_members *members, char name[NAME_BYTES])
+static void name_leader(const struct hk_session_members *members, char name[NAME_BYTES])
 {
 	snprintf(name, NAME_BYTES, "leader.%s", members->job);
 }
 
-static int lead(const struct hk_members *members)
+static int lead(const struct hk_session_members *members)
 {
 	char name[NAME_BYTES];
 
 	name_leader(members, name);
-	return hk_members_lock(members->dirfd, name, LOCK_EX | LOCK_NB);
+	return hk_session_members_lock(members->dirfd, name, LOCK_EX | LOCK_NB);
 }
 
-static void release_lead(struct hk_members *members, bool remove)
+static void release_lead(struct hk_session_members *members, bool remove)
 {
 	char name[NAME_BYTES];
 
@@ -67,26 +67,26 @@ static void release_lead(struct hk_members *members, bool remove)
 }
 
 /* Somebody has ended the job and removed its files. */
-static bool is_over(const struct hk_members *members)
+static bool is_over(const struct hk_session_members *members)
 {
 	struct stat file;
 
 	return fstat(members->members_fd, &file) < 0 || file.st_nlink == 0;
 }
 
-int hk_members_join(struct hk_members *members, int dirfd, const char *job, int expected,
-		    bool leads)
+int hk_session_members_join(struct hk_session_members *members, int dirfd, const char *job,
+			    int expected, bool leads)
 {
 	char name[NAME_BYTES];
 
-	*members = (struct hk_members){
+	*members = (struct hk_session_members){
 	    .dirfd = dirfd, .expected = expected, .members_fd = -1, .leader_fd = -1};
 	snprintf(members->job, sizeof(members->job), "%s", job);
 	snprintf(name, sizeof(name), HK_RUNDIR_MEMBERS "%s", members->job);
 	/* One that was removed while we waited for its lock is of a job that is over. */
 	do {
-		hk_members_fini(members, false);
-		members->members_fd = hk_members_lock(dirfd, name, LOCK_SH);
+		hk_session_members_fini(members, false);
+		members->members_fd = hk_session_members_lock(dirfd, name, LOCK_SH);
 		if (members->members_fd < 0) {
 			return members->members_fd;
 		}
@@ -102,7 +102,7 @@ int hk_members_join(struct hk_members *members, int dirfd, const char *job, int 
 }
 
 /* Statuses written by those who left, in no order. How many; the worst goes to *ret_status. */
-static int departed(const struct hk_members *members, int *ret_status)
+static int departed(const struct hk_session_members *members, int *ret_status)
 {
 	uint8_t bytes[4096];
 	ssize_t got = pread(members->members_fd, bytes, sizeof(bytes), 0);
@@ -116,7 +116,7 @@ static int departed(const struct hk_members *members, int *ret_status)
 }
 
 /* True if no other member is there now. The lock is given back at once: it is only a question. */
-static bool alone(const struct hk_members *members)
+static bool alone(const struct hk_session_members *members)
 {
 	if (flock(members->members_fd, LOCK_EX | LOCK_NB) < 0) {
 		return false;
@@ -125,8 +125,8 @@ static bool alone(const struct hk_members *members)
 	return true;
 }
 
-static void await_others(const struct hk_members *members, const struct hk_child *child,
-			 int *status)
+static void await_others(const struct hk_session_members *members,
+			 const struct hk_command_process *child, int *status)
 {
 	uint64_t start = hk_clock_monotonic_ns();
 	uint64_t limit_ns = child->told ? HURRY_NS : *status != 0 ? FAILED_NS : UINT64_MAX;
@@ -138,7 +138,8 @@ static void await_others(const struct hk_members *members, const struct hk_child
 		if ((nobody && (all || waited > LATE_NS)) || waited > limit_ns) {
 			return;
 		}
-		if (hk_child_interrupted(child, POLL_MS) && limit_ns > waited + HURRY_NS) {
+		if (hk_command_process_interrupted(child, POLL_MS) &&
+		    limit_ns > waited + HURRY_NS) {
 			limit_ns = waited + HURRY_NS;
 		}
 	}
@@ -146,7 +147,8 @@ static void await_others(const struct hk_members *members, const struct hk_child
 
 /* Stays until the leader has ended the job: whoever leaves before has the launcher kill it. True
  * if the leader did; false if it left that to others, is gone, or takes too long. */
-static bool leader_ends(const struct hk_members *members, const struct hk_child *child)
+static bool leader_ends(const struct hk_session_members *members,
+			const struct hk_command_process *child)
 {
 	uint64_t start = hk_clock_monotonic_ns();
 	char name[NAME_BYTES];
@@ -164,13 +166,13 @@ static bool leader_ends(const struct hk_members *members, const struct hk_child 
 		if (r == 0) {
 			return false;
 		}
-		hk_child_interrupted(child, POLL_MS);
+		hk_command_process_interrupted(child, POLL_MS);
 	}
 	return false;
 }
 
 /* Without a leader the last one ends the job, and leads until it has, for several may be last. */
-static bool is_last(struct hk_members *members, int *status)
+static bool is_last(struct hk_session_members *members, int *status)
 {
 	if (!alone(members) || departed(members, status) < members->expected || is_over(members)) {
 		return false;
@@ -182,7 +184,8 @@ static bool is_last(struct hk_members *members, int *status)
 	return members->leader_fd >= 0;
 }
 
-bool hk_members_leave(struct hk_members *members, const struct hk_child *child, int *status)
+bool hk_session_members_leave(struct hk_session_members *members,
+			      const struct hk_command_process *child, int *status)
 {
 	uint8_t byte = (uint8_t)*status;
 
@@ -205,7 +208,7 @@ bool hk_members_leave(struct hk_members *members, const struct hk_child *child, 
 	return ends;
 }
 
-void hk_members_fini(struct hk_members *members, bool remove)
+void hk_session_members_fini(struct hk_session_members *members, bool remove)
 {
 	char name[NAME_BYTES];
 

@@ -13,11 +13,11 @@
 #include <stdbool.h>
 
 /* File in the run directory; its lock lets one hookcli at a time start a collector. */
-#define HK_MEMBERS_ELECTION "election"
+#define HK_SESSION_MEMBERS_ELECTION "election"
 
-struct hk_child;
+struct hk_command_process;
 
-struct hk_members {
+struct hk_session_members {
 	char job[128];
 	int dirfd;    /* the run directory's, borrowed */
 	int expected; /* members on this node, 0: unknown */
@@ -27,18 +27,19 @@ struct hk_members {
 
 /* Opens (makes) file `name` in `dirfd` and locks it by flock(2) `operation`. Its descriptor, or
  * -errno. */
-int hk_members_lock(int dirfd, const char *name, int operation);
+int hk_session_members_lock(int dirfd, const char *name, int operation);
 
 /* Joins `job`. `leads`: would be the leader, if there is none. -errno. */
-int hk_members_join(struct hk_members *members, int dirfd, const char *job, int expected,
-		    bool leads);
+int hk_session_members_join(struct hk_session_members *members, int dirfd, const char *job,
+			    int expected, bool leads);
 
 /* Leaves with `*status`, the leader after the others: not for long once one has failed or `child`
  * is told by a signal to end. True if the caller has to end the job, with *status the worst of all.
  */
-bool hk_members_leave(struct hk_members *members, const struct hk_child *child, int *status);
+bool hk_session_members_leave(struct hk_session_members *members,
+			      const struct hk_command_process *child, int *status);
 
 /* Closes what is open; `remove` the files too. */
-void hk_members_fini(struct hk_members *members, bool remove);
+void hk_session_members_fini(struct hk_session_members *members, bool remove);
 
 #endif

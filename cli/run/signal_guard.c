@@ -4,7 +4,7 @@
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
-void hk_hold_begin(struct hk_hold *hold)
+void hk_signal_guard_begin(struct hk_signal_guard *hold)
 {
 	sigprocmask(SIG_BLOCK, NULL, &hold->before);
 	sigemptyset(&hold->held);
@@ -19,7 +19,7 @@ void hk_hold_begin(struct hk_hold *hold)
 	sigprocmask(SIG_BLOCK, &hold->held, NULL);
 }
 
-bool hk_hold_caught(const struct hk_hold *hold)
+bool hk_signal_guard_caught(const struct hk_signal_guard *hold)
 {
 	sigset_t waiting;
 
@@ -32,7 +32,7 @@ bool hk_hold_caught(const struct hk_hold *hold)
 	return false;
 }
 
-void hk_hold_end(const struct hk_hold *hold)
+void hk_signal_guard_end(const struct hk_signal_guard *hold)
 {
 	sigprocmask(SIG_SETMASK, &hold->before, NULL);
 }
@@ -40,14 +40,14 @@ void hk_hold_end(const struct hk_hold *hold)
 static struct sigaction size_before;
 static bool size_held;
 
-void hk_hold_size_begin(void)
+void hk_signal_guard_size_begin(void)
 {
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 
 	size_held = sigaction(SIGXFSZ, &ignore, &size_before) == 0;
 }
 
-void hk_hold_size_end(void)
+void hk_signal_guard_size_end(void)
 {
 	if (size_held) {
 		sigaction(SIGXFSZ, &size_before, NULL);

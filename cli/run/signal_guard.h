@@ -7,23 +7,23 @@
 #include <signal.h>
 #include <stdbool.h>
 
-struct hk_hold {
+struct hk_signal_guard {
 	sigset_t before, held;
 };
 
 /* From here on SIGINT, SIGTERM, SIGHUP and SIGQUIT wait, unless they are ignored or blocked. */
-void hk_hold_begin(struct hk_hold *hold);
+void hk_signal_guard_begin(struct hk_signal_guard *hold);
 
-/* Whether one waits: hookcli will not go on after hk_hold_end. */
-bool hk_hold_caught(const struct hk_hold *hold);
+/* Whether one waits: hookcli will not go on after hk_signal_guard_end. */
+bool hk_signal_guard_caught(const struct hk_signal_guard *hold);
 
 /* Lets them act. */
-void hk_hold_end(const struct hk_hold *hold);
+void hk_signal_guard_end(const struct hk_signal_guard *hold);
 
 /* From here on a write beyond ulimit -f is an error of that write, not SIGXFSZ. */
-void hk_hold_size_begin(void);
+void hk_signal_guard_size_begin(void);
 
 /* What SIGXFSZ did before, for a command that is about to be executed; async-signal-safe. */
-void hk_hold_size_end(void);
+void hk_signal_guard_size_end(void);
 
 #endif

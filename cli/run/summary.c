@@ -44,15 +44,15 @@ static void explain_absence(const char *command, bool no_call)
 	}
 }
 
-static void show(const struct hk_keeper *keeper, const char *command)
+static void show(const struct hk_session *session, const char *command)
 {
 	struct hk_report_style style = {.colour = hk_command_colour(stderr),
-					.files = keeper->shown};
+					.files = session->shown};
 	char shown[HK_NAME_BYTES(SHOWN_COLUMNS)];
 	struct hk_report *report;
 	struct hk_job job;
 
-	if (hk_job_open(keeper->whole, &job) != HK_EXIT_DONE) {
+	if (hk_job_open(session->whole, &job) != HK_EXIT_DONE) {
 		return;
 	}
 	int r = hk_clocks_check(job.snapshot, job.directory, HK_CLOCKS_SCREEN_RECORDS);
@@ -68,7 +68,7 @@ static void show(const struct hk_keeper *keeper, const char *command)
 		explain_absence(command, report->process_count > 0);
 	}
 	if (report->process_count > 0 && hk_job_page_write(&job, report)) {
-		hk_name_print_end(shown, SHOWN_COLUMNS, keeper->shown);
+		hk_name_print_end(shown, SHOWN_COLUMNS, session->shown);
 		fprintf(stderr, "page:  %s/report.html   to be opened in a browser\n", shown);
 	}
 	hk_job_close(&job);
@@ -77,17 +77,17 @@ static void show(const struct hk_keeper *keeper, const char *command)
 
 /* Whether nodes other than this one write into the job's directory; *ret_over: all of the job was
  * there and is over. */
-static bool has_others(const struct hk_keeper *keeper, bool *ret_over)
+static bool has_others(const struct hk_session *session, bool *ret_over)
 {
 	struct hk_nodes nodes;
 	Hk__Snapshot *whole;
 
 	*ret_over = false;
-	if (hk_nodes_find(keeper->whole, &nodes) < 0) {
+	if (hk_nodes_find(session->whole, &nodes) < 0) {
 		return false;
 	}
 	bool others = nodes.count > 1;
-	if (hk_nodes_load(keeper->whole, &nodes, &whole) == 0) {
+	if (hk_nodes_load(session->whole, &nodes, &whole) == 0) {
 		*ret_over = whole->job->closed && hk_nodes_ranks_came(whole);
 		hk__snapshot__free_unpacked(whole, NULL);
 	}
@@ -95,42 +95,42 @@ static bool has_others(const struct hk_keeper *keeper, bool *ret_over)
 	return others;
 }
 
-static void await_others(const struct hk_keeper *keeper, int status)
+static void await_others(const struct hk_session *session, int status)
 {
 	const struct timespec pause = {0, POLL_NS};
 	uint64_t end = hk_clock_monotonic_ns() + (status == 0 ? WAIT_NS : FAILED_NS);
 	bool over;
 
-	while (has_others(keeper, &over) && !over && hk_clock_monotonic_ns() < end) {
+	while (has_others(session, &over) && !over && hk_clock_monotonic_ns() < end) {
 		nanosleep(&pause, NULL);
 	}
 }
 
 /* Whether other nodes write there too, or begin soon: else nobody but this node can tell of its
  * ranks. */
-static bool others_come(const struct hk_keeper *keeper)
+static bool others_come(const struct hk_session *session)
 {
 	const struct timespec pause = {0, POLL_NS};
 	uint64_t end = hk_clock_monotonic_ns() + LATE_NS;
 	bool over, come;
 
-	while (!(come = has_others(keeper, &over)) && hk_clock_monotonic_ns() < end) {
+	while (!(come = has_others(session, &over)) && hk_clock_monotonic_ns() < end) {
 		nanosleep(&pause, NULL);
 	}
 	return come;
 }
 
-void hk_summary_show(const struct hk_keeper *keeper, const char *command, int status)
+void hk_summary_show(const struct hk_session *session, const char *command, int status)
 {
-	if (keeper->leaf && keeper->inside && !keeper->first) {
+	if (session->leaf && session->inside && !session->first) {
 		return;
 	}
-	if (keeper->leaf && !keeper->unsent) {
-		hk_job_root_await(keeper->whole, status == 0 ? WAIT_NS : FAILED_NS);
-	} else if (keeper->shared && keeper->first) {
-		await_others(keeper, status);
-	} else if (keeper->shared && others_come(keeper)) {
+	if (session->leaf && !session->unsent) {
+		hk_job_root_await(session->whole, status == 0 ? WAIT_NS : FAILED_NS);
+	} else if (session->shared && session->first) {
+		await_others(session, status);
+	} else if (session->shared && others_come(session)) {
 		return;
 	}
-	show(keeper, command);
+	show(session, command);
 }

@@ -27,7 +27,7 @@ struct progress {
 };
 
 /* -errno of asking; *RET_PROGRESS is as it was then. */
-static int look(const struct hk_keeper *keeper, struct progress *ret_progress)
+static int look(const struct hk_session *session, struct progress *ret_progress)
 {
 	Hk__StatusRequest what = HK__STATUS_REQUEST__INIT;
 	Hk__Request request = HK__REQUEST__INIT;
@@ -36,7 +36,7 @@ static int look(const struct hk_keeper *keeper, struct progress *ret_progress)
 	request.version = (char *)HK_VERSION;
 	request.what_case = HK__REQUEST__WHAT_STATUS;
 	request.status = &what;
-	int r = hk_request_call(keeper->url, &request, ASK_TIMEOUT_MS, &response);
+	int r = hk_request_call(session->url, &request, ASK_TIMEOUT_MS, &response);
 	if (r < 0) {
 		return r;
 	}
@@ -53,7 +53,7 @@ static int look(const struct hk_keeper *keeper, struct progress *ret_progress)
 	return uplink ? 0 : -EBADMSG;
 }
 
-static void tell(const struct hk_keeper *keeper, const struct progress *progress)
+static void tell(const struct hk_session *session, const struct progress *progress)
 {
 	char size[HK_QUANTITY_BYTES];
 
@@ -63,15 +63,15 @@ static void tell(const struct hk_keeper *keeper, const struct progress *progress
 	hk_warning("the root at %s %s: %s of records wait in %s; they are brought while it "
 		   "answers, later by: HOOK_RUN_DIR=%s hookcollector --upstream %s",
 		   progress->url, progress->connected ? "has not got all yet" : "does not answer",
-		   hk_quantity_bytes(size, progress->bytes), keeper->directory,
-		   keeper->run_directory, progress->url);
+		   hk_quantity_bytes(size, progress->bytes), session->directory,
+		   session->run_directory, progress->url);
 }
 
-bool hk_bring_await(const struct hk_keeper *keeper, int status)
+bool hk_upload_await(const struct hk_session *session, int status)
 {
 	const struct timespec pause = {0, POLL_NS};
 	const uint64_t begin = hk_clock_monotonic_ns();
-	const uint64_t limit = status != 0 && keeper->inside ? FAILED_NS : WAIT_NS;
+	const uint64_t limit = status != 0 && session->inside ? FAILED_NS : WAIT_NS;
 	const char *upstream = hk_command_setting("upstream");
 	struct progress progress = {.connected = true};
 	uint64_t spent = 0;
@@ -80,7 +80,7 @@ bool hk_bring_await(const struct hk_keeper *keeper, int status)
 
 	snprintf(progress.url, sizeof(progress.url), "%s", upstream ? upstream : "");
 	while (spent < limit && away < AWAY_LOOKS && r != -ECONNREFUSED) {
-		r = look(keeper, &progress);
+		r = look(session, &progress);
 		spent = hk_clock_monotonic_ns() - begin;
 		if (r == 0 && progress.complete) {
 			return true;
@@ -92,9 +92,9 @@ bool hk_bring_await(const struct hk_keeper *keeper, int status)
 		nanosleep(&pause, NULL);
 	}
 	/* A collector that is gone has ended because all was done, or was killed. */
-	bool brought = r == -ECONNREFUSED && !hk_place_has_unsent(keeper->dirfd);
+	bool brought = r == -ECONNREFUSED && !hk_job_paths_has_unsent(session->dirfd);
 	if (!brought) {
-		tell(keeper, &progress);
+		tell(session, &progress);
 	}
 	return brought;
 }

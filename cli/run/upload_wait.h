@@ -5,11 +5,11 @@
 
 #include <stdbool.h>
 
-struct hk_keeper;
+struct hk_session;
 
 /* Waits until the root has all of the closed job of KEEPER, whose command ended with STATUS: not
  * for long if the root cannot be reached or a launcher is about to end everything. False: it has
  * not, which one line on stderr says; then the collector must be left alone, for it goes on. */
-bool hk_bring_await(const struct hk_keeper *keeper, int status);
+bool hk_upload_await(const struct hk_session *session, int status);
 
 #endif

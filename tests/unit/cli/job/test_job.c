@@ -41,7 +41,7 @@ static void test_names_of_a_job(void **state)
 	make_job("store/alpha-1", "alpha-1");
 	make_job("store/alpha-2", "alpha-2");
 	make_job("here", "here");
-	hk_place_link(directory, "hook-last", "here");
+	hk_job_paths_link(directory, "hook-last", "here");
 
 	assert_int_equal(hk_job_open(NULL, &job), HK_EXIT_DONE);
 	assert_string_equal(job.snapshot->job->id, "here");
@@ -88,14 +88,14 @@ static void test_new_directories_get_a_number(void **state)
 {
 	char path[PATH_MAX], name[320];
 	(void)state;
-	assert_int_equal(hk_place_make_parents("made/of/parts"), 0);
-	assert_int_equal(hk_place_make_job("made/of/parts", "j", path), 0);
+	assert_int_equal(hk_job_paths_make_parents("made/of/parts"), 0);
+	assert_int_equal(hk_job_paths_make_job("made/of/parts", "j", path), 0);
 	assert_string_equal(path, "made/of/parts/j");
-	assert_int_equal(hk_place_make_job("made/of/parts", "j", path), 0);
+	assert_int_equal(hk_job_paths_make_job("made/of/parts", "j", path), 0);
 	assert_string_equal(path, "made/of/parts/j-2");
-	hk_place_name("lmp", "48213.0", name, sizeof(name));
+	hk_job_paths_name("lmp", "48213.0", name, sizeof(name));
 	assert_string_equal(name, "hook-lmp-48213.0");
-	hk_place_name("lmp", "lmp-ab12", name, sizeof(name));
+	hk_job_paths_name("lmp", "lmp-ab12", name, sizeof(name));
 	assert_string_equal(name, "hook-lmp-ab12");
 }
 
@@ -106,11 +106,11 @@ static void test_links_replace_only_links(void **state)
 	(void)state;
 	FILE *file = fopen("taken", "w");
 	fclose(file);
-	hk_place_link(directory, "taken", "here");
+	hk_job_paths_link(directory, "taken", "here");
 	assert_int_equal(lstat("taken", &status), 0);
 	assert_true(S_ISREG(status.st_mode));
-	hk_place_link(directory, "link", "one");
-	hk_place_link(directory, "link", "two");
+	hk_job_paths_link(directory, "link", "one");
+	hk_job_paths_link(directory, "link", "two");
 	char target[16] = "";
 	assert_int_equal(readlink("link", target, sizeof(target) - 1), 3);
 	assert_string_equal(target, "two");
@@ -127,8 +127,8 @@ static void remove_with(const char *link, bool goes)
 	assert_int_equal(symlink("/nowhere", name), 0);
 	int fd = open(path, O_RDONLY | O_DIRECTORY);
 	assert_true(fd >= 0);
-	assert_int_equal(hk_place_has_unsent(fd), !goes);
-	hk_place_remove_rundir(fd, path);
+	assert_int_equal(hk_job_paths_has_unsent(fd), !goes);
+	hk_job_paths_remove_rundir(fd, path);
 	close(fd);
 	assert_int_equal(lstat(path, &status) < 0, goes);
 	if (!goes) {

@@ -8,19 +8,19 @@
 
 #include "cli/run/node_layout.h"
 
-static struct hk_world world_of(const char *const *variables)
+static struct hk_node_layout world_of(const char *const *variables)
 {
 	struct hk_identity identity;
-	struct hk_world world;
+	struct hk_node_layout world;
 
 	hk_identity_read((char *const *)(uintptr_t)variables, &identity);
-	hk_world_read((char *const *)(uintptr_t)variables, &identity, &world);
+	hk_node_layout_read((char *const *)(uintptr_t)variables, &identity, &world);
 	return world;
 }
 
 static void expect(const char *const *variables, int local_size, bool many_nodes)
 {
-	struct hk_world world = world_of(variables);
+	struct hk_node_layout world = world_of(variables);
 
 	assert_int_equal(world.local_size, local_size);
 	assert_int_equal(world.many_nodes, many_nodes);

@@ -28,21 +28,21 @@ struct member {
 
 static void member_main(int orders, int answers, int expected, bool leads)
 {
-	struct hk_members members;
-	struct hk_child child = {0};
+	struct hk_session_members members;
+	struct hk_command_process child = {0};
 	char order;
 
 	sigemptyset(&child.signals);
 	sigaddset(&child.signals, SIGTERM);
 	sigprocmask(SIG_BLOCK, &child.signals, NULL);
-	if (hk_members_join(&members, dirfd_of_test, "j", expected, leads) < 0 ||
+	if (hk_session_members_join(&members, dirfd_of_test, "j", expected, leads) < 0 ||
 	    write(answers, "j", 1) != 1 || read(orders, &order, 1) != 1) {
 		_exit(99);
 	}
 	int status = (uint8_t)order;
 	child.told = status == 128 + SIGTERM;
-	bool ends = hk_members_leave(&members, &child, &status);
-	hk_members_fini(&members, ends);
+	bool ends = hk_session_members_leave(&members, &child, &status);
+	hk_session_members_fini(&members, ends);
 	char answer[2] = {ends ? 'E' : 'l', (char)status};
 	_exit(write(answers, answer, 2) == 2 ? 0 : 99);
 }
@@ -109,16 +109,16 @@ static void test_nobody_ends_a_job_again(void **state)
 /* Who comes while another one ends the job is of a new one, and ends that. */
 static void test_a_new_job_is_ended_too(void **state)
 {
-	struct hk_members old, new;
-	struct hk_child child = {0};
+	struct hk_session_members old, new;
+	struct hk_command_process child = {0};
 	int status = 0;
 	(void)state;
-	assert_int_equal(hk_members_join(&old, dirfd_of_test, "j", 1, true), 0);
-	assert_true(hk_members_leave(&old, &child, &status));
-	assert_int_equal(hk_members_join(&new, dirfd_of_test, "j", 1, true), 0);
-	hk_members_fini(&old, true);
-	assert_true(hk_members_leave(&new, &child, &status));
-	hk_members_fini(&new, true);
+	assert_int_equal(hk_session_members_join(&old, dirfd_of_test, "j", 1, true), 0);
+	assert_true(hk_session_members_leave(&old, &child, &status));
+	assert_int_equal(hk_session_members_join(&new, dirfd_of_test, "j", 1, true), 0);
+	hk_session_members_fini(&old, true);
+	assert_true(hk_session_members_leave(&new, &child, &status));
+	hk_session_members_fini(&new, true);
 	assert_int_not_equal(faccessat(dirfd_of_test, "members.j", F_OK, 0), 0);
 	assert_int_not_equal(faccessat(dirfd_of_test, "leader.j", F_OK, 0), 0);
 }
@@ -126,18 +126,18 @@ static void test_a_new_job_is_ended_too(void **state)
 /* Two that both find that they are the last. */
 static void test_one_of_the_last_ends_the_job(void **state)
 {
-	struct hk_members a, b;
-	struct hk_child child = {0};
+	struct hk_session_members a, b;
+	struct hk_command_process child = {0};
 	int status = 0;
 	(void)state;
-	assert_int_equal(hk_members_join(&a, dirfd_of_test, "j", 1, false), 0);
-	assert_int_equal(hk_members_join(&b, dirfd_of_test, "j", 1, false), 0);
-	assert_false(hk_members_leave(&a, &child, &status));
-	assert_true(hk_members_leave(&b, &child, &status));
-	assert_false(hk_members_leave(&a, &child, &status));
-	hk_members_fini(&b, true);
-	assert_false(hk_members_leave(&a, &child, &status));
-	hk_members_fini(&a, false);
+	assert_int_equal(hk_session_members_join(&a, dirfd_of_test, "j", 1, false), 0);
+	assert_int_equal(hk_session_members_join(&b, dirfd_of_test, "j", 1, false), 0);
+	assert_false(hk_session_members_leave(&a, &child, &status));
+	assert_true(hk_session_members_leave(&b, &child, &status));
+	assert_false(hk_session_members_leave(&a, &child, &status));
+	hk_session_members_fini(&b, true);
+	assert_false(hk_session_members_leave(&a, &child, &status));
+	hk_session_members_fini(&a, false);
 }
 
 static void test_leader_waits_and_ends(void **state)
