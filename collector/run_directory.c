@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "collector/job.h"
+#include "collector/lifecycle/job.h"
 #include "collector/link/leaf.h"
-#include "collector/server.h"
+#include "collector/server/server.h"
 
 int hk_run_directory_take(struct hk_collector *collector)
 {

@@ -8,8 +8,8 @@
 #ifndef HK_COLLECTOR_LINK_INTAKE_H
 #define HK_COLLECTOR_LINK_INTAKE_H
 
-#include "collector/collector.h"
-#include "collector/quota.h"
+#include "collector/model/collector.h"
+#include "collector/server/quota.h"
 
 /* An answer to a report; zero it first. */
 struct hk_intake_reply {

@@ -10,13 +10,13 @@
 #include "base/log.h"
 #include "base/rundir.h"
 #include "collector/clock/prober.h"
-#include "collector/control.h"
-#include "collector/jobdir.h"
+#include "collector/job/jobdir.h"
+#include "collector/level/rules.h"
+#include "collector/link/leaf_update.h"
 #include "collector/link/node.h"
 #include "collector/link/outbox.h"
-#include "collector/link/report.h"
 #include "collector/link/uplink.h"
-#include "collector/state.h"
+#include "collector/process/process_state.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define REPORT_SOON_NS (SECOND_NS / 50)

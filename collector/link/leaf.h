@@ -9,7 +9,7 @@
 #ifndef HK_COLLECTOR_LINK_LEAF_H
 #define HK_COLLECTOR_LINK_LEAF_H
 
-#include "collector/collector.h"
+#include "collector/model/collector.h"
 
 /* Begins for options.upstream; takes up what an earlier collector left unsent. -errno, which it
  * says. */

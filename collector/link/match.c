@@ -4,9 +4,9 @@
 #include <utlist.h>
 
 #include "base/clock.h"
-#include "collector/family.h"
-#include "collector/job.h"
+#include "collector/lifecycle/job.h"
 #include "collector/link/peers.h"
+#include "collector/process/ancestry.h"
 
 #define LATE_NS UINT64_C(60000000000)
 

@@ -2,7 +2,7 @@
 #ifndef HK_COLLECTOR_LINK_MATCH_H
 #define HK_COLLECTOR_LINK_MATCH_H
 
-#include "collector/collector.h"
+#include "collector/model/collector.h"
 
 /* The job of USER that FROM, which NODE reports, belongs to, open or closed; NULL: none that is
  * known. A job that its node opened once more is found by its processes. */

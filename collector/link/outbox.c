@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "collector/job.h"
-#include "collector/jobdir.h"
-#include "collector/spool.h"
-#include "collector/state.h"
-#include "collector/window.h"
+#include "collector/job/jobdir.h"
+#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/retention.h"
+#include "collector/process/process_state.h"
+#include "collector/spool/spool.h"
 #include "wire/change.h"
 #include "wire/statistics.h"
 

@@ -10,8 +10,8 @@
 
 #include "base/rundir.h"
 #include "chunk/read/file.h"
-#include "collector/collector.h"
 #include "collector/link/uplink.h"
+#include "collector/model/collector.h"
 
 /* How the links of closed jobs begin that the root has not got all of, or has. */
 #define HK_OUTBOX_LINK HK_RUNDIR_UNSENT

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "chunk/codec/header.h"
-#include "collector/jobdir.h"
+#include "collector/job/jobdir.h"
 #include "collector/link/outbox.h"
 
 int hk_outbox_chunk_path(const struct hk_outbox_process *process, char path[PATH_MAX])

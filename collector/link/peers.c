@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/clock/map.h"
-#include "collector/quota.h"
-#include "collector/state.h"
+#include "collector/process/process_state.h"
+#include "collector/server/quota.h"
 
 #define PEERS_MAX 4096u
 #define NODES_MAX 4096u /* of one job */

@@ -6,8 +6,8 @@
 #ifndef HK_COLLECTOR_LINK_PEERS_H
 #define HK_COLLECTOR_LINK_PEERS_H
 
-#include "collector/collector.h"
 #include "collector/link/node.h"
+#include "collector/model/collector.h"
 #include "wire/access.h"
 
 #define HK_PEERS_SILENT_NS UINT64_C(5000000000) /* without a report: not connected */

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/link/dialer.h"
-#include "collector/watchdog.h"
+#include "collector/link/watchdog.h"
 #include "wire/dial.h"
 #include "wire/nng_error.h"
 #include "wire/request.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/framing.h"
-#include "collector/policy.h"
+#include "collector/server/nng_framing.h"
+#include "collector/server/policy.h"
 
 #define REQUIRE(condition)          \
 	do {                        \

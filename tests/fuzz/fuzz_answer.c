@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/answer.h"
-#include "collector/job.h"
+#include "collector/lifecycle/job.h"
 #include "collector/link/peers.h"
-#include "collector/procfs.h"
-#include "collector/quota.h"
+#include "collector/process/procfs.h"
+#include "collector/requests.h"
+#include "collector/server/quota.h"
 
 #define REQUIRE(condition)          \
 	do {                        \

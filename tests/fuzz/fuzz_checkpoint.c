@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collector/ledger_image.h"
+#include "collector/memory/ledger_image.h"
 #include "hooks/hook.h"
 
 #define REQUIRE(condition)          \

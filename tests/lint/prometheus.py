@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 PLACE = "deploy/prometheus"
-TABLE = "collector/metrics_table.h"
+TABLE = "collector/metrics/table.h"
 # What Grafana puts in the place of its variables.
 VARIABLES = {"$__rate_interval": "1m", "$__range": "1h", "$hook_job": ".*", "$domain": ".*"}
 ENDINGS = {"COUNTER": ("_total",), "INFO": ("_info",), "GAUGE": ("",), "HISTOGRAM": ("_bucket", "_sum", "_count")}

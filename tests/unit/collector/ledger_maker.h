@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "collector/ledger.h"
+#include "collector/memory/ledger.h"
 #include "hooks/hook.h"
 
 /* Sites: meaning * 2 + library. */

@@ -12,11 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/job.h"
+#include "collector/lifecycle/discovery.h"
+#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/process.h"
 #include "collector/link/peers.h"
-#include "collector/process.h"
-#include "collector/procfs.h"
-#include "collector/scan.h"
+#include "collector/process/procfs.h"
 #include "world.h"
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)

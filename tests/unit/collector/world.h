@@ -3,7 +3,7 @@
 #ifndef HK_TEST_WORLD_H
 #define HK_TEST_WORLD_H
 
-#include "collector/collector.h"
+#include "collector/model/collector.h"
 #include "process_maker.h"
 
 struct world {

@@ -1,0 +1,29 @@
+/* root_clock.h: the clock that the times of a job are counted by: this machine's since its boot.
+ *
+ * A job that goes on after another boot, or on another machine, is counted on by the clock there:
+ * what was counted before is carried over, by what both say of Unix time.
+ */
+#ifndef HK_COLLECTOR_JOB_ROOT_CLOCK_H
+#define HK_COLLECTOR_JOB_ROOT_CLOCK_H
+
+#include <stdbool.h>
+
+#include "schema/wire.pb-c.h"
+
+struct hk_collector;
+
+/* Counts JOB's times from now on by the clock of COLLECTOR's machine. -ENOMEM. */
+int hk_root_clock_set(const struct hk_collector *collector, Hk__Job *job);
+
+/* Returns the present time, ns since the Unix epoch on JOB's clock: realtime when the job was
+ * opened, continued by the monotonic clock. Without an anchor of the job: realtime. */
+uint64_t hk_root_clock_unix_ns(const Hk__Job *job);
+
+/* Whether JOB is counted by another clock than that of COLLECTOR's machine. */
+bool hk_root_clock_is_old(const struct hk_collector *collector, const Hk__Job *job);
+
+/* Carries the job of SNAPSHOT, whose clock is old, over to that of COLLECTOR's machine: the anchors
+ * of its own processes and its nodes' maps; no Unix time of it changes. -ENOMEM. */
+int hk_root_clock_carry_over(const struct hk_collector *collector, Hk__Snapshot *snapshot);
+
+#endif

@@ -1,0 +1,364 @@
+#include "collector/level/governor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "collector/level/rules.h"
+#include "collector/process/cost.h"
+#include "collector/process/process_state.h"
+#include "collector/process/procfs.h"
+#include "hooks/hook.h"
+#include "hooks/names.h"
+
+#define MS_NS 1000000u
+#define LOOK_NS (250u * MS_NS)
+#define FIRST_LOOK_NS (10u * MS_NS)   /* of a process's life */
+#define SECOND_LOOK_NS (100u * MS_NS) /* after one that found too much */
+#define LOOK_SPACING 200u	      /* looking takes at most 1/200 of a processor's time */
+#define CALM_NS (10000u * (uint64_t)MS_NS)
+#define CALM_DOUBLINGS 6u
+#define FASTER_MAX 50	/* times that a loop is expected to turn faster at most */
+#define STEPS_MAX 256u	/* kept of one process */
+#define LOWERED_MAX 64u /* sites at one look */
+#define PATTERN_BYTES 1024u
+
+struct site_use {
+	uint64_t calls;			 /* at the last look */
+	uint64_t made;			 /* calls between the last two looks */
+	uint64_t sum;			 /* while the cells are walked */
+	uint64_t calm_ns;		 /* since when it would fit again; 0: it would not */
+	uint32_t lowered;		 /* how often */
+	uint8_t level;			 /* in force or granted, whichever is lower */
+	uint8_t before;			 /* its level before it was lowered; 0: unknown */
+	bool fixed;			 /* not ours to change */
+	bool reported;			 /* and said so */
+	const struct hk_site_info *info; /* NULL: not defined yet */
+};
+
+struct hk_governor {
+	struct site_use *sites; /* by site id */
+	uint32_t count;
+	uint64_t looked_ns, due_ns;
+	uint64_t cpu_ns; /* at the last look that found too much */
+	bool begun, suspicious;
+};
+
+struct hk_governor *hk_governor_free(struct hk_governor *governor)
+{
+	if (governor) {
+		free(governor->sites);
+		free(governor);
+	}
+	return NULL;
+}
+
+/* ---- looking ---- */
+
+static bool reserve(struct hk_governor *governor, uint32_t count)
+{
+	if (count <= governor->count) {
+		return true;
+	}
+	struct site_use *sites = realloc(governor->sites, count * sizeof(*sites));
+	if (!sites) {
+		return false;
+	}
+	memset(sites + governor->count, 0, (count - governor->count) * sizeof(*sites));
+	governor->sites = sites;
+	governor->count = count;
+	return true;
+}
+
+/* The ledger is wrong without the records of allocations, and so are the numbers of communicators
+ * if the making of one is only counted. */
+static bool is_needed(uint8_t meaning)
+{
+	return (meaning >= HK_MEANING_ALLOC && meaning <= HK_MEANING_REMAP) ||
+	       meaning == HK_MEANING_COMM;
+}
+
+static void look_at_site(struct hk_reader *reader, uint32_t id, struct site_use *site)
+{
+	site->made = site->sum > site->calls ? site->sum - site->calls : 0;
+	site->calls = site->sum;
+	site->info = site->made || site->lowered ? hk_reader_site(reader, id) : NULL;
+	if (site->info) {
+		const struct hk_site_info *info = site->info;
+		bool lowered = info->ceiling && !info->pinned && info->ceiling < info->level;
+		site->level = lowered ? info->ceiling : info->level;
+		site->fixed = info->pinned || is_needed(info->meaning);
+	}
+}
+
+/* Counts the calls since the last look. */
+static bool count_calls(struct hk_process *process)
+{
+	struct hk_governor *governor = process->governor;
+	struct hk_cell_copy cell;
+	uint64_t cursor = 0;
+	if (hk_reader_refresh(process->reader, &process->status) < 0 ||
+	    process->status.sites > HK_SITES_MAX || !reserve(governor, process->status.sites)) {
+		return false;
+	}
+	for (uint32_t i = 0; i < governor->count; i++) {
+		governor->sites[i].sum = 0;
+	}
+	while (hk_reader_next_cell(process->reader, &cursor, &cell) > 0) {
+		if (cell.site < governor->count) {
+			governor->sites[cell.site].sum += cell.calls;
+		}
+	}
+	for (uint32_t i = 0; i < governor->count; i++) {
+		look_at_site(process->reader, i, &governor->sites[i]);
+	}
+	return true;
+}
+
+/* What the calls between the last two looks would cost at LEVEL over what counting them does. */
+static double dispensable_ns(const struct hk_process *process, const struct site_use *site,
+			     uint8_t level)
+{
+	struct hk_cost_site kind = {site->info->flags, site->info->key_count};
+	uint64_t least = hk_cost_call_ps(&process->status, kind, HK_LEVEL_COUNT);
+	uint64_t cost = hk_cost_call_ps(&process->status, kind, level);
+	return cost > least ? (double)site->made * (double)(cost - least) / 1000 : 0;
+}
+
+struct survey {
+	double ours_ns;	   /* dispensable at sites that are ours to lower */
+	double dearest_ns; /* of those that are not, the one that costs most */
+};
+
+static struct survey survey(const struct hk_process *process)
+{
+	const struct hk_governor *governor = process->governor;
+	struct survey survey = {0, 0};
+	for (uint32_t i = 0; i < governor->count; i++) {
+		const struct site_use *site = &governor->sites[i];
+		double ns = site->info ? dispensable_ns(process, site, site->level) : 0;
+		if (site->fixed) {
+			survey.dearest_ns = ns > survey.dearest_ns ? ns : survey.dearest_ns;
+		} else {
+			survey.ours_ns += ns;
+		}
+	}
+	return survey;
+}
+
+/* Nanoseconds of all its threads; 0 where /proc does not tell. */
+static uint64_t cpu_ns(const struct hk_process *process)
+{
+	struct hk_procfs_stat stat;
+	bool told = !process->foreign && hk_procfs_stat(process->state->pid, &stat) == 0;
+	return told ? stat.cpu_ns : 0;
+}
+
+/* ---- stepping ---- */
+
+static void keep_step(struct hk_process *process, const struct site_use *site, uint8_t to)
+{
+	Hk__Process *state = process->state;
+	const char *provider = site->info->provider;
+	const char *slash = strrchr(provider, '/');
+	char pattern[PATTERN_BYTES];
+	snprintf(pattern, sizeof(pattern), "%s:%s",
+		 *provider ? (slash ? slash + 1 : provider) : "*", site->info->function);
+	hk_info("governor pid=%" PRIu32 " pattern=%s from=%s to=%s pinned=%d", state->pid, pattern,
+		hk_level_name(site->level), hk_level_name(to), site->fixed);
+	if (state->n_governor >= STEPS_MAX) {
+		return;
+	}
+	Hk__GovernorStep *step = malloc(sizeof(*step));
+	Hk__GovernorStep **steps =
+	    realloc(state->governor, (state->n_governor + 1) * sizeof(Hk__GovernorStep *));
+	if (steps) {
+		state->governor = steps;
+	}
+	if (!step || !steps) {
+		free(step);
+		return;
+	}
+	hk__governor_step__init(step);
+	hk_state_set_string(&step->pattern, pattern);
+	step->from = site->level;
+	step->to = to;
+	step->ticks = hk_clock_ticks(state->clock_kind == HK_CLOCK_TSC);
+	step->pinned = site->fixed;
+	steps[state->n_governor++] = step;
+	process->changed = true;
+}
+
+static void grant(struct hk_process *process, uint32_t id, uint8_t to, uint8_t ceiling)
+{
+	struct site_use *site = &process->governor->sites[id];
+	keep_step(process, site, to);
+	hk_reader_set_ceiling(process->reader, id, ceiling);
+	process->ceilings_changed = true;
+	site->level = to;
+	site->calm_ns = 0;
+}
+
+/* The dearest site that may be lowered; its number or -1. */
+static int64_t dearest(const struct hk_process *process, double *ret_ns)
+{
+	const struct hk_governor *governor = process->governor;
+	int64_t found = -1;
+	*ret_ns = 0;
+	for (uint32_t i = 0; i < governor->count; i++) {
+		const struct site_use *site = &governor->sites[i];
+		double ns =
+		    site->info && !site->fixed ? dispensable_ns(process, site, site->level) : 0;
+		if (ns > *ret_ns) {
+			*ret_ns = ns;
+			found = i;
+		}
+	}
+	return found;
+}
+
+/* Of BUSY_NS that the process's threads ran, OURS_NS were dispensable and ALLOWED_NS are granted.
+ */
+static void lower(struct hk_process *process, double ours_ns, double busy_ns, double allowed_ns)
+{
+	for (uint32_t steps = 0; ours_ns > allowed_ns && steps < LOWERED_MAX; steps++) {
+		double ns;
+		int64_t id = dearest(process, &ns);
+		if (id < 0) {
+			return;
+		}
+		struct site_use *site = &process->governor->sites[id];
+		uint8_t to = site->level;
+		double left_ns = 0;
+		/* A loop of little else will turn faster by what is saved. */
+		double rest_ns =
+		    busy_ns - ns > busy_ns / FASTER_MAX ? busy_ns - ns : busy_ns / FASTER_MAX;
+		do {
+			to = to > HK_LEVEL_TIME ? HK_LEVEL_TIME : (uint8_t)(to - 1);
+			left_ns = dispensable_ns(process, site, to) * busy_ns / rest_ns;
+		} while (to > HK_LEVEL_COUNT && ours_ns - ns + left_ns > allowed_ns);
+		site->before = site->lowered && site->before ? site->before : site->level;
+		site->lowered++;
+		grant(process, (uint32_t)id, to, to);
+		ours_ns += left_ns - ns;
+	}
+}
+
+/* Says once of each site that costs too much and is not ours to lower that it does. */
+static void report_fixed(struct hk_process *process, double allowed_ns)
+{
+	for (uint32_t i = 0; i < process->governor->count; i++) {
+		struct site_use *site = &process->governor->sites[i];
+		if (site->info && site->fixed && !site->reported &&
+		    dispensable_ns(process, site, site->level) > allowed_ns) {
+			keep_step(process, site, site->level);
+			site->reported = true;
+		}
+	}
+}
+
+/* Gives sites their level back that have been quiet for long; each time they are lowered again,
+ * twice as long. */
+static void raise_quiet(struct hk_process *process, uint64_t now_ns, double ours_ns,
+			double allowed_ns)
+{
+	for (uint32_t i = 0; i < process->governor->count; i++) {
+		struct site_use *site = &process->governor->sites[i];
+		if (!site->lowered || !site->info || !site->info->ceiling || site->fixed) {
+			continue;
+		}
+		double then_ns = dispensable_ns(process, site, site->before);
+		if (then_ns > allowed_ns / 4 || ours_ns > allowed_ns / 2) {
+			site->calm_ns = 0;
+			continue;
+		}
+		uint32_t times = site->lowered - 1;
+		uint64_t wait = CALM_NS << (times < CALM_DOUBLINGS ? times : CALM_DOUBLINGS);
+		site->calm_ns = site->calm_ns ? site->calm_ns : now_ns;
+		if (now_ns - site->calm_ns >= wait) {
+			grant(process, i, site->before, HK_LEVEL_DEFAULT);
+		}
+	}
+}
+
+/* ---- one look ---- */
+
+static void judge(struct hk_process *process, uint64_t now_ns)
+{
+	struct hk_governor *governor = process->governor;
+	struct survey found = survey(process);
+	double elapsed_ns = (double)(now_ns - governor->looked_ns);
+	double allowed_ns = elapsed_ns * (double)process->state->budget_ppm / 1e6;
+	bool too_much = found.ours_ns > allowed_ns || found.dearest_ns > allowed_ns;
+	if (too_much) {
+		uint64_t cpu = cpu_ns(process);
+		double busy =
+		    cpu > governor->cpu_ns ? (double)(cpu - governor->cpu_ns) / elapsed_ns : 1;
+		governor->cpu_ns = cpu;
+		/* Only the second look in a row knows how many cores the process kept busy. */
+		if (governor->suspicious) {
+			busy = busy > 1 ? busy : 1;
+			lower(process, found.ours_ns, busy * elapsed_ns, busy * allowed_ns);
+			report_fixed(process, busy * allowed_ns);
+		}
+	} else {
+		raise_quiet(process, now_ns, found.ours_ns, allowed_ns);
+	}
+	governor->suspicious = too_much;
+}
+
+/* Of this thread: waiting for a processor that others keep busy is no work of ours. */
+static uint64_t spent_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The first look judges all calls since the process began: a program that calls much may end soon.
+ * Returns false if it began less than FIRST_LOOK_NS ago. */
+static bool begin(struct hk_process *process, uint64_t now_ns)
+{
+	struct hk_governor *governor = process->governor;
+	uint64_t start_ns = hk_reader_identity(process->reader)->start.monotonic_ns;
+	if (start_ns == 0 || start_ns > now_ns) {
+		return true; /* in a time namespace: the calls until now are of no known time */
+	}
+	if (now_ns - start_ns < FIRST_LOOK_NS) {
+		governor->due_ns = start_ns + FIRST_LOOK_NS;
+		return false;
+	}
+	governor->looked_ns = start_ns;
+	governor->suspicious = true;
+	return true;
+}
+
+void hk_governor_look(struct hk_process *process, uint64_t now_ns)
+{
+	if (!process->governor) {
+		process->governor = calloc(1, sizeof(*process->governor));
+	}
+	struct hk_governor *governor = process->governor;
+	if (process->state->budget_ppm == 0 || !governor || now_ns < governor->due_ns) {
+		return;
+	}
+	if (!governor->begun && !begin(process, now_ns)) {
+		return;
+	}
+	uint64_t begin_ns = spent_ns();
+	if (count_calls(process)) {
+		if (governor->looked_ns) {
+			judge(process, now_ns);
+		}
+		governor->begun = true;
+		governor->looked_ns = now_ns;
+	}
+	hk_control_tell(process);
+	uint64_t wait = (spent_ns() - begin_ns) * LOOK_SPACING;
+	uint64_t least = governor->suspicious ? SECOND_LOOK_NS : LOOK_NS;
+	governor->due_ns = now_ns + (wait > least ? wait : least);
+}

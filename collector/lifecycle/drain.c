@@ -1,0 +1,257 @@
+#include "collector/lifecycle/drain.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "collector/lifecycle/retention.h"
+#include "collector/memory/ledger.h"
+#include "collector/process/process_state.h"
+#include "collector/spool/spool.h"
+#include "hooks/hook.h"
+
+#define SEAL_BYTES (3u << 19) /* about 64 Ki records */
+#define BUSY_SHARE 16u /* 1/16 of the pool from one pass to the next: passes must come often */
+#define SEAL_AGE_NS 1000000000u
+/* A process that writes faster than this loop reads must not keep it for itself. */
+#define RUNS_MAX 8192u
+#define RETRY_NS 250000000u	 /* after records could not be stored */
+#define PATIENCE_NS 10000000000u /* that the last records of a process wait for room */
+
+/* What one walk over the thread slots tells. */
+struct survey {
+	uint64_t pending_bytes;
+	uint64_t lost;
+	uint64_t horizon_ticks; /* no release that is still to come can take effect before */
+};
+
+static bool releases(struct hk_process *process, uint32_t site)
+{
+	const struct hk_site_info *info = hk_reader_site(process->reader, site);
+	return !info || info->meaning == HK_MEANING_FREE || info->meaning == HK_MEANING_REALLOC ||
+	       info->meaning == HK_MEANING_UNMAP || info->meaning == HK_MEANING_REMAP;
+}
+
+static void survey_open_calls(struct hk_process *process, const struct hk_thread_copy *thread,
+			      struct survey *survey)
+{
+	for (uint32_t i = 0; i < thread->open_count; i++) {
+		/* A call with more inside than are known is no release. */
+		if (thread->open[i].start_ticks < survey->horizon_ticks &&
+		    releases(process, thread->open[i].site)) {
+			survey->horizon_ticks = thread->open[i].start_ticks;
+		}
+	}
+}
+
+static int survey_threads(struct hk_process *process, uint64_t now_ticks, struct survey *survey)
+{
+	struct hk_thread_copy thread;
+	uint64_t cursor = 0;
+	int r;
+	*survey =
+	    (struct survey){.horizon_ticks = now_ticks, .lost = process->status.records_untracked};
+	while ((r = hk_reader_next_thread(process->reader, &cursor, &thread)) > 0) {
+		for (uint32_t i = 0; i < HK_STREAMS; i++) {
+			survey->pending_bytes += thread.pending_bytes[i];
+			survey->lost += thread.lost[i];
+		}
+		survey_open_calls(process, &thread, survey);
+	}
+	return r;
+}
+
+/* Puts the next run of a chain into the spool: 1; 0: there is none; -errno: what the spool did not
+ * take comes again. */
+static int read_run(struct hk_process *process, const struct hk_thread_copy *thread,
+		    uint32_t stream, uint64_t lost, uint64_t limit_bytes)
+{
+	struct hk_run run;
+	size_t taken = 0;
+	uint64_t used = hk_spool_bytes(process->spool);
+	if (hk_reader_next_run(process->reader, thread->slot, stream, &run) <= 0) {
+		return 0;
+	}
+	int r = hk_spool_put(process->spool, &run, lost,
+			     limit_bytes > used ? limit_bytes - used : 0, &taken);
+	if (r < 0) {
+		hk_reader_put_back(process->reader, &run, run.word_count - taken);
+	}
+	return r < 0 ? r : 1;
+}
+
+/* Puts every committed run of every chain into the spool; *RET_ALL tells whether the end of all was
+ * reached. */
+static int read_runs(struct hk_process *process, const struct survey *survey, uint64_t limit_bytes,
+		     bool *ret_all)
+{
+	struct hk_thread_copy thread;
+	uint64_t cursor = 0;
+	uint32_t runs = 0;
+	int r;
+	*ret_all = false;
+	while ((r = hk_reader_next_thread(process->reader, &cursor, &thread)) > 0) {
+		for (uint32_t stream = 0; stream < HK_STREAMS; stream++) {
+			int more = 1;
+			while (runs < RUNS_MAX && more > 0) {
+				more =
+				    read_run(process, &thread, stream, survey->lost, limit_bytes);
+				if (more < 0) {
+					return more;
+				}
+				runs += (uint32_t)more;
+			}
+		}
+	}
+	*ret_all = runs < RUNS_MAX;
+	return r;
+}
+
+/* Why records are not stored: the job's readers shall know, and the log once. A full disk stops
+ * them all, until there is room again. */
+static void note_store_error(struct hk_process *process, int error)
+{
+	struct hk_job *job = process->job;
+	if (hk_reserve_is_full(error) && job->full_error == 0) {
+		job->full_error = error;
+	}
+	const char *reason = error == -ENOBUFS ? "what --keep allows is used up"
+			     : error == -EFBIG ? "ulimit -f allows no larger file"
+					       : strerror(-error);
+	if (strcmp(job->state->store_error, reason) != 0) {
+		hk_warning("records not stored job=%s error=%s", job->state->id, reason);
+		hk_state_set_string(&job->state->store_error, reason);
+		job->changed = true;
+	}
+}
+
+/* Whether the process's pages run short. */
+static bool is_short(const struct hk_process *process)
+{
+	uint64_t used, cap;
+	hk_reader_pool(process->reader, &used, &cap);
+	return used > cap - cap / 4;
+}
+
+/* Whether records that could not be stored for ERROR are given up. They wait in the segment: of a
+ * process that lives until its pages run short, because what it does with memory is only known to
+ * who reads on; of one that is gone for some seconds, but not where somebody waits for the end of
+ * the job, and what is lost is to be known. */
+static bool give_up(struct hk_process *process, int error)
+{
+	uint64_t now = hk_clock_monotonic_ns();
+	note_store_error(process, error);
+	process->retry_ns = now + RETRY_NS;
+	if (process->stuck_ns == 0) {
+		process->stuck_ns = now;
+	}
+	if (!process->gone) {
+		return is_short(process);
+	}
+	return error == -ENOBUFS || error == -EFBIG || process->job->close_requested ||
+	       now - process->stuck_ns >= PATIENCE_NS;
+}
+
+/* Seals what is committed now, or as much of it as is read at once. *RET_ALL: it was all. */
+static int seal_some(struct hk_process *process, uint64_t limit_bytes, bool *ret_all)
+{
+	struct survey survey;
+	/* The clock is read before the open calls, those before the records: a release that none of
+	 * them shows begins later than this. */
+	uint64_t now_ticks = hk_clock_ticks(process->state->clock_kind == HK_CLOCK_TSC);
+	uint64_t number = hk_spool_number(process->spool);
+	*ret_all = false;
+	int r = hk_reader_refresh(process->reader, &process->status);
+	r = r < 0 ? r : survey_threads(process, now_ticks, &survey);
+	if (r < 0) {
+		return r;
+	}
+	r = read_runs(process, &survey, limit_bytes, ret_all);
+	hk_spool_account(process->spool);
+	uint64_t used = hk_spool_bytes(process->spool);
+	/* Also of a segment that breaks in the middle what was read is kept. */
+	int flushed = hk_spool_flush(process->spool, survey.lost,
+				     limit_bytes > used ? limit_bytes - used : 0);
+	r = flushed < 0 ? flushed : r;
+	/* There is no room for a chunk because the disk is full. */
+	r = r == -ENOBUFS && process->job->full_error != 0 ? process->job->full_error : r;
+	if (r == 0) {
+		process->stuck_ns = 0;
+	} else if (r != -ESTALE && give_up(process, r)) {
+		hk_spool_drop(process->spool, survey.lost);
+		r = 0;
+	}
+	if (hk_spool_number(process->spool) != number) {
+		hk_reader_note(process->reader, hk_spool_number(process->spool));
+	}
+	if (r == 0) {
+		hk_reader_release(process->reader);
+	}
+	if (r == 0 && *ret_all) {
+		hk_ledger_advance(process->ledger, survey.horizon_ticks);
+	}
+	return r;
+}
+
+int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
+{
+	bool all;
+	uint64_t before = hk_spool_records(process->spool);
+	uint64_t limit = hk_spool_bytes(process->spool) + hk_window_room(collector, process->job);
+	int r;
+	do {
+		r = seal_some(process, limit, &all);
+	} while (r == 0 && process->gone && !all);
+	uint64_t after = hk_spool_records(process->spool);
+	collector->drained_records += after > before ? after - before : 0;
+	process->job->grown |= after > before;
+	process->pending_since_ns = 0;
+	process->pending_bytes = 0;
+	return r;
+}
+
+/* What waits in the ledger, though nothing is left to read: for a release that was open, or since a
+ * restart. */
+static int settle(struct hk_process *process)
+{
+	struct survey survey, after;
+	uint64_t now_ticks = hk_clock_ticks(process->state->clock_kind == HK_CLOCK_TSC);
+	int r = hk_reader_refresh(process->reader, &process->status);
+	r = r < 0 ? r : survey_threads(process, now_ticks, &survey);
+	/* A release that the first look did not see open and that began before it has left a record
+	 * by the second. */
+	r = r < 0 ? r : survey_threads(process, 0, &after);
+	if (r == 0 && after.pending_bytes == 0) {
+		hk_ledger_advance(process->ledger, survey.horizon_ticks);
+	}
+	return r;
+}
+
+int hk_drain_pass(struct hk_collector *collector, struct hk_process *process, uint64_t now_ns)
+{
+	struct survey survey;
+	uint64_t used, cap;
+	int r = hk_reader_refresh(process->reader, &process->status);
+	r = r < 0 ? r : survey_threads(process, 0, &survey);
+	if (r < 0) {
+		return r;
+	}
+	bool waits = process->stuck_ns != 0;
+	if (survey.pending_bytes == 0 && !waits) {
+		return hk_ledger_waits(process->ledger) ? settle(process) : 0;
+	}
+	hk_reader_pool(process->reader, &used, &cap);
+	bool busy =
+	    survey.pending_bytes > process->pending_bytes + cap / BUSY_SHARE || used > cap / 8;
+	process->pending_bytes = survey.pending_bytes;
+	if (process->pending_since_ns == 0) {
+		process->pending_since_ns = now_ns;
+	}
+	bool due = survey.pending_bytes >= SEAL_BYTES || used > cap / 4 ||
+		   now_ns - process->pending_since_ns >= SEAL_AGE_NS;
+	if (waits ? now_ns >= process->retry_ns || is_short(process) : due) {
+		r = hk_drain_seal(collector, process);
+	}
+	return r < 0 ? r : busy;
+}

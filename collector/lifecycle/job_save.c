@@ -1,0 +1,228 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "collector/job/jobdir.h"
+#include "collector/job/nodedir.h"
+#include "collector/job/root_clock.h"
+#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/process.h"
+#include "collector/process/process_state.h"
+
+#define BEAT_NS UINT64_C(10000000000)
+#define REMOTE_SAVE_SECONDS 10u
+#define SECOND_NS UINT64_C(1000000000)
+#define ASK_AGAIN_NS (10 * SECOND_NS)
+
+/* ---- room ---- */
+
+void hk_job_hold_reserve(struct hk_job *job)
+{
+	int r = hk_reserve_take(&job->reserve, job->state->directory);
+	if (r == 0 && job->full_error != 0 && !job->intake_full) {
+		hk_info("records are stored again job=%s", job->state->id);
+	}
+	job->full_error = r;
+}
+
+void hk_job_is_full(struct hk_job *job, int error)
+{
+	Hk__Job *state = job->state;
+	job->full_error = error;
+	job->turned_away_ns = hk_clock_monotonic_ns();
+	if (job->intake_full) {
+		return;
+	}
+	hk_warning("no room for records of other nodes job=%s error=%s; they wait there: free "
+		   "space in %s, or start with a smaller --keep",
+		   state->id, strerror(-error), state->directory);
+	hk_state_set_string(&state->store_error, strerror(-error));
+	job->changed = true;
+	job->intake_full = true;
+}
+
+void hk_job_has_room(struct hk_job *job)
+{
+	if (job->intake_full) {
+		hk_info("records of other nodes are stored again job=%s", job->state->id);
+		job->intake_full = false;
+	}
+}
+
+/* A node that has something for a root asks every second; when none does, nothing waits for room,
+ * or who did is gone. */
+static void look_for_room(struct hk_job *job)
+{
+	if (job->full_error != 0) {
+		hk_job_hold_reserve(job);
+	}
+	if (job->intake_full && job->full_error == 0 &&
+	    hk_clock_monotonic_ns() - job->turned_away_ns >= ASK_AGAIN_NS) {
+		hk_job_has_room(job);
+	}
+}
+
+/* ERROR came of writing something that must be written. True: there is more room now. */
+static bool use_reserve(struct hk_job *job, int error)
+{
+	if (!hk_reserve_is_full(error) || !hk_reserve_give(&job->reserve, job->state->directory)) {
+		return false;
+	}
+	job->full_error = error;
+	return true;
+}
+
+/* The file of PROCESS, which nobody has open, is gone. Of one on another node its own node may have
+ * more to bring: that is accounted for when all has come. */
+static void leave_file(const struct hk_job *job, struct hk_process *process)
+{
+	process->chunk_end = process->stored_bytes = process->held_bytes = 0;
+	process->file_records = 0;
+	process->oldest_known = false;
+	if (process->remote) {
+		process->state->records_shed = process->shed_at_source = 0;
+	} else if (!*job->state->upstream) {
+		process->state->records_shed = 0;
+		hk_process_account(process);
+	}
+}
+
+/* Somebody removed the directory while the job runs: what is still to come, and all statistics, go
+ * into a new one. A store that is gone as a whole may be a file system that comes back. */
+static int renew(struct hk_job *job)
+{
+	const char *directory = job->state->directory;
+	struct hk_statistics *statistics;
+	struct hk_process *process;
+	if (access(directory, F_OK) == 0 || errno != ENOENT || *job->state->whole) {
+		return 0;
+	}
+	int r = mkdir(directory, 0755) < 0 ? -errno : 0;
+	r = r < 0 ? r : hk_statistics_open(directory, &statistics);
+	if (r < 0) {
+		return r;
+	}
+	hk_statistics_free(job->statistics);
+	job->statistics = statistics;
+	job->changed = true;
+	DL_FOREACH (job->processes, process) {
+		process->changed = true;
+		process->saved_ns = 0;
+		if (!process->spool) {
+			leave_file(job, process);
+		}
+	}
+	hk_warning("job directory was removed, and with it the records so far directory=%s",
+		   directory);
+	return 0;
+}
+
+/* ---- saving ---- */
+
+/* To those who read on other nodes an open job that nobody touches is one whose node has died. */
+static void beat(struct hk_job *job)
+{
+	uint64_t now = hk_clock_monotonic_ns();
+	if (*job->state->whole && now - job->beat_ns >= BEAT_NS) {
+		hk_nodedir_beat(job->state->directory);
+		job->beat_ns = now;
+	}
+}
+
+int hk_job_put_process(struct hk_job *job, const Hk__Process *state)
+{
+	int r = hk_statistics_put_process(job->statistics, state);
+	return r < 0 && use_reserve(job, r) ? hk_statistics_put_process(job->statistics, state) : r;
+}
+
+/* What other nodes' processes are is kept by their leaves until the job is complete here. */
+static bool due(const struct hk_process *process, uint64_t now)
+{
+	/* Not all in the same second. */
+	uint64_t turn = now / SECOND_NS + process->uid[0];
+	return !process->remote || turn % REMOTE_SAVE_SECONDS == 0 ||
+	       now - process->saved_ns >= 2 * REMOTE_SAVE_SECONDS * SECOND_NS;
+}
+
+static int save_changes(struct hk_collector *collector, struct hk_job *job, bool all)
+{
+	const uint64_t now = hk_clock_monotonic_ns();
+	struct hk_process *process;
+	bool any = job->changed || job->clocks_changed;
+	int result = 0, r;
+	DL_FOREACH (job->processes, process) {
+		if (process->changed && (all || due(process, now))) {
+			any = true;
+			r = hk_job_put_process(job, process->state);
+			process->changed = r < 0;
+			process->unsent = true;
+			process->saved_ns = now;
+			result = result < 0 ? result : r;
+		}
+	}
+	if (!any) {
+		return 0;
+	}
+	hk_job_sum(job);
+	r = hk_statistics_put_job(job->statistics, job->state);
+	job->clocks_changed = r < 0;
+	result = result < 0 ? result : r;
+	if (job->changed) {
+		r = hk_jobdir_write(job->state, collector->host);
+		job->changed = r < 0;
+		result = result < 0 ? result : r;
+	}
+	return result;
+}
+
+static int save(struct hk_collector *collector, struct hk_job *job, bool all)
+{
+	if (!job->statistics) {
+		return 0;
+	}
+	if (job->link_error < 0) {
+		hk_job_link(collector, job);
+	}
+	int r = renew(job);
+	if (r < 0) {
+		return r;
+	}
+	beat(job);
+	look_for_room(job);
+	r = save_changes(collector, job, all);
+	return r < 0 && use_reserve(job, r) ? save_changes(collector, job, all) : r;
+}
+
+int hk_job_save(struct hk_collector *collector, struct hk_job *job)
+{
+	return save(collector, job, true);
+}
+
+int hk_job_save_due(struct hk_collector *collector, struct hk_job *job)
+{
+	return save(collector, job, false);
+}
+
+int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot)
+{
+	struct hk_process *process;
+	Hk__Process **list = calloc(job->process_count + 1, sizeof(struct hk_process *));
+	if (!list) {
+		return -ENOMEM;
+	}
+	hk_job_sum(job);
+	hk__snapshot__init(ret_snapshot);
+	ret_snapshot->job = job->state;
+	ret_snapshot->now_unix_ns = hk_root_clock_unix_ns(job->state);
+	ret_snapshot->processes = list;
+	DL_FOREACH (job->processes, process) {
+		list[ret_snapshot->n_processes++] = process->state;
+	}
+	return 0;
+}

@@ -1,0 +1,140 @@
+/* What the processes of a job come to: the part of job.h that sums up. */
+#include <stdio.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "collector/job/root_clock.h"
+#include "collector/lifecycle/job.h"
+#include "collector/process/process_state.h"
+#include "collector/spool/spool.h"
+#include "report/build/nodes.h"
+#include "report/clock/job_clock.h"
+
+uint32_t hk_job_live(const struct hk_job *job)
+{
+	const struct hk_process *process;
+	uint32_t live = 0;
+	DL_FOREACH (job->processes, process) {
+		live += (process->reader || process->remote) && !process->gone;
+	}
+	return live;
+}
+
+bool hk_job_lives_here(const struct hk_job *job)
+{
+	const struct hk_process *process;
+	bool any = false;
+	DL_FOREACH (job->processes, process) {
+		any |= process->reader && !process->gone;
+	}
+	return any;
+}
+
+bool hk_job_all_ranks(const struct hk_job *job)
+{
+	const struct hk_process *process;
+	int32_t ranks = 0, world_size = 1;
+	DL_FOREACH (job->processes, process) {
+		const Hk__Process *state = process->state;
+		/* A rank that became another program is the one it became. */
+		ranks += state->role == HK__ROLE__ROLE_MAIN &&
+			 state->exit_kind != HK__EXIT_KIND__EXIT_EXEC;
+		world_size = state->world_size > world_size ? state->world_size : world_size;
+	}
+	return ranks >= world_size;
+}
+
+/* Of those on a silent node nobody knows. */
+static uint32_t live_for_sure(const struct hk_job *job)
+{
+	struct hk_report_node_memory memory = {0};
+	const struct hk_process *process;
+	uint32_t silent = 0;
+	DL_FOREACH (job->processes, process) {
+		silent += process->remote && !process->gone &&
+			  hk_report_node_is_silent(job->state, process->state, &memory);
+	}
+	return hk_job_live(job) - silent;
+}
+
+/* Returns when ANCHOR of a process of JOB was, ns since the Unix epoch on the job's clock, or 0 if
+ * that is unknown: the realtime clocks of other nodes may show any time. */
+static uint64_t anchor_unix_ns(const struct hk_job *job, const Hk__Process *process,
+			       const Hk__Anchor *anchor, struct hk_report_map_memory *memory)
+{
+	uint64_t ns;
+	if (anchor &&
+	    hk_report_clock_unix_ns(job->state, process, anchor->monotonic_ns, memory, &ns)) {
+		return ns;
+	}
+	return anchor && process->node.len == 0 ? anchor->realtime_ns : 0;
+}
+
+static void sum_exit(struct hk_job *job, const Hk__Process *main_state)
+{
+	Hk__Job *state = job->state;
+	char text[32] = "running";
+	if (!state->have_exit && main_state && !hk_job_live(job)) {
+		bool signaled = main_state->exit_kind == HK__EXIT_KIND__EXIT_SIGNAL;
+		if (signaled || main_state->exit_kind == HK__EXIT_KIND__EXIT_EXITED) {
+			snprintf(text, sizeof(text), "%s %d", signaled ? "signal" : "exit",
+				 main_state->exit_code);
+		} else {
+			snprintf(text, sizeof(text), "unknown");
+		}
+	} else if (state->have_exit) {
+		bool signaled = state->exit_status > 128 && state->exit_status < 128 + 65;
+		snprintf(text, sizeof(text), "%s %d", signaled ? "signal" : "exit",
+			 signaled ? state->exit_status - 128 : state->exit_status);
+	}
+	if (strcmp(state->exit, text) != 0) {
+		hk_state_set_string(&state->exit, text);
+		job->changed = true;
+	}
+}
+
+void hk_job_sum(struct hk_job *job)
+{
+	Hk__Job *state = job->state;
+	const struct hk_process *process;
+	const Hk__Process *first_main = NULL;
+	struct hk_report_map_memory memory = {0};
+	uint64_t end = 0;
+	int32_t world_size = 1;
+	state->stored_bytes = job->statistics ? hk_statistics_file_bytes(job->statistics) : 0;
+	state->store_full = job->intake_full || hk_reserve_is_full(job->full_error);
+	state->tracing_cost_ns = 0;
+	DL_FOREACH (job->processes, process) {
+		const Hk__Process *part = process->state;
+		uint64_t part_end =
+		    anchor_unix_ns(job, part, part->end ? part->end : part->seen, &memory);
+		uint64_t part_start = anchor_unix_ns(job, part, part->start, &memory);
+		end = part_end > end ? part_end : end;
+		world_size = part->world_size > world_size ? part->world_size : world_size;
+		state->tracing_cost_ns += part->tracing_cost_ns;
+		state->stored_bytes +=
+		    process->spool ? hk_spool_held(process->spool) : process->held_bytes;
+		if (part_start > 0 && part_start < state->start_unix_ns) {
+			state->start_unix_ns = part_start;
+			job->changed = true;
+		}
+		if (part->role == HK__ROLE__ROLE_MAIN &&
+		    (!first_main || part->rank <= first_main->rank)) {
+			first_main = part;
+		}
+	}
+	if (world_size != state->world_size) {
+		state->world_size = world_size;
+		job->changed = true;
+	}
+	if (first_main && !*state->command) {
+		hk_state_set_string(&state->command, first_main->command);
+		job->changed = true;
+	}
+	state->processes_live = live_for_sure(job);
+	if (state->processes_live > 0 || end == 0) {
+		end = hk_root_clock_unix_ns(state);
+	}
+	state->duration_ns = end > state->start_unix_ns ? end - state->start_unix_ns : 0;
+	sum_exit(job, first_main);
+}

@@ -1,0 +1,360 @@
+#include "collector/lifecycle/retention.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "chunk/read/front.h"
+#include "collector/job/jobdir.h"
+#include "collector/job/root_clock.h"
+#include "collector/spool/spool.h"
+#include "report/clock/job_clock.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+/* So that the processes are drained in between. */
+#define SHED_AT_ONCE 64u
+#define NOTHING UINT64_MAX
+
+/* ---- the chunk file of a process, whether somebody writes it or not ---- */
+
+struct file {
+	struct hk_spool *spool;
+	struct hk_chunk_front front; /* without spool */
+};
+
+static int file_open(const struct hk_process *process, struct file *file)
+{
+	char path[PATH_MAX];
+	*file = (struct file){.spool = process->spool};
+	if (file->spool) {
+		return 0;
+	}
+	int r = hk_jobdir_chunks(process->job->state->directory, process->uid, path);
+	int fd = r < 0 ? r : open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0) {
+		return r < 0 ? r : -errno;
+	}
+	file->front = HK_CHUNK_FRONT(fd);
+	return 0;
+}
+
+static void file_close(struct file *file)
+{
+	if (!file->spool) {
+		close(file->front.walk.fd);
+	}
+}
+
+/* 1; 0: none has its records; -errno. */
+static int file_oldest(struct file *file, const struct hk_chunk_place **ret_oldest)
+{
+	if (file->spool) {
+		return hk_spool_oldest(file->spool, ret_oldest);
+	}
+	*ret_oldest = &file->front.oldest;
+	return hk_chunk_front_find(&file->front);
+}
+
+/* On a leaf a tombstone that the root was not told of stays for itself: only so can it know what it
+ * has of those records. */
+static bool may_join(const struct hk_collector *collector, const struct hk_process *process,
+		     uint64_t number)
+{
+	return !collector->options.upstream || number <= process->acknowledged;
+}
+
+static int file_shed(const struct hk_collector *collector, struct hk_process *process,
+		     struct file *file, const struct hk_chunk_header *oldest, uint32_t flags)
+{
+	uint64_t freed = 0, records = (uint64_t)oldest->records + oldest->long_records;
+	bool join = may_join(collector, process, oldest->number);
+	flags |= process->remote ? HK_CHUNK_CAME : 0;
+	int r = file->spool ? hk_spool_shed(file->spool, flags, join, &freed)
+			    : hk_chunk_front_shed(&file->front, flags, join, &freed);
+	if (file->spool || (r < 0 && file->front.found)) {
+		return r;
+	}
+	process->held_bytes -= freed < process->held_bytes ? freed : process->held_bytes;
+	if (flags & HK_CHUNK_ELSEWHERE) {
+		process->state->records_elsewhere += records;
+	} else {
+		process->state->records_shed += records;
+	}
+	process->changed = true;
+	return r;
+}
+
+/* ---- which is the oldest ---- */
+
+/* Returns the time of TICKS of PROCESS, ns since the Unix epoch on the job's clock. Without a map
+ * of its node, the node's realtime clock is taken as it was when the process began. */
+static uint64_t job_ns(const struct hk_process *process, uint64_t ticks)
+{
+	struct hk_report_map_memory memory = {0};
+	const Hk__Process *state = process->state;
+	const Hk__Anchor *start = state->start;
+	uint64_t ns;
+	if (!start) {
+		return 0;
+	}
+	uint64_t ran_ns = ticks > start->ticks
+			      ? hk_clock_ticks_to_ns(ticks - start->ticks, state->tick_ns_q32)
+			      : 0;
+	return hk_report_clock_unix_ns(process->job->state, state, start->monotonic_ns + ran_ns,
+				       &memory, &ns)
+		   ? ns
+		   : start->realtime_ns + ran_ns;
+}
+
+/* Returns when the last call of a chunk ended. A chunk that a damaged record makes end in the
+ * future counts by its begin. */
+static uint64_t time_of(const struct hk_process *process, const struct hk_chunk_header *header,
+			uint64_t now_ns)
+{
+	uint64_t ns = job_ns(process, header->max_end_ticks);
+	if (header->records + header->long_records == 0) {
+		return 0;
+	}
+	return ns > now_ns + SECOND_NS ? job_ns(process, header->min_start_ticks) : ns;
+}
+
+/* Sets `oldest_ns` of a process if it is not known. */
+static void look(struct hk_process *process, uint64_t now_ns)
+{
+	const struct hk_chunk_place *oldest;
+	struct file file;
+	process->oldest_ns = NOTHING;
+	if (file_open(process, &file) < 0) {
+		return;
+	}
+	if (file_oldest(&file, &oldest) > 0) {
+		process->oldest_ns = time_of(process, &oldest->header, now_ns);
+	}
+	file_close(&file);
+}
+
+/* A file that is still written may have its first chunk by now. */
+static bool is_known(const struct hk_process *process)
+{
+	return process->oldest_known &&
+	       (process->oldest_ns != NOTHING || !(process->reader || process->remote));
+}
+
+struct victim {
+	struct hk_process *process; /* NULL: there is none */
+	uint64_t until_ns;	    /* other processes have nothing older than this */
+};
+
+static struct victim find_victim(struct hk_job *job, uint64_t now_ns)
+{
+	struct hk_process *process;
+	struct victim victim = {NULL, NOTHING};
+	DL_FOREACH (job->processes, process) {
+		if (!is_known(process)) {
+			look(process, now_ns);
+			process->oldest_known = true;
+		}
+		if (process->oldest_ns == NOTHING) {
+			continue;
+		}
+		if (!victim.process) {
+			victim.process = process;
+		} else if (process->oldest_ns < victim.process->oldest_ns) {
+			victim.until_ns = victim.process->oldest_ns;
+			victim.process = process;
+		} else if (process->oldest_ns < victim.until_ns) {
+			victim.until_ns = process->oldest_ns;
+		}
+	}
+	return victim;
+}
+
+/* ---- sliding ---- */
+
+struct slide {
+	struct hk_collector *collector;
+	struct hk_job *job;
+	uint64_t now_ns;
+	uint64_t held;	/* bytes */
+	unsigned sheds; /* so far */
+};
+
+uint64_t hk_window_held(const struct hk_job *job)
+{
+	const struct hk_process *process;
+	uint64_t held = 0;
+	DL_FOREACH (job->processes, process) {
+		held += process->spool ? hk_spool_held(process->spool) : process->held_bytes;
+	}
+	return held;
+}
+
+/* Whether the chunk, which ended at END_NS, is one too many. LAST: no other is left in the job. */
+static bool is_too_many(const struct slide *slide, uint64_t end_ns, bool last)
+{
+	const struct hk_keep *keep = &slide->collector->options.keep;
+	if (keep->ns != UINT64_MAX) {
+		return slide->now_ns > keep->ns && end_ns < slide->now_ns - keep->ns;
+	}
+	return slide->held > keep->bytes && !last;
+}
+
+static bool is_newest(const struct hk_process *process, const struct hk_chunk_header *header)
+{
+	uint64_t number =
+	    process->spool ? hk_spool_number(process->spool) : process->state->last_chunk;
+	return header->number >= number;
+}
+
+/* A file system that cannot give anything back: said once. */
+static void note_failure(struct hk_job *job, int error)
+{
+	if (error == -EAGAIN || error == job->shed_error) {
+		return;
+	}
+	job->shed_error = error;
+	hk_warning("old records not given up job=%s error=%s", job->state->id,
+		   error == -EOPNOTSUPP ? "its file system cannot free parts of files"
+					: strerror(-error));
+}
+
+/* Gives up chunks of the victim as long as they are the oldest of the job. 1: some were; 0: enough
+ * is; -errno. */
+static int shed_from(struct slide *slide, const struct victim *victim)
+{
+	struct hk_process *process = victim->process;
+	const struct hk_chunk_place *oldest;
+	struct file file;
+	bool any = false;
+	int r = file_open(process, &file);
+	if (r < 0) {
+		return r;
+	}
+	while ((r = file_oldest(&file, &oldest)) > 0 && slide->sheds < SHED_AT_ONCE) {
+		const struct hk_chunk_header header = oldest->header;
+		uint64_t end_ns = time_of(process, &header, slide->now_ns);
+		bool last = victim->until_ns == NOTHING && is_newest(process, &header);
+		process->oldest_ns = end_ns;
+		if (end_ns > victim->until_ns || !is_too_many(slide, end_ns, last)) {
+			break;
+		}
+		r = file_shed(slide->collector, process, &file, &header, 0);
+		if (r < 0) {
+			break;
+		}
+		any = true;
+		slide->sheds++;
+		slide->held = hk_window_held(slide->job);
+	}
+	file_close(&file);
+	process->oldest_known = any ? false : process->oldest_known;
+	return r < 0 ? r : any;
+}
+
+bool hk_window_slide(struct hk_collector *collector, struct hk_job *job)
+{
+	struct slide slide = {
+	    .collector = collector, .job = job, .now_ns = hk_root_clock_unix_ns(job->state)};
+	int r = 1;
+	if (hk_keep_is_all(&collector->options.keep)) {
+		return false;
+	}
+	slide.held = hk_window_held(job);
+	if (collector->options.keep.ns == UINT64_MAX &&
+	    slide.held <= collector->options.keep.bytes) {
+		return false;
+	}
+	while (r > 0 && slide.sheds < SHED_AT_ONCE) {
+		const struct victim victim = find_victim(job, slide.now_ns);
+		r = victim.process ? shed_from(&slide, &victim) : 0;
+	}
+	if (r < 0) {
+		note_failure(job, r);
+	} else if (slide.sheds > 0) {
+		job->shed_error = 0;
+	}
+	return r > 0 || r == -EAGAIN;
+}
+
+uint64_t hk_window_room(const struct hk_collector *collector, const struct hk_job *job)
+{
+	const uint64_t unbounded = UINT64_MAX / 4; /* added to file sizes: must not wrap */
+	uint64_t bytes = collector->options.keep.bytes;
+	if (job->full_error != 0) {
+		return 0;
+	}
+	if (job->shed_error != -EOPNOTSUPP || bytes == UINT64_MAX) {
+		return unbounded;
+	}
+	uint64_t held = hk_window_held(job);
+	uint64_t room = bytes > held ? bytes - held : 0;
+	return room < unbounded ? room : unbounded;
+}
+
+/* ---- what is elsewhere ---- */
+
+void hk_window_release(struct hk_collector *collector, struct hk_process *process, uint64_t number)
+{
+	const struct hk_chunk_place *oldest;
+	struct file file;
+	if (file_open(process, &file) < 0) {
+		return;
+	}
+	int r = 1;
+	for (unsigned i = 0; r > 0 && i < SHED_AT_ONCE; i++) {
+		r = file_oldest(&file, &oldest);
+		if (r <= 0 || oldest->header.number > number) {
+			break;
+		}
+		const struct hk_chunk_header header = oldest->header;
+		r = file_shed(collector, process, &file, &header, HK_CHUNK_ELSEWHERE);
+		r = r < 0 ? r : 1;
+	}
+	file_close(&file);
+	process->oldest_known = false;
+	if (r < 0) {
+		note_failure(process->job, r);
+	}
+}
+
+/* ---- after a restart ---- */
+
+int hk_window_restore(struct hk_process *process)
+{
+	struct hk_chunk_header header;
+	struct file file;
+	uint64_t offset, shed = 0, at_source = 0, elsewhere = 0, held = 0, records = 0;
+	int r = file_open(process, &file);
+	if (r < 0) {
+		return r == -ENOENT ? 0 : r;
+	}
+	struct hk_chunk_walk walk = HK_CHUNK_WALK(file.front.walk.fd);
+	while ((r = hk_chunk_walk_next(&walk, &header, &offset)) > 0) {
+		bool is_shed = hk_chunk_is_shed(&header);
+		uint64_t lost = is_shed ? hk_chunk_shed_records(&header) : 0;
+		shed += lost;
+		at_source += hk_chunk_shed_at_source(&header);
+		elsewhere += is_shed ? header.shed_records - lost : 0;
+		records += is_shed ? 0 : (uint64_t)header.records + header.long_records;
+		held += header.total_bytes;
+	}
+	file_close(&file);
+	if (r < 0 && r != -EPROTO) {
+		return r;
+	}
+	Hk__Process *state = process->state;
+	process->held_bytes = held;
+	process->file_records = records + shed + (process->remote ? 0 : elsewhere);
+	process->shed_at_source = at_source;
+	if (state->records_shed != shed || state->records_elsewhere != elsewhere) {
+		state->records_shed = shed;
+		state->records_elsewhere = elsewhere;
+		process->changed = true;
+	}
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* watchdog.h: what is done about a call that does not come back.
+ *
+ * nng_close of NNG 1.5 may wait for ever when a connection breaks at that moment (nanomsg/nng
+ * 1636). Whoever kills a collector does no harm, so it does that to itself and begins anew, in the
+ * same process. Time in which it had no processor, because it was stopped or others had it, does
+ * not count: what is counted are its turns. One watch at a time, of the collector's one thread.
+ */
+#ifndef HK_COLLECTOR_LINK_WATCHDOG_H
+#define HK_COLLECTOR_LINK_WATCHDOG_H
+
+/* ARGV is what this program was started with, kept by reference. Without it nothing is done. */
+void hk_watchdog_open(char *const *argv);
+
+/* From here to hk_watchdog_end takes some seconds at most, of a process that has a processor, else
+ * the program is executed again. */
+void hk_watchdog_begin(void);
+void hk_watchdog_end(void);
+
+/* All is saved: the process ends within some seconds, whatever is left to do. */
+void hk_watchdog_leave(void);
+
+#endif

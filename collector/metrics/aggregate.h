@@ -1,0 +1,97 @@
+/* aggregate.h: the statistics of a job as rows to be exported: one per rank, per rank and domain,
+ * and so on.
+ *
+ * Rows are made as fine as they may be wanted and folded to coarser ones where that would be too
+ * many. Their texts are printable UTF-8 of bounded length (report/name.h), so two names that look
+ * alike are one row. A tally owns all its texts and outlives the job's processes. Locked by the
+ * caller.
+ */
+#ifndef HK_COLLECTOR_METRICS_AGGREGATE_H
+#define HK_COLLECTOR_METRICS_AGGREGATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uthash.h>
+
+#include "collector/metrics/exposition.h"
+#include "collector/metrics/table.h"
+#include "schema/wire.pb-c.h"
+
+/* Kinds of rows, in the order of a page. */
+enum hk_tally_kind {
+	HK_TALLY_JOB = 0,
+	HK_TALLY_INFO,
+	HK_TALLY_PROCESS,
+	HK_TALLY_MEMORY,
+	HK_TALLY_DOMAIN,
+	HK_TALLY_DURATION,
+	HK_TALLY_FUNCTION,
+	HK_TALLY_KINDS,
+};
+
+/* What rows are told apart by. */
+enum hk_tally_scope {
+	HK_SCOPE_JOB = 0, /* neither rank nor node */
+	HK_SCOPE_NODE,
+	HK_SCOPE_RANK,
+	HK_SCOPES,
+};
+
+/* Bounds of durations: 2^7 ns (128 ns), each twice the one before, to 2^34 ns (17 s); then all.
+ * They are edges of the agent's own buckets, which are counted exactly; a duration that is a bound
+ * to the nanosecond counts as above it. */
+#define HK_TALLY_BOUND_FIRST 7u
+#define HK_TALLY_BOUNDS 28u
+
+enum hk_metric_fold { HK_FOLD_SUM = 0, HK_FOLD_MAX };
+
+struct hk_metric {
+	const char *name;
+	enum hk_metric_type type;
+	enum hk_metric_unit unit;
+	enum hk_metric_fold fold;
+	const char *label;
+	const char *help;
+};
+
+/* Of a kind of rows. */
+struct hk_tally_layout {
+	const struct hk_metric *metrics;
+	uint32_t metric_count;
+	uint32_t
+	    values; /* of a row; of durations: counts by bucket, not cumulative, then the sum */
+	const char *label[2]; /* names of the row's own labels; NULL: none */
+};
+extern const struct hk_tally_layout hk_tally_layouts[HK_TALLY_KINDS];
+
+#define HK_TALLY_UNKNOWN UINT64_MAX /* a value that nobody knows */
+
+struct hk_tally_row {
+	UT_hash_handle hh;
+	int32_t rank;	  /* -1: none */
+	const char *node; /* these four: "" where there is none */
+	const char *role;
+	const char *label[2];
+	bool left_out; /* not to be shown; whoever shows sets it */
+	uint64_t *value;
+};
+
+struct hk_tally {
+	struct hk_tally_row *rows[HK_TALLY_KINDS]; /* in order of coming */
+};
+
+/* Adds what SNAPSHOT says. SCOPE: no finer. -ENOMEM. */
+int hk_tally_add(struct hk_tally *tally, const Hk__Snapshot *snapshot, enum hk_tally_scope scope);
+
+/* Adds the rows of FROM that are of kinds between FIRST and LAST, at SCOPE. -ENOMEM. */
+int hk_tally_fold(struct hk_tally *tally, const struct hk_tally *from, enum hk_tally_kind first,
+		  enum hk_tally_kind last, enum hk_tally_scope scope);
+
+/* Frees all rows; a zeroed one is allowed. */
+void hk_tally_fini(struct hk_tally *tally);
+
+/* Rows of a kind, and the series of each: without what is unknown there may be fewer. */
+uint32_t hk_tally_rows(const struct hk_tally *tally, enum hk_tally_kind kind);
+uint32_t hk_tally_series(enum hk_tally_kind kind);
+
+#endif

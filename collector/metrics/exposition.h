@@ -1,0 +1,64 @@
+/* exposition.h: metrics as Prometheus reads them: its text format 0.0.4, or OpenMetrics 1.0.
+ *
+ * The formats differ in how a family is announced, in what a counter's family is called and in how
+ * they end; samples are alike. Names are literals of ours; label values may hold anything that is
+ * valid UTF-8. Locked by the caller.
+ */
+#ifndef HK_COLLECTOR_METRICS_EXPOSITION_H
+#define HK_COLLECTOR_METRICS_EXPOSITION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum hk_exposition_format {
+	HK_EXPOSITION_TEXT = 0,
+	HK_EXPOSITION_OPENMETRICS = 1,
+};
+
+enum hk_metric_type {
+	HK_METRIC_GAUGE = 0,
+	HK_METRIC_COUNTER,   /* its samples end in _total, its name does not */
+	HK_METRIC_INFO,	     /* likewise _info; always 1 */
+	HK_METRIC_HISTOGRAM, /* its samples: hk_exposition_suffix */
+};
+
+enum hk_metric_unit {
+	HK_METRIC_NONE = 0, /* a number of things */
+	HK_METRIC_SECONDS,  /* values are given in ns */
+	HK_METRIC_BYTES,
+};
+
+struct hk_exposition {
+	FILE *output;
+	enum hk_exposition_format format;
+	bool labelled;	/* the sample under way has a label */
+	uint64_t lines; /* samples so far */
+};
+
+/* The content type to answer with. */
+const char *hk_exposition_content_type(enum hk_exposition_format format);
+
+/* What an Accept header (NULL: none) asks for: OpenMetrics where it is named and no less welcome
+ * than plain text, else text. */
+enum hk_exposition_format hk_exposition_choose(const char *accept);
+
+/* Announces a family; all its samples follow. */
+void hk_exposition_family(const struct hk_exposition *exposition, const char *name,
+			  enum hk_metric_type type, enum hk_metric_unit unit, const char *help);
+
+/* One sample: its name with the ending of its type, or with SUFFIX of a histogram; then its labels,
+ * those with an empty value left out; then its value. */
+void hk_exposition_sample(struct hk_exposition *exposition, const char *name,
+			  enum hk_metric_type type, const char *suffix);
+void hk_exposition_label(struct hk_exposition *exposition, const char *name, const char *value);
+void hk_exposition_value(struct hk_exposition *exposition, enum hk_metric_unit unit,
+			 uint64_t value);
+
+/* NS as seconds, exactly: "0.000512". TEXT holds 32 bytes. Returns TEXT. */
+const char *hk_exposition_seconds(char text[32], uint64_t ns);
+
+/* Ends the page. */
+void hk_exposition_end(const struct hk_exposition *exposition);
+
+#endif

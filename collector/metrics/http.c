@@ -1,0 +1,600 @@
+#include "collector/metrics/http.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <nng/nng.h>
+#include <nng/supplemental/tls/tls.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "collector/metrics/http_head.h"
+#include "collector/metrics/page.h"
+#include "collector/server/listener.h"
+#include "collector/server/server.h"
+
+#define CLIENTS_MAX 128u
+#define ENDED_MAX 64u /* not freed yet: no more are taken until they are */
+#define CROWD 32u     /* so many leave something behind in the allocator */
+#define MS_NS UINT64_C(1000000)
+#define REQUEST_NS (5000 * MS_NS)
+#define SEND_NS (30000 * MS_NS)
+#define LINGER_NS (1000 * MS_NS)
+/* A page is made anew for who comes later than this, or than so many times what it took to make. */
+#define PAGE_NS (250 * MS_NS)
+#define PAGE_SPACING 50u
+#define PAGES 8u /* of different users and formats */
+
+/* What is sent to one or more: freed with the last. */
+struct body {
+	char *text;
+	size_t size;
+	uint32_t users; /* http's lock */
+};
+
+struct page {
+	struct body *body; /* NULL: none */
+	char user[HK_ACCESS_USER_MAX + 1];
+	enum hk_exposition_format format;
+	uint64_t until_ns; /* good for who asks before */
+};
+
+enum state {
+	STATE_READING,
+	STATE_WAITING, /* for the collector's thread */
+	STATE_SENDING,
+	STATE_LEAVING, /* all is sent; the asker is to hang up */
+};
+
+enum wish { WISH_METRICS, WISH_HEALTH };
+
+struct client {
+	struct client *prev, *next; /* lock */
+	struct hk_http *http;
+	nng_stream *stream;
+	nng_aio *aio; /* one at a time is under way */
+	char peer[HK_REFUSALS_PEER_BYTES];
+	uint64_t deadline_ns; /* of this state */
+	enum state state;     /* lock */
+	bool ended;	      /* to be freed; lock */
+	bool opening;	      /* not to be freed yet; lock */
+	char head[HK_HTTP_HEAD_BYTES];
+	size_t got;
+	/* What is asked for. */
+	enum wish wish;
+	bool bodyless; /* HEAD */
+	enum hk_exposition_format format;
+	const char *user; /* the policy's */
+	/* The answer. */
+	char reply[512];
+	size_t reply_size, sent;
+	struct body *body;
+	size_t body_size; /* that is sent */
+};
+
+struct hk_http {
+	struct hk_listener listener;
+	const struct hk_policy *policy;
+	struct hk_refusals *refusals;
+	nng_tls_config *tls;
+	int event_fd;
+	pthread_mutex_t lock;
+	struct client *clients; /* in order of coming; lock */
+	uint32_t count, ended;	/* lock */
+	uint32_t waiting;	/* for an answer; lock */
+	uint32_t crowd;		/* most there were since memory was given back */
+	struct page pages[PAGES];
+	char url[HK_REQUEST_URL_BYTES];
+};
+
+/* ---- one client ---- */
+
+static void wake(const struct hk_http *http)
+{
+	uint64_t one = 1;
+	(void)!write(http->event_fd, &one, sizeof(one));
+}
+
+/* The lock is held. */
+static void end_locked(struct client *client, const char *why)
+{
+	struct hk_http *http = client->http;
+	if (client->ended) {
+		return;
+	}
+	if (why) {
+		hk_refusals_note(http->refusals, client->peer, why);
+	}
+	http->waiting -= client->state == STATE_WAITING;
+	client->ended = true;
+	http->ended++;
+	wake(http);
+}
+
+static void end(struct client *client, const char *why)
+{
+	pthread_mutex_lock(&client->http->lock);
+	end_locked(client, why);
+	pthread_mutex_unlock(&client->http->lock);
+}
+
+static void body_unref(struct hk_http *http, struct body *body)
+{
+	bool last = false;
+	if (body) {
+		pthread_mutex_lock(&http->lock);
+		last = --body->users == 0;
+		pthread_mutex_unlock(&http->lock);
+	}
+	if (last) {
+		free(body->text);
+		free(body);
+	}
+}
+
+/* Sends or receives what the state wants next. */
+static void go_on(struct client *client)
+{
+	nng_iov parts[2] = {{client->head + client->got, sizeof(client->head) - client->got}};
+	unsigned count = 1;
+	bool sends = client->state == STATE_SENDING;
+	if (sends) {
+		size_t sent = client->sent, head = client->reply_size;
+		count = 0;
+		if (sent < head) {
+			parts[count++] = (nng_iov){client->reply + sent, head - sent};
+			sent = head;
+		}
+		if (sent < head + client->body_size) {
+			parts[count++] = (nng_iov){client->body->text + (sent - head),
+						   client->body_size - (sent - head)};
+		}
+	} else if (client->state == STATE_LEAVING) {
+		/* What else is said is not listened to. */
+		parts[0] = (nng_iov){client->head, sizeof(client->head)};
+	}
+	uint64_t now = hk_clock_monotonic_ns();
+	uint64_t left = client->deadline_ns > now ? (client->deadline_ns - now) / MS_NS : 0;
+	nng_aio_set_iov(client->aio, count, parts);
+	nng_aio_set_timeout(client->aio, (nng_duration)left + 1);
+	if (sends) {
+		nng_stream_send(client->stream, client->aio);
+	} else {
+		nng_stream_recv(client->stream, client->aio);
+	}
+}
+
+static void enter(struct client *client, enum state state, uint64_t time_ns)
+{
+	struct hk_http *http = client->http;
+	pthread_mutex_lock(&http->lock);
+	http->waiting -= client->state == STATE_WAITING && !client->ended;
+	client->state = state;
+	client->deadline_ns = hk_clock_monotonic_ns() + time_ns;
+	bool ended = client->ended;
+	pthread_mutex_unlock(&http->lock);
+	if (!ended) {
+		go_on(client);
+	}
+}
+
+/* Begins the answer STATUS with BODY (NULL: TEXT), of which it takes over a use. */
+static void reply(struct client *client, const char *status, const char *type, struct body *body,
+		  const char *text)
+{
+	size_t size = body ? body->size : strlen(text);
+	bool denied = strncmp(status, "401", 3) == 0;
+	int used = snprintf(client->reply, sizeof(client->reply),
+			    "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+			    "Cache-Control: no-store\r\n%s%sConnection: close\r\n\r\n%s",
+			    status, type, size,
+			    denied ? "WWW-Authenticate: Bearer realm=\"hooktrace\"\r\n" : "",
+			    strncmp(status, "405", 3) == 0 ? "Allow: GET, HEAD\r\n" : "",
+			    body || client->bodyless ? "" : text);
+	client->reply_size = (size_t)used;
+	client->body = body;
+	client->body_size = body && !client->bodyless ? size : 0;
+	enter(client, STATE_SENDING, SEND_NS);
+}
+
+#define PLAIN "text/plain; charset=utf-8"
+
+static void refuse(struct client *client, const char *status, const char *text)
+{
+	reply(client, status, PLAIN, NULL, text);
+}
+
+/* ---- what it asks ---- */
+
+static bool may_read(struct client *client, const char *bearer)
+{
+	struct hk_http *http = client->http;
+	size_t account;
+	client->user = "";
+	if (hk_policy_given(http->policy, http->listener.url) >= HK_RIGHT_READ) {
+		return true;
+	}
+	return bearer && hk_policy_right(http->policy, (const uint8_t *)bearer, strlen(bearer),
+					 &client->user, &account) >= HK_RIGHT_READ;
+}
+
+/* Hands the request over to the collector's thread. */
+static void await(struct client *client, enum wish wish)
+{
+	struct hk_http *http = client->http;
+	client->wish = wish;
+	pthread_mutex_lock(&http->lock);
+	if (!client->ended) {
+		client->state = STATE_WAITING;
+		http->waiting++;
+	}
+	pthread_mutex_unlock(&http->lock);
+	wake(http);
+}
+
+static void judge(struct client *client, const struct hk_http_head *head)
+{
+	bool get = strcmp(head->method, "GET") == 0;
+	client->bodyless = strcmp(head->method, "HEAD") == 0;
+	client->format = hk_exposition_choose(head->accept);
+	bool health = strcmp(head->path, "/healthz") == 0;
+	if (!health && strcmp(head->path, "/metrics") != 0) {
+		refuse(client, "404 Not Found", "here is only /metrics, and /healthz\n");
+	} else if (!get && !client->bodyless) {
+		refuse(client, "405 Method Not Allowed", "only GET and HEAD\n");
+	} else if (health) {
+		await(client, WISH_HEALTH);
+	} else if (!may_read(client, head->bearer)) {
+		hk_refusals_note(client->http->refusals, client->peer,
+				 "/metrics: no token, or a wrong one");
+		refuse(client, "401 Unauthorized",
+		       "send Authorization: Bearer with a token of the collector's "
+		       "--token-file\n");
+	} else {
+		await(client, WISH_METRICS);
+	}
+}
+
+static void take_bytes(struct client *client, size_t count)
+{
+	struct hk_http_head head;
+	client->got += count;
+	int r = hk_http_head_parse(client->head, client->got, &head);
+	if (r > 0) {
+		judge(client, &head);
+	} else if (r < 0) {
+		refuse(client, "400 Bad Request", "this is no HTTP/1 request\n");
+	} else if (client->got == sizeof(client->head)) {
+		refuse(client, "431 Request Header Fields Too Large", "too long\n");
+	} else {
+		go_on(client);
+	}
+}
+
+/* On one of NNG's threads. */
+static void io_done(void *data)
+{
+	struct client *client = data;
+	int r = nng_aio_result(client->aio);
+	size_t count = nng_aio_count(client->aio);
+	if (client->state == STATE_READING) {
+		if (r == 0) {
+			take_bytes(client, count);
+		} else {
+			end(client, r == NNG_ETIMEDOUT ? "/metrics: no request in time"
+				    : r == NNG_ECRYPTO || r == NNG_EPEERAUTH
+					? "/metrics: no TLS, or a certificate that is not trusted"
+					: NULL);
+		}
+	} else if (client->state == STATE_SENDING) {
+		client->sent += r == 0 ? count : 0;
+		if (r != 0) {
+			end(client,
+			    r == NNG_ETIMEDOUT ? "/metrics: does not read its answer" : NULL);
+		} else if (client->sent < client->reply_size + client->body_size) {
+			go_on(client);
+		} else {
+			enter(client, STATE_LEAVING, LINGER_NS);
+		}
+	} else if (r != 0 || hk_clock_monotonic_ns() >= client->deadline_ns) {
+		end(client, NULL);
+	} else {
+		go_on(client);
+	}
+}
+
+/* ---- who comes ---- */
+
+/* The one that has been there longest without being due an answer; the lock is held. */
+static struct client *oldest_idle(const struct hk_http *http)
+{
+	struct client *client;
+	DL_FOREACH (http->clients, client) {
+		bool idle = client->state == STATE_READING || client->state == STATE_LEAVING;
+		if (idle && !client->ended) {
+			return client;
+		}
+	}
+	return NULL;
+}
+
+static struct client *client_new(struct hk_http *http, nng_stream *stream)
+{
+	struct client *client = calloc(1, sizeof(*client));
+	if (!client || nng_aio_alloc(&client->aio, io_done, client) != 0) {
+		free(client);
+		return NULL;
+	}
+	client->http = http;
+	client->stream = stream;
+	client->deadline_ns = hk_clock_monotonic_ns() + REQUEST_NS;
+	client->opening = true;
+	hk_listener_peer(&http->listener, stream, client->peer);
+	return client;
+}
+
+/* Files CLIENT, in the place of another one if need be; false: there is no room. */
+static bool admit(struct hk_http *http, struct client *client)
+{
+	pthread_mutex_lock(&http->lock);
+	if (http->count - http->ended >= CLIENTS_MAX) {
+		struct client *oldest = oldest_idle(http);
+		if (oldest) {
+			/* One that has been answered has nothing to be refused. */
+			end_locked(oldest, oldest->state == STATE_READING
+					       ? "/metrics: too many connections"
+					       : NULL);
+		}
+	}
+	bool room = http->count - http->ended < CLIENTS_MAX;
+	if (room) {
+		DL_APPEND(http->clients, client);
+		http->count++;
+	}
+	pthread_mutex_unlock(&http->lock);
+	return room;
+}
+
+/* On one of NNG's threads. */
+static bool take_stream(struct hk_listener *listener, nng_stream *stream)
+{
+	struct hk_http *http = listener->owner;
+	struct client *client = client_new(http, stream);
+	if (!client) {
+		nng_stream_free(stream);
+		return true;
+	}
+	if (admit(http, client)) {
+		go_on(client);
+	} else {
+		hk_refusals_note(http->refusals, client->peer, "/metrics: too many connections");
+		nng_stream_free(stream);
+		nng_aio_free(client->aio);
+		free(client);
+		client = NULL;
+	}
+	pthread_mutex_lock(&http->lock);
+	if (client) {
+		client->opening = false;
+	}
+	bool more = http->ended <= ENDED_MAX;
+	pthread_mutex_unlock(&http->lock);
+	return more;
+}
+
+/* ---- open and free ---- */
+
+/* Loopback is for Prometheus on this machine; others get TLS, as policy.h wants it. */
+static int open_listener(const struct hk_collector_options *options, struct hk_http *http,
+			 char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	char url[HK_REQUEST_URL_BYTES];
+	int r = hk_policy_http_url(options, http->policy, url, problem);
+	if (r == 0 && hk_access_url(url).transport == HK_TRANSPORT_TLS) {
+		r = hk_listener_tls(options, &http->tls, problem);
+	}
+	if (r < 0) {
+		return r;
+	}
+	http->listener =
+	    (struct hk_listener){.owner = http, .take = take_stream, .event_fd = http->event_fd};
+	r = hk_listener_open(&http->listener, url, http->tls);
+	if (r < 0) {
+		snprintf(problem, HK_ACCESS_PROBLEM_BYTES, "--http %s: %s", options->http,
+			 strerror(-r));
+	}
+	return r;
+}
+
+int hk_http_open(const struct hk_collector *collector, struct hk_http **ret_http,
+		 char problem[HK_ACCESS_PROBLEM_BYTES])
+{
+	struct hk_http *http = calloc(1, sizeof(*http));
+	*problem = '\0';
+	if (!http) {
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&http->lock, NULL);
+	http->policy = hk_server_policy(collector->server);
+	http->refusals = hk_server_refusals(collector->server);
+	http->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int r = http->event_fd < 0 ? -errno : open_listener(&collector->options, http, problem);
+	if (r < 0) {
+		hk_http_free(http);
+		return r;
+	}
+	const char *address = strstr(http->listener.url, "://");
+	snprintf(http->url, sizeof(http->url), "%s%s/metrics", http->tls ? "https" : "http",
+		 address);
+	hk_listener_accept(&http->listener);
+	*ret_http = http;
+	return 0;
+}
+
+/* Frees all clients that have ended; or, ALL, every one. */
+static void reap(struct hk_http *http, bool all)
+{
+	struct client *client, *next, *taken = NULL;
+	pthread_mutex_lock(&http->lock);
+	http->crowd = http->count > http->crowd ? http->count : http->crowd;
+	DL_FOREACH_SAFE(http->clients, client, next)
+	{
+		if (client->opening || (!client->ended && !all)) {
+			continue;
+		}
+		end_locked(client, NULL);
+		http->ended--;
+		http->count--;
+		DL_DELETE(http->clients, client);
+		DL_APPEND(taken, client);
+	}
+	bool gone = http->crowd >= CROWD && http->count < http->crowd / 4;
+	pthread_mutex_unlock(&http->lock);
+	DL_FOREACH_SAFE(taken, client, next)
+	{
+		nng_stream_close(client->stream);
+		nng_aio_stop(client->aio);
+		nng_aio_free(client->aio);
+		nng_stream_free(client->stream);
+		body_unref(http, client->body);
+		free(client);
+	}
+	if (gone) {
+		malloc_trim(0); /* memory that they used goes back to the system */
+		http->crowd = 0;
+	}
+}
+
+struct hk_http *hk_http_free(struct hk_http *http)
+{
+	if (!http) {
+		return NULL;
+	}
+	hk_listener_close(&http->listener);
+	reap(http, true);
+	for (size_t i = 0; i < PAGES; i++) {
+		body_unref(http, http->pages[i].body);
+	}
+	if (http->tls) {
+		nng_tls_config_free(http->tls);
+	}
+	if (http->event_fd >= 0) {
+		close(http->event_fd);
+	}
+	pthread_mutex_destroy(&http->lock);
+	free(http);
+	return NULL;
+}
+
+/* ---- the collector's thread ---- */
+
+int hk_http_fd(const struct hk_http *http)
+{
+	return http ? http->event_fd : -1;
+}
+
+const char *hk_http_url(const struct hk_http *http)
+{
+	return http ? http->url : "";
+}
+
+bool hk_http_waits(struct hk_http *http)
+{
+	if (!http) {
+		return false;
+	}
+	pthread_mutex_lock(&http->lock);
+	bool waits = http->waiting > 0 || http->ended > 0;
+	pthread_mutex_unlock(&http->lock);
+	return waits || hk_listener_stalled(&http->listener);
+}
+
+/* The page of USER in FORMAT that is there, or the one to be made in its place. */
+static struct page *find_page(struct hk_http *http, const char *user,
+			      enum hk_exposition_format format)
+{
+	struct page *oldest = &http->pages[0];
+	for (size_t i = 0; i < PAGES; i++) {
+		struct page *page = &http->pages[i];
+		if (page->body && page->format == format && strcmp(page->user, user) == 0) {
+			return page;
+		}
+		oldest = page->until_ns < oldest->until_ns ? page : oldest;
+	}
+	return oldest;
+}
+
+static int make_page(struct hk_collector *collector, struct hk_http *http, struct page *page,
+		     const struct client *client)
+{
+	uint64_t begin = hk_clock_monotonic_ns();
+	struct body *body = calloc(1, sizeof(*body));
+	int r = body ? hk_metrics_render(collector, client->user, client->format, &body->text,
+					 &body->size)
+		     : -ENOMEM;
+	if (r < 0) {
+		free(body);
+		return r;
+	}
+	uint64_t now = hk_clock_monotonic_ns(), good = (now - begin) * PAGE_SPACING;
+	body->users = 1;
+	body_unref(http, page->body);
+	page->body = body;
+	page->format = client->format;
+	snprintf(page->user, sizeof(page->user), "%s", client->user);
+	page->until_ns = now + (good > PAGE_NS ? good : PAGE_NS);
+	return 0;
+}
+
+static void answer_metrics(struct hk_collector *collector, struct hk_http *http,
+			   struct client *client)
+{
+	struct page *page = find_page(http, client->user, client->format);
+	bool fresh = page->body && page->format == client->format &&
+		     strcmp(page->user, client->user) == 0 &&
+		     hk_clock_monotonic_ns() < page->until_ns;
+	if (!fresh && make_page(collector, http, page, client) < 0) {
+		refuse(client, "503 Service Unavailable", "out of memory\n");
+		return;
+	}
+	pthread_mutex_lock(&http->lock);
+	page->body->users++;
+	pthread_mutex_unlock(&http->lock);
+	reply(client, "200 OK", hk_exposition_content_type(client->format), page->body, "");
+}
+
+static struct client *next_waiting(struct hk_http *http)
+{
+	struct client *client;
+	pthread_mutex_lock(&http->lock);
+	DL_FOREACH (http->clients, client) {
+		if (client->state == STATE_WAITING && !client->ended) {
+			break;
+		}
+	}
+	pthread_mutex_unlock(&http->lock);
+	return client;
+}
+
+void hk_http_run(struct hk_collector *collector, struct hk_http *http)
+{
+	struct client *client;
+	uint64_t count;
+	if (!http) {
+		return;
+	}
+	(void)!read(http->event_fd, &count, sizeof(count));
+	reap(http, false);
+	hk_listener_resume(&http->listener, hk_clock_monotonic_ns());
+	/* Only this thread frees clients, so one that is found stays. */
+	while ((client = next_waiting(http)) != NULL) {
+		if (client->wish == WISH_HEALTH) {
+			refuse(client, "200 OK", "ok\n");
+		} else {
+			answer_metrics(collector, http, client);
+		}
+	}
+}

@@ -1,0 +1,103 @@
+#include "collector/metrics/http_head.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+/* Where the head ends, behind its empty line; NULL: not yet. Lines may end without a CR. */
+static char *end_of(char *text, size_t size)
+{
+	char *end = text + size;
+	for (char *at = text; (at = memchr(at, '\n', (size_t)(end - at))) != NULL;) {
+		at++;
+		if (end - at >= 1 && at[0] == '\n') {
+			return at + 1;
+		}
+		if (end - at >= 2 && at[0] == '\r' && at[1] == '\n') {
+			return at + 2;
+		}
+	}
+	return NULL;
+}
+
+/* Ends the line at *AT with a NUL and leaves *AT at the next one. */
+static char *take_line(char **at)
+{
+	char *line = *at, *newline = strchr(line, '\n');
+	*at = newline + 1;
+	if (newline > line && newline[-1] == '\r') {
+		newline--;
+	}
+	*newline = '\0';
+	return line;
+}
+
+/* METHOD SP TARGET SP HTTP/1.x, nothing else. */
+static int parse_request(char *line, struct hk_http_head *head)
+{
+	char *target = strchr(line, ' ');
+	char *version = target ? strchr(target + 1, ' ') : NULL;
+	if (!version || target == line || target[1] != '/' ||
+	    strncmp(version + 1, "HTTP/1.", strlen("HTTP/1.")) != 0) {
+		return -EBADMSG;
+	}
+	*target++ = '\0';
+	*version = '\0';
+	target[strcspn(target, "?")] = '\0';
+	head->method = line;
+	head->path = target;
+	return 0;
+}
+
+static char *trim(char *text)
+{
+	text += strspn(text, " \t");
+	size_t size = strlen(text);
+	while (size > 0 && (text[size - 1] == ' ' || text[size - 1] == '\t')) {
+		text[--size] = '\0';
+	}
+	return text;
+}
+
+static int parse_field(char *line, struct hk_http_head *head)
+{
+	static const char scheme[] = "Bearer";
+	size_t scheme_size = strlen(scheme);
+	char *colon = strchr(line, ':');
+	/* A line that begins with a blank would go on with the last one: nobody sends that. */
+	if (!colon || colon == line || *line == ' ' || *line == '\t') {
+		return -EBADMSG;
+	}
+	*colon = '\0';
+	char *value = trim(colon + 1);
+	if (strcasecmp(line, "Accept") == 0 && !head->accept) {
+		head->accept = value;
+	} else if (strcasecmp(line, "Authorization") == 0 && !head->bearer &&
+		   strncasecmp(value, scheme, scheme_size) == 0 && value[scheme_size] == ' ') {
+		head->bearer = trim(value + scheme_size);
+	}
+	return 0;
+}
+
+int hk_http_head_parse(char *text, size_t size, struct hk_http_head *ret_head)
+{
+	struct hk_http_head head = {0};
+	char *end = end_of(text, size), *at = text;
+	if (memchr(text, '\0', end ? (size_t)(end - text) : size)) {
+		return -EBADMSG;
+	}
+	if (!end) {
+		return 0;
+	}
+	int r = parse_request(take_line(&at), &head);
+	while (r == 0) {
+		char *line = take_line(&at);
+		if (!*line) {
+			*ret_head = head;
+			return 1;
+		}
+		r = parse_field(line, &head);
+	}
+	return r;
+}

@@ -1,0 +1,32 @@
+/* page.h: the page that /metrics shows: of every job that runs, or that ended less than five
+ * minutes ago, and of the collector itself.
+ *
+ * Series are bounded. What would be too much is told less finely, never a part of it: the calls of
+ * a job by node or for the job as a whole instead of by rank, first the durations, then the rest;
+ * and of functions only those that take most time. The collector's thread.
+ */
+#ifndef HK_COLLECTOR_METRICS_PAGE_H
+#define HK_COLLECTOR_METRICS_PAGE_H
+
+#include "collector/metrics/exposition.h"
+#include "collector/model/collector.h"
+
+#define HK_METRICS_SERIES_MAX 5000u		  /* of jobs, on a page */
+#define HK_METRICS_KEEP_NS UINT64_C(300000000000) /* after a job has ended */
+
+/* Makes the page of USER's jobs ("": of all) as values are now. The caller frees *RET_TEXT.
+ * -ENOMEM.
+ */
+int hk_metrics_render(struct hk_collector *collector, const char *user,
+		      enum hk_exposition_format format, char **ret_text, size_t *ret_size);
+
+/* JOB is about to lose its processes: what it came to is shown for a while. */
+void hk_metrics_keep(struct hk_collector *collector, struct hk_job *job);
+
+/* Forgets what JOB came to. */
+void hk_metrics_forget(struct hk_job *job);
+
+/* Forgets what was kept of jobs that ended too long before NOW_NS (monotonic). */
+void hk_metrics_expire(struct hk_collector *collector, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,369 @@
+#include "collector/model/options.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "settings/manual.h"
+#include "settings/settings.h"
+
+#define PROGRAM "hookcollector"
+
+/* For the C library to find; other symbols are hidden. */
+__attribute__((visibility("default"))) const char *argp_program_version = PROGRAM " " HK_VERSION;
+
+/* Takes the value of an option; a negative errno if it makes no sense. */
+typedef int (*take_function)(struct hk_collector_options *options, const char *value);
+
+struct definition {
+	const char *name;
+	int letter;	      /* short option, 0: none */
+	const char *argument; /* NULL: a switch, its value is "1" */
+	const char *help;     /* NULL: not shown */
+	take_function take;
+	const char *wants; /* what a value must be */
+};
+
+/* ---- one function per option ---- */
+
+static int take_store(struct hk_collector_options *options, const char *value)
+{
+	options->store = value;
+	return 0;
+}
+
+static int take_listen(struct hk_collector_options *options, const char *value)
+{
+	options->listen = value;
+	return 0;
+}
+
+/* ADDRESS:PORT; who may reach an address is policy.h's. */
+static int take_http(struct hk_collector_options *options, const char *value)
+{
+	const char *colon = strrchr(value, ':');
+	char *end = NULL;
+	/* Empty: none, whatever a file says. */
+	options->http = *value ? value : NULL;
+	if (!*value) {
+		return 0;
+	}
+	if (!colon || colon[1] < '0' || colon[1] > '9' || strchr(value, '/')) {
+		return -EINVAL;
+	}
+	unsigned long port = strtoul(colon + 1, &end, 10);
+	return *end || port > UINT16_MAX ? -EINVAL : 0;
+}
+
+static int take_upstream(struct hk_collector_options *options, const char *value)
+{
+	/* Empty: none, whatever a file says. */
+	options->upstream = *value ? value : NULL;
+	return !*value || strstr(value, "://") ? 0 : -EINVAL;
+}
+
+static int take_per_node(struct hk_collector_options *options, const char *value)
+{
+	options->per_node = strcmp(value, "0") != 0;
+	return 0;
+}
+
+static int take_keep(struct hk_collector_options *options, const char *value)
+{
+	return hk_keep_parse(value, &options->keep);
+}
+
+static int take_keep_store(struct hk_collector_options *options, const char *value)
+{
+	int r = hk_keep_parse_bytes(value, &options->keep_store);
+	return r == 0 && options->keep_store == 0 ? -EINVAL : r;
+}
+
+static int take_token_file(struct hk_collector_options *options, const char *value)
+{
+	options->token_file = value;
+	return 0;
+}
+
+static int take_tls_cert(struct hk_collector_options *options, const char *value)
+{
+	options->tls_certificate = value;
+	return 0;
+}
+
+static int take_tls_key(struct hk_collector_options *options, const char *value)
+{
+	options->tls_key = value;
+	return 0;
+}
+
+static int take_tls_ca(struct hk_collector_options *options, const char *value)
+{
+	options->tls_authorities = value;
+	return 0;
+}
+
+static int take_quiet(struct hk_collector_options *options, const char *value)
+{
+	(void)value;
+	options->log_level = HK_LOG_ERROR;
+	return 0;
+}
+
+static int take_verbose(struct hk_collector_options *options, const char *value)
+{
+	(void)value;
+	options->log_level = HK_LOG_DEBUG;
+	return 0;
+}
+
+static int take_job_dir(struct hk_collector_options *options, const char *value)
+{
+	const char *equals = strchr(value, '=');
+	if (!equals || equals == value || !equals[1]) {
+		return -EINVAL;
+	}
+	free(options->job_key_memory);
+	options->job_key_memory = strndup(value, (size_t)(equals - value));
+	options->job_key = options->job_key_memory;
+	options->job_dir = equals + 1;
+	return options->job_key ? 0 : -ENOMEM;
+}
+
+static int take_exit_with_job(struct hk_collector_options *options, const char *value)
+{
+	(void)value;
+	options->exit_with_job = true;
+	return 0;
+}
+
+static int take_ready_fd(struct hk_collector_options *options, const char *value)
+{
+	char *end;
+	options->ready_fd = (int)strtol(value, &end, 10);
+	return *end || end == value ? -EINVAL : 0;
+}
+
+static const struct definition definitions[] = {
+    {"store", 's', "DIR", "Keep job directories in DIR (default: ~/.local/state/hooktrace)",
+     take_store, "a directory"},
+    {"per-node", 0, NULL,
+     "The store is shared by several nodes: write into a directory of this node's own in each "
+     "job's",
+     take_per_node, NULL},
+    {"listen", 'l', "URL", "Answer on URL as well as on the run directory's socket", take_listen,
+     "a URL"},
+    {"http", 0, "ADDRESS:PORT",
+     "Show metrics to Prometheus at http://ADDRESS:PORT/metrics; beyond loopback with TLS and a "
+     "token only",
+     take_http, "ADDRESS:PORT"},
+    {"upstream", 'u', "URL",
+     "Bring what is kept here to the collector at URL, which has the whole job", take_upstream,
+     "a URL"},
+    {"keep", 'k', "SIZE|TIME",
+     "Keep the newest records of each job: so many bytes, a number with K, M or G, of the last so "
+     "many seconds, a number with s, or all (default 10G)",
+     take_keep, "all, a number of seconds with s, or a number with K, M or G"},
+    {"keep-store", 0, "SIZE",
+     "Most bytes of all jobs in the store: the oldest finished ones are removed; all or a number "
+     "with K, M or G (default a quarter of its file system)",
+     take_keep_store, "all, or a number with K, M or G"},
+    {"token-file", 0, "FILE", "Answer over TCP only who shows a token of FILE", take_token_file,
+     "a file"},
+    {"tls-cert", 0, "FILE", "This collector's certificate", take_tls_cert, "a file"},
+    {"tls-key", 0, "FILE", "Its private key", take_tls_key, "a file"},
+    {"tls-ca", 0, "FILE", "Trust certificates that those of FILE have signed", take_tls_ca,
+     "a file"},
+    {"quiet", 'q', NULL, "Say only what went wrong", take_quiet, NULL},
+    {"verbose", 'v', NULL, "Say more", take_verbose, NULL},
+    {"job-dir", 0, "ID=DIR", NULL, take_job_dir, "ID=DIR"},
+    {"exit-with-job", 0, NULL, NULL, take_exit_with_job, NULL},
+    {"ready-fd", 0, "N", NULL, take_ready_fd, "a number"},
+};
+#define COUNT (sizeof(definitions) / sizeof(definitions[0]))
+
+/* ---- command line, variables and files ---- */
+
+struct command_line {
+	const char *values[COUNT]; /* NULL: not given */
+	const char *config;
+};
+
+#define KEY_BASE 0x100
+#define KEY_CONFIG (KEY_BASE + (int)COUNT)
+
+static int key_of(size_t index)
+{
+	return definitions[index].letter ? definitions[index].letter : KEY_BASE + (int)index;
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+	struct command_line *line = state->input;
+	if (key == KEY_CONFIG) {
+		line->config = argument;
+		return 0;
+	}
+	if (key == ARGP_KEY_ARG) {
+		argp_error(state, "what is '%s'? Options begin with --", argument);
+		return 0;
+	}
+	for (size_t i = 0; i < COUNT; i++) {
+		if (key == key_of(i)) {
+			line->values[i] = argument ? argument : "1";
+			return 0;
+		}
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+/* The manual page, for packages: the build calls it. */
+static int write_manual(const struct argp *parser)
+{
+	const struct hk_manual_program program = {
+	    .name = PROGRAM,
+	    .summary = "keep what the traced processes of a machine, or of a cluster, call",
+	    .argp = parser,
+	    .exits = "0 ended as asked\n1 failed\n2 wrong usage",
+	    .see = "hookcli(1)",
+	    .examples =
+		"hookcollector --store ~/jobs\tKeep what this user's traced processes call in "
+		"~/jobs\n"
+		"hookcollector keygen keys\tMake a certificate and tokens in ./keys\n"
+		"hookcollector --listen tls+tcp://0.0.0.0:4440 --token-file keys/tokens "
+		"--tls-cert keys/collector.crt --tls-key keys/collector.key\tBe the root of other "
+		"nodes' collectors",
+	};
+
+	hk_manual_write(&program, NULL, stdout);
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+}
+
+static void parse_command_line(int argc, char **argv, struct command_line *line)
+{
+	struct argp_option table[COUNT + 2] = {0};
+	for (size_t i = 0; i < COUNT; i++) {
+		table[i].name = definitions[i].name;
+		table[i].key = key_of(i);
+		table[i].arg = definitions[i].argument;
+		table[i].doc = definitions[i].help;
+		table[i].flags = definitions[i].help ? 0 : OPTION_HIDDEN;
+	}
+	table[COUNT].name = "config";
+	table[COUNT].key = KEY_CONFIG;
+	table[COUNT].arg = "FILE";
+	table[COUNT].doc = "Read settings from FILE instead of ~/.config/hooktrace.conf";
+	const struct argp parser = {
+	    .options = table,
+	    .parser = parse_option,
+	    .args_doc = "\nkeygen DIR",
+	    .doc = "Drains the traced processes of this machine, keeps their records and "
+		   "statistics in job directories, and answers hookcli.",
+	};
+	if (argc == 2 && strcmp(argv[1], "--manual") == 0) {
+		exit(write_manual(&parser));
+	}
+	argp_parse(&parser, argc, argv, 0, NULL, line);
+}
+
+/* What the command line says of option NAME, NULL: nothing. */
+static const char *given(const struct command_line *line, const char *name)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		if (strcmp(definitions[i].name, name) == 0) {
+			return line->values[i];
+		}
+	}
+	return NULL;
+}
+
+/* The value in force of definition INDEX and where it is from; NULL: none. */
+static const char *value_of(const struct hk_settings *settings, const struct command_line *line,
+			    size_t index, const char **ret_where)
+{
+	*ret_where = "command line";
+	for (size_t i = 0; i < hk_settings_count; i++) {
+		if (strcmp(hk_settings_table[i].name, definitions[index].name) == 0) {
+			*ret_where = hk_settings_where(settings, i);
+			return hk_settings_get(settings, definitions[index].name);
+		}
+	}
+	return line->values[index];
+}
+
+static int take_all(struct hk_collector_options *options, const struct command_line *line)
+{
+	for (size_t i = 0; i < COUNT; i++) {
+		const struct definition *definition = &definitions[i];
+		if (line->values[i] && hk_settings_set(options->settings, definition->name,
+						       line->values[i]) == -ENOMEM) {
+			return -ENOMEM;
+		}
+		const char *where;
+		const char *value = value_of(options->settings, line, i, &where);
+		int r = value ? definition->take(options, value) : 0;
+		if (r == -EINVAL) {
+			hk_error("--%s wants %s, not '%s' (from: %s)", definition->name,
+				 definition->wants, value, where);
+			exit(argp_err_exit_status);
+		}
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+/* The user's file is CONFIG, if there is one. */
+static struct hk_settings *settings_read(const char *config)
+{
+	if (!config) {
+		return hk_settings_new();
+	}
+	if (access(config, R_OK) < 0) {
+		hk_error("--config %s: %s", config, strerror(errno));
+		exit(argp_err_exit_status);
+	}
+	return hk_settings_new_from(config, HK_SETTINGS_SYSTEM_FILE);
+}
+
+int hk_options_parse(int argc, char **argv, struct hk_collector_options *ret_options)
+{
+	struct command_line line = {0};
+	argp_err_exit_status = 2;
+	parse_command_line(argc, argv, &line);
+	*ret_options = (struct hk_collector_options){.ready_fd = -1, .log_level = HK_LOG_INFO};
+	ret_options->settings = settings_read(line.config);
+	if (!ret_options->settings) {
+		return -ENOMEM;
+	}
+	const char *complaint = hk_settings_complaint(ret_options->settings);
+	if (complaint) {
+		hk_warning("%s", complaint);
+	}
+	int r = take_all(ret_options, &line);
+	if (r == 0 && ret_options->per_node && ret_options->upstream) {
+		hk_error(
+		    "--per-node and --upstream exclude each other: nodes meet in a shared store "
+		    "or at a root");
+		exit(argp_err_exit_status);
+	}
+	if (ret_options->exit_with_job) {
+		/* Of one job only: an address meant for the machine's collector is not its. */
+		ret_options->listen = given(&line, "listen");
+		ret_options->http = given(&line, "http");
+	}
+	if (r < 0) {
+		hk_options_free(ret_options);
+	}
+	return r;
+}
+
+void hk_options_free(struct hk_collector_options *options)
+{
+	free(options->job_key_memory);
+	hk_settings_free(options->settings);
+	*options = (struct hk_collector_options){0};
+}

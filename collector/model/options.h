@@ -1,0 +1,45 @@
+/* options.h: what the collector was told: command line, HOOK_* variables, configuration files.
+ *
+ * One table in options.c holds every option. One that settings/settings.c knows too may be set by
+ * its variable and in the files; the others are for the command line only.
+ */
+#ifndef HK_COLLECTOR_MODEL_OPTIONS_H
+#define HK_COLLECTOR_MODEL_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "settings/keep.h"
+
+struct hk_settings;
+
+/* Texts live until hk_options_free; NULL: not given. */
+struct hk_collector_options {
+	const char *store;    /* NULL: $XDG_STATE_HOME or ~/.local/state, + /hooktrace */
+	const char *listen;   /* further URL */
+	const char *http;     /* ADDRESS:PORT of /metrics */
+	const char *upstream; /* of the root */
+	const char *job_key;  /* of --job-dir KEY=DIR */
+	const char *job_dir;
+	const char *token_file;
+	const char *tls_certificate; /* of this collector, PEM */
+	const char *tls_key;
+	const char *tls_authorities; /* who signs the certificates of others, PEM */
+	uint64_t keep_store; /* bytes of all jobs in the store, 0: a part of what there is */
+	struct hk_keep keep; /* of one job's records */
+	enum hk_log_level log_level;
+	bool per_node; /* a directory of this node's own in each job's */
+	bool exit_with_job;
+	int ready_fd;	      /* -1: none */
+	char *job_key_memory; /* owned; so are the settings, which the other texts are in */
+	struct hk_settings *settings;
+};
+
+/* Reads them all. What is wrong is said, and the program left with status 2. 0 or -ENOMEM. */
+int hk_options_parse(int argc, char **argv, struct hk_collector_options *ret_options);
+
+/* Frees what OPTIONS owns. */
+void hk_options_free(struct hk_collector_options *options);
+
+#endif

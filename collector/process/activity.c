@@ -1,0 +1,293 @@
+#include "collector/process/activity.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "collector/process/course.h"
+#include "ring/sample.h"
+
+#define MS_NS UINT64_C(1000000)
+#define LOOK_NS (20 * MS_NS)	 /* at the soonest */
+#define LOOK_SPACING 500u	 /* looking takes at most 1/500 of a processor's time */
+#define BIN_NS (16 * MS_NS)	 /* of the first bins, or up to twice as much */
+#define UNSEEN_NS (1000 * MS_NS) /* looks further apart say too little of what was when */
+
+struct hk_activity {
+	struct hk_course course;
+	uint64_t due_ns; /* monotonic */
+	uint64_t unseen_ns;
+	bool moved;		       /* since the state was brought up to date */
+	struct hk_course_row **row_of; /* by site; NULL: not known yet */
+	uint32_t site_count;
+	/* While a look lasts: what the rows have come to. */
+	uint64_t calls, worked_ns, waited_ns, usual_ns;
+	struct sum {
+		struct hk_course_row *row;
+		uint64_t ns;
+	} sums[HK_COURSE_DOMAINS];
+	uint32_t sum_count;
+};
+
+struct hk_activity *hk_activity_free(struct hk_activity *activity)
+{
+	if (activity) {
+		hk_course_fini(&activity->course);
+		free(activity->row_of);
+		free(activity);
+	}
+	return NULL;
+}
+
+static struct hk_activity *activity_new(const Hk__Process *state)
+{
+	struct hk_activity *activity = calloc(1, sizeof(*activity));
+	uint32_t shift = 0;
+	while (shift < HK_COURSE_SHIFT_MAX &&
+	       hk_clock_ticks_to_ns(UINT64_C(1) << shift, state->tick_ns_q32) < BIN_NS) {
+		shift++;
+	}
+	if (activity) {
+		hk_course_begin(&activity->course, state->start->ticks, shift);
+	}
+	return activity;
+}
+
+void hk_activity_inherit(struct hk_process *process, const Hk__Process *frame)
+{
+	struct hk_activity *activity = calloc(1, sizeof(*activity));
+	if (!activity || !frame->seen ||
+	    hk_course_recover(&activity->course, frame, frame->seen->ticks) < 0) {
+		hk_activity_free(activity);
+		return;
+	}
+	const struct hk_course_row *unseen =
+	    hk_course_find(&activity->course, HK__ACTIVITY_KIND__ACTIVITY_UNSEEN, "");
+	activity->unseen_ns = unseen ? unseen->total : 0;
+	activity->moved = true; /* the state that it has now does not have it yet */
+	process->activity = activity;
+}
+
+/* ---- one look ---- */
+
+static bool make_room(struct hk_activity *activity, uint32_t sites)
+{
+	if (sites <= activity->site_count) {
+		return true;
+	}
+	struct hk_course_row **larger =
+	    realloc(activity->row_of, sites * sizeof(struct hk_course_row *));
+	if (!larger) {
+		return false;
+	}
+	memset(larger + activity->site_count, 0,
+	       (sites - activity->site_count) * sizeof(struct hk_course_row *));
+	activity->row_of = larger;
+	activity->site_count = sites;
+	return true;
+}
+
+/* NULL: the site is not readable yet, or there is no memory. */
+static struct hk_course_row *row_of(struct hk_process *process, uint32_t site)
+{
+	struct hk_activity *activity = process->activity;
+	if (site >= activity->site_count) {
+		return NULL;
+	}
+	if (!activity->row_of[site]) {
+		const struct hk_site_info *info = hk_reader_site(process->reader, site);
+		activity->row_of[site] =
+		    info ? hk_course_row(&activity->course, HK__ACTIVITY_KIND__ACTIVITY_DOMAIN,
+					 info->domain)
+			 : NULL;
+	}
+	return activity->row_of[site];
+}
+
+static void add_sum(struct hk_activity *activity, struct hk_course_row *row, uint64_t ns)
+{
+	uint32_t i = 0;
+	while (i < activity->sum_count && activity->sums[i].row != row) {
+		i++;
+	}
+	if (i == activity->sum_count) {
+		if (i == HK_COURSE_DOMAINS) {
+			return;
+		}
+		activity->sums[activity->sum_count++] = (struct sum){row, 0};
+	}
+	activity->sums[i].ns += ns;
+}
+
+static int sum_cells(struct hk_process *process)
+{
+	struct hk_activity *activity = process->activity;
+	struct hk_cell_copy cell;
+	uint64_t cursor = 0;
+	int r;
+	activity->sum_count = 0;
+	activity->calls = activity->worked_ns = activity->waited_ns = activity->usual_ns = 0;
+	while ((r = hk_reader_next_cell(process->reader, &cursor, &cell)) > 0) {
+		struct hk_course_row *row = row_of(process, cell.site);
+		activity->calls += cell.calls;
+		if (row) {
+			add_sum(activity, row,
+				hk_sample_weighted(cell.outermost_ns, cell.sampled_outermost_ns));
+		}
+	}
+	return r;
+}
+
+/* What a thread is inside of, which its cells do not have yet: of each domain the outermost. */
+static void sum_open_calls(struct hk_process *process, const struct hk_thread_copy *thread,
+			   uint64_t now_ticks)
+{
+	const struct hk_course_row *inside[HK_OPEN_CALLS];
+	uint32_t depth = 0;
+	for (uint32_t i = 0; i < thread->open_count && thread->state == HK_SLOT_LIVE; i++) {
+		const struct hk_open_call_copy *open = &thread->open[i];
+		struct hk_course_row *row = row_of(process, open->site);
+		uint32_t k = 0;
+		while (k < depth && inside[k] != row) {
+			k++;
+		}
+		if (row && k == depth && open->start_ticks < now_ticks) {
+			inside[depth++] = row;
+			add_sum(process->activity, row,
+				hk_clock_ticks_to_ns(now_ticks - open->start_ticks,
+						     process->state->tick_ns_q32));
+		}
+	}
+}
+
+static int sum_calls(struct hk_process *process, uint64_t now_ticks)
+{
+	struct hk_thread_copy thread;
+	uint64_t cursor = 0;
+	int r = hk_reader_refresh(process->reader, &process->status);
+	if (r == 0 && (process->status.sites > HK_SITES_MAX ||
+		       !make_room(process->activity, process->status.sites))) {
+		r = -ENOMEM;
+	}
+	r = r < 0 ? r : sum_cells(process);
+	while (r >= 0 && (r = hk_reader_next_thread(process->reader, &cursor, &thread)) > 0) {
+		process->activity->worked_ns += thread.worked_ns;
+		process->activity->waited_ns += thread.waited_ns;
+		process->activity->usual_ns += thread.usual_ns;
+		sum_open_calls(process, &thread, now_ticks);
+	}
+	return r;
+}
+
+/* A row that is made when there is something to add. */
+static void add_row(struct hk_course *course, Hk__ActivityKind kind, uint64_t total,
+		    uint64_t from_ticks, uint64_t now_ticks)
+{
+	struct hk_course_row *row = total > 0 ? hk_course_row(course, kind, "") : NULL;
+	if (row) {
+		hk_course_add(course, row, total, from_ticks, now_ticks);
+	}
+}
+
+/* What a stretch of work was is known at its end, which may be long after it began. */
+static void add_work(struct hk_process *process, uint64_t now_ticks)
+{
+	struct hk_activity *activity = process->activity;
+	struct hk_course *course = &activity->course;
+	const struct hk_course_row *row =
+	    hk_course_find(course, HK__ACTIVITY_KIND__ACTIVITY_WORK, "");
+	uint64_t worked = row ? row->total : 0;
+	row = hk_course_find(course, HK__ACTIVITY_KIND__ACTIVITY_WAITING, "");
+	uint64_t lasted =
+	    activity->worked_ns + activity->waited_ns - worked - (row ? row->total : 0);
+	double ticks = (double)lasted * 4294967296.0 / (double)process->state->tick_ns_q32;
+	uint64_t since = now_ticks - course->start_ticks;
+	uint64_t from = ticks < (double)since ? now_ticks - (uint64_t)ticks : course->start_ticks;
+	add_row(course, HK__ACTIVITY_KIND__ACTIVITY_WORK, activity->worked_ns, from, now_ticks);
+	add_row(course, HK__ACTIVITY_KIND__ACTIVITY_WAITING, activity->waited_ns, from, now_ticks);
+	add_row(course, HK__ACTIVITY_KIND__ACTIVITY_USUAL, activity->usual_ns, from, now_ticks);
+}
+
+static void look(struct hk_process *process)
+{
+	struct hk_activity *activity = process->activity;
+	struct hk_course *course = &activity->course;
+	const struct hk_segment_status *status = &process->status;
+	uint64_t now_ticks = hk_clock_ticks(process->state->clock_kind == HK_CLOCK_TSC);
+	if (sum_calls(process, now_ticks) < 0) {
+		return;
+	}
+	bool ended = status->state == HK_STATE_EXITED && status->end.ticks < now_ticks;
+	now_ticks = ended ? status->end.ticks : now_ticks;
+	/* An earlier collector may have noted a time behind its last look, and the process may have
+	 * ended between the two. */
+	now_ticks = now_ticks > course->until_ticks ? now_ticks : course->until_ticks;
+	uint64_t span_ns =
+	    hk_clock_ticks_to_ns(now_ticks - course->until_ticks, process->state->tick_ns_q32);
+	hk_course_reach(course, now_ticks);
+	for (uint32_t i = 0; i < activity->sum_count; i++) {
+		hk_course_add(course, activity->sums[i].row, activity->sums[i].ns, now_ticks,
+			      now_ticks);
+	}
+	add_row(course, HK__ACTIVITY_KIND__ACTIVITY_CALLS, activity->calls, now_ticks, now_ticks);
+	add_work(process, now_ticks);
+	if (span_ns > UNSEEN_NS) {
+		activity->unseen_ns += span_ns;
+	}
+	add_row(course, HK__ACTIVITY_KIND__ACTIVITY_UNSEEN, activity->unseen_ns, now_ticks,
+		now_ticks);
+	hk_course_end(course, now_ticks);
+	activity->moved = true;
+}
+
+/* Of this thread: waiting for a processor that others keep busy is no work of ours. */
+static uint64_t spent_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Whether PROCESS is one to be looked at; those that do not live long are many. */
+static bool is_wanted(struct hk_process *process)
+{
+	const Hk__Process *state = process->state;
+	if (!process->activity && process->reader && state->role == HK__ROLE__ROLE_MAIN) {
+		process->activity = activity_new(state);
+	}
+	return process->activity && process->reader;
+}
+
+void hk_activity_look(struct hk_process *process, uint64_t now_ns)
+{
+	if (!is_wanted(process) || now_ns < process->activity->due_ns) {
+		return;
+	}
+	struct hk_activity *activity = process->activity;
+	uint64_t begin_ns = spent_ns();
+	look(process);
+	uint64_t wait_ns = (spent_ns() - begin_ns) * LOOK_SPACING;
+	uint64_t bin_ns = hk_clock_ticks_to_ns(UINT64_C(1) << activity->course.shift,
+					       process->state->tick_ns_q32);
+	wait_ns = wait_ns > bin_ns ? wait_ns : bin_ns;
+	activity->due_ns = now_ns + (wait_ns > LOOK_NS ? wait_ns : LOOK_NS);
+}
+
+void hk_activity_look_last(struct hk_process *process)
+{
+	if (is_wanted(process)) {
+		look(process);
+	}
+}
+
+int hk_activity_refresh(struct hk_process *process)
+{
+	struct hk_activity *activity = process->activity;
+	if (!activity || !activity->moved) {
+		return 0;
+	}
+	activity->moved = false;
+	return hk_course_tell(&activity->course, process->state);
+}

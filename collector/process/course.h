@@ -1,0 +1,71 @@
+/* course.h: how sums of a process grew over time, in bins that get wider as time goes on.
+ *
+ * A row is one sum: what it grew by between two looks is spread evenly over the time between them.
+ * Once HK_COURSE_BINS are full, each two become one, so at least half of them are in use from then
+ * on. The bins of a row add up to its total, exactly. The memory of rows is the course's; the lock
+ * is the caller's.
+ */
+#ifndef HK_COLLECTOR_PROCESS_COURSE_H
+#define HK_COLLECTOR_PROCESS_COURSE_H
+
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+#define HK_COURSE_BINS 256u
+#define HK_COURSE_PART_BINS 16u /* in a message; a part that has not changed is not told again */
+#define HK_COURSE_DOMAINS 8u	/* rows of domains; the calls of further ones are in the last */
+#define HK_COURSE_ROWS (HK_COURSE_DOMAINS + 5)
+#define HK_COURSE_SHIFT_MAX 56u /* enough for all of 64 bits */
+
+struct hk_course_row {
+	Hk__ActivityKind kind;
+	char domain[16]; /* of kind DOMAIN, else empty */
+	uint64_t total;
+	uint64_t bins[HK_COURSE_BINS];
+};
+
+struct hk_course {
+	uint64_t start_ticks; /* of the first bin */
+	uint64_t until_ticks; /* the last look */
+	uint32_t shift;	      /* a bin is 2^shift ticks */
+	uint32_t count;	      /* bins in use */
+	uint32_t row_count;
+	struct hk_course_row *rows[HK_COURSE_ROWS];
+};
+
+/* An empty course from START_TICKS on, in bins of 2^SHIFT ticks, no more than HK_COURSE_SHIFT_MAX.
+ */
+void hk_course_begin(struct hk_course *course, uint64_t start_ticks, uint32_t shift);
+
+/* The row of KIND and DOMAIN ("" for other kinds), or NULL. */
+struct hk_course_row *hk_course_find(const struct hk_course *course, Hk__ActivityKind kind,
+				     const char *domain);
+
+/* The same, made if there is none. When there are
+ * HK_COURSE_DOMAINS domains, a further one is in the row of the last one, "other". NULL: no memory.
+ */
+struct hk_course_row *hk_course_row(struct hk_course *course, Hk__ActivityKind kind,
+				    const char *domain);
+
+/* Makes room for the time until NOW_TICKS: call it before the rows of a look are added to. */
+void hk_course_reach(struct hk_course *course, uint64_t now_ticks);
+
+/* ROW's total is TOTAL at NOW_TICKS; a smaller one than before is passed over. It grew since the
+ * last look, or since FROM_TICKS, whichever was earlier. */
+void hk_course_add(struct hk_course *course, struct hk_course_row *row, uint64_t total,
+		   uint64_t from_ticks, uint64_t now_ticks);
+
+/* The look at NOW_TICKS is over. */
+void hk_course_end(struct hk_course *course, uint64_t now_ticks);
+
+/* Makes `activity` of STATE anew, of single allocations. -ENOMEM: it holds a part of it. */
+int hk_course_tell(const struct hk_course *course, Hk__Process *state);
+
+/* Goes on where an earlier collector ended, by the `activity` that STATE had; what is not sound is
+ * left out. UNTIL_TICKS: when that was. -ENOMEM; -ENOENT: it has none that is sound. */
+int hk_course_recover(struct hk_course *course, const Hk__Process *state, uint64_t until_ticks);
+
+void hk_course_fini(struct hk_course *course);
+
+#endif

@@ -1,0 +1,556 @@
+#include "collector/requests.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "collector/job/jobdir.h"
+#include "collector/level/rules.h"
+#include "collector/lifecycle/discovery.h"
+#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/process.h"
+#include "collector/link/intake.h"
+#include "collector/link/leaf.h"
+#include "collector/link/node.h"
+#include "collector/link/peers.h"
+#include "collector/metrics/http.h"
+#include "collector/process/process_state.h"
+#include "collector/server/server.h"
+#include "report/build/rollup.h"
+#include "wire/sites.h"
+
+/* A process that is just leaving has this long to be gone before its job is said to live on. */
+#define STRAGGLER_NS 1000000000u
+/* And its other nodes so long to bring what they have. */
+#define NODES_NS 20000000000u
+/* Chunks of a process may overtake each other for so long. */
+#define FORERUNNER_NS 1000000000u
+
+/* A response and what it borrows or owns while it is packed. */
+struct answer {
+	Hk__Response response;
+	Hk__StatusReply status;
+	Hk__Uplink uplink;
+	Hk__ControlReply control;
+	Hk__ClockReply clock;
+	Hk__ChunkReply chunk;
+	struct hk_intake_reply intake;
+	Hk__Snapshot snapshot;	/* borrowed parts */
+	Hk__Snapshot *loaded;	/* from a directory: owned */
+	struct hk_rollup fold;	/* of either */
+	Hk__Process **borrowed; /* array of `snapshot`: owned */
+	Hk__Job **jobs;		/* array: owned */
+	Hk__Leaf **leaves;
+	Hk__Account **accounts; /* array: owned */ /* likewise */
+	const char *user;			   /* whose jobs there are; "": all */
+	struct hk_quota *quota;
+	struct hk_account *account; /* that asks */
+	char text[256];
+};
+
+static int fail(struct answer *answer, int error, const char *format, const char *argument)
+{
+	snprintf(answer->text, sizeof(answer->text), format, argument);
+	answer->response.error = error;
+	answer->response.text = answer->text;
+	return 1;
+}
+
+static int list_jobs(const struct hk_collector *collector, const char *user, Hk__Job ***ret_jobs,
+		     size_t *ret_count)
+{
+	struct hk_job *job;
+	size_t count = 0;
+	DL_FOREACH (collector->jobs, job) {
+		count++;
+	}
+	Hk__Job **jobs = calloc(count + 1, sizeof(struct hk_job *));
+	if (!jobs) {
+		return -ENOMEM;
+	}
+	count = 0;
+	DL_FOREACH (collector->jobs, job) {
+		if (!hk_job_is_for(job, user)) {
+			continue;
+		}
+		if (!job->state->closed) {
+			hk_job_sum(job);
+		} else if (access(job->state->directory, F_OK) < 0) {
+			continue; /* `hookcli rm` was here */
+		}
+		jobs[count++] = job->state;
+	}
+	*ret_jobs = jobs;
+	*ret_count = count;
+	return 0;
+}
+
+static int answer_list(struct hk_collector *collector, struct answer *answer)
+{
+	int r = list_jobs(collector, answer->user, &answer->jobs, &answer->response.n_jobs);
+	if (r < 0) {
+		return fail(answer, r, "out of memory%s", "");
+	}
+	answer->response.jobs = answer->jobs;
+	return 1;
+}
+
+static int answer_status(struct hk_collector *collector, struct answer *answer)
+{
+	Hk__StatusReply *status = &answer->status;
+	struct timespec cpu;
+	hk__status_reply__init(status);
+	int r = list_jobs(collector, answer->user, &answer->jobs, &status->n_jobs);
+	r = r < 0 ? r : hk_peers_list(collector, answer->user, &answer->leaves, &status->n_leaves);
+	r = r < 0 ? r
+		  : hk_server_accounts(collector, answer->user, &answer->accounts,
+				       &status->n_accounts);
+	if (r < 0) {
+		return fail(answer, r, "out of memory%s", "");
+	}
+	status->jobs = answer->jobs;
+	status->leaves = answer->leaves;
+	status->accounts = answer->accounts;
+	for (size_t i = 0; i < status->n_jobs; i++) {
+		status->stored_bytes += status->jobs[i]->stored_bytes;
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	status->pid = (uint32_t)getpid();
+	status->version = (char *)HK_VERSION;
+	status->run_directory = collector->run_directory;
+	status->store = collector->store;
+	status->start_unix_ns = collector->start_unix_ns;
+	status->segments = HASH_COUNT(collector->processes);
+	status->incompatible = collector->incompatible;
+	status->refused = collector->refused;
+	status->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	status->drained_records = collector->drained_records;
+	status->url = collector->url;
+	if (collector->leaf) {
+		hk_leaf_status(collector->leaf, &answer->uplink);
+		status->uplink = &answer->uplink;
+	}
+	status->listen = (char *)(uintptr_t)hk_server_url(collector->server);
+	status->http = (char *)(uintptr_t)hk_http_url(collector->http);
+	status->turned_away = hk_refusals_total(hk_server_refusals(collector->server));
+	answer->response.status = status;
+	return 1;
+}
+
+/* Finds the job that TEXT names; 0, or 1 with the failure in ANSWER. */
+static int select_job(struct hk_collector *collector, const char *text, struct answer *answer,
+		      struct hk_job **ret_job)
+{
+	int r = hk_job_select(collector, text, answer->user, ret_job);
+	if (r == -ENOENT) {
+		return fail(answer, r, *text ? "no job '%s' here" : "no job yet%s", text);
+	}
+	return r < 0 ? fail(answer, r, "more than one job begins with '%s'", text) : 0;
+}
+
+/* What a screen of many ranks needs, instead of the whole snapshot. */
+static int fold(struct answer *answer, const Hk__SnapshotRequest *request, const uint64_t *digests)
+{
+	int r = hk_rollup_init(&answer->fold, answer->response.snapshot, request, digests);
+	if (r < 0) {
+		answer->response.snapshot = NULL;
+		return fail(answer, r, "cannot fold the calls: %s", strerror(-r));
+	}
+	answer->response.snapshot = &answer->fold.snapshot;
+	return 1;
+}
+
+/* Of a job in memory: whose sites are those of another one is known of other nodes' processes. */
+static int fold_job(struct answer *answer, const Hk__SnapshotRequest *request, struct hk_job *job)
+{
+	struct hk_process *process;
+	size_t count = 0;
+	uint64_t *digests = malloc((job->process_count + 1) * sizeof(*digests));
+	if (!digests) {
+		return fail(answer, -ENOMEM, "out of memory%s", "");
+	}
+	DL_FOREACH (job->processes, process) {
+		if (process->remote && process->sites_digest == 0) {
+			process->sites_digest = hk_sites_digest(process->state);
+		}
+		digests[count++] = process->remote ? process->sites_digest : 0;
+	}
+	int r = fold(answer, request, digests);
+	free(digests);
+	return r;
+}
+
+static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotRequest *request,
+			   struct answer *answer)
+{
+	struct hk_job *job;
+	struct hk_process *process;
+	if (select_job(collector, request->job, answer, &job) > 0) {
+		return 1;
+	}
+	if (job->state->closed) {
+		int r = hk_statistics_load(job->state->directory, &answer->loaded);
+		if (r < 0 && !answer->loaded) {
+			return fail(answer, r, "cannot read %s", job->state->directory);
+		}
+		answer->response.snapshot = answer->loaded;
+		return request->by_function ? fold(answer, request, NULL) : 1;
+	}
+	DL_FOREACH (job->processes, process) {
+		if (process->reader) {
+			hk_state_refresh(collector, process, false);
+		}
+	}
+	int r = hk_job_snapshot(job, &answer->snapshot);
+	if (r < 0) {
+		return fail(answer, r, "out of memory%s", "");
+	}
+	answer->borrowed = answer->snapshot.processes;
+	answer->response.snapshot = &answer->snapshot;
+	return request->by_function ? fold_job(answer, request, job) : 1;
+}
+
+static int answer_exit(struct hk_collector *collector, const Hk__ExitNotice *notice,
+		       struct answer *answer)
+{
+	if (*answer->user) {
+		return fail(answer, -EPERM, "processes of this machine are not %s's", answer->user);
+	}
+	/* Its segment may be so new that nobody has looked. */
+	hk_scan_run(collector);
+	hk_process_notice(collector, notice);
+	return 1;
+}
+
+static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest *request,
+		       struct answer *answer)
+{
+	struct hk_job *job;
+	if (!*request->job) {
+		return fail(answer, -EINVAL, "a job needs an id%s", "");
+	}
+	hk_quota_cut(request->job, HK_QUOTA_NAME_BYTES);
+	hk_quota_cut(request->name, HK_QUOTA_NAME_BYTES);
+	hk_quota_cut(request->command, HK_QUOTA_COMMAND_BYTES);
+	job = hk_job_find_of(collector, request->job, answer->user);
+	if (!job || job->state->closed) {
+		const struct hk_job_request open = {
+		    .key = request->job,
+		    .name = request->name,
+		    .command = request->command,
+		    .user = answer->user,
+		    .pid = request->pid,
+		    .announced = true,
+		};
+		struct hk_quota *quota = answer->quota;
+		int r =
+		    hk_quota_job(quota, answer->account, collector->jobs, hk_clock_monotonic_ns());
+		if (r < 0) {
+			return fail(answer, r, "%s has too many jobs", answer->account->name);
+		}
+		r = hk_job_open(collector, &open, &job);
+		if (r < 0) {
+			return fail(answer, r, "cannot make the job directory: %s", strerror(-r));
+		}
+		job->account = hk_quota_payer(quota, answer->account);
+	} else if (!job->state->announced || !*job->state->command) {
+		/* Its first process was quicker than its announcement. */
+		job->state->announced = true;
+		job->state->command_pid = request->pid;
+		hk_state_set_string(&job->state->command, request->command);
+		if (*request->name) {
+			hk_state_set_string(&job->state->name, request->name);
+		}
+		job->changed = true;
+	}
+	answer->response.job = job->state;
+	return 1;
+}
+
+/* Ends what has ended of JOB; true if nothing of it is left to wait for. *RET_ERROR: why a process
+ * that has ended is left, 0 if there is none. */
+static bool settle_job(struct hk_collector *collector, struct hk_job *job, int *ret_error)
+{
+	struct hk_process *process, *next;
+	hk_scan_run(collector);
+	bool settled = collector->waiting == 0 && hk_peers_awaited(collector, job) == 0;
+	*ret_error = 0;
+	DL_FOREACH_SAFE(job->processes, process, next)
+	{
+		if (!process->reader) {
+			settled &= !hk_process_has_segment(process, hk_clock_monotonic_ns());
+			continue;
+		}
+		hk_process_check(process);
+		int r = process->gone ? hk_process_finalise(collector, process) : 0;
+		*ret_error = r < 0 ? r : *ret_error;
+		if (!process->gone || r < 0) {
+			settled = false;
+		}
+	}
+	return settled;
+}
+
+static int answer_close(struct hk_collector *collector, const Hk__CloseJobRequest *request,
+			struct hk_answer_wait *wait, struct answer *answer)
+{
+	struct hk_job *job;
+	uint64_t now = hk_clock_monotonic_ns();
+	if (select_job(collector, request->job, answer, &job) > 0) {
+		return 1;
+	}
+	if (wait->until_ns == 0) {
+		wait->until_ns = now + (job->state->n_nodes > 0 ? NODES_NS : STRAGGLER_NS);
+		if (request->have_status &&
+		    (!job->state->have_exit || job->state->exit_status != request->status)) {
+			if (job->state->closed && hk_job_reopen(collector, job) < 0) {
+				return fail(answer, -EIO, "cannot open %s", job->state->directory);
+			}
+			job->state->have_exit = true;
+			job->state->exit_status = request->status;
+			job->changed = true;
+		}
+	}
+	answer->response.job = job->state;
+	if (job->state->closed) {
+		return 1;
+	}
+	job->close_requested = true;
+	int error;
+	if (settle_job(collector, job, &error)) {
+		error =
+		    hk_job_close_is_due(job, now) ? hk_job_close(collector, job) : job->close_error;
+		if (error == 0) {
+			return 1;
+		}
+	}
+	if (now < wait->until_ns) {
+		return 0;
+	}
+	hk_job_save(collector, job);
+	hk_job_sum(job);
+	if (error < 0) {
+		return fail(
+		    answer, error,
+		    hk_reserve_is_full(error)
+			? "its directory cannot be written: %s; make room, the collector tries on"
+			: "its directory cannot be written: %s; the collector tries on",
+		    strerror(-error));
+	}
+	return fail(answer, -EBUSY, "processes of job %s still run; it closes when they end",
+		    job->state->id);
+}
+
+static int answer_control(struct hk_collector *collector, const Hk__ControlRequest *request,
+			  struct answer *answer)
+{
+	struct hk_job *job;
+	struct hk_process *process;
+	if (select_job(collector, request->job, answer, &job) > 0) {
+		return 1;
+	}
+	answer->response.job = job->state;
+	if (request->n_rules == 0 && request->tracing == HK__TRACING__TRACING_KEEP) {
+		return 1; /* only asks what is in force */
+	}
+	if (job->state->closed) {
+		return fail(answer, -ENOENT, "job %s has ended", job->state->id);
+	}
+	/* Its processes may be so new that nobody has looked. */
+	hk_scan_run(collector);
+	DL_FOREACH (job->processes, process) {
+		if (process->reader) {
+			hk_state_refresh(collector, process, false);
+		}
+	}
+	hk__control_reply__init(&answer->control);
+	int r = hk_control_change(job, request, &answer->control);
+	if (r == -ENOSPC) {
+		return fail(answer, r,
+			    "job %s has as many rules as an agent takes: hookcli ctl reset",
+			    job->state->id);
+	}
+	if (r < 0) {
+		return fail(answer, r, "no such change: %s", strerror(-r));
+	}
+	/* Or it would be gone with a collector that dies before the next save. */
+	r = hk_job_save(collector, job);
+	if (r < 0) {
+		return fail(answer, r, "in force, but not saved: %s", strerror(-r));
+	}
+	answer->response.control = &answer->control;
+	return 1;
+}
+
+static int answer_report(struct hk_collector *collector, Hk__LeafReport *report,
+			 struct answer *answer)
+{
+	const struct hk_intake_asker asker = {answer->user, answer->account, answer->quota};
+	int r = hk_intake_report(collector, &asker, report, &answer->intake);
+	if (r < 0) {
+		return fail(answer, r, "report not taken: %s", strerror(-r));
+	}
+	answer->response.leaf = &answer->intake.message;
+	return 1;
+}
+
+static int answer_chunk(struct hk_collector *collector, Hk__ChunkPut *put,
+			struct hk_answer_wait *wait, struct answer *answer)
+{
+	uint64_t now = hk_clock_monotonic_ns();
+	hk__chunk_reply__init(&answer->chunk);
+	answer->chunk.process = put->process;
+	int r = hk_intake_chunk(collector, answer->user, put, &answer->chunk.last);
+	if (r == 0 && wait->until_ns == 0) {
+		wait->until_ns = now + FORERUNNER_NS;
+	}
+	if (r == 0 && now < wait->until_ns) {
+		return 0;
+	}
+	answer->response.chunk = &answer->chunk;
+	return r < 0 ? fail(answer, r, "chunk not stored: %s", strerror(-r)) : 1;
+}
+
+/* For a leaf that wants to know how far its clock is from ours. */
+static int answer_probe(struct hk_collector *collector, const struct hk_answer_wait *wait,
+			struct answer *answer)
+{
+	hk__clock_reply__init(&answer->clock);
+	answer->clock.boot = (ProtobufCBinaryData){HK_NODE_ID_BYTES, collector->boot};
+	answer->clock.received_ns = wait->received_ns;
+	answer->clock.sent_ns = hk_clock_monotonic_ns();
+	answer->response.clock = &answer->clock;
+	return 1;
+}
+
+static int dispatch(struct hk_collector *collector, Hk__Request *request,
+		    struct hk_answer_wait *wait, struct answer *answer)
+{
+	if (!request) {
+		return fail(answer, -EBADMSG, "not a request%s", "");
+	}
+	switch (request->what_case) {
+	case HK__REQUEST__WHAT_STATUS:
+		return answer_status(collector, answer);
+	case HK__REQUEST__WHAT_LIST:
+		return answer_list(collector, answer);
+	case HK__REQUEST__WHAT_SNAPSHOT:
+		return answer_snapshot(collector, request->snapshot, answer);
+	case HK__REQUEST__WHAT_EXIT:
+		return answer_exit(collector, request->exit, answer);
+	case HK__REQUEST__WHAT_OPEN_JOB:
+		return answer_open(collector, request->open_job, answer);
+	case HK__REQUEST__WHAT_CLOSE_JOB:
+		return answer_close(collector, request->close_job, wait, answer);
+	case HK__REQUEST__WHAT_CONTROL:
+		return answer_control(collector, request->control, answer);
+	case HK__REQUEST__WHAT_REPORT:
+		return answer_report(collector, request->report, answer);
+	case HK__REQUEST__WHAT_CHUNK:
+		return answer_chunk(collector, request->chunk, wait, answer);
+	case HK__REQUEST__WHAT_PROBE:
+		return answer_probe(collector, wait, answer);
+	default:
+		return fail(answer, -ENOSYS,
+			    "this collector (version %s) does not know that request", HK_VERSION);
+	}
+}
+
+/* What an answer leaves out of a process, put back when it has been packed. */
+struct left_out {
+	size_t buckets, counted; /* n_buckets; n_bucket and n_count */
+	size_t series, activity;
+};
+
+static void leave_out(Hk__Snapshot *snapshot, const Hk__SnapshotRequest *request,
+		      struct left_out *ret_left_out)
+{
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		Hk__Process *process = snapshot->processes[i];
+		Hk__Cells *cells = process->cells;
+		if (cells) {
+			ret_left_out[i].buckets = cells->n_buckets;
+			ret_left_out[i].counted = cells->n_bucket;
+		}
+		if (cells && request->no_histograms) {
+			cells->n_buckets = cells->n_bucket = cells->n_count = 0;
+		}
+		ret_left_out[i].series = process->n_memory_series;
+		process->n_memory_series = request->memory_series ? process->n_memory_series : 0;
+		ret_left_out[i].activity = process->n_activity;
+		process->n_activity = request->memory_series ? process->n_activity : 0;
+	}
+}
+
+static void put_back(Hk__Snapshot *snapshot, const struct left_out *left_out)
+{
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		Hk__Cells *cells = snapshot->processes[i]->cells;
+		if (cells) {
+			cells->n_buckets = left_out[i].buckets;
+			cells->n_bucket = cells->n_count = left_out[i].counted;
+		}
+		snapshot->processes[i]->n_memory_series = left_out[i].series;
+		snapshot->processes[i]->n_activity = left_out[i].activity;
+	}
+}
+
+/* REQUEST: what a snapshot was asked with; NULL: none is in the answer. */
+static int pack(struct answer *answer, const Hk__SnapshotRequest *request, uint8_t **ret_bytes,
+		size_t *ret_size)
+{
+	Hk__Snapshot *snapshot = answer->response.snapshot;
+	struct left_out *left_out = NULL;
+	if (snapshot && request) {
+		left_out = calloc(snapshot->n_processes + 1, sizeof(*left_out));
+		if (!left_out) {
+			return -ENOMEM;
+		}
+		leave_out(snapshot, request, left_out);
+	}
+	int r = hk_message_pack(&answer->response.base, ret_bytes, ret_size);
+	if (left_out) {
+		put_back(snapshot, left_out);
+		free(left_out);
+	}
+	return r;
+}
+
+int hk_answer_make(struct hk_collector *collector, Hk__Request *request,
+		   struct hk_answer_wait *wait, uint8_t **ret_bytes, size_t *ret_size)
+{
+	struct answer answer = {
+	    .text = "",
+	    .user = wait->user ? wait->user : "",
+	    .quota = wait->quota,
+	    .account = wait->account,
+	};
+	hk__response__init(&answer.response);
+	int done = dispatch(collector, request, wait, &answer);
+	if (done) {
+		bool snapshot = request && request->what_case == HK__REQUEST__WHAT_SNAPSHOT;
+		int r = pack(&answer, snapshot ? request->snapshot : NULL, ret_bytes, ret_size);
+		if (r < 0) {
+			hk__response__init(&answer.response);
+			fail(&answer, r, "the answer is too large%s", "");
+			r = pack(&answer, NULL, ret_bytes, ret_size);
+		}
+		if (r < 0) {
+			*ret_bytes = NULL;
+			*ret_size = 0;
+		}
+	}
+	hk_rollup_fini(&answer.fold);
+	free(answer.borrowed);
+	free(answer.jobs);
+	free(answer.leaves);
+	free(answer.accounts);
+	hk_intake_reply_fini(&answer.intake);
+	if (answer.loaded) {
+		hk__snapshot__free_unpacked(answer.loaded, NULL);
+	}
+	return done;
+}

@@ -1,0 +1,117 @@
+/* connection.h: one asker's stream, speaking what an NNG REQ socket speaks (nng_framing.h).
+ *
+ * NNG carries the bytes, TLS too; the rest is here so that who may not talk is turned away before
+ * anything is unpacked or much of it is held, and so that nobody holds memory for ever. Callbacks
+ * run on NNG's threads and share a hub with the collector's one thread, which alone frees.
+ */
+#ifndef HK_COLLECTOR_SERVER_CONNECTION_H
+#define HK_COLLECTOR_SERVER_CONNECTION_H
+
+#include <nng/nng.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/server/hub.h"
+#include "collector/server/nng_framing.h"
+
+/* What is being received. */
+enum hk_phase {
+	HK_PHASE_GREETING,
+	HK_PHASE_HEAD,
+	HK_PHASE_FRONT, /* the part of a message that has to hold the token */
+	HK_PHASE_BODY,
+	HK_PHASE_WHOLE, /* it is here, and waits for memory to be unpacked into */
+};
+
+/* Answers up to this size go in one write with their head. */
+#define HK_CONNECTION_SHORT 128u
+
+/* A message on its way. */
+struct hk_outgoing {
+	struct hk_outgoing *prev, *next;
+	struct hk_account *account; /* that pays for it */
+	uint8_t head[HK_FRAMING_HEAD_MAX + HK_FRAMING_TRACE_MAX + HK_CONNECTION_SHORT];
+	size_t head_size;
+	uint8_t *bytes; /* owned */
+	size_t size;	/* of them */
+	size_t sent;	/* of both */
+};
+
+struct hk_connection {
+	struct hk_connection *prev, *next; /* hub's lock */
+	struct hk_hub *hub;
+	nng_stream *stream;
+	char peer[HK_REFUSALS_PEER_BYTES];
+	enum hk_right given;
+	bool local;
+	uint64_t opened_ns;
+	/* Receiving: whoever is in the callback, or resumes it. */
+	nng_aio *receiving;
+	enum hk_phase phase;
+	uint8_t head[HK_FRAMING_HEAD_MAX];
+	uint8_t *body;
+	size_t size;  /* of the message */
+	size_t until; /* bytes that this phase wants */
+	size_t got;
+	size_t room;	      /* of `body` */
+	uint64_t deadline_ns; /* 0: none */
+	uint64_t head_ns;     /* monotonic: when the head of what is being received came in */
+	enum hk_right right;  /* of the message */
+	const char *user;     /* likewise; policy.h */
+	/* The rest: hub's lock. */
+	struct hk_account *account; /* of the last message */
+	enum hk_held kind;	    /* of what is received */
+	size_t holding;		    /* of the account's `held`, for `body` and what it becomes */
+	uint64_t asked_ns;	    /* monotonic: when it last asked, or came */
+	nng_aio *sending;
+	struct hk_outgoing *outgoing; /* the first one is under way if `busy` */
+	bool busy;
+	uint64_t send_deadline_ns;
+	size_t unsent;
+	uint32_t inflight;
+	bool parked;	    /* nothing is received until there is room: resume() */
+	bool opening;	    /* not to be freed yet */
+	bool known;	    /* has asked something that it may ask */
+	bool last_answer;   /* ends once all is sent, and the asker has gone or had time to read */
+	uint64_t linger_ns; /* monotonic: how long it has; 0: not all is sent */
+	uint8_t rest[64];   /* what comes meanwhile, which nobody reads */
+	bool ended;
+};
+
+/* Takes STREAM, of a listener that gives right GIVEN to all. LOCAL: a Unix socket. 0 or -ENOMEM:
+ * then STREAM is the caller's still. Any thread; the hub's lock is not held. */
+int hk_connection_open(struct hk_hub *hub, nng_stream *stream, const char *peer,
+		       enum hk_right given, bool local);
+
+/* Ends it; WHY: as a refusal, NULL: as things end. The hub's lock is held. */
+void hk_connection_end(struct hk_connection *connection, const char *why);
+
+/* Queues an answer: TRACE, then BYTES, which it owns from now on. 0 or -ENOMEM. The hub's lock is
+ * not held. */
+int hk_connection_send(struct hk_connection *connection, const uint8_t *trace, size_t trace_size,
+		       uint8_t *bytes, size_t size);
+
+/* ---- between connection.c and connection_send.c ---- */
+
+/* Gives AIO until DEADLINE_NS (monotonic, 0: for ever). */
+void hk_connection_deadline(nng_aio *aio, uint64_t deadline_ns);
+/* Why the stream ended as RESULT of NNG says, or NULL: as streams end. LATE: what it is called if
+ * it took too long. */
+const char *hk_connection_failure(const struct hk_connection *connection, int result,
+				  const char *late);
+/* Queues the greeting. 0 or -ENOMEM. */
+int hk_connection_greet(struct hk_connection *connection);
+/* Callback of `sending`, on one of NNG's threads. */
+void hk_connection_sent(void *connection);
+/* Drops the first of the queue; the hub's lock is held. */
+void hk_connection_drop(struct hk_connection *connection);
+
+/* ---- the collector's thread ---- */
+
+/* Lets all those receive on who waited for room; after answers and reaping. */
+void hk_connection_resume(struct hk_hub *hub);
+
+/* Frees what the hub has let go of, when its callbacks have ended. */
+void hk_connection_free(struct hk_connection *connection);
+
+#endif

@@ -1,0 +1,55 @@
+/* policy.h: who may do what: the one place that decides.
+ *
+ * The run directory's socket is its owner's alone and needs nothing. TCP on loopback needs a token
+ * if there are any. Any other address needs TLS and a token. Fixed once it is open: any thread may
+ * ask.
+ */
+#ifndef HK_COLLECTOR_SERVER_POLICY_H
+#define HK_COLLECTOR_SERVER_POLICY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/model/options.h"
+#include "wire/access.h"
+#include "wire/message.h"
+#include "wire/request.h"
+
+struct hk_policy;
+
+/* Reads the tokens and checks that options.listen may be. 0, or a negative errno with PROBLEM in
+ * words, what to do among them. */
+int hk_policy_open(const struct hk_collector_options *options, struct hk_policy **ret_policy,
+		   char problem[HK_ACCESS_PROBLEM_BYTES]);
+
+/* The URL of options.http, which must be there: plain on loopback, with TLS elsewhere, where it
+ * wants a token as well. -EINVAL with PROBLEM in words. */
+int hk_policy_http_url(const struct hk_collector_options *options, const struct hk_policy *policy,
+		       char url[HK_REQUEST_URL_BYTES], char problem[HK_ACCESS_PROBLEM_BYTES]);
+
+/* Frees; accepts NULL, returns NULL. */
+struct hk_policy *hk_policy_free(struct hk_policy *policy);
+
+/* What whoever comes to URL may do without a token. */
+enum hk_right hk_policy_given(const struct hk_policy *policy, const char *url);
+
+/* What a token allows, and whom: *RET_USER is the policy's, "" for the jobs of all. *RET_ACCOUNT,
+ * below hk_policy_accounts, is the same for all tokens of one user. Takes as long for every token.
+ */
+enum hk_right hk_policy_right(const struct hk_policy *policy, const uint8_t *token, size_t size,
+			      const char **ret_user, size_t *ret_account);
+
+/* How many accounts the tokens may have, and what one of them is called: its user, or the number of
+ * its token in the file. */
+size_t hk_policy_accounts(const struct hk_policy *policy);
+void hk_policy_account_name(const struct hk_policy *policy, size_t account, char *name,
+			    size_t size);
+
+/* The right that a request of this kind needs. */
+enum hk_right hk_policy_needs(Hk__Request__WhatCase what);
+
+/* Finds the token in the first SIZE bytes of a packed hk.Request, without unpacking it. The token's
+ * size, 0 if there is none. */
+size_t hk_policy_find_token(const uint8_t *bytes, size_t size, const uint8_t **ret_token);
+
+#endif

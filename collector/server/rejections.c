@@ -1,0 +1,111 @@
+#include "collector/server/rejections.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+#define ENTRIES 64u
+#define SPACING_NS UINT64_C(60000000000)
+
+struct peer {
+	char name[HK_REFUSALS_PEER_BYTES]; /* "": free */
+	const char *why;
+	uint64_t count;	  /* not told yet */
+	uint64_t told_ns; /* 0: never */
+};
+
+struct hk_refusals {
+	pthread_mutex_t lock;
+	uint64_t total;
+	uint64_t looked_ns; /* when it was last asked what is due */
+	struct peer peers[ENTRIES];
+	struct peer others; /* all for whom there was no room */
+};
+
+struct hk_refusals *hk_refusals_new(void)
+{
+	struct hk_refusals *refusals = calloc(1, sizeof(*refusals));
+	if (refusals) {
+		pthread_mutex_init(&refusals->lock, NULL);
+		snprintf(refusals->others.name, sizeof(refusals->others.name), "others");
+	}
+	return refusals;
+}
+
+struct hk_refusals *hk_refusals_free(struct hk_refusals *refusals)
+{
+	if (refusals) {
+		hk_refusals_tell(refusals, UINT64_MAX);
+		pthread_mutex_destroy(&refusals->lock);
+		free(refusals);
+	}
+	return NULL;
+}
+
+/* NAME's entry, or a free one, or one of whom nothing was heard for a while; else that of all
+ * others. */
+static struct peer *find(struct hk_refusals *refusals, const char *name, const char *why)
+{
+	struct peer *room = NULL;
+	for (size_t i = 0; i < ENTRIES; i++) {
+		struct peer *peer = &refusals->peers[i];
+		if (strcmp(peer->name, name) == 0 && strcmp(peer->why, why) == 0) {
+			return peer;
+		}
+		bool quiet = peer->count == 0 && refusals->looked_ns - peer->told_ns >= SPACING_NS;
+		bool spare = !*peer->name || quiet;
+		if (spare && (!room || (*room->name && peer->told_ns < room->told_ns))) {
+			room = peer;
+		}
+	}
+	if (!room) {
+		return &refusals->others;
+	}
+	*room = (struct peer){.why = why};
+	snprintf(room->name, sizeof(room->name), "%s", name);
+	return room;
+}
+
+void hk_refusals_note(struct hk_refusals *refusals, const char *peer, const char *why)
+{
+	pthread_mutex_lock(&refusals->lock);
+	struct peer *entry = find(refusals, peer, why);
+	entry->why = why; /* of others: the last one */
+	entry->count++;
+	refusals->total++;
+	pthread_mutex_unlock(&refusals->lock);
+}
+
+static void tell(struct peer *peer, uint64_t now_ns)
+{
+	bool due = peer->told_ns == 0 || now_ns - peer->told_ns >= SPACING_NS;
+	if (peer->count > 0 && due) {
+		hk_warning("refused peer=%s count=%llu why=%s", peer->name,
+			   (unsigned long long)peer->count, peer->why);
+		peer->count = 0;
+		peer->told_ns = now_ns;
+	}
+}
+
+void hk_refusals_tell(struct hk_refusals *refusals, uint64_t now_ns)
+{
+	pthread_mutex_lock(&refusals->lock);
+	refusals->looked_ns = now_ns;
+	for (size_t i = 0; i < ENTRIES; i++) {
+		tell(&refusals->peers[i], now_ns);
+	}
+	tell(&refusals->others, now_ns);
+	pthread_mutex_unlock(&refusals->lock);
+}
+
+uint64_t hk_refusals_total(struct hk_refusals *refusals)
+{
+	pthread_mutex_lock(&refusals->lock);
+	uint64_t total = refusals->total;
+	pthread_mutex_unlock(&refusals->lock);
+	return total;
+}

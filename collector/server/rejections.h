@@ -1,0 +1,30 @@
+/* rejections.h: who was turned away, why and how often: one line per peer and reason, then a count
+ * once a minute.
+ *
+ * A bounded table: what does not fit is counted together. Any thread may note; one thread tells.
+ */
+#ifndef HK_COLLECTOR_SERVER_REJECTIONS_H
+#define HK_COLLECTOR_SERVER_REJECTIONS_H
+
+#include <stdint.h>
+
+#define HK_REFUSALS_PEER_BYTES 64
+
+struct hk_refusals;
+
+/* NULL without memory. */
+struct hk_refusals *hk_refusals_new(void);
+
+/* Tells what is left, and frees; accepts NULL, returns NULL. */
+struct hk_refusals *hk_refusals_free(struct hk_refusals *refusals);
+
+/* WHY must live on: a literal. */
+void hk_refusals_note(struct hk_refusals *refusals, const char *peer, const char *why);
+
+/* Logs what is due at NOW_NS (monotonic): a new one at once, others once a minute. */
+void hk_refusals_tell(struct hk_refusals *refusals, uint64_t now_ns);
+
+/* All that were noted. */
+uint64_t hk_refusals_total(struct hk_refusals *refusals);
+
+#endif

@@ -1,0 +1,57 @@
+/* server.h: answers hookcli and leaves, on the run directory's socket and where else it is told to.
+ *
+ * Connections (connection.h) receive and send on NNG's threads; the collector's one thread answers,
+ * or puts the answer off (a job that is about to close). Limits: per account (quota.h), of
+ * strangers (who have not shown yet that they may ask) per address; time for each message.
+ * Lifetime: open after signals are blocked, so that NNG's threads never take one; free before exit.
+ */
+#ifndef HK_COLLECTOR_SERVER_SERVER_H
+#define HK_COLLECTOR_SERVER_SERVER_H
+
+#include "collector/model/collector.h"
+#include "collector/server/policy.h"
+#include "collector/server/quota.h"
+#include "collector/server/rejections.h"
+
+struct hk_server;
+
+/* Listens on collector->url and options.listen, if the policy (policy.h) lets it. A negative errno
+ * with PROBLEM in words. */
+int hk_server_open(const struct hk_collector *collector, struct hk_server **ret_server,
+		   char problem[HK_ACCESS_PROBLEM_BYTES]);
+/* Closes sockets and frees; accepts NULL, returns NULL. Who waits for an answer is told nothing. */
+struct hk_server *hk_server_free(struct hk_server *server);
+
+/* Readable when a request waits. */
+int hk_server_fd(const struct hk_server *server);
+
+/* Answers what can be answered now. */
+void hk_server_run(struct hk_collector *collector, struct hk_server *server);
+
+/* True while an answer is put off or on its way. */
+bool hk_server_waits(struct hk_server *server);
+
+/* Logs who was refused, as far as it is due, counts what jobs keep, and gives memory back; about
+ * once a second. */
+void hk_server_tend(const struct hk_collector *collector, struct hk_server *server);
+
+/* Whether the socket is in the run directory. */
+bool hk_server_is_reachable(const struct hk_server *server);
+
+/* Makes the run directory's socket, URL, again. Connections that exist are kept. Returns 0 or
+ * -errno.
+ */
+int hk_server_listen_again(struct hk_server *server, const char *url);
+
+/* Where it listens beside the run directory's socket, with the port it got; "": nowhere. */
+const char *hk_server_url(const struct hk_server *server);
+
+/* Who was refused, and who may do what: the server's, also for others who answer. */
+struct hk_refusals *hk_server_refusals(const struct hk_server *server);
+const struct hk_policy *hk_server_policy(const struct hk_server *server);
+/* Those that have asked something and that USER ("": everybody) may know of; the list is the
+ * caller's to free in one, the texts are the quota's. -ENOMEM. */
+int hk_server_accounts(const struct hk_collector *collector, const char *user,
+		       Hk__Account ***ret_list, size_t *ret_count);
+
+#endif
