@@ -16,19 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "chunk/codec/format.h"
 #include "chunk/codec/record.h"
+#include "collector/memory/ledger_options.h"
 #include "collector/memory/series.h"
 
 struct hk_ledger;
-
-struct hk_ledger_options {
-	double ticks_per_ns;
-	/* Definition of a site; strings are copied before it returns. -errno: unknown, the record
-	 * is skipped. */
-	int (*site)(void *context, uint32_t id, struct hk_chunk_site *ret_site);
-	void *context;
-};
 
 struct hk_ledger_row {
 	const char *kind;    /* as above; static */

@@ -7,7 +7,7 @@
 #include "collector/memory/accounts.h"
 #include "collector/memory/blocks.h"
 #include "collector/memory/events.h"
-#include "collector/memory/ledger.h"
+#include "collector/memory/ledger_options.h"
 #include "collector/memory/ranges.h"
 
 /* Blocks of the heap and blocks of devices share addresses: page-locked memory is both. */
