@@ -17,6 +17,7 @@
 #include "collector/link/node.h"
 #include "collector/link/peers.h"
 #include "collector/metrics/http.h"
+#include "collector/model/fields.h"
 #include "collector/process/process_state.h"
 #include "collector/server/server.h"
 #include "report/build/rollup.h"
@@ -260,9 +261,9 @@ static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest 
 		/* Its first process was quicker than its announcement. */
 		job->state->announced = true;
 		job->state->command_pid = request->pid;
-		hk_state_set_string(&job->state->command, request->command);
+		hk_field_set_string(&job->state->command, request->command);
 		if (*request->name) {
-			hk_state_set_string(&job->state->name, request->name);
+			hk_field_set_string(&job->state->name, request->name);
 		}
 		job->changed = true;
 	}

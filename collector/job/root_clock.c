@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "collector/model/collector.h"
-#include "collector/process/process_state.h"
+#include "collector/model/fields.h"
 
 static int set_boot(ProtobufCBinaryData *boot, const struct hk_collector *collector)
 {
@@ -32,7 +32,7 @@ int hk_root_clock_set(const struct hk_collector *collector, Hk__Job *job)
 	int r = set_boot(&job->root_boot, collector);
 	return r < 0
 		   ? r
-		   : hk_state_set_anchor(&job->root, now.ticks, now.monotonic_ns, now.realtime_ns);
+		   : hk_field_set_anchor(&job->root, now.ticks, now.monotonic_ns, now.realtime_ns);
 }
 
 uint64_t hk_root_clock_unix_ns(const Hk__Job *job)
@@ -83,7 +83,7 @@ int hk_root_clock_carry_over(const struct hk_collector *collector, Hk__Snapshot 
 	}
 	int r = set_boot(&job->root_boot, collector);
 	r = r < 0 ? r
-		  : hk_state_set_anchor(&job->root, now.ticks, now.monotonic_ns, now.realtime_ns);
+		  : hk_field_set_anchor(&job->root, now.ticks, now.monotonic_ns, now.realtime_ns);
 	for (size_t i = 0; r == 0 && i < snapshot->n_processes; i++) {
 		Hk__Process *process = snapshot->processes[i];
 		if (process->node.len == 0) {

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/level/rules.h"
+#include "collector/model/fields.h"
 #include "collector/process/cost.h"
-#include "collector/process/process_state.h"
 #include "collector/process/procfs.h"
 #include "hooks/hook.h"
 #include "hooks/names.h"
@@ -184,7 +184,7 @@ static void keep_step(struct hk_process *process, const struct site_use *site, u
 		return;
 	}
 	hk__governor_step__init(step);
-	hk_state_set_string(&step->pattern, pattern);
+	hk_field_set_string(&step->pattern, pattern);
 	step->from = site->level;
 	step->to = to;
 	step->ticks = hk_clock_ticks(state->clock_kind == HK_CLOCK_TSC);

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "collector/lifecycle/retention.h"
 #include "collector/memory/ledger.h"
-#include "collector/process/process_state.h"
+#include "collector/model/fields.h"
 #include "collector/spool/spool.h"
 #include "hooks/hook.h"
 
@@ -121,7 +121,7 @@ static void note_store_error(struct hk_process *process, int error)
 					       : strerror(-error);
 	if (strcmp(job->state->store_error, reason) != 0) {
 		hk_warning("records not stored job=%s error=%s", job->state->id, reason);
-		hk_state_set_string(&job->state->store_error, reason);
+		hk_field_set_string(&job->state->store_error, reason);
 		job->changed = true;
 	}
 }

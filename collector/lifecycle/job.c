@@ -18,7 +18,7 @@
 #include "collector/link/leaf.h"
 #include "collector/link/peers.h"
 #include "collector/metrics/page.h"
-#include "collector/process/process_state.h"
+#include "collector/model/fields.h"
 #include "collector/spool/spool.h"
 
 #define CLOSE_AGAIN_NS UINT64_C(1000000000)
@@ -147,7 +147,7 @@ static int set_whole(Hk__Job *state, const char *path)
 	snprintf(whole, sizeof(whole), "%s", path);
 	char *slash = strrchr(whole, '/');
 	*(slash ? slash : whole) = '\0';
-	return hk_state_set_string(&state->whole, whole);
+	return hk_field_set_string(&state->whole, whole);
 }
 
 static int describe(const struct hk_collector *collector, struct hk_job *job,
@@ -155,15 +155,15 @@ static int describe(const struct hk_collector *collector, struct hk_job *job,
 {
 	Hk__Job *state = job->state;
 	state->world_size = 1;
-	if (hk_root_clock_set(collector, state) < 0 || hk_state_set_string(&state->id, id) < 0 ||
-	    hk_state_set_string(&state->key, request->key) < 0 ||
-	    hk_state_set_string(&state->name, given(request->name) ? request->name : request->key) <
+	if (hk_root_clock_set(collector, state) < 0 || hk_field_set_string(&state->id, id) < 0 ||
+	    hk_field_set_string(&state->key, request->key) < 0 ||
+	    hk_field_set_string(&state->name, given(request->name) ? request->name : request->key) <
 		0 ||
-	    hk_state_set_string(&state->command, given(request->command) ? request->command : "") <
+	    hk_field_set_string(&state->command, given(request->command) ? request->command : "") <
 		0 ||
-	    hk_state_set_string(&state->user, given(request->user) ? request->user : "") < 0 ||
-	    hk_state_set_string(&state->directory, path) < 0 ||
-	    hk_state_set_string(&state->exit, "running") < 0 ||
+	    hk_field_set_string(&state->user, given(request->user) ? request->user : "") < 0 ||
+	    hk_field_set_string(&state->directory, path) < 0 ||
+	    hk_field_set_string(&state->exit, "running") < 0 ||
 	    (hk_nodedir_is(path) && set_whole(state, path) < 0)) {
 		return -ENOMEM;
 	}
@@ -231,7 +231,7 @@ int hk_job_open(struct hk_collector *collector, const struct hk_job_request *req
 	r = r < 0 ? r : job_new(&job);
 	r = r < 0 ? r : describe(collector, job, request, id, path);
 	if (r == 0 && collector->options.upstream) {
-		r = hk_state_set_string(&job->state->upstream, collector->options.upstream);
+		r = hk_field_set_string(&job->state->upstream, collector->options.upstream);
 	}
 	if (r == 0 && (given(request->directory) || collector->options.per_node)) {
 		r = load(collector, job, path);

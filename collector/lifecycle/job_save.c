@@ -13,7 +13,7 @@
 #include "collector/job/root_clock.h"
 #include "collector/lifecycle/job.h"
 #include "collector/lifecycle/process.h"
-#include "collector/process/process_state.h"
+#include "collector/model/fields.h"
 
 #define BEAT_NS UINT64_C(10000000000)
 #define REMOTE_SAVE_SECONDS 10u
@@ -42,7 +42,7 @@ void hk_job_is_full(struct hk_job *job, int error)
 	hk_warning("no room for records of other nodes job=%s error=%s; they wait there: free "
 		   "space in %s, or start with a smaller --keep",
 		   state->id, strerror(-error), state->directory);
-	hk_state_set_string(&state->store_error, strerror(-error));
+	hk_field_set_string(&state->store_error, strerror(-error));
 	job->changed = true;
 	job->intake_full = true;
 }

@@ -5,7 +5,7 @@
 
 #include "collector/job/root_clock.h"
 #include "collector/lifecycle/job.h"
-#include "collector/process/process_state.h"
+#include "collector/model/fields.h"
 #include "collector/spool/spool.h"
 #include "report/build/nodes.h"
 #include "report/clock/job_clock.h"
@@ -88,7 +88,7 @@ static void sum_exit(struct hk_job *job, const Hk__Process *main_state)
 			 signaled ? state->exit_status - 128 : state->exit_status);
 	}
 	if (strcmp(state->exit, text) != 0) {
-		hk_state_set_string(&state->exit, text);
+		hk_field_set_string(&state->exit, text);
 		job->changed = true;
 	}
 }
@@ -128,7 +128,7 @@ void hk_job_sum(struct hk_job *job)
 		job->changed = true;
 	}
 	if (first_main && !*state->command) {
-		hk_state_set_string(&state->command, first_main->command);
+		hk_field_set_string(&state->command, first_main->command);
 		job->changed = true;
 	}
 	state->processes_live = live_for_sure(job);

@@ -22,6 +22,7 @@
 #include "collector/lifecycle/untraced.h"
 #include "collector/link/outbox.h"
 #include "collector/memory/ledger.h"
+#include "collector/model/fields.h"
 #include "collector/process/activity.h"
 #include "collector/process/ancestry.h"
 #include "collector/process/process_state.h"
@@ -88,7 +89,7 @@ static int open_parts(struct hk_process *process, struct hk_job *job, struct hk_
 {
 	process->job = job;
 	process->reader = reader;
-	int r = hk_state_set_string(&process->state->job, job->state->id);
+	int r = hk_field_set_string(&process->state->job, job->state->id);
 	r = r < 0 ? r : hk_reader_refresh(reader, &process->status);
 	return r < 0 ? r : open_spool(process);
 }
@@ -200,9 +201,9 @@ void hk_process_vanish(struct hk_process *process, const char *note)
 	const Hk__Anchor *seen = state->seen ? state->seen : state->start;
 	state->exit_kind = HK__EXIT_KIND__EXIT_VANISHED;
 	if (*note && !*state->note) {
-		hk_state_set_string(&state->note, note);
+		hk_field_set_string(&state->note, note);
 	}
-	if (seen && hk_state_set_anchor(&state->end, seen->ticks, seen->monotonic_ns,
+	if (seen && hk_field_set_anchor(&state->end, seen->ticks, seen->monotonic_ns,
 					seen->realtime_ns) == 0) {
 		process->gone = true;
 	}
@@ -314,7 +315,7 @@ static void end_by_exec(struct hk_process *process, const Hk__Anchor *next)
 	hk_state_clear_open_calls(state);
 	process->gone = true;
 	process->changed = true;
-	if (hk_state_set_anchor(&state->end, next->ticks, next->monotonic_ns, next->realtime_ns) <
+	if (hk_field_set_anchor(&state->end, next->ticks, next->monotonic_ns, next->realtime_ns) <
 	    0) {
 		hk_debug("end of pid=%" PRIu32 " not noted", state->pid);
 	}

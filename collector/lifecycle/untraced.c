@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "collector/lifecycle/process.h"
+#include "collector/model/fields.h"
 #include "collector/process/ancestry.h"
 #include "collector/process/process_state.h"
 #include "collector/process/procfs.h"
@@ -44,7 +45,7 @@ static int new_state(const struct hk_collector *collector, const struct hk_proce
 	if (r < 0) {
 		return r;
 	}
-	r = hk_state_set_string(&state->job, ancestor->job->state->id);
+	r = hk_field_set_string(&state->job, ancestor->job->state->id);
 	if (r == 0 && entry->start.monotonic_ns == 0) {
 		r = hk_state_stamp(collector, state, &state->start);
 	}
@@ -119,7 +120,7 @@ static int note_more(struct hk_process *ancestor)
 	snprintf(note, sizeof(note),
 		 "%s%s%" PRIu32 " more processes forked from it could not make a segment", own,
 		 *own ? "; " : "", more - HK_UNTRACED_MAX);
-	return hk_state_set_string(&ancestor->state->note, note);
+	return hk_field_set_string(&ancestor->state->note, note);
 }
 
 int hk_untraced_follow(struct hk_collector *collector, struct hk_process *ancestor, bool last)

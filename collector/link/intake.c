@@ -18,8 +18,8 @@
 #include "collector/lifecycle/process.h"
 #include "collector/link/match.h"
 #include "collector/link/peers.h"
+#include "collector/model/fields.h"
 #include "collector/process/ancestry.h"
-#include "collector/process/process_state.h"
 #include "wire/change.h"
 #include "wire/columns.h"
 #include "wire/message.h"
@@ -75,16 +75,16 @@ static void take_job_facts(struct hk_job *job, const Hk__Job *part)
 {
 	Hk__Job *state = job->state;
 	if (!*state->command && *part->command) {
-		hk_state_set_string(&state->command, part->command);
+		hk_field_set_string(&state->command, part->command);
 		job->changed = true;
 	}
 	if (*part->name && strcmp(state->name, state->key) == 0 &&
 	    strcmp(state->name, part->name) != 0) {
-		hk_state_set_string(&state->name, part->name);
+		hk_field_set_string(&state->name, part->name);
 		job->changed = true;
 	}
 	if (*part->store_error && strcmp(state->store_error, part->store_error) != 0) {
-		hk_state_set_string(&state->store_error, part->store_error);
+		hk_field_set_string(&state->store_error, part->store_error);
 		job->changed = true;
 	}
 	/* The worst of what the nodes' commands ended with. */
@@ -178,7 +178,7 @@ static int take_process(struct hk_collector *collector, const struct hk_intake_a
 		return -EINVAL;
 	}
 	int r = set_node(*state, node);
-	r = r < 0 ? r : hk_state_set_string(&(*state)->job, job->state->id);
+	r = r < 0 ? r : hk_field_set_string(&(*state)->job, job->state->id);
 	if (r < 0) {
 		return r;
 	}

@@ -13,7 +13,7 @@
 #include "collector/job/jobdir.h"
 #include "collector/lifecycle/job.h"
 #include "collector/lifecycle/retention.h"
-#include "collector/process/process_state.h"
+#include "collector/model/fields.h"
 #include "collector/spool/spool.h"
 #include "wire/change.h"
 #include "wire/statistics.h"
@@ -392,7 +392,7 @@ void hk_outbox_name(struct hk_outbox_job *job, const char *id)
 	Hk__Job *state = hk_outbox_state(job);
 	struct hk_statistics *statistics;
 	if (strcmp(state->upstream_id, id) == 0 ||
-	    hk_state_set_string(&state->upstream_id, id) < 0) {
+	    hk_field_set_string(&state->upstream_id, id) < 0) {
 		return;
 	}
 	if (job->job) {

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/clock/map.h"
-#include "collector/process/process_state.h"
+#include "collector/model/fields.h"
 #include "collector/server/quota.h"
 
 #define PEERS_MAX 4096u
@@ -228,8 +228,8 @@ int hk_peers_join(struct hk_job *job, const Hk__Node *from, uint64_t opened_unix
 	    node->boot.len > 0 && (node->boot.len != from->boot.len ||
 				   memcmp(node->boot.data, from->boot.data, from->boot.len) != 0);
 	job->clocks_changed |= hk_clock_map_keep(&node->clock, from->clock, rebooted);
-	if (hk_state_set_string(&node->host, from->host) < 0 ||
-	    hk_state_set_string(&node->version, from->version) < 0 ||
+	if (hk_field_set_string(&node->host, from->host) < 0 ||
+	    hk_field_set_string(&node->version, from->version) < 0 ||
 	    set_bytes(&node->boot, &from->boot) < 0) {
 		return -ENOMEM;
 	}

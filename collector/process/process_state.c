@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "collector/memory/memory_rows.h"
+#include "collector/model/fields.h"
 #include "collector/process/activity.h"
 #include "collector/process/cells.h"
 #include "collector/process/cost.h"
@@ -16,22 +17,6 @@
 #define THREADS_KEPT_MAX 4096u
 
 /* ---- small parts of messages ---- */
-
-int hk_state_set_string(char **string, const char *text)
-{
-	if (*string && strcmp(*string, text) == 0) {
-		return 0;
-	}
-	char *copy = strdup(text);
-	if (!copy) {
-		return -ENOMEM;
-	}
-	if (*string != protobuf_c_empty_string) {
-		free(*string);
-	}
-	*string = copy;
-	return 0;
-}
 
 /* Makes room for one more pointer in a repeated field; grows by halves of its size. */
 static int reserve(void ***list, size_t count)
@@ -48,28 +33,12 @@ static int reserve(void ***list, size_t count)
 	return 0;
 }
 
-int hk_state_set_anchor(Hk__Anchor **anchor, uint64_t ticks, uint64_t monotonic_ns,
-			uint64_t realtime_ns)
-{
-	if (!*anchor) {
-		*anchor = malloc(sizeof(**anchor));
-		if (!*anchor) {
-			return -ENOMEM;
-		}
-		hk__anchor__init(*anchor);
-	}
-	(*anchor)->ticks = ticks;
-	(*anchor)->monotonic_ns = monotonic_ns;
-	(*anchor)->realtime_ns = realtime_ns;
-	return 0;
-}
-
 int hk_state_stamp(const struct hk_collector *collector, const Hk__Process *state,
 		   Hk__Anchor **anchor)
 {
 	bool tsc = state->clock_kind == HK_CLOCK_TSC && collector->tsc;
 	struct hk_clock_point now = hk_clock_now(tsc);
-	return hk_state_set_anchor(anchor, now.ticks, now.monotonic_ns, now.realtime_ns);
+	return hk_field_set_anchor(anchor, now.ticks, now.monotonic_ns, now.realtime_ns);
 }
 
 int hk_state_new(const struct hk_segment_identity *identity, Hk__Process **ret_state)
@@ -81,13 +50,13 @@ int hk_state_new(const struct hk_segment_identity *identity, Hk__Process **ret_s
 	hk__process__init(state);
 	state->uid.data = malloc(HK_UID_BYTES);
 	state->uid.len = HK_UID_BYTES;
-	if (!state->uid.data || hk_state_set_string(&state->host, identity->host) < 0 ||
-	    hk_state_set_string(&state->program, identity->program) < 0 ||
-	    hk_state_set_string(&state->command, identity->command) < 0 ||
-	    hk_state_set_string(&state->note, identity->note) < 0 ||
-	    hk_state_set_string(&state->hooks, identity->hooks) < 0 ||
-	    hk_state_set_string(&state->job_source, identity->job_source) < 0 ||
-	    hk_state_set_anchor(&state->start, identity->start.ticks, identity->start.monotonic_ns,
+	if (!state->uid.data || hk_field_set_string(&state->host, identity->host) < 0 ||
+	    hk_field_set_string(&state->program, identity->program) < 0 ||
+	    hk_field_set_string(&state->command, identity->command) < 0 ||
+	    hk_field_set_string(&state->note, identity->note) < 0 ||
+	    hk_field_set_string(&state->hooks, identity->hooks) < 0 ||
+	    hk_field_set_string(&state->job_source, identity->job_source) < 0 ||
+	    hk_field_set_anchor(&state->start, identity->start.ticks, identity->start.monotonic_ns,
 				identity->start.realtime_ns) < 0) {
 		hk__process__free_unpacked(state, NULL);
 		return -ENOMEM;
@@ -123,10 +92,10 @@ static int add_site(Hk__Process *state, const struct hk_site_info *info)
 	site->id = info->id;
 	site->flags = info->flags;
 	site->meaning = info->meaning;
-	if (hk_state_set_string(&site->function, info->function) < 0 ||
-	    hk_state_set_string(&site->library, info->library) < 0 ||
-	    hk_state_set_string(&site->provider, info->provider ? info->provider : "") < 0 ||
-	    hk_state_set_string(&site->domain, info->domain) < 0) {
+	if (hk_field_set_string(&site->function, info->function) < 0 ||
+	    hk_field_set_string(&site->library, info->library) < 0 ||
+	    hk_field_set_string(&site->provider, info->provider ? info->provider : "") < 0 ||
+	    hk_field_set_string(&site->domain, info->domain) < 0) {
 		return -ENOMEM;
 	}
 	site->keys = calloc(HK_SITE_KEYS, sizeof(*site->keys));
@@ -373,7 +342,7 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 		state->rss_peak_bytes = status->end_rss_peak_bytes > state->rss_peak_bytes
 					    ? status->end_rss_peak_bytes
 					    : state->rss_peak_bytes;
-		r = hk_state_set_anchor(&state->end, process->status.end.ticks,
+		r = hk_field_set_anchor(&state->end, process->status.end.ticks,
 					process->status.end.monotonic_ns,
 					process->status.end.realtime_ns);
 	}
@@ -402,7 +371,7 @@ void hk_state_usage(struct hk_process *process)
 		Hk__Thread *thread = state->threads[i];
 		if ((look || !*thread->name) &&
 		    hk_procfs_thread_name(state->pid, thread->tid, name, sizeof(name)) == 0) {
-			hk_state_set_string(&thread->name, name);
+			hk_field_set_string(&thread->name, name);
 		}
 	}
 }

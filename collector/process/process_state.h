@@ -11,9 +11,6 @@
 /* A state with the identity of a segment, everything else empty. -ENOMEM. */
 int hk_state_new(const struct hk_segment_identity *identity, Hk__Process **ret_state);
 
-/* Replaces a string of a message; -ENOMEM leaves it as it was. */
-int hk_state_set_string(char **string, const char *text);
-
 /* Reads the segment of PROCESS again into its state and sets `changed` if anything is new. Nothing
  * but counts of records and memory is looked at when neither cells nor threads have moved. FORCE:
  * look at everything. -ESTALE: the segment is gone or damaged, the state keeps what was read
@@ -28,10 +25,6 @@ void hk_state_clear_open_calls(Hk__Process *state);
 
 /* Name of thread UID as far as known; -ENOENT. */
 int hk_state_thread_name(const Hk__Process *state, uint64_t uid, char *name, size_t size);
-
-/* Sets an anchor of a message, made if it is not there. -ENOMEM. */
-int hk_state_set_anchor(Hk__Anchor **anchor, uint64_t ticks, uint64_t monotonic_ns,
-			uint64_t realtime_ns);
 
 /* Now, on the clock of the process. */
 int hk_state_stamp(const struct hk_collector *collector, const Hk__Process *state,

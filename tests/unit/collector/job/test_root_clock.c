@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "collector/job/root_clock.h"
 #include "collector/model/collector.h"
+#include "collector/model/fields.h"
 #include "collector/process/process_state.h"
 #include "report/clock/job_clock.h"
 
@@ -66,7 +67,7 @@ static Hk__Snapshot *make_snapshot(void)
 	hk__job__init(snapshot->job);
 	snapshot->job->start_unix_ns = UNIX;
 	snapshot->job->root_boot = bytes_of(1);
-	assert_int_equal(hk_state_set_anchor(&snapshot->job->root, 0, UPTIME, UNIX), 0);
+	assert_int_equal(hk_field_set_anchor(&snapshot->job->root, 0, UPTIME, UNIX), 0);
 	add_node(snapshot->job);
 	for (size_t i = 0; i < 2; i++) {
 		Hk__Process *process = malloc(sizeof(*process));
@@ -74,8 +75,8 @@ static Hk__Snapshot *make_snapshot(void)
 		hk__process__init(process);
 		uint64_t monotonic_ns = i == 0 ? UPTIME + SECOND : 101 * SECOND;
 		assert_int_equal(
-		    hk_state_set_anchor(&process->start, 5, monotonic_ns, UNIX + SECOND), 0);
-		assert_int_equal(hk_state_set_anchor(&process->end, 5 + SECOND,
+		    hk_field_set_anchor(&process->start, 5, monotonic_ns, UNIX + SECOND), 0);
+		assert_int_equal(hk_field_set_anchor(&process->end, 5 + SECOND,
 						     monotonic_ns + SECOND, UNIX + 2 * SECOND),
 				 0);
 		snapshot->processes[snapshot->n_processes++] = process;

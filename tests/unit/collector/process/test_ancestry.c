@@ -11,6 +11,7 @@
 
 #include "collector/lifecycle/discovery.h"
 #include "collector/lifecycle/process.h"
+#include "collector/model/fields.h"
 #include "collector/process/ancestry.h"
 #include "collector/process/process_state.h"
 #include "world.h"
@@ -43,7 +44,7 @@ static void test_family_exec_ends_the_image_before(void **state)
 	world_finalise(&world, &shell);
 	assert_ptr_equal(hk_family_by_pid(world.collector, (uint32_t)shell.pid), after);
 	/* A program that is not traced in its place shows in /proc alone. */
-	hk_state_set_string(&after->state->program, "/bin/true");
+	hk_field_set_string(&after->state->program, "/bin/true");
 	hk_process_check(after);
 	assert_true(after->gone);
 	assert_int_equal(after->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
