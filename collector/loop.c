@@ -26,6 +26,10 @@
 #include "collector/link/peers.h"
 #include "collector/metrics/http.h"
 #include "collector/metrics/page.h"
+#include "collector/model/attachment.h"
+#include "collector/model/collector.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "collector/process/activity.h"
 #include "collector/process/process_state.h"
 #include "collector/process/procfs.h"
@@ -66,14 +70,14 @@ struct loop {
 
 static void read_usage(struct hk_process *process, uint64_t now)
 {
-	if (process->usage_due_ns > now) {
+	if (process->segment->usage_due_ns > now) {
 		return;
 	}
 	hk_state_usage(process);
 	/* Often in the beginning, for processes that do not live long; then once a second. */
 	uint64_t wait = (uint64_t)USAGE_FIRST_NS
-			<< (process->refreshes < 5 ? process->refreshes : 5);
-	process->usage_due_ns = now + (wait < SECOND_NS ? wait : SECOND_NS);
+			<< (process->segment->refreshes < 5 ? process->segment->refreshes : 5);
+	process->segment->usage_due_ns = now + (wait < SECOND_NS ? wait : SECOND_NS);
 }
 
 /* Before anything is drained, which may take long: the calls that a look counts are those until
@@ -122,12 +126,12 @@ static void pass(struct loop *loop, uint64_t now)
 		if (hk_untraced_follow(collector, process, false) < 0) {
 			hk_debug("processes below pid=%" PRIu32 " not filed", process->state->pid);
 		}
-		if (process->foreign || process->pidfd < 0) {
+		if (process->foreign || process->segment->pidfd < 0) {
 			hk_process_check(process);
 		}
-		if (process->gone && process->retry_ns <= now &&
+		if (process->gone && process->segment->retry_ns <= now &&
 		    hk_process_finalise(collector, process) < 0) {
-			process->retry_ns = now + SECOND_NS;
+			process->segment->retry_ns = now + SECOND_NS;
 		} else if (!process->gone) {
 			read_usage(process, now);
 		}
@@ -235,8 +239,8 @@ static void begin_round(struct loop *loop, uint64_t now)
 	struct hk_collector *collector = loop->collector;
 	struct hk_process *process, *next;
 	HASH_ITER (hh, collector->processes, process, next) {
-		hk_reader_beat(process->reader, (uint32_t)getpid(), now);
-		hk_reader_raise_generation(process->reader);
+		hk_reader_beat(process->segment->reader, (uint32_t)getpid(), now);
+		hk_reader_raise_generation(process->segment->reader);
 		hk_process_check(
 		    process); /* exec of a program that is not traced shows in no other way */
 		hk_state_refresh(collector, process, false);
@@ -325,9 +329,9 @@ static int prepare_fds(struct loop *loop, size_t *ret_count)
 	size_t count = FIXED_FDS;
 	struct hk_process *process, *next;
 	HASH_ITER (hh, collector->processes, process, next) {
-		if (process->pidfd >= 0 && !process->gone) {
+		if (process->segment->pidfd >= 0 && !process->gone) {
 			loop->watched[count] = process;
-			loop->fds[count++] = (struct pollfd){process->pidfd, POLLIN, 0};
+			loop->fds[count++] = (struct pollfd){process->segment->pidfd, POLLIN, 0};
 		}
 	}
 	*ret_count = count;

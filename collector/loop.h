@@ -3,7 +3,7 @@
 #ifndef HK_COLLECTOR_LOOP_H
 #define HK_COLLECTOR_LOOP_H
 
-#include "collector/model/collector.h"
+struct hk_collector;
 
 /* Runs until SIGTERM or SIGINT comes through SIGNAL_FD (everything is then drained and saved), or,
  * with options.exit_with_job, until the job is closed. 0 or -errno. */

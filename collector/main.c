@@ -23,6 +23,7 @@
 #include "collector/loop.h"
 #include "collector/metrics/http.h"
 #include "collector/model/collector.h"
+#include "collector/model/job.h"
 #include "collector/process/procfs.h"
 #include "collector/run_directory.h"
 #include "collector/server/server.h"

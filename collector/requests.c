@@ -7,6 +7,7 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "collector/job/disk_reserve.h"
 #include "collector/job/jobdir.h"
 #include "collector/level/rules.h"
 #include "collector/lifecycle/discovery.h"
@@ -17,11 +18,17 @@
 #include "collector/link/node.h"
 #include "collector/link/peers.h"
 #include "collector/metrics/http.h"
+#include "collector/model/collector.h"
 #include "collector/model/fields.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
+#include "collector/model/remote.h"
 #include "collector/process/process_state.h"
 #include "collector/server/server.h"
 #include "report/build/rollup.h"
+#include "wire/message.h"
 #include "wire/sites.h"
+#include "wire/statistics.h"
 
 /* A process that is just leaving has this long to be gone before its job is said to live on. */
 #define STRAGGLER_NS 1000000000u
@@ -174,10 +181,10 @@ static int fold_job(struct answer *answer, const Hk__SnapshotRequest *request, s
 		return fail(answer, -ENOMEM, "out of memory%s", "");
 	}
 	DL_FOREACH (job->processes, process) {
-		if (process->remote && process->sites_digest == 0) {
-			process->sites_digest = hk_sites_digest(process->state);
+		if (process->remote && process->remote->sites_digest == 0) {
+			process->remote->sites_digest = hk_sites_digest(process->state);
 		}
-		digests[count++] = process->remote ? process->sites_digest : 0;
+		digests[count++] = process->remote ? process->remote->sites_digest : 0;
 	}
 	int r = fold(answer, request, digests);
 	free(digests);
@@ -201,7 +208,7 @@ static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotReq
 		return request->by_function ? fold(answer, request, NULL) : 1;
 	}
 	DL_FOREACH (job->processes, process) {
-		if (process->reader) {
+		if (process->segment) {
 			hk_state_refresh(collector, process, false);
 		}
 	}
@@ -281,7 +288,7 @@ static bool settle_job(struct hk_collector *collector, struct hk_job *job, int *
 	*ret_error = 0;
 	DL_FOREACH_SAFE(job->processes, process, next)
 	{
-		if (!process->reader) {
+		if (!process->segment) {
 			settled &= !hk_process_has_segment(process, hk_clock_monotonic_ns());
 			continue;
 		}
@@ -363,7 +370,7 @@ static int answer_control(struct hk_collector *collector, const Hk__ControlReque
 	/* Its processes may be so new that nobody has looked. */
 	hk_scan_run(collector);
 	DL_FOREACH (job->processes, process) {
-		if (process->reader) {
+		if (process->segment) {
 			hk_state_refresh(collector, process, false);
 		}
 	}

@@ -3,7 +3,12 @@
 #ifndef HK_COLLECTOR_REQUESTS_H
 #define HK_COLLECTOR_REQUESTS_H
 
-#include "collector/model/collector.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+struct hk_collector;
 
 struct hk_account;
 struct hk_quota;

@@ -9,6 +9,9 @@
 #include "base/log.h"
 #include "collector/lifecycle/job.h"
 #include "collector/link/leaf.h"
+#include "collector/model/attachment.h"
+#include "collector/model/collector.h"
+#include "collector/model/process.h"
 #include "collector/server/server.h"
 
 int hk_run_directory_take(struct hk_collector *collector)
@@ -49,8 +52,8 @@ static void replace_descriptor(struct hk_collector *collector, int fd, int lock_
 {
 	struct hk_process *process, *next;
 	HASH_ITER (hh, collector->processes, process, next) {
-		if (process->dirfd == collector->dirfd[0]) {
-			process->dirfd = fd;
+		if (process->segment->dirfd == collector->dirfd[0]) {
+			process->segment->dirfd = fd;
 		}
 	}
 	close(collector->dirfd[0]);

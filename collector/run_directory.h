@@ -8,7 +8,7 @@
 #ifndef HK_COLLECTOR_RUN_DIRECTORY_H
 #define HK_COLLECTOR_RUN_DIRECTORY_H
 
-#include "collector/model/collector.h"
+struct hk_collector;
 
 /* Opens and locks the run directory. Returns 0, or -errno after saying why not: -EWOULDBLOCK if
  * another collector serves it. */

@@ -11,6 +11,9 @@
 #ifndef HK_COLLECTOR_CLOCK_ESTIMATOR_H
 #define HK_COLLECTOR_CLOCK_ESTIMATOR_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "collector/clock/map.h"
 #include "collector/clock/sample.h"
 

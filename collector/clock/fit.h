@@ -9,6 +9,7 @@
 #define HK_COLLECTOR_CLOCK_FIT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "collector/clock/sample.h"
 

@@ -8,6 +8,8 @@
 #ifndef HK_COLLECTOR_CLOCK_PROBER_H
 #define HK_COLLECTOR_CLOCK_PROBER_H
 
+#include <stdbool.h>
+
 #include "collector/clock/map.h"
 #include "wire/access.h"
 

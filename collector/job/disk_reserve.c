@@ -36,7 +36,7 @@ static int allocate(const char *path, uint64_t bytes)
 	return r;
 }
 
-int hk_reserve_take(struct hk_reserve *reserve, const char *directory)
+int hk_reserve_take(bool *held, const char *directory)
 {
 	char path[PATH_MAX];
 	struct statvfs space;
@@ -50,22 +50,22 @@ int hk_reserve_take(struct hk_reserve *reserve, const char *directory)
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) {
 		bytes = limit.rlim_cur;
 	}
-	bool there = reserve->held || access(path, F_OK) == 0;
+	bool there = *held || access(path, F_OK) == 0;
 	if ((uint64_t)space.f_bavail * space.f_frsize < (there ? bytes : 2 * bytes)) {
 		return -ENOSPC;
 	}
-	r = bytes > 0 && !reserve->held ? allocate(path, bytes) : 0;
-	reserve->held = r == 0;
+	r = bytes > 0 && !*held ? allocate(path, bytes) : 0;
+	*held = r == 0;
 	return r;
 }
 
-bool hk_reserve_give(struct hk_reserve *reserve, const char *directory)
+bool hk_reserve_give(bool *held, const char *directory)
 {
 	char path[PATH_MAX];
 	if (path_of(directory, path) == 0) {
 		unlink(path);
 	}
-	bool held = reserve->held;
-	reserve->held = false;
-	return held;
+	bool any = *held;
+	*held = false;
+	return any;
 }

@@ -13,18 +13,14 @@
 
 #define HK_RESERVE_FILE "reserve"
 
-struct hk_reserve {
-	bool held;
-};
-
 /* Whether an error says that there is no room. */
 bool hk_reserve_is_full(int error);
 
 /* Takes it in DIRECTORY, if as much again is free beside it; what is held already, or was by an
  * earlier collector, counts. 0; -ENOSPC: there is too little; -errno. */
-int hk_reserve_take(struct hk_reserve *reserve, const char *directory);
+int hk_reserve_take(bool *held, const char *directory);
 
 /* Gives it up; whether there was any. */
-bool hk_reserve_give(struct hk_reserve *reserve, const char *directory);
+bool hk_reserve_give(bool *held, const char *directory);
 
 #endif

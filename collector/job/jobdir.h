@@ -7,6 +7,7 @@
 #define HK_COLLECTOR_JOB_JOBDIR_H
 
 #include <limits.h>
+#include <stdint.h>
 
 #include "base/rundir.h"
 #include "schema/wire.pb-c.h"

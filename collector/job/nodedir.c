@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/model/job.h"
 #include "wire/nodes.h"
 #include "wire/statistics.h"
 

@@ -7,6 +7,7 @@
 #define HK_COLLECTOR_JOB_ROOT_CLOCK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "schema/wire.pb-c.h"
 

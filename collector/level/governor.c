@@ -9,7 +9,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/level/rules.h"
+#include "collector/model/attachment.h"
 #include "collector/model/fields.h"
+#include "collector/model/process.h"
 #include "collector/process/cost.h"
 #include "collector/process/procfs.h"
 #include "hooks/hook.h"
@@ -98,23 +100,24 @@ static void look_at_site(struct hk_reader *reader, uint32_t id, struct site_use 
 /* Counts the calls since the last look. */
 static bool count_calls(struct hk_process *process)
 {
-	struct hk_governor *governor = process->governor;
+	struct hk_governor *governor = process->segment->governor;
 	struct hk_cell_copy cell;
 	uint64_t cursor = 0;
-	if (hk_reader_refresh(process->reader, &process->status) < 0 ||
-	    process->status.sites > HK_SITES_MAX || !reserve(governor, process->status.sites)) {
+	if (hk_reader_refresh(process->segment->reader, &process->segment->status) < 0 ||
+	    process->segment->status.sites > HK_SITES_MAX ||
+	    !reserve(governor, process->segment->status.sites)) {
 		return false;
 	}
 	for (uint32_t i = 0; i < governor->count; i++) {
 		governor->sites[i].sum = 0;
 	}
-	while (hk_reader_next_cell(process->reader, &cursor, &cell) > 0) {
+	while (hk_reader_next_cell(process->segment->reader, &cursor, &cell) > 0) {
 		if (cell.site < governor->count) {
 			governor->sites[cell.site].sum += cell.calls;
 		}
 	}
 	for (uint32_t i = 0; i < governor->count; i++) {
-		look_at_site(process->reader, i, &governor->sites[i]);
+		look_at_site(process->segment->reader, i, &governor->sites[i]);
 	}
 	return true;
 }
@@ -124,8 +127,8 @@ static double dispensable_ns(const struct hk_process *process, const struct site
 			     uint8_t level)
 {
 	struct hk_cost_site kind = {site->info->flags, site->info->key_count};
-	uint64_t least = hk_cost_call_ps(&process->status, kind, HK_LEVEL_COUNT);
-	uint64_t cost = hk_cost_call_ps(&process->status, kind, level);
+	uint64_t least = hk_cost_call_ps(&process->segment->status, kind, HK_LEVEL_COUNT);
+	uint64_t cost = hk_cost_call_ps(&process->segment->status, kind, level);
 	return cost > least ? (double)site->made * (double)(cost - least) / 1000 : 0;
 }
 
@@ -136,7 +139,7 @@ struct survey {
 
 static struct survey survey(const struct hk_process *process)
 {
-	const struct hk_governor *governor = process->governor;
+	const struct hk_governor *governor = process->segment->governor;
 	struct survey survey = {0, 0};
 	for (uint32_t i = 0; i < governor->count; i++) {
 		const struct site_use *site = &governor->sites[i];
@@ -195,10 +198,10 @@ static void keep_step(struct hk_process *process, const struct site_use *site, u
 
 static void grant(struct hk_process *process, uint32_t id, uint8_t to, uint8_t ceiling)
 {
-	struct site_use *site = &process->governor->sites[id];
+	struct site_use *site = &process->segment->governor->sites[id];
 	keep_step(process, site, to);
-	hk_reader_set_ceiling(process->reader, id, ceiling);
-	process->ceilings_changed = true;
+	hk_reader_set_ceiling(process->segment->reader, id, ceiling);
+	process->segment->ceilings_changed = true;
 	site->level = to;
 	site->calm_ns = 0;
 }
@@ -206,7 +209,7 @@ static void grant(struct hk_process *process, uint32_t id, uint8_t to, uint8_t c
 /* The dearest site that may be lowered; its number or -1. */
 static int64_t dearest(const struct hk_process *process, double *ret_ns)
 {
-	const struct hk_governor *governor = process->governor;
+	const struct hk_governor *governor = process->segment->governor;
 	int64_t found = -1;
 	*ret_ns = 0;
 	for (uint32_t i = 0; i < governor->count; i++) {
@@ -231,7 +234,7 @@ static void lower(struct hk_process *process, double ours_ns, double busy_ns, do
 		if (id < 0) {
 			return;
 		}
-		struct site_use *site = &process->governor->sites[id];
+		struct site_use *site = &process->segment->governor->sites[id];
 		uint8_t to = site->level;
 		double left_ns = 0;
 		/* A loop of little else will turn faster by what is saved. */
@@ -251,8 +254,8 @@ static void lower(struct hk_process *process, double ours_ns, double busy_ns, do
 /* Says once of each site that costs too much and is not ours to lower that it does. */
 static void report_fixed(struct hk_process *process, double allowed_ns)
 {
-	for (uint32_t i = 0; i < process->governor->count; i++) {
-		struct site_use *site = &process->governor->sites[i];
+	for (uint32_t i = 0; i < process->segment->governor->count; i++) {
+		struct site_use *site = &process->segment->governor->sites[i];
 		if (site->info && site->fixed && !site->reported &&
 		    dispensable_ns(process, site, site->level) > allowed_ns) {
 			keep_step(process, site, site->level);
@@ -266,8 +269,8 @@ static void report_fixed(struct hk_process *process, double allowed_ns)
 static void raise_quiet(struct hk_process *process, uint64_t now_ns, double ours_ns,
 			double allowed_ns)
 {
-	for (uint32_t i = 0; i < process->governor->count; i++) {
-		struct site_use *site = &process->governor->sites[i];
+	for (uint32_t i = 0; i < process->segment->governor->count; i++) {
+		struct site_use *site = &process->segment->governor->sites[i];
 		if (!site->lowered || !site->info || !site->info->ceiling || site->fixed) {
 			continue;
 		}
@@ -289,7 +292,7 @@ static void raise_quiet(struct hk_process *process, uint64_t now_ns, double ours
 
 static void judge(struct hk_process *process, uint64_t now_ns)
 {
-	struct hk_governor *governor = process->governor;
+	struct hk_governor *governor = process->segment->governor;
 	struct survey found = survey(process);
 	double elapsed_ns = (double)(now_ns - governor->looked_ns);
 	double allowed_ns = elapsed_ns * (double)process->state->budget_ppm / 1e6;
@@ -323,8 +326,8 @@ static uint64_t spent_ns(void)
  * Returns false if it began less than FIRST_LOOK_NS ago. */
 static bool begin(struct hk_process *process, uint64_t now_ns)
 {
-	struct hk_governor *governor = process->governor;
-	uint64_t start_ns = hk_reader_identity(process->reader)->start.monotonic_ns;
+	struct hk_governor *governor = process->segment->governor;
+	uint64_t start_ns = hk_reader_identity(process->segment->reader)->start.monotonic_ns;
 	if (start_ns == 0 || start_ns > now_ns) {
 		return true; /* in a time namespace: the calls until now are of no known time */
 	}
@@ -339,10 +342,10 @@ static bool begin(struct hk_process *process, uint64_t now_ns)
 
 void hk_governor_look(struct hk_process *process, uint64_t now_ns)
 {
-	if (!process->governor) {
-		process->governor = calloc(1, sizeof(*process->governor));
+	if (!process->segment->governor) {
+		process->segment->governor = calloc(1, sizeof(*process->segment->governor));
 	}
-	struct hk_governor *governor = process->governor;
+	struct hk_governor *governor = process->segment->governor;
 	if (process->state->budget_ppm == 0 || !governor || now_ns < governor->due_ns) {
 		return;
 	}

@@ -10,7 +10,9 @@
 #ifndef HK_COLLECTOR_LEVEL_GOVERNOR_H
 #define HK_COLLECTOR_LEVEL_GOVERNOR_H
 
-#include "collector/model/collector.h"
+#include <stdint.h>
+
+struct hk_process;
 
 /* Looks at PROCESS if it is time to (NOW_NS: monotonic), and tells its agent what has changed. What
  * finds no memory is tried again at the next look. */

@@ -9,9 +9,14 @@
 
 #include "base/log.h"
 #include "collector/job/root_clock.h"
+#include "collector/model/attachment.h"
+#include "collector/model/collector.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "hooks/hook.h"
 #include "hooks/names.h"
 #include "hooks/pattern.h"
+#include "wire/message.h"
 
 static uint64_t unix_ns(void)
 {
@@ -156,8 +161,9 @@ void hk_control_tell(struct hk_process *process)
 	const Hk__Job *job = process->job->state;
 	struct hk_rule rules[HK_RULES_MAX];
 	uint32_t count = 0;
-	if (!process->reader || process->gone ||
-	    (process->control_told == job->control_changes && !process->ceilings_changed)) {
+	if (!process->segment || process->gone ||
+	    (process->segment->control_told == job->control_changes &&
+	     !process->segment->ceilings_changed)) {
 		return;
 	}
 	memset(rules, 0, sizeof(rules));
@@ -168,9 +174,9 @@ void hk_control_tell(struct hk_process *process)
 			rules[count++].level = (uint8_t)rule->level;
 		}
 	}
-	hk_reader_publish(process->reader, rules, count, job->off ? HK_SEGMENT_OFF : 0);
-	process->control_told = job->control_changes;
-	process->ceilings_changed = false;
+	hk_reader_publish(process->segment->reader, rules, count, job->off ? HK_SEGMENT_OFF : 0);
+	process->segment->control_told = job->control_changes;
+	process->segment->ceilings_changed = false;
 }
 
 static void tell_all(struct hk_job *job)
@@ -204,7 +210,7 @@ static void count_told(const struct hk_job *job, const Hk__ControlRequest *reque
 	const struct hk_process *process;
 	DL_FOREACH (job->processes, process) {
 		/* Those of other nodes hear of it in the answer to their leaf's next report. */
-		if (process->gone || !(process->reader || process->remote)) {
+		if (process->gone || !(process->segment || process->remote)) {
 			continue;
 		}
 		reply->processes++;

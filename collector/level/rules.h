@@ -6,7 +6,13 @@
 #ifndef HK_COLLECTOR_LEVEL_RULES_H
 #define HK_COLLECTOR_LEVEL_RULES_H
 
-#include "collector/model/collector.h"
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+struct hk_collector;
+struct hk_job;
+struct hk_process;
 
 /* Puts REQUEST in force and tells the processes. -EINVAL: a rule that no agent would take (pattern
  * empty or of HK_RULE_PATTERN_BYTES or more, unknown level); -ENOSPC: more than HK_RULES_MAX rules;

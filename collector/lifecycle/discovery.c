@@ -10,6 +10,9 @@
 
 #include "base/log.h"
 #include "collector/lifecycle/process.h"
+#include "collector/model/collector.h"
+#include "collector/model/process.h"
+#include "ring/reader.h"
 
 #define NAME_HEX (2 * HK_UID_BYTES)
 

@@ -6,7 +6,7 @@
 #ifndef HK_COLLECTOR_LIFECYCLE_DISCOVERY_H
 #define HK_COLLECTOR_LIFECYCLE_DISCOVERY_H
 
-#include "collector/model/collector.h"
+struct hk_collector;
 
 /* Sets up collector->inotify_fd. -errno. */
 int hk_scan_open(struct hk_collector *collector);

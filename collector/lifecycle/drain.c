@@ -5,9 +5,14 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/job/disk_reserve.h"
 #include "collector/lifecycle/retention.h"
 #include "collector/memory/ledger.h"
+#include "collector/model/attachment.h"
+#include "collector/model/collector.h"
 #include "collector/model/fields.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "collector/spool/spool.h"
 #include "hooks/hook.h"
 
@@ -28,7 +33,7 @@ struct survey {
 
 static bool releases(struct hk_process *process, uint32_t site)
 {
-	const struct hk_site_info *info = hk_reader_site(process->reader, site);
+	const struct hk_site_info *info = hk_reader_site(process->segment->reader, site);
 	return !info || info->meaning == HK_MEANING_FREE || info->meaning == HK_MEANING_REALLOC ||
 	       info->meaning == HK_MEANING_UNMAP || info->meaning == HK_MEANING_REMAP;
 }
@@ -50,9 +55,9 @@ static int survey_threads(struct hk_process *process, uint64_t now_ticks, struct
 	struct hk_thread_copy thread;
 	uint64_t cursor = 0;
 	int r;
-	*survey =
-	    (struct survey){.horizon_ticks = now_ticks, .lost = process->status.records_untracked};
-	while ((r = hk_reader_next_thread(process->reader, &cursor, &thread)) > 0) {
+	*survey = (struct survey){.horizon_ticks = now_ticks,
+				  .lost = process->segment->status.records_untracked};
+	while ((r = hk_reader_next_thread(process->segment->reader, &cursor, &thread)) > 0) {
 		for (uint32_t i = 0; i < HK_STREAMS; i++) {
 			survey->pending_bytes += thread.pending_bytes[i];
 			survey->lost += thread.lost[i];
@@ -69,14 +74,14 @@ static int read_run(struct hk_process *process, const struct hk_thread_copy *thr
 {
 	struct hk_run run;
 	size_t taken = 0;
-	uint64_t used = hk_spool_bytes(process->spool);
-	if (hk_reader_next_run(process->reader, thread->slot, stream, &run) <= 0) {
+	uint64_t used = hk_spool_bytes(process->segment->spool);
+	if (hk_reader_next_run(process->segment->reader, thread->slot, stream, &run) <= 0) {
 		return 0;
 	}
-	int r = hk_spool_put(process->spool, &run, lost,
+	int r = hk_spool_put(process->segment->spool, &run, lost,
 			     limit_bytes > used ? limit_bytes - used : 0, &taken);
 	if (r < 0) {
-		hk_reader_put_back(process->reader, &run, run.word_count - taken);
+		hk_reader_put_back(process->segment->reader, &run, run.word_count - taken);
 	}
 	return r < 0 ? r : 1;
 }
@@ -91,7 +96,7 @@ static int read_runs(struct hk_process *process, const struct survey *survey, ui
 	uint32_t runs = 0;
 	int r;
 	*ret_all = false;
-	while ((r = hk_reader_next_thread(process->reader, &cursor, &thread)) > 0) {
+	while ((r = hk_reader_next_thread(process->segment->reader, &cursor, &thread)) > 0) {
 		for (uint32_t stream = 0; stream < HK_STREAMS; stream++) {
 			int more = 1;
 			while (runs < RUNS_MAX && more > 0) {
@@ -130,7 +135,7 @@ static void note_store_error(struct hk_process *process, int error)
 static bool is_short(const struct hk_process *process)
 {
 	uint64_t used, cap;
-	hk_reader_pool(process->reader, &used, &cap);
+	hk_reader_pool(process->segment->reader, &used, &cap);
 	return used > cap - cap / 4;
 }
 
@@ -142,15 +147,15 @@ static bool give_up(struct hk_process *process, int error)
 {
 	uint64_t now = hk_clock_monotonic_ns();
 	note_store_error(process, error);
-	process->retry_ns = now + RETRY_NS;
-	if (process->stuck_ns == 0) {
-		process->stuck_ns = now;
+	process->segment->retry_ns = now + RETRY_NS;
+	if (process->segment->stuck_ns == 0) {
+		process->segment->stuck_ns = now;
 	}
 	if (!process->gone) {
 		return is_short(process);
 	}
 	return error == -ENOBUFS || error == -EFBIG || process->job->close_requested ||
-	       now - process->stuck_ns >= PATIENCE_NS;
+	       now - process->segment->stuck_ns >= PATIENCE_NS;
 }
 
 /* Seals what is committed now, or as much of it as is read at once. *RET_ALL: it was all. */
@@ -160,36 +165,36 @@ static int seal_some(struct hk_process *process, uint64_t limit_bytes, bool *ret
 	/* The clock is read before the open calls, those before the records: a release that none of
 	 * them shows begins later than this. */
 	uint64_t now_ticks = hk_clock_ticks(process->state->clock_kind == HK_CLOCK_TSC);
-	uint64_t number = hk_spool_number(process->spool);
+	uint64_t number = hk_spool_number(process->segment->spool);
 	*ret_all = false;
-	int r = hk_reader_refresh(process->reader, &process->status);
+	int r = hk_reader_refresh(process->segment->reader, &process->segment->status);
 	r = r < 0 ? r : survey_threads(process, now_ticks, &survey);
 	if (r < 0) {
 		return r;
 	}
 	r = read_runs(process, &survey, limit_bytes, ret_all);
-	hk_spool_account(process->spool);
-	uint64_t used = hk_spool_bytes(process->spool);
+	hk_spool_account(process->segment->spool);
+	uint64_t used = hk_spool_bytes(process->segment->spool);
 	/* Also of a segment that breaks in the middle what was read is kept. */
-	int flushed = hk_spool_flush(process->spool, survey.lost,
+	int flushed = hk_spool_flush(process->segment->spool, survey.lost,
 				     limit_bytes > used ? limit_bytes - used : 0);
 	r = flushed < 0 ? flushed : r;
 	/* There is no room for a chunk because the disk is full. */
 	r = r == -ENOBUFS && process->job->full_error != 0 ? process->job->full_error : r;
 	if (r == 0) {
-		process->stuck_ns = 0;
+		process->segment->stuck_ns = 0;
 	} else if (r != -ESTALE && give_up(process, r)) {
-		hk_spool_drop(process->spool, survey.lost);
+		hk_spool_drop(process->segment->spool, survey.lost);
 		r = 0;
 	}
-	if (hk_spool_number(process->spool) != number) {
-		hk_reader_note(process->reader, hk_spool_number(process->spool));
+	if (hk_spool_number(process->segment->spool) != number) {
+		hk_reader_note(process->segment->reader, hk_spool_number(process->segment->spool));
 	}
 	if (r == 0) {
-		hk_reader_release(process->reader);
+		hk_reader_release(process->segment->reader);
 	}
 	if (r == 0 && *ret_all) {
-		hk_ledger_advance(process->ledger, survey.horizon_ticks);
+		hk_ledger_advance(process->segment->ledger, survey.horizon_ticks);
 	}
 	return r;
 }
@@ -197,17 +202,18 @@ static int seal_some(struct hk_process *process, uint64_t limit_bytes, bool *ret
 int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
 {
 	bool all;
-	uint64_t before = hk_spool_records(process->spool);
-	uint64_t limit = hk_spool_bytes(process->spool) + hk_window_room(collector, process->job);
+	uint64_t before = hk_spool_records(process->segment->spool);
+	uint64_t limit =
+	    hk_spool_bytes(process->segment->spool) + hk_window_room(collector, process->job);
 	int r;
 	do {
 		r = seal_some(process, limit, &all);
 	} while (r == 0 && process->gone && !all);
-	uint64_t after = hk_spool_records(process->spool);
+	uint64_t after = hk_spool_records(process->segment->spool);
 	collector->drained_records += after > before ? after - before : 0;
 	process->job->grown |= after > before;
-	process->pending_since_ns = 0;
-	process->pending_bytes = 0;
+	process->segment->pending_since_ns = 0;
+	process->segment->pending_bytes = 0;
 	return r;
 }
 
@@ -217,13 +223,13 @@ static int settle(struct hk_process *process)
 {
 	struct survey survey, after;
 	uint64_t now_ticks = hk_clock_ticks(process->state->clock_kind == HK_CLOCK_TSC);
-	int r = hk_reader_refresh(process->reader, &process->status);
+	int r = hk_reader_refresh(process->segment->reader, &process->segment->status);
 	r = r < 0 ? r : survey_threads(process, now_ticks, &survey);
 	/* A release that the first look did not see open and that began before it has left a record
 	 * by the second. */
 	r = r < 0 ? r : survey_threads(process, 0, &after);
 	if (r == 0 && after.pending_bytes == 0) {
-		hk_ledger_advance(process->ledger, survey.horizon_ticks);
+		hk_ledger_advance(process->segment->ledger, survey.horizon_ticks);
 	}
 	return r;
 }
@@ -232,25 +238,25 @@ int hk_drain_pass(struct hk_collector *collector, struct hk_process *process, ui
 {
 	struct survey survey;
 	uint64_t used, cap;
-	int r = hk_reader_refresh(process->reader, &process->status);
+	int r = hk_reader_refresh(process->segment->reader, &process->segment->status);
 	r = r < 0 ? r : survey_threads(process, 0, &survey);
 	if (r < 0) {
 		return r;
 	}
-	bool waits = process->stuck_ns != 0;
+	bool waits = process->segment->stuck_ns != 0;
 	if (survey.pending_bytes == 0 && !waits) {
-		return hk_ledger_waits(process->ledger) ? settle(process) : 0;
+		return hk_ledger_waits(process->segment->ledger) ? settle(process) : 0;
 	}
-	hk_reader_pool(process->reader, &used, &cap);
-	bool busy =
-	    survey.pending_bytes > process->pending_bytes + cap / BUSY_SHARE || used > cap / 8;
-	process->pending_bytes = survey.pending_bytes;
-	if (process->pending_since_ns == 0) {
-		process->pending_since_ns = now_ns;
+	hk_reader_pool(process->segment->reader, &used, &cap);
+	bool busy = survey.pending_bytes > process->segment->pending_bytes + cap / BUSY_SHARE ||
+		    used > cap / 8;
+	process->segment->pending_bytes = survey.pending_bytes;
+	if (process->segment->pending_since_ns == 0) {
+		process->segment->pending_since_ns = now_ns;
 	}
 	bool due = survey.pending_bytes >= SEAL_BYTES || used > cap / 4 ||
-		   now_ns - process->pending_since_ns >= SEAL_AGE_NS;
-	if (waits ? now_ns >= process->retry_ns || is_short(process) : due) {
+		   now_ns - process->segment->pending_since_ns >= SEAL_AGE_NS;
+	if (waits ? now_ns >= process->segment->retry_ns || is_short(process) : due) {
 		r = hk_drain_seal(collector, process);
 	}
 	return r < 0 ? r : busy;

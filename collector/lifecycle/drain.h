@@ -3,7 +3,10 @@
 #ifndef HK_COLLECTOR_LIFECYCLE_DRAIN_H
 #define HK_COLLECTOR_LIFECYCLE_DRAIN_H
 
-#include "collector/model/collector.h"
+#include <stdint.h>
+
+struct hk_collector;
+struct hk_process;
 
 /* Looks at what PROCESS has written and seals when there is a chunk's worth, when the oldest is a
  * second old, or when its pages run short. 1: it writes so much that the next pass should come

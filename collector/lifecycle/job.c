@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/job/disk_reserve.h"
 #include "collector/job/jobdir.h"
 #include "collector/job/nodedir.h"
 #include "collector/job/root_clock.h"
@@ -18,8 +19,12 @@
 #include "collector/link/leaf.h"
 #include "collector/link/peers.h"
 #include "collector/metrics/page.h"
+#include "collector/model/collector.h"
 #include "collector/model/fields.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "collector/spool/spool.h"
+#include "wire/statistics.h"
 
 #define CLOSE_AGAIN_NS UINT64_C(1000000000)
 
@@ -426,7 +431,7 @@ static int write_end(struct hk_collector *collector, struct hk_job *job)
 	hk_job_sum(job);
 	job->state->closed = true;
 	job->changed = true;
-	hk_reserve_give(&job->reserve, job->state->directory);
+	hk_reserve_give(&job->reserve_held, job->state->directory);
 	int r = hk_job_save(collector, job);
 	r = r < 0 ? r : write_report(job);
 	if (r < 0) {

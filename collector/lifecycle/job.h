@@ -6,7 +6,13 @@
 #ifndef HK_COLLECTOR_LIFECYCLE_JOB_H
 #define HK_COLLECTOR_LIFECYCLE_JOB_H
 
-#include "collector/model/collector.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+struct hk_collector;
+struct hk_job;
 
 struct hk_job_request {
 	const char *key;       /* as processes name it; not empty */

@@ -8,12 +8,18 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/job/disk_reserve.h"
 #include "collector/job/jobdir.h"
 #include "collector/job/nodedir.h"
 #include "collector/job/root_clock.h"
 #include "collector/lifecycle/job.h"
 #include "collector/lifecycle/process.h"
+#include "collector/model/collector.h"
 #include "collector/model/fields.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
+#include "collector/model/remote.h"
+#include "wire/statistics.h"
 
 #define BEAT_NS UINT64_C(10000000000)
 #define REMOTE_SAVE_SECONDS 10u
@@ -24,7 +30,7 @@
 
 void hk_job_hold_reserve(struct hk_job *job)
 {
-	int r = hk_reserve_take(&job->reserve, job->state->directory);
+	int r = hk_reserve_take(&job->reserve_held, job->state->directory);
 	if (r == 0 && job->full_error != 0 && !job->intake_full) {
 		hk_info("records are stored again job=%s", job->state->id);
 	}
@@ -71,7 +77,8 @@ static void look_for_room(struct hk_job *job)
 /* ERROR came of writing something that must be written. True: there is more room now. */
 static bool use_reserve(struct hk_job *job, int error)
 {
-	if (!hk_reserve_is_full(error) || !hk_reserve_give(&job->reserve, job->state->directory)) {
+	if (!hk_reserve_is_full(error) ||
+	    !hk_reserve_give(&job->reserve_held, job->state->directory)) {
 		return false;
 	}
 	job->full_error = error;
@@ -82,11 +89,12 @@ static bool use_reserve(struct hk_job *job, int error)
  * more to bring: that is accounted for when all has come. */
 static void leave_file(const struct hk_job *job, struct hk_process *process)
 {
-	process->chunk_end = process->stored_bytes = process->held_bytes = 0;
+	process->stored_bytes = process->held_bytes = 0;
 	process->file_records = 0;
 	process->oldest_known = false;
 	if (process->remote) {
-		process->state->records_shed = process->shed_at_source = 0;
+		process->remote->chunk_end = process->remote->shed_at_source = 0;
+		process->state->records_shed = 0;
 	} else if (!*job->state->upstream) {
 		process->state->records_shed = 0;
 		hk_process_account(process);
@@ -114,7 +122,7 @@ static int renew(struct hk_job *job)
 	DL_FOREACH (job->processes, process) {
 		process->changed = true;
 		process->saved_ns = 0;
-		if (!process->spool) {
+		if (!process->segment) {
 			leave_file(job, process);
 		}
 	}
@@ -161,7 +169,7 @@ static int save_changes(struct hk_collector *collector, struct hk_job *job, bool
 			any = true;
 			r = hk_job_put_process(job, process->state);
 			process->changed = r < 0;
-			process->unsent = true;
+			process->upload.unsent = true;
 			process->saved_ns = now;
 			result = result < 0 ? result : r;
 		}

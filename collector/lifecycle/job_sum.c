@@ -3,19 +3,24 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "collector/job/disk_reserve.h"
 #include "collector/job/root_clock.h"
 #include "collector/lifecycle/job.h"
+#include "collector/model/attachment.h"
 #include "collector/model/fields.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "collector/spool/spool.h"
 #include "report/build/nodes.h"
 #include "report/clock/job_clock.h"
+#include "wire/statistics.h"
 
 uint32_t hk_job_live(const struct hk_job *job)
 {
 	const struct hk_process *process;
 	uint32_t live = 0;
 	DL_FOREACH (job->processes, process) {
-		live += (process->reader || process->remote) && !process->gone;
+		live += (process->segment || process->remote) && !process->gone;
 	}
 	return live;
 }
@@ -25,7 +30,7 @@ bool hk_job_lives_here(const struct hk_job *job)
 	const struct hk_process *process;
 	bool any = false;
 	DL_FOREACH (job->processes, process) {
-		any |= process->reader && !process->gone;
+		any |= process->segment && !process->gone;
 	}
 	return any;
 }
@@ -113,7 +118,7 @@ void hk_job_sum(struct hk_job *job)
 		world_size = part->world_size > world_size ? part->world_size : world_size;
 		state->tracing_cost_ns += part->tracing_cost_ns;
 		state->stored_bytes +=
-		    process->spool ? hk_spool_held(process->spool) : process->held_bytes;
+		    process->segment ? hk_spool_held(process->segment->spool) : process->held_bytes;
 		if (part_start > 0 && part_start < state->start_unix_ns) {
 			state->start_unix_ns = part_start;
 			job->changed = true;

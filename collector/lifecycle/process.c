@@ -22,7 +22,12 @@
 #include "collector/lifecycle/untraced.h"
 #include "collector/link/outbox.h"
 #include "collector/memory/ledger.h"
+#include "collector/model/attachment.h"
+#include "collector/model/collector.h"
 #include "collector/model/fields.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
+#include "collector/model/remote.h"
 #include "collector/process/activity.h"
 #include "collector/process/ancestry.h"
 #include "collector/process/process_state.h"
@@ -38,7 +43,7 @@
 static int describe_site(void *context, uint32_t id, struct hk_chunk_site *ret_site)
 {
 	struct hk_process *process = context;
-	const struct hk_site_info *info = hk_reader_site(process->reader, id);
+	const struct hk_site_info *info = hk_reader_site(process->segment->reader, id);
 	if (!info) {
 		return -ENOENT;
 	}
@@ -69,28 +74,28 @@ static int open_spool(struct hk_process *process)
 		ticks_per_ns = 0x1p32 / (double)process->state->tick_ns_q32;
 	}
 	const struct hk_ledger_options ledger = {ticks_per_ns, describe_site, process};
-	process->ledger = hk_ledger_new(&ledger);
-	if (!process->ledger) {
+	process->segment->ledger = hk_ledger_new(&ledger);
+	if (!process->segment->ledger) {
 		return -ENOMEM;
 	}
 	const struct hk_spool_options spool = {
 	    .job_directory = process->job->state->directory,
 	    .uid = process->uid,
-	    .reader = process->reader,
-	    .ledger = process->ledger,
+	    .reader = process->segment->reader,
+	    .ledger = process->segment->ledger,
 	    .names = {process, describe_site, name_thread},
 	    .ticks_per_ns = ticks_per_ns,
 	    .brought = *process->job->state->upstream != '\0',
 	};
-	return hk_spool_open(&spool, &process->spool);
+	return hk_spool_open(&spool, &process->segment->spool);
 }
 
 static int open_parts(struct hk_process *process, struct hk_job *job, struct hk_reader *reader)
 {
 	process->job = job;
-	process->reader = reader;
+	process->segment->reader = reader;
 	int r = hk_field_set_string(&process->state->job, job->state->id);
-	r = r < 0 ? r : hk_reader_refresh(reader, &process->status);
+	r = r < 0 ? r : hk_reader_refresh(reader, &process->segment->status);
 	return r < 0 ? r : open_spool(process);
 }
 
@@ -104,35 +109,44 @@ static void job_add(struct hk_collector *collector, struct hk_job *job, struct h
 	hk_family_add(collector, process);
 }
 
-static struct hk_process *process_new(const uint8_t *uid, Hk__Process *state)
+/* ATTACHED: with room for what a segment needs. NULL without memory: STATE stays the caller's. */
+static struct hk_process *process_new(const uint8_t *uid, Hk__Process *state, bool attached)
 {
 	struct hk_process *process = calloc(1, sizeof(*process));
-	if (process) {
-		memcpy(process->uid, uid, HK_UID_BYTES);
-		process->state = state;
-		process->dirfd = -1;
-		process->pidfd = -1;
+	bool remote = !attached && state->node.len > 0;
+	if (!process || (attached && !(process->segment = calloc(1, sizeof(*process->segment)))) ||
+	    (remote && !(process->remote = calloc(1, sizeof(*process->remote))))) {
+		free(process);
+		return NULL;
+	}
+	memcpy(process->uid, uid, HK_UID_BYTES);
+	process->state = state;
+	if (attached) {
+		process->segment->pidfd = -1;
 	}
 	return process;
 }
 
-static void close_parts(struct hk_process *process)
+static struct hk_attachment *detach(struct hk_attachment *segment)
 {
-	if (process->pidfd >= 0) {
-		close(process->pidfd);
-		process->pidfd = -1;
+	if (segment) {
+		if (segment->pidfd >= 0) {
+			close(segment->pidfd);
+		}
+		hk_spool_free(segment->spool);
+		hk_ledger_free(segment->ledger);
+		hk_governor_free(segment->governor);
+		hk_activity_free(segment->activity);
+		hk_reader_free(segment->reader);
+		free(segment);
 	}
-	process->spool = hk_spool_free(process->spool);
-	process->ledger = hk_ledger_free(process->ledger);
-	process->governor = hk_governor_free(process->governor);
-	process->activity = hk_activity_free(process->activity);
-	hk_reader_free(process->reader);
-	process->reader = NULL;
+	return NULL;
 }
 
 static void process_free(struct hk_process *process)
 {
-	close_parts(process);
+	detach(process->segment);
+	free(process->remote);
 	if (process->state) {
 		hk__process__free_unpacked(process->state, NULL);
 	}
@@ -141,7 +155,7 @@ static void process_free(struct hk_process *process)
 
 void hk_process_forget(struct hk_collector *collector, struct hk_process *process)
 {
-	if (process->reader) {
+	if (process->segment) {
 		HASH_DEL(collector->processes, process);
 	}
 	hk_outbox_detach(process);
@@ -169,10 +183,10 @@ void hk_process_account(struct hk_process *process)
 
 int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__Process *state)
 {
-	if (job->process_count >= HK_COLLECTOR_PROCESSES_MAX) {
+	if (job->process_count >= HK_JOB_PROCESSES_MAX) {
 		return -EFBIG;
 	}
-	struct hk_process *process = process_new(state->uid.data, state);
+	struct hk_process *process = process_new(state->uid.data, state, false);
 	if (!process) {
 		return -ENOMEM;
 	}
@@ -181,7 +195,7 @@ int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__P
 	bool there = hk_jobdir_chunks(job->state->directory, process->uid, path) == 0 &&
 		     stat(path, &st) == 0;
 	process->stored_bytes = there ? (uint64_t)st.st_size : 0;
-	process->remote = process->foreign = state->node.len > 0;
+	process->foreign = process->remote != NULL;
 	process->gone = !process->remote || state->end;
 	process->job = job;
 	int r = hk_window_restore(process);
@@ -271,13 +285,13 @@ static void inherit(struct hk_process *process, Hk__Process *frame)
 
 static void watch(struct hk_collector *collector, struct hk_process *process)
 {
-	const struct hk_segment_identity *identity = hk_reader_identity(process->reader);
+	const struct hk_segment_identity *identity = hk_reader_identity(process->segment->reader);
 	process->pid_namespace = identity->pid_namespace;
 	process->foreign = identity->pid_namespace != collector->pid_namespace;
 	if (!process->foreign) {
-		process->pidfd = (int)syscall(SYS_pidfd_open, identity->pid, 0);
-		if (process->pidfd >= 0) {
-			fcntl(process->pidfd, F_SETFD, FD_CLOEXEC);
+		process->segment->pidfd = (int)syscall(SYS_pidfd_open, identity->pid, 0);
+		if (process->segment->pidfd >= 0) {
+			fcntl(process->segment->pidfd, F_SETFD, FD_CLOEXEC);
 		}
 	}
 	hk_process_check(process);
@@ -368,7 +382,7 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	struct hk_job *job = NULL;
 	/* Known by a frame of an earlier collector, or not at all. */
 	struct hk_process *old = hk_family_by_uid(collector, identity->uid);
-	if (old && old->reader) {
+	if (old && old->segment) {
 		return -EEXIST;
 	}
 	struct kin kin = find_kin(collector, identity);
@@ -385,7 +399,7 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	if (r < 0) {
 		return r;
 	}
-	process = process_new(identity->uid, state);
+	process = process_new(identity->uid, state, true);
 	if (!process) {
 		hk__process__free_unpacked(state, NULL);
 		return -ENOMEM;
@@ -393,10 +407,10 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	if (old) {
 		inherit(process, old->state);
 	}
-	process->dirfd = dirfd;
+	process->segment->dirfd = dirfd;
 	r = open_parts(process, job, reader);
 	if (r < 0) {
-		process->reader = NULL; /* stays the caller's */
+		process->segment->reader = NULL; /* stays the caller's */
 		process_free(process);
 		if (old) {
 			old->refused_ns = hk_clock_monotonic_ns();
@@ -422,7 +436,7 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	watch(collector, process);
 	apply_early_notice(collector, process);
 	/* At once: an agent that waits for room must know that somebody will make some. */
-	hk_reader_beat(process->reader, (uint32_t)getpid(), hk_clock_monotonic_ns());
+	hk_reader_beat(process->segment->reader, (uint32_t)getpid(), hk_clock_monotonic_ns());
 	hk_control_tell(process);
 	process->changed = true;
 	hk_debug("process attached pid=%" PRIu32 " job=%s rank=%d role=%d", state->pid,
@@ -433,7 +447,7 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 
 bool hk_process_has_segment(const struct hk_process *process, uint64_t now_ns)
 {
-	return process->reader ||
+	return process->segment ||
 	       (process->refused_ns != 0 && now_ns - process->refused_ns < REFUSED_NS);
 }
 
@@ -480,8 +494,9 @@ void hk_process_check(struct hk_process *process)
 	if (process->foreign) {
 		/* A process that has ended, or goes on as another program, has its segment no
 		 * longer mapped. */
-		process->gone = process->status.state == HK_STATE_EXITED ||
-				(process->reader && !hk_reader_is_shared(process->reader));
+		const struct hk_attachment *segment = process->segment;
+		process->gone = segment && (segment->status.state == HK_STATE_EXITED ||
+					    !hk_reader_is_shared(segment->reader));
 		return;
 	}
 	int r = hk_procfs_stat(state->pid, &stat);
@@ -511,10 +526,10 @@ static void settle_exit(struct hk_process *process)
 	Hk__Process *state = process->state;
 	if (state->exit_kind == HK__EXIT_KIND__EXIT_RUNNING ||
 	    state->exit_kind == HK__EXIT_KIND__EXIT_VANISHED) {
-		bool exited = process->status.state == HK_STATE_EXITED;
+		bool exited = process->segment->status.state == HK_STATE_EXITED;
 		state->exit_kind =
 		    exited ? HK__EXIT_KIND__EXIT_EXITED : HK__EXIT_KIND__EXIT_VANISHED;
-		state->exit_code = exited ? process->status.exit_code : 0;
+		state->exit_code = exited ? process->segment->status.exit_code : 0;
 	}
 	/* Threads that an exit or exec cut off were inside of calls, but nobody waits for those. */
 	if (state->exit_kind == HK__EXIT_KIND__EXIT_EXITED ||
@@ -530,7 +545,7 @@ static void remove_segment(struct hk_process *process)
 		snprintf(name + 2 * (size_t)i, 3, "%02x", process->uid[i]);
 	}
 	memcpy(name + 2 * HK_UID_BYTES, HK_SEGMENT_SUFFIX, sizeof(HK_SEGMENT_SUFFIX));
-	if (unlinkat(process->dirfd, name, 0) < 0 && errno != ENOENT) {
+	if (unlinkat(process->segment->dirfd, name, 0) < 0 && errno != ENOENT) {
 		hk_warning("segment not removed name=%s error=%s", name, strerror(errno));
 	}
 }
@@ -541,7 +556,7 @@ int hk_process_finalise(struct hk_collector *collector, struct hk_process *proce
 	if (r < 0 && r != -ESTALE) {
 		return r;
 	}
-	hk_ledger_advance(process->ledger, UINT64_MAX);
+	hk_ledger_advance(process->segment->ledger, UINT64_MAX);
 	hk_activity_look_last(process);
 	r = hk_state_refresh(collector, process, true);
 	if (r < 0 && r != -ESTALE) {
@@ -567,14 +582,14 @@ int hk_process_finalise(struct hk_collector *collector, struct hk_process *proce
 		return r;
 	}
 	process->changed = false;
-	process->unsent = true;
+	process->upload.unsent = true;
 	remove_segment(process);
 	HASH_DEL(collector->processes, process);
-	hk_spool_retire(process->spool);
-	process->stored_bytes = hk_spool_bytes(process->spool);
-	process->held_bytes = hk_spool_held(process->spool);
-	process->file_records = hk_spool_records(process->spool);
-	close_parts(process);
+	hk_spool_retire(process->segment->spool);
+	process->stored_bytes = hk_spool_bytes(process->segment->spool);
+	process->held_bytes = hk_spool_held(process->segment->spool);
+	process->file_records = hk_spool_records(process->segment->spool);
+	process->segment = detach(process->segment);
 	hk_debug("process finalised pid=%" PRIu32 " exit=%d/%d", process->state->pid,
 		 process->state->exit_kind, process->state->exit_code);
 	return 0;

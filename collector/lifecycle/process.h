@@ -9,7 +9,15 @@
 #ifndef HK_COLLECTOR_LIFECYCLE_PROCESS_H
 #define HK_COLLECTOR_LIFECYCLE_PROCESS_H
 
-#include "collector/model/collector.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+struct hk_collector;
+struct hk_job;
+struct hk_process;
+struct hk_reader;
 
 /* Takes over READER (on success) and files the process under its job, which is opened if need be.
  * -EEXIST: known already; -errno: job directory or chunk file could not be had, try again later. */

@@ -12,6 +12,11 @@
 #include "chunk/read/front.h"
 #include "collector/job/jobdir.h"
 #include "collector/job/root_clock.h"
+#include "collector/model/attachment.h"
+#include "collector/model/collector.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
+#include "collector/model/remote.h"
 #include "collector/spool/spool.h"
 #include "report/clock/job_clock.h"
 
@@ -30,7 +35,7 @@ struct file {
 static int file_open(const struct hk_process *process, struct file *file)
 {
 	char path[PATH_MAX];
-	*file = (struct file){.spool = process->spool};
+	*file = (struct file){.spool = process->segment ? process->segment->spool : NULL};
 	if (file->spool) {
 		return 0;
 	}
@@ -65,7 +70,7 @@ static int file_oldest(struct file *file, const struct hk_chunk_place **ret_olde
 static bool may_join(const struct hk_collector *collector, const struct hk_process *process,
 		     uint64_t number)
 {
-	return !collector->options.upstream || number <= process->acknowledged;
+	return !collector->options.upstream || number <= process->upload.acknowledged;
 }
 
 static int file_shed(const struct hk_collector *collector, struct hk_process *process,
@@ -142,7 +147,7 @@ static void look(struct hk_process *process, uint64_t now_ns)
 static bool is_known(const struct hk_process *process)
 {
 	return process->oldest_known &&
-	       (process->oldest_ns != NOTHING || !(process->reader || process->remote));
+	       (process->oldest_ns != NOTHING || !(process->segment || process->remote));
 }
 
 struct victim {
@@ -189,7 +194,8 @@ uint64_t hk_window_held(const struct hk_job *job)
 	const struct hk_process *process;
 	uint64_t held = 0;
 	DL_FOREACH (job->processes, process) {
-		held += process->spool ? hk_spool_held(process->spool) : process->held_bytes;
+		held +=
+		    process->segment ? hk_spool_held(process->segment->spool) : process->held_bytes;
 	}
 	return held;
 }
@@ -206,8 +212,8 @@ static bool is_too_many(const struct slide *slide, uint64_t end_ns, bool last)
 
 static bool is_newest(const struct hk_process *process, const struct hk_chunk_header *header)
 {
-	uint64_t number =
-	    process->spool ? hk_spool_number(process->spool) : process->state->last_chunk;
+	uint64_t number = process->segment ? hk_spool_number(process->segment->spool)
+					   : process->state->last_chunk;
 	return header->number >= number;
 }
 
@@ -350,7 +356,9 @@ int hk_window_restore(struct hk_process *process)
 	Hk__Process *state = process->state;
 	process->held_bytes = held;
 	process->file_records = records + shed + (process->remote ? 0 : elsewhere);
-	process->shed_at_source = at_source;
+	if (process->remote) {
+		process->remote->shed_at_source = at_source;
+	}
 	if (state->records_shed != shed || state->records_elsewhere != elsewhere) {
 		state->records_shed = shed;
 		state->records_elsewhere = elsewhere;

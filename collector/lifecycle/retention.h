@@ -8,7 +8,12 @@
 #ifndef HK_COLLECTOR_LIFECYCLE_RETENTION_H
 #define HK_COLLECTOR_LIFECYCLE_RETENTION_H
 
-#include "collector/model/collector.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hk_collector;
+struct hk_job;
+struct hk_process;
 
 /* Bytes that chunks of JOB take. */
 uint64_t hk_window_held(const struct hk_job *job);

@@ -16,6 +16,8 @@
 #include "base/log.h"
 #include "collector/job/jobdir.h"
 #include "collector/lifecycle/job.h"
+#include "collector/model/collector.h"
+#include "collector/model/job.h"
 
 #define SHARE 4u /* of the file system, if nothing was said */
 #define JOB_JSON_MAX (64u << 10)

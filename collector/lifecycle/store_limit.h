@@ -8,7 +8,7 @@
 #ifndef HK_COLLECTOR_LIFECYCLE_STORE_LIMIT_H
 #define HK_COLLECTOR_LIFECYCLE_STORE_LIMIT_H
 
-#include "collector/model/collector.h"
+struct hk_collector;
 
 /* Removes finished jobs, those that ended first first, until the store's jobs take no more than
  * options.keep_store bytes (0: a quarter of its file system). How many were removed. */

@@ -7,7 +7,10 @@
 
 #include "base/log.h"
 #include "collector/lifecycle/process.h"
+#include "collector/model/attachment.h"
 #include "collector/model/fields.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "collector/process/ancestry.h"
 #include "collector/process/process_state.h"
 #include "collector/process/procfs.h"
@@ -31,7 +34,7 @@ static Hk__Role role_below(const struct hk_process *ancestor)
 static int new_state(const struct hk_collector *collector, const struct hk_process *ancestor,
 		     uint32_t number, const struct hk_untraced_copy *entry, Hk__Process **ret_state)
 {
-	struct hk_segment_identity identity = *hk_reader_identity(ancestor->reader);
+	struct hk_segment_identity identity = *hk_reader_identity(ancestor->segment->reader);
 	uid_of(ancestor, number, identity.uid);
 	identity.pid = entry->pid;
 	identity.ppid = entry->ppid;
@@ -76,7 +79,7 @@ static int file(struct hk_collector *collector, struct hk_process *ancestor, uin
 	}
 	*ret_process = hk_family_by_uid(collector, state->uid.data);
 	(*ret_process)->changed = true;
-	(*ret_process)->unsent = true;
+	(*ret_process)->upload.unsent = true;
 	hk_warning("process without a segment pid=%" PRIu32 " job=%s error=%s", entry->pid,
 		   ancestor->job->state->id, strerror(-entry->error));
 	return 0;
@@ -104,7 +107,7 @@ static void note_end(const struct hk_collector *collector, struct hk_process *pr
 		    ended ? HK__EXIT_KIND__EXIT_EXITED : HK__EXIT_KIND__EXIT_VANISHED;
 		state->exit_code = ended ? entry->exit_code : 0;
 		process->changed = true;
-		process->unsent = true;
+		process->upload.unsent = true;
 	}
 }
 
@@ -112,11 +115,11 @@ static void note_end(const struct hk_collector *collector, struct hk_process *pr
 static int note_more(struct hk_process *ancestor)
 {
 	char note[NOTE_BYTES + 96];
-	uint32_t more = ancestor->status.untraced;
+	uint32_t more = ancestor->segment->status.untraced;
 	if (more <= HK_UNTRACED_MAX) {
 		return 0;
 	}
-	const char *own = hk_reader_identity(ancestor->reader)->note;
+	const char *own = hk_reader_identity(ancestor->segment->reader)->note;
 	snprintf(note, sizeof(note),
 		 "%s%s%" PRIu32 " more processes forked from it could not make a segment", own,
 		 *own ? "; " : "", more - HK_UNTRACED_MAX);
@@ -125,7 +128,7 @@ static int note_more(struct hk_process *ancestor)
 
 int hk_untraced_follow(struct hk_collector *collector, struct hk_process *ancestor, bool last)
 {
-	uint32_t count = ancestor->status.untraced;
+	uint32_t count = ancestor->segment->status.untraced;
 	int r = note_more(ancestor);
 	for (uint32_t i = 0; r == 0 && i < count && i < HK_UNTRACED_MAX; i++) {
 		struct hk_untraced_copy entry;
@@ -133,8 +136,8 @@ int hk_untraced_follow(struct hk_collector *collector, struct hk_process *ancest
 		uid_of(ancestor, i, uid);
 		struct hk_process *process = hk_family_by_uid(collector, uid);
 		/* A segment of the same uid can only be a forgery. */
-		if (!hk_reader_untraced(ancestor->reader, i, &entry) ||
-		    (process && process->reader)) {
+		if (!hk_reader_untraced(ancestor->segment->reader, i, &entry) ||
+		    (process && process->segment)) {
 			continue;
 		}
 		r = process ? 0 : file(collector, ancestor, i, &entry, &process);

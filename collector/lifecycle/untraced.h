@@ -7,7 +7,10 @@
 #ifndef HK_COLLECTOR_LIFECYCLE_UNTRACED_H
 #define HK_COLLECTOR_LIFECYCLE_UNTRACED_H
 
-#include "collector/model/collector.h"
+#include <stdbool.h>
+
+struct hk_collector;
+struct hk_process;
 
 /* Files the processes that ANCESTOR's segment tells of under its job, and notes which have ended,
  * as of the last look at the segment. LAST: it is the last one; those of whose end nothing is known

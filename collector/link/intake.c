@@ -13,12 +13,17 @@
 #include "base/log.h"
 #include "chunk/codec/header.h"
 #include "chunk/read/file.h"
+#include "collector/job/disk_reserve.h"
 #include "collector/job/jobdir.h"
 #include "collector/lifecycle/job.h"
 #include "collector/lifecycle/process.h"
 #include "collector/link/match.h"
 #include "collector/link/peers.h"
+#include "collector/model/collector.h"
 #include "collector/model/fields.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
+#include "collector/model/remote.h"
 #include "collector/process/ancestry.h"
 #include "wire/change.h"
 #include "wire/columns.h"
@@ -156,7 +161,7 @@ static int merge(struct hk_collector *collector, struct hk_process *process, Hk_
 	int r = hk_change_apply(state, change);
 	hk_family_add(collector, process);
 	if (sites) {
-		process->sites_digest = 0;
+		process->remote->sites_digest = 0;
 	}
 	process->gone = state->end != NULL;
 	keep_own(state, shed);
@@ -201,9 +206,9 @@ static int take_process(struct hk_collector *collector, const struct hk_intake_a
 		process = r < 0 ? NULL : hk_family_by_uid(collector, (*state)->uid.data);
 		*state = r < 0 ? *state : NULL;
 		if (process) {
-			process->counted_bytes = process->values_bytes = bytes;
+			process->remote->counted_bytes = process->remote->values_bytes = bytes;
 			/* Its file may have been there before it was known. */
-			hk_peers_note_shed(job, node->id.data, process->shed_at_source);
+			hk_peers_note_shed(job, node->id.data, process->remote->shed_at_source);
 		}
 	}
 	if (r < 0) {
@@ -225,23 +230,23 @@ static int read_tail(struct hk_process *process, int fd)
 	struct hk_chunk_header header, sound;
 	uint64_t offset;
 	int r;
-	process->last_chunk = process->chunk_end = 0;
+	process->remote->last_chunk = process->remote->chunk_end = 0;
 	while ((r = hk_chunk_walk_next(&walk, &header, &offset)) > 0) {
 		if (offset + header.total_bytes < (uint64_t)lseek(fd, 0, SEEK_END)) {
-			process->last_chunk = header.number;
-			process->chunk_end = walk.at;
+			process->remote->last_chunk = header.number;
+			process->remote->chunk_end = walk.at;
 			continue;
 		}
 		/* The last one was written in pieces, maybe, when its writer died. */
 		r = hk_chunk_file_read(fd, offset, header.total_bytes, &buffer);
 		if (r == 0 &&
 		    hk_chunk_header_verify(buffer.bytes, header.total_bytes, &sound) == 0) {
-			process->last_chunk = header.number;
-			process->chunk_end = walk.at;
+			process->remote->last_chunk = header.number;
+			process->remote->chunk_end = walk.at;
 		}
 	}
 	free(buffer.bytes);
-	if (r == 0 && ftruncate(fd, (off_t)process->chunk_end) < 0) {
+	if (r == 0 && ftruncate(fd, (off_t)process->remote->chunk_end) < 0) {
 		r = -errno;
 	}
 	return r;
@@ -260,27 +265,27 @@ static int open_chunks(struct hk_process *process, bool create)
 	if (fd < 0) {
 		return -errno;
 	}
-	r = process->tailed ? 0 : read_tail(process, fd);
+	r = process->remote->tailed ? 0 : read_tail(process, fd);
 	if (r < 0) {
 		close(fd);
 		return r;
 	}
-	process->tailed = true;
-	process->stored_bytes = process->chunk_end;
+	process->remote->tailed = true;
+	process->stored_bytes = process->remote->chunk_end;
 	return fd;
 }
 
 /* The last number in the file of PROCESS. -errno: it cannot be read now. */
 static int last_number(struct hk_process *process, uint64_t *ret_last)
 {
-	int fd = process->tailed ? 0 : open_chunks(process, false);
+	int fd = process->remote->tailed ? 0 : open_chunks(process, false);
 	if (fd > 0) {
 		close(fd);
 	} else if (fd == -ENOENT) {
-		process->tailed = true;
+		process->remote->tailed = true;
 		fd = 0;
 	}
-	*ret_last = process->last_chunk;
+	*ret_last = process->remote->last_chunk;
 	return fd < 0 ? fd : 0;
 }
 
@@ -299,7 +304,7 @@ static void note_shed(struct hk_process *process, const struct hk_chunk_header *
 	uint64_t at_source = hk_chunk_shed_at_source(header);
 	if (records > 0) {
 		process->state->records_shed += records;
-		process->shed_at_source += at_source;
+		process->remote->shed_at_source += at_source;
 		process->changed = true;
 		hk_peers_note_shed(process->job, process->state->node.data, at_source);
 	}
@@ -312,16 +317,16 @@ static int store(struct hk_process *process, const Hk__ChunkPut *put,
 	if (fd < 0) {
 		return fd;
 	}
-	uint64_t at = hk_chunk_file_place(process->chunk_end);
+	uint64_t at = hk_chunk_file_place(process->remote->chunk_end);
 	int r = hk_chunk_file_append(fd, at, put->chunk.data, put->chunk.len);
 	close(fd);
 	if (r < 0) {
 		/* Cut back, as far as that went. */
-		process->tailed = false;
+		process->remote->tailed = false;
 		return r;
 	}
-	process->last_chunk = put->number;
-	process->stored_bytes = process->chunk_end = at + put->chunk.len;
+	process->remote->last_chunk = put->number;
+	process->stored_bytes = process->remote->chunk_end = at + put->chunk.len;
 	process->held_bytes += put->chunk.len;
 	process->file_records += hk_chunk_is_shed(header)
 				     ? hk_chunk_shed_records(header)
@@ -346,13 +351,13 @@ int hk_intake_chunk(struct hk_collector *collector, const char *user, const Hk__
 	if (r < 0) {
 		return r;
 	}
-	if (put->number <= process->last_chunk) {
+	if (put->number <= process->remote->last_chunk) {
 		return 1;
 	}
 	if (!is_chunk(process, put, &header)) {
 		return -EBADMSG;
 	}
-	if (hk_chunk_first_number(&header) > process->last_chunk + 1 && !put->gap) {
+	if (hk_chunk_first_number(&header) > process->remote->last_chunk + 1 && !put->gap) {
 		return 0;
 	}
 	/* What is left of a full disk is for statistics; but what was given up must be known. */
@@ -364,7 +369,7 @@ int hk_intake_chunk(struct hk_collector *collector, const char *user, const Hk__
 	} else if (r > 0 && !shed) {
 		hk_job_has_room(process->job);
 	}
-	*ret_last = process->last_chunk;
+	*ret_last = process->remote->last_chunk;
 	/* Of a directory that was removed: the process is known all the same. */
 	return r == -ENOENT ? -EIO : r;
 }

@@ -8,8 +8,12 @@
 #ifndef HK_COLLECTOR_LINK_INTAKE_H
 #define HK_COLLECTOR_LINK_INTAKE_H
 
-#include "collector/model/collector.h"
+#include <stdint.h>
+
 #include "collector/server/quota.h"
+
+struct hk_collector;
+struct hk_process;
 
 /* An answer to a report; zero it first. */
 struct hk_intake_reply {

@@ -16,6 +16,9 @@
 #include "collector/link/node.h"
 #include "collector/link/outbox.h"
 #include "collector/link/uplink.h"
+#include "collector/model/collector.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "collector/process/process_state.h"
 
 #define SECOND_NS UINT64_C(1000000000)

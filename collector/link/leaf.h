@@ -9,7 +9,14 @@
 #ifndef HK_COLLECTOR_LINK_LEAF_H
 #define HK_COLLECTOR_LINK_LEAF_H
 
-#include "collector/model/collector.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+struct hk_collector;
+struct hk_job;
+struct hk_leaf;
 
 /* Begins for options.upstream; takes up what an earlier collector left unsent. -errno, which it
  * says. */

@@ -6,6 +6,8 @@
 #include <time.h>
 #include <utlist.h>
 
+#include "collector/model/job.h"
+
 #define REPORT_BYTES (1u << 20)
 
 /* One job of a report. */

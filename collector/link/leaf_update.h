@@ -2,8 +2,12 @@
 #ifndef HK_COLLECTOR_LINK_LEAF_UPDATE_H
 #define HK_COLLECTOR_LINK_LEAF_UPDATE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "collector/link/node.h"
 #include "collector/link/outbox.h"
+#include "collector/model/job.h"
 
 /* What is in every report, and where the root's clock is. */
 struct hk_leaf_report_head {

@@ -6,6 +6,9 @@
 #include "base/clock.h"
 #include "collector/lifecycle/job.h"
 #include "collector/link/peers.h"
+#include "collector/model/collector.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "collector/process/ancestry.h"
 
 #define LATE_NS UINT64_C(60000000000)

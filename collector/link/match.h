@@ -2,7 +2,9 @@
 #ifndef HK_COLLECTOR_LINK_MATCH_H
 #define HK_COLLECTOR_LINK_MATCH_H
 
-#include "collector/model/collector.h"
+#include "schema/wire.pb-c.h"
+
+struct hk_collector;
 
 /* The job of USER that FROM, which NODE reports, belongs to, open or closed; NULL: none that is
  * known. A job that its node opened once more is found by its processes. */

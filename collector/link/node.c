@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/rundir.h"
+#include "collector/model/job.h"
 
 int hk_node_keep(int dirfd, const uint8_t id[HK_NODE_ID_BYTES])
 {

@@ -4,9 +4,7 @@
 
 #include <stdint.h>
 
-#include "schema/wire.pb-c.h"
-
-#define HK_NODE_ID_BYTES 16u
+#include "collector/model/job.h"
 
 /* The id that stands in run directory DIRFD, made if there is none. -errno. */
 int hk_node_id(int dirfd, uint8_t id[HK_NODE_ID_BYTES]);

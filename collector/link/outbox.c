@@ -13,9 +13,14 @@
 #include "collector/job/jobdir.h"
 #include "collector/lifecycle/job.h"
 #include "collector/lifecycle/retention.h"
+#include "collector/model/attachment.h"
+#include "collector/model/collector.h"
 #include "collector/model/fields.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "collector/spool/spool.h"
 #include "wire/change.h"
+#include "wire/message.h"
 #include "wire/statistics.h"
 
 #define JOBS_MAX 1024u
@@ -90,9 +95,9 @@ struct hk_outbox_process *hk_outbox_find(const struct hk_outbox *outbox, const u
 
 void hk_outbox_detach(struct hk_process *process)
 {
-	if (process->outgoing) {
-		process->outgoing->process = NULL;
-		process->outgoing = NULL;
+	if (process->upload.outgoing) {
+		process->upload.outgoing->process = NULL;
+		process->upload.outgoing = NULL;
 	}
 }
 
@@ -132,7 +137,7 @@ static void job_free(struct hk_outbox *outbox, struct hk_outbox_job *job)
 	DL_FOREACH_SAFE(job->processes, process, next)
 	{
 		if (process->process) {
-			process->process->outgoing = NULL;
+			process->process->upload.outgoing = NULL;
 		}
 		HASH_DEL(outbox->processes, process);
 		hk_outbox_forget(process);
@@ -170,7 +175,7 @@ static void note(const struct hk_collector *collector, struct hk_outbox_job *job
 static bool update_process(struct hk_outbox *outbox, struct hk_outbox_job *job,
 			   struct hk_process *process)
 {
-	struct hk_outbox_process *outgoing = process->outgoing;
+	struct hk_outbox_process *outgoing = process->upload.outgoing;
 	bool news = false;
 	if (!outgoing) {
 		outgoing = hk_outbox_find(outbox, process->uid);
@@ -179,20 +184,20 @@ static bool update_process(struct hk_outbox *outbox, struct hk_outbox_job *job,
 			return false;
 		}
 		outgoing->process = process;
-		process->outgoing = outgoing;
+		process->upload.outgoing = outgoing;
 	}
-	if (process->spool && outgoing->files != hk_spool_files(process->spool)) {
+	struct hk_spool *spool = process->segment ? process->segment->spool : NULL;
+	if (spool && outgoing->files != hk_spool_files(spool)) {
 		/* Its chunks are in another file now. */
-		outgoing->files = hk_spool_files(process->spool);
+		outgoing->files = hk_spool_files(spool);
 		outgoing->walk = HK_CHUNK_WALK(-1);
 		outgoing->kept_bytes = 0;
 	}
-	outgoing->written_bytes =
-	    process->spool ? hk_spool_bytes(process->spool) : process->stored_bytes;
-	if (process->unsent) {
+	outgoing->written_bytes = spool ? hk_spool_bytes(spool) : process->stored_bytes;
+	if (process->upload.unsent) {
 		outgoing->unsent = true;
-		process->unsent = false;
-		news |= process->gone && !process->reader;
+		process->upload.unsent = false;
+		news |= process->gone && !process->segment;
 	}
 	return news;
 }

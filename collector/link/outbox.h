@@ -8,10 +8,18 @@
 #ifndef HK_COLLECTOR_LINK_OUTBOX_H
 #define HK_COLLECTOR_LINK_OUTBOX_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/rundir.h"
 #include "chunk/read/file.h"
 #include "collector/link/uplink.h"
-#include "collector/model/collector.h"
+#include "collector/model/process.h"
+
+struct hk_collector;
+struct hk_job;
+struct hk_process;
 
 /* How the links of closed jobs begin that the root has not got all of, or has. */
 #define HK_OUTBOX_LINK HK_RUNDIR_UNSENT

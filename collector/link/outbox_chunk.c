@@ -7,6 +7,7 @@
 #include "chunk/codec/header.h"
 #include "collector/job/jobdir.h"
 #include "collector/link/outbox.h"
+#include "collector/model/process.h"
 
 int hk_outbox_chunk_path(const struct hk_outbox_process *process, char path[PATH_MAX])
 {
@@ -48,7 +49,7 @@ void hk_outbox_acknowledge(struct hk_outbox_process *process, uint64_t last)
 		process->kept_bytes = process->ends[last % HK_UPLINK_CHUNKS];
 	}
 	if (process->process) {
-		process->process->acknowledged = last;
+		process->process->upload.acknowledged = last;
 	}
 }
 

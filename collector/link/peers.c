@@ -9,7 +9,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/clock/map.h"
+#include "collector/model/collector.h"
 #include "collector/model/fields.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
+#include "collector/model/remote.h"
 #include "collector/server/quota.h"
 
 #define PEERS_MAX 4096u
@@ -255,9 +259,10 @@ void hk_peers_sum_shed(struct hk_job *job)
 	}
 	DL_FOREACH (job->processes, process) {
 		const ProtobufCBinaryData *id = &process->state->node;
-		bool any = process->shed_at_source > 0 && id->len == HK_NODE_ID_BYTES;
+		bool any = process->remote && process->remote->shed_at_source > 0 &&
+			   id->len == HK_NODE_ID_BYTES;
 		if (any) {
-			hk_peers_note_shed(job, id->data, process->shed_at_source);
+			hk_peers_note_shed(job, id->data, process->remote->shed_at_source);
 		}
 	}
 }

@@ -6,9 +6,16 @@
 #ifndef HK_COLLECTOR_LINK_PEERS_H
 #define HK_COLLECTOR_LINK_PEERS_H
 
+#include <stddef.h>
+#include <stdint.h>
+#include <uthash.h>
+
 #include "collector/link/node.h"
-#include "collector/model/collector.h"
+#include "collector/model/job.h"
 #include "wire/access.h"
+
+struct hk_collector;
+struct hk_job;
 
 #define HK_PEERS_SILENT_NS UINT64_C(5000000000) /* without a report: not connected */
 #define HK_PEERS_LOST_NS UINT64_C(300000000000) /* a job waits no longer for its node */

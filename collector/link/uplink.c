@@ -15,6 +15,7 @@
 #include "collector/link/dialer.h"
 #include "collector/link/watchdog.h"
 #include "wire/dial.h"
+#include "wire/message.h"
 #include "wire/nng_error.h"
 #include "wire/request.h"
 

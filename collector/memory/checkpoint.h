@@ -9,6 +9,8 @@
 #ifndef HK_COLLECTOR_MEMORY_CHECKPOINT_H
 #define HK_COLLECTOR_MEMORY_CHECKPOINT_H
 
+#include <stdint.h>
+
 #include "collector/memory/ledger.h"
 
 #define HK_CHECKPOINT_SUFFIX ".ledger"

@@ -3,6 +3,7 @@
 #define HK_COLLECTOR_MEMORY_LEDGER_TABLES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "collector/memory/accounts.h"
 #include "collector/memory/blocks.h"

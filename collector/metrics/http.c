@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "collector/metrics/http_head.h"
 #include "collector/metrics/page.h"
+#include "collector/model/collector.h"
 #include "collector/server/listener.h"
 #include "collector/server/server.h"
 

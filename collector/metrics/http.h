@@ -11,7 +11,11 @@
 #ifndef HK_COLLECTOR_METRICS_HTTP_H
 #define HK_COLLECTOR_METRICS_HTTP_H
 
-#include "collector/model/collector.h"
+#include <stdbool.h>
+
+#include "wire/access.h"
+
+struct hk_collector;
 
 struct hk_http;
 

@@ -6,11 +6,15 @@
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
+#include <uthash.h>
 #include <utlist.h>
 
 #include "collector/lifecycle/job.h"
 #include "collector/link/leaf.h"
 #include "collector/metrics/aggregate.h"
+#include "collector/model/collector.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "collector/server/rejections.h"
 #include "collector/server/server.h"
 #include "text/name.h"

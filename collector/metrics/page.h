@@ -8,8 +8,13 @@
 #ifndef HK_COLLECTOR_METRICS_PAGE_H
 #define HK_COLLECTOR_METRICS_PAGE_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "collector/metrics/exposition.h"
-#include "collector/model/collector.h"
+
+struct hk_collector;
+struct hk_job;
 
 #define HK_METRICS_SERIES_MAX 5000u		  /* of jobs, on a page */
 #define HK_METRICS_KEEP_NS UINT64_C(300000000000) /* after a job has ended */

@@ -6,6 +6,8 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "collector/model/attachment.h"
+#include "collector/model/process.h"
 #include "collector/process/course.h"
 #include "ring/sample.h"
 
@@ -67,7 +69,7 @@ void hk_activity_inherit(struct hk_process *process, const Hk__Process *frame)
 	    hk_course_find(&activity->course, HK__ACTIVITY_KIND__ACTIVITY_UNSEEN, "");
 	activity->unseen_ns = unseen ? unseen->total : 0;
 	activity->moved = true; /* the state that it has now does not have it yet */
-	process->activity = activity;
+	process->segment->activity = activity;
 }
 
 /* ---- one look ---- */
@@ -92,12 +94,12 @@ static bool make_room(struct hk_activity *activity, uint32_t sites)
 /* NULL: the site is not readable yet, or there is no memory. */
 static struct hk_course_row *row_of(struct hk_process *process, uint32_t site)
 {
-	struct hk_activity *activity = process->activity;
+	struct hk_activity *activity = process->segment->activity;
 	if (site >= activity->site_count) {
 		return NULL;
 	}
 	if (!activity->row_of[site]) {
-		const struct hk_site_info *info = hk_reader_site(process->reader, site);
+		const struct hk_site_info *info = hk_reader_site(process->segment->reader, site);
 		activity->row_of[site] =
 		    info ? hk_course_row(&activity->course, HK__ACTIVITY_KIND__ACTIVITY_DOMAIN,
 					 info->domain)
@@ -123,13 +125,13 @@ static void add_sum(struct hk_activity *activity, struct hk_course_row *row, uin
 
 static int sum_cells(struct hk_process *process)
 {
-	struct hk_activity *activity = process->activity;
+	struct hk_activity *activity = process->segment->activity;
 	struct hk_cell_copy cell;
 	uint64_t cursor = 0;
 	int r;
 	activity->sum_count = 0;
 	activity->calls = activity->worked_ns = activity->waited_ns = activity->usual_ns = 0;
-	while ((r = hk_reader_next_cell(process->reader, &cursor, &cell)) > 0) {
+	while ((r = hk_reader_next_cell(process->segment->reader, &cursor, &cell)) > 0) {
 		struct hk_course_row *row = row_of(process, cell.site);
 		activity->calls += cell.calls;
 		if (row) {
@@ -155,7 +157,7 @@ static void sum_open_calls(struct hk_process *process, const struct hk_thread_co
 		}
 		if (row && k == depth && open->start_ticks < now_ticks) {
 			inside[depth++] = row;
-			add_sum(process->activity, row,
+			add_sum(process->segment->activity, row,
 				hk_clock_ticks_to_ns(now_ticks - open->start_ticks,
 						     process->state->tick_ns_q32));
 		}
@@ -166,16 +168,17 @@ static int sum_calls(struct hk_process *process, uint64_t now_ticks)
 {
 	struct hk_thread_copy thread;
 	uint64_t cursor = 0;
-	int r = hk_reader_refresh(process->reader, &process->status);
-	if (r == 0 && (process->status.sites > HK_SITES_MAX ||
-		       !make_room(process->activity, process->status.sites))) {
+	int r = hk_reader_refresh(process->segment->reader, &process->segment->status);
+	if (r == 0 && (process->segment->status.sites > HK_SITES_MAX ||
+		       !make_room(process->segment->activity, process->segment->status.sites))) {
 		r = -ENOMEM;
 	}
 	r = r < 0 ? r : sum_cells(process);
-	while (r >= 0 && (r = hk_reader_next_thread(process->reader, &cursor, &thread)) > 0) {
-		process->activity->worked_ns += thread.worked_ns;
-		process->activity->waited_ns += thread.waited_ns;
-		process->activity->usual_ns += thread.usual_ns;
+	while (r >= 0 &&
+	       (r = hk_reader_next_thread(process->segment->reader, &cursor, &thread)) > 0) {
+		process->segment->activity->worked_ns += thread.worked_ns;
+		process->segment->activity->waited_ns += thread.waited_ns;
+		process->segment->activity->usual_ns += thread.usual_ns;
 		sum_open_calls(process, &thread, now_ticks);
 	}
 	return r;
@@ -194,7 +197,7 @@ static void add_row(struct hk_course *course, Hk__ActivityKind kind, uint64_t to
 /* What a stretch of work was is known at its end, which may be long after it began. */
 static void add_work(struct hk_process *process, uint64_t now_ticks)
 {
-	struct hk_activity *activity = process->activity;
+	struct hk_activity *activity = process->segment->activity;
 	struct hk_course *course = &activity->course;
 	const struct hk_course_row *row =
 	    hk_course_find(course, HK__ACTIVITY_KIND__ACTIVITY_WORK, "");
@@ -212,9 +215,9 @@ static void add_work(struct hk_process *process, uint64_t now_ticks)
 
 static void look(struct hk_process *process)
 {
-	struct hk_activity *activity = process->activity;
+	struct hk_activity *activity = process->segment->activity;
 	struct hk_course *course = &activity->course;
-	const struct hk_segment_status *status = &process->status;
+	const struct hk_segment_status *status = &process->segment->status;
 	uint64_t now_ticks = hk_clock_ticks(process->state->clock_kind == HK_CLOCK_TSC);
 	if (sum_calls(process, now_ticks) < 0) {
 		return;
@@ -254,18 +257,19 @@ static uint64_t spent_ns(void)
 static bool is_wanted(struct hk_process *process)
 {
 	const Hk__Process *state = process->state;
-	if (!process->activity && process->reader && state->role == HK__ROLE__ROLE_MAIN) {
-		process->activity = activity_new(state);
+	struct hk_attachment *segment = process->segment;
+	if (segment && !segment->activity && state->role == HK__ROLE__ROLE_MAIN) {
+		segment->activity = activity_new(state);
 	}
-	return process->activity && process->reader;
+	return segment && segment->activity;
 }
 
 void hk_activity_look(struct hk_process *process, uint64_t now_ns)
 {
-	if (!is_wanted(process) || now_ns < process->activity->due_ns) {
+	if (!is_wanted(process) || now_ns < process->segment->activity->due_ns) {
 		return;
 	}
-	struct hk_activity *activity = process->activity;
+	struct hk_activity *activity = process->segment->activity;
 	uint64_t begin_ns = spent_ns();
 	look(process);
 	uint64_t wait_ns = (spent_ns() - begin_ns) * LOOK_SPACING;
@@ -284,7 +288,7 @@ void hk_activity_look_last(struct hk_process *process)
 
 int hk_activity_refresh(struct hk_process *process)
 {
-	struct hk_activity *activity = process->activity;
+	struct hk_activity *activity = process->segment->activity;
 	if (!activity || !activity->moved) {
 		return 0;
 	}

@@ -8,7 +8,11 @@
 #ifndef HK_COLLECTOR_PROCESS_ACTIVITY_H
 #define HK_COLLECTOR_PROCESS_ACTIVITY_H
 
-#include "collector/model/collector.h"
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+struct hk_process;
 
 struct hk_activity;
 

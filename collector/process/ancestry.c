@@ -3,8 +3,12 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "collector/model/collector.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "collector/process/procfs.h"
 #include "collector/process/role.h"
+#include "ring/reader.h"
 
 #define GENERATIONS_MAX 64
 

@@ -7,7 +7,12 @@
 #ifndef HK_COLLECTOR_PROCESS_ANCESTRY_H
 #define HK_COLLECTOR_PROCESS_ANCESTRY_H
 
-#include "collector/model/collector.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hk_collector;
+struct hk_process;
+struct hk_segment_identity;
 
 /* Files PROCESS, whose uid and state are set, or takes it out again; both when its job's list
  * changes. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ring/reader.h"
 #include "sketch/histogram.h"
 #include "wire/columns.h"
 

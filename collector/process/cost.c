@@ -1,5 +1,7 @@
 #include "collector/process/cost.h"
 
+#include "collector/model/attachment.h"
+#include "collector/model/process.h"
 #include "hooks/hook.h"
 #include "ring/sample.h"
 #include "wire/columns.h"
@@ -89,7 +91,7 @@ struct sums {
 static void add_cell(struct sums *sums, const struct hk_process *process,
 		     const struct hk_columns_row *cell)
 {
-	const struct hk_segment_status *status = &process->status;
+	const struct hk_segment_status *status = &process->segment->status;
 	const Hk__Site *known = find_site(process->state, cell->site);
 	struct hk_cost_site site = {.flags = HK_HOOK_DESCRIBED};
 	uint64_t in_histogram = 0;
@@ -122,9 +124,9 @@ uint64_t hk_cost_total_ns(const struct hk_process *process)
 	/* Which calls left records is not known of a site whose level changed. */
 	double records = (double)state->records;
 	double share = records < sums.timed ? records / sums.timed : 1;
-	double ps = sums.time_ps + records * (double)record_extra_ps(&process->status) +
+	double ps = sums.time_ps + records * (double)record_extra_ps(&process->segment->status) +
 		    share * sums.values_ps + sums.arguments_ps +
-		    (double)state->lost_records * (double)process->status.lost_extra_ps;
-	return process->status.setup_ns + process->status.looks_ns +
+		    (double)state->lost_records * (double)process->segment->status.lost_extra_ps;
+	return process->segment->status.setup_ns + process->segment->status.looks_ns +
 	       (ps < 1e21 ? (uint64_t)(ps / 1000) : UINT64_MAX / 1000);
 }

@@ -2,7 +2,10 @@
 #ifndef HK_COLLECTOR_PROCESS_COST_H
 #define HK_COLLECTOR_PROCESS_COST_H
 
-#include "collector/model/collector.h"
+#include <stdint.h>
+
+struct hk_process;
+struct hk_segment_status;
 
 /* What the cost of a call depends on beside its level. */
 struct hk_cost_site {

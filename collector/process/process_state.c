@@ -6,7 +6,10 @@
 
 #include "base/clock.h"
 #include "collector/memory/memory_rows.h"
+#include "collector/model/attachment.h"
+#include "collector/model/collector.h"
 #include "collector/model/fields.h"
+#include "collector/model/process.h"
 #include "collector/process/activity.h"
 #include "collector/process/cells.h"
 #include "collector/process/cost.h"
@@ -114,15 +117,15 @@ static int refresh_sites(struct hk_process *process)
 	Hk__Process *state = process->state;
 	/* Sites come in the order of their ids; one that is not yet readable is asked for again. */
 	uint32_t next = state->n_sites ? state->sites[state->n_sites - 1]->id + 1 : 0;
-	for (uint32_t id = next; id < process->status.sites && id < HK_SITES_MAX; id++) {
-		const struct hk_site_info *info = hk_reader_site(process->reader, id);
+	for (uint32_t id = next; id < process->segment->status.sites && id < HK_SITES_MAX; id++) {
+		const struct hk_site_info *info = hk_reader_site(process->segment->reader, id);
 		if (info && add_site(state, info) < 0) {
 			return -ENOMEM;
 		}
 	}
 	for (size_t i = 0; i < state->n_sites; i++) {
 		const struct hk_site_info *info =
-		    hk_reader_site(process->reader, state->sites[i]->id);
+		    hk_reader_site(process->segment->reader, state->sites[i]->id);
 		if (info) {
 			state->sites[i]->level = info->level;
 			state->sites[i]->pinned = info->pinned;
@@ -210,11 +213,11 @@ static int refresh_threads(struct hk_process *process, uint64_t *ret_fingerprint
 {
 	Hk__Process *state = process->state;
 	struct hk_thread_copy thread;
-	uint64_t cursor = 0, lost = process->status.records_untracked, memory_lost = 0;
+	uint64_t cursor = 0, lost = process->segment->status.records_untracked, memory_lost = 0;
 	uint64_t fingerprint = 0, untimed = 0;
 	int r;
 	hk_state_clear_open_calls(state);
-	while ((r = hk_reader_next_thread(process->reader, &cursor, &thread)) > 0) {
+	while ((r = hk_reader_next_thread(process->segment->reader, &cursor, &thread)) > 0) {
 		for (uint32_t i = 0; i < HK_STREAMS; i++) {
 			lost += thread.lost[i];
 		}
@@ -234,8 +237,8 @@ static int refresh_threads(struct hk_process *process, uint64_t *ret_fingerprint
 	}
 	state->lost_records = lost;
 	state->calls_untimed = untimed;
-	if (process->ledger) {
-		hk_ledger_set_lost(process->ledger, memory_lost);
+	if (process->segment->ledger) {
+		hk_ledger_set_lost(process->segment->ledger, memory_lost);
 	}
 	*ret_fingerprint = fingerprint;
 	return r;
@@ -289,20 +292,22 @@ static int refresh_coverage(Hk__Process *state, const struct hk_coverage *from)
 static int refresh_counts(struct hk_process *process)
 {
 	Hk__Process *state = process->state;
-	state->calls_untracked = process->status.calls_untracked;
-	if (process->spool) {
-		uint64_t stored = hk_spool_records(process->spool);
-		state->records_dropped = hk_spool_dropped(process->spool);
+	state->calls_untracked = process->segment->status.calls_untracked;
+	if (process->segment->spool) {
+		uint64_t stored = hk_spool_records(process->segment->spool);
+		state->records_dropped = hk_spool_dropped(process->segment->spool);
 		state->records = stored + state->records_dropped;
 		state->records_stored = stored;
-		state->records_shed = hk_spool_shed_records(process->spool);
-		state->records_elsewhere = hk_spool_elsewhere_records(process->spool);
-		state->last_chunk = hk_spool_number(process->spool);
+		state->records_shed = hk_spool_shed_records(process->segment->spool);
+		state->records_elsewhere = hk_spool_elsewhere_records(process->segment->spool);
+		state->last_chunk = hk_spool_number(process->segment->spool);
 		state->lost_records += state->records_dropped;
 	}
-	int r = refresh_coverage(state, &process->status.coverage);
+	int r = refresh_coverage(state, &process->segment->status.coverage);
 	r = r < 0 ? r : hk_activity_refresh(process);
-	return r < 0 || !process->ledger ? r : hk_memory_refresh(state, process->ledger);
+	return r < 0 || !process->segment->ledger
+		   ? r
+		   : hk_memory_refresh(state, process->segment->ledger);
 }
 
 int hk_state_refresh(const struct hk_collector *collector, struct hk_process *process, bool force)
@@ -310,41 +315,41 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 	Hk__Process *state = process->state;
 	struct hk_cells cells = {0};
 	uint64_t fingerprint = 0;
-	int r = hk_reader_refresh(process->reader, &process->status);
+	int r = hk_reader_refresh(process->segment->reader, &process->segment->status);
 	if (r == 0) {
 		r = refresh_threads(process, &fingerprint);
 	}
 	if (r == 0) {
-		r = hk_cells_copy(process->reader, &cells);
+		r = hk_cells_copy(process->segment->reader, &cells);
 	}
 	/* Even of a segment that breaks in the middle the counts are kept. */
 	int counts = refresh_counts(process);
 	r = r < 0 ? r : counts;
 	fingerprint += cells.fingerprint + state->records + state->lost_records +
-		       state->records_shed + state->records_elsewhere + process->status.sites +
-		       process->status.coverage.scans;
-	if (r == 0 && (force || fingerprint != process->fingerprint)) {
+		       state->records_shed + state->records_elsewhere +
+		       process->segment->status.sites + process->segment->status.coverage.scans;
+	if (r == 0 && (force || fingerprint != process->segment->fingerprint)) {
 		r = refresh_sites(process);
-		r = r < 0 ? r : hk_cells_merge(&cells, process->reader, state);
+		r = r < 0 ? r : hk_cells_merge(&cells, process->segment->reader, state);
 		/* What was spent at a higher level stays spent. */
 		uint64_t cost = hk_cost_total_ns(process);
 		state->tracing_cost_ns =
 		    cost > state->tracing_cost_ns ? cost : state->tracing_cost_ns;
-		process->fingerprint = fingerprint;
+		process->segment->fingerprint = fingerprint;
 		process->changed = true;
 	}
 	hk_cells_fini(&cells);
-	if (process->status.state == HK_STATE_EXITED && r == 0) {
+	if (process->segment->status.state == HK_STATE_EXITED && r == 0) {
 		/* Its own last look at itself is later than any of ours. */
-		const struct hk_segment_status *status = &process->status;
+		const struct hk_segment_status *status = &process->segment->status;
 		state->cpu_ns =
 		    status->end_cpu_ns > state->cpu_ns ? status->end_cpu_ns : state->cpu_ns;
 		state->rss_peak_bytes = status->end_rss_peak_bytes > state->rss_peak_bytes
 					    ? status->end_rss_peak_bytes
 					    : state->rss_peak_bytes;
-		r = hk_field_set_anchor(&state->end, process->status.end.ticks,
-					process->status.end.monotonic_ns,
-					process->status.end.realtime_ns);
+		r = hk_field_set_anchor(&state->end, process->segment->status.end.ticks,
+					process->segment->status.end.monotonic_ns,
+					process->segment->status.end.realtime_ns);
 	}
 	return r < 0 ? r : hk_state_stamp(collector, state, &state->seen);
 }
@@ -365,8 +370,8 @@ void hk_state_usage(struct hk_process *process)
 	}
 	/* Names change rarely after a thread's first moments: look often in the beginning, then at
 	 * powers of two. */
-	process->refreshes++;
-	bool look = (process->refreshes & (process->refreshes - 1)) == 0;
+	process->segment->refreshes++;
+	bool look = (process->segment->refreshes & (process->segment->refreshes - 1)) == 0;
 	for (size_t i = 0; i < state->n_threads; i++) {
 		Hk__Thread *thread = state->threads[i];
 		if ((look || !*thread->name) &&

@@ -6,7 +6,15 @@
 #ifndef HK_COLLECTOR_PROCESS_PROCESS_STATE_H
 #define HK_COLLECTOR_PROCESS_PROCESS_STATE_H
 
-#include "collector/model/collector.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+struct hk_collector;
+struct hk_process;
+struct hk_segment_identity;
 
 /* A state with the identity of a segment, everything else empty. -ENOMEM. */
 int hk_state_new(const struct hk_segment_identity *identity, Hk__Process **ret_state);

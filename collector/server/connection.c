@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "collector/server/nng_framing.h"
+#include "wire/message.h"
 
 #define FRONT_MAX (64u << 10)		  /* read of a message before its token is known */
 #define STEP_BYTES 4096u		  /* of a message that memory is taken for at first */

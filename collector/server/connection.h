@@ -9,6 +9,7 @@
 
 #include <nng/nng.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "collector/server/hub.h"

@@ -9,6 +9,10 @@
 #include <utlist.h>
 
 #include "collector/model/collector.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
+#include "collector/model/remote.h"
+#include "wire/message.h"
 
 #define FDS_OF_JOB 2u
 #define VALUES_SLACK 16384u /* bytes: what a process may be booked beyond a quarter too much */
@@ -188,7 +192,8 @@ void hk_quota_count(struct hk_quota *quota, const struct hk_job *jobs)
 		}
 		job->account->values_bytes += hk_message_memory(&job->state->base);
 		DL_FOREACH (job->processes, process) {
-			job->account->values_bytes += process->values_bytes;
+			job->account->values_bytes +=
+			    process->remote ? process->remote->values_bytes : 0;
 		}
 	}
 }
@@ -216,18 +221,19 @@ int hk_quota_book(struct hk_quota *quota, struct hk_account *account, struct hk_
 	if (!account) {
 		return 0;
 	}
-	if (process && process->values_bytes + bytes >
-			   process->counted_bytes + process->counted_bytes / 4 + VALUES_SLACK) {
+	if (process && process->remote->values_bytes + bytes >
+			   process->remote->counted_bytes + process->remote->counted_bytes / 4 +
+			       VALUES_SLACK) {
 		uint64_t counted = hk_message_memory(&process->state->base) + sizeof(*process);
-		uint64_t others = account->values_bytes > process->values_bytes
-				      ? account->values_bytes - process->values_bytes
+		uint64_t others = account->values_bytes > process->remote->values_bytes
+				      ? account->values_bytes - process->remote->values_bytes
 				      : 0;
 		account->values_bytes = others + counted;
-		process->counted_bytes = process->values_bytes = counted;
+		process->remote->counted_bytes = process->remote->values_bytes = counted;
 	}
 	int r = hk_quota_values(quota, account, bytes);
 	if (r == 0 && process) {
-		process->values_bytes += bytes;
+		process->remote->values_bytes += bytes;
 	}
 	return r;
 }

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "collector/model/collector.h"
 #include "collector/requests.h"
 #include "collector/server/connection.h"
 #include "collector/server/hub.h"

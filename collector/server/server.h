@@ -8,10 +8,14 @@
 #ifndef HK_COLLECTOR_SERVER_SERVER_H
 #define HK_COLLECTOR_SERVER_SERVER_H
 
-#include "collector/model/collector.h"
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "collector/server/policy.h"
 #include "collector/server/quota.h"
 #include "collector/server/rejections.h"
+
+struct hk_collector;
 
 struct hk_server;
 

@@ -3,6 +3,8 @@
 #ifndef HK_COLLECTOR_SPOOL_REPLAY_H
 #define HK_COLLECTOR_SPOOL_REPLAY_H
 
+#include <stdint.h>
+
 #include "collector/memory/ledger.h"
 
 /* Adds every record of the chunks of file FD after number AFTER (0: of all), in memory that does

@@ -15,6 +15,7 @@
 #include "collector/job/jobdir.h"
 #include "collector/memory/checkpoint.h"
 #include "collector/spool/replay.h"
+#include "ring/reader.h"
 
 #define UID_BYTES 16
 #define CHUNKS_SUFFIX ".chunks"

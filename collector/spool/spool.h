@@ -15,6 +15,7 @@
 #define HK_COLLECTOR_SPOOL_SPOOL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "chunk/codec/writer.h"

@@ -15,6 +15,7 @@
 
 #include "collector/lifecycle/job.h"
 #include "collector/link/peers.h"
+#include "collector/model/collector.h"
 #include "collector/process/procfs.h"
 #include "collector/requests.h"
 #include "collector/server/quota.h"

@@ -3,6 +3,8 @@
 #define HK_TEST_LEDGER_MAKER_H
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "collector/memory/ledger.h"

@@ -16,6 +16,8 @@
 #include "collector/lifecycle/job.h"
 #include "collector/lifecycle/process.h"
 #include "collector/link/peers.h"
+#include "collector/model/collector.h"
+#include "collector/model/process.h"
 #include "collector/process/procfs.h"
 #include "world.h"
 

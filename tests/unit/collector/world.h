@@ -3,8 +3,10 @@
 #ifndef HK_TEST_WORLD_H
 #define HK_TEST_WORLD_H
 
-#include "collector/model/collector.h"
 #include "process_maker.h"
+
+struct hk_collector;
+struct hk_process;
 
 struct world {
 	char base[32];

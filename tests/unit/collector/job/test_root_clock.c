@@ -12,6 +12,7 @@
 #include "collector/job/root_clock.h"
 #include "collector/model/collector.h"
 #include "collector/model/fields.h"
+#include "collector/model/job.h"
 #include "collector/process/process_state.h"
 #include "report/clock/job_clock.h"
 

@@ -13,6 +13,9 @@
 
 #include "collector/level/governor.h"
 #include "collector/lifecycle/job.h"
+#include "collector/model/attachment.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "collector/process/process_state.h"
 #include "hooks/hook.h"
 #include "segment_maker.h"
@@ -23,6 +26,7 @@
 static struct segment_maker maker;
 static Hk__Job job_state;
 static struct hk_job job;
+static struct hk_attachment segment;
 static struct hk_process process;
 static uint64_t now_ns;
 
@@ -62,10 +66,11 @@ static void attach(void)
 {
 	hk__job__init(&job_state);
 	job = (struct hk_job){.state = &job_state};
-	process = (struct hk_process){.job = &job, .foreign = true, .pidfd = -1};
+	segment = (struct hk_attachment){.pidfd = -1};
+	process = (struct hk_process){.job = &job, .foreign = true, .segment = &segment};
 	now_ns = LOOK_NS;
-	assert_int_equal(hk_reader_open(maker.dirfd, maker.name, &process.reader), 0);
-	assert_int_equal(hk_state_new(hk_reader_identity(process.reader), &process.state), 0);
+	assert_int_equal(hk_reader_open(maker.dirfd, maker.name, &segment.reader), 0);
+	assert_int_equal(hk_state_new(hk_reader_identity(segment.reader), &process.state), 0);
 	hk_governor_look(&process, now_ns);
 }
 
@@ -73,8 +78,8 @@ static int teardown(void **state)
 {
 	(void)state;
 	taken_ns = 0;
-	process.governor = hk_governor_free(process.governor);
-	hk_reader_free(process.reader);
+	segment.governor = hk_governor_free(segment.governor);
+	hk_reader_free(segment.reader);
 	hk__process__free_unpacked(process.state, NULL);
 	segment_maker_fini(&maker);
 	return 0;

@@ -13,6 +13,9 @@
 #include "collector/job/jobdir.h"
 #include "collector/lifecycle/discovery.h"
 #include "collector/lifecycle/job.h"
+#include "collector/model/collector.h"
+#include "collector/model/job.h"
+#include "wire/statistics.h"
 #include "world.h"
 
 static struct hk_job *open_job(struct world *world)

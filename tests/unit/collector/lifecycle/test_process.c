@@ -21,12 +21,16 @@
 #include "collector/lifecycle/drain.h"
 #include "collector/lifecycle/job.h"
 #include "collector/lifecycle/process.h"
+#include "collector/model/attachment.h"
 #include "collector/model/collector.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "collector/process/process_state.h"
 #include "collector/process/procfs.h"
 #include "collector/spool/spool.h"
 #include "replay_count.h"
 #include "wire/columns.h"
+#include "wire/statistics.h"
 #include "world.h"
 
 static Hk__Snapshot *load(const struct world *world, const char *id)
@@ -220,12 +224,12 @@ static void die_somewhere(struct world *world, struct hk_process *process, uint6
 	case 1: { /* a chunk is in the file, its pages are not given back yet */
 		struct hk_run run;
 		size_t taken;
-		while (hk_reader_next_run(process->reader, 1, HK_STREAM_CALLS, &run) > 0) {
-			assert_int_equal(hk_spool_put(process->spool, &run, 0, UINT64_MAX, &taken),
-					 0);
+		while (hk_reader_next_run(process->segment->reader, 1, HK_STREAM_CALLS, &run) > 0) {
+			assert_int_equal(
+			    hk_spool_put(process->segment->spool, &run, 0, UINT64_MAX, &taken), 0);
 			assert_int_equal(taken, run.word_count);
 		}
-		assert_int_equal(hk_spool_flush(process->spool, 0, UINT64_MAX / 4), 0);
+		assert_int_equal(hk_spool_flush(process->segment->spool, 0, UINT64_MAX / 4), 0);
 		world_restart(world);
 		break;
 	}

@@ -18,8 +18,12 @@
 #include "collector/lifecycle/process.h"
 #include "collector/lifecycle/retention.h"
 #include "collector/memory/memory_rows.h"
+#include "collector/model/collector.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "collector/process/process_state.h"
 #include "replay_count.h"
+#include "wire/statistics.h"
 #include "world.h"
 
 #define SECOND_NS UINT64_C(1000000000)

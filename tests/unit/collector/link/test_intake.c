@@ -13,6 +13,8 @@
 #include "collector/lifecycle/job.h"
 #include "collector/link/intake.h"
 #include "collector/link/peers.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "world.h"
 
 #define KEY "j"

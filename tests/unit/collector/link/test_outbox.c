@@ -12,6 +12,7 @@
 #include "collector/lifecycle/job.h"
 #include "collector/link/leaf_update.h"
 #include "collector/link/outbox.h"
+#include "collector/model/job.h"
 #include "world.h"
 
 static void test_outbox_ends_while_the_values_of_a_closed_job_are_loaded(void **state)

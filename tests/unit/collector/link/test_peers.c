@@ -11,6 +11,8 @@
 
 #include "base/clock.h"
 #include "collector/link/peers.h"
+#include "collector/model/collector.h"
+#include "collector/model/job.h"
 
 #define MANY 5000u
 

@@ -14,6 +14,9 @@
 #include "collector/lifecycle/job.h"
 #include "collector/lifecycle/process.h"
 #include "collector/metrics/page.h"
+#include "collector/model/collector.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "world.h"
 
 static struct hk_job *open_job(struct world *world, const char *key)

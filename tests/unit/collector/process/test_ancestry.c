@@ -11,7 +11,10 @@
 
 #include "collector/lifecycle/discovery.h"
 #include "collector/lifecycle/process.h"
+#include "collector/model/collector.h"
 #include "collector/model/fields.h"
+#include "collector/model/job.h"
+#include "collector/model/process.h"
 #include "collector/process/ancestry.h"
 #include "collector/process/process_state.h"
 #include "world.h"

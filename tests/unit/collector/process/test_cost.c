@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "collector/model/attachment.h"
+#include "collector/model/process.h"
 #include "collector/process/cost.h"
 #include "hooks/hook.h"
 #include "wire/columns.h"
@@ -65,7 +67,8 @@ static uint64_t total_ns(uint32_t level_of_9)
 	Hk__Site records = HK__SITE__INIT, other = HK__SITE__INIT;
 	struct hk_columns_builder builder = {0};
 	Hk__Process state = HK__PROCESS__INIT;
-	struct hk_process process = {.state = &state, .status = measured};
+	struct hk_attachment segment = {.status = measured};
+	struct hk_process process = {.state = &state, .segment = &segment};
 	uint64_t timed = 1000;
 	uint32_t bucket = 7;
 
@@ -104,10 +107,11 @@ static void test_total_knows_which_calls_kept_arguments(void **state)
 static void test_total_has_the_looks(void **state)
 {
 	Hk__Process none = HK__PROCESS__INIT;
-	struct hk_process process = {.state = &none, .status = measured};
+	struct hk_attachment segment = {.status = measured};
+	struct hk_process process = {.state = &none, .segment = &segment};
 
 	(void)state;
-	process.status.looks_ns = 5000;
+	segment.status.looks_ns = 5000;
 	assert_int_equal(hk_cost_total_ns(&process), 7 + 5000);
 }
 

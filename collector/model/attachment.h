@@ -1,0 +1,42 @@
+/* attachment.h: what a process has while its segment is attached.
+ *
+ * Made when the segment is found, freed when everything in it is kept elsewhere. One thread uses
+ * it.
+ */
+#ifndef HK_COLLECTOR_MODEL_ATTACHMENT_H
+#define HK_COLLECTOR_MODEL_ATTACHMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ring/reader.h"
+
+struct hk_activity;
+struct hk_governor;
+struct hk_ledger;
+struct hk_spool;
+
+struct hk_attachment {
+	struct hk_reader *reader;
+	struct hk_segment_status status; /* at the last refresh of `reader` */
+	struct hk_spool *spool;
+	struct hk_ledger *ledger;
+	int dirfd; /* of its run directory; the collector's */
+	int pidfd; /* -1: none */
+	/* Draining. */
+	uint64_t pending_since_ns; /* monotonic; 0: nothing pending */
+	uint64_t pending_bytes;
+	uint64_t retry_ns; /* monotonic: storing or finalising failed: not before this */
+	uint64_t stuck_ns; /* monotonic: since when records cannot be stored; 0: they can */
+	/* Values. */
+	uint64_t fingerprint; /* of what the state was made from */
+	uint64_t usage_due_ns;
+	uint32_t refreshes;
+	struct hk_activity *activity; /* of a main process that was looked at */
+	/* Levels. */
+	struct hk_governor *governor;
+	uint32_t control_told; /* hk_job's control_changes that its agent was told of */
+	bool ceilings_changed; /* and the governor's wishes that it was not */
+};
+
+#endif

@@ -1,0 +1,55 @@
+/* job.h: one job of the collector, open or closed.
+ *
+ * A job owns its processes and its statistics file. lifecycle/ opens, saves and closes it. One
+ * thread uses it.
+ */
+#ifndef HK_COLLECTOR_MODEL_JOB_H
+#define HK_COLLECTOR_MODEL_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+#define HK_JOB_PROCESSES_MAX 65536u
+#define HK_NODE_ID_BYTES 16u /* of a node of a job: Hk__Node.id */
+
+struct hk_account;
+struct hk_outbox_job;
+struct hk_process;
+struct hk_statistics;
+struct hk_tally;
+
+struct hk_job {
+	struct hk_job *prev, *next;   /* hk_collector::jobs */
+	struct hk_process *processes; /* in order of appearance */
+	uint32_t process_count;
+	Hk__Job *state;
+	struct hk_statistics *statistics; /* NULL: closed, or its file could not be opened */
+	bool announced; /* opened by request: closed by request, or when its command and
+			   every hookcli of it is gone */
+	bool close_requested;
+	bool ranked;		 /* a main of it has said its rank */
+	bool changed;		 /* state differs from job.json */
+	bool clocks_changed;	 /* its nodes' clock maps differ from what is saved */
+	int link_error;		 /* why the run directory has no link to it, 0: it has */
+	int save_error;		 /* of the last save, 0: none */
+	int shed_error;		 /* why old records could not be given up, 0: they could */
+	int full_error;		 /* why new records are not stored now, 0: they are */
+	bool intake_full;	 /* chunks of other nodes find no room, and that was told */
+	uint64_t turned_away_ns; /* monotonic: when a chunk of another node last found none */
+	bool grown;		 /* since the window was looked at last */
+	bool reserve_held;	 /* room on the disk for statistics: disk_reserve.h */
+	uint64_t opened_ns;	 /* monotonic */
+	uint64_t alive_ns;	 /* monotonic: when something last lived */
+	uint64_t closed_ns;	 /* monotonic */
+	uint64_t save_round;	 /* of the loop, in which it was saved last */
+	int close_error;	 /* why it could not be closed, 0: nobody tried, or it is */
+	uint64_t close_tried_ns; /* monotonic: when that was */
+	struct hk_outbox_job *outgoing; /* on a leaf */
+	struct hk_account *account;	/* that opened it; NULL: this machine, or not known */
+	uint64_t beat_ns;	/* monotonic: when others were last shown that this node is there */
+	struct hk_tally *tally; /* of a closed one, for a while: metrics/page.h */
+};
+
+#endif
