@@ -20,7 +20,6 @@
 #include "collector/lifecycle/job.h"
 #include "collector/lifecycle/retention.h"
 #include "collector/lifecycle/untraced.h"
-#include "collector/link/outbox.h"
 #include "collector/memory/ledger.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"
@@ -158,7 +157,6 @@ void hk_process_forget(struct hk_collector *collector, struct hk_process *proces
 	if (process->segment) {
 		HASH_DEL(collector->processes, process);
 	}
-	hk_outbox_detach(process);
 	hk_family_remove(collector, process);
 	DL_DELETE(process->job->processes, process);
 	process->job->process_count--;

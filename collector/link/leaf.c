@@ -12,6 +12,7 @@
 #include "collector/clock/prober.h"
 #include "collector/job/jobdir.h"
 #include "collector/level/rules.h"
+#include "collector/lifecycle/job.h"
 #include "collector/link/leaf_update.h"
 #include "collector/link/node.h"
 #include "collector/link/outbox.h"
@@ -207,14 +208,14 @@ bool hk_leaf_done(const struct hk_leaf *leaf)
 
 /* ---- reports ---- */
 
-static void send_report(struct hk_leaf *leaf, uint64_t now_ns)
+static void send_report(const struct hk_collector *collector, struct hk_leaf *leaf, uint64_t now_ns)
 {
 	struct hk_leaf_report report;
 	Hk__Request request = HK__REQUEST__INIT;
 	leaf->head.spooled_bytes = hk_outbox_bytes(&leaf->outbox);
-	leaf->head.shed_records = hk_outbox_shed(&leaf->outbox);
+	leaf->head.shed_records = hk_outbox_shed(&leaf->outbox, collector);
 	read_clock(leaf);
-	if (hk_leaf_report_make(&leaf->head, &leaf->outbox, &report) < 0) {
+	if (hk_leaf_report_make(collector, &leaf->head, &leaf->outbox, &report) < 0) {
 		leaf->report_due_ns = now_ns + SECOND_NS;
 		return;
 	}
@@ -305,7 +306,8 @@ static void take_job_reply(const struct hk_collector *collector, struct hk_leaf 
 	}
 }
 
-static void take_chunk_reply(struct hk_leaf *leaf, const Hk__ChunkReply *reply)
+static void take_chunk_reply(const struct hk_collector *collector, struct hk_leaf *leaf,
+			     const Hk__ChunkReply *reply)
 {
 	struct hk_outbox_process *process = reply->process.len == HK_UID_BYTES
 						? hk_outbox_find(&leaf->outbox, reply->process.data)
@@ -313,7 +315,7 @@ static void take_chunk_reply(struct hk_leaf *leaf, const Hk__ChunkReply *reply)
 	if (process && !process->known) {
 		hk_outbox_begin(process, reply->last);
 	} else if (process) {
-		hk_outbox_acknowledge(process, reply->last);
+		hk_outbox_acknowledge(collector, process, reply->last);
 	}
 }
 
@@ -322,7 +324,7 @@ static void take_report_reply(const struct hk_collector *collector, struct hk_le
 {
 	struct hk_outbox_job *job;
 	for (size_t i = 0; i < reply->n_chunks; i++) {
-		take_chunk_reply(leaf, reply->chunks[i]);
+		take_chunk_reply(collector, leaf, reply->chunks[i]);
 	}
 	for (size_t i = 0; i < reply->n_jobs; i++) {
 		const Hk__LeafJobReply *part = reply->jobs[i];
@@ -390,8 +392,9 @@ static void send_chunks(struct hk_leaf *leaf, uint64_t now_ns)
 	}
 }
 
-static void take_put_reply(struct hk_leaf *leaf, const struct exchange *exchange,
-			   const Hk__Response *response, uint64_t now_ns)
+static void take_put_reply(const struct hk_collector *collector, struct hk_leaf *leaf,
+			   const struct exchange *exchange, const Hk__Response *response,
+			   uint64_t now_ns)
 {
 	struct hk_outbox_process *process = hk_outbox_find(&leaf->outbox, exchange->uid);
 	leaf->chunks--;
@@ -401,7 +404,7 @@ static void take_put_reply(struct hk_leaf *leaf, const struct exchange *exchange
 	process->chunks_sending--;
 	uint64_t before = process->acknowledged;
 	if (response->chunk) {
-		hk_outbox_acknowledge(process, response->chunk->last);
+		hk_outbox_acknowledge(collector, process, response->chunk->last);
 	}
 	/* An answer without an error may be about one whose forerunner was refused. */
 	if (process->acknowledged > before) {
@@ -444,7 +447,7 @@ static void take_answer(const struct hk_collector *collector, struct hk_leaf *le
 	leaf->heard_ns = now_ns;
 	note_refusal(leaf, exchange.kind, response);
 	if (exchange.kind == EXCHANGE_CHUNK) {
-		take_put_reply(leaf, &exchange, response, now_ns);
+		take_put_reply(collector, leaf, &exchange, response, now_ns);
 	} else if (exchange.kind == EXCHANGE_REPORT) {
 		leaf->reporting = false;
 		if (response->error == 0 && response->leaf) {
@@ -507,9 +510,18 @@ static void remove_complete(struct hk_collector *collector, uint64_t now_ns)
 	struct hk_outbox_job *job, *next;
 	DL_FOREACH_SAFE(outbox->jobs, job, next)
 	{
-		if (job->complete && !job->job &&
-		    (job->state->announced || now_ns - job->complete_ns >= LATE_NS)) {
-			hk_outbox_remove(outbox, collector, job);
+		if (!job->complete || job->job ||
+		    (!job->state->announced && now_ns - job->complete_ns < LATE_NS)) {
+			continue;
+		}
+		char directory[PATH_MAX];
+		bool announced = job->state->announced;
+		snprintf(directory, sizeof(directory), "%s", job->state->directory);
+		hk_outbox_remove(outbox, collector, job);
+		/* What its user may look for here by name stays. */
+		if (!announced) {
+			hk_job_drop(collector, directory);
+			hk_jobdir_remove(directory);
 		}
 	}
 }
@@ -530,7 +542,7 @@ void hk_leaf_run(struct hk_collector *collector, uint64_t now_ns)
 	}
 	complete_soon(leaf);
 	if (!leaf->reporting && now_ns >= leaf->report_due_ns) {
-		send_report(leaf, now_ns);
+		send_report(collector, leaf, now_ns);
 		hk_outbox_release(&leaf->outbox, collector);
 	}
 	send_chunks(leaf, now_ns);

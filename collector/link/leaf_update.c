@@ -19,11 +19,6 @@ struct hk_leaf_report_part {
 	Hk__Process **states;
 };
 
-static Hk__Process *state_of(const struct hk_outbox_process *process)
-{
-	return process->process ? process->process->state : process->state;
-}
-
 static size_t count_processes(const struct hk_outbox_job *job)
 {
 	const struct hk_outbox_process *process;
@@ -35,8 +30,8 @@ static size_t count_processes(const struct hk_outbox_job *job)
 }
 
 /* Puts what is new of the processes of PART's job into it, as long as there is room. */
-static int add_processes(struct hk_leaf_report *report, struct hk_leaf_report_part *part,
-			 size_t *bytes)
+static int add_processes(const struct hk_collector *collector, struct hk_leaf_report *report,
+			 struct hk_leaf_report_part *part, size_t *bytes)
 {
 	struct hk_outbox_process *process;
 	size_t room = count_processes(part->from);
@@ -46,7 +41,7 @@ static int add_processes(struct hk_leaf_report *report, struct hk_leaf_report_pa
 		return -ENOMEM;
 	}
 	DL_FOREACH (part->from->processes, process) {
-		Hk__Process *state = state_of(process);
+		Hk__Process *state = hk_outbox_values(collector, process);
 		if (!process->unsent || !state) {
 			continue;
 		}
@@ -72,7 +67,8 @@ static int add_processes(struct hk_leaf_report *report, struct hk_leaf_report_pa
 	return 0;
 }
 
-static int add_job(struct hk_leaf_report *report, struct hk_outbox_job *job, size_t *bytes)
+static int add_job(const struct hk_collector *collector, struct hk_leaf_report *report,
+		   struct hk_outbox_job *job, size_t *bytes)
 {
 	struct hk_leaf_report_part *part = &report->parts[report->message.n_jobs];
 	hk__leaf_job__init(&part->message);
@@ -83,7 +79,7 @@ static int add_job(struct hk_leaf_report *report, struct hk_outbox_job *job, siz
 	part->message.id = part->job.upstream_id;
 	part->message.complete = hk_outbox_all_sent(job);
 	report->list[report->message.n_jobs++] = &part->message;
-	return add_processes(report, part, bytes);
+	return add_processes(collector, report, part, bytes);
 }
 
 /* Of closed jobs one at a time is in memory. */
@@ -102,8 +98,8 @@ static bool ready(struct hk_outbox_job *job, bool *loaded)
 	return job->loaded != NULL;
 }
 
-int hk_leaf_report_make(struct hk_leaf_report_head *head, struct hk_outbox *outbox,
-			struct hk_leaf_report *ret_report)
+int hk_leaf_report_make(const struct hk_collector *collector, struct hk_leaf_report_head *head,
+			struct hk_outbox *outbox, struct hk_leaf_report *ret_report)
 {
 	struct hk_outbox_job *job;
 	size_t count = 0, bytes = 0;
@@ -123,7 +119,7 @@ int hk_leaf_report_make(struct hk_leaf_report_head *head, struct hk_outbox *outb
 	}
 	DL_FOREACH (outbox->jobs, job) {
 		if (r == 0 && ready(job, &loaded)) {
-			r = add_job(ret_report, job, &bytes);
+			r = add_job(collector, ret_report, job, &bytes);
 		}
 	}
 	if (r < 0) {

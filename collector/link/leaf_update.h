@@ -9,6 +9,8 @@
 #include "collector/link/outbox.h"
 #include "collector/model/job.h"
 
+struct hk_collector;
+
 /* What is in every report, and where the root's clock is. */
 struct hk_leaf_report_head {
 	uint8_t id[HK_NODE_ID_BYTES], boot[HK_NODE_ID_BYTES];
@@ -29,8 +31,8 @@ struct hk_leaf_report {
 
 /* Makes the next report, of about a MiB at most; what it borrows lasts until the outbox changes.
  * -ENOMEM. */
-int hk_leaf_report_make(struct hk_leaf_report_head *head, struct hk_outbox *outbox,
-			struct hk_leaf_report *ret_report);
+int hk_leaf_report_make(const struct hk_collector *collector, struct hk_leaf_report_head *head,
+			struct hk_outbox *outbox, struct hk_leaf_report *ret_report);
 /* Frees it; SENT: what is in it counts as on its way. */
 void hk_leaf_report_fini(struct hk_leaf_report *report, bool sent);
 

@@ -11,13 +11,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/job/jobdir.h"
-#include "collector/lifecycle/job.h"
 #include "collector/lifecycle/retention.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"
 #include "collector/model/fields.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
+#include "collector/process/ancestry.h"
 #include "collector/spool/spool.h"
 #include "wire/change.h"
 #include "wire/message.h"
@@ -93,12 +93,11 @@ struct hk_outbox_process *hk_outbox_find(const struct hk_outbox *outbox, const u
 	return process;
 }
 
-void hk_outbox_detach(struct hk_process *process)
+Hk__Process *hk_outbox_values(const struct hk_collector *collector,
+			      const struct hk_outbox_process *process)
 {
-	if (process->upload.outgoing) {
-		process->upload.outgoing->process = NULL;
-		process->upload.outgoing = NULL;
-	}
+	const struct hk_process *open = hk_family_by_uid(collector, process->uid);
+	return open ? open->state : process->state;
 }
 
 /* ---- jobs ---- */
@@ -136,9 +135,6 @@ static void job_free(struct hk_outbox *outbox, struct hk_outbox_job *job)
 	hk_outbox_unload(job);
 	DL_FOREACH_SAFE(job->processes, process, next)
 	{
-		if (process->process) {
-			process->process->upload.outgoing = NULL;
-		}
 		HASH_DEL(outbox->processes, process);
 		hk_outbox_forget(process);
 		free(process);
@@ -175,16 +171,10 @@ static void note(const struct hk_collector *collector, struct hk_outbox_job *job
 static bool update_process(struct hk_outbox *outbox, struct hk_outbox_job *job,
 			   struct hk_process *process)
 {
-	struct hk_outbox_process *outgoing = process->upload.outgoing;
-	bool news = false;
-	if (!outgoing) {
-		outgoing = hk_outbox_find(outbox, process->uid);
-		news = !outgoing;
-		if (!outgoing && !(outgoing = process_add(outbox, job, process->uid))) {
-			return false;
-		}
-		outgoing->process = process;
-		process->upload.outgoing = outgoing;
+	struct hk_outbox_process *outgoing = hk_outbox_find(outbox, process->uid);
+	bool news = !outgoing;
+	if (!outgoing && !(outgoing = process_add(outbox, job, process->uid))) {
+		return false;
 	}
 	struct hk_spool *spool = process->segment ? process->segment->spool : NULL;
 	if (spool && outgoing->files != hk_spool_files(spool)) {
@@ -264,12 +254,8 @@ static Hk__Job *copy_state(const Hk__Job *state)
 void hk_outbox_close(struct hk_outbox *outbox, const struct hk_collector *collector,
 		     struct hk_job *job)
 {
-	struct hk_process *process;
 	update_job(outbox, job);
 	hk_jobdir_unlink(collector->dirfd[0], HK_OUTBOX_DONE, job->state->id);
-	DL_FOREACH (job->processes, process) {
-		hk_outbox_detach(process);
-	}
 	if (!job->outgoing) {
 		return;
 	}
@@ -433,12 +419,12 @@ void hk_outbox_complete(const struct hk_collector *collector, struct hk_outbox_j
 	note(collector, job);
 }
 
-void hk_outbox_remove(struct hk_outbox *outbox, struct hk_collector *collector,
+void hk_outbox_remove(struct hk_outbox *outbox, const struct hk_collector *collector,
 		      struct hk_outbox_job *job)
 {
 	const struct hk_outbox_process *process;
 	char path[PATH_MAX];
-	/* Its records are on the root; what its user may look for here by name stays. */
+	/* Its records are on the root. */
 	DL_FOREACH (job->processes, process) {
 		if (hk_outbox_chunk_path(process, path) == 0) {
 			unlink(path);
@@ -446,10 +432,6 @@ void hk_outbox_remove(struct hk_outbox *outbox, struct hk_collector *collector,
 	}
 	hk_jobdir_unlink(collector->dirfd[0], HK_OUTBOX_LINK, job->state->id);
 	hk_jobdir_unlink(collector->dirfd[0], HK_OUTBOX_DONE, job->state->id);
-	if (!job->state->announced) {
-		hk_job_drop(collector, job->state->directory);
-		hk_jobdir_remove(job->state->directory);
-	}
 	job_free(outbox, job);
 }
 
@@ -490,20 +472,22 @@ void hk_outbox_release(struct hk_outbox *outbox, struct hk_collector *collector)
 {
 	struct hk_outbox_process *process, *next;
 	HASH_ITER (hh, outbox->processes, process, next) {
-		if (process->process && process->released != process->acknowledged) {
-			hk_window_release(collector, process->process, process->acknowledged);
+		struct hk_process *open = process->released != process->acknowledged
+					      ? hk_family_by_uid(collector, process->uid)
+					      : NULL;
+		if (open) {
+			hk_window_release(collector, open, process->acknowledged);
 			process->released = process->acknowledged;
 		}
 	}
 }
 
-uint64_t hk_outbox_shed(const struct hk_outbox *outbox)
+uint64_t hk_outbox_shed(const struct hk_outbox *outbox, const struct hk_collector *collector)
 {
 	const struct hk_outbox_process *process, *next;
 	uint64_t records = 0;
 	HASH_ITER (hh, outbox->processes, process, next) {
-		const Hk__Process *state =
-		    process->process ? process->process->state : process->state;
+		const Hk__Process *state = hk_outbox_values(collector, process);
 		records += state ? state->records_shed : 0;
 	}
 	return records;

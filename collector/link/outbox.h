@@ -32,7 +32,6 @@ struct hk_outbox_process {
 	UT_hash_handle hh;		       /* hk_outbox::processes */
 	struct hk_outbox_process *prev, *next; /* hk_outbox_job::processes */
 	struct hk_outbox_job *job;
-	struct hk_process *process; /* of an open job; else NULL */
 	Hk__Process *state;   /* of a closed job, while it is loaded: in `loaded`; else NULL */
 	Hk__Process *told;    /* the values that the root has; NULL: none */
 	Hk__Process *telling; /* the change of them that it may have; wire/change.h */
@@ -85,8 +84,6 @@ bool hk_outbox_update(struct hk_outbox *outbox, struct hk_collector *collector);
 /* JOB is about to be closed: what is left of it goes on without its processes. */
 void hk_outbox_close(struct hk_outbox *outbox, const struct hk_collector *collector,
 		     struct hk_job *job);
-/* PROCESS is about to be forgotten. */
-void hk_outbox_detach(struct hk_process *process);
 
 /* Nothing that was under way counts, and nothing is known of the root: a new connection. */
 void hk_outbox_reset(struct hk_outbox *outbox);
@@ -103,6 +100,9 @@ void hk_outbox_told(struct hk_outbox_process *process);
 void hk_outbox_forget(struct hk_outbox_process *process);
 
 struct hk_outbox_process *hk_outbox_find(const struct hk_outbox *outbox, const uint8_t *uid);
+/* The newest values of PROCESS: of an open job, or of a closed one that is loaded; NULL. */
+Hk__Process *hk_outbox_values(const struct hk_collector *collector,
+			      const struct hk_outbox_process *process);
 
 /* The message of a job. */
 Hk__Job *hk_outbox_state(const struct hk_outbox_job *job);
@@ -125,7 +125,8 @@ int hk_outbox_chunk(struct hk_outbox_process *process, struct hk_chunk_buffer *b
 /* A new connection's root has all chunks up to LAST. */
 void hk_outbox_begin(struct hk_outbox_process *process, uint64_t last);
 /* The root has all chunks up to LAST by now. */
-void hk_outbox_acknowledge(struct hk_outbox_process *process, uint64_t last);
+void hk_outbox_acknowledge(const struct hk_collector *collector, struct hk_outbox_process *process,
+			   uint64_t last);
 /* Chunks behind the last acknowledged one are sent again. */
 void hk_outbox_rewind(struct hk_outbox_process *process);
 
@@ -135,15 +136,15 @@ bool hk_outbox_all_sent(const struct hk_outbox_job *job);
 /* The root has all of a closed job. */
 void hk_outbox_complete(const struct hk_collector *collector, struct hk_outbox_job *job,
 			uint64_t now_ns);
-/* Takes a complete job out, with its directory unless somebody announced it here. */
-void hk_outbox_remove(struct hk_outbox *outbox, struct hk_collector *collector,
+/* Takes a complete job out, with the records of its processes. Its directory is the caller's. */
+void hk_outbox_remove(struct hk_outbox *outbox, const struct hk_collector *collector,
 		      struct hk_outbox_job *job);
 
 /* Gives back what the root has of the chunks of running processes. */
 void hk_outbox_release(struct hk_outbox *outbox, struct hk_collector *collector);
 
 /* Records given up here before the root had them. */
-uint64_t hk_outbox_shed(const struct hk_outbox *outbox);
+uint64_t hk_outbox_shed(const struct hk_outbox *outbox, const struct hk_collector *collector);
 uint64_t hk_outbox_bytes(const struct hk_outbox *outbox); /* that wait to be sent */
 
 #endif

@@ -8,6 +8,7 @@
 #include "collector/job/jobdir.h"
 #include "collector/link/outbox.h"
 #include "collector/model/process.h"
+#include "collector/process/ancestry.h"
 
 int hk_outbox_chunk_path(const struct hk_outbox_process *process, char path[PATH_MAX])
 {
@@ -35,7 +36,8 @@ void hk_outbox_begin(struct hk_outbox_process *process, uint64_t last)
 	process->walk = HK_CHUNK_WALK(-1);
 }
 
-void hk_outbox_acknowledge(struct hk_outbox_process *process, uint64_t last)
+void hk_outbox_acknowledge(const struct hk_collector *collector, struct hk_outbox_process *process,
+			   uint64_t last)
 {
 	if (last <= process->acknowledged) {
 		return;
@@ -48,8 +50,9 @@ void hk_outbox_acknowledge(struct hk_outbox_process *process, uint64_t last)
 	} else if (process->sent - last < HK_UPLINK_CHUNKS) {
 		process->kept_bytes = process->ends[last % HK_UPLINK_CHUNKS];
 	}
-	if (process->process) {
-		process->process->upload.acknowledged = last;
+	struct hk_process *open = hk_family_by_uid(collector, process->uid);
+	if (open) {
+		open->upload.acknowledged = last;
 	}
 }
 

@@ -16,12 +16,10 @@
 
 struct hk_attachment;
 struct hk_job;
-struct hk_outbox_process;
 struct hk_remote;
 
 /* On a leaf: what the root has of a process. */
 struct hk_upload {
-	struct hk_outbox_process *outgoing;
 	bool unsent;	       /* its file has values that the root has not been sent */
 	uint64_t acknowledged; /* number of the last chunk that the root has */
 };

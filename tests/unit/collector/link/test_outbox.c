@@ -59,11 +59,11 @@ static void put_closed(struct hk_outbox *outbox, struct hk_collector *collector,
 }
 
 /* The key of the only job of the next report. */
-static void told(struct hk_outbox *outbox, char key[16])
+static void told(const struct hk_collector *collector, struct hk_outbox *outbox, char key[16])
 {
 	struct hk_leaf_report_head head = {.host = "h"};
 	struct hk_leaf_report report;
-	assert_int_equal(hk_leaf_report_make(&head, outbox, &report), 0);
+	assert_int_equal(hk_leaf_report_make(collector, &head, outbox, &report), 0);
 	assert_int_equal(report.message.n_jobs, 1);
 	snprintf(key, 16, "%s", report.message.jobs[0]->job->key);
 	hk_leaf_report_fini(&report, true);
@@ -78,15 +78,15 @@ static void test_outbox_job_that_is_refused_keeps_no_other_waiting(void **state)
 	world_make(&world);
 	put_closed(&outbox, world.collector, "first");
 	put_closed(&outbox, world.collector, "second");
-	told(&outbox, key);
+	told(world.collector, &outbox, key);
 	assert_string_equal(key, "first");
-	told(&outbox, key);
+	told(world.collector, &outbox, key);
 	assert_string_equal(key, "first"); /* not answered yet */
 	hk_outbox_postpone(&outbox, outbox.jobs);
-	told(&outbox, key);
+	told(world.collector, &outbox, key);
 	assert_string_equal(key, "second");
 	hk_outbox_postpone(&outbox, outbox.jobs);
-	told(&outbox, key);
+	told(world.collector, &outbox, key);
 	assert_string_equal(key, "first");
 	hk_outbox_fini(&outbox);
 	world_remove(&world);
