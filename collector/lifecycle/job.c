@@ -11,13 +11,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/job/disk_reserve.h"
+#include "collector/job/job_nodes.h"
 #include "collector/job/jobdir.h"
 #include "collector/job/nodedir.h"
 #include "collector/job/root_clock.h"
 #include "collector/lifecycle/process.h"
 #include "collector/lifecycle/retention.h"
 #include "collector/link/leaf.h"
-#include "collector/link/peers.h"
 #include "collector/metrics/page.h"
 #include "collector/model/collector.h"
 #include "collector/model/fields.h"
@@ -214,7 +214,7 @@ static int load(struct hk_collector *collector, struct hk_job *job, const char *
 			account(job, job->processes->prev);
 		}
 	}
-	hk_peers_sum_shed(job);
+	hk_job_sum_shed(job);
 	size_t kept = 0;
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
 		if (snapshot->processes[i]) {

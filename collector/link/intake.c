@@ -14,6 +14,7 @@
 #include "chunk/codec/header.h"
 #include "chunk/read/file.h"
 #include "collector/job/disk_reserve.h"
+#include "collector/job/job_nodes.h"
 #include "collector/job/jobdir.h"
 #include "collector/lifecycle/job.h"
 #include "collector/lifecycle/process.h"
@@ -208,7 +209,7 @@ static int take_process(struct hk_collector *collector, const struct hk_intake_a
 		if (process) {
 			process->remote->counted_bytes = process->remote->values_bytes = bytes;
 			/* Its file may have been there before it was known. */
-			hk_peers_note_shed(job, node->id.data, process->remote->shed_at_source);
+			hk_job_note_shed(job, node->id.data, process->remote->shed_at_source);
 		}
 	}
 	if (r < 0) {
@@ -306,7 +307,7 @@ static void note_shed(struct hk_process *process, const struct hk_chunk_header *
 		process->state->records_shed += records;
 		process->remote->shed_at_source += at_source;
 		process->changed = true;
-		hk_peers_note_shed(process->job, process->state->node.data, at_source);
+		hk_job_note_shed(process->job, process->state->node.data, at_source);
 	}
 }
 
@@ -445,7 +446,7 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_asker
 	hk_quota_cut(part->job->store_error, HK_QUOTA_NAME_BYTES);
 	hk_quota_cut(part->job->command, HK_QUOTA_COMMAND_BYTES);
 	int r = open_job(collector, asker, report->node, part, reply, &job);
-	bool joins = r == 0 && !hk_peers_node(job, report->node->id.data);
+	bool joins = r == 0 && !hk_job_node(job, report->node->id.data);
 	if (r == 0 && asker->account && !job->account) {
 		job->account = hk_quota_payer(asker->quota, asker->account);
 	}
@@ -453,7 +454,7 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_asker
 		r = hk_quota_values(asker->quota, asker->account,
 				    hk_message_memory(&report->node->base));
 	}
-	r = r < 0 ? r : hk_peers_join(job, report->node, part->job->opened_unix_ns, &node);
+	r = r < 0 ? r : hk_job_node_join(job, report->node, part->job->opened_unix_ns, &node);
 	if (r < 0) {
 		return r;
 	}

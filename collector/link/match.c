@@ -4,8 +4,8 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "collector/job/job_nodes.h"
 #include "collector/lifecycle/job.h"
-#include "collector/link/peers.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
@@ -21,7 +21,7 @@ static struct hk_job *known_job(const struct hk_collector *collector, const char
 	DL_FOREACH (collector->jobs, job) {
 		const Hk__Node *its =
 		    strcmp(job->state->key, part->key) == 0 && strcmp(job->state->user, user) == 0
-			? hk_peers_node(job, node->id.data)
+			? hk_job_node(job, node->id.data)
 			: NULL;
 		if (its && its->opened_unix_ns == part->opened_unix_ns) {
 			return job;
@@ -45,7 +45,7 @@ static struct hk_job *begun_again(const struct hk_collector *collector, const ch
 		    strcmp(process->job->state->user, user) != 0) {
 			continue;
 		}
-		Hk__Node *its = hk_peers_node(process->job, node->id.data);
+		Hk__Node *its = hk_job_node(process->job, node->id.data);
 		if (its) {
 			its->opened_unix_ns = from->job->opened_unix_ns;
 			process->job->changed = true;
@@ -73,7 +73,7 @@ struct hk_job *hk_match_job(struct hk_collector *collector, const char *user, co
 	}
 	job = hk_job_find_of(collector, part->key, user);
 	/* One that this node had a part in already is an earlier one of the same name. */
-	if (!job || hk_peers_node(job, node->id.data)) {
+	if (!job || hk_job_node(job, node->id.data)) {
 		return NULL;
 	}
 	bool recent = !job->state->closed || hk_clock_monotonic_ns() - job->closed_ns < LATE_NS;

@@ -1,7 +1,7 @@
-/* peers.h: on a root, the leaves that have reported to it, and what each job knows of its nodes.
+/* peers.h: on a root, the leaves that have reported to it.
  *
- * A node of a job is a Hk__Node in the job's message, so it is in the job's files; whether it is
- * still there is known by its reports, which come once a second. One thread.
+ * Whether a node of a job (job_nodes.h) is still there is known by its leaf's reports, which come
+ * once a second. One thread.
  */
 #ifndef HK_COLLECTOR_LINK_PEERS_H
 #define HK_COLLECTOR_LINK_PEERS_H
@@ -48,17 +48,6 @@ void hk_peers_hear(struct hk_peer *peer, const Hk__LeafReport *report, const cha
 int hk_peers_list(const struct hk_collector *collector, const char *user, Hk__Leaf ***ret_list,
 		  size_t *ret_count);
 void hk_peers_free_all(struct hk_collector *collector);
-
-/* The node ID in JOB; NULL. */
-Hk__Node *hk_peers_node(const struct hk_job *job, const uint8_t *id);
-/* The same, added if it is new, with what it says of itself. -ENOMEM. */
-int hk_peers_join(struct hk_job *job, const Hk__Node *node, uint64_t opened_unix_ns,
-		  Hk__Node **ret_node);
-
-/* The node ID of JOB gave up so many RECORDS more. */
-void hk_peers_note_shed(struct hk_job *job, const uint8_t *id, uint64_t records);
-/* Sets what each of JOB's nodes gave up to what the files of its processes say. */
-void hk_peers_sum_shed(struct hk_job *job);
 
 /* Brings `connected` of the job's nodes up to date. */
 void hk_peers_look(const struct hk_collector *collector, struct hk_job *job);

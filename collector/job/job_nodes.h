@@ -1,0 +1,26 @@
+/* job_nodes.h: what a job knows of its nodes: on a root, one Hk__Node per leaf that has a part in
+ * it.
+ *
+ * A node is in the job's message, so it is in the job's files. No state of its own; one thread.
+ */
+#ifndef HK_COLLECTOR_JOB_JOB_NODES_H
+#define HK_COLLECTOR_JOB_JOB_NODES_H
+
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+struct hk_job;
+
+/* The node ID in JOB; NULL. */
+Hk__Node *hk_job_node(const struct hk_job *job, const uint8_t *id);
+/* The same, added if it is new, with what it says of itself. -ENOMEM. */
+int hk_job_node_join(struct hk_job *job, const Hk__Node *node, uint64_t opened_unix_ns,
+		     Hk__Node **ret_node);
+
+/* The node ID of JOB gave up so many RECORDS more. */
+void hk_job_note_shed(struct hk_job *job, const uint8_t *id, uint64_t records);
+/* Sets what each of JOB's nodes gave up to what the files of its processes say. */
+void hk_job_sum_shed(struct hk_job *job);
+
+#endif
