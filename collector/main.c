@@ -22,6 +22,7 @@
 #include "collector/link/watchdog.h"
 #include "collector/loop.h"
 #include "collector/metrics/http.h"
+#include "collector/metrics/page.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/process/procfs.h"
@@ -116,6 +117,7 @@ static int listen_all(struct hk_collector *collector)
 	r = r < 0 ? r : hk_server_open(collector, &collector->server, problem);
 	if (r == 0 && collector->options.http) {
 		r = hk_http_open(collector, &collector->http, problem);
+		hk_job_observe(collector, hk_metrics_observe);
 	}
 	if (r < 0) {
 		hk_error("%s", *problem ? problem : strerror(-r));
@@ -150,6 +152,7 @@ static int start(struct hk_collector *collector)
 	}
 	if (r == 0 && collector->options.upstream) {
 		r = hk_leaf_open(collector, &collector->leaf);
+		hk_job_observe(collector, hk_leaf_observe);
 	}
 	return r;
 }

@@ -17,8 +17,6 @@
 #include "collector/job/root_clock.h"
 #include "collector/lifecycle/process.h"
 #include "collector/lifecycle/retention.h"
-#include "collector/link/leaf.h"
-#include "collector/metrics/page.h"
 #include "collector/model/collector.h"
 #include "collector/model/fields.h"
 #include "collector/model/job.h"
@@ -40,13 +38,33 @@ static void forget_processes(struct hk_collector *collector, const struct hk_job
 	}
 }
 
+void hk_job_observe(struct hk_collector *collector, hk_job_observer observer)
+{
+	size_t count = 0;
+	while (collector->observers[count]) {
+		count++;
+	}
+	collector->observers[count] = observer;
+}
+
+/* Calls all observers of COLLECTOR. 0, or the first -errno. */
+static int announce(struct hk_collector *collector, struct hk_job *job, enum hk_job_event event)
+{
+	int result = 0;
+	for (size_t i = 0; i < HK_COLLECTOR_OBSERVERS && collector->observers[i]; i++) {
+		int r = collector->observers[i](collector, job, event);
+		result = result < 0 ? result : r;
+	}
+	return result;
+}
+
 static struct hk_job *job_free(struct hk_collector *collector, struct hk_job *job)
 {
 	if (!job) {
 		return NULL;
 	}
 	forget_processes(collector, job);
-	hk_metrics_forget(job);
+	announce(collector, job, HK_JOB_FORGOTTEN);
 	if (job->state) {
 		hk__job__free_unpacked(job->state, NULL);
 	}
@@ -467,7 +485,7 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 	give_up_processes(job);
 	while (hk_window_slide(collector, job)) {
 	}
-	int r = collector->leaf ? hk_leaf_note(collector, job) : 0;
+	int r = announce(collector, job, HK_JOB_ENDING);
 	r = r < 0 ? r : write_end(collector, job);
 	const char *given_up = r < 0 ? no_place(collector, job, r) : NULL;
 	if (given_up) {
@@ -483,13 +501,9 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 	if (r < 0) {
 		return r;
 	}
-	if (collector->leaf) {
-		hk_leaf_closing(collector, job);
-	}
+	announce(collector, job, HK_JOB_CLOSING);
 	hk_jobdir_unlink(collector->dirfd[0], HK_RUNDIR_OPEN, job->state->id);
-	if (collector->options.http) {
-		hk_metrics_keep(collector, job);
-	}
+	announce(collector, job, HK_JOB_CLOSED);
 	job->statistics = hk_statistics_free(job->statistics);
 	forget_processes(collector, job);
 	/* Of a thousand ranks that is hundreds of MiB, which the next job may never need. */
@@ -544,7 +558,7 @@ int hk_job_reopen(struct hk_collector *collector, struct hk_job *job)
 		job->state->closed = true;
 		return r;
 	}
-	hk_metrics_forget(job);
+	announce(collector, job, HK_JOB_FORGOTTEN);
 	/* Its command has ended or never was: it closes again when nothing lives. */
 	job->close_requested = job->state->announced;
 	job->state->closed = false;

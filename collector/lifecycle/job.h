@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "schema/wire.pb-c.h"
+#include "collector/model/job.h"
 
 struct hk_collector;
 struct hk_job;
@@ -23,6 +23,9 @@ struct hk_job_request {
 	uint32_t pid;	       /* of the command, 0: unknown */
 	bool announced;
 };
+
+/* Has OBSERVER called for every job from now on; HK_COLLECTOR_OBSERVERS at most. */
+void hk_job_observe(struct hk_collector *collector, hk_job_observer observer);
 
 /* Opens a job with a directory of its own. -errno of making it. */
 int hk_job_open(struct hk_collector *collector, const struct hk_job_request *request,

@@ -160,7 +160,9 @@ static void report_soon(struct hk_leaf *leaf)
 	leaf->report_due_ns = leaf->reported_ns + REPORT_SOON_NS;
 }
 
-int hk_leaf_note(const struct hk_collector *collector, const struct hk_job *job)
+/* Notes in the run directory that JOB is not on the root, as long as it has its processes. -errno:
+ * it must not be closed yet. */
+static int note(const struct hk_collector *collector, const struct hk_job *job)
 {
 	int r = hk_jobdir_link(collector->dirfd[0], HK_RUNDIR_UNSENT, job->state->id,
 			       job->state->directory);
@@ -168,12 +170,16 @@ int hk_leaf_note(const struct hk_collector *collector, const struct hk_job *job)
 	return r == -ENOENT ? 0 : r;
 }
 
-void hk_leaf_closing(struct hk_collector *collector, struct hk_job *job)
+int hk_leaf_observe(struct hk_collector *collector, struct hk_job *job, enum hk_job_event event)
 {
+	if (event != HK_JOB_CLOSING) {
+		return event == HK_JOB_ENDING ? note(collector, job) : 0;
+	}
 	hk_outbox_close(&collector->leaf->outbox, collector, job);
 	/* However long the root has been silent: it gets its time for this job. */
 	collector->leaf->heard_ns = hk_clock_monotonic_ns();
 	report_soon(collector->leaf);
+	return 0;
 }
 
 void hk_leaf_status(const struct hk_leaf *leaf, Hk__Uplink *ret_status)

@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collector/model/job.h"
 #include "schema/wire.pb-c.h"
 
 struct hk_collector;
-struct hk_job;
 struct hk_leaf;
 
 /* Begins for options.upstream; takes up what an earlier collector left unsent. -errno, which it
@@ -34,12 +34,8 @@ uint64_t hk_leaf_due(const struct hk_leaf *leaf);
 /* Does what can be done now. */
 void hk_leaf_run(struct hk_collector *collector, uint64_t now_ns);
 
-/* Notes in the run directory that JOB is not on the root, as long as it has its processes. -errno:
- * it must not be closed yet. */
-int hk_leaf_note(const struct hk_collector *collector, const struct hk_job *job);
-
-/* JOB is saved and about to lose its processes. */
-void hk_leaf_closing(struct hk_collector *collector, struct hk_job *job);
+/* An hk_job_observer: what JOB still has to bring goes on without its processes. */
+int hk_leaf_observe(struct hk_collector *collector, struct hk_job *job, enum hk_job_event event);
 
 /* How it stands; the strings are the leaf's. */
 void hk_leaf_status(const struct hk_leaf *leaf, Hk__Uplink *ret_status);

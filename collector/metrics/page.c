@@ -64,7 +64,7 @@ static int tally_job(struct hk_job *job, struct hk_tally *tally)
 	return r;
 }
 
-void hk_metrics_forget(struct hk_job *job)
+static void forget(struct hk_job *job)
 {
 	if (job->tally) {
 		hk_tally_fini(job->tally);
@@ -78,7 +78,7 @@ void hk_metrics_expire(struct hk_collector *collector, uint64_t now_ns)
 	struct hk_job *job;
 	DL_FOREACH (collector->jobs, job) {
 		if (job->tally && now_ns >= job->closed_ns + HK_METRICS_KEEP_NS) {
-			hk_metrics_forget(job);
+			forget(job);
 		}
 	}
 }
@@ -103,19 +103,29 @@ static void trim(struct hk_collector *collector)
 	DL_FOREACH (collector->jobs, job) {
 		if (rows > KEPT_ROWS_MAX) {
 			rows -= kept_rows(job);
-			hk_metrics_forget(job);
+			forget(job);
 		}
 	}
 }
 
-void hk_metrics_keep(struct hk_collector *collector, struct hk_job *job)
+static void keep(struct hk_collector *collector, struct hk_job *job)
 {
-	hk_metrics_forget(job);
+	forget(job);
 	job->tally = calloc(1, sizeof(*job->tally));
 	if (job->tally && tally_job(job, job->tally) < 0) {
-		hk_metrics_forget(job);
+		forget(job);
 	}
 	trim(collector);
+}
+
+int hk_metrics_observe(struct hk_collector *collector, struct hk_job *job, enum hk_job_event event)
+{
+	if (event == HK_JOB_CLOSED) {
+		keep(collector, job);
+	} else if (event == HK_JOB_FORGOTTEN) {
+		forget(job);
+	}
+	return 0;
 }
 
 /* ---- what there is room for ---- */

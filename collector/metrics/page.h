@@ -12,9 +12,9 @@
 #include <stdint.h>
 
 #include "collector/metrics/exposition.h"
+#include "collector/model/job.h"
 
 struct hk_collector;
-struct hk_job;
 
 #define HK_METRICS_SERIES_MAX 5000u		  /* of jobs, on a page */
 #define HK_METRICS_KEEP_NS UINT64_C(300000000000) /* after a job has ended */
@@ -25,11 +25,8 @@ struct hk_job;
 int hk_metrics_render(struct hk_collector *collector, const char *user,
 		      enum hk_exposition_format format, char **ret_text, size_t *ret_size);
 
-/* JOB is about to lose its processes: what it came to is shown for a while. */
-void hk_metrics_keep(struct hk_collector *collector, struct hk_job *job);
-
-/* Forgets what JOB came to. */
-void hk_metrics_forget(struct hk_job *job);
+/* An hk_job_observer: what a closed job came to is shown for a while. */
+int hk_metrics_observe(struct hk_collector *collector, struct hk_job *job, enum hk_job_event event);
 
 /* Forgets what was kept of jobs that ended too long before NOW_NS (monotonic). */
 void hk_metrics_expire(struct hk_collector *collector, uint64_t now_ns);

@@ -13,15 +13,16 @@
 #include <stdint.h>
 
 #include "base/rundir.h"
+#include "collector/model/job.h"
 #include "collector/model/options.h"
 #include "schema/wire.pb-c.h"
 #include "wire/request.h"
 
 #define HK_COLLECTOR_SEGMENTS_MAX 4096u /* live at one time; more wait for room */
-#define HK_COLLECTOR_JOBS_MAX 256u	/* closed ones kept in memory to be listed */
+#define HK_COLLECTOR_OBSERVERS 2u
+#define HK_COLLECTOR_JOBS_MAX 256u /* closed ones kept in memory to be listed */
 
 struct hk_http;
-struct hk_job;
 struct hk_leaf;
 struct hk_peer;
 struct hk_process;
@@ -50,10 +51,11 @@ struct hk_collector {
 	uint64_t pid_namespace;
 	uint8_t boot[16]; /* the kernel's boot id */
 	uint64_t start_unix_ns;
-	struct hk_job *jobs;	      /* in order of opening */
-	struct hk_process *processes; /* uid -> process with a segment */
-	struct hk_process *images;    /* uid -> process of an open job: ancestry.h */
-	struct hk_process *pids;      /* pid -> its first process, of all in `images` */
+	struct hk_job *jobs;				   /* in order of opening */
+	hk_job_observer observers[HK_COLLECTOR_OBSERVERS]; /* NULL behind the last */
+	struct hk_process *processes;			   /* uid -> process with a segment */
+	struct hk_process *images; /* uid -> process of an open job: ancestry.h */
+	struct hk_process *pids;   /* pid -> its first process, of all in `images` */
 	struct hk_server *server;
 	struct hk_http *http;		      /* NULL: nobody is shown metrics */
 	struct hk_leaf *leaf;		      /* NULL: there is no root above */

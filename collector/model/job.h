@@ -1,4 +1,4 @@
-/* job.h: one job of the collector, open or closed.
+/* job.h: one job of the collector, open or closed, and the events of its end.
  *
  * A job owns its processes and its statistics file. lifecycle/ opens, saves and closes it. One
  * thread uses it.
@@ -15,6 +15,8 @@
 #define HK_NODE_ID_BYTES 16u /* of a node of a job: Hk__Node.id */
 
 struct hk_account;
+struct hk_collector;
+struct hk_job;
 struct hk_outbox_job;
 struct hk_process;
 struct hk_statistics;
@@ -51,5 +53,17 @@ struct hk_job {
 	uint64_t beat_ns;	/* monotonic: when others were last shown that this node is there */
 	struct hk_tally *tally; /* of a closed one, for a while: metrics/page.h */
 };
+
+enum hk_job_event {
+	HK_JOB_ENDING,	/* it is about to be closed, with its processes */
+	HK_JOB_CLOSING, /* its directory is complete; a collector that dies now takes it up again */
+	HK_JOB_CLOSED,	/* no collector takes it up again; its processes are still there */
+	HK_JOB_FORGOTTEN, /* it is no closed job any more: it runs again, or is about to be freed */
+};
+
+/* Called for every event of every job. Returns 0, or, of HK_JOB_ENDING, -errno: the job stays open
+ * and ends later. */
+typedef int (*hk_job_observer)(struct hk_collector *collector, struct hk_job *job,
+			       enum hk_job_event event);
 
 #endif

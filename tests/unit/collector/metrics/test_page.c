@@ -23,7 +23,7 @@ static struct hk_job *open_job(struct world *world, const char *key)
 {
 	struct hk_job *job;
 	const struct hk_job_request request = {.key = key, .announced = true};
-	world->collector->options.http = "127.0.0.1:0";
+	world->collector->observers[0] = hk_metrics_observe;
 	assert_int_equal(hk_job_open(world->collector, &request, &job), 0);
 	return job;
 }
