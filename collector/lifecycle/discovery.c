@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "collector/lifecycle/process.h"
+#include "collector/lifecycle/attach.h"
 #include "collector/model/collector.h"
 #include "collector/model/process.h"
 #include "ring/reader.h"

@@ -15,7 +15,7 @@
 #include "collector/job/jobdir.h"
 #include "collector/job/nodedir.h"
 #include "collector/job/root_clock.h"
-#include "collector/lifecycle/process.h"
+#include "collector/lifecycle/process_list.h"
 #include "collector/lifecycle/retention.h"
 #include "collector/model/collector.h"
 #include "collector/model/fields.h"

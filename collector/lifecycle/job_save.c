@@ -13,7 +13,7 @@
 #include "collector/job/nodedir.h"
 #include "collector/job/root_clock.h"
 #include "collector/lifecycle/job.h"
-#include "collector/lifecycle/process.h"
+#include "collector/lifecycle/process_list.h"
 #include "collector/model/collector.h"
 #include "collector/model/fields.h"
 #include "collector/model/job.h"

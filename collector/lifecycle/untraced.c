@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "collector/lifecycle/process.h"
+#include "collector/lifecycle/process_list.h"
 #include "collector/model/attachment.h"
 #include "collector/model/fields.h"
 #include "collector/model/job.h"

@@ -17,7 +17,7 @@
 #include "collector/job/job_nodes.h"
 #include "collector/job/jobdir.h"
 #include "collector/lifecycle/job.h"
-#include "collector/lifecycle/process.h"
+#include "collector/lifecycle/process_list.h"
 #include "collector/link/match.h"
 #include "collector/link/peers.h"
 #include "collector/model/collector.h"

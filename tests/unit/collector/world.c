@@ -14,7 +14,7 @@
 
 #include "collector/lifecycle/discovery.h"
 #include "collector/lifecycle/job.h"
-#include "collector/lifecycle/process.h"
+#include "collector/lifecycle/process_exit.h"
 #include "collector/link/peers.h"
 #include "collector/model/collector.h"
 #include "collector/model/process.h"

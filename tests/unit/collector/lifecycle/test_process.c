@@ -20,7 +20,7 @@
 #include "collector/lifecycle/discovery.h"
 #include "collector/lifecycle/drain.h"
 #include "collector/lifecycle/job.h"
-#include "collector/lifecycle/process.h"
+#include "collector/lifecycle/process_exit.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"

@@ -15,7 +15,6 @@
 #include "collector/lifecycle/discovery.h"
 #include "collector/lifecycle/drain.h"
 #include "collector/lifecycle/job.h"
-#include "collector/lifecycle/process.h"
 #include "collector/lifecycle/retention.h"
 #include "collector/memory/memory_rows.h"
 #include "collector/model/collector.h"

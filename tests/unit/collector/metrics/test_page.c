@@ -12,7 +12,7 @@
 
 #include "../../report/snapshot_maker.h"
 #include "collector/lifecycle/job.h"
-#include "collector/lifecycle/process.h"
+#include "collector/lifecycle/process_list.h"
 #include "collector/metrics/page.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"

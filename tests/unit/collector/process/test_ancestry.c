@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "collector/lifecycle/discovery.h"
-#include "collector/lifecycle/process.h"
+#include "collector/lifecycle/process_exit.h"
+#include "collector/lifecycle/process_list.h"
 #include "collector/model/collector.h"
 #include "collector/model/fields.h"
 #include "collector/model/job.h"
