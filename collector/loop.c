@@ -12,14 +12,14 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/rundir.h"
 #include "collector/level/governor.h"
 #include "collector/level/rules.h"
 #include "collector/lifecycle/discovery.h"
 #include "collector/lifecycle/drain.h"
-#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/job_close.h"
+#include "collector/lifecycle/job_save.h"
+#include "collector/lifecycle/job_sum.h"
 #include "collector/lifecycle/process_exit.h"
-#include "collector/lifecycle/process_list.h"
 #include "collector/lifecycle/retention.h"
 #include "collector/lifecycle/store_limit.h"
 #include "collector/lifecycle/untraced.h"
@@ -33,7 +33,6 @@
 #include "collector/model/process.h"
 #include "collector/process/activity.h"
 #include "collector/process/process_state.h"
-#include "collector/process/procfs.h"
 #include "collector/run_directory.h"
 #include "collector/server/server.h"
 
@@ -47,8 +46,6 @@
 #define SAVE_MAX_NS (10 * SECOND_NS)
 #define SAVE_TURN_NS (50u * MS_NS) /* of saving and closing, before requests have their turn */
 #define TRIM_NS (60 * SECOND_NS)
-#define CLOSE_AFTER_MAINS_NS (2 * SECOND_NS)
-#define CLOSE_AFTER_LIFE_NS (60 * SECOND_NS)
 #define USAGE_FIRST_NS (50u * MS_NS)
 
 #define FIXED_FDS 5 /* signals, inotify, requests, root, HTTP; then one pidfd per process */
@@ -142,63 +139,6 @@ static void pass(struct loop *loop, uint64_t now)
 
 /* ---- once a second ---- */
 
-/* A zombie is one that hookcli has yet to look at, and then it tells us; or nobody ever does. */
-static bool command_lives(const struct hk_job *job)
-{
-	struct hk_procfs_stat stat;
-	return job->state->command_pid != 0 &&
-	       hk_procfs_stat(job->state->command_pid, &stat) == 0 &&
-	       (stat.state != 'Z' || stat.ppid > 1);
-}
-
-static bool had_main(const struct hk_job *job)
-{
-	const struct hk_process *process;
-	bool any = false;
-	DL_FOREACH (job->processes, process) {
-		if (process->state->role == HK__ROLE__ROLE_MAIN) {
-			any = true;
-		}
-	}
-	return any;
-}
-
-static bool should_close(const struct hk_collector *collector, const struct hk_job *job,
-			 uint64_t now)
-{
-	const struct hk_process *process;
-	DL_FOREACH (job->processes, process) {
-		if (hk_process_has_segment(process, now)) {
-			return false;
-		}
-	}
-	if (hk_peers_awaited(collector, job) > 0) {
-		return false;
-	}
-	if (job->state->n_nodes > 0) {
-		bool all = hk_job_all_ranks(job);
-		if (all && job->state->have_exit) {
-			return true;
-		}
-		/* Ranks of a node that nobody has heard of yet. */
-		return now - job->alive_ns >= (all ? CLOSE_AFTER_MAINS_NS : CLOSE_AFTER_LIFE_NS);
-	}
-	if (job->close_requested) {
-		return true;
-	}
-	/* A hookcli that gets no processor for a while closes it later. */
-	if (job->state->announced && hk_rundir_job_is_kept(collector->dirfd[0], job->state->key)) {
-		return false;
-	}
-	uint64_t quiet = now - job->alive_ns;
-	if (job->state->announced && job->state->command_pid != 0) {
-		return quiet >= CLOSE_AFTER_MAINS_NS && !command_lives(job);
-	}
-	/* Who announced it may have been killed with its ranks, and cannot say that it is over. */
-	bool over = job->state->announced ? hk_job_all_ranks(job) : had_main(job);
-	return quiet >= (over ? CLOSE_AFTER_MAINS_NS : CLOSE_AFTER_LIFE_NS);
-}
-
 static void look_after(struct hk_collector *collector, struct hk_job *job, uint64_t now)
 {
 	if (job->state->closed) {
@@ -207,7 +147,8 @@ static void look_after(struct hk_collector *collector, struct hk_job *job, uint6
 	hk_peers_look(collector, job);
 	if (hk_job_lives_here(job)) {
 		job->alive_ns = now;
-	} else if (should_close(collector, job, now) && hk_job_close_is_due(job, now)) {
+	} else if (hk_job_should_close(collector, job, hk_peers_awaited(collector, job), now) &&
+		   hk_job_close_is_due(job, now)) {
 		hk_job_close(collector, job);
 	}
 }

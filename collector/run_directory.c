@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/job_list.h"
 #include "collector/link/leaf.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"

@@ -1,21 +1,20 @@
+#include "collector/lifecycle/job_save.h"
+
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <utlist.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "collector/job/disk_reserve.h"
 #include "collector/job/jobdir.h"
 #include "collector/job/nodedir.h"
-#include "collector/job/root_clock.h"
-#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/job_list.h"
+#include "collector/lifecycle/job_room.h"
+#include "collector/lifecycle/job_sum.h"
 #include "collector/lifecycle/process_list.h"
 #include "collector/model/collector.h"
-#include "collector/model/fields.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
 #include "collector/model/remote.h"
@@ -24,66 +23,6 @@
 #define BEAT_NS UINT64_C(10000000000)
 #define REMOTE_SAVE_SECONDS 10u
 #define SECOND_NS UINT64_C(1000000000)
-#define ASK_AGAIN_NS (10 * SECOND_NS)
-
-/* ---- room ---- */
-
-void hk_job_hold_reserve(struct hk_job *job)
-{
-	int r = hk_reserve_take(&job->reserve_held, job->state->directory);
-	if (r == 0 && job->full_error != 0 && !job->intake_full) {
-		hk_info("records are stored again job=%s", job->state->id);
-	}
-	job->full_error = r;
-}
-
-void hk_job_is_full(struct hk_job *job, int error)
-{
-	Hk__Job *state = job->state;
-	job->full_error = error;
-	job->turned_away_ns = hk_clock_monotonic_ns();
-	if (job->intake_full) {
-		return;
-	}
-	hk_warning("no room for records of other nodes job=%s error=%s; they wait there: free "
-		   "space in %s, or start with a smaller --keep",
-		   state->id, strerror(-error), state->directory);
-	hk_field_set_string(&state->store_error, strerror(-error));
-	job->changed = true;
-	job->intake_full = true;
-}
-
-void hk_job_has_room(struct hk_job *job)
-{
-	if (job->intake_full) {
-		hk_info("records of other nodes are stored again job=%s", job->state->id);
-		job->intake_full = false;
-	}
-}
-
-/* A node that has something for a root asks every second; when none does, nothing waits for room,
- * or who did is gone. */
-static void look_for_room(struct hk_job *job)
-{
-	if (job->full_error != 0) {
-		hk_job_hold_reserve(job);
-	}
-	if (job->intake_full && job->full_error == 0 &&
-	    hk_clock_monotonic_ns() - job->turned_away_ns >= ASK_AGAIN_NS) {
-		hk_job_has_room(job);
-	}
-}
-
-/* ERROR came of writing something that must be written. True: there is more room now. */
-static bool use_reserve(struct hk_job *job, int error)
-{
-	if (!hk_reserve_is_full(error) ||
-	    !hk_reserve_give(&job->reserve_held, job->state->directory)) {
-		return false;
-	}
-	job->full_error = error;
-	return true;
-}
 
 /* The file of PROCESS, which nobody has open, is gone. Of one on another node its own node may have
  * more to bring: that is accounted for when all has come. */
@@ -131,8 +70,6 @@ static int renew(struct hk_job *job)
 	return 0;
 }
 
-/* ---- saving ---- */
-
 /* To those who read on other nodes an open job that nobody touches is one whose node has died. */
 static void beat(struct hk_job *job)
 {
@@ -141,12 +78,6 @@ static void beat(struct hk_job *job)
 		hk_nodedir_beat(job->state->directory);
 		job->beat_ns = now;
 	}
-}
-
-int hk_job_put_process(struct hk_job *job, const Hk__Process *state)
-{
-	int r = hk_statistics_put_process(job->statistics, state);
-	return r < 0 && use_reserve(job, r) ? hk_statistics_put_process(job->statistics, state) : r;
 }
 
 /* What other nodes' processes are is kept by their leaves until the job is complete here. */
@@ -202,9 +133,9 @@ static int save(struct hk_collector *collector, struct hk_job *job, bool all)
 		return r;
 	}
 	beat(job);
-	look_for_room(job);
+	hk_job_look_for_room(job);
 	r = save_changes(collector, job, all);
-	return r < 0 && use_reserve(job, r) ? save_changes(collector, job, all) : r;
+	return r < 0 && hk_job_use_reserve(job, r) ? save_changes(collector, job, all) : r;
 }
 
 int hk_job_save(struct hk_collector *collector, struct hk_job *job)
@@ -215,22 +146,4 @@ int hk_job_save(struct hk_collector *collector, struct hk_job *job)
 int hk_job_save_due(struct hk_collector *collector, struct hk_job *job)
 {
 	return save(collector, job, false);
-}
-
-int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot)
-{
-	struct hk_process *process;
-	Hk__Process **list = calloc(job->process_count + 1, sizeof(struct hk_process *));
-	if (!list) {
-		return -ENOMEM;
-	}
-	hk_job_sum(job);
-	hk__snapshot__init(ret_snapshot);
-	ret_snapshot->job = job->state;
-	ret_snapshot->now_unix_ns = hk_root_clock_unix_ns(job->state);
-	ret_snapshot->processes = list;
-	DL_FOREACH (job->processes, process) {
-		list[ret_snapshot->n_processes++] = process->state;
-	}
-	return 0;
 }

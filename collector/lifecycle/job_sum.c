@@ -1,15 +1,18 @@
-/* What the processes of a job come to: the part of job.h that sums up. */
+#include "collector/lifecycle/job_sum.h"
+
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "collector/job/disk_reserve.h"
 #include "collector/job/root_clock.h"
-#include "collector/lifecycle/job.h"
 #include "collector/model/attachment.h"
 #include "collector/model/fields.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
+#include "collector/model/remote.h"
 #include "collector/spool/spool.h"
 #include "report/build/nodes.h"
 #include "report/clock/job_clock.h"
@@ -142,4 +145,22 @@ void hk_job_sum(struct hk_job *job)
 	}
 	state->duration_ns = end > state->start_unix_ns ? end - state->start_unix_ns : 0;
 	sum_exit(job, first_main);
+}
+
+int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot)
+{
+	struct hk_process *process;
+	Hk__Process **list = calloc(job->process_count + 1, sizeof(struct hk_process *));
+	if (!list) {
+		return -ENOMEM;
+	}
+	hk_job_sum(job);
+	hk__snapshot__init(ret_snapshot);
+	ret_snapshot->job = job->state;
+	ret_snapshot->now_unix_ns = hk_root_clock_unix_ns(job->state);
+	ret_snapshot->processes = list;
+	DL_FOREACH (job->processes, process) {
+		list[ret_snapshot->n_processes++] = process->state;
+	}
+	return 0;
 }

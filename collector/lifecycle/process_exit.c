@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/lifecycle/drain.h"
-#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/job_room.h"
 #include "collector/lifecycle/process_list.h"
 #include "collector/lifecycle/untraced.h"
 #include "collector/memory/ledger.h"

@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "collector/job/jobdir.h"
-#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/job_list.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 

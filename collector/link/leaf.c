@@ -12,7 +12,7 @@
 #include "collector/clock/prober.h"
 #include "collector/job/jobdir.h"
 #include "collector/level/rules.h"
-#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/job_list.h"
 #include "collector/link/leaf_update.h"
 #include "collector/link/node.h"
 #include "collector/link/outbox.h"

@@ -5,7 +5,8 @@
 
 #include "base/clock.h"
 #include "collector/job/job_nodes.h"
-#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/job_list.h"
+#include "collector/lifecycle/job_open.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"

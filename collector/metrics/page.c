@@ -9,7 +9,8 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/job_list.h"
+#include "collector/lifecycle/job_sum.h"
 #include "collector/link/leaf.h"
 #include "collector/metrics/aggregate.h"
 #include "collector/model/collector.h"

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/job_list.h"
 #include "collector/link/peers.h"
 #include "collector/model/collector.h"
 #include "collector/process/procfs.h"

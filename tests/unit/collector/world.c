@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #include "collector/lifecycle/discovery.h"
-#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/job_list.h"
+#include "collector/lifecycle/job_open.h"
 #include "collector/lifecycle/process_exit.h"
 #include "collector/link/peers.h"
 #include "collector/model/collector.h"

@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "collector/level/governor.h"
-#include "collector/lifecycle/job.h"
 #include "collector/model/attachment.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"

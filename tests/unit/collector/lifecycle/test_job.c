@@ -12,7 +12,10 @@
 
 #include "collector/job/jobdir.h"
 #include "collector/lifecycle/discovery.h"
-#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/job_close.h"
+#include "collector/lifecycle/job_list.h"
+#include "collector/lifecycle/job_open.h"
+#include "collector/lifecycle/job_save.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "wire/statistics.h"

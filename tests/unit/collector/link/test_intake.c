@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "chunk/codec/header.h"
-#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/job_list.h"
+#include "collector/lifecycle/job_save.h"
 #include "collector/link/intake.h"
 #include "collector/link/peers.h"
 #include "collector/model/job.h"

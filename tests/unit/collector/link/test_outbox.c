@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include "collector/lifecycle/discovery.h"
-#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/job_close.h"
+#include "collector/lifecycle/job_list.h"
+#include "collector/lifecycle/job_open.h"
+#include "collector/lifecycle/job_save.h"
 #include "collector/link/leaf_update.h"
 #include "collector/link/outbox.h"
 #include "collector/model/job.h"

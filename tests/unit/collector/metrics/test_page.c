@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "../../report/snapshot_maker.h"
-#include "collector/lifecycle/job.h"
+#include "collector/lifecycle/job_close.h"
+#include "collector/lifecycle/job_open.h"
+#include "collector/lifecycle/job_save.h"
 #include "collector/lifecycle/process_list.h"
 #include "collector/metrics/page.h"
 #include "collector/model/collector.h"

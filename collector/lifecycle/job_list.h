@@ -1,0 +1,53 @@
+/* job_list.h: the jobs that the collector knows, open and closed: found, forgotten, observed.
+ *
+ * An open job has its processes in memory and its statistics file open. A closed one keeps only its
+ * own message; its processes are read from its directory when they are asked for. One thread.
+ */
+#ifndef HK_COLLECTOR_LIFECYCLE_JOB_LIST_H
+#define HK_COLLECTOR_LIFECYCLE_JOB_LIST_H
+
+#include <stdbool.h>
+
+#include "collector/model/job.h"
+
+struct hk_collector;
+
+/* Whether JOB is shown to USER: all are to "". */
+bool hk_job_is_for(const struct hk_job *job, const char *user);
+
+/* The newest job of USER, or nobody's, whose processes call it KEY, open or closed; NULL. */
+struct hk_job *hk_job_find_of(const struct hk_collector *collector, const char *key,
+			      const char *user);
+struct hk_job *hk_job_find(const struct hk_collector *collector, const char *key);
+
+/* Of the jobs shown to USER the one whose id or key is TEXT, else the only one whose id begins with
+ * it, else, for "", the newest; the newest wins. -ENOENT; -ENOTUNIQ. */
+int hk_job_select(const struct hk_collector *collector, const char *text, const char *user,
+		  struct hk_job **ret_job);
+
+/* Notes JOB, or every open job, in the run directory, for hk_job_restore_all of the next collector.
+ * What fails is tried again with each save. */
+void hk_job_link(const struct hk_collector *collector, struct hk_job *job);
+void hk_job_link_all(const struct hk_collector *collector);
+
+/* Has OBSERVER called for every job from now on; HK_COLLECTOR_OBSERVERS at most. */
+void hk_job_observe(struct hk_collector *collector, hk_job_observer observer);
+/* Calls all observers of COLLECTOR. 0, or the first -errno. */
+int hk_job_announce(struct hk_collector *collector, struct hk_job *job, enum hk_job_event event);
+
+/* A job without a name that is in no list. -ENOMEM. */
+int hk_job_new(struct hk_job **ret_job);
+
+/* Frees JOB, which is in no list; accepts NULL, returns NULL. */
+struct hk_job *hk_job_free(struct hk_collector *collector, struct hk_job *job);
+
+/* Forgets the processes of JOB; their segments stay. */
+void hk_job_forget_processes(struct hk_collector *collector, const struct hk_job *job);
+
+/* Forgets the closed job of DIRECTORY, if it is known. */
+void hk_job_drop(struct hk_collector *collector, const char *directory);
+
+/* Frees all jobs without closing them. */
+void hk_job_free_all(struct hk_collector *collector);
+
+#endif
