@@ -28,6 +28,8 @@
 #include "collector/model/job.h"
 #include "collector/process/procfs.h"
 #include "collector/run_directory.h"
+#include "collector/server/policy.h"
+#include "collector/server/rejections.h"
 #include "collector/server/server.h"
 
 #define PROGRAM "hookcollector"
@@ -115,6 +117,9 @@ static int listen_all(struct hk_collector *collector)
 		hk_error("cannot start threads");
 		return -EAGAIN;
 	}
+	collector->rejections = hk_refusals_new();
+	r = r < 0 ? r : collector->rejections ? 0 : -ENOMEM;
+	r = r < 0 ? r : hk_policy_open(&collector->options, &collector->policy, problem);
 	r = r < 0 ? r : hk_server_open(collector, &collector->server, problem);
 	if (r == 0 && collector->options.http) {
 		r = hk_http_open(collector, &collector->http, problem);
@@ -213,6 +218,8 @@ static int run(int argc, char **argv)
 	}
 	collector->http = hk_http_free(collector->http);
 	collector->server = hk_server_free(collector->server);
+	hk_refusals_free(collector->rejections);
+	hk_policy_free(collector->policy);
 	hk_job_free_all(collector);
 	collector->leaf = hk_leaf_free(collector->leaf);
 	hk_peers_free_all(collector);

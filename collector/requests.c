@@ -28,6 +28,7 @@
 #include "collector/model/process.h"
 #include "collector/model/remote.h"
 #include "collector/process/process_state.h"
+#include "collector/server/rejections.h"
 #include "collector/server/server.h"
 #include "report/build/rollup.h"
 #include "wire/message.h"
@@ -147,7 +148,7 @@ static int answer_status(struct hk_collector *collector, struct answer *answer)
 	}
 	status->listen = (char *)(uintptr_t)hk_server_url(collector->server);
 	status->http = (char *)(uintptr_t)hk_http_url(collector->http);
-	status->turned_away = hk_refusals_total(hk_server_refusals(collector->server));
+	status->turned_away = hk_refusals_total(collector->rejections);
 	answer->response.status = status;
 	return 1;
 }

@@ -12,10 +12,11 @@
 
 #include "base/clock.h"
 #include "collector/metrics/http_head.h"
-#include "collector/metrics/page.h"
+#include "collector/metrics/page_cache.h"
 #include "collector/model/collector.h"
 #include "collector/server/listener.h"
-#include "collector/server/server.h"
+#include "collector/server/policy.h"
+#include "collector/server/rejections.h"
 
 #define CLIENTS_MAX 128u
 #define ENDED_MAX 64u /* not freed yet: no more are taken until they are */
@@ -24,24 +25,6 @@
 #define REQUEST_NS (5000 * MS_NS)
 #define SEND_NS (30000 * MS_NS)
 #define LINGER_NS (1000 * MS_NS)
-/* A page is made anew for who comes later than this, or than so many times what it took to make. */
-#define PAGE_NS (250 * MS_NS)
-#define PAGE_SPACING 50u
-#define PAGES 8u /* of different users and formats */
-
-/* What is sent to one or more: freed with the last. */
-struct body {
-	char *text;
-	size_t size;
-	uint32_t users; /* http's lock */
-};
-
-struct page {
-	struct body *body; /* NULL: none */
-	char user[HK_ACCESS_USER_MAX + 1];
-	enum hk_exposition_format format;
-	uint64_t until_ns; /* good for who asks before */
-};
 
 enum state {
 	STATE_READING,
@@ -72,7 +55,7 @@ struct client {
 	/* The answer. */
 	char reply[512];
 	size_t reply_size, sent;
-	struct body *body;
+	struct hk_page *body;
 	size_t body_size; /* that is sent */
 };
 
@@ -87,7 +70,7 @@ struct hk_http {
 	uint32_t count, ended;	/* lock */
 	uint32_t waiting;	/* for an answer; lock */
 	uint32_t crowd;		/* most there were since memory was given back */
-	struct page pages[PAGES];
+	struct hk_page_cache pages;
 	char url[HK_REQUEST_URL_BYTES];
 };
 
@@ -120,20 +103,6 @@ static void end(struct client *client, const char *why)
 	pthread_mutex_lock(&client->http->lock);
 	end_locked(client, why);
 	pthread_mutex_unlock(&client->http->lock);
-}
-
-static void body_unref(struct hk_http *http, struct body *body)
-{
-	bool last = false;
-	if (body) {
-		pthread_mutex_lock(&http->lock);
-		last = --body->users == 0;
-		pthread_mutex_unlock(&http->lock);
-	}
-	if (last) {
-		free(body->text);
-		free(body);
-	}
 }
 
 /* Sends or receives what the state wants next. */
@@ -183,7 +152,7 @@ static void enter(struct client *client, enum state state, uint64_t time_ns)
 }
 
 /* Begins the answer STATUS with BODY (NULL: TEXT), of which it takes over a use. */
-static void reply(struct client *client, const char *status, const char *type, struct body *body,
+static void reply(struct client *client, const char *status, const char *type, struct hk_page *body,
 		  const char *text)
 {
 	size_t size = body ? body->size : strlen(text);
@@ -419,8 +388,8 @@ int hk_http_open(const struct hk_collector *collector, struct hk_http **ret_http
 		return -ENOMEM;
 	}
 	pthread_mutex_init(&http->lock, NULL);
-	http->policy = hk_server_policy(collector->server);
-	http->refusals = hk_server_refusals(collector->server);
+	http->policy = collector->policy;
+	http->refusals = collector->rejections;
 	http->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	int r = http->event_fd < 0 ? -errno : open_listener(&collector->options, http, problem);
 	if (r < 0) {
@@ -460,7 +429,7 @@ static void reap(struct hk_http *http, bool all)
 		nng_aio_stop(client->aio);
 		nng_aio_free(client->aio);
 		nng_stream_free(client->stream);
-		body_unref(http, client->body);
+		hk_page_unref(client->body);
 		free(client);
 	}
 	if (gone) {
@@ -476,9 +445,7 @@ struct hk_http *hk_http_free(struct hk_http *http)
 	}
 	hk_listener_close(&http->listener);
 	reap(http, true);
-	for (size_t i = 0; i < PAGES; i++) {
-		body_unref(http, http->pages[i].body);
-	}
+	hk_page_cache_fini(&http->pages);
 	if (http->tls) {
 		nng_tls_config_free(http->tls);
 	}
@@ -513,58 +480,15 @@ bool hk_http_waits(struct hk_http *http)
 	return waits || hk_listener_stalled(&http->listener);
 }
 
-/* The page of USER in FORMAT that is there, or the one to be made in its place. */
-static struct page *find_page(struct hk_http *http, const char *user,
-			      enum hk_exposition_format format)
-{
-	struct page *oldest = &http->pages[0];
-	for (size_t i = 0; i < PAGES; i++) {
-		struct page *page = &http->pages[i];
-		if (page->body && page->format == format && strcmp(page->user, user) == 0) {
-			return page;
-		}
-		oldest = page->until_ns < oldest->until_ns ? page : oldest;
-	}
-	return oldest;
-}
-
-static int make_page(struct hk_collector *collector, struct hk_http *http, struct page *page,
-		     const struct client *client)
-{
-	uint64_t begin = hk_clock_monotonic_ns();
-	struct body *body = calloc(1, sizeof(*body));
-	int r = body ? hk_metrics_render(collector, client->user, client->format, &body->text,
-					 &body->size)
-		     : -ENOMEM;
-	if (r < 0) {
-		free(body);
-		return r;
-	}
-	uint64_t now = hk_clock_monotonic_ns(), good = (now - begin) * PAGE_SPACING;
-	body->users = 1;
-	body_unref(http, page->body);
-	page->body = body;
-	page->format = client->format;
-	snprintf(page->user, sizeof(page->user), "%s", client->user);
-	page->until_ns = now + (good > PAGE_NS ? good : PAGE_NS);
-	return 0;
-}
-
 static void answer_metrics(struct hk_collector *collector, struct hk_http *http,
 			   struct client *client)
 {
-	struct page *page = find_page(http, client->user, client->format);
-	bool fresh = page->body && page->format == client->format &&
-		     strcmp(page->user, client->user) == 0 &&
-		     hk_clock_monotonic_ns() < page->until_ns;
-	if (!fresh && make_page(collector, http, page, client) < 0) {
+	struct hk_page *page;
+	if (hk_page_cache_get(&http->pages, collector, client->user, client->format, &page) < 0) {
 		refuse(client, "503 Service Unavailable", "out of memory\n");
 		return;
 	}
-	pthread_mutex_lock(&http->lock);
-	page->body->users++;
-	pthread_mutex_unlock(&http->lock);
-	reply(client, "200 OK", hk_exposition_content_type(client->format), page->body, "");
+	reply(client, "200 OK", hk_exposition_content_type(client->format), page, "");
 }
 
 static struct client *next_waiting(struct hk_http *http)

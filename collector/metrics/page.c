@@ -17,7 +17,6 @@
 #include "collector/model/job.h"
 #include "collector/model/process.h"
 #include "collector/server/rejections.h"
-#include "collector/server/server.h"
 #include "text/name.h"
 
 /* A job of more processes cannot be told by rank within the bound. */
@@ -480,7 +479,7 @@ static void write_collector(struct page *page, const char *user)
 	values[COLLECTOR_WAITING] = collector->waiting;
 	values[COLLECTOR_RECORDS] = collector->drained_records;
 	values[COLLECTOR_TURNED_AWAY] =
-	    collector->server ? hk_refusals_total(hk_server_refusals(collector->server)) : 0;
+	    collector->rejections ? hk_refusals_total(collector->rejections) : 0;
 	values[COLLECTOR_SERIES] = HK_METRICS_SERIES_MAX - page->left;
 	values[COLLECTOR_DROPPED] = page->dropped;
 	write_values(page, collector_metrics, COLLECTOR_VALUES, values);

@@ -29,7 +29,6 @@
 
 struct hk_server {
 	struct hk_hub hub;
-	struct hk_policy *policy;
 	nng_tls_config *tls; /* NULL: none */
 	uint32_t connections_max, strangers_max;
 	uint64_t turn;
@@ -79,7 +78,7 @@ static bool take_stream(struct hk_listener *listener, nng_stream *stream)
 	struct hk_hub *hub = &server->hub;
 	char peer[HK_REFUSALS_PEER_BYTES];
 	const char *why = NULL;
-	enum hk_right given = hk_policy_given(server->policy, listener->url);
+	enum hk_right given = hk_policy_given(hub->policy, listener->url);
 	if (hk_listener_peer(listener, stream, peer) < 0) {
 		why = "another user's process";
 	} else {
@@ -161,8 +160,7 @@ static int open_hub(struct hk_hub *hub)
 {
 	pthread_mutex_init(&hub->lock, NULL);
 	hub->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	hub->refusals = hk_refusals_new();
-	return hub->event_fd < 0 ? -errno : hub->refusals ? 0 : -ENOMEM;
+	return hub->event_fd < 0 ? -errno : 0;
 }
 
 /* Descriptors are for segments and files first. */
@@ -184,13 +182,13 @@ static int open_all(const struct hk_collector *collector, struct hk_server *serv
 		    char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	int r = open_hub(&server->hub);
-	r = r < 0 ? r : hk_policy_open(&collector->options, &server->policy, problem);
 	r = r < 0 ? r : open_tls(&collector->options, server, problem);
 	if (r < 0) {
 		return r;
 	}
-	server->hub.policy = server->policy;
-	server->hub.quota = hk_quota_new(server->policy, server->hub.refusals);
+	server->hub.policy = collector->policy;
+	server->hub.refusals = collector->rejections;
+	server->hub.quota = hk_quota_new(collector->policy, collector->rejections);
 	if (!server->hub.quota) {
 		return -ENOMEM;
 	}
@@ -254,8 +252,6 @@ struct hk_server *hk_server_free(struct hk_server *server)
 		nng_tls_config_free(server->tls);
 	}
 	hk_quota_free(server->hub.quota);
-	hk_refusals_free(server->hub.refusals);
-	hk_policy_free(server->policy);
 	pthread_mutex_destroy(&server->hub.lock);
 	free(server);
 	return NULL;
@@ -271,16 +267,6 @@ int hk_server_fd(const struct hk_server *server)
 const char *hk_server_url(const struct hk_server *server)
 {
 	return server->listener_count > 1 ? server->listeners[1].url : "";
-}
-
-struct hk_refusals *hk_server_refusals(const struct hk_server *server)
-{
-	return server->hub.refusals;
-}
-
-const struct hk_policy *hk_server_policy(const struct hk_server *server)
-{
-	return server->policy;
 }
 
 bool hk_server_waits(struct hk_server *server)

@@ -19,8 +19,7 @@ struct hk_collector;
 
 struct hk_server;
 
-/* Listens on collector->url and options.listen, if the policy (policy.h) lets it. A negative errno
- * with PROBLEM in words. */
+/* Listens on collector->url and options.listen. A negative errno with PROBLEM in words. */
 int hk_server_open(const struct hk_collector *collector, struct hk_server **ret_server,
 		   char problem[HK_ACCESS_PROBLEM_BYTES]);
 /* Closes sockets and frees; accepts NULL, returns NULL. Who waits for an answer is told nothing. */
@@ -50,9 +49,6 @@ int hk_server_listen_again(struct hk_server *server, const char *url);
 /* Where it listens beside the run directory's socket, with the port it got; "": nowhere. */
 const char *hk_server_url(const struct hk_server *server);
 
-/* Who was refused, and who may do what: the server's, also for others who answer. */
-struct hk_refusals *hk_server_refusals(const struct hk_server *server);
-const struct hk_policy *hk_server_policy(const struct hk_server *server);
 /* Those that have asked something and that USER ("": everybody) may know of; the list is the
  * caller's to free in one, the texts are the quota's. -ENOMEM. */
 int hk_server_accounts(const struct hk_collector *collector, const char *user,
