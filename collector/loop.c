@@ -17,6 +17,7 @@
 #include "collector/lifecycle/discovery.h"
 #include "collector/lifecycle/drain.h"
 #include "collector/lifecycle/job_close.h"
+#include "collector/lifecycle/job_quota.h"
 #include "collector/lifecycle/job_save.h"
 #include "collector/lifecycle/job_sum.h"
 #include "collector/lifecycle/process_exit.h"
@@ -234,7 +235,8 @@ static void save(struct loop *loop, uint64_t now)
 		return;
 	}
 	trim_store(loop, now);
-	hk_server_tend(collector, collector->server);
+	hk_job_quota_count(hk_server_quota(collector->server), collector->jobs);
+	hk_server_tend(collector->server);
 	hk_metrics_expire(collector, now);
 	uint64_t wait = loop->save_spent_ns * SAVE_SPACING;
 	wait = wait < SECOND_NS ? SECOND_NS : wait;
@@ -373,7 +375,7 @@ static void step(struct loop *loop)
 		loop->next_pass_ns = pass_after(loop, now);
 	}
 	if (loop->fds[2].revents != 0 || hk_server_waits(collector->server)) {
-		hk_server_run(collector, collector->server);
+		hk_server_run(collector->server);
 		/* Sooner, if it is so, but however many ask, never later. */
 		uint64_t next = pass_after(loop, now);
 		loop->next_pass_ns = next < loop->next_pass_ns ? next : loop->next_pass_ns;

@@ -27,6 +27,7 @@
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/process/procfs.h"
+#include "collector/requests.h"
 #include "collector/run_directory.h"
 #include "collector/server/policy.h"
 #include "collector/server/rejections.h"
@@ -120,7 +121,15 @@ static int listen_all(struct hk_collector *collector)
 	collector->rejections = hk_refusals_new();
 	r = r < 0 ? r : collector->rejections ? 0 : -ENOMEM;
 	r = r < 0 ? r : hk_policy_open(&collector->options, &collector->policy, problem);
-	r = r < 0 ? r : hk_server_open(collector, &collector->server, problem);
+	const struct hk_server_setup setup = {
+	    .options = &collector->options,
+	    .url = collector->url,
+	    .policy = collector->policy,
+	    .rejections = collector->rejections,
+	    .handle = hk_requests_answer,
+	    .context = collector,
+	};
+	r = r < 0 ? r : hk_server_open(&setup, &collector->server, problem);
 	if (r == 0 && collector->options.http) {
 		r = hk_http_open(collector, &collector->http, problem);
 		hk_job_observe(collector, hk_metrics_observe);

@@ -13,6 +13,7 @@
 #include "collector/lifecycle/job_close.h"
 #include "collector/lifecycle/job_list.h"
 #include "collector/lifecycle/job_open.h"
+#include "collector/lifecycle/job_quota.h"
 #include "collector/lifecycle/job_save.h"
 #include "collector/lifecycle/job_sum.h"
 #include "collector/lifecycle/process_exit.h"
@@ -118,8 +119,9 @@ static int answer_status(struct hk_collector *collector, struct answer *answer)
 	hk__status_reply__init(status);
 	int r = list_jobs(collector, answer->user, &answer->jobs, &status->n_jobs);
 	r = r < 0 ? r : hk_peers_list(collector, answer->user, &answer->leaves, &status->n_leaves);
+	hk_job_quota_count_jobs(answer->quota, collector->jobs);
 	r = r < 0 ? r
-		  : hk_server_accounts(collector, answer->user, &answer->accounts,
+		  : hk_server_accounts(collector->server, answer->user, &answer->accounts,
 				       &status->n_accounts);
 	if (r < 0) {
 		return fail(answer, r, "out of memory%s", "");
@@ -259,8 +261,8 @@ static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest 
 		    .announced = true,
 		};
 		struct hk_quota *quota = answer->quota;
-		int r =
-		    hk_quota_job(quota, answer->account, collector->jobs, hk_clock_monotonic_ns());
+		int r = hk_job_quota_open(quota, answer->account, collector->jobs,
+					  hk_clock_monotonic_ns());
 		if (r < 0) {
 			return fail(answer, r, "%s has too many jobs", answer->account->name);
 		}
@@ -308,7 +310,7 @@ static bool settle_job(struct hk_collector *collector, struct hk_job *job, int *
 }
 
 static int answer_close(struct hk_collector *collector, const Hk__CloseJobRequest *request,
-			struct hk_answer_wait *wait, struct answer *answer)
+			struct hk_request_wait *wait, struct answer *answer)
 {
 	struct hk_job *job;
 	uint64_t now = hk_clock_monotonic_ns();
@@ -411,7 +413,7 @@ static int answer_report(struct hk_collector *collector, Hk__LeafReport *report,
 }
 
 static int answer_chunk(struct hk_collector *collector, Hk__ChunkPut *put,
-			struct hk_answer_wait *wait, struct answer *answer)
+			struct hk_request_wait *wait, struct answer *answer)
 {
 	uint64_t now = hk_clock_monotonic_ns();
 	hk__chunk_reply__init(&answer->chunk);
@@ -428,7 +430,7 @@ static int answer_chunk(struct hk_collector *collector, Hk__ChunkPut *put,
 }
 
 /* For a leaf that wants to know how far its clock is from ours. */
-static int answer_probe(struct hk_collector *collector, const struct hk_answer_wait *wait,
+static int answer_probe(struct hk_collector *collector, const struct hk_request_wait *wait,
 			struct answer *answer)
 {
 	hk__clock_reply__init(&answer->clock);
@@ -440,7 +442,7 @@ static int answer_probe(struct hk_collector *collector, const struct hk_answer_w
 }
 
 static int dispatch(struct hk_collector *collector, Hk__Request *request,
-		    struct hk_answer_wait *wait, struct answer *answer)
+		    struct hk_request_wait *wait, struct answer *answer)
 {
 	if (!request) {
 		return fail(answer, -EBADMSG, "not a request%s", "");
@@ -532,9 +534,10 @@ static int pack(struct answer *answer, const Hk__SnapshotRequest *request, uint8
 	return r;
 }
 
-int hk_answer_make(struct hk_collector *collector, Hk__Request *request,
-		   struct hk_answer_wait *wait, uint8_t **ret_bytes, size_t *ret_size)
+int hk_requests_answer(void *context, Hk__Request *request, struct hk_request_wait *wait,
+		       uint8_t **ret_bytes, size_t *ret_size)
 {
+	struct hk_collector *collector = context;
 	struct answer answer = {
 	    .text = "",
 	    .user = wait->user ? wait->user : "",

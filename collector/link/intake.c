@@ -18,6 +18,7 @@
 #include "collector/job/jobdir.h"
 #include "collector/lifecycle/job_list.h"
 #include "collector/lifecycle/job_open.h"
+#include "collector/lifecycle/job_quota.h"
 #include "collector/lifecycle/job_room.h"
 #include "collector/lifecycle/job_save.h"
 #include "collector/lifecycle/process_list.h"
@@ -53,8 +54,8 @@ static int may_open(const struct hk_collector *collector, const struct hk_intake
 	}
 	return reply->opened++ >= HK_QUOTA_JOBS_PER_REPORT
 		   ? -EAGAIN
-		   : hk_quota_job(asker->quota, asker->account, collector->jobs,
-				  hk_clock_monotonic_ns());
+		   : hk_job_quota_open(asker->quota, asker->account, collector->jobs,
+				       hk_clock_monotonic_ns());
 }
 
 static int open_job(struct hk_collector *collector, const struct hk_intake_asker *asker,
@@ -195,7 +196,7 @@ static int take_process(struct hk_collector *collector, const struct hk_intake_a
 		*ret_process = process;
 		return 0;
 	}
-	r = asker->account ? hk_quota_book(asker->quota, job->account, process, *state) : 0;
+	r = asker->account ? hk_job_quota_book(asker->quota, job->account, process, *state) : 0;
 	if (r < 0) {
 		return r;
 	}

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/requests.h"
+#include "collector/server/handler.h"
 #include "collector/server/nng_framing.h"
 #include "collector/server/policy.h"
 #include "collector/server/quota.h"
@@ -27,7 +27,7 @@ struct hk_incoming {
 	uint8_t trace[HK_FRAMING_TRACE_MAX];
 	uint32_t trace_size;
 	Hk__Request *request; /* owned; NULL: what came was no request */
-	struct hk_answer_wait wait;
+	struct hk_request_wait wait;
 	enum hk_held kind;
 	size_t held;   /* bytes of the account's */
 	uint64_t turn; /* of the server, in which it was looked at last */

@@ -6,16 +6,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <utlist.h>
-
-#include "collector/model/collector.h"
-#include "collector/model/job.h"
-#include "collector/model/process.h"
-#include "collector/model/remote.h"
-#include "wire/message.h"
 
 #define FDS_OF_JOB 2u
-#define VALUES_SLACK 16384u /* bytes: what a process may be booked beyond a quarter too much */
 #define SECOND_NS UINT64_C(1000000000)
 
 /* ---- life ---- */
@@ -144,31 +136,6 @@ void hk_quota_refuse(struct hk_quota *quota, struct hk_account *account, const c
 	hk_refusals_note(quota->refusals, account->name, why);
 }
 
-int hk_quota_job(struct hk_quota *quota, struct hk_account *account, const struct hk_job *jobs,
-		 uint64_t now_ns)
-{
-	const struct hk_job *job;
-	uint32_t own = 0, all = 0;
-	if (is_local(quota, account)) {
-		return 0;
-	}
-	DL_FOREACH (jobs, job) {
-		bool counts = job->account && !job->state->closed;
-		all += counts;
-		own += counts && job->account == account;
-	}
-	const char *why = NULL;
-	if (own >= HK_QUOTA_JOBS || all >= quota->jobs_max) {
-		why = "too many open jobs";
-	} else if (!hk_quota_directory(account, now_ns)) {
-		why = "too many new jobs";
-	}
-	if (why) {
-		hk_quota_refuse(quota, account, why);
-	}
-	return why ? -EDQUOT : 0;
-}
-
 int hk_quota_values(struct hk_quota *quota, struct hk_account *account, uint64_t bytes)
 {
 	if (account->values_bytes + bytes > quota->values_max) {
@@ -177,25 +144,6 @@ int hk_quota_values(struct hk_quota *quota, struct hk_account *account, uint64_t
 	}
 	account->values_bytes += bytes;
 	return 0;
-}
-
-void hk_quota_count(struct hk_quota *quota, const struct hk_job *jobs)
-{
-	const struct hk_job *job;
-	const struct hk_process *process;
-	for (size_t i = 0; i < quota->count; i++) {
-		quota->accounts[i].values_bytes = 0;
-	}
-	DL_FOREACH (jobs, job) {
-		if (!job->account) {
-			continue;
-		}
-		job->account->values_bytes += hk_message_memory(&job->state->base);
-		DL_FOREACH (job->processes, process) {
-			job->account->values_bytes +=
-			    process->remote ? process->remote->values_bytes : 0;
-		}
-	}
 }
 
 struct hk_account *hk_quota_payer(struct hk_quota *quota, struct hk_account *account)
@@ -214,39 +162,11 @@ void hk_quota_cut(char *text, size_t most)
 	}
 }
 
-int hk_quota_book(struct hk_quota *quota, struct hk_account *account, struct hk_process *process,
-		  const Hk__Process *change)
+void hk_quota_show(const struct hk_account *account, Hk__Account *ret_account)
 {
-	uint64_t bytes = hk_message_memory(&change->base) + (process ? 0 : sizeof(*process));
-	if (!account) {
-		return 0;
-	}
-	if (process && process->remote->values_bytes + bytes >
-			   process->remote->counted_bytes + process->remote->counted_bytes / 4 +
-			       VALUES_SLACK) {
-		uint64_t counted = hk_message_memory(&process->state->base) + sizeof(*process);
-		uint64_t others = account->values_bytes > process->remote->values_bytes
-				      ? account->values_bytes - process->remote->values_bytes
-				      : 0;
-		account->values_bytes = others + counted;
-		process->remote->counted_bytes = process->remote->values_bytes = counted;
-	}
-	int r = hk_quota_values(quota, account, bytes);
-	if (r == 0 && process) {
-		process->remote->values_bytes += bytes;
-	}
-	return r;
-}
-
-void hk_quota_show(const struct hk_account *account, const struct hk_job *jobs,
-		   Hk__Account *ret_account)
-{
-	const struct hk_job *job;
 	const char *why = account->why;
 	hk__account__init(ret_account);
-	DL_FOREACH (jobs, job) {
-		ret_account->jobs += job->account == account && !job->state->closed;
-	}
+	ret_account->jobs = account->open_jobs;
 	ret_account->name = (char *)(uintptr_t)account->name;
 	ret_account->connections = account->connections;
 	ret_account->held_bytes = account->held[HK_HELD_SHORT] + account->held[HK_HELD_LONG];

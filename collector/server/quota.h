@@ -77,8 +77,6 @@ enum hk_held {
 };
 
 struct hk_incoming;
-struct hk_job;
-struct hk_process;
 
 struct hk_account {
 	char name[HK_ACCESS_USER_MAX + 16];
@@ -93,7 +91,8 @@ struct hk_account {
 	_Atomic uint64_t refused;  /* requests, connections, jobs, processes */
 	_Atomic(const char *) why; /* of the last refusal, a literal; NULL: none was */
 	/* The collector's thread. */
-	uint64_t loop_ns; /* time that its requests took */
+	uint64_t loop_ns;   /* time that its requests took */
+	uint32_t open_jobs; /* at the last hk_job_quota_count_jobs */
 	uint64_t values_bytes;
 	uint64_t directories_due_ns; /* monotonic: when all of HK_QUOTA_DIRECTORIES may be made */
 };
@@ -129,32 +128,18 @@ void hk_quota_release(struct hk_quota *quota, struct hk_account *account, const 
 /* Takes the right to make a job directory at NOW_NS, if there is one. */
 bool hk_quota_directory(struct hk_account *account, uint64_t now_ns);
 
-/* Whether ACCOUNT may open a job beside those in JOBS, now: 0; or -EDQUOT, which is counted. */
-int hk_quota_job(struct hk_quota *quota, struct hk_account *account, const struct hk_job *jobs,
-		 uint64_t now_ns);
-
 /* Whether ACCOUNT may keep so many bytes of values more: 0, they are booked; or -EDQUOT, which is
  * counted. */
 int hk_quota_values(struct hk_quota *quota, struct hk_account *account, uint64_t bytes);
 
-/* Books for ACCOUNT (NULL: without limit) the values of PROCESS, new (NULL) or with CHANGE to come.
- * Counts exactly what the process has where changes have added up. 0 or -EDQUOT. */
-int hk_quota_book(struct hk_quota *quota, struct hk_account *account, struct hk_process *process,
-		  const Hk__Process *change);
-
 /* ACCOUNT, or NULL for the local one, whose jobs have no limit. */
 struct hk_account *hk_quota_payer(struct hk_quota *quota, struct hk_account *account);
 
-/* Says what ACCOUNT takes, with its part of JOBS; texts are the account's. The hub's lock is held.
- */
-void hk_quota_show(const struct hk_account *account, const struct hk_job *jobs,
-		   Hk__Account *ret_account);
+/* Says what ACCOUNT takes; texts are the account's. The hub's lock is held. */
+void hk_quota_show(const struct hk_account *account, Hk__Account *ret_account);
 
 /* Cuts TEXT, which is its caller's, where it is longer than MOST bytes. */
 void hk_quota_cut(char *text, size_t most);
-
-/* Counts what the processes of open JOBS keep: to be called about once a second. */
-void hk_quota_count(struct hk_quota *quota, const struct hk_job *jobs);
 
 /* ---- any thread ---- */
 

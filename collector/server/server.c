@@ -13,9 +13,6 @@
 #include <utlist.h>
 
 #include "base/clock.h"
-#include "base/log.h"
-#include "collector/model/collector.h"
-#include "collector/requests.h"
 #include "collector/server/connection.h"
 #include "collector/server/hub.h"
 #include "collector/server/listener.h"
@@ -30,6 +27,8 @@
 struct hk_server {
 	struct hk_hub hub;
 	nng_tls_config *tls; /* NULL: none */
+	hk_request_handler handle;
+	void *context;
 	uint32_t connections_max, strangers_max;
 	uint64_t turn;
 	uint32_t crowd;	     /* most connections that were seen since memory was given back */
@@ -178,25 +177,27 @@ static void limit_connections(struct hk_server *server)
 	server->hub.known_max = most / 8 * HK_QUOTA_KNOWN_EIGHTHS;
 }
 
-static int open_all(const struct hk_collector *collector, struct hk_server *server,
+static int open_all(const struct hk_server_setup *setup, struct hk_server *server,
 		    char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	int r = open_hub(&server->hub);
-	r = r < 0 ? r : open_tls(&collector->options, server, problem);
+	r = r < 0 ? r : open_tls(setup->options, server, problem);
 	if (r < 0) {
 		return r;
 	}
-	server->hub.policy = collector->policy;
-	server->hub.refusals = collector->rejections;
-	server->hub.quota = hk_quota_new(collector->policy, collector->rejections);
+	server->handle = setup->handle;
+	server->context = setup->context;
+	server->hub.policy = setup->policy;
+	server->hub.refusals = setup->rejections;
+	server->hub.quota = hk_quota_new(setup->policy, setup->rejections);
 	if (!server->hub.quota) {
 		return -ENOMEM;
 	}
 	limit_connections(server);
-	const char *url = collector->url;
+	const char *url = setup->url;
 	r = listen_local(server, url);
-	if (r == 0 && collector->options.listen) {
-		url = collector->options.listen;
+	if (r == 0 && setup->options->listen) {
+		url = setup->options->listen;
 		r = add_listener(server, url);
 	}
 	if (r < 0) {
@@ -206,7 +207,7 @@ static int open_all(const struct hk_collector *collector, struct hk_server *serv
 	return r;
 }
 
-int hk_server_open(const struct hk_collector *collector, struct hk_server **ret_server,
+int hk_server_open(const struct hk_server_setup *setup, struct hk_server **ret_server,
 		   char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	struct hk_server *server = calloc(1, sizeof(*server));
@@ -214,7 +215,7 @@ int hk_server_open(const struct hk_collector *collector, struct hk_server **ret_
 	if (!server) {
 		return -ENOMEM;
 	}
-	int r = open_all(collector, server, problem);
+	int r = open_all(setup, server, problem);
 	if (r < 0) {
 		hk_server_free(server);
 		return r;
@@ -295,14 +296,18 @@ static void tidy(struct hk_server *server)
 	}
 }
 
-void hk_server_tend(const struct hk_collector *collector, struct hk_server *server)
+struct hk_quota *hk_server_quota(const struct hk_server *server)
 {
-	hk_quota_count(server->hub.quota, collector->jobs);
+	return server->hub.quota;
+}
+
+void hk_server_tend(struct hk_server *server)
+{
 	hk_refusals_tell(server->hub.refusals, hk_clock_monotonic_ns());
 	tidy(server);
 }
 
-void hk_server_run(struct hk_collector *collector, struct hk_server *server)
+void hk_server_run(struct hk_server *server)
 {
 	struct hk_hub *hub = &server->hub;
 	struct hk_incoming *incoming;
@@ -316,8 +321,8 @@ void hk_server_run(struct hk_collector *collector, struct hk_server *server)
 		uint64_t before = now;
 		uint8_t *bytes;
 		size_t size;
-		int answered =
-		    hk_answer_make(collector, incoming->request, &incoming->wait, &bytes, &size);
+		int answered = server->handle(server->context, incoming->request, &incoming->wait,
+					      &bytes, &size);
 		now = hk_clock_monotonic_ns();
 		hk_hub_spent(hub, account, now - before);
 		if (answered > 0) {
@@ -338,10 +343,10 @@ static bool is_shown(const struct hk_account *account, const char *user)
 	return used && (!*user || strcmp(account->name, user) == 0);
 }
 
-int hk_server_accounts(const struct hk_collector *collector, const char *user,
-		       Hk__Account ***ret_list, size_t *ret_count)
+int hk_server_accounts(struct hk_server *server, const char *user, Hk__Account ***ret_list,
+		       size_t *ret_count)
 {
-	struct hk_hub *hub = &collector->server->hub;
+	struct hk_hub *hub = &server->hub;
 	size_t all = hub->quota->count, count = 0;
 	/* The messages lie behind the list of them. */
 	Hk__Account **list = calloc(all + 1, sizeof(Hk__Account *) + sizeof(Hk__Account));
@@ -353,7 +358,7 @@ int hk_server_accounts(const struct hk_collector *collector, const char *user,
 	for (size_t i = 0; i < all; i++) {
 		if (is_shown(&hub->quota->accounts[i], user)) {
 			list[count] = &shown[count];
-			hk_quota_show(&hub->quota->accounts[i], collector->jobs, list[count]);
+			hk_quota_show(&hub->quota->accounts[i], list[count]);
 			count++;
 		}
 	}

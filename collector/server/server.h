@@ -11,16 +11,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "collector/server/handler.h"
 #include "collector/server/policy.h"
 #include "collector/server/quota.h"
 #include "collector/server/rejections.h"
 
-struct hk_collector;
-
 struct hk_server;
 
-/* Listens on collector->url and options.listen. A negative errno with PROBLEM in words. */
-int hk_server_open(const struct hk_collector *collector, struct hk_server **ret_server,
+struct hk_server_setup {
+	const struct hk_collector_options *options; /* of these `listen` and TLS */
+	const char *url;			    /* of the run directory's socket */
+	const struct hk_policy *policy;		    /* outlives the server */
+	struct hk_refusals *rejections;		    /* likewise */
+	hk_request_handler handle;
+	void *context; /* of `handle` */
+};
+
+/* Listens on the URL of SETUP and on options.listen. A negative errno with PROBLEM in words. */
+int hk_server_open(const struct hk_server_setup *setup, struct hk_server **ret_server,
 		   char problem[HK_ACCESS_PROBLEM_BYTES]);
 /* Closes sockets and frees; accepts NULL, returns NULL. Who waits for an answer is told nothing. */
 struct hk_server *hk_server_free(struct hk_server *server);
@@ -29,14 +37,16 @@ struct hk_server *hk_server_free(struct hk_server *server);
 int hk_server_fd(const struct hk_server *server);
 
 /* Answers what can be answered now. */
-void hk_server_run(struct hk_collector *collector, struct hk_server *server);
+void hk_server_run(struct hk_server *server);
 
 /* True while an answer is put off or on its way. */
 bool hk_server_waits(struct hk_server *server);
 
-/* Logs who was refused, as far as it is due, counts what jobs keep, and gives memory back; about
- * once a second. */
-void hk_server_tend(const struct hk_collector *collector, struct hk_server *server);
+/* Logs who was refused, as far as it is due, and gives memory back; about once a second. */
+void hk_server_tend(struct hk_server *server);
+
+/* The limits of all accounts; the server's. */
+struct hk_quota *hk_server_quota(const struct hk_server *server);
 
 /* Whether the socket is in the run directory. */
 bool hk_server_is_reachable(const struct hk_server *server);
@@ -51,7 +61,7 @@ const char *hk_server_url(const struct hk_server *server);
 
 /* Those that have asked something and that USER ("": everybody) may know of; the list is the
  * caller's to free in one, the texts are the quota's. -ENOMEM. */
-int hk_server_accounts(const struct hk_collector *collector, const char *user,
-		       Hk__Account ***ret_list, size_t *ret_count);
+int hk_server_accounts(struct hk_server *server, const char *user, Hk__Account ***ret_list,
+		       size_t *ret_count);
 
 #endif

@@ -119,7 +119,7 @@ static void ask(struct hk_collector *collector, struct hk_quota *quota, const ui
 		size_t size)
 {
 	ProtobufCMessage *message, *response;
-	struct hk_answer_wait wait = {
+	struct hk_request_wait wait = {
 	    .quota = quota, .account = &quota->accounts[HK_ACCOUNT_OPEN], .received_ns = 1};
 	uint8_t *bytes;
 	size_t packed;
@@ -128,7 +128,7 @@ static void ask(struct hk_collector *collector, struct hk_quota *quota, const ui
 	}
 	Hk__Request *request = (Hk__Request *)message;
 	if (is_fit(request)) {
-		while (hk_answer_make(collector, request, &wait, &bytes, &packed) == 0) {
+		while (hk_requests_answer(collector, request, &wait, &bytes, &packed) == 0) {
 			wait.until_ns = 1; /* long ago: it waits no more */
 		}
 		REQUIRE(hk_message_unpack(&hk__response__descriptor, bytes, packed, &response) ==
