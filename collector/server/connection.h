@@ -1,4 +1,4 @@
-/* connection.h: one asker's stream, speaking what an NNG REQ socket speaks (nng_framing.h).
+/* connection.h: one client's stream, speaking what an NNG REQ socket speaks (nng_framing.h).
  *
  * NNG carries the bytes, TLS too; the rest is here so that who may not talk is turned away before
  * anything is unpacked or much of it is held, and so that nobody holds memory for ever. Callbacks
@@ -79,20 +79,8 @@ struct hk_connection {
 	bool ended;
 };
 
-/* Takes STREAM, of a listener that gives right GIVEN to all. LOCAL: a Unix socket. 0 or -ENOMEM:
- * then STREAM is the caller's still. Any thread; the hub's lock is not held. */
-int hk_connection_open(struct hk_hub *hub, nng_stream *stream, const char *peer,
-		       enum hk_right given, bool local);
-
 /* Ends it; WHY: as a refusal, NULL: as things end. The hub's lock is held. */
 void hk_connection_end(struct hk_connection *connection, const char *why);
-
-/* Queues an answer: TRACE, then BYTES, which it owns from now on. 0 or -ENOMEM. The hub's lock is
- * not held. */
-int hk_connection_send(struct hk_connection *connection, const uint8_t *trace, size_t trace_size,
-		       uint8_t *bytes, size_t size);
-
-/* ---- between connection.c and connection_send.c ---- */
 
 /* Gives AIO until DEADLINE_NS (monotonic, 0: for ever). */
 void hk_connection_deadline(nng_aio *aio, uint64_t deadline_ns);
@@ -100,19 +88,5 @@ void hk_connection_deadline(nng_aio *aio, uint64_t deadline_ns);
  * it took too long. */
 const char *hk_connection_failure(const struct hk_connection *connection, int result,
 				  const char *late);
-/* Queues the greeting. 0 or -ENOMEM. */
-int hk_connection_greet(struct hk_connection *connection);
-/* Callback of `sending`, on one of NNG's threads. */
-void hk_connection_sent(void *connection);
-/* Drops the first of the queue; the hub's lock is held. */
-void hk_connection_drop(struct hk_connection *connection);
-
-/* ---- the collector's thread ---- */
-
-/* Lets all those receive on who waited for room; after answers and reaping. */
-void hk_connection_resume(struct hk_hub *hub);
-
-/* Frees what the hub has let go of, when its callbacks have ended. */
-void hk_connection_free(struct hk_connection *connection);
 
 #endif

@@ -1,4 +1,4 @@
-#include "collector/server/connection.h"
+#include "collector/server/connection_send.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,36 +6,12 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "collector/server/connection.h"
+#include "collector/server/hub.h"
 
 #define LINGER_NS UINT64_C(2000000000) /* after the last answer */
 #define SEND_NS UINT64_C(30000000000)  /* for an answer to be read, and */
 #define SEND_BYTES_PER_S (256u << 10)  /* more if it is long */
-
-void hk_connection_deadline(nng_aio *aio, uint64_t deadline_ns)
-{
-	uint64_t now = hk_clock_monotonic_ns();
-	uint64_t left = deadline_ns > now ? (deadline_ns - now) / 1000000u : 0;
-	nng_aio_set_timeout(aio, deadline_ns == 0 ? NNG_DURATION_INFINITE : (nng_duration)left + 1);
-}
-
-/* Why the stream ended as RESULT of NNG says, or NULL: as streams end. LATE: what it is called if
- * it took too long. */
-const char *hk_connection_failure(const struct hk_connection *connection, int result,
-				  const char *late)
-{
-	switch (result) {
-	case NNG_ETIMEDOUT:
-		return late;
-	case NNG_ECRYPTO:
-	case NNG_EPEERAUTH:
-		return "no TLS, or a certificate that is not trusted";
-	default:
-		/* With a right it has asked: if that was refused, it is counted already. */
-		return connection->known || connection->local || connection->right != HK_RIGHT_NONE
-			   ? NULL
-			   : "left without a request";
-	}
-}
 
 /* Sends on with the first of the queue. */
 static void post_send(struct hk_connection *connection, const struct hk_outgoing *outgoing)

@@ -1,13 +1,9 @@
 #include "collector/server/hub.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <utlist.h>
 
-#include "collector/server/connection.h"
-
-#define UNSENT_MAX (1u << 20) /* bytes of a connection: no request is answered while more waits */
+#include "collector/server/quota.h"
 
 void hk_hub_wake(const struct hk_hub *hub)
 {
@@ -15,83 +11,21 @@ void hk_hub_wake(const struct hk_hub *hub)
 	(void)!write(hub->event_fd, &one, sizeof(one));
 }
 
-struct hk_connection *hk_hub_stranger(const struct hk_hub *hub, const char *peer,
-				      uint32_t *ret_count)
-{
-	struct hk_connection *connection, *oldest = NULL;
-	*ret_count = 0;
-	DL_FOREACH (hub->connections, connection) {
-		if (!connection->known && !connection->ended && !connection->local &&
-		    (!peer || strcmp(connection->peer, peer) == 0)) {
-			oldest = oldest ? oldest : connection;
-			(*ret_count)++;
-		}
-	}
-	return oldest;
-}
-
-/* ---- accounts ---- */
-
-/* The connection of ACCOUNT that has asked nothing for longest; NULL: it has none. */
-static struct hk_connection *idlest(const struct hk_hub *hub, const struct hk_account *account)
-{
-	struct hk_connection *connection, *found = NULL;
-	DL_FOREACH (hub->connections, connection) {
-		bool idler = connection->account == account && !connection->ended &&
-			     (!found || connection->asked_ns < found->asked_ns);
-		found = idler ? connection : found;
-	}
-	return found;
-}
-
-static struct hk_account *greatest(const struct hk_hub *hub)
-{
-	struct hk_account *found = &hub->quota->accounts[HK_ACCOUNT_OPEN];
-	for (size_t i = HK_ACCOUNT_OPEN; i < hub->quota->count; i++) {
-		struct hk_account *account = &hub->quota->accounts[i];
-		found = account->connections > found->connections ? account : found;
-	}
-	return found;
-}
-
-static bool is_known(const struct hk_hub *hub, const struct hk_account *account)
+bool hk_hub_is_known(const struct hk_hub *hub, const struct hk_account *account)
 {
 	return account >= &hub->quota->accounts[HK_ACCOUNT_OPEN];
 }
 
-const char *hk_hub_join(struct hk_hub *hub, struct hk_connection *connection,
-			struct hk_account *account)
+void hk_hub_enter(struct hk_hub *hub, struct hk_account *account)
 {
-	static const char why[] = "too many connections of one account";
-	if (connection->account == account) {
-		return NULL;
-	}
-	if (is_known(hub, account) && !is_known(hub, connection->account) &&
-	    hub->known >= hub->known_max) {
-		struct hk_account *most = greatest(hub);
-		bool fair = most->connections > account->connections + 1;
-		hk_quota_refuse(hub->quota, fair ? most : account, why);
-		if (!fair) {
-			return why;
-		}
-		hk_connection_end(idlest(hub, most), NULL);
-	}
-	hk_hub_leave(hub, connection);
-	connection->account = account;
-	hk_hub_enter(hub, connection);
-	return NULL;
+	account->connections++;
+	hub->known += hk_hub_is_known(hub, account);
 }
 
-void hk_hub_enter(struct hk_hub *hub, const struct hk_connection *connection)
+void hk_hub_leave(struct hk_hub *hub, struct hk_account *account)
 {
-	connection->account->connections++;
-	hub->known += is_known(hub, connection->account);
-}
-
-void hk_hub_leave(struct hk_hub *hub, const struct hk_connection *connection)
-{
-	connection->account->connections--;
-	hub->known -= is_known(hub, connection->account);
+	account->connections--;
+	hub->known -= hk_hub_is_known(hub, account);
 }
 
 void hk_hub_queue(struct hk_hub *hub, struct hk_incoming *incoming)
@@ -102,136 +36,4 @@ void hk_hub_queue(struct hk_hub *hub, struct hk_incoming *incoming)
 	}
 	DL_APPEND(account->incoming, incoming);
 	hub->queued++;
-}
-
-/* ---- ends ---- */
-
-static void forget_asker(struct hk_hub *hub, const struct hk_connection *connection)
-{
-	struct hk_incoming *incoming;
-	for (size_t i = 0; i < hub->quota->count && connection->inflight > 0; i++) {
-		DL_FOREACH (hub->quota->accounts[i].incoming, incoming) {
-			if (incoming->connection == connection) {
-				incoming->connection = NULL;
-			}
-		}
-	}
-}
-
-/* Those that have ended, or ALL, out of the hub: a list of their own. */
-static struct hk_connection *take_ended(struct hk_hub *hub, bool all)
-{
-	struct hk_connection *connection, *next, *taken = NULL;
-	pthread_mutex_lock(&hub->lock);
-	DL_FOREACH_SAFE(hub->connections, connection, next)
-	{
-		if (connection->opening || (!connection->ended && !all)) {
-			continue;
-		}
-		hk_connection_end(connection, NULL);
-		hub->ended--;
-		hub->count--;
-		DL_DELETE(hub->connections, connection);
-		DL_APPEND(taken, connection);
-		forget_asker(hub, connection);
-	}
-	pthread_mutex_unlock(&hub->lock);
-	return taken;
-}
-
-void hk_hub_reap(struct hk_hub *hub, bool all)
-{
-	struct hk_connection *connection, *next, *taken = take_ended(hub, all);
-	DL_FOREACH_SAFE(taken, connection, next)
-	{
-		hk_connection_free(connection);
-	}
-}
-
-/* ---- answers ---- */
-
-static bool is_large(const Hk__Request *request)
-{
-	return request && (request->what_case == HK__REQUEST__WHAT_STATUS ||
-			   request->what_case == HK__REQUEST__WHAT_LIST ||
-			   request->what_case == HK__REQUEST__WHAT_SNAPSHOT);
-}
-
-/* True if the asker reads what it is sent, or has gone: then there is room for an answer. */
-static bool reads(const struct hk_incoming *incoming)
-{
-	size_t most = is_large(incoming->request) ? HK_QUOTA_UNSENT_LARGE : HK_QUOTA_UNSENT;
-	return !incoming->connection ||
-	       (incoming->connection->unsent <= UNSENT_MAX && incoming->account->unsent <= most);
-}
-
-/* The next one of ACCOUNT that was not looked at in TURN and whose asker reads; NULL. Those that
- * were come behind. */
-static struct hk_incoming *next_of(struct hk_account *account, uint64_t turn)
-{
-	struct hk_incoming *incoming;
-	while ((incoming = account->incoming) != NULL && incoming->turn != turn) {
-		incoming->turn = turn;
-		DL_DELETE(account->incoming, incoming);
-		DL_APPEND(account->incoming, incoming);
-		if (reads(incoming)) {
-			return incoming;
-		}
-	}
-	return NULL;
-}
-
-struct hk_incoming *hk_hub_next(struct hk_hub *hub, uint64_t turn)
-{
-	struct hk_incoming *found = NULL;
-	struct hk_account *least;
-	pthread_mutex_lock(&hub->lock);
-	do {
-		least = NULL;
-		for (size_t i = 0; i < hub->quota->count; i++) {
-			struct hk_account *account = &hub->quota->accounts[i];
-			bool waits = account->incoming && account->incoming->turn != turn;
-			if (waits && (!least || account->served_ns < least->served_ns)) {
-				least = account;
-			}
-		}
-		found = least ? next_of(least, turn) : NULL;
-	} while (least && !found);
-	hub->virtual_ns = found ? least->served_ns : hub->virtual_ns;
-	pthread_mutex_unlock(&hub->lock);
-	return found;
-}
-
-void hk_hub_spent(struct hk_hub *hub, struct hk_account *account, uint64_t ns)
-{
-	pthread_mutex_lock(&hub->lock);
-	account->served_ns += ns;
-	account->loop_ns += ns;
-	pthread_mutex_unlock(&hub->lock);
-}
-
-void hk_hub_answer(struct hk_hub *hub, struct hk_incoming *incoming, uint8_t *bytes, size_t size)
-{
-	struct hk_connection *connection;
-	pthread_mutex_lock(&hub->lock);
-	DL_DELETE(incoming->account->incoming, incoming);
-	hub->queued--;
-	hk_quota_release(hub->quota, incoming->account, incoming, incoming->kind, incoming->held);
-	connection = incoming->connection;
-	if (connection) {
-		connection->inflight--;
-	}
-	pthread_mutex_unlock(&hub->lock);
-	if (!connection) {
-		free(bytes);
-	} else if (hk_connection_send(connection, incoming->trace, incoming->trace_size, bytes,
-				      size) < 0) {
-		pthread_mutex_lock(&hub->lock);
-		hk_connection_end(connection, "out of memory");
-		pthread_mutex_unlock(&hub->lock);
-	}
-	if (incoming->request) {
-		hk__request__free_unpacked(incoming->request, NULL);
-	}
-	free(incoming);
 }

@@ -52,37 +52,14 @@ struct hk_hub {
 
 /* ---- the hub's lock is held ---- */
 
-/* The oldest stranger that still talks, of PEER or (NULL) of any but local ones; NULL: none.
- * *COUNT: how many there are. A stranger has not asked yet what it may ask. */
-struct hk_connection *hk_hub_stranger(const struct hk_hub *hub, const char *peer,
-				      uint32_t *ret_count);
-
-/* Gives CONNECTION, which has just shown the token of ACCOUNT, to that account. Where all known
- * connections are taken, the idlest one of the account with most ends for it, if that has more.
- * NULL, or why not, a literal. */
-const char *hk_hub_join(struct hk_hub *hub, struct hk_connection *connection,
-			struct hk_account *account);
-/* Counts CONNECTION, which begins or ends, in its account. */
-void hk_hub_enter(struct hk_hub *hub, const struct hk_connection *connection);
-void hk_hub_leave(struct hk_hub *hub, const struct hk_connection *connection);
+/* Whether connections of ACCOUNT have shown that they may ask. */
+bool hk_hub_is_known(const struct hk_hub *hub, const struct hk_account *account);
+/* Counts a connection of ACCOUNT that begins or ends. */
+void hk_hub_enter(struct hk_hub *hub, struct hk_account *account);
+void hk_hub_leave(struct hk_hub *hub, struct hk_account *account);
 
 /* Queues INCOMING of its account. */
 void hk_hub_queue(struct hk_hub *hub, struct hk_incoming *incoming);
-
-/* ---- the collector's thread, the lock not held ---- */
-
-/* Frees all connections that have ended; or, ALL, every one. */
-void hk_hub_reap(struct hk_hub *hub, bool all);
-
-/* The next request to look at in TURN: of the account whose requests took least time so far, and
- * whose asker reads what it is sent. Each one is returned once a turn. NULL: none is left. */
-struct hk_incoming *hk_hub_next(struct hk_hub *hub, uint64_t turn);
-
-/* Books the time that a request of ACCOUNT took. */
-void hk_hub_spent(struct hk_hub *hub, struct hk_account *account, uint64_t ns);
-
-/* Sends BYTES (owned from now on, NULL: an empty answer) to who asked INCOMING, and frees that. */
-void hk_hub_answer(struct hk_hub *hub, struct hk_incoming *incoming, uint8_t *bytes, size_t size);
 
 /* Wakes the collector's thread. Any thread. */
 void hk_hub_wake(const struct hk_hub *hub);

@@ -13,9 +13,12 @@
 #include <utlist.h>
 
 #include "base/clock.h"
+#include "collector/server/admission.h"
 #include "collector/server/connection.h"
+#include "collector/server/connection_receive.h"
 #include "collector/server/hub.h"
 #include "collector/server/listener.h"
+#include "collector/server/request_queue.h"
 
 #define LISTENERS 2
 #define CONNECTIONS_MAX 4096u

@@ -1,0 +1,30 @@
+/* request_queue.h: the requests that wait for an answer: which is next, and where its answer goes.
+ *
+ * Accounts are served in turn, that with the least time so far first. The collector's thread; the
+ * hub's lock is not held.
+ */
+#ifndef HK_COLLECTOR_SERVER_REQUEST_QUEUE_H
+#define HK_COLLECTOR_SERVER_REQUEST_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hk_account;
+struct hk_hub;
+struct hk_incoming;
+
+/* Frees all connections that have ended; or, ALL, every one. */
+void hk_hub_reap(struct hk_hub *hub, bool all);
+
+/* The next request to look at in TURN: of the account whose requests took least time so far, and
+ * whose asker reads what it is sent. Each one is returned once a turn. NULL: none is left. */
+struct hk_incoming *hk_hub_next(struct hk_hub *hub, uint64_t turn);
+
+/* Books the time that a request of ACCOUNT took. */
+void hk_hub_spent(struct hk_hub *hub, struct hk_account *account, uint64_t ns);
+
+/* Sends BYTES (owned from now on, NULL: an empty answer) to who asked INCOMING, and frees that. */
+void hk_hub_answer(struct hk_hub *hub, struct hk_incoming *incoming, uint8_t *bytes, size_t size);
+
+#endif
