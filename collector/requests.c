@@ -18,6 +18,7 @@
 #include "collector/lifecycle/job_sum.h"
 #include "collector/lifecycle/process_exit.h"
 #include "collector/lifecycle/process_list.h"
+#include "collector/link/chunk_intake.h"
 #include "collector/link/intake.h"
 #include "collector/link/leaf.h"
 #include "collector/link/node.h"
@@ -418,7 +419,7 @@ static int answer_chunk(struct hk_collector *collector, Hk__ChunkPut *put,
 	uint64_t now = hk_clock_monotonic_ns();
 	hk__chunk_reply__init(&answer->chunk);
 	answer->chunk.process = put->process;
-	int r = hk_intake_chunk(collector, answer->user, put, &answer->chunk.last);
+	int r = hk_chunk_intake_put(collector, answer->user, put, &answer->chunk.last);
 	if (r == 0 && wait->until_ns == 0) {
 		wait->until_ns = now + FORERUNNER_NS;
 	}

@@ -1,9 +1,8 @@
-/* intake.h: on a root, what leaves send: reports and chunks.
+/* intake.h: on a root, the reports that leaves send.
  *
- * A process of another node is a struct hk_process without a segment, made of the leaf's values;
- * its chunks go to its file in the job's directory as they are, each number once. Whatever comes
- * twice, late or not at all does no harm: values are cumulative, and the answers say what is here.
- * The messages are hostile. One thread.
+ * A process of another node is a struct hk_process without a segment, made of the leaf's values.
+ * Whatever comes twice, late or not at all does no harm: values are cumulative, and the answers say
+ * what is here. The messages are hostile. One thread.
  */
 #ifndef HK_COLLECTOR_LINK_INTAKE_H
 #define HK_COLLECTOR_LINK_INTAKE_H
@@ -38,11 +37,5 @@ struct hk_intake_asker {
 int hk_intake_report(struct hk_collector *collector, const struct hk_intake_asker *asker,
 		     Hk__LeafReport *report, struct hk_intake_reply *reply);
 void hk_intake_reply_fini(struct hk_intake_reply *reply);
-
-/* Stores a chunk; *RET_LAST is the last number that is here. 1: taken, or was here before; 0: its
- * forerunner is not here yet; -ENOENT: nobody has reported the process; -EBADMSG: no sound chunk of
- * it; -errno: it cannot be stored now. */
-int hk_intake_chunk(struct hk_collector *collector, const char *user, const Hk__ChunkPut *put,
-		    uint64_t *ret_last);
 
 #endif

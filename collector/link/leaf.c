@@ -1,7 +1,6 @@
 #include "collector/link/leaf.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -20,7 +19,6 @@
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
-#include "collector/process/process_state.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define REPORT_SOON_NS (SECOND_NS / 50)

@@ -1,7 +1,6 @@
 #include "collector/link/outbox.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

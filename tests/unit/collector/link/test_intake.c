@@ -12,6 +12,7 @@
 #include "chunk/codec/header.h"
 #include "collector/lifecycle/job_list.h"
 #include "collector/lifecycle/job_save.h"
+#include "collector/link/chunk_intake.h"
 #include "collector/link/intake.h"
 #include "collector/link/peers.h"
 #include "collector/model/job.h"
@@ -87,7 +88,7 @@ static int put(struct world *world, uint64_t number, uint8_t bytes[HK_CHUNK_HEAD
 	put.process = (ProtobufCBinaryData){sizeof(uid), uid};
 	put.number = number;
 	put.chunk = (ProtobufCBinaryData){HK_CHUNK_HEADER_BYTES, bytes};
-	return hk_intake_chunk(world->collector, "", &put, &last);
+	return hk_chunk_intake_put(world->collector, "", &put, &last);
 }
 
 /* Chunk NUMBER had RECORDS, which the leaf gave up. */
