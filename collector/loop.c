@@ -15,13 +15,11 @@
 #include "collector/level/governor.h"
 #include "collector/level/rules.h"
 #include "collector/lifecycle/discovery.h"
-#include "collector/lifecycle/drain.h"
 #include "collector/lifecycle/job_close.h"
 #include "collector/lifecycle/job_quota.h"
 #include "collector/lifecycle/job_save.h"
 #include "collector/lifecycle/job_sum.h"
 #include "collector/lifecycle/process_exit.h"
-#include "collector/lifecycle/retention.h"
 #include "collector/lifecycle/store_limit.h"
 #include "collector/lifecycle/untraced.h"
 #include "collector/link/leaf.h"
@@ -36,6 +34,8 @@
 #include "collector/process/process_state.h"
 #include "collector/run_directory.h"
 #include "collector/server/server.h"
+#include "collector/spool/drain.h"
+#include "collector/spool/retention.h"
 
 #define MS_NS 1000000u
 #define PASS_BUSY_NS (10u * MS_NS)

@@ -1,5 +1,4 @@
-/* requests.h: what the collector says to each request of wire.proto. One thread; no state but the
- * caller's wait. */
+/* requests.h: answers each request of wire.proto. One thread; no state but the caller's wait. */
 #ifndef HK_COLLECTOR_REQUESTS_H
 #define HK_COLLECTOR_REQUESTS_H
 

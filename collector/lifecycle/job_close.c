@@ -18,12 +18,12 @@
 #include "collector/lifecycle/job_save.h"
 #include "collector/lifecycle/job_sum.h"
 #include "collector/lifecycle/process_list.h"
-#include "collector/lifecycle/retention.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
 #include "collector/model/remote.h"
 #include "collector/process/procfs.h"
+#include "collector/spool/retention.h"
 #include "wire/statistics.h"
 
 #define SECOND_NS UINT64_C(1000000000)

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "collector/lifecycle/drain.h"
 #include "collector/lifecycle/job_room.h"
 #include "collector/lifecycle/process_list.h"
 #include "collector/lifecycle/untraced.h"
@@ -21,6 +20,7 @@
 #include "collector/process/ancestry.h"
 #include "collector/process/process_state.h"
 #include "collector/process/procfs.h"
+#include "collector/spool/drain.h"
 #include "collector/spool/spool.h"
 
 #define NOTICE_KEPT_NS 60000000000u

@@ -9,7 +9,6 @@
 
 #include "collector/job/jobdir.h"
 #include "collector/level/governor.h"
-#include "collector/lifecycle/retention.h"
 #include "collector/memory/ledger.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"
@@ -19,6 +18,7 @@
 #include "collector/model/remote.h"
 #include "collector/process/activity.h"
 #include "collector/process/ancestry.h"
+#include "collector/spool/retention.h"
 #include "collector/spool/spool.h"
 
 #define REFUSED_NS 5000000000u /* several scans */

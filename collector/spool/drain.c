@@ -1,4 +1,4 @@
-#include "collector/lifecycle/drain.h"
+#include "collector/spool/drain.h"
 
 #include <errno.h>
 #include <string.h>
@@ -6,13 +6,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collector/job/disk_reserve.h"
-#include "collector/lifecycle/retention.h"
 #include "collector/memory/ledger.h"
 #include "collector/model/attachment.h"
 #include "collector/model/collector.h"
 #include "collector/model/fields.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
+#include "collector/spool/retention.h"
 #include "collector/spool/spool.h"
 #include "hooks/hook.h"
 

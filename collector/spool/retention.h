@@ -5,8 +5,8 @@
  * for the sake of bytes. Where a file system cannot give back parts of a file nothing is given up:
  * then new records are dropped instead, as long as the old ones fill what may be kept.
  */
-#ifndef HK_COLLECTOR_LIFECYCLE_RETENTION_H
-#define HK_COLLECTOR_LIFECYCLE_RETENTION_H
+#ifndef HK_COLLECTOR_SPOOL_RETENTION_H
+#define HK_COLLECTOR_SPOOL_RETENTION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "collector/lifecycle/retention.h"
+#include "collector/spool/retention.h"
 
 #include <errno.h>
 #include <fcntl.h>

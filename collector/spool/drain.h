@@ -1,7 +1,7 @@
 /* drain.h: copies records out of segments and seals them into chunks before the process runs out of
  * pages. */
-#ifndef HK_COLLECTOR_LIFECYCLE_DRAIN_H
-#define HK_COLLECTOR_LIFECYCLE_DRAIN_H
+#ifndef HK_COLLECTOR_SPOOL_DRAIN_H
+#define HK_COLLECTOR_SPOOL_DRAIN_H
 
 #include <stdint.h>
 
