@@ -1,8 +1,6 @@
 #include "collector/lifecycle/untraced.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"

@@ -12,7 +12,6 @@
 #include "collector/server/quota.h"
 
 struct hk_collector;
-struct hk_process;
 
 /* An answer to a report; zero it first. */
 struct hk_intake_reply {

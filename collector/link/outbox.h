@@ -19,7 +19,6 @@
 
 struct hk_collector;
 struct hk_job;
-struct hk_process;
 
 /* How the links of closed jobs begin that the root has not got all of, or has. */
 #define HK_OUTBOX_LINK HK_RUNDIR_UNSENT

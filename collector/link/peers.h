@@ -15,7 +15,6 @@
 #include "wire/access.h"
 
 struct hk_collector;
-struct hk_job;
 
 #define HK_PEERS_SILENT_NS UINT64_C(5000000000) /* without a report: not connected */
 #define HK_PEERS_LOST_NS UINT64_C(300000000000) /* a job waits no longer for its node */

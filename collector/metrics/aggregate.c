@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hooks/hook.h"
 #include "report/build/nodes.h"
 #include "report/clock/job_clock.h"
 #include "report/model/report.h"

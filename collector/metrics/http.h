@@ -16,7 +16,6 @@
 #include "wire/access.h"
 
 struct hk_collector;
-
 struct hk_http;
 
 /* Listens where options.http says. A negative errno with PROBLEM in words. */

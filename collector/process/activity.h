@@ -13,7 +13,6 @@
 #include "schema/wire.pb-c.h"
 
 struct hk_process;
-
 struct hk_activity;
 
 /* Looks at PROCESS, which has a segment, if that is due at NOW_NS (monotonic); the last time:
