@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "hooks/index.h"
-#include "hooks/parser.h"
+#include "hooks/language/parser.h"
 #include "hooks/shipped.h"
 
 #define TEXT_BYTES ((size_t)1 << 20) /* longest hooks file */

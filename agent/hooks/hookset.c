@@ -7,8 +7,8 @@
 
 #include "agent/hooks/selection.h"
 #include "agent/memory/arena.h"
+#include "hooks/language/parser.h"
 #include "hooks/names.h"
-#include "hooks/parser.h"
 #include "hooks/pattern.h"
 #include "ring/kernel.h"
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "hooks/hook.h"
-#include "hooks/parser.h"
+#include "hooks/language/parser.h"
 
 /* Reads the hooks file PATH whole. The caller frees *RET_TEXT. 0; -EISDIR; -EFBIG: longer than a
  * hooks file may be; -errno. */

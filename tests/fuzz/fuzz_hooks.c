@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hooks/parser.h"
+#include "hooks/language/parser.h"
 #include "hooks/pattern.h"
 
 #define REQUIRE(condition)          \

@@ -132,7 +132,7 @@ def selftest():
         ("agent/main.c", '"', "chunk/writer.h"), ("agent/main.c", '"', "collector/scan.h"),
         ("agent/main.c", "<", "zstd.h"), ("proto/base/error.c", '"', "ring/segment.h"),
         ("proto/ring/writer.c", '"', "hooks/hook.h"), ("collector/main.c", '"', "cli/top.h"),
-        ("cli/top.c", '"', "../collector/scan.h"), ("proto/hooks/parser.c", "<", "nng/nng.h"),
+        ("cli/top.c", '"', "../collector/scan.h"), ("proto/hooks/language/parser.c", "<", "nng/nng.h"),
         ("proto/sketch/histogram.c", '"', "chunk/record.h"), ("cli/top.c", '"', "absent.h"),
     ]
     good = [

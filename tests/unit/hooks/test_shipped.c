@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "hooks/parser.h"
+#include "hooks/language/parser.h"
 #include "hooks/shipped.h"
 
 /* All hooks put together. */

@@ -1,10 +1,10 @@
-#include "hooks/draft_parse.h"
+#include "hooks/language/draft_parse.h"
 
 #include <errno.h>
 #include <stdbool.h>
 
+#include "hooks/language/value.h"
 #include "hooks/names.h"
-#include "hooks/value.h"
 
 #define STRUCT_BYTES 128u /* longest struct by value */
 

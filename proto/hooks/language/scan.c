@@ -1,4 +1,4 @@
-#include "hooks/scan.h"
+#include "hooks/language/scan.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * into the text; nothing is copied, nothing is NUL-terminated, and every step is bounded by the
  * text's end. Values only, one thread.
  */
-#ifndef HK_HOOKS_SCAN_H
-#define HK_HOOKS_SCAN_H
+#ifndef HK_HOOKS_LANGUAGE_SCAN_H
+#define HK_HOOKS_LANGUAGE_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

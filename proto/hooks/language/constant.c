@@ -1,4 +1,4 @@
-#include "hooks/constant.h"
+#include "hooks/language/constant.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "hooks/constant.h"
+#include "hooks/language/constant.h"
 
 static void test_numbers_are_bits(void **state)
 {

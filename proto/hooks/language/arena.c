@@ -1,4 +1,4 @@
-#include "hooks/arena.h"
+#include "hooks/language/arena.h"
 
 #include <stdint.h>
 #include <string.h>

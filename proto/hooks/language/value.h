@@ -4,10 +4,10 @@
  * from left to right and stops at a factor of 0, so what is valid on one rank only stands behind
  * `isroot`, and what MPI_IN_PLACE makes meaningless stands behind `sent`.
  */
-#ifndef HK_HOOKS_VALUE_H
-#define HK_HOOKS_VALUE_H
+#ifndef HK_HOOKS_LANGUAGE_VALUE_H
+#define HK_HOOKS_LANGUAGE_VALUE_H
 
-#include "hooks/draft.h"
+#include "hooks/language/draft.h"
 
 /* Reads one expression and appends it to the draft's values under `key`. -EINVAL: the scan says
  * why. */

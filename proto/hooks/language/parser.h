@@ -6,14 +6,14 @@
  * that does not parse is left out, counted and reported; the others stand. hooks/LANGUAGE.md
  * describes the language.
  */
-#ifndef HK_HOOKS_PARSER_H
-#define HK_HOOKS_PARSER_H
+#ifndef HK_HOOKS_LANGUAGE_PARSER_H
+#define HK_HOOKS_LANGUAGE_PARSER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hooks/arena.h"
 #include "hooks/hook.h"
+#include "hooks/language/arena.h"
 
 /* Who hears of lines left out: `message` is one line of printable text such as "unknown type
  * 'sizet' (line ignored)", valid during the call. */

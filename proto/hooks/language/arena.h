@@ -5,8 +5,8 @@
  * Nothing is ever freed: whoever owns the block drops it as a whole, and with it every hk_hook_file
  * parsed into it. One thread at a time.
  */
-#ifndef HK_HOOKS_ARENA_H
-#define HK_HOOKS_ARENA_H
+#ifndef HK_HOOKS_LANGUAGE_ARENA_H
+#define HK_HOOKS_LANGUAGE_ARENA_H
 
 #include <stddef.h>
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "hooks/scan.h"
+#include "hooks/language/scan.h"
 
 static void assert_word(struct hk_word word, const char *text)
 {

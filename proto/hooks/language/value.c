@@ -1,4 +1,4 @@
-#include "hooks/value.h"
+#include "hooks/language/value.h"
 
 #include <errno.h>
 #include <stdbool.h>

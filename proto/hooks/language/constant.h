@@ -2,8 +2,8 @@
  *
  * Runs in the agent, in no locale. Pure function.
  */
-#ifndef HK_HOOKS_CONSTANT_H
-#define HK_HOOKS_CONSTANT_H
+#ifndef HK_HOOKS_LANGUAGE_CONSTANT_H
+#define HK_HOOKS_LANGUAGE_CONSTANT_H
 
 #include <stddef.h>
 #include <stdint.h>

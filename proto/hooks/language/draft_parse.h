@@ -1,8 +1,8 @@
 /* draft_parse.h: reads the parts of one line of a hooks file into a draft. */
-#ifndef HK_HOOKS_DRAFT_PARSE_H
-#define HK_HOOKS_DRAFT_PARSE_H
+#ifndef HK_HOOKS_LANGUAGE_DRAFT_PARSE_H
+#define HK_HOOKS_LANGUAGE_DRAFT_PARSE_H
 
-#include "hooks/draft.h"
+#include "hooks/language/draft.h"
 
 /* Reads `TYPE SYMBOL(TYPE NAME, ...)`. -EINVAL: the scan says why. */
 int hk_draft_signature(struct hk_scan *scan, struct hk_draft *draft);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "hooks/parser.h"
+#include "hooks/language/parser.h"
 
 static char memory[16 * sizeof(struct hk_hook)];
 

@@ -1,16 +1,16 @@
-#include "hooks/parser.h"
+#include "hooks/language/parser.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "hooks/constant.h"
-#include "hooks/domain.h"
-#include "hooks/draft_parse.h"
-#include "hooks/fortran.h"
+#include "hooks/language/constant.h"
+#include "hooks/language/domain.h"
+#include "hooks/language/draft_parse.h"
+#include "hooks/language/fortran.h"
+#include "hooks/language/place.h"
+#include "hooks/language/scan.h"
 #include "hooks/pattern.h"
-#include "hooks/place.h"
-#include "hooks/scan.h"
 
 #define SUFFIXES 4u
 #define MESSAGE_BYTES 160u

@@ -5,8 +5,8 @@
  * the stack (System V x86-64), or its address is an argument like a pointer (AAPCS64). Pure
  * function.
  */
-#ifndef HK_HOOKS_PLACE_H
-#define HK_HOOKS_PLACE_H
+#ifndef HK_HOOKS_LANGUAGE_PLACE_H
+#define HK_HOOKS_LANGUAGE_PLACE_H
 
 #include "hooks/hook.h"
 

@@ -1,8 +1,8 @@
-#include "hooks/fortran.h"
+#include "hooks/language/fortran.h"
 
 #include <stdbool.h>
 
-#include "hooks/place.h"
+#include "hooks/language/place.h"
 
 static bool uses_result(const struct hk_hook *hook)
 {

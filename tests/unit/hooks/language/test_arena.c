@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "hooks/arena.h"
+#include "hooks/language/arena.h"
 
 #define GUARD 64u
 

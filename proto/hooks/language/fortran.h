@@ -4,10 +4,10 @@
  * and after that one length per character argument. `ierror` is optional in the mpi_f08 module: its
  * address can be 0.
  */
-#ifndef HK_HOOKS_FORTRAN_H
-#define HK_HOOKS_FORTRAN_H
+#ifndef HK_HOOKS_LANGUAGE_FORTRAN_H
+#define HK_HOOKS_LANGUAGE_FORTRAN_H
 
-#include "hooks/draft.h"
+#include "hooks/language/draft.h"
 
 /* Derives the Fortran form of a C line; the symbol is left as it is. -EINVAL: it has none, the scan
  * says why. */

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "hooks/place.h"
+#include "hooks/language/place.h"
 
 /* i: integer, p: pointer, d: double, f: float, D: address of a double, S: struct of 16 words.
  * Places: r0..r7, x0..x7, s0... */

@@ -1,4 +1,4 @@
-#include "hooks/place.h"
+#include "hooks/language/place.h"
 
 #include <errno.h>
 #include <stdbool.h>

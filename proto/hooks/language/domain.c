@@ -1,4 +1,4 @@
-#include "hooks/domain.h"
+#include "hooks/language/domain.h"
 
 #include <errno.h>
 

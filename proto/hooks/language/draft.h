@@ -4,13 +4,13 @@
  * know: which arguments are MPI handles or character buffers, and how the line wants its Fortran
  * forms. Lives on the parser's stack.
  */
-#ifndef HK_HOOKS_DRAFT_H
-#define HK_HOOKS_DRAFT_H
+#ifndef HK_HOOKS_LANGUAGE_DRAFT_H
+#define HK_HOOKS_LANGUAGE_DRAFT_H
 
 #include <stdbool.h>
 
 #include "hooks/hook.h"
-#include "hooks/scan.h"
+#include "hooks/language/scan.h"
 
 #define HK_DRAFT_HIDDEN 8u /* most hidden integer arguments a line may ask for */
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "hooks/parser.h"
+#include "hooks/language/parser.h"
 
 static char memory[HK_HOOK_ARENA_BYTES];
 
