@@ -5,7 +5,6 @@
 #include <stdint.h>
 
 #include "agent/frame/call.h"
-#include "agent/record/thread.h"
 
 /* What a function leaves in its two result registers. */
 struct hk_result {

@@ -7,7 +7,6 @@
 #include "agent/call/kept.h"
 #include "agent/call/measure.h"
 #include "agent/frame/hot.h"
-#include "agent/frame/state.h"
 #include "agent/record/process.h"
 #include "base/clock.h"
 #include "ring/kernel.h"

@@ -6,7 +6,6 @@
 #ifndef HK_AGENT_COMPAT_COMPAT_H
 #define HK_AGENT_COMPAT_COMPAT_H
 
-#include "agent/frame/plan.h"
 #include "agent/hooks/compat_settings.h"
 
 /* Takes SETTINGS, which are kept by reference, and observes calls if some may have to print

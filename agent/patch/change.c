@@ -8,7 +8,6 @@
 
 #include "agent/memory/arena.h"
 #include "agent/object/find.h"
-#include "agent/object/object.h"
 #include "agent/patch/constant.h"
 
 #define LIBRARIES 16u

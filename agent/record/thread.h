@@ -112,10 +112,13 @@ extern uint64_t hk_thread_dry_until[HK_STREAMS];
 /* This thread is about to call _exit(CODE). */
 void hk_thread_may_end(int code);
 
-/* Whether a thread's state or a cell was refused a moment ago: both are best not asked for yet. The
- * next one notes that it was, and the last one forgets that, in a forked child. */
+/* Whether a thread's state or a cell was refused a moment ago: both are best not asked for yet. */
 bool hk_thread_refused(void);
+
+/* Notes that one was refused now. */
 void hk_thread_refuse(void);
+
+/* Forgets what was refused in the parent. In a forked child, under the process lock. */
 void hk_thread_forget_refusals(void);
 
 /* A cell for SITE, or NULL. Slow. */

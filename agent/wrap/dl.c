@@ -14,7 +14,6 @@
 #include "agent/patch/entry.h"
 #include "agent/patch/patch.h"
 #include "agent/patch/wrapped.h"
-#include "agent/record/process.h"
 #include "agent/record/thread.h"
 #include "agent/wrap/departure.h"
 #include "agent/wrap/sandbox.h"
