@@ -1,5 +1,5 @@
-/* Calls nobody writes here: each has a bounded or checked sibling. Included before every C file of
- * ours. */
+/* Calls that are forbidden in this project: each has a bounded or checked sibling. Included before
+ * every C file of the project. */
 #ifndef HK_BASE_BANNED_H
 #define HK_BASE_BANNED_H
 

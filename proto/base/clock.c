@@ -25,8 +25,8 @@
 #define Q32_LEAST (Q32_ONE / 16u)
 #define Q32_MOST (Q32_ONE * 1000u)
 
-/* Reads at most SIZE bytes of a small file. O_NONBLOCK: whoever left a FIFO there must not hang us.
- */
+/* Reads at most SIZE bytes of a small file. O_NONBLOCK keeps a FIFO in its place from blocking the
+ * caller. */
 static ssize_t read_small(int dirfd, const char *path, char *buffer, size_t size)
 {
 	int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);

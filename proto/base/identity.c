@@ -8,8 +8,8 @@
  * is a parallel step. */
 #define SLURM_STEP_SPECIAL 0xfffffff0u
 
-/* What a launcher sets. GATE: one of these must be there too, because the names alone are too
- * common. */
+/* The variables that a launcher sets. GATE: one of these must be set too, because the names alone
+ * are too common. */
 struct source {
 	const char *rank, *world_size, *local_rank;
 	const char *gate[2];
@@ -38,7 +38,7 @@ const char *hk_identity_variable(char *const *environment, const char *name)
 	return NULL;
 }
 
-/* The value of NAME if it says something. */
+/* Value of NAME, or NULL if it is unset or empty. */
 static const char *filled(char *const *environment, const char *name)
 {
 	const char *value = name ? hk_identity_variable(environment, name) : NULL;
@@ -79,7 +79,7 @@ static bool is_open(char *const *environment, const struct source *source)
 	if (strcmp(source->gate[0], "SLURM_STEP_ID") == 0) {
 		return is_step(environment);
 	}
-	/* Without a launcher's mark both must be numbers that fit each other. */
+	/* Without a launcher's mark, rank and world size must be numbers that fit each other. */
 	if (strcmp(source->gate[0], "WORLD_SIZE") == 0) {
 		int64_t rank = number(environment, source->rank, INT32_MAX - 1);
 		return rank >= 0 && number(environment, source->world_size, INT32_MAX) > rank;
@@ -97,8 +97,8 @@ static void append(char *text, size_t size, const char *more)
 	text[length + count] = '\0';
 }
 
-/* Takes from SOURCE what is still unknown. A source that knows another rank speaks of another job.
- */
+/* Fills the fields that are still unknown from SOURCE. A source with another rank describes another
+ * job and is ignored. */
 static void take_ranks(char *const *environment, const struct source *source,
 		       struct hk_identity *identity)
 {
@@ -110,7 +110,7 @@ static void take_ranks(char *const *environment, const struct source *source,
 		identity->rank = rank;
 		append(identity->rank_source, sizeof(identity->rank_source), source->rank);
 	}
-	/* What the user states by HOOK_* holds for itself, with or without a rank beside it. */
+	/* HOOK_* variables count one by one, with or without a rank beside them. */
 	if (rank != identity->rank && source != &sources[0]) {
 		return;
 	}

@@ -1,9 +1,7 @@
-/* identity.h: who this process is within a job, as its launcher's variables tell.
- *
- * Order: HOOK_*, torchrun, Open MPI, PMI/PMIx, Slurm. Job id: HOOK_JOB, Slurm job.step, PMIx
- * namespace, torchrun run id + master address:port + restart count. Pure function of the
- * environment passed in; libc only, no allocation.
- */
+/* identity.h: rank, world size and job of this process, read from its launcher's variables. Order:
+ * HOOK_*, torchrun, Open MPI, PMI/PMIx, Slurm. Job id: HOOK_JOB, Slurm job.step, PMIx namespace,
+ * torchrun run id + master address:port + restart count. Pure function of the environment passed
+ * in; libc only, no allocation. */
 #ifndef HK_BASE_IDENTITY_H
 #define HK_BASE_IDENTITY_H
 
@@ -12,7 +10,7 @@
 struct hk_identity {
 	int32_t rank, world_size, local_rank; /* -1: unknown */
 	char job[128];			      /* empty: unknown; printable, no '/' */
-	char job_source[32];		      /* variable or launcher that said so */
+	char job_source[32];		      /* variable or launcher that gave the job id */
 	char rank_source[32];
 };
 

@@ -57,7 +57,7 @@ int hk_rundir_path(int index, char path[PATH_MAX])
 		if (index > 0) {
 			return -ENOENT;
 		}
-		/* Each process would take it from where it stands: no meeting place. */
+		/* A relative path would name another directory in each process. */
 		int error = *chosen == '/' ? append(path, &length, chosen) : -EINVAL;
 		/* "dir/" would resolve a link in spite of O_NOFOLLOW. */
 		while (error == 0 && length > 1 && path[length - 1] == '/') {
@@ -115,7 +115,7 @@ int hk_rundir_open_default(int create, char path[PATH_MAX])
 			memcpy(path, candidate, strlen(candidate) + 1);
 			return fd;
 		}
-		/* The first candidate's refusal is the one worth telling. */
+		/* The error of the first candidate is the one to report. */
 		if (i == 0) {
 			first_error = fd;
 		}
@@ -185,7 +185,7 @@ int hk_rundir_lock(int dirfd)
 		close(fd);
 		return error == -EACCES ? -EWOULDBLOCK : error;
 	}
-	/* Who holds it is for people to read; the lock holds without it. */
+	/* The process id is for messages; the lock holds without it. */
 	const char *digits = decimal((uint32_t)getpid(), text);
 	size_t size = strlen(digits);
 	if (ftruncate(fd, 0) == 0 && pwrite(fd, digits, size, 0) != (ssize_t)size) {

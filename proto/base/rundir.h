@@ -16,8 +16,8 @@
 #define HK_RUNDIR_OPEN "job."
 #define HK_RUNDIR_SOCKET "collector.sock"
 #define HK_RUNDIR_LOCK "collector.lock"
-/* Who this machine is to a leaf's root; begins links to closed jobs that the root has not got all
- * of; to those that it has, which are about to be removed. */
+/* Files of a leaf: its node id; prefix of links to closed jobs that the root has not received
+ * completely; prefix of links to those that it has received, which are about to be removed. */
 #define HK_RUNDIR_NODE "node"
 #define HK_RUNDIR_UNSENT "unsent."
 #define HK_RUNDIR_SENT "sent."
@@ -25,21 +25,21 @@
 #define HK_RUNDIR_MEMBERS "members."
 #define HK_RUNDIR_CANDIDATES 3
 
-/* Writes candidate number INDEX (0: the one to use first) into PATH. 0; -ENOENT: no such candidate;
- * -ENAMETOOLONG; -EINVAL: HOOK_RUN_DIR is no absolute path. With HOOK_RUN_DIR set there is exactly
- * one candidate. */
+/* Writes candidate number INDEX (0: first choice) into PATH. With HOOK_RUN_DIR set there is exactly
+ * one candidate. Returns 0, -ENOENT if there is no such candidate, -ENAMETOOLONG, or -EINVAL if
+ * HOOK_RUN_DIR is not an absolute path. */
 int hk_rundir_path(int index, char path[PATH_MAX]);
 
-/* Opens (CREATE: makes, mode 0700) the run directory at PATH and checks it. File descriptor;
- * -EPERM: not ours or open to others; -errno. */
+/* Opens the run directory at PATH and checks it; CREATE makes it with mode 0700. Returns a file
+ * descriptor, -EPERM if the directory has another owner or is open to others, or -errno. */
 int hk_rundir_open(const char *path, int create);
 
-/* Opens the first usable candidate, creating it if CREATE; its path goes to PATH. File descriptor
- * or -errno, of hk_rundir_path too. */
+/* Opens the first usable candidate, creating it if CREATE, and writes its path to PATH. Returns a
+ * file descriptor or -errno, including the errors of hk_rundir_path. */
 int hk_rundir_open_default(int create, char path[PATH_MAX]);
 
-/* An error of the functions above in words, for messages; here, because the agent has no use for
- * strerror. */
+/* Text of an error of the functions above, for messages. Inline in the header, because the agent
+ * must not call strerror. */
 static inline const char *hk_rundir_problem(int error)
 {
 	return error == -EINVAL ? "HOOK_RUN_DIR is not an absolute path"
@@ -48,21 +48,21 @@ static inline const char *hk_rundir_problem(int error)
 		   : strerror(-error);
 }
 
-/* 1 if a live collector holds the lock of run directory DIRFD, 0 if none. */
+/* Returns 1 if a live collector holds the lock of run directory DIRFD, else 0. */
 int hk_rundir_has_collector(int dirfd);
 
-/* Process id that the last holder of the lock left in it, for messages; 0 if unknown. */
+/* Process id that the last holder of the lock wrote into it, for messages; 0 if unknown. */
 int hk_rundir_collector_pid(int dirfd);
 
-/* Takes the collector's lock for the life of the returned descriptor; -EWOULDBLOCK: another one has
- * it. */
+/* Takes the collector's lock for the life of the returned descriptor. Returns -EWOULDBLOCK if
+ * another process holds it. */
 int hk_rundir_lock(int dirfd);
 
-/* Holds the members' file FD, open for reading, for its life: somebody is there who will close the
- * job. Independent of flock(2). -errno. */
+/* Locks the members' file FD, open for reading, for its life: a holder will close the job at its
+ * end. Independent of flock(2). Returns 0 or -errno. */
 int hk_rundir_keep_job(int fd);
 
-/* 1 if somebody in run directory DIRFD holds the members' file of JOB so, 0 if nobody. */
+/* Returns 1 if a process locks the members' file of JOB in run directory DIRFD as above, else 0. */
 int hk_rundir_job_is_kept(int dirfd, const char *job);
 
 #endif

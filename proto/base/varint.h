@@ -35,7 +35,8 @@ static inline unsigned hk_varint_put(uint8_t *at, uint64_t value)
 	return n;
 }
 
-/* Reads one value byte by byte; for the last bytes of a buffer and values of 9 and 10 bytes. */
+/* Reads one value byte by byte: for the last bytes of a buffer, and for values of 9 and 10
+ * bytes. */
 static inline bool hk_varint_get_slow(const uint8_t **at, const uint8_t *end, uint64_t *ret_value)
 {
 	uint64_t value = 0;
