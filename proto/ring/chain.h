@@ -43,7 +43,8 @@ static inline uint64_t hk_chain_position(const struct hk_chain_end *chain)
 			   : 0;
 }
 
-/* Goes on in PAGE (block NUMBER): seals the page before it, or makes PAGE the chain's first. */
+/* Continues the chain in PAGE (block NUMBER): seals the page before it, or makes PAGE the chain's
+ * first. */
 static inline void hk_chain_extend(struct hk_chain_end *chain, struct hk_chain *shared,
 				   struct hk_page *page, uint32_t number)
 {

@@ -45,14 +45,14 @@ static bool defuse(uintptr_t address)
 	return false;
 }
 
-/* A fault that is none of ours. */
+/* Passes a fault outside all guarded ranges to the previous handler. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
 	bool fault = info->si_code > 0;
 	bool has_handler =
 	    previous_action.sa_handler != SIG_DFL && previous_action.sa_handler != SIG_IGN;
 
-	/* A later handler that passes on to us must not get it back from us for ever. */
+	/* A later handler may pass faults back to this one: do not pass them round for ever. */
 	if (has_handler && !passing_on) {
 		passing_on = true;
 		if (previous_action.sa_flags & SA_SIGINFO) {
@@ -62,7 +62,8 @@ static void pass_on(int number, siginfo_t *info, void *context)
 		}
 		passing_on = false;
 	} else if (fault || previous_action.sa_handler != SIG_IGN) {
-		/* A fault comes again on return and then kills; a sent signal is sent on. */
+		/* A fault is raised again on return and then kills; a sent signal must be sent
+		 * again. */
 		signal(number, SIG_DFL);
 		if (!fault) {
 			raise(number);
@@ -74,7 +75,7 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 {
 	int saved_errno = errno;
 
-	/* si_code <= 0: sent by a process, no fault of ours. */
+	/* si_code <= 0: sent by a process, not a memory fault. */
 	if (info->si_code > 0 && defuse((uintptr_t)info->si_addr)) {
 		errno = saved_errno;
 		return;
@@ -94,7 +95,7 @@ static int install(void)
 	if ((current.sa_flags & SA_SIGINFO) && current.sa_sigaction == on_sigbus) {
 		return 0;
 	}
-	/* The first guard, or somebody put a handler over ours since the last one. */
+	/* The first guard, or another handler was installed over this one since the last guard. */
 	previous_action = current;
 	sigemptyset(&action.sa_mask);
 	return sigaction(SIGBUS, &action, NULL) < 0 ? -errno : 0;

@@ -1,10 +1,8 @@
-/* guard.h: mapped files that may shrink under their reader.
- *
- * A guarded range whose file lost its pages reads as zeros from the first failing access on, and
- * says so, instead of killing the process. One SIGBUS handler serves all ranges; faults elsewhere
- * go to the action that was there before. Ranges may be added and removed by any thread; whoever
- * uses a range keeps it alive.
- */
+/* guard.h: mapped files that may shrink under their reader. If the file behind a guarded range
+ * loses pages, the first failing access replaces the whole range by zeros and marks it poisoned;
+ * the process is not killed. One SIGBUS handler serves all ranges; other faults are passed to the
+ * previous handler. Any thread may add and remove ranges. The user of a range keeps it mapped while
+ * it reads. */
 #ifndef HK_RING_GUARD_H
 #define HK_RING_GUARD_H
 
@@ -13,13 +11,14 @@
 
 struct hk_guard;
 
-/* Guards the mapping BEGIN of BYTES (whole pages). 0; -ENOMEM; -errno of sigaction. */
+/* Guards the mapping BEGIN of BYTES (whole pages). Returns 0, -ENOMEM, or -errno of sigaction. */
 int hk_guard_add(void *begin, size_t bytes, struct hk_guard **ret_guard);
 
 /* True once an access failed: the whole range is private zeros now. */
 bool hk_guard_poisoned(const struct hk_guard *guard);
 
-/* Ends the guard; unmap the range before or after, but touch it no more. Accepts NULL. */
+/* Ends the guard. The range may be unmapped before or after, but must not be accessed any more.
+ * Accepts NULL. */
 void hk_guard_remove(struct hk_guard *guard);
 
 #endif

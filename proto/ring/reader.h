@@ -111,33 +111,34 @@ struct hk_run {
 int hk_reader_open(int dirfd, const char *name, struct hk_reader **ret_reader);
 void hk_reader_free(struct hk_reader *reader);
 
-/* False if nobody but this reader has the file open or mapped for writing any more, in whatever pid
- * namespace; true also where the kernel cannot tell. The caller ignores SIGIO: it is what the
- * kernel sends should the file be opened in the midst of the question. */
+/* Returns false if no process but this reader has the file open or mapped for writing, in any pid
+ * namespace; true also where the kernel cannot tell. The caller ignores SIGIO: the kernel sends it
+ * if the file is opened during the check. */
 bool hk_reader_is_shared(const struct hk_reader *reader);
 
 const struct hk_segment_identity *hk_reader_identity(const struct hk_reader *reader);
 
-/* Looks at the header again and maps what has grown. -ESTALE: truncated or poisoned; nothing more
- * can be read. */
+/* Reads the header again and maps new blocks. Returns 0, or -ESTALE if the file is truncated or
+ * poisoned: nothing more can be read. */
 int hk_reader_refresh(struct hk_reader *reader, struct hk_segment_status *ret_status);
 
 /* Site ID, or NULL if not (validly) defined yet. Definitions are copied once and cached. */
 const struct hk_site_info *hk_reader_site(struct hk_reader *reader, uint32_t id);
 
-/* Iterates used cells / thread slots: *cursor starts at 0; 1 and a copy, 0 at the end, -ESTALE:
- * what came so far is not all. Implausible items are skipped and counted in hk_reader_damage. A
- * thread's slot number is its ordinal. */
+/* Iterates over used cells / thread slots; *cursor starts at 0. Returns 1 and a copy, 0 at the end,
+ * or -ESTALE if the list is incomplete. Invalid items are skipped and counted in hk_reader_damage.
+ * A thread's slot number is its ordinal. */
 int hk_reader_next_cell(struct hk_reader *reader, uint64_t *cursor, struct hk_cell_copy *ret_cell);
 int hk_reader_next_thread(struct hk_reader *reader, uint64_t *cursor,
 			  struct hk_thread_copy *ret_thread);
 
-/* Copies the 32 buckets of an octave token of a cell. 0; -EBADMSG: no such octave; -ESTALE. */
+/* Copies the 32 buckets of an octave token of a cell. Returns 0, -EBADMSG if there is no such
+ * octave, or -ESTALE. */
 int hk_reader_octave(struct hk_reader *reader, uint32_t token,
 		     uint64_t ret_buckets[HK_OCTAVE_BUCKETS]);
 
-/* Sets where chain (slot, stream) is read on; called once per chain after a restart, before the
- * first read. Records before POSITION that are still there are passed over. */
+/* Sets the position from which chain (slot, stream) is read; called once per chain after a restart,
+ * before the first read. Older records that are still there are skipped. */
 void hk_reader_seek(struct hk_reader *reader, uint32_t slot, uint32_t stream, uint64_t position);
 
 /* Notes in the segment that chunk NUMBER is written, and how far all chains are read. */
@@ -150,42 +151,42 @@ uint64_t hk_reader_noted(const struct hk_reader *reader);
  * elsewhere. To be called before the first read. */
 void hk_reader_resume(struct hk_reader *reader);
 
-/* Next run of committed records of chain (slot, stream), at most one page; 1, 0: nothing new,
- * -EBADMSG: the chain lies (it is abandoned: later calls return 0 and the damage is counted),
- * -ESTALE. Advances this reader's position only. Records of kind HK_RECORD_THREAD are taken here,
- * not delivered. */
+/* Next run of committed records of chain (slot, stream), at most one page. Returns 1, 0 if there is
+ * no new record, -EBADMSG if the chain is invalid (it is abandoned: later calls return 0 and the
+ * damage is counted), or -ESTALE. Advances this reader's position only. Records of kind
+ * HK_RECORD_THREAD are consumed here, not delivered. */
 int hk_reader_next_run(struct hk_reader *reader, uint32_t slot, uint32_t stream,
 		       struct hk_run *ret_run);
 
-/* The last WORDS words of RUN, whole records, were not taken: they are delivered again. To be
- * called before anything else is asked of that chain. */
+/* Puts back the last WORDS words of RUN, whole records: they are delivered again. Call it before
+ * any other call for that chain. */
 void hk_reader_put_back(struct hk_reader *reader, const struct hk_run *run, size_t words);
 
-/* Records that were delivered so far, by this reader or any before it that gave pages back. Of a
- * segment that collectors before 1.2 gave pages back of, fewer. */
+/* Records delivered so far by this reader, or by an earlier one that gave pages back. Lower for a
+ * segment from which collectors before 1.2 gave pages back. */
 uint64_t hk_reader_records(struct hk_reader *reader);
 
-/* Gives back to the agent every page that lies wholly before the position read so far in all
- * chains. Call it only when the chunk that holds those records is safely written. */
+/* Gives back to the agent every page that lies wholly before the position read so far, in all
+ * chains. Call it only after the chunk with those records is safely written. */
 void hk_reader_release(struct hk_reader *reader);
 
-/* Bytes of record pages in use and the most the agent may have: the collector seals early when the
- * pool runs short. Of the two pools (calls, memory) the one that is fuller; as of the last
+/* Bytes of record pages in use, and the most the agent may have; the collector seals a chunk early
+ * when the pool runs short. Of the two pools (calls, memory) the fuller one counts, as of the last
  * hk_reader_next_thread over all threads. */
 void hk_reader_pool(struct hk_reader *reader, uint64_t *ret_used_bytes, uint64_t *ret_cap_bytes);
 
-/* Tells the agent who drains it, and asks it to look for new objects and rules at its next hooked
- * call. */
+/* Writes the collector's pid and heartbeat, and asks the agent to look for new objects and rules at
+ * its next hooked call. */
 void hk_reader_beat(struct hk_reader *reader, uint32_t collector_pid, uint64_t monotonic_ns);
 void hk_reader_raise_generation(struct hk_reader *reader);
 
-/* Copies entry NUMBER (below HK_UNTRACED_MAX) of the processes without a segment. False: it is not
- * complete, or makes no sense. */
+/* Copies entry NUMBER (below HK_UNTRACED_MAX) of the processes without a segment. Returns false if
+ * the entry is incomplete or invalid. */
 bool hk_reader_untraced(struct hk_reader *reader, uint32_t number,
 			struct hk_untraced_copy *ret_entry);
 
-/* Puts COUNT (at most HK_RULES_MAX) RULES and FLAGS (HK_SEGMENT_*) in force in place of those
- * before, together with the ceilings given since, and raises the generation. */
+/* Replaces the rules by COUNT (at most HK_RULES_MAX) RULES, sets FLAGS (HK_SEGMENT_*), applies the
+ * ceilings set since the last call, and raises the generation. */
 void hk_reader_publish(struct hk_reader *reader, const struct hk_rule *rules, uint32_t count,
 		       uint32_t flags);
 
@@ -193,7 +194,7 @@ void hk_reader_publish(struct hk_reader *reader, const struct hk_rule *rules, ui
  * hk_reader_publish on. */
 void hk_reader_set_ceiling(struct hk_reader *reader, uint32_t id, uint8_t level);
 
-/* Items skipped because they made no sense. */
+/* Number of items skipped because they were invalid. */
 uint64_t hk_reader_damage(const struct hk_reader *reader);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define CHUNKS_MAX (UINT64_C(1) << 48) /* more than any process writes */
 
-/* The chain lies: it is left alone from now on. */
+/* The chain is invalid: it is not read any further. */
 static int abandon(struct hk_reader *reader, struct hk_reader_chain *chain)
 {
 	if (hk_map_failed(reader)) {
@@ -68,7 +68,7 @@ static int start_chain(struct hk_reader *reader, struct hk_reader_chain *chain, 
 	return 1;
 }
 
-/* Chain (SLOT, STREAM), or NULL if it has nothing that can be read. */
+/* Chain (SLOT, STREAM), or NULL if it has no readable data. */
 static struct hk_reader_chain *get_chain(struct hk_reader *reader, uint32_t slot, uint32_t stream,
 					 int *ret_error)
 {
@@ -89,9 +89,8 @@ static struct hk_reader_chain *get_chain(struct hk_reader *reader, uint32_t slot
 	return chain;
 }
 
-/* Follows the chain to its newest page: how much is committed, and how many pages it holds. Stops
- * before a page that makes no sense; that is for the reader to say when it gets there, after all
- * the good records before. */
+/* Follows the chain to its newest page and counts committed bytes and pages. Stops before an
+ * invalid page: the reader reports it after it has delivered all good records before it. */
 static void follow_tail(struct hk_reader *reader, struct hk_reader_chain *chain, uint32_t slot,
 			uint32_t stream)
 {
@@ -141,7 +140,7 @@ void hk_reader_seek(struct hk_reader *reader, uint32_t slot, uint32_t stream, ui
 		chain->position = position;
 	} else if (chain->page == chain->oldest && chain->at == chain->page_base &&
 		   position > chain->page_base) {
-		/* Looked at already, but nothing parsed yet. */
+		/* The page was checked already, but not parsed yet. */
 		chain->position = position;
 	}
 }
@@ -185,7 +184,7 @@ void hk_reader_resume(struct hk_reader *reader)
 	}
 }
 
-/* Words of the record at WORDS, which has LIMIT words to lie in; 0: it makes no sense. */
+/* Words of the record at WORDS, of at most LIMIT words; 0 if it is invalid. */
 static size_t measure_record(const uint64_t *words, size_t limit)
 {
 	if (limit < HK_RECORD_HEADER_WORDS) {
@@ -211,9 +210,9 @@ static bool is_switch(const uint64_t *words)
 	return ((words[1] >> HK_RECORD_KIND_SHIFT) & 0xf) == HK_RECORD_THREAD;
 }
 
-/* Words of the good records at WORDS up to LIMIT or the first thread switch; how many those are is
- * added to *RECORDS. Most records have the kind and size of the one before: after some in a row
- * many are looked at together. */
+/* Words of the good records at WORDS up to LIMIT or the first thread switch; adds their number to
+ * *RECORDS. Most records have the kind and size of the one before: after several in a row, many are
+ * compared at once. */
 static size_t measure_run(const uint64_t *words, size_t limit, uint64_t *records)
 {
 	size_t at = 0;
@@ -237,9 +236,9 @@ static size_t measure_run(const uint64_t *words, size_t limit, uint64_t *records
 	return at;
 }
 
-/* Parses from chain->at to END (a position in the current page). What lies before chain->position
- * was delivered to an earlier reader: it is parsed for its thread switches only. 1 and a run; 0:
- * nothing left before END. */
+/* Parses from chain->at to END (a position in the current page). Records before chain->position
+ * were delivered to an earlier reader and are parsed for thread switches only. Returns 1 and a run,
+ * or 0 if nothing is left before END. */
 static int take_run(struct hk_reader *reader, struct hk_reader_chain *chain, uint64_t end,
 		    struct hk_run *run)
 {
@@ -260,8 +259,8 @@ static int take_run(struct hk_reader *reader, struct hk_reader_chain *chain, uin
 		size_t count = measure_run(words, limit, &chain->records);
 		chain->at += count * sizeof(uint64_t);
 		if (count == 0) {
-			/* The records before were delivered; this one is a switch or makes no
-			 * sense. */
+			/* The records before were delivered; this one is a thread switch or
+			 * invalid. */
 			size_t taken = measure_record(words, limit);
 			if (taken == 0) {
 				return -EBADMSG;
@@ -285,7 +284,7 @@ static int take_run(struct hk_reader *reader, struct hk_reader_chain *chain, uin
 	return 0;
 }
 
-/* Parses what an earlier reader has delivered, as far as it is there. */
+/* Parses records that an earlier reader has delivered, as far as they are still there. */
 static void pass_over(struct hk_reader *reader, struct hk_reader_chain *chain, uint32_t slot,
 		      uint32_t stream)
 {
@@ -430,8 +429,8 @@ static void move_first(struct hk_chain *chain, uint32_t next, uint64_t released)
 	atomic_store_explicit(&chain->released, released, memory_order_relaxed);
 }
 
-/* The order matters for a collector that is killed in the middle: out of the chain first, free
- * last. */
+/* The order matters if the collector is killed in between: the page leaves the chain first and
+ * becomes free last. */
 static void free_page(struct hk_page *page)
 {
 	atomic_store_explicit(&page->next, 0, memory_order_relaxed);
@@ -470,7 +469,7 @@ static void release_chain(struct hk_reader *reader, struct hk_reader_chain *chai
 	}
 }
 
-/* Pages that an earlier collector took out of their chain and was killed before it freed them. */
+/* Pages that a killed collector took out of their chain and did not free. */
 static void sweep_orphans(struct hk_reader *reader)
 {
 	for (uint32_t number = 1; number < reader->block_count; number++) {

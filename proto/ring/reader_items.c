@@ -7,8 +7,7 @@
 
 /* ---- strings ---- */
 
-/* Brings the private copy of strings block NUMBER up to what is committed. Its place never changes.
- */
+/* Copies newly committed bytes of strings block NUMBER. The copy's address never changes. */
 static int copy_strings(struct hk_reader *reader, uint32_t number)
 {
 	struct hk_reader_block *block = &reader->blocks[number];
@@ -20,7 +19,7 @@ static int copy_strings(struct hk_reader *reader, uint32_t number)
 			return -ENOMEM;
 		}
 	}
-	/* Whole strings are even; an odd count of a liar would tear a word. */
+	/* Whole strings have even lengths; an odd count from a hostile agent would tear a word. */
 	uint32_t used = hk_map_used(reader, number, room) & ~1u;
 	if (used > block->text_bytes) {
 		const char *from = hk_map_block(reader, number) + sizeof(struct hk_block);
@@ -61,7 +60,8 @@ static const char *string_at(struct hk_reader *reader, uint32_t offset)
 
 /* ---- sites ---- */
 
-/* A liar that changes its count all the time must not make every look-up a search. */
+/* Bound for a hostile agent that changes its site count all the time, so that not every look-up is
+ * a search. */
 #define SITE_SEARCHES_MAX 64u
 
 static struct hk_reader_site *site_entry(const struct hk_reader *reader, uint32_t id)
@@ -95,7 +95,7 @@ static struct hk_reader_site *make_site_entry(struct hk_reader *reader, uint32_t
 	return site_entry(reader, id);
 }
 
-/* Notes where the sites lie that the agent has counted since the last look. */
+/* Notes the positions of the sites that the agent has counted since the last search. */
 static void find_sites(struct hk_reader *reader)
 {
 	const struct hk_segment_header *header = (const void *)reader->map;
@@ -119,11 +119,11 @@ static void find_sites(struct hk_reader *reader)
 		uint32_t id = hk_map_u32(&site->id);
 		ordinal++;
 		if (hk_map_u32(&site->function) == 0 || id >= counted) {
-			/* Taken but not counted yet: look again later. */
+			/* Taken but not counted yet: the next search finds it. */
 			all_written = false;
 			continue;
 		}
-		/* Ids count items, so a higher one is a lie that would cost memory. */
+		/* Ids are item numbers, so a higher id is invalid and would cost memory. */
 		struct hk_reader_site *entry = id < most ? make_site_entry(reader, id) : NULL;
 		if (entry && !entry->offset) {
 			entry->offset = (uint64_t)(item - reader->map);

@@ -23,12 +23,12 @@ struct hk_reader_chain {
 	uint32_t tid;	 /* of the thread whose records come at `at` */
 	uint64_t thread;
 	uint64_t position;  /* delivered up to here */
-	uint64_t at;	    /* parsed up to here; behind `position` only after a seek */
+	uint64_t at;	    /* parsed up to here; lower than `position` only after a seek */
 	uint64_t page_base; /* position of page's body */
 	uint64_t tail_base;
 	uint64_t tail_end; /* committed up to here, as last seen */
 	uint64_t released; /* records before `oldest` */
-	uint64_t records;  /* and before `at` */
+	uint64_t records;  /* records before `at` */
 };
 
 struct hk_reader_slot {
@@ -37,7 +37,7 @@ struct hk_reader_slot {
 
 /* A valid block never changes its kind. */
 struct hk_reader_block {
-	uint8_t kind; /* enum hk_block_kind, 0: makes no sense */
+	uint8_t kind; /* enum hk_block_kind, 0: invalid */
 	uint16_t offset;
 	uint32_t text_bytes; /* of `text` copied so far */
 	char *text;	     /* private copy of a strings block, NULL until asked for */

@@ -60,7 +60,8 @@ static int check_file(int fd)
 	return status.st_size < (off_t)HK_BLOCK_BYTES ? -EAGAIN : 0;
 }
 
-/* The file's name is the identity in it: otherwise two files could claim to be the same process. */
+/* The file's name must be the identity in the header: otherwise two files could claim to be the
+ * same process. */
 static bool is_named(const char *name, const uint8_t uid[16])
 {
 	static const char digits[] = "0123456789abcdef";
@@ -141,7 +142,7 @@ static int map_file(struct hk_reader *reader, uint32_t blocks_max)
 {
 	uint64_t bytes = (uint64_t)blocks_max * HK_BLOCK_BYTES;
 
-	/* All the file may ever become: what is not there yet is address space only. */
+	/* Map the largest size the file may ever have: the missing part is address space only. */
 	void *map =
 	    mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, reader->fd, 0);
 	if (map == MAP_FAILED) {
@@ -198,7 +199,7 @@ int hk_reader_open(int dirfd, const char *name, struct hk_reader **ret_reader)
 
 bool hk_reader_is_shared(const struct hk_reader *reader)
 {
-	/* The kernel grants a lease for writing only on a file that nobody else has open or mapped
+	/* The kernel grants a write lease only on a file that no other process has open or mapped
 	 * for writing. */
 	if (fcntl(reader->fd, F_SETLEASE, F_WRLCK) < 0) {
 		return true;
@@ -254,7 +255,7 @@ static int list_add(struct hk_reader_list *list, uint32_t number)
 	return 0;
 }
 
-/* What block NUMBER is, kind 0 if it makes no sense. */
+/* Kind and layout of block NUMBER; kind 0 if it is invalid. */
 static struct hk_reader_block classify(const struct hk_reader *reader, uint32_t number)
 {
 	static const uint32_t strides[] = {
@@ -445,10 +446,10 @@ void hk_reader_publish(struct hk_reader *reader, const struct hk_rule *rules, ui
 	if (hk_map_failed(reader)) {
 		return;
 	}
-	/* A collector that died in the middle left it odd; the agent may have written anything. */
+	/* A collector that died in between left it odd; the agent may have written any value. */
 	uint32_t version = atomic_load_explicit(&header->control_version, memory_order_relaxed) | 1;
 	atomic_store_explicit(&header->control_version, version, memory_order_relaxed);
-	/* Whoever sees a new rule sees the odd version too. */
+	/* Any process that sees a new rule also sees the odd version. */
 	atomic_thread_fence(memory_order_release);
 	memset(header->rules, 0, sizeof(header->rules));
 	for (uint32_t i = 0; i < count && i < HK_RULES_MAX; i++) {

@@ -37,7 +37,7 @@ int hk_page_follow(const struct hk_reader *reader, uint32_t slot, uint32_t strea
 	struct hk_page_view next;
 	int error = hk_page_look(reader, slot, stream, view->next, &next);
 	if (error < 0) {
-		/* A block newer than the last refresh is no lie, only too early. */
+		/* A block newer than the last refresh is not damage, only not known yet. */
 		const struct hk_segment_header *header = (const void *)reader->map;
 		uint32_t blocks = atomic_load_explicit(&header->blocks, memory_order_acquire);
 		bool early = view->next >= reader->block_count && view->next < blocks &&

@@ -63,9 +63,7 @@ struct hk_block {
 };
 static_assert(sizeof(struct hk_block) == 64, "block header");
 
-/* ---- header
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- header ---- */
 
 enum hk_segment_state {
 	HK_STATE_OPEN = 1,
@@ -140,15 +138,15 @@ struct hk_segment_header {
 				 this process */
 	struct hk_anchor start;
 	uint32_t default_level;	 /* enum hk_level of the job */
-	uint32_t short_floor_ns; /* what an empty call measures: unordered clock in the low, ordered
-				    in the high 16 bits */
+	uint32_t short_floor_ns; /* duration that an empty call shows, ns: unordered clock in the
+				    low, ordered in the high 16 bits */
 	char job[128];		 /* from HOOK_JOB or the launcher; empty: unknown */
-	char job_source[32];	 /* which variable said so */
+	char job_source[32];	 /* the variable that gave the job id */
 	char host[64];
 	char program[512];  /* /proc/self/exe */
 	char command[1024]; /* arguments joined by spaces, cut */
 	char hooks[256];    /* HOOK_HOOKS as in force */
-	char note[256]; /* why the agent stepped aside or what it could not do; empty: nothing */
+	char note[256];	    /* why the agent did not trace, or not all; empty: no problem */
 
 	/* -- agent, running -- */
 	_Atomic uint32_t blocks;	  /* blocks in the file and valid, block 0 included */
@@ -164,16 +162,16 @@ struct hk_segment_header {
 	_Atomic uint64_t step;	     /* reserved for hk_step: current step number + 1 */
 	uint64_t end_rss_peak_bytes; /* at exit, as the kernel has it */
 	uint64_t end_cpu_ns;	     /* at exit, user and system */
-	uint64_t call_cost_ps; /* what a call at level time costs here, measured; 0: not yet */
+	uint64_t call_cost_ps;	     /* cost of a call at level time, measured; 0: not yet */
 	uint32_t count_cost_ps, record_cost_ps; /* the same at levels count and record; since 1.1 */
-	uint32_t budget_ppm; /* share of the process's time that tracing may cost; 0: whatever it
-				costs; since 1.1 */
-	uint32_t setup_ns;   /* what the agent's start took, hooks and first scan; since 1.1 */
+	uint32_t budget_ppm; /* share of the process's time that tracing may cost; 0: no limit;
+				since 1.1 */
+	uint32_t setup_ns;   /* duration of the agent's start, hooks and first scan; since 1.1 */
 	_Atomic uint32_t blocks_limit; /* blocks the file may have from now on, 0: blocks_max; since
 					  1.2 */
 	_Atomic uint32_t untraced;     /* entries asked for of struct hk_untraced; since 1.2 */
-	/* What it costs more than that if the way out reads the clock in order, if the function is
-	 * undescribed, per named value of a record, and if the record finds no page; since 1.2. */
+	/* Further costs: an ordered clock read on return, an undescribed function, each named value
+	 * of a record, and a record that finds no page; since 1.2. */
 	uint32_t ordered_extra_ps, copy_extra_ps, value_extra_ps, lost_extra_ps;
 	/* What the agent took beside its start and its part of calls: looks at how long a thread
 	 * has run. Since 1.2. */
@@ -184,7 +182,7 @@ struct hk_segment_header {
 
 	/* -- collector -- */
 	_Atomic uint32_t
-	    generation; /* raised when rules change or a rescan is wanted; the agent then looks */
+	    generation; /* raised when rules change or a rescan is wanted; the agent then checks */
 	_Atomic uint32_t attached;     /* pid of the collector that drains this segment; a hint */
 	_Atomic uint64_t heartbeat_ns; /* its CLOCK_MONOTONIC at the last pass */
 	/* Odd while control_flags, rules or any site's ceiling change; since 1.1, as those are. */
@@ -215,9 +213,9 @@ static_assert(offsetof(struct hk_segment_header, rules) == 2864, "rules");
 struct hk_untraced {
 	_Atomic uint32_t state; /* enum hk_segment_state, set last; 0: not complete */
 	int32_t error;		/* -errno of the attempt to make a segment */
-	uint32_t pid, ppid;	/* 0: it may not ask */
+	uint32_t pid, ppid;	/* 0: the process may not query it */
 	uint64_t pid_start;	/* as in the header */
-	struct hk_anchor start; /* zeros: it may not ask */
+	struct hk_anchor start; /* zeros: the process may not read its clocks */
 	int32_t exit_code;	/* valid in state HK_STATE_EXITED */
 	uint32_t reserved[3];
 };
@@ -229,8 +227,7 @@ static_assert(HK_UNTRACED_OFFSET + HK_UNTRACED_MAX * sizeof(struct hk_untraced) 
 
 #define HK_SEGMENT_OFF 1u /* every site is off, whatever the rules say */
 
-/* ---- sites and strings
- * ----------------------------------------------------------------------------------------- */
+/* ---- sites and strings ---- */
 
 /* A call site: one function as called through one object's slot (or through a shared thunk).
  * Immutable once counted, but for `level`, `pinned` and `ceiling`. */
@@ -257,9 +254,7 @@ static_assert(sizeof(struct hk_site) == 56, "site");
 static_assert(offsetof(struct hk_site, ceiling) == 48, "the first word that 1.0 reserved");
 static_assert(offsetof(struct hk_site, signature) == 52, "its second half");
 
-/* ---- statistics
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- statistics ---- */
 
 /* Cumulative statistics of one site as seen by one thread slot; only the slot's current thread
  * writes, each field by one read-modify-write instruction, so that a signal handler in the middle
@@ -278,16 +273,14 @@ struct hk_cell {
 	uint32_t site; /* site id + 1; 0: unused cell */
 	uint32_t slot; /* thread slot that owns it */
 	uint32_t octave[HK_OCTAVES];
-	/* Of the calls above those that were timed at level sample, for calls that were not. Since
-	 * 1.2. */
+	/* Calls timed at level sample, which stand for calls that were not timed. Since 1.2. */
 	uint64_t sampled, sampled_ns, sampled_self_ns, sampled_outermost_ns, sampled_bytes;
 	uint64_t reserved[8];
 };
 static_assert(sizeof(struct hk_cell) == 320, "cell");
 static_assert(offsetof(struct hk_cell, octave) == 72, "octaves");
 
-/* ---- threads, open calls, record pages
- * ------------------------------------------------------------------------------ */
+/* ---- threads, open calls, record pages ---- */
 
 #define HK_OPEN_UNKNOWN 0xffffffffu /* as a site: the call at this depth is not known */
 
@@ -307,9 +300,9 @@ enum hk_stream {
 };
 #define HK_STREAMS 3u
 
-/* A chain of pages with ever-growing byte positions. How many records were in the pages that are
- * given back says `released`, but for its low half, which moves together with `first`, by one
- * store: so a collector that is killed leaves neither without the other. Since 1.2. */
+/* A chain of pages with ever-growing byte positions. `released` counts the records in pages given
+ * back, except for the low half of the count: that moves together with `first` by one store, so a
+ * killed collector leaves both consistent. Since 1.2. */
 struct hk_chain {
 	union {
 		struct {
@@ -320,7 +313,7 @@ struct hk_chain {
 		_Atomic uint64_t first_and_released;
 	};
 	_Atomic uint64_t lost;	   /* records dropped because no page was free */
-	_Atomic uint64_t released; /* collector: the count now or before `first` moved last */
+	_Atomic uint64_t released; /* collector: the count now, or before `first` last moved */
 };
 static_assert(sizeof(struct hk_chain) == 24, "chain");
 
@@ -339,11 +332,11 @@ struct hk_thread_slot {
 	uint32_t reserved;
 	struct hk_chain chain[HK_STREAMS];
 	struct hk_open_call open[HK_OPEN_CALLS]; /* [depth - 1] is innermost */
-	/* Between outermost MPI calls, from the first on; since 1.2: work, what a thread that could
-	 * have run had no processor, and the work as it is when nothing disturbs it. */
+	/* Times between outermost MPI calls, from the first such call on, since 1.2: work, time
+	 * runnable without a processor, and the work that undisturbed steps need. */
 	uint64_t worked_ns, waited_ns, usual_ns;
-	/* Calls in the cells that are not timed for want of room: from too many places, or inside
-	 * too many open ones. Since 1.2. */
+	/* Calls in the cells that are not timed for lack of room: too many call sites, or too many
+	 * open calls around them. Since 1.2. */
 	uint64_t calls_untimed;
 	/* Collector: where each chain had been read to when a chunk was written last. Since 1.2. */
 	uint64_t taken[HK_STREAMS];
@@ -375,9 +368,7 @@ struct hk_page {
 #define HK_PAGE_BODY_BYTES (HK_BLOCK_BYTES - HK_PAGE_HEADER_BYTES)
 static_assert(sizeof(struct hk_page) == HK_PAGE_HEADER_BYTES, "page header");
 
-/* ---- records
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- records ---- */
 
 enum hk_record_kind {
 	HK_RECORD_CALL = 1,

@@ -9,8 +9,9 @@
 #include "ring/kernel.h"
 
 #define CROWDED_BLOCKS 4u      /* a step of growth where room is short */
-#define REFUSALS_IN_A_ROW 256u /* pages that are not asked for again after one was refused */
-#define EMPTY_PROBES 64u       /* pages looked at where a whole pool was found empty */
+#define REFUSALS_IN_A_ROW 256u /* after one refusal, pages for which no further room is requested \
+				*/
+#define EMPTY_PROBES 64u       /* pages checked after a whole pool was found empty */
 #define MADV_POPULATE_WRITE_5_14 23
 
 static const uint32_t item_stride[] = {
@@ -69,7 +70,7 @@ static int open_file(const struct hk_writer *writer)
 			      0, 0, 0);
 }
 
-/* Statistics take what there is; RECORDS, which are many, leave something. */
+/* Grows the file. Statistics may use all room; records, which are many, leave a reserve. */
 static int grow(struct hk_writer *writer, bool records)
 {
 	uint32_t step = HK_GROW_BYTES / HK_BLOCK_BYTES;
@@ -102,8 +103,8 @@ static int grow(struct hk_writer *writer, bool records)
 	if (status < 0) {
 		return status;
 	}
-	/* First touches cost a microsecond each; take them here, once, instead of inside somebody's
-	 * call. */
+	/* First touches of a page cost a microsecond each: take them here at once, not inside a
+	 * traced call. */
 	hk_kernel(SYS_madvise, (char *)writer->header + from_bytes, to_bytes - from_bytes,
 		  MADV_POPULATE_WRITE_5_14, 0, 0, 0);
 	writer->file_blocks = to;
@@ -149,8 +150,8 @@ void hk_writer_fix(struct hk_writer *writer, bool fixed)
 			      memory_order_relaxed);
 }
 
-/* Block NUMBER is there afterwards. Pages that were refused once leave what there is to statistics.
- */
+/* Makes sure block NUMBER exists. After one refusal, pages leave the remaining room to
+ * statistics. */
 static int make_room(struct hk_writer *writer, uint32_t number, bool records)
 {
 	bool refused = records && writer->pages_refused;
@@ -298,8 +299,8 @@ struct hk_page *hk_writer_page(struct hk_writer *writer, uint32_t slot, uint32_t
 			       uint64_t position, uint64_t thread, uint32_t tid)
 {
 	struct hk_page_pool *pool = &writer->pool[stream == HK_STREAM_MEMORY];
-	/* Pages come back in about the order they went: a short look before growing, a full one,
-	 * which may take 100 us, before giving up. */
+	/* Pages come back in about the order they were sealed: a short search before growing, a
+	 * full one (up to 100 us) before giving up. */
 	struct hk_page *page = free_page(writer, pool, 8);
 	if (!page && pool->count < pool_limit(writer, pool)) {
 		uint32_t number = new_block(writer, HK_BLOCK_PAGE);
@@ -388,10 +389,11 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 	for (uint32_t kind = 0; kind < sizeof(writer->open_block) / sizeof(uint32_t); kind++) {
 		writer->open_block[kind] = 0;
 	}
-	/* Cells, sites and memory records keep a quarter each that no storm of calls can take. */
+	/* Reserve a quarter each for cells, sites and memory records, which a flood of calls cannot
+	 * take. */
 	writer->pool[0] = (struct hk_page_pool){.blocks = pool_room, .share = 2};
 	writer->pool[1] = (struct hk_page_pool){.blocks = pool_room + blocks_max, .share = 4};
-	/* The magic last: a collector that opens the file earlier looks again later. */
+	/* The magic is written last: a collector that opens the file earlier tries again later. */
 	__atomic_store_n(&header->magic, HK_SEGMENT_MAGIC, __ATOMIC_RELEASE);
 	return 0;
 }

@@ -22,12 +22,12 @@ struct hk_page_pool {
 	uint32_t *blocks; /* block numbers, room for blocks_max */
 	uint32_t count;
 	uint32_t cursor;
-	uint32_t share; /* of the file's blocks, this pool may have one in so many */
-	bool empty;	/* the last look found no page: the next one is short */
+	uint32_t share; /* divisor: the pool may have one in so many of the file's blocks */
+	bool empty;	/* the last search found no page: the next one is short */
 };
 
-/* What records leave to others on a file system, whose processes a full one ends, MPI's and NCCL's
- * among them: a quarter of it, and this at most. */
+/* Room that records leave to others on a file system, since a full one kills MPI and NCCL processes
+ * too: a quarter of it, at most this. */
 #define HK_LEFT_TO_OTHERS_BYTES (1ull << 30)
 
 struct hk_writer {
@@ -42,28 +42,28 @@ struct hk_writer {
 	char path[PATH_MAX];
 };
 
-/* Makes DIRECTORY/<uid>.seg with TEMPLATE's identity in it and maps it. BLOCKS_MAX bounds it for
- * ever; POOL_ROOM has room for 2 * BLOCKS_MAX numbers and must live as long as the writer. -ENOSPC,
- * -EFBIG (RLIMIT_FSIZE), other -errno: then WRITER is what it was, but for its path. Little of the
- * stack is used: a signal handler may be the caller. */
+/* Creates DIRECTORY/<uid>.seg with TEMPLATE's identity and maps it. BLOCKS_MAX bounds it for ever;
+ * POOL_ROOM has room for 2 * BLOCKS_MAX numbers and must live as long as the writer. Returns 0,
+ * -ENOSPC, -EFBIG (RLIMIT_FSIZE) or another -errno; on error WRITER is unchanged except for its
+ * path. Uses little stack: a signal handler may be the caller. */
 int hk_writer_create(struct hk_writer *writer, const char *directory,
 		     const struct hk_segment_header *template, uint32_t blocks_max,
 		     uint32_t *pool_room);
 
-/* Whether MORE_BYTES would take of a file system's last part what is others'. */
+/* Whether MORE_BYTES would take room of the file system that is reserved for others. */
 bool hk_writer_crowds(uint64_t free_bytes, uint64_t all_bytes, uint64_t more_bytes);
 
-/* Makes the file at least BYTES long, or as long as it can be. */
+/* Grows the file to at least BYTES, or as far as possible. */
 void hk_writer_reserve(struct hk_writer *writer, uint64_t bytes);
 
-/* Whether the file can be opened by its path, without which it does not grow. */
+/* Whether the file can be opened by its path, which growing needs. */
 bool hk_writer_can_open(const struct hk_writer *writer);
 
-/* Gives back the address space behind the first BYTES of the mapping, but for the blocks that
- * exist. There will be no blocks beyond it. The header is left alone: it may be a parent's. */
+/* Unmaps the address space behind the first BYTES of the mapping, except for existing blocks; the
+ * file never grows beyond it. Does not change the header, which may be a parent's. */
 void hk_writer_cut(struct hk_writer *writer, uint64_t bytes);
 
-/* Whether the file grows from now on, FIXED: not. Tells readers how long it may become. */
+/* Stops (FIXED) or resumes the growth of the file, and tells readers its largest size. */
 void hk_writer_fix(struct hk_writer *writer, bool fixed);
 
 /* Parts of the segment, NULL or 0 when it is full. Offsets are file offsets. */
@@ -73,8 +73,8 @@ struct hk_thread_slot *hk_writer_thread(struct hk_writer *writer, uint32_t *ret_
 struct hk_cell *hk_writer_cell(struct hk_writer *writer);
 uint32_t hk_writer_octave(struct hk_writer *writer);
 
-/* A free page for STREAM, made ACTIVE and labelled; NULL if none. When there was none, the next
- * looks are at some pages only, until one finds one: all together they see every page. */
+/* A free page for STREAM, made ACTIVE and labelled, or NULL. After an empty search, the next ones
+ * check only some pages until one is found; together they cover every page. */
 struct hk_page *hk_writer_page(struct hk_writer *writer, uint32_t slot, uint32_t stream,
 			       uint64_t position, uint64_t thread, uint32_t tid);
 

@@ -1,4 +1,4 @@
-/* Chains of record pages against a model: every committed record once, in order, whoever is killed;
+/* Chains of record pages against a model: every committed record once, in order, after any kill;
  * pages come back. */
 #include <setjmp.h>
 #include <stdarg.h>
