@@ -1,11 +1,9 @@
-/* hook.h: what one line of a hooks file means once parsed.
- *
- * A hook says which symbol to wrap, how its arguments lie in registers and on the stack, and what a
- * call means: which argument is the size of an allocation, which is the peer of a send. The agent
- * interprets these structs on the way out of a call; it never needs a prototype compiled in.
- * Shipped files become constant arrays of struct hk_hook at build time, a user's file is parsed
- * into caller-supplied memory by hooks/parser.h. Plain values, no ownership, no locking.
- */
+/* hook.h: what one line of a hooks file means once parsed. A hook says which symbol to wrap, how
+ * its arguments lie in registers and on the stack, and what a call means: which argument is the
+ * size of an allocation, which the peer of a send. The agent interprets these structs when a call
+ * returns; it never needs a prototype compiled in. Shipped files become constant arrays of struct
+ * hk_hook at build time; a user's file is parsed into caller-supplied memory by hooks/parser.h.
+ * Plain values, no ownership, no locking. */
 #ifndef HK_HOOKS_HOOK_H
 #define HK_HOOKS_HOOK_H
 
@@ -17,14 +15,14 @@
 #define HK_HOOK_VALUES 6u	/* named values one record carries */
 #define HK_HOOK_FACTORS 4u	/* factors of one value */
 #define HK_HOOK_STACK_MOST 255u /* 8-byte stack words that a description can have */
-/* Stack words of a function nobody described, unless its line says stack=0: it may take any number.
- */
+/* Stack words assumed for an undescribed function, which may take any number, unless its line says
+ * stack=0. */
 #define HK_HOOK_STACK_UNKNOWN HK_HOOK_STACK_MOST
 
 /* How much of a call is kept; each level includes the ones before it. Numbers are part of the
  * segment format. */
 enum hk_level {
-	HK_LEVEL_DEFAULT = 0, /* whatever the job says */
+	HK_LEVEL_DEFAULT = 0, /* the level of the job */
 	HK_LEVEL_OFF = 1,     /* slot restored */
 	HK_LEVEL_COUNT = 2,   /* calls only, no clock */
 	HK_LEVEL_SAMPLE = 3,  /* every call counted, 1 in N timed */
@@ -100,18 +98,20 @@ enum hk_key {
 	HK_KEY_SUBMITTED = 20, /* 0: not known */
 	HK_KEY_BEGAN = 21,
 	HK_KEY_DURATION = 22,
-	HK_KEY_RANK = 23,    /* the caller's in the communicator that NEW_COMM names; -1 unknown */
-	HK_KEY_REQUEST = 24, /* address of the first request started or completed; 0: none was */
-	HK_KEY_INDEX = 25,   /* of the requests from there on, the one that was completed */
-	HK_KEY_SOURCE = 26,  /* of a call that also sends: rank received from, like PEER */
+	HK_KEY_RANK =
+	    23, /* the caller's rank in the communicator that NEW_COMM names; -1 unknown */
+	HK_KEY_REQUEST = 24, /* address of the first request started or completed; 0: none */
+	HK_KEY_INDEX =
+	    25, /* of the requests from that address on, the index of the completed one */
+	HK_KEY_SOURCE = 26, /* of a call that also sends: rank received from, like PEER */
 	HK_KEY_SOURCE_TAG = 27,
 };
 
-#define HK_COMM_WORLD 0x9ae16a3b2f90404fULL /* MPI_COMM_WORLD's COMM */
+#define HK_COMM_WORLD 0x9ae16a3b2f90404fULL /* COMM of MPI_COMM_WORLD */
 
-/* A peer received from that is no rank. */
-#define HK_PEER_ANY (-1)  /* whichever; nobody told which one it was */
-#define HK_PEER_NONE (-2) /* nothing is received */
+/* Receiving peers that are not a rank. */
+#define HK_PEER_ANY (-1)  /* any rank: the actual one is not known */
+#define HK_PEER_NONE (-2) /* no message is received */
 
 enum hk_factor_kind {
 	HK_FACTOR_NONE = 0,
@@ -130,8 +130,9 @@ enum hk_factor_kind {
 	HK_FACTOR_NEW_COMM,	  /* MPI: hash given to the communicator written to `arg`, child of
 				     communicator `arg2` */
 	HK_FACTOR_NEW_RANK,	  /* MPI: the caller's rank in the communicator written to `arg` */
-	HK_FACTOR_SENDER,	  /* MPI: rank `arg` to receive from; HK_PEER_ANY, HK_PEER_NONE */
-	HK_FACTOR_STATUS_SENDER,  /* MPI: the same, of any rank that status `arg2` names */
+	HK_FACTOR_SENDER,	  /* MPI: rank `arg` of the sender; HK_PEER_ANY, HK_PEER_NONE */
+	HK_FACTOR_STATUS_SENDER,  /* MPI: the same; if it is any rank, the one that status `arg2`
+				     names */
 	HK_FACTOR_WORD,		  /* the 64-bit word `constant` bytes into what `arg` points to */
 	HK_FACTOR_INT,		  /* the same for a 32-bit signed one */
 	HK_FACTOR_DEVICE,	  /* CUDA: number of the device that is current after the call */
@@ -168,7 +169,7 @@ struct hk_value {
 
 enum hk_meaning {
 	HK_MEANING_NONE = 0,
-	HK_MEANING_ALLOC = 1,	/* values POINTER, SIZE; POINTER 0: nothing happened */
+	HK_MEANING_ALLOC = 1,	/* values POINTER, SIZE; POINTER 0: allocation failed */
 	HK_MEANING_FREE = 2,	/* value POINTER */
 	HK_MEANING_REALLOC = 3, /* values OLD_POINTER, POINTER, SIZE */
 	HK_MEANING_MAP = 4,	/* values POINTER, SIZE; POINTER ~0 failed */
@@ -182,24 +183,25 @@ enum hk_meaning {
 	HK_MEANING_LAUNCH = 12,
 	HK_MEANING_COMM = 13, /* creates or frees a communicator */
 	HK_MEANING_IO = 14,
-	/* What a program says of itself: no call, an instant. Not of the hooks language. */
+	/* An annotation of the program: no call, an instant. Not part of the hooks language. */
 	HK_MEANING_MARK = 15,
 	HK_MEANING_COUNTER = 16, /* value VALUE */
-	/* What a device did, as told by a program that measured it: values DEVICE, STREAM, BYTES,
-	 * SUBMITTED, BEGAN, DURATION. */
+	/* An activity of a device, reported by a program that measured it: values DEVICE, STREAM,
+	 * BYTES, SUBMITTED, BEGAN, DURATION. */
 	HK_MEANING_DEVICE_KERNEL = 17,
 	HK_MEANING_DEVICE_COPY = 18,
 	HK_MEANING_DEVICE_SET = 19,
-	HK_MEANING_RANGE = 20, /* a program's own; like a call */
+	HK_MEANING_RANGE = 20, /* a range of the program, treated like a call */
 };
 
-/* Whether a record of meaning MEANING is of a device's activity: when it was, its values say. */
+/* Whether a record of meaning MEANING describes a device's activity: its values then give the
+ * times. */
 static inline bool hk_meaning_is_activity(unsigned meaning)
 {
 	return meaning >= HK_MEANING_DEVICE_KERNEL && meaning <= HK_MEANING_DEVICE_SET;
 }
 
-/* Whether it is of an instant, of which nothing is timed. */
+/* Whether a record of meaning MEANING is an instant, which has no duration. */
 static inline bool hk_meaning_is_instant(unsigned meaning)
 {
 	return meaning == HK_MEANING_MARK || meaning == HK_MEANING_COUNTER ||
@@ -219,15 +221,16 @@ enum hk_error_rule {
 
 #define HK_HOOK_SHORT 1u /* may last less than a microsecond: read the clock in order */
 #define HK_HOOK_SYNC_ALL \
-	2u		   /* collective no rank can leave before the last has entered (sync=all) */
-#define HK_HOOK_FORTRAN 4u /* Fortran name: handles are ints, arguments are addresses */
+	2u /* collective that no rank can leave before the last has entered (sync=all) */
+#define HK_HOOK_FORTRAN 4u   /* Fortran name: handles are ints, arguments are addresses */
 #define HK_HOOK_DESCRIBED 8u /* the arguments are known; stack_words is exact */
 #define HK_HOOK_DENY 16u     /* never touch this symbol */
-#define HK_HOOK_OPEN_FREE \
-	32u /* result or argument frees memory at its start: an open call holds the ledger back */
+#define HK_HOOK_OPEN_FREE                                                                        \
+	32u /* result or argument frees memory at the start of the call: an open call delays the \
+	       \ ledger */
 #define HK_HOOK_TRUSTED \
-	0x40u /* shipped: what it calls an address is one, or no correct program passes it */
-#define HK_HOOK_TABLES 0x800u	 /* also where its address lies in a table of pointers */
+	0x40u /* shipped: no correct program passes a bad address where the line declares one */
+#define HK_HOOK_TABLES 0x800u	 /* also hooked where its address lies in a table of pointers */
 #define HK_HOOK_MEMORY_SHIFT 12u /* four bits: enum hk_memory of an alloc or free */
 #define HK_HOOK_MEMORY_MASK 0xf000u
 
@@ -245,12 +248,12 @@ static inline enum hk_memory hk_hook_memory(uint32_t flags)
 	return (enum hk_memory)((flags & HK_HOOK_MEMORY_MASK) >> HK_HOOK_MEMORY_SHIFT);
 }
 
-/* What happens instead of the call. */
+/* What happens in place of the call. */
 enum hk_action {
 	HK_ACTION_NONE = 0,
 	HK_ACTION_REPLACE = 1, /* another function is called */
-	HK_ACTION_SKIP = 2,    /* none is, the result is 0 */
-	HK_ACTION_RETURN = 3,  /* none is, the result is `returns` */
+	HK_ACTION_SKIP = 2,    /* no call; the result is 0 */
+	HK_ACTION_RETURN = 3,  /* no call; the result is `returns` */
 };
 
 struct hk_hook {
@@ -258,20 +261,23 @@ struct hk_hook {
 	const char *symbol;  /* glob */
 	const char *domain;  /* "mpi", "blas", "memory", "io", "thread", ... at most 15 bytes */
 	const char *from;    /* glob over the calling object like `library`; NULL: any */
-	const char *with_library; /* of a replacement, as dlopen takes it */
-	const char *with_symbol;  /* of a replacement; NULL: the same name */
-	uint64_t returns;   /* bits of an integer, a pointer, a double; of a float the lower half */
+	const char *with_library; /* library of the replacement, as dlopen takes it */
+	const char *with_symbol;  /* function of the replacement; NULL: the same name */
+	uint64_t returns;   /* result of HK_ACTION_RETURN: bits of an integer, pointer or double; a
+			       float in the lower half */
 	uint8_t action;	    /* enum hk_action */
 	uint16_t flags;	    /* HK_HOOK_* */
-	uint8_t level;	    /* enum hk_level asked for by the line; DEFAULT when silent */
+	uint8_t level;	    /* enum hk_level that the line asks for; DEFAULT if the line has none */
 	uint8_t auto_level; /* level under `--hooks auto`; OFF: not part of auto */
 	uint8_t meaning;    /* enum hk_meaning */
 	uint8_t error;	    /* enum hk_error_rule */
 	uint8_t result;	    /* enum hk_hook_type */
 	uint8_t arg_count;
 	uint8_t value_count;
-	uint8_t stack_words; /* 8-byte words of stack arguments; if not described, 0: none */
-	uint16_t pending;    /* with HK_ERROR_NONZERO: a result that is no error either, 0: none */
+	uint8_t stack_words; /* 8-byte words of stack arguments; if not described, 0: no stack
+				arguments */
+	uint16_t pending;    /* with HK_ERROR_NONZERO: a further result that is no error, 0: no such
+				result */
 	uint16_t line;	     /* line in its file, for messages */
 	struct hk_hook_arg args[HK_HOOK_ARGS];
 	struct hk_value values[HK_HOOK_VALUES];
@@ -293,7 +299,7 @@ struct hk_hook_file {
 	const char *name;
 	const struct hk_hook *hooks;
 	uint32_t hook_count;
-	uint32_t bad_lines; /* lines disabled because they did not parse */
+	uint32_t bad_lines; /* lines ignored because they did not parse */
 	uint32_t domain_count;
 	struct hk_domain domains[HK_HOOK_DOMAINS]; /* those with attributes */
 };

@@ -1,10 +1,7 @@
-/* index.h: from a symbol's name to the hooks that may be meant for it.
- *
- * A hash table over the symbols without wildcards, by the hash that DT_GNU_HASH tables keep, with
- * two filters before it, and a list of the symbols with wildcards. It holds numbers only, no
- * addresses: that of the shipped hooks is made at build time and costs a process nothing at its
- * start. Read-only once built, any thread.
- */
+/* index.h: finds the hooks that may match a symbol's name. A hash table over the symbols without
+ * wildcards, by the hash that DT_GNU_HASH tables use, behind two filters, and a list of the symbols
+ * with wildcards. It holds numbers, no addresses: the index of the shipped hooks is made at build
+ * time and costs a process nothing at its start. Read-only once built, any thread. */
 #ifndef HK_HOOKS_INDEX_H
 #define HK_HOOKS_INDEX_H
 
@@ -12,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HK_INDEX_PAIRS 65536u  /* of a symbol's first two bytes */
-#define HK_INDEX_HASHES 65536u /* values of 16 bits of a symbol's hash */
+#define HK_INDEX_PAIRS 65536u  /* bits for a symbol's first two bytes */
+#define HK_INDEX_HASHES 65536u /* bits for 16 bits of a symbol's hash */
 
 struct hk_index {
-	const uint8_t *pairs;	 /* HK_INDEX_PAIRS bits: how symbols begin */
+	const uint8_t *pairs;	 /* HK_INDEX_PAIRS bits: the first two bytes of all symbols */
 	const uint8_t *filter;	 /* HK_INDEX_HASHES bits: bits 1 to 16 of their hashes */
 	const uint32_t *hashes;	 /* of each hook's symbol */
 	const uint32_t *buckets; /* number of a hook + 1, 0: empty */
-	const uint32_t *next;	 /* of the same bucket, later hooks first; 0: no more */
+	const uint32_t *next;	 /* next hook of the same bucket, later hooks first; 0: end */
 	const uint32_t *globs;	 /* hooks whose symbol has wildcards, in order */
 	uint32_t bucket_mask;
 	uint32_t glob_count;
@@ -40,13 +37,15 @@ void hk_index_build(const char *const *symbols, uint32_t count, void *room,
 /* The hash of DT_GNU_HASH. */
 uint32_t hk_index_hash(const char *symbol);
 
-/* Whether a symbol without wildcards begins like SYMBOL: false is certain. */
+/* Whether some symbol without wildcards may begin like SYMBOL; false is certain. */
 bool hk_index_begins(const struct hk_index *index, const char *symbol);
 
-/* Whether a symbol without wildcards has HASH, its lowest bit not looked at: false is certain. */
+/* Whether some symbol without wildcards may have HASH, whose lowest bit is ignored; false is
+ * certain. */
 bool hk_index_passes(const struct hk_index *index, uint32_t hash);
 
-/* The first hook of HASH's chain, number + 1, or 0; `next` leads on. Others are among them. */
+/* First hook of HASH's chain as number + 1, or 0; `next` continues it. The chain also holds hooks
+ * of other symbols. */
 uint32_t hk_index_first(const struct hk_index *index, uint32_t hash);
 
 #endif

@@ -8,8 +8,8 @@ bool hk_pattern_match(const char *glob, const char *text)
 	const char *star = NULL;   /* the glob after the last star met */
 	const char *resume = NULL; /* where that star's run would end if it took one byte more */
 
-	/* Only the last star needs to be remembered: an earlier one could not do better by taking
-	 * more. */
+	/* Only the last star must be remembered: a longer run of an earlier star matches no further
+	 * text. */
 	while (*text != '\0') {
 		if (*glob == '*') {
 			star = ++glob;

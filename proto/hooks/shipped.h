@@ -1,9 +1,7 @@
 /* shipped.h: the hooks files that come with hooktrace, compiled into constant tables at build time.
- *
  * Written by agent/hooks/compile.c from agent/hooks/<name>.hooks; link hk_hooks_shipped. The tables
- * hold offsets and no addresses: the loader has nothing to relocate in any process that the agent
- * is loaded into, and pages that nobody looks at are never touched. Constant data, any thread.
- */
+ * hold offsets, no addresses: the loader relocates nothing in a traced process, and unused pages
+ * are never read. Constant data, any thread. */
 #ifndef HK_HOOKS_SHIPPED_H
 #define HK_HOOKS_SHIPPED_H
 
@@ -17,8 +15,8 @@ struct hk_shipped_file {
 	uint32_t name;	/* offset of its text */
 	uint32_t first; /* its first hook's number */
 	uint32_t count;
-	uint32_t automatic; /* those of them that are part of `auto` */
-	uint32_t tables;    /* those of them that look into tables of pointers */
+	uint32_t automatic; /* number of its hooks that are part of `auto` */
+	uint32_t tables;    /* number of its hooks that look into tables of pointers */
 };
 
 /* A struct hk_hook with offsets of texts, and the start of its arguments and values in the common
@@ -43,7 +41,7 @@ struct hk_shipped_domain {
 	uint8_t order, idle;
 };
 
-/* What hookc writes. */
+/* Tables that hookc writes. */
 extern const struct hk_shipped_domain hk_shipped_domain_list[];
 extern const unsigned hk_shipped_domain_count;
 extern const struct hk_shipped_file hk_shipped_file_list[];
@@ -52,14 +50,14 @@ extern const struct hk_shipped_arg hk_shipped_args[];
 extern const struct hk_value hk_shipped_values[];
 extern const char hk_shipped_texts[];
 extern const unsigned hk_shipped_file_count;
-extern const uint32_t hk_shipped_hook_count; /* of all files together */
+extern const uint32_t hk_shipped_hook_count; /* counts over all files */
 extern const uint8_t hk_shipped_pairs[], hk_shipped_filter[];
 extern const uint32_t hk_shipped_hashes[], hk_shipped_buckets[], hk_shipped_next[],
     hk_shipped_globs[];
 extern const uint32_t hk_shipped_bucket_mask, hk_shipped_glob_count;
 
-/* "libc", "mpi", "blas", "cuda", "nccl", and "deny", whose lines always hold; FILE counts from 0.
- */
+/* "libc", "mpi", "blas", "cuda", "nccl", and "deny", whose lines always apply; FILE counts from
+ * 0. */
 const char *hk_shipped_name(unsigned file);
 
 /* Domain NUMBER, below hk_shipped_domain_count, in order of their files. */
@@ -68,10 +66,10 @@ void hk_shipped_domain(unsigned number, struct hk_domain *ret_domain);
 /* The file that hook NUMBER comes from. */
 unsigned hk_shipped_file_of(uint32_t number);
 
-/* Puts hook NUMBER, below hk_shipped_hook_count, together. */
+/* Assembles hook NUMBER, below hk_shipped_hook_count. */
 void hk_shipped_get(uint32_t number, struct hk_hook *ret_hook);
 
-/* The index over all of them, whatever file they come from. */
+/* The index over the hooks of all files. */
 void hk_shipped_index(struct hk_index *ret_index);
 
 #endif

@@ -1,10 +1,7 @@
-/* arena.h: the memory a hooks file is parsed into.
- *
- * The caller gives one block (a static buffer, or mmap'd pages inside the agent); hooks grow from
- * its start, texts from its end, so that the hooks of one file stay one array without a first pass.
- * Nothing is ever freed: whoever owns the block drops it as a whole, and with it every hk_hook_file
- * parsed into it. One thread at a time.
- */
+/* arena.h: the memory a hooks file is parsed into. The caller gives one block (a static buffer, or
+ * mmap'd pages inside the agent). Hooks grow from its start, texts from its end, so that the hooks
+ * of one file stay one array without a first pass. Single items are never freed: the owner of the
+ * block drops it as a whole, with every hk_hook_file parsed into it. One thread at a time. */
 #ifndef HK_HOOKS_LANGUAGE_ARENA_H
 #define HK_HOOKS_LANGUAGE_ARENA_H
 
@@ -26,10 +23,10 @@ struct hk_hook_arena {
  * use. */
 void hk_hook_arena_init(struct hk_hook_arena *arena, void *base, size_t size);
 
-/* Next uninitialised hook, adjacent to the previous one; NULL: full. */
+/* Next uninitialised hook, adjacent to the previous one; NULL if the arena is full. */
 struct hk_hook *hk_hook_arena_hook(struct hk_hook_arena *arena);
 
-/* NUL-terminated copy of two texts put together, owned by the arena; NULL: full. */
+/* NUL-terminated concatenation of two texts, owned by the arena; NULL if the arena is full. */
 char *hk_hook_arena_join(struct hk_hook_arena *arena, const char *first, size_t first_length,
 			 const char *second, size_t second_length);
 

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /* Reads "-12", "0xff" (64 bits, two's complement), "1.5" (bits of a double) or "1.5f" (of a float,
- * zeros above). -EINVAL: none of them. -ERANGE: more than 64 bits, or than 18 digits of a fraction.
- */
+ * zeros above). Returns 0, -EINVAL for any other text, or -ERANGE for more than 64 bits or 18
+ * digits of a fraction. */
 int hk_constant_parse(const char *text, size_t length, uint64_t *ret_bits);
 
 #endif

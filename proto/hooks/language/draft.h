@@ -1,9 +1,6 @@
-/* draft.h: one line of a hooks file while it is being understood.
- *
- * A draft holds a hook whose texts still point into the file, plus what only the parser needs to
- * know: which arguments are MPI handles or character buffers, and how the line wants its Fortran
- * forms. Lives on the parser's stack.
- */
+/* draft.h: one line of a hooks file while it is being parsed. A draft holds a hook whose texts
+ * still point into the file, and what only the parser needs: which arguments are MPI handles or
+ * character buffers, and which Fortran forms the line asks for. Lives on the parser's stack. */
 #ifndef HK_HOOKS_LANGUAGE_DRAFT_H
 #define HK_HOOKS_LANGUAGE_DRAFT_H
 

@@ -266,7 +266,7 @@ static int parse_setting(struct hk_scan *scan, struct hk_draft *draft, struct hk
 		}
 	}
 	int key = hk_names_find(&hk_names_key, word.text, word.length);
-	/* What lies between is no call's. */
+	/* Keys of activities are set by the agent, not by a call. */
 	if (key < 0 || (key > HK_KEY_RESULT && key < HK_KEY_RANK)) {
 		return hk_scan_fail(scan, "unknown attribute", word);
 	}
@@ -311,7 +311,7 @@ int hk_draft_attributes(struct hk_scan *scan, struct hk_draft *draft)
 	return 0;
 }
 
-/* What the ledger needs to be told by each kind of memory call. */
+/* The values that the ledger needs for each kind of memory call. */
 static const struct {
 	uint8_t keys[4];
 	const char *problem;

@@ -9,8 +9,8 @@
 
 #include "hooks/language/draft.h"
 
-/* Derives the Fortran form of a C line; the symbol is left as it is. -EINVAL: it has none, the scan
- * says why. */
+/* Derives the Fortran form of a C line; the symbol stays as it is. Returns 0, or -EINVAL if there
+ * is none: the scan holds the reason. */
 int hk_fortran_derive(struct hk_scan *scan, const struct hk_draft *line,
 		      struct hk_draft *ret_fortran);
 

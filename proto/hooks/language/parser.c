@@ -14,7 +14,7 @@
 
 #define SUFFIXES 4u
 #define MESSAGE_BYTES 160u
-#define SUBJECT_BYTES 48u /* of a quoted word; a hostile one may be as long as the file */
+#define SUBJECT_BYTES 48u /* longest quoted word: a hostile one may be as long as the file */
 #define LINES UINT16_MAX  /* struct hk_hook keeps the line in 16 bits */
 
 struct parser {
@@ -29,7 +29,7 @@ struct parser {
 	uint32_t line;
 };
 
-/* A message being put together; what does not fit is cut. */
+/* A message under construction; what does not fit is cut. */
 struct message {
 	char text[MESSAGE_BYTES];
 	size_t length;
@@ -135,7 +135,7 @@ static int add_fortran(struct parser *parser, struct hk_scan *scan, const struct
 	return 0;
 }
 
-/* Adds the C name, and the same with the ending of also=. */
+/* Adds the C name, and the name with the ending of also=. */
 static int add_plain(struct parser *parser, const struct hk_draft *draft, const char *library,
 		     const char *const *names)
 {
@@ -152,7 +152,7 @@ static int add_plain(struct parser *parser, const struct hk_draft *draft, const 
 	return symbol != NULL ? add(parser, draft, library, symbol, names) : -ENOSPC;
 }
 
-/* Adds what a whole line means: the C names, the Fortran names, or both. */
+/* Adds the hooks of a whole line: the C names, the Fortran names, or both. */
 static int commit(struct parser *parser, struct hk_scan *scan, const struct hk_draft *draft)
 {
 	const char *names[HK_HOOK_ARGS + 1];
@@ -196,8 +196,8 @@ static int parse_described(struct parser *parser, struct hk_scan *scan)
 	return commit(parser, scan, &draft);
 }
 
-/* Sets library and symbol from "library:symbol", or the symbol alone where the file's library
- * holds. */
+/* Sets library and symbol from "library:symbol", or from the symbol alone and the library of the
+ * file's directive. */
 static int parse_target(struct parser *parser, struct hk_scan *scan, struct hk_draft *draft,
 			bool need_library)
 {
@@ -232,7 +232,8 @@ static const char *replacement_path(struct parser *parser, struct hk_word word)
 				  (size_t)(slash + 1 - parser->file.name), word.text, word.length);
 }
 
-/* Sets what is called instead from "library:symbol", or the library alone for the same symbol. */
+/* Sets the replacement from "library:symbol", or from a library alone, which means the same
+ * symbol. */
 static int take_replacement(struct parser *parser, struct hk_scan *scan, struct hk_draft *draft,
 			    struct hk_word word)
 {
@@ -258,7 +259,7 @@ static int take_replacement(struct parser *parser, struct hk_scan *scan, struct 
 		   : hk_scan_fail(scan, "no memory left for hooks", word);
 }
 
-/* A function nobody described: no arguments, no result, so no error rule and no value can hold. */
+/* An undescribed function: no arguments and no result, so neither error rules nor values. */
 static int parse_undescribed(struct parser *parser, struct hk_scan *scan)
 {
 	struct hk_draft draft = {.hook = parser->defaults};
@@ -293,7 +294,7 @@ static int parse_deny(struct parser *parser, struct hk_scan *scan)
 	return 0;
 }
 
-/* The rest of a line that changes what a call does: a function, and whose calls. */
+/* The rest of a line that changes calls: the function, and the callers. */
 static int parse_changed(struct parser *parser, struct hk_scan *scan, struct hk_draft *draft)
 {
 	if (parse_target(parser, scan, draft, true) < 0) {

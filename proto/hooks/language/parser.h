@@ -1,11 +1,8 @@
-/* parser.h: reads a hooks file into hooks.
- *
- * Runs in the build (shipped files), in the agent before main (a user's file, text and arena in
- * mmap'd pages) and in the tools. It allocates nothing, prints nothing, uses no locale and nothing
- * of libc but its memory functions; work is linear in the text and memory is the arena's. A line
- * that does not parse is left out, counted and reported; the others stand. hooks/LANGUAGE.md
- * describes the language.
- */
+/* parser.h: reads a hooks file into hooks. Runs in the build (shipped files), in the agent before
+ * main (a user's file, text and arena in mmap'd pages) and in the tools. It allocates nothing,
+ * prints nothing, uses no locale and only the memory functions of libc. Work is linear in the text;
+ * memory is the arena's. A line that does not parse is left out, counted and reported; the others
+ * stay in force. hooks/LANGUAGE.md describes the language. */
 #ifndef HK_HOOKS_LANGUAGE_PARSER_H
 #define HK_HOOKS_LANGUAGE_PARSER_H
 
@@ -15,7 +12,7 @@
 #include "hooks/hook.h"
 #include "hooks/language/arena.h"
 
-/* Who hears of lines left out: `message` is one line of printable text such as "unknown type
+/* Receives the lines left out: `message` is one line of printable text such as "unknown type
  * 'sizet' (line ignored)", valid during the call. */
 struct hk_hooks_report {
 	void (*bad_line)(void *context, const char *file, uint32_t line, const char *message);

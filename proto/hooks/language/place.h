@@ -10,7 +10,7 @@
 
 #include "hooks/hook.h"
 
-/* A build for another machine places there what it compiles here. */
+/* A build for another machine uses its own registers. */
 #if defined(__aarch64__) || defined(HK_PLACE_TARGET_aarch64)
 #define HK_PLACE_AAPCS64 1
 #define HK_PLACE_INTEGER_REGISTERS 8u /* x0 to x7 (AAPCS64) */

@@ -16,12 +16,12 @@ struct hk_word {
 	size_t length;
 };
 
-/* One logical line on its way to becoming a hook. `problem` says why it will not. */
+/* One logical line while it becomes a hook. `problem` says why it cannot. */
 struct hk_scan {
 	const char *at;
 	const char *end;
-	const char *problem;	/* NULL: none yet; static text */
-	struct hk_word subject; /* what the problem is about; length 0: nothing in particular */
+	const char *problem;	/* NULL: no problem yet; static text */
+	struct hk_word subject; /* the word that the problem is about; length 0: no single word */
 };
 
 /* Where a reader stands in the text. */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* What an argument must be to stand in a place of a function of the language. */
+/* What an argument must be to serve as an operand of a function of the language. */
 enum role {
 	ROLE_NONE = 0,
 	ROLE_NUMBER,   /* int */
@@ -26,8 +26,8 @@ struct operand {
 	uint32_t number;
 };
 
-/* `to` names the member of struct hk_factor each argument goes to: 0 arg, 1 arg2, 2 arg3. Of rows
- * with one word and count the first whose roles fit holds. */
+/* `to` names the member of struct hk_factor for each argument: 0 arg, 1 arg2, 2 arg3. Of rows with
+ * one word and count, the first whose roles fit is used. */
 static const struct function {
 	const char *word;
 	uint8_t kind;
@@ -281,8 +281,8 @@ static int parse_factor(struct hk_scan *scan, const struct hk_draft *draft,
 	return 0;
 }
 
-/* Arguments that do not count for a rank may be garbage: the factors that tell whether they count
- * come first, those that look an answer up in a library's tables last. */
+/* Order of factors: those that may be 0 come first, because on such ranks other arguments may be
+ * garbage. Factors that call a library come last. */
 static unsigned turn(const struct hk_factor *factor)
 {
 	switch (factor->kind) {
@@ -300,7 +300,7 @@ static unsigned turn(const struct hk_factor *factor)
 	}
 }
 
-/* Puts FACTOR behind the factors of VALUE whose turn is not later. */
+/* Inserts FACTOR behind all factors of VALUE that are not later in that order. */
 static void add_factor(struct hk_value *value, const struct hk_factor *factor)
 {
 	unsigned at = value->factor_count++;

@@ -1,9 +1,7 @@
-/* value.h: the expressions after `key=`, as in `bytes=isroot(root,comm)*count*sizeof(type)`.
- *
- * An expression is a product of at most HK_HOOK_FACTORS factors. The reader of a hook multiplies
- * from left to right and stops at a factor of 0, so what is valid on one rank only stands behind
- * `isroot`, and what MPI_IN_PLACE makes meaningless stands behind `sent`.
- */
+/* value.h: the expressions after `key=`, as in `bytes=isroot(root,comm)*count*sizeof(type)`. An
+ * expression is a product of at most HK_HOOK_FACTORS factors, evaluated from left to right until a
+ * factor is 0. Arguments that are valid on one rank only stand behind `isroot`, those that
+ * MPI_IN_PLACE voids behind `sent`. */
 #ifndef HK_HOOKS_LANGUAGE_VALUE_H
 #define HK_HOOKS_LANGUAGE_VALUE_H
 

@@ -56,7 +56,7 @@ static void test_unknown_function_has_six_registers(void **state)
 	assert_int_equal(hk_signature_read(text, &signature), 0);
 	assert_int_equal(signature.count, 6);
 	assert_memory_equal(signature.arguments[5].name, "arg5", 4);
-	/* Whether a 0 is a pointer nobody knows. */
+	/* Whether 0 stands for an unknown pointer. */
 	assert_int_equal(hk_arguments_read(&signature, words, 8, &got), 0);
 	hk_argument_print(&got.list[0], printed, sizeof(printed));
 	assert_string_equal(printed, "0x0");

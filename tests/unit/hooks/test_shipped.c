@@ -319,7 +319,7 @@ static void test_memory_of_devices(void **state)
 {
 	static const struct {
 		const char *symbol;
-		uint8_t meaning, memory, device; /* device: how it is told */
+		uint8_t meaning, memory, device; /* device: the form of its expression */
 	} wanted[] = {
 	    {"cudaMalloc", HK_MEANING_ALLOC, HK_MEMORY_DEVICE, HK_FACTOR_DEVICE},
 	    {"cudaMallocAsync_ptsz", HK_MEANING_ALLOC, HK_MEMORY_DEVICE, HK_FACTOR_STREAM_DEVICE},
