@@ -47,8 +47,8 @@ static ZSTD_CCtx *new_context(void)
 	return context;
 }
 
-/* Long steps past bytes that nothing is found for, which are coded by how frequent they are all the
- * same. A library that cannot be told so takes its time. */
+/* Takes long steps past bytes without matches: they are entropy-coded anyway. A library without
+ * this parameter is only slower. */
 static void pass_over_sequences(ZSTD_CCtx *context)
 {
 	if (ZSTD_isError(
@@ -126,8 +126,8 @@ static size_t frame_bound(size_t size)
 	return stored > packed ? stored : packed;
 }
 
-/* Whether coding the bytes would save less than an eighth, by some from their middle: that is not
- * worth the time. */
+/* Whether coding would save less than an eighth of the bytes, judged by a sample from their middle:
+ * too little for its time. */
 static bool is_random(struct hk_assembly *assembly, uint8_t *scratch,
 		      const struct hk_assembly_part *part)
 {
@@ -140,7 +140,8 @@ static bool is_random(struct hk_assembly *assembly, uint8_t *scratch,
 	return !ZSTD_isError(size) && size > SAMPLE_BYTES / 8 * 7;
 }
 
-/* One frame of a part; its size, 0 if the library fails. `to` has room for the bound of it. */
+/* Writes one frame of a part and returns its size, 0 if the library fails. `to` has room for the
+ * bound of it. */
 static size_t put_frame(struct hk_assembly *assembly, uint8_t *to,
 			const struct hk_assembly_part *part)
 {
@@ -152,7 +153,7 @@ static size_t put_frame(struct hk_assembly *assembly, uint8_t *to,
 	return ZSTD_isError(size) ? 0 : size;
 }
 
-/* Stores the section at out + used as frames if that takes fewer than `raw_bytes` and returns the
+/* Stores the section at out + used as frames if that takes fewer than `raw_bytes`, and returns the
  * size, else 0. */
 static size_t compress(struct hk_assembly *assembly, const struct hk_assembly_part *parts,
 		       size_t part_count, size_t raw_bytes)

@@ -1,10 +1,8 @@
-/* assembly.h: puts the sections of a chunk behind its header, compressed where that helps.
- *
- * The parts of a section may lie in several places; the assembly compresses and appends them to one
- * growing buffer that is kept from chunk to chunk: each part of a large section as a frame of its
- * own, in the way that suits what it holds, a small section as one. Used by writer.c. Threading:
- * locked by the caller. Lifetime: init, any number of begin / section... / finish, fini.
- */
+/* assembly.h: appends the sections of a chunk behind its header, compressed where that saves room.
+ * The parts of a section may lie in several places. The assembly compresses them into one growing
+ * buffer that is kept from chunk to chunk. Each part of a large section becomes a frame of its own,
+ * compressed according to its kind; a small section becomes one frame. Used by writer.c. Threading:
+ * locked by the caller. Lifetime: init, any number of begin / section... / finish, fini. */
 #ifndef HK_CHUNK_CODEC_ASSEMBLY_H
 #define HK_CHUNK_CODEC_ASSEMBLY_H
 
@@ -15,12 +13,12 @@
 
 #include "chunk/codec/format.h"
 
-/* What the bytes of a part are like. */
+/* Kind of data in a part, which selects its compression. */
 enum hk_assembly_kind {
-	HK_ASSEMBLY_REPEATS, /* sequences that come again */
-	HK_ASSEMBLY_NOISE,   /* numbers that vary: some bytes are more frequent, but looking for
-				sequences takes most of the time and finds nothing */
-	HK_ASSEMBLY_HASTE,   /* numbers that vary, and no time to look at them: stored */
+	HK_ASSEMBLY_REPEATS, /* repeated sequences */
+	HK_ASSEMBLY_NOISE,   /* varying numbers: some bytes are more frequent, but searching for
+				sequences takes most of the time and finds few */
+	HK_ASSEMBLY_HASTE,   /* varying numbers in a hurry: stored */
 };
 
 struct hk_assembly_part {
@@ -37,14 +35,14 @@ struct hk_assembly {
 	unsigned section_count;
 };
 
-/* Makes an assembly, with or without compression; -ENOMEM. */
+/* Makes an assembly, with or without compression. Returns 0 or -ENOMEM. */
 int hk_assembly_init(struct hk_assembly *assembly, bool compress);
 
-/* Starts a chunk; -ENOMEM. */
+/* Starts a chunk. Returns 0 or -ENOMEM. */
 int hk_assembly_begin(struct hk_assembly *assembly);
 
-/* Appends a section, nothing if its parts are empty. -EFBIG: more than HK_CHUNK_SECTION_BYTES_MAX;
- * -ENOMEM. Sets the section's entry in *header. */
+/* Appends a section, or no section if all parts are empty, and sets its entry in *header. Returns
+ * 0, -EFBIG for more than HK_CHUNK_SECTION_BYTES_MAX, or -ENOMEM. */
 int hk_assembly_section(struct hk_assembly *assembly, struct hk_chunk_header *header, uint32_t type,
 			const struct hk_assembly_part *parts, size_t part_count);
 
@@ -53,7 +51,7 @@ int hk_assembly_section(struct hk_assembly *assembly, struct hk_chunk_header *he
 void hk_assembly_finish(struct hk_assembly *assembly, struct hk_chunk_header *header,
 			const void **ret_bytes, size_t *ret_size);
 
-/* Frees everything; a zeroed one is fine. */
+/* Frees everything; accepts a zeroed one. */
 void hk_assembly_fini(struct hk_assembly *assembly);
 
 #endif

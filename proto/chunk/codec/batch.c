@@ -23,7 +23,7 @@ gather(const uint64_t *restrict words, size_t size, uint64_t like, uint64_t *res
 	return !(other | slack >> 63);
 }
 
-/* Of a size that the compiler knows the loads are shuffles. */
+/* With a constant size the compiler turns the loads into shuffles. */
 HK_WIDEST_VECTORS
 bool hk_batch_gather(const uint64_t *words, size_t size, uint64_t like, uint64_t *ret_starts,
 		     uint64_t *ret_durations, uint32_t *ret_shapes)
@@ -72,7 +72,7 @@ uint64_t hk_batch_latest_end(const uint64_t *starts, const uint64_t *durations, 
 	uint64_t latest = 0, wrapped = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		/* Less than 2^32 is added: who wraps has had the top bit and loses it. */
+		/* The addend is below 2^32: a sum that wraps has lost its top bit. */
 		uint64_t end = starts[i] + (durations[i] * ticks_per_ns_q32 >> 32);
 		wrapped |= starts[i] & ~end;
 		latest = end > latest ? end : latest;

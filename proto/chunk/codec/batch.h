@@ -13,9 +13,8 @@
 
 #define HK_BATCH_STEP 16u
 
-/* Takes HK_BATCH_STEP records of `size` words apart. False: they are not all short calls whose kind
- * and size are `like` (the raw header's second word, shifted), and what was written counts for
- * nothing. */
+/* Takes HK_BATCH_STEP records of `size` words apart. Returns false unless all are short calls whose
+ * kind and size are `like` (the raw header's second word, shifted); the output is then invalid. */
 bool hk_batch_gather(const uint64_t *words, size_t size, uint64_t like, uint64_t *ret_starts,
 		     uint64_t *ret_durations, uint32_t *ret_shapes);
 
@@ -24,11 +23,11 @@ bool hk_batch_gather(const uint64_t *words, size_t size, uint64_t like, uint64_t
 uint64_t hk_batch_differences(const uint64_t *starts, uint32_t count, uint64_t previous,
 			      uint64_t *ret_differences);
 
-/* The bits in which some of at least one shape is not like the first. */
+/* The bits in which any of the shapes (at least one) differs from the first. */
 uint32_t hk_batch_unlike(const uint32_t *shapes, uint32_t count);
 
-/* The highest end of at least one. An end is the start plus the duration times `ticks_per_ns_q32`,
- * a product that fits 64 bits, or UINT64_MAX if that is beyond. */
+/* The highest end of at least one record. An end is the start plus the duration times
+ * `ticks_per_ns_q32`, a product that fits 64 bits, or UINT64_MAX on overflow. */
 uint64_t hk_batch_latest_end(const uint64_t *starts, const uint64_t *durations, uint32_t count,
 			     uint64_t ticks_per_ns_q32);
 

@@ -25,7 +25,7 @@ static int need(void *items, size_t item_bytes, size_t *capacity, size_t count)
 	if (count <= *capacity) {
 		return 0;
 	}
-	/* The old content is of an earlier section: no reason to copy it. */
+	/* The old content belongs to an earlier section and is not copied. */
 	fresh = malloc(count * item_bytes);
 	if (!fresh) {
 		return -ENOMEM;
@@ -55,7 +55,7 @@ static int split_columns(const uint8_t *bytes, size_t size, struct section *sect
 		bytes += head->column_bytes[i];
 		size -= head->column_bytes[i];
 	}
-	/* Each record, word, run and shape takes at least so many bytes of its column. */
+	/* Each record, word, run and shape takes at least this many bytes of its column. */
 	if (size || head->records > HK_CHUNK_RECORDS_MAX || head->words > HK_CHUNK_WORDS_MAX ||
 	    head->records > head->column_bytes[HK_COLUMN_SHAPE] ||
 	    head->words > head->column_bytes[HK_COLUMN_PAYLOAD] || head->runs > head->records ||
@@ -75,8 +75,8 @@ static uint32_t shape_at(const struct section *section, uint64_t number)
 	return shape;
 }
 
-/* Gives each shape its place among the last words. A writer has used every shape, so together they
- * cannot need more places than there are words. */
+/* Gives each shape its place among the last words. A writer uses every shape, so all places
+ * together are at most the number of words. */
 static int place_shapes(const struct section *section, struct hk_lanes_decoded *decoded)
 {
 	uint32_t places = 0;
@@ -193,7 +193,7 @@ int hk_lanes_decode(const uint8_t *bytes, size_t size, const struct hk_chunk_thr
 		return rc;
 	}
 	const struct hk_lanes_directory *head = &section.head;
-	/* One more than needed, so that no array is empty and no pointer null. */
+	/* One more than needed: no array is empty and no pointer null. */
 	if (need(&d->records, sizeof(*d->records), &d->record_capacity, head->records + 1) < 0 ||
 	    need(&d->words, sizeof(*d->words), &d->word_capacity, head->words + 1) < 0 ||
 	    need(&d->lane_start, sizeof(*d->lane_start), &d->lane_capacity, thread_count + 1) < 0 ||

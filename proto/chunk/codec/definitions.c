@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 64 Ki sites without strings are 1.8 MB: what is left of the section above this is enough for
+/* 64 Ki sites without strings are 1.8 MB: the room of the section above this limit is enough for
  * them. */
 #define STRINGS_UNTIL (HK_CHUNK_SECTION_BYTES_MAX - (4u << 20))
 #define STRINGS 3

@@ -20,17 +20,17 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 #define HK_CHUNK_MAGIC 0x314b4e4843544b48ull /* "HKTCHNK1" */
 #define HK_CHUNK_MAJOR 2u
 #define HK_CHUNK_MINOR 2u
-#define HK_CHUNK_MAJOR_FIRST 1u /* the oldest that is read */
+#define HK_CHUNK_MAJOR_FIRST 1u /* the oldest major that readers accept */
 #define HK_CHUNK_HEADER_BYTES 256u
 
-#define HK_CHUNK_RECORDS_MAX 65536u /* both lane sections together */
-#define HK_CHUNK_WORDS_MAX 524288u  /* payload words, both together */
+#define HK_CHUNK_RECORDS_MAX 65536u /* records of both lane sections together */
+#define HK_CHUNK_WORDS_MAX 524288u  /* payload words of both together */
 #define HK_CHUNK_POSITIONS_MAX 262144u
 #define HK_CHUNK_STRING_MAX 4095u	       /* bytes of a site's name, without the NUL */
-#define HK_CHUNK_SECTION_BYTES_MAX (16u << 20) /* decoded */
+#define HK_CHUNK_SECTION_BYTES_MAX (16u << 20) /* bytes of a decoded section */
 #define HK_CHUNK_BYTES_MAX (64u << 20)
 #define HK_CHUNK_SPAN_MAX (1ull << 62)
-#define HK_CHUNK_LONG_NS 20000000u /* a longer call is kept in the section of its own */
+#define HK_CHUNK_LONG_NS 20000000u /* longer calls are kept in the section LONG_LANES */
 
 enum hk_chunk_section_type {
 	HK_SECTION_NONE = 0,
@@ -45,10 +45,10 @@ enum hk_chunk_section_type {
 #define HK_CHUNK_SECTION_SLOTS 8u
 
 /* Bits of a header's flags. */
-#define HK_CHUNK_SHED (1u << 0) /* a tombstone: its records were given up */
-/* With HK_CHUNK_SHED: they are kept elsewhere, and not lost. */
+#define HK_CHUNK_SHED (1u << 0) /* a tombstone: its records were evicted */
+/* With HK_CHUNK_SHED: the records are stored elsewhere, and not lost. */
 #define HK_CHUNK_ELSEWHERE (1u << 1)
-/* With HK_CHUNK_SHED: a root gave them up after they had come from their node. */
+/* With HK_CHUNK_SHED: a root evicted the records after their node had delivered them. */
 #define HK_CHUNK_CAME (1u << 2)
 
 enum hk_chunk_codec {
@@ -77,20 +77,19 @@ struct hk_chunk_header {
 	uint32_t records;
 	uint32_t long_records;
 	uint64_t lost_records;	  /* of this process, from its start to the end of this chunk */
-	uint64_t min_start_ticks; /* of all records; UINT64_MAX without any */
-	uint64_t max_end_ticks;	  /* 0 without any; both also of records that were given up */
+	uint64_t min_start_ticks; /* of all records; UINT64_MAX without records */
+	uint64_t max_end_ticks;	  /* 0 without records; both also cover evicted records */
 	union {
 		uint64_t lanes_min_start_ticks; /* of the records in LANES */
-		uint64_t first_number; /* tombstone: it stands for the chunks from here to number */
+		uint64_t first_number; /* tombstone: first chunk that it replaces, up to `number` */
 	};
 	union {
 		uint64_t long_min_start_ticks; /* of the records in LONG_LANES */
-		uint64_t shed_records;	       /* tombstone: that those chunks had */
+		uint64_t shed_records;	       /* tombstone: records of those chunks */
 	};
 	uint32_t flags; /* HK_CHUNK_SHED, HK_CHUNK_ELSEWHERE, HK_CHUNK_CAME */
 	uint32_t reserved;
-	uint64_t span; /* bytes to the end of its place in the file; total_bytes but for a tombstone
-			*/
+	uint64_t span; /* bytes to the end of its place; total_bytes unless a tombstone */
 	struct hk_chunk_section sections[HK_CHUNK_SECTION_SLOTS];
 };
 static_assert(sizeof(struct hk_chunk_header) == HK_CHUNK_HEADER_BYTES, "header");
@@ -99,13 +98,12 @@ static_assert(offsetof(struct hk_chunk_header, sections) == 128, "section table"
 
 static_assert(sizeof(struct hk_chunk_thread) == 32, "thread");
 
-/* Where one page chain has been read to: behind its records in this chunk. */
+/* Position in one page chain up to which it was read: behind its records in this chunk. */
 struct hk_chunk_position {
 	uint32_t slot;
 	uint32_t stream;
 	uint64_t position; /* bytes */
-	uint64_t thread;   /* uid of the thread that owns the chain there, smaller than
-			      HK_CHUNK_THREADS_MAX */
+	uint64_t thread;   /* uid of its owner there, below HK_CHUNK_THREADS_MAX */
 	uint32_t tid;
 	uint32_t reserved;
 };
@@ -133,7 +131,7 @@ struct hk_chunk_site {
 	uint8_t key_count;
 	uint8_t keys[HK_CHUNK_KEYS]; /* enum hk_key of each payload word */
 	const char *function, *library, *domain;
-	const char *signature; /* hooks/signature.h; NULL or "": none known */
+	const char *signature; /* hooks/signature.h; NULL or "": unknown */
 };
 
 enum hk_lanes_column {

@@ -46,7 +46,7 @@ static bool section_fits(const struct hk_chunk_section *section)
 	}
 }
 
-/* A tombstone has no records but the positions, and its place may be far longer than itself. */
+/* A tombstone has no sections but the positions, and its place may be far longer than itself. */
 static bool tombstone_fits(const struct hk_chunk_header *header)
 {
 	for (unsigned i = 0; i < HK_CHUNK_SECTION_SLOTS; i++) {
@@ -78,7 +78,7 @@ static bool header_fits(const struct hk_chunk_header *header)
 					: header->span == header->total_bytes;
 }
 
-/* Fields that the first major did not have. */
+/* Sets the fields that the first major did not have. */
 static void complete(struct hk_chunk_header *header)
 {
 	if (header->major == HK_CHUNK_MAJOR_FIRST) {

@@ -14,7 +14,7 @@ static uint64_t random_seed(const void *salt)
 	uint64_t seed;
 
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed)) {
-		/* Early in a boot there is none; then an address and the time must do. */
+		/* Early in a boot there is no randomness: an address and the time replace it. */
 		seed = (uint64_t)(uintptr_t)salt ^ (uint64_t)time(NULL) << 20;
 	}
 	return seed;

@@ -1,9 +1,7 @@
-/* intern.h: gives each distinct 64-bit key a small number, 0.. in the order of arrival.
- *
- * An open-addressing table with a random seed: keys come out of other people's memory and must not
- * be able to choose their slots. Holds at most 2^24 keys. Threading: locked by the caller.
- * Lifetime: init, any calls, fini; clear keeps the memory.
- */
+/* intern.h: gives each distinct 64-bit key a small number, 0.. in the order of arrival. An
+ * open-addressing table with a random seed: keys come from the memory of traced processes, which
+ * must not be able to choose their slots. Holds at most 2^24 keys. Threading: locked by the caller.
+ * Lifetime: init, any calls, fini; clear keeps the memory. */
 #ifndef HK_CHUNK_CODEC_INTERN_H
 #define HK_CHUNK_CODEC_INTERN_H
 
@@ -14,7 +12,7 @@
 
 struct hk_intern_slot {
 	uint64_t key;
-	uint32_t number; /* + 1; 0: free */
+	uint32_t number; /* number + 1; 0: free */
 	uint32_t reserved;
 };
 
@@ -25,7 +23,7 @@ struct hk_intern {
 	uint32_t count;
 };
 
-/* Where to look for a key first. */
+/* First slot to probe for a key. */
 static inline uint32_t hk_intern_hash(const struct hk_intern *table, uint64_t key)
 {
 	uint64_t h = (key ^ table->seed) * 0x9fb21c651e98df25ull;
@@ -48,17 +46,17 @@ static inline uint32_t hk_intern_find(const struct hk_intern *table, uint64_t ke
 	}
 }
 
-/* Makes an empty table; -ENOMEM. */
+/* Makes an empty table. Returns 0 or -ENOMEM. */
 int hk_intern_init(struct hk_intern *table);
 
-/* Number of a key, added if it is new (then it is the count before the call). -ENOMEM, -ENOSPC:
- * 2^24 keys. */
+/* Number of a key; a new key is added with the count before the call. Returns -ENOMEM, or -ENOSPC
+ * beyond 2^24 keys. */
 int hk_intern_add(struct hk_intern *table, uint64_t key, uint32_t *ret_number);
 
 /* Forgets all keys. */
 void hk_intern_clear(struct hk_intern *table);
 
-/* Frees the table; a zeroed one is fine. */
+/* Frees the table; accepts a zeroed one. */
 void hk_intern_fini(struct hk_intern *table);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define FIRST_RECORDS 1024u
 #define FIRST_ITEMS 64u
-#define PAYLOAD_ALIKE_MAX 2u /* words a record */
+#define PAYLOAD_ALIKE_MAX 2u /* payload words per record */
 #define SLACK_BYTES HK_VARINTS_SLACK
 
 static int reserve(struct hk_column *column, size_t bytes)
@@ -55,8 +55,8 @@ static int grow_items(void *items, size_t item_bytes, uint32_t *capacity, uint32
 	return 0;
 }
 
-/* Room counts records at their largest, from the column's start: it is still there after a clear.
- */
+/* Reserves room for `count` records at their largest, from the column's start: it is kept after a
+ * clear. */
 static int reserve_records(struct hk_column *column, uint32_t records)
 {
 	return reserve(column, (size_t)records * HK_VARINT_BYTES_MAX - column->used);
@@ -174,8 +174,8 @@ static int find_shape(struct hk_lanes *lanes, uint32_t shape, uint32_t *ret_numb
 	return 0;
 }
 
-/* Numbers the shapes, in which the bits `unlike` are not all the same; returns of how many records
- * that went. */
+/* Numbers the shapes, in which the bits `unlike` differ; returns the number of records that it
+ * covered. */
 static uint32_t find_shapes(struct hk_lanes *lanes, const struct hk_lanes_batch *batch,
 			    uint32_t unlike, uint64_t *numbers)
 {
@@ -190,8 +190,8 @@ static uint32_t find_shapes(struct hk_lanes *lanes, const struct hk_lanes_batch 
 		}
 		return batch->count;
 	}
-	/* All are found where they were last time, but for the first ones; a branch for each that
-	 * is not would cost more than to look again. */
+	/* After the first ones, all shapes are found at their last place; a branch for each miss
+	 * would cost more than a second lookup. */
 	for (uint32_t i = 0; i < batch->count; i++) {
 		const struct hk_lanes_recent *recent = recent_of(lanes, batch->shapes[i]);
 		unknown |= recent->shape ^ batch->shapes[i];
@@ -226,8 +226,8 @@ static void put_starts(struct hk_lanes *lanes, uint32_t lane, const uint64_t *st
 	lanes->min_start_ticks = least < lanes->min_start_ticks ? least : lanes->min_start_ticks;
 }
 
-/* Deltas of the words of records that have `words` each: a number that the compiler knows, so that
- * no record's place depends on those before it. */
+/* Deltas of the words of records with `words` each. The number is a compile-time constant, so that
+ * a record's place does not depend on earlier records. */
 static inline __attribute__((always_inline)) void put_alike(struct hk_lanes *lanes,
 							    const uint64_t *payload, uint32_t words,
 							    const uint64_t *numbers, uint32_t count)
@@ -299,7 +299,7 @@ uint32_t hk_lanes_add(struct hk_lanes *lanes, uint32_t lane, const struct hk_lan
 {
 	uint64_t numbers[HK_LANES_BATCH];
 
-	/* Everything that can fail comes first: a record is in all columns or in none. */
+	/* All steps that can fail come first: a record is in all columns or in none. */
 	if (!batch->count ||
 	    (lane != lanes->run_lane && begin_run(lanes, lane, batch->start_ticks[0]) < 0) ||
 	    grow_records(lanes, lanes->head.records + batch->count) < 0 ||

@@ -1,8 +1,6 @@
-/* positions.h: how far each page chain was read, gathered from many chunks: the latest of a chain
- * counts.
- *
- * Used by file.c and front.c. Threading: locked by the caller. Lifetime: {0}, any calls, fini.
- */
+/* positions.h: positions of page chains, gathered from many chunks; the latest of each chain
+ * counts. Used by file.c and front.c. Threading: locked by the caller. Lifetime: {0}, any calls,
+ * fini. */
 #ifndef HK_CHUNK_CODEC_POSITIONS_H
 #define HK_CHUNK_CODEC_POSITIONS_H
 
@@ -15,12 +13,12 @@ struct hk_positions {
 	size_t count;
 };
 
-/* Takes in one chunk's positions, which may be in any order and replace earlier ones. -EFBIG: more
- * than a million chains; -ENOMEM. */
+/* Takes in one chunk's positions, which may be in any order and replace earlier ones. Returns 0,
+ * -EFBIG for more than a million chains, or -ENOMEM. */
 int hk_positions_take(struct hk_positions *positions, const struct hk_chunk_position *fresh,
 		      size_t count);
 
-/* Frees the memory; a zeroed one is fine. */
+/* Frees the memory; accepts a zeroed one. */
 void hk_positions_fini(struct hk_positions *positions);
 
 #endif

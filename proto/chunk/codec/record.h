@@ -1,12 +1,9 @@
 /* record.h: one recorded call, as rings hold it (raw words) and as readers see it (struct
- * hk_record).
- *
- * A raw record is 64-bit words: word 0 = start ticks; word 1 = duration ns in the low 32 bits, site
- * in the next 20, kind in 4, number of payload words in 8; then the payload. A duration of
- * HK_CHUNK_RAW_ESCAPE means that the first payload word holds the real one. The layout is that of
- * the segment format; chunk/ keeps its own names for it because it does not link ring/. Plain
- * values, no locking; the pointers in a struct hk_record belong to whoever produced it.
- */
+ * hk_record). A raw record is 64-bit words: word 0 = start ticks; word 1 = duration ns in the low
+ * 32 bits, site in the next 20, kind in 4, number of payload words in 8; then the payload. A
+ * duration of HK_CHUNK_RAW_ESCAPE means that the first payload word holds the real one. The layout
+ * is that of the segment format; chunk/ keeps its own names for it because it does not link ring/.
+ * Plain values, no locking; the producer of a struct hk_record owns what its pointers refer to. */
 #ifndef HK_CHUNK_CODEC_RECORD_H
 #define HK_CHUNK_CODEC_RECORD_H
 
@@ -16,7 +13,7 @@
 #define HK_CHUNK_RAW_PAYLOAD_MAX 32u /* payload words of a raw record, the escape included */
 #define HK_CHUNK_RAW_ESCAPE 0xffffffffu
 #define HK_CHUNK_SITES_MAX (1u << 20)
-#define HK_CHUNK_THREADS_MAX (1ull << 56) /* thread uids are smaller */
+#define HK_CHUNK_THREADS_MAX (1ull << 56) /* upper limit of thread uids */
 #define HK_CHUNK_NAME_BYTES 16u		  /* thread name with its NUL */
 
 enum hk_chunk_kind {
@@ -28,7 +25,7 @@ enum hk_chunk_kind {
 	    3, /* words: uid, tid. The page chain belongs to this thread from here on */
 };
 
-/* Who made a call, and through which of its streams; also the bytes of one entry of a THREADS
+/* The thread that made a call, and the stream it used; also the bytes of one entry of a THREADS
  * section. */
 struct hk_chunk_thread {
 	uint64_t uid; /* ordinal within the process, 1.. */

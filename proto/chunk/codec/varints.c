@@ -38,13 +38,13 @@ TARGET_BMI2 static inline uint8_t *put_one_bmi2(uint8_t *at, uint64_t value)
 		return at + hk_varint_put(at, value);
 	}
 	unsigned bits = 64u - (unsigned)__builtin_clzll(value | 1);
-	unsigned more = (bits * 9 - 1) >> 6; /* bytes but the last: (bits - 1) / 7 */
+	unsigned more = (bits * 9 - 1) >> 6; /* number of bytes but the last: (bits - 1) / 7 */
 	uint64_t x = _pdep_u64(value, LOW_BITS) | _bzhi_u64(TOP_BITS, 8 * more);
 	memcpy(at, &x, sizeof(x));
 	return at + more + 1;
 }
 
-/* Eight values of one byte each, as shapes nearly always are, and durations of a short function. */
+/* Eight values of one byte each: nearly all shapes, and durations of a short function. */
 static inline bool put_eight_bytes(uint8_t *at, const uint64_t *values)
 {
 	uint64_t all = 0;
@@ -90,12 +90,12 @@ put_avx512(uint8_t *at, const uint64_t *values, size_t count)
 {
 	const __m512i groups = _mm512_set1_epi64(0x312a231c150e0700ll); /* bits 0, 7, 14 .. 49 */
 	const __m512i low = _mm512_set1_epi8(0x7f), top = _mm512_set1_epi8((char)0x80);
-	const __m512i more = _mm512_set1_epi64(-0x80); /* than one byte holds */
+	const __m512i more = _mm512_set1_epi64(-0x80); /* values longer than one byte */
 	size_t i = 0;
 
 	for (; i + 8 <= count; i += 8) {
 		__m512i v = _mm512_loadu_si512(values + i);
-		/* Shapes nearly always, and durations of one short function. */
+		/* Nearly all shapes, and durations of a short function. */
 		if (!_mm512_test_epi64_mask(v, more)) {
 			_mm_storel_epi64((__m128i *)(void *)at, _mm512_cvtepi64_epi8(v));
 			at += 8;
@@ -116,7 +116,7 @@ put_avx512(uint8_t *at, const uint64_t *values, size_t count)
 		_mm512_storeu_si512(at, _mm512_maskz_compress_epi8(used, x));
 		at += _mm_popcnt_u64(used);
 	}
-	/* The compiler does not do it, and what is not AVX would be slow from here on. */
+	/* The compiler does not emit it, and code without AVX would be slow from here on. */
 	_mm256_zeroupper();
 	return put_bmi2(at, values + i, count - i);
 }

@@ -14,18 +14,20 @@
 #define RAW_WORDS_SHIFT 56
 #define STREAM_BITS 8
 #define NO_LANE UINT32_MAX
-/* A chunk of so many records a second is stored with less effort, if it is of more than a burst. */
+/* A chunk that reaches this rate in records per second, and is larger than a burst, is stored with
+ * less effort. */
 #define FAST_RECORDS_PER_S 5e5
 #define FAST_SPAN_S 0.05
-/* Of a slower clock the ticks of a call that is not long are found without a wide product. */
+/* With a slower clock the ticks of a short call need no wide product. */
 #define QUICK_TICKS_Q32 (UINT64_MAX / HK_CHUNK_LONG_NS)
 
 struct hk_chunk_writer {
 	struct hk_chunk_options options;
-	struct hk_chunk_header header; /* process, number and bounds of the chunk in the making */
+	struct hk_chunk_header
+	    header; /* process, number and bounds of the chunk under construction */
 	uint64_t ticks_per_ns_q32;
 	struct hk_lanes lanes, long_lanes;
-	struct hk_lanes_batch batch; /* records on their way there */
+	struct hk_lanes_batch batch; /* records to be added next */
 	struct hk_intern lane_index; /* thread uid and stream to index in `threads` */
 	struct hk_chunk_thread *threads;
 	struct hk_intern position_index; /* slot and stream to index in `positions` */
@@ -82,7 +84,8 @@ static inline uint64_t end_ticks(const struct hk_chunk_writer *writer, uint64_t 
 	return end;
 }
 
-/* Adds a batch to the lane, a long call to that of long calls; returns how many records went in. */
+/* Adds a batch to the lane; a long call goes to the section of long calls. Returns the number of
+ * records added. */
 static uint32_t add_batch(struct hk_chunk_writer *writer, uint32_t lane)
 {
 	const struct hk_lanes_batch *batch = &writer->batch;
@@ -199,7 +202,7 @@ static inline bool is_plain(uint64_t word)
 	       kind != HK_CHUNK_KIND_THREAD;
 }
 
-/* Takes the record at WORDS apart, to place N of the batch. */
+/* Takes the record at WORDS apart, into place N of the batch. */
 static inline void gather_one(struct hk_lanes_batch *batch, uint32_t n, const uint64_t *words)
 {
 	batch->start_ticks[n] = words[0];
@@ -207,8 +210,7 @@ static inline void gather_one(struct hk_lanes_batch *batch, uint32_t n, const ui
 	batch->shapes[n] = (uint32_t)(words[1] >> 32);
 }
 
-/* The same for HK_BATCH_STEP records, if all are short calls of the kind and size that LIKE says.
- */
+/* The same for HK_BATCH_STEP records, if all are short calls of the kind and size in LIKE. */
 static inline bool gather_step(struct hk_lanes_batch *batch, uint32_t n, const uint64_t *words,
 			       ptrdiff_t size, uint64_t like)
 {
@@ -216,8 +218,7 @@ static inline bool gather_step(struct hk_lanes_batch *batch, uint32_t n, const u
 			       &batch->duration_ns[n], &batch->shapes[n]);
 }
 
-/* Takes apart what lies ahead, up to the first record that is not of a short call, or does not fit.
- */
+/* Takes records apart up to the first that is not a short call or does not fit. */
 static void gather(struct hk_chunk_writer *writer, const uint64_t *words, size_t count)
 {
 	struct hk_lanes_batch *batch = &writer->batch;
@@ -233,8 +234,8 @@ static void gather(struct hk_chunk_writer *writer, const uint64_t *words, size_t
 		    end - at < size) {
 			break;
 		}
-		/* Most records have the kind and size of the one before: where the next one begins
-		 * is known then without waiting for what this one says. */
+		/* Most records have the kind and size of the one before: the start of the next
+		 * record is then known without reading this one. */
 		const uint32_t step_end = n + HK_BATCH_STEP;
 		do {
 			gather_one(batch, n++, at);
@@ -270,7 +271,7 @@ static size_t batch_words(const struct hk_lanes_batch *batch, uint32_t count)
 	return words;
 }
 
-/* Adds the next record, or does what it says, or says why not. */
+/* Adds the next record, executes it if it is a thread switch, or returns an error. */
 static int add_one(struct hk_chunk_writer *writer, struct hk_chunk_position *chain, uint32_t *lane,
 		   const struct raw *raw)
 {
@@ -295,7 +296,7 @@ static int add_one(struct hk_chunk_writer *writer, struct hk_chunk_position *cha
 	return add_batch(writer, *lane) ? 0 : -ENOMEM;
 }
 
-/* Adds records until one does not go; *at counts the words of those that did. */
+/* Adds records until one fails; *at counts the words of those added. */
 static int add_records(struct hk_chunk_writer *writer, struct hk_chunk_position *chain,
 		       const uint64_t *words, size_t count, size_t *at)
 {
@@ -387,7 +388,8 @@ int hk_chunk_writer_add(struct hk_chunk_writer *writer, struct hk_chunk_position
 	if (chain->thread >= HK_CHUNK_THREADS_MAX || chain->stream >= 1u << STREAM_BITS) {
 		return -EINVAL;
 	}
-	/* First, because records without their position would come twice after a restart. */
+	/* The position comes first, because records without it would be stored twice after a
+	 * restart. */
 	int rc = find_position(writer, chain, &position);
 	if (rc < 0) {
 		return rc;
@@ -416,8 +418,9 @@ uint32_t hk_chunk_writer_records(const struct hk_chunk_writer *writer)
 	return writer->header.records + writer->header.long_records;
 }
 
-/* Whether coding starts and durations would take a noticeable share of a core, by the short calls
- * of this chunk and the time that they are of: a long one began when its records are elsewhere. */
+/* Whether coding starts and durations would take a noticeable share of a core, judged by the short
+ * calls of this chunk and their time span. Long calls do not count: most of their time lies in
+ * earlier chunks. */
 static bool comes_fast(const struct hk_chunk_writer *writer)
 {
 	const struct hk_lanes *lanes = &writer->lanes;

@@ -7,15 +7,15 @@
 #include "chunk/merge/merge_window.h"
 #include "chunk/read/cursor.h"
 
-/* Where windows do not do, they are tried again after this many times their size, or up to this
- * power of two times as many while they still do not. */
+/* Windows that do not fit are tried again after this many times their size, doubled up to this
+ * often while they still do not fit. */
 #define PAUSE_DOUBLINGS_MAX 5u
 
 struct hk_merge {
 	struct hk_merge_window window;
 	struct hk_merge_tree tree;
 	struct hk_merge_streams streams;
-	uint64_t tree_left; /* records until a window is tried again; 0: the tree is not in use */
+	uint64_t tree_left; /* records until a window is tried again; 0: the tree is not used */
 	unsigned doublings;
 };
 
@@ -24,7 +24,7 @@ int hk_merge_cursor_batch(void *cursor, const struct hk_record **ret_records, si
 	return hk_cursor_batch(cursor, ret_records, ret_count);
 }
 
-/* Takes a stream's next batch; 0 too if there is none, and the stream is closed then. */
+/* Takes a stream's next batch; returns 0 at the end too, and closes the stream. */
 static int refill(struct hk_merge_stream *stream)
 {
 	size_t count = 0;
@@ -109,7 +109,7 @@ static int refill_drained(struct hk_merge *merge)
 	return rc;
 }
 
-/* Opens a window unless the tree is better; the one just used up may tell. */
+/* Opens a window unless the tree is better, judged by the window just used up. */
 static bool open_window(struct hk_merge *merge)
 {
 	struct hk_merge_window *window = &merge->window;
@@ -125,7 +125,7 @@ static bool open_window(struct hk_merge *merge)
 	return true;
 }
 
-/* Finds records in one way or the other. */
+/* Finds records, in a window or with the tree. */
 static int find_more(struct hk_merge *merge)
 {
 	struct hk_merge_tree *tree = &merge->tree;
@@ -144,7 +144,7 @@ static int find_more(struct hk_merge *merge)
 	return rc;
 }
 
-/* Apart, so that what most calls do needs no registers of its own. */
+/* A function of its own, so that the common path of next needs no registers for it. */
 static __attribute__((noinline)) int find_and_next(struct hk_merge *merge,
 						   struct hk_merged *ret_merged)
 {

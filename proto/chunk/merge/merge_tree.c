@@ -7,7 +7,7 @@
 
 bool hk_merge_tree_init(struct hk_merge_tree *tree, size_t streams)
 {
-	/* At least four leaves: then the root is a match and needs no case of its own. */
+	/* At least four leaves: the root is then a match and needs no special case. */
 	for (tree->bits = 2; 1u << tree->bits < streams; tree->bits += 2) {
 	}
 	tree->leaves = 1u << tree->bits;
@@ -28,8 +28,8 @@ static inline int64_t key_of(const struct hk_merge_tree *tree, size_t input, int
 {
 	uint64_t time = (uint64_t)start_ns - (uint64_t)tree->base_ns;
 
-	/* Records that come late, and times beyond the range, keep their place instead of wrapping
-	 * round. */
+	/* Late records, and times beyond the range, keep the key of the latest time instead of
+	 * wrapping. */
 	time = time < tree->latest ? time : tree->latest;
 	time = start_ns < tree->base_ns ? 0 : time;
 	return (int64_t)(time << tree->bits | input);
@@ -55,9 +55,9 @@ static int64_t head_key(struct hk_merge_tree *tree, struct hk_merge_stream *stre
 	return key_of(tree, input, stream->start_ns);
 }
 
-/* Plays the matches from a leaf up; the loser stays, the winner goes on. The two that wait on two
- * levels are compared with each other before it is known who comes, so that a step up waits for one
- * comparison and not for two. */
+/* Plays the matches from a leaf up: the loser stays, the winner moves up. The losers of two levels
+ * are compared with each other before the winner is known, so that two levels take one
+ * comparison. */
 static inline int64_t replay(int64_t *losers, size_t leaf_node, int64_t key)
 {
 	for (size_t node = leaf_node >> 1; node; node >>= 2) {

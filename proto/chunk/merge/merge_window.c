@@ -8,7 +8,7 @@
 #define KEYS_PER_STREAM 8u
 #define WIDTH_FIRST_NS 1024
 #define WIDTH_GROWTH 8
-/* A window that spans more than one burst is made narrower by this, to have but one. */
+/* A window that spans more than one burst is narrowed by this factor, to hold only one. */
 #define BURST_SHARE 64
 
 bool hk_merge_window_init(struct hk_merge_window *window, size_t streams)
@@ -34,7 +34,7 @@ void hk_merge_window_fini(struct hk_merge_window *window)
 	free(window->buckets);
 }
 
-/* `time_q32`: ns since the window begins, and 32 bits of fraction. */
+/* `time_q32`: ns since the window's begin, with 32 bits of fraction. */
 static inline void put(struct hk_merge_window *window, uint64_t *key, uint64_t time_q32,
 		       uint64_t tag)
 {
@@ -42,8 +42,8 @@ static inline void put(struct hk_merge_window *window, uint64_t *key, uint64_t t
 	window->buckets[time_q32 >> HK_MERGE_TIME_SHIFT >> window->shift]++;
 }
 
-/* Adds a stream's records up to the first that does not start before `limit` ns of the window, or
- * starts before its predecessor, or is `stop`; returns that one. */
+/* Adds a stream's records up to the first that starts at or after `limit` ns of the window, or
+ * before its predecessor, or is `stop`; returns that one. */
 static inline const struct hk_record *add_converted(struct hk_merge_window *window,
 						    const struct hk_merge_stream *stream,
 						    uint64_t tag, uint64_t limit,
@@ -67,8 +67,8 @@ static inline const struct hk_record *add_converted(struct hk_merge_window *wind
 	return at;
 }
 
-/* The same for a clock without `convert`: a window's ticks take but one word to convert, and which
- * of them is the first outside is known beforehand. */
+/* The same for a clock without `convert`: the ticks of a window are converted with one word, and
+ * the first record outside is known beforehand. */
 static inline const struct hk_record *add_linear(struct hk_merge_window *window,
 						 const struct hk_merge_stream *stream, uint64_t tag,
 						 uint64_t limit, const struct hk_record *stop)
@@ -80,7 +80,7 @@ static inline const struct hk_record *add_linear(struct hk_merge_window *window,
 	const uint64_t time_q32 = ((uint64_t)stream->start_ns - begin_ns) << HK_MERGE_TIME_SHIFT |
 				  (uint32_t)(since_base * ns_per_tick_q32);
 	const uint64_t limit_q32 = limit << HK_MERGE_TIME_SHIFT;
-	/* Ticks since the first record. Beyond some they count as before the base. */
+	/* Ticks since the first record. Beyond a limit they count as before the base. */
 	const uint64_t far = (uint64_t)INT64_MAX - since_base + 1;
 	uint64_t outside = (limit_q32 - 1 - time_q32) / ns_per_tick_q32 + 1;
 	uint64_t *key = window->keys + window->count;
@@ -99,7 +99,8 @@ static inline const struct hk_record *add_linear(struct hk_merge_window *window,
 	return at;
 }
 
-/* Adds a stream's records before `limit_ns`; false: too many, or not in order. */
+/* Adds a stream's records before `limit_ns`; false if there are too many, or they are not in
+ * order. */
 static inline bool add_run(struct hk_merge_window *window, struct hk_merge_streams *streams,
 			   uint32_t input, int64_t limit_ns)
 {
@@ -131,7 +132,8 @@ static inline bool add_run(struct hk_merge_window *window, struct hk_merge_strea
 	return stream->start_ns >= limit_ns;
 }
 
-/* Adds what starts before `last_ns`, and of streams up to `last_input` what starts in it. */
+/* Adds records that start before `last_ns`, and of streams up to `last_input` those that start in
+ * it. */
 static bool add_runs(struct hk_merge_window *window, struct hk_merge_streams *streams,
 		     int64_t last_ns, uint32_t last_input)
 {
@@ -177,7 +179,7 @@ static void find_bounds(struct hk_merge_streams *streams, int64_t *ret_begin_ns,
 	*ret_last_input = last_input;
 }
 
-/* Chooses buckets for the ns up to `last`; returns how many. */
+/* Chooses buckets for the ns up to `last`; returns their number. */
 static size_t clear_buckets(struct hk_merge_window *window, uint64_t last)
 {
 	unsigned bits = hk_radix_bits(window->usual);
@@ -189,8 +191,9 @@ static size_t clear_buckets(struct hk_merge_window *window, uint64_t last)
 	return count;
 }
 
-/* Half of the keys that there is room for should be in the next window, but of bursts only one:
- * keys in a few clumps take another round of sorting. `few`: too few keys to tell a burst. */
+/* Aims at half of the keys that there is room for in the next window, but only one of several
+ * bursts: keys in clumps take another round of sorting. `few`: too few keys to recognise a
+ * burst. */
 static void adapt_width(struct hk_merge_window *window, bool clumps, uint32_t few)
 {
 	const int64_t width = window->width_ns;
@@ -230,7 +233,7 @@ bool hk_merge_window_open(struct hk_merge_window *window, struct hk_merge_stream
 		return false;
 	}
 	if (window->count == 0) {
-		return false; /* the batch that bounds it begins later than it ends */
+		return false; /* the batch that limits it begins after its end */
 	}
 	size_t again = hk_radix_sort(window->keys, window->count, window->shift, window->buckets,
 				     bucket_count, window->sorted);

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-/* A key that would have to pass more than this many others means that its bucket got too many. */
+/* A key that would have to pass more than this many others shows that its bucket got too many. */
 #define CLUMP 16u
 
-/* Four counts in a word, the first lowest; the product has in each place the sum of the count there
- * and of those before it. */
+/* Four counts in a word, the first lowest; in the product each place holds the sum of its count and
+ * those before it. */
 #define COUNTS 4u
 #define COUNT_BITS 16u
 #define ADD_UP 0x0001000100010001ull
@@ -46,7 +46,8 @@ static void deal(const uint64_t *keys, size_t count, unsigned shift, uint16_t *b
 	}
 }
 
-/* Deals those around `at` again whose bits above `shift` are the same. Index behind them. */
+/* Distributes the keys around `at` whose bits above `shift` are equal once more. Returns the index
+ * behind them. */
 static size_t deal_again(uint64_t *dealt, size_t at, size_t count, unsigned shift,
 			 uint16_t *buckets, uint64_t *space)
 {
@@ -76,7 +77,7 @@ static size_t deal_again(uint64_t *dealt, size_t at, size_t count, unsigned shif
 	return end;
 }
 
-/* Moves a key down to its place among those before it. */
+/* Moves a key down to its place among the keys before it. */
 static void sink(uint64_t *sorted, size_t at)
 {
 	uint64_t key = sorted[at];
@@ -97,7 +98,7 @@ size_t hk_radix_sort(uint64_t *keys, size_t count, unsigned shift, uint16_t *buc
 	add_up(buckets, bucket_count);
 	deal(keys, count, key_shift, buckets, sorted);
 	highest = sorted[0];
-	/* Swaps neighbours without a branch; what has farther to go is rare. */
+	/* Swaps neighbours without a branch; longer moves are rare. */
 	for (size_t i = 1; i < count; i++) {
 		uint64_t key = sorted[i], lower = key < highest ? key : highest;
 		highest = key < highest ? highest : key;

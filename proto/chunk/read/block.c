@@ -26,7 +26,7 @@ struct hk_loader *hk_loader_free(struct hk_loader *loader)
 	return NULL;
 }
 
-/* Copies records in sorted order, with all they point to, into one allocation. */
+/* Copies records in sorted order, with all that they point to, into one allocation. */
 static struct hk_chunk_block *copy_sorted(const struct hk_record *records, size_t count,
 					  const struct hk_order_item *items,
 					  const struct hk_chunk_thread *threads,

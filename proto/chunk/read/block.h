@@ -1,9 +1,7 @@
-/* block.h: the records of one lane section, loaded from a file and sorted by start.
- *
- * A loader holds what loading needs once, however many files are read: file buffer, decoder, sort
- * space. A block owns all that its records point to. Used by cursor.c. Threading: one thread per
- * loader; blocks are independent of it once loaded.
- */
+/* block.h: the records of one lane section, loaded from a file and sorted by start. A loader holds
+ * what loading needs, for any number of files: file buffer, decoder, sort space. A block owns all
+ * that its records point to. Used by cursor.c. Threading: one thread per loader; blocks are
+ * independent of it once loaded. */
 #ifndef HK_CHUNK_READ_BLOCK_H
 #define HK_CHUNK_READ_BLOCK_H
 
@@ -23,32 +21,32 @@ struct hk_chunk_block {
 	struct hk_record *records; /* sorted; words and threads lie in the same allocation */
 	size_t count;
 	size_t next;	 /* first record not yet handed out */
-	size_t bytes;	 /* of memory */
-	uint64_t number; /* of its chunk */
+	size_t bytes;	 /* bytes of memory */
+	uint64_t number; /* number of its chunk */
 };
 
-/* Where a block lies. */
+/* Location of a block. */
 struct hk_chunk_block_place {
 	uint64_t min_start_ticks;
-	uint64_t offset; /* of its chunk in the file */
+	uint64_t offset; /* offset of its chunk in the file */
 	uint64_t number;
 	uint32_t chunk_bytes;
 	uint32_t type; /* HK_SECTION_LANES or HK_SECTION_LONG_LANES */
 };
 
-/* Makes a loader; NULL when out of memory. */
+/* Makes a loader; NULL if out of memory. */
 struct hk_loader *hk_loader_new(void);
 
-/* Frees a loader and returns NULL; NULL is fine. */
+/* Frees a loader and returns NULL; accepts NULL. */
 struct hk_loader *hk_loader_free(struct hk_loader *loader);
 
 /* Reads the block at a place; the loader's reader then has its chunk open, until the next load. The
- * caller frees the result with hk_chunk_block_free. -EBADMSG: damaged; -ENOMEM; -errno of reading.
- */
+ * caller frees the result with hk_chunk_block_free. Returns 0, -EBADMSG if it is damaged, -ENOMEM,
+ * or -errno of reading. */
 int hk_chunk_block_load(struct hk_loader *loader, int fd, const struct hk_chunk_block_place *place,
 			struct hk_chunk_block **ret_block);
 
-/* Frees a block and returns NULL; NULL is fine. */
+/* Frees a block and returns NULL; accepts NULL. */
 struct hk_chunk_block *hk_chunk_block_free(struct hk_chunk_block *block);
 
 #endif

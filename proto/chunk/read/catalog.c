@@ -32,12 +32,12 @@ static struct hk_chunk_site *copy_site(const struct hk_chunk_site *site, size_t 
 		copy->function = copy_string(&at, site->function);
 		copy->library = copy_string(&at, site->library);
 		copy->domain = copy_string(&at, site->domain);
-		copy->signature = NULL; /* an allocation of its own: it may come later */
+		copy->signature = NULL; /* an allocation of its own, since it may come later */
 	}
 	return copy;
 }
 
-/* A chunk with calls at a higher level tells more of a site than those before it. */
+/* A chunk with calls at a higher level may add the signature to a known site. */
 static int add_signature(struct hk_catalog *catalog, struct hk_chunk_site *known,
 			 const char *signature)
 {

@@ -8,9 +8,8 @@
 #include "chunk/codec/header.h"
 #include "chunk/read/catalog.h"
 
-/* Blocks are loaded ahead only while those in memory stay below this: a file whose every chunk
- * claims to start at the dawn of time would otherwise be loaded whole. Its records then come late,
- * and are counted. */
+/* Blocks are loaded ahead only while those in memory stay below this: otherwise a file whose chunks
+ * all claim start 0 would be loaded whole. Its records then come late, and are counted. */
 #define LOADED_BYTES_MAX (256u << 20)
 
 struct hk_cursor {
@@ -113,7 +112,7 @@ static uint64_t next_place_start(const struct hk_cursor *cursor)
 		   : UINT64_MAX;
 }
 
-/* Loads what has to be in memory before the earliest record may go out. */
+/* Loads all blocks that must be in memory before the earliest record is handed out. */
 static int load_due(struct hk_cursor *cursor)
 {
 	int rc = 0;
@@ -129,7 +128,7 @@ static int load_due(struct hk_cursor *cursor)
 	return rc;
 }
 
-/* Drops the block on top if it is used up, else finds its place again. */
+/* Drops the top block if it is used up, else restores the heap's order. */
 static void settle_top(struct hk_cursor *cursor)
 {
 	struct hk_chunk_block *top = cursor->heap_count ? cursor->heap[0] : NULL;
@@ -147,7 +146,7 @@ static void settle_top(struct hk_cursor *cursor)
 	}
 }
 
-/* Index of the first record from `first` on that does not start before `limit`. */
+/* Index of the first record from `first` on that starts at or after `limit`. */
 static size_t run_end(const struct hk_chunk_block *block, size_t first, uint64_t limit)
 {
 	size_t low = first, high = block->count;
@@ -175,8 +174,8 @@ int hk_cursor_batch(struct hk_cursor *cursor, const struct hk_record **ret_recor
 		return rc;
 	}
 	struct hk_chunk_block *top = cursor->heap[0];
-	/* A place that is due but not loaded for lack of memory comes late anyway: it is no limit.
-	 */
+	/* A block that is due but not loaded for lack of memory comes late anyway: it is no
+	 * limit. */
 	uint64_t first_start = head_of(top)->start_ticks;
 	uint64_t limit = next_place_start(cursor);
 	limit = limit <= first_start ? UINT64_MAX : limit;

@@ -1,13 +1,10 @@
-/* cursor.h: the records of one process, out of its file of chunks, in order of their starts, in
- * bounded memory.
- *
- * Each chunk has up to two blocks of records: ordinary calls, and those longer than 20 ms. Opening
- * reads the headers alone and sorts the blocks by their smallest start; a block is loaded when the
- * records handed out reach that start and freed when it is used up. So only blocks that overlap in
- * time are in memory, however long the file; what stays per chunk is 64 bytes. Of calls that start
- * together the outer one comes first, so begins and ends nest. Threading: one thread for all
- * cursors of a loader. The file may grow meanwhile; what came after opening is not seen.
- */
+/* cursor.h: the records of one process, from its file of chunks, in order of their starts, in
+ * bounded memory. Each chunk has up to two blocks of records: ordinary calls, and those longer than
+ * 20 ms. Opening reads only the headers and sorts the blocks by their smallest start. A block is
+ * loaded when the records handed out reach that start, and freed when it is used up. So only blocks
+ * that overlap in time are in memory, for any length of the file; each chunk costs 64 bytes. Of
+ * calls that start together the outer one comes first, so begins and ends nest. Threading: one
+ * thread for all cursors of a loader. Chunks appended to the file after opening are not seen. */
 #ifndef HK_CHUNK_READ_CURSOR_H
 #define HK_CHUNK_READ_CURSOR_H
 
@@ -19,44 +16,44 @@
 struct hk_cursor;
 
 struct hk_cursor_stats {
-	uint64_t chunks;       /* with a sound header */
-	uint64_t records;      /* they promise, those up to the number given included */
-	uint64_t lost_records; /* the last one counts */
+	uint64_t chunks;  /* chunks with a sound header */
+	uint64_t records; /* records in their headers, including chunks up to the number given */
+	uint64_t lost_records; /* of the last chunk */
 	uint64_t max_end_ticks;
-	uint64_t shed_records; /* given up before the cursor was opened */
-	uint64_t damaged;      /* blocks met so far that could not be read */
-	uint64_t gone;	       /* blocks met so far that were given up meanwhile */
-	uint64_t late; /* batches so far that began before the end of the last: only in files no
-			  writer of ours made */
+	uint64_t shed_records; /* evicted before the cursor was opened */
+	uint64_t damaged;      /* unreadable blocks so far */
+	uint64_t gone;	       /* blocks so far that were evicted after the cursor was opened */
+	uint64_t late; /* batches so far that began before the end of the last one: only in foreign
+			  files */
 	uint8_t process[16];
 };
 
 /* Opens a cursor on a file of chunks. `fd` and `loader` are borrowed until the cursor is freed;
- * cursors may share a loader. An empty file gives no records. -EPROTO: written by a newer
- * hooktrace; -ENOMEM; -errno of reading. */
+ * cursors may share a loader. An empty file gives no records. Returns 0, -EPROTO if a newer
+ * hooktrace wrote the file, -ENOMEM, or -errno of reading. */
 int hk_cursor_new(struct hk_loader *loader, int fd, struct hk_cursor **ret_cursor);
 
 /* The same without the records of the chunks up to `number`. */
 int hk_cursor_new_after(struct hk_loader *loader, int fd, uint64_t number,
 			struct hk_cursor **ret_cursor);
 
-/* The same without the records of the chunks that WANTS says no to; it is asked once about each, in
+/* The same without the records of chunks that WANTS rejects; it is called once for each chunk, in
  * the order of the file, tombstones and chunks without records included. */
 typedef bool hk_cursor_wants(void *context, const struct hk_chunk_header *header);
 int hk_cursor_new_some(struct hk_loader *loader, int fd, hk_cursor_wants *wants, void *context,
 		       struct hk_cursor **ret_cursor);
 
-/* Frees a cursor and returns NULL; NULL is fine. */
+/* Frees a cursor and returns NULL; accepts NULL. */
 struct hk_cursor *hk_cursor_free(struct hk_cursor *cursor);
 
-/* Hands out the next records, at least one, sorted and all before what comes later. They last until
- * the next batch. 1: there are some; 0: no more; -ENOMEM; -errno of reading. A damaged block is
- * left out and counted, not an error. */
+/* Hands out the next records, at least one, sorted and all before later batches; valid until the
+ * next batch. Returns 1, 0 at the end, -ENOMEM, or -errno of reading. A damaged block is skipped
+ * and counted, not an error. */
 int hk_cursor_batch(struct hk_cursor *cursor, const struct hk_record **ret_records,
 		    size_t *ret_count);
 
-/* Definition of a site that occurred in the records handed out so far; NULL if the chunks define
- * none. Lasts as long as the cursor. */
+/* Definition of a site that occurred in the records handed out so far; NULL if no chunk defines it.
+ * Lasts as long as the cursor. */
 const struct hk_chunk_site *hk_cursor_site(const struct hk_cursor *cursor, uint32_t id);
 
 /* Counts so far. */

@@ -34,7 +34,7 @@ int hk_chunk_file_append(int fd, uint64_t end_bytes, const void *bytes, size_t s
 		} else if (n == 0 || errno != EINTR) {
 			int rc = n == 0 ? -ENOSPC : -errno;
 			if (ftruncate(fd, (off_t)end_bytes) < 0) {
-				/* The torn tail stays; readers step over it, a scan finds it. */
+				/* The torn tail stays; readers skip it, a scan finds it. */
 			}
 			return rc;
 		}
@@ -42,7 +42,7 @@ int hk_chunk_file_append(int fd, uint64_t end_bytes, const void *bytes, size_t s
 	return 0;
 }
 
-/* Reads up to `size` bytes; returns how many there were or -errno. */
+/* Reads up to `size` bytes; returns their number or -errno. */
 static ssize_t read_some(int fd, uint64_t offset, void *bytes, size_t size)
 {
 	size_t done = 0;
@@ -78,8 +78,8 @@ int hk_chunk_file_read(int fd, uint64_t offset, size_t size, struct hk_chunk_buf
 	return (size_t)n == size ? 0 : -EBADMSG;
 }
 
-/* Moves *at over what the file system knows to be a hole: a sparse terabyte is not read. false: no
- * data follows. */
+/* Moves *at over a hole that the file system knows: a sparse terabyte is not read. Returns false if
+ * no data follows. */
 static bool skip_hole(int fd, uint64_t *at)
 {
 	off_t data = lseek(fd, (off_t)*at, SEEK_DATA);
@@ -90,8 +90,7 @@ static bool skip_hole(int fd, uint64_t *at)
 	return data >= 0 || errno != ENXIO;
 }
 
-/* Moves *at to the next place at or after it where a header may begin. 1: found; 0: none; -errno.
- */
+/* Moves *at to the next position that may hold a header. Returns 1, 0 at the end, or -errno. */
 static int find_magic(int fd, uint64_t *at)
 {
 	const uint64_t magic = HK_CHUNK_MAGIC;
@@ -127,7 +126,8 @@ static int file_size(int fd, uint64_t *ret_bytes)
 	return 0;
 }
 
-/* 1: the chunk at *at belongs to the walk; 0: not; -EPROTO: nobody can know; -errno. */
+/* Checks the chunk at *at. Returns 1 if it belongs to the walk, 0 if not, -EPROTO if a newer
+ * version wrote it, or -errno. */
 static int look(struct hk_chunk_walk *walk, uint64_t size, struct hk_chunk_header *ret_header)
 {
 	uint8_t bytes[HK_CHUNK_HEADER_BYTES];
@@ -188,7 +188,7 @@ bool hk_chunk_file_gone(int fd, uint64_t offset)
 	       hk_chunk_header_read(bytes, sizeof(bytes), &header) < 0 || hk_chunk_is_shed(&header);
 }
 
-/* Takes in one chunk that has a sound header. 1: sound; 0: damaged; -errno. */
+/* Takes in one chunk that has a sound header. Returns 1 if it is sound, 0 if damaged, or -errno. */
 static int scan_chunk(struct hk_chunk_scan *scan, struct hk_chunk_reader *reader,
 		      const struct hk_chunk_header *header, const struct hk_chunk_buffer *buffer)
 {

@@ -19,7 +19,7 @@ int hk_chunk_front_find(struct hk_chunk_front *front)
 		struct hk_chunk_walk before = front->walk;
 		int rc = hk_chunk_walk_next(&front->walk, &place.header, &place.offset);
 		if (rc <= 0) {
-			/* What is there now may be half a chunk. */
+			/* The failed write may have left half a chunk. */
 			front->walk = before;
 			return rc;
 		}
@@ -47,7 +47,7 @@ static int punch(const struct hk_chunk_front *front, uint64_t from, uint64_t to)
 		   : 0;
 }
 
-/* Behind the end of the file there is nothing to lose. */
+/* Behind the end of the file there is no data to lose. */
 static int probe(struct hk_chunk_front *front)
 {
 	off_t size = lseek(front->walk.fd, 0, SEEK_END);
@@ -60,7 +60,7 @@ static int probe(struct hk_chunk_front *front)
 	return rc;
 }
 
-/* One that is not whole is torn: never more than a page of what exists is replaced. */
+/* A short write is torn; at most a page of existing data is replaced. */
 static int write_at(const struct hk_chunk_front *front, uint64_t offset, const uint8_t *bytes,
 		    size_t size)
 {
@@ -78,7 +78,7 @@ static int write_at(const struct hk_chunk_front *front, uint64_t offset, const u
 	return 0;
 }
 
-/* Seals HEADER over the bytes behind it in BUFFER, and writes it alone. */
+/* Seals HEADER over the bytes behind it in BUFFER, and writes only the header. */
 static int write_header(const struct hk_chunk_front *front, uint64_t offset,
 			const struct hk_chunk_header *header, struct hk_chunk_buffer *buffer)
 {
@@ -89,7 +89,7 @@ static int write_header(const struct hk_chunk_front *front, uint64_t offset,
 
 /* ---- one tombstone ---- */
 
-/* The first section is kept if it is the positions, as in every chunk of ours. */
+/* The first section is kept if it is the positions, as in every chunk of our writer. */
 static struct hk_chunk_header tombstone_of(const struct hk_chunk_header *header, uint32_t flags)
 {
 	uint8_t bytes[HK_CHUNK_HEADER_BYTES];
@@ -105,7 +105,7 @@ static struct hk_chunk_header tombstone_of(const struct hk_chunk_header *header,
 	return tombstone;
 }
 
-/* What is left free behind a chunk becomes its tombstone's. */
+/* The free room behind a chunk becomes part of its tombstone's place. */
 static uint64_t span_to_next(const struct hk_chunk_front *front)
 {
 	struct hk_chunk_walk walk = front->walk;
@@ -139,7 +139,7 @@ static uint64_t place_end(const struct hk_chunk_place *place)
 	return place->offset + place->header.span;
 }
 
-/* Where SIZE bytes fit in the hole behind a tombstone; 0: nowhere. */
+/* Offset where SIZE bytes fit in the hole behind a tombstone; 0 if they do not fit. */
 static uint64_t find_room(const struct hk_chunk_place *place, size_t size)
 {
 	uint64_t at = place->offset + place->header.total_bytes;
@@ -184,8 +184,8 @@ static struct hk_chunk_header joined_header(const struct hk_chunk_header *a,
 	return joined;
 }
 
-/* Writes the one that stands for A and B into the first hole it fits in, of the tombstone before
- * them or of theirs; nothing leads there yet. 1: done; 0: there is no room. */
+/* Writes the joined tombstone of A and B into the first hole where it fits, behind the tombstone
+ * before them or behind theirs; no span leads there yet. Returns 1, or 0 if there is no room. */
 static int write_joined(const struct hk_chunk_front *front, const struct hk_chunk_place *b,
 			const struct hk_positions *positions, struct hk_chunk_place *ret_place)
 {
@@ -219,7 +219,7 @@ static int write_joined(const struct hk_chunk_front *front, const struct hk_chun
 	return rc < 0 ? rc : 1;
 }
 
-/* Makes the tombstone before A lead to the joined one. */
+/* Makes the span of the tombstone before A lead to the joined one. */
 static int relink(struct hk_chunk_front *front, struct hk_chunk_place *before,
 		  const struct hk_chunk_place *joined, struct hk_chunk_buffer *buffer)
 {
@@ -232,7 +232,7 @@ static int relink(struct hk_chunk_front *front, struct hk_chunk_place *before,
 	return rc;
 }
 
-/* Joins the last two of three tombstones; 1: done, 0: not possible. */
+/* Joins the last two of three tombstones. Returns 1, or 0 if that is not possible. */
 static int join(struct hk_chunk_front *front, struct hk_chunk_place *last,
 		struct hk_chunk_buffer *buffer)
 {
@@ -256,7 +256,8 @@ static int join(struct hk_chunk_front *front, struct hk_chunk_place *last,
 	return rc;
 }
 
-/* Chunks that are missing between two tombstones would no longer be. */
+/* Whether the gap in the numbers stays visible: joining must not cover chunks that are missing
+ * between the two. */
 static bool may_join(const struct hk_chunk_front *front, const struct hk_chunk_place *last)
 {
 	const struct hk_chunk_place *first = &front->before[0], *middle = &front->before[1];
@@ -286,7 +287,7 @@ int hk_chunk_front_shed(struct hk_chunk_front *front, uint32_t flags, bool merge
 	from = place.offset + place.header.total_bytes;
 	if (merge && may_join(front, &place)) {
 		held += front->before[1].header.total_bytes;
-		/* If it cannot be, there is one tombstone more. */
+		/* If joining fails, there is one tombstone more. */
 		if (join(front, &place, &buffer) > 0) {
 			from = front->before[0].offset + front->before[0].header.total_bytes;
 			front->before[1] = front->before[0];

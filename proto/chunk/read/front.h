@@ -1,13 +1,11 @@
-/* front.h: gives up the oldest chunks of a file, whose bodies go back to the file system.
- *
- * A chunk that is shed becomes a tombstone in its place: its header, which says how many records it
- * had, and the positions of its page chains; what lies behind them is punched out of the file.
- * Tombstones of one kind that follow one another become one, so that a file that is written for
- * ever does not fill with them; the first of a file stays for itself, because whatever stands in
- * for others is reached through the one before. Every step is one write within a page: readers, and
- * whoever comes after a kill, see the old or the new. Threading: one thread, that of the file's
- * writer if it has one. Lifetime: HK_CHUNK_FRONT(fd), any calls; there is nothing to free.
- */
+/* front.h: evicts the oldest chunks of a file and frees their blocks. An evicted chunk becomes a
+ * tombstone in its place: its header, which says how many records it had, and the positions of its
+ * page chains; the rest is punched out of the file. Consecutive tombstones of one kind are joined,
+ * so that a file that is written for ever does not fill with them. The first tombstone of a file is
+ * never joined, because a joined one is reached through the one before. Every step is one write
+ * within a page: readers, and the successor of a killed writer, see the old or the new state.
+ * Threading: one thread, that of the file's writer if it has one. Lifetime: HK_CHUNK_FRONT(fd), any
+ * calls; there is nothing to free. */
 #ifndef HK_CHUNK_READ_FRONT_H
 #define HK_CHUNK_READ_FRONT_H
 
@@ -20,9 +18,9 @@ struct hk_chunk_place {
 };
 
 struct hk_chunk_front {
-	struct hk_chunk_walk walk; /* behind the last chunk that was looked at */
-	bool found;		   /* `oldest` is there */
-	bool can_punch;		   /* the file system said so */
+	struct hk_chunk_walk walk; /* position behind the last chunk that was checked */
+	bool found;		   /* `oldest` is valid */
+	bool can_punch;		   /* the file system supports punching holes */
 	struct hk_chunk_place oldest;
 	/* The last tombstones before it; header.number 0: none. */
 	struct hk_chunk_place before[2]; /* [1] is the nearer one */
@@ -33,19 +31,20 @@ struct hk_chunk_front {
 		.walk = {.fd = (file) } \
 	}
 
-/* Looks for the oldest chunk with records or a body. May be asked again when the file has grown.
- * 1: front->oldest; 0: none so far; -EPROTO, -errno: as of hk_chunk_walk_next. */
+/* Finds the oldest chunk with records or a body. May be called again when the file has grown.
+ * Returns 1 and front->oldest, 0 if there is no such chunk so far, or the errors of
+ * hk_chunk_walk_next. */
 int hk_chunk_front_find(struct hk_chunk_front *front);
 
-/* Gives up front->oldest, which must have been found; the next one is then to be found. FLAGS: 0 or
- * HK_CHUNK_ELSEWHERE. MERGE: it may be joined with the tombstone before it. *RET_BYTES: freed.
- * -EOPNOTSUPP: the file system cannot give back parts of a file, nothing was changed; -errno:
- * likewise, or its body could not be freed and never will. */
+/* Evicts front->oldest, which must have been found; find the next one after that. FLAGS: 0 or
+ * HK_CHUNK_ELSEWHERE. MERGE: it may be joined with the tombstone before it. *RET_BYTES: bytes
+ * freed. Returns 0, -EOPNOTSUPP without any change if the file system cannot punch holes, or
+ * -errno: either no change, or the body could not be freed and never will. */
 int hk_chunk_front_shed(struct hk_chunk_front *front, uint32_t flags, bool merge,
 			uint64_t *ret_bytes);
 
-/* Frees what one that was killed had given up and could not free any more. To be called when the
- * front was found first; errors do no harm. */
+/* Frees the bodies that a killed predecessor had evicted but not freed. Call it after the first
+ * hk_chunk_front_find; errors do no harm. */
 void hk_chunk_front_sweep(struct hk_chunk_front *front);
 
 #endif

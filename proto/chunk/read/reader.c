@@ -193,7 +193,7 @@ static int keep_site(struct hk_chunk_reader *reader, size_t count, const struct 
 	return 0;
 }
 
-/* Gives each of the sites the signature that the chunk has for it. */
+/* Adds to each site the signature that the chunk has for it. */
 static int read_signatures(struct hk_chunk_reader *reader, size_t site_count)
 {
 	struct section *section;
@@ -207,7 +207,7 @@ static int read_signatures(struct hk_chunk_reader *reader, size_t site_count)
 	rc = hk_intern_init(&places);
 	for (size_t i = 0; rc == 0 && i < site_count; i++) {
 		rc = hk_intern_add(&places, reader->sites[i].id, &place);
-		/* No site is defined twice by a writer of ours. */
+		/* Our writer defines no site twice. */
 		rc = rc == 0 && place != i ? -EBADMSG : rc;
 	}
 	const uint8_t *at = section->bytes, *end = at + section->size;

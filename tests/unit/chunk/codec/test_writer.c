@@ -446,7 +446,7 @@ static void test_every_bit_flip_and_every_cut_is_noticed(void **state)
 	for (size_t cut = 0; cut < size; cut++) {
 		assert_true(hk_chunk_header_verify(bytes, cut, &header) < 0);
 	}
-	/* A version that nobody wrote is damage, one that somebody sealed is newer. */
+	/* An unknown version without a checksum is damage, a sealed one is newer. */
 	bytes[8] = 3;
 	assert_int_equal(hk_chunk_header_verify(bytes, size, &header), -EBADMSG);
 	hk_chunk_header_seal(bytes, size);

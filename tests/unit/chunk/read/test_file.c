@@ -124,7 +124,7 @@ static void test_a_torn_tail_of_any_length_is_cut(void **state)
 		assert_int_equal(scan.file_bytes, size);
 		hk_chunk_scan_fini(&scan);
 	}
-	/* And goes on where it was cut. */
+	/* And continues where it was cut. */
 	assert_int_equal(hk_chunk_file_append(fixture->fd, start, fixture->chunks[CHUNKS - 1],
 					      fixture->sizes[CHUNKS - 1]),
 			 0);

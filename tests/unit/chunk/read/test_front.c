@@ -244,7 +244,7 @@ static void test_tombstones_become_one(void **state)
 			assert_true(headers <= 11 + 2 + CHAINS);
 		}
 		if (i == 500) {
-			/* Whoever comes after a restart goes on. */
+			/* The successor continues after a restart. */
 			growing.front = HK_CHUNK_FRONT(growing.fd);
 			assert_int_equal(hk_chunk_front_find(&growing.front), 1);
 		}
@@ -272,8 +272,7 @@ static void test_tombstones_that_were_not_told_of_stay_apart(void **state)
 	growing_end(&growing);
 }
 
-/* Dies after the n-th write, for every n there is; whoever comes after finds a whole file and goes
- * on. */
+/* Dies after the n-th write, for every n; the successor finds a whole file and continues. */
 static void test_a_kill_anywhere_leaves_a_whole_file(void **state)
 {
 	struct growing growing;
@@ -358,7 +357,8 @@ static void test_tombstones_travel_as_headers(void **state)
 	growing_end(&growing);
 }
 
-/* Who has read a header and then cannot read the body looks again before calling it damage. */
+/* A reader that has read a header and then cannot read the body reads the header again before it
+ * reports damage. */
 static void test_what_is_shed_behind_a_readers_back_is_gone(void **state)
 {
 	struct growing growing;
