@@ -7,14 +7,15 @@
 #include <stdint.h>
 
 struct hk_keep {
-	uint64_t bytes; /* UINT64_MAX: however many */
-	uint64_t ns;	/* UINT64_MAX: however old */
+	uint64_t bytes; /* UINT64_MAX: unlimited */
+	uint64_t ns;	/* UINT64_MAX: unlimited */
 };
 
-/* Reads "all", "<n>s" (n at least 1), "<n>", "<n>K", "<n>M" or "<n>G" (bytes). -EINVAL. */
+/* Reads "all", "<n>s" (n at least 1), "<n>", "<n>K", "<n>M" or "<n>G" (bytes). Returns 0 or
+ * -EINVAL. */
 int hk_keep_parse(const char *text, struct hk_keep *ret_keep);
 
-/* Reads "all", "<n>", "<n>K", "<n>M" or "<n>G". -EINVAL. */
+/* Reads "all", "<n>", "<n>K", "<n>M" or "<n>G". Returns 0 or -EINVAL. */
 int hk_keep_parse_bytes(const char *text, uint64_t *ret_bytes);
 
 static inline bool hk_keep_is_all(const struct hk_keep *keep)

@@ -6,7 +6,7 @@
 
 /* ---- roff ---- */
 
-/* Text of a line: what roff would read as its own is escaped. */
+/* Text of a line, with roff's control characters escaped. */
 static void roff_text(FILE *output, const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++) {
@@ -103,7 +103,7 @@ static void roff_options(FILE *output, const struct argp *argp)
 	}
 }
 
-/* Each line of argp's ARGS is a way to call it. */
+/* Each line of argp's ARGS is one way to call the command. */
 static void roff_synopsis(FILE *output, const char *name, const char *command, const char *args)
 {
 	fputs(".SH SYNOPSIS\n", output);
@@ -214,7 +214,8 @@ void hk_manual_write(const struct hk_manual_program *program,
 
 /* ---- completion ---- */
 
-/* Words go into arrays, never through the shell's expansion: ids of jobs are other people's. */
+/* Candidate words go into arrays and are never expanded by the shell: job ids come from other
+ * users. */
 
 static void words_write(FILE *output, const char *(*word)(size_t index))
 {
@@ -237,13 +238,13 @@ static const struct hk_manual_values *values_of(const struct hk_manual_command *
 	return NULL;
 }
 
-/* What may follow is called so by ARGUMENT. */
+/* Whether ARGUMENT, an option's metavariable, names values that can be completed. */
 static bool takes(const char *argument, const char *what)
 {
 	return argument && strstr(argument, what);
 }
 
-/* A line of the shell's `case`: what stands behind OPTION of COMMAND. */
+/* A line of the shell's `case` with the candidates for OPTION of COMMAND. */
 static void value_write(FILE *output, const struct hk_manual_command *command,
 			const struct argp_option *option)
 {
@@ -291,7 +292,7 @@ static void options_write(FILE *output, const struct argp *argp)
 	}
 }
 
-/* Lines of two `case`s of the shell: the options of COMMAND, and what else it takes. */
+/* Lines of two `case`s of the shell: the options of COMMAND, and its other arguments. */
 static void command_write(FILE *output, const struct hk_manual_command *command, bool options)
 {
 	const struct hk_manual_values *values = values_of(command, "");

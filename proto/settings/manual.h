@@ -1,9 +1,6 @@
-/* manual.h: manual pages and shell completion, made from the tables of options that the programs
- * themselves parse with, so that they cannot say anything else than --help.
- *
- * Pages are roff (man macros); texts are argp's (glibc): the doc of an argp is split at its '\v'.
- * Errors stay in the FILE (ferror).
- */
+/* manual.h: manual pages and shell completion, made from the option tables that the programs parse
+ * with, so that they agree with --help. Pages are roff (man macros); texts are argp's (glibc): the
+ * doc of an argp is split at its '\v'. Errors stay in the FILE (ferror). */
 #ifndef HK_SETTINGS_MANUAL_H
 #define HK_SETTINGS_MANUAL_H
 
@@ -11,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* What may follow an option, or stand alone: for completion. */
+/* Candidates for the value of an option, or for an argument, for completion. */
 struct hk_manual_values {
 	const char *option;		   /* long name; "": words of the command itself */
 	const char *(*word)(size_t index); /* without quotes; NULL after the last */
@@ -20,19 +17,20 @@ struct hk_manual_values {
 struct hk_manual_command {
 	const char *name, *summary;
 	const struct argp *argp;
-	const char *exits;		       /* NULL: the program's */
-	const struct hk_manual_values *values; /* until one without an option; NULL: none */
-	const char *examples;		       /* lines of "COMMAND LINE\tWhat it does" */
+	const char *exits; /* NULL: those of the program */
+	const struct hk_manual_values
+	    *values;	      /* ended by an entry without an option; NULL: no values */
+	const char *examples; /* lines of "COMMAND LINE\tWhat it does" */
 };
 
 struct hk_manual_program {
 	const char *name, *summary, *about;
-	const struct argp *argp; /* of a program without commands; else NULL */
+	const struct argp *argp; /* for a program without commands; else NULL */
 	const struct hk_manual_command *const *commands;
 	size_t command_count;
 	const char *exits;    /* exit statuses, "NUMBER meaning" on lines of their own */
 	const char *see;      /* other pages, "hookcollector(1), ..." */
-	const char *examples; /* as those of a command */
+	const char *examples; /* in the form of a command's */
 };
 
 /* The page of PROGRAM, section 1, with a list of its commands; COMMAND: the page of one of them. */

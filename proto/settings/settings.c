@@ -86,7 +86,7 @@ static const char *file_of(const struct hk_settings *settings, enum hk_settings_
 	return settings->files[source == HK_SETTINGS_USER];
 }
 
-/* One key of a configuration file; sections are for the reader's eye only. */
+/* One key of a configuration file; section names are ignored. */
 static int take(void *context, const char *section, const char *name, const char *value)
 {
 	struct hk_settings *settings = context;

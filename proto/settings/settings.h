@@ -1,11 +1,8 @@
 /* settings.h: the value of each option: flag, then HOOK_* variable, then configuration files, then
- * default.
- *
- * One table holds every long option of the programs that may also be set elsewhere: option `x-y` is
- * the variable HOOK_X_Y and the key `x-y` of ~/.config/hooktrace.conf and /etc/hooktrace.conf.
- * Values are text; whoever uses one checks it. One owner per struct, not thread-safe; values live
- * until hk_settings_free.
- */
+ * default. One table holds every long option of the programs that may also be set elsewhere: option
+ * `x-y` is the variable HOOK_X_Y and the key `x-y` of ~/.config/hooktrace.conf and
+ * /etc/hooktrace.conf. Values are text; the program that uses a value checks it. One owner per
+ * struct, not thread-safe; values live until hk_settings_free. */
 #ifndef HK_SETTINGS_SETTINGS_H
 #define HK_SETTINGS_SETTINGS_H
 
@@ -15,8 +12,8 @@
 
 struct hk_setting {
 	const char *name;     /* the long option */
-	const char *argument; /* what its value is called; NULL: a switch, "1" is on */
-	const char *fallback; /* default, NULL: none */
+	const char *argument; /* metavariable of its value; NULL: a switch, "1" is on */
+	const char *fallback; /* default, NULL: no default */
 	const char *help;
 };
 
@@ -33,27 +30,28 @@ struct hk_settings;
 extern const struct hk_setting hk_settings_table[];
 extern const size_t hk_settings_count;
 
-/* Reads variables and files. A file that is not there says nothing. NULL without memory. */
+/* Reads variables and files. Missing files are ignored. Returns NULL if out of memory. */
 struct hk_settings *hk_settings_new(void);
 
-/* As hk_settings_new, from these files instead (NULL: none). */
+/* The same with these files (NULL: no file). */
 struct hk_settings *hk_settings_new_from(const char *user_file, const char *system_file);
 
 /* Frees; accepts NULL, returns NULL. */
 struct hk_settings *hk_settings_free(struct hk_settings *settings);
 
-/* Value in force, NULL when nothing sets it and it has no default. -> settings' memory. */
+/* Value in force, NULL if it is set nowhere and has no default. Owned by the settings. */
 const char *hk_settings_get(const struct hk_settings *settings, const char *name);
 
-/* Sets what the command line said. 0; -ENOENT: no such setting; -ENOMEM. */
+/* Sets a value from the command line. Returns 0, -ENOENT if there is no such setting, or
+ * -ENOMEM. */
 int hk_settings_set(struct hk_settings *settings, const char *name, const char *value);
 
-/* Where the value of setting number `index` comes from, and in words: a variable's name, a file's
+/* Source of the value of setting number `index`, and its description: a variable's name, a file's
  * path, "default". */
 enum hk_settings_source hk_settings_source_of(const struct hk_settings *settings, size_t index);
 const char *hk_settings_where(const struct hk_settings *settings, size_t index);
 
-/* The first thing wrong in a configuration file as "path:line: what", NULL: nothing. */
+/* The first error in a configuration file as "path:line: what", or NULL. */
 const char *hk_settings_complaint(const struct hk_settings *settings);
 
 #endif
