@@ -1,6 +1,6 @@
 #include "sketch/histogram.h"
 
-/* Counts come from shared memory: a sum of hostile ones must stick at the top, not wrap. */
+/* Counts come from shared memory: sums of hostile counts saturate, they do not wrap. */
 static uint64_t add_saturated(uint64_t a, uint64_t b)
 {
 	uint64_t sum;
@@ -64,7 +64,7 @@ uint64_t hk_histogram_total(const struct hk_histogram *histogram)
 	return total;
 }
 
-/* ceil(quantile * total), at least 1 and at most total; also for a quantile that is no number. */
+/* ceil(quantile * total), at least 1 and at most total; also if the quantile is NaN. */
 static uint64_t rank_of(double quantile, uint64_t total)
 {
 	double exact = quantile * (double)total;

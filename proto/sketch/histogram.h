@@ -33,7 +33,7 @@ static inline uint32_t hk_histogram_bucket(uint64_t duration_ns)
 /* Smallest duration in ns of a bucket below HK_HISTOGRAM_BUCKETS. */
 uint64_t hk_histogram_lower_ns(uint32_t bucket);
 
-/* Width in ns of a bucket below HK_HISTOGRAM_BUCKETS; the last one is in truth open upwards. */
+/* Width in ns of a bucket below HK_HISTOGRAM_BUCKETS; the last bucket is open upwards. */
 uint64_t hk_histogram_width_ns(uint32_t bucket);
 
 /* Counts one duration in ns. */
@@ -46,21 +46,21 @@ void hk_histogram_add_octave(struct hk_histogram *histogram, uint32_t octave,
 /* Adds all counts of `from`. */
 void hk_histogram_merge(struct hk_histogram *histogram, const struct hk_histogram *from);
 
-/* Number of durations counted; sticks at UINT64_MAX. */
+/* Number of durations counted; saturates at UINT64_MAX. */
 uint64_t hk_histogram_total(const struct hk_histogram *histogram);
 
 /* Duration in ns below or at which the share `quantile` (0..1) of all durations lies: the middle of
- * the bucket that holds the value of rank ceil(quantile * total), so at most 1/64 off whatever the
- * distribution inside the bucket. 0 when empty. Nothing is known above 2^40 ns: clamp to the
- * minimum and maximum kept beside the histogram. */
+ * the bucket that holds the value of rank ceil(quantile * total). The error is at most 1/64, for
+ * any distribution inside the bucket. Returns 0 if empty. Durations above 2^40 ns are not resolved:
+ * clamp to the minimum and maximum kept beside the histogram. */
 uint64_t hk_histogram_quantile(const struct hk_histogram *histogram, double quantile);
 
-/* The same of a histogram given by its USED non-empty buckets, ascending, and their counts. */
+/* The same for a histogram given by its USED non-empty buckets, ascending, and their counts. */
 uint64_t hk_histogram_sparse_quantile(const uint32_t *bucket, const uint64_t *count, size_t used,
 				      double quantile);
 
-/* Walks the buckets in use: sets *bucket to the first non-empty one at or after its value and says
- * whether there is one. Start with 0, go on with *bucket + 1. */
+/* Walks the buckets in use: sets *bucket to the first non-empty one at or after its value, or
+ * returns false. Start with 0, continue with *bucket + 1. */
 bool hk_histogram_next(const struct hk_histogram *histogram, uint32_t *bucket);
 
 #endif

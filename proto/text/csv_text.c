@@ -5,7 +5,7 @@
 
 #include "text/utf8.h"
 
-/* What a terminal would act upon: C0 but the newline, DEL, and C1 as UTF-8. */
+/* Bytes that control a terminal: C0 but the newline, DEL, and C1 as UTF-8. */
 static bool is_control(const unsigned char *at, size_t length)
 {
 	return length == 1 ? (*at < 0x20 && *at != '\n') || *at == 0x7f

@@ -5,10 +5,9 @@
 
 #include <stdio.h>
 
-/* Writes TEXT as one quoted field, without a comma. What is not UTF-8, and control characters but
+/* Writes TEXT as one quoted field, without a comma. Invalid UTF-8, and control characters but
  * newlines, become U+FFFD. A text that a spreadsheet would take for a formula (it begins with one
- * of
- * =+-@) gets an apostrophe before it. Errors stay in the FILE. */
+ * of =+-@) gets an apostrophe before it. Errors stay in the FILE. */
 void hk_csv_text(FILE *output, const char *text);
 
 #endif

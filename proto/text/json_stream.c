@@ -7,7 +7,7 @@
 
 #include "text/utf8.h"
 
-/* How many bytes at TEXT stand for themselves. */
+/* Number of bytes at TEXT that need no escape. */
 static size_t plain_length(const char *text)
 {
 	size_t length = 0;

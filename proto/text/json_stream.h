@@ -1,7 +1,7 @@
-/* json_stream.h: writes JSON as a stream, for documents too large to hold. Commas, quotes and
- * escapes are its business, the order of calls is the caller's. Strings may hold any bytes; what is
- * not UTF-8 becomes U+FFFD. Errors stay in the FILE (ferror). One owner, no locking, no allocation.
- */
+/* json_stream.h: writes JSON as a stream, for documents too large to hold. The stream writes
+ * commas, quotes and escapes; the caller is responsible for the order of calls. Strings may hold
+ * any bytes; invalid UTF-8 becomes U+FFFD. Errors stay in the FILE (ferror). One owner, no locking,
+ * no allocation. */
 #ifndef HK_TEXT_JSON_STREAM_H
 #define HK_TEXT_JSON_STREAM_H
 
@@ -11,7 +11,7 @@
 
 struct hk_json {
 	FILE *output;
-	bool comma; /* a value stands before the next one */
+	bool comma; /* a value was written before the next one */
 };
 
 /* In arrays KEY is NULL, in objects it is the member's name. BRACKET is '{' or '['. */
@@ -29,10 +29,10 @@ void hk_json_microseconds(struct hk_json *json, const char *key, int64_t value_n
 /* A number as "0x..." text: addresses and hashes do not fit a JSON reader's doubles. */
 void hk_json_hex(struct hk_json *json, const char *key, uint64_t value);
 
-/* The double with these BITS; what JSON has no number for is a text: "nan", "inf", "-inf". */
+/* The double with these BITS; values without a JSON number are texts: "nan", "inf", "-inf". */
 void hk_json_double(struct hk_json *json, const char *key, uint64_t bits);
 
-/* Between two values that shall stand on lines of their own. */
+/* Starts a new line between two values. */
 void hk_json_newline(struct hk_json *json);
 
 #endif

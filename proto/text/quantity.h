@@ -1,8 +1,6 @@
-/* quantity.h: numbers as people read them: short, with a unit.
- *
- * Each function fills a caller's buffer of HK_QUANTITY_BYTES and returns it, for use inside one
- * printf. Pure functions, any thread.
- */
+/* quantity.h: numbers as people read them: short, with a unit. Each function fills a caller's
+ * buffer of HK_QUANTITY_BYTES and returns it, for use inside one printf. Pure functions, any
+ * thread. */
 #ifndef HK_TEXT_QUANTITY_H
 #define HK_TEXT_QUANTITY_H
 
