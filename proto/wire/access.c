@@ -58,7 +58,7 @@ struct hk_access_url hk_access_url(const char *url)
 
 /* ---- tokens ---- */
 
-/* One line, which is changed. 0: none on it; -EINVAL. */
+/* Parses one line, which is changed. Returns 0 without a token or -EINVAL. */
 static int parse_line(char *line, enum hk_right *ret_right, const char **ret_token,
 		      const char **ret_user)
 {
@@ -97,7 +97,7 @@ int hk_access_tokens(const char *file, hk_access_take take, void *context,
 		number++;
 		r = parse_line(line, &right, &token, &user);
 		if (r < 0) {
-			/* The line may hold a token: it is not shown. */
+			/* The line may hold a token: it must not appear in a message. */
 			snprintf(problem, HK_ACCESS_PROBLEM_BYTES,
 				 "%s:%u: not 'read TOKEN [USER]' or 'control TOKEN [USER]' with "
 				 "a token of %u to %u characters",
@@ -121,7 +121,7 @@ struct best {
 static int keep_best(void *context, enum hk_right right, const char *token, const char *user)
 {
 	struct best *best = context;
-	(void)user; /* the collector knows */
+	(void)user; /* only the collector uses it */
 	if (right > best->right) {
 		best->right = right;
 		snprintf(best->token, HK_ACCESS_TOKEN_MAX + 1, "%s", token);

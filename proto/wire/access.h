@@ -1,9 +1,7 @@
-/* access.h: how one program proves to another, over TCP, what it may do: tokens and certificates.
- *
- * A token file has lines "read TOKEN [USER]" and "control TOKEN [USER]", comments begin with #. A
- * certificate that `hookcollector keygen` made bears the name HK_ACCESS_NAME, whatever address it
- * is used at. Texts borrowed unless said; thread-safe, nothing is kept between calls.
- */
+/* access.h: tokens and certificates, by which programs authenticate to each other over TCP. A token
+ * file has lines "read TOKEN [USER]" and "control TOKEN [USER]"; comments begin with #. A
+ * certificate that `hookcollector keygen` made bears the name HK_ACCESS_NAME at any address. Texts
+ * are borrowed unless stated otherwise. Thread-safe, no state. */
 #ifndef HK_WIRE_ACCESS_H
 #define HK_WIRE_ACCESS_H
 
@@ -15,47 +13,49 @@
 #define HK_ACCESS_NAME "hooktrace"
 #define HK_ACCESS_TOKEN_MIN 16u
 #define HK_ACCESS_TOKEN_MAX 255u /* bytes, without the NUL */
-#define HK_ACCESS_USER_MAX 32u	 /* likewise; a token of keygen is longer, so it is no user */
+#define HK_ACCESS_USER_MAX                                                                       \
+	32u /* bytes, without the NUL; below the length of a token of keygen, so that a token is \
+	       never taken for a user */
 
-/* What somebody may do; each includes those before. */
+/* What a client may do; each right includes those before it. */
 enum hk_right {
 	HK_RIGHT_NONE = 0,
 	HK_RIGHT_READ = 1,
-	HK_RIGHT_CONTROL = 2, /* change levels; send what a leaf sends */
+	HK_RIGHT_CONTROL = 2, /* change levels; send a leaf's data */
 };
 
 enum hk_transport {
-	HK_TRANSPORT_UNKNOWN = 0, /* no URL we know */
+	HK_TRANSPORT_UNKNOWN = 0, /* not a supported URL */
 	HK_TRANSPORT_LOCAL,	  /* ipc:// */
 	HK_TRANSPORT_TCP,
 	HK_TRANSPORT_TLS, /* tls+tcp:// */
 };
 
-/* What a URL says of itself. LOOPBACK: its host is this machine and nobody else can reach it; by
- * its letters, no name is looked up but "localhost". */
+/* Properties of a URL. LOOPBACK: its host is this machine, unreachable from others. Decided by its
+ * text; only "localhost" is known as a name. */
 struct hk_access_url {
 	enum hk_transport transport;
 	int loopback;
 };
 struct hk_access_url hk_access_url(const char *url);
 
-/* What a client shows and whom it trusts. NULL: not given. */
+/* Credentials that a client sends, and authorities it trusts. NULL: not given. */
 struct hk_access {
 	const char *token_file;
-	const char *authorities; /* PEM file: who signs the certificates of collectors */
-	const char *certificate; /* PEM files: one's own, where the collector asks for one */
+	const char *authorities; /* PEM file: authorities that sign collectors' certificates */
+	const char *certificate; /* PEM files: the client's own, if the collector asks for one */
 	const char *key;
 };
 
-/* Calls TAKE for every token of FILE, USER "" where none is named. 0; what TAKE returned, if that
- * was not 0; or a negative errno with PROBLEM in words: a file that others may read, or that makes
- * no sense, is refused. */
+/* Calls TAKE for every token of FILE, with USER "" for a token without a user. Refuses a file that
+ * others may read, or that is malformed. Returns 0, the result of TAKE if that is not 0, or a
+ * negative errno with the reason in PROBLEM. */
 typedef int (*hk_access_take)(void *context, enum hk_right right, const char *token,
 			      const char *user);
 int hk_access_tokens(const char *file, hk_access_take take, void *context,
 		     char problem[HK_ACCESS_PROBLEM_BYTES]);
 
-/* The token of FILE that gives most. As hk_access_tokens. */
+/* The token of FILE with the highest right. Results as of hk_access_tokens. */
 int hk_access_token(const char *file, char token[HK_ACCESS_TOKEN_MAX + 1],
 		    char problem[HK_ACCESS_PROBLEM_BYTES]);
 

@@ -22,8 +22,8 @@
 #define PATIENCE_NS UINT64_C(2000000000)
 #define NAMES_BYTES 96u
 #define DAY_BYTES 16u
-/* Said of it, whoever has signed it. */
-#define TOLD                                                               \
+/* Problems that are reported, of the peer's certificate or its signer's. */
+#define REPORTED_FLAGS                                                     \
 	(MBEDTLS_X509_BADCERT_CN_MISMATCH | MBEDTLS_X509_BADCERT_EXPIRED | \
 	 MBEDTLS_X509_BADCERT_FUTURE)
 
@@ -49,18 +49,18 @@ bool hk_certificate_is_own(const char *text)
 	return found;
 }
 
-/* ---- what it says ---- */
+/* ---- content ---- */
 
 struct shown {
-	const char *name;	 /* that it is asked for by */
+	const char *name;	 /* name that the client asks for */
 	uint32_t flags;		 /* MBEDTLS_X509_BADCERT_*, of the whole chain */
-	char names[NAMES_BYTES]; /* whom it is for */
-	bool at_address;	 /* the name is an address, and one of those that it is for */
-	bool signer;		 /* the days are those of who signed it */
+	char names[NAMES_BYTES]; /* names that it is valid for */
+	bool at_address;	 /* the name is an address, and the certificate is valid for it */
+	bool signer;		 /* the dates are those of the signing certificate */
 	char from[DAY_BYTES], to[DAY_BYTES];
 };
 
-/* The bytes are a stranger's. One more name, if there is room for all of it. */
+/* The bytes are untrusted. Adds one more name, if all of it fits. */
 static void add_name(struct shown *shown, const void *bytes, size_t size)
 {
 	size_t used = strlen(shown->names), gap = used ? 2 : 0;
@@ -74,7 +74,7 @@ static void add_name(struct shown *shown, const void *bytes, size_t size)
 		to[i] = isalnum(byte) || (byte && strchr("-._*:", byte)) ? (char)byte : '?';
 	}
 	to[size] = '\0';
-	/* A common name is often among the others, too. */
+	/* A common name is often among the alternative names, too. */
 	if (used >= size && strncmp(shown->names, to, size) == 0 &&
 	    (shown->names[size] == ',' || shown->names[size] == '\0' || used == size)) {
 		shown->names[used] = '\0';
@@ -119,7 +119,7 @@ static void day(char text[DAY_BYTES], const mbedtls_x509_time *time)
 		 time->day % 100);
 }
 
-/* Signers come before what they have signed. */
+/* Signing certificates come before those that they signed. */
 static int take(void *context, mbedtls_x509_crt *certificate, int depth, uint32_t *flags)
 {
 	struct shown *shown = context;
@@ -147,7 +147,7 @@ struct look {
 	mbedtls_ssl_context ssl;
 };
 
-/* Waits for EVENTS of the descriptor; whether they came in time. */
+/* Waits for EVENTS of the descriptor; returns whether they came in time. */
 static bool await(const struct look *look, short events)
 {
 	struct pollfd wait = {.fd = look->fd, .events = events};
@@ -155,7 +155,7 @@ static bool await(const struct look *look, short events)
 	do {
 		uint64_t now = hk_clock_monotonic_ns();
 		if (now >= look->until_ns) {
-			return false; /* whatever else it has to say */
+			return false; /* further flags do not matter */
 		}
 		r = poll(&wait, 1, (int)((look->until_ns - now) / 1000000));
 	} while (r < 0 && errno == EINTR);
@@ -239,7 +239,7 @@ static void look_fini(struct look *look)
 	}
 }
 
-/* As hk_dial_tls does it, but for the verdict on the certificate, which SHOWN takes. */
+/* Sets TLS up as hk_dial_tls does, except that SHOWN receives the verification's result. */
 static bool set_up(struct look *look, struct shown *shown)
 {
 	mbedtls_ssl_config *config = &look->config;
@@ -257,7 +257,7 @@ static bool set_up(struct look *look, struct shown *shown)
 	       mbedtls_ssl_set_hostname(&look->ssl, shown->name) == 0;
 }
 
-/* What the peer shows. */
+/* Reads the peer's certificates. */
 static void look_at(struct look *look, const nng_url *url, const struct hk_access *access,
 		    struct shown *shown)
 {
@@ -266,7 +266,7 @@ static void look_at(struct look *look, const nng_url *url, const struct hk_acces
 	}
 	shown->name = is_own(&look->authorities) ? HK_ACCESS_NAME : url->u_hostname;
 	if (set_up(look, shown) && connect_to(look, url)) {
-		/* Whether it ends well or not, the certificate has come. */
+		/* The certificates have arrived whether or not the handshake succeeds. */
 		(void)mbedtls_ssl_handshake(&look->ssl);
 	}
 }
@@ -274,14 +274,14 @@ static void look_at(struct look *look, const nng_url *url, const struct hk_acces
 static void tell_days(const struct shown *shown, const char *advice,
 		      char problem[HK_ACCESS_PROBLEM_BYTES])
 {
-	const char *which = shown->signer ? "of who signed the one there" : "there";
+	const char *which = shown->signer ? "of the signer there" : "there";
 	if (shown->flags & MBEDTLS_X509_BADCERT_EXPIRED) {
 		snprintf(problem, HK_ACCESS_PROBLEM_BYTES,
 			 "the certificate %s was good until %s, UTC: make another one; %s", which,
 			 shown->to, advice);
 	} else {
 		snprintf(problem, HK_ACCESS_PROBLEM_BYTES,
-			 "the certificate %s is good from %s, UTC, on only: is a clock wrong?",
+			 "the certificate %s is good from %s, UTC, on only (check the clocks)",
 			 which, shown->from);
 	}
 }
@@ -289,7 +289,7 @@ static void tell_days(const struct shown *shown, const char *advice,
 static void tell(const struct shown *shown, char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	static const char advice[] = "hookcollector keygen DIR makes one that holds at any address";
-	if (shown->flags == 0 || (shown->flags & ~(uint32_t)TOLD) != 0) {
+	if (shown->flags == 0 || (shown->flags & ~(uint32_t)REPORTED_FLAGS) != 0) {
 		return;
 	}
 	if (shown->flags & (MBEDTLS_X509_BADCERT_EXPIRED | MBEDTLS_X509_BADCERT_FUTURE)) {
@@ -303,7 +303,7 @@ static void tell(const struct shown *shown, char problem[HK_ACCESS_PROBLEM_BYTES
 		snprintf(problem, HK_ACCESS_PROBLEM_BYTES,
 			 "the certificate there is for %s, not for the name %s: ask for it by its "
 			 "name, or %s",
-			 *shown->names ? shown->names : "nobody", shown->name, advice);
+			 *shown->names ? shown->names : "no name", shown->name, advice);
 	}
 }
 

@@ -1,8 +1,6 @@
-/* certificate.h: certificates, and why the one that a peer shows is not taken.
- *
- * NNG says only that TLS failed. Here a connection of its own is made, nothing is sent over it, and
- * what the peer shows is looked at. Thread-safe, nothing is kept between calls.
- */
+/* certificate.h: certificates, and why a peer's certificate is rejected. NNG says only that TLS
+ * failed. This module opens a connection of its own, sends nothing over it, and inspects the peer's
+ * certificates. Thread-safe, no state. */
 #ifndef HK_WIRE_CERTIFICATE_H
 #define HK_WIRE_CERTIFICATE_H
 
@@ -10,13 +8,13 @@
 
 #include "wire/access.h"
 
-/* True if one of the certificates in TEXT (PEM) is of our own making: then the collector is known
- * by the name HK_ACCESS_NAME, not by the address it happens to have. */
+/* True if a certificate in TEXT (PEM) was made by keygen: the collector is then verified by the
+ * name HK_ACCESS_NAME, not by its address. */
 bool hk_certificate_is_own(const char *text);
 
-/* What is wrong with the certificate that the peer at URL shows, where ACCESS trusts who signed it:
- * its names, its days. In one line with what helps; "" where it is something else, or nothing came
- * within two seconds. Looking up the host's name takes what it takes. */
+/* Describes the problem with the certificates of the peer at URL, whose signers ACCESS trusts:
+ * names or dates. The text is one line with a hint; "" if the problem is another, or no certificate
+ * came within two seconds. Resolving the host's name is not bounded. */
 void hk_certificate_problem(const char *url, const struct hk_access *access,
 			    char problem[HK_ACCESS_PROBLEM_BYTES]);
 

@@ -86,7 +86,7 @@ static bool same_field(field_type *field, const void *a, const void *b)
 	return true;
 }
 
-/* Messages of one type; either may be NULL. */
+/* Compares messages of one type; either may be NULL. */
 static bool same_message(const ProtobufCMessage *a, const ProtobufCMessage *b)
 {
 	if (!a || !b) {
@@ -159,10 +159,10 @@ static int set_bytes(ProtobufCBinaryData *to, const ProtobufCBinaryData *from)
 
 /* ---- lists ---- */
 
-/* Lists whose elements are told one by one: what an element is known by, and how many are kept; of
- * more the oldest but the first go, as with the threads of the process that is told of. */
+/* Lists that are sent element by element: their keys, and how many elements are kept. Beyond that
+ * the oldest but the first are dropped, as in the collector's list of threads. */
 static const struct keyed_list {
-	unsigned number; /* of the field */
+	unsigned number; /* number of the field */
 	const char *keys[KEYS_MAX];
 	size_t most;
 } keyed_lists[] = {
@@ -281,8 +281,8 @@ static int index_all(struct lookup *lookup)
 	return 0;
 }
 
-/* Sets *RET_POSITION to that of the element with the key of WANTED, to the list's count if there is
- * none. -ENOMEM. */
+/* Sets *RET_POSITION to the element with the key of WANTED, or to the list's count if there is no
+ * such element. Returns 0 or -ENOMEM. */
 static int find(struct lookup *lookup, const ProtobufCMessage *wanted, size_t *ret_position)
 {
 	size_t count = *lookup->in.count, position = lookup->hint < count ? lookup->hint : 0;
@@ -299,7 +299,7 @@ static int find(struct lookup *lookup, const ProtobufCMessage *wanted, size_t *r
 	return 0;
 }
 
-/* Makes room for one element more; the capacity of a list is the next power of two. */
+/* Makes room for one more element; the capacity of a list is the next power of two. */
 static int make_room(struct elements in)
 {
 	size_t count = *in.count;
@@ -323,8 +323,8 @@ static int append_copy(struct elements to, const ProtobufCMessage *from)
 	return r;
 }
 
-/* A list that protobuf-c unpacked is as long as it is: gives it the capacity that make_room counts
- * on. */
+/* A list that protobuf-c unpacked has no spare capacity: gives it the capacity that make_room
+ * expects. */
 static int widen(struct elements in)
 {
 	size_t capacity = 1;
@@ -339,7 +339,7 @@ static int widen(struct elements in)
 	return 0;
 }
 
-/* Leaves the first element and the newest, MOST together. */
+/* Keeps the first element and the newest, MOST together. */
 static void drop_oldest(struct elements in, size_t most)
 {
 	size_t count = *in.count, more = count > most ? count - most : 0;
@@ -352,8 +352,8 @@ static void drop_oldest(struct elements in, size_t most)
 	}
 }
 
-/* Moves the elements of FROM to TO. Those that they replace go to FROM; those that are new there
- * leave a hole, which is closed. */
+/* Moves the elements of FROM to TO. Elements that they replace go to FROM; new ones leave a hole
+ * there, which is closed. */
 static int merge_list(const struct keyed_list *list, struct elements to, struct elements from)
 {
 	if (*from.count == 0) {
@@ -456,7 +456,7 @@ static bool is_empty(field_type *field, const void *value)
 	return field->type == PROTOBUF_C_TYPE_MESSAGE && !*(ProtobufCMessage *const *)value;
 }
 
-/* Copies a field that is no list, unless it is empty. TO has nothing in it. */
+/* Copies a field that is not a list, unless it is empty. TO is empty before. */
 static int copy_field(void *to, const void *from, field_type *field)
 {
 	void *into = at(to, field->offset);
@@ -477,7 +477,7 @@ static int copy_field(void *to, const void *from, field_type *field)
 	return 0;
 }
 
-/* Swaps a field that is no list, unless that of FROM is empty. */
+/* Swaps a field that is not a list, unless that of FROM is empty. */
 static void swap_field(void *to, void *from, field_type *field)
 {
 	uint8_t kept[sizeof(ProtobufCBinaryData)];

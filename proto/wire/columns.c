@@ -11,22 +11,22 @@
 #define SITES_MAX (1u << 20)
 #define BUCKETS_MAX 1152u
 
-/* The columns of 64-bit values, for what is done to each of them. */
+/* The columns of 64-bit values; DO is applied to each of them. */
 #define WORDS(DO) \
 	DO(calls) \
 	DO(errors) DO(total_ns) DO(self_ns) DO(outermost_ns) DO(bytes) DO(min_ns) DO(max_ns)
 
-/* Those that are left out where they are all zeros. */
+/* Columns that are left out if they are all zeros. */
 #define SAMPLES(DO) \
 	DO(sampled) \
 	DO(sampled_ns) DO(sampled_self_ns) DO(sampled_outermost_ns) DO(sampled_bytes)
 
-/* All others that have an element for each row. */
+/* All other columns with an element per row. */
 #define COLUMNS(DO) DO(site) WORDS(DO) DO(buckets)
 
 /* ---- reading ---- */
 
-/* Buckets of the next row, which is there, that are there. */
+/* Number of valid buckets of the next row, which must exist. */
 static size_t next_buckets(const struct hk_columns_walk *walk)
 {
 	const Hk__Cells *columns = walk->columns;
@@ -169,7 +169,7 @@ static size_t enough(size_t room, size_t needed)
 	return room;
 }
 
-/* Room for at least so many rows and buckets in all. */
+/* Makes room for this many rows and buckets in all. */
 static int reserve(struct hk_columns_builder *builder, size_t rows, size_t buckets)
 {
 	Hk__Cells *columns = builder->columns;
@@ -200,7 +200,7 @@ static int reserve(struct hk_columns_builder *builder, size_t rows, size_t bucke
 	return 0;
 }
 
-/* Room for another row with so many buckets. */
+/* Makes room for another row with this many buckets. */
 static int make_room(struct hk_columns_builder *builder, size_t buckets)
 {
 	size_t rows = hk_columns_rows(builder->columns) + 1;
@@ -245,7 +245,7 @@ Hk__Cells *hk_columns_take(struct hk_columns_builder *builder)
 #define DROP(name) drop_zeros(&columns->name, &columns->n_##name);
 		SAMPLES(DROP)
 #undef DROP
-		/* Making smaller does not fail; if it did, there would be spare room. */
+		/* Shrinking does not fail; if it did, spare room would remain. */
 		(void)resize_rows(columns, columns->n_site);
 		if (columns->n_bucket > 0) {
 			(void)resize_buckets(columns, columns->n_bucket);
@@ -264,9 +264,9 @@ void hk_columns_drop(struct hk_columns_builder *builder)
 
 /* ---- merging ---- */
 
-/* A bucket and a row that columns lack; AT is where they go, counted before any is put in. */
+/* A bucket and a row that columns lack; AT is their position, counted before any insertion. */
 struct missing_bucket {
-	size_t at, row; /* NEW_ROW: of one of the missing rows */
+	size_t at, row; /* NEW_ROW: row is an index of the missing rows */
 	uint64_t count;
 	uint32_t bucket;
 };
@@ -297,7 +297,7 @@ static int miss_bucket(struct missing *missing, const struct missing_bucket *buc
 	return 0;
 }
 
-/* ROW is to stand at AT, its buckets at BUCKET. */
+/* Notes that ROW is missing at AT, with its buckets at BUCKET. */
 static int miss_row(struct missing *missing, size_t at, size_t bucket,
 		    const struct hk_columns_row *row)
 {
@@ -317,13 +317,13 @@ static int miss_row(struct missing *missing, size_t at, size_t bucket,
 	return r;
 }
 
-/* The first of VALUES, which rise, from AT on that is not below VALUE; END if all are. */
+/* Index of the first of VALUES, which rise, from AT on that is not below VALUE; END if all are. */
 static size_t find(const uint32_t *values, size_t at, size_t end, uint32_t value)
 {
 	while (end - at > STRIDE && values[at + STRIDE - 1] < value) {
 		at += STRIDE;
 	}
-	/* Counted, not looked for: nobody could predict where it ends. */
+	/* Counted, not searched: the processor could not predict the end of a search. */
 	size_t last = end - at > STRIDE ? at + STRIDE : end, below = 0;
 	for (size_t i = at; i < last; i++) {
 		below += values[i] < value;
@@ -331,7 +331,7 @@ static size_t find(const uint32_t *values, size_t at, size_t end, uint32_t value
 	return at + below;
 }
 
-/* Puts the counts of CHANGE in the place of those of row number ROW, whose buckets begin at AT. */
+/* Replaces counts of row number ROW, whose buckets begin at AT, by those of CHANGE. */
 static int overwrite_buckets(Hk__Cells *columns, size_t row, size_t at,
 			     const struct hk_columns_row *change, struct missing *missing)
 {
@@ -350,7 +350,7 @@ static int overwrite_buckets(Hk__Cells *columns, size_t row, size_t at,
 	return r;
 }
 
-/* Puts CHANGE in the place of what is there, and tells what is MISSING. */
+/* Replaces existing values by those of CHANGE, and collects in MISSING what does not exist. */
 static int overwrite(Hk__Cells *columns, const Hk__Cells *change, struct missing *missing)
 {
 	struct hk_columns_walk changes = {.columns = change};
@@ -379,7 +379,8 @@ static int overwrite(Hk__Cells *columns, const Hk__Cells *change, struct missing
 	return r;
 }
 
-/* From the last to the first, so that each bucket is moved once. There is room. */
+/* Inserts buckets from the last to the first, so that each bucket moves once. The caller has made
+ * room. */
 static void insert_buckets(Hk__Cells *columns, const struct missing *missing)
 {
 	size_t end = columns->n_bucket;
@@ -400,7 +401,7 @@ static void insert_buckets(Hk__Cells *columns, const struct missing *missing)
 	}
 }
 
-/* The same with rows. */
+/* Inserts rows in the same way. */
 static void insert_rows(Hk__Cells *columns, const struct missing *missing)
 {
 	const size_t rows = columns->n_site + missing->row_count;
@@ -433,7 +434,7 @@ static void insert_rows(Hk__Cells *columns, const struct missing *missing)
 #undef COUNT
 }
 
-/* So many, and some more: not each new one moves all. */
+/* A capacity with reserve, so that most insertions do not reallocate. */
 static size_t roomy(size_t count)
 {
 	return (count + ROOM_STEP - 1) / ROOM_STEP * ROOM_STEP;
@@ -449,14 +450,14 @@ static int insert(Hk__Cells *columns, const struct missing *missing)
 		r = resize_buckets(columns, roomy(columns->n_bucket + missing->bucket_count));
 	}
 	if (r == 0) {
-		/* Buckets first: they know their rows by their old numbers. */
+		/* Buckets first: they refer to rows by their old numbers. */
 		insert_buckets(columns, missing);
 		insert_rows(columns, missing);
 	}
 	return r;
 }
 
-/* Columns to merge into: there, and with their histograms, empty ones if they were left out. */
+/* Prepares columns to merge into: allocates them, and empty histograms if they were left out. */
 static int make_whole(Hk__Cells **columns)
 {
 	Hk__Cells *whole = *columns;
@@ -497,7 +498,7 @@ int hk_columns_merge(Hk__Cells **columns, const Hk__Cells *change)
 	return r;
 }
 
-/* Adds to BUILDER what ROW has that BEFORE lacks or has otherwise. */
+/* Adds the values of ROW that BEFORE lacks or has with another value to BUILDER. */
 static int add_difference(struct hk_columns_builder *builder, const struct hk_columns_row *row,
 			  const struct hk_columns_row *before)
 {

@@ -95,7 +95,7 @@ int hk_dial_tls(const struct hk_access *access, const char *url, nng_tls_config 
 	return 0;
 }
 
-/* *RET_TLS: NULL where URL wants none. */
+/* *RET_TLS: NULL if URL needs no TLS. */
 static int prepare(const char *url, const struct hk_access *access, nng_tls_config **ret_tls,
 		   char problem[HK_ACCESS_PROBLEM_BYTES])
 {
@@ -139,8 +139,7 @@ static void give_up(void *data)
 	}
 }
 
-/* nng_dialer_start alone waits 10 s for the greeting of a peer that has accepted and says nothing.
- */
+/* nng_dialer_start alone waits 10 s for the greeting of a peer that accepts and sends no bytes. */
 static int start(nng_dialer dialer, int timeout_ms)
 {
 	struct deadline deadline = {.dialer = dialer};
@@ -177,14 +176,14 @@ int hk_dial(nng_socket socket, const char *url, const struct hk_access *access, 
 	if (tls) {
 		nng_tls_config_free(tls);
 	}
-	/* How the URL looks was checked before: what is left is a name that says nothing here. */
+	/* The form of the URL was checked before: only an unsuitable name is left. */
 	if (tls && r == NNG_EADDRINVAL) {
 		snprintf(
 		    problem, HK_ACCESS_PROBLEM_BYTES,
 		    "%s: no such host or port is known here; it looks like tls+tcp://HOST:4440",
 		    url);
 	}
-	/* Without a word, but for a reset where ours had come. */
+	/* The peer closed without an answer, or with a reset of our data. */
 	bool hung_up = r == NNG_ECONNSHUT || r == NNG_ECONNRESET || r == NNG_ECONNABORTED;
 	return hung_up && !tls ? -EPIPE : hk_nng_errno(r);
 }

@@ -12,7 +12,7 @@
 
 #define FRAME_MAGIC 0x53464b48u /* "HKFS" */
 #define HASHED_FROM 16u
-/* A foreign or hostile file may hold the magic everywhere: give up after this many false starts. */
+/* A foreign or hostile file may hold the magic everywhere: stop after this many false starts. */
 #define FALSE_STARTS_MAX 256u
 
 struct hk_frame hk_frame_make(enum hk_frame_kind kind, const uint8_t *uid,
@@ -57,8 +57,8 @@ static bool frame_valid(const uint8_t *bytes, size_t left, struct hk_frame *ret_
 	return true;
 }
 
-/* 1 and the next valid frame with its offset; 0 at the end. Skips what is no frame and remembers
- * that it did. */
+/* Returns 1 and the next valid frame with its offset, or 0 at the end. Skips other bytes and
+ * remembers that. */
 static int scan_next(struct scan *scan, struct hk_frame *ret_frame, size_t *ret_offset)
 {
 	const uint32_t magic = FRAME_MAGIC;
@@ -170,9 +170,9 @@ int hk_frames_scan(const uint8_t *bytes, size_t size, struct hk_frame_entry **en
 	return scan.damaged ? -EBADMSG : result;
 }
 
-/* ---- what frames say ---- */
+/* ---- contents of frames ---- */
 
-/* Files written before cells were columns have them one by one. */
+/* Files written before columns existed have cells one by one. */
 static int take_old_cells(Hk__Process *process)
 {
 	int r = 0;
@@ -189,7 +189,7 @@ static int take_old_cells(Hk__Process *process)
 	return r;
 }
 
-/* Leaves unsound columns out: -EBADMSG. */
+/* Drops invalid columns: -EBADMSG. */
 static int settle_cells(Hk__Process *process)
 {
 	int r = process->n_old_cells > 0 ? take_old_cells(process) : 0;
@@ -201,7 +201,7 @@ static int settle_cells(Hk__Process *process)
 	return -EBADMSG;
 }
 
-/* The process in a frame's BODY, of the uid that the frame names. */
+/* Unpacks the process in a frame's BODY; its uid must be the frame's. */
 static int unpack_process(const struct hk_frame_key *key, const uint8_t *body, size_t size,
 			  Hk__Process **ret_process)
 {
@@ -251,7 +251,7 @@ static int read_process(struct hk_frame_source *source, const struct hk_frame_ke
 		   : unpack_process(key, body, place.bytes - sizeof(struct hk_frame), ret_process);
 }
 
-/* Merges the change at PLACE into *PROCESS, which is made if there was no whole frame. */
+/* Merges the change at PLACE into *PROCESS, which is created if there was no whole frame. */
 static int read_change(struct hk_frame_source *source, const struct hk_frame_key *key,
 		       struct hk_frame_place place, Hk__Process **process)
 {
@@ -271,7 +271,7 @@ int hk_frames_process(struct hk_frame_source *source, const struct hk_frame_entr
 {
 	Hk__Process *process = NULL;
 	int result = 0;
-	if (entry->whole.bytes > 0) { /* else the first change tells all there was */
+	if (entry->whole.bytes > 0) { /* else the first change has all values */
 		result = read_process(source, &entry->key, entry->whole, &process);
 	}
 	int r = process ? settle_cells(process) : 0;

@@ -1,7 +1,5 @@
-/* frames.h: the frames of a statistics file: made, found in its bytes, and what they say.
- *
- * For statistics.c alone, which says what the file is. Locked by the caller.
- */
+/* frames.h: the frames of a statistics file: makes, finds and reads them. Private to statistics.c,
+ * whose header describes the file. Locked by the caller. */
 #ifndef HK_WIRE_FRAMES_H
 #define HK_WIRE_FRAMES_H
 
@@ -13,8 +11,8 @@
 #include "wire/message.h"
 
 #define HK_FRAME_UID_BYTES 16u
-#define HK_STATISTICS_FRAME_MAX (16u << 20) /* bytes of one frame */
-#define HK_STATISTICS_PROCESSES_MAX 65536u  /* of one file */
+#define HK_STATISTICS_FRAME_MAX (16u << 20) /* most bytes of one frame */
+#define HK_STATISTICS_PROCESSES_MAX 65536u  /* most processes of one file */
 
 enum hk_frame_kind {
 	HK_FRAME_PROCESS = 1,
@@ -42,33 +40,34 @@ struct hk_frame_place {
 	uint32_t bytes; /* header included */
 };
 
-/* Where the newest whole frame of a key lies in the file, and the changes behind it. */
+/* Position of the newest whole frame of a key, and of the changes behind it. */
 struct hk_frame_entry {
 	struct hk_frame_key key;
-	struct hk_frame_place whole; /* bytes 0: none was found */
+	struct hk_frame_place whole; /* bytes 0: not found */
 	struct hk_frame_place *changes;
 	size_t change_count, change_room;
-	uint64_t *told; /* hk_parts_digest of the pieces that the file has */
+	uint64_t *told; /* hk_parts_digest of the pieces in the file */
 	size_t told_count;
 	UT_hash_handle hh;
 };
 
-/* Fills BYTES, which has room for it, with a frame of MESSAGE, whose packed size is LENGTH. UID:
- * NULL for the job. Returns its header. */
+/* Fills BYTES, which has room for it, with a frame of MESSAGE of packed size LENGTH. UID: NULL for
+ * the job. Returns its header. */
 struct hk_frame hk_frame_make(enum hk_frame_kind kind, const uint8_t *uid,
 			      const ProtobufCMessage *message, size_t length, uint8_t *bytes);
 
-/* Makes the frame at OFFSET the newest of its key and brings *LIVE_BYTES, those of whole frames
- * that hold, up to date. Kinds of later versions are left alone. -EFBIG: too many keys; -ENOMEM. */
+/* Makes the frame at OFFSET the newest of its key, and updates *LIVE_BYTES, the bytes of valid
+ * whole frames. Ignores kinds of later versions. Returns 0, -EFBIG for too many keys, or
+ * -ENOMEM. */
 int hk_frames_index(struct hk_frame_entry **entries, const struct hk_frame *frame, uint64_t offset,
 		    uint64_t *live_bytes);
-/* Indexes every valid frame. 0, or -EBADMSG if something between or after them was no frame;
- * -ENOMEM. */
+/* Indexes every valid frame. Returns 0, -EBADMSG if there were other bytes between or after them,
+ * or -ENOMEM. */
 int hk_frames_scan(const uint8_t *bytes, size_t size, struct hk_frame_entry **entries,
 		   uint64_t *ret_live, uint64_t *ret_valid_end);
 void hk_frames_free(struct hk_frame_entry **entries);
 
-/* Where bodies of frames are: in memory, or read from the file one at a time. */
+/* Source of the bodies of frames: memory, or the file, read one at a time. */
 struct hk_frame_source {
 	const uint8_t *bytes; /* of the whole file; NULL: read from `fd` */
 	int fd;
@@ -76,8 +75,8 @@ struct hk_frame_source {
 	size_t room;
 };
 
-/* The process of ENTRY with its changes. -EBADMSG: with *RET_PROCESS, if not NULL, some frame was
- * damaged; other errors come without it. */
+/* The process of ENTRY with its changes. Returns 0; -EBADMSG if a frame was damaged, with
+ * *RET_PROCESS holding the rest or NULL; other errors come without it. */
 int hk_frames_process(struct hk_frame_source *source, const struct hk_frame_entry *entry,
 		      Hk__Process **ret_process);
 

@@ -30,7 +30,7 @@ int hk_key_file_read(const char *file, bool secret, char **ret_text,
 		return hk_key_file_complain(problem, r, file, strerror(-r));
 	}
 	const char *what = NULL;
-	/* Root may let a group of ours read it: so Kubernetes hands secrets out. */
+	/* A file of root's may be readable by one of our groups: Kubernetes mounts secrets so. */
 	bool shared = status.st_uid == 0 && geteuid() != 0;
 	if (!S_ISREG(status.st_mode) || status.st_size > FILE_BYTES_MAX) {
 		what = "not a file of keys";

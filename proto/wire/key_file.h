@@ -7,8 +7,8 @@
 
 #define HK_ACCESS_PROBLEM_BYTES (PATH_MAX + 128)
 
-/* Reads all of FILE; the caller frees *RET_TEXT, which ends with a NUL. SECRET: the file is refused
- * if others may read it. Returns 0, or a negative errno with PROBLEM in words. */
+/* Reads all of FILE; the caller frees *RET_TEXT, which ends with a NUL. SECRET: refuse a file that
+ * others may read. Returns 0, or a negative errno with the reason in PROBLEM. */
 int hk_key_file_read(const char *file, bool secret, char **ret_text,
 		     char problem[HK_ACCESS_PROBLEM_BYTES]);
 

@@ -6,8 +6,7 @@
 
 #include "wire/unpack.h"
 
-/* A message may need this many times its packed size: small fields become structs of a hundred
- * bytes. */
+/* Most memory per packed byte: small fields become structs of a hundred bytes. */
 #define MEMORY_FACTOR 24u
 #define MEMORY_FLOOR (1u << 20)
 
@@ -35,7 +34,7 @@ int hk_message_unpack_within(const ProtobufCMessageDescriptor *descriptor, const
 	return hk_unpack(descriptor, bytes, size, budget, ret_message);
 }
 
-/* Bytes of one value of FIELD at VALUE beyond the VALUE itself. */
+/* Memory of one value of FIELD at VALUE beyond VALUE itself. */
 static size_t value_memory(const ProtobufCFieldDescriptor *field, const void *value)
 {
 	if (field->type == PROTOBUF_C_TYPE_STRING) {
@@ -109,6 +108,6 @@ int hk_message_pack(const ProtobufCMessage *message, uint8_t **ret_bytes, size_t
 
 bool hk_message_same_bytes(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b)
 {
-	/* What is empty has no address. */
+	/* Empty fields have no address. */
 	return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 }

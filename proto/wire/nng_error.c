@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <nng/nng.h>
 
-/* What NNG has no code for. */
+/* Errors without an NNG code of their own. */
 static int system_errno(int error)
 {
 	switch (error) {

@@ -1,4 +1,4 @@
-/* nng_error.h: the one place where errors of NNG become errno values. Pure function. */
+/* nng_error.h: converts errors of NNG to errno values; all callers use this. Pure function. */
 #ifndef HK_WIRE_NNG_ERROR_H
 #define HK_WIRE_NNG_ERROR_H
 

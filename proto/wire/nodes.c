@@ -15,7 +15,7 @@
 
 #define ID_BYTES 16u
 
-/* ---- which there are ---- */
+/* ---- finding ---- */
 
 static bool is_file(int dirfd, const char *name, struct stat *ret_status)
 {
@@ -23,8 +23,8 @@ static bool is_file(int dirfd, const char *name, struct stat *ret_status)
 	       S_ISREG(ret_status->st_mode);
 }
 
-/* The newest of what a collector writes all the time into a node's directory; 0: it is none, or
- * nothing of it is there. */
+/* Time of the newest file that a collector keeps writing in a node's directory; 0 if it is not a
+ * node's directory, or has no such file. */
 static time_t touched(int dirfd, const char *name)
 {
 	static const char *const files[] = {"job.json", HK_STATISTICS_FILE};
@@ -34,7 +34,7 @@ static time_t touched(int dirfd, const char *name)
 		return 0;
 	}
 	struct stat status;
-	/* A store has directories with such files too: those of whole jobs. */
+	/* A store holds directories with such files too: those of whole jobs. */
 	bool marked = is_file(fd, HK_NODES_MARK, &status);
 	for (size_t i = 0; marked && i < sizeof(files) / sizeof(files[0]); i++) {
 		if (is_file(fd, files[i], &status) && status.st_mtime > newest) {
@@ -130,7 +130,7 @@ bool hk_nodes_ranks_came(const Hk__Snapshot *whole)
 	return came == world;
 }
 
-/* ---- putting them together ---- */
+/* ---- combining ---- */
 
 static int set_text(char **text, const char *value)
 {
@@ -157,7 +157,7 @@ static int set_bytes(ProtobufCBinaryData *data, const void *bytes, size_t size)
 	return 0;
 }
 
-/* By its directory: what a node says of itself might be said by two. */
+/* The id comes from the directory: two nodes might claim the same one. */
 static void make_id(const char *name, uint8_t id[ID_BYTES])
 {
 	XXH128_canonical_t canonical;
@@ -186,8 +186,7 @@ static int add_node(Hk__Job *whole, const struct hk_node_part *part, const Hk__S
 	return r < 0 ? r : set_text(&node->directory, part->name);
 }
 
-/* If PROCESS ran when its node was last there: that has gone, and what became of it nobody knows.
- */
+/* Marks PROCESS as vanished if it was running: its node is gone, and its end unknown. */
 static void vanish(Hk__Process *process)
 {
 	if (process->exit_kind == HK__EXIT_KIND__EXIT_RUNNING && !process->end) {
@@ -197,7 +196,7 @@ static void vanish(Hk__Process *process)
 	}
 }
 
-/* Moves the processes of PART over to WHOLE. */
+/* Moves the processes of PART to WHOLE. */
 static int take_processes(Hk__Snapshot *whole, Hk__Snapshot *part, const struct hk_node_part *of)
 {
 	uint8_t id[ID_BYTES];
@@ -227,7 +226,7 @@ static int take_processes(Hk__Snapshot *whole, Hk__Snapshot *part, const struct 
 	return 0;
 }
 
-/* How bad an end is: one that failed is the job's. */
+/* Rank of an exit by severity: a failed one becomes the job's. */
 static int badness(const Hk__Job *job)
 {
 	if (job->have_exit) {
@@ -260,7 +259,7 @@ static int32_t lowest_rank(const Hk__Snapshot *snapshot)
 	return lowest;
 }
 
-/* What the job is called: as the node of the lowest rank says. */
+/* Names of the job, taken from the node of the lowest rank. */
 static int take_names(Hk__Job *whole, const Hk__Job *part)
 {
 	int r = set_text(&whole->id, part->id);

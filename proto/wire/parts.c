@@ -6,9 +6,9 @@
 
 #include "wire/message.h"
 
-#define LENGTH_BYTES 6u	 /* most that tag and length of a site take */
-#define ROW_BYTES 135u	 /* most that a row takes in its columns */
-#define BUCKET_BYTES 15u /* and a bucket */
+#define LENGTH_BYTES 6u	 /* most bytes of a site's tag and length */
+#define ROW_BYTES 135u	 /* most bytes of a row in its columns */
+#define BUCKET_BYTES 15u /* most bytes of a bucket */
 
 static const Hk__Process *take_sites(struct hk_parts *parts)
 {
@@ -26,7 +26,7 @@ static const Hk__Process *take_sites(struct hk_parts *parts)
 	return &parts->piece;
 }
 
-/* Moves a column on to element FIRST, and leaves it COUNT; one that is left out stays so. */
+/* Moves a column to element FIRST and sets its length to COUNT; an absent one stays absent. */
 #define CUT(columns, name, first, count)               \
 	do {                                           \
 		if ((columns)->n_##name > 0) {         \

@@ -56,7 +56,7 @@ static int exchange(nng_socket socket, const Hk__Request *request, Hk__Response 
 	return 0;
 }
 
-/* REQUEST with the token of ACCESS, which only TCP needs. */
+/* Sends REQUEST with the token of ACCESS, which only TCP needs. */
 static int call_socket(nng_socket socket, const char *url, const struct hk_access *access,
 		       const Hk__Request *request, int timeout_ms, Hk__Response **ret_response,
 		       char problem[HK_ACCESS_PROBLEM_BYTES])
@@ -76,8 +76,8 @@ static int call_socket(nng_socket socket, const char *url, const struct hk_acces
 		hk_certificate_problem(url, access, problem);
 	}
 	r = r < 0 ? r : exchange(socket, &shown, ret_response);
-	/* Only a collector has that socket: one that hangs up in the middle of the greeting has
-	 * just been killed. */
+	/* Only a collector has this socket: one that hangs up during the greeting was just
+	 * killed. */
 	bool died =
 	    (r == -EPIPE || r == -EPROTO) && hk_access_url(url).transport == HK_TRANSPORT_LOCAL;
 	return died ? -ECONNREFUSED : r;
@@ -94,7 +94,7 @@ int hk_request_call_as(const char *url, const struct hk_access *access, const Hk
 	if (r < 0) {
 		return r;
 	}
-	/* A request asked twice would open or close a job twice: never resend. */
+	/* Never resend: a repeated request would open or close a job twice. */
 	nng_socket_set_ms(socket, NNG_OPT_REQ_RESENDTIME, NNG_DURATION_INFINITE);
 	nng_socket_set_ms(socket, NNG_OPT_SENDTIMEO, timeout_ms);
 	nng_socket_set_ms(socket, NNG_OPT_RECVTIMEO, timeout_ms);

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* SEED and SIZE bytes at DATA. Lengths are in it: what stands in one text is not what stands in the
- * next. */
+/* Mixes SEED with SIZE bytes at DATA. Lengths are mixed too, so that bytes cannot move from one
+ * text to the next. */
 static uint64_t mix(uint64_t seed, const void *data, size_t size)
 {
 	return XXH3_64bits_withSeed(data, size, seed + size);

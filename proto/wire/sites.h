@@ -1,9 +1,6 @@
-/* sites.h: tables of call sites that are alike.
- *
- * The ranks of a job have the same sites mostly. Who goes through thousands of processes need not
- * read each one's names where a number says that they are those of the process before.
- * Thread-safe, no state.
- */
+/* sites.h: recognises equal tables of call sites. Most ranks of a job have the same sites. A reader
+ * of thousands of processes need not read the names again if the digest equals that of the process
+ * before. Thread-safe, no state. */
 #ifndef HK_WIRE_SITES_H
 #define HK_WIRE_SITES_H
 
@@ -11,9 +8,9 @@
 
 #include "schema/wire.pb-c.h"
 
-/* Equal for processes whose sites are the same, in the same order, in all that statistics depend
- * on: id, function, library, domain, flags, meaning, level, keys. Different for others, but for one
- * pair in 2^64. Never 0. */
+/* Digest of a process's sites, in order, with all that statistics depend on: id, function, library,
+ * domain, flags, meaning, level, keys. Two different tables have equal digests with a chance of
+ * 2^-64. Never 0. */
 uint64_t hk_sites_digest(const Hk__Process *process);
 
 #endif

@@ -22,7 +22,7 @@ struct hk_statistics {
 	int dirfd;
 	uint64_t file_bytes;
 	uint64_t live_bytes;
-	uint64_t compact_bytes;		/* the file's, when it was written anew last */
+	uint64_t compact_bytes;		/* size of the file after its last rewriting */
 	struct hk_frame_entry *entries; /* key -> newest frame */
 };
 
@@ -133,7 +133,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t size, uint64_t offset)
 		}
 		if (n <= 0) {
 			int r = n < 0 ? -errno : -ENOSPC;
-			/* A tail left behind would be cut at the next open anyway. */
+			/* A remaining tail is cut at the next open anyway. */
 			return ftruncate(fd, (off_t)offset) < 0 ? r : r;
 		}
 		done += (size_t)n;
@@ -161,7 +161,7 @@ static int write_frame(int fd, uint64_t offset, enum hk_frame_kind kind, const u
 	return r;
 }
 
-/* The file that is to replace another. */
+/* The file that will replace another. */
 struct rewriting {
 	int fd;
 	uint64_t size;
@@ -191,7 +191,7 @@ static int copy_frame(int from, struct hk_frame_place place, struct rewriting *t
 	return r < 0 ? r : index_frame(to, &frame);
 }
 
-/* Writes PROCESS whole to the end of TO, in pieces if it must be. */
+/* Writes the whole PROCESS to the end of TO, in pieces if necessary. */
 static int rewrite_process(const Hk__Process *process, struct rewriting *to)
 {
 	struct hk_parts parts = {.whole = process, .most_bytes = PIECE_BYTES};
@@ -211,7 +211,7 @@ static int rewrite_process(const Hk__Process *process, struct rewriting *to)
 	return r;
 }
 
-/* Writes ENTRY to the end of TO, its changes merged, without what is damaged in it. */
+/* Writes ENTRY to the end of TO with its changes merged, without damaged parts. */
 static int rewrite(struct hk_statistics *statistics, struct hk_frame_source *source,
 		   struct hk_frame_entry *entry, struct rewriting *to)
 {
@@ -222,7 +222,7 @@ static int rewrite(struct hk_statistics *statistics, struct hk_frame_source *sou
 	}
 	int r = hk_frames_process(source, entry, &process);
 	if (!process) {
-		return r == -EBADMSG ? 0 : r; /* nothing of it can be read: it goes */
+		return r == -EBADMSG ? 0 : r; /* unreadable as a whole: dropped */
 	}
 	r = rewrite_process(process, to);
 	hk__process__free_unpacked(process, NULL);
@@ -236,7 +236,7 @@ static int rewrite(struct hk_statistics *statistics, struct hk_frame_source *sou
 	return r;
 }
 
-/* Rewrites the file with what holds for each key. On failure the old file stays as it is; a crash
+/* Rewrites the file with the newest frame of each key. On failure the old file stays; a crash
  * leaves either. */
 static int compact(struct hk_statistics *statistics)
 {
@@ -275,7 +275,7 @@ static int compact(struct hk_statistics *statistics)
 	return 0;
 }
 
-/* Whether most of the file is of no use any more. Live bytes are those of whole frames. */
+/* Whether most of the file is obsolete. Live bytes are those of whole frames. */
 static bool is_loose(const struct hk_statistics *statistics)
 {
 	uint64_t file = statistics->file_bytes, live = statistics->live_bytes;
@@ -301,7 +301,7 @@ static int put(struct hk_statistics *statistics, enum hk_frame_kind kind, const 
 			    &statistics->live_bytes);
 	statistics->file_bytes += sizeof(frame) + frame.length;
 	if (r == 0 && is_loose(statistics)) {
-		/* The frame is in the file either way; a full disk only postpones this. */
+		/* The frame is in the file either way; a full disk only delays the rewriting. */
 		compact(statistics);
 	}
 	return r;
@@ -317,7 +317,7 @@ static struct hk_frame_entry *find_process(const struct hk_statistics *statistic
 	return entry;
 }
 
-/* The file has piece INDEX of ENTRY, whose digest is DIGEST. */
+/* Notes that the file has piece INDEX of ENTRY with digest DIGEST. */
 static int note_told(struct hk_frame_entry *entry, size_t index, uint64_t digest)
 {
 	if (index >= entry->told_count) {
@@ -332,8 +332,8 @@ static int note_told(struct hk_frame_entry *entry, size_t index, uint64_t digest
 	return 0;
 }
 
-/* The first piece, which has all numbers, and those whose sites or statistics differ from the
- * file's. As changes they take nothing away from what is there. */
+/* Appends the first piece, which has all numbers, and the pieces whose sites or statistics differ
+ * from the file's. As changes they remove no values. */
 static int put_pieces(struct hk_statistics *statistics, const Hk__Process *process)
 {
 	struct hk_parts parts = {.whole = process, .most_bytes = PIECE_BYTES};
@@ -349,7 +349,7 @@ static int put_pieces(struct hk_statistics *statistics, const Hk__Process *proce
 		}
 		r = put(statistics, entry ? HK_FRAME_CHANGE : HK_FRAME_PROCESS, process->uid.data,
 			&piece->base);
-		/* Which may have written the file anew. */
+		/* The call may have rewritten the file. */
 		entry = r < 0 ? NULL : find_process(statistics, process);
 		r = entry ? note_told(entry, i, digest) : r;
 	}
@@ -425,8 +425,8 @@ static bool replace_string(char **string, const char *text)
 	return true;
 }
 
-/* The job as its directory alone tells it, where frames said nothing; the directory is always the
- * one looked into. */
+/* Completes the job from its directory's name where frames are missing; `directory` is always the
+ * one read. */
 static int complete_job(Hk__Snapshot *snapshot, const char *job_dir)
 {
 	char path[PATH_MAX], name[PATH_MAX];
@@ -449,7 +449,7 @@ static int complete_job(Hk__Snapshot *snapshot, const char *job_dir)
 	return replace_string(&snapshot->job->directory, path) ? 0 : -ENOMEM;
 }
 
-/* Builds the snapshot from BYTES; -EBADMSG with a snapshot when a part was damaged. */
+/* Builds the snapshot from BYTES. Returns -EBADMSG with a snapshot if a part was damaged. */
 static int build(const uint8_t *bytes, size_t size, Hk__Snapshot **ret_snapshot)
 {
 	struct hk_frame_entry *entries = NULL;

@@ -19,17 +19,17 @@ enum wire_type {
 
 typedef const ProtobufCFieldDescriptor field_type;
 
-/* Where in the bytes of a message one is. */
+/* Position in the bytes of a message. */
 struct input {
 	const uint8_t *at, *end;
-	size_t *budget; /* of all messages together */
+	size_t *budget; /* shared by all messages */
 	unsigned depth;
 };
 
-/* What stands behind a field's tag. */
+/* Value behind a field's tag. */
 struct value {
 	enum wire_type type;
-	uint64_t number;      /* of variable length */
+	uint64_t number;      /* with a variable-length encoding */
 	const uint8_t *bytes; /* WIRE_BYTES */
 	size_t size;
 };
@@ -92,7 +92,7 @@ static bool is_number(field_type *field)
 	       field->type != PROTOBUF_C_TYPE_MESSAGE;
 }
 
-/* Bytes that a number of FIELD takes in memory; 0: such fields have a fixed length on the wire. */
+/* Memory of one number of FIELD; 0 for fields of fixed length on the wire. */
 static size_t number_size(field_type *field)
 {
 	switch (field->type) {
@@ -137,7 +137,7 @@ static void put_number(field_type *field, uint64_t number, void *to)
 	}
 }
 
-/* How many numbers of variable length end in BYTES. */
+/* Number of variable-length numbers that end in BYTES. */
 static size_t count_numbers(const uint8_t *bytes, size_t size)
 {
 	size_t count = 0, i = 0;
@@ -171,7 +171,7 @@ static inline bool next_number(const uint8_t **at, const uint8_t *end, uint64_t 
 	return hk_varint_get(at, end, ret_number);
 }
 
-/* The numbers of a packed list, COUNT of them, to LIST. */
+/* Reads the COUNT numbers of a packed list to LIST. */
 static bool read_numbers(field_type *field, const struct value *value, size_t count, void *list)
 {
 	const uint8_t *at = value->bytes, *end = value->bytes + value->size;
@@ -207,7 +207,7 @@ static int take_numbers(field_type *field, const struct input *input, const stru
 	void **list = part(to, field->offset);
 	size_t numbers = count_numbers(value->bytes, value->size);
 	if (*list || number_size(field) == 0) {
-		return -EBADMSG; /* a list comes in one piece */
+		return -EBADMSG; /* a list must come in one piece */
 	}
 	*list = allocate(input, numbers * number_size(field));
 	if (!*list || !read_numbers(field, value, numbers, *list)) {
@@ -217,7 +217,7 @@ static int take_numbers(field_type *field, const struct input *input, const stru
 	return 0;
 }
 
-/* The text, bytes or message of VALUE, in the place of the empty one at TO. */
+/* Copies the text, bytes or message of VALUE to the empty field at TO. */
 static int take_object(field_type *field, const struct input *input, const struct value *value,
 		       void *to)
 {

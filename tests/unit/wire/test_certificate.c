@@ -171,7 +171,7 @@ static void make(const struct wish *wish, const char *to)
 	mbedtls_entropy_free(&entropy);
 }
 
-/* Shows CERTIFICATE to whoever comes, tells its port on stdout, and ends with stdin: a process of
+/* Shows CERTIFICATE to every client, prints its port on stdout, and ends with stdin: a process of
  * its own, because NNG does not free what was in mid-handshake when it is closed. */
 static int listen_anywhere(const char *certificate, const char *its_key)
 {
@@ -225,7 +225,7 @@ static void listener_end(const struct listener *listener)
 	assert_int_equal(status, 0);
 }
 
-/* What is said of WISH's certificate to who trusts AUTHORITIES. */
+/* The problem with WISH's certificate for a client that trusts AUTHORITIES. */
 static void told(const struct wish *wish, const char *authorities,
 		 char problem[HK_ACCESS_PROBLEM_BYTES])
 {
@@ -284,10 +284,10 @@ static void test_days_are_those_of_the_one_that_is_over(void **state)
 	    "CN=head.example", {NULL}, .from = LONG_AGO, .to = FAR_AWAY, .signer = &past};
 	(void)state;
 	told(&wish, other, problem);
-	expect_words(problem, "certificate of who signed the one there was good until 2001-01-01");
+	expect_words(problem, "certificate of the signer there was good until 2001-01-01");
 	wish.signer = &future;
 	told(&wish, other, problem);
-	expect_words(problem, "certificate of who signed the one there is good from 2099-01-01");
+	expect_words(problem, "certificate of the signer there is good from 2099-01-01");
 }
 
 /* mbedTLS compares names of hosts only. */
@@ -347,7 +347,7 @@ static void test_names_that_fill_the_room_are_all_that_is_shown(void **state)
 	}
 }
 
-/* Nobody answers on that connection: the time is bounded. */
+/* The peer never answers on that connection: the time is bounded. */
 static void test_who_says_nothing_is_not_waited_for_long(void **state)
 {
 	char problem[HK_ACCESS_PROBLEM_BYTES], url[64];

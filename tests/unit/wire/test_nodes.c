@@ -183,7 +183,7 @@ static void test_nodes_open_until_the_last_has_closed(void **state)
 	hk__snapshot__free_unpacked(snapshot, NULL);
 	hk_nodes_fini(&nodes);
 
-	/* Its machine died: nobody will ever close it. */
+	/* Its machine died: no collector will ever close it. */
 	make_silent(place, "b");
 	snapshot = load(place, &nodes);
 	assert_true(snapshot->job->closed);

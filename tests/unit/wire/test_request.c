@@ -1,4 +1,4 @@
-/* A call answers, says that nobody is there, or gives up in time; the other side is a bare REP
+/* A call answers, reports a missing collector, or times out; the other side is a bare REP
  * socket. */
 #include <setjmp.h>
 #include <stdarg.h>
