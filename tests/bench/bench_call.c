@@ -60,7 +60,7 @@ DECLARE256(bench_wide_0) DECLARE256(bench_wide_1) DECLARE256(bench_wide_2) DECLA
 	}
 }
 
-/* As many functions that nobody hooks: what the calls, their PLT entries and slots cost by
+/* As many functions without hooks: the cost of the calls, their PLT entries and slots by
  * themselves. */
 static void run_wide(void)
 {

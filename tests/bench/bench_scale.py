@@ -70,7 +70,7 @@ def play(run, job, ticks, times=1, meanwhile=lambda load: None):
 
 
 def drain(terminal):
-    """Takes what is written to it until nobody has it open any more."""
+    """Reads and discards its input until all writers have closed it."""
     try:
         while os.read(terminal, 1 << 16):
             pass

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What the agent adds to the life of a process that does nothing: bench_start.py BUILD_DIR.
 
-/bin/true is started alone, with the agent switched off, and with the agent at work for nobody and for a collector, in turns. An
+/bin/true is started alone, with the agent switched off, and with the agent at work without and with a collector, in turns. An
 added time is the median of the differences to the start alone in the same turn. Limit: 1 ms of processor time added; the clock on
 the wall also shows what the program waits for, other programs included.
 """

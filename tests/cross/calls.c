@@ -118,7 +118,7 @@ static void *raise_generation(void *segment)
 	return NULL;
 }
 
-/* Again, while the agent is told at every call to look for new rules. */
+/* Again, while the agent looks for new rules at every call. */
 static void print_restless(void)
 {
 	pthread_t thread;

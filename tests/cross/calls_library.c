@@ -159,7 +159,7 @@ static long now_ns(void)
 	return now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Busy for so long. */
+/* Busy for that long. */
 void shape_wait(long ns)
 {
 	for (long end = now_ns() + ns; now_ns() < end;) {

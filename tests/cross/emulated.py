@@ -36,7 +36,7 @@ class Emulated(Run):
 
     def trace(self, *command, hooks=(), level=None, options=(), env=None, **more):
         """Runs COMMAND to its end and then has a collector take in what lies there: the emulator tells its own story of /proc,
-        so that nobody outside can be sure which process is which while it lives."""
+        so that a collector outside cannot identify processes while they live."""
         self.jobs += 1
         job = options[options.index("--job") + 1] if "--job" in options else f"job{self.jobs}"
         env = dict(env or {})

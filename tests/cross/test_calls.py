@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Functions of every shape that AAPCS64 has a rule for: the program behaves the same whoever watches, and every call is counted."""
+"""Functions of every shape that AAPCS64 has a rule for: the program behaves the same under every tool, and every call is counted."""
 import json
 import os
 

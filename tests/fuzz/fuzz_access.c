@@ -52,7 +52,7 @@ static void try_request(const uint8_t *data, size_t size)
 		return;
 	}
 	const Hk__Request *request = (const Hk__Request *)message;
-	/* What nobody knows is packed behind all else, and might look like a token once more. */
+	/* Unknown fields are packed behind all others, and might look like a second token. */
 	if (hk_message_pack(message, &bytes, &packed) == 0) {
 		size_t found = find(bytes, packed, &token);
 		REQUIRE(found == request->token.len);

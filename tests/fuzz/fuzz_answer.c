@@ -28,7 +28,7 @@
 	} while (0)
 #define REQUESTS_MAX 16
 
-/* Of who asks: loopback of a collector without tokens. */
+/* The client's address: loopback of a collector without tokens. */
 struct limits {
 	struct hk_policy *policy;
 	struct hk_refusals *refusals;

@@ -76,7 +76,7 @@ class Run:
 
     @staticmethod
     def remove(directory):
-        """Whether nobody who is just about to end has written there meanwhile."""
+        """Whether the file did not grow meanwhile, since processes may write at their end."""
         with contextlib.suppress(OSError):
             directory.cleanup()
         return not os.path.exists(directory.name)

@@ -10,7 +10,7 @@ from harness import TIMEOUT, Failure, end_process, expect, wait_for
 
 
 def free_url():
-    """A loopback URL that nobody listens on just now."""
+    """A loopback URL without a listener at present."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return f"tcp://127.0.0.1:{taken.getsockname()[1]}"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # An older C library to build and run programs with: old_glibc.sh DIR unpacks Debian 11's glibc 2.31 there, by apt, from where this
-# machine's own packages come. Nothing is installed. Exits with 77 where there is none to be had.
+# machine's own packages come. Nothing is installed. Exits with 77 if that is not available.
 set -euo pipefail
 
 directory="$1"

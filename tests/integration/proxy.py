@@ -96,7 +96,7 @@ class Direction(threading.Thread):
             while True:
                 with self.ready:
                     while not self.queue and not self.ended:
-                        # What is held for a successor that does not come goes on alone.
+                        # A message held for a successor that does not come is sent alone.
                         if not self.ready.wait(HOLD) and self.held is not None and time.monotonic() >= self.held_until:
                             held, self.held = self.held, None
                             self.queue.append((0.0, held))
@@ -105,7 +105,7 @@ class Direction(threading.Thread):
                     when, data = self.queue.popleft()
                 while (left := when - time.monotonic()) > 0:
                     time.sleep(left)
-                # While the wire is cut everything waits; nobody is told.
+                # While the wire is cut all messages wait; neither side gets an error.
                 self.proxy.whole.wait()
                 self.sink.sendall(data)
         self.proxy.drop(self.source, self.sink)

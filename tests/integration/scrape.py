@@ -1,4 +1,4 @@
-"""scrape: a collector's metrics as whoever scrapes them gets them."""
+"""scrape: a collector's metrics as a scraper gets them."""
 import http.client
 import json
 import ssl
@@ -18,7 +18,7 @@ def url_of(node):
 
 
 def get(url, headers=None, method="GET", authorities=None, shown=None):
-    """The answer to one request, with `text`: its body. AUTHORITIES: who must have signed the certificate, by name `hooktrace`; SHOWN: our
+    """The answer to one request, with `text`: its body. AUTHORITIES: trusted signers of the certificate, by name `hooktrace`; SHOWN: our
     own certificate and key.
     """
     parts = urllib.parse.urlsplit(url)

@@ -148,7 +148,7 @@ class Cluster:
         return done
 
     def allocate(self, nodes, tasks):
-        """An allocation that nobody has a shell in; its number."""
+        """An allocation without a shell; its number."""
         line = ["salloc", "--no-shell", "-N", str(nodes), "-n", str(tasks)]
         done = subprocess.run(line, env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT, check=False)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""A collector is killed while it sums up what a process does when: the one that comes after it goes on, and each call is in one bin.
+"""A collector is killed while it sums up what a process does when: its successor continues, and each call is in one bin.
 
-test_activity.py BUILD_DIR [N]: also before each of the first N file operations. The truth is what the program was told to call."""
+test_activity.py BUILD_DIR [N]: also before each of the first N file operations. The truth is the list of calls that the program was asked for."""
 import concurrent.futures
 import glob
 import json

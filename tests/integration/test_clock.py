@@ -92,7 +92,7 @@ def expect_clock(report, skew, slower_ns=0):
 
 
 def expect_shown(root, job, report):
-    """The error is told in every form."""
+    """Every output form shows the error."""
     summary = root.cli("report", job, "--format", "summary").stdout
     worst = max(row["clock"]["error_ns"] for row in report["ranks"])
     expect("the job's error", report["job"]["clock_error_ns"], worst)
@@ -120,7 +120,7 @@ def test(run):
         expect_times(report, lives)
         expect_clock(report, far.skew)
         expect_shown(root, "same", report)
-        # One way slower: nobody can see that, so the bound must allow for it.
+        # One direction slower: that cannot be measured, so the bound must allow for it.
         far.kill()
         proxy.set(down_more_ms=2)
         far.start()

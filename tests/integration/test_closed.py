@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A collector that others can reach, and what strangers do to it: each is refused, the log says so, the job goes on unharmed."""
+"""A collector that others can reach, and what strangers do to it: each is refused, the log says so, the job is not affected."""
 import contextlib
 import ctypes
 import errno
@@ -125,7 +125,7 @@ def check_start(run: Run):
 
 
 def check_prompt(root: Root):
-    """An answer does not wait until its first bytes are acknowledged, 40 ms, by half of which clocks would be wrong: who acknowledges at
+    """An answer does not wait until its first bytes are acknowledged, 40 ms, by half of which clocks would be wrong: a client that acknowledges at
     once is not answered sooner."""
     with root.tls() as patient, root.tls() as hasty:
         for stream in (patient, hasty):
@@ -178,7 +178,7 @@ def check_cli(run: Run, root: Root):
 
 
 def check_directory(run: Run, root: Root):
-    """Who may control says nothing about where its files are."""
+    """A client with the right to control cannot choose directories."""
     wanted = run.path("wanted")
     texts = {1: b"placed", 5: wanted.encode()}  # job; number of a field that once named a directory
     body = b"".join(varint(field << 3 | 2) + varint(len(text)) + text for field, text in texts.items())
@@ -189,7 +189,7 @@ def check_directory(run: Run, root: Root):
 
 
 def check_strangers(root: Root):
-    """Who does not speak the protocol, or shows nothing."""
+    """Clients that do not speak the protocol, or show no token."""
     chance = random.Random(SEED)
 
     def says(data, stream=None):
@@ -217,7 +217,7 @@ def check_strangers(root: Root):
 
 
 def check_silence(root: Root):
-    """Who says nothing is let go, half-open or after the greeting."""
+    """Silent connections are closed, half-open or after the greeting."""
     idle = [root.raw(), root.tls(), root.tls()]
     idle[1].sendall(GREETING)
     idle[2].sendall(GREETING + b"\0\0")
@@ -236,7 +236,7 @@ def connected(stream):
 
 
 def check_connections(root: Root):
-    """Ten thousand that are opened and left: who may ask is answered all the while."""
+    """Ten thousand connections are opened and left: authenticated clients are answered all the while."""
     opened = []
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     try:
@@ -258,7 +258,7 @@ def check_connections(root: Root):
 
 
 def check_slow_readers(root: Root):
-    """Who asks and asks and never reads: what waits for them stays little, and others are answered."""
+    """Clients that send requests and never read: their unread responses stay bounded, and others are answered."""
     token = root.token("read.token")
     before, readers = root.rss(), []
     for _ in range(20):
@@ -330,7 +330,7 @@ def check_run_directory(run: Run):
 
 
 def check_another_user(run: Run):
-    """Nobody else opens the run directory's socket."""
+    """Other users cannot open the run directory's socket."""
     if os.geteuid() != 0:
         return
     child = os.fork()

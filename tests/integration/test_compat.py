@@ -130,7 +130,7 @@ def check_filter(compat):
 
 
 def check_closed_output(run):
-    """A program that writes nothing does not end by a pipe that nobody reads."""
+    """A program that writes nothing does not end by a pipe without a reader."""
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run([run.binary("hookcli"), "run", "-q", "--store", run.path("closed"), "--hooks", "libc", "--", "cat", os.devnull],

@@ -132,7 +132,7 @@ def hooks_of(run, program, *hooks):
 
 
 def check_hooks(run: Run):
-    """A function that nobody calls is told with the names it may have been meant for; so is one that needs no slot."""
+    """An uncalled function is reported with similar names; so is one that needs no slot."""
     told = hooks_of(run, "none", "libc.so*:putss", "libc.so*:puts")
     expect("hooks that match nothing", len(told), 1)
     expect_true(f"the nearest: {told}", "'putss'" in told[0]["detail"] and "puts" in told[0]["fix"])

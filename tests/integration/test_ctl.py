@@ -19,7 +19,7 @@ def expect_calls(run, what, function, calls, rank=0, role="main"):
 
 
 def expect_records(run, what, count):
-    """Records are told of once they are stored, within a second and in order: those that should not be there would come first."""
+    """Records are visible once they are stored, within a second and in order: unwanted ones would come first."""
     def stored():
         return next(row["records"] for row in run.report(JOB)["ranks"] if row["rank"] == 0)
     wait_for(f"{count} records", lambda: stored() >= count)
@@ -154,7 +154,7 @@ def check_private(run):
     """The job of a `hookcli run` that has a collector of its own is found where it lies."""
     with Told(run, "own", launcher=(run.binary("hookcli"), "run", "-q", "--store", run.path("own-store"), "--")) as told:
         told.call("one", 2)
-        # Before its collector has seen a process, nobody tells that process anything.
+        # Before its collector has seen a process, the process receives no levels.
         wait_for("the process", lambda: calls_of(run.report(run.path("own-store", "own")), "told_one") == 2)
         run.cli("ctl", "--job", run.path("own-store", "own"), "level", "told_one=off")
         told.call("one", 3)

@@ -43,7 +43,7 @@ def check_memory(what, report, truth, libraries=True):
 
 
 def check_driver(what, report, truth):
-    """Every call of the driver was seen, whoever made it."""
+    """Every call of the driver was seen, from every caller."""
     seen = {}
     for (_, function), row in rows_of(report, domains={"cuda"}).items():
         if function in truth["driver"]:

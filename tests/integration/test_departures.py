@@ -33,7 +33,7 @@ def program(run):
 
 
 def trace(run, case, way, *words, level="record"):
-    """Output, summary and report of the case; None: the kernel lets nobody leave that way here."""
+    """Output, summary and report of the case; None: the kernel here forbids this way to leave."""
     name = "-".join((case, way, level, *map(str, words)))
     done = run.trace(program(run), case, way, run.run_directory, *words, hooks=["*:life_*"], level=level, options=("--job", name), check=False)
     if done.returncode == NO_CALL or f"child ended with {NO_CALL}" in done.stdout:

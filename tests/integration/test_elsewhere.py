@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A running job is found from any directory, also that of a private collector; ranks that only RANK and WORLD_SIZE number are told apart;
+"""A running job is found from any directory, also that of a private collector; ranks that only RANK and WORLD_SIZE number are distinguished;
 `ls --store` lists the jobs of one directory."""
 import json
 import os

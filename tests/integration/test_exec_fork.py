@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Processes that make processes: who is main, helper or launcher, how each ended, and what each called."""
+"""Processes that make processes: their roles (main, helper, launcher), ends and calls."""
 import collections
 import os
 import shutil

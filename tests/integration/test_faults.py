@@ -85,7 +85,7 @@ class Case:
         """Where the job is, and its report, once it is closed and all ranks are in it."""
         for name in os.listdir(node.store):
             path = os.path.join(node.store, name)
-            # The last file that is written: until it is there nobody need be asked.
+            # The last file that is written: no need to check before it exists.
             done = run.cli("report", path, "--format", "json", check=False) if os.path.exists(f"{path}/summary.txt") else None
             report = json.loads(done.stdout) if done and done.returncode == 0 else None
             if report and report["job"]["closed"] and len(report["ranks"]) == self.ranks:

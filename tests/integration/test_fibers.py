@@ -40,7 +40,7 @@ def test_case(run, program, case, switch, level):
     if case not in WITHOUT_RECORDS:
         expect(f"{name}: records", records, sum(wanted.values()))
     expect(f"{name}: lost records", [row["lost_records"] for row in report["processes"]], [0])
-    # Calls that are nobody's callees any more do not hide those of later calls.
+    # Calls whose callers are gone do not hide those of later calls.
     leaf = rows["fibers", "fiber_leaf"]
     if case not in WITHOUT_RECORDS:
         # By the shortest of them: one during which the machine was busy elsewhere may last longer than all others together.

@@ -43,7 +43,7 @@ def rank_lost(report):
 
 
 def check_no_room(run: Run):
-    """Not even a first page: nobody could be told; the program runs as if there were no agent."""
+    """Not even a first page: no report is possible; the program runs as if there were no agent."""
     fill(run, 0)
     trace(run, "no-room", "--count", run.path("out.json"))
     expect_true("the program's own truth", count_of(load(run.path("out.json"))["calls"])["calls_truth", "write"] == 500)
@@ -214,7 +214,7 @@ def store_late(run, store, job):
 
 
 def check_full_store(run: Run):
-    """Nothing can be stored: the command is not disturbed, the reason is told, and the job is stored once there is room."""
+    """Nothing can be stored: the command is not disturbed, the reason is reported, and the job is stored once there is room."""
     store, job = run.path("tiny"), run.path("tiny", "late")
     os.mkdir(store)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", store], check=True)
@@ -253,7 +253,7 @@ def test(run):
 
 
 def private_mounts():
-    """The command that gives this script mounts of its own; None where nobody may."""
+    """The command that gives this script mounts of its own; None if that is forbidden."""
     command = ["unshare", "--mount"] if os.getuid() == 0 else ["unshare", "--mount", "--user", "--map-root-user"]
     probe = subprocess.run([*command, "mount", "-t", "tmpfs", "none", "/mnt"], check=False, capture_output=True, text=True)
     if probe.returncode != 0:

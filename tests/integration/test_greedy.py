@@ -85,14 +85,14 @@ def check_announced(run: Run):
     own = root.peer()
     expect_true("the same token's short request", own.ask(wire.request(TOKENS["alice"], wire.STATUS)))
     expect_true("the same token's long request", own.ask(root.reports(TOKENS["alice"], [wire.job("long", command="c" * MIB)])))
-    # One that goes on gets its answer.
+    # A client that sends the rest gets its answer.
     peers[0].send(b"\0" * (64 * MIB - (64 << 10) - 4))
     expect_true("an answer to the long message", peers[0].answer())
     root.expect_alive("announced and sent")
 
 
 def check_unread(run: Run):
-    """Answers that nobody reads take bounded memory; those who read get theirs."""
+    """Unread responses take bounded memory; clients that read get theirs."""
     root = Root(run, "unread")
     sites = [wire.site(index, "f" * 100 + str(index)) for index in range(40_000)]
     asked = root.peer().ask(root.reports(TOKENS["alice"], [wire.job("big", [wire.process(b"u" * 16, sites)])]))

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The agent's lock is held by a thread that is not there any more: who needs it for a new level is not kept waiting for ever; such calls
+"""The agent's lock is held by a thread that does not exist any more: calls that need it for a new level do not wait for ever; such calls
 are made, and counted as untracked.
 """
 import os
@@ -46,7 +46,7 @@ def test(run):
     report = loop.closed_report(run, "held")
     counted = sum(row["calls"] for row in report["calls"])
     expect("calls counted and untracked", counted + report["job"]["calls_untracked"], made)
-    # Thousands of threads may wait at once: one that looked again and again would take the processor from who has the lock.
+    # Thousands of threads may wait at once: polling threads would take the processor from the holder of the lock.
     expect_true(f"slept {slept} times", slept <= SLEEPS * (report["job"]["calls_untracked"] + 1))
     expect_true(f"the collector is there: {collector.poll()}", collector.poll() is None)
 

@@ -124,7 +124,7 @@ def check_memory(what, report):
         expect(f"{what}: rows of rank {rank}'s heap", len(rows), 1)
         row = rows[0]
         expect_true(f"{what}: heap {row}", 0 < row["frees"] <= row["allocs"] and row["peak_bytes"] > 0)
-        # Which of several processes peaked while others had how much, nobody knows.
+        # The memory of other processes at one process's peak is not known.
         if processes == 1:
             expect_true(f"{what}: heap {row}", 0 <= row["live_bytes"] <= row["peak_bytes"])
             expect(f"{what}: range of the peak", (row["peak_low"], row["peak_high"]), (row["peak_bytes"],) * 2)

@@ -68,7 +68,7 @@ def judge_records(run, job, report):
 
 
 def mpi_job(run, chance, rounds):
-    """Four ranks; how far they are nobody knows, so the kills go by time. Returns how many there were."""
+    """Four ranks; their progress is not known, so the kills are timed. Returns the number of kills."""
     job, truths = f"mpi-{rounds}", run.path(f"truth-{rounds}")
     os.mkdir(truths)
     collector = run.start_collector()
@@ -124,7 +124,7 @@ def collector_of(run):
 
 
 def private_job(run, job, command, words):
-    """A collector that `hookcli run` started is replaced by `hookcli run`, whoever of the job's members it was."""
+    """A collector that `hookcli run` started is replaced by `hookcli run`, by any of the job's members."""
     path, seen = run.path(job), set()
     command = loop.start(run, *command, run.binary("hookcli"), "run", "-q", "--store", run.path("private"), "--job", job,
                          *loop.hook_options(), "--", *words, "--loop", path, PRIVATE_ROUNDS, 0,

@@ -74,7 +74,7 @@ def test(run):
     expect("exit", report["ranks"][0]["exit"], {"kind": "exited", "code": 0})
     kept = judge(run, "kept", loop.rows(paths["kept"]))
     expect("exit of the kept one", kept["ranks"][0]["exit"], {"kind": "exited", "code": 0})
-    # Nobody of ours was its parent.
+    # Its parent was not traced.
     gone = judge(run, "killed", loop.rows(paths["killed"]))
     expect("exit of the killed one", gone["ranks"][0]["exit"]["kind"], "vanished")
     expect_true("its open calls", "pthread_join" in [row["function"] for row in gone["open_calls"]])

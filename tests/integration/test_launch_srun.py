@@ -13,7 +13,7 @@ from slurm import cluster
 from test_calls_truth import HOOKS
 from truth import load, rows_of, wanted_of
 
-# As the ranks of a real program do before they work: so no node's part is over before another's begins. Nobody traces that.
+# As the ranks of a real program do before they work: so no node's part is over before another's begins. That part is not traced.
 MEET = 'touch "$0/$SLURM_PROCID" && until [ "$(ls "$0" | wc -l)" -ge {} ]; do sleep 0.01; done'
 NAMES = ("alpha", "beta", "gamma")
 TASKS = 4  # on each node

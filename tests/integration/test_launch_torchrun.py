@@ -16,7 +16,7 @@ NAMES = ("alpha", "beta")
 HOOK_OPTIONS = [part for name in HOOKS for part in ("--hooks", name)]
 LOCAL = 2
 RANKS = LOCAL * len(NAMES)
-# As the ranks of a real program do before they work: so no node's part is over before another's begins. Nobody traces that.
+# As the ranks of a real program do before they work: so no node's part is over before another's begins. That part is not traced.
 MEET = f'touch "$0/$RANK" && until [ "$(ls "$0" | wc -l)" -ge {RANKS} ]; do sleep 0.01; done'
 ELASTIC = os.path.join(os.path.dirname(os.path.abspath(__file__)), "elastic.py")
 

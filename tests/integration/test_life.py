@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What processes and threads do: the program behaves the same whoever watches, and every call is counted once, where it belongs."""
+"""What processes and threads do: the program behaves the same with and without tracing, and every call is counted once, where it belongs."""
 import collections
 import os
 import shutil
@@ -198,7 +198,7 @@ def check_shut_out(run):
 
 
 def check_through_loader(run):
-    """A program that the loader is told to run is no part of the loader, and keeps its name."""
+    """A program run by the loader's command line is not part of the loader, and keeps its name."""
     loader = next(word for word in run.command("ldd", program(run)).stdout.split() if os.path.basename(word).startswith("ld-linux"))
     run.trace(loader, program(run), "touch", 3, hooks=["*:life_*"], options=("--job", "loader"))
     report = run.report(run.path("store", "loader"))

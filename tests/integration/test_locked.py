@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""No call waits for the loader's lock: a thread that reads the loader's list may be waiting for who makes the call."""
+"""No call waits for the loader's lock: a thread that reads the loader's list may be waiting for the thread that calls."""
 import os
 import sys
 

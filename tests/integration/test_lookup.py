@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Functions looked up by name, as the report has them: who called them, and what escaped."""
+"""Functions looked up by name, as the report has them: their callers, and escaped ones."""
 import os
 
 from harness import expect, main, total_calls

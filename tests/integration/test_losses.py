@@ -102,7 +102,7 @@ def check_files(run: Run):
 
 
 def check_late(run: Run):
-    """Processes that begin, or begin and end, when none are left."""
+    """Processes that begin, or begin and end, when no slot is left."""
     node = Node(run, "late").start()
     with told_on(run, node, "first") as first:
         first.call("one", FEW)
@@ -275,7 +275,7 @@ def check_sent_noted(run: Run):
 
 
 def check_taken_up(run: Run, number):
-    """Operations NUMBER to NUMBER + 2 of a collector that comes after a killed one fail: it goes on with the same job."""
+    """Operations NUMBER to NUMBER + 2 of a killed collector's successor fail: it continues the same job."""
     node = Node(run, "next").start()
     with told_on(run, node, "next", HOOK_KEEP_SEGMENT="1") as told:
         told.call("one", FEW)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""/metrics of a collector: both formats please who reads them, say what the report says, never go back, and go to who may read them; ten
+"""/metrics of a collector: both formats are valid, agree with the report, never decrease, and are served to authorised clients; ten
 thousand connections that ask for nothing do no harm.
 """
 import contextlib
@@ -37,7 +37,7 @@ def start_ranks(run, node, job, rounds, program):
 
 
 def odd_program(run):
-    """The program under a name that nobody should use."""
+    """The program under a hostile name."""
     directory = os.path.join(os.fsencode(run.directory), ODD_DIRECTORY)
     os.mkdir(directory)
     program = os.path.join(directory, loop.LIBRARY.encode())
@@ -256,7 +256,7 @@ def expired(run):
 
 
 def check_certificates(run):
-    """A collector that asks for certificates shows metrics to who has a good one and a token, each their own jobs."""
+    """A collector that asks for certificates shows metrics to clients with a good one and a token, each their own jobs."""
     keys, clients, strangers = run.path("keys"), run.path("clients"), run.path("strangers")
     for place in (clients, strangers):
         run.command(run.binary("hookcollector"), "keygen", place)

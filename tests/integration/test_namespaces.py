@@ -9,7 +9,7 @@ import sys
 from harness import Run, expect, expect_true, main
 
 SKIPPED = 77
-# The first waits for all; one ends, one goes on as another program, one is killed.
+# The first waits for all; one ends, one execs another program, one is killed.
 SCRIPT = """
 /usr/bin/python3 -c 'pass'
 sh -c 'exec /usr/bin/python3 -c pass'

@@ -19,7 +19,7 @@ HOSTS = ("alpha", "beta", "gamma")
 RANKS_EACH = 4
 ROUNDS = 4_000
 PAUSE_US = 20
-PORT = 4440  # in namespaces of our own, where nobody else is
+PORT = 4440  # in network namespaces of our own, where it is free
 NAMED = 'hostname "$0" && exec "$@"'
 SKIP = 77
 

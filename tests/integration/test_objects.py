@@ -168,7 +168,7 @@ def check_data(objects):
 
 
 def check_constructor(objects):
-    """What a library calls before the dlopen that brings it returns, whoever calls dlopen."""
+    """What a library calls before the dlopen that brings it returns, for every caller of dlopen."""
     for mode, runs in ("now", 1), ("unseen", 2):
         output, report = objects.same(f"constructor, {mode}", objects.path("objects"), mode, objects.path("libstarting.so"))
         expect(f"constructor, {mode}: counted", counted(output)["add"], runs * (CALLS + TABLE_CALLS + 1))

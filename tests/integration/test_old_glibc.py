@@ -4,7 +4,7 @@
 `test_old_glibc.py BUILD stand-in`: the loader of this machine finds all that the agent asks of a libc.so.6 without any version
 above GLIBC_2.17. That one is simulated: it has names and versions, and no code, so that nothing runs.
 `test_old_glibc.py BUILD real`: programs run under glibc 2.31, which still has libpthread and libdl apart, and every call counts
-as it does under this machine's. Skipped (77) where Debian 11 is not to be had.
+as it does under this machine's. Skipped (77) where Debian 11 is not available.
 """
 import os
 import subprocess
@@ -90,7 +90,7 @@ def compile_old(run, old, output, *words):
 
 
 def build_old(run, old):
-    """A build tree of its own: what is traced is built anew, what traces it is the one there is."""
+    """A build tree of its own: traced programs are built there, the tracer is the existing one."""
     tree = run.path("tree")
     parts = [f"{old}/{LIBRARIES}/{name}" for name in ("libpthread.so.0", "libdl.so.2", "librt.so.1")]
     for name in "life", "frame", "unload":

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A call that nobody described is made from any place of a stack page without a system call."""
+"""An undescribed call is made from any place of a stack page without a system call."""
 import os
 import sys
 

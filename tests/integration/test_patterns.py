@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A pattern hooks functions of a library that nobody described, in a program of other people: pngfix and libpng of Debian.
+"""A pattern hooks functions of an undescribed library, in a foreign program: pngfix and libpng of Debian.
 
 The counts equal those of a library that has each function under its own name, counts and jumps on, in a run without the agent.
 """

@@ -114,7 +114,7 @@ def warned(run, directory, what):
 
 
 def running(run, nodes, store):
-    """One node goes on while the others have ended; then its machine dies."""
+    """One node continues while the others have ended; then its machine dies."""
     directory = os.path.join(store, "still")
     quick, slow = nodes[0], nodes[1]
     command = slow.start("cat", env=rank_environment(run, "still", 1, 2, ["libc"]), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)

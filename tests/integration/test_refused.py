@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A leaf that its root does not let in says why, once, asks ever less often, and goes on as soon as it may."""
+"""A leaf that its root does not let in logs the reason once, retries ever less often, and continues as soon as it is accepted."""
 import json
 import math
 import os
@@ -28,7 +28,7 @@ def upstream_of(leaf):
 
 
 def most_attempts(seconds):
-    """In SECONDS, of who doubles the pause between two, and looks once at the certificate."""
+    """Connections in SECONDS of a leaf that doubles its pauses, and checks the certificate once."""
     doublings = math.log2(MOST_PAUSE_S / FIRST_PAUSE_S)
     return min(math.log2(seconds / FIRST_PAUSE_S + 1), doublings + seconds / MOST_PAUSE_S) + 2
 

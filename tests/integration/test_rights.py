@@ -39,7 +39,7 @@ def traced(run, path, preload, user, effective):
 
 
 class Case:
-    """A copy of a program: who calls it, as whom it runs, and what gives it rights."""
+    """A copy of a program: its caller, the user it runs as, and the source of its rights."""
 
     def __init__(self, name, user=0, effective=0, owner=0, mode=0o755, raise_rights=None):
         self.name, self.user, self.effective, self.owner, self.mode, self.raise_rights = name, user, effective, owner, mode, raise_rights
@@ -88,7 +88,7 @@ def reachable(path):
 
 
 def check_doctor(run):
-    """Who has no rights to give is told so, in one line."""
+    """Without rights to give, one line says so."""
     home = run.path("home")
     os.mkdir(home, 0o700)
     os.chown(home, NOBODY, NOBODY)

@@ -63,7 +63,7 @@ def check_socket(node):
 
 
 def check_killed(node):
-    """The collector dies after its run directory was made again: the next one goes on with the job."""
+    """The collector dies after its run directory was made again: its successor continues the job."""
     path, process = start(node, "killed")
     loop.wait_rounds(path, ROUNDS // 10)
     wait_for("the job", lambda: node.cli("report", "killed", check=False).returncode == 0)

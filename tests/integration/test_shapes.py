@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Functions of awkward shapes: the program behaves the same whoever watches, and every call is counted."""
+"""Functions of awkward shapes: the program behaves the same with and without tracing, and every call is counted."""
 import os
 
 from harness import expect, main

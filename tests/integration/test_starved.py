@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""A hookcli that gets no processor when its command ends, outside of a launcher or inside of one, finds its collector there when it goes
-on, and the job whole.
+"""A hookcli that gets no processor when its command ends, outside of a launcher or inside of one, finds its collector and the whole job when
+it continues.
 """
 import os
 import signal

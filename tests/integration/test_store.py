@@ -31,7 +31,7 @@ def check_oldest_go(run: Run):
         finish(run, job)
     end_process(collector, signal.SIGTERM)
     expect("kept", jobs_of(run), {"first", "second", "third"})
-    # What is nobody's job is not looked at.
+    # Files that belong to no job are ignored.
     os.mkdir(run.path("store", "notes"))
     with open(run.path("store", "notes", "mine.txt"), "w", encoding="utf-8") as file:
         file.write("mine")

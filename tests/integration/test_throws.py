@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Calls left by exceptions, pthread_exit and cancellation, whoever holds the C++ runtime: the program notices nothing, and each
+"""Calls left by exceptions, pthread_exit and cancellation, with the C++ runtime in any object: the program notices nothing, and each
 call counts once."""
 import os
 
@@ -47,7 +47,7 @@ def test(run):
         expect_calls(f"{name}: exceptions", report, {(name, function): count for function, count in EXCEPTIONS.items()})
         report, traced, alone = compare(run, name, "terminate")
         expect(f"{name}: last words", traced, alone)
-        # Nobody's books are closed: what was open is said to be.
+        # No statistics are closed: open calls are reported as open.
         expect_calls(f"{name}: terminate", report, {(name, function): count for function, count in TERMINATE.items()}, records=False)
         expect(f"{name}: open at the end", sorted(row["function"] for row in report["open_calls"]), sorted(TERMINATE))
         report, traced, _ = compare(run, name, "anywhere")

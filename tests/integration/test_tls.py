@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """A leaf and its root over TLS and IPv6, each of which asks for the other's certificate: the job is brought, its clock is known; a leaf
-that shows none is not let in. A root whose certificate is for another host says so to both leaves and people.
+without a certificate is refused. A root whose certificate is for another host says so to both leaves and people.
 """
 import contextlib
 import json
@@ -17,7 +17,7 @@ RANKS = 2
 
 
 def loopback():
-    """An address of this machine that nobody else reaches, of IPv6 where there is one."""
+    """An address of this machine that is unreachable from others, of IPv6 where there is one."""
     with contextlib.suppress(OSError), socket.socket(socket.AF_INET6) as stream:
         stream.bind(("::1", 0))
         return "[::1]"
@@ -50,7 +50,7 @@ def other_host(run):
 
 
 def names_of_keygen(run):
-    """A certificate of keygen is also good for who compares names and addresses: of this machine, and any that were asked for."""
+    """A certificate of keygen also serves clients that compare names and addresses: this machine's, and requested ones."""
     place = run.path("named-keys")
     names = ["head.example", "192.0.2.7", "2001:db8::7"]
     run.command(run.binary("hookcollector"), "keygen", place, *names)
@@ -64,7 +64,7 @@ def names_of_keygen(run):
 
 
 def unknown_host(run, trusting):
-    """A name that nobody knows is said to be one, and is not taken for a mistake in the URL."""
+    """An unknown host name is reported as such, not as a mistake in the URL."""
     for where in "no-such-host.invalid:4440", "127.0.0.1":
         done = run.cli("status", "--collector", f"tls+tcp://{where}", *trusting, check=False)
         expect(f"hookcli: {done.stderr}", (done.returncode, done.stderr.count("\n"), "no such host or port" in done.stderr), (1, 1, True))

@@ -8,7 +8,7 @@ import sys
 from harness import expect, expect_true, main
 
 SKIPPED = 77
-# stacks.c: who calls the last function of call_all.
+# stacks.c: callers of the last function of call_all.
 CALLERS = ["call_all", "call_below", "run", "main"]
 STEPS = 40
 

@@ -100,7 +100,7 @@ def check_replaced(run: Run, collector):
 
         wait_for("pictures", lambda: len(heads()) > 2)
         end_process(collector)
-        # That one looks many times while there is no collector; who looks for the first time sees what lies there, and that it is old.
+        # That one polls many times without a collector; a new top sees the files, and that they are old.
         for _ in range(20):
             first = run.cli("top", job, "--once").stdout.splitlines()[0]
             expect_true(f"without a collector: {first}", first.endswith("  NO COLLECTOR"))

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Screens of top, to the letter, of jobs that are always the same: test_top_golden.py BUILD_DIR [--renew].
 
-The expected ones are in tests/golden/top; --renew writes them anew: look at the difference before it is committed.
+The expected ones are in tests/golden/top; --renew rewrites them: review the difference before the commit.
 """
 import difflib
 import os
@@ -70,7 +70,7 @@ def check(run, name, renew):
             wait_for(f"screen {name}", lambda: screen.text() == wanted, timeout=60)  # it had settled
         except Failure:
             difference = difflib.unified_diff(wanted.splitlines(), screen.text().splitlines(), "expected", "shown", lineterm="")
-            raise Failure(f"screen {name} is not as in {path} (--renew writes it anew):\n" + "\n".join(difference)) from None
+            raise Failure(f"screen {name} is not as in {path} (--renew rewrites it):\n" + "\n".join(difference)) from None
         codes = screen.codes()
         expect_true(f"{name}: colours of its own background: {codes!r}", not re.search("\033\\[(?:[0-9]*;)*4[0-8]", codes))
         if environment is ASCII:

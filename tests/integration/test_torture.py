@@ -62,7 +62,7 @@ class Round:
             return
         node = self.root if victim == "root" else self.chance.choice(self.leaves)
         node.kill()
-        # Sometimes nobody is there for a while.
+        # Sometimes no collector runs for a while.
         gap = self.chance.choice([0, 0, LOOPS // 20])
         until = min(self.progress() + gap, LOOPS)
         wait_for("the ranks to go on", lambda: self.progress() >= until or self.over())

@@ -20,7 +20,7 @@ def write_token(run, name, *lines):
 
 
 class Root:
-    """A root and how it looks to who shows a token."""
+    """A root as the owner of a token sees it."""
 
     def __init__(self, run):
         url = free_url()

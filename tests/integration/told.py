@@ -1,4 +1,4 @@
-"""told: the workload that calls what it is told to, under the agent."""
+"""told: the workload that makes requested calls, under the agent."""
 import subprocess
 
 from harness import expect, expect_true

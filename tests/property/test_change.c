@@ -1,6 +1,6 @@
-/* A process that grows at random, told in changes over a line that loses answers and says things
- * twice: whoever merges them has, after each, exactly the process as it was when the change was
- * made. The same through a statistics file, cut anywhere. */
+/* A process that grows at random, sent in changes over a line that loses answers and repeats
+ * messages: after each change the receiver's merged process equals the sender's. The same through a
+ * statistics file, cut anywhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@
 #define THREADS 6
 #define ROUNDS 3000
 
-/* The model: plain arrays, from which the whole message is made anew each time. */
+/* The model: plain arrays, from which the whole message is rebuilt each time. */
 struct model {
 	uint32_t seed;
 	uint64_t records;
@@ -194,7 +194,7 @@ static Hk__Process *carry(const Hk__Process *change)
 	return carried;
 }
 
-/* Whoever tells: what the other side has for sure, and the change that it may have. */
+/* The sender: the state that the other side certainly has, and the change that it may have. */
 struct teller {
 	Hk__Process *told, *doubtful;
 };
@@ -209,7 +209,7 @@ static void teller_answered(struct teller *teller)
 	teller->doubtful = NULL;
 }
 
-/* A connection that broke: everything is told again. */
+/* A connection that broke: everything is sent again. */
 static void teller_forget(struct teller *teller)
 {
 	Hk__Process *parts[] = {teller->told, teller->doubtful};
@@ -440,7 +440,7 @@ static void test_file_of_changes_is_the_process(void **state)
 			assert_same(snapshot->processes[0], now);
 			hk__snapshot__free_unpacked(snapshot, NULL);
 		}
-		if (round % 500 == 0) { /* another writer goes on */
+		if (round % 500 == 0) { /* another writer continues */
 			hk_statistics_free(statistics);
 			assert_int_equal(hk_statistics_open(directory, &statistics), 0);
 		}

@@ -311,7 +311,7 @@ static void test_probes_lost_and_bursts_of_delay(void **state)
 	assert_int_equal(live.beyond_bound, 0);
 }
 
-/* One way is 2 ms slower: nobody can tell, so the bound must allow for it. */
+/* One direction is 2 ms slower: that cannot be measured, so the bound must allow for it. */
 static void test_bound_covers_one_slow_way(void **state)
 {
 	struct verdict live = {0}, later = {0};
@@ -331,7 +331,7 @@ static void test_bound_covers_one_slow_way(void **state)
 	free(later.residuals);
 }
 
-/* Nothing is heard for SILENCE seconds, in which the clock goes on by DRIFT more. */
+/* No probe is answered for SILENCE seconds, in which the clock drifts by DRIFT more. */
 static void silence(unsigned silence, struct verdict *live, struct verdict *later)
 {
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {

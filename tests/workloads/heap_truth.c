@@ -51,7 +51,7 @@ static void raise_peak(struct heap_account *account, long long live_bytes)
 	}
 }
 
-/* All threads meet; one of them takes the sums before anybody goes on. */
+/* All threads meet; one of them takes the sums before the others continue. */
 static void end_phase(void)
 {
 	if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
@@ -114,8 +114,8 @@ static void grow_of_next(int thread)
 	}
 }
 
-/* Who frees is neither the thread nor, for a third of the blocks, the library that allocated. Every
- * fifth round leaks one. */
+/* Blocks are freed by another thread and, for a third of them, by another library than the one that
+ * allocated. Every fifth round leaks one. */
 static void free_of_other(int thread, int round)
 {
 	struct heap_block *theirs = blocks[(thread + 2) % THREADS];

@@ -1,7 +1,7 @@
 /* Sends messages in all the ways that a timeline can draw, and prints who got which.
  *
  * A message carries who sent it: rank, function, the how many-th call of that function there.
- * Whoever has it prints arrow RANK FUNCTION CALL RANK FUNCTION CALL from the call that sent to the
+ * Its receiver prints arrow RANK FUNCTION CALL RANK FUNCTION CALL from the call that sent to the
  * call that received, or that waited for it; calls count from 0. Collectives print join FUNCTION
  * RANKS
  */
@@ -85,7 +85,7 @@ static void tags(void)
 	}
 }
 
-/* Along a line, whose ends have nobody beyond. */
+/* Along a line, whose ends have no neighbour beyond. */
 static void line(void)
 {
 	int left = rank > 0 ? rank - 1 : MPI_PROC_NULL,

@@ -1,4 +1,4 @@
-/* told: calls what it is told to, as often as it is told to, and says when that is done.
+/* told: makes requested calls as often as requested, and reports when that is done.
  *
  * Reads lines "what count" from its standard input and answers each with "done" on its standard
  * output. `one` and `two` are functions of its library, `turns` calls both in turn, `slow` and

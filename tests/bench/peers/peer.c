@@ -1,4 +1,4 @@
-/* A program that runs the loop it is told to and says what a call took: reads "LOOP CALLS" lines,
+/* A program that runs a requested loop and prints the time per call: reads "LOOP CALLS" lines,
  * answers each with ns per call, and ends with its input. A driver holds one such process per tool
  * and lets them take turns, so that all of them see the same machine.
  */
@@ -28,7 +28,7 @@ static const struct peer_loop *find_loop(const char *name)
 
 static double measure(const struct peer_loop *loop, long calls)
 {
-	/* What a process that has just been woken must fetch again is nobody's cost per call. */
+	/* The cache misses of a process that was just woken are not part of the cost per call. */
 	loop->run(calls / 8);
 	double start = now_ns();
 	loop->run(calls);

@@ -1,4 +1,5 @@
-/* Loops over calls through the PLT, for whoever hooks them; one rdtsc; and a log line per call. */
+/* Loops over calls through the PLT, for any tool that hooks them; one rdtsc; and a log line per
+ * call. */
 #include "peer.h"
 
 #include <stdio.h>

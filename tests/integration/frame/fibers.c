@@ -90,8 +90,7 @@ static __attribute__((noinline)) int leaf_deep(int value)
 	return fiber_leaf(value) + room[0] - (char)value;
 }
 
-/* ---- a call that a fiber leaves and comes back to within one of the main stack: A enters, B
- * enters, A returns, B returns ---- */
+/* ---- a call that a fiber leaves and comes back to within one of the main stack: A enters, B enters, A returns, B returns ---- */
 
 static int yield_here(void *fiber)
 {
@@ -158,8 +157,7 @@ static void nest(void)
 	printf("nest %ld\n", sum);
 }
 
-/* ---- fibers that begin a call on one thread and return from it on another, which has made no
- * hooked call before or is busy with its own ---- */
+/* ---- fibers that begin a call on one thread and return from it on another, which has made no hooked call before or is busy with its own ---- */
 
 static int wander(void *fiber)
 {
@@ -228,8 +226,7 @@ static void migrate(int own_call)
 	printf("migrate %ld\n", sum);
 }
 
-/* ---- fibers that are given up inside a call: their stacks go, and others come to the same place
- * ---- */
+/* ---- fibers that are given up inside a call: their stacks go, and others come to the same place ---- */
 
 static void give_up(void)
 {
@@ -244,8 +241,7 @@ static void give_up(void)
 	printf("give_up %ld\n", sum);
 }
 
-/* ---- a handler on an alternate stack that jumps away out of a call, while the thread was inside
- * another one ---- */
+/* ---- a handler on an alternate stack that jumps away out of a call, while the thread was inside another one ---- */
 
 static sigjmp_buf before;
 static volatile long jumps;

@@ -1,5 +1,5 @@
 /* fibers_switch.S: a switch of stacks as coroutine libraries have it: the registers that a call keeps go onto the stack that is
- * left, and nobody else knows.
+ * left, without notice to any other code.
  */
 #if defined(__x86_64__)
 

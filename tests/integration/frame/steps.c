@@ -145,7 +145,7 @@ static struct user_regs_struct registers_of(pid_t traced)
 	return registers;
 }
 
-/* Runs until PLACE is told; signals are handed on. */
+/* Runs until PLACE is set; passes signals on. */
 static void run_to(pid_t traced, enum place place, int number)
 {
 	do {

@@ -73,8 +73,7 @@ static const char *const names[ROWS] = {
 static struct row before[ROWS]; /* until the file is there, and in children */
 static struct row *rows = before;
 
-/* ---- the books ----------------------------------------------------------------------------------
- */
+/* ---- the books ---- */
 
 struct block {
 	uintptr_t pointer; /* 0: free */
@@ -178,8 +177,7 @@ static void *allocated(void *pointer, size_t size)
 	return pointer;
 }
 
-/* ---- whose calls count --------------------------------------------------------------------------
- */
+/* ---- whose calls count ---- */
 
 static const char *const left_out[] = {"libc.so.",	 "ld-linux",  "libm.so.",  "libgcc_s.so.",
 				       "libpthread.so.", "libdl.so.", "librt.so.", "libgnutls.so."};
@@ -202,8 +200,7 @@ static bool count(unsigned int function, void *caller)
 	return true;
 }
 
-/* ---- the functions ------------------------------------------------------------------------------
- */
+/* ---- the functions ---- */
 
 EXPORT void *malloc(size_t size)
 {
@@ -357,15 +354,14 @@ EXPORT void sgemm_(const char *ta, const char *tb, const int *m, const int *n, c
 	static _Atomic(void *) known;
 
 	count(SGEMM, CALLER);
-	/* Python loads it for itself alone, so that it is next to nobody. */
+	/* Python loads it with RTLD_LOCAL, so that RTLD_NEXT does not find it. */
 	if (!known) {
 		known = dlsym(dlopen("libblas.so.3", RTLD_LAZY | RTLD_NOLOAD), "sgemm_");
 	}
 	((sgemm)known)(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/* ---- the file -----------------------------------------------------------------------------------
- */
+/* ---- the file ---- */
 
 static void forget(void)
 {

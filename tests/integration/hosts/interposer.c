@@ -1,4 +1,4 @@
-/* How often functions that nobody described are called: preloaded, it has each of them under its
+/* Counts calls of undescribed functions: preloaded, it has each of them under its
  * own name, counts and jumps on (test_patterns.py writes the names, the jumps and their tables). At
  * the end COUNTER_FILE gets a line of a name and a number for each that was called.
  */

@@ -1,5 +1,5 @@
 /* held OFFSET STOP: takes the agent's lock by the function at OFFSET of its library, as a thread
- * that died with it would have, and goes on calling getppid until the file STOP is there. Prints
+ * that died with it would have, and calls getppid until the file STOP is there. Prints
  * how many calls it made, and how often it slept. */
 #include <link.h>
 #include <stdbool.h>

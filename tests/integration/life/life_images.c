@@ -24,7 +24,7 @@ __attribute__((constructor)) static void begin(void)
 	first_errno = errno;
 }
 
-/* Programs print an errno that nobody set, as "Success". */
+/* Programs print an unset errno, as "Success". */
 static int run_errno(char **arguments)
 {
 	(void)arguments;

@@ -1,4 +1,4 @@
-/* A library with a thousand slots of hooked functions, its own, which nobody calls. */
+/* A library with a thousand slots of hooked functions, its own, which are never called. */
 #define TEN(use, n)                                                                               \
 	use(n##0) use(n##1) use(n##2) use(n##3) use(n##4) use(n##5) use(n##6) use(n##7) use(n##8) \
 	    use(n##9)

@@ -43,7 +43,7 @@ static int run_fork(char **arguments)
 	return 0;
 }
 
-/* The child can open no file, and goes on without one. */
+/* The child can open no file, and continues without a segment. */
 static int run_fork_no_files(char **arguments)
 {
 	(void)arguments;
@@ -140,7 +140,7 @@ static int run_fork_generations(char **arguments)
 	return 4;
 }
 
-/* Many at once, most of them seen by nobody while they live. */
+/* Many at once, most of them unseen by the collector while they live. */
 static int run_fork_storm(char **arguments)
 {
 	int count = atoi(arguments[0]), ended = 0;
@@ -205,8 +205,9 @@ static double seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* life fork-loader SECONDS: a thread is inside the loader when another forks: the child finds its
- * lock taken by nobody, and calls for so long that the tracer is asked to look for new objects. */
+/* life fork-loader SECONDS: a thread is inside the loader when another forks. The child finds the
+ * loader's lock taken by a thread that does not exist, and calls for SECONDS while the tracer is
+ * asked to look for new objects. */
 static int run_fork_loader(char **arguments)
 {
 	pthread_t thread;

@@ -95,8 +95,8 @@ static int run_refused(char **arguments)
 	return 0;
 }
 
-/* life refused-vfork: a child in the memory of a process that may not ask who it is ends; the
- * process is killed later, and leaves nobody a status. */
+/* life refused-vfork: a child in the memory of a process that may not query its ids ends; the
+ * process is killed later, and leaves no status. */
 static int run_refused_vfork(char **arguments)
 {
 	static const int nothing[] = {-1};
@@ -167,7 +167,7 @@ static int run_strict(char **arguments)
 	return 0;
 }
 
-/* The time stamp counter ends whoever reads it. */
+/* Reading the time stamp counter kills the process. */
 static int run_no_counter(char **arguments)
 {
 	life_touch_often(atoi(arguments[0]));

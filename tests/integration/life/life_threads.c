@@ -154,7 +154,7 @@ static int run_churn(char **arguments)
 	return 0;
 }
 
-/* ---- a segment that nobody drains ---- */
+/* ---- a segment without a collector ---- */
 
 #define ROOMFUL 2200000 /* calls whose records are more than a segment holds */
 
@@ -301,7 +301,7 @@ static int run_tls(char **arguments)
 	return loaded == count;
 }
 
-/* ---- calls that somebody waits for who holds the loader's lock ---- */
+/* ---- calls that the holder of the loader's lock waits for ---- */
 
 static void *touch_once(void *unused)
 {

@@ -16,7 +16,7 @@ int cuMemAlloc(unsigned *address, unsigned bytes)
 {
 	(void)bytes;
 	*address = 0;
-	return 1; /* an old form that nobody may be given */
+	return 1; /* an old form that must never be returned */
 }
 
 int cuMemAlloc_v2(uint64_t *address, size_t bytes)

@@ -59,7 +59,7 @@ static int handle(void)
 	return 0;
 }
 
-/* Whoever asks, the first definition is the one, except for who has its own. */
+/* For every caller the first definition counts, except for callers with their own. */
 static int anywhere(void)
 {
 	printf("%ld\n", add_up(dlsym(RTLD_DEFAULT, "target_add"), 4));
@@ -117,7 +117,7 @@ static int errors(void)
 	return 0;
 }
 
-/* One function has one address, whoever asks and how. */
+/* One function has one address, for every caller and every way to look it up. */
 static int identity(void)
 {
 	void *target = opened("target", RTLD_NOW);

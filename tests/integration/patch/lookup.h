@@ -12,8 +12,8 @@ void *asker_of(const char *name);
 /* early.c: calls target_add through a pointer that its constructor looked up before any preloaded
  * library started. */
 long early_run(long count);
-/* interposer.c defines target_add and hands it on to who comes next, or to who has the name in
- * libtarget.so. */
+/* interposer.c defines target_add and passes it on to the next definition, or to the one of its
+ * name in libtarget.so. */
 long interposer_calls(void);
 
 #endif

@@ -12,7 +12,7 @@ int next_who(void)
 	return WHO;
 }
 
-/* Tens: who comes after this library; ones: who comes first. */
+/* Tens: the definition after this library; ones: the first definition. */
 int JOIN(next_who_, WHO)(void)
 {
 	int (*after)(void) = (int (*)(void))dlsym(RTLD_NEXT, "next_who");

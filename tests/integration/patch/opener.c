@@ -1,4 +1,4 @@
-/* Has a RUNPATH that nobody else has: only a dlopen that comes from here finds the plug-in. */
+/* Has a RUNPATH of its own: only a dlopen that comes from here finds the plug-in. */
 #include <dlfcn.h>
 #include <stddef.h>
 

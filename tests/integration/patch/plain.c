@@ -1,4 +1,4 @@
-/* Linked with nobody: its functions are only ever looked up. */
+/* No object is linked with it: its functions are only ever looked up. */
 #include "target.h"
 
 long target_plain(long a);

@@ -38,7 +38,7 @@ static struct hk_hookset hooks;
 static struct hk_coverage seen;
 
 extern char probe_thunks[];
-/* Returned in two registers: the loader's stub on aarch64 is told its slot in x16. */
+/* Returned in two registers: the loader's stub on aarch64 gets its slot in x16. */
 struct way {
 	void *original;
 	void **slot;

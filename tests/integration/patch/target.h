@@ -4,7 +4,7 @@
 
 long target_add(long a, long b);
 long target_negate(long a);
-/* Weak and defined by nobody. */
+/* Weak and without a definition. */
 extern long target_missing(long a) __attribute__((weak));
 /* Data whose name looks like a function's to a pattern. */
 extern long target_data;
@@ -25,7 +25,7 @@ long pointer_run(long count);
 
 /* opener.c */
 long opener_run(const char *name, const char *symbol, long count);
-/* next.c: who comes after the library that is asked, and what RTLD_DEFAULT gives it. */
+/* next.c: the definition after the library that asks, and the one that RTLD_DEFAULT gives it. */
 int next_who_1(void);
 int next_who_2(void);
 

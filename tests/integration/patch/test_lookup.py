@@ -123,7 +123,7 @@ class Lookup(unittest.TestCase):
         self.assertEqual(result.made, {("cuGetProcAddress", "*"): 7, ("cuGetProcAddress_v2", "patch_lookup"): 1})
 
     def test_a_runtime_between(self):
-        """Calls are those of whoever asked last: the runtime's own, and of its caller."""
+        """Calls count for the last caller of dlsym: the runtime itself, or its caller."""
         result = look_with(DRIVER, "runtime")
         self.assertEqual(result.output, "0\n0 0\n0\n0\n0\n")
         self.assertEqual(result.made, {("cuMemAlloc_v2", "libruntime.so"): 4, ("cuMemAlloc_v2", "patch_lookup"): 1,

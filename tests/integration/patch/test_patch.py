@@ -71,7 +71,7 @@ class Patch(unittest.TestCase):
                 self.assertEqual(result.rearmed["target_side", caller], rearmed)
 
     def test_address_taken_of_a_function_stays_what_it_was(self):
-        """Nobody described target_add, so it may be one that is compared; once described, its shared thunk counts. What a
+        """No line describes target_add, so it may be one that is compared; once described, its shared thunk counts. What a
         library defines itself is left alone in any case."""
         self.assertEqual(run("patch_program", "calls").called("target_add", "*"), 7)
         with tempfile.NamedTemporaryFile("w", suffix=".hooks") as file:

@@ -1,5 +1,5 @@
-/* Compiled once for each VERSION that it asks for; without one, and linked with nobody, it asks for
- * none. */
+/* Compiled once for each VERSION that it asks for. Without VERSION and without a library it asks
+ * for no version. */
 #include "target.h"
 
 #define JOIN_(a, b) a##b

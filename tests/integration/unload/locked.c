@@ -1,6 +1,6 @@
 /* locked LIBRARY [ROUNDS]: a thread in a callback of dl_iterate_phdr wants a mutex; another one
- * makes a call under that mutex; a third one opened LIBRARY, unseen, just before. Nobody of the
- * three is to wait for ever. With ROUNDS all three do so again and again, each for itself.
+ * makes a call under that mutex; a third one opened LIBRARY, unseen, just before. None of the
+ * three may wait for ever. With ROUNDS all three do so again and again, each for itself.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -144,7 +144,7 @@ static void again(const char *library, int rounds)
 
 int main(int argc, char **argv)
 {
-	/* Much more than it takes: who waits for ever is ended. */
+	/* Much more than needed: a thread that waits for ever is ended. */
 	alarm(120);
 	if (argc > 2) {
 		again(argv[1], atoi(argv[2]));

@@ -7,7 +7,7 @@
  * Barriers separate phases in which memory only grows, is used, or only shrinks, so the peak is the
  * sum at the end of a phase, whatever the order within. Blocks are released by another thread, with
  * another current device, and for half of them by another library. "driver" is what the driver
- * itself counted, whoever called.
+ * itself counted, for all callers.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static void raise_peak(struct cuda_account *account, long long live_bytes)
 	}
 }
 
-/* All threads meet; one of them takes the sums before anybody goes on. */
+/* All threads meet; one of them takes the sums before the others continue. */
 static void end_phase(void)
 {
 	if (pthread_barrier_wait(&barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {

@@ -109,7 +109,7 @@ int cuEventSynchronize(CUevent event);
 int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
 			int *status);
 
-/* Not CUDA: how often each function was entered, whoever called. One JSON object. */
+/* Not CUDA: number of calls of each function, from all callers. One JSON object. */
 void sim_driver_counts(int fd);
 
 /* ---- runtime: libcudart.so.13 */

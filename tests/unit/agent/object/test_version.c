@@ -164,7 +164,7 @@ static void test_the_loader_is_asked_where_it_may_choose(void **state)
 	assert_ptr_equal(hk_loaded_resolve(&loaded, program, &reference, "getppid", &address),
 			 libc);
 	assert_ptr_equal((void *)address, dlsym(RTLD_DEFAULT, "getppid"));
-	/* indirect, data, nobody's, and only in a library that cannot be seen */
+	/* indirect, data, undefined, and only in a library that cannot be seen */
 	assert_null(hk_loaded_resolve(&loaded, program, &reference, INDIRECT, &address));
 	assert_null(hk_loaded_resolve(&loaded, program, &reference, "environ", &address));
 	assert_null(hk_loaded_resolve(&loaded, program, &reference, "no_such", &address));

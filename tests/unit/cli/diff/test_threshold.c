@@ -14,7 +14,7 @@
 #define UNDECIDED_BYTES 256
 
 /* A job of one function, whose 99th percentile went from 2 ms to 3 ms with an interval of LOW to
- * HIGH, and of one peak that nobody knows in both. */
+ * HIGH, and of one peak that is unknown in both. */
 struct pair {
 	struct hk_compare compare;
 	struct hk_compare_row row;

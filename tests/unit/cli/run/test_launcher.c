@@ -25,7 +25,7 @@ static void script(char *path, const char *name, const char *says)
 	fclose(file);
 }
 
-/* What PROGRAM is told of VARIABLES, as one line. */
+/* The arguments that pass VARIABLES through PROGRAM, as one line. */
 static const char *joined_of(const char *program, char **arguments, const char *const *variables)
 {
 	static char text[512];

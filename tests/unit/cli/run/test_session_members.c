@@ -20,7 +20,7 @@
 static char directory[] = "/tmp/hk-members-XXXXXX";
 static int dirfd_of_test;
 
-/* One member in a process of its own: joins, says so, leaves when told with what it is told. */
+/* One member in a process of its own: joins, reports, leaves on request, and reports the result. */
 struct member {
 	pid_t pid;
 	int orders, answers;
@@ -93,7 +93,7 @@ static int fresh(void **state)
 	return 0;
 }
 
-/* Whoever was slow to ask finds that the job was ended and its files are gone. */
+/* A late caller finds that the job was ended and its files are gone. */
 static void test_nobody_ends_a_job_again(void **state)
 {
 	struct member member;
@@ -106,7 +106,7 @@ static void test_nobody_ends_a_job_again(void **state)
 	assert_int_not_equal(faccessat(dirfd_of_test, "leader.j", F_OK, 0), 0);
 }
 
-/* Who comes while another one ends the job is of a new one, and ends that. */
+/* A member that joins while another one ends the job starts a new one, and ends that. */
 static void test_a_new_job_is_ended_too(void **state)
 {
 	struct hk_session_members old, new;

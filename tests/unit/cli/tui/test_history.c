@@ -37,7 +37,7 @@ static void test_rates_are_since_the_look_before(void **state)
 	/* The same look again: it does not count twice. */
 	hk_history_begin(history, 12 * SECOND, false);
 	assert_true(count(history, "a", 108)->per_s[0] == 4);
-	/* A count that falls is that of a collector that begins anew. */
+	/* A count that falls shows a collector that was restarted. */
 	hk_history_begin(history, 13 * SECOND, false);
 	assert_true(count(history, "a", 50)->per_s[0] == 0);
 	/* A job that has ended: over its whole life. */
@@ -93,7 +93,7 @@ static void test_a_count_that_falls_is_no_start(void **state)
 	for (size_t i = 55; i < 60; i++) {
 		assert_true(hk_track_part(track, i, HK_TRACK_SECONDS) == 10);
 	}
-	/* It stays so low: it begins anew. */
+	/* It stays so low: counting starts again. */
 	hk_history_begin(history, 106 * SECOND, false);
 	assert_true(count(history, "a", 5)->per_s[0] == 0);
 	hk_history_begin(history, 116 * SECOND, false);

@@ -1,4 +1,5 @@
-/* A job that goes on after another boot of its root: readers see the same Unix times as before. */
+/* A job that continues after another boot of its root: readers see the same Unix times as
+ * before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

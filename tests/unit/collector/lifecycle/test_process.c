@@ -366,7 +366,8 @@ static void test_process_full_store_keeps_records_waiting(void **state)
 	world_remove(&world);
 }
 
-/* Records and lost ones are what the process made, whoever dies while the store is full. */
+/* Stored and lost records together are what the process made, also after kills while the store is
+ * full. */
 static void test_process_counts_what_a_full_store_lost_after_a_kill(void **state)
 {
 	(void)state;
@@ -435,7 +436,7 @@ static void test_process_goes_on_when_its_directory_is_removed(void **state)
 	assert_int_equal(process->state->records_stored, 2);
 	assert_int_equal(process->state->lost_records, 2);
 	assert_int_equal(stored_records(&world, "g", &maker), 2);
-	/* And again, now that nobody writes the file. */
+	/* And again, after the last writer has closed the file. */
 	assert_int_equal(hk_jobdir_remove(path), 0);
 	assert_int_equal(hk_job_save(world.collector, process->job), 0);
 	assert_int_equal(process->state->lost_records, 4);

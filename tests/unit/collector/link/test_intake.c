@@ -176,7 +176,7 @@ static void test_a_full_root_takes_tombstones_only(void **state)
 	world_remove(&world);
 }
 
-/* A leaf that found no room died: nobody will ever bring that chunk. */
+/* A leaf that was refused for lack of room died: its chunk never comes. */
 static void test_a_root_that_turns_nobody_away_is_not_full(void **state)
 {
 	struct world world;

@@ -38,7 +38,7 @@ static int take(struct hk_collector *collector, uint32_t number, uint64_t now_ns
 	return r;
 }
 
-/* A leaf of one job's own has a new id each time: a root that goes on for months has seen many. */
+/* A leaf of one job's own has a new id each time: a root sees many of them over months. */
 static void test_peers_that_are_long_gone_make_room(void **state)
 {
 	(void)state;
@@ -64,7 +64,7 @@ static void test_peers_that_are_there_stay(void **state)
 		r = take(collector, count, now_ns);
 	}
 	assert_int_equal(r, -ENOSPC);
-	assert_int_equal(take(collector, 0, now_ns), 0); /* who is known is let in */
+	assert_int_equal(take(collector, 0, now_ns), 0); /* a known leaf is accepted */
 	assert_int_equal(HASH_COUNT(collector->peers), count - 1);
 	hk_peers_free_all(collector);
 	free(collector);

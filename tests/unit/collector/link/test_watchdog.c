@@ -1,5 +1,5 @@
-/* A watched call that does not come back begins the program anew; a process that had no processor
- * meanwhile goes on. */
+/* A watched call that does not return restarts the program; a process that only lacked a processor
+ * continues. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,8 @@
 #define FEW 20
 #define MANY 1000
 
-/* Becomes the child, with an alarm's worth of time over when it goes on. */
+/* Forks a child that begins a watched call and stops itself. Returns its pid, or 0 in the child
+ * once it continues. */
 static pid_t watch(void)
 {
 	static char program[] = "test_watchdog", anew[] = ANEW;

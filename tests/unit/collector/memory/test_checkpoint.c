@@ -277,7 +277,7 @@ static void test_what_does_not_belong_here_is_refused(void **state)
 	place_remove(&place);
 }
 
-/* The version before had no series, and nobody knew what was live at the peak. */
+/* The version before had no series, and did not keep live bytes at the peak. */
 static void test_the_version_before_is_read(void **state)
 {
 	struct place place;

@@ -44,7 +44,8 @@ static void test_each_device_has_its_rows(void **state)
 	add(ledger, &(struct call){12, 13, {50, 0x2000, 1}, alloc_a, 2});
 	add(ledger, &(struct call){14, 15, {7, 0x3000, 1}, alloc_b, 1});
 	add(ledger, &(struct call){16, 17, {30, 0x4000, 1}, managed, 1});
-	/* Who frees is another library and thread, and does not know which memory it is. */
+	/* Blocks are freed by another library and thread, by a call that does not name the
+	 * memory. */
 	uint32_t release = DEVICE_SITE(HK_MEMORY_DEVICE, HK_MEANING_FREE, 1);
 	add(ledger, &(struct call){20, 21, {0x2000}, release, 1});
 	add(ledger, &(struct call){22, 23, {0x4000}, release, 2});

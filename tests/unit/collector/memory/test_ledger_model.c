@@ -100,7 +100,7 @@ static void heap_take(struct model *model, struct call *call, int pointer_word, 
 	remember(model, model->heap, &model->heap_history);
 }
 
-/* Takes PAGES away and gives them to OWNER (-1: nobody); a release counts once, for the owner of
+/* Takes PAGES away and gives them to OWNER (-1: no owner); a release counts once, for the owner of
  * the first page. */
 static void pages_set(struct model *model, size_t first, size_t pages, int owner)
 {

@@ -1,4 +1,4 @@
-/* Memory over time on its whole way: from records through changes, which are told now and then, to
+/* Memory over time on its whole way: from records through changes, which are sent now and then, to
  * a report; it must have arrived as the ledger has it, however often bins got wider between. */
 #include <setjmp.h>
 #include <stdarg.h>

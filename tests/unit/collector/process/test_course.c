@@ -1,5 +1,5 @@
-/* How sums grew over time: nothing is lost or moved by more than a bin, however long it goes on,
- * and a collector that comes after another goes on where that one ended. */
+/* How sums grew over time: nothing is lost or moved by more than a bin over any length of time, and
+ * a collector continues where its predecessor ended. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

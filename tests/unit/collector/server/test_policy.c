@@ -1,4 +1,4 @@
-/* Who may do what: tokens, addresses, requests. */
+/* Rights of clients: tokens, addresses, requests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

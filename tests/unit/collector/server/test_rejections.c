@@ -70,7 +70,7 @@ static void test_once_with_a_reason_then_counted(void **state)
 	hk_refusals_free(refusals);
 }
 
-/* However many peers there are, the log stays short, and nobody is left out of the count. */
+/* For any number of peers the log stays short, and every peer is counted. */
 static void test_a_crowd_is_counted_together(void **state)
 {
 	struct hk_refusals *refusals = hk_refusals_new();

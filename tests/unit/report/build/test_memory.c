@@ -61,7 +61,7 @@ static void test_one_process_has_the_peak(void **state)
 	maker_fini(&maker);
 }
 
-/* Other kinds and ranks have peaks of their own; where nobody kept it, it is not known. */
+/* Other kinds and ranks have peaks of their own; peaks that were not kept are unknown. */
 static void test_each_kind_has_its_peak(void **state)
 {
 	struct maker maker;

@@ -83,7 +83,7 @@ static void test_others_run(void **state)
 	struct world world;
 	(void)state;
 	world_init(&world);
-	/* It shares a file system only: nobody hears it, ever. */
+	/* It only shares a file system: no root ever hears from it. */
 	world.nodes[1].opened_unix_ns = 0;
 	struct hk_report *report = report_of(&world);
 	expect_kinds(report, kinds);

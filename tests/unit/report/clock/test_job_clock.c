@@ -131,7 +131,7 @@ static void two_nodes_init(struct two_nodes *two)
 	two->maker.job.start_unix_ns = UNIX + 5;
 	two->home = maker_process(&two->maker, 0, HK__ROLE__ROLE_MAIN, 0, 0);
 	two->away = maker_process(&two->maker, 1, HK__ROLE__ROLE_MAIN, 0, 0);
-	/* Its realtime clock is an hour ahead: nobody shall look at it. */
+	/* Its realtime clock is an hour ahead: that must not matter. */
 	two->home->start = (Hk__Anchor){two->home->start.base, 40, 1001 * SECOND, UNIX + SECOND};
 	two->away->start =
 	    (Hk__Anchor){two->away->start.base, 60, 998 * SECOND, UNIX + 3600 * SECOND};

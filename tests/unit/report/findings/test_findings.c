@@ -258,7 +258,7 @@ static void test_even_ranks_are_not_blamed(void **state)
 	free(text);
 }
 
-/* It waits longer than the others: nobody waits for it. */
+/* It waits longer than the others, which do not wait for it. */
 static void test_a_rank_that_waits_is_uneven_and_not_late(void **state)
 {
 	struct maker maker;
