@@ -1,5 +1,4 @@
-/* assets.h: the page's own source, as the build compiled it in; assets.S says of which files each
- * is made. Constants. */
+/* assets.h: the page's source files, which assets.S compiles in. Constants. */
 #ifndef HK_CLI_HTML_ASSETS_H
 #define HK_CLI_HTML_ASSETS_H
 

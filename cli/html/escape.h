@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* A stream into OUTPUT, which must outlive it; fclose writes what is left and leaves OUTPUT open.
- * NULL: no memory. */
+/* Makes a stream into OUTPUT, which must outlive it; fclose flushes it and leaves OUTPUT open. NULL
+ * if out of memory. */
 FILE *hk_html_escape_open(FILE *output);
 
 #endif

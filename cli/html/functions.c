@@ -1,4 +1,4 @@
-/* The document's tables of functions: each with its latencies, by domain and rank, and the map of
+/* The document's tables of functions: latencies of each, sums by domain and rank, and the map of
  * ranks and functions. */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 /* Fine buckets, 32 to the octave, that are one bar of the page: 8 to the octave. */
 #define BAR_SHIFT 2u
 
-/* One column of a table: what it holds of a group. */
+/* One column of a table: its value for a group. */
 struct column {
 	const char *name;
 	void (*write)(struct hk_json *json, const struct hk_report_numbers *numbers);
@@ -51,7 +51,7 @@ static const struct column columns[] = {
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-/* Of the map: total first, by which its functions were chosen. */
+/* Columns of the map: total first, by which its functions were selected. */
 static const struct column cell_columns[] = {
     {"total_ns", total_ns_write},
     {"calls", calls_write},
@@ -100,7 +100,7 @@ static const char *role_of(const struct hk_group *group)
 	return group->role;
 }
 
-/* Libraries are long and few: each once, and its number for every row. */
+/* Library names are long and few: each is written once, and rows have its number. */
 static int libraries_write(struct hk_json *json, const struct hk_groups *groups, size_t shown)
 {
 	struct hk_report_strings strings = {0};
@@ -156,8 +156,8 @@ static int by_name(const void *a, const void *b)
 	return (uintptr_t)x->domain < (uintptr_t)y->domain ? -1 : x->domain != y->domain;
 }
 
-/* What the page's head says: functions, each once however many libraries and roles call it, and
- * their calls. */
+/* Sums for the page's head: functions, each once for all its libraries and roles, and their
+ * calls. */
 static int sums_write(struct hk_json *json, const struct hk_groups *groups)
 {
 	const struct hk_group **sorted = calloc(groups->count + 1, sizeof(*sorted));
@@ -210,7 +210,7 @@ static int table_write(const struct hk_report *report, struct hk_json *json)
 	return r;
 }
 
-/* The main processes' part of a map: which group stands where. */
+/* The map of main processes: the group of each cell. */
 struct map {
 	struct hk_groups functions, cells;
 	const struct hk_group **function; /* rows, largest total first */
@@ -341,7 +341,7 @@ struct domain {
 	const char *name;
 	uint64_t *self_ns, *outermost_ns, together_ns;
 };
-#define DOMAINS 64u /* more are not told apart; hooks files name a handful */
+#define DOMAINS 64u /* most domains that are distinguished; hooks files name a handful */
 
 static void domain_write(const struct domain *domain, size_t ranks, struct hk_json *json)
 {

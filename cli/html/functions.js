@@ -28,7 +28,7 @@ hk.functions = (() => {
 			show: (row) => hk.histogram.small(row.histogram, theme.domain(row.domain)) },
 	];
 
-	/* One bar for each rank: who spends how much in this function. */
+	/* One bar for each rank: its time in this function. */
 	function ranks(row) {
 		const at = row.role === "main" ? data.cellRow(row.domain, row.name) : -1;
 		const count = data.ranks.length;

@@ -4,7 +4,7 @@
 #include "cli/html/document.h"
 #include "cli/html/page.h"
 
-/* Numbers of the timeline, for each domain: many bins for few ranks. */
+/* Values of the timeline per domain: many bins for few ranks. */
 #define OVERVIEW_CELLS 120000u
 #define OVERVIEW_BINS_MIN 64u
 #define OVERVIEW_BINS_MAX 1600u
@@ -53,8 +53,8 @@ int hk_html_write_job(const struct hk_report *report, const Hk__Snapshot *snapsh
 						    .report = report};
 	struct hk_overview *overview = NULL;
 
-	/* A report without its timeline is better than none: of a job whose files cannot be read
-	 * there are statistics. */
+	/* A report without its timeline is better than no report: a job with unreadable files still
+	 * has statistics. */
 	if (directory && *directory) {
 		(void)hk_overview_new(snapshot, directory, &options, &overview);
 	}

@@ -1,9 +1,6 @@
-/* html.h: a report as one file that a browser opens from disk, with no request to any network.
- *
- * The page, its style and its scripts are compiled in; of the job the file holds one JSON document,
- * whose size is bounded whatever the job's is: the page says where a table is cut. Names may hold
- * anything. Main thread only.
- */
+/* html.h: a report as one file that a browser opens from disk, without network requests. The page,
+ * its style and its scripts are compiled in. The job's data is one JSON document of bounded size
+ * for any job: the page says where a table is cut. Names may hold any bytes. Main thread only. */
 #ifndef HK_CLI_HTML_HTML_H
 #define HK_CLI_HTML_HTML_H
 
@@ -12,12 +9,12 @@
 #include "cli/tables/overview.h"
 #include "report/model/report.h"
 
-/* Writes the page of REPORT; OVERVIEW, of the same job, may be NULL: then it has no timeline. -EIO,
- * -ENOMEM. */
+/* Writes the page of REPORT. OVERVIEW, of the same job, may be NULL: the page then has no timeline.
+ * Returns 0, -EIO or -ENOMEM. */
 int hk_html_write(const struct hk_report *report, const struct hk_overview *overview, FILE *output);
 
-/* The same of SNAPSHOT's job, whose files lie in DIRECTORY, reading about RECORDS records at the
- * most for the timeline. -EIO, -ENOMEM. */
+/* Writes the page of SNAPSHOT's job, whose files lie in DIRECTORY, reading about RECORDS records at
+ * most for the timeline. Returns 0, -EIO or -ENOMEM. */
 int hk_html_write_job(const struct hk_report *report, const Hk__Snapshot *snapshot,
 		      const char *directory, uint64_t records, FILE *output);
 

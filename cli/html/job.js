@@ -9,7 +9,7 @@ hk.job = (() => {
 
 	function ending(job) {
 		if (job.exit === "" && job.closed) {
-			return null; /* nobody saw how it ended */
+			return null; /* its end is unknown */
 		}
 		const good = /^(exit |exited )?0$/.test(job.exit);
 		const text = job.exit === "" ? "running when this was written" : format.name(job.exit);

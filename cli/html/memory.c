@@ -1,4 +1,4 @@
-/* The document's memory: peaks by rank and by library, what was live at them, and live bytes over
+/* The document's memory: peaks by rank and by library, their composition, and live bytes over
  * time. */
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "cli/html/document.h"
 
-/* Libraries that a peak's composition names; the rest is one. */
+/* Libraries that a peak's composition names; the rest is summed. */
 #define PARTS 8u
 
 static bool is_whole(const struct hk_report_memory *row)
@@ -35,7 +35,7 @@ static bool is_part_of(const struct hk_report_memory *row, const struct hk_repor
 	       strcmp(row->kind, whole->kind) == 0 && strcmp(row->role, whole->role) == 0;
 }
 
-/* The libraries of WHOLE: it is the first of its rows in the report. */
+/* Writes the libraries of WHOLE, which is the first of its rows in the report. */
 static void parts_write(const struct hk_report *report, const struct hk_report_memory *whole,
 			const struct hk_report_memory **room, struct hk_json *json)
 {
@@ -192,7 +192,7 @@ static int libraries_write(const struct hk_report *report, struct hk_json *json)
 	return r;
 }
 
-/* How many bins of the series become one, so that all of them fit. */
+/* Number of bins of the series that are joined, so that all of them fit. */
 static size_t bins_joined(const struct hk_report *report)
 {
 	size_t numbers = 0, joined = 1;

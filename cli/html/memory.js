@@ -49,7 +49,7 @@ hk.memory = (() => {
 
 	const name = (one) => `rank ${one.rank}${one.role === "main" ? "" : ` ${one.role} ${one.pid}`}`;
 
-	/* Series of a kind; several processes of a rank are told apart by their pid. */
+	/* Series of a kind; several processes of a rank are distinguished by their pid. */
 	function seriesOf(where) {
 		const list = data.memory.series.filter((one) => whereOf(one) === where);
 		const main = list.filter((one) => one.role === "main");

@@ -7,7 +7,7 @@
 #include "cli/html/assets.h"
 #include "cli/html/escape.h"
 
-/* In the page's source these stand for what the build or the job puts there. */
+/* Marks in the page's source, which the build's or the job's content replaces. */
 #define MARK_BEGIN "<!--hk:"
 #define MARK_END "-->"
 

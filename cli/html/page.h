@@ -1,8 +1,5 @@
-/* page.h: a page of ours as one file: source, style, scripts and one JSON document.
- *
- * In the source, <!--hk:style-->, <!--hk:script--> and <!--hk:data--> stand for these. Main thread
- * only.
- */
+/* page.h: a page as one file: source, style, scripts and one JSON document. In the source,
+ * <!--hk:style-->, <!--hk:script--> and <!--hk:data--> are replaced by these. Main thread only. */
 #ifndef HK_CLI_HTML_PAGE_H
 #define HK_CLI_HTML_PAGE_H
 
@@ -11,12 +8,12 @@
 struct hk_html_page {
 	const char *source, *source_end;
 	const char *script, *script_end;
-	/* Writes the document about SUBJECT; it need not know that it stands in a page. */
+	/* Writes the document about SUBJECT, independent of the page around it. */
 	int (*data)(const void *subject, FILE *output);
 	const void *subject;
 };
 
-/* Writes PAGE. -EIO, -ENOMEM, or what its data function returned. */
+/* Writes PAGE. Returns 0, -EIO, -ENOMEM, or the result of its data function. */
 int hk_html_page_write(const struct hk_html_page *page, FILE *output);
 
 #endif
