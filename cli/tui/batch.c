@@ -103,8 +103,8 @@ static int picture_write(const struct hk_batch *batch, const struct hk_scene *sc
 	if (batch->json) {
 		return hk_report_write_json(shot->report, stdout);
 	}
-	/* A job that ended, or that nobody follows, has no "now": its rates are those of its life.
-	 */
+	/* A job that ended, or that no collector follows, has no present rates: show those of its
+	 * life. */
 	hk_history_begin(scene->history, shot->duration_ns, state != HK_TOP_SNAPSHOT_LIVE);
 	hk_head_write(shot, head, states[state], true, stdout);
 	hk_head_warn(shot, stdout);
@@ -157,7 +157,7 @@ int hk_batch_run(const struct hk_batch *batch)
 	struct hk_history *history = hk_history_new(), *head = hk_history_new();
 	int code = HK_EXIT_FAILED;
 	enum look look = history && head ? LOOK_LIVE : LOOK_LAST;
-	uint64_t live_ns = 0; /* when it was seen to be so */
+	uint64_t live_ns = 0; /* time when the job was last seen live */
 	unsigned long written = 0;
 
 	while (look != LOOK_LAST && (written == 0 || written != batch->shots)) {

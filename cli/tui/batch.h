@@ -12,7 +12,7 @@
 struct hk_batch {
 	const char *job; /* as hk_job_open */
 	const struct hk_view *view;
-	const char *sort;    /* title of the column sorted by; NULL: the view's */
+	const char *sort;    /* title of the sort column; NULL: the view's own */
 	bool json;	     /* the report instead of a table */
 	bool all_rows;	     /* idle waits, launchers and helpers too */
 	unsigned long shots; /* 0: until the job ends */
@@ -20,7 +20,7 @@ struct hk_batch {
 	double delay_s;
 };
 
-/* The column of VIEW that TITLE names, whatever the case; column_count: none. */
+/* The column of VIEW with the title TITLE in any case; column_count if there is no such. */
 size_t hk_batch_column(const struct hk_view *view, const char *title);
 
 /* Writes the shots to stdout; hookcli's exit code. */

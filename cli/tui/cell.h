@@ -1,8 +1,6 @@
-/* cell.h: what stands in a column of a table, and how it is written.
- *
- * A cell holds a number or a text, twice: how it is now, per second, and how much it is since the
- * job's start. NAN, and NULL, is "-": not measured, or makes no sense there. Pure functions.
- */
+/* cell.h: one cell of a table and its text form. A cell holds a number or a text, twice: the
+ * present rate per second, and the total since the job's start. NAN and NULL print as "-": not
+ * measured or not applicable. Pure functions. */
 #ifndef HK_CLI_TUI_CELL_H
 #define HK_CLI_TUI_CELL_H
 
@@ -13,10 +11,10 @@
 #include "cli/tui/history.h"
 
 enum hk_cell_kind {
-	HK_CELL_NAME,	 /* text to the left that gets the room that is left */
-	HK_CELL_TEXT,	 /* text to the left */
+	HK_CELL_NAME,	 /* left-aligned text that takes the remaining room */
+	HK_CELL_TEXT,	 /* left-aligned text */
 	HK_CELL_COUNT,	 /* short: "1.9M" */
-	HK_CELL_INTEGER, /* to the last digit, as far as it fits */
+	HK_CELL_INTEGER, /* all digits, as far as they fit */
 	HK_CELL_PERCENT,
 	HK_CELL_RATIO,
 	HK_CELL_NS,
@@ -25,10 +23,10 @@ enum hk_cell_kind {
 };
 
 struct hk_column {
-	const char *title, *total_title; /* NULL: the same */
+	const char *title, *total_title; /* NULL: the same as `title` */
 	enum hk_cell_kind kind, total_kind;
 	uint8_t width; /* characters on a screen */
-	uint8_t keep;  /* columns with the lowest go first where a screen is narrow; 9: stays */
+	uint8_t keep;  /* a narrow screen drops columns with low values first; 9: never */
 	bool batch;    /* in the batch table too */
 };
 
@@ -41,15 +39,15 @@ struct hk_table_cell {
 
 /* Whether cells of KIND are text. */
 bool hk_cell_is_text(enum hk_cell_kind kind);
-/* The kind and title of COLUMN now, or of totals. */
+/* The kind and title of COLUMN for rates, or for totals. */
 enum hk_cell_kind hk_column_kind(const struct hk_column *column, bool totals);
 const char *hk_column_title(const struct hk_column *column, bool totals);
 
 /* Writes a number of KIND; "-" for NAN. Returns TEXT. */
 const char *hk_cell_number(char text[HK_CELL_BYTES_MAX], enum hk_cell_kind kind, double value);
 
-/* Writes WIDTH characters of the last 60 seconds of TRACK (NULL: blanks), each row by its own
- * highest; UTF8: else in ASCII. TEXT has room for 3 * WIDTH + 1. */
+/* Writes a sparkline of the last 60 seconds of TRACK (NULL: blanks) in WIDTH characters, scaled to
+ * the row's own maximum. UTF8: else in ASCII. TEXT has room for 3 * WIDTH + 1. */
 void hk_cell_spark(char *text, size_t width, const struct hk_track *track, bool utf8);
 
 /* One character for SHARE, 0 to 1. */

@@ -1,4 +1,4 @@
-/* The screen: head, tabs, table, foot, and one line to talk in. */
+/* The screen: head, tabs, table, foot, and one line for prompts and messages. */
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 enum { NAME_LEAST = 14, NAME_MOST = 72, NAME_INDENT = 4, SPARK_MOST = 60, MAP_FROM = 64 };
 
-/* Draws the lines of TEXT from LINE on, at most MOST of them; how many there were. */
+/* Draws the lines of TEXT from LINE on, at most MOST of them; returns their number. */
 static int put_lines(int line, int most, const char *text, enum hk_style first, enum hk_style rest)
 {
 	int count = 0;
@@ -45,7 +45,7 @@ static const char *state_of(const struct hk_live *live, char *text, size_t size)
 	return text;
 }
 
-/* On a narrow screen the state, which is last in a line of LENGTH, is what must not be cut. */
+/* On a narrow screen the state, at the end of a line of LENGTH, must not be cut. */
 static void put_state(const struct hk_live *live, size_t length, const char *state)
 {
 	int width = (int)strlen(state) + 1;
@@ -92,7 +92,7 @@ static void draw_tabs(struct hk_live *live, int line)
 		char text[64];
 		int length = snprintf(text, sizeof(text), shown ? "[%zu %s]" : " %zu %s ", i + 1,
 				      hk_views[i]->name);
-		/* A narrow screen has the numbers only, but for the view that is shown. */
+		/* A narrow screen shows only the numbers of the tabs, except for the active one. */
 		if (COLS < 77 && !shown) {
 			length = snprintf(text, sizeof(text), " %zu ", i + 1);
 		}
@@ -105,7 +105,7 @@ static void draw_tabs(struct hk_live *live, int line)
 
 /* ---- the table ---- */
 
-/* Whether all the rows have nothing in a column. */
+/* Whether all rows are empty in a column. */
 static bool is_empty(const struct hk_live *live, size_t column)
 {
 	enum hk_cell_kind kind = live->tab->view->columns[column].kind;
@@ -140,7 +140,7 @@ static size_t longest_of(const struct hk_live *live, size_t column)
 	return longest;
 }
 
-/* A wide screen shows other texts whole too, with what the names in the first column leave. */
+/* A wide screen shows other texts whole too, in the room that names leave. */
 static void widen_texts(const struct hk_live *live, int widths[HK_ROW_CELLS])
 {
 	const struct hk_view *view = live->tab->view;
@@ -158,8 +158,8 @@ static void widen_texts(const struct hk_live *live, int widths[HK_ROW_CELLS])
 	}
 }
 
-/* Numbers far from their names are hard to follow: what names do not need of a wide screen shows
- * the last minute in more detail. */
+/* Numbers far from their names are hard to read: the room that names leave on a wide screen goes to
+ * more detailed sparklines. */
 static void widen_sparks(const struct hk_live *live, int widths[HK_ROW_CELLS])
 {
 	const struct hk_view *view = live->tab->view;
@@ -179,7 +179,7 @@ static void widen_sparks(const struct hk_live *live, int widths[HK_ROW_CELLS])
 	}
 }
 
-/* The width of each column: 0 for those that there is no room for. */
+/* The width of each column: 0 for those that do not fit. */
 static void fit(const struct hk_live *live, int widths[HK_ROW_CELLS])
 {
 	const struct hk_view *view = live->tab->view;
@@ -228,7 +228,7 @@ static void draw_header(struct hk_live *live, int line, const int widths[HK_ROW_
 		}
 		snprintf(text, sizeof(text), "%s%s", hk_column_title(head, live->totals),
 			 chosen ? mark : "");
-		/* The gap before a column of numbers is room for the mark. */
+		/* The gap before a column of numbers holds the mark. */
 		int gap = i > 0 && !left;
 		column += i > 0 && left;
 		hk_terminal_put(line, column, widths[i] + gap,
@@ -324,7 +324,7 @@ static void draw_table(struct hk_live *live, int top, int lines)
 
 /* ---- the whole ---- */
 
-/* Draws what stands below the table of functions; how many lines it took. */
+/* Draws the foot below the table of functions; returns its number of lines. */
 static int draw_foot(struct hk_live *live)
 {
 	char *text = NULL;

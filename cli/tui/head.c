@@ -53,7 +53,7 @@ static void write_disk(const struct hk_top_snapshot *shot, const struct hk_track
 	char bytes[HK_QUANTITY_BYTES], rate[HK_QUANTITY_BYTES];
 
 	if (shot->stored_bytes == 0 && isnan(shot->disk_free)) {
-		return; /* it has none, or nobody knows */
+		return; /* no value, or unknown */
 	}
 	fprintf(output, "  disk %s", hk_quantity_bytes(bytes, shot->stored_bytes));
 	if (track && hk_top_snapshot_state(shot) == HK_TOP_SNAPSHOT_LIVE) {

@@ -1,4 +1,4 @@
-/* One cell for each rank, grouped by node: where in the job something is different. */
+/* One cell for each rank, grouped by node: shows where the job differs. */
 #include <curses.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "text/name.h"
 
 #define HOST_COLUMNS 12
-#define APART 0.15 /* from the median, as a share of it: from there on a cell stands out */
+#define APART 0.15 /* relative distance from the median from which on a cell is highlighted */
 
 struct cell {
 	const char *host;
@@ -37,7 +37,7 @@ static int by_node(const void *a, const void *b)
 	return order ? order : by_rank(a, b);
 }
 
-/* The column that is shown: the one sorted by if it is of numbers. */
+/* The column that is shown: the sort column if it has numbers. */
 static size_t column_of(const struct hk_live *live)
 {
 	const struct hk_pane *tab = live->tab;
@@ -127,7 +127,7 @@ static bool begins_node(const struct cell *cells, size_t i)
 	return i == 0 || strcmp(cells[i].host, cells[i - 1].host) != 0;
 }
 
-/* Where cell I goes, which follows one at *LINE and *COLUMN (-1: it is the first). */
+/* Position of cell I, which follows one at *LINE and *COLUMN (-1: it is the first). */
 static void place(const struct cell *cells, size_t i, int *line, int *column)
 {
 	if (begins_node(cells, i) || *column + 1 >= COLS) {
@@ -148,7 +148,7 @@ static int lines_of(const struct cell *cells, size_t count)
 	return line + 1;
 }
 
-/* The cells of as many nodes as fit; how many lines that took. */
+/* Draws the cells of as many nodes as fit; returns the number of lines. */
 static int draw_nodes(const struct hk_live *live, int top, int lines, const struct cell *cells,
 		      size_t count, const struct scale *scale)
 {

@@ -15,13 +15,13 @@ struct entry {
 	UT_hash_handle hh;
 	char *key;
 	uint64_t counts[HK_TRACK_COUNTS], counted_ns[HK_TRACK_COUNTS]; /* 0: never */
-	uint64_t seen_ns; /* look that counted it last; 0: none */
+	uint64_t seen_ns; /* number of the sample that last counted it; 0: none */
 	struct hk_track track;
 };
 
 struct hk_history {
 	struct entry *entries;
-	uint64_t now_ns, before_ns; /* of this look and of the one before; 0: none */
+	uint64_t now_ns, before_ns; /* time of this sample and of the one before; 0: none */
 	bool whole;
 };
 
@@ -97,7 +97,7 @@ static struct entry *entry_get(struct hk_history *history, const char *key)
 	return entry;
 }
 
-/* The seconds since the last one known all had the rate between the two looks. */
+/* All seconds since the last known one get the rate between the two samples. */
 static void ring_put(struct hk_track *track, uint64_t second, double rate)
 {
 	uint64_t from = track->second + 1;
@@ -112,7 +112,7 @@ static void ring_put(struct hk_track *track, uint64_t second, double rate)
 	track->second = second;
 }
 
-/* Whether COUNT number I is older than what is known already. */
+/* Whether COUNT number I is older than the last known one. */
 static bool is_behind(const struct hk_history *history, const struct entry *entry, size_t i,
 		      uint64_t count)
 {
@@ -149,7 +149,7 @@ const struct hk_track *hk_history_count(struct hk_history *history, const char *
 		return NULL;
 	}
 	if (entry->seen_ns == history->now_ns && entry->seen_ns != 0) {
-		return &entry->track; /* the same look once more: rates are as they were */
+		return &entry->track; /* the same sample again: rates stay */
 	}
 	bool behind = is_behind(history, entry, 0, counts[0]);
 	for (size_t i = 0; i < HK_TRACK_COUNTS; i++) {
@@ -161,7 +161,7 @@ const struct hk_track *hk_history_count(struct hk_history *history, const char *
 	}
 	entry->seen_ns = history->now_ns;
 	if (behind) {
-		return &entry->track; /* its seconds get the mean when it has caught up */
+		return &entry->track; /* its seconds get the mean once it has caught up */
 	}
 	if (hk_history_is_now(history)) {
 		ring_put(&entry->track, history->now_ns / SECOND_NS, entry->track.per_s[0]);

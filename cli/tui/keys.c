@@ -1,4 +1,4 @@
-/* The keys, what they do, and the help that is made of them. */
+/* The keys, their effects, and the help made from them. */
 #include <assert.h>
 #include <curses.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void sort_by(struct hk_live *live, size_t column)
 	hk_layout_rows(live);
 }
 
-/* The column to the left or right that is on the screen. */
+/* Moves the sort to the next shown column on the left or right. */
 static void sort(struct hk_live *live, int key)
 {
 	struct hk_order *order = &live->tab->order;
@@ -89,7 +89,7 @@ static void filter_rows(struct hk_live *live, int key)
 	hk_prompt_open(live, HK_PROMPT_FILTER);
 }
 
-/* Of many rows the first ones at first, then all, then none. */
+/* Cycles through: the first rows below, all of them, none. */
 static void expand(struct hk_live *live, int key)
 {
 	struct hk_pane *tab = live->tab;
@@ -118,7 +118,7 @@ static void expand(struct hk_live *live, int key)
 			live->wanting = tab->view->below != 0;
 		}
 	}
-	/* What comes below it is to be seen. */
+	/* Scroll so that the rows below it are visible. */
 	if (tab->line > tab->top + (size_t)live->layout.lines / 2) {
 		tab->top = tab->line - 1;
 	}
@@ -218,7 +218,7 @@ static void quit(struct hk_live *live, int key)
 	live->quit = true;
 }
 
-/* The column of the header that is at screen column X; column_count: none. */
+/* The header's column at screen column X; column_count if there is no such. */
 static size_t column_at(const struct hk_live *live, int x)
 {
 	size_t count = live->tab->view->column_count;
@@ -273,7 +273,7 @@ static_assert(HK_VIEWS == 7, "the label of the keys of views says 1-7");
 static const struct key {
 	int first, last;
 	void (*act)(struct hk_live *live, int key);
-	const char *label, *help; /* NULL: of the one before */
+	const char *label, *help; /* NULL: as for the key before */
 } keys[] = {
     {'1', '0' + HK_VIEWS, choose_view, "1-7", "another view"},
     {'\t', '\t', next_view, "Tab", "the next view"},
@@ -315,7 +315,7 @@ const char *hk_keys_line(void)
 	       "q";
 }
 
-/* The lines of the help; how many there are. */
+/* Makes the lines of the help; returns their number. */
 static int help_lines(const struct key *lines[KEY_COUNT])
 {
 	int count = 0;
@@ -348,7 +348,7 @@ void hk_keys_help(struct hk_live *live, int top, int lines)
 			false);
 }
 
-/* Scrolls the help by KEY; false: KEY leaves it. */
+/* Scrolls the help by KEY; returns false if KEY leaves it. */
 static bool scroll_help(struct hk_live *live, int key)
 {
 	int page = live->layout.lines > 1 ? live->layout.lines - 1 : 1;

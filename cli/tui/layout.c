@@ -4,7 +4,7 @@
 
 #include "cli/tui/live.h"
 
-/* Puts BELOW behind row AT of ROWS and takes over what it owns. */
+/* Inserts BELOW behind row AT of ROWS and takes over its memory. */
 static void insert(struct hk_rows *rows, size_t at, struct hk_rows *below)
 {
 	struct hk_row *all = malloc((rows->count + below->count + 1) * sizeof(*all));
@@ -81,7 +81,8 @@ void hk_layout_rows(struct hk_live *live)
 	if (live->rows.failed) {
 		hk_live_say(live, "out of memory: not all rows are here");
 	}
-	/* The row that is chosen stays so wherever it is now; else the one in its place is. */
+	/* The selected row stays selected at its new place; if it is gone, the row in its place
+	 * is. */
 	size_t at = tab->chosen ? hk_rows_find(&live->rows, tab->chosen) : live->rows.count;
 	if (at < live->rows.count) {
 		tab->line = at;
@@ -114,7 +115,7 @@ void hk_layout_move(struct hk_live *live, long by)
 	long last = (long)live->rows.count - 1, to = (long)tab->line + by;
 
 	tab->line = (size_t)(to < 0 ? 0 : to > last ? (last < 0 ? 0 : last) : to);
-	/* Until somebody moves, the first row is the one chosen, whichever it is. */
+	/* Until the user moves, the first row is selected, in any order. */
 	if (by != 0) {
 		hk_layout_choose(live, tab->line);
 	}

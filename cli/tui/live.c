@@ -43,7 +43,7 @@ static void take_picture(struct hk_live *live, struct hk_top_snapshot *shot)
 	enum hk_top_snapshot_state state = hk_top_snapshot_state(shot);
 	bool left = state == HK_TOP_SNAPSHOT_LEFT;
 
-	/* What lies in the directory is older than what the collector has said before it died. */
+	/* The directory is older than the last answer of a collector that died. */
 	if (left && live->shot && live->shot->keys == shot->keys) {
 		hk_top_snapshot_free(shot);
 	} else {
@@ -82,7 +82,7 @@ static void take_answer(struct hk_live *live)
 		live->gone = true;
 		live->next_ns = hk_clock_monotonic_ns() + RETRY_NS;
 	}
-	/* That nobody answers is in the head already. */
+	/* The head already shows that no collector answers. */
 	if (told && answer.code != HK_EXIT_ABSENT) {
 		hk_live_say(live, "%s", said);
 	}
@@ -187,7 +187,7 @@ static void watch(struct hk_live *live)
 	}
 }
 
-/* Leaves as the signal that ended it would have it. */
+/* Ends the process by the signal that ended the screen. */
 static void pass_signal(void)
 {
 	int number = hk_terminal_signal();
@@ -210,7 +210,8 @@ static int first(struct hk_live *live)
 
 int hk_live_run(const struct hk_live_options *options)
 {
-	static struct hk_live live; /* what a thread that never ends may still look at */
+	static struct hk_live
+	    live; /* static, because a thread that never ends may still access it */
 
 	live = (struct hk_live){.options = *options, .all_rows = options->all_rows};
 	int code = first(&live);
@@ -236,7 +237,7 @@ int hk_live_run(const struct hk_live_options *options)
 	bool ended = hk_poller_free(live.poller);
 	pass_signal();
 	if (!ended) {
-		_exit(HK_EXIT_DONE); /* rather than wait for a collector that does not answer */
+		_exit(HK_EXIT_DONE); /* do not wait for a collector that does not answer */
 	}
 	fini(&live);
 	return HK_EXIT_DONE;

@@ -19,15 +19,15 @@ enum task { NOTHING, LOOK, LEVEL, END };
 
 struct hk_poller {
 	pthread_t thread;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the following fields */
 	pthread_cond_t wake;
 	enum task task;
 	bool answered;
 	struct hk_poller_answer answer;
 	int fd;
-	/* Of the task: the thread's while there is one. */
+	/* The task; owned by the thread while it runs. */
 	struct hk_top_snapshot_request request;
-	struct hk_job job; /* its URL only */
+	struct hk_job job; /* holds only its URL */
 	char id[256], function[HK_RULE_PATTERN_BYTES];
 	uint32_t level;
 	uint64_t for_ns;
@@ -67,7 +67,7 @@ static void answer_set(struct hk_poller *poller, const struct hk_poller_answer *
 	poller->answered = true;
 	poller->task = NOTHING;
 	if (write(poller->fd, &one, sizeof(one)) < 0) {
-		poller->answer.code = HK_EXIT_FAILED; /* seen at the next look around */
+		poller->answer.code = HK_EXIT_FAILED; /* visible from the next poll on */
 	}
 }
 
@@ -112,7 +112,7 @@ int hk_poller_new(struct hk_poller **ret_lookout)
 	}
 	pthread_mutex_init(&poller->lock, NULL);
 	pthread_cond_init(&poller->wake, NULL);
-	/* Signals are the screen's. */
+	/* Signals are for the screen's thread. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	int r = pthread_create(&poller->thread, NULL, run, poller);

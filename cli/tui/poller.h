@@ -1,8 +1,6 @@
-/* poller.h: a thread that asks the collector, so that the screen never waits for it.
- *
- * One thing is asked at a time. While it is, the owner does not use the settings or the job's
- * connection. Owned by one thread.
- */
+/* poller.h: a thread that sends requests to the collector, so that the screen never waits for it.
+ * One request runs at a time. Meanwhile the owner must not use the settings or the job's
+ * connection. Owned by one thread. */
 #ifndef HK_CLI_TUI_POLLER_H
 #define HK_CLI_TUI_POLLER_H
 
@@ -10,21 +8,22 @@
 
 struct hk_poller;
 
-/* What is in the answer that the descriptor announces. */
+/* The answer that the descriptor announces. */
 struct hk_poller_answer {
-	struct hk_top_snapshot *shot; /* the caller's; NULL: none, or a level was set */
-	int code;		      /* hookcli's exit code: why there is none */
+	struct hk_top_snapshot *shot; /* the caller's; NULL: failed, or a level was set */
+	int code;		      /* hookcli's exit code, if `picture` is NULL */
 	bool is_level;
-	uint32_t sites, processes; /* that a level was set in */
+	uint32_t sites, processes; /* in which a level was set */
 };
 
-/* 0, -ENOMEM, -errno. */
+/* Returns 0, -ENOMEM or -errno. */
 int hk_poller_new(struct hk_poller **ret_lookout);
 
-/* Ends the thread. False: it is still waiting for a collector, and must be left alone. */
+/* Ends the thread. Returns false if it is still waiting for a collector: then leave its memory
+ * alone. */
 bool hk_poller_free(struct hk_poller *poller);
 
-/* Can be read when an answer has come. */
+/* Descriptor that is readable when an answer has come. */
 int hk_poller_fd(const struct hk_poller *poller);
 bool hk_poller_is_busy(struct hk_poller *poller);
 
@@ -36,7 +35,7 @@ bool hk_poller_look(struct hk_poller *poller, const struct hk_top_snapshot_reque
 bool hk_poller_level(struct hk_poller *poller, const struct hk_top_snapshot *shot,
 		     const char *function, uint32_t level, unsigned seconds);
 
-/* The answer; false: there is none yet. */
+/* Takes the answer; false: there is none yet. */
 bool hk_poller_take(struct hk_poller *poller, struct hk_poller_answer *ret_answer);
 
 #endif

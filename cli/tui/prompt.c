@@ -1,4 +1,4 @@
-/* What is typed in the last line: a text to find or filter by, a delay, the level of a row. */
+/* Text typed in the last line: a search, a filter, a delay, the level of a row. */
 #include <curses.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,7 @@ static void accept(struct hk_live *live)
 	}
 }
 
-/* Takes the last character away, which may be several bytes. */
+/* Removes the last character, which may be several bytes. */
 static void rub_out(char *word)
 {
 	size_t length = strlen(word);

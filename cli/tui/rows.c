@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT_FROM 17u /* rows that are shown as they are, less one */
+#define SHORT_FROM 17u /* from one row fewer, all are shown */
 #define SHORT_FIRST 8u
 
 void hk_rows_fini(struct hk_rows *rows)
@@ -19,7 +19,7 @@ void hk_rows_fini(struct hk_rows *rows)
 	*rows = (struct hk_rows){.failed = rows->failed};
 }
 
-/* Takes TEXT over, which is malloc'ed. */
+/* Takes ownership of TEXT, which is malloc'ed. */
 static const char *keep(struct hk_rows *rows, char *text)
 {
 	if (rows->text_count == rows->text_room) {
@@ -88,7 +88,7 @@ static int by_text(const char *a, const char *b)
 	return order ? order : strcmp(a ? a : "", b ? b : "");
 }
 
-/* What is not measured comes last, whatever the order. */
+/* Unmeasured values come last in both orders. */
 static int by_number(double a, double b, bool reverse)
 {
 	if (isnan(a) || isnan(b)) {
@@ -116,7 +116,7 @@ static int compare(const void *a, const void *b, void *context)
 	const struct hk_table_cell *cx = &x->cells[order->column], *cy = &y->cells[order->column];
 	int result;
 
-	/* Names that are numbers, those of ranks, are sorted as such. */
+	/* Names that are numbers, those of ranks, are sorted as numbers. */
 	if (hk_cell_is_text(order->columns[order->column].kind) &&
 	    (isnan(cx->now) || isnan(cy->now))) {
 		result = by_text(cx->text, cy->text);
@@ -189,7 +189,7 @@ void hk_rows_filter(struct hk_rows *rows, const struct hk_order *order, const ch
 	rows->count = kept;
 }
 
-/* ---- many rows in short ---- */
+/* ---- shortening ---- */
 
 static int rising(const void *a, const void *b)
 {

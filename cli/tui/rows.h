@@ -13,19 +13,19 @@
 
 enum hk_row_mark {
 	HK_ROW_PLAIN = 0,
-	HK_ROW_ALERT = 1, /* something is wrong with it */
-	HK_ROW_SUM = 2,	  /* of rows that are not shown: neither sorted nor selected */
+	HK_ROW_ALERT = 1, /* the row shows a problem */
+	HK_ROW_SUM = 2,	  /* sum of hidden rows: neither sorted nor selected */
 };
 
 struct hk_row {
 	const char *key; /* unique in the table; never NULL */
-	unsigned depth;	 /* 1: below the row that was expanded */
+	unsigned depth;	 /* 1: below the expanded row */
 	bool expandable;
-	bool aside; /* an idle wait, or a launcher's: shown when asked for */
+	bool aside; /* an idle wait, or a launcher's: shown on request */
 	enum hk_row_mark mark;
 	struct hk_pick pick; /* of the shot: the calls it stands for */
 	struct hk_table_cell cells[HK_ROW_CELLS];
-	const struct hk_track *track; /* NULL: none */
+	const struct hk_track *track; /* NULL: no track */
 };
 
 struct hk_rows {
@@ -38,38 +38,38 @@ struct hk_rows {
 
 void hk_rows_fini(struct hk_rows *rows);
 
-/* Adds a row under KEY, which is copied, its numbers NAN and its texts NULL. It lasts until the
- * next one is added. NULL without memory. */
+/* Adds a row under KEY, which is copied, with its numbers NAN and its texts NULL. It is valid until
+ * the next one is added. NULL if out of memory. */
 struct hk_row *hk_rows_add(struct hk_rows *rows, const char *key);
 
-/* A text that lasts as long as the rows; "" without memory. */
+/* A text that lasts as long as the rows; "" if out of memory. */
 __attribute__((format(printf, 2, 3))) const char *hk_rows_text(struct hk_rows *rows,
 							       const char *format, ...);
 
 /* The order of a table. */
 struct hk_order {
 	const struct hk_column *columns;
-	size_t column_count, column; /* the one sorted by */
+	size_t column_count, column; /* the sort column */
 	bool totals;
-	bool reverse; /* else numbers fall and texts rise */
+	bool reverse; /* default: numbers fall and texts rise */
 };
 
 void hk_rows_sort(struct hk_rows *rows, const struct hk_order *order);
 
-/* Leaves the rows that have TEXT in one of their texts, whatever the case; "": all. */
+/* Keeps the rows that have TEXT in one of their texts, in any case; "": all. */
 void hk_rows_filter(struct hk_rows *rows, const struct hk_order *order, const char *text);
-/* Leaves the rows that are not aside, if there are any; how many are gone. */
+/* Removes the rows that are aside, unless all are; returns their number. */
 size_t hk_rows_hide(struct hk_rows *rows);
 /* Whether no row has a number in cell CELL. */
 bool hk_rows_are_empty(const struct hk_rows *rows, size_t cell);
 /* Whether ROW has TEXT in one of its texts. */
 bool hk_row_has(const struct hk_row *row, const struct hk_order *order, const char *text);
 
-/* Of sorted rows, if they are many, leaves the first ones and the last, and puts a row of the
- * medians and one that counts the rest between; WHAT: what they are, "ranks". */
+/* Shortens many sorted rows to the first ones and the last, with a row of medians and one that
+ * counts the rest between. WHAT names them: "ranks". */
 void hk_rows_shorten(struct hk_rows *rows, const struct hk_order *order, const char *what);
 
-/* Index of the row under KEY; rows->count: there is none. */
+/* Index of the row under KEY; rows->count if there is no such. */
 size_t hk_rows_find(const struct hk_rows *rows, const char *key);
 
 #endif

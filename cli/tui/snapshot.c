@@ -82,7 +82,7 @@ static char *text_of(const char *text)
 	return (char *)(uintptr_t)(text ? text : "");
 }
 
-/* Asks the collector for the calls of PICK only. */
+/* Asks the collector only for the calls of PICK. */
 static int ask_detail(struct hk_top_snapshot *shot, unsigned keys)
 {
 	const struct hk_pick *pick = &shot->pick;
@@ -114,7 +114,7 @@ static int ask_detail(struct hk_top_snapshot *shot, unsigned keys)
 	return r;
 }
 
-/* Leaves of GROUPS those that PICK wants. */
+/* Keeps the groups that match PICK. */
 static void pick_groups(struct hk_groups *groups, const struct hk_pick *pick)
 {
 	size_t kept = 0;
@@ -155,7 +155,7 @@ static int take_detail(struct hk_top_snapshot *shot, const struct hk_top_snapsho
 		pick_groups(&shot->detail, &shot->pick);
 	}
 	shot->have_detail = r == 0;
-	return r == -ENOMEM ? r : 0; /* without it if it is not to be had */
+	return r == -ENOMEM ? r : 0; /* without the detail if it is not available */
 }
 
 /* ---- the whole ---- */

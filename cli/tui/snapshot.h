@@ -10,50 +10,50 @@
 #include "cli/job/job.h"
 #include "report/build/group.h"
 
-/* The calls that a row stands for: of what is set here. */
+/* Selects the calls of a row by the fields that are set. */
 struct hk_pick {
-	const char *role; /* NULL: none at all */
+	const char *role; /* NULL: no calls */
 	const char *domain, *function, *library, *host;
 	bool have_rank;
 	int32_t rank;
 };
 
-/* A copy that owns its texts; fini frees. -ENOMEM. */
+/* Makes a copy that owns its texts; fini frees it. Returns 0 or -ENOMEM. */
 int hk_pick_copy(struct hk_pick *pick, const struct hk_pick *from);
 void hk_pick_fini(struct hk_pick *pick);
 bool hk_pick_is_same(const struct hk_pick *a, const struct hk_pick *b);
 
 struct hk_top_snapshot_request {
-	const char *job;     /* as hk_job_open */
-	unsigned keys;	     /* HK_GROUP_*: what calls are folded by; 0: not at all, for JSON */
-	struct hk_pick pick; /* of these calls the detail, folded by the next; role NULL: none */
+	const char *job; /* as hk_job_open */
+	unsigned keys;	 /* HK_GROUP_*: keys by which calls are folded; 0: not folded, for JSON */
+	struct hk_pick pick; /* also fold these calls by the keys below; role NULL: none */
 	unsigned detail_keys;
 };
 
 struct hk_top_snapshot {
 	struct hk_job job;
 	struct hk_report *report;
-	unsigned keys; /* of `calls`; 0: there are none */
+	unsigned keys; /* keys of `calls`; 0: no calls */
 	struct hk_groups calls;
 	bool have_detail;
-	struct hk_pick pick; /* of whom the detail is; owned */
+	struct hk_pick pick; /* the calls of the detail; owned */
 	struct hk_groups detail;
-	Hk__Snapshot *detail_snapshot; /* that its texts are of; NULL: they are the report's */
+	Hk__Snapshot *detail_snapshot; /* owner of the detail's texts; NULL: the report */
 	bool older;		       /* its collector is too old to fold by these keys */
 	uint64_t duration_ns, stored_bytes;
-	double disk_free; /* share of the file system that the job is on; NAN: not to be seen */
+	double disk_free; /* free share of the job's file system; NAN: unknown */
 };
 
 enum hk_top_snapshot_state {
 	HK_TOP_SNAPSHOT_LIVE,
 	HK_TOP_SNAPSHOT_ENDED,
-	HK_TOP_SNAPSHOT_LEFT, /* the job goes on, or nobody knows: no collector follows it */
+	HK_TOP_SNAPSHOT_LEFT, /* the job runs without a collector, or its state is unknown */
 };
 
 enum hk_top_snapshot_state hk_top_snapshot_state(const struct hk_top_snapshot *shot);
 
-/* Looks. HK_EXIT_DONE, or HK_EXIT_FAILED with a damaged job in *ret_picture, or another exit code
- * and NULL after a line on stderr. */
+/* Takes a snapshot. Returns HK_EXIT_DONE, HK_EXIT_FAILED with a damaged job in *ret_picture, or
+ * another exit code and NULL after a line on stderr. */
 int hk_top_snapshot_take(const struct hk_top_snapshot_request *request,
 			 struct hk_top_snapshot **ret_picture);
 

@@ -20,7 +20,7 @@
 #include "text/name.h"
 #include "text/utf8.h"
 
-/* Last: it has macros of common names. */
+/* Last, because it defines macros with common names. */
 #include <term.h>
 
 #define LINE_COLUMNS 512
@@ -30,11 +30,11 @@
 static struct {
 	SCREEN *screen;
 	struct termios before;
-	char restore[RESTORE_BYTES]; /* bytes that give the terminal back */
+	char restore[RESTORE_BYTES]; /* bytes that restore the terminal */
 	attr_t styles[HK_STYLES];
-	int signals[2]; /* a pipe: its handlers run in any thread */
+	int signals[2]; /* a pipe: signal handlers run in any thread */
 	int said, stderr_before;
-	int signal; /* that ended it */
+	int signal; /* signal that ended the screen */
 	bool utf8;
 } terminal = {.signals = {-1, -1}, .said = -1, .stderr_before = -1};
 
@@ -57,9 +57,9 @@ bool hk_terminal_is_able(void)
 	return able;
 }
 
-/* ---- giving it back ---- */
+/* ---- restoring ---- */
 
-/* After a crash: nothing of ncurses may be called. */
+/* After a crash: no function of ncurses may be called. */
 static void crashed(int number)
 {
 	size_t length = strlen(terminal.restore);
@@ -123,7 +123,7 @@ void hk_terminal_close(void)
 	}
 }
 
-/* ---- taking it ---- */
+/* ---- opening ---- */
 
 static void set_styles(void)
 {
@@ -144,14 +144,14 @@ static void set_styles(void)
 	terminal.styles[HK_STYLE_GOOD] = colours ? (attr_t)COLOR_PAIR(2) : A_NORMAL;
 }
 
-/* In whichever thread: those of the collector's connection do not block signals. */
+/* Runs in any thread: those of the collector's connection do not block signals. */
 static void signalled(int number)
 {
 	int error = errno;
 	char byte = (char)number;
 
 	if (write(terminal.signals[1], &byte, 1) < 0) {
-		errno = error; /* the pipe is full of others */
+		errno = error; /* the pipe is full of other signals */
 	}
 	errno = error;
 }
@@ -193,7 +193,7 @@ int hk_terminal_open(bool *ret_utf8)
 		terminal.screen = newterm(NULL, stdout, stdin);
 		r = terminal.screen ? 0 : -ENOTTY;
 	}
-	/* Instead of those of ncurses, which leave at once. */
+	/* Replaces the handlers of ncurses, which exit at once. */
 	r = r < 0 ? r : take_signals();
 	if (r < 0) {
 		hk_terminal_close();
@@ -209,7 +209,7 @@ int hk_terminal_open(bool *ret_utf8)
 	set_escdelay(25);
 	curs_set(0);
 	mouseinterval(0);
-	/* Of events that nobody wants ncurses says nothing, but waits for the next. */
+	/* ncurses hides unrequested events and keeps waiting: request all of them. */
 	mousemask(ALL_MOUSE_EVENTS, NULL);
 	return 0;
 }
@@ -243,13 +243,13 @@ enum hk_event hk_terminal_wait(int other_fd, int timeout_ms, int *ret_key)
 	    {.fd = other_fd, .events = POLLIN},
 	};
 
-	/* ncurses may have read more keys than it has told of. */
+	/* ncurses may have buffered more keys. */
 	*ret_key = getch();
 	if (*ret_key != ERR) {
 		return *ret_key == KEY_RESIZE ? HK_EVENT_RESIZE : HK_EVENT_KEY;
 	}
 	if (poll(fds, 3, timeout_ms) <= 0) {
-		return HK_EVENT_NONE; /* a signal is in the pipe the next time */
+		return HK_EVENT_NONE; /* a signal will be in the pipe next time */
 	}
 	if (fds[1].revents) {
 		return read_signal();
@@ -295,7 +295,7 @@ bool hk_terminal_said(char *text, size_t size)
 
 /* ---- drawing ---- */
 
-/* The wide characters of TEXT, at most WIDTH columns; how many columns they take. */
+/* Converts TEXT to wide characters, at most WIDTH columns; returns its columns. */
 static int widen(const char *text, int width, wchar_t *wide)
 {
 	int used = 0;

@@ -1,10 +1,7 @@
-/* terminal.h: the terminal while top has it.
- *
- * Between open and close the terminal is ncurses', stderr goes to memory, and signals that end,
- * stop by key or resize are events; whatever ends the program, the terminal is as it was before.
- * Only colours that show on light and dark are used, over the terminal's own background. Main
- * thread only; there is one terminal.
- */
+/* terminal.h: the terminal while top uses it. Between open and close the terminal is ncurses', and
+ * stderr goes to memory. Signals that end, stop by key or resize are events. The terminal is
+ * restored however the program ends. Only colours that are readable on light and dark are used,
+ * over the terminal's own background. Main thread only; there is one terminal. */
 #ifndef HK_CLI_TUI_TERMINAL_H
 #define HK_CLI_TUI_TERMINAL_H
 
@@ -26,30 +23,29 @@ enum hk_style {
 /* Whether standard input and output are a terminal that can show a screen. */
 bool hk_terminal_is_able(void);
 
-/* Takes the terminal; UTF8 tells what it shows. 0, -ENOTTY or another -errno. */
+/* Opens the terminal; UTF8 says what it supports. Returns 0, -ENOTTY or another -errno. */
 int hk_terminal_open(bool *ret_utf8);
 void hk_terminal_close(void);
 
 enum hk_event {
-	HK_EVENT_NONE, /* the time is up */
+	HK_EVENT_NONE, /* the time is over */
 	HK_EVENT_KEY,
 	HK_EVENT_RESIZE,
-	HK_EVENT_OTHER, /* OTHER_FD can be read */
+	HK_EVENT_OTHER, /* OTHER_FD is readable */
 	HK_EVENT_END,	/* a signal, or the terminal is gone */
 };
 
-/* Waits for an event; KEY: as ncurses has it. */
+/* Waits for an event; KEY is ncurses' code. */
 enum hk_event hk_terminal_wait(int other_fd, int timeout_ms, int *ret_key);
 
-/* The signal that HK_EVENT_END was, 0: none. */
+/* The signal behind HK_EVENT_END, or 0. */
 int hk_terminal_signal(void);
 
-/* What was written to stderr since the last time: its last line, at most SIZE - 1 bytes. False:
- * nothing. */
+/* The last line written to stderr since the last call, at most SIZE - 1 bytes. False: none. */
 bool hk_terminal_said(char *text, size_t size);
 
-/* Writes TEXT, which may hold anything, into WIDTH columns, RIGHT: to their right; the rest is
- * blank. */
+/* Writes TEXT, which may hold any bytes, into WIDTH columns, padded with blanks; RIGHT:
+ * right-aligned. */
 void hk_terminal_put(int line, int column, int width, enum hk_style style, const char *text,
 		     bool right);
 

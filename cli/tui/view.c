@@ -44,7 +44,7 @@ void hk_view_count(struct hk_history *history, struct hk_row *row, const struct 
 		cells[HK_VIEW_BUSY].now = track->per_s[1] / 1e7 / fmax(ranks, 1);
 		cells[HK_VIEW_BUSY].total = (double)ns;
 	}
-	/* That calls failed some time ago is not worth a shout. */
+	/* Failures from some time ago are not highlighted. */
 	if (track && track->per_s[2] > 0 && hk_history_is_now(history)) {
 		row->mark = HK_ROW_ALERT;
 	}

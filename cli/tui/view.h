@@ -13,29 +13,29 @@
 /* A shot, and what was counted in those before it. */
 struct hk_scene {
 	const struct hk_top_snapshot *shot;
-	struct hk_history *history; /* of the view's rows */
-	struct hk_history *below;   /* of those of the row that is expanded */
+	struct hk_history *history; /* for the view's rows */
+	struct hk_history *below;   /* for the rows below the expanded one */
 };
 
 struct hk_view {
-	const char *name;  /* on its tab */
-	const char *word;  /* of --view */
-	const char *alias; /* another one; NULL: none */
-	const char *empty; /* what to say where there is no row */
-	unsigned keys;	   /* HK_GROUP_*: the calls it needs, folded so */
-	unsigned below;	   /* the calls of a row that is expanded; 0: they are not asked for */
+	const char *name;  /* title of its tab */
+	const char *word;  /* value of --view */
+	const char *alias; /* another value; NULL: none */
+	const char *empty; /* message if there are no rows */
+	unsigned keys;	   /* HK_GROUP_*: keys by which it needs calls folded */
+	unsigned below;	   /* keys of the calls of an expanded row; 0: not requested */
 	const struct hk_column *columns;
-	size_t column_count, sort; /* sort: the column that it begins sorted by */
-	/* Adds the rows; a failure is the rows'. */
+	size_t column_count, sort; /* sort: the initial sort column */
+	/* Adds the rows; errors stay in the rows. */
 	void (*fill)(const struct hk_scene *scene, struct hk_rows *rows);
-	/* Adds the rows of PARENT; NULL: none can be expanded. */
+	/* Adds the rows of PARENT; NULL: rows cannot be expanded. */
 	void (*expand)(const struct hk_scene *scene, const struct hk_row *parent,
 		       struct hk_rows *rows);
-	const char *rows_below; /* what those are: "ranks" */
-	bool rising;		/* it begins with the lowest number */
-	/* Columns of a map of the ranks where texts are sorted by: the first one if any rank has a
-	 * number in it, else the second; 0: there is no map. The first column of the view is the
-	 * rank then, the second its node. */
+	const char *rows_below; /* name of these: "ranks" */
+	bool rising;		/* initially sorted with the lowest number first */
+	/* Columns of the map of ranks if the sort column has texts: the first if any rank has a
+	 * number in it, else the second; 0: no map. The view's first column must be the rank, its
+	 * second the node. */
 	size_t heat[2];
 };
 
@@ -57,26 +57,26 @@ HK_VIEW_LIST(HK_VIEW_DECLARE)
 enum { HK_VIEW_LIST(HK_VIEW_NUMBER) HK_VIEWS };
 extern const struct hk_view *const hk_views[HK_VIEWS];
 
-/* The view that WORD begins, NULL if there is none or several. */
+/* The view that begins with WORD, NULL if there is none or several. */
 const struct hk_view *hk_view_find(const char *word);
 
 /* ---- for views ---- */
 
-/* Counts the calls of GROUP for ROW, of RANKS ranks: what they grow by into these cells, in this
- * order. SELF: their time is their own, not that of what they call. */
+/* Counts the calls of GROUP for ROW, of RANKS ranks, into these cells, in this order. SELF: time
+ * without callees. */
 enum hk_view_calls {
 	HK_VIEW_RATE = 0,
 	HK_VIEW_BUSY = 1,
 	HK_VIEW_ERRORS = 2,
-	HK_VIEW_CALLS = 3, /* how many these are */
+	HK_VIEW_CALLS = 3, /* number of these */
 };
 void hk_view_count(struct hk_history *history, struct hk_row *row, const struct hk_group *group,
 		   double ranks, bool self, struct hk_table_cell cells[HK_VIEW_CALLS]);
 
-/* How many ranks the job has, on HOST if it is not NULL. */
+/* Number of ranks in the job, or on HOST if that is not NULL. */
 double hk_view_ranks_of(const struct hk_top_snapshot *shot, const char *host);
 
-/* The main role's text is empty: nearly all are. */
+/* The role as text; the main role is "", since nearly all are. */
 const char *hk_view_role(const char *role);
 
 /* Adds a row for GROUP under PREFIX and its own keys. */
@@ -85,7 +85,7 @@ struct hk_row *hk_view_add(struct hk_rows *rows, const char *prefix, const struc
 /* The rank's row of the report; NULL: none. */
 const struct hk_report_rank *hk_view_rank(const struct hk_report *report, int32_t rank);
 
-/* Index of the first of the report's memory rows of RANK, or where it would be. */
+/* Index of the first of the report's memory rows of RANK, or where it would be inserted. */
 size_t hk_view_memory_of(const struct hk_report *report, int32_t rank);
 
 /* Adds the rows of the shot's detail below PARENT, if it is PARENT's; the name of each and what

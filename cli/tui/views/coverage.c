@@ -1,4 +1,4 @@
-/* Each process: what it calls, what the agent reached in it, and what it did not. */
+/* Each process: its calls, and how far the agent traced it. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The libraries that call, each over all ranks. */
+/* The calling libraries, each over all ranks. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What is allocated: by calling library, kind and where, each over all ranks. */
+/* Allocated memory by calling library, kind and device, each over all ranks. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static void set_counts(struct hk_history *history, struct hk_row *row, uint64_t 
 	}
 }
 
-/* One row for COUNT of the report's, all of one library, kind and role. */
+/* Adds one row for COUNT of the report's rows, all of one library, kind and role. */
 static void add(const struct hk_scene *scene, const struct hk_report_memory *const *of,
 		size_t count, struct hk_rows *rows)
 {
@@ -67,7 +67,7 @@ static void add(const struct hk_scene *scene, const struct hk_report_memory *con
 	char key[KEY_BYTES];
 
 	for (size_t i = 0; i < count; i++) {
-		/* Devices of one rank are put together. */
+		/* Devices of one rank are summed. */
 		rank_live = i > 0 && of[i]->rank == of[i - 1]->rank ? rank_live : 0;
 		rank_live += of[i]->live_bytes;
 		live += of[i]->live_bytes;

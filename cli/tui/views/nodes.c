@@ -1,4 +1,4 @@
-/* The machines, each with its ranks, its clock and what it still has to bring. */
+/* The machines, each with its ranks, its clock and its unsent data. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static const struct hk_column columns[COLUMNS] = {
     [UNSENT] = {"UNSENT", NULL, HK_CELL_BYTES, 0, 8, 3, true},
 };
 
-/* What the ranks of a host have in common. */
+/* Sums over the ranks of a host. */
 struct host {
 	size_t ranks, running;
 	uint64_t lost, cost_ns;
@@ -64,7 +64,7 @@ static struct host host_of(const struct hk_report *report, const char *name)
 	return host;
 }
 
-/* All calls of a host, whatever their role. */
+/* All calls of a host, of any role. */
 static struct hk_group calls_of(const struct hk_top_snapshot *shot, const char *host)
 {
 	struct hk_group all = {.role = "main", .host = host};

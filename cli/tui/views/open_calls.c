@@ -1,4 +1,4 @@
-/* The calls that have not returned yet: those of many ranks in the same call are one row. */
+/* The calls that have not returned yet; many ranks in the same call are one row. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static const char *where(const struct hk_report_open_call *open, struct hk_rows 
 			    *open->thread_name ? open->thread_name : open->role);
 }
 
-/* One row for COUNT of the report's, sorted by rank. */
+/* Adds one row for COUNT of the report's rows, sorted by rank. */
 static void add(const struct hk_report_open_call *const *of, size_t count, struct hk_rows *rows)
 {
 	const struct hk_report_open_call *oldest = of[0], *newest = of[0];

@@ -1,7 +1,7 @@
-/* The ranks, each with all it calls: as a map by node, and as rows. MPI%, WAIT%, I/O% and DEV% are
+/* The ranks, each with all its calls: as a map by node, and as rows. MPI%, WAIT%, I/O% and DEV% are
  * shares of the rank's time that its threads spend inside calls of that kind. INSIDE% is the share
- * of all calls but idle waits. CPU% is processor time. A rank that is late has the lowest MPI%: the
- * others wait for it in MPI. */
+ * of all calls but idle waits. CPU% is processor time. A late rank has the lowest MPI%: the others
+ * wait for it in MPI. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static const struct hk_column columns[COLUMNS] = {
     [STATE] = {"STATE", NULL, HK_CELL_TEXT, 0, 9, 6, true},
 };
 
-/* The domains whose time has a column; several may share one. */
+/* The domains that have a column for their time; several may share one. */
 static const struct {
 	const char *domain;
 	size_t column;
@@ -85,7 +85,7 @@ static void set_rank(const struct hk_report_rank *rank, struct hk_rows *rows, st
 	row->mark = bad ? HK_ROW_ALERT : row->mark;
 }
 
-/* What a rank, or its helpers, did. */
+/* Activity of a rank's main process, or of its helpers. */
 struct doing {
 	struct hk_group group;		/* all calls */
 	uint64_t share_ns[SHARE_COUNT]; /* by column, from SHARE_FIRST */
@@ -128,7 +128,7 @@ static void set_shares(const struct hk_scene *scene, struct hk_row *row, const s
 	}
 }
 
-/* Ranks that call nothing yet are there too. */
+/* Ranks without calls so far are listed too. */
 static void add(const struct hk_scene *scene, struct doing *doing, struct hk_rows *rows)
 {
 	const struct hk_report *report = scene->shot->report;
@@ -160,7 +160,7 @@ static void add(const struct hk_scene *scene, struct doing *doing, struct hk_row
 	set_shares(scene, row, doing);
 }
 
-/* Adds the ranks before number END, from *AT on, that called nothing. */
+/* Adds the ranks without calls before number END, from *AT on. */
 static void add_idle(const struct hk_scene *scene, size_t *at, int64_t end, struct hk_rows *rows)
 {
 	const struct hk_report *report = scene->shot->report;
@@ -177,7 +177,7 @@ static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 	const struct hk_report *report = scene->shot->report;
 	size_t at = 0;
 
-	/* Groups are by rank, as the report's ranks are, then by role, main first. */
+	/* Groups are by rank, in the order of the report's ranks, then by role, main first. */
 	for (size_t i = 0, to; i < calls->count; i = to) {
 		const struct hk_group *first = &calls->groups[i];
 		struct doing doing = {.group = {.role = first->role, .rank = first->rank}};
