@@ -6,9 +6,9 @@
 
 #include "hooks/hook.h"
 
-#define LOOK_BACK 256u /* calls open at once, at the most */
+#define LOOK_BACK 256u /* most calls open at once */
 #define DEFAULT_STREAM 7u
-#define DEFAULT_HANDLES 3u /* 0, 1, 2: names of the default stream */
+#define DEFAULT_HANDLES 3u /* 0, 1, 2: handles of the default stream */
 
 static bool value_of(const struct hk_slice *slice, uint8_t key, uint64_t *ret_word)
 {
@@ -50,7 +50,7 @@ bool hk_activity_read(const struct hk_slice *slice, struct hk_device_activity *r
 
 /* ---- streams ---- */
 
-/* The first number that no stream of the process has. */
+/* The first number that is unused in the process. */
 static uint32_t next_number(const struct hk_stream *streams, uint32_t show_pid)
 {
 	uint32_t last = DEFAULT_STREAM;
@@ -107,7 +107,7 @@ void hk_stream_name(const struct hk_stream *stream, char name[HK_STREAM_NAME_BYT
 		 stream->number);
 }
 
-/* ---- calls that asked ---- */
+/* ---- submitting calls ---- */
 
 void hk_launches_fini(struct hk_launches *launches)
 {
@@ -132,7 +132,7 @@ static const struct hk_launch *at(const struct hk_launches *launches, uint64_t n
 	return &launches->ring[number % HK_LAUNCHES_MAX];
 }
 
-/* How many of them began at TIME or before. */
+/* Number of them that began at TIME or before. */
 static uint64_t begun_by(const struct hk_launches *launches, uint64_t first, uint64_t time_ns)
 {
 	uint64_t low = first, high = launches->count;

@@ -1,10 +1,7 @@
-/* activity.h: what a device did, as the record of it tells (PROTOCOL.md, "Activities"), on which
- * stream, and which call of the host asked for it.
- *
- * Calls that may ask for work are noted as they begin, in the order of their starts; the newest
- * HK_LAUNCHES_MAX of a process are remembered, so that what is told late still finds its call. One
- * owner, no locking.
- */
+/* activity.h: activities of devices by their records (PROTOCOL.md, "Activities"), their streams,
+ * and the host's calls that submitted them. Calls that may submit work are noted as they begin, in
+ * the order of their starts. The newest HK_LAUNCHES_MAX of a process are remembered, so that late
+ * activities still find their call. One owner, no locking. */
 #ifndef HK_CLI_EXPORT_ACTIVITY_H
 #define HK_CLI_EXPORT_ACTIVITY_H
 
@@ -17,29 +14,29 @@
 struct hk_device_activity {
 	uint8_t meaning; /* HK_MEANING_DEVICE_* */
 	int32_t device;
-	uint64_t stream; /* as the call was given it */
+	uint64_t stream; /* as given to the call */
 	uint64_t bytes;
-	uint64_t submitted_ns; /* 0: not known. All times: Unix, as those of slices */
+	uint64_t submitted_ns; /* 0: unknown. All times: Unix, as those of slices */
 	uint64_t start_ns, end_ns;
 };
 
-/* Takes SLICE apart; false: it is of no activity, or lacks a value. */
+/* Takes SLICE apart; false if it is no activity, or lacks a value. */
 bool hk_activity_read(const struct hk_slice *slice, struct hk_device_activity *ret_activity);
 
-/* A stream of a device that a process gave work to. */
+/* A stream of a device that a process submitted work to. */
 struct hk_stream {
 	struct {
 		uint64_t handle; /* 0: the default one */
 		uint32_t show_pid;
 		int32_t device;
 	} key;
-	uint32_t number; /* what it is called: 7 the default one, as CUPTI has it, then 8, 9, ... */
-	uint64_t told_ns; /* end of what was told last */
+	uint32_t number;  /* displayed number: 7 the default one, as CUPTI has it, then 8, 9, ... */
+	uint64_t told_ns; /* end of the last activity */
 	UT_hash_handle hh;
 };
 
-/* The stream of ACTIVITY of process SHOW_PID among *STREAMS (NULL: none yet), made when new;
- * *ret_new says so. 0 or -ENOMEM. */
+/* The stream of ACTIVITY of process SHOW_PID among *STREAMS (NULL: none yet), created if new, with
+ * *ret_new set. Returns 0 or -ENOMEM. */
 int hk_streams_find(struct hk_stream **streams, uint32_t show_pid,
 		    const struct hk_device_activity *activity, struct hk_stream **ret_stream,
 		    bool *ret_new);
@@ -49,28 +46,28 @@ void hk_streams_free(struct hk_stream *streams);
 #define HK_STREAM_NAME_BYTES 48
 void hk_stream_name(const struct hk_stream *stream, char name[HK_STREAM_NAME_BYTES]);
 
-/* A call that may have asked a device for work. */
+/* A call that may have submitted work to a device. */
 struct hk_launch {
 	uint64_t start_ns, end_ns;
 	uint64_t stream;
-	bool any_stream; /* it names none */
+	bool any_stream; /* it names no stream */
 	uint32_t show_pid, show_tid;
-	uint64_t correlation; /* the owner's number of it */
+	uint64_t correlation; /* the owner's number for it */
 };
 
 /* All zeros is empty. */
 struct hk_launches {
 	struct hk_launch *ring;
-	uint64_t count; /* that there ever were */
+	uint64_t count; /* number of all calls so far */
 };
 
 void hk_launches_fini(struct hk_launches *launches);
 
-/* Starts never fall. 0 or -ENOMEM. */
+/* Starts must not fall. Returns 0 or -ENOMEM. */
 int hk_launches_add(struct hk_launches *launches, const struct hk_launch *launch);
 
-/* The call of process SHOW_PID within which ACTIVITY was submitted, of several one of thread
- * SHOW_TID, else the latest; NULL: none is remembered. Until the next is added. */
+/* The call of process SHOW_PID during which ACTIVITY was submitted: of several one of thread
+ * SHOW_TID, else the latest. NULL if there is no such call. Valid until the next is added. */
 const struct hk_launch *hk_launches_find(const struct hk_launches *launches,
 					 const struct hk_device_activity *activity,
 					 uint32_t show_pid, uint32_t show_tid);

@@ -7,9 +7,9 @@
 struct hk_chain {
 	uint64_t id;
 	struct hk_chain_part first, last;
-	bool first_ended; /* readers have the first call */
+	bool first_ended; /* readers have the first call's end */
 	bool begun;	  /* its "s" is written */
-	bool joined;	  /* there is a last one besides the first */
+	bool joined;	  /* there is a last call besides the first */
 	UT_hash_handle hh;
 };
 
@@ -21,7 +21,7 @@ static void begin(const struct hk_chains *chains, struct hk_chain *chain)
 	}
 }
 
-/* Nothing is written of a call that nobody joined. */
+/* A call without a second one has no arrow. */
 static void end(struct hk_chains *chains, struct hk_chain *chain)
 {
 	if (chain->joined) {

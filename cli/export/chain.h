@@ -1,11 +1,8 @@
-/* chain.h: the arrows along collective calls where a format wants each chain of them begun,
- * continued and ended: the calls of one collective by their starts, the last of which is known when
- * no more comes.
- *
- * A chain is begun when its first call begins, and is given its calls as these end, in any order.
- * The newest HK_CHAINS_MOST are kept; a call that comes to an older one has no arrow. Threads must
- * outlive the chains. One owner, no locking.
- */
+/* chain.h: the arrows along collective calls for formats where each chain has a beginning, steps
+ * and an end. A chain holds the calls of one collective by their starts; its last call is known at
+ * the end of the export. A chain begins when its first call begins, and receives its calls as these
+ * end, in any order. The newest HK_CHAINS_MOST are kept; a call of an older one has no arrow.
+ * Threads must outlive the chains. One owner, no locking. */
 #ifndef HK_CLI_EXPORT_CHAIN_H
 #define HK_CLI_EXPORT_CHAIN_H
 
@@ -15,7 +12,7 @@
 
 struct hk_chain_part {
 	const struct hk_export_thread *thread;
-	uint64_t time_ns; /* when its call begins */
+	uint64_t time_ns; /* start of its call */
 };
 
 struct hk_chains {
@@ -26,17 +23,17 @@ struct hk_chains {
 	void *context;
 };
 
-/* The first call of chain ID has begun. -ENOMEM. */
+/* The first call of chain ID has begun. Returns 0 or -ENOMEM. */
 int hk_chains_begin(struct hk_chains *chains, uint64_t id, const struct hk_chain_part *first);
 
-/* A call of chain ID has ended; FIRST: it is the one that began it. */
+/* A call of chain ID has ended; FIRST: the call that began it. */
 void hk_chains_add(struct hk_chains *chains, uint64_t id, bool first,
 		   const struct hk_chain_part *part);
 
-/* No more comes: ends all, and releases them. */
+/* Ends and frees all chains. */
 void hk_chains_finish(struct hk_chains *chains);
 
-/* Releases them as they are. */
+/* Frees all chains without writing. */
 void hk_chains_free(struct hk_chains *chains);
 
 #endif

@@ -12,10 +12,10 @@
 #include "hooks/names.h"
 #include "text/json_stream.h"
 
-/* Where `pid` is not the rank: above any rank, below what a double or an int would spoil. */
+/* `pid` of other processes: above any rank, and below the limits of doubles and ints. */
 #define OTHER_PIDS 1000000u
 
-/* `tid` of a device's streams, apart from those of threads; streams of one process and device. */
+/* `tid` of a device's streams, above those of threads; streams of one process and device. */
 #define STREAM_TIDS 1000000000u
 #define STREAMS 100000u
 
@@ -45,7 +45,7 @@ static int check(const struct hk_exporter *chrome)
 	if (!ferror_unlocked(chrome->json.output)) {
 		return 0;
 	}
-	return errno > 0 ? -errno : -EIO; /* as the write that failed left it */
+	return errno > 0 ? -errno : -EIO; /* errno as the failed write left it */
 }
 
 static uint64_t shown_pid(const struct hk_export_process *process)
@@ -89,7 +89,7 @@ static void metadata_index(struct hk_json *json, const char *name, uint64_t pid,
 	hk_json_close(json, '}');
 }
 
-/* How wrong each process's times may be; one without an entry: nobody knows. */
+/* Writes the clock error of each process; unknown ones have no entry. */
 static void write_clocks(struct hk_json *json, const struct hk_export_job *job)
 {
 	hk_json_open(json, "clocks", '[');
@@ -131,8 +131,8 @@ static int chrome_begin(struct hk_exporter *chrome, const struct hk_export_job *
 	hk_json_open(json, "otherData", '{');
 	hk_json_string(json, "job", job->id);
 	hk_json_string(json, "command", job->command);
-	/* Seconds and nanoseconds: together they do not fit the double that readers make of a
-	 * number. */
+	/* Seconds and nanoseconds separately: together they do not fit the double that readers
+	 * parse a number into. */
 	hk_json_open(json, "start_unix", '[');
 	hk_json_uint(json, NULL, job->start_ns / 1000000000u);
 	hk_json_uint(json, NULL, job->start_ns % 1000000000u);
@@ -195,7 +195,7 @@ static void write_details(struct hk_json *json, const struct hk_slice *slice)
 	hk_json_close(json, '}');
 }
 
-/* What a device did has the row of its stream, below those of the process's threads. */
+/* An activity goes to the row of its stream, below those of the process's threads. */
 static int write_activity(struct hk_exporter *chrome, const struct hk_export_thread *thread,
 			  const struct hk_slice *slice, const struct hk_device_activity *activity)
 {
@@ -256,7 +256,7 @@ static int chrome_instant(struct hk_exporter *chrome, struct hk_export_thread *t
 	return check(chrome);
 }
 
-/* An arrow's part KIND at TIME, which lies within a call of THREAD that is written already. */
+/* Writes part KIND of an arrow at TIME, which lies within an already written call of THREAD. */
 static void write_flow(struct hk_exporter *chrome, const struct hk_export_thread *thread,
 		       const char *kind, uint64_t id, uint64_t time_ns)
 {
@@ -283,7 +283,7 @@ static void write_link(void *context, const char *kind, uint64_t id,
 static void write_flows(struct hk_exporter *chrome, const struct hk_export_thread *thread,
 			const struct hk_slice *slice)
 {
-	/* The last moment that is within the call. */
+	/* The last moment within the call. */
 	uint64_t last_ns = slice->end_ns > slice->start_ns ? slice->end_ns - 1 : slice->end_ns;
 
 	if (slice->flow_out) {
@@ -328,7 +328,7 @@ static int chrome_close(struct hk_exporter *chrome, struct hk_export_thread *thr
 	return check(chrome);
 }
 
-/* The arrows themselves are all there is to say. */
+/* The arrows themselves are sufficient. */
 static int chrome_flows(struct hk_exporter *chrome, const struct hk_export_flows *flows)
 {
 	(void)flows;

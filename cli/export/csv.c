@@ -1,5 +1,5 @@
 /* Comma-separated values (RFC 4180): one line per call, in the order in which calls end, with the
- * same columns for every job. What a call does not have is empty. */
+ * same columns for every job. Missing values are empty. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 struct hk_exporter {
 	FILE *output;
 	uint64_t origin_ns;
-	/* Arguments are a JSON text, which becomes a field when it is whole. */
+	/* Arguments are collected as JSON text, which becomes one field. */
 	FILE *json;
 	char *json_text;
 	size_t json_bytes;
@@ -38,7 +38,7 @@ static int check(const struct hk_exporter *csv)
 	if (!ferror_unlocked(csv->output)) {
 		return 0;
 	}
-	return errno > 0 ? -errno : -EIO; /* as the write that failed left it */
+	return errno > 0 ? -errno : -EIO; /* errno as the failed write left it */
 }
 
 static bool is_column(unsigned int key)
@@ -68,7 +68,7 @@ static void comma(const struct hk_exporter *csv)
 	putc_unlocked(',', csv->output);
 }
 
-/* JSON's numbers are CSV's, too. */
+/* JSON's numbers are valid in CSV. */
 static struct hk_json number_at(const struct hk_exporter *csv)
 {
 	return (struct hk_json){.output = csv->output};
@@ -148,7 +148,7 @@ static int put_arguments(struct hk_exporter *csv, const struct hk_arguments *arg
 	return 0;
 }
 
-/* But for texts, JSON's form of one value is a field as it is. */
+/* JSON's form of a value is a valid field, except for texts. */
 static void put_result(const struct hk_exporter *csv, const struct hk_argument *result)
 {
 	struct hk_json json = number_at(csv);

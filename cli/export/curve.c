@@ -16,7 +16,7 @@ struct walk {
 	void *context;
 };
 
-/* Who SERIES is of: of those that follow each other by exec the last one that had begun. */
+/* The process of SERIES: of several that follow each other by exec the last one that had begun. */
 static const struct hk_export_process *process_of(const struct hk_export_job *job,
 						  const struct hk_report_memory_series *series)
 {
@@ -81,7 +81,7 @@ static int walk_series(const struct walk *walk, const struct hk_report_memory_se
 			break;
 		}
 		if (!point.first && bytes == point.bytes) {
-			continue; /* the curve goes on */
+			continue; /* the curve continues */
 		}
 		point.time_ns = time_ns;
 		point.bytes = bytes;

@@ -7,9 +7,9 @@
 #include "cli/export/exporter.h"
 #include "schema/perfetto.pb-c.h"
 
-#define HK_DETAILS_ANNOTATIONS 2 /* most that one call gets */
+#define HK_DETAILS_ANNOTATIONS 2 /* most annotations of one call */
 
-/* The arguments of a call as one dictionary, and what it points to. */
+/* The arguments of a call as one dictionary, with the memory it refers to. */
 struct hk_details {
 	struct hk_arguments arguments;
 	Hk__Perfetto__DebugAnnotation entries[HK_HOOK_ARGS], *list[HK_HOOK_ARGS];
@@ -18,8 +18,8 @@ struct hk_details {
 };
 
 /* Sets up to HK_DETAILS_ANNOTATIONS of ANNOTATIONS: the arguments of SLICE in a dictionary of their
- * own, because one may have the name of a value, and the result. They point into DETAILS. Their
- * number. */
+ * own, because one may have the name of a value, and the result. They point into DETAILS. Returns
+ * their number. */
 size_t hk_details_annotate(const struct hk_slice *slice, struct hk_details *details,
 			   Hk__Perfetto__DebugAnnotation *annotations);
 

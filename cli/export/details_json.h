@@ -5,14 +5,15 @@
 #include "cli/export/exporter.h"
 #include "text/json_stream.h"
 
-/* The named value WORD of KEY (enum hk_key) under its own name; nothing if it has none. */
+/* Writes the value WORD of KEY (enum hk_key) under its name; writes nothing if it has none. */
 void hk_details_json_value(struct hk_json *json, uint8_t key, uint64_t word);
 
-/* ARGUMENT as member NAME, or as a value where NAME is NULL; nothing for one without a value. */
+/* Writes ARGUMENT as member NAME, or as a value if NAME is NULL; writes nothing for one without a
+ * value. */
 void hk_details_json_argument(struct hk_json *json, const char *name,
 			      const struct hk_argument *argument);
 
-/* All of ARGUMENTS but the result as one object, member KEY or a value. */
+/* Writes all of ARGUMENTS but the result as one object, member KEY or a value. */
 void hk_details_json_arguments(struct hk_json *json, const char *key,
 			       const struct hk_arguments *arguments);
 

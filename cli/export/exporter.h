@@ -1,12 +1,10 @@
-/* exporter.h: what turns a job's calls into one file format, and what it is told.
- *
+/* exporter.h: an exporter turns a job's calls into one file format; its operations and their input.
  * The timeline (timeline.h) merges the records of all processes and calls an exporter's operations:
  * begin once, thread once per thread before its first slice, then open and close so that they nest
- * per thread, mark for what is missing, end once. Processes come sorted: by rank, then role, then
+ * per thread, mark for missing records, end once. Processes come sorted: by rank, then role, then
  * start; those without a rank last. Strings are valid UTF-8. All times are nanoseconds since the
  * Unix epoch on the job's common clock. One thread; all structs belong to the timeline and live
- * until end has returned, slices only during the call.
- */
+ * until end has returned, slices only during the call. */
 #ifndef HK_CLI_EXPORT_EXPORTER_H
 #define HK_CLI_EXPORT_EXPORTER_H
 
@@ -22,7 +20,7 @@
 #define HK_SLICE_EXTRA 32u /* words behind them: its arguments */
 
 struct hk_export_process {
-	size_t index;	   /* its place in the order of display, from 0 */
+	size_t index;	   /* position in the order of display, from 0 */
 	uint64_t uuid;	   /* never 0 */
 	int32_t rank;	   /* -1: none */
 	bool is_main;	   /* the first process of its rank, not a helper or launcher */
@@ -32,8 +30,9 @@ struct hk_export_process {
 	const char *command, *host;
 	const char *role; /* "main", "helper", "launcher"; static */
 	uint64_t start_ns;
-	bool clock_known; /* else its times are by its node's realtime clock, right or wrong */
-	uint64_t clock_error_ns; /* no time of it is wrong by more, against the root's processes */
+	bool clock_known; /* otherwise its times use its node's realtime clock, with an unknown
+			     error */
+	uint64_t clock_error_ns; /* limit of its times' errors against the root's processes */
 };
 
 struct hk_export_thread {
@@ -54,25 +53,25 @@ struct hk_export_site {
 	uint8_t meaning; /* enum hk_meaning */
 	uint8_t key_count;
 	uint8_t keys[HK_SLICE_WORDS];	      /* enum hk_key of each word */
-	const struct hk_signature *signature; /* NULL: the arguments are not known */
+	const struct hk_signature *signature; /* NULL: unknown arguments */
 };
 
-/* A message that a call received, or waited for. */
+/* A message that a call received or waited for. */
 struct hk_export_arrival {
-	uint64_t id;	  /* `flow_out` of the call that sent it */
+	uint64_t id;	  /* `flow_out` of the sending call */
 	uint64_t sent_ns; /* its start */
 	uint64_t bytes;
 	int32_t source; /* rank in the communicator */
 };
 
-/* The calls that belong together, of an export. */
+/* Statistics of matched calls in an export. */
 struct hk_export_flows {
-	uint64_t sends, receives; /* calls whose other end was looked for */
-	uint64_t messages;	  /* whose both ends are known */
-	uint64_t any;		  /* of receives: from any rank, nobody told which one it was */
+	uint64_t sends, receives; /* calls that take part in matching */
+	uint64_t messages;	  /* messages with both ends known */
+	uint64_t any;		  /* receives from any rank without the actual one */
 	uint64_t early;		  /* received before they were sent: clocks are wrong */
-	uint64_t joined;	  /* ranks that joined another one's collective call */
-	uint64_t apart;		  /* calls of ranks some of whose records are missing */
+	uint64_t joined;	  /* ranks that joined another rank's collective call */
+	uint64_t apart;		  /* calls of ranks with missing records */
 };
 
 struct hk_mail; /* cli/flow/mailbox.h */
@@ -86,45 +85,46 @@ struct hk_slice {
 	uint8_t extra_count;
 	uint64_t words[HK_SLICE_WORDS];
 	uint64_t extra[HK_SLICE_EXTRA];
-	/* What belongs together with it, if the exporter asks for flows. Ids are unique. */
-	uint64_t flow_out;	   /* of the message it sends, if a receive may have it; else 0 */
-	uint64_t flow_joint;	   /* of what other ranks have part in too, a collective; else 0 */
-	bool flow_first;	   /* it is the first one there */
-	struct hk_mail *flow_held; /* cli/flow/flow.h's own */
+	/* Matches with other calls, if the exporter uses flows. Ids are unique. */
+	uint64_t flow_out;	   /* id of the message it sends, if a receive may match; else 0 */
+	uint64_t flow_joint;	   /* id of the collective, shared by all ranks; else 0 */
+	bool flow_first;	   /* it is the first call of the collective */
+	struct hk_mail *flow_held; /* private to cli/flow/flow.h */
 	uint32_t arrival_count;
-	const struct hk_export_arrival *arrivals; /* at close, for as long as that takes */
+	const struct hk_export_arrival *arrivals; /* valid during close */
 };
 
 struct hk_export_job {
 	const char *id, *command;
-	uint64_t start_ns; /* no time in this export is earlier */
+	uint64_t start_ns; /* earliest time in this export */
 	const struct hk_export_process *const *processes;
 	size_t process_count;
-	bool many_nodes;	      /* whose clocks were put on one: errors matter */
-	const Hk__Snapshot *snapshot; /* all of the job: exact statistics, also of other ranks */
-	uint64_t origin_ns;	      /* the job's own start, from which the report counts */
-	uint64_t from_ns, to_ns; /* calls that overlap this are exported: 0 and UINT64_MAX: all */
+	bool many_nodes;	      /* several nodes with converted clocks: errors matter */
+	const Hk__Snapshot *snapshot; /* the whole job: exact statistics, also of other ranks */
+	uint64_t origin_ns;	      /* the job's own start, time 0 of the report */
+	uint64_t from_ns,
+	    to_ns; /* range of exported calls: those that overlap it; 0 and UINT64_MAX: all */
 };
 
-/* What folded stacks sum, and what they keep apart. */
+/* Weight and grouping of folded stacks. */
 enum hk_folded_weight { HK_FOLDED_TIME, HK_FOLDED_CALLS };
 enum hk_folded_split { HK_FOLDED_SPLIT_NONE, HK_FOLDED_SPLIT_RANK, HK_FOLDED_SPLIT_THREAD };
 
-/* Where an export goes, and what some formats want to know. */
+/* Destination of an export, and parameters of some formats. */
 struct hk_export_target {
 	FILE *output;	  /* the caller's; NULL if the exporter makes its files itself */
 	const char *path; /* as the user gave it; NULL: standard output */
 	enum hk_folded_weight folded_weight;
 	enum hk_folded_split folded_split;
-	int32_t rank;  /* whose the output is, where every rank has one */
+	int32_t rank;  /* rank of the output, if every rank has one */
 	bool whole_us; /* times in whole microseconds */
 };
 
 struct hk_exporter;
 
-/* Records that are not there. */
+/* Missing records. */
 struct hk_export_gap {
-	const char *why; /* "lost": never kept; "shed": given up by --keep since */
+	const char *why; /* "lost": never stored; "shed": evicted by --keep since */
 	uint64_t records;
 };
 
@@ -132,12 +132,12 @@ struct hk_export_gap {
 struct hk_exporter_ops {
 	const char *format; /* as in --format */
 	const char *suffix; /* of the file it writes, for messages */
-	bool binary;	    /* nothing for a terminal */
-	/* Work of `end`, of that of all calls: for who shows progress. */
+	bool binary;	    /* unsuitable for a terminal */
+	/* Share of `end` in the whole work, in percent, for progress displays. */
 	uint8_t end_percent;
 	bool makes_files; /* TARGET has a path and no output */
-	/* What each file begins with where every rank has one, rank<N>.SUFFIX in a directory
-	 * (rank_files.h): then one exporter is made per rank, and has an output. Else NULL. */
+	/* First bytes of each file if every rank has one, rank<N>.SUFFIX in a directory
+	 * (rank_files.h): then there is one exporter per rank, each with an output. Else NULL. */
 	const char *rank_file_begin;
 	/* NULL: out of memory; TARGET lasts until free. */
 	struct hk_exporter *(*create)(const struct hk_export_target *target);
@@ -145,18 +145,18 @@ struct hk_exporter_ops {
 	int (*thread)(struct hk_exporter *exporter, struct hk_export_thread *thread);
 	int (*open)(struct hk_exporter *exporter, struct hk_export_thread *thread,
 		    const struct hk_slice *slice);
-	/* SLICE's end may have moved since open: the nesting is made exact to the nanosecond. */
+	/* SLICE's end may have moved since open: the nesting is exact to the nanosecond. */
 	int (*close)(struct hk_exporter *exporter, struct hk_export_thread *thread,
 		     const struct hk_slice *slice);
 	/* A mark or a counter's value (the site's meaning) at the slice's start. */
 	int (*instant)(struct hk_exporter *exporter, struct hk_export_thread *thread,
 		       const struct hk_slice *slice);
-	/* Records of PROCESS are missing, noticed at TIME. */
+	/* Records of PROCESS are missing; noticed at TIME. */
 	int (*mark)(struct hk_exporter *exporter, const struct hk_export_process *process,
 		    uint64_t time_ns, const struct hk_export_gap *gap);
-	/* Which calls belonged together. NULL: this exporter does not ask. */
+	/* Statistics of matched calls. NULL: the exporter does not use flows. */
 	int (*flows)(struct hk_exporter *exporter, const struct hk_export_flows *flows);
-	/* THREAD comes no more; releases its private data. Also called after an error. */
+	/* THREAD will not occur again; frees its private data. Also called after an error. */
 	void (*forget)(struct hk_exporter *exporter, struct hk_export_thread *thread);
 	int (*end)(struct hk_exporter *exporter);
 	void (*free)(struct hk_exporter *exporter);
@@ -171,24 +171,24 @@ HK_EXPORTERS(HK_EXPORTER_DECLARE)
 /* The exporter for FORMAT, or NULL. */
 const struct hk_exporter_ops *hk_exporter_find(const char *format);
 
-/* Exporter number INDEX (from 0), or NULL after the last: what a message can list. */
+/* Exporter number INDEX (from 0), or NULL after the last, to list all. */
 const struct hk_exporter_ops *hk_exporter_at(size_t index);
 
-/* How a recorded word of key KEY (enum hk_key) is to be shown; its name is hk_key_name(KEY). */
+/* Display form of a recorded word of key KEY (enum hk_key); its name is hk_key_name(KEY). */
 enum hk_value_form {
-	HK_VALUE_UNNAMED, /* not at all: a key this build does not know */
+	HK_VALUE_UNNAMED, /* not shown: an unknown key */
 	HK_VALUE_UINT64,
 	HK_VALUE_INT64,
 	HK_VALUE_INT32,	 /* ranks, tags: the low half */
-	HK_VALUE_HANDLE, /* addresses and hashes: nobody calculates with them */
+	HK_VALUE_HANDLE, /* addresses and hashes, which are not used as numbers */
 	HK_VALUE_DOUBLE, /* the bits of one */
 };
 enum hk_value_form hk_exporter_value_form(uint8_t key);
 
-/* Whether WORD of KEY says something: the bytes that a failed call returned (-1) do not. */
+/* Whether WORD of KEY is meaningful: the bytes of a failed call (-1) are not. */
 bool hk_exporter_has_value(uint8_t key, uint64_t word);
 
-/* The arguments and the result of SLICE, which they point into; false: it does not carry them. */
+/* The arguments and the result of SLICE, which they point into; false if it has none. */
 bool hk_slice_arguments(const struct hk_slice *slice, struct hk_arguments *ret_arguments);
 
 /* Whether KEY is among the named values of SLICE. */

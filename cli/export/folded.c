@@ -1,9 +1,6 @@
-/* Folded stacks, as flame graphs are made of: one line per distinct stack of calls, outermost
- * first,
- * ";" between, then a space and the sum of what was spent in the innermost one. Which call is
- * inside of which is what the records of each thread say. Memory grows with the number of distinct
- * stacks.
- */
+/* Folded stacks, the input of flame graphs: one line per distinct stack of calls, outermost first,
+ * ";" between, then a space and the sum of the innermost one's own weight. The nesting comes from
+ * the records of each thread. Memory grows with the number of distinct stacks. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,7 +12,7 @@
 
 #include <uthash.h>
 
-/* What is deeper is summed in one frame: a line names every call on the way to it. */
+/* Deeper calls are summed in one frame: a line names every call on the path. */
 #define DEPTH_MAX 512u
 #define DEEPER "[deeper]"
 #define FRAME_BYTES 256u
@@ -25,12 +22,12 @@ struct key {
 	const char *frame; /* one copy of each text */
 };
 
-/* A distinct stack: its innermost frame, and by the parents the others. */
+/* A distinct stack: its innermost frame, and its parent for the others. */
 struct node {
 	UT_hash_handle hh;
 	struct key key;
 	uint64_t weight;
-	const struct hk_export_site *last_site; /* the call inside of it that came last ... */
+	const struct hk_export_site *last_site; /* the most recent call inside of it ... */
 	struct node *last;			/* ... and its node */
 };
 
@@ -56,7 +53,7 @@ struct hk_exporter {
 	enum hk_folded_weight weight;
 	enum hk_folded_split split;
 	uint64_t from_ns, to_ns;
-	struct node base; /* below all of them: no frame */
+	struct node base; /* root of all: no frame */
 	struct node *nodes;
 	struct frame *frames;
 };
@@ -82,7 +79,7 @@ static int folded_begin(struct hk_exporter *folded, const struct hk_export_job *
 
 /* ---- frames and stacks ---- */
 
-/* TEXT without what ends a frame or a stack, or would reach a terminal as a command. */
+/* TEXT with characters replaced that end a frame or a stack, or control a terminal. */
 static void clean(const char *text, char frame[FRAME_BYTES])
 {
 	size_t length = hk_utf8_copy(text, frame, FRAME_BYTES);
@@ -124,7 +121,7 @@ static const char *frame_text(struct hk_exporter *folded, const char *text)
 	return frame->text;
 }
 
-/* The stack of PARENT with a frame TEXT on top. NULL: out of memory. */
+/* The stack of PARENT with a frame TEXT on top. NULL if out of memory. */
 static struct node *node_get(struct hk_exporter *folded, const struct node *parent,
 			     const char *text)
 {
@@ -152,8 +149,8 @@ static struct node *node_get(struct hk_exporter *folded, const struct node *pare
 
 /* ---- threads ---- */
 
-/* Below all calls of a thread: its role unless it is the job's own, then what was asked for. NULL:
- * out of memory. */
+/* Bottom frames of a thread: its role unless it is main, then those of --split. NULL if out of
+ * memory. */
 static struct node *root_of(struct hk_exporter *folded, const struct hk_export_thread *thread)
 {
 	const struct hk_export_process *process = thread->process;
@@ -239,7 +236,7 @@ static int track_reserve(struct track *track)
 	return 0;
 }
 
-/* TIME_NS, or the edge of what was asked for: what lies outside is not counted. */
+/* TIME_NS clamped to the requested range: time outside is not counted. */
 static uint64_t within(const struct hk_exporter *folded, uint64_t time_ns)
 {
 	time_ns = time_ns < folded->from_ns ? folded->from_ns : time_ns;
@@ -276,7 +273,7 @@ static int folded_close(struct hk_exporter *folded, struct hk_export_thread *thr
 	return 0;
 }
 
-/* It has no length, but was a call. */
+/* It has no length, but counts as a call. */
 static int folded_instant(struct hk_exporter *folded, struct hk_export_thread *thread,
 			  const struct hk_slice *slice)
 {

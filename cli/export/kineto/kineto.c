@@ -1,8 +1,8 @@
-/* The JSON of Kineto, PyTorch's profiler library, for one rank: what Holistic Trace Analysis (HTA)
- * and its like load. They find a rank's file by `"rank": N` on a line, the space included, so that
- * comes first; they take ranks as of one clock, so all files of a job have one base time; and what
- * they know of events lies in members of `args` that have fixed names, so ours must not be among
- * these by chance. Rows are written as calls end, not in order of time; readers sort. */
+/* The JSON of Kineto, PyTorch's profiler library, for one rank, as read by Holistic Trace Analysis
+ * (HTA) and similar tools. They find a rank's file by `"rank": N` on a line, with that space, so it
+ * comes first. They assume one clock for all ranks, so all files of a job have one base time.
+ * Readers use members of `args` with fixed names, which our own members must avoid. Rows are
+ * written as calls end, not in order of time; readers sort. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 #define BEGIN "{\"schemaVersion\": 1, \"generator\": \"hooktrace\","
 
-/* A thread's open calls, and the step of the main loop that it is in. */
+/* A thread's open calls, and its current step of the main loop. */
 struct thread {
 	const struct hk_export_thread *shown;
 	struct thread *next;
@@ -57,7 +57,7 @@ static void write_head(struct hk_exporter *kineto, const struct hk_export_job *j
 	struct hk_json *json = &kineto->file.json;
 	const Hk__Job *of = job->snapshot->job;
 
-	/* By hand, for the spaces that readers look for. */
+	/* By hand, for the spaces that readers expect. */
 	fprintf(json->output, BEGIN "\n\"distributedInfo\": {\"rank\": %" PRId32, kineto->rank);
 	if (of && of->world_size > 0) {
 		fprintf(json->output, ", \"world_size\": %" PRId32, of->world_size);
@@ -145,7 +145,7 @@ static uint64_t word_of(const struct hk_slice *slice, uint8_t key)
 	return 0;
 }
 
-/* Numbers a call of CUDA; the outermost of those that are open asks for a device's work. */
+/* Numbers a call of CUDA; the outermost open one submits a device's work. */
 static int note_launch(struct hk_exporter *kineto, struct thread *thread,
 		       const struct hk_slice *slice)
 {
@@ -186,7 +186,7 @@ static int kineto_open(struct hk_exporter *kineto, struct hk_export_thread *show
 	return rc;
 }
 
-/* Readers take whatever has a `stream` or a `device` for a row of the device's own. */
+/* Readers take every event with a `stream` or a `device` for an activity of the device. */
 static void write_value(struct hk_json *json, uint8_t key, uint64_t word)
 {
 	switch (key) {
@@ -284,7 +284,7 @@ static void write_activity(struct hk_exporter *kineto, const char *name, uint32_
 	hk_kineto_span(&kineto->file, activity->start_ns, activity->end_ns);
 	hk_json_open(json, "args", '{');
 	hk_json_int(json, "device", activity->device);
-	hk_json_int(json, "context", 1); /* its number is not known */
+	hk_json_int(json, "context", 1); /* its number is unknown */
 	hk_json_uint(json, "stream", stream);
 	hk_json_uint(json, "correlation", correlation);
 	if (activity->meaning != HK_MEANING_DEVICE_KERNEL) {
@@ -335,7 +335,7 @@ static int take_activity(struct hk_exporter *kineto, const struct hk_export_thre
 
 /* ---- instants ---- */
 
-/* A step lasts until the thread says the next: readers tell iterations by rows of this name. */
+/* A step lasts until the thread's next one: readers find iterations by rows of this name. */
 static void end_step(struct hk_exporter *kineto, struct thread *thread, uint64_t end_ns)
 {
 	char name[48];

@@ -7,10 +7,10 @@ int hk_kineto_check(const struct hk_kineto_file *file)
 	if (!ferror_unlocked(file->json.output)) {
 		return 0;
 	}
-	return errno > 0 ? -errno : -EIO; /* as the write that failed left it */
+	return errno > 0 ? -errno : -EIO; /* errno as the failed write left it */
 }
 
-/* Of whole microseconds a start and an end are rounded down alike: what nests still does. */
+/* In whole microseconds starts and ends are rounded down alike, so that nesting is kept. */
 void hk_kineto_time(struct hk_kineto_file *file, const char *key, uint64_t time_ns)
 {
 	int64_t since_ns = (int64_t)(time_ns - file->base_ns);
@@ -50,7 +50,7 @@ void hk_kineto_row(struct hk_kineto_file *file, const char *kind, const char *ca
 	hk_json_uint(json, "tid", tid);
 }
 
-/* Also what has no time has one: without it readers make fractions of all others'. */
+/* Metadata needs a time too: without it readers turn all times into fractions. */
 static void metadata_open(struct hk_kineto_file *file, const char *name, uint64_t pid, uint64_t tid)
 {
 	hk_kineto_row(file, "M", NULL, name, pid, tid);

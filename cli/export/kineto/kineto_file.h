@@ -1,4 +1,4 @@
-/* kineto_file.h: rows of a Kineto file. Errors stay in its stream until they are asked for. One
+/* kineto_file.h: rows of a Kineto file. Errors stay in its stream until they are checked. One
  * owner, no locking. */
 #ifndef HK_CLI_EXPORT_KINETO_KINETO_FILE_H
 #define HK_CLI_EXPORT_KINETO_KINETO_FILE_H
@@ -10,15 +10,15 @@
 
 struct hk_kineto_file {
 	struct hk_json json;
-	uint64_t base_ns; /* Unix time that times count from; none is earlier */
+	uint64_t base_ns; /* Unix time of time 0; no event is earlier */
 	bool whole_us;
 };
 
-/* 0, or -errno of what could not be written. */
+/* Returns 0, or -errno of a failed write. */
 int hk_kineto_check(const struct hk_kineto_file *file);
 
-/* Begins a row of kind KIND ("X", "i", ...); CATEGORY may be NULL. What follows are its time,
- * `args` and hk_kineto_row_end, which closes both. */
+/* Begins a row of kind KIND ("X", "i", ...); CATEGORY may be NULL. Its time, `args` and
+ * hk_kineto_row_end, which closes both, must follow. */
 void hk_kineto_row(struct hk_kineto_file *file, const char *kind, const char *category,
 		   const char *name, uint64_t pid, uint64_t tid);
 void hk_kineto_row_end(struct hk_kineto_file *file);
@@ -33,7 +33,7 @@ void hk_kineto_text(struct hk_kineto_file *file, const char *name, uint64_t pid,
 void hk_kineto_index(struct hk_kineto_file *file, const char *name, uint64_t pid, uint64_t tid,
 		     uint64_t index);
 
-/* An end of the arrow from a call ("s") to what a device did for it ("f"). */
+/* One end of the arrow from a call ("s") to its activity on the device ("f"). */
 void hk_kineto_flow(struct hk_kineto_file *file, const char *kind, uint64_t correlation,
 		    uint64_t pid, uint64_t tid, uint64_t time_ns);
 

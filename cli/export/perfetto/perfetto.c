@@ -1,4 +1,4 @@
-/* Perfetto's protobuf trace. Packets, tracks, what is interned and events are modules of their
+/* Perfetto's protobuf trace. Packets, tracks, interned names and events have modules of their
  * own. */
 #include <errno.h>
 #include <stdlib.h>

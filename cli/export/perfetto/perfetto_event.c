@@ -7,10 +7,11 @@
 #include "cli/export/details.h"
 #include "cli/export/perfetto/perfetto_track.h"
 
-#define ANNOTATIONS (HK_SLICE_WORDS + HK_DETAILS_ANNOTATIONS + 2) /* library, unwound besides */
+#define ANNOTATIONS \
+	(HK_SLICE_WORDS + HK_DETAILS_ANNOTATIONS + 2) /* library, and the unwound mark */
 
-/* Bytes of an event of numbers only: a number has 10 at the most, its tag 2, and what messages are
- * in 6 for each. */
+/* Most bytes of an event with numbers only: 10 per number, 2 for its tag, 6 for each nested
+ * message. */
 #define EVENT_MOST 160u
 #define FLOW_MOST 12u
 #define ANNOTATION_MOST 48u
@@ -51,8 +52,8 @@ static Hk__Perfetto__DebugAnnotation *start_annotation(Hk__Perfetto__DebugAnnota
 	return annotation;
 }
 
-/* Library, named values, arguments and unwound mark of SLICE; number of annotations, and whether
- * all are numbers. */
+/* Annotates SLICE with library, named values, arguments and unwound mark. Returns the number of
+ * annotations, and whether all are numbers. */
 static size_t annotate(struct hk_perfetto_sequence *sequence, const struct hk_slice *slice,
 		       uint64_t library, Hk__Perfetto__DebugAnnotation *annotations,
 		       struct hk_perfetto_novelty *novelty, struct hk_details *details,

@@ -16,19 +16,19 @@ int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_ex
 			   struct hk_perfetto_sequence *sequence, const struct hk_slice *slice,
 			   Hk__Perfetto__TrackEvent__Type type, uint64_t track);
 
-/* What ends the innermost call that is open on TRACK or (0) THREAD's own, and the messages that
- * arrived in it. Viewers draw an arrow from what begins earlier: one that was sent after its
- * receive began ends in an instant within that, at its end. */
+/* Ends the innermost call that is open on TRACK or (0) THREAD's own, with the messages that arrived
+ * in it. Viewers draw an arrow from the earlier end. A message that was sent after its receive
+ * began ends in an instant within the receive, at its end. */
 int hk_perfetto_write_end(struct hk_perfetto_writer *writer, const struct hk_export_thread *thread,
 			  const struct hk_slice *slice, uint64_t track);
 
 /* A point of a curve of memory. */
 int hk_perfetto_write_memory(struct hk_perfetto_writer *writer, const struct hk_curve_point *point);
 
-/* How many messages have both ends, on a track of its own. */
+/* Writes the numbers of matched messages, on a track of their own. */
 int hk_perfetto_write_flows(struct hk_perfetto_writer *writer, const struct hk_export_flows *flows);
 
-/* The value of the program's counter that SLICE is of. */
+/* Writes the value of the program's counter in SLICE. */
 int hk_perfetto_write_counter(struct hk_perfetto_writer *writer,
 			      const struct hk_export_thread *thread, const struct hk_slice *slice);
 

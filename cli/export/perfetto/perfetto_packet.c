@@ -41,7 +41,7 @@ int hk_perfetto_write_within(struct hk_perfetto_writer *writer,
 	}
 	size_t size = hk__perfetto__trace_packet__pack(packet, writer->buffer);
 	if (size > most) {
-		abort(); /* it has written where it must not */
+		abort(); /* a buffer overflow has happened */
 	}
 	for (size_t rest = size; head_size == 1 || rest; rest >>= 7) {
 		head[head_size++] = (uint8_t)((rest & 0x7f) | (rest >> 7 ? 0x80 : 0));
@@ -51,7 +51,7 @@ int hk_perfetto_write_within(struct hk_perfetto_writer *writer,
 	if (!ferror_unlocked(writer->output)) {
 		return 0;
 	}
-	return errno > 0 ? -errno : -EIO; /* as the write that failed left it */
+	return errno > 0 ? -errno : -EIO; /* errno as the failed write left it */
 }
 
 int hk_perfetto_write(struct hk_perfetto_writer *writer, const Hk__Perfetto__TracePacket *packet)

@@ -31,14 +31,14 @@ struct hk_perfetto_writer {
 /* Frees what WRITER holds. */
 void hk_perfetto_writer_fini(struct hk_perfetto_writer *writer);
 
-/* A packet of SEQUENCE at TIME, else empty. */
+/* Makes a packet of SEQUENCE at TIME, otherwise empty. */
 Hk__Perfetto__TracePacket hk_perfetto_packet(uint32_t sequence, uint64_t time_ns);
 
-/* 0; -ENOMEM; -errno of the write. */
+/* Returns 0, -ENOMEM, or -errno of the write. */
 int hk_perfetto_write(struct hk_perfetto_writer *writer, const Hk__Perfetto__TracePacket *packet);
 
-/* The same for a PACKET that has MOST bytes at the most: its size need not be found out first,
- * which takes as long as to pack it. */
+/* The same for a PACKET of at most MOST bytes: its size need not be computed first, which takes as
+ * long as packing. */
 int hk_perfetto_write_within(struct hk_perfetto_writer *writer,
 			     const Hk__Perfetto__TracePacket *packet, size_t most);
 

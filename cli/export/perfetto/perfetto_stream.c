@@ -11,7 +11,7 @@
 #include "hooks/hook.h"
 
 #define STREAMS_MOST 65536u /* further ones have no track */
-#define ENQUEUE UINT64_MAX  /* in the place of a device */
+#define ENQUEUE UINT64_MAX  /* used in place of a device */
 
 struct hk_perfetto_stream {
 	uint64_t uuid;
@@ -58,7 +58,7 @@ static int describe(struct hk_perfetto_writer *writer, const struct hk_export_pr
 	    "What the device did, as told by a program that measured it; hooktrace did not.");
 }
 
-/* The track of stream NUMBER of DEVICE, described when it is new: *ret_uuid, 0 if there are too
+/* The track of stream NUMBER of DEVICE in *ret_uuid, described if it is new; 0 if there are too
  * many. */
 static int track_of(struct hk_perfetto_writer *writer, struct hk_perfetto_streams *streams,
 		    const struct hk_export_process *process, uint64_t device, uint64_t number,
@@ -129,7 +129,7 @@ int hk_perfetto_write_activity(struct hk_perfetto_writer *writer,
 	if (rc < 0 || !track) {
 		return rc;
 	}
-	/* What a damaged record puts elsewhere goes to the edge. */
+	/* A damaged record's time is clamped to the range. */
 	began =
 	    began < slice->start_ns - writer->start_ns ? began : slice->start_ns - writer->start_ns;
 	activity.start_ns = slice->start_ns - began;

@@ -1,9 +1,7 @@
-/* perfetto_stream.h: tracks of devices' streams in a Perfetto trace.
- *
- * A call that names a stream is an instant on that stream's track besides: when the host began the
- * call, which is not when the device did what it asks for. What a device did, and when, is drawn
- * only where a program told (hk_activity). One thread; 0, -ENOMEM or -errno of the write.
- */
+/* perfetto_stream.h: tracks of devices' streams in a Perfetto trace. A call that names a stream
+ * also appears as an instant on that stream's track, at the time of the host's call, not of the
+ * device's work. Activities are drawn only if a program reported them (hk_activity). One thread;
+ * functions return 0, -ENOMEM or -errno of the write. */
 #ifndef HK_CLI_EXPORT_PERFETTO_PERFETTO_STREAM_H
 #define HK_CLI_EXPORT_PERFETTO_PERFETTO_STREAM_H
 
@@ -21,13 +19,13 @@ struct hk_perfetto_streams {
 /* Frees what STREAMS holds. */
 void hk_perfetto_streams_fini(struct hk_perfetto_streams *streams);
 
-/* SLICE is a call of THREAD; nothing if it names no stream. */
+/* Writes SLICE, a call of THREAD; writes nothing if it names no stream. */
 int hk_perfetto_write_enqueue(struct hk_perfetto_writer *writer,
 			      struct hk_perfetto_streams *streams,
 			      const struct hk_export_thread *thread,
 			      struct hk_perfetto_sequence *sequence, const struct hk_slice *slice);
 
-/* SLICE tells of an activity, by the values that it has. */
+/* Writes the activity in SLICE. */
 int hk_perfetto_write_activity(struct hk_perfetto_writer *writer,
 			       struct hk_perfetto_streams *streams,
 			       const struct hk_export_thread *thread,

@@ -30,14 +30,14 @@ int hk_perfetto_write_root(struct hk_perfetto_writer *writer)
 	return write_track(writer, HK_PERFETTO_GLOBAL, &root, 0);
 }
 
-/* How wrong the times of PROCESS may be. */
+/* Text of the clock error of PROCESS. */
 static void clock_text(const struct hk_export_process *process, char text[CLOCK_TEXT_BYTES])
 {
 	if (process->clock_known) {
 		snprintf(text, CLOCK_TEXT_BYTES, "clock: within %" PRIu64 " ns of the root's",
 			 process->clock_error_ns);
 	} else {
-		snprintf(text, CLOCK_TEXT_BYTES, "clock: its node's own, nobody knows how wrong");
+		snprintf(text, CLOCK_TEXT_BYTES, "clock: its node's own, error unknown");
 	}
 }
 

@@ -13,12 +13,11 @@
 /* Track 0 stands for the whole trace and says that processes have an order of their own. */
 int hk_perfetto_write_root(struct hk_perfetto_writer *writer);
 
-/* MANY_NODES: how wrong its times may be is of interest. */
+/* MANY_NODES: include the clock error. */
 int hk_perfetto_write_process(struct hk_perfetto_writer *writer,
 			      const struct hk_export_process *process, bool many_nodes);
 
-/* The first packet of THREAD's sequence, which says what holds for all its events, and its track.
- */
+/* The first packet of THREAD's sequence, with the defaults of all its events, and its track. */
 int hk_perfetto_write_thread(struct hk_perfetto_writer *writer,
 			     const struct hk_export_thread *thread);
 
@@ -38,11 +37,11 @@ int hk_perfetto_write_stream_track(struct hk_perfetto_writer *writer,
 				   const struct hk_export_process *process, uint64_t uuid,
 				   const char *name, const char *description);
 
-/* Its track: one of its process, whichever thread counts. */
+/* Its track: one per process, for all threads. */
 uint64_t hk_perfetto_counter_uuid(const struct hk_export_process *process, const char *name);
 
-/* A track that says of the arrows of the trace what they are, and how many are missing: its uuid.
- */
+/* Writes a track that explains the arrows of the trace and counts missing ones; returns its
+ * uuid. */
 int hk_perfetto_write_flow_track(struct hk_perfetto_writer *writer, uint64_t *ret_uuid);
 
 #endif

@@ -1,5 +1,5 @@
-/* A SQLite database: one row per recorded call, and all that the report knows; SCHEMA.md tells what
- * is in it. */
+/* A SQLite database: one row per recorded call, and all tables of the report; SCHEMA.md describes
+ * it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "cli/export/sqlite/sqlite_sites.h"
 #include "hooks/names.h"
 
-#define KEYS_MAX 256u /* that a site's byte can tell apart */
+#define KEYS_MAX 256u /* values of a site's key byte */
 
 struct open_call {
 	int64_t id;
@@ -32,7 +32,7 @@ struct hk_exporter {
 	sqlite3_stmt *call, *thread, *gap;
 	uint64_t origin_ns, from_ns, to_ns;
 	int64_t last_call;
-	int columns[KEYS_MAX]; /* of the named values, 0: none */
+	int columns[KEYS_MAX]; /* columns of the named values, 0: none */
 	int arguments_column;
 	/* Arguments are a JSON text. */
 	FILE *json;
@@ -73,7 +73,7 @@ static struct hk_exporter *sqlite_create(const struct hk_export_target *target)
 
 /* ---- tables ---- */
 
-/* The table of calls has a column for each named value there is, whether this job has it or not. */
+/* The table of calls has a column for each named value, even if the job does not use it. */
 static int make_calls(struct hk_exporter *sqlite)
 {
 	int column = HK_SQLITE_CALL_COLUMNS, rc = -ENOMEM;
@@ -237,7 +237,7 @@ static int put_call(struct hk_exporter *sqlite, const struct track *track,
 	sqlite3_stmt *insert = sqlite->call;
 	int64_t site = hk_sqlite_site_shown(sqlite->sites, slice->site);
 	uint64_t duration_ns = slice->end_ns - slice->start_ns;
-	/* What was inside is known only where all of it was asked for. */
+	/* The content of a call is known only if the range covers all of it. */
 	bool whole = slice->start_ns >= sqlite->from_ns && slice->end_ns <= sqlite->to_ns;
 
 	if (site < 0) {
@@ -324,7 +324,7 @@ static int sqlite_end(struct hk_exporter *sqlite)
 	hk_sqlite_run(sqlite->file, hk_sqlite_indices);
 	hk_sqlite_run(sqlite->file, hk_sqlite_views);
 	hk_sqlite_run(sqlite->file, version);
-	/* Its statement must be gone before the file can be closed. */
+	/* Finalize its statement before the file is closed. */
 	sqlite->sites = hk_sqlite_sites_free(sqlite->sites);
 	return hk_sqlite_finish(sqlite->file);
 }

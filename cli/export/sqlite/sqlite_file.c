@@ -11,7 +11,7 @@
 #include "cli/atomic_file.h"
 #include "text/name.h"
 
-/* The file is nobody else's until it is whole, and worth nothing before: no journal, no fsync. */
+/* The file is private until it is whole, and worthless before: no journal, no fsync. */
 #define PRAGMAS                                                                   \
 	"PRAGMA page_size=8192; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" \
 	"PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-65536; PRAGMA foreign_keys=OFF;"
@@ -48,7 +48,7 @@ int hk_sqlite_error(const struct hk_sqlite *file)
 	return file->error;
 }
 
-/* What SQLite's CODE is as an errno; kept if it is the first. */
+/* Converts SQLite's CODE to an errno and keeps the first one. */
 static int note(struct hk_sqlite *file, int code)
 {
 	int reason = 0;
@@ -148,7 +148,7 @@ static int64_t cut(uint64_t value)
 	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 
-/* TEXT as SQLite may have it: UTF-8. */
+/* TEXT as valid UTF-8 for SQLite. */
 static int bind_text(sqlite3_stmt *insert, int column, const char *text)
 {
 	char *clean = hk_name_utf8(text);

@@ -32,7 +32,7 @@ static bool takes_part(const struct hk_export_job *job, int32_t rank)
 	return low < job->process_count && job->processes[low]->rank == rank;
 }
 
-/* ---- the job and who was in it ---- */
+/* ---- the job and its processes ---- */
 
 static void put_job(const struct tables *tables)
 {
@@ -72,8 +72,7 @@ static void put_ranks(const struct tables *tables)
 	hk_sqlite_done(tables->file, insert);
 }
 
-/* Number of the row of PROCESS: that of the same process among those that take part, else a number
- * of its own. */
+/* Row number of PROCESS: that of the same process among the exported ones, else a new one. */
 static int64_t process_id(const struct tables *tables, const struct hk_report_process *process,
 			  size_t row)
 {
@@ -154,7 +153,7 @@ static void put_statistics(const struct tables *tables)
 		if (!takes_part(tables->job, call->rank)) {
 			continue;
 		}
-		/* Its sites are all there, with what they mean. */
+		/* All its sites are present, with their meanings. */
 		int64_t site =
 		    hk_sqlite_site(tables->sites, call->domain, call->function, call->library, 0);
 
@@ -171,7 +170,7 @@ static void put_statistics(const struct tables *tables)
 	hk_sqlite_done(tables->file, histogram);
 }
 
-/* Also those that were never called. */
+/* Includes sites that were never called. */
 static int put_sites(const struct tables *tables)
 {
 	const Hk__Snapshot *snapshot = tables->job->snapshot;

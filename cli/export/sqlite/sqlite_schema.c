@@ -51,7 +51,7 @@ const char hk_sqlite_indices[] = "CREATE INDEX calls_by_site ON calls (site_id, 
 				 "CREATE INDEX statistics_by_site ON statistics (site_id);"
 				 "CREATE INDEX histograms_by_site ON histograms (site_id, low_ns);";
 
-/* Sums of `statistics`, which are exact; none but slowest_calls looks at records. */
+/* Sums over `statistics`, which are exact; only slowest_calls reads records. */
 const char hk_sqlite_views[] =
     "CREATE VIEW time_by_function AS"
     " SELECT domain, function, role, count(DISTINCT rank) AS ranks, sum(calls) AS calls,"

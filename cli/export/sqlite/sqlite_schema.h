@@ -1,10 +1,10 @@
-/* sqlite_schema.h: tables, indices and views of the SQLite export; SCHEMA.md tells what they mean.
- * The tables, in one string of statements each; constant. */
+/* sqlite_schema.h: tables, indices and views of the SQLite export, described in SCHEMA.md. One
+ * string of statements each; constant. */
 #ifndef HK_CLI_EXPORT_SQLITE_SQLITE_SCHEMA_H
 #define HK_CLI_EXPORT_SQLITE_SQLITE_SCHEMA_H
 
-/* user_version of the file: counts up when a table, a column or a view goes or changes its meaning.
- */
+/* user_version of the file: rises when a table, a column or a view is removed or changes its
+ * meaning. */
 #define HK_SQLITE_VERSION 2
 
 /* Of hk_sqlite_tables, columns of `calls` before those of the named values, which are followed by
