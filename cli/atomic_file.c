@@ -41,7 +41,7 @@ static void handle(void (*from)(int), void (*to)(int))
 	}
 }
 
-/* Names of what is open already: to replace them would write to nobody. */
+/* Names of open descriptors: a file that replaced them would have no reader. */
 static bool is_descriptor(const char *path)
 {
 	return strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/dev/std", 8) == 0 ||

@@ -138,7 +138,7 @@ int hk_command_output_close(FILE *output, int code)
 
 void hk_command_output_fail(FILE *output, const char *what, int rc)
 {
-	/* Who writes knows only that it failed; that it fails again tells why. */
+	/* The caller only knows that a write failed; a second failure gives the reason. */
 	if (rc == -EIO && (fputc('\n', output) == EOF || fflush(output) == EOF)) {
 		rc = -errno;
 	}

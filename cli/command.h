@@ -62,12 +62,12 @@ int hk_command_setting_add(const char *name, const char *value, bool *given);
  * file is beside its place until it is closed (partial.h); one at a time. */
 FILE *hk_command_output(const char *path);
 
-/* Closes it; HK_EXIT_FAILED after a line on stderr if anything was not written, else `code`. A file
- * of which that is so is gone. */
+/* Closes the output. Returns `code`, or HK_EXIT_FAILED after a line on stderr if a write failed;
+ * removes an incomplete file. */
 int hk_command_output_close(FILE *output, int code);
 
-/* Closes it where what it was to hold is not to be had for reason RC, after a line on stderr that
- * says so of WHAT ("the report"): what there is of a file is gone. */
+/* Closes an output whose content could not be made, with error RC, after a line on stderr that
+ * names WHAT ("the report"). Removes an incomplete file. */
 void hk_command_output_fail(FILE *output, const char *what, int rc);
 
 /* The same without a line. */

@@ -122,7 +122,7 @@ static int picture_write(const struct hk_batch *batch, const struct hk_scene *sc
 
 enum look { LOOK_LAST, LOOK_LIVE, LOOK_NONE };
 
-/* One shot. PATIENT: nothing is written where nobody follows the job, who may come yet. */
+/* Writes one snapshot. PATIENT: writes nothing without a collector, which may return. */
 static int take_and_write(const struct hk_batch *batch, struct hk_history *history,
 			  struct hk_history *head, bool patient, enum look *ret_look)
 {

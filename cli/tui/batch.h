@@ -1,4 +1,4 @@
-/* batch.h: shots one below the other, for pipes and files.
+/* batch.h: snapshots one below the other, for pipes and files.
  *
  * The same views as on a screen, as plain tables. Main thread only.
  */
@@ -23,7 +23,7 @@ struct hk_batch {
 /* The column of VIEW with the title TITLE in any case; column_count if there is no such. */
 size_t hk_batch_column(const struct hk_view *view, const char *title);
 
-/* Writes the shots to stdout; hookcli's exit code. */
+/* Writes the snapshots to stdout; returns hookcli's exit code. */
 int hk_batch_run(const struct hk_batch *batch);
 
 #endif

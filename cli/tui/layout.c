@@ -1,4 +1,4 @@
-/* The rows of a tab as they are shown: filtered, sorted, one of them expanded. */
+/* The rows of a tab as shown: filtered, sorted, one of them expanded. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -93,7 +93,7 @@ static bool is_over(const struct hk_live *live)
 	return live->shot && hk_top_snapshot_state(live->shot) == HK_TOP_SNAPSHOT_ENDED;
 }
 
-/* Asks for a shot if it is time to; how long to wait for something to happen. */
+/* Requests a snapshot if it is due; returns the time to wait for an event. */
 static int look(struct hk_live *live)
 {
 	uint64_t now = hk_clock_monotonic_ns();

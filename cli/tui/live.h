@@ -80,10 +80,10 @@ __attribute__((format(printf, 2, 3))) void hk_live_say(struct hk_live *live, con
 						       ...);
 /* Shows view number INDEX. */
 void hk_live_show(struct hk_live *live, size_t index);
-/* Whether the shot has the calls that the view shows. */
+/* Whether the snapshot has the calls that the view shows. */
 bool hk_live_has_rows(const struct hk_live *live);
 
-/* Makes the rows of the tab anew, to be called when anything of it has changed. */
+/* Rebuilds the rows of the tab; call it after any change to it. */
 void hk_layout_rows(struct hk_live *live);
 /* The selected row; NULL if there is none. */
 struct hk_row *hk_layout_chosen(struct hk_live *live);

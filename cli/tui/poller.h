@@ -27,7 +27,7 @@ bool hk_poller_free(struct hk_poller *poller);
 int hk_poller_fd(const struct hk_poller *poller);
 bool hk_poller_is_busy(struct hk_poller *poller);
 
-/* Asks for a shot; false: busy, or out of memory. */
+/* Requests a snapshot; false: busy, or out of memory. */
 bool hk_poller_look(struct hk_poller *poller, const struct hk_top_snapshot_request *request);
 
 /* Has the level of FUNCTION set for SECONDS in the job of SHOT; false as above. LEVEL: enum

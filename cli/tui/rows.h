@@ -1,8 +1,6 @@
-/* rows.h: the rows of a table: filled by a view, then filtered, sorted and shown.
- *
- * Rows own their keys and the texts made with hk_rows_text; other texts are the shot's, which
- * must outlive them. A failure for want of memory is kept: hk_rows_failed. Locked by the caller.
- */
+/* rows.h: the rows of a table: filled by a view, then filtered, sorted and shown. Rows own their
+ * keys and the texts made with hk_rows_text; other texts are the snapshot's, which must outlive
+ * them. Out of memory is remembered: hk_rows_failed. Locked by the caller. */
 #ifndef HK_CLI_TUI_ROWS_H
 #define HK_CLI_TUI_ROWS_H
 
@@ -23,7 +21,7 @@ struct hk_row {
 	bool expandable;
 	bool aside; /* an idle wait, or a launcher's: shown on request */
 	enum hk_row_mark mark;
-	struct hk_pick pick; /* of the shot: the calls it stands for */
+	struct hk_pick pick; /* the calls in the snapshot that it shows */
 	struct hk_table_cell cells[HK_ROW_CELLS];
 	const struct hk_track *track; /* NULL: no track */
 };

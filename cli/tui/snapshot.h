@@ -1,9 +1,7 @@
-/* snapshot.h: one look at a job: what the collector, or its directory, says of it now.
- *
- * Calls are folded where the job is kept, by what the view that shows them needs, so that a job of
- * a thousand ranks takes some milliseconds. Errors are told on stderr as hk_job_open does. Made by
- * one thread at a time; a shot does not change any more once it is made.
- */
+/* snapshot.h: the state of a job at one moment, from its collector or its directory. The collector
+ * folds calls as the view needs them, so that a job of a thousand ranks takes some milliseconds.
+ * Errors are printed to stderr as by hk_job_open. Made by one thread at a time; immutable once
+ * made. */
 #ifndef HK_CLI_TUI_SNAPSHOT_H
 #define HK_CLI_TUI_SNAPSHOT_H
 

@@ -1,8 +1,6 @@
-/* view.h: what top can show of a job, one file each (view_*.c).
- *
- * A view says which columns it has and fills rows from a shot; screen and batch writer show the
- * rows of any view in the same way. Used by one thread at a time.
- */
+/* view.h: the views of top, one file each in views/. A view has columns and fills rows from a
+ * snapshot; screen and batch writer show the rows of any view in the same way. Used by one thread
+ * at a time. */
 #ifndef HK_CLI_TUI_VIEW_H
 #define HK_CLI_TUI_VIEW_H
 
@@ -10,7 +8,7 @@
 #include "cli/tui/rows.h"
 #include "cli/tui/snapshot.h"
 
-/* A shot, and what was counted in those before it. */
+/* A snapshot, and the counts of those before it. */
 struct hk_scene {
 	const struct hk_top_snapshot *shot;
 	struct hk_history *history; /* for the view's rows */
@@ -88,9 +86,8 @@ const struct hk_report_rank *hk_view_rank(const struct hk_report *report, int32_
 /* Index of the first of the report's memory rows of RANK, or where it would be inserted. */
 size_t hk_view_memory_of(const struct hk_report *report, int32_t rank);
 
-/* Adds the rows of the shot's detail below PARENT, if it is PARENT's; the name of each and what
- * else is not of its calls is NAME's to set. CELLS: where those of hk_view_count go; LATENCY: p50
- * and p99, 0: nowhere. */
+/* Adds the rows of the snapshot's detail below PARENT, if it is PARENT's; NAME sets their names and
+ * further cells. CELLS: first cell of hk_view_count; LATENCY: cell of p50 and p99, 0: none. */
 struct hk_view_below {
 	size_t rate, busy, errors, latency;
 	void (*name)(const struct hk_scene *scene, const struct hk_group *group,

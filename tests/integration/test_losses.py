@@ -174,7 +174,7 @@ def check_begun_again(run: Run, again, names):
 
 
 def check_leaf_begun_again(run: Run, again):
-    """The same on a leaf, twice: its root has what was brought, and goes on with the same job."""
+    """The same on a leaf, twice: its root has the stored part, and continues the same job."""
     job = f"leaf-{again.__name__}"
     root, (leaf,) = root_and_leaves(run, ["leaf"])
     with told_on(run, leaf, job) as told:
@@ -229,7 +229,7 @@ def wait_noted(node, note):
 
 
 def check_open_noted(run: Run):
-    """The note of an open job comes when it can be written: a collector that comes after a kill goes on with the job."""
+    """The note of an open job comes when it can be written: the successor of a killed collector continues the job."""
     node = Node(run, "noted")
     start_without_note(node, 1)
     with told_on(run, node, "noted") as told:
