@@ -218,7 +218,7 @@ static void spool(struct model *models, size_t count)
 	hk_reader_release(reader);
 }
 
-/* The collector dies: a new one goes on from what is spooled, by its chunks or by what is noted. */
+/* The collector dies: a new one continues behind the spooled records, by chunks or by notes. */
 static void restart(struct model *models, size_t count)
 {
 	hk_reader_free(reader);
