@@ -9,8 +9,7 @@
 #include "ring/kernel.h"
 
 #define CROWDED_BLOCKS 4u      /* a step of growth where room is short */
-#define REFUSALS_IN_A_ROW 256u /* after one refusal, pages for which no further room is requested \
-				*/
+#define REFUSALS_IN_A_ROW 256u /* pages not requested again after one refusal */
 #define EMPTY_PROBES 64u       /* pages checked after a whole pool was found empty */
 #define MADV_POPULATE_WRITE_5_14 23
 

@@ -379,8 +379,7 @@ static int overwrite(Hk__Cells *columns, const Hk__Cells *change, struct missing
 	return r;
 }
 
-/* Inserts buckets from the last to the first, so that each bucket moves once. The caller has made
- * room. */
+/* Inserts buckets, the last one first, so that each moves once. The caller has made room. */
 static void insert_buckets(Hk__Cells *columns, const struct missing *missing)
 {
 	size_t end = columns->n_bucket;

@@ -18,8 +18,7 @@ OPEN = (
 )
 # Files that quote the words.
 QUOTING = ("tests/lint/english.py",)
-PROGRAMS = ("agent/", "cli/cmd/", "cli/diff/", "cli/flow/", "cli/job/", "cli/log/", "cli/run/", "cli/tables/", "cli/target/",
-    "cli/timeline/", "cli/tutorials/", "collector/", "proto/")
+PROGRAMS = ("agent/", "cli/", "collector/", "proto/")
 WORDS = re.compile(
     r"\b(whoever|nobody('s)?|anew|likewise|to be had|none (is|are)|whose it is|(is|are) told|for so long|as of old|goes on)\b"
     r"|(?:^|[.;:] )who(?!\w)(?![^.;:]*\?)|\b(to|of|by|for|from|than) who\b",

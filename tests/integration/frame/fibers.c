@@ -90,7 +90,8 @@ static __attribute__((noinline)) int leaf_deep(int value)
 	return fiber_leaf(value) + room[0] - (char)value;
 }
 
-/* ---- a call that a fiber leaves and comes back to within one of the main stack: A enters, B enters, A returns, B returns ---- */
+/* A call that a fiber leaves and comes back to within one of the main stack: a enters, b enters, a
+ * returns, b returns. */
 
 static int yield_here(void *fiber)
 {
@@ -157,7 +158,8 @@ static void nest(void)
 	printf("nest %ld\n", sum);
 }
 
-/* ---- fibers that begin a call on one thread and return from it on another, which has made no hooked call before or is busy with its own ---- */
+/* Fibers that begin a call on one thread and return from it on another, which has made no hooked
+ * call before or is busy with its own. */
 
 static int wander(void *fiber)
 {
@@ -226,7 +228,7 @@ static void migrate(int own_call)
 	printf("migrate %ld\n", sum);
 }
 
-/* ---- fibers that are given up inside a call: their stacks go, and others come to the same place ---- */
+/* Fibers that are given up inside a call: their stacks go, and others come to the same place. */
 
 static void give_up(void)
 {
@@ -241,7 +243,8 @@ static void give_up(void)
 	printf("give_up %ld\n", sum);
 }
 
-/* ---- a handler on an alternate stack that jumps away out of a call, while the thread was inside another one ---- */
+/* A handler on an alternate stack that jumps away out of a call, while the thread was inside
+ * another one. */
 
 static sigjmp_buf before;
 static volatile long jumps;
