@@ -100,7 +100,7 @@ static void test_random_expressions(void **state)
 		for (unsigned i = random_below(7) + 1; i; i--) {
 			strcat(pattern, parts[random_below(sizeof(parts) / sizeof(parts[0]))]);
 		}
-		/* Stars upon stars and anchors within are told apart by no two libraries alike. */
+		/* No two libraries agree on stars upon stars and anchors within. */
 		if (strstr(pattern, "**") || strstr(pattern, "*\\") || strstr(pattern, "}\\") ||
 		    strstr(pattern, "}*") || strstr(pattern, "?*") || strstr(pattern, "+*") ||
 		    strstr(pattern, "?\\") || strstr(pattern, "+\\") || strchr(pattern, '^') ||
