@@ -49,9 +49,9 @@ int hk_nest_add(struct hk_nest *nest, const struct hk_slice *slice, const struct
 			if (added.end_ns <= top->end_ns) {
 				break;
 			}
-			/* They overlap. One after the other loses the overlap, one inside the other
-			 * loses what sticks out: the smaller loss is the rounding, the other the
-			 * truth. */
+			/* They overlap: either one follows the other, and loses the overlap, or
+			 * lies inside it, and loses the rest. The case with the smaller loss is
+			 * taken. */
 			if (top->end_ns - added.start_ns > added.end_ns - top->end_ns) {
 				added.end_ns = top->end_ns;
 				break;

@@ -1,16 +1,13 @@
-/* nest.h: makes the calls of one thread nest exactly.
- *
- * A record is a start and a length, both rounded; two of them may overlap by a nanosecond. The nest
- * takes the calls of a thread in order of start and gives them out as opens and closes like
- * brackets: where two overlap, the shorter of the two possible corrections is made. It holds only
- * the calls that are open. One owner, no locking.
- */
+/* nest.h: makes the calls of one thread nest exactly. A record is a start and a length, both
+ * rounded; two of them may overlap by a nanosecond. The nest takes the calls of a thread in order
+ * of start and gives them out as opens and closes like brackets. Of two possible corrections of an
+ * overlap the smaller one is made. It holds only the open calls. One owner, no locking. */
 #ifndef HK_CLI_TIMELINE_NEST_H
 #define HK_CLI_TIMELINE_NEST_H
 
 #include "cli/export/exporter.h"
 
-/* Deeper calls than this are refused: memory stays bounded whatever the file says. */
+/* Deeper calls are refused, so that memory is bounded for any file. */
 #define HK_NEST_DEPTH_MAX 16384u
 
 struct hk_nest {
@@ -25,15 +22,15 @@ struct hk_nest_sink {
 	void *context;
 };
 
-/* Adds the next call: closes what ends before it, opens it. 0; -E2BIG: nested too deeply, the call
- * is left out; -ENOMEM; what the sink returned if below 0. */
+/* Adds the next call: closes calls that end before it, opens it. Returns 0, -E2BIG if it is nested
+ * too deeply and left out, -ENOMEM, or a negative result of the sink. */
 int hk_nest_add(struct hk_nest *nest, const struct hk_slice *slice,
 		const struct hk_nest_sink *sink);
 
 /* Closes all that is open. */
 int hk_nest_finish(struct hk_nest *nest, const struct hk_nest_sink *sink);
 
-/* Frees what the nest holds; a zeroed nest is valid. */
+/* Frees the nest's memory; a zeroed nest is valid. */
 void hk_nest_fini(struct hk_nest *nest);
 
 #endif

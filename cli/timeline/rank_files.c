@@ -17,7 +17,7 @@
 #define BUFFER_BYTES (1u << 20)
 #define NAME_BYTES 64u
 #define BEGIN_BYTES 256u
-#define PART ".part" /* of what is not whole yet */
+#define PART ".part" /* suffix of an unfinished file */
 #define PROGRESS_STEPS 1000u
 
 struct rank {
@@ -32,7 +32,7 @@ struct rank_files {
 	const char *ending; /* ".json.gz" */
 	bool gzip;
 	int directory;
-	bool made; /* by us */
+	bool made; /* by this export */
 	struct rank *ranks;
 	size_t count, at;
 	struct hk_rank_files_result result;
@@ -52,7 +52,7 @@ static int compare_ranks(const void *left, const void *right)
 	return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* The ranks that are wanted, each once. */
+/* The requested ranks, each once. */
 static int list_ranks(struct rank_files *files)
 {
 	const Hk__Snapshot *snapshot = files->snapshot;
@@ -93,7 +93,7 @@ static void name_file(const struct rank_files *files, int32_t rank, const char *
 
 /* ---- the directory ---- */
 
-/* What of a file's name follows "rank<N>"; NULL: it is called otherwise. */
+/* The part of a file's name behind "rank<N>"; NULL if it has another form. */
 static const char *ending_of(const char *name)
 {
 	size_t digits;
@@ -205,7 +205,7 @@ static int remove_old(struct rank_files *files, const char *name)
 	return 0;
 }
 
-/* All parts are whole: they take their names, and what was there before goes. */
+/* All parts are whole: renames them, and removes the files of an earlier export. */
 static int publish(struct rank_files *files)
 {
 	char part[NAME_BYTES], name[NAME_BYTES];
@@ -254,7 +254,7 @@ static void add_result(struct hk_timeline_result *sum, const struct hk_timeline_
 	sum->unrecorded += result->unrecorded;
 }
 
-/* Of all ranks, which are taken to be as long as each other. */
+/* Progress over all ranks, assuming equal lengths. */
 static void tell_progress(void *context, uint64_t done, uint64_t total)
 {
 	const struct rank_files *files = context;

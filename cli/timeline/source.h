@@ -1,4 +1,5 @@
-/* source.h: from the file of chunks of one process to slices. Pure functions but for the open. */
+/* source.h: converts records in the chunk file of one process to slices. Pure functions but for the
+ * open. */
 #ifndef HK_CLI_TIMELINE_SOURCE_H
 #define HK_CLI_TIMELINE_SOURCE_H
 
@@ -9,22 +10,22 @@
 #include "report/clock/job_clock.h"
 #include "schema/wire.pb-c.h"
 
-/* Opens the file of PROCESS of JOB, whose directory is DIRECTORY, for reading: a descriptor, or
- * -errno. */
+/* Opens the chunk file of PROCESS of JOB, whose directory is DIRECTORY, for reading. Returns a
+ * descriptor or -errno. */
 int hk_source_open(const Hk__Job *job, const char *directory, const Hk__Process *process);
 
-/* When the call of RECORD ended, in ns since the job's start. Begin and end go through the same
- * CLOCK, so that calls that nest in ticks nest in ns; TICK_NS_Q32 is by what the process counted
- * its durations. */
+/* End of the call in RECORD, in ns since the job's start. Begin and end go through the same CLOCK,
+ * so that calls that nest in ticks nest in ns. TICK_NS_Q32 is the process's own conversion of
+ * durations. */
 int64_t hk_source_end_ns(const struct hk_report_clock *clock, uint64_t tick_ns_q32,
 			 const struct hk_record *record);
 
-/* Whether RECORD of SITE, which may be NULL, is of a call that no rank leaves before all have
- * entered. Sets communicator, function and `empty` of *call. */
+/* Whether RECORD of SITE, which may be NULL, is a call that no rank leaves before all have entered.
+ * Sets communicator, function and `empty` of *call. */
 bool hk_source_sync_call(const struct hk_record *record, const struct hk_chunk_site *site,
 			 struct hk_sync_call *call);
 
-/* One descriptor per process's file: large jobs need more than the usual 1,024. */
+/* One descriptor per process is needed: large jobs exceed the usual 1,024. */
 void hk_source_raise_file_limit(void);
 
 /* Sets everything of *slice but its times. */

@@ -23,7 +23,7 @@
 
 #define PROGRESS_RECORDS 65536u
 
-/* One process's file of chunks. */
+/* The chunk file of one process. */
 struct source {
 	struct hk_process_track *track;
 	struct hk_report_clock clock;
@@ -39,12 +39,12 @@ struct timeline {
 	struct hk_exporter *exporter;
 	struct hk_tracks *tracks;
 	struct hk_loader *loader;
-	struct hk_flows *flows; /* NULL: nobody asks */
-	struct source *sources; /* those with a file */
+	struct hk_flows *flows; /* NULL: not requested */
+	struct source *sources; /* processes with a file */
 	size_t source_count;
 	uint64_t origin_ns; /* Unix time of the job's start */
-	uint64_t start_ns;  /* of the export: nothing in it is earlier */
-	uint64_t total;	    /* records that the files promise */
+	uint64_t start_ns;  /* start of the export: no event is earlier */
+	uint64_t total;	    /* records in the files by their headers */
 	struct hk_timeline_result result;
 };
 
@@ -57,8 +57,7 @@ static bool keep(void *context, const Hk__Process *process)
 	       hk_span_has_rank(options->ranks, options->rank_count, hk_report_rank_of(process));
 }
 
-/* Times since the job's start as Unix time; what a damaged clock puts elsewhere goes to the edge.
- */
+/* Converts times since the job's start to Unix time; a damaged clock's times are clamped. */
 static uint64_t unix_ns(const struct timeline *timeline, int64_t since_ns)
 {
 	__int128 ns = (__int128)timeline->origin_ns + since_ns;
@@ -71,7 +70,7 @@ static uint64_t unix_ns(const struct timeline *timeline, int64_t since_ns)
 
 /* ---- files ---- */
 
-/* Errors that say nothing about the file that was to be read: to go on would hide them. */
+/* Errors of this process, not of a file: continuing would hide them. */
 static bool is_ours(int rc)
 {
 	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
@@ -107,8 +106,8 @@ static int open_source(struct timeline *timeline, const char *directory,
 	return 0;
 }
 
-/* Processes may have started before the job was known: an export begins with the first of them,
- * whichever of them it is of. */
+/* Processes may have started before the job was known: an export begins with the earliest
+ * process. */
 static void find_start(struct timeline *timeline, const struct hk_report_clock *clocks)
 {
 	timeline->origin_ns = hk_report_clock_origin(timeline->snapshot);
@@ -143,7 +142,7 @@ static int open_sources(struct timeline *timeline, const char *directory)
 	return rc;
 }
 
-/* ---- what is missing ---- */
+/* ---- missing records ---- */
 
 /* Calls of SOURCE from TICKS on may be missing. */
 static void doubt(struct timeline *timeline, const struct source *source, uint64_t ticks)
@@ -168,7 +167,7 @@ static int mark(struct timeline *timeline, const struct source *source, uint64_t
 	return timeline->ops->mark(timeline->exporter, process, unix_ns(timeline, since_ns), &gap);
 }
 
-/* What a tombstone stands for. */
+/* Records of a tombstone. */
 static int mark_shed(struct timeline *timeline, const struct source *source,
 		     const struct hk_chunk_header *header)
 {
@@ -186,8 +185,8 @@ static int mark_lost(struct timeline *timeline, const struct source *source, uin
 	return lost ? mark(timeline, source, ticks, "lost", lost) : 0;
 }
 
-/* Walks the headers: chunks say how many records were lost until their end, and their numbers have
- * no gaps. */
+/* Walks the headers: chunks count the records lost until their end, and their numbers have no
+ * gaps. */
 static int mark_gaps(struct timeline *timeline, const struct source *source)
 {
 	struct hk_chunk_walk walk = HK_CHUNK_WALK(source->fd);
@@ -235,8 +234,8 @@ struct spot {
 	struct hk_tracks_thread *thread;
 };
 
-/* Whether a call of the same kind encloses the innermost one, as where a library hands on to the
- * one below it: the outer one says what happens. */
+/* Whether the innermost call is inside a call of the same kind, as when a library passes it on to a
+ * lower one: the outer call counts. */
 static bool is_handed_on(const struct hk_nest *nest)
 {
 	const struct hk_export_site *site = nest->slices[nest->depth - 1].site;
@@ -286,7 +285,7 @@ static int close_call(void *context, const struct hk_slice *slice)
 	return timeline->ops->close(timeline->exporter, &spot->thread->shown, slice);
 }
 
-/* A call that ended before the export begins: those that belong to it are counted on from it. */
+/* A call that ended before the export begins: calls that match it are numbered from it on. */
 static int pass_by(struct timeline *timeline, const struct hk_tracks_thread *thread,
 		   struct hk_slice *slice)
 {
@@ -407,7 +406,7 @@ static int export_calls(struct timeline *timeline)
 
 	while (rc == 0 && (more = hk_merge_next(merge, &merged)) != 0) {
 		if (more < 0) {
-			/* One file cannot be read on; the merge goes on without it. */
+			/* One file is unreadable from here; the merge continues without it. */
 			timeline->result.damaged++;
 			rc = is_ours(more) ? more : 0;
 		} else if (merged.start_ns > timeline->options->to_ns) {

@@ -30,7 +30,7 @@ struct hk_process_track {
 	const Hk__Process *process;
 	size_t ordinal;
 	struct thread *threads;	       /* by uid */
-	struct thread *last;	       /* looked up: calls come in bursts */
+	struct thread *last;	       /* cache of the last look-up: calls come in bursts */
 	struct hk_export_site **sites; /* by id */
 	uint32_t site_capacity, site_count;
 	char *command, *host;
@@ -43,7 +43,7 @@ struct hk_tracks {
 	const struct hk_export_process **shown;
 	struct used_id *used;
 	uint32_t next_id, next_sequence;
-	uint64_t seed; /* of uuids: a hash of the job's id */
+	uint64_t seed; /* seed of uuids: a hash of the job's id */
 };
 
 /* ---- ids ---- */
@@ -69,7 +69,7 @@ static int id_take(struct hk_tracks *tracks, uint32_t id)
 	return 0;
 }
 
-/* WANTED if it is free and the kernel's, else a number of our own. */
+/* WANTED if it is unused and a kernel's number, else a number above those. */
 static uint32_t id_unique(struct hk_tracks *tracks, uint32_t wanted)
 {
 	if (wanted > 0 && wanted < OWN_IDS && id_take(tracks, wanted) == 0) {
@@ -456,7 +456,7 @@ static struct hk_export_site *describe_site(const struct hk_process_track *track
 	return site;
 }
 
-/* Signature text and what was read from it in one allocation; a bad one stays away. */
+/* Signature text and its parsed form in one allocation; an invalid one is left out. */
 static void describe_arguments(struct hk_export_site *site, const char *text)
 {
 	size_t bytes = strlen(text) + 1;

@@ -1,9 +1,9 @@
-/* tracks.h: who appears in an export: processes in order of display, their threads and call sites,
- * each with the names and numbers it is shown by.
+/* tracks.h: processes of an export in order of display, their threads and call sites, with their
+ * displayed names and numbers.
  *
  * A process without a rank that is no launcher is rank 0, as in the report. Process and thread ids
- * repeat across hosts and after exec; what a viewer would fuse gets a number above any the kernel
- * gives. Locked by the caller; everything lives until hk_tracks_free.
+ * repeat across hosts and after exec; repeated ones get a number above all kernel numbers, so that
+ * viewers do not merge them. Locked by the caller; everything lives until hk_tracks_free.
  */
 #ifndef HK_CLI_TIMELINE_TRACKS_H
 #define HK_CLI_TIMELINE_TRACKS_H
@@ -19,7 +19,7 @@ struct hk_process_track;
 struct hk_tracks_thread {
 	struct hk_export_thread shown;
 	struct hk_nest nest;
-	bool introduced; /* the exporter knows it */
+	bool introduced; /* the exporter has its description */
 };
 
 /* Makes the tracks of SNAPSHOT, which must outlive it; KEEP says which processes take part (NULL:
@@ -29,7 +29,7 @@ int hk_tracks_new(const Hk__Snapshot *snapshot,
 		  struct hk_tracks **ret_cast);
 struct hk_tracks *hk_tracks_free(struct hk_tracks *tracks);
 
-/* Actors, and as the exporters see them: both in order of display. */
+/* Processes, and their form for exporters: both in order of display. */
 size_t hk_tracks_count(const struct hk_tracks *tracks);
 struct hk_process_track *hk_tracks_actor(struct hk_tracks *tracks, size_t index);
 const struct hk_export_process *const *hk_tracks_shown(const struct hk_tracks *tracks);
@@ -37,10 +37,10 @@ const struct hk_export_process *const *hk_tracks_shown(const struct hk_tracks *t
 const Hk__Process *hk_process_track_process(const struct hk_process_track *track);
 const struct hk_export_process *hk_process_track_shown(const struct hk_process_track *track);
 
-/* Its place in the snapshot. */
+/* Index in the snapshot. */
 size_t hk_process_track_ordinal(const struct hk_process_track *track);
 
-/* The thread that DESCRIBED (from a chunk) tells about, made when new; NULL: out of memory. */
+/* The thread DESCRIBED in a chunk, created if new; NULL if out of memory. */
 struct hk_tracks_thread *hk_process_track_thread(struct hk_tracks *tracks,
 						 struct hk_process_track *track,
 						 const struct hk_chunk_thread *described);
@@ -49,8 +49,8 @@ struct hk_tracks_thread *hk_process_track_thread(struct hk_tracks *tracks,
 struct hk_tracks_thread *hk_process_track_next_thread(struct hk_process_track *track,
 						      struct hk_tracks_thread *previous);
 
-/* Site ID, made when new from DEFINED (NULL: not defined by a chunk) or the snapshot; NULL: out of
- * memory. */
+/* Site ID, created if new from DEFINED (NULL: not defined by a chunk) or the snapshot; NULL if out
+ * of memory. */
 const struct hk_export_site *hk_process_track_site(struct hk_process_track *track, uint32_t id,
 						   const struct hk_chunk_site *defined);
 

@@ -1,5 +1,5 @@
-/* sqlite_sites.h: the numbers of call sites in a SQLite export, where sites of one name are one.
- * Locked by the caller. */
+/* sqlite_sites.h: the numbers of call sites in a SQLite export, where sites with equal names are
+ * one. Locked by the caller. */
 #ifndef HK_CLI_EXPORT_SQLITE_SQLITE_SITES_H
 #define HK_CLI_EXPORT_SQLITE_SQLITE_SITES_H
 
@@ -13,8 +13,8 @@ struct hk_sqlite_sites *hk_sqlite_sites_new(struct hk_sqlite *file);
 /* Frees; accepts NULL, returns NULL. */
 struct hk_sqlite_sites *hk_sqlite_sites_free(struct hk_sqlite_sites *sites);
 
-/* Number of the site with these texts, added when it is new; MEANING is an enum hk_meaning. Below
- * 0: -errno. */
+/* Number of the site with these texts, added when it is new; MEANING is an enum hk_meaning. Returns
+ * -errno on error. */
 int64_t hk_sqlite_site(struct hk_sqlite_sites *sites, const char *domain, const char *function,
 		       const char *library, uint32_t meaning);
 
