@@ -12,19 +12,19 @@
 #include "cli/flow/request.h"
 #include "hooks/hook.h"
 
-#define REQUESTS_AT_ONCE 65536u /* of one wait: more is no count but garbage */
+#define REQUESTS_AT_ONCE 65536u /* of one wait: higher counts are garbage */
 
-/* A process's part in a communicator. */
+/* The rank of a process in a communicator. */
 struct member {
 	struct {
 		uint64_t comm, process;
 	} key;
 	int32_t rank;
-	bool unknown; /* it has several ranks there, or nobody told which */
+	bool unknown; /* it has several ranks there, or its rank is unknown */
 	UT_hash_handle hh;
 };
 
-/* How many calls of one kind there were: of a process, or of whichever had most (process
+/* Number of calls of one kind: of a process, or the highest of all processes (process
  * UINT64_MAX). */
 struct count {
 	struct {
@@ -35,9 +35,9 @@ struct count {
 };
 
 struct process {
-	uint64_t doubted_ns; /* calls from then on may not be all there */
-	bool doubted;	     /* its communicators have been told */
-	bool narrow;	     /* its requests are of 4 bytes: some lie between those of 8 */
+	uint64_t doubted_ns; /* calls from then on may be missing */
+	bool doubted;	     /* its communicators have been marked doubtful */
+	bool narrow;	     /* its requests have 4 bytes: some lie between those of 8 */
 };
 
 struct hk_flows {
@@ -70,7 +70,7 @@ struct hk_flows *hk_flows_new(size_t processes)
 	return flows;
 }
 
-/* Nobody asks any more what MAIL, which may be NULL, got. */
+/* Releases MAIL, which may be NULL: its result is no longer needed. */
 static void drop(struct hk_flows *flows, struct hk_mail *mail)
 {
 	struct hk_message message;
@@ -135,9 +135,9 @@ bool hk_flows_wants(const struct hk_export_site *site)
 	}
 }
 
-/* ---- who is who ---- */
+/* ---- ranks of communicators ---- */
 
-/* What one call says, and who makes it. */
+/* One call's communicator, values and process. */
 struct call {
 	const struct hk_export_thread *thread;
 	struct hk_slice *slice;
@@ -190,7 +190,7 @@ static struct member *member_add(struct hk_flows *flows, uint64_t comm, uint32_t
 	return member;
 }
 
-/* A communicator has been made: CALL's rank in it. */
+/* A communicator was created: notes CALL's rank in it. */
 static int learn(struct hk_flows *flows, const struct call *call)
 {
 	uint64_t comm = word_of(call->slice, HK_KEY_NEW_COMM), word;
@@ -211,7 +211,7 @@ static int learn(struct hk_flows *flows, const struct call *call)
 	return 0;
 }
 
-/* CALL's rank in COMM; -1: unknown; -ENOMEM. */
+/* CALL's rank in COMM. Returns -1 if it is unknown, or -ENOMEM. */
 static int rank_in(struct hk_flows *flows, const struct call *call, uint64_t comm)
 {
 	const struct hk_export_process *process = call->thread->process;
@@ -228,7 +228,7 @@ static int rank_in(struct hk_flows *flows, const struct call *call, uint64_t com
 	return member && !member->unknown ? member->rank : -1;
 }
 
-/* From here on calls of PROCESS may be missing: of its communicators nothing is known any more. */
+/* From here on calls of PROCESS may be missing: its communicators become unknown. */
 static int lose(struct hk_flows *flows, uint32_t process)
 {
 	const struct member *member;
@@ -247,7 +247,8 @@ static int lose(struct hk_flows *flows, uint32_t process)
 
 /* ---- messages ---- */
 
-/* The ends of the message that CALL sends, or with SOURCE and TAG receives; false: not known. */
+/* Sets both ends of the message that CALL sends, or receives with SOURCE and TAG; false if they are
+ * unknown. */
 static int ends_of(struct hk_flows *flows, const struct call *call, uint8_t peer, uint8_t tag,
 		   struct hk_mail_call *ret_ends)
 {
@@ -288,7 +289,7 @@ static int send(struct hk_flows *flows, const struct call *call)
 	return rc < 0 ? rc : 0;
 }
 
-/* *ret_mail: what CALL has posted, or NULL. */
+/* Sets *ret_mail to the receive that CALL posts, or NULL. */
 static int receive(struct hk_flows *flows, const struct call *call, uint8_t peer, uint8_t tag,
 		   struct hk_mail **ret_mail)
 {
@@ -308,7 +309,7 @@ static int receive(struct hk_flows *flows, const struct call *call, uint8_t peer
 	return rc;
 }
 
-/* What goes between the ranks that CALL names is not recorded as messages are. */
+/* Marks the ranks of CALL as doubtful: their messages are not recorded in the usual form. */
 static int doubt(struct hk_flows *flows, const struct call *call)
 {
 	struct hk_mail_call ends;
@@ -329,7 +330,7 @@ static void hold(struct hk_slice *slice, struct hk_mail *mail)
 
 /* ---- requests ---- */
 
-/* CALL starts a request, of a receive if MAIL: what was at its address before is over. */
+/* CALL starts a request, of a receive if MAIL: an older request at its address is over. */
 static int start(struct hk_flows *flows, const struct call *call, struct hk_mail *mail)
 {
 	uint64_t address = word_of(call->slice, HK_KEY_REQUEST);
@@ -378,7 +379,7 @@ static void complete(struct hk_flows *flows, const struct call *call)
 	}
 }
 
-/* A receive that is cancelled may get its message all the same. */
+/* A cancelled receive may still get its message. */
 static int cancel(struct hk_flows *flows, const struct call *call)
 {
 	hk_mail_doubt(flows->boxes, hk_requests_get(&flows->requests, call->process,
@@ -406,7 +407,7 @@ static struct count *count_of(struct hk_flows *flows, uint64_t kind, uint64_t pr
 	return count;
 }
 
-/* CALL is the next one of its KIND in its process: all with its number belong together. */
+/* CALL is the next one of its KIND in its process: calls with equal numbers belong together. */
 static int join(struct hk_flows *flows, const struct call *call, uint64_t kind)
 {
 	struct count *own = count_of(flows, kind, call->process);
@@ -436,7 +437,7 @@ static int collective(struct hk_flows *flows, const struct call *call)
 	return join(flows, call, XXH3_64bits_withSeed(function, strlen(function), comm));
 }
 
-/* Calls that put a message's two ends on a device's stream: either may come first. */
+/* Calls that enqueue both ends of a message on a device's stream: either may come first. */
 static int enqueue(struct hk_flows *flows, const struct call *call)
 {
 	struct hk_mail_call ends;
@@ -490,7 +491,7 @@ static int wait_call(struct hk_flows *flows, const struct call *call)
 	return is_matched_probe(call->slice->site->function) ? doubt(flows, call) : 0;
 }
 
-/* What CALL does, as long as all calls of its process are there. */
+/* Processes CALL, unless calls of its process may be missing. */
 static int take(struct hk_flows *flows, const struct call *call)
 {
 	if (call->slice->failed || call->slice->unwound) {
@@ -547,7 +548,7 @@ static int arrive(struct hk_flows *flows, const struct hk_message *message, uint
 	return 0;
 }
 
-/* Gives back what SLICE holds; with WANTED what arrived becomes its arrivals. */
+/* Releases the mail in SLICE; with WANTED the received messages become its arrivals. */
 static int settle(struct hk_flows *flows, struct hk_slice *slice, bool wanted)
 {
 	struct hk_mail *mail = slice->flow_held, *next;

@@ -1,12 +1,9 @@
-/* flow.h: which calls of different ranks belong together: a send and what received its message, and
- * all ranks' parts of one collective.
- *
- * Told of calls as they begin, in the order of their starts, and as they end. Ranks and
- * communicators are those that the calls recorded; what a message went to is decided by
- * mailbox.h. A receive that is not waited for itself hands its message to the call that completes
- * its request. Collectives are matched by communicator, function and number. Memory depends on
- * communicators and ranks, and is bounded where messages wait. One thread.
- */
+/* flow.h: matches calls of different ranks: a send with the receive of its message, and all ranks'
+ * parts of one collective. Calls are reported as they begin, in the order of their starts, and as
+ * they end. Ranks and communicators are those in the records; mailbox.h matches messages. A receive
+ * without a wait of its own passes its message to the call that completes its request. Collectives
+ * are matched by communicator, function and number. Memory depends on communicators and ranks, and
+ * is bounded for waiting messages. One thread. */
 #ifndef HK_CLI_FLOW_FLOW_H
 #define HK_CLI_FLOW_FLOW_H
 
@@ -19,21 +16,22 @@ struct hk_flows *hk_flows_new(size_t processes);
 /* Frees; accepts NULL, returns NULL. */
 struct hk_flows *hk_flows_free(struct hk_flows *flows);
 
-/* Calls of PROCESS (its index) that start at FROM or later may not be all there. */
+/* Calls of PROCESS (an index) that start at FROM or later may be missing. */
 void hk_flows_doubt(struct hk_flows *flows, size_t process, uint64_t from_ns);
 
-/* Whether calls like SITE's matter. */
+/* Whether calls of SITE take part in matching. */
 bool hk_flows_wants(const struct hk_export_site *site);
 
-/* SLICE of THREAD begins, which no other call that matters encloses. Sets its flow; what it holds
- * then is given back by one of the next two. SHOWN: it is in the export. 0 or -ENOMEM. */
+/* SLICE of THREAD begins, outside of other matching calls. Sets its flow; one of the next two
+ * functions must release it. SHOWN: it is in the export. Returns 0 or -ENOMEM. */
 int hk_flows_open(struct hk_flows *flows, const struct hk_export_thread *thread,
 		  struct hk_slice *slice, bool shown);
 
-/* SLICE ends: sets what arrived in it, which lasts until the next call. 0 or -ENOMEM. */
+/* SLICE ends: sets the messages that arrived in it, valid until the next call. Returns 0 or
+ * -ENOMEM. */
 int hk_flows_close(struct hk_flows *flows, struct hk_slice *slice);
 
-/* SLICE is not in the export: nobody asks what arrived. */
+/* SLICE is not in the export: its arrivals are not needed. */
 void hk_flows_skip(struct hk_flows *flows, struct hk_slice *slice);
 
 struct hk_export_flows hk_flows_result(const struct hk_flows *flows);

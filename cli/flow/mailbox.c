@@ -12,26 +12,26 @@
 
 enum state {
 	STATE_SENT = 0, /* a message, in its lane */
-	STATE_WAITING,	/* a receive: in its lane, and somebody holds it */
+	STATE_WAITING,	/* a receive: in its lane, and its owner holds it */
 	STATE_MATCHED,	/* held only */
-	STATE_GONE,	/* held only: its lane gave up */
-	STATE_CLOSED,	/* in its lane only: nobody asks what it got */
+	STATE_GONE,	/* held only: its lane was emptied */
+	STATE_CLOSED,	/* in its lane only: its result is not needed */
 };
 
 struct list {
 	struct hk_mail *first, *last;
 };
 
-/* Who acted last at one end of a lane. */
+/* The last actor at one end of a lane. */
 struct side {
 	const void *thread;
 	uint64_t end_ns;
 };
 
-/* From one rank to another. */
+/* Messages from one rank to another. */
 struct hk_lane {
 	int32_t source;
-	uint32_t source_owners, owners; /* of both ends, when something last went through */
+	uint32_t source_owners, owners; /* `owners` of both ends at the last message */
 	bool unknown;
 	struct list sent, posted;
 	struct side sender, receiver;
@@ -43,14 +43,15 @@ struct box_key {
 	int64_t rank;
 };
 
-/* A rank of a communicator, and what it is sent. */
+/* A rank of a communicator, with its incoming messages. */
 struct box {
 	struct box_key key;
 	uint32_t owner;	 /* process + 1; 0: has not called yet */
-	uint32_t owners; /* how often another process took its place, as in a second job step */
+	uint32_t owners; /* number of times that another process took its rank, as in a second job
+			    step */
 	uint32_t earlier[4];
 	bool unknown;
-	bool wild_all; /* received whatever came first */
+	bool wild_all; /* received from any rank without a known one */
 	uint32_t wild_count;
 	int32_t wild[WILD_TAGS];
 	struct hk_lane *lanes; /* by source */
@@ -68,7 +69,7 @@ struct hk_mailboxes *hk_mailboxes_new(void)
 	return calloc(1, sizeof(struct hk_mailboxes));
 }
 
-/* ---- what waits in a lane ---- */
+/* ---- items of a lane ---- */
 
 static void append(struct hk_mailboxes *boxes, struct list *list, struct hk_mail *mail)
 {
@@ -159,8 +160,8 @@ static struct box *box_of(struct hk_mailboxes *boxes, uint64_t comm, int32_t ran
 	return box;
 }
 
-/* PROCESS acts as BOX's rank. One that took another's place stays: if that comes back, two are
- * there at once, and nobody knows whose messages are whose. */
+/* PROCESS acts as BOX's rank. A process that replaced another one keeps the rank: if the first
+ * returns, two are active at once, and their messages cannot be told apart. */
 static void claim(struct box *box, uint32_t process)
 {
 	uint32_t most = sizeof(box->earlier) / sizeof(box->earlier[0]);
@@ -206,7 +207,7 @@ static bool is_wild(const struct box *box, int32_t tag)
 	return wild;
 }
 
-/* The lane FROM one rank TO another as it is now; NULL: out of memory. */
+/* The lane FROM one rank TO another in its present state; NULL if out of memory. */
 static struct hk_lane *lane_now(struct hk_mailboxes *boxes, const struct box *from, struct box *to)
 {
 	struct hk_lane *lane = lane_of(to, (int32_t)from->key.rank);
@@ -215,7 +216,7 @@ static struct hk_lane *lane_now(struct hk_mailboxes *boxes, const struct box *fr
 		return NULL;
 	}
 	if (lane->source_owners != from->owners || lane->owners != to->owners) {
-		empty(boxes, lane); /* what others have left there */
+		empty(boxes, lane); /* left by other processes */
 		lane->sender = lane->receiver = (struct side){0};
 		lane->source_owners = from->owners;
 		lane->owners = to->owners;
@@ -226,7 +227,7 @@ static struct hk_lane *lane_now(struct hk_mailboxes *boxes, const struct box *fr
 	return lane;
 }
 
-/* Which of two calls at once comes first, nobody knows. */
+/* Whether a call comes after the last one: the order of overlapping calls is unknown. */
 static bool in_turn(struct side *side, const struct hk_mail_call *call)
 {
 	bool turn = !side->thread || side->thread == call->thread || call->start_ns >= side->end_ns;
@@ -249,7 +250,8 @@ static struct hk_mail *add(struct hk_mailboxes *boxes, struct hk_lane *lane, str
 
 /* ---- sends ---- */
 
-/* A receive that waits for TAG gets MESSAGE: whether there is one, and it knows. */
+/* Gives MESSAGE to a receive that waits for TAG. Returns whether there is one, and that is
+ * certain. */
 static bool deliver(struct hk_mailboxes *boxes, struct hk_lane *lane, int32_t tag,
 		    const struct hk_message *message, bool *ret_there)
 {
@@ -311,7 +313,7 @@ int hk_mailboxes_send(struct hk_mailboxes *boxes, const struct hk_mail_call *cal
 
 /* ---- receives ---- */
 
-/* A message with TAG, or any, has been received: whose, nobody knows. */
+/* A message with TAG, or any, was received from an unknown rank. */
 static void make_wild(struct hk_mailboxes *boxes, struct box *box, int32_t tag)
 {
 	struct hk_lane *lane, *next_lane;
@@ -338,7 +340,7 @@ static void make_wild(struct hk_mailboxes *boxes, struct box *box, int32_t tag)
 	}
 }
 
-/* The first message that waits for a receive of TAG, detached, or NULL. */
+/* Detaches the first message for a receive of TAG, or returns NULL. */
 static struct hk_mail *fetch(struct hk_mailboxes *boxes, struct hk_lane *lane, int32_t tag)
 {
 	struct hk_mail *mail = lane->sent.first;
@@ -375,7 +377,7 @@ int hk_mailboxes_receive(struct hk_mailboxes *boxes, const struct hk_mail_call *
 		return -ENOMEM;
 	}
 	if (call->tag == HK_MAIL_ANY_TAG && is_wild(to, call->tag)) {
-		give_up(boxes, lane); /* which tags are left? */
+		give_up(boxes, lane); /* the remaining tags are unknown */
 	}
 	if (lane->unknown || !in_turn(&lane->receiver, call) || boxes->waiting >= WAITING_MOST) {
 		give_up(boxes, lane);
@@ -403,7 +405,7 @@ bool hk_mail_take(struct hk_mailboxes *boxes, struct hk_mail *mail, uint64_t end
 	bool matched = mail->state == STATE_MATCHED && mail->message.id;
 
 	if (mail->state == STATE_WAITING) {
-		mail->state = STATE_CLOSED; /* its message takes its turn all the same */
+		mail->state = STATE_CLOSED; /* its message is still due */
 		mail->message.id = end_ns;
 		return false;
 	}

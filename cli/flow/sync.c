@@ -6,16 +6,16 @@
 #include <uthash.h>
 #include <xxhash.h>
 
-/* Calls of a group that are open at one time: by so many one rank may be ahead of another. */
+/* Most open calls of a group: the number of calls that one rank may be ahead of another. */
 #define INSTANCES 256u
 
-/* What is known by windows takes no more than this: what groups beyond tell is lost. */
+/* Most memory for windows: further groups add no knowledge about clocks. */
 #define SLACKS_MAX (64u * 1024 * 1024 / sizeof(struct hk_clock_slack))
 
 /* A node's part in one call. */
 struct edge {
 	bool there;
-	int64_t enter_ns, exit_ns; /* of its last rank to enter, of its first to leave */
+	int64_t enter_ns, exit_ns; /* time when its last rank entered, and its first one left */
 	uint64_t bound_ns;
 };
 
@@ -52,12 +52,13 @@ struct group_key {
 /* The calls of one function on one communicator. */
 struct group {
 	struct group_key key;
-	struct instance instances[INSTANCES]; /* of numbers first to next - 1, by number */
+	struct instance
+	    instances[INSTANCES]; /* instances with numbers first to next - 1, by number */
 	uint64_t first, next;
 	struct member *members;
 	struct group_node *nodes;
 	size_t node_count;
-	bool doubtful; /* their numbers do not fit */
+	bool doubtful; /* their numbers do not match */
 	struct hk_sync_result result;
 	UT_hash_handle hh;
 };
@@ -136,7 +137,7 @@ static struct group *group_of(struct hk_sync *sync, const struct hk_sync_call *c
 	return group;
 }
 
-/* Its index in GROUP; -ENOMEM. */
+/* Its index in GROUP, or -ENOMEM. */
 static int node_of(struct group *group, uint32_t number)
 {
 	for (size_t i = 0; i < group->node_count; i++) {
@@ -192,8 +193,7 @@ static int64_t minus(int64_t a, int64_t b)
 	return __builtin_sub_overflow(a, b, &less) ? (a < b ? INT64_MIN : INT64_MAX) : less;
 }
 
-/* What INSTANCE tells of the clocks of GROUP's nodes against that of the reference, which has INDEX
- * there. */
+/* Updates the errors of the clocks of GROUP's nodes by INSTANCE. The reference has INDEX there. */
 static void learn(struct hk_sync *sync, struct group *group, const struct instance *instance,
 		  size_t index)
 {
@@ -241,7 +241,7 @@ static void judge(struct hk_sync *sync, struct group *group, const struct instan
 			continue;
 		}
 		if (edge->enter_ns > edge->exit_ns) {
-			group->doubtful = true; /* one clock cannot contradict itself */
+			group->doubtful = true; /* calls on one clock contradict each other */
 		}
 		enter = nodes == 0 || edge->enter_ns > instance->edges[enter].enter_ns ? i : enter;
 		exit = nodes == 0 || edge->exit_ns < instance->edges[exit].exit_ns ? i : exit;
@@ -306,10 +306,10 @@ int hk_sync_add(struct hk_sync *sync, const struct hk_sync_call *call)
 	}
 	uint64_t number = member->calls++;
 	if (number < group->first) {
-		group->doubtful = true; /* the others are far ahead */
+		group->doubtful = true; /* the other ranks are far ahead */
 		return 0;
 	}
-	/* A rank is one call further at a time, but its first may be late. */
+	/* A rank is one call ahead at a time, but its first may be late. */
 	while (number >= group->next) {
 		if (group->next - group->first == INSTANCES) {
 			judge_oldest(sync, group);
@@ -337,7 +337,7 @@ static void count(struct hk_sync_result *sum, const struct hk_sync_result *more)
 	sum->violations += more->violations;
 }
 
-/* What GROUP has found is so. */
+/* Adds the results of GROUP, which are consistent. */
 static void believe(struct hk_sync *sync, struct group *group)
 {
 	for (size_t i = 0; i < group->node_count; i++) {
