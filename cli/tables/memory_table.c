@@ -10,10 +10,10 @@
 #include "text/quantity.h"
 #include "text/table.h"
 
-/* One library's memory of one kind on one device, in all ranks. A peak is that of one rank: the
- * ranks' peaks need not have met. */
+/* Memory of one library, kind and device over all ranks. A peak is that of one rank: the ranks'
+ * peaks need not coincide. */
 struct row {
-	struct hk_report_memory memory; /* rank: the one whose peak is highest */
+	struct hk_report_memory memory; /* rank: the one with the highest peak */
 	uint64_t ranks;
 };
 

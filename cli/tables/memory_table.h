@@ -8,14 +8,15 @@
 
 struct hk_memory_table;
 
-/* Sums the rows of REPORT, which must outlive the table. -ENOMEM. */
+/* Sums the rows of REPORT, which must outlive the table. Returns 0 or -ENOMEM. */
 int hk_memory_table_new(const struct hk_report *report, struct hk_memory_table **ret_table);
 /* Frees; accepts NULL, returns NULL. */
 struct hk_memory_table *hk_memory_table_free(struct hk_memory_table *table);
 
-/* By library, device and kind; "*" are all libraries. 0, -EIO or -ENOMEM. */
+/* Writes it by library, device and kind; "*" is the sum of libraries. Returns 0, -EIO or
+ * -ENOMEM. */
 int hk_memory_table_write_text(const struct hk_memory_table *table, FILE *output, bool colour);
-/* {"memory": [...]}. 0 or -EIO. */
+/* Writes {"memory": [...]}. Returns 0 or -EIO. */
 int hk_memory_table_write_json(const struct hk_memory_table *table, FILE *output);
 int hk_memory_table_write_csv(const struct hk_memory_table *table, FILE *output);
 

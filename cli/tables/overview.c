@@ -15,30 +15,30 @@
 #include "report/model/role.h"
 
 #define DOMAIN_NONE 0xffu
-/* Threads of which is known what they were inside of; the slot of one may be taken by another,
- * whose nested calls then count twice for a moment. */
+/* Threads whose present call is known. Another thread may take a slot; nested calls of the first
+ * one then count twice for a moment. */
 #define THREAD_SLOTS 1024u
 
 struct thread {
 	uint64_t uid; /* 0: unused */
-	/* Until when its outermost call of each domain lasts. */
+	/* End of its outermost call of each domain. */
 	int64_t until_ns[HK_OVERVIEW_DOMAINS_MAX];
 };
 
-/* What is being read. */
+/* State of the reading. */
 struct reading {
 	struct hk_overview *overview;
 	struct hk_loader *loader;
-	uint64_t stride;	/* one chunk in so many is read */
+	uint64_t stride;	/* one of so many chunks is read */
 	struct thread *threads; /* THREAD_SLOTS */
-	/* Of the process at hand: */
+	/* The present process: */
 	struct hk_cursor *cursor;
 	const struct hk_report_clock *clock;
 	uint64_t tick_ns_q32;
 	struct hk_overview_bin *bins;
-	uint8_t *domain_of; /* by site; DOMAIN_NONE: not looked at, DOMAIN_NONE - 1: no call */
+	uint8_t *domain_of; /* by site; DOMAIN_NONE: not looked up, DOMAIN_NONE - 1: no call */
 	uint32_t site_count;
-	uint64_t chunk, end_ticks, lost; /* until there its file has been walked */
+	uint64_t chunk, end_ticks, lost; /* end of the walk through its file so far */
 };
 #define DOMAIN_OF_NO_CALL (DOMAIN_NONE - 1)
 
@@ -89,8 +89,8 @@ static void add_unknown(const struct reading *reading, int64_t from_ns, int64_t 
 	}
 }
 
-/* What was read of a bin stands for what was not, but nothing is scaled beyond the bin's width: a
- * long call is known for all of its time. */
+/* Scales the read part of a bin up to all of it, but not beyond the bin's width: a long call is
+ * known for all of its time. */
 static void scale_bin(struct hk_overview_bin *bin, uint64_t width_ns)
 {
 	bin->unknown = bin->unknown > 1 ? 1 : bin->unknown;
@@ -125,7 +125,7 @@ static int make_room(struct reading *reading, uint32_t site)
 	return 0;
 }
 
-/* The domain of a record's site, DOMAIN_OF_NO_CALL for what is none; -ENOMEM. */
+/* The domain of a record's site, DOMAIN_OF_NO_CALL if it is no call; returns -ENOMEM. */
 static int domain_of(struct reading *reading, uint32_t id)
 {
 	int r = id < HK_CHUNK_SITES_MAX ? make_room(reading, id) : 0;
@@ -196,7 +196,7 @@ static int read_records(struct reading *reading)
 		reading->overview->records += count;
 	}
 	if (r < 0 && r != -ENOMEM) {
-		/* A file that cannot be read on is done with. */
+		/* A file that is unreadable from here is finished. */
 		reading->overview->damaged++;
 		r = 0;
 	}
@@ -220,8 +220,8 @@ static void note_lost(struct reading *reading, const struct hk_chunk_header *hea
 	}
 }
 
-/* Of each stretch of as many chunks as one stands for, any one, of all processes the same: chunks
- * of some sizes may come in turns. */
+/* Whether this chunk is read: one of each stretch, at a pseudo-random place that is the same for
+ * all processes, since chunk sizes may alternate. */
 static bool is_chosen(uint64_t chunk, uint64_t stride)
 {
 	uint64_t mixed = (chunk / stride + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -229,8 +229,8 @@ static bool is_chosen(uint64_t chunk, uint64_t stride)
 	return chunk % stride == (mixed >> 32) % stride;
 }
 
-/* Whether a chunk is read. Records lie in the chunk in which their calls have ended: each stands
- * for the time since the end of the last. */
+/* Whether a chunk is read. Records lie in the chunk in which their calls have ended: each chunk
+ * covers the time since the end of the last. */
 static bool wants(void *context, const struct hk_chunk_header *header)
 {
 	struct reading *reading = context;
@@ -253,7 +253,7 @@ static bool wants(void *context, const struct hk_chunk_header *header)
 	return is_read;
 }
 
-/* Errors that say nothing about the file that was to be read: to go on would hide them. */
+/* Errors of this process, not of a file: continuing would hide them. */
 static bool is_ours(int error)
 {
 	return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
@@ -320,7 +320,7 @@ static int by_rank(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Nobody's clock leads further from the job's start, 36 years; sums of times stay sound so. */
+/* Times are bounded to 36 years around the job's start, so that sums do not overflow. */
 static int64_t bounded(int64_t ns)
 {
 	const int64_t most = INT64_C(1) << 60;
@@ -422,7 +422,7 @@ static uint64_t stored_here(const Hk__Process *process)
 	return process->records_stored > gone ? process->records_stored - gone : 0;
 }
 
-/* How many chunks one that is read stands for, so that no more is read than was asked for. */
+/* Number of chunks per chunk read, to keep within the requested amount. */
 static uint64_t find_stride(const Hk__Snapshot *snapshot, const struct hk_overview_options *options)
 {
 	uint64_t records = 0, chunks = 0;

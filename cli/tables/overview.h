@@ -1,12 +1,9 @@
-/* overview.h: what every rank did when, in so few numbers that a page can show them: per rank and
- * stretch of the job's time (a bin) how long it was in calls of each domain, and what of the bin is
- * not known.
- *
- * It comes from the records of main processes if all are there and OPTIONS allow to read them all.
- * Otherwise it comes from what the job's collector saw while the job ran. Where no collector did,
- * some chunks are read, the same share of each process, evenly over its time; the rest is estimated
- * from those of the same bin, or not known. Everything lives until hk_overview_free. One thread.
- */
+/* overview.h: activity of every rank over time, small enough for a page: per rank and stretch of
+ * the job's time (a bin) the time in calls of each domain, and the unknown share of the bin. The
+ * source is the records of main processes if all are available and OPTIONS allow to read them all.
+ * Otherwise it is the activity that the job's collector summed while the job ran. Without that,
+ * some chunks are read, the same share of each process, evenly over its time; the rest of a bin is
+ * estimated from its read part, or unknown. Everything lives until hk_overview_free. One thread. */
 #ifndef HK_CLI_TABLES_OVERVIEW_H
 #define HK_CLI_TABLES_OVERVIEW_H
 
@@ -19,27 +16,28 @@
 #include "schema/wire.pb-c.h"
 #include "text/json_stream.h"
 
-/* About a second of reading. */
+/* About one second of reading. */
 #define HK_OVERVIEW_RECORDS (UINT64_C(4) << 20)
 #define HK_OVERVIEW_CHUNKS 20000u
 
 struct hk_overview_options {
-	size_t bins;			/* 1 to HK_OVERVIEW_BINS_MAX */
-	uint64_t records;		/* about how many are read at the most, not 0 */
-	uint64_t chunks;		/* likewise */
-	const struct hk_report *report; /* of the same snapshot, with its activity; NULL: none */
+	size_t bins;	  /* 1 to HK_OVERVIEW_BINS_MAX */
+	uint64_t records; /* approximate number of records to read at most, not 0 */
+	uint64_t chunks;  /* the same for chunks */
+	const struct hk_report
+	    *report; /* report of the same snapshot, with its activity; NULL: not available */
 };
 
-/* The overview of SNAPSHOT's job, whose files lie in DIRECTORY. 0 and *RET_OVERVIEW, whose ranks
- * are none if no process has records; -ENOMEM; -EMFILE, -ENFILE. */
+/* The overview of SNAPSHOT's job, whose files lie in DIRECTORY. Returns 0 and *RET_OVERVIEW,
+ * without ranks if no process has records; -ENOMEM; -EMFILE or -ENFILE. */
 int hk_overview_new(const Hk__Snapshot *snapshot, const char *directory,
 		    const struct hk_overview_options *options, struct hk_overview **ret_overview);
 
-/* As member KEY (NULL: an element): start_ns, width_ns, bins, complete, records, records_there,
- * records_missing, damaged, domains[], and ranks[] with rank, start_ns, end_ns, seen, and, where it
- * has records, calls[] (a bin each), busy {domain: [thousandths of the bin's width, a bin each]},
- * lost
- * [[bin, records]] and unknown [[bin, thousandths]], both where there are any. */
+/* Writes it as member KEY (NULL: an element): start_ns, width_ns, bins, complete, records,
+ * records_there, records_missing, damaged, domains[], and ranks[] with rank, start_ns, end_ns and
+ * seen. Ranks with records also have calls[] (one per bin), busy {domain: [thousandths of the bin's
+ * width, one per bin]}, and, if not empty, lost [[bin, records]] and unknown [[bin,
+ * thousandths]]. */
 void hk_overview_write(const struct hk_overview *overview, const char *key, struct hk_json *json);
 
 #endif

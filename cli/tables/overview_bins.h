@@ -12,19 +12,18 @@
 #define HK_OVERVIEW_OTHER "other"
 
 struct hk_overview_bin {
-	uint64_t calls; /* that began in it */
-	uint64_t lost;	/* records that are missing, noticed in it */
-	double unknown; /* 0 to 1: share of it of which nothing was read; what was read was scaled
-			   up */
-	/* In outermost calls of each domain, summed over threads. */
+	uint64_t calls; /* calls that began in it */
+	uint64_t lost;	/* missing records, noticed in it */
+	double unknown; /* unread share of the bin, 0 to 1; the read part was scaled up */
+	/* Time in outermost calls of each domain, summed over threads. */
 	uint64_t busy_ns[HK_OVERVIEW_DOMAINS_MAX];
 };
 
 struct hk_overview_rank {
 	int32_t rank;
 	int64_t start_ns, end_ns;     /* as far as known */
-	struct hk_overview_bin *bins; /* all of the overview's; NULL: it has no records */
-	bool seen; /* they come from what the collector saw, and no record of it is read */
+	struct hk_overview_bin *bins; /* all bins of the overview; NULL: it has no records */
+	bool seen; /* the bins come from the collector's sums; none of its records was read */
 };
 
 struct hk_overview {
@@ -36,14 +35,14 @@ struct hk_overview {
 	size_t domain_count;
 	struct hk_overview_rank *ranks; /* by rank */
 	size_t rank_count;
-	bool complete;		  /* every record that is there was read */
+	bool complete;		  /* every available record was read */
 	uint64_t records;	  /* read */
 	uint64_t records_there;	  /* in the files */
-	uint64_t records_missing; /* lost, given up, or on the root */
-	uint64_t damaged;	  /* stretches of files that could not be read */
+	uint64_t records_missing; /* lost, evicted, or on the root */
+	uint64_t damaged;	  /* unreadable stretches of files */
 };
 
-/* Index of the domain NAME, which may be new, or -ENOMEM. */
+/* Index of the domain NAME, added if new, or -ENOMEM. */
 int hk_overview_domain(struct hk_overview *overview, const char *name);
 
 /* Frees; accepts NULL, returns NULL. */

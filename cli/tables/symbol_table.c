@@ -34,7 +34,7 @@ struct hk_symbol_table {
 
 /* ---- rows ---- */
 
-/* The symbol with these texts, made when it is new. NULL: out of memory. */
+/* The symbol with these texts, created if new. NULL if out of memory. */
 static struct symbol *symbol_get(struct hk_symbol_table *table, const char *role,
 				 const char *library, const char *domain, const char *function)
 {
@@ -80,7 +80,7 @@ static int add_called(struct hk_symbol_table *table)
 	return 0;
 }
 
-/* Sites that no call came through. */
+/* Adds sites without calls. */
 static int add_uncalled(struct hk_symbol_table *table, const Hk__Snapshot *snapshot)
 {
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
@@ -107,7 +107,7 @@ static int by_library(const void *a, const void *b)
 	return order ? order : strcmp(x->key.function, y->key.function);
 }
 
-/* Main processes first, then the library in which most time was spent; in it the dearest call. */
+/* Main processes first, then the library with the most time, and in it the most expensive call. */
 static int by_cost(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
@@ -136,7 +136,7 @@ static struct symbol *next_of(const struct symbol *symbol)
 	return symbol->hh.next;
 }
 
-/* Self times, because calls within each other are in one library, too. */
+/* Sums self times, because nested calls are in one library, too. */
 static void sum_libraries(struct hk_symbol_table *table)
 {
 	struct symbol *first = table->symbols;
@@ -208,7 +208,7 @@ static void add_numbers(struct hk_table *text, const char *role, const struct hk
 	hk_table_add(text, "%" PRIu64, n->calls);
 	hk_table_add(text, "%" PRIu64, n->errors);
 	if (n->have_total) {
-		/* Of sampled calls it is an estimate. */
+		/* An estimate if calls were sampled. */
 		hk_table_add(text, "%s%.9f", n->estimated ? "~" : "", (double)n->total_ns / 1e9);
 	} else {
 		hk_table_add(text, "-");
@@ -265,7 +265,7 @@ struct number {
 
 #define NUMBERS 12u
 
-/* The numbers of a row by their names, which are the report's. */
+/* The numbers of a row with their names in the report. */
 static void numbers_of(const struct hk_report_numbers *n, struct number numbers[NUMBERS])
 {
 	const struct number all[NUMBERS] = {
@@ -286,7 +286,7 @@ static void numbers_of(const struct hk_report_numbers *n, struct number numbers[
 	memcpy(numbers, all, sizeof(all));
 }
 
-/* LIBRARY NULL: of all. */
+/* LIBRARY NULL: the sum of all. */
 static void write_object(struct hk_json *json, const char *library, const struct key *key,
 			 const struct hk_report_numbers *n)
 {

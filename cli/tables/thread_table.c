@@ -97,7 +97,7 @@ static int threads_read(struct hk_cursor *cursor, struct thread **threads, uint6
 	return r == 0 && hk_cursor_stats(cursor)->damaged > 0 ? -EBADMSG : r;
 }
 
-/* What THREAD is called, or was called later than its last record was stored. */
+/* Name of THREAD; it may have been set after its last record was stored. */
 static const char *name_of(const struct thread *thread, const Hk__Process *process)
 {
 	for (size_t i = 0; !*thread->name && i < process->n_threads; i++) {
@@ -175,9 +175,8 @@ int hk_thread_table_write(const struct hk_job *job, FILE *output, bool colour)
 	if (!hk_table_is_empty(table)) {
 		r = hk_table_write(table, output, colour);
 	} else if (result == 0) {
-		fputs(
-		    "no records, from which threads are told apart: run with --level '*=record'\n",
-		    output);
+		fputs("no records, which a table by thread needs: run with --level '*=record'\n",
+		      output);
 	}
 	hk_table_free(table);
 	hk_loader_free(loader);
