@@ -48,7 +48,7 @@ static const char *value_text(char text[HK_QUANTITY_BYTES], double value,
 	return quantity(text, (uint64_t)value);
 }
 
-/* A before, after and their change: three cells. */
+/* Adds three cells: value before, value after, and their change. */
 static void compared_add(struct hk_table *table, const struct hk_compared *compared,
 			 const char *(*quantity)(char *, uint64_t))
 {
@@ -76,7 +76,7 @@ static void row_add(struct hk_table *table, const struct hk_compare_row *row)
 	compared_add(table, &row->figure[HK_COMPARE_P99], hk_quantity_duration);
 }
 
-/* What differs most is often what waits, and says least. */
+/* The largest differences are often those of waiting calls, which explain the least. */
 static bool stands_aside(const struct hk_compare_row *row)
 {
 	return hk_domain_is_idle(row->domain) || strcmp(row->role, "main") != 0;

@@ -39,7 +39,7 @@ struct condition {
 	const struct figure *figure;
 	enum compare compare;
 	bool relative;
-	double limit;	     /* a share of the figure before, or its unit */
+	double limit;	     /* a share of the earlier value, or in its unit */
 	const char *pattern; /* NULL: all functions */
 	const char *typed;
 };
@@ -47,7 +47,7 @@ struct condition {
 struct hk_thresholds {
 	size_t count;
 	struct condition conditions[CONDITIONS_MAX];
-	char *typed, *words; /* two copies of the list: as it was, and cut up */
+	char *typed, *words; /* two copies of the list: unchanged, and cut into words */
 };
 
 /* ---- parsing ---- */
@@ -92,7 +92,7 @@ static int read_value(char *text, struct condition *condition)
 
 	condition->relative = length > 0 && text[length - 1] == '%';
 	if (!condition->relative) {
-		/* Nothing is nothing in every unit. */
+		/* Zero needs no unit. */
 		if (strcmp(text, "0") == 0) {
 			return 0;
 		}
@@ -113,7 +113,7 @@ static const struct figure *find_figure(const char *name)
 	return NULL;
 }
 
-/* WORD: one condition, which is cut up. */
+/* Parses WORD: one condition, which is cut into words. */
 static int parse_condition(struct condition *condition, char *word, char *why)
 {
 	char *sign = word + strcspn(word, "<>!");
@@ -249,7 +249,7 @@ struct search {
 	const struct hk_compare *compare;
 	void (*exceeded)(void *context, const struct hk_exceeded *found);
 	void *context;
-	size_t findings[HOLDS_NOT + 1]; /* how many things each was passed on */
+	size_t findings[HOLDS_NOT + 1]; /* number of items by result of the check */
 };
 
 static void look(struct search *search, const struct condition *condition, const char *role,

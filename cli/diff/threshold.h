@@ -19,7 +19,7 @@ struct hk_thresholds;
 
 #define HK_THRESHOLD_WHY_BYTES 160
 
-/* Parses LIST. NULL: it makes no sense, and WHY says why. */
+/* Parses LIST. Returns NULL if it is invalid, with the reason in WHY. */
 struct hk_thresholds *hk_thresholds_new(const char *list, char why[HK_THRESHOLD_WHY_BYTES]);
 
 /* Frees; accepts NULL, returns NULL. */
@@ -33,25 +33,25 @@ struct hk_exceeded {
 	const struct hk_compared *compared;
 };
 
-/* Calls EXCEEDED for everything that holds, and says how many did. NULL: none. */
+/* Calls EXCEEDED for every condition that holds, and returns their number. THRESHOLDS NULL: 0. */
 size_t hk_thresholds_check(const struct hk_thresholds *thresholds, const struct hk_compare *compare,
 			   void (*exceeded)(void *context, const struct hk_exceeded *found),
 			   void *context);
 
-/* A condition that of nothing it looks at is known for sure to hold, or not to. */
+/* A condition that neither holds nor fails with certainty for any item that it covers. */
 struct hk_undecided {
 	const char *condition; /* as typed */
 	const char *why;       /* static */
 };
 
-/* Calls UNDECIDED for each of these: a gate that can tell nothing lets everything pass. */
+/* Calls UNDECIDED for each of these: such a gate would let everything pass. */
 void hk_thresholds_undecided(const struct hk_thresholds *thresholds,
 			     const struct hk_compare *compare,
 			     void (*undecided)(void *context, const struct hk_undecided *found),
 			     void *context);
 
-/* A pattern that covers no function of COMPARE, in the order of the list: its condition as typed,
- * or NULL. A gate that looks at nothing lets everything pass. */
+/* First condition whose pattern covers no function of COMPARE, as typed, or NULL. Such a gate would
+ * let everything pass. */
 const char *hk_thresholds_idle(const struct hk_thresholds *thresholds,
 			       const struct hk_compare *compare);
 

@@ -17,9 +17,9 @@ enum compare { EQUAL, DIFFERENT, LESS, AT_MOST, MORE, AT_LEAST };
 struct node {
 	enum kind kind;
 	enum compare compare;
-	int left, right; /* operands of AND, OR; NOT has the left one */
+	int left, right; /* operands of AND, OR; NOT has only the left one */
 	int64_t number;
-	const char *pattern; /* in the filter's text */
+	const char *pattern; /* pointer into the filter's text */
 };
 
 struct hk_log_filter {
@@ -115,7 +115,8 @@ static int take_comparison(struct parse *parse, struct node *node)
 	return fail(parse, "one of = != < <= > >= expected");
 }
 
-/* A value ends at a blank or a parenthesis; in quotes it may hold them. Copied to the filter. */
+/* Copies a value to the filter. It ends at a blank or a parenthesis; a quoted value may hold
+ * them. */
 static int take_value(struct parse *parse, const char **ret_value)
 {
 	char quote = 0, *to = parse->text_end;
@@ -147,7 +148,7 @@ static int read_number(struct parse *parse, struct node *node, const char *value
 	char *end;
 
 	if (node->kind == DURATION) {
-		/* "duration>5" meant seconds, where people think of microseconds. */
+		/* A bare number means seconds, which is unlikely for durations: require a unit. */
 		bool bare = value[strspn(value, "0123456789.")] == '\0';
 		return bare || hk_span_time(value, &node->number) < 0
 			   ? fail_at(parse, value, "duration needs a unit, such as 5us, 5ms or 5s,")

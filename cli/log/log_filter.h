@@ -15,14 +15,15 @@
 
 struct hk_log_filter;
 
-/* Parses EXPR. NULL: it makes no sense, and *ret_problem says why, in WHY_BYTES bytes. */
+/* Parses EXPR. Returns NULL if it is invalid, with the reason in *ret_problem of WHY_BYTES
+ * bytes. */
 #define HK_LOG_WHY_BYTES 160
 struct hk_log_filter *hk_log_filter_new(const char *expression, char why[HK_LOG_WHY_BYTES]);
 
-/* Frees a filter and returns NULL; NULL is fine. */
+/* Frees a filter and returns NULL; accepts NULL. */
 struct hk_log_filter *hk_log_filter_free(struct hk_log_filter *filter);
 
-/* Whether FILTER (NULL: none) lets SLICE of THREAD pass. */
+/* Whether FILTER (NULL: all pass) lets SLICE of THREAD pass. */
 bool hk_log_filter_pass(const struct hk_log_filter *filter, const struct hk_export_thread *thread,
 			const struct hk_slice *slice);
 

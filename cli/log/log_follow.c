@@ -24,11 +24,12 @@
 
 #define HOLD_BACK_NS 2000000000
 #define PAUSE_NS 250000000
-#define ORPHANED_LOOKS 20    /* without a collector, then nobody will store more */
+#define ORPHANED_LOOKS \
+	20 /* polls without a collector, after which no more records will be stored */
 #define LINES_MAX (1u << 18) /* held back at most: then the window is shorter */
 #define UID_BYTES 16u
 
-/* How far the file of one process was read. */
+/* Position in the file of one process. */
 struct reader {
 	uint8_t uid[UID_BYTES];
 	int fd; /* -1: there is no file yet */
@@ -55,11 +56,11 @@ struct follow {
 	size_t held_count, held_capacity;
 	uint64_t next_number;
 	uint64_t damaged;
-	unsigned orphaned; /* looks in a row that found no collector */
+	unsigned orphaned; /* polls in a row without a collector */
 	struct hk_log_style style;
 };
 
-/* What one look at the job knows. */
+/* State of one poll of the job. */
 struct look {
 	struct follow *follow;
 	const Hk__Job *job;
@@ -108,7 +109,7 @@ static int compare_held(const void *left, const void *right)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Writes what started before UNTIL_NS, in order; if too much is held back, all of it. */
+/* Writes lines that started before UNTIL_NS, in order; writes all if too many are held back. */
 static void release(struct follow *follow, int64_t until_ns)
 {
 	size_t done = 0;
@@ -184,7 +185,7 @@ static int take_gaps(const struct look *look, const struct hk_chunk_header *head
 	return rc < 0 ? rc : take_gap(look, header->max_end_ticks, "lost", lost);
 }
 
-/* 1: it has been given up since its header was read, so that is to be read again. */
+/* Returns 1 if the chunk was evicted after its header was read: read the header again. */
 static int take_chunk(const struct look *look, const struct hk_chunk_header *header,
 		      uint64_t offset)
 {
@@ -216,7 +217,7 @@ static int take_chunk(const struct look *look, const struct hk_chunk_header *hea
 	return rc < 0 ? rc : take_gaps(look, header);
 }
 
-/* The end of the file is where the next look goes on: what is there now may be half a chunk. */
+/* The next poll continues at the end of the file, which may be half a chunk now. */
 static int take_chunks(const struct look *look)
 {
 	struct hk_chunk_walk *walk = &look->reader->walk;
@@ -313,7 +314,8 @@ static int look_at(struct follow *follow, const Hk__Snapshot *snapshot)
 	return rc;
 }
 
-/* One look. 1: the job goes on; 0: that was all; -errno; *ret_code: HK_EXIT_* once it is over. */
+/* One poll. Returns 1 if the job runs, 0 if it is over, or -errno; sets *ret_code to HK_EXIT_* once
+ * it is over. */
 static int step(struct follow *follow, int *ret_code)
 {
 	struct hk_job job;
@@ -324,7 +326,7 @@ static int step(struct follow *follow, int *ret_code)
 	}
 	bool closed = job.snapshot->job->closed, more = !closed && job.live;
 	int rc = look_at(follow, job.snapshot);
-	/* `run` replaces a collector that dies, so the next look may find the new one. */
+	/* `run` replaces a collector that dies, so the next poll may find the new one. */
 	follow->orphaned = more || closed ? 0 : follow->orphaned + 1;
 	more = more || (follow->orphaned > 0 && follow->orphaned < ORPHANED_LOOKS);
 	release(follow, more ? now_since(follow) - HOLD_BACK_NS : INT64_MAX);

@@ -1,9 +1,6 @@
-/* log_follow.h: the calls of a job as they come, read out of its growing files of chunks.
- *
- * The collector seals a chunk at least once a second. Lines are held back for two seconds, so that
- * calls of all ranks come in order of their starts; a call that lasts longer comes when it has
- * ended. One thread.
- */
+/* log_follow.h: prints the calls of a running job from its growing chunk files. The collector seals
+ * a chunk at least once a second. Lines are held back for two seconds, so that calls of all ranks
+ * come in order of their starts; a longer call comes after its end. One thread. */
 #ifndef HK_CLI_LOG_LOG_FOLLOW_H
 #define HK_CLI_LOG_LOG_FOLLOW_H
 
@@ -17,8 +14,8 @@ struct hk_log_options {
 	bool colour;
 };
 
-/* Writes the lines of the job in DIRECTORY to OUTPUT until it has closed. HK_EXIT_*, after a line
- * on stderr where that is not 0. */
+/* Writes the lines of the job in DIRECTORY to OUTPUT until it has closed. Returns HK_EXIT_*, after
+ * a line on stderr unless that is 0. */
 int hk_log_follow(const char *directory, const struct hk_log_options *options, FILE *output);
 
 #endif

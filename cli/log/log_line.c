@@ -92,7 +92,7 @@ static void put_value(struct line *line, uint8_t key, uint64_t word)
 	}
 }
 
-/* What is known of the call: its arguments, else the values that were worth keeping. */
+/* Writes the call's arguments if they are known, else its named values. */
 static void put_arguments(struct line *line, const struct hk_slice *slice)
 {
 	struct hk_arguments arguments;
@@ -153,7 +153,7 @@ static void put_call(struct line *line, const struct hk_slice *slice)
 	paint(line, PLAIN);
 }
 
-/* Even a line that was cut ends, and leaves the terminal as it was. */
+/* A cut line also ends with a newline and resets the terminal. */
 static size_t finish(struct line *line)
 {
 	static const char end[] = PLAIN "\n";

@@ -17,11 +17,11 @@ struct hk_log_style {
 	bool colour;
 };
 
-/* Writes the line of SLICE on THREAD, with its newline. Its length. */
+/* Writes the line of SLICE on THREAD, with its newline. Returns its length. */
 size_t hk_log_line_call(const struct hk_log_style *style, const struct hk_export_thread *thread,
 			const struct hk_slice *slice, char line[HK_LOG_LINE_BYTES]);
 
-/* The line that says that records of PROCESS are missing, noticed at TIME_NS. */
+/* Writes the line about missing records of PROCESS, noticed at TIME_NS. */
 size_t hk_log_line_gap(const struct hk_log_style *style, const struct hk_export_process *process,
 		       uint64_t time_ns, const struct hk_export_gap *gap,
 		       char line[HK_LOG_LINE_BYTES]);
