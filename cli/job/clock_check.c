@@ -11,12 +11,12 @@
 #include "hooks/hook.h"
 #include "report/clock/job_clock.h"
 
-/* One process that made such calls. */
+/* A process with such calls. */
 struct input {
 	const struct hk_report_clock *clock;
-	uint64_t tick_ns_q32; /* by which its durations were counted */
+	uint64_t tick_ns_q32; /* conversion of its durations */
 	uint64_t bound_ns;
-	uint32_t process, node; /* node 0: the root's own; else its place among the job's */
+	uint32_t process, node; /* node 0: the root's own; else its index among the job's */
 	int fd;
 	struct hk_cursor *cursor;
 };
@@ -52,7 +52,7 @@ static uint32_t node_of(const Hk__Job *job, const Hk__Process *process)
 	return 0;
 }
 
-/* Whether there is something to check, and no more than LIMIT to read for it. */
+/* Whether there are clocks to check, and at most LIMIT records to read. */
 static bool is_worth(const Hk__Snapshot *snapshot, uint64_t limit)
 {
 	uint64_t records = 0;
@@ -125,7 +125,7 @@ static int open_inputs(struct check *check, const char *directory)
 	return r;
 }
 
-/* The node whose clock is known best; *ret_bound_ns: how well. */
+/* The node with the smallest clock error, which goes to *ret_bound_ns. */
 static uint32_t best_node(const struct check *check, uint64_t *ret_bound_ns)
 {
 	uint32_t best = 0;
@@ -195,14 +195,14 @@ static int read_calls(struct check *check)
 	int more, r = merge_new(check, &merge);
 
 	while (r == 0 && (more = hk_merge_next(merge, &merged)) != 0) {
-		/* A file that cannot be read on is done with. */
+		/* A file that is unreadable from here is finished. */
 		r = more > 0 ? add_record(check, &merged) : more == -ENOMEM ? more : 0;
 	}
 	hk_merge_free(merge);
 	return r;
 }
 
-/* ---- what they tell ---- */
+/* ---- results ---- */
 
 static int64_t origin_of(const struct check *check, uint32_t node)
 {

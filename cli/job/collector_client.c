@@ -10,10 +10,11 @@
 #include "cli/command.h"
 #include "cli/job/collector_process.h"
 
-/* Why the last call may not be made: its settings, or what the collector said; "": it may. */
+/* Reason why the last call was not possible, in its settings or from the collector; "": no
+ * problem. */
 static char problem[HK_ACCESS_PROBLEM_BYTES];
 
-/* An answer that is not about what was asked but about who asks. */
+/* An error about the client's rights, not about the request. */
 static int refused(Hk__Response *response)
 {
 	if (response->error != -EACCES) {
@@ -57,7 +58,7 @@ int hk_client_call(const char *url, Hk__Request *request, int timeout_ms,
 	}
 	int r = hk_request_call_as(url, &access, request, timeout_ms, ret_response, problem);
 	r = r < 0 ? r : refused(*ret_response);
-	/* A file of keys that is not there must not be taken for a job that is not. */
+	/* A missing key file must not be reported as a missing job. */
 	return *problem ? -EACCES : r;
 }
 
@@ -74,7 +75,7 @@ const char *hk_client_reason(int error)
 	case -EKEYREJECTED:
 		return "is not trusted (--tls-ca, --tls-cert)";
 	case -EPIPE:
-		return "hangs up at once: a proxy to nobody, or one that wants TLS";
+		return "hangs up at once: a proxy without a collector, or one that wants TLS";
 	case -EPROTO:
 		return "does not talk as a collector, or wants TLS";
 	default:
@@ -127,7 +128,7 @@ int hk_client_failed(const char *url, int error)
 		return HK_EXIT_FAILED;
 	case -EPIPE:
 		hk_error(
-		    "who is there at %s hangs up at once: a proxy or tunnel to no collector, or "
+		    "the peer at %s hangs up at once: a proxy or tunnel without a collector, or "
 		    "one that wants TLS, which is reached with: --collector "
 		    "tls+tcp://HOST:PORT --tls-ca FILE",
 		    url);

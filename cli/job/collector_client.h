@@ -1,5 +1,5 @@
-/* collector_client.h: one question to a collector, wherever it is: with the token and the
- * certificates that the settings name. Used from the main thread only. */
+/* collector_client.h: sends one request to a collector at any URL, with the token and the
+ * certificates of the settings. Used from the main thread only. */
 #ifndef HK_CLI_JOB_COLLECTOR_CLIENT_H
 #define HK_CLI_JOB_COLLECTOR_CLIENT_H
 
@@ -7,16 +7,16 @@
 
 #define HK_CLIENT_START_HINT "start one with: hookcollector, or trace with: hookcli run -- CMD"
 
-/* As hk_request_call, but URL may be NULL: -ECONNREFUSED. The request's version is set. -EACCES:
- * the settings do not let us ask, or the collector does not. */
+/* As hk_request_call, but URL may be NULL: -ECONNREFUSED. Sets the request's version. Also returns
+ * -EACCES if the settings' credentials are unusable or the collector refuses them. */
 int hk_client_call(const char *url, Hk__Request *request, int timeout_ms,
 		   Hk__Response **ret_response);
 
-/* Says on stderr, in one line with what to do, why hk_client_call of URL failed with ERROR; the
- * exit code. To be called before the next hk_client_call. */
+/* Prints one line to stderr with the reason why hk_client_call of URL failed with ERROR, and a
+ * hint; returns the exit code. Call it before the next hk_client_call. */
 int hk_client_failed(const char *url, int error);
 
-/* The same as what is said of the collector: "does not answer". Lasts until it is called again. */
+/* The reason as a predicate of the collector: "does not answer". Valid until the next call. */
 const char *hk_client_reason(int error);
 
 #define HK_CLIENT_TIMEOUT_MS 10000

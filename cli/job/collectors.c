@@ -30,7 +30,7 @@ static void add(struct hk_collectors *collectors, const char *directory)
 	close(fd);
 }
 
-/* Those of the private collectors below BASE. */
+/* Adds those of the private collectors below BASE. */
 static void add_private(struct hk_collectors *collectors, const char *base)
 {
 	int fd = hk_rundir_open(base, 0);
@@ -121,7 +121,7 @@ int hk_collectors_ask(Hk__Request *request, Hk__Response **ret_response)
 	return hk_client_ask(hk_collectors_default(), request, ret_response);
 }
 
-/* Store of the collector that runs; 0, or -errno when none answers. */
+/* Gets the store of the running collector. Returns 0, or -errno if no collector answers. */
 static int collector_store(char path[PATH_MAX])
 {
 	Hk__StatusRequest what = HK__STATUS_REQUEST__INIT;
@@ -152,7 +152,7 @@ int hk_collectors_store(char path[PATH_MAX])
 	if (chosen) {
 		length = snprintf(path, PATH_MAX, "%s", chosen);
 	} else if (collector_store(path) == 0) {
-		return 0; /* with jobs in it that ended before this collector began */
+		return 0; /* with jobs that ended before this collector started */
 	} else if (state && *state == '/') {
 		length = snprintf(path, PATH_MAX, "%s/hooktrace", state);
 	} else if (home && *home) {

@@ -11,8 +11,8 @@
 
 #include "wire/nodes.h"
 
-/* Whatever the collector writes, finished or not; rm removes nothing else, so a mistyped directory
- * is safe. */
+/* All files that the collector writes, finished or not; rm removes no others, so a mistyped
+ * directory is safe. */
 static const char *const patterns[] = {
     "job.json",	     "job.json.*",  "statistics",    "statistics.*", "report.json",
     "report.json.*", "report.html", "report.html.*", "summary.txt",  "summary.txt.*",
@@ -45,7 +45,8 @@ static bool is_node(int directory)
 
 static int walk_entries(DIR *directory, bool in_node, bool remove, struct hk_job_files *files);
 
-/* The directory of a node at NAME, which goes too when nothing else is in it. 0: it is none. */
+/* Walks a node's directory at NAME, and removes it if it is then empty. Returns 0 if it is not such
+ * a directory. */
 static int walk_node(int parent, const char *name, bool remove, struct hk_job_files *files)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -89,7 +90,7 @@ static int walk_entries(DIR *directory, bool in_node, bool remove, struct hk_job
 	return r < 0 ? r : 0;
 }
 
-/* Goes through PATH without following a link at its end; REMOVE: takes our files away. */
+/* Walks PATH without following a link at its end; REMOVE: removes our files. */
 static int walk(const char *path, bool remove, struct hk_job_files *ret_files)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,5 +1,5 @@
-/* job_files.h: the files that make up a job directory, its nodes' included, for those who measure
- * or remove one. No state, any thread. */
+/* job_files.h: measures and removes the files of a job directory, its nodes' included. No state,
+ * any thread. */
 #ifndef HK_CLI_JOB_JOB_FILES_H
 #define HK_CLI_JOB_JOB_FILES_H
 
@@ -7,15 +7,15 @@
 
 struct hk_job_files {
 	uint32_t ours;	  /* files that hooktrace writes into a job directory */
-	uint32_t foreign; /* anything else in it */
+	uint32_t foreign; /* all other files in it */
 	uint64_t bytes;	  /* of ours */
 };
 
-/* Counts what lies in DIRECTORY. -ENOTDIR, -ENOENT, -errno. */
+/* Counts the files in DIRECTORY. Returns 0, -ENOTDIR, -ENOENT or -errno. */
 int hk_job_files_count(const char *directory, struct hk_job_files *ret_files);
 
-/* Removes our files from DIRECTORY, and DIRECTORY itself when nothing else is in it. 0; -ENOTEMPTY:
- * files of others stay, and so does the directory; -ELOOP: DIRECTORY is a link; -errno. */
+/* Removes our files from DIRECTORY, and DIRECTORY itself if it is then empty. Returns 0, -ENOTEMPTY
+ * if files of others stay, -ELOOP if DIRECTORY is a link, or -errno. */
 int hk_job_files_remove(const char *directory);
 
 #endif

@@ -19,7 +19,7 @@
 
 /* ---- from a directory ---- */
 
-/* Takes the job's state from the collector at URL if it keeps this very job. */
+/* Takes the job's state from the collector at URL if it keeps the same job. */
 static bool refresh_from(struct hk_job *job, const char *url)
 {
 	Hk__Response *response = NULL;
@@ -38,8 +38,8 @@ static bool refresh_from(struct hk_job *job, const char *url)
 	return same;
 }
 
-/* A job that is still going on is fresher in its collector than in its file: a private one, known
- * by the job's directory or by its key, or the user's. */
+/* A running job's state is fresher in its collector than in its file: a private one, known by the
+ * job's directory or by its key, or the user's. */
 static void refresh(struct hk_job *job)
 {
 	char parent[PATH_MAX + 4], run[PATH_MAX], url[HK_REQUEST_URL_BYTES], key[256];
@@ -75,7 +75,7 @@ static bool has_ended(const char *directory)
 
 /* ---- from the directories of nodes ---- */
 
-/* One line for each node of which something is missing. */
+/* One line for each node with missing data. */
 static void tell_parts(struct hk_job *job, const struct hk_nodes *nodes)
 {
 	for (size_t i = 0; i < nodes->count; i++) {
@@ -99,8 +99,8 @@ static void tell_parts(struct hk_job *job, const struct hk_nodes *nodes)
 	}
 }
 
-/* The parts that nodes wrote, each into a directory of its own, as one job. -ENOENT: there are
- * none. */
+/* Combines the parts that nodes wrote into directories of their own into one job. Returns -ENOENT
+ * without parts. */
 static int load_nodes(struct hk_job *job)
 {
 	struct hk_nodes nodes;
@@ -125,13 +125,12 @@ static int open_directory(const char *path, struct hk_job *job)
 		hk_error("%s: %s", path, strerror(errno));
 		return HK_EXIT_ABSENT;
 	}
-	bool ended =
-	    has_ended(job->directory); /* before the statistics, which are first to say so */
+	bool ended = has_ended(
+	    job->directory); /* read before the statistics, which are the first to say so */
 	int r = hk_statistics_load(job->directory, &job->snapshot);
 	if (r == -ENOENT) {
 		r = load_nodes(job);
-		job->live =
-		    job->live && !ended; /* the end of one may be lost with its statistics */
+		job->live = job->live && !ended; /* a part's end may be lost with its statistics */
 	}
 	if (r == -EBADMSG && job->snapshot) {
 		hk_warning("%s/" HK_STATISTICS_FILE " is damaged: this is what could be read",
@@ -160,8 +159,8 @@ static int open_directory(const char *path, struct hk_job *job)
 	return HK_EXIT_DONE;
 }
 
-/* Looks for NAME, or the one entry it is a prefix of, in the directory DIR; its path goes to PATH.
- * How many there are, 1 for an exact match. */
+/* Finds NAME, or the only entry that begins with it, in the directory DIR, and writes its path to
+ * PATH. Returns the number of matches, 1 for an exact one. */
 static size_t find_in(const char *dir, const char *name, char path[PATH_MAX])
 {
 	DIR *entries = opendir(dir);
@@ -188,7 +187,7 @@ static size_t find_in(const char *dir, const char *name, char path[PATH_MAX])
 	return found;
 }
 
-/* The same among the jobs that lie in this directory as hook-COMMAND-ID, by their ids. */
+/* Finds it by id among the jobs in this directory, hook-COMMAND-ID. */
 static size_t find_here(const char *name, char path[PATH_MAX])
 {
 	DIR *entries = opendir(".");
@@ -223,7 +222,7 @@ static void tell_several(const char *name)
 	hk_error("several jobs begin with '%s': give the directory that hookcli ls shows", name);
 }
 
-/* The collector has only its node's part of a job whose nodes have a directory each. */
+/* The collector has only its node's part of a job with a directory per node. */
 static int complete(struct hk_job *job)
 {
 	struct hk_job whole = {0};
@@ -240,8 +239,8 @@ static int complete(struct hk_job *job)
 	return code;
 }
 
-/* Takes the job called NAME from the first of the user's collectors that has it. What the first
- * collector answered, if none has. */
+/* Takes the job NAME from the first of the user's collectors that has it. Otherwise returns the
+ * first collector's answer. */
 static int ask_all(const char *name, struct hk_job *job)
 {
 	static struct hk_collectors collectors;
@@ -277,7 +276,7 @@ static int open_named(const char *name, struct hk_job *job)
 	if (r == -ENOTUNIQ) {
 		tell_several(name);
 	}
-	/* Who names a collector does not mean a job that happens to lie here. */
+	/* With --collector, a job in this directory is not meant. */
 	if (hk_command_setting("collector") && r != -ENOENT && r != -ENOTUNIQ) {
 		return hk_client_failed(url, r);
 	}
@@ -299,8 +298,7 @@ static int open_named(const char *name, struct hk_job *job)
 	return HK_EXIT_ABSENT;
 }
 
-/* The newest job that runs, whichever of the user's collectors keeps it; if none runs the newest.
- */
+/* Opens the newest running job of all collectors of the user, or the newest job if no job runs. */
 static int open_newest(struct hk_job *job)
 {
 	static struct hk_collectors collectors;
@@ -341,7 +339,7 @@ int hk_job_open(const char *name, struct hk_job *ret_job)
 	int code;
 
 	if (!name) {
-		/* --collector says where to look. */
+		/* --collector selects the place. */
 		bool here = !hk_command_setting("collector") && hk_job_summary_is_job(HK_JOB_LAST);
 		code = here ? open_directory(HK_JOB_LAST, &job) : open_newest(&job);
 	} else if (strchr(name, '/') || (stat(name, &status) == 0 && S_ISDIR(status.st_mode))) {
@@ -349,7 +347,7 @@ int hk_job_open(const char *name, struct hk_job *ret_job)
 	} else {
 		code = open_named(name, &job);
 	}
-	/* Who names a collector wants to see what that one has. */
+	/* With --collector, show that collector's job. */
 	if (code == HK_EXIT_DONE && *job.snapshot->job->upstream &&
 	    !hk_command_setting("collector")) {
 		hk_job_root_follow(&job);

@@ -1,9 +1,7 @@
-/* job_open.h: finds the job that a user names and loads it, from a directory or a collector.
- *
- * A job is named by id, by unique prefix or by directory, whatever `hookcli ls` lists. Without a
- * name it is ./hook-last, else the newest job of the collector. A job of which a leaf has a part is
- * loaded from its root. An error is one line on stderr with the fix. Main thread only.
- */
+/* job_open.h: finds the job that a user names and loads it, from a directory or a collector. A job
+ * is named by id, by unique prefix or by directory, as in `hookcli ls`. Without a name it is
+ * ./hook-last, else the newest job of the collector. If this node's leaf has only a part of a job,
+ * it is loaded from the root. An error is one line on stderr with a hint. Main thread only. */
 #ifndef HK_CLI_JOB_JOB_OPEN_H
 #define HK_CLI_JOB_JOB_OPEN_H
 

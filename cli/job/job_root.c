@@ -38,14 +38,14 @@ void hk_job_root_follow(struct hk_job *job)
 	}
 }
 
-/* Whether asking again may help. */
+/* Whether a retry may help. */
 static bool passes(int error)
 {
 	return error != -EACCES && error != -EKEYREJECTED && error != -EINVAL;
 }
 
-/* 1: the root has closed the job that DIRECTORY is a part of; 0: not yet; -ENOENT: nobody says
- * which it is; -errno: the root does not tell us. */
+/* Returns 1 if the root has closed the job that DIRECTORY is a part of, 0 if not yet, -ENOENT if
+ * the job's id is unknown, or -errno if the root does not answer. */
 static int is_over(const char *directory)
 {
 	Hk__SnapshotRequest what = HK__SNAPSHOT_REQUEST__INIT;

@@ -15,7 +15,7 @@
 #include "text/quantity.h"
 
 #define RANKS_BYTES 128u
-#define RANKS_ROOM 32u /* for one more of them, and the dots */
+#define RANKS_ROOM 32u /* room for one more rank and the dots */
 
 static bool has_ranks(const Hk__Snapshot *snapshot, const struct hk_timeline_options *part)
 {
@@ -28,7 +28,7 @@ static bool has_ranks(const Hk__Snapshot *snapshot, const struct hk_timeline_opt
 	return false;
 }
 
-/* "0-3,7": the ranks of REPORT, which are sorted. */
+/* Writes the ranks of REPORT, which are sorted, as "0-3,7". */
 static void write_ranks(const struct hk_report *report, char text[RANKS_BYTES])
 {
 	size_t used = 0;
@@ -81,7 +81,7 @@ static int check_from(const struct hk_job *job, const struct hk_report *report,
 		int64_t ns = report->ranks[i].end_ns;
 		end_ns = ns > 0 && (uint64_t)ns > end_ns ? (uint64_t)ns : end_ns;
 	}
-	/* Of a job without any time nobody knows. */
+	/* The length of a job without times is unknown. */
 	if (part->from_ns <= 0 || end_ns == 0 || (uint64_t)part->from_ns <= end_ns) {
 		return HK_EXIT_DONE;
 	}

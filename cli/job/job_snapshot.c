@@ -21,7 +21,7 @@ int hk_job_snapshot_ask(const char *url, const char *id, Hk__Response **ret_resp
 	what.by_function = fold_keys != 0;
 	what.fold_keys = fold_keys;
 	what.memory_series = fold_keys == 0;
-	/* Latencies of different functions together say nothing. */
+	/* Latencies of different functions have no meaning together. */
 	what.no_histograms = fold_keys != 0 && !(fold_keys & HK_GROUP_FUNCTION);
 	return hk_job_snapshot_ask_as(url, &what, ret_response);
 }

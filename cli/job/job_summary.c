@@ -25,7 +25,7 @@ static uint64_t time_of(const json_t *root, const char *name)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-/* NULL: there is no such text. A pipe of that name has no writer, and nobody waits for one. */
+/* NULL if the file does not exist. O_NONBLOCK keeps a FIFO in its place from blocking. */
 static json_t *load(const char *file)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -75,13 +75,13 @@ static void swap(char **a, char **b)
 	*b = kept;
 }
 
-/* Adds what PART, of another node, says to CARD; frees it. */
+/* Adds PART, of another node, to CARD; frees it. */
 static void merge(struct hk_job_summary *card, struct hk_job_summary *part)
 {
 	bool failed = strcmp(card->exit, "exit 0") != 0;
 
 	if (!card->closed || !part->closed) {
-		/* Nothing is over before the last one is. */
+		/* The job is over when its last part is. */
 		if (card->closed) {
 			swap(&card->exit, &part->exit);
 		}

@@ -1,7 +1,5 @@
-/* job_summary.h: what job.json of a job directory says, for lists and look-ups that need no more.
- *
- * Of a directory whose nodes have one each: what theirs say together. No state, any thread.
- */
+/* job_summary.h: reads job.json of a job directory, for lists and look-ups that need no more. For a
+ * directory with one directory per node the parts are combined. No state, any thread. */
 #ifndef HK_CLI_JOB_JOB_SUMMARY_H
 #define HK_CLI_JOB_JOB_SUMMARY_H
 
@@ -12,11 +10,11 @@ struct hk_job_summary {
 	char *id, *command, *exit;	     /* never NULL; exit: "running", "exit 0", "signal 9" */
 	uint64_t start_unix_ns, end_unix_ns; /* end 0: not closed */
 	int32_t world_size;
-	bool closed; /* as far as it says so itself; a node that fell silent counts as closed */
+	bool closed; /* by its own account; a node that fell silent counts as closed */
 };
 
-/* Reads the card of DIRECTORY. 0; -ENOENT: there is none; -ENOMEM. Free with hk_job_summary_fini.
- */
+/* Reads the summary of DIRECTORY. Returns 0, -ENOENT if there is no job.json, or -ENOMEM. Free with
+ * hk_job_summary_fini. */
 int hk_job_summary_read(const char *directory, struct hk_job_summary *ret_card);
 void hk_job_summary_fini(struct hk_job_summary *card);
 
