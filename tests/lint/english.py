@@ -13,8 +13,8 @@ import tokenize
 
 # Folders that still have to be rewritten. Removing a line makes the check strict there.
 OPEN = (
-    "agent/", "cli/cmd/", "cli/diff/", "cli/flow/", "cli/job/", "cli/log/", "cli/run/", "cli/tables/", "cli/target/",
-    "cli/timeline/", "cli/tutorials/", "collector/", "proto/report/", "README.md",
+    "agent/", "cli/cmd/", "cli/run/", "cli/target/",
+    "cli/tutorials/", "collector/", "proto/report/", "README.md",
 )
 # Files that quote the words.
 QUOTING = ("tests/lint/english.py",)
