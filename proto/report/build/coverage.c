@@ -47,8 +47,8 @@ static bool was_called(const Hk__Process *process, const struct hk_report_proces
 	return false;
 }
 
-/* Why there is not one call to show: nobody shall take "no events" for "no calls". Functions that
- * were looked up by name need no slot. */
+/* Reason why there is no call to show, so that "no events" is not read as "no calls". Functions
+ * that were looked up by name need no slot. */
 static void note_nothing(FILE *notes, const struct hk_report *report, const Hk__Process *process,
 			 const struct hk_report_process *row)
 {

@@ -86,7 +86,7 @@ static int part_fill(struct hk_report *report, const Hk__Process *process, const
 	return row->kind && row->library ? 0 : -ENOMEM;
 }
 
-/* Several processes behind one row: their peaks may or may not have met, and the range says so. */
+/* Merges rows of several processes: their peaks may or may not coincide, and the range says so. */
 static void merge(struct hk_report_memory *into, const struct hk_report_memory *from)
 {
 	into->allocs += from->allocs;
@@ -104,8 +104,8 @@ static void merge(struct hk_report_memory *into, const struct hk_report_memory *
 	}
 }
 
-/* Of the processes behind a kind's rows the one that the peak of "*" is of, NULL if there is no "*"
- * or nobody kept what was live then; FIRST is the kind's first part. */
+/* The process whose peak is that of "*" among those behind a kind's rows. NULL without "*", or if
+ * live bytes at the peak were not kept. FIRST is the kind's first part. */
 static const struct part *peak_of(const struct part *first, size_t count)
 {
 	const struct part *most = NULL;
@@ -222,7 +222,7 @@ static uint64_t width_ns(const struct hk_report_clock *clock, const Hk__MemorySe
 	return width > 0 ? width : 1;
 }
 
-/* The series that begins with PARTS[0]; of what follows in PARTS it takes what belongs to it. */
+/* Fills the series that begins with PARTS[0]; consumes all of PARTS that belong to it. */
 static int series_fill(struct hk_report *report, const Hk__Process *process,
 		       const struct hk_report_clock *clock, Hk__MemorySeries *const *parts,
 		       size_t count)

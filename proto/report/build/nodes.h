@@ -1,8 +1,6 @@
-/* nodes.h: the machines of a job that bring their part of it to the collector that keeps it.
- *
- * One that is silent is cut off, or its collector has died: what its processes do meanwhile nobody
- * knows here. No state, any thread.
- */
+/* nodes.h: the nodes of a job whose collectors send their part to the collector that keeps it. A
+ * silent node is cut off, or its collector has died: the state of its processes is then unknown. No
+ * state, any thread. */
 #ifndef HK_REPORT_BUILD_NODES_H
 #define HK_REPORT_BUILD_NODES_H
 
@@ -16,7 +14,7 @@ struct hk_report_node_memory {
 	bool silent;
 };
 
-/* Whether nobody has heard lately from the node of JOB that PROCESS is on. */
+/* Whether the node of JOB that PROCESS is on has been silent lately. */
 bool hk_report_node_is_silent(const Hk__Job *job, const Hk__Process *process,
 			      struct hk_report_node_memory *memory);
 

@@ -43,7 +43,7 @@ static const char *agent_of(const Hk__Process *process)
 	}
 }
 
-/* From the first to the last time that is known of it. */
+/* From the first to the last known time of it. */
 static struct hk_report_node_clock node_clock(const struct hk_report_clock *clock,
 					      const Hk__Process *process, uint64_t last_ticks)
 {
@@ -69,8 +69,8 @@ static struct hk_report_node_clock node_clock(const struct hk_report_clock *cloc
 	return shown;
 }
 
-/* A launcher is shown as the user typed it: without the "-x VARIABLE" that `hookcli run` has put
- * behind its name to pass the agent on. */
+/* A launcher is shown as the user typed it: without the "-x VARIABLE" arguments that `hookcli run`
+ * has added. */
 static const char *command_of(struct hk_report *report, const Hk__Process *process)
 {
 	static const char *const own[] = {"LD_PRELOAD ", "HOOK_", "ASAN_OPTIONS "};

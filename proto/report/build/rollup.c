@@ -157,7 +157,7 @@ static struct hk_rollup_group *group_new(struct hk_rollup *fold, struct identity
 	return group;
 }
 
-/* The group of SITE of PROCESS, which may be HINT; BEFORE: that of the site before, if any. */
+/* The group of SITE of PROCESS, which may be HINT; BEFORE: group of the site before, or NULL. */
 static struct hk_rollup_group *group_of(struct folding *folding, const Hk__Process *process,
 					const Hk__Site *site, struct hk_rollup_group *hint,
 					struct hk_rollup_group *before)
@@ -224,7 +224,7 @@ static uint64_t add_histogram(struct hk_rollup_group *group, const struct hk_col
 	return counted;
 }
 
-/* The same number, where nobody asks for the histogram: half of it need not be read. */
+/* The number of timed calls without their histogram: half of the columns need not be read. */
 static uint64_t count_calls(const struct hk_columns_row *cell)
 {
 	uint64_t counted = 0;

@@ -1,9 +1,7 @@
-/* rollup.h: a snapshot with its calls folded, by function over all ranks or by what else is asked.
- *
- * What a screen of a job of many ranks needs, a hundredth of the snapshot: functions instead of
- * the processes' cells, and of sites only those of open calls. The other side makes its groups with
- * hk_groups_of_functions. Locked by the caller.
- */
+/* rollup.h: a snapshot with its calls folded, by function over all ranks or by other keys. A screen
+ * of a job of many ranks needs a hundredth of the snapshot: functions instead of the processes'
+ * cells, and only the sites of open calls. The receiver makes its groups with
+ * hk_groups_of_functions. Locked by the caller. */
 #ifndef HK_REPORT_BUILD_ROLLUP_H
 #define HK_REPORT_BUILD_ROLLUP_H
 

@@ -4,7 +4,7 @@
 
 #include "report/clock/clock_map.h"
 
-/* What a sound clock's rate may change by while a job runs, over what its map knows. */
+/* Change of a sound clock's rate while a job runs, beyond what its map knows. */
 #define WANDER_PPB 1000u
 
 static int64_t limited(__int128 ns)
@@ -76,7 +76,7 @@ void hk_clock_slack_join(struct hk_clock_slack *slack, const struct hk_clock_sla
 	}
 }
 
-/* WINDOW hears from its neighbour, a window further. */
+/* WINDOW takes the range of its neighbour, widened by one window. */
 static void hear(struct hk_clock_slack_window *window, const struct hk_clock_slack_window *from,
 		 int64_t slack_ns)
 {
@@ -120,7 +120,7 @@ uint64_t hk_clock_slack_rate_ppb(const Hk__ClockMap *map)
 	return worst + map->drift_error_ppb + WANDER_PPB;
 }
 
-/* The largest error that WINDOW leaves possible; false: it says nothing. */
+/* Sets the largest error that WINDOW allows; false if it allows any. */
 static bool largest(const struct hk_clock_slack_window *window, uint64_t *ret_ns)
 {
 	if (window->low_ns > window->high_ns || window->low_ns == -HK_CLOCK_SLACK_MAX_NS ||

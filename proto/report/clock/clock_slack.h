@@ -1,9 +1,7 @@
-/* clock_slack.h: how far a node's times may be from the truth, as collective calls tell, window by
- * window of a job.
- *
- * Each call says of one moment that the error is at least, or at most, so much. What it says of
- * other moments is weaker by how fast the error can change. Plain values, no memory of its own.
- */
+/* clock_slack.h: the range of a node's clock errors that collective calls allow, window by window
+ * of a job. Each call limits the error at one moment from below or above. For other moments the
+ * limit is weaker by the speed at which the error can change. Plain values, no memory of its
+ * own. */
 #ifndef HK_REPORT_CLOCK_CLOCK_SLACK_H
 #define HK_REPORT_CLOCK_CLOCK_SLACK_H
 
@@ -24,20 +22,21 @@ struct hk_clock_slack {
 	struct hk_clock_slack_window windows[HK_CLOCK_SLACK_WINDOWS];
 };
 
-/* Nothing is known of the times `from_ns` to `to_ns`. */
+/* Starts with no knowledge about the times `from_ns` to `to_ns`. */
 void hk_clock_slack_init(struct hk_clock_slack *slack, int64_t from_ns, int64_t to_ns);
 
-/* The error at `at_ns` is no less, or no more, than `error_ns`. Moments outside are passed over. */
+/* The error at `at_ns` is at least, or at most, `error_ns`. Moments outside are ignored. */
 void hk_clock_slack_low(struct hk_clock_slack *slack, int64_t at_ns, int64_t error_ns);
 void hk_clock_slack_high(struct hk_clock_slack *slack, int64_t at_ns, int64_t error_ns);
 
-/* Adds what OTHER knows, which is of the same times. */
+/* Adds the ranges of OTHER, which covers the same times. */
 void hk_clock_slack_join(struct hk_clock_slack *slack, const struct hk_clock_slack *other);
 
-/* Lets each moment speak for all others: the error changes by no more than `rate_ppb`. Once. */
+/* Applies each moment's limits to all others: the error changes by at most `rate_ppb`. Call it
+ * once. */
 void hk_clock_slack_spread(struct hk_clock_slack *slack, uint64_t rate_ppb);
 
-/* How fast the errors of MAP, which is valid, may change. */
+/* Greatest speed of change of the errors of MAP, which is valid. */
 uint64_t hk_clock_slack_rate_ppb(const Hk__ClockMap *map);
 
 /* Makes MAP's bounds, and fit errors above them, as small as SLACK allows, which is of the mapped

@@ -20,7 +20,7 @@ struct host {
 	uint64_t real_minus_monotonic_ns;
 };
 
-/* What hosts are told apart by: the node's id in hex, or the host's name. */
+/* Key of a host: the node's id in hex, or the host's name. */
 #define NODE_KEY_BYTES 64u
 
 uint64_t hk_report_clock_origin(const Hk__Snapshot *snapshot)

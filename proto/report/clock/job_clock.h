@@ -1,11 +1,9 @@
-/* job_clock.h: ticks of a traced process as nanoseconds since the job's start.
- *
- * Ticks run linearly between the two anchors of a process, which gives the monotonic clock of its
- * node. From there a node's clock map leads to the clock of the root, and the job knows when that
- * began. Processes of one machine share its monotonic clock, so their times compare to the
- * nanosecond. Where there is no map, realtime does, taken once per node from its earliest process,
- * and nobody knows how wrong it is. Plain values, no state, any thread.
- */
+/* job_clock.h: converts ticks of a traced process to nanoseconds since the job's start. Ticks run
+ * linearly between the two anchors of a process, which gives the monotonic clock of its node. From
+ * there a node's clock map leads to the clock of the root, and the job knows its start on that.
+ * Processes of one machine share its monotonic clock, so their times compare to the nanosecond.
+ * Without a map realtime is used, taken once per node from its earliest process, with an unknown
+ * error. Plain values, no state, any thread. */
 #ifndef HK_REPORT_CLOCK_JOB_CLOCK_H
 #define HK_REPORT_CLOCK_JOB_CLOCK_H
 
@@ -20,8 +18,8 @@ struct hk_report_clock {
 	uint64_t ticks;	      /* reference instant ... */
 	int64_t since_ns;     /* ... and when that was, in ns since the job's start */
 	uint64_t tick_ns_q32; /* ns per tick, Q32 */
-	/* Of a process of another node than the root; else NULL, and since_ns goes on with the
-	 * ticks. */
+	/* Set for a process of another node than the root; else NULL, and since_ns advances with
+	 * the ticks. */
 	const Hk__ClockMap *map;
 	int64_t node_ns;       /* the node's clock at `ticks` */
 	int64_t root_start_ns; /* the root's clock at the job's start */
@@ -42,8 +40,8 @@ int64_t hk_report_clock_ns(const struct hk_report_clock *clock, uint64_t ticks);
 /* `ticks` on the monotonic clock of the process's node. */
 int64_t hk_report_clock_node_ns(const struct hk_report_clock *clock, uint64_t ticks);
 
-/* How wrong times from `from` to `to` may be against those of the root's own processes; false:
- * nobody knows. */
+/* Limits of the errors of times from `from` to `to` against those of the root's own processes;
+ * false if unknown. */
 bool hk_report_clock_error(const struct hk_report_clock *clock, uint64_t from, uint64_t to,
 			   struct hk_report_error *ret_error);
 

@@ -1,9 +1,7 @@
 /* finding.h: what a report says in sentences: where time went, whether the ranks were even, where
- * memory peaked, what was lost, how sure the clocks are, what tracing cost.
- *
- * Each sentence stands on numbers of the report and names them; without evidence there is none.
- * Names in it are harmless to a terminal, its bytes are valid UTF-8. Locked by the caller.
- */
+ * memory peaked, what was lost, how sure the clocks are, what tracing cost. Each sentence names the
+ * numbers of the report that support it; without evidence there is no sentence. Names in it are
+ * harmless to a terminal, its bytes are valid UTF-8. Locked by the caller. */
 #ifndef HK_REPORT_FINDINGS_FINDING_H
 #define HK_REPORT_FINDINGS_FINDING_H
 
@@ -22,9 +20,10 @@ enum hk_finding_topic {
 };
 
 enum hk_finding_weight {
-	HK_WEIGHT_FACT,	   /* what a reader asks for anyway */
-	HK_WEIGHT_FINDING, /* something to do about the job: the summary shows it, too */
-	HK_WEIGHT_WARNING, /* to be known before a number is believed: likewise */
+	HK_WEIGHT_FACT,	   /* a plain number of general interest */
+	HK_WEIGHT_FINDING, /* suggests a change of the job: the summary shows it, too */
+	HK_WEIGHT_WARNING, /* must be known before a number is believed: the summary shows it, too
+			    */
 };
 
 struct hk_finding {

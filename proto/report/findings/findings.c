@@ -109,7 +109,7 @@ static void unseen_add(struct hk_findings *findings, const struct hk_report *rep
 	}
 }
 
-/* Calls that nobody sees because there was no room to see them. */
+/* Calls that were not traced for lack of room. */
 static void unhooked_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	uint64_t slots = 0, untimed = 0, calls = report->job.calls_untimed;
@@ -314,7 +314,7 @@ static void clocks_add(struct hk_findings *findings, const struct hk_report_job 
 	}
 }
 
-/* Whether no node holds, or has given up, what nobody here knows of. */
+/* Whether all nodes have sent everything, and no node has evicted unsent data. */
 static bool nodes_are_here(const struct hk_report *report)
 {
 	for (size_t i = 0; i < report->node_count; i++) {

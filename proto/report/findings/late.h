@@ -20,9 +20,9 @@ struct hk_late {
 	double work, others; /* over all batches, in the unit of the input */
 };
 
-/* WORK: of COUNT ranks, HK_LATE_BATCHES values each, one rank after the other. The rank that is
- * late, of several the one with the largest excess. 1; 0: none is, or fewer than two are there;
- * -ENOMEM. */
+/* WORK: of COUNT ranks, HK_LATE_BATCHES values each, one rank after the other. Finds the late rank,
+ * of several the one with the largest excess. Returns 1, 0 if no rank is late or there are fewer
+ * than two, or -ENOMEM. */
 int hk_late_find(const double *work, size_t count, struct hk_late *ret_late);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "report/findings/finding.h"
 
-/* Adds a sentence for each node that is not there while it should be, or has given records up, and
- * one if collective calls contradict the clocks. */
+/* Adds a sentence for each node that is missing while it should be connected, or has evicted
+ * records, and one if collective calls contradict the clocks. */
 void hk_findings_add_nodes(const struct hk_report *report, struct hk_findings *findings);
 
 #endif

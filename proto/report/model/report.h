@@ -35,7 +35,7 @@ struct hk_report_job {
 	uint64_t calls_untracked; /* calls that found no room: the only ones not in the rows */
 	uint64_t calls_untimed;	  /* of those in the rows, calls not timed for want of room */
 	uint64_t records, lost_records;
-	uint64_t shed_records;	 /* of records: given up since, older than what --keep leaves */
+	uint64_t shed_records;	 /* of records: evicted since, older than what --keep leaves */
 	size_t nodes;		 /* with a collector each */
 	bool clocks_known;	 /* how wrong times of different nodes may be against each other: */
 	uint64_t clock_error_ns; /* by no more than twice this */
@@ -66,8 +66,8 @@ struct hk_report_rank {
 	uint64_t cpu_ns, rss_peak_bytes;
 	struct hk_report_exit exit;
 	uint64_t records, lost_records; /* helpers included */
-	uint64_t shed_records;		/* of records, likewise */
-	uint64_t tracing_cost_ns;	/* estimate, helpers included */
+	uint64_t shed_records;	  /* of records: evicted since, older than what --keep leaves */
+	uint64_t tracing_cost_ns; /* estimate, helpers included */
 	struct hk_report_node_clock clock;
 };
 

@@ -1,4 +1,4 @@
-/* role.h: what a process is within its job. Pure functions of the snapshot. */
+/* role.h: the role of a process within its job. Pure functions of the snapshot. */
 #ifndef HK_REPORT_MODEL_ROLE_H
 #define HK_REPORT_MODEL_ROLE_H
 
@@ -6,11 +6,10 @@
 
 #include "schema/wire.pb-c.h"
 
-/* Rank that a process counts for: one that no launcher numbered is rank 0 of 1. */
+/* Rank that a process counts for: a process without a launcher's rank is rank 0 of 1. */
 int32_t hk_report_rank_of(const Hk__Process *process);
 
-/* Records that PROCESS committed and its collector found room for: what found none is among the
- * lost ones. */
+/* Records that PROCESS committed and that were stored; the others are counted as lost. */
 uint64_t hk_report_records_of(const Hk__Process *process);
 
 /* "main", "helper" or "launcher"; static. */

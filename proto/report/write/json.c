@@ -57,7 +57,7 @@ static json_t *job_json(const void *row)
 	    number(job->sync_violations));
 }
 
-/* Null: nobody knows how far this node's clock is from the others'. */
+/* Null if the error of this node's clock is unknown. */
 static json_t *clock_json(const struct hk_report_node_clock *clock)
 {
 	if (!clock->known) {
