@@ -155,7 +155,7 @@ static int read_rule(char *text, Hk__Rule *rule)
 	return HK_EXIT_DONE;
 }
 
-/* A request under construction; everything in it points into the struct or to ARGUMENTS. */
+/* A request under construction; its pointers lead into the struct or to ARGUMENTS. */
 struct wish {
 	Hk__Request request;
 	Hk__ControlRequest control;
@@ -313,7 +313,7 @@ static int run(int argc, char **argv)
 		code = HK_EXIT_ABSENT;
 	} else if (job.live) {
 		if (job.shared) {
-			hk_warning("only the processes of this node are told: run ctl on the "
+			hk_warning("only the processes of this node change: run ctl on the "
 				   "others too");
 		}
 		code = hk_client_ask(job.url, &wish.request, &response);

@@ -57,7 +57,7 @@ static void take_thresholds(struct argp_state *state, const char *list)
 	struct arguments *arguments = state->input;
 	char why[HK_THRESHOLD_WHY_BYTES];
 
-	/* To keep the last one only would let pass what the first one was to stop. */
+	/* Keeping only the last one would drop the conditions of the first. */
 	if (arguments->thresholds) {
 		argp_error(state, "--fail-on is there twice: put all conditions into one list, "
 				  "with commas between");
@@ -117,8 +117,8 @@ static const struct argp argp = {
 	   "percentile, with how sure each difference is, and the highest memory peaks."
 	   "\vLeaves with 0, with 1 if a condition of --fail-on holds, with 2 where there is "
 	   "nothing to compare. A condition about times holds only if the difference is that "
-	   "large with 95 % confidence; one that cannot be judged so for any function is told, "
-	   "and lets all pass.",
+	   "large with 95 % confidence; a condition that is undecided for all functions is "
+	   "reported, and lets all pass.",
     .children = hk_option_children,
 };
 

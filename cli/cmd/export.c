@@ -207,7 +207,7 @@ static void tell_flows(const struct hk_export_flows *flows)
 	if (without) {
 		hk_warning(
 		    "no arrow ends at %" PRIu64 " of %" PRIu64 " receives: %" PRIu64
-		    " were from any rank and nobody told which, %" PRIu64
+		    " were from any rank without a status, %" PRIu64
 		    " came before their send by the clocks, of others an end is not recorded or "
 		    "not in it",
 		    without, flows->receives, flows->any, flows->early);
@@ -264,7 +264,7 @@ static int report_result(const struct hk_timeline_result *result, const struct h
 	return damaged ? HK_EXIT_FAILED : HK_EXIT_DONE;
 }
 
-/* What a directory with a file per rank holds, and what not. */
+/* Prints the contents of a directory with a file per rank, and what it lacks. */
 static void report_files(const struct hk_rank_files_result *result, const char *format)
 {
 	if (result->empty) {
@@ -276,8 +276,8 @@ static void report_files(const struct hk_rank_files_result *result, const char *
 			   result->strange, format);
 	}
 	if (result->files && !result->sum.activities) {
-		hk_warning("HTA's views of GPUs stay empty: they need device times, which nobody "
-			   "measured (see hk_activity in hooktrace.h)");
+		hk_warning("HTA's views of GPUs stay empty: they need device times, which the "
+			   "program must report (see hk_activity in hooktrace.h)");
 	}
 }
 

@@ -113,7 +113,7 @@ static int remove_open_job(const struct hk_job *job, bool force)
 		return HK_EXIT_FAILED;
 	}
 	if (rc == 0 && !force && !isatty(STDIN_FILENO)) {
-		hk_error("nobody to ask: add --force to remove without asking");
+		hk_error("cannot ask for confirmation without a terminal: add --force");
 		return HK_EXIT_USAGE;
 	}
 	if (rc == 0 && !force && !ask(job, &files)) {
@@ -136,8 +136,8 @@ static int remove_open_job(const struct hk_job *job, bool force)
 	return HK_EXIT_DONE;
 }
 
-/* True if NAME was a directory that `run` made for a job and was killed before anything lay in it:
- * nobody knows such a job, and there is nothing in it to ask about. */
+/* True if NAME was a directory that `run` made for a job before it was killed, without files: no
+ * collector knows such a job, so there is nothing to confirm. */
 static bool remove_unused(const char *name)
 {
 	const char *slash = strrchr(name, '/');

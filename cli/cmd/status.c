@@ -236,7 +236,8 @@ static int leaves_text(const Hk__StatusReply *status, uint64_t now_ns)
 	return r;
 }
 
-/* What each account takes, where others than the local one ask or one was refused something. */
+/* Prints the use of each account, if there are others than the local one, or one was refused
+ * something. */
 static int accounts_text(const Hk__StatusReply *status)
 {
 	char held[HK_QUANTITY_BYTES], unsent[HK_QUANTITY_BYTES], values[HK_QUANTITY_BYTES],

@@ -138,7 +138,7 @@ static const struct argp argp = {
     .children = hk_option_children,
 };
 
-/* Who watches the newest job goes on watching that one, whichever is the newest later. */
+/* A top of the newest job stays with that job, even if a newer one starts. */
 static const char *settle(const char *job)
 {
 	static char here[PATH_MAX];

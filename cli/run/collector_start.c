@@ -86,7 +86,7 @@ static size_t add_secrets(struct secret_paths *secret, char **arguments)
 	return count;
 }
 
-/* What the collector is told; JOB and STORE are of WISH. */
+/* Arguments of the collector; JOB and STORE come from WISH. */
 static void arguments_fill(const char *program, const char *job, const char *store,
 			   const struct hk_collector_wish *wish, struct secret_paths *secret,
 			   char *arguments[ARGUMENTS_MAX])

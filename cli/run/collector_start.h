@@ -1,6 +1,5 @@
 /* collector_start.h: starts hookcollector as a daemon of its own that serves one run directory and
- * keeps one job. Main thread only, before any other child is waited for.
- */
+ * keeps one job. Main thread only, before any other child is waited for. */
 #ifndef HK_CLI_RUN_COLLECTOR_START_H
 #define HK_CLI_RUN_COLLECTOR_START_H
 

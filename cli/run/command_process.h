@@ -18,7 +18,7 @@ struct hk_command_process {
 	int error_fd;	  /* errno if it could not be executed */
 	sigset_t signals; /* that are blocked */
 	sigset_t before;  /* the mask that the command gets */
-	bool told;	  /* by a signal, to end */
+	bool told;	  /* a signal asked it to end */
 };
 
 /* Forks a child that will execute `program` with `arguments` and `environment` once it is let go;

@@ -8,7 +8,7 @@
 
 #include "cli/html/html.h"
 
-/* About a tenth of a second of reading: somebody waits for the command to end. */
+/* About a tenth of a second of reading, since the user waits for the command to end. */
 #define RECORDS (UINT64_C(1) << 20)
 #define NAME "report.html"
 
@@ -45,7 +45,7 @@ bool hk_job_page_write(const struct hk_job *job, const struct hk_report *report)
 	if (directory < 0) {
 		return false;
 	}
-	/* Under another name first: whoever opens the page sees a whole one. */
+	/* Written under another name first, so that readers never see a part of the page. */
 	snprintf(name, sizeof(name), NAME ".%d", (int)getpid());
 	int fd =
 	    openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);

@@ -182,7 +182,7 @@ void hk_job_paths_remove_rundir(int dirfd, const char *path)
 {
 	int pid = hk_rundir_collector_pid(dirfd);
 
-	/* It would find out by itself within a second; who waits for the command need not. */
+	/* It would notice by itself within a second; this spares the user the wait. */
 	if (pid > 1 && hk_rundir_has_collector(dirfd) && !has(dirfd, is_segment)) {
 		kill(pid, SIGTERM);
 	}

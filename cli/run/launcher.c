@@ -142,7 +142,7 @@ void hk_launcher_free(char **forwarded, char **arguments)
 		while (arguments[k] && arguments[k] != forwarded[i]) {
 			k++;
 		}
-		/* Joined ones follow a -x of the user's and are nobody else's. */
+		/* Joined values follow a -x of the user's, and belong to no other argument. */
 		if (!arguments[k] &&
 		    (begins(forwarded[i], PRELOAD) || begins(forwarded[i], SANITIZER))) {
 			free(forwarded[i]);

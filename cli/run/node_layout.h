@@ -1,6 +1,5 @@
-/* node_layout.h: how the ranks of a launcher are spread over nodes, as its variables tell. Pure
- * function of the environment passed in, as base/identity.h is, which knows who this process is.
- */
+/* node_layout.h: how the ranks of a launcher are spread over nodes, by its variables. Pure function
+ * of the environment passed in, like base/identity.h, which gives this process's rank. */
 #ifndef HK_CLI_RUN_NODE_LAYOUT_H
 #define HK_CLI_RUN_NODE_LAYOUT_H
 

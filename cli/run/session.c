@@ -36,7 +36,7 @@
 #define WHY_BYTES 256
 #define RENEWED_LONG_AGO_NS 60000000000u
 
-/* ---- who and where ---- */
+/* ---- node and job ---- */
 
 /* Short, new each time: the time and the process in base 36. */
 static void make_id(const char *command, char *id, size_t size)
@@ -321,7 +321,8 @@ static int start_private(struct hk_session *session, const struct hk_session_opt
 	struct hk_signal_guard hold;
 
 	if (session->inside) {
-		return make_private(session, wish, made); /* for others too, who may go on */
+		return make_private(session, wish,
+				    made); /* for other members too, which may continue */
 	}
 	hk_signal_guard_begin(&hold);
 	int r = make_private(session, wish, made);
@@ -389,7 +390,7 @@ void hk_session_renew(struct hk_session *session)
 		hk_warning("collectors of the job keep ending: what they stored is in %s",
 			   session->shown);
 	} else if (elect(session, NULL, NULL, session->directory) == 0) {
-		hk_warning("the job's collector ended; another one goes on");
+		hk_warning("the job's collector ended; a new one continues");
 	} else {
 		hk_warning("%s", session->why);
 	}

@@ -1,4 +1,4 @@
-/* session.h: who keeps the job that `hookcli run` starts: a running collector, or one of its own.
+/* session.h: the collector of the job that `hookcli run` starts: a running one, or a private one.
  *
  * Each hookcli of a job on a node finds the same run directory without talking to the others; a
  * lock there elects the one that starts the collector. One per process, main thread only.
@@ -14,7 +14,7 @@
 #include "cli/run/session_members.h"
 #include "wire/request.h"
 
-/* Tells a `hookcli run` inside a traced job that the job is looked after. */
+/* Tells a `hookcli run` inside a traced job that an outer one keeps the job. */
 #define HK_SESSION_NESTED "HOOK_RUN_JOB"
 
 struct hk_session {
@@ -62,11 +62,11 @@ int hk_session_open(struct hk_session *session, const struct hk_session_options 
  * -errno and KEEPER's `why`. */
 int hk_session_replace(struct hk_session *session, const struct hk_session_options *wish);
 
-/* Replaces a private collector that is gone: what it had not kept yet is in the segments, and the
- * new one goes on from there. Says so on stderr; gives up where it would go on for ever. */
+/* Replaces a private collector that has died: its unstored records are in the segments, and the new
+ * one continues there. Prints a line to stderr; stops after repeated failures. */
 void hk_session_renew(struct hk_session *session);
 
-/* Tells how process `pid` ended; not being heard is no error. */
+/* Reports how process `pid` ended; a missing collector is no error. */
 void hk_session_notice(struct hk_session *session, int pid, bool signaled, int code);
 
 /* Leaves the job with `status` (128+n for a signal); the leader waits for the others first, while

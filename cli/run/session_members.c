@@ -66,7 +66,7 @@ static void release_lead(struct hk_session_members *members, bool remove)
 	}
 }
 
-/* Somebody has ended the job and removed its files. */
+/* Another member has ended the job and removed its files. */
 static bool is_over(const struct hk_session_members *members)
 {
 	struct stat file;
@@ -145,8 +145,8 @@ static void await_others(const struct hk_session_members *members,
 	}
 }
 
-/* Stays until the leader has ended the job: whoever leaves before has the launcher kill it. True
- * if the leader did; false if it left that to others, is gone, or takes too long. */
+/* Stays until the leader has ended the job: a launcher would kill it if another member left
+ * earlier. True if the leader did; false if it left that to others, is gone, or takes too long. */
 static bool leader_ends(const struct hk_session_members *members,
 			const struct hk_command_process *child)
 {
@@ -179,7 +179,7 @@ static bool is_last(struct hk_session_members *members, int *status)
 	}
 	members->leader_fd = lead(members);
 	if (members->leader_fd >= 0 && is_over(members)) {
-		release_lead(members, true); /* a file that lead() made anew */
+		release_lead(members, true); /* a file that lead() created again */
 	}
 	return members->leader_fd >= 0;
 }

@@ -34,8 +34,8 @@ int hk_session_members_join(struct hk_session_members *members, int dirfd, const
 			    int expected, bool leads);
 
 /* Leaves with `*status`, the leader after the others: not for long once one has failed or `child`
- * is told by a signal to end. True if the caller has to end the job, with *status the worst of all.
- */
+ * got a signal to end. Returns whether the caller has to end the job, with *status the worst of
+ * all. */
 bool hk_session_members_leave(struct hk_session_members *members,
 			      const struct hk_command_process *child, int *status);
 

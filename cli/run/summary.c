@@ -106,8 +106,8 @@ static void await_others(const struct hk_session *session, int status)
 	}
 }
 
-/* Whether other nodes write there too, or begin soon: else nobody but this node can tell of its
- * ranks. */
+/* Whether other nodes write there too, or will soon: otherwise only this node can describe the
+ * job's ranks. */
 static bool others_come(const struct hk_session *session)
 {
 	const struct timespec pause = {0, POLL_NS};

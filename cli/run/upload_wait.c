@@ -15,14 +15,16 @@
 #define WAIT_NS (20 * SECOND_NS)
 #define FAILED_NS (SECOND_NS / 5) /* the launcher kills those that are left a second later */
 #define POLL_NS 10000000
-#define AWAY_LOOKS 300 /* that find no connection; who is not let run does not look */
+#define AWAY_LOOKS                                                                             \
+	300 /* polls without a connection; polls, not time: a starved hookcli must not give up \
+	       early */
 #define ASK_TIMEOUT_MS 2000
 #define URL_BYTES 512
 
 struct progress {
 	char url[URL_BYTES]; /* the root's */
 	uint64_t bytes;	     /* of records that it has not got */
-	char problem[256];   /* why it is not connected; "": nobody knows */
+	char problem[256];   /* reason why it is not connected; "": unknown */
 	bool complete, connected;
 };
 
@@ -85,7 +87,7 @@ bool hk_upload_await(const struct hk_session *session, int status)
 		if (r == 0 && progress.complete) {
 			return true;
 		}
-		/* Nobody is known to be away yet when the first answer is only late. */
+		/* A late first answer does not yet show that the root is away. */
 		if (r == 0) {
 			away = progress.connected || !*progress.problem ? 0 : away + 1;
 		}

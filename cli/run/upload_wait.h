@@ -7,9 +7,10 @@
 
 struct hk_session;
 
-/* Waits until the root has all of the closed job of KEEPER, whose command ended with STATUS: not
- * for long if the root cannot be reached or a launcher is about to end everything. False: it has
- * not, which one line on stderr says; then the collector must be left alone, for it goes on. */
+/* Waits until the root has all of the closed job of KEEPER, whose command ended with STATUS: only
+ * briefly if the root cannot be reached or a launcher is about to end everything. Returns false if
+ * data is missing, after a line on stderr; the caller must then leave the collector alone, because
+ * it continues. */
 bool hk_upload_await(const struct hk_session *session, int status);
 
 #endif

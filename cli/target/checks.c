@@ -44,7 +44,7 @@ static char *first_line(char *text)
 	return text;
 }
 
-/* Loads the agent into a program that does nothing: the loader tells on stderr what it dislikes. */
+/* Loads the agent into a program that does nothing: the loader prints problems to stderr. */
 static void check_agent(struct hk_check_result *result)
 {
 	static const char *const nothing[] = {"true", NULL};

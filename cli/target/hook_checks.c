@@ -32,8 +32,8 @@ note_hook(struct findings *findings, const char *format, ...)
 	return result;
 }
 
-/* A function that is named, not matched by a pattern, and that nobody imports is mistyped, or is
- * called only by what the program opens later. */
+/* A named function without wildcards that no object imports is mistyped, or is called only by
+ * libraries that the program opens later. */
 static void examine_pattern(struct findings *findings, const struct hk_imported_symbols *imports,
 			    const char *item)
 {

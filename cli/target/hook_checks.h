@@ -1,6 +1,5 @@
-/* hook_checks.h: which hooks will see nothing of a program, as far as its file and those of its
- * libraries tell: functions that nobody calls, and functions linked into the program. No state.
- */
+/* hook_checks.h: finds hooks that will see no calls of a program, judged by its file and its
+ * libraries: functions that no object calls, and functions linked into the program. No state. */
 #ifndef HK_CLI_TARGET_HOOK_CHECKS_H
 #define HK_CLI_TARGET_HOOK_CHECKS_H
 

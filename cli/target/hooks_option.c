@@ -57,7 +57,7 @@ const char *hk_hooks_option_word(size_t index)
 		return "auto";
 	}
 	for (unsigned i = 0; i < hk_shipped_file_count; i++) {
-		/* What nobody may touch is not something to ask for. */
+		/* Denied functions cannot be requested. */
 		index -= strcmp(hk_shipped_name(i), "deny") != 0;
 		if (index == 0) {
 			return hk_shipped_name(i);
@@ -86,7 +86,7 @@ static void tell_bad_pattern(void *context, const char *file, uint32_t line, con
 		 (int)(remark ? (size_t)(remark - message) : strlen(message)), message);
 }
 
-/* One that says nothing would only show at the end, as calls that nobody saw. */
+/* A line without effect would only show at the end, as missing calls. */
 static int check_pattern(const char *item)
 {
 	struct hk_hooks_report report = {tell_bad_pattern, (void *)item};

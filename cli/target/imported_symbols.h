@@ -1,9 +1,7 @@
-/* imported_symbols.h: the functions that a program and the libraries it is linked with call of each
- * other, and which of them somebody may have meant.
- *
- * Reads files, and asks the program's loader for its libraries; the program itself does not run.
- * What it opens later is not known here. Locked by the caller.
- */
+/* imported_symbols.h: the functions that a program and its linked libraries call of each other, and
+ * suggestions for mistyped names. Reads files, and asks the program's loader for its libraries; the
+ * program itself does not run. Libraries that it opens later are not known. Locked by the
+ * caller. */
 #ifndef HK_CLI_TARGET_IMPORTED_SYMBOLS_H
 #define HK_CLI_TARGET_IMPORTED_SYMBOLS_H
 
@@ -19,8 +17,8 @@ void hk_imported_symbols_free(struct hk_imported_symbols *imports);
 
 bool hk_imported_symbols_has(const struct hk_imported_symbols *imports, const char *function);
 
-/* Whether the program itself defines FUNCTION: its own calls to it go through no slot, and nobody
- * sees them. Not known of a stripped program. */
+/* Whether the program itself defines FUNCTION: its own calls to it use no slot and cannot be
+ * traced. Unknown for a stripped program. */
 bool hk_imported_symbols_inside(const struct hk_imported_symbols *imports, const char *function);
 
 /* Fills NAMES with up to LIMIT imports that look like FUNCTION, the nearest first: mistyped, or
