@@ -60,8 +60,9 @@ enum option_key {
 static const struct argp_option options[] = {
     {"collector", OPTION_COLLECTOR, "URL", 0,
      "Ask the collector at URL (ipc://PATH, tcp://127.0.0.1:PORT, tls+tcp://HOST:PORT)", 1},
-    {"token-file", OPTION_TOKEN_FILE, "FILE", 0, "Show it the token of FILE", 1},
-    {"tls-ca", OPTION_TLS_CA, "FILE", 0, "Trust the certificate in FILE, or who it has signed", 1},
+    {"token-file", OPTION_TOKEN_FILE, "FILE", 0, "Authenticate with the token in FILE", 1},
+    {"tls-ca", OPTION_TLS_CA, "FILE", 0, "Trust the certificate in FILE, or those it has signed",
+     1},
     {"tls-cert", OPTION_TLS_CERT, "FILE", OPTION_HIDDEN, NULL, 1},
     {"tls-key", OPTION_TLS_KEY, "FILE", OPTION_HIDDEN, NULL, 1},
     {0},

@@ -71,7 +71,7 @@ static void check(const struct arguments *arguments, struct argp_state *state)
 		argp_error(state, "unknown action '%s': level, off, on, reset or show",
 			   arguments->action);
 	} else if (is(arguments, "level") && !arguments->rule_count) {
-		argp_error(state, "level of what? hookcli ctl level 'libm.so*:*=count'");
+		argp_error(state, "level needs PATTERN=LEVEL, for example 'libm.so*:*=count'");
 	} else if (is(arguments, "off") && !arguments->all) {
 		argp_error(state, "off wants --all; one function: hookcli ctl level PATTERN=off");
 	} else if (arguments->all && !is(arguments, "off")) {

@@ -43,20 +43,20 @@ enum {
 
 static const struct argp_option options[] = {
     {"level", OPTION_LEVEL, "LEVEL|PATTERN=LEVEL", 0,
-     "Detail, of all or of some functions: off, count, sample, time, record (default), "
+     "Set the detail of all or some functions: off, count, sample, time, record (default), "
      "record+args; repeats",
      0},
-    {"store", OPTION_STORE, "DIR", 0, "Keep the job in DIR, by a collector of its own", 0},
-    {"job", OPTION_JOB, "NAME", 0, "The job's id", 0},
+    {"store", OPTION_STORE, "DIR", 0, "Store the job in DIR, using a private collector", 0},
+    {"job", OPTION_JOB, "NAME", 0, "Name the job NAME", 0},
     {"on-full", OPTION_ON_FULL, "drop|wait:MS", 0,
-     "What a full buffer does: drop and count (default)", 0},
+     "Choose what a full buffer does: drop and count (default)", 0},
     {"budget", OPTION_BUDGET, "PERCENT|off", 0,
      "Lower the level of functions whose tracing costs more of a process's time (default 2)", 0},
     {"upstream", OPTION_UPSTREAM, "URL", 0,
-     "Bring the job to the collector at URL, from every node it runs on", 0},
+     "Send the job to the collector at URL, from every node it runs on", 0},
     {"keep", OPTION_KEEP, "all|<n>s|<n>{K,M,G}", 0,
      "Keep the newest records: of the last so many seconds, or so many bytes (default 10G)", 0},
-    {"quiet", 'q', NULL, 0, "No summary at the end, and no page", 0},
+    {"quiet", 'q', NULL, 0, "Print no summary at the end, and write no page", 0},
     {0},
 };
 

@@ -165,7 +165,7 @@ def check_private(run):
 
 def check_refusals(run):
     for arguments, status, words in (
-            (("level",), 2, "level of what"), (("level", "told_one"), 2, "PATTERN=LEVEL"), (("level", "a=loud"), 2, "unknown level"),
+            (("level",), 2, "level needs PATTERN=LEVEL"), (("level", "told_one"), 2, "PATTERN=LEVEL"), (("level", "a=loud"), 2, "unknown level"),
             (("off",), 2, "--all"), (("explode",), 2, "unknown action"), (("on", "--for", "1s"), 2, "--for"),
             (("level", "a=off", "--ranks", "x"), 2, "no list"), (("level", "a=off", "--for", "-1"), 2, "no time"),
             (("level", "x" * 120 + "=off"), 2, "119 bytes"), (("level", *(f"p{i}=count" for i in range(17))), 2, "at most 16")):
