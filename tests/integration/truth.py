@@ -55,7 +55,7 @@ def times_apart(what, rows, wanted, key="outermost_ns", tolerance=0.05):
     return compared, apart
 
 
-def settle(attempt, runs=3):
+def settle(attempt, runs=8):
     """Runs ATTEMPT(1), (2)... until each time that the first returned as too short was right once; fails if one never was."""
     apart = attempt(1)
     for number in range(2, runs + 1):
