@@ -13,7 +13,7 @@ static ssize_t write_bytes(void *file, const char *bytes, size_t size)
 
 	if (written <= 0) {
 		errno = errno > 0 ? errno : EIO;
-		return 0; /* result of a cookie stream that cannot seek */
+		return 0; /* reports an error of a cookie stream's write */
 	}
 	return written;
 }

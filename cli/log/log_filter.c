@@ -148,7 +148,7 @@ static int read_number(struct parse *parse, struct node *node, const char *value
 	char *end;
 
 	if (node->kind == DURATION) {
-		/* A bare number means seconds, which is unlikely for durations: require a unit. */
+		/* A unit is required: readers take a bare number for seconds or microseconds. */
 		bool bare = value[strspn(value, "0123456789.")] == '\0';
 		return bare || hk_span_time(value, &node->number) < 0
 			   ? fail_at(parse, value, "duration needs a unit, such as 5us, 5ms or 5s,")
