@@ -2,8 +2,8 @@
  * its arguments lie in registers and on the stack, and what a call means: which argument is the
  * size of an allocation, which the peer of a send. The agent interprets these structs when a call
  * returns; it never needs a prototype compiled in. Shipped files become constant arrays of struct
- * hk_hook at build time; a user's file is parsed into caller-supplied memory by hooks/parser.h.
- * Plain values, no ownership, no locking. */
+ * hk_hook at build time; a user's file is parsed into caller-supplied memory by
+ * hooks/language/parser.h. Plain values, no ownership, no locking. */
 #ifndef HK_HOOKS_HOOK_H
 #define HK_HOOKS_HOOK_H
 
@@ -169,7 +169,7 @@ struct hk_value {
 
 enum hk_meaning {
 	HK_MEANING_NONE = 0,
-	HK_MEANING_ALLOC = 1,	/* values POINTER, SIZE; POINTER 0: allocation failed */
+	HK_MEANING_ALLOC = 1,	/* values POINTER, SIZE; POINTER 0: no block to count */
 	HK_MEANING_FREE = 2,	/* value POINTER */
 	HK_MEANING_REALLOC = 3, /* values OLD_POINTER, POINTER, SIZE */
 	HK_MEANING_MAP = 4,	/* values POINTER, SIZE; POINTER ~0 failed */
@@ -225,9 +225,8 @@ enum hk_error_rule {
 #define HK_HOOK_FORTRAN 4u   /* Fortran name: handles are ints, arguments are addresses */
 #define HK_HOOK_DESCRIBED 8u /* the arguments are known; stack_words is exact */
 #define HK_HOOK_DENY 16u     /* never touch this symbol */
-#define HK_HOOK_OPEN_FREE                                                                        \
-	32u /* result or argument frees memory at the start of the call: an open call delays the \
-	       \ ledger */
+/* Result or argument frees memory at the start of the call: an open call delays the ledger. */
+#define HK_HOOK_OPEN_FREE 32u
 #define HK_HOOK_TRUSTED \
 	0x40u /* shipped: no correct program passes a bad address where the line declares one */
 #define HK_HOOK_TABLES 0x800u	 /* also hooked where its address lies in a table of pointers */

@@ -50,7 +50,7 @@ extern const struct hk_shipped_arg hk_shipped_args[];
 extern const struct hk_value hk_shipped_values[];
 extern const char hk_shipped_texts[];
 extern const unsigned hk_shipped_file_count;
-extern const uint32_t hk_shipped_hook_count; /* counts over all files */
+extern const uint32_t hk_shipped_hook_count; /* number of hooks in all files */
 extern const uint8_t hk_shipped_pairs[], hk_shipped_filter[];
 extern const uint32_t hk_shipped_hashes[], hk_shipped_buckets[], hk_shipped_next[],
     hk_shipped_globs[];

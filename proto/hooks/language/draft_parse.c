@@ -266,7 +266,7 @@ static int parse_setting(struct hk_scan *scan, struct hk_draft *draft, struct hk
 		}
 	}
 	int key = hk_names_find(&hk_names_key, word.text, word.length);
-	/* Keys of activities are set by the agent, not by a call. */
+	/* The keys between belong to annotations and device activities, not to calls. */
 	if (key < 0 || (key > HK_KEY_RESULT && key < HK_KEY_RANK)) {
 		return hk_scan_fail(scan, "unknown attribute", word);
 	}

@@ -10,7 +10,7 @@
 
 #include "hooks/hook.h"
 
-/* A build for another machine uses its own registers. */
+/* A build for another machine defines HK_PLACE_TARGET_*: places are then those of the target. */
 #if defined(__aarch64__) || defined(HK_PLACE_TARGET_aarch64)
 #define HK_PLACE_AAPCS64 1
 #define HK_PLACE_INTEGER_REGISTERS 8u /* x0 to x7 (AAPCS64) */

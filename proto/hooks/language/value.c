@@ -281,8 +281,8 @@ static int parse_factor(struct hk_scan *scan, const struct hk_draft *draft,
 	return 0;
 }
 
-/* Order of factors: those that may be 0 come first, because on such ranks other arguments may be
- * garbage. Factors that call a library come last. */
+/* Order of factors: `sent` and `isroot` come first, because other arguments may be garbage where
+ * they are 0. Factors that look up a library's tables come last. */
 static unsigned turn(const struct hk_factor *factor)
 {
 	switch (factor->kind) {

@@ -1,7 +1,7 @@
 /* value.h: the expressions after `key=`, as in `bytes=isroot(root,comm)*count*sizeof(type)`. An
- * expression is a product of at most HK_HOOK_FACTORS factors, evaluated from left to right until a
- * factor is 0. Arguments that are valid on one rank only stand behind `isroot`, those that
- * MPI_IN_PLACE voids behind `sent`. */
+ * expression is a product of at most HK_HOOK_FACTORS factors. The parser puts `sent` and `isroot`
+ * first. The reader of a hook stops at a factor of 0: arguments that are valid on one rank only
+ * need `isroot`, and those that MPI_IN_PLACE voids need `sent`. */
 #ifndef HK_HOOKS_LANGUAGE_VALUE_H
 #define HK_HOOKS_LANGUAGE_VALUE_H
 
