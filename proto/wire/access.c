@@ -58,7 +58,8 @@ struct hk_access_url hk_access_url(const char *url)
 
 /* ---- tokens ---- */
 
-/* Parses one line, which is changed. Returns 0 without a token or -EINVAL. */
+/* Parses one line, which is changed. Returns 1 and its token, 0 for an empty line or a comment, or
+ * -EINVAL. */
 static int parse_line(char *line, enum hk_right *ret_right, const char **ret_token,
 		      const char **ret_user)
 {

@@ -155,7 +155,7 @@ static bool await(const struct look *look, short events)
 	do {
 		uint64_t now = hk_clock_monotonic_ns();
 		if (now >= look->until_ns) {
-			return false; /* further flags do not matter */
+			return false; /* time is up, even if the peer still sends */
 		}
 		r = poll(&wait, 1, (int)((look->until_ns - now) / 1000000));
 	} while (r < 0 && errno == EINTR);

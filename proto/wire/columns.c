@@ -266,7 +266,7 @@ void hk_columns_drop(struct hk_columns_builder *builder)
 
 /* A bucket and a row that columns lack; AT is their position, counted before any insertion. */
 struct missing_bucket {
-	size_t at, row; /* NEW_ROW: row is an index of the missing rows */
+	size_t at, row; /* row: number of the row, NEW_ROW in a missing row */
 	uint64_t count;
 	uint32_t bucket;
 };

@@ -176,7 +176,7 @@ int hk_dial(nng_socket socket, const char *url, const struct hk_access *access, 
 	if (tls) {
 		nng_tls_config_free(tls);
 	}
-	/* The form of the URL was checked before: only an unsuitable name is left. */
+	/* The form of the URL was checked before: only an unknown host or port is left. */
 	if (tls && r == NNG_EADDRINVAL) {
 		snprintf(
 		    problem, HK_ACCESS_PROBLEM_BYTES,

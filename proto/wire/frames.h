@@ -56,9 +56,9 @@ struct hk_frame_entry {
 struct hk_frame hk_frame_make(enum hk_frame_kind kind, const uint8_t *uid,
 			      const ProtobufCMessage *message, size_t length, uint8_t *bytes);
 
-/* Makes the frame at OFFSET the newest of its key, and updates *LIVE_BYTES, the bytes of valid
- * whole frames. Ignores kinds of later versions. Returns 0, -EFBIG for too many keys, or
- * -ENOMEM. */
+/* Makes the frame at OFFSET the newest of its key, and updates *LIVE_BYTES, the bytes of
+ * the newest whole frames of all keys. Ignores kinds of later versions. Returns 0, -EFBIG for too
+ * many keys, or -ENOMEM. */
 int hk_frames_index(struct hk_frame_entry **entries, const struct hk_frame *frame, uint64_t offset,
 		    uint64_t *live_bytes);
 /* Indexes every valid frame. Returns 0, -EBADMSG if there were other bytes between or after them,

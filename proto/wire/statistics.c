@@ -236,8 +236,8 @@ static int rewrite(struct hk_statistics *statistics, struct hk_frame_source *sou
 	return r;
 }
 
-/* Rewrites the file with the newest frame of each key. On failure the old file stays; a crash
- * leaves either. */
+/* Rewrites the file with the newest state of each key, its changes merged. On failure the old file
+ * stays; a crash leaves either. */
 static int compact(struct hk_statistics *statistics)
 {
 	const char *name = HK_STATISTICS_FILE ".new";

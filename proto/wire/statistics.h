@@ -34,7 +34,7 @@ int hk_statistics_put_process(struct hk_statistics *statistics, const Hk__Proces
 int hk_statistics_put_change(struct hk_statistics *statistics, const Hk__Process *change);
 int hk_statistics_put_job(struct hk_statistics *statistics, const Hk__Job *job);
 
-/* Bytes of the file, and bytes of valid frames in it. */
+/* Bytes of the file, and bytes of the newest whole frame of each key in it. */
 uint64_t hk_statistics_file_bytes(const struct hk_statistics *statistics);
 uint64_t hk_statistics_live_bytes(const struct hk_statistics *statistics);
 

@@ -1,7 +1,7 @@
 /* unpack.h: unpacks a message to protobuf-c's structs, as protobuf_c_message_unpack makes them.
- * Private to message.c. A root reads millions of numbers a second, and protobuf-c takes several
- * times as long per number of a packed column as computing it. The result is freed with
- * protobuf_c_message_free_unpacked(message, NULL). Unknown fields are dropped. Thread-safe, no
+ * Private to message.c. A root reads millions of numbers a second. For a number of a packed
+ * column protobuf-c takes several times as long as the number's computation. The result is freed
+ * with protobuf_c_message_free_unpacked(message, NULL). Unknown fields are dropped. Thread-safe, no
  * state. */
 #ifndef HK_WIRE_UNPACK_H
 #define HK_WIRE_UNPACK_H
