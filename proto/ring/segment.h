@@ -273,7 +273,8 @@ struct hk_cell {
 	uint32_t site; /* site id + 1; 0: unused cell */
 	uint32_t slot; /* thread slot that owns it */
 	uint32_t octave[HK_OCTAVES];
-	/* Calls timed at level sample, which stand for calls that were not timed. Since 1.2. */
+	/* The part of the values above that comes from calls timed at level sample, which also
+	 * stand for calls that were not timed. Since 1.2. */
 	uint64_t sampled, sampled_ns, sampled_self_ns, sampled_outermost_ns, sampled_bytes;
 	uint64_t reserved[8];
 };
@@ -335,8 +336,8 @@ struct hk_thread_slot {
 	/* Times between outermost MPI calls, from the first such call on, since 1.2: work, time
 	 * runnable without a processor, and the work that undisturbed steps need. */
 	uint64_t worked_ns, waited_ns, usual_ns;
-	/* Calls in the cells that are not timed for lack of room: too many call sites, or too many
-	 * open calls around them. Since 1.2. */
+	/* Calls in the cells that are not timed for lack of room: calls of undescribed functions
+	 * from too many return addresses, or inside too many open calls. Since 1.2. */
 	uint64_t calls_untimed;
 	/* Collector: where each chain had been read to when a chunk was written last. Since 1.2. */
 	uint64_t taken[HK_STREAMS];

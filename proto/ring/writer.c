@@ -388,8 +388,8 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 	for (uint32_t kind = 0; kind < sizeof(writer->open_block) / sizeof(uint32_t); kind++) {
 		writer->open_block[kind] = 0;
 	}
-	/* Reserve a quarter each for cells, sites and memory records, which a flood of calls cannot
-	 * take. */
+	/* Calls may take half of the blocks, memory records a quarter. A flood of calls therefore
+	 * leaves a quarter to memory records, and a quarter to cells and sites. */
 	writer->pool[0] = (struct hk_page_pool){.blocks = pool_room, .share = 2};
 	writer->pool[1] = (struct hk_page_pool){.blocks = pool_room + blocks_max, .share = 4};
 	/* The magic is written last: a collector that opens the file earlier tries again later. */
