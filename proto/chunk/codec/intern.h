@@ -49,8 +49,8 @@ static inline uint32_t hk_intern_find(const struct hk_intern *table, uint64_t ke
 /* Makes an empty table. Returns 0 or -ENOMEM. */
 int hk_intern_init(struct hk_intern *table);
 
-/* Number of a key; a new key is added with the count before the call. Returns -ENOMEM, or -ENOSPC
- * beyond 2^24 keys. */
+/* Sets *ret_number to the number of a key; a new key is added with the count before the call.
+ * Returns 0, -ENOMEM, or -ENOSPC beyond 2^24 keys. */
 int hk_intern_add(struct hk_intern *table, uint64_t key, uint32_t *ret_number);
 
 /* Forgets all keys. */

@@ -54,7 +54,7 @@ void hk_chunk_writer_drop(struct hk_chunk_writer *writer);
 
 /* Completes the chunk; `lost_records` counts those of the process from its start until now. A chunk
  * without records is valid: it carries positions and the loss. The bytes are the writer's and last
- * until the next begin. Returns -ENOMEM without losing records: call it again. */
+ * until the next begin. Returns 0, or -ENOMEM without losing records: call it again. */
 int hk_chunk_writer_finish(struct hk_chunk_writer *writer, uint64_t lost_records,
 			   const void **ret_bytes, size_t *ret_size);
 

@@ -7,8 +7,8 @@
 #include "chunk/merge/merge_window.h"
 #include "chunk/read/cursor.h"
 
-/* Windows that do not fit are tried again after this many times their size, doubled up to this
- * often while they still do not fit. */
+/* After the n-th failure of a window in a row the tree finds 2^n times as many records as a window
+ * holds, before the next window is tried. n counts up to this. */
 #define PAUSE_DOUBLINGS_MAX 5u
 
 struct hk_merge {

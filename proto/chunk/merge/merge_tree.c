@@ -28,7 +28,7 @@ static inline int64_t key_of(const struct hk_merge_tree *tree, size_t input, int
 {
 	uint64_t time = (uint64_t)start_ns - (uint64_t)tree->base_ns;
 
-	/* Late records, and times beyond the range, keep the key of the latest time instead of
+	/* Times before the base become 0, and times beyond the range the latest, instead of
 	 * wrapping. */
 	time = time < tree->latest ? time : tree->latest;
 	time = start_ns < tree->base_ns ? 0 : time;

@@ -90,7 +90,8 @@ static bool skip_hole(int fd, uint64_t *at)
 	return data >= 0 || errno != ENXIO;
 }
 
-/* Moves *at to the next position that may hold a header. Returns 1, 0 at the end, or -errno. */
+/* Moves *at to the next position, at or after it, that may hold a header. Returns 1, 0 at the end,
+ * or -errno. */
 static int find_magic(int fd, uint64_t *at)
 {
 	const uint64_t magic = HK_CHUNK_MAGIC;

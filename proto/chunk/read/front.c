@@ -19,7 +19,7 @@ int hk_chunk_front_find(struct hk_chunk_front *front)
 		struct hk_chunk_walk before = front->walk;
 		int rc = hk_chunk_walk_next(&front->walk, &place.header, &place.offset);
 		if (rc <= 0) {
-			/* The failed write may have left half a chunk. */
+			/* The file may end in half a chunk that its writer still appends. */
 			front->walk = before;
 			return rc;
 		}

@@ -25,20 +25,20 @@ int hk_chunk_reader_open(struct hk_chunk_reader *reader, const void *bytes, size
 /* Header of the open chunk, all zero without one. */
 const struct hk_chunk_header *hk_chunk_reader_header(const struct hk_chunk_reader *reader);
 
-/* Page chain positions, in no order. Returns -EBADMSG or -ENOMEM. */
+/* Page chain positions, in no order. Returns 0, -EBADMSG or -ENOMEM. */
 int hk_chunk_reader_positions(struct hk_chunk_reader *reader,
 			      const struct hk_chunk_position **ret_positions, size_t *ret_count);
 
-/* The lanes: threads and streams that the records point to. Returns -EBADMSG or -ENOMEM. */
+/* The lanes: threads and streams that the records point to. Returns 0, -EBADMSG or -ENOMEM. */
 int hk_chunk_reader_threads(struct hk_chunk_reader *reader,
 			    const struct hk_chunk_thread **ret_threads, size_t *ret_count);
 
-/* Definitions of the sites that occur. Returns -EBADMSG or -ENOMEM. */
+/* Definitions of the sites that occur. Returns 0, -EBADMSG or -ENOMEM. */
 int hk_chunk_reader_sites(struct hk_chunk_reader *reader, const struct hk_chunk_site **ret_sites,
 			  size_t *ret_count);
 
 /* Records of HK_SECTION_LANES or HK_SECTION_LONG_LANES, each lane's in order of their ends. Returns
- * -EBADMSG or -ENOMEM. */
+ * 0, -EBADMSG or -ENOMEM. */
 int hk_chunk_reader_records(struct hk_chunk_reader *reader, uint32_t type,
 			    const struct hk_record **ret_records, size_t *ret_count);
 
