@@ -144,7 +144,7 @@ void hk_reader_seek(struct hk_reader *reader, uint32_t slot, uint32_t stream, ui
 /* Notes in the segment that chunk NUMBER is written, and how far all chains are read. */
 void hk_reader_note(struct hk_reader *reader, uint64_t number);
 
-/* The number that was noted last, by whatever reader; 0: none. */
+/* The number that was noted last, by any reader; 0: no number. */
 uint64_t hk_reader_noted(const struct hk_reader *reader);
 
 /* Seeks in each chain what was noted last: for a reader that finds no chunks, because they are

@@ -10,9 +10,9 @@
 
 #define HK_SAMPLE_WEIGHT 64u
 
-/* SUM over all timed calls of a cell (ns or bytes), where its samples, whose part of it is SAMPLED,
- * count as often as they stand for calls. Never falls while a process runs, as the exact estimate
- * by the number of calls may. Stops at UINT64_MAX. */
+/* SUM over all timed calls of a cell (ns or bytes), with each sample counted HK_SAMPLE_WEIGHT
+ * times. SAMPLED is the samples' part of SUM. The result never falls while a process runs, unlike
+ * the exact estimate by the number of calls. It stops at UINT64_MAX. */
 static inline uint64_t hk_sample_weighted(uint64_t sum, uint64_t sampled)
 {
 	uint64_t more;
