@@ -146,7 +146,7 @@ struct hk_segment_header {
 	char program[512];  /* /proc/self/exe */
 	char command[1024]; /* arguments joined by spaces, cut */
 	char hooks[256];    /* HOOK_HOOKS as in force */
-	char note[256];	    /* why the agent did not trace, or not all; empty: no problem */
+	char note[256];	    /* problems of the agent, and changed calls; empty: nothing to report */
 
 	/* -- agent, running -- */
 	_Atomic uint32_t blocks;	  /* blocks in the file and valid, block 0 included */
