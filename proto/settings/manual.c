@@ -238,7 +238,7 @@ static const struct hk_manual_values *values_of(const struct hk_manual_command *
 	return NULL;
 }
 
-/* Whether ARGUMENT, an option's metavariable, names values that can be completed. */
+/* Whether ARGUMENT, an option's metavariable, contains WHAT, such as "FILE" or "JOB". */
 static bool takes(const char *argument, const char *what)
 {
 	return argument && strstr(argument, what);

@@ -38,9 +38,8 @@ void hk_manual_write(const struct hk_manual_program *program,
 		     const struct hk_manual_command *command, FILE *output);
 
 /* A completion for bash (zsh takes it after bashcompinit): commands, their options and the values
- * of these, programs and files, and, where a command or an option takes JOBs, those that `PROGRAM
- * ls
- * --ids` lists. */
+ * of these, programs and files, and, where a command or an option takes JOBs, the output of
+ * `PROGRAM ls --ids`. */
 void hk_manual_write_completion(const struct hk_manual_program *program, FILE *output);
 
 #endif

@@ -30,7 +30,8 @@ struct hk_settings;
 extern const struct hk_setting hk_settings_table[];
 extern const size_t hk_settings_count;
 
-/* Reads variables and files. Missing files are ignored. Returns NULL if out of memory. */
+/* Reads variables and files. Files that cannot be opened are ignored. Returns NULL if out of
+ * memory. */
 struct hk_settings *hk_settings_new(void);
 
 /* The same with these files (NULL: no file). */
@@ -51,7 +52,8 @@ int hk_settings_set(struct hk_settings *settings, const char *name, const char *
 enum hk_settings_source hk_settings_source_of(const struct hk_settings *settings, size_t index);
 const char *hk_settings_where(const struct hk_settings *settings, size_t index);
 
-/* The first error in a configuration file as "path:line: what", or NULL. */
+/* The first error in a configuration file as "path:line: what", or as "path: what" for an unknown
+ * setting or a read error. NULL if there is no error. */
 const char *hk_settings_complaint(const struct hk_settings *settings);
 
 #endif
