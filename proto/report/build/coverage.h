@@ -1,7 +1,7 @@
 /* coverage.h: what the agent reached in a process and what it did not, in numbers and in words.
  *
- * Part of the rows that report/report.h makes; here is what is kept of them in JSON, so that every
- * command shows the same. No state.
+ * Part of the rows that report/model/report.h makes; here is what is kept of them in JSON, so that
+ * every command shows the same. No state.
  */
 #ifndef HK_REPORT_BUILD_COVERAGE_H
 #define HK_REPORT_BUILD_COVERAGE_H

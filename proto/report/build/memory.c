@@ -208,8 +208,8 @@ static void append(struct hk_report_memory_series *to, const Hk__MemorySeries *p
 	to->count += part->n_max_bytes;
 }
 
-/* Of each of COUNT bins from where PART begins, as times on this clock have it: that of another
- * node does not go as the process's own. */
+/* Width in ns of each of COUNT bins from the start of PART, on CLOCK. The clock of another node
+ * runs at another rate than the process's own. */
 static uint64_t width_ns(const struct hk_report_clock *clock, const Hk__MemorySeries *part,
 			 uint64_t count)
 {

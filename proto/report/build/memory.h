@@ -1,6 +1,6 @@
 /* memory.h: the memory of a report: by library, and over time.
  *
- * Part of report.c's construction; fills arrays that hk_report_free frees. Locked by the caller.
+ * Part of build.c; fills arrays that hk_report_free frees. Locked by the caller.
  */
 #ifndef HK_REPORT_BUILD_MEMORY_H
 #define HK_REPORT_BUILD_MEMORY_H

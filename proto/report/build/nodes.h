@@ -14,7 +14,8 @@ struct hk_report_node_memory {
 	bool silent;
 };
 
-/* Whether the node of JOB that PROCESS is on has been silent lately. */
+/* Whether the node of JOB that PROCESS is on is silent: a root knows it, but it is neither complete
+ * nor connected. MEMORY keeps the answer for further processes of the same node. */
 bool hk_report_node_is_silent(const Hk__Job *job, const Hk__Process *process,
 			      struct hk_report_node_memory *memory);
 

@@ -43,7 +43,7 @@ static const char *agent_of(const Hk__Process *process)
 	}
 }
 
-/* From the first to the last known time of it. */
+/* The clock of the node of PROCESS, from the first to the last known time of PROCESS. */
 static struct hk_report_node_clock node_clock(const struct hk_report_clock *clock,
 					      const Hk__Process *process, uint64_t last_ticks)
 {

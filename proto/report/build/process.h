@@ -1,6 +1,6 @@
 /* process.h: the ranks and processes of a report.
  *
- * Part of report.c's construction; fills arrays that hk_report_free frees. Locked by the caller.
+ * Part of build.c; fills arrays that hk_report_free frees. Locked by the caller.
  */
 #ifndef HK_REPORT_BUILD_PROCESS_H
 #define HK_REPORT_BUILD_PROCESS_H

@@ -208,7 +208,7 @@ static void rank_end(struct hk_rollup_group *group, unsigned keys)
 	group->rank_before_ns = all;
 }
 
-/* Adds the histogram of CELL to that of GROUP; the calls that it counts. */
+/* Adds the histogram of CELL to that of GROUP. Returns the sum of the added counts. */
 static uint64_t add_histogram(struct hk_rollup_group *group, const struct hk_columns_row *cell)
 {
 	uint64_t *counts = group->histogram.bucket;
@@ -224,7 +224,7 @@ static uint64_t add_histogram(struct hk_rollup_group *group, const struct hk_col
 	return counted;
 }
 
-/* The number of timed calls without their histogram: half of the columns need not be read. */
+/* The same sum if no histogram is requested: the bucket numbers need not be read. */
 static uint64_t count_calls(const struct hk_columns_row *cell)
 {
 	uint64_t counted = 0;

@@ -1,6 +1,6 @@
 /* rows.h: the calls, open calls and the governor's steps of a report.
  *
- * Part of report.c's construction; fills arrays that hk_report_free frees. Locked by the caller.
+ * Part of build.c; fills arrays that hk_report_free frees. Locked by the caller.
  */
 #ifndef HK_REPORT_BUILD_ROWS_H
 #define HK_REPORT_BUILD_ROWS_H

@@ -76,7 +76,8 @@ void hk_clock_slack_join(struct hk_clock_slack *slack, const struct hk_clock_sla
 	}
 }
 
-/* WINDOW takes the range of its neighbour, widened by one window. */
+/* Limits WINDOW to the range of FROM, widened by SLACK_NS: the most that the error changes within a
+ * window. */
 static void hear(struct hk_clock_slack_window *window, const struct hk_clock_slack_window *from,
 		 int64_t slack_ns)
 {
@@ -120,7 +121,8 @@ uint64_t hk_clock_slack_rate_ppb(const Hk__ClockMap *map)
 	return worst + map->drift_error_ppb + WANDER_PPB;
 }
 
-/* Sets the largest error that WINDOW allows; false if it allows any. */
+/* Sets the largest error that WINDOW allows; false if a side has no limit, or the limits
+ * contradict each other. */
 static bool largest(const struct hk_clock_slack_window *window, uint64_t *ret_ns)
 {
 	if (window->low_ns > window->high_ns || window->low_ns == -HK_CLOCK_SLACK_MAX_NS ||

@@ -7,7 +7,7 @@
 #include "report/build/group.h"
 #include "report/findings/finding.h"
 
-/* Adds to VERDICTS the rank that works longer than the others, the one that waits longer for a
+/* Adds to FINDINGS the rank that works longer than the others, the one that waits longer for a
  * processor, and the function whose time is uneven; each where there is one. GROUPS: of REPORT by
  * function. -ENOMEM. */
 int hk_balance_add(struct hk_findings *findings, const struct hk_report *report,

@@ -38,7 +38,7 @@ struct hk_findings {
 	int error; /* -ENOMEM: one is missing */
 };
 
-/* Frees what VERDICTS holds. */
+/* Frees the memory of FINDINGS. */
 void hk_findings_fini(struct hk_findings *findings);
 
 /* Adds one sentence; without memory it sets `error`. */

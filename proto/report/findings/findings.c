@@ -109,7 +109,7 @@ static void unseen_add(struct hk_findings *findings, const struct hk_report *rep
 	}
 }
 
-/* Calls that were not traced for lack of room. */
+/* Adds warnings about slots, sites and calls that were not traced or timed for lack of room. */
 static void unhooked_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	uint64_t slots = 0, untimed = 0, calls = report->job.calls_untimed;
@@ -314,7 +314,7 @@ static void clocks_add(struct hk_findings *findings, const struct hk_report_job 
 	}
 }
 
-/* Whether all nodes have sent everything, and no node has evicted unsent data. */
+/* Whether no node is silent: a silent one may hold, or have evicted, unsent records. */
 static bool nodes_are_here(const struct hk_report *report)
 {
 	for (size_t i = 0; i < report->node_count; i++) {

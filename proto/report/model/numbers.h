@@ -14,8 +14,8 @@
 int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const struct hk_columns_row *cell,
 			       const Hk__Site *site);
 
-/* The same without the cell's buckets, whose counts are COUNTED together: the caller keeps those.
- */
+/* The same without the cell's buckets, whose counts have the sum COUNTED: the caller keeps
+ * those. */
 void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
 				  const struct hk_columns_row *cell, const Hk__Site *site,
 				  uint64_t counted);

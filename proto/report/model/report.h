@@ -110,7 +110,7 @@ struct hk_report_numbers {
 	uint64_t calls, errors;
 	uint64_t timed;	     /* calls whose latency is known */
 	uint64_t weight;     /* calls that those stand for, which the buckets count */
-	uint64_t latency_ns; /* sum over these */
+	uint64_t latency_ns; /* sum over the calls in `weight` */
 	uint64_t total_ns, self_ns, outermost_ns;
 	uint64_t bytes;
 	uint64_t min_ns, max_ns, mean_ns, p50_ns, p90_ns, p99_ns;

@@ -6,7 +6,7 @@
 
 #include "schema/wire.pb-c.h"
 
-/* Rank that a process counts for: a process without a launcher's rank is rank 0 of 1. */
+/* Rank that a process counts for: rank 0 if no launcher numbered it, but a launcher keeps -1. */
 int32_t hk_report_rank_of(const Hk__Process *process);
 
 /* Records that PROCESS committed and that were stored; the others are counted as lost. */
