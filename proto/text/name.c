@@ -33,7 +33,7 @@ static size_t character(const unsigned char *at, uint32_t *ret_code)
 	return length;
 }
 
-/* Control codes, and marks that turn the direction of text. */
+/* Whether CODE is no control code, invisible mark, or mark that turns the direction of text. */
 static bool printable(uint32_t code)
 {
 	return code >= 0x20 && !(code >= 0x7f && code <= 0x9f) &&

@@ -17,7 +17,7 @@ size_t hk_name_print(char *text, size_t columns, const char *name);
 /* As hk_name_print, but keeps the end: long paths differ there. */
 size_t hk_name_print_end(char *text, size_t columns, const char *name);
 
-/* The part of a path after the last '/'. */
+/* The part of a path after the last '/'; all of it without a '/', or if it ends with one. */
 const char *hk_name_base(const char *path);
 
 /* `name` as valid UTF-8, broken bytes as U+FFFD; the caller frees it. NULL if out of memory. */
