@@ -309,7 +309,8 @@ static int receive(struct hk_flows *flows, const struct call *call, uint8_t peer
 	return rc;
 }
 
-/* Marks the ranks of CALL as doubtful: their messages are not recorded in the usual form. */
+/* Ends the matching of messages between the ranks of CALL: it failed, or does not record the
+ * message that it sends or receives. */
 static int doubt(struct hk_flows *flows, const struct call *call)
 {
 	struct hk_mail_call ends;
@@ -437,7 +438,7 @@ static int collective(struct hk_flows *flows, const struct call *call)
 	return join(flows, call, XXH3_64bits_withSeed(function, strlen(function), comm));
 }
 
-/* Calls that enqueue both ends of a message on a device's stream: either may come first. */
+/* CALL enqueues one end of a message on a device's stream: either end may come first. */
 static int enqueue(struct hk_flows *flows, const struct call *call)
 {
 	struct hk_mail_call ends;
@@ -491,7 +492,7 @@ static int wait_call(struct hk_flows *flows, const struct call *call)
 	return is_matched_probe(call->slice->site->function) ? doubt(flows, call) : 0;
 }
 
-/* Processes CALL, unless calls of its process may be missing. */
+/* Processes CALL, of a process without missing calls up to it. */
 static int take(struct hk_flows *flows, const struct call *call)
 {
 	if (call->slice->failed || call->slice->unwound) {

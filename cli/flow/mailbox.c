@@ -31,7 +31,7 @@ struct side {
 /* Messages from one rank to another. */
 struct hk_lane {
 	int32_t source;
-	uint32_t source_owners, owners; /* `owners` of both ends at the last message */
+	uint32_t source_owners, owners; /* `owners` of both ends at the lane's last call */
 	bool unknown;
 	struct list sent, posted;
 	struct side sender, receiver;
@@ -51,7 +51,7 @@ struct box {
 			    step */
 	uint32_t earlier[4];
 	bool unknown;
-	bool wild_all; /* received from any rank without a known one */
+	bool wild_all; /* took messages of unknown tags, or of more than WILD_TAGS, from any rank */
 	uint32_t wild_count;
 	int32_t wild[WILD_TAGS];
 	struct hk_lane *lanes; /* by source */
@@ -227,7 +227,8 @@ static struct hk_lane *lane_now(struct hk_mailboxes *boxes, const struct box *fr
 	return lane;
 }
 
-/* Whether a call comes after the last one: the order of overlapping calls is unknown. */
+/* Whether CALL comes after the last one on SIDE: the order of overlapping calls of two threads is
+ * unknown. */
 static bool in_turn(struct side *side, const struct hk_mail_call *call)
 {
 	bool turn = !side->thread || side->thread == call->thread || call->start_ns >= side->end_ns;
@@ -250,8 +251,8 @@ static struct hk_mail *add(struct hk_mailboxes *boxes, struct hk_lane *lane, str
 
 /* ---- sends ---- */
 
-/* Gives MESSAGE to a receive that waits for TAG. Returns whether there is one, and that is
- * certain. */
+/* Gives MESSAGE to the first receive that waits for TAG; *RET_THERE: whether there is one. Returns
+ * whether the owner of that receive still holds it. */
 static bool deliver(struct hk_mailboxes *boxes, struct hk_lane *lane, int32_t tag,
 		    const struct hk_message *message, bool *ret_there)
 {

@@ -3,8 +3,8 @@
  * starts on a common clock. A message goes to the first receive that takes its tag, a receive gets
  * the first message whose tag it takes. Without a certain order nothing is matched: behind a
  * receive from any rank with an unknown sender, for two threads that send or receive at once, and
- * after missing records. Memory is bounded: a lane with too many waiting items is emptied. One
- * thread. */
+ * after missing records. Memory is bounded: while 2^18 items of all lanes wait, a lane with a
+ * further call is emptied and matches no more. One thread. */
 #ifndef HK_CLI_FLOW_MAILBOX_H
 #define HK_CLI_FLOW_MAILBOX_H
 
@@ -61,7 +61,8 @@ int hk_mailboxes_receive(struct hk_mailboxes *boxes, const struct hk_mail_call *
 bool hk_mail_take(struct hk_mailboxes *boxes, struct hk_mail *mail, uint64_t end_ns,
 		  struct hk_message *ret_message);
 
-/* From now on messages between OWN and PEER of CALL (HK_PEER_ANY: any) are unknown. */
+/* From now on messages between OWN and PEER of CALL (HK_PEER_ANY: any rank) are not matched.
+ * Returns 0 or -ENOMEM. */
 int hk_mailboxes_doubt(struct hk_mailboxes *boxes, const struct hk_mail_call *call);
 
 /* The same for the ranks of MAIL, which may be NULL. */

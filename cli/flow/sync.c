@@ -193,7 +193,8 @@ static int64_t minus(int64_t a, int64_t b)
 	return __builtin_sub_overflow(a, b, &less) ? (a < b ? INT64_MIN : INT64_MAX) : less;
 }
 
-/* Updates the errors of the clocks of GROUP's nodes by INSTANCE. The reference has INDEX there. */
+/* Narrows the ranges of the clock errors of GROUP's nodes by INSTANCE. The reference has INDEX
+ * there. */
 static void learn(struct hk_sync *sync, struct group *group, const struct instance *instance,
 		  size_t index)
 {

@@ -33,7 +33,7 @@ struct hk_sync_result {
 
 struct hk_sync_options {
 	size_t nodes;		/* calls of further nodes are ignored */
-	uint32_t reference;	/* reference for the errors of the others */
+	uint32_t reference;	/* node against whose clock the others' errors count */
 	int64_t from_ns, to_ns; /* of the job */
 };
 
