@@ -167,7 +167,7 @@ static int mark(struct timeline *timeline, const struct source *source, uint64_t
 	return timeline->ops->mark(timeline->exporter, process, unix_ns(timeline, since_ns), &gap);
 }
 
-/* Records of a tombstone. */
+/* Marks the records behind a tombstone as missing, but not those that the root has. */
 static int mark_shed(struct timeline *timeline, const struct source *source,
 		     const struct hk_chunk_header *header)
 {
@@ -234,8 +234,8 @@ struct spot {
 	struct hk_tracks_thread *thread;
 };
 
-/* Whether the innermost call is inside a call of the same kind, as when a library passes it on to a
- * lower one: the outer call counts. */
+/* Whether the innermost call is inside a matched call of the same domain, as when a library passes
+ * it on to a lower one: the outer call counts. */
 static bool is_handed_on(const struct hk_nest *nest)
 {
 	const struct hk_export_site *site = nest->slices[nest->depth - 1].site;
@@ -285,7 +285,8 @@ static int close_call(void *context, const struct hk_slice *slice)
 	return timeline->ops->close(timeline->exporter, &spot->thread->shown, slice);
 }
 
-/* A call that ended before the export begins: calls that match it are numbered from it on. */
+/* A call that ended before the export begins: it is counted, so that later calls keep the numbers
+ * by which they match. */
 static int pass_by(struct timeline *timeline, const struct hk_tracks_thread *thread,
 		   struct hk_slice *slice)
 {
