@@ -1,6 +1,6 @@
 /* cell.h: one cell of a table and its text form. A cell holds a number or a text, twice: the
- * present rate per second, and the total since the job's start. NAN and NULL print as "-": not
- * measured or not applicable. Pure functions. */
+ * present value or rate per second, and the total since the job's start. NAN and NULL print as "-":
+ * not measured or not applicable. Pure functions. */
 #ifndef HK_CLI_TUI_CELL_H
 #define HK_CLI_TUI_CELL_H
 

@@ -28,7 +28,7 @@ static int by_rank(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Nodes in the order of their first ranks. */
+/* By the names of nodes, then by rank. */
 static int by_node(const void *a, const void *b)
 {
 	const struct cell *x = a, *y = b;

@@ -15,7 +15,7 @@ struct entry {
 	UT_hash_handle hh;
 	char *key;
 	uint64_t counts[HK_TRACK_COUNTS], counted_ns[HK_TRACK_COUNTS]; /* 0: never */
-	uint64_t seen_ns; /* number of the sample that last counted it; 0: none */
+	uint64_t seen_ns; /* time of the sample that last counted it; 0: none */
 	struct hk_track track;
 };
 

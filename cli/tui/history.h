@@ -1,11 +1,11 @@
 /* history.h: computes rates from counts of successive samples. One history per table holds the
  * tracks of its rows by the rows' keys. A sample begins with its time; every row is then counted
  * once. Rates refer to the row's last count; in the first sample, to the job's start. A count that
- * falls, or has an earlier time, comes from a collector that has not read everything again yet: it
- * has no rate. The next rising count is compared with the one before the fall, unless that is ten
- * seconds old. The last 60 seconds of each row's first rate are kept for a sparkline; seconds
- * between two samples get the mean between them. Rows not counted for two minutes are dropped.
- * Locked by the caller. */
+ * falls, or has an earlier time, comes from a collector that has not read everything again yet: its
+ * rate is 0. The next count that has caught up is compared with the one before the fall, unless
+ * that is ten seconds old. The last 60 seconds of each row's first rate are kept for a sparkline;
+ * seconds between two samples get the mean between them. Rows not counted for two minutes are
+ * dropped. Locked by the caller. */
 #ifndef HK_CLI_TUI_HISTORY_H
 #define HK_CLI_TUI_HISTORY_H
 

@@ -198,8 +198,8 @@ static void pass_signal(void)
 	}
 }
 
-/* The first shot is taken before the screen is: if there is no job, that is said as everywhere.
- */
+/* Takes the first snapshot before the screen opens, so that errors are printed as by other
+ * commands. */
 static int first(struct hk_live *live)
 {
 	const struct hk_top_snapshot_request request = {.job = live->options.job,

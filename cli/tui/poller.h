@@ -11,7 +11,7 @@ struct hk_poller;
 /* The answer that the descriptor announces. */
 struct hk_poller_answer {
 	struct hk_top_snapshot *shot; /* the caller's; NULL: failed, or a level was set */
-	int code;		      /* hookcli's exit code, if `picture` is NULL */
+	int code;		      /* hookcli's exit code for the request */
 	bool is_level;
 	uint32_t sites, processes; /* in which a level was set */
 };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORT_FROM 17u /* from one row fewer, all are shown */
+#define SHORT_FROM 17u /* fewer rows than this are all shown */
 #define SHORT_FIRST 8u
 
 void hk_rows_fini(struct hk_rows *rows)

@@ -1,6 +1,6 @@
 /* rows.h: the rows of a table: filled by a view, then filtered, sorted and shown. Rows own their
  * keys and the texts made with hk_rows_text; other texts are the snapshot's, which must outlive
- * them. Out of memory is remembered: hk_rows_failed. Locked by the caller. */
+ * them. Out of memory is kept in `failed`. Locked by the caller. */
 #ifndef HK_CLI_TUI_ROWS_H
 #define HK_CLI_TUI_ROWS_H
 
@@ -12,7 +12,7 @@
 enum hk_row_mark {
 	HK_ROW_PLAIN = 0,
 	HK_ROW_ALERT = 1, /* the row shows a problem */
-	HK_ROW_SUM = 2,	  /* sum of hidden rows: neither sorted nor selected */
+	HK_ROW_SUM = 2,	  /* medians, or the number of rows that are not shown */
 };
 
 struct hk_row {

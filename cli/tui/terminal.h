@@ -23,7 +23,8 @@ enum hk_style {
 /* Whether standard input and output are a terminal that can show a screen. */
 bool hk_terminal_is_able(void);
 
-/* Opens the terminal; UTF8 says what it supports. Returns 0, -ENOTTY or another -errno. */
+/* Opens the terminal; *RET_UTF8: whether its locale is UTF-8. Returns 0, -ENOTTY or another
+ * -errno. */
 int hk_terminal_open(bool *ret_utf8);
 void hk_terminal_close(void);
 

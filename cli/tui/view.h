@@ -55,7 +55,7 @@ HK_VIEW_LIST(HK_VIEW_DECLARE)
 enum { HK_VIEW_LIST(HK_VIEW_NUMBER) HK_VIEWS };
 extern const struct hk_view *const hk_views[HK_VIEWS];
 
-/* The view that begins with WORD, NULL if there is none or several. */
+/* The view with a word or alias that begins with WORD, NULL if there is none or several. */
 const struct hk_view *hk_view_find(const char *word);
 
 /* ---- for views ---- */
@@ -87,7 +87,8 @@ const struct hk_report_rank *hk_view_rank(const struct hk_report *report, int32_
 size_t hk_view_memory_of(const struct hk_report *report, int32_t rank);
 
 /* Adds the rows of the snapshot's detail below PARENT, if it is PARENT's; NAME sets their names and
- * further cells. CELLS: first cell of hk_view_count; LATENCY: cell of p50 and p99, 0: none. */
+ * further cells. RATE, BUSY, ERRORS: cells for those of hk_view_count. LATENCY: cell of p50,
+ * followed by that of p99; 0: none. */
 struct hk_view_below {
 	size_t rate, busy, errors, latency;
 	void (*name)(const struct hk_scene *scene, const struct hk_group *group,

@@ -1,4 +1,4 @@
-/* Allocated memory by calling library, kind and device, each over all ranks. */
+/* Allocated memory by calling library, kind and role, each over all ranks and devices. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
