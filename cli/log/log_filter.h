@@ -3,8 +3,9 @@
  *     EXPR:  TERM, not EXPR, EXPR and EXPR, EXPR or EXPR, (EXPR); `and` binds tighter than `or`
  *     TERM:  function|library|domain = PATTERN    (also !=; patterns as in hooks files)
  *            rank|thread = NUMBER                 (also != < <= > >=)
- *            duration > TIME                      (the same; 1.5s, 200ms, 30us; seconds without a
- * unit) error                                the call failed unwound it never returned
+ *            duration > TIME                      (the same; with a unit: 1.5s, 200ms, 30us)
+ *            error                                the call failed
+ *            unwound                              the call never returned
  *
  * Plain values; a filter is read-only once parsed.
  */
@@ -15,8 +16,7 @@
 
 struct hk_log_filter;
 
-/* Parses EXPR. Returns NULL if it is invalid, with the reason in *ret_problem of WHY_BYTES
- * bytes. */
+/* Parses EXPRESSION. Returns NULL if it is invalid, with the reason in WHY. */
 #define HK_LOG_WHY_BYTES 160
 struct hk_log_filter *hk_log_filter_new(const char *expression, char why[HK_LOG_WHY_BYTES]);
 

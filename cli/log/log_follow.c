@@ -109,7 +109,8 @@ static int compare_held(const void *left, const void *right)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Writes lines that started before UNTIL_NS, in order; writes all if too many are held back. */
+/* Writes the lines that started at UNTIL_NS or before, in order. Writes further ones until at most
+ * LINES_MAX are held back. */
 static void release(struct follow *follow, int64_t until_ns)
 {
 	size_t done = 0;

@@ -153,7 +153,7 @@ static void put_call(struct line *line, const struct hk_slice *slice)
 	paint(line, PLAIN);
 }
 
-/* A cut line also ends with a newline and resets the terminal. */
+/* Ends the line with a newline. A cut line with colours also resets them. */
 static size_t finish(struct line *line)
 {
 	static const char end[] = PLAIN "\n";

@@ -21,7 +21,7 @@ struct hk_log_style {
 size_t hk_log_line_call(const struct hk_log_style *style, const struct hk_export_thread *thread,
 			const struct hk_slice *slice, char line[HK_LOG_LINE_BYTES]);
 
-/* Writes the line about missing records of PROCESS, noticed at TIME_NS. */
+/* Writes the line about missing records of PROCESS, noticed at TIME_NS. Returns its length. */
 size_t hk_log_line_gap(const struct hk_log_style *style, const struct hk_export_process *process,
 		       uint64_t time_ns, const struct hk_export_gap *gap,
 		       char line[HK_LOG_LINE_BYTES]);
