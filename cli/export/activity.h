@@ -1,7 +1,7 @@
 /* activity.h: activities of devices by their records (PROTOCOL.md, "Activities"), their streams,
  * and the host's calls that submitted them. Calls that may submit work are noted as they begin, in
- * the order of their starts. The newest HK_LAUNCHES_MAX of a process are remembered, so that late
- * activities still find their call. One owner, no locking. */
+ * the order of their starts. The newest HK_LAUNCHES_MAX of all processes are remembered, so that
+ * late activities still find their call. One owner, no locking. */
 #ifndef HK_CLI_EXPORT_ACTIVITY_H
 #define HK_CLI_EXPORT_ACTIVITY_H
 
@@ -35,8 +35,8 @@ struct hk_stream {
 	UT_hash_handle hh;
 };
 
-/* The stream of ACTIVITY of process SHOW_PID among *STREAMS (NULL: none yet), created if new, with
- * *ret_new set. Returns 0 or -ENOMEM. */
+/* The stream of ACTIVITY of process SHOW_PID among *STREAMS (NULL: none yet), created if new;
+ * *RET_NEW: whether it was. Returns 0 or -ENOMEM. */
 int hk_streams_find(struct hk_stream **streams, uint32_t show_pid,
 		    const struct hk_device_activity *activity, struct hk_stream **ret_stream,
 		    bool *ret_new);

@@ -328,7 +328,7 @@ static int chrome_close(struct hk_exporter *chrome, struct hk_export_thread *thr
 	return check(chrome);
 }
 
-/* The arrows themselves are sufficient. */
+/* Writes the ends of the last arrows; the format has no place for the statistics. */
 static int chrome_flows(struct hk_exporter *chrome, const struct hk_export_flows *flows)
 {
 	(void)flows;

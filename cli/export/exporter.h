@@ -68,7 +68,7 @@ struct hk_export_arrival {
 struct hk_export_flows {
 	uint64_t sends, receives; /* calls that take part in matching */
 	uint64_t messages;	  /* messages with both ends known */
-	uint64_t any;		  /* receives from any rank without the actual one */
+	uint64_t any;		  /* of receives: from any rank, with an unknown sender */
 	uint64_t early;		  /* received before they were sent: clocks are wrong */
 	uint64_t joined;	  /* ranks that joined another rank's collective call */
 	uint64_t apart;		  /* calls of ranks with missing records */
@@ -96,7 +96,7 @@ struct hk_slice {
 
 struct hk_export_job {
 	const char *id, *command;
-	uint64_t start_ns; /* earliest time in this export */
+	uint64_t start_ns; /* no time in this export is earlier */
 	const struct hk_export_process *const *processes;
 	size_t process_count;
 	bool many_nodes;	      /* several nodes with converted clocks: errors matter */
@@ -133,7 +133,7 @@ struct hk_exporter_ops {
 	const char *format; /* as in --format */
 	const char *suffix; /* of the file it writes, for messages */
 	bool binary;	    /* unsuitable for a terminal */
-	/* Share of `end` in the whole work, in percent, for progress displays. */
+	/* Work of `end` in percent of the work of all calls, for progress displays. */
 	uint8_t end_percent;
 	bool makes_files; /* TARGET has a path and no output */
 	/* First bytes of each file if every rank has one, rank<N>.SUFFIX in a directory

@@ -25,7 +25,7 @@ int hk_perfetto_write_end(struct hk_perfetto_writer *writer, const struct hk_exp
 /* A point of a curve of memory. */
 int hk_perfetto_write_memory(struct hk_perfetto_writer *writer, const struct hk_curve_point *point);
 
-/* Writes the numbers of matched messages, on a track of their own. */
+/* Writes an instant with the statistics in FLOWS, on a track of its own. */
 int hk_perfetto_write_flows(struct hk_perfetto_writer *writer, const struct hk_export_flows *flows);
 
 /* Writes the value of the program's counter in SLICE. */

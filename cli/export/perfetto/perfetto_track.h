@@ -40,8 +40,7 @@ int hk_perfetto_write_stream_track(struct hk_perfetto_writer *writer,
 /* Its track: one per process, for all threads. */
 uint64_t hk_perfetto_counter_uuid(const struct hk_export_process *process, const char *name);
 
-/* Writes a track that explains the arrows of the trace and counts missing ones; returns its
- * uuid. */
+/* Writes a track with a description of the arrows of the trace; *RET_UUID: its uuid. */
 int hk_perfetto_write_flow_track(struct hk_perfetto_writer *writer, uint64_t *ret_uuid);
 
 #endif
