@@ -222,7 +222,7 @@ static void tell_several(const char *name)
 	hk_error("several jobs begin with '%s': give the directory that hookcli ls shows", name);
 }
 
-/* The collector has only its node's part of a job with a directory per node. */
+/* Replaces one node's part by the whole job, if the job has a directory per node. */
 static int complete(struct hk_job *job)
 {
 	struct hk_job whole = {0};
@@ -347,7 +347,7 @@ int hk_job_open(const char *name, struct hk_job *ret_job)
 	} else {
 		code = open_named(name, &job);
 	}
-	/* With --collector, show that collector's job. */
+	/* A leaf's part is replaced by the root's whole, unless --collector names the collector. */
 	if (code == HK_EXIT_DONE && *job.snapshot->job->upstream &&
 	    !hk_command_setting("collector")) {
 		hk_job_root_follow(&job);

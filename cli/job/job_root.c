@@ -44,8 +44,8 @@ static bool passes(int error)
 	return error != -EACCES && error != -EKEYREJECTED && error != -EINVAL;
 }
 
-/* Returns 1 if the root has closed the job that DIRECTORY is a part of, 0 if not yet, -ENOENT if
- * the job's id is unknown, or -errno if the root does not answer. */
+/* Returns 1 if the root has closed the job that DIRECTORY is a part of, 0 if not yet or if a retry
+ * may help, -ENOENT if DIRECTORY has no statistics, or -errno if the root refuses the request. */
 static int is_over(const char *directory)
 {
 	Hk__SnapshotRequest what = HK__SNAPSHOT_REQUEST__INIT;

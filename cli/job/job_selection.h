@@ -7,7 +7,8 @@
 #include "cli/timeline/timeline.h"
 
 /* Whether JOB has a process of the ranks of PART, and lasts until its `from_ns`. Returns
- * HK_EXIT_DONE, or HK_EXIT_USAGE after a line on stderr that names the available range. */
+ * HK_EXIT_DONE, or after a line on stderr HK_EXIT_USAGE, which names the available range, or
+ * HK_EXIT_FAILED. */
 int hk_job_selection_check(const struct hk_job *job, const struct hk_timeline_options *part);
 
 #endif

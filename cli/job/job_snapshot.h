@@ -5,7 +5,7 @@
 #include "cli/job/job.h"
 
 /* KEYS: from now on snapshots are requested with calls folded by these, HK_GROUP_* of
- * report/group.h, which suffices for screens of many ranks; 0: whole. Directories are read
+ * report/build/group.h, which suffices for screens of many ranks; 0: whole. Directories are read
  * whole. */
 void hk_job_snapshot_rollup(unsigned keys);
 
@@ -14,7 +14,7 @@ void hk_job_snapshot_rollup(unsigned keys);
  * free, and may be set on failure too. */
 int hk_job_snapshot_ask(const char *url, const char *id, Hk__Response **ret_response);
 
-/* The same with the options in REQUEST. */
+/* The same for the job and with the options in WHAT. */
 int hk_job_snapshot_ask_as(const char *url, Hk__SnapshotRequest *what, Hk__Response **ret_response);
 
 /* Takes the snapshot out of RESPONSE from the collector at URL. */

@@ -25,7 +25,8 @@ static uint64_t time_of(const json_t *root, const char *name)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-/* NULL if the file does not exist. O_NONBLOCK keeps a FIFO in its place from blocking. */
+/* NULL if FILE cannot be read or is not JSON. O_NONBLOCK keeps a FIFO in its place from
+ * blocking. */
 static json_t *load(const char *file)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
