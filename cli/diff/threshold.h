@@ -1,14 +1,15 @@
 /* threshold.h: what `hookcli diff --fail-on LIST` does not let pass.
  *
  *     LIST:       CONDITION, CONDITION ...       any one that holds is enough
- *     CONDITION:  [PATTERN:] FIGURE > VALUE      (also < and !=) of the functions that PATTERN
- * covers, * and ? as in hooks FIGURE:     calls errors bytes total mean p50 p90 p99 of a function;
- * peak of memory; wall of the job VALUE:      10%, of the figure before; else how much more: 1ms,
- * 64M, 3
+ *     CONDITION:  [PATTERN:] FIGURE > VALUE      (also < and !=)
+ *     PATTERN:    functions, with * and ? as in hooks files
+ *     FIGURE:     calls errors bytes total mean p50 p90 p99 of a function, peak of memory,
+ *                 wall of the job
+ *     VALUE:      10%, a share of the figure before; or a change in its unit: 1ms, 64M, 3
  *
  * A condition is about the change. It holds where the whole of the change's interval does
- * (report/compare.h); where there is none, the change itself. Launchers are not looked at. Plain
- * values; read-only once parsed.
+ * (report/build/compare.h); where there is none, the change itself. Launchers are not looked at.
+ * Plain values; read-only once parsed.
  */
 #ifndef HK_CLI_DIFF_THRESHOLD_H
 #define HK_CLI_DIFF_THRESHOLD_H
@@ -33,7 +34,8 @@ struct hk_exceeded {
 	const struct hk_compared *compared;
 };
 
-/* Calls EXCEEDED for every condition that holds, and returns their number. THRESHOLDS NULL: 0. */
+/* Calls EXCEEDED for each condition and each item (job, function, kind of memory) for which it
+ * holds. Returns the number of these; 0 if THRESHOLDS is NULL. */
 size_t hk_thresholds_check(const struct hk_thresholds *thresholds, const struct hk_compare *compare,
 			   void (*exceeded)(void *context, const struct hk_exceeded *found),
 			   void *context);
