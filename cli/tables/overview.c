@@ -38,7 +38,7 @@ struct reading {
 	struct hk_overview_bin *bins;
 	uint8_t *domain_of; /* by site; DOMAIN_NONE: not looked up, DOMAIN_NONE - 1: no call */
 	uint32_t site_count;
-	uint64_t chunk, end_ticks, lost; /* end of the walk through its file so far */
+	uint64_t chunk, end_ticks, lost; /* state of the walk through its file */
 };
 #define DOMAIN_OF_NO_CALL (DOMAIN_NONE - 1)
 
@@ -125,7 +125,7 @@ static int make_room(struct reading *reading, uint32_t site)
 	return 0;
 }
 
-/* The domain of a record's site, DOMAIN_OF_NO_CALL if it is no call; returns -ENOMEM. */
+/* The domain of a record's site, DOMAIN_OF_NO_CALL if it is no call, or -ENOMEM. */
 static int domain_of(struct reading *reading, uint32_t id)
 {
 	int r = id < HK_CHUNK_SITES_MAX ? make_room(reading, id) : 0;
