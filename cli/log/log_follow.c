@@ -307,7 +307,7 @@ static int look_at(struct follow *follow, const Hk__Snapshot *snapshot)
 		rc = hk_tracks_new(snapshot, keep, (void *)follow->options, &look.tracks);
 	}
 	for (size_t i = 0; rc == 0 && i < hk_tracks_count(look.tracks); i++) {
-		look.track = hk_tracks_actor(look.tracks, i);
+		look.track = hk_tracks_process(look.tracks, i);
 		rc = take_actor(&look, clocks);
 	}
 	hk_tracks_free(look.tracks);

@@ -136,7 +136,8 @@ static int open_sources(struct timeline *timeline, const char *directory)
 	timeline->loader = hk_loader_new();
 	rc = timeline->sources && timeline->loader ? 0 : -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		rc = open_source(timeline, directory, hk_tracks_actor(timeline->tracks, i), clocks);
+		rc = open_source(timeline, directory, hk_tracks_process(timeline->tracks, i),
+				 clocks);
 	}
 	free(clocks);
 	return rc;
@@ -426,7 +427,7 @@ static int close_calls(struct timeline *timeline)
 	struct hk_nest_sink sink = sink_at(&spot);
 
 	for (size_t i = 0; i < hk_tracks_count(timeline->tracks); i++) {
-		struct hk_process_track *track = hk_tracks_actor(timeline->tracks, i);
+		struct hk_process_track *track = hk_tracks_process(timeline->tracks, i);
 
 		while ((spot.thread = hk_process_track_next_thread(track, spot.thread))) {
 			int rc = hk_nest_finish(&spot.thread->nest, &sink);
@@ -508,7 +509,7 @@ static void forget_threads(struct timeline *timeline)
 		return;
 	}
 	for (size_t i = 0; i < hk_tracks_count(timeline->tracks); i++) {
-		struct hk_process_track *track = hk_tracks_actor(timeline->tracks, i);
+		struct hk_process_track *track = hk_tracks_process(timeline->tracks, i);
 		struct hk_tracks_thread *thread = NULL;
 
 		while ((thread = hk_process_track_next_thread(track, thread))) {

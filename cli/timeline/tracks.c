@@ -180,7 +180,7 @@ static void add_actor(struct hk_tracks *tracks, const Hk__Snapshot *snapshot,
 
 int hk_tracks_new(const Hk__Snapshot *snapshot,
 		  bool (*keep)(void *context, const Hk__Process *process), void *context,
-		  struct hk_tracks **ret_cast)
+		  struct hk_tracks **ret_tracks)
 {
 	struct hk_tracks *tracks = calloc(1, sizeof(*tracks));
 	const char *job = snapshot->job ? snapshot->job->id : "";
@@ -215,7 +215,7 @@ int hk_tracks_new(const Hk__Snapshot *snapshot,
 		hk_tracks_free(tracks);
 		return rc;
 	}
-	*ret_cast = tracks;
+	*ret_tracks = tracks;
 	return 0;
 }
 
@@ -264,7 +264,7 @@ size_t hk_tracks_count(const struct hk_tracks *tracks)
 	return tracks->count;
 }
 
-struct hk_process_track *hk_tracks_actor(struct hk_tracks *tracks, size_t index)
+struct hk_process_track *hk_tracks_process(struct hk_tracks *tracks, size_t index)
 {
 	return &tracks->tracks[index];
 }

@@ -26,12 +26,12 @@ struct hk_tracks_thread {
  * all). -ENOMEM. */
 int hk_tracks_new(const Hk__Snapshot *snapshot,
 		  bool (*keep)(void *context, const Hk__Process *process), void *context,
-		  struct hk_tracks **ret_cast);
+		  struct hk_tracks **ret_tracks);
 struct hk_tracks *hk_tracks_free(struct hk_tracks *tracks);
 
 /* Processes, and their form for exporters: both in order of display. */
 size_t hk_tracks_count(const struct hk_tracks *tracks);
-struct hk_process_track *hk_tracks_actor(struct hk_tracks *tracks, size_t index);
+struct hk_process_track *hk_tracks_process(struct hk_tracks *tracks, size_t index);
 const struct hk_export_process *const *hk_tracks_shown(const struct hk_tracks *tracks);
 
 const Hk__Process *hk_process_track_process(const struct hk_process_track *track);

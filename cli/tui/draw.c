@@ -210,7 +210,7 @@ static void fit(const struct hk_live *live, int widths[HK_ROW_CELLS])
 
 static void draw_header(struct hk_live *live, int line, const int widths[HK_ROW_CELLS])
 {
-	const struct hk_pane *tab = live->tab;
+	const struct hk_tab *tab = live->tab;
 	int column = 0;
 
 	live->layout.header = line;
@@ -241,7 +241,7 @@ static void draw_header(struct hk_live *live, int line, const int widths[HK_ROW_
 static void cell_text(const struct hk_live *live, const struct hk_row *row, size_t i, int width,
 		      char *text, size_t size)
 {
-	const struct hk_pane *tab = live->tab;
+	const struct hk_tab *tab = live->tab;
 	const struct hk_column *column = &tab->view->columns[i];
 	const struct hk_table_cell *cell = &row->cells[i];
 	char number[HK_CELL_BYTES_MAX], spark[3 * SPARK_MOST + 1];
@@ -294,7 +294,7 @@ static void draw_row(struct hk_live *live, int line, size_t index, const int wid
 /* The table from line TOP on, in LINES lines. */
 static void draw_table(struct hk_live *live, int top, int lines)
 {
-	struct hk_pane *tab = live->tab;
+	struct hk_tab *tab = live->tab;
 	int widths[HK_ROW_CELLS] = {0};
 	size_t fits = lines > 1 ? (size_t)lines - 1 : 0;
 
@@ -350,7 +350,7 @@ static int draw_foot(struct hk_live *live)
 
 static void draw_last_line(struct hk_live *live)
 {
-	const struct hk_pane *tab = live->tab;
+	const struct hk_tab *tab = live->tab;
 	char text[LINE_BYTES];
 
 	if (live->prompt != HK_PROMPT_NONE) {

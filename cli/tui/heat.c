@@ -40,7 +40,7 @@ static int by_node(const void *a, const void *b)
 /* The column that is shown: the sort column if it has numbers. */
 static size_t column_of(const struct hk_live *live)
 {
-	const struct hk_pane *tab = live->tab;
+	const struct hk_tab *tab = live->tab;
 	enum hk_cell_kind kind = tab->view->columns[tab->order.column].kind;
 	const size_t *heat = tab->view->heat;
 

@@ -92,7 +92,7 @@ static void filter_rows(struct hk_live *live, int key)
 /* Cycles through: the first rows below, all of them, none. */
 static void expand(struct hk_live *live, int key)
 {
-	struct hk_pane *tab = live->tab;
+	struct hk_tab *tab = live->tab;
 	const struct hk_row *row = hk_layout_chosen(live);
 	bool open = row && tab->expanded && strcmp(row->key, tab->expanded) == 0;
 

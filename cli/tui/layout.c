@@ -38,7 +38,7 @@ static void insert(struct hk_rows *rows, size_t at, struct hk_rows *below)
 
 static void expand(struct hk_live *live, const struct hk_scene *scene)
 {
-	struct hk_pane *tab = live->tab;
+	struct hk_tab *tab = live->tab;
 	size_t at = tab->expanded ? hk_rows_find(&live->rows, tab->expanded) : live->rows.count;
 	struct hk_rows below = {.rows = NULL};
 
@@ -58,7 +58,7 @@ static void expand(struct hk_live *live, const struct hk_scene *scene)
 
 void hk_layout_rows(struct hk_live *live)
 {
-	struct hk_pane *tab = live->tab;
+	struct hk_tab *tab = live->tab;
 	const struct hk_top_snapshot *shot = live->shot;
 	const struct hk_scene scene = {shot, tab->history, tab->below};
 
@@ -93,14 +93,14 @@ void hk_layout_rows(struct hk_live *live)
 
 struct hk_row *hk_layout_chosen(struct hk_live *live)
 {
-	struct hk_pane *tab = live->tab;
+	struct hk_tab *tab = live->tab;
 
 	return tab->line < live->rows.count ? &live->rows.rows[tab->line] : NULL;
 }
 
 void hk_layout_choose(struct hk_live *live, size_t index)
 {
-	struct hk_pane *tab = live->tab;
+	struct hk_tab *tab = live->tab;
 
 	if (index < live->rows.count) {
 		free(tab->chosen);
@@ -111,7 +111,7 @@ void hk_layout_choose(struct hk_live *live, size_t index)
 
 void hk_layout_move(struct hk_live *live, long by)
 {
-	struct hk_pane *tab = live->tab;
+	struct hk_tab *tab = live->tab;
 	long last = (long)live->rows.count - 1, to = (long)tab->line + by;
 
 	tab->line = (size_t)(to < 0 ? 0 : to > last ? (last < 0 ? 0 : last) : to);

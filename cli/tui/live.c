@@ -100,7 +100,7 @@ static int look(struct hk_live *live)
 	bool due = !live->paused && !is_over(live) && now >= live->next_ns;
 
 	if ((due || live->wanting) && !hk_poller_is_busy(live->poller)) {
-		const struct hk_pane *tab = live->tab;
+		const struct hk_tab *tab = live->tab;
 		struct hk_top_snapshot_request request = {.job = live->options.job,
 							  .keys = tab->view->keys};
 		if (tab->expanded && tab->view->below) {
@@ -123,7 +123,7 @@ static bool panes_init(struct hk_live *live)
 {
 	live->head = hk_history_new();
 	for (size_t i = 0; i < HK_VIEWS; i++) {
-		struct hk_pane *tab = &live->tabs[i];
+		struct hk_tab *tab = &live->tabs[i];
 		const struct hk_view *view = hk_views[i];
 		tab->view = view;
 		tab->order = (struct hk_order){.columns = view->columns,
@@ -152,7 +152,7 @@ static void fini(struct hk_live *live)
 	live->shot = hk_top_snapshot_free(live->shot);
 	hk_history_free(live->head);
 	for (size_t i = 0; i < HK_VIEWS; i++) {
-		struct hk_pane *tab = &live->tabs[i];
+		struct hk_tab *tab = &live->tabs[i];
 		hk_history_free(tab->history);
 		hk_history_free(tab->below);
 		free(tab->chosen);

@@ -20,7 +20,7 @@ struct hk_live_options {
 };
 
 /* State of each view that is kept while another one is shown. */
-struct hk_pane {
+struct hk_tab {
 	const struct hk_view *view;
 	struct hk_order order;
 	struct hk_history *history, *below;
@@ -51,8 +51,8 @@ struct hk_layout {
 
 struct hk_live {
 	struct hk_live_options options;
-	struct hk_pane tabs[HK_VIEWS];
-	struct hk_pane *tab; /* the active one */
+	struct hk_tab tabs[HK_VIEWS];
+	struct hk_tab *tab; /* the active one */
 	struct hk_poller *poller;
 	struct hk_top_snapshot *shot; /* the newest */
 	struct hk_history *head;

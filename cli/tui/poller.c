@@ -97,7 +97,7 @@ static void *run(void *context)
 	return NULL;
 }
 
-int hk_poller_new(struct hk_poller **ret_lookout)
+int hk_poller_new(struct hk_poller **ret_poller)
 {
 	struct hk_poller *poller = calloc(1, sizeof(*poller));
 	sigset_t all, before;
@@ -122,7 +122,7 @@ int hk_poller_new(struct hk_poller **ret_lookout)
 		free(poller);
 		return -r;
 	}
-	*ret_lookout = poller;
+	*ret_poller = poller;
 	return 0;
 }
 

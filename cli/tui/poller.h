@@ -17,7 +17,7 @@ struct hk_poller_answer {
 };
 
 /* Returns 0, -ENOMEM or -errno. */
-int hk_poller_new(struct hk_poller **ret_lookout);
+int hk_poller_new(struct hk_poller **ret_poller);
 
 /* Ends the thread. Returns false if it is still waiting for a collector: then leave its memory
  * alone. */

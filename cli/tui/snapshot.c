@@ -207,11 +207,11 @@ static int fill(struct hk_top_snapshot *shot, const struct hk_top_snapshot_reque
 }
 
 int hk_top_snapshot_take(const struct hk_top_snapshot_request *request,
-			 struct hk_top_snapshot **ret_picture)
+			 struct hk_top_snapshot **ret_shot)
 {
 	struct hk_top_snapshot *shot = calloc(1, sizeof(*shot));
 
-	*ret_picture = NULL;
+	*ret_shot = NULL;
 	if (!shot) {
 		hk_error("cannot show the job: %s", strerror(ENOMEM));
 		return HK_EXIT_FAILED;
@@ -228,7 +228,7 @@ int hk_top_snapshot_take(const struct hk_top_snapshot_request *request,
 		hk_top_snapshot_free(shot);
 		return HK_EXIT_FAILED;
 	}
-	*ret_picture = shot;
+	*ret_shot = shot;
 	return shot->job.damaged ? HK_EXIT_FAILED : HK_EXIT_DONE;
 }
 

@@ -50,10 +50,10 @@ enum hk_top_snapshot_state {
 
 enum hk_top_snapshot_state hk_top_snapshot_state(const struct hk_top_snapshot *shot);
 
-/* Takes a snapshot. Returns HK_EXIT_DONE, HK_EXIT_FAILED with a damaged job in *ret_picture, or
+/* Takes a snapshot. Returns HK_EXIT_DONE, HK_EXIT_FAILED with a damaged job in *ret_shot, or
  * another exit code and NULL after a line on stderr. */
 int hk_top_snapshot_take(const struct hk_top_snapshot_request *request,
-			 struct hk_top_snapshot **ret_picture);
+			 struct hk_top_snapshot **ret_shot);
 
 /* Frees; accepts NULL, returns NULL. */
 struct hk_top_snapshot *hk_top_snapshot_free(struct hk_top_snapshot *shot);
