@@ -115,16 +115,26 @@ static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
 	}
 }
 
+/* Whether the call's record is lost without a look for a page. */
+static inline bool is_dry(const struct hk_call *call)
+{
+	return (int64_t)(call->start_ticks - hk_thread_dry_until[call->site->stream]) < 0;
+}
+
+static inline void count_lost(struct hk_thread *thread, const struct hk_call *call)
+{
+	hk_count_add((uint64_t *)&thread->slot->chain[call->site->stream].lost, 1);
+}
+
 /* The page has no room. */
 static __attribute__((noinline)) void record_slowly(struct hk_thread *thread,
 						    const struct hk_call *call, uint64_t ns,
 						    const uint64_t *values)
 {
-	const struct hk_site_hot *site = call->site;
-	if ((int64_t)(call->start_ticks - hk_thread_dry_until[site->stream]) < 0) {
-		hk_count_add((uint64_t *)&thread->slot->chain[site->stream].lost, 1);
+	if (is_dry(call)) {
+		count_lost(thread, call);
 	} else {
-		hk_append_record(thread, call, ns, HK_RECORD_CALL, values, site->payload);
+		hk_append_record(thread, call, ns, HK_RECORD_CALL, values, call->site->payload);
 	}
 }
 
@@ -246,6 +256,23 @@ static __attribute__((noinline)) struct hk_result leave_evaluated(struct hk_call
 	return finish(call, ns, bucket, hk_count_is_outermost(call), hk_work_is_end(call));
 }
 
+static inline void count_sent(const struct hk_call *call, uint64_t bytes)
+{
+	hk_count_add(&call->cell->bytes, (int64_t)bytes > 0 ? bytes : 0);
+}
+
+/* A message at level record whose page has no room. */
+static __attribute__((noinline)) struct hk_result
+leave_unrecorded(struct hk_call *call, uint64_t ns, uint64_t *bucket, uint64_t bytes)
+{
+	if (!is_dry(call)) {
+		return leave_evaluated(call, ns, bucket);
+	}
+	count_lost(call->thread, call);
+	count_sent(call, bytes);
+	return finish(call, ns, bucket, hk_count_is_outermost(call), hk_work_is_end(call));
+}
+
 /* A message at level record. */
 static __attribute__((noinline)) struct hk_result
 leave_message(struct hk_call *call, uint64_t ns, uint64_t *bucket, uint64_t comm, uint64_t bytes)
@@ -255,11 +282,11 @@ leave_message(struct hk_call *call, uint64_t ns, uint64_t *bucket, uint64_t comm
 	bool outermost = hk_count_is_outermost(call);
 	uint64_t *room = begin_record(thread, call);
 	if (unlikely(!room)) {
-		return leave_evaluated(call, ns, bucket);
+		return leave_unrecorded(call, ns, bucket, bytes);
 	}
 	hk_message_write(call, site->message, comm, bytes, room + HK_RECORD_HEADER_WORDS);
 	end_record(thread, call, ns, room);
-	hk_count_add(&call->cell->bytes, (int64_t)bytes > 0 ? bytes : 0);
+	count_sent(call, bytes);
 	return finish(call, ns, bucket, outermost,
 		      outermost && (site->stack_words & HK_STACK_WORDS_WORK));
 }
