@@ -308,7 +308,8 @@ static bool reserve(struct hk_connection *connection)
 	struct hk_hub *hub = connection->hub;
 	size_t more = wants(connection);
 	pthread_mutex_lock(&hub->lock);
-	connection->parked = !has_room(connection);
+	/* One that has ended may be in the list of those to be freed already. */
+	connection->parked = !connection->ended && !has_room(connection);
 	bool stop = connection->parked || connection->ended || connection->last_answer;
 	if (connection->parked) {
 		/* Others that wait have their turn before it. */
