@@ -1,17 +1,22 @@
 #include "cli/tables/overview_seen.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "report/model/activity.h"
 
+/* How much ROW grew in BIN. The first and the last bin have what lies before and after: a collector
+ * that took over may have noted a time after the end of the process. */
 static double grown(const struct hk_overview *overview, const struct hk_report_activity *row,
 		    size_t bin)
 {
 	double begin_ns = (double)overview->start_ns + (double)bin * (double)overview->width_ns;
+	double end_ns = begin_ns + (double)overview->width_ns;
 
-	return hk_report_activity_until(row, begin_ns + (double)overview->width_ns) -
-	       hk_report_activity_until(row, begin_ns);
+	begin_ns = bin == 0 ? -INFINITY : begin_ns;
+	end_ns = bin + 1 == overview->bins ? INFINITY : end_ns;
+	return hk_report_activity_until(row, end_ns) - hk_report_activity_until(row, begin_ns);
 }
 
 /* Whole numbers that add up to the row's total. */

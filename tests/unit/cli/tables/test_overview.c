@@ -397,6 +397,36 @@ static void saw(struct process *process, Hk__ActivityKind kind, const char *doma
 	process->message.activity = list;
 }
 
+/* A collector that took over may note a time after the end of the process: no call is left out. */
+static void test_what_was_seen_after_the_end_is_in_the_last_bin(void **state)
+{
+	struct job *job = job_new();
+	struct hk_report *report;
+	struct hk_overview *overview;
+	uint64_t calls = 0;
+	(void)state;
+	struct process *process = add_process(job, 0, HK__ROLE__ROLE_MAIN);
+	for (uint64_t i = 0; i < 5000; i++) {
+		call(process, SITE_SEND, i * 20, i * 20 + 10);
+	}
+	seal(process);
+	saw(process, HK__ACTIVITY_KIND__ACTIVITY_CALLS, "", 52);
+	for (size_t i = 0; i < process->message.n_activity; i++) {
+		process->message.activity[i]->shift = 21; /* twice as long as the job */
+	}
+	assert_int_equal(hk_report_new(&job->snapshot, &report), 0);
+	struct hk_overview_options options = {100, 100, 1000, report};
+	assert_int_equal(hk_overview_new(&job->snapshot, job->directory, &options, &overview), 0);
+	assert_true(overview->ranks[0].seen);
+	for (size_t i = 0; i < overview->bins; i++) {
+		calls += overview->ranks[0].bins[i].calls;
+	}
+	assert_in_range(calls, 96 * 52 - 1, 96 * 52 + 1);
+	hk_overview_free(overview);
+	hk_report_free(report);
+	job_remove(job);
+}
+
 /* A uniform job whose records are not all read is not drawn as spikes: what its collector saw is
  * known of every bin. */
 static void test_what_is_not_read_was_seen(void **state)
@@ -555,6 +585,7 @@ int main(void)
 	    cmocka_unit_test(test_what_is_missing_is_marked),
 	    cmocka_unit_test(test_sampling_is_near_the_truth),
 	    cmocka_unit_test(test_what_is_not_read_was_seen),
+	    cmocka_unit_test(test_what_was_seen_after_the_end_is_in_the_last_bin),
 	    cmocka_unit_test(test_chunks_of_two_sizes),
 	    cmocka_unit_test(test_json_has_it_all),
 	    cmocka_unit_test(test_damage_is_survived),
