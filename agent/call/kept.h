@@ -1,7 +1,7 @@
 /* kept.h: open calls without a frame on the stack, which are kept beside it.
  *
- * A function nobody described may take any number of bytes of arguments on the stack, and finds
- * them above its return address only: a frame between would hide them. What a frame holds of such a
+ * An undescribed function may take any number of bytes of arguments on the stack. It finds them
+ * only above its return address: a frame between would hide them. What a frame holds of such a
  * call, struct hk_call, is an entry of its thread's array; the way in adds it, the way out takes it
  * (trampoline_stay.S). `caller_frame` of an entry is the address where that field would lie in a
  * frame, by which a call is known while it is open; 0: free. Where a call returns to does not

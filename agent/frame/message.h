@@ -27,8 +27,8 @@ struct hk_message {
 	uint8_t tested; /* the buffer, or the root */
 	uint8_t has_sender, sender;
 	uint8_t number_count;
-	/* 32 bits with a sign, the sender among them. The first two, and the bytes, are written
-	 * in any case: where there are none, to where the communicator is written later. */
+	/* Signed 32-bit numbers, the sender among them. The first two, and the bytes, are always
+	 * written. A missing one is written where the communicator is written later. */
 	struct {
 		uint8_t word, at;
 	} numbers[HK_HOOK_VALUES];

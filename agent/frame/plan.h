@@ -21,7 +21,7 @@ struct hk_observed {
 };
 
 /* Called after each call with its struct hk_call and its struct hk_observed, through
- * hk_state_saved, where the stack has HK_OBSERVER_STACK_BYTES. NULL: there is none. Set once,
+ * hk_state_saved, where the stack has HK_OBSERVER_STACK_BYTES. NULL: no observer. Set once,
  * before the first site: with an observer no call takes the short way out. */
 extern int (*hk_observer)(void *call, void *observed);
 #define HK_OBSERVER_STACK_BYTES 16384u

@@ -162,8 +162,8 @@ static bool take(void)
 	return false;
 }
 
-/* Whether another thread of ours has the lock: it waits for nobody. A child may have got that from
- * a thread that it does not have. */
+/* Whether another thread of the agent has the lock; its holder never waits. A forked child may have
+ * inherited the lock from a thread that it does not have. */
 static bool is_ours(void)
 {
 	return held && original && *original;

@@ -204,7 +204,7 @@ static bool past_plt(const struct hk_object *object, const struct hk_slot *slot,
 
 /* Whether putting a thunk into a GLOB_DAT slot could make one function have two addresses where the
  * host compares them. What an object defines itself also lies in its tables, unpatched. For
- * functions that nobody described, of which any may be such a callback, only an object built to
+ * undescribed functions, of which any may be such a callback, only an object built to
  * call through the GOT alone shows that the slot is there for calls. */
 static bool is_pointer(const struct hk_object *object, const struct hk_slot *slot,
 		       const struct hk_object *provider, const struct hk_hook *hook)
