@@ -87,8 +87,8 @@ static void look(struct hk_collector *collector, uint64_t now)
 	struct hk_process *process, *next;
 	HASH_ITER (hh, collector->processes, process, next) {
 		if (!process->gone) {
-			hk_governor_look(process, now);
-			hk_activity_look(process, now);
+			hk_governor_check(process, now);
+			hk_activity_sample(process, now);
 		}
 	}
 }
@@ -99,7 +99,7 @@ static void slide_windows(struct hk_collector *collector, bool all)
 	struct hk_job *job;
 	DL_FOREACH (collector->jobs, job) {
 		if (!job->state->closed && (all || job->grown)) {
-			job->grown = hk_window_slide(collector, job);
+			job->grown = hk_retention_apply(collector, job);
 		}
 	}
 }
@@ -108,7 +108,7 @@ static void pass(struct loop *loop, uint64_t now)
 {
 	struct hk_collector *collector = loop->collector;
 	struct hk_process *process, *next;
-	hk_control_expire(collector);
+	hk_rules_expire(collector);
 	look(collector, now);
 	HASH_ITER (hh, collector->processes, process, next) {
 		int r = process->gone ? 0 : hk_drain_pass(collector, process, now);
@@ -358,9 +358,9 @@ static void step(struct loop *loop)
 	struct hk_collector *collector = loop->collector;
 	uint64_t now = hk_clock_monotonic_ns();
 	if (loop->fds[1].revents != 0 || now >= loop->next_scan_ns) {
-		hk_scan_clear(collector);
+		hk_discovery_clear(collector);
 		hk_run_directory_check(collector);
-		hk_scan_run(collector);
+		hk_discovery_run(collector);
 		if (loop->fds[1].revents != 0) {
 			loop->event_ns = now;
 		}
@@ -401,7 +401,7 @@ static void finish(struct loop *loop)
 	struct hk_collector *collector = loop->collector;
 	struct hk_process *process, *next;
 	struct hk_job *job;
-	hk_scan_run(collector);
+	hk_discovery_run(collector);
 	HASH_ITER (hh, collector->processes, process, next) {
 		hk_process_check(process);
 		if (process->gone && hk_process_finalise(collector, process) == 0) {

@@ -118,7 +118,7 @@ static int listen_all(struct hk_collector *collector)
 		hk_error("cannot start threads");
 		return -EAGAIN;
 	}
-	collector->rejections = hk_refusals_new();
+	collector->rejections = hk_rejections_new();
 	r = r < 0 ? r : collector->rejections ? 0 : -ENOMEM;
 	r = r < 0 ? r : hk_policy_open(&collector->options, &collector->policy, problem);
 	const struct hk_server_setup setup = {
@@ -161,7 +161,7 @@ static int start(struct hk_collector *collector)
 	if (r < 0) {
 		return r;
 	}
-	r = hk_scan_open(collector);
+	r = hk_discovery_open(collector);
 	if (r < 0) {
 		hk_error("cannot watch directories: %s", strerror(-r));
 	}
@@ -227,7 +227,7 @@ static int run(int argc, char **argv)
 	}
 	collector->http = hk_http_free(collector->http);
 	collector->server = hk_server_free(collector->server);
-	hk_refusals_free(collector->rejections);
+	hk_rejections_free(collector->rejections);
 	hk_policy_free(collector->policy);
 	hk_job_free_all(collector);
 	collector->leaf = hk_leaf_free(collector->leaf);

@@ -151,7 +151,7 @@ static int answer_status(struct hk_collector *collector, struct answer *answer)
 	}
 	status->listen = (char *)(uintptr_t)hk_server_url(collector->server);
 	status->http = (char *)(uintptr_t)hk_http_url(collector->http);
-	status->turned_away = hk_refusals_total(collector->rejections);
+	status->turned_away = hk_rejections_total(collector->rejections);
 	answer->response.status = status;
 	return 1;
 }
@@ -236,7 +236,7 @@ static int answer_exit(struct hk_collector *collector, const Hk__ExitNotice *not
 		return fail(answer, -EPERM, "processes of this machine are not %s's", answer->user);
 	}
 	/* Its segment may be so new that nobody has looked. */
-	hk_scan_run(collector);
+	hk_discovery_run(collector);
 	hk_process_notice(collector, notice);
 	return 1;
 }
@@ -291,7 +291,7 @@ static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest 
 static bool settle_job(struct hk_collector *collector, struct hk_job *job, int *ret_error)
 {
 	struct hk_process *process, *next;
-	hk_scan_run(collector);
+	hk_discovery_run(collector);
 	bool settled = collector->waiting == 0 && hk_peers_awaited(collector, job) == 0;
 	*ret_error = 0;
 	DL_FOREACH_SAFE(job->processes, process, next)
@@ -376,14 +376,14 @@ static int answer_control(struct hk_collector *collector, const Hk__ControlReque
 		return fail(answer, -ENOENT, "job %s has ended", job->state->id);
 	}
 	/* Its processes may be so new that nobody has looked. */
-	hk_scan_run(collector);
+	hk_discovery_run(collector);
 	DL_FOREACH (job->processes, process) {
 		if (process->segment) {
 			hk_state_refresh(collector, process, false);
 		}
 	}
 	hk__control_reply__init(&answer->control);
-	int r = hk_control_change(job, request, &answer->control);
+	int r = hk_rules_change(job, request, &answer->control);
 	if (r == -ENOSPC) {
 		return fail(answer, r,
 			    "job %s has as many rules as an agent takes: hookcli ctl reset",

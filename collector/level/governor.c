@@ -340,7 +340,7 @@ static bool begin(struct hk_process *process, uint64_t now_ns)
 	return true;
 }
 
-void hk_governor_look(struct hk_process *process, uint64_t now_ns)
+void hk_governor_check(struct hk_process *process, uint64_t now_ns)
 {
 	if (!process->segment->governor) {
 		process->segment->governor = calloc(1, sizeof(*process->segment->governor));
@@ -360,7 +360,7 @@ void hk_governor_look(struct hk_process *process, uint64_t now_ns)
 		governor->begun = true;
 		governor->looked_ns = now_ns;
 	}
-	hk_control_tell(process);
+	hk_rules_publish(process);
 	uint64_t wait = (spent_ns() - begin_ns) * LOOK_SPACING;
 	uint64_t least = governor->suspicious ? SECOND_LOOK_NS : LOOK_NS;
 	governor->due_ns = now_ns + (wait > least ? wait : least);

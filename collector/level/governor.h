@@ -16,7 +16,7 @@ struct hk_process;
 
 /* Looks at PROCESS if it is time to (NOW_NS: monotonic), and tells its agent what has changed. What
  * finds no memory is tried again at the next look. */
-void hk_governor_look(struct hk_process *process, uint64_t now_ns);
+void hk_governor_check(struct hk_process *process, uint64_t now_ns);
 
 /* Accepts NULL, returns NULL. */
 struct hk_governor *hk_governor_free(struct hk_governor *governor);

@@ -156,7 +156,7 @@ static bool concerns(const Hk__Rule *rule, int32_t rank)
 	return rule->n_ranks == 0;
 }
 
-void hk_control_tell(struct hk_process *process)
+void hk_rules_publish(struct hk_process *process)
 {
 	const Hk__Job *job = process->job->state;
 	struct hk_rule rules[HK_RULES_MAX];
@@ -185,7 +185,7 @@ static void tell_all(struct hk_job *job)
 	job->changed = true;
 	job->state->control_changes++;
 	DL_FOREACH (job->processes, process) {
-		hk_control_tell(process);
+		hk_rules_publish(process);
 	}
 }
 
@@ -233,8 +233,8 @@ static void log_change(const struct hk_job *job, const Hk__ControlRequest *reque
 	}
 }
 
-int hk_control_change(struct hk_job *job, const Hk__ControlRequest *request,
-		      Hk__ControlReply *ret_reply)
+int hk_rules_change(struct hk_job *job, const Hk__ControlRequest *request,
+		    Hk__ControlReply *ret_reply)
 {
 	/* Of the job's own clock, which a step of the wall clock does not move. */
 	uint64_t now = hk_root_clock_unix_ns(job->state), until = 0;
@@ -270,7 +270,7 @@ static uint64_t our_time(const struct hk_job *job, uint64_t root_unix_ns, int64_
 	return root_unix_ns == 0 ? 0 : root_unix_ns - (uint64_t)ahead_ns - stepped_ns;
 }
 
-int hk_control_adopt(struct hk_job *job, const Hk__LeafJobReply *reply, int64_t ahead_ns)
+int hk_rules_adopt(struct hk_job *job, const Hk__LeafJobReply *reply, int64_t ahead_ns)
 {
 	struct rules rules = {.count = 0};
 	for (size_t i = 0; i < reply->n_rules; i++) {
@@ -294,7 +294,7 @@ int hk_control_adopt(struct hk_job *job, const Hk__LeafJobReply *reply, int64_t 
 	return 0;
 }
 
-void hk_control_expire(struct hk_collector *collector)
+void hk_rules_expire(struct hk_collector *collector)
 {
 	struct hk_job *job;
 	DL_FOREACH (collector->jobs, job) {

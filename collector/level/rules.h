@@ -17,18 +17,18 @@ struct hk_process;
 /* Puts REQUEST in force and tells the processes. -EINVAL: a rule that no agent would take (pattern
  * empty or of HK_RULE_PATTERN_BYTES or more, unknown level); -ENOSPC: more than HK_RULES_MAX rules;
  * -ENOMEM. On failure nothing has changed. */
-int hk_control_change(struct hk_job *job, const Hk__ControlRequest *request,
-		      Hk__ControlReply *ret_reply);
+int hk_rules_change(struct hk_job *job, const Hk__ControlRequest *request,
+		    Hk__ControlReply *ret_reply);
 
 /* Puts in force what the root says is, in place of what is; times are by its clock, which is
  * AHEAD_NS ahead of ours. -EINVAL: no agent would take it; -ENOMEM; then nothing has changed. */
-int hk_control_adopt(struct hk_job *job, const Hk__LeafJobReply *reply, int64_t ahead_ns);
+int hk_rules_adopt(struct hk_job *job, const Hk__LeafJobReply *reply, int64_t ahead_ns);
 
 /* Tells PROCESS what holds for its rank now, if that or a ceiling given by the governor has changed
  * since it was told. */
-void hk_control_tell(struct hk_process *process);
+void hk_rules_publish(struct hk_process *process);
 
 /* Ends what was given for some time that is over, in all open jobs. */
-void hk_control_expire(struct hk_collector *collector);
+void hk_rules_expire(struct hk_collector *collector);
 
 #endif

@@ -201,12 +201,12 @@ static struct kin find_kin(struct hk_collector *collector,
 {
 	struct kin kin = {NULL, NULL, NULL};
 	if (identity->forked) {
-		kin.ancestor = hk_family_by_uid(collector, identity->parent);
+		kin.ancestor = hk_ancestry_by_uid(collector, identity->parent);
 	}
-	kin.replaced = hk_family_image(collector, identity);
+	kin.replaced = hk_ancestry_previous_image(collector, identity);
 	if (!kin.ancestor && identity->pid_namespace == collector->pid_namespace) {
 		kin.ancestor =
-		    hk_family_ancestor(collector, identity->ppid, identity->start.monotonic_ns);
+		    hk_ancestry_nearest(collector, identity->ppid, identity->start.monotonic_ns);
 	}
 	if (kin.replaced &&
 	    kin.replaced->state->start->monotonic_ns > identity->start.monotonic_ns) {
@@ -223,7 +223,7 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	struct hk_process *process;
 	struct hk_job *job = NULL;
 	/* Known by a frame of an earlier collector, or not at all. */
-	struct hk_process *old = hk_family_by_uid(collector, identity->uid);
+	struct hk_process *old = hk_ancestry_by_uid(collector, identity->uid);
 	if (old && old->segment) {
 		return -EEXIST;
 	}
@@ -270,7 +270,8 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 		end_by_exec(kin.replaced, state->start);
 	}
 	if (!old) {
-		hk_family_settle(collector, process, kin.ancestor, kin.replaced, identity->forked);
+		hk_ancestry_settle(collector, process, kin.ancestor, kin.replaced,
+				   identity->forked);
 	}
 	if (kin.successor) {
 		end_by_exec(process, kin.successor->state->start);
@@ -279,7 +280,7 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	hk_process_apply_early_notices(collector, process);
 	/* At once: an agent that waits for room must know that somebody will make some. */
 	hk_reader_beat(process->segment->reader, (uint32_t)getpid(), hk_clock_monotonic_ns());
-	hk_control_tell(process);
+	hk_rules_publish(process);
 	process->changed = true;
 	hk_debug("process attached pid=%" PRIu32 " job=%s rank=%d role=%d", state->pid,
 		 job->state->id, state->rank, state->role);

@@ -27,13 +27,13 @@ struct batch {
 	uint32_t count, room;
 };
 
-int hk_scan_open(struct hk_collector *collector)
+int hk_discovery_open(struct hk_collector *collector)
 {
 	collector->inotify_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	return collector->inotify_fd < 0 ? -errno : 0;
 }
 
-void hk_scan_clear(struct hk_collector *collector)
+void hk_discovery_clear(struct hk_collector *collector)
 {
 	char events[4096];
 	while (read(collector->inotify_fd, events, sizeof(events)) > 0) {
@@ -165,7 +165,7 @@ static int by_start(const void *a, const void *b)
 	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-void hk_scan_run(struct hk_collector *collector)
+void hk_discovery_run(struct hk_collector *collector)
 {
 	struct batch batch = {.list = NULL};
 	uint32_t incompatible = collector->incompatible, refused = collector->refused;

@@ -9,13 +9,13 @@
 struct hk_collector;
 
 /* Sets up collector->inotify_fd. -errno. */
-int hk_scan_open(struct hk_collector *collector);
+int hk_discovery_open(struct hk_collector *collector);
 
 /* Throws away the events that have come. */
-void hk_scan_clear(struct hk_collector *collector);
+void hk_discovery_clear(struct hk_collector *collector);
 
 /* Attaches every new segment, in the order the processes began, while there is room for more;
  * counts what cannot be read and what has to wait. */
-void hk_scan_run(struct hk_collector *collector);
+void hk_discovery_run(struct hk_collector *collector);
 
 #endif

@@ -187,7 +187,7 @@ static const char *no_place(const struct hk_collector *collector, const struct h
 int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 {
 	give_up_processes(job);
-	while (hk_window_slide(collector, job)) {
+	while (hk_retention_apply(collector, job)) {
 	}
 	int r = hk_job_announce(collector, job, HK_JOB_ENDING);
 	r = r < 0 ? r : write_end(collector, job);

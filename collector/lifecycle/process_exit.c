@@ -129,7 +129,7 @@ int hk_process_finalise(struct hk_collector *collector, struct hk_process *proce
 		return r;
 	}
 	hk_ledger_advance(process->segment->ledger, UINT64_MAX);
-	hk_activity_look_last(process);
+	hk_activity_sample_last(process);
 	r = hk_state_refresh(collector, process, true);
 	if (r < 0 && r != -ESTALE) {
 		return r;
@@ -191,7 +191,7 @@ void hk_process_apply_early_notices(struct hk_collector *collector, struct hk_pr
 
 void hk_process_notice(struct hk_collector *collector, const Hk__ExitNotice *notice)
 {
-	struct hk_process *process = hk_family_by_pid(collector, notice->pid);
+	struct hk_process *process = hk_ancestry_by_pid(collector, notice->pid);
 	if (process) {
 		hk_process_check(process);
 	}

@@ -28,7 +28,7 @@ void hk_process_add(struct hk_collector *collector, struct hk_job *job, struct h
 	process->job = job;
 	DL_APPEND(job->processes, process);
 	job->process_count++;
-	hk_family_add(collector, process);
+	hk_ancestry_add(collector, process);
 }
 
 struct hk_process *hk_process_new(const uint8_t *uid, Hk__Process *state, bool attached)
@@ -81,7 +81,7 @@ void hk_process_forget(struct hk_collector *collector, struct hk_process *proces
 	if (process->segment) {
 		HASH_DEL(collector->processes, process);
 	}
-	hk_family_remove(collector, process);
+	hk_ancestry_remove(collector, process);
 	DL_DELETE(process->job->processes, process);
 	process->job->process_count--;
 	hk_process_free(process);
@@ -120,7 +120,7 @@ int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__P
 	process->foreign = process->remote != NULL;
 	process->gone = !process->remote || state->end;
 	process->job = job;
-	int r = hk_window_restore(process);
+	int r = hk_retention_restore(process);
 	if (r < 0) {
 		process->state = NULL;
 		hk_process_free(process);

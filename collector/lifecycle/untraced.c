@@ -75,7 +75,7 @@ static int file(struct hk_collector *collector, struct hk_process *ancestor, uin
 		hk__process__free_unpacked(state, NULL);
 		return r;
 	}
-	*ret_process = hk_family_by_uid(collector, state->uid.data);
+	*ret_process = hk_ancestry_by_uid(collector, state->uid.data);
 	(*ret_process)->changed = true;
 	(*ret_process)->upload.unsent = true;
 	hk_warning("process without a segment pid=%" PRIu32 " job=%s error=%s", entry->pid,
@@ -132,7 +132,7 @@ int hk_untraced_follow(struct hk_collector *collector, struct hk_process *ancest
 		struct hk_untraced_copy entry;
 		uint8_t uid[HK_UID_BYTES];
 		uid_of(ancestor, i, uid);
-		struct hk_process *process = hk_family_by_uid(collector, uid);
+		struct hk_process *process = hk_ancestry_by_uid(collector, uid);
 		/* A segment of the same uid can only be a forgery. */
 		if (!hk_reader_untraced(ancestor->segment->reader, i, &entry) ||
 		    (process && process->segment)) {

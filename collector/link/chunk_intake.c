@@ -136,7 +136,7 @@ int hk_chunk_intake_put(struct hk_collector *collector, const char *user, const 
 			uint64_t *ret_last)
 {
 	struct hk_process *process = put->process.len == HK_UID_BYTES
-					 ? hk_family_by_uid(collector, put->process.data)
+					 ? hk_ancestry_by_uid(collector, put->process.data)
 					 : NULL;
 	struct hk_chunk_header header;
 	if (!process || !process->remote || process->job->state->closed ||

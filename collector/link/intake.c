@@ -155,9 +155,9 @@ static int merge(struct hk_collector *collector, struct hk_process *process, Hk_
 	Hk__Process *state = process->state;
 	uint64_t shed = state->records_shed;
 	bool sites = change->n_sites > 0;
-	hk_family_remove(collector, process);
+	hk_ancestry_remove(collector, process);
 	int r = hk_change_apply(state, change);
-	hk_family_add(collector, process);
+	hk_ancestry_add(collector, process);
 	if (sites) {
 		process->remote->sites_digest = 0;
 	}
@@ -176,7 +176,7 @@ static int take_process(struct hk_collector *collector, const struct hk_intake_a
 	if ((*state)->uid.len != HK_UID_BYTES) {
 		return -EINVAL;
 	}
-	struct hk_process *process = hk_family_by_uid(collector, (*state)->uid.data);
+	struct hk_process *process = hk_ancestry_by_uid(collector, (*state)->uid.data);
 	if (process && (!process->remote || process->job != job)) {
 		return -EINVAL;
 	}
@@ -201,7 +201,7 @@ static int take_process(struct hk_collector *collector, const struct hk_intake_a
 		keep_own(*state, 0);
 		uint64_t bytes = hk_message_memory(&(*state)->base) + sizeof(*process);
 		r = hk_process_restore(collector, job, *state);
-		process = r < 0 ? NULL : hk_family_by_uid(collector, (*state)->uid.data);
+		process = r < 0 ? NULL : hk_ancestry_by_uid(collector, (*state)->uid.data);
 		*state = r < 0 ? *state : NULL;
 		if (process) {
 			process->remote->counted_bytes = process->remote->values_bytes = bytes;

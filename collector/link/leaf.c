@@ -305,7 +305,7 @@ static void take_job_reply(const struct hk_collector *collector, struct hk_leaf 
 	job->job->close_requested |=
 	    reply->ended && !hk_rundir_job_is_kept(collector->dirfd[0], job->job->state->key);
 	if (job->control_changes != reply->control_changes &&
-	    hk_control_adopt(job->job, reply, leaf->head.root_ahead_ns) == 0) {
+	    hk_rules_adopt(job->job, reply, leaf->head.root_ahead_ns) == 0) {
 		job->control_changes = reply->control_changes;
 	}
 }

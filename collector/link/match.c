@@ -39,7 +39,7 @@ static struct hk_job *begun_again(const struct hk_collector *collector, const ch
 	for (size_t i = 0; i < from->n_processes; i++) {
 		const Hk__Process *state = from->processes[i];
 		const struct hk_process *process =
-		    state->uid.len == HK_UID_BYTES ? hk_family_by_uid(collector, state->uid.data)
+		    state->uid.len == HK_UID_BYTES ? hk_ancestry_by_uid(collector, state->uid.data)
 						   : NULL;
 		if (!process || !process->remote ||
 		    strcmp(process->job->state->key, from->job->key) != 0 ||

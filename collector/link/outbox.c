@@ -95,7 +95,7 @@ struct hk_outbox_process *hk_outbox_find(const struct hk_outbox *outbox, const u
 Hk__Process *hk_outbox_values(const struct hk_collector *collector,
 			      const struct hk_outbox_process *process)
 {
-	const struct hk_process *open = hk_family_by_uid(collector, process->uid);
+	const struct hk_process *open = hk_ancestry_by_uid(collector, process->uid);
 	return open ? open->state : process->state;
 }
 
@@ -472,10 +472,10 @@ void hk_outbox_release(struct hk_outbox *outbox, struct hk_collector *collector)
 	struct hk_outbox_process *process, *next;
 	HASH_ITER (hh, outbox->processes, process, next) {
 		struct hk_process *open = process->released != process->acknowledged
-					      ? hk_family_by_uid(collector, process->uid)
+					      ? hk_ancestry_by_uid(collector, process->uid)
 					      : NULL;
 		if (open) {
-			hk_window_release(collector, open, process->acknowledged);
+			hk_retention_release(collector, open, process->acknowledged);
 			process->released = process->acknowledged;
 		}
 	}

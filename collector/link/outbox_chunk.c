@@ -50,7 +50,7 @@ void hk_outbox_acknowledge(const struct hk_collector *collector, struct hk_outbo
 	} else if (process->sent - last < HK_UPLINK_CHUNKS) {
 		process->kept_bytes = process->ends[last % HK_UPLINK_CHUNKS];
 	}
-	struct hk_process *open = hk_family_by_uid(collector, process->uid);
+	struct hk_process *open = hk_ancestry_by_uid(collector, process->uid);
 	if (open) {
 		open->upload.acknowledged = last;
 	}

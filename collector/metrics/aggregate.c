@@ -51,7 +51,7 @@ static const struct hk_metric function_metrics[] = {HK_METRICS_FUNCTION(ENTRY)};
 		}                                        \
 	}
 
-const struct hk_tally_layout hk_tally_layouts[HK_TALLY_KINDS] = {
+const struct hk_aggregate_layout hk_aggregate_layouts[HK_TALLY_KINDS] = {
     [HK_TALLY_JOB] = LAYOUT(job_metrics, "name"),
     [HK_TALLY_INFO] = LAYOUT(info_metrics, "pid", "program"),
     [HK_TALLY_PROCESS] = LAYOUT(process_metrics, NULL),
@@ -65,7 +65,7 @@ const struct hk_tally_layout hk_tally_layouts[HK_TALLY_KINDS] = {
 
 /* What a row is of; texts as they come. */
 struct identity {
-	enum hk_tally_kind kind;
+	enum hk_aggregate_kind kind;
 	int32_t rank;
 	const char *node, *role;
 	const char *label[2];
@@ -86,10 +86,10 @@ static const char *next_text(const char *text)
 }
 
 /* A new row under KEY: its rank, then its four texts. */
-static struct hk_tally_row *row_new(struct hk_tally_row **rows, const char *key, size_t size,
-				    uint32_t values)
+static struct hk_aggregate_row *row_new(struct hk_aggregate_row **rows, const char *key,
+					size_t size, uint32_t values)
 {
-	struct hk_tally_row *row = calloc(1, sizeof(*row) + values * sizeof(uint64_t) + size);
+	struct hk_aggregate_row *row = calloc(1, sizeof(*row) + values * sizeof(uint64_t) + size);
 	if (!row) {
 		return NULL;
 	}
@@ -105,10 +105,10 @@ static struct hk_tally_row *row_new(struct hk_tally_row **rows, const char *key,
 	return row;
 }
 
-static struct hk_tally_row *row_get(struct hk_tally *tally, const struct identity *identity)
+static struct hk_aggregate_row *row_get(struct hk_aggregate *tally, const struct identity *identity)
 {
 	char key[sizeof(int32_t) + 4 * TEXT_BYTES];
-	struct hk_tally_row **rows = &tally->rows[identity->kind], *row;
+	struct hk_aggregate_row **rows = &tally->rows[identity->kind], *row;
 	char *at = key + sizeof(identity->rank);
 	memcpy(key, &identity->rank, sizeof(identity->rank));
 	at = put_text(at, identity->node);
@@ -117,7 +117,7 @@ static struct hk_tally_row *row_get(struct hk_tally *tally, const struct identit
 	at = put_text(at, identity->label[1]);
 	size_t size = (size_t)(at - key);
 	HASH_FIND(hh, *rows, key, size, row);
-	return row ? row : row_new(rows, key, size, hk_tally_layouts[identity->kind].values);
+	return row ? row : row_new(rows, key, size, hk_aggregate_layouts[identity->kind].values);
 }
 
 static void add(uint64_t *value, uint64_t more)
@@ -136,9 +136,9 @@ static void most(uint64_t *value, uint64_t other)
 /* ---- from a snapshot ---- */
 
 struct adding {
-	struct hk_tally *tally;
+	struct hk_aggregate *tally;
 	const Hk__Snapshot *snapshot;
-	enum hk_tally_scope scope;
+	enum hk_aggregate_scope scope;
 	struct hk_report_node_memory silent;
 	/* Of the process being added: what its rows have in common, and its sites by id. */
 	const Hk__Process *process;
@@ -146,15 +146,15 @@ struct adding {
 	uint32_t site_count;
 	struct {
 		const char *name;
-		struct hk_tally_row *domain, *duration;
+		struct hk_aggregate_row *domain, *duration;
 	} near[DOMAINS_NEAR];
 	uint32_t near_count;
 	/* Rows of the functions of the process before, by site: most processes have the same. */
-	struct hk_tally_row **hints;
+	struct hk_aggregate_row **hints;
 	uint32_t hint_count;
 };
 
-static struct identity identity_of(const struct adding *adding, enum hk_tally_kind kind,
+static struct identity identity_of(const struct adding *adding, enum hk_aggregate_kind kind,
 				   const char *first, const char *second)
 {
 	const Hk__Process *process = adding->process;
@@ -203,7 +203,7 @@ static int add_process_row(struct adding *adding, const struct hk_report_clock *
 {
 	const Hk__Process *process = adding->process;
 	struct identity identity = identity_of(adding, HK_TALLY_PROCESS, "", "");
-	struct hk_tally_row *row = row_get(adding->tally, &identity);
+	struct hk_aggregate_row *row = row_get(adding->tally, &identity);
 	if (!row) {
 		return -ENOMEM;
 	}
@@ -234,7 +234,7 @@ static int add_info_row(struct adding *adding)
 	}
 	snprintf(pid, sizeof(pid), "%u", process->pid);
 	struct identity identity = identity_of(adding, HK_TALLY_INFO, pid, process->program);
-	struct hk_tally_row *row = row_get(adding->tally, &identity);
+	struct hk_aggregate_row *row = row_get(adding->tally, &identity);
 	if (!row) {
 		return -ENOMEM;
 	}
@@ -256,7 +256,7 @@ static int add_memory_rows(struct adding *adding, bool up)
 		}
 		struct identity identity =
 		    identity_of(adding, HK_TALLY_MEMORY, device, memory->kind);
-		struct hk_tally_row *row = row_get(adding->tally, &identity);
+		struct hk_aggregate_row *row = row_get(adding->tally, &identity);
 		if (!row) {
 			return -ENOMEM;
 		}
@@ -270,8 +270,9 @@ static int add_memory_rows(struct adding *adding, bool up)
 }
 
 /* The rows of DOMAIN of the process; false without memory. */
-static bool domain_rows(struct adding *adding, const char *domain, struct hk_tally_row **ret_domain,
-			struct hk_tally_row **ret_duration)
+static bool domain_rows(struct adding *adding, const char *domain,
+			struct hk_aggregate_row **ret_domain,
+			struct hk_aggregate_row **ret_duration)
 {
 	for (uint32_t i = 0; i < adding->near_count; i++) {
 		if (strcmp(adding->near[i].name, domain) == 0) {
@@ -292,9 +293,10 @@ static bool domain_rows(struct adding *adding, const char *domain, struct hk_tal
 	return *ret_domain && *ret_duration;
 }
 
-static struct hk_tally_row *function_row(struct adding *adding, const Hk__Site *site)
+static struct hk_aggregate_row *function_row(struct adding *adding, const Hk__Site *site)
 {
-	struct hk_tally_row *hint = site->id < adding->hint_count ? adding->hints[site->id] : NULL;
+	struct hk_aggregate_row *hint =
+	    site->id < adding->hint_count ? adding->hints[site->id] : NULL;
 	const char *role = hk_report_role_of(adding->process);
 	if (hint && strcmp(hint->label[1], site->function) == 0 &&
 	    strcmp(hint->label[0], site->domain) == 0 && strcmp(hint->role, role) == 0) {
@@ -320,7 +322,7 @@ static uint32_t bound_of(uint32_t bucket)
 
 static int add_cell(struct adding *adding, const Hk__Site *site, const struct hk_columns_row *cell)
 {
-	struct hk_tally_row *domain, *duration, *function = function_row(adding, site);
+	struct hk_aggregate_row *domain, *duration, *function = function_row(adding, site);
 	if (!function || !domain_rows(adding, site->domain, &domain, &duration)) {
 		return -ENOMEM;
 	}
@@ -389,11 +391,11 @@ static int add_calls(struct adding *adding)
 	return r;
 }
 
-static int add_job_row(struct hk_tally *tally, const Hk__Job *job)
+static int add_job_row(struct hk_aggregate *tally, const Hk__Job *job)
 {
 	const struct identity identity = {
 	    .kind = HK_TALLY_JOB, .rank = -1, .node = "", .role = "", .label = {job->name, ""}};
-	struct hk_tally_row *row = row_get(tally, &identity);
+	struct hk_aggregate_row *row = row_get(tally, &identity);
 	if (!row) {
 		return -ENOMEM;
 	}
@@ -405,7 +407,8 @@ static int add_job_row(struct hk_tally *tally, const Hk__Job *job)
 	return 0;
 }
 
-int hk_tally_add(struct hk_tally *tally, const Hk__Snapshot *snapshot, enum hk_tally_scope scope)
+int hk_aggregate_add(struct hk_aggregate *tally, const Hk__Snapshot *snapshot,
+		     enum hk_aggregate_scope scope)
 {
 	struct adding adding = {.tally = tally, .snapshot = snapshot, .scope = scope};
 	struct hk_report_clock *clocks;
@@ -431,9 +434,9 @@ int hk_tally_add(struct hk_tally *tally, const Hk__Snapshot *snapshot, enum hk_t
 /* ---- folding ---- */
 
 /* Adds the values of FROM. */
-static void merge(enum hk_tally_kind kind, uint64_t *value, const uint64_t *from)
+static void merge(enum hk_aggregate_kind kind, uint64_t *value, const uint64_t *from)
 {
-	const struct hk_tally_layout *layout = &hk_tally_layouts[kind];
+	const struct hk_aggregate_layout *layout = &hk_aggregate_layouts[kind];
 	for (uint32_t i = 0; i < layout->values; i++) {
 		/* Beyond the metrics: the buckets of a histogram. */
 		if (i < layout->metric_count && layout->metrics[i].fold == HK_FOLD_MAX) {
@@ -444,14 +447,16 @@ static void merge(enum hk_tally_kind kind, uint64_t *value, const uint64_t *from
 	}
 }
 
-int hk_tally_fold(struct hk_tally *tally, const struct hk_tally *from, enum hk_tally_kind first,
-		  enum hk_tally_kind last, enum hk_tally_scope scope)
+int hk_aggregate_rollup(struct hk_aggregate *tally, const struct hk_aggregate *from,
+			enum hk_aggregate_kind first, enum hk_aggregate_kind last,
+			enum hk_aggregate_scope scope)
 {
-	for (enum hk_tally_kind kind = first; kind <= last; kind++) {
+	for (enum hk_aggregate_kind kind = first; kind <= last; kind++) {
 		if (kind == HK_TALLY_INFO && scope < HK_SCOPE_RANK) {
 			continue; /* says which rank: nothing to be summed */
 		}
-		for (const struct hk_tally_row *row = from->rows[kind]; row; row = row->hh.next) {
+		for (const struct hk_aggregate_row *row = from->rows[kind]; row;
+		     row = row->hh.next) {
 			const struct identity identity = {
 			    .kind = kind,
 			    .rank = scope >= HK_SCOPE_RANK ? row->rank : -1,
@@ -459,7 +464,7 @@ int hk_tally_fold(struct hk_tally *tally, const struct hk_tally *from, enum hk_t
 			    .role = row->role,
 			    .label = {row->label[0], row->label[1]},
 			};
-			struct hk_tally_row *into = row_get(tally, &identity);
+			struct hk_aggregate_row *into = row_get(tally, &identity);
 			if (!into) {
 				return -ENOMEM;
 			}
@@ -469,10 +474,10 @@ int hk_tally_fold(struct hk_tally *tally, const struct hk_tally *from, enum hk_t
 	return 0;
 }
 
-void hk_tally_fini(struct hk_tally *tally)
+void hk_aggregate_fini(struct hk_aggregate *tally)
 {
 	for (int kind = 0; kind < HK_TALLY_KINDS; kind++) {
-		struct hk_tally_row *row = tally->rows[kind], *next;
+		struct hk_aggregate_row *row = tally->rows[kind], *next;
 		HASH_CLEAR(hh, tally->rows[kind]);
 		for (; row; row = next) {
 			next = row->hh.next;
@@ -481,14 +486,14 @@ void hk_tally_fini(struct hk_tally *tally)
 	}
 }
 
-uint32_t hk_tally_rows(const struct hk_tally *tally, enum hk_tally_kind kind)
+uint32_t hk_aggregate_rows(const struct hk_aggregate *tally, enum hk_aggregate_kind kind)
 {
 	return HASH_COUNT(tally->rows[kind]);
 }
 
-uint32_t hk_tally_series(enum hk_tally_kind kind)
+uint32_t hk_aggregate_series(enum hk_aggregate_kind kind)
 {
-	const struct hk_tally_layout *layout = &hk_tally_layouts[kind];
+	const struct hk_aggregate_layout *layout = &hk_aggregate_layouts[kind];
 	/* A histogram: its buckets, count and sum. */
 	return kind == HK_TALLY_DURATION ? BUCKETS + 2 : layout->metric_count;
 }

@@ -18,7 +18,7 @@
 #include "schema/wire.pb-c.h"
 
 /* Kinds of rows, in the order of a page. */
-enum hk_tally_kind {
+enum hk_aggregate_kind {
 	HK_TALLY_JOB = 0,
 	HK_TALLY_INFO,
 	HK_TALLY_PROCESS,
@@ -30,7 +30,7 @@ enum hk_tally_kind {
 };
 
 /* What rows are told apart by. */
-enum hk_tally_scope {
+enum hk_aggregate_scope {
 	HK_SCOPE_JOB = 0, /* neither rank nor node */
 	HK_SCOPE_NODE,
 	HK_SCOPE_RANK,
@@ -43,30 +43,30 @@ enum hk_tally_scope {
 #define HK_TALLY_BOUND_FIRST 7u
 #define HK_TALLY_BOUNDS 28u
 
-enum hk_metric_fold { HK_FOLD_SUM = 0, HK_FOLD_MAX };
+enum hk_metric_rollup { HK_FOLD_SUM = 0, HK_FOLD_MAX };
 
 struct hk_metric {
 	const char *name;
 	enum hk_metric_type type;
 	enum hk_metric_unit unit;
-	enum hk_metric_fold fold;
+	enum hk_metric_rollup fold;
 	const char *label;
 	const char *help;
 };
 
 /* Of a kind of rows. */
-struct hk_tally_layout {
+struct hk_aggregate_layout {
 	const struct hk_metric *metrics;
 	uint32_t metric_count;
 	uint32_t
 	    values; /* of a row; of durations: counts by bucket, not cumulative, then the sum */
 	const char *label[2]; /* names of the row's own labels; NULL: none */
 };
-extern const struct hk_tally_layout hk_tally_layouts[HK_TALLY_KINDS];
+extern const struct hk_aggregate_layout hk_aggregate_layouts[HK_TALLY_KINDS];
 
 #define HK_TALLY_UNKNOWN UINT64_MAX /* a value that nobody knows */
 
-struct hk_tally_row {
+struct hk_aggregate_row {
 	UT_hash_handle hh;
 	int32_t rank;	  /* -1: none */
 	const char *node; /* these four: "" where there is none */
@@ -76,22 +76,24 @@ struct hk_tally_row {
 	uint64_t *value;
 };
 
-struct hk_tally {
-	struct hk_tally_row *rows[HK_TALLY_KINDS]; /* in order of coming */
+struct hk_aggregate {
+	struct hk_aggregate_row *rows[HK_TALLY_KINDS]; /* in order of coming */
 };
 
 /* Adds what SNAPSHOT says. SCOPE: no finer. -ENOMEM. */
-int hk_tally_add(struct hk_tally *tally, const Hk__Snapshot *snapshot, enum hk_tally_scope scope);
+int hk_aggregate_add(struct hk_aggregate *tally, const Hk__Snapshot *snapshot,
+		     enum hk_aggregate_scope scope);
 
 /* Adds the rows of FROM that are of kinds between FIRST and LAST, at SCOPE. -ENOMEM. */
-int hk_tally_fold(struct hk_tally *tally, const struct hk_tally *from, enum hk_tally_kind first,
-		  enum hk_tally_kind last, enum hk_tally_scope scope);
+int hk_aggregate_rollup(struct hk_aggregate *tally, const struct hk_aggregate *from,
+			enum hk_aggregate_kind first, enum hk_aggregate_kind last,
+			enum hk_aggregate_scope scope);
 
 /* Frees all rows; a zeroed one is allowed. */
-void hk_tally_fini(struct hk_tally *tally);
+void hk_aggregate_fini(struct hk_aggregate *tally);
 
 /* Rows of a kind, and the series of each: without what is unknown there may be fewer. */
-uint32_t hk_tally_rows(const struct hk_tally *tally, enum hk_tally_kind kind);
-uint32_t hk_tally_series(enum hk_tally_kind kind);
+uint32_t hk_aggregate_rows(const struct hk_aggregate *tally, enum hk_aggregate_kind kind);
+uint32_t hk_aggregate_series(enum hk_aggregate_kind kind);
 
 #endif

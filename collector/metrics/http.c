@@ -40,7 +40,7 @@ struct client {
 	struct hk_http *http;
 	nng_stream *stream;
 	nng_aio *aio; /* one at a time is under way */
-	char peer[HK_REFUSALS_PEER_BYTES];
+	char peer[HK_REJECTIONS_PEER_BYTES];
 	uint64_t deadline_ns; /* of this state */
 	enum state state;     /* lock */
 	bool ended;	      /* to be freed; lock */
@@ -62,7 +62,7 @@ struct client {
 struct hk_http {
 	struct hk_listener listener;
 	const struct hk_policy *policy;
-	struct hk_refusals *refusals;
+	struct hk_rejections *refusals;
 	nng_tls_config *tls;
 	int event_fd;
 	pthread_mutex_t lock;
@@ -90,7 +90,7 @@ static void end_locked(struct client *client, const char *why)
 		return;
 	}
 	if (why) {
-		hk_refusals_note(http->refusals, client->peer, why);
+		hk_rejections_add(http->refusals, client->peer, why);
 	}
 	http->waiting -= client->state == STATE_WAITING;
 	client->ended = true;
@@ -218,8 +218,8 @@ static void judge(struct client *client, const struct hk_http_head *head)
 	} else if (health) {
 		await(client, WISH_HEALTH);
 	} else if (!may_read(client, head->bearer)) {
-		hk_refusals_note(client->http->refusals, client->peer,
-				 "/metrics: no token, or a wrong one");
+		hk_rejections_add(client->http->refusals, client->peer,
+				  "/metrics: no token, or a wrong one");
 		refuse(client, "401 Unauthorized",
 		       "send Authorization: Bearer with a token of the collector's "
 		       "--token-file\n");
@@ -340,7 +340,7 @@ static bool take_stream(struct hk_listener *listener, nng_stream *stream)
 	if (admit(http, client)) {
 		go_on(client);
 	} else {
-		hk_refusals_note(http->refusals, client->peer, "/metrics: too many connections");
+		hk_rejections_add(http->refusals, client->peer, "/metrics: too many connections");
 		nng_stream_free(stream);
 		nng_aio_free(client->aio);
 		free(client);

@@ -27,13 +27,14 @@
 /* A job on the page. */
 struct view {
 	char id[HK_NAME_BYTES(ID_COLUMNS)];
-	struct hk_tally own;	     /* of a job that runs */
-	const struct hk_tally *fine; /* as fine as it gets, with functions: `own`, or the job's */
-	struct hk_tally coarse[HK_SCOPE_RANK]; /* by node; for the whole job */
-	uint32_t unmade;		       /* series that are finer still */
+	struct hk_aggregate own; /* of a job that runs */
+	const struct hk_aggregate
+	    *fine; /* as fine as it gets, with functions: `own`, or the job's */
+	struct hk_aggregate coarse[HK_SCOPE_RANK]; /* by node; for the whole job */
+	uint32_t unmade;			   /* series that are finer still */
 	bool shown;
-	enum hk_tally_scope scope;     /* what is shown but of durations */
-	enum hk_tally_scope durations; /* what is shown of those */
+	enum hk_aggregate_scope scope;	   /* what is shown but of durations */
+	enum hk_aggregate_scope durations; /* what is shown of those */
 };
 
 struct page {
@@ -47,18 +48,18 @@ struct page {
 
 /* ---- what jobs came to ---- */
 
-static enum hk_tally_scope finest(const struct hk_job *job)
+static enum hk_aggregate_scope finest(const struct hk_job *job)
 {
 	return job->process_count > PROCESSES_BY_RANK_MAX ? HK_SCOPE_NODE : HK_SCOPE_RANK;
 }
 
-static int tally_job(struct hk_job *job, struct hk_tally *tally)
+static int tally_job(struct hk_job *job, struct hk_aggregate *tally)
 {
 	Hk__Snapshot snapshot;
 	hk_job_sum(job);
 	int r = hk_job_snapshot(job, &snapshot);
 	if (r == 0) {
-		r = hk_tally_add(tally, &snapshot, finest(job));
+		r = hk_aggregate_add(tally, &snapshot, finest(job));
 		free(snapshot.processes);
 	}
 	return r;
@@ -67,7 +68,7 @@ static int tally_job(struct hk_job *job, struct hk_tally *tally)
 static void forget(struct hk_job *job)
 {
 	if (job->tally) {
-		hk_tally_fini(job->tally);
+		hk_aggregate_fini(job->tally);
 		free(job->tally);
 		job->tally = NULL;
 	}
@@ -87,7 +88,7 @@ static uint32_t kept_rows(const struct hk_job *job)
 {
 	uint32_t rows = 0;
 	for (int kind = 0; job->tally && kind < HK_TALLY_KINDS; kind++) {
-		rows += hk_tally_rows(job->tally, kind);
+		rows += hk_aggregate_rows(job->tally, kind);
 	}
 	return rows;
 }
@@ -130,32 +131,32 @@ int hk_metrics_observe(struct hk_collector *collector, struct hk_job *job, enum 
 
 /* ---- what there is room for ---- */
 
-static const struct hk_tally *tally_at(const struct view *view, enum hk_tally_scope scope)
+static const struct hk_aggregate *tally_at(const struct view *view, enum hk_aggregate_scope scope)
 {
 	return scope == HK_SCOPE_RANK ? view->fine : &view->coarse[scope];
 }
 
 /* Where the rows of KIND are that are shown. */
-static const struct hk_tally *tally_of(const struct view *view, enum hk_tally_kind kind)
+static const struct hk_aggregate *tally_of(const struct view *view, enum hk_aggregate_kind kind)
 {
 	return kind == HK_TALLY_FUNCTION   ? view->fine
 	       : kind == HK_TALLY_DURATION ? tally_at(view, view->durations)
 					   : tally_at(view, view->scope);
 }
 
-static uint32_t series(const struct hk_tally *tally, enum hk_tally_kind first,
-		       enum hk_tally_kind last)
+static uint32_t series(const struct hk_aggregate *tally, enum hk_aggregate_kind first,
+		       enum hk_aggregate_kind last)
 {
 	uint32_t sum = 0;
-	for (enum hk_tally_kind kind = first; kind <= last; kind++) {
-		sum += hk_tally_rows(tally, kind) * hk_tally_series(kind);
+	for (enum hk_aggregate_kind kind = first; kind <= last; kind++) {
+		sum += hk_aggregate_rows(tally, kind) * hk_aggregate_series(kind);
 	}
 	return sum;
 }
 
 /* Series of VIEW but those of functions. */
-static uint32_t cost(const struct view *view, enum hk_tally_scope scope,
-		     enum hk_tally_scope durations)
+static uint32_t cost(const struct view *view, enum hk_aggregate_scope scope,
+		     enum hk_aggregate_scope durations)
 {
 	return series(tally_at(view, scope), HK_TALLY_JOB, HK_TALLY_DOMAIN) +
 	       series(tally_at(view, durations), HK_TALLY_DURATION, HK_TALLY_DURATION);
@@ -194,10 +195,10 @@ static void refine(struct page *page, struct view *view)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct hk_tally_row *x = *(struct hk_tally_row *const *)a;
-	const struct hk_tally_row *y = *(struct hk_tally_row *const *)b;
-	uint64_t x_time = x->value[hk_tally_series(HK_TALLY_FUNCTION) - 1];
-	uint64_t y_time = y->value[hk_tally_series(HK_TALLY_FUNCTION) - 1];
+	const struct hk_aggregate_row *x = *(struct hk_aggregate_row *const *)a;
+	const struct hk_aggregate_row *y = *(struct hk_aggregate_row *const *)b;
+	uint64_t x_time = x->value[hk_aggregate_series(HK_TALLY_FUNCTION) - 1];
+	uint64_t y_time = y->value[hk_aggregate_series(HK_TALLY_FUNCTION) - 1];
 	if (x_time != y_time) {
 		return x_time > y_time ? -1 : 1;
 	}
@@ -207,18 +208,18 @@ static int by_time(const void *a, const void *b)
 /* The functions that take most time. */
 static int show_functions(struct page *page, const struct view *view)
 {
-	uint32_t rows = hk_tally_rows(view->fine, HK_TALLY_FUNCTION), count = 0;
-	uint32_t each = hk_tally_series(HK_TALLY_FUNCTION);
+	uint32_t rows = hk_aggregate_rows(view->fine, HK_TALLY_FUNCTION), count = 0;
+	uint32_t each = hk_aggregate_series(HK_TALLY_FUNCTION);
 	uint32_t room = view->shown ? page->left / each : 0;
-	struct hk_tally_row **sorted = calloc(rows + 1u, sizeof(struct hk_tally_row *));
+	struct hk_aggregate_row **sorted = calloc(rows + 1u, sizeof(struct hk_aggregate_row *));
 	if (!sorted) {
 		return -ENOMEM;
 	}
-	for (struct hk_tally_row *row = view->fine->rows[HK_TALLY_FUNCTION]; row;
+	for (struct hk_aggregate_row *row = view->fine->rows[HK_TALLY_FUNCTION]; row;
 	     row = row->hh.next) {
 		sorted[count++] = row;
 	}
-	qsort(sorted, count, sizeof(struct hk_tally_row *), by_time);
+	qsort(sorted, count, sizeof(struct hk_aggregate_row *), by_time);
 	for (uint32_t i = 0; i < count; i++) {
 		sorted[i]->left_out = i >= room;
 		page->left -= i < room ? each : 0;
@@ -254,13 +255,13 @@ static int open_view(struct view *view, struct hk_job *job)
 	if (!job->state->closed) {
 		view->fine = &view->own;
 		view->unmade = finest(job) < HK_SCOPE_RANK
-				   ? job->process_count * hk_tally_series(HK_TALLY_PROCESS)
+				   ? job->process_count * hk_aggregate_series(HK_TALLY_PROCESS)
 				   : 0;
 		r = tally_job(job, &view->own);
 	}
 	for (int scope = HK_SCOPE_JOB; scope < HK_SCOPE_RANK && r == 0; scope++) {
-		r = hk_tally_fold(&view->coarse[scope], view->fine, HK_TALLY_JOB, HK_TALLY_DURATION,
-				  scope);
+		r = hk_aggregate_rollup(&view->coarse[scope], view->fine, HK_TALLY_JOB,
+					HK_TALLY_DURATION, scope);
 	}
 	return r;
 }
@@ -289,9 +290,9 @@ static int open_views(struct page *page, const char *user)
 static void close_views(struct page *page)
 {
 	for (size_t i = 0; i < page->count; i++) {
-		hk_tally_fini(&page->views[i].own);
+		hk_aggregate_fini(&page->views[i].own);
 		for (int scope = 0; scope < HK_SCOPE_RANK; scope++) {
-			hk_tally_fini(&page->views[i].coarse[scope]);
+			hk_aggregate_fini(&page->views[i].coarse[scope]);
 		}
 	}
 	free(page->views);
@@ -311,9 +312,9 @@ static void fixed_label(struct hk_exposition *exposition, const char *label)
 }
 
 static void row_labels(struct hk_exposition *exposition, const struct view *view,
-		       enum hk_tally_kind kind, const struct hk_tally_row *row)
+		       enum hk_aggregate_kind kind, const struct hk_aggregate_row *row)
 {
-	const struct hk_tally_layout *layout = &hk_tally_layouts[kind];
+	const struct hk_aggregate_layout *layout = &hk_aggregate_layouts[kind];
 	char rank[16] = "";
 	if (row->rank >= 0) {
 		snprintf(rank, sizeof(rank), "%d", row->rank);
@@ -330,9 +331,9 @@ static void row_labels(struct hk_exposition *exposition, const struct view *view
 }
 
 static void write_durations(struct hk_exposition *exposition, const struct view *view,
-			    const struct hk_tally_row *row)
+			    const struct hk_aggregate_row *row)
 {
-	const struct hk_metric *metric = hk_tally_layouts[HK_TALLY_DURATION].metrics;
+	const struct hk_metric *metric = hk_aggregate_layouts[HK_TALLY_DURATION].metrics;
 	uint64_t count = 0;
 	for (uint32_t i = 0; i <= HK_TALLY_BOUNDS; i++) {
 		char bound[32] = "+Inf";
@@ -354,9 +355,10 @@ static void write_durations(struct hk_exposition *exposition, const struct view 
 }
 
 static void write_row(struct hk_exposition *exposition, const struct view *view,
-		      enum hk_tally_kind kind, uint32_t index, const struct hk_tally_row *row)
+		      enum hk_aggregate_kind kind, uint32_t index,
+		      const struct hk_aggregate_row *row)
 {
-	const struct hk_metric *metric = &hk_tally_layouts[kind].metrics[index];
+	const struct hk_metric *metric = &hk_aggregate_layouts[kind].metrics[index];
 	if (row->left_out || row->value[index] == HK_TALLY_UNKNOWN) {
 		return;
 	}
@@ -381,25 +383,26 @@ static void announce(const struct hk_exposition *exposition, const struct hk_met
 }
 
 /* Whether the page has rows of KIND. */
-static bool has_rows(const struct page *page, enum hk_tally_kind kind)
+static bool has_rows(const struct page *page, enum hk_aggregate_kind kind)
 {
 	for (size_t i = 0; i < page->count; i++) {
-		if (page->views[i].shown && hk_tally_rows(tally_of(&page->views[i], kind), kind)) {
+		if (page->views[i].shown &&
+		    hk_aggregate_rows(tally_of(&page->views[i], kind), kind)) {
 			return true;
 		}
 	}
 	return false;
 }
 
-static void write_kind(struct page *page, enum hk_tally_kind kind)
+static void write_kind(struct page *page, enum hk_aggregate_kind kind)
 {
-	const struct hk_tally_layout *layout = &hk_tally_layouts[kind];
+	const struct hk_aggregate_layout *layout = &hk_aggregate_layouts[kind];
 	for (uint32_t i = 0; has_rows(page, kind) && i < layout->metric_count; i++) {
 		announce(&page->exposition, layout->metrics, i);
 		for (size_t k = 0; k < page->count; k++) {
 			const struct view *view = &page->views[k];
-			const struct hk_tally *tally = tally_of(view, kind);
-			const struct hk_tally_row *row = view->shown ? tally->rows[kind] : NULL;
+			const struct hk_aggregate *tally = tally_of(view, kind);
+			const struct hk_aggregate_row *row = view->shown ? tally->rows[kind] : NULL;
 			for (; row; row = row->hh.next) {
 				write_row(&page->exposition, view, kind, i, row);
 			}
@@ -479,7 +482,7 @@ static void write_collector(struct page *page, const char *user)
 	values[COLLECTOR_WAITING] = collector->waiting;
 	values[COLLECTOR_RECORDS] = collector->drained_records;
 	values[COLLECTOR_TURNED_AWAY] =
-	    collector->rejections ? hk_refusals_total(collector->rejections) : 0;
+	    collector->rejections ? hk_rejections_total(collector->rejections) : 0;
 	values[COLLECTOR_SERIES] = HK_METRICS_SERIES_MAX - page->left;
 	values[COLLECTOR_DROPPED] = page->dropped;
 	write_values(page, collector_metrics, COLLECTOR_VALUES, values);
@@ -512,7 +515,7 @@ int hk_metrics_render(struct hk_collector *collector, const char *user,
 		write_build(&page);
 		write_collector(&page, user);
 		write_upstream(&page);
-		for (enum hk_tally_kind kind = 0; kind < HK_TALLY_KINDS; kind++) {
+		for (enum hk_aggregate_kind kind = 0; kind < HK_TALLY_KINDS; kind++) {
 			write_kind(&page, kind);
 		}
 		hk_exposition_end(&page.exposition);

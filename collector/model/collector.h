@@ -27,7 +27,7 @@ struct hk_leaf;
 struct hk_peer;
 struct hk_policy;
 struct hk_process;
-struct hk_refusals;
+struct hk_rejections;
 struct hk_server;
 
 /* A notice about a pid nobody has seen yet. */
@@ -56,10 +56,10 @@ struct hk_collector {
 	struct hk_job *jobs;				   /* in order of opening */
 	hk_job_observer observers[HK_COLLECTOR_OBSERVERS]; /* NULL behind the last */
 	struct hk_process *processes;			   /* uid -> process with a segment */
-	struct hk_process *images;	/* uid -> process of an open job: ancestry.h */
-	struct hk_process *pids;	/* pid -> its first process, of all in `images` */
-	struct hk_policy *policy;	/* who may do what; server and http ask it */
-	struct hk_refusals *rejections; /* who was turned away by either */
+	struct hk_process *images;	  /* uid -> process of an open job: ancestry.h */
+	struct hk_process *pids;	  /* pid -> its first process, of all in `images` */
+	struct hk_policy *policy;	  /* who may do what; server and http ask it */
+	struct hk_rejections *rejections; /* who was turned away by either */
 	struct hk_server *server;
 	struct hk_http *http;		      /* NULL: nobody is shown metrics */
 	struct hk_leaf *leaf;		      /* NULL: there is no root above */

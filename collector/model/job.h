@@ -20,7 +20,7 @@ struct hk_job;
 struct hk_outbox_job;
 struct hk_process;
 struct hk_statistics;
-struct hk_tally;
+struct hk_aggregate;
 
 struct hk_job {
 	struct hk_job *prev, *next;   /* hk_collector::jobs */
@@ -50,8 +50,8 @@ struct hk_job {
 	uint64_t close_tried_ns; /* monotonic: when that was */
 	struct hk_outbox_job *outgoing; /* on a leaf */
 	struct hk_account *account;	/* that opened it; NULL: this machine, or not known */
-	uint64_t beat_ns;	/* monotonic: when others were last shown that this node is there */
-	struct hk_tally *tally; /* of a closed one, for a while: metrics/page.h */
+	uint64_t beat_ns; /* monotonic: when others were last shown that this node is there */
+	struct hk_aggregate *tally; /* of a closed one, for a while: metrics/page.h */
 };
 
 enum hk_job_event {

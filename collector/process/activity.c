@@ -264,7 +264,7 @@ static bool is_wanted(struct hk_process *process)
 	return segment && segment->activity;
 }
 
-void hk_activity_look(struct hk_process *process, uint64_t now_ns)
+void hk_activity_sample(struct hk_process *process, uint64_t now_ns)
 {
 	if (!is_wanted(process) || now_ns < process->segment->activity->due_ns) {
 		return;
@@ -279,7 +279,7 @@ void hk_activity_look(struct hk_process *process, uint64_t now_ns)
 	activity->due_ns = now_ns + (wait_ns > LOOK_NS ? wait_ns : LOOK_NS);
 }
 
-void hk_activity_look_last(struct hk_process *process)
+void hk_activity_sample_last(struct hk_process *process)
 {
 	if (is_wanted(process)) {
 		look(process);
@@ -293,5 +293,5 @@ int hk_activity_refresh(struct hk_process *process)
 		return 0;
 	}
 	activity->moved = false;
-	return hk_course_tell(&activity->course, process->state);
+	return hk_course_write(&activity->course, process->state);
 }

@@ -17,8 +17,8 @@ struct hk_activity;
 
 /* Looks at PROCESS, which has a segment, if that is due at NOW_NS (monotonic); the last time:
  * whether due or not. */
-void hk_activity_look(struct hk_process *process, uint64_t now_ns);
-void hk_activity_look_last(struct hk_process *process);
+void hk_activity_sample(struct hk_process *process, uint64_t now_ns);
+void hk_activity_sample_last(struct hk_process *process);
 
 /* Goes on with what FRAME, of an earlier collector, has kept of PROCESS. */
 void hk_activity_inherit(struct hk_process *process, const Hk__Process *frame);

@@ -32,7 +32,7 @@ static void put_first(struct hk_collector *collector, struct hk_process *process
 			process);
 }
 
-void hk_family_add(struct hk_collector *collector, struct hk_process *process)
+void hk_ancestry_add(struct hk_collector *collector, struct hk_process *process)
 {
 	struct hk_process *first = first_of_pid(collector, process->state->pid);
 	HASH_ADD(hh_uid, collector->images, uid, HK_UID_BYTES, process);
@@ -42,7 +42,7 @@ void hk_family_add(struct hk_collector *collector, struct hk_process *process)
 	DL_APPEND2(first, process, pid_prev, pid_next);
 }
 
-void hk_family_remove(struct hk_collector *collector, struct hk_process *process)
+void hk_ancestry_remove(struct hk_collector *collector, struct hk_process *process)
 {
 	struct hk_process *first = first_of_pid(collector, process->state->pid);
 	bool was_first = first == process;
@@ -56,14 +56,14 @@ void hk_family_remove(struct hk_collector *collector, struct hk_process *process
 	}
 }
 
-struct hk_process *hk_family_by_uid(const struct hk_collector *collector, const uint8_t *uid)
+struct hk_process *hk_ancestry_by_uid(const struct hk_collector *collector, const uint8_t *uid)
 {
 	struct hk_process *process;
 	HASH_FIND(hh_uid, collector->images, uid, HK_UID_BYTES, process);
 	return process;
 }
 
-struct hk_process *hk_family_by_pid(const struct hk_collector *collector, uint32_t pid)
+struct hk_process *hk_ancestry_by_pid(const struct hk_collector *collector, uint32_t pid)
 {
 	struct hk_process *process, *found = NULL;
 	DL_FOREACH2(first_of_pid(collector, pid), process, pid_next)
@@ -75,12 +75,12 @@ struct hk_process *hk_family_by_pid(const struct hk_collector *collector, uint32
 	return found;
 }
 
-struct hk_process *hk_family_ancestor(const struct hk_collector *collector, uint32_t ppid,
-				      uint64_t monotonic_ns)
+struct hk_process *hk_ancestry_nearest(const struct hk_collector *collector, uint32_t ppid,
+				       uint64_t monotonic_ns)
 {
 	struct hk_procfs_stat stat;
 	for (int i = 0; i < GENERATIONS_MAX && ppid > 1; i++) {
-		struct hk_process *process = hk_family_by_pid(collector, ppid);
+		struct hk_process *process = hk_ancestry_by_pid(collector, ppid);
 		if (process && process->state->start &&
 		    process->state->start->monotonic_ns <= monotonic_ns) {
 			return process;
@@ -102,8 +102,8 @@ static bool counts_in(const struct hk_collector *collector, const struct hk_proc
 				: namespace == collector->pid_namespace;
 }
 
-struct hk_process *hk_family_image(const struct hk_collector *collector,
-				   const struct hk_segment_identity *identity)
+struct hk_process *hk_ancestry_previous_image(const struct hk_collector *collector,
+					      const struct hk_segment_identity *identity)
 {
 	struct hk_process *process, *found = NULL;
 	DL_FOREACH2(first_of_pid(collector, identity->pid), process, pid_next)
@@ -165,9 +165,9 @@ static void demote_unranked(struct hk_process *process)
 	}
 }
 
-void hk_family_settle(const struct hk_collector *collector, struct hk_process *process,
-		      const struct hk_process *ancestor, const struct hk_process *replaced,
-		      bool forked)
+void hk_ancestry_settle(const struct hk_collector *collector, struct hk_process *process,
+			const struct hk_process *ancestor, const struct hk_process *replaced,
+			bool forked)
 {
 	Hk__Process *state = process->state;
 	const struct hk_role_facts facts = {

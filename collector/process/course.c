@@ -164,7 +164,7 @@ static int add_part(Hk__Process *state, const struct hk_course *course,
 	return 0;
 }
 
-int hk_course_tell(const struct hk_course *course, Hk__Process *state)
+int hk_course_write(const struct hk_course *course, Hk__Process *state)
 {
 	uint32_t parts = (course->count + HK_COURSE_PART_BINS - 1) / HK_COURSE_PART_BINS;
 	int r = 0;

@@ -60,7 +60,7 @@ void hk_course_add(struct hk_course *course, struct hk_course_row *row, uint64_t
 void hk_course_end(struct hk_course *course, uint64_t now_ticks);
 
 /* Makes `activity` of STATE anew, of single allocations. -ENOMEM: it holds a part of it. */
-int hk_course_tell(const struct hk_course *course, Hk__Process *state);
+int hk_course_write(const struct hk_course *course, Hk__Process *state);
 
 /* Goes on where an earlier collector ended, by the `activity` that STATE had; what is not sound is
  * left out. UNTIL_TICKS: when that was. -ENOMEM; -ENOENT: it has none that is sound. */

@@ -11,7 +11,7 @@ void hk_connection_end(struct hk_connection *connection, const char *why)
 		return;
 	}
 	if (why) {
-		hk_refusals_note(connection->hub->refusals, connection->peer, why);
+		hk_rejections_add(connection->hub->refusals, connection->peer, why);
 	}
 	connection->ended = true;
 	hk_hub_leave(connection->hub, connection->account);

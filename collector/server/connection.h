@@ -42,7 +42,7 @@ struct hk_connection {
 	struct hk_connection *prev, *next; /* hub's lock */
 	struct hk_hub *hub;
 	nng_stream *stream;
-	char peer[HK_REFUSALS_PEER_BYTES];
+	char peer[HK_REJECTIONS_PEER_BYTES];
 	enum hk_right given;
 	bool local;
 	uint64_t opened_ns;

@@ -61,7 +61,7 @@ static const char *turn_away(struct hk_connection *connection, int error, const 
 
 static const char *refuse(struct hk_connection *connection, const char *why, bool last)
 {
-	hk_refusals_note(connection->hub->refusals, connection->peer, why);
+	hk_rejections_add(connection->hub->refusals, connection->peer, why);
 	return turn_away(connection, -EACCES, why, last);
 }
 
@@ -167,7 +167,7 @@ static Hk__Request *unpack(struct hk_connection *connection, size_t trace, size_
 	if (r == -ENOMEM) {
 		hk_quota_refuse(connection->hub->quota, connection->account, why_unpacked);
 	} else if (r < 0) {
-		hk_refusals_note(connection->hub->refusals, connection->peer, why_request);
+		hk_rejections_add(connection->hub->refusals, connection->peer, why_request);
 	}
 	return r < 0 ? NULL : (Hk__Request *)message;
 }

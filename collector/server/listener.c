@@ -15,14 +15,15 @@
 #define ACCEPT_RETRY_NS 100000000u /* after a failure, mostly of descriptors */
 
 int hk_listener_peer(const struct hk_listener *listener, nng_stream *stream,
-		     char name[HK_REFUSALS_PEER_BYTES])
+		     char name[HK_REJECTIONS_PEER_BYTES])
 {
 	uint64_t uid = UINT64_MAX;
 	nng_sockaddr address;
-	snprintf(name, HK_REFUSALS_PEER_BYTES, "unknown");
+	snprintf(name, HK_REJECTIONS_PEER_BYTES, "unknown");
 	if (listener->local) {
 		if (nng_stream_get_uint64(stream, NNG_OPT_IPC_PEER_UID, &uid) == 0) {
-			snprintf(name, HK_REFUSALS_PEER_BYTES, "uid=%llu", (unsigned long long)uid);
+			snprintf(name, HK_REJECTIONS_PEER_BYTES, "uid=%llu",
+				 (unsigned long long)uid);
 		}
 		return uid == geteuid() || uid == 0 ? 0 : -EACCES;
 	}
@@ -30,9 +31,9 @@ int hk_listener_peer(const struct hk_listener *listener, nng_stream *stream,
 		return 0;
 	}
 	if (address.s_family == NNG_AF_INET) {
-		inet_ntop(AF_INET, &address.s_in.sa_addr, name, HK_REFUSALS_PEER_BYTES);
+		inet_ntop(AF_INET, &address.s_in.sa_addr, name, HK_REJECTIONS_PEER_BYTES);
 	} else if (address.s_family == NNG_AF_INET6) {
-		inet_ntop(AF_INET6, address.s_in6.sa_addr, name, HK_REFUSALS_PEER_BYTES);
+		inet_ntop(AF_INET6, address.s_in6.sa_addr, name, HK_REJECTIONS_PEER_BYTES);
 	}
 	return 0;
 }

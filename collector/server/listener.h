@@ -50,7 +50,7 @@ bool hk_listener_stalled(struct hk_listener *listener);
 
 /* Who is at the other end of STREAM; -EACCES: another user's process. */
 int hk_listener_peer(const struct hk_listener *listener, nng_stream *stream,
-		     char name[HK_REFUSALS_PEER_BYTES]);
+		     char name[HK_REJECTIONS_PEER_BYTES]);
 
 /* What a listener of this collector shows and asks for; the caller frees it. -errno with PROBLEM in
  * words. */

@@ -26,7 +26,7 @@ static uint64_t memory_bytes(void)
 	return least;
 }
 
-struct hk_quota *hk_quota_new(const struct hk_policy *policy, struct hk_refusals *refusals)
+struct hk_quota *hk_quota_new(const struct hk_policy *policy, struct hk_rejections *refusals)
 {
 	static const char *const names[] = {"local", "without a token", "loopback"};
 	struct hk_quota *quota = calloc(1, sizeof(*quota));
@@ -133,7 +133,7 @@ void hk_quota_refuse(struct hk_quota *quota, struct hk_account *account, const c
 {
 	account->refused++;
 	account->why = why;
-	hk_refusals_note(quota->refusals, account->name, why);
+	hk_rejections_add(quota->refusals, account->name, why);
 }
 
 int hk_quota_values(struct hk_quota *quota, struct hk_account *account, uint64_t bytes)

@@ -98,7 +98,7 @@ struct hk_account {
 };
 
 struct hk_quota {
-	struct hk_refusals *refusals; /* borrowed */
+	struct hk_rejections *refusals; /* borrowed */
 	struct hk_account *accounts;
 	size_t count;
 	size_t held_all; /* hub's lock: long, of all but the local account */
@@ -107,7 +107,7 @@ struct hk_quota {
 };
 
 /* Accounts of POLICY's tokens and the other kinds. REFUSALS logs. NULL without memory. */
-struct hk_quota *hk_quota_new(const struct hk_policy *policy, struct hk_refusals *refusals);
+struct hk_quota *hk_quota_new(const struct hk_policy *policy, struct hk_rejections *refusals);
 /* Frees; accepts NULL, returns NULL. */
 struct hk_quota *hk_quota_free(struct hk_quota *quota);
 

@@ -12,13 +12,13 @@
 #define SPACING_NS UINT64_C(60000000000)
 
 struct peer {
-	char name[HK_REFUSALS_PEER_BYTES]; /* "": free */
+	char name[HK_REJECTIONS_PEER_BYTES]; /* "": free */
 	const char *why;
 	uint64_t count;	  /* not told yet */
 	uint64_t told_ns; /* 0: never */
 };
 
-struct hk_refusals {
+struct hk_rejections {
 	pthread_mutex_t lock;
 	uint64_t total;
 	uint64_t looked_ns; /* when it was last asked what is due */
@@ -26,9 +26,9 @@ struct hk_refusals {
 	struct peer others; /* all for whom there was no room */
 };
 
-struct hk_refusals *hk_refusals_new(void)
+struct hk_rejections *hk_rejections_new(void)
 {
-	struct hk_refusals *refusals = calloc(1, sizeof(*refusals));
+	struct hk_rejections *refusals = calloc(1, sizeof(*refusals));
 	if (refusals) {
 		pthread_mutex_init(&refusals->lock, NULL);
 		snprintf(refusals->others.name, sizeof(refusals->others.name), "others");
@@ -36,10 +36,10 @@ struct hk_refusals *hk_refusals_new(void)
 	return refusals;
 }
 
-struct hk_refusals *hk_refusals_free(struct hk_refusals *refusals)
+struct hk_rejections *hk_rejections_free(struct hk_rejections *refusals)
 {
 	if (refusals) {
-		hk_refusals_tell(refusals, UINT64_MAX);
+		hk_rejections_log(refusals, UINT64_MAX);
 		pthread_mutex_destroy(&refusals->lock);
 		free(refusals);
 	}
@@ -48,7 +48,7 @@ struct hk_refusals *hk_refusals_free(struct hk_refusals *refusals)
 
 /* NAME's entry, or a free one, or one of whom nothing was heard for a while; else that of all
  * others. */
-static struct peer *find(struct hk_refusals *refusals, const char *name, const char *why)
+static struct peer *find(struct hk_rejections *refusals, const char *name, const char *why)
 {
 	struct peer *room = NULL;
 	for (size_t i = 0; i < ENTRIES; i++) {
@@ -70,7 +70,7 @@ static struct peer *find(struct hk_refusals *refusals, const char *name, const c
 	return room;
 }
 
-void hk_refusals_note(struct hk_refusals *refusals, const char *peer, const char *why)
+void hk_rejections_add(struct hk_rejections *refusals, const char *peer, const char *why)
 {
 	pthread_mutex_lock(&refusals->lock);
 	struct peer *entry = find(refusals, peer, why);
@@ -91,7 +91,7 @@ static void tell(struct peer *peer, uint64_t now_ns)
 	}
 }
 
-void hk_refusals_tell(struct hk_refusals *refusals, uint64_t now_ns)
+void hk_rejections_log(struct hk_rejections *refusals, uint64_t now_ns)
 {
 	pthread_mutex_lock(&refusals->lock);
 	refusals->looked_ns = now_ns;
@@ -102,7 +102,7 @@ void hk_refusals_tell(struct hk_refusals *refusals, uint64_t now_ns)
 	pthread_mutex_unlock(&refusals->lock);
 }
 
-uint64_t hk_refusals_total(struct hk_refusals *refusals)
+uint64_t hk_rejections_total(struct hk_rejections *refusals)
 {
 	pthread_mutex_lock(&refusals->lock);
 	uint64_t total = refusals->total;

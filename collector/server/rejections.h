@@ -8,23 +8,23 @@
 
 #include <stdint.h>
 
-#define HK_REFUSALS_PEER_BYTES 64
+#define HK_REJECTIONS_PEER_BYTES 64
 
-struct hk_refusals;
+struct hk_rejections;
 
 /* NULL without memory. */
-struct hk_refusals *hk_refusals_new(void);
+struct hk_rejections *hk_rejections_new(void);
 
 /* Tells what is left, and frees; accepts NULL, returns NULL. */
-struct hk_refusals *hk_refusals_free(struct hk_refusals *refusals);
+struct hk_rejections *hk_rejections_free(struct hk_rejections *refusals);
 
 /* WHY must live on: a literal. */
-void hk_refusals_note(struct hk_refusals *refusals, const char *peer, const char *why);
+void hk_rejections_add(struct hk_rejections *refusals, const char *peer, const char *why);
 
 /* Logs what is due at NOW_NS (monotonic): a new one at once, others once a minute. */
-void hk_refusals_tell(struct hk_refusals *refusals, uint64_t now_ns);
+void hk_rejections_log(struct hk_rejections *refusals, uint64_t now_ns);
 
 /* All that were noted. */
-uint64_t hk_refusals_total(struct hk_refusals *refusals);
+uint64_t hk_rejections_total(struct hk_rejections *refusals);
 
 #endif

@@ -78,7 +78,7 @@ static bool take_stream(struct hk_listener *listener, nng_stream *stream)
 {
 	struct hk_server *server = listener->owner;
 	struct hk_hub *hub = &server->hub;
-	char peer[HK_REFUSALS_PEER_BYTES];
+	char peer[HK_REJECTIONS_PEER_BYTES];
 	const char *why = NULL;
 	enum hk_right given = hk_policy_given(hub->policy, listener->url);
 	if (hk_listener_peer(listener, stream, peer) < 0) {
@@ -90,7 +90,7 @@ static bool take_stream(struct hk_listener *listener, nng_stream *stream)
 		why = "out of memory";
 	}
 	if (why) {
-		hk_refusals_note(hub->refusals, peer, why);
+		hk_rejections_add(hub->refusals, peer, why);
 		nng_stream_free(stream);
 	}
 	pthread_mutex_lock(&hub->lock);
@@ -306,7 +306,7 @@ struct hk_quota *hk_server_quota(const struct hk_server *server)
 
 void hk_server_tend(struct hk_server *server)
 {
-	hk_refusals_tell(server->hub.refusals, hk_clock_monotonic_ns());
+	hk_rejections_log(server->hub.refusals, hk_clock_monotonic_ns());
 	tidy(server);
 }
 

@@ -22,7 +22,7 @@ struct hk_server_setup {
 	const struct hk_collector_options *options; /* of these `listen` and TLS */
 	const char *url;			    /* of the run directory's socket */
 	const struct hk_policy *policy;		    /* outlives the server */
-	struct hk_refusals *rejections;		    /* likewise */
+	struct hk_rejections *rejections;	    /* likewise */
 	hk_request_handler handle;
 	void *context; /* of `handle` */
 };

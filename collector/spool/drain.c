@@ -204,7 +204,7 @@ int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
 	bool all;
 	uint64_t before = hk_spool_records(process->segment->spool);
 	uint64_t limit =
-	    hk_spool_bytes(process->segment->spool) + hk_window_room(collector, process->job);
+	    hk_spool_bytes(process->segment->spool) + hk_retention_room(collector, process->job);
 	int r;
 	do {
 		r = seal_some(process, limit, &all);

@@ -188,7 +188,7 @@ struct slide {
 	unsigned sheds; /* so far */
 };
 
-uint64_t hk_window_held(const struct hk_job *job)
+uint64_t hk_retention_held(const struct hk_job *job)
 {
 	const struct hk_process *process;
 	uint64_t held = 0;
@@ -254,14 +254,14 @@ static int shed_from(struct slide *slide, const struct victim *victim)
 		}
 		any = true;
 		slide->sheds++;
-		slide->held = hk_window_held(slide->job);
+		slide->held = hk_retention_held(slide->job);
 	}
 	file_close(&file);
 	process->oldest_known = any ? false : process->oldest_known;
 	return r < 0 ? r : any;
 }
 
-bool hk_window_slide(struct hk_collector *collector, struct hk_job *job)
+bool hk_retention_apply(struct hk_collector *collector, struct hk_job *job)
 {
 	struct slide slide = {
 	    .collector = collector, .job = job, .now_ns = hk_root_clock_unix_ns(job->state)};
@@ -269,7 +269,7 @@ bool hk_window_slide(struct hk_collector *collector, struct hk_job *job)
 	if (hk_keep_is_all(&collector->options.keep)) {
 		return false;
 	}
-	slide.held = hk_window_held(job);
+	slide.held = hk_retention_held(job);
 	if (collector->options.keep.ns == UINT64_MAX &&
 	    slide.held <= collector->options.keep.bytes) {
 		return false;
@@ -286,7 +286,7 @@ bool hk_window_slide(struct hk_collector *collector, struct hk_job *job)
 	return r > 0 || r == -EAGAIN;
 }
 
-uint64_t hk_window_room(const struct hk_collector *collector, const struct hk_job *job)
+uint64_t hk_retention_room(const struct hk_collector *collector, const struct hk_job *job)
 {
 	const uint64_t unbounded = UINT64_MAX / 4; /* added to file sizes: must not wrap */
 	uint64_t bytes = collector->options.keep.bytes;
@@ -296,14 +296,15 @@ uint64_t hk_window_room(const struct hk_collector *collector, const struct hk_jo
 	if (job->shed_error != -EOPNOTSUPP || bytes == UINT64_MAX) {
 		return unbounded;
 	}
-	uint64_t held = hk_window_held(job);
+	uint64_t held = hk_retention_held(job);
 	uint64_t room = bytes > held ? bytes - held : 0;
 	return room < unbounded ? room : unbounded;
 }
 
 /* ---- what is elsewhere ---- */
 
-void hk_window_release(struct hk_collector *collector, struct hk_process *process, uint64_t number)
+void hk_retention_release(struct hk_collector *collector, struct hk_process *process,
+			  uint64_t number)
 {
 	const struct hk_chunk_place *oldest;
 	struct file file;
@@ -329,7 +330,7 @@ void hk_window_release(struct hk_collector *collector, struct hk_process *proces
 
 /* ---- after a restart ---- */
 
-int hk_window_restore(struct hk_process *process)
+int hk_retention_restore(struct hk_process *process)
 {
 	struct hk_chunk_header header;
 	struct file file;

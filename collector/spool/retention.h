@@ -16,20 +16,21 @@ struct hk_job;
 struct hk_process;
 
 /* Bytes that chunks of JOB take. */
-uint64_t hk_window_held(const struct hk_job *job);
+uint64_t hk_retention_held(const struct hk_job *job);
 
 /* Gives up what --keep does not leave of JOB, a bounded part of it at a time. True: there is more
  * to give up, now or soon. */
-bool hk_window_slide(struct hk_collector *collector, struct hk_job *job);
+bool hk_retention_apply(struct hk_collector *collector, struct hk_job *job);
 
 /* The root has the chunks of PROCESS up to NUMBER: they need not be here any more. */
-void hk_window_release(struct hk_collector *collector, struct hk_process *process, uint64_t number);
+void hk_retention_release(struct hk_collector *collector, struct hk_process *process,
+			  uint64_t number);
 
 /* Finds out what the file of a process without spool holds, nothing if there is none, and how much
  * was given up of it. -errno: it cannot be read now. */
-int hk_window_restore(struct hk_process *process);
+int hk_retention_restore(struct hk_process *process);
 
 /* Bytes that may be added to the chunks of JOB now. */
-uint64_t hk_window_room(const struct hk_collector *collector, const struct hk_job *job);
+uint64_t hk_retention_room(const struct hk_collector *collector, const struct hk_job *job);
 
 #endif

@@ -31,7 +31,7 @@
 /* The client's address: loopback of a collector without tokens. */
 struct limits {
 	struct hk_policy *policy;
-	struct hk_refusals *refusals;
+	struct hk_rejections *refusals;
 	struct hk_quota *quota;
 };
 
@@ -102,7 +102,7 @@ static void limits_open(const struct hk_collector *collector, struct limits *lim
 {
 	char problem[HK_ACCESS_PROBLEM_BYTES];
 	REQUIRE(hk_policy_open(&collector->options, &limits->policy, problem) == 0);
-	limits->refusals = hk_refusals_new();
+	limits->refusals = hk_rejections_new();
 	REQUIRE(limits->refusals);
 	limits->quota = hk_quota_new(limits->policy, limits->refusals);
 	REQUIRE(limits->quota);
@@ -111,7 +111,7 @@ static void limits_open(const struct hk_collector *collector, struct limits *lim
 static void limits_close(struct limits *limits)
 {
 	hk_quota_free(limits->quota);
-	hk_refusals_free(limits->refusals);
+	hk_rejections_free(limits->refusals);
 	hk_policy_free(limits->policy);
 }
 

@@ -70,7 +70,7 @@ static void attach(void)
 	now_ns = LOOK_NS;
 	assert_int_equal(hk_reader_open(maker.dirfd, maker.name, &segment.reader), 0);
 	assert_int_equal(hk_state_new(hk_reader_identity(segment.reader), &process.state), 0);
-	hk_governor_look(&process, now_ns);
+	hk_governor_check(&process, now_ns);
 }
 
 static int teardown(void **state)
@@ -108,7 +108,7 @@ static void run(struct subject *const subjects[], size_t count)
 		subjects[i]->cell->calls += subjects[i]->calls_per_s * LOOK_S;
 	}
 	now_ns += LOOK_NS;
-	hk_governor_look(&process, now_ns);
+	hk_governor_check(&process, now_ns);
 }
 
 static void expect_step(size_t index, const char *pattern, uint32_t from, uint32_t to, bool pinned)
@@ -155,7 +155,7 @@ static void test_first_look_judges_the_first_ten_milliseconds(void **state)
 	assert_int_equal(process.state->n_governor, 0);
 	hot.cell->calls = 200000;
 	now_ns = LOOK_NS + 7 * MS_NS; /* 12 ms old; 200,000 calls of 37 dispensable ns are 7.4 ms */
-	hk_governor_look(&process, now_ns);
+	hk_governor_check(&process, now_ns);
 	assert_int_equal(hot.site->ceiling, HK_LEVEL_COUNT);
 	assert_int_equal(mild.site->ceiling, 0);
 	assert_int_equal(process.state->n_governor, 1);
@@ -204,7 +204,7 @@ static void test_waiting_for_a_processor_puts_nothing_off(void **state)
 	run(all, 1);
 	hot.cell->calls += hot.calls_per_s;
 	now_ns += 1000000000;
-	hk_governor_look(&process, now_ns);
+	hk_governor_check(&process, now_ns);
 	assert_int_equal(hot.site->ceiling, HK_LEVEL_COUNT);
 }
 

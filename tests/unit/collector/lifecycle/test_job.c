@@ -63,7 +63,7 @@ static void test_job_removed_while_open_is_saved_again(void **state)
 			    &(struct process_facts){.directory = world.run, .job = "j", .rank = 0});
 	uint32_t call = process_maker_site(&maker, "call", "/a", 0, no_keys);
 	process_maker_call(&maker, 0, call, maker.writer.header->start.ticks, 5, NULL, 0);
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	struct hk_job *job = hk_job_find(world.collector, "j");
 	assert_non_null(job);
 	assert_int_equal(hk_job_save(world.collector, job), 0);

@@ -96,7 +96,7 @@ static void test_process_that_exits_leaves_everything_in_its_job(void **state)
 	process_maker_call(&maker, 0, get, start + 5, 10, (uint64_t[]){0x1000, 777}, 2);
 	process_maker_call(&maker, 1, get, start + 23, 10, (uint64_t[]){0x2000, 23}, 2);
 	process_maker_call(&maker, 1, put, start + 43, 10, (uint64_t[]){0x1000}, 1);
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	struct hk_process *process = world_find(&world, &maker);
 	assert_non_null(process);
 	hk_process_check(process);
@@ -157,7 +157,7 @@ static void test_process_that_is_killed_keeps_its_open_calls(void **state)
 	process_maker_open(&maker, 0, inner, 200);
 	process_maker_kill(&maker);
 	/* The collector sees it only now that it is dead; then its parent tells how it died. */
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	world_finalise(&world, &maker);
 	Hk__ExitNotice notice = HK__EXIT_NOTICE__INIT;
 	notice.pid = (uint32_t)maker.pid;
@@ -194,7 +194,7 @@ static void test_process_notice_may_come_before_its_segment_is_seen(void **state
 	notice.pid = (uint32_t)maker.pid;
 	notice.code = 5;
 	hk_process_notice(world.collector, &notice);
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	struct hk_process *process = world_find(&world, &maker);
 	assert_non_null(process);
 	assert_true(process->gone);
@@ -259,7 +259,7 @@ static void test_process_survives_a_collector_that_dies_anywhere(void **state)
 	uint32_t get = process_maker_site(&maker, "malloc", "/a", HK_MEANING_ALLOC, alloc_keys);
 	uint64_t now = maker.writer.header->start.ticks, calls = 0;
 	uint64_t seed = 7;
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	for (int round = 0; round < 60; round++) {
 		for (int i = 0; i < 300; i++, calls++) {
 			now += 10;
@@ -313,7 +313,7 @@ static void test_process_loses_nothing_while_drained_in_time(void **state)
 				.directory = world.run, .job = "f", .rank = 0, .blocks_max = 64});
 	uint32_t call = process_maker_site(&maker, "call", "/a", HK_MEANING_NONE, no_keys);
 	uint64_t now = maker.writer.header->start.ticks;
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	for (uint64_t i = 0; i < 320000; i++) {
 		now += 10;
 		assert_true(process_maker_call(&maker, 0, call, now, 5, NULL, 0));
@@ -342,7 +342,7 @@ static void test_process_full_store_keeps_records_waiting(void **state)
 	uint32_t get = process_maker_site(&maker, "malloc", "/a", HK_MEANING_ALLOC, alloc_keys);
 	process_maker_call(&maker, 0, get, 10, 5, (uint64_t[]){0x1000, 64}, 2);
 	process_maker_call(&maker, 0, call, 20, 5, NULL, 0);
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	struct hk_process *process = world_find(&world, &maker);
 	process->job->full_error = -ENOSPC;
 	for (int i = 0; i < 3; i++) {
@@ -379,7 +379,7 @@ static void test_process_counts_what_a_full_store_lost_after_a_kill(void **state
 				.directory = world.run, .job = "f", .rank = 0, .blocks_max = 64});
 	uint32_t call = process_maker_site(&maker, "call", "/a", HK_MEANING_NONE, no_keys);
 	uint64_t now = maker.writer.header->start.ticks, calls = 0, refused = 0;
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	for (int round = 0; round < 40; round++) {
 		struct hk_process *process = world_find(&world, &maker);
 		process->job->full_error = round % 8 == 0 ? 0 : -ENOSPC;
@@ -419,7 +419,7 @@ static void test_process_goes_on_when_its_directory_is_removed(void **state)
 			    &(struct process_facts){.directory = world.run, .job = "g", .rank = 0});
 	uint32_t call = process_maker_site(&maker, "call", "/a", HK_MEANING_NONE, no_keys);
 	uint64_t now = maker.writer.header->start.ticks;
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	struct hk_process *process = world_find(&world, &maker);
 	process_maker_call(&maker, 0, call, now, 5, NULL, 0);
 	process_maker_call(&maker, 1, call, now + 10, 5, NULL, 0);
@@ -457,7 +457,7 @@ static void test_process_refusals_of_yesterday_are_gone(void **state)
 	*coverage = (struct hk_coverage){.slots_found = 3, .scans = 1};
 	coverage->slots_refused[HK_REFUSED_PENDING] = 2;
 	coverage->slots_refused[HK_REFUSED_FOREIGN] = 1;
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	struct hk_process *process = world_find(&world, &maker);
 	assert_int_equal(hk_state_refresh(world.collector, process, true), 0);
 	assert_int_equal(process->state->coverage->n_refusals, 2);

@@ -30,7 +30,7 @@ static void test_outbox_ends_while_the_values_of_a_closed_job_are_loaded(void **
 			    &(struct process_facts){.directory = world.run, .job = "j", .rank = 0});
 	uint32_t call = process_maker_site(&maker, "call", "/a", 0, no_keys);
 	process_maker_call(&maker, 0, call, maker.writer.header->start.ticks, 5, NULL, 0);
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	struct hk_job *job = hk_job_find(world.collector, "j");
 	assert_non_null(job);
 	assert_true(hk_outbox_update(&outbox, world.collector));

@@ -37,7 +37,7 @@ static void test_family_exec_ends_the_image_before(void **state)
 	process_maker_start(
 	    &next, &(struct process_facts){
 		       .directory = world.run, .job = "e", .rank = -1, .same_pid = shell.pid});
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	struct hk_process *before = world_find(&world, &shell), *after = world_find(&world, &next);
 	assert_int_equal(before->state->role, HK__ROLE__ROLE_LAUNCHER);
 	assert_int_equal(before->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
@@ -46,7 +46,7 @@ static void test_family_exec_ends_the_image_before(void **state)
 	assert_int_equal(after->state->role, HK__ROLE__ROLE_MAIN);
 	assert_false(after->gone);
 	world_finalise(&world, &shell);
-	assert_ptr_equal(hk_family_by_pid(world.collector, (uint32_t)shell.pid), after);
+	assert_ptr_equal(hk_ancestry_by_pid(world.collector, (uint32_t)shell.pid), after);
 	/* A program that is not traced in its place shows in /proc alone. */
 	hk_field_set_string(&after->state->program, "/bin/true");
 	hk_process_check(after);
@@ -70,7 +70,7 @@ static void test_family_notice_is_of_the_last_image(void **state)
 	facts.same_pid = first.pid;
 	process_maker_start(&last, &facts);
 	move(last.writer.path, hidden);
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	const uint32_t pid = (uint32_t)first.pid;
 	process_maker_kill(&first);
 	Hk__ExitNotice notice = HK__EXIT_NOTICE__INIT;
@@ -79,7 +79,7 @@ static void test_family_notice_is_of_the_last_image(void **state)
 	hk_process_notice(world.collector, &notice);
 	assert_int_equal(world_find(&world, &first)->state->exit_kind, HK__EXIT_KIND__EXIT_EXITED);
 	move(hidden, last.writer.path);
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	assert_int_equal(world_find(&world, &first)->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
 	assert_int_equal(world_find(&world, &last)->state->exit_kind, HK__EXIT_KIND__EXIT_EXITED);
 	assert_int_equal(world_find(&world, &last)->state->exit_code, 5);
@@ -96,7 +96,7 @@ static void test_family_decides_job_rank_and_role(void **state)
 	world_make(&world);
 	struct process_facts facts = {.directory = world.run, .job = "fam", .rank = -1};
 	process_maker_start(&driver, &facts); /* a driver script: taken for the main at first */
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	assert_int_equal(world_find(&world, &driver)->state->role, HK__ROLE__ROLE_MAIN);
 	assert_int_equal(world_find(&world, &driver)->state->rank, 0);
 	facts.ppid = (uint32_t)driver.pid;
@@ -111,7 +111,7 @@ static void test_family_decides_job_rank_and_role(void **state)
 							     .program = "/bin/sh",
 							     .ppid = (uint32_t)rank1.pid,
 							     .rank = -1});
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	assert_int_equal(world_find(&world, &driver)->state->role, HK__ROLE__ROLE_LAUNCHER);
 	assert_int_equal(world_find(&world, &driver)->state->rank, -1);
 	assert_int_equal(world_find(&world, &rank0)->state->role, HK__ROLE__ROLE_MAIN);
@@ -146,13 +146,13 @@ static void test_family_fork_seen_before_its_parent_is_a_helper(void **state)
 	    &(struct process_facts){
 		.directory = world.run, .rank = -1, .ppid = 1, .parent = child.writer.header->uid});
 	move(parent.writer.path, hidden);
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	assert_int_equal(world_find(&world, &child)->state->role, HK__ROLE__ROLE_HELPER);
 	assert_int_equal(world_find(&world, &grandchild)->state->role, HK__ROLE__ROLE_HELPER);
 	assert_int_equal(world_find(&world, &grandchild)->state->rank, 3);
 	assert_ptr_equal(world_find(&world, &grandchild)->job, world_find(&world, &child)->job);
 	move(hidden, parent.writer.path);
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	assert_int_equal(world_find(&world, &parent)->state->role, HK__ROLE__ROLE_MAIN);
 	process_maker_fini(&grandchild);
 	process_maker_fini(&child);
@@ -173,29 +173,29 @@ static void test_family_pid_is_looked_up_whoever_had_it(void **state)
 		facts.same_pid = images[0].pid;
 	}
 	const uint32_t pid = (uint32_t)images[0].pid;
-	assert_null(hk_family_by_pid(world.collector, pid));
-	hk_scan_run(world.collector);
+	assert_null(hk_ancestry_by_pid(world.collector, pid));
+	hk_discovery_run(world.collector);
 	world_finalise(&world, &images[0]);
 	world_finalise(&world, &images[1]);
 	struct hk_process *last = world_find(&world, &images[2]);
-	assert_ptr_equal(hk_family_by_pid(world.collector, pid), last);
+	assert_ptr_equal(hk_ancestry_by_pid(world.collector, pid), last);
 	/* From the oldest on, from the newest on, and from the middle. */
 	hk_process_forget(world.collector, last->job->processes);
-	assert_ptr_equal(hk_family_by_pid(world.collector, pid), last);
+	assert_ptr_equal(hk_ancestry_by_pid(world.collector, pid), last);
 	struct hk_process *middle = last->job->processes;
 	hk_process_forget(world.collector, last);
-	assert_ptr_equal(hk_family_by_pid(world.collector, pid), middle);
-	assert_ptr_equal(hk_family_by_uid(world.collector, images[1].writer.header->uid), middle);
-	assert_null(hk_family_by_uid(world.collector, images[2].writer.header->uid));
+	assert_ptr_equal(hk_ancestry_by_pid(world.collector, pid), middle);
+	assert_ptr_equal(hk_ancestry_by_uid(world.collector, images[1].writer.header->uid), middle);
+	assert_null(hk_ancestry_by_uid(world.collector, images[2].writer.header->uid));
 	hk_process_forget(world.collector, middle);
-	assert_null(hk_family_by_pid(world.collector, pid));
+	assert_null(hk_ancestry_by_pid(world.collector, pid));
 	/* A segment that is still there is found again, and what is known of the others by their
 	 * frames. */
 	world_restart(&world);
 	last = world_find(&world, &images[2]);
-	assert_ptr_equal(hk_family_by_pid(world.collector, pid), last);
-	assert_non_null(hk_family_by_uid(world.collector, images[0].writer.header->uid));
-	assert_non_null(hk_family_by_uid(world.collector, images[1].writer.header->uid));
+	assert_ptr_equal(hk_ancestry_by_pid(world.collector, pid), last);
+	assert_non_null(hk_ancestry_by_uid(world.collector, images[0].writer.header->uid));
+	assert_non_null(hk_ancestry_by_uid(world.collector, images[1].writer.header->uid));
 	for (unsigned i = 0; i < 3; i++) {
 		process_maker_fini(&images[i]);
 	}
@@ -211,13 +211,13 @@ static void test_family_ranks_are_known_after_a_restart(void **state)
 	world_make(&world);
 	struct process_facts facts = {.directory = world.run, .job = "known", .rank = 0};
 	process_maker_start(&rank, &facts);
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	process_maker_kill(&rank);
 	world_finalise(&world, &rank);
 	world_restart(&world);
 	facts.rank = -1;
 	process_maker_start(&beside, &facts);
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	assert_int_equal(world_find(&world, &beside)->state->role, HK__ROLE__ROLE_LAUNCHER);
 	process_maker_fini(&beside);
 	process_maker_fini(&rank);
@@ -240,7 +240,7 @@ static void test_family_crowd_is_filed_in_order_of_birth(void **state)
 	for (unsigned i = 0; i < CROWD; i++) {
 		process_maker_start(&crowd[i], &facts);
 	}
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	assert_int_equal(world_find(&world, &parent)->state->role, HK__ROLE__ROLE_MAIN);
 	for (unsigned i = 0; i < CROWD; i++) {
 		assert_int_equal(world_find(&world, &crowd[i])->state->role, HK__ROLE__ROLE_HELPER);
@@ -264,7 +264,7 @@ static void test_family_segments_wait_for_room(void **state)
 	for (unsigned i = 0; i < HK_COLLECTOR_SEGMENTS_MAX + 4; i++) {
 		process_maker_start(&more[i], &facts);
 	}
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	assert_int_equal(world.collector->waiting, 5);
 	assert_int_equal(world.collector->refused, 0);
 	struct hk_process *process, *next;
@@ -272,7 +272,7 @@ static void test_family_segments_wait_for_room(void **state)
 		process->gone = true;
 		assert_int_equal(hk_process_finalise(world.collector, process), 0);
 	}
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	assert_int_equal(world.collector->waiting, 0);
 	assert_int_equal(HASH_COUNT(world.collector->processes), 5);
 	for (unsigned i = 0; i < HK_COLLECTOR_SEGMENTS_MAX + 4; i++) {

@@ -97,7 +97,7 @@ static void test_a_later_collector_goes_on(void **state)
 	hk__process__init(message);
 	hk_course_begin(&course, START, SHIFT);
 	look(&course, 5000, START + 1000);
-	assert_int_equal(hk_course_tell(&course, message), 0);
+	assert_int_equal(hk_course_write(&course, message), 0);
 	assert_int_equal(message->n_activity, (course.count + 15) / 16);
 	assert_int_equal(hk_course_recover(&next, message, START + 1000), 0);
 	look(&course, 9000, START + 9000);

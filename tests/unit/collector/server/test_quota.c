@@ -16,7 +16,7 @@
 
 struct world {
 	struct hk_policy *policy;
-	struct hk_refusals *refusals;
+	struct hk_rejections *refusals;
 	struct hk_quota *quota;
 	struct hk_account *account;
 };
@@ -26,7 +26,7 @@ static void world_open(struct world *world)
 	const struct hk_collector_options options = {0};
 	char problem[HK_ACCESS_PROBLEM_BYTES];
 	assert_int_equal(hk_policy_open(&options, &world->policy, problem), 0);
-	world->refusals = hk_refusals_new();
+	world->refusals = hk_rejections_new();
 	world->quota = hk_quota_new(world->policy, world->refusals);
 	assert_non_null(world->quota);
 	world->account = &world->quota->accounts[HK_ACCOUNT_OPEN];
@@ -35,7 +35,7 @@ static void world_open(struct world *world)
 static void world_close(struct world *world)
 {
 	hk_quota_free(world->quota);
-	hk_refusals_free(world->refusals);
+	hk_rejections_free(world->refusals);
 	hk_policy_free(world->policy);
 }
 
@@ -105,7 +105,7 @@ static void test_values_end_at_the_limit_and_the_refusal_is_counted(void **state
 	assert_int_equal(world.account->refused, 0);
 	assert_int_equal(hk_quota_values(world.quota, world.account, 1), -EDQUOT);
 	assert_int_equal(world.account->refused, 1);
-	assert_int_equal(hk_refusals_total(world.refusals), 1);
+	assert_int_equal(hk_rejections_total(world.refusals), 1);
 	world_close(&world);
 }
 

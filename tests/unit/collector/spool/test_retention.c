@@ -95,7 +95,7 @@ static void seal(const struct world *world, const struct worker *worker)
 /* Until all is given up that has to be: a checkpoint may have to wait some milliseconds. */
 static void settle(const struct world *world)
 {
-	while (hk_window_slide(world->collector, hk_job_find(world->collector, "w"))) {
+	while (hk_retention_apply(world->collector, hk_job_find(world->collector, "w"))) {
 	}
 }
 
@@ -189,7 +189,7 @@ static void live_in_window(struct world *world, struct worker workers[2], uint64
 		}
 		struct hk_job *job = hk_job_find(world->collector, "w");
 		settle(world);
-		assert_true(hk_window_held(job) <= bytes);
+		assert_true(hk_retention_held(job) <= bytes);
 		if (round % 7 == 5) {
 			world_restart(world);
 			world->collector->options.keep = keep;
@@ -207,7 +207,7 @@ static void test_a_window_of_bytes_keeps_the_newest_of_all(void **state)
 		worker_start(&workers[i], &world, (int32_t)i);
 	}
 	workers[0].now = workers[1].now;
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	live_in_window(&world, workers, 10000);
 	process_maker_exit(&workers[0].maker, 0);
 	world_finalise(&world, &workers[0].maker);
@@ -234,7 +234,7 @@ static void test_a_window_of_time_keeps_what_is_young(void **state)
 	/* It began 100 s ago, and made calls at once, after 40 s, after 80 s. */
 	worker.maker.writer.header->start.monotonic_ns -= 100 * SECOND_NS;
 	uint64_t start = worker.now;
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	world.collector->options.keep = (struct hk_keep){UINT64_MAX, 50 * SECOND_NS};
 	for (unsigned i = 0; i < 3; i++) {
 		worker.now = start + i * 40 * SECOND_NS;
@@ -258,7 +258,7 @@ static void test_the_newest_chunk_stays_however_little_may_be_kept(void **state)
 	(void)state;
 	world_make(&world);
 	worker_start(&worker, &world, 0);
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	world.collector->options.keep = (struct hk_keep){1, UINT64_MAX};
 	for (unsigned i = 0; i < 5; i++) {
 		worker_work(&worker, 300);
@@ -278,12 +278,12 @@ static void test_acknowledged_chunks_leave_the_file(void **state)
 	(void)state;
 	world_make(&world);
 	worker_start(&worker, &world, 0);
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	for (unsigned i = 0; i < 10; i++) {
 		worker_work(&worker, 100);
 		seal(&world, &worker);
 		struct hk_process *process = world_find(&world, &worker.maker);
-		hk_window_release(world.collector, process, i / 2);
+		hk_retention_release(world.collector, process, i / 2);
 		if (i == 6) {
 			world_restart(&world);
 		}
@@ -312,7 +312,7 @@ static void test_a_lost_checkpoint_is_a_gap(void **state)
 	(void)state;
 	world_make(&world);
 	worker_start(&worker, &world, 0);
-	hk_scan_run(world.collector);
+	hk_discovery_run(world.collector);
 	world.collector->options.keep = (struct hk_keep){1, UINT64_MAX};
 	for (unsigned i = 0; i < 4; i++) {
 		worker_work(&worker, 300);
