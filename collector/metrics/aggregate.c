@@ -15,8 +15,8 @@
 
 #define TEXT_COLUMNS 160 /* of a label: longer ones are cut */
 #define TEXT_BYTES HK_NAME_BYTES(TEXT_COLUMNS)
-#define BUCKETS (HK_TALLY_BOUNDS + 1) /* the last one: above all bounds */
-#define DOMAINS_NEAR 8u		      /* of a process, that are found without looking them up */
+#define BUCKETS (HK_AGGREGATE_BOUNDS + 1) /* the last one: above all bounds */
+#define DOMAINS_NEAR 8u			  /* of a process, that are found without looking them up */
 
 /* ---- the table ---- */
 
@@ -51,14 +51,14 @@ static const struct hk_metric function_metrics[] = {HK_METRICS_FUNCTION(ENTRY)};
 		}                                        \
 	}
 
-const struct hk_aggregate_layout hk_aggregate_layouts[HK_TALLY_KINDS] = {
-    [HK_TALLY_JOB] = LAYOUT(job_metrics, "name"),
-    [HK_TALLY_INFO] = LAYOUT(info_metrics, "pid", "program"),
-    [HK_TALLY_PROCESS] = LAYOUT(process_metrics, NULL),
-    [HK_TALLY_MEMORY] = LAYOUT(memory_metrics, "device", "kind"),
-    [HK_TALLY_DOMAIN] = LAYOUT(domain_metrics, "domain"),
-    [HK_TALLY_DURATION] = {duration_metrics, 1, BUCKETS + 1, {"domain"}},
-    [HK_TALLY_FUNCTION] = LAYOUT(function_metrics, "domain", "function"),
+const struct hk_aggregate_layout hk_aggregate_layouts[HK_AGGREGATE_KINDS] = {
+    [HK_AGGREGATE_JOB] = LAYOUT(job_metrics, "name"),
+    [HK_AGGREGATE_INFO] = LAYOUT(info_metrics, "pid", "program"),
+    [HK_AGGREGATE_PROCESS] = LAYOUT(process_metrics, NULL),
+    [HK_AGGREGATE_MEMORY] = LAYOUT(memory_metrics, "device", "kind"),
+    [HK_AGGREGATE_DOMAIN] = LAYOUT(domain_metrics, "domain"),
+    [HK_AGGREGATE_DURATION] = {duration_metrics, 1, BUCKETS + 1, {"domain"}},
+    [HK_AGGREGATE_FUNCTION] = LAYOUT(function_metrics, "domain", "function"),
 };
 
 /* ---- rows ---- */
@@ -158,7 +158,7 @@ static struct identity identity_of(const struct adding *adding, enum hk_aggregat
 				   const char *first, const char *second)
 {
 	const Hk__Process *process = adding->process;
-	bool function = kind == HK_TALLY_FUNCTION;
+	bool function = kind == HK_AGGREGATE_FUNCTION;
 	bool node = !function && adding->scope >= HK_SCOPE_NODE;
 	bool rank =
 	    !function && adding->scope >= HK_SCOPE_RANK && process->role != HK__ROLE__ROLE_LAUNCHER;
@@ -188,7 +188,7 @@ static uint64_t clock_error_ns(const struct hk_report_clock *clock, const Hk__Pr
 	struct hk_report_error error;
 	bool known = process->start && last &&
 		     hk_report_clock_error(clock, clock->ticks, last->ticks, &error);
-	return known ? error.bound_ns : HK_TALLY_UNKNOWN;
+	return known ? error.bound_ns : HK_AGGREGATE_UNKNOWN;
 }
 
 /* Runs, as far as anybody knows. */
@@ -202,7 +202,7 @@ static bool is_up(struct adding *adding)
 static int add_process_row(struct adding *adding, const struct hk_report_clock *clock, bool up)
 {
 	const Hk__Process *process = adding->process;
-	struct identity identity = identity_of(adding, HK_TALLY_PROCESS, "", "");
+	struct identity identity = identity_of(adding, HK_AGGREGATE_PROCESS, "", "");
 	struct hk_aggregate_row *row = row_get(adding->tally, &identity);
 	if (!row) {
 		return -ENOMEM;
@@ -233,7 +233,7 @@ static int add_info_row(struct adding *adding)
 		return 0;
 	}
 	snprintf(pid, sizeof(pid), "%u", process->pid);
-	struct identity identity = identity_of(adding, HK_TALLY_INFO, pid, process->program);
+	struct identity identity = identity_of(adding, HK_AGGREGATE_INFO, pid, process->program);
 	struct hk_aggregate_row *row = row_get(adding->tally, &identity);
 	if (!row) {
 		return -ENOMEM;
@@ -255,7 +255,7 @@ static int add_memory_rows(struct adding *adding, bool up)
 			snprintf(device, sizeof(device), "%d", memory->device);
 		}
 		struct identity identity =
-		    identity_of(adding, HK_TALLY_MEMORY, device, memory->kind);
+		    identity_of(adding, HK_AGGREGATE_MEMORY, device, memory->kind);
 		struct hk_aggregate_row *row = row_get(adding->tally, &identity);
 		if (!row) {
 			return -ENOMEM;
@@ -281,9 +281,9 @@ static bool domain_rows(struct adding *adding, const char *domain,
 			return true;
 		}
 	}
-	struct identity identity = identity_of(adding, HK_TALLY_DOMAIN, domain, "");
+	struct identity identity = identity_of(adding, HK_AGGREGATE_DOMAIN, domain, "");
 	*ret_domain = row_get(adding->tally, &identity);
-	identity.kind = HK_TALLY_DURATION;
+	identity.kind = HK_AGGREGATE_DURATION;
 	*ret_duration = row_get(adding->tally, &identity);
 	if (adding->near_count < DOMAINS_NEAR) {
 		adding->near[adding->near_count].name = domain;
@@ -303,7 +303,7 @@ static struct hk_aggregate_row *function_row(struct adding *adding, const Hk__Si
 		return hint;
 	}
 	struct identity identity =
-	    identity_of(adding, HK_TALLY_FUNCTION, site->domain, site->function);
+	    identity_of(adding, HK_AGGREGATE_FUNCTION, site->domain, site->function);
 	hint = row_get(adding->tally, &identity);
 	if (site->id < adding->hint_count) {
 		adding->hints[site->id] = hint;
@@ -315,9 +315,9 @@ static struct hk_aggregate_row *function_row(struct adding *adding, const Hk__Si
 static uint32_t bound_of(uint32_t bucket)
 {
 	uint32_t octave = bucket >> 5; /* 1: from 2^5 ns */
-	uint32_t first = HK_TALLY_BOUND_FIRST - 5;
+	uint32_t first = HK_AGGREGATE_BOUND_FIRST - 5;
 	uint32_t bound = octave > first ? octave - first : 0;
-	return bound < HK_TALLY_BOUNDS ? bound : HK_TALLY_BOUNDS;
+	return bound < HK_AGGREGATE_BOUNDS ? bound : HK_AGGREGATE_BOUNDS;
 }
 
 static int add_cell(struct adding *adding, const Hk__Site *site, const struct hk_columns_row *cell)
@@ -394,7 +394,7 @@ static int add_calls(struct adding *adding)
 static int add_job_row(struct hk_aggregate *tally, const Hk__Job *job)
 {
 	const struct identity identity = {
-	    .kind = HK_TALLY_JOB, .rank = -1, .node = "", .role = "", .label = {job->name, ""}};
+	    .kind = HK_AGGREGATE_JOB, .rank = -1, .node = "", .role = "", .label = {job->name, ""}};
 	struct hk_aggregate_row *row = row_get(tally, &identity);
 	if (!row) {
 		return -ENOMEM;
@@ -452,7 +452,7 @@ int hk_aggregate_rollup(struct hk_aggregate *tally, const struct hk_aggregate *f
 			enum hk_aggregate_scope scope)
 {
 	for (enum hk_aggregate_kind kind = first; kind <= last; kind++) {
-		if (kind == HK_TALLY_INFO && scope < HK_SCOPE_RANK) {
+		if (kind == HK_AGGREGATE_INFO && scope < HK_SCOPE_RANK) {
 			continue; /* says which rank: nothing to be summed */
 		}
 		for (const struct hk_aggregate_row *row = from->rows[kind]; row;
@@ -476,7 +476,7 @@ int hk_aggregate_rollup(struct hk_aggregate *tally, const struct hk_aggregate *f
 
 void hk_aggregate_fini(struct hk_aggregate *tally)
 {
-	for (int kind = 0; kind < HK_TALLY_KINDS; kind++) {
+	for (int kind = 0; kind < HK_AGGREGATE_KINDS; kind++) {
 		struct hk_aggregate_row *row = tally->rows[kind], *next;
 		HASH_CLEAR(hh, tally->rows[kind]);
 		for (; row; row = next) {
@@ -495,5 +495,5 @@ uint32_t hk_aggregate_series(enum hk_aggregate_kind kind)
 {
 	const struct hk_aggregate_layout *layout = &hk_aggregate_layouts[kind];
 	/* A histogram: its buckets, count and sum. */
-	return kind == HK_TALLY_DURATION ? BUCKETS + 2 : layout->metric_count;
+	return kind == HK_AGGREGATE_DURATION ? BUCKETS + 2 : layout->metric_count;
 }

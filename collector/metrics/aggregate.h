@@ -19,14 +19,14 @@
 
 /* Kinds of rows, in the order of a page. */
 enum hk_aggregate_kind {
-	HK_TALLY_JOB = 0,
-	HK_TALLY_INFO,
-	HK_TALLY_PROCESS,
-	HK_TALLY_MEMORY,
-	HK_TALLY_DOMAIN,
-	HK_TALLY_DURATION,
-	HK_TALLY_FUNCTION,
-	HK_TALLY_KINDS,
+	HK_AGGREGATE_JOB = 0,
+	HK_AGGREGATE_INFO,
+	HK_AGGREGATE_PROCESS,
+	HK_AGGREGATE_MEMORY,
+	HK_AGGREGATE_DOMAIN,
+	HK_AGGREGATE_DURATION,
+	HK_AGGREGATE_FUNCTION,
+	HK_AGGREGATE_KINDS,
 };
 
 /* What rows are told apart by. */
@@ -40,8 +40,8 @@ enum hk_aggregate_scope {
 /* Bounds of durations: 2^7 ns (128 ns), each twice the one before, to 2^34 ns (17 s); then all.
  * They are edges of the agent's own buckets, which are counted exactly; a duration that is a bound
  * to the nanosecond counts as above it. */
-#define HK_TALLY_BOUND_FIRST 7u
-#define HK_TALLY_BOUNDS 28u
+#define HK_AGGREGATE_BOUND_FIRST 7u
+#define HK_AGGREGATE_BOUNDS 28u
 
 enum hk_metric_rollup { HK_FOLD_SUM = 0, HK_FOLD_MAX };
 
@@ -62,9 +62,9 @@ struct hk_aggregate_layout {
 	    values; /* of a row; of durations: counts by bucket, not cumulative, then the sum */
 	const char *label[2]; /* names of the row's own labels; NULL: none */
 };
-extern const struct hk_aggregate_layout hk_aggregate_layouts[HK_TALLY_KINDS];
+extern const struct hk_aggregate_layout hk_aggregate_layouts[HK_AGGREGATE_KINDS];
 
-#define HK_TALLY_UNKNOWN UINT64_MAX /* a value that nobody knows */
+#define HK_AGGREGATE_UNKNOWN UINT64_MAX /* a value that nobody knows */
 
 struct hk_aggregate_row {
 	UT_hash_handle hh;
@@ -77,7 +77,7 @@ struct hk_aggregate_row {
 };
 
 struct hk_aggregate {
-	struct hk_aggregate_row *rows[HK_TALLY_KINDS]; /* in order of coming */
+	struct hk_aggregate_row *rows[HK_AGGREGATE_KINDS]; /* in order of coming */
 };
 
 /* Adds what SNAPSHOT says. SCOPE: no finer. -ENOMEM. */

@@ -87,7 +87,7 @@ void hk_metrics_expire(struct hk_collector *collector, uint64_t now_ns)
 static uint32_t kept_rows(const struct hk_job *job)
 {
 	uint32_t rows = 0;
-	for (int kind = 0; job->tally && kind < HK_TALLY_KINDS; kind++) {
+	for (int kind = 0; job->tally && kind < HK_AGGREGATE_KINDS; kind++) {
 		rows += hk_aggregate_rows(job->tally, kind);
 	}
 	return rows;
@@ -139,9 +139,9 @@ static const struct hk_aggregate *tally_at(const struct view *view, enum hk_aggr
 /* Where the rows of KIND are that are shown. */
 static const struct hk_aggregate *tally_of(const struct view *view, enum hk_aggregate_kind kind)
 {
-	return kind == HK_TALLY_FUNCTION   ? view->fine
-	       : kind == HK_TALLY_DURATION ? tally_at(view, view->durations)
-					   : tally_at(view, view->scope);
+	return kind == HK_AGGREGATE_FUNCTION   ? view->fine
+	       : kind == HK_AGGREGATE_DURATION ? tally_at(view, view->durations)
+					       : tally_at(view, view->scope);
 }
 
 static uint32_t series(const struct hk_aggregate *tally, enum hk_aggregate_kind first,
@@ -158,8 +158,8 @@ static uint32_t series(const struct hk_aggregate *tally, enum hk_aggregate_kind 
 static uint32_t cost(const struct view *view, enum hk_aggregate_scope scope,
 		     enum hk_aggregate_scope durations)
 {
-	return series(tally_at(view, scope), HK_TALLY_JOB, HK_TALLY_DOMAIN) +
-	       series(tally_at(view, durations), HK_TALLY_DURATION, HK_TALLY_DURATION);
+	return series(tally_at(view, scope), HK_AGGREGATE_JOB, HK_AGGREGATE_DOMAIN) +
+	       series(tally_at(view, durations), HK_AGGREGATE_DURATION, HK_AGGREGATE_DURATION);
 }
 
 /* Jobs that came last are served first. */
@@ -197,8 +197,8 @@ static int by_time(const void *a, const void *b)
 {
 	const struct hk_aggregate_row *x = *(struct hk_aggregate_row *const *)a;
 	const struct hk_aggregate_row *y = *(struct hk_aggregate_row *const *)b;
-	uint64_t x_time = x->value[hk_aggregate_series(HK_TALLY_FUNCTION) - 1];
-	uint64_t y_time = y->value[hk_aggregate_series(HK_TALLY_FUNCTION) - 1];
+	uint64_t x_time = x->value[hk_aggregate_series(HK_AGGREGATE_FUNCTION) - 1];
+	uint64_t y_time = y->value[hk_aggregate_series(HK_AGGREGATE_FUNCTION) - 1];
 	if (x_time != y_time) {
 		return x_time > y_time ? -1 : 1;
 	}
@@ -208,14 +208,14 @@ static int by_time(const void *a, const void *b)
 /* The functions that take most time. */
 static int show_functions(struct page *page, const struct view *view)
 {
-	uint32_t rows = hk_aggregate_rows(view->fine, HK_TALLY_FUNCTION), count = 0;
-	uint32_t each = hk_aggregate_series(HK_TALLY_FUNCTION);
+	uint32_t rows = hk_aggregate_rows(view->fine, HK_AGGREGATE_FUNCTION), count = 0;
+	uint32_t each = hk_aggregate_series(HK_AGGREGATE_FUNCTION);
 	uint32_t room = view->shown ? page->left / each : 0;
 	struct hk_aggregate_row **sorted = calloc(rows + 1u, sizeof(struct hk_aggregate_row *));
 	if (!sorted) {
 		return -ENOMEM;
 	}
-	for (struct hk_aggregate_row *row = view->fine->rows[HK_TALLY_FUNCTION]; row;
+	for (struct hk_aggregate_row *row = view->fine->rows[HK_AGGREGATE_FUNCTION]; row;
 	     row = row->hh.next) {
 		sorted[count++] = row;
 	}
@@ -255,13 +255,13 @@ static int open_view(struct view *view, struct hk_job *job)
 	if (!job->state->closed) {
 		view->fine = &view->own;
 		view->unmade = finest(job) < HK_SCOPE_RANK
-				   ? job->process_count * hk_aggregate_series(HK_TALLY_PROCESS)
+				   ? job->process_count * hk_aggregate_series(HK_AGGREGATE_PROCESS)
 				   : 0;
 		r = tally_job(job, &view->own);
 	}
 	for (int scope = HK_SCOPE_JOB; scope < HK_SCOPE_RANK && r == 0; scope++) {
-		r = hk_aggregate_rollup(&view->coarse[scope], view->fine, HK_TALLY_JOB,
-					HK_TALLY_DURATION, scope);
+		r = hk_aggregate_rollup(&view->coarse[scope], view->fine, HK_AGGREGATE_JOB,
+					HK_AGGREGATE_DURATION, scope);
 	}
 	return r;
 }
@@ -333,25 +333,25 @@ static void row_labels(struct hk_exposition *exposition, const struct view *view
 static void write_durations(struct hk_exposition *exposition, const struct view *view,
 			    const struct hk_aggregate_row *row)
 {
-	const struct hk_metric *metric = hk_aggregate_layouts[HK_TALLY_DURATION].metrics;
+	const struct hk_metric *metric = hk_aggregate_layouts[HK_AGGREGATE_DURATION].metrics;
 	uint64_t count = 0;
-	for (uint32_t i = 0; i <= HK_TALLY_BOUNDS; i++) {
+	for (uint32_t i = 0; i <= HK_AGGREGATE_BOUNDS; i++) {
 		char bound[32] = "+Inf";
-		if (i < HK_TALLY_BOUNDS) {
-			hk_exposition_seconds(bound, UINT64_C(1) << (HK_TALLY_BOUND_FIRST + i));
+		if (i < HK_AGGREGATE_BOUNDS) {
+			hk_exposition_seconds(bound, UINT64_C(1) << (HK_AGGREGATE_BOUND_FIRST + i));
 		}
 		count += row->value[i];
 		hk_exposition_sample(exposition, metric->name, metric->type, "_bucket");
-		row_labels(exposition, view, HK_TALLY_DURATION, row);
+		row_labels(exposition, view, HK_AGGREGATE_DURATION, row);
 		hk_exposition_label(exposition, "le", bound);
 		hk_exposition_value(exposition, HK_METRIC_NONE, count);
 	}
 	hk_exposition_sample(exposition, metric->name, metric->type, "_count");
-	row_labels(exposition, view, HK_TALLY_DURATION, row);
+	row_labels(exposition, view, HK_AGGREGATE_DURATION, row);
 	hk_exposition_value(exposition, HK_METRIC_NONE, count);
 	hk_exposition_sample(exposition, metric->name, metric->type, "_sum");
-	row_labels(exposition, view, HK_TALLY_DURATION, row);
-	hk_exposition_value(exposition, metric->unit, row->value[HK_TALLY_BOUNDS + 1]);
+	row_labels(exposition, view, HK_AGGREGATE_DURATION, row);
+	hk_exposition_value(exposition, metric->unit, row->value[HK_AGGREGATE_BOUNDS + 1]);
 }
 
 static void write_row(struct hk_exposition *exposition, const struct view *view,
@@ -359,10 +359,10 @@ static void write_row(struct hk_exposition *exposition, const struct view *view,
 		      const struct hk_aggregate_row *row)
 {
 	const struct hk_metric *metric = &hk_aggregate_layouts[kind].metrics[index];
-	if (row->left_out || row->value[index] == HK_TALLY_UNKNOWN) {
+	if (row->left_out || row->value[index] == HK_AGGREGATE_UNKNOWN) {
 		return;
 	}
-	if (kind == HK_TALLY_DURATION) {
+	if (kind == HK_AGGREGATE_DURATION) {
 		write_durations(exposition, view, row);
 		return;
 	}
@@ -515,7 +515,7 @@ int hk_metrics_render(struct hk_collector *collector, const char *user,
 		write_build(&page);
 		write_collector(&page, user);
 		write_upstream(&page);
-		for (enum hk_aggregate_kind kind = 0; kind < HK_TALLY_KINDS; kind++) {
+		for (enum hk_aggregate_kind kind = 0; kind < HK_AGGREGATE_KINDS; kind++) {
 			write_kind(&page, kind);
 		}
 		hk_exposition_end(&page.exposition);
