@@ -182,7 +182,7 @@ static int take_gaps(const struct look *look, const struct hk_chunk_header *head
 	uint64_t lost = header->lost_records > known ? header->lost_records - known : 0;
 
 	look->reader->lost += lost;
-	int rc = take_gap(look, header->max_end_ticks, "shed", hk_chunk_shed_records(header));
+	int rc = take_gap(look, header->max_end_ticks, "shed", hk_chunk_evicted_records(header));
 	return rc < 0 ? rc : take_gap(look, header->max_end_ticks, "lost", lost);
 }
 
@@ -209,7 +209,8 @@ static int take_chunk(const struct look *look, const struct hk_chunk_header *hea
 		}
 	}
 	if (rc < 0 && rc != -ENOMEM) {
-		if (!hk_chunk_is_shed(header) && hk_chunk_file_gone(look->reader->fd, offset)) {
+		if (!hk_chunk_is_evicted(header) &&
+		    hk_chunk_file_is_evicted(look->reader->fd, offset)) {
 			return 1;
 		}
 		follow->damaged++;

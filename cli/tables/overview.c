@@ -208,7 +208,7 @@ static int read_records(struct reading *reading)
 
 static void note_lost(struct reading *reading, const struct hk_chunk_header *header, int64_t at_ns)
 {
-	uint64_t lost = hk_chunk_is_shed(header) ? header->shed_records : 0;
+	uint64_t lost = hk_chunk_is_evicted(header) ? header->shed_records : 0;
 
 	if (header->lost_records > reading->lost) {
 		lost += header->lost_records - reading->lost;
@@ -238,11 +238,11 @@ static bool wants(void *context, const struct hk_chunk_header *header)
 	    header->max_end_ticks > reading->end_ticks ? header->max_end_ticks : reading->end_ticks;
 	int64_t from_ns = hk_report_clock_ns(reading->clock, reading->end_ticks);
 	int64_t to_ns = hk_report_clock_ns(reading->clock, end_ticks);
-	bool is_read = !hk_chunk_is_shed(header) && is_chosen(reading->chunk, reading->stride);
-	reading->chunk += !hk_chunk_is_shed(header);
+	bool is_read = !hk_chunk_is_evicted(header) && is_chosen(reading->chunk, reading->stride);
+	reading->chunk += !hk_chunk_is_evicted(header);
 
 	note_lost(reading, header, to_ns);
-	if (!hk_chunk_is_shed(header)) {
+	if (!hk_chunk_is_evicted(header)) {
 		reading->overview->records_there +=
 		    (uint64_t)header->records + header->long_records;
 	}

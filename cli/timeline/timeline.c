@@ -172,7 +172,7 @@ static int mark(struct timeline *timeline, const struct source *source, uint64_t
 static int mark_shed(struct timeline *timeline, const struct source *source,
 		     const struct hk_chunk_header *header)
 {
-	uint64_t shed = hk_chunk_shed_records(header);
+	uint64_t shed = hk_chunk_evicted_records(header);
 
 	timeline->result.shed += shed;
 	timeline->result.elsewhere += header->shed_records - shed;
@@ -202,13 +202,13 @@ static int mark_gaps(struct timeline *timeline, const struct source *source)
 			doubt(timeline, source, end_ticks);
 		}
 		last_number = header.number;
-		if (hk_chunk_is_shed(&header) || header.lost_records > lost) {
+		if (hk_chunk_is_evicted(&header) || header.lost_records > lost) {
 			doubt(timeline, source,
 			      header.min_start_ticks < end_ticks ? header.min_start_ticks
 								 : end_ticks);
 		}
 		end_ticks = header.max_end_ticks > end_ticks ? header.max_end_ticks : end_ticks;
-		rc = hk_chunk_is_shed(&header) ? mark_shed(timeline, source, &header) : 0;
+		rc = hk_chunk_is_evicted(&header) ? mark_shed(timeline, source, &header) : 0;
 		if (rc == 0 && header.lost_records > lost) {
 			rc = mark_lost(timeline, source, end_ticks, header.lost_records - lost);
 			lost = header.lost_records;

@@ -91,7 +91,7 @@ int hk_job_node_join(struct hk_job *job, const Hk__Node *from, uint64_t opened_u
 	return 0;
 }
 
-void hk_job_note_shed(struct hk_job *job, const uint8_t *id, uint64_t records)
+void hk_job_add_evicted(struct hk_job *job, const uint8_t *id, uint64_t records)
 {
 	Hk__Node *node = hk_job_node(job, id);
 	if (node && records > 0) {
@@ -100,7 +100,7 @@ void hk_job_note_shed(struct hk_job *job, const uint8_t *id, uint64_t records)
 	}
 }
 
-void hk_job_sum_shed(struct hk_job *job)
+void hk_job_sum_evicted(struct hk_job *job)
 {
 	const struct hk_process *process;
 	for (size_t i = 0; i < job->state->n_nodes; i++) {
@@ -111,7 +111,7 @@ void hk_job_sum_shed(struct hk_job *job)
 		bool any = process->remote && process->remote->shed_at_source > 0 &&
 			   id->len == HK_NODE_ID_BYTES;
 		if (any) {
-			hk_job_note_shed(job, id->data, process->remote->shed_at_source);
+			hk_job_add_evicted(job, id->data, process->remote->shed_at_source);
 		}
 	}
 }

@@ -19,8 +19,8 @@ int hk_job_node_join(struct hk_job *job, const Hk__Node *node, uint64_t opened_u
 		     Hk__Node **ret_node);
 
 /* The node ID of JOB gave up so many RECORDS more. */
-void hk_job_note_shed(struct hk_job *job, const uint8_t *id, uint64_t records);
+void hk_job_add_evicted(struct hk_job *job, const uint8_t *id, uint64_t records);
 /* Sets what each of JOB's nodes gave up to what the files of its processes say. */
-void hk_job_sum_shed(struct hk_job *job);
+void hk_job_sum_evicted(struct hk_job *job);
 
 #endif

@@ -157,7 +157,7 @@ static int load(struct hk_collector *collector, struct hk_job *job, const char *
 			account(job, job->processes->prev);
 		}
 	}
-	hk_job_sum_shed(job);
+	hk_job_sum_evicted(job);
 	size_t kept = 0;
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
 		if (snapshot->processes[i]) {

@@ -96,13 +96,13 @@ static bool is_chunk(const struct hk_process *process, const Hk__ChunkPut *put,
 
 static void note_shed(struct hk_process *process, const struct hk_chunk_header *header)
 {
-	uint64_t records = hk_chunk_shed_records(header);
-	uint64_t at_source = hk_chunk_shed_at_source(header);
+	uint64_t records = hk_chunk_evicted_records(header);
+	uint64_t at_source = hk_chunk_evicted_at_source(header);
 	if (records > 0) {
 		process->state->records_shed += records;
 		process->remote->shed_at_source += at_source;
 		process->changed = true;
-		hk_job_note_shed(process->job, process->state->node.data, at_source);
+		hk_job_add_evicted(process->job, process->state->node.data, at_source);
 	}
 }
 
@@ -124,8 +124,8 @@ static int store(struct hk_process *process, const Hk__ChunkPut *put,
 	process->remote->last_chunk = put->number;
 	process->stored_bytes = process->remote->chunk_end = at + put->chunk.len;
 	process->held_bytes += put->chunk.len;
-	process->file_records += hk_chunk_is_shed(header)
-				     ? hk_chunk_shed_records(header)
+	process->file_records += hk_chunk_is_evicted(header)
+				     ? hk_chunk_evicted_records(header)
 				     : (uint64_t)header->records + header->long_records;
 	process->job->grown = true;
 	note_shed(process, header);
@@ -157,7 +157,7 @@ int hk_chunk_intake_put(struct hk_collector *collector, const char *user, const 
 		return 0;
 	}
 	/* What is left of a full disk is for statistics; but what was given up must be known. */
-	bool shed = hk_chunk_is_shed(&header);
+	bool shed = hk_chunk_is_evicted(&header);
 	bool full = hk_reserve_is_full(process->job->full_error) && !shed;
 	r = full ? process->job->full_error : store(process, put, &header);
 	if (hk_reserve_is_full(r)) {

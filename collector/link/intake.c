@@ -206,7 +206,7 @@ static int take_process(struct hk_collector *collector, const struct hk_intake_a
 		if (process) {
 			process->remote->counted_bytes = process->remote->values_bytes = bytes;
 			/* Its file may have been there before it was known. */
-			hk_job_note_shed(job, node->id.data, process->remote->shed_at_source);
+			hk_job_add_evicted(job, node->id.data, process->remote->shed_at_source);
 		}
 	}
 	if (r < 0) {

@@ -217,7 +217,7 @@ static void send_report(const struct hk_collector *collector, struct hk_leaf *le
 	struct hk_leaf_report report;
 	Hk__Request request = HK__REQUEST__INIT;
 	leaf->head.spooled_bytes = hk_outbox_bytes(&leaf->outbox);
-	leaf->head.shed_records = hk_outbox_shed(&leaf->outbox, collector);
+	leaf->head.shed_records = hk_outbox_evicted(&leaf->outbox, collector);
 	read_clock(leaf);
 	if (hk_leaf_report_make(collector, &leaf->head, &leaf->outbox, &report) < 0) {
 		leaf->report_due_ns = now_ns + SECOND_NS;

@@ -481,7 +481,7 @@ void hk_outbox_release(struct hk_outbox *outbox, struct hk_collector *collector)
 	}
 }
 
-uint64_t hk_outbox_shed(const struct hk_outbox *outbox, const struct hk_collector *collector)
+uint64_t hk_outbox_evicted(const struct hk_outbox *outbox, const struct hk_collector *collector)
 {
 	const struct hk_outbox_process *process, *next;
 	uint64_t records = 0;

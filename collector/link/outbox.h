@@ -143,7 +143,7 @@ void hk_outbox_remove(struct hk_outbox *outbox, const struct hk_collector *colle
 void hk_outbox_release(struct hk_outbox *outbox, struct hk_collector *collector);
 
 /* Records given up here before the root had them. */
-uint64_t hk_outbox_shed(const struct hk_outbox *outbox, const struct hk_collector *collector);
+uint64_t hk_outbox_evicted(const struct hk_outbox *outbox, const struct hk_collector *collector);
 uint64_t hk_outbox_bytes(const struct hk_outbox *outbox); /* that wait to be sent */
 
 #endif

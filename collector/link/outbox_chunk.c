@@ -62,7 +62,7 @@ static int read_chunk(int fd, uint64_t offset, const struct hk_chunk_header *hea
 		      struct hk_chunk_buffer *buffer, size_t *ret_size)
 {
 	struct hk_chunk_header sound;
-	bool shed = hk_chunk_is_shed(header);
+	bool shed = hk_chunk_is_evicted(header);
 	*ret_size = shed ? HK_CHUNK_HEADER_BYTES : header->total_bytes;
 	int r = hk_chunk_file_read(fd, offset, *ret_size, buffer);
 	if (r == 0 && shed) {

@@ -298,7 +298,7 @@ static int refresh_counts(struct hk_process *process)
 		state->records_dropped = hk_spool_dropped(process->segment->spool);
 		state->records = stored + state->records_dropped;
 		state->records_stored = stored;
-		state->records_shed = hk_spool_shed_records(process->segment->spool);
+		state->records_shed = hk_spool_evicted_records(process->segment->spool);
 		state->records_elsewhere = hk_spool_elsewhere_records(process->segment->spool);
 		state->last_chunk = hk_spool_number(process->segment->spool);
 		state->lost_records += state->records_dropped;

@@ -34,7 +34,8 @@ static int count_missing(int fd, uint64_t after, uint64_t *ret_missing)
 	struct hk_chunk_header header;
 	uint64_t offset, missing = 0;
 	int r;
-	while ((r = hk_chunk_walk_next(&walk, &header, &offset)) > 0 && hk_chunk_is_shed(&header)) {
+	while ((r = hk_chunk_walk_next(&walk, &header, &offset)) > 0 &&
+	       hk_chunk_is_evicted(&header)) {
 		missing += header.number > after ? header.shed_records : 0;
 	}
 	*ret_missing = missing;

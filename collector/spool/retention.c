@@ -78,8 +78,8 @@ static int file_shed(const struct hk_collector *collector, struct hk_process *pr
 	uint64_t freed = 0, records = (uint64_t)oldest->records + oldest->long_records;
 	bool join = may_join(collector, process, oldest->number);
 	flags |= process->remote ? HK_CHUNK_CAME : 0;
-	int r = file->spool ? hk_spool_shed(file->spool, flags, join, &freed)
-			    : hk_chunk_front_shed(&file->front, flags, join, &freed);
+	int r = file->spool ? hk_spool_evict(file->spool, flags, join, &freed)
+			    : hk_chunk_front_evict(&file->front, flags, join, &freed);
 	if (file->spool || (r < 0 && file->front.found)) {
 		return r;
 	}
@@ -341,10 +341,10 @@ int hk_retention_restore(struct hk_process *process)
 	}
 	struct hk_chunk_walk walk = HK_CHUNK_WALK(file.front.walk.fd);
 	while ((r = hk_chunk_walk_next(&walk, &header, &offset)) > 0) {
-		bool is_shed = hk_chunk_is_shed(&header);
-		uint64_t lost = is_shed ? hk_chunk_shed_records(&header) : 0;
+		bool is_shed = hk_chunk_is_evicted(&header);
+		uint64_t lost = is_shed ? hk_chunk_evicted_records(&header) : 0;
 		shed += lost;
-		at_source += hk_chunk_shed_at_source(&header);
+		at_source += hk_chunk_evicted_at_source(&header);
 		elsewhere += is_shed ? header.shed_records - lost : 0;
 		records += is_shed ? 0 : (uint64_t)header.records + header.long_records;
 		held += header.total_bytes;

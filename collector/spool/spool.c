@@ -394,7 +394,7 @@ static int write_checkpoint(struct hk_spool *spool)
 	return r;
 }
 
-int hk_spool_shed(struct hk_spool *spool, uint32_t flags, bool merge, uint64_t *ret_bytes)
+int hk_spool_evict(struct hk_spool *spool, uint32_t flags, bool merge, uint64_t *ret_bytes)
 {
 	const struct hk_chunk_header header = spool->front.oldest.header;
 	*ret_bytes = 0;
@@ -405,7 +405,7 @@ int hk_spool_shed(struct hk_spool *spool, uint32_t flags, bool merge, uint64_t *
 			return r;
 		}
 	}
-	int r = hk_chunk_front_shed(&spool->front, flags, merge, ret_bytes);
+	int r = hk_chunk_front_evict(&spool->front, flags, merge, ret_bytes);
 	if (r < 0 && spool->front.found) {
 		return r;
 	}
@@ -433,7 +433,7 @@ uint64_t hk_spool_held(const struct hk_spool *spool)
 	return spool->held_bytes;
 }
 
-uint64_t hk_spool_shed_records(const struct hk_spool *spool)
+uint64_t hk_spool_evicted_records(const struct hk_spool *spool)
 {
 	return spool->shed_records;
 }

@@ -63,9 +63,9 @@ void hk_spool_account(struct hk_spool *spool);
  * 0: there is none; -errno. */
 int hk_spool_oldest(struct hk_spool *spool, const struct hk_chunk_place **ret_oldest);
 
-/* Gives up what hk_spool_oldest has just found; arguments and errors of hk_chunk_front_shed.
+/* Gives up what hk_spool_oldest has just found; arguments and errors of hk_chunk_front_evict.
  * -EAGAIN: not now, its checkpoint would come too soon after the last. */
-int hk_spool_shed(struct hk_spool *spool, uint32_t flags, bool merge, uint64_t *ret_bytes);
+int hk_spool_evict(struct hk_spool *spool, uint32_t flags, bool merge, uint64_t *ret_bytes);
 
 /* The process has ended and its last values are safe: its ledger will not be asked for again. */
 void hk_spool_retire(struct hk_spool *spool);
@@ -75,7 +75,7 @@ uint64_t hk_spool_held(const struct hk_spool *spool);  /* bytes of it that take 
 /* Records that the file was given, there or not. */
 uint64_t hk_spool_records(const struct hk_spool *spool);
 /* Records not in the file any more, given up or kept elsewhere. */
-uint64_t hk_spool_shed_records(const struct hk_spool *spool);
+uint64_t hk_spool_evicted_records(const struct hk_spool *spool);
 uint64_t hk_spool_elsewhere_records(const struct hk_spool *spool);
 uint64_t hk_spool_waiting(const struct hk_spool *spool); /* put, and in no chunk yet */
 /* Delivered and neither in the file nor waiting, as of the last hk_spool_account. */

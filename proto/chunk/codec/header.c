@@ -74,8 +74,8 @@ static bool header_fits(const struct hk_chunk_header *header)
 	    (uint64_t)header->records + header->long_records > HK_CHUNK_RECORDS_MAX) {
 		return false;
 	}
-	return hk_chunk_is_shed(header) ? tombstone_fits(header)
-					: header->span == header->total_bytes;
+	return hk_chunk_is_evicted(header) ? tombstone_fits(header)
+					   : header->span == header->total_bytes;
 }
 
 /* Sets the fields that the first major did not have. */
@@ -146,7 +146,7 @@ void hk_chunk_header_tombstone(const struct hk_chunk_header *header, uint32_t fl
 	tombstone.major = HK_CHUNK_MAJOR;
 	tombstone.minor = HK_CHUNK_MINOR;
 	tombstone.total_bytes = tombstone.span = HK_CHUNK_HEADER_BYTES;
-	if (!hk_chunk_is_shed(header)) {
+	if (!hk_chunk_is_evicted(header)) {
 		tombstone.first_number = header->number;
 		tombstone.shed_records = (uint64_t)header->records + header->long_records;
 		tombstone.flags = flags | HK_CHUNK_SHED;

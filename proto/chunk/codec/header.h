@@ -27,7 +27,7 @@ int hk_chunk_header_verify(const void *bytes, size_t size, struct hk_chunk_heade
 void hk_chunk_header_seal(void *bytes, size_t size);
 
 /* Whether a header that was read is a tombstone, whose records are gone. */
-static inline bool hk_chunk_is_shed(const struct hk_chunk_header *header)
+static inline bool hk_chunk_is_evicted(const struct hk_chunk_header *header)
 {
 	return (header->flags & HK_CHUNK_SHED) != 0;
 }
@@ -35,11 +35,11 @@ static inline bool hk_chunk_is_shed(const struct hk_chunk_header *header)
 /* Number of the first chunk that a header covers; a tombstone may cover several. */
 static inline uint64_t hk_chunk_first_number(const struct hk_chunk_header *header)
 {
-	return hk_chunk_is_shed(header) ? header->first_number : header->number;
+	return hk_chunk_is_evicted(header) ? header->first_number : header->number;
 }
 
 /* Records that were evicted and are stored nowhere else. */
-static inline uint64_t hk_chunk_shed_records(const struct hk_chunk_header *header)
+static inline uint64_t hk_chunk_evicted_records(const struct hk_chunk_header *header)
 {
 	return (header->flags & (HK_CHUNK_SHED | HK_CHUNK_ELSEWHERE)) == HK_CHUNK_SHED
 		   ? header->shed_records
@@ -47,9 +47,9 @@ static inline uint64_t hk_chunk_shed_records(const struct hk_chunk_header *heade
 }
 
 /* The part of these that was evicted on the node that made them. */
-static inline uint64_t hk_chunk_shed_at_source(const struct hk_chunk_header *header)
+static inline uint64_t hk_chunk_evicted_at_source(const struct hk_chunk_header *header)
 {
-	return header->flags & HK_CHUNK_CAME ? 0 : hk_chunk_shed_records(header);
+	return header->flags & HK_CHUNK_CAME ? 0 : hk_chunk_evicted_records(header);
 }
 
 /* Makes the tombstone of a chunk whose header was read, without positions, as it is sent: a chunk

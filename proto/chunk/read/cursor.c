@@ -97,7 +97,7 @@ static int load_next(struct hk_cursor *cursor)
 		hk_chunk_block_free(block);
 	}
 	if (rc == -EBADMSG) {
-		bool gone = hk_chunk_file_gone(cursor->fd, place->offset);
+		bool gone = hk_chunk_file_is_evicted(cursor->fd, place->offset);
 		cursor->stats.gone += gone;
 		cursor->stats.damaged += !gone;
 		rc = 0;
@@ -250,7 +250,7 @@ static int find_places(struct hk_cursor *cursor, hk_cursor_wants *wants, void *c
 			return rc;
 		}
 		stats->chunks++;
-		stats->shed_records += hk_chunk_shed_records(&header);
+		stats->shed_records += hk_chunk_evicted_records(&header);
 		stats->records += (uint64_t)header.records + header.long_records;
 		stats->lost_records = header.lost_records;
 		if (header.max_end_ticks > stats->max_end_ticks) {

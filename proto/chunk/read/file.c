@@ -181,12 +181,13 @@ int hk_chunk_walk_next(struct hk_chunk_walk *walk, struct hk_chunk_header *ret_h
 	return rc;
 }
 
-bool hk_chunk_file_gone(int fd, uint64_t offset)
+bool hk_chunk_file_is_evicted(int fd, uint64_t offset)
 {
 	uint8_t bytes[HK_CHUNK_HEADER_BYTES];
 	struct hk_chunk_header header;
 	return pread(fd, bytes, sizeof(bytes), (off_t)offset) != (ssize_t)sizeof(bytes) ||
-	       hk_chunk_header_read(bytes, sizeof(bytes), &header) < 0 || hk_chunk_is_shed(&header);
+	       hk_chunk_header_read(bytes, sizeof(bytes), &header) < 0 ||
+	       hk_chunk_is_evicted(&header);
 }
 
 /* Takes in one chunk that has a sound header. Returns 1 if it is sound, 0 if damaged, or -errno. */
@@ -213,8 +214,8 @@ static int scan_chunk(struct hk_chunk_scan *scan, struct hk_chunk_reader *reader
 	scan->chunks++;
 	scan->records += (uint64_t)header->records + header->long_records;
 	scan->stored_bytes += header->total_bytes;
-	if (hk_chunk_is_shed(header)) {
-		uint64_t shed = hk_chunk_shed_records(header);
+	if (hk_chunk_is_evicted(header)) {
+		uint64_t shed = hk_chunk_evicted_records(header);
 		scan->shed_records += shed;
 		scan->elsewhere_records += header->shed_records - shed;
 	}

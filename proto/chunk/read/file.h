@@ -60,7 +60,7 @@ int hk_chunk_file_read(int fd, uint64_t offset, size_t size, struct hk_chunk_buf
 
 /* For a chunk at `offset` with a sound header and an unreadable body: whether it has been evicted
  * in between, which is no damage. */
-bool hk_chunk_file_gone(int fd, uint64_t offset);
+bool hk_chunk_file_is_evicted(int fd, uint64_t offset);
 
 /* Contents of a file. */
 struct hk_chunk_scan {

@@ -23,7 +23,7 @@ int hk_chunk_front_find(struct hk_chunk_front *front)
 			front->walk = before;
 			return rc;
 		}
-		if (hk_chunk_is_shed(&place.header)) {
+		if (hk_chunk_is_evicted(&place.header)) {
 			front->before[0] = front->before[1];
 			front->before[1] = place;
 		} else {
@@ -269,8 +269,8 @@ static bool may_join(const struct hk_chunk_front *front, const struct hk_chunk_p
 
 /* ---- the whole ---- */
 
-int hk_chunk_front_shed(struct hk_chunk_front *front, uint32_t flags, bool merge,
-			uint64_t *ret_bytes)
+int hk_chunk_front_evict(struct hk_chunk_front *front, uint32_t flags, bool merge,
+			 uint64_t *ret_bytes)
 {
 	struct hk_chunk_buffer buffer = {0};
 	struct hk_chunk_place place;

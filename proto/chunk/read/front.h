@@ -40,8 +40,8 @@ int hk_chunk_front_find(struct hk_chunk_front *front);
  * HK_CHUNK_ELSEWHERE. MERGE: it may be joined with the tombstone before it. *RET_BYTES: bytes
  * freed. Returns 0, -EOPNOTSUPP without any change if the file system cannot punch holes, or
  * -errno: either no change, or the body could not be freed and never will. */
-int hk_chunk_front_shed(struct hk_chunk_front *front, uint32_t flags, bool merge,
-			uint64_t *ret_bytes);
+int hk_chunk_front_evict(struct hk_chunk_front *front, uint32_t flags, bool merge,
+			 uint64_t *ret_bytes);
 
 /* Frees the bodies that a killed predecessor had evicted but not freed. Call it after the first
  * hk_chunk_front_find; errors do no harm. */

@@ -182,7 +182,7 @@ static void test_a_shed_chunk_leaves_its_number_positions_and_count(void **state
 	assert_int_equal(growing.front.oldest.header.number, 1);
 	uint64_t records =
 	    growing.front.oldest.header.records + growing.front.oldest.header.long_records;
-	assert_int_equal(hk_chunk_front_shed(&growing.front, 0, true, &freed), 0);
+	assert_int_equal(hk_chunk_front_evict(&growing.front, 0, true, &freed), 0);
 	assert_true(freed > 3000);
 	assert_true(held_bytes(&growing) < before);
 	assert_int_equal(check_whole(&growing), 4);
@@ -208,9 +208,9 @@ static void test_chunks_that_are_elsewhere_are_not_lost(void **state)
 	}
 	for (unsigned i = 1; i <= 9; i++) {
 		assert_int_equal(hk_chunk_front_find(&growing.front), 1);
-		assert_int_equal(hk_chunk_front_shed(&growing.front,
-						     i <= 3 || i > 6 ? HK_CHUNK_ELSEWHERE : 0, true,
-						     &freed),
+		assert_int_equal(hk_chunk_front_evict(&growing.front,
+						      i <= 3 || i > 6 ? HK_CHUNK_ELSEWHERE : 0,
+						      true, &freed),
 				 0);
 		check_whole(&growing);
 	}
@@ -235,7 +235,7 @@ static void test_tombstones_become_one(void **state)
 		while (growing.number > 10 &&
 		       growing.front.walk.last_number + 10 < growing.number) {
 			assert_int_equal(hk_chunk_front_find(&growing.front), 1);
-			assert_int_equal(hk_chunk_front_shed(&growing.front, 0, true, &freed), 0);
+			assert_int_equal(hk_chunk_front_evict(&growing.front, 0, true, &freed), 0);
 		}
 		uint64_t held = i > 100 ? held_bytes(&growing) : 0;
 		most = held > most ? held : most;
@@ -266,7 +266,7 @@ static void test_tombstones_that_were_not_told_of_stay_apart(void **state)
 	}
 	for (unsigned i = 0; i < 5; i++) {
 		assert_int_equal(hk_chunk_front_find(&growing.front), 1);
-		assert_int_equal(hk_chunk_front_shed(&growing.front, 0, false, &freed), 0);
+		assert_int_equal(hk_chunk_front_evict(&growing.front, 0, false, &freed), 0);
 	}
 	assert_int_equal(check_whole(&growing), 8);
 	growing_end(&growing);
@@ -288,7 +288,7 @@ static void test_a_kill_anywhere_leaves_a_whole_file(void **state)
 		writes_left = kills;
 		for (unsigned i = 0; i < 10; i++) {
 			assert_int_equal(hk_chunk_front_find(&growing.front), 1);
-			if (hk_chunk_front_shed(&growing.front, 0, true, &freed) < 0 ||
+			if (hk_chunk_front_evict(&growing.front, 0, true, &freed) < 0 ||
 			    writes_left == 0) {
 				punches_left = 0;
 				deaths++;
@@ -300,7 +300,7 @@ static void test_a_kill_anywhere_leaves_a_whole_file(void **state)
 		growing.front = HK_CHUNK_FRONT(growing.fd);
 		while (hk_chunk_front_find(&growing.front) > 0 &&
 		       growing.front.oldest.header.number <= 11) {
-			assert_int_equal(hk_chunk_front_shed(&growing.front, 0, true, &freed), 0);
+			assert_int_equal(hk_chunk_front_evict(&growing.front, 0, true, &freed), 0);
 		}
 		check_whole(&growing);
 		growing_end(&growing);
@@ -320,7 +320,7 @@ static void test_a_file_system_without_holes_keeps_its_records(void **state)
 	grow(&growing, 100);
 	punches_left = 0;
 	assert_int_equal(hk_chunk_front_find(&growing.front), 1);
-	assert_int_equal(hk_chunk_front_shed(&growing.front, 0, true, &freed), -EOPNOTSUPP);
+	assert_int_equal(hk_chunk_front_evict(&growing.front, 0, true, &freed), -EOPNOTSUPP);
 	assert_int_equal(freed, 0);
 	assert_int_equal(read_records(growing.fd, &stats), 200);
 	growing_end(&growing);
@@ -341,7 +341,7 @@ static void test_tombstones_travel_as_headers(void **state)
 	}
 	for (unsigned i = 0; i < 4; i++) {
 		assert_int_equal(hk_chunk_front_find(&growing.front), 1);
-		assert_int_equal(hk_chunk_front_shed(&growing.front, 0, true, &freed), 0);
+		assert_int_equal(hk_chunk_front_evict(&growing.front, 0, true, &freed), 0);
 	}
 	struct hk_chunk_walk walk = HK_CHUNK_WALK(growing.fd);
 	for (unsigned i = 0; i < 2; i++) {
@@ -352,7 +352,7 @@ static void test_tombstones_travel_as_headers(void **state)
 	assert_int_equal(header.span, sizeof(bytes));
 	assert_int_equal(header.first_number, 2);
 	assert_int_equal(header.number, 4);
-	assert_int_equal(hk_chunk_shed_records(&header), 3000);
+	assert_int_equal(hk_chunk_evicted_records(&header), 3000);
 	assert_true(header.min_start_ticks < header.max_end_ticks);
 	growing_end(&growing);
 }
@@ -372,16 +372,16 @@ static void test_what_is_shed_behind_a_readers_back_is_gone(void **state)
 	struct hk_chunk_walk walk = HK_CHUNK_WALK(growing.fd);
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(hk_chunk_walk_next(&walk, &header, &offsets[i]), 1);
-		assert_false(hk_chunk_file_gone(growing.fd, offsets[i]));
+		assert_false(hk_chunk_file_is_evicted(growing.fd, offsets[i]));
 	}
 	/* The second one becomes a part of the first one's tombstone. */
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(hk_chunk_front_find(&growing.front), 1);
-		assert_int_equal(hk_chunk_front_shed(&growing.front, 0, true, &freed), 0);
-		assert_true(hk_chunk_file_gone(growing.fd, offsets[i]));
+		assert_int_equal(hk_chunk_front_evict(&growing.front, 0, true, &freed), 0);
+		assert_true(hk_chunk_file_is_evicted(growing.fd, offsets[i]));
 	}
 	assert_int_equal(pwrite(growing.fd, "damage", 6, (off_t)growing.end - 6), 6);
-	assert_false(hk_chunk_file_gone(growing.fd, offsets[2]));
+	assert_false(hk_chunk_file_is_evicted(growing.fd, offsets[2]));
 	growing_end(&growing);
 }
 
