@@ -248,7 +248,7 @@ static void take_told(struct hk_outbox_job *job)
 	struct hk_outbox_process *process;
 	DL_FOREACH (job->processes, process) {
 		if (process->sending) {
-			hk_outbox_told(process);
+			hk_outbox_acknowledge_state(process);
 			if (!process->known) {
 				hk_outbox_forget(process);
 			}

@@ -44,14 +44,14 @@ static int add_processes(const struct hk_collector *collector, struct hk_leaf_re
 		if (!process->unsent || !state) {
 			continue;
 		}
-		int r = hk_outbox_change(process, state);
+		int r = hk_outbox_make_delta(process, state);
 		if (r < 0) {
 			return r;
 		}
 		if (r == 0) {
 			continue;
 		}
-		size_t size = hk__process__get_packed_size(process->telling);
+		size_t size = hk__process__get_packed_size(process->pending_delta);
 		if (*bytes > 0 && *bytes + size > REPORT_BYTES) {
 			process->unsent = true;
 			report->more = true;
@@ -60,7 +60,7 @@ static int add_processes(const struct hk_collector *collector, struct hk_leaf_re
 		*bytes += size;
 		report->message.resume |= !process->known;
 		part->processes[part->message.n_processes] = process;
-		part->states[part->message.n_processes++] = process->telling;
+		part->states[part->message.n_processes++] = process->pending_delta;
 	}
 	part->message.processes = part->states;
 	return 0;

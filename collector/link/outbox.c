@@ -50,39 +50,40 @@ static void drop(Hk__Process **message)
 
 void hk_outbox_forget(struct hk_outbox_process *process)
 {
-	drop(&process->told);
-	drop(&process->telling);
+	drop(&process->acked_state);
+	drop(&process->pending_delta);
 	process->unsent = true;
 }
 
-int hk_outbox_change(struct hk_outbox_process *process, const Hk__Process *state)
+int hk_outbox_make_delta(struct hk_outbox_process *process, const Hk__Process *state)
 {
-	if (process->telling) {
+	if (process->pending_delta) {
 		return 1; /* and it stays unsent: there may be more since */
 	}
-	int r = hk_change_make(state, process->known ? process->told : NULL, &process->telling);
+	int r = hk_change_make(state, process->known ? process->acked_state : NULL,
+			       &process->pending_delta);
 	process->unsent = r < 0;
 	return r;
 }
 
-void hk_outbox_told(struct hk_outbox_process *process)
+void hk_outbox_acknowledge_state(struct hk_outbox_process *process)
 {
 	int r = 0;
 	process->sending = false;
-	if (!process->telling) {
+	if (!process->pending_delta) {
 		return;
 	}
-	if (!process->told) {
+	if (!process->acked_state) {
 		/* Made against nothing, it is all there is to tell. */
-		process->told = process->telling;
-		process->telling = NULL;
+		process->acked_state = process->pending_delta;
+		process->pending_delta = NULL;
 	} else {
-		r = hk_change_apply(process->told, process->telling);
+		r = hk_change_apply(process->acked_state, process->pending_delta);
 	}
 	if (r < 0) {
 		hk_outbox_forget(process);
 	}
-	drop(&process->telling);
+	drop(&process->pending_delta);
 }
 
 struct hk_outbox_process *hk_outbox_find(const struct hk_outbox *outbox, const uint8_t *uid)

@@ -31,12 +31,12 @@ struct hk_outbox_process {
 	UT_hash_handle hh;		       /* hk_outbox::processes */
 	struct hk_outbox_process *prev, *next; /* hk_outbox_job::processes */
 	struct hk_outbox_job *job;
-	Hk__Process *state;   /* of a closed job, while it is loaded: in `loaded`; else NULL */
-	Hk__Process *told;    /* the values that the root has; NULL: none */
-	Hk__Process *telling; /* the change of them that it may have; wire/change.h */
-	bool known;	      /* the root has said how far it has this process */
-	bool unsent;	      /* there are values the root has not been sent */
-	bool sending;	      /* or that are on their way */
+	Hk__Process *state;	  /* of a closed job, while it is loaded: in `loaded`; else NULL */
+	Hk__Process *acked_state; /* the values that the root has; NULL: none */
+	Hk__Process *pending_delta; /* the change of them that it may have; wire/change.h */
+	bool known;		    /* the root has said how far it has this process */
+	bool unsent;		    /* there are values the root has not been sent */
+	bool sending;		    /* or that are on their way */
 	unsigned chunks_sending;
 	uint64_t acknowledged, sent;	 /* chunk numbers */
 	uint64_t released;		 /* chunks up to here were given back to the file system */
@@ -91,10 +91,10 @@ void hk_outbox_reset(struct hk_outbox *outbox);
 void hk_outbox_unsend(struct hk_outbox *outbox);
 
 /* Makes the change of PROCESS, to STATE, that is to be told: the one in doubt, if there is. 1: it
- * is in `telling`; 0: there is none; -ENOMEM. */
-int hk_outbox_change(struct hk_outbox_process *process, const Hk__Process *state);
+ * is in `pending_delta`; 0: there is none; -ENOMEM. */
+int hk_outbox_make_delta(struct hk_outbox_process *process, const Hk__Process *state);
 /* The root has what was on its way. */
-void hk_outbox_told(struct hk_outbox_process *process);
+void hk_outbox_acknowledge_state(struct hk_outbox_process *process);
 /* What the root has of PROCESS is not known: it is told everything again. */
 void hk_outbox_forget(struct hk_outbox_process *process);
 
