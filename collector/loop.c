@@ -145,10 +145,10 @@ static void look_after(struct hk_collector *collector, struct hk_job *job, uint6
 	if (job->state->closed) {
 		return;
 	}
-	hk_peers_look(collector, job);
+	hk_peers_update_connected(collector, job);
 	if (hk_job_lives_here(job)) {
 		job->alive_ns = now;
-	} else if (hk_job_should_close(collector, job, hk_peers_awaited(collector, job), now) &&
+	} else if (hk_job_should_close(collector, job, hk_peers_missing(collector, job), now) &&
 		   hk_job_close_is_due(job, now)) {
 		hk_job_close(collector, job);
 	}
@@ -236,7 +236,7 @@ static void save(struct loop *loop, uint64_t now)
 	}
 	trim_store(loop, now);
 	hk_job_quota_count(hk_server_quota(collector->server), collector->jobs);
-	hk_server_tend(collector->server);
+	hk_server_maintain(collector->server);
 	hk_metrics_expire(collector, now);
 	uint64_t wait = loop->save_spent_ns * SAVE_SPACING;
 	wait = wait < SECOND_NS ? SECOND_NS : wait;

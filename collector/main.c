@@ -126,7 +126,7 @@ static int listen_all(struct hk_collector *collector)
 	    .url = collector->url,
 	    .policy = collector->policy,
 	    .rejections = collector->rejections,
-	    .handle = hk_requests_answer,
+	    .handle = hk_requests_handle,
 	    .context = collector,
 	};
 	r = r < 0 ? r : hk_server_open(&setup, &collector->server, problem);

@@ -292,7 +292,7 @@ static bool settle_job(struct hk_collector *collector, struct hk_job *job, int *
 {
 	struct hk_process *process, *next;
 	hk_discovery_run(collector);
-	bool settled = collector->waiting == 0 && hk_peers_awaited(collector, job) == 0;
+	bool settled = collector->waiting == 0 && hk_peers_missing(collector, job) == 0;
 	*ret_error = 0;
 	DL_FOREACH_SAFE(job->processes, process, next)
 	{
@@ -404,7 +404,7 @@ static int answer_control(struct hk_collector *collector, const Hk__ControlReque
 static int answer_report(struct hk_collector *collector, Hk__LeafReport *report,
 			 struct answer *answer)
 {
-	const struct hk_intake_asker asker = {answer->user, answer->account, answer->quota};
+	const struct hk_intake_client asker = {answer->user, answer->account, answer->quota};
 	int r = hk_intake_report(collector, &asker, report, &answer->intake);
 	if (r < 0) {
 		return fail(answer, r, "report not taken: %s", strerror(-r));
@@ -535,7 +535,7 @@ static int pack(struct answer *answer, const Hk__SnapshotRequest *request, uint8
 	return r;
 }
 
-int hk_requests_answer(void *context, Hk__Request *request, struct hk_request_wait *wait,
+int hk_requests_handle(void *context, Hk__Request *request, struct hk_request_wait *wait,
 		       uint8_t **ret_bytes, size_t *ret_size)
 {
 	struct hk_collector *collector = context;

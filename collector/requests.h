@@ -5,7 +5,7 @@
 #include "collector/server/handler.h"
 
 /* An hk_request_handler; CONTEXT is the collector. */
-int hk_requests_answer(void *context, Hk__Request *request, struct hk_request_wait *wait,
+int hk_requests_handle(void *context, Hk__Request *request, struct hk_request_wait *wait,
 		       uint8_t **ret_bytes, size_t *ret_size);
 
 #endif

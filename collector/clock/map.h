@@ -59,6 +59,6 @@ void hk_clock_map_show(struct hk_clock_map *map, Hk__ClockMap *ret_message);
 /* Takes up in *KEPT, which may be NULL, what a node told of its clock; FRESH: forget what was known
  * before, the node has begun anew. What makes no sense is left out. True: it has changed; false: it
  * has not, or there is no memory. */
-bool hk_clock_map_keep(Hk__ClockMap **kept, const Hk__ClockMap *told, bool fresh);
+bool hk_clock_map_merge(Hk__ClockMap **kept, const Hk__ClockMap *told, bool fresh);
 
 #endif

@@ -80,7 +80,7 @@ int hk_job_node_join(struct hk_job *job, const Hk__Node *from, uint64_t opened_u
 	bool rebooted =
 	    node->boot.len > 0 && (node->boot.len != from->boot.len ||
 				   memcmp(node->boot.data, from->boot.data, from->boot.len) != 0);
-	job->clocks_changed |= hk_clock_map_keep(&node->clock, from->clock, rebooted);
+	job->clocks_changed |= hk_clock_map_merge(&node->clock, from->clock, rebooted);
 	if (hk_field_set_string(&node->host, from->host) < 0 ||
 	    hk_field_set_string(&node->version, from->version) < 0 ||
 	    set_bytes(&node->boot, &from->boot) < 0) {

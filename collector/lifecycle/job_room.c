@@ -46,7 +46,7 @@ void hk_job_has_room(struct hk_job *job)
 
 /* A node that has something for a root asks every second; when none does, nothing waits for room,
  * or who did is gone. */
-void hk_job_look_for_room(struct hk_job *job)
+void hk_job_check_room(struct hk_job *job)
 {
 	if (job->full_error != 0) {
 		hk_job_hold_reserve(job);

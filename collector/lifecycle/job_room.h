@@ -21,7 +21,7 @@ void hk_job_is_full(struct hk_job *job, int error);
 void hk_job_has_room(struct hk_job *job);
 
 /* To be called every second or so: finds out whether there is room again. */
-void hk_job_look_for_room(struct hk_job *job);
+void hk_job_check_room(struct hk_job *job);
 
 /* ERROR came of writing something that must be written. True: there is more room now. */
 bool hk_job_use_reserve(struct hk_job *job, int error);

@@ -133,7 +133,7 @@ static int save(struct hk_collector *collector, struct hk_job *job, bool all)
 		return r;
 	}
 	beat(job);
-	hk_job_look_for_room(job);
+	hk_job_check_room(job);
 	r = save_changes(collector, job, all);
 	return r < 0 && hk_job_use_reserve(job, r) ? save_changes(collector, job, all) : r;
 }

@@ -39,7 +39,7 @@ struct hk_intake_part {
 /* ---- which job ---- */
 
 /* Whether ASKER may have one open job more; REPLY counts those of its report. */
-static int may_open(const struct hk_collector *collector, const struct hk_intake_asker *asker,
+static int may_open(const struct hk_collector *collector, const struct hk_intake_client *asker,
 		    struct hk_intake_reply *reply)
 {
 	if (!asker->account) {
@@ -51,7 +51,7 @@ static int may_open(const struct hk_collector *collector, const struct hk_intake
 				       hk_clock_monotonic_ns());
 }
 
-static int open_job(struct hk_collector *collector, const struct hk_intake_asker *asker,
+static int open_job(struct hk_collector *collector, const struct hk_intake_client *asker,
 		    const Hk__Node *node, const Hk__LeafJob *from, struct hk_intake_reply *reply,
 		    struct hk_job **ret_job)
 {
@@ -169,7 +169,7 @@ static int merge(struct hk_collector *collector, struct hk_process *process, Hk_
 /* Takes *STATE in, all or what has changed of a process, unless what is here is newer. Takes it
  * over, and sets it to NULL, if the process is new here. -ESTALE: then what has changed of it is
  * not enough. */
-static int take_process(struct hk_collector *collector, const struct hk_intake_asker *asker,
+static int take_process(struct hk_collector *collector, const struct hk_intake_client *asker,
 			struct hk_job *job, const Hk__Node *node, Hk__Process **state,
 			struct hk_process **ret_process)
 {
@@ -276,7 +276,7 @@ static void account_node(struct hk_job *job, const Hk__Node *node)
 	}
 }
 
-static int take_job(struct hk_collector *collector, const struct hk_intake_asker *asker,
+static int take_job(struct hk_collector *collector, const struct hk_intake_client *asker,
 		    const Hk__LeafReport *report, Hk__LeafJob *part, struct hk_intake_reply *reply)
 {
 	struct hk_job *job;
@@ -321,7 +321,7 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_asker
 		if (node->complete) {
 			account_node(job, report->node);
 		}
-		collector->told_all |= hk_peers_awaited(collector, job) == 0;
+		collector->told_all |= hk_peers_missing(collector, job) == 0;
 	}
 	reply_job(reply, job, part->job);
 	if (part->complete) {
@@ -370,7 +370,7 @@ static int reply_init(struct hk_intake_reply *reply, const Hk__LeafReport *repor
 	return 0;
 }
 
-int hk_intake_report(struct hk_collector *collector, const struct hk_intake_asker *asker,
+int hk_intake_report(struct hk_collector *collector, const struct hk_intake_client *asker,
 		     Hk__LeafReport *report, struct hk_intake_reply *reply)
 {
 	struct hk_peer *peer;
@@ -383,7 +383,7 @@ int hk_intake_report(struct hk_collector *collector, const struct hk_intake_aske
 		return r;
 	}
 	bool late = report->epoch == peer->epoch && report->number <= peer->number;
-	hk_peers_hear(peer, report, asker->user, reply->message.now_unix_ns);
+	hk_peers_record_report(peer, report, asker->user, reply->message.now_unix_ns);
 	if (late) {
 		return 0; /* or for the second time */
 	}

@@ -24,7 +24,7 @@ struct hk_intake_reply {
 };
 
 /* Who reports. */
-struct hk_intake_asker {
+struct hk_intake_client {
 	const char *user;	    /* whose jobs these are; "": of no user in particular */
 	struct hk_account *account; /* that pays for what is kept; NULL: without limits */
 	struct hk_quota *quota;	    /* of that account */
@@ -33,7 +33,7 @@ struct hk_intake_asker {
 /* Takes REPORT in; its processes' messages become the job's own. -EINVAL: it makes no sense;
  * -ENOSPC: too many leaves; -ENOMEM. What cannot be taken of one job is said in the answer, -EDQUOT
  * where a limit of the account (quota.h) is reached, -EAGAIN where the next report can bring it. */
-int hk_intake_report(struct hk_collector *collector, const struct hk_intake_asker *asker,
+int hk_intake_report(struct hk_collector *collector, const struct hk_intake_client *asker,
 		     Hk__LeafReport *report, struct hk_intake_reply *reply);
 void hk_intake_reply_fini(struct hk_intake_reply *reply);
 

@@ -123,7 +123,7 @@ int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf)
 
 void hk_leaf_link_all(const struct hk_leaf *leaf, const struct hk_collector *collector)
 {
-	hk_node_keep(collector->dirfd[0], leaf->head.id);
+	hk_node_save_id(collector->dirfd[0], leaf->head.id);
 	hk_outbox_link_all(&leaf->outbox, collector);
 }
 
@@ -187,7 +187,7 @@ void hk_leaf_status(const struct hk_leaf *leaf, Hk__Uplink *ret_status)
 	ret_status->url = (char *)leaf->url;
 	/* A connection through which nothing comes is none. */
 	ret_status->connected =
-	    hk_uplink_connected(leaf->uplink) && hk_uplink_answered(leaf->uplink);
+	    hk_uplink_connected(leaf->uplink) && hk_uplink_replied(leaf->uplink);
 	ret_status->problem = (char *)hk_uplink_problem(leaf->uplink);
 	ret_status->unsent_bytes = hk_outbox_bytes(&leaf->outbox);
 	ret_status->shed_records = leaf->head.shed_records;
@@ -443,7 +443,7 @@ static void note_refusal(struct hk_leaf *leaf, enum exchange_kind kind,
 }
 
 static void take_answer(const struct hk_collector *collector, struct hk_leaf *leaf,
-			const struct hk_uplink_answer *answer, uint64_t now_ns)
+			const struct hk_uplink_reply *answer, uint64_t now_ns)
 {
 	struct exchange exchange = leaf->exchanges[answer->slot];
 	const Hk__Response *response = answer->response;
@@ -468,7 +468,7 @@ static void take_answer(const struct hk_collector *collector, struct hk_leaf *le
 static void take_answers(const struct hk_collector *collector, struct hk_leaf *leaf,
 			 uint64_t now_ns)
 {
-	struct hk_uplink_answer answer;
+	struct hk_uplink_reply answer;
 	while (hk_uplink_next(leaf->uplink, &answer) > 0) {
 		Hk__Response *response = answer.response;
 		if (!response) {

@@ -9,7 +9,7 @@
 #include "base/rundir.h"
 #include "collector/model/job.h"
 
-int hk_node_keep(int dirfd, const uint8_t id[HK_NODE_ID_BYTES])
+int hk_node_save_id(int dirfd, const uint8_t id[HK_NODE_ID_BYTES])
 {
 	int fd = openat(dirfd, HK_RUNDIR_NODE ".new",
 			O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -38,7 +38,7 @@ int hk_node_id(int dirfd, uint8_t id[HK_NODE_ID_BYTES])
 	if (getrandom(id, HK_NODE_ID_BYTES, 0) != HK_NODE_ID_BYTES) {
 		return -errno;
 	}
-	return hk_node_keep(dirfd, id);
+	return hk_node_save_id(dirfd, id);
 }
 
 static int nibble(char c)

@@ -10,7 +10,7 @@
 int hk_node_id(int dirfd, uint8_t id[HK_NODE_ID_BYTES]);
 
 /* Writes the id into run directory DIRFD, whose lock the caller holds. Returns 0 or -errno. */
-int hk_node_keep(int dirfd, const uint8_t id[HK_NODE_ID_BYTES]);
+int hk_node_save_id(int dirfd, const uint8_t id[HK_NODE_ID_BYTES]);
 
 /* The kernel's boot id; zeros where it does not say. */
 void hk_node_boot(uint8_t boot[HK_NODE_ID_BYTES]);

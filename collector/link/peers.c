@@ -88,8 +88,8 @@ static uint64_t clock_bound(const Hk__ClockMap *map)
 	return map && map->n_bound_ns > 0 ? map->bound_ns[map->n_bound_ns - 1] : 0;
 }
 
-void hk_peers_hear(struct hk_peer *peer, const Hk__LeafReport *report, const char *user,
-		   uint64_t now_unix_ns)
+void hk_peers_record_report(struct hk_peer *peer, const Hk__LeafReport *report, const char *user,
+			    uint64_t now_unix_ns)
 {
 	const Hk__Node *node = report->node;
 	uint64_t now_ns = hk_clock_monotonic_ns();
@@ -169,7 +169,7 @@ static uint64_t silence(const struct hk_collector *collector, const struct hk_jo
 	return now_ns > since ? now_ns - since : 0;
 }
 
-void hk_peers_look(const struct hk_collector *collector, struct hk_job *job)
+void hk_peers_update_connected(const struct hk_collector *collector, struct hk_job *job)
 {
 	uint64_t now_ns = hk_clock_monotonic_ns();
 	for (size_t i = 0; i < job->state->n_nodes; i++) {
@@ -187,7 +187,7 @@ void hk_peers_look(const struct hk_collector *collector, struct hk_job *job)
 	}
 }
 
-uint32_t hk_peers_awaited(const struct hk_collector *collector, const struct hk_job *job)
+uint32_t hk_peers_missing(const struct hk_collector *collector, const struct hk_job *job)
 {
 	uint64_t now_ns = hk_clock_monotonic_ns();
 	uint32_t count = 0;

@@ -40,8 +40,8 @@ struct hk_peer {
 int hk_peers_take(struct hk_collector *collector, const Hk__Node *node,
 		  const struct hk_account *account, struct hk_peer **ret_peer);
 /* PEER reports at NOW, for USER. */
-void hk_peers_hear(struct hk_peer *peer, const Hk__LeafReport *report, const char *user,
-		   uint64_t now_unix_ns);
+void hk_peers_record_report(struct hk_peer *peer, const Hk__LeafReport *report, const char *user,
+			    uint64_t now_unix_ns);
 /* Those that USER ("": everybody) may know of, by host; the list is the caller's to free in one,
  * the texts are the peers'. -ENOMEM. */
 int hk_peers_list(const struct hk_collector *collector, const char *user, Hk__Leaf ***ret_list,
@@ -49,9 +49,9 @@ int hk_peers_list(const struct hk_collector *collector, const char *user, Hk__Le
 void hk_peers_free_all(struct hk_collector *collector);
 
 /* Brings `connected` of the job's nodes up to date. */
-void hk_peers_look(const struct hk_collector *collector, struct hk_job *job);
+void hk_peers_update_connected(const struct hk_collector *collector, struct hk_job *job);
 
 /* Nodes of JOB whose part of it is not all here, and which are not given up. */
-uint32_t hk_peers_awaited(const struct hk_collector *collector, const struct hk_job *job);
+uint32_t hk_peers_missing(const struct hk_collector *collector, const struct hk_job *job);
 
 #endif

@@ -264,7 +264,7 @@ bool hk_uplink_connected(const struct hk_uplink *uplink)
 	return uplink->open && atomic_load(&uplink->joined) && !atomic_load(&uplink->lost);
 }
 
-bool hk_uplink_answered(const struct hk_uplink *uplink)
+bool hk_uplink_replied(const struct hk_uplink *uplink)
 {
 	return uplink->answers > 0;
 }
@@ -492,7 +492,7 @@ static void note_answer(struct hk_uplink *uplink, const struct slot *slot,
 	}
 }
 
-int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_answer *ret_answer)
+int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_reply *ret_answer)
 {
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS; i++) {
 		struct slot *slot = &uplink->slots[i];
@@ -507,7 +507,7 @@ int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_answer *ret_answer
 			wake(uplink);
 			return 0;
 		}
-		*ret_answer = (struct hk_uplink_answer){
+		*ret_answer = (struct hk_uplink_reply){
 		    .slot = i,
 		    .response = take_response(slot),
 		    .sent_ns = slot->sent_ns,

@@ -19,7 +19,7 @@
 
 struct hk_uplink;
 
-struct hk_uplink_answer {
+struct hk_uplink_reply {
 	unsigned slot;
 	Hk__Response *response;	       /* the caller's to free; NULL: it makes no sense */
 	uint64_t sent_ns, received_ns; /* monotonic, as close to the network as we get */
@@ -42,7 +42,7 @@ uint64_t hk_uplink_due(const struct hk_uplink *uplink);
 
 bool hk_uplink_connected(const struct hk_uplink *uplink);
 /* Whether this connection has brought an answer that was no refusal. */
-bool hk_uplink_answered(const struct hk_uplink *uplink);
+bool hk_uplink_replied(const struct hk_uplink *uplink);
 /* Why there is no connection, in words; "": there is, or nobody knows yet. */
 const char *hk_uplink_problem(const struct hk_uplink *uplink);
 /* Rises with every connection that is given up. */
@@ -53,7 +53,7 @@ uint64_t hk_uplink_generation(const struct hk_uplink *uplink);
 int hk_uplink_send(struct hk_uplink *uplink, const Hk__Request *request);
 
 /* 1: an answer that has come, its slot is free again; 0: none. */
-int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_answer *ret_answer);
+int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_reply *ret_answer);
 
 /* Gives the connection up for what only the caller sees: the root takes nothing from us, as TEXT
  * says; or its answers make no sense. */

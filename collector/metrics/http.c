@@ -184,7 +184,7 @@ static bool may_read(struct client *client, const char *bearer)
 	struct hk_http *http = client->http;
 	size_t account;
 	client->user = "";
-	if (hk_policy_given(http->policy, http->listener.url) >= HK_RIGHT_READ) {
+	if (hk_policy_default_right(http->policy, http->listener.url) >= HK_RIGHT_READ) {
 		return true;
 	}
 	return bearer && hk_policy_right(http->policy, (const uint8_t *)bearer, strlen(bearer),

@@ -7,8 +7,8 @@
 #include "collector/server/hub.h"
 #include "collector/server/quota.h"
 
-struct hk_connection *hk_hub_stranger(const struct hk_hub *hub, const char *peer,
-				      uint32_t *ret_count)
+struct hk_connection *hk_hub_oldest_unauthenticated(const struct hk_hub *hub, const char *peer,
+						    uint32_t *ret_count)
 {
 	struct hk_connection *connection, *oldest = NULL;
 	*ret_count = 0;

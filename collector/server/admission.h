@@ -12,8 +12,8 @@ struct hk_hub;
 
 /* The oldest stranger that still talks, of PEER or (NULL) of any but local ones; NULL: none.
  * *COUNT: how many there are. A stranger has not asked yet what it may ask. */
-struct hk_connection *hk_hub_stranger(const struct hk_hub *hub, const char *peer,
-				      uint32_t *ret_count);
+struct hk_connection *hk_hub_oldest_unauthenticated(const struct hk_hub *hub, const char *peer,
+						    uint32_t *ret_count);
 
 /* Gives CONNECTION, which has just shown the token of ACCOUNT, to that account. Where all known
  * connections are taken, the idlest one of the account with most ends for it, if that has more.

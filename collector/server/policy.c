@@ -146,7 +146,7 @@ struct hk_policy *hk_policy_free(struct hk_policy *policy)
 	return NULL;
 }
 
-enum hk_right hk_policy_given(const struct hk_policy *policy, const char *url)
+enum hk_right hk_policy_default_right(const struct hk_policy *policy, const char *url)
 {
 	struct hk_access_url said = hk_access_url(url);
 	bool open = said.transport == HK_TRANSPORT_LOCAL || (said.loopback && policy->count == 0);

@@ -31,7 +31,7 @@ int hk_policy_http_url(const struct hk_collector_options *options, const struct 
 struct hk_policy *hk_policy_free(struct hk_policy *policy);
 
 /* What whoever comes to URL may do without a token. */
-enum hk_right hk_policy_given(const struct hk_policy *policy, const char *url);
+enum hk_right hk_policy_default_right(const struct hk_policy *policy, const char *url);
 
 /* What a token allows, and whom: *RET_USER is the policy's, "" for the jobs of all. *RET_ACCOUNT,
  * below hk_policy_accounts, is the same for all tokens of one user. Takes as long for every token.

@@ -117,7 +117,7 @@ void hk_hub_spent(struct hk_hub *hub, struct hk_account *account, uint64_t ns)
 	pthread_mutex_unlock(&hub->lock);
 }
 
-void hk_hub_answer(struct hk_hub *hub, struct hk_incoming *incoming, uint8_t *bytes, size_t size)
+void hk_hub_reply(struct hk_hub *hub, struct hk_incoming *incoming, uint8_t *bytes, size_t size)
 {
 	struct hk_connection *connection;
 	pthread_mutex_lock(&hub->lock);

@@ -25,6 +25,6 @@ struct hk_incoming *hk_hub_next(struct hk_hub *hub, uint64_t turn);
 void hk_hub_spent(struct hk_hub *hub, struct hk_account *account, uint64_t ns);
 
 /* Sends BYTES (owned from now on, NULL: an empty answer) to who asked INCOMING, and frees that. */
-void hk_hub_answer(struct hk_hub *hub, struct hk_incoming *incoming, uint8_t *bytes, size_t size);
+void hk_hub_reply(struct hk_hub *hub, struct hk_incoming *incoming, uint8_t *bytes, size_t size);
 
 #endif

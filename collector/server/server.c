@@ -52,11 +52,11 @@ static const char *admit(struct hk_server *server, const struct hk_listener *lis
 	uint32_t count;
 	pthread_mutex_lock(&hub->lock);
 	if (!listener->local) {
-		struct hk_connection *oldest = hk_hub_stranger(hub, peer, &count);
+		struct hk_connection *oldest = hk_hub_oldest_unauthenticated(hub, peer, &count);
 		if (count >= STRANGERS_PER_PEER_MAX) {
 			hk_connection_end(oldest, why);
 		}
-		oldest = hk_hub_stranger(hub, NULL, &count);
+		oldest = hk_hub_oldest_unauthenticated(hub, NULL, &count);
 		if (count >= server->strangers_max) {
 			hk_connection_end(oldest, why);
 		}
@@ -80,7 +80,7 @@ static bool take_stream(struct hk_listener *listener, nng_stream *stream)
 	struct hk_hub *hub = &server->hub;
 	char peer[HK_REJECTIONS_PEER_BYTES];
 	const char *why = NULL;
-	enum hk_right given = hk_policy_given(hub->policy, listener->url);
+	enum hk_right given = hk_policy_default_right(hub->policy, listener->url);
 	if (hk_listener_peer(listener, stream, peer) < 0) {
 		why = "another user's process";
 	} else {
@@ -243,7 +243,7 @@ struct hk_server *hk_server_free(struct hk_server *server)
 	for (size_t i = 0; server->hub.quota && i < server->hub.quota->count; i++) {
 		DL_FOREACH_SAFE(server->hub.quota->accounts[i].incoming, incoming, next)
 		{
-			hk_hub_answer(&server->hub, incoming, NULL, 0);
+			hk_hub_reply(&server->hub, incoming, NULL, 0);
 		}
 	}
 	if (*server->path) {
@@ -304,7 +304,7 @@ struct hk_quota *hk_server_quota(const struct hk_server *server)
 	return server->hub.quota;
 }
 
-void hk_server_tend(struct hk_server *server)
+void hk_server_maintain(struct hk_server *server)
 {
 	hk_rejections_log(server->hub.refusals, hk_clock_monotonic_ns());
 	tidy(server);
@@ -329,7 +329,7 @@ void hk_server_run(struct hk_server *server)
 		now = hk_clock_monotonic_ns();
 		hk_hub_spent(hub, account, now - before);
 		if (answered > 0) {
-			hk_hub_answer(hub, incoming, bytes, size);
+			hk_hub_reply(hub, incoming, bytes, size);
 		}
 		if (now - begin >= HK_QUOTA_TURN_NS) {
 			/* Others have work to do as well; the rest comes right after. */

@@ -43,7 +43,7 @@ void hk_server_run(struct hk_server *server);
 bool hk_server_waits(struct hk_server *server);
 
 /* Logs who was refused, as far as it is due, and gives memory back; about once a second. */
-void hk_server_tend(struct hk_server *server);
+void hk_server_maintain(struct hk_server *server);
 
 /* The limits of all accounts; the server's. */
 struct hk_quota *hk_server_quota(const struct hk_server *server);

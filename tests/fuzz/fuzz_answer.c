@@ -128,7 +128,7 @@ static void ask(struct hk_collector *collector, struct hk_quota *quota, const ui
 	}
 	Hk__Request *request = (Hk__Request *)message;
 	if (is_fit(request)) {
-		while (hk_requests_answer(collector, request, &wait, &bytes, &packed) == 0) {
+		while (hk_requests_handle(collector, request, &wait, &bytes, &packed) == 0) {
 			wait.until_ns = 1; /* long ago: it waits no more */
 		}
 		REQUIRE(hk_message_unpack(&hk__response__descriptor, bytes, packed, &response) ==

@@ -52,7 +52,7 @@ static void report(struct world *world, uint64_t number)
 	all.number = number;
 	assert_int_equal(hk_message_pack(&all.base, &bytes, &size), 0);
 	assert_int_equal(hk_message_unpack(&hk__leaf_report__descriptor, bytes, size, &owned), 0);
-	assert_int_equal(hk_intake_report(world->collector, &(struct hk_intake_asker){.user = ""},
+	assert_int_equal(hk_intake_report(world->collector, &(struct hk_intake_client){.user = ""},
 					  (Hk__LeafReport *)owned, &reply),
 			 0);
 	assert_int_equal(reply.message.n_jobs, 1);

@@ -90,7 +90,7 @@ static struct hk_peer *hear(struct hk_collector *collector, uint32_t number, con
 	report.node = &node;
 	report.n_jobs = 3;
 	assert_int_equal(hk_peers_take(collector, &node, NULL, &peer), 0);
-	hk_peers_hear(peer, &report, user, now_unix_ns);
+	hk_peers_record_report(peer, &report, user, now_unix_ns);
 	return peer;
 }
 

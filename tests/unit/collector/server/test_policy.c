@@ -115,15 +115,15 @@ static void test_addresses(void **state)
 	assert_true(open_with("read " READ, "tcp://[::]:1", &policy) < 0);
 	assert_true(open_with("read " READ, "tls+tcp://[::1]:1", &policy) < 0); /* no key */
 	assert_int_equal(open_with("read " READ, "tcp://[::1]:1", &policy), 0);
-	assert_int_equal(hk_policy_given(policy, "ipc:///x"), HK_RIGHT_CONTROL);
-	assert_int_equal(hk_policy_given(policy, "tcp://[::1]:1"), HK_RIGHT_NONE);
-	assert_int_equal(hk_policy_given(policy, "tcp://127.0.0.1:1"), HK_RIGHT_NONE);
+	assert_int_equal(hk_policy_default_right(policy, "ipc:///x"), HK_RIGHT_CONTROL);
+	assert_int_equal(hk_policy_default_right(policy, "tcp://[::1]:1"), HK_RIGHT_NONE);
+	assert_int_equal(hk_policy_default_right(policy, "tcp://127.0.0.1:1"), HK_RIGHT_NONE);
 	hk_policy_free(policy);
 	const struct hk_collector_options open = {.listen = "tcp://[::1]:1"};
 	char problem[HK_ACCESS_PROBLEM_BYTES];
 	assert_int_equal(hk_policy_open(&open, &policy, problem), 0);
-	assert_int_equal(hk_policy_given(policy, "tcp://[::1]:1"), HK_RIGHT_CONTROL);
-	assert_int_equal(hk_policy_given(policy, "tls+tcp://192.0.2.1:1"), HK_RIGHT_NONE);
+	assert_int_equal(hk_policy_default_right(policy, "tcp://[::1]:1"), HK_RIGHT_CONTROL);
+	assert_int_equal(hk_policy_default_right(policy, "tls+tcp://192.0.2.1:1"), HK_RIGHT_NONE);
 	hk_policy_free(policy);
 }
 
