@@ -316,7 +316,7 @@ static int run(int argc, char **argv)
 			hk_warning("only the processes of this node change: run ctl on the "
 				   "others too");
 		}
-		code = hk_client_ask(job.url, &wish.request, &response);
+		code = hk_client_request(job.url, &wish.request, &response);
 	} else {
 		hk_error("job %s has ended, or its collector has", job.snapshot->job->id);
 		code = HK_EXIT_ABSENT;

@@ -181,7 +181,7 @@ static int examine(struct diagnosis *diagnosis, const char *command)
 		diagnosis->command = true;
 		diagnosis->executable = hk_program_check(command, path, &diagnosis->program) == 0;
 		if (diagnosis->program.state == HK_CHECK_OK) {
-			diagnosis->hook_count = hk_hook_checks_look(
+			diagnosis->hook_count = hk_hook_checks_run(
 			    hk_command_setting("hooks"), path, diagnosis->hooks, HOOKS_MAX);
 		}
 		worst = diagnosis->program.state == HK_CHECK_FAILED ? HK_EXIT_FAILED : worst;

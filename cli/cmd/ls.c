@@ -153,7 +153,7 @@ static int add_collectors(struct list *list)
 		request.what_case = HK__REQUEST__WHAT_LIST;
 		request.list = &what;
 		if (hk_command_setting("collector")) {
-			int code = hk_collectors_ask(&request, &response);
+			int code = hk_collectors_request(&request, &response);
 			if (code != HK_EXIT_DONE) {
 				return code;
 			}

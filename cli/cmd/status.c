@@ -385,7 +385,7 @@ static int show(const struct hk_collectors *all, size_t at, bool json)
 
 	request.what_case = HK__REQUEST__WHAT_STATUS;
 	request.status = &what;
-	int code = hk_client_ask(all->url[at], &request, &response);
+	int code = hk_client_request(all->url[at], &request, &response);
 	if (code != HK_EXIT_DONE) {
 		return code;
 	}

@@ -145,7 +145,7 @@ int hk_client_failed(const char *url, int error)
 	}
 }
 
-int hk_client_ask(const char *url, Hk__Request *request, Hk__Response **ret_response)
+int hk_client_request(const char *url, Hk__Request *request, Hk__Response **ret_response)
 {
 	Hk__Response *response;
 	int r = hk_client_call(url, request, HK_CLIENT_TIMEOUT_MS, &response);

@@ -23,6 +23,6 @@ const char *hk_client_reason(int error);
 
 /* Sends REQUEST to the collector at URL. Returns HK_EXIT_DONE, or another exit code after a line on
  * stderr. The caller frees the response with hk__response__free_unpacked. */
-int hk_client_ask(const char *url, Hk__Request *request, Hk__Response **ret_response);
+int hk_client_request(const char *url, Hk__Request *request, Hk__Response **ret_response);
 
 #endif

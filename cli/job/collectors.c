@@ -116,9 +116,9 @@ const char *hk_collectors_default(void)
 	return hk_request_url(path, url) == 0 ? url : NULL;
 }
 
-int hk_collectors_ask(Hk__Request *request, Hk__Response **ret_response)
+int hk_collectors_request(Hk__Request *request, Hk__Response **ret_response)
 {
-	return hk_client_ask(hk_collectors_default(), request, ret_response);
+	return hk_client_request(hk_collectors_default(), request, ret_response);
 }
 
 /* Gets the store of the running collector. Returns 0, or -errno if no collector answers. */

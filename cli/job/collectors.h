@@ -34,8 +34,8 @@ int hk_collectors_newest(const struct hk_collectors *collectors);
  * socket; NULL if there is no such path. Static memory. */
 const char *hk_collectors_default(void);
 
-/* hk_client_ask of hk_collectors_default(). */
-int hk_collectors_ask(Hk__Request *request, Hk__Response **ret_response);
+/* hk_client_request of hk_collectors_default(). */
+int hk_collectors_request(Hk__Request *request, Hk__Response **ret_response);
 
 /* Directory of jobs: the setting, else that of the running collector, else the default. Returns 0,
  * or -ENOENT without a home directory. */

@@ -24,7 +24,7 @@ static bool refresh_from(struct hk_job *job, const char *url)
 {
 	Hk__Response *response = NULL;
 	char theirs[PATH_MAX];
-	bool same = hk_job_snapshot_ask(url, job->snapshot->job->id, &response) == 0 &&
+	bool same = hk_job_snapshot_request(url, job->snapshot->job->id, &response) == 0 &&
 		    realpath(response->snapshot->job->directory, theirs) &&
 		    strcmp(theirs, job->directory) == 0;
 
@@ -249,7 +249,7 @@ static int ask_all(const char *name, struct hk_job *job)
 	hk_collectors_find(&collectors);
 	for (size_t i = 0; i < collectors.count; i++) {
 		Hk__Response *response = NULL;
-		int r = hk_job_snapshot_ask(collectors.url[i], name, &response);
+		int r = hk_job_snapshot_request(collectors.url[i], name, &response);
 		if (r == 0) {
 			hk_job_snapshot_take(job, response, collectors.url[i]);
 		}
@@ -309,7 +309,7 @@ static int open_newest(struct hk_job *job)
 	const char *url = newest >= 0		 ? collectors.url[newest]
 			  : collectors.count > 0 ? collectors.url[0]
 						 : hk_collectors_default();
-	int r = hk_job_snapshot_ask(url, "", &response);
+	int r = hk_job_snapshot_request(url, "", &response);
 	int code = HK_EXIT_DONE;
 
 	if (r == 0) {

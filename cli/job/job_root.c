@@ -20,7 +20,7 @@ void hk_job_root_follow(struct hk_job *job)
 	struct hk_job whole = {0};
 
 	int r = *part->upstream_id
-		    ? hk_job_snapshot_ask(part->upstream, part->upstream_id, &response)
+		    ? hk_job_snapshot_request(part->upstream, part->upstream_id, &response)
 		    : -ENOENT;
 	if (r == 0) {
 		hk_job_snapshot_take(&whole, response, part->upstream);

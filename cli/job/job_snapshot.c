@@ -13,7 +13,7 @@ void hk_job_snapshot_rollup(unsigned keys)
 	fold_keys = keys;
 }
 
-int hk_job_snapshot_ask(const char *url, const char *id, Hk__Response **ret_response)
+int hk_job_snapshot_request(const char *url, const char *id, Hk__Response **ret_response)
 {
 	Hk__SnapshotRequest what = HK__SNAPSHOT_REQUEST__INIT;
 
@@ -23,10 +23,11 @@ int hk_job_snapshot_ask(const char *url, const char *id, Hk__Response **ret_resp
 	what.memory_series = fold_keys == 0;
 	/* Latencies of different functions have no meaning together. */
 	what.no_histograms = fold_keys != 0 && !(fold_keys & HK_GROUP_FUNCTION);
-	return hk_job_snapshot_ask_as(url, &what, ret_response);
+	return hk_job_snapshot_request_as(url, &what, ret_response);
 }
 
-int hk_job_snapshot_ask_as(const char *url, Hk__SnapshotRequest *what, Hk__Response **ret_response)
+int hk_job_snapshot_request_as(const char *url, Hk__SnapshotRequest *what,
+			       Hk__Response **ret_response)
 {
 	Hk__Request request = HK__REQUEST__INIT;
 	Hk__Response *response;

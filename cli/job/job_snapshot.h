@@ -12,10 +12,11 @@ void hk_job_snapshot_rollup(unsigned keys);
 /* Asks the collector at URL (NULL: -ECONNREFUSED) for job ID, "": its newest. Returns 0, -ENOENT if
  * it has no such job, -ENOTUNIQ, or the errors of hk_client_call. *RET_RESPONSE is the caller's to
  * free, and may be set on failure too. */
-int hk_job_snapshot_ask(const char *url, const char *id, Hk__Response **ret_response);
+int hk_job_snapshot_request(const char *url, const char *id, Hk__Response **ret_response);
 
 /* The same for the job and with the options in WHAT. */
-int hk_job_snapshot_ask_as(const char *url, Hk__SnapshotRequest *what, Hk__Response **ret_response);
+int hk_job_snapshot_request_as(const char *url, Hk__SnapshotRequest *what,
+			       Hk__Response **ret_response);
 
 /* Takes the snapshot out of RESPONSE from the collector at URL. */
 void hk_job_snapshot_take(struct hk_job *job, Hk__Response *response, const char *url);

@@ -88,8 +88,8 @@ static size_t add_secrets(struct secret_paths *secret, char **arguments)
 
 /* Arguments of the collector; JOB and STORE come from WISH. */
 static void arguments_fill(const char *program, const char *job, const char *store,
-			   const struct hk_collector_wish *wish, struct secret_paths *secret,
-			   char *arguments[ARGUMENTS_MAX])
+			   const struct hk_collector_start_options *wish,
+			   struct secret_paths *secret, char *arguments[ARGUMENTS_MAX])
 {
 	const char *const fixed[] = {program, "--store",    store,	   "--job-dir",
 				     job,     "--ready-fd", READY_FD_TEXT, "--exit-with-job"};
@@ -240,7 +240,8 @@ static void explain(int log_fd, int error, int status, char why[HK_COLLECTOR_WHY
 		 *limit ? " (" : "", limit, *limit ? ")" : "");
 }
 
-int hk_collector_start(const char *run_directory, int dirfd, const struct hk_collector_wish *wish,
+int hk_collector_start(const char *run_directory, int dirfd,
+		       const struct hk_collector_start_options *wish,
 		       char why[HK_COLLECTOR_WHY_BYTES])
 {
 	char program[PATH_MAX], job[PATH_MAX + 256], store[PATH_MAX], *arguments[ARGUMENTS_MAX];

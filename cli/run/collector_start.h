@@ -9,7 +9,7 @@
 /* Name of the file in the run directory that takes what the collector says. */
 #define HK_COLLECTOR_START_LOG "collector.log"
 
-struct hk_collector_wish {
+struct hk_collector_start_options {
 	const char *id;	       /* of the job */
 	const char *directory; /* the job's, absolute */
 	const char *upstream;  /* URL of the root whose leaf it is, or NULL */
@@ -27,7 +27,8 @@ int hk_collector_find(char path[PATH_MAX]);
 /* Starts a collector for the run directory at `run_directory`, opened as `dirfd`; it ends with the
  * job. Returns when it answers; one that neither answers nor runs for 2 s, or does not answer in
  * 20 s, is killed. 0, or -errno and the reason in WHY. */
-int hk_collector_start(const char *run_directory, int dirfd, const struct hk_collector_wish *wish,
+int hk_collector_start(const char *run_directory, int dirfd,
+		       const struct hk_collector_start_options *wish,
 		       char why[HK_COLLECTOR_WHY_BYTES]);
 
 #endif

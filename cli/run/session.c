@@ -166,7 +166,7 @@ static int find_named(struct hk_session *session)
 
 	request.what_case = HK__REQUEST__WHAT_STATUS;
 	request.status = &what;
-	if (hk_collectors_ask(&request, &response) != HK_EXIT_DONE) {
+	if (hk_collectors_request(&request, &response) != HK_EXIT_DONE) {
 		return -ECONNREFUSED;
 	}
 	int r = response->status ? use_run_directory(session, response->status->run_directory, 0)
@@ -229,7 +229,7 @@ static int elect(struct hk_session *session, const char *parent, const char *nam
 			r = make_directory(session, parent, name, made);
 			directory = made;
 		}
-		const struct hk_collector_wish wish = {
+		const struct hk_collector_start_options wish = {
 		    .id = session->id,
 		    .directory = directory,
 		    .upstream = hk_command_setting("upstream"),

@@ -45,7 +45,7 @@ static void examine_pattern(struct findings *findings, const struct hk_imported_
 		return;
 	}
 	snprintf(function, sizeof(function), "%.*s", (int)(length - colon - 1), item + colon + 1);
-	if (hk_imported_symbols_inside(imports, function)) {
+	if (hk_imported_symbols_defines(imports, function)) {
 		note_hook(findings, INSIDE, item, 1u, function);
 		return;
 	}
@@ -76,7 +76,7 @@ static void examine_shipped(struct findings *findings, const struct hk_imported_
 		hk_shipped_get(i, &hook);
 		if ((automatic ? hook.auto_level != HK_LEVEL_OFF
 			       : strcmp(item, hk_shipped_name(hk_shipped_file_of(i))) == 0) &&
-		    hk_imported_symbols_inside(imports, hook.symbol)) {
+		    hk_imported_symbols_defines(imports, hook.symbol)) {
 			first = first ? first : hook.symbol;
 			count++;
 		}
@@ -86,8 +86,8 @@ static void examine_shipped(struct findings *findings, const struct hk_imported_
 	}
 }
 
-size_t hk_hook_checks_look(const char *hooks, const char *program, struct hk_check_result *results,
-			   size_t limit)
+size_t hk_hook_checks_run(const char *hooks, const char *program, struct hk_check_result *results,
+			  size_t limit)
 {
 	struct findings findings = {.results = results};
 	struct hk_imported_symbols *imports = NULL;

@@ -9,7 +9,7 @@
 
 /* Looks at the list HOOKS, as --hooks takes it, for the dynamic PROGRAM, and fills up to LIMIT
  * results. How many. */
-size_t hk_hook_checks_look(const char *hooks, const char *program, struct hk_check_result *results,
-			   size_t limit);
+size_t hk_hook_checks_run(const char *hooks, const char *program, struct hk_check_result *results,
+			  size_t limit);
 
 #endif

@@ -243,7 +243,7 @@ bool hk_imported_symbols_has(const struct hk_imported_symbols *imports, const ch
 	return among(&imports->called, function);
 }
 
-bool hk_imported_symbols_inside(const struct hk_imported_symbols *imports, const char *function)
+bool hk_imported_symbols_defines(const struct hk_imported_symbols *imports, const char *function)
 {
 	return among(&imports->defined, function);
 }

@@ -19,7 +19,7 @@ bool hk_imported_symbols_has(const struct hk_imported_symbols *imports, const ch
 
 /* Whether the program itself defines FUNCTION: its own calls to it use no slot and cannot be
  * traced. Unknown for a stripped program. */
-bool hk_imported_symbols_inside(const struct hk_imported_symbols *imports, const char *function);
+bool hk_imported_symbols_defines(const struct hk_imported_symbols *imports, const char *function);
 
 /* Fills NAMES with up to LIMIT imports that look like FUNCTION, the nearest first: mistyped, or
  * with more around it as C++ and Fortran have. How many; they live as long as IMPORTS. */

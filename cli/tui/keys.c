@@ -71,7 +71,8 @@ static void find_next(struct hk_live *live, int key)
 			return;
 		}
 	}
-	hk_live_say(live, *live->sought ? "nothing here has '%s'" : "find what? /%s", live->sought);
+	hk_live_notice(live, *live->sought ? "nothing here has '%s'" : "find what? /%s",
+		       live->sought);
 }
 
 static void clear_filter(struct hk_live *live, int key)
@@ -98,7 +99,7 @@ static void expand(struct hk_live *live, int key)
 
 	(void)key;
 	if (!row || !row->expandable || !tab->view->expand) {
-		hk_live_say(live, "this row is all there is");
+		hk_live_notice(live, "this row is all there is");
 		return;
 	}
 	bool shortened = false;
@@ -157,14 +158,15 @@ static void level(struct hk_live *live, int key)
 
 	(void)key;
 	if (!row || !row->pick.function) {
-		hk_live_say(live, "a level is a function's: choose one of Functions (1)");
+		hk_live_notice(live, "a level is a function's: choose one of Functions (1)");
 	} else if (hk_top_snapshot_state(live->shot) != HK_TOP_SNAPSHOT_LIVE || live->gone) {
-		hk_live_say(live, "levels can be changed only while the job runs");
+		hk_live_notice(live, "levels can be changed only while the job runs");
 	} else if (!*live->shot->job.url) {
-		hk_live_say(live, "each node has its own collector: use hookcli ctl level there");
+		hk_live_notice(live,
+			       "each node has its own collector: use hookcli ctl level there");
 	} else if (strpbrk(row->pick.function, "*?[]:\\") ||
 		   strlen(row->pick.function) >= HK_RULE_PATTERN_BYTES) {
-		hk_live_say(live, "that name is no pattern: use hookcli ctl level");
+		hk_live_notice(live, "that name is no pattern: use hookcli ctl level");
 	} else {
 		hk_prompt_open(live, HK_PROMPT_LEVEL);
 	}
@@ -181,7 +183,7 @@ static void map(struct hk_live *live, int key)
 	(void)key;
 	live->tab->map = !live->tab->map;
 	if (live->tab->view->heat[0] == 0) {
-		hk_live_say(live, "the map is of the ranks (2)");
+		hk_live_notice(live, "the map is of the ranks (2)");
 	}
 }
 
@@ -396,5 +398,5 @@ void hk_keys_press(struct hk_live *live, int key)
 			return;
 		}
 	}
-	hk_live_say(live, "? shows the keys");
+	hk_live_notice(live, "? shows the keys");
 }

@@ -79,7 +79,7 @@ void hk_layout_rows(struct hk_live *live)
 		expand(live, &scene);
 	}
 	if (live->rows.failed) {
-		hk_live_say(live, "out of memory: not all rows are here");
+		hk_live_notice(live, "out of memory: not all rows are here");
 	}
 	/* The selected row stays selected at its new place; if it is gone, the row in its place
 	 * is. */

@@ -14,7 +14,7 @@
 
 #define RETRY_NS 1000000000u
 
-void hk_live_say(struct hk_live *live, const char *format, ...)
+void hk_live_notice(struct hk_live *live, const char *format, ...)
 {
 	va_list arguments;
 
@@ -56,17 +56,17 @@ static void take_picture(struct hk_live *live, struct hk_top_snapshot *shot)
 	hk_layout_rows(live);
 }
 
-static void take_level(struct hk_live *live, const struct hk_poller_answer *answer)
+static void take_level(struct hk_live *live, const struct hk_poller_result *answer)
 {
 	if (answer->code == HK_EXIT_DONE) {
-		hk_live_say(live, "level set for %u s: %u call sites in %u processes",
-			    HK_LIVE_LEVEL_SECONDS, answer->sites, answer->processes);
+		hk_live_notice(live, "level set for %u s: %u call sites in %u processes",
+			       HK_LIVE_LEVEL_SECONDS, answer->sites, answer->processes);
 	}
 }
 
 static void take_answer(struct hk_live *live)
 {
-	struct hk_poller_answer answer;
+	struct hk_poller_result answer;
 	char said[sizeof(live->message)];
 
 	if (!hk_poller_take(live->poller, &answer)) {
@@ -84,7 +84,7 @@ static void take_answer(struct hk_live *live)
 	}
 	/* The head already shows that no collector answers. */
 	if (told && answer.code != HK_EXIT_ABSENT) {
-		hk_live_say(live, "%s", said);
+		hk_live_notice(live, "%s", said);
 	}
 }
 
@@ -107,7 +107,7 @@ static int look(struct hk_live *live)
 			request.pick = tab->pick;
 			request.detail_keys = tab->view->below;
 		}
-		hk_poller_look(live->poller, &request);
+		hk_poller_request(live->poller, &request);
 		live->wanting = false;
 		live->next_ns = now + (uint64_t)(live->options.delay_s * 1e9);
 	}

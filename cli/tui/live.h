@@ -76,8 +76,8 @@ int hk_live_run(const struct hk_live_options *options);
 
 /* ---- between the files ---- */
 
-__attribute__((format(printf, 2, 3))) void hk_live_say(struct hk_live *live, const char *format,
-						       ...);
+__attribute__((format(printf, 2, 3))) void hk_live_notice(struct hk_live *live, const char *format,
+							  ...);
 /* Shows view number INDEX. */
 void hk_live_show(struct hk_live *live, size_t index);
 /* Whether the snapshot has the calls that the view shows. */

@@ -23,7 +23,7 @@ struct hk_poller {
 	pthread_cond_t wake;
 	enum task task;
 	bool answered;
-	struct hk_poller_answer answer;
+	struct hk_poller_result answer;
 	int fd;
 	/* The task; owned by the thread while it runs. */
 	struct hk_top_snapshot_request request;
@@ -33,7 +33,7 @@ struct hk_poller {
 	uint64_t for_ns;
 };
 
-static void set_level(struct hk_poller *poller, struct hk_poller_answer *answer)
+static void set_level(struct hk_poller *poller, struct hk_poller_result *answer)
 {
 	Hk__Request request = HK__REQUEST__INIT;
 	Hk__ControlRequest control = HK__CONTROL_REQUEST__INIT;
@@ -49,7 +49,7 @@ static void set_level(struct hk_poller *poller, struct hk_poller_answer *answer)
 	request.what_case = HK__REQUEST__WHAT_CONTROL;
 	request.control = &control;
 	answer->is_level = true;
-	answer->code = hk_client_ask(poller->job.url, &request, &response);
+	answer->code = hk_client_request(poller->job.url, &request, &response);
 	if (answer->code == HK_EXIT_DONE) {
 		if (response->control) {
 			answer->sites = response->control->sites;
@@ -59,7 +59,7 @@ static void set_level(struct hk_poller *poller, struct hk_poller_answer *answer)
 	}
 }
 
-static void answer_set(struct hk_poller *poller, const struct hk_poller_answer *answer)
+static void answer_set(struct hk_poller *poller, const struct hk_poller_result *answer)
 {
 	const uint64_t one = 1;
 
@@ -81,7 +81,7 @@ static void *run(void *context)
 			pthread_cond_wait(&poller->wake, &poller->lock);
 			continue;
 		}
-		struct hk_poller_answer answer = {.shot = NULL};
+		struct hk_poller_result answer = {.shot = NULL};
 		enum task task = poller->task;
 		pthread_mutex_unlock(&poller->lock);
 		if (task == LOOK) {
@@ -170,7 +170,7 @@ static void start(struct hk_poller *poller, enum task task)
 	pthread_mutex_unlock(&poller->lock);
 }
 
-bool hk_poller_look(struct hk_poller *poller, const struct hk_top_snapshot_request *request)
+bool hk_poller_request(struct hk_poller *poller, const struct hk_top_snapshot_request *request)
 {
 	if (hk_poller_is_busy(poller)) {
 		return false;
@@ -198,7 +198,7 @@ bool hk_poller_level(struct hk_poller *poller, const struct hk_top_snapshot *sho
 	return true;
 }
 
-bool hk_poller_take(struct hk_poller *poller, struct hk_poller_answer *ret_answer)
+bool hk_poller_take(struct hk_poller *poller, struct hk_poller_result *ret_answer)
 {
 	uint64_t count;
 

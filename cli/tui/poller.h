@@ -9,7 +9,7 @@
 struct hk_poller;
 
 /* The answer that the descriptor announces. */
-struct hk_poller_answer {
+struct hk_poller_result {
 	struct hk_top_snapshot *shot; /* the caller's; NULL: failed, or a level was set */
 	int code;		      /* hookcli's exit code for the request */
 	bool is_level;
@@ -28,7 +28,7 @@ int hk_poller_fd(const struct hk_poller *poller);
 bool hk_poller_is_busy(struct hk_poller *poller);
 
 /* Requests a snapshot; false: busy, or out of memory. */
-bool hk_poller_look(struct hk_poller *poller, const struct hk_top_snapshot_request *request);
+bool hk_poller_request(struct hk_poller *poller, const struct hk_top_snapshot_request *request);
 
 /* Has the level of FUNCTION set for SECONDS in the job of SHOT; false as above. LEVEL: enum
  * hk_level. */
@@ -36,6 +36,6 @@ bool hk_poller_level(struct hk_poller *poller, const struct hk_top_snapshot *sho
 		     const char *function, uint32_t level, unsigned seconds);
 
 /* Takes the answer; false: there is none yet. */
-bool hk_poller_take(struct hk_poller *poller, struct hk_poller_answer *ret_answer);
+bool hk_poller_take(struct hk_poller *poller, struct hk_poller_result *ret_answer);
 
 #endif

@@ -64,12 +64,12 @@ static void set_level(struct hk_live *live, int key)
 		}
 		if (!hk_poller_level(live->poller, live->shot, function, levels[i].level,
 				     HK_LIVE_LEVEL_SECONDS)) {
-			hk_live_say(live,
-				    "the collector has not answered the last look yet: again");
+			hk_live_notice(live,
+				       "the collector has not answered the last look yet: again");
 		}
 		return;
 	}
-	hk_live_say(live, "no level was changed");
+	hk_live_notice(live, "no level was changed");
 }
 
 /* ---- words ---- */
@@ -83,7 +83,7 @@ static void find(struct hk_live *live)
 			return;
 		}
 	}
-	hk_live_say(live, "nothing here has '%s'", live->sought);
+	hk_live_notice(live, "nothing here has '%s'", live->sought);
 }
 
 static void set_delay(struct hk_live *live)
@@ -92,8 +92,8 @@ static void set_delay(struct hk_live *live)
 	double delay = strtod(live->word, &end);
 
 	if (end == live->word || *end || !(delay >= DELAY_LEAST && delay <= DELAY_MOST)) {
-		hk_live_say(live, "'%s' is no time from %g to %d seconds", live->word, DELAY_LEAST,
-			    DELAY_MOST);
+		hk_live_notice(live, "'%s' is no time from %g to %d seconds", live->word,
+			       DELAY_LEAST, DELAY_MOST);
 		return;
 	}
 	live->options.delay_s = delay;

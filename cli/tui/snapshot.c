@@ -101,7 +101,7 @@ static int ask_detail(struct hk_top_snapshot *shot, unsigned keys)
 	request.by_function = request.no_processes = true;
 	request.fold_keys = keys;
 	request.fold_only = &only;
-	int r = hk_job_snapshot_ask_as(shot->job.url, &request, &response);
+	int r = hk_job_snapshot_request_as(shot->job.url, &request, &response);
 	if (r == 0 && response->snapshot->fold_keys == keys) {
 		r = hk_groups_of_functions(&shot->detail, response->snapshot, shot->report);
 		/* The texts of the groups are the response's. */

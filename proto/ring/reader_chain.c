@@ -50,7 +50,7 @@ static int start_chain(struct hk_reader *reader, struct hk_reader_chain *chain, 
 	if (first == 0 || (first >= reader->block_count && first < reader->blocks_max)) {
 		return 0;
 	}
-	if (hk_page_look(reader, slot, stream, first, &view) < 0) {
+	if (hk_page_find(reader, slot, stream, first, &view) < 0) {
 		return abandon(reader, chain);
 	}
 	if (!chain->sought || chain->position < view.position) {
@@ -97,7 +97,7 @@ static void follow_tail(struct hk_reader *reader, struct hk_reader_chain *chain,
 	struct hk_page_view view;
 	struct hk_page_view next;
 
-	if (hk_page_look(reader, slot, stream, chain->tail, &view) < 0 ||
+	if (hk_page_find(reader, slot, stream, chain->tail, &view) < 0 ||
 	    view.position != chain->tail_base) {
 		return;
 	}
@@ -293,7 +293,7 @@ static void pass_over(struct hk_reader *reader, struct hk_reader_chain *chain, u
 
 	for (uint32_t steps = 0; chain->at < chain->position && steps <= reader->block_count;
 	     steps++) {
-		if (hk_page_look(reader, slot, stream, chain->page, &view) < 0 ||
+		if (hk_page_find(reader, slot, stream, chain->page, &view) < 0 ||
 		    view.position != chain->page_base) {
 			return;
 		}
@@ -319,7 +319,7 @@ static int advance(struct hk_reader *reader, struct hk_reader_chain *chain, stru
 		struct hk_page_view view;
 		struct hk_page_view next;
 
-		if (hk_page_look(reader, run->slot, run->stream, chain->page, &view) < 0 ||
+		if (hk_page_find(reader, run->slot, run->stream, chain->page, &view) < 0 ||
 		    view.position != chain->page_base || view.position + view.written < chain->at) {
 			return -EBADMSG;
 		}
@@ -448,7 +448,7 @@ static void release_chain(struct hk_reader *reader, struct hk_reader_chain *chai
 	while (shared && chain->oldest != chain->tail && chain->pages > 1) {
 		struct hk_page_view view;
 		struct hk_page_view next;
-		if (hk_page_look(reader, slot, stream, chain->oldest, &view) < 0 ||
+		if (hk_page_find(reader, slot, stream, chain->oldest, &view) < 0 ||
 		    view.state != HK_PAGE_FULL ||
 		    hk_page_follow(reader, slot, stream, &view, &next) < 0) {
 			abandon(reader, chain);
@@ -485,7 +485,7 @@ static void sweep_orphans(struct hk_reader *reader)
 		    get_chain(reader, hk_map_u32(&page->slot), hk_map_u32(&page->stream), &error);
 		struct hk_page_view oldest;
 		if (chain &&
-		    hk_page_look(reader, hk_map_u32(&page->slot), hk_map_u32(&page->stream),
+		    hk_page_find(reader, hk_map_u32(&page->slot), hk_map_u32(&page->stream),
 				 chain->oldest, &oldest) == 0 &&
 		    hk_map_u64(&page->position) < oldest.position) {
 			free_page(page);

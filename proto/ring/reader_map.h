@@ -152,7 +152,7 @@ static inline struct hk_page *hk_map_page(const struct hk_reader *reader, uint32
 
 /* Looks at page NUMBER of chain (SLOT, STREAM). -EBADMSG: no such page, or not in use by that
  * chain. */
-int hk_page_look(const struct hk_reader *reader, uint32_t slot, uint32_t stream, uint32_t number,
+int hk_page_find(const struct hk_reader *reader, uint32_t slot, uint32_t stream, uint32_t number,
 		 struct hk_page_view *ret_view);
 
 /* Looks at the page after the FULL page VIEW. -EBADMSG; -EAGAIN: a block newer than the last

@@ -3,7 +3,7 @@
 
 #include "ring/reader_map.h"
 
-int hk_page_look(const struct hk_reader *reader, uint32_t slot, uint32_t stream, uint32_t number,
+int hk_page_find(const struct hk_reader *reader, uint32_t slot, uint32_t stream, uint32_t number,
 		 struct hk_page_view *ret_view)
 {
 	if (number == 0 || number >= reader->block_count ||
@@ -35,7 +35,7 @@ int hk_page_follow(const struct hk_reader *reader, uint32_t slot, uint32_t strea
 		   const struct hk_page_view *view, struct hk_page_view *ret_next)
 {
 	struct hk_page_view next;
-	int error = hk_page_look(reader, slot, stream, view->next, &next);
+	int error = hk_page_find(reader, slot, stream, view->next, &next);
 	if (error < 0) {
 		/* A block newer than the last refresh is not damage, only not known yet. */
 		const struct hk_segment_header *header = (const void *)reader->map;

@@ -34,8 +34,8 @@ static void test_program_and_libraries_are_read(void **state)
 	assert_true(hk_imported_symbols_has(imports, "strsignal"));	  /* a library's */
 	assert_false(hk_imported_symbols_has(imports, "main"));
 	assert_false(hk_imported_symbols_has(imports, ""));
-	assert_true(hk_imported_symbols_inside(imports, "main"));
-	assert_false(hk_imported_symbols_inside(imports, "strsignal"));
+	assert_true(hk_imported_symbols_defines(imports, "main"));
+	assert_false(hk_imported_symbols_defines(imports, "strsignal"));
 	hk_imported_symbols_free(imports);
 }
 
