@@ -79,8 +79,8 @@ static void set_up(int argc, char **argv, char **environment)
 	hk_process.began_ns = hk_clock_monotonic_ns();
 	hk_hookset_load(environment, &hookset);
 	hk_change_start(&hookset, changed, sizeof(changed));
-	hk_process_note(hookset.problem);
-	hk_process_note(changed);
+	hk_process_add_note(hookset.problem);
+	hk_process_add_note(changed);
 	say(environment, hookset.problem);
 	say(environment, changed);
 	int status =
@@ -111,13 +111,13 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	}
 	/* A program begins with 0, and may print it before it has set it. */
 	int first_errno = errno;
-	hk_inside = 1;
-	if (hk_sandbox_spares()) {
+	hk_in_agent = 1;
+	if (hk_sandbox_permits()) {
 		set_up(argc, argv, environment);
 	} else {
 		say(environment, "a sandbox may kill for what tracing asks of the kernel");
 	}
-	hk_inside = 0;
+	hk_in_agent = 0;
 	errno = first_errno;
 }
 

@@ -196,17 +196,17 @@ static struct hk_site_hot *site_of(const char *name, enum use use, uintptr_t cal
 	}
 	if (!found && !hk_process.sealed) { /* a sandbox has no memory for more */
 		uint64_t signals = hk_process_block_signals();
-		hk_inside = 1;
+		hk_in_agent = 1;
 		atomic_fetch_add_explicit(&name_count, 1, memory_order_relaxed);
 		found = make_name(text, hash, use, caller);
-		hk_inside = 0;
+		hk_in_agent = 0;
 		hk_process_restore_signals(signals);
 	}
 	if (found && found->site == SITE_UNKNOWN && !hk_process.sealed) {
 		uint64_t signals = hk_process_block_signals();
-		hk_inside = 1;
+		hk_in_agent = 1;
 		found->site = bind(text, use, caller);
-		hk_inside = 0;
+		hk_in_agent = 0;
 		hk_process_restore_signals(signals);
 	}
 	uint32_t site = found ? found->site : SITE_UNKNOWN;
@@ -253,7 +253,7 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 /* A name that is gone, or a call from the midst of the agent's work, leaves no trace. */
 static bool is_usable(void)
 {
-	return hk_process.on && !hk_inside;
+	return hk_process.on && !hk_in_agent;
 }
 
 static void note_instant(const char *name, enum use use, uintptr_t caller, uint64_t value)

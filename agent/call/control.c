@@ -32,11 +32,11 @@ static bool apply(void)
 	return true;
 }
 
-bool hk_control_heed(uint32_t generation)
+bool hk_control_apply(uint32_t generation)
 {
 	/* Without a segment of its own it would read that of a parent. */
 	bool heeded = !hk_process.on || apply();
 	hk_generation_seen = heeded ? generation : generation - 1;
-	hk_patch_look();
+	hk_patch_refresh_late();
 	return heeded;
 }

@@ -16,8 +16,8 @@
 extern uint32_t hk_generation_seen;
 
 /* GENERATION is new: puts in force what was published, and looks for new objects. Takes the process
- * lock and the loader's; with signals blocked and hk_inside set. False: the lock was not to be had,
- * and the next call is to try again. */
-bool hk_control_heed(uint32_t generation);
+ * lock and the loader's; with signals blocked and hk_in_agent set. False: the lock was not to be
+ * had, and the next call is to try again. */
+bool hk_control_apply(uint32_t generation);
 
 #endif

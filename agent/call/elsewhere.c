@@ -33,7 +33,7 @@ static int adopt(void *returned, void *unused)
 	(void)unused;
 	struct hk_call *call = returned;
 	uint64_t signals = hk_process_block_signals();
-	hk_inside = 1;
+	hk_in_agent = 1;
 	int saved_errno = errno;
 	struct hk_thread *thread = hk_thread_current->ready ? hk_thread_current : hk_thread_enter();
 	uint32_t site = call->site->index;
@@ -47,7 +47,7 @@ static int adopt(void *returned, void *unused)
 		call->depth = thread->depth;
 	}
 	errno = saved_errno;
-	hk_inside = 0;
+	hk_in_agent = 0;
 	hk_process_restore_signals(signals);
 	return ready;
 }

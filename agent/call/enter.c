@@ -29,11 +29,11 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 	uint32_t generation = atomic_load_explicit(thread->generation, memory_order_acquire);
 	if (frame >= thread->inner || (thread->depth && generation != thread->generation_seen)) {
 		/* Now and then in any case: calls may have ended on other threads. */
-		hk_open_heal(thread, call);
-		hk_patch_look(); /* for slots that they left to the loader */
+		hk_open_unwind_stale(thread, call);
+		hk_patch_refresh_late(); /* for slots that they left to the loader */
 	}
 	if (first || generation != thread->generation_seen) {
-		bool heeded = hk_control_heed(generation);
+		bool heeded = hk_control_apply(generation);
 		thread->generation_seen = heeded ? generation : generation - 1;
 		if (!heeded) {
 			return false; /* the way in would come back at once, as long as that lasts
@@ -64,11 +64,11 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 	if (!hk_process.on && !hk_process_forked()) {
 		return 0; /* a child that got no segment */
 	}
-	if (hk_inside == 2) {
-		hk_open_end_asking((uint64_t)&call->caller_frame);
+	if (hk_in_agent == 2) {
+		hk_open_end_query((uint64_t)&call->caller_frame);
 	}
-	if (hk_inside) {
-		if (hk_inside == 1) {
+	if (hk_in_agent) {
+		if (hk_in_agent == 1) {
 			hk_process_untracked(); /* a signal handler came while the agent was busy */
 		}
 		return 0;
@@ -81,7 +81,7 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 	}
 	/* A handler that jumped out of here would leave this thread inside for ever. */
 	uint64_t signals = hk_process_block_signals();
-	hk_inside = 1;
+	hk_in_agent = 1;
 	int saved_errno = errno;
 	bool ready = prepare(call, site), room = true;
 	if (!ready) {
@@ -92,7 +92,7 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 	/* It may be off since a moment ago. */
 	bool wanted = __atomic_load_n(&site->control, __ATOMIC_RELAXED) != HK_CONTROL_PASS;
 	errno = saved_errno;
-	hk_inside = 0;
+	hk_in_agent = 0;
 	hk_process_restore_signals(signals);
 	return ready && room && wanted;
 }
@@ -127,7 +127,7 @@ static bool count_spare(uint64_t number)
 	}
 	uint32_t generation = atomic_load_explicit(thread->generation, memory_order_acquire);
 	if (generation != thread->generation_seen) {
-		bool heeded = hk_control_heed(generation);
+		bool heeded = hk_control_apply(generation);
 		thread->generation_seen = heeded ? generation : generation - 1;
 	}
 	uint8_t control = __atomic_load_n(&hk_spare_hot[number].control, __ATOMIC_RELAXED);
@@ -148,20 +148,20 @@ int hk_spare_count(void *number, void *unused)
 	if (!hk_process.on && !hk_process_forked()) {
 		return 0; /* a child that got no segment */
 	}
-	if (hk_inside) {
-		if (hk_inside == 1) {
+	if (hk_in_agent) {
+		if (hk_in_agent == 1) {
 			hk_process_untracked();
 		}
 		return 0;
 	}
 	uint64_t signals = hk_process_block_signals();
-	hk_inside = 1;
+	hk_in_agent = 1;
 	int saved_errno = errno;
 	if (!count_spare((uintptr_t)number)) {
 		hk_process_untracked();
 	}
 	errno = saved_errno;
-	hk_inside = 0;
+	hk_in_agent = 0;
 	hk_process_restore_signals(signals);
 	return 0;
 }
@@ -172,19 +172,19 @@ int hk_control_poll(void *unused, void *none)
 {
 	(void)unused;
 	(void)none;
-	if (hk_inside) {
+	if (hk_in_agent) {
 		return 0;
 	}
 	uint64_t signals = hk_process_block_signals();
-	hk_inside = 1;
+	hk_in_agent = 1;
 	int saved_errno = errno;
 	if (hk_process_forked()) {
 		hk_thread_enter(); /* what its parent's segment says is not for the child */
 	}
-	hk_control_heed(
+	hk_control_apply(
 	    atomic_load_explicit(&hk_process.writer.header->generation, memory_order_acquire));
 	errno = saved_errno;
-	hk_inside = 0;
+	hk_in_agent = 0;
 	hk_process_restore_signals(signals);
 	return 0;
 }

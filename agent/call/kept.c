@@ -13,7 +13,7 @@ static_assert(offsetof(struct hk_thread, kept_calls) ==
 
 extern const char hk_places[]; /* trampoline_stay.S */
 
-bool hk_kept_is_place(uint64_t address)
+bool hk_kept_is_return_place(uint64_t address)
 {
 	return address - (uint64_t)hk_places < (uint64_t)HK_CALLERS * HK_PLACE_BYTES;
 }

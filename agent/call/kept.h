@@ -21,7 +21,7 @@ bool hk_kept_take(struct hk_call *call);
 
 /* Whether a call that returns to ADDRESS returns into a place of trampoline_stay.S. It was then
  * begun by a jump at the end of a kept call, which is still open at the same frame. */
-bool hk_kept_is_place(uint64_t address);
+bool hk_kept_is_return_place(uint64_t address);
 
 /* What becomes of an open call, by its frame. */
 enum hk_kept_fate {

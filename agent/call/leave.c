@@ -299,7 +299,7 @@ struct hk_result hk_call_leave_described(struct hk_call *call, uint64_t ns, uint
 	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
 	uint64_t comm, bytes;
 	if (likely(site->message && (flags & HK_HOT_RECORD) && !(uint32_t)call->result &&
-		   hk_message_look(call, site->message, &comm, &bytes))) {
+		   hk_message_evaluate(call, site->message, &comm, &bytes))) {
 		return leave_message(call, ns, bucket, comm, bytes);
 	}
 	return leave_evaluated(call, ns, bucket);

@@ -21,9 +21,9 @@
 static int make_octave(void *cell, void *octave)
 {
 	uint64_t signals = hk_process_block_signals();
-	hk_inside = 1;
+	hk_in_agent = 1;
 	uint32_t offset = hk_thread_octave(cell, (uint32_t)(uintptr_t)octave);
-	hk_inside = 0;
+	hk_in_agent = 0;
 	hk_process_restore_signals(signals);
 	return (int)offset;
 }
@@ -122,17 +122,17 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 
 static int rearm(void *index, void *return_address)
 {
-	if (hk_inside) {
+	if (hk_in_agent) {
 		hk_patch_revisit();
 		return 0;
 	}
 	uint64_t signals = hk_process_block_signals();
-	hk_inside = 1;
+	hk_in_agent = 1;
 	if (!hk_site_rearm((uint32_t)(uintptr_t)index, (uintptr_t)return_address)) {
 		hk_patch_revisit();
-		hk_patch_look();
+		hk_patch_refresh_late();
 	}
-	hk_inside = 0;
+	hk_in_agent = 0;
 	hk_process_restore_signals(signals);
 	return 0;
 }
@@ -181,11 +181,11 @@ static void record_left(struct hk_thread *thread, const struct hk_open_call *ope
 	uint64_t ticks = hk_process_ticks() - left.start_ticks;
 	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
 	/* The slow path is gated while it runs, but taking a page is safe here: no lock is held. */
-	uint32_t inside = hk_inside;
-	hk_inside = 0;
+	uint32_t inside = hk_in_agent;
+	hk_in_agent = 0;
 	hk_append_record(thread, &left, ns > HK_CALL_ABSURD_NS ? 0 : ns, HK_RECORD_UNWOUND, unknown,
 			 left.site->payload);
-	hk_inside = inside;
+	hk_in_agent = inside;
 }
 
 void hk_call_left(struct hk_thread *thread, const struct hk_open_call *open)

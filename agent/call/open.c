@@ -139,10 +139,11 @@ static void leave_below(struct hk_thread *thread, const struct view *view, uint3
  * open: CALL counts as one unit below it. */
 static uint64_t place_of(const struct hk_call *call)
 {
-	return (uint64_t)&call->caller_frame - (hk_kept_is_place(call->return_address) ? 16 : 0);
+	return (uint64_t)&call->caller_frame -
+	       (hk_kept_is_return_place(call->return_address) ? 16 : 0);
 }
 
-void hk_open_heal(struct hk_thread *thread, const struct hk_call *call)
+void hk_open_unwind_stale(struct hk_thread *thread, const struct hk_call *call)
 {
 	uint64_t frame = (uint64_t)&call->caller_frame, place = place_of(call);
 	struct view view = look_from(place);
@@ -167,7 +168,7 @@ bool hk_open_make_room(struct hk_thread *thread, uint64_t frame)
 	return room;
 }
 
-void hk_open_end_asking(uint64_t frame)
+void hk_open_end_query(uint64_t frame)
 {
 	struct hk_thread *thread = hk_thread_current;
 	struct view view = look_from(frame);
@@ -175,7 +176,7 @@ void hk_open_end_asking(uint64_t frame)
 		thread->asking = 0;
 		thread->countdown = 1;
 		thread->ready = 1;
-		hk_inside = 0;
+		hk_in_agent = 0;
 	}
 }
 

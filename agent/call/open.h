@@ -23,7 +23,7 @@ static inline void hk_open_unknown(struct hk_open_call *open)
 
 /* CALL begins: calls of THREAD at or below its frame on the same stack were left. One at the same
  * frame is open if it jumped to this one (kept.h). Sets what the next call finds. */
-void hk_open_heal(struct hk_thread *thread, const struct hk_call *call);
+void hk_open_unwind_stale(struct hk_thread *thread, const struct hk_call *call);
 
 /* Room to keep a call of THREAD that begins at FRAME without a frame (kept.h); false: none. Signals
  * are blocked. */
@@ -31,7 +31,7 @@ bool hk_open_make_room(struct hk_thread *thread, uint64_t frame);
 
 /* A call begins at FRAME while foreign code is asked about another one: if a handler jumped out of
  * that code, the thread is no longer inside of it. */
-void hk_open_end_asking(uint64_t frame);
+void hk_open_end_query(uint64_t frame);
 
 /* CALL returns on its thread and is not the innermost one that is open, or not known to be. True:
  * what is left is what CALL found, and can be put back; false: it is settled. */

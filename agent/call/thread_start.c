@@ -55,9 +55,9 @@ static void thread_ends(void *value)
 		host.setspecific(host.key, thread);
 		return;
 	}
-	hk_inside = 1;
+	hk_in_agent = 1;
 	vacate(thread);
-	hk_inside = 0;
+	hk_in_agent = 0;
 }
 
 /* The kernel has wiped all this already; an emulator may say that it does and not do it. */

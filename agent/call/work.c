@@ -28,7 +28,7 @@ static void count_look(struct hk_work *work, uint64_t ticks)
 
 /* Reads how long the thread has run so far and how often it slept. False: the kernel must not be
  * asked. The times of getrusage are those of the last tick. */
-static bool look(struct hk_work *work, struct hk_work_look *ret_look)
+static bool look(struct hk_work *work, struct hk_work_sample *ret_look)
 {
 	uint64_t began = hk_process_ticks();
 	struct rusage usage;
@@ -47,7 +47,7 @@ static bool look(struct hk_work *work, struct hk_work_look *ret_look)
 /* Of the stretch that ended at NOW, which is a look, what its thread waited for a processor. All of
  * what was lost since the last look was lost in this stretch: others were short. The kernel likes
  * to take the processor at the end of a system call, so the look is part of the stretch. */
-static uint64_t waited_ns(const struct hk_work_look *before, const struct hk_work_look *now,
+static uint64_t waited_ns(const struct hk_work_sample *before, const struct hk_work_sample *now,
 			  uint64_t worked_ns)
 {
 	uint64_t wall_ns = since_ns(before->ticks, now->ticks);
@@ -73,7 +73,7 @@ uint64_t hk_work_end(const struct hk_call *call)
 		return ticks;
 	}
 	struct hk_work *work = &thread->work;
-	struct hk_work_look now;
+	struct hk_work_sample now;
 	if (!look(work, &now)) {
 		return ticks;
 	}
@@ -90,7 +90,7 @@ uint64_t hk_work_end(const struct hk_call *call)
 /* Of CALL, which was long, only what the look takes, and what is lost in it, is no work. */
 static void look_behind(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
 {
-	struct hk_work_look now;
+	struct hk_work_sample now;
 	if (!look(&thread->work, &now)) {
 		return;
 	}

@@ -210,16 +210,16 @@ static void print_memory(const struct hk_hook *hook, const char *library, const 
 /* The books are the process's. */
 static void tell_memory(const struct hk_hook *hook, const char *library, const uint64_t *values)
 {
-	if (hook->meaning < HK_MEANING_ALLOC || hook->meaning > HK_MEANING_REMAP || hk_inside) {
+	if (hook->meaning < HK_MEANING_ALLOC || hook->meaning > HK_MEANING_REMAP || hk_in_agent) {
 		return;
 	}
 	uint64_t signals = hk_process_block_signals();
-	hk_inside = 1;
+	hk_in_agent = 1;
 	if (hk_process_lock()) {
 		print_memory(hook, library, values);
 		hk_process_unlock();
 	}
-	hk_inside = 0;
+	hk_in_agent = 0;
 	hk_process_restore_signals(signals);
 }
 

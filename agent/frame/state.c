@@ -90,13 +90,13 @@ bool hk_state_has_bytes(uint64_t bytes)
 
 bool hk_state_may_save(void)
 {
-	return !hk_inside && hk_state_has_bytes(SAVED_BYTES + HK_STATE_SLOW_BYTES);
+	return !hk_in_agent && hk_state_has_bytes(SAVED_BYTES + HK_STATE_SLOW_BYTES);
 }
 
 bool hk_state_has_room(void)
 {
 	bool room = hk_state_has_bytes(SAVED_BYTES + HK_STATE_SLOW_BYTES);
-	if (!room && !hk_inside) {
+	if (!room && !hk_in_agent) {
 		hk_process_untracked();
 	}
 	return room;

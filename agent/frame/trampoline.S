@@ -450,7 +450,7 @@ hk_call_light:
 	.cfi_adjust_cfa_offset 8
 	movl	HK_HOT_INDEX(%r11), %eax
 	movq	HK_THREAD_CELLS(%r10,%rax,8), %r10
-	movq	hk_inside@gottpoff(%rip), %rax
+	movq	hk_in_agent@gottpoff(%rip), %rax
 	cmpl	$0, %fs:(%rax)
 	popq	%rax
 	.cfi_adjust_cfa_offset -8

@@ -254,8 +254,8 @@ hk_call_light:
 	b	hk_call_stay
 	/* The full path heeds the new generation, but not for a signal handler while the agent is busy. */
 .Lstale:
-	adrp	x10, :gottprel:hk_inside
-	ldr	x10, [x10, :gottprel_lo12:hk_inside]
+	adrp	x10, :gottprel:hk_in_agent
+	ldr	x10, [x10, :gottprel_lo12:hk_in_agent]
 	mrs	x11, tpidr_el0
 	ldr	w10, [x11, x10]
 	cbnz	w10, .Ladd

@@ -124,7 +124,7 @@ static void find_functions(void)
 	}
 }
 
-void hk_loader_learn(void)
+void hk_loader_find_lock(void)
 {
 	struct home home = {NULL, 0};
 	if (lock) {

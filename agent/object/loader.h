@@ -17,7 +17,7 @@
 void hk_loader_setup(void);
 
 /* Looks for the lock until it is known. From within a callback of dl_iterate_phdr. */
-void hk_loader_learn(void);
+void hk_loader_find_lock(void);
 
 /* As dl_iterate_phdr, or -EBUSY and no call: somebody has the lock, the list is being changed by
  * the very thread that we run on, or the process is a sandbox. Inside another one of these it is

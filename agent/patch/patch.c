@@ -485,7 +485,7 @@ static void rescan(const struct dl_phdr_info *info)
 	if (info->dlpi_subs != patcher.subs) {
 		hk_loader_note_unload();
 	}
-	hk_loader_learn();
+	hk_loader_find_lock();
 	if (hk_loaded_collect(&patcher.loaded) < 0) {
 		return;
 	}
@@ -544,7 +544,7 @@ void hk_patch_rescan(void)
 	}
 }
 
-void hk_patch_look(void)
+void hk_patch_refresh_late(void)
 {
 	if (patcher.set && hk_state_has_bytes(SCAN_BYTES)) {
 		hk_loader_try(scan, NULL);

@@ -27,7 +27,7 @@ void hk_patch_refresh(struct dl_phdr_info *info);
 
 /* The same from any call that is not already inside the agent: never waits. Where the list is not
  * to be had now, or a signal stack has less than 8 KiB left, the next look or scan does it. */
-void hk_patch_look(void);
+void hk_patch_refresh_late(void);
 
 /* The hooks in force; NULL before hk_patch_start. */
 const struct hk_hookset *hk_patch_hookset(void);

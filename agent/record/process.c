@@ -39,7 +39,7 @@ struct fork_page {
 };
 
 struct hk_process hk_process;
-__thread uint32_t hk_inside __attribute__((tls_model("initial-exec")));
+__thread uint32_t hk_in_agent __attribute__((tls_model("initial-exec")));
 
 static struct fork_page *fork_page;
 static struct hk_segment_header template;
@@ -295,7 +295,7 @@ static void remove_earlier_images(void)
 	}
 }
 
-void hk_process_note(const char *text)
+void hk_process_add_note(const char *text)
 {
 	size_t used = 0;
 	while (template.note[used]) {

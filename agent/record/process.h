@@ -2,7 +2,7 @@
  *
  * The lock word lives on a page that fork wipes, so a child never inherits it held; the same page
  * tells the child that it is one. Holders are never interrupted by a second attempt of the same
- * thread: the slow path is gated (hk_inside).
+ * thread: the slow path is gated (hk_in_agent).
  */
 #ifndef HK_AGENT_RECORD_PROCESS_H
 #define HK_AGENT_RECORD_PROCESS_H
@@ -35,11 +35,11 @@ extern struct hk_process hk_process;
 
 /* 1 while the agent itself runs on this thread, 2 while it runs foreign code: hooked calls then
  * pass through. */
-extern __thread uint32_t hk_inside __attribute__((tls_model("initial-exec")));
+extern __thread uint32_t hk_in_agent __attribute__((tls_model("initial-exec")));
 
 /* Before hk_process_start: adds TEXT, if it is not empty, to what this image and those forked from
  * it have to say for themselves. What does not fit is cut. */
-void hk_process_note(const char *text);
+void hk_process_add_note(const char *text);
 
 /* Creates the segment from the environment's identity. 0 or -errno; the reason for people goes to
  * REASON (256 bytes). */

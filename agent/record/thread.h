@@ -34,7 +34,7 @@ struct hk_range {
 #define HK_WORK_LONG_NS 200000ULL
 
 /* What the kernel says of a thread at one moment. */
-struct hk_work_look {
+struct hk_work_sample {
 	uint64_t ticks;	 /* when that was */
 	uint64_t ran_ns; /* on a processor so far */
 	uint64_t sleeps; /* times that it gave its processor up to wait for something */
@@ -42,14 +42,14 @@ struct hk_work_look {
 
 /* What is known of the thread's work: call/work.h. */
 struct hk_work {
-	uint64_t from_ticks;	  /* when the stretch that lasts began, ~0: there is none */
-	uint64_t short_ticks;	  /* of short stretches, not yet in the slot */
-	uint64_t settle_ticks;	  /* so many go to the slot; 0: there was no look yet */
-	uint64_t long_ticks;	  /* a stretch this long is a long one */
-	uint64_t look_ticks;	  /* what the shortest look took; 0: there was none yet */
-	uint64_t call_address;	  /* where the call returned to that ended when the stretch began */
-	struct hk_work_look look; /* the last one */
-	struct hk_usual usual;	  /* of long stretches */
+	uint64_t from_ticks;   /* when the stretch that lasts began, ~0: there is none */
+	uint64_t short_ticks;  /* of short stretches, not yet in the slot */
+	uint64_t settle_ticks; /* so many go to the slot; 0: there was no look yet */
+	uint64_t long_ticks;   /* a stretch this long is a long one */
+	uint64_t look_ticks;   /* what the shortest look took; 0: there was none yet */
+	uint64_t call_address; /* where the call returned to that ended when the stretch began */
+	struct hk_work_sample look; /* the last one */
+	struct hk_usual usual;	    /* of long stretches */
 };
 
 struct hk_thread {

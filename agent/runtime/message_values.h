@@ -38,14 +38,14 @@ static inline bool hk_message_bytes(const struct hk_message *message, const uint
 
 /* What is kept for CALL, which did not fail: its communicator's number, and its bytes, 0 if it has
  * no such value. Returns false where values.h has to look. */
-static inline bool hk_message_look(const struct hk_call *call, const struct hk_message *message,
-				   uint64_t *ret_comm, uint64_t *ret_bytes)
+static inline bool hk_message_evaluate(const struct hk_call *call, const struct hk_message *message,
+				       uint64_t *ret_comm, uint64_t *ret_bytes)
 {
 	const uint64_t *words = (const uint64_t *)(const void *)call;
 	const struct hk_comm *comm =
 	    hk_comms_known_at_once(words[message->comm] & hk_mpi_kept.handle_bits);
 	*ret_bytes = 0;
-	if (!hk_mpi_answers() || !comm ||
+	if (!hk_mpi_cache_holds() || !comm ||
 	    (likely(message->bytes != HK_MESSAGE_NONE) &&
 	     !hk_message_bytes(message, words, comm, ret_bytes))) {
 		return false;
@@ -61,7 +61,7 @@ static inline void hk_message_number(const struct hk_message *message, uint32_t 
 	    (uint64_t)(int64_t)(int32_t)words[message->numbers[number].word];
 }
 
-/* Sets the VALUES of CALL, by what hk_message_look found. */
+/* Sets the VALUES of CALL, by what hk_message_evaluate found. */
 static inline void hk_message_write(const struct hk_call *call, const struct hk_message *message,
 				    uint64_t comm, uint64_t bytes, uint64_t *values)
 {

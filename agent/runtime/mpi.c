@@ -162,7 +162,7 @@ static bool is_named(uint64_t type)
 
 static void keep_type(uint64_t type, uint64_t size)
 {
-	uint32_t at = hk_mpi_type_place(type);
+	uint32_t at = hk_mpi_type_location(type);
 	if (hk_process_lock()) {
 		atomic_store_explicit(&hk_mpi_kept.types[at].handle, 0, memory_order_relaxed);
 		atomic_thread_fence(memory_order_release);

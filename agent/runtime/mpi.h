@@ -41,12 +41,12 @@ struct hk_mpi_kept {
 extern struct hk_mpi_kept hk_mpi_kept;
 
 /* Whether kept answers hold. */
-static inline bool hk_mpi_answers(void)
+static inline bool hk_mpi_cache_holds(void)
 {
 	return hk_mpi_kept.found == hk_loader_unloads() + 1;
 }
 
-static inline uint32_t hk_mpi_type_place(uint64_t type)
+static inline uint32_t hk_mpi_type_location(uint64_t type)
 {
 	return (uint32_t)(type * HK_COMMS_SPREAD >> 32) % HK_MPI_TYPES;
 }
@@ -54,7 +54,7 @@ static inline uint32_t hk_mpi_type_place(uint64_t type)
 /* Sets *RET_SIZE to the bytes of a named datatype. Returns false if it is not kept. */
 static inline bool hk_mpi_type_known(uint64_t type, uint64_t *ret_size)
 {
-	uint32_t at = hk_mpi_type_place(type);
+	uint32_t at = hk_mpi_type_location(type);
 	const _Atomic uint64_t *handle = &hk_mpi_kept.types[at].handle;
 	if (!type || atomic_load_explicit(handle, memory_order_acquire) != type) {
 		return false;

@@ -166,9 +166,9 @@ static int ask(void *asked, void *values)
 {
 	struct hk_call *call = asked;
 	struct hk_thread *thread = call->thread;
-	uint32_t inside = hk_inside;
+	uint32_t inside = hk_in_agent;
 	thread->asking = (uint64_t)&call->caller_frame;
-	hk_inside = 2;
+	hk_in_agent = 2;
 	uint64_t inner = thread->inner;
 	int32_t countdown = thread->countdown;
 	thread->ready = 0;
@@ -180,7 +180,7 @@ static int ask(void *asked, void *values)
 		thread->countdown = countdown;
 		thread->ready = 1;
 	}
-	hk_inside = inside;
+	hk_in_agent = inside;
 	thread->asking = 0;
 	return 0;
 }

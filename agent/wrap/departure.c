@@ -23,7 +23,7 @@ extern const char _end[] __attribute__((visibility("hidden")));
  * vfork child runs in its parent's memory. */
 static bool may_act(void)
 {
-	if (hk_inside || hk_process.sealed || (!hk_process.on && !hk_process_forked())) {
+	if (hk_in_agent || hk_process.sealed || (!hk_process.on && !hk_process_forked())) {
 		return false;
 	}
 	return hk_process_forked() ||
@@ -35,7 +35,7 @@ static void change_segment(void (*change)(uint64_t argument), uint64_t argument)
 {
 	uint64_t signals = hk_process_block_signals();
 	int saved_errno = errno;
-	hk_inside = 1;
+	hk_in_agent = 1;
 	if (!hk_thread_current->ready) {
 		hk_thread_enter();
 	}
@@ -43,7 +43,7 @@ static void change_segment(void (*change)(uint64_t argument), uint64_t argument)
 		change(argument);
 		hk_process_unlock();
 	}
-	hk_inside = 0;
+	hk_in_agent = 0;
 	errno = saved_errno;
 	hk_process_restore_signals(signals);
 }
@@ -56,7 +56,7 @@ static void reserve(uint64_t fixed)
 
 void hk_departure_provide(bool fixed)
 {
-	if (!hk_inside) {
+	if (!hk_in_agent) {
 		change_segment(reserve, fixed);
 	}
 }

@@ -116,7 +116,7 @@ struct hk_lookup hk_lookup_symbol(void *handle, const char *name, const char *ve
 {
 	struct hk_lookup leave = {NULL, 0};
 	hk_patch_rescan();
-	if (hk_inside == 1 || !name || !hk_pointer_wanted(name)) {
+	if (hk_in_agent == 1 || !name || !hk_pointer_wanted(name)) {
 		return leave;
 	}
 	bool anywhere = handle == RTLD_DEFAULT;

@@ -287,16 +287,16 @@ static int exchange_locked(struct dl_phdr_info *info, size_t size, void *data)
 
 static void *run(struct exchange *exchange)
 {
-	if (hk_inside == 1) {
+	if (hk_in_agent == 1) {
 		return exchange->address; /* a signal handler that interrupted the agent */
 	}
 	int saved_errno = errno;
 	uint64_t signals = hk_process_block_signals();
-	uint32_t inside = hk_inside;
-	hk_inside = 1;
+	uint32_t inside = hk_in_agent;
+	hk_in_agent = 1;
 	exchange->result = exchange->address;
 	hk_loader_iterate(exchange_locked, exchange);
-	hk_inside = inside;
+	hk_in_agent = inside;
 	hk_process_restore_signals(signals);
 	errno = saved_errno;
 	return exchange->result;

@@ -43,7 +43,7 @@ static bool ends_well(long child)
 	return waited == child && status == 0;
 }
 
-bool hk_sandbox_spares(void)
+bool hk_sandbox_permits(void)
 {
 	if (hk_process_status("Seccomp:") != SECCOMP_MODE_FILTER) {
 		return true;

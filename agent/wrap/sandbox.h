@@ -13,7 +13,7 @@
 
 /* False: the image began under a filter that kills for something the agent needs, or may do so. At
  * start, before anything else is asked of the kernel. */
-bool hk_sandbox_spares(void);
+bool hk_sandbox_permits(void);
 
 /* The host is about to call prctl(OPTION, ARGUMENT). */
 void hk_sandbox_prctl(int option, unsigned long argument);

@@ -54,7 +54,7 @@ enum hk_hook_type {
 
 /* Where an argument lies at the entry of the function (System V x86-64 and AAPCS64 agree on the
  * idea). */
-enum hk_hook_place {
+enum hk_hook_location {
 	HK_PLACE_INTEGER = 0, /* integer register number `index` (0..5 on x86-64) */
 	HK_PLACE_FLOAT = 1,   /* vector register number `index` (0..7) */
 	HK_PLACE_STACK = 2,   /* 8-byte word `index` above the return address */
@@ -65,7 +65,7 @@ struct hk_hook_arg {
 	uint8_t type;	   /* enum hk_hook_type */
 	uint8_t reference; /* 1: the argument is the address of a value of this type (Fortran, or
 			      written int* / out) */
-	uint8_t place;	   /* enum hk_hook_place */
+	uint8_t place;	   /* enum hk_hook_location */
 	uint8_t index;
 	uint8_t words; /* of a struct: 8-byte words, from `index` on if on the stack; where the
 			  calling convention passes its address, it is in a register. Else 0. */

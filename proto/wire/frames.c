@@ -104,11 +104,12 @@ static int find_entry(struct hk_frame_entry **entries, const struct hk_frame *fr
 	return 0;
 }
 
-static int add_change(struct hk_frame_entry *entry, struct hk_frame_place place)
+static int add_change(struct hk_frame_entry *entry, struct hk_frame_location place)
 {
 	if (entry->change_count == entry->change_room) {
 		size_t room = entry->change_room ? 2 * entry->change_room : 8;
-		struct hk_frame_place *changes = realloc(entry->changes, room * sizeof(*changes));
+		struct hk_frame_location *changes =
+		    realloc(entry->changes, room * sizeof(*changes));
 		if (!changes) {
 			return -ENOMEM;
 		}
@@ -122,7 +123,7 @@ static int add_change(struct hk_frame_entry *entry, struct hk_frame_place place)
 int hk_frames_index(struct hk_frame_entry **entries, const struct hk_frame *frame, uint64_t offset,
 		    uint64_t *live_bytes)
 {
-	const struct hk_frame_place place = {offset, (uint32_t)sizeof(*frame) + frame->length};
+	const struct hk_frame_location place = {offset, (uint32_t)sizeof(*frame) + frame->length};
 	struct hk_frame_entry *entry;
 	if (frame->kind < HK_FRAME_PROCESS || frame->kind > HK_FRAME_CHANGE) {
 		return 0;
@@ -220,7 +221,7 @@ static int unpack_process(const struct hk_frame_key *key, const uint8_t *body, s
 	return 0;
 }
 
-static int body_at(struct hk_frame_source *source, struct hk_frame_place place,
+static int body_at(struct hk_frame_source *source, struct hk_frame_location place,
 		   const uint8_t **ret_body)
 {
 	size_t size = place.bytes - sizeof(struct hk_frame);
@@ -242,7 +243,7 @@ static int body_at(struct hk_frame_source *source, struct hk_frame_place place,
 }
 
 static int read_process(struct hk_frame_source *source, const struct hk_frame_key *key,
-			struct hk_frame_place place, Hk__Process **ret_process)
+			struct hk_frame_location place, Hk__Process **ret_process)
 {
 	const uint8_t *body;
 	int r = body_at(source, place, &body);
@@ -253,7 +254,7 @@ static int read_process(struct hk_frame_source *source, const struct hk_frame_ke
 
 /* Merges the change at PLACE into *PROCESS, which is created if there was no whole frame. */
 static int read_change(struct hk_frame_source *source, const struct hk_frame_key *key,
-		       struct hk_frame_place place, Hk__Process **process)
+		       struct hk_frame_location place, Hk__Process **process)
 {
 	Hk__Process *change;
 	int r = read_process(source, key, place, &change);

@@ -35,7 +35,7 @@ struct hk_frame_key {
 	uint8_t uid[HK_FRAME_UID_BYTES];
 };
 
-struct hk_frame_place {
+struct hk_frame_location {
 	uint64_t offset;
 	uint32_t bytes; /* header included */
 };
@@ -43,8 +43,8 @@ struct hk_frame_place {
 /* Position of the newest whole frame of a key, and of the changes behind it. */
 struct hk_frame_entry {
 	struct hk_frame_key key;
-	struct hk_frame_place whole; /* bytes 0: not found */
-	struct hk_frame_place *changes;
+	struct hk_frame_location whole; /* bytes 0: not found */
+	struct hk_frame_location *changes;
 	size_t change_count, change_room;
 	uint64_t *told; /* hk_parts_digest of the pieces in the file */
 	size_t told_count;

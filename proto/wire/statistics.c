@@ -177,7 +177,7 @@ static int index_frame(struct rewriting *to, const struct hk_frame *frame)
 }
 
 /* Copies the frame at PLACE from FROM to the end of TO. */
-static int copy_frame(int from, struct hk_frame_place place, struct rewriting *to)
+static int copy_frame(int from, struct hk_frame_location place, struct rewriting *to)
 {
 	uint8_t *bytes = malloc(place.bytes);
 	struct hk_frame frame;

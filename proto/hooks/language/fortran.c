@@ -52,7 +52,7 @@ int hk_fortran_derive(struct hk_scan *scan, const struct hk_draft *line,
 	hook->result = HK_TYPE_VOID;
 	hook->error = HK_ERROR_IERR;
 	hook->flags |= HK_HOOK_FORTRAN;
-	if (hk_place_arguments(hook, hidden) < 0) {
+	if (hk_locate_arguments(hook, hidden) < 0) {
 		return hk_scan_fail(scan, "no Fortran form: too many arguments for", line->symbol);
 	}
 	*ret_fortran = fortran;

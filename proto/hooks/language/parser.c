@@ -189,7 +189,7 @@ static int parse_described(struct parser *parser, struct hk_scan *scan)
 	    hk_draft_check(scan, &draft) < 0) {
 		return -EINVAL;
 	}
-	if (hk_place_arguments(&draft.hook, draft.hidden) < 0) {
+	if (hk_locate_arguments(&draft.hook, draft.hidden) < 0) {
 		return hk_scan_fail(scan,
 				    "more than 255 words of arguments on the stack:", draft.symbol);
 	}

@@ -23,7 +23,7 @@ static void place(struct cursor *cursor, bool is_float, uint8_t *ret_place, uint
 	}
 }
 
-int hk_place_arguments(struct hk_hook *hook, unsigned hidden)
+int hk_locate_arguments(struct hk_hook *hook, unsigned hidden)
 {
 	struct cursor cursor = {0};
 	uint8_t unused[2];

@@ -23,6 +23,6 @@
 /* Sets place and index of every argument, and stack_words so that it covers them and `hidden`
  * further integer arguments (the lengths a Fortran compiler passes after the last one). -E2BIG:
  * they take more than HK_HOOK_STACK_MOST, so the function cannot be hooked. */
-int hk_place_arguments(struct hk_hook *hook, unsigned hidden);
+int hk_locate_arguments(struct hk_hook *hook, unsigned hidden);
 
 #endif

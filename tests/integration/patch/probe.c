@@ -251,7 +251,7 @@ void hk_thread_may_end(int code)
 	(void)code;
 }
 
-__thread uint32_t hk_inside;
+__thread uint32_t hk_in_agent;
 
 uint64_t hk_process_block_signals(void)
 {

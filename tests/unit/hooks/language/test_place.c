@@ -89,7 +89,7 @@ static void test_places_follow_the_calling_convention(void **state)
 		for (unsigned i = 0; i < hook.arg_count; i++) {
 			set_argument(&hook.args[i], cases[c].signature[i]);
 		}
-		int placed = hk_place_arguments(&hook, cases[c].hidden);
+		int placed = hk_locate_arguments(&hook, cases[c].hidden);
 		for (unsigned i = 0; i < hook.arg_count; i++) {
 			assert_in_range(hook.args[i].place, 0, 2);
 			append_place(places, sizeof(places), &hook.args[i]);
