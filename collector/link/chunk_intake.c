@@ -113,7 +113,7 @@ static int store(struct hk_process *process, const Hk__ChunkPut *put,
 	if (fd < 0) {
 		return fd;
 	}
-	uint64_t at = hk_chunk_file_place(process->remote->chunk_end);
+	uint64_t at = hk_chunk_file_location(process->remote->chunk_end);
 	int r = hk_chunk_file_append(fd, at, put->chunk.data, put->chunk.len);
 	close(fd);
 	if (r < 0) {

@@ -55,7 +55,7 @@ static void file_close(struct file *file)
 }
 
 /* 1; 0: none has its records; -errno. */
-static int file_oldest(struct file *file, const struct hk_chunk_place **ret_oldest)
+static int file_oldest(struct file *file, const struct hk_chunk_location **ret_oldest)
 {
 	if (file->spool) {
 		return hk_spool_oldest(file->spool, ret_oldest);
@@ -130,7 +130,7 @@ static uint64_t time_of(const struct hk_process *process, const struct hk_chunk_
 /* Sets `oldest_ns` of a process if it is not known. */
 static void look(struct hk_process *process, uint64_t now_ns)
 {
-	const struct hk_chunk_place *oldest;
+	const struct hk_chunk_location *oldest;
 	struct file file;
 	process->oldest_ns = NOTHING;
 	if (file_open(process, &file) < 0) {
@@ -233,7 +233,7 @@ static void note_failure(struct hk_job *job, int error)
 static int shed_from(struct slide *slide, const struct victim *victim)
 {
 	struct hk_process *process = victim->process;
-	const struct hk_chunk_place *oldest;
+	const struct hk_chunk_location *oldest;
 	struct file file;
 	bool any = false;
 	int r = file_open(process, &file);
@@ -306,7 +306,7 @@ uint64_t hk_retention_room(const struct hk_collector *collector, const struct hk
 void hk_retention_release(struct hk_collector *collector, struct hk_process *process,
 			  uint64_t number)
 {
-	const struct hk_chunk_place *oldest;
+	const struct hk_chunk_location *oldest;
 	struct file file;
 	if (file_open(process, &file) < 0) {
 		return;

@@ -224,7 +224,7 @@ static int append(struct hk_spool *spool, const void *bytes, size_t size, uint64
 		}
 		spool->front = HK_CHUNK_FRONT(spool->fd);
 	}
-	uint64_t at = hk_chunk_file_place(spool->end_bytes);
+	uint64_t at = hk_chunk_file_location(spool->end_bytes);
 	int r = hk_chunk_file_append(spool->fd, at, bytes, size);
 	if (r == 0) {
 		spool->end_bytes = at + size;
@@ -368,7 +368,7 @@ int hk_spool_put(struct hk_spool *spool, const struct hk_run *run, uint64_t lost
 
 /* ---- out of the file ---- */
 
-int hk_spool_oldest(struct hk_spool *spool, const struct hk_chunk_place **ret_oldest)
+int hk_spool_oldest(struct hk_spool *spool, const struct hk_chunk_location **ret_oldest)
 {
 	int r = spool->fd < 0 ? 0 : hk_chunk_front_find(&spool->front);
 	*ret_oldest = &spool->front.oldest;

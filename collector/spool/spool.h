@@ -61,7 +61,7 @@ void hk_spool_account(struct hk_spool *spool);
 
 /* Looks for the oldest chunk that still has its records; valid until something is put or shed. 1;
  * 0: there is none; -errno. */
-int hk_spool_oldest(struct hk_spool *spool, const struct hk_chunk_place **ret_oldest);
+int hk_spool_oldest(struct hk_spool *spool, const struct hk_chunk_location **ret_oldest);
 
 /* Gives up what hk_spool_oldest has just found; arguments and errors of hk_chunk_front_evict.
  * -EAGAIN: not now, its checkpoint would come too soon after the last. */

@@ -62,7 +62,8 @@ static struct hk_chunk_block *copy_sorted(const struct hk_record *records, size_
 	return block;
 }
 
-int hk_chunk_block_load(struct hk_loader *loader, int fd, const struct hk_chunk_block_place *place,
+int hk_chunk_block_load(struct hk_loader *loader, int fd,
+			const struct hk_chunk_block_location *place,
 			struct hk_chunk_block **ret_block)
 {
 	const struct hk_chunk_thread *threads;

@@ -26,7 +26,7 @@ struct hk_chunk_block {
 };
 
 /* Location of a block. */
-struct hk_chunk_block_place {
+struct hk_chunk_block_location {
 	uint64_t min_start_ticks;
 	uint64_t offset; /* offset of its chunk in the file */
 	uint64_t number;
@@ -43,7 +43,8 @@ struct hk_loader *hk_loader_free(struct hk_loader *loader);
 /* Reads the block at a place; the loader's reader then has its chunk open, until the next load. The
  * caller frees the result with hk_chunk_block_free. Returns 0, -EBADMSG if it is damaged, -ENOMEM,
  * or -errno of reading. */
-int hk_chunk_block_load(struct hk_loader *loader, int fd, const struct hk_chunk_block_place *place,
+int hk_chunk_block_load(struct hk_loader *loader, int fd,
+			const struct hk_chunk_block_location *place,
 			struct hk_chunk_block **ret_block);
 
 /* Frees a block and returns NULL; accepts NULL. */

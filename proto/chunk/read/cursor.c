@@ -15,7 +15,7 @@
 struct hk_cursor {
 	struct hk_loader *loader;
 	int fd;
-	struct hk_chunk_block_place *places; /* sorted by start */
+	struct hk_chunk_block_location *places; /* sorted by start */
 	size_t place_count, place_capacity, next_place;
 	struct hk_chunk_block **heap; /* loaded blocks, the one with the earliest record on top */
 	size_t heap_count, heap_capacity;
@@ -84,7 +84,7 @@ static int push(struct hk_cursor *cursor, struct hk_chunk_block *block)
 
 static int load_next(struct hk_cursor *cursor)
 {
-	const struct hk_chunk_block_place *place = &cursor->places[cursor->next_place++];
+	const struct hk_chunk_block_location *place = &cursor->places[cursor->next_place++];
 	struct hk_chunk_block *block;
 	int rc = hk_chunk_block_load(cursor->loader, cursor->fd, place, &block);
 
@@ -197,7 +197,7 @@ static int add_place(struct hk_cursor *cursor, const struct hk_chunk_header *hea
 {
 	if (cursor->place_count == cursor->place_capacity) {
 		size_t wanted = cursor->place_capacity ? cursor->place_capacity * 2 : 64;
-		struct hk_chunk_block_place *grown =
+		struct hk_chunk_block_location *grown =
 		    realloc(cursor->places, wanted * sizeof(*grown));
 		if (!grown) {
 			return -ENOMEM;
@@ -205,7 +205,7 @@ static int add_place(struct hk_cursor *cursor, const struct hk_chunk_header *hea
 		cursor->places = grown;
 		cursor->place_capacity = wanted;
 	}
-	cursor->places[cursor->place_count++] = (struct hk_chunk_block_place){
+	cursor->places[cursor->place_count++] = (struct hk_chunk_block_location){
 	    .min_start_ticks = type == HK_SECTION_LANES ? header->lanes_min_start_ticks
 							: header->long_min_start_ticks,
 	    .offset = offset,
@@ -218,7 +218,7 @@ static int add_place(struct hk_cursor *cursor, const struct hk_chunk_header *hea
 
 static int compare_places(const void *a, const void *b)
 {
-	const struct hk_chunk_block_place *x = a, *y = b;
+	const struct hk_chunk_block_location *x = a, *y = b;
 
 	if (x->min_start_ticks != y->min_start_ticks) {
 		return x->min_start_ticks < y->min_start_ticks ? -1 : 1;

@@ -12,7 +12,7 @@
 
 #define WINDOW_BYTES 65536u
 
-uint64_t hk_chunk_file_place(uint64_t end_bytes)
+uint64_t hk_chunk_file_location(uint64_t end_bytes)
 {
 	uint64_t left = HK_CHUNK_PAGE_BYTES - end_bytes % HK_CHUNK_PAGE_BYTES;
 
@@ -232,7 +232,7 @@ static int scan_chunk(struct hk_chunk_scan *scan, struct hk_chunk_reader *reader
  * trusted. */
 static bool chunk_follows(int fd, uint64_t at, uint64_t size)
 {
-	const uint64_t places[] = {at, hk_chunk_file_place(at)};
+	const uint64_t places[] = {at, hk_chunk_file_location(at)};
 	uint64_t magic;
 
 	for (unsigned i = 0; i < 2; i++) {
@@ -264,7 +264,7 @@ static int scan_chunks(int fd, struct hk_chunk_scan *scan, struct hk_chunk_reade
 		}
 		if (rc > 0) {
 			if (offset != scan->valid_bytes &&
-			    offset != hk_chunk_file_place(scan->valid_bytes)) {
+			    offset != hk_chunk_file_location(scan->valid_bytes)) {
 				scan->skipped++;
 				scan->skipped_bytes += offset - scan->valid_bytes;
 			}

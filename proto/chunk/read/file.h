@@ -20,7 +20,7 @@
 /* Begin of the chunk behind `end_bytes`: that offset, or the next page if its header would cross a
  * page boundary, because headers are replaced in place and must survive a kill whole. The second
  * chunk begins at HK_CHUNK_FILE_ROOM or later. */
-uint64_t hk_chunk_file_place(uint64_t end_bytes);
+uint64_t hk_chunk_file_location(uint64_t end_bytes);
 
 /* Writes a chunk at byte `end_bytes`, the end of the file's valid part or the place behind it. On
  * any error the file is cut back to that end, so that no torn tail stays. Returns 0 or -errno of

@@ -13,7 +13,7 @@
 
 int hk_chunk_front_find(struct hk_chunk_front *front)
 {
-	struct hk_chunk_place place;
+	struct hk_chunk_location place;
 
 	while (!front->found) {
 		struct hk_chunk_walk before = front->walk;
@@ -109,20 +109,21 @@ static struct hk_chunk_header tombstone_of(const struct hk_chunk_header *header,
 static uint64_t span_to_next(const struct hk_chunk_front *front)
 {
 	struct hk_chunk_walk walk = front->walk;
-	const struct hk_chunk_place *oldest = &front->oldest;
+	const struct hk_chunk_location *oldest = &front->oldest;
 	struct hk_chunk_header header;
 	uint64_t offset, end = oldest->offset + oldest->header.span;
 
-	return hk_chunk_walk_next(&walk, &header, &offset) > 0 && offset == hk_chunk_file_place(end)
+	return hk_chunk_walk_next(&walk, &header, &offset) > 0 &&
+		       offset == hk_chunk_file_location(end)
 		   ? offset - oldest->offset
 		   : oldest->header.span;
 }
 
 static int bury(struct hk_chunk_front *front, uint32_t flags, struct hk_chunk_buffer *buffer,
-		struct hk_chunk_place *ret_place)
+		struct hk_chunk_location *ret_place)
 {
-	struct hk_chunk_place place = {front->oldest.offset,
-				       tombstone_of(&front->oldest.header, flags)};
+	struct hk_chunk_location place = {front->oldest.offset,
+					  tombstone_of(&front->oldest.header, flags)};
 
 	place.header.span = span_to_next(front);
 	int rc = hk_chunk_file_read(front->walk.fd, place.offset, place.header.total_bytes, buffer);
@@ -134,13 +135,13 @@ static int bury(struct hk_chunk_front *front, uint32_t flags, struct hk_chunk_bu
 
 /* ---- two tombstones into one ---- */
 
-static uint64_t place_end(const struct hk_chunk_place *place)
+static uint64_t place_end(const struct hk_chunk_location *place)
 {
 	return place->offset + place->header.span;
 }
 
 /* Offset where SIZE bytes fit in the hole behind a tombstone; 0 if they do not fit. */
-static uint64_t find_room(const struct hk_chunk_place *place, size_t size)
+static uint64_t find_room(const struct hk_chunk_location *place, size_t size)
 {
 	uint64_t at = place->offset + place->header.total_bytes;
 	uint64_t left = HK_CHUNK_PAGE_BYTES - at % HK_CHUNK_PAGE_BYTES;
@@ -150,7 +151,7 @@ static uint64_t find_room(const struct hk_chunk_place *place, size_t size)
 }
 
 static int read_positions(const struct hk_chunk_front *front, struct hk_chunk_reader *reader,
-			  const struct hk_chunk_place *place, struct hk_chunk_buffer *buffer,
+			  const struct hk_chunk_location *place, struct hk_chunk_buffer *buffer,
 			  struct hk_positions *positions)
 {
 	const struct hk_chunk_position *fresh;
@@ -186,11 +187,11 @@ static struct hk_chunk_header joined_header(const struct hk_chunk_header *a,
 
 /* Writes the joined tombstone of A and B into the first hole where it fits, behind the tombstone
  * before them or behind theirs; no span leads there yet. Returns 1, or 0 if there is no room. */
-static int write_joined(const struct hk_chunk_front *front, const struct hk_chunk_place *b,
-			const struct hk_positions *positions, struct hk_chunk_place *ret_place)
+static int write_joined(const struct hk_chunk_front *front, const struct hk_chunk_location *b,
+			const struct hk_positions *positions, struct hk_chunk_location *ret_place)
 {
-	const struct hk_chunk_place *a = &front->before[1];
-	struct hk_chunk_place place;
+	const struct hk_chunk_location *a = &front->before[1];
+	struct hk_chunk_location place;
 
 	if (positions->count > HK_CHUNK_POSITIONS_MAX) {
 		return 0;
@@ -220,8 +221,8 @@ static int write_joined(const struct hk_chunk_front *front, const struct hk_chun
 }
 
 /* Makes the span of the tombstone before A lead to the joined one. */
-static int relink(struct hk_chunk_front *front, struct hk_chunk_place *before,
-		  const struct hk_chunk_place *joined, struct hk_chunk_buffer *buffer)
+static int relink(struct hk_chunk_front *front, struct hk_chunk_location *before,
+		  const struct hk_chunk_location *joined, struct hk_chunk_buffer *buffer)
 {
 	struct hk_chunk_header header = before->header;
 	int rc = hk_chunk_file_read(front->walk.fd, before->offset, header.total_bytes, buffer);
@@ -233,10 +234,10 @@ static int relink(struct hk_chunk_front *front, struct hk_chunk_place *before,
 }
 
 /* Joins the last two of three tombstones. Returns 1, or 0 if that is not possible. */
-static int join(struct hk_chunk_front *front, struct hk_chunk_place *last,
+static int join(struct hk_chunk_front *front, struct hk_chunk_location *last,
 		struct hk_chunk_buffer *buffer)
 {
-	struct hk_chunk_place *middle = &front->before[1], joined;
+	struct hk_chunk_location *middle = &front->before[1], joined;
 	struct hk_chunk_reader *reader = hk_chunk_reader_new();
 	struct hk_positions positions = {0};
 	int rc = reader ? 0 : -ENOMEM;
@@ -258,9 +259,9 @@ static int join(struct hk_chunk_front *front, struct hk_chunk_place *last,
 
 /* Whether the gap in the numbers stays visible: joining must not cover chunks that are missing
  * between the two. */
-static bool may_join(const struct hk_chunk_front *front, const struct hk_chunk_place *last)
+static bool may_join(const struct hk_chunk_front *front, const struct hk_chunk_location *last)
 {
-	const struct hk_chunk_place *first = &front->before[0], *middle = &front->before[1];
+	const struct hk_chunk_location *first = &front->before[0], *middle = &front->before[1];
 
 	return first->header.number != 0 && middle->header.number != 0 &&
 	       middle->header.flags == last->header.flags &&
@@ -273,7 +274,7 @@ int hk_chunk_front_evict(struct hk_chunk_front *front, uint32_t flags, bool merg
 			 uint64_t *ret_bytes)
 {
 	struct hk_chunk_buffer buffer = {0};
-	struct hk_chunk_place place;
+	struct hk_chunk_location place;
 	uint64_t held = front->oldest.header.total_bytes, from;
 	int rc = probe(front);
 
@@ -307,7 +308,7 @@ int hk_chunk_front_evict(struct hk_chunk_front *front, uint32_t flags, bool merg
 void hk_chunk_front_sweep(struct hk_chunk_front *front)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		const struct hk_chunk_place *place = &front->before[i];
+		const struct hk_chunk_location *place = &front->before[i];
 		if (place->header.number != 0) {
 			(void)punch(front, place->offset + place->header.total_bytes,
 				    place_end(place));

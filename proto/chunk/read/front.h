@@ -12,7 +12,7 @@
 #include "chunk/codec/header.h"
 #include "chunk/read/file.h"
 
-struct hk_chunk_place {
+struct hk_chunk_location {
 	uint64_t offset;
 	struct hk_chunk_header header;
 };
@@ -21,9 +21,9 @@ struct hk_chunk_front {
 	struct hk_chunk_walk walk; /* position behind the last chunk that was checked */
 	bool found;		   /* `oldest` is valid */
 	bool can_punch;		   /* the file system supports punching holes */
-	struct hk_chunk_place oldest;
+	struct hk_chunk_location oldest;
 	/* The last tombstones before it; header.number 0: none. */
-	struct hk_chunk_place before[2]; /* [1] is the nearer one */
+	struct hk_chunk_location before[2]; /* [1] is the nearer one */
 };
 #define HK_CHUNK_FRONT(file)            \
 	(struct hk_chunk_front)         \

@@ -98,7 +98,7 @@ static void grow(struct growing *growing, unsigned calls)
 			 0);
 	assert_int_equal(hk_chunk_writer_mark(growing->writer, &common), 0);
 	assert_int_equal(hk_chunk_writer_finish(growing->writer, LOST, &bytes, &size), 0);
-	uint64_t at = hk_chunk_file_place(growing->end);
+	uint64_t at = hk_chunk_file_location(growing->end);
 	assert_int_equal(hk_chunk_file_append(growing->fd, at, bytes, size), 0);
 	growing->end = at + size;
 	growing->records += model.count;

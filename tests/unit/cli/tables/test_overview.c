@@ -158,8 +158,8 @@ static void seal(struct process *process)
 		size = sizeof(tombstone);
 	}
 	uint64_t end = (uint64_t)lseek(process->file, 0, SEEK_END);
-	assert_int_equal(hk_chunk_file_append(process->file, hk_chunk_file_place(end), bytes, size),
-			 0);
+	assert_int_equal(
+	    hk_chunk_file_append(process->file, hk_chunk_file_location(end), bytes, size), 0);
 	process->message.last_chunk++;
 	process->message.records_stored += process->count / 2;
 	process->message.records = process->message.records_stored;

@@ -61,7 +61,7 @@ static void write_chunk(void)
 		assert_int_equal(hk_chunk_writer_add(writer, &chain, words, 2, &consumed), 0);
 	}
 	assert_int_equal(hk_chunk_writer_finish(writer, 0, &bytes, &size), 0);
-	assert_int_equal(hk_chunk_file_append(file, hk_chunk_file_place(0), bytes, size), 0);
+	assert_int_equal(hk_chunk_file_append(file, hk_chunk_file_location(0), bytes, size), 0);
 	hk_chunk_writer_free(writer);
 	close(file);
 }
