@@ -190,30 +190,49 @@ static void pass_on_notice(struct hk_process *from, struct hk_process *to)
 }
 
 /* Processes already known that a new one has to do with; NULL where there is none. */
-struct kin {
+struct relatives {
 	struct hk_process *ancestor;  /* the nearest one above it */
 	struct hk_process *replaced;  /* the image of the same process before it */
 	struct hk_process *successor; /* the image after it, found first */
 };
 
-static struct kin find_kin(struct hk_collector *collector,
-			   const struct hk_segment_identity *identity)
+static struct relatives find_relatives(struct hk_collector *collector,
+				       const struct hk_segment_identity *identity)
 {
-	struct kin kin = {NULL, NULL, NULL};
+	struct relatives relatives = {NULL, NULL, NULL};
 	if (identity->forked) {
-		kin.ancestor = hk_ancestry_by_uid(collector, identity->parent);
+		relatives.ancestor = hk_ancestry_by_uid(collector, identity->parent);
 	}
-	kin.replaced = hk_ancestry_previous_image(collector, identity);
-	if (!kin.ancestor && identity->pid_namespace == collector->pid_namespace) {
-		kin.ancestor =
+	relatives.replaced = hk_ancestry_previous_image(collector, identity);
+	if (!relatives.ancestor && identity->pid_namespace == collector->pid_namespace) {
+		relatives.ancestor =
 		    hk_ancestry_nearest(collector, identity->ppid, identity->start.monotonic_ns);
 	}
-	if (kin.replaced &&
-	    kin.replaced->state->start->monotonic_ns > identity->start.monotonic_ns) {
-		kin.successor = kin.replaced;
-		kin.replaced = NULL;
+	if (relatives.replaced &&
+	    relatives.replaced->state->start->monotonic_ns > identity->start.monotonic_ns) {
+		relatives.successor = relatives.replaced;
+		relatives.replaced = NULL;
 	}
-	return kin;
+	return relatives;
+}
+
+/* Ends the images that exec replaced. Role and rank of PROCESS follow from its relatives if it is
+ * FRESH: an earlier collector has not concluded them. */
+static void join_relatives(struct hk_collector *collector, struct hk_process *process,
+			   const struct relatives *relatives,
+			   const struct hk_segment_identity *identity, bool fresh)
+{
+	if (relatives->replaced) {
+		pass_on_notice(relatives->replaced, process);
+		end_by_exec(relatives->replaced, process->state->start);
+	}
+	if (fresh) {
+		hk_ancestry_settle(collector, process, relatives->ancestor, relatives->replaced,
+				   identity->forked);
+	}
+	if (relatives->successor) {
+		end_by_exec(process, relatives->successor->state->start);
+	}
 }
 
 int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reader *reader,
@@ -227,14 +246,15 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	if (old && old->segment) {
 		return -EEXIST;
 	}
-	struct kin kin = find_kin(collector, identity);
+	struct relatives relatives = find_relatives(collector, identity);
 	int r = 0;
 	if (old) {
 		job = old->job;
 		r = job->state->closed ? hk_job_reopen(collector, job) : 0;
 	} else {
-		const struct hk_process *image = kin.successor ? kin.successor : kin.replaced;
-		r = job_of(collector, identity, image ? image : kin.ancestor, &job);
+		const struct hk_process *image =
+		    relatives.successor ? relatives.successor : relatives.replaced;
+		r = job_of(collector, identity, image ? image : relatives.ancestor, &job);
 	}
 	Hk__Process *state = NULL;
 	r = r < 0 ? r : hk_state_new(identity, &state);
@@ -265,17 +285,7 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	HASH_ADD(hh, collector->processes, uid, HK_UID_BYTES, process);
 	hk_process_add(collector, job, process);
 	job->alive_ns = hk_clock_monotonic_ns();
-	if (kin.replaced) {
-		pass_on_notice(kin.replaced, process);
-		end_by_exec(kin.replaced, state->start);
-	}
-	if (!old) {
-		hk_ancestry_settle(collector, process, kin.ancestor, kin.replaced,
-				   identity->forked);
-	}
-	if (kin.successor) {
-		end_by_exec(process, kin.successor->state->start);
-	}
+	join_relatives(collector, process, &relatives, identity, !old);
 	watch(collector, process);
 	hk_process_apply_early_notices(collector, process);
 	/* At once: an agent that waits for room must know that somebody will make some. */
