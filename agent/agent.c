@@ -15,6 +15,9 @@
 #include "agent/patch/patch.h"
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
+#include "agent/runtime/cuda.h"
+#include "agent/runtime/mpi.h"
+#include "agent/runtime/nccl.h"
 #include "agent/wrap/dl.h"
 #include "agent/wrap/pointer.h"
 #include "agent/wrap/sandbox.h"
@@ -97,6 +100,9 @@ static void set_up(int argc, char **argv, char **environment)
 	hk_annotate_start(hookset.default_level);
 	hk_dl_start();
 	hk_entry_start(hk_pointer_of_entry);
+	hk_mpi_setup();
+	hk_cuda_setup();
+	hk_nccl_setup();
 	hk_patch_start(&hookset, hk_annotate_forget);
 	uint64_t setup_ns = cpu_ns() - began_ns;
 	hk_process.writer.header->setup_ns =

@@ -8,7 +8,11 @@
 #define HK_AGENT_OBJECT_FIND_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "agent/object/loaded.h"
 
 /* Address of exported function NAME in the loaded object whose path or base name matches LIBRARY
  * glob ("*": any, first in load order, the agent itself left out), without dlsym; NULL if none. */
@@ -21,16 +25,28 @@ void *hk_find_variable(const char *name);
 /* The same in the objects that match LIBRARY. */
 void *hk_find_variable_in(const char *library, const char *name);
 
-/* A function of any library that is asked for often. All but the name begins as 0. */
+/* A function of any library that is asked for often. All but NAME begins as 0. */
 struct hk_find_kept {
 	const char *name;
+	bool is_variable; /* a variable, and not a function */
 	void *_Atomic address;
-	_Atomic(uint64_t) unloads; /* hk_loader_unloads() when it was found */
+	_Atomic(uint64_t) unloads; /* hk_loader_unloads() of the last look-up, plus 1 */
 	_Atomic(uint32_t) misses;
+	size_t searched; /* objects; guarded by the loader's lock, as the next one is */
+	struct hk_find_kept *next;
 };
 
-/* Its address as long as no object has gone, else looked up again; NULL if there is none, and for
- * good after some look-ups in vain, or if the objects cannot be looked at now. Any thread. */
-void *hk_find_keep(struct hk_find_kept *kept);
+/* Makes every scan look for the COUNT entries of KEPT, which live as long as the process. Before
+ * the first scan. */
+void hk_find_register(struct hk_find_kept *kept, size_t count);
+
+/* Looks up in LOADED what is registered and not known. Within the loader's lock, after each change
+ * of LOADED, to which objects are only appended while hk_loader_unloads() stays the same. */
+void hk_find_refresh(const struct hk_loaded *loaded);
+
+/* Sets *ret_address to the address of KEPT, which holds as long as no object is unloaded. After an
+ * unload it is looked up again. Returns 0, -ENOENT if no object exports it, or -EBUSY if the
+ * objects cannot be read now. Any thread. */
+int hk_find_keep(struct hk_find_kept *kept, void **ret_address);
 
 #endif

@@ -16,6 +16,7 @@
 #include "agent/frame/site.h"
 #include "agent/frame/state.h"
 #include "agent/memory/arena.h"
+#include "agent/object/find.h"
 #include "agent/object/loaded.h"
 #include "agent/object/loader.h"
 #include "agent/object/namespace.h"
@@ -492,6 +493,7 @@ static void rescan(const struct dl_phdr_info *info)
 	patcher.adds = info->dlpi_adds;
 	patcher.subs = info->dlpi_subs;
 	forget_unloaded();
+	hk_find_refresh(&patcher.loaded);
 	patch_all(replaced);
 	patcher.started = true;
 	hk_known_count(&patcher.knowns, &patcher.coverage);

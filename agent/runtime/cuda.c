@@ -1,5 +1,6 @@
 #include "agent/runtime/cuda.h"
 
+#include <errno.h>
 #include <stddef.h>
 
 #include "agent/object/find.h"
@@ -14,25 +15,45 @@
 typedef int current_device(int *device);
 typedef int stream_device(void *stream, int *device);
 
+/* cuStreamGetDevice is not in drivers before CUDA 12.8. */
+enum entry { DRIVER_CURRENT, RUNTIME_CURRENT, DRIVER_STREAM, ENTRIES };
+
+static struct hk_find_kept entries[ENTRIES] = {
+    [DRIVER_CURRENT] = {.name = "cuCtxGetDevice"},
+    [RUNTIME_CURRENT] = {.name = "cudaGetDevice"},
+    [DRIVER_STREAM] = {.name = "cuStreamGetDevice"},
+};
+
+void hk_cuda_setup(void)
+{
+	hk_find_register(entries, ENTRIES);
+}
+
 static uint64_t of_thread(void)
 {
-	static struct hk_find_kept driver = {.name = "cuCtxGetDevice"};
-	static struct hk_find_kept runtime = {.name = "cudaGetDevice"};
-	current_device *ask = hk_find_keep(&driver);
+	void *address;
 	int device = -1;
-	if (!ask) {
-		ask = hk_find_keep(&runtime);
+	int r = hk_find_keep(&entries[DRIVER_CURRENT], &address);
+	if (r == -ENOENT) {
+		r = hk_find_keep(&entries[RUNTIME_CURRENT], &address);
 	}
-	return ask && ask(&device) == 0 ? (uint64_t)(int64_t)device : NO_DEVICE;
+	return r == 0 && ((current_device *)address)(&device) == 0 ? (uint64_t)(int64_t)device
+								   : NO_DEVICE;
 }
 
 static uint64_t of_stream(uint64_t stream)
 {
-	/* Not in drivers before CUDA 12.8. */
-	static struct hk_find_kept driver = {.name = "cuStreamGetDevice"};
-	stream_device *ask = stream > STREAM_PER_THREAD ? hk_find_keep(&driver) : NULL;
+	void *address;
 	int device = -1;
-	return ask && ask((void *)stream, &device) == 0 ? (uint64_t)(int64_t)device : of_thread();
+	int r =
+	    stream > STREAM_PER_THREAD ? hk_find_keep(&entries[DRIVER_STREAM], &address) : -ENOENT;
+	if (r == -EBUSY) {
+		/* The thread's device may be another one. */
+		return NO_DEVICE;
+	}
+	return r == 0 && ((stream_device *)address)((void *)stream, &device) == 0
+		   ? (uint64_t)(int64_t)device
+		   : of_thread();
 }
 
 uint64_t hk_cuda_factor(struct hk_call *call, const struct hk_factor *factor)

@@ -11,6 +11,9 @@
 #include "agent/frame/call.h"
 #include "hooks/hook.h"
 
+/* Makes scans look for the library's functions. Before the first scan. */
+void hk_cuda_setup(void);
+
 /* Value of a CUDA factor for CALL, which has returned; -1 where CUDA cannot tell or the call
  * failed. Calls the host's library. */
 uint64_t hk_cuda_factor(struct hk_call *call, const struct hk_factor *factor);

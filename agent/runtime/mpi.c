@@ -1,5 +1,6 @@
 #include "agent/runtime/mpi.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -57,44 +58,81 @@ static struct library {
 
 struct hk_mpi_kept hk_mpi_kept;
 
-static int find_functions(struct dl_phdr_info *info, size_t size, void *data)
+/* What is looked up in every scan. The library is usable where the first NEEDED are there. */
+enum entry {
+	TYPE_SIZE,
+	TYPE_GET_ENVELOPE,
+	COMM_SIZE,
+	COMM_RANK,
+	COMM_TEST_INTER,
+	COMM_REMOTE_SIZE,
+	COMM_GROUP,
+	GROUP_SIZE,
+	GROUP_TRANSLATE_RANKS,
+	GROUP_FREE,
+	NEEDED,
+	COMM_F2C = NEEDED,
+	TYPE_F2C,
+	OMPI_ONLY,
+	FORTRAN_IN_PLACE,
+	ENTRIES,
+};
+
+static struct hk_find_kept entries[ENTRIES] = {
+    [TYPE_SIZE] = {.name = "PMPI_Type_size"},
+    [TYPE_GET_ENVELOPE] = {.name = "PMPI_Type_get_envelope"},
+    [COMM_SIZE] = {.name = "PMPI_Comm_size"},
+    [COMM_RANK] = {.name = "PMPI_Comm_rank"},
+    [COMM_TEST_INTER] = {.name = "PMPI_Comm_test_inter"},
+    [COMM_REMOTE_SIZE] = {.name = "PMPI_Comm_remote_size"},
+    [COMM_GROUP] = {.name = "PMPI_Comm_group"},
+    [GROUP_SIZE] = {.name = "PMPI_Group_size"},
+    [GROUP_TRANSLATE_RANKS] = {.name = "PMPI_Group_translate_ranks"},
+    [GROUP_FREE] = {.name = "PMPI_Group_free"},
+    [COMM_F2C] = {.name = "PMPI_Comm_f2c"},
+    [TYPE_F2C] = {.name = "PMPI_Type_f2c"},
+    [OMPI_ONLY] = {.name = "ompi_comm_split"},
+    [FORTRAN_IN_PLACE] = {.name = "mpi_fortran_in_place_", .is_variable = true},
+};
+
+void hk_mpi_setup(void)
 {
-	struct library *library = data;
-	(void)info;
-	(void)size;
-	const struct {
-		const char *name;
-		void *where;
-	} wanted[] = {
-	    {"PMPI_Type_size", &library->type_size},
-	    {"PMPI_Type_get_envelope", &library->type_get_envelope},
-	    {"PMPI_Comm_size", &library->comm_size},
-	    {"PMPI_Comm_rank", &library->comm_rank},
-	    {"PMPI_Comm_test_inter", &library->comm_test_inter},
-	    {"PMPI_Comm_remote_size", &library->comm_remote_size},
-	    {"PMPI_Comm_group", &library->comm_group},
-	    {"PMPI_Group_size", &library->group_size},
-	    {"PMPI_Group_translate_ranks", &library->group_translate_ranks},
-	    {"PMPI_Group_free", &library->group_free},
-	};
+	hk_find_register(entries, ENTRIES);
+}
+
+/* Returns 0, or -EBUSY. */
+static int find_functions(struct library *library)
+{
+	void *addresses[ENTRIES] = {NULL};
 	library->usable = true;
-	for (unsigned i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		void *address = hk_find_function("*", wanted[i].name);
-		*(void **)wanted[i].where = address;
-		library->usable &= address != NULL;
+	for (unsigned i = 0; i < ENTRIES; i++) {
+		int r = hk_find_keep(&entries[i], &addresses[i]);
+		if (r == -EBUSY) {
+			return r;
+		}
+		library->usable &= i >= NEEDED || r == 0;
 	}
-	*(void **)&library->comm_f2c = hk_find_function("*", "PMPI_Comm_f2c");
-	*(void **)&library->type_f2c = hk_find_function("*", "PMPI_Type_f2c");
-	library->wide =
-	    library->comm_f2c && library->type_f2c && hk_find_function("*", "ompi_comm_split");
-	library->fortran_in_place = hk_find_variable("mpi_fortran_in_place_");
-	return 1;
+	*(void **)&library->type_size = addresses[TYPE_SIZE];
+	*(void **)&library->type_get_envelope = addresses[TYPE_GET_ENVELOPE];
+	*(void **)&library->comm_size = addresses[COMM_SIZE];
+	*(void **)&library->comm_rank = addresses[COMM_RANK];
+	*(void **)&library->comm_test_inter = addresses[COMM_TEST_INTER];
+	*(void **)&library->comm_remote_size = addresses[COMM_REMOTE_SIZE];
+	*(void **)&library->comm_group = addresses[COMM_GROUP];
+	*(void **)&library->group_size = addresses[GROUP_SIZE];
+	*(void **)&library->group_translate_ranks = addresses[GROUP_TRANSLATE_RANKS];
+	*(void **)&library->group_free = addresses[GROUP_FREE];
+	*(void **)&library->comm_f2c = addresses[COMM_F2C];
+	*(void **)&library->type_f2c = addresses[TYPE_F2C];
+	library->wide = addresses[COMM_F2C] && addresses[TYPE_F2C] && addresses[OMPI_ONLY];
+	library->fortran_in_place = addresses[FORTRAN_IN_PLACE];
+	return 0;
 }
 
 static void look_up(uint64_t found)
 {
 	struct library now = {.found = found};
-	if (hk_loader_try(find_functions, &now) < 0) {
+	if (find_functions(&now) < 0) {
 		return; /* the next call asks again */
 	}
 	now.world = now.wide ? now.comm_f2c(OMPI_FORTRAN_WORLD) : MPICH_COMM_WORLD;

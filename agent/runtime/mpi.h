@@ -17,6 +17,9 @@
 #include "agent/runtime/comms.h"
 #include "hooks/hook.h"
 
+/* Makes scans look for the library's functions. Before the first scan. */
+void hk_mpi_setup(void);
+
 /* Sets *RET_VALUE to the factor `sizeof`, `comm`, `isroot`, `sent` or `sender` of ARGUMENT, which
  * is the one of CALL that FACTOR names, where kept answers tell it. General registers only, no
  * foreign code. Returns false if the library has to be asked. */

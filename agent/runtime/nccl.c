@@ -16,24 +16,37 @@ typedef int of_comm(const void *comm, int *number);
  * float16 float32 float64 bfloat16 float8e4m3 float8e5m2. */
 static const uint8_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
-static int ask(struct hk_find_kept *library, uint64_t comm, int unknown)
+enum entry { COMM_COUNT, COMM_USER_RANK, ENTRIES };
+
+static struct hk_find_kept entries[ENTRIES] = {
+    [COMM_COUNT] = {.name = "ncclCommCount"},
+    [COMM_USER_RANK] = {.name = "ncclCommUserRank"},
+};
+
+void hk_nccl_setup(void)
 {
-	of_comm *function = comm ? hk_find_keep(library) : NULL;
+	hk_find_register(entries, ENTRIES);
+}
+
+static int ask(enum entry entry, uint64_t comm, int unknown)
+{
+	void *address;
 	int number = unknown;
-	return function && function((const void *)comm, &number) == 0 ? number : unknown;
+	return comm && hk_find_keep(&entries[entry], &address) == 0 &&
+		       ((of_comm *)address)((const void *)comm, &number) == 0
+		   ? number
+		   : unknown;
 }
 
 static uint64_t ranks_of(uint64_t comm)
 {
-	static struct hk_find_kept library = {.name = "ncclCommCount"};
-	int ranks = ask(&library, comm, 0);
+	int ranks = ask(COMM_COUNT, comm, 0);
 	return ranks > 0 ? (uint64_t)ranks : 0;
 }
 
 static int rank_in(uint64_t comm)
 {
-	static struct hk_find_kept library = {.name = "ncclCommUserRank"};
-	return ask(&library, comm, -1);
+	return ask(COMM_USER_RANK, comm, -1);
 }
 
 static uint64_t is_root(int root, uint64_t comm)

@@ -13,6 +13,9 @@
 #include "agent/frame/call.h"
 #include "hooks/hook.h"
 
+/* Makes scans look for the library's functions. Before the first scan. */
+void hk_nccl_setup(void);
+
 /* Value of an NCCL factor for CALL; 0 where NCCL cannot tell or, but for `comm`, the call failed.
  * Calls the host's library. */
 uint64_t hk_nccl_factor(const struct hk_call *call, const struct hk_factor *factor);

@@ -3,13 +3,24 @@
 import os
 import sys
 
-from harness import Run, expect, expect_true, main, total_calls
+from harness import Run, calls_of, expect, expect_true, main, total_calls
 
 ROUNDS = 300
 LONG_ROUNDS = 20000
 
 
+def check_values(run):
+    """What the host's libraries have to be asked for is known though the loader's lock cannot be had."""
+    run.trace(run.workload("simcuda/cuda_locked"), options=("-q", "--job", "values"))
+    report = run.report(run.path("store", "values"))
+    rows = [row for row in report["memory"] if row["kind"] == "device" and row["library"] == "*"]
+    expect("memory of devices", [(row["device"], row["allocs"], row["peak_bytes"]) for row in rows], [(1, 1, 400)])
+    sent = [row["bytes"] for (_, _, function), row in calls_of(report).items() if function == "MPI_Send"]
+    expect("bytes sent", sent, [80])
+
+
 def test(run: Run, length="short"):
+    check_values(run)
     directory = os.path.join(run.build, "tests", "integration", "unload")
     program, library = os.path.join(directory, "locked"), os.path.join(directory, "liblocked_other.so")
     done = run.trace(program, library, hooks=["*:getppid"], options=("-q", "--job", "once"), check=False)
