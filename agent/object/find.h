@@ -25,9 +25,10 @@ void *hk_find_variable(const char *name);
 /* The same in the objects that match LIBRARY. */
 void *hk_find_variable_in(const char *library, const char *name);
 
-/* A function of any library that is asked for often. All but NAME begins as 0. */
+/* A function of any library that is asked for often. All but NAME begins as 0. NAME is no pointer,
+ * which the loader would have to relocate in every process. */
 struct hk_find_kept {
-	const char *name;
+	char name[28];
 	bool is_variable; /* a variable, and not a function */
 	void *_Atomic address;
 	_Atomic(uint64_t) unloads; /* hk_loader_unloads() of the last look-up, plus 1 */
