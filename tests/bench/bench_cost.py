@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 """The tracing cost that a report estimates beside the one that was measured: bench_cost.py BUILD_DIR
 
-bench_cost makes the same calls traced and untraced, in short slices by turns, and says what each traced call added. The estimate is
-the report's, less what the same process costs that makes no such call.
+bench_cost makes the same calls traced and untraced, in short slices by turns, and says what each traced call added. lammps_toggle.c
+does the same with the steps of LAMMPS on two ranks. The estimate is the report's, less what the same program costs without calls.
 """
 import os
+import re
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration"))
@@ -14,6 +16,8 @@ from harness import expect, main  # noqa: E402
 # loop, because part of it is done while the work waits; the estimate lies between. The shortest way out hides best.
 CASES = [("ddot_", 0, 1.5), ("ddot_", 300, 2), ("ddot_", 1500, 1.5), ("plain_ddot_", 0, 1.5), ("plain_ddot_", 1500, 1.5),
          ("MPI_Ssend", 0, 1.5), ("MPI_Ssend", 1500, 1.5), ("cudaLaunchKernel", 0, 2), ("cudaLaunchKernel", 1500, 2.5)]
+LAMMPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lammps_small.in")
+STEPS, LAMMPS_LIMIT = 20000, 1.5
 HOOKS = ("blas", "mpi", "cuda", "*:plain_*")
 
 
@@ -21,7 +25,15 @@ def estimated_ns(run, name):
     return run.report(run.path("store", name))["job"]["tracing_cost_ns"]
 
 
-def test(run):
+def judge(what, unit, measured, estimated, limit):
+    """Prints both costs, in ns per UNIT; whether they are within a factor of LIMIT."""
+    factor = max(estimated / measured, measured / estimated) if min(measured, estimated) > 0 else float("inf")
+    print(f"{what}: measured {measured:.1f} ns per {unit}, estimated {estimated:.1f}: factor {factor:.2f}, limit {limit}", flush=True)
+    return factor <= limit
+
+
+def test_calls(run):
+    """The cases that are too far off."""
     program = os.path.join(run.build, "tests", "bench", "bench_cost")
     run.trace(program, "none", 0, hooks=HOOKS, options=("-q", "--job", "none"), check=False)
     setup_ns = estimated_ns(run, "none")
@@ -30,11 +42,34 @@ def test(run):
         done = run.trace(program, function, gap, hooks=HOOKS, options=("-q", "--job", f"case{number}"))
         calls, measured = int(done.stdout.split()[0]), float(done.stdout.split()[1])
         estimated = (estimated_ns(run, f"case{number}") - setup_ns) / calls
-        factor = max(estimated / measured, measured / estimated)
-        print(f"{function}, gap {gap}: measured {measured:.1f} ns, estimated {estimated:.1f} ns: factor {factor:.2f}, limit {limit}", flush=True)
-        if factor > limit:
+        if not judge(f"{function}, gap {gap}", "call", measured, estimated, limit):
             wrong.append((function, gap))
-    expect("estimates that are too far off", wrong, [])
+    return wrong
+
+
+def trace_lammps(run, name, steps):
+    toggle = os.path.join(run.build, "tests", "bench", "liblammps_toggle.so")
+    return run.trace("mpirun", "-n", 2, "lmp", "-in", LAMMPS, "-log", "none", "-screen", "none", "-var", "STEPS", steps,
+                     options=("-q", "--job", name), env={"LD_PRELOAD": toggle})
+
+
+def test_lammps(run):
+    """The same for LAMMPS with the default hooks."""
+    if not shutil.which("lmp"):
+        print("LAMMPS is not installed (package lammps): left out")
+        return []
+    trace_lammps(run, "lammps_none", 0)
+    done = trace_lammps(run, "lammps", STEPS)
+    ranks = [(int(steps), float(ns)) for steps, ns in re.findall(r"rank \d: (\d+) traced steps, (\S+) ns", done.stdout)]
+    expect("ranks of LAMMPS that were measured", len(ranks), 2)
+    steps = sum(steps for steps, _ in ranks)
+    estimated = (estimated_ns(run, "lammps") - estimated_ns(run, "lammps_none")) / steps
+    measured = sum(steps_ns * taken for taken, steps_ns in ranks) / steps
+    return [] if judge("LAMMPS, 256 atoms on 2 ranks", "step", measured, estimated, LAMMPS_LIMIT) else ["LAMMPS"]
+
+
+def test(run):
+    expect("estimates that are too far off", test_calls(run) + test_lammps(run), [])
 
 
 if __name__ == "__main__":
