@@ -17,7 +17,9 @@ from harness import expect, main  # noqa: E402
 CASES = [("ddot_", 0, 1.5), ("ddot_", 300, 2), ("ddot_", 1500, 1.5), ("plain_ddot_", 0, 1.5), ("plain_ddot_", 1500, 1.5),
          ("MPI_Ssend", 0, 1.5), ("MPI_Ssend", 1500, 1.5), ("cudaLaunchKernel", 0, 2), ("cudaLaunchKernel", 1500, 2.5)]
 LAMMPS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lammps_small.in")
-STEPS, LAMMPS_LIMIT = 20000, 1.5
+# After 8 us of other work the agent's code and data have left the nearest caches: a call costs nearly twice what the process measured
+# at its start.
+STEPS, LAMMPS_LIMIT = 20000, 2.5
 HOOKS = ("blas", "mpi", "cuda", "*:plain_*")
 
 
