@@ -14,8 +14,8 @@
 /* From now on names become sites at LEVEL (enum hk_level). Once, at start. */
 void hk_annotate_start(uint8_t level);
 
-/* What used names at addresses within SPAN is no more: whoever uses them there next may be another.
- * Any thread. */
+/* Forgets names at addresses within SPAN, whose library is gone: another library may have other
+ * names there. Any thread. */
 void hk_annotate_forget(struct hk_span span);
 
 #endif

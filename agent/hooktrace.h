@@ -19,7 +19,7 @@ extern "C" {
 
 #define HOOKTRACE_WEAK __attribute__((weak, visibility("default")))
 
-/* What a device did, as measured by who says so: a runtime, a simulator, an observer of either.
+/* What a device did, as measured by the caller: a runtime, a simulator, or an observer of either.
  * hooktrace itself measures the host's calls only. */
 enum hk_activity_kind { HK_ACTIVITY_KERNEL = 0, HK_ACTIVITY_COPY = 1, HK_ACTIVITY_SET = 2 };
 

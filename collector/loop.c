@@ -394,8 +394,7 @@ static void step(struct loop *loop)
 	}
 }
 
-/* The last pass: the processes go on living, and the next collector goes on where this one stops.
- */
+/* The last pass. The processes live on, and the next collector continues where this one stops. */
 static void finish(struct loop *loop)
 {
 	struct hk_collector *collector = loop->collector;

@@ -210,7 +210,8 @@ static int run(int argc, char **argv)
 	hk_log_setup(PROGRAM, collector->options.log_level);
 	hk_watchdog_open(argv);
 	if (fcntl(collector->options.ready_fd, F_GETFD) < 0) {
-		collector->options.ready_fd = -1; /* it was told before this began anew */
+		collector->options.ready_fd =
+		    -1; /* written to before the watchdog restarted this collector */
 	}
 	collector->inotify_fd = collector->lock_fd = -1;
 	int signal_fd = take_signals();

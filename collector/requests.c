@@ -41,7 +41,7 @@
 #define STRAGGLER_NS 1000000000u
 /* And its other nodes so long to bring what they have. */
 #define NODES_NS 20000000000u
-/* Chunks of a process may overtake each other for so long. */
+/* How long a chunk waits for its predecessor, which it may overtake. */
 #define FORERUNNER_NS 1000000000u
 
 /* A response and what it borrows or owns while it is packed. */
@@ -59,8 +59,8 @@ struct answer {
 	Hk__Process **borrowed; /* array of `snapshot`: owned */
 	Hk__Job **jobs;		/* array: owned */
 	Hk__Leaf **leaves;
-	Hk__Account **accounts; /* array: owned */ /* likewise */
-	const char *user;			   /* whose jobs there are; "": all */
+	Hk__Account **accounts; /* array: owned; its elements too */
+	const char *user;	/* whose jobs there are; "": all */
 	struct hk_quota *quota;
 	struct hk_account *account; /* that asks */
 	char text[256];
@@ -235,7 +235,7 @@ static int answer_exit(struct hk_collector *collector, const Hk__ExitNotice *not
 	if (*answer->user) {
 		return fail(answer, -EPERM, "processes of this machine are not %s's", answer->user);
 	}
-	/* Its segment may be so new that nobody has looked. */
+	/* Its segment may be so new that it is not attached yet. */
 	hk_discovery_run(collector);
 	hk_process_notice(collector, notice);
 	return 1;
@@ -375,7 +375,7 @@ static int answer_control(struct hk_collector *collector, const Hk__ControlReque
 	if (job->state->closed) {
 		return fail(answer, -ENOENT, "job %s has ended", job->state->id);
 	}
-	/* Its processes may be so new that nobody has looked. */
+	/* Its processes may be so new that they are not attached yet. */
 	hk_discovery_run(collector);
 	DL_FOREACH (job->processes, process) {
 		if (process->segment) {
@@ -514,7 +514,7 @@ static void put_back(Hk__Snapshot *snapshot, const struct left_out *left_out)
 	}
 }
 
-/* REQUEST: what a snapshot was asked with; NULL: none is in the answer. */
+/* Packs ANSWER. REQUEST is the request for its snapshot, or NULL if it has no snapshot. */
 static int pack(struct answer *answer, const Hk__SnapshotRequest *request, uint8_t **ret_bytes,
 		size_t *ret_size)
 {

@@ -94,8 +94,8 @@ static uint64_t measure_count(struct hk_site_hot *hot)
 	return cost;
 }
 
-/* At level record as HOOK says, into a page that is nobody's: what the collector reads has none of
- * these. */
+/* Measures level record with HOOK. The records go into a page outside the segment, so the collector
+ * reads none of them. */
 static uint64_t measure_record(struct hk_site_hot *hot, struct hk_thread *thread,
 			       const struct hk_hook *hook)
 {
@@ -113,8 +113,8 @@ static uint64_t measure_record(struct hk_site_hot *hot, struct hk_thread *thread
 	return cost;
 }
 
-/* The records find no page; what is lost is counted in a slot that is nobody's. The nested stream:
- * no usual record of another thread asks whether its pool is empty. */
+/* Measures a lost record: the records find no page, and a slot outside the segment counts them. In
+ * the nested stream, because another thread's usual record never looks at the pool of that one. */
 static uint64_t measure_lost(struct hk_site_hot *hot, struct hk_thread *thread)
 {
 	static struct hk_thread_slot aside;

@@ -15,9 +15,9 @@
  * are off come to hk_control_poll. Read by the trampoline. */
 extern uint32_t hk_generation_seen;
 
-/* GENERATION is new: puts in force what was published, and looks for new objects. Takes the process
- * lock and the loader's; with signals blocked and hk_in_agent set. False: the lock was not to be
- * had, and the next call is to try again. */
+/* Puts in force what the collector published with GENERATION, which is new, and looks for new
+ * objects. Takes the process lock and the loader's lock. Called with signals blocked and
+ * hk_in_agent set. Returns false if a lock is busy: the next call must try again. */
 bool hk_control_apply(uint32_t generation);
 
 #endif

@@ -9,8 +9,9 @@
 #include "agent/record/process.h"
 #include "base/clock.h"
 
-/* Takes CALL out of what the thread it began on has open, while that goes on; its next call will
- * look, as if the collector had something to say. */
+/* Removes CALL from the open calls of the thread on which it began, which runs on meanwhile. The
+ * next call of that thread then looks at its open calls, as it does for a new generation of the
+ * collector. */
 static void forget(const struct hk_call *call)
 {
 	uint64_t frame = (uint64_t)&call->caller_frame;

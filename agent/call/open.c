@@ -39,7 +39,8 @@ static struct view look_from(uint64_t frame)
 {
 	struct view view = {.here = (uint32_t)(frame >> 4)};
 	stack_t stack;
-	/* In a sandbox, which may not be asked, stacks are told apart by their distance alone. */
+	/* In a sandbox no system call may ask for the signal stack: distance alone tells stacks
+	 * apart. */
 	if (!hk_process.sealed && hk_kernel(SYS_sigaltstack, 0, &stack, 0, 0, 0, 0) == 0 &&
 	    !(stack.ss_flags & SS_DISABLE)) {
 		view.alternate = (uint32_t)((uintptr_t)stack.ss_sp >> 4);
@@ -117,7 +118,8 @@ static void keep_open(struct hk_thread *thread, const struct view *view, uint64_
 	}
 	thread->depth = kept;
 	thread->inner = inner;
-	/* A handler jumped out of them while they wrote their records: nobody will finish those. */
+	/* A handler jumped out of these calls while they wrote their records, which stay
+	 * unfinished. */
 	thread->busy = thread->busy > kept ? 0 : thread->busy;
 	thread->nested_busy = thread->nested_busy > kept ? 0 : thread->nested_busy;
 	thread->domains = domains_of(thread, oldest);

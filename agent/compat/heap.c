@@ -88,7 +88,7 @@ const struct hk_compat_account *hk_compat_heap_add(uint64_t pointer, uint64_t si
 {
 	struct hk_compat_account *account = account_of(library, device, kind);
 
-	hk_compat_heap_remove(pointer); /* a free that nobody saw */
+	hk_compat_heap_remove(pointer); /* its free was not seen */
 	struct block *block = account ? take_block(pointer) : NULL;
 	if (!block) {
 		return NULL;

@@ -20,7 +20,8 @@ const struct hk_compat_account *hk_compat_heap_add(uint64_t pointer, uint64_t si
 						   const char *library, int64_t device,
 						   uint32_t kind);
 
-/* What POINTER counted for until now, or NULL: nobody saw it allocated. */
+/* Removes the block at POINTER. Returns the account that it counted for, or NULL if its allocation
+ * was not seen. */
 const struct hk_compat_account *hk_compat_heap_remove(uint64_t pointer);
 
 #endif

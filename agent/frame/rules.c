@@ -12,8 +12,8 @@ struct published {
 	struct hk_rule rules[HK_RULES_MAX];
 };
 
-/* One of the two is in force, the other one is written under the process lock: a fork may come at
- * any moment, and its child goes on with what is in force. */
+/* One copy is in force, and the other one is written under the process lock: a fork may come at any
+ * moment, and its child uses the copy in force. */
 static struct published copies[2];
 static struct published *_Atomic in_force = &copies[0];
 static const struct hk_segment_header *of; /* the segment it came from */

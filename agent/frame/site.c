@@ -64,7 +64,8 @@ struct site {
 
 /* All guarded by the process lock. */
 static struct site *chunks[HK_SITES_BOUND / SITES_PER_CHUNK + 1];
-/* NULL: not a lazy site. Read by trampoline_aarch64.S: there the loader's stub is told the slot. */
+/* Slots of lazy sites; NULL: not lazy. Read by trampoline_aarch64.S, which gives the loader's stub
+ * its slot. */
 void **hk_lazy_slots[HK_THUNKS];
 static uint32_t site_count, site_limit = HK_SITES_BOUND;
 static uint32_t live;		/* site + 1, the newest first */
@@ -155,8 +156,8 @@ static uint8_t exit_of(const struct hk_hook *hook)
 	if (hk_clock_by_call) {
 		return HK_EXIT_BY_CALL;
 	}
-	/* An unordered read understates calls shorter than about a microsecond; who knows how long
-	 * an unknown one is. */
+	/* An unordered read understates calls shorter than about a microsecond, and an undescribed
+	 * function may be that short. */
 	bool ordered = (hook->flags & HK_HOOK_SHORT) || !(hook->flags & HK_HOOK_DESCRIBED);
 	return ordered ? HK_EXIT_ORDERED : HK_EXIT_UNORDERED;
 }
@@ -374,7 +375,8 @@ static void resolve(uint32_t index, void *original)
 {
 	struct hk_site_hot *hot = hot_at(index);
 	__atomic_store_n(&hot->original, original, __ATOMIC_RELEASE);
-	/* Not before the original: who does not see it lazy must not see the stub. */
+	/* After the original: a call that does not see the site lazy must not find the stub there.
+	 */
 	__atomic_store_n(&hot->flags, hk_plan_flags(hot), __ATOMIC_RELEASE);
 	__atomic_store_n(&hot->control, control_of(hot, site_at(index)->level), __ATOMIC_RELEASE);
 	set_lazy_slot(index, NULL);

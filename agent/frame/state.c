@@ -20,8 +20,9 @@ uint32_t hk_state_bytes = 512;
 /* Whether valgrind runs the process: to its memcheck, the other question is a use of the word. */
 static bool watched;
 
-/* A request to valgrind, which knows it by the first five instructions; a processor does nothing
- * there and leaves the answer for the case that nobody hears. Request 0x1001: is it running? */
+/* Returns whether valgrind runs this program. valgrind knows a request by the first five
+ * instructions, which do nothing on a processor and then leave 0 as the answer. Request 0x1001 asks
+ * whether valgrind runs. */
 static bool is_watched(void)
 {
 	uint64_t request[6] = {0x1001}, answer = 0;
@@ -110,7 +111,7 @@ bool hk_state_is_readable(uintptr_t address)
 		return read_word(address) != -EFAULT;
 	}
 #endif
-	/* Wakes nobody and moves nobody, whatever the word is. */
+	/* Wakes and moves no thread, whatever the word is. */
 	return hk_kernel(SYS_futex, (long)address, FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, (long)address,
 			 0) != -EFAULT;
 }

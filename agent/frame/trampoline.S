@@ -192,8 +192,10 @@ hk_call_enter:
 	.cfi_endproc
 	.size	hk_call_enter, . - hk_call_enter
 
-/* ---- ways out, by the clock a site wants. rbp: the thunk's frame; they return to the thunk's caller. A thunk jumps to the
- * first, directly: at a thousand sites the branch predictor has no room for an indirect jump of each ---- */
+/* ---- ways out ---- */
+
+/* One per kind of clock. rbp: the thunk's frame. They return to the thunk's caller. A thunk jumps to the first one directly: for a
+ * thousand sites the branch predictor has no room for an indirect jump of each. */
 	.macro	way_out name:req
 	.type	\name, @function
 \name:
@@ -393,8 +395,10 @@ hk_call_enter:
 15:	rdtscp					/* waits for the call's own instructions */
 	leave_call hk_call_exit_ordered
 
-/* ---- what a light path leaves alone: sites switched off, calls for which the full path has something to do, and those without
- * a frame. Returns to the light path, by which it knows the site, and which jumps to r11, or into the thunk's full path ---- */
+/* ---- calls that a light path does not handle ---- */
+
+/* Calls of sites that are off, calls for which the full path has a task, and calls without a frame. Knows the site by the light
+ * path that called it. Returns there, and the light path jumps to r11, or into the thunk's full path. */
 	.p2align 6
 	.type	hk_call_light, @function
 hk_call_light:

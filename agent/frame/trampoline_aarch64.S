@@ -1,13 +1,13 @@
-/* trampoline_aarch64.S: the thunks and the way in and out of a hooked call (AAPCS64). The same as trampoline.S, with these
- * differences:
+/* trampoline_aarch64.S: the thunks and the way in and out of a hooked call (AAPCS64). The same as
+ * trampoline.S, with these differences:
  *
  * - The return address is in x30: a thunk pushes a frame record {x29, x30} right below its caller's stack arguments, and
  *   x29 + 16 is where those begin. No return address lies between the copied words and the original's stack pointer.
  * - x9 to x17 are free: no argument lies there, and a lazily bound PLT call clobbers x16 and x17. So the arguments x0 to x8
  *   stay where they are on the fast way in. x18 is the platform's and is never touched.
- * - No instruction adds to memory in one. An exclusive pair does what is wanted of one: taking a signal loses the
- *   reservation, so that the addition starts anew after the handler. LSE would save the loop on processors that have it,
- *   which is not every one, and no call pays for asking.
+ * - No single instruction adds to memory. An exclusive pair is as safe: a signal ends the reservation, so that the addition
+ *   starts again after the handler. LSE would save the loop on processors that have it, but a call would have to find out
+ *   whether this one does.
  * - Every place that is reached by an indirect jump begins with `bti c`, a hint that older processors ignore.
  */
 #include "agent/record/layout.h"
@@ -197,8 +197,10 @@ hk_call_exit:
 	.cfi_endproc
 	.size	hk_call_exit, . - hk_call_exit
 
-/* ---- levels count and sample, sites switched off, and calls without a frame. x16: struct hk_site_hot; x15: the caller's x30.
- * Returns to the thunk with where to jump in x17, or into its full path ---- */
+/* ---- levels count and sample, sites that are off, and calls without a frame ---- */
+
+/* x16: struct hk_site_hot; x15: the caller's x30. Returns to the thunk with the address to jump to in x17, or into the thunk's full
+ * path. */
 	.p2align 6
 	.type	hk_call_light, @function
 hk_call_light:

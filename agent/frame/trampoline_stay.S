@@ -1,13 +1,17 @@
-/* trampoline_stay.S: calls of functions whose arguments on the stack are not known (x86-64, System V).
+/* trampoline_stay.S: calls of functions whose arguments on the stack are not known (x86-64, System
+ * V).
  *
- * The arguments stay where they are, and the function is called with its stack pointer where its caller left it: what a frame
- * would hold is kept beside the stack (kept.h). Only the return address above the arguments changes. A place of hk_places belongs
- * to one return address of the program, which hk_callers has at the same index: the place takes the return address off the stack,
- * calls the original, which pushes the address behind that call instead, and later returns there to its caller. Calls and returns
- * stay paired, as branch predictors expect and shadow stacks demand. Where a place returns to does not depend on what was kept: a
- * call that was lost track of is not measured, and goes on as it would alone.
+ * The arguments stay where they are, and the function is called with its stack pointer where its
+ * caller left it: what a frame would hold is kept beside the stack (kept.h). Only the return
+ * address above the arguments changes. A place of hk_places belongs to one return address of the
+ * program, which hk_callers has at the same index: the place takes the return address off the
+ * stack, calls the original, which pushes the address behind that call instead, and later returns
+ * there to its caller. Calls and returns stay paired, as branch predictors expect and shadow stacks
+ * demand. Where a place returns to does not depend on what was kept: a call whose kept entry is
+ * lost is not measured, and returns as it would without hooktrace.
  *
- * The unwinder finds the caller from the place itself: by the word that leads from a place to its entry of hk_callers.
+ * The unwinder finds the caller from the place itself: by the word that leads from a place to its
+ * entry of hk_callers.
  */
 #include "agent/record/layout.h"
 
@@ -43,8 +47,10 @@
 
 	.text
 
-/* ---- way in. r11: struct hk_site_hot; a return address of ours at (%rsp), the caller's above it. Returns with where to jump in
- * r11, and the original in r10. The call's identity is the address below its return address, as with a frame ---- */
+/* ---- way in ---- */
+
+/* r11: struct hk_site_hot; (%rsp): a return address of the agent, below the caller's. Returns with the address to jump to in r11, and
+ * the original in r10. The call's identity is the address below its return address, as with a frame. */
 	.p2align 6
 	.globl	hk_call_stay
 	.hidden	hk_call_stay
@@ -254,8 +260,10 @@ hk_call_stay:
 	.cfi_endproc
 	.size	hk_call_stay, . - hk_call_stay
 
-/* ---- way out. The original has returned to its place. r11: the place's number. Puts the frame of an ordinary call where one
- * would be, with what was kept, and leaves by hk_call_exit_ordered ---- */
+/* ---- way out ---- */
+
+/* The original has returned to its place, whose number is in r11. Puts the frame of an ordinary call, with the kept words, where that
+ * would be, and leaves by hk_call_exit_ordered. */
 	.p2align 6
 	.type	hk_call_return, @function
 hk_call_return:

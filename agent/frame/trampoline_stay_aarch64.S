@@ -39,8 +39,10 @@
 
 	.text
 
-/* ---- way in. x16: struct hk_site_hot; x15: the caller's x30. Returns with where to jump in x17, and the original in x9. The
- * call's identity is the address where its frame record would lie ---- */
+/* ---- way in ---- */
+
+/* x16: struct hk_site_hot; x15: the caller's x30. Returns with the address to jump to in x17, and the original in x9. The call's
+ * identity is the address where its frame record would lie. */
 	.p2align 6
 	.globl	hk_call_stay
 	.hidden	hk_call_stay
@@ -260,8 +262,10 @@ hk_call_stay:
 	.cfi_endproc
 	.size	hk_call_stay, . - hk_call_stay
 
-/* ---- way out. The original has returned to its place. w10: the place's number. Puts the frame of an ordinary call where one
- * would be, with what was kept, and leaves as that does ---- */
+/* ---- way out ---- */
+
+/* The original has returned to its place, whose number is in w10. Puts the frame of an ordinary call, with the kept words, where that
+ * would be, and leaves as an ordinary call does. */
 	.p2align 6
 	.type	hk_call_return, @function
 hk_call_return:

@@ -55,7 +55,7 @@ static int check_twice(const struct hk_hook_file *file, const char *path)
 	return bad;
 }
 
-/* What we ship watches, whoever calls, and changes nothing. */
+/* Shipped hooks watch calls of every caller and change none. */
 static int check_plain(const struct hk_hook_file *file, const char *path)
 {
 	int bad = 0;

@@ -160,7 +160,7 @@ const struct hk_object *hk_loaded_resolve(const struct hk_loaded *loaded,
 	for (size_t i = 0; i < loaded->count; i++) {
 		const struct hk_object *object = &loaded->objects[i];
 		const ElfW(Sym) *match = hk_version_match(object, name, &wanted);
-		/* The kernel's page is listed, but in nobody's scope. */
+		/* The kernel's page is listed, but in no object's scope. */
 		if (!match || (vdso && hk_object_holds(object, vdso, 1))) {
 			continue;
 		}

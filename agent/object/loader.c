@@ -11,7 +11,7 @@
 #include "agent/record/process.h"
 #include "ring/kernel.h"
 
-/* Together about half a second: who holds the lock may have to wait for a processor. */
+/* Together about half a second: the thread that holds the lock may have to wait for a processor. */
 #define PATIENT_TRIES 5000
 #define PAUSE_NS 50000
 
@@ -109,8 +109,8 @@ static void *find_function(const char *library, const char *name)
 	return (void *)wanted.address;
 }
 
-/* Before 2.34 the lock has a function only where libpthread is loaded: without it there is one
- * thread, and the lock is nobody else's. */
+/* Before glibc 2.34 the lock has functions only if libpthread is loaded. Without libpthread there
+ * is one thread, and no other thread holds the lock. */
 static void find_functions(void)
 {
 	static const char *const homes[] = {"libpthread.so.0", "libc.so.6"};

@@ -1,9 +1,9 @@
-/* loader.h: looking at the loaded objects without ever waiting for who may wait for us.
+/* loader.h: looks at the loaded objects without waiting for a thread that may wait for the agent.
  *
  * dl_iterate_phdr takes a lock of the loader's. A thread that holds it may be in a callback of the
- * host's and want a mutex, and the call that we are in may be made under that mutex. A child
- * forked meanwhile gets the lock from a thread that it does not have. So the lock is found in the
- * loader's memory, by what it counts while we hold it, and is tried, not waited for.
+ * host's and want a mutex, and the call that we are in may be made under that mutex. A child forked
+ * meanwhile gets the lock from a thread that it does not have. So the lock is found in the loader's
+ * memory, by what it counts while we hold it, and is tried, not waited for.
  */
 #ifndef HK_AGENT_OBJECT_LOADER_H
 #define HK_AGENT_OBJECT_LOADER_H
@@ -28,8 +28,8 @@ int hk_loader_try(int (*callback)(struct dl_phdr_info *, size_t, void *), void *
  */
 int hk_loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
 
-/* Rises, without the lock, when objects may have gone: what was found in them before is not to be
- * used any more. One that is closed by a call that nobody sees counts at the next scan. */
+/* Rises, without the lock, when objects may have been unloaded: addresses found in them must no
+ * longer be used. An object that an unseen call closed counts at the next scan. */
 extern _Atomic uint64_t hk_loader_unload_count;
 
 static inline uint64_t hk_loader_unloads(void)

@@ -136,7 +136,7 @@ enum hk_slot_value hk_slot_classify(const struct hk_object *object, const struct
 bool hk_slot_writable(const void *address)
 {
 	/* FUTEX_WAKE_OP adds 0 to the word, atomically, and reports a page that it may not write
-	 * to; it wakes nobody. */
+	 * to. It wakes no thread. */
 	static uint32_t nobody;
 	long result = hk_kernel(SYS_futex, &nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
 				address, FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_LT, 0));

@@ -19,11 +19,11 @@ enum hk_slot_kind {
 };
 
 enum hk_slot_value {
-	HK_VALUE_FUNCTION,    /* code of a loaded object, or of nobody the loader knows */
+	HK_VALUE_FUNCTION,    /* code of a loaded object, or of none */
 	HK_VALUE_LAZY,	      /* stub of the object's own PLT: the first call resolves it */
 	HK_VALUE_OWN_PLT,     /* the object's own PLT entry standing for the function's address */
 	HK_VALUE_EMPTY,	      /* weak and undefined */
-	HK_VALUE_UNRELOCATED, /* still what the file says: the loader has not been here */
+	HK_VALUE_UNRELOCATED, /* still the value of the file: not relocated yet */
 };
 
 struct hk_slot {

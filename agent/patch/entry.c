@@ -25,7 +25,7 @@ static int pass_on(unsigned index, const char *name, void **result, const uint64
 	return status;
 }
 
-/* More arguments than any form has: registers that hold none are passed on as they are. */
+/* More arguments than any form has: other registers are passed on as they are. */
 #define WRAPPER(n)                                                                      \
 	static int wrapper_##n(const char *name, void **result, uint64_t a, uint64_t b, \
 			       uint64_t c, uint64_t d)                                  \

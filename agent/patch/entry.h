@@ -26,7 +26,7 @@ void *hk_entry_wrap(void *original);
 /* The originals within SPAN are no more: their wrappers are free for others. */
 void hk_entry_forget(struct hk_span span);
 
-/* What a wrapper at ADDRESS calls, or NULL if none is there. */
+/* Returns the function that the wrapper at ADDRESS calls, or NULL if there is no wrapper. */
 void *hk_entry_original(const void *address);
 
 #endif

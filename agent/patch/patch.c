@@ -374,7 +374,7 @@ static void patch_wrapped(struct hk_known *known, const struct hk_object *object
 		return;
 	}
 	if (is == HK_VALUE_LAZY) {
-		/* Nobody will call the stub any more, so nothing overwrites the slot. */
+		/* The stub is not called any more, so nothing overwrites the slot. */
 		value = 0;
 		provider = hk_loaded_define(&patcher.loaded, slot->function, &value);
 	} else if (!past_plt(object, slot, &provider, &value)) {

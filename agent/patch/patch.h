@@ -25,8 +25,8 @@ void hk_patch_rescan(void);
 /* The same from within hk_loader_iterate. */
 void hk_patch_refresh(struct dl_phdr_info *info);
 
-/* The same from any call that is not already inside the agent: never waits. Where the list is not
- * to be had now, or a signal stack has less than 8 KiB left, the next look or scan does it. */
+/* The same from any call that is not inside the agent: never waits. If the lock of the list is
+ * busy, or a signal stack has less than 8 KiB left, the next look or scan does it. */
 void hk_patch_refresh_late(void);
 
 /* The hooks in force; NULL before hk_patch_start. */
@@ -35,8 +35,8 @@ const struct hk_hookset *hk_patch_hookset(void);
 /* So many objects at the head of the load order came with the program. */
 size_t hk_patch_initial(void);
 
-/* The address of FUNCTION, which a hook wants, was handed out as it is: counted once for each name.
- * Published at once where the loader's lock is to be had, else by the next scan. */
+/* Counts, once for each name, that the address of FUNCTION, which a hook wants, was handed out
+ * without a thunk. Published at once if the loader's lock is free, else by the next scan. */
 void hk_patch_escaped(const char *function);
 
 /* Makes the next scan look at lazy slots again though no object came or went: the loader

@@ -6,9 +6,9 @@
 #ifndef HK_AGENT_PATCH_RELEASE_H
 #define HK_AGENT_PATCH_RELEASE_H
 
-/* Lets all calls of this process go past the agent for good. Puts back what the PLT slots of all
- * objects held before a thunk did: the function, or the loader's stub. Where the loader's lock is
- * not to be had, the thunks stay there too. */
+/* Makes all calls of this process bypass the agent for good. Restores the PLT slots of all objects
+ * to the function or the loader's stub. If the loader's lock is busy, thunks stay in the slots, and
+ * call the functions. */
 void hk_release_all(void);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "ring/kernel.h"
 
-#define LOOKS_MAX 64u /* where nobody reads, segments of killed processes pile up */
+#define LOOKS_MAX 64u /* without a collector, segments of killed processes pile up */
 #define NAME_BYTES (32u + sizeof(HK_SEGMENT_SUFFIX) - 1u)
 
 /* As getdents64 gives it. */

@@ -24,8 +24,8 @@
 #define DEFAULT_BUDGET_PPM 20000u /* 2 % */
 #define LEAST_SEGMENT_BYTES (1u << 20)
 #define LOCK_SPINS 200u
-#define SEALED_SPINS 20000u  /* where nobody may sleep */
-#define LOCK_TRIES 1000u     /* woken so often while nobody had a turn: it is stuck */
+#define SEALED_SPINS 20000u  /* if threads may not sleep */
+#define LOCK_TRIES 1000u     /* wakes without a turn of any thread: the lock is stuck */
 #define NOT_BLOCKED (~0ULL)  /* no thread's mask: SIGKILL cannot be in one */
 #define CALIBRATE_NS 100000u /* agrees with half a second to 2e-5 */
 
@@ -382,8 +382,8 @@ static void forget_identity(void)
 
 int hk_process_renew(void)
 {
-	/* The parent's mapping stays as far as the file goes: calls begun before the fork still
-	 * point into it, and nobody writes there. */
+	/* The parent's mapping stays up to the end of the file: calls that began before the fork
+	 * still point into it, but no call writes there. */
 	hk_process.on = false;
 	bool refused = may_not_ask();
 	if (!refused) {
@@ -413,9 +413,9 @@ static bool spin(uint32_t spins)
 	return false;
 }
 
-/* Thousands of threads may begin at one barrier: each sleeps until it is woken, or none of them
- * would leave a processor to the one that holds the lock. Signals wake, too, and filters may refuse
- * to sleep. In a process sealed meanwhile nobody is woken any more. */
+/* Thousands of threads may begin at one barrier. Each sleeps until it is woken: spinning threads
+ * would leave no processor to the holder of the lock. A signal wakes a thread too, and a filter may
+ * refuse to let it sleep. In a process that was sealed meanwhile no thread is woken. */
 static bool await_lock(void)
 {
 	const struct timespec second = {.tv_sec = 1};

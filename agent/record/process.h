@@ -62,12 +62,12 @@ int hk_process_renew(void);
  * without one. */
 bool hk_process_is_read(void);
 
-/* Waits its turn; false if nobody had one for a second. */
+/* Waits for the lock. Returns false if no thread got it for a second. */
 bool hk_process_lock(void);
 void hk_process_unlock(void);
 
-/* From here on there are no system calls of ours: this is the last, which wakes who waits for the
- * lock. */
+/* From here on the agent makes no system call. This is the last one, which wakes threads that wait
+ * for the lock. */
 void hk_process_seal(void);
 
 /* Keeps this thread's signal handlers, which may jump away, out of what must be finished; gives the
@@ -75,15 +75,15 @@ void hk_process_seal(void);
 uint64_t hk_process_block_signals(void);
 void hk_process_restore_signals(uint64_t mask);
 
-/* Marks the segment as ended with exit status CODE; if no collector ever came to read it, and none
- * is there now, the file goes. */
+/* Marks the segment as ended with exit status CODE; removes its file if no collector ever read it
+ * and no collector runs now. */
 void hk_process_end(int code);
 
 /* The same for _exit on thread BY: in a sealed process, which cannot ask for its pid, that may be a
  * vfork child's, in its parent's memory. */
 void hk_process_may_end(int code, const void *by);
 
-/* Thread BY is still there: whoever ended was not this process. */
+/* Thread BY still runs: the process that ended was another one. */
 void hk_process_go_on(const void *by);
 
 /* Publishes what the patcher has seen so far; a forked child's segment starts with it. */

@@ -1,11 +1,11 @@
 /* thread.h: a thread's private state, and its place in the segment.
  *
- * One struct hk_thread per thread that made a hooked call. A fork wipes what says that it is in
- * use: `ready` reads 0 in the child, which sends its first hooked call to the slow path and to a
- * segment of its own. The rest stays: a signal handler may fork in the midst of a call, and return
- * in the child too, where what the call goes on to write then lands in the parent's segment and not
- * nowhere. A thread that ends leaves its struct, its slot and its cells to the next new thread, so
- * that thread churn costs no memory and folds nothing.
+ * One struct hk_thread per thread that made a hooked call. A fork wipes the fields that mark it as
+ * in use: `ready` reads 0 in the child, so the child's first hooked call takes the slow path and
+ * gets a segment of its own. The other fields stay: a signal handler may fork in the midst of a
+ * call and return in the child too, and what that call then writes must find the parent's segment.
+ * A thread that ends leaves its struct, its slot and its cells to the next new thread, so
+ * short-lived threads cost no memory and no statistics are merged.
  */
 #ifndef HK_AGENT_RECORD_THREAD_H
 #define HK_AGENT_RECORD_THREAD_H
@@ -61,7 +61,7 @@ struct hk_thread {
 	uint32_t generation_seen; /* 0: none, the segment's is never that at first */
 	int32_t countdown;	  /* calls to the next sample; not above 0 unless ready */
 	char apart[HK_THREAD_APART -
-		   HK_THREAD_WIPED]; /* of other threads, or nobody's: thread_pool.h */
+		   HK_THREAD_WIPED]; /* of other threads, or unused: thread_pool.h */
 	/* -- kept -- */
 	uint64_t child_ns;
 	uint64_t domains;

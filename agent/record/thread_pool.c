@@ -18,7 +18,7 @@ static_assert(THREADS_MAX > 0, "a group has a thread");
 #define FAR_BYTES (64ull << 20)
 #define FARTHEST_BYTES (16ull << 30)
 
-/* States that nobody has yet, of the newest group. */
+/* Unused states of the newest group. */
 static struct {
 	char *next;
 	uint32_t left;

@@ -1,7 +1,7 @@
 /* thread_pool.h: memory for the states of threads, of which a fork wipes a part.
  *
- * None is taken in a sealed process (wrap/sandbox.h). The kernel wipes whole mappings, and a
- * process may have some 65,000 of them: threads share theirs. All under the process lock.
+ * A sealed process (wrap/sandbox.h) takes no memory. The kernel wipes whole mappings, and a process
+ * may have some 65,000 of them, so threads share mappings. All under the process lock.
  */
 #ifndef HK_AGENT_RECORD_THREAD_POOL_H
 #define HK_AGENT_RECORD_THREAD_POOL_H

@@ -1,9 +1,9 @@
-/* untraced.h: a forked process that could make no segment of its own.
+/* untraced.h: enters a forked process that could make no segment of its own.
  *
- * It says so in the segment of its nearest ancestor that has one, which it has still mapped
- * (ring/segment.h: struct hk_untraced), and its calls go past the agent from then on: nobody could
- * read what they would leave behind. A process that it forks has its slots restored, too: such a
- * one enters itself when it ends by exit(), and is not known before.
+ * The entry is in the segment of the nearest ancestor with one, which the process still has mapped
+ * (ring/segment.h: struct hk_untraced). From then on its calls bypass the agent, because no
+ * collector could read their data. The slots of a process that it forks are restored too: that one
+ * enters itself when it ends by exit(), and is unknown before.
  */
 #ifndef HK_AGENT_RECORD_UNTRACED_H
 #define HK_AGENT_RECORD_UNTRACED_H

@@ -309,7 +309,7 @@ static uint64_t first_hash(uint64_t handle)
 	if (handle == mpi.self && mpi.comm_rank(mpi.world, &rank) == 0) {
 		return hk_comms_mix(HASH_SELF + (uint64_t)rank);
 	}
-	return 0; /* made by a call nobody hooked */
+	return 0; /* made by a call that is not hooked */
 }
 
 static uint64_t comm_number(uint64_t handle)

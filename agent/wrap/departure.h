@@ -17,11 +17,13 @@
 #define HK_DEPARTURE_BYTES (4u << 20)
 void hk_departure_provide(bool fixed);
 
-/* The host is about to change its user, root directory or mount namespace. Does nothing where no
- * collector reads the run directory and none is wanted: nobody could remove the segment at exit. */
+/* Called before the host changes its user, root directory or mount namespace. Does nothing if no
+ * collector reads the run directory and no collector is wanted: no process could remove the segment
+ * at exit. */
 void hk_departure_begin(void);
 
-/* The host has tried to. From here on the file is known to grow, or known not to. Keeps errno. */
+/* Called after the host tried to. From here on it is known whether the file can grow. Keeps errno.
+ */
 void hk_departure_end(void);
 
 /* The host is about to lock all its memory. Where it may lock only so much, the agent's address

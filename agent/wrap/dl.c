@@ -93,7 +93,7 @@ static int lock_memory(int flags)
 	return status;
 }
 
-/* Nobody asks who calls this one. */
+/* dlclose does not look at its caller. */
 static int close_object(void *handle)
 {
 	int (*original)(void *) =

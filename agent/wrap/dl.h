@@ -3,10 +3,10 @@
  *
  * The loader looks at who calls the first five, so those that it depends on end in a jump to the
  * original, with the caller's own return address. They exist to notice new objects and to exchange
- * addresses; the state of dlerror stays as it is. dladdr is told of the function that a thunk
- * stands for. _exit runs no handler of ours, so its status is noted here. prctl and syscall may
- * begin a sandbox (wrap/sandbox.h); the functions behind them take the run directory out of
- * reach, or lock memory (wrap/departure.h).
+ * addresses; the state of dlerror stays as it is. dladdr describes the function that a thunk stands
+ * for. _exit runs no handler of the agent, so its wrapper notes the status. prctl and syscall may
+ * begin a sandbox (wrap/sandbox.h); the functions behind them take the run directory out of reach,
+ * or lock memory (wrap/departure.h).
  */
 #ifndef HK_AGENT_WRAP_DL_H
 #define HK_AGENT_WRAP_DL_H

@@ -19,12 +19,12 @@
 #include "agent/record/process.h"
 #include "agent/wrap/pointer.h"
 
-/* Who defines a name, seen from one caller. */
+/* Which object defines a name, seen from one caller. */
 struct survey {
 	const char *name;
 	struct hk_version version;
 	uintptr_t caller;
-	uintptr_t vdso; /* listed, but in nobody's scope */
+	uintptr_t vdso; /* listed, but in no object's scope */
 	bool next;	/* only definitions that stand after the caller count */
 	bool passed;	/* the caller, in load order */
 	size_t index;	/* of the caller */
@@ -137,8 +137,8 @@ struct hk_lookup hk_lookup_symbol(void *handle, const char *name, const char *ve
 	if (framed && !anywhere) {
 		return (struct hk_lookup){NULL, 1};
 	}
-	/* Not found from here, or not asked. The original says so in the caller's name. An
-	 * interposer's calls to who comes next were seen when they came to it. */
+	/* Not found from here, or not looked for. The original answers for the caller. An
+	 * interposer's calls to the next definition were seen when the interposer was called. */
 	if (survey.hooked && !(survey.next && survey.user_defines)) {
 		hk_patch_escaped(name);
 	}

@@ -94,9 +94,9 @@ static bool defines(const struct hk_object *object, const char *name)
 
 enum symbol_is { CALLABLE, POINTER, DATA, STAND_IN };
 
-/* POINTER: no thunk may stand for it, or the host may compare the address with one that it has
- * without asking us: of a function that the caller defines itself, or that nobody described and
- * whose address lies in a slot or belongs to the program. */
+/* POINTER: no thunk may stand for the function, because the host may compare its address
+ * with one that it got elsewhere. That is so for a function that the caller defines itself, and for
+ * an undescribed function whose address lies in a slot or belongs to the program. */
 static enum symbol_is judge(const struct exchange *exchange, bool described)
 {
 	if (!exchange->has_provider) {

@@ -1,10 +1,10 @@
 /* sandbox.h: programs that forbid themselves system calls, or the processor's clock.
  *
- * A filter may kill for what it does not list, and nobody can ask it. So from the moment the host
- * installs one, the agent asks the kernel for nothing: calls are counted and recorded in the room
- * it has, threads that come later are not tracked, new objects are not looked at. Where the clock
- * is forbidden too, calls last 0 ns. Under a filter that was there at exec, as containers have one,
- * a child finds out what is killed for.
+ * A filter may kill for system calls that it does not list, and cannot be asked for its list. So
+ * after the host installs one, the agent makes no system call: it counts and records calls in the
+ * room that it has, tracks no new threads and looks at no new objects. If the clock is forbidden
+ * too, calls last 0 ns. Under a filter that was there at exec, as in containers, a child process
+ * finds out which system calls are killed.
  */
 #ifndef HK_AGENT_WRAP_SANDBOX_H
 #define HK_AGENT_WRAP_SANDBOX_H

@@ -173,7 +173,7 @@ static void refit(struct hk_estimator *estimator)
 	settle(estimator);
 }
 
-/* What is known of the window up to sample `end` stays; it begins anew there. */
+/* Settles what the samples before `end` show, and begins a new window at sample `end`. */
 static void renew(struct hk_estimator *estimator, size_t end)
 {
 	size_t newest = estimator->end;

@@ -1,12 +1,13 @@
-/* estimator.h: from round trips to a node's clock map, for the life of a leaf.
+/* estimator.h: makes a node's clock map from round trips, for the life of a leaf.
  *
- * A line is fitted through the round trips of the last minute. Half a minute behind the newest, in
- * the middle of the window, where the line is known best, the map gets a corner every 15 s that
- * stays; from the last of these a straight stretch leads to where the line is now. So the past is
- * touched no further back than half a minute, and nothing jumps. Where three round trips in a row
- * contradict the line by more than both can be wrong (the machine was suspended, its clock was set
- * to another rate), or nothing was heard for long, the window begins anew. Another boot of the root
- * begins a new map. Pure computation, no clock is read. Locked by the caller.
+ * A line is fitted through the round trips of the last minute, the window. Every 15 s the map gets
+ * a corner that stays, half a minute behind the newest round trip: the line is most certain in the
+ * middle of the window. A straight stretch leads from the last corner to the line's present value.
+ * So new round trips change at most the last half minute of the map, and the map has no jumps. A
+ * new window begins if three round trips in a row contradict the line by more than the errors of
+ * both (the machine was suspended, or its clock was set to another rate), or if no round trip came
+ * for long. Another boot of the root begins a new map. Pure computation, no clock is read. Locked
+ * by the caller.
  */
 #ifndef HK_COLLECTOR_CLOCK_ESTIMATOR_H
 #define HK_COLLECTOR_CLOCK_ESTIMATOR_H

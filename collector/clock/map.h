@@ -56,9 +56,9 @@ bool hk_clock_map_load(struct hk_clock_map *map, const Hk__ClockMap *message);
 /* Makes MESSAGE show MAP: its lists are the map's own. */
 void hk_clock_map_show(struct hk_clock_map *map, Hk__ClockMap *ret_message);
 
-/* Takes up in *KEPT, which may be NULL, what a node told of its clock; FRESH: forget what was known
- * before, the node has begun anew. What makes no sense is left out. True: it has changed; false: it
- * has not, or there is no memory. */
+/* Adds TOLD, the clock map that a node sent, to *KEPT, which may be NULL. FRESH: the node started
+ * again, so the old content of *KEPT is dropped. Invalid points are left out. Returns true if *KEPT
+ * changed, and false if it did not or memory is short. */
 bool hk_clock_map_merge(Hk__ClockMap **kept, const Hk__ClockMap *told, bool fresh);
 
 #endif

@@ -96,10 +96,10 @@ int hk_jobdir_create(const char *store, char id[HK_JOBDIR_ID_BYTES], char path[P
 	return r < 0 ? r : -EEXIST;
 }
 
-/* ---- files written anew: under another name, then renamed ---- */
+/* ---- files replaced as a whole: written under another name, then renamed ---- */
 
-/* What a file is called while it is written: others may write one of the same name at the same
- * time, on other nodes too. */
+/* The name of a file while it is written holds the host and the process: other processes may write
+ * the same file at the same time, on other nodes too. */
 static int file_begin(const char *directory, const char *name, char path[PATH_MAX], FILE **ret_file)
 {
 	char host[HOST_NAME_MAX + 1] = "";

@@ -27,7 +27,7 @@ int hk_jobdir_make(const char *path);
 /* Makes a new directory STORE/ID, or ID-2, ID-3 ... if that exists; ID is what it became. */
 int hk_jobdir_create(const char *store, char id[HK_JOBDIR_ID_BYTES], char path[PATH_MAX]);
 
-/* Writes DIRECTORY/job.json anew, whole or not at all. */
+/* Replaces DIRECTORY/job.json, as a whole or not at all. */
 int hk_jobdir_write(const Hk__Job *job, const char *host);
 
 /* Writes report.json and summary.txt of SNAPSHOT into its job's directory. */

@@ -1,17 +1,17 @@
-/* nodedir.h: one node's directory in a job directory that several nodes share, without talking.
+/* nodedir.h: one node's directory in a job directory that several nodes share.
  *
- * Collectors that share a store agree by directories alone: <parent>/<id>/<host>[-n]. All that has
- * to be settled is settled by mkdir, which is atomic on network file systems too; nothing depends
- * on locks. A node joins a run that another one began if it may still be the same run, and begins
- * <id>-2, <id>-3 ... if the newest is over:
+ * Collectors that share a store send each other no messages. They agree by directories alone:
+ * <parent>/<id>/<host>[-n]. mkdir decides, which is atomic on network file systems too; nothing
+ * depends on locks. A node joins a run that another node began if it may still be the same run, and
+ * begins <id>-2, <id>-3 ... if the newest one is over:
  *   - this node had a part in it that it has closed, or
  *   - all its nodes have closed it, and every rank of its world was there, or
  *   - nothing in it was touched for HK_NODES_SILENT_S.
- * A node's part that an earlier collector of the same run directory began and did not close is
- * taken over, at whatever step of its opening that collector was killed. What may go wrong: a run
- * that failed before all its ranks had started, begun anew within that time under the same key on
- * other nodes. Keys of Slurm and of mpirun are never used twice. The nodes' clocks must agree with
- * the file server's to within some seconds. No state; one thread.
+ * A collector takes over the part of its node that an earlier collector of the same run directory
+ * began and did not close, whatever step of the opening that collector was killed at. Two runs are
+ * taken for one if the first one failed before all its ranks had started and the second one begins
+ * within that time under the same key on other nodes. Slurm and mpirun never use a key twice. The
+ * nodes' clocks must agree with the file server's to within some seconds. No state; one thread.
  */
 #ifndef HK_COLLECTOR_JOB_NODEDIR_H
 #define HK_COLLECTOR_JOB_NODEDIR_H
@@ -53,8 +53,9 @@ int hk_nodedir_is(const char *path);
 /* Shows that the node's collector is there: others see the time of DIRECTORY/job.json. -errno. */
 int hk_nodedir_beat(const char *directory);
 
-/* Writes report.json and summary.txt of the whole that node DIRECTORY is in, unless another node
- * goes on: the last one to close does it. 0 or -errno. */
+/* Writes report.json and summary.txt of the whole job that node DIRECTORY is a part of. Does
+ * nothing while another node's part is open: the last node to close writes them. Returns 0 or
+ * -errno. */
 int hk_nodedir_report(const char *directory);
 
 #endif

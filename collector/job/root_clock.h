@@ -1,7 +1,7 @@
-/* root_clock.h: the clock that the times of a job are counted by: this machine's since its boot.
+/* root_clock.h: the clock of a job's times, which is this machine's time since its boot.
  *
- * A job that goes on after another boot, or on another machine, is counted on by the clock there:
- * what was counted before is carried over, by what both say of Unix time.
+ * A job may continue after another boot, or on another machine. Its times then continue by the
+ * clock there: the Unix times of both clocks relate one to the other.
  */
 #ifndef HK_COLLECTOR_JOB_ROOT_CLOCK_H
 #define HK_COLLECTOR_JOB_ROOT_CLOCK_H

@@ -179,10 +179,11 @@ static int make_tokens(struct material *material)
 	}
 	snprintf(material->texts[FILE_CONTROL], PEM_BYTES, "control %s\n", control);
 	snprintf(material->texts[FILE_READ], PEM_BYTES, "read %s\n", look);
-	snprintf(material->texts[FILE_TOKENS], PEM_BYTES,
-		 "# Whoever shows one of these may do what its line says.\n"
-		 "control %s\nread %s\n",
-		 control, look);
+	snprintf(
+	    material->texts[FILE_TOKENS], PEM_BYTES,
+	    "# A client that sends one of these tokens has the right that its line begins with.\n"
+	    "control %s\nread %s\n",
+	    control, look);
 	return 0;
 }
 
@@ -278,7 +279,7 @@ static void print_lines(const char *directory)
 	       "# the leaf of every other machine, with its own copy of these two files, or on a "
 	       "shared file system:\n"
 	       "hookcollector --upstream tls+tcp://%s:" PORT " --token-file %s/%s --tls-ca %s/%s\n"
-	       "# whoever only looks; with %s also who may change levels:\n"
+	       "# to look only; with %s also to change levels:\n"
 	       "hookcli top --collector tls+tcp://%s:" PORT " --token-file %s/%s --tls-ca %s/%s\n",
 	       host, d, files[FILE_TOKENS].name, d, files[FILE_CERTIFICATE].name, d,
 	       files[FILE_KEY].name, host, d, files[FILE_CONTROL].name, d,

@@ -33,7 +33,8 @@
 
 /* ---- when ---- */
 
-/* A zombie is one that hookcli has yet to look at, and then it tells us; or nobody ever does. */
+/* Returns whether the job's command lives. A zombie counts as alive while hookcli can still collect
+ * it and report its end. An orphaned zombie, whose parent is init, does not. */
 static bool command_lives(const struct hk_job *job)
 {
 	struct hk_procfs_stat stat;
@@ -71,13 +72,13 @@ bool hk_job_should_close(const struct hk_collector *collector, const struct hk_j
 		if (all && job->state->have_exit) {
 			return true;
 		}
-		/* Ranks of a node that nobody has heard of yet. */
+		/* Ranks of a node that has not reported yet may come. */
 		return now - job->alive_ns >= (all ? CLOSE_AFTER_MAINS_NS : CLOSE_AFTER_LIFE_NS);
 	}
 	if (job->close_requested) {
 		return true;
 	}
-	/* A hookcli that gets no processor for a while closes it later. */
+	/* hookcli lives and closes the job later, even if it gets no processor for a while. */
 	if (job->state->announced && hk_rundir_job_is_kept(collector->dirfd[0], job->state->key)) {
 		return false;
 	}
@@ -85,7 +86,8 @@ bool hk_job_should_close(const struct hk_collector *collector, const struct hk_j
 	if (job->state->announced && job->state->command_pid != 0) {
 		return quiet >= CLOSE_AFTER_MAINS_NS && !command_lives(job);
 	}
-	/* Who announced it may have been killed with its ranks, and cannot say that it is over. */
+	/* The hookcli that announced the job may have been killed with its ranks, and then cannot
+	 * report the end. */
 	bool over = job->state->announced ? hk_job_all_ranks(job) : had_main(job);
 	return quiet >= (over ? CLOSE_AFTER_MAINS_NS : CLOSE_AFTER_LIFE_NS);
 }

@@ -15,7 +15,7 @@ struct hk_collector;
 /* Whether JOB is shown to USER: all are to "". */
 bool hk_job_is_for(const struct hk_job *job, const char *user);
 
-/* The newest job of USER, or nobody's, whose processes call it KEY, open or closed; NULL. */
+/* Returns the newest job with KEY, open or closed, of USER or without a user, or NULL. */
 struct hk_job *hk_job_find_of(const struct hk_collector *collector, const char *key,
 			      const char *user);
 struct hk_job *hk_job_find(const struct hk_collector *collector, const char *key);

@@ -131,8 +131,8 @@ static void account(const struct hk_job *job, struct hk_process *process)
 	}
 }
 
-/* A directory that was named exactly may hold the job of a collector that died: then that job goes
- * on. */
+/* A directory that was named exactly may hold the job of a collector that died. JOB then continues
+ * it. */
 static int load(struct hk_collector *collector, struct hk_job *job, const char *path)
 {
 	Hk__Snapshot *snapshot = NULL;

@@ -15,7 +15,7 @@ struct hk_job_request {
 	const char *name;      /* NULL or empty: the key */
 	const char *command;   /* NULL or empty: that of its first main process */
 	const char *directory; /* where exactly; NULL or empty: a new one in the store */
-	const char *user;      /* NULL or empty: nobody's in particular */
+	const char *user;      /* NULL or empty: no user in particular */
 	uint32_t pid;	       /* of the command, 0: unknown */
 	bool announced;
 };

@@ -15,12 +15,13 @@ struct hk_job;
 /* Holds room on the disk for statistics; records stop until it can be held. */
 void hk_job_hold_reserve(struct hk_job *job);
 
-/* On a root: there is no room for a chunk, ERROR says why. None is taken until there is; readers
- * are told, and the log once, until a chunk has found room. */
+/* Notes on a root that there is no room for a chunk; ERROR is why. The root takes no chunks until
+ * there is room. Readers see the state, and the log has one line of it, until a chunk finds room.
+ */
 void hk_job_is_full(struct hk_job *job, int error);
 void hk_job_has_room(struct hk_job *job);
 
-/* To be called every second or so: finds out whether there is room again. */
+/* Finds out whether there is room again. Called about once a second. */
 void hk_job_check_room(struct hk_job *job);
 
 /* ERROR came of writing something that must be written. True: there is more room now. */

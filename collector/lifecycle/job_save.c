@@ -24,8 +24,8 @@
 #define REMOTE_SAVE_SECONDS 10u
 #define SECOND_NS UINT64_C(1000000000)
 
-/* The file of PROCESS, which nobody has open, is gone. Of one on another node its own node may have
- * more to bring: that is accounted for when all has come. */
+/* Accounts for the loss of the file of PROCESS, which is not open. A process of another node is
+ * accounted for later, when its node has brought all: it may have more to bring. */
 static void leave_file(const struct hk_job *job, struct hk_process *process)
 {
 	process->stored_bytes = process->held_bytes = 0;
@@ -40,8 +40,8 @@ static void leave_file(const struct hk_job *job, struct hk_process *process)
 	}
 }
 
-/* Somebody removed the directory while the job runs: what is still to come, and all statistics, go
- * into a new one. A store that is gone as a whole may be a file system that comes back. */
+/* If the job's directory was removed while the job runs, makes a new one for further records and
+ * all statistics. Does nothing if the whole store is gone: its file system may come back. */
 static int renew(struct hk_job *job)
 {
 	const char *directory = job->state->directory;
@@ -70,7 +70,8 @@ static int renew(struct hk_job *job)
 	return 0;
 }
 
-/* To those who read on other nodes an open job that nobody touches is one whose node has died. */
+/* Touches the directory of an open job. For readers on other nodes, an open job that stays
+ * untouched is one whose node has died. */
 static void beat(struct hk_job *job)
 {
 	uint64_t now = hk_clock_monotonic_ns();

@@ -52,7 +52,7 @@ bool hk_job_all_ranks(const struct hk_job *job)
 	return ranks >= world_size;
 }
 
-/* Of those on a silent node nobody knows. */
+/* Returns the number of live processes, without those of silent nodes, which may have ended. */
 static uint32_t live_for_sure(const struct hk_job *job)
 {
 	struct hk_report_node_memory memory = {0};

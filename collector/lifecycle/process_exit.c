@@ -25,7 +25,7 @@
 
 #define NOTICE_KEPT_NS 60000000000u
 
-/* A zombie still tells how it ended, if nobody was quicker to collect it. */
+/* Takes how PROCESS ended from STATUS, its wait status while it was a zombie. */
 static void read_wait_status(struct hk_process *process, int32_t status)
 {
 	Hk__Process *state = process->state;
@@ -36,15 +36,14 @@ static void read_wait_status(struct hk_process *process, int32_t status)
 		state->exit_kind = HK__EXIT_KIND__EXIT_SIGNAL;
 		state->exit_code = WTERMSIG(status);
 	} else if (status != 0 && WIFEXITED(status)) {
-		/* 0 may also mean that we were not allowed to look. */
+		/* The kernel also shows 0 to readers without permission. */
 		state->exit_kind = HK__EXIT_KIND__EXIT_EXITED;
 		state->exit_code = WEXITSTATUS(status);
 	}
 }
 
-/* The image that wrote a segment has it mapped, whatever its program is called by now: that may
- * have been renamed, and of an emulated one the kernel says the emulator's name.
- */
+/* Returns whether PROCESS has its segment mapped. The name of its program would not do: it may have
+ * been changed, and for an emulated program the kernel has the emulator's name. */
 static bool has_segment(const struct hk_process *process)
 {
 	char name[2 * HK_UID_BYTES + sizeof(HK_SEGMENT_SUFFIX)];
@@ -64,8 +63,8 @@ void hk_process_check(struct hk_process *process)
 		return;
 	}
 	if (process->foreign) {
-		/* A process that has ended, or goes on as another program, has its segment no
-		 * longer mapped. */
+		/* A process that has ended, or has become another program by exec, no longer maps
+		 * its segment. */
 		const struct hk_attachment *segment = process->segment;
 		process->gone = segment && (segment->status.state == HK_STATE_EXITED ||
 					    !hk_reader_is_shared(segment->reader));
@@ -103,7 +102,7 @@ static void settle_exit(struct hk_process *process)
 		    exited ? HK__EXIT_KIND__EXIT_EXITED : HK__EXIT_KIND__EXIT_VANISHED;
 		state->exit_code = exited ? process->segment->status.exit_code : 0;
 	}
-	/* Threads that an exit or exec cut off were inside of calls, but nobody waits for those. */
+	/* An exit or exec ended threads inside of calls. These calls are not open any more. */
 	if (state->exit_kind == HK__EXIT_KIND__EXIT_EXITED ||
 	    state->exit_kind == HK__EXIT_KIND__EXIT_EXEC) {
 		hk_state_clear_open_calls(state);

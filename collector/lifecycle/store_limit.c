@@ -39,7 +39,8 @@ struct entries {
 
 /* ---- what there is ---- */
 
-/* Bytes read, or -errno; more than a job.json has is nobody's of ours. */
+/* Returns the number of bytes read, or -errno. A text longer than any job.json is not of hooktrace.
+ */
 static ssize_t read_text(int directory, const char *name, char *text, size_t size)
 {
 	int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

@@ -12,13 +12,15 @@
 struct hk_collector;
 struct hk_process;
 
-/* Stores a chunk; *RET_LAST is the last number that is here. 1: taken, or was here before; 0: its
- * forerunner is not here yet; -ENOENT: nobody has reported the process; -EBADMSG: no sound chunk of
- * it; -errno: it cannot be stored now. */
+/* Stores a chunk, and sets *RET_LAST to the number of the process's last chunk here. Returns 1 if
+ * the chunk is stored now or was stored before, or 0 if its predecessor is not here yet. Returns
+ * -ENOENT if no report had the process, -EBADMSG if the chunk is damaged or not of the process, or
+ * another -errno if it cannot be stored now. */
 int hk_chunk_intake_put(struct hk_collector *collector, const char *user, const Hk__ChunkPut *put,
 			uint64_t *ret_last);
 
-/* The last number in the file of PROCESS. -errno: it cannot be read now. */
+/* Sets *RET_LAST to the number of the last chunk in the file of PROCESS. Returns 0, or -errno if it
+ * cannot be read now. */
 int hk_chunk_intake_last(struct hk_process *process, uint64_t *ret_last);
 
 #endif

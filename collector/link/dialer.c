@@ -33,7 +33,7 @@ static void *dial(void *data)
 	dialer->error = hk_dial(dialer->socket, dialer->url, dialer->access, NNG_DURATION_INFINITE,
 				dialer->problem);
 	look(dialer);
-	/* Pairs with the acquire of who asks for the error. */
+	/* Pairs with the acquire before `error` is read. */
 	atomic_store_explicit(&dialer->done, true, memory_order_release);
 	if (dialer->error < 0) {
 		(void)!write(dialer->event_fd, &one, sizeof(one));

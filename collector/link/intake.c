@@ -302,7 +302,7 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_clien
 		return r;
 	}
 	if (joins) {
-		/* Whoever comes after a crash must know whom to wait for. */
+		/* A collector that takes over after a crash must know which nodes to wait for. */
 		hk_job_save(collector, job);
 	}
 	job->alive_ns = hk_clock_monotonic_ns();
@@ -325,7 +325,7 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_clien
 	}
 	reply_job(reply, job, part->job);
 	if (part->complete) {
-		/* The leaf forgets what it is told is safe here. */
+		/* The leaf forgets what this answer calls saved. */
 		reply->parts[reply->message.n_jobs - 1].message.saved =
 		    hk_job_save(collector, job) == 0;
 	}

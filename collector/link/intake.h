@@ -23,7 +23,7 @@ struct hk_intake_reply {
 	Hk__ChunkReply **chunk_list;
 };
 
-/* Who reports. */
+/* The sender of a report. */
 struct hk_intake_client {
 	const char *user;	    /* whose jobs these are; "": of no user in particular */
 	struct hk_account *account; /* that pays for what is kept; NULL: without limits */

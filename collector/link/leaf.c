@@ -241,8 +241,8 @@ static void send_report(const struct hk_collector *collector, struct hk_leaf *le
 	}
 }
 
-/* The root has what it was told of JOB's processes. One whose chunks it did not number, though that
- * was asked, is told anew. */
+/* The root has the states of JOB's processes that were sent. A process for which it did not answer
+ * with a number of a chunk, though that was asked, is reported again. */
 static void take_told(struct hk_outbox_job *job)
 {
 	struct hk_outbox_process *process;
@@ -415,7 +415,7 @@ static void take_put_reply(const struct hk_collector *collector, struct hk_leaf 
 		leaf->refused[EXCHANGE_CHUNK] = 0;
 	}
 	if (response->error == -ENOENT) {
-		/* The root does not know the process any more: it is told anew. */
+		/* The root no longer knows the process: the next report has it again. */
 		process->known = false;
 		hk_outbox_forget(process);
 		report_soon(leaf);
@@ -430,8 +430,8 @@ static void take_put_reply(const struct hk_collector *collector, struct hk_leaf 
 
 /* ---- answers ---- */
 
-/* The root refuses: the log is told once of each reason. That it takes reports does not say that it
- * takes chunks. */
+/* Writes one line to the log per reason of the root to refuse. Reports and chunks have a reason
+ * each, because a root may take the ones and refuse the others. */
 static void note_refusal(struct hk_leaf *leaf, enum exchange_kind kind,
 			 const Hk__Response *response)
 {
@@ -497,7 +497,8 @@ static void begin_anew(struct hk_leaf *leaf, uint64_t now_ns)
 	hk_outbox_reset(&leaf->outbox);
 }
 
-/* All of a closed job has been sent: the root is told so, and says that it is safe. */
+/* If all of a closed job has been sent, the next report says so. The root answers when the job is
+ * saved. */
 static void complete_soon(struct hk_leaf *leaf)
 {
 	const struct hk_outbox_job *job;

@@ -1,10 +1,10 @@
-/* leaf.h: brings what this collector keeps to the one above it, the root of the whole job.
+/* leaf.h: brings the records and states of this collector's jobs to the root.
  *
- * About once a second, and at once when a job ends, the root is told what has changed; chunks
- * follow as they are written, in the order of their numbers, HK_UPLINK_CHUNKS at a time. What the
- * root says of a job is put in force here. A root that is away changes nothing for the traced
- * processes: the job directories go on growing, and the root is told when it is back. Everything is
- * done by the collector's one thread and never waits.
+ * About once a second, and at once when a job ends, the leaf reports to the root what has changed.
+ * Chunks follow as they are written, in the order of their numbers, at most HK_UPLINK_CHUNKS under
+ * way. The leaf puts in force what the root answers for a job. A root that cannot be reached
+ * changes nothing for the traced processes: the job directories grow on, and the leaf reports when
+ * the root is back. The collector's one thread does everything and never waits.
  */
 #ifndef HK_COLLECTOR_LINK_LEAF_H
 #define HK_COLLECTOR_LINK_LEAF_H
@@ -34,10 +34,11 @@ uint64_t hk_leaf_due(const struct hk_leaf *leaf);
 /* Does what can be done now. */
 void hk_leaf_run(struct hk_collector *collector, uint64_t now_ns);
 
-/* An hk_job_observer: what JOB still has to bring goes on without its processes. */
+/* An hk_job_observer: when JOB closes, the outbox keeps what is still to be sent, without its
+ * processes. */
 int hk_leaf_observe(struct hk_collector *collector, struct hk_job *job, enum hk_job_event event);
 
-/* How it stands; the strings are the leaf's. */
+/* Sets *RET_STATUS to the leaf's state. The strings belong to the leaf. */
 void hk_leaf_status(const struct hk_leaf *leaf, Hk__Uplink *ret_status);
 
 /* Whether the root has everything. */

@@ -1,4 +1,4 @@
-/* node.h: who this machine is among the nodes of a job. No state. */
+/* node.h: how this machine is named among the nodes of a job. No state. */
 #ifndef HK_COLLECTOR_LINK_NODE_H
 #define HK_COLLECTOR_LINK_NODE_H
 

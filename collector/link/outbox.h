@@ -65,11 +65,11 @@ struct hk_outbox_job {
 };
 
 struct hk_outbox {
-	struct hk_outbox_job *jobs; /* in the order in which closed ones are told of */
+	struct hk_outbox_job *jobs; /* in the order in which closed ones are reported */
 	struct hk_outbox_process *processes;
 };
 
-/* Takes up the closed jobs that an earlier collector left unsent. */
+/* Loads the closed jobs that an earlier collector left unsent. */
 void hk_outbox_restore(struct hk_outbox *outbox, const struct hk_collector *collector);
 /* Notes every closed job in the run directory again, for hk_outbox_restore of the next collector.
  */
@@ -80,11 +80,11 @@ void hk_outbox_fini(struct hk_outbox *outbox);
  * a process or a job is new, or one has ended. */
 bool hk_outbox_update(struct hk_outbox *outbox, struct hk_collector *collector);
 
-/* JOB is about to be closed: what is left of it goes on without its processes. */
+/* JOB is about to be closed: keeps what is still to be sent, without its processes. */
 void hk_outbox_close(struct hk_outbox *outbox, const struct hk_collector *collector,
 		     struct hk_job *job);
 
-/* Nothing that was under way counts, and nothing is known of the root: a new connection. */
+/* For a new connection: forgets what was under way and what the root has. */
 void hk_outbox_reset(struct hk_outbox *outbox);
 
 /* What was on its way in a report that came to nothing is to be sent again. */
@@ -95,7 +95,7 @@ void hk_outbox_unsend(struct hk_outbox *outbox);
 int hk_outbox_make_delta(struct hk_outbox_process *process, const Hk__Process *state);
 /* The root has what was on its way. */
 void hk_outbox_acknowledge_state(struct hk_outbox_process *process);
-/* What the root has of PROCESS is not known: it is told everything again. */
+/* Forgets what the root has of PROCESS: the next report has all of it again. */
 void hk_outbox_forget(struct hk_outbox_process *process);
 
 struct hk_outbox_process *hk_outbox_find(const struct hk_outbox *outbox, const uint8_t *uid);
@@ -115,10 +115,10 @@ void hk_outbox_postpone(struct hk_outbox *outbox, struct hk_outbox_job *job);
 
 /* The file of its chunks. -ENAMETOOLONG. */
 int hk_outbox_chunk_path(const struct hk_outbox_process *process, char path[PATH_MAX]);
-/* Whether the file goes on behind what was sent. */
+/* Whether the file has chunks behind those that were sent. */
 bool hk_outbox_has_chunk(const struct hk_outbox_process *process);
-/* The next chunk of PROCESS that was not sent, or its tombstone. 1: *RET_SIZE bytes of it are in
- * BUFFER, and it counts as sent; 0: none; -errno of reading. */
+/* Reads the next chunk of PROCESS that was not sent, or its tombstone, into BUFFER. Returns 1 with
+ * *RET_SIZE bytes, which then count as sent, 0 if there is no such chunk, or -errno of reading. */
 int hk_outbox_chunk(struct hk_outbox_process *process, struct hk_chunk_buffer *buffer,
 		    size_t *ret_size);
 /* A new connection's root has all chunks up to LAST. */

@@ -29,7 +29,7 @@ struct hk_peer {
 	uint64_t since_unix_ns; /* of the first report behind the last silence */
 	struct hk_peer_facts {	/* as the last report has them */
 		char host[65], version[33];
-		char user[HK_ACCESS_USER_MAX + 1]; /* whose token it shows; "": nobody's */
+		char user[HK_ACCESS_USER_MAX + 1]; /* user of its token; "": no user's */
 		uint64_t unsent_bytes, shed_records, clock_bound_ns;
 		uint32_t jobs;
 	} facts;

@@ -41,7 +41,7 @@ enum slot_state {
 enum why {
 	WHY_CLOSED,
 	WHY_SILENCE,
-	WHY_NOBODY,
+	WHY_NO_LISTENER,
 	WHY_UNREACHABLE,
 	WHY_HANGS_UP,
 	WHY_TLS,
@@ -54,7 +54,7 @@ struct slot {
 	struct hk_uplink *uplink;
 	nng_ctx ctx;
 	nng_aio *aio;
-	_Atomic int state; /* enum slot_state; whoever it names may touch the rest */
+	_Atomic int state; /* enum slot_state: which thread may use the other fields */
 	bool failed;
 	uint64_t sent_ns, received_ns;
 };
@@ -72,8 +72,8 @@ struct hk_uplink {
 	uint64_t retry_ns;	      /* without a socket: not before */
 	uint64_t pause_ns, patience_ns;
 	uint32_t answers;	     /* of this connection */
-	uint32_t told;		     /* the log knows of these reasons, bits 1 << enum why */
-	char problem[PROBLEM_BYTES]; /* why there is no connection; "": there is, or nobody has
+	uint32_t told;		     /* reasons that the log has, bits 1 << enum why */
+	char problem[PROBLEM_BYTES]; /* why there is no connection; "": there is one, or none was
 					tried yet */
 	struct hk_dialer dialer;
 	struct slot slots[HK_UPLINK_SLOTS];
@@ -101,7 +101,7 @@ static void slot_done(void *data)
 	}
 	slot->received_ns = hk_clock_monotonic_ns();
 	slot->failed = failed;
-	/* Pairs with the acquire of who looks for answers: the message is there. */
+	/* Publishes the message. Pairs with the acquire that reads the state. */
 	atomic_store_explicit(&slot->state, SLOT_DONE, memory_order_release);
 	wake(slot->uplink);
 }
@@ -279,7 +279,7 @@ uint64_t hk_uplink_generation(const struct hk_uplink *uplink)
 	return uplink->generation;
 }
 
-/* Since when an answer has been waited for; UINT64_MAX: none is. */
+/* Returns since when an answer has been awaited, or UINT64_MAX if no answer is. */
 static uint64_t waiting_since(const struct hk_uplink *uplink)
 {
 	uint64_t oldest = UINT64_MAX;
@@ -324,16 +324,16 @@ static const char *text_of(enum why why)
 	static const char *const texts[] = {
 	    [WHY_CLOSED] = "the root closed it",
 	    [WHY_SILENCE] = "no answer",
-	    [WHY_NOBODY] = "nobody answers there",
+	    [WHY_NO_LISTENER] = "no program listens there",
 	    [WHY_UNREACHABLE] = "it cannot be reached from here: the address, the network, or a "
 				"firewall",
 	    [WHY_TLS] = ("no TLS: --tls-ca must name the certificate that the root shows, and "
 			 "--tls-cert one that it trusts if it asks"),
 	    [WHY_HANGS_UP] =
-		"who is there hangs up at once: a proxy or tunnel to nobody, or a root "
-		"that wants tls+tcp://",
-	    [WHY_PROTOCOL] = "what answers there, or a proxy on the way, does not talk as a "
-			     "collector; or it wants tls+tcp://",
+		"the connection is closed at once: by a proxy or tunnel without a root "
+		"behind it, or by a root that wants tls+tcp://",
+	    [WHY_PROTOCOL] = "the program there, or a proxy on the way, does not answer as a "
+			     "collector does, or it wants tls+tcp://",
 	};
 	return why < sizeof(texts) / sizeof(texts[0]) ? texts[why] : "";
 }
@@ -342,7 +342,7 @@ static enum why why_of(const char *url, int error)
 {
 	switch (error) {
 	case -ECONNREFUSED:
-		return WHY_NOBODY;
+		return WHY_NO_LISTENER;
 	case -EHOSTUNREACH:
 		return WHY_UNREACHABLE;
 	case -ETIMEDOUT:
@@ -502,7 +502,7 @@ int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_reply *ret_answer)
 		if (slot->failed) {
 			hk_debug("exchange failed error=%s",
 				 nng_strerror(nng_aio_result(slot->aio)));
-			/* Whoever waits for it does so until the connection is given up. */
+			/* A request in a slot waits until the connection is given up. */
 			atomic_store(&uplink->lost, true);
 			wake(uplink);
 			return 0;

@@ -43,16 +43,16 @@ uint64_t hk_uplink_due(const struct hk_uplink *uplink);
 bool hk_uplink_connected(const struct hk_uplink *uplink);
 /* Whether this connection has brought an answer that was no refusal. */
 bool hk_uplink_replied(const struct hk_uplink *uplink);
-/* Why there is no connection, in words; "": there is, or nobody knows yet. */
+/* Returns why there is no connection, or "" if there is one or none was tried yet. */
 const char *hk_uplink_problem(const struct hk_uplink *uplink);
 /* Rises with every connection that is given up. */
 uint64_t hk_uplink_generation(const struct hk_uplink *uplink);
 
-/* Sends REQUEST in a free slot. The slot's number; -EAGAIN: not connected, or none is free;
- * -EMSGSIZE; -ENOMEM. */
+/* Sends REQUEST in a free slot. Returns the slot's number, -EAGAIN if there is no connection or no
+ * free slot, -EMSGSIZE or -ENOMEM. */
 int hk_uplink_send(struct hk_uplink *uplink, const Hk__Request *request);
 
-/* 1: an answer that has come, its slot is free again; 0: none. */
+/* Takes an answer that has come, and frees its slot. Returns 1, or 0 if no answer has come. */
 int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_reply *ret_answer);
 
 /* Gives the connection up for what only the caller sees: the root takes nothing from us, as TEXT

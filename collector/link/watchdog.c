@@ -29,9 +29,9 @@ static void set_timer(suseconds_t us)
 static void begin_anew(void)
 {
 	static const char text[] =
-	    "hookcollector: warning: a connection does not close: the collector begins anew\n";
+	    "hookcollector: warning: a connection does not close: the collector starts again\n";
 	(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
-	/* A timer goes on in the program that comes, which has no handler yet. */
+	/* A timer would keep running in the new program, which has no handler yet. */
 	set_timer(0);
 	execv("/proc/self/exe", arguments);
 	_exit(1);

@@ -1,9 +1,10 @@
-/* watchdog.h: what is done about a call that does not come back.
+/* watchdog.h: restarts the collector when a call does not return.
  *
  * nng_close of NNG 1.5 may wait for ever when a connection breaks at that moment (nanomsg/nng
- * 1636). Whoever kills a collector does no harm, so it does that to itself and begins anew, in the
- * same process. Time in which it had no processor, because it was stopped or others had it, does
- * not count: what is counted are its turns. One watch at a time, of the collector's one thread.
+ * 1636). A collector that is killed loses nothing, so the watchdog executes the collector's program
+ * again, in the same process. Time without a processor does not count, because the collector was
+ * stopped or other processes ran: the watchdog counts its own turns. One watch at a time, of the
+ * collector's one thread.
  */
 #ifndef HK_COLLECTOR_LINK_WATCHDOG_H
 #define HK_COLLECTOR_LINK_WATCHDOG_H

@@ -30,7 +30,7 @@ enum hk_account_kind {
 
 struct hk_account {
 	enum hk_account_kind kind;
-	int32_t device;	  /* -1: the host, or a device that nobody could name */
+	int32_t device;	  /* -1: the host, or an unknown device */
 	uint32_t library; /* index of its name */
 	uint32_t all;	  /* number of the account of all libraries, its own if it is that */
 	uint64_t allocs, frees;

@@ -131,7 +131,8 @@ static void apply_alloc(struct hk_ledger *ledger, const struct hk_event *event)
 				      event->thread};
 	if (old) {
 		/* An allocator that calls another allocator reports one block twice: the inner call
-		 * lies within the outer one. Otherwise the block was freed where nobody looked. */
+		 * lies within the outer one. Otherwise a call that is not traced freed the block.
+		 */
 		bool nested = old->thread == event->thread && old->end_ticks >= event->start_ticks;
 		shrink(ledger, old->account, old->size);
 		count(ledger, old->account, nested ? -1 : 0, nested ? 0 : 1);

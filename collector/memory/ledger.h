@@ -1,13 +1,13 @@
 /* ledger.h: memory of one process, on the host and on devices, from the records of its memory
  * calls.
  *
- * An allocation takes effect when its call ends, a release when its call starts, whichever thread
- * made them; so records wait in time order until nothing earlier can still arrive
- * (hk_ledger_advance). Heap blocks are matched by pointer, blocks of devices among themselves
- * likewise, mappings as address ranges of whole pages. Rows are per kind ("heap", "map", "device",
- * "managed", "pinned"), device and calling library, and "*" for all; a release counts for the row
- * that the allocation counts for. realloc and mremap count as a release and an allocation. Not
- * thread-safe. Memory is bounded: what finds no room counts as lost.
+ * An allocation takes effect when its call ends, and a release when its call starts, whichever
+ * thread made the call. So records wait in order of time until no earlier one can still arrive
+ * (hk_ledger_advance). Heap blocks are matched by pointer, blocks of devices by pointer among
+ * themselves, and mappings as address ranges of whole pages. A row has a kind ("heap", "map",
+ * "device", "managed", "pinned"), a device and a calling library, or "*" for all libraries. A
+ * release counts for the row of its allocation. realloc and mremap count as a release and an
+ * allocation. Not thread-safe. Memory is bounded: calls that find no room count as lost.
  */
 #ifndef HK_COLLECTOR_MEMORY_LEDGER_H
 #define HK_COLLECTOR_MEMORY_LEDGER_H
@@ -24,7 +24,7 @@ struct hk_ledger;
 
 struct hk_ledger_row {
 	const char *kind;    /* as above; static */
-	int32_t device;	     /* -1: host memory, or on a device that nobody could name */
+	int32_t device;	     /* -1: host memory, or on an unknown device */
 	const char *library; /* "*": all; the ledger's */
 	uint64_t allocs, frees;
 	uint64_t live_bytes, peak_bytes;

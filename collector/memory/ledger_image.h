@@ -1,5 +1,5 @@
-/* ledger_image.h: a ledger as bytes, so that a collector that comes after another goes on with the
- * very same one. */
+/* ledger_image.h: a ledger as bytes, so that a collector that takes over continues with the same
+ * ledger. */
 #ifndef HK_COLLECTOR_MEMORY_LEDGER_IMAGE_H
 #define HK_COLLECTOR_MEMORY_LEDGER_IMAGE_H
 

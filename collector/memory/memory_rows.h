@@ -10,8 +10,8 @@
 /* Bins in a part of a series. A part that has not changed need not be told again. */
 #define HK_MEMORY_PART_BINS 16u
 
-/* Makes `memory` and `memory_series` of STATE anew, of single allocations. -ENOMEM: they hold a
- * part of it. */
+/* Replaces `memory` and `memory_series` of STATE from LEDGER; each element is an allocation of its
+ * own. Returns 0, or -ENOMEM, and the lists then hold a part. */
 int hk_memory_refresh(Hk__Process *state, const struct hk_ledger *ledger);
 
 #endif

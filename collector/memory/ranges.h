@@ -24,8 +24,9 @@ struct hk_ranges {
 /* Told about each piece that a removal cuts away. */
 typedef void hk_ranges_removed(void *context, uint32_t account, uint64_t bytes);
 
-/* Removes [START, END) from all ranges, which may split one. Pieces are told to REMOVED. -ENOSPC or
- * -ENOMEM: a split had no room, and the upper piece was removed with it. */
+/* Removes [START, END) from all ranges, which may split one, and calls REMOVED for each removed
+ * piece. Returns 0, or -ENOSPC or -ENOMEM if a split had no room: then the upper piece was removed
+ * too. */
 int hk_ranges_remove(struct hk_ranges *ranges, uint64_t start, uint64_t end,
 		     hk_ranges_removed *removed, void *context);
 

@@ -1,7 +1,7 @@
-/* series.h: how many bytes are live, over time, in bins that get wider as time goes on.
+/* series.h: how many bytes are live over time, in bins that get wider as the time gets longer.
  *
- * The first bin begins with the first value. Once HK_SERIES_BINS are full, each two become one, so
- * at least half of them are in use from then on. Plain values; the memory and the lock are the
+ * The first bin begins with the first value. When HK_SERIES_BINS are full, each two become one, so
+ * from then on at least half of the bins are in use. Plain values; the memory and the lock are the
  * caller's. A zeroed struct is empty.
  */
 #ifndef HK_COLLECTOR_MEMORY_SERIES_H

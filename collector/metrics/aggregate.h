@@ -29,7 +29,7 @@ enum hk_aggregate_kind {
 	HK_AGGREGATE_KINDS,
 };
 
-/* What rows are told apart by. */
+/* Which labels distinguish the rows. */
 enum hk_aggregate_scope {
 	HK_SCOPE_JOB = 0, /* neither rank nor node */
 	HK_SCOPE_NODE,
@@ -64,7 +64,7 @@ struct hk_aggregate_layout {
 };
 extern const struct hk_aggregate_layout hk_aggregate_layouts[HK_AGGREGATE_KINDS];
 
-#define HK_AGGREGATE_UNKNOWN UINT64_MAX /* a value that nobody knows */
+#define HK_AGGREGATE_UNKNOWN UINT64_MAX /* the value is unknown */
 
 struct hk_aggregate_row {
 	UT_hash_handle hh;
@@ -72,7 +72,7 @@ struct hk_aggregate_row {
 	const char *node; /* these four: "" where there is none */
 	const char *role;
 	const char *label[2];
-	bool left_out; /* not to be shown; whoever shows sets it */
+	bool left_out; /* not to be shown; set by metrics/page.c */
 	uint64_t *value;
 };
 

@@ -19,7 +19,7 @@ enum hk_exposition_format {
 enum hk_metric_type {
 	HK_METRIC_GAUGE = 0,
 	HK_METRIC_COUNTER,   /* its samples end in _total, its name does not */
-	HK_METRIC_INFO,	     /* likewise _info; always 1 */
+	HK_METRIC_INFO,	     /* its samples end in _info and are 1 */
 	HK_METRIC_HISTOGRAM, /* its samples: hk_exposition_suffix */
 };
 

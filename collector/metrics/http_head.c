@@ -65,7 +65,8 @@ static int parse_field(char *line, struct hk_http_head *head)
 	static const char scheme[] = "Bearer";
 	size_t scheme_size = strlen(scheme);
 	char *colon = strchr(line, ':');
-	/* A line that begins with a blank would go on with the last one: nobody sends that. */
+	/* A line that begins with a blank would continue the line before: no client sends that
+	 * today. */
 	if (!colon || colon == line || *line == ' ' || *line == '\t') {
 		return -EBADMSG;
 	}

@@ -16,8 +16,9 @@ struct hk_http_head {
 	const char *bearer; /* the token of "Authorization: Bearer", NULL: none */
 };
 
-/* Takes the head apart that begins TEXT, of SIZE bytes, which is changed; what is returned lies in
- * it. 1; 0: it goes on behind what is there; -EBADMSG: no request. */
+/* Parses the head of a request at the begin of TEXT, SIZE bytes, which it changes. The strings of
+ * *RET_HEAD lie in TEXT. Returns 1, 0 if TEXT ends within the head, or -EBADMSG if it is no
+ * request. */
 int hk_http_head_parse(char *text, size_t size, struct hk_http_head *ret_head);
 
 #endif

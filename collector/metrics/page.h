@@ -1,9 +1,9 @@
-/* page.h: the page that /metrics shows: of every job that runs, or that ended less than five
- * minutes ago, and of the collector itself.
+/* page.h: the page that /metrics shows, with every job that runs or ended less than five minutes
+ * ago, and the collector itself.
  *
- * Series are bounded. What would be too much is told less finely, never a part of it: the calls of
- * a job by node or for the job as a whole instead of by rank, first the durations, then the rest;
- * and of functions only those that take most time. The collector's thread.
+ * The number of series is bounded. Too many are summed, never cut: the calls of a job stand by node
+ * or for the whole job instead of by rank, first the durations, then the others. Of the functions,
+ * the page has those that take most time. Used by the collector's thread.
  */
 #ifndef HK_COLLECTOR_METRICS_PAGE_H
 #define HK_COLLECTOR_METRICS_PAGE_H

@@ -39,7 +39,7 @@
 	X(OPEN, "hook_open_call_seconds", GAUGE, SECONDS, MAX, "", \
 	  "How long the oldest call has not returned; 0: there is none.") \
 	X(CLOCK_ERROR, "hook_clock_error_seconds", GAUGE, SECONDS, MAX, "", \
-	  "How wrong times may be against those of the root; not there where nobody knows.")
+	  "How wrong times may be against those of the root; left out if it is unknown.")
 
 /* Of memory of a rank's processes: further labels device, kind. */
 #define HK_METRICS_MEMORY(X) \
@@ -86,7 +86,7 @@
 	X(DROPPED, "hook_metrics_series_dropped", GAUGE, NONE, MAX, "", \
 	  "Series left out or summed up with others to keep the page small.")
 
-/* Of a leaf: likewise. */
+/* Of a leaf, about its connection to the root. */
 #define HK_METRICS_UPSTREAM(X) \
 	X(CONNECTED, "hook_collector_upstream_connected", GAUGE, NONE, MAX, "", "Whether the root is reached.") \
 	X(UNSENT, "hook_collector_upstream_unsent_bytes", GAUGE, BYTES, MAX, "", "Records that wait to be brought there.")

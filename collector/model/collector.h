@@ -30,7 +30,7 @@ struct hk_process;
 struct hk_rejections;
 struct hk_server;
 
-/* A notice about a pid nobody has seen yet. */
+/* An exit notice of a process that was not discovered yet. */
 struct hk_notice {
 	Hk__ExitNotice notice;
 	uint64_t at_ns;
@@ -58,10 +58,10 @@ struct hk_collector {
 	struct hk_process *processes;			   /* uid -> process with a segment */
 	struct hk_process *images;	  /* uid -> process of an open job: ancestry.h */
 	struct hk_process *pids;	  /* pid -> its first process, of all in `images` */
-	struct hk_policy *policy;	  /* who may do what; server and http ask it */
-	struct hk_rejections *rejections; /* who was turned away by either */
+	struct hk_policy *policy;	  /* rights of clients; for server and http */
+	struct hk_rejections *rejections; /* clients that either refused */
 	struct hk_server *server;
-	struct hk_http *http;		      /* NULL: nobody is shown metrics */
+	struct hk_http *http;		      /* NULL: metrics are not served */
 	struct hk_leaf *leaf;		      /* NULL: there is no root above */
 	struct hk_peer *peers;		      /* id -> leaf that has reported here */
 	struct hk_notice notices[HK_NOTICES]; /* ring */

@@ -46,8 +46,8 @@ struct hk_job {
 	uint64_t alive_ns;	 /* monotonic: when something last lived */
 	uint64_t closed_ns;	 /* monotonic */
 	uint64_t save_round;	 /* of the loop, in which it was saved last */
-	int close_error;	 /* why it could not be closed, 0: nobody tried, or it is */
-	uint64_t close_tried_ns; /* monotonic: when that was */
+	int close_error;	 /* -errno of the last attempt to close it; 0: none, or closed */
+	uint64_t close_tried_ns; /* monotonic, of that attempt */
 	struct hk_outbox_job *outgoing; /* on a leaf */
 	struct hk_account *account;	/* that opened it; NULL: this machine, or not known */
 	uint64_t beat_ns; /* monotonic: when others were last shown that this node is there */

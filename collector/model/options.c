@@ -40,7 +40,7 @@ static int take_listen(struct hk_collector_options *options, const char *value)
 	return 0;
 }
 
-/* ADDRESS:PORT; who may reach an address is policy.h's. */
+/* Takes ADDRESS:PORT. policy.h decides which addresses need a token. */
 static int take_http(struct hk_collector_options *options, const char *value)
 {
 	const char *colon = strrchr(value, ':');

@@ -25,7 +25,7 @@ struct hk_collector_options {
 	const char *token_file;
 	const char *tls_certificate; /* of this collector, PEM */
 	const char *tls_key;
-	const char *tls_authorities; /* who signs the certificates of others, PEM */
+	const char *tls_authorities; /* certificates of the authorities for peers, PEM */
 	uint64_t keep_store; /* bytes of all jobs in the store, 0: a part of what there is */
 	struct hk_keep keep; /* of one job's records */
 	enum hk_log_level log_level;

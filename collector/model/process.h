@@ -1,4 +1,4 @@
-/* process.h: one image of a traced process: who it is, its values, and where they are kept.
+/* process.h: one image of a traced process: its identity, its values, and where they are kept.
  *
  * Parts with other readers have headers of their own: attachment.h while a segment is attached,
  * remote.h on a root for processes of other nodes. One thread uses it.

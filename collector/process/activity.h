@@ -20,10 +20,10 @@ struct hk_activity;
 void hk_activity_sample(struct hk_process *process, uint64_t now_ns);
 void hk_activity_sample_last(struct hk_process *process);
 
-/* Goes on with what FRAME, of an earlier collector, has kept of PROCESS. */
+/* Continues the activity of PROCESS from FRAME, the state that an earlier collector kept. */
 void hk_activity_inherit(struct hk_process *process, const Hk__Process *frame);
 
-/* Brings `activity` of the state of PROCESS up to the last look. -ENOMEM. */
+/* Updates `activity` in the state of PROCESS to the last sample. Returns 0 or -ENOMEM. */
 int hk_activity_refresh(struct hk_process *process);
 
 /* Frees; accepts NULL, returns NULL. */

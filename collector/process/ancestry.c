@@ -151,7 +151,8 @@ static bool main_lives(const struct hk_collector *collector, const struct hk_pro
 	return false;
 }
 
-/* The first main with a rank has come: who was main without one has started it. */
+/* PROCESS is the first main with a rank: mains without a rank have started it, and become
+ * launchers. */
 static void demote_unranked(struct hk_process *process)
 {
 	struct hk_process *other;

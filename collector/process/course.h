@@ -1,9 +1,9 @@
-/* course.h: how sums of a process grew over time, in bins that get wider as time goes on.
+/* course.h: how sums of a process grew over time, in bins that get wider as the time gets longer.
  *
- * A row is one sum: what it grew by between two looks is spread evenly over the time between them.
- * Once HK_COURSE_BINS are full, each two become one, so at least half of them are in use from then
- * on. The bins of a row add up to its total, exactly. The memory of rows is the course's; the lock
- * is the caller's.
+ * A row is one sum. Its growth between two samples is spread evenly over the time between them.
+ * When HK_COURSE_BINS are full, each two become one, so from then on at least half of the bins are
+ * in use. The bins of a row add up to its total exactly. The course owns the memory of its rows.
+ * Locked by the caller.
  */
 #ifndef HK_COLLECTOR_PROCESS_COURSE_H
 #define HK_COLLECTOR_PROCESS_COURSE_H
@@ -59,11 +59,12 @@ void hk_course_add(struct hk_course *course, struct hk_course_row *row, uint64_t
 /* The look at NOW_TICKS is over. */
 void hk_course_end(struct hk_course *course, uint64_t now_ticks);
 
-/* Makes `activity` of STATE anew, of single allocations. -ENOMEM: it holds a part of it. */
+/* Replaces `activity` of STATE; each element is an allocation of its own. Returns 0, or -ENOMEM,
+ * and `activity` then holds a part. */
 int hk_course_write(const struct hk_course *course, Hk__Process *state);
 
-/* Goes on where an earlier collector ended, by the `activity` that STATE had; what is not sound is
- * left out. UNTIL_TICKS: when that was. -ENOMEM; -ENOENT: it has none that is sound. */
+/* Continues where an earlier collector ended at UNTIL_TICKS, from the `activity` in STATE without
+ * its invalid rows. Returns 0, -ENOMEM, or -ENOENT if no row is valid. */
 int hk_course_recover(struct hk_course *course, const Hk__Process *state, uint64_t until_ticks);
 
 void hk_course_fini(struct hk_course *course);

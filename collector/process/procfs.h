@@ -1,6 +1,7 @@
 /* procfs.h: what the kernel says about a process of this pid namespace.
  *
- * Every function reads /proc anew; a process may end between two calls. Thread-safe, no state.
+ * Every function reads /proc when it is called, and a process may end between two calls.
+ * Thread-safe, no state.
  */
 #ifndef HK_COLLECTOR_PROCESS_PROCFS_H
 #define HK_COLLECTOR_PROCESS_PROCFS_H

@@ -1,9 +1,10 @@
-/* role.h: who a process is within its rank: main, helper or launcher. Pure rules, no state.
+/* role.h: the role of a process within its rank: main, helper or launcher. Pure rules, no state.
  *
  * The first process of a rank that is no launcher is its main; so is the next image of a main after
- * exec, and a process that comes when all earlier mains of the rank have ended. What a main starts,
- * and what runs beside it, is a helper, also a shell. What began by a fork without exec is never a
- * main, whether its parent is known or not. Launchers and shells above the mains are launchers.
+ * exec, and a process that comes when all earlier mains of the rank have ended. Processes that a
+ * main starts, or that run beside it, are helpers, shells too. A process that began by fork without
+ * exec is never a main, whether its parent is known or not. Launchers and shells above the mains
+ * are launchers.
  */
 #ifndef HK_COLLECTOR_PROCESS_ROLE_H
 #define HK_COLLECTOR_PROCESS_ROLE_H

@@ -1,8 +1,9 @@
 /* connection.h: one client's stream, speaking what an NNG REQ socket speaks (nng_framing.h).
  *
- * NNG carries the bytes, TLS too; the rest is here so that who may not talk is turned away before
- * anything is unpacked or much of it is held, and so that nobody holds memory for ever. Callbacks
- * run on NNG's threads and share a hub with the collector's one thread, which alone frees.
+ * NNG carries the bytes, with TLS too. The rest is done here, so that a client without a right is
+ * refused before its message is unpacked or much of it is held, and so that no client holds memory
+ * for ever. Callbacks run on NNG's threads and share a hub with the collector's one thread. Only
+ * that thread frees.
  */
 #ifndef HK_COLLECTOR_SERVER_CONNECTION_H
 #define HK_COLLECTOR_SERVER_CONNECTION_H
@@ -46,7 +47,7 @@ struct hk_connection {
 	enum hk_right given;
 	bool local;
 	uint64_t opened_ns;
-	/* Receiving: whoever is in the callback, or resumes it. */
+	/* Receiving. Used by the callback, or by the thread that resumes receiving. */
 	nng_aio *receiving;
 	enum hk_phase phase;
 	uint8_t head[HK_FRAMING_HEAD_MAX];
@@ -58,12 +59,12 @@ struct hk_connection {
 	uint64_t deadline_ns; /* 0: none */
 	uint64_t head_ns;     /* monotonic: when the head of what is being received came in */
 	enum hk_right right;  /* of the message */
-	const char *user;     /* likewise; policy.h */
+	const char *user;     /* of the message: whose jobs it may see; policy.h */
 	/* The rest: hub's lock. */
 	struct hk_account *account; /* of the last message */
 	enum hk_held kind;	    /* of what is received */
 	size_t holding;		    /* of the account's `held`, for `body` and what it becomes */
-	uint64_t asked_ns;	    /* monotonic: when it last asked, or came */
+	uint64_t asked_ns;	    /* monotonic: time of its last request, or of its connection */
 	nng_aio *sending;
 	struct hk_outgoing *outgoing; /* the first one is under way if `busy` */
 	bool busy;
@@ -75,11 +76,12 @@ struct hk_connection {
 	bool known;	    /* has asked something that it may ask */
 	bool last_answer;   /* ends once all is sent, and the asker has gone or had time to read */
 	uint64_t linger_ns; /* monotonic: how long it has; 0: not all is sent */
-	uint8_t rest[64];   /* what comes meanwhile, which nobody reads */
+	uint8_t rest[64];   /* further bytes of the peer, which are dropped */
 	bool ended;
 };
 
-/* Ends it; WHY: as a refusal, NULL: as things end. The hub's lock is held. */
+/* Ends CONNECTION: as a refusal for the reason WHY, or normally if WHY is NULL. The hub's lock is
+ * held. */
 void hk_connection_end(struct hk_connection *connection, const char *why);
 
 /* Gives AIO until DEADLINE_NS (monotonic, 0: for ever). */

@@ -81,8 +81,8 @@ static const char *join(struct hk_connection *connection, struct hk_account *acc
 	return why;
 }
 
-/* Sets the right of the message of which the first `got` bytes are there, and whose it is. NULL, or
- * why its account may not talk. */
+/* Sets the right, the user and the account of the message, of which the first `got` bytes have
+ * come. Returns NULL, or why the account is refused. */
 static const char *judge(struct hk_connection *connection)
 {
 	const uint8_t *token;

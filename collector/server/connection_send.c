@@ -46,7 +46,7 @@ static const struct hk_outgoing *next_outgoing(struct hk_connection *connection)
 	return outgoing;
 }
 
-/* Bytes of memory: short answers that nobody reads are some, too. */
+/* Returns the bytes of memory of OUTGOING. Short answers that wait for their reader count too. */
 static size_t held_by(const struct hk_outgoing *outgoing)
 {
 	return sizeof(*outgoing) + outgoing->size;
@@ -141,8 +141,8 @@ int hk_connection_send(struct hk_connection *connection, const uint8_t *trace, s
 	memcpy(outgoing->head + outgoing->head_size, trace, trace_size);
 	outgoing->head_size += trace_size;
 	if (size <= HK_CONNECTION_SHORT) {
-		/* Over TLS each part is a record: who asks for the time would wait for the second.
-		 */
+		/* Over TLS each part is a record of its own. A client that measures the clock would
+		 * wait for the second one. */
 		memcpy(outgoing->head + outgoing->head_size, bytes, size);
 		outgoing->head_size += size;
 		free(bytes);

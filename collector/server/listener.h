@@ -48,7 +48,7 @@ void hk_listener_accept(struct hk_listener *listener);
 void hk_listener_resume(struct hk_listener *listener, uint64_t now_ns);
 bool hk_listener_stalled(struct hk_listener *listener);
 
-/* Who is at the other end of STREAM; -EACCES: another user's process. */
+/* Sets NAME to the peer of STREAM. Returns 0, or -EACCES if it is another user's process. */
 int hk_listener_peer(const struct hk_listener *listener, nng_stream *stream,
 		     char name[HK_REJECTIONS_PEER_BYTES]);
 

@@ -31,7 +31,8 @@ size_t hk_framing_head(bool local, uint64_t size, uint8_t head[HK_FRAMING_HEAD_M
 /* Reads one: NULL and the size of the message; else what is wrong with it. */
 const char *hk_framing_size(bool local, const uint8_t *head, size_t *ret_size);
 
-/* Size of the words before the request in a message of which SIZE bytes are there; 0: none are. */
+/* Returns the size of the words before the request in MESSAGE, of which SIZE bytes have come, or 0
+ * if the words are not complete. */
 size_t hk_framing_trace(const uint8_t *message, size_t size);
 
 #endif

@@ -200,9 +200,9 @@ void hk_policy_account_name(const struct hk_policy *policy, size_t account, char
 	}
 }
 
-/* ---- the token of a request that nobody has unpacked ---- */
+/* ---- the token of a packed request ---- */
 
-/* Takes a varint off BYTES; false: there is none. */
+/* Reads a varint and moves *BYTES behind it. Returns false if there is none. */
 static bool take_varint(const uint8_t **bytes, const uint8_t *end, uint64_t *ret_value)
 {
 	uint64_t value = 0;

@@ -1,4 +1,4 @@
-/* policy.h: who may do what: the one place that decides.
+/* policy.h: the rights of clients: the one place that decides.
  *
  * The run directory's socket is its owner's alone and needs nothing. TCP on loopback needs a token
  * if there are any. Any other address needs TLS and a token. Fixed once it is open: any thread may
@@ -30,12 +30,12 @@ int hk_policy_http_url(const struct hk_collector_options *options, const struct 
 /* Frees; accepts NULL, returns NULL. */
 struct hk_policy *hk_policy_free(struct hk_policy *policy);
 
-/* What whoever comes to URL may do without a token. */
+/* Returns the right of a client at URL without a token. */
 enum hk_right hk_policy_default_right(const struct hk_policy *policy, const char *url);
 
-/* What a token allows, and whom: *RET_USER is the policy's, "" for the jobs of all. *RET_ACCOUNT,
- * below hk_policy_accounts, is the same for all tokens of one user. Takes as long for every token.
- */
+/* Returns the right that a token gives. *RET_USER is the user whose jobs it shows, "" for the jobs
+ * of all; the string belongs to the policy. *RET_ACCOUNT, below hk_policy_accounts, is the same for
+ * all tokens of one user. The time it takes does not depend on the token. */
 enum hk_right hk_policy_right(const struct hk_policy *policy, const uint8_t *token, size_t size,
 			      const char **ret_user, size_t *ret_account);
 

@@ -21,10 +21,10 @@
 /* Messages below this many bytes have a reserve of their own, so that they pass large ones: leaves'
  * reports and questions are mostly below, chunks above. */
 #define HK_QUOTA_SHORT_BYTES (64u << 10)
-/* Bytes of short requests, as they arrive and until they are answered: some hundred at a time. */
+/* Bytes of short requests, from their arrival to their answer: some hundred requests at a time. */
 #define HK_QUOTA_HELD_SHORT (32u << 20)
-/* Bytes of long requests, likewise: 48 chunks of 1 MiB. One message that exceeds it may come all
- * the same, one at a time. */
+/* Bytes of long requests, from their arrival to their answer: 48 chunks of 1 MiB. One message at a
+ * time may exceed it. */
 #define HK_QUOTA_HELD_LONG (48u << 20)
 /* Long requests of all accounts but the local one; each account may always have one. */
 #define HK_QUOTA_HELD_ALL (256u << 20)

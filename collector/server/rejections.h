@@ -1,7 +1,8 @@
-/* rejections.h: who was turned away, why and how often: one line per peer and reason, then a count
- * once a minute.
+/* rejections.h: logs refused peers, with reason and number: one line per peer and reason, then a
+ * count once a minute.
  *
- * A bounded table: what does not fit is counted together. Any thread may note; one thread tells.
+ * A bounded table: peers that do not fit are counted together. Any thread may note; one thread
+ * logs.
  */
 #ifndef HK_COLLECTOR_SERVER_REJECTIONS_H
 #define HK_COLLECTOR_SERVER_REJECTIONS_H

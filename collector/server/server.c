@@ -126,7 +126,8 @@ static int add_listener(struct hk_server *server, const char *url)
 static int listen_local(struct hk_server *server, const char *url)
 {
 	snprintf(server->path, sizeof(server->path), "%s", url + strlen("ipc://"));
-	/* We hold the run directory's lock: a socket that is there belongs to nobody. */
+	/* This collector holds the run directory's lock, so no other one uses a socket that is
+	 * there. */
 	unlink(server->path);
 	int r = add_listener(server, url);
 	return r < 0 ? r : chmod(server->path, 0600) < 0 ? -errno : 0;

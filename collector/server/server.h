@@ -1,4 +1,5 @@
-/* server.h: answers hookcli and leaves, on the run directory's socket and where else it is told to.
+/* server.h: answers hookcli and leaves, on the run directory's socket and on the addresses of
+ * --listen.
  *
  * Connections (connection.h) receive and send on NNG's threads; the collector's one thread answers,
  * or puts the answer off (a job that is about to close). Limits: per account (quota.h), of
@@ -21,16 +22,18 @@ struct hk_server;
 struct hk_server_setup {
 	const struct hk_collector_options *options; /* of these `listen` and TLS */
 	const char *url;			    /* of the run directory's socket */
-	const struct hk_policy *policy;		    /* outlives the server */
-	struct hk_rejections *rejections;	    /* likewise */
+	const struct hk_policy *policy;		    /* must outlive the server */
+	struct hk_rejections *rejections;	    /* must outlive the server */
 	hk_request_handler handle;
 	void *context; /* of `handle` */
 };
 
-/* Listens on the URL of SETUP and on options.listen. A negative errno with PROBLEM in words. */
+/* Listens on the URL of SETUP and on options.listen. Returns 0, or -errno with the reason in
+ * PROBLEM. */
 int hk_server_open(const struct hk_server_setup *setup, struct hk_server **ret_server,
 		   char problem[HK_ACCESS_PROBLEM_BYTES]);
-/* Closes sockets and frees; accepts NULL, returns NULL. Who waits for an answer is told nothing. */
+/* Closes sockets and frees; accepts NULL, returns NULL. Clients that wait for an answer get none.
+ */
 struct hk_server *hk_server_free(struct hk_server *server);
 
 /* Readable when a request waits. */
@@ -42,7 +45,7 @@ void hk_server_run(struct hk_server *server);
 /* True while an answer is put off or on its way. */
 bool hk_server_waits(struct hk_server *server);
 
-/* Logs who was refused, as far as it is due, and gives memory back; about once a second. */
+/* Logs refused peers, as far as that is due, and frees memory. Called about once a second. */
 void hk_server_maintain(struct hk_server *server);
 
 /* The limits of all accounts; the server's. */

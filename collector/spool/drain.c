@@ -139,10 +139,10 @@ static bool is_short(const struct hk_process *process)
 	return used > cap - cap / 4;
 }
 
-/* Whether records that could not be stored for ERROR are given up. They wait in the segment: of a
- * process that lives until its pages run short, because what it does with memory is only known to
- * who reads on; of one that is gone for some seconds, but not where somebody waits for the end of
- * the job, and what is lost is to be known. */
+/* Returns whether records that could not be stored for ERROR are given up. Until then they wait in
+ * the segment. Records of a live process wait until its pages run short: later records of memory
+ * calls can only be read behind them. Records of a process that is gone wait for some seconds, but
+ * not if a client waits for the end of the job. */
 static bool give_up(struct hk_process *process, int error)
 {
 	uint64_t now = hk_clock_monotonic_ns();

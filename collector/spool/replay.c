@@ -27,7 +27,8 @@ static int replay_into(struct hk_ledger *ledger, struct hk_cursor *cursor)
 	return r;
 }
 
-/* Of a tombstone that stands for chunks on both sides of AFTER nobody knows how many: all. */
+/* Counts the records that are missing behind AFTER. Of a tombstone for chunks on both sides of
+ * AFTER, all count: how many lie behind is unknown. */
 static int count_missing(int fd, uint64_t after, uint64_t *ret_missing)
 {
 	struct hk_chunk_walk walk = HK_CHUNK_WALK(fd);

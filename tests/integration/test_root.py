@@ -58,7 +58,7 @@ def root_away(run):
                      run.path("later"), ROUNDS)
     line = re.search(r"does not answer: .* later by: HOOK_RUN_DIR=(\S+) hookcollector (--upstream \S+)\n", done.stderr)
     expect_true(f"what waits where: {done.stderr}", line)
-    expect_true(f"and why: {done.stderr}", "no connection to the root: nobody answers there" in done.stderr)
+    expect_true(f"and why: {done.stderr}", "no connection to the root: no program listens there" in done.stderr)
     expect_true(f"a summary of this node: {done.stderr}", "job later ==" in done.stderr)
     alone.run_directory = line[1]
     leaf = json.loads(alone.cli("status", "--json").stdout)["pid"]
