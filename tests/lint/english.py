@@ -2,7 +2,7 @@
 """Words that never help a reader, in comments, documents, help and errors; and banners that wrap.
 
 Checked: comments of every language, docstrings, Markdown, and the texts of the programs: strings that contain a blank. Not
-checked: identifiers, code in Markdown, and strings of tests. The folders of OPEN are counted, and do not fail.
+checked: identifiers, code in Markdown, and strings of tests.
 """
 import io
 import os
