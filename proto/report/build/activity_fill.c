@@ -8,7 +8,7 @@
 
 #define PART_BINS 16u
 #define PARTS_MAX (HK_REPORT_SERIES_BINS / PART_BINS)
-/* Wider bins would not hold more: ticks have 64 bits. */
+/* Limit of a bin's width, which is 2^shift ticks: 256 bins of 2^56 ticks hold all 64-bit times. */
 #define SHIFT_MAX 56u
 
 static int by_row_and_part(const void *a, const void *b)
@@ -41,7 +41,7 @@ static double width_ns(const struct hk_report_clock *clock, uint32_t shift)
 	return ns_q32 > 0 ? (double)ns_q32 / 4294967296.0 : 1;
 }
 
-/* The row that begins with PARTS[0]; of what follows in PARTS it takes what belongs to it. */
+/* Fills the row that begins with PARTS[0] from its parts. Returns 0 or -ENOMEM. */
 static int row_fill(struct hk_report *report, const Hk__Process *process,
 		    const struct hk_report_clock *clock, Hk__Activity *const *parts, size_t count)
 {

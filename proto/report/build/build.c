@@ -45,7 +45,7 @@ static void clocks_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 	}
 }
 
-/* After the rows, because a job that says nothing of itself is known by its ranks. */
+/* Runs after the rows: if the job has no duration of its own, it comes from the ranks. */
 static void job_fill(struct hk_report *report, const Hk__Snapshot *snapshot)
 {
 	struct hk_report_job *to = &report->job;

@@ -8,9 +8,8 @@
 #include "ring/sample.h"
 #include "sketch/histogram.h"
 
-#define Z_BOTH \
-	2.2414	     /* normal quantile of 0.9875: two sides at 97.5 % each hold together at 95 % */
-#define Z_ONE 1.9600 /* of 0.975 */
+#define Z_BOTH 2.2414 /* normal quantile of 0.9875: two intervals at 97.5 % hold both at 95 % */
+#define Z_ONE 1.9600  /* normal quantile of 0.975 */
 #define RANKS_LEAST 4u
 
 struct interval {
@@ -21,8 +20,8 @@ static const struct interval unknown = {NAN, NAN};
 
 /* ---- one side ---- */
 
-/* How many calls of equal weight tell as much: square of the weights' sum over the sum of squares.
- */
+/* Returns the number of calls of equal weight that carry the same information: the square of the
+ * sum of the weights over the sum of their squares. */
 static double effective_calls(const struct hk_report_numbers *numbers)
 {
 	const double weight = HK_SAMPLE_WEIGHT, timed = (double)numbers->timed;
@@ -32,8 +31,8 @@ static double effective_calls(const struct hk_report_numbers *numbers)
 	return timed > 0 ? all * all / (timed + samples * (weight * weight - 1)) : 0;
 }
 
-/* In which interval of ns the true QUANTILE lies: between two order statistics, their buckets
- * included. Too few calls: without an upper or a lower end. */
+/* Returns the interval, in ns, of the true QUANTILE: from one order statistic to another, including
+ * their buckets. With too few calls the lower end is 0, or the upper end is INFINITY. */
 static struct interval quantile_interval(const struct hk_report_numbers *numbers, double quantile)
 {
 	const struct hk_report_buckets *buckets = &numbers->buckets;
@@ -58,8 +57,8 @@ static struct interval quantile_interval(const struct hk_report_numbers *numbers
 	return interval;
 }
 
-/* The same for the mean, whose standard error comes from the buckets' middles; one call has none.
- */
+/* Returns the interval, in ns, of the true mean. Its standard error comes from the middles of the
+ * buckets. With less than two calls it is 0 to INFINITY. */
 static struct interval mean_interval(const struct hk_report_numbers *numbers)
 {
 	const struct hk_report_buckets *buckets = &numbers->buckets;
@@ -109,7 +108,7 @@ static struct interval interval_of(const struct hk_report_numbers *numbers,
 	case HK_COMPARE_MEAN:
 		return mean_interval(numbers);
 	case HK_COMPARE_TOTAL:
-		/* As many calls as there were: as sure as their mean. */
+		/* The number of calls is exact, so the total is as uncertain as the mean. */
 		mean = mean_interval(numbers);
 		if (!(numbers->mean_ns > 0)) {
 			return unknown;
@@ -154,8 +153,9 @@ double hk_compare_student(size_t degrees)
 	       z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * v * v * v);
 }
 
-/* Widens CHANGE by how differently the ranks changed. A and B: COUNT groups of the same function,
- * one per rank, in the same order. */
+/* Widens CHANGE to the interval that the differences between the ranks' changes give. A and B are
+ * COUNT groups of the same function, one per rank, in the same order. Does nothing with fewer than
+ * RANKS_LEAST ranks. */
 static void widen(struct hk_change *change, const struct hk_group *const *a,
 		  const struct hk_group *const *b, size_t count, enum hk_compare_figure figure)
 {
@@ -197,7 +197,7 @@ const char *hk_compare_name(enum hk_compare_figure figure)
 
 /* ---- rows ---- */
 
-/* The groups of one job in the order of their names, and of these the ranks. */
+/* The groups of one job, ordered by name: by function, and by function and rank. */
 struct side {
 	struct hk_groups functions, ranks;
 	const struct hk_group **function, **rank;
@@ -254,7 +254,8 @@ static int side_init(struct side *side, const struct hk_report *report)
 	return side->function && side->rank ? 0 : -ENOMEM;
 }
 
-/* The groups by rank of GROUP's function, from *AT on, which moves behind them. */
+/* Finds the groups by rank of GROUP's function, which begin at *AT. Sets *RET_FIRST to the first
+ * one, moves *AT behind the last one and returns their number. */
 static size_t ranks_of(const struct side *side, const struct hk_group *group, size_t *at,
 		       const struct hk_group *const **ret_first)
 {
@@ -290,7 +291,7 @@ static void row_fill(struct hk_compare_row *row, const struct hk_group *a, const
 		const struct hk_report_numbers *of_a = a ? &a->numbers : &none;
 		const struct hk_report_numbers *of_b = b ? &b->numbers : &none;
 		double before = value_of(of_a, figure), after = value_of(of_b, figure);
-		/* What is not called took no time, whatever its latency would have been. */
+		/* In a job without calls of the function, sums are 0 and latencies stay unknown. */
 		bool sums = figure <= HK_COMPARE_TOTAL;
 		before = !a && sums ? 0 : before;
 		after = !b && sums ? 0 : after;
@@ -359,7 +360,8 @@ static bool same_memory(const struct hk_report_memory *x, const struct hk_report
 	       strcmp(x->role, y->role) == 0;
 }
 
-/* The rank of REPORT with the highest peak of what MEMORY is, or NULL. */
+/* Returns the row of REPORT with the highest peak over the ranks, of MEMORY's device, kind and
+ * role, or NULL. */
 static const struct hk_report_memory *highest(const struct hk_report *report,
 					      const struct hk_report_memory *memory)
 {

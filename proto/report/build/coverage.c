@@ -12,7 +12,7 @@
 #include "wire/columns.h"
 
 #define NOTES_BYTES 1024
-#define HOOKS_COLUMNS 80 /* of the list of hooks, where it is quoted */
+#define HOOKS_COLUMNS 80 /* of the list of hooks in a note */
 
 static void note(FILE *notes, uint64_t count, const char *what)
 {
@@ -31,8 +31,8 @@ static bool has_provider(const Hk__Process *process, uint32_t site)
 	return false;
 }
 
-/* Whether anything hooked was called. What a program says of itself (hk_range_push ...) needs no
- * slot, and no object provides it. */
+/* Whether a hooked function was called. Calls that a program reports itself (hk_range_push ...)
+ * need no slot, and no object provides them: they do not count without a patched slot. */
 static bool was_called(const Hk__Process *process, const struct hk_report_process *row)
 {
 	struct hk_columns_walk walk = {.columns = process->cells};
@@ -47,8 +47,8 @@ static bool was_called(const Hk__Process *process, const struct hk_report_proces
 	return false;
 }
 
-/* Reason why there is no call to show, so that "no events" is not read as "no calls". Functions
- * that were looked up by name need no slot. */
+/* Writes why there are no calls, so that "no events" is not read as "no calls". Functions that were
+ * looked up by name need no slot. */
 static void note_nothing(FILE *notes, const struct hk_report *report, const Hk__Process *process,
 			 const struct hk_report_process *row)
 {

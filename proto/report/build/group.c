@@ -8,7 +8,7 @@
 #include "report/model/role.h"
 #include "text/name.h"
 
-/* Out of memory is an error to return, not a reason to exit. */
+/* uthash reports out of memory instead of exiting. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
@@ -23,7 +23,7 @@ struct entry {
 	UT_hash_handle hh;
 	struct key key;
 	struct hk_group group;
-	int32_t current_rank; /* rows come by rank: the one being summed */
+	int32_t current_rank; /* rank being summed; rows are ordered by rank */
 	uint64_t current_ns;
 };
 
@@ -142,8 +142,9 @@ static size_t ranks_on(const struct hk_report *report, const char *host)
 	return ranks;
 }
 
-/* The most of one rank over the mean of all that it is among. One rank alone has nothing to be
- * compared with, and launchers are no ranks. */
+/* Returns the highest time of one rank over the mean of the job's ranks, or of the host's ranks if
+ * hosts are a key. Returns 0 without time, if ranks are a key, and for launchers, which are not
+ * ranks. */
 static double imbalance_of(const struct hk_group *group, const struct hk_report *report,
 			   unsigned keys)
 {

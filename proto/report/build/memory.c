@@ -7,7 +7,7 @@
 
 #define PART_BINS 16u
 #define PARTS_MAX (HK_REPORT_SERIES_BINS / PART_BINS)
-/* Wider bins would not hold more: ticks have 64 bits. */
+/* Limit of a bin's width, which is 2^shift ticks: 256 bins of 2^56 ticks hold all 64-bit times. */
 #define SHIFT_MAX 56u
 
 /* ---- by library ---- */
@@ -15,7 +15,7 @@
 /* A row of one process. */
 struct part {
 	struct hk_report_memory row;
-	size_t process; /* its place in the snapshot */
+	size_t process; /* index in the snapshot */
 };
 
 static int by_rank_and_role(int32_t rank, const char *role, int32_t other_rank,
@@ -50,7 +50,7 @@ static int by_library(const struct hk_report_memory *x, const struct hk_report_m
 	if (order != 0) {
 		return order;
 	}
-	/* '*' is the lowest character a library's name starts with in practice, but not by rule. */
+	/* Library "*" comes first even if a name begins with a lower character. */
 	if (is_all(x) != is_all(y)) {
 		return is_all(x) ? -1 : 1;
 	}
@@ -86,7 +86,8 @@ static int part_fill(struct hk_report *report, const Hk__Process *process, const
 	return row->kind && row->library ? 0 : -ENOMEM;
 }
 
-/* Merges rows of several processes: their peaks may or may not coincide, and the range says so. */
+/* Adds the row of another process. It is unknown whether the peaks coincide, so the sum of the
+ * upper limits becomes the upper limit. */
 static void merge(struct hk_report_memory *into, const struct hk_report_memory *from)
 {
 	into->allocs += from->allocs;
@@ -104,8 +105,9 @@ static void merge(struct hk_report_memory *into, const struct hk_report_memory *
 	}
 }
 
-/* The process whose peak is that of "*" among those behind a kind's rows. NULL without "*", or if
- * live bytes at the peak were not kept. FIRST is the kind's first part. */
+/* Returns the row "*" with the highest peak among the processes of one kind. Returns NULL if there
+ * is no row "*", or if live bytes at the peak were not kept. FIRST is the first part of the kind.
+ */
 static const struct part *peak_of(const struct part *first, size_t count)
 {
 	const struct part *most = NULL;
@@ -208,8 +210,8 @@ static void append(struct hk_report_memory_series *to, const Hk__MemorySeries *p
 	to->count += part->n_max_bytes;
 }
 
-/* Width in ns of each of COUNT bins from the start of PART, on CLOCK. The clock of another node
- * runs at another rate than the process's own. */
+/* Returns the width in ns of each of COUNT bins from the start of PART, on CLOCK. A clock map
+ * changes the width: the clock of another node runs at another rate than the root's. */
 static uint64_t width_ns(const struct hk_report_clock *clock, const Hk__MemorySeries *part,
 			 uint64_t count)
 {
@@ -222,7 +224,8 @@ static uint64_t width_ns(const struct hk_report_clock *clock, const Hk__MemorySe
 	return width > 0 ? width : 1;
 }
 
-/* Fills the series that begins with PARTS[0]; consumes all of PARTS that belong to it. */
+/* Fills the series that begins with PARTS[0] from the parts that belong to it. Returns 0 or
+ * -ENOMEM. */
 static int series_fill(struct hk_report *report, const Hk__Process *process,
 		       const struct hk_report_clock *clock, Hk__MemorySeries *const *parts,
 		       size_t count)

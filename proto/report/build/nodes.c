@@ -15,7 +15,7 @@
 #define HOST_COLUMNS 40
 #define WARNINGS_MAX 4u
 
-/* Whether nodes of JOB report to a root. */
+/* Whether a node of JOB has reported to a root. */
 static bool are_heard(const Hk__Job *job)
 {
 	for (size_t i = 0; job && i < job->n_nodes; i++) {
@@ -46,7 +46,8 @@ bool hk_report_node_is_silent(const Hk__Job *job, const Hk__Process *process,
 	const Hk__Process *last = memory->process;
 	if (!last || !hk_message_same_bytes(&last->node, &process->node)) {
 		const Hk__Node *node = hk_report_clock_node(job, process);
-		/* Without a report to a root, only the node's files describe it. */
+		/* A node that never reported to a root is known by its files only, and cannot be
+		 * silent. */
 		bool heard = node && node->opened_unix_ns != 0;
 		memory->process = process;
 		memory->silent = heard && strcmp(state_of(job, node), "silent") == 0;

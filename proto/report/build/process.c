@@ -9,10 +9,10 @@
 #include "report/build/process_calls.h"
 #include "report/model/role.h"
 
-/* Over less than this the map's own drift says more. */
+/* Least run time for a drift of its own; below it the map's drift is more exact. */
 #define DRIFT_SPAN_NS 1000000000
 
-/* SILENT: its node is. */
+/* SILENT: the node of PROCESS is silent. */
 static struct hk_report_exit exit_of(const Hk__Process *process, bool silent)
 {
 	switch (process->exit_kind) {
@@ -43,7 +43,8 @@ static const char *agent_of(const Hk__Process *process)
 	}
 }
 
-/* The clock of the node of PROCESS, from the first to the last known time of PROCESS. */
+/* Returns the offset, drift and errors of the clock of PROCESS's node, from the start of PROCESS to
+ * LAST_TICKS. */
 static struct hk_report_node_clock node_clock(const struct hk_report_clock *clock,
 					      const Hk__Process *process, uint64_t last_ticks)
 {
@@ -69,8 +70,8 @@ static struct hk_report_node_clock node_clock(const struct hk_report_clock *cloc
 	return shown;
 }
 
-/* A launcher is shown as the user typed it: without the "-x VARIABLE" arguments that `hookcli run`
- * has added. */
+/* Returns the command of PROCESS as the user typed it: for a launcher, without the "-x VARIABLE"
+ * arguments that `hookcli run` added. Returns NULL if out of memory. */
 static const char *command_of(struct hk_report *report, const Hk__Process *process)
 {
 	static const char *const own[] = {"LD_PRELOAD ", "HOOK_", "ASAN_OPTIONS "};
@@ -160,7 +161,8 @@ static int by_rank_and_start(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* The rank's main processes follow one another: first start, last end. */
+/* Adds main process ROW to RANK. The main processes of a rank follow each other: the rank has the
+ * first start and the last end. */
 static void rank_extend(struct hk_report_rank *rank, const struct hk_report_process *row,
 			bool first)
 {
@@ -175,7 +177,7 @@ static void rank_extend(struct hk_report_rank *rank, const struct hk_report_proc
 	rank->pid = row->pid;
 	rank->exit = row->exit;
 	rank->running = row->running;
-	/* Of processes one after the other: the worst. */
+	/* The largest error of all its processes. */
 	uint64_t worst = first || rank->clock.error_ns < row->clock.error_ns ? row->clock.error_ns
 									     : rank->clock.error_ns;
 	bool known = row->clock.known && (first || rank->clock.known);

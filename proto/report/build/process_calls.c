@@ -14,7 +14,8 @@ struct site {
 	uint64_t self_ns;
 };
 
-/* The sites of PROCESS by their ids, *RET_COUNT places. NULL: out of memory. */
+/* Returns the sites of PROCESS, indexed by id, and sets *RET_COUNT to the size of the table. The
+ * caller frees it with free(). Returns NULL if out of memory. */
 static struct site *sites_new(const Hk__Process *process, uint32_t *ret_count)
 {
 	uint32_t count = 0;

@@ -1,4 +1,4 @@
-/* process_calls.h: what one process called, in a few numbers.
+/* process_calls.h: sums the calls of one process.
  *
  * Pure functions of the snapshot, any thread.
  */
@@ -7,8 +7,9 @@
 
 #include "schema/wire.pb-c.h"
 
-/* Sums the cells of PROCESS. `most`, which is a site's text, is the function with most time of its
- * own; "" without one. Idle waits are calls, but no time. -ENOMEM. */
+/* Sums the cells of PROCESS. Idle waits count as calls, but not as time. `most` becomes the
+ * function of the call site with the most self time, or "" if there is none. It is a text of
+ * PROCESS. Returns 0 or -ENOMEM. */
 int hk_process_calls_sum(const Hk__Process *process, Hk__ProcessCalls *ret_calls);
 
 #endif

@@ -11,24 +11,24 @@
 #include "ring/segment.h"
 #include "sketch/histogram.h"
 
-/* Out of memory is an error to return, not a reason to exit. */
+/* uthash reports out of memory instead of exiting. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-/* Sites of one process are found in memory one after the other: this far ahead they are fetched. */
+/* Distance, in sites, at which the sites of a process are prefetched. */
 #define AHEAD 8u
 #define SLOTS_FLOOR 64u
 
 #define KEYS_ALL                                                                                  \
 	(HK_GROUP_FUNCTION | HK_GROUP_LIBRARY | HK_GROUP_RANK | HK_GROUP_HOST | HK_GROUP_DOMAIN | \
 	 HK_GROUP_PROCESS)
-/* Keys that sites of one process may differ in. */
+/* Keys in which the sites of one process may differ. */
 #define KEYS_OF_SITES (HK_GROUP_FUNCTION | HK_GROUP_LIBRARY | HK_GROUP_DOMAIN)
 
-/* What texts that are no key are. */
+/* The text of every field that is not a key, so that one address stands for all of them. */
 static const char no_key[] = "";
 
-/* Of which calls a group is. */
+/* What the calls of a group have in common. */
 struct identity {
 	Hk__Role role;
 	int32_t rank;
@@ -37,18 +37,18 @@ struct identity {
 
 struct hk_rollup_group {
 	UT_hash_handle hh;
-	char *key; /* role and rank; the texts, a NUL behind each */
+	char *key; /* role, rank and the texts, each with a NUL */
 	struct identity identity;
 	uint32_t flags;
 	struct hk_report_numbers numbers;
 	struct hk_histogram histogram;
-	int32_t rank; /* the one being summed */
+	int32_t rank; /* rank being summed */
 	uint64_t rank_before_ns, rank_most_ns;
 	Hk__Function message;
 };
 
-/* A site of the process being folded, and its group; of one that it does not have, the group of the
- * last process that had it: most have the same. */
+/* A site of the current process, and its group. A site that the current process lacks keeps the
+ * group of the last process that had it, because most processes have the same. */
 struct slot {
 	const Hk__Site *site;
 	struct hk_rollup_group *group;
@@ -58,12 +58,12 @@ struct folding {
 	struct hk_rollup *fold;
 	const Hk__SnapshotRequest *request;
 	unsigned keys;
-	struct slot *slots; /* by id */
+	struct slot *slots; /* indexed by site id */
 	uint32_t slot_count;
-	uint32_t *taken; /* ids of the slots that have a site, in the order of the sites */
+	uint32_t *taken; /* ids of the slots with a site, in the order of the sites */
 	size_t taken_count, taken_room;
-	uint64_t digest;	    /* of the sites in the slots; 0: not known */
-	const Hk__Process *process; /* whose groups are in the slots */
+	uint64_t digest;	    /* of the sites in the slots; 0: unknown */
+	const Hk__Process *process; /* process whose groups are in the slots */
 };
 
 /* ---- groups ---- */
@@ -82,7 +82,7 @@ static struct identity identity_of(unsigned keys, const Hk__Process *process, co
 	};
 }
 
-/* Texts that are no key are one and the same. */
+/* Compares addresses first: fields that are not keys share one text. */
 static bool is_text(const char *a, const char *b)
 {
 	return a == b || strcmp(a, b) == 0;
@@ -95,7 +95,7 @@ static bool is_same(const struct identity *a, const struct identity *b)
 	       is_text(a->host, b->host);
 }
 
-/* Copies TEXT to *AT, leaves *AT behind it. */
+/* Copies TEXT to *AT and moves *AT behind it. Returns the copy, or the shared empty text. */
 static const char *put(char **at, const char *text)
 {
 	char *copy = *at;
@@ -106,7 +106,7 @@ static const char *put(char **at, const char *text)
 	return *text ? copy : no_key;
 }
 
-/* IDENTITY as bytes, and as texts that lie in these. */
+/* Returns IDENTITY as bytes, and makes its texts point into them. Returns NULL if out of memory. */
 static char *key_new(struct identity *identity, size_t *ret_size)
 {
 	size_t size = sizeof(char) + sizeof(identity->rank) + strlen(identity->domain) +
@@ -157,7 +157,8 @@ static struct hk_rollup_group *group_new(struct hk_rollup *fold, struct identity
 	return group;
 }
 
-/* The group of SITE of PROCESS, which may be HINT; BEFORE: group of the site before, or NULL. */
+/* Returns the group of SITE of PROCESS, or NULL if out of memory. HINT is a group that it may be,
+ * BEFORE the group of the previous site. Either may be NULL. */
 static struct hk_rollup_group *group_of(struct folding *folding, const Hk__Process *process,
 					const Hk__Site *site, struct hk_rollup_group *hint,
 					struct hk_rollup_group *before)
@@ -224,7 +225,8 @@ static uint64_t add_histogram(struct hk_rollup_group *group, const struct hk_col
 	return counted;
 }
 
-/* The same sum if no histogram is requested: the bucket numbers need not be read. */
+/* Returns the sum of the counts of CELL without reading its bucket numbers, for requests without
+ * histograms. */
 static uint64_t count_calls(const struct hk_columns_row *cell)
 {
 	uint64_t counted = 0;
@@ -252,7 +254,7 @@ static void add_cell(const struct folding *folding, struct slot *slot, int32_t r
 
 /* ---- processes ---- */
 
-/* Room for a slot of number ID. */
+/* Makes room for slot ID. Returns 0 or -ENOMEM. */
 static int make_slot(struct folding *folding, uint32_t id)
 {
 	uint32_t count = folding->slot_count ? folding->slot_count : SLOTS_FLOOR;
@@ -286,7 +288,7 @@ static int make_room(struct folding *folding, size_t sites)
 	return 0;
 }
 
-/* Puts the sites of PROCESS that are wanted into the slots, in the place of those there. */
+/* Replaces the sites in the slots by the requested sites of PROCESS. Returns 0 or -ENOMEM. */
 static int take_sites(struct folding *folding, const Hk__Process *process)
 {
 	int r = make_room(folding, process->n_sites);
@@ -315,7 +317,7 @@ static int take_sites(struct folding *folding, const Hk__Process *process)
 	return r;
 }
 
-/* Gives the slots the groups of PROCESS. */
+/* Sets the groups of the slots to those of PROCESS. Returns 0 or -ENOMEM. */
 static int take_groups(struct folding *folding, const Hk__Process *process)
 {
 	struct hk_rollup_group *before = NULL;
@@ -330,7 +332,7 @@ static int take_groups(struct folding *folding, const Hk__Process *process)
 	return 0;
 }
 
-/* Whether the calls of a site of A and of the same site of B are of one group. */
+/* Whether calls of equal sites of A and of B belong to one group. */
 static bool is_grouped_alike(unsigned keys, const Hk__Process *a, const Hk__Process *b)
 {
 	return a->role == b->role &&
@@ -338,7 +340,8 @@ static bool is_grouped_alike(unsigned keys, const Hk__Process *a, const Hk__Proc
 	       (!(keys & HK_GROUP_HOST) || strcmp(a->host, b->host) == 0);
 }
 
-/* DIGEST: of the sites of PROCESS. */
+/* Sets the slots to PROCESS. DIGEST is that of its sites: if it equals the last one, the sites
+ * stay. Returns 0 or -ENOMEM. */
 static int take_process(struct folding *folding, const Hk__Process *process, uint64_t digest)
 {
 	bool known = digest != 0 && digest == folding->digest;
@@ -510,7 +513,8 @@ static bool is_open(const Hk__Process *process, uint32_t site)
 	return false;
 }
 
-/* Processes without cells, and with those sites only that are those of open calls. */
+/* Copies the processes without their cells, and with only the sites of open calls. Returns 0 or
+ * -ENOMEM. */
 static int set_processes(struct hk_rollup *fold, const Hk__Snapshot *snapshot)
 {
 	size_t sites = 0, used = 0;

@@ -11,15 +11,15 @@
 #include "report/model/role.h"
 #include "ring/segment.h"
 
-/* Out of memory is an error to return, not a reason to exit. */
+/* uthash reports out of memory instead of exiting. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
-/* Bounds the work that a made-up process can ask for. */
+/* Limit the work that an invalid snapshot can cause. */
 #define OPEN_CALLS_MAX 65536u
 #define THREADS_SEARCHED 1024u
 
-/* Texts are shared copies, so their addresses stand for them. */
+/* Texts are shared copies, so keys compare their addresses. */
 struct key {
 	const char *domain, *function, *library, *role;
 	int64_t rank;
@@ -161,7 +161,7 @@ static void rows_free(struct row **rows)
 	}
 }
 
-/* The processes of a rank together, in the order in which they were. */
+/* A process and its index, to sort processes by rank and to keep their order within a rank. */
 struct ranked {
 	const Hk__Process *process;
 	size_t index;
@@ -178,7 +178,7 @@ static int by_rank(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Rank by rank: what finds rows is needed for those of one only. */
+/* Sums the calls rank by rank, so that the table that finds rows holds one rank only. */
 static int all_calls(struct hk_report *report, const Hk__Snapshot *snapshot)
 {
 	struct ranked *ranked = malloc((snapshot->n_processes + 1) * sizeof(*ranked));
@@ -211,8 +211,8 @@ int hk_report_rows_calls(struct hk_report *report, const Hk__Snapshot *snapshot)
 	for (size_t i = 0; i < snapshot->n_processes; i++) {
 		most += hk_columns_rows(snapshot->processes[i]->cells);
 	}
-	/* Made where they stay: a large job's are tens of MiB. What is not needed is never touched.
-	 */
+	/* The rows are made in place: a large job has tens of MiB of them. The kernel does not back
+	 * pages of calloc that stay unused. */
 	report->calls = calloc(most + 1, sizeof(*report->calls));
 	if (!report->calls) {
 		return -ENOMEM;

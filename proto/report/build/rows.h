@@ -1,6 +1,6 @@
-/* rows.h: the calls, open calls and the governor's steps of a report.
+/* rows.h: fills the calls, open calls and governor steps of a report.
  *
- * Part of build.c; fills arrays that hk_report_free frees. Locked by the caller.
+ * Part of build.c. hk_report_free frees the arrays. Locked by the caller.
  */
 #ifndef HK_REPORT_BUILD_ROWS_H
 #define HK_REPORT_BUILD_ROWS_H
@@ -8,8 +8,8 @@
 #include "report/clock/job_clock.h"
 #include "report/model/report.h"
 
-/* Fill report->calls, ->open_calls and ->steps, summed and sorted; `clocks` is
- * hk_report_clock_all's. -ENOMEM. */
+/* Fill and sort report->calls, ->open_calls and ->steps. Calls are summed over the processes of one
+ * rank and role. `clocks` comes from hk_report_clock_all. Return 0 or -ENOMEM. */
 int hk_report_rows_calls(struct hk_report *report, const Hk__Snapshot *snapshot);
 int hk_report_rows_open_calls(struct hk_report *report, const Hk__Snapshot *snapshot,
 			      const struct hk_report_clock *clocks);

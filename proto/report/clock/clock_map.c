@@ -28,7 +28,7 @@ bool hk_report_map_valid(const Hk__ClockMap *map)
 	return true;
 }
 
-/* The last corner that is not later than `node_ns`; the first one if all are. */
+/* Returns the last corner that is not later than `node_ns`, or the first one if all are later. */
 static size_t corner_before(const Hk__ClockMap *map, int64_t node_ns)
 {
 	size_t low = 0, high = map->n_monotonic_ns;
@@ -75,7 +75,8 @@ static void worsen(struct hk_report_error *worst, uint64_t fit_ns, uint64_t boun
 	worst->bound_ns = bound_ns > worst->bound_ns ? bound_ns : worst->bound_ns;
 }
 
-/* The errors of corner I and what comes to them `away_ns` outside of the map. */
+/* Raises WORST to the errors `away_ns` outside of the map: those of corner I, grown by the drift's
+ * error. */
 static void worsen_outside(struct hk_report_error *worst, const Hk__ClockMap *map, size_t i,
 			   __int128 away_ns)
 {

@@ -4,7 +4,7 @@
 
 #include "report/clock/clock_map.h"
 
-/* Change of a sound clock's rate while a job runs, beyond what its map knows. */
+/* How much the rate of an intact clock may change while a job runs, beyond the error in its map. */
 #define WANDER_PPB 1000u
 
 static int64_t limited(__int128 ns)
@@ -27,7 +27,7 @@ void hk_clock_slack_init(struct hk_clock_slack *slack, int64_t from_ns, int64_t 
 	}
 }
 
-/* NULL: outside. */
+/* Returns the window that holds `at_ns`, or NULL if `at_ns` is outside of all windows. */
 static struct hk_clock_slack_window *window_at(struct hk_clock_slack *slack, int64_t at_ns)
 {
 	int64_t since;
@@ -76,8 +76,8 @@ void hk_clock_slack_join(struct hk_clock_slack *slack, const struct hk_clock_sla
 	}
 }
 
-/* Limits WINDOW to the range of FROM, widened by SLACK_NS: the most that the error changes within a
- * window. */
+/* Limits WINDOW to the range of FROM, widened by SLACK_NS. The error changes by at most SLACK_NS
+ * within a window. */
 static void hear(struct hk_clock_slack_window *window, const struct hk_clock_slack_window *from,
 		 int64_t slack_ns)
 {
@@ -93,7 +93,7 @@ void hk_clock_slack_spread(struct hk_clock_slack *slack, uint64_t rate_ppb)
 {
 	struct hk_clock_slack_window *windows = slack->windows;
 	int64_t slack_ns = limited((__int128)slack->window_ns * rate_ppb / 1000000000 + 1);
-	/* A window's moments speak for its ends first. */
+	/* Each limit holds at one moment of a window. Widened, it holds in the whole window. */
 	for (size_t i = 0; i < HK_CLOCK_SLACK_WINDOWS; i++) {
 		const struct hk_clock_slack_window heard = windows[i];
 		windows[i] =
@@ -121,8 +121,8 @@ uint64_t hk_clock_slack_rate_ppb(const Hk__ClockMap *map)
 	return worst + map->drift_error_ppb + WANDER_PPB;
 }
 
-/* Sets the largest error that WINDOW allows; false if a side has no limit, or the limits
- * contradict each other. */
+/* Sets *RET_NS to the largest error that WINDOW allows. Returns false if a side has no limit, or if
+ * the limits contradict each other. */
 static bool largest(const struct hk_clock_slack_window *window, uint64_t *ret_ns)
 {
 	if (window->low_ns > window->high_ns || window->low_ns == -HK_CLOCK_SLACK_MAX_NS ||
@@ -134,8 +134,8 @@ static bool largest(const struct hk_clock_slack_window *window, uint64_t *ret_ns
 	return true;
 }
 
-/* What the bound of corner I must be for the times `from_ns` to `to_ns`, of a window in which it is
- * `needed_ns`: outside of the map it grows with the distance. */
+/* Returns the bound that corner I needs so that the error at the times `from_ns` to `to_ns` is at
+ * most `needed_ns`. Outside of the map a bound grows with the distance to the corner. */
 static uint64_t at_corner(const Hk__ClockMap *map, size_t i, int64_t corner_ns, int64_t from_ns,
 			  int64_t to_ns, uint64_t needed_ns)
 {

@@ -8,13 +8,14 @@
 #include "report/model/strings.h"
 #include "wire/message.h"
 
-/* Anchors closer than this say less about the tick than the process's own calibration. */
+/* Anchors closer than this give a worse tick length than the process's own calibration. */
 #define SPAN_MIN_NS 10000000u
 
 /* 256 ns to the tick: no clock is that slow. */
 #define TICK_Q32_MAX (1ull << 40)
 
-/* What one node's realtime clock is ahead of its monotonic one, by its earliest process. */
+/* How far a node's realtime clock is ahead of its monotonic clock, measured by its earliest
+ * process. */
 struct host {
 	uint64_t earliest_ns;
 	uint64_t real_minus_monotonic_ns;
@@ -36,7 +37,8 @@ uint64_t hk_report_clock_origin(const Hk__Snapshot *snapshot)
 	return origin;
 }
 
-/* ns per tick between the anchors, if they agree with the process's own figure within 1 %. */
+/* Returns ns per tick, Q32, as the anchors measure it. Returns the process's own value if the
+ * anchors are too close, or if the two differ by more than 1 %. */
 static uint64_t refined_q32(const Hk__Process *process)
 {
 	uint64_t own = process->tick_ns_q32;
@@ -125,7 +127,8 @@ static int hosts_fill(const Hk__Snapshot *snapshot, struct host *hosts, uint32_t
 	return r;
 }
 
-/* The map of NODE, if it leads to the clock that the job's times are counted by. */
+/* Returns the map of NODE, or NULL if it is invalid or leads to another clock than the root's,
+ * which counts the job's times. */
 static const Hk__ClockMap *usable_map(const Hk__Job *job, const Hk__Node *node)
 {
 	const Hk__ClockMap *map = node ? node->clock : NULL;
@@ -208,7 +211,7 @@ static int64_t saturate(__int128 ns)
 	return ns < INT64_MIN ? INT64_MIN : (int64_t)ns;
 }
 
-/* What the node's clock went on from the reference instant to `ticks`. */
+/* Returns the ns that the node's clock advanced from the reference instant to `ticks`. */
 static __int128 elapsed(const struct hk_report_clock *clock, uint64_t ticks)
 {
 	__int128 distance = (__int128)ticks - (__int128)clock->ticks;

@@ -15,35 +15,36 @@
 #include "text/quantity.h"
 
 #define NAME_COLUMNS 48
-#define TOLD_FROM_NS 1e7 /* less lost time is no finding, however short the job */
-/* Costs of less than this share of the wall time are none either. Where many processes share a
- * processor the ranks' work is a small part of it. */
+#define TOLD_FROM_NS 1e7 /* ns; less lost time is not a finding, however short the job */
+/* Least share of the wall time that a late rank must cost, and that a wait for a processor must
+ * cost. The first is small: where many processes share a processor, the ranks' work is a small part
+ * of the wall time. */
 #define LATE_OF_WALL 0.001
 #define WAITING_OF_WALL 0.05
-/* A function is uneven from this maximum over mean on, and worth a line from this share of the
- * wall time that its slowest rank lost by it. */
+/* A function is uneven if its highest time over its mean time reaches UNEVEN. It becomes a finding
+ * if its slowest rank lost UNEVEN_OF_WALL of the wall time by it. */
 #define UNEVEN 1.25
 #define UNEVEN_OF_WALL 0.02
-/* A cause explains so much of what a rank works longer, or it is none. */
+/* Least share of a rank's extra work that a function must explain to be its cause. */
 #define CAUSE_SHARE 0.5
-#define CAUSE_EXCESS 0.05 /* over what the others spend in it: waits last as long as the job */
-/* A processor whose core or caches others keep busy is slower by less. */
+#define CAUSE_EXCESS 0.05 /* over the others' time: waits last as long as the job */
+/* Excess that is more than a processor can lose to others on its core or caches. */
 #define BEYOND_DISTURBANCE 0.4
-/* Batches shorter than this many bins say nothing of when something was. */
+/* Least length of a batch in bins: within a bin, the time of an event is unknown. */
 #define BATCH_BINS 2
-#define CUT_HALVINGS 24	 /* finds the end of a batch to a part of 16 million of the time */
-#define UNSEEN_MOST 0.25 /* of the time that is cut into batches */
+#define CUT_HALVINGS 24	 /* 2^24 steps: finds the end of a batch to 1/16,000,000 of the span */
+#define UNSEEN_MOST 0.25 /* largest share of the span in which a rank was sampled too rarely */
 
 /* ---- work over time ---- */
 
-/* The time from which on, and until when, every rank has worked, and where batches meet in it: each
- * holds as much of the ranks' work as the others. */
+/* The time in which every rank works, and the ends of its batches. Each batch holds an equal part
+ * of the work of all ranks. */
 struct span {
 	double from_ns, to_ns;
 	double cut_ns[HK_LATE_BATCHES + 1];
 };
 
-/* The rows of one rank, of which each is of another process. */
+/* The activity rows of one rank and kind, one for each main process. */
 struct rows {
 	const struct hk_report_activity *first;
 	size_t count;
@@ -69,7 +70,8 @@ static double between(struct rows rows, double from_ns, double to_ns)
 	return sum;
 }
 
-/* Narrows SPAN to the bins behind the first one with work in it and before the last. */
+/* Narrows SPAN to the bins of ROW between the first and the last bin with work, without these two.
+ */
 static void narrow(struct span *span, const struct hk_report_activity *row)
 {
 	size_t first = 0, last = row->count - 1;
@@ -84,7 +86,8 @@ static void narrow(struct span *span, const struct hk_report_activity *row)
 	span->to_ns = fmin(span->to_ns, row->start_ns + (double)last * row->width_ns);
 }
 
-/* The usual work of all ranks until TO_NS; in jobs that did not keep it, all of their work. */
+/* Returns the usual work of all ranks from SPAN's start until TO_NS. A rank without usual work, as
+ * in jobs of older versions, counts with all of its work. */
 static double work_until(const struct hk_report *report, const struct span *span, double to_ns)
 {
 	double sum = 0;
@@ -97,7 +100,7 @@ static double work_until(const struct hk_report *report, const struct span *span
 	return sum;
 }
 
-/* When the ranks had done WORK. */
+/* Returns the time at which all ranks together have done WORK. */
 static double time_of(const struct hk_report *report, const struct span *span, double work)
 {
 	double low = span->from_ns, high = span->to_ns;
@@ -113,9 +116,8 @@ static double time_of(const struct hk_report *report, const struct span *span, d
 	return high;
 }
 
-/* Cuts SPAN into batches of equal work, none shorter than LEAST_NS. Where ranks stand still for a
- * while, a batch of equal time would hold a step or two, and of some ranks one more than of others.
- */
+/* Cuts SPAN into batches of equal work, none shorter than LEAST_NS. Batches of equal time would
+ * hold a step or two where ranks pause, and one step more of some ranks than of others. */
 static void cut(struct span *span, const struct hk_report *report, double least_ns)
 {
 	double work = work_until(report, span, span->to_ns);
@@ -129,7 +131,8 @@ static void cut(struct span *span, const struct hk_report *report, double least_
 	span->cut_ns[HK_LATE_BATCHES] = span->to_ns;
 }
 
-/* False: some rank did no work that is known, or too little is known of when. */
+/* Finds the time in which every rank works and cuts it into batches. Returns false if a rank has no
+ * known work, if the time is too short, or if too much of it was sampled too rarely. */
 static bool find_span(const struct hk_report *report, struct span *ret_span)
 {
 	double width_ns = 0, unseen_ns = 0;
@@ -161,7 +164,8 @@ static bool find_span(const struct hk_report *report, struct span *ret_span)
 	return unseen_ns <= UNSEEN_MOST * length_ns;
 }
 
-/* What every rank did of KIND, batch by batch; the caller calls free(). NULL without memory. */
+/* Returns each rank's amount of KIND in each batch, one rank after the other. The caller frees it
+ * with free(). Returns NULL if out of memory. */
 static double *batches_new(const struct hk_report *report, const struct span *span,
 			   Hk__ActivityKind kind)
 {
@@ -216,7 +220,7 @@ static double time_in(const struct hk_report *report, size_t rank, const char *f
 	return sum;
 }
 
-/* How long RANK was inside calls that MPI made, of functions that are not MPI's: MPI sleeps and
+/* Returns how long RANK was in hooked functions outside of MPI that MPI called: MPI sleeps and
  * polls while it waits for other ranks. */
 static double time_below_mpi(const struct hk_report *report, size_t rank)
 {
@@ -233,15 +237,16 @@ static double time_below_mpi(const struct hk_report *report, size_t rank)
 	return fmax(sum, 0);
 }
 
-/* Why a rank works longer. */
+/* The reason why a rank works longer. */
 struct cause {
-	const char *function; /* NULL: not known */
-	double more_ns;	      /* at least so much longer in it than the others */
-	bool unclear;	      /* a function may be the cause, or MPI called it */
+	const char *function; /* NULL: unknown */
+	double more_ns;	      /* least extra time in the function, against the others */
+	bool unclear;	      /* a function has enough extra time, but MPI may have called it */
 };
 
-/* The function outside MPI in which RANK spends most more than the median of the others, at least
- * LEAST_NS. What MPI called may all have been of that function. OTHERS has room for all ranks. */
+/* Returns the function outside of MPI in which RANK has the most extra time over the median of the
+ * others, at least LEAST_NS. All time below MPI calls is taken off first, because each function may
+ * be the one that MPI called. OTHERS has room for all ranks. */
 static struct cause cause_of(const struct hk_report *report, size_t rank, double least_ns,
 			     double *others)
 {
@@ -296,7 +301,8 @@ static const char *others_of(const struct hk_report *report)
 	return report->rank_count > 2 ? "the median of the others" : "the other one";
 }
 
-/* RANK works longer than the others: LATE says by how much, CAUSE in what. */
+/* Adds the sentence about a late rank: LATE says by how much it is late, CAUSE in which function.
+ */
 static void late_add(struct hk_findings *findings, const struct hk_report *report,
 		     const struct hk_late *late, const struct cause *cause)
 {
@@ -318,8 +324,9 @@ static void late_add(struct hk_findings *findings, const struct hk_report *repor
 		       100 * late->excess, ceil(200 * late->error), others_of(report), why);
 }
 
-/* A rank that has more to do in its usual steps; else one that works longer for a reason that was
- * seen, or by more than a slow processor explains. */
+/* Adds the rank that is late in its usual work. If there is none, adds the rank that is late in all
+ * its work, provided that a function explains it or that it is more than a slow processor explains.
+ * Returns 0 or -ENOMEM. */
 static int find_and_add(struct hk_findings *findings, const struct hk_report *report,
 			const struct span *span, double least_ns)
 {
@@ -371,7 +378,7 @@ static int over_time_add(struct hk_findings *findings, const struct hk_report *r
 	return r < 0 ? r : 0;
 }
 
-/* The rank that spends most in FUNCTION. */
+/* Returns the rank whose main process spends most time in FUNCTION. */
 static int32_t slowest_rank(const struct hk_report *report, const char *function)
 {
 	int32_t slowest = 0;
@@ -391,7 +398,7 @@ static int32_t slowest_rank(const struct hk_report *report, const char *function
 	return slowest;
 }
 
-/* The function by whose unevenness most time was lost. */
+/* Adds the function that lost most time by being uneven over the ranks. */
 static void uneven_add(struct hk_findings *findings, const struct hk_report *report,
 		       const struct hk_groups *groups)
 {

@@ -1,7 +1,10 @@
-/* finding.h: what a report says in sentences: where time went, whether the ranks were even, where
- * memory peaked, what was lost, how sure the clocks are, what tracing cost. Each sentence names the
- * numbers of the report that support it; without evidence there is no sentence. Names in it are
- * harmless to a terminal, its bytes are valid UTF-8. Locked by the caller. */
+/* finding.h: one sentence about a report: where time went, whether the ranks were even, where
+ * memory peaked, what was lost, how exact the clocks are, what tracing cost.
+ *
+ * Each sentence names the numbers of the report that support it. Without evidence there is no
+ * sentence. Names in it hold no terminal control sequences, and its bytes are valid UTF-8. Locked
+ * by the caller.
+ */
 #ifndef HK_REPORT_FINDINGS_FINDING_H
 #define HK_REPORT_FINDINGS_FINDING_H
 
@@ -21,27 +24,26 @@ enum hk_finding_topic {
 
 enum hk_finding_weight {
 	HK_WEIGHT_FACT,	   /* a plain number of general interest */
-	HK_WEIGHT_FINDING, /* suggests a change of the job: the summary shows it, too */
-	HK_WEIGHT_WARNING, /* must be known before a number is believed: the summary shows it, too
-			    */
+	HK_WEIGHT_FINDING, /* suggests a change of the job; in the summary too */
+	HK_WEIGHT_WARNING, /* limits how far numbers can be trusted; in the summary too */
 };
 
 struct hk_finding {
 	enum hk_finding_topic topic;
 	enum hk_finding_weight weight;
-	char *text; /* one line, no end of line */
+	char *text; /* one line, without a newline */
 };
 
 struct hk_findings {
-	struct hk_finding *list; /* warnings as the summary orders them, findings, facts */
+	struct hk_finding *list; /* warnings in the summary's order, then findings, then facts */
 	size_t count;
-	int error; /* -ENOMEM: one is missing */
+	int error; /* -ENOMEM: a sentence is missing */
 };
 
 /* Frees the memory of FINDINGS. */
 void hk_findings_fini(struct hk_findings *findings);
 
-/* Adds one sentence; without memory it sets `error`. */
+/* Adds one sentence. Sets `error` if out of memory. */
 __attribute__((format(printf, 4, 5))) void hk_finding_add(struct hk_findings *findings,
 							  enum hk_finding_topic topic,
 							  enum hk_finding_weight weight,

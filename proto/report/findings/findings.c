@@ -54,8 +54,8 @@ static void lost_add(struct hk_findings *findings, const struct hk_report_job *j
 	}
 }
 
-/* Of which calls less was kept than the user asked for, and which ones cost more than the budget
- * all the same. */
+/* Adds warnings about functions whose level the governor changed, and about functions that cost
+ * more than the budget at a pinned level. */
 static void steps_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	const struct hk_report_step *lowered = NULL, *pinned = NULL;
@@ -86,7 +86,7 @@ static void steps_add(struct hk_findings *findings, const struct hk_report *repo
 	}
 }
 
-/* Processes below a rank that could not be traced. */
+/* Adds a warning about helpers and launchers that could not be traced. */
 static void unseen_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	const struct hk_report_process *first = NULL;
@@ -165,7 +165,7 @@ static void missing_add(struct hk_findings *findings, const struct hk_report *re
 			hk_name_print(note, NOTE_COLUMNS, process->note);
 			hk_finding_add(findings, HK_TOPIC_COVERAGE, HK_WEIGHT_WARNING,
 				       "rank %" PRId32 ": %s", process->rank, note);
-			break; /* the others are in `report` */
+			break; /* the table of processes shows the others */
 		}
 	}
 	unseen_add(findings, report);
@@ -215,7 +215,8 @@ static void time_add(struct hk_findings *findings, const struct hk_report *repor
 	}
 }
 
-/* The library that held most of what ROW, a whole, had at its peak; NULL: unknown. */
+/* Returns the row of the library that held most bytes at the peak of ROW, a row of library "*", or
+ * NULL if unknown. */
 static const struct hk_report_memory *holder_of(const struct hk_report *report,
 						const struct hk_report_memory *row)
 {
@@ -256,7 +257,7 @@ static void peak_add(struct hk_findings *findings, const struct hk_report *repor
 		       hk_quantity_time(when, (double)row->peak_time_ns), most);
 }
 
-/* The highest peak of each kind over the ranks. */
+/* Adds the highest peak over the ranks, for each kind. */
 static void peaks_add(struct hk_findings *findings, const struct hk_report *report)
 {
 	static const char *const kinds[] = {"device", "managed", "pinned", "heap", "map"};
@@ -314,7 +315,7 @@ static void clocks_add(struct hk_findings *findings, const struct hk_report_job 
 	}
 }
 
-/* Whether no node is silent: a silent one may hold, or have evicted, unsent records. */
+/* Whether no node is silent: a silent node may hold, or have evicted, unsent records. */
 static bool nodes_are_here(const struct hk_report *report)
 {
 	for (size_t i = 0; i < report->node_count; i++) {

@@ -4,7 +4,8 @@
 
 #include "report/findings/finding.h"
 
-/* All that REPORT has evidence for; free with hk_findings_fini. -ENOMEM. */
+/* Makes all findings that REPORT has evidence for. The caller frees them with hk_findings_fini.
+ * Returns 0 or -ENOMEM. */
 int hk_findings_init(struct hk_findings *findings, const struct hk_report *report);
 
 #endif

@@ -4,14 +4,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The share of the others' work from which on an excess matters, and the probability with which
- * chance may name a rank of equal ones, over all ranks together. Over 200 runs of LAMMPS 0.001
- * missed ranks that were late, and 0.01 named no other rank more. */
+/* Least excess, as a share of the others' work, and the largest probability that chance names a
+ * rank although all are equal, over all ranks together. In 200 runs of LAMMPS, 0.001 missed ranks
+ * that were late, and 0.01 named no further ranks. */
 #define EXCESS_LEAST 0.05
 #define CHANCE_MOST 0.01
-#define BATCHES_MORE 12u /* of 16 in which the rank works longer */
-/* Neighbouring batches that are alike say less than as many that are not. With 16 batches so much
- * likeness may be chance, and no more is looked at. */
+#define BATCHES_MORE 12u /* least number, of 16, in which the rank works longer */
+/* Neighbouring batches that are alike carry less information than independent ones. With 16 batches
+ * a correlation of LIKENESS_BY_CHANCE may be chance. Correlations above LIKENESS_MOST are clamped.
+ */
 #define LIKENESS_BY_CHANCE 0.25
 #define LIKENESS_MOST 0.5
 
@@ -22,7 +23,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The median of SORTED without one element of VALUE. */
+/* Returns the median of SORTED after one element equal to VALUE is removed. */
 static double median_without(const double *sorted, size_t count, double value)
 {
 	size_t place = 0;
@@ -34,8 +35,8 @@ static double median_without(const double *sorted, size_t count, double value)
 	return (sorted[low + (low >= place)] + sorted[high + (high >= place)]) / 2;
 }
 
-/* The chance that a mean of N values around 0 is T standard errors above 0 or more: Wallace's
- * normal deviate of Student's t. */
+/* Returns the probability that the mean of N values around 0 is T standard errors above 0 or more,
+ * by Wallace's normal approximation of Student's t. */
 static double chance_of(double t, double n)
 {
 	double freedom = n - 1;
@@ -45,7 +46,7 @@ static double chance_of(double t, double n)
 	return erfc(deviate / M_SQRT2) / 2;
 }
 
-/* Standard error of the mean of DIFFERENCES, which follow each other in time. */
+/* Returns the standard error of the mean of DIFFERENCES, which are in the order of time. */
 static double error_of(const double *differences, double mean)
 {
 	double squares = 0, products = 0;
@@ -61,7 +62,8 @@ static double error_of(const double *differences, double mean)
 	return sqrt(variance * (1 + likeness) / (1 - likeness));
 }
 
-/* Rank NUMBER against the others, whose work is in SORTED, batch by batch. */
+/* Compares rank NUMBER with the others in each batch. SORTED holds the work of all COUNT ranks in
+ * each batch, ascending. */
 static bool is_late(const double *work, const double *sorted, size_t count, size_t number,
 		    struct hk_late *ret_late)
 {

@@ -56,7 +56,7 @@ static void memory_add(struct hk_rank_figures *figures, const struct hk_report *
 		if (strcmp(memory->kind, "heap") == 0) {
 			rank->value[HK_FIGURE_HEAP] = peak;
 		} else if (strcmp(memory->kind, "device") == 0) {
-			/* fmax: whatever there is, is more than nothing measured */
+			/* of several devices the highest peak; fmax ignores NAN */
 			rank->value[HK_FIGURE_DEVICE] = fmax(rank->value[HK_FIGURE_DEVICE], peak);
 		}
 	}

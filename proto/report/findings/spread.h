@@ -1,7 +1,7 @@
-/* spread.h: what the summary says of each rank, and of many ranks together.
+/* spread.h: figures of each rank in the summary, and their spread over many ranks.
  *
- * Figures are doubles in ns, bytes or shares of 1; NAN where nothing was measured. Pure functions
- * of the report, any thread.
+ * Figures are doubles in ns, bytes or shares of 1. NAN stands for a value that was not measured.
+ * Pure functions of the report, any thread.
  */
 #ifndef HK_REPORT_FINDINGS_SPREAD_H
 #define HK_REPORT_FINDINGS_SPREAD_H
@@ -15,8 +15,8 @@ enum hk_figure {
 	HK_FIGURE_MPI_SHARE = 2, /* of the wall time */
 	HK_FIGURE_SENT = 3,	 /* bytes given to MPI */
 	HK_FIGURE_HEAP = 4,	 /* bytes at the heap's peak */
-	HK_FIGURE_DEVICE = 5,	 /* bytes on the device where their peak is the highest */
-	HK_FIGURE_RSS = 6,	 /* bytes */
+	HK_FIGURE_DEVICE = 5,	 /* bytes at the highest peak of a device */
+	HK_FIGURE_RSS = 6,	 /* bytes of resident memory at its peak */
 	HK_FIGURES = 7,
 };
 
@@ -31,20 +31,23 @@ struct hk_spread {
 	char outliers[96]; /* "rank 3: 1.20, ..." or empty */
 };
 
-/* The figures of each rank, in the order of report->ranks; the caller calls free(). NULL without
- * memory. */
+/* Returns the figures of each rank, in the order of report->ranks, or NULL if out of memory. The
+ * caller frees them with free(). */
 struct hk_rank_figures *hk_figures_new(const struct hk_report *report);
 
-/* Mean over the ranks that have the figure, else NAN. That of a share is weighted by the wall time
- * it is a share of: the share of all the ranks' time, as hk_domain_share_of. */
+/* Returns the mean over the ranks that have the figure, or NAN if none has it. The mean of a share
+ * is weighted by wall time: it equals the share of all the ranks' time, as in hk_domain_share_of.
+ */
 double hk_figure_mean(const struct hk_rank_figures *figures, size_t count, enum hk_figure figure);
 
-/* How a figure is written, "-" for NAN, and its title with the unit. */
+/* Writes VALUE of FIGURE to TEXT ("-" for NAN) and returns it; returns the title of FIGURE with its
+ * unit. */
 const char *hk_figure_text(char text[HK_QUANTITY_BYTES], enum hk_figure figure, double value);
 const char *hk_figure_title(enum hk_figure figure);
 
-/* Median, extremes and ranks beyond five median absolute deviations (and 5 %) of `figure`. -ENOMEM.
- */
+/* Sets *RET_SPREAD to the median, the extremes and the outliers of FIGURE. An outlier differs from
+ * the median by more than five median absolute deviations and by more than 5 % of the median.
+ * Returns 0 or -ENOMEM. */
 int hk_spread_of(const struct hk_rank_figures *figures, size_t count, enum hk_figure figure,
 		 struct hk_spread *ret_spread);
 

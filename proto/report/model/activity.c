@@ -23,7 +23,7 @@ double hk_report_activity_until(const struct hk_report_activity *activity, doubl
 	double before = bin > 0 ? activity->sum[bin - 1] : 0, here = activity->sum[bin] - before;
 	double begin_ns = activity->start_ns + (double)bin * activity->width_ns;
 	double width = activity->width_ns;
-	/* The last bin is as long as it has been looked at. */
+	/* The last bin ends at the last sample. */
 	if (bin == last && activity->end_ns > begin_ns && activity->end_ns < begin_ns + width) {
 		width = activity->end_ns - begin_ns;
 	}

@@ -1,4 +1,4 @@
-/* activity.h: what the main processes of a report did when, as its collector has looked at them.
+/* activity.h: reads the activity of the main processes of a report, as their collector sampled it.
  *
  * Locked by the caller.
  */
@@ -9,11 +9,13 @@
 
 void hk_report_activity_free(struct hk_report *report);
 
-/* How much of ACTIVITY there was before AT_NS, which is counted from the job's start. */
+/* Returns the amount of ACTIVITY before AT_NS, a time since the job's start. Within a bin the
+ * amount grows linearly. */
 double hk_report_activity_until(const struct hk_report_activity *activity, double at_ns);
 
-/* The first of the rows of RANK that are of KIND and DOMAIN ("" for other kinds), and in *RET_COUNT
- * how many there are, one for each process that was the rank's main one; NULL: none. */
+/* Finds the rows of RANK with KIND and DOMAIN ("" for kinds without one): one row for each of the
+ * rank's main processes, side by side. Returns the first and sets *RET_COUNT to their number, or
+ * returns NULL. */
 const struct hk_report_activity *hk_report_activity_find(const struct hk_report *report,
 							 int32_t rank, Hk__ActivityKind kind,
 							 const char *domain, size_t *ret_count);

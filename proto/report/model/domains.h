@@ -12,12 +12,12 @@
 
 #define HK_DOMAINS_MAX 32u
 
-/* Copies the domains whose share of the time headers show to SHARES, in their order. Returns how
- * many there are. */
+/* Copies the domains with a title, whose share of the time headers show, to SHARES in their order.
+ * Returns their number. */
 size_t hk_domain_shares(struct hk_domain shares[HK_DOMAINS_MAX]);
 
-/* Whether the calls of DOMAIN only wait, for an event or for another thread. A thread without work
- * spends its time in them, so tables of time set them apart. */
+/* Whether calls of DOMAIN only wait for an event or for another thread. A thread without work
+ * spends its time in them, so tables of time show them apart. */
 bool hk_domain_is_idle(const char *domain);
 
 #endif

@@ -4,11 +4,12 @@
 
 #include "report/model/report.h"
 
-/* Index of the first of the calls of RANK, or of a higher one. */
+/* Returns the index of the first row in report->calls of RANK or of a higher rank; call_count if
+ * there is none. */
 size_t hk_report_first_call(const struct hk_report *report, int32_t rank);
 
-/* Outermost time in ns that `rank` spent in calls of `domain`, summed over the threads of its main
- * process and of its helpers. */
+/* Returns the outermost time in ns that RANK spent in calls of DOMAIN, summed over the threads of
+ * its main process and of its helpers. */
 uint64_t hk_report_domain_ns(const struct hk_report *report, int32_t rank, const char *domain);
 
 #endif

@@ -8,10 +8,10 @@
 #include "ring/sample.h"
 #include "sketch/histogram.h"
 
-/* What a cell holds as minimum before any call returned. */
+/* min_ns of a cell of which no call has returned. */
 #define MIN_UNSET UINT64_MAX
 
-/* Buckets that can be trusted: ascending, in range. */
+/* Returns the number of leading buckets that are in range and ascend. */
 static size_t sound_buckets(const uint32_t *bucket, size_t used)
 {
 	size_t i = 0;
@@ -74,7 +74,7 @@ static void extremes_add(struct hk_report_numbers *numbers, uint64_t min_ns, uin
 	numbers->have_latency = true;
 }
 
-/* VALUE of the timed calls, and what others had by SAMPLE, which is theirs of some timed calls. */
+/* Estimates the calls that were not timed from the sampled ones. */
 struct scale {
 	uint64_t others, samples;
 };
@@ -111,7 +111,8 @@ void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
 	numbers->latency_ns =
 	    add_clamped(numbers->latency_ns, hk_sample_weighted(cell->total_ns, cell->sampled_ns));
 	if (cell->sampled > 0 && timed < cell->calls) {
-		/* Calls timed before the level was lowered tell nothing of those after it. */
+		/* Only samples stand for the other calls: calls timed at a higher level, before it
+		 * was lowered, do not. */
 		struct scale scale = {cell->calls - timed, cell->sampled};
 		total = scaled(&scale, total, cell->sampled_ns);
 		self = scaled(&scale, self, cell->sampled_self_ns);
@@ -119,7 +120,7 @@ void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
 		bytes = scaled(&scale, bytes, cell->sampled_bytes);
 		numbers->estimated = true;
 	} else if (site->level == HK_LEVEL_SAMPLE && timed > 0 && timed < cell->calls) {
-		/* By an agent that does not tell them apart. */
+		/* An older agent does not count samples apart: all timed calls are samples. */
 		struct scale scale = {cell->calls - timed, timed};
 		total = scaled(&scale, total, total);
 		self = scaled(&scale, self, self);

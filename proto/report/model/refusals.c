@@ -5,7 +5,7 @@
 #include "report/model/report.h"
 #include "ring/segment.h"
 
-/* What became of slots that are not patched: the key in JSON, and in words. */
+/* Indexed by enum hk_refusal. */
 static const struct {
 	const char *key, *words;
 } refusals[] = {

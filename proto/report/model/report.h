@@ -1,10 +1,12 @@
 /* report.h: a snapshot of a job turned into the rows that every view shows.
  *
- * Rows are summed over the processes of one rank and role; quantiles come from their merged
- * histograms. Times are nanoseconds since the job's start. A value that no level measured is
- * "unmeasured": JSON null, "-" in text. The input may hold anything (it comes from files and
- * sockets); what makes no sense is left out. A report is immutable once made and owns all its
- * memory, so the snapshot may be freed at once; any number of threads may read one.
+ * Calls and memory are summed over the processes of one rank and role. Quantiles come from the
+ * merged histograms. Times are nanoseconds since the job's start. A value that no level measured is
+ * "unmeasured": null in JSON, "-" in text.
+ *
+ * A snapshot comes from a file or a socket and may hold anything: invalid parts are left out. A
+ * report does not change once it is made and owns all its memory. The snapshot may therefore be
+ * freed at once, and any number of threads may read a report.
  */
 #ifndef HK_REPORT_MODEL_REPORT_H
 #define HK_REPORT_MODEL_REPORT_H
@@ -18,8 +20,8 @@
 
 /* How a process or a job ended. */
 struct hk_report_exit {
-	/* "running", "exited", "exec", "signal", "oom", "vanished", "silent": it ran when its node
-	 * was last heard; static */
+	/* "running", "exited", "exec", "signal", "oom", "vanished", or "silent": the process ran
+	 * when its node was last heard. Static. */
 	const char *kind;
 	bool have_code;
 	int32_t code; /* exit status or signal number */
@@ -27,47 +29,57 @@ struct hk_report_exit {
 
 struct hk_report_job {
 	const char *id, *name, *command, *directory, *exit;
-	const char *store_error; /* why records were not stored, the last time; empty: all were */
+	const char
+	    *store_error; /* last reason why records were not stored; empty: all were stored */
 	uint64_t start_unix_ns;
 	uint64_t duration_ns;
 	int32_t world_size;
 	uint64_t tracing_cost_ns; /* estimate, summed over processes */
-	uint64_t calls_untracked; /* calls that found no room: the only ones not in the rows */
-	uint64_t calls_untimed;	  /* of those in the rows, calls not timed for want of room */
+	uint64_t
+	    calls_untracked; /* calls without room in a segment; only these are not in the rows */
+	uint64_t calls_untimed; /* calls in the rows that were not timed for lack of room */
 	uint64_t records, lost_records;
-	uint64_t shed_records;	 /* of records: evicted since, older than what --keep leaves */
-	size_t nodes;		 /* with a collector each */
-	bool clocks_known;	 /* how wrong times of different nodes may be against each other: */
-	uint64_t clock_error_ns; /* by no more than twice this */
-	/* sync=all calls of several nodes that were looked at, and those that the clocks
-	 * contradict. */
+	uint64_t shed_records; /* those of `records` that retention (--keep) evicted */
+	size_t nodes;	       /* machines of the job, each with a collector */
+	bool clocks_known;     /* clock_error_ns is known */
+	/* Upper limit of a node's error against the root; two nodes differ by at most twice this.
+	 */
+	uint64_t clock_error_ns;
+	/* sync=all calls over several nodes that were checked, and those of them that contradict
+	 * the clocks. */
 	uint64_t sync_checks, sync_violations;
-	bool store_full; /* no record is stored until there is room */
+	/* The store is full and the job runs: no record is stored until there is room. */
+	bool store_full;
 	bool closed;
 };
 
 /* The clock of a process's node against the root's; all 0 on the root itself. */
 struct hk_report_node_clock {
-	bool known;	   /* else times of this node are by its realtime clock */
-	int64_t offset_ns; /* root's monotonic clock less the node's, when the process started */
-	int64_t drift_ppb; /* root's seconds per node's, less 1, in 1e-9: from start to end */
-	uint64_t error_ns; /* no time is wrong by more: the bound */
-	uint64_t fit_error_ns; /* 99 % are wrong by less if both directions took as long */
+	bool
+	    known; /* false: the node's times come from its realtime clock, with an unknown error */
+	int64_t offset_ns; /* root's monotonic clock minus the node's, when the process started */
+	/* Root's seconds per node's second, minus 1, in 1e-9: mean over the process's life, or the
+	 * map's last value if that is shorter than 1 s. */
+	int64_t drift_ppb;
+	uint64_t error_ns; /* upper limit of the error of all times */
+	/* 99 % of times are wrong by less, if messages took equally long in both directions. */
+	uint64_t fit_error_ns;
 };
 
-/* A rank as its main process shows it. */
+/* A rank: its main processes, one after the other. Host, pid, exit and the clock's offset are those
+ * of the last one. */
 struct hk_report_rank {
 	int32_t rank;
 	const char *host;
 	uint32_t pid;
 	int64_t start_ns;
-	int64_t end_ns; /* of a running rank: when it was last looked at */
+	int64_t end_ns; /* end of the last process; of a running rank: its last sample */
 	bool running;
 	uint64_t cpu_ns, rss_peak_bytes;
 	struct hk_report_exit exit;
-	uint64_t records, lost_records; /* helpers included */
-	uint64_t shed_records;	  /* of records: evicted since, older than what --keep leaves */
-	uint64_t tracing_cost_ns; /* estimate, helpers included */
+	uint64_t records, lost_records; /* of helpers too */
+	uint64_t shed_records;		/* those of `records` that retention (--keep) evicted */
+	uint64_t tracing_cost_ns;	/* estimate, helpers included */
 	struct hk_report_node_clock clock;
 };
 
@@ -85,17 +97,18 @@ struct hk_report_process {
 	struct hk_report_node_clock clock;
 	uint64_t calls_untracked, calls_untimed, records, lost_records, shed_records;
 	uint64_t calls, errors;
-	uint64_t inside_ns;	  /* in calls that are no idle waits, over all threads; */
-	bool have_inside;	  /* whether that is measured */
-	const char *most;	  /* function with most of it; "": none, or not known */
+	uint64_t inside_ns;	  /* in calls other than idle waits, over all threads */
+	bool have_inside;	  /* inside_ns is measured */
+	const char *most;	  /* function with the most of inside_ns; "": none, or unknown */
 	uint64_t tracing_cost_ns; /* estimate */
 	uint32_t objects, objects_pending, objects_hidden, namespaces_hidden;
 	uint32_t slots_found, slots_patched, slots_refused;
 	uint32_t refused[HK_REPORT_REFUSALS]; /* slots, by enum hk_refusal of ring/segment.h */
-	uint32_t sites_untimed;		      /* of its sites, calls are counted only */
-	uint32_t symbols_escaped;	      /* addresses handed out without a hook */
+	uint32_t sites_untimed;		      /* sites whose calls are counted but not timed */
+	/* Hooked functions whose address the program looked up and got without a hook. */
+	uint32_t symbols_escaped;
 	uint32_t hooks_in_force;
-	const char *coverage; /* what coverage lacks, "; " between; empty: nothing to tell */
+	const char *coverage; /* what the agent did not reach, separated by "; "; empty: complete */
 };
 
 /* Latency counts, ascending buckets of sketch/histogram.h. */
@@ -105,19 +118,19 @@ struct hk_report_buckets {
 	size_t used;
 };
 
-/* The numbers of one row, whatever it sums over. */
+/* The numbers of one row, of one or more call sites. */
 struct hk_report_numbers {
 	uint64_t calls, errors;
 	uint64_t timed;	     /* calls whose latency is known */
-	uint64_t weight;     /* calls that those stand for, which the buckets count */
+	uint64_t weight;     /* calls that the timed ones stand for; the buckets count these */
 	uint64_t latency_ns; /* sum over the calls in `weight` */
 	uint64_t total_ns, self_ns, outermost_ns;
 	uint64_t bytes;
 	uint64_t min_ns, max_ns, mean_ns, p50_ns, p90_ns, p99_ns;
-	bool have_total;   /* total, self and outermost are measured */
-	bool have_bytes;   /* bytes are */
-	bool have_latency; /* minimum, mean, quantiles and maximum are */
-	bool estimated;	   /* scaled up from samples */
+	bool have_total;   /* total_ns, self_ns and outermost_ns are measured */
+	bool have_bytes;   /* bytes is measured */
+	bool have_latency; /* min, mean, quantiles and max are measured */
+	bool estimated;	   /* total, self, outermost and bytes are scaled up from samples */
 	struct hk_report_buckets buckets;
 };
 
@@ -136,40 +149,40 @@ struct hk_report_memory {
 	const char *library;
 	uint64_t allocs, frees, live_bytes, peak_bytes, peak_low, peak_high;
 	int64_t peak_time_ns;
-	/* Live at the instant of the peak of "*" of this rank, role, device and kind; where these
-	 * are several processes, in the one whose peak that is. */
+	/* Live bytes at the instant of the peak of "*" of this rank, role, device and kind. With
+	 * several processes: live bytes of the process that has the highest peak. */
 	uint64_t at_peak_bytes;
-	bool have_at_peak; /* jobs of older versions have none */
+	bool have_at_peak; /* false: a job of an older version that did not keep it */
 };
 
-/* Live bytes of one process over time, of one device and kind and all its libraries. Peaks are
- * exact: the highest bin is the process's peak. Processes of one rank have a series each: which of
- * their instants met is not known within a bin. */
+/* Live bytes of one process over time, of one device and kind and all its libraries. The highest
+ * bin is the process's exact peak. Each process of a rank has its own series. Series are not
+ * summed: within a bin the order of their values is unknown. */
 struct hk_report_memory_series {
 	int32_t rank, device; /* device -1: the host, or unknown */
 	const char *role;
 	uint32_t pid;
 	const char *kind;
-	int64_t start_ns;     /* of the first bin */
-	uint64_t width_ns;    /* of every bin, not 0 */
-	int64_t end_ns;	      /* of what is known of the process: until then the last value holds */
+	int64_t start_ns;     /* start of the first bin */
+	uint64_t width_ns;    /* width of every bin, not 0 */
+	int64_t end_ns;	      /* last sample of the process; the last value holds until then */
 	size_t count;	      /* bins, from 1 to HK_REPORT_SERIES_BINS */
-	uint64_t *max_bytes;  /* most in a bin, what it began with included */
-	uint64_t *last_bytes; /* at its end */
+	uint64_t *max_bytes;  /* highest value in each bin, including the value at its start */
+	uint64_t *last_bytes; /* value at the end of each bin */
 };
 #define HK_REPORT_SERIES_BINS 256u
 
-/* How much one main process did of one thing, over time: ns in outermost calls of a domain, calls,
- * ns on a processor. Processes of one rank that followed each other have a row each. */
+/* Activity of one main process over time, of one kind: ns in outermost calls of a domain, a number
+ * of calls, or ns on a processor. Successive main processes of a rank have a row each. */
 struct hk_report_activity {
 	int32_t rank;
 	Hk__ActivityKind kind; /* PROTOCOL.md, section 4 */
-	const char *domain;    /* of kind DOMAIN, else empty */
-	double start_ns;       /* of the first bin, since the job's start */
-	double width_ns;       /* of every bin, not 0 */
-	double end_ns;	       /* of what is known of the process */
+	const char *domain;    /* only with HK__ACTIVITY_KIND__ACTIVITY_DOMAIN, else empty */
+	double start_ns;       /* start of the first bin, since the job's start */
+	double width_ns;       /* width of every bin, not 0 */
+	double end_ns;	       /* last sample of the process */
 	size_t count;	       /* bins, from 1 to HK_REPORT_SERIES_BINS */
-	double *sum;	       /* of all bins up to this one, it included */
+	double *sum;	       /* cumulative: all bins up to and including this one */
 };
 
 struct hk_report_open_call {
@@ -180,13 +193,13 @@ struct hk_report_open_call {
 	uint32_t depth; /* 1: outermost */
 	const char *function, *library;
 	uint64_t open_ns;
-	/* A launcher's, or a thread besides the first of its process waits for events or other
-	 * threads: that is how these live, and no hang. */
+	/* The call belongs to a launcher, or to a thread other than the first and only waits for
+	 * events or threads. Such a call is normal and not a hang. */
 	bool idle;
 };
 
-/* A level that the governor changed, or, where from = to, one that costs more than the budget and
- * is not the governor's to change. */
+/* A level that the governor changed. If `pinned`, from = to: the function costs more than the
+ * budget, and the governor may not change its level. */
 struct hk_report_step {
 	int32_t rank;
 	const char *role;
@@ -196,42 +209,46 @@ struct hk_report_step {
 	int64_t time_ns;
 };
 
-/* A node that brings its part of the job to the collector that keeps it. */
+/* A node that sends its part of the job to the root. */
 struct hk_report_node {
 	const char *host;
-	const char *state;	  /* "connected", "silent", "complete": all of it is here; static */
-	uint32_t processes, live; /* none of a silent one is known to be alive */
-	uint64_t unsent_bytes;	  /* of records, when it was last heard */
+	const char
+	    *state; /* "connected", "silent", or "complete": the root has its whole part; static */
+	uint32_t processes,
+	    live; /* live is 0 on a silent node: the state of its processes is unknown */
+	uint64_t unsent_bytes; /* of records, at its last report */
 	uint64_t shed_records;
-	uint64_t seen_unix_ns;		       /* 0: unknown */
+	uint64_t seen_unix_ns;		       /* last report by the root's clock; 0: unknown */
 	uint64_t sync_checks, sync_violations; /* sync=all calls with other nodes */
 };
 
 struct hk_report {
 	struct hk_report_job job;
-	bool folded; /* the snapshot was (rollup.h): there are no calls, and nothing is said of them
-		      */
+	/* The snapshot is a rollup (rollup.h): `calls` is empty, and coverage does not speak of
+	 * calls. */
+	bool folded;
 	struct hk_report_rank *ranks; /* by rank */
 	size_t rank_count;
 	struct hk_report_process *processes; /* by rank, then start */
 	size_t process_count;
 	struct hk_report_call *calls; /* by rank, then total, largest first */
 	size_t call_count;
-	struct hk_report_memory *memory; /* by rank, device, kind; library "*" first */
+	struct hk_report_memory
+	    *memory; /* by rank, role (main first), device, kind; library "*" first */
 	size_t memory_count;
-	/* By rank, role (main first), device, kind, start; none if the snapshot was taken without,
-	 * or by an older version. */
+	/* By rank, role (main first), device, kind, start. Empty if the snapshot was taken without
+	 * series or by an older version. */
 	struct hk_report_memory_series *memory_series;
 	size_t memory_series_count;
-	/* By rank, kind, domain, start; none if the snapshot was taken without, or by an older
-	 * version. */
+	/* By rank, kind, domain, start. Empty if the snapshot was taken without activity or by an
+	 * older version. */
 	struct hk_report_activity *activity;
 	size_t activity_count;
-	struct hk_report_open_call *open_calls; /* by rank, thread, depth */
+	struct hk_report_open_call *open_calls; /* by rank, role (main first), thread, depth */
 	size_t open_call_count;
 	struct hk_report_step *steps; /* by rank, then time */
 	size_t step_count;
-	struct hk_report_node *nodes; /* in the order they came; none without a root */
+	struct hk_report_node *nodes; /* in the order they first reported; empty without a root */
 	size_t node_count;
 	struct hk_report_strings strings; /* owns the texts */
 };

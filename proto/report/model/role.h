@@ -6,10 +6,12 @@
 
 #include "schema/wire.pb-c.h"
 
-/* Rank that a process counts for: rank 0 if no launcher numbered it, but a launcher keeps -1. */
+/* Returns the rank that PROCESS counts for. A process that no launcher numbered counts for rank 0,
+ * a launcher for -1. */
 int32_t hk_report_rank_of(const Hk__Process *process);
 
-/* Records that PROCESS committed and that were stored; the others are counted as lost. */
+/* Returns the records of PROCESS without those that found no room in the store, which are in
+ * lost_records. */
 uint64_t hk_report_records_of(const Hk__Process *process);
 
 /* "main", "helper" or "launcher"; static. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Out of memory is an error to return, not a reason to exit. */
+/* uthash reports out of memory instead of exiting. */
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 

@@ -6,7 +6,7 @@
 #include "report/model/refusals.h"
 #include "text/name.h"
 
-#define REASON_COLUMNS 200 /* of what a process lacks, where it stands for all */
+#define REASON_COLUMNS 200 /* of the coverage note of one process, shown for all */
 
 void hk_coverage_write_empty(const struct hk_report *report, FILE *output)
 {

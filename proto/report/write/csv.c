@@ -1,4 +1,4 @@
-/* The call rows as comma-separated values (RFC 4180); unmeasured values are empty. */
+/* Writes the call rows as comma-separated values (RFC 4180). Unmeasured values are empty. */
 #include <errno.h>
 #include <inttypes.h>
 

@@ -1,5 +1,4 @@
-/* The JSON contract. Written row by row, so that a job of many ranks needs no tree of all its rows.
- */
+/* Writes the JSON contract row by row, so that a job of many ranks needs no tree of all rows. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -13,7 +12,8 @@
 
 #define ROW_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(15))
 
-/* The contract's numbers are unsigned 64 bits, jansson's signed: nothing we count comes near. */
+/* The contract's numbers are unsigned 64 bits, jansson's signed. Larger numbers are clamped; real
+ * values do not come near. */
 static json_t *number(uint64_t value)
 {
 	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
@@ -57,7 +57,7 @@ static json_t *job_json(const void *row)
 	    number(job->sync_violations));
 }
 
-/* Null if the error of this node's clock is unknown. */
+/* All members are null if the error of the node's clock is unknown. */
 static json_t *clock_json(const struct hk_report_node_clock *clock)
 {
 	if (!clock->known) {
@@ -207,7 +207,8 @@ static void write_call(const struct hk_report_call *call, struct hk_json *json)
 	hk_json_close(json, '}');
 }
 
-/* A thousand ranks have hundreds of thousands of them, for which trees of values take seconds. */
+/* Writes calls as a stream: a job of a thousand ranks has hundreds of thousands, and json_t trees
+ * for them take seconds. */
 static int calls(const struct hk_report *report, FILE *output)
 {
 	struct hk_json json = {.output = output};
@@ -257,11 +258,12 @@ static int memory_series(const struct hk_report *report, FILE *output)
 	return ferror(output) ? -EIO : 0;
 }
 
-/* An array of at most LIMIT rows. */
+/* Writes an array of at most `limit` rows. */
 #define ARRAY(name, rows, count, make) \
 	array(output, name, rows, (count) < limit ? (count) : limit, sizeof(*(rows)), make)
 
-/* The members of the document; TABLES: those too that grow with what was called. */
+/* Writes the members of the document, at most LIMIT rows of each array. TABLES adds the arrays that
+ * grow with the calls: calls, memory and memory_series. */
 static int members(const struct hk_report *report, FILE *output, size_t limit, bool tables)
 {
 	fputs("\"job\": ", output);

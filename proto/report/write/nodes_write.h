@@ -1,4 +1,5 @@
-/* nodes_write.h: the nodes of a report as JSON and text. Pure functions of the report. */
+/* nodes_write.h: writes the nodes of a report as JSON and text. Pure functions of the report, any
+ * thread. */
 #ifndef HK_REPORT_WRITE_NODES_WRITE_H
 #define HK_REPORT_WRITE_NODES_WRITE_H
 
@@ -7,18 +8,17 @@
 
 #include "report/model/report.h"
 
-/* One node of the JSON contract; NULL: out of memory. */
+/* Returns one node of the JSON contract, or NULL if out of memory. */
 json_t *hk_report_node_json(const struct hk_report_node *node);
 
-/* A table of the nodes, nothing if there are none; 0 or a negative errno. */
+/* Writes a table of the nodes, or nothing if there are none. Returns 0 or a negative errno. */
 int hk_report_nodes_write(const struct hk_report *report, FILE *output, bool colour);
 
-/* What times of different nodes may be wrong by, as part of a line, after BEFORE; nothing if there
- * is one node only. */
+/* Writes the error of the nodes' clocks as part of a line, after BEFORE. Writes nothing if the job
+ * has one node. */
 void hk_report_nodes_clocks(const struct hk_report *report, const char *before, FILE *output);
 
-/* A line for each node that is not there while it should be, or has given records up, and
- * one if collective calls contradict the clocks. */
+/* Writes a line for each sentence of hk_findings_add_nodes. */
 void hk_report_nodes_warn(const struct hk_report *report, FILE *output);
 
 #endif

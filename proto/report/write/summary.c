@@ -1,4 +1,4 @@
-/* The one screen at the end of a job, from statistics alone. */
+/* Writes the summary at the end of a job, one screen, from statistics alone. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,14 +25,14 @@
 #define ID_COLUMNS 40
 #define FILES_COLUMNS 240
 
-/* What the call table and the rank table both need. */
+/* State that the tables of calls and of ranks share. */
 struct summary {
 	const struct hk_report *report;
 	FILE *output;
 	const struct hk_report_style *style;
 	struct hk_rank_figures *figures; /* one per rank */
 	bool has_mpi, has_heap, has_device;
-	uint64_t mpi_ns; /* all ranks */
+	uint64_t mpi_ns; /* sum over all ranks */
 };
 
 static void bold(const struct summary *summary, const char *text)
@@ -108,7 +108,7 @@ static void totals_write(const struct summary *summary)
 	fputc('\n', summary->output);
 }
 
-/* What the reader must know before believing a number, and what stands out. */
+/* Writes warnings and findings, without plain facts. */
 static int findings_write(const struct summary *summary)
 {
 	struct hk_findings findings;
@@ -277,7 +277,7 @@ static void call_add(const struct summary *summary, struct hk_table *table,
 	}
 }
 
-/* The calls that have no row of their own. */
+/* Calls without a row of their own. */
 struct unseen {
 	size_t functions;
 	uint64_t ns, idle_ns, idle_calls, launcher_calls;
@@ -347,7 +347,7 @@ static int calls_write(const struct summary *summary)
 	return r;
 }
 
-/* What processes that did not end by themselves were inside of. */
+/* Writes the open calls of processes that still run or did not end by themselves. */
 static void open_calls_write(const struct summary *summary)
 {
 	const struct hk_report *report = summary->report;
@@ -372,8 +372,9 @@ static void open_calls_write(const struct summary *summary)
 	}
 }
 
-/* A CUDA runtime that is linked into a library has no slots there: only what it calls of the driver
- * is seen, through addresses that it looks up. */
+/* Writes a note if calls of the CUDA driver were seen and none of the runtime. A runtime that is
+ * linked statically has no slots: only its calls of the driver are seen, through addresses that it
+ * looks up. */
 static void static_runtime_write(const struct summary *summary)
 {
 	const struct hk_report *report = summary->report;
@@ -439,7 +440,7 @@ int hk_report_write_summary(const struct hk_report *report, FILE *output,
 	for (size_t i = 0; i < report->rank_count; i++) {
 		summary.mpi_ns += (uint64_t)summary.figures[i].value[HK_FIGURE_MPI];
 	}
-	/* Of a helper too: traced is not the same as used by a rank. */
+	/* Helpers count too: this says what was traced, not what ranks used. */
 	for (size_t i = 0; i < report->memory_count; i++) {
 		summary.has_heap |= strcmp(report->memory[i].kind, "heap") == 0;
 		summary.has_device |= strcmp(report->memory[i].kind, "device") == 0;

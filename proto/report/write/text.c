@@ -101,7 +101,7 @@ static int calls_by_function(const struct hk_groups *groups, FILE *output, bool 
 	return r;
 }
 
-/* One column of names: ranks, libraries or hosts. */
+/* Writes a table with a row per rank, library or host. */
 static int calls_by_place(const struct hk_groups *groups, enum hk_report_by by, FILE *output,
 			  bool colour)
 {
@@ -125,7 +125,7 @@ static int calls_by_place(const struct hk_groups *groups, enum hk_report_by by, 
 	return r;
 }
 
-/* Each process is a row of its own, whatever its rank and role, named as it was invoked. */
+/* Writes a table with a row for each process of any rank and role, named by its command. */
 static int calls_by_process(const struct hk_report *report, FILE *output, bool colour)
 {
 	struct hk_table *table = hk_table_new(
@@ -281,7 +281,7 @@ static int processes_write(const struct hk_report *report, FILE *output, bool co
 	return r;
 }
 
-/* Levels that the governor changed, or would have. */
+/* Writes the levels that the governor changed, and those that it may not change. */
 static int steps_write(const struct hk_report *report, FILE *output, bool colour)
 {
 	struct hk_table *table = hk_table_new(">rank|<role|>at|<tracing cost:80|<level|<to");

@@ -1,6 +1,7 @@
-/* write.h: a report as text, JSON and CSV.
+/* write.h: writes a report as text, JSON and CSV.
  *
- * Names are cleaned; colour only as the style says. Pure functions of the report, any thread.
+ * Names are made safe for a terminal, or valid UTF-8 in JSON. Only the style turns colour on. Pure
+ * functions of the report, any thread.
  */
 #ifndef HK_REPORT_WRITE_WRITE_H
 #define HK_REPORT_WRITE_WRITE_H
@@ -10,20 +11,20 @@
 #include "report/model/report.h"
 
 struct hk_report_style {
-	bool colour;	  /* escape codes for emphasis */
-	unsigned columns; /* width of a line; 0: 100 */
-	unsigned rows;	  /* most rows of the call table; 0: 12 */
-	const char *
-	    files; /* where the job directory is, as the user should type it; NULL: job.directory */
+	bool colour;	   /* escape codes for emphasis */
+	unsigned columns;  /* unused */
+	unsigned rows;	   /* most rows of the summary's call table; 0: 12 */
+	const char *files; /* the job directory as the user would type it; NULL: job.directory */
 };
 
-/* Writers: all of the report to OUTPUT; 0 or -EIO. JSON is the documented contract, the summary one
- * screen. */
+/* Write the report to OUTPUT: as documented JSON, or as a summary of one screen. Return 0 or -EIO;
+ * the summary also -ENOMEM. */
 int hk_report_write_json(const struct hk_report *report, FILE *output);
 int hk_report_write_summary(const struct hk_report *report, FILE *output,
 			    const struct hk_report_style *style);
-/* The contract's members but calls and memory, without the braces around them, at most LIMIT rows
- * of each: for documents with tables of their own. */
+/* Writes the members of the JSON contract without the tables of calls and memory and without the
+ * outer braces, at most LIMIT rows of each array. Documents with tables of their own use it.
+ * Returns 0 or -EIO. */
 int hk_report_write_json_facts(const struct hk_report *report, size_t limit, FILE *output);
 int hk_report_write_csv(const struct hk_report *report, FILE *output);
 
@@ -35,8 +36,8 @@ enum hk_report_by {
 	HK_REPORT_BY_PROCESS,
 };
 
-/* Writes calls by `by`, memory, open calls, processes and coverage to `output`. 0, -EIO or
- * -ENOMEM. */
+/* Writes calls by `by`, memory, open calls, governor steps, processes with their coverage, and
+ * nodes to `output`. STYLE may be NULL. Returns 0, -EIO or -ENOMEM. */
 int hk_report_write_text(const struct hk_report *report, FILE *output, enum hk_report_by by,
 			 const struct hk_report_style *style);
 
