@@ -126,6 +126,7 @@ static int listen_all(struct hk_collector *collector)
 	    .url = collector->url,
 	    .policy = collector->policy,
 	    .rejections = collector->rejections,
+	    .right = hk_requests_right,
 	    .handle = hk_requests_handle,
 	    .context = collector,
 	};

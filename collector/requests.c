@@ -63,6 +63,7 @@ struct answer {
 	const char *user;	/* whose jobs there are; "": all */
 	struct hk_quota *quota;
 	struct hk_account *account; /* that asks */
+	struct hk_request_wait *wait;
 	char text[256];
 };
 
@@ -103,8 +104,9 @@ static int list_jobs(const struct hk_collector *collector, const char *user, Hk_
 	return 0;
 }
 
-static int answer_list(struct hk_collector *collector, struct answer *answer)
+static int answer_list(struct hk_collector *collector, Hk__Request *request, struct answer *answer)
 {
+	(void)request;
 	int r = list_jobs(collector, answer->user, &answer->jobs, &answer->response.n_jobs);
 	if (r < 0) {
 		return fail(answer, r, "out of memory%s", "");
@@ -113,8 +115,10 @@ static int answer_list(struct hk_collector *collector, struct answer *answer)
 	return 1;
 }
 
-static int answer_status(struct hk_collector *collector, struct answer *answer)
+static int answer_status(struct hk_collector *collector, Hk__Request *request,
+			 struct answer *answer)
 {
+	(void)request;
 	Hk__StatusReply *status = &answer->status;
 	struct timespec cpu;
 	hk__status_reply__init(status);
@@ -199,12 +203,13 @@ static int fold_job(struct answer *answer, const Hk__SnapshotRequest *request, s
 	return r;
 }
 
-static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotRequest *request,
+static int answer_snapshot(struct hk_collector *collector, Hk__Request *request,
 			   struct answer *answer)
 {
+	const Hk__SnapshotRequest *wanted = request->snapshot;
 	struct hk_job *job;
 	struct hk_process *process;
-	if (select_job(collector, request->job, answer, &job) > 0) {
+	if (select_job(collector, wanted->job, answer, &job) > 0) {
 		return 1;
 	}
 	if (job->state->closed) {
@@ -213,7 +218,7 @@ static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotReq
 			return fail(answer, r, "cannot read %s", job->state->directory);
 		}
 		answer->response.snapshot = answer->loaded;
-		return request->by_function ? fold(answer, request, NULL) : 1;
+		return wanted->by_function ? fold(answer, wanted, NULL) : 1;
 	}
 	DL_FOREACH (job->processes, process) {
 		if (process->segment) {
@@ -226,12 +231,12 @@ static int answer_snapshot(struct hk_collector *collector, const Hk__SnapshotReq
 	}
 	answer->borrowed = answer->snapshot.processes;
 	answer->response.snapshot = &answer->snapshot;
-	return request->by_function ? fold_job(answer, request, job) : 1;
+	return wanted->by_function ? fold_job(answer, wanted, job) : 1;
 }
 
-static int answer_exit(struct hk_collector *collector, const Hk__ExitNotice *notice,
-		       struct answer *answer)
+static int answer_exit(struct hk_collector *collector, Hk__Request *request, struct answer *answer)
 {
+	const Hk__ExitNotice *notice = request->exit;
 	if (*answer->user) {
 		return fail(answer, -EPERM, "processes of this machine are not %s's", answer->user);
 	}
@@ -241,24 +246,24 @@ static int answer_exit(struct hk_collector *collector, const Hk__ExitNotice *not
 	return 1;
 }
 
-static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest *request,
-		       struct answer *answer)
+static int answer_open(struct hk_collector *collector, Hk__Request *request, struct answer *answer)
 {
+	const Hk__OpenJobRequest *wanted = request->open_job;
 	struct hk_job *job;
-	if (!*request->job) {
+	if (!*wanted->job) {
 		return fail(answer, -EINVAL, "a job needs an id%s", "");
 	}
-	hk_quota_cut(request->job, HK_QUOTA_NAME_BYTES);
-	hk_quota_cut(request->name, HK_QUOTA_NAME_BYTES);
-	hk_quota_cut(request->command, HK_QUOTA_COMMAND_BYTES);
-	job = hk_job_find_of(collector, request->job, answer->user);
+	hk_quota_cut(wanted->job, HK_QUOTA_NAME_BYTES);
+	hk_quota_cut(wanted->name, HK_QUOTA_NAME_BYTES);
+	hk_quota_cut(wanted->command, HK_QUOTA_COMMAND_BYTES);
+	job = hk_job_find_of(collector, wanted->job, answer->user);
 	if (!job || job->state->closed) {
 		const struct hk_job_request open = {
-		    .key = request->job,
-		    .name = request->name,
-		    .command = request->command,
+		    .key = wanted->job,
+		    .name = wanted->name,
+		    .command = wanted->command,
 		    .user = answer->user,
-		    .pid = request->pid,
+		    .pid = wanted->pid,
 		    .announced = true,
 		};
 		struct hk_quota *quota = answer->quota;
@@ -275,10 +280,10 @@ static int answer_open(struct hk_collector *collector, const Hk__OpenJobRequest 
 	} else if (!job->state->announced || !*job->state->command) {
 		/* Its first process was quicker than its announcement. */
 		job->state->announced = true;
-		job->state->command_pid = request->pid;
-		hk_field_set_string(&job->state->command, request->command);
-		if (*request->name) {
-			hk_field_set_string(&job->state->name, request->name);
+		job->state->command_pid = wanted->pid;
+		hk_field_set_string(&job->state->command, wanted->command);
+		if (*wanted->name) {
+			hk_field_set_string(&job->state->name, wanted->name);
 		}
 		job->changed = true;
 	}
@@ -310,23 +315,23 @@ static bool settle_job(struct hk_collector *collector, struct hk_job *job, int *
 	return settled;
 }
 
-static int answer_close(struct hk_collector *collector, const Hk__CloseJobRequest *request,
-			struct hk_request_wait *wait, struct answer *answer)
+static int answer_close(struct hk_collector *collector, Hk__Request *request, struct answer *answer)
 {
+	const Hk__CloseJobRequest *wanted = request->close_job;
 	struct hk_job *job;
 	uint64_t now = hk_clock_monotonic_ns();
-	if (select_job(collector, request->job, answer, &job) > 0) {
+	if (select_job(collector, wanted->job, answer, &job) > 0) {
 		return 1;
 	}
-	if (wait->until_ns == 0) {
-		wait->until_ns = now + (job->state->n_nodes > 0 ? NODES_NS : STRAGGLER_NS);
-		if (request->have_status &&
-		    (!job->state->have_exit || job->state->exit_status != request->status)) {
+	if (answer->wait->until_ns == 0) {
+		answer->wait->until_ns = now + (job->state->n_nodes > 0 ? NODES_NS : STRAGGLER_NS);
+		if (wanted->have_status &&
+		    (!job->state->have_exit || job->state->exit_status != wanted->status)) {
 			if (job->state->closed && hk_job_reopen(collector, job) < 0) {
 				return fail(answer, -EIO, "cannot open %s", job->state->directory);
 			}
 			job->state->have_exit = true;
-			job->state->exit_status = request->status;
+			job->state->exit_status = wanted->status;
 			job->changed = true;
 		}
 	}
@@ -343,7 +348,7 @@ static int answer_close(struct hk_collector *collector, const Hk__CloseJobReques
 			return 1;
 		}
 	}
-	if (now < wait->until_ns) {
+	if (now < answer->wait->until_ns) {
 		return 0;
 	}
 	hk_job_save(collector, job);
@@ -360,16 +365,17 @@ static int answer_close(struct hk_collector *collector, const Hk__CloseJobReques
 		    job->state->id);
 }
 
-static int answer_control(struct hk_collector *collector, const Hk__ControlRequest *request,
+static int answer_control(struct hk_collector *collector, Hk__Request *request,
 			  struct answer *answer)
 {
+	const Hk__ControlRequest *wanted = request->control;
 	struct hk_job *job;
 	struct hk_process *process;
-	if (select_job(collector, request->job, answer, &job) > 0) {
+	if (select_job(collector, wanted->job, answer, &job) > 0) {
 		return 1;
 	}
 	answer->response.job = job->state;
-	if (request->n_rules == 0 && request->tracing == HK__TRACING__TRACING_KEEP) {
+	if (wanted->n_rules == 0 && wanted->tracing == HK__TRACING__TRACING_KEEP) {
 		return 1; /* only asks what is in force */
 	}
 	if (job->state->closed) {
@@ -383,7 +389,7 @@ static int answer_control(struct hk_collector *collector, const Hk__ControlReque
 		}
 	}
 	hk__control_reply__init(&answer->control);
-	int r = hk_rules_change(job, request, &answer->control);
+	int r = hk_rules_change(job, wanted, &answer->control);
 	if (r == -ENOSPC) {
 		return fail(answer, r,
 			    "job %s has as many rules as an agent takes: hookcli ctl reset",
@@ -401,9 +407,10 @@ static int answer_control(struct hk_collector *collector, const Hk__ControlReque
 	return 1;
 }
 
-static int answer_report(struct hk_collector *collector, Hk__LeafReport *report,
+static int answer_report(struct hk_collector *collector, Hk__Request *request,
 			 struct answer *answer)
 {
+	Hk__LeafReport *report = request->report;
 	const struct hk_intake_client asker = {answer->user, answer->account, answer->quota};
 	int r = hk_intake_report(collector, &asker, report, &answer->intake);
 	if (r < 0) {
@@ -413,17 +420,17 @@ static int answer_report(struct hk_collector *collector, Hk__LeafReport *report,
 	return 1;
 }
 
-static int answer_chunk(struct hk_collector *collector, Hk__ChunkPut *put,
-			struct hk_request_wait *wait, struct answer *answer)
+static int answer_chunk(struct hk_collector *collector, Hk__Request *request, struct answer *answer)
 {
+	Hk__ChunkPut *put = request->chunk;
 	uint64_t now = hk_clock_monotonic_ns();
 	hk__chunk_reply__init(&answer->chunk);
 	answer->chunk.process = put->process;
 	int r = hk_chunk_intake_put(collector, answer->user, put, &answer->chunk.last);
-	if (r == 0 && wait->until_ns == 0) {
-		wait->until_ns = now + FORERUNNER_NS;
+	if (r == 0 && answer->wait->until_ns == 0) {
+		answer->wait->until_ns = now + FORERUNNER_NS;
 	}
-	if (r == 0 && now < wait->until_ns) {
+	if (r == 0 && now < answer->wait->until_ns) {
 		return 0;
 	}
 	answer->response.chunk = &answer->chunk;
@@ -431,48 +438,67 @@ static int answer_chunk(struct hk_collector *collector, Hk__ChunkPut *put,
 }
 
 /* For a leaf that wants to know how far its clock is from ours. */
-static int answer_probe(struct hk_collector *collector, const struct hk_request_wait *wait,
-			struct answer *answer)
+static int answer_probe(struct hk_collector *collector, Hk__Request *request, struct answer *answer)
 {
+	(void)request;
 	hk__clock_reply__init(&answer->clock);
 	answer->clock.boot = (ProtobufCBinaryData){HK_NODE_ID_BYTES, collector->boot};
-	answer->clock.received_ns = wait->received_ns;
+	answer->clock.received_ns = answer->wait->received_ns;
 	answer->clock.sent_ns = hk_clock_monotonic_ns();
 	answer->response.clock = &answer->clock;
 	return 1;
 }
 
-static int dispatch(struct hk_collector *collector, Hk__Request *request,
-		    struct hk_request_wait *wait, struct answer *answer)
+static int answer_unknown(struct hk_collector *collector, Hk__Request *request,
+			  struct answer *answer)
 {
-	if (!request) {
-		return fail(answer, -EBADMSG, "not a request%s", "");
+	(void)collector;
+	(void)request;
+	return fail(answer, -ENOSYS, "this collector (version %s) does not know that request",
+		    HK_VERSION);
+}
+
+/* ---- the requests ---- */
+
+/* A request of wire.proto: the right that it needs, and what answers it. An answer returns 1 if it
+ * is complete, 0 if it is put off. */
+static const struct kind {
+	Hk__Request__WhatCase what;
+	enum hk_right right;
+	int (*answer)(struct hk_collector *collector, Hk__Request *request, struct answer *answer);
+} kinds[] = {
+    {HK__REQUEST__WHAT_STATUS, HK_RIGHT_READ, answer_status},
+    {HK__REQUEST__WHAT_LIST, HK_RIGHT_READ, answer_list},
+    {HK__REQUEST__WHAT_SNAPSHOT, HK_RIGHT_READ, answer_snapshot},
+    {HK__REQUEST__WHAT_PROBE, HK_RIGHT_READ, answer_probe},
+    {HK__REQUEST__WHAT_EXIT, HK_RIGHT_CONTROL, answer_exit},
+    {HK__REQUEST__WHAT_OPEN_JOB, HK_RIGHT_CONTROL, answer_open},
+    {HK__REQUEST__WHAT_CLOSE_JOB, HK_RIGHT_CONTROL, answer_close},
+    {HK__REQUEST__WHAT_CONTROL, HK_RIGHT_CONTROL, answer_control},
+    {HK__REQUEST__WHAT_REPORT, HK_RIGHT_CONTROL, answer_report},
+    {HK__REQUEST__WHAT_CHUNK, HK_RIGHT_CONTROL, answer_chunk},
+    {HK__REQUEST__WHAT__NOT_SET, HK_RIGHT_READ, answer_unknown},
+    {0, HK_RIGHT_CONTROL, answer_unknown}, /* any other */
+};
+
+static const struct kind *kind_of(Hk__Request__WhatCase what)
+{
+	const struct kind *kind = kinds, *last = &kinds[sizeof(kinds) / sizeof(kinds[0]) - 1];
+	while (kind < last && kind->what != what) {
+		kind++;
 	}
-	switch (request->what_case) {
-	case HK__REQUEST__WHAT_STATUS:
-		return answer_status(collector, answer);
-	case HK__REQUEST__WHAT_LIST:
-		return answer_list(collector, answer);
-	case HK__REQUEST__WHAT_SNAPSHOT:
-		return answer_snapshot(collector, request->snapshot, answer);
-	case HK__REQUEST__WHAT_EXIT:
-		return answer_exit(collector, request->exit, answer);
-	case HK__REQUEST__WHAT_OPEN_JOB:
-		return answer_open(collector, request->open_job, answer);
-	case HK__REQUEST__WHAT_CLOSE_JOB:
-		return answer_close(collector, request->close_job, wait, answer);
-	case HK__REQUEST__WHAT_CONTROL:
-		return answer_control(collector, request->control, answer);
-	case HK__REQUEST__WHAT_REPORT:
-		return answer_report(collector, request->report, answer);
-	case HK__REQUEST__WHAT_CHUNK:
-		return answer_chunk(collector, request->chunk, wait, answer);
-	case HK__REQUEST__WHAT_PROBE:
-		return answer_probe(collector, wait, answer);
-	default:
-		return fail(answer, -ENOSYS,
-			    "this collector (version %s) does not know that request", HK_VERSION);
-	}
+	return kind;
+}
+
+enum hk_right hk_requests_right(Hk__Request__WhatCase what)
+{
+	return kind_of(what)->right;
+}
+
+static int dispatch(struct hk_collector *collector, Hk__Request *request, struct answer *answer)
+{
+	return request ? kind_of(request->what_case)->answer(collector, request, answer)
+		       : fail(answer, -EBADMSG, "not a request%s", "");
 }
 
 /* What an answer leaves out of a process, put back when it has been packed. */
@@ -544,9 +570,10 @@ int hk_requests_handle(void *context, Hk__Request *request, struct hk_request_wa
 	    .user = wait->user ? wait->user : "",
 	    .quota = wait->quota,
 	    .account = wait->account,
+	    .wait = wait,
 	};
 	hk__response__init(&answer.response);
-	int done = dispatch(collector, request, wait, &answer);
+	int done = dispatch(collector, request, &answer);
 	if (done) {
 		bool snapshot = request && request->what_case == HK__REQUEST__WHAT_SNAPSHOT;
 		int r = pack(&answer, snapshot ? request->snapshot : NULL, ret_bytes, ret_size);

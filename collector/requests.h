@@ -4,6 +4,9 @@
 
 #include "collector/server/handler.h"
 
+/* An hk_request_right. */
+enum hk_right hk_requests_right(Hk__Request__WhatCase what);
+
 /* An hk_request_handler; CONTEXT is the collector. */
 int hk_requests_handle(void *context, Hk__Request *request, struct hk_request_wait *wait,
 		       uint8_t **ret_bytes, size_t *ret_size);

@@ -181,7 +181,7 @@ static const char *take_message(struct hk_connection *connection)
 	}
 	Hk__Request *request = unpack(connection, trace, &memory);
 	const char *why = NULL;
-	if (request && hk_policy_needs(request->what_case) > connection->right) {
+	if (request && connection->hub->right(request->what_case) > connection->right) {
 		why = refuse(connection, why_right, false);
 		hk__request__free_unpacked(request, NULL);
 	} else {

@@ -1,4 +1,4 @@
-/* handler.h: the function that answers the requests of a server. Types only. */
+/* handler.h: the functions that a server needs to answer requests. Types only. */
 #ifndef HK_COLLECTOR_SERVER_HANDLER_H
 #define HK_COLLECTOR_SERVER_HANDLER_H
 
@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "schema/wire.pb-c.h"
+#include "wire/access.h"
 
 struct hk_account;
 struct hk_quota;
@@ -19,6 +20,9 @@ struct hk_request_wait {
 	uint64_t received_ns;	    /* monotonic: when the request began to come in */
 	uint64_t until_ns;	    /* monotonic; 0: not waiting */
 };
+
+/* Returns the right that a request of kind WHAT needs. Any thread. */
+typedef enum hk_right (*hk_request_right)(Hk__Request__WhatCase what);
 
 /* Answers REQUEST on the collector's thread. 1: *RET_BYTES holds the packed Hk__Response, the
  * caller frees it. 0: not yet, call again on the next pass. REQUEST is NULL for bytes that are no

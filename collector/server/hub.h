@@ -36,6 +36,7 @@ struct hk_incoming {
 /* What all connections of a server share. */
 struct hk_hub {
 	const struct hk_policy *policy;
+	hk_request_right right;
 	struct hk_rejections *refusals;
 	int event_fd;	      /* readable: the collector's thread has something to do */
 	pthread_mutex_t lock; /* of the rest, and of connections' parts that say so */

@@ -24,28 +24,6 @@ struct hk_policy {
 	struct token tokens[TOKENS_MAX];
 };
 
-/* ---- what needs what ---- */
-
-enum hk_right hk_policy_needs(Hk__Request__WhatCase what)
-{
-	static const struct {
-		Hk__Request__WhatCase what;
-		enum hk_right right;
-	} table[] = {
-	    {HK__REQUEST__WHAT__NOT_SET, HK_RIGHT_READ},
-	    {HK__REQUEST__WHAT_STATUS, HK_RIGHT_READ},
-	    {HK__REQUEST__WHAT_LIST, HK_RIGHT_READ},
-	    {HK__REQUEST__WHAT_SNAPSHOT, HK_RIGHT_READ},
-	    {HK__REQUEST__WHAT_PROBE, HK_RIGHT_READ},
-	};
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		if (table[i].what == what) {
-			return table[i].right;
-		}
-	}
-	return HK_RIGHT_CONTROL; /* whatever changes something, and what is not known yet */
-}
-
 static int check_listen(const struct hk_collector_options *options, bool tokens,
 			char problem[HK_ACCESS_PROBLEM_BYTES])
 {

@@ -1,4 +1,4 @@
-/* policy.h: the rights of clients: the one place that decides.
+/* policy.h: the rights of clients. requests.c has the right that each request needs.
  *
  * The run directory's socket is its owner's alone and needs nothing. TCP on loopback needs a token
  * if there are any. Any other address needs TLS and a token. Fixed once it is open: any thread may
@@ -44,9 +44,6 @@ enum hk_right hk_policy_right(const struct hk_policy *policy, const uint8_t *tok
 size_t hk_policy_accounts(const struct hk_policy *policy);
 void hk_policy_account_name(const struct hk_policy *policy, size_t account, char *name,
 			    size_t size);
-
-/* The right that a request of this kind needs. */
-enum hk_right hk_policy_needs(Hk__Request__WhatCase what);
 
 /* Finds the token in the first SIZE bytes of a packed hk.Request, without unpacking it. The token's
  * size, 0 if there is none. */

@@ -192,6 +192,7 @@ static int open_all(const struct hk_server_setup *setup, struct hk_server *serve
 	server->handle = setup->handle;
 	server->context = setup->context;
 	server->hub.policy = setup->policy;
+	server->hub.right = setup->right;
 	server->hub.refusals = setup->rejections;
 	server->hub.quota = hk_quota_new(setup->policy, setup->rejections);
 	if (!server->hub.quota) {

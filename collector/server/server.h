@@ -24,6 +24,7 @@ struct hk_server_setup {
 	const char *url;			    /* of the run directory's socket */
 	const struct hk_policy *policy;		    /* must outlive the server */
 	struct hk_rejections *rejections;	    /* must outlive the server */
+	hk_request_right right;
 	hk_request_handler handle;
 	void *context; /* of `handle` */
 };

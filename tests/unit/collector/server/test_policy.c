@@ -127,18 +127,6 @@ static void test_addresses(void **state)
 	hk_policy_free(policy);
 }
 
-static void test_what_only_looks_needs_to_read(void **state)
-{
-	(void)state;
-	for (int what = 0; what < 64; what++) {
-		bool looks = what == HK__REQUEST__WHAT__NOT_SET ||
-			     what == HK__REQUEST__WHAT_STATUS || what == HK__REQUEST__WHAT_LIST ||
-			     what == HK__REQUEST__WHAT_SNAPSHOT || what == HK__REQUEST__WHAT_PROBE;
-		assert_int_equal(hk_policy_needs((Hk__Request__WhatCase)what),
-				 looks ? HK_RIGHT_READ : HK_RIGHT_CONTROL);
-	}
-}
-
 static void test_the_token_is_found_in_a_packed_request(void **state)
 {
 	Hk__Request request = HK__REQUEST__INIT;
@@ -172,7 +160,6 @@ int main(void)
 	    cmocka_unit_test(test_tokens_of_one_user_are_one_account),
 	    cmocka_unit_test(test_files_that_make_no_sense_are_refused),
 	    cmocka_unit_test(test_addresses),
-	    cmocka_unit_test(test_what_only_looks_needs_to_read),
 	    cmocka_unit_test(test_the_token_is_found_in_a_packed_request),
 	};
 	int fd = mkstemp(file);
