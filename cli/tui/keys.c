@@ -1,6 +1,7 @@
 /* The keys, their effects, and the help made from them. */
 #include <assert.h>
 #include <curses.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -270,14 +271,15 @@ static void mouse(struct hk_live *live, int key)
 	}
 }
 
-static_assert(HK_VIEWS == 7, "the label of the keys of views says 1-7");
+static_assert(HK_VIEWS <= 9, "each view has a digit");
+static const char views_label[] = {'1', '-', '0' + HK_VIEWS, '\0'};
 
 static const struct key {
 	int first, last;
 	void (*act)(struct hk_live *live, int key);
 	const char *label, *help; /* NULL: as for the key before */
 } keys[] = {
-    {'1', '0' + HK_VIEWS, choose_view, "1-7", "another view"},
+    {'1', '0' + HK_VIEWS, choose_view, views_label, "another view"},
     {'\t', '\t', next_view, "Tab", "the next view"},
     {KEY_BTAB, KEY_BTAB, next_view, NULL, NULL},
     {'<', '<', sort, "< >", "sort by the column to the left, to the right"},
@@ -313,8 +315,13 @@ static const struct key {
 
 const char *hk_keys_line(void)
 {
-	return "? help  1-7 view  <> sort  / find  \\ filter  Enter expand  Space pause  l level  "
-	       "q";
+	static char line[128];
+
+	snprintf(
+	    line, sizeof(line),
+	    "? help  %s view  <> sort  / find  \\ filter  Enter expand  Space pause  l level  q",
+	    views_label);
+	return line;
 }
 
 /* Makes the lines of the help; returns their number. */
