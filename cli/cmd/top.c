@@ -1,4 +1,4 @@
-/* hookcli top: a job while it runs, on a screen or as shots one below the other. */
+/* hookcli top: a job while it runs, on a screen or as snapshots one below the other. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct arguments {
 	const char *sort;
 	const struct hk_view *view;
 	bool batch, json, all;
-	unsigned long shots; /* 0: until the job ends, or the user leaves */
+	unsigned long snapshots; /* 0: until the job ends, or the user leaves */
 	double delay_s;
 	unsigned long rows;
 };
@@ -71,8 +71,8 @@ static void finish(struct arguments *arguments, struct argp_state *state)
 		argp_error(state, "delay '%s' is no time from 0.05 to 3600 seconds", delay);
 	}
 	arguments->rows = rows ? hk_option_number(state, "rows", rows, 1) : HK_BATCH_ROWS;
-	if (arguments->json && arguments->shots == 0) {
-		arguments->shots = 1;
+	if (arguments->json && arguments->snapshots == 0) {
+		arguments->snapshots = 1;
 	}
 	check_sort(arguments, state);
 }
@@ -96,13 +96,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case OPTION_ROWS:
 		return -hk_settings_set(hk_command_settings(), "rows", argument);
 	case 'n':
-		arguments->shots = hk_option_number(state, "iterations", argument, 1);
+		arguments->snapshots = hk_option_number(state, "iterations", argument, 1);
 		return 0;
 	case 'b':
 		arguments->batch = true;
 		return 0;
 	case OPTION_ONCE:
-		arguments->shots = 1;
+		arguments->snapshots = 1;
 		arguments->batch = true;
 		return 0;
 	case OPTION_JSON:
@@ -165,7 +165,7 @@ static int run(int argc, char **argv)
 		    .sort = arguments.sort,
 		    .json = arguments.json,
 		    .all_rows = arguments.all,
-		    .shots = arguments.shots,
+		    .snapshots = arguments.snapshots,
 		    .rows = arguments.rows,
 		    .delay_s = arguments.delay_s,
 		};
@@ -176,7 +176,7 @@ static int run(int argc, char **argv)
 	    .view = arguments.view,
 	    .sort = arguments.sort ? hk_batch_column(arguments.view, arguments.sort)
 				   : arguments.view->column_count,
-	    .shots = arguments.shots,
+	    .snapshots = arguments.snapshots,
 	    .delay_s = arguments.delay_s,
 	    .all_rows = arguments.all,
 	};

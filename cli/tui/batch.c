@@ -96,27 +96,27 @@ static int picture_write(const struct hk_batch *batch, const struct hk_scene *sc
 	static const char *const states[] = {[HK_TOP_SNAPSHOT_LIVE] = "LIVE",
 					     [HK_TOP_SNAPSHOT_ENDED] = "ENDED",
 					     [HK_TOP_SNAPSHOT_LEFT] = "NO COLLECTOR"};
-	const struct hk_top_snapshot *shot = scene->shot;
-	enum hk_top_snapshot_state state = hk_top_snapshot_state(shot);
+	const struct hk_top_snapshot *snapshot = scene->snapshot;
+	enum hk_top_snapshot_state state = hk_top_snapshot_state(snapshot);
 	struct hk_rows rows = {.rows = NULL};
 
 	if (batch->json) {
-		return hk_report_write_json(shot->report, stdout);
+		return hk_report_write_json(snapshot->report, stdout);
 	}
 	/* A job that ended, or that no collector follows, has no present rates: show those of its
 	 * life. */
-	hk_history_begin(scene->history, shot->duration_ns, state != HK_TOP_SNAPSHOT_LIVE);
-	hk_head_write(shot, head, states[state], true, stdout);
-	hk_head_warn(shot, stdout);
+	hk_history_begin(scene->history, snapshot->duration_ns, state != HK_TOP_SNAPSHOT_LIVE);
+	hk_head_write(snapshot, head, states[state], true, stdout);
+	hk_head_warn(snapshot, stdout);
 	fputc('\n', stdout);
 	batch->view->fill(scene, &rows);
 	int r = table_write(batch, &rows);
 	hk_rows_fini(&rows);
 	if (batch->view == &hk_view_functions) {
 		fputc('\n', stdout);
-		hk_foot_write(shot, stdout);
+		hk_foot_write(snapshot, stdout);
 	}
-	fputs(batch->shots != 1 ? "\n" : "", stdout);
+	fputs(batch->snapshots != 1 ? "\n" : "", stdout);
 	return r;
 }
 
@@ -128,27 +128,27 @@ static int take_and_write(const struct hk_batch *batch, struct hk_history *histo
 {
 	const struct hk_top_snapshot_request request = {
 	    .job = batch->job, .keys = batch->json ? 0 : batch->view->keys};
-	struct hk_top_snapshot *shot;
-	int code = hk_top_snapshot_take(&request, &shot);
+	struct hk_top_snapshot *snapshot;
+	int code = hk_top_snapshot_take(&request, &snapshot);
 
 	*ret_look = LOOK_LAST;
-	if (!shot) {
+	if (!snapshot) {
 		return code;
 	}
-	if (patient && hk_top_snapshot_state(shot) == HK_TOP_SNAPSHOT_LEFT) {
+	if (patient && hk_top_snapshot_state(snapshot) == HK_TOP_SNAPSHOT_LEFT) {
 		*ret_look = LOOK_NONE;
-		hk_top_snapshot_free(shot);
+		hk_top_snapshot_free(snapshot);
 		return code;
 	}
-	const struct hk_scene scene = {.shot = shot, .history = history};
+	const struct hk_scene scene = {.snapshot = snapshot, .history = history};
 	int r = picture_write(batch, &scene, head);
-	*ret_look = shot->job.live ? LOOK_LIVE : LOOK_LAST;
+	*ret_look = snapshot->job.live ? LOOK_LIVE : LOOK_LAST;
 	if (r < 0 || fflush(stdout) != 0) {
 		hk_error("cannot show the job: %s", strerror(r < 0 ? -r : errno));
 		*ret_look = LOOK_LAST;
 		code = HK_EXIT_FAILED;
 	}
-	hk_top_snapshot_free(shot);
+	hk_top_snapshot_free(snapshot);
 	return code;
 }
 
@@ -160,7 +160,7 @@ int hk_batch_run(const struct hk_batch *batch)
 	uint64_t live_ns = 0; /* time when the job was last seen live */
 	unsigned long written = 0;
 
-	while (look != LOOK_LAST && (written == 0 || written != batch->shots)) {
+	while (look != LOOK_LAST && (written == 0 || written != batch->snapshots)) {
 		uint64_t now_ns = hk_clock_monotonic_ns();
 		if (written > 0) {
 			poll(NULL, 0, (int)(batch->delay_s * 1000));

@@ -12,11 +12,11 @@
 struct hk_batch {
 	const char *job; /* as hk_job_open */
 	const struct hk_view *view;
-	const char *sort;    /* title of the sort column; NULL: the view's own */
-	bool json;	     /* the report instead of a table */
-	bool all_rows;	     /* idle waits, launchers and helpers too */
-	unsigned long shots; /* 0: until the job ends */
-	unsigned long rows;  /* most rows of a table */
+	const char *sort;	 /* title of the sort column; NULL: the view's own */
+	bool json;		 /* the report instead of a table */
+	bool all_rows;		 /* idle waits, launchers and helpers too */
+	unsigned long snapshots; /* 0: until the job ends */
+	unsigned long rows;	 /* most rows of a table */
 	double delay_s;
 };
 

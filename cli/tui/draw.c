@@ -35,7 +35,7 @@ static const char *state_of(const struct hk_live *live, char *text, size_t size)
 	if (live->gone) {
 		return "collector gone, trying";
 	}
-	if (hk_top_snapshot_state(live->shot) == HK_TOP_SNAPSHOT_ENDED) {
+	if (hk_top_snapshot_state(live->snapshot) == HK_TOP_SNAPSHOT_ENDED) {
 		return "ENDED";
 	}
 	if (live->paused) {
@@ -65,7 +65,7 @@ static int draw_head(struct hk_live *live)
 
 	FILE *output = open_memstream(&text, &size);
 	if (output) {
-		hk_head_write(live->shot, live->head, shown, live->utf8, output);
+		hk_head_write(live->snapshot, live->head, shown, live->utf8, output);
 		fclose(output);
 		lines = put_lines(0, 2, text, live->gone ? HK_STYLE_ALERT : HK_STYLE_STRONG,
 				  HK_STYLE_PLAIN);
@@ -74,7 +74,7 @@ static int draw_head(struct hk_live *live)
 	}
 	output = open_memstream(&text, &size);
 	if (output) {
-		hk_head_warn(live->shot, output);
+		hk_head_warn(live->snapshot, output);
 		fclose(output);
 		lines += put_lines(lines, WARNINGS, text, HK_STYLE_ALERT, HK_STYLE_ALERT);
 		free(text);
@@ -114,7 +114,7 @@ static bool is_empty(const struct hk_live *live, size_t column)
 		return false;
 	}
 	if (kind == HK_CELL_SPARK) {
-		return hk_top_snapshot_state(live->shot) == HK_TOP_SNAPSHOT_ENDED;
+		return hk_top_snapshot_state(live->snapshot) == HK_TOP_SNAPSHOT_ENDED;
 	}
 	if (!hk_cell_is_text(kind)) {
 		return column != live->tab->order.column && hk_rows_are_empty(&live->rows, column);
@@ -304,7 +304,7 @@ static void draw_table(struct hk_live *live, int top, int lines)
 	live->layout.lines = (int)fits;
 	if (live->rows.count == 0 && fits > 0) {
 		hk_terminal_put(top + 1, 0, COLS, HK_STYLE_FAINT,
-				!hk_live_has_rows(live) ? (live->shot->older ? "" : "looking")
+				!hk_live_has_rows(live) ? (live->snapshot->older ? "" : "looking")
 				: *tab->filter ? "no row has what is filtered for; Esc shows all"
 					       : tab->view->empty,
 				false);
@@ -336,7 +336,7 @@ static int draw_foot(struct hk_live *live)
 	}
 	FILE *output = open_memstream(&text, &size);
 	if (output) {
-		hk_foot_write(live->shot, output);
+		hk_foot_write(live->snapshot, output);
 		fclose(output);
 		for (const char *at = text; (at = strchr(at, '\n')); at++) {
 			lines++;
@@ -376,7 +376,7 @@ static void draw_last_line(struct hk_live *live)
 static bool has_map(const struct hk_live *live)
 {
 	return live->tab->view->heat[0] > 0 && hk_live_has_rows(live) &&
-	       (live->tab->map || live->shot->report->rank_count > MAP_FROM);
+	       (live->tab->map || live->snapshot->report->rank_count > MAP_FROM);
 }
 
 void hk_draw(struct hk_live *live)

@@ -47,58 +47,58 @@ static void write_clock(const struct hk_report_job *job, bool utf8, FILE *output
 	}
 }
 
-static void write_disk(const struct hk_top_snapshot *shot, const struct hk_track *track,
+static void write_disk(const struct hk_top_snapshot *snapshot, const struct hk_track *track,
 		       FILE *output)
 {
 	char bytes[HK_QUANTITY_BYTES], rate[HK_QUANTITY_BYTES];
 
-	if (shot->stored_bytes == 0 && isnan(shot->disk_free)) {
+	if (snapshot->stored_bytes == 0 && isnan(snapshot->disk_free)) {
 		return; /* no value, or unknown */
 	}
-	fprintf(output, "  disk %s", hk_quantity_bytes(bytes, shot->stored_bytes));
-	if (track && hk_top_snapshot_state(shot) == HK_TOP_SNAPSHOT_LIVE) {
+	fprintf(output, "  disk %s", hk_quantity_bytes(bytes, snapshot->stored_bytes));
+	if (track && hk_top_snapshot_state(snapshot) == HK_TOP_SNAPSHOT_LIVE) {
 		fprintf(output, " %s/s", hk_quantity_bytes(rate, (uint64_t)track->steady_per_s[1]));
 	}
-	if (!isnan(shot->disk_free)) {
-		fprintf(output, " (free %.0f %%)", 100 * shot->disk_free);
+	if (!isnan(snapshot->disk_free)) {
+		fprintf(output, " (free %.0f %%)", 100 * snapshot->disk_free);
 	}
 }
 
-void hk_head_write(const struct hk_top_snapshot *shot, struct hk_history *history,
+void hk_head_write(const struct hk_top_snapshot *snapshot, struct hk_history *history,
 		   const char *state, bool utf8, FILE *output)
 {
-	const struct hk_report *report = shot->report;
+	const struct hk_report *report = snapshot->report;
 	char id[HK_NAME_BYTES(NAME_COLUMNS)], rate[HK_QUANTITY_BYTES], up[HK_QUANTITY_BYTES];
 	double wall = wall_ns(report);
-	uint64_t counts[HK_TRACK_COUNTS] = {0, shot->stored_bytes};
+	uint64_t counts[HK_TRACK_COUNTS] = {0, snapshot->stored_bytes};
 
-	for (size_t i = 0; i < shot->calls.count; i++) {
-		counts[0] += shot->calls.groups[i].numbers.calls;
+	for (size_t i = 0; i < snapshot->calls.count; i++) {
+		counts[0] += snapshot->calls.groups[i].numbers.calls;
 	}
-	hk_history_begin(history, shot->duration_ns,
-			 hk_top_snapshot_state(shot) != HK_TOP_SNAPSHOT_LIVE);
+	hk_history_begin(history, snapshot->duration_ns,
+			 hk_top_snapshot_state(snapshot) != HK_TOP_SNAPSHOT_LIVE);
 	const struct hk_track *track = hk_history_count(history, "job", counts);
 	hk_name_print(id, NAME_COLUMNS, report->job.id);
 	fprintf(output, "hooktrace %s  ", id);
 	write_ranks(report, output);
-	fprintf(output, "  up %s  %s\n", hk_quantity_duration(up, shot->duration_ns), state);
+	fprintf(output, "  up %s  %s\n", hk_quantity_duration(up, snapshot->duration_ns), state);
 	fprintf(output, "cost %.2f %%  calls %s/s  lost %" PRIu64,
 		wall > 0 ? 100 * (double)report->job.tracing_cost_ns / wall : 0,
 		hk_quantity_count(rate, track ? track->per_s[0] : 0), report->job.lost_records);
-	write_disk(shot, track, output);
+	write_disk(snapshot, track, output);
 	write_clock(&report->job, utf8, output);
 	fputc('\n', output);
 }
 
-void hk_head_warn(const struct hk_top_snapshot *shot, FILE *output)
+void hk_head_warn(const struct hk_top_snapshot *snapshot, FILE *output)
 {
-	const struct hk_report *report = shot->report;
+	const struct hk_report *report = snapshot->report;
 
 	if (report->job.calls_untracked > 0) {
 		fprintf(output, "! UNCOUNTED CALLS: %" PRIu64 ", see hookcli report\n",
 			report->job.calls_untracked);
 	}
-	if (shot->older) {
+	if (snapshot->older) {
 		fputs(
 		    "! the job's collector is older than this hookcli and cannot show this view\n",
 		    output);
@@ -166,11 +166,11 @@ static bool has_lowered(const struct hk_report *report)
 	return false;
 }
 
-void hk_foot_write(const struct hk_top_snapshot *shot, FILE *output)
+void hk_foot_write(const struct hk_top_snapshot *snapshot, FILE *output)
 {
-	open_calls_write(shot->report, output);
-	memory_write(shot->report, output);
-	if (has_lowered(shot->report)) {
+	open_calls_write(snapshot->report, output);
+	memory_write(snapshot->report, output);
+	if (has_lowered(snapshot->report)) {
 		fputs("* level lowered by the governor: hookcli report\n", output);
 	}
 }

@@ -10,13 +10,13 @@
 
 /* Writes two lines: the job and its state. STATE: "LIVE 1s". HISTORY is the head's own. UTF8: else
  * in ASCII. */
-void hk_head_write(const struct hk_top_snapshot *shot, struct hk_history *history,
+void hk_head_write(const struct hk_top_snapshot *snapshot, struct hk_history *history,
 		   const char *state, bool utf8, FILE *output);
 
 /* Writes warnings, each line with "! "; no line if there is no problem. */
-void hk_head_warn(const struct hk_top_snapshot *shot, FILE *output);
+void hk_head_warn(const struct hk_top_snapshot *snapshot, FILE *output);
 
 /* Writes open calls, the rank with the most memory, and notes. */
-void hk_foot_write(const struct hk_top_snapshot *shot, FILE *output);
+void hk_foot_write(const struct hk_top_snapshot *snapshot, FILE *output);
 
 #endif

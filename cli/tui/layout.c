@@ -59,8 +59,8 @@ static void expand(struct hk_live *live, const struct hk_scene *scene)
 void hk_layout_rows(struct hk_live *live)
 {
 	struct hk_tab *tab = live->tab;
-	const struct hk_top_snapshot *shot = live->shot;
-	const struct hk_scene scene = {shot, tab->history, tab->below};
+	const struct hk_top_snapshot *snapshot = live->snapshot;
+	const struct hk_scene scene = {snapshot, tab->history, tab->below};
 
 	hk_rows_fini(&live->rows);
 	live->rows.failed = false;
@@ -68,14 +68,14 @@ void hk_layout_rows(struct hk_live *live)
 	if (!hk_live_has_rows(live)) {
 		return;
 	}
-	bool whole = hk_top_snapshot_state(shot) != HK_TOP_SNAPSHOT_LIVE;
-	hk_history_begin(tab->history, shot->duration_ns, whole);
+	bool whole = hk_top_snapshot_state(snapshot) != HK_TOP_SNAPSHOT_LIVE;
+	hk_history_begin(tab->history, snapshot->duration_ns, whole);
 	tab->view->fill(&scene, &live->rows);
 	live->hidden = live->all_rows ? 0 : hk_rows_hide(&live->rows);
 	hk_rows_filter(&live->rows, &tab->order, tab->filter);
 	hk_rows_sort(&live->rows, &tab->order);
 	if (tab->expanded && tab->view->expand) {
-		hk_history_begin(tab->below, shot->duration_ns, whole);
+		hk_history_begin(tab->below, snapshot->duration_ns, whole);
 		expand(live, &scene);
 	}
 	if (live->rows.failed) {

@@ -25,7 +25,7 @@ void hk_live_notice(struct hk_live *live, const char *format, ...)
 
 bool hk_live_has_rows(const struct hk_live *live)
 {
-	return live->shot && live->shot->keys == live->tab->view->keys;
+	return live->snapshot && live->snapshot->keys == live->tab->view->keys;
 }
 
 void hk_live_show(struct hk_live *live, size_t index)
@@ -36,23 +36,23 @@ void hk_live_show(struct hk_live *live, size_t index)
 	hk_layout_rows(live);
 }
 
-/* ---- shots ---- */
+/* ---- snapshots ---- */
 
-static void take_picture(struct hk_live *live, struct hk_top_snapshot *shot)
+static void take_picture(struct hk_live *live, struct hk_top_snapshot *snapshot)
 {
-	enum hk_top_snapshot_state state = hk_top_snapshot_state(shot);
+	enum hk_top_snapshot_state state = hk_top_snapshot_state(snapshot);
 	bool left = state == HK_TOP_SNAPSHOT_LEFT;
 
 	/* The directory is older than the last answer of a collector that died. */
-	if (left && live->shot && live->shot->keys == shot->keys) {
-		hk_top_snapshot_free(shot);
+	if (left && live->snapshot && live->snapshot->keys == snapshot->keys) {
+		hk_top_snapshot_free(snapshot);
 	} else {
 		hk_rows_fini(&live->rows);
-		hk_top_snapshot_free(live->shot);
-		live->shot = shot;
+		hk_top_snapshot_free(live->snapshot);
+		live->snapshot = snapshot;
 	}
 	live->gone = left;
-	live->shots++;
+	live->snapshots++;
 	hk_layout_rows(live);
 }
 
@@ -75,8 +75,8 @@ static void take_answer(struct hk_live *live)
 	bool told = hk_terminal_said(said, sizeof(said));
 	if (answer.is_level) {
 		take_level(live, &answer);
-	} else if (answer.shot) {
-		take_picture(live, answer.shot);
+	} else if (answer.snapshot) {
+		take_picture(live, answer.snapshot);
 		told = false;
 	} else {
 		live->gone = true;
@@ -90,7 +90,7 @@ static void take_answer(struct hk_live *live)
 
 static bool is_over(const struct hk_live *live)
 {
-	return live->shot && hk_top_snapshot_state(live->shot) == HK_TOP_SNAPSHOT_ENDED;
+	return live->snapshot && hk_top_snapshot_state(live->snapshot) == HK_TOP_SNAPSHOT_ENDED;
 }
 
 /* Requests a snapshot if it is due; returns the time to wait for an event. */
@@ -149,7 +149,7 @@ static bool panes_init(struct hk_live *live)
 static void fini(struct hk_live *live)
 {
 	hk_rows_fini(&live->rows);
-	live->shot = hk_top_snapshot_free(live->shot);
+	live->snapshot = hk_top_snapshot_free(live->snapshot);
 	hk_history_free(live->head);
 	for (size_t i = 0; i < HK_VIEWS; i++) {
 		struct hk_tab *tab = &live->tabs[i];
@@ -183,7 +183,8 @@ static void watch(struct hk_live *live)
 		default:
 			break;
 		}
-		live->quit |= live->options.shots > 0 && live->shots >= live->options.shots;
+		live->quit |=
+		    live->options.snapshots > 0 && live->snapshots >= live->options.snapshots;
 	}
 }
 
@@ -205,7 +206,7 @@ static int first(struct hk_live *live)
 	const struct hk_top_snapshot_request request = {.job = live->options.job,
 							.keys = live->options.view->keys};
 
-	return hk_top_snapshot_take(&request, &live->shot);
+	return hk_top_snapshot_take(&request, &live->snapshot);
 }
 
 int hk_live_run(const struct hk_live_options *options)
@@ -215,7 +216,7 @@ int hk_live_run(const struct hk_live_options *options)
 
 	live = (struct hk_live){.options = *options, .all_rows = options->all_rows};
 	int code = first(&live);
-	if (!live.shot) {
+	if (!live.snapshot) {
 		return code;
 	}
 	int r = panes_init(&live) ? hk_terminal_open(&live.utf8) : -ENOMEM;
@@ -228,8 +229,8 @@ int hk_live_run(const struct hk_live_options *options)
 		fini(&live);
 		return HK_EXIT_FAILED;
 	}
-	live.gone = hk_top_snapshot_state(live.shot) == HK_TOP_SNAPSHOT_LEFT;
-	live.shots = 1;
+	live.gone = hk_top_snapshot_state(live.snapshot) == HK_TOP_SNAPSHOT_LEFT;
+	live.snapshots = 1;
 	live.next_ns = hk_clock_monotonic_ns() + (uint64_t)(live.options.delay_s * 1e9);
 	hk_layout_rows(&live);
 	watch(&live);

@@ -13,8 +13,8 @@
 struct hk_live_options {
 	const char *job; /* as hk_job_open */
 	const struct hk_view *view;
-	size_t sort;	     /* sort column of `view`; column_count: the view's own */
-	unsigned long shots; /* 0: until the user leaves */
+	size_t sort;		 /* sort column of `view`; column_count: the view's own */
+	unsigned long snapshots; /* 0: until the user leaves */
 	double delay_s;
 	bool all_rows; /* start with idle waits, launchers and helpers shown */
 };
@@ -54,7 +54,7 @@ struct hk_live {
 	struct hk_tab tabs[HK_VIEWS];
 	struct hk_tab *tab; /* the active one */
 	struct hk_poller *poller;
-	struct hk_top_snapshot *shot; /* the newest */
+	struct hk_top_snapshot *snapshot; /* the newest */
 	struct hk_history *head;
 	struct hk_rows rows; /* of the tab, as they are shown */
 	struct hk_layout layout;
@@ -65,7 +65,7 @@ struct hk_live {
 	bool gone;	  /* no collector answers or follows the job */
 	bool wanting;	  /* poll as soon as possible */
 	uint64_t next_ns; /* time of the next poll */
-	unsigned long shots;
+	unsigned long snapshots;
 	enum hk_prompt prompt;
 	char word[HK_LIVE_WORD], sought[HK_LIVE_WORD];
 	char message[256]; /* shown until the next key */

@@ -81,11 +81,11 @@ static void *run(void *context)
 			pthread_cond_wait(&poller->wake, &poller->lock);
 			continue;
 		}
-		struct hk_poller_result answer = {.shot = NULL};
+		struct hk_poller_result answer = {.snapshot = NULL};
 		enum task task = poller->task;
 		pthread_mutex_unlock(&poller->lock);
 		if (task == LOOK) {
-			answer.code = hk_top_snapshot_take(&poller->request, &answer.shot);
+			answer.code = hk_top_snapshot_take(&poller->request, &answer.snapshot);
 			hk_pick_fini(&poller->request.pick);
 		} else {
 			set_level(poller, &answer);
@@ -140,7 +140,7 @@ bool hk_poller_free(struct hk_poller *poller)
 	}
 	pthread_join(poller->thread, NULL);
 	if (poller->answered) {
-		hk_top_snapshot_free(poller->answer.shot);
+		hk_top_snapshot_free(poller->answer.snapshot);
 	}
 	pthread_mutex_destroy(&poller->lock);
 	pthread_cond_destroy(&poller->wake);
@@ -183,14 +183,14 @@ bool hk_poller_request(struct hk_poller *poller, const struct hk_top_snapshot_re
 	return true;
 }
 
-bool hk_poller_level(struct hk_poller *poller, const struct hk_top_snapshot *shot,
+bool hk_poller_level(struct hk_poller *poller, const struct hk_top_snapshot *snapshot,
 		     const char *function, uint32_t level, unsigned seconds)
 {
 	if (hk_poller_is_busy(poller)) {
 		return false;
 	}
-	snprintf(poller->job.url, sizeof(poller->job.url), "%s", shot->job.url);
-	snprintf(poller->id, sizeof(poller->id), "%s", shot->job.snapshot->job->id);
+	snprintf(poller->job.url, sizeof(poller->job.url), "%s", snapshot->job.url);
+	snprintf(poller->id, sizeof(poller->id), "%s", snapshot->job.snapshot->job->id);
 	snprintf(poller->function, sizeof(poller->function), "%s", function);
 	poller->level = level;
 	poller->for_ns = seconds * SECOND_NS;
@@ -206,7 +206,7 @@ bool hk_poller_take(struct hk_poller *poller, struct hk_poller_result *ret_answe
 	bool answered = poller->answered;
 	if (answered) {
 		*ret_answer = poller->answer;
-		poller->answer.shot = NULL;
+		poller->answer.snapshot = NULL;
 		poller->answered = false;
 	}
 	pthread_mutex_unlock(&poller->lock);

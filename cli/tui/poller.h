@@ -10,8 +10,8 @@ struct hk_poller;
 
 /* The answer that the descriptor announces. */
 struct hk_poller_result {
-	struct hk_top_snapshot *shot; /* the caller's; NULL: failed, or a level was set */
-	int code;		      /* hookcli's exit code for the request */
+	struct hk_top_snapshot *snapshot; /* the caller's; NULL: failed, or a level was set */
+	int code;			  /* hookcli's exit code for the request */
 	bool is_level;
 	uint32_t sites, processes; /* in which a level was set */
 };
@@ -32,7 +32,7 @@ bool hk_poller_request(struct hk_poller *poller, const struct hk_top_snapshot_re
 
 /* Has the level of FUNCTION set for SECONDS in the job of SHOT; false as above. LEVEL: enum
  * hk_level. */
-bool hk_poller_level(struct hk_poller *poller, const struct hk_top_snapshot *shot,
+bool hk_poller_level(struct hk_poller *poller, const struct hk_top_snapshot *snapshot,
 		     const char *function, uint32_t level, unsigned seconds);
 
 /* Takes the answer; false: there is none yet. */

@@ -62,7 +62,7 @@ static void set_level(struct hk_live *live, int key)
 		if (levels[i].key != key || !function) {
 			continue;
 		}
-		if (!hk_poller_level(live->poller, live->shot, function, levels[i].level,
+		if (!hk_poller_level(live->poller, live->snapshot, function, levels[i].level,
 				     HK_LIVE_LEVEL_SECONDS)) {
 			hk_live_notice(live,
 				       "the collector has not answered the last look yet: again");

@@ -83,9 +83,9 @@ static char *text_of(const char *text)
 }
 
 /* Asks the collector only for the calls of PICK. */
-static int ask_detail(struct hk_top_snapshot *shot, unsigned keys)
+static int ask_detail(struct hk_top_snapshot *snapshot, unsigned keys)
 {
-	const struct hk_pick *pick = &shot->pick;
+	const struct hk_pick *pick = &snapshot->pick;
 	Hk__SnapshotRequest request = HK__SNAPSHOT_REQUEST__INIT;
 	Hk__Function only = HK__FUNCTION__INIT;
 	Hk__Response *response = NULL;
@@ -97,15 +97,15 @@ static int ask_detail(struct hk_top_snapshot *shot, unsigned keys)
 	only.host = text_of(pick->host);
 	only.have_rank = pick->have_rank;
 	only.rank = pick->rank;
-	request.job = shot->job.snapshot->job->id;
+	request.job = snapshot->job.snapshot->job->id;
 	request.by_function = request.no_processes = true;
 	request.fold_keys = keys;
 	request.fold_only = &only;
-	int r = hk_job_snapshot_request_as(shot->job.url, &request, &response);
+	int r = hk_job_snapshot_request_as(snapshot->job.url, &request, &response);
 	if (r == 0 && response->snapshot->fold_keys == keys) {
-		r = hk_groups_of_functions(&shot->detail, response->snapshot, shot->report);
+		r = hk_groups_of_functions(&snapshot->detail, response->snapshot, snapshot->report);
 		/* The texts of the groups are the response's. */
-		shot->detail_snapshot = response->snapshot;
+		snapshot->detail_snapshot = response->snapshot;
 		response->snapshot = NULL;
 	}
 	if (response) {
@@ -143,115 +143,117 @@ static unsigned keys_of(const struct hk_pick *pick)
 	       (pick->host ? HK_GROUP_HOST : 0) | (pick->have_rank ? HK_GROUP_RANK : 0);
 }
 
-static int take_detail(struct hk_top_snapshot *shot, const struct hk_top_snapshot_request *request)
+static int take_detail(struct hk_top_snapshot *snapshot,
+		       const struct hk_top_snapshot_request *request)
 {
-	int r = hk_pick_copy(&shot->pick, &request->pick);
+	int r = hk_pick_copy(&snapshot->pick, &request->pick);
 
-	if (r == 0 && shot->job.snapshot->folded) {
-		r = ask_detail(shot, request->detail_keys);
+	if (r == 0 && snapshot->job.snapshot->folded) {
+		r = ask_detail(snapshot, request->detail_keys);
 	} else if (r == 0) {
-		r = hk_groups_init(&shot->detail, shot->report,
-				   request->detail_keys | keys_of(&shot->pick));
-		pick_groups(&shot->detail, &shot->pick);
+		r = hk_groups_init(&snapshot->detail, snapshot->report,
+				   request->detail_keys | keys_of(&snapshot->pick));
+		pick_groups(&snapshot->detail, &snapshot->pick);
 	}
-	shot->have_detail = r == 0;
+	snapshot->have_detail = r == 0;
 	return r == -ENOMEM ? r : 0; /* without the detail if it is not available */
 }
 
 /* ---- the whole ---- */
 
-static int take_calls(struct hk_top_snapshot *shot, unsigned keys)
+static int take_calls(struct hk_top_snapshot *snapshot, unsigned keys)
 {
-	const Hk__Snapshot *snapshot = shot->job.snapshot;
+	const Hk__Snapshot *message = snapshot->job.snapshot;
 
-	if (snapshot->folded &&
-	    (snapshot->fold_keys ? snapshot->fold_keys : HK_GROUP_FUNCTION) != keys) {
-		shot->older = true;
+	if (message->folded &&
+	    (message->fold_keys ? message->fold_keys : HK_GROUP_FUNCTION) != keys) {
+		snapshot->older = true;
 		return 0;
 	}
-	int r = snapshot->folded ? hk_groups_of_functions(&shot->calls, snapshot, shot->report)
-				 : hk_groups_init(&shot->calls, shot->report, keys);
-	shot->keys = r == 0 ? keys : 0;
+	int r = message->folded
+		    ? hk_groups_of_functions(&snapshot->calls, message, snapshot->report)
+		    : hk_groups_init(&snapshot->calls, snapshot->report, keys);
+	snapshot->keys = r == 0 ? keys : 0;
 	return r;
 }
 
-static void take_disk(struct hk_top_snapshot *shot)
+static void take_disk(struct hk_top_snapshot *snapshot)
 {
 	struct statvfs disk;
-	const struct hk_job *job = &shot->job;
+	const struct hk_job *job = &snapshot->job;
 
-	shot->stored_bytes = job->snapshot->job->stored_bytes;
-	shot->disk_free = NAN;
+	snapshot->stored_bytes = job->snapshot->job->stored_bytes;
+	snapshot->disk_free = NAN;
 	if (job->live && !job->elsewhere && statvfs(job->directory, &disk) == 0 &&
 	    disk.f_blocks > 0) {
-		shot->disk_free = (double)disk.f_bavail / (double)disk.f_blocks;
+		snapshot->disk_free = (double)disk.f_bavail / (double)disk.f_blocks;
 	}
 }
 
-static int fill(struct hk_top_snapshot *shot, const struct hk_top_snapshot_request *request)
+static int fill(struct hk_top_snapshot *snapshot, const struct hk_top_snapshot_request *request)
 {
-	int r = hk_report_new(shot->job.snapshot, &shot->report);
+	int r = hk_report_new(snapshot->job.snapshot, &snapshot->report);
 
 	if (r < 0) {
 		return r;
 	}
-	shot->duration_ns = shot->report->job.duration_ns;
-	take_disk(shot);
+	snapshot->duration_ns = snapshot->report->job.duration_ns;
+	take_disk(snapshot);
 	if (request->keys != 0) {
-		r = take_calls(shot, request->keys);
+		r = take_calls(snapshot, request->keys);
 	}
-	if (r == 0 && request->pick.role && !shot->older) {
-		r = take_detail(shot, request);
+	if (r == 0 && request->pick.role && !snapshot->older) {
+		r = take_detail(snapshot, request);
 	}
 	return r;
 }
 
 int hk_top_snapshot_take(const struct hk_top_snapshot_request *request,
-			 struct hk_top_snapshot **ret_shot)
+			 struct hk_top_snapshot **ret_snapshot)
 {
-	struct hk_top_snapshot *shot = calloc(1, sizeof(*shot));
+	struct hk_top_snapshot *snapshot = calloc(1, sizeof(*snapshot));
 
-	*ret_shot = NULL;
-	if (!shot) {
+	*ret_snapshot = NULL;
+	if (!snapshot) {
 		hk_error("cannot show the job: %s", strerror(ENOMEM));
 		return HK_EXIT_FAILED;
 	}
 	hk_job_snapshot_rollup(request->keys);
-	int code = hk_job_open(request->job, &shot->job);
+	int code = hk_job_open(request->job, &snapshot->job);
 	if (code != HK_EXIT_DONE) {
-		free(shot);
+		free(snapshot);
 		return code;
 	}
-	int r = fill(shot, request);
+	int r = fill(snapshot, request);
 	if (r < 0) {
 		hk_error("cannot show the job: %s", strerror(-r));
-		hk_top_snapshot_free(shot);
+		hk_top_snapshot_free(snapshot);
 		return HK_EXIT_FAILED;
 	}
-	*ret_shot = shot;
-	return shot->job.damaged ? HK_EXIT_FAILED : HK_EXIT_DONE;
+	*ret_snapshot = snapshot;
+	return snapshot->job.damaged ? HK_EXIT_FAILED : HK_EXIT_DONE;
 }
 
-struct hk_top_snapshot *hk_top_snapshot_free(struct hk_top_snapshot *shot)
+struct hk_top_snapshot *hk_top_snapshot_free(struct hk_top_snapshot *snapshot)
 {
-	if (shot) {
-		hk_groups_fini(&shot->calls);
-		hk_groups_fini(&shot->detail);
-		if (shot->detail_snapshot) {
-			hk__snapshot__free_unpacked(shot->detail_snapshot, NULL);
+	if (snapshot) {
+		hk_groups_fini(&snapshot->calls);
+		hk_groups_fini(&snapshot->detail);
+		if (snapshot->detail_snapshot) {
+			hk__snapshot__free_unpacked(snapshot->detail_snapshot, NULL);
 		}
-		hk_pick_fini(&shot->pick);
-		shot->report = hk_report_free(shot->report);
-		hk_job_close(&shot->job);
-		free(shot);
+		hk_pick_fini(&snapshot->pick);
+		snapshot->report = hk_report_free(snapshot->report);
+		hk_job_close(&snapshot->job);
+		free(snapshot);
 	}
 	return NULL;
 }
 
-enum hk_top_snapshot_state hk_top_snapshot_state(const struct hk_top_snapshot *shot)
+enum hk_top_snapshot_state hk_top_snapshot_state(const struct hk_top_snapshot *snapshot)
 {
-	if (shot->job.snapshot->job->closed) {
+	if (snapshot->job.snapshot->job->closed) {
 		return HK_TOP_SNAPSHOT_ENDED;
 	}
-	return shot->job.live ? HK_TOP_SNAPSHOT_LIVE : HK_TOP_SNAPSHOT_LEFT;
+	return snapshot->job.live ? HK_TOP_SNAPSHOT_LIVE : HK_TOP_SNAPSHOT_LEFT;
 }

@@ -48,14 +48,14 @@ enum hk_top_snapshot_state {
 	HK_TOP_SNAPSHOT_LEFT, /* the job runs without a collector, or its state is unknown */
 };
 
-enum hk_top_snapshot_state hk_top_snapshot_state(const struct hk_top_snapshot *shot);
+enum hk_top_snapshot_state hk_top_snapshot_state(const struct hk_top_snapshot *snapshot);
 
-/* Takes a snapshot. Returns HK_EXIT_DONE, HK_EXIT_FAILED with a damaged job in *ret_shot, or
+/* Takes a snapshot. Returns HK_EXIT_DONE, HK_EXIT_FAILED with a damaged job in *ret_snapshot, or
  * another exit code and NULL after a line on stderr. */
 int hk_top_snapshot_take(const struct hk_top_snapshot_request *request,
-			 struct hk_top_snapshot **ret_shot);
+			 struct hk_top_snapshot **ret_snapshot);
 
 /* Frees; accepts NULL, returns NULL. */
-struct hk_top_snapshot *hk_top_snapshot_free(struct hk_top_snapshot *shot);
+struct hk_top_snapshot *hk_top_snapshot_free(struct hk_top_snapshot *snapshot);
 
 #endif

@@ -50,9 +50,9 @@ void hk_view_count(struct hk_history *history, struct hk_row *row, const struct 
 	}
 }
 
-double hk_view_ranks_of(const struct hk_top_snapshot *shot, const char *host)
+double hk_view_ranks_of(const struct hk_top_snapshot *snapshot, const char *host)
 {
-	const struct hk_report *report = shot->report;
+	const struct hk_report *report = snapshot->report;
 	size_t count = 0;
 
 	for (size_t i = 0; i < report->rank_count; i++) {
@@ -110,13 +110,13 @@ size_t hk_view_memory_of(const struct hk_report *report, int32_t rank)
 void hk_view_expand(const struct hk_scene *scene, const struct hk_row *parent, struct hk_rows *rows,
 		    const struct hk_view_below *below)
 {
-	const struct hk_top_snapshot *shot = scene->shot;
+	const struct hk_top_snapshot *snapshot = scene->snapshot;
 
-	if (!shot->have_detail || !hk_pick_is_same(&shot->pick, &parent->pick)) {
+	if (!snapshot->have_detail || !hk_pick_is_same(&snapshot->pick, &parent->pick)) {
 		return; /* on its way */
 	}
-	for (size_t i = 0; i < shot->detail.count; i++) {
-		const struct hk_group *group = &shot->detail.groups[i];
+	for (size_t i = 0; i < snapshot->detail.count; i++) {
+		const struct hk_group *group = &snapshot->detail.groups[i];
 		struct hk_row *row = hk_view_add(rows, parent->key, group);
 		struct hk_table_cell cells[HK_VIEW_CALLS];
 		if (!row) {

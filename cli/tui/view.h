@@ -10,7 +10,7 @@
 
 /* A snapshot, and the counts of those before it. */
 struct hk_scene {
-	const struct hk_top_snapshot *shot;
+	const struct hk_top_snapshot *snapshot;
 	struct hk_history *history; /* for the view's rows */
 	struct hk_history *below;   /* for the rows below the expanded one */
 };
@@ -72,7 +72,7 @@ void hk_view_count(struct hk_history *history, struct hk_row *row, const struct 
 		   double ranks, bool self, struct hk_table_cell cells[HK_VIEW_CALLS]);
 
 /* Number of ranks in the job, or on HOST if that is not NULL. */
-double hk_view_ranks_of(const struct hk_top_snapshot *shot, const char *host);
+double hk_view_ranks_of(const struct hk_top_snapshot *snapshot, const char *host);
 
 /* The role as text; the main role is "", since nearly all are. */
 const char *hk_view_role(const char *role);

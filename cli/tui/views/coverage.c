@@ -74,7 +74,7 @@ static void add(struct hk_history *history, const struct hk_report_process *proc
 
 static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 {
-	const struct hk_report *report = scene->shot->report;
+	const struct hk_report *report = scene->snapshot->report;
 
 	for (size_t i = 0; i < report->process_count; i++) {
 		add(scene->history, &report->processes[i], i, rows);

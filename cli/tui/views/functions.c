@@ -39,7 +39,7 @@ static bool is_lowered(const struct hk_report *report, const char *function)
 
 static void add(const struct hk_scene *scene, const struct hk_group *group, struct hk_rows *rows)
 {
-	const struct hk_report *report = scene->shot->report;
+	const struct hk_report *report = scene->snapshot->report;
 	const struct hk_report_numbers *n = &group->numbers;
 	struct hk_row *row = hk_view_add(rows, "", group);
 	struct hk_table_cell calls[HK_VIEW_CALLS];
@@ -70,15 +70,15 @@ static void add(const struct hk_scene *scene, const struct hk_group *group, stru
 
 static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 {
-	for (size_t i = 0; i < scene->shot->calls.count; i++) {
-		add(scene, &scene->shot->calls.groups[i], rows);
+	for (size_t i = 0; i < scene->snapshot->calls.count; i++) {
+		add(scene, &scene->snapshot->calls.groups[i], rows);
 	}
 }
 
 static void name(const struct hk_scene *scene, const struct hk_group *group, struct hk_rows *rows,
 		 struct hk_row *row)
 {
-	const struct hk_report_rank *rank = hk_view_rank(scene->shot->report, group->rank);
+	const struct hk_report_rank *rank = hk_view_rank(scene->snapshot->report, group->rank);
 
 	row->cells[FUNCTION].text = hk_rows_text(rows, "rank %" PRId32 "%s%s", group->rank,
 						 rank ? "  " : "", rank ? rank->host : "");

@@ -20,17 +20,17 @@ static const struct hk_column columns[COLUMNS] = {
 
 static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 {
-	const struct hk_top_snapshot *shot = scene->shot;
+	const struct hk_top_snapshot *snapshot = scene->snapshot;
 
-	for (size_t i = 0; i < shot->calls.count; i++) {
-		const struct hk_group *group = &shot->calls.groups[i];
+	for (size_t i = 0; i < snapshot->calls.count; i++) {
+		const struct hk_group *group = &snapshot->calls.groups[i];
 		struct hk_row *row = hk_view_add(rows, "", group);
 		struct hk_table_cell calls[HK_VIEW_CALLS];
 		if (!row) {
 			return;
 		}
-		hk_view_count(scene->history, row, group, (double)shot->report->rank_count, true,
-			      calls);
+		hk_view_count(scene->history, row, group, (double)snapshot->report->rank_count,
+			      true, calls);
 		row->expandable = true;
 		row->aside = strcmp(group->role, "launcher") == 0;
 		row->pick = (struct hk_pick){.role = group->role, .library = group->library};
@@ -47,7 +47,7 @@ static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 static void name(const struct hk_scene *scene, const struct hk_group *group, struct hk_rows *rows,
 		 struct hk_row *row)
 {
-	const struct hk_report_rank *rank = hk_view_rank(scene->shot->report, group->rank);
+	const struct hk_report_rank *rank = hk_view_rank(scene->snapshot->report, group->rank);
 
 	row->cells[LIBRARY].text = hk_rows_text(rows, "rank %" PRId32 "%s%s", group->rank,
 						rank ? "  " : "", rank ? rank->host : "");

@@ -94,7 +94,7 @@ static void add(const struct hk_scene *scene, const struct hk_report_memory *con
 	row->cells[RANK].now = most->rank;
 	row->cells[PEAK].now = (double)peak;
 	if (live > 0 && strcmp(most->role, "launcher") != 0) {
-		double ranks = (double)scene->shot->report->rank_count;
+		double ranks = (double)scene->snapshot->report->rank_count;
 		row->cells[IMBALANCE].now = (double)most_live * fmax(ranks, 1) / (double)live;
 	}
 	row->cells[ROLE].text = hk_view_role(most->role);
@@ -103,7 +103,7 @@ static void add(const struct hk_scene *scene, const struct hk_report_memory *con
 
 static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 {
-	const struct hk_report *report = scene->shot->report;
+	const struct hk_report *report = scene->snapshot->report;
 	const struct hk_report_memory **sorted =
 	    malloc((report->memory_count + 1) * sizeof(*sorted));
 
@@ -126,7 +126,7 @@ static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 
 static void expand(const struct hk_scene *scene, const struct hk_row *parent, struct hk_rows *rows)
 {
-	const struct hk_report *report = scene->shot->report;
+	const struct hk_report *report = scene->snapshot->report;
 	char key[KEY_BYTES];
 
 	for (size_t i = 0; i < report->memory_count; i++) {

@@ -65,12 +65,12 @@ static struct host host_of(const struct hk_report *report, const char *name)
 }
 
 /* All calls of a host, of any role. */
-static struct hk_group calls_of(const struct hk_top_snapshot *shot, const char *host)
+static struct hk_group calls_of(const struct hk_top_snapshot *snapshot, const char *host)
 {
 	struct hk_group all = {.role = "main", .host = host};
 
-	for (size_t i = 0; i < shot->calls.count; i++) {
-		const struct hk_group *group = &shot->calls.groups[i];
+	for (size_t i = 0; i < snapshot->calls.count; i++) {
+		const struct hk_group *group = &snapshot->calls.groups[i];
 		if (strcmp(group->host, host) == 0) {
 			all.numbers.calls += group->numbers.calls;
 			all.numbers.errors += group->numbers.errors;
@@ -93,10 +93,10 @@ static const struct hk_report_node *node_of(const struct hk_report *report, cons
 
 static void add(const struct hk_scene *scene, const char *name, struct hk_rows *rows)
 {
-	const struct hk_report *report = scene->shot->report;
+	const struct hk_report *report = scene->snapshot->report;
 	const struct hk_report_node *node = node_of(report, name);
 	const struct host host = host_of(report, name);
-	const struct hk_group group = calls_of(scene->shot, name);
+	const struct hk_group group = calls_of(scene->snapshot, name);
 	struct hk_row *row = hk_view_add(rows, "", &group);
 	struct hk_table_cell calls[HK_VIEW_CALLS];
 
@@ -140,7 +140,7 @@ static bool is_added(const struct hk_rows *rows, const char *name)
 
 static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 {
-	const struct hk_report *report = scene->shot->report;
+	const struct hk_report *report = scene->snapshot->report;
 
 	for (size_t i = 0; i < report->rank_count; i++) {
 		bool same = i > 0 && strcmp(report->ranks[i].host, report->ranks[i - 1].host) == 0;

@@ -85,7 +85,7 @@ static void add(const struct hk_report_open_call *const *of, size_t count, struc
 
 static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 {
-	const struct hk_report *report = scene->shot->report;
+	const struct hk_report *report = scene->snapshot->report;
 	const struct hk_report_open_call **sorted =
 	    malloc((report->open_call_count + 1) * sizeof(*sorted));
 
@@ -108,7 +108,7 @@ static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 
 static void expand(const struct hk_scene *scene, const struct hk_row *parent, struct hk_rows *rows)
 {
-	const struct hk_report *report = scene->shot->report;
+	const struct hk_report *report = scene->snapshot->report;
 	char key[KEY_BYTES];
 
 	for (size_t i = 0; i < report->open_call_count; i++) {

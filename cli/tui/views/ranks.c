@@ -131,7 +131,7 @@ static void set_shares(const struct hk_scene *scene, struct hk_row *row, const s
 /* Ranks without calls so far are listed too. */
 static void add(const struct hk_scene *scene, struct doing *doing, struct hk_rows *rows)
 {
-	const struct hk_report *report = scene->shot->report;
+	const struct hk_report *report = scene->snapshot->report;
 	const struct hk_group *group = &doing->group;
 	const struct hk_report_rank *rank = hk_view_rank(report, group->rank);
 	struct hk_row *row = hk_view_add(rows, "", group);
@@ -163,7 +163,7 @@ static void add(const struct hk_scene *scene, struct doing *doing, struct hk_row
 /* Adds the ranks without calls before number END, from *AT on. */
 static void add_idle(const struct hk_scene *scene, size_t *at, int64_t end, struct hk_rows *rows)
 {
-	const struct hk_report *report = scene->shot->report;
+	const struct hk_report *report = scene->snapshot->report;
 
 	for (; *at < report->rank_count && report->ranks[*at].rank < end; (*at)++) {
 		struct doing idle = {.group = {.role = "main", .rank = report->ranks[*at].rank}};
@@ -173,8 +173,8 @@ static void add_idle(const struct hk_scene *scene, size_t *at, int64_t end, stru
 
 static void fill(const struct hk_scene *scene, struct hk_rows *rows)
 {
-	const struct hk_groups *calls = &scene->shot->calls;
-	const struct hk_report *report = scene->shot->report;
+	const struct hk_groups *calls = &scene->snapshot->calls;
+	const struct hk_report *report = scene->snapshot->report;
 	size_t at = 0;
 
 	/* Groups are by rank, in the order of the report's ranks, then by role, main first. */

@@ -1,4 +1,4 @@
-/* Rows in any order, filtered, and many of them in short; views fill them from whatever a shot
+/* Rows in any order, filtered, and many of them in short; views fill them from whatever a snapshot
  * holds. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,14 +132,14 @@ static void test_views_are_named_by_what_begins_their_names(void **state)
 static void test_every_view_of_an_empty_job_is_empty(void **state)
 {
 	(void)state;
-	Hk__Snapshot snapshot = HK__SNAPSHOT__INIT;
+	Hk__Snapshot message = HK__SNAPSHOT__INIT;
 	Hk__Job job = HK__JOB__INIT;
-	struct hk_top_snapshot shot = {.job = {.snapshot = &snapshot}};
-	snapshot.job = &job;
-	assert_int_equal(hk_report_new(&snapshot, &shot.report), 0);
+	struct hk_top_snapshot snapshot = {.job = {.snapshot = &message}};
+	message.job = &job;
+	assert_int_equal(hk_report_new(&message, &snapshot.report), 0);
 	for (size_t i = 0; i < HK_VIEWS; i++) {
 		struct hk_rows rows = {.rows = NULL};
-		const struct hk_scene scene = {&shot, hk_history_new(), hk_history_new()};
+		const struct hk_scene scene = {&snapshot, hk_history_new(), hk_history_new()};
 		hk_history_begin(scene.history, 0, true);
 		hk_views[i]->fill(&scene, &rows);
 		assert_int_equal(rows.count, 0);
@@ -148,7 +148,7 @@ static void test_every_view_of_an_empty_job_is_empty(void **state)
 		hk_history_free(scene.history);
 		hk_history_free(scene.below);
 	}
-	hk_report_free(shot.report);
+	hk_report_free(snapshot.report);
 }
 
 int main(void)
