@@ -317,7 +317,7 @@ struct start {
 	char *preload; /* LD_PRELOAD as the user has it, NULL: not set */
 };
 
-/* Prepares the command with KEEPER's environment. 0, or -errno. */
+/* Prepares the command with the environment of SESSION. Returns 0 or -errno. */
 static int prepare(const struct start *start, const struct hk_session *session,
 		   struct hk_command_process *child)
 {

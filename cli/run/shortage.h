@@ -1,5 +1,5 @@
-/* shortage.h: which limit of this process is too low for collector and agent. No state, any thread.
- */
+/* shortage.h: finds a limit of this process that is too low for collector and agent. No state, any
+ * thread. */
 #ifndef HK_CLI_RUN_SHORTAGE_H
 #define HK_CLI_RUN_SHORTAGE_H
 
@@ -8,12 +8,12 @@
 
 #define HK_SHORTAGE_BYTES 96
 
-/* Writes the first limit that is lower than a small job needs, and what to do, into TEXT: "ulimit
- * -n is 8: set it to 64 or more"; "" where each is high enough. TEXT. */
+/* Writes the first limit that is too low for a small job, with its fix, into TEXT: "ulimit -n is 8:
+ * set it to 64 or more". Writes "" if each limit is high enough. Returns TEXT. */
 const char *hk_shortage_explain(char text[HK_SHORTAGE_BYTES]);
 
-/* Whether files may not even be as large as a process's segment is at first (ulimit -f): nothing of
- * a job can be seen or stored then. */
+/* Returns whether ulimit -f is less than the first size of a process's segment: no call of a job
+ * can be seen or stored then. */
 bool hk_shortage_of_size(void);
 
 #endif

@@ -1,6 +1,5 @@
-/* coverage_table.h: what the agent reached in each process of a job, as doctor and status show it.
- * No state.
- */
+/* coverage_table.h: the table of what the agent reached in each process of a job, for doctor and
+ * status. No state. */
 #ifndef HK_CLI_TARGET_COVERAGE_TABLE_H
 #define HK_CLI_TARGET_COVERAGE_TABLE_H
 
@@ -10,11 +9,11 @@
 
 #include "report/model/report.h"
 
-/* Writes a line with the counts of each process, and lines of what they lack. RUNNING: only of
- * those that still run, and after a screenful only how many there are more. */
+/* Writes a line with the counts of each process, and lines for what is missing. With RUNNING only
+ * processes that still run are shown, at most a screenful, and then the number of the others. */
 void hk_coverage_table_write(const struct hk_report *report, bool running, FILE *output);
 
-/* The same of all processes as an array of objects; NULL without memory. */
+/* Returns the same for all processes as an array of objects, or NULL without memory. */
 json_t *hk_coverage_table_json(const struct hk_report *report);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "cli/target/checks.h"
 
-/* Looks at the list HOOKS, as --hooks takes it, for the dynamic PROGRAM, and fills up to LIMIT
- * results. How many. */
+/* Checks the list HOOKS, as --hooks takes it, for the dynamic PROGRAM. Fills up to LIMIT results
+ * and returns their number. */
 size_t hk_hook_checks_run(const char *hooks, const char *program, struct hk_check_result *results,
 			  size_t limit);
 

@@ -5,14 +5,15 @@
 #include <argp.h>
 #include <stddef.h>
 
-/* Adds --hooks to a command's argp; what it says goes to the setting `hooks`. */
+/* Adds --hooks to a command's argp. Its value goes to the setting `hooks`. */
 extern const struct argp hk_hooks_option_argp;
 
-/* The setting `hooks` as the agent shall read it, checked; the caller frees it. NULL after a line
- * on stderr. */
+/* Returns the setting `hooks`, checked, in the form that the agent reads. The caller frees it.
+ * Returns NULL after a line on stderr. */
 char *hk_hooks_option_list(void);
 
-/* Name number INDEX that --hooks takes besides files and patterns; NULL after the last. */
+/* Returns name number INDEX that --hooks takes besides files and patterns, or NULL after the last.
+ */
 const char *hk_hooks_option_word(size_t index);
 
 #endif

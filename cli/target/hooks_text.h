@@ -8,12 +8,12 @@
 #include "hooks/hook.h"
 #include "hooks/language/parser.h"
 
-/* Reads the hooks file PATH whole. The caller frees *RET_TEXT. 0; -EISDIR; -EFBIG: longer than a
- * hooks file may be; -errno. */
+/* Reads the whole hooks file PATH. The caller frees *RET_TEXT. Returns 0, -EISDIR, -EFBIG if it is
+ * longer than a hooks file may be, or another -errno. */
 int hk_hooks_text_read(const char *path, char **ret_text, size_t *ret_size);
 
-/* Parses SIZE bytes of TEXT as the hooks file NAME; the caller frees *RET_MEMORY, in which
- * *RET_FILE lies. Lines that do not parse go to REPORT. 0 or -ENOMEM. */
+/* Parses SIZE bytes of TEXT as the hooks file NAME. The caller frees *RET_MEMORY, which holds
+ * *RET_FILE. Lines that do not parse go to REPORT. Returns 0 or -ENOMEM. */
 int hk_hooks_text_parse(const char *name, const char *text, size_t size,
 			const struct hk_hooks_report *report, struct hk_hook_file *ret_file,
 			void **ret_memory);
