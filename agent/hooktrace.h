@@ -1,12 +1,12 @@
-/* hooktrace.h: what a program can say of itself on its timeline.
+/* hooktrace.h: lets a program write on its own timeline.
  *
- * Include it, and link nothing: without the agent every line costs one comparison; with it, ranges
- * are counted and shown like calls (domain "user"), marks and counters as instants and curves, a
- * device's activities where it has rows of its own (domain "device").
- * NAME is any text, of which the first 127 bytes count; it may be gone after the call. A process
- * may use 4,096 names, further ones are "(more names)". Safe on any thread and in signal handlers.
- * Files that include it are to be compiled with -fPIC or -fPIE, as most compilers do anyway: in
- * others the linker decides for good that there is no agent.
+ * Include it, and link nothing. Without the agent every call costs one comparison. With the agent,
+ * ranges are counted and shown like calls (domain "user"), marks and counters as instants and
+ * curves, and a device's activities in rows of their own (domain "device"). NAME is any text, of
+ * which the first 127 bytes count. It may be freed after the call. A process may use 4,096 names;
+ * further ones are "(more names)". Safe on any thread and in signal handlers. Compile files that
+ * include it with -fPIC or -fPIE, as most compilers do by default: otherwise the linker decides for
+ * good that there is no agent.
  */
 #ifndef HOOKTRACE_H
 #define HOOKTRACE_H
@@ -24,13 +24,14 @@ extern "C" {
 enum hk_activity_kind { HK_ACTIVITY_KERNEL = 0, HK_ACTIVITY_COPY = 1, HK_ACTIVITY_SET = 2 };
 
 struct hk_activity {
-	const char *name; /* as of a range; of copies and sets best "Memcpy HtoD", "Memset", ... */
-	int32_t kind;	  /* enum hk_activity_kind; none of another kind is kept */
-	int32_t device;	  /* its number, from 0 */
-	uint64_t stream;  /* as the call that asked for it was given it */
-	uint64_t bytes;	  /* copied or set */
-	/* On CLOCK_MONOTONIC, in ns: when it was asked for, any moment within that call (0: not
-	 * known), when the device began it and when it ended. */
+	const char
+	    *name; /* as for a range; for copies and sets preferably "Memcpy HtoD", "Memset", ... */
+	int32_t kind;	 /* enum hk_activity_kind; none of another kind is kept */
+	int32_t device;	 /* its number, from 0 */
+	uint64_t stream; /* as the call that asked for it was given it */
+	uint64_t bytes;	 /* copied or set */
+	/* On CLOCK_MONOTONIC, in ns: any moment within the call that requested it (0: unknown), its
+	 * start and its end on the device. */
 	uint64_t submitted_ns, start_ns, end_ns;
 };
 
@@ -39,7 +40,7 @@ struct hk_activity {
 /* Begins a range on this thread. */
 void hk_range_push(const char *name) HOOKTRACE_WEAK;
 
-/* Ends the range begun last on this thread; nothing if there is none. */
+/* Ends the range that began last on this thread, if there is one. */
 void hk_range_pop(void) HOOKTRACE_WEAK;
 
 /* Something happened now. */
@@ -51,11 +52,11 @@ void hk_step(uint64_t step) HOOKTRACE_WEAK;
 /* Counter NAME has VALUE from now on. */
 void hk_counter(const char *name, double value) HOOKTRACE_WEAK;
 
-/* Says what a device did, after its end, from any thread. What ends before it starts, or has not
- * ended, is kept as of no duration. */
+/* Adds an activity of a device after its end, from any thread. An activity that ends before its
+ * start, or in the future, is kept without duration. */
 void hk_activity(const struct hk_activity *activity) HOOKTRACE_WEAK;
 
-/* Within its own definition a name is no macro: what is called below is the function. */
+/* A macro's name is no macro within its own definition: the calls below are of the functions. */
 #define hk_range_push(name) (hk_range_push ? hk_range_push(name) : (void)0)
 #define hk_range_pop() (hk_range_pop ? hk_range_pop() : (void)0)
 #define hk_mark(name) (hk_mark ? hk_mark(name) : (void)0)

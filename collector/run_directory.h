@@ -1,9 +1,9 @@
-/* run_directory.h: the directory where the agents' segments, this collector's lock and its socket
- * lie, for the collector's life.
+/* run_directory.h: keeps the directory with the agents' segments, this collector's lock and its
+ * socket.
  *
- * Others may remove the directory or what is in it while the collector runs: systemd does when its
- * user logs out (RemoveIPC). The collector then makes it again. Segments that are open already are
- * read on, because the kernel keeps a removed file for those who have it open.
+ * Other programs may remove the directory or its files while the collector runs, as systemd does
+ * when its user logs out (RemoveIPC). The collector then makes the directory again. It reads open
+ * segments on, because the kernel keeps a removed file while it is open.
  */
 #ifndef HK_COLLECTOR_RUN_DIRECTORY_H
 #define HK_COLLECTOR_RUN_DIRECTORY_H

@@ -1,5 +1,5 @@
-/* append.h: the record of a call, written at the end of its chain whatever is in the way: a full
- * page, an interrupted record, a duration of more than 32 bits. General registers only. */
+/* append.h: writes the record of a call at the end of its chain in every case: a full page, an
+ * interrupted record, a duration of more than 32 bits. General registers only. */
 #ifndef HK_AGENT_CALL_APPEND_H
 #define HK_AGENT_CALL_APPEND_H
 
@@ -8,8 +8,8 @@
 #include "agent/frame/call.h"
 #include "agent/record/thread.h"
 
-/* Records CALL, which took NS, with COUNT words of VALUES; counts the record as lost where there is
- * no room. */
+/* Records CALL, which took NS, with COUNT words of VALUES. Counts the record as lost if there is no
+ * room. */
 void hk_append_record(struct hk_thread *thread, const struct hk_call *call, uint64_t ns,
 		      enum hk_record_kind kind, const uint64_t *values, uint32_t count);
 

@@ -1,9 +1,9 @@
-/* control.h: the levels that a collector gives while the process runs (ring/segment.h: rules,
- * ceilings, HK_SEGMENT_OFF).
+/* control.h: applies the levels that a collector sets while the process runs (ring/segment.h:
+ * rules, ceilings, HK_SEGMENT_OFF).
  *
- * The collector raises the segment's generation after it wrote; the next hooked call of whatever
- * thread and level comes here. A site that goes off keeps its thunk, which then only jumps on: that
- * is how it comes back.
+ * The collector raises the segment's generation after it wrote. The next hooked call of any thread
+ * and level then comes here. A site that is turned off keeps its thunk, which then only jumps to
+ * the function, so that the site can be turned on again.
  */
 #ifndef HK_AGENT_CALL_CONTROL_H
 #define HK_AGENT_CALL_CONTROL_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The segment's generation as last heeded; while it is not the segment's, calls of sites that
+/* The last generation that was applied. While it differs from the segment's, calls of sites that
  * are off come to hk_control_poll. Read by the trampoline. */
 extern uint32_t hk_generation_seen;
 

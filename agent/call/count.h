@@ -1,5 +1,5 @@
-/* count.h: the counters of cells, which calls of one thread and of its signal handlers change.
- * Nothing is lost between them. General registers only. */
+/* count.h: adds to the counters of cells, which one thread and its signal handlers change, without
+ * losing an addition. General registers only. */
 #ifndef HK_AGENT_CALL_COUNT_H
 #define HK_AGENT_CALL_COUNT_H
 
@@ -67,7 +67,8 @@ static inline uint64_t *hk_count_bucket(const struct hk_thread *thread, uint32_t
 	return (uint64_t *)(void *)(thread->segment + offset) + bucket;
 }
 
-/* Of a call that did not fail. read() and its like answer -1. Returns how many it counted. */
+/* Counts the bytes of a call that did not fail; read() and similar functions may return -1. Returns
+ * the counted bytes. */
 static inline uint64_t hk_count_bytes(const struct hk_call *call, const uint64_t *values)
 {
 	uint8_t at = call->site->bytes;

@@ -6,7 +6,8 @@
 
 #include "agent/frame/call.h"
 
-/* CALL returns at END_TICKS on another thread than it began on, which finds it gone. */
+/* Leaves CALL, which returns at END_TICKS on another thread than the one on which it began. That
+ * one then finds it removed. */
 void hk_call_leave_elsewhere(struct hk_call *call, uint64_t end_ticks);
 
 #endif

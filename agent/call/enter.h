@@ -1,4 +1,4 @@
-/* enter.h: the slow ways into a hooked call, for the assembly: something is missing.
+/* enter.h: the slow ways into a hooked call, for the assembly, if a part of the state is missing.
  *
  * All are called with all registers saved.
  */
@@ -8,14 +8,15 @@
 #include "agent/frame/call.h"
 #include "agent/frame/hot.h"
 
-/* The thread has no state yet, or the site no cell for it, or the generation changed, or calls were
- * abandoned: makes what is missing. 1: try again, 0: pass the call through unmeasured. */
+/* Prepares a call if the thread has no state yet, if the site has no cell for it, if the generation
+ * changed, or if calls were abandoned. Returns 1 to try again, or 0 to pass the call through
+ * unmeasured. */
 int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site);
 
-/* A call of spare thunk NUMBER for which something is missing: makes it, and counts the call. */
+/* Makes the missing state for a call of spare thunk NUMBER, and counts the call. */
 int hk_spare_count(void *number, void *unused);
 
-/* A call of a site that is off, in a new generation. The arguments mean nothing. */
+/* Handles a call of a site that is off, in a new generation. The arguments are unused. */
 int hk_control_poll(void *unused, void *none);
 
 #endif

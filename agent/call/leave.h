@@ -11,12 +11,12 @@ struct hk_result {
 	uint64_t result, result2;
 };
 
-/* Statistics and record of a call that ended at END_TICKS; gives back the call's results, which are
- * where its caller looks for them. Runs on every hooked call: general registers only. */
+/* Writes statistics and record of a call that ended at END_TICKS. Returns the call's results in the
+ * registers in which its caller expects them. Runs on every hooked call: general registers only. */
 struct hk_result hk_call_leave(struct hk_call *call, uint64_t end_ticks);
 
-/* The same for a call that lasted NS and is to be counted in BUCKET, and that hk_call_leave found
- * nothing in the way of but values or a rule of errors. */
+/* The same for a call of NS that counts in BUCKET, for which only values or a rule of errors
+ * prevented the shortest way of hk_call_leave. */
 struct hk_result hk_call_leave_described(struct hk_call *call, uint64_t ns, uint64_t *bucket);
 
 #endif

@@ -1,4 +1,4 @@
-/* measure.h: what a call leaves behind: statistics, values, a record. General registers only. */
+/* measure.h: writes the statistics, values and record of a call. General registers only. */
 #ifndef HK_AGENT_CALL_MEASURE_H
 #define HK_AGENT_CALL_MEASURE_H
 
@@ -8,19 +8,20 @@
 #include "agent/frame/hot.h"
 #include "agent/record/thread.h"
 
-/* Adds the duration NS of CALL, which returned, to the books of THREAD and records it. */
+/* Adds the duration NS of CALL, which returned, to the statistics of THREAD, and records the call.
+ */
 void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns);
 
-/* OPEN, of THREAD, will never return: gives it its record, and its slot back to us. */
+/* Records OPEN of THREAD, which will never return, and hooks its lazy slot again. */
 void hk_call_left(struct hk_thread *thread, const struct hk_open_call *open);
 
-/* The first call of SITE, whose slot is lazy, returned to RETURN_ADDRESS, or 0: was left. Puts the
- * thunk back into the slot, now or with the next scan. */
+/* Puts the thunk of SITE back into its lazy slot, now or with the next scan. Called when the first
+ * call of SITE has returned to RETURN_ADDRESS, or was left (0). */
 void hk_call_rearm(const struct hk_site_hot *site, uint64_t return_address);
 
-/* For what is counted and recorded like a call without being one (annotate.h). CALL is ready:
- * thread, cell, site, depth and start are set. Begins a range, which RANGE is to remember; ends it;
- * notes an instant with the value of its site's key, if it has one. */
+/* For ranges and instants, which are counted and recorded like calls (annotate.h). CALL has thread,
+ * cell, site, depth and start. They begin a range and store it in RANGE, end it, and note an
+ * instant with the value of its site's key, if it has one. */
 void hk_call_begin_range(struct hk_call *call, struct hk_range *range);
 void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range);
 void hk_call_note_instant(struct hk_call *call, const uint64_t *value);

@@ -1,9 +1,10 @@
-/* open.h: which hooked calls a thread is inside of, when they do not end in the order they began.
+/* open.h: the open hooked calls of a thread, when they do not end in the reverse order of their
+ * beginnings.
  *
- * The usual call puts back what it found (hk_call_leave). Here is the rest: calls left by longjmp,
- * an exception or the end of a fiber, calls of several stacks that cross each other, and calls that
- * return on another thread. Only the HK_OPEN_CALLS innermost calls of a thread are known. All of
- * it by the calling thread, for itself.
+ * The usual call restores the thread's state itself (hk_call_leave). This module handles the
+ * others: calls left by longjmp, an exception or the end of a fiber, calls on several stacks that
+ * end in any order, and calls that return on another thread. Only the HK_OPEN_CALLS innermost calls
+ * of a thread are known. A thread calls these functions for itself only.
  */
 #ifndef HK_AGENT_CALL_OPEN_H
 #define HK_AGENT_CALL_OPEN_H
@@ -21,23 +22,24 @@ static inline void hk_open_unknown(struct hk_open_call *open)
 	atomic_store_explicit(&open->start_ticks, ~0ULL, memory_order_relaxed);
 }
 
-/* CALL begins: calls of THREAD at or below its frame on the same stack were left. One at the same
- * frame is open if it jumped to this one (kept.h). Sets what the next call finds. */
+/* Called when CALL begins: calls of THREAD at or below its frame on the same stack were left. A
+ * call at the same frame is open if it jumped to this one (kept.h). Sets the state for the next
+ * call. */
 void hk_open_unwind_stale(struct hk_thread *thread, const struct hk_call *call);
 
-/* Room to keep a call of THREAD that begins at FRAME without a frame (kept.h); false: none. Signals
- * are blocked. */
+/* Makes room to keep a call of THREAD that begins at FRAME without a frame (kept.h). Returns false
+ * if there is none. Signals are blocked. */
 bool hk_open_make_room(struct hk_thread *thread, uint64_t frame);
 
-/* A call begins at FRAME while foreign code is asked about another one: if a handler jumped out of
- * that code, the thread is no longer inside of it. */
+/* Called when a call begins at FRAME while the thread calls a host's library about another call: if
+ * a handler jumped out of that library, the thread is no longer inside of it. */
 void hk_open_end_query(uint64_t frame);
 
-/* CALL returns on its thread and is not the innermost one that is open, or not known to be. True:
- * what is left is what CALL found, and can be put back; false: it is settled. */
+/* Closes CALL, which returns on its thread and is not known to be its innermost open call. Returns
+ * true if the caller must restore the state that CALL found, or false if that is done. */
 bool hk_open_close(const struct hk_call *call);
 
-/* THREAD ends: records the calls and ranges that it still has open. */
+/* Records the calls and ranges that THREAD, which ends, still has open. */
 void hk_open_end(struct hk_thread *thread);
 
 #endif

@@ -1,4 +1,4 @@
-/* thread_start.h: the start of a thread's state with its first hooked call, and its end. */
+/* thread_start.h: makes a thread's state at its first hooked call, and ends it. */
 #ifndef HK_AGENT_CALL_THREAD_START_H
 #define HK_AGENT_CALL_THREAD_START_H
 
@@ -7,8 +7,8 @@
 /* Finds the host's thread functions; once, before the first hooked call. */
 void hk_thread_setup(void);
 
-/* State for the calling thread, made or taken over if need be; NULL: no memory, or not now. Slow.
- */
+/* Returns the state of the calling thread. Makes it or takes over an unused one. Returns NULL
+ * without memory, or if that is impossible now. Slow. */
 struct hk_thread *hk_thread_enter(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* compat.h: what users of cuda_mock know, from inside the process, under HOOK_COMPAT=1: a line per
- * call, its arguments, a line per allocation (hooks/compat_settings.h has the variables).
+/* compat.h: prints as cuda_mock does, under HOOK_COMPAT=1: a line per call, its arguments, a line
+ * per allocation (hooks/compat_settings.h has the variables).
  *
  * The lines are written when a call returns, in its thread; nothing is buffered.
  */
@@ -8,8 +8,8 @@
 
 #include "agent/hooks/compat_settings.h"
 
-/* Takes SETTINGS, which are kept by reference, and observes calls if some may have to print
- * something. Once, before the first site. */
+/* Keeps a reference to SETTINGS, and observes calls if one of them may print. Once, before the
+ * first site. */
 void hk_compat_start(const struct hk_compat_settings *settings);
 
 #endif

@@ -1,7 +1,6 @@
-/* heap.h: what is allocated, for the lines of LOG_LEVEL=MEMORY=INFO: live and peak bytes of each
- * calling library, device and kind. A free counts for the library that allocated. Locked by the
- * caller. Bounded: what finds no room is not followed.
- */
+/* heap.h: counts memory for the lines of LOG_LEVEL=MEMORY=INFO: live and peak bytes of each calling
+ * library, device and kind. A free counts for the library that allocated. Locked by the caller.
+ * Bounded: blocks without room are not counted. */
 #ifndef HK_AGENT_COMPAT_HEAP_H
 #define HK_AGENT_COMPAT_HEAP_H
 
@@ -15,7 +14,8 @@ struct hk_compat_account {
 	uint64_t live, peak;
 };
 
-/* SIZE bytes at POINTER. What they count for, or NULL: no room. */
+/* Adds a block of SIZE bytes at POINTER. Returns the account that it counts for, or NULL if there
+ * is no room. */
 const struct hk_compat_account *hk_compat_heap_add(uint64_t pointer, uint64_t size,
 						   const char *library, int64_t device,
 						   uint32_t kind);

@@ -1,8 +1,8 @@
-/* call.h: one hooked call, as its thunk's frame holds it.
+/* call.h: one hooked call, in its thunk's frame.
  *
- * Written by the trampoline on entry, finished on exit. The call carries everything needed to put
- * the thread's state back as it was, so calls abandoned by exceptions or longjmp heal at the next
- * exit or entry.
+ * The trampoline writes it on entry and completes it on exit. It holds all values that restore the
+ * thread's state, so the next exit or entry repairs the state after calls that exceptions or
+ * longjmp abandoned.
  */
 #ifndef HK_AGENT_FRAME_CALL_H
 #define HK_AGENT_FRAME_CALL_H

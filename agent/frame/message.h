@@ -1,8 +1,8 @@
-/* message.h: where the values of most MPI calls come from: bytes of a datatype, ranks, tags, a
+/* message.h: the plan for the values of most MPI calls: bytes of a datatype, ranks, tags, a
  * communicator.
  *
- * They are made of words of struct hk_call, and of what runtime/ keeps for these. Other hooks are
- * no messages: runtime/values.h evaluates theirs.
+ * The values come from words of struct hk_call, and from answers that runtime/ keeps. Other hooks
+ * are no messages: runtime/values.h evaluates theirs.
  */
 #ifndef HK_AGENT_FRAME_MESSAGE_H
 #define HK_AGENT_FRAME_MESSAGE_H
@@ -27,14 +27,14 @@ struct hk_message {
 	uint8_t tested; /* the buffer, or the root */
 	uint8_t has_sender, sender;
 	uint8_t number_count;
-	/* Signed 32-bit numbers, the sender among them. The first two, and the bytes, are always
-	 * written. A missing one is written where the communicator is written later. */
+	/* Signed 32-bit numbers, with the sender. The first two, and the bytes, are always written.
+	 * A missing one is written to the word that the communicator overwrites later. */
 	struct {
 		uint8_t word, at;
 	} numbers[HK_HOOK_VALUES];
 };
 
-/* How all of HOOK's values are made. Returns NULL if it is no message, or there is no memory. */
+/* Makes the plan for HOOK's values. Returns NULL if HOOK is no message, or without memory. */
 const struct hk_message *hk_message_plan(const struct hk_hook *hook);
 
 #endif

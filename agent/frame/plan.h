@@ -1,6 +1,4 @@
-/* plan.h: what the calls of a site need on their way out, worked out when it is bound or its level
- * changes.
- */
+/* plan.h: plans the way out of a site's calls, when the site is bound or its level changes. */
 #ifndef HK_AGENT_FRAME_PLAN_H
 #define HK_AGENT_FRAME_PLAN_H
 
@@ -11,7 +9,7 @@
 /* Sets the words and flags of HOT from its hook and level. */
 void hk_plan_site(struct hk_site_hot *hot);
 
-/* The flags of HOT at its level now; all that changes with it. */
+/* Returns the flags of HOT at its present level. Only they depend on the level. */
 uint8_t hk_plan_flags(const struct hk_site_hot *hot);
 
 /* A call that returned, for the observer. */

@@ -13,16 +13,16 @@
 /* The version of what HEADER publishes; odd while it is written. */
 uint32_t hk_rules_version(const struct hk_segment_header *header);
 
-/* Whether VERSION of HEADER is complete and not in force. A forked child keeps its parent's rules
- * until its own segment publishes some. */
+/* Returns whether VERSION of HEADER is complete and not in force. A forked child keeps its parent's
+ * rules until its own segment publishes rules. */
 bool hk_rules_are_new(const struct hk_segment_header *header, uint32_t version);
 
 /* Puts VERSION of HEADER in force. Returns false if it was in force already, or changed meanwhile:
  * the generation is raised again then. Under the process lock. */
 bool hk_rules_take(const struct hk_segment_header *header, uint32_t version);
 
-/* The level of a site that would have LEVEL without the rules in force; *pinned becomes 1 where the
- * user gave it. Under the process lock. */
+/* Returns the level of a site whose level without rules is LEVEL. Sets *pinned to 1 if the user set
+ * it. Under the process lock. */
 uint8_t hk_rules_level(const char *provider, const char *function, uint8_t level, uint8_t *pinned);
 
 #endif

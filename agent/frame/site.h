@@ -1,4 +1,4 @@
-/* site.h: call sites and their thunks, as the patcher sees them.
+/* site.h: call sites and their thunks, for the patcher.
  *
  * A site is one function as called through one object's slot. Binding a site yields the address to
  * put into the slot: a thunk that calls the original with statistics around it. The same (function,
@@ -25,36 +25,38 @@ struct hk_site_request {
 	void *original;	       /* what the slot held: function or lazy PLT stub */
 	void **slot;	       /* the slot of a call of its own, else NULL */
 	struct hk_span caller; /* the calling object; empty if it is not known or shared */
-	bool lazy;	/* the slot still holds a stub of the loader's: the first call re-arms it */
-	bool shared;	/* one thunk per symbol (GLOB_DAT, dlsym) instead of one per object */
+	bool lazy;   /* the slot still holds the loader's stub: hooked again after the first call */
+	bool shared; /* one thunk per symbol (GLOB_DAT, dlsym) instead of one per object */
 	uint8_t level;	/* enum hk_level resolved by the hook set for this library and symbol; never
 			   DEFAULT. Rules in force come on top. */
 	uint8_t pinned; /* the user gave the level */
 };
 
-/* Address for the slot, or NULL with *ret_refusal one of enum hk_refusal (ring/segment.h). */
+/* Returns the address for the slot, or NULL with *ret_refusal set to one of enum hk_refusal
+ * (ring/segment.h). */
 void *hk_site_bind(const struct hk_site_request *request, uint32_t *ret_refusal);
 
-/* The site whose thunk is at that address; HK_SITES_BOUND (spare.h): none's. */
+/* Returns the site whose thunk is at that address, or HK_SITES_BOUND (spare.h) if it is no thunk.
+ */
 uint32_t hk_site_index(const void *thunk);
 
-/* True if ADDRESS is that of a thunk: the slot is already ours. */
+/* Returns true if ADDRESS is that of a thunk: the slot is hooked already. */
 bool hk_site_is_thunk(const void *address);
 
-/* From now on all calls ask hk_clock_read for the time, those that are open included. */
+/* Makes all calls from now on, also open ones, read the time by hk_clock_read. */
 void hk_site_stop_clocks(void);
 
-/* Gives back the memory of most thunks that no site has yet; further sites get none. Under the
- * process lock. */
+/* Frees the memory of most unused thunks. Further sites get no thunk. Under the process lock. */
 void hk_site_cut(void);
 
 /* From now on all thunks jump on. */
 void hk_site_pass_all(void);
 
-/* The original behind a thunk of ours (so that copied pointers can be undone), or NULL. */
+/* Returns the original behind a thunk, which restores copied pointers, or NULL if it is no thunk.
+ */
 void *hk_site_original(const void *thunk);
 
-/* What is called through site INDEX, which has a thunk with a frame, and the path of the calling
+/* Sets the function behind site INDEX, which has a thunk with a frame, and the path of the calling
  * object ("*": shared). */
 const char *hk_site_function(uint32_t index);
 const char *hk_site_library(uint32_t index);
@@ -63,13 +65,14 @@ const char *hk_site_library(uint32_t index);
  * Under the process lock. */
 void hk_site_publish_all(void);
 
-/* Gives every site the level that rules and ceilings now make of its own (rules.h). Returns true if
- * the loader may have taken a slot: calls passed through its stub. Under the process lock. */
+/* Sets the level of every site from its own, the rules and the ceilings (rules.h). Returns true if
+ * the loader may have overwritten a slot, because calls passed through its stub. Under the process
+ * lock. */
 bool hk_site_relevel(void);
 
-/* The first call through a lazy slot has returned to RETURN_ADDRESS, or 0: was left. Hooks the slot
- * again and learns the real original. Returns false where the caller's object may be gone: that is
- * for the next scan to do. */
+/* Hooks a lazy slot again after its first call, which returned to RETURN_ADDRESS or was left (0),
+ * and reads the real original. Returns false if the caller's object may be unloaded: then the next
+ * scan does it. */
 bool hk_site_rearm(uint32_t index, uintptr_t return_address);
 
 /* Retires the sites of calls from and to the object that was at SPAN. Under the loader's lock. */

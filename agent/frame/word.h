@@ -9,11 +9,12 @@
 #include "agent/frame/call.h"
 #include "hooks/hook.h"
 
-/* How a value of a type (enum hk_hook_type) is widened (HK_WORD_*); 0: all 64 bits are its own. */
+/* Returns how a value of a type (enum hk_hook_type) is widened (HK_WORD_*), or 0 if it has 64 bits.
+ */
 extern const uint8_t hk_word_widening[];
 
-/* VALUE as an argument or a result of TYPE (enum hk_hook_type): what lies above an int's 32 bits in
- * a register is anything. */
+/* Returns VALUE as an argument or a result of TYPE (enum hk_hook_type). The bits above an int's 32
+ * in a register are undefined. */
 static inline uint64_t hk_word_widen(uint64_t value, uint8_t type)
 {
 	uint8_t how = hk_word_widening[type];
@@ -30,8 +31,8 @@ static inline uint32_t hk_word_of_argument(const struct hk_hook_arg *arg)
 		   : (uint32_t)(offsetof(struct hk_call, stack) / 8) + arg->index;
 }
 
-/* The word of a value that is the result, one integer argument by value, or one int whose address a
- * shipped hook vouches for; false for any other. */
+/* Sets the word of a value that is the result, one integer argument by value, or one int at an
+ * address that a shipped hook guarantees. Returns false for any other value. */
 bool hk_word_of_value(const struct hk_hook *hook, const struct hk_value *value, uint8_t *ret_word);
 
 /* A plain value: general registers, no calls. */

@@ -1,4 +1,4 @@
-/* compat_settings.h: the variables that cuda_mock's users know; they act under HOOK_COMPAT=1 only.
+/* compat_settings.h: the variables of cuda_mock, which act under HOOK_COMPAT=1 only.
  *
  *     HOOK_ENABLE_TRACE   symbol=MASK,...; bit 1 (0b10): print the arguments of its calls
  *     LOG_LEVEL           LEVEL,MODULE=LEVEL,...; PROFILE=INFO prints each call's time, MEMORY=INFO
@@ -47,8 +47,8 @@ struct hk_compat_settings {
 	struct hk_regex filter;
 };
 
-/* Reads ENVIRONMENT. 0; -EINVAL: TARGET_LIB_FILTER is no regular expression, and nothing is
- * filtered. */
+/* Reads ENVIRONMENT. Returns 0, or -EINVAL if TARGET_LIB_FILTER is no regular expression: then all
+ * libraries match. */
 int hk_compat_read(char *const *environment, struct hk_compat_settings *settings);
 
 /* Mask of HOOK_ENABLE_TRACE for SYMBOL, 0: none. */

@@ -1,4 +1,4 @@
-/* hookset.h: which hooks are in force in this process, from HOOK_HOOKS and HOOK_LEVEL.
+/* hookset.h: the hooks in force in this process, from HOOK_HOOKS and HOOK_LEVEL.
  *
  * Made once at start: shipped files are only marked as in force, the user's are parsed into arena
  * memory. Read-only afterwards.
@@ -24,33 +24,33 @@ struct hk_hookset {
 	const struct hk_hookset_index *index; /* how they are found; hookset.c's own */
 };
 
-/* Reads the settings from ENVIRONMENT. 0; -ENOENT: a named file or API does not exist (the rest is
- * in force). */
+/* Reads the settings from ENVIRONMENT. Returns 0, or -ENOENT if a named file or API does not exist:
+ * the others are in force. */
 int hk_hookset_load(char *const *environment, struct hk_hookset *set);
 
-/* The hook for SYMBOL defined in PROVIDER ("" unknown: only library "*" matches) and called from
- * LIBRARY, or NULL; *ret_level is what the line, the job and `auto` make of it, *ret_pinned 1 if
- * the user named it. */
+/* Returns the hook for SYMBOL defined in PROVIDER ("" unknown: only library "*" matches) and called
+ * from LIBRARY, or NULL. Sets *ret_level to its level by its line, the job and `auto`, and
+ * *ret_pinned to 1 if the user named that level. */
 const struct hk_hook *hk_hookset_find(const struct hk_hookset *set, const char *symbol,
 				      const char *provider, const char *library, uint8_t *ret_level,
 				      uint8_t *ret_pinned);
 
-/* The line that says what happens instead of calls to SYMBOL, defined and called like there; NULL:
- * the call is made. */
+/* Returns the line that replaces calls of SYMBOL, with the same arguments, or NULL if the call is
+ * made. */
 const struct hk_hook *hk_hookset_change(const struct hk_hookset *set, const char *symbol,
 					const char *provider, const char *library);
 
-/* Such lines one after the other, *AT beginning as 0; NULL after the last. */
+/* Returns such lines one after the other, with *AT 0 at first, and NULL after the last. */
 const struct hk_hook *hk_hookset_next_change(const struct hk_hookset *set, uint32_t *at);
 
-/* Quick test without knowing the provider: may SYMBOL match any hook at all? */
+/* Returns whether SYMBOL may match any hook of any provider. Fast. */
 bool hk_hookset_wants(const struct hk_hookset *set, const char *symbol);
 
-/* The same by the symbol's hash as DT_GNU_HASH tables keep it, the lowest bit not looked at: false
- * is certain, true is not. */
+/* The same by the symbol's hash in DT_GNU_HASH tables, without its lowest bit. False is certain,
+ * true is not. */
 bool hk_hookset_wants_hash(const struct hk_hookset *set, uint32_t gnu_hash);
 
-/* Whether a deny line keeps SYMBOL as defined in PROVIDER ("" unknown) from ever being hooked. */
+/* Returns whether a deny line forbids to hook SYMBOL defined in PROVIDER ("" unknown). */
 bool hk_hookset_denies(const struct hk_hookset *set, const char *symbol, const char *provider);
 
 #endif

@@ -1,8 +1,8 @@
 /* regex.h: POSIX basic regular expressions, for TARGET_LIB_FILTER.
  *
- * libc's take memory from malloc, which the agent may be inside of. With GNU's \+ \? and \|,
- * without back references and collating names. Time is linear in the text. No allocation; a program
- * is read-only once made.
+ * libc's regular expressions call malloc, inside of which the agent may run. These have GNU's \+ \?
+ * and \|, but no back references or collating names. The time is linear in the text. No allocation;
+ * a program is constant once made.
  */
 #ifndef HK_AGENT_HOOKS_REGEX_H
 #define HK_AGENT_HOOKS_REGEX_H
@@ -23,7 +23,8 @@ struct hk_regex {
 	uint32_t sets[HK_REGEX_SETS][8]; /* a bit for each byte */
 };
 
-/* Makes a program of PATTERN. -EINVAL: it is none, or asks for what is not there; -E2BIG. */
+/* Makes a program of PATTERN. Returns 0, -EINVAL if PATTERN is invalid or unsupported, or -E2BIG.
+ */
 int hk_regex_make(const char *pattern, struct hk_regex *regex);
 
 /* Whether a part of TEXT matches. */

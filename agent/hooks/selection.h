@@ -27,7 +27,7 @@ struct hk_selection {
 	uint32_t own_count, own_room;
 };
 
-/* What a symbol may be hooked by. Numbers: shipped hooks first, then the user's, + 1; 0: none. */
+/* The hooks for a symbol, by number + 1: shipped hooks first, then the user's; 0: none. */
 struct hk_selected {
 	uint32_t number;
 	uint32_t pattern; /* a line without arguments that also covers it, and comes later */
@@ -38,13 +38,15 @@ struct hk_selected {
 /* Nothing but the deny lines. -ENOMEM. */
 int hk_selection_init(struct hk_selection *selection);
 
-/* Adds shipped file NAME, or for AUTOMATIC its part of `auto`. -ENOENT: there is none. */
+/* Adds shipped file NAME, or for AUTOMATIC its part of `auto`. Returns 0, or -ENOENT if there is
+ * none. */
 int hk_selection_add_file(struct hk_selection *selection, const char *name, bool automatic);
 
-/* Adds a hook of the user's, which comes before all others so far. -ENOMEM. */
+/* Adds a hook of the user, which comes before all earlier ones. Returns 0 or -ENOMEM. */
 int hk_selection_add_hook(struct hk_selection *selection, const struct hk_hook *hook);
 
-/* After the last addition. -ENOMEM: the user's hooks are not in force. */
+/* Completes the selection after the last addition. Returns 0, or -ENOMEM: then the user's hooks are
+ * not in force. */
 int hk_selection_build(struct hk_selection *selection);
 
 /* Hooks in force, deny lines not counted. */
@@ -53,22 +55,22 @@ uint32_t hk_selection_count(const struct hk_selection *selection);
 /* Whether one of them looks into tables of pointers. */
 bool hk_selection_has_tables(const struct hk_selection *selection);
 
-/* What covers calls to SYMBOL as defined in PROVIDER (NULL anywhere, "" unknown: only library "*"
- * covers it) from the object CALLER (NULL: any). Of several lines the last, a user's line before a
- * shipped one, but one that describes the arguments before one that does not. */
+/* Finds the hook for calls of SYMBOL defined in PROVIDER (NULL: any, "" unknown: only library "*"
+ * covers it) from the object CALLER (NULL: any). The last of several lines wins, and a user's line
+ * wins over a shipped one, but a line with arguments wins over a line without. */
 struct hk_selected hk_selection_search(const struct hk_selection *selection, const char *symbol,
 				       const char *provider, const char *caller);
 
-/* Whether a hook in force may be for a symbol of HASH as DT_GNU_HASH tables keep it, the lowest bit
- * not looked at: false is certain. */
+/* Returns whether a hook in force may be for a symbol of HASH in DT_GNU_HASH tables, without its
+ * lowest bit. False is certain. */
 bool hk_selection_has_hash(const struct hk_selection *selection, uint32_t hash);
 
-/* The hook of a number that a search gave, and the level that `auto` has for it (DEFAULT: its
- * line's own). NULL: no memory. */
+/* Returns the hook of a number from a search, and the level that `auto` has for it (DEFAULT: that
+ * of its line), or NULL without memory. */
 const struct hk_hook *hk_selection_get(const struct hk_selection *selection, uint32_t number,
 				       uint8_t *ret_level);
 
-/* The shipped hook of a symbol without wildcards, in force or not, or NULL. */
+/* Returns the shipped hook of a symbol without wildcards, in force or not, or NULL. */
 const struct hk_hook *hk_selection_shipped(const struct hk_selection *selection,
 					   const char *symbol);
 

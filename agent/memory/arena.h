@@ -1,4 +1,4 @@
-/* arena.h: memory of the agent's own, taken by mmap and never given back while the process lives.
+/* arena.h: the agent's own memory, taken by mmap and never freed while the process lives.
  *
  * The agent must not call malloc: it may be inside the host's. Thread-safe and async-signal-safe
  * (atomic bump, raw mmap).
@@ -11,7 +11,7 @@
 /* BYTES zeroed bytes aligned to 64, or NULL. */
 void *hk_arena_take(size_t bytes);
 
-/* Copy of TEXT that lives as long as the process, or NULL. */
+/* Returns a copy of TEXT that lives as long as the process, or NULL. */
 const char *hk_arena_text(const char *text);
 
 #endif

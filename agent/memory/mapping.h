@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* BYTES of zeros at or near HINT, which may be 0, with PROTECTION (PROT_*); NULL: not available. */
+/* Returns BYTES of zeros at or near HINT, which may be 0, with PROTECTION (PROT_*), or NULL. */
 char *hk_mapping_make(uint64_t hint, uint64_t bytes, int protection);
 
 /* Gives back BYTES at MEMORY, which may be NULL. */
@@ -15,7 +15,7 @@ void hk_mapping_remove(char *memory, uint64_t bytes);
  */
 bool hk_mapping_wipe_on_fork(char *memory, uint64_t bytes);
 
-/* BYTES that a fork wipes, by which a child knows that it is one; or NULL. */
+/* Returns BYTES that a fork wipes, so that a child can detect the fork, or NULL. */
 void *hk_mapping_private(uint64_t bytes);
 
 #endif

@@ -1,6 +1,7 @@
-/* export.h: a function or variable, looked for by name among what loaded objects export.
+/* export.h: finds a function or variable by name among the exports of loaded objects.
  *
- * What it finds is the host's: it may be unloaded. Pure reading, no allocation, no locks.
+ * The address belongs to a library of the host, which may be unloaded. Pure reading, no allocation,
+ * no locks.
  */
 #ifndef HK_AGENT_OBJECT_EXPORT_H
 #define HK_AGENT_OBJECT_EXPORT_H
@@ -15,8 +16,8 @@ struct hk_export {
 	uintptr_t address; /* 0: not found yet */
 };
 
-/* A callback of dl_iterate_phdr. DATA is a struct hk_export. Returns 1 once its address is found.
- * The agent itself is left out. */
+/* A callback of dl_iterate_phdr. DATA is a struct hk_export. Returns 1 when its address is found.
+ * Skips the agent itself. */
 int hk_export_find(struct dl_phdr_info *info, size_t size, void *data);
 
 #endif

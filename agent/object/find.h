@@ -1,8 +1,7 @@
-/* find.h: what the loaded objects export, found without dlsym, which would change what dlerror
- * says.
+/* find.h: finds exports of loaded objects without dlsym, which would change the state of dlerror.
  *
- * What it finds is the host's: it may be unloaded. Called from within hk_loader_try where the call
- * under way is not one of the loader's own (object/loader.h).
+ * An address belongs to a library of the host, which may be unloaded. Called within hk_loader_try,
+ * unless the present call is one of the loader's own functions (object/loader.h).
  */
 #ifndef HK_AGENT_OBJECT_FIND_H
 #define HK_AGENT_OBJECT_FIND_H
@@ -14,19 +13,19 @@
 
 #include "agent/object/loaded.h"
 
-/* Address of exported function NAME in the loaded object whose path or base name matches LIBRARY
- * glob ("*": any, first in load order, the agent itself left out), without dlsym; NULL if none. */
+/* Returns the address of exported function NAME in the first loaded object whose path or base name
+ * matches the glob LIBRARY ("*": any), without the agent itself, or NULL. */
 void *hk_find_function(const char *library, const char *name);
 
-/* Address of the first exported variable NAME in load order, which is the one everybody uses; NULL
- * if none. */
+/* Returns the address of the first exported variable NAME in load order, which all objects use, or
+ * NULL. */
 void *hk_find_variable(const char *name);
 
 /* The same in the objects that match LIBRARY. */
 void *hk_find_variable_in(const char *library, const char *name);
 
-/* A function of any library that is asked for often. All but NAME begins as 0. NAME is no pointer,
- * which the loader would have to relocate in every process. */
+/* A function of any library that is needed often. All fields but NAME begin as 0. NAME is no
+ * pointer: the loader would have to relocate that in every process. */
 struct hk_find_kept {
 	char name[28];
 	bool is_variable; /* a variable, and not a function */
@@ -41,8 +40,9 @@ struct hk_find_kept {
  * the first scan. */
 void hk_find_register(struct hk_find_kept *kept, size_t count);
 
-/* Looks up in LOADED what is registered and not known. Within the loader's lock, after each change
- * of LOADED, to which objects are only appended while hk_loader_unloads() stays the same. */
+/* Looks up the registered entries without an address in LOADED. Within the loader's lock, after
+ * each change of LOADED. While hk_loader_unloads() stays the same, objects are only appended to
+ * LOADED. */
 void hk_find_refresh(const struct hk_loaded *loaded);
 
 /* Sets *ret_address to the address of KEPT, which holds as long as no object is unloaded. After an

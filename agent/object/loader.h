@@ -1,9 +1,9 @@
 /* loader.h: looks at the loaded objects without waiting for a thread that may wait for the agent.
  *
- * dl_iterate_phdr takes a lock of the loader's. A thread that holds it may be in a callback of the
- * host's and want a mutex, and the call that we are in may be made under that mutex. A child forked
- * meanwhile gets the lock from a thread that it does not have. So the lock is found in the loader's
- * memory, by what it counts while we hold it, and is tried, not waited for.
+ * dl_iterate_phdr takes a lock of the loader's. A thread that holds it may run a callback of the
+ * host that waits for a mutex, and the hooked call may be made under that mutex. A child forked
+ * meanwhile has the lock held by a thread that it does not have. So the agent finds the lock in the
+ * loader's memory, by its counter while the agent holds it, and tries it without waiting.
  */
 #ifndef HK_AGENT_OBJECT_LOADER_H
 #define HK_AGENT_OBJECT_LOADER_H
@@ -16,16 +16,15 @@
 /* Before any other thread can be there. */
 void hk_loader_setup(void);
 
-/* Looks for the lock until it is known. From within a callback of dl_iterate_phdr. */
+/* Looks for the lock if it is unknown. Called within a callback of dl_iterate_phdr. */
 void hk_loader_find_lock(void);
 
-/* As dl_iterate_phdr, or -EBUSY and no call: somebody has the lock, the list is being changed by
- * the very thread that we run on, or the process is a sandbox. Inside another one of these it is
- * never busy. */
+/* As dl_iterate_phdr. Returns -EBUSY without a call if another thread has the lock, if this thread
+ * is changing the list, or if the process is a sandbox. It is never busy inside of another call of
+ * these functions. */
 int hk_loader_try(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
 
-/* The same where some waiting breaks nothing: calls of the loader's own functions.
- */
+/* The same for calls of the loader's own functions, in which a wait is safe. */
 int hk_loader_iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data);
 
 /* Rises, without the lock, when objects may have been unloaded: addresses found in them must no

@@ -11,9 +11,9 @@ struct hk_namespaces {
 	uint32_t objects; /* in them, the loader itself not counted; 0: unknown */
 };
 
-/* Looks at what the loader tells debuggers (DT_DEBUG), which names other namespaces with glibc 2.35
- * and later. Before that only their existence can be told, from LIVE, which exceeds the number of
- * loaded objects then. Under the loader's lock. */
+/* Reads the loader's data for debuggers (DT_DEBUG), which has other namespaces in glibc 2.35 and
+ * later. Before that only their existence is known: LIVE then exceeds the number of loaded objects.
+ * Under the loader's lock. */
 struct hk_namespaces hk_namespaces_hidden(const struct hk_loaded *loaded, unsigned long long live);
 
 #endif

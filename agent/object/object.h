@@ -1,9 +1,8 @@
-/* object.h: one loaded ELF object as its own headers describe it.
+/* object.h: one loaded ELF object, read by its own headers.
  *
- * A view, filled from what dl_iterate_phdr hands out and valid only while the loader's lock is
- * held: the memory it points to is the object's. Every address taken from a dynamic section is
- * checked to lie in the object's own segments before it is used. Pure reading, no allocation, no
- * locks.
+ * A view of the data of dl_iterate_phdr, valid while the loader's lock is held: it points into the
+ * object's memory. An address from a dynamic section is used only if it lies in the object's own
+ * segments. Pure reading, no allocation, no locks.
  */
 #ifndef HK_AGENT_OBJECT_OBJECT_H
 #define HK_AGENT_OBJECT_OBJECT_H
@@ -59,8 +58,8 @@ struct hk_object {
 	bool filter;   /* brings others into the scope before itself */
 };
 
-/* Reads INFO into *ret_object. -ENOEXEC: it has no usable dynamic section, or one that points
- * outside the object. */
+/* Reads INFO into *ret_object. Returns 0, or -ENOEXEC if it has no usable dynamic section, or one
+ * that points outside of the object. */
 int hk_object_read(const struct dl_phdr_info *info, struct hk_object *ret_object);
 
 static inline struct hk_span hk_object_span(const struct hk_object *object)
@@ -74,15 +73,16 @@ bool hk_object_holds(const struct hk_object *object, uintptr_t address, size_t b
 /* Whether ADDRESS lies in an executable segment of the object. */
 bool hk_object_executes(const struct hk_object *object, uintptr_t address);
 
-/* Symbols in the object's table, as its hash table tells: at least those that it defines. */
+/* Returns the number of symbols by the object's hash table: at least those that it defines. */
 size_t hk_object_symbol_count(const struct hk_object *object);
 
-/* Name of symbol INDEX with *ret_symbol set, or NULL for one out of range or without a name. */
+/* Returns the name of symbol INDEX and sets *ret_symbol. Returns NULL if INDEX is out of range or
+ * the symbol has no name. */
 const char *hk_object_symbol(const struct hk_object *object, size_t index,
 			     const ElfW(Sym) * *ret_symbol);
 
-/* Hash of symbol INDEX as the object's DT_GNU_HASH keeps it, its lowest bit used otherwise. False:
- * not kept. */
+/* Sets the hash of symbol INDEX from the object's DT_GNU_HASH, whose lowest bit has another
+ * meaning. Returns false if there is none. */
 bool hk_object_hash(const struct hk_object *object, size_t index, uint32_t *ret_hash);
 
 /* Calls VISIT with the index of each symbol NAME in the object's hash table, in the table's order,
@@ -91,29 +91,29 @@ void hk_object_walk(const struct hk_object *object, const char *name,
 		    bool (*visit)(const struct hk_object *object, size_t index, void *data),
 		    void *data);
 
-/* The symbol NAME in the object's hash table, the default version first, or NULL. It may be
- * undefined with a value: an entry of the program's own PLT that stands for the function's address.
- */
+/* Returns symbol NAME of the object's hash table, the default version first, or NULL. It may be
+ * undefined and have a value: then an entry of the program's own PLT is the function's address. */
 const ElfW(Sym) * hk_object_find(const struct hk_object *object, const char *name);
 
-/* Whether OBJECT names OTHER among the libraries that it is linked with (DT_NEEDED). */
+/* Returns whether OBJECT is linked with OTHER (DT_NEEDED). */
 bool hk_object_needs(const struct hk_object *object, const struct hk_object *other);
 
-/* Whether calls to SYMBOL pass arguments in registers that no frame of ours keeps. */
+/* Returns whether calls of SYMBOL pass arguments in registers that the agent's frames do not keep.
+ */
 bool hk_object_is_variant(const ElfW(Sym) * symbol);
 
-/* Address of the code that SYMBOL of the object defines, or 0; an indirect function (IFUNC) has
- * none. */
+/* Returns the address of SYMBOL's code in the object, or 0, also for an indirect function (IFUNC).
+ */
 uintptr_t hk_object_code(const struct hk_object *object, const ElfW(Sym) * symbol);
 
-/* Address of the function NAME that the object defines, or 0 like hk_object_code. */
+/* Returns the address of the object's function NAME, or 0 as hk_object_code does. */
 uintptr_t hk_object_function(const struct hk_object *object, const char *name);
 
-/* Whether some version of NAME that the object defines is at ADDRESS; of an indirect function it
- * may be any. */
+/* Returns whether a version of NAME in the object is at ADDRESS. An indirect function may be at any
+ * address. */
 bool hk_object_defines(const struct hk_object *object, const char *name, uintptr_t address);
 
-/* Address of the variable NAME that the object defines, or 0. */
+/* Returns the address of the object's variable NAME, or 0. */
 uintptr_t hk_object_variable(const struct hk_object *object, const char *name);
 
 #endif

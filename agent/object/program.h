@@ -7,12 +7,12 @@
 /* Finds out the path of the program. Once, at start. */
 void hk_program_find(void);
 
-/* The path by which the program was started; the kernel's, which follows links, where the name in
- * both is the same. Of a program that the loader runs, as in `ld.so ./program`, its own and not the
- * loader's. Empty before hk_program_find, or if the path is not known. */
+/* The path of the program: the one by which it was started, or the kernel's, which follows links,
+ * if both end in the same name. For a program that the loader runs, as in `ld.so ./program`, it is
+ * the program's and not the loader's. Empty before hk_program_find, or if it is unknown. */
 const char *hk_program_path(void);
 
-/* The path of OBJECT: the program's where the loader has none. */
+/* Returns the path of OBJECT, which is the program's if the loader has none. */
 const char *hk_program_path_of(const struct hk_object *object);
 
 #endif

@@ -1,7 +1,7 @@
 /* slot.h: one word of an object's GOT through which a function is called.
  *
- * Finds out what a slot holds, and replaces it, opening pages that the loader made read-only for as
- * long as one object is being written. Under the loader's lock; one thread at a time.
+ * Finds out what a slot holds, and replaces it. Pages that the loader made read-only are writable
+ * while one object is patched. Under the loader's lock; one thread at a time.
  */
 #ifndef HK_AGENT_OBJECT_SLOT_H
 #define HK_AGENT_OBJECT_SLOT_H
@@ -21,7 +21,7 @@ enum hk_slot_kind {
 enum hk_slot_value {
 	HK_VALUE_FUNCTION,    /* code of a loaded object, or of none */
 	HK_VALUE_LAZY,	      /* stub of the object's own PLT: the first call resolves it */
-	HK_VALUE_OWN_PLT,     /* the object's own PLT entry standing for the function's address */
+	HK_VALUE_OWN_PLT,     /* the object's own PLT entry, which is the function's address */
 	HK_VALUE_EMPTY,	      /* weak and undefined */
 	HK_VALUE_UNRELOCATED, /* still the value of the file: not relocated yet */
 };
@@ -34,8 +34,8 @@ struct hk_slot {
 	enum hk_slot_kind kind;
 };
 
-/* Reads relocation INDEX of TABLE into *ret_slot; whether the slot lies in the object is the
- * caller's to check. False: no function slot. */
+/* Reads relocation INDEX of TABLE into *ret_slot. The caller must check that the slot lies in the
+ * object. Returns false if it is no slot of a function. */
 bool hk_slot_read(const struct hk_object *object, const struct hk_relocations *table, size_t index,
 		  struct hk_slot *ret_slot);
 
@@ -43,32 +43,32 @@ bool hk_slot_read(const struct hk_object *object, const struct hk_relocations *t
 bool hk_slot_read_table(const struct hk_object *object, const struct hk_relocations *table,
 			size_t index, struct hk_slot *ret_slot);
 
-/* What VALUE, found in SLOT, is. ELSEWHERE: it lies in another object's code. */
+/* Returns the kind of VALUE, found in SLOT. ELSEWHERE: it lies in another object's code. */
 enum hk_slot_value hk_slot_classify(const struct hk_object *object, const struct hk_slot *slot,
 				    uintptr_t value, bool elsewhere);
 
-/* Whether the object has PLT slots for calls of its own; on aarch64 the compiler's start files,
- * which are part of every object, call some functions through it. */
+/* Returns whether the object has PLT slots for calls of its own. On aarch64 the compiler's start
+ * files in every object call some functions through the PLT, which do not count. */
 bool hk_slot_calls(const struct hk_object *object);
 
-/* Whether an address of the object can be written to; the word there stays as it is. */
+/* Returns whether an address of the object can be written, without changing the word there. */
 bool hk_slot_writable(const void *address);
 
-/* Pages opened for writing while one object is patched. Start with zeros. */
+/* Pages made writable while one object is patched. Zero it first. */
 struct hk_slot_pages {
 	uintptr_t start, end;
 };
 
-/* Stores VALUE in one access. -EACCES: the page cannot be made writable. */
+/* Stores VALUE in one access. Returns 0, or -EACCES if the page cannot be made writable. */
 int hk_slot_write(const struct hk_object *object, struct hk_slot_pages *pages, void **at,
 		  void *value);
 
 /* Makes the pages opened read-only again. */
 void hk_slot_close(struct hk_slot_pages *pages);
 
-/* After the first call through a lazy slot, in an object that cannot go meanwhile: if the loader
- * overwrote SLOT, the value found there is the real original, and THUNK is put back. NULL: nothing
- * changed. Any thread. */
+/* Called after the first call through a lazy slot of an object that cannot be unloaded meanwhile.
+ * If the loader overwrote SLOT, puts THUNK back and returns the loader's value, which is the real
+ * original. Returns NULL if the slot is unchanged. Any thread. */
 void *hk_slot_rearm(void **slot, void *thunk);
 
 #endif

@@ -1,7 +1,8 @@
-/* version.h: the symbol versions of one object, and which definition a reference accepts.
+/* version.h: the symbol versions of one object, and the definition that a reference accepts.
  *
- * The same rules as the loader's, for calls through a PLT. Reads the tables of loaded objects with
- * the same checks as object.h, and is valid as long. Pure reading, no allocation, no locks.
+ * The rules are the loader's for calls through a PLT. The tables of loaded objects are read with
+ * the checks of object.h, and the results are valid as long as those. Pure reading, no allocation,
+ * no locks.
  */
 #ifndef HK_AGENT_OBJECT_VERSION_H
 #define HK_AGENT_OBJECT_VERSION_H
@@ -17,11 +18,11 @@ struct hk_version {
 	bool hidden;	  /* a reference that no unversioned definition satisfies */
 };
 
-/* Version of symbol INDEX of the object, a reference or a definition, into *ret_version. */
+/* Sets *ret_version to the version of symbol INDEX of the object, a reference or a definition. */
 void hk_version_get(const struct hk_object *object, size_t index, struct hk_version *ret_version);
 
-/* The definition of NAME in OBJECT that the loader would take for a reference to version WANTED, of
- * whatever kind it is; NULL if none. */
+/* Returns the definition of NAME in OBJECT, of any kind, that the loader would take for a reference
+ * to version WANTED, or NULL. */
 const ElfW(Sym) * hk_version_match(const struct hk_object *object, const char *name,
 				   const struct hk_version *wanted);
 

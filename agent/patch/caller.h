@@ -1,4 +1,4 @@
-/* caller.h: whose slots are patched. Pure reading, no locks. */
+/* caller.h: decides whose slots are patched. Pure reading, no locks. */
 #ifndef HK_AGENT_PATCH_CALLER_H
 #define HK_AGENT_PATCH_CALLER_H
 
@@ -6,8 +6,8 @@
 
 #include "agent/object/object.h"
 
-/* Whether calls that the object at PATH makes are the program's. FROM: the pattern of HOOK_FROM or
- * NULL, by which a user asks for objects that otherwise do not count. */
+/* Returns whether calls of the object at PATH count as the program's. FROM is the pattern of
+ * HOOK_FROM or NULL: the user's pattern for further objects. */
 bool hk_caller_counts(const struct hk_object *object, const char *path, const char *from);
 
 #endif

@@ -1,9 +1,8 @@
-/* change.h: calls that do not go where the program sends them: `replace`, `skip` and `return`
- * lines.
+/* change.h: redirects calls by `replace`, `skip` and `return` lines.
  *
- * Libraries of replacements are opened at start, before any slot is patched, and never closed. What
- * a slot leads to then is an original like any other: the thunk calls it. Targets are found inside
- * the loader's lock.
+ * Libraries of replacements are opened at start, before any slot is patched, and never closed. The
+ * replacement is then an original like any other: the thunk calls it. Targets are found within the
+ * loader's lock.
  */
 #ifndef HK_AGENT_PATCH_CHANGE_H
 #define HK_AGENT_PATCH_CHANGE_H
@@ -13,16 +12,17 @@
 
 #include "agent/hooks/hookset.h"
 
-/* Opens the libraries that SET's lines name, and writes to TEXT of SIZE bytes, for people, what is
- * changed and what cannot be; empty: nothing. */
+/* Opens the libraries of SET's lines. Writes to TEXT of SIZE bytes, for people, which calls are
+ * redirected and which cannot be, or "". */
 void hk_change_start(const struct hk_hookset *set, char *text, size_t size);
 
-/* What calls to SYMBOL of PROVIDER lead to from the object CALLER, instead of ORIGINAL, which the
- * replacement's library gets to know if it has a variable __origin_SYMBOL. NULL: ORIGINAL. */
+/* Returns the replacement of ORIGINAL for calls of SYMBOL of PROVIDER from the object CALLER, or
+ * NULL for ORIGINAL. Sets the variable __origin_SYMBOL of the replacement's library to ORIGINAL, if
+ * there is one. */
 void *hk_change_target(const char *symbol, const char *provider, const char *caller,
 		       void *original);
 
-/* Whether a slot for SYMBOL that holds ADDRESS was changed before. */
+/* Returns whether a slot for SYMBOL that holds ADDRESS was redirected before. */
 bool hk_change_is_target(const char *symbol, const void *address);
 
 #endif

@@ -1,7 +1,7 @@
-/* constant.h: functions that do nothing but return a number.
+/* constant.h: functions that only return a number.
  *
- * Function i returns hk_constant_values[i] wherever a result of up to eight bytes is expected, in
- * integer and vector registers alike, and 0 in the second integer register.
+ * Function i returns hk_constant_values[i] in the integer and the vector register for results of up
+ * to eight bytes, and 0 in the second integer register.
  */
 #ifndef HK_AGENT_PATCH_CONSTANT_H
 #define HK_AGENT_PATCH_CONSTANT_H

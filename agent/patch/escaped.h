@@ -1,4 +1,4 @@
-/* escaped.h: names of functions that a hook wants and whose address was handed out as it is.
+/* escaped.h: names of functions that a hook wants and whose address was handed out without a thunk.
  *
  * Any thread, no lock.
  */
@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether FUNCTION is new among them. After the first 256 names each counts every time. */
+/* Adds FUNCTION, and returns whether it is new. After the first 256 names, each further name counts
+ * as new every time. */
 bool hk_escaped_add(const char *function);
 
 /* How many there are. */

@@ -1,8 +1,7 @@
-/* known.h: what the patcher remembers of each object between scans.
+/* known.h: the patcher's data of each object between scans.
  *
- * An entry is the same object as long as its base, dynamic section and path agree. Entries of
- * objects that are gone are dropped by the next scan, and all that was tied to them goes with them.
- * Used by one thread at a time.
+ * An entry and an object are the same if base, dynamic section and path agree. The next scan drops
+ * entries of unloaded objects with all their data. Used by one thread at a time.
  */
 #ifndef HK_AGENT_PATCH_KNOWN_H
 #define HK_AGENT_PATCH_KNOWN_H
@@ -23,7 +22,7 @@ struct hk_known {
 	uint32_t slots_patched;
 	uint32_t slots_refused[HK_REFUSALS_MAX];
 	uint64_t
-	    open_since_ns; /* first seen relocated with its RELRO pages still writable; 0: never */
+	    open_since_ns; /* scan that first saw it relocated with writable RELRO pages; 0: none */
 	bool seen;	   /* by the scan under way */
 	bool skipped;	   /* no caller of interest: the agent, the loader, libc */
 	bool done;	   /* scanned when fully relocated */
@@ -42,16 +41,16 @@ struct hk_knowns {
 struct hk_known *hk_known_find(const struct hk_knowns *knowns, const struct hk_object *object,
 			       const char *program, size_t hint);
 
-/* Entry of OBJECT, added if it is new, its path PROGRAM if the loader has none. HINT: where it
- * probably is. NULL: no memory. */
+/* Returns the entry of OBJECT, which it adds if it is new, with the path PROGRAM if the loader has
+ * none. HINT is its probable place. Returns NULL without memory. */
 struct hk_known *hk_known_get(struct hk_knowns *knowns, const struct hk_object *object,
 			      const char *program, size_t hint);
 
-/* Drops the entries not seen since they were last marked unseen, each after GONE was called with
- * its addresses. */
+/* Drops the entries that were not seen since all were marked unseen. Calls GONE with the addresses
+ * of each before. */
 void hk_known_sweep(struct hk_knowns *knowns, void (*gone)(struct hk_span span));
 
-/* Adds up objects and slots into the fields of *coverage that they concern. */
+/* Sums objects and slots into their fields of *coverage. */
 void hk_known_count(const struct hk_knowns *knowns, struct hk_coverage *coverage);
 
 #endif

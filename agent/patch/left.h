@@ -1,4 +1,4 @@
-/* left.h: addresses that stay in slots as they are, because the host may compare them.
+/* left.h: addresses that stay unchanged in slots, because the host may compare them.
  *
  * Under the loader's lock. Memory is the arena's.
  */

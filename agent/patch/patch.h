@@ -1,8 +1,8 @@
 /* patch.h: finds the slots of every loaded object that a hook wants, and puts thunks into them.
  *
- * Scanning and patching happen inside the dl_iterate_phdr callback, which serialises them with
- * dlopen, dlclose and other patchers. No allocation but the arena, no stdio, no dl* call. See
- * reference facts in the .c files.
+ * Scanning and patching run inside the dl_iterate_phdr callback, which serialises them with dlopen,
+ * dlclose and other patchers. They allocate from the arena only, and call neither stdio nor dl*
+ * functions.
  */
 #ifndef HK_AGENT_PATCH_PATCH_H
 #define HK_AGENT_PATCH_PATCH_H
@@ -13,13 +13,13 @@
 #include "agent/hooks/hookset.h"
 #include "agent/object/object.h"
 
-/* Remembers SET (kept by reference) and makes the first scan. Scans call UNLOADED with the
- * addresses of each object that is gone. */
+/* Keeps a reference to SET and makes the first scan. Scans call UNLOADED with the addresses of each
+ * unloaded object. */
 void hk_patch_start(const struct hk_hookset *set, void (*unloaded)(struct hk_span span));
 
-/* Scans again if objects came or went since the last scan, or if some were still being relocated.
- * Cheap when nothing changed (tens of ns). What was seen goes to hk_process_cover. For calls of the
- * loader's own functions: waits a little where others look at its list. */
+/* Scans again if objects were loaded or unloaded since the last scan, or if some were not relocated
+ * then. Takes tens of ns if nothing changed. The counts go to hk_process_cover. For calls of the
+ * loader's own functions: waits a little while other threads read the loader's list. */
 void hk_patch_rescan(void);
 
 /* The same from within hk_loader_iterate. */
@@ -32,15 +32,15 @@ void hk_patch_refresh_late(void);
 /* The hooks in force; NULL before hk_patch_start. */
 const struct hk_hookset *hk_patch_hookset(void);
 
-/* So many objects at the head of the load order came with the program. */
+/* Returns the number of objects at the head of the load order that came with the program. */
 size_t hk_patch_initial(void);
 
 /* Counts, once for each name, that the address of FUNCTION, which a hook wants, was handed out
  * without a thunk. Published at once if the loader's lock is free, else by the next scan. */
 void hk_patch_escaped(const char *function);
 
-/* Makes the next scan look at lazy slots again though no object came or went: the loader
- * may have taken some. */
+/* Makes the next scan check lazy slots even if no object was loaded or unloaded: the loader may
+ * have overwritten some. */
 void hk_patch_revisit(void);
 
 #endif

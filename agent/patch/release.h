@@ -1,7 +1,7 @@
-/* release.h: calls that go past the agent again.
+/* release.h: makes calls bypass the agent again.
  *
- * Only slots that are there for calls are given back: where a program may compare the address in a
- * slot with one that it took before, the thunk stays, and jumps on.
+ * Only slots for calls are restored. If a program may compare the address in a slot with one that
+ * it read before, the thunk stays, and only jumps to the function.
  */
 #ifndef HK_AGENT_PATCH_RELEASE_H
 #define HK_AGENT_PATCH_RELEASE_H

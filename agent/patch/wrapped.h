@@ -32,27 +32,28 @@ enum hk_wrapped {
 	HK_WRAPPED_COUNT,
 };
 
-/* What the wrappers call, by enum hk_wrapped; NULL: not met yet. Read by the stubs of wrap/ too. */
+/* The originals of the wrappers, by enum hk_wrapped; NULL: not found yet. The stubs of wrap/ read
+ * them too. */
 extern void *_Atomic hk_wrapped_originals[HK_WRAPPED_COUNT];
 
-/* The wrappers, by enum hk_wrapped: addresses that go into slots. Set once, before the first scan.
- */
+/* The wrappers, by enum hk_wrapped: addresses for slots. Set once, before the first scan. */
 extern void *hk_wrapped_addresses[HK_WRAPPED_COUNT];
 
 /* Number of the wrapper for FUNCTION, or -1. */
 int hk_wrapped_index(const char *function);
 
-/* Whether wrapper INDEX gives way to a hook for its function: that calls the wrapper then. */
+/* Returns whether a hook for the function of wrapper INDEX comes first: its thunk then calls the
+ * wrapper. */
 bool hk_wrapped_yields(int index);
 
 /* Whether ADDRESS is that of a wrapper. */
 bool hk_wrapped_is_wrapper(const void *address);
 
-/* What is to be called in place of ORIGINAL, which is called FUNCTION: its wrapper, or ORIGINAL if
- * there is none or that one calls another function. */
+/* Returns the wrapper of ORIGINAL, whose name is FUNCTION, or ORIGINAL if there is no wrapper or
+ * the wrapper calls another function. */
 void *hk_wrapped_around(const char *function, void *original);
 
-/* Makes ORIGINAL what wrapper INDEX calls. -EEXIST: it already calls another function. */
+/* Makes wrapper INDEX call ORIGINAL. Returns 0, or -EEXIST if it calls another function already. */
 int hk_wrapped_adopt(int index, void *original);
 
 #endif

@@ -46,20 +46,21 @@ void hk_process_add_note(const char *text);
 int hk_process_start(int argc, char **argv, char **environment, const char *hooks, uint8_t level,
 		     char reason[256]);
 
-/* The number in the line of /proc/self/status that begins with NAME; 0 if there is none. */
+/* Returns the number in the line of /proc/self/status that begins with NAME, or 0 if there is none.
+ */
 uint64_t hk_process_status(const char *name);
 
-/* True if this is a child that has no segment of its own yet. */
+/* Returns true in a child that has no segment of its own yet. */
 bool hk_process_forked(void);
 
-/* In a forked child: makes sure of what the kernel should have done. */
+/* In a forked child: wipes again what the kernel should have wiped. */
 void hk_process_wipe(void);
 
 /* Gives the child its own segment. Under the lock. */
 int hk_process_renew(void);
 
-/* False: the run directory can be opened, no collector is there, and the segment is not to be kept
- * without one. */
+/* Returns false if the run directory can be opened, no collector serves it, and the segment need
+ * not stay without one. */
 bool hk_process_is_read(void);
 
 /* Waits for the lock. Returns false if no thread got it for a second. */
@@ -70,8 +71,8 @@ void hk_process_unlock(void);
  * for the lock. */
 void hk_process_seal(void);
 
-/* Keeps this thread's signal handlers, which may jump away, out of what must be finished; gives the
- * mask to restore. */
+/* Blocks this thread's signals, whose handlers may jump away from a section that must complete.
+ * Returns the mask to restore. */
 uint64_t hk_process_block_signals(void);
 void hk_process_restore_signals(uint64_t mask);
 
@@ -79,14 +80,14 @@ void hk_process_restore_signals(uint64_t mask);
  * and no collector runs now. */
 void hk_process_end(int code);
 
-/* The same for _exit on thread BY: in a sealed process, which cannot ask for its pid, that may be a
- * vfork child's, in its parent's memory. */
+/* The same for _exit on thread BY. In a sealed process, which cannot ask for its pid, it may be a
+ * vfork child's _exit in its parent's memory. */
 void hk_process_may_end(int code, const void *by);
 
 /* Thread BY still runs: the process that ended was another one. */
 void hk_process_go_on(const void *by);
 
-/* Publishes what the patcher has seen so far; a forked child's segment starts with it. */
+/* Publishes the patcher's counts so far. A forked child's segment starts with them. */
 void hk_process_cover(const struct hk_coverage *coverage);
 
 /* Now, on the clock of the segment. */

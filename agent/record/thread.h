@@ -20,8 +20,7 @@
 
 #define HK_KEPT_CALLS 256u /* without a frame (kept.h), open at a time */
 #define HK_KEPT_CROWD 256  /* calls between two looks for room for more */
-#define HK_RANGES \
-	64u /* open ranges kept per thread; deeper ones are only told apart by their depth */
+#define HK_RANGES 64u	   /* open ranges kept per thread; deeper ones have a depth only */
 
 /* An open range of annotate.h. */
 struct hk_range {
@@ -30,24 +29,24 @@ struct hk_range {
 	uint64_t start_ticks, child_ns, domains; /* child_ns and domains: the thread's before it */
 };
 
-/* A look takes about half a microsecond: behind so much time, a quarter of a percent. */
+/* A sample takes about half a microsecond, which is a quarter of a percent of this time. */
 #define HK_WORK_LONG_NS 200000ULL
 
-/* What the kernel says of a thread at one moment. */
+/* The kernel's facts of a thread at one moment. */
 struct hk_work_sample {
 	uint64_t ticks;	 /* when that was */
 	uint64_t ran_ns; /* on a processor so far */
-	uint64_t sleeps; /* times that it gave its processor up to wait for something */
+	uint64_t sleeps; /* number of voluntary waits */
 };
 
-/* What is known of the thread's work: call/work.h. */
+/* The thread's work: call/work.h. */
 struct hk_work {
-	uint64_t from_ticks;   /* when the stretch that lasts began, ~0: there is none */
-	uint64_t short_ticks;  /* of short stretches, not yet in the slot */
-	uint64_t settle_ticks; /* so many go to the slot; 0: there was no look yet */
-	uint64_t long_ticks;   /* a stretch this long is a long one */
-	uint64_t look_ticks;   /* what the shortest look took; 0: there was none yet */
-	uint64_t call_address; /* where the call returned to that ended when the stretch began */
+	uint64_t from_ticks;	    /* when the stretch that lasts began, ~0: there is none */
+	uint64_t short_ticks;	    /* of short stretches, not yet in the slot */
+	uint64_t settle_ticks;	    /* so many go to the slot; 0: there was no look yet */
+	uint64_t long_ticks;	    /* a stretch this long is a long one */
+	uint64_t look_ticks;	    /* what the shortest look took; 0: there was none yet */
+	uint64_t call_address;	    /* return address of the call whose end began the stretch */
 	struct hk_work_sample look; /* the last one */
 	struct hk_usual usual;	    /* of long stretches */
 };
@@ -78,14 +77,14 @@ struct hk_thread {
 	uint32_t tid;
 	uint32_t slot_number;
 	uint32_t rounds; /* destructor rounds seen at thread exit */
-	int32_t crowded; /* deeper calls that are counted before room for them is looked for */
-	uint32_t turns;	 /* the distance to the next sample is made of this: layout.h */
+	int32_t crowded; /* deeper calls to count before the next look for room */
+	uint32_t turns;	 /* determines the distance to the next sample: layout.h */
 	uint32_t reserved;
 	struct hk_chain_end chain[HK_STREAMS];
 	struct hk_thread *next_vacant;
 	struct hk_cell *cells[HK_THUNKS]; /* by site id, NULL: none yet */
 	struct hk_cell **spare_cells;	  /* by number of the spare thunk; NULL: none yet */
-	uint64_t asking; /* frame of the call that foreign code is being asked about, 0: none */
+	uint64_t asking; /* frame of the call about which a host's library is asked, 0: none */
 	uint64_t uid;
 	struct hk_work work;
 	uint32_t range_depth;
@@ -98,27 +97,29 @@ struct hk_thread {
 /* All of this process, the newest first. */
 extern struct hk_thread *_Atomic hk_threads;
 
-/* Stands where a thread has no state yet: never ready, so that no call needs a test for NULL. Only
- * what a fork wipes of a thread is read before it is known to be ready. */
+/* The state of threads without one: never ready, so that no call tests for NULL. Before a thread is
+ * known to be ready, only the fields that a fork wipes are read. */
 extern uint64_t hk_thread_none[HK_THREAD_WIPED / sizeof(uint64_t)];
 #define HK_NO_THREAD ((struct hk_thread *)(void *)hk_thread_none)
 
 extern __thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-exec")));
 
-/* The pool of each stream was found empty: records of calls that began before this, in ticks, are
- * lost, counted, and cost no look. 0: there may be a page. Read by trampoline.S. */
+/* For each stream, the time in ticks up to which its pool counts as empty: records of calls that
+ * began before are lost and counted, without a look for a page. 0: there may be a page. Read by
+ * trampoline.S. */
 extern uint64_t hk_thread_dry_until[HK_STREAMS];
 
 /* This thread is about to call _exit(CODE). */
 void hk_thread_may_end(int code);
 
-/* Whether a thread's state or a cell was refused a moment ago: both are best not asked for yet. */
+/* Returns whether there was no room for a thread's state or a cell a moment ago: a new try makes no
+ * sense yet. */
 bool hk_thread_refused(void);
 
 /* Notes that one was refused now. */
 void hk_thread_refuse(void);
 
-/* Forgets what was refused in the parent. In a forked child, under the process lock. */
+/* Forgets the parent's failures to find room. In a forked child, under the process lock. */
 void hk_thread_forget_refusals(void);
 
 /* A cell for SITE, or NULL. Slow. */
@@ -127,7 +128,7 @@ struct hk_cell *hk_thread_cell(struct hk_thread *thread, uint32_t site);
 /* Offset of the octave's buckets, or 0. Slow. */
 uint32_t hk_thread_octave(struct hk_cell *cell, uint32_t octave);
 
-/* Continues chain STREAM in a fresh page; false: none free. Slow. */
+/* Continues chain STREAM in a new page. Returns false if no page is free. Slow. */
 bool hk_thread_extend(struct hk_thread *thread, uint32_t stream);
 
 #endif

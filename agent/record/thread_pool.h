@@ -8,10 +8,11 @@
 
 #include "agent/record/thread.h"
 
-/* A thread's state, zeroed, of which a fork wipes the first HK_THREAD_WIPED bytes; or NULL. */
+/* Returns a zeroed thread's state, of which a fork wipes the first HK_THREAD_WIPED bytes, or NULL.
+ */
 struct hk_thread *hk_thread_pool_take(void);
 
-/* THREAD was the last one taken, and nothing was written to it. */
+/* Gives back THREAD, which must be the last one taken, and unchanged. */
 void hk_thread_pool_return(struct hk_thread *thread);
 
 #endif

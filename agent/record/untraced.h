@@ -10,12 +10,13 @@
 
 #include "ring/segment.h"
 
-/* Enters this process, as PROCESS describes it, into the segment of ANCESTOR. ERROR: -errno of the
- * attempt to make its own. NULL: no entry is free, the process is only counted. */
+/* Enters this process, which PROCESS describes, into the segment of ANCESTOR. ERROR is -errno of
+ * the attempt to make its own segment. Returns NULL if no entry is free: the process is then only
+ * counted. */
 struct hk_untraced *hk_untraced_enter(struct hk_segment_header *ancestor,
 				      const struct hk_segment_header *process, int error);
 
-/* The process of ENTRY, which may be NULL, ends with CODE. */
+/* Notes that the process of ENTRY, which may be NULL, ends with CODE. */
 void hk_untraced_end(struct hk_untraced *entry, int code);
 
 #endif

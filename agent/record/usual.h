@@ -1,8 +1,9 @@
-/* usual.h: how long a stretch of work usually is, when nothing disturbs it.
+/* usual.h: the usual duration of a stretch of work, without disturbances.
  *
- * Stretches between the same two calls are of one kind. Of each few of a kind that follow each
- * other the shortest says how long the next ones usually are. So what is usual follows the program
- * within twice as many, up and down. Pure functions of one thread's table; general registers only.
+ * Stretches between the same two calls are of one kind. The shortest of each few consecutive ones
+ * of a kind is the usual duration of the next ones. So the usual duration follows the program, up
+ * and down, within twice as many stretches. Pure functions of one thread's table; general registers
+ * only.
  */
 #ifndef HK_AGENT_RECORD_USUAL_H
 #define HK_AGENT_RECORD_USUAL_H
@@ -21,8 +22,8 @@ struct hk_usual {
 	} kinds[HK_USUAL_KINDS];
 };
 
-/* A stretch of the kind KEY, not 0, took WORKED_NS. Returns how much of that is usual: WORKED_NS or
- * less. A kind for which there is no room takes the place of another one. */
+/* Adds a stretch of WORKED_NS of the kind KEY, which is not 0. Returns its usual part: WORKED_NS or
+ * less. A kind without room replaces another one. */
 uint64_t hk_usual_ns(struct hk_usual *usual, uint64_t key, uint64_t worked_ns);
 
 #endif

@@ -1,9 +1,9 @@
-/* comms.h: the stable numbers of communicators, by handle: of MPI and of NCCL, whose live handles
- * never meet.
+/* comms.h: stable numbers of communicators by handle, of MPI and of NCCL, whose live handles are
+ * never equal.
  *
- * A number is a hash that all members of a communicator arrive at without talking. Bounded; a
- * communicator that finds no room keeps the number it is first asked with. Any thread, not inside
- * the process lock; 0 means unknown.
+ * A number is a hash that all members of a communicator compute without messages. Bounded; a
+ * communicator without room keeps the number of its first query. Any thread, not inside the process
+ * lock; 0 means unknown.
  */
 #ifndef HK_AGENT_RUNTIME_COMMS_H
 #define HK_AGENT_RUNTIME_COMMS_H
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 /* An odd number near 2^64 divided by the golden ratio: the upper bits of its product with a handle
- * are a hash good enough for a table. */
+ * are a good hash for a table. */
 #define HK_COMMS_SPREAD 0x9e3779b97f4a7c15ULL
 
 /* Spreads the bits of VALUE over 64. */
@@ -50,9 +50,9 @@ static inline uint64_t hk_comms_hash(const struct hk_comm *comm)
 	return atomic_load_explicit(&comm->hash, memory_order_relaxed);
 }
 
-/* Which root, as an argument, names this process: kept until the next communicator is made or
- * freed, because a new one may have the handle of an old one. Returns false where the library has
- * to be asked. */
+/* Sets the root argument that means this process. It is kept until a communicator is made or freed,
+ * because a new one may have the handle of an old one. Returns false if the library must be asked.
+ */
 static inline bool hk_comms_root(const struct hk_comm *comm, int32_t *ret_root)
 {
 	uint64_t root = atomic_load_explicit(&comm->root, memory_order_relaxed);
@@ -64,11 +64,11 @@ static inline bool hk_comms_root(const struct hk_comm *comm, int32_t *ret_root)
  * from 1. */
 uint64_t hk_comms_get(uint64_t handle, uint64_t first, uint64_t *child);
 
-/* From now on HANDLE has number HASH and no children yet. */
+/* Sets the number of HANDLE to HASH, without children. */
 void hk_comms_set(uint64_t handle, uint64_t hash);
 
-/* Keeps the root of HANDLE, ROOT, which was asked for after MOMENT of hk_comms_moment was read.
- * Only of communicators with a number: where others are made and freed, no hook says. */
+/* Keeps ROOT for HANDLE, which the library answered after MOMENT of hk_comms_moment was read. Only
+ * for communicators with a number: the end of others is not hooked. */
 void hk_comms_keep_root(uint64_t handle, int32_t root, uint32_t moment);
 void hk_comms_forget_roots(void);
 

@@ -11,7 +11,7 @@
 #include "agent/runtime/comms.h"
 #include "agent/runtime/mpi.h"
 
-/* Sets *RET_BYTES. Returns false where values.h has to look. */
+/* Sets *RET_BYTES. Returns false if values.h must evaluate it. */
 static inline bool hk_message_bytes(const struct hk_message *message, const uint64_t *words,
 				    const struct hk_comm *comm, uint64_t *ret_bytes)
 {
@@ -36,8 +36,8 @@ static inline bool hk_message_bytes(const struct hk_message *message, const uint
 	return true;
 }
 
-/* What is kept for CALL, which did not fail: its communicator's number, and its bytes, 0 if it has
- * no such value. Returns false where values.h has to look. */
+/* Sets the communicator's number and the bytes of CALL, which did not fail, from kept answers; 0 if
+ * it has no such value. Returns false if values.h must evaluate them. */
 static inline bool hk_message_evaluate(const struct hk_call *call, const struct hk_message *message,
 				       uint64_t *ret_comm, uint64_t *ret_bytes)
 {
@@ -61,7 +61,7 @@ static inline void hk_message_number(const struct hk_message *message, uint32_t 
 	    (uint64_t)(int64_t)(int32_t)words[message->numbers[number].word];
 }
 
-/* Sets the VALUES of CALL, by what hk_message_evaluate found. */
+/* Sets the VALUES of CALL from the results of hk_message_evaluate. */
 static inline void hk_message_write(const struct hk_call *call, const struct hk_message *message,
 				    uint64_t comm, uint64_t bytes, uint64_t *values)
 {

@@ -1,9 +1,9 @@
-/* mpi.h: what only the MPI library of the process can tell about a call: sizes of datatypes, ranks,
- * which communicator.
+/* mpi.h: asks the MPI library of the process about a call: sizes of datatypes, ranks,
+ * communicators.
  *
- * Asks through PMPI_* entry points found by lookup, C or Fortran by the hook's flag; answers are
- * cached. The hash of a communicator is made of its parent's hash, its ordinal among the parent's
- * children and the lowest world rank in it, so all members agree on it without talking.
+ * It calls PMPI_* functions found by name, for C or Fortran by the hook's flag, and caches answers.
+ * The hash of a communicator is made of its parent's hash, its ordinal among the parent's children
+ * and its lowest world rank, so all members agree on it without messages.
  */
 #ifndef HK_AGENT_RUNTIME_MPI_H
 #define HK_AGENT_RUNTIME_MPI_H
@@ -21,17 +21,16 @@
 void hk_mpi_setup(void);
 
 /* Sets *RET_VALUE to the factor `sizeof`, `comm`, `isroot`, `sent` or `sender` of ARGUMENT, which
- * is the one of CALL that FACTOR names, where kept answers tell it. General registers only, no
- * foreign code. Returns false if the library has to be asked. */
+ * is FACTOR's argument of CALL, from kept answers. General registers only, no foreign code. Returns
+ * false if the library must be asked. */
 bool hk_mpi_known(const struct hk_call *call, const struct hk_factor *factor, uint64_t argument,
 		  uint64_t *ret_value);
 
 #define HK_MPI_TYPES 512u /* named datatypes remembered */
 
-/* What is kept for hk_mpi_known, and for calls in C (message_values.h). */
+/* The answers kept for hk_mpi_known, and for calls in C (message_values.h). */
 struct hk_mpi_kept {
-	uint64_t found; /* hk_loader_unloads() when the library was found, plus 1; 0: it cannot be
-			   asked */
+	uint64_t found; /* hk_loader_unloads() when the library was found, plus 1; 0: unusable */
 	uint64_t handle_bits; /* of a word, that are a handle's */
 	uint64_t in_place;    /* MPI_IN_PLACE */
 	/* Written under the process lock and read without it: `handle` is 0 while `size` changes.
@@ -73,11 +72,12 @@ static inline bool hk_mpi_is_sent(uint64_t buffer)
 	return buffer != hk_mpi_kept.in_place;
 }
 
-/* Value of an MPI factor for CALL; 0 where MPI cannot tell. Calls the host's library. */
+/* Returns the value of an MPI factor for CALL, or 0 if MPI has no answer. Calls the host's library.
+ */
 uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor);
 
-/* Whether handles in C are addresses (Open MPI) and not 32 bits, as all are in Fortran. Calls
- * the host's library. */
+/* Returns whether handles in C are addresses (Open MPI) and not 32 bits. In Fortran all have 32
+ * bits. Calls the host's library. */
 bool hk_mpi_is_wide(void);
 
 #endif

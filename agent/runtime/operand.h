@@ -10,25 +10,26 @@
 #include "agent/frame/hot.h"
 #include "agent/frame/word.h"
 
-/* Argument NUMBER of the call as it was passed: an address if it is a reference. */
+/* Returns argument NUMBER of the call as it was passed: an address if it is a reference. */
 static inline uint64_t hk_operand_register(const struct hk_call *call, uint8_t number)
 {
 	const struct hk_hook_arg *arg = &call->site->hook->args[number];
 	return ((const uint64_t *)(const void *)call)[hk_word_of_argument(arg)];
 }
 
-/* What argument NUMBER of the call points to, or the words of a struct by value. */
+/* Returns the memory that argument NUMBER of the call points to, or the words of a struct by value.
+ */
 const uint64_t *hk_operand_memory(const struct hk_call *call, uint8_t number);
 
-/* Whether BYTES at ADDRESS can be read. Shipped hooks are taken at their word; a user's line may
- * call an address what is none. */
+/* Returns whether BYTES at ADDRESS can be read. Addresses of shipped hooks are not checked. A
+ * user's line may be wrong about an address. */
 bool hk_operand_is_readable(const struct hk_call *call, uint64_t address, size_t bytes);
 
 /* The value of TYPE at ADDRESS; 0: it cannot be read. */
 uint64_t hk_operand_dereference(const struct hk_call *call, uint64_t address, uint8_t type);
 
-/* Argument NUMBER of the call as a 64-bit value, dereferenced if it is a reference; 0: it cannot
- * be. */
+/* Returns argument NUMBER of the call as a 64-bit value, dereferenced if it is a reference, or 0 if
+ * it cannot be read. */
 static inline uint64_t hk_operand_argument(const struct hk_call *call, uint8_t number)
 {
 	const struct hk_hook_arg *arg = &call->site->hook->args[number];
@@ -39,8 +40,8 @@ static inline uint64_t hk_operand_argument(const struct hk_call *call, uint8_t n
 	return hk_word_widen(raw, arg->type);
 }
 
-/* Whether the call's result is an error by the rule error=nonzero: nothing was made or written.
- * General registers only. */
+/* Returns whether the call's result is an error by the rule error=nonzero: the call then made and
+ * wrote nothing. General registers only. */
 static inline bool hk_operand_failed(const struct hk_call *call)
 {
 	const struct hk_hook *hook = call->site->hook;
@@ -48,7 +49,7 @@ static inline bool hk_operand_failed(const struct hk_call *call)
 	return hook->error == HK_ERROR_NONZERO && result != 0 && result != hook->pending;
 }
 
-/* Whether the call may have failed by its hook's error rule. False is certain. */
+/* Returns whether the call may have failed by its hook's error rule. False is certain. */
 static inline bool hk_operand_suspect(const struct hk_call *call)
 {
 	const struct hk_hook *hook = call->site->hook;

@@ -14,9 +14,9 @@
  * Returns false if a value needs an answer of the host's MPI, CUDA or NCCL library. */
 bool hk_values_known(struct hk_call *call, uint64_t values[HK_HOOK_VALUES]);
 
-/* Evaluates every value of the call's hook, in order, and asks the host's libraries where it has
- * to. They are called as the host would call them: a call has returned, so by the calling
- * convention no vector register but its result is in use. */
+/* Evaluates every value of the call's hook, in order, and asks the host's libraries if necessary.
+ * It calls them as the host would: the hooked call has returned, so by the calling convention only
+ * its result is in a vector register. */
 void hk_values_read(struct hk_call *call, uint64_t values[HK_HOOK_VALUES]);
 
 #endif

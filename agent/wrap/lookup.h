@@ -1,7 +1,7 @@
-/* lookup.h: what the host's dlsym and dlvsym do.
+/* lookup.h: the host's calls of dlsym and dlvsym.
  *
- * The loader asks where such a call comes from, so it is made from a frame of ours only when that
- * cannot matter; the stubs in dl_*.S do the rest by a jump to the original.
+ * The loader looks at the caller, so the agent calls the original itself only if the caller does
+ * not matter. Otherwise the stubs in dl_*.S jump to the original.
  */
 #ifndef HK_AGENT_WRAP_LOOKUP_H
 #define HK_AGENT_WRAP_LOOKUP_H
@@ -14,7 +14,7 @@ struct hk_lookup {
 	uintptr_t done; /* 0: jump to the original, which does it all */
 };
 
-/* dlsym(HANDLE, NAME) or, if VERSION is not NULL, dlvsym, called from CALLER. */
+/* Handles dlsym(HANDLE, NAME), or dlvsym if VERSION is not NULL, called from CALLER. */
 struct hk_lookup hk_lookup_symbol(void *handle, const char *name, const char *version,
 				  const void *caller);
 

@@ -1,18 +1,19 @@
-/* pointer.h: the addresses of functions that the host asks for by name.
+/* pointer.h: exchanges the addresses of functions that the host looks up by name.
  *
- * What dlsym or a driver's look-up gave is exchanged for a thunk or wrapper of ours where a hook
- * wants it and the exchange is safe; what a hook wants and gets nevertheless as it was is counted
- * as escaped. Takes the loader's lock; keeps errno; never changes what dlerror says.
+ * An address from dlsym or a driver's look-up is exchanged for a thunk or a wrapper if a hook wants
+ * it and the exchange is safe. An address that a hook wants and that is not exchanged counts as
+ * escaped. Takes the loader's lock; keeps errno; never changes the state of dlerror.
  */
 #ifndef HK_AGENT_WRAP_POINTER_H
 #define HK_AGENT_WRAP_POINTER_H
 
 #include <stdbool.h>
 
-/* Whether an address asked for as NAME may have to be exchanged. */
+/* Returns whether an address looked up as NAME may have to be exchanged. */
 bool hk_pointer_wanted(const char *name);
 
-/* What CALLER, a return address, gets for ADDRESS, which dlsym or dlvsym gave for NAME. */
+/* Returns the address for CALLER, a return address, in place of ADDRESS, which dlsym or dlvsym gave
+ * for NAME. */
 void *hk_pointer_of_symbol(const char *name, void *address, const void *caller);
 
 /* The same for ADDRESS that an entry point function (entry.h) gave for NAME, which stands for one

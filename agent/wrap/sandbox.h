@@ -1,4 +1,5 @@
-/* sandbox.h: programs that forbid themselves system calls, or the processor's clock.
+/* sandbox.h: keeps the agent within programs that forbid themselves system calls, or the
+ * processor's clock.
  *
  * A filter may kill for system calls that it does not list, and cannot be asked for its list. So
  * after the host installs one, the agent makes no system call: it counts and records calls in the
@@ -11,14 +12,14 @@
 
 #include <stdbool.h>
 
-/* False: the image began under a filter that kills for something the agent needs, or may do so. At
- * start, before anything else is asked of the kernel. */
+/* Returns false if the image began under a filter that kills, or may kill, for system calls that
+ * the agent needs. At start, before any other system call. */
 bool hk_sandbox_permits(void);
 
 /* The host is about to call prctl(OPTION, ARGUMENT). */
 void hk_sandbox_prctl(int option, unsigned long argument);
 
-/* The host is about to make system call NUMBER with these two first arguments. */
+/* Called before the host makes system call NUMBER with these two first arguments. */
 void hk_sandbox_syscall(long number, unsigned long a, unsigned long b);
 
 #endif

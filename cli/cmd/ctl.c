@@ -156,54 +156,54 @@ static int read_rule(char *text, Hk__Rule *rule)
 }
 
 /* A request under construction; its pointers lead into the struct or to ARGUMENTS. */
-struct wish {
+struct change {
 	Hk__Request request;
 	Hk__ControlRequest control;
 	Hk__Rule rules[HK_RULES_MAX], *rule_list[HK_RULES_MAX];
 	Hk__RankRange ranks[HK_SPAN_RANKS_MAX], *rank_list[HK_SPAN_RANKS_MAX];
 };
 
-static void wish_ranks(struct wish *wish, const struct arguments *arguments)
+static void set_ranks(struct change *change, const struct arguments *arguments)
 {
 	for (size_t i = 0; i < arguments->ranks.count; i++) {
-		hk__rank_range__init(&wish->ranks[i]);
-		wish->ranks[i].first = (uint32_t)arguments->ranks.spans[i].first;
-		wish->ranks[i].last = (uint32_t)arguments->ranks.spans[i].last;
-		wish->rank_list[i] = &wish->ranks[i];
+		hk__rank_range__init(&change->ranks[i]);
+		change->ranks[i].first = (uint32_t)arguments->ranks.spans[i].first;
+		change->ranks[i].last = (uint32_t)arguments->ranks.spans[i].last;
+		change->rank_list[i] = &change->ranks[i];
 	}
 }
 
-static void wish_rule(struct wish *wish)
+static void add_rule(struct change *change)
 {
-	size_t n = wish->control.n_rules++;
+	size_t n = change->control.n_rules++;
 
-	hk__rule__init(&wish->rules[n]);
-	wish->rule_list[n] = &wish->rules[n];
+	hk__rule__init(&change->rules[n]);
+	change->rule_list[n] = &change->rules[n];
 }
 
-static int wish_init(struct wish *wish, struct arguments *arguments, const char *job)
+static int change_init(struct change *change, struct arguments *arguments, const char *job)
 {
-	Hk__ControlRequest *control = &wish->control;
+	Hk__ControlRequest *control = &change->control;
 
-	hk__request__init(&wish->request);
+	hk__request__init(&change->request);
 	hk__control_request__init(control);
-	wish->request.what_case = HK__REQUEST__WHAT_CONTROL;
-	wish->request.control = control;
+	change->request.what_case = HK__REQUEST__WHAT_CONTROL;
+	change->request.control = control;
 	control->job = (char *)job;
-	control->rules = wish->rule_list;
+	control->rules = change->rule_list;
 	control->for_ns = (uint64_t)arguments->for_ns;
-	wish_ranks(wish, arguments);
+	set_ranks(change, arguments);
 	for (size_t i = 0; i < arguments->rule_count; i++) {
-		wish_rule(wish);
-		wish->rules[i].ranks = wish->rank_list;
-		wish->rules[i].n_ranks = arguments->ranks.count;
-		int code = read_rule(arguments->rules[i], &wish->rules[i]);
+		add_rule(change);
+		change->rules[i].ranks = change->rank_list;
+		change->rules[i].n_ranks = arguments->ranks.count;
+		int code = read_rule(arguments->rules[i], &change->rules[i]);
 		if (code != HK_EXIT_DONE) {
 			return code;
 		}
 	}
 	if (is(arguments, "reset")) {
-		wish_rule(wish); /* all rules away */
+		add_rule(change); /* all rules away */
 	}
 	if (is(arguments, "off")) {
 		control->tracing = HK__TRACING__TRACING_OFF;
@@ -294,19 +294,19 @@ static int tell(const struct arguments *arguments, const Hk__Response *response,
 static int run(int argc, char **argv)
 {
 	static struct arguments arguments = {.action = ""};
-	static struct wish wish;
+	static struct change change;
 	Hk__Response *response;
 	struct hk_job job;
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0) {
 		return HK_EXIT_USAGE;
 	}
-	int code = wish_init(&wish, &arguments, "");
+	int code = change_init(&change, &arguments, "");
 	code = code == HK_EXIT_DONE ? hk_job_open(arguments.job, &job) : code;
 	if (code != HK_EXIT_DONE) {
 		return code;
 	}
-	wish.control.job = job.snapshot->job->id;
+	change.control.job = job.snapshot->job->id;
 	if (job.live && job.shared && !*job.url) {
 		hk_error("job %s is kept by a collector on each of its nodes: run ctl there",
 			 job.snapshot->job->id);
@@ -316,7 +316,7 @@ static int run(int argc, char **argv)
 			hk_warning("only the processes of this node change: run ctl on the "
 				   "others too");
 		}
-		code = hk_client_request(job.url, &wish.request, &response);
+		code = hk_client_request(job.url, &change.request, &response);
 	} else {
 		hk_error("job %s has ended, or its collector has", job.snapshot->job->id);
 		code = HK_EXIT_ABSENT;

@@ -355,7 +355,7 @@ static int run_untraced(const struct start *start, const char *why)
 }
 
 /* A shared collector may be unable to take the job: then it gets one of its own. */
-static int run_kept(struct hk_session *session, const struct hk_session_options *wish,
+static int run_kept(struct hk_session *session, const struct hk_session_options *session_options,
 		    const struct start *start)
 {
 	struct hk_command_process child;
@@ -370,11 +370,11 @@ static int run_kept(struct hk_session *session, const struct hk_session_options 
 				 limit);
 			break;
 		}
-		if (hk_session_open(session, wish, child.pid) == 0) {
+		if (hk_session_open(session, session_options, child.pid) == 0) {
 			return run_child(session, &child, start->command[0]);
 		}
 		hk_command_process_cancel(&child);
-	} while (hk_session_replace(session, wish) == 0);
+	} while (hk_session_replace(session, session_options) == 0);
 	hk_session_abandon(session);
 	return run_untraced(start, session->why);
 }
@@ -410,7 +410,7 @@ static int run_command(char **command)
 	command_line(command, line, sizeof(line));
 	snprintf(store, sizeof(store), "%s",
 		 hk_command_setting("store") ? hk_command_setting("store") : "");
-	struct hk_session_options wish = {
+	struct hk_session_options session_options = {
 	    .store = *store ? store : NULL,
 	    .job = hk_command_setting("job"),
 	    .command = hk_name_base(command[0]),
@@ -425,8 +425,9 @@ static int run_command(char **command)
 	    .preload = preload ? strdup(preload) : NULL,
 	};
 	code = hk_shortage_of_size() ? run_untraced(&start, hk_shortage_explain(limit))
-	       : hk_session_init(&session, &wish) == 0 ? run_kept(&session, &wish, &start)
-						       : run_untraced(&start, session.why);
+	       : hk_session_init(&session, &session_options) == 0
+		   ? run_kept(&session, &session_options, &start)
+		   : run_untraced(&start, session.why);
 	free(start.preload);
 	free(hooks);
 	return code;

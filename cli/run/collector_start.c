@@ -88,7 +88,7 @@ static size_t add_secrets(struct secret_paths *secret, char **arguments)
 
 /* Arguments of the collector; JOB and STORE come from WISH. */
 static void arguments_fill(const char *program, const char *job, const char *store,
-			   const struct hk_collector_start_options *wish,
+			   const struct hk_collector_start_options *options,
 			   struct secret_paths *secret, char *arguments[ARGUMENTS_MAX])
 {
 	const char *const fixed[] = {program, "--store",    store,	   "--job-dir",
@@ -98,17 +98,17 @@ static void arguments_fill(const char *program, const char *job, const char *sto
 	for (; count < sizeof(fixed) / sizeof(fixed[0]); count++) {
 		arguments[count] = (char *)fixed[count];
 	}
-	if (wish->per_node) {
+	if (options->per_node) {
 		arguments[count++] = (char *)"--per-node";
 	}
-	if (wish->upstream) {
+	if (options->upstream) {
 		arguments[count++] = (char *)"--upstream";
-		arguments[count++] = (char *)wish->upstream;
+		arguments[count++] = (char *)options->upstream;
 		count += add_secrets(secret, arguments + count);
 	}
-	if (wish->keep) {
+	if (options->keep) {
 		arguments[count++] = (char *)"--keep";
-		arguments[count++] = (char *)wish->keep;
+		arguments[count++] = (char *)options->keep;
 	}
 	arguments[count] = NULL;
 }
@@ -241,7 +241,7 @@ static void explain(int log_fd, int error, int status, char why[HK_COLLECTOR_WHY
 }
 
 int hk_collector_start(const char *run_directory, int dirfd,
-		       const struct hk_collector_start_options *wish,
+		       const struct hk_collector_start_options *options,
 		       char why[HK_COLLECTOR_WHY_BYTES])
 {
 	char program[PATH_MAX], job[PATH_MAX + 256], store[PATH_MAX], *arguments[ARGUMENTS_MAX];
@@ -253,10 +253,10 @@ int hk_collector_start(const char *run_directory, int dirfd,
 			 PROGRAM " is not beside hookcli: install both again");
 		return -ENOENT;
 	}
-	snprintf(job, sizeof(job), "%s=%s", wish->id, wish->directory);
-	snprintf(store, sizeof(store), "%s", wish->directory);
+	snprintf(job, sizeof(job), "%s=%s", options->id, options->directory);
+	snprintf(store, sizeof(store), "%s", options->directory);
 	*strrchr(store, '/') = '\0';
-	arguments_fill(program, job, *store ? store : "/", wish, &secret, arguments);
+	arguments_fill(program, job, *store ? store : "/", options, &secret, arguments);
 	int log_fd = openat(dirfd, HK_COLLECTOR_START_LOG,
 			    O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (log_fd < 0 || pipe2(ready, O_CLOEXEC) < 0) {

@@ -29,7 +29,7 @@ int hk_collector_find(char path[PATH_MAX]);
  * ends with the job. Waits until it answers, and kills it if it neither answers nor runs for
  * 2 s, or does not answer in 20 s. Returns 0, or -errno with the reason in WHY. */
 int hk_collector_start(const char *run_directory, int dirfd,
-		       const struct hk_collector_start_options *wish,
+		       const struct hk_collector_start_options *options,
 		       char why[HK_COLLECTOR_WHY_BYTES]);
 
 #endif

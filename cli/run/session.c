@@ -78,7 +78,7 @@ static bool wants_nodes(bool many_nodes)
 	return many_nodes && !hk_command_setting("upstream");
 }
 
-static void identify(struct hk_session *session, const struct hk_session_options *wish)
+static void identify(struct hk_session *session, const struct hk_session_options *options)
 {
 	struct hk_identity identity;
 	struct hk_node_layout world;
@@ -87,7 +87,7 @@ static void identify(struct hk_session *session, const struct hk_session_options
 	hk_identity_read(environ, &identity);
 	/* RANK without a launcher's mark numbers a process of a job that other processes cannot
 	 * name: each command is a job of its own then. */
-	bool shared = wish->job || *identity.job || strcmp(identity.rank_source, "RANK") != 0;
+	bool shared = options->job || *identity.job || strcmp(identity.rank_source, "RANK") != 0;
 	session->inside = identity.rank >= 0 && shared;
 	hk_node_layout_read(environ, &identity, &world);
 	session->expected = session->inside ? world.local_size : 1;
@@ -96,12 +96,12 @@ static void identify(struct hk_session *session, const struct hk_session_options
 	session->per_node = wants_nodes(session->inside && world.many_nodes);
 	int place = identity.local_rank >= 0 ? identity.local_rank : identity.rank;
 	session->leads = place <= 0 || !shared;
-	if (wish->job) {
-		set_id(session, wish->job);
+	if (options->job) {
+		set_id(session, options->job);
 	} else if (session->inside && *identity.job) {
 		set_id(session, identity.job);
 	} else {
-		make_id(wish->command, id, sizeof(id));
+		make_id(options->command, id, sizeof(id));
 		set_id(session, id);
 	}
 }
@@ -138,12 +138,12 @@ static int use_run_directory(struct hk_session *session, const char *path, int c
 }
 
 /* A `hookcli run` within a job of another one: its collector, its job. 1 if so. */
-static int find_outer(struct hk_session *session, const struct hk_session_options *wish)
+static int find_outer(struct hk_session *session, const struct hk_session_options *options)
 {
 	const char *job = getenv(HK_SESSION_NESTED);
 	const char *path = getenv("HOOK_RUN_DIR");
 
-	if (!job || !*job || !path || wish->store || wish->job ||
+	if (!job || !*job || !path || options->store || options->job ||
 	    use_run_directory(session, path, 0) < 0) {
 		return 0;
 	}
@@ -229,7 +229,7 @@ static int elect(struct hk_session *session, const char *parent, const char *nam
 			r = make_directory(session, parent, name, made);
 			directory = made;
 		}
-		const struct hk_collector_start_options wish = {
+		const struct hk_collector_start_options options = {
 		    .id = session->id,
 		    .directory = directory,
 		    .upstream = hk_command_setting("upstream"),
@@ -237,7 +237,7 @@ static int elect(struct hk_session *session, const char *parent, const char *nam
 		    .per_node = session->per_node,
 		};
 		r = r < 0 ? no_directory(session, parent, r)
-			  : hk_collector_start(session->run_directory, session->dirfd, &wish,
+			  : hk_collector_start(session->run_directory, session->dirfd, &options,
 					       session->why);
 		if (r < 0 && directory == made && !session->per_node) {
 			hk_job_files_remove(made);
@@ -257,20 +257,20 @@ static int no_run_directory(struct hk_session *session, int error)
 
 /* Makes what a private collector needs and starts it; the job's directory, if made here, goes to
  * MADE, else "". */
-static int make_private(struct hk_session *session, const struct hk_session_options *wish,
+static int make_private(struct hk_session *session, const struct hk_session_options *options,
 			char made[PATH_MAX])
 {
 	char parent[PATH_MAX], name[320], run[PATH_MAX];
-	const char *where = wish->store ? wish->store : ".";
-	int r = wish->store ? hk_job_paths_make_parents(wish->store) : 0;
+	const char *where = options->store ? options->store : ".";
+	int r = options->store ? hk_job_paths_make_parents(options->store) : 0;
 
 	if (r == 0 && !realpath(where, parent)) {
 		r = -errno;
 	}
-	if (wish->store) {
+	if (options->store) {
 		snprintf(name, sizeof(name), "%s", session->id);
 	} else {
-		hk_job_paths_name(wish->command, session->id, name, sizeof(name));
+		hk_job_paths_name(options->command, session->id, name, sizeof(name));
 	}
 	*made = '\0';
 	if (r == 0 && !session->inside) {
@@ -315,17 +315,17 @@ static void discard(struct hk_session *session, const char *directory)
 /* A collector of the job's own. Ranks of a node agree on its run directory by the job's id; a job
  * that this process alone starts is known by its new directory, which goes again, and the collector
  * with it, if nothing comes of it. */
-static int start_private(struct hk_session *session, const struct hk_session_options *wish)
+static int start_private(struct hk_session *session, const struct hk_session_options *options)
 {
 	char made[PATH_MAX];
 	struct hk_signal_guard hold;
 
 	if (session->inside) {
-		return make_private(session, wish,
+		return make_private(session, options,
 				    made); /* for other members too, which may continue */
 	}
 	hk_signal_guard_begin(&hold);
-	int r = make_private(session, wish, made);
+	int r = make_private(session, options, made);
 	if (*made && (r < 0 || hk_signal_guard_caught(&hold))) {
 		discard(session, made);
 	}
@@ -333,22 +333,22 @@ static int start_private(struct hk_session *session, const struct hk_session_opt
 	return r;
 }
 
-int hk_session_init(struct hk_session *session, const struct hk_session_options *wish)
+int hk_session_init(struct hk_session *session, const struct hk_session_options *options)
 {
 	*session = (struct hk_session){.dirfd = -1, .members = {.members_fd = -1, .leader_fd = -1}};
-	identify(session, wish);
-	if (find_outer(session, wish)) {
+	identify(session, options);
+	if (find_outer(session, options)) {
 		return 0;
 	}
 	bool named = hk_command_setting("collector") != NULL;
-	bool found = named ? find_named(session) == 0 : !wish->store && find_shared(session);
-	return found ? 0 : start_private(session, wish);
+	bool found = named ? find_named(session) == 0 : !options->store && find_shared(session);
+	return found ? 0 : start_private(session, options);
 }
 
 /* ---- the job ---- */
 
 /* hook-last beside the job directory, or here beside a link to one in the collector's store. */
-static void make_links(struct hk_session *session, const struct hk_session_options *wish)
+static void make_links(struct hk_session *session, const struct hk_session_options *options)
 {
 	char parent[PATH_MAX], name[320], here[PATH_MAX];
 	const char *base = hk_name_base(session->whole);
@@ -358,13 +358,13 @@ static void make_links(struct hk_session *session, const struct hk_session_optio
 	*strrchr(parent, '/') = '\0';
 	if (session->private) {
 		hk_job_paths_link(*parent ? parent : "/", HK_JOB_LAST, base);
-		if (!wish->store) {
+		if (!options->store) {
 			snprintf(session->shown, sizeof(session->shown), "./%.*s", PATH_MAX - 3,
 				 base);
 		}
 		return;
 	}
-	hk_job_paths_name(wish->command, session->id, name, sizeof(name));
+	hk_job_paths_name(options->command, session->id, name, sizeof(name));
 	if (!getcwd(here, sizeof(here))) {
 		return;
 	}
@@ -445,7 +445,7 @@ static int ask_to_open(struct hk_session *session, Hk__Request *request,
 }
 
 /* Asks the collector to open the job for the command PID. 0, or -errno and WHY in words. */
-static int open_job(struct hk_session *session, const struct hk_session_options *wish, int pid,
+static int open_job(struct hk_session *session, const struct hk_session_options *options, int pid,
 		    char why[WHY_BYTES])
 {
 	Hk__OpenJobRequest what = HK__OPEN_JOB_REQUEST__INIT;
@@ -454,8 +454,8 @@ static int open_job(struct hk_session *session, const struct hk_session_options 
 	Hk__Response *response;
 
 	what.job = session->id;
-	what.name = (char *)wish->command;
-	what.command = (char *)wish->line;
+	what.name = (char *)options->command;
+	what.command = (char *)options->line;
 	/* The end of one rank's command is not the end of the job. */
 	what.pid = session->inside ? 0 : (uint32_t)pid;
 	request.what_case = HK__REQUEST__WHAT_OPEN_JOB;
@@ -474,7 +474,7 @@ static int open_job(struct hk_session *session, const struct hk_session_options 
 	return r;
 }
 
-int hk_session_open(struct hk_session *session, const struct hk_session_options *wish, int pid)
+int hk_session_open(struct hk_session *session, const struct hk_session_options *options, int pid)
 {
 	char why[WHY_BYTES];
 
@@ -484,13 +484,13 @@ int hk_session_open(struct hk_session *session, const struct hk_session_options 
 	int r = hk_session_members_join(&session->members, session->dirfd, session->id,
 					session->expected, session->leads);
 	snprintf(why, sizeof(why), "its run directory: %s", strerror(-r));
-	r = r < 0 ? r : open_job(session, wish, pid, why);
+	r = r < 0 ? r : open_job(session, options, pid, why);
 	if (r < 0) {
 		return fail(session, r, "the collector at %s cannot keep the job: %s", session->url,
 			    why);
 	}
 	if (session->members.leader) {
-		make_links(session, wish);
+		make_links(session, options);
 		if (hk_command_setting("upstream") && !session->leaf) {
 			hk_warning("the collector at %s keeps the job itself: it was started "
 				   "without --upstream",
@@ -500,7 +500,7 @@ int hk_session_open(struct hk_session *session, const struct hk_session_options 
 	return 0;
 }
 
-int hk_session_replace(struct hk_session *session, const struct hk_session_options *wish)
+int hk_session_replace(struct hk_session *session, const struct hk_session_options *options)
 {
 	if (session->private) {
 		return -EALREADY;
@@ -509,7 +509,7 @@ int hk_session_replace(struct hk_session *session, const struct hk_session_optio
 	hk_session_fini(session, false);
 	session->dirfd = -1;
 	session->members = (struct hk_session_members){.members_fd = -1, .leader_fd = -1};
-	return start_private(session, wish);
+	return start_private(session, options);
 }
 
 void hk_session_notice(struct hk_session *session, int pid, bool signaled, int code)

@@ -54,16 +54,16 @@ struct hk_session_options {
 
 /* Finds or starts the collector. Returns 0, or -errno with the reason in `why` and nothing left
  * behind. */
-int hk_session_init(struct hk_session *session, const struct hk_session_options *wish);
+int hk_session_init(struct hk_session *session, const struct hk_session_options *options);
 
 /* Opens the job, whose command will be process `pid`, and makes the links to it. Returns 0, or
  * -errno with the reason in `why` if the collector does not answer in time or refuses. */
-int hk_session_open(struct hk_session *session, const struct hk_session_options *wish, int pid);
+int hk_session_open(struct hk_session *session, const struct hk_session_options *options, int pid);
 
 /* Prints a line to stderr and starts a private collector instead of one that cannot keep the job.
  * The caller must then make the command's environment again. Returns 0, -EALREADY if the collector
  * is private already, or another -errno with the reason in `why`. */
-int hk_session_replace(struct hk_session *session, const struct hk_session_options *wish);
+int hk_session_replace(struct hk_session *session, const struct hk_session_options *options);
 
 /* Replaces a private collector that has died: its unstored records are in the segments, and the new
  * one continues there. Prints a line to stderr; stops after repeated failures. */

@@ -25,16 +25,16 @@ int hk_estimator_new(struct hk_estimator **ret_estimator);
 /* Frees; accepts NULL, returns NULL. */
 struct hk_estimator *hk_estimator_free(struct hk_estimator *estimator);
 
-/* Takes in one round trip; times that no probe can have, and those out of order, are left out. BOOT
- * is the root's. */
+/* Adds a round trip of the root's boot BOOT. Impossible times, and times out of order, are left
+ * out. */
 void hk_estimator_add(struct hk_estimator *estimator, const struct hk_clock_trip *trip,
 		      const uint8_t boot[HK_CLOCK_BOOT_BYTES]);
 
 /* The map as it is now; false: nothing is known yet. */
 bool hk_estimator_map(struct hk_estimator *estimator, struct hk_clock_map *ret_map);
 
-/* How long to wait between two probes, ns: 10 ms in the first ten seconds of a window, then as long
- * as the error allows, 50 ms to 1 s. */
+/* Returns the time between two probes in ns: 10 ms in the first ten seconds of a window, then 50 ms
+ * to 1 s, as long as the error allows. */
 uint64_t hk_estimator_period_ns(const struct hk_estimator *estimator);
 
 #endif

@@ -1,9 +1,9 @@
-/* fit.h: the line of a clock's offset through the round trips that were least delayed.
+/* fit.h: fits the line of a clock's offset through the round trips with the least delay.
  *
- * A queue on the way makes a round trip longer and its offset wrong by up to half of that. So only
- * the sixth with the shortest travel counts, and of it each the more the nearer it is to the
- * shortest; or the shorter half, or all alike, where their own scatter says that this is the better
- * line. Pure functions of their arguments.
+ * A queue on the way makes a round trip longer, and its offset wrong by up to half of that. So only
+ * the shortest sixth of the round trips counts, with weights that fall with the distance to the
+ * shortest one. If their scatter shows that the line is then better, the shorter half or all count
+ * alike. Pure functions of their arguments.
  */
 #ifndef HK_COLLECTOR_CLOCK_FIT_H
 #define HK_COLLECTOR_CLOCK_FIT_H
@@ -13,9 +13,9 @@
 
 #include "collector/clock/sample.h"
 
-/* A clock's rate changes by no more than this between neighbouring stretches of a map. */
+/* The most by which a clock's rate changes between neighbouring stretches of a map. */
 #define HK_CLOCK_WANDER 1e-6
-/* Warming up changes the rate of a crystal by 1 ppm a minute; per ns. */
+/* The change of a crystal's rate as it warms up, 1 ppm a minute, per ns. */
 #define HK_CLOCK_BEND (1e-6 / 60e9)
 
 struct hk_clock_line {
@@ -33,16 +33,17 @@ void hk_clock_line_fit(const struct hk_clock_sample *samples, size_t count, uint
 /* Offset of LINE when the node's clock reads `at_ns`. */
 int64_t hk_clock_line_offset(const struct hk_clock_line *line, uint64_t at_ns);
 
-/* The part of the error that comes of the delays, not of the clock itself; more probes lessen it.
- */
+/* Returns the part of the error that comes from the delays and not from the clock. More probes
+ * reduce it. */
 double hk_clock_line_chance(const struct hk_clock_line *line, uint64_t at_ns);
 
-/* 99 % of the errors of LINE at `at_ns` are less, if both ways take as long on average. */
+/* Returns a bound of 99 % of the errors of LINE at `at_ns`, if messages take equally long in both
+ * directions on average. */
 uint64_t hk_clock_line_error(const struct hk_clock_line *line, uint64_t at_ns);
 
-/* No error of LINE at `at_ns` is more, whatever the ways take: half of a round trip, how far its
- * offset is from the line, and what the line may go astray from there to `at_ns`; the least of all
- * samples. */
+/* Returns a bound of all errors of LINE at `at_ns`, whatever the delays in both directions are. For
+ * each sample it is half of the round trip, plus the distance of its offset from the line, plus the
+ * possible error of the line's rate up to `at_ns`. The least of all samples is the bound. */
 uint64_t hk_clock_line_bound(const struct hk_clock_line *line,
 			     const struct hk_clock_sample *samples, size_t count, uint64_t at_ns);
 

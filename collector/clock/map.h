@@ -1,8 +1,8 @@
-/* map.h: a node's clock map as it grows: corners in order of time, a bounded number.
+/* map.h: a node's clock map while it grows: a bounded number of corners in order of time.
  *
- * A corner that the line between its neighbours misses by little is left out; a full map gives up
- * the one that is missed by the least. What that costs is added to the errors of the stretch. Plain
- * values, locked by the caller. The map is what PROTOCOL.md, section 8, says of ClockMap.
+ * A corner close to the line between its neighbours is left out. A full map drops the corner with
+ * the least distance to that line. The distance is added to the errors of the stretch. Plain
+ * values, locked by the caller. PROTOCOL.md, section 8, describes ClockMap.
  */
 #ifndef HK_COLLECTOR_CLOCK_MAP_H
 #define HK_COLLECTOR_CLOCK_MAP_H
@@ -25,7 +25,8 @@ struct hk_clock_corner {
 
 struct hk_clock_map {
 	size_t count;
-	/* Errors: of the stretch up to the next corner; of the last one, at that moment. */
+	/* The errors are those of the stretch up to the next corner. The last corner has the errors
+	 * at its moment. */
 	uint64_t at_ns[HK_CLOCK_CORNERS];
 	int64_t offset_ns[HK_CLOCK_CORNERS];
 	uint64_t fit_error_ns[HK_CLOCK_CORNERS];
@@ -37,20 +38,20 @@ struct hk_clock_map {
 	uint8_t root_boot[HK_CLOCK_BOOT_BYTES];
 };
 
-/* Adds a corner behind the last one; one that is not later is left out, an offset by which the
+/* Adds a corner behind the last one. A corner that is not later is left out. An offset at which the
  * root's clock would stand still or run backwards is raised. */
 void hk_clock_map_append(struct hk_clock_map *map, const struct hk_clock_corner *corner);
 
-/* The same where nothing is known of the time between: the clock may have done anything there that
- * brings it from one corner to the other. */
+/* The same, but the time between both corners is unknown: the clock may have run in any way from
+ * one corner to the other. */
 void hk_clock_map_resume(struct hk_clock_map *map, const struct hk_clock_corner *corner);
 
-/* Takes up what a later map says: its corners replace those that are not before its first one. One
- * of another root's boot replaces all. */
+/* Adds a later map: its corners replace the corners that are not before its first one. A map of
+ * another boot of the root replaces all. */
 void hk_clock_map_join(struct hk_clock_map *map, const struct hk_clock_map *later);
 
-/* Reads MESSAGE; false, and an empty map, if it is none: hk_report_map_valid. Of more corners than
- * there is room for, those missed least are left out. */
+/* Reads MESSAGE. Returns false with an empty map if it is not valid (hk_report_map_valid). Beyond
+ * the room for corners, the corners with the least distance are left out. */
 bool hk_clock_map_load(struct hk_clock_map *map, const Hk__ClockMap *message);
 
 /* Makes MESSAGE show MAP: its lists are the map's own. */

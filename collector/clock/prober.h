@@ -1,9 +1,8 @@
-/* prober.h: asks a root for the time, again and again, on a connection of its own.
+/* prober.h: measures a root's clock continuously, on a connection of its own.
  *
- * A thread sends the probes when it is time and NNG's take the answers, so that neither a long pass
- * of the collector's loop nor the chunks on the way to the root make a round trip longer than it
- * is. A probe that is not answered is forgotten. Signals must be blocked when it is opened. Any
- * thread may ask for the map.
+ * A thread of its own sends the probes, and NNG's threads take the answers. So neither a long pass
+ * of the collector's loop nor chunks on the way to the root lengthen a round trip. A probe without
+ * an answer is dropped. Signals must be blocked when it is opened. Any thread may read the map.
  */
 #ifndef HK_COLLECTOR_CLOCK_PROBER_H
 #define HK_COLLECTOR_CLOCK_PROBER_H
@@ -15,15 +14,16 @@
 
 struct hk_prober;
 
-/* Begins to probe the collector at URL, whether or not it is there already; ACCESS, what is shown
- * to it and trusted, may be NULL. -errno, with PROBLEM in words or empty. */
+/* Begins to probe the collector at URL, which may start later. ACCESS has the token and the trusted
+ * certificates, and may be NULL. Returns 0, or -errno with the reason in PROBLEM, or "". */
 int hk_prober_open(const char *url, const struct hk_access *access, struct hk_prober **ret_prober,
 		   char problem[HK_ACCESS_PROBLEM_BYTES]);
 /* Ends it; accepts NULL, returns NULL. */
 struct hk_prober *hk_prober_free(struct hk_prober *prober);
 
-/* The node's clock map as it is now. False: nothing is known, or nothing new since the last time.
- * In the first ten seconds there is something new twice a second, then every five. */
+/* Sets the map to the node's present clock map. Returns false if there is none, or if it has not
+ * changed since the last call. It changes twice a second in the first ten seconds, then every five
+ * seconds. */
 bool hk_prober_map(struct hk_prober *prober, struct hk_clock_map *ret_map);
 
 #endif

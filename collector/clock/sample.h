@@ -1,6 +1,6 @@
 /* sample.h: one round trip of a clock probe, as offset and delay.
  *
- * Offsets are the root's CLOCK_MONOTONIC less the node's. Plain values, any thread.
+ * Offsets are the root's CLOCK_MONOTONIC minus the node's. Plain values, any thread.
  */
 #ifndef HK_COLLECTOR_CLOCK_SAMPLE_H
 #define HK_COLLECTOR_CLOCK_SAMPLE_H
@@ -17,10 +17,10 @@ struct hk_clock_trip {
 struct hk_clock_sample {
 	uint64_t at_ns;	    /* node's clock, halfway */
 	int64_t offset_ns;  /* if both ways took as long */
-	uint64_t travel_ns; /* both ways together: the offset is wrong by half of it at most */
+	uint64_t travel_ns; /* of both directions; the offset is wrong by at most half of it */
 };
 
-/* False for times that no probe can have: before its question, or beyond 73 years. */
+/* Returns false for impossible times: an answer before its question, or more than 73 years. */
 bool hk_clock_sample_make(const struct hk_clock_trip *trip, struct hk_clock_sample *ret_sample);
 
 #endif

@@ -1,9 +1,9 @@
-/* disk_reserve.h: room on the file system of a job that records cannot take, so that its statistics
- * find some when the disk is full.
+/* disk_reserve.h: reserves room on a job's file system, so that its statistics can be written when
+ * records have filled the disk.
  *
- * A file `reserve` in the job directory holds it. When statistics cannot be written it is given up;
- * no record is stored from then on, until there is room enough to take it again. No state but the
- * struct; a zeroed one holds nothing.
+ * A file `reserve` in the job directory holds the room. It is removed when statistics cannot be
+ * written. From then on no record is stored until there is room enough for a new reserve. No state
+ * but the struct; a zeroed struct holds nothing.
  */
 #ifndef HK_COLLECTOR_JOB_DISK_RESERVE_H
 #define HK_COLLECTOR_JOB_DISK_RESERVE_H
@@ -16,8 +16,8 @@
 /* Whether an error says that there is no room. */
 bool hk_reserve_is_full(int error);
 
-/* Takes it in DIRECTORY, if as much again is free beside it; what is held already, or was by an
- * earlier collector, counts. 0; -ENOSPC: there is too little; -errno. */
+/* Makes the reserve in DIRECTORY if as much again is free beside it. A reserve of this or an
+ * earlier collector counts. Returns 0, -ENOSPC if there is too little room, or another -errno. */
 int hk_reserve_take(bool *held, const char *directory);
 
 /* Gives it up; whether there was any. */

@@ -1,5 +1,4 @@
-/* job_nodes.h: what a job knows of its nodes: on a root, one Hk__Node per leaf that has a part in
- * it.
+/* job_nodes.h: the nodes of a job: on a root, one Hk__Node per leaf with a part in it.
  *
  * A node is in the job's message, so it is in the job's files. No state of its own; one thread.
  */
@@ -14,13 +13,13 @@ struct hk_job;
 
 /* The node ID in JOB; NULL. */
 Hk__Node *hk_job_node(const struct hk_job *job, const uint8_t *id);
-/* The same, added if it is new, with what it says of itself. -ENOMEM. */
+/* The same, added if it is new, with its own facts. Returns 0 or -ENOMEM. */
 int hk_job_node_join(struct hk_job *job, const Hk__Node *node, uint64_t opened_unix_ns,
 		     Hk__Node **ret_node);
 
 /* The node ID of JOB gave up so many RECORDS more. */
 void hk_job_add_evicted(struct hk_job *job, const uint8_t *id, uint64_t records);
-/* Sets what each of JOB's nodes gave up to what the files of its processes say. */
+/* Sets the evicted records of each of JOB's nodes from the files of its processes. */
 void hk_job_sum_evicted(struct hk_job *job);
 
 #endif

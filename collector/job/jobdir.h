@@ -1,7 +1,7 @@
-/* jobdir.h: directories of jobs: where they lie, what they are called, and job.json in them.
+/* jobdir.h: directories of jobs: their places, their names, and job.json in them.
  *
- * While a job is open the run directory holds a link job.<id> to its directory, which is how the
- * next collector finds it. No state; not meant for concurrent use on one directory.
+ * While a job is open, the run directory has a link job.<id> to its directory, for the next
+ * collector. No state; not for concurrent use on one directory.
  */
 #ifndef HK_COLLECTOR_JOB_JOBDIR_H
 #define HK_COLLECTOR_JOB_JOBDIR_H
@@ -14,17 +14,17 @@
 
 #define HK_JOBDIR_ID_BYTES 160
 
-/* Default store: $XDG_STATE_HOME or ~/.local/state, + /hooktrace. -ENOENT: neither variable is set;
- * -ENAMETOOLONG. */
+/* Sets PATH to the default store: $XDG_STATE_HOME or ~/.local/state, + /hooktrace. Returns 0,
+ * -ENOENT if neither variable is set, or -ENAMETOOLONG. */
 int hk_jobdir_store(char path[PATH_MAX]);
 
-/* KEY with everything that has no place in a file name replaced; never empty, never hidden. */
+/* Makes a file name of KEY by replacing characters; never empty, never hidden. */
 void hk_jobdir_id(const char *key, char id[HK_JOBDIR_ID_BYTES]);
 
 /* Makes all directories of PATH (mode 0755, the last one 0700 unless it is there). */
 int hk_jobdir_make(const char *path);
 
-/* Makes a new directory STORE/ID, or ID-2, ID-3 ... if that exists; ID is what it became. */
+/* Makes a new directory STORE/ID, or ID-2, ID-3 ... if that exists. Sets ID to its name. */
 int hk_jobdir_create(const char *store, char id[HK_JOBDIR_ID_BYTES], char path[PATH_MAX]);
 
 /* Replaces DIRECTORY/job.json, as a whole or not at all. */
@@ -33,23 +33,24 @@ int hk_jobdir_write(const Hk__Job *job, const char *host);
 /* Writes report.json and summary.txt of SNAPSHOT into its job's directory. */
 int hk_jobdir_report(const Hk__Snapshot *snapshot);
 
-/* Notes in run directory DIRFD where job ID lies, as PREFIX (HK_RUNDIR_OPEN: it is open) and the
- * id; removes the note. */
+/* Adds or removes the link to job ID in run directory DIRFD. Its name is PREFIX (HK_RUNDIR_OPEN: an
+ * open job) and the id. */
 int hk_jobdir_link(int dirfd, const char *prefix, const char *id, const char *path);
 void hk_jobdir_unlink(int dirfd, const char *prefix, const char *id);
 
-/* Calls TAKE with the directory of each job that was noted as PREFIX in run directory DIRFD. After
- * -EBADMSG, -ENOENT or -EPROTO, which say that there is no job, the note is removed. After any
- * other -errno all are tried again for some seconds; TAKE returns 0 for those that it has. What
- * cannot be read even then stays noted for the next collector. */
+/* Calls TAKE with the directory of each job with a link of PREFIX in run directory DIRFD. If TAKE
+ * returns -EBADMSG, -ENOENT or -EPROTO there is no job, and the link is removed. After any other
+ * -errno all links are tried again for some seconds; TAKE returns 0 for a job that it has. The link
+ * of a job that cannot be read even then stays for the next collector. */
 void hk_jobdir_take_up(int dirfd, const char *prefix, int (*take)(void *context, const char *path),
 		       void *context);
 
-/* Removes what collectors write into a job directory, and the directory if nothing else is in it.
- * -errno of opening it. */
+/* Removes the files of collectors from a job directory, and the directory if it is then empty.
+ * Returns 0, or -errno of opening it. */
 int hk_jobdir_remove(const char *path);
 
-/* The chunk file of process UID (16 bytes) in DIRECTORY. -ENAMETOOLONG. */
+/* Sets PATH to the chunk file of process UID (16 bytes) in DIRECTORY. Returns 0 or -ENAMETOOLONG.
+ */
 int hk_jobdir_chunks(const char *directory, const uint8_t *uid, char path[PATH_MAX]);
 
 #endif

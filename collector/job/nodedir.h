@@ -21,7 +21,7 @@
 
 #include "collector/job/jobdir.h"
 
-/* What tells one collector's run directory from all others: kept in file HK_NODES_MARK. */
+/* The identity of one collector's run directory, in file HK_NODES_MARK. */
 struct hk_nodedir_mark {
 	char id[HK_JOBDIR_ID_BYTES]; /* of the job, without a number */
 	char host[64];
@@ -34,15 +34,15 @@ struct hk_nodedir_mark {
 void hk_nodedir_mark(struct hk_nodedir_mark *mark, const char *id, const char *host,
 		     const char *place, int dirfd);
 
-/* Tells which directories belong to jobs that this collector has open. */
+/* Returns whether a directory belongs to an open job of this collector. */
 struct hk_nodedir_open {
 	bool (*has)(const void *context, const char *path);
 	const void *context;
 };
 
-/* Makes this node's directory in the run's, which is PARENT/NAME or PARENT/NAME-n, or finds the one
- * whose opening was cut short. Its path goes to PATH, the name of the run's directory to NAME.
- * Returns 0, -ENAMETOOLONG, or -errno of making it. */
+/* Makes this node's directory in the run's, which is PARENT/NAME or PARENT/NAME-n, or finds one
+ * whose opening did not complete. Sets PATH to its path, and NAME to the name of the run's
+ * directory. Returns 0, -ENAMETOOLONG, or -errno of making it. */
 int hk_nodedir_create(const char *parent, char name[HK_JOBDIR_ID_BYTES],
 		      const struct hk_nodedir_mark *mark, const struct hk_nodedir_open *open,
 		      char path[PATH_MAX]);
@@ -50,7 +50,8 @@ int hk_nodedir_create(const char *parent, char name[HK_JOBDIR_ID_BYTES],
 /* Whether PATH is a node's directory already. */
 int hk_nodedir_is(const char *path);
 
-/* Shows that the node's collector is there: others see the time of DIRECTORY/job.json. -errno. */
+/* Touches DIRECTORY/job.json, whose time shows other nodes that this node's collector lives.
+ * Returns 0 or -errno. */
 int hk_nodedir_beat(const char *directory);
 
 /* Writes report.json and summary.txt of the whole job that node DIRECTORY is a part of. Does

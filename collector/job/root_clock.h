@@ -13,18 +13,19 @@
 
 struct hk_collector;
 
-/* Counts JOB's times from now on by the clock of COLLECTOR's machine. -ENOMEM. */
+/* Sets the clock of JOB's times to that of COLLECTOR's machine from now on. Returns 0 or -ENOMEM.
+ */
 int hk_root_clock_set(const struct hk_collector *collector, Hk__Job *job);
 
 /* Returns the present time, ns since the Unix epoch on JOB's clock: realtime when the job was
  * opened, continued by the monotonic clock. Without an anchor of the job: realtime. */
 uint64_t hk_root_clock_unix_ns(const Hk__Job *job);
 
-/* Whether JOB is counted by another clock than that of COLLECTOR's machine. */
+/* Returns whether JOB's times have another clock than that of COLLECTOR's machine. */
 bool hk_root_clock_is_old(const struct hk_collector *collector, const Hk__Job *job);
 
-/* Carries the job of SNAPSHOT, whose clock is old, over to that of COLLECTOR's machine: the anchors
- * of its own processes and its nodes' maps; no Unix time of it changes. -ENOMEM. */
+/* Converts the job of SNAPSHOT, which has another clock, to the clock of COLLECTOR's machine: the
+ * anchors of its own processes, and its nodes' maps. Its Unix times stay. Returns 0 or -ENOMEM. */
 int hk_root_clock_carry_over(const struct hk_collector *collector, Hk__Snapshot *snapshot);
 
 #endif

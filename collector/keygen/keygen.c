@@ -287,21 +287,21 @@ static void print_lines(const char *directory)
 	       files[FILE_READ].name, d, files[FILE_CERTIFICATE].name);
 }
 
-struct wish {
+struct options {
 	const char *directory;
 	struct hk_san names;
 };
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
-	struct wish *wish = state->input;
+	struct options *options = state->input;
 	switch (key) {
 	case ARGP_KEY_ARG:
-		if (!wish->directory) {
-			wish->directory = argument;
+		if (!options->directory) {
+			options->directory = argument;
 			return 0;
 		}
-		int r = hk_san_add(&wish->names, argument);
+		int r = hk_san_add(&options->names, argument);
 		if (r < 0) {
 			argp_error(state,
 				   r == -ENOSPC ? "too many names: no room for '%s'"
@@ -310,7 +310,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 		}
 		return 0;
 	case ARGP_KEY_END:
-		if (!wish->directory) {
+		if (!options->directory) {
 			argp_error(state, "which directory?");
 		}
 		return 0;
@@ -330,19 +330,19 @@ int hk_keygen_main(int argc, char **argv)
 		   "curl and Prometheus it bears this machine's names and addresses, and each "
 		   "NAME, a host's name or an address.",
 	};
-	struct wish wish = {.directory = NULL};
+	struct options options = {.directory = NULL};
 	char directory[PATH_MAX];
 	static struct material material;
 	argp_err_exit_status = 2;
-	(void)hk_san_add(&wish.names, HK_ACCESS_NAME);
-	argp_parse(&parser, argc, argv, 0, NULL, &wish);
-	hk_san_add_machine(&wish.names);
-	int fd = open_directory(wish.directory, directory);
+	(void)hk_san_add(&options.names, HK_ACCESS_NAME);
+	argp_parse(&parser, argc, argv, 0, NULL, &options);
+	hk_san_add_machine(&options.names);
+	int fd = open_directory(options.directory, directory);
 	if (fd < 0) {
-		hk_error("%s: %s", wish.directory, strerror(-fd));
+		hk_error("%s: %s", options.directory, strerror(-fd));
 		return 1;
 	}
-	int r = make_certificate(&material, &wish.names);
+	int r = make_certificate(&material, &options.names);
 	r = r < 0 ? r : make_tokens(&material);
 	r = r < 0 ? r : write_files(fd, directory, &material);
 	close(fd);

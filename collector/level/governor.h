@@ -1,11 +1,11 @@
-/* governor.h: holds what tracing costs a process within its budget.
+/* governor.h: keeps the estimated cost of tracing a process within its budget.
  *
- * Looks at a process's counts when it is 10 ms old, and then a few times a second. When what could
- * be saved costs more than the budget, at the first look or over two looks in a row, the dearest
- * sites are granted a lower level, never below count, until the rest fits; when a site has been
- * quiet for long, its level comes back. A site whose level the user gave, or whose records the
- * memory ledger needs, is left alone and only reported. Every step is kept in the process's
- * message.
+ * The governor checks a process's counts when it is 10 ms old, and then a few times a second. If
+ * the part of the cost that it can save exceeds the budget, at the first check or in two checks in
+ * a row, it lowers the levels of the dearest sites until the rest fits, but never below count. A
+ * site that was quiet for long gets its level back. A site whose level the user set, or whose
+ * records the memory ledger needs, keeps its level and is reported. The process's message holds
+ * every step.
  */
 #ifndef HK_COLLECTOR_LEVEL_GOVERNOR_H
 #define HK_COLLECTOR_LEVEL_GOVERNOR_H
@@ -14,8 +14,8 @@
 
 struct hk_process;
 
-/* Looks at PROCESS if it is time to (NOW_NS: monotonic), and tells its agent what has changed. What
- * finds no memory is tried again at the next look. */
+/* Checks PROCESS if that is due at NOW_NS (monotonic), and publishes changes to its agent. Without
+ * memory, the next check retries. */
 void hk_governor_check(struct hk_process *process, uint64_t now_ns);
 
 /* Accepts NULL, returns NULL. */

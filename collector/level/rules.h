@@ -1,7 +1,7 @@
-/* rules.h: levels given to a job while it runs, and how its processes hear of them.
+/* rules.h: levels that a job gets while it runs, and their way to its processes.
  *
- * They are kept in the job's own message, so they outlive the collector, and processes that start
- * later get them too. The agents put them in force at their next hooked call.
+ * The job's message holds them, so they outlive the collector, and later processes get them too. An
+ * agent applies them at its next hooked call.
  */
 #ifndef HK_COLLECTOR_LEVEL_RULES_H
 #define HK_COLLECTOR_LEVEL_RULES_H
@@ -14,21 +14,22 @@ struct hk_collector;
 struct hk_job;
 struct hk_process;
 
-/* Puts REQUEST in force and tells the processes. -EINVAL: a rule that no agent would take (pattern
- * empty or of HK_RULE_PATTERN_BYTES or more, unknown level); -ENOSPC: more than HK_RULES_MAX rules;
- * -ENOMEM. On failure nothing has changed. */
+/* Applies REQUEST and publishes it to the processes. Returns 0, -EINVAL for a rule that agents
+ * refuse (pattern empty or of HK_RULE_PATTERN_BYTES or more, unknown level), -ENOSPC for more than
+ * HK_RULES_MAX rules, or -ENOMEM. A failure changes nothing. */
 int hk_rules_change(struct hk_job *job, const Hk__ControlRequest *request,
 		    Hk__ControlReply *ret_reply);
 
-/* Puts in force what the root says is, in place of what is; times are by its clock, which is
- * AHEAD_NS ahead of ours. -EINVAL: no agent would take it; -ENOMEM; then nothing has changed. */
+/* Replaces the rules by the root's. Their times are on the root's clock, which is AHEAD_NS ahead of
+ * this node's. Returns 0, -EINVAL if agents would refuse them, or -ENOMEM. A failure changes
+ * nothing. */
 int hk_rules_adopt(struct hk_job *job, const Hk__LeafJobReply *reply, int64_t ahead_ns);
 
-/* Tells PROCESS what holds for its rank now, if that or a ceiling given by the governor has changed
- * since it was told. */
+/* Publishes the rules for its rank to PROCESS, if they or a ceiling of the governor have changed
+ * since the last time. */
 void hk_rules_publish(struct hk_process *process);
 
-/* Ends what was given for some time that is over, in all open jobs. */
+/* Ends the rules in all open jobs whose time is over. */
 void hk_rules_expire(struct hk_collector *collector);
 
 #endif

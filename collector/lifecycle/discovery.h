@@ -1,7 +1,7 @@
 /* discovery.h: finds segments in the run directories.
  *
- * inotify wakes the loop; what is there is always found out by reading the directories, which also
- * happens once a second: an event that got lost costs a second at most.
+ * inotify wakes the loop, and the loop reads the directories. It also reads them once a second, so
+ * a lost event costs at most a second.
  */
 #ifndef HK_COLLECTOR_LIFECYCLE_DISCOVERY_H
 #define HK_COLLECTOR_LIFECYCLE_DISCOVERY_H
@@ -14,8 +14,8 @@ int hk_discovery_open(struct hk_collector *collector);
 /* Throws away the events that have come. */
 void hk_discovery_clear(struct hk_collector *collector);
 
-/* Attaches every new segment, in the order the processes began, while there is room for more;
- * counts what cannot be read and what has to wait. */
+/* Attaches every new segment, in the order in which the processes began, while there is room for
+ * more. Counts segments that cannot be read and segments that must wait. */
 void hk_discovery_run(struct hk_collector *collector);
 
 #endif

@@ -1,7 +1,7 @@
-/* job_list.h: the jobs that the collector knows, open and closed: found, forgotten, observed.
+/* job_list.h: the list of the collector's jobs, open and closed, and their observers.
  *
  * An open job has its processes in memory and its statistics file open. A closed one keeps only its
- * own message; its processes are read from its directory when they are asked for. One thread.
+ * own message; a request for its processes reads them from its directory. One thread.
  */
 #ifndef HK_COLLECTOR_LIFECYCLE_JOB_LIST_H
 #define HK_COLLECTOR_LIFECYCLE_JOB_LIST_H
@@ -20,19 +20,20 @@ struct hk_job *hk_job_find_of(const struct hk_collector *collector, const char *
 			      const char *user);
 struct hk_job *hk_job_find(const struct hk_collector *collector, const char *key);
 
-/* Of the jobs shown to USER the one whose id or key is TEXT, else the only one whose id begins with
- * it, else, for "", the newest; the newest wins. -ENOENT; -ENOTUNIQ. */
+/* Finds a job among those that USER may see: the newest one whose id or key is TEXT, else the only
+ * one whose id begins with TEXT, and for "" the newest. Returns 0, -ENOENT, or -ENOTUNIQ if several
+ * ids begin with TEXT. */
 int hk_job_select(const struct hk_collector *collector, const char *text, const char *user,
 		  struct hk_job **ret_job);
 
-/* Notes JOB, or every open job, in the run directory, for hk_job_restore_all of the next collector.
- * What fails is tried again with each save. */
+/* Links JOB, or every open job, in the run directory, for hk_job_restore_all of the next collector.
+ * A failure is retried with each save. */
 void hk_job_link(const struct hk_collector *collector, struct hk_job *job);
 void hk_job_link_all(const struct hk_collector *collector);
 
-/* Has OBSERVER called for every job from now on; HK_COLLECTOR_OBSERVERS at most. */
+/* Adds OBSERVER, which is called for every job from now on. At most HK_COLLECTOR_OBSERVERS. */
 void hk_job_observe(struct hk_collector *collector, hk_job_observer observer);
-/* Calls all observers of COLLECTOR. 0, or the first -errno. */
+/* Calls all observers of COLLECTOR. Returns 0 or the first -errno. */
 int hk_job_announce(struct hk_collector *collector, struct hk_job *job, enum hk_job_event event);
 
 /* A job without a name that is in no list. -ENOMEM. */

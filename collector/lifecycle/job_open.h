@@ -1,6 +1,5 @@
-/* job_open.h: opens jobs: new ones, those of an earlier collector, closed ones that go on. One
- * thread.
- */
+/* job_open.h: opens jobs: new ones, those of an earlier collector, and closed ones that continue.
+ * One thread. */
 #ifndef HK_COLLECTOR_LIFECYCLE_JOB_OPEN_H
 #define HK_COLLECTOR_LIFECYCLE_JOB_OPEN_H
 
@@ -20,23 +19,23 @@ struct hk_job_request {
 	bool announced;
 };
 
-/* Opens a job with a directory of its own. -errno of making it. */
+/* Opens a job with a directory of its own. Returns 0, or -errno of making the directory. */
 int hk_job_open(struct hk_collector *collector, const struct hk_job_request *request,
 		struct hk_job **ret_job);
 
-/* Opens again every job that an earlier collector of the run directory left open. What cannot be
- * read now is tried again for some seconds: without it the rest of a job would become another one.
- */
+/* Opens every job again that an earlier collector of the run directory left open. Reading is
+ * retried for some seconds: without its first part, the rest of a job would become another job. */
 void hk_job_restore_all(struct hk_collector *collector);
 
-/* Makes a closed job of the store known again that is called ID. -ENOENT: there is none; -EEXIST:
- * one of that directory is known; -EINVAL: no id; -errno. */
+/* Loads the closed job ID of the store into the list. Returns 0, -ENOENT if there is none, -EEXIST
+ * if a job of that directory is in the list, -EINVAL if ID is no id, or another -errno. */
 int hk_job_recall(struct hk_collector *collector, const char *id);
 
-/* Takes the closed JOB up again. -ENOENT: its directory was removed; -errno: it stays closed. */
+/* Opens the closed JOB again. Returns 0, -ENOENT if its directory was removed, or another -errno;
+ * JOB then stays closed. */
 int hk_job_reopen(struct hk_collector *collector, struct hk_job *job);
-/* The same because something came that belongs to it: where its directory was removed a new job
- * takes its place, made as REQUEST says, which does not borrow from it. */
+/* The same for data that belongs to JOB. If its directory was removed, opens a new job instead, as
+ * REQUEST says. REQUEST borrows nothing from JOB. */
 int hk_job_resume(struct hk_collector *collector, const struct hk_job_request *request,
 		  struct hk_job **job);
 

@@ -1,4 +1,4 @@
-/* job_room.h: room on the disk for a job: its reserve, and what happens when the disk is full.
+/* job_room.h: keeps room on the disk for a job: its reserve, and the state of a full disk.
  *
  * While `full_error` of a job is set no records are stored; statistics have the reserve. One
  * thread.
@@ -12,7 +12,7 @@
 
 struct hk_job;
 
-/* Holds room on the disk for statistics; records stop until it can be held. */
+/* Reserves room on the disk for statistics. No records are stored until that succeeds. */
 void hk_job_hold_reserve(struct hk_job *job);
 
 /* Notes on a root that there is no room for a chunk; ERROR is why. The root takes no chunks until
@@ -24,11 +24,12 @@ void hk_job_has_room(struct hk_job *job);
 /* Finds out whether there is room again. Called about once a second. */
 void hk_job_check_room(struct hk_job *job);
 
-/* ERROR came of writing something that must be written. True: there is more room now. */
+/* Frees the reserve after ERROR of a write that must not fail. Returns true if there is more room
+ * now. */
 bool hk_job_use_reserve(struct hk_job *job, int error);
 
-/* Writes STATE to the statistics file; a full disk has room for it that records could not take.
- * Errors of hk_statistics_put_process. */
+/* Writes STATE to the statistics file. A full disk has the reserve for it, which records cannot
+ * use. Returns as hk_statistics_put_process does. */
 int hk_job_put_process(struct hk_job *job, const Hk__Process *state);
 
 #endif

@@ -5,12 +5,12 @@
 struct hk_collector;
 struct hk_job;
 
-/* Writes the processes that changed, and the job, to the statistics file; job.json if it changed.
- * The first error is returned, the rest is tried all the same; what failed is tried again next
- * time. */
+/* Writes the changed processes and the job to the statistics file, and job.json if it changed.
+ * Continues after an error, and retries failed parts the next time. Returns 0 or the first -errno.
+ */
 int hk_job_save(struct hk_collector *collector, struct hk_job *job);
-/* The same, but of other nodes' processes only those that were not saved for some seconds: to be
- * called every second or so. */
+/* The same, but other nodes' processes only if they were not saved for some seconds. Called about
+ * once a second. */
 int hk_job_save_due(struct hk_collector *collector, struct hk_job *job);
 
 #endif

@@ -1,4 +1,4 @@
-/* job_sum.h: what the processes of a job come to. One thread. */
+/* job_sum.h: sums the processes of a job. One thread. */
 #ifndef HK_COLLECTOR_LIFECYCLE_JOB_SUM_H
 #define HK_COLLECTOR_LIFECYCLE_JOB_SUM_H
 
@@ -15,13 +15,14 @@ uint32_t hk_job_live(const struct hk_job *job);
 /* Whether a process on this node has not ended. */
 bool hk_job_lives_here(const struct hk_job *job);
 
-/* Whether as many mains with a rank are known as the launcher said there are. */
+/* Returns whether there are as many mains with a rank as the launcher announced. */
 bool hk_job_all_ranks(const struct hk_job *job);
 
-/* Brings the job's own message up to date from its processes. */
+/* Updates the job's own message from its processes. */
 void hk_job_sum(struct hk_job *job);
 
-/* SNAPSHOT borrows the job's and its processes' messages: free only its `processes` array. */
+/* Makes SNAPSHOT, which borrows the messages of the job and its processes: the caller frees only
+ * its `processes` array. */
 int hk_job_snapshot(struct hk_job *job, Hk__Snapshot *ret_snapshot);
 
 #endif

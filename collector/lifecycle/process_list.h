@@ -1,4 +1,4 @@
-/* process_list.h: the processes of a job: made, restored from a file, forgotten.
+/* process_list.h: the list of a job's processes: makes, restores and frees them.
  *
  * A process is in its job's list and in the tables of process/ancestry.h, or in neither. One
  * thread.
@@ -15,35 +15,36 @@ struct hk_collector;
 struct hk_job;
 struct hk_process;
 
-/* A process with STATE that is in no list. ATTACHED: with room for what a segment needs. NULL
- * without memory: STATE stays the caller's. */
+/* Makes a process with STATE that is in no list. ATTACHED: with the fields of an attached segment.
+ * Returns NULL without memory, and the caller keeps STATE. */
 struct hk_process *hk_process_new(const uint8_t *uid, Hk__Process *state, bool attached);
 
 /* Frees PROCESS, which is in no list, with its state. */
 void hk_process_free(struct hk_process *process);
 
-/* Frees what PROCESS has only while its segment is attached. */
+/* Frees the parts of PROCESS that exist only while its segment is attached. */
 void hk_process_detach(struct hk_process *process);
 
 /* Files PROCESS under JOB. */
 void hk_process_add(struct hk_collector *collector, struct hk_job *job, struct hk_process *process);
 
-/* Adds a process that only its frame tells of; takes over STATE on success. -EFBIG: too many;
- * -ENOMEM; other -errno: its chunks cannot be read now. */
+/* Adds a process of which only the frame STATE is left, which it takes over on success. Returns 0,
+ * -EFBIG if there are too many, -ENOMEM, or another -errno if its chunks cannot be read now. */
 int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__Process *state);
 
-/* Whether PROCESS has a segment, taken up or, at the last scans until NOW_NS, not. */
+/* Returns whether PROCESS has a segment: an attached one, or one that the last scans until NOW_NS
+ * found and did not attach. */
 bool hk_process_has_segment(const struct hk_process *process, uint64_t now_ns);
 
-/* Marks PROCESS as one whose end was not seen, at the time it was last read. NOTE says why, in
- * words for the report, or is empty. */
+/* Marks PROCESS as ended at the time it was last read, by an end that was not seen. NOTE is the
+ * reason for the report, or "". */
 void hk_process_vanish(struct hk_process *process, const char *note);
 
-/* Of a process without segment: records that it committed and that its file was not given, or has
- * no more because somebody removed it, are lost. */
+/* Counts the lost records of a process without a segment: those that it committed and that its file
+ * never got, or that were in a file that was removed. */
 void hk_process_account(struct hk_process *process);
 
-/* Takes PROCESS out of everything and frees it; its segment stays. */
+/* Removes PROCESS from all lists and frees it. Its segment stays. */
 void hk_process_forget(struct hk_collector *collector, struct hk_process *process);
 
 #endif

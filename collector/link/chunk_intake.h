@@ -1,6 +1,6 @@
 /* chunk_intake.h: on a root, the chunk files of other nodes' processes.
  *
- * Chunks go to a process's file in the job's directory as they are, each number once. One thread.
+ * Chunks go unchanged to the process's file in the job's directory, each number once. One thread.
  */
 #ifndef HK_COLLECTOR_LINK_CHUNK_INTAKE_H
 #define HK_COLLECTOR_LINK_CHUNK_INTAKE_H

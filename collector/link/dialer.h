@@ -1,7 +1,7 @@
-/* dialer.h: connects a socket, once, on a thread of its own, and says why it could not.
+/* dialer.h: connects a socket once, on a thread of its own, and finds the reason of a failure.
  *
- * NNG dials in the background as well, but then never says what is wrong. One owner, whose thread
- * calls everything here.
+ * NNG can dial in the background itself, but then reports no reason. One owner, whose thread calls
+ * all functions here.
  */
 #ifndef HK_COLLECTOR_LINK_DIALER_H
 #define HK_COLLECTOR_LINK_DIALER_H
@@ -29,15 +29,15 @@ struct hk_dialer {
 	uint64_t looked_ns; /* monotonic, 0: never; it takes a connection more each time */
 };
 
-/* Begins to connect SOCKET to URL; both texts and ACCESS are kept by reference. EVENT_FD, an
- * eventfd, becomes readable when it has failed. -errno: no thread. */
+/* Begins to connect SOCKET to URL. Keeps references to URL and to ACCESS with its texts. EVENT_FD,
+ * an eventfd, becomes readable after a failure. Returns 0, or -errno if there is no thread. */
 int hk_dialer_begin(struct hk_dialer *dialer, nng_socket socket, const char *url,
 		    const struct hk_access *access, int event_fd);
 
-/* 0, or the negative errno it has failed with; dialer->problem says more in words, or is "". */
+/* Returns 0, or -errno of the failure. dialer->problem has a more exact reason, or is "". */
 int hk_dialer_error(const struct hk_dialer *dialer);
 
-/* The socket has been closed: waits for the thread, which that has woken. */
+/* Waits for the thread after the socket was closed, which wakes it. */
 void hk_dialer_end(struct hk_dialer *dialer);
 
 #endif

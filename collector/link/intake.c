@@ -39,23 +39,23 @@ struct hk_intake_part {
 /* ---- which job ---- */
 
 /* Whether ASKER may have one open job more; REPLY counts those of its report. */
-static int may_open(const struct hk_collector *collector, const struct hk_intake_client *asker,
+static int may_open(const struct hk_collector *collector, const struct hk_intake_client *client,
 		    struct hk_intake_reply *reply)
 {
-	if (!asker->account) {
+	if (!client->account) {
 		return 0;
 	}
 	return reply->opened++ >= HK_QUOTA_JOBS_PER_REPORT
 		   ? -EAGAIN
-		   : hk_job_quota_open(asker->quota, asker->account, collector->jobs,
+		   : hk_job_quota_open(client->quota, client->account, collector->jobs,
 				       hk_clock_monotonic_ns());
 }
 
-static int open_job(struct hk_collector *collector, const struct hk_intake_client *asker,
+static int open_job(struct hk_collector *collector, const struct hk_intake_client *client,
 		    const Hk__Node *node, const Hk__LeafJob *from, struct hk_intake_reply *reply,
 		    struct hk_job **ret_job)
 {
-	const char *user = asker->user;
+	const char *user = client->user;
 	const Hk__Job *part = from->job;
 	const struct hk_job_request request = {
 	    .key = part->key, .name = part->name, .command = part->command, .user = user};
@@ -64,7 +64,7 @@ static int open_job(struct hk_collector *collector, const struct hk_intake_clien
 		*ret_job = job;
 		return 0;
 	}
-	int r = may_open(collector, asker, reply);
+	int r = may_open(collector, client, reply);
 	if (r < 0) {
 		return r;
 	}
@@ -169,7 +169,7 @@ static int merge(struct hk_collector *collector, struct hk_process *process, Hk_
 /* Takes *STATE in, all or what has changed of a process, unless what is here is newer. Takes it
  * over, and sets it to NULL, if the process is new here. -ESTALE: then what has changed of it is
  * not enough. */
-static int take_process(struct hk_collector *collector, const struct hk_intake_client *asker,
+static int take_process(struct hk_collector *collector, const struct hk_intake_client *client,
 			struct hk_job *job, const Hk__Node *node, Hk__Process **state,
 			struct hk_process **ret_process)
 {
@@ -189,7 +189,7 @@ static int take_process(struct hk_collector *collector, const struct hk_intake_c
 		*ret_process = process;
 		return 0;
 	}
-	r = asker->account ? hk_job_quota_book(asker->quota, job->account, process, *state) : 0;
+	r = client->account ? hk_job_quota_book(client->quota, job->account, process, *state) : 0;
 	if (r < 0) {
 		return r;
 	}
@@ -276,7 +276,7 @@ static void account_node(struct hk_job *job, const Hk__Node *node)
 	}
 }
 
-static int take_job(struct hk_collector *collector, const struct hk_intake_client *asker,
+static int take_job(struct hk_collector *collector, const struct hk_intake_client *client,
 		    const Hk__LeafReport *report, Hk__LeafJob *part, struct hk_intake_reply *reply)
 {
 	struct hk_job *job;
@@ -288,13 +288,13 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_clien
 	hk_quota_cut(part->job->name, HK_QUOTA_NAME_BYTES);
 	hk_quota_cut(part->job->store_error, HK_QUOTA_NAME_BYTES);
 	hk_quota_cut(part->job->command, HK_QUOTA_COMMAND_BYTES);
-	int r = open_job(collector, asker, report->node, part, reply, &job);
+	int r = open_job(collector, client, report->node, part, reply, &job);
 	bool joins = r == 0 && !hk_job_node(job, report->node->id.data);
-	if (r == 0 && asker->account && !job->account) {
-		job->account = hk_quota_payer(asker->quota, asker->account);
+	if (r == 0 && client->account && !job->account) {
+		job->account = hk_quota_payer(client->quota, client->account);
 	}
-	if (joins && asker->account) {
-		r = hk_quota_values(asker->quota, asker->account,
+	if (joins && client->account) {
+		r = hk_quota_values(client->quota, client->account,
 				    hk_message_memory(&report->node->base));
 	}
 	r = r < 0 ? r : hk_job_node_join(job, report->node, part->job->opened_unix_ns, &node);
@@ -308,7 +308,7 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_clien
 	job->alive_ns = hk_clock_monotonic_ns();
 	take_job_facts(job, part->job);
 	for (size_t i = 0; i < part->n_processes; i++) {
-		r = take_process(collector, asker, job, report->node, &part->processes[i],
+		r = take_process(collector, client, job, report->node, &part->processes[i],
 				 &process);
 		r = r < 0 || !report->resume ? r : reply_chunk(reply, process);
 		if (r < 0) {
@@ -370,25 +370,25 @@ static int reply_init(struct hk_intake_reply *reply, const Hk__LeafReport *repor
 	return 0;
 }
 
-int hk_intake_report(struct hk_collector *collector, const struct hk_intake_client *asker,
+int hk_intake_report(struct hk_collector *collector, const struct hk_intake_client *client,
 		     Hk__LeafReport *report, struct hk_intake_reply *reply)
 {
 	struct hk_peer *peer;
 	if (!report->node || hk_message_memory(&report->node->base) > NODE_BYTES) {
 		return -EINVAL;
 	}
-	int r = hk_peers_take(collector, report->node, asker->account, &peer);
+	int r = hk_peers_take(collector, report->node, client->account, &peer);
 	r = r < 0 ? r : reply_init(reply, report, collector->start_unix_ns);
 	if (r < 0) {
 		return r;
 	}
 	bool late = report->epoch == peer->epoch && report->number <= peer->number;
-	hk_peers_record_report(peer, report, asker->user, reply->message.now_unix_ns);
+	hk_peers_record_report(peer, report, client->user, reply->message.now_unix_ns);
 	if (late) {
 		return 0; /* or for the second time */
 	}
 	for (size_t i = 0; i < report->n_jobs; i++) {
-		r = take_job(collector, asker, report, report->jobs[i], reply);
+		r = take_job(collector, client, report, report->jobs[i], reply);
 		if (r < 0) {
 			refuse_job(reply, report->jobs[i]->job, r);
 		}

@@ -1,8 +1,8 @@
 /* intake.h: on a root, the reports that leaves send.
  *
- * A process of another node is a struct hk_process without a segment, made of the leaf's values.
- * Whatever comes twice, late or not at all does no harm: values are cumulative, and the answers say
- * what is here. The messages are hostile. One thread.
+ * A process of another node is a struct hk_process without a segment, made of the leaf's values. A
+ * report may come twice, late or never: values are cumulative, and the answers say what the root
+ * has. The messages are hostile. One thread.
  */
 #ifndef HK_COLLECTOR_LINK_INTAKE_H
 #define HK_COLLECTOR_LINK_INTAKE_H
@@ -30,10 +30,11 @@ struct hk_intake_client {
 	struct hk_quota *quota;	    /* of that account */
 };
 
-/* Takes REPORT in; its processes' messages become the job's own. -EINVAL: it makes no sense;
- * -ENOSPC: too many leaves; -ENOMEM. What cannot be taken of one job is said in the answer, -EDQUOT
- * where a limit of the account (quota.h) is reached, -EAGAIN where the next report can bring it. */
-int hk_intake_report(struct hk_collector *collector, const struct hk_intake_client *asker,
+/* Takes REPORT; the messages of its processes become the job's. Returns 0, -EINVAL if it is
+ * invalid, -ENOSPC if there are too many leaves, or -ENOMEM. The answer has an error for each job
+ * that could not be taken completely: -EDQUOT at a limit of the account (quota.h), -EAGAIN if the
+ * next report can bring the rest. */
+int hk_intake_report(struct hk_collector *collector, const struct hk_intake_client *client,
 		     Hk__LeafReport *report, struct hk_intake_reply *reply);
 void hk_intake_reply_fini(struct hk_intake_reply *reply);
 

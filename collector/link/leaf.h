@@ -18,16 +18,17 @@
 struct hk_collector;
 struct hk_leaf;
 
-/* Begins for options.upstream; takes up what an earlier collector left unsent. -errno, which it
- * says. */
+/* Makes the leaf for options.upstream, with what an earlier collector left unsent. Returns 0, or
+ * -errno after a line in the log. */
 int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf);
-/* Notes who this node is and its unsent jobs in the run directory, for the next collector. */
+/* Writes this node's id and its unsent jobs into the run directory, for the next collector. */
 void hk_leaf_link_all(const struct hk_leaf *leaf, const struct hk_collector *collector);
 
-/* Frees; accepts NULL, returns NULL. What is unsent stays for the next collector. */
+/* Frees; accepts NULL, returns NULL. Unsent data stays for the next collector. */
 struct hk_leaf *hk_leaf_free(struct hk_leaf *leaf);
 
-/* Readable when hk_leaf_run has something to do, and when it has at the latest (monotonic). */
+/* The descriptor that is readable when hk_leaf_run has a task, and the latest time of its next task
+ * (monotonic). */
 int hk_leaf_fd(const struct hk_leaf *leaf);
 uint64_t hk_leaf_due(const struct hk_leaf *leaf);
 

@@ -1,4 +1,4 @@
-/* leaf_update.h: a leaf's report to its root: made of what the outbox says is new. One thread. */
+/* leaf_update.h: makes a leaf's report to its root from the outbox. One thread. */
 #ifndef HK_COLLECTOR_LINK_LEAF_UPDATE_H
 #define HK_COLLECTOR_LINK_LEAF_UPDATE_H
 
@@ -29,8 +29,8 @@ struct hk_leaf_report {
 	Hk__LeafJob **list;
 };
 
-/* Makes the next report, of about a MiB at most; what it borrows lasts until the outbox changes.
- * -ENOMEM. */
+/* Makes the next report, of about a MiB at most. Its borrowed parts last until the outbox changes.
+ * Returns 0 or -ENOMEM. */
 int hk_leaf_report_make(const struct hk_collector *collector, struct hk_leaf_report_head *head,
 			struct hk_outbox *outbox, struct hk_leaf_report *ret_report);
 /* Frees it; SENT: what is in it counts as on its way. */

@@ -6,7 +6,7 @@
 
 #include "collector/model/job.h"
 
-/* The id that stands in run directory DIRFD, made if there is none. -errno. */
+/* Reads the id of run directory DIRFD, or makes one if there is none. Returns 0 or -errno. */
 int hk_node_id(int dirfd, uint8_t id[HK_NODE_ID_BYTES]);
 
 /* Writes the id into run directory DIRFD, whose lock the caller holds. Returns 0 or -errno. */

@@ -1,9 +1,9 @@
-/* outbox.h: what a leaf still has to bring to its root: jobs, their processes, the numbers of their
+/* outbox.h: what a leaf still has to send to its root: jobs, their processes, the numbers of their
  * chunks.
  *
- * The files of the job directory hold what is sent; here is only how far the root has it. A job
- * stays until all of it is there, also after it was closed and the collector has forgotten its
- * processes; its link in the run directory tells the next collector. One thread.
+ * The files of the job directory hold the data; the outbox holds how far the root has it. A job
+ * stays until the root has all of it, also after it was closed and the collector has freed its
+ * processes. Its link in the run directory is for the next collector. One thread.
  */
 #ifndef HK_COLLECTOR_LINK_OUTBOX_H
 #define HK_COLLECTOR_LINK_OUTBOX_H
@@ -20,7 +20,7 @@
 struct hk_collector;
 struct hk_job;
 
-/* How the links of closed jobs begin that the root has not got all of, or has. */
+/* Prefixes of the links of closed jobs, unsent and sent completely. */
 #define HK_OUTBOX_LINK HK_RUNDIR_UNSENT
 #define HK_OUTBOX_DONE HK_RUNDIR_SENT
 
@@ -76,8 +76,8 @@ void hk_outbox_restore(struct hk_outbox *outbox, const struct hk_collector *coll
 void hk_outbox_link_all(const struct hk_outbox *outbox, const struct hk_collector *collector);
 void hk_outbox_fini(struct hk_outbox *outbox);
 
-/* Takes in what is new in the collector's open jobs, and what has changed of what is known. True if
- * a process or a job is new, or one has ended. */
+/* Updates the outbox from the collector's open jobs. Returns true if a process or a job is new or
+ * has ended. */
 bool hk_outbox_update(struct hk_outbox *outbox, struct hk_collector *collector);
 
 /* JOB is about to be closed: keeps what is still to be sent, without its processes. */
@@ -87,11 +87,12 @@ void hk_outbox_close(struct hk_outbox *outbox, const struct hk_collector *collec
 /* For a new connection: forgets what was under way and what the root has. */
 void hk_outbox_reset(struct hk_outbox *outbox);
 
-/* What was on its way in a report that came to nothing is to be sent again. */
+/* Marks the content of a failed report as unsent. */
 void hk_outbox_unsend(struct hk_outbox *outbox);
 
-/* Makes the change of PROCESS, to STATE, that is to be told: the one in doubt, if there is. 1: it
- * is in `pending_delta`; 0: there is none; -ENOMEM. */
+/* Makes the change of PROCESS, to STATE, for the next report. A change that was sent without an
+ * answer comes first. Returns 1 with the change in `pending_delta`, 0 if there is none, or -ENOMEM.
+ */
 int hk_outbox_make_delta(struct hk_outbox_process *process, const Hk__Process *state);
 /* The root has what was on its way. */
 void hk_outbox_acknowledge_state(struct hk_outbox_process *process);
@@ -99,7 +100,8 @@ void hk_outbox_acknowledge_state(struct hk_outbox_process *process);
 void hk_outbox_forget(struct hk_outbox_process *process);
 
 struct hk_outbox_process *hk_outbox_find(const struct hk_outbox *outbox, const uint8_t *uid);
-/* The newest values of PROCESS: of an open job, or of a closed one that is loaded; NULL. */
+/* Returns the newest values of PROCESS of an open job, or of a closed one that is loaded, or NULL.
+ */
 Hk__Process *hk_outbox_values(const struct hk_collector *collector,
 			      const struct hk_outbox_process *process);
 
@@ -107,7 +109,7 @@ Hk__Process *hk_outbox_values(const struct hk_collector *collector,
 Hk__Job *hk_outbox_state(const struct hk_outbox_job *job);
 /* The root calls the job ID; kept where readers look for it. */
 void hk_outbox_name(struct hk_outbox_job *job, const char *id);
-/* Makes the last values of a closed job's processes readable. -errno. */
+/* Loads the last values of a closed job's processes. Returns 0 or -errno. */
 int hk_outbox_load(struct hk_outbox_job *job);
 void hk_outbox_unload(struct hk_outbox_job *job);
 /* The root does not take the closed JOB: all others come first. */
@@ -129,13 +131,13 @@ void hk_outbox_acknowledge(const struct hk_collector *collector, struct hk_outbo
 /* Chunks behind the last acknowledged one are sent again. */
 void hk_outbox_rewind(struct hk_outbox_process *process);
 
-/* Whether a closed job has nothing left that the root does not know. */
+/* Returns whether the root has all of a closed job. */
 bool hk_outbox_all_sent(const struct hk_outbox_job *job);
 
 /* The root has all of a closed job. */
 void hk_outbox_complete(const struct hk_collector *collector, struct hk_outbox_job *job,
 			uint64_t now_ns);
-/* Takes a complete job out, with the records of its processes. Its directory is the caller's. */
+/* Removes a complete job and its processes from the outbox. The caller handles its directory. */
 void hk_outbox_remove(struct hk_outbox *outbox, const struct hk_collector *collector,
 		      struct hk_outbox_job *job);
 

@@ -1,7 +1,6 @@
 /* peers.h: on a root, the leaves that have reported to it.
  *
- * Whether a node of a job (job_nodes.h) is still there is known by its leaf's reports, which come
- * once a second. One thread.
+ * A node of a job (job_nodes.h) lives as long as its leaf reports, once a second. One thread.
  */
 #ifndef HK_COLLECTOR_LINK_PEERS_H
 #define HK_COLLECTOR_LINK_PEERS_H
@@ -35,15 +34,16 @@ struct hk_peer {
 	} facts;
 };
 
-/* The leaf that reports as NODE for ACCOUNT (NULL: without limit), made if it is new. -EINVAL: no
- * id; -ENOSPC: too many; -EDQUOT: too many of this account; -ENOMEM. */
+/* Finds the leaf that reports as NODE for ACCOUNT (NULL: without limit), or makes it. Returns 0,
+ * -EINVAL if NODE is no id, -ENOSPC if there are too many leaves, -EDQUOT if there are too many of
+ * this account, or -ENOMEM. */
 int hk_peers_take(struct hk_collector *collector, const Hk__Node *node,
 		  const struct hk_account *account, struct hk_peer **ret_peer);
 /* PEER reports at NOW, for USER. */
 void hk_peers_record_report(struct hk_peer *peer, const Hk__LeafReport *report, const char *user,
 			    uint64_t now_unix_ns);
-/* Those that USER ("": everybody) may know of, by host; the list is the caller's to free in one,
- * the texts are the peers'. -ENOMEM. */
+/* Lists the leaves that USER ("": all users) may see, by host. The caller frees the list as one
+ * block; the texts belong to the peers. Returns 0 or -ENOMEM. */
 int hk_peers_list(const struct hk_collector *collector, const char *user, Hk__Leaf ***ret_list,
 		  size_t *ret_count);
 void hk_peers_free_all(struct hk_collector *collector);
@@ -51,7 +51,8 @@ void hk_peers_free_all(struct hk_collector *collector);
 /* Brings `connected` of the job's nodes up to date. */
 void hk_peers_update_connected(const struct hk_collector *collector, struct hk_job *job);
 
-/* Nodes of JOB whose part of it is not all here, and which are not given up. */
+/* Returns the number of nodes of JOB whose part is not complete here, without those that are given
+ * up. */
 uint32_t hk_peers_missing(const struct hk_collector *collector, const struct hk_job *job);
 
 #endif

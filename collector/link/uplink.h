@@ -1,9 +1,10 @@
-/* uplink.h: a leaf's connection to its root: requests out, answers back, never waiting for either.
+/* uplink.h: a leaf's connection to its root. It sends requests and receives answers without
+ * waiting.
  *
  * Up to HK_UPLINK_SLOTS exchanges are under way at one time, each in a slot. NNG's threads send and
- * receive and only mark a slot done; the collector's one thread calls everything here. A connection
- * that breaks or falls silent is given up as a whole: what was under way is forgotten, whether or
- * not it arrived, `generation` rises, and a new connection is tried.
+ * receive, and only mark a slot as done. The collector's one thread calls all functions here. A
+ * connection that breaks or falls silent is given up as a whole: the exchanges under way are
+ * dropped, whether they arrived or not, `generation` rises, and a new connection is tried.
  */
 #ifndef HK_COLLECTOR_LINK_UPLINK_H
 #define HK_COLLECTOR_LINK_UPLINK_H
@@ -25,8 +26,8 @@ struct hk_uplink_reply {
 	uint64_t sent_ns, received_ns; /* monotonic, as close to the network as we get */
 };
 
-/* URL and the texts of ACCESS are kept by reference. Nothing is connected yet: that is
- * hk_uplink_tend's. A negative errno, with PROBLEM in words where ACCESS cannot do. */
+/* Keeps references to URL and the texts of ACCESS. hk_uplink_tend connects later. Returns 0, or
+ * -errno, with the reason in PROBLEM if ACCESS is unusable. */
 int hk_uplink_open(const char *url, const struct hk_access *access, struct hk_uplink **ret_uplink,
 		   char problem[HK_ACCESS_PROBLEM_BYTES]);
 /* Closes; accepts NULL, returns NULL. */
@@ -35,13 +36,13 @@ struct hk_uplink *hk_uplink_free(struct hk_uplink *uplink);
 /* Readable when there is something to tend. */
 int hk_uplink_fd(const struct hk_uplink *uplink);
 
-/* Takes note of what has happened, gives up a connection that is of no use, tries new ones. */
+/* Handles finished exchanges, gives up a connection that does not work, and tries new ones. */
 void hk_uplink_tend(struct hk_uplink *uplink, uint64_t now_ns);
 /* When to tend it at the latest, monotonic. */
 uint64_t hk_uplink_due(const struct hk_uplink *uplink);
 
 bool hk_uplink_connected(const struct hk_uplink *uplink);
-/* Whether this connection has brought an answer that was no refusal. */
+/* Returns whether this connection has brought an answer that is no refusal. */
 bool hk_uplink_replied(const struct hk_uplink *uplink);
 /* Returns why there is no connection, or "" if there is one or none was tried yet. */
 const char *hk_uplink_problem(const struct hk_uplink *uplink);
@@ -55,8 +56,8 @@ int hk_uplink_send(struct hk_uplink *uplink, const Hk__Request *request);
 /* Takes an answer that has come, and frees its slot. Returns 1, or 0 if no answer has come. */
 int hk_uplink_next(struct hk_uplink *uplink, struct hk_uplink_reply *ret_answer);
 
-/* Gives the connection up for what only the caller sees: the root takes nothing from us, as TEXT
- * says; or its answers make no sense. */
+/* Gives the connection up for a reason that the caller found: the root refuses all, for TEXT, or
+ * its answers are invalid. */
 void hk_uplink_refused(struct hk_uplink *uplink, uint64_t now_ns, const char *text);
 void hk_uplink_senseless(struct hk_uplink *uplink, uint64_t now_ns);
 

@@ -9,15 +9,15 @@
 #ifndef HK_COLLECTOR_LINK_WATCHDOG_H
 #define HK_COLLECTOR_LINK_WATCHDOG_H
 
-/* ARGV is what this program was started with, kept by reference. Without it nothing is done. */
+/* ARGV is this program's, kept by reference. Without it the watchdog does nothing. */
 void hk_watchdog_open(char *const *argv);
 
-/* From here to hk_watchdog_end takes some seconds at most, of a process that has a processor, else
- * the program is executed again. */
+/* Begins a watch: if hk_watchdog_end does not come within some seconds in which this process has a
+ * processor, the program is executed again. */
 void hk_watchdog_begin(void);
 void hk_watchdog_end(void);
 
-/* All is saved: the process ends within some seconds, whatever is left to do. */
+/* Called when all is saved: the process ends within some seconds in any case. */
 void hk_watchdog_leave(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* accounts.h: live and peak bytes by kind of memory, device and calling library.
  *
  * Each account of a library adds to the account of all libraries with its kind and device, which is
- * made before it. These have a series over time besides, the first HK_ACCOUNTS_SERIES of them.
- * Bounded: past HK_ACCOUNTS_LIBRARIES names, and past HK_ACCOUNTS_MAX accounts, only the sums are
+ * made before it. The first HK_ACCOUNTS_SERIES accounts of all libraries also have a series over
+ * time. Bounded: beyond HK_ACCOUNTS_LIBRARIES names and HK_ACCOUNTS_MAX accounts, only the sums are
  * kept. Not thread-safe. A zeroed struct is empty; fini frees.
  */
 #ifndef HK_COLLECTOR_MEMORY_ACCOUNTS_H
@@ -37,8 +37,9 @@ struct hk_account {
 	uint64_t live_bytes, peak_bytes, peak_ticks;
 	uint64_t exact_peak; /* peak until the first loss */
 	uint64_t largest;    /* bytes of the largest allocation; kept by the account of all */
-	/* What was live here when the account of all had its peak is what is live now, unless that
-	 * has changed since: then it was put aside. Peaks are numbered, by the account of all. */
+	/* The live bytes of this account at the peak of the account of all. They equal the live
+	 * bytes now, unless these have changed since that peak: then they are stored here. The
+	 * account of all numbers its peaks. */
 	uint64_t at_peak;
 	uint64_t at_peak_number; /* of the peak that at_peak is of */
 	uint64_t peak_number;
@@ -58,30 +59,32 @@ struct hk_accounts {
 	uint32_t series_count;
 };
 
-/* Index of library NAME, HK_ACCOUNTS_ALL when there are too many. -ENOMEM. */
+/* Returns the index of library NAME, HK_ACCOUNTS_ALL if there are too many, or -ENOMEM. */
 int hk_accounts_library(struct hk_accounts *accounts, const char *name, uint32_t *ret_index);
 
 /* Name of a library by its index; the accounts'. */
 const char *hk_accounts_name(const struct hk_accounts *accounts, uint32_t library);
 
-/* Number of the account, made if it is new. DEVICE is what a record says, any number. -ENOSPC,
- * -ENOMEM. */
+/* Returns the number of the account, which it makes if it is new, -ENOSPC or -ENOMEM. DEVICE comes
+ * from a record and may be any number. */
 int hk_accounts_get(struct hk_accounts *accounts, enum hk_account_kind kind, uint64_t device,
 		    uint32_t library, uint32_t *ret_account);
 
-/* BYTES more or less are live in an account and in that of all. EXACT: nothing was lost so far. */
+/* Adds BYTES, which may be negative, to the live bytes of an account and of the account of all.
+ * EXACT: no record was lost so far. */
 void hk_accounts_grow(struct hk_accounts *accounts, uint32_t account, uint64_t bytes,
 		      uint64_t now_ticks, bool exact);
 void hk_accounts_shrink(struct hk_accounts *accounts, uint32_t account, uint64_t bytes,
 			uint64_t now_ticks);
 
-/* Bytes live in an account when the account of all had its peak. */
+/* Returns the live bytes of an account at the peak of the account of all. */
 uint64_t hk_accounts_at_peak(const struct hk_accounts *accounts, uint32_t account);
 
-/* The series of an account of all, made if it has none; NULL: it gets none. */
+/* Returns the series of an account of all, which it makes if it is new, or NULL if there are too
+ * many. */
 struct hk_series *hk_accounts_series(struct hk_accounts *accounts, uint32_t account);
 
-/* Adds to the numbers of allocations and releases of an account and of that of all. */
+/* Adds to the numbers of allocations and releases of an account and of the account of all. */
 void hk_accounts_count(struct hk_accounts *accounts, uint32_t account, int64_t allocs,
 		       int64_t frees);
 

@@ -25,11 +25,11 @@ struct hk_blocks {
 	size_t count;
 };
 
-/* The block at POINTER or NULL; valid until the next put or remove. */
+/* Returns the block at POINTER or NULL. Valid until the next put or remove. */
 struct hk_heap_block *hk_blocks_find(const struct hk_blocks *blocks, uint64_t pointer);
 
-/* Adds BLOCK, whose pointer is not 0 and not in the table. -ENOSPC: HK_BLOCKS_MAX reached; -ENOMEM.
- */
+/* Adds BLOCK, whose pointer is not 0 and not in the table. Returns 0, -ENOSPC at HK_BLOCKS_MAX, or
+ * -ENOMEM. */
 int hk_blocks_put(struct hk_blocks *blocks, const struct hk_heap_block *block);
 
 /* Removes BLOCK, which find has returned. */

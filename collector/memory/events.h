@@ -1,4 +1,4 @@
-/* events.h: memory events waiting for their turn, earliest first.
+/* events.h: memory events that wait to be applied, earliest first.
  *
  * A binary heap ordered by time, then by the order of arrival. Bounded by HK_EVENTS_MAX. Not
  * thread-safe. A zeroed struct is empty; fini frees.
@@ -27,7 +27,7 @@ struct hk_event {
 	uint32_t kind;	      /* enum hk_event_kind */
 	uint32_t account;     /* number in the accounts */
 	uint32_t thread;
-	uint32_t pool; /* which blocks ALLOC and FREE are about, the ledger's choice */
+	uint32_t pool; /* table of blocks for ALLOC and FREE, chosen by the ledger */
 };
 
 struct hk_events {
@@ -39,8 +39,8 @@ struct hk_events {
 /* -ENOSPC: HK_EVENTS_MAX are waiting; -ENOMEM. */
 int hk_events_push(struct hk_events *events, const struct hk_event *event);
 
-/* Adds an event that had been pushed when `sequence` was what it is now, in its old place.
- * -EBADMSG: it cannot have been; errors of push. */
+/* Adds an event that was pushed before, with its old `sequence`. Returns -EBADMSG if that is
+ * impossible, or as push does. */
 int hk_events_restore(struct hk_events *events, const struct hk_event *event);
 
 /* Earliest event or NULL. */

@@ -42,12 +42,11 @@ struct hk_ledger *hk_ledger_free(struct hk_ledger *ledger);
 /* Forgets everything but the options: a new ledger. */
 void hk_ledger_clear(struct hk_ledger *ledger);
 
-/* Takes in a record if its site is about memory, else ignores it. Any order between threads;
- * -ENOMEM. */
+/* Adds a record if its site concerns memory, else ignores it. Threads' records may come in any
+ * order. Returns 0 or -ENOMEM. */
 int hk_ledger_add(struct hk_ledger *ledger, const struct hk_record *record);
 
-/* Nothing that takes effect before HORIZON_TICKS will be added any more: applies what waits until
- * there. */
+/* Applies the waiting events before HORIZON_TICKS. No event before that time may be added later. */
 void hk_ledger_advance(struct hk_ledger *ledger, uint64_t horizon_ticks);
 
 /* The same, but the newest KEEP effects go on waiting. */
@@ -56,20 +55,18 @@ void hk_ledger_advance_but(struct hk_ledger *ledger, uint64_t horizon_ticks, siz
 /* Whether anything waits. */
 bool hk_ledger_waits(const struct hk_ledger *ledger);
 
-/* LOST records of memory calls are missing so far, in all. */
+/* Sets the number of lost records of memory calls so far. */
 void hk_ledger_set_lost(struct hk_ledger *ledger, uint64_t lost);
 
-/* RECORDS of any calls can never be shown to this ledger: what they would have changed is not
- * known.
- */
+/* Notes that RECORDS of any calls can never be added: their effect is unknown. */
 void hk_ledger_note_gap(struct hk_ledger *ledger, uint64_t records);
 
-/* Rows with any allocation, each after the "*" of its kind and device: 1 and row INDEX (0..), 0
- * beyond the last. */
+/* Reads row INDEX (from 0) of the rows with an allocation, each after the "*" of its kind and
+ * device. Returns 1, or 0 beyond the last row. */
 int hk_ledger_row(const struct hk_ledger *ledger, size_t index, struct hk_ledger_row *ret_row);
 
-/* Releases of pointers never seen allocated: from before tracing, or by a path that is not traced.
- */
+/* Returns the number of releases without an allocation, which came before tracing or from an
+ * untraced call. */
 uint64_t hk_ledger_unknown_frees(const struct hk_ledger *ledger);
 
 #endif

@@ -6,15 +6,15 @@
 #include "collector/memory/checksummed_file.h"
 #include "collector/memory/ledger.h"
 
-/* Of what is put; the one before it, which has no series, is read too. */
+/* The version that is written. The version before it, without series, is read too. */
 #define HK_LEDGER_IMAGE_MAJOR 2u
 
-/* Puts all that LEDGER knows, what waits for its turn included; errors are the image's. */
+/* Puts all of LEDGER, with its waiting events. Errors are the image's. */
 void hk_ledger_image_put(const struct hk_ledger *ledger, struct hk_image *image);
 
-/* Fills a new LEDGER from an image of MAJOR; the bytes may be anybody's. -EBADMSG: no ledger looks
- * like this; -ENOMEM; -errno of reading. After an error, or if the image's end is wrong, LEDGER
- * must be cleared. */
+/* Fills a new LEDGER from an image of version MAJOR, whose bytes are hostile. Returns 0, -EBADMSG
+ * if no ledger can be like this, -ENOMEM, or -errno of reading. After an error, also of the image's
+ * end, the caller must clear LEDGER. */
 int hk_ledger_image_get(struct hk_ledger *ledger, unsigned major, struct hk_image *image);
 
 #endif

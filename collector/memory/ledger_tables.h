@@ -1,4 +1,4 @@
-/* ledger_tables.h: what a ledger consists of, for ledger.c and ledger_image.c alone. */
+/* ledger_tables.h: the parts of a ledger, for ledger.c and ledger_image.c alone. */
 #ifndef HK_COLLECTOR_MEMORY_LEDGER_TABLES_H
 #define HK_COLLECTOR_MEMORY_LEDGER_TABLES_H
 
@@ -11,11 +11,12 @@
 #include "collector/memory/ledger_options.h"
 #include "collector/memory/ranges.h"
 
-/* Blocks of the heap and blocks of devices share addresses: page-locked memory is both. */
+/* Tables of blocks. Blocks of the heap and of devices may have equal addresses: page-locked memory
+ * is both. */
 enum hk_ledger_pool { HK_POOL_HEAP = 0, HK_POOL_DEVICE = 1 };
 #define HK_POOLS 2
 
-/* What the ledger needs of a site; filled at its first record. */
+/* The ledger's facts of a site, set at its first record. */
 struct hk_ledger_site {
 	bool known;
 	uint8_t meaning; /* enum hk_meaning, NONE if not about memory */

@@ -1,13 +1,11 @@
-/* memory_rows.h: what a ledger knows as parts of a process's message: rows, and live bytes over
- * time.
- */
+/* memory_rows.h: writes a ledger into a process's message: rows, and live bytes over time. */
 #ifndef HK_COLLECTOR_MEMORY_MEMORY_ROWS_H
 #define HK_COLLECTOR_MEMORY_MEMORY_ROWS_H
 
 #include "collector/memory/ledger.h"
 #include "schema/wire.pb-c.h"
 
-/* Bins in a part of a series. A part that has not changed need not be told again. */
+/* Bins in a part of a series. An unchanged part is not sent again. */
 #define HK_MEMORY_PART_BINS 16u
 
 /* Replaces `memory` and `memory_series` of STATE from LEDGER; each element is an allocation of its

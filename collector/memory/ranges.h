@@ -30,7 +30,8 @@ typedef void hk_ranges_removed(void *context, uint32_t account, uint64_t bytes);
 int hk_ranges_remove(struct hk_ranges *ranges, uint64_t start, uint64_t end,
 		     hk_ranges_removed *removed, void *context);
 
-/* Adds [START, END), which overlaps nothing (remove first). -ENOSPC, -ENOMEM. */
+/* Adds [START, END), which must not overlap any range (remove first). Returns 0, -ENOSPC or
+ * -ENOMEM. */
 int hk_ranges_add(struct hk_ranges *ranges, uint64_t start, uint64_t end, uint32_t account);
 
 void hk_ranges_fini(struct hk_ranges *ranges);

@@ -21,7 +21,8 @@ struct hk_series {
 	uint64_t last_bytes[HK_SERIES_BINS]; /* at its end, of the last bin so far */
 };
 
-/* From TICKS on BYTES are live. A time before the last bin's counts for that one. */
+/* Sets the live bytes from TICKS on to BYTES. A time before the last bin counts for the last bin.
+ */
 void hk_series_add(struct hk_series *series, uint64_t ticks, uint64_t bytes);
 
 #endif

@@ -1,10 +1,9 @@
-/* aggregate.h: the statistics of a job as rows to be exported: one per rank, per rank and domain,
- * and so on.
+/* aggregate.h: turns the statistics of a job into rows for export: one per rank, per rank and
+ * domain, and so on.
  *
- * Rows are made as fine as they may be wanted and folded to coarser ones where that would be too
- * many. Their texts are printable UTF-8 of bounded length (report/name.h), so two names that look
- * alike are one row. A tally owns all its texts and outlives the job's processes. Locked by the
- * caller.
+ * Rows are made at the finest scope, and summed to coarser ones if there are too many. Their texts
+ * are printable UTF-8 of bounded length (text/name.h), so two names that print alike are one row.
+ * An aggregate owns all its texts and may outlive the job's processes. Locked by the caller.
  */
 #ifndef HK_COLLECTOR_METRICS_AGGREGATE_H
 #define HK_COLLECTOR_METRICS_AGGREGATE_H
@@ -38,8 +37,8 @@ enum hk_aggregate_scope {
 };
 
 /* Bounds of durations: 2^7 ns (128 ns), each twice the one before, to 2^34 ns (17 s); then all.
- * They are edges of the agent's own buckets, which are counted exactly; a duration that is a bound
- * to the nanosecond counts as above it. */
+ * They are edges of the agent's buckets, so the counts are exact. A duration that equals a bound
+ * counts as above it. */
 #define HK_AGGREGATE_BOUND_FIRST 7u
 #define HK_AGGREGATE_BOUNDS 28u
 
@@ -58,8 +57,8 @@ struct hk_metric {
 struct hk_aggregate_layout {
 	const struct hk_metric *metrics;
 	uint32_t metric_count;
-	uint32_t
-	    values; /* of a row; of durations: counts by bucket, not cumulative, then the sum */
+	uint32_t values; /* values of a row; for durations: counts by bucket, not cumulative, then
+			    the sum */
 	const char *label[2]; /* names of the row's own labels; NULL: none */
 };
 extern const struct hk_aggregate_layout hk_aggregate_layouts[HK_AGGREGATE_KINDS];
@@ -84,7 +83,7 @@ struct hk_aggregate {
 int hk_aggregate_add(struct hk_aggregate *tally, const Hk__Snapshot *snapshot,
 		     enum hk_aggregate_scope scope);
 
-/* Adds the rows of FROM that are of kinds between FIRST and LAST, at SCOPE. -ENOMEM. */
+/* Adds the rows of FROM whose kind is from FIRST to LAST, at SCOPE. Returns 0 or -ENOMEM. */
 int hk_aggregate_rollup(struct hk_aggregate *tally, const struct hk_aggregate *from,
 			enum hk_aggregate_kind first, enum hk_aggregate_kind last,
 			enum hk_aggregate_scope scope);
@@ -92,7 +91,7 @@ int hk_aggregate_rollup(struct hk_aggregate *tally, const struct hk_aggregate *f
 /* Frees all rows; a zeroed one is allowed. */
 void hk_aggregate_fini(struct hk_aggregate *tally);
 
-/* Rows of a kind, and the series of each: without what is unknown there may be fewer. */
+/* The number of rows of a kind, and of series of a row. Unknown values leave series out. */
 uint32_t hk_aggregate_rows(const struct hk_aggregate *tally, enum hk_aggregate_kind kind);
 uint32_t hk_aggregate_series(enum hk_aggregate_kind kind);
 

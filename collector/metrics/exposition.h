@@ -1,8 +1,7 @@
-/* exposition.h: metrics as Prometheus reads them: its text format 0.0.4, or OpenMetrics 1.0.
+/* exposition.h: writes metrics for Prometheus, in its text format 0.0.4 or OpenMetrics 1.0.
  *
- * The formats differ in how a family is announced, in what a counter's family is called and in how
- * they end; samples are alike. Names are literals of ours; label values may hold anything that is
- * valid UTF-8. Locked by the caller.
+ * The formats differ in the head of a family, in the name of a counter's family, and in their end.
+ * Samples are alike. Names are literals; label values may be any valid UTF-8. Locked by the caller.
  */
 #ifndef HK_COLLECTOR_METRICS_EXPOSITION_H
 #define HK_COLLECTOR_METRICS_EXPOSITION_H
@@ -39,23 +38,23 @@ struct hk_exposition {
 /* The content type to answer with. */
 const char *hk_exposition_content_type(enum hk_exposition_format format);
 
-/* What an Accept header (NULL: none) asks for: OpenMetrics where it is named and no less welcome
- * than plain text, else text. */
+/* Returns the format for an Accept header (NULL: none): OpenMetrics if the header has it with at
+ * least the weight of plain text, else text. */
 enum hk_exposition_format hk_exposition_choose(const char *accept);
 
 /* Announces a family; all its samples follow. */
 void hk_exposition_family(const struct hk_exposition *exposition, const char *name,
 			  enum hk_metric_type type, enum hk_metric_unit unit, const char *help);
 
-/* One sample: its name with the ending of its type, or with SUFFIX of a histogram; then its labels,
- * those with an empty value left out; then its value. */
+/* Writes a sample: its name with the ending of its type, or with SUFFIX for a histogram, its labels
+ * without those of empty value, and its value. */
 void hk_exposition_sample(struct hk_exposition *exposition, const char *name,
 			  enum hk_metric_type type, const char *suffix);
 void hk_exposition_label(struct hk_exposition *exposition, const char *name, const char *value);
 void hk_exposition_value(struct hk_exposition *exposition, enum hk_metric_unit unit,
 			 uint64_t value);
 
-/* NS as seconds, exactly: "0.000512". TEXT holds 32 bytes. Returns TEXT. */
+/* Writes NS as exact seconds, such as "0.000512", into TEXT of 32 bytes. Returns TEXT. */
 const char *hk_exposition_seconds(char text[32], uint64_t ns);
 
 /* Ends the page. */

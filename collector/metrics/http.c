@@ -30,10 +30,10 @@ enum state {
 	STATE_READING,
 	STATE_WAITING, /* for the collector's thread */
 	STATE_SENDING,
-	STATE_LEAVING, /* all is sent; the asker is to hang up */
+	STATE_LEAVING, /* all is sent; the client is to hang up */
 };
 
-enum wish { WISH_METRICS, WISH_HEALTH };
+enum path { PATH_METRICS, PATH_HEALTH };
 
 struct client {
 	struct client *prev, *next; /* lock */
@@ -48,7 +48,7 @@ struct client {
 	char head[HK_HTTP_HEAD_BYTES];
 	size_t got;
 	/* What is asked for. */
-	enum wish wish;
+	enum path path;
 	bool bodyless; /* HEAD */
 	enum hk_exposition_format format;
 	const char *user; /* the policy's */
@@ -192,10 +192,10 @@ static bool may_read(struct client *client, const char *bearer)
 }
 
 /* Hands the request over to the collector's thread. */
-static void await(struct client *client, enum wish wish)
+static void await(struct client *client, enum path path)
 {
 	struct hk_http *http = client->http;
-	client->wish = wish;
+	client->path = path;
 	pthread_mutex_lock(&http->lock);
 	if (!client->ended) {
 		client->state = STATE_WAITING;
@@ -216,7 +216,7 @@ static void judge(struct client *client, const struct hk_http_head *head)
 	} else if (!get && !client->bodyless) {
 		refuse(client, "405 Method Not Allowed", "only GET and HEAD\n");
 	} else if (health) {
-		await(client, WISH_HEALTH);
+		await(client, PATH_HEALTH);
 	} else if (!may_read(client, head->bearer)) {
 		hk_rejections_add(client->http->refusals, client->peer,
 				  "/metrics: no token, or a wrong one");
@@ -224,7 +224,7 @@ static void judge(struct client *client, const struct hk_http_head *head)
 		       "send Authorization: Bearer with a token of the collector's "
 		       "--token-file\n");
 	} else {
-		await(client, WISH_METRICS);
+		await(client, PATH_METRICS);
 	}
 }
 
@@ -516,7 +516,7 @@ void hk_http_run(struct hk_collector *collector, struct hk_http *http)
 	hk_listener_resume(&http->listener, hk_clock_monotonic_ns());
 	/* Only this thread frees clients, so one that is found stays. */
 	while ((client = next_waiting(http)) != NULL) {
-		if (client->wish == WISH_HEALTH) {
+		if (client->path == PATH_HEALTH) {
 			refuse(client, "200 OK", "ok\n");
 		} else {
 			answer_metrics(collector, http, client);

@@ -1,12 +1,12 @@
 /* http.h: answers GET /metrics over HTTP, and /healthz.
  *
- * NNG carries the bytes, TLS too, as for server.h. Its own HTTP server would do the rest as well,
- * but bounds neither the number of connections nor the time that each may take. Here: connections
- * in all, of which the one that has waited longest for its own request goes for a new one; bytes of
- * a request; time for the request and for reading the answer; one request per connection. NNG's
- * threads receive and send; the collector's one thread makes the pages, each at most so often that
- * it takes a small part of its time, however many ask. Tokens and addresses: policy.h. Lifetime:
- * freed before the server.
+ * NNG carries the bytes, with TLS too, as for server.h. NNG's own HTTP server limits neither the
+ * number of connections nor the time of each. Here there are limits of connections, of the bytes of
+ * a request, and of the time for a request and for reading the answer. For a new connection beyond
+ * the limit, the one that has waited longest for its client's request is closed. A connection has
+ * one request. NNG's threads receive and send. The collector's one thread makes the pages, and
+ * page_cache.h bounds the time for that. Tokens and addresses: policy.h. Lifetime: freed before the
+ * server.
  */
 #ifndef HK_COLLECTOR_METRICS_HTTP_H
 #define HK_COLLECTOR_METRICS_HTTP_H
@@ -18,7 +18,7 @@
 struct hk_collector;
 struct hk_http;
 
-/* Listens where options.http says. A negative errno with PROBLEM in words. */
+/* Listens on the address of options.http. Returns 0, or -errno with the reason in PROBLEM. */
 int hk_http_open(const struct hk_collector *collector, struct hk_http **ret_http,
 		 char problem[HK_ACCESS_PROBLEM_BYTES]);
 /* Closes and frees; accepts NULL, returns NULL. */
@@ -32,7 +32,7 @@ int hk_http_fd(const struct hk_http *http);
 /* Answers what has been asked. */
 void hk_http_run(struct hk_collector *collector, struct hk_http *http);
 
-/* True while an answer is to be made, or a connection to be freed. */
+/* Returns whether an answer must be made or a connection must be freed. */
 bool hk_http_waits(struct hk_http *http);
 
 /* Where it listens, with the port it got; "": nowhere. */

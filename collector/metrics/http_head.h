@@ -1,6 +1,6 @@
-/* http_head.h: the head of an HTTP/1 request: what is asked for, and the headers that matter here.
+/* http_head.h: parses the head of an HTTP/1 request: its path and the headers that matter here.
  *
- * Bytes come from anybody: nothing is believed, and what is not understood is refused. No state.
+ * The bytes are hostile. A head that is not understood is refused. No state.
  */
 #ifndef HK_COLLECTOR_METRICS_HTTP_HEAD_H
 #define HK_COLLECTOR_METRICS_HTTP_HEAD_H

@@ -19,16 +19,15 @@ struct hk_collector;
 #define HK_METRICS_SERIES_MAX 5000u		  /* of jobs, on a page */
 #define HK_METRICS_KEEP_NS UINT64_C(300000000000) /* after a job has ended */
 
-/* Makes the page of USER's jobs ("": of all) as values are now. The caller frees *RET_TEXT.
- * -ENOMEM.
- */
+/* Makes the page of USER's jobs ("": all jobs) from the present values. The caller frees *RET_TEXT.
+ * Returns 0 or -ENOMEM. */
 int hk_metrics_render(struct hk_collector *collector, const char *user,
 		      enum hk_exposition_format format, char **ret_text, size_t *ret_size);
 
-/* An hk_job_observer: what a closed job came to is shown for a while. */
+/* An hk_job_observer: keeps the final values of a closed job for a while. */
 int hk_metrics_observe(struct hk_collector *collector, struct hk_job *job, enum hk_job_event event);
 
-/* Forgets what was kept of jobs that ended too long before NOW_NS (monotonic). */
+/* Frees the values of jobs that ended too long before NOW_NS (monotonic). */
 void hk_metrics_expire(struct hk_collector *collector, uint64_t now_ns);
 
 #endif

@@ -1,8 +1,8 @@
-/* page_cache.h: pages of metrics that are made once for all who ask within a short time.
+/* page_cache.h: keeps pages of metrics, so that clients within a short time get the same page.
  *
- * A page is good for a quarter of a second, or for 50 times what it took to make, so that making
- * pages takes a small part of the thread's time, however many ask. The collector's thread makes and
- * frees pages; others may read one that is in use.
+ * A page is valid for a quarter of a second, or for 50 times the time to make it. So pages take a
+ * small part of the thread's time for any number of clients. The collector's thread makes and frees
+ * pages; other threads may read a page in use.
  */
 #ifndef HK_COLLECTOR_METRICS_PAGE_CACHE_H
 #define HK_COLLECTOR_METRICS_PAGE_CACHE_H
@@ -34,8 +34,8 @@ struct hk_page_cache {
 	} pages[HK_PAGES];
 };
 
-/* The page of USER's jobs in FORMAT, made if there is no fresh one. The caller has a use of it.
- * -ENOMEM. */
+/* Returns the page of USER's jobs in FORMAT in *RET_PAGE, and makes it if there is no valid one.
+ * The caller must release it. Returns 0 or -ENOMEM. */
 int hk_page_cache_get(struct hk_page_cache *cache, struct hk_collector *collector, const char *user,
 		      enum hk_exposition_format format, struct hk_page **ret_page);
 

@@ -1,8 +1,8 @@
 /* table.h: every metric that the collector exports: the one list of them.
  *
  * X(identifier, name, type, unit, fold, "label=value" or "", help). Names are without the endings
- * of their types (exposition.h), but with their unit. Fold: how rows become one where ranks or
- * nodes are not told apart. Entries of one name follow each other.
+ * of their types (exposition.h), but with their unit. Fold: how rows are summed over ranks or
+ * nodes. Entries of one name follow each other.
  */
 #ifndef HK_COLLECTOR_METRICS_TABLE_H
 #define HK_COLLECTOR_METRICS_TABLE_H

@@ -1,7 +1,6 @@
-/* attachment.h: what a process has while its segment is attached.
+/* attachment.h: the fields of a process while its segment is attached.
  *
- * Made when the segment is found, freed when everything in it is kept elsewhere. One thread uses
- * it.
+ * Made when the segment is found, freed when all of it is stored elsewhere. One thread uses it.
  */
 #ifndef HK_COLLECTOR_MODEL_ATTACHMENT_H
 #define HK_COLLECTOR_MODEL_ATTACHMENT_H
@@ -26,8 +25,8 @@ struct hk_attachment {
 	/* Draining. */
 	uint64_t pending_since_ns; /* monotonic; 0: nothing pending */
 	uint64_t pending_bytes;
-	uint64_t retry_ns; /* monotonic: storing or finalising failed: not before this */
-	uint64_t stuck_ns; /* monotonic: since when records cannot be stored; 0: they can */
+	uint64_t retry_ns; /* monotonic: time of the next try after a failed one */
+	uint64_t stuck_ns; /* monotonic: start of failures to store; 0: none */
 	/* Values. */
 	uint64_t fingerprint; /* of what the state was made from */
 	uint64_t usage_due_ns;

@@ -1,9 +1,9 @@
-/* collector.h: the one collector of the daemon: its options, its place, and what hangs from it.
+/* collector.h: the one collector of the daemon: its options, its directories and its parts.
  *
  * One thread runs everything (loop.c) apart from NNG's own threads, which only hand requests over
- * (server.c). There are no globals: every function gets what it works on. A job owns its processes
- * and its statistics file; the collector owns jobs. Processes known only from the file of an
- * earlier collector have no reader.
+ * (server.c). There are no globals: functions take the collector as an argument. A job owns its
+ * processes and its statistics file; the collector owns jobs. Processes known only from the file of
+ * an earlier collector have no reader.
  */
 #ifndef HK_COLLECTOR_MODEL_COLLECTOR_H
 #define HK_COLLECTOR_MODEL_COLLECTOR_H
@@ -43,8 +43,8 @@ struct hk_collector {
 	char store[PATH_MAX];
 	char url[HK_REQUEST_URL_BYTES];
 	char host[64];
-	int dirfd[HK_RUNDIR_CANDIDATES]; /* run directories looked into; -1: not there; [0] is
-					    locked by us */
+	int dirfd[HK_RUNDIR_CANDIDATES]; /* run directories to scan; -1: not there; [0] is locked by
+					    this collector */
 	int lock_fd;
 	int run_directory_error; /* why it cannot be made again, 0: it is there; -errno */
 	int inotify_fd;
@@ -67,13 +67,13 @@ struct hk_collector {
 	struct hk_notice notices[HK_NOTICES]; /* ring */
 	uint32_t notice_count;
 	uint32_t incompatible, refused; /* segments at the last scan */
-	int scan_error;	     /* of reading the directories that segments lie in; 0: none */
-	uint32_t unfinished; /* and those still being made */
-	uint32_t waiting;    /* and those there was no room for yet */
-	bool closed_any;     /* a job, since the store was looked at last */
-	bool told_all;	     /* of some job all nodes have told everything: it may close */
+	int scan_error;			/* -errno of scanning the run directories; 0: none */
+	uint32_t unfinished;		/* and those still being made */
+	uint32_t waiting;		/* and those there was no room for yet */
+	bool closed_any;		/* a job, since the store was looked at last */
+	bool told_all;			/* some job has all data of all nodes: it may close */
 	uint64_t drained_records;
-	uint64_t moved_ns; /* monotonic: when a pass last found a process writing much */
+	uint64_t moved_ns; /* monotonic: last pass in which a process wrote much */
 };
 
 #endif

@@ -8,10 +8,10 @@
 
 #include "schema/wire.pb-c.h"
 
-/* Replaces a string of a message; -ENOMEM leaves it as it was. */
+/* Replaces a string of a message. Returns 0, or -ENOMEM, and the string is unchanged. */
 int hk_field_set_string(char **string, const char *text);
 
-/* Sets an anchor of a message, made if it is not there. -ENOMEM. */
+/* Sets an anchor of a message, which it makes if there is none. Returns 0 or -ENOMEM. */
 int hk_field_set_anchor(Hk__Anchor **anchor, uint64_t ticks, uint64_t monotonic_ns,
 			uint64_t realtime_ns);
 

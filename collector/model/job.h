@@ -28,8 +28,8 @@ struct hk_job {
 	uint32_t process_count;
 	Hk__Job *state;
 	struct hk_statistics *statistics; /* NULL: closed, or its file could not be opened */
-	bool announced; /* opened by request: closed by request, or when its command and
-			   every hookcli of it is gone */
+	bool announced; /* opened by request: closed by request, or when its command and each of its
+			   hookcli have ended */
 	bool close_requested;
 	bool ranked;		 /* a main of it has said its rank */
 	bool changed;		 /* state differs from job.json */
@@ -50,19 +50,19 @@ struct hk_job {
 	uint64_t close_tried_ns; /* monotonic, of that attempt */
 	struct hk_outbox_job *outgoing; /* on a leaf */
 	struct hk_account *account;	/* that opened it; NULL: this machine, or not known */
-	uint64_t beat_ns; /* monotonic: when others were last shown that this node is there */
+	uint64_t beat_ns; /* monotonic: last beat, which shows other nodes that this one lives */
 	struct hk_aggregate *tally; /* of a closed one, for a while: metrics/page.h */
 };
 
 enum hk_job_event {
 	HK_JOB_ENDING,	/* it is about to be closed, with its processes */
-	HK_JOB_CLOSING, /* its directory is complete; a collector that dies now takes it up again */
-	HK_JOB_CLOSED,	/* no collector takes it up again; its processes are still there */
-	HK_JOB_FORGOTTEN, /* it is no closed job any more: it runs again, or is about to be freed */
+	HK_JOB_CLOSING, /* its directory is complete; a collector that takes over loads it again */
+	HK_JOB_CLOSED,	/* no collector loads it again; its processes are still in memory */
+	HK_JOB_FORGOTTEN, /* it is no longer closed: it runs again, or is about to be freed */
 };
 
-/* Called for every event of every job. Returns 0, or, of HK_JOB_ENDING, -errno: the job stays open
- * and ends later. */
+/* Called for every event of every job. Returns 0. For HK_JOB_ENDING it may return -errno: the job
+ * then stays open and ends later. */
 typedef int (*hk_job_observer)(struct hk_collector *collector, struct hk_job *job,
 			       enum hk_job_event event);
 

@@ -1,4 +1,4 @@
-/* options.h: what the collector was told: command line, HOOK_* variables, configuration files.
+/* options.h: the collector's options: command line, HOOK_* variables, configuration files.
  *
  * One table in options.c holds every option. One that settings/settings.c knows too may be set by
  * its variable and in the files; the others are for the command line only.
@@ -26,17 +26,18 @@ struct hk_collector_options {
 	const char *tls_certificate; /* of this collector, PEM */
 	const char *tls_key;
 	const char *tls_authorities; /* certificates of the authorities for peers, PEM */
-	uint64_t keep_store; /* bytes of all jobs in the store, 0: a part of what there is */
+	uint64_t keep_store; /* bytes of all jobs in the store, 0: a part of its file system */
 	struct hk_keep keep; /* of one job's records */
 	enum hk_log_level log_level;
 	bool per_node; /* a directory of this node's own in each job's */
 	bool exit_with_job;
 	int ready_fd;	      /* -1: none */
-	char *job_key_memory; /* owned; so are the settings, which the other texts are in */
+	char *job_key_memory; /* owned, as are the settings, which hold the other texts */
 	struct hk_settings *settings;
 };
 
-/* Reads them all. What is wrong is said, and the program left with status 2. 0 or -ENOMEM. */
+/* Reads all options. Exits with status 2 after a message about a wrong one. Returns 0 or -ENOMEM.
+ */
 int hk_options_parse(int argc, char **argv, struct hk_collector_options *ret_options);
 
 /* Frees what OPTIONS owns. */

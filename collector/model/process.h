@@ -35,11 +35,10 @@ struct hk_process {
 	Hk__Process *state;	       /* newest values; what snapshots and frames are made of */
 	struct hk_attachment *segment; /* NULL: no segment is attached */
 	struct hk_remote
-	    *remote; /* of another node, which never has a segment; NULL: of this one */
+	    *remote; /* for a process of another node, which has no segment; NULL: of this node */
 	struct hk_upload upload;
-	uint64_t
-	    refused_ns; /* monotonic: when its segment was found and not taken up; 0: it was not */
-	bool foreign;	/* another pid namespace: its pid means nothing here */
+	uint64_t refused_ns; /* monotonic: when its segment was found and not attached; 0: never */
+	bool foreign;	     /* another pid namespace: its pid means nothing here */
 	uint64_t pid_namespace; /* known if it had a segment */
 	bool gone;		/* nothing more will be written */
 	bool noticed;		/* a parent told how it ended */

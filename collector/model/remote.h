@@ -1,5 +1,4 @@
-/* remote.h: on a root, what a process of another node has beside its values. One thread uses it.
- */
+/* remote.h: on a root, the further fields of a process of another node. One thread uses it. */
 #ifndef HK_COLLECTOR_MODEL_REMOTE_H
 #define HK_COLLECTOR_MODEL_REMOTE_H
 
@@ -13,7 +12,7 @@ struct hk_remote {
 	uint64_t last_chunk;	 /* number of the last chunk in its file */
 	uint64_t chunk_end;	 /* where that ends */
 	uint64_t sites_digest;	 /* hk_sites_digest of its state; 0: to be made */
-	uint64_t shed_at_source; /* records that its node gave up, by the tombstones in its file */
+	uint64_t shed_at_source; /* records that its node evicted, by the tombstones in its file */
 };
 
 #endif

@@ -1,9 +1,9 @@
-/* activity.h: what a main process did when: looks at its statistics while it lives, and keeps how
- * they grew (course.h).
+/* activity.h: samples the statistics of a main process while it lives, and keeps how they grew over
+ * time (course.h).
  *
- * It needs no records, so it is whole where records are lost, given up, or not made. Time in calls
- * of a site at level sample is that of the calls that were timed. Looks come at every pass in the
- * beginning and once per bin later.
+ * It needs no records, so it is complete even if records are lost, evicted, or not made. For a site
+ * at level sample it has the time of the timed calls. Samples are taken at every pass at first, and
+ * once per bin later.
  */
 #ifndef HK_COLLECTOR_PROCESS_ACTIVITY_H
 #define HK_COLLECTOR_PROCESS_ACTIVITY_H
@@ -15,8 +15,8 @@
 struct hk_process;
 struct hk_activity;
 
-/* Looks at PROCESS, which has a segment, if that is due at NOW_NS (monotonic); the last time:
- * whether due or not. */
+/* Samples PROCESS, which has a segment, if that is due at NOW_NS (monotonic), or in any case if it
+ * is the last time. */
 void hk_activity_sample(struct hk_process *process, uint64_t now_ns);
 void hk_activity_sample_last(struct hk_process *process);
 

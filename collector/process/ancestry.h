@@ -1,8 +1,8 @@
-/* ancestry.h: which processes belong together: ancestors, images of one pid, ranks, roles.
+/* ancestry.h: relates processes: ancestors, images of one pid, ranks, roles.
  *
- * Knows every process of every open job, ended ones too, by uid and by pid: looking one up takes
- * the same time however many there were. Pids are those of the collector's own pid namespace, but
- * for images, which follow each other in any.
+ * Has tables by uid and by pid of every process of every open job, ended ones too, so a look-up
+ * takes the same time for any number. Pids are those of the collector's pid namespace. Images of
+ * one process are related in any pid namespace.
  */
 #ifndef HK_COLLECTOR_PROCESS_ANCESTRY_H
 #define HK_COLLECTOR_PROCESS_ANCESTRY_H
@@ -14,29 +14,28 @@ struct hk_collector;
 struct hk_process;
 struct hk_segment_identity;
 
-/* Files PROCESS, whose uid and state are set, or takes it out again; both when its job's list
- * changes. */
+/* Adds PROCESS, whose uid and state are set, or removes it. Called when its job's list changes. */
 void hk_ancestry_add(struct hk_collector *collector, struct hk_process *process);
 void hk_ancestry_remove(struct hk_collector *collector, struct hk_process *process);
 
-/* The process image UID, living or ended, of a job that is open; NULL. */
+/* Returns process image UID of an open job, living or ended, or NULL. */
 struct hk_process *hk_ancestry_by_uid(const struct hk_collector *collector, const uint8_t *uid);
 
-/* The newest process image known under PID, living ones first; NULL. */
+/* Returns the newest image with PID, living ones first, or NULL. */
 struct hk_process *hk_ancestry_by_pid(const struct hk_collector *collector, uint32_t pid);
 
-/* The nearest known process at or above pid PPID that began before MONOTONIC_NS, looking through
- * processes that are not traced as long as they live; NULL. */
+/* Returns the nearest known process at or above pid PPID that began before MONOTONIC_NS, or NULL.
+ * Skips untraced processes while they live. */
 struct hk_process *hk_ancestry_nearest(const struct hk_collector *collector, uint32_t ppid,
 				       uint64_t monotonic_ns);
 
-/* The newest other image of the process that IDENTITY is one of: what it was before exec; NULL. */
+/* Returns the newest other image of IDENTITY's process, which is the one before exec, or NULL. */
 struct hk_process *hk_ancestry_previous_image(const struct hk_collector *collector,
 					      const struct hk_segment_identity *identity);
 
-/* Concludes role and rank of PROCESS, which is in its job's list, from its ANCESTOR and the image
- * it REPLACED (or NULL); FORKED: it began without exec. May make a launcher of a process that was
- * taken for a main before any rank was known. */
+/* Sets role and rank of PROCESS, which is in its job's list, from its ANCESTOR and the image that
+ * it REPLACED (or NULL). FORKED: it began without exec. May turn processes into launchers that were
+ * mains before any rank was known. */
 void hk_ancestry_settle(const struct hk_collector *collector, struct hk_process *process,
 			const struct hk_process *ancestor, const struct hk_process *replaced,
 			bool forked);

@@ -17,10 +17,10 @@ struct hk_cells {
 	uint64_t fingerprint; /* differs when any cell has moved */
 };
 
-/* Copies all cells in use. -ESTALE: the segment broke; -ENOMEM. */
+/* Copies all cells in use. Returns 0, -ESTALE if the segment proved damaged, or -ENOMEM. */
 int hk_cells_copy(struct hk_reader *reader, struct hk_cells *cells);
 
-/* Brings the columns of STATE up to date by the sums of CELLS. -ENOMEM. */
+/* Updates the columns of STATE with the sums of CELLS. Returns 0 or -ENOMEM. */
 int hk_cells_merge(struct hk_cells *cells, struct hk_reader *reader, Hk__Process *state);
 
 void hk_cells_fini(struct hk_cells *cells);

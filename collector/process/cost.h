@@ -1,4 +1,4 @@
-/* cost.h: what tracing costs a process, estimated from its own calibration and its counts. Pure. */
+/* cost.h: estimates what tracing costs a process, from its own calibration and its counts. Pure. */
 #ifndef HK_COLLECTOR_PROCESS_COST_H
 #define HK_COLLECTOR_PROCESS_COST_H
 
@@ -13,14 +13,15 @@ struct hk_cost_site {
 	unsigned values; /* named values of a record */
 };
 
-/* Picoseconds that a call of SITE at LEVEL (enum hk_level) takes longer than an unhooked one, by
- * what the process measured at its first hooked call; at record+args a multiple of that. */
+/* Returns by how many picoseconds tracing lengthens a call of SITE at LEVEL (enum hk_level), as the
+ * process measured at its first hooked call. At record+args it is a multiple of that. */
 uint64_t hk_cost_call_ps(const struct hk_segment_status *status, struct hk_cost_site site,
 			 uint8_t level);
 
-/* Nanoseconds of the agent's start in PROCESS, of its looks at threads and of all its calls so far,
- * by what each left behind: whatever levels they were made at, but that all calls of a site that
- * keeps arguments now are taken to have kept them. Looks at objects loaded later are not in it. */
+/* Returns the nanoseconds of the agent's start in PROCESS, of its samples of threads and of all
+ * calls so far. The cost of a call follows from the data that it left, whatever its level was. All
+ * calls of a site that keeps arguments now count as if they kept them. Scans of objects loaded
+ * later are not included. */
 uint64_t hk_cost_total_ns(const struct hk_process *process);
 
 #endif

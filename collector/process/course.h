@@ -13,7 +13,7 @@
 #include "schema/wire.pb-c.h"
 
 #define HK_COURSE_BINS 256u
-#define HK_COURSE_PART_BINS 16u /* in a message; a part that has not changed is not told again */
+#define HK_COURSE_PART_BINS 16u /* in a message; an unchanged part is not sent again */
 #define HK_COURSE_DOMAINS 8u	/* rows of domains; the calls of further ones are in the last */
 #define HK_COURSE_ROWS (HK_COURSE_DOMAINS + 5)
 #define HK_COURSE_SHIFT_MAX 56u /* enough for all of 64 bits */
@@ -34,25 +34,24 @@ struct hk_course {
 	struct hk_course_row *rows[HK_COURSE_ROWS];
 };
 
-/* An empty course from START_TICKS on, in bins of 2^SHIFT ticks, no more than HK_COURSE_SHIFT_MAX.
- */
+/* Makes an empty course from START_TICKS on, in bins of 2^SHIFT ticks, SHIFT at most
+ * HK_COURSE_SHIFT_MAX. */
 void hk_course_begin(struct hk_course *course, uint64_t start_ticks, uint32_t shift);
 
-/* The row of KIND and DOMAIN ("" for other kinds), or NULL. */
+/* Returns the row of KIND and DOMAIN ("" for other kinds), or NULL. */
 struct hk_course_row *hk_course_find(const struct hk_course *course, Hk__ActivityKind kind,
 				     const char *domain);
 
-/* The same, made if there is none. When there are
- * HK_COURSE_DOMAINS domains, a further one is in the row of the last one, "other". NULL: no memory.
- */
+/* The same, but makes a missing row. With HK_COURSE_DOMAINS domains, a further one is in the last
+ * row, "other". Returns NULL without memory. */
 struct hk_course_row *hk_course_row(struct hk_course *course, Hk__ActivityKind kind,
 				    const char *domain);
 
-/* Makes room for the time until NOW_TICKS: call it before the rows of a look are added to. */
+/* Makes room for the time until NOW_TICKS. Call it before the rows of a sample are added. */
 void hk_course_reach(struct hk_course *course, uint64_t now_ticks);
 
-/* ROW's total is TOTAL at NOW_TICKS; a smaller one than before is passed over. It grew since the
- * last look, or since FROM_TICKS, whichever was earlier. */
+/* Sets ROW's total at NOW_TICKS to TOTAL, which is ignored if it is less than before. The growth is
+ * spread from the last sample or FROM_TICKS, whichever is earlier. */
 void hk_course_add(struct hk_course *course, struct hk_course_row *row, uint64_t total,
 		   uint64_t from_ticks, uint64_t now_ticks);
 

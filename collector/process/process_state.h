@@ -1,7 +1,7 @@
 /* process_state.h: the newest values of a process as one Hk__Process, kept up to date in place.
  *
- * The message is made of single allocations, as protobuf-c's own unpacking does it: free it with
- * hk__process__free_unpacked(state, NULL). Strings taken from a segment are copied.
+ * Each part of the message is an allocation of its own, as protobuf-c's unpacking makes them: free
+ * it with hk__process__free_unpacked(state, NULL). Strings taken from a segment are copied.
  */
 #ifndef HK_COLLECTOR_PROCESS_PROCESS_STATE_H
 #define HK_COLLECTOR_PROCESS_PROCESS_STATE_H
@@ -16,16 +16,17 @@ struct hk_collector;
 struct hk_process;
 struct hk_segment_identity;
 
-/* A state with the identity of a segment, everything else empty. -ENOMEM. */
+/* Makes a state with the identity of a segment, and all else empty. Returns 0 or -ENOMEM. */
 int hk_state_new(const struct hk_segment_identity *identity, Hk__Process **ret_state);
 
-/* Reads the segment of PROCESS again into its state and sets `changed` if anything is new. Nothing
- * but counts of records and memory is looked at when neither cells nor threads have moved. FORCE:
- * look at everything. -ESTALE: the segment is gone or damaged, the state keeps what was read
- * before; -ENOMEM. */
+/* Reads the segment of PROCESS into its state again, and sets `changed` if it is different. If
+ * neither cells nor threads have changed it reads only the counts of records and memory, unless
+ * FORCE is set. Returns 0, -ENOMEM, or -ESTALE if the segment was removed or is damaged: the state
+ * then keeps its old values. */
 int hk_state_refresh(const struct hk_collector *collector, struct hk_process *process, bool force);
 
-/* CPU time, peak of resident memory and thread names from the kernel, while the process lives. */
+/* Updates CPU time, peak of resident memory and thread names from the kernel, while the process
+ * lives. */
 void hk_state_usage(struct hk_process *process);
 
 /* Forgets what the process was inside of. */

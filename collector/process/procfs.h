@@ -1,4 +1,4 @@
-/* procfs.h: what the kernel says about a process of this pid namespace.
+/* procfs.h: the kernel's facts about a process of this pid namespace.
  *
  * Every function reads /proc when it is called, and a process may end between two calls.
  * Thread-safe, no state.
@@ -16,23 +16,25 @@ struct hk_procfs_stat {
 	uint64_t cpu_ns; /* user and system time of all its threads so far */
 	uint32_t threads;
 	uint64_t start_ticks; /* clock ticks since boot: tells a reused pid */
-	int32_t exit_code; /* wait status; only meaningful for a zombie, 0 where we may not look */
+	int32_t exit_code;    /* wait status of a zombie; 0 also without permission */
 };
 
-/* Parses the text of /proc/<pid>/stat; the name in it may hold anything. -EBADMSG. */
+/* Parses the text of /proc/<pid>/stat, in which the name may have any characters. Returns 0 or
+ * -EBADMSG. */
 int hk_procfs_parse_stat(const char *text, struct hk_procfs_stat *ret_stat);
 
 /* -ENOENT or -ESRCH: no such process. */
 int hk_procfs_stat(uint32_t pid, struct hk_procfs_stat *ret_stat);
 
-/* Peak resident bytes (VmHWM). -ENOENT also when the process has given up its memory. */
+/* Reads the peak of resident bytes (VmHWM). Returns 0, or -ENOENT also if the process has freed its
+ * memory. */
 int hk_procfs_rss_peak(uint32_t pid, uint64_t *ret_bytes);
 
-/* Path of the program, without the kernel's " (deleted)". */
+/* Reads the path of the program, without the kernel's " (deleted)". */
 int hk_procfs_program(uint32_t pid, char *path, size_t size);
 
-/* Whether the process has a file mapped whose path contains NAME; false also where we may not look.
- */
+/* Returns whether the process maps a file whose path contains NAME. Returns false also without
+ * permission. */
 bool hk_procfs_maps(uint32_t pid, const char *name);
 
 /* Name of a thread. */

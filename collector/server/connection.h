@@ -1,4 +1,4 @@
-/* connection.h: one client's stream, speaking what an NNG REQ socket speaks (nng_framing.h).
+/* connection.h: one client's stream, with the protocol of an NNG REQ socket (nng_framing.h).
  *
  * NNG carries the bytes, with TLS too. The rest is done here, so that a client without a right is
  * refused before its message is unpacked or much of it is held, and so that no client holds memory
@@ -74,7 +74,7 @@ struct hk_connection {
 	bool parked;	    /* nothing is received until there is room: resume() */
 	bool opening;	    /* not to be freed yet */
 	bool known;	    /* has asked something that it may ask */
-	bool last_answer;   /* ends once all is sent, and the asker has gone or had time to read */
+	bool last_answer;   /* ends when all is sent, and the client closed or had time to read */
 	uint64_t linger_ns; /* monotonic: how long it has; 0: not all is sent */
 	uint8_t rest[64];   /* further bytes of the peer, which are dropped */
 	bool ended;
@@ -86,8 +86,8 @@ void hk_connection_end(struct hk_connection *connection, const char *why);
 
 /* Gives AIO until DEADLINE_NS (monotonic, 0: for ever). */
 void hk_connection_deadline(nng_aio *aio, uint64_t deadline_ns);
-/* Why the stream ended as RESULT of NNG says, or NULL: as streams end. LATE: what it is called if
- * it took too long. */
+/* Returns why the stream ended, by RESULT of NNG, or NULL if it ended normally. LATE is the reason
+ * if it took too long. */
 const char *hk_connection_failure(const struct hk_connection *connection, int result,
 				  const char *late);
 

@@ -15,12 +15,12 @@
 #include "collector/server/quota.h"
 #include "wire/message.h"
 
-#define FRONT_MAX (64u << 10)		  /* read of a message before its token is known */
-#define STEP_BYTES 4096u		  /* of a message that memory is taken for at first */
-#define INFLIGHT_MAX 16u		  /* requests of one connection that wait for an answer */
-#define STRANGER_NS UINT64_C(10000000000) /* to ask the first thing that may be asked */
-#define MESSAGE_NS UINT64_C(60000000000)  /* for all of a message, once it has begun */
-#define IDLE_NS UINT64_C(300000000000)	  /* between two messages, over TCP */
+#define FRONT_MAX (64u << 10) /* read of a message before its token is known */
+#define STEP_BYTES 4096u      /* of a message that memory is taken for at first */
+#define INFLIGHT_MAX 16u      /* requests of one connection that wait for an answer */
+#define UNAUTHENTICATED_NS UINT64_C(10000000000) /* to ask the first thing that may be asked */
+#define MESSAGE_NS UINT64_C(60000000000)	 /* for all of a message, once it has begun */
+#define IDLE_NS UINT64_C(300000000000)		 /* between two messages, over TCP */
 
 static const char why_token[] = "no token, or a wrong one";
 static const char why_right[] = "its token may only read";
@@ -37,7 +37,7 @@ static void end(struct hk_connection *connection, const char *why)
 
 /* ---- what came ---- */
 
-/* Answers with ERROR and WHY. LAST: that was the asker's last request. */
+/* Answers with ERROR and WHY. LAST: that was the client's last request. */
 static const char *turn_away(struct hk_connection *connection, int error, const char *why,
 			     bool last)
 {
@@ -267,7 +267,7 @@ static void post_receive(struct hk_connection *connection)
 	bool known = connection->known;
 	pthread_mutex_unlock(&connection->hub->lock);
 	if (!known) {
-		uint64_t first = connection->opened_ns + STRANGER_NS;
+		uint64_t first = connection->opened_ns + UNAUTHENTICATED_NS;
 		deadline = deadline == 0 || first < deadline ? first : deadline;
 	}
 	nng_aio_set_iov(connection->receiving, 1, &part);
@@ -395,7 +395,7 @@ void hk_connection_resume(struct hk_hub *hub)
 	struct hk_connection *connection;
 	while ((connection = unpark(hub)) != NULL) {
 		if (connection->phase > HK_PHASE_HEAD) {
-			/* The time that it waited is not the asker's. */
+			/* The time that it waited is not the client's. */
 			connection->deadline_ns = hk_clock_monotonic_ns() + MESSAGE_NS;
 		}
 		receive_on(connection);
@@ -416,7 +416,7 @@ int hk_connection_open(struct hk_hub *hub, nng_stream *stream, const char *peer,
 	connection->local = local;
 	connection->opened_ns = connection->asked_ns = hk_clock_monotonic_ns();
 	enum hk_account_kind account = local			? HK_ACCOUNT_LOCAL
-				       : given == HK_RIGHT_NONE ? HK_ACCOUNT_STRANGERS
+				       : given == HK_RIGHT_NONE ? HK_ACCOUNT_UNAUTHENTICATED
 								: HK_ACCOUNT_OPEN;
 	connection->account = &hub->quota->accounts[account];
 	connection->phase = HK_PHASE_GREETING;

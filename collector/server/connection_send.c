@@ -63,8 +63,8 @@ void hk_connection_drop(struct hk_connection *connection)
 	free(outgoing);
 }
 
-/* What we close while it is on its way, or with something unread, may never arrive: so the asker is
- * to hang up. */
+/* Lets the client close first: an answer may never arrive if the collector closes while it is under
+ * way, or with bytes unread. */
 static void linger(struct hk_connection *connection)
 {
 	nng_iov part = {connection->rest, sizeof(connection->rest)};

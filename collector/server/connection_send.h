@@ -9,7 +9,7 @@
 
 struct hk_connection;
 
-/* Queues an answer: TRACE, then BYTES, which it owns from now on. 0 or -ENOMEM. The hub's lock is
+/* Queues an answer: TRACE, then BYTES, which it takes over. Returns 0 or -ENOMEM. The hub's lock is
  * not held. */
 int hk_connection_send(struct hk_connection *connection, const uint8_t *trace, size_t trace_size,
 		       uint8_t *bytes, size_t size);

@@ -11,8 +11,8 @@
 struct hk_account;
 struct hk_quota;
 
-/* What the server knows of a request, and what the handler remembers while an answer is put off:
- * `until_ns` is 0 when the request arrives. */
+/* The server's facts of a request, and the handler's state while an answer is put off: `until_ns`
+ * is 0 when the request arrives. */
 struct hk_request_wait {
 	const char *user;	    /* the client sees only this user's jobs; NULL or "": all */
 	struct hk_quota *quota;	    /* limits of all accounts */
@@ -24,9 +24,9 @@ struct hk_request_wait {
 /* Returns the right that a request of kind WHAT needs. Any thread. */
 typedef enum hk_right (*hk_request_right)(Hk__Request__WhatCase what);
 
-/* Answers REQUEST on the collector's thread. 1: *RET_BYTES holds the packed Hk__Response, the
- * caller frees it. 0: not yet, call again on the next pass. REQUEST is NULL for bytes that are no
- * request; parts of it may be taken. */
+/* Answers REQUEST on the collector's thread. Returns 1 with the packed Hk__Response in *RET_BYTES,
+ * which the caller frees, or 0 if the caller must call again on the next pass. REQUEST is NULL for
+ * bytes that are no request. The handler may take parts out of it. */
 typedef int (*hk_request_handler)(void *context, Hk__Request *request, struct hk_request_wait *wait,
 				  uint8_t **ret_bytes, size_t *ret_size);
 

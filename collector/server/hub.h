@@ -1,7 +1,7 @@
 /* hub.h: all connections of a server and the requests that came over them.
  *
- * NNG's threads put in, under the lock; the collector's one thread answers, and alone takes out and
- * frees. Lifetime: the server's.
+ * NNG's threads add, under the lock. The collector's one thread answers, and only that thread
+ * removes and frees. Lifetime: the server's.
  */
 #ifndef HK_COLLECTOR_SERVER_HUB_H
 #define HK_COLLECTOR_SERVER_HUB_H
@@ -22,11 +22,11 @@ struct hk_connection;
 /* A request that has come: the collector's thread answers it. */
 struct hk_incoming {
 	struct hk_incoming *prev, *next;  /* hk_account::incoming */
-	struct hk_connection *connection; /* NULL: the asker has gone */
+	struct hk_connection *connection; /* NULL: the client closed it */
 	struct hk_account *account;	  /* that pays for it */
 	uint8_t trace[HK_FRAMING_TRACE_MAX];
 	uint32_t trace_size;
-	Hk__Request *request; /* owned; NULL: what came was no request */
+	Hk__Request *request; /* owned; NULL: the bytes were no request */
 	struct hk_request_wait wait;
 	enum hk_held kind;
 	size_t held;   /* bytes of the account's */

@@ -1,8 +1,8 @@
-/* listener.h: takes connections on one URL, with TLS where that says so.
+/* listener.h: accepts connections on one URL, with TLS if the URL says so.
  *
- * Connections are taken on one of NNG's threads, one after the other. When accepting fails, mostly
- * for want of descriptors, or the owner has enough for now, it stops until the collector's thread
- * resumes it. Lifetime: the owner's; closed before whatever `take` uses is freed.
+ * One of NNG's threads accepts connections one after the other. The listener stops if accepting
+ * fails, mostly for lack of descriptors, or if the owner wants no more for now. The collector's
+ * thread resumes it. Lifetime: the owner's; closed before the owner frees what `take` uses.
  */
 #ifndef HK_COLLECTOR_SERVER_LISTENER_H
 #define HK_COLLECTOR_SERVER_LISTENER_H
@@ -18,7 +18,8 @@
 
 struct hk_listener;
 
-/* Takes over STREAM, or frees it. Whether more are to be accepted now. One of NNG's threads. */
+/* Takes over STREAM, or frees it. Returns whether to accept more now. Runs on one of NNG's threads.
+ */
 typedef bool (*hk_listener_take)(struct hk_listener *listener, nng_stream *stream);
 
 struct hk_listener {
@@ -36,15 +37,16 @@ struct hk_listener {
 
 struct nng_tls_config;
 
-/* Listens on URL for `owner`, with `take` and `event_fd`, which the caller has set; nothing is
- * accepted yet. TLS: for a URL that says so. -errno; close it also then. */
+/* Listens on URL for `owner`, with `take` and `event_fd`, which the caller has set, and accepts
+ * nothing yet. TLS is for a URL that needs it. Returns 0 or -errno; close the listener in both
+ * cases. */
 int hk_listener_open(struct hk_listener *listener, const char *url, struct nng_tls_config *tls);
 /* Ends all callbacks and frees; a zeroed one is allowed. */
 void hk_listener_close(struct hk_listener *listener);
 
 /* Begins to accept. */
 void hk_listener_accept(struct hk_listener *listener);
-/* Begins again at NOW_NS (monotonic) where that had stopped. The collector's thread. */
+/* Resumes accepting at NOW_NS (monotonic) if the listener stopped. The collector's thread. */
 void hk_listener_resume(struct hk_listener *listener, uint64_t now_ns);
 bool hk_listener_stalled(struct hk_listener *listener);
 
@@ -52,8 +54,8 @@ bool hk_listener_stalled(struct hk_listener *listener);
 int hk_listener_peer(const struct hk_listener *listener, nng_stream *stream,
 		     char name[HK_REJECTIONS_PEER_BYTES]);
 
-/* What a listener of this collector shows and asks for; the caller frees it. -errno with PROBLEM in
- * words. */
+/* Makes the TLS configuration of this collector's listeners: its certificate and the authorities of
+ * clients. The caller frees it. Returns 0, or -errno with the reason in PROBLEM. */
 int hk_listener_tls(const struct hk_collector_options *options, struct nng_tls_config **ret_tls,
 		    char problem[HK_ACCESS_PROBLEM_BYTES]);
 

@@ -1,8 +1,8 @@
 /* policy.h: the rights of clients. requests.c has the right that each request needs.
  *
- * The run directory's socket is its owner's alone and needs nothing. TCP on loopback needs a token
- * if there are any. Any other address needs TLS and a token. Fixed once it is open: any thread may
- * ask.
+ * Only the owner can reach the run directory's socket, which needs no token. TCP on loopback needs
+ * a token if there are tokens. Any other address needs TLS and a token. Constant once it is open:
+ * any thread may ask.
  */
 #ifndef HK_COLLECTOR_SERVER_POLICY_H
 #define HK_COLLECTOR_SERVER_POLICY_H
@@ -17,13 +17,13 @@
 
 struct hk_policy;
 
-/* Reads the tokens and checks that options.listen may be. 0, or a negative errno with PROBLEM in
- * words, what to do among them. */
+/* Reads the tokens and checks options.listen. Returns 0, or -errno with the reason and the fix in
+ * PROBLEM. */
 int hk_policy_open(const struct hk_collector_options *options, struct hk_policy **ret_policy,
 		   char problem[HK_ACCESS_PROBLEM_BYTES]);
 
-/* The URL of options.http, which must be there: plain on loopback, with TLS elsewhere, where it
- * wants a token as well. -EINVAL with PROBLEM in words. */
+/* Sets URL to that of options.http, which must be set: plain on loopback, with TLS elsewhere, where
+ * there must be tokens too. Returns 0, or -EINVAL with the reason in PROBLEM. */
 int hk_policy_http_url(const struct hk_collector_options *options, const struct hk_policy *policy,
 		       char url[HK_REQUEST_URL_BYTES], char problem[HK_ACCESS_PROBLEM_BYTES]);
 
@@ -39,14 +39,14 @@ enum hk_right hk_policy_default_right(const struct hk_policy *policy, const char
 enum hk_right hk_policy_right(const struct hk_policy *policy, const uint8_t *token, size_t size,
 			      const char **ret_user, size_t *ret_account);
 
-/* How many accounts the tokens may have, and what one of them is called: its user, or the number of
+/* The number of accounts that the tokens may have, and the name of one: its user, or the number of
  * its token in the file. */
 size_t hk_policy_accounts(const struct hk_policy *policy);
 void hk_policy_account_name(const struct hk_policy *policy, size_t account, char *name,
 			    size_t size);
 
-/* Finds the token in the first SIZE bytes of a packed hk.Request, without unpacking it. The token's
- * size, 0 if there is none. */
+/* Finds the token in the first SIZE bytes of a packed hk.Request, without unpacking it. Returns the
+ * token's size, or 0 if there is none. */
 size_t hk_policy_find_token(const uint8_t *bytes, size_t size, const uint8_t **ret_token);
 
 #endif

@@ -1,10 +1,10 @@
-/* quota.h: what one account may take of a collector, and how much of it is taken.
+/* quota.h: the limits of an account of a collector, and how much of them it uses.
  *
- * An account is: the local socket; connections that have not shown a token yet; loopback TCP of a
- * collector without tokens; each token, where several tokens of one user are one account. One
- * account at its limits costs no other account anything: its connections wait or are refused, and
- * that is counted and shown by `status`. Fields belong to the hub's lock or to the collector's
- * thread, as said. Lifetime: the server's.
+ * The accounts are: the local socket; connections without a token so far; loopback TCP of a
+ * collector without tokens; and each user with tokens, or each token without a user. An account at
+ * its limits takes nothing from another account. Its connections wait or are refused, which is
+ * counted and shown by `status`. The hub's lock or the collector's thread guards a field, as its
+ * comment says. Lifetime: the server's.
  */
 #ifndef HK_COLLECTOR_SERVER_QUOTA_H
 #define HK_COLLECTOR_SERVER_QUOTA_H
@@ -18,8 +18,8 @@
 
 /* ---- the limits, per account unless said otherwise ---- */
 
-/* Messages below this many bytes have a reserve of their own, so that they pass large ones: leaves'
- * reports and questions are mostly below, chunks above. */
+/* Messages below this many bytes have a reserve of their own, so that they overtake large ones.
+ * Leaves' reports and queries are mostly below it, chunks above. */
 #define HK_QUOTA_SHORT_BYTES (64u << 10)
 /* Bytes of short requests, from their arrival to their answer: some hundred requests at a time. */
 #define HK_QUOTA_HELD_SHORT (32u << 20)
@@ -48,14 +48,14 @@
  * other number of bytes. 1,024 ranks with 200 call sites take 143 MiB. */
 #define HK_QUOTA_VALUES_PART 8u
 #define HK_QUOTA_VALUES_MIN (UINT64_C(192) << 20)
-/* Leaves that report with its tokens. Of more, one that is silent is forgotten. */
+/* Leaves that report with its tokens. A further leaf replaces a silent one. */
 #define HK_QUOTA_LEAVES 2048u
 /* Time of the collector's thread for requests before it turns to its other work. */
 #define HK_QUOTA_TURN_NS UINT64_C(20000000)
 /* Connections: eighths of all that the collector takes. The rest, an eighth, is the local
  * socket's alone. If all known ones are taken, an account with fewer connections than another gets
  * the idlest one of the account with most. */
-#define HK_QUOTA_STRANGERS_EIGHTHS 2u
+#define HK_QUOTA_UNAUTHENTICATED_EIGHTHS 2u
 #define HK_QUOTA_KNOWN_EIGHTHS 5u
 /* Bytes of texts that describe a job: more is cut off. `status` shows all jobs in one message. */
 #define HK_QUOTA_COMMAND_BYTES (16u << 10)
@@ -65,7 +65,7 @@
 
 enum hk_account_kind {
 	HK_ACCOUNT_LOCAL,
-	HK_ACCOUNT_STRANGERS,
+	HK_ACCOUNT_UNAUTHENTICATED,
 	HK_ACCOUNT_OPEN,  /* loopback TCP without tokens */
 	HK_ACCOUNT_TOKEN, /* this and following: HK_ACCOUNT_TOKEN + number of the policy */
 };
@@ -106,15 +106,16 @@ struct hk_quota {
 	uint32_t jobs_max; /* open, of all but the local account */
 };
 
-/* Accounts of POLICY's tokens and the other kinds. REFUSALS logs. NULL without memory. */
+/* Makes the accounts of POLICY's tokens and of the other kinds. REFUSALS logs. Returns NULL without
+ * memory. */
 struct hk_quota *hk_quota_new(const struct hk_policy *policy, struct hk_rejections *refusals);
 /* Frees; accepts NULL, returns NULL. */
 struct hk_quota *hk_quota_free(struct hk_quota *quota);
 
 /* ---- bytes of requests; the hub's lock is held ---- */
 
-/* Whether OWNER, a connection, may hold so many bytes more of KIND. Of an account at its limit one
- * owner, which leads then, may hold more long ones. */
+/* Returns whether OWNER, a connection, may hold MORE bytes of KIND. In an account at its limit, one
+ * owner at a time may still hold more long ones. */
 bool hk_quota_fits(struct hk_quota *quota, struct hk_account *account, const void *owner,
 		   enum hk_held kind, size_t more);
 void hk_quota_hold(struct hk_quota *quota, struct hk_account *account, enum hk_held kind,
@@ -125,20 +126,19 @@ void hk_quota_release(struct hk_quota *quota, struct hk_account *account, const 
 
 /* ---- the collector's thread ---- */
 
-/* Takes the right to make a job directory at NOW_NS, if there is one. */
+/* Takes one of the account's job directories at NOW_NS. Returns whether there was one. */
 bool hk_quota_directory(struct hk_account *account, uint64_t now_ns);
 
-/* Whether ACCOUNT may keep so many bytes of values more: 0, they are booked; or -EDQUOT, which is
- * counted. */
+/* Books BYTES more of values for ACCOUNT. Returns 0, or -EDQUOT, which is counted. */
 int hk_quota_values(struct hk_quota *quota, struct hk_account *account, uint64_t bytes);
 
 /* ACCOUNT, or NULL for the local one, whose jobs have no limit. */
 struct hk_account *hk_quota_payer(struct hk_quota *quota, struct hk_account *account);
 
-/* Says what ACCOUNT takes; texts are the account's. The hub's lock is held. */
+/* Sets the message to what ACCOUNT uses. Texts belong to the account. The hub's lock is held. */
 void hk_quota_show(const struct hk_account *account, Hk__Account *ret_account);
 
-/* Cuts TEXT, which is its caller's, where it is longer than MOST bytes. */
+/* Cuts TEXT to MOST bytes. */
 void hk_quota_cut(char *text, size_t most);
 
 /* ---- any thread ---- */

@@ -22,7 +22,7 @@ struct hk_rejections *hk_rejections_free(struct hk_rejections *refusals);
 /* WHY must live on: a literal. */
 void hk_rejections_add(struct hk_rejections *refusals, const char *peer, const char *why);
 
-/* Logs what is due at NOW_NS (monotonic): a new one at once, others once a minute. */
+/* Logs what is due at NOW_NS (monotonic): a new peer or reason at once, others once a minute. */
 void hk_rejections_log(struct hk_rejections *refusals, uint64_t now_ns);
 
 /* All that were noted. */

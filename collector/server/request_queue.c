@@ -64,7 +64,7 @@ static bool is_large(const Hk__Request *request)
 			   request->what_case == HK__REQUEST__WHAT_SNAPSHOT);
 }
 
-/* True if the asker reads what it is sent, or has gone: then there is room for an answer. */
+/* Returns whether there is room for an answer: the client reads its answers, or has closed. */
 static bool reads(const struct hk_incoming *incoming)
 {
 	size_t most = is_large(incoming->request) ? HK_QUOTA_UNSENT_LARGE : HK_QUOTA_UNSENT;
@@ -72,8 +72,8 @@ static bool reads(const struct hk_incoming *incoming)
 	       (incoming->connection->unsent <= UNSENT_MAX && incoming->account->unsent <= most);
 }
 
-/* The next one of ACCOUNT that was not looked at in TURN and whose asker reads; NULL. Those that
- * were come behind. */
+/* Returns the next request of ACCOUNT that was not looked at in TURN and whose client reads, or
+ * NULL. Requests that were looked at move to the end. */
 static struct hk_incoming *next_of(struct hk_account *account, uint64_t turn)
 {
 	struct hk_incoming *incoming;

@@ -1,6 +1,6 @@
-/* request_queue.h: the requests that wait for an answer: which is next, and where its answer goes.
+/* request_queue.h: the requests that wait for an answer, and their order.
  *
- * Accounts are served in turn, that with the least time so far first. The collector's thread; the
+ * The account whose requests took least time so far is served first. The collector's thread; the
  * hub's lock is not held.
  */
 #ifndef HK_COLLECTOR_SERVER_REQUEST_QUEUE_H

@@ -22,8 +22,8 @@
 
 #define LISTENERS 2
 #define CONNECTIONS_MAX 4096u
-#define STRANGERS_MAX 256u /* over TCP: the oldest one goes for a new one */
-#define STRANGERS_PER_PEER_MAX 64u
+#define UNAUTHENTICATED_MAX 256u /* over TCP: the oldest one goes for a new one */
+#define UNAUTHENTICATED_PER_PEER_MAX 64u
 #define ENDED_MAX 512u /* not freed yet: no more are taken until they are */
 #define CROWD 32u      /* so many connections leave something behind */
 
@@ -32,7 +32,7 @@ struct hk_server {
 	nng_tls_config *tls; /* NULL: none */
 	hk_request_handler handle;
 	void *context;
-	uint32_t connections_max, strangers_max;
+	uint32_t connections_max, unauthenticated_max;
 	uint64_t turn;
 	uint32_t crowd;	     /* most connections that were seen since memory was given back */
 	char path[PATH_MAX]; /* of the local socket */
@@ -42,7 +42,7 @@ struct hk_server {
 
 /* ---- who comes ---- */
 
-/* Makes room for a stranger who comes from PEER, or says why there is none. */
+/* Makes room for an unauthenticated client from PEER. Returns NULL, or why there is none. */
 static const char *admit(struct hk_server *server, const struct hk_listener *listener,
 			 const char *peer, bool is_open)
 {
@@ -53,11 +53,11 @@ static const char *admit(struct hk_server *server, const struct hk_listener *lis
 	pthread_mutex_lock(&hub->lock);
 	if (!listener->local) {
 		struct hk_connection *oldest = hk_hub_oldest_unauthenticated(hub, peer, &count);
-		if (count >= STRANGERS_PER_PEER_MAX) {
+		if (count >= UNAUTHENTICATED_PER_PEER_MAX) {
 			hk_connection_end(oldest, why);
 		}
 		oldest = hk_hub_oldest_unauthenticated(hub, NULL, &count);
-		if (count >= server->strangers_max) {
+		if (count >= server->unauthenticated_max) {
 			hk_connection_end(oldest, why);
 		}
 	}
@@ -175,9 +175,9 @@ static void limit_connections(struct hk_server *server)
 		quarter = limit.rlim_cur / 4;
 	}
 	uint32_t most = quarter < CONNECTIONS_MAX ? (uint32_t)quarter : CONNECTIONS_MAX;
-	uint32_t strangers = most / 8 * HK_QUOTA_STRANGERS_EIGHTHS;
+	uint32_t share = most / 8 * HK_QUOTA_UNAUTHENTICATED_EIGHTHS;
 	server->connections_max = most;
-	server->strangers_max = strangers < STRANGERS_MAX ? strangers : STRANGERS_MAX;
+	server->unauthenticated_max = share < UNAUTHENTICATED_MAX ? share : UNAUTHENTICATED_MAX;
 	server->hub.known_max = most / 8 * HK_QUOTA_KNOWN_EIGHTHS;
 }
 

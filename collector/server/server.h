@@ -1,10 +1,10 @@
 /* server.h: answers hookcli and leaves, on the run directory's socket and on the addresses of
  * --listen.
  *
- * Connections (connection.h) receive and send on NNG's threads; the collector's one thread answers,
- * or puts the answer off (a job that is about to close). Limits: per account (quota.h), of
- * strangers (who have not shown yet that they may ask) per address; time for each message.
- * Lifetime: open after signals are blocked, so that NNG's threads never take one; free before exit.
+ * Connections (connection.h) receive and send on NNG's threads. The collector's one thread answers,
+ * or puts the answer off (a job that is about to close). There are limits per account (quota.h), of
+ * unauthenticated connections per address, and of time for each message. Lifetime: open after
+ * signals are blocked, so that NNG's threads never take one; free before exit.
  */
 #ifndef HK_COLLECTOR_SERVER_SERVER_H
 #define HK_COLLECTOR_SERVER_SERVER_H
@@ -60,11 +60,12 @@ bool hk_server_is_reachable(const struct hk_server *server);
  */
 int hk_server_listen_again(struct hk_server *server, const char *url);
 
-/* Where it listens beside the run directory's socket, with the port it got; "": nowhere. */
+/* Returns the URL on which it listens beside the run directory's socket, with the real port, or ""
+ * if there is none. */
 const char *hk_server_url(const struct hk_server *server);
 
-/* Those that have asked something and that USER ("": everybody) may know of; the list is the
- * caller's to free in one, the texts are the quota's. -ENOMEM. */
+/* Lists the accounts that have sent a request and that USER ("": all users) may see. The caller
+ * frees the list as one block; the texts belong to the quota. Returns 0 or -ENOMEM. */
 int hk_server_accounts(struct hk_server *server, const char *user, Hk__Account ***ret_list,
 		       size_t *ret_count);
 

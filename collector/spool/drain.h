@@ -8,13 +8,13 @@
 struct hk_collector;
 struct hk_process;
 
-/* Looks at what PROCESS has written and seals when there is a chunk's worth, when the oldest is a
- * second old, or when its pages run short. 1: it writes so much that the next pass should come
- * soon; 0: not so; -ESTALE: its segment is broken; other -errno of sealing. */
+/* Checks the committed records of PROCESS. Seals them if they fill a chunk, if the oldest is a
+ * second old, or if its pages run short. Returns 1 if PROCESS writes so much that the next pass
+ * should come soon, else 0, -ESTALE if its segment is damaged, or another -errno of sealing. */
 int hk_drain_pass(struct hk_collector *collector, struct hk_process *process, uint64_t now_ns);
 
-/* Seals whatever is committed now, gives the pages back, brings the ledger as far as it can be
- * brought. */
+/* Seals all records that are committed now, gives the pages back, and advances the ledger as far as
+ * possible. */
 int hk_drain_seal(struct hk_collector *collector, struct hk_process *process);
 
 #endif

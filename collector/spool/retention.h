@@ -1,9 +1,9 @@
-/* retention.h: what --keep leaves of a job's records: the oldest chunks are given up, whichever
- * process they are of, the newest stay.
+/* retention.h: applies --keep to a job's records: evicts the oldest chunks of all processes, and
+ * keeps the newest.
  *
- * Chunks of processes that have ended count as well. The newest chunk of a job is never given up
- * for the sake of bytes. Where a file system cannot give back parts of a file nothing is given up:
- * then new records are dropped instead, as long as the old ones fill what may be kept.
+ * Chunks of processes that have ended count as well. A limit of bytes never evicts the newest chunk
+ * of a job. If a file system cannot free parts of a file, no chunk is evicted, and new records are
+ * dropped while the old ones fill the limit.
  */
 #ifndef HK_COLLECTOR_SPOOL_RETENTION_H
 #define HK_COLLECTOR_SPOOL_RETENTION_H
@@ -18,16 +18,16 @@ struct hk_process;
 /* Bytes that chunks of JOB take. */
 uint64_t hk_retention_held(const struct hk_job *job);
 
-/* Gives up what --keep does not leave of JOB, a bounded part of it at a time. True: there is more
- * to give up, now or soon. */
+/* Evicts the chunks of JOB beyond --keep, a bounded number at a time. Returns true if there is more
+ * to evict, now or soon. */
 bool hk_retention_apply(struct hk_collector *collector, struct hk_job *job);
 
-/* The root has the chunks of PROCESS up to NUMBER: they need not be here any more. */
+/* Notes that the root has the chunks of PROCESS up to NUMBER: this node may evict them. */
 void hk_retention_release(struct hk_collector *collector, struct hk_process *process,
 			  uint64_t number);
 
-/* Finds out what the file of a process without spool holds, nothing if there is none, and how much
- * was given up of it. -errno: it cannot be read now. */
+/* Counts the bytes and evicted records in the file of a process without spool, 0 if there is no
+ * file. Returns 0, or -errno if it cannot be read now. */
 int hk_retention_restore(struct hk_process *process);
 
 /* Bytes that may be added to the chunks of JOB now. */

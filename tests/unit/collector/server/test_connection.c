@@ -49,7 +49,7 @@ static void test_a_connection_that_ended_is_not_parked_again(void **state)
 	hub.refusals = hk_rejections_new();
 	hub.quota = hk_quota_new(policy, hub.refusals);
 	assert_non_null(hub.quota);
-	ends.account = stays.account = &hub.quota->accounts[HK_ACCOUNT_STRANGERS];
+	ends.account = stays.account = &hub.quota->accounts[HK_ACCOUNT_UNAUTHENTICATED];
 	DL_APPEND(hub.connections, &ends);
 	DL_APPEND(hub.connections, &stays);
 
