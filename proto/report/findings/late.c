@@ -4,10 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Least excess, as a share of the others' work, and the largest probability that chance names a
- * rank although all are equal, over all ranks together. In 200 runs of LAMMPS, 0.001 missed ranks
- * that were late, and 0.01 named no further ranks. */
-#define EXCESS_LEAST 0.05
+/* Largest probability that chance names a rank although all are equal, over all ranks together. In
+ * 200 runs of LAMMPS, 0.001 missed ranks that were late, and 0.01 named no further ranks. */
 #define CHANCE_MOST 0.01
 #define BATCHES_MORE 12u /* least number, of 16, in which the rank works longer */
 /* Neighbouring batches that are alike carry less information than independent ones. With 16 batches
@@ -62,10 +60,25 @@ static double error_of(const double *differences, double mean)
 	return sqrt(variance * (1 + likeness) / (1 - likeness));
 }
 
-/* Compares rank NUMBER with the others in each batch. SORTED holds the work of all COUNT ranks in
- * each batch, ascending. */
-static bool is_late(const double *work, const double *sorted, size_t count, size_t number,
-		    struct hk_late *ret_late)
+/* Returns the work of all COUNT ranks in each batch, ascending. The caller frees it with free().
+ * Returns NULL if out of memory. */
+static double *sorted_new(const double *work, size_t count)
+{
+	double *sorted = calloc(count * HK_LATE_BATCHES, sizeof(*sorted));
+
+	for (size_t i = 0; sorted && i < HK_LATE_BATCHES; i++) {
+		for (size_t k = 0; k < count; k++) {
+			sorted[i * count + k] = work[k * HK_LATE_BATCHES + i];
+		}
+		qsort(sorted + i * count, count, sizeof(*sorted), by_value);
+	}
+	return sorted;
+}
+
+/* Compares rank NUMBER with the others in each batch. Sets *RET_MORE to the number of batches in
+ * which it works longer. All results are 0 if the others have no work. */
+static void compare(const double *work, const double *sorted, size_t count, size_t number,
+		    struct hk_late *ret_late, size_t *ret_more)
 {
 	struct hk_late late = {.rank = number};
 	double differences[HK_LATE_BATCHES];
@@ -79,41 +92,58 @@ static bool is_late(const double *work, const double *sorted, size_t count, size
 		late.work += here;
 		late.others += others;
 	}
-	if (late.others <= 0) {
-		return false;
+	*ret_more = late.others > 0 ? more : 0;
+	if (late.others > 0) {
+		double mean = (late.work - late.others) / HK_LATE_BATCHES;
+		double batch = late.others / HK_LATE_BATCHES;
+		late.error = error_of(differences, mean) / batch;
+		late.excess = late.work / late.others - 1;
+		qsort(differences, HK_LATE_BATCHES, sizeof(*differences), by_value);
+		late.typical =
+		    (differences[HK_LATE_BATCHES / 2 - 1] + differences[HK_LATE_BATCHES / 2]) / 2 /
+		    batch;
 	}
-	double mean = (late.work - late.others) / HK_LATE_BATCHES;
-	double error = error_of(differences, mean);
-	late.excess = late.work / late.others - 1;
-	late.error = error * HK_LATE_BATCHES / late.others;
 	*ret_late = late;
-	return late.excess >= EXCESS_LEAST && more >= BATCHES_MORE &&
-	       (error <= 0 ||
-		chance_of(mean / error, HK_LATE_BATCHES) * (double)count <= CHANCE_MOST);
+}
+
+static bool is_late(const struct hk_late *late, size_t more, size_t count)
+{
+	return late->excess >= HK_LATE_EXCESS_LEAST && more >= BATCHES_MORE &&
+	       (late->error <= 0 ||
+		chance_of(late->excess / late->error, HK_LATE_BATCHES) * (double)count <=
+		    CHANCE_MOST);
 }
 
 int hk_late_find(const double *work, size_t count, struct hk_late *ret_late)
 {
-	double *sorted = count > 1 ? calloc(count * HK_LATE_BATCHES, sizeof(*sorted)) : NULL;
+	double *sorted = count > 1 ? sorted_new(work, count) : NULL;
 	struct hk_late late;
+	size_t more;
 	int found = 0;
 
 	if (!sorted) {
 		return count > 1 ? -ENOMEM : 0;
 	}
-	for (size_t i = 0; i < HK_LATE_BATCHES; i++) {
-		for (size_t k = 0; k < count; k++) {
-			sorted[i * count + k] = work[k * HK_LATE_BATCHES + i];
-		}
-		qsort(sorted + i * count, count, sizeof(*sorted), by_value);
-	}
 	for (size_t k = 0; k < count; k++) {
-		if (is_late(work, sorted, count, k, &late) &&
-		    (!found || late.excess > ret_late->excess)) {
+		compare(work, sorted, count, k, &late, &more);
+		if (is_late(&late, more, count) && (!found || late.excess > ret_late->excess)) {
 			*ret_late = late;
 			found = 1;
 		}
 	}
 	free(sorted);
 	return found;
+}
+
+int hk_late_compare(const double *work, size_t count, size_t number, struct hk_late *ret_late)
+{
+	double *sorted = sorted_new(work, count);
+	size_t more;
+
+	if (!sorted) {
+		return -ENOMEM;
+	}
+	compare(work, sorted, count, number, ret_late, &more);
+	free(sorted);
+	return 0;
 }

@@ -93,8 +93,7 @@ static void fill_activity(struct maker_process *process, Hk__ActivityKind kind, 
 	process->message.n_activity = BINS / PART;
 }
 
-/* Work that nothing disturbs: all of it is usual. */
-static void fill_work(struct maker_process *process, unsigned ms)
+static void fill_usual(struct maker_process *process, unsigned ms, unsigned usual_ms)
 {
 	static Hk__Activity *both[8][2 * BINS / PART];
 	static unsigned next;
@@ -102,10 +101,16 @@ static void fill_work(struct maker_process *process, unsigned ms)
 
 	fill_activity(process, HK__ACTIVITY_KIND__ACTIVITY_WORK, ms);
 	memcpy(list, process->message.activity, sizeof(both[0]) / 2);
-	fill_activity(process, HK__ACTIVITY_KIND__ACTIVITY_USUAL, ms);
+	fill_activity(process, HK__ACTIVITY_KIND__ACTIVITY_USUAL, usual_ms);
 	memcpy(list + BINS / PART, process->message.activity, sizeof(both[0]) / 2);
 	process->message.activity = list;
 	process->message.n_activity = 2 * BINS / PART;
+}
+
+/* Work that nothing disturbs: all of it is usual. */
+static void fill_work(struct maker_process *process, unsigned ms)
+{
+	fill_usual(process, ms, ms);
 }
 
 static void test_a_late_rank_is_named_with_its_numbers(void **state)
@@ -210,6 +215,44 @@ static void test_a_slow_processor_is_no_late_rank(void **state)
 	}
 	char *text = told(&maker);
 	expect(text, "is late", false);
+	free(text);
+}
+
+/* As LAMMPS on equal ranks: what counts as usual differs, and the work does not. */
+static void test_a_rank_with_as_much_work_is_not_late(void **state)
+{
+	struct maker maker;
+	(void)state;
+	fill(&maker, (const unsigned[]){4, 4, 4, 4});
+	for (int rank = 0; rank < 4; rank++) {
+		fill_usual(maker.processes[rank], 36, rank == 2 ? 33 : 30);
+	}
+	char *text = told(&maker);
+	expect(text, "is late", false);
+	free(text);
+}
+
+/* Its usual work is a tenth longer in the middle, but varies so much that chance may explain it. */
+static void test_a_rank_with_more_work_is_late_though_its_usual_work_varies(void **state)
+{
+	static const double varies[] = {1.1, 1.1, 0.4, 1.8};
+	struct maker maker;
+	(void)state;
+	fill(&maker, (const unsigned[]){4, 4, 4, 4});
+	for (int rank = 0; rank < 4; rank++) {
+		fill_usual(maker.processes[rank], rank == 2 ? 44 : 40, 30);
+	}
+	Hk__Process *message = &maker.processes[2]->message;
+	for (size_t i = BINS / PART; i < message->n_activity; i++) {
+		for (size_t k = 0; k < PART; k++) {
+			uint64_t *value = &message->activity[i]->value[k];
+			size_t batch = (message->activity[i]->part * PART + k) / (BINS / 16);
+			*value = (uint64_t)((double)*value * varies[batch % 4]);
+		}
+	}
+	char *text = told(&maker);
+	expect(text, "rank 2 is late: between MPI calls it works 4.", true);
+	expect(text, " s, 10 % (\302\2612) above the median of the others", true);
 	free(text);
 }
 
@@ -370,6 +413,8 @@ int main(void)
 	    cmocka_unit_test(test_the_function_that_makes_a_rank_late_is_named),
 	    cmocka_unit_test(test_a_function_that_mpi_called_is_no_cause),
 	    cmocka_unit_test(test_a_slow_processor_is_no_late_rank),
+	    cmocka_unit_test(test_a_rank_with_as_much_work_is_not_late),
+	    cmocka_unit_test(test_a_rank_with_more_work_is_late_though_its_usual_work_varies),
 	    cmocka_unit_test(test_a_rank_without_a_processor_is_not_late),
 	    cmocka_unit_test(test_a_difference_that_was_seen_once_is_no_finding),
 	    cmocka_unit_test(test_even_ranks_are_not_blamed),
