@@ -225,7 +225,10 @@ finish(struct hk_call *call, uint64_t ns, uint64_t *bucket, bool outermost, bool
 	hk_count_add(bucket, 1);
 	bool settles = likely(works) && hk_work_begin(thread, call, ns);
 	restore(thread, call, ns);
-	return unlikely(settles) ? settle(call, ns) : result_of(call);
+	if (unlikely(settles)) {
+		return settle(call, ns);
+	}
+	return result_of(call);
 }
 
 /* Any call that comes here. */
@@ -262,10 +265,11 @@ static inline void count_sent(const struct hk_call *call, uint64_t bytes)
 }
 
 /* A message at level record whose page has no room. */
-static __attribute__((noinline)) struct hk_result
-leave_unrecorded(struct hk_call *call, uint64_t ns, uint64_t *bucket, uint64_t bytes)
+static __attribute__((noinline)) struct hk_result leave_unrecorded(struct hk_call *call,
+								   uint64_t ns, uint64_t *bucket)
 {
-	if (!is_dry(call)) {
+	uint64_t values[HK_HOOK_VALUES], bytes;
+	if (!is_dry(call) || !hk_message_evaluate(call, call->site->message, values, &bytes)) {
 		return leave_evaluated(call, ns, bucket);
 	}
 	count_lost(call->thread, call);
@@ -274,19 +278,23 @@ leave_unrecorded(struct hk_call *call, uint64_t ns, uint64_t *bucket, uint64_t b
 }
 
 /* A message at level record. */
-static __attribute__((noinline)) struct hk_result
-leave_message(struct hk_call *call, uint64_t ns, uint64_t *bucket, uint64_t comm, uint64_t bytes)
+static inline __attribute__((always_inline)) struct hk_result
+leave_message(struct hk_call *call, uint64_t ns, uint64_t *bucket)
 {
 	struct hk_thread *thread = call->thread;
 	const struct hk_site_hot *site = call->site;
-	bool outermost = hk_count_is_outermost(call);
-	uint64_t *room = begin_record(thread, call);
+	uint64_t bytes, *room = begin_record(thread, call);
 	if (unlikely(!room)) {
-		return leave_unrecorded(call, ns, bucket, bytes);
+		return leave_unrecorded(call, ns, bucket);
 	}
-	hk_message_write(call, site->message, comm, bytes, room + HK_RECORD_HEADER_WORDS);
+	if (unlikely(
+		!hk_message_evaluate(call, site->message, room + HK_RECORD_HEADER_WORDS, &bytes))) {
+		thread->busy = 0;
+		return leave_evaluated(call, ns, bucket);
+	}
 	end_record(thread, call, ns, room);
 	count_sent(call, bytes);
+	bool outermost = hk_count_is_outermost(call);
 	return finish(call, ns, bucket, outermost,
 		      outermost && (site->stack_words & HK_STACK_WORDS_WORK));
 }
@@ -297,10 +305,8 @@ struct hk_result hk_call_leave_described(struct hk_call *call, uint64_t ns, uint
 {
 	const struct hk_site_hot *site = call->site;
 	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
-	uint64_t comm, bytes;
-	if (likely(site->message && (flags & HK_HOT_RECORD) && !(uint32_t)call->result &&
-		   hk_message_evaluate(call, site->message, &comm, &bytes))) {
-		return leave_message(call, ns, bucket, comm, bytes);
+	if (likely(site->message && (flags & HK_HOT_RECORD) && !(uint32_t)call->result)) {
+		return leave_message(call, ns, bucket);
 	}
 	return leave_evaluated(call, ns, bucket);
 }
