@@ -1,4 +1,4 @@
-/* hookcli ctl: levels of a running job, without a restart. */
+/* hookcli ctl: changes the levels of a running job without a restart. */
 #include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -131,9 +131,10 @@ static const struct argp argp = {
     .children = hk_option_children,
 };
 
-/* ---- asking ---- */
+/* ---- the request ---- */
 
-/* Cuts PATTERN=LEVEL; HK_EXIT_DONE or HK_EXIT_USAGE after a line on stderr. */
+/* Splits TEXT, PATTERN=LEVEL, into RULE. Returns HK_EXIT_DONE, or HK_EXIT_USAGE after a line on
+ * stderr. */
 static int read_rule(char *text, Hk__Rule *rule)
 {
 	char *equals = strrchr(text, '=');
@@ -155,7 +156,7 @@ static int read_rule(char *text, Hk__Rule *rule)
 	return HK_EXIT_DONE;
 }
 
-/* A request under construction; its pointers lead into the struct or to ARGUMENTS. */
+/* A request under construction. Its pointers point into the struct or into ARGUMENTS. */
 struct change {
 	Hk__Request request;
 	Hk__ControlRequest control;
@@ -203,7 +204,7 @@ static int change_init(struct change *change, struct arguments *arguments, const
 		}
 	}
 	if (is(arguments, "reset")) {
-		add_rule(change); /* all rules away */
+		add_rule(change); /* an empty rule removes all rules */
 	}
 	if (is(arguments, "off")) {
 		control->tracing = HK__TRACING__TRACING_OFF;
@@ -213,7 +214,7 @@ static int change_init(struct change *change, struct arguments *arguments, const
 	return HK_EXIT_DONE;
 }
 
-/* ---- telling ---- */
+/* ---- the reply ---- */
 
 static void left_add(struct hk_table *table, uint64_t until_unix_ns, uint64_t now_ns)
 {
@@ -242,7 +243,7 @@ static void ranks_add(struct hk_table *table, const Hk__Rule *rule)
 	hk_table_add(table, "%s", text);
 }
 
-/* NOW_NS: of the job's clock. */
+/* Prints the rules of JOB. NOW_NS is the time of its snapshot. */
 static int show(const Hk__Job *job, uint64_t now_ns)
 {
 	struct hk_table *table = hk_table_new("<pattern:100|<level|<ranks:40|>left");

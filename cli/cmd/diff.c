@@ -1,4 +1,4 @@
-/* hookcli diff: what changed between two jobs, for people and for a CI pipeline. */
+/* hookcli diff: compares two jobs, for people and for a CI pipeline. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #define ROWS 30u
 #define SENTENCES 10u
 
-/* diff's own: see hookcli(1). */
+/* Exit codes of diff only, see hookcli(1). */
 enum { EXIT_SAME = 0, EXIT_EXCEEDED = 1, EXIT_ERROR = 2 };
 
 enum { OPTION_FORMAT = 0x100, OPTION_FAIL_ON, OPTION_ROWS };
@@ -57,7 +57,7 @@ static void take_thresholds(struct argp_state *state, const char *list)
 	struct arguments *arguments = state->input;
 	char why[HK_THRESHOLD_WHY_BYTES];
 
-	/* Keeping only the last one would drop the conditions of the first. */
+	/* Keeping only the last --fail-on would drop the conditions of the first one. */
 	if (arguments->thresholds) {
 		argp_error(state, "--fail-on is there twice: put all conditions into one list, "
 				  "with commas between");
@@ -138,7 +138,7 @@ static void warn(void *context, const struct hk_undecided *found)
 	hk_warning("--fail-on '%s': %s", found->condition, found->why);
 }
 
-/* What the thresholds say, as the exit code. */
+/* Checks the thresholds and reports those that are exceeded. Returns the exit code. */
 static int judge(const struct hk_diff *diff)
 {
 	const char *idle = hk_thresholds_idle(diff->thresholds, &diff->compare);
@@ -207,7 +207,7 @@ static int compare_jobs(const struct arguments *arguments)
 		return EXIT_ERROR;
 	}
 	int code = compare(arguments, &a, &b);
-	/* What is missing is no difference. */
+	/* Missing data of a damaged job would look like a difference. */
 	code = a.damaged || b.damaged ? EXIT_ERROR : code;
 	hk_job_close(&a);
 	hk_job_close(&b);

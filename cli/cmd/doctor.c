@@ -1,5 +1,5 @@
-/* hookcli doctor: whether tracing will work here, what to do if not, and what the agent reaches in
- * a given program. */
+/* hookcli doctor: checks whether tracing will work here, names the fix if not, and shows what the
+ * agent reaches in a given program. */
 #include <argp.h>
 #include <errno.h>
 #include <jansson.h>
@@ -15,7 +15,7 @@
 #include "report/build/build.h"
 #include "text/name.h"
 
-#define HOOKS_MAX 8u	  /* further ones are not looked at */
+#define HOOKS_MAX 8u	  /* most findings about --hooks */
 #define PROGRAM "program" /* name of the check of the command */
 
 struct arguments {
@@ -58,16 +58,16 @@ static const struct argp argp = {
     .children = children,
 };
 
-/* What was looked at: the machine, the program if there is a command, and its processes if it was
- * tried. */
+/* Results of the checks: of the machine, of the program if there is a command, and of its processes
+ * after a trial run. */
 struct diagnosis {
-	struct hk_check_result *machine; /* hk_check_count of them */
+	struct hk_check_result *machine; /* array of hk_check_count */
 	struct hk_check_result program;
-	struct hk_check_result hooks[HOOKS_MAX]; /* what is known not to be seen */
+	struct hk_check_result hooks[HOOKS_MAX]; /* findings about --hooks */
 	size_t hook_count;
 	bool command, executable;
 	const struct hk_report *report;
-	int status; /* of the command */
+	int status; /* exit status of the command */
 };
 
 /* ---- text ---- */
@@ -167,7 +167,8 @@ static int write_json(const struct diagnosis *diagnosis)
 
 /* ---- the command ---- */
 
-/* Looks at everything without running the command. HK_EXIT_FAILED: tracing will not work. */
+/* Checks everything without running the command, which may be NULL. Returns HK_EXIT_FAILED if
+ * tracing will not work. */
 static int examine(struct diagnosis *diagnosis, const char *command)
 {
 	int worst = HK_EXIT_DONE;

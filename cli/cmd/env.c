@@ -1,5 +1,5 @@
-/* hookcli env: the lines that put the agent into a job without `hookcli run`, one set per launcher.
- */
+/* hookcli env: prints the lines that put the agent into a job without `hookcli run`, one set per
+ * launcher. */
 #include <argp.h>
 #include <errno.h>
 #include <unistd.h>
@@ -14,11 +14,12 @@
 
 #define VARIABLES_MAX 16
 
-/* What the agent reads: variables of its own, and settings, which it sees as variables only. */
+/* Variables that the agent reads. Some are settings of hookcli too: the agent reads these from the
+ * environment only. */
 static const struct {
 	const char *variable;
-	const char *setting;   /* NULL: none, the variable alone counts */
-	const char *otherwise; /* NULL: left out when nothing sets it */
+	const char *setting;   /* NULL: only the variable sets it */
+	const char *otherwise; /* default; NULL: omitted if not set */
 } wanted[] = {
     {"HOOK_HOOKS", "hooks", "auto"},   {"HOOK_LEVEL", "level", NULL},	{"HOOK_JOB", "job", NULL},
     {"HOOK_ON_FULL", "on-full", NULL}, {"HOOK_BUDGET", "budget", NULL}, {"HOOK_FROM", NULL, NULL},
@@ -76,8 +77,8 @@ static void print_mpirun(const struct environment *environment)
 	puts("COMMAND");
 }
 
-/* --export cuts at commas, so only LD_PRELOAD goes there; exported in the shell it would also load
- * into srun itself. */
+/* Prints --export for LD_PRELOAD only, the first variable: --export splits values at commas. An
+ * exported LD_PRELOAD would load the agent into srun too. */
 static void print_srun(const struct environment *environment)
 {
 	for (size_t i = 1; i < environment->count; i++) {
@@ -90,7 +91,8 @@ static void print_srun(const struct environment *environment)
 	puts(" COMMAND");
 }
 
-/* Only into what it starts: torchrun is a program with a life of its own, and no rank. */
+/* Prints variables that reach only the processes that torchrun starts: torchrun itself is no
+ * rank. */
 static void print_torchrun(const struct environment *environment)
 {
 	puts("# COMMAND with its interpreter: python3 SCRIPT...; options of torchrun before "
@@ -120,7 +122,8 @@ static void print_k8s(const struct environment *environment)
 	puts("# into the container of the job; a hookcollector beside it mounts the same run "
 	     "directory");
 	puts("env:");
-	/* Below the volume: its own directory belongs to root and is open to all. */
+	/* A directory below the volume, because the volume's own belongs to root and is writable
+	 * for all. */
 	puts("- name: HOOK_RUN_DIR\n  value: /run/hooktrace/user");
 	for (size_t i = 0; i < environment->count; i++) {
 		if (strcmp(environment->variables[i].name, "HOOK_RUN_DIR") != 0) {
@@ -141,7 +144,7 @@ static void print_k8s(const struct environment *environment)
 static const struct launcher {
 	const char *name;
 	void (*print)(const struct environment *environment);
-	/* How it runs a command once on each node; NULL: nothing is said of collectors. */
+	/* Prefix that runs a command once on each node; NULL: print no lines about collectors. */
 	const char *everywhere;
 } launchers[] = {
     {"mpirun", print_mpirun, "mpirun --map-by ppr:1:node "},

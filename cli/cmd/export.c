@@ -1,4 +1,4 @@
-/* hookcli export: the recorded calls of a job as a timeline that other tools open. */
+/* hookcli export: writes the recorded calls of a job as a timeline that other tools open. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -175,7 +175,7 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 	}
 	hk_quantity_duration(left,
 			     (uint64_t)((double)spent_ns * (double)(total - done) / (double)done));
-	/* What was there may have been longer. */
+	/* The escape sequence erases the rest of a longer previous line. */
 	fprintf(stderr, "] %3.0f %%  %s left \033[K", 100.0 * (double)done / (double)total, left);
 }
 
@@ -199,7 +199,7 @@ static void tell_clocks(const Hk__Job *job)
 	}
 }
 
-/* Arrows that a timeline lacks, and why. */
+/* Warns of calls without arrows and gives the reasons. */
 static void tell_flows(const struct hk_export_flows *flows)
 {
 	uint64_t without = flows->receives - flows->messages;
@@ -264,7 +264,7 @@ static int report_result(const struct hk_timeline_result *result, const struct h
 	return damaged ? HK_EXIT_FAILED : HK_EXIT_DONE;
 }
 
-/* Prints the contents of a directory with a file per rank, and what it lacks. */
+/* Warns of ranks and processes without a file in the directory, and of missing device times. */
 static void report_files(const struct hk_rank_files_result *result, const char *format)
 {
 	if (result->empty) {
@@ -281,7 +281,7 @@ static void report_files(const struct hk_rank_files_result *result, const char *
 	}
 }
 
-/* Why what makes its file itself cannot make it at PATH. */
+/* Prints why a FORMAT that creates its own file cannot create it at PATH. */
 static void tell_place(const char *path, const char *format)
 {
 	struct stat status;
@@ -360,7 +360,8 @@ static int export_job(const struct hk_job *job, const struct hk_exporter_ops *op
 	return target.output ? hk_command_output_close(target.output, rc) : rc;
 }
 
-/* The setting is shared with `report`, whose formats are others: those do not count here. */
+/* Returns the exporter that the setting names, else perfetto. `report` shares the setting, and
+ * names of its formats are ignored here. */
 static const struct hk_exporter_ops *default_format(void)
 {
 	const char *set = hk_command_setting("format");

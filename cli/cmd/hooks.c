@@ -1,4 +1,4 @@
-/* hookcli hooks: which hooks files there are, and what one of them, shipped or the user's own,
+/* hookcli hooks: lists the shipped hooks files, or shows what one of them or the user's own file
  * makes the agent do. */
 #include <argp.h>
 #include <errno.h>
@@ -13,7 +13,8 @@
 
 #define NAME_COLUMNS 34
 
-/* Puts the hooks of a shipped file together; the caller frees them. -ENOMEM. */
+/* Copies the hooks of shipped file NUMBER into an array that the caller frees. Returns 0 or
+ * -ENOMEM. */
 static int open_shipped(unsigned int number, struct hk_hook_file *ret_file)
 {
 	const struct hk_shipped_file *file = &hk_shipped_file_list[number];
@@ -118,7 +119,7 @@ static void print_values(const struct hk_hook *hook)
 	}
 }
 
-/* What happens instead of the call, and to whose calls. */
+/* Prints what happens instead of the call, and for which callers. */
 static void print_change(const struct hk_hook *hook)
 {
 	switch (hook->action) {
@@ -169,7 +170,8 @@ static void show_file(const struct hk_hook_file *file)
 	}
 }
 
-/* -ENOENT: no shipped file has this name. */
+/* Shows the shipped file NAME. Returns an exit code, or -ENOENT if no shipped file has this
+ * name. */
 static int show_shipped(const char *name)
 {
 	struct hk_hook_file file;

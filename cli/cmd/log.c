@@ -1,4 +1,4 @@
-/* hookcli log: the recorded calls of a job, one line each. */
+/* hookcli log: prints the recorded calls of a job, one line each. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -85,9 +85,10 @@ static const struct argp argp = {
     .children = hk_option_children,
 };
 
-/* ---- a job as it is stored: one more exporter ---- */
+/* ---- a stored job: one more exporter ---- */
 
-/* A line that waits for its time: the timeline tells of losses first. */
+/* A line about missing records, kept until its time: the timeline reports all of them before the
+ * first call. */
 struct loss {
 	uint64_t time_ns;
 	char *line;
@@ -100,7 +101,8 @@ struct hk_exporter {
 	size_t loss_count, loss_next;
 };
 
-/* What the timeline's exporter is to show: one command, one log. */
+/* Filter and style for the exporter, whose operations do not pass them. A process prints one
+ * log. */
 static const struct hk_log_filter *shown_filter;
 static struct hk_log_style shown_style;
 
@@ -144,7 +146,7 @@ static int compare_losses(const void *left, const void *right)
 	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
 }
 
-/* Writes the losses noticed until TIME_NS. */
+/* Writes the lines about records found missing at TIME_NS or earlier. */
 static int write_losses(struct hk_exporter *log, uint64_t time_ns)
 {
 	int rc = 0;
@@ -272,7 +274,7 @@ static int print_stored(const struct hk_job *job, const struct arguments *argume
 	rc = hk_timeline_export(job->snapshot, job->directory, &log_exporter, &target, &timeline,
 				&result);
 	if (rc == -EPIPE) {
-		return HK_EXIT_DONE; /* the reader has seen enough */
+		return HK_EXIT_DONE; /* the reader closed the pipe */
 	}
 	if (rc < 0) {
 		hk_error("log stopped: %s", strerror(-rc));

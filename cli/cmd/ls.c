@@ -1,4 +1,5 @@
-/* hookcli ls: the jobs there are: the collector's, those in its store, those in this directory. */
+/* hookcli ls: lists the jobs of the running collectors, in the store and in the current
+ * directory. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -80,7 +81,7 @@ static const struct argp argp = {
     .children = hk_option_children,
 };
 
-/* Adds a job unless its directory is known already; makes ENTRY's texts its own. */
+/* Adds a copy of ENTRY unless the list has its directory, is full, or memory is short. */
 static void add(struct list *list, const struct entry *entry)
 {
 	struct entry own = *entry;
@@ -138,8 +139,8 @@ static void add_jobs(struct list *list, const Hk__Response *response)
 	}
 }
 
-/* No collector is no error here: there may be jobs on disk. That none answers at --collector is
- * one. */
+/* Adds the jobs of the running collectors. A missing collector is an error only for --collector,
+ * because there may be jobs on disk. */
 static int add_collectors(struct list *list)
 {
 	static struct hk_collectors collectors;

@@ -1,4 +1,5 @@
-/* hookcli report: what every rank of a job called, as a screen, tables, JSON, CSV or a page. */
+/* hookcli report: shows what every rank of a job called, as a screen, tables, JSON, CSV or a
+ * page. */
 #include <errno.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ enum format {
 
 #define FORMAT_COUNT 5
 static const char *const formats[FORMAT_COUNT] = {"summary", "text", "json", "csv", "html"};
-/* The first five are enum hk_report_by. */
+/* The first five are in the order of enum hk_report_by. */
 #define BY_THREAD 5
 #define BY_SYMBOL 6
 #define BY_MEMORY 7
@@ -65,7 +66,7 @@ static const char *by_word(size_t index)
 	return index < BY_COUNT ? bys[index] : NULL;
 }
 
-/* A flag or HOOK_FORMAT, HOOK_BY: both are checked here. */
+/* Sets format and grouping from flags, HOOK_FORMAT and HOOK_BY, and checks both. */
 static void choose(struct arguments *arguments, struct argp_state *state)
 {
 	const char *format = hk_command_setting("format");
@@ -83,7 +84,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case OPTION_FORMAT:
 		return -hk_settings_set(hk_command_settings(), "format", argument);
 	case OPTION_BY:
-		/* Asking for a sum is asking for the tables. */
+		/* --by without a format selects the tables. */
 		if (!hk_command_setting("format")) {
 			hk_settings_set(hk_command_settings(), "format", "text");
 		}
@@ -143,7 +144,8 @@ static int write_memory(const struct hk_report *report, enum format format, FILE
 	return r;
 }
 
-/* A table of its own in each of its formats; 1: this is none. */
+/* Writes the table by symbol or by memory, which have formats of their own. Returns 0, -errno, or 1
+ * if ARGUMENTS select neither. */
 static int write_table(const struct hk_job *job, const struct hk_report *report,
 		       const struct arguments *arguments, FILE *output)
 {

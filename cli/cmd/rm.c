@@ -1,4 +1,5 @@
-/* hookcli rm: removes finished jobs. Only files that hooktrace writes, only after a yes. */
+/* hookcli rm: removes finished jobs, only files that hooktrace writes, and only after a
+ * confirmation or with --force. */
 #include <argp.h>
 #include <dirent.h>
 #include <errno.h>
@@ -66,7 +67,7 @@ static bool ask(const struct hk_job *job, const struct hk_job_files *files)
 	return fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y');
 }
 
-/* True if ./hook-last is a link to DIRECTORY: it would dangle. */
+/* Returns true if ./hook-last is a link to DIRECTORY, and would dangle after its removal. */
 static bool is_last(const char *directory)
 {
 	char linked[PATH_MAX], real[PATH_MAX];
@@ -76,7 +77,7 @@ static bool is_last(const char *directory)
 	       strcmp(linked, real) == 0;
 }
 
-/* Removes the links to DIRECTORY that `run` made here. */
+/* Removes the links to DIRECTORY that `run` made in the current directory. */
 static void remove_links(const char *directory)
 {
 	DIR *here = opendir(".");
@@ -136,8 +137,9 @@ static int remove_open_job(const struct hk_job *job, bool force)
 	return HK_EXIT_DONE;
 }
 
-/* True if NAME was a directory that `run` made for a job before it was killed, without files: no
- * collector knows such a job, so there is nothing to confirm. */
+/* Removes the empty directory NAME if it has the name of a job of `run`, and returns true if it
+ * did. A killed `run` leaves such directories; no collector knows their jobs, so rm does not
+ * ask. */
 static bool remove_unused(const char *name)
 {
 	const char *slash = strrchr(name, '/');

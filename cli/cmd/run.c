@@ -1,6 +1,6 @@
-/* hookcli run: a command under the agent, a collector that keeps what it does, a summary at the
- * end. Leaves with the command's status: 128+n for a signal, 125 when hookcli was used wrongly, 126
- * when the command cannot be executed, 127 when there is none. */
+/* hookcli run: runs a command under the agent, with a collector that stores its records, and prints
+ * a summary at the end. Exits with the command's status, 128+n for signal n. Exits with 125 for an
+ * error of hookcli, 126 if the command cannot be executed, 127 if it does not exist. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -64,9 +64,10 @@ struct arguments {
 	char **command;
 };
 
-/* ---- checking what was asked for ---- */
+/* ---- checking options ---- */
 
-/* LEVEL, or PATTERN=LEVEL, several by comma. */
+/* Checks a value of --level: LEVEL or PATTERN=LEVEL, several separated by commas. Returns 0, or
+ * -errno after a line on stderr. */
 static int check_level(const char *value)
 {
 	char *copy = strdup(value), *rest = copy, *item;
@@ -119,7 +120,7 @@ static int check_budget(const char *value)
 	if (strcmp(value, "off") == 0) {
 		return 0;
 	}
-	/* strtod would also take signs, "inf" and "nan". */
+	/* strtod would also accept signs, "inf" and "nan". */
 	if (!value[strspn(value, "0123456789.")]) {
 		double percent = strtod(value, &end);
 		if (!*end && percent > 0 && percent <= 100) {
@@ -190,7 +191,7 @@ static int tell_unusable(const char *name, int error)
 	return error == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-/* The command as one line, cut where it gets long. */
+/* Joins COMMAND into one line of at most SIZE - 1 bytes. */
 static void command_line(char *const *command, char *line, size_t size)
 {
 	size_t used = 0;
@@ -205,7 +206,7 @@ static void command_line(char *const *command, char *line, size_t size)
 
 /* ---- the environment ---- */
 
-/* Names of what we set, for launchers that must be told. */
+/* Names of the variables that hookcli sets, for launchers that pass on only named ones. */
 #define VARIABLES_MAX 12
 
 struct variables {
@@ -226,7 +227,8 @@ static int set_environment(const struct hk_session *session, const char *agent, 
 	const char *before = getenv("LD_PRELOAD");
 	char *preload = NULL, *sanitizer = hk_sanitizer_options(getenv(HK_SANITIZER_VARIABLE));
 
-	/* Ours first: only what is preloaded before others sees what they bind. */
+	/* The agent comes first: a preloaded library sees only the bindings of libraries behind
+	 * it. */
 	if (before && *before && strncmp(before, agent, strlen(agent)) != 0) {
 		if (asprintf(&preload, "%s:%s", agent, before) < 0) {
 			preload = NULL;
@@ -253,14 +255,14 @@ static int set_environment(const struct hk_session *session, const char *agent, 
 	return 0;
 }
 
-/* ---- its life ---- */
+/* ---- from start to end ---- */
 
 static void look_after(void *session)
 {
 	hk_session_renew(session);
 }
 
-/* Says so if the job's directory was removed while it ran. */
+/* Returns true, after a warning, if the job's directory was removed while it ran. */
 static bool was_removed(const struct hk_session *session)
 {
 	bool removed = !session->leaf && *session->whole && access(session->whole, F_OK) < 0 &&
@@ -273,7 +275,7 @@ static bool was_removed(const struct hk_session *session)
 	return removed;
 }
 
-/* Runs the prepared child to its end. Its status, or one of ours. */
+/* Runs the prepared child to its end. Returns its exit status, or an exit code of hookcli. */
 static int run_child(struct hk_session *session, struct hk_command_process *child, const char *name)
 {
 	struct hk_command_process_end end;
@@ -298,7 +300,7 @@ static int run_child(struct hk_session *session, struct hk_command_process *chil
 	int status = end.signaled ? 128 + end.code : end.code;
 	bool leader = session->members.leader && !session->nested;
 	bool closed = hk_session_leave(session, child, status);
-	/* A collector of the job's own ends with it, but not before the root has all. */
+	/* A private collector ends with the job, but not before the root has all of it. */
 	session->unsent =
 	    closed && session->leaf && session->private && !hk_upload_await(session, status);
 	bool removed = closed && was_removed(session);
@@ -310,11 +312,11 @@ static int run_child(struct hk_session *session, struct hk_command_process *chil
 	return status;
 }
 
-/* What a command is started with. */
+/* The program of a command, and what its environment and arguments are made from. */
 struct start {
 	const char *program, *agent, *hooks;
 	char **command;
-	char *preload; /* LD_PRELOAD as the user has it, NULL: not set */
+	char *preload; /* LD_PRELOAD as the user set it; NULL: not set */
 };
 
 /* Prepares the command with the environment of SESSION. Returns 0 or -errno. */
@@ -331,18 +333,19 @@ static int prepare(const struct start *start, const struct hk_session *session,
 	r = r < 0 ? r
 		  : hk_launcher_forward(start->program, start->command, variables.names,
 					start->agent, &arguments);
-	/* What a killed launcher kills must not live on because we stand between. */
+	/* A launcher that kills hookcli means the rank: the command must then die too. */
 	if (r == 0) {
 		r = hk_command_process_prepare(child, start->program, arguments, environ,
 					       session->inside);
 		hk_launcher_free(arguments, start->command);
 	}
-	/* What follows is ours again: no agent, no doubled job. */
+	/* Programs that hookcli itself starts from here on must not load the agent. */
 	unsetenv("LD_PRELOAD");
 	return r;
 }
 
-/* Runs the command without the agent, for WHY. Its status, or one of ours. */
+/* Executes the command without the agent, in place of hookcli, after a warning with the reason WHY.
+ * Returns an exit code if it cannot be executed. */
 static int run_untraced(const struct start *start, const char *why)
 {
 	hk_warning("%s runs untraced: %s", start->command[0], why);
@@ -354,7 +357,8 @@ static int run_untraced(const struct start *start, const char *why)
 	return tell_unusable(start->command[0], -errno);
 }
 
-/* A shared collector may be unable to take the job: then it gets one of its own. */
+/* Runs the command traced. If a shared collector cannot take the job, a private one is started.
+ * Without any collector the command runs untraced. */
 static int run_kept(struct hk_session *session, const struct hk_session_options *session_options,
 		    const struct start *start)
 {

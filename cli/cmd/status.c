@@ -1,4 +1,5 @@
-/* hookcli status: what the collector does, which jobs it keeps, where settings come from. */
+/* hookcli status: shows what the collector does, which jobs it keeps, and where settings come
+ * from. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -100,7 +101,7 @@ static void line(const char *title, const char *value)
 	printf("%-14s %s\n", title, clean);
 }
 
-/* What the agents of a running job have reached so far; NULL: it is gone meanwhile. */
+/* Returns the report of a running job so far, or NULL if the job has ended or cannot be read. */
 static struct hk_report *running_report(const Hk__Job *job)
 {
 	struct hk_report *report = NULL;
@@ -126,7 +127,7 @@ static void coverage_text(const Hk__Job *job)
 	hk_report_free(report);
 }
 
-/* Nodes of a job that report to this collector. */
+/* Returns the nodes of a job that report to this collector; none if REPORT is NULL. */
 static json_t *nodes_json(const struct hk_report *report)
 {
 	json_t *nodes = json_array();
@@ -190,7 +191,7 @@ static json_t *leaf_json(const Hk__Leaf *leaf)
 	    leaf->clock_bound_ns ? json_integer((json_int_t)leaf->clock_bound_ns) : json_null());
 }
 
-/* Collectors that report to this one. */
+/* Returns the collectors that report to this one. */
 static json_t *leaves_json(const Hk__StatusReply *status)
 {
 	json_t *leaves = json_array();
@@ -236,8 +237,7 @@ static int leaves_text(const Hk__StatusReply *status, uint64_t now_ns)
 	return r;
 }
 
-/* Prints the use of each account, if there are others than the local one, or one was refused
- * something. */
+/* Prints the use of each account, unless there is only one and none of its requests was refused. */
 static int accounts_text(const Hk__StatusReply *status)
 {
 	char held[HK_QUANTITY_BYTES], unsent[HK_QUANTITY_BYTES], values[HK_QUANTITY_BYTES],
@@ -376,7 +376,7 @@ static int status_text(const Hk__StatusReply *status)
 	return r == 0 ? HK_EXIT_DONE : HK_EXIT_FAILED;
 }
 
-/* Shows what collector number AT of ALL does. */
+/* Shows the state of collector number AT of ALL. Returns an exit code. */
 static int show(const struct hk_collectors *all, size_t at, bool json)
 {
 	Hk__StatusRequest what = HK__STATUS_REQUEST__INIT;
@@ -418,7 +418,7 @@ static int run(int argc, char **argv)
 	hk_collectors_find(&collectors);
 	for (size_t i = 0; i < collectors.count && code == HK_EXIT_DONE; i++) {
 		if (i > 0 && arguments.json) {
-			break; /* one document; its "others" names them */
+			break; /* one document, whose "others" lists them */
 		}
 		fputs(i > 0 ? "\n" : "", stdout);
 		code = show(&collectors, i, arguments.json);

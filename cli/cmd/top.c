@@ -1,4 +1,4 @@
-/* hookcli top: a job while it runs, on a screen or as snapshots one below the other. */
+/* hookcli top: shows a running job, on a screen or as snapshots one below the other. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct arguments {
 	const char *sort;
 	const struct hk_view *view;
 	bool batch, json, all;
-	unsigned long snapshots; /* 0: until the job ends, or the user leaves */
+	unsigned long snapshots; /* 0: until the job ends or the user quits */
 	double delay_s;
 	unsigned long rows;
 };
@@ -138,7 +138,8 @@ static const struct argp argp = {
     .children = hk_option_children,
 };
 
-/* A top of the newest job stays with that job, even if a newer one starts. */
+/* Replaces the default job by the directory of ./hook-last, so that top stays with that job when a
+ * newer one starts. Returns a job's name, or NULL. */
 static const char *settle(const char *job)
 {
 	static char here[PATH_MAX];
@@ -188,7 +189,7 @@ static const char *view_word(size_t index)
 	return index < HK_VIEWS ? hk_views[index]->word : NULL;
 }
 
-/* The titles of all views' columns, each once. */
+/* Returns column title number INDEX of all views, each title once, or NULL after the last. */
 static const char *title_word(size_t index)
 {
 	for (size_t i = 0; i < HK_VIEWS; i++) {
