@@ -19,16 +19,16 @@
 #include "cli/run/shortage.h"
 
 #define PROGRAM "hookcollector"
-#define SAYS PROGRAM ": error: " /* begins what it says last */
+#define SAYS PROGRAM ": error: " /* begins the collector's error message */
 #define READY_TIMEOUT_MS 20000
 #define STILL_MS 2000
 #define POLL_MS 100
 #define MS_NS UINT64_C(1000000)
 #define READY_FD 3
 #define READY_FD_TEXT "3"
-#define FREE_FD 16 /* above all that daemon_main places */
+#define FREE_FD 16 /* above all descriptors that daemon_main uses */
 
-/* From the directory of hookcli: installed beside it, then the build tree. */
+/* Paths relative to the directory of hookcli: as installed, then as in the build tree. */
 static const char *const places[] = {PROGRAM, "../collector/" PROGRAM};
 
 int hk_collector_find(char path[PATH_MAX])
@@ -52,7 +52,7 @@ int hk_collector_find(char path[PATH_MAX])
 
 #define ARGUMENTS_MAX 22
 
-/* What a leaf shows and trusts: these settings name files, from where hookcli is. */
+/* Files by which a leaf and its root authenticate, relative to hookcli's working directory. */
 static const struct {
 	const char *setting, *option;
 } secrets[] = {
@@ -67,7 +67,8 @@ struct secret_paths {
 	char paths[SECRETS][PATH_MAX];
 };
 
-/* Adds them to ARGUMENTS as absolute paths, for the collector is somewhere else. How many words. */
+/* Adds these files to ARGUMENTS as absolute paths, because the collector has another working
+ * directory. Returns the number of words. */
 static size_t add_secrets(struct secret_paths *secret, char **arguments)
 {
 	size_t count = 0;
@@ -86,7 +87,8 @@ static size_t add_secrets(struct secret_paths *secret, char **arguments)
 	return count;
 }
 
-/* Arguments of the collector; JOB and STORE come from WISH. */
+/* Fills the arguments of the collector: JOB is "ID=DIRECTORY", STORE the parent of that
+ * directory. */
 static void arguments_fill(const char *program, const char *job, const char *store,
 			   const struct hk_collector_start_options *options,
 			   struct secret_paths *secret, char *arguments[ARGUMENTS_MAX])
@@ -113,7 +115,8 @@ static void arguments_fill(const char *program, const char *job, const char *sto
 	arguments[count] = NULL;
 }
 
-/* In the child: a session of its own, no terminal, none of the job's files. */
+/* Runs in the child: executes the collector in a session of its own, without a terminal or files of
+ * the job. */
 static void daemon_main(const char *run_directory, char *const *arguments, int log_fd, int ready_fd)
 {
 	sigset_t none;
@@ -125,7 +128,8 @@ static void daemon_main(const char *run_directory, char *const *arguments, int l
 	for (int number = 1; number < NSIG; number++) {
 		signal(number, SIG_DFL);
 	}
-	/* Away from 0..3 first, so that no dup2 overwrites what the next one copies. */
+	/* Copies the descriptors above 0..3 first, so that no dup2 overwrites what a later one
+	 * copies. */
 	log_fd = fcntl(log_fd, F_DUPFD_CLOEXEC, FREE_FD);
 	ready_fd = fcntl(ready_fd, F_DUPFD_CLOEXEC, FREE_FD);
 	null = fcntl(null, F_DUPFD_CLOEXEC, FREE_FD);
@@ -141,7 +145,8 @@ static void daemon_main(const char *run_directory, char *const *arguments, int l
 	_exit(127);
 }
 
-/* Whether process PID sleeps, and what it had of the processor until now. */
+/* Returns whether process PID sleeps or is stopped. Sets *ret_ran to the processor time it has
+ * used. */
 static bool is_asleep(pid_t pid, uint64_t *ret_ran)
 {
 	char path[64], state = 'R';
@@ -160,8 +165,8 @@ static bool is_asleep(pid_t pid, uint64_t *ret_ran)
 	return state == 'S' || state == 'T';
 }
 
-/* One byte of FD: 1; 0: not in time; -errno: FD is closed. One that sleeps for STILL_MS and gets
- * nothing done is not waited for any longer: it waits for itself. */
+/* Waits for one byte of FD. Returns 1, 0 after a timeout, or -ECHILD if FD is closed. The timeout
+ * is STILL_MS for a process that only sleeps: such a process is stuck. */
 static int await_byte(int fd, pid_t pid)
 {
 	struct pollfd wait = {.fd = fd, .events = POLLIN};
@@ -185,7 +190,8 @@ static int await_byte(int fd, pid_t pid)
 	}
 }
 
-/* Waits until it answers. 0, or -errno: it has ended, as *RET_STATUS says. */
+/* Waits until the collector is ready. Returns 0, or -errno after the collector has ended, with its
+ * *RET_STATUS. */
 static int await_ready(int fd, pid_t pid, int *ret_status)
 {
 	int r = await_byte(fd, pid);
@@ -194,7 +200,7 @@ static int await_ready(int fd, pid_t pid, int *ret_status)
 		return 0;
 	}
 	if (r == 0) {
-		/* It hears no other signal before it is ready. */
+		/* The collector handles no other signal before it is ready. */
 		kill(pid, SIGKILL);
 	}
 	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR) {
@@ -202,7 +208,7 @@ static int await_ready(int fd, pid_t pid, int *ret_status)
 	return r == 0 ? -ETIMEDOUT : r;
 }
 
-/* Its last words, one line, without its name. TEXT; "": it said nothing. */
+/* Returns the last line of the log without the program's name, in TEXT; "" if the log is empty. */
 static const char *last_words(int log_fd, char *text, size_t size)
 {
 	off_t end = lseek(log_fd, 0, SEEK_END);

@@ -16,7 +16,8 @@
 #define NOT_EXECUTED 127
 #define SHELL "/bin/sh"
 
-/* What is passed on. SIGKILL and SIGSTOP cannot be, SIGTSTP and SIGCONT come from terminals. */
+/* Signals that are forwarded. SIGKILL and SIGSTOP cannot be, SIGTSTP and SIGCONT come from
+ * terminals. */
 static const int passed_on[] = {SIGTERM, SIGINT,  SIGHUP,  SIGQUIT, SIGUSR1,
 				SIGUSR2, SIGALRM, SIGPIPE, SIGXCPU};
 
@@ -33,10 +34,10 @@ static void signals_block(struct hk_command_process *child, sigset_t *ret_before
 struct execution {
 	const char *program;
 	char *const *arguments, *const *environment;
-	char **by_shell; /* arguments of SHELL for a script without a #! line; NULL: it is none */
+	char **by_shell; /* arguments of SHELL if `program` is text without a #! line, else NULL */
 };
 
-/* In the child: nothing here but system calls until execve. */
+/* Runs in the child, and makes only system calls until execve. */
 static void child_main(int go_fd, int error_fd, const struct execution *execution,
 		       const sigset_t *mask, bool die_with_us, pid_t parent)
 {
@@ -62,7 +63,8 @@ static void child_main(int go_fd, int error_fd, const struct execution *executio
 	_exit(NOT_EXECUTED);
 }
 
-/* As shells and execvp run text that the kernel refuses. NULL: PROGRAM is no such, or no memory. */
+/* Returns arguments by which SHELL runs PROGRAM, text that the kernel refuses: shells and execvp do
+ * so too. Returns NULL for other programs, or without memory. */
 static char **shell_arguments(const char *program, char *const *arguments)
 {
 	size_t count = 0;
@@ -97,7 +99,7 @@ int hk_command_process_prepare(struct hk_command_process *child, const char *pro
 		return r;
 	}
 	child->told = false;
-	/* Inherited as ignored, it would make the end of the child unknowable. */
+	/* If SIGCHLD is ignored, which is inherited, the kernel discards the child's status. */
 	signal(SIGCHLD, SIG_DFL);
 	signals_block(child, &child->before);
 	struct execution execution = {program, arguments, environment,
@@ -159,7 +161,7 @@ static bool tells_to_end(int number)
 	return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
 }
 
-/* 1: it ended; 0: not yet; -errno. */
+/* Returns 1 if the child has ended, 0 if it runs, or -errno. */
 static int ended(const struct hk_command_process *child, struct hk_command_process_end *ret_end)
 {
 	siginfo_t info = {0};
@@ -193,7 +195,8 @@ int hk_command_process_wait(struct hk_command_process *child,
 			return -errno;
 		}
 		child->told = child->told || tells_to_end(number);
-		/* A terminal sends its signals to the whole group: the command has its own. */
+		/* A terminal sends its signals to the whole group, so the command has received them
+		 * already. */
 		if (number > 0 && number != SIGCHLD && info.si_code != SI_KERNEL) {
 			kill(child->pid, number);
 		}

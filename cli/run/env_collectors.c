@@ -13,13 +13,13 @@
 #include "cli/run/collector_start.h"
 #include "cli/shell_word.h"
 
-#define PORT "4440" /* as `hookcollector keygen` says */
+#define PORT "4440" /* the same as in the output of `hookcollector keygen` */
 #define KEYS ".hooktrace-keys"
 #define SHARED "hook-jobs"
 
 struct places {
 	char collector[PATH_MAX], keys[PATH_MAX], shared[PATH_MAX], root_directory[PATH_MAX];
-	char url[512]; /* of the root, as leaves call it */
+	char url[512]; /* address of the root for its leaves */
 };
 
 static void print_option(const char *option, const char *value)
@@ -77,7 +77,8 @@ static int find_places(const char *run_directory, struct places *places)
 	return HK_EXIT_DONE;
 }
 
-/* On this machine, beside its leaf if it has ranks too: so in a run directory of its own. */
+/* Prints the line that starts the root, on this machine. The root has a run directory of its own,
+ * because a leaf may run here too. */
 static void print_root(const struct places *places)
 {
 	const char *port = strrchr(places->url, ':');

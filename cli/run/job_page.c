@@ -12,7 +12,8 @@
 #define RECORDS (UINT64_C(1) << 20)
 #define NAME "report.html"
 
-/* A directory of our own: in others' nothing is to be left. */
+/* Opens the directory PATH, or returns -1 if it belongs to another user: hookcli leaves no files
+ * there. */
 static int directory_open(const char *path)
 {
 	struct stat stat;

@@ -21,8 +21,8 @@
 #include "text/name.h"
 
 #define DIRECTORIES_MAX 1000
-#define COLLECTOR_END_MS 30000 /* on a machine that hardly runs it */
-#define STALE_S 60	       /* younger ones may be about to get their collector */
+#define COLLECTOR_END_MS 30000 /* enough for an overloaded machine */
+#define STALE_S 60	       /* a younger directory may be about to get its collector */
 
 int hk_job_paths_make_parents(const char *path)
 {
@@ -97,7 +97,8 @@ static bool begins(const char *name, const char *with)
 	return strncmp(name, with, strlen(with)) == 0;
 }
 
-/* What hookcli and the collector keep there; segments are not ours to remove. */
+/* Returns true for files that hookcli and the collector keep in a run directory. Segments belong to
+ * the traced processes. */
 static bool is_leftover(const char *name)
 {
 	static const char *const names[] = {HK_SESSION_MEMBERS_ELECTION,
@@ -116,7 +117,7 @@ static bool is_leftover(const char *name)
 	       begins(name, HK_RUNDIR_SENT);
 }
 
-/* Of a traced process. */
+/* Returns true for the name of a traced process's segment. */
 static bool is_segment(const char *name)
 {
 	const char *ending = strrchr(name, '.');
@@ -124,13 +125,13 @@ static bool is_segment(const char *name)
 	return ending && strcmp(ending, HK_SEGMENT_SUFFIX) == 0;
 }
 
-/* Leads to a job that a root has not got all of. */
+/* Returns true for a link to a job that the root does not have completely. */
 static bool is_unsent(const char *name)
 {
 	return begins(name, HK_RUNDIR_UNSENT);
 }
 
-/* True if there is a file whose name is such. */
+/* Returns true if the directory has a file whose name IS_SUCH accepts. */
 static bool has(int dirfd, bool (*is_such)(const char *name))
 {
 	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -151,7 +152,7 @@ bool hk_job_paths_has_unsent(int dirfd)
 	return has(dirfd, is_unsent);
 }
 
-/* Leads to a directory of a job that is not there any more. */
+/* Returns true for a link to the directory of a job that has been removed. */
 static bool leads_nowhere(int dirfd, const char *name)
 {
 	return begins(name, HK_RUNDIR_OPEN) && faccessat(dirfd, name, F_OK, 0) < 0 &&
@@ -160,7 +161,7 @@ static bool leads_nowhere(int dirfd, const char *name)
 
 static void remove_leftovers(int dirfd, const char *path)
 {
-	/* A later collector has to be the same node to the root. */
+	/* A later collector must be the same node for the root, so the files stay. */
 	if (hk_job_paths_has_unsent(dirfd)) {
 		return;
 	}
@@ -182,7 +183,7 @@ void hk_job_paths_remove_rundir(int dirfd, const char *path)
 {
 	int pid = hk_rundir_collector_pid(dirfd);
 
-	/* It would notice by itself within a second; this spares the user the wait. */
+	/* The collector would end by itself within a second; SIGTERM saves that wait. */
 	if (pid > 1 && hk_rundir_has_collector(dirfd) && !has(dirfd, is_segment)) {
 		kill(pid, SIGTERM);
 	}

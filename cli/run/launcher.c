@@ -15,10 +15,12 @@
 #define PRELOAD "LD_PRELOAD="
 #define SANITIZER HK_SANITIZER_VARIABLE "="
 
-/* Names that may be Open MPI's launcher, with or without an ending such as ".openmpi". */
+/* Names of Open MPI's launcher, which others use too, with or without an ending such as
+ * ".openmpi". */
 static const char *const names[] = {"mpirun", "mpiexec", "orterun"};
 
-/* The environment without LD_PRELOAD: our question is no process of the job. NULL: no memory. */
+/* Returns the environment without LD_PRELOAD: `mpirun --version` is no process of the job. Returns
+ * NULL without memory. */
 static char **environment_bare(void)
 {
 	size_t count = 0, used = 0;
@@ -63,7 +65,8 @@ static bool begins(const char *argument, const char *start)
 	return strncmp(argument, start, strlen(start)) == 0;
 }
 
-/* The user's own value of a variable that we set too, with ours; NULL: another argument. */
+/* Returns ARGUMENT with the user's value of LD_PRELOAD or ASAN_OPTIONS joined with hookcli's.
+ * Returns NULL for another argument. */
 static char *joined(const char *argument, const char *agent)
 {
 	char *value = NULL, *result = NULL;
@@ -83,7 +86,7 @@ static char *joined(const char *argument, const char *agent)
 	return result;
 }
 
-/* Whether the user gives VARIABLE a value of his own. */
+/* Returns whether ARGUMENTS give VARIABLE a value, by -x VARIABLE=VALUE. */
 static bool is_chosen(char *const *arguments, const char *variable)
 {
 	size_t length = strlen(variable);
@@ -142,7 +145,8 @@ void hk_launcher_free(char **forwarded, char **arguments)
 		while (arguments[k] && arguments[k] != forwarded[i]) {
 			k++;
 		}
-		/* Joined values follow a -x of the user's, and belong to no other argument. */
+		/* An argument with a value that the user's arguments lack was allocated by
+		 * joined(). */
 		if (!arguments[k] &&
 		    (begins(forwarded[i], PRELOAD) || begins(forwarded[i], SANITIZER))) {
 			free(forwarded[i]);

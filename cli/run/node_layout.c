@@ -5,7 +5,8 @@
 
 #define RANKS_MAX 65535
 
-/* Decimal digits only; 0 if NAME is unset or anything else. */
+/* Returns the value of variable NAME, or 0 if NAME is unset, no decimal number, or above
+ * RANKS_MAX. */
 static int number(char *const *environment, const char *name)
 {
 	const char *text = hk_identity_variable(environment, name);
@@ -18,7 +19,8 @@ static int number(char *const *environment, const char *name)
 	return *end || value > RANKS_MAX ? 0 : (int)value;
 }
 
-/* The NODEth number of a list such as "4(x3),2": four on each of the first three, then two. */
+/* Returns number NODE of a list such as "4(x3),2": four on each of the first three nodes, then two.
+ * Returns 0 if the list has no such number. */
 static int slurm_tasks(const char *list, int node)
 {
 	while (list && *list >= '0' && *list <= '9') {
@@ -61,7 +63,8 @@ void hk_node_layout_read(char *const *environment, const struct hk_identity *ide
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && world.local_size == 0; i++) {
 		world.local_size = number(environment, sizes[i]);
 	}
-	/* Ranks of mpirun in an allocation inherit the step of its daemons, one on each node. */
+	/* Ranks of mpirun in an allocation inherit the variables of the step of mpirun's daemons,
+	 * one on each node: these do not describe the ranks. */
 	if (world.local_size == 0 && strncmp(identity->rank_source, "SLURM_", 6) == 0) {
 		world.local_size = slurm_local_size(environment);
 	}

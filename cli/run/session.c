@@ -25,7 +25,7 @@
 #include "text/name.h"
 
 #define OPEN_TIMEOUT_MS 20000
-/* A collector that others use too may be stuck: it is asked again if it ran meanwhile. */
+/* A shared collector may be stuck: it gets the second timeout only if it ran during the first. */
 #define SHARED_OPEN_TIMEOUT_MS 2000
 #define SHARED_OPEN_AGAIN_TIMEOUT_MS 8000
 #define CLOSE_TIMEOUT_MS 120000
@@ -38,7 +38,7 @@
 
 /* ---- node and job ---- */
 
-/* Short, new each time: the time and the process in base 36. */
+/* Makes a short id of COMMAND, and of time and process id in base 36. */
 static void make_id(const char *command, char *id, size_t size)
 {
 	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -54,7 +54,7 @@ static void make_id(const char *command, char *id, size_t size)
 	snprintf(id, size, "%.60s-%s", command, tail);
 }
 
-/* Through the same rules that the agents of the job will read it by. */
+/* Sets the id by the same rules by which the job's agents read HOOK_JOB. */
 static void set_id(struct hk_session *session, const char *id)
 {
 	struct hk_identity identity;
@@ -66,8 +66,8 @@ static void set_id(struct hk_session *session, const char *id)
 	memcpy(session->id, identity.job, sizeof(session->id));
 }
 
-/* Nodes of one job that write into one place have a directory each, unless a root puts their parts
- * together. */
+/* Returns whether nodes of one job have a directory each: they do if they write into one place and
+ * no root merges their parts. */
 static bool wants_nodes(bool many_nodes)
 {
 	const char *chosen = hk_command_setting("per-node");
@@ -85,8 +85,8 @@ static void identify(struct hk_session *session, const struct hk_session_options
 	char id[128];
 
 	hk_identity_read(environ, &identity);
-	/* RANK without a launcher's mark numbers a process of a job that other processes cannot
-	 * name: each command is a job of its own then. */
+	/* RANK without a launcher's variables gives the processes of a job no common id: each
+	 * command is then a job of its own. */
 	bool shared = options->job || *identity.job || strcmp(identity.rank_source, "RANK") != 0;
 	session->inside = identity.rank >= 0 && shared;
 	hk_node_layout_read(environ, &identity, &world);
@@ -106,9 +106,9 @@ static void identify(struct hk_session *session, const struct hk_session_options
 	}
 }
 
-/* ---- its collector ---- */
+/* ---- the collector ---- */
 
-/* Keeps ERROR in words, with what to do about it. ERROR. */
+/* Writes the reason for ERROR and its fix to `why`. Returns ERROR. */
 __attribute__((format(printf, 3, 4))) static int fail(struct hk_session *session, int error,
 						      const char *format, ...)
 {
@@ -137,7 +137,7 @@ static int use_run_directory(struct hk_session *session, const char *path, int c
 	return 0;
 }
 
-/* A `hookcli run` within a job of another one: its collector, its job. 1 if so. */
+/* Returns 1 in a job of an outer `hookcli run`, and takes over its collector and its job. */
 static int find_outer(struct hk_session *session, const struct hk_session_options *options)
 {
 	const char *job = getenv(HK_SESSION_NESTED);
@@ -157,7 +157,7 @@ static int find_outer(struct hk_session *session, const struct hk_session_option
 	return 1;
 }
 
-/* The collector that --collector names: it says itself which run directory it serves. */
+/* Uses the run directory that the collector at --collector reports. Returns 0 or -errno. */
 static int find_named(struct hk_session *session)
 {
 	Hk__StatusRequest what = HK__STATUS_REQUEST__INIT;
@@ -178,7 +178,7 @@ static int find_named(struct hk_session *session)
 	return r;
 }
 
-/* A collector of this user that is running already. 1 if there is one. */
+/* Uses the user's running collector. Returns 1 if there is one. */
 static int find_shared(struct hk_session *session)
 {
 	char path[PATH_MAX];
@@ -192,8 +192,7 @@ static int find_shared(struct hk_session *session)
 	return found && use_run_directory(session, path, 0) == 0;
 }
 
-/* Where the job shall be: a collector that shares it with other nodes makes the directory itself.
- */
+/* Sets PATH to the job's directory and makes it. With `per_node` the collector makes it instead. */
 static int make_directory(const struct hk_session *session, const char *parent, const char *name,
 			  char path[PATH_MAX])
 {
@@ -210,8 +209,8 @@ static int no_directory(struct hk_session *session, const char *parent, int erro
 		    parent, strerror(-error));
 }
 
-/* Starts the collector unless one of the job's other members has; DIRECTORY: where the job shall be
- * if it is made already, else it is made as NAME below PARENT. */
+/* Starts the collector unless another member of the job has. The job's directory is DIRECTORY, or
+ * if that is NULL, NAME below PARENT is made. Returns 0 or -errno. */
 static int elect(struct hk_session *session, const char *parent, const char *name,
 		 const char *directory)
 {
@@ -255,8 +254,8 @@ static int no_run_directory(struct hk_session *session, int error)
 		    hk_rundir_path(0, path) == 0 ? path : "HOOK_RUN_DIR", hk_rundir_problem(error));
 }
 
-/* Makes what a private collector needs and starts it; the job's directory, if made here, goes to
- * MADE, else "". */
+/* Makes the directories of a private collector and starts it. Sets MADE to the job's directory if
+ * it was made here, else to "". Returns 0 or -errno. */
 static int make_private(struct hk_session *session, const struct hk_session_options *options,
 			char made[PATH_MAX])
 {
@@ -297,7 +296,7 @@ static int make_private(struct hk_session *session, const struct hk_session_opti
 	return elect(session, parent, name, session->inside ? NULL : made);
 }
 
-/* Ends a private collector and leaves nothing of the job in DIRECTORY. */
+/* Ends a private collector and removes the job's files from DIRECTORY. */
 static void discard(struct hk_session *session, const char *directory)
 {
 	if (session->private) {
@@ -305,24 +304,23 @@ static void discard(struct hk_session *session, const char *directory)
 	}
 	hk_job_files_remove(directory);
 	if (session->private) {
-		/* A link to the job may have kept it. */
+		/* The run directory stays while a link to the job in it leads somewhere. */
 		hk_job_paths_remove_rundir(session->dirfd, session->run_directory);
 		close(session->dirfd);
 		session->dirfd = -1;
 	}
 }
 
-/* A collector of the job's own. Ranks of a node agree on its run directory by the job's id; a job
- * that this process alone starts is known by its new directory, which goes again, and the collector
- * with it, if nothing comes of it. */
+/* Starts a private collector. Ranks of a node derive its run directory from the job's id. A job of
+ * this process alone derives it from its new directory: both are removed if the start fails or a
+ * signal ends it. */
 static int start_private(struct hk_session *session, const struct hk_session_options *options)
 {
 	char made[PATH_MAX];
 	struct hk_signal_guard hold;
 
 	if (session->inside) {
-		return make_private(session, options,
-				    made); /* for other members too, which may continue */
+		return make_private(session, options, made); /* no undo: other members may use it */
 	}
 	hk_signal_guard_begin(&hold);
 	int r = make_private(session, options, made);
@@ -347,7 +345,7 @@ int hk_session_init(struct hk_session *session, const struct hk_session_options 
 
 /* ---- the job ---- */
 
-/* hook-last beside the job directory, or here beside a link to one in the collector's store. */
+/* Makes hook-last beside a private job, or in the current directory with a link to the job. */
 static void make_links(struct hk_session *session, const struct hk_session_options *options)
 {
 	char parent[PATH_MAX], name[320], here[PATH_MAX];
@@ -396,7 +394,7 @@ void hk_session_renew(struct hk_session *session)
 	}
 }
 
-/* Asks until a collector that has just died is there again, if somebody looks after it. */
+/* Sends REQUEST, for up to 5 s while no collector answers: a private one is replaced. */
 static int ask(struct hk_session *session, Hk__Request *request, int timeout_ms,
 	       Hk__Response **ret_response)
 {
@@ -415,7 +413,7 @@ static int ask(struct hk_session *session, Hk__Request *request, int timeout_ms,
 	}
 }
 
-/* Takes over what the collector says of the job. -EBADMSG: it does not say enough. */
+/* Takes over the job's directories. Returns 0, or -EBADMSG if the collector reports none. */
 static int take_job(struct hk_session *session, const Hk__Job *job)
 {
 	if (!job || !strrchr(job->directory, '/')) {
@@ -429,7 +427,7 @@ static int take_job(struct hk_session *session, const Hk__Job *job)
 	return 0;
 }
 
-/* A shared collector that did not answer and did not run either is not waited for any longer. */
+/* Sends REQUEST, and again after a timeout unless the shared collector did not run at all. */
 static int ask_to_open(struct hk_session *session, Hk__Request *request,
 		       Hk__Response **ret_response)
 {
@@ -444,7 +442,8 @@ static int ask_to_open(struct hk_session *session, Hk__Request *request,
 	return ask(session, request, SHARED_OPEN_AGAIN_TIMEOUT_MS, ret_response);
 }
 
-/* Asks the collector to open the job for the command PID. 0, or -errno and WHY in words. */
+/* Asks the collector to open the job for the command PID. Returns 0, or -errno with the reason in
+ * WHY. */
 static int open_job(struct hk_session *session, const struct hk_session_options *options, int pid,
 		    char why[WHY_BYTES])
 {
@@ -532,7 +531,7 @@ void hk_session_notice(struct hk_session *session, int pid, bool signaled, int c
 	int r = hk_request_call(session->url, &request, NOTICE_TIMEOUT_MS, &response);
 	if (r == 0) {
 		hk__response__free_unpacked(response, NULL);
-	} else if (r == -ETIMEDOUT) { /* its threads stop one by one */
+	} else if (r == -ETIMEDOUT) { /* the threads of a stopped collector stop one by one */
 		session->stopped = hk_collector_process_stopped(session->dirfd, 0);
 	}
 }

@@ -15,11 +15,13 @@
 
 #define POLL_MS 20
 #define NAME_BYTES 192
-#define LATE_NS 10000000000u /* for ranks that never came */
-/* A launcher says KILL a second after TERM, and at once when a process ends in that second. */
+#define LATE_NS 10000000000u /* limit of the wait for ranks that have not joined */
+/* A launcher sends SIGKILL a second after SIGTERM, or at once when a process ends in that
+ * second. */
 #define HURRY_NS 600000000u
 #define STAY_NS 900000000u
-/* It sees that a rank failed by our status, or says TERM a second after MPI_Abort. */
+/* A launcher sees that a rank failed by hookcli's status, or sends SIGTERM a second after
+ * MPI_Abort. */
 #define FAILED_NS 1600000000u
 
 int hk_session_members_lock(int dirfd, const char *name, int operation)
@@ -66,7 +68,7 @@ static void release_lead(struct hk_session_members *members, bool remove)
 	}
 }
 
-/* Another member has ended the job and removed its files. */
+/* Returns true if another member has ended the job and removed its files. */
 static bool is_over(const struct hk_session_members *members)
 {
 	struct stat file;
@@ -83,7 +85,8 @@ int hk_session_members_join(struct hk_session_members *members, int dirfd, const
 	    .dirfd = dirfd, .expected = expected, .members_fd = -1, .leader_fd = -1};
 	snprintf(members->job, sizeof(members->job), "%s", job);
 	snprintf(name, sizeof(name), HK_RUNDIR_MEMBERS "%s", members->job);
-	/* One that was removed while we waited for its lock is of a job that is over. */
+	/* A file that was removed while this process waited for its lock belongs to a job that has
+	 * ended. */
 	do {
 		hk_session_members_fini(members, false);
 		members->members_fd = hk_session_members_lock(dirfd, name, LOCK_SH);
@@ -91,17 +94,19 @@ int hk_session_members_join(struct hk_session_members *members, int dirfd, const
 			return members->members_fd;
 		}
 	} while (is_over(members));
-	/* Without it a collector closes the job by itself if this process takes long to do so. */
+	/* Without this lock, the collector closes the job by itself if this process takes long to
+	 * do so. */
 	hk_rundir_keep_job(members->members_fd);
 	if (leads) {
-		/* A second leader is a member like any other. */
+		/* If the job has a leader, this process becomes an ordinary member. */
 		members->leader_fd = lead(members);
 		members->leader = members->leader_fd >= 0;
 	}
 	return 0;
 }
 
-/* Statuses written by those who left, in no order. How many; the worst goes to *ret_status. */
+/* Counts the members that have left by their statuses in the file, and raises *ret_status to the
+ * worst. */
 static int departed(const struct hk_session_members *members, int *ret_status)
 {
 	uint8_t bytes[4096];
@@ -115,7 +120,7 @@ static int departed(const struct hk_session_members *members, int *ret_status)
 	return got > 0 ? (int)got : 0;
 }
 
-/* True if no other member is there now. The lock is given back at once: it is only a question. */
+/* Returns true if no other member holds the lock. Releases it at once: this is only a test. */
 static bool alone(const struct hk_session_members *members)
 {
 	if (flock(members->members_fd, LOCK_EX | LOCK_NB) < 0) {
@@ -145,8 +150,9 @@ static void await_others(const struct hk_session_members *members,
 	}
 }
 
-/* Stays until the leader has ended the job: a launcher would kill it if another member left
- * earlier. True if the leader did; false if it left that to others, is gone, or takes too long. */
+/* Waits until the leader has ended the job: a launcher would kill the leader if another member left
+ * earlier. Returns true if the leader ended the job, false if it left that to others, was killed,
+ * or takes too long. */
 static bool leader_ends(const struct hk_session_members *members,
 			const struct hk_command_process *child)
 {
@@ -171,7 +177,8 @@ static bool leader_ends(const struct hk_session_members *members,
 	return false;
 }
 
-/* Without a leader the last one ends the job, and leads until it has, for several may be last. */
+/* Returns true if this is the last member and must end a job without a leader. This member then
+ * holds the leader's lock, because several members may find themselves last. */
 static bool is_last(struct hk_session_members *members, int *status)
 {
 	if (!alone(members) || departed(members, status) < members->expected || is_over(members)) {
@@ -202,7 +209,8 @@ bool hk_session_members_leave(struct hk_session_members *members,
 	bool ends = alone(members);
 	if (!ends) {
 		release_lead(members, false);
-		/* One that asked the same just then saw that there is a leader. */
+		/* A member that left just before saw that there is a leader, and did not end the
+		 * job. */
 		ends = is_last(members, status);
 	}
 	return ends;
@@ -212,8 +220,8 @@ void hk_session_members_fini(struct hk_session_members *members, bool remove)
 {
 	char name[NAME_BYTES];
 
-	/* Those who came meanwhile are of a new job, which it is for them to end; those who come
-	 * now wait for the lock, and then see that the file is gone. */
+	/* Members that joined meanwhile belong to a new job, which they end themselves. Members
+	 * that join now wait for the lock, and then see that the file is gone. */
 	remove = remove && flock(members->members_fd, LOCK_EX | LOCK_NB) == 0;
 	if (remove) {
 		snprintf(name, sizeof(name), HK_RUNDIR_MEMBERS "%s", members->job);

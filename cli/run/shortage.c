@@ -7,7 +7,7 @@
 
 #include "ring/segment.h"
 
-/* What a small job takes, amply, in the units of ulimit. */
+/* Limits that are more than enough for a small job, in the units of ulimit. */
 static const struct {
 	int resource;
 	char option;

@@ -10,7 +10,7 @@ void hk_signal_guard_begin(struct hk_signal_guard *hold)
 	sigemptyset(&hold->held);
 	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
 		struct sigaction action;
-		/* One that is ignored would wait too, and then not end anything. */
+		/* An ignored signal, once blocked, would be pending too, but would end nothing. */
 		if (sigaction(ending[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL &&
 		    !sigismember(&hold->before, ending[i])) {
 			sigaddset(&hold->held, ending[i]);

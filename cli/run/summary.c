@@ -25,10 +25,10 @@
 #define WAIT_NS 20000000000u
 #define LATE_NS 1000000000u
 #define FAILED_NS \
-	200000000u /* the launcher kills those that are left a second after it said TERM */
+	200000000u /* a launcher sends SIGKILL to other ranks a second after it sent SIGTERM */
 
-/* Why no process of the command, or with NO_CALL no call of it, was seen, as far as its program
- * tells. */
+/* Prints why no process of the command, or with NO_CALL no call, was seen, as far as the program
+ * shows. */
 static void explain_absence(const char *command, bool no_call)
 {
 	const char *disabled = getenv("HOOK_DISABLE");
@@ -75,8 +75,8 @@ static void show(const struct hk_session *session, const char *command)
 	hk_report_free(report);
 }
 
-/* Whether nodes other than this one write into the job's directory; *ret_over: all of the job was
- * there and is over. */
+/* Returns whether other nodes write into the job's directory too. Sets *ret_over if all ranks have
+ * come and the job has ended. */
 static bool has_others(const struct hk_session *session, bool *ret_over)
 {
 	struct hk_nodes nodes;
@@ -106,8 +106,8 @@ static void await_others(const struct hk_session *session, int status)
 	}
 }
 
-/* Whether other nodes write there too, or will soon: otherwise only this node can describe the
- * job's ranks. */
+/* Waits up to a second for other nodes that write into the job's directory, and returns whether
+ * there are any. Without them only this node can describe the job's ranks. */
 static bool others_come(const struct hk_session *session)
 {
 	const struct timespec pause = {0, POLL_NS};

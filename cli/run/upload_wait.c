@@ -13,7 +13,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define WAIT_NS (20 * SECOND_NS)
-#define FAILED_NS (SECOND_NS / 5) /* the launcher kills those that are left a second later */
+#define FAILED_NS (SECOND_NS / 5) /* a launcher sends SIGKILL a second after SIGTERM */
 #define POLL_NS 10000000
 #define AWAY_LOOKS                                                                             \
 	300 /* polls without a connection; polls, not time: a starved hookcli must not give up \
@@ -22,13 +22,13 @@
 #define URL_BYTES 512
 
 struct progress {
-	char url[URL_BYTES]; /* the root's */
-	uint64_t bytes;	     /* of records that it has not got */
+	char url[URL_BYTES]; /* URL of the root */
+	uint64_t bytes;	     /* bytes of records that the root does not have */
 	char problem[256];   /* reason why it is not connected; "": unknown */
 	bool complete, connected;
 };
 
-/* -errno of asking; *RET_PROGRESS is as it was then. */
+/* Asks the collector for its progress. Returns 0, or -errno with *RET_PROGRESS unchanged. */
 static int look(const struct hk_session *session, struct progress *ret_progress)
 {
 	Hk__StatusRequest what = HK__STATUS_REQUEST__INIT;
@@ -87,13 +87,13 @@ bool hk_upload_await(const struct hk_session *session, int status)
 		if (r == 0 && progress.complete) {
 			return true;
 		}
-		/* A late first answer does not yet show that the root is away. */
+		/* A poll without an answer does not show that the root is unreachable. */
 		if (r == 0) {
 			away = progress.connected || !*progress.problem ? 0 : away + 1;
 		}
 		nanosleep(&pause, NULL);
 	}
-	/* A collector that is gone has ended because all was done, or was killed. */
+	/* A collector that cannot be reached has sent everything and ended, or was killed. */
 	bool brought = r == -ECONNREFUSED && !hk_job_paths_has_unsent(session->dirfd);
 	if (!brought) {
 		tell(session, &progress);
