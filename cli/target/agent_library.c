@@ -7,7 +7,8 @@
 
 #define LIBRARY "libhookagent.so"
 
-/* From the directory of hookcli: the build tree, then where installations put libraries. */
+/* Paths relative to the directory of hookcli: the build tree, then places where packages install
+ * libraries. */
 static const char *const places[] = {
     "../agent/" LIBRARY,
     "../" HK_INSTALL_LIBDIR "/hooktrace/" LIBRARY,

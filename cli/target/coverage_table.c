@@ -10,7 +10,7 @@
 #define NOTE_COLUMNS 200
 #define RUNNING_SHOWN 16u
 
-/* The command line from its program's base name on. */
+/* Returns the command line without the directory of its program. */
 static const char *without_directory(const char *command)
 {
 	const char *slash = memrchr(command, '/', strcspn(command, " "));

@@ -32,8 +32,8 @@ note_hook(struct findings *findings, const char *format, ...)
 	return result;
 }
 
-/* A named function without wildcards that no object imports is mistyped, or is called only by
- * libraries that the program opens later. */
+/* Notes a function that is part of the program. Also notes a name without wildcards that no object
+ * imports: it is mistyped, or only libraries that the program opens later call it. */
 static void examine_pattern(struct findings *findings, const struct hk_imported_symbols *imports,
 			    const char *item)
 {
@@ -63,7 +63,7 @@ static void examine_pattern(struct findings *findings, const struct hk_imported_
 	}
 }
 
-/* Functions of a shipped file that are linked into the program. */
+/* Notes how many functions of a shipped file are part of the program. */
 static void examine_shipped(struct findings *findings, const struct hk_imported_symbols *imports,
 			    const char *item)
 {

@@ -14,7 +14,7 @@
 #include "settings/settings.h"
 
 #define OPTION_HOOKS 0x1100
-#define BAD_LINES_TOLD 5u /* of each file */
+#define BAD_LINES_TOLD 5u /* most bad lines that are shown per file */
 
 static const struct argp_option options[] = {
     {"hooks", OPTION_HOOKS, "NAME|FILE|PATTERN", 0,
@@ -86,7 +86,7 @@ static void tell_bad_pattern(void *context, const char *file, uint32_t line, con
 		 (int)(remark ? (size_t)(remark - message) : strlen(message)), message);
 }
 
-/* A line without effect would only show at the end, as missing calls. */
+/* Checks a pattern. The effect of a bad pattern would only show at the end, as missing calls. */
 static int check_pattern(const char *item)
 {
 	struct hk_hooks_report report = {tell_bad_pattern, (void *)item};
@@ -100,7 +100,8 @@ static int check_pattern(const char *item)
 	return file.bad_lines ? -EINVAL : 0;
 }
 
-/* The other ranks of a launcher would say the same. */
+/* Returns whether this process warns of bad lines: the other ranks of a launcher would repeat
+ * that. */
 static bool is_first_rank(void)
 {
 	struct hk_identity identity;
@@ -109,7 +110,7 @@ static bool is_first_rank(void)
 	return identity.rank <= 0;
 }
 
-/* Only the first few: a file that is no hooks file at all has many. */
+/* Prints a warning for each of the first five lines: a file that is no hooks file has many. */
 static void warn_of_line(void *context, const char *file, uint32_t line, const char *message)
 {
 	unsigned *count = context;
@@ -119,7 +120,8 @@ static void warn_of_line(void *context, const char *file, uint32_t line, const c
 	}
 }
 
-/* The other lines hold without those that do not parse, so these are no error. */
+/* Checks a hooks file. Bad lines are no error, because the agent uses the other lines. Returns 0 or
+ * -errno. */
 static int check_file(const char *path)
 {
 	unsigned bad_lines = 0;
@@ -146,7 +148,8 @@ static int check_file(const char *path)
 	return 0;
 }
 
-/* Writes one item of --hooks as the agent shall read it, a file by its absolute path. */
+/* Writes one item of --hooks as the agent reads it: a file by its absolute path. Returns 0 or
+ * -errno. */
 static int hooks_item(const char *item, FILE *output)
 {
 	char path[PATH_MAX], shipped[256];

@@ -14,9 +14,9 @@
 
 #include "cli/target/run_capture.h"
 
-#define LIBRARIES_BYTES ((size_t)256 << 10) /* what the loader says; each library is a line */
+#define LIBRARIES_BYTES ((size_t)256 << 10) /* of the loader's list of libraries, one per line */
 #define LOADER_MS 10000
-#define NAME_MAX_COMPARED 63u /* of longer names the start is compared */
+#define NAME_MAX_COMPARED 63u /* longer names are compared by their start */
 
 struct names {
 	char **names; /* sorted, each once */
@@ -25,12 +25,12 @@ struct names {
 
 struct hk_imported_symbols {
 	struct names called;
-	struct names defined; /* by the program itself, as far as it was not stripped */
+	struct names defined; /* by the program itself; empty if it was stripped */
 };
 
 /* ---- reading one file ---- */
 
-/* A mapped file; every part of it is checked to lie in it. */
+/* A mapped file. part() checks that a range lies within it. */
 struct file {
 	const char *bytes;
 	size_t size;
@@ -60,7 +60,8 @@ static int add(struct names *names, const char *name)
 	return 0;
 }
 
-/* Adds the functions of one table that the file defines, or those that it does not. */
+/* Adds the functions of one table: with DEFINED those that the file defines, else those that it
+ * calls. */
 static int add_table(struct names *names, const struct file *file, const Elf64_Shdr *table,
 		     const Elf64_Shdr *texts, bool defined)
 {
@@ -86,7 +87,8 @@ static int add_table(struct names *names, const struct file *file, const Elf64_S
 	return 0;
 }
 
-/* Reads the tables of one kind. -ENOENT: the file has none. */
+/* Adds the functions of the first section of type KIND. Returns 0, -ENOENT if the file has no such
+ * section, -ENOEXEC, or -ENOMEM. */
 static int add_symbols(struct names *names, const struct file *file, unsigned kind, bool defined)
 {
 	const Elf64_Ehdr *header = part(file, 0, sizeof(*header));
@@ -113,7 +115,8 @@ static int add_symbols(struct names *names, const struct file *file, unsigned ki
 	return -ENOENT;
 }
 
-/* What the file calls; of the program also what it defines. */
+/* Adds the functions that the file calls, and those that it defines if it is the PROGRAM. Returns 0
+ * or -errno. */
 static int add_file(struct hk_imported_symbols *imports, const char *path, bool program)
 {
 	struct stat status;
@@ -145,8 +148,8 @@ static int add_file(struct hk_imported_symbols *imports, const char *path, bool 
 
 /* ---- all of a program ---- */
 
-/* The loader's lines are "NAME => PATH (ADDRESS)" or "PATH (ADDRESS)". Libraries that cannot be
- * read are left out. */
+/* Adds the functions that the program's libraries call. The loader prints lines of the form "NAME
+ * => PATH (ADDRESS)" or "PATH (ADDRESS)". Unreadable libraries are left out. */
 static int add_libraries(struct hk_imported_symbols *imports, const char *program)
 {
 	const char *const arguments[] = {program, NULL};
@@ -230,7 +233,7 @@ void hk_imported_symbols_free(struct hk_imported_symbols *imports)
 	free(imports);
 }
 
-/* ---- looking ---- */
+/* ---- look-up ---- */
 
 static bool among(const struct names *names, const char *function)
 {
@@ -248,7 +251,7 @@ bool hk_imported_symbols_defines(const struct hk_imported_symbols *imports, cons
 	return among(&imports->defined, function);
 }
 
-/* Insertions, deletions and replacements that make A of B (Levenshtein). */
+/* Counts the insertions, deletions and replacements that turn B into A (Levenshtein). */
 static unsigned distance(const char *a, const char *b)
 {
 	unsigned row[NAME_MAX_COMPARED + 1];
@@ -270,7 +273,7 @@ static unsigned distance(const char *a, const char *b)
 	return row[columns];
 }
 
-/* How far CANDIDATE is from what was asked for, 0: nothing in common that one would see. */
+/* Returns how much CANDIDATE differs from FUNCTION; 0: the names are not similar. */
 static unsigned strangeness(const char *function, const char *candidate)
 {
 	size_t length = strlen(function);

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #define SHELL "/bin/sh"	 /* runs text without a #! line */
-#define HEAD_BYTES 4096u /* of a file; program headers lie at its start */
-#define SCRIPTS_MAX 5u	 /* interpreters that are scripts, as many as the kernel follows */
+#define HEAD_BYTES 4096u /* read from the start of a file: an ELF header or a #! line */
+#define SCRIPTS_MAX 5u	 /* scripts that interpret scripts; the kernel follows as many */
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -23,7 +23,7 @@
 #define MACHINE EM_AARCH64
 #endif
 
-/* ---- finding it ---- */
+/* ---- finding the program ---- */
 
 static int executable(const char *path)
 {
@@ -63,9 +63,9 @@ int hk_program_find(const char *name, char path[PATH_MAX])
 	return result;
 }
 
-/* ---- what it is ---- */
+/* ---- reading its file ---- */
 
-/* The start of a file, and what is found out about it. */
+/* A program's file: its start, and what was found in its headers. */
 struct image {
 	const char *path;
 	int fd;
@@ -109,7 +109,7 @@ static int image_open(struct image *image, const char *path)
 	return 0;
 }
 
-/* Whether NOTE is the one by which the Go linker marks its programs. */
+/* Returns whether NOTE is the note by which the Go linker marks programs. */
 static bool is_go_note(const struct image *image, const Elf64_Phdr *note)
 {
 	struct {
@@ -122,7 +122,7 @@ static bool is_go_note(const struct image *image, const Elf64_Phdr *note)
 	       head.header.n_namesz == sizeof(head.name) && memcmp(head.name, "Go", 3) == 0;
 }
 
-/* Reads the program headers of a file of our own class; -ENOEXEC: they make no sense. */
+/* Reads the program headers of a 64-bit file. Returns 0, or -ENOEXEC if they are damaged. */
 static int image_read(struct image *image)
 {
 	Elf64_Ehdr header;
@@ -148,8 +148,8 @@ static int image_read(struct image *image)
 	return 0;
 }
 
-/* The kernel's words: the program runs with rights that its caller does not have, so the loader
- * ignores what the caller preloads. */
+/* Returns true if the program runs with rights that its caller does not have, by the kernel's
+ * rules. The loader then ignores LD_PRELOAD. */
 static bool raises_rights(const struct image *image)
 {
 	struct statvfs mount;
@@ -162,7 +162,7 @@ static bool raises_rights(const struct image *image)
 	return sets && fstatvfs(image->fd, &mount) == 0 && !(mount.f_flag & ST_NOSUID);
 }
 
-/* ---- what that means ---- */
+/* ---- checking it ---- */
 
 static int check_loader(const struct image *image, struct hk_check_result *result)
 {
@@ -170,7 +170,7 @@ static int check_loader(const struct image *image, struct hk_check_result *resul
 	const char *base = slash ? slash + 1 : image->loader;
 
 	if (!*image->loader) {
-		/* The loader itself has none, and loads what is preloaded. */
+		/* The loader itself has no PT_INTERP, but loads preloaded libraries. */
 		slash = strrchr(image->path, '/');
 		base = slash ? slash + 1 : image->path;
 		if (strncmp(base, "ld-", 3) == 0 || strncmp(base, "ld.so", 5) == 0) {
@@ -230,7 +230,8 @@ static int check_elf(struct image *image, struct hk_check_result *result)
 	return 0;
 }
 
-/* Cuts the interpreter out of a script's first line; NULL if there is none. */
+/* Returns the interpreter in the first line of a script, or NULL if there is none. Changes the
+ * line. */
 static char *interpreter_of(struct image *image)
 {
 	char *at = image->head + 2;
@@ -279,7 +280,8 @@ bool hk_program_is_text(const char *path)
 	return text;
 }
 
-/* Follows a script to its interpreter. 1: PATH is now that one's; 0: PATH was looked at. */
+/* Examines the file at PATH. Returns 1 for a script, with PATH set to its interpreter, or 0 with
+ * the result of the check. Returns -errno, also with a result, if the file cannot be executed. */
 static int follow(const char *name, char path[PATH_MAX], struct hk_check_result *result)
 {
 	struct image image;

@@ -28,8 +28,8 @@ static int spawn(const char *const *arguments, char *const *environment, int out
 	return -error;
 }
 
-/* Reads until the end; what does not fit is read and dropped, so that the writer never blocks.
- * -ETIMEDOUT. */
+/* Reads INPUT to its end. What does not fit into TEXT is dropped, so that the writer never blocks.
+ * Returns 0 or -ETIMEDOUT. */
 static int read_all(int input, uint64_t deadline_ns, char *text, size_t size)
 {
 	size_t used = 0;

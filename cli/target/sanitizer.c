@@ -14,10 +14,10 @@ char *hk_sanitizer_options(const char *options)
 	if (length == 0) {
 		return strdup(NO_ORDER);
 	}
-	/* A run inside a run finds it there. */
+	/* An outer `hookcli run` has set the flag already. */
 	if (length >= ours && strcmp(options + length - ours, NO_ORDER) == 0) {
 		return strdup(options);
 	}
-	/* Of two values of a flag the last one counts. */
+	/* The runtime uses the last value of a flag that is set twice. */
 	return asprintf(&result, "%s:" NO_ORDER, options) < 0 ? NULL : result;
 }

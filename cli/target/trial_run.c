@@ -15,10 +15,10 @@
 #include "report/build/build.h"
 
 #define JOB "doctor"
-#define RUN_FAILED 125 /* up to 127: the command did not start, and `run` has said why */
+#define RUN_FAILED 125 /* up to 127: the command did not start; `run` printed the reason */
 #define NOT_FOUND 127
 
-/* STORE holds the one job, and links to it. */
+/* Removes STORE: its only job, and the links to it. */
 static void remove_store(const char *store)
 {
 	char path[PATH_MAX];
