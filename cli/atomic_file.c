@@ -13,12 +13,12 @@
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
 #define ENDING (sizeof(ending) / sizeof(ending[0]))
 
-/* What linkat takes for a file without a name (open(2)): AT_EMPTY_PATH is for root only. */
+/* The path of a nameless file for linkat, see open(2): AT_EMPTY_PATH is for root only. */
 #define LINK "/proc/self/fd/%d"
 #define LINK_BYTES 32u
 #define NAMES_MOST 100
 
-/* What a signal that ends the program has to remove. */
+/* The file that a signal handler removes before the program ends. */
 static struct hk_atomic_file *volatile unfinished;
 
 static void leave(int number)
@@ -26,10 +26,11 @@ static void leave(int number)
 	if (unfinished) {
 		unlink(unfinished->partial);
 	}
-	raise(number); /* which acts on return: the handler was for once */
+	raise(number); /* SA_RESETHAND: the default action follows */
 }
 
-/* FROM where one that would be taken is, another is put. */
+/* Replaces handler FROM of these signals by TO. Signals with another handler, or ignored ones, keep
+ * it. */
 static void handle(void (*from)(int), void (*to)(int))
 {
 	for (size_t i = 0; i < ENDING; i++) {
@@ -41,15 +42,15 @@ static void handle(void (*from)(int), void (*to)(int))
 	}
 }
 
-/* Names of open descriptors: a file that replaced them would have no reader. */
+/* Returns true if PATH names an open descriptor: a file in its place would have no reader. */
 static bool is_descriptor(const char *path)
 {
 	return strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/dev/std", 8) == 0 ||
 	       strncmp(path, "/proc/", 6) == 0;
 }
 
-/* Sets the place and MODE, with which any new file of this user is made, or that of what is there.
- */
+/* Sets the final path, and *RET_MODE to the mode of the file there, or to that of new files of this
+ * user. Returns 0 or -errno as hk_atomic_file_open. */
 static int find_place(struct hk_atomic_file *file, const char *path, mode_t *ret_mode)
 {
 	struct stat status;
@@ -68,13 +69,13 @@ static int find_place(struct hk_atomic_file *file, const char *path, mode_t *ret
 			return -errno;
 		}
 		if (status.st_uid != geteuid()) {
-			return -ENOTSUP; /* a new one would not be his any more */
+			return -ENOTSUP; /* a new file would belong to this user */
 		}
 		*ret_mode = status.st_mode & 0777;
 		return realpath(path, file->path) ? 0 : -errno;
 	}
 	if (lstat(path, &status) == 0) {
-		return -ENOTSUP; /* a link to what is to be made */
+		return -ENOTSUP; /* a dangling link */
 	}
 	if (!*path) {
 		return -ENOENT;
@@ -95,13 +96,13 @@ static void finish(struct hk_atomic_file *file)
 	handle(leave, SIG_DFL);
 }
 
-/* NAME: a template of names beside its place. */
+/* Sets NAME to a template of names beside the final path. Returns 0, -ENAMETOOLONG, or -ENOTSUP. */
 static int name_beside(const struct hk_atomic_file *file, char name[PATH_MAX])
 {
 	if (snprintf(name, PATH_MAX, "%s.XXXXXX", file->path) >= PATH_MAX) {
 		return -ENAMETOOLONG;
 	}
-	/* Its place is a name that is just short enough. */
+	/* The final name is valid, but too long for the suffix. */
 	return access(name, F_OK) < 0 && errno == ENAMETOOLONG ? -ENOTSUP : 0;
 }
 
@@ -110,7 +111,8 @@ static int open_nameless(struct hk_atomic_file *file)
 	char directory[PATH_MAX], link[LINK_BYTES];
 	const char *slash = strrchr(file->path, '/');
 
-	/* Of "new/" that is new, which is not there: not the one around it, as dirname has it. */
+	/* The directory of "new/" is "new", which does not exist: dirname(3) would return its
+	 * parent. */
 	snprintf(directory, sizeof(directory), "%.*s", slash ? (int)(slash - file->path) + 1 : 1,
 		 slash ? file->path : ".");
 	file->fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -148,7 +150,7 @@ static int begin(struct hk_atomic_file *file, const char *path, bool named)
 	}
 	unfinished = file;
 	handle(SIG_DFL, leave);
-	signal(SIGXFSZ, SIG_IGN); /* what is too large is an error */
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond ulimit -f is an error, no signal */
 	int fd = named ? -ENOTSUP : open_nameless(file);
 	fd = fd < 0 ? open_named(file, name) : fd;
 	if (fd < 0) {
@@ -170,8 +172,8 @@ int hk_atomic_file_open_named(struct hk_atomic_file *file, const char *path)
 	return begin(file, path, true);
 }
 
-/* The file without a name gets its own, or if there is something, one beside: only a name can
- * replace another. */
+/* Links the nameless file to its path and returns 1. If a file is there, links it to a name beside
+ * and returns 0: only a named file can replace another. Returns -errno on failure. */
 static int name_it(struct hk_atomic_file *file)
 {
 	char link[LINK_BYTES], name[PATH_MAX];
@@ -212,7 +214,7 @@ int hk_atomic_file_publish(struct hk_atomic_file *file)
 void hk_atomic_file_discard(struct hk_atomic_file *file)
 {
 	if (file->begun) {
-		unlink(file->partial); /* of one without a name nothing */
+		unlink(file->partial); /* no effect while `partial` is "" */
 		finish(file);
 	}
 }

@@ -1,11 +1,8 @@
-/* atomic_file.h: a file that takes its place once it is whole: readers take half of one for all of
- * it.
- *
- * Until then it has no name, so that nothing stays of it whatever ends the program. Where the file
- * system has no such files, or somebody else is to open it by name, it lies beside its place and
- * goes with any signal but SIGKILL. What was there before stays until then. One at a time, main
- * thread only.
- */
+/* atomic_file.h: a file that appears at its path when it is complete, because readers would take a
+ * part of it for the whole. Until then it has no name, so nothing is left of it however the program
+ * ends. Without nameless files in the file system, or for a library that opens it by name, it has a
+ * temporary name beside its path. Signals such as SIGINT and SIGTERM then remove it, SIGKILL does
+ * not. A previous file at the path stays until then. One at a time, main thread only. */
 #ifndef HK_CLI_ATOMIC_FILE_H
 #define HK_CLI_ATOMIC_FILE_H
 
@@ -13,26 +10,26 @@
 #include <stdbool.h>
 
 struct hk_atomic_file {
-	char path[PATH_MAX];	/* its place: where PATH is a link, the link's target */
-	char partial[PATH_MAX]; /* its name until then; "": none */
+	char path[PATH_MAX];	/* final path; the target if PATH is a link */
+	char partial[PATH_MAX]; /* temporary name; "": none */
 	bool begun;		/* neither published nor discarded */
 	bool nameless;
-	int fd; /* what a nameless one is held by */
+	int fd; /* descriptor of a nameless file */
 };
 
-/* Begins a file for PATH. A descriptor; -EISDIR; -ENOTSUP: PATH is a pipe, a device, an open
- * descriptor, somebody else's file, or a link to none, to be written as it is; another -errno.
- * From then on SIGXFSZ is ignored. */
+/* Begins a file for PATH. Returns a descriptor, -EISDIR, or another -errno. Returns -ENOTSUP if the
+ * caller must write to PATH in place. That is a pipe, a device, an open descriptor, a file of
+ * another user, or a dangling link. From then on SIGXFSZ is ignored. */
 int hk_atomic_file_open(struct hk_atomic_file *file, const char *path);
 
-/* The same for a file that has a name, `partial`, from the beginning. */
+/* Does the same for a file that has its temporary name, `partial`, from the beginning. */
 int hk_atomic_file_open_named(struct hk_atomic_file *file, const char *path);
 
-/* Puts it into its place, replacing what is there. 0 or -errno: then it is still to be discarded.
- */
+/* Moves the file to its path and replaces a previous one. Returns 0, or -errno: the caller must
+ * then discard the file. */
 int hk_atomic_file_publish(struct hk_atomic_file *file);
 
-/* Removes it, if it is not published; what is there stays. */
+/* Removes the file unless it is published. A previous file at its path stays. */
 void hk_atomic_file_discard(struct hk_atomic_file *file);
 
 #endif

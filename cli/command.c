@@ -88,13 +88,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 const struct argp hk_command_argp = {.options = options, .parser = parse};
 
-static struct hk_atomic_file partial; /* of the one file that a command writes */
+static struct hk_atomic_file partial; /* the one file that a command writes */
 
 static FILE *output_open(const char *path)
 {
 	int fd = hk_atomic_file_open(&partial, path);
 
-	/* A pipe or a device; or a file in a directory that is not ours to change. */
+	/* Pipes and devices are written in place, and so are files in a directory where this user
+	 * cannot create one. */
 	if (fd == -ENOTSUP || fd == -EACCES || fd == -EPERM) {
 		return fopen(path, "we");
 	}
@@ -139,7 +140,7 @@ int hk_command_output_close(FILE *output, int code)
 
 void hk_command_output_fail(FILE *output, const char *what, int rc)
 {
-	/* The caller only knows that a write failed; a second failure gives the reason. */
+	/* The caller only knows that a write failed: another failing write gives the reason. */
 	if (rc == -EIO && (fputc('\n', output) == EOF || fflush(output) == EOF)) {
 		rc = -errno;
 	}

@@ -1,10 +1,7 @@
-/* command.h: the subcommands of hookcli and what they share: exit codes, --collector and its like,
- * settings.
- *
- * Each subcommand is one file that defines one `const struct hk_command hk_command_<name>`;
- * HK_COMMANDS lists them. A command parses its own arguments with argp (argv[0] is
- * "hookcli <name>") and returns hookcli's exit code. Used from the main thread only.
- */
+/* command.h: the subcommands of hookcli and what they share: exit codes, options such as
+ * --collector, settings. Each subcommand is one file that defines one `const struct hk_command
+ * hk_command_<name>`; HK_COMMANDS lists them. A command parses its own arguments with argp (argv[0]
+ * is "hookcli <name>") and returns hookcli's exit code. Used from the main thread only. */
 #ifndef HK_CLI_COMMAND_H
 #define HK_CLI_COMMAND_H
 
@@ -13,7 +10,7 @@
 
 #include "settings/manual.h"
 
-/* Exit codes of every command but `run`, which leaves with its command's. */
+/* Exit codes of every command but `run`, which exits with its command's status. */
 enum hk_exit {
 	HK_EXIT_DONE = 0,
 	HK_EXIT_FAILED = 1, /* or the input is damaged; what could be read was shown */
@@ -45,21 +42,23 @@ struct hk_command {
 #define HK_COMMAND_DECLARE(name) extern const struct hk_command hk_command_##name;
 HK_COMMANDS(HK_COMMAND_DECLARE)
 
-/* Adds --collector URL and what goes with it: every command's argp has it as a child. */
+/* Options for the connection to a collector, --collector URL and others. Every command's argp has
+ * it as a child. */
 extern const struct argp hk_command_argp;
 
-/* Settings of this process, read at the first call; the program ends when there is no memory. */
+/* Returns the settings of this process, read at the first call. Ends the program without memory. */
 struct hk_settings *hk_command_settings(void);
 
-/* Value of setting `name` (settings/settings.h), NULL: not set. */
+/* Returns the value of setting `name` (settings/settings.h), or NULL if it is not set. */
 const char *hk_command_setting(const char *name);
 
-/* An option that may repeat: its first VALUE replaces what is set elsewhere, later ones are added
- * to it by comma. GIVEN is the option's own, false at first. A negative errno. */
+/* Sets setting NAME by an option that may repeat: its first VALUE replaces that of other sources,
+ * later ones are added with a comma. GIVEN is the option's own, false at first. Returns 0 or
+ * -errno. */
 int hk_command_setting_add(const char *name, const char *value, bool *given);
 
-/* Opens `path` for the output of a command; NULL or "-": stdout. NULL after a line on stderr. A
- * file is beside its place until it is closed (partial.h); one at a time. */
+/* Opens `path` for the output of a command; NULL or "-": stdout. Returns NULL after a line on
+ * stderr. A file appears at its path when it is closed (atomic_file.h). One file at a time. */
 FILE *hk_command_output(const char *path);
 
 /* Closes the output. Returns `code`, or HK_EXIT_FAILED after a line on stderr if a write failed;
@@ -70,10 +69,11 @@ int hk_command_output_close(FILE *output, int code);
  * names WHAT ("the report"). Removes an incomplete file. */
 void hk_command_output_fail(FILE *output, const char *what, int rc);
 
-/* The same without a line. */
+/* Closes an output and removes an incomplete file, without a line on stderr. */
 void hk_command_output_discard(FILE *output);
 
-/* True if `output` is a terminal that wants colour: NO_COLOR is empty or unset, TERM not dumb. */
+/* Returns true if `output` is a terminal that wants colour: NO_COLOR is empty or unset, TERM is not
+ * "dumb". */
 bool hk_command_colour(FILE *output);
 
 #endif

@@ -1,4 +1,4 @@
-/* hookcli: the table of subcommands. */
+/* hookcli: finds the subcommand and runs it; prints help, manual and completion. */
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,8 @@ static const struct hk_command *find(const char *name)
 	return NULL;
 }
 
-/* Manual pages and completion, for packages and for people: the build calls these. */
+/* Writes the manual page of hookcli or of command NAME, or the completion. The build calls it too,
+ * for packages. */
 static int write_manual(const char *what, const char *name)
 {
 	const struct hk_manual_command *list[COMMAND_COUNT];
@@ -85,7 +86,7 @@ static int unknown(const char *word)
 	return HK_EXIT_USAGE;
 }
 
-/* Runs COMMAND; ARGV[0] is its name. */
+/* Runs COMMAND with "hookcli NAME" in place of ARGV[0]. Returns its exit code. */
 static int call(const struct hk_command *command, int argc, char **argv)
 {
 	char name[64];

@@ -1,8 +1,6 @@
-/* option.h: options that several commands have, so that they read and complain the same everywhere.
- *
- * A command puts HK_OPTION_* into its table, and its parser hands the value on. All of them end the
- * program with HK_EXIT_USAGE, after a line on stderr, where a value makes no sense.
- */
+/* option.h: options of several commands, so that these parse them and report errors in the same
+ * way. A command puts HK_OPTION_* into its table, and its parser passes the value on. For an
+ * invalid value all functions end the program with HK_EXIT_USAGE, after a line on stderr. */
 #ifndef HK_CLI_OPTION_H
 #define HK_CLI_OPTION_H
 
@@ -35,31 +33,32 @@ struct hk_option_ranks {
 	size_t count; /* 0: all processes */
 };
 
-/* The only child of a command's argp: what every command has. */
+/* The only child of a command's argp: options of every command. */
 extern const struct argp_child hk_option_children[];
 
-/* WORD of the command line is the one thing of KIND ("job") that the command takes. */
+/* Sets *ret_word to WORD of the command line. A command takes only one word of KIND ("job"). */
 void hk_option_only(struct argp_state *state, const char *kind, const char *word,
 		    const char **ret_word);
 
-/* WORD of --NAME as its place among those of AT, which answers NULL after the last. */
+/* Returns the index of WORD, the value of --NAME, among the words of AT, which returns NULL after
+ * the last. */
 size_t hk_option_word(struct argp_state *state, const char *name, const char *(*at)(size_t index),
 		      const char *word);
 
-/* TEXT of --NAME as a number from LEAST to 1000000. */
+/* Returns TEXT, the value of --NAME, as a number from LEAST to 1000000. */
 unsigned long hk_option_number(struct argp_state *state, const char *name, const char *text,
 			       unsigned long least);
 
-/* Level number INDEX that --level takes; NULL after the last. */
+/* Returns level number INDEX of --level, or NULL after the last. */
 const char *hk_option_level_word(size_t index);
 
-/* WORD is one too many: COMMAND takes no job. */
+/* Rejects WORD, because COMMAND takes no job. */
 void hk_option_no_job(struct argp_state *state, const char *command, const char *word);
 
-/* LIST as of --ranks. */
+/* Parses LIST, the value of --ranks. */
 void hk_option_ranks(struct argp_state *state, const char *list, struct hk_option_ranks *ret_ranks);
 
-/* TIME of --NAME in ns, 0 or more. */
+/* Returns TIME, the value of --NAME, in ns: 0 or more. */
 int64_t hk_option_time(struct argp_state *state, const char *name, const char *time);
 
 #endif

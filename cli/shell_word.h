@@ -1,4 +1,4 @@
-/* shell_word.h: text as one word of a shell's, or of YAML's. No state. */
+/* shell_word.h: writes text as one word for a shell or for YAML. No state. */
 #ifndef HK_CLI_SHELL_WORD_H
 #define HK_CLI_SHELL_WORD_H
 
@@ -6,8 +6,8 @@
  */
 void hk_shell_word_print(const char *text);
 
-/* Between single quotes in any case, ESCAPED standing for a quote inside: '\'' for a shell, '' for
- * YAML. */
+/* Writes TEXT between single quotes to standard output. ESCAPED replaces a quote inside: '\'' for a
+ * shell, '' for YAML. */
 void hk_shell_word_quote(const char *text, const char *escaped);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST_NS 6.3e18 /* 200 years; what an int64_t can hold is longer */
+#define LONGEST_NS 6.3e18 /* 200 years; an int64_t can hold more */
 
 int hk_span_time(const char *text, int64_t *ret_ns)
 {
@@ -18,7 +18,7 @@ int hk_span_time(const char *text, int64_t *ret_ns)
 	char *end;
 	double value;
 
-	/* strtod would also take spaces, signs, "inf", "nan" and "0x10". */
+	/* strtod would also accept spaces, signs, "inf", "nan" and "0x10". */
 	if (!isdigit((unsigned char)*text) && *text != '.') {
 		return -EINVAL;
 	}
