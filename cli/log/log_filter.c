@@ -17,7 +17,7 @@ enum compare { EQUAL, DIFFERENT, LESS, AT_MOST, MORE, AT_LEAST };
 struct node {
 	enum kind kind;
 	enum compare compare;
-	int left, right; /* operands of AND, OR; NOT has only the left one */
+	int left, right; /* indices of the operands of AND and OR; NOT has only a left one */
 	int64_t number;
 	const char *pattern; /* pointer into the filter's text */
 };
@@ -26,7 +26,7 @@ struct hk_log_filter {
 	int root;
 	int count;
 	struct node nodes[NODES_MAX];
-	char text[]; /* of the patterns */
+	char text[]; /* text of the patterns */
 };
 
 struct parse {
@@ -241,7 +241,7 @@ static int parse_or(struct parse *parse)
 
 struct hk_log_filter *hk_log_filter_new(const char *expression, char why[HK_LOG_WHY_BYTES])
 {
-	size_t room = 2 * strlen(expression) + 1; /* every value with its NUL */
+	size_t room = 2 * strlen(expression) + 1; /* enough for every value with its NUL */
 	struct hk_log_filter *filter = calloc(1, sizeof(*filter) + room);
 	struct parse parse = {.filter = filter, .at = expression, .why = why};
 

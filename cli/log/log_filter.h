@@ -23,7 +23,7 @@ struct hk_log_filter *hk_log_filter_new(const char *expression, char why[HK_LOG_
 /* Frees a filter and returns NULL; accepts NULL. */
 struct hk_log_filter *hk_log_filter_free(struct hk_log_filter *filter);
 
-/* Whether FILTER (NULL: all pass) lets SLICE of THREAD pass. */
+/* Returns whether FILTER lets SLICE of THREAD pass. NULL lets every call pass. */
 bool hk_log_filter_pass(const struct hk_log_filter *filter, const struct hk_export_thread *thread,
 			const struct hk_slice *slice);
 

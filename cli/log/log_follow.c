@@ -26,7 +26,7 @@
 #define PAUSE_NS 250000000
 #define ORPHANED_LOOKS \
 	20 /* polls without a collector, after which no more records will be stored */
-#define LINES_MAX (1u << 18) /* held back at most: then the window is shorter */
+#define LINES_MAX (1u << 18) /* most lines held back; more shorten the window */
 #define UID_BYTES 16u
 
 /* Position in the file of one process. */
@@ -41,7 +41,7 @@ struct reader {
 
 struct held {
 	int64_t start_ns;
-	uint64_t number; /* of equal starts the first read comes first */
+	uint64_t number; /* order of reading, for lines with equal starts */
 	char *text;
 };
 
@@ -316,8 +316,8 @@ static int look_at(struct follow *follow, const Hk__Snapshot *snapshot)
 	return rc;
 }
 
-/* One poll. Returns 1 if the job runs, 0 if it is over, or -errno; sets *ret_code to HK_EXIT_* once
- * it is over. */
+/* Polls the job once. Returns 1 if the job runs, 0 if it has ended, or -errno. Sets *ret_code to
+ * the exit code at its end. */
 static int step(struct follow *follow, int *ret_code)
 {
 	struct hk_job job;

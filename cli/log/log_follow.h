@@ -14,8 +14,8 @@ struct hk_log_options {
 	bool colour;
 };
 
-/* Writes the lines of the job in DIRECTORY to OUTPUT until it has closed. Returns HK_EXIT_*, after
- * a line on stderr unless that is 0. */
+/* Writes the lines of the job in DIRECTORY to OUTPUT until the job has closed. Returns
+ * HK_EXIT_DONE, or another exit code after a line on stderr. */
 int hk_log_follow(const char *directory, const struct hk_log_options *options, FILE *output);
 
 #endif
