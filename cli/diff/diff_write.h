@@ -21,7 +21,8 @@ int hk_diff_write_text(const struct hk_diff *diff, FILE *output);
 int hk_diff_write_json(const struct hk_diff *diff, FILE *output);
 int hk_diff_write_html(const struct hk_diff *diff, FILE *output);
 
-/* Writes FOUND as "p99 of MPI_Send: 31us, now 45us: +45.2 % (at least +40.1 %)". */
+/* Writes FOUND to SENTENCE, for example "p99 of MPI_Send: 31us, now 45us: +45.2 % (at least +40.1
+ * %)". */
 #define HK_DIFF_SENTENCE_BYTES 512
 const char *hk_diff_sentence(char sentence[HK_DIFF_SENTENCE_BYTES],
 			     const struct hk_exceeded *found);

@@ -21,7 +21,7 @@ static const struct figure {
 	const char *name;
 	enum subject subject;
 	enum unit unit;
-	enum hk_compare_figure index; /* of a function */
+	enum hk_compare_figure index; /* figure of a function */
 } figures[] = {
     {"calls", OF_FUNCTION, COUNT, HK_COMPARE_CALLS},
     {"errors", OF_FUNCTION, COUNT, HK_COMPARE_ERRORS},
@@ -39,7 +39,7 @@ struct condition {
 	const struct figure *figure;
 	enum compare compare;
 	bool relative;
-	double limit;	     /* a share of the earlier value, or in its unit */
+	double limit;	     /* change: a share of the earlier value, or in the figure's unit */
 	const char *pattern; /* NULL: all functions */
 	const char *typed;
 };
@@ -113,7 +113,8 @@ static const struct figure *find_figure(const char *name)
 	return NULL;
 }
 
-/* Parses WORD: one condition, which is cut into words. */
+/* Parses one condition in WORD, and cuts WORD into pieces. Returns 0, or -EINVAL with the reason in
+ * WHY. */
 static int parse_condition(struct condition *condition, char *word, char *why)
 {
 	char *sign = word + strcspn(word, "<>!");
@@ -154,7 +155,8 @@ static int parse_condition(struct condition *condition, char *word, char *why)
 	return 0;
 }
 
-/* Cuts the list at its commas: the same places in both copies. */
+/* Cuts both copies of the list at its commas and parses the conditions. Returns 0, or -EINVAL with
+ * the reason in WHY. */
 static int parse_list(struct hk_thresholds *thresholds, char *why)
 {
 	char *word = thresholds->words, *typed = thresholds->typed;
@@ -207,7 +209,8 @@ struct hk_thresholds *hk_thresholds_free(struct hk_thresholds *thresholds)
 
 /* ---- checking ---- */
 
-/* END of the interval of the change, in the unit of the condition. */
+/* Returns END of the interval of the change in the unit of the condition. If END is unknown,
+ * returns the change itself. */
 static double amount(const struct condition *condition, const struct hk_compared *compared,
 		     double end)
 {

@@ -23,7 +23,7 @@ struct hk_thresholds;
 /* Parses LIST. Returns NULL if it is invalid, with the reason in WHY. */
 struct hk_thresholds *hk_thresholds_new(const char *list, char why[HK_THRESHOLD_WHY_BYTES]);
 
-/* Frees; accepts NULL, returns NULL. */
+/* Frees the thresholds. Accepts NULL, returns NULL. */
 struct hk_thresholds *hk_thresholds_free(struct hk_thresholds *thresholds);
 
 struct hk_exceeded {
@@ -35,7 +35,7 @@ struct hk_exceeded {
 };
 
 /* Calls EXCEEDED for each condition and each item (job, function, kind of memory) for which it
- * holds. Returns the number of these; 0 if THRESHOLDS is NULL. */
+ * holds. Returns the number of calls, 0 if THRESHOLDS is NULL. */
 size_t hk_thresholds_check(const struct hk_thresholds *thresholds, const struct hk_compare *compare,
 			   void (*exceeded)(void *context, const struct hk_exceeded *found),
 			   void *context);
@@ -46,14 +46,14 @@ struct hk_undecided {
 	const char *why;       /* static */
 };
 
-/* Calls UNDECIDED for each of these: such a gate would let everything pass. */
+/* Calls UNDECIDED for each such condition: a gate with it would let everything pass. */
 void hk_thresholds_undecided(const struct hk_thresholds *thresholds,
 			     const struct hk_compare *compare,
 			     void (*undecided)(void *context, const struct hk_undecided *found),
 			     void *context);
 
-/* First condition whose pattern covers no function of COMPARE, as typed, or NULL. Such a gate would
- * let everything pass. */
+/* Returns the first condition, as typed, whose pattern covers no function of COMPARE, or NULL. A
+ * gate with such a condition would let everything pass. */
 const char *hk_thresholds_idle(const struct hk_thresholds *thresholds,
 			       const struct hk_compare *compare);
 
