@@ -12,7 +12,7 @@
 #include "cli/flow/request.h"
 #include "hooks/hook.h"
 
-#define REQUESTS_AT_ONCE 65536u /* of one wait: higher counts are garbage */
+#define REQUESTS_AT_ONCE 65536u /* most requests of one wait; higher counts are garbage */
 
 /* The rank of a process in a communicator. */
 struct member {
@@ -20,7 +20,7 @@ struct member {
 		uint64_t comm, process;
 	} key;
 	int32_t rank;
-	bool unknown; /* it has several ranks there, or its rank is unknown */
+	bool unknown; /* the process has several ranks there, or its rank is unknown */
 	UT_hash_handle hh;
 };
 
@@ -37,7 +37,7 @@ struct count {
 struct process {
 	uint64_t doubted_ns; /* calls from then on may be missing */
 	bool doubted;	     /* its communicators have been marked doubtful */
-	bool narrow;	     /* its requests have 4 bytes: some lie between those of 8 */
+	bool narrow;	     /* has requests of 4 bytes: some lie between those of 8 */
 };
 
 struct hk_flows {
@@ -123,7 +123,7 @@ bool hk_flows_wants(const struct hk_export_site *site)
 	case HK_MEANING_WAIT:
 	case HK_MEANING_COMM:
 		return site->key_count > 0;
-	case HK_MEANING_NONE: /* requests that are started later, or cancelled */
+	case HK_MEANING_NONE: /* requests that a later call starts, and cancelled ones */
 		for (unsigned i = 0; i < site->key_count; i++) {
 			if (site->keys[i] == HK_KEY_PEER || site->keys[i] == HK_KEY_REQUEST) {
 				return true;
@@ -190,7 +190,7 @@ static struct member *member_add(struct hk_flows *flows, uint64_t comm, uint32_t
 	return member;
 }
 
-/* A communicator was created: notes CALL's rank in it. */
+/* Notes CALL's rank in the communicator that it created. */
 static int learn(struct hk_flows *flows, const struct call *call)
 {
 	uint64_t comm = word_of(call->slice, HK_KEY_NEW_COMM), word;
@@ -211,7 +211,7 @@ static int learn(struct hk_flows *flows, const struct call *call)
 	return 0;
 }
 
-/* CALL's rank in COMM. Returns -1 if it is unknown, or -ENOMEM. */
+/* Returns CALL's rank in COMM, -1 if it is unknown, or -ENOMEM. */
 static int rank_in(struct hk_flows *flows, const struct call *call, uint64_t comm)
 {
 	const struct hk_export_process *process = call->thread->process;
@@ -228,7 +228,7 @@ static int rank_in(struct hk_flows *flows, const struct call *call, uint64_t com
 	return member && !member->unknown ? member->rank : -1;
 }
 
-/* From here on calls of PROCESS may be missing: its communicators become unknown. */
+/* Marks the communicators of PROCESS as unknown, since later calls may be missing. */
 static int lose(struct hk_flows *flows, uint32_t process)
 {
 	const struct member *member;
@@ -247,8 +247,8 @@ static int lose(struct hk_flows *flows, uint32_t process)
 
 /* ---- messages ---- */
 
-/* Sets both ends of the message that CALL sends, or receives with SOURCE and TAG; false if they are
- * unknown. */
+/* Sets both ends of the message that CALL sends, or receives with SOURCE and TAG. Returns 1, 0 if
+ * they are unknown, or -ENOMEM. */
 static int ends_of(struct hk_flows *flows, const struct call *call, uint8_t peer, uint8_t tag,
 		   struct hk_mail_call *ret_ends)
 {
@@ -283,7 +283,7 @@ static int send(struct hk_flows *flows, const struct call *call)
 	}
 	flows->result.sends += call->shown;
 	message.source = ends.own;
-	message.id = call->shown ? flows->next_id += 2 : 0; /* odd ones are collectives' */
+	message.id = call->shown ? flows->next_id += 2 : 0; /* collectives have odd ids */
 	rc = hk_mailboxes_send(flows->boxes, &ends, &message);
 	call->slice->flow_out = rc > 0 ? message.id : 0;
 	return rc < 0 ? rc : 0;
@@ -331,7 +331,8 @@ static void hold(struct hk_slice *slice, struct hk_mail *mail)
 
 /* ---- requests ---- */
 
-/* CALL starts a request, of a receive if MAIL: an older request at its address is over. */
+/* Drops the receive at the address of the request that CALL starts, and adds MAIL there, unless it
+ * is NULL. */
 static int start(struct hk_flows *flows, const struct call *call, struct hk_mail *mail)
 {
 	uint64_t address = word_of(call->slice, HK_KEY_REQUEST);
@@ -354,7 +355,7 @@ static void complete_at(struct hk_flows *flows, const struct call *call, uint64_
 	hold(call->slice, hk_requests_take(&flows->requests, call->process, address));
 }
 
-/* CALL completes one request, one of several, or all of them. */
+/* Completes one request, one of several, or all of them, as CALL says. */
 static void complete(struct hk_flows *flows, const struct call *call)
 {
 	const struct hk_slice *slice = call->slice;
@@ -366,7 +367,7 @@ static void complete(struct hk_flows *flows, const struct call *call)
 		return;
 	}
 	if (value_of(slice, HK_KEY_INDEX, &index)) {
-		int64_t at = (int64_t)(int32_t)index - fortran; /* from 1 there */
+		int64_t at = (int64_t)(int32_t)index - fortran; /* Fortran counts from 1 */
 
 		if (at >= 0 && at < REQUESTS_AT_ONCE) {
 			complete_at(flows, call, address + (uint64_t)at * width);
@@ -408,7 +409,7 @@ static struct count *count_of(struct hk_flows *flows, uint64_t kind, uint64_t pr
 	return count;
 }
 
-/* CALL is the next one of its KIND in its process: calls with equal numbers belong together. */
+/* Counts CALL as the next one of its KIND in its process: equal numbers belong together. */
 static int join(struct hk_flows *flows, const struct call *call, uint64_t kind)
 {
 	struct count *own = count_of(flows, kind, call->process);
@@ -438,7 +439,7 @@ static int collective(struct hk_flows *flows, const struct call *call)
 	return join(flows, call, XXH3_64bits_withSeed(function, strlen(function), comm));
 }
 
-/* CALL enqueues one end of a message on a device's stream: either end may come first. */
+/* Matches one end of a message that CALL enqueues on a device's stream, in any order. */
 static int enqueue(struct hk_flows *flows, const struct call *call)
 {
 	struct hk_mail_call ends;
@@ -549,7 +550,7 @@ static int arrive(struct hk_flows *flows, const struct hk_message *message, uint
 	return 0;
 }
 
-/* Releases the mail in SLICE; with WANTED the received messages become its arrivals. */
+/* Releases the mail in SLICE. With WANTED, received messages become its arrivals. */
 static int settle(struct hk_flows *flows, struct hk_slice *slice, bool wanted)
 {
 	struct hk_mail *mail = slice->flow_held, *next;

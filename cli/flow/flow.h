@@ -11,27 +11,27 @@
 
 struct hk_flows;
 
-/* NULL: out of memory. */
+/* Returns NULL without memory. */
 struct hk_flows *hk_flows_new(size_t processes);
-/* Frees; accepts NULL, returns NULL. */
+/* Frees FLOWS. Accepts NULL, returns NULL. */
 struct hk_flows *hk_flows_free(struct hk_flows *flows);
 
-/* Calls of PROCESS (an index) that start at FROM or later may be missing. */
+/* Notes that calls of PROCESS (an index) that start at FROM or later may be missing. */
 void hk_flows_doubt(struct hk_flows *flows, size_t process, uint64_t from_ns);
 
-/* Whether calls of SITE take part in matching. */
+/* Returns whether calls of SITE take part in matching. */
 bool hk_flows_wants(const struct hk_export_site *site);
 
-/* SLICE of THREAD begins, outside of other matching calls. Sets its flow; one of the next two
- * functions must release it. SHOWN: it is in the export. Returns 0 or -ENOMEM. */
+/* Begins SLICE of THREAD, outside of other matching calls, and sets its flow. One of the next two
+ * functions must release it. SHOWN: the export contains it. Returns 0 or -ENOMEM. */
 int hk_flows_open(struct hk_flows *flows, const struct hk_export_thread *thread,
 		  struct hk_slice *slice, bool shown);
 
-/* SLICE ends: sets the messages that arrived in it, valid until the next call. Returns 0 or
+/* Ends SLICE and sets the messages that arrived in it, valid until the next call. Returns 0 or
  * -ENOMEM. */
 int hk_flows_close(struct hk_flows *flows, struct hk_slice *slice);
 
-/* SLICE is not in the export: its arrivals are not needed. */
+/* Ends SLICE, which is not in the export: its arrivals are not needed. */
 void hk_flows_skip(struct hk_flows *flows, struct hk_slice *slice);
 
 struct hk_export_flows hk_flows_result(const struct hk_flows *flows);

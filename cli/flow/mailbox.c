@@ -11,11 +11,11 @@
 #define WILD_TAGS 16u
 
 enum state {
-	STATE_SENT = 0, /* a message, in its lane */
-	STATE_WAITING,	/* a receive: in its lane, and its owner holds it */
-	STATE_MATCHED,	/* held only */
-	STATE_GONE,	/* held only: its lane was emptied */
-	STATE_CLOSED,	/* in its lane only: its result is not needed */
+	STATE_SENT = 0, /* a message that waits in its lane */
+	STATE_WAITING,	/* a receive that waits in its lane, and that its owner holds */
+	STATE_MATCHED,	/* held by its owner only */
+	STATE_GONE,	/* held by its owner only: its lane was emptied */
+	STATE_CLOSED,	/* in its lane only: the result is not needed */
 };
 
 struct list {
@@ -54,7 +54,7 @@ struct box {
 	bool wild_all; /* took messages of unknown tags, or of more than WILD_TAGS, from any rank */
 	uint32_t wild_count;
 	int32_t wild[WILD_TAGS];
-	struct hk_lane *lanes; /* by source */
+	struct hk_lane *lanes; /* hash table by source */
 	UT_hash_handle hh;
 };
 
@@ -160,8 +160,8 @@ static struct box *box_of(struct hk_mailboxes *boxes, uint64_t comm, int32_t ran
 	return box;
 }
 
-/* PROCESS acts as BOX's rank. A process that replaced another one keeps the rank: if the first
- * returns, two are active at once, and their messages cannot be told apart. */
+/* Notes that PROCESS acts as BOX's rank. A process that replaced another one keeps the rank. If the
+ * first returns, both are active, and their messages cannot be told apart. */
 static void claim(struct box *box, uint32_t process)
 {
 	uint32_t most = sizeof(box->earlier) / sizeof(box->earlier[0]);
@@ -207,7 +207,7 @@ static bool is_wild(const struct box *box, int32_t tag)
 	return wild;
 }
 
-/* The lane FROM one rank TO another in its present state; NULL if out of memory. */
+/* Returns the lane FROM one rank TO another in its present state, or NULL without memory. */
 static struct hk_lane *lane_now(struct hk_mailboxes *boxes, const struct box *from, struct box *to)
 {
 	struct hk_lane *lane = lane_of(to, (int32_t)from->key.rank);
@@ -216,7 +216,7 @@ static struct hk_lane *lane_now(struct hk_mailboxes *boxes, const struct box *fr
 		return NULL;
 	}
 	if (lane->source_owners != from->owners || lane->owners != to->owners) {
-		empty(boxes, lane); /* left by other processes */
+		empty(boxes, lane); /* items of earlier processes */
 		lane->sender = lane->receiver = (struct side){0};
 		lane->source_owners = from->owners;
 		lane->owners = to->owners;
@@ -227,8 +227,8 @@ static struct hk_lane *lane_now(struct hk_mailboxes *boxes, const struct box *fr
 	return lane;
 }
 
-/* Whether CALL comes after the last one on SIDE: the order of overlapping calls of two threads is
- * unknown. */
+/* Returns whether CALL comes after the last one on SIDE. The order of overlapping calls of two
+ * threads is unknown. */
 static bool in_turn(struct side *side, const struct hk_mail_call *call)
 {
 	bool turn = !side->thread || side->thread == call->thread || call->start_ns >= side->end_ns;
@@ -251,8 +251,8 @@ static struct hk_mail *add(struct hk_mailboxes *boxes, struct hk_lane *lane, str
 
 /* ---- sends ---- */
 
-/* Gives MESSAGE to the first receive that waits for TAG; *RET_THERE: whether there is one. Returns
- * whether the owner of that receive still holds it. */
+/* Gives MESSAGE to the first receive that waits for TAG, and sets *RET_THERE if there is one.
+ * Returns whether the owner of that receive still holds it. */
 static bool deliver(struct hk_mailboxes *boxes, struct hk_lane *lane, int32_t tag,
 		    const struct hk_message *message, bool *ret_there)
 {
@@ -314,7 +314,7 @@ int hk_mailboxes_send(struct hk_mailboxes *boxes, const struct hk_mail_call *cal
 
 /* ---- receives ---- */
 
-/* A message with TAG, or any, was received from an unknown rank. */
+/* Notes that BOX received a message with TAG, or with any tag, from an unknown rank. */
 static void make_wild(struct hk_mailboxes *boxes, struct box *box, int32_t tag)
 {
 	struct hk_lane *lane, *next_lane;
@@ -341,7 +341,7 @@ static void make_wild(struct hk_mailboxes *boxes, struct box *box, int32_t tag)
 	}
 }
 
-/* Detaches the first message for a receive of TAG, or returns NULL. */
+/* Detaches and returns the first message for a receive of TAG, or returns NULL. */
 static struct hk_mail *fetch(struct hk_mailboxes *boxes, struct hk_lane *lane, int32_t tag)
 {
 	struct hk_mail *mail = lane->sent.first;
@@ -406,7 +406,7 @@ bool hk_mail_take(struct hk_mailboxes *boxes, struct hk_mail *mail, uint64_t end
 	bool matched = mail->state == STATE_MATCHED && mail->message.id;
 
 	if (mail->state == STATE_WAITING) {
-		mail->state = STATE_CLOSED; /* its message is still due */
+		mail->state = STATE_CLOSED; /* the message is still to come */
 		mail->message.id = end_ns;
 		return false;
 	}

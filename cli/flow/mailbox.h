@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HK_MAIL_ANY_TAG (-1) /* the same in Open MPI and MPICH */
+#define HK_MAIL_ANY_TAG (-1) /* value in Open MPI and MPICH */
 
 struct hk_mailboxes;
 
 struct hk_message {
-	uint64_t id; /* never 0 unless the caller sets it so */
+	uint64_t id; /* 0 only if the caller sets it so */
 	uint64_t sent_ns, bytes;
 	int32_t source; /* rank in the communicator */
 };
@@ -43,32 +43,34 @@ struct hk_mail_call {
 	uint64_t start_ns, end_ns;
 };
 
-/* NULL: out of memory. */
+/* Returns NULL without memory. */
 struct hk_mailboxes *hk_mailboxes_new(void);
 /* Frees everything, including receives that were not taken; accepts NULL, returns NULL. */
 struct hk_mailboxes *hk_mailboxes_free(struct hk_mailboxes *boxes);
 
-/* CALL sends MESSAGE. Returns 1 if a receive has or may get it, 0 if that will stay unknown, or
- * -ENOMEM. */
+/* Sends MESSAGE by CALL. Returns 1 if a receive has got it or may get it, 0 if that will stay
+ * unknown, or -ENOMEM. */
 int hk_mailboxes_send(struct hk_mailboxes *boxes, const struct hk_mail_call *call,
 		      const struct hk_message *message);
 
-/* CALL posts a receive: *ret_mail, NULL if its message will stay unknown. Returns 0 or -ENOMEM. */
+/* Posts the receive of CALL and sets *ret_mail, to NULL if its message will stay unknown. Returns 0
+ * or -ENOMEM. */
 int hk_mailboxes_receive(struct hk_mailboxes *boxes, const struct hk_mail_call *call,
 			 struct hk_mail **ret_mail);
 
-/* Releases MAIL at END; returns whether it got a message, which is set then. */
+/* Releases MAIL at END. Returns whether it got a message, and sets *ret_message then. */
 bool hk_mail_take(struct hk_mailboxes *boxes, struct hk_mail *mail, uint64_t end_ns,
 		  struct hk_message *ret_message);
 
-/* From now on messages between OWN and PEER of CALL (HK_PEER_ANY: any rank) are not matched.
- * Returns 0 or -ENOMEM. */
+/* Stops matching messages between OWN and PEER of CALL (HK_PEER_ANY: any rank). Returns 0 or
+ * -ENOMEM. */
 int hk_mailboxes_doubt(struct hk_mailboxes *boxes, const struct hk_mail_call *call);
 
-/* The same for the ranks of MAIL, which may be NULL. */
+/* Stops matching messages between the ranks of MAIL, which may be NULL. */
 void hk_mail_doubt(struct hk_mailboxes *boxes, struct hk_mail *mail);
 
-/* Number of messages that were received before they were sent, because clocks are wrong. */
+/* Returns the number of messages that were received before they were sent, because clocks are
+ * wrong. */
 uint64_t hk_mailboxes_early(const struct hk_mailboxes *boxes);
 
 #endif

@@ -1,4 +1,4 @@
-/* request.h: started receives by the address of their request. One thread. */
+/* request.h: a table of started receives by the addresses of their requests. One thread. */
 #ifndef HK_CLI_FLOW_REQUEST_H
 #define HK_CLI_FLOW_REQUEST_H
 
@@ -7,23 +7,24 @@
 struct hk_mail;
 struct hk_request;
 
-/* Starts as NULL. */
+/* NULL at first. */
 struct hk_requests {
 	struct hk_request *list;
 };
 
-/* PROCESS starts a request at ADDRESS, which has no other. Returns 0 or -ENOMEM. */
+/* Adds the receive that PROCESS started with a request at ADDRESS, which has no other. Returns 0 or
+ * -ENOMEM. */
 int hk_requests_put(struct hk_requests *requests, uint32_t process, uint64_t address,
 		    struct hk_mail *mail);
 
-/* Removes and returns the one at an address; NULL if there is none there. */
+/* Removes and returns the receive at an address, or NULL if the table has none. */
 struct hk_mail *hk_requests_take(struct hk_requests *requests, uint32_t process, uint64_t address);
 
-/* The same without removing it. */
+/* Returns the receive at an address without removing it, or NULL. */
 struct hk_mail *hk_requests_get(const struct hk_requests *requests, uint32_t process,
 				uint64_t address);
 
-/* Removes any one; NULL if all are removed. */
+/* Removes and returns any receive, or NULL if the table is empty. */
 struct hk_mail *hk_requests_take_any(struct hk_requests *requests);
 
 #endif

@@ -23,7 +23,7 @@ struct edge {
 struct instance {
 	uint32_t calls;
 	bool empty;
-	struct edge *edges; /* by node as the group counts them */
+	struct edge *edges; /* indexed by node of the group */
 	size_t room;
 };
 
@@ -40,7 +40,7 @@ struct group_node {
 
 struct member {
 	uint32_t process;
-	size_t node; /* index in the group's */
+	size_t node; /* index in the group's `nodes` */
 	uint64_t calls;
 	UT_hash_handle hh;
 };
@@ -53,12 +53,12 @@ struct group_key {
 struct group {
 	struct group_key key;
 	struct instance
-	    instances[INSTANCES]; /* instances with numbers first to next - 1, by number */
+	    instances[INSTANCES]; /* a ring of the instances numbered first to next - 1 */
 	uint64_t first, next;
 	struct member *members;
 	struct group_node *nodes;
 	size_t node_count;
-	bool doubtful; /* their numbers do not match */
+	bool doubtful; /* calls of equal numbers do not belong together */
 	struct hk_sync_result result;
 	UT_hash_handle hh;
 };
@@ -137,7 +137,7 @@ static struct group *group_of(struct hk_sync *sync, const struct hk_sync_call *c
 	return group;
 }
 
-/* Its index in GROUP, or -ENOMEM. */
+/* Returns the index of node NUMBER in GROUP, or -ENOMEM. */
 static int node_of(struct group *group, uint32_t number)
 {
 	for (size_t i = 0; i < group->node_count; i++) {
@@ -193,8 +193,8 @@ static int64_t minus(int64_t a, int64_t b)
 	return __builtin_sub_overflow(a, b, &less) ? (a < b ? INT64_MIN : INT64_MAX) : less;
 }
 
-/* Narrows the ranges of the clock errors of GROUP's nodes by INSTANCE. The reference has INDEX
- * there. */
+/* Narrows the ranges of the clock errors of GROUP's nodes by INSTANCE. INDEX is the reference's
+ * edge. */
 static void learn(struct hk_sync *sync, struct group *group, const struct instance *instance,
 		  size_t index)
 {
@@ -310,7 +310,7 @@ int hk_sync_add(struct hk_sync *sync, const struct hk_sync_call *call)
 		group->doubtful = true; /* the other ranks are far ahead */
 		return 0;
 	}
-	/* A rank is one call ahead at a time, but its first may be late. */
+	/* A rank gets one call ahead at a time, but its first call may come late. */
 	while (number >= group->next) {
 		if (group->next - group->first == INSTANCES) {
 			judge_oldest(sync, group);

@@ -21,9 +21,9 @@ struct hk_sync_call {
 	const char *function;
 	uint32_t process; /* ordinal */
 	uint32_t node;	  /* ordinal: processes of one node share a clock */
-	bool empty;	  /* it moved no data, and may not have waited */
+	bool empty;	  /* the call moved no data, and may not have waited */
 	int64_t enter_ns, exit_ns;
-	uint64_t bound_ns; /* limit of the error of these */
+	uint64_t bound_ns; /* limit of the error of both times */
 };
 
 struct hk_sync_result {
@@ -32,25 +32,26 @@ struct hk_sync_result {
 };
 
 struct hk_sync_options {
-	size_t nodes;		/* calls of further nodes are ignored */
+	size_t nodes;		/* number of nodes; calls of further ones are ignored */
 	uint32_t reference;	/* node against whose clock the others' errors count */
-	int64_t from_ns, to_ns; /* of the job */
+	int64_t from_ns, to_ns; /* range of the job's time */
 };
 
 /* Returns 0 or -ENOMEM. */
 int hk_sync_new(const struct hk_sync_options *options, struct hk_sync **ret_sync);
-/* Frees; accepts NULL, returns NULL. */
+/* Frees SYNC. Accepts NULL, returns NULL. */
 struct hk_sync *hk_sync_free(struct hk_sync *sync);
 
 /* Adds a call; calls of one process come in the order of their starts, those of different processes
  * nearly so. Returns 0 or -ENOMEM. */
 int hk_sync_add(struct hk_sync *sync, const struct hk_sync_call *call);
 
-/* Processes the remaining calls; no call may be added after that. */
+/* Processes the remaining calls and returns the sums. No call may be added afterwards. */
 struct hk_sync_result hk_sync_finish(struct hk_sync *sync);
 
-/* After that: the calls with ranks of NODE, and the range of its clock's error against the
- * reference, not spread; NULL: unknown. Valid as long as SYNC, and may be changed. */
+/* To be called after hk_sync_finish. Returns the calls with ranks of NODE, and the range of its
+ * clock's error against the reference, not spread. NULL: unknown. The range is valid as long as
+ * SYNC, and may be changed. */
 struct hk_sync_result hk_sync_node(const struct hk_sync *sync, uint32_t node);
 struct hk_clock_slack *hk_sync_slack(struct hk_sync *sync, uint32_t node);
 
