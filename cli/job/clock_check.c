@@ -11,7 +11,7 @@
 #include "hooks/hook.h"
 #include "report/clock/job_clock.h"
 
-/* A process with such calls. */
+/* A process with `sync=all` calls. */
 struct input {
 	const struct hk_report_clock *clock;
 	uint64_t tick_ns_q32; /* conversion of its durations */
@@ -52,7 +52,7 @@ static uint32_t node_of(const Hk__Job *job, const Hk__Process *process)
 	return 0;
 }
 
-/* Whether there are clocks to check, and at most LIMIT records to read. */
+/* Returns whether there are clocks to check, and at most LIMIT records to read. */
 static bool is_worth(const Hk__Snapshot *snapshot, uint64_t limit)
 {
 	uint64_t records = 0;
@@ -125,7 +125,7 @@ static int open_inputs(struct check *check, const char *directory)
 	return r;
 }
 
-/* The node with the smallest clock error, which goes to *ret_bound_ns. */
+/* Returns the node with the smallest clock error. Sets *ret_bound_ns to that error. */
 static uint32_t best_node(const struct check *check, uint64_t *ret_bound_ns)
 {
 	uint32_t best = 0;

@@ -14,7 +14,8 @@
  * problem. */
 static char problem[HK_ACCESS_PROBLEM_BYTES];
 
-/* An error about the client's rights, not about the request. */
+/* Returns -EACCES, frees RESPONSE and sets `problem` if the collector refused the client, not the
+ * request. Else returns 0. */
 static int refused(Hk__Response *response)
 {
 	if (response->error != -EACCES) {
@@ -26,8 +27,8 @@ static int refused(Hk__Response *response)
 	return -EACCES;
 }
 
-/* Process id of the collector at URL if it is stopped: it is not even asked then. The next call
- * does not wait again for somebody to continue it. */
+/* Returns the process id of the collector at URL if it is stopped, else 0. The next call for the
+ * same URL does not wait for it to be continued. */
 static int stopped(const char *url)
 {
 	static char known[PATH_MAX];

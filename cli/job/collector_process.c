@@ -14,7 +14,7 @@
 #define LOCAL "ipc://"
 #define POLL_NS 20000000
 
-/* As the kernel shows it. */
+/* The start of /proc/PID/stat. */
 #define STATE_FORMAT "%*d (hookcollector) %c"
 
 uint64_t hk_collector_process_ran_ns(int dirfd)
@@ -38,7 +38,8 @@ static bool is_stopped(int pid)
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	FILE *file = fopen(path, "re");
 	if (file) {
-		/* The process may be another one: of another pid namespace, or a later one. */
+		/* The number may be another process's: of another pid namespace, or of a later
+		 * one. */
 		state = fscanf(file, STATE_FORMAT, &state) == 1 ? state : '?';
 		fclose(file);
 	}

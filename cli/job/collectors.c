@@ -30,7 +30,7 @@ static void add(struct hk_collectors *collectors, const char *directory)
 	close(fd);
 }
 
-/* Adds those of the private collectors below BASE. */
+/* Adds the private collectors below BASE. */
 static void add_private(struct hk_collectors *collectors, const char *base)
 {
 	int fd = hk_rundir_open(base, 0);
@@ -152,7 +152,7 @@ int hk_collectors_store(char path[PATH_MAX])
 	if (chosen) {
 		length = snprintf(path, PATH_MAX, "%s", chosen);
 	} else if (collector_store(path) == 0) {
-		return 0; /* with jobs that ended before this collector started */
+		return 0; /* the store also holds jobs that ended before this collector started */
 	} else if (state && *state == '/') {
 		length = snprintf(path, PATH_MAX, "%s/hooktrace", state);
 	} else if (home && *home) {

@@ -45,8 +45,8 @@ static bool is_node(int directory)
 
 static int walk_entries(DIR *directory, bool in_node, bool remove, struct hk_job_files *files);
 
-/* Walks a node's directory at NAME, and removes it if it is then empty. Returns 0 if it is not such
- * a directory. */
+/* Counts the files of a node's directory at NAME; REMOVE: removes them, and the directory if it is
+ * then empty. Returns 1, 0 if it is not such a directory, or -errno. */
 static int walk_node(int parent, const char *name, bool remove, struct hk_job_files *files)
 {
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -90,7 +90,8 @@ static int walk_entries(DIR *directory, bool in_node, bool remove, struct hk_job
 	return r < 0 ? r : 0;
 }
 
-/* Walks PATH without following a link at its end; REMOVE: removes our files. */
+/* Counts the files in PATH without following a link at its end; REMOVE: removes those of hooktrace.
+ * Returns 0 or -errno. */
 static int walk(const char *path, bool remove, struct hk_job_files *ret_files)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -19,7 +19,8 @@
 
 /* ---- from a directory ---- */
 
-/* Takes the job's state from the collector at URL if it keeps the same job. */
+/* Takes the job's state from the collector at URL if it keeps the same job. Returns whether it
+ * does. */
 static bool refresh_from(struct hk_job *job, const char *url)
 {
 	Hk__Response *response = NULL;
@@ -38,8 +39,8 @@ static bool refresh_from(struct hk_job *job, const char *url)
 	return same;
 }
 
-/* A running job's state is fresher in its collector than in its file: a private one, known by the
- * job's directory or by its key, or the user's. */
+/* Takes the state of a running job from its collector, which is fresher than its file. This is a
+ * private collector, found by the job's directory or key, or else the user's. */
 static void refresh(struct hk_job *job)
 {
 	char parent[PATH_MAX + 4], run[PATH_MAX], url[HK_REQUEST_URL_BYTES], key[256];
@@ -60,7 +61,7 @@ static void refresh(struct hk_job *job)
 	}
 }
 
-/* Whether job.json says that the job has ended. */
+/* Returns whether job.json says that the job has ended. */
 static bool has_ended(const char *directory)
 {
 	struct hk_job_summary card;
@@ -75,13 +76,13 @@ static bool has_ended(const char *directory)
 
 /* ---- from the directories of nodes ---- */
 
-/* One line for each node with missing data. */
+/* Warns of each node with missing data. */
 static void tell_parts(struct hk_job *job, const struct hk_nodes *nodes)
 {
 	for (size_t i = 0; i < nodes->count; i++) {
 		const struct hk_node_part *part = &nodes->parts[i];
 		if (part->error == -ENOENT && part->fresh) {
-			continue; /* about to begin */
+			continue; /* the node is about to begin */
 		}
 		if (part->error == -EBADMSG) {
 			hk_warning("node %s: " HK_STATISTICS_FILE
@@ -126,7 +127,7 @@ static int open_directory(const char *path, struct hk_job *job)
 		return HK_EXIT_ABSENT;
 	}
 	bool ended = has_ended(
-	    job->directory); /* read before the statistics, which are the first to say so */
+	    job->directory); /* read before the statistics, which are the first to show the end */
 	int r = hk_statistics_load(job->directory, &job->snapshot);
 	if (r == -ENOENT) {
 		r = load_nodes(job);
@@ -187,7 +188,8 @@ static size_t find_in(const char *dir, const char *name, char path[PATH_MAX])
 	return found;
 }
 
-/* Finds it by id among the jobs in this directory, hook-COMMAND-ID. */
+/* Finds NAME as the id, or its beginning, of a job in this directory, hook-COMMAND-ID. Returns the
+ * number of matches. */
 static size_t find_here(const char *name, char path[PATH_MAX])
 {
 	DIR *entries = opendir(".");
@@ -276,7 +278,7 @@ static int open_named(const char *name, struct hk_job *job)
 	if (r == -ENOTUNIQ) {
 		tell_several(name);
 	}
-	/* With --collector, a job in this directory is not meant. */
+	/* No other place is searched if the collector of --collector cannot answer. */
 	if (hk_command_setting("collector") && r != -ENOENT && r != -ENOTUNIQ) {
 		return hk_client_failed(url, r);
 	}
@@ -339,7 +341,7 @@ int hk_job_open(const char *name, struct hk_job *ret_job)
 	int code;
 
 	if (!name) {
-		/* --collector selects the place. */
+		/* --collector selects the job of a collector, not ./hook-last. */
 		bool here = !hk_command_setting("collector") && hk_job_summary_is_job(HK_JOB_LAST);
 		code = here ? open_directory(HK_JOB_LAST, &job) : open_newest(&job);
 	} else if (strchr(name, '/') || (stat(name, &status) == 0 && S_ISDIR(status.st_mode))) {

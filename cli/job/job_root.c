@@ -38,7 +38,7 @@ void hk_job_root_follow(struct hk_job *job)
 	}
 }
 
-/* Whether a retry may help. */
+/* Returns whether a retry may help. */
 static bool passes(int error)
 {
 	return error != -EACCES && error != -EKEYREJECTED && error != -EINVAL;

@@ -6,12 +6,12 @@
 
 #include "cli/job/job.h"
 
-/* If JOB is a leaf's part of a job on a root, replaces it by the whole, or prints the reason why
- * not to stderr. */
+/* If JOB is a leaf's part of a job on a root, replaces it by the whole job. Prints the reason to
+ * stderr if that fails. */
 void hk_job_root_follow(struct hk_job *job);
 
-/* Waits at most WAIT_NS until the root has closed the job that DIRECTORY is a leaf's part of;
- * returns whether it has. */
+/* Waits at most WAIT_NS until the root has closed the job that DIRECTORY is a leaf's part of.
+ * Returns whether it has. */
 bool hk_job_root_await(const char *directory, uint64_t wait_ns);
 
 #endif

@@ -6,9 +6,9 @@
 #include "cli/job/job.h"
 #include "cli/timeline/timeline.h"
 
-/* Whether JOB has a process of the ranks of PART, and lasts until its `from_ns`. Returns
- * HK_EXIT_DONE, or after a line on stderr HK_EXIT_USAGE, which names the available range, or
- * HK_EXIT_FAILED. */
+/* Checks that JOB has a process of the ranks of PART, and lasts until its `from_ns`. Returns
+ * HK_EXIT_DONE. After a line on stderr, returns HK_EXIT_USAGE, with the available range in the
+ * line, or HK_EXIT_FAILED. */
 int hk_job_selection_check(const struct hk_job *job, const struct hk_timeline_options *part);
 
 #endif

@@ -4,21 +4,21 @@
 
 #include "cli/job/job.h"
 
-/* KEYS: from now on snapshots are requested with calls folded by these, HK_GROUP_* of
- * report/build/group.h, which suffices for screens of many ranks; 0: whole. Directories are read
- * whole. */
+/* Sets the KEYS by which later snapshots are requested with folded calls, HK_GROUP_* of
+ * report/build/group.h; 0: whole. Folded calls suffice for screens of many ranks. Directories are
+ * read whole. */
 void hk_job_snapshot_rollup(unsigned keys);
 
 /* Asks the collector at URL (NULL: -ECONNREFUSED) for job ID, "": its newest. Returns 0, -ENOENT if
- * it has no such job, -ENOTUNIQ, or the errors of hk_client_call. *RET_RESPONSE is the caller's to
- * free, and may be set on failure too. */
+ * it has no such job, -ENOTUNIQ, or the errors of hk_client_call. The caller frees *RET_RESPONSE,
+ * which may be set on failure too. */
 int hk_job_snapshot_request(const char *url, const char *id, Hk__Response **ret_response);
 
-/* The same for the job and with the options in WHAT. */
+/* Does the same for the job and with the options in WHAT. */
 int hk_job_snapshot_request_as(const char *url, Hk__SnapshotRequest *what,
 			       Hk__Response **ret_response);
 
-/* Takes the snapshot out of RESPONSE from the collector at URL. */
+/* Moves the snapshot of RESPONSE, from the collector at URL, to JOB. */
 void hk_job_snapshot_take(struct hk_job *job, Hk__Response *response, const char *url);
 
 #endif

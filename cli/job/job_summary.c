@@ -25,8 +25,8 @@ static uint64_t time_of(const json_t *root, const char *name)
 	return value > 0 ? (uint64_t)value : 0;
 }
 
-/* NULL if FILE cannot be read or is not JSON. O_NONBLOCK keeps a FIFO in its place from
- * blocking. */
+/* Reads FILE as JSON. Returns NULL if it is unreadable or no JSON. O_NONBLOCK keeps a FIFO in its
+ * place from blocking. */
 static json_t *load(const char *file)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -76,7 +76,7 @@ static void swap(char **a, char **b)
 	*b = kept;
 }
 
-/* Adds PART, of another node, to CARD; frees it. */
+/* Adds PART, of another node, to CARD, and frees PART. */
 static void merge(struct hk_job_summary *card, struct hk_job_summary *part)
 {
 	bool failed = strcmp(card->exit, "exit 0") != 0;

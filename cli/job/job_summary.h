@@ -10,7 +10,7 @@ struct hk_job_summary {
 	char *id, *command, *exit;	     /* never NULL; exit: "running", "exit 0", "signal 9" */
 	uint64_t start_unix_ns, end_unix_ns; /* end 0: not closed */
 	int32_t world_size;
-	bool closed; /* by its own account; a node that fell silent counts as closed */
+	bool closed; /* as the job's file says; a silent node counts as closed */
 };
 
 /* Reads the summary of DIRECTORY. Returns 0, -ENOENT if there is no job.json, or -ENOMEM. Free with
@@ -18,7 +18,7 @@ struct hk_job_summary {
 int hk_job_summary_read(const char *directory, struct hk_job_summary *ret_card);
 void hk_job_summary_fini(struct hk_job_summary *card);
 
-/* Whether PATH holds a job, or node directories of one. */
+/* Returns whether PATH holds a job, or node directories of one. */
 bool hk_job_summary_is_job(const char *path);
 
 #endif
