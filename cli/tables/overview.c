@@ -30,7 +30,7 @@ struct reading {
 	struct hk_overview *overview;
 	struct hk_loader *loader;
 	uint64_t stride;	/* one of so many chunks is read */
-	struct thread *threads; /* THREAD_SLOTS */
+	struct thread *threads; /* array of THREAD_SLOTS */
 	/* The present process: */
 	struct hk_cursor *cursor;
 	const struct hk_report_clock *clock;
@@ -58,7 +58,7 @@ static int64_t begin_of(const struct hk_overview *overview, size_t bin)
 	return overview->start_ns + (int64_t)(bin * overview->width_ns);
 }
 
-/* The part of BIN that lies in [from_ns, to_ns). */
+/* Returns the part of BIN that lies in [from_ns, to_ns). */
 static uint64_t share(const struct hk_overview *overview, size_t bin, int64_t from_ns,
 		      int64_t to_ns)
 {
@@ -125,7 +125,7 @@ static int make_room(struct reading *reading, uint32_t site)
 	return 0;
 }
 
-/* The domain of a record's site, DOMAIN_OF_NO_CALL if it is no call, or -ENOMEM. */
+/* Returns the domain of a record's site, DOMAIN_OF_NO_CALL if the record is no call, or -ENOMEM. */
 static int domain_of(struct reading *reading, uint32_t id)
 {
 	int r = id < HK_CHUNK_SITES_MAX ? make_room(reading, id) : 0;
@@ -220,8 +220,8 @@ static void note_lost(struct reading *reading, const struct hk_chunk_header *hea
 	}
 }
 
-/* Whether this chunk is read: one of each stretch, at a pseudo-random place that is the same for
- * all processes, since chunk sizes may alternate. */
+/* Returns whether CHUNK is read: one of each stretch, at a pseudo-random place. The place is the
+ * same for all processes, since chunk sizes may alternate. */
 static bool is_chosen(uint64_t chunk, uint64_t stride)
 {
 	uint64_t mixed = (chunk / stride + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -229,7 +229,7 @@ static bool is_chosen(uint64_t chunk, uint64_t stride)
 	return chunk % stride == (mixed >> 32) % stride;
 }
 
-/* Whether a chunk is read. Records lie in the chunk in which their calls have ended: each chunk
+/* Returns whether a chunk is read. Records lie in the chunk in which their calls ended: each chunk
  * covers the time since the end of the last. */
 static bool wants(void *context, const struct hk_chunk_header *header)
 {
@@ -253,7 +253,7 @@ static bool wants(void *context, const struct hk_chunk_header *header)
 	return is_read;
 }
 
-/* Errors of this process, not of a file: continuing would hide them. */
+/* Returns true for errors of hookcli itself, not of a file: continuing would hide them. */
 static bool is_ours(int error)
 {
 	return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
@@ -320,7 +320,7 @@ static int by_rank(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Times are bounded to 36 years around the job's start, so that sums do not overflow. */
+/* Limits times to 36 years around the job's start, so that sums do not overflow. */
 static int64_t bounded(int64_t ns)
 {
 	const int64_t most = INT64_C(1) << 60;
@@ -370,7 +370,7 @@ static int find_ranks(struct hk_overview *overview, const Hk__Snapshot *snapshot
 	return 0;
 }
 
-/* The bins span the life of all ranks. */
+/* Sets the span of the bins to the life of all ranks. */
 static void find_span(struct hk_overview *overview, size_t bins)
 {
 	int64_t start_ns = 0, end_ns = 0;
@@ -422,7 +422,7 @@ static uint64_t stored_here(const Hk__Process *process)
 	return process->records_stored > gone ? process->records_stored - gone : 0;
 }
 
-/* Number of chunks per chunk read, to keep within the requested amount. */
+/* Returns the number of chunks per chunk read, so that the requested amount is kept. */
 static uint64_t find_stride(const Hk__Snapshot *snapshot, const struct hk_overview_options *options)
 {
 	uint64_t records = 0, chunks = 0;

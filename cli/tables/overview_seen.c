@@ -6,8 +6,8 @@
 
 #include "report/model/activity.h"
 
-/* How much ROW grew in BIN. The first and the last bin have what lies before and after: a collector
- * that took over may have noted a time after the end of the process. */
+/* Returns how much ROW grew in BIN. The first bin includes the time before, the last one the time
+ * after. A collector that took over may have noted a time after the end of the process. */
 static double grown(const struct hk_overview *overview, const struct hk_report_activity *row,
 		    size_t bin)
 {
@@ -19,7 +19,7 @@ static double grown(const struct hk_overview *overview, const struct hk_report_a
 	return hk_report_activity_until(row, end_ns) - hk_report_activity_until(row, begin_ns);
 }
 
-/* Whole numbers that add up to the row's total. */
+/* Adds ROW to the bins as whole numbers that add up to its total. */
 static void add_whole(const struct hk_overview *overview, const struct hk_report_activity *row,
 		      struct hk_overview_rank *rank, int domain)
 {

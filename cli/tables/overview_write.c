@@ -39,7 +39,7 @@ static void write_busy(const struct hk_overview *overview, const struct hk_overv
 	hk_json_close(json, '}');
 }
 
-/* Writes [BIN, VALUE]; the list begins with the first one. */
+/* Writes [BIN, VALUE], and before the first one the beginning of the list. */
 static void write_pair(const char *key, size_t bin, uint64_t value, bool *begun,
 		       struct hk_json *json)
 {

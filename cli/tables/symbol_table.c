@@ -23,7 +23,7 @@ struct symbol {
 	UT_hash_handle hh;
 	struct key key;
 	struct hk_report_numbers numbers; /* buckets are the group's */
-	uint64_t library_ns;		  /* of all symbols in its library and role */
+	uint64_t library_ns;		  /* time of all symbols in its library and role */
 };
 
 struct hk_symbol_table {
@@ -34,7 +34,7 @@ struct hk_symbol_table {
 
 /* ---- rows ---- */
 
-/* The symbol with these texts, created if new. NULL if out of memory. */
+/* Returns the symbol with these texts, created if new, or NULL without memory. */
 static struct symbol *symbol_get(struct hk_symbol_table *table, const char *role,
 				 const char *library, const char *domain, const char *function)
 {
@@ -107,7 +107,8 @@ static int by_library(const void *a, const void *b)
 	return order ? order : strcmp(x->key.function, y->key.function);
 }
 
-/* Main processes first, then the library with the most time, and in it the most expensive call. */
+/* Compares symbols: main processes first, then the library with the most time, and in it the most
+ * expensive call. */
 static int by_cost(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
@@ -208,7 +209,7 @@ static void add_numbers(struct hk_table *text, const char *role, const struct hk
 	hk_table_add(text, "%" PRIu64, n->calls);
 	hk_table_add(text, "%" PRIu64, n->errors);
 	if (n->have_total) {
-		/* An estimate if calls were sampled. */
+		/* "~" marks an estimate from sampled calls. */
 		hk_table_add(text, "%s%.9f", n->estimated ? "~" : "", (double)n->total_ns / 1e9);
 	} else {
 		hk_table_add(text, "-");
@@ -265,7 +266,7 @@ struct number {
 
 #define NUMBERS 12u
 
-/* The numbers of a row with their names in the report. */
+/* Fills in the numbers of a row with their names in the report. */
 static void numbers_of(const struct hk_report_numbers *n, struct number numbers[NUMBERS])
 {
 	const struct number all[NUMBERS] = {
@@ -286,7 +287,7 @@ static void numbers_of(const struct hk_report_numbers *n, struct number numbers[
 	memcpy(numbers, all, sizeof(all));
 }
 
-/* LIBRARY NULL: the sum of all. */
+/* Writes one object. LIBRARY NULL: the sum of all libraries. */
 static void write_object(struct hk_json *json, const char *library, const struct key *key,
 			 const struct hk_report_numbers *n)
 {

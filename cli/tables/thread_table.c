@@ -49,7 +49,7 @@ static struct thread *thread_get(struct thread **threads, const struct hk_chunk_
 	return thread;
 }
 
-/* Records come in order of their starts, the outer of two first. */
+/* Adds RECORD to THREAD. Records come in order of their starts, the outer one of two first. */
 static void thread_add(struct thread *thread, const struct hk_record *record,
 		       const struct hk_cursor *cursor, uint64_t tick_ns_q32)
 {
@@ -97,7 +97,7 @@ static int threads_read(struct hk_cursor *cursor, struct thread **threads, uint6
 	return r == 0 && hk_cursor_stats(cursor)->damaged > 0 ? -EBADMSG : r;
 }
 
-/* Name of THREAD; it may have been set after its last record was stored. */
+/* Returns the name of THREAD, which may have been set after its last record was stored. */
 static const char *name_of(const struct thread *thread, const Hk__Process *process)
 {
 	for (size_t i = 0; !*thread->name && i < process->n_threads; i++) {
