@@ -31,7 +31,7 @@ static int findings_write(const struct hk_report *report, struct hk_json *json)
 	return 0;
 }
 
-/* How the shipped hooks files want their domains shown. */
+/* Writes how the shipped hooks files want their domains shown. */
 static void domains_write(struct hk_json *json)
 {
 	hk_json_open(json, "domain_styles", '[');

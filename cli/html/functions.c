@@ -100,7 +100,8 @@ static const char *role_of(const struct hk_group *group)
 	return group->role;
 }
 
-/* Library names are long and few: each is written once, and rows have its number. */
+/* Writes each library's name once, since names are long and few, and each row's number of its
+ * library. */
 static int libraries_write(struct hk_json *json, const struct hk_groups *groups, size_t shown)
 {
 	struct hk_report_strings strings = {0};
@@ -156,7 +157,7 @@ static int by_name(const void *a, const void *b)
 	return (uintptr_t)x->domain < (uintptr_t)y->domain ? -1 : x->domain != y->domain;
 }
 
-/* Sums for the page's head: functions, each once for all its libraries and roles, and their
+/* Writes sums for the page's head: functions, each once for all its libraries and roles, and their
  * calls. */
 static int sums_write(struct hk_json *json, const struct hk_groups *groups)
 {

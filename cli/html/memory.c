@@ -192,7 +192,7 @@ static int libraries_write(const struct hk_report *report, struct hk_json *json)
 	return r;
 }
 
-/* Number of bins of the series that are joined, so that all of them fit. */
+/* Returns the number of bins of the series that are joined into one, so that all of them fit. */
 static size_t bins_joined(const struct hk_report *report)
 {
 	size_t numbers = 0, joined = 1;
