@@ -22,7 +22,7 @@
 
 struct rank {
 	int32_t rank;
-	bool written; /* as a part, or whole */
+	bool written; /* as an unfinished or a finished file */
 };
 
 struct rank_files {
@@ -32,7 +32,7 @@ struct rank_files {
 	const char *ending; /* ".json.gz" */
 	bool gzip;
 	int directory;
-	bool made; /* by this export */
+	bool made; /* this export made the directory */
 	struct rank *ranks;
 	size_t count, at;
 	struct hk_rank_files_result result;
@@ -52,7 +52,7 @@ static int compare_ranks(const void *left, const void *right)
 	return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* The requested ranks, each once. */
+/* Lists the requested ranks, each once. */
 static int list_ranks(struct rank_files *files)
 {
 	const Hk__Snapshot *snapshot = files->snapshot;
@@ -93,7 +93,7 @@ static void name_file(const struct rank_files *files, int32_t rank, const char *
 
 /* ---- the directory ---- */
 
-/* The part of a file's name behind "rank<N>"; NULL if it has another form. */
+/* Returns the part of a file's name behind "rank<N>", or NULL if the name has another form. */
 static const char *ending_of(const char *name)
 {
 	size_t digits;
@@ -120,7 +120,7 @@ static bool is_whole(const char *name)
 	return ending && (strcmp(ending, ".json") == 0 || strcmp(ending, ".json.gz") == 0);
 }
 
-/* Whether the file NAME is of an earlier export. */
+/* Returns whether the file NAME is of an earlier export. */
 static bool is_ours(const struct rank_files *files, const char *name)
 {
 	const char *begin = files->ops->rank_file_begin;
@@ -135,7 +135,7 @@ static bool is_ours(const struct rank_files *files, const char *name)
 		return false;
 	}
 	if (is_part(name)) {
-		return true; /* it may be empty */
+		return true; /* an earlier export may have left it empty */
 	}
 	fd = openat(files->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	return fd >= 0 && hk_gzip_begin(fd, found, sizeof(found)) >= (long)length &&
@@ -205,7 +205,7 @@ static int remove_old(struct rank_files *files, const char *name)
 	return 0;
 }
 
-/* All parts are whole: renames them, and removes the files of an earlier export. */
+/* Renames all parts, which are complete, and removes the files of an earlier export. */
 static int publish(struct rank_files *files)
 {
 	char part[NAME_BYTES], name[NAME_BYTES];
@@ -254,7 +254,7 @@ static void add_result(struct hk_timeline_result *sum, const struct hk_timeline_
 	sum->unrecorded += result->unrecorded;
 }
 
-/* Progress over all ranks, assuming equal lengths. */
+/* Reports progress over all ranks, as if all were of equal length. */
 static void tell_progress(void *context, uint64_t done, uint64_t total)
 {
 	const struct rank_files *files = context;
@@ -272,7 +272,7 @@ static FILE *open_part(const struct rank_files *files, int32_t rank)
 	int fd;
 
 	name_file(files, rank, PART, name);
-	unlinkat(files->directory, name, 0); /* of an export that was interrupted */
+	unlinkat(files->directory, name, 0); /* a part of an interrupted export */
 	fd = openat(files->directory, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0) {
 		return NULL;

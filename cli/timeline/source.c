@@ -31,7 +31,8 @@ int hk_source_open(const Hk__Job *job, const char *directory, const Hk__Process 
 	return fd < 0 ? -errno : fd;
 }
 
-/* Ticks of DURATION_NS, rounded up: the process rounded down when it made nanoseconds of ticks. */
+/* Returns the ticks of DURATION_NS, rounded up, because the process rounded down when it converted
+ * ticks to nanoseconds. */
 static uint64_t ticks_of(uint64_t tick_ns_q32, uint64_t duration_ns)
 {
 	unsigned __int128 scaled = ((unsigned __int128)duration_ns << 32) + tick_ns_q32 - 1;

@@ -27,7 +27,7 @@
 struct source {
 	struct hk_process_track *track;
 	struct hk_report_clock clock;
-	uint64_t tick_ns_q32; /* by which its durations were counted */
+	uint64_t tick_ns_q32; /* conversion of its durations */
 	struct hk_cursor *cursor;
 	int fd;
 };
@@ -40,7 +40,7 @@ struct timeline {
 	struct hk_tracks *tracks;
 	struct hk_loader *loader;
 	struct hk_flows *flows; /* NULL: not requested */
-	struct source *sources; /* processes with a file */
+	struct source *sources; /* array of the processes with a file */
 	size_t source_count;
 	uint64_t origin_ns; /* Unix time of the job's start */
 	uint64_t start_ns;  /* start of the export: no event is earlier */
@@ -70,7 +70,7 @@ static uint64_t unix_ns(const struct timeline *timeline, int64_t since_ns)
 
 /* ---- files ---- */
 
-/* Errors of this process, not of a file: continuing would hide them. */
+/* Returns true for errors of hookcli itself, not of a file: continuing would hide them. */
 static bool is_ours(int rc)
 {
 	return rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
@@ -106,8 +106,8 @@ static int open_source(struct timeline *timeline, const char *directory,
 	return 0;
 }
 
-/* Processes may have started before the job was known: an export begins with the earliest
- * process. */
+/* Sets the start of the export to that of the earliest process, which may have started before the
+ * job was known. */
 static void find_start(struct timeline *timeline, const struct hk_report_clock *clocks)
 {
 	timeline->origin_ns = hk_report_clock_origin(timeline->snapshot);
@@ -145,7 +145,7 @@ static int open_sources(struct timeline *timeline, const char *directory)
 
 /* ---- missing records ---- */
 
-/* Calls of SOURCE from TICKS on may be missing. */
+/* Notes that calls of SOURCE from TICKS on may be missing. */
 static void doubt(struct timeline *timeline, const struct source *source, uint64_t ticks)
 {
 	if (timeline->flows) {
@@ -168,7 +168,7 @@ static int mark(struct timeline *timeline, const struct source *source, uint64_t
 	return timeline->ops->mark(timeline->exporter, process, unix_ns(timeline, since_ns), &gap);
 }
 
-/* Marks the records behind a tombstone as missing, but not those that the root has. */
+/* Marks the evicted records of a tombstone as missing, but not those that the root has. */
 static int mark_shed(struct timeline *timeline, const struct source *source,
 		     const struct hk_chunk_header *header)
 {
@@ -186,8 +186,8 @@ static int mark_lost(struct timeline *timeline, const struct source *source, uin
 	return lost ? mark(timeline, source, ticks, "lost", lost) : 0;
 }
 
-/* Walks the headers: chunks count the records lost until their end, and their numbers have no
- * gaps. */
+/* Marks missing records by the headers of the chunks. These count the records lost until their end,
+ * and their numbers have no gaps. */
 static int mark_gaps(struct timeline *timeline, const struct source *source)
 {
 	struct hk_chunk_walk walk = HK_CHUNK_WALK(source->fd);
@@ -235,8 +235,8 @@ struct spot {
 	struct hk_tracks_thread *thread;
 };
 
-/* Whether the innermost call is inside a matched call of the same domain, as when a library passes
- * it on to a lower one: the outer call counts. */
+/* Returns whether the innermost call is inside a matched call of the same domain, as when one
+ * library calls a lower one. Then the outer call counts. */
 static bool is_handed_on(const struct hk_nest *nest)
 {
 	const struct hk_export_site *site = nest->slices[nest->depth - 1].site;
@@ -286,8 +286,8 @@ static int close_call(void *context, const struct hk_slice *slice)
 	return timeline->ops->close(timeline->exporter, &spot->thread->shown, slice);
 }
 
-/* A call that ended before the export begins: it is counted, so that later calls keep the numbers
- * by which they match. */
+/* Counts a call that ended before the export begins, so that later calls keep the numbers by which
+ * they match. */
 static int pass_by(struct timeline *timeline, const struct hk_tracks_thread *thread,
 		   struct hk_slice *slice)
 {
@@ -408,7 +408,7 @@ static int export_calls(struct timeline *timeline)
 
 	while (rc == 0 && (more = hk_merge_next(merge, &merged)) != 0) {
 		if (more < 0) {
-			/* One file is unreadable from here; the merge continues without it. */
+			/* The rest of one file is unreadable. The merge continues without it. */
 			timeline->result.damaged++;
 			rc = is_ours(more) ? more : 0;
 		} else if (merged.start_ns > timeline->options->to_ns) {

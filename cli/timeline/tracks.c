@@ -21,7 +21,7 @@ struct used_id {
 };
 
 struct thread {
-	struct hk_tracks_thread thread; /* first: converted back from it */
+	struct hk_tracks_thread thread; /* first member: the struct is converted back from it */
 	UT_hash_handle hh;
 };
 
@@ -69,7 +69,7 @@ static int id_take(struct hk_tracks *tracks, uint32_t id)
 	return 0;
 }
 
-/* WANTED if it is unused and a kernel's number, else a number above those. */
+/* Returns WANTED if it is unused and a kernel's number, else a number above those. */
 static uint32_t id_unique(struct hk_tracks *tracks, uint32_t wanted)
 {
 	if (wanted > 0 && wanted < OWN_IDS && id_take(tracks, wanted) == 0) {
@@ -104,7 +104,7 @@ static int role_order(const Hk__Process *process)
 static int compare_actors(const void *left, const void *right)
 {
 	const struct hk_process_track *a = left, *b = right;
-	/* As unsigned numbers those without a rank (-1) come last. */
+	/* As unsigned numbers, processes without a rank (-1) come last. */
 	uint32_t rank_a = (uint32_t)a->shown.rank, rank_b = (uint32_t)b->shown.rank;
 
 	if (rank_a != rank_b) {
@@ -170,7 +170,7 @@ static void add_actor(struct hk_tracks *tracks, const Hk__Snapshot *snapshot,
 	__int128 start_ns = (__int128)hk_report_clock_origin(snapshot) + clock->since_ns;
 	const Hk__Anchor *last = track->process->end ? track->process->end : track->process->seen;
 	struct hk_report_error error;
-	/* What a damaged clock says goes to the edge. */
+	/* Times of a damaged clock are clamped. */
 	start_ns = start_ns < 0 ? 0 : start_ns > INT64_MAX ? INT64_MAX : start_ns;
 	track->shown.start_ns = track->process->start ? (uint64_t)start_ns : 0;
 	track->shown.clock_known =
@@ -291,7 +291,7 @@ size_t hk_process_track_ordinal(const struct hk_process_track *track)
 
 /* ---- threads ---- */
 
-/* The main thread's id is the process's own, renumbered with it. */
+/* Returns the number shown for TID. That of the main thread is the process's number. */
 static uint32_t show_tid(struct hk_tracks *tracks, struct hk_process_track *track, uint32_t tid)
 {
 	if (tid == track->process->pid && !track->main_thread_shown) {
@@ -387,7 +387,7 @@ static int reserve_site(struct hk_process_track *track, uint32_t id)
 	return 0;
 }
 
-/* One allocation: the struct and its three strings, each made valid. */
+/* Makes a site in one allocation: the struct and its three strings, each made valid UTF-8. */
 static struct hk_export_site *make_site(const char *const texts[3])
 {
 	size_t size = sizeof(struct hk_export_site);
@@ -456,7 +456,7 @@ static struct hk_export_site *describe_site(const struct hk_process_track *track
 	return site;
 }
 
-/* Signature text and its parsed form in one allocation; an invalid one is left out. */
+/* Sets the site's signature, with its text in one allocation. An invalid one is left out. */
 static void describe_arguments(struct hk_export_site *site, const char *text)
 {
 	size_t bytes = strlen(text) + 1;
