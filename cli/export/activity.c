@@ -50,7 +50,7 @@ bool hk_activity_read(const struct hk_slice *slice, struct hk_device_activity *r
 
 /* ---- streams ---- */
 
-/* The first number that is unused in the process. */
+/* Returns the first number that is unused in the process. */
 static uint32_t next_number(const struct hk_stream *streams, uint32_t show_pid)
 {
 	uint32_t last = DEFAULT_STREAM;
@@ -132,7 +132,7 @@ static const struct hk_launch *at(const struct hk_launches *launches, uint64_t n
 	return &launches->ring[number % HK_LAUNCHES_MAX];
 }
 
-/* Number of them that began at TIME or before. */
+/* Returns how many calls, counted from the first ever, began at TIME or before. */
 static uint64_t begun_by(const struct hk_launches *launches, uint64_t first, uint64_t time_ns)
 {
 	uint64_t low = first, high = launches->count;

@@ -7,7 +7,7 @@
 struct hk_chain {
 	uint64_t id;
 	struct hk_chain_part first, last;
-	bool first_ended; /* readers have the first call's end */
+	bool first_ended; /* the file has the first call's end */
 	bool begun;	  /* its "s" is written */
 	bool joined;	  /* there is a last call besides the first */
 	UT_hash_handle hh;
@@ -21,7 +21,7 @@ static void begin(const struct hk_chains *chains, struct hk_chain *chain)
 	}
 }
 
-/* A call without a second one has no arrow. */
+/* Ends CHAIN. A call without a second one has no arrow. */
 static void end(struct hk_chains *chains, struct hk_chain *chain)
 {
 	if (chain->joined) {
@@ -52,7 +52,7 @@ int hk_chains_begin(struct hk_chains *chains, uint64_t id, const struct hk_chain
 	return 0;
 }
 
-/* Those before the last one continue the chain. */
+/* Adds PART. Calls before the last one continue the chain. */
 static void join(const struct hk_chains *chains, struct hk_chain *chain,
 		 const struct hk_chain_part *part)
 {

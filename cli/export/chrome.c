@@ -164,7 +164,8 @@ static int chrome_thread(struct hk_exporter *chrome, struct hk_export_thread *th
 	return check(chrome);
 }
 
-/* An object of their own: an argument may have the name of a value. */
+/* Writes the arguments in an object of their own, because an argument may have the name of a
+ * value. */
 static void write_arguments(struct hk_json *json, const struct hk_slice *slice)
 {
 	struct hk_arguments arguments;
@@ -195,7 +196,7 @@ static void write_details(struct hk_json *json, const struct hk_slice *slice)
 	hk_json_close(json, '}');
 }
 
-/* An activity goes to the row of its stream, below those of the process's threads. */
+/* Writes an activity to the row of its stream, below those of the process's threads. */
 static int write_activity(struct hk_exporter *chrome, const struct hk_export_thread *thread,
 			  const struct hk_slice *slice, const struct hk_device_activity *activity)
 {

@@ -68,7 +68,7 @@ static void comma(const struct hk_exporter *csv)
 	putc_unlocked(',', csv->output);
 }
 
-/* JSON's numbers are valid in CSV. */
+/* Returns a JSON writer for numbers, whose form is valid in CSV. */
 static struct hk_json number_at(const struct hk_exporter *csv)
 {
 	return (struct hk_json){.output = csv->output};
@@ -148,7 +148,7 @@ static int put_arguments(struct hk_exporter *csv, const struct hk_arguments *arg
 	return 0;
 }
 
-/* JSON's form of a value is a valid field, except for texts. */
+/* Writes RESULT. JSON's form of a value is a valid field, except for texts. */
 static void put_result(const struct hk_exporter *csv, const struct hk_argument *result)
 {
 	struct hk_json json = number_at(csv);

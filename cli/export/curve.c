@@ -16,7 +16,8 @@ struct walk {
 	void *context;
 };
 
-/* The process of SERIES: of several that follow each other by exec the last one that had begun. */
+/* Returns the process of SERIES. Of several that follow each other by exec, this is the last one
+ * that had begun. */
 static const struct hk_export_process *process_of(const struct hk_export_job *job,
 						  const struct hk_report_memory_series *series)
 {
@@ -48,7 +49,7 @@ static void name_curve(const struct hk_report_memory_series *series, char name[N
 	hk_utf8_copy(raw, name, NAME_BYTES);
 }
 
-/* Unix time of SINCE_NS within the export. */
+/* Returns the Unix time of SINCE_NS, clamped to the export. */
 static uint64_t time_of(const struct hk_export_job *job, int64_t since_ns)
 {
 	__int128 ns = (__int128)job->origin_ns + since_ns;

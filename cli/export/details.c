@@ -4,7 +4,8 @@
 
 #include "hooks/hook.h"
 
-/* TEXT: room that lasts as long as the annotation. Returns false without a value. */
+/* Annotates with ARGUMENT. TEXT must last as long as the annotation. Returns false without a
+ * value. */
 static bool annotate_argument(Hk__Perfetto__DebugAnnotation *annotation,
 			      const struct hk_argument *argument,
 			      char text[HK_ARGUMENT_VALUE_BYTES])

@@ -79,7 +79,8 @@ static int folded_begin(struct hk_exporter *folded, const struct hk_export_job *
 
 /* ---- frames and stacks ---- */
 
-/* TEXT with characters replaced that end a frame or a stack, or control a terminal. */
+/* Copies TEXT to FRAME and replaces characters that end a frame or a stack, or control a
+ * terminal. */
 static void clean(const char *text, char frame[FRAME_BYTES])
 {
 	size_t length = hk_utf8_copy(text, frame, FRAME_BYTES);
@@ -121,7 +122,7 @@ static const char *frame_text(struct hk_exporter *folded, const char *text)
 	return frame->text;
 }
 
-/* The stack of PARENT with a frame TEXT on top. NULL if out of memory. */
+/* Returns the stack of PARENT with a frame TEXT on top, or NULL without memory. */
 static struct node *node_get(struct hk_exporter *folded, const struct node *parent,
 			     const char *text)
 {
@@ -149,8 +150,8 @@ static struct node *node_get(struct hk_exporter *folded, const struct node *pare
 
 /* ---- threads ---- */
 
-/* Bottom frames of a thread: its role unless it is main, then those of --split. NULL if out of
- * memory. */
+/* Returns the bottom frames of a thread: its role unless it is main, then those of --split. Returns
+ * NULL without memory. */
 static struct node *root_of(struct hk_exporter *folded, const struct hk_export_thread *thread)
 {
 	const struct hk_export_process *process = thread->process;
@@ -197,7 +198,7 @@ static void folded_forget(struct hk_exporter *folded, struct hk_export_thread *t
 
 /* ---- calls ---- */
 
-/* The stack of a call of SITE that begins now. */
+/* Returns the stack of a call of SITE that begins now. */
 static struct node *node_of(struct hk_exporter *folded, const struct track *track,
 			    const struct hk_export_site *site)
 {
@@ -236,7 +237,7 @@ static int track_reserve(struct track *track)
 	return 0;
 }
 
-/* TIME_NS clamped to the requested range: time outside is not counted. */
+/* Returns TIME_NS clamped to the requested range: time outside is not counted. */
 static uint64_t within(const struct hk_exporter *folded, uint64_t time_ns)
 {
 	time_ns = time_ns < folded->from_ns ? folded->from_ns : time_ns;
@@ -273,7 +274,7 @@ static int folded_close(struct hk_exporter *folded, struct hk_export_thread *thr
 	return 0;
 }
 
-/* It has no length, but counts as a call. */
+/* Counts an instant as a call without duration. */
 static int folded_instant(struct hk_exporter *folded, struct hk_export_thread *thread,
 			  const struct hk_slice *slice)
 {

@@ -145,7 +145,7 @@ static uint64_t word_of(const struct hk_slice *slice, uint8_t key)
 	return 0;
 }
 
-/* Numbers a call of CUDA; the outermost open one submits a device's work. */
+/* Numbers a call of CUDA. The outermost open call submits a device's work. */
 static int note_launch(struct hk_exporter *kineto, struct thread *thread,
 		       const struct hk_slice *slice)
 {
@@ -186,7 +186,8 @@ static int kineto_open(struct hk_exporter *kineto, struct hk_export_thread *show
 	return rc;
 }
 
-/* Readers take every event with a `stream` or a `device` for an activity of the device. */
+/* Writes a value. A `stream` or a `device` gets another name, because readers take every event with
+ * one for an activity of the device. */
 static void write_value(struct hk_json *json, uint8_t key, uint64_t word)
 {
 	switch (key) {
@@ -335,7 +336,8 @@ static int take_activity(struct hk_exporter *kineto, const struct hk_export_thre
 
 /* ---- instants ---- */
 
-/* A step lasts until the thread's next one: readers find iterations by rows of this name. */
+/* Ends the thread's step, which lasts until its next one. Readers find iterations by rows of this
+ * name. */
 static void end_step(struct hk_exporter *kineto, struct thread *thread, uint64_t end_ns)
 {
 	char name[48];

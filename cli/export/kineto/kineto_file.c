@@ -10,7 +10,8 @@ int hk_kineto_check(const struct hk_kineto_file *file)
 	return errno > 0 ? -errno : -EIO; /* errno as the failed write left it */
 }
 
-/* In whole microseconds starts and ends are rounded down alike, so that nesting is kept. */
+/* Writes a time. In whole microseconds starts and ends are both rounded down, so that nesting is
+ * kept. */
 void hk_kineto_time(struct hk_kineto_file *file, const char *key, uint64_t time_ns)
 {
 	int64_t since_ns = (int64_t)(time_ns - file->base_ns);
@@ -50,7 +51,8 @@ void hk_kineto_row(struct hk_kineto_file *file, const char *kind, const char *ca
 	hk_json_uint(json, "tid", tid);
 }
 
-/* Metadata needs a time too: without it readers turn all times into fractions. */
+/* Opens a row of metadata. It has a time too, without which readers turn all times into
+ * fractions. */
 static void metadata_open(struct hk_kineto_file *file, const char *name, uint64_t pid, uint64_t tid)
 {
 	hk_kineto_row(file, "M", NULL, name, pid, tid);

@@ -141,7 +141,7 @@ static Hk__Perfetto__DebugAnnotation uint_annotation(const char *name, uint64_t 
 	return annotation;
 }
 
-/* An instant of our own, at TIME. */
+/* Writes an instant of hooktrace's own category, at the packet's time. */
 static int write_note(struct hk_perfetto_writer *writer, Hk__Perfetto__TracePacket packet,
 		      Hk__Perfetto__TrackEvent *event, const char *name)
 {

@@ -58,8 +58,8 @@ static int describe(struct hk_perfetto_writer *writer, const struct hk_export_pr
 	    "What the device did, as told by a program that measured it; hooktrace did not.");
 }
 
-/* The track of stream NUMBER of DEVICE in *ret_uuid, described if it is new; 0 if there are too
- * many. */
+/* Sets *ret_uuid to the track of stream NUMBER of DEVICE, described if it is new, or to 0 if there
+ * are too many. Returns 0 or -errno. */
 static int track_of(struct hk_perfetto_writer *writer, struct hk_perfetto_streams *streams,
 		    const struct hk_export_process *process, uint64_t device, uint64_t number,
 		    uint64_t *ret_uuid)

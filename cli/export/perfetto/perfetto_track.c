@@ -30,7 +30,7 @@ int hk_perfetto_write_root(struct hk_perfetto_writer *writer)
 	return write_track(writer, HK_PERFETTO_GLOBAL, &root, 0);
 }
 
-/* Text of the clock error of PROCESS. */
+/* Writes the clock error of PROCESS to TEXT. */
 static void clock_text(const struct hk_export_process *process, char text[CLOCK_TEXT_BYTES])
 {
 	if (process->clock_known) {

@@ -73,7 +73,8 @@ static struct hk_exporter *sqlite_create(const struct hk_export_target *target)
 
 /* ---- tables ---- */
 
-/* The table of calls has a column for each named value, even if the job does not use it. */
+/* Creates the table of calls, which has a column for each named value, even if the job does not use
+ * it. */
 static int make_calls(struct hk_exporter *sqlite)
 {
 	int column = HK_SQLITE_CALL_COLUMNS, rc = -ENOMEM;

@@ -148,7 +148,7 @@ static int64_t cut(uint64_t value)
 	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
 }
 
-/* TEXT as valid UTF-8 for SQLite. */
+/* Binds TEXT as valid UTF-8. */
 static int bind_text(sqlite3_stmt *insert, int column, const char *text)
 {
 	char *clean = hk_name_utf8(text);

@@ -15,7 +15,8 @@ struct tables {
 	const struct hk_report *report;
 };
 
-/* Processes come by rank, those without one last: as unsigned numbers they rise. */
+/* Returns whether RANK has an exported process. Processes are sorted by rank, those without one
+ * (-1) last: as unsigned numbers they rise. */
 static bool takes_part(const struct hk_export_job *job, int32_t rank)
 {
 	size_t low = 0, high = job->process_count;
@@ -72,7 +73,8 @@ static void put_ranks(const struct tables *tables)
 	hk_sqlite_done(tables->file, insert);
 }
 
-/* Row number of PROCESS: that of the same process among the exported ones, else a new one. */
+/* Returns the row number of PROCESS: that of the same process among the exported ones, else a new
+ * one. */
 static int64_t process_id(const struct tables *tables, const struct hk_report_process *process,
 			  size_t row)
 {
@@ -170,7 +172,7 @@ static void put_statistics(const struct tables *tables)
 	hk_sqlite_done(tables->file, histogram);
 }
 
-/* Includes sites that were never called. */
+/* Writes all sites, including those that were never called. */
 static int put_sites(const struct tables *tables)
 {
 	const Hk__Snapshot *snapshot = tables->job->snapshot;

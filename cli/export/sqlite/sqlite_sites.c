@@ -81,7 +81,7 @@ static const char *meaning_word(uint32_t meaning)
 	}
 }
 
-/* The texts as they are in the file, one behind the other; the caller frees them. */
+/* Returns the texts as they are in the file, one behind the other. The caller frees them. */
 static struct named *named_new(const char *const texts[3], size_t *ret_bytes)
 {
 	struct named *named = NULL;
