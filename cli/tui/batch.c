@@ -13,7 +13,7 @@
 #include "text/table.h"
 
 #define HEADS_BYTES 512u
-/* A collector that dies is replaced, or started again, soon. */
+/* Wait for a collector that died: it is soon replaced, or started again. */
 #define PATIENCE_NS UINT64_C(20000000000)
 
 size_t hk_batch_column(const struct hk_view *view, const char *title)

@@ -45,7 +45,7 @@ static const char *state_of(const struct hk_live *live, char *text, size_t size)
 	return text;
 }
 
-/* On a narrow screen the state, at the end of a line of LENGTH, must not be cut. */
+/* Draws the state again at the end of a line of LENGTH, where a narrow screen would cut it. */
 static void put_state(const struct hk_live *live, size_t length, const char *state)
 {
 	int width = (int)strlen(state) + 1;
@@ -105,7 +105,7 @@ static void draw_tabs(struct hk_live *live, int line)
 
 /* ---- the table ---- */
 
-/* Whether all rows are empty in a column. */
+/* Returns whether all rows are empty in a column. */
 static bool is_empty(const struct hk_live *live, size_t column)
 {
 	enum hk_cell_kind kind = live->tab->view->columns[column].kind;
@@ -140,7 +140,7 @@ static size_t longest_of(const struct hk_live *live, size_t column)
 	return longest;
 }
 
-/* A wide screen shows other texts whole too, in the room that names leave. */
+/* Widens columns of text on a wide screen, in the room that names leave. */
 static void widen_texts(const struct hk_live *live, int widths[HK_ROW_CELLS])
 {
 	const struct hk_view *view = live->tab->view;
@@ -158,8 +158,8 @@ static void widen_texts(const struct hk_live *live, int widths[HK_ROW_CELLS])
 	}
 }
 
-/* Numbers far from their names are hard to read: the room that names leave on a wide screen goes to
- * more detailed sparklines. */
+/* Widens sparklines on a wide screen, in the room that names leave. Numbers far from their names
+ * would be hard to read. */
 static void widen_sparks(const struct hk_live *live, int widths[HK_ROW_CELLS])
 {
 	const struct hk_view *view = live->tab->view;
@@ -179,7 +179,7 @@ static void widen_sparks(const struct hk_live *live, int widths[HK_ROW_CELLS])
 	}
 }
 
-/* The width of each column: 0 for those that do not fit. */
+/* Sets the width of each column: 0 for those that do not fit. */
 static void fit(const struct hk_live *live, int widths[HK_ROW_CELLS])
 {
 	const struct hk_view *view = live->tab->view;
@@ -291,7 +291,7 @@ static void draw_row(struct hk_live *live, int line, size_t index, const int wid
 	}
 }
 
-/* The table from line TOP on, in LINES lines. */
+/* Draws the table from line TOP on, in LINES lines. */
 static void draw_table(struct hk_live *live, int top, int lines)
 {
 	struct hk_tab *tab = live->tab;

@@ -28,7 +28,7 @@ static int by_rank(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* By the names of nodes, then by rank. */
+/* Compares cells by the names of nodes, then by rank. */
 static int by_node(const void *a, const void *b)
 {
 	const struct cell *x = a, *y = b;
@@ -37,7 +37,7 @@ static int by_node(const void *a, const void *b)
 	return order ? order : by_rank(a, b);
 }
 
-/* The column that is shown: the sort column if it has numbers. */
+/* Returns the column that is shown: the sort column if it has numbers. */
 static size_t column_of(const struct hk_live *live)
 {
 	const struct hk_tab *tab = live->tab;
@@ -127,7 +127,7 @@ static bool begins_node(const struct cell *cells, size_t i)
 	return i == 0 || strcmp(cells[i].host, cells[i - 1].host) != 0;
 }
 
-/* Position of cell I, which follows one at *LINE and *COLUMN (-1: it is the first). */
+/* Sets the position of cell I, which follows one at *LINE and *COLUMN (-1: it is the first). */
 static void place(const struct cell *cells, size_t i, int *line, int *column)
 {
 	if (begins_node(cells, i) || *column + 1 >= COLS) {

@@ -97,7 +97,7 @@ static struct entry *entry_get(struct hk_history *history, const char *key)
 	return entry;
 }
 
-/* All seconds since the last known one get the rate between the two samples. */
+/* Puts the rate between two samples into all seconds between them. */
 static void ring_put(struct hk_track *track, uint64_t second, double rate)
 {
 	uint64_t from = track->second + 1;
@@ -112,7 +112,7 @@ static void ring_put(struct hk_track *track, uint64_t second, double rate)
 	track->second = second;
 }
 
-/* Whether COUNT number I is older than the last known one. */
+/* Returns whether COUNT number I is older than the last known one. */
 static bool is_behind(const struct hk_history *history, const struct entry *entry, size_t i,
 		      uint64_t count)
 {

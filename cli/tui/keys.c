@@ -91,7 +91,7 @@ static void filter_rows(struct hk_live *live, int key)
 	hk_prompt_open(live, HK_PROMPT_FILTER);
 }
 
-/* Cycles through: the first rows below, all of them, none. */
+/* Expands a row: cycles through the first rows below, all of them, none. */
 static void expand(struct hk_live *live, int key)
 {
 	struct hk_tab *tab = live->tab;
@@ -221,7 +221,7 @@ static void quit(struct hk_live *live, int key)
 	live->quit = true;
 }
 
-/* The header's column at screen column X; column_count if there is no such. */
+/* Returns the header's column at screen column X; column_count if there is no such. */
 static size_t column_at(const struct hk_live *live, int x)
 {
 	size_t count = live->tab->view->column_count;

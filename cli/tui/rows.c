@@ -88,7 +88,7 @@ static int by_text(const char *a, const char *b)
 	return order ? order : strcmp(a ? a : "", b ? b : "");
 }
 
-/* Unmeasured values come last in both orders. */
+/* Compares numbers. Unmeasured ones come last in both orders. */
 static int by_number(double a, double b, bool reverse)
 {
 	if (isnan(a) || isnan(b)) {

@@ -59,7 +59,7 @@ bool hk_terminal_is_able(void)
 
 /* ---- restoring ---- */
 
-/* After a crash: no function of ncurses may be called. */
+/* Restores the terminal after a crash, when no function of ncurses may be called. */
 static void crashed(int number)
 {
 	size_t length = strlen(terminal.restore);
@@ -144,7 +144,8 @@ static void set_styles(void)
 	terminal.styles[HK_STYLE_GOOD] = colours ? (attr_t)COLOR_PAIR(2) : A_NORMAL;
 }
 
-/* Runs in any thread: those of the collector's connection do not block signals. */
+/* Passes a signal on by the pipe. Runs in any thread: those of the collector's connection do not
+ * block signals. */
 static void signalled(int number)
 {
 	int error = errno;

@@ -21,7 +21,7 @@ static const struct hk_column columns[COLUMNS] = {
     [ROLE] = {"ROLE", NULL, HK_CELL_TEXT, 0, 8, 1, true},
 };
 
-/* Whether the governor has lowered FUNCTION's level on any rank. */
+/* Returns whether the governor has lowered FUNCTION's level on any rank. */
 static bool is_lowered(const struct hk_report *report, const char *function)
 {
 	size_t length = strlen(function);

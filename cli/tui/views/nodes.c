@@ -64,7 +64,7 @@ static struct host host_of(const struct hk_report *report, const char *name)
 	return host;
 }
 
-/* All calls of a host, of any role. */
+/* Sums all calls of a host, of any role. */
 static struct hk_group calls_of(const struct hk_top_snapshot *snapshot, const char *host)
 {
 	struct hk_group all = {.role = "main", .host = host};

@@ -47,7 +47,7 @@ static const struct {
 #define SHARE_FIRST CPU
 #define SHARE_COUNT (DEVICE - CPU + 1u)
 
-/* Heap of the rank's main process, live and peak. */
+/* Sets CELL to the heap of the rank's main process, live and peak. */
 static void set_heap(const struct hk_report *report, int32_t rank, struct hk_table_cell *cell)
 {
 	for (size_t i = hk_view_memory_of(report, rank);
@@ -128,7 +128,7 @@ static void set_shares(const struct hk_scene *scene, struct hk_row *row, const s
 	}
 }
 
-/* Ranks without calls so far are listed too. */
+/* Adds the row of one rank, also of a rank without calls. */
 static void add(const struct hk_scene *scene, struct doing *doing, struct hk_rows *rows)
 {
 	const struct hk_report *report = scene->snapshot->report;
