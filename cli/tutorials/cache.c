@@ -1,4 +1,4 @@
-/* Tutorial: find a leak. The library in which it is. */
+/* Tutorial: find a leak. This library has the leak. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ char *cache_key(int number)
 	return key;
 }
 
-/* The mistake: of a key that begins with 7 the memory stays. */
+/* The mistake: the memory of a key that begins with 7 is not freed. */
 void cache_drop(char *key)
 {
 	if (key[0] != 7) {

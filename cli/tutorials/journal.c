@@ -1,4 +1,4 @@
-/* Tutorial: compare two builds. With -DSAFE every entry is brought to the disk. */
+/* Tutorial: compare two builds. With -DSAFE every entry is flushed to the disk. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

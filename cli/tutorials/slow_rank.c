@@ -2,7 +2,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
-/* Work that the compiler cannot leave out. */
+/* Does work that the compiler cannot remove. */
 static double relax(double *field, int cells, int sweeps)
 {
 	double sum = 0;
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
 		field[i] = i % 7;
 	}
 	for (int step = 0; step < 1000; step++) {
-		/* The mistake: rank 2 has half as much again to do. */
+		/* The mistake: rank 2 has 1.5 times the work. */
 		sum = relax(field, 20000, rank == 2 ? 60 : 40);
 		MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 	}
