@@ -14,13 +14,13 @@
 struct hk_device_activity {
 	uint8_t meaning; /* HK_MEANING_DEVICE_* */
 	int32_t device;
-	uint64_t stream; /* as given to the call */
+	uint64_t stream; /* handle as given to the call */
 	uint64_t bytes;
 	uint64_t submitted_ns; /* 0: unknown. All times: Unix, as those of slices */
 	uint64_t start_ns, end_ns;
 };
 
-/* Takes SLICE apart; false if it is no activity, or lacks a value. */
+/* Reads the activity in SLICE. Returns false if SLICE is no activity, or lacks a value. */
 bool hk_activity_read(const struct hk_slice *slice, struct hk_device_activity *ret_activity);
 
 /* A stream of a device that a process submitted work to. */
@@ -35,14 +35,14 @@ struct hk_stream {
 	UT_hash_handle hh;
 };
 
-/* The stream of ACTIVITY of process SHOW_PID among *STREAMS (NULL: none yet), created if new;
- * *RET_NEW: whether it was. Returns 0 or -ENOMEM. */
+/* Finds the stream of ACTIVITY of process SHOW_PID among *STREAMS (NULL: none yet), or creates it
+ * and sets *RET_NEW to true. Returns 0 or -ENOMEM. */
 int hk_streams_find(struct hk_stream **streams, uint32_t show_pid,
 		    const struct hk_device_activity *activity, struct hk_stream **ret_stream,
 		    bool *ret_new);
 void hk_streams_free(struct hk_stream *streams);
 
-/* "GPU 0 stream 7". */
+/* Writes a name such as "GPU 0 stream 7". */
 #define HK_STREAM_NAME_BYTES 48
 void hk_stream_name(const struct hk_stream *stream, char name[HK_STREAM_NAME_BYTES]);
 
@@ -50,12 +50,12 @@ void hk_stream_name(const struct hk_stream *stream, char name[HK_STREAM_NAME_BYT
 struct hk_launch {
 	uint64_t start_ns, end_ns;
 	uint64_t stream;
-	bool any_stream; /* it names no stream */
+	bool any_stream; /* the call names no stream */
 	uint32_t show_pid, show_tid;
 	uint64_t correlation; /* the owner's number for it */
 };
 
-/* All zeros is empty. */
+/* The newest calls; empty if all bytes are 0. */
 struct hk_launches {
 	struct hk_launch *ring;
 	uint64_t count; /* number of all calls so far */
@@ -63,11 +63,12 @@ struct hk_launches {
 
 void hk_launches_fini(struct hk_launches *launches);
 
-/* Starts must not fall. Returns 0 or -ENOMEM. */
+/* Adds a call, which starts no earlier than the last one. Returns 0 or -ENOMEM. */
 int hk_launches_add(struct hk_launches *launches, const struct hk_launch *launch);
 
-/* The call of process SHOW_PID during which ACTIVITY was submitted: of several one of thread
- * SHOW_TID, else the latest. NULL if there is no such call. Valid until the next is added. */
+/* Returns the call of process SHOW_PID during which ACTIVITY was submitted: of several one of
+ * thread SHOW_TID, else the latest. Returns NULL if there is no such call. The call is valid until
+ * the next one is added. */
 const struct hk_launch *hk_launches_find(const struct hk_launches *launches,
 					 const struct hk_device_activity *activity,
 					 uint32_t show_pid, uint32_t show_tid);

@@ -23,10 +23,10 @@ struct hk_chains {
 	void *context;
 };
 
-/* The first call of chain ID has begun. Returns 0 or -ENOMEM. */
+/* Begins chain ID with its first call, which has begun. Returns 0 or -ENOMEM. */
 int hk_chains_begin(struct hk_chains *chains, uint64_t id, const struct hk_chain_part *first);
 
-/* A call of chain ID has ended; FIRST: the call that began it. */
+/* Adds a call that has ended to chain ID. FIRST: the call that began the chain. */
 void hk_chains_add(struct hk_chains *chains, uint64_t id, bool first,
 		   const struct hk_chain_part *part);
 

@@ -9,15 +9,16 @@
 
 struct hk_curve_point {
 	const struct hk_export_process *process;
-	const char *name;  /* of the curve: "live heap", "live device 0"; unique in its process */
-	bool first;	   /* first point of its curve; the others follow directly */
+	const char
+	    *name;  /* name of the curve: "live heap", "live device 0"; unique in its process */
+	bool first; /* first point of its curve; the others follow directly */
 	uint64_t width_ns; /* width of the bins */
 	uint64_t time_ns;
 	uint64_t bytes;
 };
 
-/* Calls POINT for all points of JOB's export, until it returns a value other than 0, which is
- * returned. Returns 0 or -ENOMEM. */
+/* Calls POINT for all points of JOB's export until POINT returns a value other than 0, and returns
+ * that value. Returns 0 or -ENOMEM otherwise. */
 int hk_curves_each(const struct hk_export_job *job,
 		   int (*point)(void *context, const struct hk_curve_point *point), void *context);
 

@@ -9,7 +9,7 @@
 
 #define HK_DETAILS_ANNOTATIONS 2 /* most annotations of one call */
 
-/* The arguments of a call as one dictionary, with the memory it refers to. */
+/* The arguments of a call as one dictionary, with the memory that the annotations point into. */
 struct hk_details {
 	struct hk_arguments arguments;
 	Hk__Perfetto__DebugAnnotation entries[HK_HOOK_ARGS], *list[HK_HOOK_ARGS];

@@ -139,13 +139,14 @@ struct hk_exporter_ops {
 	/* First bytes of each file if every rank has one, rank<N>.SUFFIX in a directory
 	 * (rank_files.h): then there is one exporter per rank, each with an output. Else NULL. */
 	const char *rank_file_begin;
-	/* NULL: out of memory; TARGET lasts until free. */
+	/* Returns NULL without memory. TARGET lasts until free. */
 	struct hk_exporter *(*create)(const struct hk_export_target *target);
 	int (*begin)(struct hk_exporter *exporter, const struct hk_export_job *job);
 	int (*thread)(struct hk_exporter *exporter, struct hk_export_thread *thread);
 	int (*open)(struct hk_exporter *exporter, struct hk_export_thread *thread,
 		    const struct hk_slice *slice);
-	/* SLICE's end may have moved since open: the nesting is exact to the nanosecond. */
+	/* Ends SLICE, whose end may have moved since open: the nesting is exact to the
+	 * nanosecond. */
 	int (*close)(struct hk_exporter *exporter, struct hk_export_thread *thread,
 		     const struct hk_slice *slice);
 	/* A mark or a counter's value (the site's meaning) at the slice's start. */
@@ -168,10 +169,10 @@ struct hk_exporter_ops {
 #define HK_EXPORTER_DECLARE(name) extern const struct hk_exporter_ops hk_##name##_exporter;
 HK_EXPORTERS(HK_EXPORTER_DECLARE)
 
-/* The exporter for FORMAT, or NULL. */
+/* Returns the exporter for FORMAT, or NULL. */
 const struct hk_exporter_ops *hk_exporter_find(const char *format);
 
-/* Exporter number INDEX (from 0), or NULL after the last, to list all. */
+/* Returns exporter number INDEX (from 0), or NULL after the last, to list all. */
 const struct hk_exporter_ops *hk_exporter_at(size_t index);
 
 /* Display form of a recorded word of key KEY (enum hk_key); its name is hk_key_name(KEY). */
@@ -185,16 +186,18 @@ enum hk_value_form {
 };
 enum hk_value_form hk_exporter_value_form(uint8_t key);
 
-/* Whether WORD of KEY is meaningful: the bytes of a failed call (-1) are not. */
+/* Returns whether WORD of KEY is meaningful: the bytes of a failed call (-1) are not. */
 bool hk_exporter_has_value(uint8_t key, uint64_t word);
 
-/* The arguments and the result of SLICE, which they point into; false if it has none. */
+/* Sets the arguments and the result of SLICE, which they point into. Returns false if SLICE has
+ * none. */
 bool hk_slice_arguments(const struct hk_slice *slice, struct hk_arguments *ret_arguments);
 
-/* Whether KEY is among the named values of SLICE. */
+/* Returns whether KEY is among the named values of SLICE. */
 bool hk_slice_has(const struct hk_slice *slice, uint8_t key);
 
-/* Name and, for a text, value of ARGUMENT as valid UTF-8, cut at a character's edge. */
+/* Writes the name of ARGUMENT, or the value of a text, as valid UTF-8, cut at a character's
+ * edge. */
 #define HK_ARGUMENT_NAME_BYTES 64
 #define HK_ARGUMENT_VALUE_BYTES (3 * HK_ARGUMENTS_TEXT_BYTES + 4)
 void hk_argument_name(const struct hk_argument *argument, char name[HK_ARGUMENT_NAME_BYTES]);

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* A stream that compresses to FD, which is closed with it; NULL with errno: FD is already
- * closed. */
+/* Opens a stream that compresses to FD, and closes FD with it. Returns NULL with errno and FD
+ * closed on failure. */
 FILE *hk_gzip_write(int fd);
 
 /* Reads up to SIZE bytes from the beginning of FD's file, which may be compressed or plain, and

@@ -25,7 +25,7 @@
 int hk_html_document_write(const struct hk_report *report, const struct hk_overview *overview,
 			   FILE *output);
 
-/* Write members of it: functions, and memory. Return 0 or -ENOMEM. */
+/* Write members of the document: functions, and memory. Return 0 or -ENOMEM. */
 int hk_html_functions_write(const struct hk_report *report, struct hk_json *json);
 int hk_html_memory_write(const struct hk_report *report, struct hk_json *json);
 

@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* Makes a stream into OUTPUT, which must outlive it; fclose flushes it and leaves OUTPUT open. NULL
- * if out of memory. */
+/* Opens a stream into OUTPUT, which must outlive it. fclose flushes the stream and leaves OUTPUT
+ * open. Returns NULL without memory. */
 FILE *hk_html_escape_open(FILE *output);
 
 #endif

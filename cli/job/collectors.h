@@ -30,20 +30,20 @@ void hk_collectors_find(struct hk_collectors *collectors);
  * job. */
 int hk_collectors_newest(const struct hk_collectors *collectors);
 
-/* URL of the collector: --collector, HOOK_COLLECTOR, configuration, else the run directory's
- * socket; NULL if there is no such path. Static memory. */
+/* Returns the URL of the collector, in static memory: --collector, HOOK_COLLECTOR, configuration,
+ * else the run directory's socket. Returns NULL if there is no such path. */
 const char *hk_collectors_default(void);
 
-/* hk_client_request of hk_collectors_default(). */
+/* Does hk_client_request with hk_collectors_default(). */
 int hk_collectors_request(Hk__Request *request, Hk__Response **ret_response);
 
-/* Directory of jobs: the setting, else that of the running collector, else the default. Returns 0,
- * or -ENOENT without a home directory. */
+/* Sets PATH to the directory of jobs: the setting, else that of the running collector, else the
+ * default. Returns 0, or -ENOENT without a home directory. */
 int hk_collectors_store(char path[PATH_MAX]);
 
-/* The run directory of a job's private collector below `parent`, derived so that all processes of a
- * node agree without communication: `name` is the job's key for ranks of a launcher, else the name
- * of the job's directory. `create`: creates the user's run directory around it. Returns 0,
+/* Sets PATH to the run directory of a private collector for a job below `parent`. All processes of
+ * a node derive the same path: `name` is the job's key for ranks of a launcher, else the name of
+ * the job's directory. `create`: creates the user's run directory around it. Returns 0,
  * -ENAMETOOLONG or -errno. */
 int hk_collectors_private_rundir(const char *parent, const char *name, int create,
 				 char path[PATH_MAX]);

@@ -10,10 +10,10 @@ struct hk_memory_table;
 
 /* Sums the rows of REPORT, which must outlive the table. Returns 0 or -ENOMEM. */
 int hk_memory_table_new(const struct hk_report *report, struct hk_memory_table **ret_table);
-/* Frees; accepts NULL, returns NULL. */
+/* Frees TABLE. Accepts NULL, returns NULL. */
 struct hk_memory_table *hk_memory_table_free(struct hk_memory_table *table);
 
-/* Writes it by library, device and kind; "*" is the sum of libraries. Returns 0, -EIO or
+/* Writes TABLE by library, device and kind; "*" is the sum of libraries. Returns 0, -EIO or
  * -ENOMEM. */
 int hk_memory_table_write_text(const struct hk_memory_table *table, FILE *output, bool colour);
 /* Writes {"memory": [...]}. Returns 0 or -EIO. */

@@ -23,17 +23,17 @@
 struct hk_overview_options {
 	size_t bins;	  /* 1 to HK_OVERVIEW_BINS_MAX */
 	uint64_t records; /* approximate number of records to read at most, not 0 */
-	uint64_t chunks;  /* the same for chunks */
+	uint64_t chunks;  /* approximate number of chunks to read at most */
 	const struct hk_report
 	    *report; /* report of the same snapshot, with its activity; NULL: not available */
 };
 
-/* The overview of SNAPSHOT's job, whose files lie in DIRECTORY. Returns 0 and *RET_OVERVIEW,
- * without ranks if no process has records; -ENOMEM; -EMFILE or -ENFILE. */
+/* Makes the overview of SNAPSHOT's job, whose files lie in DIRECTORY. Returns 0, -ENOMEM, -EMFILE
+ * or -ENFILE. *RET_OVERVIEW has no ranks if no process has records. */
 int hk_overview_new(const Hk__Snapshot *snapshot, const char *directory,
 		    const struct hk_overview_options *options, struct hk_overview **ret_overview);
 
-/* Writes it as member KEY (NULL: an element): start_ns, width_ns, bins, complete, records,
+/* Writes OVERVIEW as member KEY (NULL: an element): start_ns, width_ns, bins, complete, records,
  * records_there, records_missing, damaged, domains[], and ranks[] with rank, start_ns, end_ns and
  * seen. Ranks with records also have calls[] (one per bin), busy {domain: [thousandths of the bin's
  * width, one per bin]}, and, if not empty, lost [[bin, records]] and unknown [[bin,

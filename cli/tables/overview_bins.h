@@ -27,25 +27,25 @@ struct hk_overview_rank {
 };
 
 struct hk_overview {
-	int64_t start_ns;  /* of the first bin, since the job's start */
-	uint64_t width_ns; /* of every bin, not 0 */
+	int64_t start_ns;  /* start of the first bin, since the job's start */
+	uint64_t width_ns; /* width of every bin, not 0 */
 	size_t bins;
 	const char
 	    *domains[HK_OVERVIEW_DOMAINS_MAX]; /* in order of appearance; a last one "other" */
 	size_t domain_count;
-	struct hk_overview_rank *ranks; /* by rank */
+	struct hk_overview_rank *ranks; /* sorted by rank */
 	size_t rank_count;
 	bool complete;		  /* every available record was read */
-	uint64_t records;	  /* read */
-	uint64_t records_there;	  /* in the files */
+	uint64_t records;	  /* number of records read */
+	uint64_t records_there;	  /* records in the files */
 	uint64_t records_missing; /* lost, evicted, or on the root */
 	uint64_t damaged;	  /* unreadable stretches of files */
 };
 
-/* Index of the domain NAME, added if new, or -ENOMEM. */
+/* Returns the index of the domain NAME, added if new, or -ENOMEM. */
 int hk_overview_domain(struct hk_overview *overview, const char *name);
 
-/* Frees; accepts NULL, returns NULL. */
+/* Frees OVERVIEW. Accepts NULL, returns NULL. */
 struct hk_overview *hk_overview_free(struct hk_overview *overview);
 
 #endif

@@ -10,10 +10,11 @@
 
 struct hk_symbol_table;
 
-/* The symbols of SNAPSHOT and its REPORT; both must outlive the table. Returns 0 or -ENOMEM. */
+/* Sums the symbols of SNAPSHOT and its REPORT, which must both outlive the table. Returns 0 or
+ * -ENOMEM. */
 int hk_symbol_table_new(const struct hk_report *report, const Hk__Snapshot *snapshot,
 			struct hk_symbol_table **ret_table);
-/* Frees; accepts NULL, returns NULL. */
+/* Frees TABLE. Accepts NULL, returns NULL. */
 struct hk_symbol_table *hk_symbol_table_free(struct hk_symbol_table *table);
 
 /* Writes sums over libraries, then library by library, the most expensive first. Returns 0, -EIO or

@@ -13,7 +13,7 @@
 struct hk_nest {
 	struct hk_slice *slices;
 	uint32_t depth, capacity;
-	uint64_t last_ns; /* of the last open or close given out */
+	uint64_t last_ns; /* time of the last open or close given out */
 };
 
 struct hk_nest_sink {
@@ -27,7 +27,7 @@ struct hk_nest_sink {
 int hk_nest_add(struct hk_nest *nest, const struct hk_slice *slice,
 		const struct hk_nest_sink *sink);
 
-/* Closes all that is open. */
+/* Closes all open calls. Returns 0 or a negative result of the sink. */
 int hk_nest_finish(struct hk_nest *nest, const struct hk_nest_sink *sink);
 
 /* Frees the nest's memory; a zeroed nest is valid. */

@@ -15,14 +15,14 @@ struct hk_timeline_options {
 	const struct hk_span_ranks *ranks;
 	size_t rank_count; /* 0: all processes */
 	bool ranks_own;	   /* without helpers and launchers */
-	/* Called now and then with the work done and the whole work, in records; may be NULL. */
+	/* Called at times with the work done and the whole work, in records; may be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *context;
 };
 
 struct hk_timeline_result {
-	uint64_t records;  /* read */
-	uint64_t calls;	   /* exported */
+	uint64_t records;  /* number of records read */
+	uint64_t calls;	   /* number of calls exported */
 	uint64_t instants; /* part of these: marks, values of counters, activities of devices */
 	uint64_t activities;
 	uint64_t lost;	    /* records that the processes had no room for */

@@ -22,14 +22,14 @@ struct hk_tracks_thread {
 	bool introduced; /* the exporter has its description */
 };
 
-/* Makes the tracks of SNAPSHOT, which must outlive it; KEEP says which processes take part (NULL:
- * all). -ENOMEM. */
+/* Makes the tracks of SNAPSHOT, which must outlive them. KEEP selects the processes that take part
+ * (NULL: all). Returns 0 or -ENOMEM. */
 int hk_tracks_new(const Hk__Snapshot *snapshot,
 		  bool (*keep)(void *context, const Hk__Process *process), void *context,
 		  struct hk_tracks **ret_tracks);
 struct hk_tracks *hk_tracks_free(struct hk_tracks *tracks);
 
-/* Processes, and their form for exporters: both in order of display. */
+/* Return the processes, and their form for exporters, in order of display. */
 size_t hk_tracks_count(const struct hk_tracks *tracks);
 struct hk_process_track *hk_tracks_process(struct hk_tracks *tracks, size_t index);
 const struct hk_export_process *const *hk_tracks_shown(const struct hk_tracks *tracks);
@@ -37,20 +37,20 @@ const struct hk_export_process *const *hk_tracks_shown(const struct hk_tracks *t
 const Hk__Process *hk_process_track_process(const struct hk_process_track *track);
 const struct hk_export_process *hk_process_track_shown(const struct hk_process_track *track);
 
-/* Index in the snapshot. */
+/* Returns the process's index in the snapshot. */
 size_t hk_process_track_ordinal(const struct hk_process_track *track);
 
-/* The thread DESCRIBED in a chunk, created if new; NULL if out of memory. */
+/* Returns the thread DESCRIBED in a chunk, created if new, or NULL without memory. */
 struct hk_tracks_thread *hk_process_track_thread(struct hk_tracks *tracks,
 						 struct hk_process_track *track,
 						 const struct hk_chunk_thread *described);
 
-/* Iterates all threads: the first after NULL; NULL at the end. */
+/* Returns the thread after PREVIOUS: the first after NULL, NULL at the end. */
 struct hk_tracks_thread *hk_process_track_next_thread(struct hk_process_track *track,
 						      struct hk_tracks_thread *previous);
 
-/* Site ID, created if new from DEFINED (NULL: not defined by a chunk) or the snapshot; NULL if out
- * of memory. */
+/* Returns site ID, created if new from DEFINED (NULL: not defined by a chunk) or the snapshot.
+ * Returns NULL without memory. */
 const struct hk_export_site *hk_process_track_site(struct hk_process_track *track, uint32_t id,
 						   const struct hk_chunk_site *defined);
 

@@ -20,7 +20,7 @@ struct hk_batch {
 	double delay_s;
 };
 
-/* The column of VIEW with the title TITLE in any case; column_count if there is no such. */
+/* Returns the column of VIEW with the title TITLE in any case; column_count if there is no such. */
 size_t hk_batch_column(const struct hk_view *view, const char *title);
 
 /* Writes the snapshots to stdout; returns hookcli's exit code. */

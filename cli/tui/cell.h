@@ -19,7 +19,7 @@ enum hk_cell_kind {
 	HK_CELL_RATIO,
 	HK_CELL_NS,
 	HK_CELL_BYTES,
-	HK_CELL_SPARK, /* of the row's track */
+	HK_CELL_SPARK, /* sparkline of the row's track */
 };
 
 struct hk_column {
@@ -32,14 +32,14 @@ struct hk_column {
 
 struct hk_table_cell {
 	double now, total;
-	const char *text; /* of HK_CELL_NAME and _TEXT */
+	const char *text; /* text of HK_CELL_NAME and HK_CELL_TEXT */
 };
 
 #define HK_CELL_BYTES_MAX 64u
 
-/* Whether cells of KIND are text. */
+/* Returns whether cells of KIND are text. */
 bool hk_cell_is_text(enum hk_cell_kind kind);
-/* The kind and title of COLUMN for rates, or for totals. */
+/* Return the kind and the title of COLUMN for rates, or for totals. */
 enum hk_cell_kind hk_column_kind(const struct hk_column *column, bool totals);
 const char *hk_column_title(const struct hk_column *column, bool totals);
 
@@ -50,7 +50,7 @@ const char *hk_cell_number(char text[HK_CELL_BYTES_MAX], enum hk_cell_kind kind,
  * the row's own maximum. UTF8: else in ASCII. TEXT has room for 3 * WIDTH + 1. */
 void hk_cell_spark(char *text, size_t width, const struct hk_track *track, bool utf8);
 
-/* One character for SHARE, 0 to 1. */
+/* Returns one character for SHARE, 0 to 1. */
 const char *hk_cell_bar(double share, bool utf8);
 
 #endif

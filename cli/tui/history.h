@@ -27,21 +27,22 @@ struct hk_history;
 
 /* Returns NULL if out of memory. */
 struct hk_history *hk_history_new(void);
-/* Frees; accepts NULL, returns NULL. */
+/* Frees HISTORY. Accepts NULL, returns NULL. */
 struct hk_history *hk_history_free(struct hk_history *history);
 
 /* Begins a sample at NOW_NS since the job's start. WHOLE: rates refer to the job's start, as for a
  * job that has ended. */
 void hk_history_begin(struct hk_history *history, uint64_t now_ns, bool whole);
 
-/* Whether rates are present ones: there was an earlier sample. */
+/* Returns whether rates are present ones: there was an earlier sample. */
 bool hk_history_is_now(const struct hk_history *history);
 
-/* Counts row KEY; the track lasts until the next begin. NULL if out of memory. */
+/* Counts row KEY. Returns its track, which lasts until the next begin, or NULL without memory. */
 const struct hk_track *hk_history_count(struct hk_history *history, const char *key,
 					const uint64_t counts[HK_TRACK_COUNTS]);
 
-/* Mean rate of part PART of PARTS of the last 60 seconds, part 0 being the oldest; NAN: unknown. */
+/* Returns the mean rate of part PART of PARTS of the last 60 seconds, part 0 being the oldest; NAN:
+ * unknown. */
 double hk_track_part(const struct hk_track *track, size_t part, size_t parts);
 
 #endif

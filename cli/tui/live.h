@@ -80,12 +80,12 @@ __attribute__((format(printf, 2, 3))) void hk_live_notice(struct hk_live *live, 
 							  ...);
 /* Shows view number INDEX. */
 void hk_live_show(struct hk_live *live, size_t index);
-/* Whether the snapshot has the calls that the view shows. */
+/* Returns whether the snapshot has the calls that the view shows. */
 bool hk_live_has_rows(const struct hk_live *live);
 
 /* Rebuilds the rows of the tab; call it after any change to it. */
 void hk_layout_rows(struct hk_live *live);
-/* The selected row; NULL if there is none. */
+/* Returns the selected row, or NULL. */
 struct hk_row *hk_layout_chosen(struct hk_live *live);
 /* Selects the row BY further down, or the last one. */
 void hk_layout_move(struct hk_live *live, long by);
@@ -99,13 +99,13 @@ int hk_heat_draw(struct hk_live *live, int top, int lines);
 void hk_keys_press(struct hk_live *live, int key);
 /* Draws the help from line TOP on, in LINES lines, scrolled to live->help_top. */
 void hk_keys_help(struct hk_live *live, int top, int lines);
-/* The keys in one line. */
+/* Returns the keys in one line. */
 const char *hk_keys_line(void);
 
 void hk_prompt_open(struct hk_live *live, enum hk_prompt prompt);
 /* Handles a key while the prompt is open. */
 void hk_prompt_press(struct hk_live *live, int key);
-/* The text of the last line. */
+/* Writes the text of the last line to TEXT. */
 void hk_prompt_text(const struct hk_live *live, char *text, size_t size);
 
 #endif

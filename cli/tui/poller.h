@@ -13,29 +13,29 @@ struct hk_poller_result {
 	struct hk_top_snapshot *snapshot; /* the caller's; NULL: failed, or a level was set */
 	int code;			  /* hookcli's exit code for the request */
 	bool is_level;
-	uint32_t sites, processes; /* in which a level was set */
+	uint32_t sites, processes; /* number of sites and processes in which a level was set */
 };
 
-/* Returns 0, -ENOMEM or -errno. */
+/* Starts the thread. Returns 0, -ENOMEM or -errno. */
 int hk_poller_new(struct hk_poller **ret_poller);
 
-/* Ends the thread. Returns false if it is still waiting for a collector: then leave its memory
- * alone. */
+/* Ends the thread and frees POLLER. Returns false if the thread still waits for a collector: the
+ * caller must then keep the memory that the thread uses. */
 bool hk_poller_free(struct hk_poller *poller);
 
-/* Descriptor that is readable when an answer has come. */
+/* Returns the descriptor that is readable when an answer has come. */
 int hk_poller_fd(const struct hk_poller *poller);
 bool hk_poller_is_busy(struct hk_poller *poller);
 
-/* Requests a snapshot; false: busy, or out of memory. */
+/* Requests a snapshot. Returns false if a request runs, or without memory. */
 bool hk_poller_request(struct hk_poller *poller, const struct hk_top_snapshot_request *request);
 
-/* Has the level of FUNCTION set for SECONDS in the job of SHOT; false as above. LEVEL: enum
- * hk_level. */
+/* Requests that the level of FUNCTION is set for SECONDS in the job of SNAPSHOT. Returns as
+ * hk_poller_request. LEVEL: enum hk_level. */
 bool hk_poller_level(struct hk_poller *poller, const struct hk_top_snapshot *snapshot,
 		     const char *function, uint32_t level, unsigned seconds);
 
-/* Takes the answer; false: there is none yet. */
+/* Takes the answer. Returns false if there is none yet. */
 bool hk_poller_take(struct hk_poller *poller, struct hk_poller_result *ret_answer);
 
 #endif

@@ -36,11 +36,11 @@ struct hk_rows {
 
 void hk_rows_fini(struct hk_rows *rows);
 
-/* Adds a row under KEY, which is copied, with its numbers NAN and its texts NULL. It is valid until
- * the next one is added. NULL if out of memory. */
+/* Adds a row under KEY, which is copied, with its numbers NAN and its texts NULL. Returns the row,
+ * valid until the next one is added, or NULL without memory. */
 struct hk_row *hk_rows_add(struct hk_rows *rows, const char *key);
 
-/* A text that lasts as long as the rows; "" if out of memory. */
+/* Returns a text that lasts as long as the rows, or "" without memory. */
 __attribute__((format(printf, 2, 3))) const char *hk_rows_text(struct hk_rows *rows,
 							       const char *format, ...);
 
@@ -54,20 +54,20 @@ struct hk_order {
 
 void hk_rows_sort(struct hk_rows *rows, const struct hk_order *order);
 
-/* Keeps the rows that have TEXT in one of their texts, in any case; "": all. */
+/* Keeps the rows that have TEXT in one of their texts, in any case; "": all rows. */
 void hk_rows_filter(struct hk_rows *rows, const struct hk_order *order, const char *text);
-/* Removes the rows that are aside, unless all are; returns their number. */
+/* Removes the rows that are aside, unless all are. Returns their number. */
 size_t hk_rows_hide(struct hk_rows *rows);
-/* Whether no row has a number in cell CELL. */
+/* Returns whether no row has a number in cell CELL. */
 bool hk_rows_are_empty(const struct hk_rows *rows, size_t cell);
-/* Whether ROW has TEXT in one of its texts. */
+/* Returns whether ROW has TEXT in one of its texts. */
 bool hk_row_has(const struct hk_row *row, const struct hk_order *order, const char *text);
 
 /* Shortens many sorted rows to the first ones and the last, with a row of medians and one that
  * counts the rest between. WHAT names them: "ranks". */
 void hk_rows_shorten(struct hk_rows *rows, const struct hk_order *order, const char *what);
 
-/* Index of the row under KEY; rows->count if there is no such. */
+/* Returns the index of the row under KEY; rows->count if there is no such. */
 size_t hk_rows_find(const struct hk_rows *rows, const char *key);
 
 #endif

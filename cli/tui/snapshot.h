@@ -55,7 +55,7 @@ enum hk_top_snapshot_state hk_top_snapshot_state(const struct hk_top_snapshot *s
 int hk_top_snapshot_take(const struct hk_top_snapshot_request *request,
 			 struct hk_top_snapshot **ret_snapshot);
 
-/* Frees; accepts NULL, returns NULL. */
+/* Frees SNAPSHOT. Accepts NULL, returns NULL. */
 struct hk_top_snapshot *hk_top_snapshot_free(struct hk_top_snapshot *snapshot);
 
 #endif

@@ -12,7 +12,7 @@ enum hk_style {
 	HK_STYLE_PLAIN,
 	HK_STYLE_STRONG,
 	HK_STYLE_FAINT,
-	HK_STYLE_HEAD, /* of a table */
+	HK_STYLE_HEAD, /* head of a table */
 	HK_STYLE_HEAD_CHOSEN,
 	HK_STYLE_CHOSEN,
 	HK_STYLE_ALERT,
@@ -20,10 +20,10 @@ enum hk_style {
 	HK_STYLES,
 };
 
-/* Whether standard input and output are a terminal that can show a screen. */
+/* Returns whether standard input and output are a terminal that can show a screen. */
 bool hk_terminal_is_able(void);
 
-/* Opens the terminal; *RET_UTF8: whether its locale is UTF-8. Returns 0, -ENOTTY or another
+/* Opens the terminal and sets *RET_UTF8 if its locale is UTF-8. Returns 0, -ENOTTY or another
  * -errno. */
 int hk_terminal_open(bool *ret_utf8);
 void hk_terminal_close(void);
@@ -36,13 +36,14 @@ enum hk_event {
 	HK_EVENT_END,	/* a signal, or the terminal is gone */
 };
 
-/* Waits for an event; KEY is ncurses' code. */
+/* Waits for an event. Sets *RET_KEY to ncurses' code of a key. */
 enum hk_event hk_terminal_wait(int other_fd, int timeout_ms, int *ret_key);
 
-/* The signal behind HK_EVENT_END, or 0. */
+/* Returns the signal behind HK_EVENT_END, or 0. */
 int hk_terminal_signal(void);
 
-/* The last line written to stderr since the last call, at most SIZE - 1 bytes. False: none. */
+/* Copies the last line written to stderr since the last call to TEXT, at most SIZE - 1 bytes.
+ * Returns false if there is none. */
 bool hk_terminal_said(char *text, size_t size);
 
 /* Writes TEXT, which may hold any bytes, into WIDTH columns, padded with blanks; RIGHT:

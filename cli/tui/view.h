@@ -55,7 +55,8 @@ HK_VIEW_LIST(HK_VIEW_DECLARE)
 enum { HK_VIEW_LIST(HK_VIEW_NUMBER) HK_VIEWS };
 extern const struct hk_view *const hk_views[HK_VIEWS];
 
-/* The view with a word or alias that begins with WORD, NULL if there is none or several. */
+/* Returns the view with a word or alias that begins with WORD, or NULL if there is none or
+ * several. */
 const struct hk_view *hk_view_find(const char *word);
 
 /* ---- for views ---- */
@@ -71,19 +72,20 @@ enum hk_view_calls {
 void hk_view_count(struct hk_history *history, struct hk_row *row, const struct hk_group *group,
 		   double ranks, bool self, struct hk_table_cell cells[HK_VIEW_CALLS]);
 
-/* Number of ranks in the job, or on HOST if that is not NULL. */
+/* Returns the number of ranks in the job, or on HOST if that is not NULL. */
 double hk_view_ranks_of(const struct hk_top_snapshot *snapshot, const char *host);
 
-/* The role as text; the main role is "", since nearly all are. */
+/* Returns the role as text. The main role is "", since nearly all are. */
 const char *hk_view_role(const char *role);
 
 /* Adds a row for GROUP under PREFIX and its own keys. */
 struct hk_row *hk_view_add(struct hk_rows *rows, const char *prefix, const struct hk_group *group);
 
-/* The rank's row of the report; NULL: none. */
+/* Returns the rank's row of the report, or NULL. */
 const struct hk_report_rank *hk_view_rank(const struct hk_report *report, int32_t rank);
 
-/* Index of the first of the report's memory rows of RANK, or where it would be inserted. */
+/* Returns the index of the first of the report's memory rows of RANK, or where such a row would be
+ * inserted. */
 size_t hk_view_memory_of(const struct hk_report *report, int32_t rank);
 
 /* Adds the rows of the snapshot's detail below PARENT, if it is PARENT's; NAME sets their names and

@@ -14,7 +14,7 @@ struct hk_kineto_file {
 	bool whole_us;
 };
 
-/* Returns 0, or -errno of a failed write. */
+/* Checks the stream. Returns 0, or -errno of a failed write. */
 int hk_kineto_check(const struct hk_kineto_file *file);
 
 /* Begins a row of kind KIND ("X", "i", ...); CATEGORY may be NULL. Its time, `args` and
@@ -23,17 +23,17 @@ void hk_kineto_row(struct hk_kineto_file *file, const char *kind, const char *ca
 		   const char *name, uint64_t pid, uint64_t tid);
 void hk_kineto_row_end(struct hk_kineto_file *file);
 
-/* Members of a row: a Unix time, and `ts` with `dur`. */
+/* Write members of a row: a Unix time, and `ts` with `dur`. */
 void hk_kineto_time(struct hk_kineto_file *file, const char *key, uint64_t time_ns);
 void hk_kineto_span(struct hk_kineto_file *file, uint64_t start_ns, uint64_t end_ns);
 
-/* Rows that name and sort processes and threads. */
+/* Write rows that name and sort processes and threads. */
 void hk_kineto_text(struct hk_kineto_file *file, const char *name, uint64_t pid, uint64_t tid,
 		    const char *key, const char *text);
 void hk_kineto_index(struct hk_kineto_file *file, const char *name, uint64_t pid, uint64_t tid,
 		     uint64_t index);
 
-/* One end of the arrow from a call ("s") to its activity on the device ("f"). */
+/* Writes one end of the arrow from a call ("s") to its activity on the device ("f"). */
 void hk_kineto_flow(struct hk_kineto_file *file, const char *kind, uint64_t correlation,
 		    uint64_t pid, uint64_t tid, uint64_t time_ns);
 

@@ -10,8 +10,8 @@
 #include "cli/export/perfetto/perfetto_intern.h"
 #include "cli/export/perfetto/perfetto_packet.h"
 
-/* An event of TYPE at SLICE's start, with its name and annotations, on TRACK or (0) THREAD's own.
- */
+/* Writes an event of TYPE at SLICE's start, with its name and annotations, on TRACK or (0) THREAD's
+ * own. */
 int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_export_thread *thread,
 			   struct hk_perfetto_sequence *sequence, const struct hk_slice *slice,
 			   Hk__Perfetto__TrackEvent__Type type, uint64_t track);
@@ -22,7 +22,7 @@ int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_ex
 int hk_perfetto_write_end(struct hk_perfetto_writer *writer, const struct hk_export_thread *thread,
 			  const struct hk_slice *slice, uint64_t track);
 
-/* A point of a curve of memory. */
+/* Writes a point of a curve of memory. */
 int hk_perfetto_write_memory(struct hk_perfetto_writer *writer, const struct hk_curve_point *point);
 
 /* Writes an instant with the statistics in FLOWS, on a track of its own. */
@@ -32,7 +32,7 @@ int hk_perfetto_write_flows(struct hk_perfetto_writer *writer, const struct hk_e
 int hk_perfetto_write_counter(struct hk_perfetto_writer *writer,
 			      const struct hk_export_thread *thread, const struct hk_slice *slice);
 
-/* An instant across PROCESS: records are missing. */
+/* Writes an instant across PROCESS that says that records are missing. */
 int hk_perfetto_write_gap(struct hk_perfetto_writer *writer,
 			  const struct hk_export_process *process, uint64_t time_ns,
 			  const struct hk_export_gap *gap);

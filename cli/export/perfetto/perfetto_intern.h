@@ -20,8 +20,8 @@ enum hk_perfetto_name {
 
 struct hk_perfetto_sequence;
 
-/* All definitions that one event may carry; starts as HK_PERFETTO_NOVELTY. Points into itself: it
- * must not move. */
+/* All definitions that one event may carry, initialized with HK_PERFETTO_NOVELTY. The struct points
+ * into itself, so it must not move. */
 struct hk_perfetto_novelty {
 	Hk__Perfetto__InternedData data;
 	Hk__Perfetto__InternedName category, function, names[HK_PERFETTO_NAMES];
@@ -35,26 +35,27 @@ struct hk_perfetto_novelty {
 		.data = HK__PERFETTO__INTERNED_DATA__INIT \
 	}
 
-/* NULL: out of memory. */
+/* Returns NULL without memory. */
 struct hk_perfetto_sequence *hk_perfetto_sequence_new(void);
-/* Frees; accepts NULL. */
+/* Frees SEQUENCE. Accepts NULL. */
 void hk_perfetto_sequence_free(struct hk_perfetto_sequence *sequence);
 
-/* The common id of SITE's function, library and domain; new definitions go into NOVELTY. 0 if out
- * of memory. */
+/* Returns the common id of SITE's function, library and domain, or 0 without memory. Adds new
+ * definitions to NOVELTY. */
 uint64_t hk_perfetto_intern_site(struct hk_perfetto_sequence *sequence,
 				 const struct hk_export_site *site,
 				 struct hk_perfetto_novelty *novelty);
 
-/* The id of the name of KEY (enum hk_key), which has one; a new definition goes into NOVELTY. */
+/* Returns the id of the name of KEY (enum hk_key), which has one. Adds a new definition to
+ * NOVELTY. */
 uint64_t hk_perfetto_intern_key(struct hk_perfetto_sequence *sequence, uint8_t key,
 				struct hk_perfetto_novelty *novelty);
 
-/* Whether the counter of SITE is new. Returns 1, 0 or -ENOMEM. */
+/* Returns 1 if the counter of SITE is new, 0 if not, or -ENOMEM. */
 int hk_perfetto_intern_counter(struct hk_perfetto_sequence *sequence,
 			       const struct hk_export_site *site);
 
-/* The definitions for the packet, or NULL if nothing is new. */
+/* Returns the definitions for the packet, or NULL if nothing is new. */
 Hk__Perfetto__InternedData *hk_perfetto_novelty_data(struct hk_perfetto_novelty *novelty);
 
 #endif

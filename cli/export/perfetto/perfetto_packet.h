@@ -23,7 +23,7 @@
 
 struct hk_perfetto_writer {
 	FILE *output;	   /* the caller's */
-	uint64_t start_ns; /* of the trace: no packet is earlier */
+	uint64_t start_ns; /* start of the trace: no packet is earlier */
 	uint8_t *buffer;
 	size_t buffer_size;
 };
@@ -34,15 +34,15 @@ void hk_perfetto_writer_fini(struct hk_perfetto_writer *writer);
 /* Makes a packet of SEQUENCE at TIME, otherwise empty. */
 Hk__Perfetto__TracePacket hk_perfetto_packet(uint32_t sequence, uint64_t time_ns);
 
-/* Returns 0, -ENOMEM, or -errno of the write. */
+/* Writes PACKET. Returns 0, -ENOMEM, or -errno of the write. */
 int hk_perfetto_write(struct hk_perfetto_writer *writer, const Hk__Perfetto__TracePacket *packet);
 
-/* The same for a PACKET of at most MOST bytes: its size need not be computed first, which takes as
- * long as packing. */
+/* Does the same for a PACKET of at most MOST bytes. Its size need not be computed first, which
+ * takes as long as packing. */
 int hk_perfetto_write_within(struct hk_perfetto_writer *writer,
 			     const Hk__Perfetto__TracePacket *packet, size_t most);
 
-/* The first packet of the file: trace time is Unix time. */
+/* Writes the first packet of the file: trace time is Unix time. */
 int hk_perfetto_write_clocks(struct hk_perfetto_writer *writer);
 
 #endif

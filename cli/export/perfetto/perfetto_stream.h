@@ -11,7 +11,7 @@
 
 struct hk_perfetto_stream;
 
-/* The tracks that have been described; starts as NULL. */
+/* The tracks that have been described; NULL at first. */
 struct hk_perfetto_streams {
 	struct hk_perfetto_stream *list;
 };

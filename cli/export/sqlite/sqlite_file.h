@@ -10,9 +10,9 @@
 
 struct hk_sqlite;
 
-/* NULL: out of memory. */
+/* Returns NULL without memory. */
 struct hk_sqlite *hk_sqlite_new(void);
-/* Removes an unfinished database; accepts NULL, returns NULL. */
+/* Frees FILE and removes an unfinished database. Accepts NULL, returns NULL. */
 struct hk_sqlite *hk_sqlite_free(struct hk_sqlite *file);
 
 /* Begins the database for PATH. Returns 0, or -EISDIR or -ENOTSUP if PATH is not a regular file. */
@@ -21,8 +21,8 @@ int hk_sqlite_open(struct hk_sqlite *file, const char *path);
 /* Runs statements without results. */
 int hk_sqlite_run(struct hk_sqlite *file, const char *statements);
 
-/* Prepares a statement that inserts rows of COLUMNS values into TABLE; finalized by hk_sqlite_free,
- * or earlier with hk_sqlite_done. NULL on error, which sticks. */
+/* Prepares a statement that inserts rows of COLUMNS values into TABLE. hk_sqlite_free finalizes it,
+ * or hk_sqlite_done earlier. Returns NULL on an error, which sticks. */
 sqlite3_stmt *hk_sqlite_insert(struct hk_sqlite *file, const char *table, unsigned int columns);
 void hk_sqlite_done(struct hk_sqlite *file, sqlite3_stmt *insert);
 
@@ -33,7 +33,7 @@ int hk_sqlite_row(struct hk_sqlite *file, sqlite3_stmt *insert, const char *form
 /* Inserts a row whose values the caller has bound. */
 int hk_sqlite_step(struct hk_sqlite *file, sqlite3_stmt *insert);
 
-/* The first error, or 0. */
+/* Returns the first error, or 0. */
 int hk_sqlite_error(const struct hk_sqlite *file);
 
 /* Ends the transaction and renames the database to its path. */

@@ -8,17 +8,18 @@
 
 struct hk_sqlite_sites;
 
-/* Rows go into the table `sites` of FILE, which is open. NULL: out of memory, or FILE's error. */
+/* Prepares to write rows into the table `sites` of FILE, which is open. Returns NULL without
+ * memory, or on FILE's error. */
 struct hk_sqlite_sites *hk_sqlite_sites_new(struct hk_sqlite *file);
-/* Frees; accepts NULL, returns NULL. */
+/* Frees SITES. Accepts NULL, returns NULL. */
 struct hk_sqlite_sites *hk_sqlite_sites_free(struct hk_sqlite_sites *sites);
 
-/* Number of the site with these texts, added when it is new; MEANING is an enum hk_meaning. Returns
- * -errno on error. */
+/* Returns the number of the site with these texts, added if new, or -errno. MEANING is an enum
+ * hk_meaning. */
 int64_t hk_sqlite_site(struct hk_sqlite_sites *sites, const char *domain, const char *function,
 		       const char *library, uint32_t meaning);
 
-/* The same for a site of the export, remembered by its address. */
+/* Does the same for a site of the export, remembered by its address. */
 int64_t hk_sqlite_site_shown(struct hk_sqlite_sites *sites, const struct hk_export_site *site);
 
 #endif
