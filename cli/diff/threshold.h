@@ -1,4 +1,4 @@
-/* threshold.h: what `hookcli diff --fail-on LIST` does not let pass.
+/* threshold.h: the conditions of `hookcli diff --fail-on LIST`.
  *
  *     LIST:       CONDITION, CONDITION ...       any one that holds is enough
  *     CONDITION:  [PATTERN:] FIGURE > VALUE      (also < and !=)
@@ -7,8 +7,8 @@
  *                 wall of the job
  *     VALUE:      10%, a share of the figure before; or a change in its unit: 1ms, 64M, 3
  *
- * A condition is about the change. It holds where the whole of the change's interval does
- * (report/build/compare.h); where there is none, the change itself. Launchers are not looked at.
+ * A condition is about the change. It holds if it holds for the whole interval of the change
+ * (report/build/compare.h), or without an interval, for the change itself. Launchers are left out.
  * Plain values; read-only once parsed.
  */
 #ifndef HK_CLI_DIFF_THRESHOLD_H

@@ -9,7 +9,7 @@
 #include "cli/tui/snapshot.h"
 
 /* Writes two lines: the job and its STATE, such as "LIVE 1s". HISTORY is the head's own. UTF8: not
- * in ASCII. */
+ * only ASCII. */
 void hk_head_write(const struct hk_top_snapshot *snapshot, struct hk_history *history,
 		   const char *state, bool utf8, FILE *output);
 

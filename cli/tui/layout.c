@@ -81,7 +81,7 @@ void hk_layout_rows(struct hk_live *live)
 	if (live->rows.failed) {
 		hk_live_notice(live, "out of memory: not all rows are here");
 	}
-	/* The selected row stays selected at its new place; if it is gone, the row in its place
+	/* The selected row stays selected at its new place; if it was removed, the row in its place
 	 * is. */
 	size_t at = tab->chosen ? hk_rows_find(&live->rows, tab->chosen) : live->rows.count;
 	if (at < live->rows.count) {

@@ -33,7 +33,7 @@ enum hk_event {
 	HK_EVENT_KEY,
 	HK_EVENT_RESIZE,
 	HK_EVENT_OTHER, /* OTHER_FD is readable */
-	HK_EVENT_END,	/* a signal, or the terminal is gone */
+	HK_EVENT_END,	/* a signal, or the terminal was closed */
 };
 
 /* Waits for an event. Sets *RET_KEY to ncurses' code of a key. */

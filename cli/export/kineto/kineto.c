@@ -1,8 +1,8 @@
 /* The JSON of Kineto, PyTorch's profiler library, for one rank, as read by Holistic Trace Analysis
  * (HTA) and similar tools. They find a rank's file by `"rank": N` on a line, with that space, so it
  * comes first. They assume one clock for all ranks, so all files of a job have one base time.
- * Readers use members of `args` with fixed names, which our own members must avoid. Rows are
- * written as calls end, not in order of time; readers sort. */
+ * Readers use members of `args` with fixed names, which hooktrace's own members must avoid. Rows
+ * are written as calls end, not in order of time; readers sort. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
