@@ -8,15 +8,16 @@
 #include "hooks/hook.h"
 #include "schema/perfetto.pb-c.h"
 
-/* Interned ids of annotation names; a key's is HK_PERFETTO_NAME_KEY + its number. */
+/* Interned ids of annotation names. Keys follow the last one: a key's id is HK_PERFETTO_NAME_KEY +
+ * its number, from 1. */
 enum hk_perfetto_name {
 	HK_PERFETTO_NAME_LIBRARY = 1,
-	HK_PERFETTO_NAME_UNWOUND = 2,
-	HK_PERFETTO_NAME_FAILED = 3,
-	HK_PERFETTO_NAME_KEY = 3,
+	HK_PERFETTO_NAME_UNWOUND,
+	HK_PERFETTO_NAME_FAILED,
+	HK_PERFETTO_NAME_KEY = HK_PERFETTO_NAME_FAILED,
 };
 
-#define HK_PERFETTO_NAMES (HK_SLICE_WORDS + 3) /* most new names at once */
+#define HK_PERFETTO_NAMES (HK_SLICE_WORDS + HK_PERFETTO_NAME_KEY) /* most new names at once */
 
 struct hk_perfetto_sequence;
 
