@@ -86,7 +86,7 @@ static void look(struct hk_collector *collector, uint64_t now)
 {
 	struct hk_process *process, *next;
 	HASH_ITER (hh, collector->processes, process, next) {
-		if (!process->gone) {
+		if (!process->exited) {
 			hk_governor_check(process, now);
 			hk_activity_sample(process, now);
 		}
@@ -111,13 +111,13 @@ static void pass(struct loop *loop, uint64_t now)
 	hk_rules_expire(collector);
 	look(collector, now);
 	HASH_ITER (hh, collector->processes, process, next) {
-		int r = process->gone ? 0 : hk_drain_pass(collector, process, now);
+		int r = process->exited ? 0 : hk_drain_pass(collector, process, now);
 		if (r > 0) {
 			collector->moved_ns = now;
 		} else if (r == -ESTALE) {
 			/* What the file showed so far is kept; there will be no more of it. */
 			hk_warning("segment is broken pid=%" PRIu32, process->state->pid);
-			process->gone = true;
+			process->exited = true;
 		} else if (r < 0) {
 			hk_debug("drain failed pid=%" PRIu32 " error=%s", process->state->pid,
 				 strerror(-r));
@@ -128,10 +128,10 @@ static void pass(struct loop *loop, uint64_t now)
 		if (process->foreign || process->segment->pidfd < 0) {
 			hk_process_check(process);
 		}
-		if (process->gone && process->segment->retry_ns <= now &&
+		if (process->exited && process->segment->retry_ns <= now &&
 		    hk_process_finalise(collector, process) < 0) {
 			process->segment->retry_ns = now + SECOND_NS;
-		} else if (!process->gone) {
+		} else if (!process->exited) {
 			read_usage(process, now);
 		}
 	}
@@ -273,7 +273,7 @@ static int prepare_fds(struct loop *loop, size_t *ret_count)
 	size_t count = FIXED_FDS;
 	struct hk_process *process, *next;
 	HASH_ITER (hh, collector->processes, process, next) {
-		if (process->segment->pidfd >= 0 && !process->gone) {
+		if (process->segment->pidfd >= 0 && !process->exited) {
 			loop->watched[count] = process;
 			loop->fds[count++] = (struct pollfd){process->segment->pidfd, POLLIN, 0};
 		}
@@ -312,7 +312,7 @@ static int wait_events(struct loop *loop)
 		if (loop->fds[i].revents != 0) {
 			hk_process_check(loop->watched[i]);
 			/* The kernel says it has ended, whatever /proc still shows. */
-			loop->watched[i]->gone = true;
+			loop->watched[i]->exited = true;
 			loop->next_pass_ns = 0;
 		}
 	}
@@ -347,10 +347,10 @@ static bool job_done(const struct hk_collector *collector)
  * come to it: its report is wanted, and the memory that it takes. */
 static void close_soon(struct loop *loop, uint64_t now)
 {
-	if (loop->collector->told_all && now + SECOND_NS < loop->next_save_ns) {
+	if (loop->collector->some_complete && now + SECOND_NS < loop->next_save_ns) {
 		loop->next_save_ns = now + SECOND_NS;
 	}
-	loop->collector->told_all = false;
+	loop->collector->some_complete = false;
 }
 
 static void step(struct loop *loop)
@@ -403,7 +403,7 @@ static void finish(struct loop *loop)
 	hk_discovery_run(collector);
 	HASH_ITER (hh, collector->processes, process, next) {
 		hk_process_check(process);
-		if (process->gone && hk_process_finalise(collector, process) == 0) {
+		if (process->exited && hk_process_finalise(collector, process) == 0) {
 			continue;
 		}
 		hk_drain_seal(collector, process);

@@ -306,9 +306,9 @@ static bool settle_job(struct hk_collector *collector, struct hk_job *job, int *
 			continue;
 		}
 		hk_process_check(process);
-		int r = process->gone ? hk_process_finalise(collector, process) : 0;
+		int r = process->exited ? hk_process_finalise(collector, process) : 0;
 		*ret_error = r < 0 ? r : *ret_error;
-		if (!process->gone || r < 0) {
+		if (!process->exited || r < 0) {
 			settled = false;
 		}
 	}

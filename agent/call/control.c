@@ -35,8 +35,8 @@ static bool apply(void)
 bool hk_control_apply(uint32_t generation)
 {
 	/* Without a segment of its own it would read that of a parent. */
-	bool heeded = !hk_process.on || apply();
-	hk_generation_seen = heeded ? generation : generation - 1;
+	bool applied = !hk_process.on || apply();
+	hk_generation_seen = applied ? generation : generation - 1;
 	hk_patch_refresh_late();
-	return heeded;
+	return applied;
 }

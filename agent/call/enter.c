@@ -33,9 +33,9 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 		hk_patch_refresh_late(); /* for slots that they left to the loader */
 	}
 	if (first || generation != thread->generation_seen) {
-		bool heeded = hk_control_apply(generation);
-		thread->generation_seen = heeded ? generation : generation - 1;
-		if (!heeded) {
+		bool applied = hk_control_apply(generation);
+		thread->generation_seen = applied ? generation : generation - 1;
+		if (!applied) {
 			return false; /* the way in would come back at once, as long as that lasts
 				       */
 		}
@@ -127,8 +127,8 @@ static bool count_spare(uint64_t number)
 	}
 	uint32_t generation = atomic_load_explicit(thread->generation, memory_order_acquire);
 	if (generation != thread->generation_seen) {
-		bool heeded = hk_control_apply(generation);
-		thread->generation_seen = heeded ? generation : generation - 1;
+		bool applied = hk_control_apply(generation);
+		thread->generation_seen = applied ? generation : generation - 1;
 	}
 	uint8_t control = __atomic_load_n(&hk_spare_hot[number].control, __ATOMIC_RELAXED);
 	if (control == HK_CONTROL_PASS) {

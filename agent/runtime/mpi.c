@@ -392,8 +392,8 @@ static uint64_t sender(const struct hk_call *call, const struct hk_factor *facto
 	int source = (int)argument;
 	bool any = source == (mpi.wide ? OMPI_ANY_SOURCE : MPICH_ANY_SOURCE);
 	if (any && factor->kind == HK_FACTOR_STATUS_SENDER) {
-		int told = status_source(call, hk_operand_register(call, factor->arg2));
-		return (uint64_t)(int64_t)(told >= 0 ? told : HK_PEER_ANY);
+		int sender = status_source(call, hk_operand_register(call, factor->arg2));
+		return (uint64_t)(int64_t)(sender >= 0 ? sender : HK_PEER_ANY);
 	}
 	return (uint64_t)(int64_t)(any ? HK_PEER_ANY : source >= 0 ? source : HK_PEER_NONE);
 }

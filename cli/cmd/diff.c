@@ -125,9 +125,9 @@ static const struct argp argp = {
 static void complain(void *context, const struct hk_exceeded *found)
 {
 	char sentence[HK_DIFF_SENTENCE_BYTES];
-	size_t *told = context;
+	size_t *printed = context;
 
-	if ((*told)++ < SENTENCES) {
+	if ((*printed)++ < SENTENCES) {
 		hk_error("%s: %s", found->condition, hk_diff_sentence(sentence, found));
 	}
 }
@@ -142,13 +142,13 @@ static void warn(void *context, const struct hk_undecided *found)
 static int judge(const struct hk_diff *diff)
 {
 	const char *idle = hk_thresholds_idle(diff->thresholds, &diff->compare);
-	size_t told = 0;
+	size_t printed = 0;
 
 	if (idle) {
 		hk_error("--fail-on '%s': neither job calls such a function", idle);
 		return EXIT_ERROR;
 	}
-	size_t count = hk_thresholds_check(diff->thresholds, &diff->compare, complain, &told);
+	size_t count = hk_thresholds_check(diff->thresholds, &diff->compare, complain, &printed);
 	if (count > SENTENCES) {
 		hk_error("and %zu more", count - SENTENCES);
 	}

@@ -30,8 +30,8 @@ struct hk_stream {
 		uint32_t show_pid;
 		int32_t device;
 	} key;
-	uint32_t number;  /* displayed number: 7 the default one, as CUPTI has it, then 8, 9, ... */
-	uint64_t told_ns; /* end of the last activity */
+	uint32_t number; /* displayed number: 7 the default one, as CUPTI has it, then 8, 9, ... */
+	uint64_t reached_ns; /* end of the last activity */
 	UT_hash_handle hh;
 };
 

@@ -194,7 +194,7 @@ static struct member *member_add(struct hk_flows *flows, uint64_t comm, uint32_t
 static int learn(struct hk_flows *flows, const struct call *call)
 {
 	uint64_t comm = word_of(call->slice, HK_KEY_NEW_COMM), word;
-	bool told = value_of(call->slice, HK_KEY_RANK, &word) && (int32_t)word >= 0;
+	bool known = value_of(call->slice, HK_KEY_RANK, &word) && (int32_t)word >= 0;
 	struct member *member = comm ? member_of(flows, comm, call->process) : NULL;
 
 	if (!comm) {
@@ -205,9 +205,9 @@ static int learn(struct hk_flows *flows, const struct call *call)
 		if (!member) {
 			return -ENOMEM;
 		}
-		member->rank = told ? (int32_t)word : -1;
+		member->rank = known ? (int32_t)word : -1;
 	}
-	member->unknown |= !told || member->rank != (int32_t)word;
+	member->unknown |= !known || member->rank != (int32_t)word;
 	return 0;
 }
 

@@ -134,12 +134,12 @@ static int collector_store(char path[PATH_MAX])
 	if (r < 0) {
 		return r;
 	}
-	bool told = response->status && *response->status->store;
-	if (told) {
+	bool known = response->status && *response->status->store;
+	if (known) {
 		snprintf(path, PATH_MAX, "%s", response->status->store);
 	}
 	hk__response__free_unpacked(response, NULL);
-	return told ? 0 : -ENOENT;
+	return known ? 0 : -ENOENT;
 }
 
 int hk_collectors_store(char path[PATH_MAX])

@@ -98,7 +98,7 @@ int hk_command_process_prepare(struct hk_command_process *child, const char *pro
 		close(go[1]);
 		return r;
 	}
-	child->told = false;
+	child->asked_to_end = false;
 	/* If SIGCHLD is ignored, which is inherited, the kernel discards the child's status. */
 	signal(SIGCHLD, SIG_DFL);
 	signals_block(child, &child->before);
@@ -156,7 +156,7 @@ void hk_command_process_cancel(struct hk_command_process *child)
 	sigprocmask(SIG_SETMASK, &child->before, NULL);
 }
 
-static bool tells_to_end(int number)
+static bool asks_to_end(int number)
 {
 	return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
 }
@@ -194,7 +194,7 @@ int hk_command_process_wait(struct hk_command_process *child,
 		if (number < 0 && errno != EINTR && errno != EAGAIN) {
 			return -errno;
 		}
-		child->told = child->told || tells_to_end(number);
+		child->asked_to_end = child->asked_to_end || asks_to_end(number);
 		/* A terminal sends its signals to the whole group, so the command has received them
 		 * already. */
 		if (number > 0 && number != SIGCHLD && info.si_code != SI_KERNEL) {
@@ -212,5 +212,5 @@ bool hk_command_process_interrupted(const struct hk_command_process *child, int 
 {
 	struct timespec wait = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
 
-	return tells_to_end(sigtimedwait(&child->signals, NULL, &wait));
+	return asks_to_end(sigtimedwait(&child->signals, NULL, &wait));
 }

@@ -14,11 +14,11 @@
 
 struct hk_command_process {
 	pid_t pid;
-	int go_fd;	  /* a byte starts the program */
-	int error_fd;	  /* errno if it could not be executed */
-	sigset_t signals; /* blocked signals */
-	sigset_t before;  /* mask of the command */
-	bool told;	  /* a signal asked it to end */
+	int go_fd;	   /* a byte starts the program */
+	int error_fd;	   /* errno if it could not be executed */
+	sigset_t signals;  /* blocked signals */
+	sigset_t before;   /* mask of the command */
+	bool asked_to_end; /* a signal asked it to end */
 };
 
 /* Forks a child that executes `program` with `arguments` and `environment` after

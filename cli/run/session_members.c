@@ -134,7 +134,7 @@ static void await_others(const struct hk_session_members *members,
 			 const struct hk_command_process *child, int *status)
 {
 	uint64_t start = hk_clock_monotonic_ns();
-	uint64_t limit_ns = child->told ? HURRY_NS : *status != 0 ? FAILED_NS : UINT64_MAX;
+	uint64_t limit_ns = child->asked_to_end ? HURRY_NS : *status != 0 ? FAILED_NS : UINT64_MAX;
 
 	for (;;) {
 		uint64_t waited = hk_clock_monotonic_ns() - start;
@@ -199,7 +199,7 @@ bool hk_session_members_leave(struct hk_session_members *members,
 	(void)!write(members->members_fd, &byte, 1);
 	flock(members->members_fd, LOCK_UN);
 	if (!members->leader) {
-		bool failed = child->told || *status != 0;
+		bool failed = child->asked_to_end || *status != 0;
 		bool done = failed && leader_ends(members, child);
 		return !done && is_last(members, status);
 	}

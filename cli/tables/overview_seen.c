@@ -23,14 +23,14 @@ static double grown(const struct hk_overview *overview, const struct hk_report_a
 static void add_whole(const struct hk_overview *overview, const struct hk_report_activity *row,
 		      struct hk_overview_rank *rank, int domain)
 {
-	double sum = 0, told = 0;
+	double sum = 0, placed = 0;
 
 	for (size_t i = 0; i < overview->bins; i++) {
 		uint64_t *to = domain < 0 ? &rank->bins[i].calls : &rank->bins[i].busy_ns[domain];
 		sum += grown(overview, row, i);
-		uint64_t here = sum > told ? (uint64_t)(sum - told + 0.5) : 0;
+		uint64_t here = sum > placed ? (uint64_t)(sum - placed + 0.5) : 0;
 		*to += here;
-		told += (double)here;
+		placed += (double)here;
 	}
 }
 

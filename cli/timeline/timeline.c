@@ -169,8 +169,8 @@ static int mark(struct timeline *timeline, const struct source *source, uint64_t
 }
 
 /* Marks the evicted records of a tombstone as missing, but not those that the root has. */
-static int mark_shed(struct timeline *timeline, const struct source *source,
-		     const struct hk_chunk_header *header)
+static int mark_evicted(struct timeline *timeline, const struct source *source,
+			const struct hk_chunk_header *header)
 {
 	uint64_t shed = hk_chunk_evicted_records(header);
 
@@ -208,7 +208,7 @@ static int mark_gaps(struct timeline *timeline, const struct source *source)
 								 : end_ticks);
 		}
 		end_ticks = header.max_end_ticks > end_ticks ? header.max_end_ticks : end_ticks;
-		rc = hk_chunk_is_evicted(&header) ? mark_shed(timeline, source, &header) : 0;
+		rc = hk_chunk_is_evicted(&header) ? mark_evicted(timeline, source, &header) : 0;
 		if (rc == 0 && header.lost_records > lost) {
 			rc = mark_lost(timeline, source, end_ticks, header.lost_records - lost);
 			lost = header.lost_records;

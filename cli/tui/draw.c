@@ -32,7 +32,7 @@ static int put_lines(int line, int most, const char *text, enum hk_style first, 
 
 static const char *state_of(const struct hk_live *live, char *text, size_t size)
 {
-	if (live->gone) {
+	if (live->disconnected) {
 		return "collector gone, trying";
 	}
 	if (hk_top_snapshot_state(live->snapshot) == HK_TOP_SNAPSHOT_ENDED) {
@@ -52,7 +52,7 @@ static void put_state(const struct hk_live *live, size_t length, const char *sta
 
 	if (length > (size_t)COLS && width < COLS) {
 		hk_terminal_put(0, COLS - width, width,
-				live->gone ? HK_STYLE_ALERT : HK_STYLE_STRONG, state, true);
+				live->disconnected ? HK_STYLE_ALERT : HK_STYLE_STRONG, state, true);
 	}
 }
 
@@ -67,7 +67,7 @@ static int draw_head(struct hk_live *live)
 	if (output) {
 		hk_head_write(live->snapshot, live->head, shown, live->utf8, output);
 		fclose(output);
-		lines = put_lines(0, 2, text, live->gone ? HK_STYLE_ALERT : HK_STYLE_STRONG,
+		lines = put_lines(0, 2, text, live->disconnected ? HK_STYLE_ALERT : HK_STYLE_STRONG,
 				  HK_STYLE_PLAIN);
 		put_state(live, strcspn(text, "\n"), shown);
 		free(text);

@@ -160,7 +160,8 @@ static void level(struct hk_live *live, int key)
 	(void)key;
 	if (!row || !row->pick.function) {
 		hk_live_notice(live, "a level is a function's: choose one of Functions (1)");
-	} else if (hk_top_snapshot_state(live->snapshot) != HK_TOP_SNAPSHOT_LIVE || live->gone) {
+	} else if (hk_top_snapshot_state(live->snapshot) != HK_TOP_SNAPSHOT_LIVE ||
+		   live->disconnected) {
 		hk_live_notice(live, "levels can be changed only while the job runs");
 	} else if (!*live->snapshot->job.url) {
 		hk_live_notice(live,

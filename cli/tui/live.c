@@ -51,7 +51,7 @@ static void take_picture(struct hk_live *live, struct hk_top_snapshot *snapshot)
 		hk_top_snapshot_free(live->snapshot);
 		live->snapshot = snapshot;
 	}
-	live->gone = left;
+	live->disconnected = left;
 	live->snapshots++;
 	hk_layout_rows(live);
 }
@@ -79,7 +79,7 @@ static void take_answer(struct hk_live *live)
 		take_picture(live, answer.snapshot);
 		told = false;
 	} else {
-		live->gone = true;
+		live->disconnected = true;
 		live->next_ns = hk_clock_monotonic_ns() + RETRY_NS;
 	}
 	/* The head already shows that no collector answers. */
@@ -229,7 +229,7 @@ int hk_live_run(const struct hk_live_options *options)
 		fini(&live);
 		return HK_EXIT_FAILED;
 	}
-	live.gone = hk_top_snapshot_state(live.snapshot) == HK_TOP_SNAPSHOT_LEFT;
+	live.disconnected = hk_top_snapshot_state(live.snapshot) == HK_TOP_SNAPSHOT_LEFT;
 	live.snapshots = 1;
 	live.next_ns = hk_clock_monotonic_ns() + (uint64_t)(live.options.delay_s * 1e9);
 	hk_layout_rows(&live);

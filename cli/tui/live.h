@@ -59,12 +59,12 @@ struct hk_live {
 	struct hk_rows rows; /* of the tab, as they are shown */
 	struct hk_layout layout;
 	bool utf8, totals, paused, help, quit;
-	int help_top;	  /* first visible line of the help */
-	bool all_rows;	  /* show idle waits and launchers too */
-	size_t hidden;	  /* number of rows hidden for that */
-	bool gone;	  /* no collector answers or follows the job */
-	bool wanting;	  /* poll as soon as possible */
-	uint64_t next_ns; /* time of the next poll */
+	int help_top;	   /* first visible line of the help */
+	bool all_rows;	   /* show idle waits and launchers too */
+	size_t hidden;	   /* number of rows hidden for that */
+	bool disconnected; /* no collector answers or follows the job */
+	bool wanting;	   /* poll as soon as possible */
+	uint64_t next_ns;  /* time of the next poll */
 	unsigned long snapshots;
 	enum hk_prompt prompt;
 	char word[HK_LIVE_WORD], sought[HK_LIVE_WORD];

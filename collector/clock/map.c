@@ -270,10 +270,10 @@ static void copy_to(Hk__ClockMap *message, const struct hk_clock_map *map)
 	message->probes = map->probes;
 }
 
-bool hk_clock_map_merge(Hk__ClockMap **kept, const Hk__ClockMap *told, bool fresh)
+bool hk_clock_map_merge(Hk__ClockMap **kept, const Hk__ClockMap *update, bool fresh)
 {
 	struct hk_clock_map map = {0}, later;
-	if (!hk_clock_map_load(&later, told)) {
+	if (!hk_clock_map_load(&later, update)) {
 		return false;
 	}
 	if (!fresh) {

@@ -60,6 +60,6 @@ void hk_clock_map_show(struct hk_clock_map *map, Hk__ClockMap *ret_message);
 /* Adds TOLD, the clock map that a node sent, to *KEPT, which may be NULL. FRESH: the node started
  * again, so the old content of *KEPT is dropped. Invalid points are left out. Returns true if *KEPT
  * changed, and false if it did not or memory is short. */
-bool hk_clock_map_merge(Hk__ClockMap **kept, const Hk__ClockMap *told, bool fresh);
+bool hk_clock_map_merge(Hk__ClockMap **kept, const Hk__ClockMap *update, bool fresh);
 
 #endif

@@ -44,8 +44,8 @@ struct hk_prober {
 	bool resting, stopping;
 	uint64_t due_ns; /* monotonic: when the pacer's turn ends */
 	struct hk_estimator *estimator;
-	uint64_t first_ns, told_ns; /* monotonic: first answer; last map given away */
-	bool fresh;		    /* an answer has come since */
+	uint64_t first_ns, published_ns; /* monotonic: first answer; last map given away */
+	bool fresh;			 /* an answer has come since */
 };
 
 /* It is the pacer's turn: the next probe in MS. NNG's own sleep would spin to the millisecond. */
@@ -294,9 +294,9 @@ bool hk_prober_map(struct hk_prober *prober, struct hk_clock_map *ret_map)
 	bool known = false;
 	pthread_mutex_lock(&prober->lock);
 	uint64_t every = now_ns - prober->first_ns < FIRST_NS ? NEWS_FIRST_NS : NEWS_NS;
-	if (prober->fresh && now_ns - prober->told_ns >= every) {
+	if (prober->fresh && now_ns - prober->published_ns >= every) {
 		known = hk_estimator_map(prober->estimator, ret_map);
-		prober->told_ns = now_ns;
+		prober->published_ns = now_ns;
 		prober->fresh = false;
 	}
 	pthread_mutex_unlock(&prober->lock);

@@ -108,10 +108,10 @@ void hk_job_sum_evicted(struct hk_job *job)
 	}
 	DL_FOREACH (job->processes, process) {
 		const ProtobufCBinaryData *id = &process->state->node;
-		bool any = process->remote && process->remote->shed_at_source > 0 &&
+		bool any = process->remote && process->remote->evicted_at_source > 0 &&
 			   id->len == HK_NODE_ID_BYTES;
 		if (any) {
-			hk_job_add_evicted(job, id->data, process->remote->shed_at_source);
+			hk_job_add_evicted(job, id->data, process->remote->evicted_at_source);
 		}
 	}
 }

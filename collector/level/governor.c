@@ -45,7 +45,7 @@ struct site_use {
 struct hk_governor {
 	struct site_use *sites; /* by site id */
 	uint32_t count;
-	uint64_t looked_ns, due_ns;
+	uint64_t sampled_ns, due_ns;
 	uint64_t cpu_ns; /* at the last look that found too much */
 	bool begun, suspicious;
 };
@@ -157,8 +157,8 @@ static struct survey survey(const struct hk_process *process)
 static uint64_t cpu_ns(const struct hk_process *process)
 {
 	struct hk_procfs_stat stat;
-	bool told = !process->foreign && hk_procfs_stat(process->state->pid, &stat) == 0;
-	return told ? stat.cpu_ns : 0;
+	bool known = !process->foreign && hk_procfs_stat(process->state->pid, &stat) == 0;
+	return known ? stat.cpu_ns : 0;
 }
 
 /* ---- stepping ---- */
@@ -294,7 +294,7 @@ static void judge(struct hk_process *process, uint64_t now_ns)
 {
 	struct hk_governor *governor = process->segment->governor;
 	struct survey found = survey(process);
-	double elapsed_ns = (double)(now_ns - governor->looked_ns);
+	double elapsed_ns = (double)(now_ns - governor->sampled_ns);
 	double allowed_ns = elapsed_ns * (double)process->state->budget_ppm / 1e6;
 	bool too_much = found.ours_ns > allowed_ns || found.dearest_ns > allowed_ns;
 	if (too_much) {
@@ -335,7 +335,7 @@ static bool begin(struct hk_process *process, uint64_t now_ns)
 		governor->due_ns = start_ns + FIRST_LOOK_NS;
 		return false;
 	}
-	governor->looked_ns = start_ns;
+	governor->sampled_ns = start_ns;
 	governor->suspicious = true;
 	return true;
 }
@@ -354,11 +354,11 @@ void hk_governor_check(struct hk_process *process, uint64_t now_ns)
 	}
 	uint64_t begin_ns = spent_ns();
 	if (count_calls(process)) {
-		if (governor->looked_ns) {
+		if (governor->sampled_ns) {
 			judge(process, now_ns);
 		}
 		governor->begun = true;
-		governor->looked_ns = now_ns;
+		governor->sampled_ns = now_ns;
 	}
 	hk_rules_publish(process);
 	uint64_t wait = (spent_ns() - begin_ns) * LOOK_SPACING;

@@ -161,8 +161,8 @@ void hk_rules_publish(struct hk_process *process)
 	const Hk__Job *job = process->job->state;
 	struct hk_rule rules[HK_RULES_MAX];
 	uint32_t count = 0;
-	if (!process->segment || process->gone ||
-	    (process->segment->control_told == job->control_changes &&
+	if (!process->segment || process->exited ||
+	    (process->segment->control_written == job->control_changes &&
 	     !process->segment->ceilings_changed)) {
 		return;
 	}
@@ -175,7 +175,7 @@ void hk_rules_publish(struct hk_process *process)
 		}
 	}
 	hk_reader_publish(process->segment->reader, rules, count, job->off ? HK_SEGMENT_OFF : 0);
-	process->segment->control_told = job->control_changes;
+	process->segment->control_written = job->control_changes;
 	process->segment->ceilings_changed = false;
 }
 
@@ -204,13 +204,13 @@ static bool matched(const Hk__ControlRequest *request, const Hk__Process *state,
 	return false;
 }
 
-static void count_told(const struct hk_job *job, const Hk__ControlRequest *request,
-		       Hk__ControlReply *reply)
+static void count_concerned(const struct hk_job *job, const Hk__ControlRequest *request,
+			    Hk__ControlReply *reply)
 {
 	const struct hk_process *process;
 	DL_FOREACH (job->processes, process) {
 		/* Those of other nodes hear of it in the answer to their leaf's next report. */
-		if (process->gone || !(process->segment || process->remote)) {
+		if (process->exited || !(process->segment || process->remote)) {
 			continue;
 		}
 		reply->processes++;
@@ -258,7 +258,7 @@ int hk_rules_change(struct hk_job *job, const Hk__ControlRequest *request,
 		job->state->off_until_unix_ns = job->state->off ? until : 0;
 	}
 	tell_all(job);
-	count_told(job, request, ret_reply);
+	count_concerned(job, request, ret_reply);
 	log_change(job, request);
 	return 0;
 }

@@ -169,7 +169,7 @@ static void end_by_exec(struct hk_process *process, const Hk__Anchor *next)
 	state->exit_kind = HK__EXIT_KIND__EXIT_EXEC;
 	state->exit_code = 0;
 	hk_state_clear_open_calls(state);
-	process->gone = true;
+	process->exited = true;
 	process->changed = true;
 	if (hk_field_set_anchor(&state->end, next->ticks, next->monotonic_ns, next->realtime_ns) <
 	    0) {

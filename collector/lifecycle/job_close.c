@@ -137,7 +137,7 @@ static void give_up_processes(struct hk_job *job)
 {
 	struct hk_process *process;
 	DL_FOREACH (job->processes, process) {
-		if (process->remote && !process->gone) {
+		if (process->remote && !process->exited) {
 			hk_process_vanish(process, "");
 		} else if (!process->remote &&
 			   process->state->exit_kind == HK__EXIT_KIND__EXIT_RUNNING) {

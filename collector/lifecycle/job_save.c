@@ -32,7 +32,7 @@ static void leave_file(const struct hk_job *job, struct hk_process *process)
 	process->file_records = 0;
 	process->oldest_known = false;
 	if (process->remote) {
-		process->remote->chunk_end = process->remote->shed_at_source = 0;
+		process->remote->chunk_end = process->remote->evicted_at_source = 0;
 		process->state->records_shed = 0;
 	} else if (!*job->state->upstream) {
 		process->state->records_shed = 0;

@@ -23,7 +23,7 @@ uint32_t hk_job_live(const struct hk_job *job)
 	const struct hk_process *process;
 	uint32_t live = 0;
 	DL_FOREACH (job->processes, process) {
-		live += (process->segment || process->remote) && !process->gone;
+		live += (process->segment || process->remote) && !process->exited;
 	}
 	return live;
 }
@@ -33,7 +33,7 @@ bool hk_job_lives_here(const struct hk_job *job)
 	const struct hk_process *process;
 	bool any = false;
 	DL_FOREACH (job->processes, process) {
-		any |= process->segment && !process->gone;
+		any |= process->segment && !process->exited;
 	}
 	return any;
 }
@@ -59,7 +59,7 @@ static uint32_t live_for_sure(const struct hk_job *job)
 	const struct hk_process *process;
 	uint32_t silent = 0;
 	DL_FOREACH (job->processes, process) {
-		silent += process->remote && !process->gone &&
+		silent += process->remote && !process->exited &&
 			  hk_report_node_is_silent(job->state, process->state, &memory);
 	}
 	return hk_job_live(job) - silent;

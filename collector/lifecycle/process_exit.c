@@ -59,35 +59,35 @@ void hk_process_check(struct hk_process *process)
 	Hk__Process *state = process->state;
 	struct hk_procfs_stat stat;
 	char program[PATH_MAX];
-	if (process->gone) {
+	if (process->exited) {
 		return;
 	}
 	if (process->foreign) {
 		/* A process that has ended, or has become another program by exec, no longer maps
 		 * its segment. */
 		const struct hk_attachment *segment = process->segment;
-		process->gone = segment && (segment->status.state == HK_STATE_EXITED ||
-					    !hk_reader_is_shared(segment->reader));
+		process->exited = segment && (segment->status.state == HK_STATE_EXITED ||
+					      !hk_reader_is_shared(segment->reader));
 		return;
 	}
 	int r = hk_procfs_stat(state->pid, &stat);
 	if (r == -ENOENT || r == -ESRCH ||
 	    (r == 0 && state->pid_start != 0 && stat.start_ticks != state->pid_start)) {
-		process->gone = true;
+		process->exited = true;
 		return;
 	}
 	if (r < 0) {
 		return;
 	}
 	if ((stat.state == 'Z' && stat.threads <= 1) || stat.state == 'X') {
-		process->gone = true;
+		process->exited = true;
 		state->cpu_ns = stat.cpu_ns > state->cpu_ns ? stat.cpu_ns : state->cpu_ns;
 		read_wait_status(process, stat.exit_code);
 		return;
 	}
 	if (*state->program && hk_procfs_program(state->pid, program, sizeof(program)) == 0 &&
 	    strcmp(program, state->program) != 0 && !has_segment(process)) {
-		process->gone = true;
+		process->exited = true;
 		state->exit_kind = HK__EXIT_KIND__EXIT_EXEC;
 	}
 }
@@ -181,7 +181,7 @@ void hk_process_apply_early_notices(struct hk_collector *collector, struct hk_pr
 	for (uint32_t i = 0; i < HK_NOTICES && i < collector->notice_count; i++) {
 		struct hk_notice *early = &collector->notices[i];
 		if (early->notice.pid == process->state->pid && !process->foreign &&
-		    process->gone && now - early->at_ns < NOTICE_KEPT_NS) {
+		    process->exited && now - early->at_ns < NOTICE_KEPT_NS) {
 			apply_notice(process, &early->notice);
 			early->notice.pid = 0;
 		}
@@ -194,7 +194,7 @@ void hk_process_notice(struct hk_collector *collector, const Hk__ExitNotice *not
 	if (process) {
 		hk_process_check(process);
 	}
-	bool untold = process && process->gone && !process->noticed &&
+	bool untold = process && process->exited && !process->noticed &&
 		      process->state->exit_kind != HK__EXIT_KIND__EXIT_EXEC;
 	if (untold && !process->job->state->closed) {
 		apply_notice(process, notice);

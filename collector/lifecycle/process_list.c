@@ -118,7 +118,7 @@ int hk_process_restore(struct hk_collector *collector, struct hk_job *job, Hk__P
 		     stat(path, &st) == 0;
 	process->stored_bytes = there ? (uint64_t)st.st_size : 0;
 	process->foreign = process->remote != NULL;
-	process->gone = !process->remote || state->end;
+	process->exited = !process->remote || state->end;
 	process->job = job;
 	int r = hk_retention_restore(process);
 	if (r < 0) {
@@ -147,7 +147,7 @@ void hk_process_vanish(struct hk_process *process, const char *note)
 	}
 	if (seen && hk_field_set_anchor(&state->end, seen->ticks, seen->monotonic_ns,
 					seen->realtime_ns) == 0) {
-		process->gone = true;
+		process->exited = true;
 	}
 	process->changed = true;
 }

@@ -94,13 +94,13 @@ static bool is_chunk(const struct hk_process *process, const Hk__ChunkPut *put,
 	       ret_header->number == put->number && ret_header->span == put->chunk.len;
 }
 
-static void note_shed(struct hk_process *process, const struct hk_chunk_header *header)
+static void note_evicted(struct hk_process *process, const struct hk_chunk_header *header)
 {
 	uint64_t records = hk_chunk_evicted_records(header);
 	uint64_t at_source = hk_chunk_evicted_at_source(header);
 	if (records > 0) {
 		process->state->records_shed += records;
-		process->remote->shed_at_source += at_source;
+		process->remote->evicted_at_source += at_source;
 		process->changed = true;
 		hk_job_add_evicted(process->job, process->state->node.data, at_source);
 	}
@@ -128,7 +128,7 @@ static int store(struct hk_process *process, const Hk__ChunkPut *put,
 				     ? hk_chunk_evicted_records(header)
 				     : (uint64_t)header->records + header->long_records;
 	process->job->grown = true;
-	note_shed(process, header);
+	note_evicted(process, header);
 	return 1;
 }
 
@@ -157,12 +157,12 @@ int hk_chunk_intake_put(struct hk_collector *collector, const char *user, const 
 		return 0;
 	}
 	/* What is left of a full disk is for statistics; but what was given up must be known. */
-	bool shed = hk_chunk_is_evicted(&header);
-	bool full = hk_reserve_is_full(process->job->full_error) && !shed;
+	bool evicted = hk_chunk_is_evicted(&header);
+	bool full = hk_reserve_is_full(process->job->full_error) && !evicted;
 	r = full ? process->job->full_error : store(process, put, &header);
 	if (hk_reserve_is_full(r)) {
 		hk_job_is_full(process->job, r);
-	} else if (r > 0 && !shed) {
+	} else if (r > 0 && !evicted) {
 		hk_job_has_room(process->job);
 	}
 	*ret_last = process->remote->last_chunk;

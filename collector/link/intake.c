@@ -144,16 +144,16 @@ static int set_node(Hk__Process *state, const Hk__Node *node)
 
 /* What has become of records our own files say: what the leaf has given up may have come before,
  * and its tombstone comes in its turn. */
-static void keep_own(Hk__Process *state, uint64_t shed)
+static void keep_own(Hk__Process *state, uint64_t evicted)
 {
-	state->records_shed = shed;
+	state->records_shed = evicted;
 	state->records_elsewhere = 0;
 }
 
 static int merge(struct hk_collector *collector, struct hk_process *process, Hk__Process *change)
 {
 	Hk__Process *state = process->state;
-	uint64_t shed = state->records_shed;
+	uint64_t evicted = state->records_shed;
 	bool sites = change->n_sites > 0;
 	hk_ancestry_remove(collector, process);
 	int r = hk_change_apply(state, change);
@@ -161,8 +161,8 @@ static int merge(struct hk_collector *collector, struct hk_process *process, Hk_
 	if (sites) {
 		process->remote->sites_digest = 0;
 	}
-	process->gone = state->end != NULL;
-	keep_own(state, shed);
+	process->exited = state->end != NULL;
+	keep_own(state, evicted);
 	return r;
 }
 
@@ -206,7 +206,7 @@ static int take_process(struct hk_collector *collector, const struct hk_intake_c
 		if (process) {
 			process->remote->counted_bytes = process->remote->values_bytes = bytes;
 			/* Its file may have been there before it was known. */
-			hk_job_add_evicted(job, node->id.data, process->remote->shed_at_source);
+			hk_job_add_evicted(job, node->id.data, process->remote->evicted_at_source);
 		}
 	}
 	if (r < 0) {
@@ -321,7 +321,7 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_clien
 		if (node->complete) {
 			account_node(job, report->node);
 		}
-		collector->told_all |= hk_peers_missing(collector, job) == 0;
+		collector->some_complete |= hk_peers_missing(collector, job) == 0;
 	}
 	reply_job(reply, job, part->job);
 	if (part->complete) {

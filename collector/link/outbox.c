@@ -187,7 +187,7 @@ static bool update_process(struct hk_outbox *outbox, struct hk_outbox_job *job,
 	if (process->upload.unsent) {
 		outgoing->unsent = true;
 		process->upload.unsent = false;
-		news |= process->gone && !process->segment;
+		news |= process->exited && !process->segment;
 	}
 	return news;
 }

@@ -62,10 +62,10 @@ static int read_chunk(int fd, uint64_t offset, const struct hk_chunk_header *hea
 		      struct hk_chunk_buffer *buffer, size_t *ret_size)
 {
 	struct hk_chunk_header sound;
-	bool shed = hk_chunk_is_evicted(header);
-	*ret_size = shed ? HK_CHUNK_HEADER_BYTES : header->total_bytes;
+	bool evicted = hk_chunk_is_evicted(header);
+	*ret_size = evicted ? HK_CHUNK_HEADER_BYTES : header->total_bytes;
 	int r = hk_chunk_file_read(fd, offset, *ret_size, buffer);
-	if (r == 0 && shed) {
+	if (r == 0 && evicted) {
 		hk_chunk_header_tombstone(header, 0, buffer->bytes);
 	}
 	return r < 0 ? r : hk_chunk_header_verify(buffer->bytes, *ret_size, &sound) == 0;

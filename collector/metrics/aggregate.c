@@ -105,10 +105,11 @@ static struct hk_aggregate_row *row_new(struct hk_aggregate_row **rows, const ch
 	return row;
 }
 
-static struct hk_aggregate_row *row_get(struct hk_aggregate *tally, const struct identity *identity)
+static struct hk_aggregate_row *row_get(struct hk_aggregate *aggregate,
+					const struct identity *identity)
 {
 	char key[sizeof(int32_t) + 4 * TEXT_BYTES];
-	struct hk_aggregate_row **rows = &tally->rows[identity->kind], *row;
+	struct hk_aggregate_row **rows = &aggregate->rows[identity->kind], *row;
 	char *at = key + sizeof(identity->rank);
 	memcpy(key, &identity->rank, sizeof(identity->rank));
 	at = put_text(at, identity->node);
@@ -136,7 +137,7 @@ static void most(uint64_t *value, uint64_t other)
 /* ---- from a snapshot ---- */
 
 struct adding {
-	struct hk_aggregate *tally;
+	struct hk_aggregate *aggregate;
 	const Hk__Snapshot *snapshot;
 	enum hk_aggregate_scope scope;
 	struct hk_report_node_memory silent;
@@ -203,7 +204,7 @@ static int add_process_row(struct adding *adding, const struct hk_report_clock *
 {
 	const Hk__Process *process = adding->process;
 	struct identity identity = identity_of(adding, HK_AGGREGATE_PROCESS, "", "");
-	struct hk_aggregate_row *row = row_get(adding->tally, &identity);
+	struct hk_aggregate_row *row = row_get(adding->aggregate, &identity);
 	if (!row) {
 		return -ENOMEM;
 	}
@@ -234,7 +235,7 @@ static int add_info_row(struct adding *adding)
 	}
 	snprintf(pid, sizeof(pid), "%u", process->pid);
 	struct identity identity = identity_of(adding, HK_AGGREGATE_INFO, pid, process->program);
-	struct hk_aggregate_row *row = row_get(adding->tally, &identity);
+	struct hk_aggregate_row *row = row_get(adding->aggregate, &identity);
 	if (!row) {
 		return -ENOMEM;
 	}
@@ -256,7 +257,7 @@ static int add_memory_rows(struct adding *adding, bool up)
 		}
 		struct identity identity =
 		    identity_of(adding, HK_AGGREGATE_MEMORY, device, memory->kind);
-		struct hk_aggregate_row *row = row_get(adding->tally, &identity);
+		struct hk_aggregate_row *row = row_get(adding->aggregate, &identity);
 		if (!row) {
 			return -ENOMEM;
 		}
@@ -282,9 +283,9 @@ static bool domain_rows(struct adding *adding, const char *domain,
 		}
 	}
 	struct identity identity = identity_of(adding, HK_AGGREGATE_DOMAIN, domain, "");
-	*ret_domain = row_get(adding->tally, &identity);
+	*ret_domain = row_get(adding->aggregate, &identity);
 	identity.kind = HK_AGGREGATE_DURATION;
-	*ret_duration = row_get(adding->tally, &identity);
+	*ret_duration = row_get(adding->aggregate, &identity);
 	if (adding->near_count < DOMAINS_NEAR) {
 		adding->near[adding->near_count].name = domain;
 		adding->near[adding->near_count].domain = *ret_domain;
@@ -304,7 +305,7 @@ static struct hk_aggregate_row *function_row(struct adding *adding, const Hk__Si
 	}
 	struct identity identity =
 	    identity_of(adding, HK_AGGREGATE_FUNCTION, site->domain, site->function);
-	hint = row_get(adding->tally, &identity);
+	hint = row_get(adding->aggregate, &identity);
 	if (site->id < adding->hint_count) {
 		adding->hints[site->id] = hint;
 	}
@@ -391,11 +392,11 @@ static int add_calls(struct adding *adding)
 	return r;
 }
 
-static int add_job_row(struct hk_aggregate *tally, const Hk__Job *job)
+static int add_job_row(struct hk_aggregate *aggregate, const Hk__Job *job)
 {
 	const struct identity identity = {
 	    .kind = HK_AGGREGATE_JOB, .rank = -1, .node = "", .role = "", .label = {job->name, ""}};
-	struct hk_aggregate_row *row = row_get(tally, &identity);
+	struct hk_aggregate_row *row = row_get(aggregate, &identity);
 	if (!row) {
 		return -ENOMEM;
 	}
@@ -407,16 +408,16 @@ static int add_job_row(struct hk_aggregate *tally, const Hk__Job *job)
 	return 0;
 }
 
-int hk_aggregate_add(struct hk_aggregate *tally, const Hk__Snapshot *snapshot,
+int hk_aggregate_add(struct hk_aggregate *aggregate, const Hk__Snapshot *snapshot,
 		     enum hk_aggregate_scope scope)
 {
-	struct adding adding = {.tally = tally, .snapshot = snapshot, .scope = scope};
+	struct adding adding = {.aggregate = aggregate, .snapshot = snapshot, .scope = scope};
 	struct hk_report_clock *clocks;
 	int r = hk_report_clock_all(snapshot, &clocks);
 	if (r < 0) {
 		return r;
 	}
-	r = add_job_row(tally, snapshot->job);
+	r = add_job_row(aggregate, snapshot->job);
 	for (size_t i = 0; i < snapshot->n_processes && r == 0; i++) {
 		adding.process = snapshot->processes[i];
 		bool up = is_up(&adding);
@@ -447,7 +448,7 @@ static void merge(enum hk_aggregate_kind kind, uint64_t *value, const uint64_t *
 	}
 }
 
-int hk_aggregate_rollup(struct hk_aggregate *tally, const struct hk_aggregate *from,
+int hk_aggregate_rollup(struct hk_aggregate *aggregate, const struct hk_aggregate *from,
 			enum hk_aggregate_kind first, enum hk_aggregate_kind last,
 			enum hk_aggregate_scope scope)
 {
@@ -464,7 +465,7 @@ int hk_aggregate_rollup(struct hk_aggregate *tally, const struct hk_aggregate *f
 			    .role = row->role,
 			    .label = {row->label[0], row->label[1]},
 			};
-			struct hk_aggregate_row *into = row_get(tally, &identity);
+			struct hk_aggregate_row *into = row_get(aggregate, &identity);
 			if (!into) {
 				return -ENOMEM;
 			}
@@ -474,11 +475,11 @@ int hk_aggregate_rollup(struct hk_aggregate *tally, const struct hk_aggregate *f
 	return 0;
 }
 
-void hk_aggregate_fini(struct hk_aggregate *tally)
+void hk_aggregate_fini(struct hk_aggregate *aggregate)
 {
 	for (int kind = 0; kind < HK_AGGREGATE_KINDS; kind++) {
-		struct hk_aggregate_row *row = tally->rows[kind], *next;
-		HASH_CLEAR(hh, tally->rows[kind]);
+		struct hk_aggregate_row *row = aggregate->rows[kind], *next;
+		HASH_CLEAR(hh, aggregate->rows[kind]);
 		for (; row; row = next) {
 			next = row->hh.next;
 			free(row);
@@ -486,9 +487,9 @@ void hk_aggregate_fini(struct hk_aggregate *tally)
 	}
 }
 
-uint32_t hk_aggregate_rows(const struct hk_aggregate *tally, enum hk_aggregate_kind kind)
+uint32_t hk_aggregate_rows(const struct hk_aggregate *aggregate, enum hk_aggregate_kind kind)
 {
-	return HASH_COUNT(tally->rows[kind]);
+	return HASH_COUNT(aggregate->rows[kind]);
 }
 
 uint32_t hk_aggregate_series(enum hk_aggregate_kind kind)

@@ -80,19 +80,19 @@ struct hk_aggregate {
 };
 
 /* Adds what SNAPSHOT says. SCOPE: no finer. -ENOMEM. */
-int hk_aggregate_add(struct hk_aggregate *tally, const Hk__Snapshot *snapshot,
+int hk_aggregate_add(struct hk_aggregate *aggregate, const Hk__Snapshot *snapshot,
 		     enum hk_aggregate_scope scope);
 
 /* Adds the rows of FROM whose kind is from FIRST to LAST, at SCOPE. Returns 0 or -ENOMEM. */
-int hk_aggregate_rollup(struct hk_aggregate *tally, const struct hk_aggregate *from,
+int hk_aggregate_rollup(struct hk_aggregate *aggregate, const struct hk_aggregate *from,
 			enum hk_aggregate_kind first, enum hk_aggregate_kind last,
 			enum hk_aggregate_scope scope);
 
 /* Frees all rows; a zeroed one is allowed. */
-void hk_aggregate_fini(struct hk_aggregate *tally);
+void hk_aggregate_fini(struct hk_aggregate *aggregate);
 
 /* The number of rows of a kind, and of series of a row. Unknown values leave series out. */
-uint32_t hk_aggregate_rows(const struct hk_aggregate *tally, enum hk_aggregate_kind kind);
+uint32_t hk_aggregate_rows(const struct hk_aggregate *aggregate, enum hk_aggregate_kind kind);
 uint32_t hk_aggregate_series(enum hk_aggregate_kind kind);
 
 #endif

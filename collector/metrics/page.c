@@ -53,13 +53,13 @@ static enum hk_aggregate_scope finest(const struct hk_job *job)
 	return job->process_count > PROCESSES_BY_RANK_MAX ? HK_SCOPE_NODE : HK_SCOPE_RANK;
 }
 
-static int tally_job(struct hk_job *job, struct hk_aggregate *tally)
+static int aggregate_job(struct hk_job *job, struct hk_aggregate *aggregate)
 {
 	Hk__Snapshot snapshot;
 	hk_job_sum(job);
 	int r = hk_job_snapshot(job, &snapshot);
 	if (r == 0) {
-		r = hk_aggregate_add(tally, &snapshot, finest(job));
+		r = hk_aggregate_add(aggregate, &snapshot, finest(job));
 		free(snapshot.processes);
 	}
 	return r;
@@ -67,10 +67,10 @@ static int tally_job(struct hk_job *job, struct hk_aggregate *tally)
 
 static void forget(struct hk_job *job)
 {
-	if (job->tally) {
-		hk_aggregate_fini(job->tally);
-		free(job->tally);
-		job->tally = NULL;
+	if (job->aggregate) {
+		hk_aggregate_fini(job->aggregate);
+		free(job->aggregate);
+		job->aggregate = NULL;
 	}
 }
 
@@ -78,7 +78,7 @@ void hk_metrics_expire(struct hk_collector *collector, uint64_t now_ns)
 {
 	struct hk_job *job;
 	DL_FOREACH (collector->jobs, job) {
-		if (job->tally && now_ns >= job->closed_ns + HK_METRICS_KEEP_NS) {
+		if (job->aggregate && now_ns >= job->closed_ns + HK_METRICS_KEEP_NS) {
 			forget(job);
 		}
 	}
@@ -87,8 +87,8 @@ void hk_metrics_expire(struct hk_collector *collector, uint64_t now_ns)
 static uint32_t kept_rows(const struct hk_job *job)
 {
 	uint32_t rows = 0;
-	for (int kind = 0; job->tally && kind < HK_AGGREGATE_KINDS; kind++) {
-		rows += hk_aggregate_rows(job->tally, kind);
+	for (int kind = 0; job->aggregate && kind < HK_AGGREGATE_KINDS; kind++) {
+		rows += hk_aggregate_rows(job->aggregate, kind);
 	}
 	return rows;
 }
@@ -112,8 +112,8 @@ static void trim(struct hk_collector *collector)
 static void keep(struct hk_collector *collector, struct hk_job *job)
 {
 	forget(job);
-	job->tally = calloc(1, sizeof(*job->tally));
-	if (job->tally && tally_job(job, job->tally) < 0) {
+	job->aggregate = calloc(1, sizeof(*job->aggregate));
+	if (job->aggregate && aggregate_job(job, job->aggregate) < 0) {
 		forget(job);
 	}
 	trim(collector);
@@ -131,25 +131,26 @@ int hk_metrics_observe(struct hk_collector *collector, struct hk_job *job, enum 
 
 /* ---- what there is room for ---- */
 
-static const struct hk_aggregate *tally_at(const struct view *view, enum hk_aggregate_scope scope)
+static const struct hk_aggregate *aggregate_at(const struct view *view,
+					       enum hk_aggregate_scope scope)
 {
 	return scope == HK_SCOPE_RANK ? view->fine : &view->coarse[scope];
 }
 
 /* Where the rows of KIND are that are shown. */
-static const struct hk_aggregate *tally_of(const struct view *view, enum hk_aggregate_kind kind)
+static const struct hk_aggregate *aggregate_of(const struct view *view, enum hk_aggregate_kind kind)
 {
 	return kind == HK_AGGREGATE_FUNCTION   ? view->fine
-	       : kind == HK_AGGREGATE_DURATION ? tally_at(view, view->durations)
-					       : tally_at(view, view->scope);
+	       : kind == HK_AGGREGATE_DURATION ? aggregate_at(view, view->durations)
+					       : aggregate_at(view, view->scope);
 }
 
-static uint32_t series(const struct hk_aggregate *tally, enum hk_aggregate_kind first,
+static uint32_t series(const struct hk_aggregate *aggregate, enum hk_aggregate_kind first,
 		       enum hk_aggregate_kind last)
 {
 	uint32_t sum = 0;
 	for (enum hk_aggregate_kind kind = first; kind <= last; kind++) {
-		sum += hk_aggregate_rows(tally, kind) * hk_aggregate_series(kind);
+		sum += hk_aggregate_rows(aggregate, kind) * hk_aggregate_series(kind);
 	}
 	return sum;
 }
@@ -158,8 +159,8 @@ static uint32_t series(const struct hk_aggregate *tally, enum hk_aggregate_kind 
 static uint32_t cost(const struct view *view, enum hk_aggregate_scope scope,
 		     enum hk_aggregate_scope durations)
 {
-	return series(tally_at(view, scope), HK_AGGREGATE_JOB, HK_AGGREGATE_DOMAIN) +
-	       series(tally_at(view, durations), HK_AGGREGATE_DURATION, HK_AGGREGATE_DURATION);
+	return series(aggregate_at(view, scope), HK_AGGREGATE_JOB, HK_AGGREGATE_DOMAIN) +
+	       series(aggregate_at(view, durations), HK_AGGREGATE_DURATION, HK_AGGREGATE_DURATION);
 }
 
 /* Jobs that came last are served first. */
@@ -251,13 +252,13 @@ static int open_view(struct view *view, struct hk_job *job)
 {
 	int r = 0;
 	hk_name_print(view->id, ID_COLUMNS, job->state->id);
-	view->fine = job->tally;
+	view->fine = job->aggregate;
 	if (!job->state->closed) {
 		view->fine = &view->own;
 		view->unmade = finest(job) < HK_SCOPE_RANK
 				   ? job->process_count * hk_aggregate_series(HK_AGGREGATE_PROCESS)
 				   : 0;
-		r = tally_job(job, &view->own);
+		r = aggregate_job(job, &view->own);
 	}
 	for (int scope = HK_SCOPE_JOB; scope < HK_SCOPE_RANK && r == 0; scope++) {
 		r = hk_aggregate_rollup(&view->coarse[scope], view->fine, HK_AGGREGATE_JOB,
@@ -279,7 +280,7 @@ static int open_views(struct page *page, const char *user)
 		return -ENOMEM;
 	}
 	DL_FOREACH (page->collector->jobs, job) {
-		bool known = !job->state->closed || job->tally;
+		bool known = !job->state->closed || job->aggregate;
 		if (known && hk_job_is_for(job, user) && r == 0) {
 			r = open_view(&page->views[page->count++], job);
 		}
@@ -387,7 +388,7 @@ static bool has_rows(const struct page *page, enum hk_aggregate_kind kind)
 {
 	for (size_t i = 0; i < page->count; i++) {
 		if (page->views[i].shown &&
-		    hk_aggregate_rows(tally_of(&page->views[i], kind), kind)) {
+		    hk_aggregate_rows(aggregate_of(&page->views[i], kind), kind)) {
 			return true;
 		}
 	}
@@ -401,8 +402,9 @@ static void write_kind(struct page *page, enum hk_aggregate_kind kind)
 		announce(&page->exposition, layout->metrics, i);
 		for (size_t k = 0; k < page->count; k++) {
 			const struct view *view = &page->views[k];
-			const struct hk_aggregate *tally = tally_of(view, kind);
-			const struct hk_aggregate_row *row = view->shown ? tally->rows[kind] : NULL;
+			const struct hk_aggregate *aggregate = aggregate_of(view, kind);
+			const struct hk_aggregate_row *row =
+			    view->shown ? aggregate->rows[kind] : NULL;
 			for (; row; row = row->hh.next) {
 				write_row(&page->exposition, view, kind, i, row);
 			}

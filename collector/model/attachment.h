@@ -34,8 +34,8 @@ struct hk_attachment {
 	struct hk_activity *activity; /* of a main process that was looked at */
 	/* Levels. */
 	struct hk_governor *governor;
-	uint32_t control_told; /* hk_job's control_changes that its agent was told of */
-	bool ceilings_changed; /* and the governor's wishes that it was not */
+	uint32_t control_written; /* hk_job's control_changes that its agent was told of */
+	bool ceilings_changed;	  /* and the governor's wishes that it was not */
 };
 
 #endif

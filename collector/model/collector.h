@@ -71,7 +71,7 @@ struct hk_collector {
 	uint32_t unfinished;		/* and those still being made */
 	uint32_t waiting;		/* and those there was no room for yet */
 	bool closed_any;		/* a job, since the store was looked at last */
-	bool told_all;			/* some job has all data of all nodes: it may close */
+	bool some_complete;		/* some job has all data of all nodes: it may close */
 	uint64_t drained_records;
 	uint64_t moved_ns; /* monotonic: last pass in which a process wrote much */
 };

@@ -36,7 +36,7 @@ struct hk_job {
 	bool clocks_changed;	 /* its nodes' clock maps differ from what is saved */
 	int link_error;		 /* why the run directory has no link to it, 0: it has */
 	int save_error;		 /* of the last save, 0: none */
-	int shed_error;		 /* why old records could not be given up, 0: they could */
+	int evict_error;	 /* why old records could not be given up, 0: they could */
 	int full_error;		 /* why new records are not stored now, 0: they are */
 	bool intake_full;	 /* chunks of other nodes find no room, and that was told */
 	uint64_t turned_away_ns; /* monotonic: when a chunk of another node last found none */
@@ -51,7 +51,7 @@ struct hk_job {
 	struct hk_outbox_job *outgoing; /* on a leaf */
 	struct hk_account *account;	/* that opened it; NULL: this machine, or not known */
 	uint64_t beat_ns; /* monotonic: last beat, which shows other nodes that this one lives */
-	struct hk_aggregate *tally; /* of a closed one, for a while: metrics/page.h */
+	struct hk_aggregate *aggregate; /* of a closed one, for a while: metrics/page.h */
 };
 
 enum hk_job_event {

@@ -40,7 +40,7 @@ struct hk_process {
 	uint64_t refused_ns; /* monotonic: when its segment was found and not attached; 0: never */
 	bool foreign;	     /* another pid namespace: its pid means nothing here */
 	uint64_t pid_namespace; /* known if it had a segment */
-	bool gone;		/* nothing more will be written */
+	bool exited;		/* nothing more will be written */
 	bool noticed;		/* a parent told how it ended */
 	bool changed;		/* state differs from the newest frame in the file */
 	uint64_t saved_ns;	/* monotonic: when it was last put there */

@@ -6,13 +6,14 @@
 #include <stdint.h>
 
 struct hk_remote {
-	uint64_t values_bytes;	 /* memory of its state, at most */
-	uint64_t counted_bytes;	 /* the same when it was last counted exactly */
-	bool tailed;		 /* the next two are known */
-	uint64_t last_chunk;	 /* number of the last chunk in its file */
-	uint64_t chunk_end;	 /* where that ends */
-	uint64_t sites_digest;	 /* hk_sites_digest of its state; 0: to be made */
-	uint64_t shed_at_source; /* records that its node evicted, by the tombstones in its file */
+	uint64_t values_bytes;	/* memory of its state, at most */
+	uint64_t counted_bytes; /* the same when it was last counted exactly */
+	bool tailed;		/* the next two are known */
+	uint64_t last_chunk;	/* number of the last chunk in its file */
+	uint64_t chunk_end;	/* where that ends */
+	uint64_t sites_digest;	/* hk_sites_digest of its state; 0: to be made */
+	uint64_t
+	    evicted_at_source; /* records that its node evicted, by the tombstones in its file */
 };
 
 #endif

@@ -16,7 +16,7 @@ static bool newer(const struct hk_process *a, const struct hk_process *b)
 {
 	uint64_t start_a = a->state->start ? a->state->start->monotonic_ns : 0;
 	uint64_t start_b = b->state->start ? b->state->start->monotonic_ns : 0;
-	return a->gone != b->gone ? !a->gone : start_a >= start_b;
+	return a->exited != b->exited ? !a->exited : start_a >= start_b;
 }
 
 static struct hk_process *first_of_pid(const struct hk_collector *collector, uint32_t pid)
@@ -143,7 +143,7 @@ static bool main_lives(const struct hk_collector *collector, const struct hk_pro
 	const struct hk_process *other, *next;
 	HASH_ITER (hh, collector->processes, other, next) {
 		if (other->job == process->job && other != process && other != replaced &&
-		    !other->gone && other->state->role == HK__ROLE__ROLE_MAIN &&
+		    !other->exited && other->state->role == HK__ROLE__ROLE_MAIN &&
 		    same_rank(other->state, process->state)) {
 			return true;
 		}

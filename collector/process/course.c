@@ -103,7 +103,7 @@ void hk_course_reach(struct hk_course *course, uint64_t now_ticks)
 void hk_course_add(struct hk_course *course, struct hk_course_row *row, uint64_t total,
 		   uint64_t from_ticks, uint64_t now_ticks)
 {
-	uint64_t grown = total > row->total ? total - row->total : 0, told = 0;
+	uint64_t grown = total > row->total ? total - row->total : 0, placed = 0;
 	uint64_t from = from_ticks < course->until_ticks ? from_ticks : course->until_ticks;
 	row->total += grown;
 	from = from > course->start_ticks ? from : course->start_ticks;
@@ -111,13 +111,13 @@ void hk_course_add(struct hk_course *course, struct hk_course_row *row, uint64_t
 		row->bins[course->count - 1] += grown;
 		return;
 	}
-	for (uint64_t bin = (from - course->start_ticks) >> course->shift; told < grown; bin++) {
+	for (uint64_t bin = (from - course->start_ticks) >> course->shift; placed < grown; bin++) {
 		uint64_t end = course->start_ticks + ((bin + 1) << course->shift);
 		bool last = bin + 1 >= course->count || end >= now_ticks;
 		unsigned __int128 share = (unsigned __int128)grown * (end - from);
 		uint64_t so_far = last ? grown : (uint64_t)(share / (now_ticks - from));
-		row->bins[bin < course->count ? bin : course->count - 1] += so_far - told;
-		told = so_far;
+		row->bins[bin < course->count ? bin : course->count - 1] += so_far - placed;
+		placed = so_far;
 	}
 }
 

@@ -14,14 +14,14 @@
 struct peer {
 	char name[HK_REJECTIONS_PEER_BYTES]; /* "": free */
 	const char *why;
-	uint64_t count;	  /* not told yet */
-	uint64_t told_ns; /* 0: never */
+	uint64_t count;	    /* not told yet */
+	uint64_t logged_ns; /* 0: never */
 };
 
 struct hk_rejections {
 	pthread_mutex_t lock;
 	uint64_t total;
-	uint64_t looked_ns; /* when it was last asked what is due */
+	uint64_t asked_ns; /* when it was last asked what is due */
 	struct peer peers[ENTRIES];
 	struct peer others; /* all for whom there was no room */
 };
@@ -56,9 +56,9 @@ static struct peer *find(struct hk_rejections *refusals, const char *name, const
 		if (strcmp(peer->name, name) == 0 && strcmp(peer->why, why) == 0) {
 			return peer;
 		}
-		bool quiet = peer->count == 0 && refusals->looked_ns - peer->told_ns >= SPACING_NS;
+		bool quiet = peer->count == 0 && refusals->asked_ns - peer->logged_ns >= SPACING_NS;
 		bool spare = !*peer->name || quiet;
-		if (spare && (!room || (*room->name && peer->told_ns < room->told_ns))) {
+		if (spare && (!room || (*room->name && peer->logged_ns < room->logged_ns))) {
 			room = peer;
 		}
 	}
@@ -82,19 +82,19 @@ void hk_rejections_add(struct hk_rejections *refusals, const char *peer, const c
 
 static void tell(struct peer *peer, uint64_t now_ns)
 {
-	bool due = peer->told_ns == 0 || now_ns - peer->told_ns >= SPACING_NS;
+	bool due = peer->logged_ns == 0 || now_ns - peer->logged_ns >= SPACING_NS;
 	if (peer->count > 0 && due) {
 		hk_warning("refused peer=%s count=%llu why=%s", peer->name,
 			   (unsigned long long)peer->count, peer->why);
 		peer->count = 0;
-		peer->told_ns = now_ns;
+		peer->logged_ns = now_ns;
 	}
 }
 
 void hk_rejections_log(struct hk_rejections *refusals, uint64_t now_ns)
 {
 	pthread_mutex_lock(&refusals->lock);
-	refusals->looked_ns = now_ns;
+	refusals->asked_ns = now_ns;
 	for (size_t i = 0; i < ENTRIES; i++) {
 		tell(&refusals->peers[i], now_ns);
 	}

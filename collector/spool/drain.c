@@ -151,7 +151,7 @@ static bool give_up(struct hk_process *process, int error)
 	if (process->segment->stuck_ns == 0) {
 		process->segment->stuck_ns = now;
 	}
-	if (!process->gone) {
+	if (!process->exited) {
 		return is_short(process);
 	}
 	return error == -ENOBUFS || error == -EFBIG || process->job->close_requested ||
@@ -208,7 +208,7 @@ int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
 	int r;
 	do {
 		r = seal_some(process, limit, &all);
-	} while (r == 0 && process->gone && !all);
+	} while (r == 0 && process->exited && !all);
 	uint64_t after = hk_spool_records(process->segment->spool);
 	collector->drained_records += after > before ? after - before : 0;
 	process->job->grown |= after > before;

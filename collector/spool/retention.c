@@ -21,7 +21,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 /* So that the processes are drained in between. */
-#define SHED_AT_ONCE 64u
+#define EVICTED_AT_ONCE 64u
 #define NOTHING UINT64_MAX
 
 /* ---- the chunk file of a process, whether somebody writes it or not ---- */
@@ -72,8 +72,8 @@ static bool may_join(const struct hk_collector *collector, const struct hk_proce
 	return !collector->options.upstream || number <= process->upload.acknowledged;
 }
 
-static int file_shed(const struct hk_collector *collector, struct hk_process *process,
-		     struct file *file, const struct hk_chunk_header *oldest, uint32_t flags)
+static int file_evict(const struct hk_collector *collector, struct hk_process *process,
+		      struct file *file, const struct hk_chunk_header *oldest, uint32_t flags)
 {
 	uint64_t freed = 0, records = (uint64_t)oldest->records + oldest->long_records;
 	bool join = may_join(collector, process, oldest->number);
@@ -184,8 +184,8 @@ struct slide {
 	struct hk_collector *collector;
 	struct hk_job *job;
 	uint64_t now_ns;
-	uint64_t held;	/* bytes */
-	unsigned sheds; /* so far */
+	uint64_t held;	    /* bytes */
+	unsigned evictions; /* so far */
 };
 
 uint64_t hk_retention_held(const struct hk_job *job)
@@ -219,10 +219,10 @@ static bool is_newest(const struct hk_process *process, const struct hk_chunk_he
 /* A file system that cannot give anything back: said once. */
 static void note_failure(struct hk_job *job, int error)
 {
-	if (error == -EAGAIN || error == job->shed_error) {
+	if (error == -EAGAIN || error == job->evict_error) {
 		return;
 	}
-	job->shed_error = error;
+	job->evict_error = error;
 	hk_warning("old records not given up job=%s error=%s", job->state->id,
 		   error == -EOPNOTSUPP ? "its file system cannot free parts of files"
 					: strerror(-error));
@@ -230,7 +230,7 @@ static void note_failure(struct hk_job *job, int error)
 
 /* Gives up chunks of the victim as long as they are the oldest of the job. 1: some were; 0: enough
  * is; -errno. */
-static int shed_from(struct slide *slide, const struct victim *victim)
+static int evict_from(struct slide *slide, const struct victim *victim)
 {
 	struct hk_process *process = victim->process;
 	const struct hk_chunk_location *oldest;
@@ -240,7 +240,7 @@ static int shed_from(struct slide *slide, const struct victim *victim)
 	if (r < 0) {
 		return r;
 	}
-	while ((r = file_oldest(&file, &oldest)) > 0 && slide->sheds < SHED_AT_ONCE) {
+	while ((r = file_oldest(&file, &oldest)) > 0 && slide->evictions < EVICTED_AT_ONCE) {
 		const struct hk_chunk_header header = oldest->header;
 		uint64_t end_ns = time_of(process, &header, slide->now_ns);
 		bool last = victim->until_ns == NOTHING && is_newest(process, &header);
@@ -248,12 +248,12 @@ static int shed_from(struct slide *slide, const struct victim *victim)
 		if (end_ns > victim->until_ns || !is_too_many(slide, end_ns, last)) {
 			break;
 		}
-		r = file_shed(slide->collector, process, &file, &header, 0);
+		r = file_evict(slide->collector, process, &file, &header, 0);
 		if (r < 0) {
 			break;
 		}
 		any = true;
-		slide->sheds++;
+		slide->evictions++;
 		slide->held = hk_retention_held(slide->job);
 	}
 	file_close(&file);
@@ -274,14 +274,14 @@ bool hk_retention_apply(struct hk_collector *collector, struct hk_job *job)
 	    slide.held <= collector->options.keep.bytes) {
 		return false;
 	}
-	while (r > 0 && slide.sheds < SHED_AT_ONCE) {
+	while (r > 0 && slide.evictions < EVICTED_AT_ONCE) {
 		const struct victim victim = find_victim(job, slide.now_ns);
-		r = victim.process ? shed_from(&slide, &victim) : 0;
+		r = victim.process ? evict_from(&slide, &victim) : 0;
 	}
 	if (r < 0) {
 		note_failure(job, r);
-	} else if (slide.sheds > 0) {
-		job->shed_error = 0;
+	} else if (slide.evictions > 0) {
+		job->evict_error = 0;
 	}
 	return r > 0 || r == -EAGAIN;
 }
@@ -293,7 +293,7 @@ uint64_t hk_retention_room(const struct hk_collector *collector, const struct hk
 	if (job->full_error != 0) {
 		return 0;
 	}
-	if (job->shed_error != -EOPNOTSUPP || bytes == UINT64_MAX) {
+	if (job->evict_error != -EOPNOTSUPP || bytes == UINT64_MAX) {
 		return unbounded;
 	}
 	uint64_t held = hk_retention_held(job);
@@ -312,13 +312,13 @@ void hk_retention_release(struct hk_collector *collector, struct hk_process *pro
 		return;
 	}
 	int r = 1;
-	for (unsigned i = 0; r > 0 && i < SHED_AT_ONCE; i++) {
+	for (unsigned i = 0; r > 0 && i < EVICTED_AT_ONCE; i++) {
 		r = file_oldest(&file, &oldest);
 		if (r <= 0 || oldest->header.number > number) {
 			break;
 		}
 		const struct hk_chunk_header header = oldest->header;
-		r = file_shed(collector, process, &file, &header, HK_CHUNK_ELSEWHERE);
+		r = file_evict(collector, process, &file, &header, HK_CHUNK_ELSEWHERE);
 		r = r < 0 ? r : 1;
 	}
 	file_close(&file);
@@ -334,19 +334,19 @@ int hk_retention_restore(struct hk_process *process)
 {
 	struct hk_chunk_header header;
 	struct file file;
-	uint64_t offset, shed = 0, at_source = 0, elsewhere = 0, held = 0, records = 0;
+	uint64_t offset, evicted = 0, at_source = 0, elsewhere = 0, held = 0, records = 0;
 	int r = file_open(process, &file);
 	if (r < 0) {
 		return r == -ENOENT ? 0 : r;
 	}
 	struct hk_chunk_walk walk = HK_CHUNK_WALK(file.front.walk.fd);
 	while ((r = hk_chunk_walk_next(&walk, &header, &offset)) > 0) {
-		bool is_shed = hk_chunk_is_evicted(&header);
-		uint64_t lost = is_shed ? hk_chunk_evicted_records(&header) : 0;
-		shed += lost;
+		bool is_evicted = hk_chunk_is_evicted(&header);
+		uint64_t lost = is_evicted ? hk_chunk_evicted_records(&header) : 0;
+		evicted += lost;
 		at_source += hk_chunk_evicted_at_source(&header);
-		elsewhere += is_shed ? header.shed_records - lost : 0;
-		records += is_shed ? 0 : (uint64_t)header.records + header.long_records;
+		elsewhere += is_evicted ? header.shed_records - lost : 0;
+		records += is_evicted ? 0 : (uint64_t)header.records + header.long_records;
 		held += header.total_bytes;
 	}
 	file_close(&file);
@@ -355,12 +355,12 @@ int hk_retention_restore(struct hk_process *process)
 	}
 	Hk__Process *state = process->state;
 	process->held_bytes = held;
-	process->file_records = records + shed + (process->remote ? 0 : elsewhere);
+	process->file_records = records + evicted + (process->remote ? 0 : elsewhere);
 	if (process->remote) {
-		process->remote->shed_at_source = at_source;
+		process->remote->evicted_at_source = at_source;
 	}
-	if (state->records_shed != shed || state->records_elsewhere != elsewhere) {
-		state->records_shed = shed;
+	if (state->records_shed != evicted || state->records_elsewhere != elsewhere) {
+		state->records_shed = evicted;
 		state->records_elsewhere = elsewhere;
 		process->changed = true;
 	}

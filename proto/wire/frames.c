@@ -145,7 +145,7 @@ void hk_frames_free(struct hk_frame_entry **entries)
 	HASH_ITER (hh, *entries, entry, next) {
 		HASH_DEL(*entries, entry);
 		free(entry->changes);
-		free(entry->told);
+		free(entry->digests);
 		free(entry);
 	}
 }

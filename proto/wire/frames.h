@@ -46,8 +46,8 @@ struct hk_frame_entry {
 	struct hk_frame_location whole; /* bytes 0: not found */
 	struct hk_frame_location *changes;
 	size_t change_count, change_room;
-	uint64_t *told; /* hk_parts_digest of the pieces in the file */
-	size_t told_count;
+	uint64_t *digests; /* hk_parts_digest of the pieces in the file */
+	size_t digest_count;
 	UT_hash_handle hh;
 };
 

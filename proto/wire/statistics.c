@@ -228,10 +228,10 @@ static int rewrite(struct hk_statistics *statistics, struct hk_frame_source *sou
 	hk__process__free_unpacked(process, NULL);
 	HASH_FIND(hh, to->entries, &entry->key, sizeof(entry->key), written);
 	if (r == 0 && written && written->change_count > 0) {
-		written->told = entry->told;
-		written->told_count = entry->told_count;
-		entry->told = NULL;
-		entry->told_count = 0;
+		written->digests = entry->digests;
+		written->digest_count = entry->digest_count;
+		entry->digests = NULL;
+		entry->digest_count = 0;
 	}
 	return r;
 }
@@ -320,15 +320,15 @@ static struct hk_frame_entry *find_process(const struct hk_statistics *statistic
 /* Notes that the file has piece INDEX of ENTRY with digest DIGEST. */
 static int note_told(struct hk_frame_entry *entry, size_t index, uint64_t digest)
 {
-	if (index >= entry->told_count) {
-		uint64_t *told = realloc(entry->told, (index + 1) * sizeof(*told));
-		if (!told) {
+	if (index >= entry->digest_count) {
+		uint64_t *digests = realloc(entry->digests, (index + 1) * sizeof(*digests));
+		if (!digests) {
 			return -ENOMEM;
 		}
-		entry->told = told;
-		entry->told_count = index + 1;
+		entry->digests = digests;
+		entry->digest_count = index + 1;
 	}
-	entry->told[index] = digest;
+	entry->digests[index] = digest;
 	return 0;
 }
 
@@ -344,7 +344,7 @@ static int put_pieces(struct hk_statistics *statistics, const Hk__Process *proce
 		uint64_t digest = 0;
 		r = hk_parts_digest(&parts, &digest);
 		if (r < 0 ||
-		    (i > 0 && entry && i < entry->told_count && entry->told[i] == digest)) {
+		    (i > 0 && entry && i < entry->digest_count && entry->digests[i] == digest)) {
 			continue;
 		}
 		r = put(statistics, entry ? HK_FRAME_CHANGE : HK_FRAME_PROCESS, process->uid.data,

@@ -97,9 +97,9 @@ static int load_next(struct hk_cursor *cursor)
 		hk_chunk_block_free(block);
 	}
 	if (rc == -EBADMSG) {
-		bool gone = hk_chunk_file_is_evicted(cursor->fd, place->offset);
-		cursor->stats.gone += gone;
-		cursor->stats.damaged += !gone;
+		bool evicted = hk_chunk_file_is_evicted(cursor->fd, place->offset);
+		cursor->stats.evicted += evicted;
+		cursor->stats.damaged += !evicted;
 		rc = 0;
 	}
 	return rc;

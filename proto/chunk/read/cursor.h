@@ -22,7 +22,7 @@ struct hk_cursor_stats {
 	uint64_t max_end_ticks;
 	uint64_t shed_records; /* evicted before the cursor was opened */
 	uint64_t damaged;      /* unreadable blocks so far */
-	uint64_t gone;	       /* blocks so far that were evicted after the cursor was opened */
+	uint64_t evicted;      /* blocks so far that were evicted after the cursor was opened */
 	uint64_t late; /* batches so far that began before the end of the last one: only in foreign
 			  files */
 	uint8_t process[16];

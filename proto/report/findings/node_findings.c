@@ -12,7 +12,7 @@
 void hk_findings_add_nodes(const struct hk_report *report, struct hk_findings *findings)
 {
 	char host[HK_NAME_BYTES(HOST_COLUMNS)], bytes[HK_QUANTITY_BYTES];
-	unsigned told = 0;
+	unsigned added = 0;
 
 	if (report->job.sync_violations > 0) {
 		hk_finding_add(findings, HK_TOPIC_CLOCKS, HK_WEIGHT_WARNING,
@@ -22,7 +22,7 @@ void hk_findings_add_nodes(const struct hk_report *report, struct hk_findings *f
 			       "are further apart than shown",
 			       report->job.sync_violations, report->job.sync_checks);
 	}
-	for (size_t i = 0; i < report->node_count && told < WARNINGS_MAX; i++) {
+	for (size_t i = 0; i < report->node_count && added < WARNINGS_MAX; i++) {
 		const struct hk_report_node *node = &report->nodes[i];
 		hk_name_print(host, HOST_COLUMNS, node->host);
 		if (strcmp(node->state, "silent") == 0) {
@@ -31,14 +31,14 @@ void hk_findings_add_nodes(const struct hk_report *report, struct hk_findings *f
 			    "node %s is not connected: its %" PRIu32
 			    " processes are shown as last heard of, %s of records are missing",
 			    host, node->processes, hk_quantity_bytes(bytes, node->unsent_bytes));
-			told++;
+			added++;
 		}
 		if (node->shed_records > 0) {
 			hk_finding_add(findings, HK_TOPIC_RECORDS, HK_WEIGHT_WARNING,
 				       "node %s gave up %" PRIu64
 				       " records for want of room while it was cut off",
 				       host, node->shed_records);
-			told++;
+			added++;
 		}
 	}
 }

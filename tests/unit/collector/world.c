@@ -94,6 +94,6 @@ void world_finalise(struct world *world, const struct process_maker *maker)
 	struct hk_process *process = world_find(world, maker);
 	assert_non_null(process);
 	hk_process_check(process);
-	assert_true(process->gone);
+	assert_true(process->exited);
 	assert_int_equal(hk_process_finalise(world->collector, process), 0);
 }

@@ -40,7 +40,7 @@ static void member_main(int orders, int answers, int expected, bool leads)
 		_exit(99);
 	}
 	int status = (uint8_t)order;
-	child.told = status == 128 + SIGTERM;
+	child.asked_to_end = status == 128 + SIGTERM;
 	bool ends = hk_session_members_leave(&members, &child, &status);
 	hk_session_members_fini(&members, ends);
 	char answer[2] = {ends ? 'E' : 'l', (char)status};

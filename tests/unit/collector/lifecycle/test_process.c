@@ -100,7 +100,7 @@ static void test_process_that_exits_leaves_everything_in_its_job(void **state)
 	struct hk_process *process = world_find(&world, &maker);
 	assert_non_null(process);
 	hk_process_check(process);
-	assert_false(process->gone);
+	assert_false(process->exited);
 	process_maker_exit(&maker, 7);
 	world_finalise(&world, &maker);
 	assert_false(segment_exists(&maker));
@@ -197,7 +197,7 @@ static void test_process_notice_may_come_before_its_segment_is_seen(void **state
 	hk_discovery_run(world.collector);
 	struct hk_process *process = world_find(&world, &maker);
 	assert_non_null(process);
-	assert_true(process->gone);
+	assert_true(process->exited);
 	assert_int_equal(process->state->exit_kind, HK__EXIT_KIND__EXIT_EXITED);
 	assert_int_equal(process->state->exit_code, 5);
 	process_maker_fini(&maker);

@@ -41,16 +41,16 @@ static void test_family_exec_ends_the_image_before(void **state)
 	struct hk_process *before = world_find(&world, &shell), *after = world_find(&world, &next);
 	assert_int_equal(before->state->role, HK__ROLE__ROLE_LAUNCHER);
 	assert_int_equal(before->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
-	assert_true(before->gone);
+	assert_true(before->exited);
 	assert_int_equal(before->state->end->ticks, after->state->start->ticks);
 	assert_int_equal(after->state->role, HK__ROLE__ROLE_MAIN);
-	assert_false(after->gone);
+	assert_false(after->exited);
 	world_finalise(&world, &shell);
 	assert_ptr_equal(hk_ancestry_by_pid(world.collector, (uint32_t)shell.pid), after);
 	/* A program that is not traced in its place shows in /proc alone. */
 	hk_field_set_string(&after->state->program, "/bin/true");
 	hk_process_check(after);
-	assert_true(after->gone);
+	assert_true(after->exited);
 	assert_int_equal(after->state->exit_kind, HK__EXIT_KIND__EXIT_EXEC);
 	process_maker_fini(&next);
 	process_maker_fini(&shell);
@@ -269,7 +269,7 @@ static void test_family_segments_wait_for_room(void **state)
 	assert_int_equal(world.collector->refused, 0);
 	struct hk_process *process, *next;
 	HASH_ITER (hh, world.collector->processes, process, next) {
-		process->gone = true;
+		process->exited = true;
 		assert_int_equal(hk_process_finalise(world.collector, process), 0);
 	}
 	hk_discovery_run(world.collector);
