@@ -82,7 +82,7 @@ static void read_usage(struct hk_process *process, uint64_t now)
 /* Before anything is drained, which may take long: the calls that a look counts are those until
  * NOW.
  */
-static void look(struct hk_collector *collector, uint64_t now)
+static void sample(struct hk_collector *collector, uint64_t now)
 {
 	struct hk_process *process, *next;
 	HASH_ITER (hh, collector->processes, process, next) {
@@ -109,7 +109,7 @@ static void pass(struct loop *loop, uint64_t now)
 	struct hk_collector *collector = loop->collector;
 	struct hk_process *process, *next;
 	hk_rules_expire(collector);
-	look(collector, now);
+	sample(collector, now);
 	HASH_ITER (hh, collector->processes, process, next) {
 		int r = process->exited ? 0 : hk_drain_pass(collector, process, now);
 		if (r > 0) {
@@ -140,7 +140,7 @@ static void pass(struct loop *loop, uint64_t now)
 
 /* ---- once a second ---- */
 
-static void look_after(struct hk_collector *collector, struct hk_job *job, uint64_t now)
+static void tend(struct hk_collector *collector, struct hk_job *job, uint64_t now)
 {
 	if (job->state->closed) {
 		return;
@@ -214,7 +214,7 @@ static bool save_jobs(struct loop *loop, uint64_t now)
 	while ((job = next_job(loop)) != NULL) {
 		job->save_round = loop->save_round;
 		save_job(loop->collector, job);
-		look_after(loop->collector, job, now);
+		tend(loop->collector, job, now);
 		if (hk_clock_monotonic_ns() - now >= SAVE_TURN_NS) {
 			return false;
 		}

@@ -35,7 +35,7 @@ static bool is_alternate(const struct view *view, uint32_t frame)
 	return frame - view->alternate < view->alternate_size;
 }
 
-static struct view look_from(uint64_t frame)
+static struct view view_from(uint64_t frame)
 {
 	struct view view = {.here = (uint32_t)(frame >> 4)};
 	stack_t stack;
@@ -148,7 +148,7 @@ static uint64_t place_of(const struct hk_call *call)
 void hk_open_unwind_stale(struct hk_thread *thread, const struct hk_call *call)
 {
 	uint64_t frame = (uint64_t)&call->caller_frame, place = place_of(call);
-	struct view view = look_from(place);
+	struct view view = view_from(place);
 	leave_below(thread, &view, oldest_known(thread));
 	keep_open(thread, &view, place);
 	if (thread->inner == frame - BESIDE) {
@@ -164,7 +164,7 @@ static enum hk_kept_fate fate(const void *view, uint64_t frame)
 
 bool hk_open_make_room(struct hk_thread *thread, uint64_t frame)
 {
-	struct view view = look_from(frame);
+	struct view view = view_from(frame);
 	bool room = thread->kept != thread->kept_end || hk_kept_make_room(thread, fate, &view);
 	thread->crowded = room ? 0 : HK_KEPT_CROWD;
 	return room;
@@ -173,7 +173,7 @@ bool hk_open_make_room(struct hk_thread *thread, uint64_t frame)
 void hk_open_end_query(uint64_t frame)
 {
 	struct hk_thread *thread = hk_thread_current;
-	struct view view = look_from(frame);
+	struct view view = view_from(frame);
 	if (thread->asking && locate(&view, (uint32_t)(thread->asking >> 4)) == LEFT) {
 		thread->asking = 0;
 		thread->countdown = 1;
@@ -187,7 +187,7 @@ bool hk_open_close(const struct hk_call *call)
 	struct hk_thread *thread = call->thread;
 	uint64_t place = place_of(call);
 	uint32_t frame = (uint32_t)((uint64_t)&call->caller_frame >> 4);
-	struct view view = look_from(place);
+	struct view view = view_from(place);
 	uint32_t oldest = oldest_known(thread), at = thread->depth;
 	while (at > oldest && (entry(thread, at - 1)->frame != frame ||
 			       entry(thread, at - 1)->site != call->site->index)) {

@@ -17,18 +17,18 @@ static uint64_t since_ns(uint64_t from_ticks, uint64_t to_ticks)
 }
 
 /* A look is part of what tracing costs. In a longer one than others another thread ran. */
-static void count_look(struct hk_work *work, uint64_t ticks)
+static void count_sample(struct hk_work *work, uint64_t ticks)
 {
-	if (!work->look_ticks || ticks < work->look_ticks) {
-		work->look_ticks = ticks;
+	if (!work->sample_ticks || ticks < work->sample_ticks) {
+		work->sample_ticks = ticks;
 	}
 	atomic_fetch_add_explicit(&hk_process.writer.header->looks_ns,
-				  since_ns(0, work->look_ticks), memory_order_relaxed);
+				  since_ns(0, work->sample_ticks), memory_order_relaxed);
 }
 
 /* Reads how long the thread has run so far and how often it slept. False: the kernel must not be
  * asked. The times of getrusage are those of the last tick. */
-static bool look(struct hk_work *work, struct hk_work_sample *ret_look)
+static bool take_sample(struct hk_work *work, struct hk_work_sample *ret_sample)
 {
 	uint64_t began = hk_process_ticks();
 	struct rusage usage;
@@ -37,10 +37,10 @@ static bool look(struct hk_work *work, struct hk_work_sample *ret_look)
 	    hk_kernel(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &ran, 0, 0, 0, 0) < 0) {
 		return false;
 	}
-	ret_look->ran_ns = (uint64_t)ran.tv_sec * 1000000000u + (uint64_t)ran.tv_nsec;
-	ret_look->sleeps = (uint64_t)usage.ru_nvcsw;
-	ret_look->ticks = hk_process_ticks();
-	count_look(work, ret_look->ticks - began);
+	ret_sample->ran_ns = (uint64_t)ran.tv_sec * 1000000000u + (uint64_t)ran.tv_nsec;
+	ret_sample->sleeps = (uint64_t)usage.ru_nvcsw;
+	ret_sample->ticks = hk_process_ticks();
+	count_sample(work, ret_sample->ticks - began);
 	return true;
 }
 
@@ -74,31 +74,31 @@ uint64_t hk_work_end(const struct hk_call *call)
 	}
 	struct hk_work *work = &thread->work;
 	struct hk_work_sample now;
-	if (!look(work, &now)) {
+	if (!take_sample(work, &now)) {
 		return ticks;
 	}
 	uint64_t worked_ns = since_ns(work->from_ticks, now.ticks);
-	uint64_t lost_ns = waited_ns(&work->look, &now, worked_ns);
+	uint64_t lost_ns = waited_ns(&work->last, &now, worked_ns);
 	thread->slot->waited_ns += lost_ns;
 	thread->slot->worked_ns += worked_ns - lost_ns;
 	thread->slot->usual_ns += usual_ns(work, call, worked_ns - lost_ns);
-	work->look = now;
+	work->last = now;
 	work->from_ticks = ~0ULL;
 	return hk_process_ticks();
 }
 
 /* Of CALL, which was long, only what the look takes, and what is lost in it, is no work. */
-static void look_behind(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
+static void sample_after(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
 {
 	struct hk_work_sample now;
-	if (!look(&thread->work, &now)) {
+	if (!take_sample(&thread->work, &now)) {
 		return;
 	}
 	uint64_t so_far_ns = since_ns(call->start_ticks, now.ticks);
 	thread->slot->waited_ns += so_far_ns > ns ? so_far_ns - ns : 0;
 	thread->work.from_ticks = now.ticks;
 	thread->long_from = now.ticks + thread->work.long_ticks;
-	thread->work.look = now;
+	thread->work.last = now;
 	thread->work.settle_ticks = thread->work.long_ticks;
 }
 
@@ -110,7 +110,7 @@ void hk_work_settle(struct hk_thread *thread, const struct hk_call *call, uint64
 	thread->slot->usual_ns += short_ns;
 	work->short_ticks = 0;
 	if (ns >= HK_WORK_LONG_NS || !work->settle_ticks) {
-		look_behind(thread, call, ns);
+		sample_after(thread, call, ns);
 	}
 }
 

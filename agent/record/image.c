@@ -44,7 +44,7 @@ static bool is_earlier(const struct hk_segment_header *own, const struct hk_segm
 	       atomic_load_explicit(&other->attached, memory_order_relaxed) == 0;
 }
 
-static void look_at(int dirfd, const char *name, const struct hk_segment_header *own)
+static void check_image(int dirfd, const char *name, const struct hk_segment_header *own)
 {
 	struct hk_segment_header other;
 	int fd = (int)hk_kernel(SYS_openat, dirfd, name,
@@ -75,7 +75,7 @@ void hk_image_remove_earlier(int dirfd, const struct hk_segment_header *own)
 				if (++looks > LOOKS_MAX) {
 					return;
 				}
-				look_at(dirfd, entry->name, own);
+				check_image(dirfd, entry->name, own);
 			}
 		}
 	}

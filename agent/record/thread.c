@@ -54,7 +54,7 @@ void hk_thread_may_end(int code)
 	thread->generation_seen--; /* its next call, if there is one, is looked at */
 }
 
-static uint64_t next_look(void)
+static uint64_t next_check_at(void)
 {
 	/* A clock that stands still would never end the wait. */
 	return hk_process.timeless
@@ -70,7 +70,7 @@ bool hk_thread_refused(void)
 
 void hk_thread_refuse(void)
 {
-	refused_until = next_look();
+	refused_until = next_check_at();
 }
 
 void hk_thread_forget_refusals(void)
@@ -124,7 +124,7 @@ static _Atomic uint64_t *empty_until_of(uint32_t stream)
 /* No page is free, or PAGE was: until when each thread knows. */
 static void note_page(uint32_t stream, const struct hk_page *page)
 {
-	uint64_t until = page ? 0 : next_look();
+	uint64_t until = page ? 0 : next_check_at();
 	atomic_store_explicit(empty_until_of(stream), until, memory_order_relaxed);
 	for (uint32_t i = 0; i < HK_STREAMS; i++) {
 		if (empty_until_of(i) == empty_until_of(stream)) {
@@ -142,7 +142,7 @@ static bool may_take(uint32_t stream)
 	_Atomic uint64_t *looked = empty_until_of(stream);
 	uint64_t until = atomic_load_explicit(looked, memory_order_relaxed);
 	return !until || ((int64_t)(hk_process_ticks() - until) >= 0 &&
-			  atomic_compare_exchange_strong(looked, &until, next_look()));
+			  atomic_compare_exchange_strong(looked, &until, next_check_at()));
 }
 
 static struct hk_page *take_page(struct hk_thread *thread, uint32_t stream)

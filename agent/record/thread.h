@@ -45,9 +45,9 @@ struct hk_work {
 	uint64_t short_ticks;	    /* of short stretches, not yet in the slot */
 	uint64_t settle_ticks;	    /* so many go to the slot; 0: there was no look yet */
 	uint64_t long_ticks;	    /* a stretch this long is a long one */
-	uint64_t look_ticks;	    /* what the shortest look took; 0: there was none yet */
+	uint64_t sample_ticks;	    /* what the shortest look took; 0: there was none yet */
 	uint64_t call_address;	    /* return address of the call whose end began the stretch */
-	struct hk_work_sample look; /* the last one */
+	struct hk_work_sample last; /* the last one */
 	struct hk_usual usual;	    /* of long stretches */
 };
 

@@ -68,7 +68,7 @@ void hk_departure_begin(void)
 	}
 }
 
-static void look(uint64_t unused)
+static void fix_writer(uint64_t unused)
 {
 	(void)unused;
 	hk_writer_fix(&hk_process.writer, !hk_writer_can_open(&hk_process.writer));
@@ -77,7 +77,7 @@ static void look(uint64_t unused)
 void hk_departure_end(void)
 {
 	if (may_act() && !hk_process_forked()) {
-		change_segment(look, 0);
+		change_segment(fix_writer, 0);
 	}
 }
 

@@ -162,7 +162,7 @@ struct search {
 			      inherit */
 };
 
-static int look(struct dl_phdr_info *info, size_t size, void *data)
+static int find_caller(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct search *search = data;
 	struct hk_object object;
@@ -191,7 +191,7 @@ int hk_dl_framed(const char *name, const void *caller)
 		return 1;
 	}
 	struct search search = {.caller = (uintptr_t)caller};
-	hk_loader_iterate(look, &search);
+	hk_loader_iterate(find_caller, &search);
 	return search.caller_plain && !search.inherited;
 }
 

@@ -175,7 +175,7 @@ static int examine(struct diagnosis *diagnosis, const char *command)
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < hk_check_count; i++) {
-		hk_checks[i].look(&diagnosis->machine[i]);
+		hk_checks[i].check(&diagnosis->machine[i]);
 		worst = diagnosis->machine[i].state == HK_CHECK_FAILED ? HK_EXIT_FAILED : worst;
 	}
 	if (command) {

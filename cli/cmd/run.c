@@ -257,7 +257,7 @@ static int set_environment(const struct hk_session *session, const char *agent, 
 
 /* ---- from start to end ---- */
 
-static void look_after(void *session)
+static void watch_session(void *session)
 {
 	hk_session_renew(session);
 }
@@ -285,7 +285,7 @@ static int run_child(struct hk_session *session, struct hk_command_process *chil
 	signal(SIGPIPE, SIG_IGN);
 	if (r == 0) {
 		r = hk_command_process_wait(
-		    child, &(struct hk_command_process_watch){look_after, session}, &end);
+		    child, &(struct hk_command_process_watch){watch_session, session}, &end);
 		if (r < 0) {
 			hk_error("cannot wait for %s: %s", name, strerror(-r));
 			return EXIT_OURS;

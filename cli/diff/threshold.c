@@ -255,8 +255,8 @@ struct search {
 	size_t findings[HOLDS_NOT + 1]; /* number of items by result of the check */
 };
 
-static void look(struct search *search, const struct condition *condition, const char *role,
-		 const char *what, const struct hk_compared *compared)
+static void consider(struct search *search, const struct condition *condition, const char *role,
+		     const char *what, const struct hk_compared *compared)
 {
 	struct hk_exceeded found = {condition->typed, condition->figure->name, role, what,
 				    compared};
@@ -274,21 +274,21 @@ static void search_condition(struct search *search, const struct condition *cond
 	const struct hk_compare *compare = search->compare;
 
 	if (condition->figure->subject == OF_JOB) {
-		look(search, condition, "", "", &compare->wall);
+		consider(search, condition, "", "", &compare->wall);
 	}
 	for (size_t i = 0; condition->figure->subject == OF_MEMORY && i < compare->memory_count;
 	     i++) {
 		const struct hk_compare_memory *memory = &compare->memory[i];
 		if (strcmp(memory->role, "launcher") != 0) {
-			look(search, condition, memory->role, memory->kind, &memory->peak);
+			consider(search, condition, memory->role, memory->kind, &memory->peak);
 		}
 	}
 	for (size_t i = 0; condition->figure->subject == OF_FUNCTION && i < compare->row_count;
 	     i++) {
 		const struct hk_compare_row *row = &compare->rows[i];
 		if (covers(condition, row)) {
-			look(search, condition, row->role, row->function,
-			     &row->figure[condition->figure->index]);
+			consider(search, condition, row->role, row->function,
+				 &row->figure[condition->figure->index]);
 		}
 	}
 }

@@ -61,7 +61,7 @@ struct follow {
 };
 
 /* State of one poll of the job. */
-struct look {
+struct log_poll {
 	struct follow *follow;
 	const Hk__Job *job;
 	struct hk_tracks *tracks;
@@ -133,9 +133,9 @@ static void release(struct follow *follow, int64_t until_ns)
 
 /* ---- chunks ---- */
 
-static int take_record(const struct look *look, const struct hk_record *record)
+static int take_record(const struct log_poll *poll, const struct hk_record *record)
 {
-	struct follow *follow = look->follow;
+	struct follow *follow = poll->follow;
 	char line[HK_LOG_LINE_BYTES];
 	struct hk_slice slice;
 
@@ -143,17 +143,17 @@ static int take_record(const struct look *look, const struct hk_record *record)
 		return 0;
 	}
 	const struct hk_tracks_thread *thread =
-	    hk_process_track_thread(look->tracks, look->track, record->thread);
+	    hk_process_track_thread(poll->tracks, poll->track, record->thread);
 	const struct hk_export_site *site = hk_process_track_site(
-	    look->track, record->site, hk_catalog_find(&look->reader->catalog, record->site));
+	    poll->track, record->site, hk_catalog_find(&poll->reader->catalog, record->site));
 	if (!thread || !site) {
 		return -ENOMEM;
 	}
-	int64_t since_ns = hk_report_clock_ns(look->clock, record->start_ticks);
+	int64_t since_ns = hk_report_clock_ns(poll->clock, record->start_ticks);
 	hk_source_slice(record, site, &slice);
 	slice.start_ns = follow->style.origin_ns + (uint64_t)since_ns;
 	slice.end_ns = follow->style.origin_ns +
-		       (uint64_t)hk_source_end_ns(look->clock, look->tick_ns_q32, record);
+		       (uint64_t)hk_source_end_ns(poll->clock, poll->tick_ns_q32, record);
 	if (!hk_log_filter_pass(follow->options->filter, &thread->shown, &slice)) {
 		return 0;
 	}
@@ -161,68 +161,68 @@ static int take_record(const struct look *look, const struct hk_record *record)
 	return hold(follow, since_ns, line, length);
 }
 
-static int take_gap(const struct look *look, uint64_t ticks, const char *why, uint64_t records)
+static int take_gap(const struct log_poll *poll, uint64_t ticks, const char *why, uint64_t records)
 {
-	struct follow *follow = look->follow;
+	struct follow *follow = poll->follow;
 	char line[HK_LOG_LINE_BYTES];
 
 	if (records == 0) {
 		return 0;
 	}
-	int64_t since_ns = hk_report_clock_ns(look->clock, ticks);
-	size_t length = hk_log_line_gap(&follow->style, hk_process_track_shown(look->track),
+	int64_t since_ns = hk_report_clock_ns(poll->clock, ticks);
+	size_t length = hk_log_line_gap(&follow->style, hk_process_track_shown(poll->track),
 					follow->style.origin_ns + (uint64_t)since_ns,
 					&(struct hk_export_gap){why, records}, line);
 	return hold(follow, since_ns, line, length);
 }
 
-static int take_gaps(const struct look *look, const struct hk_chunk_header *header)
+static int take_gaps(const struct log_poll *poll, const struct hk_chunk_header *header)
 {
-	uint64_t known = look->reader->lost;
+	uint64_t known = poll->reader->lost;
 	uint64_t lost = header->lost_records > known ? header->lost_records - known : 0;
 
-	look->reader->lost += lost;
-	int rc = take_gap(look, header->max_end_ticks, "shed", hk_chunk_evicted_records(header));
-	return rc < 0 ? rc : take_gap(look, header->max_end_ticks, "lost", lost);
+	poll->reader->lost += lost;
+	int rc = take_gap(poll, header->max_end_ticks, "shed", hk_chunk_evicted_records(header));
+	return rc < 0 ? rc : take_gap(poll, header->max_end_ticks, "lost", lost);
 }
 
 /* Returns 1 if the chunk was evicted after its header was read: read the header again. */
-static int take_chunk(const struct look *look, const struct hk_chunk_header *header,
+static int take_chunk(const struct log_poll *poll, const struct hk_chunk_header *header,
 		      uint64_t offset)
 {
 	static const uint32_t types[] = {HK_SECTION_LANES, HK_SECTION_LONG_LANES};
-	struct follow *follow = look->follow;
+	struct follow *follow = poll->follow;
 	const struct hk_record *records;
 	size_t count;
-	int rc = hk_chunk_file_read(look->reader->fd, offset, header->total_bytes, &follow->buffer);
+	int rc = hk_chunk_file_read(poll->reader->fd, offset, header->total_bytes, &follow->buffer);
 
 	if (rc == 0) {
 		rc = hk_chunk_reader_open(follow->chunk, follow->buffer.bytes, header->total_bytes);
 	}
 	if (rc == 0) {
-		rc = hk_catalog_take(&look->reader->catalog, follow->chunk);
+		rc = hk_catalog_take(&poll->reader->catalog, follow->chunk);
 	}
 	for (unsigned t = 0; rc == 0 && t < 2; t++) {
 		rc = hk_chunk_reader_records(follow->chunk, types[t], &records, &count);
 		for (size_t i = 0; rc == 0 && i < count; i++) {
-			rc = take_record(look, &records[i]);
+			rc = take_record(poll, &records[i]);
 		}
 	}
 	if (rc < 0 && rc != -ENOMEM) {
 		if (!hk_chunk_is_evicted(header) &&
-		    hk_chunk_file_is_evicted(look->reader->fd, offset)) {
+		    hk_chunk_file_is_evicted(poll->reader->fd, offset)) {
 			return 1;
 		}
 		follow->damaged++;
 		rc = 0;
 	}
-	return rc < 0 ? rc : take_gaps(look, header);
+	return rc < 0 ? rc : take_gaps(poll, header);
 }
 
 /* The next poll continues at the end of the file, which may be half a chunk now. */
-static int take_chunks(const struct look *look)
+static int take_chunks(const struct log_poll *poll)
 {
-	struct hk_chunk_walk *walk = &look->reader->walk;
+	struct hk_chunk_walk *walk = &poll->reader->walk;
 	struct hk_chunk_header header;
 	uint64_t offset;
 
@@ -233,7 +233,7 @@ static int take_chunks(const struct look *look)
 			*walk = before;
 			return rc;
 		}
-		rc = take_chunk(look, &header, offset);
+		rc = take_chunk(poll, &header, offset);
 		if (rc < 0) {
 			return rc;
 		}
@@ -271,20 +271,20 @@ static struct reader *find_reader(struct follow *follow, const Hk__Job *job,
 	return reader;
 }
 
-static int take_actor(struct look *look, const struct hk_report_clock *clocks)
+static int take_process(struct log_poll *poll, const struct hk_report_clock *clocks)
 {
-	const Hk__Process *process = hk_process_track_process(look->track);
+	const Hk__Process *process = hk_process_track_process(poll->track);
 
 	if (process->uid.len != UID_BYTES) {
 		return 0;
 	}
-	look->reader = find_reader(look->follow, look->job, process);
-	if (!look->reader) {
+	poll->reader = find_reader(poll->follow, poll->job, process);
+	if (!poll->reader) {
 		return -ENOMEM;
 	}
-	look->clock = &clocks[hk_process_track_ordinal(look->track)];
-	look->tick_ns_q32 = process->tick_ns_q32 ? process->tick_ns_q32 : 1ull << 32;
-	return look->reader->fd < 0 ? 0 : take_chunks(look);
+	poll->clock = &clocks[hk_process_track_ordinal(poll->track)];
+	poll->tick_ns_q32 = process->tick_ns_q32 ? process->tick_ns_q32 : 1ull << 32;
+	return poll->reader->fd < 0 ? 0 : take_chunks(poll);
 }
 
 /* ---- the whole ---- */
@@ -297,21 +297,21 @@ static int64_t now_since(const struct follow *follow)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)follow->style.origin_ns;
 }
 
-static int look_at(struct follow *follow, const Hk__Snapshot *snapshot)
+static int poll_job(struct follow *follow, const Hk__Snapshot *snapshot)
 {
-	struct look look = {.follow = follow, .job = snapshot->job};
+	struct log_poll poll = {.follow = follow, .job = snapshot->job};
 	struct hk_report_clock *clocks = NULL;
 	int rc = hk_report_clock_all(snapshot, &clocks);
 
 	follow->style.origin_ns = hk_report_clock_origin(snapshot);
 	if (rc == 0) {
-		rc = hk_tracks_new(snapshot, keep, (void *)follow->options, &look.tracks);
+		rc = hk_tracks_new(snapshot, keep, (void *)follow->options, &poll.tracks);
 	}
-	for (size_t i = 0; rc == 0 && i < hk_tracks_count(look.tracks); i++) {
-		look.track = hk_tracks_process(look.tracks, i);
-		rc = take_actor(&look, clocks);
+	for (size_t i = 0; rc == 0 && i < hk_tracks_count(poll.tracks); i++) {
+		poll.track = hk_tracks_process(poll.tracks, i);
+		rc = take_process(&poll, clocks);
 	}
-	hk_tracks_free(look.tracks);
+	hk_tracks_free(poll.tracks);
 	free(clocks);
 	return rc;
 }
@@ -327,7 +327,7 @@ static int step(struct follow *follow, int *ret_code)
 		return 0;
 	}
 	bool closed = job.snapshot->job->closed, more = !closed && job.live;
-	int rc = look_at(follow, job.snapshot);
+	int rc = poll_job(follow, job.snapshot);
 	/* `run` replaces a collector that dies, so the next poll may find the new one. */
 	follow->orphaned = more || closed ? 0 : follow->orphaned + 1;
 	more = more || (follow->orphaned > 0 && follow->orphaned < ORPHANED_LOOKS);

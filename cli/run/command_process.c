@@ -188,7 +188,7 @@ int hk_command_process_wait(struct hk_command_process *child,
 	while ((r = ended(child, &end)) == 0) {
 		siginfo_t info;
 		if (watch) {
-			watch->look(watch->context);
+			watch->poll(watch->context);
 		}
 		int number = sigtimedwait(&child->signals, &info, &second);
 		if (number < 0 && errno != EINTR && errno != EAGAIN) {

@@ -43,7 +43,7 @@ struct hk_command_process_end {
 /* A function to call while the child runs: once a second, and when any child of hookcli has ended.
  */
 struct hk_command_process_watch {
-	void (*look)(void *context);
+	void (*poll)(void *context);
 	void *context;
 };
 

@@ -15,7 +15,7 @@
 #define WAIT_NS (20 * SECOND_NS)
 #define FAILED_NS (SECOND_NS / 5) /* a launcher sends SIGKILL a second after SIGTERM */
 #define POLL_NS 10000000
-#define AWAY_LOOKS                                                                             \
+#define AWAY_POLLS                                                                             \
 	300 /* polls without a connection; polls, not time: a starved hookcli must not give up \
 	       early */
 #define ASK_TIMEOUT_MS 2000
@@ -29,7 +29,7 @@ struct progress {
 };
 
 /* Asks the collector for its progress. Returns 0, or -errno with *RET_PROGRESS unchanged. */
-static int look(const struct hk_session *session, struct progress *ret_progress)
+static int poll_progress(const struct hk_session *session, struct progress *ret_progress)
 {
 	Hk__StatusRequest what = HK__STATUS_REQUEST__INIT;
 	Hk__Request request = HK__REQUEST__INIT;
@@ -81,8 +81,8 @@ bool hk_upload_await(const struct hk_session *session, int status)
 	int r = 0;
 
 	snprintf(progress.url, sizeof(progress.url), "%s", upstream ? upstream : "");
-	while (spent < limit && away < AWAY_LOOKS && r != -ECONNREFUSED) {
-		r = look(session, &progress);
+	while (spent < limit && away < AWAY_POLLS && r != -ECONNREFUSED) {
+		r = poll_progress(session, &progress);
 		spent = hk_clock_monotonic_ns() - begin;
 		if (r == 0 && progress.complete) {
 			return true;

@@ -20,7 +20,7 @@ struct hk_check_result {
 
 struct hk_check {
 	const char *name;
-	void (*look)(struct hk_check_result *result);
+	void (*check)(struct hk_check_result *result);
 };
 
 extern const struct hk_check hk_checks[];

@@ -120,32 +120,32 @@ static int picture_write(const struct hk_batch *batch, const struct hk_scene *sc
 	return r;
 }
 
-enum look { LOOK_LAST, LOOK_LIVE, LOOK_NONE };
+enum found { FOUND_LAST, FOUND_LIVE, FOUND_NONE };
 
 /* Writes one snapshot. PATIENT: writes nothing without a collector, which may return. */
 static int take_and_write(const struct hk_batch *batch, struct hk_history *history,
-			  struct hk_history *head, bool patient, enum look *ret_look)
+			  struct hk_history *head, bool patient, enum found *ret_found)
 {
 	const struct hk_top_snapshot_request request = {
 	    .job = batch->job, .keys = batch->json ? 0 : batch->view->keys};
 	struct hk_top_snapshot *snapshot;
 	int code = hk_top_snapshot_take(&request, &snapshot);
 
-	*ret_look = LOOK_LAST;
+	*ret_found = FOUND_LAST;
 	if (!snapshot) {
 		return code;
 	}
 	if (patient && hk_top_snapshot_state(snapshot) == HK_TOP_SNAPSHOT_LEFT) {
-		*ret_look = LOOK_NONE;
+		*ret_found = FOUND_NONE;
 		hk_top_snapshot_free(snapshot);
 		return code;
 	}
 	const struct hk_scene scene = {.snapshot = snapshot, .history = history};
 	int r = picture_write(batch, &scene, head);
-	*ret_look = snapshot->job.live ? LOOK_LIVE : LOOK_LAST;
+	*ret_found = snapshot->job.live ? FOUND_LIVE : FOUND_LAST;
 	if (r < 0 || fflush(stdout) != 0) {
 		hk_error("cannot show the job: %s", strerror(r < 0 ? -r : errno));
-		*ret_look = LOOK_LAST;
+		*ret_found = FOUND_LAST;
 		code = HK_EXIT_FAILED;
 	}
 	hk_top_snapshot_free(snapshot);
@@ -156,19 +156,19 @@ int hk_batch_run(const struct hk_batch *batch)
 {
 	struct hk_history *history = hk_history_new(), *head = hk_history_new();
 	int code = HK_EXIT_FAILED;
-	enum look look = history && head ? LOOK_LIVE : LOOK_LAST;
+	enum found found = history && head ? FOUND_LIVE : FOUND_LAST;
 	uint64_t live_ns = 0; /* time when the job was last seen live */
 	unsigned long written = 0;
 
-	while (look != LOOK_LAST && (written == 0 || written != batch->snapshots)) {
+	while (found != FOUND_LAST && (written == 0 || written != batch->snapshots)) {
 		uint64_t now_ns = hk_clock_monotonic_ns();
 		if (written > 0) {
 			poll(NULL, 0, (int)(batch->delay_s * 1000));
 		}
 		code = take_and_write(batch, history, head,
-				      written > 0 && now_ns - live_ns < PATIENCE_NS, &look);
-		live_ns = look == LOOK_LIVE ? now_ns : live_ns;
-		written += look != LOOK_NONE;
+				      written > 0 && now_ns - live_ns < PATIENCE_NS, &found);
+		live_ns = found == FOUND_LIVE ? now_ns : live_ns;
+		written += found != FOUND_NONE;
 	}
 	hk_history_free(history);
 	hk_history_free(head);

@@ -94,7 +94,7 @@ static bool is_over(const struct hk_live *live)
 }
 
 /* Requests a snapshot if it is due; returns the time to wait for an event. */
-static int look(struct hk_live *live)
+static int request_due(struct hk_live *live)
 {
 	uint64_t now = hk_clock_monotonic_ns();
 	bool due = !live->paused && !is_over(live) && now >= live->next_ns;
@@ -164,7 +164,7 @@ static void fini(struct hk_live *live)
 static void watch(struct hk_live *live)
 {
 	while (!live->quit) {
-		int key, timeout_ms = look(live);
+		int key, timeout_ms = request_due(live);
 		hk_draw(live);
 		switch (hk_terminal_wait(hk_poller_fd(live->poller), timeout_ms, &key)) {
 		case HK_EVENT_KEY:

@@ -15,7 +15,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 
-enum task { NOTHING, LOOK, LEVEL, END };
+enum task { NOTHING, SNAPSHOT, LEVEL, END };
 
 struct hk_poller {
 	pthread_t thread;
@@ -84,7 +84,7 @@ static void *run(void *context)
 		struct hk_poller_result answer = {.snapshot = NULL};
 		enum task task = poller->task;
 		pthread_mutex_unlock(&poller->lock);
-		if (task == LOOK) {
+		if (task == SNAPSHOT) {
 			answer.code = hk_top_snapshot_take(&poller->request, &answer.snapshot);
 			hk_pick_fini(&poller->request.pick);
 		} else {
@@ -179,7 +179,7 @@ bool hk_poller_request(struct hk_poller *poller, const struct hk_top_snapshot_re
 	if (hk_pick_copy(&poller->request.pick, &request->pick) < 0) {
 		return false;
 	}
-	start(poller, LOOK);
+	start(poller, SNAPSHOT);
 	return true;
 }
 

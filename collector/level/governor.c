@@ -84,7 +84,7 @@ static bool is_needed(uint8_t meaning)
 	       meaning == HK_MEANING_COMM;
 }
 
-static void look_at_site(struct hk_reader *reader, uint32_t id, struct site_use *site)
+static void read_site(struct hk_reader *reader, uint32_t id, struct site_use *site)
 {
 	site->made = site->sum > site->calls ? site->sum - site->calls : 0;
 	site->calls = site->sum;
@@ -117,7 +117,7 @@ static bool count_calls(struct hk_process *process)
 		}
 	}
 	for (uint32_t i = 0; i < governor->count; i++) {
-		look_at_site(process->segment->reader, i, &governor->sites[i]);
+		read_site(process->segment->reader, i, &governor->sites[i]);
 	}
 	return true;
 }

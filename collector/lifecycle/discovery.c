@@ -94,8 +94,8 @@ static int batch_add(struct batch *batch, const struct found *found)
 	return 0;
 }
 
-static void look_at(struct hk_collector *collector, int dirfd, const char *name,
-		    struct batch *batch)
+static void check_file(struct hk_collector *collector, int dirfd, const char *name,
+		       struct batch *batch)
 {
 	uint8_t uid[HK_UID_BYTES];
 	struct hk_process *known;
@@ -143,7 +143,7 @@ static int read_directory(struct hk_collector *collector, int dirfd, struct batc
 		return r;
 	}
 	while ((entry = readdir(directory)) != NULL) {
-		look_at(collector, dirfd, entry->d_name, batch);
+		check_file(collector, dirfd, entry->d_name, batch);
 	}
 	closedir(directory);
 	return 0;

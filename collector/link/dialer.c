@@ -9,19 +9,19 @@
 #include "wire/certificate.h"
 #include "wire/dial.h"
 
-#define LOOK_NS UINT64_C(60000000000)
+#define CHECK_NS UINT64_C(60000000000)
 
 /* Why it is not trusted. */
-static void look(struct hk_dialer *dialer)
+static void check_certificate(struct hk_dialer *dialer)
 {
 	uint64_t now = hk_clock_monotonic_ns();
 	if (dialer->error != -EKEYREJECTED || *dialer->problem) {
-		dialer->looked_ns = 0;
+		dialer->checked_ns = 0;
 		return;
 	}
-	if (dialer->looked_ns == 0 || now - dialer->looked_ns >= LOOK_NS) {
+	if (dialer->checked_ns == 0 || now - dialer->checked_ns >= CHECK_NS) {
 		hk_certificate_problem(dialer->url, dialer->access, dialer->certificate);
-		dialer->looked_ns = now;
+		dialer->checked_ns = now;
 	}
 	memcpy(dialer->problem, dialer->certificate, sizeof(dialer->problem));
 }
@@ -32,7 +32,7 @@ static void *dial(void *data)
 	uint64_t one = 1;
 	dialer->error = hk_dial(dialer->socket, dialer->url, dialer->access, NNG_DURATION_INFINITE,
 				dialer->problem);
-	look(dialer);
+	check_certificate(dialer);
 	/* Pairs with the acquire before `error` is read. */
 	atomic_store_explicit(&dialer->done, true, memory_order_release);
 	if (dialer->error < 0) {

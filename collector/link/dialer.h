@@ -26,7 +26,7 @@ struct hk_dialer {
 	int error;
 	char problem[HK_ACCESS_PROBLEM_BYTES];
 	char certificate[HK_ACCESS_PROBLEM_BYTES]; /* what is wrong with the peer's, at ... */
-	uint64_t looked_ns; /* monotonic, 0: never; it takes a connection more each time */
+	uint64_t checked_ns; /* monotonic, 0: never; it takes a connection more each time */
 };
 
 /* Begins to connect SOCKET to URL. Keeps references to URL and to ACCESS with its texts. EVENT_FD,

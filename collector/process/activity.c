@@ -72,7 +72,7 @@ void hk_activity_inherit(struct hk_process *process, const Hk__Process *frame)
 	process->segment->activity = activity;
 }
 
-/* ---- one look ---- */
+/* ---- one sample ---- */
 
 static bool make_room(struct hk_activity *activity, uint32_t sites)
 {
@@ -213,7 +213,7 @@ static void add_work(struct hk_process *process, uint64_t now_ticks)
 	add_row(course, HK__ACTIVITY_KIND__ACTIVITY_USUAL, activity->usual_ns, from, now_ticks);
 }
 
-static void look(struct hk_process *process)
+static void sample(struct hk_process *process)
 {
 	struct hk_activity *activity = process->segment->activity;
 	struct hk_course *course = &activity->course;
@@ -271,7 +271,7 @@ void hk_activity_sample(struct hk_process *process, uint64_t now_ns)
 	}
 	struct hk_activity *activity = process->segment->activity;
 	uint64_t begin_ns = spent_ns();
-	look(process);
+	sample(process);
 	uint64_t wait_ns = (spent_ns() - begin_ns) * LOOK_SPACING;
 	uint64_t bin_ns = hk_clock_ticks_to_ns(UINT64_C(1) << activity->course.shift,
 					       process->state->tick_ns_q32);
@@ -282,7 +282,7 @@ void hk_activity_sample(struct hk_process *process, uint64_t now_ns)
 void hk_activity_sample_last(struct hk_process *process)
 {
 	if (is_wanted(process)) {
-		look(process);
+		sample(process);
 	}
 }
 

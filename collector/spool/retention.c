@@ -128,7 +128,7 @@ static uint64_t time_of(const struct hk_process *process, const struct hk_chunk_
 }
 
 /* Sets `oldest_ns` of a process if it is not known. */
-static void look(struct hk_process *process, uint64_t now_ns)
+static void find_oldest(struct hk_process *process, uint64_t now_ns)
 {
 	const struct hk_chunk_location *oldest;
 	struct file file;
@@ -160,7 +160,7 @@ static struct victim find_victim(struct hk_job *job, uint64_t now_ns)
 	struct victim victim = {NULL, NOTHING};
 	DL_FOREACH (job->processes, process) {
 		if (!is_known(process)) {
-			look(process, now_ns);
+			find_oldest(process, now_ns);
 			process->oldest_known = true;
 		}
 		if (process->oldest_ns == NOTHING) {

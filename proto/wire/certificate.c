@@ -137,7 +137,7 @@ static int take(void *context, mbedtls_x509_crt *certificate, int depth, uint32_
 
 /* ---- a connection ---- */
 
-struct look {
+struct handshake {
 	int fd;
 	uint64_t until_ns; /* monotonic */
 	mbedtls_entropy_context entropy;
@@ -148,56 +148,57 @@ struct look {
 };
 
 /* Waits for EVENTS of the descriptor; returns whether they came in time. */
-static bool await(const struct look *look, short events)
+static bool await(const struct handshake *handshake, short events)
 {
-	struct pollfd wait = {.fd = look->fd, .events = events};
+	struct pollfd wait = {.fd = handshake->fd, .events = events};
 	int r;
 	do {
 		uint64_t now = hk_clock_monotonic_ns();
-		if (now >= look->until_ns) {
+		if (now >= handshake->until_ns) {
 			return false; /* time is up, even if the peer still sends */
 		}
-		r = poll(&wait, 1, (int)((look->until_ns - now) / 1000000));
+		r = poll(&wait, 1, (int)((handshake->until_ns - now) / 1000000));
 	} while (r < 0 && errno == EINTR);
 	return r > 0;
 }
 
 static int send_bytes(void *context, const unsigned char *bytes, size_t size)
 {
-	const struct look *look = context;
-	ssize_t done = await(look, POLLOUT) ? send(look->fd, bytes, size, MSG_NOSIGNAL) : -1;
+	const struct handshake *handshake = context;
+	ssize_t done =
+	    await(handshake, POLLOUT) ? send(handshake->fd, bytes, size, MSG_NOSIGNAL) : -1;
 	return done < 0 ? MBEDTLS_ERR_NET_SEND_FAILED : (int)done;
 }
 
 static int receive_bytes(void *context, unsigned char *bytes, size_t size)
 {
-	const struct look *look = context;
-	ssize_t done = await(look, POLLIN) ? recv(look->fd, bytes, size, 0) : -1;
+	const struct handshake *handshake = context;
+	ssize_t done = await(handshake, POLLIN) ? recv(handshake->fd, bytes, size, 0) : -1;
 	return done < 0 ? MBEDTLS_ERR_NET_RECV_FAILED : (int)done;
 }
 
-static bool try_address(struct look *look, const struct addrinfo *to)
+static bool try_address(struct handshake *handshake, const struct addrinfo *to)
 {
 	int error = 0;
 	socklen_t size = sizeof(error);
-	look->fd =
+	handshake->fd =
 	    socket(to->ai_family, to->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, to->ai_protocol);
-	if (look->fd < 0) {
+	if (handshake->fd < 0) {
 		return false;
 	}
-	if (connect(look->fd, to->ai_addr, to->ai_addrlen) == 0) {
+	if (connect(handshake->fd, to->ai_addr, to->ai_addrlen) == 0) {
 		return true;
 	}
-	if (errno == EINPROGRESS && await(look, POLLOUT) &&
-	    getsockopt(look->fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0) {
+	if (errno == EINPROGRESS && await(handshake, POLLOUT) &&
+	    getsockopt(handshake->fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0) {
 		return true;
 	}
-	close(look->fd);
-	look->fd = -1;
+	close(handshake->fd);
+	handshake->fd = -1;
 	return false;
 }
 
-static bool connect_to(struct look *look, const nng_url *url)
+static bool connect_to(struct handshake *handshake, const nng_url *url)
 {
 	char last = url->u_scheme[strlen(url->u_scheme) - 1]; /* tls+tcp4, tls+tcp6 */
 	const struct addrinfo hints = {.ai_family = last == '4'	  ? AF_INET
@@ -208,66 +209,67 @@ static bool connect_to(struct look *look, const nng_url *url)
 	if (getaddrinfo(url->u_hostname, url->u_port, &hints, &list) != 0) {
 		return false;
 	}
-	look->until_ns = hk_clock_monotonic_ns() + PATIENCE_NS;
+	handshake->until_ns = hk_clock_monotonic_ns() + PATIENCE_NS;
 	bool done = false;
 	for (const struct addrinfo *one = list; one && !done; one = one->ai_next) {
-		done = try_address(look, one);
+		done = try_address(handshake, one);
 	}
 	freeaddrinfo(list);
 	return done;
 }
 
-static void look_init(struct look *look)
+static void handshake_init(struct handshake *handshake)
 {
-	look->fd = -1;
-	mbedtls_entropy_init(&look->entropy);
-	mbedtls_ctr_drbg_init(&look->random);
-	mbedtls_x509_crt_init(&look->authorities);
-	mbedtls_ssl_config_init(&look->config);
-	mbedtls_ssl_init(&look->ssl);
+	handshake->fd = -1;
+	mbedtls_entropy_init(&handshake->entropy);
+	mbedtls_ctr_drbg_init(&handshake->random);
+	mbedtls_x509_crt_init(&handshake->authorities);
+	mbedtls_ssl_config_init(&handshake->config);
+	mbedtls_ssl_init(&handshake->ssl);
 }
 
-static void look_fini(struct look *look)
+static void handshake_fini(struct handshake *handshake)
 {
-	mbedtls_ssl_free(&look->ssl);
-	mbedtls_ssl_config_free(&look->config);
-	mbedtls_x509_crt_free(&look->authorities);
-	mbedtls_ctr_drbg_free(&look->random);
-	mbedtls_entropy_free(&look->entropy);
-	if (look->fd >= 0) {
-		close(look->fd);
+	mbedtls_ssl_free(&handshake->ssl);
+	mbedtls_ssl_config_free(&handshake->config);
+	mbedtls_x509_crt_free(&handshake->authorities);
+	mbedtls_ctr_drbg_free(&handshake->random);
+	mbedtls_entropy_free(&handshake->entropy);
+	if (handshake->fd >= 0) {
+		close(handshake->fd);
 	}
 }
 
 /* Sets TLS up as hk_dial_tls does, except that SHOWN receives the verification's result. */
-static bool set_up(struct look *look, struct shown *shown)
+static bool set_up(struct handshake *handshake, struct shown *shown)
 {
-	mbedtls_ssl_config *config = &look->config;
-	if (mbedtls_ctr_drbg_seed(&look->random, mbedtls_entropy_func, &look->entropy, NULL, 0) ||
+	mbedtls_ssl_config *config = &handshake->config;
+	if (mbedtls_ctr_drbg_seed(&handshake->random, mbedtls_entropy_func, &handshake->entropy,
+				  NULL, 0) ||
 	    mbedtls_ssl_config_defaults(config, MBEDTLS_SSL_IS_CLIENT, MBEDTLS_SSL_TRANSPORT_STREAM,
 					MBEDTLS_SSL_PRESET_DEFAULT)) {
 		return false;
 	}
-	mbedtls_ssl_conf_rng(config, mbedtls_ctr_drbg_random, &look->random);
+	mbedtls_ssl_conf_rng(config, mbedtls_ctr_drbg_random, &handshake->random);
 	mbedtls_ssl_conf_authmode(config, MBEDTLS_SSL_VERIFY_OPTIONAL);
-	mbedtls_ssl_conf_ca_chain(config, &look->authorities, NULL);
+	mbedtls_ssl_conf_ca_chain(config, &handshake->authorities, NULL);
 	mbedtls_ssl_conf_verify(config, take, shown);
-	mbedtls_ssl_set_bio(&look->ssl, look, send_bytes, receive_bytes, NULL);
-	return mbedtls_ssl_setup(&look->ssl, config) == 0 &&
-	       mbedtls_ssl_set_hostname(&look->ssl, shown->name) == 0;
+	mbedtls_ssl_set_bio(&handshake->ssl, handshake, send_bytes, receive_bytes, NULL);
+	return mbedtls_ssl_setup(&handshake->ssl, config) == 0 &&
+	       mbedtls_ssl_set_hostname(&handshake->ssl, shown->name) == 0;
 }
 
 /* Reads the peer's certificates. */
-static void look_at(struct look *look, const nng_url *url, const struct hk_access *access,
+static void inspect(struct handshake *handshake, const nng_url *url, const struct hk_access *access,
 		    struct shown *shown)
 {
-	if (mbedtls_x509_crt_parse_file(&look->authorities, access->authorities) < 0) {
+	if (mbedtls_x509_crt_parse_file(&handshake->authorities, access->authorities) < 0) {
 		return;
 	}
-	shown->name = is_own(&look->authorities) ? HK_ACCESS_NAME : url->u_hostname;
-	if (set_up(look, shown) && connect_to(look, url)) {
+	shown->name = is_own(&handshake->authorities) ? HK_ACCESS_NAME : url->u_hostname;
+	if (set_up(handshake, shown) && connect_to(handshake, url)) {
 		/* The certificates have arrived whether or not the handshake succeeds. */
-		(void)mbedtls_ssl_handshake(&look->ssl);
+		(void)mbedtls_ssl_handshake(&handshake->ssl);
 	}
 }
 
@@ -311,15 +313,15 @@ void hk_certificate_problem(const char *url, const struct hk_access *access,
 			    char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	struct shown shown = {.name = ""};
-	struct look look;
+	struct handshake handshake;
 	nng_url *parsed;
 	*problem = '\0';
 	if (!access || !access->authorities || nng_url_parse(&parsed, url) != 0) {
 		return;
 	}
-	look_init(&look);
-	look_at(&look, parsed, access, &shown);
-	look_fini(&look);
+	handshake_init(&handshake);
+	inspect(&handshake, parsed, access, &shown);
+	handshake_fini(&handshake);
 	tell(&shown, problem);
 	nng_url_free(parsed);
 }

@@ -129,7 +129,8 @@ static int file_size(int fd, uint64_t *ret_bytes)
 
 /* Checks the chunk at *at. Returns 1 if it belongs to the walk, 0 if not, -EPROTO if a newer
  * version wrote it, or -errno. */
-static int look(struct hk_chunk_walk *walk, uint64_t size, struct hk_chunk_header *ret_header)
+static int check_chunk(struct hk_chunk_walk *walk, uint64_t size,
+		       struct hk_chunk_header *ret_header)
 {
 	uint8_t bytes[HK_CHUNK_HEADER_BYTES];
 	struct hk_chunk_header header;
@@ -160,7 +161,7 @@ int hk_chunk_walk_next(struct hk_chunk_walk *walk, struct hk_chunk_header *ret_h
 	int rc = file_size(walk->fd, &size);
 
 	while (rc == 0 && walk->at < size) {
-		rc = look(walk, size, &header);
+		rc = check_chunk(walk, size, &header);
 		if (rc == 0) {
 			walk->at++;
 			rc = find_magic(walk->fd, &walk->at);

@@ -24,7 +24,7 @@ static struct hk_check_result look(const char *name)
 
 	for (size_t i = 0; i < hk_check_count; i++) {
 		if (strcmp(hk_checks[i].name, name) == 0) {
-			hk_checks[i].look(&result);
+			hk_checks[i].check(&result);
 			assert_true(*result.detail);
 			return result;
 		}
