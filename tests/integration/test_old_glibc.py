@@ -128,7 +128,7 @@ def check_real(run):
                 test_life.check(other, case)
         test_fibers.test(other)
         # The loader keeps its lock elsewhere, and takes it by functions of libpthread's.
-        test_locked.test(other)
+        test_locked.check_calls(other, test_locked.ROUNDS)
 
 
 def test(run, which):
