@@ -19,26 +19,27 @@
 
 #define MS_NS 1000000u
 #define LOOK_NS (250u * MS_NS)
-#define FIRST_LOOK_NS (10u * MS_NS)   /* of a process's life */
-#define SECOND_LOOK_NS (100u * MS_NS) /* after one that found too much */
-#define LOOK_SPACING 200u	      /* looking takes at most 1/200 of a processor's time */
+#define FIRST_LOOK_NS (10u * MS_NS)   /* age of a process at its first sample */
+#define SECOND_LOOK_NS (100u * MS_NS) /* time to the second sample after one above the budget */
+#define LOOK_SPACING 200u	      /* sampling takes at most 1/200 of a processor's time */
 #define CALM_NS (10000u * (uint64_t)MS_NS)
 #define CALM_DOUBLINGS 6u
-#define FASTER_MAX 50	/* times that a loop is expected to turn faster at most */
-#define STEPS_MAX 256u	/* kept of one process */
-#define LOWERED_MAX 64u /* sites at one look */
+#define FASTER_MAX 50	/* highest expected speed-up of a loop */
+#define STEPS_MAX 256u	/* steps kept of one process */
+#define LOWERED_MAX 64u /* sites lowered at one sample */
 #define PATTERN_BYTES 1024u
 
 struct site_use {
-	uint64_t calls;			 /* at the last look */
-	uint64_t made;			 /* calls between the last two looks */
-	uint64_t sum;			 /* while the cells are walked */
-	uint64_t calm_ns;		 /* since when it would fit again; 0: it would not */
-	uint32_t lowered;		 /* how often */
-	uint8_t level;			 /* in force or granted, whichever is lower */
-	uint8_t before;			 /* its level before it was lowered; 0: unknown */
-	bool fixed;			 /* not ours to change */
-	bool reported;			 /* and said so */
+	uint64_t calls; /* at the last sample */
+	uint64_t made;	/* calls between the last two samples */
+	uint64_t sum;	/* calls summed over the cells during a walk */
+	uint64_t
+	    calm_ns; /* time since which the old level would fit the budget; 0: it does not fit */
+	uint32_t lowered; /* number of times the site was lowered */
+	uint8_t level;	  /* lower one of the level in force and the level granted */
+	uint8_t before;	  /* level before it was lowered; 0: unknown */
+	bool fixed;	  /* the user fixed the level */
+	bool reported;	  /* a log line has said that a fixed site exceeds the budget */
 	const struct hk_site_info *info; /* NULL: not defined yet */
 };
 
@@ -46,7 +47,7 @@ struct hk_governor {
 	struct site_use *sites; /* by site id */
 	uint32_t count;
 	uint64_t sampled_ns, due_ns;
-	uint64_t cpu_ns; /* at the last look that found too much */
+	uint64_t cpu_ns; /* at the last sample above the budget */
 	bool begun, suspicious;
 };
 
@@ -76,8 +77,8 @@ static bool reserve(struct hk_governor *governor, uint32_t count)
 	return true;
 }
 
-/* The ledger is wrong without the records of allocations, and so are the numbers of communicators
- * if the making of one is only counted. */
+/* Returns whether a site's records are needed. The memory ledger needs every allocation, and the
+ * numbers of communicators need every call that makes one. */
 static bool is_needed(uint8_t meaning)
 {
 	return (meaning >= HK_MEANING_ALLOC && meaning <= HK_MEANING_REMAP) ||
@@ -97,7 +98,7 @@ static void read_site(struct hk_reader *reader, uint32_t id, struct site_use *si
 	}
 }
 
-/* Counts the calls since the last look. */
+/* Counts the calls since the last sample. Returns false if the segment cannot be read. */
 static bool count_calls(struct hk_process *process)
 {
 	struct hk_governor *governor = process->segment->governor;
@@ -122,7 +123,8 @@ static bool count_calls(struct hk_process *process)
 	return true;
 }
 
-/* What the calls between the last two looks would cost at LEVEL over what counting them does. */
+/* Returns the ns that the calls between the last two samples would cost at LEVEL, less the cost of
+ * counting them. */
 static double dispensable_ns(const struct hk_process *process, const struct site_use *site,
 			     uint8_t level)
 {
@@ -133,8 +135,8 @@ static double dispensable_ns(const struct hk_process *process, const struct site
 }
 
 struct survey {
-	double ours_ns;	   /* dispensable at sites that are ours to lower */
-	double dearest_ns; /* of those that are not, the one that costs most */
+	double ours_ns;	   /* dispensable cost of the sites that may be lowered */
+	double dearest_ns; /* highest cost of one fixed site */
 };
 
 static struct survey survey(const struct hk_process *process)
@@ -153,7 +155,7 @@ static struct survey survey(const struct hk_process *process)
 	return survey;
 }
 
-/* Nanoseconds of all its threads; 0 where /proc does not tell. */
+/* Returns the processor time of all threads in ns, or 0 if /proc does not show it. */
 static uint64_t cpu_ns(const struct hk_process *process)
 {
 	struct hk_procfs_stat stat;
@@ -206,7 +208,7 @@ static void grant(struct hk_process *process, uint32_t id, uint8_t to, uint8_t c
 	site->calm_ns = 0;
 }
 
-/* The dearest site that may be lowered; its number or -1. */
+/* Returns the number of the most expensive site that may be lowered, or -1. */
 static int64_t dearest(const struct hk_process *process, double *ret_ns)
 {
 	const struct hk_governor *governor = process->segment->governor;
@@ -224,8 +226,8 @@ static int64_t dearest(const struct hk_process *process, double *ret_ns)
 	return found;
 }
 
-/* Of BUSY_NS that the process's threads ran, OURS_NS were dispensable and ALLOWED_NS are granted.
- */
+/* Lowers sites until the dispensable cost fits. OURS_NS of the BUSY_NS that the threads ran were
+ * dispensable; ALLOWED_NS are granted. */
 static void lower(struct hk_process *process, double ours_ns, double busy_ns, double allowed_ns)
 {
 	for (uint32_t steps = 0; ours_ns > allowed_ns && steps < LOWERED_MAX; steps++) {
@@ -237,7 +239,7 @@ static void lower(struct hk_process *process, double ours_ns, double busy_ns, do
 		struct site_use *site = &process->segment->governor->sites[id];
 		uint8_t to = site->level;
 		double left_ns = 0;
-		/* A loop of little else will turn faster by what is saved. */
+		/* A loop that makes few other calls runs faster by the time that is saved. */
 		double rest_ns =
 		    busy_ns - ns > busy_ns / FASTER_MAX ? busy_ns - ns : busy_ns / FASTER_MAX;
 		do {
@@ -251,7 +253,7 @@ static void lower(struct hk_process *process, double ours_ns, double busy_ns, do
 	}
 }
 
-/* Says once of each site that costs too much and is not ours to lower that it does. */
+/* Logs each fixed site that exceeds the budget, once. */
 static void report_fixed(struct hk_process *process, double allowed_ns)
 {
 	for (uint32_t i = 0; i < process->segment->governor->count; i++) {
@@ -264,8 +266,8 @@ static void report_fixed(struct hk_process *process, double allowed_ns)
 	}
 }
 
-/* Gives sites their level back that have been quiet for long; each time they are lowered again,
- * twice as long. */
+/* Raises sites to their old level after they were quiet for a while. Each time a site is lowered
+ * again, that time doubles. */
 static void raise_quiet(struct hk_process *process, uint64_t now_ns, double ours_ns,
 			double allowed_ns)
 {
@@ -302,7 +304,8 @@ static void judge(struct hk_process *process, uint64_t now_ns)
 		double busy =
 		    cpu > governor->cpu_ns ? (double)(cpu - governor->cpu_ns) / elapsed_ns : 1;
 		governor->cpu_ns = cpu;
-		/* Only the second look in a row knows how many cores the process kept busy. */
+		/* Only the second of two samples in a row shows how many cores the process kept
+		 * busy. */
 		if (governor->suspicious) {
 			busy = busy > 1 ? busy : 1;
 			lower(process, found.ours_ns, busy * elapsed_ns, busy * allowed_ns);
@@ -314,7 +317,7 @@ static void judge(struct hk_process *process, uint64_t now_ns)
 	governor->suspicious = too_much;
 }
 
-/* Of this thread: waiting for a processor that others keep busy is no work of ours. */
+/* Returns the processor time of this thread. Time spent waiting for a processor is not counted. */
 static uint64_t spent_ns(void)
 {
 	struct timespec now;
@@ -322,14 +325,14 @@ static uint64_t spent_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The first look judges all calls since the process began: a program that calls much may end soon.
- * Returns false if it began less than FIRST_LOOK_NS ago. */
+/* Takes the first sample, of all calls since the process began, because a process with many calls
+ * may end soon. Returns false if the process is younger than FIRST_LOOK_NS. */
 static bool begin(struct hk_process *process, uint64_t now_ns)
 {
 	struct hk_governor *governor = process->segment->governor;
 	uint64_t start_ns = hk_reader_identity(process->segment->reader)->start.monotonic_ns;
 	if (start_ns == 0 || start_ns > now_ns) {
-		return true; /* in a time namespace: the calls until now are of no known time */
+		return true; /* In a time namespace, the time of the calls so far is unknown. */
 	}
 	if (now_ns - start_ns < FIRST_LOOK_NS) {
 		governor->due_ns = start_ns + FIRST_LOOK_NS;

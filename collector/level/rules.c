@@ -27,7 +27,7 @@ static uint64_t unix_ns(void)
 
 /* ---- the list of rules ---- */
 
-/* A list that is being made: rules of the job's message and copies. */
+/* A list of rules under construction: pointers to rules of the job's message and to copies. */
 struct rules {
 	Hk__Rule *list[HK_RULES_MAX];
 	size_t count;
@@ -47,7 +47,8 @@ static bool same_subject(const Hk__Rule *a, const Hk__Rule *b)
 	return true;
 }
 
-/* Whether NEW, which holds until UNTIL, takes OLD off the list. An empty pattern stands for all. */
+/* Returns whether NEW, which holds until UNTIL, replaces OLD. An empty pattern covers all
+ * functions. */
 static bool replaces(const Hk__Rule *new, uint64_t until_unix_ns, const Hk__Rule *old)
 {
 	if (!*new->pattern) {
@@ -88,7 +89,7 @@ static int put_rule(struct rules *rules, Hk__Rule *rule, uint64_t until_unix_ns)
 	return rule->level == HK_LEVEL_DEFAULT ? 0 : append(rules, rule);
 }
 
-/* A copy of RULES in memory of its own. */
+/* Copies RULES. Returns 0 or -ENOMEM. */
 static int copy_rules(const struct rules *rules, Hk__Rule ***ret_list)
 {
 	Hk__Job job = HK__JOB__INIT;
@@ -113,7 +114,7 @@ static int copy_rules(const struct rules *rules, Hk__Rule ***ret_list)
 	return 0;
 }
 
-/* Makes RULES those of JOB. */
+/* Replaces the rules of JOB by copies of RULES. Returns 0 or -ENOMEM. */
 static int take_rules(struct hk_job *job, const struct rules *rules)
 {
 	Hk__Rule **list;
@@ -130,7 +131,8 @@ static int take_rules(struct hk_job *job, const struct rules *rules)
 	return 0;
 }
 
-/* The rules of JOB for which KEEP is true; more than an agent takes are no rules of ours. */
+/* Lists the rules of JOB that have not expired. Rules beyond the number that an agent accepts are
+ * ignored. */
 static void borrow_rules(const struct hk_job *job, uint64_t now_unix_ns, struct rules *ret_rules)
 {
 	ret_rules->count = 0;
@@ -146,7 +148,7 @@ static void borrow_rules(const struct hk_job *job, uint64_t now_unix_ns, struct 
 
 static bool concerns(const Hk__Rule *rule, int32_t rank)
 {
-	/* A program that no launcher numbered is rank 0 of 1. */
+	/* A program without a launcher is rank 0 of 1. */
 	uint32_t number = rank < 0 ? 0 : (uint32_t)rank;
 	for (size_t i = 0; i < rule->n_ranks; i++) {
 		if (number >= rule->ranks[i]->first && number <= rule->ranks[i]->last) {
@@ -209,7 +211,8 @@ static void count_concerned(const struct hk_job *job, const Hk__ControlRequest *
 {
 	const struct hk_process *process;
 	DL_FOREACH (job->processes, process) {
-		/* Those of other nodes hear of it in the answer to their leaf's next report. */
+		/* Processes of other nodes get the change with the answer to their leaf's next
+		 * report. */
 		if (process->exited || !(process->segment || process->remote)) {
 			continue;
 		}
@@ -236,7 +239,7 @@ static void log_change(const struct hk_job *job, const Hk__ControlRequest *reque
 int hk_rules_change(struct hk_job *job, const Hk__ControlRequest *request,
 		    Hk__ControlReply *ret_reply)
 {
-	/* Of the job's own clock, which a step of the wall clock does not move. */
+	/* The limit is on the job's clock, which a step of the wall clock does not move. */
 	uint64_t now = hk_root_clock_unix_ns(job->state), until = 0;
 	struct rules rules;
 	if (request->for_ns > 0 && __builtin_add_overflow(now, request->for_ns, &until)) {
@@ -263,7 +266,7 @@ int hk_rules_change(struct hk_job *job, const Hk__ControlRequest *request,
 	return 0;
 }
 
-/* By the clock of JOB. */
+/* Converts a time of the root to a time on JOB's clock. */
 static uint64_t our_time(const struct hk_job *job, uint64_t root_unix_ns, int64_t ahead_ns)
 {
 	uint64_t stepped_ns = unix_ns() - hk_root_clock_unix_ns(job->state);
@@ -311,7 +314,7 @@ void hk_rules_expire(struct hk_collector *collector)
 			state->off = false;
 			state->off_until_unix_ns = 0;
 		}
-		/* Without memory for the shorter list it is tried again on the next pass. */
+		/* Without memory for the shorter list, the next pass tries again. */
 		if (rules.count < state->n_rules && take_rules(job, &rules) < 0 && !back_on) {
 			continue;
 		}

@@ -129,7 +129,7 @@ static int job_of(struct hk_collector *collector, const struct hk_segment_identi
 	return job_by_key(collector, key, name, ret_job);
 }
 
-/* What an earlier collector knew and the segment does not tell. */
+/* Takes from FRAME, which an earlier collector wrote, what the segment does not hold. */
 static void inherit(struct hk_process *process, Hk__Process *frame)
 {
 	Hk__Process *state = process->state;
@@ -161,8 +161,8 @@ static void watch(struct hk_collector *collector, struct hk_process *process)
 	hk_process_check(process);
 }
 
-/* The image that went on as another one ended when that began, whatever was concluded before it was
- * seen. */
+/* An image replaced by exec ended at NEXT, the start of its successor. This replaces any earlier
+ * conclusion about its end. */
 static void end_by_exec(struct hk_process *process, const Hk__Anchor *next)
 {
 	Hk__Process *state = process->state;
@@ -177,8 +177,8 @@ static void end_by_exec(struct hk_process *process, const Hk__Anchor *next)
 	}
 }
 
-/* What a parent told of the process, when only an image before this one was known, is of this one.
- */
+/* A notice of a parent about the process may have reached the image before TO. It then belongs to
+ * TO. */
 static void pass_on_notice(struct hk_process *from, struct hk_process *to)
 {
 	if (from->noticed) {
@@ -189,11 +189,11 @@ static void pass_on_notice(struct hk_process *from, struct hk_process *to)
 	}
 }
 
-/* Processes already known that a new one has to do with; NULL where there is none. */
+/* Known processes that are related to a new one, or NULL. */
 struct relatives {
-	struct hk_process *ancestor;  /* the nearest one above it */
-	struct hk_process *replaced;  /* the image of the same process before it */
-	struct hk_process *successor; /* the image after it, found first */
+	struct hk_process *ancestor;  /* nearest known ancestor */
+	struct hk_process *replaced;  /* earlier image of the same process */
+	struct hk_process *successor; /* later image of the same process, if it was found first */
 };
 
 static struct relatives find_relatives(struct hk_collector *collector,
@@ -241,7 +241,7 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	const struct hk_segment_identity *identity = hk_reader_identity(reader);
 	struct hk_process *process;
 	struct hk_job *job = NULL;
-	/* Known by a frame of an earlier collector, or not at all. */
+	/* The process may be known from a frame of an earlier collector. */
 	struct hk_process *old = hk_ancestry_by_uid(collector, identity->uid);
 	if (old && old->segment) {
 		return -EEXIST;
@@ -272,7 +272,7 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	process->segment->dirfd = dirfd;
 	r = open_parts(process, job, reader);
 	if (r < 0) {
-		process->segment->reader = NULL; /* stays the caller's */
+		process->segment->reader = NULL; /* The caller keeps its reader. */
 		hk_process_free(process);
 		if (old) {
 			old->refused_ns = hk_clock_monotonic_ns();
@@ -288,7 +288,8 @@ int hk_process_attach(struct hk_collector *collector, int dirfd, struct hk_reade
 	join_relatives(collector, process, &relatives, identity, !old);
 	watch(collector, process);
 	hk_process_apply_early_notices(collector, process);
-	/* At once: an agent that waits for room must know that somebody will make some. */
+	/* The first heartbeat comes at once: an agent that waits for room must see that a collector
+	 * is attached. */
 	hk_reader_beat(process->segment->reader, (uint32_t)getpid(), hk_clock_monotonic_ns());
 	hk_rules_publish(process);
 	process->changed = true;

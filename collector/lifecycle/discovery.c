@@ -40,7 +40,8 @@ void hk_discovery_clear(struct hk_collector *collector)
 	}
 }
 
-/* Candidates other than ours may be made later, by agents that came before any collector. */
+/* Opens the candidate run directories. Agents that started before any collector may create the
+ * others later. */
 static void open_candidates(struct hk_collector *collector)
 {
 	for (int i = 0; i < HK_RUNDIR_CANDIDATES; i++) {
@@ -52,7 +53,7 @@ static void open_candidates(struct hk_collector *collector)
 		}
 		if (collector->dirfd[i] >= 0) {
 			snprintf(path, sizeof(path), "/proc/self/fd/%d", collector->dirfd[i]);
-			/* Adding a watch that exists changes nothing. */
+			/* An existing watch stays as it is. */
 			inotify_add_watch(collector->inotify_fd, path, IN_CREATE | IN_MOVED_TO);
 		}
 	}
@@ -129,7 +130,7 @@ static void check_file(struct hk_collector *collector, int dirfd, const char *na
 	}
 }
 
-/* -errno: what lies in it is found by a later scan. */
+/* Returns 0, or -errno if entries are left to a later scan. */
 static int read_directory(struct hk_collector *collector, int dirfd, struct batch *batch)
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -149,7 +150,7 @@ static int read_directory(struct hk_collector *collector, int dirfd, struct batc
 	return 0;
 }
 
-/* A directory that was removed is made again: run_directory.h. */
+/* A missing directory is no error, because run_directory.h makes it again. */
 static void note_error(struct hk_collector *collector, int error)
 {
 	error = error == -ENOENT ? 0 : error;
@@ -180,7 +181,8 @@ void hk_discovery_run(struct hk_collector *collector)
 		}
 	}
 	note_error(collector, error);
-	/* Parents before children: roles depend on who was there first. */
+	/* Parents come before children: the role of a process depends on the processes known before
+	 * it. */
 	if (batch.count > 0) {
 		qsort(batch.list, batch.count, sizeof(batch.list[0]), by_start);
 	}

@@ -72,13 +72,13 @@ bool hk_job_should_close(const struct hk_collector *collector, const struct hk_j
 		if (all && job->state->have_exit) {
 			return true;
 		}
-		/* Ranks of a node that has not reported yet may come. */
+		/* Ranks of a node that has not reported yet may still appear. */
 		return now - job->alive_ns >= (all ? CLOSE_AFTER_MAINS_NS : CLOSE_AFTER_LIFE_NS);
 	}
 	if (job->close_requested) {
 		return true;
 	}
-	/* hookcli lives and closes the job later, even if it gets no processor for a while. */
+	/* hookcli is alive and will close the job, even if it gets no processor for a while. */
 	if (job->state->announced && hk_rundir_job_is_kept(collector->dirfd[0], job->state->key)) {
 		return false;
 	}
@@ -99,7 +99,8 @@ bool hk_job_close_is_due(const struct hk_job *job, uint64_t now_ns)
 
 /* ---- how ---- */
 
-/* Old closed jobs are forgotten; their directories tell everything. */
+/* Forgets the closed job that ended first if there are too many. Its directory holds all its data.
+ */
 static void forget_oldest(struct hk_collector *collector)
 {
 	struct hk_job *job, *oldest = NULL;
@@ -131,8 +132,8 @@ static int write_report(struct hk_job *job)
 	return r;
 }
 
-/* Processes whose end was not seen: those of nodes that are gone, and those without a segment,
- * which an earlier collector read until it ended itself. Nothing more comes from other nodes. */
+/* Ends the processes whose end no collector saw: processes of lost nodes, and processes without a
+ * segment, which an earlier collector read until it ended. Other nodes send nothing more. */
 static void give_up_processes(struct hk_job *job)
 {
 	struct hk_process *process;
@@ -151,7 +152,8 @@ static void give_up_processes(struct hk_job *job)
 	}
 }
 
-/* Everything that a closed job's directory holds; -errno: some of it is not there yet. */
+/* Writes everything that a closed job's directory holds. Returns 0, or -errno if a file could not
+ * be written yet. */
 static int write_end(struct hk_collector *collector, struct hk_job *job)
 {
 	if (!job->statistics) {
@@ -170,8 +172,8 @@ static int write_end(struct hk_collector *collector, struct hk_job *job)
 	return r;
 }
 
-/* Why a private collector's job has no place left, which the collector must not outlive; NULL: it
- * has. Any other collector waits for its store to come back. */
+/* Returns why the directory of a private collector's job is lost for good, or NULL if it is not. A
+ * private collector then ends. A shared one waits for its store to come back. */
 static const char *no_place(const struct hk_collector *collector, const struct hk_job *job,
 			    int error)
 {
@@ -212,7 +214,8 @@ int hk_job_close(struct hk_collector *collector, struct hk_job *job)
 	hk_job_announce(collector, job, HK_JOB_CLOSED);
 	job->statistics = hk_statistics_free(job->statistics);
 	hk_job_forget_processes(collector, job);
-	/* Of a thousand ranks that is hundreds of MiB, which the next job may never need. */
+	/* The memory of a job of a thousand ranks is hundreds of MiB, which the next job may not
+	 * need. */
 	malloc_trim(0);
 	job->closed_ns = hk_clock_monotonic_ns();
 	collector->closed_any = true;

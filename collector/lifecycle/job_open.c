@@ -27,7 +27,7 @@ static bool given(const char *text)
 	return text && *text;
 }
 
-/* Whether a job of COLLECTOR lies in PATH and is open. */
+/* Returns whether an open job of COLLECTOR is stored in PATH. */
 static bool is_open_in(const void *context, const char *path)
 {
 	const struct hk_collector *collector = context;
@@ -44,7 +44,8 @@ static bool is_open_in(const void *context, const char *path)
 	return false;
 }
 
-/* EXACT is where the whole shall be, or an earlier collector's directory of this node in it. */
+/* Makes this node's directory of a job. EXACT is the directory for the job of all nodes, or the
+ * directory that an earlier collector of this node made in it. */
 static int make_node_directory(const struct hk_collector *collector, const char *exact,
 			       char id[HK_JOBDIR_ID_BYTES], char made[PATH_MAX])
 {
@@ -88,7 +89,7 @@ static int make_directory(const struct hk_collector *collector, const char *exac
 	return r < 0 ? r : realpath(made, path) ? 0 : -errno;
 }
 
-/* The directory that PATH, a node's, is in. */
+/* Sets the directory of the whole job: the parent of PATH, which is a node's directory. */
 static int set_whole(Hk__Job *state, const char *path)
 {
 	char whole[PATH_MAX];
@@ -122,8 +123,8 @@ static int describe(const struct hk_collector *collector, struct hk_job *job,
 	return 0;
 }
 
-/* Its file may have been removed meanwhile. But a leaf's files go once its root has them, and what
- * other nodes have yet to bring is not lost. */
+/* Accounts for the loss of a removed file. On a leaf, files are removed once the root has them.
+ * Data of other nodes that has not arrived yet is not lost. */
 static void account(const struct hk_job *job, struct hk_process *process)
 {
 	if (!process->remote && !*job->state->upstream) {
@@ -131,8 +132,7 @@ static void account(const struct hk_job *job, struct hk_process *process)
 	}
 }
 
-/* A directory that was named exactly may hold the job of a collector that died. JOB then continues
- * it. */
+/* If PATH holds the job of a collector that died, JOB continues it. */
 static int load(struct hk_collector *collector, struct hk_job *job, const char *path)
 {
 	Hk__Snapshot *snapshot = NULL;
@@ -252,7 +252,7 @@ int hk_job_recall(struct hk_collector *collector, const char *id)
 		job->state = snapshot->job;
 		job->state->closed = true;
 		snapshot->job = NULL;
-		/* The last one in the list is the newest. */
+		/* The newest job is the last one of the list. */
 		DL_PREPEND(collector->jobs, job);
 	}
 	hk__snapshot__free_unpacked(snapshot, NULL);
@@ -271,7 +271,8 @@ int hk_job_reopen(struct hk_collector *collector, struct hk_job *job)
 		return r;
 	}
 	hk_job_announce(collector, job, HK_JOB_FORGOTTEN);
-	/* Its command has ended or never was: it closes again when nothing lives. */
+	/* The job's command has ended or never started, so the job closes again when no process is
+	 * alive. */
 	job->close_requested = job->state->announced;
 	job->state->closed = false;
 	job->changed = true;
@@ -290,7 +291,7 @@ int hk_job_resume(struct hk_collector *collector, const struct hk_job_request *r
 	if (r != -ENOENT) {
 		return r;
 	}
-	/* Its directory was removed: what comes now is kept in another one. */
+	/* The job's directory was removed, so further records go to a new one. */
 	snprintf(path, sizeof(path), "%s", (*job)->state->directory);
 	hk_job_drop(collector, path);
 	return hk_job_open(collector, request, job);

@@ -9,7 +9,7 @@
 #include "collector/server/quota.h"
 #include "wire/message.h"
 
-#define VALUES_SLACK 16384u /* bytes: what a process may be booked beyond a quarter too much */
+#define VALUES_SLACK 16384u /* bytes: slack of a process's estimate */
 
 int hk_job_quota_open(struct hk_quota *quota, struct hk_account *account, const struct hk_job *jobs,
 		      uint64_t now_ns)

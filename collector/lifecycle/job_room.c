@@ -44,8 +44,8 @@ void hk_job_has_room(struct hk_job *job)
 	}
 }
 
-/* A node that has something for a root asks every second; when none does, nothing waits for room,
- * or who did is gone. */
+/* A node with unsent data asks every second. If no node asks, no data waits for room, or the nodes
+ * are lost. */
 void hk_job_check_room(struct hk_job *job)
 {
 	if (job->full_error != 0) {

@@ -81,10 +81,11 @@ static void beat(struct hk_job *job)
 	}
 }
 
-/* What other nodes' processes are is kept by their leaves until the job is complete here. */
+/* Returns whether the state of PROCESS is to be saved now. The state of a remote process is saved
+ * less often, because its leaf keeps it until the job is complete here. */
 static bool due(const struct hk_process *process, uint64_t now)
 {
-	/* Not all in the same second. */
+	/* Spreads the remote processes over several seconds. */
 	uint64_t turn = now / SECOND_NS + process->uid[0];
 	return !process->remote || turn % REMOTE_SAVE_SECONDS == 0 ||
 	       now - process->saved_ns >= 2 * REMOTE_SAVE_SECONDS * SECOND_NS;

@@ -44,7 +44,7 @@ bool hk_job_all_ranks(const struct hk_job *job)
 	int32_t ranks = 0, world_size = 1;
 	DL_FOREACH (job->processes, process) {
 		const Hk__Process *state = process->state;
-		/* A rank that became another program is the one it became. */
+		/* A rank whose process called exec counts once, as its last image. */
 		ranks += state->role == HK__ROLE__ROLE_MAIN &&
 			 state->exit_kind != HK__EXIT_KIND__EXIT_EXEC;
 		world_size = state->world_size > world_size ? state->world_size : world_size;

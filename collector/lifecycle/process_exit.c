@@ -25,7 +25,7 @@
 
 #define NOTICE_KEPT_NS 60000000000u
 
-/* Takes how PROCESS ended from STATUS, its wait status while it was a zombie. */
+/* Sets how PROCESS ended from STATUS, the wait status of its zombie. */
 static void read_wait_status(struct hk_process *process, int32_t status)
 {
 	Hk__Process *state = process->state;
@@ -200,7 +200,7 @@ void hk_process_notice(struct hk_collector *collector, const Hk__ExitNotice *not
 		apply_notice(process, notice);
 		return;
 	}
-	/* Its segment may not have been seen yet. */
+	/* The process's segment may not have been found yet, so the notice is kept. */
 	struct hk_notice *early = &collector->notices[collector->notice_count++ % HK_NOTICES];
 	early->notice = *notice;
 	early->at_ns = hk_clock_monotonic_ns();

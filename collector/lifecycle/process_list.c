@@ -21,7 +21,7 @@
 #include "collector/spool/retention.h"
 #include "collector/spool/spool.h"
 
-#define REFUSED_NS 5000000000u /* several scans */
+#define REFUSED_NS 5000000000u /* ns; the time of several scans */
 
 void hk_process_add(struct hk_collector *collector, struct hk_job *job, struct hk_process *process)
 {

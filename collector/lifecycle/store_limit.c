@@ -19,17 +19,17 @@
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 
-#define SHARE 4u /* of the file system, if nothing was said */
+#define SHARE 4u /* the default limit is 1 / SHARE of the file system */
 #define JOB_JSON_MAX (64u << 10)
 #define BLOCK_BYTES 512u
 
-/* One directory of the store. */
+/* A directory of the store. */
 struct entry {
 	char name[NAME_MAX + 1];
 	uint64_t bytes;
 	uint64_t end_ns; /* unix */
-	bool is_job;	 /* there is a job.json */
-	bool finished;	 /* all of them say so */
+	bool is_job;	 /* a job.json exists */
+	bool finished;	 /* every job.json has the state closed */
 };
 
 struct entries {
@@ -68,7 +68,8 @@ static void read_job(int directory, struct entry *entry)
 	free(text);
 }
 
-/* Adds up DIRECTORY, which is closed, and the nodes' directories in it. */
+/* Adds the sizes of DIRECTORY and, with NODES, of the nodes' directories in it to ENTRY. Closes
+ * DIRECTORY. */
 static void measure(int directory, struct entry *entry, bool nodes)
 {
 	DIR *stream = directory < 0 ? NULL : fdopendir(directory);
@@ -146,7 +147,7 @@ static bool is_open(const struct hk_collector *collector, const char *path)
 	size_t length = strlen(path);
 	DL_FOREACH (collector->jobs, job) {
 		const char *directory = job->state->directory;
-		/* Or a node's directory in it. */
+		/* The open directory may be a node's directory inside PATH. */
 		if (!job->state->closed && strncmp(directory, path, length) == 0 &&
 		    (directory[length] == '\0' || directory[length] == '/')) {
 			return true;
@@ -171,7 +172,7 @@ static void remove_nodes(const char *path)
 	}
 }
 
-/* Whether it is gone. */
+/* Removes the job of ENTRY. Returns whether its directory no longer exists. */
 static bool remove_job(struct hk_collector *collector, const struct entry *entry)
 {
 	char path[PATH_MAX];

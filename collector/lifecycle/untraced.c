@@ -15,7 +15,8 @@
 
 #define NOTE_BYTES 256
 
-/* Stands for the process of entry NUMBER for ever: other bytes than any random uid but this one. */
+/* Makes the uid of the process of entry NUMBER. It is always the same, and no random uid but
+ * ANCESTOR's has the same first bytes. */
 static void uid_of(const struct hk_process *ancestor, uint32_t number, uint8_t uid[HK_UID_BYTES])
 {
 	memcpy(uid, ancestor->uid, HK_UID_BYTES);
@@ -28,7 +29,8 @@ static Hk__Role role_below(const struct hk_process *ancestor)
 	return role == HK__ROLE__ROLE_MAIN ? HK__ROLE__ROLE_HELPER : role;
 }
 
-/* A state with the identity of ENTRY and, for what that does not tell, its ancestor's. */
+/* Makes the state of an untraced process from ENTRY. Fields that ENTRY lacks come from the
+ * ancestor. */
 static int new_state(const struct hk_collector *collector, const struct hk_process *ancestor,
 		     uint32_t number, const struct hk_untraced_copy *entry, Hk__Process **ret_state)
 {
@@ -109,7 +111,7 @@ static void note_end(const struct hk_collector *collector, struct hk_process *pr
 	}
 }
 
-/* The table is short: what did not find room there is said of the ancestor. */
+/* The table of untraced processes is short. Notes on ANCESTOR how many processes did not fit. */
 static int note_more(struct hk_process *ancestor)
 {
 	char note[NOTE_BYTES + 96];
