@@ -45,7 +45,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define SAVE_SPACING 50u /* saving takes at most 1/50 of the time */
 #define SAVE_MAX_NS (10 * SECOND_NS)
-#define SAVE_TURN_NS (50u * MS_NS) /* of saving and closing, before requests have their turn */
+#define SAVE_TURN_NS (50u * MS_NS) /* longest saving and closing before requests are handled */
 #define TRIM_NS (60 * SECOND_NS)
 #define USAGE_FIRST_NS (50u * MS_NS)
 
@@ -58,10 +58,10 @@ struct loop {
 	size_t fd_capacity;
 	struct hk_process **watched; /* process of fds[FIXED_FDS + i] */
 	uint64_t next_pass_ns, next_scan_ns, next_save_ns, next_trim_ns;
-	uint64_t event_ns;	/* of the last change in a run directory */
-	uint64_t save_round;	/* of saving all jobs */
-	uint64_t save_spent_ns; /* in this round so far */
-	bool saving;		/* a round is under way */
+	uint64_t event_ns;	/* time of the last change in a run directory */
+	uint64_t save_round;	/* number of the round that saves all jobs */
+	uint64_t save_spent_ns; /* time spent in this round */
+	bool saving;		/* a round has begun and not ended */
 	bool stop;
 };
 
@@ -73,14 +73,13 @@ static void read_usage(struct hk_process *process, uint64_t now)
 		return;
 	}
 	hk_state_usage(process);
-	/* Often in the beginning, for processes that do not live long; then once a second. */
+	/* Samples come often at first, because a process may end soon, then once a second. */
 	uint64_t wait = (uint64_t)USAGE_FIRST_NS
 			<< (process->segment->refreshes < 5 ? process->segment->refreshes : 5);
 	process->segment->usage_due_ns = now + (wait < SECOND_NS ? wait : SECOND_NS);
 }
 
-/* Before anything is drained, which may take long: the calls that a look counts are those until
- * NOW.
+/* Samples all processes before draining, which may take long: a sample counts the calls until NOW.
  */
 static void sample(struct hk_collector *collector, uint64_t now)
 {
@@ -93,7 +92,7 @@ static void sample(struct hk_collector *collector, uint64_t now)
 	}
 }
 
-/* Gives up old records where new ones came. */
+/* Evicts old records of jobs that got new ones. */
 static void slide_windows(struct hk_collector *collector, bool all)
 {
 	struct hk_job *job;
@@ -115,7 +114,7 @@ static void pass(struct loop *loop, uint64_t now)
 		if (r > 0) {
 			collector->moved_ns = now;
 		} else if (r == -ESTALE) {
-			/* What the file showed so far is kept; there will be no more of it. */
+			/* The records read so far are kept; the segment yields no more. */
 			hk_warning("segment is broken pid=%" PRIu32, process->state->pid);
 			process->exited = true;
 		} else if (r < 0) {
@@ -157,15 +156,15 @@ static void tend(struct hk_collector *collector, struct hk_job *job, uint64_t no
 static void save_job(struct hk_collector *collector, struct hk_job *job)
 {
 	int r = hk_job_save_due(collector, job);
-	/* Told once: every second, it would fill the next disk. */
+	/* The error is logged once: one line a second would fill a disk. */
 	if (r < 0 && r != job->save_error) {
 		hk_warning("statistics not saved job=%s error=%s", job->state->id, strerror(-r));
 	}
 	job->save_error = r;
 }
 
-/* A collector of one job is somebody's own, and a leaf's finished jobs may not be on the root yet.
- */
+/* Removes old jobs above the store's limit. A private collector does not, and neither does a leaf,
+ * because its finished jobs may not be on the root yet. */
 static void trim_store(struct loop *loop, uint64_t now)
 {
 	const struct hk_collector_options *options = &loop->collector->options;
@@ -185,7 +184,7 @@ static void begin_round(struct loop *loop, uint64_t now)
 		hk_reader_beat(process->segment->reader, (uint32_t)getpid(), now);
 		hk_reader_raise_generation(process->segment->reader);
 		hk_process_check(
-		    process); /* exec of a program that is not traced shows in no other way */
+		    process); /* an exec of an untraced program is not visible otherwise */
 		hk_state_refresh(collector, process, false);
 	}
 	slide_windows(collector, true);
@@ -194,8 +193,8 @@ static void begin_round(struct loop *loop, uint64_t now)
 	loop->saving = true;
 }
 
-/* A job that this round has not come to; NULL. Closing one may free another, so each search begins
- * with the first. */
+/* Returns a job that this round has not saved yet, or NULL. Closing a job may free another, so each
+ * search starts with the first. */
 static struct hk_job *next_job(const struct loop *loop)
 {
 	struct hk_job *job;
@@ -207,7 +206,8 @@ static struct hk_job *next_job(const struct loop *loop)
 	return NULL;
 }
 
-/* Saves jobs, and closes those that have ended. False: it took the whole turn since NOW. */
+/* Saves jobs, and closes those that have ended. Returns false if the whole turn since NOW was used.
+ */
 static bool save_jobs(struct loop *loop, uint64_t now)
 {
 	struct hk_job *job;
@@ -222,7 +222,7 @@ static bool save_jobs(struct loop *loop, uint64_t now)
 	return true;
 }
 
-/* In turns, so that however many jobs there are, requests are answered meanwhile. */
+/* Saves jobs in turns, so that requests are handled in between, however many jobs there are. */
 static void save(struct loop *loop, uint64_t now)
 {
 	struct hk_collector *collector = loop->collector;
@@ -266,7 +266,7 @@ static int prepare_fds(struct loop *loop, size_t *ret_count)
 	loop->fds[0] = (struct pollfd){loop->signal_fd, POLLIN, 0};
 	loop->fds[1] = (struct pollfd){collector->inotify_fd, POLLIN, 0};
 	loop->fds[2] = (struct pollfd){hk_server_fd(collector->server), POLLIN, 0};
-	/* poll passes over a descriptor that is none. */
+	/* poll() ignores negative descriptors. */
 	loop->fds[3] =
 	    (struct pollfd){collector->leaf ? hk_leaf_fd(collector->leaf) : -1, POLLIN, 0};
 	loop->fds[4] = (struct pollfd){hk_http_fd(collector->http), POLLIN, 0};
@@ -293,7 +293,7 @@ static uint64_t earliest(const struct loop *loop)
 	return loop->next_save_ns < at ? loop->next_save_ns : at;
 }
 
-/* Waits until something happens or is due, and takes note of deaths. */
+/* Waits for an event or the next due time, and marks processes that have ended. */
 static int wait_events(struct loop *loop)
 {
 	size_t count;
@@ -311,7 +311,7 @@ static int wait_events(struct loop *loop)
 	for (size_t i = FIXED_FDS; i < count && r > 0; i++) {
 		if (loop->fds[i].revents != 0) {
 			hk_process_check(loop->watched[i]);
-			/* The kernel says it has ended, whatever /proc still shows. */
+			/* The pidfd says that the process has ended, whatever /proc still shows. */
 			loop->watched[i]->exited = true;
 			loop->next_pass_ns = 0;
 		}
@@ -343,8 +343,8 @@ static bool job_done(const struct hk_collector *collector)
 	       (!collector->leaf || hk_leaf_done(collector->leaf));
 }
 
-/* A job that is complete does not wait until saves, which are further apart the longer they take,
- * come to it: its report is wanted, and the memory that it takes. */
+/* Closes complete jobs soon. Saves come less often the longer they take, and a complete job would
+ * wait for its turn while its report is wanted and its memory is held. */
 static void close_soon(struct loop *loop, uint64_t now)
 {
 	if (loop->collector->some_complete && now + SECOND_NS < loop->next_save_ns) {
@@ -364,7 +364,8 @@ static void step(struct loop *loop)
 		if (loop->fds[1].revents != 0) {
 			loop->event_ns = now;
 		}
-		/* The event tells of a segment's birth; its writer needs a moment more. */
+		/* The event comes when a segment is created; its agent needs a moment more to write
+		 * it. */
 		bool soon = collector->unfinished > 0 && now - loop->event_ns < SECOND_NS;
 		loop->next_scan_ns = now + (soon ? PASS_BUSY_NS : SECOND_NS);
 		loop->next_pass_ns =
@@ -376,7 +377,7 @@ static void step(struct loop *loop)
 	}
 	if (loop->fds[2].revents != 0 || hk_server_waits(collector->server)) {
 		hk_server_run(collector->server);
-		/* Sooner, if it is so, but however many ask, never later. */
+		/* A request may bring the next pass forward but never delay it. */
 		uint64_t next = pass_after(loop, now);
 		loop->next_pass_ns = next < loop->next_pass_ns ? next : loop->next_pass_ns;
 		close_soon(loop, now);
@@ -394,7 +395,8 @@ static void step(struct loop *loop)
 	}
 }
 
-/* The last pass. The processes live on, and the next collector continues where this one stops. */
+/* Makes the last pass. The processes may live on, and the next collector continues where this one
+ * stops. */
 static void finish(struct loop *loop)
 {
 	struct hk_collector *collector = loop->collector;

@@ -1,4 +1,4 @@
-/* hookcollector: drains the traced processes of this machine and keeps what they leave. */
+/* hookcollector: drains the traced processes of this machine and stores their data. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -60,7 +60,8 @@ static void take_clock(struct hk_collector *collector)
 	collector->tick_ns_q32 = hk_clock_load_q32(collector->dirfd[0]);
 	if (collector->tick_ns_q32 == 0) {
 		collector->tick_ns_q32 = hk_clock_calibrate_q32(collector->tsc, CALIBRATION_NS);
-		/* Agents measure for themselves if this fails, a little less exactly. */
+		/* If this fails, agents measure the clock rate themselves, a little less exactly.
+		 */
 		hk_clock_store_q32(collector->dirfd[0], collector->tick_ns_q32);
 	}
 	collector->start_unix_ns = hk_clock_now(collector->tsc).realtime_ns;
@@ -86,7 +87,7 @@ static int open_job(struct hk_collector *collector)
 	return r;
 }
 
-/* Signals come through a descriptor; blocked before NNG makes its threads. */
+/* Opens the descriptor for signals. They are blocked before NNG makes its threads. */
 static int take_signals(void)
 {
 	sigset_t signals;
@@ -100,7 +101,7 @@ static int take_signals(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Every process needs three files or four, and there may be thousands. */
+/* Raises the limit of files: each process needs three or four, and there may be thousands. */
 static void raise_file_limit(void)
 {
 	struct rlimit limit;
@@ -195,8 +196,8 @@ static int run(int argc, char **argv)
 		argv[1] = name;
 		return hk_keygen_main(argc - 1, argv + 1);
 	}
-	/* Many threads of NNG allocate a little: an arena for each, as by default, is mostly empty
-	 * room. */
+	/* NNG has many threads that allocate little. An arena for each, as by default, would be
+	 * mostly empty. */
 	mallopt(M_ARENA_MAX, 2);
 	struct hk_collector *collector = calloc(1, sizeof(*collector));
 	if (!collector) {

@@ -37,14 +37,14 @@
 #include "wire/sites.h"
 #include "wire/statistics.h"
 
-/* A process that is just leaving has this long to be gone before its job is said to live on. */
+/* Longest wait for processes to end before the job is said to be alive. */
 #define STRAGGLER_NS 1000000000u
-/* And its other nodes so long to bring what they have. */
+/* Longest wait for the data of other nodes. */
 #define NODES_NS 20000000000u
-/* How long a chunk waits for its predecessor, which it may overtake. */
+/* Longest wait of a chunk for its predecessor, which it may overtake. */
 #define FORERUNNER_NS 1000000000u
 
-/* A response and what it borrows or owns while it is packed. */
+/* A response, with the data that it borrows or owns until it is packed. */
 struct answer {
 	Hk__Response response;
 	Hk__StatusReply status;
@@ -54,15 +54,15 @@ struct answer {
 	Hk__ChunkReply chunk;
 	struct hk_intake_reply intake;
 	Hk__Snapshot snapshot;	/* borrowed parts */
-	Hk__Snapshot *loaded;	/* from a directory: owned */
-	struct hk_rollup fold;	/* of either */
-	Hk__Process **borrowed; /* array of `snapshot`: owned */
-	Hk__Job **jobs;		/* array: owned */
+	Hk__Snapshot *loaded;	/* loaded from a directory; owned */
+	struct hk_rollup fold;	/* rollup of `snapshot` or `loaded` */
+	Hk__Process **borrowed; /* owned; array of `snapshot` */
+	Hk__Job **jobs;		/* owned array */
 	Hk__Leaf **leaves;
-	Hk__Account **accounts; /* array: owned; its elements too */
-	const char *user;	/* whose jobs there are; "": all */
+	Hk__Account **accounts; /* owned array of owned elements */
+	const char *user;	/* user whose jobs are visible; "": all users */
 	struct hk_quota *quota;
-	struct hk_account *account; /* that asks */
+	struct hk_account *account; /* account of the client */
 	struct hk_request_wait *wait;
 	char text[256];
 };
@@ -95,7 +95,7 @@ static int list_jobs(const struct hk_collector *collector, const char *user, Hk_
 		if (!job->state->closed) {
 			hk_job_sum(job);
 		} else if (access(job->state->directory, F_OK) < 0) {
-			continue; /* `hookcli rm` was here */
+			continue; /* `hookcli rm` removed the job */
 		}
 		jobs[count++] = job->state;
 	}
@@ -160,7 +160,7 @@ static int answer_status(struct hk_collector *collector, Hk__Request *request,
 	return 1;
 }
 
-/* Finds the job that TEXT names; 0, or 1 with the failure in ANSWER. */
+/* Finds the job that TEXT names. Returns 0, or 1 with the failure in ANSWER. */
 static int select_job(struct hk_collector *collector, const char *text, struct answer *answer,
 		      struct hk_job **ret_job)
 {
@@ -171,7 +171,7 @@ static int select_job(struct hk_collector *collector, const char *text, struct a
 	return r < 0 ? fail(answer, r, "more than one job begins with '%s'", text) : 0;
 }
 
-/* What a screen of many ranks needs, instead of the whole snapshot. */
+/* Replaces the snapshot by its rollup, which is enough for a screen of many ranks. */
 static int fold(struct answer *answer, const Hk__SnapshotRequest *request, const uint64_t *digests)
 {
 	int r = hk_rollup_init(&answer->fold, answer->response.snapshot, request, digests);
@@ -183,7 +183,7 @@ static int fold(struct answer *answer, const Hk__SnapshotRequest *request, const
 	return 1;
 }
 
-/* Of a job in memory: whose sites are those of another one is known of other nodes' processes. */
+/* Makes the rollup of a job in memory, whose sites have known digests. */
 static int fold_job(struct answer *answer, const Hk__SnapshotRequest *request, struct hk_job *job)
 {
 	struct hk_process *process;
@@ -240,7 +240,7 @@ static int answer_exit(struct hk_collector *collector, Hk__Request *request, str
 	if (*answer->user) {
 		return fail(answer, -EPERM, "processes of this machine are not %s's", answer->user);
 	}
-	/* Its segment may be so new that it is not attached yet. */
+	/* The process's segment may be too new to be attached yet. */
 	hk_discovery_run(collector);
 	hk_process_notice(collector, notice);
 	return 1;
@@ -278,7 +278,7 @@ static int answer_open(struct hk_collector *collector, Hk__Request *request, str
 		}
 		job->account = hk_quota_payer(quota, answer->account);
 	} else if (!job->state->announced || !*job->state->command) {
-		/* Its first process was quicker than its announcement. */
+		/* The job's first process came before its announcement. */
 		job->state->announced = true;
 		job->state->command_pid = wanted->pid;
 		hk_field_set_string(&job->state->command, wanted->command);
@@ -291,8 +291,8 @@ static int answer_open(struct hk_collector *collector, Hk__Request *request, str
 	return 1;
 }
 
-/* Ends what has ended of JOB; true if nothing of it is left to wait for. *RET_ERROR: why a process
- * that has ended is left, 0 if there is none. */
+/* Finalises ended processes of JOB. Returns false if one is left to wait for. Sets *RET_ERROR to
+ * why an ended one could not be finalised, or to 0. */
 static bool settle_job(struct hk_collector *collector, struct hk_job *job, int *ret_error)
 {
 	struct hk_process *process, *next;
@@ -376,12 +376,12 @@ static int answer_control(struct hk_collector *collector, Hk__Request *request,
 	}
 	answer->response.job = job->state;
 	if (wanted->n_rules == 0 && wanted->tracing == HK__TRACING__TRACING_KEEP) {
-		return 1; /* only asks what is in force */
+		return 1; /* the request only asks for the rules in force */
 	}
 	if (job->state->closed) {
 		return fail(answer, -ENOENT, "job %s has ended", job->state->id);
 	}
-	/* Its processes may be so new that they are not attached yet. */
+	/* The job's processes may be too new to be attached yet. */
 	hk_discovery_run(collector);
 	DL_FOREACH (job->processes, process) {
 		if (process->segment) {
@@ -398,7 +398,8 @@ static int answer_control(struct hk_collector *collector, Hk__Request *request,
 	if (r < 0) {
 		return fail(answer, r, "no such change: %s", strerror(-r));
 	}
-	/* Or it would be gone with a collector that dies before the next save. */
+	/* Saved at once, because a collector that dies before the next save would lose the change.
+	 */
 	r = hk_job_save(collector, job);
 	if (r < 0) {
 		return fail(answer, r, "in force, but not saved: %s", strerror(-r));
@@ -437,7 +438,7 @@ static int answer_chunk(struct hk_collector *collector, Hk__Request *request, st
 	return r < 0 ? fail(answer, r, "chunk not stored: %s", strerror(-r)) : 1;
 }
 
-/* For a leaf that wants to know how far its clock is from ours. */
+/* Answers a leaf that measures the offset of its clock from the root's. */
 static int answer_probe(struct hk_collector *collector, Hk__Request *request, struct answer *answer)
 {
 	(void)request;
@@ -460,8 +461,8 @@ static int answer_unknown(struct hk_collector *collector, Hk__Request *request,
 
 /* ---- the requests ---- */
 
-/* A request of wire.proto: the right that it needs, and what answers it. An answer returns 1 if it
- * is complete, 0 if it is put off. */
+/* A kind of request of wire.proto: the right that it needs, and its handler. A handler returns 1 if
+ * the answer is complete, 0 if it is postponed. */
 static const struct kind {
 	Hk__Request__WhatCase what;
 	enum hk_right right;
@@ -478,7 +479,7 @@ static const struct kind {
     {HK__REQUEST__WHAT_REPORT, HK_RIGHT_CONTROL, answer_report},
     {HK__REQUEST__WHAT_CHUNK, HK_RIGHT_CONTROL, answer_chunk},
     {HK__REQUEST__WHAT__NOT_SET, HK_RIGHT_READ, answer_unknown},
-    {0, HK_RIGHT_CONTROL, answer_unknown}, /* any other */
+    {0, HK_RIGHT_CONTROL, answer_unknown}, /* any other request */
 };
 
 static const struct kind *kind_of(Hk__Request__WhatCase what)
@@ -501,7 +502,7 @@ static int dispatch(struct hk_collector *collector, Hk__Request *request, struct
 		       : fail(answer, -EBADMSG, "not a request%s", "");
 }
 
-/* What an answer leaves out of a process, put back when it has been packed. */
+/* Counts of fields that an answer leaves out of a process. They are restored after packing. */
 struct left_out {
 	size_t buckets, counted; /* n_buckets; n_bucket and n_count */
 	size_t series, activity;

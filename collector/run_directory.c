@@ -37,7 +37,8 @@ int hk_run_directory_take(struct hk_collector *collector)
 	return collector->lock_fd < 0 ? collector->lock_fd : 0;
 }
 
-/* Whether the path leads to the directory that is open, and our lock is in it. */
+/* Returns whether the path leads to the open directory, and the directory has this collector's
+ * lock. */
 static bool is_whole(const struct hk_collector *collector)
 {
 	struct stat path, open, lock;
@@ -47,7 +48,8 @@ static bool is_whole(const struct hk_collector *collector)
 	       lock.st_nlink > 0;
 }
 
-/* Processes unlink their segments by the descriptor of their directory. */
+/* Replaces the descriptor of the run directory, also in the processes, which unlink their segments
+ * by it. */
 static void replace_descriptor(struct hk_collector *collector, int fd, int lock_fd)
 {
 	struct hk_process *process, *next;
@@ -74,7 +76,7 @@ static int retake(struct hk_collector *collector)
 		return lock_fd;
 	}
 	replace_descriptor(collector, fd, lock_fd);
-	/* Agents measure the rate for themselves if this fails, a little less exactly. */
+	/* If this fails, agents measure the clock rate themselves, a little less exactly. */
 	hk_clock_store_q32(fd, collector->tick_ns_q32);
 	hk_job_link_all(collector);
 	if (collector->leaf) {

@@ -16,7 +16,8 @@
 #define SAMPLES_MAX 4096u
 #define SAMPLES_ROOM (2 * SAMPLES_MAX)
 
-/* Round trips in a row that must contradict the line, and those that make a line to contradict. */
+/* Round trips in a row that must contradict the line, and the samples from which a line can be
+ * contradicted. */
 #define AGAINST 3u
 #define SAMPLES_TRUSTED 16u
 #define CONTRADICTION_FLOOR_NS 1000
@@ -27,7 +28,7 @@
 #define PERIOD_MOST_NS SECOND_NS
 #define CHANCE_WANTED_NS 5000.0
 
-/* How often a line is fitted while no one asks. */
+/* Time to the first fit if no one asks for the line. */
 #define FIT_FIRST_NS (100u * MS_NS)
 
 struct hk_estimator {
@@ -35,10 +36,10 @@ struct hk_estimator {
 	uint64_t *scratch;
 	size_t first, end;
 	uint32_t against;   /* newest samples that contradict the line */
-	bool open;	    /* the map does not reach the window yet */
-	uint64_t fitted_ns; /* when the line was fitted; 0: there is none */
+	bool open;	    /* the map does not reach the window */
+	uint64_t fitted_ns; /* time of the fit; 0: there is no line */
 	struct hk_clock_line line;
-	struct hk_clock_map map; /* corners that stay */
+	struct hk_clock_map map; /* corners that are final */
 };
 
 int hk_estimator_new(struct hk_estimator **ret_estimator)
@@ -134,14 +135,14 @@ static struct hk_clock_corner corner_at(const struct hk_estimator *estimator, ui
 	};
 }
 
-/* Adds the corner where the line has it at `at_ns`. */
+/* Adds the corner of the line at `at_ns`. */
 static void append(const struct hk_estimator *estimator, struct hk_clock_map *map, uint64_t at_ns)
 {
 	struct hk_clock_corner corner = corner_at(estimator, at_ns);
 	hk_clock_map_append(map, &corner);
 }
 
-/* Adds the corner where the window begins, if the map does not reach it. */
+/* Adds the corner at the start of the window, if the map does not reach it. */
 static void begin(const struct hk_estimator *estimator, struct hk_clock_map *map)
 {
 	if (estimator->open) {
@@ -150,7 +151,7 @@ static void begin(const struct hk_estimator *estimator, struct hk_clock_map *map
 	}
 }
 
-/* Keeps the corners that the window is about to leave behind. */
+/* Makes the corners final that the window is about to leave. */
 static void settle(struct hk_estimator *estimator)
 {
 	struct hk_clock_map *map = &estimator->map;
@@ -173,7 +174,7 @@ static void refit(struct hk_estimator *estimator)
 	settle(estimator);
 }
 
-/* Settles what the samples before `end` show, and begins a new window at sample `end`. */
+/* Makes the corners of the samples before `end` final, and begins a new window at sample `end`. */
 static void renew(struct hk_estimator *estimator, size_t end)
 {
 	size_t newest = estimator->end;

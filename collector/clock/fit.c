@@ -3,31 +3,34 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Which samples count, and how much: 1 / PART of them with the shortest travel, of which one is as
- * wrong as OF_EXCESS of its excess over the shortest one and OF_RANGE of the largest excess say. */
+/* A way to choose and weigh samples: the 1 / PART with the shortest travel. The error of a sample
+ * is OF_EXCESS of its excess over the shortest one, plus OF_RANGE of the largest excess. */
 struct way {
 	unsigned part;
 	double of_excess, of_range;
 };
 
-/* Where some travel without delay, those know best: their error is even between plus and minus half
- * their excess. Where hardly any does (many small delays, which make a bell), a short travel says
- * little, and the mean of all is the better one; it is used where it proves so. */
+/* If some samples travel without delay, these are the best: their error is even between plus and
+ * minus half their excess. If hardly any does (many small delays, which make a bell), a short
+ * travel says little, and the mean of all is better. A later way is used only if its error proves
+ * smaller. */
 static const struct way ways[] = {{6, 0.29, 0.06}, {2, 0.15, 0.1}, {1, 0, 0.15}};
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
 #define USED_MIN 4u
-#define BETTER_PART 0.75 /* so much less must the error of a later way be */
-#define PROVING_MIN 64u	 /* samples, before one can be */
+#define BETTER_PART 0.75 /* the error of a later way must be below this part */
+#define PROVING_MIN 64u	 /* samples from which a later way is used */
 #define EXCESS_FLOOR_NS 150.0
 
-/* Before anything is measured: crystals agree within 100 ppm. */
+/* Drift before anything is measured: crystals agree within 100 ppm. */
 #define DRIFT_DEVIATION 1e-4
-/* No two clocks: somebody plays with us. */
+/* A larger drift is a manipulation: no two clocks differ so much. */
 #define DRIFT_MOST 0.5
 
-/* Deviations that hold 99 % of errors, with room for their being no normal distribution. */
+/* Standard deviations that cover 99 % of errors, with room for other distributions than the normal
+ * one. */
 #define COVERAGE 3.0
-/* Round trips are no better than their length and the way they scatter say; this part at least. */
+/* The estimated error is at least this part of the error that length and scatter of the round trips
+ * suggest. */
 #define LEAST_PART 0.5
 
 static int by_value(const void *a, const void *b)
@@ -41,7 +44,7 @@ struct choice {
 	uint64_t least_ns, most_ns; /* travel of the samples used */
 };
 
-/* TRAVELS: of all, the shortest first. */
+/* Chooses samples. TRAVELS holds the travel of all samples, the shortest first. */
 static struct choice choose(const struct way *way, const uint64_t *travels, size_t count)
 {
 	size_t used = count / way->part;
@@ -50,7 +53,7 @@ static struct choice choose(const struct way *way, const uint64_t *travels, size
 	return (struct choice){.way = way, .least_ns = travels[0], .most_ns = travels[used - 1]};
 }
 
-/* 1 / variance. */
+/* Returns the weight of SAMPLE: 1 / variance. */
 static double weight_of(const struct choice *choice, const struct hk_clock_sample *sample)
 {
 	double range = (double)(choice->most_ns - choice->least_ns);
@@ -61,9 +64,10 @@ static double weight_of(const struct choice *choice, const struct hk_clock_sampl
 }
 
 struct sums {
-	double weight, x, y;		      /* mean values */
-	double xx, xxx, xy;		      /* weighted, of the distances from these */
-	double offset_squares, drift_squares; /* what single samples did to either, squared */
+	double weight, x, y; /* mean values */
+	double xx, xxx, xy;  /* weighted sums of the distances from the means */
+	double offset_squares,
+	    drift_squares; /* squared effect of single samples on offset and drift */
 	size_t used;
 };
 
@@ -103,7 +107,8 @@ static void sum_means(const struct hk_clock_sample *samples, size_t count,
 	}
 }
 
-/* The samples' own distances from the line tell how certain it is, whatever their distribution. */
+/* Sums the squared distances of the samples from the line. They give its error for any
+ * distribution. */
 static void sum_squares(const struct hk_clock_sample *samples, size_t count,
 			const struct choice *choice, double drift, struct sums *sums)
 {
@@ -180,7 +185,7 @@ double hk_clock_line_chance(const struct hk_clock_line *line, uint64_t at_ns)
 uint64_t hk_clock_line_error(const struct hk_clock_line *line, uint64_t at_ns)
 {
 	double away = distance(line, at_ns);
-	/* What the line through a bow misses. */
+	/* A straight line misses a curved clock by this. */
 	double missed = away * away - line->skew * away - line->mean_square;
 	double bow = HK_CLOCK_BEND / 2 * fmax(fabs(missed), line->mean_square);
 	return (uint64_t)ceil(hk_clock_line_chance(line, at_ns) + bow);

@@ -7,7 +7,8 @@
 #include "collector/clock/fit.h"
 #include "report/clock/clock_map.h"
 
-/* What corners left out may add to the errors of a stretch while there is room for all. */
+/* Most ns that omitted corners may add to the error of a stretch while there is room for all
+ * corners. */
 #define GIVE_UP_NS 2000u
 
 static double offset_between(const struct hk_clock_map *map, size_t left, size_t right,
@@ -18,7 +19,7 @@ static double offset_between(const struct hk_clock_map *map, size_t left, size_t
 	return rise * ((double)(at_ns - map->at_ns[left]) / run);
 }
 
-/* By how much the line between its neighbours misses corner I. */
+/* Returns the ns by which the line between its neighbours misses corner I. */
 static uint64_t missed_by(const struct hk_clock_map *map, size_t i)
 {
 	double line = offset_between(map, i - 1, i + 1, map->at_ns[i]);
@@ -36,7 +37,7 @@ static uint64_t given_up_without(const struct hk_clock_map *map, size_t i)
 	return larger(map->given_up_ns[i - 1], map->given_up_ns[i]) + missed_by(map, i);
 }
 
-/* Takes out corner I, which has neighbours; their stretch has the errors of both. */
+/* Removes corner I, which has two neighbours. The joined stretch has the errors of both. */
 static void leave_out(struct hk_clock_map *map, size_t i)
 {
 	uint64_t missed = missed_by(map, i);
@@ -53,7 +54,7 @@ static void leave_out(struct hk_clock_map *map, size_t i)
 	map->count--;
 }
 
-/* Makes room for one more. */
+/* Makes room for one more corner. */
 static void thin(struct hk_clock_map *map)
 {
 	if (map->count < HK_CLOCK_CORNERS) {
@@ -78,7 +79,7 @@ static void put(struct hk_clock_map *map, const struct hk_clock_corner *corner)
 	map->given_up_ns[i] = 0;
 }
 
-/* By how much a stretch may be wrong where both its ends are right. */
+/* Errors that a stretch may have although both its ends are right. */
 struct astray {
 	uint64_t fit_ns, bound_ns;
 };
@@ -105,7 +106,8 @@ static bool add(struct hk_clock_map *map, const struct hk_clock_corner *corner,
 	return true;
 }
 
-/* The clock's rate may bend in a stretch; or be another in the first half than in the second. */
+/* Returns the errors of the stretch from the last corner to AT_NS: the clock's rate may change
+ * gradually, or halfway at once. */
 static struct astray astray_to(const struct hk_clock_map *map, uint64_t at_ns)
 {
 	if (map->count == 0 || at_ns <= map->at_ns[map->count - 1]) {
@@ -129,7 +131,7 @@ void hk_clock_map_append(struct hk_clock_map *map, const struct hk_clock_corner 
 	}
 }
 
-/* By how much CORNER is not where the last stretch of MAP leads. */
+/* Returns the ns by which CORNER is off the extension of MAP's last stretch. */
 static uint64_t surprise(const struct hk_clock_map *map, const struct hk_clock_corner *corner)
 {
 	if (map->count == 0 || corner->at_ns <= map->at_ns[map->count - 1]) {
@@ -185,7 +187,7 @@ void hk_clock_map_join(struct hk_clock_map *map, const struct hk_clock_map *late
 		if (i == 0 && !same) {
 			hk_clock_map_resume(map, &corner);
 		} else {
-			/* The errors are those of stretches already. */
+			/* The errors belong to stretches already. */
 			put(map, &corner);
 			map->given_up_ns[map->count - 1] = later->given_up_ns[i];
 		}
@@ -234,7 +236,7 @@ void hk_clock_map_show(struct hk_clock_map *map, Hk__ClockMap *ret_message)
 	ret_message->root_boot.len = HK_CLOCK_BOOT_BYTES;
 }
 
-/* A message whose lists have room for any map. */
+/* Makes a message whose lists have room for any map. Returns NULL if out of memory. */
 static Hk__ClockMap *message_new(void)
 {
 	Hk__ClockMap *message = malloc(sizeof(*message));
@@ -282,10 +284,10 @@ bool hk_clock_map_merge(Hk__ClockMap **kept, const Hk__ClockMap *update, bool fr
 	size_t last = map.count;
 	if (last > 0 && map.at_ns[last - 1] == later.at_ns[later.count - 1] &&
 	    map.probes == later.probes) {
-		return false; /* the same as before */
+		return false; /* the map did not change */
 	}
 	hk_clock_map_join(&map, &later);
-	/* What a message brought has no room to grow. */
+	/* The lists of a received message have no room to grow. */
 	Hk__ClockMap *message = message_new();
 	if (!message) {
 		return false;

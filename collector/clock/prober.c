@@ -17,8 +17,8 @@
 #define MS_NS 1000000u
 #define SECOND_NS UINT64_C(1000000000)
 #define PATIENCE_MS 2000
-#define LOST_WAIT_MS 200      /* after a probe that came to nothing */
-#define REFUSED_WAIT_MS 10000 /* after one that the root does not answer */
+#define LOST_WAIT_MS 200      /* after a probe without an answer */
+#define REFUSED_WAIT_MS 10000 /* after a probe that the root refuses */
 #define RECONNECT_MS 100
 #define RECONNECT_MAX_MS 1000
 #define ANSWER_MAX 65536u
@@ -27,28 +27,28 @@
 #define NEWS_NS (5 * SECOND_NS)
 #define FIRST_NS (10 * SECOND_NS)
 
-/* A probe is sent by the pacer, our own thread, and comes back on NNG's; each owns what is here in
- * its turn. */
+/* The pacer, a thread of the prober, sends a probe. Its answer arrives on a thread of NNG. Each
+ * owns the fields while it is active. */
 struct hk_prober {
 	nng_socket socket;
 	nng_ctx ctx;
 	nng_aio *aio;
-	bool asking; /* else hearing */
+	bool asking; /* a probe is being sent; else its answer is awaited */
 	uint64_t sent_ns;
-	uint8_t *question; /* packed */
+	uint8_t *question; /* packed request */
 	size_t question_bytes;
 	pthread_t pacer;
-	bool paced;	      /* there is a pacer */
+	bool paced;	      /* the pacer's thread was made */
 	pthread_mutex_t lock; /* guards the rest */
 	pthread_cond_t turn;
 	bool resting, stopping;
-	uint64_t due_ns; /* monotonic: when the pacer's turn ends */
+	uint64_t due_ns; /* monotonic; end of the pacer's rest */
 	struct hk_estimator *estimator;
-	uint64_t first_ns, published_ns; /* monotonic: first answer; last map given away */
-	bool fresh;			 /* an answer has come since */
+	uint64_t first_ns, published_ns; /* monotonic; first answer, and last map handed out */
+	bool fresh;			 /* an answer came after the last map */
 };
 
-/* It is the pacer's turn: the next probe in MS. NNG's own sleep would spin to the millisecond. */
+/* Lets the pacer send the next probe in MS ms. NNG's own sleep has a resolution of only 1 ms. */
 static void rest(struct hk_prober *prober, unsigned ms)
 {
 	pthread_mutex_lock(&prober->lock);
@@ -79,7 +79,7 @@ static void ask(struct hk_prober *prober)
 	nng_ctx_send(prober->ctx, prober->aio);
 }
 
-/* Waits for the end of a rest. False: no more probes. */
+/* Waits for the end of a rest. Returns false if no further probes are wanted. */
 static bool wait_turn(struct hk_prober *prober)
 {
 	pthread_mutex_lock(&prober->lock);
@@ -110,7 +110,7 @@ static void *pace(void *data)
 
 /* ---- on NNG's threads ---- */
 
-/* How many ms to wait until the next probe. */
+/* Takes the answer to a probe. Returns the ms to wait until the next probe. */
 static unsigned take(struct hk_prober *prober, const Hk__Response *response, uint64_t returned_ns)
 {
 	const Hk__ClockReply *reply = response->clock;
@@ -156,7 +156,7 @@ static void step(void *data)
 		nng_msg_free(nng_aio_get_msg(prober->aio));
 	}
 	if (result == NNG_ECLOSED || result == NNG_ECANCELED) {
-		return; /* that was all */
+		return; /* the probing has ended */
 	}
 	if (result != 0) {
 		rest(prober, LOST_WAIT_MS);
@@ -170,7 +170,7 @@ static void step(void *data)
 
 /* ---- the caller's side ---- */
 
-/* Probes are all the same. */
+/* Packs the request once: all probes are equal. */
 static int pack_question(struct hk_prober *prober, const char *url, const struct hk_access *access,
 			 char problem[HK_ACCESS_PROBLEM_BYTES])
 {
@@ -194,7 +194,7 @@ static int connect_to(struct hk_prober *prober, const char *url, const struct hk
 		      char problem[HK_ACCESS_PROBLEM_BYTES])
 {
 	nng_socket socket = prober->socket;
-	/* A probe that comes late says nothing any more. */
+	/* A late probe is useless, so probes are never sent again. */
 	nng_socket_set_ms(socket, NNG_OPT_REQ_RESENDTIME, NNG_DURATION_INFINITE);
 	nng_socket_set_ms(socket, NNG_OPT_RECONNMINT, RECONNECT_MS);
 	nng_socket_set_ms(socket, NNG_OPT_RECONNMAXT, RECONNECT_MAX_MS);

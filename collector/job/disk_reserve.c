@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define BYTES (UINT64_C(2) << 20)
-#define SHARE 16u /* of a small file system at most this part */
+#define SHARE 16u /* at most 1 / SHARE of a small file system */
 
 static int path_of(const char *directory, char path[PATH_MAX])
 {

@@ -11,7 +11,7 @@
 #include "collector/model/process.h"
 #include "collector/model/remote.h"
 
-#define NODES_MAX 4096u /* of one job */
+#define NODES_MAX 4096u /* most nodes of a job */
 
 Hk__Node *hk_job_node(const struct hk_job *job, const uint8_t *id)
 {

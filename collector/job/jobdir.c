@@ -45,7 +45,7 @@ static bool id_byte(char c)
 void hk_jobdir_id(const char *key, char id[HK_JOBDIR_ID_BYTES])
 {
 	size_t length = 0;
-	/* Room is left for a number behind it. */
+	/* Room is left for a number at the end. */
 	for (; key[length] && length < HK_JOBDIR_ID_BYTES - 16; length++) {
 		bool first = length == 0 && (key[0] == '.' || key[0] == '-');
 		id[length] = id_byte(key[length]) && !first ? key[length] : '_';
@@ -132,7 +132,7 @@ static int file_end(FILE *file, const char *name, char path[PATH_MAX], int r)
 	return r;
 }
 
-/* Text of a process may hold any bytes; JSON wants UTF-8. */
+/* A process's text may hold any bytes; JSON needs UTF-8. */
 static json_t *json_text(const char *text)
 {
 	json_t *value = json_string(text);
@@ -222,13 +222,14 @@ void hk_jobdir_unlink(int dirfd, const char *prefix, const char *id)
 	unlinkat(dirfd, name, 0);
 }
 
-/* Whether ERROR says that there is no job to take up, rather than that it cannot be read now. */
+/* Returns whether ERROR means that there is no job to continue, and not that it cannot be read now.
+ */
 static bool is_no_job(int error)
 {
 	return error == -EBADMSG || error == -ENOENT || error == -EPROTO;
 }
 
-/* Every note once. 0; -errno: some job could not be taken up just now. */
+/* Calls TAKE for every note. Returns 0, or -errno if a job cannot be continued now. */
 static int take_up(int dirfd, const char *prefix, int (*take)(void *context, const char *path),
 		   void *context)
 {

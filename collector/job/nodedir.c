@@ -16,7 +16,7 @@
 
 #define BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
 #define NUMBER_MAX 99999u
-#define TRIES_MAX 1000u /* others begin runs of the same name all the time */
+#define TRIES_MAX 1000u /* other nodes may begin runs of the same name meanwhile */
 #define MARK_LINES 5
 
 /* ---- the mark ---- */
@@ -66,7 +66,7 @@ static int mark_write(const char *directory, const struct hk_nodedir_mark *mark)
 	return fclose(file) != 0 && r == 0 ? -errno : r;
 }
 
-/* Lines that are missing read as empty. */
+/* Reads the mark in DIRECTORY. Missing lines read as empty. */
 static void mark_read(const char *directory, struct hk_nodedir_mark *mark)
 {
 	char path[PATH_MAX];
@@ -92,7 +92,7 @@ int hk_nodedir_is(const char *path)
 
 /* ---- is a run that is there this one? ---- */
 
-/* Of the same run directory, in whatever life of it. */
+/* Returns whether A and B are marks of the same run directory, of any of its collectors. */
 static bool same_place(const struct hk_nodedir_mark *a, const struct hk_nodedir_mark *b)
 {
 	return strcmp(a->host, b->host) == 0 && strcmp(a->boot, b->boot) == 0 &&
@@ -100,7 +100,7 @@ static bool same_place(const struct hk_nodedir_mark *a, const struct hk_nodedir_
 }
 
 enum finding {
-	ANOTHERS, /* job's; only its name looks like ours */
+	ANOTHERS, /* the run belongs to another job of the same name */
 	OVER,
 	GOES_ON,
 };
@@ -111,7 +111,7 @@ static bool touched_lately(const char *directory)
 	return stat(directory, &status) == 0 && time(NULL) - status.st_mtime <= HK_NODES_SILENT_S;
 }
 
-/* By the marks of its nodes. */
+/* Judges a run by the marks of its nodes. */
 static enum finding judge_marks(const char *run, const struct hk_nodes *nodes,
 				const struct hk_nodedir_mark *mine)
 {
@@ -139,7 +139,9 @@ static enum finding judge(const char *run, const struct hk_nodedir_mark *mine)
 	struct hk_nodes nodes;
 	Hk__Snapshot *whole = NULL;
 	if (hk_nodes_find(run, &nodes) < 0) {
-		return touched_lately(run) ? GOES_ON : OVER; /* its first node is not there yet */
+		return touched_lately(run)
+			   ? GOES_ON
+			   : OVER; /* its first node has not made its directory yet */
 	}
 	int r = hk_nodes_load(run, &nodes, &whole);
 	enum finding finding = judge_marks(run, &nodes, mine);
@@ -227,7 +229,7 @@ static int make_own(const char *run, const struct hk_nodedir_mark *mark, char pa
 
 /* ---- runs of a name ---- */
 
-/* 1 for NAME, n for NAME-n, 0 for anything else. */
+/* Returns 1 for NAME, n for NAME-n, or 0 for any other entry. */
 static uint32_t number_of(const char *entry, const char *name)
 {
 	size_t length = strlen(name);
@@ -245,7 +247,7 @@ static uint32_t number_of(const char *entry, const char *name)
 	return number >= 2 && number <= NUMBER_MAX && !*end ? (uint32_t)number : 0;
 }
 
-/* The highest number below LIMIT that is there, 0: none. */
+/* Returns the highest existing number below LIMIT, or 0 if there is none. */
 static uint32_t highest(const char *parent, const char *name, uint32_t limit)
 {
 	uint32_t found = 0;

@@ -47,7 +47,7 @@ bool hk_root_clock_is_old(const struct hk_collector *collector, const Hk__Job *j
 	return job->root && !is_here(collector, &job->root_boot);
 }
 
-/* Times before the boot become less than 0, as the readers' arithmetic has them. */
+/* Times before the boot wrap below 0, as readers expect. */
 static void shift(Hk__Anchor *anchor, uint64_t by_ns)
 {
 	if (anchor) {

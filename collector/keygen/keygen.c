@@ -24,7 +24,7 @@
 
 #define PORT "4440"
 #define PEM_BYTES 4096
-#define TOKEN_BYTES 32 /* before they are written in hexadecimal */
+#define TOKEN_BYTES 32 /* bytes before hexadecimal encoding */
 #define SERIAL_BYTES 16
 #define YEARS 10
 
@@ -41,7 +41,7 @@ static const struct {
     [FILE_READ] = {"read.token", 0600},
 };
 
-/* What goes into the files. */
+/* Contents of the files. */
 struct material {
 	char texts[FILES][PEM_BYTES];
 };
@@ -91,7 +91,7 @@ static void when(char text[16], time_t at)
 	strftime(text, 16, "%Y%m%d%H%M%S", &parts);
 }
 
-/* Valid from a day ago: clocks of other machines may be behind. */
+/* Makes the certificate valid from a day ago, because clocks of other machines may be behind. */
 static int set_validity(mbedtls_x509write_cert *certificate)
 {
 	char from[16], to[16];
@@ -211,7 +211,7 @@ static int write_file(int dirfd, enum file file, const char *text)
 	return r;
 }
 
-/* All or none. */
+/* Writes all files or none. */
 static int write_files(int dirfd, const char *directory, const struct material *material)
 {
 	for (int file = 0; file < FILES; file++) {
@@ -248,7 +248,7 @@ static int open_directory(const char *given, char directory[PATH_MAX])
 
 /* ---- what to do with them ---- */
 
-/* DIRECTORY as a shell reads it. */
+/* Quotes DIRECTORY for a shell. */
 static void quote(const char *directory, char quoted[4 * PATH_MAX + 3])
 {
 	bool plain = true;

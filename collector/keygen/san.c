@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAME_MAX_BYTES 127u /* so that a length takes one byte */
+#define NAME_MAX_BYTES 127u /* a length up to this takes one byte */
 #define DOMAIN_PART_MAX 63u
 
-/* Letters, digits, hyphens and dots, as a client will ask for it. */
+/* Returns whether NAME is a host name: letters, digits, hyphens and dots. */
 static bool is_host(const char *name)
 {
 	size_t part = 0;
@@ -28,7 +28,7 @@ static bool is_host(const char *name)
 	return *name && strlen(name) <= NAME_MAX_BYTES;
 }
 
-/* Every name is a tag, a length, and bytes. */
+/* Returns whether SAN has NAME. Each entry is a tag, a length, and bytes. */
 static bool has(const struct hk_san *san, const uint8_t *name, size_t size)
 {
 	const uint8_t *at = san->bytes + HK_SAN_HEAD, *end = at + san->size;
@@ -76,7 +76,7 @@ static void add_address(struct hk_san *san, const struct sockaddr *address)
 		(void)add(san, MBEDTLS_X509_SAN_IP_ADDRESS, &in->sin_addr, sizeof(in->sin_addr));
 	} else if (address->sa_family == AF_INET6) {
 		const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)(const void *)address;
-		/* Those of one link mean nothing on another. */
+		/* Link-local addresses have no meaning on another link. */
 		if (!IN6_IS_ADDR_LINKLOCAL(&in->sin6_addr)) {
 			(void)add(san, MBEDTLS_X509_SAN_IP_ADDRESS, &in->sin6_addr,
 				  sizeof(in->sin6_addr));
@@ -109,7 +109,7 @@ void hk_san_add_machine(struct hk_san *san)
 
 size_t hk_san_finish(struct hk_san *san, const uint8_t **ret_der)
 {
-	/* A length of 128 and more takes a byte that says how many bytes it takes. */
+	/* A length of 128 or more is preceded by a byte with its number of bytes. */
 	size_t head = san->size < 0x80 ? 2 : san->size < 0x100 ? 3 : 4;
 	uint8_t *der = san->bytes + HK_SAN_HEAD - head;
 	der[0] = MBEDTLS_ASN1_CONSTRUCTED | MBEDTLS_ASN1_SEQUENCE;

@@ -19,7 +19,7 @@
 #include "collector/model/remote.h"
 #include "collector/process/ancestry.h"
 
-/* The last chunk of the file; what is torn behind it is cut off. */
+/* Finds the last chunk of the file and cuts off a torn one after it. */
 static int read_tail(struct hk_process *process, int fd)
 {
 	struct hk_chunk_walk walk = HK_CHUNK_WALK(fd);
@@ -34,7 +34,7 @@ static int read_tail(struct hk_process *process, int fd)
 			process->remote->chunk_end = walk.at;
 			continue;
 		}
-		/* The last one was written in pieces, maybe, when its writer died. */
+		/* The last chunk may be incomplete if its writer died. */
 		r = hk_chunk_file_read(fd, offset, header.total_bytes, &buffer);
 		if (r == 0 &&
 		    hk_chunk_header_verify(buffer.bytes, header.total_bytes, &sound) == 0) {
@@ -49,8 +49,8 @@ static int read_tail(struct hk_process *process, int fd)
 	return r;
 }
 
-/* Opens the chunk file of PROCESS and finds its end, if it was not known. The descriptor, or
- * -errno; -ENOENT: there is none, and CREATE was not wanted. */
+/* Opens the chunk file of PROCESS and finds its end, if that is unknown. Returns the descriptor, or
+ * -errno: -ENOENT if the file does not exist and CREATE is false. */
 static int open_chunks(struct hk_process *process, bool create)
 {
 	char path[PATH_MAX];
@@ -85,7 +85,7 @@ int hk_chunk_intake_last(struct hk_process *process, uint64_t *ret_last)
 	return fd < 0 ? fd : 0;
 }
 
-/* Whether what was put is a chunk of PROCESS, or the tombstone of one or several. */
+/* Returns whether PUT holds a chunk of PROCESS, or a tombstone of one or several chunks. */
 static bool is_chunk(const struct hk_process *process, const Hk__ChunkPut *put,
 		     struct hk_chunk_header *ret_header)
 {
@@ -117,7 +117,7 @@ static int store(struct hk_process *process, const Hk__ChunkPut *put,
 	int r = hk_chunk_file_append(fd, at, put->chunk.data, put->chunk.len);
 	close(fd);
 	if (r < 0) {
-		/* Cut back, as far as that went. */
+		/* The file was cut back as far as possible, so its end is unknown. */
 		process->remote->tailed = false;
 		return r;
 	}
@@ -156,7 +156,7 @@ int hk_chunk_intake_put(struct hk_collector *collector, const char *user, const 
 	if (hk_chunk_first_number(&header) > process->remote->last_chunk + 1 && !put->gap) {
 		return 0;
 	}
-	/* What is left of a full disk is for statistics; but what was given up must be known. */
+	/* The reserve of a full disk is for statistics. Tombstones are accepted all the same. */
 	bool evicted = hk_chunk_is_evicted(&header);
 	bool full = hk_reserve_is_full(process->job->full_error) && !evicted;
 	r = full ? process->job->full_error : store(process, put, &header);
@@ -166,6 +166,6 @@ int hk_chunk_intake_put(struct hk_collector *collector, const char *user, const 
 		hk_job_has_room(process->job);
 	}
 	*ret_last = process->remote->last_chunk;
-	/* Of a directory that was removed: the process is known all the same. */
+	/* The directory was removed. The process is known, so this is not -ENOENT for the leaf. */
 	return r == -ENOENT ? -EIO : r;
 }

@@ -11,7 +11,7 @@
 
 #define CHECK_NS UINT64_C(60000000000)
 
-/* Why it is not trusted. */
+/* Finds out why the root's certificate is not trusted, at most once in CHECK_NS. */
 static void check_certificate(struct hk_dialer *dialer)
 {
 	uint64_t now = hk_clock_monotonic_ns();

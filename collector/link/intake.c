@@ -28,9 +28,9 @@
 #include "wire/message.h"
 
 #define KEY_MAX 1024u		/* bytes of a job's key */
-#define NODE_BYTES (256u << 10) /* memory of what a node says of itself */
+#define NODE_BYTES (256u << 10) /* bytes of memory for a node's description */
 
-/* What is said of one job. */
+/* The answer about one job. */
 struct hk_intake_part {
 	Hk__LeafJobReply message;
 	struct hk_job *job;
@@ -38,7 +38,7 @@ struct hk_intake_part {
 
 /* ---- which job ---- */
 
-/* Whether ASKER may have one open job more; REPLY counts those of its report. */
+/* Returns whether CLIENT may have one more open job. REPLY counts the jobs of its report. */
 static int may_open(const struct hk_collector *collector, const struct hk_intake_client *client,
 		    struct hk_intake_reply *reply)
 {
@@ -90,7 +90,7 @@ static void take_job_facts(struct hk_job *job, const Hk__Job *part)
 		hk_field_set_string(&state->store_error, part->store_error);
 		job->changed = true;
 	}
-	/* The worst of what the nodes' commands ended with. */
+	/* The job's exit status is that of a node whose command failed, if there is one. */
 	if (part->have_exit && (!state->have_exit || state->exit_status == 0) &&
 	    (!state->have_exit || part->exit_status != 0)) {
 		state->have_exit = true;
@@ -101,14 +101,15 @@ static void take_job_facts(struct hk_job *job, const Hk__Job *part)
 
 /* ---- processes ---- */
 
-/* A change without `seen`: that has not changed. */
+/* A change without `seen` leaves `seen` as it was. */
 static bool later(const Hk__Process *old, const Hk__Process *new)
 {
 	uint64_t before = old->seen ? old->seen->monotonic_ns : 0;
 	return !new->seen || new->seen->monotonic_ns >= before;
 }
 
-/* What only all nodes together tell: once there are ranks, who has none has started them. */
+/* Sets the role that only all nodes together show: once the job has ranks, a main process without a
+ * rank has started them. */
 static void settle_role(struct hk_job *job, struct hk_process *process)
 {
 	Hk__Process *state = process->state;
@@ -142,8 +143,8 @@ static int set_node(Hk__Process *state, const Hk__Node *node)
 	return 0;
 }
 
-/* What has become of records our own files say: what the leaf has given up may have come before,
- * and its tombstone comes in its turn. */
+/* Keeps the counts of records that follow from the root's own files. Records that the leaf evicted
+ * may have arrived before, and its tombstone comes later. */
 static void keep_own(Hk__Process *state, uint64_t evicted)
 {
 	state->records_shed = evicted;
@@ -166,9 +167,9 @@ static int merge(struct hk_collector *collector, struct hk_process *process, Hk_
 	return r;
 }
 
-/* Takes *STATE in, all or what has changed of a process, unless what is here is newer. Takes it
- * over, and sets it to NULL, if the process is new here. -ESTALE: then what has changed of it is
- * not enough. */
+/* Stores *STATE, the whole state of a process or a change of it, unless the stored one is newer.
+ * For a new process it takes *STATE over and sets it to NULL. Returns -ESTALE if a change is not
+ * enough. */
 static int take_process(struct hk_collector *collector, const struct hk_intake_client *client,
 			struct hk_job *job, const Hk__Node *node, Hk__Process **state,
 			struct hk_process **ret_process)
@@ -205,7 +206,7 @@ static int take_process(struct hk_collector *collector, const struct hk_intake_c
 		*state = r < 0 ? *state : NULL;
 		if (process) {
 			process->remote->counted_bytes = process->remote->values_bytes = bytes;
-			/* Its file may have been there before it was known. */
+			/* The process's file may be older than its state. */
 			hk_job_add_evicted(job, node->id.data, process->remote->evicted_at_source);
 		}
 	}
@@ -264,7 +265,7 @@ static int reply_chunk(struct hk_intake_reply *reply, struct hk_process *process
 	return r;
 }
 
-/* NODE has brought all it had of JOB. */
+/* Accounts for the processes of NODE, which has sent all its data of JOB. */
 static void account_node(struct hk_job *job, const Hk__Node *node)
 {
 	struct hk_process *process;
@@ -302,7 +303,8 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_clien
 		return r;
 	}
 	if (joins) {
-		/* A collector that takes over after a crash must know which nodes to wait for. */
+		/* Saved at once, because a collector that takes over after a crash must know which
+		 * nodes to wait for. */
 		hk_job_save(collector, job);
 	}
 	job->alive_ns = hk_clock_monotonic_ns();
@@ -325,14 +327,14 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_clien
 	}
 	reply_job(reply, job, part->job);
 	if (part->complete) {
-		/* The leaf forgets what this answer calls saved. */
+		/* The leaf drops data that this answer calls saved, so the job is saved first. */
 		reply->parts[reply->message.n_jobs - 1].message.saved =
 		    hk_job_save(collector, job) == 0;
 	}
 	return 0;
 }
 
-/* protobuf-c frees what is left: no holes. */
+/* Removes the NULL pointers from REPORT's lists, because protobuf-c frees the rest. */
 static void close_holes(Hk__LeafReport *report)
 {
 	for (size_t i = 0; i < report->n_jobs; i++) {
@@ -385,7 +387,7 @@ int hk_intake_report(struct hk_collector *collector, const struct hk_intake_clie
 	bool late = report->epoch == peer->epoch && report->number <= peer->number;
 	hk_peers_record_report(peer, report, client->user, reply->message.now_unix_ns);
 	if (late) {
-		return 0; /* or for the second time */
+		return 0; /* or it has come for the second time */
 	}
 	for (size_t i = 0; i < report->n_jobs; i++) {
 		r = take_job(collector, client, report, report->jobs[i], reply);

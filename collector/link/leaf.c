@@ -22,9 +22,9 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 #define REPORT_SOON_NS (SECOND_NS / 50)
-#define HOLD_NS SECOND_NS	 /* before a chunk is offered again that the root had no room for */
-#define LATE_NS (60 * SECOND_NS) /* a process that comes later begins a new job */
-#define PATIENCE_NS (30 * SECOND_NS) /* of a collector that has nothing else to do */
+#define HOLD_NS SECOND_NS /* pause before a chunk is sent again that the root had no room for */
+#define LATE_NS (60 * SECOND_NS)     /* a process that starts later begins a new job */
+#define PATIENCE_NS (30 * SECOND_NS) /* wait of a collector without other work */
 
 enum exchange_kind {
 	EXCHANGE_NONE = 0,
@@ -35,7 +35,7 @@ enum exchange_kind {
 
 struct exchange {
 	enum exchange_kind kind;
-	uint8_t uid[HK_UID_BYTES]; /* of a chunk */
+	uint8_t uid[HK_UID_BYTES]; /* process of a chunk */
 };
 
 struct hk_leaf {
@@ -44,18 +44,18 @@ struct hk_leaf {
 	struct hk_outbox outbox;
 	struct hk_leaf_report_head head;
 	bool probes;		  /* a prober was opened */
-	struct hk_prober *prober; /* NULL: it could not be made */
+	struct hk_prober *prober; /* NULL: there is no prober */
 	struct hk_clock_map map;
-	Hk__ClockMap clock; /* of `map` */
+	Hk__ClockMap clock; /* message of `map` */
 	struct exchange exchanges[HK_UPLINK_SLOTS];
 	uint64_t generation;
 	uint64_t report_due_ns, reported_ns;
-	bool reporting;		    /* a report is under way */
-	unsigned chunks;	    /* and so many chunks */
-	uint8_t last[HK_UID_BYTES]; /* process that a chunk was last sent of */
+	bool reporting;		    /* a report was sent and not answered */
+	unsigned chunks;	    /* number of chunks sent and not answered */
+	uint8_t last[HK_UID_BYTES]; /* process of the chunk sent last */
 	struct hk_chunk_buffer buffer;
-	uint64_t heard_ns;	     /* monotonic: last answer */
-	int refused[EXCHANGE_KINDS]; /* errors that the log knows of */
+	uint64_t heard_ns;	     /* monotonic; time of the last answer */
+	int refused[EXCHANGE_KINDS]; /* last error logged of each kind */
 };
 
 static struct hk_access access_of(const struct hk_collector_options *options)
@@ -68,7 +68,8 @@ static struct hk_access access_of(const struct hk_collector_options *options)
 	};
 }
 
-/* Once the root has let us in. Without it times of this node are by its realtime clock. */
+/* Opens the prober once the root has accepted the leaf. Without a prober, times of this node are by
+ * its realtime clock. */
 static void open_prober(const struct hk_collector *collector, struct hk_leaf *leaf)
 {
 	char problem[HK_ACCESS_PROBLEM_BYTES];
@@ -152,19 +153,19 @@ uint64_t hk_leaf_due(const struct hk_leaf *leaf)
 	return reports && leaf->report_due_ns < due ? leaf->report_due_ns : due;
 }
 
-/* A report is due, not more than some dozens a second. */
+/* Makes a report due soon, at most some dozens a second. */
 static void report_soon(struct hk_leaf *leaf)
 {
 	leaf->report_due_ns = leaf->reported_ns + REPORT_SOON_NS;
 }
 
-/* Notes in the run directory that JOB is not on the root, as long as it has its processes. -errno:
- * it must not be closed yet. */
+/* Notes in the run directory that JOB is not on the root, while it has processes. Returns 0, or
+ * -errno if JOB must not be closed yet. */
 static int note(const struct hk_collector *collector, const struct hk_job *job)
 {
 	int r = hk_jobdir_link(collector->dirfd[0], HK_RUNDIR_UNSENT, job->state->id,
 			       job->state->directory);
-	/* In a run directory that was removed all is noted when it is made again. */
+	/* If the run directory was removed, all notes are made when it is made again. */
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -174,7 +175,7 @@ int hk_leaf_observe(struct hk_collector *collector, struct hk_job *job, enum hk_
 		return event == HK_JOB_ENDING ? note(collector, job) : 0;
 	}
 	hk_outbox_close(&collector->leaf->outbox, collector, job);
-	/* However long the root has been silent: it gets its time for this job. */
+	/* The root gets the full time for this job, however long it was silent. */
 	collector->leaf->heard_ns = hk_clock_monotonic_ns();
 	report_soon(collector->leaf);
 	return 0;
@@ -185,7 +186,7 @@ void hk_leaf_status(const struct hk_leaf *leaf, Hk__Uplink *ret_status)
 	const struct hk_outbox_job *job;
 	hk__uplink__init(ret_status);
 	ret_status->url = (char *)leaf->url;
-	/* A connection through which nothing comes is none. */
+	/* A connection without any answer does not count as connected. */
 	ret_status->connected =
 	    hk_uplink_connected(leaf->uplink) && hk_uplink_replied(leaf->uplink);
 	ret_status->problem = (char *)hk_uplink_problem(leaf->uplink);
@@ -241,8 +242,8 @@ static void send_report(const struct hk_collector *collector, struct hk_leaf *le
 	}
 }
 
-/* The root has the states of JOB's processes that were sent. A process for which it did not answer
- * with a number of a chunk, though that was asked, is reported again. */
+/* Takes the states sent of JOB's processes as acknowledged. If the root was asked for the chunk
+ * number of a process and gave no number, the process is reported again. */
 static void take_told(struct hk_outbox_job *job)
 {
 	struct hk_outbox_process *process;
@@ -256,12 +257,12 @@ static void take_told(struct hk_outbox_job *job)
 	}
 }
 
-/* The root did not take in what it was told of JOB. */
+/* Handles the root's refusal of a report about JOB. */
 static void take_job_error(struct hk_leaf *leaf, struct hk_outbox_job *job, int error)
 {
 	struct hk_outbox_process *process;
-	/* -ESTALE is how the root asks for all of a process; after -EAGAIN the next report brings
-	 * it. */
+	/* With -ESTALE the root asks for the whole state of a process. After -EAGAIN the next
+	 * report sends it again. */
 	bool again = error == -ESTALE || error == -EAGAIN;
 	if (error != job->refused && !again) {
 		hk_warning("the root does not take a job id=%s error=%s", hk_outbox_state(job)->id,
@@ -280,7 +281,7 @@ static void take_job_error(struct hk_leaf *leaf, struct hk_outbox_job *job, int 
 	}
 }
 
-/* What the root says of JOB. */
+/* Handles the root's answer about JOB. */
 static void take_job_reply(const struct hk_collector *collector, struct hk_leaf *leaf,
 			   struct hk_outbox_job *job, const Hk__LeafJobReply *reply,
 			   uint64_t now_ns)
@@ -295,13 +296,13 @@ static void take_job_reply(const struct hk_collector *collector, struct hk_leaf 
 	if (job->complete_sending && reply->saved) {
 		hk_outbox_complete(collector, job, now_ns);
 		hk_info("job is on the root id=%s root=%s", job->state->id, reply->id);
-		report_soon(leaf); /* of the next one */
+		report_soon(leaf); /* report the next job */
 	}
 	job->complete_sending = false;
 	if (!job->job) {
 		return;
 	}
-	/* Its hookcli, while there is one, closes it and says how it ended. */
+	/* While the job's hookcli is alive, it closes the job and reports its end. */
 	job->job->close_requested |=
 	    reply->ended && !hk_rundir_job_is_kept(collector->dirfd[0], job->job->state->key);
 	if (job->control_changes != reply->control_changes &&
@@ -340,8 +341,8 @@ static void take_report_reply(const struct hk_collector *collector, struct hk_le
 			}
 		}
 	}
-	/* Jobs without a word: the report came twice, the second was not looked at, and this is the
-	 * answer to that. */
+	/* Jobs may lack an answer: the report came twice, the second copy was ignored, and this
+	 * answers the second copy. */
 	hk_outbox_unsend(&leaf->outbox);
 }
 
@@ -378,7 +379,7 @@ static int send_chunk(struct hk_leaf *leaf, struct hk_outbox_process *process)
 	return 1;
 }
 
-/* Fills the window, a chunk of each process in turn. */
+/* Sends chunks until the window is full, one of each process in turn. */
 static void send_chunks(struct hk_leaf *leaf, uint64_t now_ns)
 {
 	size_t count = HASH_COUNT(leaf->outbox.processes), idle = 0;
@@ -410,19 +411,20 @@ static void take_put_reply(const struct hk_collector *collector, struct hk_leaf 
 	if (response->chunk) {
 		hk_outbox_acknowledge(collector, process, response->chunk->last);
 	}
-	/* An answer without an error may be about one whose forerunner was refused. */
+	/* An answer without an error may belong to a chunk whose predecessor was refused. */
 	if (process->acknowledged > before) {
 		leaf->refused[EXCHANGE_CHUNK] = 0;
 	}
 	if (response->error == -ENOENT) {
-		/* The root no longer knows the process: the next report has it again. */
+		/* The root does not know the process any more: the next report sends it again. */
 		process->known = false;
 		hk_outbox_forget(process);
 		report_soon(leaf);
 	} else if (response->error < 0) {
 		process->hold_ns = now_ns + HOLD_NS;
 	}
-	/* One was not taken, and nothing is under way any more that it could have waited for. */
+	/* A chunk was refused, and no earlier chunk that it could have waited for is outstanding.
+	 */
 	if (process->acknowledged < process->sent && process->chunks_sending == 0) {
 		hk_outbox_rewind(process);
 	}
@@ -486,7 +488,7 @@ static void take_answers(const struct hk_collector *collector, struct hk_leaf *l
 	}
 }
 
-/* A connection was given up: whatever was under way on it is to be sent again. */
+/* Starts again after a connection was given up: all unanswered messages are sent again. */
 static void begin_anew(struct hk_leaf *leaf, uint64_t now_ns)
 {
 	leaf->generation = hk_uplink_generation(leaf->uplink);
@@ -523,7 +525,7 @@ static void remove_complete(struct hk_collector *collector, uint64_t now_ns)
 		bool announced = job->state->announced;
 		snprintf(directory, sizeof(directory), "%s", job->state->directory);
 		hk_outbox_remove(outbox, collector, job);
-		/* What its user may look for here by name stays. */
+		/* An announced job stays, because its user may look for it by name. */
 		if (!announced) {
 			hk_job_drop(collector, directory);
 			hk_jobdir_remove(directory);

@@ -9,12 +9,12 @@
 
 #define REPORT_BYTES (1u << 20)
 
-/* One job of a report. */
+/* A job of a report. */
 struct hk_leaf_report_part {
 	Hk__LeafJob message;
-	Hk__Job job; /* as the job's own, without what the root knows better */
+	Hk__Job job; /* copy of the job's state, without fields that the root knows better */
 	struct hk_outbox_job *from;
-	struct hk_outbox_process **processes; /* that are in it */
+	struct hk_outbox_process **processes; /* processes in the part */
 	Hk__Process **states;
 };
 
@@ -28,7 +28,7 @@ static size_t count_processes(const struct hk_outbox_job *job)
 	return count;
 }
 
-/* Puts what is new of the processes of PART's job into it, as long as there is room. */
+/* Adds changes of the job's processes to PART, as long as there is room. */
 static int add_processes(const struct hk_collector *collector, struct hk_leaf_report *report,
 			 struct hk_leaf_report_part *part, size_t *bytes)
 {
@@ -81,7 +81,7 @@ static int add_job(const struct hk_collector *collector, struct hk_leaf_report *
 	return add_processes(collector, report, part, bytes);
 }
 
-/* Of closed jobs one at a time is in memory. */
+/* Returns whether JOB is in memory. Of closed jobs, one at a time is loaded. */
 static bool ready(struct hk_outbox_job *job, bool *loaded)
 {
 	if (job->job) {
@@ -90,10 +90,10 @@ static bool ready(struct hk_outbox_job *job, bool *loaded)
 	if (job->complete || (*loaded && !job->loaded)) {
 		return false;
 	}
-	/* Damaged or not: what can be read is sent. */
+	/* The readable part of a damaged job is sent. */
 	int r = hk_outbox_load(job);
 	*loaded |= job->loaded != NULL;
-	job->complete |= r == -ENOENT; /* `hookcli rm` was here */
+	job->complete |= r == -ENOENT; /* `hookcli rm` removed the job */
 	return job->loaded != NULL;
 }
 

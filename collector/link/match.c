@@ -14,7 +14,7 @@
 
 #define LATE_NS UINT64_C(60000000000)
 
-/* The job that the node has reported before as this very one. */
+/* Returns the job that the node has reported before under this identity, or NULL. */
 static struct hk_job *known_job(const struct hk_collector *collector, const char *user,
 				const Hk__Node *node, const Hk__Job *part)
 {
@@ -31,8 +31,8 @@ static struct hk_job *known_job(const struct hk_collector *collector, const char
 	return NULL;
 }
 
-/* The open job that a process of FROM is in. Its node opened it once more: the directory there was
- * removed, and the collector killed. */
+/* Returns the open job that has a process of FROM, or NULL. Its node opened the job again after its
+ * directory was removed and its collector killed. */
 static struct hk_job *begun_again(const struct hk_collector *collector, const char *user,
 				  const Hk__Node *node, const Hk__LeafJob *from)
 {
@@ -61,7 +61,7 @@ struct hk_job *hk_match_job(struct hk_collector *collector, const char *user, co
 {
 	const Hk__Job *part = from->job;
 	struct hk_job *job = known_job(collector, user, node, part);
-	/* Closed, and then forgotten with the collector that was here before. */
+	/* The job may have been closed and dropped by an earlier collector. */
 	if (!job && *from->id && hk_job_recall(collector, from->id) == 0) {
 		job = known_job(collector, user, node, part);
 	}
@@ -73,7 +73,7 @@ struct hk_job *hk_match_job(struct hk_collector *collector, const char *user, co
 		return job;
 	}
 	job = hk_job_find_of(collector, part->key, user);
-	/* One that this node had a part in already is an earlier one of the same name. */
+	/* A job that already has a part of this node is an earlier one of the same name. */
 	if (!job || hk_job_node(job, node->id.data)) {
 		return NULL;
 	}

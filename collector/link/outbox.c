@@ -58,7 +58,7 @@ void hk_outbox_forget(struct hk_outbox_process *process)
 int hk_outbox_make_delta(struct hk_outbox_process *process, const Hk__Process *state)
 {
 	if (process->pending_delta) {
-		return 1; /* and it stays unsent: there may be more since */
+		return 1; /* it stays unsent, because it may have changed again */
 	}
 	int r = hk_change_make(state, process->known ? process->acked_state : NULL,
 			       &process->pending_delta);
@@ -74,7 +74,7 @@ void hk_outbox_acknowledge_state(struct hk_outbox_process *process)
 		return;
 	}
 	if (!process->acked_state) {
-		/* Made against nothing, it is all there is to tell. */
+		/* A change against nothing is the whole state. */
 		process->acked_state = process->pending_delta;
 		process->pending_delta = NULL;
 	} else {
@@ -153,14 +153,14 @@ void hk_outbox_fini(struct hk_outbox *outbox)
 	}
 }
 
-/* Notes the closed JOB in the run directory. */
+/* Notes in the run directory that the closed JOB is to be sent. */
 static void note(const struct hk_collector *collector, struct hk_outbox_job *job)
 {
 	const Hk__Job *state = job->state;
 	int r = hk_jobdir_link(collector->dirfd[0], job->complete ? HK_OUTBOX_DONE : HK_OUTBOX_LINK,
 			       state->id, state->directory);
 	job->unnoted = r < 0;
-	/* Without a note the job would stay here for ever. */
+	/* The job needs its note: without one a later collector would not send it. */
 	if (r == 0 && job->complete) {
 		hk_jobdir_unlink(collector->dirfd[0], HK_OUTBOX_LINK, state->id);
 	}
@@ -178,7 +178,7 @@ static bool update_process(struct hk_outbox *outbox, struct hk_outbox_job *job,
 	}
 	struct hk_spool *spool = process->segment ? process->segment->spool : NULL;
 	if (spool && outgoing->files != hk_spool_files(spool)) {
-		/* Its chunks are in another file now. */
+		/* The process's chunks are in another file now. */
 		outgoing->files = hk_spool_files(spool);
 		outgoing->walk = HK_CHUNK_WALK(-1);
 		outgoing->kept_bytes = 0;
@@ -198,7 +198,7 @@ static bool update_job(struct hk_outbox *outbox, struct hk_job *job)
 	struct hk_process *process;
 	bool news = false;
 	if (!outgoing) {
-		/* It may have been closed and gone on since. */
+		/* The job may have been closed and reopened. */
 		outgoing = job_of(outbox, job);
 		news = true;
 		if (!outgoing && !(outgoing = job_add(outbox))) {
@@ -262,13 +262,13 @@ void hk_outbox_close(struct hk_outbox *outbox, const struct hk_collector *collec
 	job->outgoing->state = copy_state(job->state);
 	job->outgoing->job = NULL;
 	if (!job->outgoing->state) {
-		/* Out of memory: the next collector takes it up by its link. */
+		/* Out of memory: the next collector continues the job by its note. */
 		job_free(outbox, job->outgoing);
 	}
 	job->outgoing = NULL;
 }
 
-/* Of more than JOBS_MAX the rest stays for the next collector. */
+/* Restores a job from its note. Jobs beyond JOBS_MAX are left to the next collector. */
 static int restore(struct hk_outbox *outbox, const char *path, bool complete)
 {
 	Hk__Snapshot *snapshot = NULL;
@@ -424,7 +424,7 @@ void hk_outbox_remove(struct hk_outbox *outbox, const struct hk_collector *colle
 {
 	const struct hk_outbox_process *process;
 	char path[PATH_MAX];
-	/* Its records are on the root. */
+	/* The job's records are on the root. */
 	DL_FOREACH (job->processes, process) {
 		if (hk_outbox_chunk_path(process, path) == 0) {
 			unlink(path);

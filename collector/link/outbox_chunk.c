@@ -56,8 +56,8 @@ void hk_outbox_acknowledge(const struct hk_collector *collector, struct hk_outbo
 	}
 }
 
-/* Puts what is sent of the chunk with HEADER at OFFSET into BUFFER. 1; 0: it is damaged, no root
- * would take it; -errno. */
+/* Reads the chunk with HEADER at OFFSET into BUFFER, or only the header of a tombstone. Returns 1,
+ * 0 if it is damaged and no root would accept it, or -errno. */
 static int read_chunk(int fd, uint64_t offset, const struct hk_chunk_header *header,
 		      struct hk_chunk_buffer *buffer, size_t *ret_size)
 {
@@ -71,7 +71,7 @@ static int read_chunk(int fd, uint64_t offset, const struct hk_chunk_header *hea
 	return r < 0 ? r : hk_chunk_header_verify(buffer->bytes, *ret_size, &sound) == 0;
 }
 
-/* Walks on to the next chunk behind the last one sent that can be. 1, 0: none; -errno. */
+/* Advances to the next chunk that can be sent. Returns 1, 0 if there is none, or -errno. */
 static int next_chunk(struct hk_outbox_process *process, struct hk_chunk_header *ret_header,
 		      struct hk_chunk_buffer *buffer, size_t *ret_size)
 {

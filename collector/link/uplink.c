@@ -119,7 +119,7 @@ static void pipe_changed(nng_pipe pipe, nng_pipe_ev event, void *data)
 static int set_up(struct hk_uplink *uplink)
 {
 	nng_socket socket = uplink->socket;
-	/* What is asked again, and when, is not NNG's to decide; nor when to connect again. */
+	/* The uplink, not NNG, decides what is sent again and when to reconnect. */
 	nng_socket_set_ms(socket, NNG_OPT_REQ_RESENDTIME, NNG_DURATION_INFINITE);
 	nng_socket_set_ms(socket, NNG_OPT_RECONNMINT, NEVER_MS);
 	nng_socket_set_ms(socket, NNG_OPT_RECONNMAXT, NEVER_MS);
@@ -144,7 +144,7 @@ static int read_token(struct hk_uplink *uplink, char problem[HK_ACCESS_PROBLEM_B
 
 static int connection_begin(struct hk_uplink *uplink, uint64_t now_ns)
 {
-	/* Somebody may have put a better one there. */
+	/* The token file may have been replaced since. */
 	int r = read_token(uplink, uplink->dialer.problem);
 	r = r < 0 ? r : hk_nng_errno(nng_req0_open(&uplink->socket));
 	if (r < 0) {
@@ -168,7 +168,8 @@ static Hk__Response *take_response(struct slot *slot)
 	return r < 0 ? NULL : (Hk__Response *)response;
 }
 
-/* A root that refuses says so and hangs up: the end may be seen before what was said. */
+/* A root that refuses answers and closes the connection. The close may be seen before the answer.
+ */
 static void slot_clear(struct slot *slot, char refusal[PROBLEM_BYTES])
 {
 	bool answered =
@@ -183,7 +184,7 @@ static void slot_clear(struct slot *slot, char refusal[PROBLEM_BYTES])
 	atomic_store(&slot->state, SLOT_FREE);
 }
 
-/* REFUSAL: what the root said to that, if it was the reason; else "". */
+/* Ends the connection. Sets REFUSAL to the root's reason, if it refused, else to "". */
 static void connection_end(struct hk_uplink *uplink, char refusal[PROBLEM_BYTES])
 {
 	*refusal = '\0';
@@ -193,7 +194,7 @@ static void connection_end(struct hk_uplink *uplink, char refusal[PROBLEM_BYTES]
 	hk_watchdog_begin();
 	nng_close(uplink->socket);
 	hk_watchdog_end();
-	hk_dialer_end(&uplink->dialer); /* may take its time to look at a certificate */
+	hk_dialer_end(&uplink->dialer); /* may take long: it may be checking a certificate */
 	hk_watchdog_begin();
 	for (unsigned i = 0; i < HK_UPLINK_SLOTS; i++) {
 		nng_aio_wait(uplink->slots[i].aio);
@@ -293,14 +294,14 @@ static uint64_t waiting_since(const struct hk_uplink *uplink)
 	return oldest;
 }
 
-/* When the connection is given up if nothing happens. */
+/* Returns the time at which the connection is given up if nothing happens. */
 static uint64_t deadline(const struct hk_uplink *uplink)
 {
 	if (!hk_uplink_connected(uplink)) {
 		return uplink->opened_ns + PATIENCE_NS;
 	}
 	uint64_t oldest = waiting_since(uplink);
-	/* What has never answered gets no more time than one that does not come. */
+	/* A peer that has never answered gets the time of a connection attempt. */
 	uint64_t patience = uplink->answers > 0 ? uplink->patience_ns : PATIENCE_NS;
 	if (oldest == UINT64_MAX) {
 		return UINT64_MAX;
@@ -308,7 +309,7 @@ static uint64_t deadline(const struct hk_uplink *uplink)
 	if (oldest >= uplink->heard_ns) {
 		return oldest + patience;
 	}
-	/* Others are answered: one answer may have been lost on its way. */
+	/* If other requests are answered, this answer may be lost. */
 	uint64_t silence = uplink->heard_ns + patience, lost = oldest + LOST_PATIENCES * patience;
 	return silence < lost ? silence : lost;
 }
@@ -318,7 +319,7 @@ uint64_t hk_uplink_due(const struct hk_uplink *uplink)
 	return uplink->open ? deadline(uplink) : uplink->retry_ns;
 }
 
-/* What the log, and `status`, say of each. */
+/* Returns the text of WHY for the log and `status`. */
 static const char *text_of(enum why why)
 {
 	static const char *const texts[] = {
@@ -352,15 +353,15 @@ static enum why why_of(const char *url, int error)
 	case -EPIPE:
 		return WHY_HANGS_UP;
 	case -EPROTO:
-		/* A root that asks for a certificate hangs up on who has none. */
+		/* A root that requires a certificate closes connections without one. */
 		return hk_access_url(url).transport == HK_TRANSPORT_TLS ? WHY_TLS : WHY_PROTOCOL;
 	default:
 		return WHY_OTHER;
 	}
 }
 
-/* There is no connection any more, WHY, in words TEXT. The log hears of each reason once between
- * two connections; the same one again and again makes the pauses longer. */
+/* Gives up the connection for the reason WHY, described by TEXT. Each reason is logged once between
+ * two connections. A repeated reason makes the pauses longer. */
 static void give_up(struct hk_uplink *uplink, uint64_t now_ns, enum why why, const char *text)
 {
 	char refusal[PROBLEM_BYTES];
@@ -391,7 +392,8 @@ void hk_uplink_senseless(struct hk_uplink *uplink, uint64_t now_ns)
 	give_up(uplink, now_ns, WHY_PROTOCOL, "");
 }
 
-/* Why the connection, or the one that is tried, is of no use; false: it may be. */
+/* Returns whether the connection, or the attempt, is to be given up, and sets *RET_WHY to the
+ * reason. */
 static bool is_useless(const struct hk_uplink *uplink, uint64_t now_ns, enum why *ret_why)
 {
 	int error = hk_dialer_error(&uplink->dialer);
@@ -478,7 +480,7 @@ static void note_answer(struct hk_uplink *uplink, const struct slot *slot,
 	uplink->heard_ns =
 	    slot->received_ns > uplink->heard_ns ? slot->received_ns : uplink->heard_ns;
 	if (!response || response->error == -EACCES) {
-		return; /* about to be given up */
+		return; /* the connection is about to be given up */
 	}
 	if (uplink->answers == 0) {
 		hk_info("connected to the root url=%s", uplink->url);

@@ -7,19 +7,19 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* Turns that this process had on the processor, of so long at least: one that was stopped, or
- * starved, gets the signals of all that time as one. Many short ones, since the call that is
- * watched takes several: with a hundredth of a processor it has most of a minute, not 5 s. */
+/* Least number of timer signals, TICK_US apart, before a restart. A process that was stopped or
+ * starved gets one signal for all that time. Many short intervals count, because a watched call
+ * takes several: with a hundredth of a processor it has most of a minute, not 5 s. */
 #define TICK_US 10000
 #define LIMIT_TICKS 500
 #define LEAVE_SECONDS 5
 
-/* For the handlers, which run on any thread. */
+/* State of the handlers, which run on any thread. */
 static char *const *arguments;
 static atomic_bool watching;
 static atomic_int ticks;
 
-/* A handler's as well: it is nothing but a system call. */
+/* Sets the timer. Handlers call this too: it is only a system call. */
 static void set_timer(suseconds_t us)
 {
 	const struct itimerval once = {.it_value = {.tv_usec = us}};
@@ -37,7 +37,7 @@ static void begin_anew(void)
 	_exit(1);
 }
 
-/* A turn begins only when the one before has been seen to be over. */
+/* Counts an interval. The next one begins only when the handler has seen the end of this one. */
 static void count(int number)
 {
 	(void)number;
@@ -56,7 +56,8 @@ static void leave(int number)
 	_exit(0);
 }
 
-/* Not blocked in the handler: a program that it executes would find it so. */
+/* Sets HANDLER without blocking its signal: a program executed from the handler would inherit the
+ * block. */
 static void set_handler(void (*handler)(int))
 {
 	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_NODEFER | SA_RESTART};
@@ -81,7 +82,7 @@ void hk_watchdog_begin(void)
 
 void hk_watchdog_end(void)
 {
-	/* First: a handler that is just running sets the timer once more. */
+	/* The flag is cleared first, because a running handler sets the timer again. */
 	if (atomic_exchange(&watching, false)) {
 		set_timer(0);
 	}
@@ -89,7 +90,7 @@ void hk_watchdog_end(void)
 
 void hk_watchdog_leave(void)
 {
-	arguments = NULL; /* the last watch */
+	arguments = NULL; /* the last watch has ended */
 	set_handler(leave);
 	alarm(LEAVE_SECONDS);
 }

@@ -73,7 +73,8 @@ const char *hk_accounts_name(const struct hk_accounts *accounts, uint32_t librar
 
 /* ---- accounts ---- */
 
-/* Makes room for one more: powers of two, so that the count tells the capacity. */
+/* Makes room for one more account. Capacities are powers of two, so the count gives the capacity.
+ */
 static int make_room(struct hk_accounts *accounts)
 {
 	uint32_t count = accounts->count;
@@ -163,7 +164,7 @@ struct hk_series *hk_accounts_series(struct hk_accounts *accounts, uint32_t acco
 	return all->series;
 }
 
-/* Before what is live in ACCOUNT changes. */
+/* Keeps the bytes of ACCOUNT at the last peak, before they change. */
 static void put_aside(struct hk_account *account, const struct hk_account *all)
 {
 	if (account->at_peak_number != all->peak_number) {

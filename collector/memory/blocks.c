@@ -77,7 +77,7 @@ void hk_blocks_remove(struct hk_blocks *blocks, struct hk_heap_block *block)
 {
 	size_t mask = blocks->capacity - 1;
 	size_t hole = (size_t)(block - blocks->slots);
-	/* Move back whatever could no longer be found past the hole. */
+	/* Moves back blocks that could not be found past the hole. */
 	for (size_t i = (hole + 1) & mask; blocks->slots[i].pointer != 0; i = (i + 1) & mask) {
 		size_t wanted = home(blocks, blocks->slots[i].pointer);
 		if (((i - wanted) & mask) >= ((i - hole) & mask)) {

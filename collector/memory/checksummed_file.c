@@ -13,7 +13,7 @@ struct hk_image {
 	int fd;
 	int error;
 	XXH3_state_t *hash;
-	size_t at, filled; /* in the buffer: next byte to read; bytes that are there */
+	size_t at, filled; /* in the buffer: next byte to read, and number of bytes */
 	uint8_t buffer[BUFFER_BYTES];
 };
 
@@ -75,7 +75,7 @@ void hk_image_put(struct hk_image *image, const void *bytes, size_t size)
 	put(image, bytes, size);
 }
 
-/* Bytes there are now, 0 at the end. */
+/* Fills the empty buffer. Returns the bytes available, or 0 at the end. */
 static size_t fill(struct hk_image *image)
 {
 	while (image->at == image->filled && image->error == 0) {

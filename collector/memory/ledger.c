@@ -48,7 +48,7 @@ static uint32_t pool_of(enum hk_account_kind kind)
 	return kind == HK_ACCOUNT_HEAP ? HK_POOL_HEAP : HK_POOL_DEVICE;
 }
 
-/* Asks for the definition of SITE; a site about anything else is remembered as such. */
+/* Gets the definition of SITE. A site without memory calls is remembered as such. */
 static int site_define(struct hk_ledger *ledger, struct hk_ledger_site *site, uint32_t id)
 {
 	struct hk_chunk_site definition = {0};
@@ -161,7 +161,7 @@ static void apply_free(struct hk_ledger *ledger, const struct hk_event *event)
 struct removal {
 	struct hk_ledger *ledger;
 	bool any;
-	uint32_t account; /* of the first piece */
+	uint32_t account; /* account of the first piece */
 };
 
 static void piece_removed(void *context, uint32_t account, uint64_t bytes)
@@ -248,8 +248,8 @@ static int push(struct hk_ledger *ledger, const struct hk_event *event)
 {
 	int r = hk_events_push(&ledger->events, event);
 	if (r == -ENOSPC) {
-		/* Some call has been open for two million events: the order of the earliest is
-		 * given up. */
+		/* A call has been open for two million events, so the order of the earliest events
+		 * is given up. */
 		apply_first(ledger);
 		ledger->lost_here++;
 		r = hk_events_push(&ledger->events, event);
@@ -273,7 +273,7 @@ static uint64_t end_of(const struct hk_ledger *ledger, const struct hk_record *r
 	return end;
 }
 
-/* Which account an allocation goes to. */
+/* Finds the account of an allocation. */
 static int account_of(struct hk_ledger *ledger, const struct hk_ledger_site *site,
 		      const struct hk_record *record, uint32_t *ret_account)
 {
@@ -295,7 +295,7 @@ static int push_allocation(struct hk_ledger *ledger, const struct hk_ledger_site
 	return r < 0 ? r : push(ledger, event);
 }
 
-/* The release (at the start) and the allocation (at the end) that a record stands for. */
+/* Adds the events of a record: a release at its start, an allocation at its end, or both. */
 static int push_record(struct hk_ledger *ledger, const struct hk_ledger_site *site,
 		       const struct hk_record *record)
 {
@@ -342,7 +342,7 @@ static int push_record(struct hk_ledger *ledger, const struct hk_ledger_site *si
 
 int hk_ledger_add(struct hk_ledger *ledger, const struct hk_record *record)
 {
-	/* What failed says so by its values; realloc(p, 0) fails by its result and frees. */
+	/* A failed allocation shows in its values. realloc(p, 0) may return NULL and still free. */
 	if (record->kind != HK_CHUNK_KIND_CALL && record->kind != HK_CHUNK_KIND_FAILED) {
 		return 0;
 	}
@@ -411,8 +411,8 @@ static void fill_row(const struct hk_ledger *ledger, uint32_t number, struct hk_
 	row->at_peak_bytes = hk_accounts_at_peak(&ledger->accounts, number);
 	row->series = account->series;
 	if (lost > 0) {
-		/* A lost release makes the peak look too high, a lost allocation too low: by the
-		 * largest seen at most, as far as anyone can tell. */
+		/* A lost release makes the peak too high, a lost allocation too low. The estimate
+		 * is the largest block seen, for each lost record. */
 		uint64_t largest = ledger->accounts.list[account->all].largest;
 		row->peak_low = account->exact_peak;
 		if (__builtin_mul_overflow(lost, largest, &slack) ||

@@ -34,7 +34,7 @@ struct range {
 };
 static_assert(sizeof(struct range) == 24, "range");
 
-/* Followed by a pair of bytes, most and last, of each bin. */
+/* A series. For each bin follow two numbers: most and last bytes. */
 struct series {
 	uint32_t account, shift, count, reserved;
 	uint64_t start_ticks;
@@ -135,7 +135,7 @@ void hk_ledger_image_put(const struct hk_ledger *ledger, struct hk_image *image)
 
 /* ---- from bytes ---- */
 
-/* The next structure of the image. */
+/* Reads the next structure of the image. */
 #define GET(image, value) hk_image_get((image), (value), sizeof(*(value)))
 
 static int get_names(struct hk_accounts *accounts, uint32_t count, struct hk_image *image)
@@ -153,7 +153,7 @@ static int get_names(struct hk_accounts *accounts, uint32_t count, struct hk_ima
 			name[length] = '\0';
 			r = hk_accounts_library(accounts, name, &index);
 		}
-		/* Each name once and in its place, "*" first. */
+		/* Each name must occur once and in its place, "*" first. */
 		r = r == 0 && index != i ? -EBADMSG : r;
 	}
 	free(name);
@@ -255,7 +255,8 @@ static int get_one_series(struct hk_accounts *accounts, struct hk_image *image)
 	}
 	struct hk_series *series = hk_accounts_series(accounts, from.account);
 	if (!series) {
-		/* Not that of all libraries, or too many; or no memory, which comes to the same. */
+		/* The account is not one of all libraries, there are too many series, or memory is
+		 * short. */
 		return -EBADMSG;
 	}
 	series->start_ticks = from.start_ticks;
@@ -288,7 +289,7 @@ static int get_series(struct hk_accounts *accounts, struct hk_image *image)
 	return r;
 }
 
-/* An allocation that waits goes to an account, so there must be one. */
+/* Returns whether there is an account for every waiting allocation. */
 static bool events_have_accounts(const struct hk_ledger *ledger)
 {
 	for (size_t i = 0; i < ledger->events.count && ledger->accounts.count == 0; i++) {
@@ -308,7 +309,8 @@ static void add_live(const struct hk_accounts *accounts, uint64_t *live, uint32_
 	live[all] += all != account ? bytes : 0;
 }
 
-/* What is live must be the sum of what is there, or releases would take more than there is. */
+/* Checks that the live bytes of each account are the sum of its blocks and ranges. Otherwise
+ * releases could take more than there is. */
 static int check_live(const struct hk_ledger *ledger)
 {
 	const struct hk_accounts *accounts = &ledger->accounts;

@@ -26,7 +26,7 @@ static size_t parts_of(const struct hk_series *series)
 	return (series->count + HK_MEMORY_PART_BINS - 1) / HK_MEMORY_PART_BINS;
 }
 
-/* Room for all rows and parts that there are. */
+/* Makes room for all rows and parts of the ledger. */
 static int make_room(Hk__Process *state, const struct hk_ledger *ledger)
 {
 	struct hk_ledger_row row;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Index of the first range that ends after ADDRESS. */
+/* Returns the index of the first range that ends after ADDRESS. */
 static size_t first_after(const struct hk_ranges *ranges, uint64_t address)
 {
 	size_t low = 0, high = ranges->count;

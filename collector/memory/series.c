@@ -1,6 +1,6 @@
 #include "collector/memory/series.h"
 
-/* Each two bins become one. */
+/* Joins each two bins to one. */
 static void widen(struct hk_series *series)
 {
 	for (uint32_t i = 0; i < series->count; i++) {

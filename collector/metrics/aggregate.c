@@ -13,10 +13,10 @@
 #include "text/name.h"
 #include "wire/columns.h"
 
-#define TEXT_COLUMNS 160 /* of a label: longer ones are cut */
+#define TEXT_COLUMNS 160 /* columns of a label; longer ones are cut */
 #define TEXT_BYTES HK_NAME_BYTES(TEXT_COLUMNS)
-#define BUCKETS (HK_AGGREGATE_BOUNDS + 1) /* the last one: above all bounds */
-#define DOMAINS_NEAR 8u			  /* of a process, that are found without looking them up */
+#define BUCKETS (HK_AGGREGATE_BOUNDS + 1) /* the last bucket is above all bounds */
+#define DOMAINS_NEAR 8u /* domains of a process that are found without a hash look-up */
 
 /* ---- the table ---- */
 
@@ -63,7 +63,7 @@ const struct hk_aggregate_layout hk_aggregate_layouts[HK_AGGREGATE_KINDS] = {
 
 /* ---- rows ---- */
 
-/* What a row is of; texts as they come. */
+/* Identity of a row. The texts are not escaped. */
 struct identity {
 	enum hk_aggregate_kind kind;
 	int32_t rank;
@@ -85,7 +85,7 @@ static const char *next_text(const char *text)
 	return text + strlen(text) + 1;
 }
 
-/* A new row under KEY: its rank, then its four texts. */
+/* Adds a row under KEY: its rank, then its four texts. Returns NULL if out of memory. */
 static struct hk_aggregate_row *row_new(struct hk_aggregate_row **rows, const char *key,
 					size_t size, uint32_t values)
 {
@@ -123,7 +123,7 @@ static struct hk_aggregate_row *row_get(struct hk_aggregate *aggregate,
 
 static void add(uint64_t *value, uint64_t more)
 {
-	/* A sum that wrapped would be a counter that goes back. */
+	/* A counter must not go back, so the sum is clamped. */
 	if (__builtin_add_overflow(*value, more, value)) {
 		*value = UINT64_MAX - 1;
 	}
@@ -141,7 +141,7 @@ struct adding {
 	const Hk__Snapshot *snapshot;
 	enum hk_aggregate_scope scope;
 	struct hk_report_node_memory silent;
-	/* Of the process being added: what its rows have in common, and its sites by id. */
+	/* The process being added, and its sites by id. */
 	const Hk__Process *process;
 	const Hk__Site **sites;
 	uint32_t site_count;
@@ -150,7 +150,8 @@ struct adding {
 		struct hk_aggregate_row *domain, *duration;
 	} near[DOMAINS_NEAR];
 	uint32_t near_count;
-	/* Rows of the functions of the process before, by site: most processes have the same. */
+	/* Rows of the previous process's functions, by site: most processes have the same
+	 * functions. */
 	struct hk_aggregate_row **hints;
 	uint32_t hint_count;
 };
@@ -192,7 +193,7 @@ static uint64_t clock_error_ns(const struct hk_report_clock *clock, const Hk__Pr
 	return known ? error.bound_ns : HK_AGGREGATE_UNKNOWN;
 }
 
-/* Runs, as far as anybody knows. */
+/* Returns whether the process runs, as far as is known. */
 static bool is_up(struct adding *adding)
 {
 	const Hk__Process *process = adding->process;
@@ -261,7 +262,7 @@ static int add_memory_rows(struct adding *adding, bool up)
 		if (!row) {
 			return -ENOMEM;
 		}
-		/* What a process has when it ends the system takes back. */
+		/* The memory of an exited process is free. */
 		add(&row->value[MEMORY_LIVE], up ? memory->live_bytes : 0);
 		most(&row->value[MEMORY_PEAK], memory->peak_bytes);
 		add(&row->value[MEMORY_ALLOCATIONS], memory->allocs);
@@ -270,7 +271,7 @@ static int add_memory_rows(struct adding *adding, bool up)
 	return 0;
 }
 
-/* The rows of DOMAIN of the process; false without memory. */
+/* Finds the rows of DOMAIN of the process. Returns false if out of memory. */
 static bool domain_rows(struct adding *adding, const char *domain,
 			struct hk_aggregate_row **ret_domain,
 			struct hk_aggregate_row **ret_duration)
@@ -312,7 +313,8 @@ static struct hk_aggregate_row *function_row(struct adding *adding, const Hk__Si
 	return hint;
 }
 
-/* Octaves of the histogram lie between powers of two, as the bounds do: each is of one bound. */
+/* Returns the bound of a bucket. Octaves lie between powers of two, as the bounds do, so each has
+ * one bound. */
 static uint32_t bound_of(uint32_t bucket)
 {
 	uint32_t octave = bucket >> 5; /* 1: from 2^5 ns */
@@ -343,7 +345,7 @@ static int add_cell(struct adding *adding, const Hk__Site *site, const struct hk
 	return 0;
 }
 
-/* Makes the sites of the process findable by id. */
+/* Indexes the sites of the process by id. */
 static int index_sites(struct adding *adding)
 {
 	const Hk__Process *process = adding->process;
@@ -434,12 +436,12 @@ int hk_aggregate_add(struct hk_aggregate *aggregate, const Hk__Snapshot *snapsho
 
 /* ---- folding ---- */
 
-/* Adds the values of FROM. */
+/* Adds the values of FROM to VALUE. */
 static void merge(enum hk_aggregate_kind kind, uint64_t *value, const uint64_t *from)
 {
 	const struct hk_aggregate_layout *layout = &hk_aggregate_layouts[kind];
 	for (uint32_t i = 0; i < layout->values; i++) {
-		/* Beyond the metrics: the buckets of a histogram. */
+		/* Values after the metrics are buckets of a histogram. */
 		if (i < layout->metric_count && layout->metrics[i].fold == HK_FOLD_MAX) {
 			most(&value[i], from[i]);
 		} else {
@@ -454,7 +456,7 @@ int hk_aggregate_rollup(struct hk_aggregate *aggregate, const struct hk_aggregat
 {
 	for (enum hk_aggregate_kind kind = first; kind <= last; kind++) {
 		if (kind == HK_AGGREGATE_INFO && scope < HK_SCOPE_RANK) {
-			continue; /* says which rank: nothing to be summed */
+			continue; /* the row names a rank: nothing to sum */
 		}
 		for (const struct hk_aggregate_row *row = from->rows[kind]; row;
 		     row = row->hh.next) {
@@ -495,6 +497,6 @@ uint32_t hk_aggregate_rows(const struct hk_aggregate *aggregate, enum hk_aggrega
 uint32_t hk_aggregate_series(enum hk_aggregate_kind kind)
 {
 	const struct hk_aggregate_layout *layout = &hk_aggregate_layouts[kind];
-	/* A histogram: its buckets, count and sum. */
+	/* A histogram has its buckets, a count and a sum. */
 	return kind == HK_AGGREGATE_DURATION ? BUCKETS + 2 : layout->metric_count;
 }

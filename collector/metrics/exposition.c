@@ -16,12 +16,12 @@ const char *hk_exposition_content_type(enum hk_exposition_format format)
 		   : "text/plain; version=0.0.4; charset=utf-8";
 }
 
-/* One element of an Accept header; both are borrowed from it. */
+/* An element of an Accept header. TEXT is borrowed from the header. */
 struct range {
 	const char *text;
 	size_t size;
 	double weight;
-	bool version_1; /* its version is ours, or not said */
+	bool version_1; /* its version is the supported one, or missing */
 };
 
 static const char *skip_blank(const char *at, const char *end)
@@ -38,7 +38,7 @@ static bool begins(const char *at, const char *end, const char *word)
 	return (size_t)(end - at) >= size && strncasecmp(at, word, size) == 0;
 }
 
-/* Makes a range of AT..END: a type, then parameters behind semicolons. */
+/* Parses a range from AT to END: a type, then parameters after semicolons. */
 static struct range range_of(const char *at, const char *end)
 {
 	const char *semicolon = memchr(at, ';', (size_t)(end - at));
@@ -69,7 +69,7 @@ static bool is_type(const struct range *range, const char *type)
 
 enum hk_exposition_format hk_exposition_choose(const char *accept)
 {
-	/* A range that names the type counts more than one with a star. */
+	/* A range that names the type has priority over a wildcard. */
 	double open = 0, text = -1, any_text = -1, any = -1;
 	for (const char *at = accept; at && *at;) {
 		const char *end = at + strcspn(at, ",");
@@ -120,7 +120,7 @@ void hk_exposition_family(const struct hk_exposition *exposition, const char *na
 	};
 	FILE *output = exposition->output;
 	bool open = exposition->format == HK_EXPOSITION_OPENMETRICS;
-	/* In the older format the samples' name is the family's. */
+	/* In the older format, the family has the name of its samples. */
 	const char *end = open ? "" : ending(type);
 	fprintf(output, "# HELP %s%s %s\n", name, end, help);
 	fprintf(output, "# TYPE %s%s %s\n", name, end, type_name(type, exposition->format));

@@ -19,8 +19,8 @@
 #include "collector/server/rejections.h"
 
 #define CLIENTS_MAX 128u
-#define ENDED_MAX 64u /* not freed yet: no more are taken until they are */
-#define CROWD 32u     /* so many leave something behind in the allocator */
+#define ENDED_MAX 64u /* unfreed connections; above this, no new one is accepted */
+#define CROWD 32u     /* number of connections from which the allocator keeps much memory */
 #define MS_NS UINT64_C(1000000)
 #define REQUEST_NS (5000 * MS_NS)
 #define SEND_NS (30000 * MS_NS)
@@ -28,9 +28,9 @@
 
 enum state {
 	STATE_READING,
-	STATE_WAITING, /* for the collector's thread */
+	STATE_WAITING, /* waits for the collector's thread */
 	STATE_SENDING,
-	STATE_LEAVING, /* all is sent; the client is to hang up */
+	STATE_LEAVING, /* the answer is sent; the client shall close */
 };
 
 enum path { PATH_METRICS, PATH_HEALTH };
@@ -39,24 +39,24 @@ struct client {
 	struct client *prev, *next; /* lock */
 	struct hk_http *http;
 	nng_stream *stream;
-	nng_aio *aio; /* one at a time is under way */
+	nng_aio *aio; /* one operation at a time */
 	char peer[HK_REJECTIONS_PEER_BYTES];
-	uint64_t deadline_ns; /* of this state */
+	uint64_t deadline_ns; /* deadline of this state */
 	enum state state;     /* lock */
-	bool ended;	      /* to be freed; lock */
-	bool opening;	      /* not to be freed yet; lock */
+	bool ended;	      /* may be freed; lock */
+	bool opening;	      /* must not be freed yet; lock */
 	char head[HK_HTTP_HEAD_BYTES];
 	size_t got;
-	/* What is asked for. */
+	/* The request. */
 	enum path path;
 	bool bodyless; /* HEAD */
 	enum hk_exposition_format format;
-	const char *user; /* the policy's */
+	const char *user; /* owned by the policy */
 	/* The answer. */
 	char reply[512];
 	size_t reply_size, sent;
 	struct hk_page *body;
-	size_t body_size; /* that is sent */
+	size_t body_size; /* bytes of the body to send */
 };
 
 struct hk_http {
@@ -66,10 +66,10 @@ struct hk_http {
 	nng_tls_config *tls;
 	int event_fd;
 	pthread_mutex_t lock;
-	struct client *clients; /* in order of coming; lock */
+	struct client *clients; /* oldest first; lock */
 	uint32_t count, ended;	/* lock */
-	uint32_t waiting;	/* for an answer; lock */
-	uint32_t crowd;		/* most there were since memory was given back */
+	uint32_t waiting;	/* clients that wait for an answer; lock */
+	uint32_t crowd;		/* most connections since memory was last returned to the system */
 	struct hk_page_cache pages;
 	char url[HK_REQUEST_URL_BYTES];
 };
@@ -82,7 +82,7 @@ static void wake(const struct hk_http *http)
 	(void)!write(http->event_fd, &one, sizeof(one));
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static void end_locked(struct client *client, const char *why)
 {
 	struct hk_http *http = client->http;
@@ -105,7 +105,7 @@ static void end(struct client *client, const char *why)
 	pthread_mutex_unlock(&client->http->lock);
 }
 
-/* Sends or receives what the state wants next. */
+/* Starts the next transfer of the state. */
 static void go_on(struct client *client)
 {
 	nng_iov parts[2] = {{client->head + client->got, sizeof(client->head) - client->got}};
@@ -123,7 +123,7 @@ static void go_on(struct client *client)
 						   client->body_size - (sent - head)};
 		}
 	} else if (client->state == STATE_LEAVING) {
-		/* What else is said is not listened to. */
+		/* Further input is ignored. */
 		parts[0] = (nng_iov){client->head, sizeof(client->head)};
 	}
 	uint64_t now = hk_clock_monotonic_ns();
@@ -151,7 +151,7 @@ static void enter(struct client *client, enum state state, uint64_t time_ns)
 	}
 }
 
-/* Begins the answer STATUS with BODY (NULL: TEXT), of which it takes over a use. */
+/* Starts the answer STATUS with BODY, or with TEXT if BODY is NULL. Takes over one use of BODY. */
 static void reply(struct client *client, const char *status, const char *type, struct hk_page *body,
 		  const char *text)
 {
@@ -191,7 +191,7 @@ static bool may_read(struct client *client, const char *bearer)
 					 &client->user, &account) >= HK_RIGHT_READ;
 }
 
-/* Hands the request over to the collector's thread. */
+/* Passes the request to the collector's thread. */
 static void await(struct client *client, enum path path)
 {
 	struct hk_http *http = client->http;
@@ -244,7 +244,7 @@ static void take_bytes(struct client *client, size_t count)
 	}
 }
 
-/* On one of NNG's threads. */
+/* Runs on a thread of NNG. */
 static void io_done(void *data)
 {
 	struct client *client = data;
@@ -278,7 +278,8 @@ static void io_done(void *data)
 
 /* ---- who comes ---- */
 
-/* The one that has been there longest without being due an answer; the lock is held. */
+/* Returns the oldest client that does not wait for an answer, or NULL. The caller holds the lock.
+ */
 static struct client *oldest_idle(const struct hk_http *http)
 {
 	struct client *client;
@@ -306,14 +307,14 @@ static struct client *client_new(struct hk_http *http, nng_stream *stream)
 	return client;
 }
 
-/* Files CLIENT, in the place of another one if need be; false: there is no room. */
+/* Adds CLIENT, if necessary in place of another one. Returns false if there is no room. */
 static bool admit(struct hk_http *http, struct client *client)
 {
 	pthread_mutex_lock(&http->lock);
 	if (http->count - http->ended >= CLIENTS_MAX) {
 		struct client *oldest = oldest_idle(http);
 		if (oldest) {
-			/* One that has been answered has nothing to be refused. */
+			/* A client that has its answer is not counted as refused. */
 			end_locked(oldest, oldest->state == STATE_READING
 					       ? "/metrics: too many connections"
 					       : NULL);
@@ -328,7 +329,7 @@ static bool admit(struct hk_http *http, struct client *client)
 	return room;
 }
 
-/* On one of NNG's threads. */
+/* Runs on a thread of NNG. */
 static bool take_stream(struct hk_listener *listener, nng_stream *stream)
 {
 	struct hk_http *http = listener->owner;
@@ -357,7 +358,8 @@ static bool take_stream(struct hk_listener *listener, nng_stream *stream)
 
 /* ---- open and free ---- */
 
-/* Loopback is for Prometheus on this machine; others get TLS, as policy.h wants it. */
+/* Opens the listener: plain HTTP on loopback for Prometheus on this machine, else TLS as policy.h
+ * requires. */
 static int open_listener(const struct hk_collector_options *options, struct hk_http *http,
 			 char problem[HK_ACCESS_PROBLEM_BYTES])
 {
@@ -404,7 +406,7 @@ int hk_http_open(const struct hk_collector *collector, struct hk_http **ret_http
 	return 0;
 }
 
-/* Frees all clients that have ended; or, ALL, every one. */
+/* Frees the ended clients, or ALL. */
 static void reap(struct hk_http *http, bool all)
 {
 	struct client *client, *next, *taken = NULL;
@@ -433,7 +435,7 @@ static void reap(struct hk_http *http, bool all)
 		free(client);
 	}
 	if (gone) {
-		malloc_trim(0); /* memory that they used goes back to the system */
+		malloc_trim(0); /* returns their memory to the system */
 		http->crowd = 0;
 	}
 }
@@ -514,7 +516,7 @@ void hk_http_run(struct hk_collector *collector, struct hk_http *http)
 	(void)!read(http->event_fd, &count, sizeof(count));
 	reap(http, false);
 	hk_listener_resume(&http->listener, hk_clock_monotonic_ns());
-	/* Only this thread frees clients, so one that is found stays. */
+	/* Only this thread frees clients, so a found client remains valid. */
 	while ((client = next_waiting(http)) != NULL) {
 		if (client->path == PATH_HEALTH) {
 			refuse(client, "200 OK", "ok\n");

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Where the head ends, behind its empty line; NULL: not yet. Lines may end without a CR. */
+/* Returns the end of the head, after its empty line, or NULL if it is incomplete. Lines may end
+ * without a CR. */
 static char *end_of(char *text, size_t size)
 {
 	char *end = text + size;
@@ -21,7 +22,7 @@ static char *end_of(char *text, size_t size)
 	return NULL;
 }
 
-/* Ends the line at *AT with a NUL and leaves *AT at the next one. */
+/* Ends the line at *AT with a NUL and advances *AT to the next line. */
 static char *take_line(char **at)
 {
 	char *line = *at, *newline = strchr(line, '\n');
@@ -33,7 +34,7 @@ static char *take_line(char **at)
 	return line;
 }
 
-/* METHOD SP TARGET SP HTTP/1.x, nothing else. */
+/* Parses METHOD SP TARGET SP HTTP/1.x. Returns 0 or -EBADMSG. */
 static int parse_request(char *line, struct hk_http_head *head)
 {
 	char *target = strchr(line, ' ');
@@ -65,8 +66,8 @@ static int parse_field(char *line, struct hk_http_head *head)
 	static const char scheme[] = "Bearer";
 	size_t scheme_size = strlen(scheme);
 	char *colon = strchr(line, ':');
-	/* A line that begins with a blank would continue the line before: no client sends that
-	 * today. */
+	/* A line that begins with a blank would continue the previous line, a form that no client
+	 * sends today. */
 	if (!colon || colon == line || *line == ' ' || *line == '\t') {
 		return -EBADMSG;
 	}

@@ -19,22 +19,21 @@
 #include "collector/server/rejections.h"
 #include "text/name.h"
 
-/* A job of more processes cannot be told by rank within the bound. */
+/* A job of more processes does not fit the bound by rank. */
 #define PROCESSES_BY_RANK_MAX (HK_METRICS_SERIES_MAX / 10)
-#define KEPT_ROWS_MAX 65536u /* of all jobs that have ended; the oldest go first */
+#define KEPT_ROWS_MAX 65536u /* rows kept of all ended jobs; the oldest jobs are dropped first */
 #define ID_COLUMNS 160
 
 /* A job on the page. */
 struct view {
 	char id[HK_NAME_BYTES(ID_COLUMNS)];
-	struct hk_aggregate own; /* of a job that runs */
-	const struct hk_aggregate
-	    *fine; /* as fine as it gets, with functions: `own`, or the job's */
-	struct hk_aggregate coarse[HK_SCOPE_RANK]; /* by node; for the whole job */
-	uint32_t unmade;			   /* series that are finer still */
+	struct hk_aggregate own;		   /* aggregate of a running job */
+	const struct hk_aggregate *fine;	   /* finest aggregate, with functions: */
+	struct hk_aggregate coarse[HK_SCOPE_RANK]; /* by node, and for the whole job */
+	uint32_t unmade;			   /* series of finer scopes, which were not made */
 	bool shown;
-	enum hk_aggregate_scope scope;	   /* what is shown but of durations */
-	enum hk_aggregate_scope durations; /* what is shown of those */
+	enum hk_aggregate_scope scope;	   /* scope of all series but durations */
+	enum hk_aggregate_scope durations; /* scope of durations */
 };
 
 struct page {
@@ -42,8 +41,8 @@ struct page {
 	struct hk_exposition exposition;
 	struct view *views; /* in order of opening */
 	size_t count;
-	uint32_t left;	  /* series there is room for */
-	uint64_t dropped; /* series there was none for */
+	uint32_t left;	  /* series that still fit */
+	uint64_t dropped; /* series that did not fit */
 };
 
 /* ---- what jobs came to ---- */
@@ -93,7 +92,7 @@ static uint32_t kept_rows(const struct hk_job *job)
 	return rows;
 }
 
-/* Forgets the jobs that came first until what is kept of the others is little enough. */
+/* Drops aggregates of the oldest jobs until the rest is within the bound. */
 static void trim(struct hk_collector *collector)
 {
 	struct hk_job *job;
@@ -137,7 +136,7 @@ static const struct hk_aggregate *aggregate_at(const struct view *view,
 	return scope == HK_SCOPE_RANK ? view->fine : &view->coarse[scope];
 }
 
-/* Where the rows of KIND are that are shown. */
+/* Returns the aggregate whose rows of KIND are shown. */
 static const struct hk_aggregate *aggregate_of(const struct view *view, enum hk_aggregate_kind kind)
 {
 	return kind == HK_AGGREGATE_FUNCTION   ? view->fine
@@ -155,7 +154,7 @@ static uint32_t series(const struct hk_aggregate *aggregate, enum hk_aggregate_k
 	return sum;
 }
 
-/* Series of VIEW but those of functions. */
+/* Returns the number of series of VIEW without functions. */
 static uint32_t cost(const struct view *view, enum hk_aggregate_scope scope,
 		     enum hk_aggregate_scope durations)
 {
@@ -163,7 +162,7 @@ static uint32_t cost(const struct view *view, enum hk_aggregate_scope scope,
 	       series(aggregate_at(view, durations), HK_AGGREGATE_DURATION, HK_AGGREGATE_DURATION);
 }
 
-/* Jobs that came last are served first. */
+/* The newest jobs get room first. */
 static void show_jobs(struct page *page)
 {
 	for (size_t i = page->count; i-- > 0;) {
@@ -176,7 +175,7 @@ static void show_jobs(struct page *page)
 	}
 }
 
-/* As fine as there is room for, durations no finer than the rest. */
+/* Chooses the finest scopes that fit. Durations are never finer than the rest. */
 static void refine(struct page *page, struct view *view)
 {
 	uint32_t least = cost(view, HK_SCOPE_JOB, HK_SCOPE_JOB);
@@ -206,7 +205,7 @@ static int by_time(const void *a, const void *b)
 	return x->value[0] != y->value[0] ? (x->value[0] > y->value[0] ? -1 : 1) : 0;
 }
 
-/* The functions that take most time. */
+/* Shows the functions with the most time. */
 static int show_functions(struct page *page, const struct view *view)
 {
 	uint32_t rows = hk_aggregate_rows(view->fine, HK_AGGREGATE_FUNCTION), count = 0;
@@ -301,7 +300,7 @@ static void close_views(struct page *page)
 
 /* ---- writing ---- */
 
-/* A label of the table's: "name=value". */
+/* Writes a label of the table: "name=value". */
 static void fixed_label(struct hk_exposition *exposition, const char *label)
 {
 	char name[32];
@@ -383,7 +382,7 @@ static void announce(const struct hk_exposition *exposition, const struct hk_met
 	}
 }
 
-/* Whether the page has rows of KIND. */
+/* Returns whether the page has rows of KIND. */
 static bool has_rows(const struct page *page, enum hk_aggregate_kind kind)
 {
 	for (size_t i = 0; i < page->count; i++) {

@@ -10,7 +10,7 @@
 #include "collector/metrics/page.h"
 
 #define FRESH_NS UINT64_C(250000000)
-#define FRESH_SPACING 50u /* or so many times what the page took to make */
+#define FRESH_SPACING 50u /* or this many times the time that the page took */
 
 void hk_page_unref(struct hk_page *page)
 {
@@ -33,7 +33,7 @@ static bool is_of(const struct hk_cached_page *cached, const char *user,
 	return cached->page && cached->format == format && strcmp(cached->user, user) == 0;
 }
 
-/* The place of USER's page in FORMAT, or the one whose page is oldest. */
+/* Returns the entry of USER's page in FORMAT, or the entry with the oldest page. */
 static struct hk_cached_page *find(struct hk_page_cache *cache, const char *user,
 				   enum hk_exposition_format format)
 {

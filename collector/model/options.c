@@ -11,10 +11,10 @@
 
 #define PROGRAM "hookcollector"
 
-/* For the C library to find; other symbols are hidden. */
+/* argp finds this symbol by name, so it is not hidden. */
 __attribute__((visibility("default"))) const char *argp_program_version = PROGRAM " " HK_VERSION;
 
-/* Takes the value of an option; a negative errno if it makes no sense. */
+/* Stores the value of an option. Returns 0, or -errno if the value is invalid. */
 typedef int (*take_function)(struct hk_collector_options *options, const char *value);
 
 struct definition {
@@ -23,7 +23,7 @@ struct definition {
 	const char *argument; /* NULL: a switch, its value is "1" */
 	const char *help;     /* NULL: not shown */
 	take_function take;
-	const char *wants; /* what a value must be */
+	const char *wants; /* description of valid values */
 };
 
 /* ---- one function per option ---- */
@@ -40,7 +40,7 @@ static int take_listen(struct hk_collector_options *options, const char *value)
 	return 0;
 }
 
-/* Takes ADDRESS:PORT. policy.h decides which addresses need a token. */
+/* Stores ADDRESS:PORT. policy.h decides which addresses need a token. */
 static int take_http(struct hk_collector_options *options, const char *value)
 {
 	const char *colon = strrchr(value, ':');
@@ -219,7 +219,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 	return ARGP_ERR_UNKNOWN;
 }
 
-/* The manual page, for packages: the build calls it. */
+/* Writes the manual page for packages. The build calls this. */
 static int write_manual(const struct argp *parser)
 {
 	const struct hk_manual_program program = {
@@ -268,7 +268,7 @@ static void parse_command_line(int argc, char **argv, struct command_line *line)
 	argp_parse(&parser, argc, argv, 0, NULL, line);
 }
 
-/* What the command line says of option NAME, NULL: nothing. */
+/* Returns the value of option NAME on the command line, or NULL. */
 static const char *given(const struct command_line *line, const char *name)
 {
 	for (size_t i = 0; i < COUNT; i++) {
@@ -279,7 +279,7 @@ static const char *given(const struct command_line *line, const char *name)
 	return NULL;
 }
 
-/* The value in force of definition INDEX and where it is from; NULL: none. */
+/* Returns the value in force of definition INDEX, or NULL, and its origin. */
 static const char *value_of(const struct hk_settings *settings, const struct command_line *line,
 			    size_t index, const char **ret_where)
 {
@@ -316,7 +316,7 @@ static int take_all(struct hk_collector_options *options, const struct command_l
 	return 0;
 }
 
-/* The user's file is CONFIG, if there is one. */
+/* Reads the settings. CONFIG replaces the user's file, unless it is NULL. */
 static struct hk_settings *settings_read(const char *config)
 {
 	if (!config) {
@@ -351,7 +351,8 @@ int hk_options_parse(int argc, char **argv, struct hk_collector_options *ret_opt
 		exit(argp_err_exit_status);
 	}
 	if (ret_options->exit_with_job) {
-		/* Of one job only: an address meant for the machine's collector is not its. */
+		/* A collector of one job ignores addresses in files, which are meant for the
+		 * machine's collector. */
 		ret_options->listen = given(&line, "listen");
 		ret_options->http = given(&line, "http");
 	}

@@ -12,19 +12,19 @@
 #include "ring/sample.h"
 
 #define MS_NS UINT64_C(1000000)
-#define LOOK_NS (20 * MS_NS)	 /* at the soonest */
-#define LOOK_SPACING 500u	 /* looking takes at most 1/500 of a processor's time */
-#define BIN_NS (16 * MS_NS)	 /* of the first bins, or up to twice as much */
-#define UNSEEN_NS (1000 * MS_NS) /* looks further apart say too little of what was when */
+#define LOOK_NS (20 * MS_NS)	 /* least time between two samples */
+#define LOOK_SPACING 500u	 /* sampling takes at most 1/500 of a processor's time */
+#define BIN_NS (16 * MS_NS)	 /* width of the first bins, up to twice as much */
+#define UNSEEN_NS (1000 * MS_NS) /* samples further apart do not show when something happened */
 
 struct hk_activity {
 	struct hk_course course;
 	uint64_t due_ns; /* monotonic */
 	uint64_t unseen_ns;
-	bool moved;		       /* since the state was brought up to date */
-	struct hk_course_row **row_of; /* by site; NULL: not known yet */
+	bool moved;		       /* a row changed after the state was updated */
+	struct hk_course_row **row_of; /* row of each site; NULL: not known yet */
 	uint32_t site_count;
-	/* While a look lasts: what the rows have come to. */
+	/* Totals of the rows, valid during a sample. */
 	uint64_t calls, worked_ns, waited_ns, usual_ns;
 	struct sum {
 		struct hk_course_row *row;
@@ -68,7 +68,7 @@ void hk_activity_inherit(struct hk_process *process, const Hk__Process *frame)
 	const struct hk_course_row *unseen =
 	    hk_course_find(&activity->course, HK__ACTIVITY_KIND__ACTIVITY_UNSEEN, "");
 	activity->unseen_ns = unseen ? unseen->total : 0;
-	activity->moved = true; /* the state that it has now does not have it yet */
+	activity->moved = true; /* the current state lacks the row */
 	process->segment->activity = activity;
 }
 
@@ -91,7 +91,7 @@ static bool make_room(struct hk_activity *activity, uint32_t sites)
 	return true;
 }
 
-/* NULL: the site is not readable yet, or there is no memory. */
+/* Returns the row of SITE, or NULL if the site is not readable yet or memory is short. */
 static struct hk_course_row *row_of(struct hk_process *process, uint32_t site)
 {
 	struct hk_activity *activity = process->segment->activity;
@@ -142,7 +142,7 @@ static int sum_cells(struct hk_process *process)
 	return r;
 }
 
-/* What a thread is inside of, which its cells do not have yet: of each domain the outermost. */
+/* Adds the open calls of a thread, which its cells lack: of each domain the outermost one. */
 static void sum_open_calls(struct hk_process *process, const struct hk_thread_copy *thread,
 			   uint64_t now_ticks)
 {
@@ -184,7 +184,7 @@ static int sum_calls(struct hk_process *process, uint64_t now_ticks)
 	return r;
 }
 
-/* A row that is made when there is something to add. */
+/* Adds to the row of KIND, which is made with its first time. */
 static void add_row(struct hk_course *course, Hk__ActivityKind kind, uint64_t total,
 		    uint64_t from_ticks, uint64_t now_ticks)
 {
@@ -194,7 +194,8 @@ static void add_row(struct hk_course *course, Hk__ActivityKind kind, uint64_t to
 	}
 }
 
-/* What a stretch of work was is known at its end, which may be long after it began. */
+/* Adds the work of all threads. A stretch of work becomes known at its end, which may be long after
+ * its start. */
 static void add_work(struct hk_process *process, uint64_t now_ticks)
 {
 	struct hk_activity *activity = process->segment->activity;
@@ -224,8 +225,8 @@ static void sample(struct hk_process *process)
 	}
 	bool ended = status->state == HK_STATE_EXITED && status->end.ticks < now_ticks;
 	now_ticks = ended ? status->end.ticks : now_ticks;
-	/* An earlier collector may have noted a time behind its last look, and the process may have
-	 * ended between the two. */
+	/* An earlier collector may have noted a time after its last sample, and the process may
+	 * have ended between the two. */
 	now_ticks = now_ticks > course->until_ticks ? now_ticks : course->until_ticks;
 	uint64_t span_ns =
 	    hk_clock_ticks_to_ns(now_ticks - course->until_ticks, process->state->tick_ns_q32);
@@ -245,7 +246,7 @@ static void sample(struct hk_process *process)
 	activity->moved = true;
 }
 
-/* Of this thread: waiting for a processor that others keep busy is no work of ours. */
+/* Returns the processor time of this thread. Time spent waiting for a processor is not counted. */
 static uint64_t spent_ns(void)
 {
 	struct timespec now;
@@ -253,7 +254,7 @@ static uint64_t spent_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Whether PROCESS is one to be looked at; those that do not live long are many. */
+/* Returns whether PROCESS is to be sampled. Many processes end soon and are not. */
 static bool is_wanted(struct hk_process *process)
 {
 	const Hk__Process *state = process->state;

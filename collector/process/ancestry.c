@@ -93,8 +93,8 @@ struct hk_process *hk_ancestry_nearest(const struct hk_collector *collector, uin
 	return NULL;
 }
 
-/* Whether pids of PROCESS and of NAMESPACE are of one kind. Of a process without a segment only
- * this is known, whether it is of the collector's namespace. */
+/* Returns whether pids of PROCESS and of NAMESPACE can be compared. Of a process without a segment,
+ * only membership in the collector's namespace is known. */
 static bool counts_in(const struct hk_collector *collector, const struct hk_process *process,
 		      uint64_t namespace)
 {
@@ -118,7 +118,7 @@ struct hk_process *hk_ancestry_previous_image(const struct hk_collector *collect
 	return found;
 }
 
-/* True if A is of the rank that B has: said by the launcher for both, or for neither. */
+/* Returns whether A and B have the same rank, named by the launcher for both, or for neither. */
 static bool same_rank(const Hk__Process *a, const Hk__Process *b)
 {
 	return a->rank_known == b->rank_known && (!a->rank_known || a->rank == b->rank);

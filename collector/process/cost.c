@@ -6,14 +6,14 @@
 #include "ring/sample.h"
 #include "wire/columns.h"
 
-/* For agents that did not measure these two. */
+/* Costs for agents that did not measure them. */
 #define COUNT_PS 1000u
 #define RECORD_EXTRA_PS 8000u
 /* A call at record+args over one at level record: the registers are saved and every argument is
  * decoded. The process does not measure it; on x86-64 such calls took 190 to 220 ns where it
  * measured 52 for a record. */
 #define ARGS_PER_RECORD 4u
-#define SAMPLE_PERIOD 64u /* of the agent: agent/frame/site.c */
+#define SAMPLE_PERIOD 64u /* as in agent/frame/site.c */
 
 static uint64_t count_ps(const struct hk_segment_status *status)
 {
@@ -30,7 +30,7 @@ static uint64_t record_extra_ps(const struct hk_segment_status *status)
 		   : 0;
 }
 
-/* As the agent chooses the way in and out: agent/frame/site.c. */
+/* Returns the cost at level time. The agent chooses the way in and out in agent/frame/site.c. */
 static uint64_t time_ps(const struct hk_segment_status *status, struct hk_cost_site site)
 {
 	bool described = site.flags & HK_HOOK_DESCRIBED;
@@ -65,7 +65,7 @@ uint64_t hk_cost_call_ps(const struct hk_segment_status *status, struct hk_cost_
 	}
 }
 
-/* SITE of a process, whose sites stand in the order of their ids; NULL: not known yet. */
+/* Returns site SITE of a process, or NULL if it is unknown. Sites are in the order of their ids. */
 static const Hk__Site *find_site(const Hk__Process *state, uint32_t site)
 {
 	size_t low = 0, high = state->n_sites;
@@ -80,7 +80,7 @@ static const Hk__Site *find_site(const Hk__Process *state, uint32_t site)
 	return low < state->n_sites && state->sites[low]->id == site ? state->sites[low] : NULL;
 }
 
-/* In double: none of the products fits 64 bits for a hostile count. */
+/* Sums in double, because a hostile count would overflow 64 bits. */
 struct sums {
 	double time_ps;	  /* of all calls, as if none left a record */
 	double timed;	  /* calls */
@@ -121,7 +121,7 @@ uint64_t hk_cost_total_ns(const struct hk_process *process)
 	while (hk_columns_next(&walk, &cell)) {
 		add_cell(&sums, process, &cell);
 	}
-	/* Which calls left records is not known of a site whose level changed. */
+	/* For a site whose level changed, it is unknown which calls left records. */
 	double records = (double)state->records;
 	double share = records < sums.timed ? records / sums.timed : 1;
 	double ps = sums.time_ps + records * (double)record_extra_ps(&process->segment->status) +

@@ -69,7 +69,7 @@ struct hk_course_row *hk_course_row(struct hk_course *course, Hk__ActivityKind k
 
 /* ---- looks ---- */
 
-/* Each two bins become one. */
+/* Joins each two bins to one. */
 static void widen(struct hk_course *course)
 {
 	for (uint32_t k = 0; k < course->row_count; k++) {
@@ -83,7 +83,7 @@ static void widen(struct hk_course *course)
 	course->shift++;
 }
 
-/* The bin in which the time before TICKS ends. */
+/* Returns the bin that ends at TICKS or contains the time just before it. */
 static uint64_t last_bin(const struct hk_course *course, uint64_t ticks)
 {
 	return ticks > course->start_ticks ? (ticks - course->start_ticks - 1) >> course->shift : 0;

@@ -24,7 +24,7 @@
 /* Makes room for one more pointer in a repeated field; grows by halves of its size. */
 static int reserve(void ***list, size_t count)
 {
-	/* The capacity is not kept: it is the next power of two. */
+	/* The capacity is not stored: it is the next power of two. */
 	if ((count & (count - 1)) != 0 && count != 0) {
 		return 0;
 	}
@@ -115,7 +115,7 @@ static int add_site(Hk__Process *state, const struct hk_site_info *info)
 static int refresh_sites(struct hk_process *process)
 {
 	Hk__Process *state = process->state;
-	/* Sites come in the order of their ids; one that is not yet readable is asked for again. */
+	/* Sites come in the order of their ids. A site that is not readable yet is read later. */
 	uint32_t next = state->n_sites ? state->sites[state->n_sites - 1]->id + 1 : 0;
 	for (uint32_t id = next; id < process->segment->status.sites && id < HK_SITES_MAX; id++) {
 		const struct hk_site_info *info = hk_reader_site(process->segment->reader, id);
@@ -162,7 +162,8 @@ static int note_thread(Hk__Process *state, const struct hk_thread_copy *copy)
 		return 0;
 	}
 	if (state->n_threads >= THREADS_KEPT_MAX) {
-		/* The oldest but the first: short-lived threads must not fill the memory. */
+		/* Drops the oldest thread but the first: short-lived threads must not fill the
+		 * memory. */
 		hk__thread__free_unpacked(state->threads[1], NULL);
 		memmove(&state->threads[1], &state->threads[2],
 			(state->n_threads - 2) * sizeof(*state->threads));
@@ -208,7 +209,7 @@ void hk_state_clear_open_calls(Hk__Process *state)
 	state->n_open_calls = 0;
 }
 
-/* Walks the thread slots: their owners, what they are inside of, what they lost. */
+/* Reads the thread slots: their owners, open calls and losses. */
 static int refresh_threads(struct hk_process *process, uint64_t *ret_fingerprint)
 {
 	Hk__Process *state = process->state;
@@ -282,7 +283,7 @@ static int refresh_coverage(Hk__Process *state, const struct hk_coverage *from)
 		coverage->refusals[used]->reason = reason;
 		coverage->refusals[used++]->slots = from->slots_refused[reason];
 	}
-	/* What was refused once may have been patched since. */
+	/* A refused slot may have been patched since. */
 	while (coverage->n_refusals > used) {
 		hk__refusal__free_unpacked(coverage->refusals[--coverage->n_refusals], NULL);
 	}
@@ -322,7 +323,7 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 	if (r == 0) {
 		r = hk_cells_copy(process->segment->reader, &cells);
 	}
-	/* Even of a segment that breaks in the middle the counts are kept. */
+	/* The counts are kept even of a segment that proves damaged. */
 	int counts = refresh_counts(process);
 	r = r < 0 ? r : counts;
 	fingerprint += cells.fingerprint + state->records + state->lost_records +
@@ -331,7 +332,7 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 	if (r == 0 && (force || fingerprint != process->segment->fingerprint)) {
 		r = refresh_sites(process);
 		r = r < 0 ? r : hk_cells_merge(&cells, process->segment->reader, state);
-		/* What was spent at a higher level stays spent. */
+		/* The cost never falls: time spent at a higher level stays. */
 		uint64_t cost = hk_cost_total_ns(process);
 		state->tracing_cost_ns =
 		    cost > state->tracing_cost_ns ? cost : state->tracing_cost_ns;
@@ -340,7 +341,7 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 	}
 	hk_cells_fini(&cells);
 	if (process->segment->status.state == HK_STATE_EXITED && r == 0) {
-		/* Its own last look at itself is later than any of ours. */
+		/* The process's last values of itself are later than any sample. */
 		const struct hk_segment_status *status = &process->segment->status;
 		state->cpu_ns =
 		    status->end_cpu_ns > state->cpu_ns ? status->end_cpu_ns : state->cpu_ns;
@@ -368,7 +369,7 @@ void hk_state_usage(struct hk_process *process)
 	if (hk_procfs_rss_peak(state->pid, &rss) == 0 && rss > state->rss_peak_bytes) {
 		state->rss_peak_bytes = rss;
 	}
-	/* Names change rarely after a thread's first moments: look often in the beginning, then at
+	/* Thread names rarely change after the first moments: they are read often at first, then at
 	 * powers of two. */
 	process->segment->refreshes++;
 	bool look = (process->segment->refreshes & (process->segment->refreshes - 1)) == 0;

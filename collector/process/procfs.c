@@ -35,7 +35,7 @@ static int read_text(const char *path, char *text, size_t size)
 
 int hk_procfs_parse_stat(const char *text, struct hk_procfs_stat *ret_stat)
 {
-	/* The name is in parentheses and may contain some itself: the last one ends it. */
+	/* The name is in parentheses and may contain parentheses, so the last one ends it. */
 	const char *at = strrchr(text, ')');
 	uint64_t value[FIELDS] = {0};
 	char state;

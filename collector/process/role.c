@@ -9,8 +9,7 @@ static const char *const launchers[] = {
     "nohup",  "timeout",    "time",	     "numactl", "taskset", "hookcli", "hydra_pmi_proxy",
 };
 
-/* "hydra_bstrap_proxy", "mpiexec.openmpi" and the like: NAME itself or NAME with a suffix after a
- * dot. */
+/* Returns whether BASE is NAME, or NAME with a suffix after a dot, as "mpiexec.openmpi". */
 static bool same_program(const char *base, const char *name)
 {
 	size_t length = strlen(name);

@@ -22,7 +22,8 @@ struct hk_connection *hk_hub_oldest_unauthenticated(const struct hk_hub *hub, co
 	return oldest;
 }
 
-/* The connection of ACCOUNT that has asked nothing for longest; NULL: it has none. */
+/* Returns the connection of ACCOUNT whose last request is the oldest, or NULL if it has no
+ * connection. */
 static struct hk_connection *idlest(const struct hk_hub *hub, const struct hk_account *account)
 {
 	struct hk_connection *connection, *found = NULL;

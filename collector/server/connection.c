@@ -36,7 +36,8 @@ const char *hk_connection_failure(const struct hk_connection *connection, int re
 	case NNG_EPEERAUTH:
 		return "no TLS, or a certificate that is not trusted";
 	default:
-		/* With a right it has asked: if that was refused, it is counted already. */
+		/* A connection with a right has made a request. A refused request is counted
+		 * already. */
 		return connection->known || connection->local || connection->right != HK_RIGHT_NONE
 			   ? NULL
 			   : "left without a request";

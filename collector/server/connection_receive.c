@@ -15,12 +15,12 @@
 #include "collector/server/quota.h"
 #include "wire/message.h"
 
-#define FRONT_MAX (64u << 10) /* read of a message before its token is known */
-#define STEP_BYTES 4096u      /* of a message that memory is taken for at first */
-#define INFLIGHT_MAX 16u      /* requests of one connection that wait for an answer */
-#define UNAUTHENTICATED_NS UINT64_C(10000000000) /* to ask the first thing that may be asked */
-#define MESSAGE_NS UINT64_C(60000000000)	 /* for all of a message, once it has begun */
-#define IDLE_NS UINT64_C(300000000000)		 /* between two messages, over TCP */
+#define FRONT_MAX (64u << 10) /* bytes read of a message before its token is known */
+#define STEP_BYTES 4096u      /* bytes: first part of a message for which memory is reserved */
+#define INFLIGHT_MAX 16u      /* most unanswered requests of one connection */
+#define UNAUTHENTICATED_NS UINT64_C(10000000000) /* limit for the first permitted request */
+#define MESSAGE_NS UINT64_C(60000000000)	 /* limit for a whole message from its first byte */
+#define IDLE_NS UINT64_C(300000000000)		 /* limit between two messages over TCP */
 
 static const char why_token[] = "no token, or a wrong one";
 static const char why_right[] = "its token may only read";
@@ -37,7 +37,7 @@ static void end(struct hk_connection *connection, const char *why)
 
 /* ---- what came ---- */
 
-/* Answers with ERROR and WHY. LAST: that was the client's last request. */
+/* Answers with ERROR and WHY. If LAST, the connection accepts no further request. */
 static const char *turn_away(struct hk_connection *connection, int error, const char *why,
 			     bool last)
 {
@@ -65,7 +65,8 @@ static const char *refuse(struct hk_connection *connection, const char *why, boo
 	return turn_away(connection, -EACCES, why, last);
 }
 
-/* Gives the connection to ACCOUNT, with the memory that it holds. NULL, or why not. */
+/* Moves the connection and its memory to ACCOUNT. Returns NULL, or the reason why that is refused.
+ */
 static const char *join(struct hk_connection *connection, struct hk_account *account)
 {
 	struct hk_hub *hub = connection->hub;
@@ -102,7 +103,7 @@ static const char *judge(struct hk_connection *connection)
 			  &connection->hub->quota->accounts[HK_ACCOUNT_TOKEN + account]);
 }
 
-/* Gives back what the connection holds; the hub's lock is held. */
+/* Releases the connection's memory from the quota. The caller holds the hub's lock. */
 static void let_go(struct hk_connection *connection)
 {
 	hk_quota_release(connection->hub->quota, connection->account, connection, connection->kind,
@@ -110,7 +111,7 @@ static void let_go(struct hk_connection *connection)
 	connection->holding = 0;
 }
 
-/* Hands INCOMING, which takes so many bytes of MEMORY, to the collector's thread. */
+/* Queues INCOMING, which takes MEMORY bytes, for the collector's thread. */
 static void hand_over(struct hk_connection *connection, struct hk_incoming *incoming, size_t memory)
 {
 	struct hk_hub *hub = connection->hub;
@@ -126,7 +127,8 @@ static void hand_over(struct hk_connection *connection, struct hk_incoming *inco
 	incoming->held = memory;
 	incoming->wait.received_ns = connection->head_ns;
 	incoming->wait.user = connection->user;
-	incoming->connection = connection->ended ? NULL : connection; /* or it is being freed */
+	incoming->connection =
+	    connection->ended ? NULL : connection; /* an ended connection may be freed meanwhile */
 	hk_hub_queue(hub, incoming);
 	connection->known = true;
 	connection->asked_ns = connection->head_ns;
@@ -149,14 +151,15 @@ static void await_message(struct hk_connection *connection)
 	connection->deadline_ns = connection->local ? 0 : hk_clock_monotonic_ns() + IDLE_NS;
 }
 
-/* Memory that the whole message may take when it is unpacked. */
+/* Returns the most bytes that the unpacked message may take. */
 static size_t unpacked_most(const struct hk_connection *connection)
 {
 	size_t most = hk_message_memory_max(connection->size);
 	return most < HK_QUOTA_UNPACKED ? most : HK_QUOTA_UNPACKED;
 }
 
-/* The message as a request, NULL if it is none; *RET_MEMORY is what that takes. */
+/* Unpacks the message. Returns the request, or NULL if the message is invalid. Sets *RET_MEMORY to
+ * the bytes that it takes. */
 static Hk__Request *unpack(struct hk_connection *connection, size_t trace, size_t *ret_memory)
 {
 	ProtobufCMessage *message = NULL;
@@ -172,7 +175,7 @@ static Hk__Request *unpack(struct hk_connection *connection, size_t trace, size_
 	return r < 0 ? NULL : (Hk__Request *)message;
 }
 
-/* The whole message is there, and memory for what it becomes. */
+/* Handles a whole message, for which memory is reserved. */
 static const char *take_message(struct hk_connection *connection)
 {
 	size_t trace = hk_framing_trace(connection->body, connection->size), memory;
@@ -275,8 +278,8 @@ static void post_receive(struct hk_connection *connection)
 	nng_stream_recv(connection->stream, connection->receiving);
 }
 
-/* Bytes of memory that it needs to go on, beyond what it holds. A body takes twice what of it has
- * arrived: what is only announced takes nothing. */
+/* Returns the bytes of memory that the connection needs to continue, beyond those it holds. A body
+ * takes twice its received bytes: announced bytes take no memory. */
 static size_t wants(const struct hk_connection *connection)
 {
 	if (connection->phase <= HK_PHASE_HEAD) {
@@ -294,7 +297,7 @@ static size_t wants(const struct hk_connection *connection)
 	return (room < connection->until ? room : connection->until) - connection->room;
 }
 
-/* True if it may receive on: the hub's lock is held. */
+/* Returns whether the connection may receive more. The caller holds the hub's lock. */
 static bool has_room(const struct hk_connection *connection)
 {
 	return connection->inflight < INFLIGHT_MAX &&
@@ -302,17 +305,18 @@ static bool has_room(const struct hk_connection *connection)
 			     connection->kind, wants(connection));
 }
 
-/* Takes the memory that it needs to go on. False: it is parked until there is some, or ends. */
+/* Reserves the memory that the connection needs to continue. Returns false if the connection is
+ * parked until memory is free, or ends. */
 static bool reserve(struct hk_connection *connection)
 {
 	struct hk_hub *hub = connection->hub;
 	size_t more = wants(connection);
 	pthread_mutex_lock(&hub->lock);
-	/* One that has ended may be in the list of those to be freed already. */
+	/* An ended connection may already be in the list of connections to free. */
 	connection->parked = !connection->ended && !has_room(connection);
 	bool stop = connection->parked || connection->ended || connection->last_answer;
 	if (connection->parked) {
-		/* Others that wait have their turn before it. */
+		/* Connections that wait already come first. */
 		DL_DELETE(hub->connections, connection);
 		DL_APPEND(hub->connections, connection);
 	}
@@ -334,7 +338,7 @@ static bool reserve(struct hk_connection *connection)
 	return true;
 }
 
-/* Receives on, or parks it until there is room for what comes. */
+/* Continues to receive, or parks the connection until memory is free. */
 static void receive_on(struct hk_connection *connection)
 {
 	while (reserve(connection)) {
@@ -350,7 +354,7 @@ static void receive_on(struct hk_connection *connection)
 	}
 }
 
-/* On one of NNG's threads. */
+/* Runs on a thread of NNG. */
 static void receive_done(void *data)
 {
 	struct hk_connection *connection = data;
@@ -375,7 +379,7 @@ static void receive_done(void *data)
 	}
 }
 
-/* One that is parked and need not be any more, as if it never had been; NULL: none. */
+/* Returns a parked connection that may continue, no longer marked as parked, or NULL. */
 static struct hk_connection *unpark(struct hk_hub *hub)
 {
 	struct hk_connection *connection;
@@ -395,7 +399,7 @@ void hk_connection_resume(struct hk_hub *hub)
 	struct hk_connection *connection;
 	while ((connection = unpark(hub)) != NULL) {
 		if (connection->phase > HK_PHASE_HEAD) {
-			/* The time that it waited is not the client's. */
+			/* The time in the parked state does not count against the client. */
 			connection->deadline_ns = hk_clock_monotonic_ns() + MESSAGE_NS;
 		}
 		receive_on(connection);
@@ -448,7 +452,7 @@ int hk_connection_open(struct hk_hub *hub, nng_stream *stream, const char *peer,
 	return 0;
 }
 
-/* Stops the callbacks before anything else: they take the hub's lock. */
+/* The callbacks are stopped first, because they take the hub's lock. */
 void hk_connection_free(struct hk_connection *connection)
 {
 	struct hk_hub *hub = connection->hub;

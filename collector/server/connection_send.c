@@ -9,11 +9,11 @@
 #include "collector/server/connection.h"
 #include "collector/server/hub.h"
 
-#define LINGER_NS UINT64_C(2000000000) /* after the last answer */
-#define SEND_NS UINT64_C(30000000000)  /* for an answer to be read, and */
-#define SEND_BYTES_PER_S (256u << 10)  /* more if it is long */
+#define LINGER_NS UINT64_C(2000000000) /* longest wait for the client to close */
+#define SEND_NS UINT64_C(30000000000)  /* limit for a client to read an answer, plus */
+#define SEND_BYTES_PER_S (256u << 10)  /* time for a long answer at this rate */
 
-/* Sends on with the first of the queue. */
+/* Continues to send the first message of the queue. */
 static void post_send(struct hk_connection *connection, const struct hk_outgoing *outgoing)
 {
 	nng_iov parts[2];
@@ -33,7 +33,8 @@ static void post_send(struct hk_connection *connection, const struct hk_outgoing
 	nng_stream_send(connection->stream, connection->sending);
 }
 
-/* What is to be sent now, if nothing is under way; the hub's lock is held. */
+/* Returns the message to send now, or NULL if one is being sent. The caller holds the hub's lock.
+ */
 static const struct hk_outgoing *next_outgoing(struct hk_connection *connection)
 {
 	struct hk_outgoing *outgoing = connection->outgoing;
@@ -73,7 +74,7 @@ static void linger(struct hk_connection *connection)
 	nng_stream_recv(connection->stream, connection->sending);
 }
 
-/* On one of NNG's threads. */
+/* Runs on a thread of NNG. */
 void hk_connection_sent(void *data)
 {
 	struct hk_connection *connection = data;
@@ -112,7 +113,7 @@ void hk_connection_sent(void *data)
 	}
 }
 
-/* Queues OUTGOING, which it owns from now on. The hub's lock is not held. */
+/* Queues OUTGOING and takes ownership of it. The caller does not hold the hub's lock. */
 static void queue(struct hk_connection *connection, struct hk_outgoing *outgoing)
 {
 	struct hk_hub *hub = connection->hub;

@@ -12,7 +12,7 @@
 #include "wire/dial.h"
 #include "wire/nng_error.h"
 
-#define ACCEPT_RETRY_NS 100000000u /* after a failure, mostly of descriptors */
+#define ACCEPT_RETRY_NS 100000000u /* after a failure, mostly for lack of descriptors */
 
 int hk_listener_peer(const struct hk_listener *listener, nng_stream *stream,
 		     char name[HK_REJECTIONS_PEER_BYTES])
@@ -38,7 +38,7 @@ int hk_listener_peer(const struct hk_listener *listener, nng_stream *stream,
 	return 0;
 }
 
-/* On one of NNG's threads. */
+/* Runs on a thread of NNG. */
 static void accept_done(void *data)
 {
 	struct hk_listener *listener = data;
@@ -83,7 +83,7 @@ bool hk_listener_stalled(struct hk_listener *listener)
 	return stalled;
 }
 
-/* The URL with the port that the system chose, where it was asked for any. */
+/* Notes the URL with the port that the system chose, if the URL leaves the port open. */
 static void note_url(struct hk_listener *listener, const char *url)
 {
 	nng_url *parsed;
@@ -113,8 +113,9 @@ int hk_listener_open(struct hk_listener *listener, const char *url, struct nng_t
 	if (said.transport == HK_TRANSPORT_TLS) {
 		r = nng_stream_listener_set_ptr(listener->stream, NNG_OPT_TLS_CONFIG, tls);
 	}
-	/* An answer is several small writes: none may wait for the acknowledgement of the one
-	 * before, 40 ms, by which clocks would be wrong by half. */
+	/* An answer consists of several small writes. With Nagle's algorithm, a write waits up to
+	 * 40 ms for the acknowledgement of the previous one, which would make clocks wrong by half
+	 * of that. */
 	if (r == 0 && !listener->local) {
 		r = nng_stream_listener_set_bool(listener->stream, NNG_OPT_TCP_NODELAY, true);
 	}

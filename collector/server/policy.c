@@ -15,7 +15,7 @@
 struct token {
 	uint8_t digest[DIGEST_BYTES];
 	enum hk_right right;
-	char user[HK_ACCESS_USER_MAX + 1]; /* "": the jobs of all */
+	char user[HK_ACCESS_USER_MAX + 1]; /* "": jobs of all users */
 	size_t account;			   /* index of the first token of this user */
 };
 
@@ -131,7 +131,7 @@ enum hk_right hk_policy_default_right(const struct hk_policy *policy, const char
 	return open ? HK_RIGHT_CONTROL : HK_RIGHT_NONE;
 }
 
-/* 1 if equal, 0 if not, looking at every byte. */
+/* Returns 1 if A and B are equal, else 0. Compares every byte, so that the time is constant. */
 static unsigned equal(const uint8_t *a, const uint8_t *b)
 {
 	volatile uint8_t difference = 0;
@@ -145,13 +145,13 @@ enum hk_right hk_policy_right(const struct hk_policy *policy, const uint8_t *tok
 			      const char **ret_user, size_t *ret_account)
 {
 	uint8_t digest[DIGEST_BYTES];
-	size_t which = 0; /* 1 and up */
+	size_t which = 0; /* number of the token, from 1; 0: no token matches */
 	*ret_user = "";
 	if (size == 0 || mbedtls_sha256_ret(token, size, digest, 0) != 0) {
 		return HK_RIGHT_NONE;
 	}
 	for (size_t i = 0; i < policy->count; i++) {
-		/* The first one; no branch depends on it. */
+		/* Keeps the first match without a branch. */
 		size_t found = equal(policy->tokens[i].digest, digest) * (which == 0);
 		which += found * (i + 1);
 	}
@@ -180,7 +180,7 @@ void hk_policy_account_name(const struct hk_policy *policy, size_t account, char
 
 /* ---- the token of a packed request ---- */
 
-/* Reads a varint and moves *BYTES behind it. Returns false if there is none. */
+/* Reads a varint and advances *BYTES past it. Returns false if there is none. */
 static bool take_varint(const uint8_t **bytes, const uint8_t *end, uint64_t *ret_value)
 {
 	uint64_t value = 0;

@@ -12,7 +12,8 @@
 
 /* ---- life ---- */
 
-/* What a limit on the process's memory leaves, or the machine has. */
+/* Returns the bytes of memory that the process may use: the machine's memory, or a lower limit of
+ * the process. */
 static uint64_t memory_bytes(void)
 {
 	const int limits[] = {RLIMIT_DATA, RLIMIT_AS};
@@ -154,7 +155,7 @@ struct hk_account *hk_quota_payer(struct hk_quota *quota, struct hk_account *acc
 void hk_quota_cut(char *text, size_t most)
 {
 	if (strlen(text) > most) {
-		/* Not in the middle of a character. */
+		/* The text is not cut inside a character. */
 		while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80) {
 			most--;
 		}

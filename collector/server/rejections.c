@@ -14,16 +14,16 @@
 struct peer {
 	char name[HK_REJECTIONS_PEER_BYTES]; /* "": free */
 	const char *why;
-	uint64_t count;	    /* not told yet */
+	uint64_t count;	    /* not logged yet */
 	uint64_t logged_ns; /* 0: never */
 };
 
 struct hk_rejections {
 	pthread_mutex_t lock;
 	uint64_t total;
-	uint64_t asked_ns; /* when it was last asked what is due */
+	uint64_t asked_ns; /* time of the last request for due entries */
 	struct peer peers[ENTRIES];
-	struct peer others; /* all for whom there was no room */
+	struct peer others; /* all peers without an entry of their own */
 };
 
 struct hk_rejections *hk_rejections_new(void)
@@ -46,8 +46,8 @@ struct hk_rejections *hk_rejections_free(struct hk_rejections *refusals)
 	return NULL;
 }
 
-/* NAME's entry, or a free one, or one of whom nothing was heard for a while; else that of all
- * others. */
+/* Returns NAME's entry. If it has none, returns a free entry, one of a peer that was quiet for a
+ * while, or the entry of all others. */
 static struct peer *find(struct hk_rejections *refusals, const char *name, const char *why)
 {
 	struct peer *room = NULL;
@@ -74,7 +74,7 @@ void hk_rejections_add(struct hk_rejections *refusals, const char *peer, const c
 {
 	pthread_mutex_lock(&refusals->lock);
 	struct peer *entry = find(refusals, peer, why);
-	entry->why = why; /* of others: the last one */
+	entry->why = why; /* for the entry of all others: the last reason */
 	entry->count++;
 	refusals->total++;
 	pthread_mutex_unlock(&refusals->lock);

@@ -25,7 +25,7 @@ static void forget_asker(struct hk_hub *hub, const struct hk_connection *connect
 	}
 }
 
-/* Those that have ended, or ALL, out of the hub: a list of their own. */
+/* Takes the ended connections, or ALL, out of the hub. Returns them as a list. */
 static struct hk_connection *take_ended(struct hk_hub *hub, bool all)
 {
 	struct hk_connection *connection, *next, *taken = NULL;

@@ -22,10 +22,10 @@
 
 #define LISTENERS 2
 #define CONNECTIONS_MAX 4096u
-#define UNAUTHENTICATED_MAX 256u /* over TCP: the oldest one goes for a new one */
+#define UNAUTHENTICATED_MAX 256u /* over TCP; the oldest one is closed for a new one */
 #define UNAUTHENTICATED_PER_PEER_MAX 64u
-#define ENDED_MAX 512u /* not freed yet: no more are taken until they are */
-#define CROWD 32u      /* so many connections leave something behind */
+#define ENDED_MAX 512u /* most unfreed connections */
+#define CROWD 32u      /* number of connections from which the allocator keeps much memory */
 
 struct hk_server {
 	struct hk_hub hub;
@@ -34,7 +34,7 @@ struct hk_server {
 	void *context;
 	uint32_t connections_max, unauthenticated_max;
 	uint64_t turn;
-	uint32_t crowd;	     /* most connections that were seen since memory was given back */
+	uint32_t crowd;	     /* most connections since memory was last returned to the system */
 	char path[PATH_MAX]; /* of the local socket */
 	struct hk_listener listeners[LISTENERS];
 	size_t listener_count;
@@ -63,7 +63,7 @@ static const char *admit(struct hk_server *server, const struct hk_listener *lis
 	}
 	uint32_t local = hub->quota->accounts[HK_ACCOUNT_LOCAL].connections;
 	uint32_t live = hub->count - hub->ended;
-	/* Eighths that no others may take are the local socket's. */
+	/* An eighth of the connections is reserved for the local socket. */
 	bool full = listener->local ? live >= server->connections_max
 				    : live - local >= server->connections_max / 8 * 7;
 	if (full || (is_open && hub->known >= hub->known_max)) {
@@ -73,7 +73,7 @@ static const char *admit(struct hk_server *server, const struct hk_listener *lis
 	return refused;
 }
 
-/* On one of NNG's threads. */
+/* Runs on a thread of NNG. */
 static bool take_stream(struct hk_listener *listener, nng_stream *stream)
 {
 	struct hk_server *server = listener->owner;
@@ -122,7 +122,7 @@ static int add_listener(struct hk_server *server, const char *url)
 	return open_listener(server, &server->listeners[server->listener_count++], url);
 }
 
-/* Only we may talk to it, whatever the umask says; its directory is ours alone as well. */
+/* Only this user may connect, whatever the umask is. The socket's directory is private too. */
 static int listen_local(struct hk_server *server, const char *url)
 {
 	snprintf(server->path, sizeof(server->path), "%s", url + strlen("ipc://"));
@@ -166,7 +166,7 @@ static int open_hub(struct hk_hub *hub)
 	return hub->event_fd < 0 ? -errno : 0;
 }
 
-/* Descriptors are for segments and files first. */
+/* Limits the connections, because segments and files need the descriptors first. */
 static void limit_connections(struct hk_server *server)
 {
 	struct rlimit limit;
@@ -287,7 +287,7 @@ bool hk_server_waits(struct hk_server *server)
 	return waits;
 }
 
-/* What a crowd has left behind in the allocator goes back to the system once the crowd has gone. */
+/* Returns free memory of the allocator to the system after many connections have ended. */
 static void tidy(struct hk_server *server)
 {
 	struct hk_hub *hub = &server->hub;
@@ -334,7 +334,8 @@ void hk_server_run(struct hk_server *server)
 			hk_hub_reply(hub, incoming, bytes, size);
 		}
 		if (now - begin >= HK_QUOTA_TURN_NS) {
-			/* Others have work to do as well; the rest comes right after. */
+			/* The collector's other work comes in between; the remaining requests
+			 * follow at once. */
 			hk_hub_wake(hub);
 			break;
 		}
@@ -353,7 +354,7 @@ int hk_server_accounts(struct hk_server *server, const char *user, Hk__Account *
 {
 	struct hk_hub *hub = &server->hub;
 	size_t all = hub->quota->count, count = 0;
-	/* The messages lie behind the list of them. */
+	/* One allocation holds the list, then the messages. */
 	Hk__Account **list = calloc(all + 1, sizeof(Hk__Account *) + sizeof(Hk__Account));
 	if (!list) {
 		return -ENOMEM;

@@ -17,18 +17,19 @@
 #include "hooks/hook.h"
 
 #define SEAL_BYTES (3u << 19) /* about 64 Ki records */
-#define BUSY_SHARE 16u /* 1/16 of the pool from one pass to the next: passes must come often */
+#define BUSY_SHARE 16u	      /* 1/16 of the pool between two passes: passes must come often */
 #define SEAL_AGE_NS 1000000000u
-/* A process that writes faster than this loop reads must not keep it for itself. */
+/* Most runs per pass: a process that writes faster than the collector reads must not block the
+ * others. */
 #define RUNS_MAX 8192u
-#define RETRY_NS 250000000u	 /* after records could not be stored */
-#define PATIENCE_NS 10000000000u /* that the last records of a process wait for room */
+#define RETRY_NS 250000000u	 /* pause after records could not be stored */
+#define PATIENCE_NS 10000000000u /* longest wait of an exited process's records for room */
 
-/* What one walk over the thread slots tells. */
+/* Results of one walk over the thread slots. */
 struct survey {
 	uint64_t pending_bytes;
 	uint64_t lost;
-	uint64_t horizon_ticks; /* no release that is still to come can take effect before */
+	uint64_t horizon_ticks; /* no later release takes effect before this time */
 };
 
 static bool releases(struct hk_process *process, uint32_t site)
@@ -42,7 +43,7 @@ static void survey_open_calls(struct hk_process *process, const struct hk_thread
 			      struct survey *survey)
 {
 	for (uint32_t i = 0; i < thread->open_count; i++) {
-		/* A call with more inside than are known is no release. */
+		/* A call with unknown inner calls is no release. */
 		if (thread->open[i].start_ticks < survey->horizon_ticks &&
 		    releases(process, thread->open[i].site)) {
 			survey->horizon_ticks = thread->open[i].start_ticks;
@@ -67,8 +68,8 @@ static int survey_threads(struct hk_process *process, uint64_t now_ticks, struct
 	return r;
 }
 
-/* Puts the next run of a chain into the spool: 1; 0: there is none; -errno: what the spool did not
- * take comes again. */
+/* Puts the next run of a chain into the spool. Returns 1, or 0 if there is none, or -errno. A later
+ * pass reads again what the spool did not accept. */
 static int read_run(struct hk_process *process, const struct hk_thread_copy *thread,
 		    uint32_t stream, uint64_t lost, uint64_t limit_bytes)
 {
@@ -86,8 +87,8 @@ static int read_run(struct hk_process *process, const struct hk_thread_copy *thr
 	return r < 0 ? r : 1;
 }
 
-/* Puts every committed run of every chain into the spool; *RET_ALL tells whether the end of all was
- * reached. */
+/* Puts every committed run of every chain into the spool. Sets *RET_ALL to whether all chains were
+ * read to their ends. */
 static int read_runs(struct hk_process *process, const struct survey *survey, uint64_t limit_bytes,
 		     bool *ret_all)
 {
@@ -113,8 +114,8 @@ static int read_runs(struct hk_process *process, const struct survey *survey, ui
 	return r;
 }
 
-/* Why records are not stored: the job's readers shall know, and the log once. A full disk stops
- * them all, until there is room again. */
+/* Notes why records are not stored, for readers of the job, and logs it once. A full disk stops all
+ * processes of the job until there is room again. */
 static void note_store_error(struct hk_process *process, int error)
 {
 	struct hk_job *job = process->job;
@@ -131,7 +132,7 @@ static void note_store_error(struct hk_process *process, int error)
 	}
 }
 
-/* Whether the process's pages run short. */
+/* Returns whether most of the process's pages are used. */
 static bool is_short(const struct hk_process *process)
 {
 	uint64_t used, cap;
@@ -158,12 +159,13 @@ static bool give_up(struct hk_process *process, int error)
 	       now - process->segment->stuck_ns >= PATIENCE_NS;
 }
 
-/* Seals what is committed now, or as much of it as is read at once. *RET_ALL: it was all. */
+/* Seals the committed records, or the part that is read at once. Sets *RET_ALL to whether that was
+ * all. */
 static int seal_some(struct hk_process *process, uint64_t limit_bytes, bool *ret_all)
 {
 	struct survey survey;
-	/* The clock is read before the open calls, those before the records: a release that none of
-	 * them shows begins later than this. */
+	/* The order is: clock, open calls, records. A release that appears in none of them begins
+	 * later than this time. */
 	uint64_t now_ticks = hk_clock_ticks(process->state->clock_kind == HK_CLOCK_TSC);
 	uint64_t number = hk_spool_number(process->segment->spool);
 	*ret_all = false;
@@ -175,11 +177,11 @@ static int seal_some(struct hk_process *process, uint64_t limit_bytes, bool *ret
 	r = read_runs(process, &survey, limit_bytes, ret_all);
 	hk_spool_account(process->segment->spool);
 	uint64_t used = hk_spool_bytes(process->segment->spool);
-	/* Also of a segment that breaks in the middle what was read is kept. */
+	/* Records read before the segment proved damaged are kept. */
 	int flushed = hk_spool_flush(process->segment->spool, survey.lost,
 				     limit_bytes > used ? limit_bytes - used : 0);
 	r = flushed < 0 ? flushed : r;
-	/* There is no room for a chunk because the disk is full. */
+	/* The spool has no room for a chunk because the disk is full. */
 	r = r == -ENOBUFS && process->job->full_error != 0 ? process->job->full_error : r;
 	if (r == 0) {
 		process->segment->stuck_ns = 0;
@@ -217,16 +219,16 @@ int hk_drain_seal(struct hk_collector *collector, struct hk_process *process)
 	return r;
 }
 
-/* What waits in the ledger, though nothing is left to read: for a release that was open, or since a
- * restart. */
+/* Applies the events that wait in the ledger though no record is left to read. They waited for an
+ * open release, or since a restart. */
 static int settle(struct hk_process *process)
 {
 	struct survey survey, after;
 	uint64_t now_ticks = hk_clock_ticks(process->state->clock_kind == HK_CLOCK_TSC);
 	int r = hk_reader_refresh(process->segment->reader, &process->segment->status);
 	r = r < 0 ? r : survey_threads(process, now_ticks, &survey);
-	/* A release that the first look did not see open and that began before it has left a record
-	 * by the second. */
+	/* A release that the first survey did not see open, and that began before it, has left a
+	 * record by the second one. */
 	r = r < 0 ? r : survey_threads(process, 0, &after);
 	if (r == 0 && after.pending_bytes == 0) {
 		hk_ledger_advance(process->segment->ledger, survey.horizon_ticks);

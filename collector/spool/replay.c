@@ -5,8 +5,8 @@
 #include "chunk/codec/header.h"
 #include "chunk/read/cursor.h"
 
-/* What one thread did may be in the file, and what another did before it still in the segment: so
- * the newest effects wait until that has been read. Segments rarely hold more than so many. */
+/* The file may have later records of one thread than the segment has of another. So the newest
+ * effects wait until the segment is read. A segment rarely holds more than HELD. */
 #define HELD (1u << 20)
 
 static int replay_into(struct hk_ledger *ledger, struct hk_cursor *cursor)

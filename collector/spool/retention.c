@@ -20,7 +20,7 @@
 #include "report/clock/job_clock.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-/* So that the processes are drained in between. */
+/* Most chunks evicted at once: the processes must be drained in between. */
 #define EVICTED_AT_ONCE 64u
 #define NOTHING UINT64_MAX
 
@@ -28,7 +28,7 @@
 
 struct file {
 	struct hk_spool *spool;
-	struct hk_chunk_front front; /* without spool */
+	struct hk_chunk_front front; /* if there is no spool */
 };
 
 static int file_open(const struct hk_process *process, struct file *file)
@@ -54,7 +54,7 @@ static void file_close(struct file *file)
 	}
 }
 
-/* 1; 0: none has its records; -errno. */
+/* Finds the oldest chunk that has its records. Returns 1, 0 if there is none, or -errno. */
 static int file_oldest(struct file *file, const struct hk_chunk_location **ret_oldest)
 {
 	if (file->spool) {
@@ -64,8 +64,8 @@ static int file_oldest(struct file *file, const struct hk_chunk_location **ret_o
 	return hk_chunk_front_find(&file->front);
 }
 
-/* On a leaf a tombstone that the root was not told of stays for itself: only so can it know what it
- * has of those records. */
+/* Returns whether tombstone NUMBER may join its neighbour. On a leaf, a tombstone that the root has
+ * not acknowledged stays apart, so that the root can tell which of its records it has. */
 static bool may_join(const struct hk_collector *collector, const struct hk_process *process,
 		     uint64_t number)
 {
@@ -142,7 +142,7 @@ static void find_oldest(struct hk_process *process, uint64_t now_ns)
 	file_close(&file);
 }
 
-/* A file that is still written may have its first chunk by now. */
+/* A file that is still being written may have got its first chunk. */
 static bool is_known(const struct hk_process *process)
 {
 	return process->oldest_known &&
@@ -151,7 +151,7 @@ static bool is_known(const struct hk_process *process)
 
 struct victim {
 	struct hk_process *process; /* NULL: there is none */
-	uint64_t until_ns;	    /* other processes have nothing older than this */
+	uint64_t until_ns;	    /* other processes have no older chunk */
 };
 
 static struct victim find_victim(struct hk_job *job, uint64_t now_ns)
@@ -185,7 +185,7 @@ struct slide {
 	struct hk_job *job;
 	uint64_t now_ns;
 	uint64_t held;	    /* bytes */
-	unsigned evictions; /* so far */
+	unsigned evictions; /* evictions so far */
 };
 
 uint64_t hk_retention_held(const struct hk_job *job)
@@ -199,7 +199,8 @@ uint64_t hk_retention_held(const struct hk_job *job)
 	return held;
 }
 
-/* Whether the chunk, which ended at END_NS, is one too many. LAST: no other is left in the job. */
+/* Returns whether the chunk, which ended at END_NS, is to be evicted. LAST: the job has no other
+ * chunk. */
 static bool is_too_many(const struct slide *slide, uint64_t end_ns, bool last)
 {
 	const struct hk_keep *keep = &slide->collector->options.keep;
@@ -216,7 +217,7 @@ static bool is_newest(const struct hk_process *process, const struct hk_chunk_he
 	return header->number >= number;
 }
 
-/* A file system that cannot give anything back: said once. */
+/* Logs once that the file system cannot free parts of files. */
 static void note_failure(struct hk_job *job, int error)
 {
 	if (error == -EAGAIN || error == job->evict_error) {
@@ -228,8 +229,8 @@ static void note_failure(struct hk_job *job, int error)
 					: strerror(-error));
 }
 
-/* Gives up chunks of the victim as long as they are the oldest of the job. 1: some were; 0: enough
- * is; -errno. */
+/* Evicts chunks of the victim while they are the oldest of the job. Returns 1 if some were evicted,
+ * 0 if no more need to be, or -errno. */
 static int evict_from(struct slide *slide, const struct victim *victim)
 {
 	struct hk_process *process = victim->process;
@@ -288,7 +289,7 @@ bool hk_retention_apply(struct hk_collector *collector, struct hk_job *job)
 
 uint64_t hk_retention_room(const struct hk_collector *collector, const struct hk_job *job)
 {
-	const uint64_t unbounded = UINT64_MAX / 4; /* added to file sizes: must not wrap */
+	const uint64_t unbounded = UINT64_MAX / 4; /* a sum with file sizes must not wrap */
 	uint64_t bytes = collector->options.keep.bytes;
 	if (job->full_error != 0) {
 		return 0;

@@ -23,25 +23,26 @@
 struct hk_spool {
 	char path[PATH_MAX];
 	int fd;		/* -1 until the first chunk */
-	uint32_t files; /* that were removed under it */
+	uint32_t files; /* number of files removed while they were open */
 	uint8_t uid[UID_BYTES];
 	struct hk_chunk_writer *writer;
 	struct hk_reader *reader;
 	struct hk_ledger *ledger;
-	bool begun;	/* the writer has a chunk open */
-	bool accounted; /* `dropped` was found out before */
+	bool begun;	/* a chunk is being written */
+	bool accounted; /* `dropped` is known already */
 	uint64_t end_bytes, held_bytes;
-	uint64_t number; /* of the last chunk in the file */
+	uint64_t number; /* number of the last chunk in the file */
 	uint64_t records, shed_records, elsewhere_records, dropped;
 	struct hk_chunk_front front;
 	char checkpoint[PATH_MAX];
-	uint64_t checkpoint_number; /* the ledger as of this chunk is in its file */
-	uint64_t checkpoint_due_ns; /* monotonic: not before this again */
+	uint64_t checkpoint_number; /* last chunk that the stored checkpoint includes */
+	uint64_t checkpoint_due_ns; /* monotonic; earliest time of the next checkpoint */
 };
 
 /* ---- after a restart ---- */
 
-/* What was given up and is in no checkpoint, the ledger will never know. */
+/* Restores the ledger from its checkpoint and the chunks after it. Evicted records after the
+ * checkpoint are unknown to the ledger. */
 static int recover_ledger(struct hk_spool *spool)
 {
 	uint64_t missing = 0;
@@ -92,7 +93,7 @@ static int recover(struct hk_spool *spool, struct hk_reader *reader)
 	return r;
 }
 
-/* Somebody removed the file that an earlier collector wrote, or there was none. */
+/* Begins a new file: the file of an earlier collector was removed, or there was none. */
 static void begin_again(struct hk_spool *spool, bool brought)
 {
 	spool->number = hk_reader_noted(spool->reader);
@@ -176,7 +177,7 @@ void hk_spool_account(struct hk_spool *spool)
 	uint64_t delivered = hk_reader_records(spool->reader);
 	uint64_t kept = spool->records + hk_spool_waiting(spool);
 	spool->dropped = delivered > kept ? delivered - kept : 0;
-	/* What was lost under an earlier collector this one's ledger has never seen. */
+	/* This collector's ledger has not seen the losses of an earlier collector. */
 	if (!spool->accounted && spool->dropped > 0) {
 		hk_ledger_note_gap(spool->ledger, spool->dropped);
 	}
@@ -185,7 +186,7 @@ void hk_spool_account(struct hk_spool *spool)
 
 /* ---- records into chunks ---- */
 
-/* Somebody removed the file, or its directory. */
+/* Returns whether the file or its directory was removed. */
 static bool is_removed(const struct hk_spool *spool)
 {
 	struct stat held, named;
@@ -234,7 +235,7 @@ static int append(struct hk_spool *spool, const void *bytes, size_t size, uint64
 	return r;
 }
 
-/* Writes the chunk that is open; on errors it stays open. */
+/* Writes the open chunk. After an error it stays open. */
 static int seal(struct hk_spool *spool, uint64_t lost, uint64_t room)
 {
 	const void *bytes;
@@ -259,7 +260,7 @@ void hk_spool_drop(struct hk_spool *spool, uint64_t lost)
 	if (spool->begun) {
 		hk_chunk_writer_drop(spool->writer);
 		hk_spool_account(spool);
-		/* Some hundred bytes, for which there may be room. */
+		/* This chunk takes some hundred bytes, for which there may be room. */
 		seal(spool, lost, UINT64_MAX);
 	}
 }
@@ -300,7 +301,7 @@ static int put_chunked(struct hk_spool *spool, const struct hk_run *run, uint64_
 			    spool, lost,
 			    allowed_end > spool->end_bytes ? allowed_end - spool->end_bytes : 0);
 		} else if (r < 0 && r != -ENOMEM) {
-			/* What follows is no record: the rest of the run is skipped. */
+			/* The next words are no record, so the rest of the run is skipped. */
 			chain.position = run->end_position;
 			hk_chunk_writer_mark(spool->writer, &chain);
 			*ret_taken = done = run->word_count;
@@ -315,7 +316,7 @@ static int put_chunked(struct hk_spool *spool, const struct hk_run *run, uint64_
 
 /* ---- records into the ledger ---- */
 
-/* The first COUNT words of RUN. */
+/* Passes the first COUNT words of RUN to the ledger. */
 static int show_ledger(struct hk_spool *spool, const struct hk_run *run, size_t count)
 {
 	struct hk_chunk_thread thread = {
@@ -357,8 +358,8 @@ int hk_spool_put(struct hk_spool *spool, const struct hk_run *run, uint64_t lost
 		 size_t *ret_taken)
 {
 	int r = put_chunked(spool, run, lost, room, ret_taken);
-	/* Calls that are not about memory never go to the memory stream, and the other way round;
-	 * what a signal handler does in the middle of a record may be anything. */
+	/* The calls stream never holds memory calls, and the memory stream holds no others. The
+	 * nested stream may hold either. */
 	if (run->stream != HK_STREAM_CALLS) {
 		int shown = show_ledger(spool, run, *ret_taken);
 		r = r < 0 ? r : shown;
@@ -375,12 +376,12 @@ int hk_spool_oldest(struct hk_spool *spool, const struct hk_chunk_location **ret
 	return r;
 }
 
-/* Everything that was put must be in a chunk: the ledger has seen it all. */
+/* All records that were put must be in a chunk, because the ledger has seen them. */
 static int write_checkpoint(struct hk_spool *spool)
 {
 	uint64_t now = hk_clock_monotonic_ns();
 	if (spool->begun && hk_chunk_writer_records(spool->writer) == 0) {
-		return -ENOSPC; /* not even the positions of what was dropped found room */
+		return -ENOSPC; /* even the positions of the dropped records found no room */
 	}
 	if (spool->begun || now < spool->checkpoint_due_ns) {
 		return -EAGAIN;
@@ -400,7 +401,7 @@ int hk_spool_evict(struct hk_spool *spool, uint32_t flags, bool merge, uint64_t 
 	*ret_bytes = 0;
 	if (header.number > spool->checkpoint_number) {
 		int r = write_checkpoint(spool);
-		/* A full disk gets room by what is shed; the next checkpoint finds some. */
+		/* On a full disk, eviction makes room, and the next checkpoint succeeds. */
 		if (r < 0 && r != -ENOSPC && r != -EDQUOT) {
 			return r;
 		}
