@@ -1,4 +1,4 @@
-/* agent.c: the agent's life in its host: constructor, exit, and nothing that could break either. */
+/* agent.c: the agent's constructor and its end at exit. Neither may break the host. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -40,7 +40,7 @@ static bool switched_off(char *const *environment)
 	return (disable && disable[0] && disable[0] != '0') || getauxval(AT_SECURE);
 }
 
-/* Only where the user asked to hear of it: HOOK_LOG. */
+/* Writes REASON to stderr if HOOK_LOG is set. */
 static void say(char *const *environment, const char *reason)
 {
 	const char *log = hk_identity_variable(environment, "HOOK_LOG");
@@ -67,7 +67,7 @@ static void at_exit(int code, void *unused)
 	hk_process_end(code);
 }
 
-/* Of this thread: a start that has to wait for a processor has not cost more. */
+/* Returns the processor time of this thread: waiting for a processor is no cost of the start. */
 static uint64_t cpu_ns(void)
 {
 	struct timespec now = {0};
@@ -111,11 +111,11 @@ static void set_up(int argc, char **argv, char **environment)
 
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
 {
-	/* Before a look at the arguments: musl passes none. */
+	/* Checked before the arguments are read: musl passes none. */
 	if (!gnu_get_libc_version || !on_exit || switched_off(environment)) {
 		return;
 	}
-	/* A program begins with 0, and may print it before it has set it. */
+	/* A program starts with errno 0 and may print it before it is set. */
 	int first_errno = errno;
 	hk_in_agent = 1;
 	if (hk_sandbox_permits()) {
@@ -127,5 +127,5 @@ __attribute__((constructor)) static void start(int argc, char **argv, char **env
 	errno = first_errno;
 }
 
-/* What `hookcli doctor` and a debugger can see of a loaded agent. */
+/* Version of a loaded agent, for `hookcli doctor` and debuggers. */
 __attribute__((visibility("default"))) const char hk_agent_version[] = HK_VERSION;

@@ -23,7 +23,7 @@
 #define ACTIVITY_VALUES 6u
 #define EXPORTED __attribute__((visibility("default")))
 
-/* What a name is used for: one name may be a range and a counter. */
+/* Uses of a name. One name may be a range and a counter. */
 enum use { USE_RANGE, USE_MARK, USE_STEP, USE_COUNTER, USE_KERNEL, USE_COPY, USE_SET };
 
 #define ACTIVITY(what)                                                                         \
@@ -35,7 +35,7 @@ enum use { USE_RANGE, USE_MARK, USE_STEP, USE_COUNTER, USE_KERNEL, USE_COPY, USE
 			   {.key = HK_KEY_BEGAN},  {.key = HK_KEY_DURATION}},                  \
 	}
 
-/* As a line of the hooks language would describe them. */
+/* Hooks of annotations, as a line of the hooks language would describe them. */
 static const struct hk_hook hooks[] = {
     [USE_RANGE] = {.library = "*",
 		   .symbol = "*",
@@ -66,9 +66,9 @@ static const struct hk_hook hooks[] = {
     [USE_SET] = ACTIVITY(HK_MEANING_DEVICE_SET),
 };
 
-#define SITE_UNKNOWN (~0u) /* to be looked up with the name's next use */
+#define SITE_UNKNOWN (~0u) /* looked up at the next use of the name */
 
-/* A name as used at one place of the program; never goes. */
+/* A name and the object that uses it. Names are never freed. */
 struct name {
 	uintptr_t caller;
 	_Atomic uint32_t site; /* HK_THUNKS: there is none */
@@ -87,7 +87,7 @@ void hk_annotate_start(uint8_t level)
 
 /* ---- names to sites ---- */
 
-/* Copies the part of NAME that counts; its hash. */
+/* Copies the first NAME_BYTES of NAME. Returns its hash. */
 static uint32_t copy_name(const char *name, char text[NAME_BYTES])
 {
 	uint64_t hash = 14695981039346656037ULL;
@@ -125,7 +125,7 @@ static int is_holder(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* The site of the new name TEXT used at CALLER; HK_THUNKS: there is none. */
+/* Returns the site of the new name TEXT used at CALLER, or HK_THUNKS if there is none. */
 static uint32_t bind(const char *text, enum use use, uintptr_t caller)
 {
 	struct search search = {.address = caller};
@@ -143,13 +143,13 @@ static uint32_t bind(const char *text, enum use use, uintptr_t caller)
 	return site < HK_SPARE_FIRST ? site : HK_THUNKS;
 }
 
-/* The name in the table, or NULL and the free slot where it belongs. */
+/* Returns the name in the table, or NULL and the free slot for it. */
 static struct name *look_up(const char *text, uint32_t hash, enum use use, uintptr_t caller,
 			    uint32_t *ret_slot)
 {
 	uint32_t at = (hash ^ (uint32_t)caller * 0x9e3779b1u ^ use) % SLOTS;
 
-	for (;; at = (at + 1) % SLOTS) { /* it is never more than half full */
+	for (;; at = (at + 1) % SLOTS) { /* the table is never more than half full */
 		struct name *found = atomic_load_explicit(&names[at], memory_order_acquire);
 		if (!found || (found->caller == caller && found->use == use &&
 			       strcmp(found->text, text) == 0)) {
@@ -159,7 +159,7 @@ static struct name *look_up(const char *text, uint32_t hash, enum use use, uintp
 	}
 }
 
-/* Two threads may both make a name: they get the same site, and one of the two stays. */
+/* Two threads may make the same name at once. Both get the same site, and one name is kept. */
 static struct name *make_name(const char *text, uint32_t hash, enum use use, uintptr_t caller)
 {
 	struct name *made = hk_arena_take(sizeof(*made)), *none;
@@ -182,7 +182,7 @@ static struct name *make_name(const char *text, uint32_t hash, enum use use, uin
 	return found ? found : made;
 }
 
-/* The site of NAME used at CALLER; NULL: it has none. */
+/* Returns the site of NAME used at CALLER, or NULL if it has none. */
 static struct hk_site_hot *site_of(const char *name, enum use use, uintptr_t caller)
 {
 	char text[NAME_BYTES];
@@ -225,7 +225,8 @@ void hk_annotate_forget(struct hk_span span)
 
 /* ---- what is left of them ---- */
 
-/* Makes the thread, the cell and CALL ready to count at SITE; false: this goes uncounted. */
+/* Prepares the thread, the cell and CALL to count at SITE. Returns false if that fails; the call
+ * then goes uncounted. */
 static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 {
 	struct hk_thread *thread = hk_thread_current;
@@ -250,7 +251,7 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 	return true;
 }
 
-/* A name that is gone, or a call from the midst of the agent's work, leaves no trace. */
+/* Returns whether annotations are recorded. Those made inside the agent are not. */
 static bool is_usable(void)
 {
 	return hk_process.on && !hk_in_agent;
@@ -281,7 +282,7 @@ EXPORTED void hk_range_push(const char *name)
 	}
 	if (thread->range_depth < HK_RANGES) {
 		struct hk_range *range = &thread->ranges[thread->range_depth++];
-		atomic_signal_fence(memory_order_seq_cst); /* a handler's ranges lie above it */
+		atomic_signal_fence(memory_order_seq_cst); /* ranges of handlers lie above */
 		range->site = ready ? call.site->index : HK_THUNKS;
 		if (ready) {
 			hk_call_begin_range(&call, range);
@@ -303,7 +304,7 @@ EXPORTED void hk_range_pop(void)
 	if (at < HK_RANGES && thread->ranges[at].site < HK_THUNKS) {
 		hk_call_end_range(thread, &thread->ranges[at]);
 	}
-	atomic_signal_fence(memory_order_seq_cst); /* till here a handler's ranges lay above it */
+	atomic_signal_fence(memory_order_seq_cst); /* until here they lie above */
 	thread->range_depth = at;
 }
 
@@ -329,7 +330,7 @@ EXPORTED void hk_counter(const char *name, double value)
 	note_instant(name, USE_COUNTER, CALLER, bits);
 }
 
-/* How long before NOW. */
+/* Returns the time from THEN to NOW, or 0. */
 static uint64_t ago(uint64_t now, uint64_t then)
 {
 	return then < now ? now - then : 0;
@@ -345,7 +346,7 @@ EXPORTED void hk_activity(const struct hk_activity *activity)
 		     site_of(activity->name, USE_KERNEL + (enum use)activity->kind, CALLER))) {
 		return;
 	}
-	/* The record's start on the other clock. */
+	/* The start of the record on the monotonic clock. */
 	uint64_t now = hk_process.timeless ? 0 : hk_clock_monotonic_ns();
 	now -= hk_clock_ticks_to_ns(hk_process_ticks() - call.start_ticks, hk_process.tick_ns_q32);
 	uint64_t end = activity->end_ns < now ? activity->end_ns : now;

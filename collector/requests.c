@@ -461,8 +461,7 @@ static int answer_unknown(struct hk_collector *collector, Hk__Request *request,
 
 /* ---- the requests ---- */
 
-/* A kind of request of wire.proto: the right that it needs, and its handler. A handler returns 1 if
- * the answer is complete, 0 if it is postponed. */
+/* A request of wire.proto. A handler returns 1 if the answer is complete, 0 if postponed. */
 static const struct kind {
 	Hk__Request__WhatCase what;
 	enum hk_right right;

@@ -31,8 +31,8 @@ static inline void write_words(uint64_t *room, const struct hk_call *call, uint6
 	}
 }
 
-/* STREAM's end is ours until BUSY is cleared: handlers that come in between take the nested chain.
- */
+/* This call owns STREAM's end until BUSY is cleared. Signal handlers use the nested chain
+ * meanwhile. */
 static void write_record(struct hk_thread *thread, uint32_t stream, volatile uint32_t *busy,
 			 const struct hk_call *call, uint64_t ns, enum hk_record_kind kind,
 			 const uint64_t *values, uint32_t count)
@@ -49,7 +49,7 @@ static void write_record(struct hk_thread *thread, uint32_t stream, volatile uin
 	if (room) {
 		write_words(room, call, ns, kind, values, count);
 		hk_chain_publish(chain, room + words);
-	} else if (!hk_process_forked()) { /* else it is for the parent to write */
+	} else if (!hk_process_forked()) { /* otherwise the segment belongs to the parent */
 		add_shared(&thread->slot->chain[stream].lost);
 	}
 	atomic_signal_fence(memory_order_seq_cst);

@@ -39,9 +39,9 @@ static __attribute__((noinline)) int do_nothing(void)
 	return zero;
 }
 
-/* Nanoseconds of CALLS calls, the best of a few batches: an interrupt is no cost of ours. Half of
- * the calls follow each other at once, half have work between them, beside which part of what a
- * call costs is done. */
+/* Returns the ns of CALLS calls: the best of a few batches, because interrupts are no cost of
+ * tracing. Half of the calls follow each other at once. The others have work between them, which
+ * hides part of a call's cost. */
 static uint64_t time_batch(int (*function)(void))
 {
 	uint64_t best = ~0ULL;
@@ -69,14 +69,14 @@ static int (*thunk(void))(void)
 					  (uint64_t)HK_CALIBRATION_SITE * HK_THUNK_BYTES);
 }
 
-/* Picoseconds that the thunk adds to one call as HOT is now. */
+/* Returns the picoseconds that the thunk adds to a call with the current HOT. */
 static uint64_t measure(void)
 {
 	uint64_t hooked = time_batch(thunk()), plain = time_batch(do_nothing);
 	return hooked > plain ? (hooked - plain) * 1000 / CALLS : 0;
 }
 
-/* At level time, by the way out WAY_OUT. */
+/* Measures level time with the way out WAY_OUT. */
 static uint64_t measure_time(struct hk_site_hot *hot, uint8_t way_out, uint64_t *ret_floor_ns)
 {
 	hot->exit = way_out;
@@ -113,8 +113,8 @@ static uint64_t measure_record(struct hk_site_hot *hot, struct hk_thread *thread
 	return cost;
 }
 
-/* Measures a lost record: the records find no page, and a slot outside the segment counts them. In
- * the nested stream, because another thread's usual record never looks at the pool of that one. */
+/* Measures a lost record: the records find no page, and a slot outside the segment counts them. The
+ * nested stream is used, because usual records of other threads never check its pool. */
 static uint64_t measure_lost(struct hk_site_hot *hot, struct hk_thread *thread)
 {
 	static struct hk_thread_slot aside;
@@ -140,7 +140,7 @@ static uint32_t more_than(uint64_t cost_ps, uint64_t least_ps)
 	return more < UINT32_MAX ? (uint32_t)more : UINT32_MAX;
 }
 
-/* After level time: what HEADER has so far is of that. */
+/* Measures the costs above level time, which is measured already. */
 static void measure_records(struct hk_site_hot *hot, struct hk_thread *thread,
 			    struct hk_segment_header *header)
 {
@@ -163,7 +163,8 @@ void hk_calibrate(struct hk_thread *thread, uint32_t octave, struct hk_segment_h
 	if (!octave) {
 		return;
 	}
-	/* Meanwhile the thread hears of no new levels: its calls would go to look for them. */
+	/* During the calibration the thread sees no new generation, because its calls would apply
+	 * it. */
 	static _Atomic uint32_t quiet;
 	const _Atomic uint32_t *generation = thread->generation;
 	atomic_store(&quiet, thread->generation_seen);

@@ -20,7 +20,7 @@ static bool apply(void)
 	const struct hk_segment_header *header = hk_process.writer.header;
 	uint32_t version = hk_rules_version(header);
 	if (!hk_rules_are_new(header, version)) {
-		return true; /* while it is written, the generation is yet to be raised */
+		return true; /* a version being written has not raised the generation yet */
 	}
 	if (!hk_process_lock()) {
 		return false;
@@ -34,7 +34,7 @@ static bool apply(void)
 
 bool hk_control_apply(uint32_t generation)
 {
-	/* Without a segment of its own it would read that of a parent. */
+	/* A process without a segment would read its parent's. */
 	bool applied = !hk_process.on || apply();
 	hk_generation_seen = applied ? generation : generation - 1;
 	hk_patch_refresh_late();

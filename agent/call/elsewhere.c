@@ -9,9 +9,8 @@
 #include "agent/record/process.h"
 #include "base/clock.h"
 
-/* Removes CALL from the open calls of the thread on which it began, which runs on meanwhile. The
- * next call of that thread then looks at its open calls, as it does for a new generation of the
- * collector. */
+/* Removes CALL from the open calls of the thread on which it began, which may be running. The next
+ * call of that thread checks its open calls, as after a new generation of the collector. */
 static void forget(const struct hk_call *call)
 {
 	uint64_t frame = (uint64_t)&call->caller_frame;
@@ -28,7 +27,7 @@ static void forget(const struct hk_call *call)
 	}
 }
 
-/* Gives CALL a place in the books of the thread it returned on. */
+/* Moves CALL to the open calls of the thread on which it returned. */
 static int adopt(void *returned, void *unused)
 {
 	(void)unused;
@@ -56,7 +55,7 @@ static int adopt(void *returned, void *unused)
 void hk_call_leave_elsewhere(struct hk_call *call, uint64_t end_ticks)
 {
 	if (!call->thread->ready) {
-		return; /* it ended, or was forked: the call has been given up */
+		return; /* the thread ended, or was forked: the call was given up */
 	}
 	forget(call);
 	if (!hk_state_may_save() || !hk_state_saved(adopt, call, NULL) ||
@@ -66,7 +65,7 @@ void hk_call_leave_elsewhere(struct hk_call *call, uint64_t end_ticks)
 	struct hk_thread *thread = call->thread;
 	uint64_t ticks = end_ticks - call->start_ticks, child_ns = thread->child_ns;
 	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
-	thread->child_ns = 0; /* of what it called, part ran there and part here */
+	thread->child_ns = 0; /* its callees ran partly there and partly here */
 	hk_call_measure(thread, call, ns > HK_CALL_ABSURD_NS ? 0 : ns);
 	thread->child_ns = child_ns;
 }

@@ -28,16 +28,15 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 	uint64_t frame = (uint64_t)&call->caller_frame;
 	uint32_t generation = atomic_load_explicit(thread->generation, memory_order_acquire);
 	if (frame >= thread->inner || (thread->depth && generation != thread->generation_seen)) {
-		/* Now and then in any case: calls may have ended on other threads. */
+		/* Checked at times in any case, because calls may have ended on other threads. */
 		hk_open_unwind_stale(thread, call);
-		hk_patch_refresh_late(); /* for slots that they left to the loader */
+		hk_patch_refresh_late(); /* for slots that these calls left to the loader */
 	}
 	if (first || generation != thread->generation_seen) {
 		bool applied = hk_control_apply(generation);
 		thread->generation_seen = applied ? generation : generation - 1;
 		if (!applied) {
-			return false; /* the way in would come back at once, as long as that lasts
-				       */
+			return false; /* the next call tries again */
 		}
 	}
 	if (!thread->cells[site->index]) {
@@ -46,8 +45,7 @@ static bool prepare(struct hk_call *call, struct hk_site_hot *site)
 	return thread->cells[site->index] != NULL;
 }
 
-/* Whether a call without a frame can be kept. One in the midst of so many is counted and no more.
- */
+/* Returns whether a call without a frame can be kept. A call nested too deeply is only counted. */
 static bool has_room(const struct hk_call *call, const struct hk_site_hot *site)
 {
 	struct hk_thread *thread = hk_thread_current;
@@ -62,14 +60,14 @@ static bool has_room(const struct hk_call *call, const struct hk_site_hot *site)
 int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 {
 	if (!hk_process.on && !hk_process_forked()) {
-		return 0; /* a child that got no segment */
+		return 0; /* a child without a segment */
 	}
 	if (hk_in_agent == 2) {
 		hk_open_end_query((uint64_t)&call->caller_frame);
 	}
 	if (hk_in_agent) {
 		if (hk_in_agent == 1) {
-			hk_process_untracked(); /* a signal handler came while the agent was busy */
+			hk_process_untracked(); /* a signal handler interrupted the agent */
 		}
 		return 0;
 	}
@@ -79,7 +77,8 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 		hk_process_untracked();
 		return 0;
 	}
-	/* A handler that jumped out of here would leave this thread inside for ever. */
+	/* Signals are blocked: a handler that jumped out of here would leave the thread marked as
+	 * inside the agent for ever. */
 	uint64_t signals = hk_process_block_signals();
 	hk_in_agent = 1;
 	int saved_errno = errno;
@@ -89,7 +88,7 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 	} else if (site->stack_words & HK_STACK_WORDS_STAY) {
 		room = has_room(call, site);
 	}
-	/* It may be off since a moment ago. */
+	/* The site may have been switched off just now. */
 	bool wanted = __atomic_load_n(&site->control, __ATOMIC_RELAXED) != HK_CONTROL_PASS;
 	errno = saved_errno;
 	hk_in_agent = 0;
@@ -99,7 +98,7 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 
 /* ---- calls of spare thunks ---- */
 
-/* The calling thread's cell for spare thunk NUMBER, made if need be, or NULL. */
+/* Returns the calling thread's cell for spare thunk NUMBER, which is made if necessary, or NULL. */
 static struct hk_cell *spare_cell(struct hk_thread *thread, uint64_t number)
 {
 	if (!thread->spare_cells && !hk_process.sealed) {
@@ -136,7 +135,8 @@ static bool count_spare(uint64_t number)
 	}
 	struct hk_cell *cell = spare_cell(thread, number);
 	if (cell) {
-		/* Signals are blocked, and it is this thread's alone. */
+		/* A plain addition is enough: signals are blocked, and no other thread writes the
+		 * cell. */
 		__atomic_store_n(&cell->calls, cell->calls + 1, __ATOMIC_RELAXED);
 	}
 	return cell != NULL;
@@ -146,7 +146,7 @@ int hk_spare_count(void *number, void *unused)
 {
 	(void)unused;
 	if (!hk_process.on && !hk_process_forked()) {
-		return 0; /* a child that got no segment */
+		return 0; /* a child without a segment */
 	}
 	if (hk_in_agent) {
 		if (hk_in_agent == 1) {
@@ -179,7 +179,8 @@ int hk_control_poll(void *unused, void *none)
 	hk_in_agent = 1;
 	int saved_errno = errno;
 	if (hk_process_forked()) {
-		hk_thread_enter(); /* what its parent's segment says is not for the child */
+		hk_thread_enter(); /* the levels of the parent's segment do not apply to the child
+				    */
 	}
 	hk_control_apply(
 	    atomic_load_explicit(&hk_process.writer.header->generation, memory_order_acquire));

@@ -33,7 +33,7 @@ static uint64_t frame_of(const struct hk_call *entry)
 	return __atomic_load_n(&entry->caller_frame, __ATOMIC_ACQUIRE);
 }
 
-/* False: another thread was faster. */
+/* Claims ENTRY. Returns false if another thread was faster. */
 static bool claim(struct hk_call *entry, uint64_t frame)
 {
 	return __atomic_compare_exchange_n(&entry->caller_frame, &frame, 0, false, __ATOMIC_ACQ_REL,
@@ -75,8 +75,8 @@ static bool take(struct hk_call *call, struct hk_call *entry)
 	return claim(entry, frame);
 }
 
-/* Gives back the room of ENTRY, unless there are others behind it. Free ones before it stay: a
- * signal may have interrupted the call that is about to write one. */
+/* Frees the room of ENTRY, unless later entries are in use. Free entries before it stay: a signal
+ * may have interrupted the call that is about to write one. */
 static void release(struct hk_thread *thread, struct hk_call *entry)
 {
 	struct hk_call *last = newest(thread);

@@ -52,18 +52,19 @@ static_assert(HK_OPEN_CALLS == 16 && HK_OCTAVE_BUCKETS == 32, "leave_call");
 static_assert(HK_CLOCK_TICK_SHIFT == 1, "leave_call");
 #endif
 
-/* Octaves of durations below the escape of 32 bits; a mask that keeps the look-up of any other
- * inside the table. */
+/* Octaves of durations below the 32-bit escape. As a mask, it keeps every look-up inside the table.
+ */
 #define HK_OCTAVES_FAST 32u
 
-/* Fetches, for writing, the lines a chain reaches some records later. The collector read them last:
- * a store would wait until its copies are gone. Faults nowhere, not even past the segment. */
+/* Prefetches for writing the lines that the chain reaches some records later. The collector read
+ * them last, and a store would wait until its copies are invalid. A prefetch never faults, not even
+ * past the segment. */
 static inline void fetch_ahead(const uint64_t *room)
 {
 	const uint64_t *ahead = room + HK_RECORDS_AHEAD_WORDS;
 #if defined(__x86_64__)
-	/* the builtin needs a processor option for this; where the instruction is missing it does
-	 * nothing */
+	/* The builtin needs a processor option. On processors without the instruction it does
+	 * nothing. */
 	__asm__ volatile("prefetchw %0" : : "m"(*ahead));
 #else
 	__builtin_prefetch(ahead, 1);
@@ -77,7 +78,7 @@ static inline void restore(struct hk_thread *thread, const struct hk_call *call,
 	thread->inner = call->inner;
 	thread->depth = call->depth;
 	if (unlikely(call->depth >= HK_OPEN_CALLS)) {
-		/* Another call's place before. */
+		/* An earlier call had this entry. */
 		hk_open_unknown(&thread->slot->open[call->depth % HK_OPEN_CALLS]);
 	}
 	atomic_store_explicit(&thread->slot->depth, call->depth, memory_order_relaxed);
@@ -88,7 +89,7 @@ static inline bool is_innermost(const struct hk_thread *thread, const struct hk_
 	return thread->inner == (uint64_t)&call->caller_frame;
 }
 
-/* Every call can leave this way; most take the short one below. */
+/* Handles any call. Most calls take the short way below. */
 static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
 {
 	struct hk_thread *thread = call->thread;
@@ -96,7 +97,8 @@ static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
 	bool usual = is_innermost(thread, call) || hk_open_close(call);
 	ns = ns > HK_CALL_ABSURD_NS ? 0 : ns;
 	if (site->level == HK_LEVEL_COUNT) {
-		/* Here only to be set up: not measured, and its callees are its caller's. */
+		/* The call came here only to be prepared. It is not measured, and its callees count
+		 * as its caller's. */
 		ns = thread->child_ns;
 	} else {
 		hk_call_measure(thread, call, ns);
@@ -115,7 +117,7 @@ static __attribute__((noinline)) void leave(struct hk_call *call, uint64_t ns)
 	}
 }
 
-/* Whether the call's record is lost without a look for a page. */
+/* Returns whether the call's record is lost without a search for a page. */
 static inline bool is_dry(const struct hk_call *call)
 {
 	return (int64_t)(call->start_ticks - hk_thread_dry_until[call->site->stream]) < 0;
@@ -126,7 +128,7 @@ static inline void count_lost(struct hk_thread *thread, const struct hk_call *ca
 	hk_count_add((uint64_t *)&thread->slot->chain[call->site->stream].lost, 1);
 }
 
-/* The page has no room. */
+/* Records a call whose page has no room. */
 static __attribute__((noinline)) void record_slowly(struct hk_thread *thread,
 						    const struct hk_call *call, uint64_t ns,
 						    const uint64_t *values)
@@ -138,8 +140,8 @@ static __attribute__((noinline)) void record_slowly(struct hk_thread *thread,
 	}
 }
 
-/* Where the call's record goes; NULL: the page has no room for it. No handler's record is being
- * written, and from here to end_record handlers leave none in the chain. */
+/* Returns the place of the call's record, or NULL if the page has no room. Until end_record, signal
+ * handlers write no records to the chain. */
 static inline uint64_t *begin_record(struct hk_thread *thread, const struct hk_call *call)
 {
 	const struct hk_site_hot *site = call->site;
@@ -175,7 +177,7 @@ static inline void read_plain(const struct hk_call *call, uint64_t values[HK_HOO
 	}
 }
 
-/* All values are plain. */
+/* Records a call whose values are all plain. */
 static inline void record_usual(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
 {
 	uint64_t space[HK_HOOK_VALUES], *room = begin_record(thread, call);
@@ -201,8 +203,8 @@ static __attribute__((noinline)) struct hk_result leave_slowly(struct hk_call *c
 static __attribute__((noinline)) struct hk_result leave_unready(struct hk_call *call,
 								uint64_t end_ticks)
 {
-	/* Not measured; or begun before a fork, and the child keeps out of its parent's books; or
-	 * begun on another thread. */
+	/* Three cases: not measured; started before fork(), so the parent records it; started on
+	 * another thread. */
 	if (call->thread && call->thread != hk_thread_current) {
 		hk_call_leave_elsewhere(call, end_ticks);
 	}
@@ -328,11 +330,11 @@ struct hk_result hk_call_leave(struct hk_call *call, uint64_t end_ticks)
 	if (unlikely(thread != hk_thread_current || !thread->ready)) {
 		return leave_unready(call, end_ticks);
 	}
-	/* The upper half of one multiplication; a clock that went back gives a huge number and the
-	 * long way. */
+	/* The upper half of one multiplication. If the clock went back, the result is huge, and the
+	 * call takes the long way. */
 	uint64_t scaled = (end_ticks - call->start_ticks) << HK_CLOCK_TICK_SHIFT;
 	uint64_t ns = (uint64_t)(((unsigned __int128)scaled * thread->tick_ns_scaled) >> 64);
-	/* hk_histogram_index, cut so that the octave is known first */
+	/* hk_histogram_index in two steps, so that the octave is known first */
 	uint32_t shift = 58u - (uint32_t)__builtin_clzll(ns | HK_OCTAVE_BUCKETS);
 	uint32_t offset = cell->octave[(shift + (ns >= HK_OCTAVE_BUCKETS)) % HK_OCTAVES_FAST];
 	uint32_t bucket = (uint32_t)(ns >> shift) % HK_OCTAVE_BUCKETS;

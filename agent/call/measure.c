@@ -28,7 +28,7 @@ static int make_octave(void *cell, void *octave)
 	return (int)offset;
 }
 
-/* Whether the call failed; asks errno where the result does not tell. */
+/* Returns whether the call failed, by its result, or by errno if the result does not show it. */
 static bool failed(const struct hk_call *call)
 {
 	const struct hk_hook *hook = call->site->hook;
@@ -71,13 +71,13 @@ static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint6
 	if (!offset && hk_state_may_save()) {
 		offset = (uint32_t)hk_state_saved(make_octave, cell, (void *)(uintptr_t)octave);
 	}
-	if (offset) { /* else no room: the totals still hold */
+	if (offset) { /* without room for the histogram, the totals still count */
 		hk_count_add(hk_count_bucket(thread, offset, index % HK_OCTAVE_BUCKETS),
 			     sample ? HK_SAMPLE_WEIGHT : 1);
 	}
 }
 
-/* The level of arguments: the record is as long as what there is to keep behind the values. */
+/* Writes a record of level record+args. Its length depends on the arguments. */
 static void record_arguments(struct hk_thread *thread, struct hk_call *call, uint64_t ns,
 			     enum hk_record_kind kind, struct hk_payload *payload)
 {
@@ -104,7 +104,7 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 		hk_values_read(call, values);
 		bytes = hk_operand_failed(call) ? 0 : hk_count_bytes(call, values);
 	}
-	if (sampled) { /* no short way out is for these: hk_plan_flags */
+	if (sampled) { /* the short way out does not handle these: hk_plan_flags */
 		count_sample(thread, call, ns, bytes);
 	}
 	if (hk_observer && hk_state_has_bytes(HK_OBSERVER_STACK_BYTES)) {
@@ -142,13 +142,13 @@ void hk_call_rearm(const struct hk_site_hot *site, uint64_t return_address)
 	hk_state_saved(rearm, (void *)(uintptr_t)site->index, (void *)return_address);
 }
 
-/* Whether the last record of the call's chain is the call's own: a handler may have jumped away
- * after it was published and before the call was closed. */
+/* Returns whether the last record of the call's chain is the call's: a signal handler may have
+ * jumped away after it was published and before the call was closed. */
 static bool is_recorded(const struct hk_thread *thread, const struct hk_site_hot *site,
 			uint64_t start_ticks)
 {
 	const struct hk_chain_end *chain = &thread->chain[site->stream];
-	/* One more for a long duration; with arguments, any number. */
+	/* Words of a record: one more for a long duration; with arguments, any number. */
 	for (uint64_t payload = site->payload; payload <= HK_RECORD_WORDS_MAX; payload++) {
 		size_t words = HK_RECORD_HEADER_WORDS + payload;
 		if (!chain->page || (size_t)(chain->cursor - chain->page->body) < words) {
@@ -163,8 +163,7 @@ static bool is_recorded(const struct hk_thread *thread, const struct hk_site_hot
 	return false;
 }
 
-/* A call that will never return to us gets its record now; its values are not known and read as 0.
- */
+/* Records a call that will never return to the agent. Its values are unknown and read as 0. */
 static void record_left(struct hk_thread *thread, const struct hk_open_call *open)
 {
 	static const uint64_t unknown[HK_HOOK_VALUES];
@@ -173,14 +172,14 @@ static void record_left(struct hk_thread *thread, const struct hk_open_call *ope
 	    is_recorded(thread, &hk_hot[site], open->start_ticks)) {
 		return;
 	}
-	/* No more of it is looked at; clearing it all may be a call of memset. */
+	/* Only these fields are read. Clearing the whole struct might call memset. */
 	struct hk_call left;
 	left.site = &hk_hot[site];
 	left.start_ticks = open->start_ticks;
 	left.depth = 0;
 	uint64_t ticks = hk_process_ticks() - left.start_ticks;
 	uint64_t ns = hk_clock_ticks_to_ns(ticks, hk_process.tick_ns_q32);
-	/* The slow path is gated while it runs, but taking a page is safe here: no lock is held. */
+	/* hk_in_agent is set on the slow path, but taking a page is safe here: no lock is held. */
 	uint32_t inside = hk_in_agent;
 	hk_in_agent = 0;
 	hk_append_record(thread, &left, ns > HK_CALL_ABSURD_NS ? 0 : ns, HK_RECORD_UNWOUND, unknown,
@@ -192,7 +191,7 @@ void hk_call_left(struct hk_thread *thread, const struct hk_open_call *open)
 {
 	uint32_t site = open->site;
 	if (site < HK_THUNKS && (hk_hot[site].flags & HK_HOT_LAZY)) {
-		/* Its first call may have left the slot to the loader. */
+		/* The site's first call may have left the slot to the loader. */
 		hk_call_rearm(&hk_hot[site], 0);
 	}
 	record_left(thread, open);

@@ -11,22 +11,23 @@
 #include "base/clock.h"
 #include "ring/kernel.h"
 
-/* Frames farther apart than this are on different stacks. In units of 16 bytes, as all here. */
+/* Frames farther apart than this are on different stacks, in units of 16 bytes as all frames here.
+ */
 #define SAME_STACK (1 << (HK_STACK_SHIFT - 4))
 
-/* No frame is there, and it is above none: the call whose frame lies next to it takes the long way
- * out. */
+/* A distance at which no frame lies, and above none: the call whose frame is next to it takes the
+ * long way out. */
 #define BESIDE 8u
 
 enum where {
-	LEFT,  /* at or below where the thread is now, on the same stack, or on one that ended */
-	OPEN,  /* above it on the same stack */
-	APART, /* on another one: a fiber's or an interrupted one; it may well come back */
+	LEFT,  /* at or below the thread's position on the same stack, or on a stack that ended */
+	OPEN,  /* above the position on the same stack */
+	APART, /* on another stack, of a fiber or an interrupted one; may continue */
 };
 
 struct view {
 	uint32_t here;
-	uint32_t alternate, alternate_size; /* the signal stack, size 0: none */
+	uint32_t alternate, alternate_size; /* signal stack; size 0: none */
 	bool on_alternate;
 };
 
@@ -39,8 +40,8 @@ static struct view view_from(uint64_t frame)
 {
 	struct view view = {.here = (uint32_t)(frame >> 4)};
 	stack_t stack;
-	/* In a sandbox no system call may ask for the signal stack: distance alone tells stacks
-	 * apart. */
+	/* In a sandbox no system call may ask for the signal stack. Distance alone then separates
+	 * stacks. */
 	if (!hk_process.sealed && hk_kernel(SYS_sigaltstack, 0, &stack, 0, 0, 0, 0) == 0 &&
 	    !(stack.ss_flags & SS_DISABLE)) {
 		view.alternate = (uint32_t)((uintptr_t)stack.ss_sp >> 4);
@@ -93,9 +94,8 @@ static uint64_t domains_of(const struct hk_thread *thread, uint32_t oldest)
 	return domains;
 }
 
-/* Forgets what was left, and keeps the others in their order. The calls that are kept hold, from
- * when they began, what is no longer so: `inner` is the frame of none of them, and so all of them
- * come to hk_open_close. */
+/* Drops the calls that were left and keeps the others in order. The kept calls hold outdated values
+ * from their start: `inner` is the frame of none of them, so all of them come to hk_open_close. */
 static void keep_open(struct hk_thread *thread, const struct view *view, uint64_t frame)
 {
 	uint32_t oldest = oldest_known(thread), kept = oldest;
@@ -118,7 +118,7 @@ static void keep_open(struct hk_thread *thread, const struct view *view, uint64_
 	}
 	thread->depth = kept;
 	thread->inner = inner;
-	/* A handler jumped out of these calls while they wrote their records, which stay
+	/* A signal handler jumped out of these calls while they wrote their records, which stay
 	 * unfinished. */
 	thread->busy = thread->busy > kept ? 0 : thread->busy;
 	thread->nested_busy = thread->nested_busy > kept ? 0 : thread->nested_busy;
@@ -126,7 +126,7 @@ static void keep_open(struct hk_thread *thread, const struct view *view, uint64_
 	atomic_store_explicit(&thread->slot->depth, kept, memory_order_relaxed);
 }
 
-/* The ends of what was left, innermost first. */
+/* Ends the calls that were left, innermost first. */
 static void leave_below(struct hk_thread *thread, const struct view *view, uint32_t from)
 {
 	for (uint32_t at = thread->depth; at > from; at--) {
@@ -137,8 +137,8 @@ static void leave_below(struct hk_thread *thread, const struct view *view, uint3
 	}
 }
 
-/* Where the thread is in CALL. A call that jumped to CALL at its end has the same frame and is
- * open: CALL counts as one unit below it. */
+/* Returns the thread's position in CALL. A call that CALL's end jumped to has the same frame and is
+ * open, so CALL counts as one unit below it. */
 static uint64_t place_of(const struct hk_call *call)
 {
 	return (uint64_t)&call->caller_frame -
@@ -152,7 +152,7 @@ void hk_open_unwind_stale(struct hk_thread *thread, const struct hk_call *call)
 	leave_below(thread, &view, oldest_known(thread));
 	keep_open(thread, &view, place);
 	if (thread->inner == frame - BESIDE) {
-		thread->inner = frame + BESIDE; /* CALL begins below it */
+		thread->inner = frame + BESIDE; /* CALL begins below this frame */
 	}
 }
 
@@ -199,7 +199,7 @@ bool hk_open_close(const struct hk_call *call)
 		hk_open_unknown(entry(thread, at - 1));
 	}
 	keep_open(thread, &view, place);
-	/* Too deep to be known: everything known lay below it, and was left. */
+	/* The call is too deep to be known. All known calls were below it and were left. */
 	bool deeper = !known && call->depth < oldest && thread->depth == oldest;
 	return deeper || (known && at - 1 == call->depth && thread->depth == call->depth);
 }

@@ -14,14 +14,14 @@
 #include "base/clock.h"
 #include "ring/kernel.h"
 
-/* pthread_key destructors run up to four rounds; the last one sees what other destructors still
- * call. */
+/* pthread_key destructors run in up to four rounds. The last one sees the calls of other
+ * destructors. */
 #define DESTRUCTOR_ROUNDS 4
 
-static struct hk_thread *vacant; /* guarded by the process lock */
+static struct hk_thread *vacant; /* the process lock guards it */
 
-/* The host's pthread functions, looked up: linking them would ask for a newer libc than some hosts
- * have. */
+/* Pthread functions of the host, looked up by name: linking them would require a newer libc than
+ * some hosts have. */
 static struct {
 	int (*key_create)(uint32_t *, void (*)(void *));
 	int (*setspecific)(uint32_t, const void *);
@@ -49,7 +49,7 @@ static void thread_ends(void *value)
 {
 	struct hk_thread *thread = value;
 	if (hk_thread_current != thread || !thread->ready) {
-		return; /* forked meanwhile */
+		return; /* the process forked meanwhile */
 	}
 	if (++thread->rounds < DESTRUCTOR_ROUNDS) {
 		host.setspecific(host.key, thread);
@@ -60,7 +60,7 @@ static void thread_ends(void *value)
 	hk_in_agent = 0;
 }
 
-/* The kernel has wiped all this already; an emulator may say that it does and not do it. */
+/* The kernel has wiped all this already. An emulator may claim to and not do it. */
 static void after_fork(void)
 {
 	hk_process_wipe();
@@ -74,7 +74,7 @@ static void after_fork(void)
 
 void hk_thread_setup(void)
 {
-	/* By name: a symbol that only glibc has would end a host of another libc. */
+	/* Looked up by name: a symbol that only glibc has would end a host of another libc. */
 	int (*at_fork)(void (*)(void), void (*)(void), void (*)(void), void *);
 	*(void **)&at_fork = hk_find_function("*", "__register_atfork");
 	if (at_fork) {
@@ -109,7 +109,7 @@ static struct hk_thread *new_thread(void)
 	return thread;
 }
 
-/* Tells readers that the chains of a slot taken over belong to another thread from here on. */
+/* Marks the chains of a reused slot, which belong to another thread from here on. */
 static void announce(struct hk_thread *thread)
 {
 	for (uint32_t stream = 0; stream < HK_STREAMS; stream++) {
@@ -122,7 +122,7 @@ static void announce(struct hk_thread *thread)
 			room[3] = thread->tid;
 			hk_chain_publish(chain, room + 4);
 		} else if (chain->page) {
-			chain->end = chain->cursor; /* the next page will say so */
+			chain->end = chain->cursor; /* the next page has the mark */
 		}
 	}
 }
@@ -182,7 +182,8 @@ struct hk_thread *hk_thread_enter(void)
 		hk_process_renew();
 	}
 	if (hk_process.on && !hk_process.used) {
-		/* Most helpers of a job never make a hooked call: they cost one block. */
+		/* The segment is made now: most helpers of a job never make a hooked call and need
+		 * one block only. */
 		hk_process.used = true;
 		hk_site_publish_all();
 	}

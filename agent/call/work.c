@@ -16,7 +16,8 @@ static uint64_t since_ns(uint64_t from_ticks, uint64_t to_ticks)
 		   : 0;
 }
 
-/* A look is part of what tracing costs. In a longer one than others another thread ran. */
+/* Counts a sample as cost of tracing. In a sample that took longer than others, another thread ran.
+ */
 static void count_sample(struct hk_work *work, uint64_t ticks)
 {
 	if (!work->sample_ticks || ticks < work->sample_ticks) {
@@ -26,8 +27,8 @@ static void count_sample(struct hk_work *work, uint64_t ticks)
 				  since_ns(0, work->sample_ticks), memory_order_relaxed);
 }
 
-/* Reads how long the thread has run so far and how often it slept. False: the kernel must not be
- * asked. The times of getrusage are those of the last tick. */
+/* Reads how long the thread has run and how often it slept. Returns false if the kernel must not be
+ * asked. Times of getrusage are those of the last tick. */
 static bool take_sample(struct hk_work *work, struct hk_work_sample *ret_sample)
 {
 	uint64_t began = hk_process_ticks();
@@ -44,9 +45,10 @@ static bool take_sample(struct hk_work *work, struct hk_work_sample *ret_sample)
 	return true;
 }
 
-/* Of the stretch that ended at NOW, which is a look, what its thread waited for a processor. All of
- * what was lost since the last look was lost in this stretch: others were short. The kernel likes
- * to take the processor at the end of a system call, so the look is part of the stretch. */
+/* Returns the time that the thread waited for a processor in the stretch that ended with sample
+ * NOW. All time lost since the last sample was lost in this stretch, because others were short. The
+ * kernel often takes the processor at the end of a system call, so the sample is part of the
+ * stretch. */
 static uint64_t waited_ns(const struct hk_work_sample *before, const struct hk_work_sample *now,
 			  uint64_t worked_ns)
 {
@@ -58,7 +60,7 @@ static uint64_t waited_ns(const struct hk_work_sample *before, const struct hk_w
 	return wall_ns - ran_ns < worked_ns ? wall_ns - ran_ns : worked_ns;
 }
 
-/* What of a long stretch of WORKED_NS that CALL ends counts as usual. */
+/* Returns the usual part of a stretch of WORKED_NS that CALL ends. */
 static uint64_t usual_ns(struct hk_work *work, const struct hk_call *call, uint64_t worked_ns)
 {
 	return hk_usual_ns(&work->usual, work->call_address * 31 + call->return_address, worked_ns);
@@ -87,7 +89,7 @@ uint64_t hk_work_end(const struct hk_call *call)
 	return hk_process_ticks();
 }
 
-/* Of CALL, which was long, only what the look takes, and what is lost in it, is no work. */
+/* Takes a sample after a long CALL. The time of the sample, and time lost in it, is no work. */
 static void sample_after(struct hk_thread *thread, const struct hk_call *call, uint64_t ns)
 {
 	struct hk_work_sample now;
@@ -114,7 +116,7 @@ void hk_work_settle(struct hk_thread *thread, const struct hk_call *call, uint64
 	}
 }
 
-/* For trampoline.S where the clock is a function. */
+/* trampoline.S calls this where the clock is a function. */
 uint64_t hk_clock_read(void)
 {
 	return hk_process_ticks();

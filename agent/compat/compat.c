@@ -14,10 +14,10 @@
 
 #define TEXT_BYTES 300
 #define LIBRARY_TEXT 128
-#define KNOWN 0x80u /* of a mask: it was looked up */
+#define KNOWN 0x80u /* bit of a mask: the mask is known */
 
 static const struct hk_compat_settings *settings;
-static uint8_t masks[HK_THUNKS]; /* of HOOK_ENABLE_TRACE, by site */
+static uint8_t masks[HK_THUNKS]; /* masks of HOOK_ENABLE_TRACE, by site */
 
 #define BEGIN_LINE(line, level, module) \
 	hk_compat_line_begin(line, level, module, __FILE__, __LINE__)
@@ -36,7 +36,7 @@ static const char *base_name(const char *path)
 
 /* ---- arguments ---- */
 
-/* Types as C writes them. */
+/* Names of types in C. */
 static const char *type_name(uint8_t type)
 {
 	switch (type) {
@@ -71,7 +71,7 @@ static void put_argument(struct hk_compat_line *line, const struct hk_call *call
 	struct hk_argument shown = *argument;
 
 	if (described && arg->reference) {
-		/* Where it lies, not what. */
+		/* The location of the value, not the value. */
 		shown.form = HK_ARGUMENT_POINTER;
 		shown.word = hk_operand_register(call, (uint8_t)number);
 	}
@@ -111,7 +111,7 @@ static void print_arguments(struct hk_call *call, const char *function)
 
 /* ---- memory ---- */
 
-/* The named value KEY of the call, OTHERWISE if it has none. */
+/* Returns the named value KEY of the call, or OTHERWISE if it has none. */
 static uint64_t value_of(const struct hk_hook *hook, const uint64_t *values, uint8_t key,
 			 uint64_t otherwise)
 {
@@ -141,7 +141,7 @@ static void print_free(const char *library, uint64_t pointer)
 	const struct hk_compat_account *account = hk_compat_heap_remove(pointer);
 
 	if (!account) {
-		return; /* allocated before anybody looked */
+		return; /* the block was allocated before tracing began */
 	}
 	BEGIN_LINE(&line, HK_COMPAT_INFO, HK_COMPAT_MEMORY);
 	put_place(&line, library, "][FREE] devId: ", account->device, pointer);
@@ -153,7 +153,7 @@ static void print_alloc(const struct hk_hook *hook, const char *library, uint64_
 {
 	struct hk_compat_line line;
 	uint32_t kind = hk_hook_memory(hook->flags);
-	uint32_t shown = kind == HK_MEMORY_DEVICE ? 0 : kind; /* as a device's allocator says it */
+	uint32_t shown = kind == HK_MEMORY_DEVICE ? 0 : kind; /* as device allocators report it */
 	const struct hk_compat_account *account =
 	    hk_compat_heap_add(pointer, size, library, device, kind);
 
@@ -207,7 +207,7 @@ static void print_memory(const struct hk_hook *hook, const char *library, const 
 	}
 }
 
-/* The books are the process's. */
+/* All threads share the account of blocks. */
 static void tell_memory(const struct hk_hook *hook, const char *library, const uint64_t *values)
 {
 	if (hook->meaning < HK_MEANING_ALLOC || hook->meaning > HK_MEANING_REMAP || hk_in_agent) {
@@ -233,8 +233,8 @@ static uint8_t mask_of(uint32_t site, const char *function)
 	return masks[site];
 }
 
-/* Takes up to HK_OBSERVER_STACK_BYTES of the stack, with what the saved registers keep: paths and
- * signatures are long. */
+/* Uses up to HK_OBSERVER_STACK_BYTES of the stack, including saved registers: paths and signatures
+ * are long. */
 static int print(void *returned, void *observed)
 {
 	struct hk_call *call = returned;
@@ -243,7 +243,7 @@ static int print(void *returned, void *observed)
 	const char *function = hk_site_function(site);
 
 	if (hk_process.sealed || !*function) {
-		return 0; /* in a sandbox; or the agent's own call, to know what one costs */
+		return 0; /* in a sandbox, or a call of the calibration */
 	}
 	if (mask_of(site, function) & HK_COMPAT_ARGUMENTS &&
 	    is_on(HK_COMPAT_TRACE, HK_COMPAT_WARN)) {

@@ -5,7 +5,7 @@
 
 #include "agent/memory/arena.h"
 
-#define SLOTS (1u << 18) /* at most three quarters of them in use */
+#define SLOTS (1u << 18) /* slots; at most three quarters are used */
 #define ACCOUNTS 1024u
 
 struct block {
@@ -51,7 +51,7 @@ static struct hk_compat_account *account_of(const char *library, int64_t device,
 	return &accounts[account_count++];
 }
 
-/* Blocks behind AT that were pushed there move up, so that no search stops short of them. */
+/* Moves up displaced blocks after AT, so that no search stops early. */
 static void take_out(uint32_t at)
 {
 	for (uint32_t next = (at + 1) % SLOTS; blocks[next].pointer; next = (next + 1) % SLOTS) {
@@ -88,7 +88,7 @@ const struct hk_compat_account *hk_compat_heap_add(uint64_t pointer, uint64_t si
 {
 	struct hk_compat_account *account = account_of(library, device, kind);
 
-	hk_compat_heap_remove(pointer); /* its free was not seen */
+	hk_compat_heap_remove(pointer); /* the free of the earlier block was not traced */
 	struct block *block = account ? take_block(pointer) : NULL;
 	if (!block) {
 		return NULL;

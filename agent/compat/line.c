@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "ring/kernel.h"
 
-#define TERMINAL_BYTES 64 /* of struct termios, which we only ask for */
+#define TERMINAL_BYTES 64 /* bytes for a struct termios, which is not read */
 
 static const char *const level_words[] = {"INFO", "WARN", "ERROR", "FATAL"};
 static const char *const module_words[] = {"PROFILE", "TRACE", "HOOK", "PYTHON",
@@ -26,7 +26,7 @@ static const struct hk_compat_settings *settings;
 static uint64_t start_ns;
 static bool colour;
 
-/* Where one process writes; never changed once it is there to be seen. */
+/* The file of one process. Once visible, it never changes. */
 struct log_file {
 	uint32_t pid;
 	char path[PATH_MAX];
@@ -105,10 +105,10 @@ static void put_padded(struct hk_compat_line *line, uint64_t number, uint64_t le
 	hk_compat_line_number(line, number, 10);
 }
 
-/* Year, month and day of a day since 1970, by the Gregorian calendar. */
+/* Converts a number of days since 1970 to year, month and day of the Gregorian calendar. */
 static void put_date(struct hk_compat_line *line, uint64_t day)
 {
-	/* From 1 March of year 0, in eras of 400 years. */
+	/* Days count from 1 March of year 0, in eras of 400 years. */
 	uint64_t days = day + 719468, era = days / 146097, of_era = days % 146097;
 	uint64_t year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
 	uint64_t of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
@@ -146,8 +146,8 @@ static void name_file(struct log_file *named, uint32_t pid)
 	named->pid = pid;
 }
 
-/* This process's file. Whichever of its threads, or of their handlers, comes first gives it its
- * name; NULL: no memory. */
+/* Returns this process's file, or NULL without memory. The first thread or signal handler to come
+ * names it. */
 static const struct log_file *own_file(uint32_t pid)
 {
 	struct log_file *known = atomic_load(&file);
@@ -165,10 +165,11 @@ static const struct log_file *own_file(uint32_t pid)
 		hk_kernel(SYS_munmap, named, sizeof(*named), 0, 0, 0, 0);
 		return known;
 	}
-	return named; /* a parent's stays: its child may be using it in a handler */
+	return named; /* the parent's entry stays, because a handler of the child may be using it */
 }
 
-/* Opened for each line: a descriptor that stays could be closed by the host and be another file. */
+/* Opens the file for each line: the host could close a permanent descriptor and reuse its number.
+ */
 static void write_file(const char *bytes, size_t length)
 {
 	uint32_t pid = (uint32_t)hk_kernel(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -221,7 +222,7 @@ void hk_compat_line_begin(struct hk_compat_line *line, enum hk_compat_level leve
 	hk_compat_line_text(line, "us]");
 }
 
-/* A closed pipe must not end a host that writes nothing to it: its signal is taken back. */
+/* A closed pipe must not end the host, so its signal is removed. */
 static void write_output(const char *bytes, size_t length)
 {
 	uint64_t pipe = 1u << (SIGPIPE - 1), old = 0, pending = 0;
@@ -237,7 +238,7 @@ static void write_output(const char *bytes, size_t length)
 
 void hk_compat_line_end(struct hk_compat_line *line)
 {
-	/* The room for what ends it was kept. */
+	/* Room for the line's end was reserved. */
 	size_t text = line->used;
 
 	line->bytes[text] = '\n';

@@ -3,7 +3,8 @@
 #include "agent/frame/word.h"
 #include "agent/memory/arena.h"
 
-/* The word of argument NUMBER of HOOK, and how it is widened; false where it is not in one word. */
+/* Finds the word of argument NUMBER of HOOK and how it is widened. Returns false if the argument is
+ * not in one word. */
 static bool word_of(const struct hk_hook *hook, uint8_t number, uint8_t *ret_word,
 		    uint8_t *ret_widening)
 {
@@ -47,7 +48,7 @@ static bool plan_number(const struct hk_hook *hook, const struct hk_factor *fact
 	return true;
 }
 
-/* COUNT elements of a datatype, at most under one condition. */
+/* Plans the bytes: a number of elements of a datatype, with at most one condition. */
 static bool plan_bytes(const struct hk_hook *hook, const struct hk_value *value, uint8_t at,
 		       struct hk_message *message)
 {
@@ -94,7 +95,7 @@ static bool plan_value(const struct hk_hook *hook, uint8_t at, struct hk_message
 	}
 }
 
-/* The communicator comes first: its root is asked for with it. */
+/* Makes the plan. The communicator comes first, because the root is kept with it. */
 static bool plan(const struct hk_hook *hook, struct hk_message *message)
 {
 	uint32_t comms = 0;

@@ -6,10 +6,10 @@
 
 int (*hk_observer)(void *call, void *observed);
 
-/* Where each value of HOOK is found that is plain; whether all of them are. */
+/* Finds the word of each plain value of HOOK. Returns whether all values are plain. */
 static bool plain_words(const struct hk_hook *hook, uint8_t word[HK_HOOK_VALUES])
 {
-	/* Of device memory the call has to look around: see is_within(). */
+	/* Calls about device memory check the calls around them: see is_within(). */
 	bool plain = hk_hook_memory(hook->flags) == HK_MEMORY_HOST;
 	for (uint32_t i = 0; i < hook->value_count; i++) {
 		if (!hk_word_of_value(hook, &hook->values[i], &word[i])) {
@@ -26,12 +26,12 @@ uint8_t hk_plan_flags(const struct hk_site_hot *hot)
 	uint8_t word[HK_HOOK_VALUES];
 	bool record = hot->level >= HK_LEVEL_RECORD;
 	bool plain = plain_words(hook, word), bytes = hot->bytes < HK_HOOK_VALUES;
-	/* New communicators are followed whatever the level, or later hashes would be wrong. */
+	/* New communicators are followed at every level, because later hashes depend on them. */
 	bool wanted = hook->value_count && (record || bytes || hook->meaning == HK_MEANING_COMM);
 	bool error = hook->error != HK_ERROR_NEVER, null = hook->error == HK_ERROR_NULL;
 	bool arguments = hot->level >= HK_LEVEL_ARGS;
-	/* What becomes of communicators, and what stands for calls that are not timed, is noted on
-	 * the long way out. */
+	/* Changes of communicators, and samples that stand for other calls, are handled on the long
+	 * way out. */
 	bool quick = hot->level > HK_LEVEL_SAMPLE && !arguments && !hk_observer &&
 		     hook->meaning != HK_MEANING_COMM;
 	bool usual = quick && (!wanted || (plain && !bytes)) && (!error || null) &&

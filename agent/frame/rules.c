@@ -6,7 +6,7 @@
 #include "hooks/hook.h"
 #include "hooks/pattern.h"
 
-/* What was published, copied and checked. */
+/* A checked copy of the published rules. */
 struct published {
 	uint32_t flags, count;
 	struct hk_rule rules[HK_RULES_MAX];
@@ -16,7 +16,7 @@ struct published {
  * moment, and its child uses the copy in force. */
 static struct published copies[2];
 static struct published *_Atomic in_force = &copies[0];
-static const struct hk_segment_header *of; /* the segment it came from */
+static const struct hk_segment_header *of; /* segment of the copy */
 static uint32_t of_version;
 
 static bool sound(const struct hk_rule *rule)
@@ -29,7 +29,8 @@ static bool sound(const struct hk_rule *rule)
 	       rule->level <= HK_LEVEL_STACK;
 }
 
-/* False if it changed under our hands: the generation is raised again then. */
+/* Copies the rules. Returns false if they changed meanwhile: the generation is then raised again.
+ */
 static bool copy(const struct hk_segment_header *header, uint32_t wanted, struct published *to)
 {
 	to->count = 0;

@@ -14,8 +14,8 @@
 
 #define CHAINS HK_THUNKS
 #define DOMAINS_MAX 64u
-#define SITES_TO_COME 1024u /* in a process that pays for its address space */
-#define PAGE_BYTES 65536u   /* a multiple of the kernel's, of whatever size */
+#define SITES_TO_COME 1024u /* in a process with a limit of its address space */
+#define PAGE_BYTES 65536u   /* a multiple of any kernel's page size */
 
 static_assert(offsetof(struct hk_site_hot, original) == HK_HOT_ORIGINAL, "layout.h");
 static_assert(offsetof(struct hk_site_hot, domain) == HK_HOT_DOMAIN, "layout.h");
@@ -46,29 +46,30 @@ extern const char hk_thunks_light[];
 /* 1 when the clock is a function and not an instruction; read by trampoline.S. */
 uint8_t hk_clock_by_call;
 
-/* What a call does not need. */
+/* Fields of a site that calls do not read. */
 struct site {
 	const char *function, *library, *provider;
 	uint8_t level, pinned;	       /* in force */
 	uint8_t own_level, own_pinned; /* without rules and ceilings */
-	uint8_t ceiling;	       /* granted by the collector, 0: any */
+	uint8_t ceiling;	       /* ceiling set by the collector; 0: none */
 	uint8_t shared;
-	bool retired;	       /* its object is gone: until it is there again, matches nothing */
-	uint32_t next;	       /* of its chain: site + 1, 0: none */
-	uint32_t next_live;    /* of those not retired */
+	bool retired;  /* its object was unloaded; the site matches nothing until it is loaded again
+			*/
+	uint32_t next; /* next site of the chain + 1; 0: none */
+	uint32_t next_live;    /* next site that is not retired */
 	struct hk_span caller; /* the calling object */
-	struct hk_site *entry; /* in the segment, NULL: not published yet */
+	struct hk_site *entry; /* entry in the segment; NULL: not published yet */
 };
 
 #define SITES_PER_CHUNK 1024u
 
-/* All guarded by the process lock. */
+/* The process lock guards all of this. */
 static struct site *chunks[HK_SITES_BOUND / SITES_PER_CHUNK + 1];
-/* Slots of lazy sites; NULL: not lazy. Read by trampoline_aarch64.S, which gives the loader's stub
- * its slot. */
+/* Slots of lazy sites; NULL: not lazy. trampoline_aarch64.S passes the slot to the loader's stub.
+ */
 void **hk_lazy_slots[HK_THUNKS];
 static uint32_t site_count, site_limit = HK_SITES_BOUND;
-static uint32_t live;		/* site + 1, the newest first */
+static uint32_t live;		/* site + 1; newest first */
 static uint32_t chains[CHAINS]; /* site + 1, by function and library */
 static const char *domains[DOMAINS_MAX];
 static uint32_t domain_count;
@@ -78,7 +79,7 @@ static struct site *site_at(uint32_t index)
 	return &chunks[index / SITES_PER_CHUNK][index % SITES_PER_CHUNK];
 }
 
-/* False: no memory. */
+/* Makes room for site INDEX. Returns false if out of memory. */
 static bool make_room(uint32_t index)
 {
 	struct site **chunk = &chunks[index / SITES_PER_CHUNK];
@@ -122,7 +123,7 @@ static uint32_t *chain_of(const struct site *site)
 	return &chains[(value ^ value >> 32) % CHAINS];
 }
 
-/* Bit of domain NAME; more domains than bits share the last one. */
+/* Returns the bit of domain NAME. Domains beyond the number of bits share the last one. */
 static uint64_t domain_bit(const char *name)
 {
 	for (uint32_t i = 0; i < domain_count; i++) {
@@ -177,7 +178,7 @@ static bool has_vectors(const struct hk_hook *hook)
 	return false;
 }
 
-/* Whether calls of DOMAIN end a stretch of work: ranks wait for each other in them. */
+/* Returns whether calls of DOMAIN end a stretch of work: in these, ranks wait for each other. */
 static bool ends_work(const char *domain)
 {
 	return same_text(domain, "mpi");
@@ -206,7 +207,7 @@ static void warm(struct hk_site_hot *hot, const struct hk_site_request *request,
 	hot->hook = hook;
 	hk_plan_site(hot);
 	if (request->lazy) {
-		/* The first call must come back to us, whatever the level. */
+		/* The first call must return to the agent at every level. */
 		hot->flags |= HK_HOT_LAZY | HK_HOT_UNUSUAL;
 	}
 }
@@ -218,7 +219,7 @@ static bool publish(uint32_t index)
 	struct hk_writer *writer = &hk_process.writer;
 	char text[HK_SIGNATURE_BYTES];
 	hk_signature_write(hook, text);
-	/* An object's sites come one after the other. */
+	/* The sites of an object are neighbours, so their strings are often equal. */
 	const struct site *before = index && site_at(index - 1)->entry ? site_at(index - 1) : NULL;
 	uint32_t function = hk_writer_string(writer, site->function);
 	uint32_t library = before && same_text(before->library, site->library)
@@ -270,8 +271,8 @@ static uint8_t level_of(struct site *site, uint8_t *ret_pinned)
 	return level;
 }
 
-/* Calls may be under way: whatever they read next, it is one byte, of before or after. A call that
- * began before a site went off is kept like any other. */
+/* Changes the level of site INDEX. Running calls read one byte, the old or the new one. A call that
+ * began before a site went off is recorded as usual. */
 static void relevel(uint32_t index)
 {
 	struct site *site = site_at(index);
@@ -312,7 +313,7 @@ bool hk_site_relevel(void)
 void hk_site_publish_all(void)
 {
 	for (uint32_t i = 0; i < site_count; i++) {
-		site_at(i)->entry = NULL; /* of a parent's segment */
+		site_at(i)->entry = NULL; /* the entry was in the parent's segment */
 	}
 	for (uint32_t i = 0; i < site_count; i++) {
 		if (!publish(i)) {
@@ -321,8 +322,8 @@ void hk_site_publish_all(void)
 	}
 }
 
-/* Whether calls through the slot of REQUEST are those of site INDEX: they lead to the same
- * original, or the slot was left to the loader by the site's first call. */
+/* Returns whether calls through the slot of REQUEST are calls of site INDEX: both lead to the same
+ * original, or the first call left the slot to the loader. */
 static bool is_same(uint32_t index, const struct hk_site_request *request)
 {
 	const struct site *site = site_at(index);
@@ -334,8 +335,8 @@ static bool is_same(uint32_t index, const struct hk_site_request *request)
 	       same_text(site->library, request->library);
 }
 
-/* Whether retired site INDEX is what REQUEST asks for, as far as people can tell: its object is
- * there again, wherever it lies now. */
+/* Returns whether REQUEST asks for retired site INDEX: its object was loaded again, at any address.
+ */
 static bool is_back(uint32_t index, const struct hk_site_request *request)
 {
 	const struct site *site = site_at(index);
@@ -346,7 +347,7 @@ static bool is_back(uint32_t index, const struct hk_site_request *request)
 	       same_text(site->provider, request->provider);
 }
 
-/* The site + 1 of those like REQUEST that IS says is meant; 0: none. */
+/* Returns the site + 1 with the names of REQUEST for which IS is true, or 0. */
 static uint32_t find(const struct hk_site_request *request,
 		     bool (*is)(uint32_t index, const struct hk_site_request *request))
 {
@@ -370,19 +371,19 @@ static bool is_lazy(uint32_t index)
 	return hot_at(index)->flags & HK_HOT_LAZY;
 }
 
-/* What the loader made of the slot of lazy site INDEX. */
+/* Stores the original that the loader found for lazy site INDEX. */
 static void resolve(uint32_t index, void *original)
 {
 	struct hk_site_hot *hot = hot_at(index);
 	__atomic_store_n(&hot->original, original, __ATOMIC_RELEASE);
-	/* After the original: a call that does not see the site lazy must not find the stub there.
-	 */
+	/* Stored after the original: a call that does not see the site as lazy must not find the
+	 * stub. */
 	__atomic_store_n(&hot->flags, hk_plan_flags(hot), __ATOMIC_RELEASE);
 	__atomic_store_n(&hot->control, control_of(hot, site_at(index)->level), __ATOMIC_RELEASE);
 	set_lazy_slot(index, NULL);
 }
 
-/* The site of REQUEST in place INDEX, in no chain and not counted yet. */
+/* Makes the site of REQUEST at INDEX, not yet in a chain and not yet counted. */
 static bool make(const struct hk_site_request *request, uint32_t index)
 {
 	struct site *site = site_at(index);
@@ -399,7 +400,7 @@ static bool make(const struct hk_site_request *request, uint32_t index)
 	set_lazy_slot(index, request->lazy ? request->slot : NULL);
 	warm(hot_at(index), request, index);
 	relevel(index);
-	/* The segment may be a parent's: the child's own gets all sites when it is made. */
+	/* The segment may be the parent's. The child's own gets all sites when it is made. */
 	bool shown = hk_process.used && !hk_process_forked();
 	return !shown || publish(index);
 }
@@ -410,7 +411,7 @@ static void enliven(uint32_t index)
 	live = index + 1;
 }
 
-/* Calls of before may still be inside: to them nothing changes. */
+/* Earlier calls may still be running. They are not affected. */
 static void revive(const struct hk_site_request *request, uint32_t index)
 {
 	struct site *site = site_at(index);
@@ -472,7 +473,7 @@ void *hk_site_bind(const struct hk_site_request *request, uint32_t *ret_refusal)
 	return thunk;
 }
 
-/* Gives back the memory of items FROM to below TO, of BYTES each, of a table. */
+/* Frees the memory of items FROM up to TO, excluding TO, of a table with BYTES per item. */
 static void cut_table(const void *table, uint64_t bytes, uint32_t from, uint32_t to)
 {
 	uint64_t start = (uint64_t)table + from * bytes, end = (uint64_t)table + to * bytes;
@@ -555,11 +556,11 @@ bool hk_site_rearm(uint32_t index, uintptr_t return_address)
 		return true;
 	}
 	bool lazy = is_lazy(index);
-	/* What is about to run on is there, and the slot with it. */
+	/* The code that continues is loaded, and so is its slot. */
 	bool there = hk_span_holds(site_at(index)->caller, return_address);
 	if (lazy && there) {
 		void *original = hk_slot_rearm(hk_lazy_slots[index], thunk_of(index));
-		if (original) { /* else it is not resolved yet: another call is still inside */
+		if (original) { /* not resolved yet: another call is still running */
 			resolve(index, original);
 		}
 	}
@@ -571,7 +572,7 @@ static void retire(uint32_t index)
 {
 	site_at(index)->retired = true;
 	set_lazy_slot(index, NULL);
-	/* Calls may still be inside, though their caller is no more. */
+	/* Calls may still be running although their caller was unloaded. */
 	uint8_t flags = hot_at(index)->flags & (uint8_t)~HK_HOT_LAZY;
 	__atomic_store_n(&hot_at(index)->flags, flags, __ATOMIC_RELEASE);
 }

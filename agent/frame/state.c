@@ -11,13 +11,14 @@
 #include <cpuid.h>
 #include <sys/uio.h>
 
-/* x87, SSE, AVX, AVX-512 (three parts); read by trampoline.S. 0: the processor has no xsave. */
+/* Components to save: x87, SSE, AVX, AVX-512 (three parts). Read by trampoline.S. 0: the processor
+ * has no xsave. */
 #define STATE_COMPONENTS 0xe7u
 
 uint32_t hk_state_mask;
 uint32_t hk_state_bytes = 512;
 
-/* Whether valgrind runs the process: to its memcheck, the other question is a use of the word. */
+/* Whether valgrind runs the process. memcheck treats a question by futex as a use of the word. */
 static bool watched;
 
 /* Returns whether valgrind runs this program. valgrind knows a request by the first five
@@ -67,7 +68,7 @@ void hk_state_setup(void)
 	hk_state_bytes = bytes;
 }
 #else
-/* What hk_state_saved keeps is the same on all processors. */
+/* hk_state_saved saves the same registers on all processors. */
 void hk_state_setup(void)
 {
 }
@@ -111,7 +112,7 @@ bool hk_state_is_readable(uintptr_t address)
 		return read_word(address) != -EFAULT;
 	}
 #endif
-	/* Wakes and moves no thread, whatever the word is. */
+	/* This call wakes and moves no thread, whatever the word is. */
 	return hk_kernel(SYS_futex, (long)address, FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, (long)address,
 			 0) != -EFAULT;
 }

@@ -15,7 +15,8 @@ struct word {
 	size_t length;
 };
 
-/* The next item of a list with commas, blanks around it left out; false at its end. */
+/* Takes the next item of a list with commas, without surrounding blanks. Returns false at the end.
+ */
 static bool next_item(const char **list, struct word *item)
 {
 	const char *end;
@@ -37,7 +38,7 @@ static bool next_item(const char **list, struct word *item)
 	return true;
 }
 
-/* Cuts ITEM at its last '='. */
+/* Splits ITEM at its last '='. */
 static bool split(struct word item, struct word *name, struct word *value)
 {
 	const char *equals = memrchr(item.text, '=', item.length);
@@ -85,7 +86,7 @@ static void read_levels(const char *list, struct hk_compat_settings *settings)
 	}
 }
 
-/* Decimal, 0x or 0b; 0 where it is none. */
+/* Parses a number: decimal, 0x or 0b. Returns 0 if WORD is none. */
 static uint32_t number_of(struct word word)
 {
 	uint32_t base = 10, number = 0;
@@ -156,7 +157,7 @@ uint32_t hk_compat_trace(const struct hk_compat_settings *settings, const char *
 
 	for (uint32_t i = 0; i < settings->trace_count; i++) {
 		if (strcmp(settings->traces[i].symbol, symbol) == 0) {
-			mask = settings->traces[i].mask; /* the last one holds */
+			mask = settings->traces[i].mask; /* the last one applies */
 		}
 	}
 	return mask;

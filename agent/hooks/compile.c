@@ -19,7 +19,7 @@ static void print_bad_line(void *context, const char *file, uint32_t line, const
 	fprintf(stderr, "%s:%u: %s\n", (const char *)context, line, message);
 }
 
-/* Reads a whole file; -E2BIG when it does not fit. */
+/* Reads a whole file. Returns 0, -E2BIG if it does not fit, or -errno. */
 static int read_file(const char *path, char *buffer, size_t size, size_t *ret_length)
 {
 	FILE *stream = fopen(path, "re");
@@ -36,7 +36,7 @@ static int read_file(const char *path, char *buffer, size_t size, size_t *ret_le
 	return err;
 }
 
-/* Of two lines for one symbol the first would never be used. */
+/* Refuses two lines for one symbol, because the first would never be used. */
 static int check_twice(const struct hk_hook_file *file, const char *path)
 {
 	int bad = 0;
@@ -55,7 +55,7 @@ static int check_twice(const struct hk_hook_file *file, const char *path)
 	return bad;
 }
 
-/* Shipped hooks watch calls of every caller and change none. */
+/* Refuses lines that name a caller or replace a function: shipped hooks only watch. */
 static int check_plain(const struct hk_hook_file *file, const char *path)
 {
 	int bad = 0;
@@ -93,7 +93,7 @@ static int parse(struct hk_hook_arena *arena, const char *path, struct hk_hook_f
 
 /* ---- what is written: texts once each, everything else in arrays without addresses ---- */
 
-#define TEXT_SLOTS 32768u /* of the hash table over all texts */
+#define TEXT_SLOTS 32768u /* slots of the hash table of all texts */
 
 static struct {
 	char bytes[4 * HK_HOOK_ARENA_BYTES];
@@ -101,7 +101,7 @@ static struct {
 	uint32_t slots[TEXT_SLOTS]; /* offset + 1, 0: empty */
 } texts;
 
-/* Offset of TEXT among the texts. */
+/* Returns the offset of TEXT among the texts, which it is added to if it is new. */
 static uint32_t text_of(const char *text)
 {
 	uint32_t slot = hk_index_hash(text) % TEXT_SLOTS;
@@ -118,8 +118,8 @@ static uint32_t text_of(const char *text)
 	return texts.slots[slot] - 1;
 }
 
-/* Texts are made of the printable bytes that the scanner lets through; quotes and backslashes still
- * need care. */
+/* Writes the texts. The scanner permits printable bytes only; quotes and backslashes are escaped.
+ */
 static void write_texts(FILE *out)
 {
 	fprintf(out, "\nconst char hk_shipped_texts[] =\n");
@@ -171,7 +171,7 @@ static void write_hook(FILE *out, const struct hk_hook *hook, uint32_t args, uin
 	fprintf(out, " .pending = %u, .line = %u},\n", hook->pending, hook->line);
 }
 
-/* All hooks of all files, one after the other. */
+/* The hooks of all files in order. */
 struct hooks {
 	const struct hk_hook *list[HOOKS_MAX];
 	uint32_t count;

@@ -15,7 +15,7 @@
 #define FILE_BYTES_MAX ((size_t)1 << 20)
 #define PINS_MAX 32u
 
-/* A level the user gave to a pattern. */
+/* A level that the user gave to a pattern. */
 struct pin {
 	const char *library;
 	const char *symbol;
@@ -26,7 +26,7 @@ struct hk_hookset_index {
 	struct hk_selection selection;
 	struct pin pins[PINS_MAX];
 	uint32_t pin_count;
-	bool level_given; /* the job's level is the user's, not ours */
+	bool level_given; /* the user set the job's level */
 };
 
 static void append(char *to, size_t room, const char *text)
@@ -40,7 +40,7 @@ static void append(char *to, size_t room, const char *text)
 	to[used + length] = 0;
 }
 
-/* Keeps the first problem only. */
+/* Notes a problem. Only the first one is kept. */
 static void complain(struct hk_hookset *set, const char *where, const char *what)
 {
 	if (!set->problem[0]) {
@@ -98,7 +98,7 @@ static int add_text(struct hk_hookset *set, struct hk_hookset_index *index, cons
 
 static int add_path(struct hk_hookset *set, struct hk_hookset_index *index, const char *path)
 {
-	/* Not blocking: the name may be a pipe's. */
+	/* The file is opened without blocking, because the name may be that of a pipe. */
 	long fd = hk_kernel(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, 0, 0);
 	if (fd < 0) {
 		complain(set, path, "hooks file cannot be opened");
@@ -134,7 +134,7 @@ static int add_shipped(struct hk_hookset *set, struct hk_hookset_index *index, c
 	return result;
 }
 
-/* SYMBOL is asked for by HOOK_ENABLE_TRACE: as shipped where somebody described it. */
+/* Adds SYMBOL of HOOK_ENABLE_TRACE, with its shipped description if there is one. */
 static int add_traced(struct hk_hookset *set, struct hk_hookset_index *index, const char *symbol)
 {
 	char line[sizeof(set->compat.traces[0].symbol) + 3] = "*:";
@@ -177,14 +177,14 @@ static int add_item(struct hk_hookset *set, struct hk_hookset_index *index, cons
 		return add_path(set, index, item);
 	}
 	if (strchr(item, ':')) {
-		/* One line of the hooks language. */
+		/* The item is a line of the hooks language. */
 		return add_text(set, index, "HOOK_HOOKS", item, strlen(item),
 				4 * sizeof(struct hk_hook) + 2 * strlen(item));
 	}
 	return strchr(item, '/') ? add_path(set, index, item) : add_shipped(set, index, item);
 }
 
-/* Cuts the next item off a list with commas; NULL at its end. Empty items are passed over. */
+/* Cuts the next item off a list with commas. Empty items are skipped. Returns NULL at the end. */
 static char *next_item(char **list)
 {
 	while (**list == ',' || **list == ' ') {
@@ -303,7 +303,7 @@ bool hk_hookset_denies(const struct hk_hookset *set, const char *symbol, const c
 	       hk_selection_search(&set->index->selection, symbol, provider, NULL).denied;
 }
 
-/* The level that the hook's line, `auto` (AUTOMATIC) and the job make of it. */
+/* Returns the level that follows from the hook's line, from `auto` (AUTOMATIC) and from the job. */
 static uint8_t level_of(const struct hk_hookset *set, const struct hk_hook *hook, uint8_t automatic)
 {
 	uint8_t level = automatic == HK_LEVEL_DEFAULT ? hook->level : automatic;
@@ -313,7 +313,7 @@ static uint8_t level_of(const struct hk_hookset *set, const struct hk_hook *hook
 	return level;
 }
 
-/* What covers the call, if the job's own filters let it through. */
+/* Finds the hook that covers the call, if the job's filters permit it. */
 static struct hk_selected search(const struct hk_hookset *set, const char *symbol,
 				 const char *provider, const char *library)
 {
@@ -325,7 +325,7 @@ static struct hk_selected search(const struct hk_hookset *set, const char *symbo
 	return found.denied ? (struct hk_selected){0} : found;
 }
 
-/* The last pattern of --level that covers the function; NULL: none. */
+/* Returns the last pattern of --level that covers the function, or NULL. */
 static const struct pin *pin_of(const struct hk_hookset_index *index, const char *symbol,
 				const char *provider)
 {

@@ -20,7 +20,7 @@ static void fail(struct make *make, int status)
 	make->status = make->status < 0 ? make->status : status;
 }
 
-/* Adds a step at PLACE; those behind it move on by one. */
+/* Inserts a step at PLACE. Later steps move by one. */
 static void insert(struct make *make, uint32_t place, enum kind kind, uint32_t byte)
 {
 	struct hk_regex *regex = make->regex;
@@ -53,7 +53,7 @@ static void add(struct make *make, enum kind kind, uint32_t byte)
 
 static const struct {
 	const char *name;
-	const char *ranges; /* pairs of first and last */
+	const char *ranges; /* pairs of first and last byte */
 } classes[] = {
     {"alpha", "azAZ"},	   {"digit", "09"},	{"alnum", "azAZ09"}, {"upper", "AZ"},
     {"lower", "az"},	   {"space", "\t\r  "}, {"blank", "\t\t  "}, {"xdigit", "09afAF"},
@@ -67,7 +67,7 @@ static void set_range(uint32_t set[8], uint32_t first, uint32_t last)
 	}
 }
 
-/* `[:name:]` at AT, behind its `[:`; bytes of it, or 0. */
+/* Parses `[:name:]` at AT, after its `[:`. Returns its bytes, or 0. */
 static uint32_t set_class(const char *at, uint32_t set[8])
 {
 	for (uint32_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
@@ -83,7 +83,7 @@ static uint32_t set_class(const char *at, uint32_t set[8])
 	return 0;
 }
 
-/* The inside of brackets, with their end. */
+/* Parses the inside of brackets and their end. */
 static void read_set(struct make *make)
 {
 	struct hk_regex *regex = make->regex;
@@ -178,7 +178,7 @@ static void read_atom(struct make *make, bool first)
 	}
 }
 
-/* Steps FROM to their end once more, at the end. */
+/* Appends a copy of the steps from FROM on. */
 static void copy_steps(struct make *make, uint32_t from, uint32_t count)
 {
 	struct hk_regex *regex = make->regex;
@@ -196,7 +196,7 @@ static void copy_steps(struct make *make, uint32_t from, uint32_t count)
 	}
 }
 
-/* What lies behind FROM may be left out. */
+/* Makes the steps from FROM on optional. */
 static void make_optional(struct make *make, uint32_t from)
 {
 	insert(make, from, SPLIT, 0);
@@ -253,7 +253,8 @@ static void read_interval(struct make *make, uint32_t from)
 	if (total == 0) {
 		make->regex->count = from;
 	}
-	/* From the last one, so that the places before it stay. */
+	/* The copies are changed from the last one, so that the positions of earlier ones stay
+	 * valid. */
 	for (uint32_t i = total; i > least && make->status == 0; i--) {
 		if (open) {
 			make_star(make, from + (i - 1) * size);
@@ -269,7 +270,7 @@ static void read_piece(struct make *make, bool first)
 	bool anchor = first && *make->at == '^';
 
 	read_atom(make, first);
-	/* Behind an anchor a star is itself. */
+	/* After an anchor, a star stands for itself. */
 	while (make->status == 0 && !anchor) {
 		if (*make->at == '*') {
 			make->at++;
@@ -340,7 +341,7 @@ struct states {
 	uint32_t seen[HK_REGEX_STEPS / 32];
 };
 
-/* Follows the steps that take no byte. True: it matches. */
+/* Follows the steps that consume no byte. Returns true if the end of the expression is reached. */
 static bool enter(const struct hk_regex *regex, struct states *states, uint32_t first, bool begin,
 		  bool end)
 {

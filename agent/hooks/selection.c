@@ -8,7 +8,7 @@
 
 #define OWN_FIRST 64u
 
-/* A hook as far as a search looks at it. */
+/* The part of a hook that a search reads. */
 struct line {
 	const char *library;
 	const char *symbol;
@@ -37,7 +37,7 @@ static bool is_automatic(uint32_t number)
 	return !(hook->flags & HK_HOOK_DENY) && hook->auto_level != HK_LEVEL_OFF;
 }
 
-/* Deny lines always hold. */
+/* Returns whether hook NUMBER is in force. Deny lines always are. */
 static bool in_force(const struct hk_selection *selection, uint32_t number)
 {
 	unsigned file = hk_shipped_file_of(number);
@@ -49,7 +49,7 @@ int hk_selection_init(struct hk_selection *selection)
 {
 	*selection = (struct hk_selection){0};
 	hk_shipped_index(&selection->shipped);
-	/* Most of it is never touched. */
+	/* Most of this memory is never touched. */
 	selection->unpacked = hk_arena_take(hk_shipped_hook_count * sizeof(*selection->unpacked));
 	return selection->unpacked ? 0 : -ENOMEM;
 }
@@ -140,7 +140,7 @@ bool hk_selection_has_tables(const struct hk_selection *selection)
 	return false;
 }
 
-/* A symbol that is looked for. */
+/* A search for the hooks of a symbol. */
 struct search {
 	const struct hk_selection *selection;
 	const char *symbol;
@@ -175,7 +175,7 @@ static void take(struct search *search, const struct line *line, uint32_t number
 	*place = number > *place ? number : *place;
 }
 
-/* A description is kept under a later pattern, and what is changed is watched too. */
+/* A description stays valid under a later pattern, and a changed function is watched too. */
 static void settle(struct hk_selected *found)
 {
 	if (!found->number) {
@@ -230,7 +230,8 @@ static void search_own(struct search *search)
 	}
 }
 
-/* Most symbols of most objects end here, after a look at two bytes of their names. */
+/* Returns whether a hook may match. Most symbols fail here, after a check of two bytes of their
+ * names. */
 static bool can_match(const struct hk_selection *selection, const char *symbol)
 {
 	return selection->shipped_globs || hk_index_begins(&selection->shipped, symbol) ||
@@ -291,7 +292,7 @@ static const struct hk_hook *unpack(const struct hk_selection *selection, uint32
 		return NULL;
 	}
 	hk_shipped_get(number, made);
-	/* Another thread may have been faster: one hook has one address. */
+	/* Another thread may have been faster. A hook has one address, so that one is used. */
 	return atomic_compare_exchange_strong(place, &hook, made) ? made : hook;
 }
 

@@ -8,8 +8,8 @@
 
 #define CHUNK_BYTES (256u * 1024u)
 
-/* The chunk things are taken from now. Two threads that both find it full both map one; the loser's
- * rest is wasted. */
+/* The current chunk. If two threads find it full at once, both map a new one, and the rest of one
+ * is wasted. */
 struct chunk {
 	_Atomic size_t used;
 };

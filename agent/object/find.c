@@ -6,7 +6,7 @@
 #include "agent/object/export.h"
 #include "agent/object/loader.h"
 
-#define MISSES_MAX 16u /* a walk over all objects each */
+#define MISSES_MAX 16u /* each miss takes a walk over all objects */
 
 void *hk_find_function(const char *library, const char *name)
 {
@@ -45,7 +45,7 @@ static uintptr_t (*finder_of(const struct hk_find_kept *kept))(const struct hk_o
 	return kept->is_variable ? hk_object_variable : hk_object_function;
 }
 
-/* Within the loader's lock. UNLOADS was read before the objects were. */
+/* Keeps a result. The caller holds the loader's lock and read UNLOADS before the objects. */
 static void keep(struct hk_find_kept *kept, uintptr_t address, uint64_t unloads, size_t searched)
 {
 	kept->searched = searched;

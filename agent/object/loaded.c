@@ -49,9 +49,10 @@ static bool is_needed(const struct hk_loaded *loaded, size_t index)
 	return false;
 }
 
-/* The loader lists the program, what is preloaded, and then breadth first what these are linked
- * with; after that comes what a constructor opened before ours ran. Preloaded libraries need not be
- * needed by anybody, but they come before the program's own. A filter's order is another one. */
+/* Counts the objects loaded at the start. The loader lists the program, preloaded libraries, and
+ * then breadth first the libraries these are linked with. Libraries opened by a constructor that
+ * ran before the agent's come last. Preloaded libraries need not be needed by any object, but come
+ * before the program's own. A filter changes this order. */
 static size_t count_initial(const struct hk_loaded *loaded)
 {
 	size_t own = 0;
@@ -68,7 +69,7 @@ static size_t count_initial(const struct hk_loaded *loaded)
 	return count;
 }
 
-/* The loader may be told in the program as well as in the environment. */
+/* Returns whether the program names an audit module. The environment is checked elsewhere. */
 static bool is_audited(const struct hk_object *program)
 {
 	bool audited = false;
@@ -130,9 +131,10 @@ const struct hk_object *hk_loaded_define(const struct hk_loaded *loaded, const c
 	return NULL;
 }
 
-/* Two rules, where no audit module has a say. What is defined once and cannot go before the caller
- * does, is it: a part of the global scope, the caller itself, or a library that it is linked with.
- * What the global scope defines, is it for the global scope's callers: what comes later is searched
+/* Returns whether a definition is certain. There are two rules, unless an audit module decides. A
+ * definition that is the only one, in an object that cannot be unloaded before the caller, is
+ * certain: a part of the global scope, the caller itself, or a library that it is linked with. The
+ * global scope's definition is certain for callers in the global scope: later objects are searched
  * later. */
 static bool is_certain(const struct hk_loaded *loaded, const struct hk_object *caller,
 		       const struct hk_object *first, unsigned matches, bool own)
@@ -160,7 +162,7 @@ const struct hk_object *hk_loaded_resolve(const struct hk_loaded *loaded,
 	for (size_t i = 0; i < loaded->count; i++) {
 		const struct hk_object *object = &loaded->objects[i];
 		const ElfW(Sym) *match = hk_version_match(object, name, &wanted);
-		/* The kernel's page is listed, but in no object's scope. */
+		/* The kernel's page is listed but belongs to no scope. */
 		if (!match || (vdso && hk_object_holds(object, vdso, 1))) {
 			continue;
 		}

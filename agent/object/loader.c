@@ -11,25 +11,27 @@
 #include "agent/record/process.h"
 #include "ring/kernel.h"
 
-/* Together about half a second: the thread that holds the lock may have to wait for a processor. */
+/* Tries and pauses, together about half a second: the holder of the lock may have to wait for a
+ * processor. */
 #define PATIENT_TRIES 5000
 #define PAUSE_NS 50000
 
 /* glibc keeps its locks in this variable, which only the loader defines. */
 #define HOME "_rtld_global"
 
-static pthread_mutex_t *_Atomic lock;	   /* NULL: not known */
-static int (*try_lock)(pthread_mutex_t *); /* set before it, as the next one is */
+static pthread_mutex_t *_Atomic lock;	   /* NULL: unknown */
+static int (*try_lock)(pthread_mutex_t *); /* set before `lock` */
 static int (*give_back)(pthread_mutex_t *);
 static const struct r_debug *debug;
 static bool ready;
-static atomic_bool held; /* by us */
-/* A wait that was in vain is not repeated before the lock was had again. */
+static atomic_bool held; /* the agent holds the lock */
+/* A failed wait is not repeated before the lock was taken once more. */
 static atomic_bool in_vain;
-static const bool *original; /* on a page that a fork wipes: false in a child */
+static const bool *original; /* lies on a page that a fork wipes: false in a child */
 _Atomic uint64_t hk_loader_unload_count;
 
-/* From the program's dynamic section: a variable _r_debug of the program may be a stale copy. */
+/* Finds r_debug by the program's dynamic section: a variable _r_debug of the program may be a stale
+ * copy. */
 static int find_debug(struct dl_phdr_info *program, size_t size, void *unused)
 {
 	(void)size;
@@ -93,7 +95,7 @@ static int read_count(struct dl_phdr_info *info, size_t size, void *data)
 	return (int)mutex->__data.__count;
 }
 
-/* A recursive mutex of this thread's that dl_iterate_phdr takes once more. */
+/* Returns whether this thread holds the recursive mutex, which dl_iterate_phdr takes once more. */
 static bool is_taken(const pthread_mutex_t *mutex, int self)
 {
 	unsigned count = mutex->__data.__count;
@@ -143,7 +145,8 @@ void hk_loader_find_lock(void)
 
 /* ---- taking it ---- */
 
-/* With the lock: a signal handler may have come while this very thread was changing the list. */
+/* Returns whether the list is consistent. The caller holds the lock, but a signal handler may have
+ * interrupted this thread while it changed the list. */
 static bool is_whole(void)
 {
 	return held || lock->__data.__count == 1 || !debug || debug->r_state == RT_CONSISTENT;
@@ -162,8 +165,8 @@ static bool take(void)
 	return false;
 }
 
-/* Whether another thread of the agent has the lock; its holder never waits. A forked child may have
- * inherited the lock from a thread that it does not have. */
+/* Returns whether a thread of the agent holds the lock, which never waits for long. A forked child
+ * may have inherited the lock from a thread that it lacks. */
 static bool is_ours(void)
 {
 	return held && original && *original;
@@ -191,8 +194,8 @@ static int iterate(int (*callback)(struct dl_phdr_info *, size_t, void *), void 
 		return -EBUSY;
 	}
 	if (!lock) {
-		/* Alone at the start, or as long as there are no threads. Of a loader that we do
-		 * not know it is not said; then only its own functions take the lock. */
+		/* The thread is alone at the start, or while the process has no other. For an
+		 * unknown loader this is not known; then only its own functions take the lock. */
 		bool alone = !ready || !try_lock;
 		bool own = take_lock == take_patiently && original && *original;
 		return alone || own ? dl_iterate_phdr(callback, data) : -EBUSY;

@@ -12,7 +12,7 @@ struct chained {
 	struct chained *next;
 };
 
-/* Taken from the dynamic section: a program's variable _r_debug may be a stale copy. */
+/* Finds r_debug by the dynamic section: a program's variable _r_debug may be a stale copy. */
 static const struct chained *debug_of(const struct hk_object *program)
 {
 	for (size_t i = 0; i < program->dynamic_count; i++) {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-/* What the dynamic section says, addresses not yet checked. */
+/* Contents of the dynamic section. The addresses are not checked yet. */
 struct dynamic {
 	uintptr_t symbols, strings, gnu_hash, sysv_hash, plt, data;
 	uintptr_t versions, version_needs, version_definitions;
@@ -134,7 +134,7 @@ static struct hk_relocations relocations(const struct hk_object *object, uintptr
 	return result;
 }
 
-/* Bytes from ADDRESS to the end of its segment. */
+/* Returns the bytes from ADDRESS to the end of its segment. */
 static size_t room_at(const struct hk_object *object, uintptr_t address)
 {
 	for (size_t i = 0; i < object->phdr_count; i++) {
@@ -160,7 +160,8 @@ static void find_chain(struct hk_object *object)
 	object->gnu_room = room_at(object, (uintptr_t)object->gnu_chain) / sizeof(uint32_t);
 }
 
-/* Without a table of the versions' names the loader does not look at those of the symbols. */
+/* Finds the tables of versions. Without a table of names, the loader ignores the versions of
+ * symbols. */
 static void find_versions(struct hk_object *object, const struct dynamic *found)
 {
 	object->version_needs = locate(object, found->version_needs, sizeof(ElfW(Verneed)));
@@ -212,7 +213,7 @@ static void find_relro(struct hk_object *object)
 	for (size_t i = 0; i < object->phdr_count; i++) {
 		const ElfW(Phdr) *phdr = &object->phdr[i];
 		if (phdr->p_type == PT_GNU_RELRO && phdr->p_memsz) {
-			/* Both ends are rounded down, as the loader does it. */
+			/* Both ends are rounded down, as in the loader. */
 			uintptr_t start = object->base + phdr->p_vaddr;
 			object->relro = start & -page;
 			object->relro_end = (start + phdr->p_memsz) & -page;
@@ -282,7 +283,7 @@ size_t hk_object_symbol_count(const struct hk_object *object)
 	for (uint32_t i = 0; i < object->gnu_hash[0]; i++) {
 		last = buckets[i] > last ? buckets[i] : last;
 	}
-	/* The last chain runs to a hash with its lowest bit set. */
+	/* The last chain ends with a hash whose lowest bit is set. */
 	uint32_t hash = 0;
 	while (!(hash & 1) && hk_object_hash(object, last, &hash)) {
 		last++;
@@ -299,7 +300,7 @@ bool hk_object_hash(const struct hk_object *object, size_t index, uint32_t *ret_
 	return true;
 }
 
-/* A walk over the symbols of one name. */
+/* A walk over the symbols with one name. */
 struct walk {
 	const char *name;
 	bool (*visit)(const struct hk_object *object, size_t index, void *data);
@@ -378,7 +379,7 @@ void hk_object_walk(const struct hk_object *object, const char *name,
 	}
 }
 
-/* The default version is taken before a hidden one. */
+/* The default version has priority over a hidden one. */
 static bool consider(const struct hk_object *object, size_t index, void *data)
 {
 	const ElfW(Sym) **best = data;
@@ -431,7 +432,7 @@ uintptr_t hk_object_variable(const struct hk_object *object, const char *name)
 bool hk_object_is_variant(const ElfW(Sym) * symbol)
 {
 #if defined(__aarch64__)
-	return symbol->st_other & 0x80; /* STO_AARCH64_VARIANT_PCS, of newer headers */
+	return symbol->st_other & 0x80; /* STO_AARCH64_VARIANT_PCS of newer headers */
 #else
 	(void)symbol;
 	return false;

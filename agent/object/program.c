@@ -11,12 +11,12 @@
 
 #include "ring/kernel.h"
 
-/* Two numbers, four flags, an offset, a device and an inode before a path. */
+/* Longest text before a path: two numbers, four flags, an offset, a device and an inode. */
 #define LINE_BYTES (PATH_MAX + 128)
 
 static char program[PATH_MAX];
 
-/* Part of the program, which the loader lists first. */
+/* Finds the program, which the loader lists first. */
 static int find_part(struct dl_phdr_info *info, size_t size, void *ret_address)
 {
 	(void)size;
@@ -29,7 +29,7 @@ static int find_part(struct dl_phdr_info *info, size_t size, void *ret_address)
 	return 1;
 }
 
-/* Reads hexadecimal digits and steps over what ends them. */
+/* Reads hexadecimal digits and skips the character after them. */
 static uintptr_t take_number(const char **at)
 {
 	uintptr_t number = 0;
@@ -84,7 +84,7 @@ static const char *name_in(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Whether both are there and one file. */
+/* Returns whether both paths exist and name the same file. */
 static bool same_file(const char *one, const char *other)
 {
 	struct stat a, b;
@@ -93,17 +93,18 @@ static bool same_file(const char *one, const char *other)
 	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* A name of the kernel's for something that it has open. */
+/* Returns whether PATH is a name of the kernel for an open file. */
 static bool is_made_up(const char *path)
 {
 	return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/", 5) == 0;
 }
 
-/* The kernel's PATH follows links. Takes the name by which the program was started instead, where
- * that is another one. A script is started by a name of its own, which is another file. */
+/* Replaces PATH, in which the kernel has resolved links, by the name by which the program was
+ * started. The name of a script is that of another file and is not used. */
 static void take_started_name(char path[PATH_MAX])
 {
-	const char *started = (const char *)getauxval(AT_EXECFN); /* relative to where it was */
+	const char *started =
+	    (const char *)getauxval(AT_EXECFN); /* relative to the working directory at the start */
 	if (!started || is_made_up(started) || strcmp(name_in(started), name_in(path)) == 0 ||
 	    !same_file(started, "/proc/self/exe")) {
 		return;
@@ -133,7 +134,7 @@ void hk_program_find(void)
 	    hk_kernel(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", program, PATH_MAX - 1, 0, 0);
 	program[length > 0 ? length : 0] = 0;
 	take_started_name(program);
-	/* Else the kernel started the program, with a loader at its side. */
+	/* Otherwise the kernel started the program, with a loader. */
 	if (!getauxval(AT_BASE) && dl_iterate_phdr(find_part, &part)) {
 		find_mapped(part, program);
 	}

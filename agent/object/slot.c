@@ -76,8 +76,8 @@ bool hk_slot_calls(const struct hk_object *object)
 }
 
 #if defined(__x86_64__)
-/* Whether CODE is the part of a lazy PLT entry that pushes the relocation's number: what a slot
- * holds before its first call. */
+/* Returns whether CODE is the part of a lazy PLT entry that pushes the relocation's number, which
+ * is the content of a slot before its first call. */
 static bool is_stub(const struct hk_object *object, uintptr_t code, uint32_t order)
 {
 	static const uint8_t endbr64[4] = {0xf3, 0x0f, 0x1e, 0xfa};
@@ -92,8 +92,8 @@ static bool is_stub(const struct hk_object *object, uintptr_t code, uint32_t ord
 	return push[0] == 0x68 && pushed == order;
 }
 #else
-/* Whether CODE is the first entry of a PLT, which every slot of the object leads to before its
- * first call: it begins by saving x16 and x30, as no function does. */
+/* Returns whether CODE is the first entry of a PLT, to which every slot of the object leads before
+ * its first call. It begins by saving x16 and x30, as no function does. */
 static bool is_stub(const struct hk_object *object, uintptr_t code, uint32_t order)
 {
 	static const uint32_t bti_c = 0xd503245f, stp_x16_x30 = 0xa9bf7bf0;
@@ -135,8 +135,8 @@ enum hk_slot_value hk_slot_classify(const struct hk_object *object, const struct
 
 bool hk_slot_writable(const void *address)
 {
-	/* FUTEX_WAKE_OP adds 0 to the word, atomically, and reports a page that it may not write
-	 * to. It wakes no thread. */
+	/* FUTEX_WAKE_OP adds 0 to the word atomically, and reports a page that is not writable. It
+	 * wakes no thread. */
 	static uint32_t nobody;
 	long result = hk_kernel(SYS_futex, &nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
 				address, FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_LT, 0));
@@ -149,8 +149,8 @@ int hk_slot_write(const struct hk_object *object, struct hk_slot_pages *pages, v
 	uintptr_t address = (uintptr_t)at;
 	bool open = address >= pages->start && address < pages->end;
 	if (!open && !hk_slot_writable(at)) {
-		/* All of RELRO at once: an object has many slots and this is a system call each
-		 * way. */
+		/* RELRO is opened as a whole: an object has many slots, and each change takes two
+		 * system calls. */
 		if (address < object->relro || address >= object->relro_end ||
 		    hk_kernel(SYS_mprotect, object->relro, object->relro_end - object->relro,
 			      PROT_READ | PROT_WRITE, 0, 0, 0) < 0) {

@@ -6,12 +6,12 @@
 
 #define INDEX_MASK 0x7fffu
 #define HIDDEN 0x8000u
-/* Indices below are for symbols without a version, the object's own name, and its oldest version:
- * what a reference without a version was linked against. */
+/* Lower indices are symbols without a version, the object's own name, and its oldest version,
+ * against which a reference without a version was linked. */
 #define INDEX_NEWER 3u
 
-/* Copies the BYTES at ADDRESS, an entry of a table of versions. Entries say how far the next one
- * is, always forwards, so every walk ends at the end of the segment at the latest. */
+/* Copies the BYTES at ADDRESS, an entry of a table of versions. Each entry has the distance to the
+ * next one, always forwards, so every walk ends at the end of the segment at the latest. */
 static bool read_entry(const struct hk_object *object, uintptr_t address, void *entry, size_t bytes)
 {
 	if (!hk_object_holds(object, address, bytes)) {
@@ -26,8 +26,8 @@ static const char *text(const struct hk_object *object, size_t offset)
 	return offset < object->string_bytes ? object->strings + offset : NULL;
 }
 
-/* Whether the object defines version INDEX, then *ret_name is its name, NULL for the base version.
- */
+/* Returns whether the object defines version INDEX. Sets *ret_name to its name, or to NULL for the
+ * base version. */
 static bool find_definition(const struct hk_object *object, unsigned index, const char **ret_name)
 {
 	ElfW(Verdef) entry;
@@ -47,7 +47,7 @@ static bool find_definition(const struct hk_object *object, unsigned index, cons
 	return false;
 }
 
-/* The same for a version that the object needs from the library of one entry. */
+/* The same for a version that the object needs from a library. */
 static bool find_auxiliary(const struct hk_object *object, uintptr_t at, unsigned index,
 			   struct hk_version *ret_version)
 {
@@ -97,8 +97,8 @@ struct search {
 	unsigned newer_count;
 };
 
-/* Whether the definition INDEX, in an object with versions, has the version that is asked for, or
- * none, which will do. */
+/* Returns whether definition INDEX, in an object with versions, has the wanted version, or no
+ * version, which matches too. */
 static bool agrees(const struct hk_object *object, size_t index, const struct hk_version *wanted)
 {
 	struct hk_version own;

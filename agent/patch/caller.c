@@ -4,9 +4,9 @@
 
 #include "hooks/pattern.h"
 
-/* The loader and the kernel's page are never patched; the others are not patched unless HOOK_FROM
- * names them: what libc does inside itself is no call of the program's, and unwinders and
- * sanitizers run inside our frames. */
+/* Objects whose calls are not traced. The loader and the kernel's page are never patched. The
+ * others are patched only if HOOK_FROM names them: calls inside libc are not calls of the program,
+ * and unwinders and sanitizers run inside the agent's frames. */
 static const char *const untouchable[] = {"ld-linux*.so*", "ld-2.*.so",	      "ld64.so*",
 					  "ld.so*",	   "linux-vdso*.so*", "linux-gate*.so*"};
 static const char *const quiet[] = {

@@ -15,10 +15,10 @@
 #define VARIABLE "__origin_"
 #define SYMBOL_MAX 240u
 
-/* A library of replacements, open. */
+/* An open library of replacements. */
 struct library {
-	const char *name; /* as the line has it */
-	const char *path; /* as the loader has it */
+	const char *name; /* as written in the line */
+	const char *path; /* as known to the loader */
 };
 
 /* A replacement in use. */
@@ -48,8 +48,8 @@ static void add_text(char *text, size_t size, const char *more)
 	text[used + length] = 0;
 }
 
-/* libc's, without a version of ours: newer ones have dlopen itself, older ones its inner part. What
- * dlerror would say of us is not for the program. */
+/* libc's dlopen, looked up without a version: newer ones have dlopen itself, older ones its inner
+ * part. The program does not see the dlerror of the agent's calls. */
 static void *open_library(const char *name)
 {
 	void *(*open)(const char *, int) =
@@ -93,7 +93,8 @@ static const struct library *get_library(const char *name)
 	return added;
 }
 
-/* "replaced libc.so*:getpid", "no library ./libmine.so for libc.so*:getpid" */
+/* Notes a change, as "replaced libc.so*:getpid" or "no library ./libmine.so for libc.so*:getpid".
+ */
 static void tell(const struct hk_hook *hook, bool usable, char *text, size_t size)
 {
 	static const char *const words[] = {[HK_ACTION_REPLACE] = "replaced ",
@@ -172,7 +173,7 @@ static void *replace(const struct hk_hook *hook, const char *symbol, const char 
 	return address;
 }
 
-/* The function of ours that returns VALUE. */
+/* Returns the agent's function that returns VALUE. */
 static void *constant(uint64_t value)
 {
 	uint32_t i = 0;

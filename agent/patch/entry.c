@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WRAPPERS 8u /* drivers and runtimes, in one process */
+#define WRAPPERS 8u /* most drivers and runtimes in one process */
 
 typedef int (*entry_function)(const char *name, void **result, uint64_t, uint64_t, uint64_t,
 			      uint64_t);
@@ -25,7 +25,7 @@ static int pass_on(unsigned index, const char *name, void **result, const uint64
 	return status;
 }
 
-/* More arguments than any form has: other registers are passed on as they are. */
+/* More arguments than any form has. Unused registers are passed on unchanged. */
 #define WRAPPER(n)                                                                      \
 	static int wrapper_##n(const char *name, void **result, uint64_t a, uint64_t b, \
 			       uint64_t c, uint64_t d)                                  \

@@ -27,8 +27,8 @@ static bool grow(struct hk_knowns *knowns)
 	return true;
 }
 
-/* Paths are never freed, so one that was loaded before is used again: a program may load and unload
- * for days. */
+/* Returns the stored path. Paths are never freed, so a known one is used again: a program may load
+ * and unload libraries for days. */
 static const char *keep(const char *path)
 {
 	static struct path {
@@ -89,7 +89,7 @@ struct hk_known *hk_known_get(struct hk_knowns *knowns, const struct hk_object *
 	return known;
 }
 
-/* What had no room is missing from what is known of the job, also when its object is gone. */
+/* Slots without room stay counted, even when their object is unloaded. */
 static void keep_missed(struct hk_knowns *knowns, const struct hk_known *known)
 {
 	static const uint32_t reasons[] = {HK_REFUSED_THUNKS, HK_REFUSED_MEMORY};

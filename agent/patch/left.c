@@ -7,7 +7,7 @@
 
 #define LEFT_FIRST 256u
 
-/* Addresses that stay in slots as they are: a set by open addressing. */
+/* Addresses that stay in slots unchanged: a set with open addressing. */
 static struct {
 	const void **at;
 	size_t count, room; /* room: a power of two, or 0 */
@@ -55,7 +55,7 @@ void hk_left_add(const void *address)
 	left.count++;
 }
 
-/* What lay behind it by chance of its place takes its place. */
+/* Displaced addresses after the hole are moved back. */
 static void remove_at(size_t hole)
 {
 	left.at[hole] = NULL;

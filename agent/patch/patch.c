@@ -35,8 +35,8 @@
 #include "ring/kernel.h"
 
 #define CANDIDATES_FIRST 256u
-#define SCAN_BYTES 8192u /* of the stack */
-/* A relocation is not under way for longer: somebody else left the RELRO pages writable. */
+#define SCAN_BYTES 8192u /* bytes of the stack */
+/* Longest relocation. After that, another writer left the RELRO pages writable. */
 #define SETTLE_NS (2ull * 1000 * 1000 * 1000)
 
 static struct {
@@ -46,10 +46,10 @@ static struct {
 	struct hk_knowns knowns;
 	struct hk_slot *candidates;
 	size_t candidate_room;
-	unsigned long long adds, subs; /* of the last scan */
+	unsigned long long adds, subs; /* counters at the last scan */
 	bool started;
-	atomic_bool again;   /* something was pending */
-	atomic_bool revisit; /* a slot may have been lost */
+	atomic_bool again;   /* an object was pending */
+	atomic_bool revisit; /* a slot may have been overwritten */
 	struct hk_coverage coverage;
 } patcher;
 
@@ -92,8 +92,8 @@ static void gather(const struct hk_object *object, const struct hk_relocations *
 		if (slot.kind == HK_SLOT_TABLE && is_wrapped(slot.function)) {
 			continue;
 		}
-		/* Most slots of a large library are for what it defines itself: its hash table
-		 * answers without a look at the name. */
+		/* Most slots of a large library lead to its own functions. Its hash table shows
+		 * that without a read of the name. */
 		if (slot.symbol->st_shndx != SHN_UNDEF &&
 		    hk_object_hash(object, (size_t)(slot.symbol - object->symbols), &hash) &&
 		    !hk_hookset_wants_hash(patcher.set, hash)) {
@@ -119,16 +119,16 @@ static enum hk_slot_value examine(const struct hk_object *object, const struct h
 	}
 	const struct hk_object *provider = value ? hk_loaded_code(&patcher.loaded, value) : NULL;
 	*ret_provider = provider;
-	/* Data of a program at a low address looks like an offset into a large library. */
+	/* Data of a program at a low address may look like an offset into a large library. */
 	const struct hk_object *holder =
 	    provider ? provider : hk_loaded_holder(&patcher.loaded, value);
 	return hk_slot_classify(object, slot, value, holder && holder != object);
 }
 
-/* Objects are visible in the list before they are relocated: patching one then would save a file
- * offset as the original and be overwritten. The loader relocates the data table first and the
- * PLT's last, so every PLT slot is looked at. Tables of pointers tell nothing: the program may have
- * written to them. */
+/* Returns whether OBJECT is relocated. Objects are listed before they are relocated. A patch before
+ * that would save a file offset as the original and be overwritten. The loader relocates the data
+ * table first and the PLT's last, so every PLT slot is checked. Tables of pointers show nothing,
+ * because the program may have written to them. */
 static bool relocated(const struct hk_object *object, size_t candidate_count)
 {
 	uintptr_t value;
@@ -152,8 +152,8 @@ static bool relocated(const struct hk_object *object, size_t candidate_count)
 	return true;
 }
 
-/* The loader closes RELRO pages as its last act on an object. Closing them ourselves before that
- * would make its own writes crash. */
+/* The loader makes RELRO pages read-only as its last act on an object. If the agent did so earlier,
+ * the loader's own writes would crash. */
 static bool settled(struct hk_known *known, const struct hk_object *object)
 {
 	if (object->relro_end <= object->relro || !hk_slot_writable((void *)object->relro)) {
@@ -178,8 +178,8 @@ static void refuse(struct hk_known *known, uint32_t reason)
 	known->slots_refused[reason < HK_REFUSALS_MAX ? reason : HK_REFUSED_MEMORY]++;
 }
 
-/* A slot that holds the program's own PLT entry gets the real function as its original: the call
- * would be counted once more on its way through the program's slot. */
+/* A slot with the program's own PLT entry gets the real function as its original. Otherwise the
+ * call would be counted again in the program's slot. */
 static bool past_plt(const struct hk_object *object, const struct hk_slot *slot,
 		     const struct hk_object **provider, uintptr_t *value)
 {
@@ -195,7 +195,7 @@ static bool past_plt(const struct hk_object *object, const struct hk_slot *slot,
 	const struct hk_object *definer =
 	    hk_loaded_define(&patcher.loaded, slot->function, &address);
 	if (!definer || !address) {
-		/* Left as it is, the call is counted once, where the program's slot is. */
+		/* If the slot stays as it is, the call is counted once, in the program's slot. */
 		return false;
 	}
 	*provider = definer;
@@ -203,10 +203,10 @@ static bool past_plt(const struct hk_object *object, const struct hk_slot *slot,
 	return true;
 }
 
-/* Whether putting a thunk into a GLOB_DAT slot could make one function have two addresses where the
- * host compares them. What an object defines itself also lies in its tables, unpatched. For
- * undescribed functions, of which any may be such a callback, only an object built to
- * call through the GOT alone shows that the slot is there for calls. */
+/* Returns whether a thunk in a GLOB_DAT slot could give a function two addresses where the host
+ * compares them. The tables of an object also contain its own functions, unpatched. Any undescribed
+ * function may be such a callback. For these, only an object built to call through the GOT alone
+ * shows that the slot is for calls. */
 static bool is_pointer(const struct hk_object *object, const struct hk_slot *slot,
 		       const struct hk_object *provider, const struct hk_hook *hook)
 {
@@ -215,7 +215,7 @@ static bool is_pointer(const struct hk_object *object, const struct hk_slot *slo
 		(!(hook->flags & HK_HOOK_DESCRIBED) && hk_slot_calls(object)));
 }
 
-/* Binds a site for a slot that is understood, and writes it. What is CHANGED needs no site. */
+/* Makes a site for a slot of known kind and writes the slot. A changed function needs no site. */
 static bool bind(struct hk_known *known, const struct hk_object *object, const struct hk_slot *slot,
 		 struct hk_slot_pages *pages, struct hk_site_request *request, bool changed)
 {
@@ -236,9 +236,9 @@ static bool bind(struct hk_known *known, const struct hk_object *object, const s
 	return false;
 }
 
-/* What a lazy slot will lead to. Going round the loader's stub, nothing will overwrite the slot;
- * through it, the first call does, and until that one returns, if it does, the slot is lost. False:
- * that is for the loader to say, and VALUE stays its stub. */
+/* Finds the function that a lazy slot will lead to. If the loader's stub is bypassed, nothing
+ * overwrites the slot. Otherwise the first call does, and until that call returns, if it does, the
+ * slot is lost. Returns false if only the loader can tell, and VALUE stays its stub. */
 static bool resolve(const struct hk_object *object, const struct hk_slot *slot,
 		    const struct hk_object **provider, uintptr_t *value)
 {
@@ -253,8 +253,8 @@ static bool resolve(const struct hk_object *object, const struct hk_slot *slot,
 	return false;
 }
 
-/* Makes what a line wants called instead the original. A stub of the loader's is nothing that a
- * replacement could call. */
+/* Makes the function that a line wants called instead the original. A stub of the loader is no
+ * function that a replacement could call. */
 static bool change(const struct hk_known *known, const struct hk_slot *slot, bool lazy,
 		   struct hk_site_request *request)
 {
@@ -271,7 +271,7 @@ static bool change(const struct hk_known *known, const struct hk_slot *slot, boo
 	return target != NULL;
 }
 
-/* False: no hook's thunk is in the slot. */
+/* Returns false if the slot has no hook's thunk. */
 static bool patch_hook(struct hk_known *known, const struct hk_object *object,
 		       const struct hk_slot *slot, struct hk_slot_pages *pages)
 {
@@ -324,7 +324,7 @@ static bool patch_hook(struct hk_known *known, const struct hk_object *object,
 								       : HK_REFUSED_FOREIGN);
 	} else if (is == HK_VALUE_FUNCTION && slot->kind == HK_SLOT_TABLE &&
 		   !hk_object_defines(provider, slot->function, value)) {
-		/* The program wrote over the entry since it was loaded. */
+		/* Returns whether the program has overwritten the entry since it was loaded. */
 		refuse(known, HK_REFUSED_FOREIGN);
 	} else if (!changed && is_pointer(object, slot, provider, request.hook)) {
 		refuse(known, HK_REFUSED_POINTER);
@@ -338,8 +338,8 @@ static bool patch_hook(struct hk_known *known, const struct hk_object *object,
 	return false;
 }
 
-/* The wrapper of ours that goes round the function at VALUE; that of an entry point function calls
- * its thunk, if a hook wants it. NULL: none. */
+/* Returns the agent's wrapper of the function at VALUE, or NULL. The wrapper of an entry point
+ * function calls its thunk, if a hook wants it. */
 static void *wrapper_of(const struct hk_known *known, const struct hk_slot *slot,
 			const struct hk_object *provider, uintptr_t value)
 {
@@ -362,7 +362,7 @@ static void *wrapper_of(const struct hk_known *known, const struct hk_slot *slot
 	return hk_entry_wrap(thunk ? thunk : (void *)value);
 }
 
-/* Slots of the functions that have a wrapper of their own. */
+/* Patches slots of functions with a wrapper. */
 static void patch_wrapped(struct hk_known *known, const struct hk_object *object,
 			  const struct hk_slot *slot, struct hk_slot_pages *pages)
 {
@@ -374,14 +374,14 @@ static void patch_wrapped(struct hk_known *known, const struct hk_object *object
 		return;
 	}
 	if (is == HK_VALUE_LAZY) {
-		/* The stub is not called any more, so nothing overwrites the slot. */
+		/* Nothing calls the stub any more, so nothing overwrites the slot. */
 		value = 0;
 		provider = hk_loaded_define(&patcher.loaded, slot->function, &value);
 	} else if (!past_plt(object, slot, &provider, &value)) {
 		return;
 	}
 	if (slot->kind == HK_SLOT_GOT && provider == object) {
-		return; /* it may compare its own function's address with one in a table */
+		return; /* the host may compare the function's address with one in a table */
 	}
 	void *wrapper = value && hk_loaded_code(&patcher.loaded, value)
 			    ? wrapper_of(known, slot, provider, value)
@@ -412,7 +412,7 @@ static void patch_object(struct hk_known *known, const struct hk_object *object)
 	struct hk_slot_pages pages = {0, 0};
 	for (size_t i = 0; i < count; i++) {
 		const struct hk_slot *slot = &patcher.candidates[i];
-		/* A hook that wants the name may still not be for this function, or be refused. */
+		/* A hook that wants the name may be for another function, or be refused. */
 		if (is_wrapped(slot->function) || (!patch_hook(known, object, slot, &pages) &&
 						   hk_wrapped_index(slot->function) >= 0)) {
 			patch_wrapped(known, object, slot, &pages);
@@ -421,8 +421,8 @@ static void patch_object(struct hk_known *known, const struct hk_object *object)
 	hk_slot_close(&pages);
 }
 
-/* What was at the addresses of SPAN is no more, and another object may be there soon or already:
- * nothing that was tied to the one may ever be taken for the other's. */
+/* Drops everything about the addresses of SPAN, whose object was unloaded. Another object may be
+ * there soon or already, and must not be confused with it. */
 static void forget(struct hk_span span)
 {
 	hk_site_retire(span);
@@ -431,7 +431,7 @@ static void forget(struct hk_span span)
 	patcher.unloaded(span);
 }
 
-/* Before anything is matched with what is loaded now. */
+/* Called before anything is compared with the objects loaded now. */
 static void forget_unloaded(void)
 {
 	struct hk_knowns *knowns = &patcher.knowns;
@@ -448,9 +448,9 @@ static void forget_unloaded(void)
 	hk_known_sweep(knowns, forget);
 }
 
-/* Visits the objects that may have something new: those not seen before, pending ones, those with
- * slots that the loader may have resolved under our hands, and, when some may have been replaced,
- * those that may be others in the same place. */
+/* Visits objects that may have changed: new ones, pending ones, those with slots that the loader
+ * may have resolved meanwhile, and, if objects may have been replaced, those that may be others at
+ * the same address. */
 static void patch_all(bool replaced)
 {
 	struct hk_knowns *knowns = &patcher.knowns;
@@ -477,10 +477,10 @@ static void patch_all(bool replaced)
 	}
 }
 
-/* Scans whatever the loader now has; INFO carries its counters. */
+/* Scans the objects that the loader has now. INFO holds its counters. */
 static void rescan(const struct dl_phdr_info *info)
 {
-	/* Where none came, what is left was there before: a job with plugins unloads dozens at its
+	/* If no object was added, the rest is known: a job with plugins unloads dozens at its
 	 * start. */
 	bool replaced = info->dlpi_subs != patcher.subs && info->dlpi_adds != patcher.adds;
 	if (info->dlpi_subs != patcher.subs) {
@@ -510,7 +510,7 @@ static void publish(void)
 	hk_process_cover(&patcher.coverage);
 }
 
-/* Whether a scan has something to do though no object came or went. */
+/* Returns whether a scan is needed although no object was loaded or unloaded. */
 static bool is_waiting(void)
 {
 	return atomic_load(&patcher.again) || atomic_load(&patcher.revisit);
@@ -522,8 +522,8 @@ void hk_patch_refresh(struct dl_phdr_info *info)
 	if (patcher.started && !changed && !is_waiting()) {
 		return;
 	}
-	/* A handler's hooked call would wait for the process lock that a scan takes again and
-	 * again. */
+	/* Signals are blocked: a hooked call in a handler would wait for the process lock, which a
+	 * scan takes again and again. */
 	uint64_t signals = hk_process_block_signals();
 	atomic_store(&patcher.revisit, false);
 	rescan(info);

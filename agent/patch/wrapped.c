@@ -24,7 +24,7 @@ static const char names[HK_WRAPPED_COUNT][12] = {
 int hk_wrapped_index(const char *function)
 {
 	for (int i = 0; i < HK_WRAPPED_COUNT; i++) {
-		/* Two letters tell most of many thousand names apart. */
+		/* Two letters distinguish most of many thousand names. */
 		if (function[0] == names[i][0] && function[1] == names[i][1] &&
 		    strcmp(function, names[i]) == 0) {
 			return i;

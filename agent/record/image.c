@@ -6,10 +6,10 @@
 
 #include "ring/kernel.h"
 
-#define LOOKS_MAX 64u /* without a collector, segments of killed processes pile up */
+#define LOOKS_MAX 64u /* segments of killed processes accumulate */
 #define NAME_BYTES (32u + sizeof(HK_SEGMENT_SUFFIX) - 1u)
 
-/* As getdents64 gives it. */
+/* An entry of getdents64. */
 struct entry {
 	uint64_t inode;
 	int64_t offset;

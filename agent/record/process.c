@@ -24,18 +24,18 @@
 #define DEFAULT_BUDGET_PPM 20000u /* 2 % */
 #define LEAST_SEGMENT_BYTES (1u << 20)
 #define LOCK_SPINS 200u
-#define SEALED_SPINS 20000u  /* if threads may not sleep */
-#define LOCK_TRIES 1000u     /* wakes without a turn of any thread: the lock is stuck */
-#define NOT_BLOCKED (~0ULL)  /* no thread's mask: SIGKILL cannot be in one */
+#define SEALED_SPINS 20000u /* tries before giving up, if threads may not sleep */
+#define LOCK_TRIES 1000u /* wakes without progress of any thread, after which the lock is stuck */
+#define NOT_BLOCKED (~0ULL)  /* no mask of a thread: a mask never contains SIGKILL */
 #define CALIBRATE_NS 100000u /* agrees with half a second to 2e-5 */
 
 enum lock_state { LOCK_FREE, LOCK_HELD, LOCK_AWAITED };
 
-/* Wiped in a forked child. */
+/* This page is wiped in a forked child. */
 struct fork_page {
 	_Atomic uint32_t alive;
 	_Atomic uint32_t lock;
-	_Atomic uint32_t turns; /* how often the lock was given back */
+	_Atomic uint32_t turns; /* number of times the lock was released */
 };
 
 struct hk_process hk_process;
@@ -77,11 +77,10 @@ static uint64_t number(const char *text)
 	return value;
 }
 
-/* Field 22 of /proc/self/stat; the command in field 2 may hold anything, so count from its last
- * ')'. */
+/* Reads field 22 of /proc/self/stat, counted from the last ')': the command may hold anything. */
 static uint64_t process_start_time(void)
 {
-	char stat[512]; /* a name of 64 bytes and 20 numbers at most before it */
+	char stat[512]; /* at most a name of 64 bytes and 20 numbers come before the field */
 	if (read_file("/proc/self/stat", stat, sizeof(stat)) <= 0) {
 		return 0;
 	}
@@ -95,7 +94,7 @@ static uint64_t process_start_time(void)
 	return number(at);
 }
 
-/* The link reads "pid:[4026531836]". */
+/* Reads the inode of a link such as "pid:[4026531836]". */
 static uint64_t pid_namespace(void)
 {
 	char link[64] = "";
@@ -140,7 +139,7 @@ static void read_identity(void)
 	}
 }
 
-/* The image began when its agent did, not when that had read its hooks. */
+/* The image began with its agent, before the agent read its hooks. */
 static void begin_earlier(struct hk_anchor *start)
 {
 	uint64_t ns = start->monotonic_ns - hk_process.began_ns;
@@ -151,8 +150,7 @@ static void begin_earlier(struct hk_anchor *start)
 	}
 }
 
-/* What changes with every process image, forked ones included: those find their parent's uid here.
- */
+/* Sets what changes with every image. A forked one finds its parent's uid here. */
 static int refresh_template(void)
 {
 	struct hk_clock_point now = hk_clock_now(hk_process.tsc);
@@ -170,7 +168,7 @@ static int refresh_template(void)
 	return got == (long)sizeof(template.uid) ? 0 : -EIO;
 }
 
-/* A container's tmpfs is small and shared with others: at most a sixteenth of what is free. */
+/* The tmpfs of a container is small and shared: at most a sixteenth of its free space is used. */
 static uint32_t choose_blocks(int fd)
 {
 	uint64_t bytes = DEFAULT_SEGMENT_BYTES;
@@ -186,7 +184,7 @@ static uint32_t choose_blocks(int fd)
 	struct rlimit room = {0};
 	if (hk_kernel(SYS_prlimit64, 0, RLIMIT_AS, 0, &room, 0, 0) == 0 &&
 	    room.rlim_cur != RLIM_INFINITY && room.rlim_cur / 16 < bytes) {
-		bytes = room.rlim_cur / 16; /* the mapping counts as address space */
+		bytes = room.rlim_cur / 16; /* the mapping is part of the address space */
 	}
 	bytes = bytes < LEAST_SEGMENT_BYTES ? LEAST_SEGMENT_BYTES : bytes;
 	uint64_t blocks = bytes / HK_BLOCK_BYTES;
@@ -226,7 +224,7 @@ static int open_directory(char reason[256])
 	return 0;
 }
 
-/* "drop", or "wait:MS" with at most a minute. */
+/* Parses "drop", or "wait:MS" with at most a minute. */
 static uint64_t read_on_full(void)
 {
 	const char *wanted = hk_identity_variable(environment, "HOOK_ON_FULL");
@@ -240,7 +238,7 @@ static uint64_t read_on_full(void)
 	return (ms < 60000 ? ms : 60000) * 1000000u;
 }
 
-/* "off", or a percentage with up to four decimals; what is neither counts as not given. */
+/* Parses "off", or a percentage with up to four decimals. Any other text counts as not given. */
 static uint32_t read_budget(void)
 {
 	const char *wanted = hk_identity_variable(environment, "HOOK_BUDGET");
@@ -266,7 +264,7 @@ static bool wanted_without_collector(void)
 	return keep && keep[0] == '1';
 }
 
-/* The run directory, if what is in it has no reader and is to have none; else -1. */
+/* Returns the run directory if a segment in it gets no reader, else -1. */
 static int open_unread_directory(void)
 {
 	int fd = wanted_without_collector() ? -1 : hk_rundir_open(directory, 0);
@@ -324,7 +322,7 @@ int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint
 		return status;
 	}
 	hk_process.wait_ns = read_on_full();
-	template.generation = 1; /* a forked thread has seen none: HK_THREAD_WIPED */
+	template.generation = 1; /* a forked thread has seen no generation: HK_THREAD_WIPED */
 	template.clock_kind = hk_process.tsc ? HK_CLOCK_TSC : HK_CLOCK_MONOTONIC;
 	template.default_level = level;
 	template.budget_ppm = read_budget();
@@ -333,7 +331,7 @@ int hk_process_start(int argc, char **argv, char **envp, const char *hooks, uint
 	read_program();
 	read_identity();
 	if (!hk_process.tick_ns_q32) {
-		/* No collector has left its calibration. Most of the window is over by now. */
+		/* No collector stored its calibration. Most of the window has passed. */
 		hk_process.tick_ns_q32 = hk_clock_calibrate_since_q32(&began, CALIBRATE_NS);
 	}
 	template.tick_ns_q32 = hk_process.tick_ns_q32;
@@ -372,7 +370,7 @@ static bool may_not_ask(void)
 	return hk_process.sealed || hk_process.timeless;
 }
 
-/* Only the kernel knows who this process is. */
+/* Only the kernel knows the identity of this process. */
 static void forget_identity(void)
 {
 	template.pid = template.ppid = 0;
@@ -413,9 +411,9 @@ static bool spin(uint32_t spins)
 	return false;
 }
 
-/* Thousands of threads may begin at one barrier. Each sleeps until it is woken: spinning threads
- * would leave no processor to the holder of the lock. A signal wakes a thread too, and a filter may
- * refuse to let it sleep. In a process that was sealed meanwhile no thread is woken. */
+/* Takes the lock. Thousands of threads may begin at one barrier. Each sleeps until it is woken:
+ * spinning would leave no processor to the holder. Signals wake a thread too, and a filter may
+ * forbid sleeping. A process that was sealed meanwhile wakes no thread. */
 static bool await_lock(void)
 {
 	const struct timespec second = {.tv_sec = 1};
@@ -475,7 +473,8 @@ uint64_t hk_process_block_signals(void)
 
 void hk_process_restore_signals(uint64_t mask)
 {
-	/* Another thread may have sealed the process meanwhile: this one is not to stay deaf. */
+	/* Another thread may have sealed the process meanwhile. The signals of this one are
+	 * unblocked all the same. */
 	if (mask != NOT_BLOCKED) {
 		hk_kernel(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, sizeof(mask), 0, 0);
 	}
@@ -524,7 +523,7 @@ uint64_t hk_process_status(const char *name)
 static void read_usage(struct hk_segment_header *header)
 {
 	struct rusage usage;
-	/* Not getrusage's maximum: that one remembers what was there before exec. */
+	/* getrusage's maximum is not used: it includes the time before exec. */
 	header->end_rss_peak_bytes = hk_process_status("VmHWM:") * 1024;
 	if (hk_kernel(SYS_getrusage, RUSAGE_SELF, &usage, 0, 0, 0, 0) == 0) {
 		header->end_cpu_ns = nanoseconds(&usage.ru_utime) + nanoseconds(&usage.ru_stime);
@@ -549,7 +548,7 @@ void hk_process_go_on(const void *by)
 	}
 }
 
-/* Forked from a process that got no segment: its slots were restored, so no call led it here. */
+/* Ends a process forked from one without a segment. No call led here. */
 static void end_descendant(int code)
 {
 	if (may_not_ask() || refresh_template() < 0) {
@@ -580,7 +579,7 @@ void hk_process_end(int code)
 		return;
 	}
 	if (header->pid != (uint32_t)hk_kernel(SYS_getpid, 0, 0, 0, 0, 0, 0)) {
-		return; /* a vfork child, in its parent's memory */
+		return; /* a vfork child runs in its parent's memory */
 	}
 	header->exit_code = code;
 	if (!hk_process.timeless) {
@@ -590,7 +589,7 @@ void hk_process_end(int code)
 	read_usage(header);
 	atomic_store_explicit(&header->state, HK_STATE_EXITED, memory_order_release);
 	if (atomic_load_explicit(&header->attached, memory_order_relaxed)) {
-		return; /* what its collector has not read yet is for the next one */
+		return; /* the next collector reads the rest */
 	}
 	int fd = open_unread_directory();
 	if (fd >= 0) {

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "ring/kernel.h"
 
-#define EMPTY_NS 200000u /* between two looks at an empty pool of pages */
+#define EMPTY_NS 200000u /* ns between two checks of an empty pool of pages */
 
 static_assert(offsetof(struct hk_thread, ready) == HK_THREAD_READY, "layout.h");
 static_assert(offsetof(struct hk_thread, depth) == HK_THREAD_DEPTH, "layout.h");
@@ -42,21 +42,21 @@ __thread struct hk_thread *hk_thread_current __attribute__((tls_model("initial-e
 
 struct hk_thread *_Atomic hk_threads;
 
-/* A pool was found empty: until this many ticks no thread looks again. 0: there may be a page. */
+/* Ticks until which no thread checks a pool again that was found empty. 0: it may have a page. */
 static _Atomic uint64_t empty_until[HK_POOLS];
-static _Atomic uint64_t refused_until; /* state of threads and cells */
+static _Atomic uint64_t refused_until; /* the same for states of threads and cells */
 uint64_t hk_thread_dry_until[HK_STREAMS];
 
 void hk_thread_may_end(int code)
 {
 	struct hk_thread *thread = hk_thread_current;
 	hk_process_may_end(code, thread);
-	thread->generation_seen--; /* its next call, if there is one, is looked at */
+	thread->generation_seen--; /* its next call checks the open calls */
 }
 
 static uint64_t next_check_at(void)
 {
-	/* A clock that stands still would never end the wait. */
+	/* Without a clock the wait would never end. */
 	return hk_process.timeless
 		   ? 0
 		   : hk_process_ticks() + ((uint64_t)EMPTY_NS << 32) / hk_process.tick_ns_q32;
@@ -80,8 +80,8 @@ void hk_thread_forget_refusals(void)
 	hk_thread_dry_until[0] = hk_thread_dry_until[1] = hk_thread_dry_until[2] = 0;
 }
 
-/* Also false where a handler forked: what is free in the parent's segment is the parent's to take.
- */
+/* Returns whether the process's own segment was locked. It is not in a child that a signal handler
+ * forked: free pages of the parent's segment belong to the parent. */
 static bool lock_own_segment(void)
 {
 	return !hk_process_forked() && hk_process_lock();
@@ -121,22 +121,22 @@ static _Atomic uint64_t *empty_until_of(uint32_t stream)
 	return &empty_until[stream == HK_STREAM_MEMORY];
 }
 
-/* No page is free, or PAGE was: until when each thread knows. */
+/* Notes for all threads whether the pool had a free page. */
 static void note_page(uint32_t stream, const struct hk_page *page)
 {
 	uint64_t until = page ? 0 : next_check_at();
 	atomic_store_explicit(empty_until_of(stream), until, memory_order_relaxed);
 	for (uint32_t i = 0; i < HK_STREAMS; i++) {
 		if (empty_until_of(i) == empty_until_of(stream)) {
-			/* Where calls wait for a page none may pass by. */
+			/* If calls wait for pages, no call may skip the check. */
 			__atomic_store_n(&hk_thread_dry_until[i], hk_process.wait_ns ? 0 : until,
 					 __ATOMIC_RELAXED);
 		}
 	}
 }
 
-/* While a pool is empty one thread looks now and then: a look by every call would make each wait
- * for the lock and a walk through the pool. */
+/* Returns whether the pool may be checked now. While a pool is empty, one thread at a time checks
+ * it now and then. A check by every call would wait for the lock and walk the pool. */
 static bool may_take(uint32_t stream)
 {
 	_Atomic uint64_t *looked = empty_until_of(stream);
@@ -158,7 +158,7 @@ static struct hk_page *take_page(struct hk_thread *thread, uint32_t stream)
 	return page;
 }
 
-/* A handler that jumped out of here would leave the process locked. */
+/* Signals are blocked: a handler that jumped out of here would leave the process locked. */
 static bool try_extend(struct hk_thread *thread, uint32_t stream)
 {
 	uint64_t signals = hk_process_block_signals();
@@ -171,7 +171,7 @@ static bool try_extend(struct hk_thread *thread, uint32_t stream)
 	return page != NULL;
 }
 
-/* Back-pressure, where the user prefers it to loss and a collector is there to end it. */
+/* Waits for a page, if the user prefers that to loss and a collector is attached. */
 static bool await_page(struct hk_thread *thread, uint32_t stream)
 {
 	const struct timespec pause = {.tv_nsec = 200000};

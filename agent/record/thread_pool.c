@@ -7,12 +7,12 @@
 #include "agent/record/process.h"
 #include "ring/kernel.h"
 
-#define PAGE_BYTES 65536u /* a multiple of the kernel's, of whatever size */
+#define PAGE_BYTES 65536u /* a multiple of any kernel's page size */
 
-/* From one thread's state to the next: what is kept of it. What is wiped takes a page there, and no
- * more than that is ever touched. */
+/* Distance between the states of two threads: the part that a fork keeps. The part that a fork
+ * wipes needs one page there, and no more is ever touched. */
 #define STRIDE ((sizeof(struct hk_thread) - HK_THREAD_APART + 63) / 64 * 64)
-#define THREADS_MAX (HK_THREAD_APART / STRIDE) /* of a group: the two parts must not overlap */
+#define THREADS_MAX (HK_THREAD_APART / STRIDE) /* the two parts of a group must not overlap */
 static_assert(THREADS_MAX > 0, "a group has a thread");
 
 #define FAR_BYTES (64ull << 20)
@@ -22,11 +22,11 @@ static_assert(THREADS_MAX > 0, "a group has a thread");
 static struct {
 	char *next;
 	uint32_t left;
-	uint32_t taken; /* of all groups */
+	uint32_t taken; /* states taken from all groups */
 } pool;
 
-/* Two mappings of BYTES, HK_THREAD_APART from each other, the second one at or near HINT: the first
- * one, or NULL. *ret_tried is where the second one was. */
+/* Makes two mappings of BYTES, HK_THREAD_APART from each other, the second one at or near HINT.
+ * Returns the first one, or NULL. *ret_tried is the address of the second one. */
 static char *map_near(uint64_t hint, uint64_t bytes, uint64_t *ret_tried)
 {
 	char *kept = hk_mapping_make(hint, bytes, PROT_READ | PROT_WRITE);
@@ -42,8 +42,9 @@ static char *map_near(uint64_t hint, uint64_t bytes, uint64_t *ret_tried)
 	return NULL;
 }
 
-/* Mostly the place below a new mapping is free, or a place far below. Else both are cut out of one
- * mapping that takes all between them, as far as the process may have that much. */
+/* Makes two such mappings anywhere. Usually the addresses below a new mapping are free, or
+ * addresses far below. Otherwise both are cut out of one mapping that spans them, if the process
+ * may have that much. */
 static char *map_apart(uint64_t bytes)
 {
 	uint64_t tried;
@@ -72,7 +73,7 @@ static char *map_apart(uint64_t bytes)
 	return span;
 }
 
-/* As many as there were before: few threads take little, many take few mappings. */
+/* Doubles the states: few threads take little memory, many threads few mappings. */
 static bool grow(void)
 {
 	uint32_t count = pool.taken < 1 ? 1 : pool.taken;
@@ -89,7 +90,7 @@ static bool grow(void)
 		return false;
 	}
 	if (hk_process.locks) {
-		/* What the process may lock is the host's. */
+		/* The limit of locked memory belongs to the host. */
 		hk_kernel(SYS_munlock, group, bytes, 0, 0, 0, 0);
 		hk_kernel(SYS_munlock, group + HK_THREAD_APART, bytes, 0, 0, 0, 0);
 	}

@@ -10,15 +10,15 @@
 #include "agent/runtime/operand.h"
 #include "hooks/arguments.h"
 
-#define PAGE 4096u /* or a part of one */
+#define PAGE 4096u /* or part of a page */
 
 static bool is_readable(uintptr_t address)
 {
 	return !hk_process.sealed && hk_state_is_readable(address);
 }
 
-/* Copies the text at ADDRESS behind its length byte. Words used; 0: it cannot be read, or has no
- * room. */
+/* Copies the text at ADDRESS after its length byte. Returns the words used, or 0 if the text cannot
+ * be read or has no room. */
 static uint32_t keep_text(uintptr_t address, uint64_t *words, uint32_t room)
 {
 	uint8_t *bytes = (uint8_t *)words;
@@ -37,7 +37,7 @@ static uint32_t keep_text(uintptr_t address, uint64_t *words, uint32_t room)
 			bytes[1 + length++] = (uint8_t)*at;
 		}
 	}
-	if (!ended && readable) { /* full: it may end just here */
+	if (!ended && readable) { /* full: the text may end just here */
 		uintptr_t next = address + length;
 		ended = (next % PAGE || is_readable(next)) && !*(const char *)next;
 	}
@@ -49,14 +49,14 @@ static uint32_t keep_text(uintptr_t address, uint64_t *words, uint32_t room)
 	return used;
 }
 
-/* An MPI handle of 32 bits. */
+/* Returns whether TYPE is an MPI handle of 32 bits. */
 static bool is_narrow_handle(uint8_t type, bool fortran)
 {
 	return (type == HK_TYPE_MPI_DATATYPE || type == HK_TYPE_MPI_COMM) &&
 	       (fortran || !hk_mpi_is_wide());
 }
 
-/* What a reference of the host's points to. */
+/* Reads what a reference argument points to. */
 static bool keep_pointee(uintptr_t address, uint8_t type, bool fortran, uint64_t *ret_word)
 {
 	bool narrow = type == HK_TYPE_INT || type == HK_TYPE_FD || type == HK_TYPE_UINT ||
@@ -78,7 +78,8 @@ static bool keep_pointee(uintptr_t address, uint8_t type, bool fortran, uint64_t
 	return true;
 }
 
-/* Keeps one value: words used; *ret_address if it is the address of what it should have been. */
+/* Keeps a value. Returns the words used. *ret_address is set if the address was kept instead of the
+ * value there. */
 static uint32_t keep(uint64_t raw, uint8_t type, bool reference, bool fortran, uint64_t *words,
 		     uint32_t room, bool *ret_address)
 {
@@ -123,7 +124,7 @@ static void keep_described(const struct hk_call *call, uint64_t vector, struct h
 	for (uint32_t i = 0; i < hook->arg_count; i++) {
 		const struct hk_hook_arg *arg = &hook->args[i];
 		uint64_t raw = arg->type == HK_TYPE_STRUCT ? 0 : passed(call, arg, (uint8_t)i);
-		/* Every value behind this one, the result included, has a word left. */
+		/* Each later value, including the result, has a word left. */
 		uint32_t spare = room - payload->count - (hook->arg_count - i);
 		payload->count += keep(raw, arg->type, arg->reference, fortran,
 				       &payload->words[payload->count], spare, &address);
@@ -147,7 +148,7 @@ static void keep_unknown(const struct hk_call *call, struct hk_payload *payload)
 	payload->count += HK_SIGNATURE_UNKNOWN_ARGS + 2;
 }
 
-/* Nothing of ours has touched a vector register since the hooked function left its result there. */
+/* The agent has not touched vector registers since the hooked function left its result there. */
 static uint64_t floating_result(void)
 {
 	uint64_t bits;

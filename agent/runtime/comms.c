@@ -16,7 +16,7 @@ uint64_t hk_comms_mix(uint64_t value)
 	return value ^ value >> 31;
 }
 
-/* The entry of HANDLE, or a free one; NULL when the table is full. */
+/* Returns the entry of HANDLE, or a free one, or NULL if the table is full. */
 static struct hk_comm *find(uint64_t handle)
 {
 	uint32_t at = (uint32_t)(handle * HK_COMMS_SPREAD >> 32) % HK_COMMS;
@@ -30,7 +30,8 @@ static struct hk_comm *find(uint64_t handle)
 	return NULL;
 }
 
-/* Handlers wait: one that jumped away would leave the process locked. False: not locked. */
+/* Locks the process with signals blocked: a handler that jumped away would leave it locked. Returns
+ * false if that failed. */
 static bool lock(uint64_t *ret_signals)
 {
 	*ret_signals = hk_process_block_signals();
@@ -71,7 +72,7 @@ uint64_t hk_comms_get(uint64_t handle, uint64_t first, uint64_t *child)
 	if (!comm || !lock(&signals)) {
 		return first;
 	}
-	comm = find(handle); /* again: it may have been made meanwhile */
+	comm = find(handle); /* searched again: it may have been made meanwhile */
 	if (comm) {
 		if (!comm->handle) {
 			fill(comm, handle, first);

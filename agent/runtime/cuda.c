@@ -8,14 +8,14 @@
 
 #define NO_DEVICE (~0ULL)
 
-/* Streams that are no objects: the default one and its two explicit names. They belong to the
- * current device, and to ask about them can spoil a capture. */
+/* Handles up to this are no objects: the default stream and its two explicit names. They belong to
+ * the current device, and asking about them can invalidate a capture. */
 #define STREAM_PER_THREAD 2u
 
 typedef int current_device(int *device);
 typedef int stream_device(void *stream, int *device);
 
-/* cuStreamGetDevice is not in drivers before CUDA 12.8. */
+/* Entry points. cuStreamGetDevice is missing in drivers before CUDA 12.8. */
 enum entry { DRIVER_CURRENT, RUNTIME_CURRENT, DRIVER_STREAM, ENTRIES };
 
 static struct hk_find_kept entries[ENTRIES] = {
@@ -48,7 +48,7 @@ static uint64_t of_stream(uint64_t stream)
 	int r =
 	    stream > STREAM_PER_THREAD ? hk_find_keep(&entries[DRIVER_STREAM], &address) : -ENOENT;
 	if (r == -EBUSY) {
-		/* The thread's device may be another one. */
+		/* The current device of the thread may be another one. */
 		return NO_DEVICE;
 	}
 	return r == 0 && ((stream_device *)address)((void *)stream, &device) == 0

@@ -13,8 +13,8 @@
 
 #define RANKS_AT_ONCE 64
 
-/* Handles that MPICH and its kin compile in; Open MPI's are addresses, told by its Fortran numbers.
- */
+/* Handles compiled into MPICH and its derivatives. Those of Open MPI are addresses, found by their
+ * Fortran numbers. */
 #define MPICH_COMM_WORLD 0x44000000u
 #define MPICH_COMM_SELF 0x44000001u
 #define MPICH_COMM_NULL 0x04000000u
@@ -22,7 +22,7 @@
 #define MPICH_IN_PLACE (~0ULL)
 #define MPICH_ANY_SOURCE (-2)
 #define MPICH_STATUS_IGNORE 1u
-#define MPICH_STATUS_SOURCE 2u /* ints before the source in a status */
+#define MPICH_STATUS_SOURCE 2u /* number of ints before the source in a status */
 #define OMPI_FORTRAN_WORLD 0u
 #define OMPI_FORTRAN_SELF 1u
 #define OMPI_FORTRAN_NULL 2u
@@ -34,7 +34,7 @@
 
 #define HASH_SELF 0xc3a5c85c97cb3127ULL
 
-/* The library's entry points; handles go through as 64-bit registers whatever their width. */
+/* Entry points of the library. Handles are passed in 64-bit registers, whatever their width. */
 static struct library {
 	uint64_t found;	   /* hk_loader_unloads() when they were found, plus 1 */
 	bool usable, wide; /* wide: handles are pointers (Open MPI) */
@@ -58,7 +58,7 @@ static struct library {
 
 struct hk_mpi_kept hk_mpi_kept;
 
-/* What is looked up in every scan. The library is usable where the first NEEDED are there. */
+/* Functions looked up in every scan. The library is usable if the first NEEDED are found. */
 enum entry {
 	TYPE_SIZE,
 	TYPE_GET_ENVELOPE,
@@ -133,13 +133,13 @@ static void look_up(uint64_t found)
 {
 	struct library now = {.found = found};
 	if (find_functions(&now) < 0) {
-		return; /* the next call asks again */
+		return; /* the next call tries again */
 	}
 	now.world = now.wide ? now.comm_f2c(OMPI_FORTRAN_WORLD) : MPICH_COMM_WORLD;
 	now.self = now.wide ? now.comm_f2c(OMPI_FORTRAN_SELF) : MPICH_COMM_SELF;
 	now.null = now.wide ? now.comm_f2c(OMPI_FORTRAN_NULL) : MPICH_COMM_NULL;
-	/* A library that came in place of another one may have other types. Threads that look at
-	 * once find the same. */
+	/* A library that replaced another one may have other types. Threads that look it up at the
+	 * same time find the same. */
 	if (hk_process_lock()) {
 		mpi = now;
 		hk_mpi_kept.found = 0;
@@ -157,7 +157,8 @@ static void look_up(uint64_t found)
 	}
 }
 
-/* Whether the library of now can be asked: what was found in one that is gone is not used. */
+/* Returns whether the current library can be called. Functions of an unloaded library are not used.
+ */
 static bool is_usable(void)
 {
 	uint64_t now = hk_loader_unloads() + 1;
@@ -172,7 +173,7 @@ bool hk_mpi_is_wide(void)
 	return is_usable() && mpi.wide;
 }
 
-/* A handle argument as the C library wants it. */
+/* Converts a handle argument to the form of C. */
 static uint64_t c_comm(const struct hk_call *call, uint64_t handle)
 {
 	bool fortran = call->site->hook->flags & HK_HOOK_FORTRAN;
@@ -190,7 +191,8 @@ static uint64_t comm_argument(const struct hk_call *call, uint8_t number)
 	return c_comm(call, hk_operand_argument(call, number));
 }
 
-/* Only named types keep their handle for ever; a derived type's may come back as another type. */
+/* Returns whether TYPE is a named type. The handle of a derived type may later mean another type.
+ */
 static bool is_named(uint64_t type)
 {
 	int integers, addresses, inner, how;
@@ -309,7 +311,7 @@ static uint64_t first_hash(uint64_t handle)
 	if (handle == mpi.self && mpi.comm_rank(mpi.world, &rank) == 0) {
 		return hk_comms_mix(HASH_SELF + (uint64_t)rank);
 	}
-	return 0; /* made by a call that is not hooked */
+	return 0; /* the communicator was made by a call that is not hooked */
 }
 
 static uint64_t comm_number(uint64_t handle)
@@ -351,8 +353,8 @@ static int lowest_world_rank(uint64_t comm)
 	return lowest;
 }
 
-/* What the callee wrote to argument NUMBER, a handle of its own width: a Fortran number, or what C
- * has. 0: no communicator. */
+/* Returns the handle that the callee wrote to argument NUMBER, a Fortran number or a C handle of
+ * its own width, or 0 for no communicator. */
 static uint64_t written_comm(const struct hk_call *call, uint8_t number)
 {
 	const void *at = (const void *)hk_operand_register(call, number);
@@ -376,7 +378,7 @@ static uint64_t new_rank(const struct hk_call *call, const struct hk_factor *fac
 
 static int status_source(const struct hk_call *call, uint64_t status)
 {
-	/* What a Fortran program gives for "ignore" has no address that is known here. */
+	/* The address of Fortran's MPI_STATUS_IGNORE is unknown here. */
 	if (call->site->hook->flags & HK_HOOK_FORTRAN ||
 	    status == (mpi.wide ? OMPI_STATUS_IGNORE : MPICH_STATUS_IGNORE) ||
 	    !hk_operand_is_readable(call, status, (MPICH_STATUS_SOURCE + 1) * sizeof(int))) {
@@ -385,7 +387,7 @@ static int status_source(const struct hk_call *call, uint64_t status)
 	return ((const int *)status)[mpi.wide ? OMPI_STATUS_SOURCE : MPICH_STATUS_SOURCE];
 }
 
-/* Libraries have numbers of their own for what is no rank. */
+/* Each library has its own numbers for MPI_ANY_SOURCE and MPI_PROC_NULL. */
 static uint64_t sender(const struct hk_call *call, const struct hk_factor *factor,
 		       uint64_t argument)
 {
@@ -422,7 +424,7 @@ static inline bool succeeded(const struct hk_call *call)
 	return !hook->arg_count || hk_operand_argument(call, (uint8_t)(hook->arg_count - 1)) == 0;
 }
 
-/* Whether the call passes handles as C has them. */
+/* Returns whether the call passes handles in the form of C. */
 static bool has_c_handle(const struct hk_call *call)
 {
 	return !mpi.wide || !(call->site->hook->flags & HK_HOOK_FORTRAN);
@@ -476,8 +478,8 @@ bool hk_mpi_known(const struct hk_call *call, const struct hk_factor *factor, ui
 
 uint64_t hk_mpi_factor(struct hk_call *call, const struct hk_factor *factor)
 {
-	/* After a failed call its arguments may be what failed: asking MPI about them could abort
-	 * the job. */
+	/* The arguments of a failed call may be invalid: asking MPI about them could abort the job.
+	 */
 	if (!succeeded(call) || !is_usable()) {
 		return 0;
 	}

@@ -7,13 +7,13 @@
 #include "agent/runtime/comms.h"
 #include "agent/runtime/operand.h"
 
-#define ID_BYTES 128u	   /* of an ncclUniqueId */
-#define COMMS_AT_ONCE 4096 /* of one process: more is no count but garbage */
+#define ID_BYTES 128u	   /* bytes of an ncclUniqueId */
+#define COMMS_AT_ONCE 4096 /* most communicators made at once; a higher count is garbage */
 
 typedef int of_comm(const void *comm, int *number);
 
-/* Bytes of the datatypes, in the order of ncclDataType_t: int8 uint8 int32 uint32 int64 uint64
- * float16 float32 float64 bfloat16 float8e4m3 float8e5m2. */
+/* Bytes of each ncclDataType_t: int8 uint8 int32 uint32 int64 uint64 float16 float32 float64
+ * bfloat16 float8e4m3 float8e5m2. */
 static const uint8_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
 
 enum entry { COMM_COUNT, COMM_USER_RANK, ENTRIES };
@@ -61,15 +61,16 @@ static uint64_t new_comm(const uint64_t *at, const void *id)
 		return 0;
 	}
 	for (uint32_t i = 0; i < ID_BYTES; i += sizeof(word)) {
-		__builtin_memcpy(&word, (const char *)id + i, sizeof(word)); /* of any alignment */
+		__builtin_memcpy(&word, (const char *)id + i,
+				 sizeof(word)); /* the id may have any alignment */
 		hash = hk_comms_mix(hash + word);
 	}
 	hk_comms_set(*at, hash);
 	return hash;
 }
 
-/* All members live in this process: its uid and the first handle tell this communicator from any
- * other. */
+/* Makes a number for communicators whose members are all in this process: from the process's uid
+ * and the first handle. */
 static uint64_t new_comms(const uint64_t *handles, int count)
 {
 	if (!handles || count <= 0 || count > COMMS_AT_ONCE) {
@@ -86,7 +87,7 @@ static uint64_t new_comms(const uint64_t *handles, int count)
 
 static uint64_t split(const uint64_t *at, uint64_t parent, uint32_t colour)
 {
-	/* Every rank of the parent counts the call, also one that goes into no part. */
+	/* Every rank of the parent counts the call, even a rank that joins no new communicator. */
 	uint64_t child = 0;
 	uint64_t hash = hk_comms_get(parent, 0, &child);
 	if (!at || !*at) {
@@ -99,7 +100,7 @@ static uint64_t split(const uint64_t *at, uint64_t parent, uint32_t colour)
 
 uint64_t hk_nccl_factor(const struct hk_call *call, const struct hk_factor *factor)
 {
-	/* Which communicator a call failed on is known all the same. */
+	/* A failed call still shows its communicator. */
 	if (hk_operand_failed(call) && factor->kind != HK_FACTOR_NCCL_COMM) {
 		return 0;
 	}

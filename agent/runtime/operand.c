@@ -3,12 +3,12 @@
 #include "agent/frame/state.h"
 #include "agent/record/process.h"
 
-#define PAGE 4096u /* or a part of one */
+#define PAGE 4096u /* or part of a page */
 
 bool hk_operand_is_readable(const struct hk_call *call, uint64_t address, size_t bytes)
 {
 	if (call->site->hook->flags & HK_HOOK_TRUSTED) {
-		return address != 0; /* Fortran's optional arguments */
+		return address != 0; /* optional arguments of Fortran may be NULL */
 	}
 	uint64_t last = address + bytes - 1;
 	if (!address || last < address || hk_process.sealed) {
@@ -22,7 +22,7 @@ bool hk_operand_is_readable(const struct hk_call *call, uint64_t address, size_t
 	return hk_state_is_readable(last);
 }
 
-/* Bytes of a value of TYPE in memory. */
+/* Returns the bytes of a value of TYPE in memory. */
 static size_t width(uint8_t type)
 {
 	switch (type) {

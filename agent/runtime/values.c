@@ -9,7 +9,7 @@
 #include "agent/runtime/nccl.h"
 #include "agent/runtime/operand.h"
 
-/* A field of what the host described for the library, or the library for the host. */
+/* Reads a field of a struct in the host's memory. */
 static uint64_t field(const struct hk_call *call, const struct hk_factor *factor)
 {
 	const char *base = (const char *)hk_operand_memory(call, factor->arg);
@@ -32,13 +32,14 @@ static uint64_t field(const struct hk_call *call, const struct hk_factor *factor
 static uint64_t pointee(const struct hk_call *call, uint8_t argument)
 {
 	const uint64_t *out = (const uint64_t *)call->integer[argument];
-	/* posix_memalign leaves its argument alone when it fails. */
+	/* posix_memalign does not write its argument if it fails. */
 	bool readable =
 	    !hk_operand_failed(call) && hk_operand_is_readable(call, (uint64_t)out, sizeof(*out));
 	return readable ? *out : 0;
 }
 
-/* A factor that needs no answer of the host's libraries, or one that was kept. */
+/* Evaluates a factor that needs no call of the host's libraries, or whose answer is kept. Returns
+ * false for others. */
 static bool factor_known(const struct hk_call *call, const struct hk_factor *factor,
 			 uint64_t *ret_value)
 {
@@ -94,7 +95,7 @@ static uint64_t factor_asked(struct hk_call *call, const struct hk_factor *facto
 	}
 }
 
-/* False if the product needs an answer and MAY_ASK is false. */
+/* Evaluates a product. Returns false if it needs a call of a library and MAY_ASK is false. */
 static inline bool product_of(struct hk_call *call, const struct hk_value *value, bool may_ask,
 			      uint64_t *ret_product)
 {
@@ -119,8 +120,8 @@ static bool is_device_memory(const struct hk_hook *hook)
 	return hk_hook_memory(hook->flags) != HK_MEMORY_HOST;
 }
 
-/* Whether the call is part of another one that allocates or frees device memory and is recorded: a
- * runtime calls the driver, and one of them counts. */
+/* Returns whether the call is inside another recorded call that allocates or frees device memory: a
+ * runtime calls the driver, and only one of them counts. */
 static bool is_within(const struct hk_call *call)
 {
 	const struct hk_thread_slot *slot = call->thread->slot;
@@ -161,7 +162,8 @@ bool hk_values_known(struct hk_call *call, uint64_t values[HK_HOOK_VALUES])
 	return evaluate(call, false, values);
 }
 
-/* The host's libraries run, and may call hooked functions: those calls pass through. */
+/* Evaluates values by calls of the host's libraries, whose own hooked calls pass through uncounted.
+ */
 static int ask(void *asked, void *values)
 {
 	struct hk_call *call = asked;
@@ -185,8 +187,8 @@ static int ask(void *asked, void *values)
 	return 0;
 }
 
-/* Whether the result is in a vector or x87 register for all that is known: those registers are the
- * only ones of their kind that a call leaves to its caller. */
+/* Returns whether the result may be in a vector or x87 register. A call leaves only its result to
+ * its caller in such registers. */
 static bool may_return_vector(const struct hk_hook *hook)
 {
 	return !(hook->flags & HK_HOOK_TRUSTED) || hook->result == HK_TYPE_FLOAT ||

@@ -11,16 +11,16 @@
 #include "agent/record/thread.h"
 #include "ring/kernel.h"
 
-/* Of what a process may lock, the segment takes one part in so many. */
+/* The segment takes at most 1 / this of the memory that a process may lock. */
 #define LOCKED_SHARE 16u
 #define STEP_BYTES 16384u
 
-/* Where the agent's own image begins and ends, by the linker. */
+/* Start and end of the agent's image, defined by the linker. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
-/* Nothing of the agent is under way on this thread, and the process may change its own segment. A
- * vfork child runs in its parent's memory. */
+/* Returns whether the agent is not active on this thread and the process may change its own
+ * segment. A vfork child runs in its parent's memory. */
 static bool may_act(void)
 {
 	if (hk_in_agent || hk_process.sealed || (!hk_process.on && !hk_process_forked())) {
@@ -102,7 +102,7 @@ void hk_departure_lock(void)
 	}
 }
 
-/* Step by step: a call ends at the first gap. */
+/* Step by step, because a call ends at the first gap. */
 static void unlock(const void *start, const void *end)
 {
 	for (uint64_t at = (uint64_t)start; at < (uint64_t)end; at += STEP_BYTES) {

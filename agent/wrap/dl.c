@@ -18,7 +18,7 @@
 #include "agent/wrap/departure.h"
 #include "agent/wrap/sandbox.h"
 
-/* The stubs, and what they call; assembly sees only what is not static. */
+/* The stubs and the functions that they call. Assembly sees only functions that are not static. */
 extern void hk_dl_stub_open(void);
 extern void hk_dl_stub_mopen(void);
 extern void hk_dl_stub_sym(void);
@@ -53,8 +53,8 @@ static int control_process(int option, unsigned long a, unsigned long b, unsigne
 	return original(option, a, b, c, d);
 }
 
-/* Functions that make no path of before reach the run directory. All take integers, three at most:
- * registers that hold no argument are passed on as they are. */
+/* Functions after which no earlier path reaches the run directory. All take integers, three at
+ * most. Registers without arguments are passed on unchanged. */
 static int depart(enum hk_wrapped which, long a, long b, long c)
 {
 	int (*original)(long, long, long) =
@@ -93,7 +93,7 @@ static int lock_memory(int flags)
 	return status;
 }
 
-/* dlclose does not look at its caller. */
+/* dlclose does not depend on its caller. */
 static int close_object(void *handle)
 {
 	int (*original)(void *) =
@@ -101,12 +101,12 @@ static int close_object(void *handle)
 	hk_patch_rescan();
 	int status = original(handle);
 	hk_loader_note_unload();
-	/* Before anything else can lie where something was. */
+	/* Called before another object can lie at the same address. */
 	hk_patch_rescan();
 	return status;
 }
 
-/* The function that a thunk or wrapper at ADDRESS stands for, or ADDRESS. */
+/* Returns the function that a thunk or wrapper at ADDRESS stands for, or ADDRESS. */
 static const void *behind(const void *address)
 {
 	const void *original = hk_entry_original(address);
@@ -122,7 +122,7 @@ static const void *behind(const void *address)
 	return address;
 }
 
-/* The host may ask whether an address is a symbol's own. */
+/* The host may ask whether an address is that of a symbol. */
 static void keep_identity(Dl_info *info, const void *asked, const void *function)
 {
 	if (info->dli_saddr == function) {
@@ -157,9 +157,9 @@ static int describe_more(const void *address, Dl_info *info, void **extra, int f
 
 struct search {
 	uintptr_t caller;
-	bool caller_plain; /* found, and without a search path of its own */
-	bool inherited;	   /* an object that is not the program has DT_RPATH, which those it loaded
-			      inherit */
+	bool caller_plain; /* the caller was found and has no search path of its own */
+	bool inherited; /* an object other than the program has DT_RPATH, which the libraries that
+			   it loaded inherit */
 };
 
 static int find_caller(struct dl_phdr_info *info, size_t size, void *data)
@@ -177,7 +177,7 @@ static int find_caller(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* Whether dlopen(NAME) called from CALLER does the same when called from the agent. */
+/* Returns whether dlopen(NAME) from the agent does the same as from CALLER. */
 int hk_dl_framed(const char *name, const void *caller)
 {
 	hk_patch_rescan();

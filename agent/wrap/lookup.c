@@ -19,17 +19,17 @@
 #include "agent/record/process.h"
 #include "agent/wrap/pointer.h"
 
-/* Which object defines a name, seen from one caller. */
+/* A search for the object that defines a name for one caller. */
 struct survey {
 	const char *name;
 	struct hk_version version;
 	uintptr_t caller;
-	uintptr_t vdso; /* listed, but in no object's scope */
-	bool next;	/* only definitions that stand after the caller count */
-	bool passed;	/* the caller, in load order */
-	size_t index;	/* of the caller */
+	uintptr_t vdso; /* listed, but part of no scope */
+	bool next;	/* only definitions after the caller count */
+	bool passed;	/* the caller was passed, in load order */
+	size_t index;	/* index of the caller */
 	const char *user;
-	bool user_initial; /* came with the program, and looks into itself last */
+	bool user_initial; /* loaded at the start, and searched after the global scope */
 	bool user_defines;
 	unsigned definers;
 	bool hooked; /* a hook wants a definition */
@@ -79,7 +79,7 @@ static int find_definers(struct dl_phdr_info *info, size_t size, void *data)
 	return 0;
 }
 
-/* One hold of the loader's lock for both: paths are the loader's. */
+/* The loader's lock is held for both steps: the paths belong to the loader. */
 static int survey_locked(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct survey *survey = data;
@@ -105,7 +105,7 @@ static void *ask(void *handle, const char *name, const char *version)
 	return original(handle, name);
 }
 
-/* Whether the caller's own scope cannot give another definition than the agent's does. */
+/* Returns whether the caller's own scope gives the same definition as the agent's. */
 static bool is_same_for_all(const struct survey *survey)
 {
 	return survey->user_initial || (survey->user && survey->definers == 1);
@@ -137,7 +137,7 @@ struct hk_lookup hk_lookup_symbol(void *handle, const char *name, const char *ve
 	if (framed && !anywhere) {
 		return (struct hk_lookup){NULL, 1};
 	}
-	/* Not found from here, or not looked for. The original answers for the caller. An
+	/* The name was not found, or not searched for. The original answers for the caller. An
 	 * interposer's calls to the next definition were seen when the interposer was called. */
 	if (survey.hooked && !(survey.next && survey.user_defines)) {
 		hk_patch_escaped(name);

@@ -20,8 +20,7 @@
 #include "agent/record/process.h"
 #include "ring/segment.h"
 
-/* One address to exchange. Objects are views, read and used within one hold of the loader's lock.
- */
+/* An address to exchange. Objects are views, valid while the loader's lock is held. */
 struct exchange {
 	const char *name;
 	void *address;
@@ -29,8 +28,8 @@ struct exchange {
 	void *(*decide)(const struct exchange *exchange);
 	bool has_provider, has_user;
 	bool held;		   /* ADDRESS lies in a loaded object */
-	struct hk_object provider; /* whose code ADDRESS is */
-	struct hk_object user;	   /* whose code CALLER is */
+	struct hk_object provider; /* object whose code contains ADDRESS */
+	struct hk_object user;	   /* object whose code contains CALLER */
 	void *result;
 };
 
@@ -54,7 +53,8 @@ static const char *user_path(const struct exchange *exchange)
 	return exchange->has_user ? hk_program_path_of(&exchange->user) : "";
 }
 
-/* Fills the request for NAME with the hook that wants it; false: none does. */
+/* Fills the request for NAME with the hook that wants it. Returns false if there is no such hook.
+ */
 static bool want(const struct exchange *exchange, const char *name, struct hk_site_request *request)
 {
 	request->function = name;
@@ -65,7 +65,7 @@ static bool want(const struct exchange *exchange, const char *name, struct hk_si
 	return request->hook && request->level != HK_LEVEL_OFF;
 }
 
-/* The wrapper of an entry point function calls the thunk, if it has one. */
+/* The wrapper of an entry point function calls its thunk, if it has one. */
 static void *with_entry_wrapper(const char *name, void *address)
 {
 	void *wrapper = hk_entry_named(name) ? hk_entry_wrap(address) : NULL;
@@ -94,20 +94,20 @@ static bool defines(const struct hk_object *object, const char *name)
 
 enum symbol_is { CALLABLE, POINTER, DATA, STAND_IN };
 
-/* POINTER: no thunk may stand for the function, because the host may compare its address
- * with one that it got elsewhere. That is so for a function that the caller defines itself, and for
- * an undescribed function whose address lies in a slot or belongs to the program. */
+/* POINTER: no thunk may replace the function, because the host may compare its address with one
+ * from elsewhere. That is so for a function that the caller defines itself, and for an undescribed
+ * function whose address is in a slot or belongs to the program. */
 static enum symbol_is judge(const struct exchange *exchange, bool described)
 {
 	if (!exchange->has_provider) {
-		/* Data matches patterns too. Outside lie other namespaces and what was generated.
-		 */
+		/* Data matches patterns too. Addresses outside all objects belong to other
+		 * namespaces or to generated code. */
 		return exchange->held ? DATA : POINTER;
 	}
 	const ElfW(Sym) *symbol = hk_object_find(&exchange->provider, exchange->name);
 	unsigned type = symbol ? ELF64_ST_TYPE(symbol->st_info) : STT_NOTYPE;
 	if (symbol && symbol->st_shndx == SHN_UNDEF) {
-		/* The program's own PLT entry, whose slot is hooked. */
+		/* The address is the program's own PLT entry, whose slot is hooked. */
 		return STAND_IN;
 	}
 	if (type == STT_OBJECT || type == STT_TLS || type == STT_COMMON) {
@@ -184,8 +184,8 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Name of the provider's symbol at the address: one that a line describes before others, and of
- * those one that begins with what was asked for. NULL: not exported. */
+/* Returns the name of the provider's symbol at the address, or NULL if it is not exported. A name
+ * that a line describes has priority, then one that begins with the requested name. */
 static const char *exported(const struct exchange *exchange)
 {
 	const struct hk_object *object = &exchange->provider;
@@ -213,8 +213,8 @@ static const char *exported(const struct exchange *exchange)
 	return best;
 }
 
-/* Whether any version of the function asked for is wanted; then the request gets a bare hook, if it
- * is known whose the function is. */
+/* Returns whether any version of the requested function is wanted. The request then gets a hook
+ * without arguments, if the function's object is known. */
 static bool want_version(const struct exchange *exchange, struct hk_site_request *request)
 {
 	const struct hk_hookset *set = hk_patch_hookset();
@@ -273,11 +273,11 @@ static int find_objects(struct dl_phdr_info *info, size_t size, void *data)
 	return exchange->has_provider && exchange->has_user;
 }
 
-/* The outer iteration holds the lock from the look to the decision. */
+/* The outer iteration holds the loader's lock from the search to the decision. */
 static int exchange_locked(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct exchange *exchange = data;
-	/* Sites of what is no more are not for what is now. */
+	/* Sites of unloaded objects must not be used for new ones. */
 	hk_patch_refresh(info);
 	(void)size;
 	hk_loader_iterate(find_objects, exchange);
@@ -288,7 +288,7 @@ static int exchange_locked(struct dl_phdr_info *info, size_t size, void *data)
 static void *run(struct exchange *exchange)
 {
 	if (hk_in_agent == 1) {
-		return exchange->address; /* a signal handler that interrupted the agent */
+		return exchange->address; /* a signal handler interrupted the agent */
 	}
 	int saved_errno = errno;
 	uint64_t signals = hk_process_block_signals();
@@ -317,7 +317,8 @@ void *hk_pointer_of_entry(const char *name, void *address, const void *caller)
 	if (!hk_patch_hookset() || hk_entry_original(address)) {
 		return address;
 	}
-	/* A runtime hands on what it got from the driver: the calls are then its caller's. */
+	/* A runtime passes on a function of the driver: the calls then belong to the runtime's
+	 * caller. */
 	void *original = hk_site_original(address);
 	struct exchange exchange = {.name = name,
 				    .address = original ? original : address,

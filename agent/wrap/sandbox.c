@@ -11,9 +11,9 @@
 #include "agent/wrap/departure.h"
 #include "ring/kernel.h"
 
-#define INVALID (-1L) /* descriptor, address, process or clock */
+#define INVALID (-1L) /* invalid descriptor, address, process or clock */
 
-/* What the agent asks for and the loader has not asked for before. */
+/* System calls of the agent that the loader has not made before. */
 static const short asked[] = {
     SYS_write,	       SYS_fstat,	  SYS_fstatfs,	 SYS_readlinkat,       SYS_getdents64,
     SYS_mkdirat,       SYS_unlinkat,	  SYS_fallocate, SYS_madvise,	       SYS_futex,
@@ -22,11 +22,12 @@ static const short asked[] = {
     SYS_rt_sigpending, SYS_sigaltstack,	  SYS_uname,	 SYS_process_vm_readv, SYS_rt_sigtimedwait,
 };
 
-/* In a child: ends well if nothing of that is killed for. None of it does anything. */
+/* Makes all these calls, without effect. Runs in a child, which is killed if one of them is
+ * forbidden. */
 static void ask_everything(void)
 {
 	const struct rlimit none = {0, 0};
-	hk_kernel(SYS_prlimit64, 0, RLIMIT_CORE, &none, 0, 0, 0); /* no file for nothing */
+	hk_kernel(SYS_prlimit64, 0, RLIMIT_CORE, &none, 0, 0, 0); /* no core file */
 	for (unsigned i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
 		hk_kernel(asked[i], INVALID, 0, 0, 0, 0, 0);
 	}
@@ -48,7 +49,8 @@ bool hk_sandbox_permits(void)
 	if (hk_process_status("Seccomp:") != SECCOMP_MODE_FILTER) {
 		return true;
 	}
-	/* Without a signal at its end, which the host might take for one of its own children's. */
+	/* The child sends no signal at its end, because the host might take it for one of its own
+	 * children. */
 	long child = hk_kernel(SYS_clone, 0, 0, 0, 0, 0, 0);
 	if (child == 0) {
 		ask_everything();
@@ -56,7 +58,7 @@ bool hk_sandbox_permits(void)
 	return child > 0 && ends_well(child);
 }
 
-/* Takes what this thread and its calls will need, and seals the process. */
+/* Takes the memory that this thread and its calls will need, and seals the process. */
 static void seal(void)
 {
 	if (!hk_process.sealed) {
@@ -71,7 +73,7 @@ void hk_sandbox_prctl(int option, unsigned long argument)
 	if (option == PR_SET_SECCOMP) {
 		seal();
 	}
-	/* The strict mode takes the time stamp counter away as well. */
+	/* Strict mode forbids the time stamp counter too. */
 	if (strict || (option == PR_SET_TSC && argument == PR_TSC_SIGSEGV)) {
 		hk_process.timeless = true;
 		hk_site_stop_clocks();
