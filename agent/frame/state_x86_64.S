@@ -1,4 +1,4 @@
-/* state_x86_64.S: everything slow is called through here, with the host's vector and x87 registers kept (x86-64, System V). */
+/* state_x86_64.S: calls slow functions with the host's vector and x87 registers saved (x86-64, System V). */
 #if defined(__x86_64__)
 
 	.text
@@ -41,7 +41,7 @@ hk_state_saved_call:
 	movl	hk_state_mask(%rip), %eax
 	testl	%eax, %eax
 	jz	.Lfxsave
-	/* xsave reads its header's reserved bytes back as faults unless they are zero. */
+	/* xrstor faults unless the reserved bytes of xsave's header are zero. */
 	xorl	%edx, %edx
 	movq	$0, 512(%rbx)
 	movq	$0, 520(%rbx)

@@ -33,15 +33,16 @@ hk_call_enter:
 .Lenter:
 	movq	hk_thread_current@gottpoff(%rip), %rax
 	movq	%fs:(%rax), %rax
-	/* A call recorded as open but below us on the stack was abandoned; 0: the thread is not ready, and nothing else of it may be read. */
+	/* A call recorded as open, but below this frame on the stack, was abandoned. 0: the thread is not ready, and nothing else of it
+	 * may be read. */
 	movq	HK_THREAD_INNER(%rax), %rdx
 	cmpq	%rdx, %rbp
 	jae	.Lprepare
 	movq	HK_THREAD_CELLS(%rax,%r10,8), %rcx
 	testq	%rcx, %rcx
 	jz	.Lprepare
-	prefetchw (%rcx)			/* for the time after the clock, which does not wait for these */
-	prefetcht0 64(%rcx)			/* the way out reads it: where the octaves are */
+	prefetchw (%rcx)			/* needed after the clock is read, which does not wait for prefetches */
+	prefetcht0 64(%rcx)			/* offsets of the octaves, which the way out reads */
 	movq	%rdx, HK_CALL_OUTER(%rbp)
 	movq	HK_THREAD_GENERATION(%rax), %rdx
 	movl	(%rdx), %edx
@@ -74,13 +75,13 @@ hk_call_enter:
 	cmpb	$0, HK_HOT_STACK_WORDS(%r11)
 	jne	.Lcopy
 .Lclock:
-	rdtsc					/* last: nothing of ours lies between the two clock reads but the way to the call */
+	rdtsc					/* last: only the jump to the original lies between the two clock reads */
 	shlq	$32, %rdx
 	orq	%rdx, %rax
 .Lstarted:
 	movq	%rax, HK_CALL_START(%rbp)
 	movq	%rax, HK_SLOT_OPEN + 8(%rsi)
-	/* Not before the clock: on many processors rdtsc waits for it, and here it hides behind the way to the call. */
+	/* After the clock: on many processors rdtsc would wait for it, and here the call hides it. */
 	incq	(%rcx)				/* cell.calls */
 	movq	HK_CALL_RAX(%rbp), %rax
 	movq	HK_CALL_RDX(%rbp), %rdx
@@ -88,9 +89,9 @@ hk_call_enter:
 	movq	HK_CALL_RSI(%rbp), %rsi
 	ret
 
-/* What the short way in does not do. Stack words of a described function are copied from above the thunk's return address to
- * the bottom of its frame, 8(%rsp): our own return address lies below them. The frame's lower end moves for that, to where the
- * copy has the alignment of the original, and our return address moves with it. */
+/* The part that the short way in does not handle. Stack words of a described function are copied from above the thunk's return address
+ * to the bottom of its frame, 8(%rsp). The return address of this call lies below them. The lower end of the frame moves to where the
+ * copy has the alignment of the original, and the return address moves with it. */
 .Lcopy:
 	cmpb	$HK_STACK_WORDS_WORK, HK_HOT_STACK_WORDS(%r11)
 	je	.Lwork
@@ -107,7 +108,7 @@ hk_call_enter:
 	movq	(%rsp), %rax
 	leaq	16(%rbp), %rdi
 	leaq	(,%rcx,8), %rdx
-	subq	%rdx, %rsp			/* where the copy may begin at most; it is to begin there modulo the alignment */
+	subq	%rdx, %rsp			/* highest start of the copy, before alignment */
 	leaq	8(%rsp), %rdx
 	subq	%rdi, %rdx
 	andl	$HK_STACK_ALIGNMENT - 1, %edx
@@ -160,7 +161,8 @@ hk_call_enter:
 	movq	HK_CALL_SCRATCH(%rbp), %rsi
 	jmp	.Lcopied
 
-/* Slow: all argument registers are in struct hk_call; vector and x87 state is saved around the C code, where there is room for it. */
+/* The slow way in. All argument registers are in struct hk_call. Vector and x87 state is saved around the C code, where there is room
+ * for it. */
 .Lprepare:
 	subq	$8, %rsp			/* 16-byte alignment for C */
 	call	hk_state_has_room
@@ -182,7 +184,7 @@ hk_call_enter:
 	movl	HK_HOT_INDEX(%r11), %r10d
 	testl	%eax, %eax
 	jnz	.Lenter
-	/* Unmeasured: the stack words still have to be there, and something to count. */
+	/* An unmeasured call still needs its stack words, and fields to count in. */
 	movq	$0, HK_CALL_THREAD(%rbp)
 	leaq	HK_CALL_CELL(%rbp), %rcx
 	leaq	HK_CALL_START - HK_SLOT_OPEN(%rbp), %rsi /* no open call: the clock's second copy goes to SCRATCH */
@@ -194,8 +196,8 @@ hk_call_enter:
 
 /* ---- ways out ---- */
 
-/* One per kind of clock. rbp: the thunk's frame. They return to the thunk's caller. A thunk jumps to the first one directly: for a
- * thousand sites the branch predictor has no room for an indirect jump of each. */
+/* A way out for each kind of clock. rbp: the thunk's frame. They return to the thunk's caller. A thunk jumps to the first one directly:
+ * for a thousand sites the branch predictor has no room for an indirect jump of each. */
 	.macro	way_out name:req
 	.type	\name, @function
 \name:
@@ -204,8 +206,8 @@ hk_call_enter:
 	.cfi_offset	rbp, -16
 	.endm
 
-	/* What hk_call_leave does for the usual call; the others go there, and nothing was written before. rdx:rax: the clock;
-	 * r11: struct hk_site_hot. */
+	/* Does what hk_call_leave does, for usual calls. Other calls go to hk_call_leave, before anything is written. rdx:rax: the
+	 * clock; r11: struct hk_site_hot. */
 	.macro	leave_call name:req
 	shlq	$32, %rdx
 	orq	%rdx, %rax
@@ -222,7 +224,7 @@ hk_call_enter:
 	movq	%rdx, %rcx
 	orq	$32, %rcx
 	bsrq	%rcx, %rax
-	leal	-5(%rax), %ecx			/* so far is the duration shifted to its bucket */
+	leal	-5(%rax), %ecx			/* shift of the duration to its bucket */
 	cmpq	$32, %rdx
 	sbbl	$4, %eax			/* the octave */
 	cmpl	$26, %eax
@@ -236,7 +238,7 @@ hk_call_enter:
 	cmpq	%rbp, HK_THREAD_INNER(%r10)
 	jne	9f
 	cmpl	$15, HK_CALL_DEPTH(%rbp)
-	ja	9f				/* another call's place before */
+	ja	9f				/* an earlier call had this entry */
 	movl	HK_CELL_OCTAVE(%r8,%rax,4), %esi
 	testl	%esi, %esi
 	jz	9f
@@ -252,7 +254,7 @@ hk_call_enter:
 	jz	3f
 	movl	HK_CALL_DEPTH(%rbp), %eax
 	incl	%eax
-	/* Before the end of the chain is read: from here on handlers leave no records there. */
+	/* Set before the end of the chain is read: from here on signal handlers write no records there. */
 	movl	%eax, HK_THREAD_BUSY(%r10)
 	movzbl	HK_HOT_STREAM(%r11), %eax
 	leaq	(%rax,%rax,2), %rax
@@ -307,7 +309,7 @@ hk_call_enter:
 	cmpq	$0, HK_CALL_RAX(%rbp)
 	jne	1b
 	jmp	9f
-	/* Values or errors are all that is unusual: rdi, rsi, rdx become the call, its nanoseconds, its bucket. */
+	/* Only values or errors are unusual. rdi, rsi, rdx become the call, its nanoseconds, its bucket. */
 14:	andb	$(HK_FLAG_QUICK | HK_FLAG_LAZY), %dil
 	cmpb	$HK_FLAG_QUICK, %dil
 	jne	9f
@@ -319,7 +321,7 @@ hk_call_enter:
 	movq	%rdx, %rsi
 	movq	%rax, %rdx
 	leaq	-HK_CALL_BYTES(%rbp), %rdi
-	call	hk_call_leave_described		/* brings the results back */
+	call	hk_call_leave_described		/* returns the results */
 	.cfi_remember_state
 	leave
 	.cfi_def_cfa	rsp, 8
@@ -353,7 +355,7 @@ hk_call_enter:
 	movslq	(%r8), %r8
 	jmp	10b
 8:	movl	$0, HK_THREAD_BUSY(%r10)
-	/* Where the pool was found empty a moment ago the record is lost, and counted. */
+	/* If the pool was found empty a moment ago, the record is lost and counted. */
 	movzbl	HK_HOT_STREAM(%r11), %eax
 	leaq	hk_thread_dry_until(%rip), %rcx
 	movq	HK_CALL_START(%rbp), %rdi
@@ -365,7 +367,7 @@ hk_call_enter:
 	jmp	3b
 9:	movq	HK_CALL_SCRATCH(%rbp), %rsi
 	leaq	-HK_CALL_BYTES(%rbp), %rdi
-	call	hk_call_leave			/* brings the results back */
+	call	hk_call_leave			/* returns the results */
 	leave
 	.cfi_def_cfa	rsp, 8
 	ret
@@ -397,8 +399,8 @@ hk_call_enter:
 
 /* ---- calls that a light path does not handle ---- */
 
-/* Calls of sites that are off, calls for which the full path has a task, and calls without a frame. Knows the site by the light
- * path that called it. Returns there, and the light path jumps to r11, or into the thunk's full path. */
+/* Calls of sites that are off, calls that need the full path, and calls without a frame. The light path that called identifies the
+ * site. Returns there, and the light path jumps to r11, or into the thunk's full path. */
 	.p2align 6
 	.type	hk_call_light, @function
 hk_call_light:
@@ -421,7 +423,7 @@ hk_call_light:
 	je	.Lunready
 	cmpl	$0, HK_THREAD_COUNTDOWN(%r10)
 	jg	.Llook
-	/* Its turn to be timed. */
+	/* The call is to be timed. */
 	pushq	%rax
 	.cfi_adjust_cfa_offset 8
 	movl	HK_THREAD_TURNS(%r10), %eax
@@ -435,7 +437,7 @@ hk_call_light:
 .Lfull:
 	testb	$HK_STACK_WORDS_STAY, HK_HOT_STACK_WORDS(%r11)
 	jnz	hk_call_stay
-	/* Return into the thunk's full path, behind its test of the control byte. A thunk is as long as its site's line. */
+	/* Returns into the thunk's full path, after its test of the control byte. A thunk has the size of its site's line. */
 	leaq	hk_hot(%rip), %r10
 	subq	%r10, %r11
 	leaq	hk_thunk_full(%rip), %r10
@@ -446,9 +448,9 @@ hk_call_light:
 	movq	HK_HOT_ORIGINAL(%r11), %r11
 	ret
 .Lunready:
-	movl	$0, HK_THREAD_COUNTDOWN(%r10)	/* calls took from it */
+	movl	$0, HK_THREAD_COUNTDOWN(%r10)	/* calls have decremented it */
 	jmp	.Lfull
-/* The full path makes the cell and heeds the new generation, but not for a signal handler while the agent is busy. */
+/* The full path makes the cell and applies the new generation, except in a signal handler that interrupted the agent. */
 .Llook:
 	pushq	%rax
 	.cfi_adjust_cfa_offset 8
@@ -468,14 +470,14 @@ hk_call_light:
 	movl	HK_HEADER_GENERATION(%r10), %r10d
 	cmpl	hk_generation_seen(%rip), %r10d
 	je	.Lreturn
-/* Levels may have changed: looks, and then asks the site again. */
+/* Levels may have changed: applies them, then reads the site's control again. */
 	.irp	register, rax, rdi, rsi, rdx, rcx, r8, r9, r11
 	pushq	%\register
 	.cfi_adjust_cfa_offset 8
 	.endr
 	call	hk_state_may_save
 	testb	%al, %al
-	jz	1f				/* a later call looks */
+	jz	1f				/* a later call applies them */
 	leaq	hk_control_poll(%rip), %rax
 	call	hk_state_saved_call
 1:	.irp	register, r11, r9, r8, rcx, rdx, rsi, rdi, rax

@@ -44,7 +44,7 @@ hk_call_enter:
 	ldr	w13, [x9, HK_THREAD_SEEN]
 	cmp	w10, w13
 	b.ne	.Lprepare
-	/* A call recorded as open but below us on the stack was abandoned. */
+	/* A call recorded as open, but below this frame on the stack, was abandoned. */
 	ldr	x10, [x9, HK_THREAD_INNER]
 	cmp	x29, x10
 	b.hs	.Lprepare
@@ -79,9 +79,9 @@ hk_call_enter:
 	load_original
 	ret
 
-/* What the short way in does not do. The stack words of a described function are copied from above the thunk's frame record to
- * the bottom of its frame, whose lower end moves for that, to where the copy has the alignment of the original. The cell in x12
- * and the open call's slot in x14 are kept. */
+/* The part that the short way in does not handle. Stack words of a described function are copied from above the thunk's frame record to
+ * the bottom of its frame. The lower end of the frame moves to where the copy has the alignment of the original. The cell in x12 and
+ * the open call's slot in x14 are kept. */
 .Lcopy:
 	tbz	w13, #6, .Lno_vectors		/* HK_STACK_WORDS_VECTOR */
 	sub	x10, x29, -HK_CALL_VECTOR
@@ -130,7 +130,7 @@ hk_call_enter:
 	reload_arguments
 	b	.Lstarted
 
-/* Slow: all argument registers are in struct hk_call; vector state is saved around the C code. */
+/* The slow way in. All argument registers are in struct hk_call. Vector state is saved around the C code. */
 .Lprepare:
 	str	x30, [sp, #-16]!
 	bl	hk_state_has_room
@@ -147,7 +147,7 @@ hk_call_enter:
 	ldur	x16, [x29, HK_CALL_SITE]
 	reload_arguments
 	cbnz	w9, .Lenter
-	/* Unmeasured: the stack words still have to be there, and something to count. */
+	/* An unmeasured call still needs its stack words, and fields to count in. */
 	stur	xzr, [x29, HK_CALL_THREAD]
 	add	x12, x29, HK_CALL_CELL
 	add	x14, x29, HK_CALL_START		/* no open call: the clock's second copy goes to SCRATCH */
@@ -160,7 +160,7 @@ hk_call_enter:
 /* ---- ways out, by the clock a site wants. x29: the thunk's frame record; they return to the thunk's caller ---- */
 	.macro	leave_call
 	sub	x0, x29, HK_CALL_BYTES
-	bl	hk_call_leave			/* x1: ticks; brings the results back */
+	bl	hk_call_leave			/* x1: ticks; returns the results */
 	mov	sp, x29
 	ldp	x29, x30, [sp], #16
 	.cfi_def_cfa	sp, 0
@@ -235,7 +235,7 @@ hk_call_light:
 .Lreturn:
 	load_original
 	ret
-	/* Its turn to be timed, by the full path. */
+	/* The full path times the call. */
 .Lturn:
 	ldr	w10, [x12, KEPT(HK_THREAD_TURNS)]
 	mov	w11, HK_SAMPLE_STEP & 0xffff
@@ -248,13 +248,13 @@ hk_call_light:
 .Lfull:
 	ldrb	w10, [x16, HK_HOT_STACK_WORDS]
 	tbnz	w10, #1, .Lstay			/* HK_STACK_WORDS_STAY */
-	/* Return into the thunk's full path, behind its test of the control byte. */
+	/* Returns into the thunk's full path, after its test of the control byte. */
 	sub	x17, x30, hk_thunk_light - hk_thunk_full
 	mov	x30, x15
 	ret	x17
 .Lstay:
 	b	hk_call_stay
-	/* The full path heeds the new generation, but not for a signal handler while the agent is busy. */
+	/* The full path applies the new generation, except in a signal handler that interrupted the agent. */
 .Lstale:
 	adrp	x10, :gottprel:hk_in_agent
 	ldr	x10, [x10, :gottprel_lo12:hk_in_agent]
@@ -270,7 +270,7 @@ hk_call_light:
 	ldr	w10, [x10, :lo12:hk_generation_seen]
 	cmp	w9, w10
 	b.eq	.Lreturn
-/* Levels may have changed: looks, and then asks the site again. */
+/* Levels may have changed: applies them, then reads the site's control again. */
 	stp	x29, x30, [sp, #-112]!
 	.cfi_def_cfa_offset 112
 	.cfi_offset x29, -112
@@ -284,7 +284,7 @@ hk_call_light:
 	.cfi_offset x15, -24
 	str	x16, [sp, #96]
 	bl	hk_state_may_save
-	tbz	w0, #0, 1f			/* a later call looks */
+	tbz	w0, #0, 1f			/* a later call applies them */
 	adrp	x0, hk_control_poll
 	add	x0, x0, :lo12:hk_control_poll
 	bl	hk_state_saved
@@ -309,8 +309,8 @@ hk_call_light:
 	.cfi_endproc
 	.size	hk_call_light, . - hk_call_light
 
-/* int hk_state_saved(int (*function)(void *, void *), void *, void *): with what AAPCS64 passes and returns in vector registers
- * and the floating-point status saved around it. All 64 bits of x0 come back. */
+/* int hk_state_saved(int (*function)(void *, void *), void *, void *): calls FUNCTION with the vector registers of AAPCS64's arguments
+ * and results, and the floating-point status, saved. Returns all 64 bits of x0. */
 	.p2align 4
 	.globl	hk_state_saved
 	.hidden	hk_state_saved
@@ -423,7 +423,7 @@ hk_spare_enter:
 .Lspare_pass:
 	ldr	x17, [x16, HK_HOT_ORIGINAL]
 	br	x17
-/* Something is missing, or levels may have changed. */
+/* The thread's state is incomplete, or levels may have changed. */
 .Lspare_slow:
 	stp	x29, x30, [sp, #-112]!
 	.cfi_def_cfa_offset 112

@@ -1,6 +1,5 @@
-/* trampoline_spare.S: the spare thunks (x86-64, System V). They count and jump, and that is all: no frame, so that nothing of
- * ours is on the stack and no unwinder has to know of them. r10 and r11 are free, as in every thunk.
- */
+/* trampoline_spare.S: the spare thunks (x86-64, System V). They only count and jump: the agent has no frame on the stack, so unwinders
+ * need not know about them. r10 and r11 are free, as in every thunk. */
 #include "agent/record/layout.h"
 
 #if defined(__x86_64__)
@@ -39,7 +38,7 @@ hk_spare_enter:
 	.cfi_adjust_cfa_offset 8
 	popq	%rax
 	.cfi_adjust_cfa_offset -8
-/* Something is missing, or levels may have changed. */
+/* The thread's state is incomplete, or levels may have changed. */
 .Lslow:
 	.irp	register, rax, rdi, rsi, rdx, rcx, r8, r9, r11, r11	/* an odd number, for C */
 	pushq	%\register

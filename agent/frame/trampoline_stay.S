@@ -20,7 +20,7 @@
 /* A field of the newest kept call, from HK_THREAD_KEPT on. */
 #define ENTRY(field) ((field) + HK_KEPT_FRAME)
 
-/* In a place: behind the word, behind the instruction that takes the return address off, behind the call. */
+/* Offsets in a place: after the word, after the instruction that pops the return address, after the call. */
 #define PLACE_CODE 8
 #define PLACE_CALL 10
 #define PLACE_RETURN 13
@@ -35,7 +35,7 @@
 	0x77, 0x78, 0x06, 0x30 + PLACE_RETURN, 0x1c, 0x22, /* breg7 - 8, deref, lit, minus: the place; plus */ \
 	0x06, 0x31, 0x1c /* deref, lit1, minus */
 
-	/* All but rdi, which is the way to them. */
+	/* All registers but rdi, which holds their address. */
 	.macro	reload_arguments
 	movq	ENTRY(HK_CALL_RAX)(%rdi), %rax
 	movq	ENTRY(HK_CALL_RSI)(%rdi), %rsi
@@ -58,17 +58,17 @@
 hk_call_stay:
 	.cfi_startproc
 	.cfi_def_cfa_offset 16
-	movq	%rdi, -8(%rsp)			/* signal handlers keep off 128 bytes below */
+	movq	%rdi, -8(%rsp)			/* signal handlers do not touch the 128 bytes below */
 	movq	hk_thread_current@gottpoff(%rip), %r10
 	movq	%fs:(%r10), %r10
 	movq	HK_THREAD_INNER(%r10), %rdi
 	cmpq	%rdi, %rsp
-	jae	.Lno_room			/* no thread yet, or as in hk_call_enter */
+	jae	.Lno_room			/* no thread state, or as in hk_call_enter */
 	movq	HK_THREAD_KEPT(%r10), %rdi
 	cmpq	HK_THREAD_KEPT_END(%r10), %rdi
 	je	.Lcrowded
 	addq	$HK_KEPT_BYTES, %rdi
-	movq	%rdi, HK_THREAD_KEPT(%r10)	/* before it is written: calls of signal handlers are kept behind it */
+	movq	%rdi, HK_THREAD_KEPT(%r10)	/* set before the entry is written: calls of signal handlers are kept after it */
 	movq	%rsp, HK_KEPT_FRAME(%rdi)
 	movq	%rax, ENTRY(HK_CALL_RAX)(%rdi)
 	movq	-8(%rsp), %rax
@@ -78,7 +78,7 @@ hk_call_stay:
 	movq	%rcx, ENTRY(HK_CALL_RCX)(%rdi)
 	movq	%r8, ENTRY(HK_CALL_R8)(%rdi)
 	movq	%r9, ENTRY(HK_CALL_R9)(%rdi)
-	/* The place of this return address. */
+	/* Finds the place of this return address. */
 	movq	8(%rsp), %rax
 	imull	$HK_CALLERS_HASH, %eax, %r8d
 	shrl	$32 - HK_CALLERS_BITS, %r8d
@@ -163,12 +163,12 @@ hk_call_stay:
 	lock cmpxchgq %rcx, (%r9,%r8,8)
 	je	.Lplace
 	cmpq	%rcx, %rax
-	je	.Lplace				/* another thread's call gave it this place */
+	je	.Lplace				/* a call of another thread assigned this place */
 2:	incl	%r8d
 	andl	$HK_CALLERS - 1, %r8d
 	decl	%edx
 	jnz	1b
-	/* None left. The call is counted, if it can be. */
+	/* No place is left. The call is counted if possible. */
 	movl	HK_HOT_INDEX(%r11), %esi
 	movq	HK_THREAD_CELLS(%r10,%rsi,8), %rcx
 	cmpl	$0, HK_THREAD_READY(%r10)
@@ -183,7 +183,7 @@ hk_call_stay:
 	movq	HK_HOT_ORIGINAL(%r11), %r11
 	ret
 
-/* Gives back the room of a call that was to be kept at rdi, and the registers it holds. */
+/* Frees the entry at rdi of a call that cannot be kept, and restores the registers in it. */
 .Lgive_up:
 	.cfi_remember_state
 	.cfi_adjust_cfa_offset 8
@@ -194,7 +194,7 @@ hk_call_stay:
 	ret
 	.cfi_restore_state
 
-/* As many are kept as can be. Of a call below the newest of them, on its stack, this is known without another look: it is counted. */
+/* All entries are in use. A call below the newest of them on its stack is counted without another check. */
 .Lcrowded:
 	cmpl	$0, HK_THREAD_READY(%r10)
 	je	.Lno_room
@@ -218,13 +218,13 @@ hk_call_stay:
 	movq	-8(%rsp), %rdi
 	jmp	.Lpass
 
-/* Something is missing. */
+/* A part of the thread's state is missing. */
 .Lno_room:
 	movq	-8(%rsp), %rdi
 	jmp	1f
 .Lprepare:
 	call	.Lgive_up
-1:	leaq	-HK_CALL_BYTES(%rsp), %rsp	/* struct hk_call, whose caller_frame is our return address */
+1:	leaq	-HK_CALL_BYTES(%rsp), %rsp	/* struct hk_call, whose caller_frame is the return address of this call */
 	.cfi_adjust_cfa_offset HK_CALL_BYTES
 	.set	AT, HK_CALL_BYTES
 	movq	%rdi, AT + HK_CALL_RDI(%rsp)
@@ -262,8 +262,8 @@ hk_call_stay:
 
 /* ---- way out ---- */
 
-/* The original has returned to its place, whose number is in r11. Puts the frame of an ordinary call, with the kept words, where that
- * would be, and leaves by hk_call_exit_ordered. */
+/* The original has returned to its place, whose number is in r11. Makes the frame of an ordinary call with the kept words, and leaves
+ * by hk_call_exit_ordered. */
 	.p2align 6
 	.type	hk_call_return, @function
 hk_call_return:
@@ -306,7 +306,7 @@ hk_call_return:
 	subq	$HK_KEPT_BYTES, %rdi
 	movq	%rdi, HK_THREAD_KEPT(%r10)
 2:	jmp	hk_call_exit_ordered_timed
-	/* Calls do not end in the order they began, or not on their thread. */
+	/* Calls that do not end in the order they began, or not on their thread. */
 3:	leaq	-HK_CALL_BYTES(%rbp), %rdi
 	call	hk_kept_take
 	movq	HK_CALL_SITE(%rbp), %r11
@@ -346,15 +346,15 @@ hk_places:
 	.endif
 	.size	hk_places, . - hk_places
 
-/* The return addresses that the places stand for, 0: none yet. */
+/* The return address of each place; 0: unused. */
 	.local	hk_callers
 	.comm	hk_callers, HK_CALLERS * 8, 64
 
-/* What unwinders have to know of the places, by hand: assemblers would write four times as much. While the original runs, and
- * after, a place has no frame; its return address is found by the expression. Until its call the caller's return address is
- * still there, above the stack pointer or just below it. A place takes no room on the stack, so that its caller's frame begins at
- * the same address: the unwinder of libgcc tells the two apart if one is called by a signal frame. Behind such a frame the
- * address is that of an instruction, not one behind a call: hence 1 less. */
+/* The places' unwind table, written by hand: assemblers would write four times as much. A place has no frame; the expression finds its
+ * return address while the original runs and after. Until the place's call, the caller's return address is still there, above the stack
+ * pointer or just below it. A place takes no room on the stack, so its caller's frame begins at the same address. libgcc's unwinder
+ * tells the two apart if a signal frame called one: after such a frame the address is that of an instruction, not of one after a call;
+ * hence 1 less. */
 	.section .eh_frame, "a", @unwind
 .Lcie:
 	.long	.Lcie_end - .Lcie_content

@@ -13,7 +13,7 @@
 /* A field of the newest kept call, from HK_THREAD_KEPT on. */
 #define ENTRY(field) ((field) + HK_KEPT_FRAME)
 
-/* In a place: behind the distance, behind the landing pad, behind the call. */
+/* Offsets in a place: after the distance, after the landing pad, after the call. */
 #define PLACE_CODE 8
 #define PLACE_CALL 12
 #define PLACE_RETURN 16
@@ -28,7 +28,7 @@
 #define CALLER_EXPRESSION 0x16, 30, 21, /* DW_CFA_val_expression, return address, length */ \
 	PLACE_EXPRESSION, 0x06, PLACE_EXPRESSION, 0x22, 0x06, 0x31, 0x1c /* deref; plus, deref, lit1, minus */
 
-	/* Gives back the room of a call that was to be kept at x10, of the thread in x9. */
+	/* Frees the entry at x10 of a call that cannot be kept, of the thread in x9. */
 	.macro	give_up
 	stur	xzr, [x10, HK_KEPT_FRAME]
 	add	x12, x9, HK_THREAD_APART
@@ -53,21 +53,21 @@ hk_call_stay:
 	ldr	x10, [x9, HK_THREAD_INNER]
 	sub	x11, sp, #16
 	cmp	x11, x10
-	b.hs	.Lno_room			/* no thread yet, or as in hk_call_enter */
+	b.hs	.Lno_room			/* no thread state, or as in hk_call_enter */
 	add	x12, x9, HK_THREAD_APART
 	ldr	x10, [x12, KEPT(HK_THREAD_KEPT)]
 	ldr	x13, [x12, KEPT(HK_THREAD_KEPT_END)]
 	cmp	x10, x13
 	b.eq	.Lcrowded
 	add	x10, x10, HK_KEPT_BYTES
-	str	x10, [x12, KEPT(HK_THREAD_KEPT)]	/* before it is written: calls of signal handlers are kept behind it */
+	str	x10, [x12, KEPT(HK_THREAD_KEPT)]	/* set before the entry is written: calls of signal handlers are kept after it */
 	stur	x11, [x10, HK_KEPT_FRAME]
 	stp	x0, x1, [x10, ENTRY(HK_CALL_INTEGER)]
 	stp	x2, x3, [x10, ENTRY(HK_CALL_INTEGER + 16)]
 	stp	x4, x5, [x10, ENTRY(HK_CALL_INTEGER + 32)]
 	stp	x6, x7, [x10, ENTRY(HK_CALL_INTEGER + 48)]
 	stur	x8, [x10, ENTRY(HK_CALL_INDIRECT)]
-	/* The place of this return address. */
+	/* Finds the place of this return address. */
 	mov	w11, HK_CALLERS_HASH & 0xffff
 	movk	w11, HK_CALLERS_HASH >> 16, lsl #16
 	mul	w12, w15, w11
@@ -172,12 +172,12 @@ hk_call_stay:
 	b	.Lplace
 3:	clrex
 	cmp	x11, x15
-	b.eq	.Lplace				/* another thread's call gave it this place */
+	b.eq	.Lplace				/* a call of another thread assigned this place */
 4:	add	w12, w12, #1
 	and	w12, w12, HK_CALLERS - 1
 	subs	w17, w17, #1
 	b.ne	1b
-	/* None left. The call is counted, if it can be. */
+	/* No place is left. The call is counted if possible. */
 	give_up
 	ldr	w11, [x9, HK_THREAD_READY]
 	cbz	w11, .Lpass
@@ -196,7 +196,7 @@ hk_call_stay:
 	load_original
 	ret
 
-/* As many are kept as can be. Of a call below the newest of them, on its stack, this is known without another look: it is counted. */
+/* All entries are in use. A call below the newest of them on its stack is counted without another check. */
 .Lcrowded:
 	ldr	w13, [x9, HK_THREAD_READY]
 	cbz	w13, .Lno_room
@@ -220,7 +220,7 @@ hk_call_stay:
 	mov	x12, x13
 	b	.Luntimed
 
-/* Something is missing. */
+/* A part of the thread's state is missing. */
 .Lprepare:
 	give_up
 .Lno_room:
@@ -264,8 +264,8 @@ hk_call_stay:
 
 /* ---- way out ---- */
 
-/* The original has returned to its place, whose number is in w10. Puts the frame of an ordinary call, with the kept words, where that
- * would be, and leaves as an ordinary call does. */
+/* The original has returned to its place, whose number is in w10. Makes the frame of an ordinary call with the kept words, and leaves
+ * as an ordinary call does. */
 	.p2align 6
 	.type	hk_call_return, @function
 hk_call_return:
@@ -298,7 +298,7 @@ hk_call_return:
 	cmp	x11, x29
 	b.ne	3f
 	.irp	field, HK_CALL_INTEGER, HK_CALL_INTEGER + 16, HK_CALL_INTEGER + 32, HK_CALL_INTEGER + 48, HK_CALL_THREAD, \
-		HK_CALL_SITE, HK_CALL_CHILD, HK_CALL_OUTER	/* each and the one behind it */
+		HK_CALL_SITE, HK_CALL_CHILD, HK_CALL_OUTER	/* each with the next field */
 	ldp	x11, x12, [x10, ENTRY(\field)]
 	stp	x11, x12, [x29, \field]
 	.endr
@@ -307,9 +307,9 @@ hk_call_return:
 	str	x10, [x9, KEPT(HK_THREAD_KEPT)]
 2:	ldur	x1, [x29, HK_CALL_SCRATCH]
 	sub	x0, x29, HK_CALL_BYTES
-	bl	hk_call_leave			/* brings the results back */
+	bl	hk_call_leave			/* returns the results */
 	b	5f
-	/* Calls do not end in the order they began, or not on their thread. */
+	/* Calls that do not end in the order they began, or not on their thread. */
 3:	sub	x0, x29, HK_CALL_BYTES
 	bl	hk_kept_take
 	tbnz	w0, #0, 2b
@@ -348,11 +348,11 @@ hk_places:
 	.org	hk_places + HK_CALLERS * HK_PLACE_BYTES
 	.size	hk_places, . - hk_places
 
-/* The return addresses that the places stand for, 0: none yet. */
+/* The return address of each place; 0: unused. */
 	.local	hk_callers
 	.comm	hk_callers, HK_CALLERS * 8, 64
 
-/* What unwinders have to know of the places, by hand as in trampoline_stay.S. */
+/* The places' unwind table, written by hand as in trampoline_stay.S. */
 	.section .eh_frame, "a", @progbits
 .Lcie:
 	.word	.Lcie_end - .Lcie_content

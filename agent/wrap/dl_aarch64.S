@@ -1,8 +1,8 @@
-/* Entries of the dl* wrappers on aarch64; dl_x86_64.S says why they are not C. The caller's return address is in x30, where the
- * original has to find it. */
+/* Entries of the dl* wrappers on aarch64. dl_x86_64.S explains why they are not in C. The caller's return address stays in x30, where
+ * the original expects it. */
 #if defined(__aarch64__)
 
-/* Keeps the three arguments. */
+/* Saves the three arguments. */
 	.macro keep
 	stp	x29, x30, [sp, #-48]!
 	.cfi_def_cfa_offset 48
@@ -40,7 +40,7 @@
 	.size	\name, . - \name
 	.endm
 
-/* Looks for new objects, then is the original. */
+/* Scans for new objects, then jumps to the original. */
 	.macro pass name, index
 	entry	\name
 	keep
@@ -49,7 +49,8 @@
 	leave_entry \name, \index
 	.endm
 
-/* Asks whether the look-up is done, and by what address; else is the original. The caller's address is argument number four. */
+/* Asks whether the agent has done the look-up, and returns its address, else jumps to the original. The caller's address is argument
+ * number four. */
 	.macro look name, index, version
 	entry	\name
 	keep
@@ -91,7 +92,7 @@
 	look	hk_dl_stub_sym, 3
 	look	hk_dl_stub_vsym, 4, version
 
-/* Notes what system call is to be made, then is the original. */
+/* Notes which system call follows, then jumps to the original. */
 	entry	hk_dl_stub_syscall
 	keep
 	stp	x3, x4, [sp, #-32]!
@@ -104,7 +105,7 @@
 	restore
 	leave_entry hk_dl_stub_syscall, 10
 
-	/* Every place here that an indirect jump may reach begins with `bti c`. */
+	/* Every target of an indirect jump in this file begins with `bti c`. */
 	.section .note.gnu.property,"a"
 	.p2align 3
 	.word	4, 16, 5			/* sizes of name and content; NT_GNU_PROPERTY_TYPE_0 */

@@ -1,9 +1,9 @@
-/* Entries of the dl* wrappers. A jump to the original cannot be left to a compiler's goodwill: with a frame of ours on the
- * stack the loader would take the agent for the caller, and search its RUNPATH and its place in the search order. */
+/* Entries of the dl* wrappers. They jump to the original, which a compiler does not guarantee: with a frame of the agent on the stack,
+ * the loader would take the agent for the caller, and use its RUNPATH and its place in the search order. */
 
 #if defined(__x86_64__)
 
-/* Keeps the three arguments; the stack is 16-byte aligned for the call that follows. */
+/* Saves the three arguments. The stack is 16-byte aligned for the call that follows. */
 	.macro keep
 	endbr64
 	pushq	%rdi
@@ -38,7 +38,7 @@
 	.size	\name, . - \name
 	.endm
 
-/* Looks for new objects, then is the original. */
+/* Scans for new objects, then jumps to the original. */
 	.macro pass name, index
 	entry	\name
 	keep
@@ -47,7 +47,8 @@
 	leave_entry \name, \index
 	.endm
 
-/* Asks whether the look-up is done, and by what address; else is the original. The caller's address is argument number four. */
+/* Asks whether the agent has done the look-up, and returns its address, else jumps to the original. The caller's address is argument
+ * number four. */
 	.macro look name, index, version
 	entry	\name
 	keep
@@ -88,8 +89,8 @@
 	look	hk_dl_stub_sym, 3
 	look	hk_dl_stub_vsym, 4, version
 
-/* Notes what system call is to be made, then is the original. The seventh argument lies on the stack, if there is one; else that word
- * is the caller's own, and another thread may be writing to it. */
+/* Notes which system call follows, then jumps to the original. The seventh argument lies on the stack, if there is one. Otherwise that
+ * word is the caller's, and another thread may be writing to it. */
 	entry	hk_dl_stub_syscall
 	keep
 	pushq	%rcx
