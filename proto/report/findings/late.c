@@ -7,7 +7,8 @@
 /* Largest probability that chance names a rank although all are equal, over all ranks together. In
  * 200 runs of LAMMPS, 0.001 missed ranks that were late, and 0.01 named no further ranks. */
 #define CHANCE_MOST 0.01
-#define BATCHES_MORE 12u /* least number, of 16, in which the rank works longer */
+#define SURE_EXCESS_LEAST 0.025 /* excess less two standard errors */
+#define BATCHES_MORE 12u	/* least number, of 16, in which the rank works longer */
 /* Neighbouring batches that are alike carry less information than independent ones. With 16 batches
  * a correlation of LIKENESS_BY_CHANCE may be chance. Correlations above LIKENESS_MOST are clamped.
  */
@@ -108,7 +109,8 @@ static void compare(const double *work, const double *sorted, size_t count, size
 
 static bool is_late(const struct hk_late *late, size_t more, size_t count)
 {
-	return late->excess >= HK_LATE_EXCESS_LEAST && more >= BATCHES_MORE &&
+	return late->excess >= HK_LATE_EXCESS_LEAST &&
+	       late->excess - 2 * late->error >= SURE_EXCESS_LEAST && more >= BATCHES_MORE &&
 	       (late->error <= 0 ||
 		chance_of(late->excess / late->error, HK_LATE_BATCHES) * (double)count <=
 		    CHANCE_MOST);

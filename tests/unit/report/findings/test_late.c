@@ -154,6 +154,25 @@ static void test_one_long_delay_is_not_being_late(void **state)
 	assert_int_equal(hk_late_find(work, 2, &late), 0);
 }
 
+/* 6 % above the other one with a standard error of 1.95: not chance, but it may be as little as 2.1
+ * %. */
+static void test_a_small_excess_must_be_certain(void **state)
+{
+	double work[2 * HK_LATE_BATCHES];
+	struct hk_late late;
+	(void)state;
+
+	for (size_t i = 0; i < HK_LATE_BATCHES; i++) {
+		work[i] = 100;
+		work[HK_LATE_BATCHES + i] = i % 4 ? 110.36 : 92.92;
+	}
+	assert_int_equal(hk_late_find(work, 2, &late), 0);
+	for (size_t i = 0; i < HK_LATE_BATCHES; i++) {
+		work[HK_LATE_BATCHES + i] += 2;
+	}
+	assert_int_equal(hk_late_find(work, 2, &late), 1);
+}
+
 static void test_ranks_without_work_are_no_others(void **state)
 {
 	double work[2 * HK_LATE_BATCHES] = {5, 5, 5};
@@ -171,6 +190,7 @@ int main(void)
 	    cmocka_unit_test(test_equal_ranks_are_not_blamed),
 	    cmocka_unit_test(test_a_rank_with_a_tenth_more_to_do_is_named),
 	    cmocka_unit_test(test_one_long_delay_is_not_being_late),
+	    cmocka_unit_test(test_a_small_excess_must_be_certain),
 	    cmocka_unit_test(test_ranks_without_work_are_no_others),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
