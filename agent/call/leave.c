@@ -270,8 +270,9 @@ static inline void count_sent(const struct hk_call *call, uint64_t bytes)
 static __attribute__((noinline)) struct hk_result leave_unrecorded(struct hk_call *call,
 								   uint64_t ns, uint64_t *bucket)
 {
-	uint64_t values[HK_HOOK_VALUES], bytes;
-	if (!is_dry(call) || !hk_message_evaluate(call, call->site->message, values, &bytes)) {
+	const struct hk_comm *comm;
+	uint64_t bytes;
+	if (!is_dry(call) || !hk_message_known(call, call->site->message, &comm, &bytes)) {
 		return leave_evaluated(call, ns, bucket);
 	}
 	count_lost(call->thread, call);
@@ -285,15 +286,16 @@ leave_message(struct hk_call *call, uint64_t ns, uint64_t *bucket)
 {
 	struct hk_thread *thread = call->thread;
 	const struct hk_site_hot *site = call->site;
+	const struct hk_comm *comm;
 	uint64_t bytes, *room = begin_record(thread, call);
 	if (unlikely(!room)) {
 		return leave_unrecorded(call, ns, bucket);
 	}
-	if (unlikely(
-		!hk_message_evaluate(call, site->message, room + HK_RECORD_HEADER_WORDS, &bytes))) {
+	if (unlikely(!hk_message_known(call, site->message, &comm, &bytes))) {
 		thread->busy = 0;
 		return leave_evaluated(call, ns, bucket);
 	}
+	hk_message_write(call, site->message, comm, bytes, room + HK_RECORD_HEADER_WORDS);
 	end_record(thread, call, ns, room);
 	count_sent(call, bytes);
 	bool outermost = hk_count_is_outermost(call);

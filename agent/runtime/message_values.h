@@ -36,6 +36,24 @@ static inline bool hk_message_bytes(const struct hk_message *message, const uint
 	return true;
 }
 
+/* Sets *RET_COMM to the kept communicator and *RET_BYTES to the bytes of CALL, which did not fail;
+ * 0 if there is no such value. Returns false if values.h must evaluate the values. */
+static inline __attribute__((always_inline)) bool hk_message_known(const struct hk_call *call,
+								   const struct hk_message *message,
+								   const struct hk_comm **ret_comm,
+								   uint64_t *ret_bytes)
+{
+	const uint64_t *words = (const uint64_t *)(const void *)call;
+	const struct hk_comm *comm =
+	    hk_comms_known_at_once(words[message->comm] & hk_mpi_kept.handle_bits);
+	*ret_comm = comm;
+	*ret_bytes = 0;
+	return hk_mpi_cache_holds() && comm &&
+	       (unlikely(message->bytes == HK_MESSAGE_NONE) ||
+		hk_message_bytes(message, words, comm, ret_bytes)) &&
+	       (!message->has_sender || (int32_t)words[message->sender] >= 0);
+}
+
 static inline void hk_message_number(const struct hk_message *message, uint32_t number,
 				     const uint64_t *words, uint64_t *values)
 {
@@ -43,31 +61,20 @@ static inline void hk_message_number(const struct hk_message *message, uint32_t 
 	    (uint64_t)(int64_t)(int32_t)words[message->numbers[number].word];
 }
 
-/* Sets the VALUES of CALL, which did not fail, from its words and kept answers, and *RET_BYTES to
- * the bytes among them, 0 if there is no such value. Returns false if values.h must evaluate them.
- */
-static inline __attribute__((always_inline)) bool
-hk_message_evaluate(const struct hk_call *call, const struct hk_message *message, uint64_t *values,
-		    uint64_t *ret_bytes)
+/* Sets the VALUES of CALL from its words and the results of hk_message_known. */
+static inline __attribute__((always_inline)) void hk_message_write(const struct hk_call *call,
+								   const struct hk_message *message,
+								   const struct hk_comm *comm,
+								   uint64_t bytes, uint64_t *values)
 {
 	const uint64_t *words = (const uint64_t *)(const void *)call;
-	const struct hk_comm *comm =
-	    hk_comms_known_at_once(words[message->comm] & hk_mpi_kept.handle_bits);
-	*ret_bytes = 0;
-	if (!hk_mpi_cache_holds() || !comm ||
-	    (likely(message->bytes != HK_MESSAGE_NONE) &&
-	     !hk_message_bytes(message, words, comm, ret_bytes)) ||
-	    (message->has_sender && (int32_t)words[message->sender] < 0)) {
-		return false;
-	}
-	values[message->bytes_at] = *ret_bytes;
+	values[message->bytes_at] = bytes;
 	hk_message_number(message, 0, words, values);
 	hk_message_number(message, 1, words, values);
 	for (uint32_t i = 2; unlikely(i < message->number_count); i++) {
 		hk_message_number(message, i, words, values);
 	}
 	values[message->comm_at] = hk_comms_hash(comm);
-	return true;
 }
 
 #endif
