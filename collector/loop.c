@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -293,6 +294,21 @@ static uint64_t earliest(const struct loop *loop)
 	return loop->next_save_ns < at ? loop->next_save_ns : at;
 }
 
+/* Looks at each descriptor alone, after WAIT_NS nanoseconds at most. poll() takes no more
+ * descriptors at once than files may be open (RLIMIT_NOFILE), and that can be lowered while the
+ * collector runs.
+ */
+static int poll_singly(struct pollfd *fds, size_t count, uint64_t wait_ns)
+{
+	const struct timespec pause = {0, wait_ns < PASS_BUSY_NS ? (long)wait_ns : PASS_BUSY_NS};
+	int ready = 0;
+	nanosleep(&pause, NULL);
+	for (size_t i = 0; i < count; i++) {
+		ready += poll(&fds[i], 1, 0) > 0;
+	}
+	return ready;
+}
+
 /* Waits for an event or the next due time, and marks processes that have ended. */
 static int wait_events(struct loop *loop)
 {
@@ -305,6 +321,9 @@ static int wait_events(struct loop *loop)
 	uint64_t wait = due > now ? due - now : 0;
 	const struct timespec timeout = {(time_t)(wait / SECOND_NS), (long)(wait % SECOND_NS)};
 	r = ppoll(loop->fds, count, &timeout, NULL);
+	if (r < 0 && errno == EINVAL) {
+		r = poll_singly(loop->fds, count, wait);
+	}
 	if (r < 0) {
 		return errno == EINTR ? 0 : -errno;
 	}

@@ -76,7 +76,8 @@ def wait_refused(node, line):
 
 
 def without_files(run, node, job, calls, **more):
-    """A process that makes CALLS when no descriptors are left for its first records, and FEW before and after that; the sum of all."""
+    """A process that makes CALLS when no descriptors are left for its first records, FEW before that and some after it; the sum of all."""
+    made = FEW + calls
     with told_on(run, node, job, **more) as told:
         wait_for("the process", lambda: (report_of(node, job) or {"ranks": []})["ranks"])
         take_files(node)
@@ -84,10 +85,15 @@ def without_files(run, node, job, calls, **more):
         wait_refused(node, f"records not stored job={job}")
         told.call("one", calls)
         give_files(node)
-        # Of the earlier records none may be left: the agent may have given up its whole ring.
-        told.call("one", FEW)
-        wait_for("records to be stored", lambda: records_of(node, job) > 0)
-    return calls + 2 * FEW
+
+        def stored():
+            # An attempt that failed before may yet give up the whole ring, and a full ring takes no record until then.
+            nonlocal made
+            told.call("one", FEW)
+            made += FEW
+            return records_of(node, job) > 0
+        wait_for("records to be stored", stored)
+    return made
 
 
 def check_files(run: Run):
@@ -117,6 +123,27 @@ def check_late(run: Run):
             told.call("one", FEW)
     for job, made in (("first", FEW), ("short", FEW), ("long", 2 * FEW)):
         expect(f"{job}: lost", expect_sums(run, node, job, made), 0)
+    end_process(node.collector)
+
+
+def check_lowered(run: Run):
+    """The limit on open files is lowered below the number that the collector has, which then looks at each of them alone."""
+    node = Node(run, "lowered").start()
+    with told_on(run, node, "lowered") as told:
+        told.call("one", FEW)
+        wait_for("records", lambda: records_of(node, "lowered") == FEW)
+        resource.prlimit(node.collector.pid, resource.RLIMIT_NOFILE, (1, limits_of(node)[1]))
+        told.call("one", FEW)
+
+        def runs_and(done):
+            expect("lowered: its exit", node.collector.poll(), None)
+            return done
+        # It takes no connection now, so its log is asked, not the collector.
+        wait_for("its log", lambda: runs_and("processes not looked for error=Too many open files" in node.said()))
+        give_files(node)
+        wait_for("more records", lambda: runs_and(records_of(node, "lowered") == 2 * FEW))
+    expect("lowered: lost", expect_sums(run, node, "lowered", 2 * FEW), 0)
+    expect("lowered: its exit", node.collector.poll(), None)
     end_process(node.collector)
 
 
@@ -306,7 +333,7 @@ def apart(run, check):
 
 
 def test(run):
-    checks = [check_files, check_late, lambda own: check_wiped(own, "directory", lambda root: remove(root, "directory")),
+    checks = [check_files, check_late, check_lowered, lambda own: check_wiped(own, "directory", lambda root: remove(root, "directory")),
               lambda own: check_wiped(own, "store", wipe_store)]
     for again in (remove_and_kill, kill_and_remove):
         checks += [lambda own, names=names, again=again: check_begun_again(own, again, names) for names in (["only"], ["root", "leaf"])]
