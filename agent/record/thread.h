@@ -51,6 +51,18 @@ struct hk_work {
 	struct hk_usual usual;	    /* of long stretches */
 };
 
+/* The frames of a thread's stack, and which of its pages could be read before (stack/walk.h). */
+#define HK_WALK_FRAMES 256u
+#define HK_WALK_PAGES 256u /* of 4 KiB */
+struct hk_thread_walk {
+	uint64_t first_page; /* number of the window's first page */
+	uint64_t readable[HK_WALK_PAGES / 64];
+	uint64_t hash; /* of the frames and why they end */
+	uint32_t count;
+	uint32_t end; /* enum hk_walk_end */
+	uint64_t address[HK_WALK_FRAMES];
+};
+
 struct hk_thread {
 	/* -- wiped by a fork -- */
 	uint32_t
@@ -92,6 +104,7 @@ struct hk_thread {
 	struct hk_thread *next; /* of all there ever were */
 	uint64_t kept_none[2];	/* no frame: read where nothing is kept */
 	uint64_t kept_calls[HK_KEPT_CALLS][HK_KEPT_BYTES / 8];
+	struct hk_thread_walk walk;
 };
 
 /* All of this process, the newest first. */
