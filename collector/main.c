@@ -32,6 +32,7 @@
 #include "collector/server/policy.h"
 #include "collector/server/rejections.h"
 #include "collector/server/server.h"
+#include "collector/symbol/symbols.h"
 
 #define PROGRAM "hookcollector"
 #define CALIBRATION_NS 50000000u
@@ -154,6 +155,10 @@ static int start(struct hk_collector *collector)
 	collector->pid_namespace = hk_procfs_pid_namespace();
 	take_clock(collector);
 	hk_node_boot(collector->boot);
+	collector->symbols = hk_symbols_new();
+	if (!collector->symbols) {
+		return -ENOMEM;
+	}
 	hk_job_restore_all(collector);
 	r = open_job(collector);
 	if (r < 0) {
@@ -234,6 +239,7 @@ static int run(int argc, char **argv)
 	hk_policy_free(collector->policy);
 	hk_job_free_all(collector);
 	collector->leaf = hk_leaf_free(collector->leaf);
+	collector->symbols = hk_symbols_free(collector->symbols);
 	hk_peers_free_all(collector);
 	for (int i = 0; i < HK_RUNDIR_CANDIDATES; i++) {
 		if (collector->dirfd[i] > 0) {

@@ -15,6 +15,7 @@
 #include "agent/runtime/arguments.h"
 #include "agent/runtime/operand.h"
 #include "agent/runtime/values.h"
+#include "agent/stack/tree.h"
 #include "base/clock.h"
 #include "ring/sample.h"
 
@@ -77,12 +78,17 @@ static void count_duration(struct hk_thread *thread, struct hk_cell *cell, uint6
 	}
 }
 
-/* Writes a record of level record+args. Its length depends on the arguments. */
+/* Writes a record of level record+args or record+stack. Its length depends on the arguments. */
 static void record_arguments(struct hk_thread *thread, struct hk_call *call, uint64_t ns,
 			     enum hk_record_kind kind, struct hk_payload *payload)
 {
 	payload->count = call->site->payload;
 	hk_arguments_keep(call, payload);
+	uint32_t stack = call->site->level == HK_LEVEL_STACK ? hk_tree_take(thread, call) : 0;
+	if (stack) {
+		kind = kind == HK_RECORD_CALL ? HK_RECORD_CALL_STACK : HK_RECORD_FAILED_STACK;
+		payload->words[payload->count++] = stack;
+	}
 	hk_append_record(thread, call, ns, kind, payload->words, payload->count);
 }
 

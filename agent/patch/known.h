@@ -27,6 +27,7 @@ struct hk_known {
 	bool skipped;	   /* no caller of interest: the agent, the loader, libc */
 	bool done;	   /* scanned when fully relocated */
 	bool lazy;	   /* has slots not yet resolved */
+	bool mapped;	   /* its code is known to stack/code.h */
 	bool startup;	   /* was there before the agent: never unloaded */
 };
 

@@ -31,6 +31,7 @@
 #include "agent/patch/left.h"
 #include "agent/patch/wrapped.h"
 #include "agent/record/process.h"
+#include "agent/stack/code.h"
 #include "hooks/pattern.h"
 #include "ring/kernel.h"
 
@@ -428,6 +429,7 @@ static void forget(struct hk_span span)
 	hk_site_retire(span);
 	hk_left_forget(span);
 	hk_entry_forget(span);
+	hk_code_forget(span);
 	patcher.unloaded(span);
 }
 
@@ -464,6 +466,7 @@ static void patch_all(bool replaced)
 		if (!patcher.started) {
 			known->startup = true;
 		}
+		known->mapped = known->mapped || hk_code_add(object, known->path);
 		if (!known->done && !known->skipped) {
 			known->skipped = !hk_caller_counts(object, known->path, patcher.set->from);
 		}
@@ -485,6 +488,7 @@ static void rescan(const struct dl_phdr_info *info)
 	bool replaced = info->dlpi_subs != patcher.subs && info->dlpi_adds != patcher.adds;
 	if (info->dlpi_subs != patcher.subs) {
 		hk_loader_note_unload();
+		hk_code_note_change();
 	}
 	hk_loader_find_lock();
 	if (hk_loaded_collect(&patcher.loaded) < 0) {

@@ -57,7 +57,8 @@ struct hk_work {
 struct hk_thread_walk {
 	uint64_t first_page; /* number of the window's first page */
 	uint64_t readable[HK_WALK_PAGES / 64];
-	uint64_t hash; /* of the frames and why they end */
+	uint64_t owner; /* address of the call that is taking its stack; 0: none */
+	uint64_t hash;	/* of the frames and why they end */
 	uint32_t count;
 	uint32_t end; /* enum hk_walk_end */
 	uint64_t address[HK_WALK_FRAMES];

@@ -120,6 +120,7 @@ static void keep_described(const struct hk_call *call, uint64_t vector, struct h
 	uint64_t *marks = &payload->words[payload->count++];
 	uint32_t room = sizeof(payload->words) / sizeof(payload->words[0]);
 
+	room -= call->site->level == HK_LEVEL_STACK;
 	*marks = 0;
 	for (uint32_t i = 0; i < hook->arg_count; i++) {
 		const struct hk_hook_arg *arg = &hook->args[i];

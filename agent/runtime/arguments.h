@@ -10,7 +10,8 @@
 #include "agent/frame/call.h"
 #include "ring/segment.h"
 
-/* The payload of one record in the making. */
+/* The payload of one record in the making. At level record+stack
+ * arguments leave one word to the stack. */
 struct hk_payload {
 	uint32_t count;
 	uint64_t words[HK_RECORD_WORDS_MAX - 1]; /* one is kept for a long duration */

@@ -1,5 +1,6 @@
 #include "agent/stack/code.h"
 
+#include <elf.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -46,6 +47,31 @@ static bool read_entry(const struct entry *entry, struct hk_code *ret_code)
 	       atomic_load_explicit(&entry->version, memory_order_relaxed) == before;
 }
 
+/* Copies the build id, if NOTES hold one: the content of a PT_NOTE segment. */
+static void read_notes(struct hk_span notes, struct hk_code *code)
+{
+	uintptr_t at = notes.start;
+
+	while (notes.end - at >= sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const void *)at;
+		uintptr_t name = at + sizeof(*note);
+		uintptr_t content = name + ((note->n_namesz + 3u) & ~3u);
+		uintptr_t next = content + ((note->n_descsz + 3u) & ~3u);
+		if (content < name || next < content || next > notes.end) {
+			return;
+		}
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+		    note->n_descsz <= HK_BUILD_ID_BYTES) {
+			for (uint32_t i = 0; i < note->n_descsz; i++) {
+				code->build_id[i] = ((const uint8_t *)content)[i];
+			}
+			code->build_id_bytes = note->n_descsz;
+			return;
+		}
+		at = next;
+	}
+}
+
 static void describe(const struct hk_object *object, struct hk_code *code)
 {
 	code->base = object->base;
@@ -59,6 +85,10 @@ static void describe(const struct hk_object *object, struct hk_code *code)
 			code->span.end = end > code->span.end ? end : code->span.end;
 		}
 		index = phdr->p_type == PT_GNU_EH_FRAME ? start : index;
+		if (phdr->p_type == PT_NOTE && !code->build_id_bytes &&
+		    hk_object_holds(object, start, phdr->p_memsz)) {
+			read_notes((struct hk_span){start, end}, code);
+		}
 	}
 	code->table.index = index;
 	for (size_t i = 0; i < object->phdr_count && index; i++) {

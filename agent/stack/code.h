@@ -11,13 +11,16 @@
 
 #include "agent/object/object.h"
 #include "agent/stack/table.h"
+#include "ring/segment.h"
 
 struct hk_code {
 	struct hk_span span; /* from the first executable segment to the last */
 	uintptr_t base;	     /* added to every address in the file */
 	struct hk_table table;
 	const char *path; /* lives as long as the process */
-	uint32_t number;  /* of this loading of the object, 1 and up, never used again */
+	uint8_t build_id[HK_BUILD_ID_BYTES];
+	uint32_t build_id_bytes; /* 0: it has none */
+	uint32_t number;	 /* of this loading of the object, 1 and up, never used again */
 };
 
 /* Adds OBJECT at PATH. Returns false without memory. One thread at a time. */

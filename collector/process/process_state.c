@@ -1,6 +1,7 @@
 #include "collector/process/process_state.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,11 @@
 #include "collector/process/cells.h"
 #include "collector/process/cost.h"
 #include "collector/process/procfs.h"
+#include "collector/process/stacks.h"
 #include "collector/spool/spool.h"
+#include "collector/symbol/symbols.h"
 #include "hooks/hook.h"
+#include "report/model/stacks.h"
 
 #define THREADS_KEPT_MAX 4096u
 
@@ -305,10 +309,25 @@ static int refresh_counts(struct hk_process *process)
 		state->lost_records += state->records_dropped;
 	}
 	int r = refresh_coverage(state, &process->segment->status.coverage);
+	r = r < 0 ? r : hk_stacks_refresh(state, process->segment->reader);
+	state->stacks_refused = process->segment->status.stacks_refused;
 	r = r < 0 ? r : hk_activity_refresh(process);
 	return r < 0 || !process->segment->ledger
 		   ? r
 		   : hk_memory_refresh(state, process->segment->ledger);
+}
+
+static int name_stacks(const struct hk_collector *collector, struct hk_process *process)
+{
+	char root[32] = "";
+
+	if (!collector->symbols || !hk_stacks_valid(process->state)) {
+		return 0;
+	}
+	if (!process->foreign) {
+		snprintf(root, sizeof(root), "/proc/%" PRIu32 "/root", process->state->pid);
+	}
+	return hk_symbols_name(collector->symbols, root, process->state);
 }
 
 int hk_state_refresh(const struct hk_collector *collector, struct hk_process *process, bool force)
@@ -328,9 +347,11 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 	r = r < 0 ? r : counts;
 	fingerprint += cells.fingerprint + state->records + state->lost_records +
 		       state->records_shed + state->records_elsewhere +
-		       process->segment->status.sites + process->segment->status.coverage.scans;
+		       process->segment->status.sites + process->segment->status.coverage.scans +
+		       state->stacks_refused + hk_stacks_frames(state);
 	if (r == 0 && (force || fingerprint != process->segment->fingerprint)) {
 		r = refresh_sites(process);
+		r = r < 0 ? r : name_stacks(collector, process);
 		r = r < 0 ? r : hk_cells_merge(&cells, process->segment->reader, state);
 		/* The cost never falls: time spent at a higher level stays. */
 		uint64_t cost = hk_cost_total_ns(process);

@@ -346,6 +346,7 @@ static int show_ledger(struct hk_spool *spool, const struct hk_run *run, size_t 
 			record.duration_ns = *record.words++;
 			record.word_count--;
 		}
+		hk_record_take_stack(&record);
 		int r = hk_ledger_add(spool->ledger, &record);
 		if (r < 0) {
 			return r;

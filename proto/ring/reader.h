@@ -47,6 +47,7 @@ struct hk_segment_status {
 	uint64_t end_rss_peak_bytes, end_cpu_ns; /* of a process that ended by exit(), else 0 */
 	uint32_t untraced; /* processes without a segment that asked for an entry */
 	uint64_t threads_started, calls_untracked, records_untracked, step;
+	uint64_t stacks_refused; /* stacks that the process could not keep */
 	struct hk_coverage coverage;
 	uint64_t bytes; /* of the file */
 };
@@ -131,6 +132,15 @@ const struct hk_site_info *hk_reader_site(struct hk_reader *reader, uint32_t id)
 int hk_reader_next_cell(struct hk_reader *reader, uint64_t *cursor, struct hk_cell_copy *ret_cell);
 int hk_reader_next_thread(struct hk_reader *reader, uint64_t *cursor,
 			  struct hk_thread_copy *ret_thread);
+
+/* The next frame of the process's stacks, and the next object whose code is on one. *number starts
+ * at 0 and is the number of the last one, from 1 on. Returns 1 and a copy, 0 at the end so far, or
+ * -ESTALE. A frame's caller is 0 or a lower number than its own, an invalid one reads as 0. The
+ * object's path is owned by the reader; "" if it is invalid. */
+int hk_reader_next_frame(struct hk_reader *reader, uint32_t *number,
+			 struct hk_stack_frame *ret_frame);
+int hk_reader_next_object(struct hk_reader *reader, uint32_t *number,
+			  struct hk_stack_object *ret_object, const char **ret_path);
 
 /* Copies the 32 buckets of an octave token of a cell. Returns 0, -EBADMSG if there is no such
  * octave, or -ESTALE. */

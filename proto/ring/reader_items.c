@@ -208,6 +208,60 @@ void hk_reader_set_ceiling(struct hk_reader *reader, uint32_t id, uint8_t level)
 	}
 }
 
+/* ---- stacks ---- */
+
+int hk_reader_next_frame(struct hk_reader *reader, uint32_t *number,
+			 struct hk_stack_frame *ret_frame)
+{
+	uint64_t ordinal = *number;
+	const char *item = ordinal < HK_FRAMES_MAX && !hk_map_failed(reader)
+			       ? hk_map_item(reader, &reader->frames, sizeof(*ret_frame), &ordinal)
+			       : NULL;
+
+	/* The writer fills every block but the last one, so ordinals have no gaps. */
+	if (!item || ordinal != *number) {
+		return hk_map_failed(reader) ? -ESTALE : 0;
+	}
+	hk_map_copy(ret_frame, item, sizeof(*ret_frame));
+	if (hk_map_failed(reader)) {
+		return -ESTALE;
+	}
+	if (ret_frame->caller > *number) {
+		ret_frame->caller = 0;
+		reader->damage++;
+	}
+	++*number;
+	return 1;
+}
+static_assert(sizeof(struct hk_stack_frame) % 8 == 0, "frames are copied by words");
+
+int hk_reader_next_object(struct hk_reader *reader, uint32_t *number,
+			  struct hk_stack_object *ret_object, const char **ret_path)
+{
+	uint64_t ordinal = *number;
+	const char *item =
+	    ordinal < HK_STACK_OBJECTS_MAX && !hk_map_failed(reader)
+		? hk_map_item(reader, &reader->objects, sizeof(*ret_object), &ordinal)
+		: NULL;
+
+	if (!item || ordinal != *number) {
+		return hk_map_failed(reader) ? -ESTALE : 0;
+	}
+	hk_map_copy(ret_object, item, sizeof(*ret_object));
+	const char *path = string_at(reader, ret_object->path);
+	if (hk_map_failed(reader)) {
+		return -ESTALE;
+	}
+	if (!path || ret_object->build_id_bytes > HK_BUILD_ID_BYTES) {
+		ret_object->build_id_bytes = 0;
+		reader->damage++;
+	}
+	*ret_path = path ? path : "";
+	++*number;
+	return 1;
+}
+static_assert(sizeof(struct hk_stack_object) % 8 == 0, "objects are copied by words");
+
 /* ---- cells ---- */
 
 int hk_reader_next_cell(struct hk_reader *reader, uint64_t *cursor, struct hk_cell_copy *ret_cell)

@@ -231,6 +231,8 @@ void hk_reader_free(struct hk_reader *reader)
 	free(reader->threads.numbers);
 	free(reader->cells.numbers);
 	free(reader->sites.numbers);
+	free(reader->frames.numbers);
+	free(reader->objects.numbers);
 	free(reader->slots);
 	free(reader);
 }
@@ -265,6 +267,8 @@ static struct hk_reader_block classify(const struct hk_reader *reader, uint32_t 
 	    [HK_BLOCK_SITES] = sizeof(struct hk_site),
 	    [HK_BLOCK_STRINGS] = 1,
 	    [HK_BLOCK_PAGE] = HK_BLOCK_BYTES,
+	    [HK_BLOCK_FRAMES] = sizeof(struct hk_stack_frame),
+	    [HK_BLOCK_OBJECTS] = sizeof(struct hk_stack_object),
 	};
 	const struct hk_block *block = (const void *)hk_map_block(reader, number);
 	uint32_t magic = hk_map_u32(&block->magic);
@@ -272,7 +276,7 @@ static struct hk_reader_block classify(const struct hk_reader *reader, uint32_t 
 	uint32_t stride = hk_map_u32(&block->stride);
 	uint32_t offset = hk_map_u32(&block->offset);
 
-	if (magic != HK_BLOCK_MAGIC || kind < HK_BLOCK_THREADS || kind > HK_BLOCK_PAGE ||
+	if (magic != HK_BLOCK_MAGIC || kind < HK_BLOCK_THREADS || kind > HK_BLOCK_OBJECTS ||
 	    stride != strides[kind]) {
 		return (struct hk_reader_block){0};
 	}
@@ -302,6 +306,10 @@ static int add_block(struct hk_reader *reader, uint32_t number)
 		error = list_add(&reader->cells, number);
 	} else if (block.kind == HK_BLOCK_SITES) {
 		error = list_add(&reader->sites, number);
+	} else if (block.kind == HK_BLOCK_FRAMES) {
+		error = list_add(&reader->frames, number);
+	} else if (block.kind == HK_BLOCK_OBJECTS) {
+		error = list_add(&reader->objects, number);
 	}
 	if (error == 0) {
 		reader->blocks[reader->block_count++] = block;
@@ -352,6 +360,7 @@ static void copy_status(const struct hk_segment_header *header, struct hk_segmen
 	to->threads_started = hk_map_u64(&header->threads_started);
 	to->calls_untracked = hk_map_u64(&header->calls_untracked);
 	to->records_untracked = hk_map_u64(&header->records_untracked);
+	to->stacks_refused = hk_map_u64(&header->stacks_refused);
 	to->step = hk_map_u64(&header->step);
 	to->untraced = hk_map_u32(&header->untraced);
 	hk_map_copy(&to->coverage, &header->coverage, sizeof(to->coverage));

@@ -19,7 +19,7 @@
 
 #define HK_SEGMENT_MAGIC 0x315345474b4f4f48ULL /* "HOOKGES1" */
 #define HK_SEGMENT_MAJOR 1u
-#define HK_SEGMENT_MINOR 2u
+#define HK_SEGMENT_MINOR 3u
 #define HK_SEGMENT_SUFFIX ".seg"
 
 #define HK_BLOCK_BYTES 16384u
@@ -51,6 +51,8 @@ enum hk_block_kind {
 	HK_BLOCK_SITES = 4,   /* struct hk_site */
 	HK_BLOCK_STRINGS = 5, /* uint16_t length, bytes, NUL, padded to 2 */
 	HK_BLOCK_PAGE = 6,    /* one struct hk_page of records */
+	HK_BLOCK_FRAMES = 7,  /* struct hk_stack_frame; since 1.3 */
+	HK_BLOCK_OBJECTS = 8, /* struct hk_stack_object; since 1.3 */
 };
 
 struct hk_block {
@@ -176,7 +178,8 @@ struct hk_segment_header {
 	/* What the agent took beside its start and its part of calls: looks at how long a thread
 	 * has run. Since 1.2. */
 	_Atomic uint64_t looks_ns;
-	uint64_t reserved_agent[4];
+	_Atomic uint64_t stacks_refused; /* stacks that could not be kept; since 1.3 */
+	uint64_t reserved_agent[3];
 	uint8_t parent[16]; /* uid of the image this one was forked from, zeros: begun by exec;
 				since 1.1 */
 
@@ -253,6 +256,31 @@ struct hk_site {
 static_assert(sizeof(struct hk_site) == 56, "site");
 static_assert(offsetof(struct hk_site, ceiling) == 48, "the first word that 1.0 reserved");
 static_assert(offsetof(struct hk_site, signature) == 52, "its second half");
+
+/* ---- stacks ---- */
+
+/* A function that is open on a stack, as called by one other: a node of the tree of all stacks. A
+ * stack is the number of its innermost frame. Immutable. Since 1.3. */
+struct hk_stack_frame {
+	uint32_t caller; /* number of the frame that called it, from 1 on; 0: not known */
+	uint32_t object; /* number of the object, from 1 on; 0: code of no object; HK_FRAME_END */
+	/* Of the instruction under way: in the addresses of the object's file, in memory without an
+	 * object; for HK_FRAME_END, why no further frame is known (enum hk_walk_end). */
+	uint64_t address;
+};
+static_assert(sizeof(struct hk_stack_frame) == 16, "stack frame");
+#define HK_FRAME_END 0xffffffffu
+#define HK_FRAMES_MAX (1u << 18)
+
+/* An object whose code is on a stack. Immutable. Since 1.3. */
+#define HK_BUILD_ID_BYTES 32u
+struct hk_stack_object {
+	uint32_t path; /* file offset of a string: as loaded */
+	uint32_t build_id_bytes;
+	uint8_t build_id[HK_BUILD_ID_BYTES];
+};
+static_assert(sizeof(struct hk_stack_object) == 40, "stack object");
+#define HK_STACK_OBJECTS_MAX 4096u
 
 /* ---- statistics ---- */
 
@@ -376,6 +404,9 @@ enum hk_record_kind {
 	HK_RECORD_UNWOUND = 2, /* left by an exception, longjmp or thread exit; its words are 0 */
 	HK_RECORD_FAILED = 4,  /* a call whose result is a failure by its hooks line */
 	HK_RECORD_THREAD = 3,  /* words: uid, tid. The chain belongs to this thread from here on */
+	/* A call, and a failed one, whose last word is its caller's stack. Since 1.3. */
+	HK_RECORD_CALL_STACK = 5,
+	HK_RECORD_FAILED_STACK = 6,
 };
 
 /* Word 0: start ticks. Word 1: duration ns (32 bits) | site (20) | kind (4) | payload words (8). A

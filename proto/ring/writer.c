@@ -20,6 +20,8 @@ static const uint32_t item_stride[] = {
     [HK_BLOCK_SITES] = sizeof(struct hk_site),
     [HK_BLOCK_STRINGS] = 1,
     [HK_BLOCK_PAGE] = HK_BLOCK_BYTES,
+    [HK_BLOCK_FRAMES] = sizeof(struct hk_stack_frame),
+    [HK_BLOCK_OBJECTS] = sizeof(struct hk_stack_object),
 };
 
 static struct hk_block *block_at(const struct hk_writer *writer, uint32_t number)
@@ -271,6 +273,39 @@ uint32_t hk_writer_octave(struct hk_writer *writer)
 	return octave ? (uint32_t)(octave - (char *)writer->header) : 0;
 }
 
+uint32_t hk_writer_frame(struct hk_writer *writer, uint32_t caller, uint32_t object,
+			 uint64_t address)
+{
+	struct hk_stack_frame *frame =
+	    writer->frames < HK_FRAMES_MAX ? take_items(writer, HK_BLOCK_FRAMES, 1) : NULL;
+	if (!frame) {
+		return 0;
+	}
+	*frame = (struct hk_stack_frame){caller, object, address};
+	commit_items(writer, HK_BLOCK_FRAMES, 1);
+	return ++writer->frames;
+}
+
+uint32_t hk_writer_object(struct hk_writer *writer, const char *path, const uint8_t *build_id,
+			  uint32_t build_id_bytes)
+{
+	uint32_t text = hk_writer_string(writer, path);
+	struct hk_stack_object *object = text && writer->objects < HK_STACK_OBJECTS_MAX
+					     ? take_items(writer, HK_BLOCK_OBJECTS, 1)
+					     : NULL;
+	if (!object) {
+		return 0;
+	}
+	object->path = text;
+	object->build_id_bytes =
+	    build_id_bytes <= HK_BUILD_ID_BYTES ? build_id_bytes : HK_BUILD_ID_BYTES;
+	for (uint32_t i = 0; i < object->build_id_bytes; i++) {
+		object->build_id[i] = build_id[i];
+	}
+	commit_items(writer, HK_BLOCK_OBJECTS, 1);
+	return ++writer->objects;
+}
+
 static struct hk_page *free_page(struct hk_writer *writer, struct hk_page_pool *pool,
 				 uint32_t probes)
 {
@@ -384,7 +419,7 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 	writer->mapped_blocks = blocks_max;
 	writer->fixed = false;
 	writer->pages_refused = 0;
-	writer->threads = 0;
+	writer->threads = writer->frames = writer->objects = 0;
 	for (uint32_t kind = 0; kind < sizeof(writer->open_block) / sizeof(uint32_t); kind++) {
 		writer->open_block[kind] = 0;
 	}

@@ -36,8 +36,10 @@ struct hk_writer {
 	uint32_t mapped_blocks;		  /* blocks of the mapping */
 	bool fixed;			  /* the file does not grow */
 	uint32_t pages_refused;		  /* for lack of room */
-	uint32_t open_block[7];		  /* by kind: the block items are taken from now, 0: none */
-	uint32_t threads;		  /* slots handed out: slot numbers count on over blocks */
+	uint32_t open_block[HK_BLOCK_OBJECTS +
+			    1];	  /* by kind: the block items are taken from now, 0: none */
+	uint32_t threads;	  /* slots handed out: slot numbers count on over blocks */
+	uint32_t frames, objects; /* of stacks, written so far */
 	struct hk_page_pool pool[HK_POOLS];
 	char path[PATH_MAX];
 };
@@ -72,6 +74,13 @@ struct hk_site *hk_writer_site(struct hk_writer *writer);
 struct hk_thread_slot *hk_writer_thread(struct hk_writer *writer, uint32_t *ret_slot);
 struct hk_cell *hk_writer_cell(struct hk_writer *writer);
 uint32_t hk_writer_octave(struct hk_writer *writer);
+
+/* Adds a frame of a stack, or an object whose code is on one. Returns its number, from 1 on, or 0
+ * when the segment is full. BUILD_ID has BUILD_ID_BYTES, at most HK_BUILD_ID_BYTES. */
+uint32_t hk_writer_frame(struct hk_writer *writer, uint32_t caller, uint32_t object,
+			 uint64_t address);
+uint32_t hk_writer_object(struct hk_writer *writer, const char *path, const uint8_t *build_id,
+			  uint32_t build_id_bytes);
 
 /* A free page for STREAM, made ACTIVE and labelled, or NULL. After an empty search, the next ones
  * check only some pages until one is found; together they cover every page. */

@@ -171,6 +171,8 @@ static const struct keyed_list {
     {32, {"device", "kind", "library"}, 1u << 16}, /* memory */
     {62, {"device", "kind", "part"}, 1u << 12},	   /* parts of memory over time */
     {64, {"kind", "domain", "part"}, 1u << 10},	   /* parts of activity */
+    {65, {"number"}, 1u << 12},			   /* objects on stacks */
+    {66, {"part"}, 1u << 9},			   /* parts of frames */
 };
 
 static const struct keyed_list *keyed_list_of(field_type *field)

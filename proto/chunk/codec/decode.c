@@ -144,6 +144,7 @@ static int read_run(struct section *section, struct hk_lanes_decoded *decoded, u
 		record->kind = shape >> HK_SHAPE_KIND_SHIFT & 15;
 		record->word_count = (uint8_t)words;
 		record->reserved = 0;
+		hk_record_take_stack(record);
 		done->words += words;
 	}
 	done->records += count;

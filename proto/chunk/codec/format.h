@@ -19,7 +19,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 #define HK_CHUNK_MAGIC 0x314b4e4843544b48ull /* "HKTCHNK1" */
 #define HK_CHUNK_MAJOR 2u
-#define HK_CHUNK_MINOR 2u
+#define HK_CHUNK_MINOR 3u
 #define HK_CHUNK_MAJOR_FIRST 1u /* the oldest major that readers accept */
 #define HK_CHUNK_HEADER_BYTES 256u
 

@@ -7,6 +7,7 @@
 #ifndef HK_CHUNK_CODEC_RECORD_H
 #define HK_CHUNK_CODEC_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define HK_CHUNK_RAW_HEADER_WORDS 2u
@@ -23,6 +24,10 @@ enum hk_chunk_kind {
 	HK_CHUNK_KIND_FAILED = 4,  /* a call whose result is a failure */
 	HK_CHUNK_KIND_THREAD =
 	    3, /* words: uid, tid. The page chain belongs to this thread from here on */
+	/* A call and a failed one whose last word is the stack of their caller; since 2.3. Readers
+	 * never see these two: hk_record_take_stack. */
+	HK_CHUNK_KIND_CALL_STACK = 5,
+	HK_CHUNK_KIND_FAILED_STACK = 6,
 };
 
 /* The thread that made a call, and the stream it used; also the bytes of one entry of a THREADS
@@ -43,6 +48,19 @@ struct hk_record {
 	uint8_t kind; /* enum hk_chunk_kind */
 	uint8_t word_count;
 	uint16_t reserved;
+	uint32_t stack; /* number of the caller's frame among the process's, from 1 on; 0: none */
 };
+
+/* Moves the stack of RECORD, if its kind says that it has one, from its words to `stack`. */
+static inline void hk_record_take_stack(struct hk_record *record)
+{
+	bool failed = record->kind == HK_CHUNK_KIND_FAILED_STACK;
+
+	record->stack = 0;
+	if (record->word_count > 0 && (failed || record->kind == HK_CHUNK_KIND_CALL_STACK)) {
+		record->kind = failed ? HK_CHUNK_KIND_FAILED : HK_CHUNK_KIND_CALL;
+		record->stack = (uint32_t)record->words[--record->word_count];
+	}
+}
 
 #endif

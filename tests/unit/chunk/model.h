@@ -128,6 +128,10 @@ static inline void model_make_call(struct model *model, struct model_chain *chai
 	for (unsigned i = 0; i < call.word_count; i++) {
 		call.words[i] = model_word((call.site + i) % 4);
 	}
+	if (call.kind == HK_CHUNK_KIND_CALL_STACK || call.kind == HK_CHUNK_KIND_FAILED_STACK) {
+		call.word_count += call.word_count == 0;
+		call.words[call.word_count - 1] = 1 + model_below(1u << 18);
+	}
 	if (model->count == model->capacity) {
 		model->capacity = model->capacity ? model->capacity * 2 : 256;
 		model->calls = realloc(model->calls, model->capacity * sizeof(*model->calls));
@@ -189,6 +193,13 @@ static inline struct model_call model_of(const struct hk_record *record)
 	call.kind = record->kind;
 	call.word_count = record->word_count;
 	memcpy(call.words, record->words, record->word_count * sizeof(*record->words));
+	if (record->stack) {
+		assert_true(record->kind == HK_CHUNK_KIND_CALL ||
+			    record->kind == HK_CHUNK_KIND_FAILED);
+		call.kind = record->kind == HK_CHUNK_KIND_CALL ? HK_CHUNK_KIND_CALL_STACK
+							       : HK_CHUNK_KIND_FAILED_STACK;
+		call.words[call.word_count++] = record->stack;
+	}
 	return call;
 }
 

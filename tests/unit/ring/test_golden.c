@@ -240,6 +240,49 @@ static void segment_1_2_names_untraced_processes(void **state)
 	golden_close(&golden);
 }
 
+static void segment_1_3_has_stacks(void **state)
+{
+	(void)state;
+	struct golden golden;
+	golden_open(&golden, "1.3", "0f528e67ebc738b260889c6df1ae0d47.seg");
+	assert_int_equal(golden.header.minor, 3);
+	assert_int_equal(golden.status.stacks_refused, 0);
+	uint32_t stacks[8], count = 0, number = 0, frames = 0, depth = 0;
+	struct hk_stack_frame frame[16];
+	struct hk_stack_object object;
+	const char *path;
+	struct hk_run run;
+	while (hk_reader_next_run(golden.reader, 0, HK_STREAM_CALLS, &run) > 0) {
+		for (size_t at = 0; at < run.word_count && count < 8; count++) {
+			uint64_t word1 = run.words[at + 1];
+			at += HK_RECORD_HEADER_WORDS + (word1 >> HK_RECORD_WORDS_SHIFT);
+			assert_int_equal(word1 >> HK_RECORD_KIND_SHIFT & 15, HK_RECORD_CALL_STACK);
+			stacks[count] = (uint32_t)run.words[at - 1];
+		}
+	}
+	assert_int_equal(count, 8);
+	assert_int_equal(stacks[0], stacks[4]);
+	assert_int_equal(stacks[5], stacks[7]);
+	assert_int_not_equal(stacks[4], stacks[5]);
+	while (frames < 16 && hk_reader_next_frame(golden.reader, &number, &frame[frames]) > 0) {
+		frames++;
+	}
+	/* _start, two functions of libc, main and told.c's function for a line of input. */
+	for (uint32_t at = stacks[0]; at > 0; at = frame[at - 1].caller) {
+		assert_true(at <= frames);
+		depth++;
+	}
+	assert_int_equal(depth, 5);
+	number = 0;
+	assert_int_equal(hk_reader_next_object(golden.reader, &number, &object, &path), 1);
+	assert_string_equal(path, "/tmp/golden/told");
+	assert_int_equal(object.build_id_bytes, 20);
+	assert_int_equal(hk_reader_next_object(golden.reader, &number, &object, &path), 1);
+	assert_string_equal(path, "/lib/x86_64-linux-gnu/libc.so.6");
+	assert_int_equal(hk_reader_next_object(golden.reader, &number, &object, &path), 0);
+	golden_close(&golden);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +290,7 @@ int main(void)
 	    cmocka_unit_test(test_segment_1_1),
 	    cmocka_unit_test(test_segment_1_1_of_a_forked_child),
 	    cmocka_unit_test(segment_1_2_names_untraced_processes),
+	    cmocka_unit_test(segment_1_3_has_stacks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

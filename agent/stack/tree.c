@@ -1,0 +1,275 @@
+#include "agent/stack/tree.h"
+
+#include <stddef.h>
+
+#include "agent/frame/state.h"
+#include "agent/memory/arena.h"
+#include "agent/record/process.h"
+#include "agent/stack/code.h"
+#include "agent/stack/place.h"
+#include "agent/stack/walk.h"
+
+#define STACKS_BITS 16
+#define STACKS (1u << STACKS_BITS)
+#define TRIES 16u /* places of the table that are looked at for one stack */
+#define NODES_BITS 18
+#define NODES (1u << NODES_BITS)
+#define NODES_MOST (NODES / 4 * 3)
+#define OBJECTS_MOST 4096u
+#define MIX 0x9e3779b97f4a7c15ULL
+/* A call further below than this is on another stack. */
+#define NESTED_BYTES (1ull << 20)
+
+struct stack {
+	uint64_t hash; /* set last; 0: free */
+	uint64_t number;
+};
+
+/* A frame of the segment. One object may be loaded several times, at different addresses. */
+struct node {
+	uint32_t caller, number; /* number 0: free */
+	uint64_t place;		 /* address in memory and, in the upper bits, the object */
+};
+
+/* Written under the process's lock, and `stacks` read without it. */
+static struct {
+	struct stack *stacks;
+	struct node *nodes;
+	uint32_t *objects;	     /* by number of the loading (code.h): number in the segment */
+	const void *_Atomic segment; /* that all numbers belong to */
+	uint32_t node_count;
+} tree;
+
+/* ---- look-up ---- */
+
+static uint64_t key_of(const struct hk_thread_walk *walk)
+{
+	return walk->hash ? walk->hash : 1;
+}
+
+static struct stack *place_of(uint64_t key, uint32_t attempt)
+{
+	return &tree.stacks[((key >> (64 - STACKS_BITS)) + attempt) % STACKS];
+}
+
+static uint32_t find(uint64_t key)
+{
+	if (__atomic_load_n(&tree.segment, __ATOMIC_ACQUIRE) != hk_process.writer.header) {
+		return 0;
+	}
+	for (uint32_t i = 0; i < TRIES; i++) {
+		const struct stack *stack = place_of(key, i);
+		uint64_t hash = __atomic_load_n(&stack->hash, __ATOMIC_ACQUIRE);
+		if (hash == key) {
+			return (uint32_t)__atomic_load_n(&stack->number, __ATOMIC_RELAXED);
+		}
+		if (!hash) {
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* ---- new stacks ---- */
+
+/* A forked child has a segment of its own: nothing that the parent wrote is there. */
+static void clear(void)
+{
+	for (uint32_t i = 0; i < STACKS; i++) {
+		tree.stacks[i].hash = 0;
+	}
+	for (uint32_t i = 0; i < NODES; i++) {
+		tree.nodes[i].number = 0;
+	}
+	for (uint32_t i = 0; i < OBJECTS_MOST; i++) {
+		tree.objects[i] = 0;
+	}
+	tree.node_count = 0;
+}
+
+static bool prepare(void)
+{
+	if (tree.segment == hk_process.writer.header) {
+		return true;
+	}
+	if (tree.segment) {
+		clear();
+	}
+	tree.stacks = tree.stacks ? tree.stacks : hk_arena_take(STACKS * sizeof(*tree.stacks));
+	tree.nodes = tree.nodes ? tree.nodes : hk_arena_take(NODES * sizeof(*tree.nodes));
+	tree.objects =
+	    tree.objects ? tree.objects : hk_arena_take(OBJECTS_MOST * sizeof(*tree.objects));
+	if (!tree.stacks || !tree.nodes || !tree.objects) {
+		return false;
+	}
+	__atomic_store_n(&tree.segment, hk_process.writer.header, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Returns the object's number in the segment; 0: no room. */
+static uint32_t object_of(const struct hk_code *code)
+{
+	if (code->number >= OBJECTS_MOST) {
+		return 0;
+	}
+	uint32_t *number = &tree.objects[code->number];
+	if (!*number) {
+		*number = hk_writer_object(&hk_process.writer, code->path, code->build_id,
+					   code->build_id_bytes);
+	}
+	return *number;
+}
+
+static struct node *node_of(uint32_t caller, uint64_t place)
+{
+	uint64_t at = (place ^ caller * MIX) * MIX >> (64 - NODES_BITS);
+
+	for (;; at++) {
+		struct node *node = &tree.nodes[at % NODES];
+		if (!node->number || (node->caller == caller && node->place == place)) {
+			return node;
+		}
+	}
+}
+
+/* Returns the frame of the segment that CALLER called; 0: no room. PLACE identifies it here. */
+static uint32_t frame_of(uint32_t caller, uint64_t place, uint32_t object, uint64_t address)
+{
+	struct node *node = node_of(caller, place);
+
+	if (!node->number && tree.node_count < NODES_MOST) {
+		uint32_t number = hk_writer_frame(&hk_process.writer, caller, object, address);
+		if (number) {
+			*node = (struct node){caller, number, place};
+			tree.node_count++;
+		}
+	}
+	return node->number;
+}
+
+#define PLACE_SHIFT 48 /* user space has no higher addresses on either processor */
+
+static bool is_agent(const struct hk_code *code)
+{
+	return hk_span_holds(code->span, (uintptr_t)hk_places);
+}
+
+/* Adds the frames from the outermost one to the innermost. */
+static uint32_t add_frames(const struct hk_thread_walk *walk)
+{
+	uint32_t frame = 0;
+
+	if (walk->end != HK_WALK_WHOLE) {
+		frame = frame_of(0, walk->end, HK_FRAME_END, walk->end);
+		if (!frame) {
+			return 0;
+		}
+	}
+	for (uint32_t i = walk->count; i-- > 0;) {
+		uint64_t address = walk->address[i];
+		struct hk_code code = {.number = 0};
+		bool known = hk_code_find(address, &code);
+		if (known && is_agent(&code)) {
+			continue;
+		}
+		uint32_t object = known ? object_of(&code) : 0;
+		if (known && !object) {
+			return 0;
+		}
+		frame = frame_of(frame, address | (uint64_t)code.number << PLACE_SHIFT, object,
+				 address - (known ? code.base : 0));
+		if (!frame) {
+			return 0;
+		}
+	}
+	return frame;
+}
+
+static void keep(uint64_t key, uint32_t number)
+{
+	for (uint32_t i = 0; i < TRIES; i++) {
+		struct stack *stack = place_of(key, i);
+		if (!stack->hash) {
+			__atomic_store_n(&stack->number, number, __ATOMIC_RELAXED);
+			__atomic_store_n(&stack->hash, key, __ATOMIC_RELEASE);
+			return;
+		}
+	}
+}
+
+static uint32_t add_locked(const struct hk_thread_walk *walk)
+{
+	if (!prepare()) {
+		return 0;
+	}
+	uint32_t number = find(key_of(walk));
+	if (!number) {
+		number = add_frames(walk);
+		if (number) {
+			keep(key_of(walk), number);
+		}
+	}
+	return number;
+}
+
+static int add(void *taken, void *unused)
+{
+	uint64_t signals = hk_process_block_signals();
+	uint32_t number = 0;
+
+	(void)unused;
+	hk_in_agent = 1;
+	if (!hk_process_forked() && hk_process_lock()) {
+		number = add_locked(taken);
+		hk_process_unlock();
+		if (!number) {
+			hk_thread_refuse();
+		}
+	}
+	hk_in_agent = 0;
+	hk_process_restore_signals(signals);
+	return (int)number;
+}
+
+/* ---- taking ---- */
+
+/* Whether a walk of this thread, which a signal interrupted, waits for this call. A walk that was
+ * left by longjmp does not. */
+static bool is_nested(const struct hk_thread_walk *walk, uint64_t own)
+{
+	return walk->owner && own < walk->owner && walk->owner - own < NESTED_BYTES;
+}
+
+static uint32_t take(struct hk_thread_walk *walk, const struct hk_call *call, uint64_t own)
+{
+	const struct hk_frame caller = {
+	    .pc = call->return_address, .sp = (uint64_t)call->stack, .fp = call->caller_frame};
+
+	hk_walk_take(caller, walk);
+	uint32_t number = find(key_of(walk));
+	if (!number && !hk_thread_refused() && hk_state_may_save()) {
+		number = (uint32_t)hk_state_saved(add, walk, NULL);
+	}
+	/* A signal handler on another stack may have taken its own meanwhile. */
+	return walk->owner == own ? number : 0;
+}
+
+uint32_t hk_tree_take(struct hk_thread *thread, const struct hk_call *call)
+{
+	struct hk_thread_walk *walk = &thread->walk;
+	uint64_t own = (uint64_t)call;
+	uint32_t number = 0;
+
+	if (!is_nested(walk, own)) {
+		walk->owner = own;
+		atomic_signal_fence(memory_order_seq_cst);
+		number = take(walk, call, own);
+		atomic_signal_fence(memory_order_seq_cst);
+		walk->owner = walk->owner == own ? 0 : walk->owner;
+	}
+	if (!number && !hk_process_forked()) {
+		atomic_fetch_add_explicit(&hk_process.writer.header->stacks_refused, 1,
+					  memory_order_relaxed);
+	}
+	return number;
+}

@@ -1,0 +1,55 @@
+#include "report/model/stacks.h"
+
+bool hk_stacks_valid(const Hk__Process *process)
+{
+	for (size_t i = 0; i < process->n_stack_frames; i++) {
+		const Hk__StackFrames *part = process->stack_frames[i];
+		bool last = i + 1 == process->n_stack_frames;
+		if (part->part != i || part->n_caller != part->n_address ||
+		    part->n_object != part->n_address || part->n_name > part->n_address ||
+		    part->n_address > HK_STACKS_PART_FRAMES || part->n_address == 0 ||
+		    (!last && part->n_address < HK_STACKS_PART_FRAMES)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static const char *path_of(const Hk__Process *process, uint32_t number)
+{
+	/* Objects come in the order of their numbers. */
+	if (number == 0 || number > process->n_stack_objects ||
+	    process->stack_objects[number - 1]->number != number) {
+		return "";
+	}
+	return process->stack_objects[number - 1]->path;
+}
+
+static const char *name_of(const Hk__StackFrames *part, size_t place)
+{
+	uint32_t name = place < part->n_name ? part->name[place] : 0;
+
+	return name > 0 && name <= part->n_names ? part->names[name - 1] : "";
+}
+
+bool hk_stacks_frame(const Hk__Process *process, uint32_t number, struct hk_stacks_frame *ret_frame)
+{
+	size_t index = number - 1u, place = index % HK_STACKS_PART_FRAMES;
+
+	if (number == 0 || index / HK_STACKS_PART_FRAMES >= process->n_stack_frames) {
+		return false;
+	}
+	const Hk__StackFrames *part = process->stack_frames[index / HK_STACKS_PART_FRAMES];
+	if (place >= part->n_address) {
+		return false;
+	}
+	uint32_t caller = part->caller[place], object = part->object[place];
+	*ret_frame = (struct hk_stacks_frame){
+	    .caller = caller < number ? caller : 0,
+	    .object = object,
+	    .address = part->address[place],
+	    .path = object == HK_STACKS_OBJECT_END ? "" : path_of(process, object),
+	    .name = name_of(part, place),
+	};
+	return true;
+}

@@ -1,0 +1,32 @@
+/* stacks.h: the stacks of a process in its message: frames by their number.
+ *
+ * A message may come from a peer or a file: hk_stacks_valid says once whether its columns fit
+ * together. The other functions take any number. No state.
+ */
+#ifndef HK_REPORT_MODEL_STACKS_H
+#define HK_REPORT_MODEL_STACKS_H
+
+#include <stdbool.h>
+
+#include "schema/wire.pb-c.h"
+
+#define HK_STACKS_PART_FRAMES 1000u
+#define HK_STACKS_OBJECT_END 0xffffffffu /* no frame, but why no further one is known */
+
+struct hk_stacks_frame {
+	uint32_t caller; /* number, lower than the frame's own; 0: none */
+	uint32_t object; /* number; 0: code of no object; HK_STACKS_OBJECT_END */
+	uint64_t address;
+	const char *path; /* of the object; "" without one */
+	const char *name; /* of the function, as its file spells it; "": not known */
+};
+
+/* Returns whether the parts of PROCESS's frames follow each other and their columns are equally
+ * long. */
+bool hk_stacks_valid(const Hk__Process *process);
+
+/* Sets *ret_frame to frame NUMBER of PROCESS, which is valid. Returns false if there is none. */
+bool hk_stacks_frame(const Hk__Process *process, uint32_t number,
+		     struct hk_stacks_frame *ret_frame);
+
+#endif
