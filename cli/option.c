@@ -59,7 +59,7 @@ unsigned long hk_option_number(struct argp_state *state, const char *name, const
 
 const char *hk_option_level_word(size_t index)
 {
-	return index < HK_LEVEL_ARGS ? hk_level_name((uint8_t)(index + HK_LEVEL_OFF)) : NULL;
+	return index < HK_LEVEL_STACK ? hk_level_name((uint8_t)(index + HK_LEVEL_OFF)) : NULL;
 }
 
 void hk_option_no_job(struct argp_state *state, const char *command, const char *word)

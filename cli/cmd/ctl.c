@@ -122,7 +122,8 @@ static const struct argp argp = {
 	"Change what a running job leaves behind of its calls.\v"
 	"PATTERN is library:function, the library being the one that defines the function, or "
 	"a function alone; * and ? stand for anything. LEVEL is off, count, sample, time, record, "
-	"record+args or default, which takes the pattern's rule away. Later patterns win over "
+	"record+args, record+stack or default, which takes the pattern's rule away. Later patterns "
+	"win over "
 	"earlier ones, and all of them over --level and the governor. They hold for processes "
 	"that start later, too.\n"
 	"off --all lets every call pass as if it were not hooked; on goes back to the levels "
@@ -145,8 +146,9 @@ static int read_rule(char *text, Hk__Rule *rule)
 		return HK_EXIT_USAGE;
 	}
 	int level = hk_level_parse(equals + 1);
-	if (level < 0 || level > HK_LEVEL_ARGS) {
-		hk_error("unknown level '%.40s': off count sample time record record+args default",
+	if (level < 0 || level > HK_LEVEL_STACK) {
+		hk_error("unknown level '%.40s': off count sample time record record+args "
+			 "record+stack default",
 			 equals + 1);
 		return HK_EXIT_USAGE;
 	}

@@ -10,6 +10,7 @@
 #include "cli/job/job_open.h"
 #include "cli/option.h"
 #include "cli/tables/memory_table.h"
+#include "cli/tables/stack_table.h"
 #include "cli/tables/symbol_table.h"
 #include "cli/tables/thread_table.h"
 #include "report/build/build.h"
@@ -19,6 +20,7 @@
 
 #define OPTION_FORMAT 0x100
 #define OPTION_BY 0x101
+#define OPTION_FUNCTION 0x102
 
 enum format {
 	FORMAT_SUMMARY,
@@ -34,12 +36,13 @@ static const char *const formats[FORMAT_COUNT] = {"summary", "text", "json", "cs
 #define BY_THREAD 5
 #define BY_SYMBOL 6
 #define BY_MEMORY 7
-#define BY_COUNT 8
-static const char *const bys[BY_COUNT] = {"function", "rank",	"library", "host",
-					  "process",  "thread", "symbol",  "memory"};
+#define BY_STACK 8
+#define BY_COUNT 9
+static const char *const bys[BY_COUNT] = {"function", "rank",	"library", "host", "process",
+					  "thread",   "symbol", "memory",  "stack"};
 
 struct arguments {
-	const char *job, *output;
+	const char *job, *output, *function;
 	enum format format;
 	int by;
 };
@@ -50,8 +53,9 @@ static const struct argp_option options[] = {
      "With text: sum by function (default), rank, library, host, process or thread. With text, "
      "json or csv: "
      "symbol, calls and cost of each symbol in each library; memory, peaks per library, device and "
-     "kind",
+     "kind; stack, from where functions were called (level record+stack)",
      0},
+    {"function", OPTION_FUNCTION, "GLOB", 0, "With --by stack: only calls of these functions", 0},
     HK_OPTION_OUTPUT,
     {0},
 };
@@ -89,6 +93,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			hk_settings_set(hk_command_settings(), "format", "text");
 		}
 		return -hk_settings_set(hk_command_settings(), "by", argument);
+	case OPTION_FUNCTION:
+		arguments->function = argument;
+		return 0;
 	case 'o':
 		arguments->output = argument;
 		return 0;
@@ -144,8 +151,24 @@ static int write_memory(const struct hk_report *report, enum format format, FILE
 	return r;
 }
 
-/* Writes the table by symbol or by memory, which have formats of their own. Returns 0, -errno, or 1
- * if ARGUMENTS select neither. */
+static int write_stacks(const struct hk_job *job, const struct arguments *arguments, FILE *output)
+{
+	struct hk_stack_rows rows;
+	int result = hk_stack_rows_read(job, arguments->function, &rows);
+
+	if (result < 0 && result != -EBADMSG) {
+		return result;
+	}
+	int r = arguments->format == FORMAT_JSON ? hk_stack_table_write_json(&rows, output)
+		: arguments->format == FORMAT_CSV
+		    ? hk_stack_table_write_csv(&rows, output)
+		    : hk_stack_table_write_text(&rows, output, hk_command_colour(output));
+	hk_stack_rows_fini(&rows);
+	return r < 0 ? r : result;
+}
+
+/* Writes the table by symbol, memory or stack, which have formats of their own. Returns 0, -errno,
+ * or 1 if ARGUMENTS select neither. */
 static int write_table(const struct hk_job *job, const struct hk_report *report,
 		       const struct arguments *arguments, FILE *output)
 {
@@ -157,6 +180,9 @@ static int write_table(const struct hk_job *job, const struct hk_report *report,
 	}
 	if (tabular && arguments->by == BY_MEMORY) {
 		return write_memory(report, arguments->format, output);
+	}
+	if (tabular && arguments->by == BY_STACK) {
+		return write_stacks(job, arguments, output);
 	}
 	return 1;
 }

@@ -40,12 +40,12 @@ def check_words(run):
 def check_values(run):
     """They are those that the commands take: each is tried."""
     for words, wanted in ((("report", "--format"), {"summary", "text", "json", "csv", "html"}),
-                          (("report", "--by"), {"function", "process", "rank", "library", "host", "thread", "symbol", "memory"}),
+                          (("report", "--by"), {"function", "process", "rank", "library", "host", "thread", "symbol", "memory", "stack"}),
                           (("export", "--format"), {"perfetto", "chrome", "kineto", "csv", "folded", "sqlite"}),
                           (("export", "--weight"), {"time", "calls"}), (("export", "--split"), {"rank", "thread"}),
                           (("diff", "--format"), {"text", "json", "html"}),
                           (("top", "--view"), {"functions", "ranks", "libraries", "memory", "open", "nodes", "processes"}),
-                          (("run", "--level"), {"off", "count", "sample", "time", "record", "record+args"}),
+                          (("run", "--level"), {"off", "count", "sample", "time", "record", "record+args", "record+stack"}),
                           (("run", "--on-full"), {"drop", "wait:"}), (("run", "--budget"), {"off"}), (("run", "--keep"), {"all"}),
                           (("report", "--collector"), set()), (("export", "--ranks"), set())):
         expect(f"values of {words}", completes(run, *words, ""), wanted)

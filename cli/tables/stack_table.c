@@ -1,0 +1,168 @@
+#include "cli/tables/stack_table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "text/csv_text.h"
+#include "text/json_stream.h"
+#include "text/name.h"
+#include "text/quantity.h"
+
+#define SHOWN 20u
+#define FRAME_BYTES 1024
+#define FRAME_COLUMNS 100
+#define FRAMES_MOST 512u /* of one stack; the agent keeps fewer */
+
+/* Writes the numbers of the stack's frames, innermost first. Returns how many there are. */
+static size_t frames_of(const struct hk_stack_row *row, uint32_t numbers[FRAMES_MOST])
+{
+	struct hk_stacks_frame frame;
+	uint32_t number = row->stack;
+	size_t count = 0;
+
+	while (count < FRAMES_MOST && hk_stacks_frame(row->process, number, &frame)) {
+		numbers[count++] = number;
+		number = frame.caller;
+	}
+	return count;
+}
+
+static void name_frame(const struct hk_stack_row *row, uint32_t number, char text[FRAME_BYTES])
+{
+	struct hk_stacks_frame frame;
+
+	hk_stacks_frame(row->process, number, &frame);
+	hk_stack_rows_frame(&frame, text, FRAME_BYTES);
+}
+
+/* ---- text ---- */
+
+static void write_head(const struct hk_stack_row *row, FILE *output, bool colour)
+{
+	char function[HK_NAME_BYTES(FRAME_COLUMNS)], library[HK_NAME_BYTES(FRAME_COLUMNS)];
+	char total[HK_QUANTITY_BYTES];
+
+	hk_name_print(function, FRAME_COLUMNS, row->function);
+	hk_name_print_end(library, FRAME_COLUMNS, hk_name_base(row->library));
+	fprintf(output, "%s%s%s from %s: %" PRIu64 " calls, %s", colour ? "\033[1m" : "", function,
+		colour ? "\033[0m" : "", library, row->calls,
+		hk_quantity_duration(total, row->total_ns));
+	if (row->ranks == 1) {
+		fprintf(output, ", rank %" PRId32, row->rank);
+	} else if (row->ranks > 1) {
+		fprintf(output, ", %" PRIu32 " ranks", row->ranks);
+	}
+	fputc('\n', output);
+}
+
+int hk_stack_table_write_text(const struct hk_stack_rows *rows, FILE *output, bool colour)
+{
+	char text[FRAME_BYTES], shown[HK_NAME_BYTES(FRAME_COLUMNS)];
+	uint32_t numbers[FRAMES_MOST];
+
+	for (size_t i = 0; i < rows->count && i < SHOWN; i++) {
+		size_t count = frames_of(&rows->rows[i], numbers);
+		write_head(&rows->rows[i], output, colour);
+		for (size_t k = 0; k < count; k++) {
+			name_frame(&rows->rows[i], numbers[k], text);
+			hk_name_print(shown, FRAME_COLUMNS, text);
+			fprintf(output, "    #%-3zu %s\n", k, shown);
+		}
+		fputc('\n', output);
+	}
+	if (rows->count > SHOWN) {
+		fprintf(output, "%zu further stacks: see --format csv\n", rows->count - SHOWN);
+	}
+	if (rows->count == 0) {
+		fputs("no stacks: run with --level 'FUNCTION=record+stack'\n", output);
+	}
+	if (rows->refused > 0) {
+		fprintf(output,
+			"! %" PRIu64 " stacks could not be kept for lack of room in segments\n",
+			rows->refused);
+	}
+	return ferror(output) ? -EIO : 0;
+}
+
+/* ---- JSON, CSV ---- */
+
+static void write_frame(const struct hk_stack_row *row, uint32_t number, struct hk_json *json)
+{
+	struct hk_stacks_frame frame;
+	char text[FRAME_BYTES];
+
+	hk_stacks_frame(row->process, number, &frame);
+	hk_stack_rows_frame(&frame, text, sizeof(text));
+	hk_json_open(json, NULL, '{');
+	if (frame.object == HK_STACKS_OBJECT_END) {
+		hk_json_string(json, "end", text);
+	} else {
+		if (*frame.name) {
+			hk_json_string(json, "function", text);
+		} else {
+			hk_json_null(json, "function");
+		}
+		hk_json_string(json, "library", frame.path);
+		hk_json_uint(json, "address", frame.address);
+	}
+	hk_json_close(json, '}');
+}
+
+int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output)
+{
+	struct hk_json json = {.output = output};
+	uint32_t numbers[FRAMES_MOST];
+
+	hk_json_open(&json, NULL, '{');
+	hk_json_open(&json, "stacks", '[');
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct hk_stack_row *row = &rows->rows[i];
+		size_t count = frames_of(row, numbers);
+		hk_json_newline(&json);
+		hk_json_open(&json, NULL, '{');
+		hk_json_int(&json, "rank", row->rank);
+		hk_json_uint(&json, "ranks", row->ranks);
+		hk_json_string(&json, "function", row->function);
+		hk_json_string(&json, "library", row->library);
+		hk_json_uint(&json, "calls", row->calls);
+		hk_json_uint(&json, "total_ns", row->total_ns);
+		hk_json_open(&json, "frames", '[');
+		for (size_t k = 0; k < count; k++) {
+			write_frame(row, numbers[k], &json);
+		}
+		hk_json_close(&json, ']');
+		hk_json_close(&json, '}');
+	}
+	hk_json_close(&json, ']');
+	hk_json_uint(&json, "calls_without", rows->calls_without);
+	hk_json_uint(&json, "refused", rows->refused);
+	hk_json_close(&json, '}');
+	fputc('\n', output);
+	return ferror(output) ? -EIO : 0;
+}
+
+int hk_stack_table_write_csv(const struct hk_stack_rows *rows, FILE *output)
+{
+	uint32_t numbers[FRAMES_MOST];
+	char text[FRAME_BYTES];
+
+	fputs("function,library,rank,ranks,calls,total_ns,stack\n", output);
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct hk_stack_row *row = &rows->rows[i];
+		size_t count = frames_of(row, numbers);
+		hk_csv_text(output, row->function);
+		fputc(',', output);
+		hk_csv_text(output, row->library);
+		fprintf(output, ",%" PRId32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",\"", row->rank,
+			row->ranks, row->calls, row->total_ns);
+		for (size_t k = count; k-- > 0;) {
+			name_frame(row, numbers[k], text);
+			for (const char *at = text; *at; at++) {
+				fputs(*at == '"' ? "\"\"" : (const char[]){*at, '\0'}, output);
+			}
+			fputs(k > 0 ? ";" : "", output);
+		}
+		fputs("\"\n", output);
+	}
+	return ferror(output) ? -EIO : 0;
+}

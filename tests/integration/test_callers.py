@@ -1,0 +1,151 @@
+#!/usr/bin/python3
+"""Stacks of callers: the same ones, as often, as glibc's unwinder saw from inside the functions; with names, over two nodes, from a
+stripped program, and with a ring or a tree that is full."""
+import collections
+import json
+import os
+import re
+import subprocess
+
+from harness import Run, end_process, expect, expect_true, main
+from nodes import root_and_leaves
+
+FUNCTIONS = ("stacks_plain", "stacks_described", "stacks_failed")
+HOOKS = """int stacks_described(int value)
+int stacks_failed(int value) error=nonzero
+libstacks_truth_library.so:stacks_plain
+"""
+
+
+def hooks_of(run):
+    path = run.path("stacks.hooks")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(HOOKS)
+    return path
+
+
+def truth_of(path):
+    """How often each stack was noted: tuples of (object, address behind the call), innermost first."""
+    truth = collections.Counter()
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            calls, *frames = line.split()
+            truth[tuple((name, int(address, 16)) for name, address in (frame.rsplit("+", 1) for frame in frames))] += int(calls)
+    return truth
+
+
+def stacks_of(report):
+    """How often the report has each stack."""
+    stacks = collections.Counter()
+    for row in report["stacks"]:
+        frames = tuple((os.path.basename(frame["library"]), frame["address"]) for frame in row["frames"] if "end" not in frame)
+        stacks[frames] += row["calls"]
+    return stacks
+
+
+def is_same(own, noted):
+    """Addresses lie in the instruction under way; those noted lie behind a call, or are exact where a signal came."""
+    return len(own) == len(noted) and all(
+        name == other and address in (place, place - 1) for (name, address), (other, place) in zip(own, noted))
+
+
+def expect_equal(what, stacks, truth):
+    left = dict(stacks)
+    for noted, calls in truth.items():
+        same = [own for own in left if is_same(own, noted)]
+        expect(f"{what}: stacks like {noted}: {same}", len(same), 1)
+        expect(f"{what}: calls of {noted}", left.pop(same[0]), calls)
+    expect(f"{what}: further stacks", left, {})
+
+
+def symbols_of(program):
+    """Functions of PROGRAM by address, as binutils reads them."""
+    lines = subprocess.run(["nm", "--defined-only", program], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+    return sorted((int(address, 16), name) for address, kind, name in (line.split() for line in lines) if kind in "tT")
+
+
+def expect_names(what, report, program):
+    symbols = symbols_of(program)
+    seen = set()
+    for row in report["stacks"]:
+        for frame in row["frames"]:
+            if os.path.basename(frame.get("library", "")) == os.path.basename(program):
+                start = max(address for address, _ in symbols if address <= frame["address"])
+                expect_true(f"{what}: name of {frame}", (start, frame["function"]) in symbols)
+                seen.add(frame["function"])
+    for name in ("main", "recurse", "realigned", "compare", "handle", "run"):
+        expect_true(f"{what}: {name} in {seen}", name in seen)
+
+
+def by_stack(node, job, *options):
+    return json.loads(node.cli("report", job, "--by", "stack", "--format", "json", *options).stdout)
+
+
+def check_whole(run: Run):
+    program = run.workload("stacks_truth")
+    run.trace(program, run.path("noted"), hooks=[hooks_of(run)], level="record+stack", options=("--job", "whole"))
+    job = run.path("store", "whole")
+    report = by_stack(run, job)
+    generated = [row for row in report["stacks"] if not all("library" in frame and frame["library"] for frame in row["frames"])]
+    report["stacks"] = [row for row in report["stacks"] if row not in generated]
+    expect_equal("whole", stacks_of(report), truth_of(run.path("noted")))
+    expect_names("whole", report, program)
+    expect("whole: refused", (report["refused"], report["calls_without"]), (0, 0))
+    expect_generated(generated)
+    only = by_stack(run, job, "--function", "*_plain")["stacks"]
+    expect("whole: one function", {row["function"] for row in only}, {"stacks_plain"})
+    expect_text(run, job)
+
+
+def expect_generated(rows):
+    """A stack that goes through generated code with a frame pointer."""
+    expect("generated: calls", [row["calls"] for row in rows], [1])
+    names = [frame.get("function") for frame in rows[0]["frames"]]
+    expect("generated: names", names[:3], ["call_back", None, "call_generated"])
+    expect_true(f"generated: main in {names}", "main" in names)
+
+
+def expect_text(run, job):
+    text = run.cli("report", job, "--by", "stack").stdout
+    expect_true(f"text: {text[:300]}", re.search(r"^stacks_\w+ from stacks_truth: \d+ calls, .*\n    #0   call_all\n    #1   recurse\n", text,
+                                                 re.MULTILINE))
+    lines = run.cli("report", job, "--by", "stack", "--format", "csv").stdout.splitlines()
+    expect("csv: head", lines[0], "function,library,rank,ranks,calls,total_ns,stack")
+    expect_true(f"csv: {lines[1]}", lines[1].count(";main;") == 1)
+
+
+def check_stripped(run: Run):
+    """Without names the stacks are the same: the unwind table stays."""
+    program = run.path("stripped")
+    subprocess.run(["strip", "-o", program, run.workload("stacks_truth")], check=True)
+    more = {"LD_LIBRARY_PATH": os.path.dirname(run.workload("stacks_truth"))}
+    run.trace(program, run.path("noted-stripped"), hooks=[hooks_of(run)], level="record+stack", options=("--job", "stripped"), env=more)
+    report = by_stack(run, run.path("store", "stripped"))
+    report["stacks"] = [row for row in report["stacks"] if all("library" in frame and frame["library"] for frame in row["frames"])]
+    expect_equal("stripped", stacks_of(report), truth_of(run.path("noted-stripped")))
+    own = {frame["function"] for row in report["stacks"] for frame in row["frames"] if frame["library"] == program}
+    expect_true(f"stripped: {own}", "recurse" not in own)
+
+
+def check_leaf(run: Run):
+    """Stacks and their names reach the root."""
+    root, (leaf,) = root_and_leaves(run, ["leaf"])
+    env = {"HOOK_RUN_DIR": leaf.run_directory}
+    program = run.workload("stacks_truth")
+    leaf.cli("run", "--hooks", hooks_of(run), "--level", "record+stack", "--job", "far", "--", program, run.path("noted-far"), env=env)
+    root.closed_report("far")
+    report = by_stack(root, "far")
+    report["stacks"] = [row for row in report["stacks"] if all("library" in frame and frame["library"] for frame in row["frames"])]
+    expect_equal("leaf", stacks_of(report), truth_of(run.path("noted-far")))
+    expect_names("leaf", report, program)
+    for node in (root, leaf):
+        end_process(node.collector)
+
+
+def test(run):
+    for check in (check_whole, check_stripped, check_leaf):
+        check(run)
+
+
+if __name__ == "__main__":
+    main(test)
