@@ -16,9 +16,13 @@
 #define NODES (1u << NODES_BITS)
 #define NODES_MOST (NODES / 4 * 3)
 #define OBJECTS_MOST 4096u
+#define RECENT 8u
+#define REFUSED_NS 1000000000ull /* without room, the next look for some comes this much later */
 #define MIX 0x9e3779b97f4a7c15ULL
 /* A call further below than this is on another stack. */
 #define NESTED_BYTES (1ull << 20)
+
+#define HASH_TAKEN 1 /* its place is being given to another one */
 
 struct stack {
 	uint64_t hash; /* set last; 0: free */
@@ -38,13 +42,18 @@ static struct {
 	uint32_t *objects;	     /* by number of the loading (code.h): number in the segment */
 	const void *_Atomic segment; /* that all numbers belong to */
 	uint32_t node_count;
+	uint64_t
+	    refused_until; /* ticks: before that there is no room for a new stack; 0: there is */
+	struct hk_code recent[RECENT]; /* objects of the last frames */
+	uint32_t recent_next;
+	uint64_t recent_version; /* of code.h, when they were found */
 } tree;
 
 /* ---- look-up ---- */
 
 static uint64_t key_of(const struct hk_thread_walk *walk)
 {
-	return walk->hash ? walk->hash : 1;
+	return walk->hash > HASH_TAKEN ? walk->hash : HASH_TAKEN + 1;
 }
 
 static struct stack *place_of(uint64_t key, uint32_t attempt)
@@ -61,7 +70,10 @@ static uint32_t find(uint64_t key)
 		const struct stack *stack = place_of(key, i);
 		uint64_t hash = __atomic_load_n(&stack->hash, __ATOMIC_ACQUIRE);
 		if (hash == key) {
-			return (uint32_t)__atomic_load_n(&stack->number, __ATOMIC_RELAXED);
+			uint32_t number =
+			    (uint32_t)__atomic_load_n(&stack->number, __ATOMIC_ACQUIRE);
+			/* Another stack may have taken its place meanwhile. */
+			return __atomic_load_n(&stack->hash, __ATOMIC_RELAXED) == key ? number : 0;
 		}
 		if (!hash) {
 			return 0;
@@ -149,6 +161,28 @@ static uint32_t frame_of(uint32_t caller, uint64_t place, uint32_t object, uint6
 
 #define PLACE_SHIFT 48 /* user space has no higher addresses on either processor */
 
+/* Finds the object of ADDRESS. A stack has most of its frames in few objects. */
+static bool find_code(uint64_t address, struct hk_code *ret_code)
+{
+	if (tree.recent_version != hk_code_version()) {
+		for (uint32_t i = 0; i < RECENT; i++) {
+			tree.recent[i].span = (struct hk_span){0, 0};
+		}
+		tree.recent_version = hk_code_version();
+	}
+	for (uint32_t i = 0; i < RECENT; i++) {
+		if (hk_span_holds(tree.recent[i].span, address)) {
+			*ret_code = tree.recent[i];
+			return true;
+		}
+	}
+	if (!hk_code_find(address, ret_code)) {
+		return false;
+	}
+	tree.recent[tree.recent_next++ % RECENT] = *ret_code;
+	return true;
+}
+
 static bool is_agent(const struct hk_code *code)
 {
 	return hk_span_holds(code->span, (uintptr_t)hk_places);
@@ -168,7 +202,7 @@ static uint32_t add_frames(const struct hk_thread_walk *walk)
 	for (uint32_t i = walk->count; i-- > 0;) {
 		uint64_t address = walk->address[i];
 		struct hk_code code = {.number = 0};
-		bool known = hk_code_find(address, &code);
+		bool known = find_code(address, &code);
 		if (known && is_agent(&code)) {
 			continue;
 		}
@@ -185,16 +219,20 @@ static uint32_t add_frames(const struct hk_thread_walk *walk)
 	return frame;
 }
 
+/* Gives the stack a place, if need be that of another one. */
 static void keep(uint64_t key, uint32_t number)
 {
+	struct stack *stack = place_of(key, number % TRIES);
+
 	for (uint32_t i = 0; i < TRIES; i++) {
-		struct stack *stack = place_of(key, i);
-		if (!stack->hash) {
-			__atomic_store_n(&stack->number, number, __ATOMIC_RELAXED);
-			__atomic_store_n(&stack->hash, key, __ATOMIC_RELEASE);
-			return;
+		if (!place_of(key, i)->hash) {
+			stack = place_of(key, i);
+			break;
 		}
 	}
+	__atomic_store_n(&stack->hash, HASH_TAKEN, __ATOMIC_RELAXED);
+	__atomic_store_n(&stack->number, number, __ATOMIC_RELEASE);
+	__atomic_store_n(&stack->hash, key, __ATOMIC_RELEASE);
 }
 
 static uint32_t add_locked(const struct hk_thread_walk *walk)
@@ -212,6 +250,21 @@ static uint32_t add_locked(const struct hk_thread_walk *walk)
 	return number;
 }
 
+/* The segment may have room again later. */
+static uint64_t next_try(void)
+{
+	return hk_process.timeless
+		   ? 1
+		   : hk_process_ticks() + (REFUSED_NS << 32) / hk_process.tick_ns_q32;
+}
+
+static bool is_refused(void)
+{
+	uint64_t until = __atomic_load_n(&tree.refused_until, __ATOMIC_RELAXED);
+
+	return until && (hk_process.timeless || (int64_t)(hk_process_ticks() - until) < 0);
+}
+
 static int add(void *taken, void *unused)
 {
 	uint64_t signals = hk_process_block_signals();
@@ -222,9 +275,7 @@ static int add(void *taken, void *unused)
 	if (!hk_process_forked() && hk_process_lock()) {
 		number = add_locked(taken);
 		hk_process_unlock();
-		if (!number) {
-			hk_thread_refuse();
-		}
+		tree.refused_until = number ? 0 : next_try();
 	}
 	hk_in_agent = 0;
 	hk_process_restore_signals(signals);
@@ -247,7 +298,7 @@ static uint32_t take(struct hk_thread_walk *walk, const struct hk_call *call, ui
 
 	hk_walk_take(caller, walk);
 	uint32_t number = find(key_of(walk));
-	if (!number && !hk_thread_refused() && hk_state_may_save()) {
+	if (!number && !is_refused() && hk_state_may_save()) {
 		number = (uint32_t)hk_state_saved(add, walk, NULL);
 	}
 	/* A signal handler on another stack may have taken its own meanwhile. */

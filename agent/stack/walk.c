@@ -70,16 +70,16 @@ static bool probe(uint64_t address)
 	return !hk_process.sealed && hk_state_is_readable(address);
 }
 
-/* Pages of an older stack at the same place may be gone, so a window that does not hold the
- * beginning of a walk is emptied and moved. */
+/* Moves the window if it begins above the walk, or too far below for the frames to lie in it. Pages
+ * of an older stack at the same place may be gone, so nothing is known of a window that moved. */
 static void place_window(struct hk_thread_walk *walk, uint64_t sp)
 {
 	uint64_t page = sp >> PAGE_SHIFT;
 
-	if (page - walk->first_page < HK_WALK_PAGES) {
+	if (page - walk->first_page < HK_WALK_PAGES / 2) {
 		return;
 	}
-	walk->first_page = page > HK_WALK_PAGES / 2 ? page - HK_WALK_PAGES / 2 : 0;
+	walk->first_page = page > HK_WALK_PAGES / 4 ? page - HK_WALK_PAGES / 4 : 0;
 	for (size_t i = 0; i < HK_WALK_PAGES / 64; i++) {
 		walk->readable[i] = 0;
 	}
