@@ -13,6 +13,9 @@
  * decoded. The process does not measure it; on x86-64 such calls took 190 to 220 ns where it
  * measured 52 for a record. */
 #define ARGS_PER_RECORD 4u
+/* The same at record+stack. A known stack takes 7 to 8 ns a frame: with 25 frames such calls took
+ * 300 ns, with 50 frames 480 ns, where a record took 33 ns. */
+#define STACK_PER_RECORD 12u
 #define SAMPLE_PERIOD 64u /* as in agent/frame/site.c */
 
 static uint64_t count_ps(const struct hk_segment_status *status)
@@ -45,6 +48,12 @@ static uint64_t record_ps(const struct hk_segment_status *status, struct hk_cost
 	       (uint64_t)site.values * status->value_extra_ps;
 }
 
+/* What a call at LEVEL costs, in calls at level record. */
+static uint64_t records_of(uint32_t level)
+{
+	return level == HK_LEVEL_STACK ? STACK_PER_RECORD : ARGS_PER_RECORD;
+}
+
 uint64_t hk_cost_call_ps(const struct hk_segment_status *status, struct hk_cost_site site,
 			 uint8_t level)
 {
@@ -61,7 +70,7 @@ uint64_t hk_cost_call_ps(const struct hk_segment_status *status, struct hk_cost_
 	case HK_LEVEL_RECORD:
 		return record_ps(status, site);
 	default:
-		return ARGS_PER_RECORD * record_ps(status, site);
+		return records_of(level) * record_ps(status, site);
 	}
 }
 
@@ -82,10 +91,10 @@ static const Hk__Site *find_site(const Hk__Process *state, uint32_t site)
 
 /* Sums in double, because a hostile count would overflow 64 bits. */
 struct sums {
-	double time_ps;	  /* of all calls, as if none left a record */
-	double timed;	  /* calls */
-	double values_ps; /* as if all timed calls left a record */
-	double arguments_ps;
+	double time_ps;	     /* of all calls, as if none left a record */
+	double timed;	     /* calls */
+	double values_ps;    /* as if all timed calls left a record */
+	double arguments_ps; /* and stacks */
 };
 
 static void add_cell(struct sums *sums, const struct hk_process *process,
@@ -107,8 +116,8 @@ static void add_cell(struct sums *sums, const struct hk_process *process,
 	sums->time_ps += timed * (double)time_ps(status, site) + counted * (double)count_ps(status);
 	sums->values_ps += timed * site.values * (double)status->value_extra_ps;
 	if (known && known->level >= HK_LEVEL_ARGS) {
-		sums->arguments_ps +=
-		    timed * (ARGS_PER_RECORD - 1) * (double)record_ps(status, site);
+		sums->arguments_ps += timed * (double)(records_of(known->level) - 1) *
+				      (double)record_ps(status, site);
 	}
 }
 

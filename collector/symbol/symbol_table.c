@@ -7,9 +7,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define NAME_BYTES_MAX 8192u /* a longer name is left out */
+/* Larger tables are left out, or cut. The largest known ones, of PyTorch, have 400,000 functions.
+ */
+#define SYMBOLS_MOST (4u << 20)
+#define NAMES_MOST (256u << 20) /* bytes */
+#define SECTION_BYTES_MOST (1u << 30)
 
 struct symbol {
 	uint64_t start, end;
@@ -61,7 +67,8 @@ static int add_symbol(struct hk_symbol_table *table, const GElf_Sym *symbol, con
 	length = version ? (size_t)(version - name) : length;
 
 	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF ||
-	    length == 0 || length == NAME_BYTES_MAX || table->names_used > UINT32_MAX / 2) {
+	    length == 0 || length == NAME_BYTES_MAX || table->count >= SYMBOLS_MOST ||
+	    table->names_used >= NAMES_MOST) {
 		return 0;
 	}
 	if (table->count == table->room) {
@@ -139,6 +146,16 @@ static Elf_Scn *section_of(Elf *elf, uint32_t type, GElf_Shdr *ret_header)
 	return NULL;
 }
 
+/* Returns whether the section of HEADER and the one with its names may be read into memory. */
+static bool is_small(Elf *elf, const GElf_Shdr *header)
+{
+	Elf_Scn *names = elf_getscn(elf, header->sh_link);
+	GElf_Shdr of_names;
+
+	return header->sh_size <= SECTION_BYTES_MOST && names && gelf_getshdr(names, &of_names) &&
+	       of_names.sh_size <= SECTION_BYTES_MOST;
+}
+
 static int read_section(struct hk_symbol_table *table, Elf *elf, Elf_Scn *section,
 			const GElf_Shdr *header)
 {
@@ -163,7 +180,7 @@ static int read_symbols(struct hk_symbol_table *table, Elf *elf)
 
 	table->partial = !section;
 	section = section ? section : section_of(elf, SHT_DYNSYM, &header);
-	int r = section ? read_section(table, elf, section, &header) : 0;
+	int r = section && is_small(elf, &header) ? read_section(table, elf, section, &header) : 0;
 	tidy(table);
 	return r;
 }
@@ -175,7 +192,8 @@ static bool has_build_id(Elf *elf, const uint8_t *build_id, size_t bytes)
 	Elf_Scn *section = NULL;
 
 	while ((section = elf_nextscn(elf, section))) {
-		Elf_Data *data = gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE
+		Elf_Data *data = gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE &&
+					 header.sh_size <= SECTION_BYTES_MOST
 				     ? elf_getdata(section, NULL)
 				     : NULL;
 		GElf_Nhdr note;

@@ -48,7 +48,7 @@ static void test_each_level_costs_more(void **state)
 {
 	(void)state;
 	assert_int_equal(hk_cost_call_ps(&measured, plain, HK_LEVEL_OFF), 0);
-	for (uint8_t level = HK_LEVEL_COUNT; level <= HK_LEVEL_ARGS; level++) {
+	for (uint8_t level = HK_LEVEL_COUNT; level <= HK_LEVEL_STACK; level++) {
 		assert_true(hk_cost_call_ps(&measured, plain, level) >
 			    hk_cost_call_ps(&measured, plain, (uint8_t)(level - 1)));
 	}
@@ -102,6 +102,9 @@ static void test_total_knows_which_calls_kept_arguments(void **state)
 	assert_int_equal(total_ns(HK_LEVEL_RECORD), 7 + 2000 * 52);
 	uint64_t arguments_ps = hk_cost_call_ps(&measured, plain, HK_LEVEL_ARGS);
 	assert_int_equal(total_ns(HK_LEVEL_ARGS), 7 + 1000 * 52 + arguments_ps);
+	uint64_t stack_ps = hk_cost_call_ps(&measured, plain, HK_LEVEL_STACK);
+	assert_int_equal(total_ns(HK_LEVEL_STACK),
+			 total_ns(HK_LEVEL_ARGS) + stack_ps - arguments_ps);
 }
 
 static void test_total_has_the_looks(void **state)
