@@ -63,7 +63,7 @@ static struct stack *place_of(uint64_t key, uint32_t attempt)
 
 static uint32_t find(uint64_t key)
 {
-	if (__atomic_load_n(&tree.segment, __ATOMIC_ACQUIRE) != hk_process.writer.header) {
+	if (atomic_load_explicit(&tree.segment, memory_order_acquire) != hk_process.writer.header) {
 		return 0;
 	}
 	for (uint32_t i = 0; i < TRIES; i++) {
@@ -114,7 +114,7 @@ static bool prepare(void)
 	if (!tree.stacks || !tree.nodes || !tree.objects) {
 		return false;
 	}
-	__atomic_store_n(&tree.segment, hk_process.writer.header, __ATOMIC_RELEASE);
+	atomic_store_explicit(&tree.segment, hk_process.writer.header, memory_order_release);
 	return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "agent/frame/hot.h"
 #include "agent/frame/state.h"
 #include "agent/record/process.h"
 #include "agent/stack/code.h"
@@ -19,6 +20,34 @@
 static struct kept {
 	uint64_t check, row;
 } cache[CACHE_ROWS];
+
+/* ---- memory ---- */
+
+static bool probe(uint64_t address)
+{
+	return !hk_process.sealed && hk_state_is_readable(address);
+}
+
+/* Whether the code at ADDRESS ends a signal handler by a system call. Others mark their frames in
+ * the same way. */
+static bool ends_signal(uint64_t address)
+{
+#if defined(__aarch64__)
+	static const uint8_t code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+#else
+	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
+#endif
+	const uint8_t *at = (const uint8_t *)address;
+	if (!probe(address) || !probe(address + sizeof(code))) {
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(code); i++) {
+		if (at[i] != code[i]) {
+			return false;
+		}
+	}
+	return true;
+}
 
 /* ---- rows ---- */
 
@@ -43,19 +72,37 @@ static uint64_t check_of(uint64_t address, uint64_t word, uint64_t version)
 
 static struct hk_row find_row(uint64_t address)
 {
+	struct hk_row row = {.kind = HK_ROW_UNKNOWN};
 	struct hk_code code;
 
-	return hk_code_find(address, &code) ? hk_table_row(&code.table, address)
-					    : (struct hk_row){.kind = HK_ROW_UNKNOWN};
+	if (hk_code_find(address, &code)) {
+		row = hk_table_row(&code.table, address);
+	}
+	/* Not every C library describes where its signal handlers return to, nor does an emulator.
+	 */
+	if (row.kind == HK_ROW_UNKNOWN && ends_signal(address + 1)) {
+		row.kind = HK_ROW_SIGNAL;
+	}
+	return row;
 }
 
-static struct hk_row row_at(uint64_t address, uint64_t version)
+/* Returns the place of the row for the instruction before BEHIND. In few steps: the walk's next one
+ * waits for each. */
+static inline struct kept *place_of(uint64_t behind)
 {
-	struct kept *kept = &cache[address * MIX >> (64 - CACHE_BITS)];
+	const uint64_t mask = (uint64_t)(CACHE_ROWS - 1) * sizeof(struct kept);
+	uint64_t offset = (behind * sizeof(struct kept) ^ behind >> 10) & mask;
+
+	return (struct kept *)(void *)((char *)cache + offset);
+}
+
+static inline struct hk_row row_at(uint64_t address, uint64_t version)
+{
+	struct kept *kept = place_of(address + 1);
 	uint64_t check = __atomic_load_n(&kept->check, __ATOMIC_RELAXED);
 	uint64_t word = __atomic_load_n(&kept->row, __ATOMIC_RELAXED);
 
-	if (check != check_of(address, word, version)) {
+	if (unlikely(check != check_of(address, word, version))) {
 		word = word_of(find_row(address));
 		__atomic_store_n(&kept->row, word, __ATOMIC_RELAXED);
 		__atomic_store_n(&kept->check, check_of(address, word, version), __ATOMIC_RELAXED);
@@ -64,11 +111,6 @@ static struct hk_row row_at(uint64_t address, uint64_t version)
 }
 
 /* ---- the stack's pages ---- */
-
-static bool probe(uint64_t address)
-{
-	return !hk_process.sealed && hk_state_is_readable(address);
-}
 
 /* Moves the window if it begins above the walk, or too far below for the frames to lie in it. Pages
  * of an older stack at the same place may be gone, so nothing is known of a window that moved. */
@@ -85,21 +127,34 @@ static void place_window(struct hk_thread_walk *walk, uint64_t sp)
 	}
 }
 
-/* Reads the word at ADDRESS. Returns false if that is impossible. */
-static bool read_word(struct hk_thread_walk *walk, uint64_t address, uint64_t *ret_word)
+/* Whether the page of ADDRESS was read before. */
+static inline bool is_known(const struct hk_thread_walk *walk, uint64_t address)
 {
 	uint64_t page = (address >> PAGE_SHIFT) - walk->first_page;
 
+	return page < HK_WALK_PAGES && walk->readable[page / 64] >> page % 64 & 1;
+}
+
+static void note_page(struct hk_thread_walk *walk, uint64_t address)
+{
+	uint64_t page = (address >> PAGE_SHIFT) - walk->first_page;
+
+	if (page < HK_WALK_PAGES) {
+		walk->readable[page / 64] |= 1ull << page % 64;
+	}
+}
+
+/* Reads the word at ADDRESS. Returns false if that is impossible. */
+static bool read_word(struct hk_thread_walk *walk, uint64_t address, uint64_t *ret_word)
+{
 	if (address % sizeof(uint64_t)) {
 		return false;
 	}
-	if (page >= HK_WALK_PAGES || !(walk->readable[page / 64] >> page % 64 & 1)) {
+	if (!is_known(walk, address)) {
 		if (!probe(address)) {
 			return false;
 		}
-		if (page < HK_WALK_PAGES) {
-			walk->readable[page / 64] |= 1ull << page % 64;
-		}
+		note_page(walk, address);
 	}
 	*ret_word = *(const uint64_t *)address;
 	return true;
@@ -116,6 +171,9 @@ static bool read_word(struct hk_thread_walk *walk, uint64_t address, uint64_t *r
 #define SIGNAL_SP (SIGNAL_REGISTERS + 31 * 8)
 #define SIGNAL_PC (SIGNAL_REGISTERS + 32 * 8)
 
+/* Functions save x29 and x30 as a pair, mostly at the end of their frame. */
+#define USUAL_RA (-1)
+
 static uint64_t without_signature(uint64_t address)
 {
 	register uint64_t link __asm__("x30") = address;
@@ -128,29 +186,13 @@ static uint64_t without_signature(uint64_t address)
 #define SIGNAL_SP (40 + 15 * 8)
 #define SIGNAL_PC (40 + 16 * 8)
 
+#define USUAL_RA (-1) /* the word below the frame's end: where a call puts it */
+
 static uint64_t without_signature(uint64_t address)
 {
 	return address;
 }
 #endif
-
-/* Whether the code at ADDRESS ends a signal handler by a system call. Others mark their frames in
- * the same way. */
-static bool ends_signal(uint64_t address)
-{
-#if defined(__aarch64__)
-	static const uint8_t code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
-#else
-	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
-#endif
-	const uint8_t *at = (const uint8_t *)address;
-	for (size_t i = 0; i < sizeof(code); i++) {
-		if (at[i] != code[i]) {
-			return false;
-		}
-	}
-	return true;
-}
 
 static enum hk_walk_end leave_signal(struct hk_thread_walk *walk, struct hk_frame *frame)
 {
@@ -245,29 +287,102 @@ static enum hk_walk_end leave(struct hk_thread_walk *walk, struct hk_frame *fram
 	}
 }
 
+/* Adds ADDRESS to the walk's HASH. */
+static inline uint64_t hash_of(uint64_t hash, uint64_t address)
+{
+	hash = (hash ^ address) * MIX;
+	return hash ^ hash >> 32;
+}
+
+/* What a walk has so far. */
+struct progress {
+	struct hk_frame frame; /* next */
+	uint64_t version, hash;
+	uint32_t count;
+	enum hk_walk_end end;
+};
+
+static inline struct hk_row note(struct hk_thread_walk *walk, struct progress *progress,
+				 uint64_t address)
+{
+	walk->address[progress->count++] = address;
+	progress->hash = hash_of(progress->hash, address);
+	return row_at(address, progress->version);
+}
+
+/* Walks over frames of the usual kind, all of whose words lie on pages that were read before. Ends
+ * before the first other one. */
+static void walk_usual(struct hk_thread_walk *walk, struct progress *progress)
+{
+	uint64_t pc = progress->frame.pc, sp = progress->frame.sp, fp = progress->frame.fp;
+	uint64_t version = progress->version, hash = progress->hash, page = 0;
+	uint32_t count = progress->count;
+
+	while (pc && count < HK_WALK_FRAMES) {
+		struct hk_row row = row_at(pc - 1, version);
+		if (row.ra != USUAL_RA || (row.kind != HK_ROW_STACK && row.kind != HK_ROW_FRAME)) {
+			break;
+		}
+		uint64_t cfa = (row.kind == HK_ROW_FRAME ? fp : sp) + (uint64_t)(int64_t)row.cfa;
+		const uint64_t *end = (const uint64_t *)cfa;
+		if (cfa - sp - 1 >= FRAME_BYTES_MOST || cfa % sizeof(uint64_t)) {
+			break;
+		}
+		if ((uint64_t)(end + USUAL_RA) >> PAGE_SHIFT != page) {
+			if (!is_known(walk, (uint64_t)(end + USUAL_RA))) {
+				break;
+			}
+			page = (uint64_t)(end + USUAL_RA) >> PAGE_SHIFT;
+		}
+		if (row.fp != HK_ROW_UNCHANGED) {
+			if ((uint64_t)(end + row.fp) >> PAGE_SHIFT != page &&
+			    !is_known(walk, (uint64_t)(end + row.fp))) {
+				break;
+			}
+			fp = end[row.fp];
+		}
+		walk->address[count++] = pc - 1;
+		hash = hash_of(hash, pc - 1);
+		pc = hk_place_caller(without_signature(end[USUAL_RA]));
+		sp = cfa;
+	}
+	progress->frame = (struct hk_frame){.pc = pc, .sp = sp, .fp = fp};
+	progress->hash = hash;
+	progress->count = count;
+}
+
+/* Walks over one frame of any kind. */
+static void walk_any(struct hk_thread_walk *walk, struct progress *progress)
+{
+	struct hk_frame *frame = &progress->frame;
+	struct hk_row row = note(walk, progress, frame->exact ? frame->pc : frame->pc - 1);
+
+	if (row.kind == HK_ROW_OUTERMOST) {
+		frame->pc = 0;
+		return;
+	}
+	progress->end = leave(walk, frame, row);
+}
+
 void hk_walk_take(struct hk_frame frame, struct hk_thread_walk *walk)
 {
-	uint64_t version = hk_code_version(), hash = version;
-	uint32_t count = 0;
-	enum hk_walk_end end = HK_WALK_WHOLE;
+	uint64_t version = hk_code_version();
+	struct progress progress = {
+	    .frame = frame, .version = version, .hash = version, .end = HK_WALK_WHOLE};
 
 	place_window(walk, frame.sp);
-	while (end == HK_WALK_WHOLE && frame.pc) {
-		if (count == HK_WALK_FRAMES) {
-			end = HK_WALK_DEEP;
-			break;
+	while (progress.end == HK_WALK_WHOLE && progress.frame.pc) {
+		if (!progress.frame.exact) {
+			walk_usual(walk, &progress);
 		}
-		uint64_t address = frame.exact ? frame.pc : frame.pc - 1;
-		struct hk_row row = row_at(address, version);
-		walk->address[count++] = address;
-		hash = (hash ^ address) * MIX;
-		hash ^= hash >> 32;
-		if (row.kind == HK_ROW_OUTERMOST) {
-			break;
+		if (progress.count == HK_WALK_FRAMES) {
+			progress.end = HK_WALK_DEEP;
+		} else if (progress.frame.pc) {
+			walk_any(walk, &progress);
 		}
-		end = leave(walk, &frame, row);
 	}
-	walk->end = hk_process.sealed && end == HK_WALK_ASTRAY ? HK_WALK_NO_CALLS : end;
-	walk->count = count;
-	walk->hash = hash ^ end;
+	bool sealed = hk_process.sealed && progress.end == HK_WALK_ASTRAY;
+	walk->end = sealed ? HK_WALK_NO_CALLS : progress.end;
+	walk->count = progress.count;
+	walk->hash = progress.hash ^ progress.end;
 }
