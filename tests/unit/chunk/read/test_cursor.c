@@ -83,7 +83,7 @@ static void write_all(struct file *file, struct model_chain *chains, uint64_t tu
 	while (more) {
 		more = false;
 		for (int i = 0; i < CHAINS; i++) {
-			drain(file, &chains[i], model_below(turn));
+			drain(file, &chains[i], 1 + model_below(turn));
 			more |= chains[i].next < chains[i].count;
 			if (model_below(8) == 0) {
 				chunk_end(file);
