@@ -28,10 +28,12 @@ enum format {
 	FORMAT_JSON,
 	FORMAT_CSV,
 	FORMAT_HTML,
+	FORMAT_FOLDED,
 };
 
-#define FORMAT_COUNT 5
-static const char *const formats[FORMAT_COUNT] = {"summary", "text", "json", "csv", "html"};
+#define FORMAT_COUNT 6
+static const char *const formats[FORMAT_COUNT] = {"summary", "text", "json",
+						  "csv",     "html", "folded"};
 /* The first five are in the order of enum hk_report_by. */
 #define BY_THREAD 5
 #define BY_SYMBOL 6
@@ -48,7 +50,8 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-    {"format", OPTION_FORMAT, "FORMAT", 0, "summary (default), text, json, csv or html", 0},
+    {"format", OPTION_FORMAT, "FORMAT", 0,
+     "summary (default), text, json, csv, html or folded, stacks for flame graphs", 0},
     {"by", OPTION_BY, "WHAT", 0,
      "With text: sum by function (default), rank, library, host, process or thread. With text, "
      "json or csv: "
@@ -78,6 +81,12 @@ static void choose(struct arguments *arguments, struct argp_state *state)
 	arguments->format =
 	    (enum format)hk_option_word(state, "format", format_word, format ? format : "summary");
 	arguments->by = (int)hk_option_word(state, "by", by_word, hk_command_setting("by"));
+	if (arguments->format == FORMAT_FOLDED) {
+		if (arguments->by != (int)HK_REPORT_BY_FUNCTION && arguments->by != BY_STACK) {
+			argp_error(state, "--format folded has stacks only: --by stack");
+		}
+		arguments->by = BY_STACK;
+	}
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -159,7 +168,8 @@ static int write_stacks(const struct hk_job *job, const struct arguments *argume
 	if (result < 0 && result != -EBADMSG) {
 		return result;
 	}
-	int r = arguments->format == FORMAT_JSON ? hk_stack_table_write_json(&rows, output)
+	int r = arguments->format == FORMAT_JSON     ? hk_stack_table_write_json(&rows, output)
+		: arguments->format == FORMAT_FOLDED ? hk_stack_table_write_folded(&rows, output)
 		: arguments->format == FORMAT_CSV
 		    ? hk_stack_table_write_csv(&rows, output)
 		    : hk_stack_table_write_text(&rows, output, hk_command_colour(output));
@@ -181,7 +191,7 @@ static int write_table(const struct hk_job *job, const struct hk_report *report,
 	if (tabular && arguments->by == BY_MEMORY) {
 		return write_memory(report, arguments->format, output);
 	}
-	if (tabular && arguments->by == BY_STACK) {
+	if ((tabular || arguments->format == FORMAT_FOLDED) && arguments->by == BY_STACK) {
 		return write_stacks(job, arguments, output);
 	}
 	return 1;

@@ -141,28 +141,49 @@ int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output)
 	return ferror(output) ? -EIO : 0;
 }
 
-int hk_stack_table_write_csv(const struct hk_stack_rows *rows, FILE *output)
+/* Writes the frames of ROW, outermost first and with ";" between, with INSTEAD for each character
+ * TAKEN, which the format has for itself. */
+static void write_chain(const struct hk_stack_row *row, char taken, const char *instead,
+			FILE *output)
 {
 	uint32_t numbers[FRAMES_MOST];
 	char text[FRAME_BYTES];
 
+	for (size_t k = frames_of(row, numbers); k-- > 0;) {
+		name_frame(row, numbers[k], text);
+		for (const char *at = text; *at; at++) {
+			if (*at == taken) {
+				fputs(instead, output);
+			} else {
+				fputc((unsigned char)*at < ' ' ? '?' : *at, output);
+			}
+		}
+		fputs(k > 0 ? ";" : "", output);
+	}
+}
+
+int hk_stack_table_write_csv(const struct hk_stack_rows *rows, FILE *output)
+{
 	fputs("function,library,rank,ranks,calls,total_ns,stack\n", output);
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct hk_stack_row *row = &rows->rows[i];
-		size_t count = frames_of(row, numbers);
 		hk_csv_text(output, row->function);
 		fputc(',', output);
 		hk_csv_text(output, row->library);
 		fprintf(output, ",%" PRId32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",\"", row->rank,
 			row->ranks, row->calls, row->total_ns);
-		for (size_t k = count; k-- > 0;) {
-			name_frame(row, numbers[k], text);
-			for (const char *at = text; *at; at++) {
-				fputs(*at == '"' ? "\"\"" : (const char[]){*at, '\0'}, output);
-			}
-			fputs(k > 0 ? ";" : "", output);
-		}
+		write_chain(row, '"', "\"\"", output);
 		fputs("\"\n", output);
+	}
+	return ferror(output) ? -EIO : 0;
+}
+
+int hk_stack_table_write_folded(const struct hk_stack_rows *rows, FILE *output)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct hk_stack_row *row = &rows->rows[i];
+		write_chain(row, ';', ":", output);
+		fprintf(output, ";%s %" PRIu64 "\n", row->function, row->total_ns);
 	}
 	return ferror(output) ? -EIO : 0;
 }

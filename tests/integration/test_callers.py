@@ -112,6 +112,15 @@ def expect_text(run, job):
     lines = run.cli("report", job, "--by", "stack", "--format", "csv").stdout.splitlines()
     expect("csv: head", lines[0], "function,library,rank,ranks,calls,total_ns,stack")
     expect_true(f"csv: {lines[1]}", lines[1].count(";main;") == 1)
+    rows = by_stack(run, job)["stacks"]
+    folded = run.cli("report", job, "--by", "stack", "--format", "folded").stdout.splitlines()
+    expect("folded: time", [int(line.rsplit(" ", 1)[1]) for line in folded], [row["total_ns"] for row in rows])
+    for line, row in zip(folded, rows):
+        names = [frame.get("function") for frame in reversed(row["frames"])] + [row["function"]]
+        expect_true(f"folded: {line}", all(name in (None, shown) for name, shown in zip(names, line.rsplit(" ", 1)[0].split(";"), strict=True)))
+    expect("folded alone", run.cli("report", job, "--format", "folded").stdout.splitlines(), folded)
+    done = run.cli("report", job, "--by", "rank", "--format", "folded", check=False)
+    expect("folded by rank: status", (done.returncode, "--by stack" in done.stderr), (2, True))
 
 
 def check_stripped(run: Run):
