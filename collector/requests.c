@@ -504,7 +504,7 @@ static int dispatch(struct hk_collector *collector, Hk__Request *request, struct
 /* Counts of fields that an answer leaves out of a process. They are restored after packing. */
 struct left_out {
 	size_t buckets, counted; /* n_buckets; n_bucket and n_count */
-	size_t series, activity;
+	size_t series, activity, objects, frames;
 };
 
 static void leave_out(Hk__Snapshot *snapshot, const Hk__SnapshotRequest *request,
@@ -524,6 +524,10 @@ static void leave_out(Hk__Snapshot *snapshot, const Hk__SnapshotRequest *request
 		process->n_memory_series = request->memory_series ? process->n_memory_series : 0;
 		ret_left_out[i].activity = process->n_activity;
 		process->n_activity = request->memory_series ? process->n_activity : 0;
+		ret_left_out[i].objects = process->n_stack_objects;
+		process->n_stack_objects = request->memory_series ? process->n_stack_objects : 0;
+		ret_left_out[i].frames = process->n_stack_frames;
+		process->n_stack_frames = request->memory_series ? process->n_stack_frames : 0;
 	}
 }
 
@@ -537,6 +541,8 @@ static void put_back(Hk__Snapshot *snapshot, const struct left_out *left_out)
 		}
 		snapshot->processes[i]->n_memory_series = left_out[i].series;
 		snapshot->processes[i]->n_activity = left_out[i].activity;
+		snapshot->processes[i]->n_stack_objects = left_out[i].objects;
+		snapshot->processes[i]->n_stack_frames = left_out[i].frames;
 	}
 }
 

@@ -466,7 +466,9 @@ static void patch_all(bool replaced)
 		if (!patcher.started) {
 			known->startup = true;
 		}
-		known->mapped = known->mapped || hk_code_add(object, known->path);
+		if (!known->mapped || (replaced && !known->startup)) {
+			known->mapped = hk_code_add(object, known->path);
+		}
 		if (!known->done && !known->skipped) {
 			known->skipped = !hk_caller_counts(object, known->path, patcher.set->from);
 		}

@@ -114,9 +114,36 @@ static uint32_t free_index(void)
 	return count;
 }
 
+/* Returns whether A and B, at one address, were read from the same file. */
+static bool is_same(const struct hk_code *a, const struct hk_code *b)
+{
+	bool same = a->span.end == b->span.end && a->path == b->path &&
+		    a->table.index == b->table.index && a->build_id_bytes == b->build_id_bytes;
+
+	for (uint32_t i = 0; same && i < a->build_id_bytes; i++) {
+		same = a->build_id[i] == b->build_id[i];
+	}
+	return same;
+}
+
+/* Returns the entry of the object whose code begins at START, else a free one. */
+static uint32_t index_of(uintptr_t start)
+{
+	uint32_t count = atomic_load_explicit(&used, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (entry_at(i)->code.span.start == start) {
+			return i;
+		}
+	}
+	return free_index();
+}
+
 bool hk_code_add(const struct hk_object *object, const char *path)
 {
-	uint32_t index = free_index();
+	struct hk_code code = {.path = path};
+	describe(object, &code);
+	uint32_t index = index_of(code.span.start);
 	if (index == PAGES * PAGE_OBJECTS) {
 		return false;
 	}
@@ -127,8 +154,11 @@ bool hk_code_add(const struct hk_object *object, const char *path)
 		}
 		atomic_store_explicit(&pages[index / PAGE_OBJECTS], page, memory_order_release);
 	}
-	struct hk_code code = {.path = path, .number = ++numbers};
-	describe(object, &code);
+	if (entry_at(index)->code.span.start == code.span.start &&
+	    is_same(&entry_at(index)->code, &code)) {
+		return true;
+	}
+	code.number = ++numbers;
 	write_entry(entry_at(index), &code);
 	if (index == atomic_load_explicit(&used, memory_order_relaxed)) {
 		atomic_store_explicit(&used, index + 1, memory_order_release);

@@ -13,6 +13,8 @@
 #define BYTES_MOST (256u << 20) /* of all tables */
 #define FILES_MOST 1024u
 #define BUILD_ID_MOST 64u
+#define NAMES_MOST \
+	(4u << 20) /* bytes of a process's names: its message has to fit into a frame of 16 MiB */
 #define DEBUG_FILES "/usr/lib/debug/.build-id"
 
 /* A file, by the object that was loaded from it. */
@@ -162,6 +164,19 @@ static int place_name(Hk__StackFrames *part, const char *name, uint32_t *ret_nam
 	return 0;
 }
 
+/* Bytes of all names in STATE. */
+static size_t bytes_of(const Hk__Process *state)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < state->n_stack_frames; i++) {
+		for (size_t k = 0; k < state->stack_frames[i]->n_names; k++) {
+			bytes += strlen(state->stack_frames[i]->names[k]);
+		}
+	}
+	return bytes;
+}
+
 static int name_frame(struct hk_symbols *symbols, const char *root, const Hk__Process *state,
 		      Hk__StackFrames *part)
 {
@@ -198,6 +213,12 @@ static int name_part(struct hk_symbols *symbols, const char *root, const Hk__Pro
 		return -ENOMEM;
 	}
 	part->name = name;
+	if (bytes_of(state) > NAMES_MOST) {
+		while (part->n_name < part->n_address) {
+			name[part->n_name++] = 0;
+		}
+		return 0;
+	}
 	int r = 0;
 	while (part->n_name < part->n_address && r == 0) {
 		r = name_frame(symbols, root, state, part);

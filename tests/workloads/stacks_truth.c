@@ -11,7 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* A clone of a function would have another name. */
+#if defined(__clang__)
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 #define TIMES 50
 
 static NOINLINE int call_all(int value)

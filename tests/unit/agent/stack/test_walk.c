@@ -15,7 +15,12 @@
 #include "here.h"
 
 #define FRAMES 512
+/* A clone of a function would have another name. */
+#if defined(__clang__)
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 static struct hk_thread_walk walk;
 static void *expected[FRAMES];
