@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "collector/job/disk_reserve.h"
+#include "collector/left_out.h"
 #include "collector/level/rules.h"
 #include "collector/lifecycle/discovery.h"
 #include "collector/lifecycle/job_close.h"
@@ -501,67 +502,22 @@ static int dispatch(struct hk_collector *collector, Hk__Request *request, struct
 		       : fail(answer, -EBADMSG, "not a request%s", "");
 }
 
-/* Counts of fields that an answer leaves out of a process. They are restored after packing. */
-struct left_out {
-	size_t buckets, counted; /* n_buckets; n_bucket and n_count */
-	size_t series, activity, objects, frames;
-};
-
-static void leave_out(Hk__Snapshot *snapshot, const Hk__SnapshotRequest *request,
-		      struct left_out *ret_left_out)
-{
-	for (size_t i = 0; i < snapshot->n_processes; i++) {
-		Hk__Process *process = snapshot->processes[i];
-		Hk__Cells *cells = process->cells;
-		if (cells) {
-			ret_left_out[i].buckets = cells->n_buckets;
-			ret_left_out[i].counted = cells->n_bucket;
-		}
-		if (cells && request->no_histograms) {
-			cells->n_buckets = cells->n_bucket = cells->n_count = 0;
-		}
-		ret_left_out[i].series = process->n_memory_series;
-		process->n_memory_series = request->memory_series ? process->n_memory_series : 0;
-		ret_left_out[i].activity = process->n_activity;
-		process->n_activity = request->memory_series ? process->n_activity : 0;
-		ret_left_out[i].objects = process->n_stack_objects;
-		process->n_stack_objects = request->memory_series ? process->n_stack_objects : 0;
-		ret_left_out[i].frames = process->n_stack_frames;
-		process->n_stack_frames = request->memory_series ? process->n_stack_frames : 0;
-	}
-}
-
-static void put_back(Hk__Snapshot *snapshot, const struct left_out *left_out)
-{
-	for (size_t i = 0; i < snapshot->n_processes; i++) {
-		Hk__Cells *cells = snapshot->processes[i]->cells;
-		if (cells) {
-			cells->n_buckets = left_out[i].buckets;
-			cells->n_bucket = cells->n_count = left_out[i].counted;
-		}
-		snapshot->processes[i]->n_memory_series = left_out[i].series;
-		snapshot->processes[i]->n_activity = left_out[i].activity;
-		snapshot->processes[i]->n_stack_objects = left_out[i].objects;
-		snapshot->processes[i]->n_stack_frames = left_out[i].frames;
-	}
-}
-
 /* Packs ANSWER. REQUEST is the request for its snapshot, or NULL if it has no snapshot. */
 static int pack(struct answer *answer, const Hk__SnapshotRequest *request, uint8_t **ret_bytes,
 		size_t *ret_size)
 {
 	Hk__Snapshot *snapshot = answer->response.snapshot;
-	struct left_out *left_out = NULL;
+	struct hk_left_out *left_out = NULL;
 	if (snapshot && request) {
 		left_out = calloc(snapshot->n_processes + 1, sizeof(*left_out));
 		if (!left_out) {
 			return -ENOMEM;
 		}
-		leave_out(snapshot, request, left_out);
+		hk_left_out_take(snapshot, request, left_out);
 	}
 	int r = hk_message_pack(&answer->response.base, ret_bytes, ret_size);
 	if (left_out) {
-		put_back(snapshot, left_out);
+		hk_left_out_restore(snapshot, left_out);
 		free(left_out);
 	}
 	return r;

@@ -466,9 +466,7 @@ static void patch_all(bool replaced)
 		if (!patcher.started) {
 			known->startup = true;
 		}
-		if (!known->mapped || (replaced && !known->startup)) {
-			known->mapped = hk_code_add(object, known->path);
-		}
+		known->mapped = (known->mapped && !replaced) || hk_code_add(object, known->path);
 		if (!known->done && !known->skipped) {
 			known->skipped = !hk_caller_counts(object, known->path, patcher.set->from);
 		}

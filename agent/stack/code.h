@@ -23,8 +23,8 @@ struct hk_code {
 	uint32_t number;	 /* of this loading of the object, 1 and up, never used again */
 };
 
-/* Adds OBJECT at PATH, unless it is known and unchanged. Returns false without memory. One thread at
- * a time. */
+/* Adds OBJECT at PATH, unless it is known and unchanged. Returns false without memory. One thread
+ * at a time. */
 bool hk_code_add(const struct hk_object *object, const char *path);
 
 /* Forgets the objects within SPAN, which are unloaded. One thread at a time. */

@@ -62,7 +62,7 @@ def check_usage(run: Run):
     for command in COMMANDS[1:]:
         says(run, USAGE, "'--nonsense'", command, "--nonsense")
         says(run, USAGE, "ipc://", command, "--collector", "http://x", *{"rm": ["x"], "diff": ["x", "y"]}.get(command, []))
-    says(run, USAGE, "summary, text, json, csv or html", "report", "--format", "jason")
+    says(run, USAGE, "summary, text, json, csv, html or folded", "report", "--format", "jason")
     says(run, USAGE, "function, rank, library", "report", "--by", "rnak")
     says(run, USAGE, "perfetto, chrome", "export", "--format", "perfeto")
     says(run, USAGE, "'1 parsec'", "export", "--from", "1 parsec")
