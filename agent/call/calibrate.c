@@ -39,28 +39,49 @@ static __attribute__((noinline)) int do_nothing(void)
 	return zero;
 }
 
-/* Returns the ns of CALLS calls: the best of a few batches, because interrupts are no cost of
- * tracing. Half of the calls follow each other at once. The others have work between them, which
- * hides part of a call's cost. */
-static uint64_t time_batch(int (*function)(void))
+/* The ns of CALLS / 2 calls each: in a row, and with work between them, which hides part of a
+ * call's cost. */
+struct batch {
+	uint64_t row, spread;
+};
+
+static uint64_t ns_since(uint64_t start)
 {
-	uint64_t best = ~0ULL;
-	for (int batch = 0; batch < BATCHES; batch++) {
-		uint64_t start = hk_clock_ticks(hk_process.tsc), work = start;
-		for (uint32_t i = 0; i < CALLS / 2; i++) {
-			function();
-		}
-		for (uint32_t i = 0; i < CALLS / 2; i++) {
-			function();
-			for (uint32_t k = 0; k < WORK; k++) {
-				work *= 0x9e3779b97f4a7c15ULL;
-				__asm__ volatile("" : "+r"(work));
-			}
-		}
-		uint64_t ticks = hk_clock_ticks(hk_process.tsc) - start;
-		best = ticks < best ? ticks : best;
+	return hk_clock_ticks_to_ns(hk_clock_ticks(hk_process.tsc) - start, hk_process.tick_ns_q32);
+}
+
+static uint64_t time_row(int (*function)(void))
+{
+	uint64_t start = hk_clock_ticks(hk_process.tsc);
+	for (uint32_t i = 0; i < CALLS / 2; i++) {
+		function();
 	}
-	return hk_clock_ticks_to_ns(best, hk_process.tick_ns_q32);
+	return ns_since(start);
+}
+
+static uint64_t time_spread(int (*function)(void))
+{
+	uint64_t start = hk_clock_ticks(hk_process.tsc), work = start;
+	for (uint32_t i = 0; i < CALLS / 2; i++) {
+		function();
+		for (uint32_t k = 0; k < WORK; k++) {
+			work *= 0x9e3779b97f4a7c15ULL;
+			__asm__ volatile("" : "+r"(work));
+		}
+	}
+	return ns_since(start);
+}
+
+/* Returns the best of a few batches, because interrupts are no cost of tracing. */
+static struct batch time_batch(int (*function)(void))
+{
+	struct batch best = {~0ULL, ~0ULL};
+	for (int batch = 0; batch < BATCHES; batch++) {
+		uint64_t row = time_row(function), spread = time_spread(function);
+		best.row = row < best.row ? row : best.row;
+		best.spread = spread < best.spread ? spread : best.spread;
+	}
+	return best;
 }
 
 static int (*thunk(void))(void)
@@ -69,11 +90,25 @@ static int (*thunk(void))(void)
 					  (uint64_t)HK_CALIBRATION_SITE * HK_THUNK_BYTES);
 }
 
-/* Returns the picoseconds that the thunk adds to a call with the current HOT. */
+static uint64_t less(uint64_t ns, uint64_t plain_ns)
+{
+	return ns > plain_ns ? ns - plain_ns : 0;
+}
+
+/* Returns the picoseconds that the thunk adds to a call with the current HOT: the mean of calls in
+ * a row and of calls with work between them. *RET_ROW_EXTRA_PS: what it adds more in a row. */
+static uint64_t measure_rows(uint64_t *ret_row_extra_ps)
+{
+	struct batch hooked = time_batch(thunk()), plain = time_batch(do_nothing);
+	uint64_t row = less(hooked.row, plain.row), spread = less(hooked.spread, plain.spread);
+	*ret_row_extra_ps = less(row, spread) * 1000 / CALLS;
+	return (row + spread) * 1000 / CALLS;
+}
+
 static uint64_t measure(void)
 {
-	uint64_t hooked = time_batch(thunk()), plain = time_batch(do_nothing);
-	return hooked > plain ? (hooked - plain) * 1000 / CALLS : 0;
+	uint64_t row_extra_ps;
+	return measure_rows(&row_extra_ps);
 }
 
 /* Measures level time with the way out WAY_OUT. */
@@ -97,7 +132,7 @@ static uint64_t measure_count(struct hk_site_hot *hot)
 /* Measures level record with HOOK. The records go into a page outside the segment, so the collector
  * reads none of them. */
 static uint64_t measure_record(struct hk_site_hot *hot, struct hk_thread *thread,
-			       const struct hk_hook *hook)
+			       const struct hk_hook *hook, uint64_t *ret_row_extra_ps)
 {
 	static uint64_t page[HK_BLOCK_BYTES / sizeof(uint64_t)];
 	struct hk_chain_end kept = thread->chain[HK_STREAM_CALLS];
@@ -108,7 +143,7 @@ static uint64_t measure_record(struct hk_site_hot *hot, struct hk_thread *thread
 	hot->level = HK_LEVEL_RECORD;
 	hot->hook = hook;
 	hk_plan_site(hot);
-	uint64_t cost = measure();
+	uint64_t cost = measure_rows(ret_row_extra_ps);
 	thread->chain[HK_STREAM_CALLS] = kept;
 	return cost;
 }
@@ -144,13 +179,15 @@ static uint32_t more_than(uint64_t cost_ps, uint64_t least_ps)
 static void measure_records(struct hk_site_hot *hot, struct hk_thread *thread,
 			    struct hk_segment_header *header)
 {
-	uint64_t record = measure_record(hot, thread, &nothing);
+	uint64_t row_extra, unused;
+	uint64_t record = measure_record(hot, thread, &nothing, &row_extra);
 	header->record_cost_ps = (uint32_t)record;
+	header->row_extra_ps = more_than(row_extra, 0);
 	header->value_extra_ps =
-	    more_than(measure_record(hot, thread, &message), record) / message.value_count;
+	    more_than(measure_record(hot, thread, &message, &unused), record) / message.value_count;
 	hot->stack_words |= HK_STACK_WORDS_STAY;
 	hot->control = HK_CONTROL_STAY;
-	uint64_t stay = measure_record(hot, thread, &undescribed);
+	uint64_t stay = measure_record(hot, thread, &undescribed, &unused);
 	header->copy_extra_ps = more_than(stay, record + header->ordered_extra_ps);
 	hot->control = HK_CONTROL_FRAME;
 	hot->stack_words &= (uint8_t)~HK_STACK_WORDS_STAY;

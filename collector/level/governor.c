@@ -47,6 +47,7 @@ struct hk_governor {
 	struct site_use *sites; /* by site id */
 	uint32_t count;
 	uint64_t sampled_ns, due_ns;
+	uint64_t gap_ns; /* between two calls, at most: the time since the last sample by calls */
 	uint64_t cpu_ns; /* at the last sample above the budget */
 	bool begun, suspicious;
 };
@@ -123,14 +124,25 @@ static bool count_calls(struct hk_process *process)
 	return true;
 }
 
+/* Sets the gap of the calls of the last ELAPSED_NS. */
+static void set_gap(struct hk_governor *governor, uint64_t elapsed_ns)
+{
+	uint64_t made = 0;
+	for (uint32_t i = 0; i < governor->count; i++) {
+		made += governor->sites[i].made;
+	}
+	governor->gap_ns = made ? elapsed_ns / made : 0;
+}
+
 /* Returns the ns that the calls between the last two samples would cost at LEVEL, less the cost of
  * counting them. */
 static double dispensable_ns(const struct hk_process *process, const struct site_use *site,
 			     uint8_t level)
 {
 	struct hk_cost_site kind = {site->info->flags, site->info->key_count};
-	uint64_t least = hk_cost_call_ps(&process->segment->status, kind, HK_LEVEL_COUNT);
-	uint64_t cost = hk_cost_call_ps(&process->segment->status, kind, level);
+	uint64_t gap_ns = process->segment->governor->gap_ns;
+	uint64_t least = hk_cost_call_ps(&process->segment->status, kind, HK_LEVEL_COUNT, gap_ns);
+	uint64_t cost = hk_cost_call_ps(&process->segment->status, kind, level, gap_ns);
 	return cost > least ? (double)site->made * (double)(cost - least) / 1000 : 0;
 }
 
@@ -358,6 +370,7 @@ void hk_governor_check(struct hk_process *process, uint64_t now_ns)
 	uint64_t begin_ns = spent_ns();
 	if (count_calls(process)) {
 		if (governor->sampled_ns) {
+			set_gap(governor, now_ns - governor->sampled_ns);
 			judge(process, now_ns);
 		}
 		governor->begun = true;

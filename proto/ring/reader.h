@@ -42,7 +42,7 @@ struct hk_segment_status {
 	struct hk_anchor end;
 	uint64_t call_cost_ps;
 	uint32_t count_cost_ps, record_cost_ps, setup_ns;
-	uint32_t ordered_extra_ps, copy_extra_ps, value_extra_ps, lost_extra_ps;
+	uint32_t ordered_extra_ps, copy_extra_ps, value_extra_ps, lost_extra_ps, row_extra_ps;
 	uint64_t looks_ns;
 	uint64_t end_rss_peak_bytes, end_cpu_ns; /* of a process that ended by exit(), else 0 */
 	uint32_t untraced; /* processes without a segment that asked for an entry */

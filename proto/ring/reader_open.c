@@ -354,6 +354,7 @@ static void copy_status(const struct hk_segment_header *header, struct hk_segmen
 	to->copy_extra_ps = hk_map_u32(&header->copy_extra_ps);
 	to->value_extra_ps = hk_map_u32(&header->value_extra_ps);
 	to->lost_extra_ps = hk_map_u32(&header->lost_extra_ps);
+	to->row_extra_ps = hk_map_u32(&header->row_extra_ps);
 	to->looks_ns = hk_map_u64(&header->looks_ns);
 	to->end_rss_peak_bytes = hk_map_u64(&header->end_rss_peak_bytes);
 	to->end_cpu_ns = hk_map_u64(&header->end_cpu_ns);

@@ -19,7 +19,7 @@
 
 #define HK_SEGMENT_MAGIC 0x315345474b4f4f48ULL /* "HOOKGES1" */
 #define HK_SEGMENT_MAJOR 1u
-#define HK_SEGMENT_MINOR 3u
+#define HK_SEGMENT_MINOR 4u
 #define HK_SEGMENT_SUFFIX ".seg"
 
 #define HK_BLOCK_BYTES 16384u
@@ -179,7 +179,10 @@ struct hk_segment_header {
 	 * has run. Since 1.2. */
 	_Atomic uint64_t looks_ns;
 	_Atomic uint64_t stacks_refused; /* stacks that could not be kept; since 1.3 */
-	uint64_t reserved_agent[3];
+	/* What a call costs more among calls in a row than on average; since 1.4. */
+	uint32_t row_extra_ps;
+	uint32_t reserved_agent_4;
+	uint64_t reserved_agent[2];
 	uint8_t parent[16]; /* uid of the image this one was forked from, zeros: begun by exec;
 				since 1.1 */
 

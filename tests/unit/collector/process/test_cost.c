@@ -37,9 +37,9 @@ static void test_cost_depends_on_clock_stack_and_values(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(hk_cost_call_ps(&status, cases[i].site, HK_LEVEL_TIME),
+		assert_int_equal(hk_cost_call_ps(&status, cases[i].site, HK_LEVEL_TIME, 0),
 				 cases[i].time_ps);
-		assert_int_equal(hk_cost_call_ps(&status, cases[i].site, HK_LEVEL_RECORD),
+		assert_int_equal(hk_cost_call_ps(&status, cases[i].site, HK_LEVEL_RECORD, 0),
 				 cases[i].record_ps);
 	}
 }
@@ -47,10 +47,10 @@ static void test_cost_depends_on_clock_stack_and_values(void **state)
 static void test_each_level_costs_more(void **state)
 {
 	(void)state;
-	assert_int_equal(hk_cost_call_ps(&measured, plain, HK_LEVEL_OFF), 0);
+	assert_int_equal(hk_cost_call_ps(&measured, plain, HK_LEVEL_OFF, 0), 0);
 	for (uint8_t level = HK_LEVEL_COUNT; level <= HK_LEVEL_STACK; level++) {
-		assert_true(hk_cost_call_ps(&measured, plain, level) >
-			    hk_cost_call_ps(&measured, plain, (uint8_t)(level - 1)));
+		assert_true(hk_cost_call_ps(&measured, plain, level, 0) >
+			    hk_cost_call_ps(&measured, plain, (uint8_t)(level - 1), 0));
 	}
 }
 
@@ -58,7 +58,7 @@ static void test_each_level_costs_more(void **state)
 static void test_arguments_cost_what_they_took(void **state)
 {
 	(void)state;
-	assert_in_range(hk_cost_call_ps(&measured, plain, HK_LEVEL_ARGS), 190000, 220000);
+	assert_in_range(hk_cost_call_ps(&measured, plain, HK_LEVEL_ARGS, 0), 190000, 220000);
 }
 
 /* Sites 3 and 9 of a process, a thousand timed calls each. */
@@ -100,11 +100,67 @@ static void test_total_knows_which_calls_kept_arguments(void **state)
 {
 	(void)state;
 	assert_int_equal(total_ns(HK_LEVEL_RECORD), 7 + 2000 * 52);
-	uint64_t arguments_ps = hk_cost_call_ps(&measured, plain, HK_LEVEL_ARGS);
+	uint64_t arguments_ps = hk_cost_call_ps(&measured, plain, HK_LEVEL_ARGS, 0);
 	assert_int_equal(total_ns(HK_LEVEL_ARGS), 7 + 1000 * 52 + arguments_ps);
-	uint64_t stack_ps = hk_cost_call_ps(&measured, plain, HK_LEVEL_STACK);
+	uint64_t stack_ps = hk_cost_call_ps(&measured, plain, HK_LEVEL_STACK, 0);
 	assert_int_equal(total_ns(HK_LEVEL_STACK),
 			 total_ns(HK_LEVEL_ARGS) + stack_ps - arguments_ps);
+}
+
+/* A record takes 42 ns in a row and 18 beside other work, twice 42 when the caches were used for
+ * other things. */
+static void test_cost_depends_on_the_gap(void **state)
+{
+	const struct hk_segment_status status = {.count_cost_ps = 1000,
+						 .call_cost_ps = 25000,
+						 .record_cost_ps = 30000,
+						 .row_extra_ps = 12000};
+	const struct {
+		uint64_t gap_ns, record_ps;
+	} cases[] = {{0, 42000},    {100, 42000},  {200, 33000},  {300, 24000},
+		     {2000, 24000}, {3000, 54000}, {4000, 84000}, {1u << 30, 84000}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t gap_ns = cases[i].gap_ns;
+		assert_int_equal(hk_cost_call_ps(&status, plain, HK_LEVEL_RECORD, gap_ns),
+				 cases[i].record_ps);
+		assert_int_equal(hk_cost_call_ps(&status, plain, HK_LEVEL_COUNT, gap_ns), 1000);
+	}
+}
+
+/* 1,000 records of a process that ran for 3 us a call outside of them. */
+static void test_total_takes_the_gap_from_processor_time(void **state)
+{
+	Hk__Site site = HK__SITE__INIT;
+	struct hk_columns_builder builder = {0};
+	Hk__Process known = HK__PROCESS__INIT;
+	struct hk_attachment segment = {.status = measured};
+	struct hk_process process = {.state = &known, .segment = &segment};
+	uint64_t timed = 1000;
+	uint32_t bucket = 7;
+	const struct hk_columns_row row = {.site = 1,
+					   .calls = timed,
+					   .self_ns = 400000,
+					   .bucket = &bucket,
+					   .count = &timed,
+					   .buckets = 1};
+
+	(void)state;
+	site.id = 1;
+	site.flags = HK_HOOK_DESCRIBED;
+	site.level = HK_LEVEL_RECORD;
+	assert_int_equal(hk_columns_add(&builder, &row), 0);
+	known.sites = (Hk__Site *[]){&site};
+	known.n_sites = 1;
+	known.cells = hk_columns_take(&builder);
+	known.records = timed;
+	known.cpu_ns = 3400000;
+	assert_int_equal(hk_cost_total_ns(&process),
+			 7 + timed * 78); /* 52, and half of the way to 104 */
+	known.cpu_ns = 0;
+	assert_int_equal(hk_cost_total_ns(&process), 7 + timed * 52);
+	hk__cells__free_unpacked(known.cells, NULL);
 }
 
 static void test_total_has_the_looks(void **state)
@@ -125,6 +181,8 @@ int main(void)
 	    cmocka_unit_test(test_each_level_costs_more),
 	    cmocka_unit_test(test_arguments_cost_what_they_took),
 	    cmocka_unit_test(test_total_knows_which_calls_kept_arguments),
+	    cmocka_unit_test(test_cost_depends_on_the_gap),
+	    cmocka_unit_test(test_total_takes_the_gap_from_processor_time),
 	    cmocka_unit_test(test_total_has_the_looks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
