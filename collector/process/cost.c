@@ -22,8 +22,8 @@
  * call in bursts. From COLD_NS on, the processor has forgotten the agent's code, data and branches:
  * a call costs twice what one in a row costs. The process does not measure that: steps of LAMMPS,
  * whose calls are 4 us apart, took 66 to 90 ns a call where calls in a row took 33 to 38. */
-#define ROW_NS 100.0
-#define SPREAD_NS 300.0
+#define ROW_NS 200.0
+#define SPREAD_NS 1000.0
 #define SPREAD_IN_ROW 0.25
 #define WARM_NS 2000.0
 #define COLD_NS 4000.0

@@ -117,7 +117,7 @@ static void test_cost_depends_on_the_gap(void **state)
 						 .row_extra_ps = 12000};
 	const struct {
 		uint64_t gap_ns, record_ps;
-	} cases[] = {{0, 42000},    {100, 42000},  {200, 33000},  {300, 24000},
+	} cases[] = {{0, 42000},    {200, 42000},  {600, 33000},  {1000, 24000},
 		     {2000, 24000}, {3000, 54000}, {4000, 84000}, {1u << 30, 84000}};
 
 	(void)state;
