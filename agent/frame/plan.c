@@ -33,7 +33,8 @@ uint8_t hk_plan_flags(const struct hk_site_hot *hot)
 	/* Changes of communicators, and samples that stand for other calls, are handled on the long
 	 * way out. */
 	bool quick = hot->level > HK_LEVEL_SAMPLE && !arguments && !hk_observer &&
-		     hook->meaning != HK_MEANING_COMM;
+		     hook->meaning != HK_MEANING_COMM &&
+		     !(hot->stack_words & HK_STACK_WORDS_DEVICE);
 	bool usual = quick && (!wanted || (plain && !bytes)) && (!error || null) &&
 		     !(hot->stack_words & HK_STACK_WORDS_WORK);
 	return (uint8_t)((record ? HK_HOT_RECORD : 0) | (plain ? HK_HOT_SIMPLE : 0) |
