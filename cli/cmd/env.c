@@ -12,7 +12,7 @@
 #include "cli/shell_word.h"
 #include "cli/target/agent_library.h"
 
-#define VARIABLES_MAX 16
+#define VARIABLES_MAX 20
 
 /* Variables that the agent reads. Some are settings of hookcli too: the agent reads these from the
  * environment only. */
@@ -24,7 +24,8 @@ static const struct {
     {"HOOK_HOOKS", "hooks", "auto"},   {"HOOK_LEVEL", "level", NULL},	{"HOOK_JOB", "job", NULL},
     {"HOOK_ON_FULL", "on-full", NULL}, {"HOOK_BUDGET", "budget", NULL}, {"HOOK_FROM", NULL, NULL},
     {"HOOK_RUN_DIR", NULL, NULL},      {"HOOK_LOG", NULL, NULL},	{"HOOK_COMPAT", NULL, NULL},
-    {"HOOK_KEEP_SEGMENT", NULL, NULL},
+    {"HOOK_KEEP_SEGMENT", NULL, NULL}, {"HOOK_DEVICE_TIME", "device-time", NULL},
+    {"HOOK_CUPTI", NULL, NULL},        {"HOOK_MSPTI", NULL, NULL},
 };
 
 struct variable {
