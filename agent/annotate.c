@@ -406,14 +406,14 @@ void hk_annotate_work(const struct hk_device_work *work)
 		return;
 	}
 	uint64_t now = call.start_ticks;
-	uint64_t end = work->end_ticks < now ? work->end_ticks : now;
+	uint64_t began_ns = ago_ticks(now, work->start_ticks);
 	const uint64_t values[ACTIVITY_VALUES] = {
 	    (uint64_t)(int64_t)work->device,
 	    work->stream,
 	    work->bytes,
 	    work->submitted_ticks ? ago_ticks(now, work->submitted_ticks) : 0,
-	    ago_ticks(now, work->start_ticks),
-	    ago_ticks(end, work->start_ticks),
+	    began_ns,
+	    work->duration_ns < began_ns ? work->duration_ns : began_ns,
 	    work->thread,
 	};
 	hk_count_add(&call.cell->device_ns, values[5]);

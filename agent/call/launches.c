@@ -32,23 +32,13 @@ static int make(void *thread, void *unused)
 	return made != NULL;
 }
 
-/* Returns the calls of THREAD, or NULL without memory. A thread that takes over the state of one
- * that ended begins with none. */
+/* Returns the calls of THREAD, or NULL without memory. */
 static struct hk_launches *launches_of(struct hk_thread *thread)
 {
-	struct hk_launches *own = thread->launches;
-	if (!own && (!hk_state_may_save() || !hk_state_saved(make, thread, NULL))) {
-		return NULL;
+	if (!thread->launches && hk_state_may_save()) {
+		hk_state_saved(make, thread, NULL);
 	}
-	own = thread->launches;
-	if (atomic_load_explicit(&own->thread, memory_order_relaxed) != thread->uid) {
-		atomic_store_explicit(&own->count, 0, memory_order_relaxed);
-		atomic_store_explicit(&own->tid, thread->tid, memory_order_relaxed);
-		atomic_store_explicit(&own->self, (uint32_t)(uintptr_t)__builtin_thread_pointer(),
-				      memory_order_relaxed);
-		atomic_store_explicit(&own->thread, thread->uid, memory_order_release);
-	}
-	return own;
+	return thread->launches;
 }
 
 static uint64_t stream_of(const struct hk_hook *hook, const uint64_t *values)
@@ -75,9 +65,10 @@ static bool submits(const struct hk_hook *hook)
 	return false;
 }
 
-static void add(struct hk_launches *launches, const struct hk_call *call, const uint64_t *values,
+static void add(const struct hk_thread *thread, const struct hk_call *call, const uint64_t *values,
 		uint64_t end_ticks)
 {
+	struct hk_launches *launches = thread->launches;
 	uint64_t count = atomic_load_explicit(&launches->count, memory_order_relaxed);
 	struct hk_launch *launch = &launches->calls[count % HK_LAUNCHES];
 	/* Counted before it is written: a reader then knows that the oldest may be changing. */
@@ -86,6 +77,10 @@ static void add(struct hk_launches *launches, const struct hk_call *call, const 
 	uint32_t outermost = hk_count_is_outermost(call) ? OUTERMOST : 0;
 	atomic_store_explicit(&launch->site, call->site->index | outermost, memory_order_relaxed);
 	atomic_store_explicit(&launch->stream, stream_of(call->site->hook, values),
+			      memory_order_relaxed);
+	atomic_store_explicit(&launch->thread, thread->uid, memory_order_relaxed);
+	atomic_store_explicit(&launch->tid, thread->tid, memory_order_relaxed);
+	atomic_store_explicit(&launch->self, (uint32_t)(uintptr_t)__builtin_thread_pointer(),
 			      memory_order_relaxed);
 	atomic_store_explicit(&launch->start_ticks, call->start_ticks, memory_order_relaxed);
 	atomic_store_explicit(&launch->end_ticks, end_ticks, memory_order_release);
@@ -96,13 +91,11 @@ void hk_launches_end(struct hk_thread *thread, const struct hk_call *call, const
 	const struct hk_hook *hook = call->site->hook;
 	uint64_t now = hk_process_ticks();
 	bool submitted = submits(hook);
-	struct hk_launches *launches = submitted ? launches_of(thread) : NULL;
-	if (launches) {
-		add(launches, call, values, now);
+	if (submitted && launches_of(thread)) {
+		add(thread, call, values, now);
 	}
 	/* Never inside of another hooked call: see device/README.md. */
-	if ((submitted || hook->meaning == HK_MEANING_WAIT) && call->depth == 0 &&
-	    now >= atomic_load_explicit(&hk_launches_due, memory_order_relaxed) &&
+	if (call->depth == 0 && now >= atomic_load_explicit(&hk_launches_due, memory_order_relaxed) &&
 	    hk_state_may_save() && hk_state_has_bytes(HK_OBSERVER_STACK_BYTES)) {
 		hk_state_saved(hk_launches_user->after, (void *)(uintptr_t)call, NULL);
 	}
@@ -110,35 +103,38 @@ void hk_launches_end(struct hk_thread *thread, const struct hk_call *call, const
 
 /* ---- looking ---- */
 
-static bool is_of(const struct hk_launches *launches, uint32_t thread)
-{
-	return atomic_load_explicit(&launches->self, memory_order_relaxed) == thread ||
-	       atomic_load_explicit(&launches->tid, memory_order_relaxed) == thread;
-}
+/* What a call was, at one moment. */
+struct copy {
+	uint64_t start, end, stream, thread;
+	uint32_t tid, self, site;
+};
 
 /* Copies call NUMBER. Returns false if a newer one has, or may have, its place. */
-static bool copy(const struct hk_launches *launches, uint64_t number, uint64_t *ret_start,
-		 uint64_t *ret_end, uint64_t *ret_stream, uint32_t *ret_site)
+static bool copy(const struct hk_launches *launches, uint64_t number, struct copy *ret_copy)
 {
 	const struct hk_launch *launch = &launches->calls[number % HK_LAUNCHES];
-	*ret_end = atomic_load_explicit(&launch->end_ticks, memory_order_acquire);
-	*ret_start = atomic_load_explicit(&launch->start_ticks, memory_order_relaxed);
-	*ret_stream = atomic_load_explicit(&launch->stream, memory_order_relaxed);
-	*ret_site = atomic_load_explicit(&launch->site, memory_order_relaxed);
+	ret_copy->end = atomic_load_explicit(&launch->end_ticks, memory_order_acquire);
+	ret_copy->start = atomic_load_explicit(&launch->start_ticks, memory_order_relaxed);
+	ret_copy->stream = atomic_load_explicit(&launch->stream, memory_order_relaxed);
+	ret_copy->thread = atomic_load_explicit(&launch->thread, memory_order_relaxed);
+	ret_copy->tid = atomic_load_explicit(&launch->tid, memory_order_relaxed);
+	ret_copy->self = atomic_load_explicit(&launch->self, memory_order_relaxed);
+	ret_copy->site = atomic_load_explicit(&launch->site, memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&launches->count, memory_order_relaxed) <= number + HK_LAUNCHES;
+	return atomic_load_explicit(&launches->count, memory_order_relaxed) <=
+	       number + HK_LAUNCHES;
 }
 
-/* Calls are in the order of their ends. Those around TICKS begin with the first that ends at TICKS
- * or later, and one nested in another ends before it. */
+/* Returns the first call from LOW on that ends at TICKS or later. Those around TICKS begin with it,
+ * and one nested in another ends before it. */
 static uint64_t first_end(const struct hk_launches *launches, uint64_t ticks, uint64_t low,
 			  uint64_t high)
 {
 	while (low < high) {
-		uint64_t middle = low + (high - low) / 2, start, end, stream;
-		uint32_t site;
-		bool gone = !copy(launches, middle, &start, &end, &stream, &site);
-		if (gone || end < ticks) {
+		uint64_t middle = low + (high - low) / 2;
+		struct copy call;
+		bool gone = !copy(launches, middle, &call);
+		if (gone || call.end < ticks) {
 			low = middle + 1;
 		} else {
 			high = middle;
@@ -147,26 +143,27 @@ static uint64_t first_end(const struct hk_launches *launches, uint64_t ticks, ui
 	return low;
 }
 
-static bool find_in(const struct hk_launches *launches, uint64_t ticks,
+static bool find_in(const struct hk_launches *launches, uint32_t thread, uint64_t ticks,
 		    struct hk_launch_found *ret_found)
 {
 	uint64_t count = atomic_load_explicit(&launches->count, memory_order_acquire);
 	uint64_t oldest = count > HK_LAUNCHES ? count - HK_LAUNCHES : 0;
-	*ret_found = (struct hk_launch_found){.stream = HK_LAUNCH_NO_STREAM};
 	bool whole = false;
+	*ret_found = (struct hk_launch_found){.stream = HK_LAUNCH_NO_STREAM};
 	for (uint64_t i = first_end(launches, ticks, oldest, count);
 	     i < count && !whole && ret_found->count < 3; i++) {
-		uint64_t start, end, stream;
-		uint32_t site;
-		if (!copy(launches, i, &start, &end, &stream, &site) || start > ticks) {
+		struct copy call;
+		if (!copy(launches, i, &call) || call.start > ticks ||
+		    (call.self != thread && call.tid != thread)) {
 			break;
 		}
-		whole = site & OUTERMOST;
-		ret_found->sites[ret_found->count++] = site & ~OUTERMOST;
-		ret_found->stream =
-		    ret_found->stream == HK_LAUNCH_NO_STREAM ? stream : ret_found->stream;
+		whole = call.site & OUTERMOST;
+		ret_found->sites[ret_found->count++] = call.site & ~OUTERMOST;
+		ret_found->thread = call.thread;
+		if (ret_found->stream == HK_LAUNCH_NO_STREAM) {
+			ret_found->stream = call.stream;
+		}
 	}
-	ret_found->thread = atomic_load_explicit(&launches->thread, memory_order_relaxed);
 	return whole;
 }
 
@@ -174,7 +171,7 @@ bool hk_launches_find(uint32_t thread, uint64_t ticks, struct hk_launch_found *r
 {
 	const struct hk_launches *launches = atomic_load_explicit(&all, memory_order_acquire);
 	for (; launches; launches = launches->next) {
-		if (is_of(launches, thread) && find_in(launches, ticks, ret_found)) {
+		if (find_in(launches, thread, ticks, ret_found)) {
 			return true;
 		}
 	}

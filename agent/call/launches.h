@@ -22,16 +22,17 @@ struct hk_launch {
 	_Atomic uint64_t start_ticks;
 	_Atomic uint64_t end_ticks;
 	_Atomic uint64_t stream; /* handle; HK_LAUNCH_NO_STREAM: the call names none */
+	_Atomic uint64_t thread; /* uid */
+	_Atomic uint32_t tid;	 /* the kernel's */
+	_Atomic uint32_t self;	 /* low half of pthread_self() */
 	_Atomic uint32_t site;
+	uint32_t reserved;
 };
 #define HK_LAUNCH_NO_STREAM (~0ULL)
 
-/* The calls of one thread, in the order of their ends. */
+/* The calls of one thread, and of those that had its state before it, in the order of their ends. */
 struct hk_launches {
 	struct hk_launches *next; /* of all there ever were */
-	_Atomic uint64_t thread;  /* uid */
-	_Atomic uint32_t tid;	  /* the kernel's */
-	_Atomic uint32_t self;	  /* low half of pthread_self() */
 	_Atomic uint64_t count;
 	struct hk_launch calls[HK_LAUNCHES];
 };

@@ -54,6 +54,12 @@ static double rate_of(const struct hk_device_clock *clock)
 	return 4294967296.0 / (double)hk_process.tick_ns_q32;
 }
 
+uint64_t hk_device_clock_ns(const struct hk_device_clock *clock, uint64_t length)
+{
+	double tick_ns = (double)hk_process.tick_ns_q32 / 4294967296.0;
+	return (uint64_t)((double)length * rate_of(clock) * tick_ns + 0.5);
+}
+
 uint64_t hk_device_clock_ticks(const struct hk_device_clock *clock, uint64_t theirs)
 {
 	double ticks = (double)(int64_t)(theirs - clock->last.theirs) * rate_of(clock);

@@ -23,6 +23,9 @@ void hk_device_clock_begin(struct hk_device_clock *clock, uint64_t (*read)(void)
 /* Reads both clocks once more. */
 void hk_device_clock_pair(struct hk_device_clock *clock);
 
+/* Returns a LENGTH of theirs in ns. */
+uint64_t hk_device_clock_ns(const struct hk_device_clock *clock, uint64_t length);
+
 /* Returns THEIRS in ticks. */
 uint64_t hk_device_clock_ticks(const struct hk_device_clock *clock, uint64_t theirs);
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "agent/call/launches.h"
 #include "agent/device/reader.h"
@@ -13,15 +14,21 @@
 #include "agent/frame/site.h"
 #include "agent/memory/mapping.h"
 #include "base/identity.h"
+#include "ring/kernel.h"
 
 #define FLUSH_NS 500000000u
+#define PAUSE_NS 200000 /* of a wait for another thread, at most half a second in all */
+#define PAUSES 2500
 
 extern int on_exit(void (*function)(int code, void *data), void *data) __attribute__((weak));
 
 enum stage { UNTRIED, TRYING, SETTLED };
 
 static char *const *environment;
-static _Atomic uint32_t *stage; /* enum stage; on a page that a fork wipes */
+static struct own {
+	_Atomic uint32_t stage; /* enum stage */
+	atomic_bool began;	/* the library is opened */
+} * own;			/* on a page that a fork wipes */
 static bool tried;		/* here, or before a fork */
 static void (*feed)(const struct hk_device_work *work);
 
@@ -50,6 +57,12 @@ static enum hk_device_state state_of(int status)
 
 /* ---- flushing ---- */
 
+/* Whether the library is opened, and not by a process that this one was forked from. */
+static bool began_here(void)
+{
+	return atomic_load(&own->began);
+}
+
 static void set_due(void)
 {
 	uint64_t ticks = ((uint64_t)FLUSH_NS << 32) / hk_process.tick_ns_q32;
@@ -60,7 +73,7 @@ static int after_call(void *call, void *unused)
 {
 	(void)call;
 	(void)unused;
-	if (hk_in_agent || hk_process_forked() || !stage || atomic_load(stage) != SETTLED) {
+	if (hk_in_agent || !began_here()) {
 		return 0;
 	}
 	set_due();
@@ -74,7 +87,7 @@ static void at_exit(int code, void *unused)
 {
 	(void)code;
 	(void)unused;
-	if (atomic_load(stage) == SETTLED && !hk_process_forked()) {
+	if (began_here()) {
 		atomic_store_explicit(&hk_launches_due, ~0ULL, memory_order_relaxed);
 		hk_device_share_flush(true);
 		hk_device_reader_end();
@@ -108,7 +121,7 @@ static bool initialises(const char *function)
 static void settle(enum hk_device_state state)
 {
 	hk_device_source_set(state);
-	atomic_store(stage, SETTLED);
+	atomic_store(&own->stage, SETTLED);
 }
 
 static void begin(enum hk_device_which which, const struct hk_device_opened *opened)
@@ -128,7 +141,8 @@ static void begin(enum hk_device_which which, const struct hk_device_opened *ope
 		settle(state_of(status));
 		return;
 	}
-	atomic_store(stage, SETTLED);
+	atomic_store(&own->began, true);
+	atomic_store(&own->stage, SETTLED);
 	set_due();
 }
 
@@ -140,7 +154,7 @@ static void open_library(enum hk_device_which which)
 	int r = hk_device_open(libraries[which], environment, &opened);
 	hk_device_source()->library = libraries[which]->number;
 	if (r == -EBUSY) {
-		atomic_store(stage, UNTRIED); /* the next new call tries again */
+		atomic_store(&own->stage, UNTRIED); /* the next new call tries again */
 		return;
 	}
 	tried = true;
@@ -152,11 +166,25 @@ static void open_library(enum hk_device_which which)
 	begin(which, &opened);
 }
 
+/* Another thread is opening the library. Work that this one submits meanwhile would be missed, and
+ * its call waits for the same initialisation of the device in any case. The wait is short even if
+ * the other thread waits for this one. */
+static void wait_for_opening(void)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	for (int i = 0; i < PAUSES && atomic_load(&own->stage) == TRYING; i++) {
+		hk_kernel(SYS_nanosleep, &pause, 0, 0, 0, 0, 0);
+	}
+}
+
 static void before_call(const struct hk_site_hot *site)
 {
 	uint32_t untried = UNTRIED;
-	if (atomic_load(stage) != UNTRIED || !initialises(hk_site_function(site->index)) ||
-	    !atomic_compare_exchange_strong(stage, &untried, TRYING)) {
+	if (atomic_load(&own->stage) == TRYING) {
+		wait_for_opening();
+	}
+	if (atomic_load(&own->stage) != UNTRIED || !initialises(hk_site_function(site->index)) ||
+	    !atomic_compare_exchange_strong(&own->stage, &untried, TRYING)) {
 		return;
 	}
 	if (tried) {
@@ -173,8 +201,8 @@ bool hk_device_start(char *const *variables, void (*with)(const struct hk_device
 	if (!wanted || !wanted[0] || wanted[0] == '0') {
 		return false;
 	}
-	stage = hk_mapping_private(sizeof(*stage));
-	if (!stage) {
+	own = hk_mapping_private(sizeof(*own));
+	if (!own) {
 		return false;
 	}
 	environment = variables;

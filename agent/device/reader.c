@@ -210,7 +210,7 @@ static void read_work(const struct hk_device_record *layout, const uint8_t *reco
 	    .stream = u32_at(record, layout->stream),
 	    .bytes = u64_at(record, layout->bytes),
 	    .start_ticks = hk_device_clock_ticks(&times, start),
-	    .end_ticks = hk_device_clock_ticks(&times, end),
+	    .duration_ns = hk_device_clock_ns(&times, end - start),
 	};
 	uint64_t correlation = correlation_of(layout, record);
 	if (join(&work, correlation)) {

@@ -1,13 +1,16 @@
 #include "agent/device/share.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <time.h>
 
+#include "agent/call/launches.h"
 #include "agent/device/buffers.h"
 #include "agent/device/calls.h"
 #include "agent/device/reader.h"
 #include "agent/device/source.h"
+#include "agent/memory/mapping.h"
 #include "base/clock.h"
 
 #define KINDS 64u
@@ -25,8 +28,23 @@ static struct other others[HK_DEVICE_LIBRARIES];
 static atomic_bool subscribed; /* CUPTI has a subscriber, or is used in an unreadable way */
 static enum hk_device_which which_opened;
 static struct hk_device_opened library;
-static atomic_bool began, owns;
+/* On a page that a fork wipes: a child has no use of the library. */
+static struct mine {
+	atomic_bool began; /* the library is opened */
+	atomic_bool owns;  /* the agent's kinds are enabled */
+	atomic_bool busy;  /* a thread is beginning again */
+} * mine;
 static uint64_t (*_Atomic stamp)(void); /* the other tool's clock */
+
+static bool has_begun(void)
+{
+	return mine && atomic_load(&mine->began);
+}
+
+bool hk_device_share_owns(void)
+{
+	return mine && atomic_load(&mine->owns);
+}
 
 /* ---- the library's functions ---- */
 
@@ -79,7 +97,7 @@ static void use_clock(void)
 
 static bool is_other_active(const struct other *other)
 {
-	return atomic_load(&other->completed) && (atomic_load(&other->kinds) || !owns);
+	return atomic_load(&other->completed) && (atomic_load(&other->kinds) || !hk_device_share_owns());
 }
 
 static void request(enum hk_device_which which, uint8_t **buffer, size_t *size, size_t *most)
@@ -118,7 +136,7 @@ static void count_dropped(void *context, uint32_t stream)
 /* Returns whether the buffer is the agent's own, and done with. */
 static bool complete(void *context, uint32_t stream, uint8_t *buffer, size_t valid)
 {
-	if (began && !hk_process_forked()) {
+	if (has_begun()) {
 		read(buffer, valid);
 	}
 	if (!hk_device_buffer_give(buffer)) {
@@ -189,24 +207,32 @@ static bool is_enabled(const struct hk_device_record *record)
 	return record->class != HK_DEVICE_CLASS_API && !serial;
 }
 
+/* Calls first, so that no work comes without its call. */
 static int enable_own(void)
 {
-	int status = 0;
+	int status = enable_calls();
 	for (uint32_t i = 0; i < library.layout->count && !status; i++) {
 		if (is_enabled(&library.layout->records[i])) {
 			status = set_kind(HK_DEVICE_ENABLE, library.layout->records[i].kind);
 		}
 	}
-	return status ? status : enable_calls();
+	return status;
+}
+
+static void disable(const struct hk_device_layout *layout, bool calls)
+{
+	for (uint32_t i = 0; i < layout->count; i++) {
+		bool is_call = layout->records[i].class == HK_DEVICE_CLASS_API;
+		if (calls ? is_call : is_enabled(&layout->records[i])) {
+			set_kind(HK_DEVICE_DISABLE, layout->records[i].kind);
+		}
+	}
 }
 
 static void disable_own(void)
 {
-	for (uint32_t i = 0; i < library.layout->count; i++) {
-		if (library.layout->records[i].kind != 3 || library.library != &hk_device_cupti) {
-			set_kind(HK_DEVICE_DISABLE, library.layout->records[i].kind);
-		}
-	}
+	disable(library.layout, false);
+	disable(library.layout, true);
 }
 
 static int take(void)
@@ -214,10 +240,10 @@ static int take(void)
 	int (*set)(hk_device_requested *, void *) =
 	    CALL(HK_DEVICE_REGISTER, int (*)(hk_device_requested *, void *));
 	int status = set(requesters[which_opened], completers[which_opened]);
-	atomic_store(&owns, true);
+	atomic_store(&mine->owns, true);
 	status = status ? status : enable_own();
 	if (status) {
-		atomic_store(&owns, false);
+		atomic_store(&mine->owns, false);
 	}
 	hk_device_source_set(status ? HK_DEVICE_FAILED : HK_DEVICE_ON);
 	return status;
@@ -240,10 +266,14 @@ int hk_device_share_begin(enum hk_device_which which, const struct hk_device_ope
 {
 	uint64_t signals;
 	int status = 0;
+	mine = hk_mapping_private(sizeof(*mine));
+	if (!mine) {
+		return -ENOMEM;
+	}
 	which_opened = which;
 	library = *opened;
 	use_clock();
-	atomic_store(&began, true);
+	atomic_store(&mine->began, true);
 	if (is_used()) {
 		say_shared();
 		return 0;
@@ -254,17 +284,13 @@ int hk_device_share_begin(enum hk_device_which which, const struct hk_device_ope
 	return status;
 }
 
-bool hk_device_share_owns(void)
-{
-	return atomic_load(&owns);
-}
-
 void hk_device_share_flush(bool forced)
 {
 	uint64_t signals;
 	uint32_t inside = enter(&signals);
-	if (owns) {
+	if (hk_device_share_owns()) {
 		CALL(HK_DEVICE_FLUSH, int (*)(uint32_t))(forced ? FORCED : 0);
+		count_dropped(NULL, 0);
 	}
 	leave(inside, signals);
 }
@@ -272,13 +298,15 @@ void hk_device_share_flush(bool forced)
 void hk_device_share_resume(void)
 {
 	uint64_t signals;
-	if (!began || owns || is_used()) {
+	if (!has_begun() || hk_device_share_owns() || is_used() ||
+	    atomic_exchange(&mine->busy, true)) {
 		return;
 	}
 	uint32_t inside = enter(&signals);
 	use_clock();
 	take();
 	leave(inside, signals);
+	atomic_store(&mine->busy, false);
 }
 
 /* Leaves WHICH to the other tool, after the agent's own records came. */
@@ -286,11 +314,11 @@ static void yield_to_other(enum hk_device_which which)
 {
 	uint64_t signals;
 	bool own = true;
-	if (which != which_opened || !began || hk_process_forked()) {
+	if (which != which_opened || !has_begun()) {
 		return;
 	}
 	uint32_t inside = enter(&signals);
-	if (atomic_compare_exchange_strong(&owns, &own, false)) {
+	if (atomic_compare_exchange_strong(&mine->owns, &own, false)) {
 		disable_own();
 		CALL(HK_DEVICE_FLUSH, int (*)(uint32_t))(FORCED);
 		hk_in_agent = 0;
@@ -301,6 +329,15 @@ static void yield_to_other(enum hk_device_which which)
 }
 
 /* ---- the other tool ---- */
+
+/* The next outermost call of the device's API has the agent begin again. Here the other tool may
+ * hold its own locks, or be inside of a callback of the library. */
+static void begin_again_soon(void)
+{
+	if (has_begun()) {
+		atomic_store(&hk_launches_due, 0);
+	}
+}
 
 void hk_device_share_register(enum hk_device_which which, hk_device_requested **requested,
 			      void **completed)
@@ -315,7 +352,7 @@ void hk_device_share_register(enum hk_device_which which, hk_device_requested **
 	atomic_store(&other->completed, *completed);
 	*requested = requesters[which];
 	*completed = completers[which];
-	if (began && which == which_opened) {
+	if (has_begun() && which == which_opened) {
 		say_shared();
 	}
 }
@@ -325,7 +362,7 @@ void hk_device_share_enable(enum hk_device_which which, uint32_t kind)
 	yield_to_other(which);
 	atomic_store(&others[which].left, false);
 	atomic_fetch_or(&others[which].kinds, 1ULL << kind % KINDS);
-	if (began && which == which_opened) {
+	if (has_begun() && which == which_opened) {
 		say_shared();
 	}
 }
@@ -339,13 +376,14 @@ void hk_device_share_flushed(enum hk_device_which which)
 {
 	if (!atomic_load(&others[which].kinds)) {
 		atomic_store(&others[which].left, true);
+		begin_again_soon();
 	}
 }
 
 void hk_device_share_clock(uint64_t (*now)(void))
 {
 	atomic_store(&stamp, now);
-	if (began && which_opened == HK_DEVICE_CUPTI) {
+	if (has_begun() && which_opened == HK_DEVICE_CUPTI) {
 		yield_to_other(HK_DEVICE_CUPTI);
 		use_clock();
 	}
@@ -357,7 +395,10 @@ void hk_device_share_subscribe(bool on)
 		yield_to_other(HK_DEVICE_CUPTI);
 	}
 	atomic_store(&subscribed, on);
-	if (on && began && which_opened == HK_DEVICE_CUPTI) {
+	if (!on) {
+		begin_again_soon();
+	}
+	if (on && has_begun() && which_opened == HK_DEVICE_CUPTI) {
 		say_shared();
 	}
 }
@@ -373,4 +414,5 @@ void hk_device_share_finalize(void)
 	atomic_store(&stamp, NULL);
 	atomic_store(&subscribed, false);
 	hk_device_buffers_reset();
+	begin_again_soon();
 }

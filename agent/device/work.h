@@ -20,7 +20,8 @@ struct hk_device_work {
 	uint64_t
 	    stream; /* handle given to the call, or the library's number if that is not known */
 	uint64_t bytes;
-	uint64_t start_ticks, end_ticks;
+	uint64_t start_ticks;
+	uint64_t duration_ns;
 	uint64_t submitted_ticks; /* within the call; 0: not known */
 	uint64_t thread;	  /* uid of the caller; 0: not known */
 	uint32_t sites[HK_DEVICE_SITES];

@@ -81,5 +81,5 @@ void hk_device_time_note(FILE *notes, const struct hk_report_device_time *device
 	note(notes, device->dropped, "records dropped for lack of buffers");
 	note(notes, device->skipped, "records without times");
 	note(notes, device->unlinked, "activities without the call that submitted them");
-	note(notes, device->yields, "times shared with another tool");
+	note(notes, device->yields, "times another tool took over");
 }
