@@ -4,7 +4,8 @@
 #include "base/clock.h"
 
 #define TRIES 5
-#define SPACING_NS 1000000u /* pairs closer than this say little about the rate */
+/* Pairs closer than this say less about the rate than that a clock counts nanoseconds. */
+#define SPACING_NS 20000000u
 
 /* Returns the pair whose reading took the shortest of some tries. */
 static struct hk_device_pair read_pair(uint64_t (*read)(void))
@@ -21,8 +22,9 @@ static struct hk_device_pair read_pair(uint64_t (*read)(void))
 	return best;
 }
 
-void hk_device_clock_begin(struct hk_device_clock *clock, uint64_t (*read)(void))
+void hk_device_clock_begin(struct hk_device_clock *clock, uint64_t (*read)(void), bool counts_ns)
 {
+	clock->counts_ns = counts_ns;
 	clock->read = read;
 	clock->before = clock->last = read_pair(read);
 }
@@ -43,21 +45,27 @@ void hk_device_clock_pair(struct hk_device_clock *clock)
 	}
 }
 
-/* Returns how many ticks one unit of theirs takes. Until there are two pairs it is a nanosecond. */
+static double ticks_of_ns(void)
+{
+	return 4294967296.0 / (double)hk_process.tick_ns_q32;
+}
+
+/* Returns how many ticks one unit of theirs takes. */
 static double rate_of(const struct hk_device_clock *clock)
 {
 	const struct hk_device_pair *before = &clock->before, *last = &clock->last;
-	if (last->theirs > before->theirs && last->ticks > before->ticks) {
+	bool far = ns_between(before, last) >= SPACING_NS;
+	if (last->theirs > before->theirs && (far || !clock->counts_ns)) {
 		return (double)(last->ticks - before->ticks) /
 		       (double)(last->theirs - before->theirs);
 	}
-	return 4294967296.0 / (double)hk_process.tick_ns_q32;
+	return ticks_of_ns();
 }
 
 uint64_t hk_device_clock_ns(const struct hk_device_clock *clock, uint64_t length)
 {
-	double tick_ns = (double)hk_process.tick_ns_q32 / 4294967296.0;
-	return (uint64_t)((double)length * rate_of(clock) * tick_ns + 0.5);
+	return clock->counts_ns ? length
+				: (uint64_t)((double)length * rate_of(clock) / ticks_of_ns() + 0.5);
 }
 
 uint64_t hk_device_clock_ticks(const struct hk_device_clock *clock, uint64_t theirs)

@@ -6,6 +6,7 @@
 #ifndef HK_AGENT_DEVICE_CLOCK_H
 #define HK_AGENT_DEVICE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct hk_device_pair {
@@ -13,12 +14,13 @@ struct hk_device_pair {
 };
 
 struct hk_device_clock {
-	uint64_t (*read)(void); /* NULL: not known */
+	uint64_t (*read)(void);
+	bool counts_ns; /* as the library's own does; another tool's may have any unit */
 	struct hk_device_pair before, last;
 };
 
-/* Begins with clock READ. */
-void hk_device_clock_begin(struct hk_device_clock *clock, uint64_t (*read)(void));
+/* Begins with clock READ, which counts nanoseconds or not. */
+void hk_device_clock_begin(struct hk_device_clock *clock, uint64_t (*read)(void), bool counts_ns);
 
 /* Reads both clocks once more. */
 void hk_device_clock_pair(struct hk_device_clock *clock);

@@ -68,11 +68,12 @@ bool hk_device_reader_begin(void (*feed)(const struct hk_device_work *work))
 	return locked && tables;
 }
 
-void hk_device_reader_use(const struct hk_device_opened *opened, uint64_t (*now)(void))
+void hk_device_reader_use(const struct hk_device_opened *opened, uint64_t (*now)(void),
+			  bool counts_ns)
 {
 	if (lock()) {
 		library = *opened;
-		hk_device_clock_begin(&times, now);
+		hk_device_clock_begin(&times, now, counts_ns);
 		unlock();
 	}
 }
@@ -135,7 +136,8 @@ static bool join(struct hk_device_work *work, uint64_t correlation)
 	}
 	work->submitted_ticks = call->ticks;
 	work->thread = found.thread;
-	work->stream = found.stream == HK_LAUNCH_NO_STREAM ? work->stream : found.stream;
+	/* A call that names none uses the default one. */
+	work->stream = found.stream == HK_LAUNCH_NO_STREAM ? 0 : found.stream;
 	work->site_count = found.count;
 	memcpy(work->sites, found.sites, sizeof(work->sites));
 	return true;

@@ -18,8 +18,10 @@
 /* Makes the memory, and hands work on to FEED. Returns false without memory. */
 bool hk_device_reader_begin(void (*feed)(const struct hk_device_work *work));
 
-/* From now on records are of OPENED, with times of clock NOW. */
-void hk_device_reader_use(const struct hk_device_opened *opened, uint64_t (*now)(void));
+/* From now on records are of OPENED, with times of clock NOW, which
+ * counts nanoseconds or not. */
+void hk_device_reader_use(const struct hk_device_opened *opened, uint64_t (*now)(void),
+			  bool counts_ns);
 
 /* Reads the VALID bytes of records in BUFFER, which keeps its owner. Returns false, and counts its
  * records as skipped, if another thread has the lock for too long. */

@@ -90,14 +90,15 @@ static void use_clock(void)
 {
 	uint64_t (*theirs)(void) = atomic_load(&stamp);
 	uint64_t (*own)(void) = library.functions[HK_DEVICE_TIMESTAMP] ? own_clock : real_time;
-	hk_device_reader_use(&library, theirs ? theirs : own);
+	hk_device_reader_use(&library, theirs ? theirs : own, !theirs);
 }
 
 /* ---- callbacks ---- */
 
 static bool is_other_active(const struct other *other)
 {
-	return atomic_load(&other->completed) && (atomic_load(&other->kinds) || !hk_device_share_owns());
+	return atomic_load(&other->completed) &&
+	       (atomic_load(&other->kinds) || !hk_device_share_owns());
 }
 
 static void request(enum hk_device_which which, uint8_t **buffer, size_t *size, size_t *most)
