@@ -95,7 +95,8 @@ void hk_launches_end(struct hk_thread *thread, const struct hk_call *call, const
 		add(thread, call, values, now);
 	}
 	/* Never inside of another hooked call: see device/README.md. */
-	if (call->depth == 0 && now >= atomic_load_explicit(&hk_launches_due, memory_order_relaxed) &&
+	if (call->depth == 0 &&
+	    now >= atomic_load_explicit(&hk_launches_due, memory_order_relaxed) &&
 	    hk_state_may_save() && hk_state_has_bytes(HK_OBSERVER_STACK_BYTES)) {
 		hk_state_saved(hk_launches_user->after, (void *)(uintptr_t)call, NULL);
 	}
@@ -121,8 +122,7 @@ static bool copy(const struct hk_launches *launches, uint64_t number, struct cop
 	ret_copy->self = atomic_load_explicit(&launch->self, memory_order_relaxed);
 	ret_copy->site = atomic_load_explicit(&launch->site, memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&launches->count, memory_order_relaxed) <=
-	       number + HK_LAUNCHES;
+	return atomic_load_explicit(&launches->count, memory_order_relaxed) <= number + HK_LAUNCHES;
 }
 
 /* Returns the first call from LOW on that ends at TICKS or later. Those around TICKS begin with it,

@@ -30,7 +30,8 @@ struct hk_launch {
 };
 #define HK_LAUNCH_NO_STREAM (~0ULL)
 
-/* The calls of one thread, and of those that had its state before it, in the order of their ends. */
+/* The calls of one thread, and of those that had its state before it, in the order of their ends.
+ */
 struct hk_launches {
 	struct hk_launches *next; /* of all there ever were */
 	_Atomic uint64_t count;

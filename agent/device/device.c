@@ -11,6 +11,7 @@
 #include "agent/device/reader.h"
 #include "agent/device/share.h"
 #include "agent/device/source.h"
+#include "agent/frame/plan.h"
 #include "agent/frame/site.h"
 #include "agent/memory/mapping.h"
 #include "base/identity.h"
@@ -208,6 +209,6 @@ bool hk_device_start(char *const *variables, void (*with)(const struct hk_device
 	environment = variables;
 	feed = with;
 	hk_launches_user = &user;
-	hk_site_marks_devices = true;
+	hk_plan_devices = true;
 	return true;
 }

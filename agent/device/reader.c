@@ -167,7 +167,7 @@ static void give_waiting(bool all)
 	waiting_count = kept;
 }
 
-/* The oldest work goes on unjoined if there is no room for more. */
+/* Without room for more, the oldest work is handed on unjoined. */
 static void wait_for_call(const struct hk_device_work *work, uint64_t correlation)
 {
 	if (waiting_count == WAITING) {

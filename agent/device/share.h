@@ -1,4 +1,4 @@
-/* share.h: who uses the tracing library: the agent, another tool, or both.
+/* share.h: the tracing library is used by the agent, another tool, or both.
  *
  * A library has one set of callbacks and one list of enabled kinds per process. As soon as another
  * tool uses the library, the agent takes its own kinds back, has its own buffers delivered, and

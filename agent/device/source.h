@@ -8,7 +8,7 @@
 #include "agent/record/process.h"
 #include "ring/segment.h"
 
-/* The process's own; a forked child without a segment writes to one that nobody reads. */
+/* The process's own. A forked child without a segment writes to one without a reader. */
 static inline struct hk_device_source *hk_device_source(void)
 {
 	static struct hk_device_source none;

@@ -6,6 +6,22 @@
 
 int (*hk_observer)(void *call, void *observed);
 
+bool hk_plan_devices;
+
+static bool is_same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+bool hk_plan_is_device(const char *domain)
+{
+	return hk_plan_devices && (is_same(domain, "cuda") || is_same(domain, "acl"));
+}
+
 /* Finds the word of each plain value of HOOK. Returns whether all values are plain. */
 static bool plain_words(const struct hk_hook *hook, uint8_t word[HK_HOOK_VALUES])
 {

@@ -184,21 +184,13 @@ static bool ends_work(const char *domain)
 	return same_text(domain, "mpi");
 }
 
-bool hk_site_marks_devices;
-
-/* Returns whether DOMAIN is the API of a device whose own time may be wanted. */
-static bool is_device(const char *domain)
-{
-	return hk_site_marks_devices && (same_text(domain, "cuda") || same_text(domain, "acl"));
-}
-
 static uint8_t stack_words_of(const struct hk_hook *hook)
 {
 	uint8_t passing =
 	    (hook->flags & HK_HOOK_DESCRIBED) ? HK_STACK_WORDS_COPIED : HK_STACK_WORDS_STAY;
 	return (hook->stack_words ? passing : 0) | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
 	       (ends_work(hook->domain) ? HK_STACK_WORDS_WORK : 0) |
-	       (is_device(hook->domain) ? HK_STACK_WORDS_DEVICE : 0) |
+	       (hk_plan_is_device(hook->domain) ? HK_STACK_WORDS_DEVICE : 0) |
 	       (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
 }
 

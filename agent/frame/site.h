@@ -32,10 +32,6 @@ struct hk_site_request {
 	uint8_t pinned; /* the user gave the level */
 };
 
-/* Whether calls of devices' APIs take the long way, by which device time is joined with them
- * (call/launches.h). Set before the first site. */
-extern bool hk_site_marks_devices;
-
 /* Returns the address for the slot, or NULL with *ret_refusal set to one of enum hk_refusal
  * (ring/segment.h). */
 void *hk_site_bind(const struct hk_site_request *request, uint32_t *ret_refusal);

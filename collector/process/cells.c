@@ -29,9 +29,8 @@ int hk_cells_copy(struct hk_reader *reader, struct hk_cells *cells)
 			cells->capacity = capacity;
 		}
 		cells->list[cells->count++] = cell;
-		cells->fingerprint =
-		    cells->fingerprint * 31 + cell.calls + cell.total_ns + cell.errors + cell.bytes +
-				     cell.device_ns;
+		cells->fingerprint = cells->fingerprint * 31 + cell.calls + cell.total_ns +
+				     cell.errors + cell.bytes + cell.device_ns;
 	}
 	return r;
 }

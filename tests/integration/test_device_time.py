@@ -196,7 +196,7 @@ def check_shared(run):
 
 
 def check_yielded(run):
-    """A subscriber has CUPTI for itself; a finalized CUPTI is begun anew."""
+    """A subscriber has CUPTI for itself; after its end CUPTI is begun once more."""
     traced = Traced(run, "subscribed", "work", "subscribe", "work")
     expect("subscribed: source", (traced.source()["state"], traced.source()["yields"]), ("on", 1))
     expect("subscribed: the other's", traced.tool["kernels"], 0)

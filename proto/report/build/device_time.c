@@ -40,7 +40,8 @@ void hk_device_time_fill(const Hk__Process *process, struct hk_report_process *r
 	*device = (struct hk_report_device_time){
 	    .known = true,
 	    .state = from->state < STATES ? states[from->state].word : "unknown",
-	    .note = from->state < STATES ? states[from->state].note : "reason unknown to this version",
+	    .note =
+		from->state < STATES ? states[from->state].note : "reason unknown to this version",
 	    .library = from->library == 2 ? "MSPTI" : "CUPTI",
 	    .version = from->version,
 	    .status = from->status,

@@ -49,30 +49,6 @@ static _Thread_local struct {
 	size_t depth;
 } external[EXTERNAL_KINDS];
 
-static const struct {
-	const char *function, *name;
-	bool runtime;
-	uint32_t cbid;
-} apis[] = {
-    {"copy", "cudaMemcpy_v3020", true, 31},
-    {"cudaMemcpy", "cudaMemcpy_v3020", true, 31},
-    {"cudaMemcpyAsync", "cudaMemcpyAsync_v3020", true, 41},
-    {"cudaMemset", "cudaMemset_v3020", true, 49},
-    {"cudaMemsetAsync", "cudaMemsetAsync_v3020", true, 51},
-    {"cudaMemset3D", "cudaMemset3D_v3020", true, 142},
-    {"launch", "cudaLaunchKernel_v7000", true, 211},
-    {"cudaLaunchKernelExC", "cudaLaunchKernelExC_v11060", true, 430},
-    {"cuMemcpy", "cuMemcpy", false, 305},
-    {"cuMemcpyAsync", "cuMemcpyAsync", false, 306},
-    {"cuMemcpyAsync_ptsz", "cuMemcpyAsync_ptsz", false, 418},
-    {"cuMemcpyHtoD_v2", "cuMemcpyHtoD_v2", false, 276},
-    {"cuMemcpyDtoH_v2", "cuMemcpyDtoH_v2", false, 278},
-    {"cuMemsetD8_v2", "cuMemsetD8_v2", false, 249},
-    {"cuLaunchKernel", "cuLaunchKernel", false, 307},
-    {"cuLaunchKernel_ptsz", "cuLaunchKernel_ptsz", false, 442},
-    {"cuLaunchKernelEx", "cuLaunchKernelEx", false, 652},
-};
-
 unsigned sim_cupti_calls(void)
 {
 	return atomic_exchange(&calls, 0);
@@ -231,12 +207,7 @@ static void see_api(const struct sim_api *api)
 				       .thread = api->thread,
 				       .correlation = api->correlation};
 
-	for (size_t i = 0; i < sizeof(apis) / sizeof(apis[0]); i++) {
-		if (apis[i].runtime == api->runtime &&
-		    strcmp(apis[i].function, api->function) == 0) {
-			record.cbid = apis[i].cbid;
-		}
-	}
+	record.cbid = sim_cupti_cbid(api->runtime, api->function);
 	pthread_mutex_lock(&mutex);
 	bool wanted = record.cbid && kinds[kind] &&
 		      (!choosy[api->runtime] || chosen[api->runtime][record.cbid]);
@@ -567,44 +538,6 @@ int cuptiEnableCallback(uint32_t enable, void *of, int domain, uint32_t id)
 int cuptiEnableDomain(uint32_t enable, void *of, int domain)
 {
 	return cuptiEnableCallback(enable, of, domain, 0);
-}
-
-int cuptiGetCallbackName(int domain, uint32_t id, const char **name)
-{
-	*name = NULL;
-	for (size_t i = 0; i < sizeof(apis) / sizeof(apis[0]) && !*name; i++) {
-		*name =
-		    apis[i].cbid == id && apis[i].runtime == (domain == 2) ? apis[i].name : NULL;
-	}
-	return *name ? SIM_CUPTI_SUCCESS : SIM_CUPTI_INVALID_PARAMETER;
-}
-
-int cuptiGetResultString(int result, const char **text)
-{
-	*text = result ? "simulated CUPTI: failed" : "simulated CUPTI: success";
-	return SIM_CUPTI_SUCCESS;
-}
-
-int cuptiGetDeviceId(void *context, uint32_t *device)
-{
-	(void)context;
-	*device = 0;
-	return SIM_CUPTI_SUCCESS;
-}
-
-int cuptiGetContextId(void *context, uint32_t *id)
-{
-	(void)context;
-	*id = 1;
-	return SIM_CUPTI_SUCCESS;
-}
-
-int cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thread, uint32_t *id)
-{
-	(void)context;
-	(void)per_thread;
-	*id = 7 + (stream != NULL);
-	return SIM_CUPTI_SUCCESS;
 }
 
 /* As if it had just been loaded; buffers that are not delivered are lost. */

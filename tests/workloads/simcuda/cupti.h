@@ -5,6 +5,7 @@
 #ifndef HK_WORKLOADS_SIMCUDA_CUPTI_H
 #define HK_WORKLOADS_SIMCUDA_CUPTI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -105,6 +106,9 @@ int cuptiGetDeviceId(void *context, uint32_t *device);
 int cuptiGetContextId(void *context, uint32_t *id);
 int cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thread, uint32_t *id);
 int cuptiFinalize(void);
+
+/* Not CUPTI: number of FUNCTION of the runtime or the driver, 0: it asks for no work. */
+uint32_t sim_cupti_cbid(bool runtime, const char *function);
 
 /* Not CUPTI: number of calls of all functions since the last time. */
 unsigned sim_cupti_calls(void);

@@ -89,6 +89,8 @@ static void work(void)
 {
 	pthread_t threads[THREADS];
 
+	/* After this call hooktrace has CUPTI again, if the second tool left it. */
+	NEED(cudaDeviceSynchronize());
 	for (intptr_t i = 0; i < THREADS; i++) {
 		NEED(pthread_create(&threads[i], NULL, work_of_thread, (void *)i));
 	}

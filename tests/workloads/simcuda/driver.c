@@ -419,15 +419,9 @@ static int end_on(struct hk_activity *activity, const unsigned *shape)
 	};
 
 	activity->end_ns = sim_now_ns();
-	if (!sim_work_watched()) {
+	if (!sim_work_tell(&work, activity->submitted_ns, shape)) {
 		hk_activity(activity);
-		return SIM_SUCCESS;
 	}
-	for (int i = 0; i < 3 && shape; i++) {
-		work.grid[i] = shape[i];
-		work.block[i] = shape[3 + i];
-	}
-	sim_work_tell(&work, activity->submitted_ns);
 	return SIM_SUCCESS;
 }
 

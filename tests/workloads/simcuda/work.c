@@ -132,12 +132,16 @@ static void tell_api(const struct sim_watch *with, bool runtime, const char *fun
 	with->api(&api);
 }
 
-void sim_work_tell(struct sim_work *work, uint64_t began_ns)
+bool sim_work_tell(struct sim_work *work, uint64_t began_ns, const unsigned *shape)
 {
 	const struct sim_watch *with = watch;
 
 	if (!with) {
-		return;
+		return false;
+	}
+	for (int i = 0; i < 3 && shape; i++) {
+		work->grid[i] = shape[i];
+		work->block[i] = shape[3 + i];
 	}
 	pthread_mutex_lock(&mutex);
 	int number = number_of(work->stream, work->device);
@@ -155,6 +159,7 @@ void sim_work_tell(struct sim_work *work, uint64_t began_ns)
 		tell_api(with, true, runtime_function, runtime_ns, work->correlation);
 		runtime_function = NULL;
 	}
+	return true;
 }
 
 void sim_work_wait(CUstream stream)

@@ -65,8 +65,9 @@ bool sim_work_watched(void);
 const char *sim_work_name(const void *kernel);
 void sim_work_entered(const char *function);
 
-/* Reports WORK, whose call began at BEGAN_NS, and fills in the rest of it. */
-void sim_work_tell(struct sim_work *work, uint64_t began_ns);
+/* Reports WORK, whose call began at BEGAN_NS, and fills in the rest of it. SHAPE: of a kernel, its
+ * grid and block. Returns false if there is no watcher. */
+bool sim_work_tell(struct sim_work *work, uint64_t began_ns, const unsigned *shape);
 
 /* Waits until all work of STREAM (NULL: of all) is done. */
 void sim_work_wait(CUstream stream);
