@@ -8,6 +8,7 @@
 #include "agent/call/open.h"
 #include "agent/call/thread_start.h"
 #include "agent/compat/compat.h"
+#include "agent/device/device.h"
 #include "agent/frame/state.h"
 #include "agent/hooks/hookset.h"
 #include "agent/patch/change.h"
@@ -21,6 +22,7 @@
 #include "agent/wrap/dl.h"
 #include "agent/wrap/pointer.h"
 #include "agent/wrap/sandbox.h"
+#include "agent/wrap/tracing.h"
 #include "base/clock.h"
 #include "base/identity.h"
 #include "ring/kernel.h"
@@ -99,6 +101,9 @@ static void set_up(int argc, char **argv, char **environment)
 	hk_compat_start(&hookset.compat);
 	hk_annotate_start(hookset.default_level);
 	hk_dl_start();
+	if (hk_device_start(environment, hk_annotate_work)) {
+		hk_tracing_start();
+	}
 	hk_entry_start(hk_pointer_of_entry);
 	hk_mpi_setup();
 	hk_cuda_setup();

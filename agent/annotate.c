@@ -4,8 +4,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "agent/call/count.h"
 #include "agent/call/enter.h"
 #include "agent/call/measure.h"
+#include "agent/device/work.h"
 #include "agent/frame/call.h"
 #include "agent/frame/hot.h"
 #include "agent/frame/site.h"
@@ -17,10 +19,11 @@
 #include "agent/record/thread.h"
 #include "base/clock.h"
 
-#define NAME_BYTES 128u
+#define NAME_BYTES 128u	     /* of what programs name, with the NUL */
+#define ACTIVITY_BYTES 1024u /* of what a device's library names */
 #define NAMES_MAX 4096u
 #define SLOTS (2u * NAMES_MAX)
-#define ACTIVITY_VALUES 6u
+#define ACTIVITY_VALUES 7u
 #define EXPORTED __attribute__((visibility("default")))
 
 /* Uses of a name. One name may be a range and a counter. */
@@ -32,7 +35,8 @@ enum use { USE_RANGE, USE_MARK, USE_STEP, USE_COUNTER, USE_KERNEL, USE_COPY, USE
 		.meaning = (what), .value_count = ACTIVITY_VALUES,                             \
 		.values = {{.key = HK_KEY_DEVICE}, {.key = HK_KEY_STREAM},                     \
 			   {.key = HK_KEY_BYTES},  {.key = HK_KEY_SUBMITTED},                  \
-			   {.key = HK_KEY_BEGAN},  {.key = HK_KEY_DURATION}},                  \
+			   {.key = HK_KEY_BEGAN},  {.key = HK_KEY_DURATION},                   \
+			   {.key = HK_KEY_THREAD}},                                            \
 	}
 
 /* Hooks of annotations, as a line of the hooks language would describe them. */
@@ -73,7 +77,7 @@ struct name {
 	uintptr_t caller;
 	_Atomic uint32_t site; /* HK_THUNKS: there is none */
 	uint8_t use;	       /* enum use */
-	char text[NAME_BYTES];
+	char text[];
 };
 
 static struct name *_Atomic names[SLOTS];
@@ -87,18 +91,29 @@ void hk_annotate_start(uint8_t level)
 
 /* ---- names to sites ---- */
 
-/* Copies the first NAME_BYTES of NAME. Returns its hash. */
-static uint32_t copy_name(const char *name, char text[NAME_BYTES])
+/* Copies NAME as far as it fits into BYTES. Returns the hash of the whole name. A name that is cut
+ * ends in its hash, so that no two of them look alike, if BYTES are more than NAME_BYTES. */
+static uint32_t copy_name(const char *name, char *text, uint32_t bytes)
 {
 	uint64_t hash = 14695981039346656037ULL;
-	uint32_t length = 0;
+	uint32_t length = 0, kept = 0;
+	bool whole = bytes > NAME_BYTES;
 
-	for (; name && name[length] && length + 1 < NAME_BYTES; length++) {
-		text[length] = name[length];
+	for (; name && name[length] && (whole || length + 1 < bytes); length++) {
 		hash = (hash ^ (uint8_t)name[length]) * 1099511628211ULL;
+		if (kept + 1 < bytes) {
+			text[kept++] = name[length];
+		}
 	}
-	text[length] = 0;
-	return (uint32_t)(hash ^ hash >> 32);
+	uint32_t folded = (uint32_t)(hash ^ hash >> 32);
+	text[kept] = 0;
+	for (uint32_t i = 0; i < 8 && kept < length; i++) {
+		text[kept - 1 - i] = "0123456789abcdef"[folded >> 4 * i & 15];
+	}
+	if (kept < length) {
+		text[kept - 9] = '~';
+	}
+	return folded;
 }
 
 struct search {
@@ -162,7 +177,8 @@ static struct name *look_up(const char *text, uint32_t hash, enum use use, uintp
 /* Two threads may make the same name at once. Both get the same site, and one name is kept. */
 static struct name *make_name(const char *text, uint32_t hash, enum use use, uintptr_t caller)
 {
-	struct name *made = hk_arena_take(sizeof(*made)), *none;
+	size_t bytes = strlen(text) + 1;
+	struct name *made = hk_arena_take(sizeof(*made) + bytes), *none;
 	struct name *found;
 	uint32_t slot;
 
@@ -171,7 +187,7 @@ static struct name *make_name(const char *text, uint32_t hash, enum use use, uin
 	}
 	made->caller = caller;
 	made->use = (uint8_t)use;
-	memcpy(made->text, text, NAME_BYTES);
+	memcpy(made->text, text, bytes);
 	made->site = bind(text, use, caller);
 	do {
 		found = look_up(text, hash, use, caller, &slot);
@@ -182,15 +198,16 @@ static struct name *make_name(const char *text, uint32_t hash, enum use use, uin
 	return found ? found : made;
 }
 
-/* Returns the site of NAME used at CALLER, or NULL if it has none. */
-static struct hk_site_hot *site_of(const char *name, enum use use, uintptr_t caller)
+/* Returns the site of NAME used at CALLER, or NULL if it has none. WHOLE: the name may be long. */
+static struct hk_site_hot *site_of(const char *name, enum use use, uintptr_t caller, bool whole)
 {
-	char text[NAME_BYTES];
-	uint32_t slot, hash = copy_name(name, text);
+	char text[ACTIVITY_BYTES];
+	uint32_t slot, bytes = whole ? ACTIVITY_BYTES : NAME_BYTES;
+	uint32_t hash = copy_name(name, text, bytes);
 	struct name *found = look_up(text, hash, use, caller, &slot);
 
 	if (!found && atomic_load_explicit(&name_count, memory_order_relaxed) >= NAMES_MAX) {
-		hash = copy_name("(more names)", text);
+		hash = copy_name("(more names)", text, NAME_BYTES);
 		caller = 0;
 		found = look_up(text, hash, use, caller, &slot);
 	}
@@ -261,7 +278,7 @@ static void note_instant(const char *name, enum use use, uintptr_t caller, uint6
 {
 	struct hk_call call = {0};
 
-	if (is_usable() && prepare(&call, site_of(name, use, caller))) {
+	if (is_usable() && prepare(&call, site_of(name, use, caller, false))) {
 		hk_call_note_instant(&call, &value);
 	}
 }
@@ -275,7 +292,7 @@ EXPORTED void hk_range_push(const char *name)
 	if (!is_usable()) {
 		return;
 	}
-	bool ready = prepare(&call, site_of(name, USE_RANGE, CALLER));
+	bool ready = prepare(&call, site_of(name, USE_RANGE, CALLER, false));
 	struct hk_thread *thread = hk_thread_current;
 	if (!thread->ready) {
 		return;
@@ -336,14 +353,20 @@ static uint64_t ago(uint64_t now, uint64_t then)
 	return then < now ? now - then : 0;
 }
 
+/* Returns the ticks from THEN to NOW in ns, or 0. */
+static uint64_t ago_ticks(uint64_t now, uint64_t then)
+{
+	return hk_clock_ticks_to_ns(ago(now, then), hk_process.tick_ns_q32);
+}
+
 EXPORTED void hk_activity(const struct hk_activity *activity)
 {
 	struct hk_call call = {0};
 
 	if (!activity || activity->kind < HK_ACTIVITY_KERNEL || activity->kind > HK_ACTIVITY_SET ||
 	    !is_usable() ||
-	    !prepare(&call,
-		     site_of(activity->name, USE_KERNEL + (enum use)activity->kind, CALLER))) {
+	    !prepare(&call, site_of(activity->name, USE_KERNEL + (enum use)activity->kind, CALLER,
+				    false))) {
 		return;
 	}
 	/* The start of the record on the monotonic clock. */
@@ -357,6 +380,43 @@ EXPORTED void hk_activity(const struct hk_activity *activity)
 	    activity->submitted_ns ? ago(now, activity->submitted_ns) : 0,
 	    ago(now, activity->start_ns),
 	    ago(end, activity->start_ns),
+	    0,
 	};
+	hk_count_add(&call.cell->device_ns, values[5]);
 	hk_call_note_instant(&call, values);
+}
+
+/* Adds NS to the device time of the calls at the sites that submitted WORK. */
+static void count_submitters(const struct hk_device_work *work, uint64_t ns)
+{
+	for (uint32_t i = 0; i < work->site_count; i++) {
+		struct hk_call call = {0};
+		if (prepare(&call, &hk_hot[work->sites[i]])) {
+			hk_count_add(&call.cell->device_ns, ns);
+		}
+	}
+}
+
+void hk_annotate_work(const struct hk_device_work *work)
+{
+	struct hk_call call = {0};
+
+	if (!is_usable() || !prepare(&call, site_of(work->name, USE_KERNEL + (enum use)work->kind,
+						    work->library, true))) {
+		return;
+	}
+	uint64_t now = call.start_ticks;
+	uint64_t began_ns = ago_ticks(now, work->start_ticks);
+	const uint64_t values[ACTIVITY_VALUES] = {
+	    (uint64_t)(int64_t)work->device,
+	    work->stream,
+	    work->bytes,
+	    work->submitted_ticks ? ago_ticks(now, work->submitted_ticks) : 0,
+	    began_ns,
+	    work->duration_ns < began_ns ? work->duration_ns : began_ns,
+	    work->thread,
+	};
+	hk_count_add(&call.cell->device_ns, values[5]);
+	hk_call_note_instant(&call, values);
+	count_submitters(work, values[5]);
 }

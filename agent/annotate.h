@@ -14,6 +14,12 @@
 /* Sets the level of sites made from names to LEVEL (enum hk_level). Once, at start. */
 void hk_annotate_start(uint8_t level);
 
+struct hk_device_work;
+
+/* Records WORK of a device, and adds its time to the calls that submitted it. Any thread that is
+ * not inside the agent. */
+void hk_annotate_work(const struct hk_device_work *work);
+
 /* Forgets names at addresses within SPAN, whose library is gone: another library may have other
  * names there. Any thread. */
 void hk_annotate_forget(struct hk_span span);

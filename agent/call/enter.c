@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "agent/call/control.h"
+#include "agent/call/launches.h"
 #include "agent/call/open.h"
 #include "agent/call/thread_start.h"
 #include "agent/frame/call.h"
@@ -83,6 +84,9 @@ int hk_call_prepare(struct hk_call *call, struct hk_site_hot *site)
 	hk_in_agent = 1;
 	int saved_errno = errno;
 	bool ready = prepare(call, site), room = true;
+	if (ready && (site->stack_words & HK_STACK_WORDS_DEVICE)) {
+		hk_launches_user->before(site);
+	}
 	if (!ready) {
 		hk_process_untracked();
 	} else if (site->stack_words & HK_STACK_WORDS_STAY) {

@@ -6,6 +6,7 @@
 
 #include "agent/call/append.h"
 #include "agent/call/count.h"
+#include "agent/call/launches.h"
 #include "agent/frame/hot.h"
 #include "agent/frame/plan.h"
 #include "agent/frame/site.h"
@@ -121,6 +122,9 @@ void hk_call_measure(struct hk_thread *thread, struct hk_call *call, uint64_t ns
 		record_arguments(thread, call, ns, kind, &payload);
 	} else if (flags & HK_HOT_RECORD) {
 		hk_append_record(thread, call, ns, kind, values, site->payload);
+	}
+	if (site->stack_words & HK_STACK_WORDS_DEVICE) {
+		hk_launches_end(thread, call, flags & HK_HOT_VALUES ? values : NULL);
 	}
 }
 

@@ -6,6 +6,22 @@
 
 int (*hk_observer)(void *call, void *observed);
 
+bool hk_plan_devices;
+
+static bool is_same(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+bool hk_plan_is_device(const char *domain)
+{
+	return hk_plan_devices && (is_same(domain, "cuda") || is_same(domain, "acl"));
+}
+
 /* Finds the word of each plain value of HOOK. Returns whether all values are plain. */
 static bool plain_words(const struct hk_hook *hook, uint8_t word[HK_HOOK_VALUES])
 {
@@ -33,7 +49,8 @@ uint8_t hk_plan_flags(const struct hk_site_hot *hot)
 	/* Changes of communicators, and samples that stand for other calls, are handled on the long
 	 * way out. */
 	bool quick = hot->level > HK_LEVEL_SAMPLE && !arguments && !hk_observer &&
-		     hook->meaning != HK_MEANING_COMM;
+		     hook->meaning != HK_MEANING_COMM &&
+		     !(hot->stack_words & HK_STACK_WORDS_DEVICE);
 	bool usual = quick && (!wanted || (plain && !bytes)) && (!error || null) &&
 		     !(hot->stack_words & HK_STACK_WORDS_WORK);
 	return (uint8_t)((record ? HK_HOT_RECORD : 0) | (plain ? HK_HOT_SIMPLE : 0) |

@@ -2,6 +2,7 @@
 #ifndef HK_AGENT_FRAME_PLAN_H
 #define HK_AGENT_FRAME_PLAN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/frame/hot.h"
@@ -11,6 +12,13 @@ void hk_plan_site(struct hk_site_hot *hot);
 
 /* Returns the flags of HOT at its present level. Only they depend on the level. */
 uint8_t hk_plan_flags(const struct hk_site_hot *hot);
+
+/* Whether calls of devices' APIs take the long way, by which device time is joined with them
+ * (call/launches.h). Set before the first site. */
+extern bool hk_plan_devices;
+
+/* Returns whether DOMAIN is such an API. */
+bool hk_plan_is_device(const char *domain);
 
 /* A call that returned, for the observer. */
 struct hk_observed {

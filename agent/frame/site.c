@@ -190,6 +190,7 @@ static uint8_t stack_words_of(const struct hk_hook *hook)
 	    (hook->flags & HK_HOOK_DESCRIBED) ? HK_STACK_WORDS_COPIED : HK_STACK_WORDS_STAY;
 	return (hook->stack_words ? passing : 0) | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
 	       (ends_work(hook->domain) ? HK_STACK_WORDS_WORK : 0) |
+	       (hk_plan_is_device(hook->domain) ? HK_STACK_WORDS_DEVICE : 0) |
 	       (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
 }
 

@@ -29,6 +29,22 @@ enum hk_wrapped {
 	HK_WRAPPED_UNSHARE,
 	HK_WRAPPED_SETNS,
 	HK_WRAPPED_MLOCKALL,
+	/* Of the tracing libraries of devices: only where device time is wanted. */
+	HK_WRAPPED_TRACING,
+	HK_WRAPPED_CUPTI_REGISTER = HK_WRAPPED_TRACING,
+	HK_WRAPPED_CUPTI_REGISTER_V2,
+	HK_WRAPPED_CUPTI_STAMP,
+	HK_WRAPPED_CUPTI_ENABLE,
+	HK_WRAPPED_CUPTI_DISABLE,
+	HK_WRAPPED_CUPTI_FLUSH,
+	HK_WRAPPED_CUPTI_SUBSCRIBE,
+	HK_WRAPPED_CUPTI_SUBSCRIBE_V2,
+	HK_WRAPPED_CUPTI_UNSUBSCRIBE,
+	HK_WRAPPED_CUPTI_FINALIZE,
+	HK_WRAPPED_MSPTI_REGISTER,
+	HK_WRAPPED_MSPTI_ENABLE,
+	HK_WRAPPED_MSPTI_DISABLE,
+	HK_WRAPPED_MSPTI_FLUSH,
 	HK_WRAPPED_COUNT,
 };
 
@@ -36,7 +52,8 @@ enum hk_wrapped {
  * them too. */
 extern void *_Atomic hk_wrapped_originals[HK_WRAPPED_COUNT];
 
-/* The wrappers, by enum hk_wrapped: addresses for slots. Set once, before the first scan. */
+/* The wrappers, by enum hk_wrapped: addresses for slots; NULL: the function is not wrapped. Set
+ * once, before the first scan. */
 extern void *hk_wrapped_addresses[HK_WRAPPED_COUNT];
 
 /* Number of the wrapper for FUNCTION, or -1. */

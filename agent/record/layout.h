@@ -85,8 +85,8 @@
 #define HK_HOT_FLAGS 28
 #define HK_HOT_PAYLOAD 29
 #define HK_HOT_WORD 30
-#define HK_HOT_COPIED_WORDS 36
-#define HK_HOT_EXIT 37
+#define HK_HOT_COPIED_WORDS 37
+#define HK_HOT_EXIT 38
 #define HK_HOT_WORD1 48
 #define HK_HOT_BYTES 64
 
@@ -97,10 +97,11 @@
 
 /* HK_HOT_STACK_WORDS: what becomes of the words on the stack, and bits for whatever else the short
  * way in does not do. */
-#define HK_STACK_WORDS_COPIED 1	 /* HK_HOT_COPIED_WORDS of them, into the thunk's frame */
-#define HK_STACK_WORDS_STAY 2	 /* the call has no frame on the stack: kept.h */
-#define HK_STACK_WORDS_WORK 0x20 /* calls end a stretch of work: work.h */
-#define HK_STACK_SHIFT 20	 /* frames 2^20 bytes apart are on different stacks */
+#define HK_STACK_WORDS_COPIED 1	   /* HK_HOT_COPIED_WORDS of them, into the thunk's frame */
+#define HK_STACK_WORDS_STAY 2	   /* the call has no frame on the stack: kept.h */
+#define HK_STACK_WORDS_DEVICE 0x10 /* calls of a device's API, while device time is wanted */
+#define HK_STACK_WORDS_WORK 0x20   /* calls end a stretch of work: work.h */
+#define HK_STACK_SHIFT 20	   /* frames 2^20 bytes apart are on different stacks */
 #define HK_STACK_WORDS_VECTOR 0x40
 #define HK_STACK_WORDS_CLOCK 0x80 /* the clock is a function */
 

@@ -64,6 +64,8 @@ struct hk_thread_walk {
 	uint64_t address[HK_WALK_FRAMES];
 };
 
+struct hk_launches;
+
 struct hk_thread {
 	/* -- wiped by a fork -- */
 	uint32_t
@@ -102,8 +104,9 @@ struct hk_thread {
 	struct hk_work work;
 	uint32_t range_depth;
 	struct hk_range ranges[HK_RANGES];
-	struct hk_thread *next; /* of all there ever were */
-	uint64_t kept_none[2];	/* no frame: read where nothing is kept */
+	struct hk_thread *next;	      /* of all there ever were */
+	struct hk_launches *launches; /* call/launches.h; NULL: none yet */
+	uint64_t kept_none[2];	      /* no frame: read where nothing is kept */
 	uint64_t kept_calls[HK_KEPT_CALLS][HK_KEPT_BYTES / 8];
 	struct hk_thread_walk walk;
 };

@@ -204,7 +204,7 @@ void *hk_dl_open(const char *name, int mode)
 	return handle;
 }
 
-static void (*const wrappers[HK_WRAPPED_COUNT])(void) = {
+static void (*const wrappers[HK_WRAPPED_TRACING])(void) = {
     [HK_WRAPPED_OPEN] = hk_dl_stub_open,
     [HK_WRAPPED_MOPEN] = hk_dl_stub_mopen,
     [HK_WRAPPED_CLOSE] = (void (*)(void))close_object,
@@ -230,7 +230,7 @@ static void (*const wrappers[HK_WRAPPED_COUNT])(void) = {
 
 void hk_dl_start(void)
 {
-	for (int i = 0; i < HK_WRAPPED_COUNT; i++) {
+	for (int i = 0; i < HK_WRAPPED_TRACING; i++) {
 		hk_wrapped_addresses[i] = (void *)wrappers[i];
 	}
 }

@@ -12,7 +12,7 @@
 #include "cli/shell_word.h"
 #include "cli/target/agent_library.h"
 
-#define VARIABLES_MAX 16
+#define VARIABLES_MAX 20
 
 /* Variables that the agent reads. Some are settings of hookcli too: the agent reads these from the
  * environment only. */
@@ -21,10 +21,19 @@ static const struct {
 	const char *setting;   /* NULL: only the variable sets it */
 	const char *otherwise; /* default; NULL: omitted if not set */
 } wanted[] = {
-    {"HOOK_HOOKS", "hooks", "auto"},   {"HOOK_LEVEL", "level", NULL},	{"HOOK_JOB", "job", NULL},
-    {"HOOK_ON_FULL", "on-full", NULL}, {"HOOK_BUDGET", "budget", NULL}, {"HOOK_FROM", NULL, NULL},
-    {"HOOK_RUN_DIR", NULL, NULL},      {"HOOK_LOG", NULL, NULL},	{"HOOK_COMPAT", NULL, NULL},
+    {"HOOK_HOOKS", "hooks", "auto"},
+    {"HOOK_LEVEL", "level", NULL},
+    {"HOOK_JOB", "job", NULL},
+    {"HOOK_ON_FULL", "on-full", NULL},
+    {"HOOK_BUDGET", "budget", NULL},
+    {"HOOK_FROM", NULL, NULL},
+    {"HOOK_RUN_DIR", NULL, NULL},
+    {"HOOK_LOG", NULL, NULL},
+    {"HOOK_COMPAT", NULL, NULL},
     {"HOOK_KEEP_SEGMENT", NULL, NULL},
+    {"HOOK_DEVICE_TIME", "device-time", NULL},
+    {"HOOK_CUPTI", NULL, NULL},
+    {"HOOK_MSPTI", NULL, NULL},
 };
 
 struct variable {

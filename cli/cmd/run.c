@@ -39,6 +39,7 @@ enum {
 	OPTION_BUDGET,
 	OPTION_UPSTREAM,
 	OPTION_KEEP,
+	OPTION_DEVICE_TIME,
 };
 
 static const struct argp_option options[] = {
@@ -56,6 +57,8 @@ static const struct argp_option options[] = {
      "Send the job to the collector at URL, from every node it runs on", 0},
     {"keep", OPTION_KEEP, "all|<n>s|<n>{K,M,G}", 0,
      "Keep the newest records: of the last so many seconds, or so many bytes (default 10G)", 0},
+    {"device-time", OPTION_DEVICE_TIME, NULL, 0,
+     "Measure what devices do, by CUPTI or MSPTI, beside the calls that ask for it", 0},
     {"quiet", 'q', NULL, 0, "Print no summary at the end, and write no page", 0},
     {0},
 };
@@ -153,6 +156,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return -hk_settings_set(settings, "job", argument);
 	case OPTION_ON_FULL:
 		return -hk_settings_set(settings, "on-full", argument);
+	case OPTION_DEVICE_TIME:
+		return -hk_settings_set(settings, "device-time", "1");
 	case OPTION_BUDGET:
 		return -hk_settings_set(settings, "budget", argument);
 	case OPTION_UPSTREAM:
@@ -209,7 +214,7 @@ static void command_line(char *const *command, char *line, size_t size)
 /* ---- the environment ---- */
 
 /* Names of the variables that hookcli sets, for launchers that pass on only named ones. */
-#define VARIABLES_MAX 12
+#define VARIABLES_MAX 16
 
 struct variables {
 	const char *names[VARIABLES_MAX + 1];
@@ -254,6 +259,7 @@ static int set_environment(const struct hk_session *session, const char *agent, 
 	set(variables, "HOOK_LEVEL", hk_command_setting("level"));
 	set(variables, "HOOK_ON_FULL", hk_command_setting("on-full"));
 	set(variables, "HOOK_BUDGET", hk_command_setting("budget"));
+	set(variables, "HOOK_DEVICE_TIME", hk_command_setting("device-time"));
 	return 0;
 }
 

@@ -39,6 +39,8 @@ bool hk_activity_read(const struct hk_slice *slice, struct hk_device_activity *r
 	    !value_of(slice, HK_KEY_DURATION, &duration)) {
 		return false;
 	}
+	ret_activity->thread = 0;
+	value_of(slice, HK_KEY_THREAD, &ret_activity->thread);
 	ret_activity->meaning = slice->site->meaning;
 	ret_activity->device = (int32_t)device;
 	ret_activity->submitted_ns = submitted_ago ? before(slice->start_ns, submitted_ago) : 0;
@@ -149,6 +151,17 @@ static uint64_t begun_by(const struct hk_launches *launches, uint64_t first, uin
 	return low;
 }
 
+/* Whether LAUNCH, which began before ACTIVITY was submitted, may have submitted it. */
+static bool is_of(const struct hk_launch *launch, const struct hk_device_activity *activity,
+		  uint32_t show_pid)
+{
+	if (launch->show_pid != show_pid || launch->end_ns < activity->submitted_ns) {
+		return false;
+	}
+	return activity->thread ? launch->thread == activity->thread
+				: launch->any_stream || launch->stream == activity->stream;
+}
+
 const struct hk_launch *hk_launches_find(const struct hk_launches *launches,
 					 const struct hk_device_activity *activity,
 					 uint32_t show_pid, uint32_t show_tid)
@@ -165,11 +178,10 @@ const struct hk_launch *hk_launches_find(const struct hk_launches *launches,
 	while (number > least) {
 		const struct hk_launch *launch = at(launches, --number);
 
-		if (launch->show_pid != show_pid || launch->end_ns < activity->submitted_ns ||
-		    (!launch->any_stream && launch->stream != activity->stream)) {
+		if (!is_of(launch, activity, show_pid)) {
 			continue;
 		}
-		if (launch->show_tid == show_tid) {
+		if (activity->thread || launch->show_tid == show_tid) {
 			return launch;
 		}
 		found = found ? found : launch;

@@ -16,6 +16,7 @@ struct hk_device_activity {
 	int32_t device;
 	uint64_t stream; /* handle as given to the call */
 	uint64_t bytes;
+	uint64_t thread;       /* uid of the caller; 0: unknown */
 	uint64_t submitted_ns; /* 0: unknown. All times: Unix, as those of slices */
 	uint64_t start_ns, end_ns;
 };
@@ -52,6 +53,7 @@ struct hk_launch {
 	uint64_t stream;
 	bool any_stream; /* the call names no stream */
 	uint32_t show_pid, show_tid;
+	uint64_t thread;      /* uid */
 	uint64_t correlation; /* the owner's number for it */
 };
 
@@ -66,9 +68,9 @@ void hk_launches_fini(struct hk_launches *launches);
 /* Adds a call, which starts no earlier than the last one. Returns 0 or -ENOMEM. */
 int hk_launches_add(struct hk_launches *launches, const struct hk_launch *launch);
 
-/* Returns the call of process SHOW_PID during which ACTIVITY was submitted: of several one of
- * thread SHOW_TID, else the latest. Returns NULL if there is no such call. The call is valid until
- * the next one is added. */
+/* Returns the call of process SHOW_PID during which ACTIVITY was submitted. If the activity does
+ * not say by which thread: of several calls one of thread SHOW_TID, else the latest. Returns NULL
+ * if there is no such call. The call is valid until the next one is added. */
 const struct hk_launch *hk_launches_find(const struct hk_launches *launches,
 					 const struct hk_device_activity *activity,
 					 uint32_t show_pid, uint32_t show_tid);

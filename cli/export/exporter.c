@@ -46,6 +46,8 @@ enum hk_value_form hk_exporter_value_form(uint8_t key)
 	case HK_KEY_SOURCE:
 	case HK_KEY_SOURCE_TAG:
 		return HK_VALUE_INT32;
+	case HK_KEY_THREAD:
+		return HK_VALUE_UINT64;
 	case HK_KEY_RESULT:
 		return HK_VALUE_INT64;
 	case HK_KEY_VALUE:

@@ -29,8 +29,8 @@ int hk_cells_copy(struct hk_reader *reader, struct hk_cells *cells)
 			cells->capacity = capacity;
 		}
 		cells->list[cells->count++] = cell;
-		cells->fingerprint =
-		    cells->fingerprint * 31 + cell.calls + cell.total_ns + cell.errors + cell.bytes;
+		cells->fingerprint = cells->fingerprint * 31 + cell.calls + cell.total_ns +
+				     cell.errors + cell.bytes + cell.device_ns;
 	}
 	return r;
 }
@@ -62,6 +62,7 @@ static int add_sum(struct hk_reader *reader, const struct hk_cell_copy *list, si
 		row.sampled_self_ns += from->sampled_self_ns;
 		row.sampled_outermost_ns += from->sampled_outermost_ns;
 		row.sampled_bytes += from->sampled_bytes;
+		row.device_ns += from->device_ns;
 		row.min_ns = from->min_ns < row.min_ns ? from->min_ns : row.min_ns;
 		row.max_ns = from->max_ns > row.max_ns ? from->max_ns : row.max_ns;
 		for (uint32_t octave = 0; octave < HK_OCTAVES; octave++) {

@@ -251,6 +251,38 @@ static int refresh_threads(struct hk_process *process, uint64_t *ret_fingerprint
 
 /* ---- coverage and counts ---- */
 
+static int refresh_device(Hk__Process *state, struct hk_reader *reader)
+{
+	struct hk_device_copy from;
+	if (!hk_reader_device(reader, &from)) {
+		return 0;
+	}
+	if (!state->device_time) {
+		state->device_time = malloc(sizeof(*state->device_time));
+		if (!state->device_time) {
+			return -ENOMEM;
+		}
+		hk__device_time__init(state->device_time);
+	}
+	Hk__DeviceTime *to = state->device_time;
+	to->state = from.state;
+	to->library = from.library;
+	to->version = from.version;
+	to->status = from.status;
+	to->activities = from.activities;
+	to->dropped = from.dropped;
+	to->unlinked = from.unlinked;
+	to->skipped = from.skipped;
+	to->yields = from.yields;
+	return 0;
+}
+
+static uint64_t device_fingerprint(const Hk__DeviceTime *device)
+{
+	return device->state + device->yields + device->activities + device->dropped +
+	       device->unlinked + device->skipped;
+}
+
 static int refresh_coverage(Hk__Process *state, const struct hk_coverage *from)
 {
 	if (!state->coverage) {
@@ -309,6 +341,7 @@ static int refresh_counts(struct hk_process *process)
 		state->lost_records += state->records_dropped;
 	}
 	int r = refresh_coverage(state, &process->segment->status.coverage);
+	r = r < 0 ? r : refresh_device(state, process->segment->reader);
 	r = r < 0 ? r : hk_stacks_refresh(state, process->segment->reader);
 	state->stacks_refused = process->segment->status.stacks_refused;
 	r = r < 0 ? r : hk_activity_refresh(process);
@@ -348,7 +381,8 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 	fingerprint += cells.fingerprint + state->records + state->lost_records +
 		       state->records_shed + state->records_elsewhere +
 		       process->segment->status.sites + process->segment->status.coverage.scans +
-		       state->stacks_refused + hk_stacks_frames(state);
+		       state->stacks_refused + hk_stacks_frames(state) +
+		       (state->device_time ? device_fingerprint(state->device_time) : 0);
 	if (r == 0 && (force || fingerprint != process->segment->fingerprint)) {
 		r = refresh_sites(process);
 		r = r < 0 ? r : name_stacks(collector, process);

@@ -12,7 +12,7 @@
 
 #define HK_HOOK_ARGS \
 	20u /* described arguments of one function; MPI's longest has 11, its Fortran form 12 */
-#define HK_HOOK_VALUES 6u	/* named values one record carries */
+#define HK_HOOK_VALUES 7u	/* named values one record carries */
 #define HK_HOOK_FACTORS 4u	/* factors of one value */
 #define HK_HOOK_STACK_MOST 255u /* 8-byte stack words that a description can have */
 /* Stack words assumed for an undescribed function, which may take any number, unless its line says
@@ -105,6 +105,8 @@ enum hk_key {
 	    25, /* of the requests from that address on, the index of the completed one */
 	HK_KEY_SOURCE = 26, /* of a call that also sends: rank received from, like PEER */
 	HK_KEY_SOURCE_TAG = 27,
+	/* Of a device's activity: the thread (uid) that submitted it; 0: not known. */
+	HK_KEY_THREAD = 32,
 };
 
 #define HK_COMM_WORLD 0x9ae16a3b2f90404fULL /* COMM of MPI_COMM_WORLD */
@@ -186,8 +188,8 @@ enum hk_meaning {
 	/* An annotation of the program: no call, an instant. Not part of the hooks language. */
 	HK_MEANING_MARK = 15,
 	HK_MEANING_COUNTER = 16, /* value VALUE */
-	/* An activity of a device, reported by a program that measured it: values DEVICE, STREAM,
-	 * BYTES, SUBMITTED, BEGAN, DURATION. */
+	/* An activity of a device, reported by a program or by the device's own tracing library:
+	 * values DEVICE, STREAM, BYTES, SUBMITTED, BEGAN, DURATION, THREAD. */
 	HK_MEANING_DEVICE_KERNEL = 17,
 	HK_MEANING_DEVICE_COPY = 18,
 	HK_MEANING_DEVICE_SET = 19,

@@ -59,6 +59,7 @@ static const char key_words[][HK_NAMES_SIZE] = {
     [HK_KEY_INDEX] = "index",
     [HK_KEY_SOURCE] = "source",
     [HK_KEY_SOURCE_TAG] = "source_tag",
+    [HK_KEY_THREAD] = "thread",
 };
 
 static const char meaning_words[][HK_NAMES_SIZE] = {

@@ -65,6 +65,7 @@ struct hk_site_info {
 struct hk_cell_copy {
 	uint64_t calls, errors, total_ns, self_ns, outermost_ns, bytes, min_ns, max_ns;
 	uint64_t sampled, sampled_ns, sampled_self_ns, sampled_outermost_ns, sampled_bytes;
+	uint64_t device_ns;
 	uint32_t site, slot;
 	uint32_t octave[HK_OCTAVES];
 };
@@ -92,6 +93,13 @@ struct hk_untraced_copy {
 	int32_t error, exit_code;
 	uint64_t pid_start;
 	struct hk_anchor start;
+};
+
+/* Where the process's device time comes from, as struct hk_device_source has it; state 0: none. */
+struct hk_device_copy {
+	uint32_t state, library, version, yields;
+	int32_t status;
+	uint64_t activities, dropped, unlinked, skipped;
 };
 
 /* A run of committed record words of one chain, all of one thread, in private memory. */
@@ -194,6 +202,9 @@ void hk_reader_raise_generation(struct hk_reader *reader);
  * the entry is incomplete or invalid. */
 bool hk_reader_untraced(struct hk_reader *reader, uint32_t number,
 			struct hk_untraced_copy *ret_entry);
+
+/* Copies where the process's device time comes from. Returns false if it has none. */
+bool hk_reader_device(struct hk_reader *reader, struct hk_device_copy *ret_source);
 
 /* Replaces the rules by COUNT (at most HK_RULES_MAX) RULES, sets FLAGS (HK_SEGMENT_*), applies the
  * ceilings set since the last call, and raises the generation. */

@@ -427,6 +427,24 @@ bool hk_reader_untraced(struct hk_reader *reader, uint32_t number,
 	return sound && !hk_map_failed(reader);
 }
 
+bool hk_reader_device(struct hk_reader *reader, struct hk_device_copy *ret_source)
+{
+	const struct hk_device_source *source = (const void *)(reader->map + HK_DEVICE_OFFSET);
+
+	*ret_source = (struct hk_device_copy){
+	    .state = atomic_load_explicit(&source->state, memory_order_acquire),
+	    .library = hk_map_u32(&source->library),
+	    .version = hk_map_u32(&source->version),
+	    .status = (int32_t)hk_map_u32(&source->status),
+	    .activities = hk_map_u64(&source->activities),
+	    .dropped = hk_map_u64(&source->dropped),
+	    .unlinked = hk_map_u64(&source->unlinked),
+	    .skipped = hk_map_u64(&source->skipped),
+	    .yields = hk_map_u32(&source->yields),
+	};
+	return ret_source->state != HK_DEVICE_NONE && !hk_map_failed(reader);
+}
+
 void hk_reader_beat(struct hk_reader *reader, uint32_t collector_pid, uint64_t monotonic_ns)
 {
 	struct hk_segment_header *header = (void *)reader->map;

@@ -231,6 +231,39 @@ static_assert(sizeof(struct hk_untraced) == 64, "untraced process");
 static_assert(HK_UNTRACED_OFFSET + HK_UNTRACED_MAX * sizeof(struct hk_untraced) <= HK_BLOCK_BYTES,
 	      "in block 0");
 
+/* Where a process's device time comes from. Agent; zeros: device time is not wanted, or the process
+ * made no call of a device's API. Since 1.4. */
+enum hk_device_state {
+	HK_DEVICE_NONE = 0,
+	HK_DEVICE_ON = 1,
+	HK_DEVICE_SHARED = 2,	  /* read from the buffers of another tool */
+	HK_DEVICE_YIELDED = 3,	  /* another tool has the library: nothing is read */
+	HK_DEVICE_NO_LIBRARY = 4, /* it was not found */
+	HK_DEVICE_NO_DRIVER = 5,  /* or no device */
+	HK_DEVICE_OLD_DRIVER = 6,
+	HK_DEVICE_NO_RIGHT = 7,	   /* the driver asks for a privilege */
+	HK_DEVICE_NEW_LIBRARY = 8, /* records of its version are not known */
+	HK_DEVICE_TAKEN = 9,	   /* a subscriber that cannot share was first */
+	HK_DEVICE_FAILED = 10,	   /* `status` says why */
+	HK_DEVICE_PARENT = 11,	   /* opened before a fork: of no use in the child */
+};
+
+struct hk_device_source {
+	_Atomic uint32_t state;	     /* enum hk_device_state */
+	uint32_t library;	     /* 1: CUPTI, 2: MSPTI */
+	uint32_t version;	     /* as the library says; 0: not known */
+	int32_t status;		     /* last result of the library that was a failure */
+	_Atomic uint64_t activities; /* recorded */
+	_Atomic uint64_t dropped;    /* by the library for lack of a buffer */
+	_Atomic uint64_t unlinked;   /* of `activities`, without their call */
+	_Atomic uint64_t skipped;    /* records without times, or in a busy buffer */
+	_Atomic uint32_t yields;     /* times that another tool took over */
+	uint32_t reserved[3];
+};
+static_assert(sizeof(struct hk_device_source) == 64, "device source");
+#define HK_DEVICE_OFFSET (HK_UNTRACED_OFFSET + HK_UNTRACED_MAX * 64u) /* in block 0 */
+static_assert(HK_DEVICE_OFFSET + sizeof(struct hk_device_source) <= HK_BLOCK_BYTES, "in block 0");
+
 #define HK_SEGMENT_OFF 1u /* every site is off, whatever the rules say */
 
 /* ---- sites and strings ---- */
@@ -307,7 +340,10 @@ struct hk_cell {
 	/* The part of the values above that comes from calls timed at level sample, which also
 	 * stand for calls that were not timed. Since 1.2. */
 	uint64_t sampled, sampled_ns, sampled_self_ns, sampled_outermost_ns, sampled_bytes;
-	uint64_t reserved[8];
+	/* Time on devices: of an activity its own, of a call that of the work that it submitted.
+	 * No part of the times above. Since 1.4. */
+	uint64_t device_ns;
+	uint64_t reserved[7];
 };
 static_assert(sizeof(struct hk_cell) == 320, "cell");
 static_assert(offsetof(struct hk_cell, octave) == 72, "octaves");

@@ -31,6 +31,7 @@ const struct hk_setting hk_settings_table[] = {
     {"job", "NAME", NULL, "id of the job"},
     {"on-full", "drop|wait:MS", "drop", "what a full buffer does"},
     {"budget", "PERCENT|off", "2", "share of a process's time that tracing may cost"},
+    {"device-time", NULL, NULL, "time of devices, from their own tracing library"},
     {"quiet", NULL, NULL, "no summary at the end"},
     {"format", "FORMAT", NULL, "format of report or export"},
     {"by", "WHAT", "function", "what a text report sums by"},

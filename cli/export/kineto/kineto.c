@@ -156,6 +156,7 @@ static int note_launch(struct hk_exporter *kineto, struct thread *thread,
 	    .any_stream = !hk_slice_has(slice, HK_KEY_STREAM),
 	    .show_pid = thread->shown->process->show_pid,
 	    .show_tid = thread->shown->show_tid,
+	    .thread = thread->shown->uid,
 	    .correlation = ++kineto->correlation,
 	};
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/build/device_time.h"
 #include "report/model/refusals.h"
 #include "ring/segment.h"
 #include "text/name.h"
@@ -88,6 +89,7 @@ static void note_all(FILE *notes, const struct hk_report *report, const Hk__Proc
 	note(notes, row->objects_hidden, "objects in them");
 	note(notes, row->symbols_escaped, "hooked functions looked up by name and not seen");
 	note(notes, process->coverage->hook_lines_bad, "bad lines in hooks files");
+	hk_device_time_note(notes, &row->device_time);
 }
 
 static void count(const Hk__Coverage *coverage, struct hk_report_process *row)
@@ -118,6 +120,7 @@ int hk_coverage_fill(struct hk_report *report, const Hk__Process *process,
 	if (!notes) {
 		return -ENOMEM;
 	}
+	hk_device_time_fill(process, row);
 	if (process->coverage) {
 		count(process->coverage, row);
 		row->sites_untimed = process->n_sites > HK_SITES_TIMED

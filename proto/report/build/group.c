@@ -230,6 +230,8 @@ static int take_function(struct hk_group *group, const Hk__Function *from, unsig
 			.self_ns = from->self_ns,
 			.outermost_ns = from->outermost_ns,
 			.bytes = from->bytes,
+			.device_ns = from->device_ns,
+			.have_device = from->have_device,
 			.min_ns = from->min_ns,
 			.max_ns = from->max_ns,
 			.have_total = from->have_total,

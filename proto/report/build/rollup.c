@@ -462,6 +462,8 @@ static int set_message(struct hk_rollup_group *group, const Hk__SnapshotRequest 
 	message->bytes = numbers->bytes;
 	message->min_ns = numbers->min_ns;
 	message->max_ns = numbers->max_ns;
+	message->device_ns = numbers->device_ns;
+	message->have_device = numbers->have_device;
 	message->have_total = numbers->have_total;
 	message->have_bytes = numbers->have_bytes;
 	message->have_latency = numbers->have_latency;

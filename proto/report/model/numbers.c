@@ -138,6 +138,8 @@ void hk_report_numbers_add_values(struct hk_report_numbers *numbers,
 	numbers->self_ns = add_clamped(numbers->self_ns, self);
 	numbers->outermost_ns = add_clamped(numbers->outermost_ns, outermost);
 	numbers->bytes = add_clamped(numbers->bytes, bytes);
+	numbers->have_device |= cell->device_ns > 0 || hk_meaning_is_activity(site->meaning);
+	numbers->device_ns = add_clamped(numbers->device_ns, cell->device_ns);
 }
 
 int hk_report_numbers_add_cell(struct hk_report_numbers *numbers, const struct hk_columns_row *cell,
@@ -184,6 +186,8 @@ int hk_report_numbers_add(struct hk_report_numbers *numbers, const struct hk_rep
 	numbers->self_ns = add_clamped(numbers->self_ns, from->self_ns);
 	numbers->outermost_ns = add_clamped(numbers->outermost_ns, from->outermost_ns);
 	numbers->bytes = add_clamped(numbers->bytes, from->bytes);
+	numbers->have_device |= from->have_device;
+	numbers->device_ns = add_clamped(numbers->device_ns, from->device_ns);
 	return 0;
 }
 

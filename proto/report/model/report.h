@@ -85,6 +85,18 @@ struct hk_report_rank {
 
 #define HK_REPORT_REFUSALS 16
 
+/* Where a process's device time comes from. */
+struct hk_report_device_time {
+	bool known;	     /* device time was wanted, and a call of a device's API was made */
+	const char *state;   /* "on", "shared", ...; static */
+	const char *note;    /* why there is none, and what to do; NULL: there is; static */
+	const char *library; /* "CUPTI" or "MSPTI"; static */
+	uint32_t version;
+	int32_t status; /* last result of the library that was a failure */
+	uint64_t activities, dropped, unlinked, skipped;
+	uint32_t yields;
+};
+
 struct hk_report_process {
 	int32_t rank;
 	uint32_t pid;
@@ -108,6 +120,7 @@ struct hk_report_process {
 	/* Hooked functions whose address the program looked up and got without a hook. */
 	uint32_t symbols_escaped;
 	uint32_t hooks_in_force;
+	struct hk_report_device_time device_time;
 	const char *coverage; /* what the agent did not reach, separated by "; "; empty: complete */
 };
 
@@ -126,9 +139,11 @@ struct hk_report_numbers {
 	uint64_t latency_ns; /* sum over the calls in `weight` */
 	uint64_t total_ns, self_ns, outermost_ns;
 	uint64_t bytes;
+	uint64_t device_ns; /* on devices: of an activity its own, of a call of what it submitted */
 	uint64_t min_ns, max_ns, mean_ns, p50_ns, p90_ns, p99_ns;
 	bool have_total;   /* total_ns, self_ns and outermost_ns are measured */
 	bool have_bytes;   /* bytes is measured */
+	bool have_device;  /* device_ns is measured */
 	bool have_latency; /* min, mean, quantiles and max are measured */
 	bool estimated;	   /* total, self, outermost and bytes are scaled up from samples */
 	struct hk_report_buckets buckets;

@@ -24,7 +24,7 @@ static void number(FILE *output, bool measured, uint64_t value)
 int hk_report_write_csv(const struct hk_report *report, FILE *output)
 {
 	fputs("rank,role,domain,function,library,calls,errors,total_ns,self_ns,outermost_ns,bytes,"
-	      "min_ns,mean_ns,p50_ns,p90_ns,p99_ns,max_ns\n",
+	      "min_ns,mean_ns,p50_ns,p90_ns,p99_ns,max_ns,device_ns\n",
 	      output);
 	for (size_t i = 0; i < report->call_count; i++) {
 		const struct hk_report_call *call = &report->calls[i];
@@ -45,6 +45,7 @@ int hk_report_write_csv(const struct hk_report *report, FILE *output)
 		number(output, n->have_latency, n->p90_ns);
 		number(output, n->have_latency, n->p99_ns);
 		number(output, n->have_latency, n->max_ns);
+		number(output, n->have_device, n->device_ns);
 		fputc('\n', output);
 	}
 	return ferror(output) ? -EIO : 0;

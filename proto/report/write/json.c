@@ -84,13 +84,25 @@ static json_t *rank_json(const void *row)
 			 "tracing_cost_ns", number(rank->tracing_cost_ns));
 }
 
+static json_t *device_time_json(const struct hk_report_device_time *device)
+{
+	if (!device->known) {
+		return json_null();
+	}
+	return json_pack("{s:s, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o}", "state", device->state,
+			 "library", device->library, "version", number(device->version), "status",
+			 (int)device->status, "activities", number(device->activities), "dropped",
+			 number(device->dropped), "unlinked", number(device->unlinked), "skipped",
+			 number(device->skipped), "yields", number(device->yields));
+}
+
 static json_t *process_json(const void *row)
 {
 	const struct hk_report_process *process = row;
 
 	return json_pack(
 	    "{s:i, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-	    "s:o, s:o, s:o}",
+	    "s:o, s:o, s:o, s:o}",
 	    "rank", (int)process->rank, "pid", number(process->pid), "role", process->role,
 	    "command", text(process->command), "exit", exit_json(&process->exit), "agent",
 	    process->agent, "note", text(process->note), "host", text(process->host), "start_ns",
@@ -101,7 +113,8 @@ static json_t *process_json(const void *row)
 	    "calls_untimed", number(process->calls_untimed), "tracing_cost_ns",
 	    number(process->tracing_cost_ns), "calls", number(process->calls), "errors",
 	    number(process->errors), "inside_ns",
-	    process->have_inside ? number(process->inside_ns) : json_null());
+	    process->have_inside ? number(process->inside_ns) : json_null(), "device_time",
+	    device_time_json(&process->device_time));
 }
 
 static json_t *memory_json(const void *row)
@@ -197,6 +210,7 @@ static void write_call(const struct hk_report_call *call, struct hk_json *json)
 	put_if(json, "total_ns", n->have_total, n->total_ns);
 	put_if(json, "self_ns", n->have_total, n->self_ns);
 	put_if(json, "outermost_ns", n->have_total, n->outermost_ns);
+	put_if(json, "device_ns", n->have_device, n->device_ns);
 	put_if(json, "bytes", n->have_bytes, n->bytes);
 	put_if(json, "min_ns", n->have_latency, n->min_ns);
 	put_if(json, "mean_ns", n->have_latency, n->mean_ns);

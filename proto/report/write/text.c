@@ -81,11 +81,25 @@ static void numbers_add(struct hk_table *table, const struct hk_group *group)
 	imbalance(table, group);
 }
 
+/* Whether a row has device time, which then gets a column of its own. */
+static bool has_device(const struct hk_groups *groups)
+{
+	for (size_t i = 0; i < groups->count; i++) {
+		if (groups->groups[i].numbers.have_device) {
+			return true;
+		}
+	}
+	return false;
+}
+
+#define FUNCTION_HEADS "<call:40|<domain|<library:40|<role|"
 #define NUMBER_HEADS ">calls|>errors|>total s|>self s|>bytes|>min|>mean|>p50|>p99|>max@rank|>imb"
 
 static int calls_by_function(const struct hk_groups *groups, FILE *output, bool colour)
 {
-	struct hk_table *table = hk_table_new("<call:40|<domain|<library:40|<role|" NUMBER_HEADS);
+	bool device = has_device(groups);
+	struct hk_table *table = hk_table_new(device ? FUNCTION_HEADS NUMBER_HEADS "|>device s"
+						     : FUNCTION_HEADS NUMBER_HEADS);
 
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct hk_group *group = &groups->groups[i];
@@ -95,6 +109,9 @@ static int calls_by_function(const struct hk_groups *groups, FILE *output, bool 
 		hk_table_add(table, "%s", hk_group_library(groups, i));
 		hk_table_add(table, "%s", group->role);
 		numbers_add(table, group);
+		if (device) {
+			seconds(table, group->numbers.have_device, group->numbers.device_ns);
+		}
 	}
 	int r = hk_table_write(table, output, colour);
 	hk_table_free(table);

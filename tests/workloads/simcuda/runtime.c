@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "simcuda.h"
+#include "work.h"
 
 #define VERSION 13000
 #define PER_THREAD 2 /* flag of cuGetProcAddress: default stream per thread */
@@ -47,6 +48,7 @@ static _Thread_local int current_device;
 
 #define FIND(member, base, flags) find(base, (void **)&driver.member, flags)
 static __typeof__(&cuGetProcAddress_v2) get_address;
+static __typeof__(&sim_driver_runtime) tell; /* for a simulated CUPTI */
 
 static void find(const char *base, void **to, uint64_t flags)
 {
@@ -67,6 +69,7 @@ static void open_driver(void)
 		fprintf(stderr, "simulated cudart: no driver: %s\n", dlerror());
 		abort();
 	}
+	*(void **)&tell = dlsym(library, "sim_driver_runtime");
 	/* The real one asks for this too and uses what it gets. */
 	find("cuGetProcAddress", (void **)&get_address, 0);
 }
@@ -118,7 +121,7 @@ static void start(void)
 }
 
 /* Every thread has a current device, 0 unless it chose another. */
-static void enter(void)
+static void enter_as(const char *function)
 {
 	CUcontext context = NULL;
 
@@ -127,7 +130,11 @@ static void enter(void)
 	if (!context) {
 		driver.set_current(contexts[current_device]);
 	}
+	if (tell) {
+		tell(function);
+	}
 }
+#define enter() enter_as(__func__)
 
 int cudaSetDevice(int device)
 {

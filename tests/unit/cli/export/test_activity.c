@@ -108,6 +108,37 @@ static void test_the_call_that_asked(void **state)
 	hk_launches_fini(&launches);
 }
 
+static void test_a_known_thread_decides(void **state)
+{
+	const struct hk_launch first = {.start_ns = 100,
+					.end_ns = 200,
+					.stream = STREAM,
+					.show_pid = PID,
+					.show_tid = 1,
+					.thread = 11,
+					.correlation = 1};
+	const struct hk_launch second = {.start_ns = 110,
+					 .end_ns = 190,
+					 .stream = STREAM,
+					 .show_pid = PID,
+					 .show_tid = 2,
+					 .thread = 12,
+					 .correlation = 2};
+	struct hk_device_activity activity = {
+	    .submitted_ns = 150, .stream = STREAM + 1, .thread = 11};
+	struct hk_launches launches = {0};
+
+	(void)state;
+	assert_int_equal(hk_launches_add(&launches, &first), 0);
+	assert_int_equal(hk_launches_add(&launches, &second), 0);
+	assert_int_equal(hk_launches_find(&launches, &activity, PID, 2)->correlation, 1);
+	activity.thread = 12;
+	assert_int_equal(hk_launches_find(&launches, &activity, PID, 1)->correlation, 2);
+	activity.thread = 13;
+	assert_null(hk_launches_find(&launches, &activity, PID, 1));
+	hk_launches_fini(&launches);
+}
+
 static void test_the_newest_are_remembered(void **state)
 {
 	struct hk_launches launches = {0};
@@ -131,6 +162,7 @@ int main(void)
 	    cmocka_unit_test(test_values_are_taken_apart),
 	    cmocka_unit_test(test_a_mark_is_no_activity),
 	    cmocka_unit_test(test_the_call_that_asked),
+	    cmocka_unit_test(test_a_known_thread_decides),
 	    cmocka_unit_test(test_the_newest_are_remembered),
 	};
 

@@ -1,0 +1,75 @@
+/*
+ * What the simulated devices do, for a simulated CUPTI that watches them. While it does, work on a
+ * stream begins after the work before it, and ends later than the call that asked for it returns.
+ */
+#ifndef HK_WORKLOADS_SIMCUDA_WORK_H
+#define HK_WORKLOADS_SIMCUDA_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "simcuda.h"
+
+/* Durations that tests know: of a kernel by its blocks, of copies and sets by their bytes. */
+#define SIM_BLOCK_NS 1000u
+#define SIM_BYTES_PER_NS 16u
+#define SIM_MOVE_NS 500u
+
+enum sim_work_kind { SIM_WORK_KERNEL, SIM_WORK_COPY, SIM_WORK_SET };
+
+/* One piece of work. Times are those of CLOCK_MONOTONIC. */
+struct sim_work {
+	enum sim_work_kind kind;
+	const char *name;
+	int device;
+	CUstream stream;
+	uint32_t stream_number;
+	uint64_t bytes, start_ns, end_ns;
+	uint32_t correlation;
+	unsigned grid[3], block[3];
+};
+
+/* One call that asked for work. */
+struct sim_api {
+	const char *function;
+	bool runtime; /* of the runtime, else of the driver */
+	uint64_t start_ns, end_ns;
+	uint32_t correlation, thread;
+};
+
+struct sim_watch {
+	void (*api)(const struct sim_api *api);
+	void (*work)(const struct sim_work *work);
+};
+
+static inline uint64_t sim_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Exported by the driver: watches all work from now on; NULL ends it. */
+void sim_driver_watch(const struct sim_watch *watch);
+
+/* Exported by the driver, for the runtime: FUNCTION of the runtime was called on this thread. */
+void sim_driver_runtime(const char *function);
+
+/* Exported by the driver: the name of KERNEL, which lives as long as the process. */
+void sim_driver_name(const void *kernel, const char *name);
+
+/* Of the driver itself. */
+bool sim_work_watched(void);
+const char *sim_work_name(const void *kernel);
+void sim_work_entered(const char *function);
+
+/* Reports WORK, whose call began at BEGAN_NS, and fills in the rest of it. SHAPE: of a kernel, its
+ * grid and block. Returns false if there is no watcher. */
+bool sim_work_tell(struct sim_work *work, uint64_t began_ns, const unsigned *shape);
+
+/* Waits until all work of STREAM (NULL: of all) is done. */
+void sim_work_wait(CUstream stream);
+
+#endif
