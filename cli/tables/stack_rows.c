@@ -30,9 +30,15 @@ struct sum {
 	int32_t last_rank;
 };
 
+struct share {
+	UT_hash_handle hh;
+	struct hk_stack_share share;
+};
+
 struct reading {
 	struct hk_stack_rows *rows;
 	struct sum *sums;
+	struct share *shares;
 	const char *function; /* glob, or NULL */
 	/* Of the process under way. */
 	const Hk__Process *process;
@@ -107,6 +113,31 @@ static struct sum *sum_get(struct reading *reading, const struct hk_chunk_site *
 	return sum;
 }
 
+static struct share *share_get(struct reading *reading, const char *text)
+{
+	const char *function = hk_report_strings_get(&reading->rows->strings, text);
+	struct share *share;
+
+	if (!function) {
+		return NULL;
+	}
+	HASH_FIND_PTR(reading->shares, &function, share);
+	if (share) {
+		return share;
+	}
+	share = calloc(1, sizeof(*share));
+	if (!share) {
+		return NULL;
+	}
+	share->share.function = function;
+	HASH_ADD_PTR(reading->shares, share.function, share);
+	if (!share->hh.tbl) {
+		free(share);
+		return NULL;
+	}
+	return share;
+}
+
 static int add(struct reading *reading, const struct hk_record *record,
 	       const struct hk_chunk_site *site)
 {
@@ -114,7 +145,15 @@ static int add(struct reading *reading, const struct hk_record *record,
 	    (reading->function && !hk_pattern_match(reading->function, site->function))) {
 		return 0;
 	}
-	if (record->stack == 0 || record->stack > reading->frames) {
+	bool kept = record->stack > 0 && record->stack <= reading->frames;
+	struct share *share = share_get(reading, site->function);
+	if (!share) {
+		return -ENOMEM;
+	}
+	share->share.calls++;
+	share->share.total_ns += record->duration_ns;
+	share->share.stacks += kept;
+	if (!kept) {
 		reading->rows->calls_without++;
 		return 0;
 	}
@@ -209,6 +248,34 @@ static int make_rows(struct reading *reading)
 	return 0;
 }
 
+static int by_function(const void *a, const void *b)
+{
+	const struct hk_stack_share *x = a, *y = b;
+
+	return strcmp(x->function, y->function);
+}
+
+/* Moves the shares of functions that have stacks to the rows. */
+static int make_shares(struct reading *reading)
+{
+	struct hk_stack_rows *rows = reading->rows;
+	struct share *share, *next;
+
+	rows->shares = calloc(HASH_COUNT(reading->shares) + 1, sizeof(*rows->shares));
+	HASH_ITER (hh, reading->shares, share, next) {
+		if (rows->shares && share->share.stacks > 0) {
+			rows->shares[rows->share_count++] = share->share;
+		}
+		HASH_DEL(reading->shares, share);
+		free(share);
+	}
+	if (!rows->shares) {
+		return -ENOMEM;
+	}
+	qsort(rows->shares, rows->share_count, sizeof(*rows->shares), by_function);
+	return 0;
+}
+
 int hk_stack_rows_read(const struct hk_job *job, const char *function,
 		       struct hk_stack_rows *ret_rows)
 {
@@ -223,7 +290,8 @@ int hk_stack_rows_read(const struct hk_job *job, const char *function,
 		int r = read_process(&reading, loader, job, job->snapshot->processes[i]);
 		result = r < 0 ? r : result;
 	}
-	int r = make_rows(&reading);
+	int r = make_rows(&reading), shared = make_shares(&reading);
+	r = r < 0 ? r : shared;
 	free(reading.digests);
 	hk_loader_free(loader);
 	return r < 0 ? r : result;
@@ -233,6 +301,7 @@ void hk_stack_rows_fini(struct hk_stack_rows *rows)
 {
 	hk_report_strings_fini(&rows->strings);
 	free(rows->rows);
+	free(rows->shares);
 }
 
 /* Why no further frame is known, by enum hk_walk_end of the agent. */

@@ -18,10 +18,19 @@ struct hk_stack_row {
 	uint32_t stack;
 };
 
+/* All recorded calls of a function of whose calls some have a stack. */
+struct hk_stack_share {
+	const char *function;
+	uint64_t calls, total_ns;
+	uint64_t stacks; /* calls with a stack */
+};
+
 struct hk_stack_rows {
 	struct hk_report_strings strings;
 	struct hk_stack_row *rows; /* the most expensive first */
 	size_t count;
+	struct hk_stack_share *shares; /* by function */
+	size_t share_count;
 	uint64_t calls_without; /* calls that were recorded without a stack */
 	uint64_t refused;	/* stacks that processes could not keep */
 };

@@ -304,6 +304,7 @@ int hk_reader_next_cell(struct hk_reader *reader, uint64_t *cursor, struct hk_ce
 		    .sampled_self_ns = cell.sampled_self_ns,
 		    .sampled_outermost_ns = cell.sampled_outermost_ns,
 		    .sampled_bytes = cell.sampled_bytes,
+		    .stacks = cell.stacks,
 		    .site = cell.site - 1,
 		    .slot = cell.slot,
 		};

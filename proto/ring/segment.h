@@ -19,7 +19,7 @@
 
 #define HK_SEGMENT_MAGIC 0x315345474b4f4f48ULL /* "HOOKGES1" */
 #define HK_SEGMENT_MAJOR 1u
-#define HK_SEGMENT_MINOR 3u
+#define HK_SEGMENT_MINOR 4u
 #define HK_SEGMENT_SUFFIX ".seg"
 
 #define HK_BLOCK_BYTES 16384u
@@ -117,9 +117,12 @@ static_assert(sizeof(struct hk_coverage) == 128, "coverage");
 struct hk_rule {
 	char pattern[HK_RULE_PATTERN_BYTES];
 	uint8_t level; /* enum hk_level; 0 = unused rule */
-	uint8_t reserved[7];
+	uint8_t reserved[3];
+	uint32_t stack_rate; /* stacks that a site keeps a second at level record+stack, 0: all;
+				since 1.4 */
 };
 static_assert(sizeof(struct hk_rule) == 128, "rule");
+static_assert(offsetof(struct hk_rule, stack_rate) == 124, "1.3 reserved it");
 
 struct hk_segment_header {
 	/* -- agent, written once before the file gets its name -- */
@@ -304,10 +307,12 @@ struct hk_cell {
 	/* The part of the values above that comes from calls timed at level sample, which also
 	 * stand for calls that were not timed. Since 1.2. */
 	uint64_t sampled, sampled_ns, sampled_self_ns, sampled_outermost_ns, sampled_bytes;
-	uint64_t reserved[8];
+	uint64_t stacks; /* calls whose stack was kept; since 1.4 */
+	uint64_t reserved[7];
 };
 static_assert(sizeof(struct hk_cell) == 320, "cell");
 static_assert(offsetof(struct hk_cell, octave) == 72, "octaves");
+static_assert(offsetof(struct hk_cell, stacks) == 256, "1.3 reserved it");
 
 /* ---- threads, open calls, record pages ---- */
 

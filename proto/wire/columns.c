@@ -19,7 +19,7 @@
 /* Columns that are left out if they are all zeros. */
 #define SAMPLES(DO) \
 	DO(sampled) \
-	DO(sampled_ns) DO(sampled_self_ns) DO(sampled_outermost_ns) DO(sampled_bytes)
+	DO(sampled_ns) DO(sampled_self_ns) DO(sampled_outermost_ns) DO(sampled_bytes) DO(stacks)
 
 /* All other columns with an element per row. */
 #define COLUMNS(DO) DO(site) WORDS(DO) DO(buckets)
