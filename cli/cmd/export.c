@@ -13,6 +13,7 @@
 #include "cli/job/job_open.h"
 #include "cli/job/job_selection.h"
 #include "cli/option.h"
+#include "cli/tables/stack_rows.h"
 #include "cli/timeline/rank_files.h"
 #include "cli/timeline/source.h"
 #include "cli/timeline/timeline.h"
@@ -374,7 +375,9 @@ static int run(int argc, char **argv)
 {
 	struct arguments arguments = {
 	    .ops = default_format(),
-	    .options = {.from_ns = INT64_MIN, .to_ns = INT64_MAX},
+	    .options = {.from_ns = INT64_MIN,
+			.to_ns = INT64_MAX,
+			.frame_text = hk_stack_rows_frame},
 	};
 	const struct hk_exporter_ops *ops;
 	struct hk_job job;
