@@ -171,7 +171,7 @@ struct hk_exporter_ops {
 };
 
 /* All formats: each is a file that defines `const struct hk_exporter_ops hk_<name>_exporter`. */
-#define HK_EXPORTERS(X) X(perfetto) X(chrome) X(kineto) X(csv) X(folded) X(sqlite)
+#define HK_EXPORTERS(X) X(perfetto) X(chrome) X(kineto) X(csv) X(folded) X(pprof) X(sqlite)
 
 #define HK_EXPORTER_DECLARE(name) extern const struct hk_exporter_ops hk_##name##_exporter;
 HK_EXPORTERS(HK_EXPORTER_DECLARE)
