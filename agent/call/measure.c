@@ -8,6 +8,7 @@
 #include "agent/call/count.h"
 #include "agent/call/launches.h"
 #include "agent/frame/hot.h"
+#include "agent/frame/limit.h"
 #include "agent/frame/plan.h"
 #include "agent/frame/site.h"
 #include "agent/frame/state.h"
@@ -85,8 +86,11 @@ static void record_arguments(struct hk_thread *thread, struct hk_call *call, uin
 {
 	payload->count = call->site->payload;
 	hk_arguments_keep(call, payload);
-	uint32_t stack = call->site->level == HK_LEVEL_STACK ? hk_tree_take(thread, call) : 0;
+	bool wanted = call->site->level == HK_LEVEL_STACK &&
+		      hk_limit_take(call->site->index, call->start_ticks);
+	uint32_t stack = wanted ? hk_tree_take(thread, call) : 0;
 	if (stack) {
+		hk_count_add(&call->cell->stacks, 1);
 		kind = kind == HK_RECORD_CALL ? HK_RECORD_CALL_STACK : HK_RECORD_FAILED_STACK;
 		payload->words[payload->count++] = stack;
 	}

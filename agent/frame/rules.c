@@ -65,7 +65,8 @@ bool hk_rules_take(const struct hk_segment_header *header, uint32_t version)
 	return true;
 }
 
-uint8_t hk_rules_level(const char *provider, const char *function, uint8_t level, uint8_t *pinned)
+uint8_t hk_rules_level(const char *provider, const char *function, uint8_t level, uint8_t *pinned,
+		       uint32_t *stack_rate)
 {
 	const struct published *published = atomic_load_explicit(&in_force, memory_order_acquire);
 	for (uint32_t i = published->count; i > 0; i--) {
@@ -73,6 +74,7 @@ uint8_t hk_rules_level(const char *provider, const char *function, uint8_t level
 		if (hk_pattern_match_function(rule->pattern, provider, function)) {
 			level = rule->level;
 			*pinned = 1;
+			*stack_rate = rule->stack_rate;
 			break;
 		}
 	}

@@ -22,7 +22,8 @@ bool hk_rules_are_new(const struct hk_segment_header *header, uint32_t version);
 bool hk_rules_take(const struct hk_segment_header *header, uint32_t version);
 
 /* Returns the level of a site whose level without rules is LEVEL. Sets *pinned to 1 if the user set
- * it. Under the process lock. */
-uint8_t hk_rules_level(const char *provider, const char *function, uint8_t level, uint8_t *pinned);
+ * it, and *stack_rate to the rule's limit of stacks. Under the process lock. */
+uint8_t hk_rules_level(const char *provider, const char *function, uint8_t level, uint8_t *pinned,
+		       uint32_t *stack_rate);
 
 #endif

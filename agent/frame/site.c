@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "agent/frame/hot.h"
+#include "agent/frame/limit.h"
 #include "agent/frame/plan.h"
 #include "agent/frame/rules.h"
 #include "agent/frame/spare.h"
@@ -51,6 +52,7 @@ struct site {
 	const char *function, *library, *provider;
 	uint8_t level, pinned;	       /* in force */
 	uint8_t own_level, own_pinned; /* without rules and ceilings */
+	uint32_t own_stack_rate;       /* the same */
 	uint8_t ceiling;	       /* ceiling set by the collector; 0: none */
 	uint8_t shared;
 	bool retired;  /* its object was unloaded; the site matches nothing until it is loaded again
@@ -178,18 +180,13 @@ static bool has_vectors(const struct hk_hook *hook)
 	return false;
 }
 
-/* Returns whether calls of DOMAIN end a stretch of work: in these, ranks wait for each other. */
-static bool ends_work(const char *domain)
-{
-	return same_text(domain, "mpi");
-}
-
 static uint8_t stack_words_of(const struct hk_hook *hook)
 {
 	uint8_t passing =
 	    (hook->flags & HK_HOOK_DESCRIBED) ? HK_STACK_WORDS_COPIED : HK_STACK_WORDS_STAY;
+	/* Calls in which ranks wait for each other end a stretch of work. */
 	return (hook->stack_words ? passing : 0) | (hk_clock_by_call ? HK_STACK_WORDS_CLOCK : 0) |
-	       (ends_work(hook->domain) ? HK_STACK_WORDS_WORK : 0) |
+	       (same_text(hook->domain, "mpi") ? HK_STACK_WORDS_WORK : 0) |
 	       (hk_plan_is_device(hook->domain) ? HK_STACK_WORDS_DEVICE : 0) |
 	       (has_vectors(hook) ? HK_STACK_WORDS_VECTOR : 0);
 }
@@ -258,10 +255,12 @@ static bool publish(uint32_t index)
 
 /* ---- levels while the process runs ---- */
 
-static uint8_t level_of(struct site *site, uint8_t *ret_pinned)
+static uint8_t level_of(struct site *site, uint8_t *ret_pinned, uint32_t *ret_stack_rate)
 {
 	*ret_pinned = site->own_pinned;
-	uint8_t level = hk_rules_level(site->provider, site->function, site->own_level, ret_pinned);
+	*ret_stack_rate = site->own_stack_rate;
+	uint8_t level = hk_rules_level(site->provider, site->function, site->own_level, ret_pinned,
+				       ret_stack_rate);
 	if (site->entry) {
 		uint8_t ceiling = atomic_load_explicit(&site->entry->ceiling, memory_order_relaxed);
 		site->ceiling = ceiling <= HK_LEVEL_STACK ? ceiling : 0;
@@ -279,7 +278,9 @@ static void relevel(uint32_t index)
 	struct site *site = site_at(index);
 	struct hk_site_hot *hot = hot_at(index);
 	uint8_t lazy = hot->flags & HK_HOT_LAZY, control = HK_CONTROL_PASS;
-	site->level = level_of(site, &site->pinned);
+	uint32_t stack_rate;
+	site->level = level_of(site, &site->pinned, &stack_rate);
+	hk_limit_set(index, stack_rate);
 	if (index >= HK_SPARE_FIRST && site->level > HK_LEVEL_COUNT) {
 		site->level = HK_LEVEL_COUNT;
 	}
@@ -393,6 +394,7 @@ static bool make(const struct hk_site_request *request, uint32_t index)
 			      .provider = hk_arena_text(request->provider),
 			      .own_level = request->level,
 			      .own_pinned = request->pinned,
+			      .own_stack_rate = request->stack_rate,
 			      .caller = request->caller,
 			      .shared = request->shared};
 	if (!site->function || !site->library || !site->provider) {
@@ -421,6 +423,7 @@ static void revive(const struct hk_site_request *request, uint32_t index)
 	site->caller = request->caller;
 	site->own_level = request->level;
 	site->own_pinned = request->pinned;
+	site->own_stack_rate = request->stack_rate;
 	set_lazy_slot(index, request->lazy ? request->slot : NULL);
 	__atomic_store_n(&hot->original, request->original, __ATOMIC_RELEASE);
 	uint8_t lazy = request->lazy ? HK_HOT_LAZY | HK_HOT_UNUSUAL : 0;

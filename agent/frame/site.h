@@ -30,6 +30,7 @@ struct hk_site_request {
 	uint8_t level;	/* enum hk_level resolved by the hook set for this library and symbol; never
 			   DEFAULT. Rules in force come on top. */
 	uint8_t pinned; /* the user gave the level */
+	uint32_t stack_rate; /* stacks a second at level record+stack; 0: all */
 };
 
 /* Returns the address for the slot, or NULL with *ret_refusal set to one of enum hk_refusal

@@ -163,6 +163,7 @@ static void write_hook(FILE *out, const struct hk_hook *hook, uint32_t args, uin
 {
 	fprintf(out, " {.library = %u, .symbol = %u, .domain = %u, .args = %u, .values = %u,\n",
 		text_of(hook->library), text_of(hook->symbol), text_of(hook->domain), args, values);
+	fprintf(out, "  .stack_rate = %u,\n", hook->stack_rate);
 	fprintf(out, "  .flags = %u, .level = %u, .auto_level = %u, .meaning = %u, .error = %u,\n",
 		hook->flags | HK_HOOK_TRUSTED, hook->level, hook->auto_level, hook->meaning,
 		hook->error);

@@ -20,6 +20,7 @@ struct pin {
 	const char *library;
 	const char *symbol;
 	uint8_t level;
+	uint32_t stack_rate;
 };
 
 struct hk_hookset_index {
@@ -225,7 +226,8 @@ static void read_pin(struct hk_hookset *set, struct hk_hookset_index *index, cha
 		     char *equals)
 {
 	*equals = 0;
-	int level = hk_level_parse(equals + 1);
+	uint32_t stack_rate;
+	int level = hk_level_parse(equals + 1, &stack_rate);
 	if (level <= HK_LEVEL_DEFAULT || index->pin_count == PINS_MAX) {
 		complain(set, "HOOK_LEVEL",
 			 level <= HK_LEVEL_DEFAULT ? "unknown level" : "too many patterns");
@@ -236,6 +238,7 @@ static void read_pin(struct hk_hookset *set, struct hk_hookset_index *index, cha
 	pin->library = "*";
 	pin->symbol = item;
 	pin->level = (uint8_t)level;
+	pin->stack_rate = stack_rate;
 	if (hk_pattern_split(item, strlen(item), &colon) == 0) {
 		item[colon] = 0;
 		pin->library = item;
@@ -253,9 +256,11 @@ static void read_levels(struct hk_hookset *set, struct hk_hookset_index *index, 
 			read_pin(set, index, item, equals);
 			continue;
 		}
-		int level = hk_level_parse(item);
+		uint32_t stack_rate;
+		int level = hk_level_parse(item, &stack_rate);
 		if (level > HK_LEVEL_DEFAULT) {
 			set->default_level = (uint8_t)level;
+			set->default_stack_rate = stack_rate;
 			index->level_given = true;
 		} else if (level < 0) {
 			complain(set, "HOOK_LEVEL", "unknown level");
@@ -303,12 +308,15 @@ bool hk_hookset_denies(const struct hk_hookset *set, const char *symbol, const c
 	       hk_selection_search(&set->index->selection, symbol, provider, NULL).denied;
 }
 
-/* Returns the level that follows from the hook's line, from `auto` (AUTOMATIC) and from the job. */
-static uint8_t level_of(const struct hk_hookset *set, const struct hk_hook *hook, uint8_t automatic)
+/* Returns the level that follows from the hook's line, from `auto` (AUTOMATIC) and from the job.
+ * *stack_rate is the line's, and becomes the job's with the job's level. */
+static uint8_t level_of(const struct hk_hookset *set, const struct hk_hook *hook, uint8_t automatic,
+			uint32_t *stack_rate)
 {
 	uint8_t level = automatic == HK_LEVEL_DEFAULT ? hook->level : automatic;
 	if (level == HK_LEVEL_DEFAULT || (set->index->level_given && level > set->default_level)) {
 		level = set->default_level;
+		*stack_rate = set->default_stack_rate;
 	}
 	return level;
 }
@@ -342,7 +350,7 @@ static const struct pin *pin_of(const struct hk_hookset_index *index, const char
 
 const struct hk_hook *hk_hookset_find(const struct hk_hookset *set, const char *symbol,
 				      const char *provider, const char *library, uint8_t *ret_level,
-				      uint8_t *ret_pinned)
+				      uint8_t *ret_pinned, uint32_t *ret_stack_rate)
 {
 	const struct hk_hookset_index *index = set->index;
 	struct hk_selected found = search(set, symbol, provider, library);
@@ -354,11 +362,16 @@ const struct hk_hook *hk_hookset_find(const struct hk_hookset *set, const char *
 	}
 	const struct hk_hook *pattern =
 	    found.pattern ? hk_selection_get(&index->selection, found.pattern, &unused) : NULL;
+	*ret_stack_rate = hook->stack_rate;
 	if (pattern && pattern->level != HK_LEVEL_DEFAULT) {
 		automatic = pattern->level;
+		*ret_stack_rate = pattern->stack_rate;
 	}
 	const struct pin *pin = pin_of(index, symbol, provider);
-	*ret_level = pin ? pin->level : level_of(set, hook, automatic);
+	if (pin) {
+		*ret_stack_rate = pin->stack_rate;
+	}
+	*ret_level = pin ? pin->level : level_of(set, hook, automatic, ret_stack_rate);
 	*ret_pinned = pin || index->level_given;
 	return hook;
 }

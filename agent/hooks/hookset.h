@@ -17,6 +17,7 @@ struct hk_hookset {
 	uint32_t bad_lines;
 	bool tables;			      /* a hook asks for tables of pointers too */
 	uint8_t default_level;		      /* enum hk_level */
+	uint32_t default_stack_rate;	      /* stacks a second; 0: all */
 	const char *from;		      /* pattern the calling library must match, or NULL */
 	struct hk_compat_settings compat;     /* variables of HOOK_COMPAT=1 */
 	char text[256];			      /* HOOK_HOOKS as understood, for reports */
@@ -29,11 +30,11 @@ struct hk_hookset {
 int hk_hookset_load(char *const *environment, struct hk_hookset *set);
 
 /* Returns the hook for SYMBOL defined in PROVIDER ("" unknown: only library "*" matches) and called
- * from LIBRARY, or NULL. Sets *ret_level to its level by its line, the job and `auto`, and
- * *ret_pinned to 1 if the user named that level. */
+ * from LIBRARY, or NULL. Sets *ret_level to its level by its line, the job and `auto`, *ret_pinned
+ * to 1 if the user named that level, and *ret_stack_rate to the limit that came with the level. */
 const struct hk_hook *hk_hookset_find(const struct hk_hookset *set, const char *symbol,
 				      const char *provider, const char *library, uint8_t *ret_level,
-				      uint8_t *ret_pinned);
+				      uint8_t *ret_pinned, uint32_t *ret_stack_rate);
 
 /* Returns the line that replaces calls of SYMBOL, with the same arguments, or NULL if the call is
  * made. */

@@ -43,6 +43,7 @@ void hk_shipped_get(uint32_t number, struct hk_hook *ret_hook)
 	    .domain = text(packed->domain),
 	    .flags = packed->flags,
 	    .level = packed->level,
+	    .stack_rate = packed->stack_rate,
 	    .auto_level = packed->auto_level,
 	    .meaning = packed->meaning,
 	    .error = packed->error,

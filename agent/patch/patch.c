@@ -301,7 +301,7 @@ static bool patch_hook(struct hk_known *known, const struct hk_object *object,
 	    .shared = shared,
 	};
 	request.hook = hk_hookset_find(patcher.set, slot->function, request.provider, known->path,
-				       &request.level, &request.pinned);
+				       &request.level, &request.pinned, &request.stack_rate);
 	if (!request.hook) {
 		if (hk_hookset_denies(patcher.set, slot->function, request.provider)) {
 			known->slots_found++;
@@ -356,7 +356,7 @@ static void *wrapper_of(const struct hk_known *known, const struct hk_slot *slot
 	    .caller = known->span,
 	};
 	request.hook = hk_hookset_find(patcher.set, slot->function, request.provider, known->path,
-				       &request.level, &request.pinned);
+				       &request.level, &request.pinned, &request.stack_rate);
 	uint32_t refusal;
 	void *thunk =
 	    request.hook && request.level != HK_LEVEL_OFF ? hk_site_bind(&request, &refusal) : NULL;

@@ -38,8 +38,9 @@ struct survey {
 static bool is_hooked(const struct survey *survey, const struct hk_object *provider)
 {
 	uint8_t level, pinned;
+	uint32_t stack_rate;
 	return hk_hookset_find(hk_patch_hookset(), survey->name, hk_program_path_of(provider),
-			       survey->user, &level, &pinned) &&
+			       survey->user, &level, &pinned, &stack_rate) &&
 	       level != HK_LEVEL_OFF;
 }
 

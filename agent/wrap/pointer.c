@@ -60,8 +60,9 @@ static bool want(const struct exchange *exchange, const char *name, struct hk_si
 	request->function = name;
 	request->provider = exchange->has_provider ? hk_program_path_of(&exchange->provider) : "";
 	request->original = exchange->address;
-	request->hook = hk_hookset_find(hk_patch_hookset(), name, request->provider,
-					user_path(exchange), &request->level, &request->pinned);
+	request->hook =
+	    hk_hookset_find(hk_patch_hookset(), name, request->provider, user_path(exchange),
+			    &request->level, &request->pinned, &request->stack_rate);
 	return request->hook && request->level != HK_LEVEL_OFF;
 }
 
@@ -170,6 +171,7 @@ static const struct hk_hook *without_arguments(const struct hk_hook *hook)
 	    .symbol = hook->symbol,
 	    .domain = hook->domain,
 	    .level = hook->level,
+	    .stack_rate = hook->stack_rate,
 	    .auto_level = hook->auto_level,
 	    .stack_words = HK_HOOK_STACK_UNKNOWN,
 	    .line = hook->line,

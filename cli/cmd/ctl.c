@@ -122,7 +122,8 @@ static const struct argp argp = {
 	"Change what a running job leaves behind of its calls.\v"
 	"PATTERN is library:function, the library being the one that defines the function, or "
 	"a function alone; * and ? stand for anything. LEVEL is off, count, sample, time, record, "
-	"record+args, record+stack or default, which takes the pattern's rule away. Later patterns "
+	"record+args, record+stack, record+stack:100/s, which keeps at most 100 stacks a second of "
+	"each function, or default, which takes the pattern's rule away. Later patterns "
 	"win over "
 	"earlier ones, and all of them over --level and the governor. They hold for processes "
 	"that start later, too.\n"
@@ -145,16 +146,18 @@ static int read_rule(char *text, Hk__Rule *rule)
 			 HK_RULE_PATTERN_BYTES - 1);
 		return HK_EXIT_USAGE;
 	}
-	int level = hk_level_parse(equals + 1);
+	uint32_t stack_rate;
+	int level = hk_level_parse(equals + 1, &stack_rate);
 	if (level < 0 || level > HK_LEVEL_STACK) {
 		hk_error("unknown level '%.40s': off count sample time record record+args "
-			 "record+stack default",
+			 "record+stack record+stack:N/s default",
 			 equals + 1);
 		return HK_EXIT_USAGE;
 	}
 	*equals = '\0';
 	rule->pattern = text;
 	rule->level = (uint32_t)level;
+	rule->stack_rate = stack_rate;
 	return HK_EXIT_DONE;
 }
 
@@ -249,11 +252,14 @@ static void ranks_add(struct hk_table *table, const Hk__Rule *rule)
 static int show(const Hk__Job *job, uint64_t now_ns)
 {
 	struct hk_table *table = hk_table_new("<pattern:100|<level|<ranks:40|>left");
+	char level[HK_LEVEL_BYTES];
 	int r = 0;
 
 	for (size_t i = 0; i < job->n_rules; i++) {
 		hk_table_add(table, "%s", job->rules[i]->pattern);
-		hk_table_add(table, "%s", hk_level_name(job->rules[i]->level));
+		hk_table_add(
+		    table, "%s",
+		    hk_level_print(job->rules[i]->level, job->rules[i]->stack_rate, level));
 		ranks_add(table, job->rules[i]);
 		left_add(table, job->rules[i]->until_unix_ns, now_ns);
 	}

@@ -13,6 +13,7 @@
 #include "cli/job/job_open.h"
 #include "cli/job/job_selection.h"
 #include "cli/option.h"
+#include "cli/tables/stack_rows.h"
 #include "cli/timeline/rank_files.h"
 #include "cli/timeline/source.h"
 #include "cli/timeline/timeline.h"
@@ -57,7 +58,8 @@ static const struct argp_option options[] = {
     HK_OPTION_RANKS,
     {"weight", OPTION_WEIGHT, "WHAT", 0,
      "With folded: sum time (ns in the innermost call, default) or calls", 0},
-    {"split", OPTION_SPLIT, "WHAT", 0, "With folded: stacks of each rank or thread apart", 0},
+    {"split", OPTION_SPLIT, "WHAT", 0,
+     "With folded and pprof: stacks of each rank or thread apart; pprof always has the rank", 0},
     {"gzip", OPTION_GZIP, NULL, 0, "With kineto: rank<N>.json.gz", 0},
     {"exact", OPTION_EXACT, NULL, 0,
      "With kineto: times to the ns instead of whole us; for HTA set HTA_DISABLE_NS_ROUNDING=1 "
@@ -144,7 +146,8 @@ static const struct argp argp = {
     .doc = "Write the recorded calls of JOB: perfetto for ui.perfetto.dev, chrome for "
 	   "chrome://tracing and other readers of trace event JSON, kineto for Holistic Trace "
 	   "Analysis (-o names a directory: a file per rank), csv for spreadsheets, sqlite for "
-	   "questions in SQL, with all that the report knows, folded for flame graphs.",
+	   "questions in SQL, with all that the report knows, folded for flame graphs, pprof for "
+	   "pprof and its viewers.",
     .children = hk_option_children,
 };
 
@@ -374,7 +377,9 @@ static int run(int argc, char **argv)
 {
 	struct arguments arguments = {
 	    .ops = default_format(),
-	    .options = {.from_ns = INT64_MIN, .to_ns = INT64_MAX},
+	    .options = {.from_ns = INT64_MIN,
+			.to_ns = INT64_MAX,
+			.frame_text = hk_stack_rows_frame},
 	};
 	const struct hk_exporter_ops *ops;
 	struct hk_job job;
@@ -418,6 +423,6 @@ static const char examples[] =
     "one second";
 
 const struct hk_command hk_command_export = {
-    {"export", "write its calls for Perfetto, Chrome, HTA, flame graphs, csv or sqlite", &argp,
-     NULL, values, examples},
+    {"export", "write its calls for Perfetto, Chrome, HTA, flame graphs, pprof, csv or sqlite",
+     &argp, NULL, values, examples},
     run};

@@ -143,7 +143,7 @@ static void print_change(const struct hk_hook *hook)
 
 static void print_hook(const struct hk_hook *hook)
 {
-	char name[256];
+	char name[256], level[HK_LEVEL_BYTES];
 	bool everywhere = strcmp(hook->library, "*") == 0;
 
 	snprintf(name, sizeof(name), "%s%s%s", everywhere ? "" : hook->library,
@@ -153,7 +153,8 @@ static void print_hook(const struct hk_hook *hook)
 		return;
 	}
 	printf("%-*s %-8s %-8s %-8s %-10s ", NAME_COLUMNS, name, hook->domain,
-	       hk_level_name(hook->level), hk_level_name(hook->auto_level),
+	       hk_level_print(hook->level, hook->stack_rate, level),
+	       hk_level_name(hook->auto_level),
 	       hook->meaning ? hk_names_get(&hk_names_meaning, hook->meaning) : "-");
 	print_values(hook);
 	print_signature(hook);

@@ -162,8 +162,9 @@ static int write_memory(const struct hk_report *report, enum format format, FILE
 
 static int write_stacks(const struct hk_job *job, const struct arguments *arguments, FILE *output)
 {
+	const struct hk_stack_options wanted = {.function = arguments->function};
 	struct hk_stack_rows rows;
-	int result = hk_stack_rows_read(job, arguments->function, &rows);
+	int result = hk_stack_rows_read(job->snapshot, job->directory, &wanted, &rows);
 
 	if (result < 0 && result != -EBADMSG) {
 		return result;

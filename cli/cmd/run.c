@@ -45,7 +45,7 @@ enum {
 static const struct argp_option options[] = {
     {"level", OPTION_LEVEL, "LEVEL|PATTERN=LEVEL", 0,
      "Set the detail of all or some functions: off, count, sample, time, record (default), "
-     "record+args, record+stack; repeats",
+     "record+args, record+stack, record+stack:N/s (at most N stacks a second); repeats",
      0},
     {"store", OPTION_STORE, "DIR", 0, "Store the job in DIR, using a private collector", 0},
     {"job", OPTION_JOB, "NAME", 0, "Name the job NAME", 0},
@@ -78,13 +78,15 @@ static int check_level(const char *value)
 
 	while (r == 0 && (item = strsep(&rest, ","))) {
 		const char *equals = strrchr(item, '=');
-		int level = hk_level_parse(equals ? equals + 1 : item);
+		uint32_t stack_rate;
+		int level = hk_level_parse(equals ? equals + 1 : item, &stack_rate);
 		r = level > HK_LEVEL_DEFAULT && level <= HK_LEVEL_STACK ? 0 : -EINVAL;
 	}
 	free(copy);
 	if (r < 0) {
 		hk_error(
-		    "unknown level '%s': off count sample time record record+args record+stack",
+		    "unknown level '%s': off count sample time record record+args record+stack "
+		    "record+stack:N/s",
 		    value);
 	}
 	return r;

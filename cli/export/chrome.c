@@ -2,15 +2,18 @@
  * job's start with three decimals, `pid` the rank of a main process, metadata that names and sorts
  * the rest. Written as calls end, so the file is not in order of time; readers sort. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "cli/export/activity.h"
+#include "cli/export/callers.h"
 #include "cli/export/chain.h"
 #include "cli/export/curve.h"
 #include "cli/export/details_json.h"
 #include "cli/export/exporter.h"
 #include "hooks/names.h"
 #include "text/json_stream.h"
+#include "text/name.h"
 
 /* `pid` of other processes: above any rank, and below the limits of doubles and ints. */
 #define OTHER_PIDS 1000000u
@@ -24,7 +27,13 @@ struct hk_exporter {
 	uint64_t start_ns;
 	struct hk_stream *streams;
 	struct hk_chains chains; /* of collective calls */
+	struct hk_callers *callers;
+	const struct hk_export_process *const *processes;
+	size_t process_count;
 };
+
+/* The name of a frame among those of all processes. */
+#define FRAME_ID_BYTES 32
 
 static void write_link(void *context, const char *kind, uint64_t id,
 		       const struct hk_chain_part *part);
@@ -126,6 +135,12 @@ static int chrome_begin(struct hk_exporter *chrome, const struct hk_export_job *
 	struct hk_json *json = &chrome->json;
 
 	chrome->start_ns = job->start_ns;
+	chrome->processes = job->processes;
+	chrome->process_count = job->process_count;
+	chrome->callers = hk_callers_new(job);
+	if (!chrome->callers) {
+		return -ENOMEM;
+	}
 	hk_json_open(json, NULL, '{');
 	hk_json_string(json, "displayTimeUnit", "ns");
 	hk_json_open(json, "otherData", '{');
@@ -312,6 +327,78 @@ static int chrome_open(struct hk_exporter *chrome, struct hk_export_thread *thre
 		   : 0;
 }
 
+static void frame_id(const struct hk_export_process *process, uint32_t number,
+		     char id[FRAME_ID_BYTES])
+{
+	snprintf(id, FRAME_ID_BYTES, "%" PRIu64 ".%" PRIu32, shown_pid(process), number);
+}
+
+/* Names the caller's stack of SLICE; its frames follow at the end of the file. */
+static int write_stack(struct hk_exporter *chrome, const struct hk_export_thread *thread,
+		       const struct hk_slice *slice)
+{
+	const struct hk_export_process *process = thread->process;
+	struct hk_stacks_frame frame;
+	char id[FRAME_ID_BYTES];
+
+	if (!slice->stack || !process->stacks ||
+	    !hk_stacks_frame(process->stacks, slice->stack, &frame)) {
+		return 0;
+	}
+	frame_id(process, slice->stack, id);
+	hk_json_string(&chrome->json, "sf", id);
+	return hk_callers_name(chrome->callers, process, slice->stack);
+}
+
+static int write_frame(struct hk_exporter *chrome, const struct hk_export_process *process,
+		       uint32_t number)
+{
+	const char *text = hk_callers_text(chrome->callers, process, number);
+	struct hk_json *json = &chrome->json;
+	struct hk_stacks_frame frame;
+	char id[FRAME_ID_BYTES];
+
+	if (!text || !hk_stacks_frame(process->stacks, number, &frame)) {
+		return text ? 0 : -ENOMEM;
+	}
+	frame_id(process, number, id);
+	hk_json_newline(json);
+	hk_json_open(json, id, '{');
+	hk_json_string(json, "name", text);
+	hk_json_string(json, "category", hk_name_base(frame.path));
+	if (frame.caller) {
+		frame_id(process, frame.caller, id);
+		hk_json_string(json, "parent", id);
+	}
+	hk_json_close(json, '}');
+	return 0;
+}
+
+/* Writes the frames that calls have named, if there are any. */
+static int write_frames(struct hk_exporter *chrome)
+{
+	bool any = false;
+	int rc = 0;
+
+	for (size_t i = 0; i < chrome->process_count; i++) {
+		const struct hk_export_process *process = chrome->processes[i];
+		uint32_t number = 0;
+
+		while (rc == 0 &&
+		       (number = hk_callers_named(chrome->callers, process, number + 1))) {
+			if (!any) {
+				hk_json_open(&chrome->json, "stackFrames", '{');
+			}
+			any = true;
+			rc = write_frame(chrome, process, number);
+		}
+	}
+	if (any) {
+		hk_json_close(&chrome->json, '}');
+	}
+	return rc;
+}
+
 static int chrome_close(struct hk_exporter *chrome, struct hk_export_thread *thread,
 			const struct hk_slice *slice)
 {
@@ -324,9 +411,10 @@ static int chrome_close(struct hk_exporter *chrome, struct hk_export_thread *thr
 	hk_json_microseconds(json, "ts", (int64_t)(slice->start_ns - chrome->start_ns));
 	hk_json_microseconds(json, "dur", (int64_t)(slice->end_ns - slice->start_ns));
 	write_details(json, slice);
+	int rc = write_stack(chrome, thread, slice);
 	hk_json_close(json, '}');
 	write_flows(chrome, thread, slice);
-	return check(chrome);
+	return rc < 0 ? rc : check(chrome);
 }
 
 /* Writes the ends of the last arrows; the format has no place for the statistics. */
@@ -361,8 +449,12 @@ static int chrome_end(struct hk_exporter *chrome)
 {
 	putc_unlocked('\n', chrome->json.output);
 	hk_json_close(&chrome->json, ']');
+	int rc = write_frames(chrome);
 	hk_json_close(&chrome->json, '}');
 	putc_unlocked('\n', chrome->json.output);
+	if (rc < 0) {
+		return rc;
+	}
 	return fflush(chrome->json.output) ? -errno : check(chrome);
 }
 
@@ -371,6 +463,7 @@ static void chrome_free(struct hk_exporter *chrome)
 	if (chrome) {
 		hk_streams_free(chrome->streams);
 		hk_chains_free(&chrome->chains);
+		hk_callers_free(chrome->callers);
 		free(chrome);
 	}
 }

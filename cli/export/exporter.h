@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "hooks/arguments.h"
+#include "report/model/stacks.h"
 #include "schema/wire.pb-c.h"
 
 #define HK_SLICE_WORDS 8   /* named values of one call: as many as a site has keys */
@@ -32,7 +33,8 @@ struct hk_export_process {
 	uint64_t start_ns;
 	bool clock_known; /* otherwise its times use its node's realtime clock, with an unknown
 			     error */
-	uint64_t clock_error_ns; /* limit of its times' errors against the root's processes */
+	uint64_t clock_error_ns;   /* limit of its times' errors against the root's processes */
+	const Hk__Process *stacks; /* whose stacks its calls have, valid; NULL: none */
 };
 
 struct hk_export_thread {
@@ -85,6 +87,7 @@ struct hk_slice {
 	uint8_t extra_count;
 	uint64_t words[HK_SLICE_WORDS];
 	uint64_t extra[HK_SLICE_EXTRA];
+	uint32_t stack; /* its caller's, by number (callers.h); 0: none */
 	/* Matches with other calls, if the exporter uses flows. Ids are unique. */
 	uint64_t flow_out;	   /* id of the message it sends, if a receive may match; else 0 */
 	uint64_t flow_joint;	   /* id of the collective, shared by all ranks; else 0 */
@@ -94,9 +97,13 @@ struct hk_slice {
 	const struct hk_export_arrival *arrivals; /* valid during close */
 };
 
+/* Writes the name of FRAME to TEXT. */
+typedef void hk_frame_text(const struct hk_stacks_frame *frame, char *text, size_t size);
+
 struct hk_export_job {
 	const char *id, *command;
-	uint64_t start_ns; /* no time in this export is earlier */
+	hk_frame_text *frame_text; /* NULL: no exporter shows stacks */
+	uint64_t start_ns;	   /* no time in this export is earlier */
 	const struct hk_export_process *const *processes;
 	size_t process_count;
 	bool many_nodes;	      /* several nodes with converted clocks: errors matter */
@@ -164,7 +171,7 @@ struct hk_exporter_ops {
 };
 
 /* All formats: each is a file that defines `const struct hk_exporter_ops hk_<name>_exporter`. */
-#define HK_EXPORTERS(X) X(perfetto) X(chrome) X(kineto) X(csv) X(folded) X(sqlite)
+#define HK_EXPORTERS(X) X(perfetto) X(chrome) X(kineto) X(csv) X(folded) X(pprof) X(sqlite)
 
 #define HK_EXPORTER_DECLARE(name) extern const struct hk_exporter_ops hk_##name##_exporter;
 HK_EXPORTERS(HK_EXPORTER_DECLARE)

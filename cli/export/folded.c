@@ -1,83 +1,34 @@
 /* Folded stacks, the input of flame graphs: one line per distinct stack of calls, outermost first,
- * ";" between, then a space and the sum of the innermost one's own weight. The nesting comes from
- * the records of each thread. Memory grows with the number of distinct stacks. */
+ * ";" between, then a space and the sum of the innermost one's own weight (call_tree.h). */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/export/exporter.h"
+#include "cli/export/call_tree.h"
 #include "text/name.h"
 #include "text/utf8.h"
 
 #include <uthash.h>
 
-/* Deeper calls are summed in one frame: a line names every call on the path. */
-#define DEPTH_MAX 512u
 #define DEEPER "[deeper]"
 #define FRAME_BYTES 256u
-
-struct key {
-	const struct node *parent;
-	const char *frame; /* one copy of each text */
-};
-
-/* A distinct stack: its innermost frame, and its parent for the others. */
-struct node {
-	UT_hash_handle hh;
-	struct key key;
-	uint64_t weight;
-	const struct hk_export_site *last_site; /* the most recent call inside of it ... */
-	struct node *last;			/* ... and its node */
-};
 
 struct frame {
 	UT_hash_handle hh;
 	char text[];
 };
 
-struct open_call {
-	struct node *node;
-	uint64_t start_ns;
-	uint64_t inner_ns; /* in calls inside of it */
-};
-
-struct track {
-	struct open_call *calls;
-	size_t depth, capacity;
-	struct node *root;
-};
-
 struct hk_exporter {
 	FILE *output;
 	enum hk_folded_weight weight;
 	enum hk_folded_split split;
-	uint64_t from_ns, to_ns;
-	struct node base; /* root of all: no frame */
-	struct node *nodes;
+	struct hk_callers *callers;
+	struct hk_call_tree tree; /* its frames: one copy of each text */
 	struct frame *frames;
 };
 
-static struct hk_exporter *folded_create(const struct hk_export_target *target)
-{
-	struct hk_exporter *folded = calloc(1, sizeof(*folded));
-
-	if (folded) {
-		folded->output = target->output;
-		folded->weight = target->folded_weight;
-		folded->split = target->folded_split;
-	}
-	return folded;
-}
-
-static int folded_begin(struct hk_exporter *folded, const struct hk_export_job *job)
-{
-	folded->from_ns = job->from_ns;
-	folded->to_ns = job->to_ns;
-	return 0;
-}
-
-/* ---- frames and stacks ---- */
+/* ---- frames ---- */
 
 /* Copies TEXT to FRAME and replaces characters that end a frame or a stack, or control a
  * terminal. */
@@ -122,41 +73,59 @@ static const char *frame_text(struct hk_exporter *folded, const char *text)
 	return frame->text;
 }
 
-/* Returns the stack of PARENT with a frame TEXT on top, or NULL without memory. */
-static struct node *node_get(struct hk_exporter *folded, const struct node *parent,
-			     const char *text)
+static const void *site_frame(void *folded, const struct hk_export_site *site)
 {
-	struct key key = {.parent = parent, .frame = frame_text(folded, text)};
-	struct node *node;
+	return frame_text(folded, site->function);
+}
 
-	if (!key.frame) {
-		return NULL;
+static const void *stack_frame(void *context, const struct hk_export_process *process,
+			       uint32_t number)
+{
+	struct hk_exporter *folded = context;
+	const char *text = hk_callers_text(folded->callers, process, number);
+
+	return text ? frame_text(folded, text) : NULL;
+}
+
+static const void *deeper_frame(void *folded)
+{
+	return frame_text(folded, DEEPER);
+}
+
+static struct hk_exporter *folded_create(const struct hk_export_target *target)
+{
+	struct hk_exporter *folded = calloc(1, sizeof(*folded));
+
+	if (folded) {
+		folded->output = target->output;
+		folded->weight = target->folded_weight;
+		folded->split = target->folded_split;
+		folded->tree.site = site_frame;
+		folded->tree.frame = stack_frame;
+		folded->tree.deeper = deeper_frame;
+		folded->tree.context = folded;
 	}
-	HASH_FIND(hh, folded->nodes, &key, sizeof(key), node);
-	if (!node) {
-		node = calloc(1, sizeof(*node));
-		if (!node) {
-			return NULL;
-		}
-		node->key = key;
-		HASH_ADD(hh, folded->nodes, key, sizeof(key), node);
-		if (!node->hh.tbl) {
-			free(node);
-			return NULL;
-		}
-	}
-	return node;
+	return folded;
+}
+
+static int folded_begin(struct hk_exporter *folded, const struct hk_export_job *job)
+{
+	folded->tree.from_ns = job->from_ns;
+	folded->tree.to_ns = job->to_ns;
+	folded->callers = hk_callers_new(job);
+	return folded->callers ? 0 : -ENOMEM;
 }
 
 /* ---- threads ---- */
 
 /* Returns the bottom frames of a thread: its role unless it is main, then those of --split. Returns
  * NULL without memory. */
-static struct node *root_of(struct hk_exporter *folded, const struct hk_export_thread *thread)
+static struct hk_call_node *root_of(struct hk_exporter *folded,
+				    const struct hk_export_thread *thread)
 {
 	const struct hk_export_process *process = thread->process;
 	char texts[3][FRAME_BYTES] = {"", "", ""};
-	struct node *node = &folded->base;
+	struct hk_call_node *node = &folded->tree.root;
 
 	if (strcmp(process->role, "main") != 0) {
 		snprintf(texts[0], FRAME_BYTES, "[%s]", process->role);
@@ -168,17 +137,20 @@ static struct node *root_of(struct hk_exporter *folded, const struct hk_export_t
 		snprintf(texts[2], FRAME_BYTES, "%s-%" PRIu32, thread->name, thread->tid);
 	}
 	for (size_t i = 0; node && i < 3; i++) {
-		node = *texts[i] ? node_get(folded, node, texts[i]) : node;
+		node = *texts[i]
+			   ? hk_call_tree_node(&folded->tree, node, frame_text(folded, texts[i]))
+			   : node;
 	}
 	return node;
 }
 
 static int folded_thread(struct hk_exporter *folded, struct hk_export_thread *thread)
 {
-	struct track *track = calloc(1, sizeof(*track));
+	struct hk_call_track *track = calloc(1, sizeof(*track));
 
 	thread->private = track;
 	if (track) {
+		track->process = thread->process;
 		track->root = root_of(folded, thread);
 	}
 	return track && track->root ? 0 : -ENOMEM;
@@ -186,91 +158,26 @@ static int folded_thread(struct hk_exporter *folded, struct hk_export_thread *th
 
 static void folded_forget(struct hk_exporter *folded, struct hk_export_thread *thread)
 {
-	struct track *track = thread->private;
-
 	(void)folded;
-	if (track) {
-		free(track->calls);
-		free(track);
+	if (thread->private) {
+		hk_call_track_fini(thread->private);
+		free(thread->private);
 		thread->private = NULL;
 	}
 }
 
 /* ---- calls ---- */
 
-/* Returns the stack of a call of SITE that begins now. */
-static struct node *node_of(struct hk_exporter *folded, const struct track *track,
-			    const struct hk_export_site *site)
-{
-	struct node *top = track->depth ? track->calls[track->depth - 1].node : track->root;
-
-	if (track->depth > DEPTH_MAX) {
-		return top;
-	}
-	if (track->depth == DEPTH_MAX) {
-		return node_get(folded, top, DEEPER);
-	}
-	if (top->last_site == site) {
-		return top->last;
-	}
-	struct node *node = node_get(folded, top, site->function);
-
-	top->last_site = node ? site : NULL;
-	top->last = node;
-	return node;
-}
-
-static int track_reserve(struct track *track)
-{
-	size_t capacity = track->capacity ? track->capacity * 2 : 16;
-	struct open_call *calls;
-
-	if (track->depth < track->capacity) {
-		return 0;
-	}
-	calls = reallocarray(track->calls, capacity, sizeof(*calls));
-	if (!calls) {
-		return -ENOMEM;
-	}
-	track->calls = calls;
-	track->capacity = capacity;
-	return 0;
-}
-
-/* Returns TIME_NS clamped to the requested range: time outside is not counted. */
-static uint64_t within(const struct hk_exporter *folded, uint64_t time_ns)
-{
-	time_ns = time_ns < folded->from_ns ? folded->from_ns : time_ns;
-	return time_ns > folded->to_ns ? folded->to_ns : time_ns;
-}
-
 static int folded_open(struct hk_exporter *folded, struct hk_export_thread *thread,
 		       const struct hk_slice *slice)
 {
-	struct track *track = thread->private;
-	struct node *node = node_of(folded, track, slice->site);
-
-	if (!node || track_reserve(track) < 0) {
-		return -ENOMEM;
-	}
-	track->calls[track->depth++] =
-	    (struct open_call){.node = node, .start_ns = within(folded, slice->start_ns)};
-	return 0;
+	return hk_call_tree_open(&folded->tree, thread->private, slice);
 }
 
 static int folded_close(struct hk_exporter *folded, struct hk_export_thread *thread,
 			const struct hk_slice *slice)
 {
-	struct track *track = thread->private;
-	struct open_call *call = &track->calls[--track->depth];
-	uint64_t total_ns = within(folded, slice->end_ns) - call->start_ns;
-
-	if (track->depth) {
-		call[-1].inner_ns += total_ns;
-	}
-	call->node->weight += folded->weight == HK_FOLDED_CALLS ? 1
-			      : total_ns > call->inner_ns	? total_ns - call->inner_ns
-								: 0;
+	hk_call_tree_close(&folded->tree, thread->private, slice);
 	return 0;
 }
 
@@ -278,39 +185,34 @@ static int folded_close(struct hk_exporter *folded, struct hk_export_thread *thr
 static int folded_instant(struct hk_exporter *folded, struct hk_export_thread *thread,
 			  const struct hk_slice *slice)
 {
-	struct node *node = node_of(folded, thread->private, slice->site);
-
-	if (!node) {
-		return -ENOMEM;
-	}
-	node->weight += folded->weight == HK_FOLDED_CALLS;
-	return 0;
+	return hk_call_tree_instant(&folded->tree, thread->private, slice);
 }
 
 /* ---- the file ---- */
 
-static void write_stack(FILE *output, const struct node *node)
+static void write_stack(FILE *output, const struct hk_call_node *node, uint64_t weight)
 {
-	const struct node *path[DEPTH_MAX + 8];
+	const struct hk_call_node *path[HK_CALL_TREE_PATH];
 	size_t count = 0;
 
-	for (const struct node *at = node; at->key.parent; at = at->key.parent) {
+	for (const struct hk_call_node *at = node; at->key.parent; at = at->key.parent) {
 		path[count++] = at;
 	}
 	while (count--) {
 		fputs_unlocked(path[count]->key.frame, output);
 		putc_unlocked(count ? ';' : ' ', output);
 	}
-	fprintf(output, "%" PRIu64 "\n", node->weight);
+	fprintf(output, "%" PRIu64 "\n", weight);
 }
 
 static int folded_end(struct hk_exporter *folded)
 {
-	struct node *node, *next;
+	struct hk_call_node *node, *next;
 
-	HASH_ITER (hh, folded->nodes, node, next) {
-		if (node->weight) {
-			write_stack(folded->output, node);
+	HASH_ITER (hh, folded->tree.nodes, node, next) {
+		uint64_t weight = folded->weight == HK_FOLDED_CALLS ? node->calls : node->own_ns;
+		if (weight) {
+			write_stack(folded->output, node, weight);
 		}
 	}
 	if (fflush(folded->output) || ferror(folded->output)) {
@@ -321,16 +223,13 @@ static int folded_end(struct hk_exporter *folded)
 
 static void folded_free(struct hk_exporter *folded)
 {
-	struct node *node, *next_node;
 	struct frame *frame, *next_frame;
 
 	if (!folded) {
 		return;
 	}
-	HASH_ITER (hh, folded->nodes, node, next_node) {
-		HASH_DEL(folded->nodes, node);
-		free(node);
-	}
+	hk_call_tree_fini(&folded->tree);
+	hk_callers_free(folded->callers);
 	HASH_ITER (hh, folded->frames, frame, next_frame) {
 		HASH_DEL(folded->frames, frame);
 		free(frame);

@@ -65,7 +65,7 @@ static void rows_write(const struct hk_report *report, struct hk_json *json)
 }
 
 int hk_html_document_write(const struct hk_report *report, const struct hk_overview *overview,
-			   FILE *output)
+			   const struct hk_stack_rows *stacks, FILE *output)
 {
 	struct hk_json json = {.output = output};
 
@@ -80,6 +80,9 @@ int hk_html_document_write(const struct hk_report *report, const struct hk_overv
 	if (overview && overview->rank_count > 0) {
 		hk_json_newline(&json);
 		hk_overview_write(overview, "overview", &json);
+	}
+	if (stacks && stacks->count > 0) {
+		r = r ? r : hk_html_stacks_write(stacks, &json);
 	}
 	hk_json_close(&json, '}');
 	return r == 0 && ferror(output) ? -EIO : r;

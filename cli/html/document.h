@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "cli/tables/overview.h"
+#include "cli/tables/stack_rows.h"
 #include "report/build/group.h"
 #include "report/model/report.h"
 #include "text/json_stream.h"
@@ -20,13 +21,19 @@
 #define HK_HTML_CELL_FUNCTIONS 500u
 #define HK_HTML_SERIES_NUMBERS 131072u
 #define HK_HTML_SERIES 1024u
+/* Frames of the tree of stacks, and sums of calls from them. */
+#define HK_HTML_STACK_FRAMES 20000u
+#define HK_HTML_STACK_VALUES 60000u
+#define HK_HTML_STACK_GROUPS 16u /* of ranks that can be looked at apart */
 
-/* Writes the document of REPORT, with OVERVIEW unless that is NULL. Returns 0, -EIO or -ENOMEM. */
+/* Writes the document of REPORT, with OVERVIEW and STACKS unless these are NULL. Returns 0, -EIO or
+ * -ENOMEM. */
 int hk_html_document_write(const struct hk_report *report, const struct hk_overview *overview,
-			   FILE *output);
+			   const struct hk_stack_rows *stacks, FILE *output);
 
-/* Write members of the document: functions, and memory. Return 0 or -ENOMEM. */
+/* Write members of the document: functions, memory, and stacks. Return 0 or -ENOMEM. */
 int hk_html_functions_write(const struct hk_report *report, struct hk_json *json);
 int hk_html_memory_write(const struct hk_report *report, struct hk_json *json);
+int hk_html_stacks_write(const struct hk_stack_rows *rows, struct hk_json *json);
 
 #endif

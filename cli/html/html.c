@@ -12,18 +12,20 @@
 struct subject {
 	const struct hk_report *report;
 	const struct hk_overview *overview;
+	const struct hk_stack_rows *stacks;
 };
 
 static int report_data(const void *subject, FILE *output)
 {
 	const struct subject *of = subject;
 
-	return hk_html_document_write(of->report, of->overview, output);
+	return hk_html_document_write(of->report, of->overview, of->stacks, output);
 }
 
-int hk_html_write(const struct hk_report *report, const struct hk_overview *overview, FILE *output)
+int hk_html_write(const struct hk_report *report, const struct hk_overview *overview,
+		  const struct hk_stack_rows *stacks, FILE *output)
 {
-	const struct subject subject = {report, overview};
+	const struct subject subject = {report, overview, stacks};
 	const struct hk_html_page page = {
 	    .source = hk_html_page,
 	    .source_end = hk_html_page_end,
@@ -44,6 +46,17 @@ static size_t bins_for(size_t ranks)
 	return bins > OVERVIEW_BINS_MIN ? bins : OVERVIEW_BINS_MIN;
 }
 
+/* Records are read for stacks only if some process kept stacks. */
+static bool has_stacks(const Hk__Snapshot *snapshot)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		any |= snapshot->processes[i]->n_stack_frames > 0;
+	}
+	return any;
+}
+
 int hk_html_write_job(const struct hk_report *report, const Hk__Snapshot *snapshot,
 		      const char *directory, uint64_t records, FILE *output)
 {
@@ -51,14 +64,21 @@ int hk_html_write_job(const struct hk_report *report, const Hk__Snapshot *snapsh
 						    .records = records,
 						    .chunks = HK_OVERVIEW_CHUNKS,
 						    .report = report};
+	const struct hk_stack_options stack_options = {.groups = HK_HTML_STACK_GROUPS,
+						       .records = records};
 	struct hk_overview *overview = NULL;
+	struct hk_stack_rows stacks = {0};
 
 	/* A report without its timeline is better than no report: a job with unreadable files still
 	 * has statistics. */
 	if (directory && *directory) {
 		(void)hk_overview_new(snapshot, directory, &options, &overview);
 	}
-	int r = hk_html_write(report, overview, output);
+	if (directory && *directory && has_stacks(snapshot)) {
+		(void)hk_stack_rows_read(snapshot, directory, &stack_options, &stacks);
+	}
+	int r = hk_html_write(report, overview, &stacks, output);
 	hk_overview_free(overview);
+	hk_stack_rows_fini(&stacks);
 	return r;
 }

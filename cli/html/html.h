@@ -7,14 +7,16 @@
 #include <stdio.h>
 
 #include "cli/tables/overview.h"
+#include "cli/tables/stack_rows.h"
 #include "report/model/report.h"
 
-/* Writes the page of REPORT. OVERVIEW, of the same job, may be NULL: the page then has no timeline.
- * Returns 0, -EIO or -ENOMEM. */
-int hk_html_write(const struct hk_report *report, const struct hk_overview *overview, FILE *output);
+/* Writes the page of REPORT. OVERVIEW and STACKS, of the same job, may be NULL: the page then has
+ * no timeline, or no flame graph. Returns 0, -EIO or -ENOMEM. */
+int hk_html_write(const struct hk_report *report, const struct hk_overview *overview,
+		  const struct hk_stack_rows *stacks, FILE *output);
 
 /* Writes the page of SNAPSHOT's job, whose files lie in DIRECTORY, reading about RECORDS records at
- * most for the timeline. Returns 0, -EIO or -ENOMEM. */
+ * most for the timeline, and as many for stacks. Returns 0, -EIO or -ENOMEM. */
 int hk_html_write_job(const struct hk_report *report, const Hk__Snapshot *snapshot,
 		      const char *directory, uint64_t records, FILE *output);
 

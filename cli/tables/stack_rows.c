@@ -21,6 +21,7 @@
 struct key {
 	const char *function, *library;
 	uint64_t stack; /* digest of its frames: equal in all processes */
+	uint64_t group;
 };
 
 struct sum {
@@ -30,13 +31,21 @@ struct sum {
 	int32_t last_rank;
 };
 
+struct share {
+	UT_hash_handle hh;
+	struct hk_stack_share share;
+};
+
 struct reading {
 	struct hk_stack_rows *rows;
 	struct sum *sums;
-	const char *function; /* glob, or NULL */
+	struct share *shares;
+	const struct hk_stack_options *options;
+	uint64_t records; /* of each process, at most */
 	/* Of the process under way. */
 	const Hk__Process *process;
 	int32_t rank;
+	uint32_t group;
 	uint64_t *digests; /* by frame number */
 	uint32_t frames;
 };
@@ -78,10 +87,13 @@ static struct sum *sum_get(struct reading *reading, const struct hk_chunk_site *
 	    .function = hk_report_strings_get(&reading->rows->strings, site->function),
 	    .library = hk_report_strings_get(&reading->rows->strings, site->library),
 	    .stack = reading->digests[stack],
+	    .group = reading->group,
 	};
 	struct sum *sum;
 
-	if (!key.function || !key.library) {
+	const char *domain = hk_report_strings_get(&reading->rows->strings, site->domain);
+
+	if (!key.function || !key.library || !domain) {
 		return NULL;
 	}
 	HASH_FIND(hh, reading->sums, &key, sizeof(key), sum);
@@ -95,6 +107,8 @@ static struct sum *sum_get(struct reading *reading, const struct hk_chunk_site *
 	sum->key = key;
 	sum->row = (struct hk_stack_row){.function = key.function,
 					 .library = key.library,
+					 .domain = domain,
+					 .group = reading->group,
 					 .process = reading->process,
 					 .rank = reading->rank,
 					 .stack = stack};
@@ -107,14 +121,49 @@ static struct sum *sum_get(struct reading *reading, const struct hk_chunk_site *
 	return sum;
 }
 
+static struct share *share_get(struct reading *reading, const char *text)
+{
+	const char *function = hk_report_strings_get(&reading->rows->strings, text);
+	struct share *share;
+
+	if (!function) {
+		return NULL;
+	}
+	HASH_FIND_PTR(reading->shares, &function, share);
+	if (share) {
+		return share;
+	}
+	share = calloc(1, sizeof(*share));
+	if (!share) {
+		return NULL;
+	}
+	share->share.function = function;
+	HASH_ADD_PTR(reading->shares, share.function, share);
+	if (!share->hh.tbl) {
+		free(share);
+		return NULL;
+	}
+	return share;
+}
+
 static int add(struct reading *reading, const struct hk_record *record,
 	       const struct hk_chunk_site *site)
 {
+	const char *glob = reading->options->function;
+
 	if (!site || !hk_source_is_call(record->kind) ||
-	    (reading->function && !hk_pattern_match(reading->function, site->function))) {
+	    (glob && !hk_pattern_match(glob, site->function))) {
 		return 0;
 	}
-	if (record->stack == 0 || record->stack > reading->frames) {
+	bool kept = record->stack > 0 && record->stack <= reading->frames;
+	struct share *share = share_get(reading, site->function);
+	if (!share) {
+		return -ENOMEM;
+	}
+	share->share.calls++;
+	share->share.total_ns += record->duration_ns;
+	share->share.stacks += kept;
+	if (!kept) {
 		reading->rows->calls_without++;
 		return 0;
 	}
@@ -133,31 +182,50 @@ static int add(struct reading *reading, const struct hk_record *record,
 static int read_records(struct reading *reading, struct hk_cursor *cursor)
 {
 	const struct hk_record *records;
+	uint64_t read = 0;
 	size_t count;
 	int r;
 
+	reading->rows->records_there += hk_cursor_stats(cursor)->records;
 	while ((r = hk_cursor_batch(cursor, &records, &count)) > 0) {
+		reading->rows->records += count;
+		read += count;
 		for (size_t i = 0; i < count; i++) {
 			r = add(reading, &records[i], hk_cursor_site(cursor, records[i].site));
 			if (r < 0) {
 				return r;
 			}
 		}
+		if (reading->records > 0 && read >= reading->records) {
+			return 0;
+		}
 	}
 	return r == 0 && hk_cursor_stats(cursor)->damaged > 0 ? -EBADMSG : r;
 }
 
-static int read_process(struct reading *reading, struct hk_loader *loader, const struct hk_job *job,
+static uint32_t group_of(const struct reading *reading)
+{
+	int32_t ranks = reading->rows->group_ranks;
+
+	if (reading->options->groups == 0) {
+		return 0;
+	}
+	return reading->rank < 0 ? reading->options->groups : (uint32_t)(reading->rank / ranks);
+}
+
+static int read_process(struct reading *reading, struct hk_loader *loader,
+			const Hk__Snapshot *snapshot, const char *directory,
 			const Hk__Process *process)
 {
 	struct hk_cursor *cursor = NULL;
-	int fd = hk_source_open(job->snapshot->job, job->directory, process);
+	int fd = hk_source_open(snapshot->job, directory, process);
 
 	if (fd < 0) {
 		return fd == -ENOENT ? 0 : fd;
 	}
 	reading->process = process;
 	reading->rank = hk_report_rank_of(process);
+	reading->group = group_of(reading);
 	reading->rows->refused += process->stacks_refused;
 	int r = digest_frames(reading, process);
 	r = r < 0 ? r : hk_cursor_new(loader, fd, &cursor);
@@ -209,22 +277,70 @@ static int make_rows(struct reading *reading)
 	return 0;
 }
 
-int hk_stack_rows_read(const struct hk_job *job, const char *function,
-		       struct hk_stack_rows *ret_rows)
+static int by_function(const void *a, const void *b)
 {
-	struct reading reading = {.rows = ret_rows, .function = function};
+	const struct hk_stack_share *x = a, *y = b;
+
+	return strcmp(x->function, y->function);
+}
+
+/* Moves the shares of functions that have stacks to the rows. */
+static int make_shares(struct reading *reading)
+{
+	struct hk_stack_rows *rows = reading->rows;
+	struct share *share, *next;
+
+	rows->shares = calloc(HASH_COUNT(reading->shares) + 1, sizeof(*rows->shares));
+	HASH_ITER (hh, reading->shares, share, next) {
+		if (rows->shares && share->share.stacks > 0) {
+			rows->shares[rows->share_count++] = share->share;
+		}
+		HASH_DEL(reading->shares, share);
+		free(share);
+	}
+	if (!rows->shares) {
+		return -ENOMEM;
+	}
+	qsort(rows->shares, rows->share_count, sizeof(*rows->shares), by_function);
+	return 0;
+}
+
+/* Sets how many ranks a group has. */
+static void divide(struct reading *reading, Hk__Process *const *processes, size_t count)
+{
+	uint32_t groups = reading->options->groups;
+	int32_t last = count > 0 ? hk_report_rank_of(processes[count - 1]) : 0;
+
+	reading->rows->group_ranks =
+	    groups > 0 && last > 0 ? (int32_t)((uint32_t)last / groups + 1) : 1;
+}
+
+int hk_stack_rows_read(const Hk__Snapshot *snapshot, const char *directory,
+		       const struct hk_stack_options *options, struct hk_stack_rows *ret_rows)
+{
+	size_t count = snapshot->n_processes;
+	Hk__Process **processes = calloc(count + 1, sizeof(*processes));
+	struct reading reading = {.rows = ret_rows,
+				  .options = options,
+				  .records =
+				      options->records ? options->records / (count + 1) + 1 : 0};
 	struct hk_loader *loader = hk_loader_new();
-	int result = loader ? 0 : -ENOMEM;
+	int result = loader && processes ? 0 : -ENOMEM;
 
 	*ret_rows = (struct hk_stack_rows){0};
-	qsort(job->snapshot->processes, job->snapshot->n_processes,
-	      sizeof(job->snapshot->processes[0]), by_rank);
-	for (size_t i = 0; loader && i < job->snapshot->n_processes; i++) {
-		int r = read_process(&reading, loader, job, job->snapshot->processes[i]);
+	if (result == 0 && count > 0) {
+		memcpy(processes, snapshot->processes, count * sizeof(*processes));
+		qsort(processes, count, sizeof(*processes), by_rank);
+		divide(&reading, processes, count);
+	}
+	for (size_t i = 0; result != -ENOMEM && i < count; i++) {
+		int r = read_process(&reading, loader, snapshot, directory, processes[i]);
 		result = r < 0 ? r : result;
 	}
-	int r = make_rows(&reading);
+	int r = make_rows(&reading), shared = make_shares(&reading);
+	r = r < 0 ? r : shared;
 	free(reading.digests);
+	free(processes);
 	hk_loader_free(loader);
 	return r < 0 ? r : result;
 }
@@ -233,6 +349,7 @@ void hk_stack_rows_fini(struct hk_stack_rows *rows)
 {
 	hk_report_strings_fini(&rows->strings);
 	free(rows->rows);
+	free(rows->shares);
 }
 
 /* Why no further frame is known, by enum hk_walk_end of the agent. */

@@ -4,12 +4,13 @@
 #ifndef HK_CLI_TABLES_STACK_ROWS_H
 #define HK_CLI_TABLES_STACK_ROWS_H
 
-#include "cli/job/job.h"
 #include "report/model/stacks.h"
 #include "report/model/strings.h"
 
 struct hk_stack_row {
 	const char *function, *library; /* library: path of the calling object */
+	const char *domain;
+	uint32_t group; /* of ranks */
 	uint64_t calls, total_ns;
 	uint32_t ranks; /* ranks that made such calls */
 	int32_t rank;	/* the first of them; -1: of no rank */
@@ -18,18 +19,36 @@ struct hk_stack_row {
 	uint32_t stack;
 };
 
+/* All recorded calls of a function of whose calls some have a stack. */
+struct hk_stack_share {
+	const char *function;
+	uint64_t calls, total_ns;
+	uint64_t stacks; /* calls with a stack */
+};
+
 struct hk_stack_rows {
 	struct hk_report_strings strings;
 	struct hk_stack_row *rows; /* the most expensive first */
 	size_t count;
+	struct hk_stack_share *shares; /* by function */
+	size_t share_count;
 	uint64_t calls_without; /* calls that were recorded without a stack */
 	uint64_t refused;	/* stacks that processes could not keep */
+	uint64_t records;	/* that were read ... */
+	uint64_t records_there; /* ... of these */
+	int32_t group_ranks;	/* group I has the ranks from I * group_ranks on */
 };
 
-/* Reads the records of JOB, of functions that the glob FUNCTION (NULL: all) covers. *ret_rows is
- * usable also after -EBADMSG: some records were damaged. Otherwise returns 0 or -errno. */
-int hk_stack_rows_read(const struct hk_job *job, const char *function,
-		       struct hk_stack_rows *ret_rows);
+struct hk_stack_options {
+	const char *function; /* only functions that this glob covers; NULL: all */
+	uint32_t groups;      /* keep the sums of so many groups of ranks apart; 0: one group */
+	uint64_t records;     /* approximate number of records to read at most; 0: all */
+};
+
+/* Reads the records of SNAPSHOT's job, whose files lie in DIRECTORY. *ret_rows is usable also after
+ * -EBADMSG: some records were damaged. Otherwise returns 0 or -errno. */
+int hk_stack_rows_read(const Hk__Snapshot *snapshot, const char *directory,
+		       const struct hk_stack_options *options, struct hk_stack_rows *ret_rows);
 
 void hk_stack_rows_fini(struct hk_stack_rows *rows);
 

@@ -55,6 +55,23 @@ static void write_head(const struct hk_stack_row *row, FILE *output, bool colour
 	fputc('\n', output);
 }
 
+/* Says of which functions only some calls have a stack: their times are a part of the whole. */
+static void write_shares(const struct hk_stack_rows *rows, FILE *output)
+{
+	char function[HK_NAME_BYTES(FRAME_COLUMNS)], total[HK_QUANTITY_BYTES];
+
+	for (size_t i = 0; i < rows->share_count; i++) {
+		const struct hk_stack_share *share = &rows->shares[i];
+		if (share->stacks < share->calls) {
+			hk_name_print(function, FRAME_COLUMNS, share->function);
+			fprintf(output,
+				"! %s: stacks of %" PRIu64 " of %" PRIu64 " calls; all took %s\n",
+				function, share->stacks, share->calls,
+				hk_quantity_duration(total, share->total_ns));
+		}
+	}
+}
+
 int hk_stack_table_write_text(const struct hk_stack_rows *rows, FILE *output, bool colour)
 {
 	char text[FRAME_BYTES], shown[HK_NAME_BYTES(FRAME_COLUMNS)];
@@ -76,6 +93,7 @@ int hk_stack_table_write_text(const struct hk_stack_rows *rows, FILE *output, bo
 	if (rows->count == 0) {
 		fputs("no stacks: run with --level 'FUNCTION=record+stack'\n", output);
 	}
+	write_shares(rows, output);
 	if (rows->refused > 0) {
 		fprintf(output,
 			"! %" PRIu64 " stacks could not be kept for lack of room in segments\n",
@@ -131,6 +149,17 @@ int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output)
 			write_frame(row, numbers[k], &json);
 		}
 		hk_json_close(&json, ']');
+		hk_json_close(&json, '}');
+	}
+	hk_json_close(&json, ']');
+	hk_json_open(&json, "functions", '[');
+	for (size_t i = 0; i < rows->share_count; i++) {
+		hk_json_newline(&json);
+		hk_json_open(&json, NULL, '{');
+		hk_json_string(&json, "function", rows->shares[i].function);
+		hk_json_uint(&json, "calls", rows->shares[i].calls);
+		hk_json_uint(&json, "stacks", rows->shares[i].stacks);
+		hk_json_uint(&json, "total_ns", rows->shares[i].total_ns);
 		hk_json_close(&json, '}');
 	}
 	hk_json_close(&json, ']');

@@ -96,6 +96,7 @@ void hk_source_slice(const struct hk_record *record, const struct hk_export_site
 	    record->word_count < site->key_count ? record->word_count : site->key_count;
 	memcpy(slice->words, record->words, slice->word_count * sizeof(slice->words[0]));
 	slice->extra_count = 0;
+	slice->stack = record->stack;
 	slice->flow_out = slice->flow_joint = 0;
 	slice->flow_first = false;
 	slice->flow_held = NULL;

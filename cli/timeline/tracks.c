@@ -152,6 +152,7 @@ static int show_actor(struct hk_tracks *tracks, size_t index)
 	track->shown.command = track->command;
 	track->shown.host = track->host;
 	track->shown.role = hk_report_role_of(process);
+	track->shown.stacks = hk_stacks_valid(process) ? process : NULL;
 	track->shown.is_main = track->shown.rank >= 0 && role_order(process) == 0 &&
 			       (!before || before->shown.rank != track->shown.rank);
 	title(track);

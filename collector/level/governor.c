@@ -30,9 +30,10 @@
 #define PATTERN_BYTES 1024u
 
 struct site_use {
-	uint64_t calls; /* at the last sample */
-	uint64_t made;	/* calls between the last two samples */
-	uint64_t sum;	/* calls summed over the cells during a walk */
+	uint64_t calls;				  /* at the last sample */
+	uint64_t made;				  /* calls between the last two samples */
+	uint64_t sum;				  /* calls summed over the cells during a walk */
+	uint64_t stacks, stacks_made, stacks_sum; /* the same of calls whose stack was kept */
 	uint64_t
 	    calm_ns; /* time since which the old level would fit the budget; 0: it does not fit */
 	uint32_t lowered; /* number of times the site was lowered */
@@ -90,6 +91,8 @@ static void read_site(struct hk_reader *reader, uint32_t id, struct site_use *si
 {
 	site->made = site->sum > site->calls ? site->sum - site->calls : 0;
 	site->calls = site->sum;
+	site->stacks_made = site->stacks_sum > site->stacks ? site->stacks_sum - site->stacks : 0;
+	site->stacks = site->stacks_sum;
 	site->info = site->made || site->lowered ? hk_reader_site(reader, id) : NULL;
 	if (site->info) {
 		const struct hk_site_info *info = site->info;
@@ -111,11 +114,12 @@ static bool count_calls(struct hk_process *process)
 		return false;
 	}
 	for (uint32_t i = 0; i < governor->count; i++) {
-		governor->sites[i].sum = 0;
+		governor->sites[i].sum = governor->sites[i].stacks_sum = 0;
 	}
 	while (hk_reader_next_cell(process->segment->reader, &cursor, &cell) > 0) {
 		if (cell.site < governor->count) {
 			governor->sites[cell.site].sum += cell.calls;
+			governor->sites[cell.site].stacks_sum += cell.stacks;
 		}
 	}
 	for (uint32_t i = 0; i < governor->count; i++) {
@@ -134,16 +138,29 @@ static void set_gap(struct hk_governor *governor, uint64_t elapsed_ns)
 	governor->gap_ns = made ? elapsed_ns / made : 0;
 }
 
-/* Returns the ns that the calls between the last two samples would cost at LEVEL, less the cost of
- * counting them. */
-static double dispensable_ns(const struct hk_process *process, const struct site_use *site,
-			     uint8_t level)
+/* Returns the ns that CALLS calls at LEVEL cost more than counting them. */
+static double extra_ns(const struct hk_process *process, const struct site_use *site,
+		       uint64_t calls, uint8_t level)
 {
 	struct hk_cost_site kind = {site->info->flags, site->info->key_count};
 	uint64_t gap_ns = process->segment->governor->gap_ns;
 	uint64_t least = hk_cost_call_ps(&process->segment->status, kind, HK_LEVEL_COUNT, gap_ns);
 	uint64_t cost = hk_cost_call_ps(&process->segment->status, kind, level, gap_ns);
-	return cost > least ? (double)site->made * (double)(cost - least) / 1000 : 0;
+	return cost > least ? (double)calls * (double)(cost - least) / 1000 : 0;
+}
+
+/* Returns the ns that the calls between the last two samples would cost at LEVEL, less the cost of
+ * counting them. */
+static double dispensable_ns(const struct hk_process *process, const struct site_use *site,
+			     uint8_t level)
+{
+	uint64_t with = site->stacks_made < site->made ? site->stacks_made : site->made;
+	if (level != HK_LEVEL_STACK || site->level != HK_LEVEL_STACK) {
+		return extra_ns(process, site, site->made, level);
+	}
+	/* A limit leaves most calls without a stack. */
+	return extra_ns(process, site, with, level) +
+	       extra_ns(process, site, site->made - with, HK_LEVEL_ARGS);
 }
 
 struct survey {

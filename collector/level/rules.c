@@ -173,6 +173,7 @@ void hk_rules_publish(struct hk_process *process)
 		const Hk__Rule *rule = job->rules[i];
 		if (valid(rule) && concerns(rule, process->state->rank)) {
 			memcpy(rules[count].pattern, rule->pattern, strlen(rule->pattern));
+			rules[count].stack_rate = rule->stack_rate;
 			rules[count++].level = (uint8_t)rule->level;
 		}
 	}
@@ -225,9 +226,11 @@ static void count_concerned(const struct hk_job *job, const Hk__ControlRequest *
 
 static void log_change(const struct hk_job *job, const Hk__ControlRequest *request)
 {
+	char level[HK_LEVEL_BYTES];
 	for (size_t i = 0; i < request->n_rules; i++) {
+		const Hk__Rule *rule = request->rules[i];
 		hk_info("level changed job=%s pattern=%s level=%s for_ns=%" PRIu64, job->state->id,
-			request->rules[i]->pattern, hk_level_name(request->rules[i]->level),
+			rule->pattern, hk_level_print(rule->level, rule->stack_rate, level),
 			request->for_ns);
 	}
 	if (request->tracing != HK__TRACING__TRACING_KEEP) {

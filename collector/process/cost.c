@@ -131,7 +131,7 @@ struct sums {
 	double time_ps;	     /* of those, as if none left a record */
 	double inside_ns;    /* in calls, without those inside of them */
 	double values_ps;    /* as if all timed calls left a record */
-	double arguments_ps; /* and stacks */
+	double arguments_ps; /* and stacks, where they were taken */
 };
 
 static void add_cell(struct sums *sums, const struct hk_process *process,
@@ -155,7 +155,9 @@ static void add_cell(struct sums *sums, const struct hk_process *process,
 	sums->time_ps += timed * (double)time_ps(status, site);
 	sums->values_ps += timed * site.values * (double)status->value_extra_ps;
 	if (known && known->level >= HK_LEVEL_ARGS) {
-		sums->arguments_ps += timed * (double)(records_of(known->level) - 1) *
+		double stacks = (double)cell->stacks < timed ? (double)cell->stacks : timed;
+		sums->arguments_ps += (timed * (ARGS_PER_RECORD - 1) +
+				       stacks * (STACK_PER_RECORD - ARGS_PER_RECORD)) *
 				      (double)record_ps(status, site);
 	}
 }

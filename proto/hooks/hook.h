@@ -264,15 +264,16 @@ struct hk_hook {
 	const char *from;    /* glob over the calling object like `library`; NULL: any */
 	const char *with_library; /* library of the replacement, as dlopen takes it */
 	const char *with_symbol;  /* function of the replacement; NULL: the same name */
-	uint64_t returns;   /* result of HK_ACTION_RETURN: bits of an integer, pointer or double; a
-			       float in the lower half */
-	uint8_t action;	    /* enum hk_action */
-	uint16_t flags;	    /* HK_HOOK_* */
-	uint8_t level;	    /* enum hk_level that the line asks for; DEFAULT if the line has none */
-	uint8_t auto_level; /* level under `--hooks auto`; OFF: not part of auto */
-	uint8_t meaning;    /* enum hk_meaning */
-	uint8_t error;	    /* enum hk_error_rule */
-	uint8_t result;	    /* enum hk_hook_type */
+	uint64_t returns; /* result of HK_ACTION_RETURN: bits of an integer, pointer or double; a
+			     float in the lower half */
+	uint8_t action;	  /* enum hk_action */
+	uint16_t flags;	  /* HK_HOOK_* */
+	uint8_t level;	  /* enum hk_level that the line asks for; DEFAULT if the line has none */
+	uint32_t stack_rate; /* stacks that record+stack keeps a second; 0: all */
+	uint8_t auto_level;  /* level under `--hooks auto`; OFF: not part of auto */
+	uint8_t meaning;     /* enum hk_meaning */
+	uint8_t error;	     /* enum hk_error_rule */
+	uint8_t result;	     /* enum hk_hook_type */
 	uint8_t arg_count;
 	uint8_t value_count;
 	uint8_t stack_words; /* 8-byte words of stack arguments; if not described, 0: no stack

@@ -125,9 +125,53 @@ const char *hk_names_get(const struct hk_names *table, unsigned value)
 	return table->names[value];
 }
 
-int hk_level_parse(const char *text)
+/* Reads ":N/s" of LENGTH bytes. Returns N, or 0 if TEXT is something else. */
+static uint32_t read_rate(const char *text, size_t length)
 {
-	return hk_names_find(&hk_names_level, text, strlen(text));
+	uint32_t rate = 0;
+
+	if (length < 4 || text[0] != ':' || text[length - 2] != '/' || text[length - 1] != 's') {
+		return 0;
+	}
+	for (size_t i = 1; i < length - 2; i++) {
+		if (text[i] < '0' || text[i] > '9' || rate > HK_STACK_RATE_MAX) {
+			return 0;
+		}
+		rate = rate * 10 + (uint32_t)(text[i] - '0');
+	}
+	return rate <= HK_STACK_RATE_MAX ? rate : 0;
+}
+
+int hk_level_read(const char *text, size_t length, uint32_t *ret_stack_rate)
+{
+	const char *colon = memchr(text, ':', length);
+	size_t word = colon ? (size_t)(colon - text) : length;
+	int level = hk_names_find(&hk_names_level, text, word);
+
+	*ret_stack_rate = colon ? read_rate(colon, length - word) : 0;
+	return colon && (level != HK_LEVEL_STACK || *ret_stack_rate == 0) ? -EINVAL : level;
+}
+
+int hk_level_parse(const char *text, uint32_t *ret_stack_rate)
+{
+	return hk_level_read(text, strlen(text), ret_stack_rate);
+}
+
+const char *hk_level_print(unsigned level, uint32_t stack_rate, char text[HK_LEVEL_BYTES])
+{
+	const char *name = hk_level_name(level);
+	size_t at = HK_LEVEL_BYTES - 1, length = strlen(name);
+
+	if (level != HK_LEVEL_STACK || stack_rate == 0) {
+		return name;
+	}
+	memcpy(text + at - 2, "/s", 3);
+	for (at -= 2; stack_rate > 0; stack_rate /= 10) {
+		text[--at] = (char)('0' + stack_rate % 10);
+	}
+	text[--at] = ':';
+	memcpy(text + at - length, name, length);
+	return text + at - length;
 }
 
 const char *hk_level_name(unsigned level)

@@ -7,6 +7,7 @@
 #define HK_HOOKS_NAMES_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define HK_NAMES_SIZE 16u /* bytes of the longest word with its NUL */
 
@@ -31,11 +32,17 @@ int hk_names_find(const struct hk_names *table, const char *text, size_t length)
 const char *hk_names_get(const struct hk_names *table, unsigned value);
 
 /* enum hk_level of "off", "count", "sample", "time", "record", "record+args", "record+stack",
- * "default"; or -EINVAL. */
-int hk_level_parse(const char *text);
+ * "default"; or -EINVAL. "record+stack:100/s" sets *ret_stack_rate to 100, all others to 0. */
+#define HK_STACK_RATE_MAX 1000000u
+int hk_level_read(const char *text, size_t length, uint32_t *ret_stack_rate);
+int hk_level_parse(const char *text, uint32_t *ret_stack_rate);
 
 /* Word of an enum hk_level, "?" if out of range; static. */
 const char *hk_level_name(unsigned level);
+
+/* The text that hk_level_parse reads: static, or at the end of TEXT. */
+#define HK_LEVEL_BYTES 32u
+const char *hk_level_print(unsigned level, uint32_t stack_rate, char text[HK_LEVEL_BYTES]);
 
 /* Word of an enum hk_key, "?" if out of range; static. */
 const char *hk_key_name(unsigned key);

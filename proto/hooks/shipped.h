@@ -23,7 +23,7 @@ struct hk_shipped_file {
  * arrays. */
 struct hk_shipped_hook {
 	uint32_t library, symbol, domain;
-	uint32_t args, values;
+	uint32_t args, values, stack_rate;
 	uint16_t flags;
 	uint8_t level, auto_level, meaning, error;
 	uint8_t result, arg_count, value_count, stack_words;

@@ -305,6 +305,7 @@ int hk_reader_next_cell(struct hk_reader *reader, uint64_t *cursor, struct hk_ce
 		    .sampled_outermost_ns = cell.sampled_outermost_ns,
 		    .sampled_bytes = cell.sampled_bytes,
 		    .device_ns = cell.device_ns,
+		    .stacks = cell.stacks,
 		    .site = cell.site - 1,
 		    .slot = cell.slot,
 		};

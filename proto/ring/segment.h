@@ -117,9 +117,12 @@ static_assert(sizeof(struct hk_coverage) == 128, "coverage");
 struct hk_rule {
 	char pattern[HK_RULE_PATTERN_BYTES];
 	uint8_t level; /* enum hk_level; 0 = unused rule */
-	uint8_t reserved[7];
+	uint8_t reserved[3];
+	uint32_t stack_rate; /* stacks that a site keeps a second at level record+stack, 0: all;
+				since 1.4 */
 };
 static_assert(sizeof(struct hk_rule) == 128, "rule");
+static_assert(offsetof(struct hk_rule, stack_rate) == 124, "1.3 reserved it");
 
 struct hk_segment_header {
 	/* -- agent, written once before the file gets its name -- */
@@ -343,10 +346,13 @@ struct hk_cell {
 	/* Time on devices: of an activity its own, of a call that of the work that it submitted.
 	 * No part of the times above. Since 1.4. */
 	uint64_t device_ns;
-	uint64_t reserved[7];
+	uint64_t stacks; /* calls whose stack was kept; since 1.4 */
+	uint64_t reserved[6];
 };
 static_assert(sizeof(struct hk_cell) == 320, "cell");
 static_assert(offsetof(struct hk_cell, octave) == 72, "octaves");
+static_assert(offsetof(struct hk_cell, device_ns) == 256, "1.3 reserved it");
+static_assert(offsetof(struct hk_cell, stacks) == 264, "1.3 reserved it");
 
 /* ---- threads, open calls, record pages ---- */
 

@@ -63,22 +63,22 @@ def finish():
     sys.exit(1 if problems else 0)
 
 
-def packet_class():
-    """The message class of TracePacket, made of SCHEMA by the protobuf runtime."""
-    file = descriptor_pb2.FileDescriptorProto(name="check.proto", package="check", syntax="proto2")
-    for message, fields in SCHEMA.items():
+def message_class(schema, wanted, package="check"):
+    """The class of message WANTED, made of SCHEMA by the protobuf runtime."""
+    file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto2")
+    for message, fields in schema.items():
         described = file.message_type.add(name=message)
         for name, (number, kind) in fields.items():
             repeated = isinstance(kind, list)
             kind = kind[0] if repeated else kind
             field = described.field.add(name=name, number=number, label=3 if repeated else 1)
             if isinstance(kind, str):
-                field.type, field.type_name = 11, ".check." + kind
+                field.type, field.type_name = 11, f".{package}.{kind}"
             else:
                 field.type = kind
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    found = pool.FindMessageTypeByName("check.TracePacket")
+    found = pool.FindMessageTypeByName(f"{package}.{wanted}")
     if hasattr(message_factory, "GetMessageClass"):
         return message_factory.GetMessageClass(found)
     return message_factory.MessageFactory(pool).GetPrototype(found)
@@ -86,7 +86,7 @@ def packet_class():
 
 def packets(path):
     """Packets of a file one by one: field 1 of Trace, length-delimited."""
-    make = packet_class()
+    make = message_class(SCHEMA, "TracePacket")
     with open(path, "rb") as file:
         while tag := file.read(1):
             if tag != b"\x0a":

@@ -136,6 +136,34 @@ def check_stripped(run: Run):
     expect_true(f"stripped: {own}", "recurse" not in own)
 
 
+def check_limit(run: Run):
+    """A limit keeps its stacks and counts all calls, exactly; the report says which part has stacks."""
+    rate, program = 7, run.workload("stacks_truth")
+    levels = [f"stacks_plain=record+stack:{rate}/s", "stacks_described=record+stack", "stacks_failed=record+args"]
+    run.trace(program, run.path("noted-limit"), hooks=[hooks_of(run)], level=levels, options=("--job", "limit"))
+    job = run.path("store", "limit")
+    report, stacks = run.report(job), by_stack(run, job)
+    calls = collections.Counter()
+    for row in report["calls"]:
+        calls[row["function"]] += row["calls"]
+    truth = sum(truth_of(run.path("noted-limit")).values())
+    expect("limit: calls of all three", sum(calls[name] for name in FUNCTIONS), truth + 1)  # generated code's is not noted
+    shares = {row["function"]: row for row in stacks["functions"]}
+    expect("limit: functions", sorted(shares), ["stacks_described", "stacks_plain"])
+    for name, row in shares.items():
+        expect(f"limit: calls of {name}", row["calls"], calls[name])
+        expect(f"limit: stacks of {name}", row["stacks"], sum(one["calls"] for one in stacks["stacks"] if one["function"] == name))
+    expect("limit: all stacks of a function without limit", shares["stacks_described"]["stacks"], calls["stacks_described"])
+    kept, seconds = shares["stacks_plain"]["stacks"], report["job"]["duration_ns"] / 1e9
+    most = rate + 2 * rate * seconds  # the forked child begins with what its parent left of the limit
+    expect_true(f"limit: {kept} stacks, from {rate} to {most}", rate <= kept <= most)
+    expect_true(f"limit: {kept} of {calls['stacks_plain']}", kept < calls["stacks_plain"])
+    expect("limit: calls without", stacks["calls_without"], calls["stacks_plain"] - kept + calls["stacks_failed"])
+    text = run.cli("report", job, "--by", "stack").stdout
+    expect_true(f"limit: text {text[-300:]}", f"\n! stacks_plain: stacks of {kept} of {calls['stacks_plain']} calls; all took " in text)
+    expect_true("limit: text of the other", "! stacks_described" not in text)
+
+
 def check_leaf(run: Run):
     """Stacks and their names reach the root."""
     root, (leaf,) = root_and_leaves(run, ["leaf"])
@@ -152,7 +180,7 @@ def check_leaf(run: Run):
 
 
 def test(run):
-    for check in (check_whole, check_stripped, check_leaf):
+    for check in (check_whole, check_stripped, check_limit, check_leaf):
         check(run)
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """ctl on running programs: levels change what calls leave behind and, but for off, never how many were counted."""
+import json
 import os
 import re
 import time
@@ -49,6 +50,28 @@ def check_levels(run, told):
     expect_true(f"latencies stay: {row}", row["p50_ns"] is not None)
     ctl(run, "reset")
     expect_true("no rule is left", "no level" in ctl(run).stdout)
+
+
+def check_limit(run):
+    """A limit of stacks reaches a running process: of 50 calls one has its stack, and one more for each second that they take."""
+    def shares():
+        done = run.cli("report", "limited", "--by", "stack", "--format", "json", check=False)
+        rows = json.loads(done.stdout)["functions"] if done.returncode == 0 else []
+        return next(((row["calls"], row["stacks"]) for row in rows if row["function"] == "told_two"), (0, 0))
+    with Told(run, "limited") as told:
+        wait_for("the process", lambda: run.cli("report", "limited", check=False).returncode == 0)
+        run.cli("ctl", "--job", "limited", "level", "told_two=record+stack:1/s")
+        shown = run.cli("ctl", "--job", "limited").stdout
+        expect_true(f"the limit in {shown}", re.search(r"told_two +record\+stack:1/s", shown))
+        told.call("two", 50)
+        wait_for("50 calls", lambda: shares()[0] == 50)
+        _, stacks = shares()
+        expect_true(f"{stacks} stacks of 50 calls", 1 <= stacks < 50)
+        run.cli("ctl", "--job", "limited", "level", "told_two=record+stack")
+        told.call("two", 20)
+        wait_for("the stacks of all further calls", lambda: shares() == (70, stacks + 20))
+    done = run.cli("ctl", "--job", "limited", "level", "told_two=record+stack:0/s", check=False)
+    expect("no limit: status", (done.returncode, "record+stack:N/s" in done.stderr), (2, True))
 
 
 def check_off(run, told):
@@ -227,6 +250,7 @@ def test(run: Run):
     done = wait_for("the end", lambda: next(iter([d for d in [ctl(run, check=False)] if d.returncode]), None), 60)
     expect_true(f"ended: {done.stderr}", done.returncode == 3 and "has ended" in done.stderr)
     check_sample(run)
+    check_limit(run)
     check_private(run)
     with Run(run.build) as apart:
         check_step(apart)

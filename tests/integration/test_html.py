@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The HTML report in a real browser: of real jobs, of hostile names, of many ranks; it says what the JSON report says."""
 import collections
+import json
 import os
 import re
 
@@ -11,6 +12,7 @@ from selenium.webdriver.common.keys import Keys
 from browser import Browser
 from harness import RANKS, expect, expect_true, main, wait_for
 from test_real_jobs import HPCC_INPUT, TESTS
+from test_stack_exports import text_of
 
 LAMMPS = ("lmp", "-var", "STEPS", "50", "-in", os.path.join(TESTS, "workloads", "lammps_lj.in"))
 FILE_MAX = 10 << 20
@@ -248,10 +250,101 @@ def check_widths(run, browser):
     browser.driver.set_window_size(1400, 1000)
 
 
+def paths_of(report):
+    """Calls and time of each function by the frames that it was called through, outermost first, as the report has them."""
+    sums = collections.defaultdict(collections.Counter)
+    for row in report["stacks"]:
+        frames = tuple(text_of(frame) for frame in reversed(row["frames"]))
+        sums[frames + (row["function"],)].update(calls=row["calls"], total=row["total_ns"])
+    return {path: (one["calls"], one["total"]) for path, one in sums.items()}
+
+
+FLAME_PATHS = """
+    const found = [];
+    const walk = (node, path) => {
+        if (node.domain) {
+            found.push([[...path, node.text], node.calls, node.total]);
+        }
+        node.callees.forEach((callee) => walk(callee, node.caller ? [...path, node.text] : path));
+    };
+    walk(hk.flame.tree(), []);
+    return found;
+"""
+
+
+def shown_paths(browser):
+    return {tuple(path): (calls, total) for path, calls, total in browser.run(FLAME_PATHS)}
+
+
+def choose(browser, label, text):
+    browser.run("const one = document.querySelector(`#stacks select[aria-label=${arguments[0]}]`);"
+                "one.value = [...one.options].find((option) => option.text === arguments[1]).value; one.dispatchEvent(new Event('change'));", label, text)
+
+
+def check_stacks(run, browser):
+    """The flame graph has the calls and the time that the report has by stack; it filters, zooms, searches and is read by keys."""
+    hooks = run.path("stacks.hooks")
+    with open(hooks, "w", encoding="utf-8") as out:
+        out.write("int stacks_described(int value)\nlibstacks_truth_library.so:stacks_plain\nlibc.so.6:qsort\n")
+    run.trace("mpirun", "-n", RANKS, run.workload("stacks_truth"), run.path("noted"), hooks=[hooks], level=["record+stack", "qsort=record"],
+              options=("--job", "flames"))
+    job = run.path("store", "flames")
+    by_stack = json.loads(run.cli("report", job, "--by", "stack", "--format", "json").stdout)
+    wanted = paths_of(by_stack)
+    browser.open(page_of(run, job, "flames"))
+    expect("stacks of the page", shown_paths(browser), wanted)
+    canvas, section = (browser.driver.find_element(By.CSS_SELECTOR, name) for name in ("#stacks canvas", "#stacks"))
+    said, found = browser.driver.find_elements(By.CSS_SELECTOR, "#stacks .time-state span")
+
+    def picture():
+        return browser.run("return arguments[0].toDataURL()", canvas)
+
+    choose(browser, "Function", "stacks_plain")
+    expect("one function", shown_paths(browser), {path: sums for path, sums in wanted.items() if path[-1] == "stacks_plain"})
+    choose(browser, "Function", "all functions")
+    choose(browser, "Ranks", "rank 1")
+    calls = sum(row["calls"] for row in run.report(job)["calls"] if row["rank"] == 1 and row["function"] != "qsort")
+    expect("calls of one rank", sum(sums[0] for sums in shown_paths(browser).values()), calls)
+    choose(browser, "Ranks", "all ranks")
+    expect("all ranks again", shown_paths(browser), wanted)
+    section.find_element(By.CSS_SELECTOR, "[data-value=calls]").click()
+    total = sum(sums[0] for sums in wanted.values())
+    expect_true(f"all calls: {said.text!r}", f" {total:,} calls, 100.0 %" in said.text)
+    search = section.find_element(By.CSS_SELECTOR, "[type=search]")
+    search.send_keys("Recurse")
+    part = sum(sums[0] for path, sums in wanted.items() if "recurse" in path)
+    expect_true(f"search: {found.text!r}", f"{100 * part / total:.1f} % of the calls" in found.text)
+    search.send_keys(Keys.CONTROL + "a", Keys.BACKSPACE)
+    whole = picture()
+    canvas.send_keys(Keys.ARROW_DOWN)
+    most = max({path[0] for path in wanted}, key=lambda name: sum(sums[0] for path, sums in wanted.items() if path[0] == name))
+    expect_true(f"the first frame: {said.text!r}", said.text.startswith(f"{most}: "))
+    for _ in range(4):
+        canvas.send_keys(Keys.ARROW_DOWN)
+    canvas.send_keys(Keys.ENTER)
+    zoomed = browser.run("return hk.flame.seen().filter((spot) => !spot.above && spot.line > 0 && spot.x === 0).map((spot) => spot.wide)")
+    expect_true("a zoomed frame is as wide as all, and is another picture", zoomed[0] == browser.run("return hk.flame.seen()[0].wide") and picture() != whole)
+    canvas.send_keys(Keys.ESCAPE, Keys.HOME, Keys.ESCAPE)
+    expect("all again", browser.run("return hk.flame.seen().filter((spot) => spot.above).length"), 0)
+    browser.run("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    tip = browser.driver.find_element(By.ID, "tip")
+    browser.run("const box = arguments[0].getBoundingClientRect(); arguments[0].dispatchEvent("
+                "new MouseEvent('mousemove', {clientX: box.left + 5, clientY: box.top + 5, bubbles: true}))", canvas)
+    expect_true(f"the tip: {tip.text!r}", tip.text.startswith("all stacks") and f"{total:,}" in tip.text)
+    browser.expect_quiet("flames")
+    light = picture()
+    browser.emulate(scheme="dark")
+    wait_for("the graph to turn dark", lambda: picture() != light)
+    browser.emulate(scheme="light")
+    browser.open(page_of(run, run.path("store", "lammps"), "no-stacks"))
+    expect_true("a job without stacks has no such section", not browser.driver.find_element(By.ID, "stacks").is_displayed())
+
+
 def test(run):
     with Browser(run.directory) as browser:
         check_real(run, browser, "lammps", LAMMPS)
         check_widths(run, browser)
+        check_stacks(run, browser)
         check_real(run, browser, "hpcc", ("hpcc",))
         check_hostile(run, browser)
         check_large(run, browser)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/export/activity.h"
+#include "cli/export/callers.h"
 #include "cli/export/details_json.h"
 #include "cli/export/exporter.h"
 #include "cli/export/kineto/kineto_file.h"
@@ -36,6 +37,7 @@ struct hk_exporter {
 	struct hk_launches launches;
 	struct hk_stream *streams;
 	struct thread *threads;
+	struct hk_callers *callers;
 };
 
 static struct hk_exporter *kineto_create(const struct hk_export_target *target)
@@ -85,6 +87,10 @@ static int kineto_begin(struct hk_exporter *kineto, const struct hk_export_job *
 	kineto->last_ns = job->start_ns;
 	kineto->from_ns = job->from_ns;
 	kineto->to_ns = job->to_ns;
+	kineto->callers = hk_callers_new(job);
+	if (!kineto->callers) {
+		return -ENOMEM;
+	}
 	write_head(kineto, job);
 	for (size_t i = 0; i < job->process_count; i++) {
 		const struct hk_export_process *process = job->processes[i];
@@ -227,6 +233,21 @@ static void write_details(struct hk_json *json, const struct hk_slice *slice)
 	}
 }
 
+/* Writes the caller's stack as PyTorch does: innermost first, with ";" between. */
+static int write_stack(struct hk_exporter *kineto, const struct hk_export_thread *shown,
+		       const struct hk_slice *slice)
+{
+	char text[HK_CALLERS_STACK_BYTES];
+	int rc = slice->stack
+		     ? hk_callers_write(kineto->callers, shown->process, slice->stack, ';', text)
+		     : -ENOENT;
+
+	if (rc == 0) {
+		hk_json_string(&kineto->file.json, "Call stack", text);
+	}
+	return rc == -ENOENT ? 0 : rc;
+}
+
 static int kineto_close(struct hk_exporter *kineto, struct hk_export_thread *shown,
 			const struct hk_slice *slice)
 {
@@ -243,8 +264,9 @@ static int kineto_close(struct hk_exporter *kineto, struct hk_export_thread *sho
 		hk_json_uint(&kineto->file.json, "correlation", correlation);
 	}
 	write_details(&kineto->file.json, slice);
+	int rc = write_stack(kineto, shown, slice);
 	hk_kineto_row_end(&kineto->file);
-	return hk_kineto_check(&kineto->file);
+	return rc < 0 ? rc : hk_kineto_check(&kineto->file);
 }
 
 /* ---- devices ---- */
@@ -439,6 +461,7 @@ static void kineto_free(struct hk_exporter *kineto)
 		free(thread);
 	}
 	hk_launches_fini(&kineto->launches);
+	hk_callers_free(kineto->callers);
 	free(kineto);
 }
 

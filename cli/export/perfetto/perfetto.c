@@ -30,6 +30,7 @@ static void perfetto_free(struct hk_exporter *perfetto)
 {
 	if (perfetto) {
 		hk_perfetto_streams_fini(&perfetto->streams);
+		hk_callers_free(perfetto->writer.callers);
 		hk_perfetto_writer_fini(&perfetto->writer);
 		free(perfetto);
 	}
@@ -51,7 +52,8 @@ static int perfetto_begin(struct hk_exporter *perfetto, const struct hk_export_j
 	int rc;
 
 	writer->start_ns = job->start_ns;
-	rc = hk_perfetto_write_clocks(writer);
+	writer->callers = hk_callers_new(job);
+	rc = writer->callers ? hk_perfetto_write_clocks(writer) : -ENOMEM;
 	if (rc < 0) {
 		return rc;
 	}

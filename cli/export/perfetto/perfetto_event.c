@@ -8,7 +8,7 @@
 #include "cli/export/perfetto/perfetto_track.h"
 
 #define ANNOTATIONS \
-	(HK_SLICE_WORDS + HK_DETAILS_ANNOTATIONS + 2) /* library, and the unwound mark */
+	(HK_SLICE_WORDS + HK_DETAILS_ANNOTATIONS + 3) /* library, stack, and the unwound mark */
 
 /* Most bytes of an event with numbers only: 10 per number, 2 for its tag, 6 for each nested
  * message. */
@@ -86,6 +86,26 @@ static size_t annotate(struct hk_perfetto_sequence *sequence, const struct hk_sl
 	return count;
 }
 
+/* Sets *ret_id to the id of the stack of SLICE, 0 if it has none. TEXT is for the stack's text and
+ * must last as long as NOVELTY. Returns 0 or -ENOMEM. */
+static int find_stack(const struct hk_perfetto_writer *writer,
+		      const struct hk_export_thread *thread, struct hk_perfetto_sequence *sequence,
+		      const struct hk_slice *slice, struct hk_perfetto_novelty *novelty,
+		      char text[HK_CALLERS_STACK_BYTES], uint64_t *ret_id)
+{
+	*ret_id = slice->stack ? hk_perfetto_find_stack(sequence, slice->stack) : 0;
+	if (*ret_id || !slice->stack) {
+		return 0;
+	}
+	int rc = hk_callers_write(writer->callers, thread->process, slice->stack, '\n', text);
+
+	if (rc < 0) {
+		return rc == -ENOENT ? 0 : rc;
+	}
+	*ret_id = hk_perfetto_intern_stack(sequence, slice->stack, text, novelty);
+	return *ret_id ? 0 : -ENOMEM;
+}
+
 int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_export_thread *thread,
 			   struct hk_perfetto_sequence *sequence, const struct hk_slice *slice,
 			   Hk__Perfetto__TrackEvent__Type type, uint64_t track)
@@ -97,10 +117,11 @@ int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_ex
 	Hk__Perfetto__DebugAnnotation *annotation_list[ANNOTATIONS];
 	struct hk_perfetto_novelty novelty = HK_PERFETTO_NOVELTY;
 	struct hk_details details;
-	uint64_t id = hk_perfetto_intern_site(sequence, slice->site, &novelty), flow_ids[1];
+	uint64_t id = hk_perfetto_intern_site(sequence, slice->site, &novelty), stack, flow_ids[1];
+	char stack_text[HK_CALLERS_STACK_BYTES];
 	bool numbers;
 
-	if (!id) {
+	if (!id || find_stack(writer, thread, sequence, slice, &novelty, stack_text, &stack) < 0) {
 		return -ENOMEM;
 	}
 	event.has_type = 1;
@@ -116,6 +137,12 @@ int hk_perfetto_write_call(struct hk_perfetto_writer *writer, const struct hk_ex
 	event.flow_ids = flow_ids;
 	event.n_debug_annotations =
 	    annotate(sequence, slice, id, annotations, &novelty, &details, &numbers);
+	if (stack) {
+		Hk__Perfetto__DebugAnnotation *annotation = start_annotation(
+		    &annotations[event.n_debug_annotations++], HK_PERFETTO_NAME_STACK);
+		annotation->has_string_value_iid = 1;
+		annotation->string_value_iid = stack;
+	}
 	event.debug_annotations = annotation_list;
 	for (size_t i = 0; i < event.n_debug_annotations; i++) {
 		annotation_list[i] = &annotations[i];

@@ -14,7 +14,8 @@ enum hk_perfetto_name {
 	HK_PERFETTO_NAME_LIBRARY = 1,
 	HK_PERFETTO_NAME_UNWOUND,
 	HK_PERFETTO_NAME_FAILED,
-	HK_PERFETTO_NAME_KEY = HK_PERFETTO_NAME_FAILED,
+	HK_PERFETTO_NAME_STACK,
+	HK_PERFETTO_NAME_KEY = HK_PERFETTO_NAME_STACK,
 };
 
 #define HK_PERFETTO_NAMES (HK_SLICE_WORDS + HK_PERFETTO_NAME_KEY) /* most new names at once */
@@ -26,9 +27,9 @@ struct hk_perfetto_sequence;
 struct hk_perfetto_novelty {
 	Hk__Perfetto__InternedData data;
 	Hk__Perfetto__InternedName category, function, names[HK_PERFETTO_NAMES];
-	Hk__Perfetto__InternedString library;
+	Hk__Perfetto__InternedString library, stack;
 	Hk__Perfetto__InternedName *categories[1], *functions[1], *name_list[HK_PERFETTO_NAMES];
-	Hk__Perfetto__InternedString *libraries[1];
+	Hk__Perfetto__InternedString *strings[2];
 };
 
 #define HK_PERFETTO_NOVELTY                               \
@@ -46,6 +47,14 @@ void hk_perfetto_sequence_free(struct hk_perfetto_sequence *sequence);
 uint64_t hk_perfetto_intern_site(struct hk_perfetto_sequence *sequence,
 				 const struct hk_export_site *site,
 				 struct hk_perfetto_novelty *novelty);
+
+/* Returns the id of stack NUMBER of the thread's process, or 0 if it has none yet. */
+uint64_t hk_perfetto_find_stack(const struct hk_perfetto_sequence *sequence, uint32_t number);
+
+/* Returns the new id of stack NUMBER, or 0 without memory. Adds TEXT to NOVELTY, which refers to
+ * it. */
+uint64_t hk_perfetto_intern_stack(struct hk_perfetto_sequence *sequence, uint32_t number,
+				  const char *text, struct hk_perfetto_novelty *novelty);
 
 /* Returns the id of the name of KEY (enum hk_key), which has one. Adds a new definition to
  * NOVELTY. */

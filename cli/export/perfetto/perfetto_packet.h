@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "cli/export/callers.h"
 #include "schema/perfetto.pb-c.h"
 
 #define HK_PERFETTO_CLOCK HK__PERFETTO__CLOCK_SNAPSHOT__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME
@@ -24,6 +25,7 @@
 struct hk_perfetto_writer {
 	FILE *output;	   /* the caller's */
 	uint64_t start_ns; /* start of the trace: no packet is earlier */
+	struct hk_callers *callers;
 	uint8_t *buffer;
 	size_t buffer_size;
 };

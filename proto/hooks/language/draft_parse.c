@@ -122,7 +122,7 @@ int hk_draft_signature(struct hk_scan *scan, struct hk_draft *draft)
 
 static int set_level(struct hk_scan *scan, struct hk_draft *draft, struct hk_word word)
 {
-	int level = hk_names_find(&hk_names_level, word.text, word.length);
+	int level = hk_level_read(word.text, word.length, &draft->hook.stack_rate);
 
 	if (level < 0) {
 		return hk_scan_fail(scan, "unknown level", word);

@@ -24,20 +24,57 @@ static void test_levels_have_their_words(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-		assert_int_equal(hk_level_parse(levels[i].word), levels[i].level);
+		uint32_t rate = 1;
+		assert_int_equal(hk_level_parse(levels[i].word, &rate), levels[i].level);
+		assert_int_equal(rate, 0);
 		assert_string_equal(hk_level_name((unsigned)levels[i].level), levels[i].word);
 	}
 }
 
 static void test_near_words_are_refused(void **state)
 {
-	static const char *const words[] = {"",	      "recor",	 "record+", "record+arg",
-					    "Record", "offside", " off",    "record+stack+args"};
+	static const char *const words[] = {"",
+					    "recor",
+					    "record+",
+					    "record+arg",
+					    "Record",
+					    "offside",
+					    " off",
+					    "record+stack+args",
+					    "record+stack:",
+					    "record+stack:/s",
+					    "record+stack:0/s",
+					    "record+stack:5",
+					    "record+stack:5s",
+					    "record+stack:-5/s",
+					    "record+stack:5/sec",
+					    "record+stack:1000001/s",
+					    "record+stack:4294967297/s",
+					    "record:5/s",
+					    ":5/s"};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		assert_int_equal(hk_level_parse(words[i]), -EINVAL);
+		uint32_t rate;
+		assert_int_equal(hk_level_parse(words[i], &rate), -EINVAL);
 	}
+}
+
+static void test_limits_of_stacks_round_trip(void **state)
+{
+	static const uint32_t rates[] = {1, 9, 100, 65536, HK_STACK_RATE_MAX};
+	char text[HK_LEVEL_BYTES];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		uint32_t rate = 0;
+		const char *printed = hk_level_print(HK_LEVEL_STACK, rates[i], text);
+		assert_int_equal(hk_level_parse(printed, &rate), HK_LEVEL_STACK);
+		assert_int_equal(rate, rates[i]);
+	}
+	assert_string_equal(hk_level_print(HK_LEVEL_STACK, 100, text), "record+stack:100/s");
+	assert_string_equal(hk_level_print(HK_LEVEL_STACK, 0, text), "record+stack");
+	assert_string_equal(hk_level_print(HK_LEVEL_ARGS, 100, text), "record+args");
 }
 
 static void test_numbers_without_word_are_question_marks(void **state)
@@ -77,6 +114,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_levels_have_their_words),
 	    cmocka_unit_test(test_near_words_are_refused),
+	    cmocka_unit_test(test_limits_of_stacks_round_trip),
 	    cmocka_unit_test(test_numbers_without_word_are_question_marks),
 	    cmocka_unit_test(test_every_table_round_trips),
 	};

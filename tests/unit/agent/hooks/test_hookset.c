@@ -37,8 +37,9 @@ static int level_of(const char *symbol, const char *provider, const char *librar
 {
 	uint8_t level = 0;
 	uint8_t pinned = 0;
+	uint32_t stack_rate;
 	const struct hk_hook *hook =
-	    hk_hookset_find(&set, symbol, provider, library, &level, &pinned);
+	    hk_hookset_find(&set, symbol, provider, library, &level, &pinned, &stack_rate);
 	if (ret_pinned) {
 		*ret_pinned = pinned;
 	}
@@ -85,18 +86,45 @@ static void test_a_name_brings_the_whole_file_and_later_lines_win(void **state)
 
 	uint8_t level;
 	uint8_t pinned;
+	uint32_t stack_rate;
 	assert_int_equal(load("nuts,libnut.so:walnut", NULL, NULL), 0);
 	const struct hk_hook *hook =
-	    hk_hookset_find(&set, "walnut", "/l/libnut.so", "/bin/a", &level, &pinned);
+	    hk_hookset_find(&set, "walnut", "/l/libnut.so", "/bin/a", &level, &pinned, &stack_rate);
 	assert_non_null(hook);
 	assert_string_equal(hook->domain, "user");
 	assert_true(hook->flags & HK_HOOK_SHORT);
 	assert_int_equal(hook->stack_words, HK_HOOK_STACK_UNKNOWN);
-	hook = hk_hookset_find(&set, "walnut", "/l/libz.so", "/bin/a", &level, &pinned);
+	hook =
+	    hk_hookset_find(&set, "walnut", "/l/libz.so", "/bin/a", &level, &pinned, &stack_rate);
 	assert_non_null(hook);
 	assert_string_equal(hook->domain, "nut");
-	assert_ptr_equal(hook,
-			 hk_hookset_find(&set, "walnut", "/l/libz.so", "/bin/b", &level, &pinned));
+	assert_ptr_equal(hook, hk_hookset_find(&set, "walnut", "/l/libz.so", "/bin/b", &level,
+					       &pinned, &stack_rate));
+}
+
+/* The limit of APPLE's stacks under the settings. */
+static uint32_t rate_of(const char *hooks, const char *level)
+{
+	uint8_t unused;
+	uint32_t rate = 0;
+	assert_int_equal(load(hooks, level, NULL), 0);
+	assert_string_equal(set.problem, "");
+	assert_non_null(
+	    hk_hookset_find(&set, "apple", "/l/libx.so", "/bin/a", &unused, &unused, &rate));
+	return rate;
+}
+
+static void test_a_limit_comes_with_its_level(void **state)
+{
+	(void)state;
+	assert_int_equal(rate_of("fruit", "record+stack:7/s"), 7);
+	assert_int_equal(rate_of("fruit", "record+stack"), 0);
+	assert_int_equal(rate_of("fruit", "apple=record+stack:8/s"), 8);
+	assert_int_equal(rate_of("fruit", "record+stack:7/s,apple=record+stack"), 0);
+	assert_int_equal(rate_of("fruit", "plum=record+stack:8/s"), 0);
+	assert_int_equal(rate_of("fruit,*:apple level=record+stack:9/s", NULL), 9);
+	assert_int_equal(rate_of("fruit,*:apple level=record+stack:9/s", "apple=record+stack:5/s"),
+			 5);
 }
 
 static void test_a_description_is_kept_under_a_pattern(void **state)
@@ -106,9 +134,10 @@ static void test_a_description_is_kept_under_a_pattern(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		uint8_t level;
 		uint8_t pinned;
+		uint32_t stack_rate;
 		assert_int_equal(load(orders[i], NULL, NULL), 0);
-		const struct hk_hook *hook =
-		    hk_hookset_find(&set, "pear", "/l/libx.so", "/bin/a", &level, &pinned);
+		const struct hk_hook *hook = hk_hookset_find(&set, "pear", "/l/libx.so", "/bin/a",
+							     &level, &pinned, &stack_rate);
 		assert_non_null(hook);
 		assert_string_equal(hook->domain, "fruit");
 		assert_int_equal(level, HK_LEVEL_TIME);
@@ -267,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_auto_leaves_out_what_its_file_says),
 	    cmocka_unit_test(test_a_name_brings_the_whole_file_and_later_lines_win),
+	    cmocka_unit_test(test_a_limit_comes_with_its_level),
 	    cmocka_unit_test(test_a_description_is_kept_under_a_pattern),
 	    cmocka_unit_test(test_a_line_for_some_callers_leaves_others_to_earlier_lines),
 	    cmocka_unit_test(test_changed_calls_are_watched_too),

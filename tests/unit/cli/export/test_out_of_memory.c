@@ -154,6 +154,108 @@ static int chains_work(void)
 	return rc;
 }
 
+/* ---- stacks ---- */
+
+#define FRAMES 100u /* of one stack */
+
+static void name_frame(const struct hk_stacks_frame *frame, char *text, size_t size)
+{
+	snprintf(text, size, "frame %u", (unsigned)frame->address);
+}
+
+/* A process with a stack of FRAMES frames in two objects, and a call from each frame of it. */
+static int stacks_work_with(const char *format)
+{
+	static const struct hk_export_site site = {
+	    .function = "called", .library = "/a", .domain = "user"};
+	uint32_t caller[FRAMES], object[FRAMES];
+	uint64_t address[FRAMES];
+	Hk__StackFrames part = HK__STACK_FRAMES__INIT, *parts[] = {&part};
+	Hk__StackObject objects[2] = {HK__STACK_OBJECT__INIT, HK__STACK_OBJECT__INIT};
+	Hk__StackObject *list[] = {&objects[0], &objects[1]};
+	Hk__Process state = HK__PROCESS__INIT;
+
+	for (uint32_t i = 0; i < FRAMES; i++) {
+		caller[i] = i;
+		object[i] = 1 + i % 2;
+		address[i] = i;
+	}
+	part.n_caller = part.n_object = part.n_address = FRAMES;
+	part.caller = caller;
+	part.object = object;
+	part.address = address;
+	objects[0].number = 1;
+	objects[1].number = 2;
+	objects[0].path = "/a";
+	objects[1].path = "/b";
+	state.n_stack_frames = 1;
+	state.stack_frames = parts;
+	state.n_stack_objects = 2;
+	state.stack_objects = list;
+
+	const struct hk_export_process process = {
+	    .role = "main", .command = "", .host = "", .stacks = &state};
+	const struct hk_export_process *const shown[] = {&process};
+	struct hk_export_thread thread = {.process = &process, .name = "main", .sequence = 1};
+	Hk__Snapshot snapshot = HK__SNAPSHOT__INIT;
+	const struct hk_export_job job = {.id = "job",
+					  .command = "",
+					  .frame_text = name_frame,
+					  .processes = shown,
+					  .process_count = 1,
+					  .snapshot = &snapshot,
+					  .to_ns = UINT64_MAX};
+	const struct hk_exporter_ops *ops = hk_exporter_find(format);
+	struct hk_export_target target = {.output = fopen("/dev/null", "w"),
+					  .folded_split = HK_FOLDED_SPLIT_THREAD};
+	struct hk_exporter *exporter = ops->create(&target);
+	int rc = exporter ? ops->begin(exporter, &job) : -ENOMEM;
+
+	rc = rc == 0 ? ops->thread(exporter, &thread) : rc;
+	for (uint32_t i = 1; rc == 0 && i <= FRAMES; i++) {
+		const struct hk_slice slice = {
+		    .start_ns = i, .end_ns = i + 1, .site = &site, .stack = i};
+		rc = ops->open ? ops->open(exporter, &thread, &slice) : 0;
+		rc = rc == 0 ? ops->close(exporter, &thread, &slice) : rc;
+	}
+	rc = rc == 0 ? ops->end(exporter) : rc;
+	if (ops->forget) {
+		ops->forget(exporter, &thread);
+	}
+	ops->free(exporter);
+	fclose(target.output);
+	return rc;
+}
+
+static int folded_work(void)
+{
+	return stacks_work_with("folded");
+}
+
+static int pprof_work(void)
+{
+	return stacks_work_with("pprof");
+}
+
+static int chrome_work(void)
+{
+	return stacks_work_with("chrome");
+}
+
+static int perfetto_work(void)
+{
+	return stacks_work_with("perfetto");
+}
+
+static void test_stacks(void **state)
+{
+	(void)state;
+	each_allocation_fails(folded_work, 2 * FRAMES);
+	each_allocation_fails(pprof_work, 2 * FRAMES);
+	each_allocation_fails(chrome_work, FRAMES);
+	each_allocation_fails(perfetto_work, FRAMES);
+}
+
 static void test_flows(void **state)
 {
 	(void)state;
@@ -175,6 +277,7 @@ static void test_chains(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_stacks),
 	    cmocka_unit_test(test_flows),
 	    cmocka_unit_test(test_streams),
 	    cmocka_unit_test(test_chains),

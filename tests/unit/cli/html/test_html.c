@@ -73,7 +73,7 @@ static void test_a_page_of_nothing_is_whole(void **state)
 	job.id = job.command = (char *)(uintptr_t) "</script><!--hk:data-->";
 	snapshot.job = &job;
 	assert_int_equal(hk_report_new(&snapshot, &report), 0);
-	assert_int_equal(hk_html_write(report, NULL, output), 0);
+	assert_int_equal(hk_html_write(report, NULL, NULL, output), 0);
 	fclose(output);
 	assert_int_equal(count_of(text, "<script"), 2);
 	assert_int_equal(count_of(text, "</script>"), 2);

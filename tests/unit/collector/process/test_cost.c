@@ -61,8 +61,8 @@ static void test_arguments_cost_what_they_took(void **state)
 	assert_in_range(hk_cost_call_ps(&measured, plain, HK_LEVEL_ARGS, 0), 190000, 220000);
 }
 
-/* Sites 3 and 9 of a process, a thousand timed calls each. */
-static uint64_t total_ns(uint32_t level_of_9)
+/* Sites 3 and 9 of a process, a thousand timed calls each. Of site 9 STACKS stacks were kept. */
+static uint64_t total_ns(uint32_t level_of_9, uint64_t stacks)
 {
 	Hk__Site records = HK__SITE__INIT, other = HK__SITE__INIT;
 	struct hk_columns_builder builder = {0};
@@ -81,6 +81,7 @@ static uint64_t total_ns(uint32_t level_of_9)
 		const struct hk_columns_row row = {
 		    .site = site,
 		    .calls = timed,
+		    .stacks = site == 9 ? stacks : 0,
 		    .bucket = &bucket,
 		    .count = &timed,
 		    .buckets = 1,
@@ -99,12 +100,22 @@ static uint64_t total_ns(uint32_t level_of_9)
 static void test_total_knows_which_calls_kept_arguments(void **state)
 {
 	(void)state;
-	assert_int_equal(total_ns(HK_LEVEL_RECORD), 7 + 2000 * 52);
+	assert_int_equal(total_ns(HK_LEVEL_RECORD, 0), 7 + 2000 * 52);
 	uint64_t arguments_ps = hk_cost_call_ps(&measured, plain, HK_LEVEL_ARGS, 0);
-	assert_int_equal(total_ns(HK_LEVEL_ARGS), 7 + 1000 * 52 + arguments_ps);
+	assert_int_equal(total_ns(HK_LEVEL_ARGS, 0), 7 + 1000 * 52 + arguments_ps);
 	uint64_t stack_ps = hk_cost_call_ps(&measured, plain, HK_LEVEL_STACK, 0);
-	assert_int_equal(total_ns(HK_LEVEL_STACK),
-			 total_ns(HK_LEVEL_ARGS) + stack_ps - arguments_ps);
+	assert_int_equal(total_ns(HK_LEVEL_STACK, 1000),
+			 total_ns(HK_LEVEL_ARGS, 0) + stack_ps - arguments_ps);
+}
+
+/* A limit leaves calls without a stack. A hostile segment may count more stacks than calls. */
+static void test_total_counts_stacks_that_were_kept(void **state)
+{
+	(void)state;
+	uint64_t all = total_ns(HK_LEVEL_STACK, 1000), none = total_ns(HK_LEVEL_STACK, 0);
+	assert_int_equal(none, total_ns(HK_LEVEL_ARGS, 0));
+	assert_int_equal(total_ns(HK_LEVEL_STACK, 250), none + (all - none) / 4);
+	assert_int_equal(total_ns(HK_LEVEL_STACK, UINT64_MAX), all);
 }
 
 /* A record takes 42 ns in a row and 18 beside other work, twice 42 when the caches were used for
@@ -183,6 +194,7 @@ int main(void)
 	    cmocka_unit_test(test_total_knows_which_calls_kept_arguments),
 	    cmocka_unit_test(test_cost_depends_on_the_gap),
 	    cmocka_unit_test(test_total_takes_the_gap_from_processor_time),
+	    cmocka_unit_test(test_total_counts_stacks_that_were_kept),
 	    cmocka_unit_test(test_total_has_the_looks),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

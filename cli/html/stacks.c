@@ -1,0 +1,371 @@
+/* The document's stacks: a tree of frames by their texts, and the calls from each of them by
+ * function and group of ranks. The tree is cut to its most expensive frames; what was cut off is
+ * one frame beside those that were kept. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/html/document.h"
+#include "text/utf8.h"
+
+#include <uthash.h>
+
+#define TEXT_BYTES 256u
+#define FRAMES_MOST 512u /* of one stack */
+
+struct key {
+	struct node *caller;
+	const char *text; /* one copy of each */
+};
+
+struct node {
+	UT_hash_handle hh;
+	struct key key;
+	uint32_t depth;
+	uint64_t calls, total_ns; /* with those of its callees */
+	bool kept;
+	uint32_t number;   /* in the document */
+	struct node *more; /* what was cut off its callees; NULL: nothing yet */
+	uint64_t cut;	   /* of a `more`: frames in it */
+};
+
+/* Calls of a function of a group of ranks, from one frame. */
+struct value_key {
+	struct node *node;
+	uint64_t function, group;
+};
+
+struct value {
+	UT_hash_handle hh;
+	struct value_key key;
+	uint64_t calls, total_ns;
+};
+
+struct tree {
+	struct node root;
+	struct node *nodes;   /* all but the root and those of what was cut off */
+	struct node **list;   /* the root and the nodes, the most expensive first */
+	struct node **leaves; /* by row of hk_stack_rows: the innermost frame */
+	size_t count;
+	struct value *values;
+	struct hk_report_strings texts, functions;
+};
+
+/* ---- making ---- */
+
+static struct node *node_get(struct tree *tree, struct node *caller, const char *text)
+{
+	struct key key = {.caller = caller, .text = text};
+	struct node *node;
+
+	HASH_FIND(hh, tree->nodes, &key, sizeof(key), node);
+	if (node) {
+		return node;
+	}
+	node = calloc(1, sizeof(*node));
+	if (!node) {
+		return NULL;
+	}
+	node->key = key;
+	node->depth = caller->depth + 1;
+	HASH_ADD(hh, tree->nodes, key, sizeof(key), node);
+	if (!node->hh.tbl) {
+		free(node);
+		return NULL;
+	}
+	return node;
+}
+
+static const char *text_of(struct tree *tree, const struct hk_stacks_frame *frame)
+{
+	char raw[TEXT_BYTES], text[TEXT_BYTES];
+
+	hk_stack_rows_frame(frame, raw, sizeof(raw));
+	hk_utf8_copy(raw, text, sizeof(text));
+	return hk_report_strings_get(&tree->texts, text);
+}
+
+/* Returns the innermost frame of ROW, whose calls are counted in it and in all its callers. */
+static struct node *row_add(struct tree *tree, const struct hk_stack_row *row)
+{
+	struct hk_stacks_frame frames[FRAMES_MOST];
+	struct node *node = &tree->root;
+	uint32_t number = row->stack;
+	size_t count = 0;
+
+	while (count < FRAMES_MOST && hk_stacks_frame(row->process, number, &frames[count])) {
+		number = frames[count++].caller;
+	}
+	for (;; count--) {
+		node->calls += row->calls;
+		node->total_ns += row->total_ns;
+		if (count == 0) {
+			return node;
+		}
+		const char *text = text_of(tree, &frames[count - 1]);
+		node = text ? node_get(tree, node, text) : NULL;
+		if (!node) {
+			return NULL;
+		}
+	}
+}
+
+/* The most expensive first. A caller costs no less than its callee, and stands before it. */
+static int by_cost(const void *a, const void *b)
+{
+	const struct node *x = *(struct node *const *)a, *y = *(struct node *const *)b;
+
+	if (x->total_ns != y->total_ns) {
+		return x->total_ns > y->total_ns ? -1 : 1;
+	}
+	if (x->calls != y->calls) {
+		return x->calls > y->calls ? -1 : 1;
+	}
+	return (x->depth > y->depth) - (x->depth < y->depth);
+}
+
+static int tree_make(struct tree *tree, const struct hk_stack_rows *rows)
+{
+	struct node *node, *next;
+
+	tree->leaves = calloc(rows->count + 1, sizeof(*tree->leaves));
+	if (!tree->leaves) {
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < rows->count; i++) {
+		tree->leaves[i] = row_add(tree, &rows->rows[i]);
+		if (!tree->leaves[i]) {
+			return -ENOMEM;
+		}
+	}
+	tree->list = calloc((size_t)HASH_COUNT(tree->nodes) + 1, sizeof(*tree->list));
+	if (!tree->list) {
+		return -ENOMEM;
+	}
+	tree->list[tree->count++] = &tree->root;
+	HASH_ITER (hh, tree->nodes, node, next) {
+		tree->list[tree->count++] = node;
+	}
+	qsort(tree->list, tree->count, sizeof(struct node *), by_cost);
+	return 0;
+}
+
+static void values_free(struct tree *tree)
+{
+	struct value *value, *next;
+
+	HASH_ITER (hh, tree->values, value, next) {
+		HASH_DEL(tree->values, value);
+		free(value);
+	}
+}
+
+static void cuts_free(struct tree *tree)
+{
+	for (size_t i = 0; i < tree->count; i++) {
+		free(tree->list[i]->more);
+		tree->list[i]->more = NULL;
+	}
+}
+
+static void tree_fini(struct tree *tree)
+{
+	struct node *node, *next;
+
+	values_free(tree);
+	cuts_free(tree);
+	HASH_ITER (hh, tree->nodes, node, next) {
+		HASH_DEL(tree->nodes, node);
+		free(node);
+	}
+	free(tree->list);
+	free(tree->leaves);
+	hk_report_strings_fini(&tree->texts);
+	hk_report_strings_fini(&tree->functions);
+}
+
+/* ---- cutting ---- */
+
+/* Returns where the calls of NODE are counted: in itself, or in what was cut off a caller. */
+static struct node *place_of(struct node *node)
+{
+	if (node->kept) {
+		return node;
+	}
+	while (!node->key.caller->kept) {
+		node = node->key.caller;
+	}
+	return node->key.caller->more;
+}
+
+static int value_add(struct tree *tree, struct node *node, const struct hk_stack_row *row)
+{
+	int64_t function = hk_report_strings_ordinal(&tree->functions, row->function);
+	struct value_key key = {.node = node, .function = (uint64_t)function, .group = row->group};
+	struct value *value;
+
+	if (function < 0) {
+		return -ENOMEM;
+	}
+	HASH_FIND(hh, tree->values, &key, sizeof(key), value);
+	if (!value) {
+		value = calloc(1, sizeof(*value));
+		if (!value) {
+			return -ENOMEM;
+		}
+		value->key = key;
+		HASH_ADD(hh, tree->values, key, sizeof(key), value);
+		if (!value->hh.tbl) {
+			free(value);
+			return -ENOMEM;
+		}
+	}
+	value->calls += row->calls;
+	value->total_ns += row->total_ns;
+	return 0;
+}
+
+/* Keeps the COUNT most expensive frames, and sums the calls from each. */
+static int tree_cut(struct tree *tree, const struct hk_stack_rows *rows, size_t count)
+{
+	values_free(tree);
+	cuts_free(tree);
+	for (size_t i = 0; i < tree->count; i++) {
+		tree->list[i]->kept = i < count;
+	}
+	for (size_t i = count; i < tree->count; i++) {
+		struct node *caller = tree->list[i]->key.caller;
+		if (caller->kept && !caller->more) {
+			caller->more = calloc(1, sizeof(*caller->more));
+			if (!caller->more) {
+				return -ENOMEM;
+			}
+			caller->more->key.caller = caller;
+		}
+		place_of(tree->list[i])->cut++;
+	}
+	for (size_t i = 0; i < rows->count; i++) {
+		int r = value_add(tree, place_of(tree->leaves[i]), &rows->rows[i]);
+		if (r < 0) {
+			return r;
+		}
+	}
+	return 0;
+}
+
+/* ---- writing ---- */
+
+/* Numbers the nodes, callers first, and writes them by column. */
+static int nodes_write(struct tree *tree, struct hk_json *json)
+{
+	struct hk_report_strings shown = {NULL};
+	uint32_t number = 0;
+	int64_t text = 0;
+
+	hk_json_open(json, "caller", '[');
+	for (size_t i = 0; i < tree->count && tree->list[i]->kept; i++) {
+		struct node *node = tree->list[i];
+		node->number = number++;
+		hk_json_int(json, NULL, node->key.caller ? (int64_t)node->key.caller->number : -1);
+		if (node->more) {
+			node->more->number = number++;
+			hk_json_uint(json, NULL, node->number);
+		}
+	}
+	hk_json_close(json, ']');
+	/* A text's number, or how many frames were cut off, below 0. */
+	hk_json_open(json, "frame", '[');
+	for (size_t i = 0; i < tree->count && tree->list[i]->kept && text >= 0; i++) {
+		struct node *node = tree->list[i];
+		text = hk_report_strings_ordinal(&shown, node->key.text);
+		hk_json_int(json, NULL, text);
+		if (node->more) {
+			hk_json_int(json, NULL, -(int64_t)node->more->cut);
+		}
+	}
+	hk_json_close(json, ']');
+	hk_json_open(json, "texts", '[');
+	int64_t next = 0;
+	for (size_t i = 0; i < tree->count && tree->list[i]->kept && text >= 0; i++) {
+		if (hk_report_strings_ordinal(&shown, tree->list[i]->key.text) == next) {
+			hk_json_string(json, NULL,
+				       tree->list[i]->key.text ? tree->list[i]->key.text : "");
+			next++;
+		}
+	}
+	hk_json_close(json, ']');
+	hk_report_strings_fini(&shown);
+	return text < 0 ? -ENOMEM : 0;
+}
+
+static void values_write(const struct tree *tree, struct hk_json *json)
+{
+	struct value *value, *next;
+
+	/* Node, function, group, calls and time, one after the other. */
+	hk_json_open(json, "values", '[');
+	HASH_ITER (hh, tree->values, value, next) {
+		hk_json_uint(json, NULL, value->key.node->number);
+		hk_json_uint(json, NULL, value->key.function);
+		hk_json_uint(json, NULL, value->key.group);
+		hk_json_uint(json, NULL, value->calls);
+		hk_json_uint(json, NULL, value->total_ns);
+	}
+	hk_json_close(json, ']');
+}
+
+/* Writes the functions in the order of their numbers. */
+static void functions_write(struct tree *tree, const struct hk_stack_rows *rows,
+			    struct hk_json *json)
+{
+	int64_t next = 0;
+
+	hk_json_open(json, "functions", '[');
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct hk_stack_row *row = &rows->rows[i];
+		const struct hk_stack_share *share = rows->shares;
+		if (hk_report_strings_ordinal(&tree->functions, row->function) != next) {
+			continue;
+		}
+		next++;
+		while (strcmp(share->function, row->function) != 0) {
+			share++;
+		}
+		hk_json_open(json, NULL, '{');
+		hk_json_string(json, "name", row->function);
+		hk_json_string(json, "domain", row->domain);
+		hk_json_uint(json, "calls", share->calls);
+		hk_json_uint(json, "stacks", share->stacks);
+		hk_json_uint(json, "total_ns", share->total_ns);
+		hk_json_close(json, '}');
+	}
+	hk_json_close(json, ']');
+}
+
+int hk_html_stacks_write(const struct hk_stack_rows *rows, struct hk_json *json)
+{
+	struct tree tree = {.count = 0};
+	size_t kept = HK_HTML_STACK_FRAMES;
+	int r = tree_make(&tree, rows);
+
+	do {
+		r = r < 0 ? r : tree_cut(&tree, rows, kept);
+		kept /= 2;
+	} while (r == 0 && HASH_COUNT(tree.values) > HK_HTML_STACK_VALUES && kept > 0);
+	if (r == 0) {
+		hk_json_newline(json);
+		hk_json_open(json, "stacks", '{');
+		hk_json_uint(json, "records", rows->records);
+		hk_json_uint(json, "records_there", rows->records_there);
+		hk_json_uint(json, "refused", rows->refused);
+		hk_json_uint(json, "frames_all", tree.count - 1);
+		hk_json_int(json, "group_ranks", rows->group_ranks);
+		hk_json_uint(json, "groups", HK_HTML_STACK_GROUPS);
+		functions_write(&tree, rows, json);
+		r = nodes_write(&tree, json);
+		values_write(&tree, json);
+		hk_json_close(json, '}');
+	}
+	tree_fini(&tree);
+	return r;
+}
