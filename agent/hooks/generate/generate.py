@@ -72,7 +72,7 @@ class Writer:
         self.functions = {name: function for name, function in header.functions.items()
                           if not any(fnmatch.fnmatchcase(name, glob) for glob in overlay.skipped)}
         self.also = {}
-        for ending in ("_ptsz", "_ptds"):
+        for ending in ("_ptsz", "_ptds", "_spt"):
             for name in [name for name in self.functions if name.endswith(ending)]:
                 base = self.functions.get(name[:-len(ending)])
                 if base and base.shape() == self.functions[name].shape():
