@@ -95,11 +95,12 @@ static uint64_t new_comms(const uint64_t *handles, int count)
 	return hash;
 }
 
-static uint64_t split(const uint64_t *at, uint64_t parent, uint32_t colour)
+/* Every rank of the parent counts a call of NCCL's, even a rank that joins no new communicator.
+ * Only members call HCCL's, whose COLOUR has no second use. */
+static uint64_t split(const uint64_t *at, uint64_t parent, uint64_t colour, bool counts)
 {
-	/* Every rank of the parent counts the call, even a rank that joins no new communicator. */
 	uint64_t child = 0;
-	uint64_t hash = hk_comms_get(parent, 0, &child);
+	uint64_t hash = hk_comms_get(parent, 0, counts ? &child : NULL);
 	if (!at || !*at) {
 		return 0;
 	}
@@ -134,13 +135,13 @@ uint64_t hk_nccl_factor(const struct hk_call *call, const struct hk_factor *fact
 	case HK_FACTOR_NCCL_SIZE:
 		return size_of(call, (uint32_t)first);
 	case HK_FACTOR_NCCL_RANKS:
-		return ranks_of(call, first);
+		return ranks_of(call, hk_operand_argument(call, factor->arg));
 	case HK_FACTOR_NCCL_SUM:
 		return ranks_of(call, hk_operand_argument(call, factor->arg2));
 	case HK_FACTOR_NCCL_IS_ROOT:
 		return is_root(call, (int)first, hk_operand_argument(call, factor->arg2));
 	case HK_FACTOR_NCCL_COMM:
-		return hk_comms_get(first, 0, NULL);
+		return hk_comms_get(hk_operand_argument(call, factor->arg), 0, NULL);
 	case HK_FACTOR_NCCL_NEW_COMM:
 		return new_comm((const uint64_t *)first, hk_operand_memory(call, factor->arg2),
 				is_hccl(call) ? ROOT_INFO_BYTES : ID_BYTES);
@@ -151,7 +152,7 @@ uint64_t hk_nccl_factor(const struct hk_call *call, const struct hk_factor *fact
 		return (uint64_t)(int64_t)(first ? rank_in(call, *(const uint64_t *)first) : -1);
 	case HK_FACTOR_NCCL_SPLIT:
 		return split((const uint64_t *)first, hk_operand_argument(call, factor->arg2),
-			     (uint32_t)hk_operand_argument(call, factor->arg3));
+			     hk_operand_argument(call, factor->arg3), !is_hccl(call));
 	default:
 		return 0;
 	}

@@ -88,17 +88,17 @@ class Writer:
                 return parameter.name
         return None
 
-    def attributes(self, function, parameters, given):
-        """The attributes of a line: those GIVEN, and those that follow from types and names."""
+    def attributes(self, function, parameters, given, named):
+        """The attributes of a line: those GIVEN, and those that follow from types and, unless the overlay has it NAMED, its name."""
         words = [given] if given else []
         stream = self.stream_of(parameters)
         if stream and "stream=" not in given:
             words.append(f"stream={stream}")
         if function.name in self.also and "also=" not in given:
             words.append(f"also={self.also[function.name]}")
-        if function.result_word not in ("int", "uint") and "error=" not in given:
+        if not self.header.is_status(function) and "error=" not in given:
             words.append("error=never")
-        if self.overlay.short and not given and self.overlay.short.search(function.name):
+        if self.overlay.short and not given and not named and self.overlay.short.search(function.name):
             words.append("short auto=time")
         return words
 
@@ -119,7 +119,7 @@ class Writer:
                 break
         return parameters, hidden
 
-    def put(self, function, given, count=None):
+    def put(self, function, given, count=None, named=False):
         self.left.pop(function.name, None)
         parameters, hidden = self.described(function, count)
         if parameters is None or function.result_word is None or function.result_word.startswith("struct"):
@@ -127,7 +127,7 @@ class Writer:
             names = dict.fromkeys((function.name, function.name + self.also.get(function.name, "")))
             self.out += [" ".join([f"*:{name}", *levels]) for name in names]
             return
-        words = self.attributes(function, parameters, given)
+        words = self.attributes(function, parameters, given, named)
         if hidden:
             words.append(f"hidden={hidden}")
         result = function.result_word if function.result_word != "dim3" else "ulong"
@@ -149,7 +149,7 @@ class Writer:
         if not re.search(r"[*?\[]", name):
             if name not in self.left:
                 raise SystemExit(f"{self.overlay.path}: {name} is not in the headers, or is named twice")
-            self.put(self.left[name], attributes, int(count) if count else None)
+            self.put(self.left[name], attributes, int(count) if count else None, named=True)
             return
         used = set(re.findall(r"[=*(,]([A-Za-z_]\w*)(?!\w|\()", attributes)) - {"result", "current"}
         plain = [word.split("=", 1) for word in attributes.split() if "=" in word]

@@ -62,12 +62,17 @@ class Header:
         for node in json.loads(done.stdout)["inner"]:
             if node["kind"] == "TypedefDecl":
                 self.typedefs[node["name"]] = node["type"]["qualType"]
-            elif node["kind"] == "FunctionDecl" and self.named.fullmatch(node["name"]) and node["name"] not in self.functions:
+            elif node["kind"] == "FunctionDecl" and self._is_wanted(node):
                 parameters = [
                     Parameter(part.get("name", f"arg{i}"), part["type"]["qualType"])
                     for i, part in enumerate(p for p in node.get("inner", []) if p["kind"] == "ParmVarDecl")]
                 result = node["type"]["qualType"].split("(", 1)[0].strip()
                 self.functions[node["name"]] = Function(node["name"], result, parameters)
+
+    def _is_wanted(self, node):
+        """Functions of headers alone have no slot."""
+        return (self.named.fullmatch(node["name"]) and node["name"] not in self.functions and
+                node.get("storageClass") != "static")
 
     def _by_value(self):
         """Pairs of a type without typedefs, and a name by which a program can measure it."""
@@ -94,7 +99,9 @@ class Header:
         command = ["cc", "-x", "c", "-w", "-E", "-P", *self.options, "-"]
         text = subprocess.run(command, input=self.source + f"HK_VALUE {name}\n", capture_output=True, text=True, check=True).stdout
         value = text.rsplit("HK_VALUE", 1)[1].strip()
-        return value if value != name else None
+        if re.fullmatch(r"[0-9+*() ]+", value):
+            return str(eval(value))  # pylint: disable=eval-used
+        return None
 
     # ---- types
 
@@ -138,6 +145,11 @@ class Header:
             return self._structure(base, size)
         signed = not base.startswith("unsigned")
         return {8: "ulong", 4: "int" if signed else "uint"}.get(size, "int") if size else None
+
+    def is_status(self, function):
+        """Whether a result other than 0 is a failure."""
+        status = re.search(r"error|result|status|^int$", function.result, re.IGNORECASE)
+        return function.result_word in ("int", "uint") and (bool(status) or self.resolve(function.result).startswith("enum "))
 
     def _structure(self, base, size):
         """Structs of floats have registers of their own: they have no word."""

@@ -60,7 +60,7 @@ static const struct function {
     {"newcomm",
      HK_FACTOR_NCCL_SPLIT,
      3,
-     {ROLE_NCCL_NEW_COMM, ROLE_NCCL_COMM, ROLE_NUMBER},
+     {ROLE_NCCL_NEW_COMM, ROLE_NCCL_COMM, ROLE_COUNT},
      {0, 1, 2}},
     {"rank", HK_FACTOR_NCCL_NEW_RANK, 1, {ROLE_NCCL_NEW_COMM}, {0}},
     {"sum", HK_FACTOR_NCCL_SUM, 2, {ROLE_POINTER, ROLE_NCCL_COMM}, {0, 1}},
@@ -89,7 +89,7 @@ static bool fits(const struct hk_hook_arg *arg, uint8_t role)
 	case ROLE_NCCL_DATATYPE:
 		return arg->type == HK_TYPE_NCCL_DATATYPE;
 	case ROLE_NCCL_COMM:
-		return arg->type == HK_TYPE_NCCL_COMM && !arg->reference;
+		return arg->type == HK_TYPE_NCCL_COMM;
 	case ROLE_NCCL_NEW_COMM:
 		return arg->type == HK_TYPE_NCCL_COMM && arg->reference;
 	default:
