@@ -16,7 +16,7 @@
 #include "agent/patch/patch.h"
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
-#include "agent/runtime/cuda.h"
+#include "agent/runtime/device.h"
 #include "agent/runtime/mpi.h"
 #include "agent/runtime/nccl.h"
 #include "agent/wrap/dl.h"
@@ -106,7 +106,7 @@ static void set_up(int argc, char **argv, char **environment)
 	}
 	hk_entry_start(hk_pointer_of_entry);
 	hk_mpi_setup();
-	hk_cuda_setup();
+	hk_device_setup();
 	hk_nccl_setup();
 	hk_patch_start(&hookset, hk_annotate_forget);
 	uint64_t setup_ns = cpu_ns() - began_ns;

@@ -51,6 +51,7 @@ static const char *type_name(uint8_t type)
 	case HK_TYPE_ULONG:
 		return "unsigned long";
 	case HK_TYPE_STR:
+	case HK_TYPE_TEXT:
 		return "char const*";
 	case HK_TYPE_FLOAT:
 		return "float";
@@ -58,6 +59,8 @@ static const char *type_name(uint8_t type)
 		return "double";
 	case HK_TYPE_STRUCT:
 		return "struct";
+	case HK_TYPE_DIM3:
+		return "dim3";
 	default:
 		return "void*";
 	}

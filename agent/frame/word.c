@@ -7,7 +7,7 @@ const uint8_t hk_word_widening[] = {
     [HK_TYPE_FD] = HK_WORD_SIGN32,
     [HK_TYPE_NCCL_DATATYPE] = HK_WORD_SIGN32,
     [HK_TYPE_UINT] = HK_WORD_ZERO32,
-    [HK_TYPE_HANDLE] = 0,
+    [HK_TYPE_TEXT] = 0,
 };
 
 bool hk_word_of_value(const struct hk_hook *hook, const struct hk_value *value, uint8_t *ret_word)

@@ -2,8 +2,10 @@
  * of the build only. It exits 1 with file:line: message when a line does not parse, or when a
  * symbol is described twice in one file. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hooks/index.h"
@@ -12,6 +14,7 @@
 
 #define TEXT_BYTES ((size_t)1 << 20) /* longest hooks file */
 #define HOOKS_MAX 16384u
+#define ROWS_MAX 65536u
 
 static void print_bad_line(void *context, const char *file, uint32_t line, const char *message)
 {
@@ -93,7 +96,7 @@ static int parse(struct hk_hook_arena *arena, const char *path, struct hk_hook_f
 
 /* ---- what is written: texts once each, everything else in arrays without addresses ---- */
 
-#define TEXT_SLOTS 32768u /* slots of the hash table of all texts */
+#define TEXT_SLOTS 65536u /* slots of the hash table of all texts */
 
 static struct {
 	char bytes[4 * HK_HOOK_ARENA_BYTES];
@@ -136,30 +139,79 @@ static void write_texts(FILE *out)
 	fprintf(out, ";\n");
 }
 
-static void write_arguments(FILE *out, const struct hk_hook *hook)
+/* Rows of one of the common arrays. Equal lists of rows are kept once. */
+struct rows {
+	char *texts[ROWS_MAX];
+	uint32_t count;
+};
+
+/* Returns the number of the first of COUNT equal rows in a row, which are added if there are none.
+ * Takes LIST's texts. */
+static uint32_t rows_of(struct rows *rows, char *const *list, uint32_t count)
 {
+	uint32_t at = 0, same = 0;
+
+	while (same < count && at + same < rows->count) {
+		same = strcmp(rows->texts[at + same], list[same]) == 0 ? same + 1 : (at++, 0);
+	}
+	for (; same < count && rows->count < ROWS_MAX; same++) {
+		rows->texts[rows->count++] = list[same];
+	}
+	return at;
+}
+
+static void write_rows(FILE *out, const struct rows *rows)
+{
+	for (uint32_t i = 0; i < rows->count; i++) {
+		fprintf(out, " {%s},\n", rows->texts[i]);
+	}
+	fprintf(out, " {0}};\n");
+}
+
+static char *format(const char *pattern, ...)
+{
+	char *text = NULL;
+	va_list list;
+
+	va_start(list, pattern);
+	if (vasprintf(&text, pattern, list) < 0) {
+		abort();
+	}
+	va_end(list);
+	return text;
+}
+
+static uint32_t arguments_of(struct rows *rows, const struct hk_hook *hook)
+{
+	char *list[HK_HOOK_ARGS];
+
 	for (unsigned i = 0; i < hook->arg_count; i++) {
 		const struct hk_hook_arg *arg = &hook->args[i];
-		fprintf(out, " {%u, %u, %u, %u, %u, %u},\n", text_of(arg->name), arg->type,
-			arg->reference, arg->place, arg->index, arg->words);
+		list[i] = format("%u, %u, %u, %u, %u, %u", text_of(arg->name), arg->type,
+				 arg->index, arg->reference, arg->place, arg->words);
 	}
+	return rows_of(rows, list, hook->arg_count);
 }
 
-static void write_values(FILE *out, const struct hk_hook *hook)
+static uint32_t values_of(struct rows *rows, const struct hk_hook *hook)
 {
+	char *list[HK_HOOK_VALUES];
+
 	for (unsigned i = 0; i < hook->value_count; i++) {
 		const struct hk_value *value = &hook->values[i];
-		fprintf(out, " {%u, %u, {", value->key, value->factor_count);
+		char *factors = format("");
 		for (unsigned f = 0; f < value->factor_count; f++) {
 			const struct hk_factor *factor = &value->factors[f];
-			fprintf(out, "{%u, %u, %u, %u, %uu}, ", factor->kind, factor->arg,
-				factor->arg2, factor->arg3, factor->constant);
+			factors = format("%s{%u, %u, %u, %u, %uu}, ", factors, factor->kind,
+					 factor->arg, factor->arg2, factor->arg3, factor->constant);
 		}
-		fprintf(out, "}},\n");
+		list[i] = format("%u, %u, {%s}", value->key, value->factor_count, factors);
 	}
+	return rows_of(rows, list, hook->value_count);
 }
 
-static void write_hook(FILE *out, const struct hk_hook *hook, uint32_t args, uint32_t values)
+static void write_hook(FILE *out, const struct hk_hook *hook, unsigned file, uint32_t args,
+		       uint32_t values)
 {
 	fprintf(out, " {.library = %u, .symbol = %u, .domain = %u, .args = %u, .values = %u,\n",
 		text_of(hook->library), text_of(hook->symbol), text_of(hook->domain), args, values);
@@ -169,35 +221,33 @@ static void write_hook(FILE *out, const struct hk_hook *hook, uint32_t args, uin
 		hook->error);
 	fprintf(out, "  .result = %u, .arg_count = %u, .value_count = %u, .stack_words = %u,",
 		hook->result, hook->arg_count, hook->value_count, hook->stack_words);
-	fprintf(out, " .pending = %u, .line = %u},\n", hook->pending, hook->line);
+	fprintf(out, " .pending = %u, .line = %u,\n", hook->pending, hook->line);
+	fprintf(out, "  .type_sizes = %u, .file = %u, .runtime = %u},\n",
+		hook->type_sizes ? text_of(hook->type_sizes) : 0, file, hook->runtime);
 }
 
 /* The hooks of all files in order. */
 struct hooks {
 	const struct hk_hook *list[HOOKS_MAX];
+	uint8_t files[HOOKS_MAX]; /* of each */
 	uint32_t count;
 };
 
 static void write_hooks(FILE *out, const struct hooks *hooks)
 {
-	uint32_t args = 0, values = 0;
+	static struct rows args, values;
 
 	fprintf(out, "\nconst struct hk_shipped_hook hk_shipped_hook_list[] = {\n");
 	for (uint32_t i = 0; i < hooks->count; i++) {
-		write_hook(out, hooks->list[i], args, values);
-		args += hooks->list[i]->arg_count;
-		values += hooks->list[i]->value_count;
+		const struct hk_hook *hook = hooks->list[i];
+		write_hook(out, hook, hooks->files[i], arguments_of(&args, hook),
+			   values_of(&values, hook));
 	}
 	fprintf(out, "};\nconst uint32_t hk_shipped_hook_count = %u;\n", hooks->count);
 	fprintf(out, "\nconst struct hk_shipped_arg hk_shipped_args[] = {\n");
-	for (uint32_t i = 0; i < hooks->count; i++) {
-		write_arguments(out, hooks->list[i]);
-	}
-	fprintf(out, " {0}};\n\nconst struct hk_value hk_shipped_values[] = {\n");
-	for (uint32_t i = 0; i < hooks->count; i++) {
-		write_values(out, hooks->list[i]);
-	}
-	fprintf(out, " {0}};\n");
+	write_rows(out, &args);
+	fprintf(out, "\nconst struct hk_value hk_shipped_values[] = {\n");
+	write_rows(out, &values);
 }
 
 static void write_words(FILE *out, const char *name, const uint32_t *words, uint32_t count)
@@ -282,9 +332,11 @@ static int write_tables(FILE *out, const struct hk_hook_file *files, unsigned co
 				fprintf(stderr, "more than %u hooks\n", HOOKS_MAX);
 				return 1;
 			}
+			hooks.files[hooks.count] = (uint8_t)i;
 			hooks.list[hooks.count++] = &files[i].hooks[k];
 		}
 	}
+	text_of(""); /* offset 0 is no text of a type's sizes */
 	fprintf(out, "/* Written by hookc. */\n#include \"hooks/shipped.h\"\n");
 	fprintf(out, "\nconst struct hk_shipped_file hk_shipped_file_list[] = {\n");
 	uint32_t first = 0;
@@ -302,14 +354,14 @@ static int write_tables(FILE *out, const struct hk_hook_file *files, unsigned co
 
 int main(int argc, char **argv)
 {
-	static char memory[4 * HK_HOOK_ARENA_BYTES];
+	static char memory[8 * HK_HOOK_ARENA_BYTES];
 	struct hk_hook_arena arena;
 	struct hk_hook_file files[HK_SHIPPED_FILES];
 	unsigned count = 0;
 	int bad = 0;
 
 	if (argc < 3 || argc - 2 > (int)(sizeof(files) / sizeof(files[0]))) {
-		fprintf(stderr, "usage: hookc OUT.c FILE.hooks... (1 to 16 files)\n");
+		fprintf(stderr, "usage: hookc OUT.c FILE.hooks... (1 to 32 files)\n");
 		return 2;
 	}
 	hk_hook_arena_init(&arena, memory, sizeof(memory));

@@ -297,9 +297,9 @@ bool hk_hookset_wants(const struct hk_hookset *set, const char *symbol)
 	       hk_selection_search(&set->index->selection, symbol, NULL, NULL).number != 0;
 }
 
-bool hk_hookset_wants_hash(const struct hk_hookset *set, uint32_t gnu_hash)
+bool hk_hookset_wants_hash(const struct hk_hookset *set, uint32_t gnu_hash, const char *library)
 {
-	return set->index && hk_selection_has_hash(&set->index->selection, gnu_hash);
+	return set->index && hk_selection_has_hash(&set->index->selection, gnu_hash, library);
 }
 
 bool hk_hookset_denies(const struct hk_hookset *set, const char *symbol, const char *provider)

@@ -47,9 +47,9 @@ const struct hk_hook *hk_hookset_next_change(const struct hk_hookset *set, uint3
 /* Returns whether SYMBOL may match any hook of any provider. Fast. */
 bool hk_hookset_wants(const struct hk_hookset *set, const char *symbol);
 
-/* The same by the symbol's hash in DT_GNU_HASH tables, without its lowest bit. False is certain,
- * true is not. */
-bool hk_hookset_wants_hash(const struct hk_hookset *set, uint32_t gnu_hash);
+/* The same of a symbol that LIBRARY defines, by its hash in DT_GNU_HASH tables without its lowest
+ * bit. False is certain, true is not. */
+bool hk_hookset_wants_hash(const struct hk_hookset *set, uint32_t gnu_hash, const char *library);
 
 /* Returns whether a deny line forbids to hook SYMBOL defined in PROVIDER ("" unknown). */
 bool hk_hookset_denies(const struct hk_hookset *set, const char *symbol, const char *provider);

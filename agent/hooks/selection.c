@@ -99,12 +99,25 @@ static int build_own(struct hk_selection *selection)
 	return 0;
 }
 
+static bool is_literal(char c)
+{
+	return c && c != '*' && c != '?';
+}
+
 int hk_selection_build(struct hk_selection *selection)
 {
 	for (uint32_t i = 0; i < selection->shipped.glob_count; i++) {
 		uint32_t number = selection->shipped.globs[i];
-		selection->shipped_globs |=
-		    in_force(selection, number) && !(shipped_line(number).flags & HK_HOOK_DENY);
+		struct line line = shipped_line(number);
+		if (!in_force(selection, number) || (line.flags & HK_HOOK_DENY)) {
+			continue;
+		}
+		if (selection->glob_count == HK_SELECTION_GLOBS || !is_literal(line.symbol[0]) ||
+		    !is_literal(line.symbol[1])) {
+			selection->many_globs = true;
+			continue;
+		}
+		selection->globs[selection->glob_count++] = number;
 	}
 	return selection->own_count ? build_own(selection) : 0;
 }
@@ -230,11 +243,24 @@ static void search_own(struct search *search)
 	}
 }
 
+/* Returns whether SYMBOL begins like that of a shipped hook with wildcards. */
+static bool begins_like_glob(const struct hk_selection *selection, const char *symbol)
+{
+	for (uint32_t i = 0; i < selection->glob_count; i++) {
+		const char *glob = shipped_line(selection->globs[i]).symbol;
+		if (glob[0] == symbol[0] && glob[1] == symbol[1]) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Returns whether a hook may match. Most symbols fail here, after a check of two bytes of their
  * names. */
 static bool can_match(const struct hk_selection *selection, const char *symbol)
 {
-	return selection->shipped_globs || hk_index_begins(&selection->shipped, symbol) ||
+	return selection->many_globs || hk_index_begins(&selection->shipped, symbol) ||
+	       begins_like_glob(selection, symbol) ||
 	       (selection->own_count && (selection->own_index.glob_count ||
 					 hk_index_begins(&selection->own_index, symbol)));
 }
@@ -271,9 +297,21 @@ static bool chain_has(const struct hk_selection *selection, const struct hk_inde
 	return false;
 }
 
-bool hk_selection_has_hash(const struct hk_selection *selection, uint32_t hash)
+/* Returns whether a shipped hook with wildcards in its symbol is for functions of LIBRARY. */
+static bool has_glob_for(const struct hk_selection *selection, const char *library)
 {
-	if (selection->shipped_globs || chain_has(selection, &selection->shipped, hash, false)) {
+	for (uint32_t i = 0; i < selection->glob_count; i++) {
+		if (covers(shipped_line(selection->globs[i]).library, library)) {
+			return true;
+		}
+	}
+	return selection->many_globs;
+}
+
+bool hk_selection_has_hash(const struct hk_selection *selection, uint32_t hash, const char *library)
+{
+	if (has_glob_for(selection, library) ||
+	    chain_has(selection, &selection->shipped, hash, false)) {
 		return true;
 	}
 	return selection->own_count && (selection->own_index.glob_count ||

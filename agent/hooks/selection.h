@@ -15,12 +15,17 @@
 #include "hooks/index.h"
 #include "hooks/shipped.h"
 
+#define HK_SELECTION_GLOBS 8u
+
 struct hk_selection {
 	bool named[HK_SHIPPED_FILES];	  /* all of the file, as its lines say */
 	bool automatic[HK_SHIPPED_FILES]; /* those of it that `auto` has */
 	struct hk_index shipped;
 	const struct hk_hook *_Atomic *unpacked; /* shipped hooks that were asked for */
-	bool shipped_globs;			 /* a file in force has one, besides deny's */
+	/* Shipped hooks in force with wildcards in their symbols, besides deny's. */
+	uint32_t globs[HK_SELECTION_GLOBS];
+	uint32_t glob_count;
+	bool many_globs; /* there are more, or one may match any symbol */
 
 	const struct hk_hook **own; /* the user's, in order */
 	struct hk_index own_index;  /* once there are any */
@@ -61,9 +66,10 @@ bool hk_selection_has_tables(const struct hk_selection *selection);
 struct hk_selected hk_selection_search(const struct hk_selection *selection, const char *symbol,
 				       const char *provider, const char *caller);
 
-/* Returns whether a hook in force may be for a symbol of HASH in DT_GNU_HASH tables, without its
- * lowest bit. False is certain. */
-bool hk_selection_has_hash(const struct hk_selection *selection, uint32_t hash);
+/* Returns whether a hook in force may be for a symbol that LIBRARY defines, of HASH in DT_GNU_HASH
+ * tables without its lowest bit. False is certain. */
+bool hk_selection_has_hash(const struct hk_selection *selection, uint32_t hash,
+			   const char *library);
 
 /* Returns the hook of a number from a search, and the level that `auto` has for it (DEFAULT: that
  * of its line), or NULL without memory. */

@@ -1,5 +1,7 @@
 #include "hooks/shipped.h"
 
+#include <stddef.h>
+
 static const char *text(uint32_t offset)
 {
 	return hk_shipped_texts + offset;
@@ -26,11 +28,7 @@ void hk_shipped_domain(unsigned number, struct hk_domain *ret_domain)
 
 unsigned hk_shipped_file_of(uint32_t number)
 {
-	unsigned file = 0;
-	while (number - hk_shipped_file_list[file].first >= hk_shipped_file_list[file].count) {
-		file++;
-	}
-	return file;
+	return hk_shipped_hook_list[number].file;
 }
 
 void hk_shipped_get(uint32_t number, struct hk_hook *ret_hook)
@@ -53,6 +51,8 @@ void hk_shipped_get(uint32_t number, struct hk_hook *ret_hook)
 	    .stack_words = packed->stack_words,
 	    .pending = packed->pending,
 	    .line = packed->line,
+	    .runtime = packed->runtime,
+	    .type_sizes = packed->type_sizes ? text(packed->type_sizes) : NULL,
 	};
 	for (unsigned i = 0; i < packed->arg_count; i++) {
 		const struct hk_shipped_arg *arg = &hk_shipped_args[packed->args + i];

@@ -93,11 +93,11 @@ static void gather(const struct hk_object *object, const struct hk_relocations *
 		if (slot.kind == HK_SLOT_TABLE && is_wrapped(slot.function)) {
 			continue;
 		}
-		/* Most slots of a large library lead to its own functions. Its hash table shows
-		 * that without a read of the name. */
+		/* Most slots of a large library lead to its own functions, as its hash table shows.
+		 */
 		if (slot.symbol->st_shndx != SHN_UNDEF &&
 		    hk_object_hash(object, (size_t)(slot.symbol - object->symbols), &hash) &&
-		    !hk_hookset_wants_hash(patcher.set, hash)) {
+		    !hk_hookset_wants_hash(patcher.set, hash, hk_program_path_of(object))) {
 			continue;
 		}
 		if ((hk_hookset_wants(patcher.set, slot.function) || is_wrapped(slot.function)) &&

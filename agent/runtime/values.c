@@ -4,7 +4,7 @@
 #include "agent/frame/word.h"
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
-#include "agent/runtime/cuda.h"
+#include "agent/runtime/device.h"
 #include "agent/runtime/mpi.h"
 #include "agent/runtime/nccl.h"
 #include "agent/runtime/operand.h"
@@ -31,11 +31,41 @@ static uint64_t field(const struct hk_call *call, const struct hk_factor *factor
 
 static uint64_t pointee(const struct hk_call *call, uint8_t argument)
 {
-	const uint64_t *out = (const uint64_t *)call->integer[argument];
+	const uint64_t *out = (const uint64_t *)hk_operand_register(call, argument);
 	/* posix_memalign does not write its argument if it fails. */
 	bool readable =
 	    !hk_operand_failed(call) && hk_operand_is_readable(call, (uint64_t)out, sizeof(*out));
 	return readable ? *out : 0;
+}
+
+#define SUMMED_MOST ((uint64_t)1 << 20) /* of an array: a greater count is garbage */
+
+/* Sums COUNT items of an array in the host's memory: words, or products of the three words that lie
+ * OFFSET bytes into structs of STRIDE bytes. */
+static uint64_t sum_of(const struct hk_call *call, uint64_t base, uint64_t count, uint32_t stride,
+		       uint32_t offset, uint32_t words)
+{
+	uint64_t sum = 0, parts[3];
+	bool sound = count && count <= SUMMED_MOST && !hk_operand_failed(call) &&
+		     hk_operand_is_readable(call, base, (count - 1) * stride + offset + words * 8);
+	for (uint64_t i = 0; sound && i < count; i++) {
+		__builtin_memcpy(parts, (const char *)base + i * stride + offset, words * 8);
+		sum += words == 1 ? parts[0] : parts[0] * parts[1] * parts[2];
+	}
+	return sum;
+}
+
+static uint64_t array_of(struct hk_call *call, const struct hk_factor *factor)
+{
+	uint64_t base = hk_operand_register(call, factor->arg);
+	if (factor->kind == HK_FACTOR_NCCL_SUM) {
+		return sum_of(call, base, hk_nccl_factor(call, factor), 8, 0, 1);
+	}
+	uint64_t count = hk_operand_argument(call, factor->arg2);
+	if (factor->kind == HK_FACTOR_SUM_WORDS) {
+		return sum_of(call, base, count, 8, 0, 1);
+	}
+	return sum_of(call, base, count, factor->constant & UINT16_MAX, factor->constant >> 16, 3);
 }
 
 /* Evaluates a factor that needs no call of the host's libraries, or whose answer is kept. Returns
@@ -60,6 +90,10 @@ static bool factor_known(const struct hk_call *call, const struct hk_factor *fac
 	case HK_FACTOR_INT:
 		*ret_value = field(call, factor);
 		return true;
+	case HK_FACTOR_SUM_WORDS:
+	case HK_FACTOR_EXTENTS:
+		*ret_value = array_of((struct hk_call *)(uintptr_t)call, factor);
+		return true;
 	case HK_FACTOR_TYPE_SIZE:
 	case HK_FACTOR_SENT:
 	case HK_FACTOR_COMM:
@@ -82,7 +116,9 @@ static uint64_t factor_asked(struct hk_call *call, const struct hk_factor *facto
 	switch (factor->kind) {
 	case HK_FACTOR_DEVICE:
 	case HK_FACTOR_STREAM_DEVICE:
-		return hk_cuda_factor(call, factor);
+		return hk_device_factor(call, factor);
+	case HK_FACTOR_NCCL_SUM:
+		return array_of(call, factor);
 	case HK_FACTOR_NCCL_RANKS:
 	case HK_FACTOR_NCCL_IS_ROOT:
 	case HK_FACTOR_NCCL_NEW_COMM:

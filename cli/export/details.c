@@ -33,7 +33,9 @@ static bool annotate_argument(Hk__Perfetto__DebugAnnotation *annotation,
 		annotation->string_value = text;
 		return true;
 	case HK_ARGUMENT_STRUCT:
-		annotation->string_value = "{...}";
+	case HK_ARGUMENT_DIM3:
+		hk_argument_print(argument, text, HK_ARGUMENT_VALUE_BYTES);
+		annotation->string_value = text;
 		return true;
 	default:
 		return false;

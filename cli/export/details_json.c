@@ -49,7 +49,9 @@ void hk_details_json_argument(struct hk_json *json, const char *name,
 		hk_json_string(json, name, text);
 		break;
 	case HK_ARGUMENT_STRUCT:
-		hk_json_string(json, name, "{...}");
+	case HK_ARGUMENT_DIM3:
+		hk_argument_print(argument, text, sizeof(text));
+		hk_json_string(json, name, text);
 		break;
 	default:
 		break;

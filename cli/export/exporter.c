@@ -90,7 +90,7 @@ void hk_argument_name(const struct hk_argument *argument, char name[HK_ARGUMENT_
 
 void hk_argument_text(const struct hk_argument *argument, char text[HK_ARGUMENT_VALUE_BYTES])
 {
-	char raw[HK_ARGUMENTS_TEXT_CUT];
+	char raw[HK_ARGUMENTS_LONG_BYTES + 1];
 	size_t length = argument->text_bytes < sizeof(raw) ? argument->text_bytes : sizeof(raw) - 1;
 
 	memcpy(raw, argument->text, length);

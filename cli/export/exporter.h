@@ -206,7 +206,7 @@ bool hk_slice_has(const struct hk_slice *slice, uint8_t key);
 /* Writes the name of ARGUMENT, or the value of a text, as valid UTF-8, cut at a character's
  * edge. */
 #define HK_ARGUMENT_NAME_BYTES 64
-#define HK_ARGUMENT_VALUE_BYTES (3 * HK_ARGUMENTS_TEXT_BYTES + 4)
+#define HK_ARGUMENT_VALUE_BYTES (3 * HK_ARGUMENTS_LONG_BYTES + 4)
 void hk_argument_name(const struct hk_argument *argument, char name[HK_ARGUMENT_NAME_BYTES]);
 void hk_argument_text(const struct hk_argument *argument, char text[HK_ARGUMENT_VALUE_BYTES]);
 

@@ -64,11 +64,14 @@ hk.functions = (() => {
 			ranks(row));
 	}
 
+	/* Domains whose calls mostly enqueue work for a device. */
+	const devices = new Set(["cuda", "nccl", "hip", "rccl", "acl", "aclnn", "hccl", "xpu", "bkcl", "cublas", "cudnn", "cufft", "cusolver", "cusparse"]);
+
 	function draw() {
 		const section = document.getElementById("functions");
-		const device = data.functions.some((row) => row.domain === "cuda" || row.domain === "nccl");
+		const device = data.functions.some((row) => devices.has(row.domain));
 		section.replaceChildren(head("Functions",
-			`By function and calling library, over all ranks. ${device ? "Times of CUDA and NCCL calls are the caller's: most of them only enqueue work. " : ""}Rows open for the latencies.`),
+			`By function and calling library, over all ranks. ${device ? "Times of calls of accelerators are the caller's: most of them only enqueue work. " : ""}Rows open for the latencies.`),
 		data.functions.length
 			? hk.table.build({ label: "Functions", columns: columns(), rows: data.functions, of: data.functionRows,
 				sort: columns().filter(Boolean).findIndex((column) => column.title === "Total"), filter: "Filter functions and libraries", detail,

@@ -22,9 +22,12 @@ static enum hk_argument_form form_of(uint8_t type)
 	case HK_TYPE_DOUBLE:
 		return HK_ARGUMENT_DOUBLE;
 	case HK_TYPE_STR:
+	case HK_TYPE_TEXT:
 		return HK_ARGUMENT_TEXT;
 	case HK_TYPE_STRUCT:
 		return HK_ARGUMENT_STRUCT;
+	case HK_TYPE_DIM3:
+		return HK_ARGUMENT_DIM3;
 	case HK_TYPE_MPI_DATATYPE:
 	case HK_TYPE_MPI_COMM:
 	case HK_TYPE_HANDLE:
@@ -46,12 +49,29 @@ static uint64_t double_bits_of_float(uint64_t word)
 	return bits;
 }
 
+/* A text from *at, which moves behind it: the length has HEAD bytes. */
+static int take_text(unsigned head, const uint64_t **at, const uint64_t *end,
+		     struct hk_argument *argument)
+{
+	uint32_t cut = head == 1 ? HK_ARGUMENTS_TEXT_CUT : HK_ARGUMENTS_LONG_CUT;
+	uint16_t length = 0;
+
+	memcpy(&length, *at, head);
+	argument->cut = length & cut;
+	length &= (uint16_t)~cut;
+	argument->text_bytes = (uint8_t)length;
+	argument->text = (const char *)*at + head;
+	if (length > UINT8_MAX || (size_t)(end - *at) * sizeof(**at) < head + length) {
+		return -EBADMSG;
+	}
+	*at += (head + length + sizeof(**at) - 1) / sizeof(**at);
+	return 0;
+}
+
 /* One value from *at, which moves behind it. */
 static int take(const struct hk_signature_part *part, bool address, const uint64_t **at,
 		const uint64_t *end, struct hk_argument *argument)
 {
-	uint8_t head;
-
 	*argument = (struct hk_argument){.name = part->name, .name_bytes = part->name_bytes};
 	argument->form = address ? HK_ARGUMENT_POINTER : (uint8_t)form_of(part->type);
 	if (argument->form == HK_ARGUMENT_NONE || argument->form == HK_ARGUMENT_STRUCT) {
@@ -60,21 +80,21 @@ static int take(const struct hk_signature_part *part, bool address, const uint64
 	if (*at == end) {
 		return -EBADMSG;
 	}
+	if (argument->form == HK_ARGUMENT_DIM3) {
+		if (end - *at < 2) {
+			return -EBADMSG;
+		}
+		argument->word = *(*at)++;
+		argument->z = (uint32_t) * (*at)++;
+		return 0;
+	}
 	if (argument->form != HK_ARGUMENT_TEXT) {
 		bool narrow = part->type == HK_TYPE_FLOAT && !address;
 		argument->word = narrow ? double_bits_of_float(**at) : **at;
 		++*at;
 		return 0;
 	}
-	memcpy(&head, *at, 1);
-	argument->cut = head & HK_ARGUMENTS_TEXT_CUT;
-	argument->text_bytes = head & (uint8_t)~HK_ARGUMENTS_TEXT_CUT;
-	argument->text = (const char *)*at + 1;
-	if ((size_t)(end - *at) * sizeof(**at) <= argument->text_bytes) {
-		return -EBADMSG;
-	}
-	*at += argument->text_bytes / sizeof(**at) + 1;
-	return 0;
+	return take_text(part->type == HK_TYPE_TEXT ? 2 : 1, at, end, argument);
 }
 
 int hk_arguments_read(const struct hk_signature *signature, const uint64_t *words, unsigned count,
@@ -265,6 +285,13 @@ size_t hk_argument_print(const struct hk_argument *argument, char *bytes, size_t
 		break;
 	case HK_ARGUMENT_STRUCT:
 		put_text(&room, "{...}");
+		break;
+	case HK_ARGUMENT_DIM3:
+		put_number(&room, (uint32_t)argument->word, 10);
+		put(&room, ',');
+		put_number(&room, argument->word >> 32, 10);
+		put(&room, ',');
+		put_number(&room, argument->z, 10);
 		break;
 	default:
 		break;

@@ -3,8 +3,9 @@
  * the result. Bit i of the marks says that only the address of argument i is given,
  * HK_ARGUMENTS_RESULT the same of the result. A `struct` and a `void` take no word. A text takes
  * one word or more: a length byte, whose top bit says that the text was cut; the bytes; NULs up to
- * a whole word. Any other value is one word: the value, or the target of an unmarked reference,
- * with ints sign-extended. Runs in the agent: libc's memory functions only. No state. */
+ * a whole word. A long text has two bytes of length. A dim3 takes two words: y and x, then z. Any
+ * other value is one word: the value, or the target of an unmarked reference, with ints
+ * sign-extended. Runs in the agent: libc's memory functions only. No state. */
 #ifndef HK_HOOKS_ARGUMENTS_H
 #define HK_HOOKS_ARGUMENTS_H
 
@@ -14,6 +15,8 @@
 #define HK_ARGUMENTS_TEXT_BYTES 63u	 /* of one text; longer ones are cut */
 #define HK_ARGUMENTS_TEXT_WORDS 8u
 #define HK_ARGUMENTS_TEXT_CUT 0x80u
+#define HK_ARGUMENTS_LONG_BYTES 222u /* of a long text; the room in a record may be less */
+#define HK_ARGUMENTS_LONG_CUT 0x8000u
 
 /* How a value is to be shown. */
 enum hk_argument_form {
@@ -25,6 +28,7 @@ enum hk_argument_form {
 	HK_ARGUMENT_HANDLE,  /* shown like a pointer, but 0 is a valid value */
 	HK_ARGUMENT_TEXT,
 	HK_ARGUMENT_STRUCT, /* passed by value and not kept */
+	HK_ARGUMENT_DIM3,   /* shown as x,y,z; `word` holds y and x, `z` the rest */
 };
 
 struct hk_argument {
@@ -35,6 +39,7 @@ struct hk_argument {
 	uint8_t text_bytes;
 	const char *text; /* any bytes, not terminated */
 	uint64_t word;	  /* as the form says; the bits of a double */
+	uint32_t z;
 };
 
 struct hk_arguments {

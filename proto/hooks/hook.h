@@ -50,6 +50,8 @@ enum hk_hook_type {
 	HK_TYPE_NCCL_COMM,     /* ncclComm_t, a pointer */
 	HK_TYPE_STRUCT,	       /* a struct of more than 16 bytes, by value: see `words` */
 	HK_TYPE_HANDLE,	       /* an opaque word, in signatures only: 0 is no null pointer */
+	HK_TYPE_DIM3, /* three 32-bit numbers by value, in two words: the first holds two of them */
+	HK_TYPE_TEXT, /* like STR, but kept as long as the record has room */
 };
 
 /* Where an argument lies at the entry of the function (System V x86-64 and AAPCS64 agree on the
@@ -68,7 +70,8 @@ struct hk_hook_arg {
 	uint8_t place;	   /* enum hk_hook_location */
 	uint8_t index;
 	uint8_t words; /* of a struct: 8-byte words, from `index` on if on the stack; where the
-			  calling convention passes its address, it is in a register. Else 0. */
+			  calling convention passes its address, it is in a register. 2 of a DIM3,
+			  from `index` on. Else 0. */
 };
 
 /* What the named value is; the number is stored in sites and chunks. */
@@ -150,6 +153,12 @@ enum hk_factor_kind {
 	HK_FACTOR_NCCL_SPLIT,	  /* NCCL: the same for a child of communicator `arg2` with colour
 				     `arg3` */
 	HK_FACTOR_NCCL_NEW_RANK,  /* NCCL: the caller's rank in the communicator written to `arg` */
+	HK_FACTOR_NCCL_SUM,	  /* NCCL: sum of the array of 64-bit words `arg` over the ranks of
+				     communicator `arg2` */
+	HK_FACTOR_SUM_WORDS,	  /* sum of the `arg2` 64-bit words that `arg` points to */
+	HK_FACTOR_EXTENTS, /* sum over the `arg2` structs that `arg` points to, of the product of
+			      three 64-bit words; `constant`: bytes of a struct, offset << 16 */
+	HK_FACTOR_KINDS,
 };
 
 struct hk_factor {
@@ -221,6 +230,16 @@ enum hk_error_rule {
 	HK_ERROR_IERR = 5, /* Fortran: the int the last argument points to (if not NULL) is not 0 */
 };
 
+/* Which libraries answer `current`, `device(STREAM)` and questions about an nccl_comm. */
+enum hk_runtime {
+	HK_RUNTIME_CUDA = 0, /* and NCCL */
+	HK_RUNTIME_HIP,	     /* and RCCL */
+	HK_RUNTIME_ACL,	     /* and HCCL */
+	HK_RUNTIME_XPU,
+};
+
+#define HK_HOOK_TYPE_SIZES 31u /* most data types of a `types` line */
+
 #define HK_HOOK_SHORT 1u /* may last less than a microsecond: read the clock in order */
 #define HK_HOOK_SYNC_ALL \
 	2u /* collective that no rank can leave before the last has entered (sync=all) */
@@ -264,6 +283,7 @@ struct hk_hook {
 	const char *from;    /* glob over the calling object like `library`; NULL: any */
 	const char *with_library; /* library of the replacement, as dlopen takes it */
 	const char *with_symbol;  /* function of the replacement; NULL: the same name */
+	const char *type_sizes;	  /* of each nccl_datatype, from 0 on: bytes + '0'; NULL: NCCL's */
 	uint64_t returns; /* result of HK_ACTION_RETURN: bits of an integer, pointer or double; a
 			     float in the lower half */
 	uint8_t action;	  /* enum hk_action */
@@ -281,6 +301,7 @@ struct hk_hook {
 	uint16_t pending;    /* with HK_ERROR_NONZERO: a further result that is no error, 0: no such
 				result */
 	uint16_t line;	     /* line in its file, for messages */
+	uint8_t runtime;     /* enum hk_runtime */
 	struct hk_hook_arg args[HK_HOOK_ARGS];
 	struct hk_value values[HK_HOOK_VALUES];
 };

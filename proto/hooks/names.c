@@ -29,6 +29,8 @@ static const char type_words[][HK_NAMES_SIZE] = {
     [HK_TYPE_NCCL_COMM] = "nccl_comm",
     [HK_TYPE_STRUCT] = "struct",
     [HK_TYPE_HANDLE] = "handle",
+    [HK_TYPE_DIM3] = "dim3",
+    [HK_TYPE_TEXT] = "text",
 };
 
 static const char key_words[][HK_NAMES_SIZE] = {
@@ -92,6 +94,13 @@ static const char memory_words[][HK_NAMES_SIZE] = {
     [HK_MEMORY_PINNED] = "pinned",
 };
 
+static const char runtime_words[][HK_NAMES_SIZE] = {
+    [HK_RUNTIME_CUDA] = "cuda",
+    [HK_RUNTIME_HIP] = "hip",
+    [HK_RUNTIME_ACL] = "acl",
+    [HK_RUNTIME_XPU] = "xpu",
+};
+
 #define TABLE(words)                                                      \
 	{                                                                 \
 		.names = words, .count = sizeof(words) / sizeof(words[0]) \
@@ -103,6 +112,7 @@ const struct hk_names hk_names_key = TABLE(key_words);
 const struct hk_names hk_names_meaning = TABLE(meaning_words);
 const struct hk_names hk_names_error = TABLE(error_words);
 const struct hk_names hk_names_memory = TABLE(memory_words);
+const struct hk_names hk_names_runtime = TABLE(runtime_words);
 
 int hk_names_find(const struct hk_names *table, const char *text, size_t length)
 {

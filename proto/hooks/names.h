@@ -24,6 +24,7 @@ extern const struct hk_names hk_names_key;     /* enum hk_key */
 extern const struct hk_names hk_names_meaning; /* enum hk_meaning */
 extern const struct hk_names hk_names_error;   /* enum hk_error_rule */
 extern const struct hk_names hk_names_memory;  /* enum hk_memory */
+extern const struct hk_names hk_names_runtime; /* enum hk_runtime */
 
 /* Value of the word of `length` bytes at `text`, or -EINVAL. */
 int hk_names_find(const struct hk_names *table, const char *text, size_t length);

@@ -8,7 +8,7 @@
 #include "hooks/hook.h"
 #include "hooks/index.h"
 
-#define HK_SHIPPED_FILES 16u /* most files */
+#define HK_SHIPPED_FILES 32u /* most files */
 
 /* One file; its hooks are numbered one after the other. */
 struct hk_shipped_file {
@@ -24,15 +24,18 @@ struct hk_shipped_file {
 struct hk_shipped_hook {
 	uint32_t library, symbol, domain;
 	uint32_t args, values, stack_rate;
+	uint32_t type_sizes; /* offset of its text; 0: none */
 	uint16_t flags;
 	uint8_t level, auto_level, meaning, error;
 	uint8_t result, arg_count, value_count, stack_words;
 	uint16_t pending, line;
+	uint8_t file, runtime;
 };
 
 struct hk_shipped_arg {
 	uint32_t name;
-	uint8_t type, reference, place, index, words;
+	uint8_t type, index;
+	uint8_t reference : 1, place : 2, words : 5;
 };
 
 /* A struct hk_domain with offsets of texts. */

@@ -44,7 +44,7 @@ static void check_values(const struct hk_hook *hook)
 	REQUIRE(hook->value_count <= HK_HOOK_VALUES);
 	for (unsigned v = 0; v < hook->value_count; v++) {
 		const struct hk_value *value = &hook->values[v];
-		REQUIRE(value->key >= HK_KEY_POINTER && value->key <= HK_KEY_RESULT);
+		REQUIRE(value->key >= HK_KEY_POINTER && value->key <= HK_KEY_SOURCE_TAG);
 		REQUIRE(value->factor_count >= 1 && value->factor_count <= HK_HOOK_FACTORS);
 		for (unsigned f = 0; f < value->factor_count; f++) {
 			const struct hk_factor *factor = &value->factors[f];
@@ -52,7 +52,7 @@ static void check_values(const struct hk_hook *hook)
 					factor->kind == HK_FACTOR_RESULT ||
 					factor->kind == HK_FACTOR_DEVICE;
 			REQUIRE(factor->kind >= HK_FACTOR_CONST);
-			REQUIRE(factor->kind <= HK_FACTOR_NCCL_SPLIT);
+			REQUIRE(factor->kind < HK_FACTOR_KINDS);
 			REQUIRE(constant ||
 				(factor->arg < hook->arg_count && factor->arg2 < hook->arg_count &&
 				 factor->arg3 < hook->arg_count));
@@ -68,10 +68,14 @@ static void check_arguments(const struct hk_hook *hook)
 	for (unsigned i = 0; i < hook->arg_count; i++) {
 		const struct hk_hook_arg *arg = &hook->args[i];
 		REQUIRE(strlen(arg->name) > 0);
-		REQUIRE(arg->type > HK_TYPE_VOID && arg->type <= HK_TYPE_STRUCT);
+		REQUIRE(arg->type > HK_TYPE_VOID && arg->type <= HK_TYPE_TEXT);
 		REQUIRE(arg->place <= HK_PLACE_STACK && arg->index < limits[arg->place]);
 		REQUIRE(arg->place != HK_PLACE_STACK || arg->index < hook->stack_words);
-		REQUIRE(arg->words <= 16 && (arg->words == 0) == (arg->type != HK_TYPE_STRUCT));
+		bool pair = arg->type == HK_TYPE_DIM3;
+		REQUIRE(arg->words <= 16 &&
+			(arg->words == 0) == (arg->type != HK_TYPE_STRUCT && !pair));
+		REQUIRE(!pair || arg->words == 2);
+		REQUIRE(!pair || arg->place != HK_PLACE_INTEGER || arg->index + 1u < limits[0]);
 		REQUIRE(arg->place != HK_PLACE_STACK || arg->words == 0 ||
 			arg->index + arg->words <= hook->stack_words);
 	}
@@ -96,7 +100,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const struct hk_hook *hook = &file.hooks[i];
 		REQUIRE(strlen(hook->library) > 0 && strlen(hook->symbol) > 0);
 		REQUIRE(strlen(hook->domain) > 0 && strlen(hook->domain) <= 15);
-		REQUIRE(hook->line >= 1);
+		REQUIRE(hook->line >= 1 && hook->runtime <= HK_RUNTIME_XPU);
+		REQUIRE(hook->type_sizes == NULL ||
+			(*hook->type_sizes && strlen(hook->type_sizes) <= HK_HOOK_TYPE_SIZES));
 		check_arguments(hook);
 		check_values(hook);
 		check_change(hook);

@@ -30,6 +30,13 @@ CALLS = [
     ("arguments_pointee", {"odd": ADDRESS, "nothing": "0x0", "neither": "0x0"}, 1),
     ("arguments_unknown", {"arg0": "0x5", "arg1": "0xfffffffffffffffa", "arg2": ADDRESS, "arg3": ADDRESS, "arg4": ADDRESS,
                            "arg5": ADDRESS}, "0xffffffffffffffe2"),
+    ("arguments_shapes", {"first": "0x0", "a": "1,2,3", "b": "4,5,6", "c": "7,8,9", "left": -1, "d": "4294967295,11,12"}, 1),
+    ("arguments_long", {"text": LONG + "sixty-three bytes", "number": 1}, None),
+    ("arguments_long", {"text": 222 * "n" + "...", "number": 2}, None),
+    ("arguments_long", {"text": "", "number": 3}, None),
+    ("arguments_long", {"text": "0x0", "number": 4}, None),
+    *(("arguments_sums", {"sizes": where, "boxes": where, "count": count}, int(count == 3 and where != "0x0"))
+      for where, count in ((ADDRESS, 3), (ADDRESS, 0), ("0x0", 3), ("0x3", 3), (ADDRESS, 2**32 - 1), (ADDRESS, 2**20))),
 ]
 
 
@@ -84,6 +91,9 @@ def check(form, calls):
     followed = [[call[3][name] for name in ("count", "pointer", "size", "peer")] for call in calls if call[0] == "arguments_follow"]
     half = int.from_bytes(b"eyon", "little")
     expect(f"{form}: values behind addresses", followed, [[7, "0x8", 9, 8]] + 4 * [[0, "0x0", 0, 0]] + [[0, "0x0", 0, half]])
+    # Each array is read as far as it is there.
+    sums = [(call[3]["bytes"], call[3]["size"]) for call in calls if call[0] == "arguments_sums"]
+    expect(f"{form}: sums", sums, [(321, 2 * 3 * 4 + 5 * 6 * 7 + 1)] + 5 * [(0, 0)])
     # More text than a record has words for: what comes last is cut, and nothing left out.
     texts = list(calls[-1][1].values())
     expect(f"{form}: the first four texts", texts[:4], ["one", "two", "three", "four"])

@@ -41,7 +41,8 @@ static const struct {
 	const char *domain;
 	size_t column;
 } shares[] = {
-    {"mpi", MPI}, {"wait", WAIT}, {"thread", WAIT}, {"io", IO}, {"cuda", DEVICE},
+    {"mpi", MPI},     {"wait", WAIT},  {"thread", WAIT}, {"io", IO},
+    {"cuda", DEVICE}, {"hip", DEVICE}, {"acl", DEVICE},	 {"xpu", DEVICE},
 };
 #define SHARES (sizeof(shares) / sizeof(shares[0]))
 #define SHARE_FIRST CPU

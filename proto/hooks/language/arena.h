@@ -10,7 +10,7 @@
 #include "hooks/hook.h"
 
 /* Enough for the largest shipped file three times over. */
-#define HK_HOOK_ARENA_BYTES ((size_t)2 << 20)
+#define HK_HOOK_ARENA_BYTES ((size_t)4 << 20)
 
 struct hk_hook_arena {
 	char *base;

@@ -38,7 +38,7 @@ static int parse_type(struct hk_scan *scan, uint8_t *ret_type, uint8_t *ret_kind
 	} else if (hk_word_is(word, "chars")) {
 		*ret_kind = HK_DRAFT_CHARS;
 		type = HK_TYPE_PTR;
-	} else if (type == HK_TYPE_STR) {
+	} else if (type == HK_TYPE_STR || type == HK_TYPE_TEXT) {
 		*ret_kind = HK_DRAFT_CHARS;
 	} else if (type < 0) {
 		return hk_scan_fail(scan, word.length != 0 ? "unknown type" : "type expected",
@@ -58,6 +58,17 @@ static int find_name(const struct hk_draft *draft, struct hk_word name)
 	return -ENOENT;
 }
 
+/* Words that the arguments take in a record. */
+static unsigned words_of(const struct hk_hook *hook)
+{
+	unsigned words = 0;
+
+	for (unsigned i = 0; i < hook->arg_count; i++) {
+		words += hook->args[i].type == HK_TYPE_DIM3 ? 2 : 1;
+	}
+	return words;
+}
+
 static int parse_argument(struct hk_scan *scan, struct hk_draft *draft)
 {
 	struct hk_hook *hook = &draft->hook;
@@ -68,7 +79,8 @@ static int parse_argument(struct hk_scan *scan, struct hk_draft *draft)
 	    (arg.type == HK_TYPE_STRUCT && parse_struct(scan, &arg.words) < 0)) {
 		return -EINVAL;
 	}
-	arg.reference = arg.type != HK_TYPE_STRUCT && hk_scan_take(scan, '*');
+	bool by_value = arg.type == HK_TYPE_STRUCT || arg.type == HK_TYPE_DIM3;
+	arg.reference = !by_value && hk_scan_take(scan, '*');
 	struct hk_word name = hk_scan_name(scan);
 	if (name.length == 0) {
 		return hk_scan_fail(scan, "argument name expected", name);
@@ -79,7 +91,10 @@ static int parse_argument(struct hk_scan *scan, struct hk_draft *draft)
 	if (find_name(draft, name) >= 0) {
 		return hk_scan_fail(scan, "argument named twice:", name);
 	}
-	if (hook->arg_count == HK_HOOK_ARGS) {
+	if (arg.type == HK_TYPE_DIM3) {
+		arg.words = 2;
+	}
+	if (words_of(hook) + (arg.type == HK_TYPE_DIM3 ? 2 : 1) > HK_HOOK_ARGS) {
 		return hk_scan_fail(scan, "more than 20 arguments at", name);
 	}
 	draft->names[hook->arg_count] = name;
@@ -95,7 +110,7 @@ int hk_draft_signature(struct hk_scan *scan, struct hk_draft *draft)
 	if (parse_type(scan, &draft->hook.result, &kind) < 0) {
 		return -EINVAL;
 	}
-	if (draft->hook.result == HK_TYPE_STRUCT) {
+	if (draft->hook.result == HK_TYPE_STRUCT || draft->hook.result == HK_TYPE_DIM3) {
 		return hk_scan_fail(scan, "a result cannot be a struct", (struct hk_word){0});
 	}
 	draft->symbol = hk_scan_glob(scan);
@@ -346,7 +361,8 @@ static bool error_fits(const struct hk_hook *hook)
 		       hook->result == HK_TYPE_FD;
 	case HK_ERROR_NULL:
 	case HK_ERROR_FAILED:
-		return hook->result == HK_TYPE_PTR || hook->result == HK_TYPE_STR;
+		return hook->result == HK_TYPE_PTR || hook->result == HK_TYPE_STR ||
+		       hook->result == HK_TYPE_TEXT;
 	default:
 		return true;
 	}

@@ -21,7 +21,8 @@ static void convert(struct hk_hook_arg *arg, uint8_t kind)
 	if (kind == HK_DRAFT_HANDLE) {
 		arg->type = HK_TYPE_INT;
 		arg->reference = 1;
-	} else if (arg->type == HK_TYPE_STR || arg->type == HK_TYPE_STRUCT) {
+	} else if (arg->type == HK_TYPE_STR || arg->type == HK_TYPE_TEXT ||
+		   arg->type == HK_TYPE_STRUCT || arg->type == HK_TYPE_DIM3) {
 		arg->type = HK_TYPE_PTR; /* no NUL at its end; structs go by address */
 		arg->words = 0;
 	} else if (arg->type != HK_TYPE_PTR) {

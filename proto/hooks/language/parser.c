@@ -1,6 +1,7 @@
 #include "hooks/language/parser.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "hooks/language/fortran.h"
 #include "hooks/language/place.h"
 #include "hooks/language/scan.h"
+#include "hooks/names.h"
 #include "hooks/pattern.h"
 
 #define SUFFIXES 4u
@@ -22,10 +24,12 @@ struct parser {
 	const struct hk_hooks_report *report;
 	struct hk_hook_file file;
 	const char *domain;
+	const char *type_sizes;
 	struct hk_word library;
 	struct hk_word suffixes[SUFFIXES]; /* of Fortran names */
 	unsigned suffix_count;
 	struct hk_hook defaults;
+	uint8_t runtime;
 	uint32_t line;
 };
 
@@ -96,6 +100,8 @@ static int add(struct parser *parser, const struct hk_draft *draft, const char *
 	hook->library = library;
 	hook->symbol = symbol;
 	hook->domain = parser->domain;
+	hook->type_sizes = parser->type_sizes;
+	hook->runtime = parser->runtime;
 	if (draft->from.length != 0) {
 		hook->from = copy(parser, draft->from);
 		if (hook->from == NULL) {
@@ -384,6 +390,43 @@ static int parse_library(struct parser *parser, struct hk_scan *scan)
 	return 0;
 }
 
+static int parse_runtime(struct parser *parser, struct hk_scan *scan)
+{
+	struct hk_word word = hk_scan_name(scan);
+	int runtime = hk_names_find(&hk_names_runtime, word.text, word.length);
+
+	if (runtime < 0 || !hk_scan_done(scan)) {
+		return hk_scan_fail(scan, "runtime is cuda, hip, acl or xpu, not", word);
+	}
+	parser->runtime = (uint8_t)runtime;
+	return 0;
+}
+
+/* Reads the bytes of each data type from number 0 on. */
+static int parse_types(struct parser *parser, struct hk_scan *scan)
+{
+	char sizes[HK_HOOK_TYPE_SIZES];
+	size_t count = 0;
+
+	while (!hk_scan_done(scan)) {
+		struct hk_word word = hk_scan_name(scan);
+		unsigned bytes = word.length == 2 && hk_word_is(word, "16") ? 16
+				 : word.length == 1 ? (unsigned)(word.text[0] - '0')
+						    : UINT_MAX;
+		if (bytes > 16 || count == sizeof(sizes)) {
+			return hk_scan_fail(
+			    scan, "types is up to 31 sizes of 0 to 9 or 16 bytes, not", word);
+		}
+		sizes[count++] = (char)('0' + bytes);
+	}
+	parser->type_sizes = NULL;
+	if (count == 0) {
+		return 0;
+	}
+	parser->type_sizes = copy(parser, (struct hk_word){sizes, count});
+	return parser->type_sizes ? 0 : -ENOSPC;
+}
+
 static int parse_default(struct parser *parser, struct hk_scan *scan)
 {
 	struct hk_draft draft = {.hook = {.level = HK_LEVEL_DEFAULT}};
@@ -435,7 +478,8 @@ static const struct {
 } directives[] = {
     {"domain", parse_domain},	{"library", parse_library}, {"default", parse_default},
     {"fortran", parse_fortran}, {"deny", parse_deny},	    {"replace", parse_replace},
-    {"skip", parse_skip},	{"return", parse_return},
+    {"skip", parse_skip},	{"return", parse_return},   {"runtime", parse_runtime},
+    {"types", parse_types},
 };
 
 static int parse_line(struct parser *parser, struct hk_scan *scan)

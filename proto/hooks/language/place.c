@@ -23,6 +23,23 @@ static void place(struct cursor *cursor, bool is_float, uint8_t *ret_place, uint
 	}
 }
 
+/* Places a struct of two words, which is not split between registers and stack. */
+static void place_pair(struct cursor *cursor, uint8_t *ret_place, uint8_t *ret_index)
+{
+	if (cursor->integers + 2 <= HK_PLACE_INTEGER_REGISTERS) {
+		*ret_place = HK_PLACE_INTEGER;
+		*ret_index = (uint8_t)cursor->integers;
+		cursor->integers += 2;
+		return;
+	}
+#if HK_PLACE_AAPCS64
+	cursor->integers = HK_PLACE_INTEGER_REGISTERS; /* as if all were taken */
+#endif
+	*ret_place = HK_PLACE_STACK;
+	*ret_index = (uint8_t)cursor->words;
+	cursor->words += 2;
+}
+
 int hk_locate_arguments(struct hk_hook *hook, unsigned hidden)
 {
 	struct cursor cursor = {0};
@@ -40,7 +57,11 @@ int hk_locate_arguments(struct hk_hook *hook, unsigned hidden)
 			continue;
 		}
 #endif
-		place(&cursor, is_float, &arg->place, &arg->index);
+		if (arg->type == HK_TYPE_DIM3 && !arg->reference) {
+			place_pair(&cursor, &arg->place, &arg->index);
+		} else {
+			place(&cursor, is_float, &arg->place, &arg->index);
+		}
 	}
 	for (unsigned i = 0; i < hidden; i++) {
 		place(&cursor, false, &unused[0], &unused[1]);

@@ -4,6 +4,7 @@
  * order, whatever is left takes 8-byte stack words in order. A struct of more than 16 bytes lies on
  * the stack (System V x86-64), or its address is an argument like a pointer (AAPCS64). Pure
  * function.
+ * A dim3 takes two integer registers in a row, or two stack words.
  */
 #ifndef HK_HOOKS_LANGUAGE_PLACE_H
 #define HK_HOOKS_LANGUAGE_PLACE_H

@@ -3,16 +3,19 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#define OPERANDS 4u /* most arguments of a function of the language */
+
 /* What an argument must be to serve as an operand of a function of the language. */
 enum role {
 	ROLE_NONE = 0,
-	ROLE_NUMBER,   /* int */
+	ROLE_NUMBER,   /* int or uint */
+	ROLE_COUNT,    /* any integer */
 	ROLE_POINTER,  /* ptr: a buffer or an array */
 	ROLE_MEMORY,   /* ptr or struct */
 	ROLE_DATATYPE, /* datatype */
 	ROLE_COMM,     /* comm */
 	ROLE_NEW_COMM, /* comm *: written by the call */
-	ROLE_OFFSET,   /* a number, which goes to `constant` */
+	ROLE_OFFSET,   /* a number, which goes to `constant`; a second one, to its upper half */
 	ROLE_NCCL_DATATYPE,
 	ROLE_NCCL_COMM,
 	ROLE_NCCL_NEW_COMM,
@@ -32,8 +35,8 @@ static const struct function {
 	const char *word;
 	uint8_t kind;
 	uint8_t count;
-	uint8_t roles[3];
-	uint8_t to[3];
+	uint8_t roles[OPERANDS];
+	uint8_t to[OPERANDS];
 } functions[] = {
     {"sizeof", HK_FACTOR_TYPE_SIZE, 1, {ROLE_DATATYPE}, {0}},
     {"sum", HK_FACTOR_SUM, 2, {ROLE_POINTER, ROLE_COMM}, {0, 1}},
@@ -57,16 +60,22 @@ static const struct function {
     {"newcomm",
      HK_FACTOR_NCCL_SPLIT,
      3,
-     {ROLE_NCCL_NEW_COMM, ROLE_NCCL_COMM, ROLE_NUMBER},
+     {ROLE_NCCL_NEW_COMM, ROLE_NCCL_COMM, ROLE_COUNT},
      {0, 1, 2}},
     {"rank", HK_FACTOR_NCCL_NEW_RANK, 1, {ROLE_NCCL_NEW_COMM}, {0}},
+    {"sum", HK_FACTOR_NCCL_SUM, 2, {ROLE_POINTER, ROLE_NCCL_COMM}, {0, 1}},
+    {"sum", HK_FACTOR_SUM_WORDS, 2, {ROLE_POINTER, ROLE_COUNT}, {0, 1}},
+    {"extents", HK_FACTOR_EXTENTS, 4, {ROLE_POINTER, ROLE_COUNT, ROLE_OFFSET, ROLE_OFFSET}, {0, 1}},
 };
 
 static bool fits(const struct hk_hook_arg *arg, uint8_t role)
 {
 	switch (role) {
 	case ROLE_NUMBER:
-		return arg->type == HK_TYPE_INT;
+		return arg->type == HK_TYPE_INT || arg->type == HK_TYPE_UINT;
+	case ROLE_COUNT:
+		return arg->type == HK_TYPE_INT || arg->type == HK_TYPE_UINT ||
+		       arg->type == HK_TYPE_LONG || arg->type == HK_TYPE_ULONG;
 	case ROLE_POINTER:
 		return arg->type == HK_TYPE_PTR && !arg->reference;
 	case ROLE_MEMORY:
@@ -80,7 +89,7 @@ static bool fits(const struct hk_hook_arg *arg, uint8_t role)
 	case ROLE_NCCL_DATATYPE:
 		return arg->type == HK_TYPE_NCCL_DATATYPE;
 	case ROLE_NCCL_COMM:
-		return arg->type == HK_TYPE_NCCL_COMM && !arg->reference;
+		return arg->type == HK_TYPE_NCCL_COMM;
 	case ROLE_NCCL_NEW_COMM:
 		return arg->type == HK_TYPE_NCCL_COMM && arg->reference;
 	default:
@@ -182,11 +191,11 @@ static int parse_operand(struct hk_scan *scan, const struct hk_draft *draft,
 static int parse_call(struct hk_scan *scan, const struct hk_draft *draft, struct hk_word word,
 		      struct hk_factor *ret_factor)
 {
-	struct operand operands[3];
+	struct operand operands[OPERANDS];
 	unsigned count = 0;
 
 	do {
-		if (count == 3) {
+		if (count == OPERANDS) {
 			return hk_scan_fail(scan, "wrong number of arguments for", word);
 		}
 		if (parse_operand(scan, draft, &operands[count++]) < 0) {
@@ -202,11 +211,14 @@ static int parse_call(struct hk_scan *scan, const struct hk_draft *draft, struct
 	}
 	struct hk_factor factor = {.kind = function->kind};
 	uint8_t *members[3] = {&factor.arg, &factor.arg2, &factor.arg3};
+	bool halves = function->kind == HK_FACTOR_EXTENTS;
 	for (unsigned i = 0; i < count; i++) {
-		if (operands[i].is_number) {
-			factor.constant = operands[i].number;
-		} else {
+		if (!operands[i].is_number) {
 			*members[function->to[i]] = operands[i].argument;
+		} else if (halves && operands[i].number > UINT16_MAX) {
+			return hk_scan_fail(scan, "not a number below 65536:", operands[i].word);
+		} else {
+			factor.constant |= operands[i].number << (halves && i == 3 ? 16 : 0);
 		}
 	}
 	*ret_factor = factor;
@@ -238,7 +250,9 @@ static int parse_pointee(struct hk_scan *scan, const struct hk_draft *draft,
 	if (find_argument(scan, draft, name, &factor.arg) < 0) {
 		return -EINVAL;
 	}
-	if (draft->hook.args[factor.arg].type != HK_TYPE_PTR) {
+	const struct hk_hook_arg *arg = &draft->hook.args[factor.arg];
+	bool wide = arg->type == HK_TYPE_LONG || arg->type == HK_TYPE_ULONG;
+	if (arg->type != HK_TYPE_PTR && !(arg->reference && wide)) {
 		return hk_scan_fail(scan, "not a pointer:", name);
 	}
 	*ret_factor = factor;

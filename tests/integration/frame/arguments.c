@@ -38,6 +38,28 @@ static int at_the_edge(void)
 	return arguments_pointee((unsigned *)(void *)(pages + page - 2), NULL, NULL);
 }
 
+static const char *longest_text(void)
+{
+	static char text[301];
+
+	memset(text, 'n', sizeof(text) - 1);
+	return text;
+}
+
+/* Sound arrays; none; and a count that no array has. */
+static void sums(void)
+{
+	const unsigned long sizes[] = {1, 20, 300};
+	const struct arguments_box boxes[] = {{0, 2, 3, 4}, {99, 5, 6, 7}, {99, 1, 1, 1}};
+
+	printf("%d\n", arguments_sums(sizes, boxes, 3));
+	arguments_sums(sizes, boxes, 0);
+	arguments_sums(NULL, NULL, 3);
+	arguments_sums((void *)3, (void *)3, 3);
+	arguments_sums(sizes, boxes, UINT_MAX);
+	arguments_sums(sizes, boxes, 1u << 20); /* runs into what cannot be read */
+}
+
 int main(void)
 {
 	unsigned count = 7;
@@ -61,6 +83,15 @@ int main(void)
 	errno = 33;
 	printf("%ld\n", arguments_unknown(5, -6));
 	printf("%d\n", errno);
+	printf("%d\n", arguments_shapes(NULL, (struct arguments_shape){1, 2, 3},
+					(struct arguments_shape){4, 5, 6},
+					(struct arguments_shape){7, 8, 9}, -1,
+					(struct arguments_shape){UINT_MAX, 11, 12}));
+	arguments_long(long_text, 1);
+	arguments_long(longest_text(), 2);
+	arguments_long("", 3);
+	arguments_long(NULL, 4);
+	sums();
 	arguments_words("one", "two", "three", "four",
 			"a fifth text that finds less and less room before it",
 			"a sixth text that finds less and less room before it",

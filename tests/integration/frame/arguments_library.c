@@ -46,6 +46,23 @@ long arguments_unknown(long a, long b)
 	return a * b;
 }
 
+int arguments_shapes(const void *first, struct arguments_shape a, struct arguments_shape b,
+		     struct arguments_shape c, int left, struct arguments_shape d)
+{
+	return first == NULL && a.x + a.y + a.z + b.x + b.y + b.z + c.x + c.y + c.z == 45 &&
+	       left == -1 && d.z == 12;
+}
+
+void arguments_long(const char *text, int number)
+{
+	__asm__ volatile("" : : "r"(text), "r"(number));
+}
+
+int arguments_sums(const unsigned long *sizes, const struct arguments_box *boxes, unsigned count)
+{
+	return sizes != NULL && boxes != NULL && count == 3;
+}
+
 void arguments_words(const char *a, const char *b, const char *c, const char *d, const char *e,
 		     const char *f, const char *g, const char *h)
 {

@@ -198,6 +198,37 @@ static void test_words_are_values(void **state)
 	expect(&got.result, "");
 }
 
+static void test_shapes_and_long_texts(void **state)
+{
+	struct hk_signature signature;
+	struct hk_arguments got;
+	uint64_t words[32] = {0, 4096 | 2ULL << 32, 0xdead00000003, 5};
+
+	(void)state;
+	assert_int_equal(
+	    hk_signature_read("text(dim3 grid, int n, text name, text no)", &signature), 0);
+	words[0] = 1u << 3;
+	((uint8_t *)&words[4])[0] = 70; /* 70 bytes: nine words */
+	memset((uint8_t *)&words[4] + 2, 'k', 70);
+	words[13] = 0xbad;
+	((uint8_t *)&words[14])[0] = 3;
+	((uint8_t *)&words[14])[1] = 0x80; /* cut */
+	memcpy((uint8_t *)&words[14] + 2, "cut", 3);
+	assert_int_equal(hk_arguments_read(&signature, words, 15, &got), 0);
+	expect(&got.list[0], "4096,2,3");
+	expect(&got.list[1], "5");
+	assert_int_equal(got.list[2].text_bytes, 70);
+	assert_memory_equal(got.list[2].text, (uint8_t *)&words[4] + 2, 70);
+	assert_false(got.list[2].cut);
+	expect(&got.list[3], "0xbad");
+	expect(&got.result, "\"cut\"...");
+	for (unsigned count = 0; count < 15; count++) {
+		assert_int_equal(hk_arguments_read(&signature, words, count, &got), -EBADMSG);
+	}
+	((uint8_t *)&words[4])[1] = 1; /* more than any text has */
+	assert_int_equal(hk_arguments_read(&signature, words, 32, &got), -EBADMSG);
+}
+
 static void test_doubles_have_six_digits(void **state)
 {
 	static const struct {
@@ -252,6 +283,7 @@ int main(void)
 	    cmocka_unit_test(test_too_long_a_signature_is_none),
 	    cmocka_unit_test(test_bad_signatures_are_refused),
 	    cmocka_unit_test(test_words_are_values),
+	    cmocka_unit_test(test_shapes_and_long_texts),
 	    cmocka_unit_test(test_doubles_have_six_digits),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

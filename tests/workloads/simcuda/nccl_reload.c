@@ -1,6 +1,7 @@
 /* Opens the simulated NCCL, uses it and closes it again, several times, each time at another
  * address. Prints how often. */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -39,8 +40,7 @@ static void use(void)
 	__typeof__(&ncclCommInitRank) init = need(dlsym(library, "ncclCommInitRank"));
 	__typeof__(&ncclReduceScatter) scatter = need(dlsym(library, "ncclReduceScatter"));
 	__typeof__(&ncclCommDestroy) destroy = need(dlsym(library, "ncclCommDestroy"));
-	/* Not hooked, so this is where the library is. */
-	void *inside = need(dlsym(library, "ncclCommCount"));
+	struct link_map *map = NULL;
 	double number = 0;
 	ncclUniqueId id;
 	ncclComm_t comm;
@@ -50,6 +50,8 @@ static void use(void)
 		fprintf(stderr, "nccl_reload: a call failed\n");
 		exit(1);
 	}
+	need(dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map : NULL);
+	void *inside = map->l_ld;
 	dlclose(library);
 	occupy(inside);
 }

@@ -57,7 +57,7 @@ static void test_auto_leaves_out_what_its_file_says(void **state)
 		int pinned = 1;
 		assert_int_equal(load(spellings[i], NULL, NULL), 0);
 		assert_string_equal(set.text, "auto");
-		assert_int_equal(set.hook_count, 4);
+		assert_int_equal(set.hook_count, 5);
 		assert_int_equal(set.default_level, HK_LEVEL_RECORD);
 		assert_int_equal(level_of("apple", "/l/libx.so", "/bin/a", &pinned),
 				 HK_LEVEL_RECORD);
@@ -240,12 +240,19 @@ static void test_hashes_stand_for_names(void **state)
 {
 	(void)state;
 	assert_int_equal(load("fruit", NULL, NULL), 0);
-	assert_true(hk_hookset_wants_hash(&set, gnu_hash("apple")));
-	assert_true(hk_hookset_wants_hash(&set, gnu_hash("plum") ^ 1));
-	assert_false(hk_hookset_wants_hash(&set, gnu_hash("walnut")));
+	assert_true(hk_hookset_wants_hash(&set, gnu_hash("apple"), "/x/a"));
+	assert_true(hk_hookset_wants_hash(&set, gnu_hash("plum") ^ 1, "/x/a"));
+	assert_false(hk_hookset_wants_hash(&set, gnu_hash("walnut"), "/x/a"));
 	assert_int_equal(load("nuts", NULL, NULL), 0);
-	assert_true(hk_hookset_wants_hash(&set, gnu_hash("walnut")));
-	assert_true(hk_hookset_wants_hash(&set, 0));
+	assert_true(hk_hookset_wants_hash(&set, gnu_hash("walnut"), "/x/a"));
+	assert_true(hk_hookset_wants_hash(&set, 0, "/x/a"));
+	/* A pattern of one library does not concern the functions of others. */
+	assert_int_equal(load("grain", NULL, NULL), 0);
+	assert_false(hk_hookset_wants_hash(&set, gnu_hash("rye"), "/x/a"));
+	assert_true(hk_hookset_wants_hash(&set, gnu_hash("rye"), "/x/libgrain.so.2"));
+	assert_true(hk_hookset_wants(&set, "rye_bread"));
+	assert_false(hk_hookset_wants(&set, "rice"));
+	assert_false(hk_hookset_wants(&set, "zz"));
 }
 
 static void test_from_limits_the_callers(void **state)

@@ -184,29 +184,25 @@ static void test_also_adds_a_name(void **state)
 	assert_int_equal(file.hooks[1].values[0].key, HK_KEY_BYTES);
 }
 
-static void test_nccl_factors(void **state)
+static void test_runtime_and_types_hold_for_what_follows(void **state)
 {
-	struct hk_hook hook = parse_one(
-	    "int f(nccl_comm *nc, nccl_comm c, struct(128) id, int root, nccl_datatype t)"
-	    " bytes=root*sizeof(t)*ranks(c)*isroot(root,c) comm=comm(c) newcomm=newcomm(nc,id)"
-	    " count=newcomm(nc,root) tag=newcomm(nc,c,root)");
+	struct heard heard;
+	struct hk_hook_file file = parse("int a()\n"
+					 "runtime acl\ntypes 1 2 0 16\n"
+					 "int b()\n"
+					 "runtime cuda\ntypes\n"
+					 "int c()",
+					 &heard);
 
 	(void)state;
-	assert_int_equal(hook.args[0].reference, 1);
-	assert_int_equal(hook.args[2].type, HK_TYPE_STRUCT);
-	assert_int_equal(hook.args[2].words, 16);
-	assert_factor(&hook, 0, 0,
-		      (struct hk_factor){.kind = HK_FACTOR_NCCL_IS_ROOT, .arg = 3, .arg2 = 1});
-	assert_factor(&hook, 0, 2, (struct hk_factor){.kind = HK_FACTOR_NCCL_SIZE, .arg = 4});
-	assert_factor(&hook, 0, 3, (struct hk_factor){.kind = HK_FACTOR_NCCL_RANKS, .arg = 1});
-	assert_factor(&hook, 1, 0, (struct hk_factor){.kind = HK_FACTOR_NCCL_COMM, .arg = 1});
-	assert_factor(&hook, 2, 0,
-		      (struct hk_factor){.kind = HK_FACTOR_NCCL_NEW_COMM, .arg = 0, .arg2 = 2});
-	assert_factor(&hook, 3, 0,
-		      (struct hk_factor){.kind = HK_FACTOR_NCCL_NEW_COMMS, .arg = 0, .arg2 = 3});
-	assert_factor(
-	    &hook, 4, 0,
-	    (struct hk_factor){.kind = HK_FACTOR_NCCL_SPLIT, .arg = 0, .arg2 = 1, .arg3 = 3});
+	assert_string_equal(heard.text, "");
+	assert_int_equal(file.hook_count, 3);
+	assert_null(file.hooks[0].type_sizes);
+	assert_int_equal(file.hooks[0].runtime, HK_RUNTIME_CUDA);
+	assert_int_equal(file.hooks[1].runtime, HK_RUNTIME_ACL);
+	assert_string_equal(file.hooks[1].type_sizes, "120@");
+	assert_int_equal(file.hooks[2].runtime, HK_RUNTIME_CUDA);
+	assert_null(file.hooks[2].type_sizes);
 }
 
 static void test_directives_hold_for_what_follows(void **state)
@@ -336,7 +332,7 @@ static const struct {
     {"int f(int a) bytes=4k", "not a number below 2^32: '4k'"},
     {"int f(int a) bytes=1*2*3*4*5", "more than 4 factors"},
     {"int f(int a) bytes=a bytes=a", "value given twice"},
-    {"int f(int a) m=a n=a k=a tag=a peer=a fd=a size=a", "more than 6 values"},
+    {"int f(int a) m=a n=a k=a tag=a peer=a fd=a size=a count=a", "more than 7 values"},
     {"int f(int a) bytes=size(a)", "unknown function 'size'"},
     {"int f(int a) bytes=sizeof(a)", "argument of the wrong type: 'a'"},
     {"int f(int a) bytes=sizeof(a,a)", "wrong number of arguments for 'sizeof'"},
@@ -375,6 +371,18 @@ static const struct {
     {"int f(struct(129) a)", "struct(BYTES) has 17 to 128 bytes, not '129'"},
     {"int f(struct a)", "struct(BYTES) has 17 to 128 bytes, not 'a'"},
     {"struct f(int a)", "a result cannot be a struct"},
+    {"dim3 f(int a)", "a result cannot be a struct"},
+    {"int f(dim3 *a)", "argument name expected"},
+    {"int f(dim3 a) bytes=a", "argument is no number: 'a'"},
+    {"int f(dim3 a, dim3 b, dim3 c, dim3 d, dim3 e, dim3 f, dim3 g, dim3 h, dim3 i, int j, dim3 k)",
+     "more than 20 arguments at 'k'"},
+    {"runtime", "runtime is cuda, hip, acl or xpu, not"},
+    {"runtime rocm", "runtime is cuda, hip, acl or xpu, not 'rocm'"},
+    {"runtime hip acl", "runtime is cuda, hip, acl or xpu, not 'hip'"},
+    {"types 1 2 17", "types is up to 31 sizes of 0 to 9 or 16 bytes, not '17'"},
+    {"types a", "types is up to 31 sizes of 0 to 9 or 16 bytes, not 'a'"},
+    {"types 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+     "types is up to 31 sizes of 0 to 9 or 16 bytes, not '1'"},
     {"int f(int a) also=", "also= is the ending of a name"},
     {"a:f stack=7", "stack= is a multiple of 8 up to 2040, not '7'"},
     {"a:f stack=2048", "stack= is a multiple of 8 up to 2040, not '2048'"},
@@ -572,8 +580,8 @@ int main(void)
 	    cmocka_unit_test(test_flags_say_how_a_function_is_hooked),
 	    cmocka_unit_test(test_every_factor),
 	    cmocka_unit_test(test_device_memory),
-	    cmocka_unit_test(test_nccl_factors),
 	    cmocka_unit_test(test_also_adds_a_name),
+	    cmocka_unit_test(test_runtime_and_types_hold_for_what_follows),
 	    cmocka_unit_test(test_directives_hold_for_what_follows),
 	    cmocka_unit_test(test_deny_takes_several),
 	    cmocka_unit_test(test_changes_and_callers),

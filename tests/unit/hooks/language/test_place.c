@@ -13,7 +13,8 @@
 
 #include "hooks/language/place.h"
 
-/* i: integer, p: pointer, d: double, f: float, D: address of a double, S: struct of 16 words.
+/* i: integer, p: pointer, d: double, f: float, D: address of a double, S: struct of 16 words,
+ * 3: dim3.
  * Places: r0..r7, x0..x7, s0... */
 static const struct {
 	const char *signature;
@@ -37,6 +38,9 @@ static const struct {
     {"", "", 300, 255},
     {"piSi", "r0 r1 r2 r3", 0, 0},
     {"SpppppppS", "r0 r1 r2 r3 r4 r5 r6 r7 s0", 0, 1},
+    {"p33ppp", "r0 r1 r3 r5 r6 r7", 0, 0},
+    {"p33p3i3", "r0 r1 r3 r5 r6 s0 s1", 0, 3},
+    {"p33pp3i3", "r0 r1 r3 r5 r6 s0 s2 s3", 0, 5},
 #else
     {"", "", 0, 0},
     {"ppp", "r0 r1 r2", 0, 0},
@@ -55,6 +59,9 @@ static const struct {
     {"", "", 300, 255},
     {"piSi", "r0 r1 s0 r2", 0, 16},
     {"SpppppppS", "s0 r0 r1 r2 r3 r4 r5 s16 s17", 0, 33},
+    {"p33ppp", "r0 r1 r3 r5 s0 s1", 0, 2},
+    {"p333i3", "r0 r1 r3 s0 r5 s2", 0, 4},
+    {"3d3fS3", "r0 x0 r2 x1 s0 r4", 0, 16},
 #endif
 };
 
@@ -65,8 +72,9 @@ static void set_argument(struct hk_hook_arg *arg, char letter)
 		    : letter == 'p' ? HK_TYPE_PTR
 		    : letter == 'f' ? HK_TYPE_FLOAT
 		    : letter == 'S' ? HK_TYPE_STRUCT
+		    : letter == '3' ? HK_TYPE_DIM3
 				    : HK_TYPE_DOUBLE;
-	arg->words = letter == 'S' ? 16 : 0;
+	arg->words = letter == 'S' ? 16 : letter == '3' ? 2 : 0;
 	arg->reference = letter == 'D';
 }
 
