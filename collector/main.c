@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/name_service.h"
 #include "base/room.h"
 #include "collector/job/jobdir.h"
 #include "collector/keygen/keygen.h"
@@ -253,5 +254,6 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	hk_name_service_restrict();
 	return hk_room_main(run, argc, argv);
 }
