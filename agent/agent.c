@@ -19,6 +19,7 @@
 #include "agent/runtime/mpi.h"
 #include "agent/runtime/nccl.h"
 #include "agent/wrap/dl.h"
+#include "agent/wrap/exec.h"
 #include "agent/wrap/pointer.h"
 #include "agent/wrap/sandbox.h"
 #include "base/clock.h"
@@ -99,6 +100,7 @@ static void set_up(int argc, char **argv, char **environment)
 	hk_compat_start(&hookset.compat);
 	hk_annotate_start(hookset.default_level);
 	hk_dl_start();
+	hk_exec_start(environment);
 	hk_entry_start(hk_pointer_of_entry);
 	hk_mpi_setup();
 	hk_cuda_setup();

@@ -7,7 +7,7 @@
 void *_Atomic hk_wrapped_originals[HK_WRAPPED_COUNT];
 void *hk_wrapped_addresses[HK_WRAPPED_COUNT];
 
-static const char names[HK_WRAPPED_COUNT][12] = {
+static const char names[HK_WRAPPED_COUNT][16] = {
     [HK_WRAPPED_OPEN] = "dlopen",	  [HK_WRAPPED_MOPEN] = "dlmopen",
     [HK_WRAPPED_CLOSE] = "dlclose",	  [HK_WRAPPED_SYM] = "dlsym",
     [HK_WRAPPED_VSYM] = "dlvsym",	  [HK_WRAPPED_ADDR] = "dladdr",
@@ -18,7 +18,13 @@ static const char names[HK_WRAPPED_COUNT][12] = {
     [HK_WRAPPED_SETRESUID] = "setresuid", [HK_WRAPPED_SETFSUID] = "setfsuid",
     [HK_WRAPPED_CHROOT] = "chroot",	  [HK_WRAPPED_PIVOT_ROOT] = "pivot_root",
     [HK_WRAPPED_UNSHARE] = "unshare",	  [HK_WRAPPED_SETNS] = "setns",
-    [HK_WRAPPED_MLOCKALL] = "mlockall",
+    [HK_WRAPPED_MLOCKALL] = "mlockall",	  [HK_WRAPPED_EXECVE] = "execve",
+    [HK_WRAPPED_EXECV] = "execv",	  [HK_WRAPPED_EXECVP] = "execvp",
+    [HK_WRAPPED_EXECVPE] = "execvpe",	  [HK_WRAPPED_FEXECVE] = "fexecve",
+    [HK_WRAPPED_EXECL] = "execl",	  [HK_WRAPPED_EXECLP] = "execlp",
+    [HK_WRAPPED_EXECLE] = "execle",	  [HK_WRAPPED_SPAWN] = "posix_spawn",
+    [HK_WRAPPED_SPAWNP] = "posix_spawnp", [HK_WRAPPED_SYSTEM] = "system",
+    [HK_WRAPPED_POPEN] = "popen",
 };
 
 int hk_wrapped_index(const char *function)
@@ -26,7 +32,7 @@ int hk_wrapped_index(const char *function)
 	for (int i = 0; i < HK_WRAPPED_COUNT; i++) {
 		/* Two letters distinguish most of many thousand names. */
 		if (function[0] == names[i][0] && function[1] == names[i][1] &&
-		    strcmp(function, names[i]) == 0) {
+		    strcmp(function, names[i]) == 0 && hk_wrapped_addresses[i]) {
 			return i;
 		}
 	}

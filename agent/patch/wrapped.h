@@ -29,6 +29,18 @@ enum hk_wrapped {
 	HK_WRAPPED_UNSHARE,
 	HK_WRAPPED_SETNS,
 	HK_WRAPPED_MLOCKALL,
+	HK_WRAPPED_EXECVE,
+	HK_WRAPPED_EXECV,
+	HK_WRAPPED_EXECVP,
+	HK_WRAPPED_EXECVPE,
+	HK_WRAPPED_FEXECVE,
+	HK_WRAPPED_EXECL,
+	HK_WRAPPED_EXECLP,
+	HK_WRAPPED_EXECLE,
+	HK_WRAPPED_SPAWN,
+	HK_WRAPPED_SPAWNP,
+	HK_WRAPPED_SYSTEM,
+	HK_WRAPPED_POPEN,
 	HK_WRAPPED_COUNT,
 };
 
@@ -39,7 +51,7 @@ extern void *_Atomic hk_wrapped_originals[HK_WRAPPED_COUNT];
 /* The wrappers, by enum hk_wrapped: addresses for slots. Set once, before the first scan. */
 extern void *hk_wrapped_addresses[HK_WRAPPED_COUNT];
 
-/* Number of the wrapper for FUNCTION, or -1. */
+/* Number of the wrapper for FUNCTION, or -1 if there is none. */
 int hk_wrapped_index(const char *function);
 
 /* Returns whether a hook for the function of wrapper INDEX comes first: its thunk then calls the

@@ -19,7 +19,7 @@
 
 #define HK_SEGMENT_MAGIC 0x315345474b4f4f48ULL /* "HOOKGES1" */
 #define HK_SEGMENT_MAJOR 1u
-#define HK_SEGMENT_MINOR 3u
+#define HK_SEGMENT_MINOR 4u
 #define HK_SEGMENT_SUFFIX ".seg"
 
 #define HK_BLOCK_BYTES 16384u
@@ -226,6 +226,36 @@ static_assert(sizeof(struct hk_untraced) == 64, "untraced process");
 #define HK_UNTRACED_OFFSET 8192u /* of the first entry, in block 0 */
 #define HK_UNTRACED_MAX 64u	 /* entries; further processes are only counted */
 static_assert(HK_UNTRACED_OFFSET + HK_UNTRACED_MAX * sizeof(struct hk_untraced) <= HK_BLOCK_BYTES,
+	      "in block 0");
+
+/* Why a program that the process started runs without the agent. */
+enum hk_bare_reason {
+	HK_BARE_ENVIRONMENT = 1, /* LD_PRELOAD of its environment lacks the agent */
+	HK_BARE_STATIC = 2,	 /* it has no loader */
+	HK_BARE_RIGHTS = 3,	 /* setuid, setgid or capabilities: its loader preloads nothing */
+	HK_BARE_FOREIGN = 4,	 /* another C library or processor */
+};
+#define HK_BARE_REASONS 4u
+
+/* A program that was started without the agent, by exec, posix_spawn, system or popen in the
+ * segment's process or in one forked from it. Since 1.4. */
+#define HK_BARE_PROGRAM_BYTES 112u
+struct hk_bare {
+	_Atomic uint32_t reason; /* enum hk_bare_reason, set last; 0: not complete */
+	_Atomic uint32_t times;	 /* starts; those that failed are taken off again */
+	uint32_t reserved[2];
+	char program[HK_BARE_PROGRAM_BYTES]; /* as named; the end of a long name */
+};
+static_assert(sizeof(struct hk_bare) == 128, "program without the agent");
+#define HK_BARE_MAX 31u
+struct hk_bare_table {
+	_Atomic uint32_t asked; /* entries asked for; further programs are only counted */
+	uint32_t reserved[31];
+	struct hk_bare entry[HK_BARE_MAX];
+};
+#define HK_BARE_OFFSET 12288u /* of the table, in block 0 */
+static_assert(HK_BARE_OFFSET >= HK_UNTRACED_OFFSET + HK_UNTRACED_MAX * sizeof(struct hk_untraced) &&
+		  HK_BARE_OFFSET + sizeof(struct hk_bare_table) <= HK_BLOCK_BYTES,
 	      "in block 0");
 
 #define HK_SEGMENT_OFF 1u /* every site is off, whatever the rules say */

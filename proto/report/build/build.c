@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/build/activity_fill.h"
+#include "report/build/bare.h"
 #include "report/build/memory.h"
 #include "report/build/nodes.h"
 #include "report/build/process.h"
@@ -111,6 +112,9 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 		r = hk_report_rows_steps(report, snapshot, clocks);
 	}
 	if (r == 0) {
+		r = hk_report_bare_fill(report, snapshot);
+	}
+	if (r == 0) {
 		r = hk_report_nodes_fill(report, snapshot);
 	}
 	free(clocks);
@@ -144,6 +148,7 @@ struct hk_report *hk_report_free(struct hk_report *report)
 	hk_report_activity_free(report);
 	free(report->open_calls);
 	free(report->steps);
+	free(report->bare);
 	free(report->nodes);
 	hk_report_strings_fini(&report->strings);
 	free(report);
