@@ -38,12 +38,14 @@ static bool has_agent(strings environment)
 	return false;
 }
 
-/* hooktrace's own programs are static in a bundle, and need no agent. */
-static bool is_own(const char *path)
+/* Static programs that are never the job: hooktrace's own in a bundle, and what Python's ctypes
+ * asks for libraries. */
+static bool is_tool(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
-	return strcmp(base, "hookcli") == 0 || strcmp(base, "hookcollector") == 0;
+	return strcmp(base, "hookcli") == 0 || strcmp(base, "hookcollector") == 0 ||
+	       strcmp(base, "ldconfig") == 0;
 }
 
 /* Notes that the file at PATH, named PROGRAM, is started with ENVIRONMENT. Keeps errno. Returns its
@@ -54,8 +56,8 @@ static struct hk_bare *note_file(const char *path, const char *program, strings 
 	if (!reason && !has_agent(environment)) {
 		reason = HK_BARE_ENVIRONMENT;
 	}
-	return reason && !is_own(path) ? hk_bare_enter(hk_process.writer.header, reason, program)
-				       : NULL;
+	return reason && !is_tool(path) ? hk_bare_enter(hk_process.writer.header, reason, program)
+					: NULL;
 }
 
 static bool may_note(void)

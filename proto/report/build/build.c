@@ -10,6 +10,7 @@
 #include "report/build/nodes.h"
 #include "report/build/process.h"
 #include "report/build/rows.h"
+#include "report/build/runtimes.h"
 #include "report/clock/job_clock.h"
 #include "report/model/activity.h"
 #include "report/model/numbers.h"
@@ -115,6 +116,9 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 		r = hk_report_bare_fill(report, snapshot);
 	}
 	if (r == 0) {
+		r = hk_report_runtimes_fill(report, snapshot);
+	}
+	if (r == 0) {
 		r = hk_report_nodes_fill(report, snapshot);
 	}
 	free(clocks);
@@ -149,6 +153,7 @@ struct hk_report *hk_report_free(struct hk_report *report)
 	free(report->open_calls);
 	free(report->steps);
 	free(report->bare);
+	free(report->runtimes);
 	free(report->nodes);
 	hk_report_strings_fini(&report->strings);
 	free(report);

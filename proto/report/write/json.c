@@ -154,6 +154,15 @@ static json_t *bare_json(const void *row)
 			 "reason", hk_bare_key(bare->reason), "times", number(bare->times));
 }
 
+static json_t *runtime_json(const void *row)
+{
+	const struct hk_report_runtime *runtime = row;
+
+	return json_pack("{s:i, s:s, s:o, s:o, s:s, s:b}", "rank", (int)runtime->rank, "role",
+			 runtime->role, "pid", number(runtime->pid), "library",
+			 text(runtime->library), "runtime", "cuda", "driver", (int)runtime->driver);
+}
+
 static json_t *node_json(const void *row)
 {
 	return hk_report_node_json(row);
@@ -288,6 +297,7 @@ static int members(const struct hk_report *report, FILE *output, size_t limit, b
 	r = r ? r : ARRAY("coverage", report->processes, report->process_count, coverage_json);
 	r = r ? r : ARRAY("governor", report->steps, report->step_count, step_json);
 	r = r ? r : ARRAY("without_agent", report->bare, report->bare_count, bare_json);
+	r = r ? r : ARRAY("static_runtimes", report->runtimes, report->runtime_count, runtime_json);
 	r = r ? r : ARRAY("nodes", report->nodes, report->node_count, node_json);
 	return r == 0 && !ferror(output) ? 0 : -EIO;
 }
