@@ -20,6 +20,7 @@
 #include "agent/runtime/mpi.h"
 #include "agent/runtime/nccl.h"
 #include "agent/wrap/dl.h"
+#include "agent/wrap/exec.h"
 #include "agent/wrap/pointer.h"
 #include "agent/wrap/sandbox.h"
 #include "agent/wrap/tracing.h"
@@ -104,6 +105,7 @@ static void set_up(int argc, char **argv, char **environment)
 	if (hk_device_start(environment, hk_annotate_work)) {
 		hk_tracing_start();
 	}
+	hk_exec_start(environment);
 	hk_entry_start(hk_pointer_of_entry);
 	hk_mpi_setup();
 	hk_device_setup();

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/name_service.h"
 #include "base/room.h"
 #include "cli/command.h"
 
@@ -128,5 +129,6 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	hk_name_service_restrict();
 	return hk_room_main(run, argc, argv);
 }

@@ -32,6 +32,7 @@
 #include "collector/model/job.h"
 #include "collector/model/process.h"
 #include "collector/process/activity.h"
+#include "collector/process/loaded.h"
 #include "collector/process/process_state.h"
 #include "collector/run_directory.h"
 #include "collector/server/server.h"
@@ -187,6 +188,7 @@ static void begin_round(struct loop *loop, uint64_t now)
 		hk_process_check(
 		    process); /* an exec of an untraced program is not visible otherwise */
 		hk_state_refresh(collector, process, false);
+		hk_loaded_refresh(collector, process, false);
 	}
 	slide_windows(collector, true);
 	loop->save_round++;

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/name_service.h"
 #include "base/room.h"
 #include "collector/job/jobdir.h"
 #include "collector/keygen/keygen.h"
@@ -32,6 +33,7 @@
 #include "collector/server/policy.h"
 #include "collector/server/rejections.h"
 #include "collector/server/server.h"
+#include "collector/symbol/cuda_inside.h"
 #include "collector/symbol/symbols.h"
 
 #define PROGRAM "hookcollector"
@@ -156,7 +158,8 @@ static int start(struct hk_collector *collector)
 	take_clock(collector);
 	hk_node_boot(collector->boot);
 	collector->symbols = hk_symbols_new();
-	if (!collector->symbols) {
+	collector->cuda_inside = hk_cuda_inside_new();
+	if (!collector->symbols || !collector->cuda_inside) {
 		return -ENOMEM;
 	}
 	hk_job_restore_all(collector);
@@ -240,6 +243,7 @@ static int run(int argc, char **argv)
 	hk_job_free_all(collector);
 	collector->leaf = hk_leaf_free(collector->leaf);
 	collector->symbols = hk_symbols_free(collector->symbols);
+	collector->cuda_inside = hk_cuda_inside_free(collector->cuda_inside);
 	hk_peers_free_all(collector);
 	for (int i = 0; i < HK_RUNDIR_CANDIDATES; i++) {
 		if (collector->dirfd[i] > 0) {
@@ -253,5 +257,6 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	hk_name_service_restrict();
 	return hk_room_main(run, argc, argv);
 }

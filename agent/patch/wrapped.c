@@ -29,6 +29,18 @@ static const char names[HK_WRAPPED_COUNT][40] = {
     [HK_WRAPPED_UNSHARE] = "unshare",
     [HK_WRAPPED_SETNS] = "setns",
     [HK_WRAPPED_MLOCKALL] = "mlockall",
+    [HK_WRAPPED_EXECVE] = "execve",
+    [HK_WRAPPED_EXECV] = "execv",
+    [HK_WRAPPED_EXECVP] = "execvp",
+    [HK_WRAPPED_EXECVPE] = "execvpe",
+    [HK_WRAPPED_FEXECVE] = "fexecve",
+    [HK_WRAPPED_EXECL] = "execl",
+    [HK_WRAPPED_EXECLP] = "execlp",
+    [HK_WRAPPED_EXECLE] = "execle",
+    [HK_WRAPPED_SPAWN] = "posix_spawn",
+    [HK_WRAPPED_SPAWNP] = "posix_spawnp",
+    [HK_WRAPPED_SYSTEM] = "system",
+    [HK_WRAPPED_POPEN] = "popen",
     [HK_WRAPPED_CUPTI_REGISTER] = "cuptiActivityRegisterCallbacks",
     [HK_WRAPPED_CUPTI_REGISTER_V2] = "cuptiActivityRegisterCallbacks_v2",
     [HK_WRAPPED_CUPTI_STAMP] = "cuptiActivityRegisterTimestampCallback",
@@ -52,7 +64,7 @@ int hk_wrapped_index(const char *function)
 	for (int i = 0; i < count; i++) {
 		/* Two letters distinguish most of many thousand names. */
 		if (function[0] == names[i][0] && function[1] == names[i][1] &&
-		    strcmp(function, names[i]) == 0) {
+		    strcmp(function, names[i]) == 0 && hk_wrapped_addresses[i]) {
 			return i;
 		}
 	}

@@ -29,6 +29,18 @@ enum hk_wrapped {
 	HK_WRAPPED_UNSHARE,
 	HK_WRAPPED_SETNS,
 	HK_WRAPPED_MLOCKALL,
+	HK_WRAPPED_EXECVE,
+	HK_WRAPPED_EXECV,
+	HK_WRAPPED_EXECVP,
+	HK_WRAPPED_EXECVPE,
+	HK_WRAPPED_FEXECVE,
+	HK_WRAPPED_EXECL,
+	HK_WRAPPED_EXECLP,
+	HK_WRAPPED_EXECLE,
+	HK_WRAPPED_SPAWN,
+	HK_WRAPPED_SPAWNP,
+	HK_WRAPPED_SYSTEM,
+	HK_WRAPPED_POPEN,
 	/* Of the tracing libraries of devices: only where device time is wanted. */
 	HK_WRAPPED_TRACING,
 	HK_WRAPPED_CUPTI_REGISTER = HK_WRAPPED_TRACING,
@@ -56,7 +68,7 @@ extern void *_Atomic hk_wrapped_originals[HK_WRAPPED_COUNT];
  * once, before the first scan. */
 extern void *hk_wrapped_addresses[HK_WRAPPED_COUNT];
 
-/* Number of the wrapper for FUNCTION, or -1. */
+/* Number of the wrapper for FUNCTION, or -1 if there is none. */
 int hk_wrapped_index(const char *function);
 
 /* Returns whether a hook for the function of wrapper INDEX comes first: its thunk then calls the

@@ -20,6 +20,8 @@ static const short asked[] = {
     SYS_nanosleep,     SYS_clock_gettime, SYS_getpid,	 SYS_getppid,	       SYS_gettid,
     SYS_geteuid,       SYS_getrandom,	  SYS_getrusage, SYS_prlimit64,	       SYS_rt_sigprocmask,
     SYS_rt_sigpending, SYS_sigaltstack,	  SYS_uname,	 SYS_process_vm_readv, SYS_rt_sigtimedwait,
+    SYS_newfstatat,    SYS_faccessat,	  SYS_pread64,	 SYS_getuid,	       SYS_getgid,
+    SYS_getxattr,
 };
 
 /* Makes all these calls, without effect. Runs in a child, which is killed if one of them is

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
@@ -25,6 +26,7 @@
 
 #define LINE_COLUMNS 512
 #define SAID_BYTES 4096u
+#define ENTRIES "../share/terminfo" /* where deploy/bundle.sh puts them, from the program */
 #define RESTORE_BYTES 256u
 
 static struct {
@@ -43,12 +45,34 @@ static struct sigaction actions_before[sizeof(events) / sizeof(events[0])];
 
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 
-bool hk_terminal_is_able(void)
+/* Makes ncurses look up terminals beside this program. An image without ncurses has none
+ * elsewhere. The variable stays in this process: top starts no program. */
+static void use_own_entries(void)
+{
+	char path[PATH_MAX + sizeof(ENTRIES)];
+	ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+
+	if (length > 0 && length < PATH_MAX) {
+		path[length] = '\0';
+		snprintf(strrchr(path, '/') + 1, sizeof(ENTRIES), "%s", ENTRIES);
+		setenv("TERMINFO", path, 1);
+	}
+}
+
+static bool is_known(void)
 {
 	int error;
 
-	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
-	    setupterm(NULL, STDOUT_FILENO, &error) != OK) {
+	if (setupterm(NULL, STDOUT_FILENO, &error) == OK) {
+		return true;
+	}
+	use_own_entries();
+	return setupterm(NULL, STDOUT_FILENO, &error) == OK;
+}
+
+bool hk_terminal_is_able(void)
+{
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !is_known()) {
 		return false;
 	}
 	const char *address = tigetstr((char *)(uintptr_t) "cup");

@@ -18,6 +18,7 @@
 #include "collector/model/process.h"
 #include "collector/process/activity.h"
 #include "collector/process/ancestry.h"
+#include "collector/process/loaded.h"
 #include "collector/process/process_state.h"
 #include "collector/process/procfs.h"
 #include "collector/spool/drain.h"
@@ -131,6 +132,10 @@ int hk_process_finalise(struct hk_collector *collector, struct hk_process *proce
 	hk_activity_sample_last(process);
 	r = hk_state_refresh(collector, process, true);
 	if (r < 0 && r != -ESTALE) {
+		return r;
+	}
+	r = hk_loaded_refresh(collector, process, true);
+	if (r < 0) {
 		return r;
 	}
 	r = hk_untraced_follow(collector, process, true);

@@ -18,6 +18,7 @@
 #include "collector/model/remote.h"
 #include "collector/process/activity.h"
 #include "collector/process/ancestry.h"
+#include "collector/process/loaded.h"
 #include "collector/spool/retention.h"
 #include "collector/spool/spool.h"
 
@@ -61,6 +62,7 @@ void hk_process_detach(struct hk_process *process)
 	hk_ledger_free(segment->ledger);
 	hk_governor_free(segment->governor);
 	hk_activity_free(segment->activity);
+	hk_loaded_free(segment->loaded);
 	hk_reader_free(segment->reader);
 	free(segment);
 	process->segment = NULL;

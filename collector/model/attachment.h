@@ -13,6 +13,7 @@
 struct hk_activity;
 struct hk_governor;
 struct hk_ledger;
+struct hk_loaded;
 struct hk_spool;
 
 struct hk_attachment {
@@ -32,6 +33,7 @@ struct hk_attachment {
 	uint64_t usage_due_ns;
 	uint32_t refreshes;
 	struct hk_activity *activity; /* of a main process that was looked at */
+	struct hk_loaded *loaded;     /* objects seen in it; NULL: none yet */
 	/* Levels. */
 	struct hk_governor *governor;
 	uint32_t control_written; /* hk_job's control_changes that its agent was told of */

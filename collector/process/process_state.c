@@ -12,6 +12,7 @@
 #include "collector/model/fields.h"
 #include "collector/model/process.h"
 #include "collector/process/activity.h"
+#include "collector/process/bare.h"
 #include "collector/process/cells.h"
 #include "collector/process/cost.h"
 #include "collector/process/procfs.h"
@@ -371,6 +372,10 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 	int r = hk_reader_refresh(process->segment->reader, &process->segment->status);
 	if (r == 0) {
 		r = refresh_threads(process, &fingerprint);
+	}
+	if (r == 0) {
+		r = hk_bare_refresh(state, process->segment->reader, &process->segment->status,
+				    &fingerprint);
 	}
 	if (r == 0) {
 		r = hk_cells_copy(process->segment->reader, &cells);

@@ -122,6 +122,24 @@ bool hk_procfs_maps(uint32_t pid, const char *name)
 	return found;
 }
 
+int hk_procfs_each_map(uint32_t pid, int (*function)(const char *path, void *data), void *data)
+{
+	char name[64], line[PATH_MAX + 128];
+	int r = 0;
+	snprintf(name, sizeof(name), "/proc/%" PRIu32 "/maps", pid);
+	FILE *maps = fopen(name, "re");
+	if (!maps) {
+		return -errno;
+	}
+	while (r == 0 && fgets(line, sizeof(line), maps)) {
+		char *path = strchr(line, '/');
+		line[strcspn(line, "\n")] = '\0';
+		r = path ? function(path, data) : 0;
+	}
+	fclose(maps);
+	return r;
+}
+
 int hk_procfs_thread_name(uint32_t pid, uint32_t tid, char *name, size_t size)
 {
 	char path[64];

@@ -37,6 +37,10 @@ int hk_procfs_program(uint32_t pid, char *path, size_t size);
  * permission. */
 bool hk_procfs_maps(uint32_t pid, const char *name);
 
+/* Calls FUNCTION with each path that the process maps, several times if it is mapped in parts.
+ * Returns 0, what FUNCTION returned first other than 0, or -errno. */
+int hk_procfs_each_map(uint32_t pid, int (*function)(const char *path, void *data), void *data);
+
 /* Name of a thread. */
 int hk_procfs_thread_name(uint32_t pid, uint32_t tid, char *name, size_t size);
 

@@ -46,6 +46,7 @@ struct hk_segment_status {
 	uint64_t looks_ns;
 	uint64_t end_rss_peak_bytes, end_cpu_ns; /* of a process that ended by exit(), else 0 */
 	uint32_t untraced; /* processes without a segment that asked for an entry */
+	uint32_t bare;	   /* programs without the agent that asked for an entry */
 	uint64_t threads_started, calls_untracked, records_untracked, step;
 	uint64_t stacks_refused; /* stacks that the process could not keep */
 	struct hk_coverage coverage;
@@ -101,6 +102,12 @@ struct hk_device_copy {
 	uint32_t state, library, version, yields;
 	int32_t status;
 	uint64_t activities, dropped, unlinked, skipped;
+};
+
+/* A program without the agent, as struct hk_bare has it. */
+struct hk_bare_copy {
+	uint32_t reason, times;
+	char program[HK_BARE_PROGRAM_BYTES];
 };
 
 /* A run of committed record words of one chain, all of one thread, in private memory. */
@@ -206,6 +213,10 @@ bool hk_reader_untraced(struct hk_reader *reader, uint32_t number,
 
 /* Copies where the process's device time comes from. Returns false if it has none. */
 bool hk_reader_device(struct hk_reader *reader, struct hk_device_copy *ret_source);
+
+/* Copies entry NUMBER (below HK_BARE_MAX) of the programs without the agent. Returns false if the
+ * entry is incomplete or invalid, or was withdrawn. */
+bool hk_reader_bare(struct hk_reader *reader, uint32_t number, struct hk_bare_copy *ret_entry);
 
 /* Replaces the rules by COUNT (at most HK_RULES_MAX) RULES, sets FLAGS (HK_SEGMENT_*), applies the
  * ceilings set since the last call, and raises the generation. */

@@ -338,6 +338,11 @@ static int add_blocks(struct hk_reader *reader, uint32_t count)
 	return 0;
 }
 
+static const struct hk_bare_table *bare_table(const void *map)
+{
+	return (const void *)((const char *)map + HK_BARE_OFFSET);
+}
+
 /* The changing half of the header; plain fields are copied while they may change, whole words each.
  */
 static void copy_status(const struct hk_segment_header *header, struct hk_segment_status *to)
@@ -364,6 +369,7 @@ static void copy_status(const struct hk_segment_header *header, struct hk_segmen
 	to->stacks_refused = hk_map_u64(&header->stacks_refused);
 	to->step = hk_map_u64(&header->step);
 	to->untraced = hk_map_u32(&header->untraced);
+	to->bare = hk_map_u32(&bare_table(header)->asked); /* 0 before 1.4 */
 	hk_map_copy(&to->coverage, &header->coverage, sizeof(to->coverage));
 }
 static_assert(sizeof(struct hk_coverage) % 8 == 0, "coverage is copied by words");
@@ -443,6 +449,17 @@ bool hk_reader_device(struct hk_reader *reader, struct hk_device_copy *ret_sourc
 	    .yields = hk_map_u32(&source->yields),
 	};
 	return ret_source->state != HK_DEVICE_NONE && !hk_map_failed(reader);
+}
+
+bool hk_reader_bare(struct hk_reader *reader, uint32_t number, struct hk_bare_copy *ret_entry)
+{
+	const struct hk_bare *entry = &bare_table(reader->map)->entry[number];
+	ret_entry->reason = atomic_load_explicit(&entry->reason, memory_order_acquire);
+	ret_entry->times = hk_map_u32(&entry->times);
+	hk_map_copy(ret_entry->program, entry->program, sizeof(ret_entry->program));
+	ret_entry->program[sizeof(ret_entry->program) - 1] = '\0';
+	return ret_entry->reason >= 1 && ret_entry->reason <= HK_BARE_REASONS &&
+	       ret_entry->times > 0 && ret_entry->program[0] && !hk_map_failed(reader);
 }
 
 void hk_reader_beat(struct hk_reader *reader, uint32_t collector_pid, uint64_t monotonic_ns)

@@ -266,6 +266,35 @@ struct hk_device_source {
 static_assert(sizeof(struct hk_device_source) == 64, "device source");
 #define HK_DEVICE_OFFSET (HK_UNTRACED_OFFSET + HK_UNTRACED_MAX * 64u) /* in block 0 */
 static_assert(HK_DEVICE_OFFSET + sizeof(struct hk_device_source) <= HK_BLOCK_BYTES, "in block 0");
+/* Why a program that the process started runs without the agent. */
+enum hk_bare_reason {
+	HK_BARE_ENVIRONMENT = 1, /* LD_PRELOAD of its environment lacks the agent */
+	HK_BARE_STATIC = 2,	 /* it has no loader */
+	HK_BARE_RIGHTS = 3,	 /* setuid, setgid or capabilities: its loader preloads nothing */
+	HK_BARE_FOREIGN = 4,	 /* another C library or processor */
+};
+#define HK_BARE_REASONS 4u
+
+/* A program that was started without the agent, by exec, posix_spawn, system or popen in the
+ * segment's process or in one forked from it. Since 1.4. */
+#define HK_BARE_PROGRAM_BYTES 112u
+struct hk_bare {
+	_Atomic uint32_t reason; /* enum hk_bare_reason, set last; 0: not complete */
+	_Atomic uint32_t times;	 /* starts; those that failed are taken off again */
+	uint32_t reserved[2];
+	char program[HK_BARE_PROGRAM_BYTES]; /* as named; the end of a long name */
+};
+static_assert(sizeof(struct hk_bare) == 128, "program without the agent");
+#define HK_BARE_MAX 30u
+struct hk_bare_table {
+	_Atomic uint32_t asked; /* entries asked for; further programs are only counted */
+	uint32_t reserved[31];
+	struct hk_bare entry[HK_BARE_MAX];
+};
+#define HK_BARE_OFFSET 12416u /* of the table, in block 0 */
+static_assert(HK_BARE_OFFSET >= HK_DEVICE_OFFSET + sizeof(struct hk_device_source) &&
+		  HK_BARE_OFFSET + sizeof(struct hk_bare_table) <= HK_BLOCK_BYTES,
+	      "in block 0");
 
 #define HK_SEGMENT_OFF 1u /* every site is off, whatever the rules say */
 

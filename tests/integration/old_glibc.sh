@@ -1,6 +1,6 @@
 #!/bin/bash
-# An older C library to build and run programs with: old_glibc.sh DIR unpacks Debian 11's glibc 2.31 there, by apt, from where this
-# machine's own packages come. Nothing is installed. Exits with 77 if that is not available.
+# An older C library to build and run programs with: old_glibc.sh DIR [PACKAGE...] unpacks Debian 11's glibc 2.31 there, and PACKAGEs,
+# by apt, from where this machine's own packages come. Nothing is installed. Exits with 77 if that is not available.
 set -euo pipefail
 
 directory="$1"
@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 # shellcheck disable=SC2016 # it is apt that fills it in
 from="$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -m 1 -E '/debian/?$')" || true
 release=bullseye
-packages=(libc6 libc6-dev libgcc-s1)
+packages=(libc6 libc6-dev libgcc-s1 "${@:2}")
 
 echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] ${from:-http://deb.debian.org/debian} $release main" >"$work/sources.list"
 mkdir -p "$work/lists/partial" "$work/cache" "$work/packages"

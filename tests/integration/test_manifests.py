@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """The files of deploy/ for containers, pods, units and prologs name what an installation has: programs, the agent, options, keys.
 
-The truth is the tree that `cmake --install` writes, `hookcollector --help`, what keygen makes, and dpkg-shlibdeps.
+The truth is the tree that `cmake --install` writes, `hookcollector --help`, and what keygen makes. That the bundle, which is what
+the image has, is that tree: test_bundle.
 """
 import glob
 import os
@@ -15,10 +16,9 @@ from harness import Run, expect, expect_true, main
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEPLOY = os.path.join(SOURCE, "deploy")
-# The Dockerfile configures without a prefix, and its base image is what every Debian has.
-PREFIX = "/usr/local"
+PREFIX = "/opt/hooktrace"
 IMAGE = "hooktrace"
-PATHS = re.compile(r"/usr/(?:local/)?(?:bin|lib\w*)/[\w./-]*hook[\w./-]*")
+PATHS = re.compile(r"(?:/usr/(?:local/)?(?:bin|lib\w*)/[\w./-]*hook[\w./-]*|/opt/hooktrace[\w./-]*)")
 
 
 def read(*parts):
@@ -86,42 +86,37 @@ def check_container(run, tree, container, volumes, keys):
     for word in command:
         if word.startswith("/keys/"):
             expect_true(f"keygen makes {os.path.basename(word)}", os.path.basename(word) in keys)
-        elif word.startswith("/usr/"):
+        elif word.startswith(("/usr/", "/opt/")):
             expect_true(f"{container['name']}: {word} is in the image", tree.has(word))
 
 
 def check_preload(tree, spec):
-    """The path in LD_PRELOAD is where the init container copies the agent, of which the image's path is right."""
-    copied = set()
+    """The path in LD_PRELOAD is where the init container's copy of the bundle has the agent."""
+    copied = {}
     for container in spec.get("initContainers", []):
-        program, source, target = container["command"]
-        expect("what the init container runs", (program, source), ("cp", tree.library()))
-        volume, inside = mount_of(container, os.path.join(target, os.path.basename(source)))
-        copied.add((volume, inside))
+        program, option, source, target = container["command"]
+        expect("what the init container runs", (program, option, source), ("cp", "-R", f"{tree.prefix}/."))
+        volume, inside = mount_of(container, target + ".")
+        copied[volume] = inside
     for container in spec["containers"]:
         for variable in container.get("env", []):
             if variable["name"] == "LD_PRELOAD":
-                expect_true(f"LD_PRELOAD={variable['value']} is copied there", mount_of(container, variable["value"]) in copied)
+                volume, inside = mount_of(container, variable["value"])
+                expect_true(f"LD_PRELOAD={variable['value']} is below what is copied", copied.get(volume) == ".")
+                expect("the agent in the volume", f"{tree.prefix}/{inside}", tree.library())
             elif variable["name"] == "HOOK_RUN_DIR":
                 # A volume's own directory belongs to root and is open to all, which agent and collector refuse.
                 expect_true(f"{variable['value']} is below a volume", mount_of(container, variable["value"])[1] != ".")
 
 
-def check_dockerfile(run, tree):
-    """The image has the packages that the programs in it need."""
+def check_dockerfile():
+    """The image has the bundle where the manifests expect it, its programs in PATH, and nothing else of the build's."""
     text = read("container", "Dockerfile").replace("\\\n", " ")
-    wanted = set(re.search(r"--no-install-recommends ([\w .+-]+)", text).group(1).split())
-    with_depends = set(wanted)
-    for package in wanted:
-        depends = run.command("dpkg-query", "-W", "-f=${Depends}", package).stdout
-        with_depends.update(re.findall(r"(?:^|, )([\w.+-]+)", depends))
-    os.makedirs(run.path("shlibs", "debian"))
-    with open(run.path("shlibs", "debian", "control"), "w", encoding="utf-8") as control:
-        control.write("Source: hooktrace\n\nPackage: hooktrace\nArchitecture: any\n")
-    programs = [tree.program(name) for name in ("hookcli", "hookcollector")] + [tree.root + tree.library()]
-    done = run.command("dpkg-shlibdeps", "-O", *(f"-e{path}" for path in programs), cwd=run.path("shlibs"))
-    needed = set(re.findall(r"([\w.+-]+)(?: \([^)]*\))?(?:,|$)", done.stdout.strip().split("=", 1)[1]))
-    expect("packages that the image lacks", needed - with_depends, set())
+    last = text[text.rindex("FROM "):].splitlines()
+    expect("what the image copies", [line for line in last if line.startswith("COPY ")], [f"COPY --from=build {PREFIX} {PREFIX}"])
+    expect_true("programs are found", any(re.match(rf"ENV PATH={PREFIX}/bin\b", line) for line in last))
+    for script in re.findall(r"/source/(deploy/\S+\.sh)", text):
+        expect_true(f"{script} can be run", os.access(os.path.join(SOURCE, script), os.X_OK))
 
 
 def check_units(run):
@@ -143,7 +138,7 @@ def check_task_prolog(trees):
 
 
 def test(run: Run):
-    image, package = Tree(run, PREFIX), Tree(run, "/usr")
+    image, local, package = (Tree(run, prefix) for prefix in (PREFIX, "/usr/local", "/usr"))
     run.command(run.binary("hookcollector"), "keygen", run.path("keys"))
     keys = set(os.listdir(run.path("keys")))
     seen = 0
@@ -155,9 +150,9 @@ def test(run: Run):
             check_preload(image, spec)
     expect("pods", seen, 2)
     check_paths(image, ("container/Dockerfile", "container/README.md", "k8s/README.md", "k8s/root.yaml", "k8s/sidecar.yaml"))
-    check_dockerfile(run, image)
+    check_dockerfile()
     check_units(run)
-    check_task_prolog((image, package))
+    check_task_prolog((local, package))
     line = run.cli("env", "k8s").stdout
     expect("the run directory of `hookcli env k8s` is below its volume", re.findall(r"/run/hooktrace\S*", line),
            ["/run/hooktrace/user", "/run/hooktrace}"])

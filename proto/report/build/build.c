@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "report/build/activity_fill.h"
+#include "report/build/bare.h"
 #include "report/build/memory.h"
 #include "report/build/nodes.h"
 #include "report/build/process.h"
 #include "report/build/rows.h"
+#include "report/build/runtimes.h"
 #include "report/clock/job_clock.h"
 #include "report/model/activity.h"
 #include "report/model/numbers.h"
@@ -111,6 +113,12 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 		r = hk_report_rows_steps(report, snapshot, clocks);
 	}
 	if (r == 0) {
+		r = hk_report_bare_fill(report, snapshot);
+	}
+	if (r == 0) {
+		r = hk_report_runtimes_fill(report, snapshot);
+	}
+	if (r == 0) {
 		r = hk_report_nodes_fill(report, snapshot);
 	}
 	free(clocks);
@@ -144,6 +152,8 @@ struct hk_report *hk_report_free(struct hk_report *report)
 	hk_report_activity_free(report);
 	free(report->open_calls);
 	free(report->steps);
+	free(report->bare);
+	free(report->runtimes);
 	free(report->nodes);
 	hk_report_strings_fini(&report->strings);
 	free(report);

@@ -7,12 +7,17 @@
 #include <string.h>
 
 #include "report/build/device_time.h"
+#include "report/build/runtimes.h"
+#include "report/model/bare.h"
 #include "report/model/refusals.h"
 #include "ring/segment.h"
 #include "text/name.h"
 #include "wire/columns.h"
 
 #define NOTES_BYTES 1024
+#define BARE_COLUMNS 40 /* of a program in a note */
+#define BARE_NAMED 3u
+#define RUNTIMES_NAMED 3u
 #define HOOKS_COLUMNS 80 /* of the list of hooks in a note */
 
 static void note(FILE *notes, uint64_t count, const char *what)
@@ -71,10 +76,50 @@ static void note_nothing(FILE *notes, const struct hk_report *report, const Hk__
 	}
 }
 
+static void note_bare(FILE *notes, const Hk__Process *process)
+{
+	char name[HK_NAME_BYTES(BARE_COLUMNS)];
+	size_t count = process->n_bare_programs;
+
+	for (size_t i = 0; i < count && i < BARE_NAMED; i++) {
+		const Hk__BareProgram *bare = process->bare_programs[i];
+		hk_name_print_end(name, BARE_COLUMNS, bare->program);
+		fprintf(notes, "%s%s %s", ftell(notes) > 0 ? "; " : "", name,
+			hk_bare_words(bare->reason));
+	}
+	note(notes, (count > BARE_NAMED ? count - BARE_NAMED : 0) + process->bare_more,
+	     "more programs were started without the agent");
+}
+
+/* Calls of a runtime that is linked in are in no column: without this, "escaped 0" would read as
+ * "everything is seen". */
+static void note_runtimes(FILE *notes, const Hk__Process *process)
+{
+	char name[HK_NAME_BYTES(BARE_COLUMNS)];
+	size_t count = process->n_cuda_inside;
+
+	if (count == 0) {
+		return;
+	}
+	fprintf(notes, "%sa CUDA runtime is linked into ", ftell(notes) > 0 ? "; " : "");
+	for (size_t i = 0; i < count && i < RUNTIMES_NAMED; i++) {
+		hk_name_print_end(name, BARE_COLUMNS, hk_name_base(process->cuda_inside[i]));
+		fprintf(notes, "%s%s", i > 0 ? ", " : "", name);
+	}
+	if (count > RUNTIMES_NAMED) {
+		fprintf(notes, " and %zu more", count - RUNTIMES_NAMED);
+	}
+	fprintf(notes, ": its cuda* calls are not seen, %s",
+		hk_report_has_driver(process) ? "its calls of the driver are"
+					      : "and no CUDA driver was loaded");
+}
+
 static void note_all(FILE *notes, const struct hk_report *report, const Hk__Process *process,
 		     const struct hk_report_process *row)
 {
 	note_nothing(notes, report, process, row);
+	note_bare(notes, process);
+	note_runtimes(notes, process);
 	for (size_t reason = 0; reason < HK_REPORT_REFUSALS; reason++) {
 		note(notes, row->refused[reason],
 		     hk_refusal_words(reason)

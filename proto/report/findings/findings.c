@@ -9,6 +9,8 @@
 
 #include "report/build/group.h"
 #include "report/findings/balance.h"
+#include "report/findings/bare_findings.h"
+#include "report/findings/device_findings.h"
 #include "report/findings/node_findings.h"
 #include "report/findings/share.h"
 #include "report/model/domains.h"
@@ -169,6 +171,8 @@ static void missing_add(struct hk_findings *findings, const struct hk_report *re
 		}
 	}
 	unseen_add(findings, report);
+	hk_findings_add_bare(report, findings);
+	hk_findings_add_devices(report, findings);
 }
 
 static void time_add(struct hk_findings *findings, const struct hk_report *report,

@@ -224,6 +224,24 @@ struct hk_report_step {
 	int64_t time_ns;
 };
 
+/* A program that a process started without the agent. */
+struct hk_report_bare {
+	int32_t rank;
+	uint32_t pid; /* of the process */
+	const char *role;
+	const char *program; /* as named */
+	uint32_t reason;     /* enum hk_bare_reason of ring/segment.h; or one of a later version */
+	uint32_t times;
+};
+
+/* An object that a CUDA runtime is linked into: its calls of it go through no slot. */
+struct hk_report_runtime {
+	int32_t rank;
+	uint32_t pid;
+	const char *role, *library;
+	bool driver; /* its process loaded a CUDA driver, or called one */
+};
+
 /* A node that sends its part of the job to the root. */
 struct hk_report_node {
 	const char *host;
@@ -263,6 +281,11 @@ struct hk_report {
 	size_t open_call_count;
 	struct hk_report_step *steps; /* by rank, then time */
 	size_t step_count;
+	struct hk_report_bare *bare; /* in the order of processes; none of `bare_more` */
+	size_t bare_count;
+	uint64_t bare_more;		    /* programs for which there was no room */
+	struct hk_report_runtime *runtimes; /* in the order of processes */
+	size_t runtime_count;
 	struct hk_report_node *nodes; /* in the order they first reported; empty without a root */
 	size_t node_count;
 	struct hk_report_strings strings; /* owns the texts */

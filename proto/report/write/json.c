@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
+#include "report/model/bare.h"
 #include "report/model/report.h"
 #include "report/write/coverage_write.h"
 #include "report/write/nodes_write.h"
@@ -157,6 +158,24 @@ static json_t *step_json(const void *row)
 			 (int)step->pinned);
 }
 
+static json_t *bare_json(const void *row)
+{
+	const struct hk_report_bare *bare = row;
+
+	return json_pack("{s:i, s:s, s:o, s:o, s:s, s:o}", "rank", (int)bare->rank, "role",
+			 bare->role, "pid", number(bare->pid), "program", text(bare->program),
+			 "reason", hk_bare_key(bare->reason), "times", number(bare->times));
+}
+
+static json_t *runtime_json(const void *row)
+{
+	const struct hk_report_runtime *runtime = row;
+
+	return json_pack("{s:i, s:s, s:o, s:o, s:s, s:b}", "rank", (int)runtime->rank, "role",
+			 runtime->role, "pid", number(runtime->pid), "library",
+			 text(runtime->library), "runtime", "cuda", "driver", (int)runtime->driver);
+}
+
 static json_t *node_json(const void *row)
 {
 	return hk_report_node_json(row);
@@ -291,6 +310,8 @@ static int members(const struct hk_report *report, FILE *output, size_t limit, b
 	      : ARRAY("open_calls", report->open_calls, report->open_call_count, open_call_json);
 	r = r ? r : ARRAY("coverage", report->processes, report->process_count, coverage_json);
 	r = r ? r : ARRAY("governor", report->steps, report->step_count, step_json);
+	r = r ? r : ARRAY("without_agent", report->bare, report->bare_count, bare_json);
+	r = r ? r : ARRAY("static_runtimes", report->runtimes, report->runtime_count, runtime_json);
 	r = r ? r : ARRAY("nodes", report->nodes, report->node_count, node_json);
 	return r == 0 && !ferror(output) ? 0 : -EIO;
 }

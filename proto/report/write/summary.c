@@ -13,6 +13,7 @@
 #include "report/model/report.h"
 #include "report/write/coverage_write.h"
 #include "report/write/nodes_write.h"
+#include "report/write/runtimes_write.h"
 #include "report/write/write.h"
 #include "text/name.h"
 #include "text/quantity.h"
@@ -372,29 +373,6 @@ static void open_calls_write(const struct summary *summary)
 	}
 }
 
-/* Writes a note if calls of the CUDA driver were seen and none of the runtime. A runtime that is
- * linked statically has no slots: only its calls of the driver are seen, through addresses that it
- * looks up. */
-static void static_runtime_write(const struct summary *summary)
-{
-	const struct hk_report *report = summary->report;
-	bool driver = false, runtime = false;
-
-	for (size_t i = 0; i < report->call_count; i++) {
-		const char *function = report->calls[i].function;
-		bool cuda = strcmp(report->calls[i].domain, "cuda") == 0;
-		runtime |= cuda && strncmp(function, "cuda", 4) == 0;
-		driver |= cuda && strncmp(function, "cu", 2) == 0 && function[2] >= 'A' &&
-			  function[2] <= 'Z';
-	}
-	if (driver && !runtime) {
-		fputs("calls of the CUDA driver only: a CUDA runtime that is linked into the "
-		      "program or a "
-		      "library is seen by these alone\n",
-		      summary->output);
-	}
-}
-
 static void foot_write(const struct summary *summary)
 {
 	const struct hk_report *report = summary->report;
@@ -413,7 +391,7 @@ static void foot_write(const struct summary *summary)
 	if (!summary->has_heap) {
 		fputs("host heap not traced (--hooks libc)\n", summary->output);
 	}
-	static_runtime_write(summary);
+	hk_runtimes_write(report, summary->output);
 	const char *shown =
 	    summary->style->files ? summary->style->files : summary->report->job.directory;
 	hk_name_print_end(files, FILES_COLUMNS, shown);

@@ -53,6 +53,18 @@ static void walk_untraced(struct hk_reader *reader)
 	}
 }
 
+static void walk_bare(struct hk_reader *reader)
+{
+	struct hk_bare_copy entry;
+	for (uint32_t i = 0; i < HK_BARE_MAX; i++) {
+		if (hk_reader_bare(reader, i, &entry)) {
+			check(entry.reason >= 1 && entry.reason <= HK_BARE_REASONS,
+			      "reason of a program without the agent");
+			check_text(entry.program, HK_BARE_PROGRAM_BYTES - 1);
+		}
+	}
+}
+
 static void walk_cells(struct hk_reader *reader, struct segment_walk *walk)
 {
 	uint64_t buckets[HK_OCTAVE_BUCKETS];
@@ -120,6 +132,7 @@ void segment_walk_reader(struct hk_reader *reader, struct segment_walk *walk)
 	if (walk->status == 0) {
 		walk_sites(reader, &status, walk);
 		walk_untraced(reader);
+		walk_bare(reader);
 		walk_cells(reader, walk);
 		walk_threads(reader, &status, walk);
 		hk_reader_pool(reader, &used, &cap);

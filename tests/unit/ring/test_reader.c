@@ -384,6 +384,37 @@ static void untraced_entries_are_copied_when_complete(void **state)
 	assert_int_equal(entry.error, -ENOSPC);
 }
 
+static struct hk_bare_table *bare_table(void)
+{
+	return (struct hk_bare_table *)(void *)(maker.map + HK_BARE_OFFSET);
+}
+
+static void programs_without_the_agent_are_copied_when_valid(void **state)
+{
+	struct hk_bare_copy entry;
+	struct hk_bare_table *table = bare_table();
+	(void)state;
+	table->asked = 100;
+	table->entry[0] = (struct hk_bare){.reason = HK_BARE_STATIC, .times = 3, .program = "prog"};
+	table->entry[1] = (struct hk_bare){.reason = 0, .times = 1, .program = "incomplete"};
+	table->entry[2] = (struct hk_bare){.reason = 5, .times = 1, .program = "of no reason"};
+	table->entry[3] = (struct hk_bare){.reason = 1, .times = 0, .program = "withdrawn"};
+	table->entry[4] = (struct hk_bare){.reason = 1, .times = 1, .program = ""};
+	table->entry[HK_BARE_MAX - 1] = (struct hk_bare){.reason = 4, .times = 1};
+	memset(table->entry[HK_BARE_MAX - 1].program, 'x', HK_BARE_PROGRAM_BYTES);
+	open_reader();
+	assert_int_equal(refresh().bare, 100);
+	assert_true(hk_reader_bare(reader, 0, &entry));
+	assert_int_equal(entry.reason, HK_BARE_STATIC);
+	assert_int_equal(entry.times, 3);
+	assert_string_equal(entry.program, "prog");
+	for (uint32_t i = 1; i < 5; i++) {
+		assert_false(hk_reader_bare(reader, i, &entry));
+	}
+	assert_true(hk_reader_bare(reader, HK_BARE_MAX - 1, &entry));
+	assert_int_equal(strlen(entry.program), HK_BARE_PROGRAM_BYTES - 1);
+}
+
 /* The pool runs short earlier where the file can grow no more. */
 static void pool_follows_the_limit_of_the_file(void **state)
 {
@@ -418,6 +449,7 @@ int main(void)
 	    READER_TEST(test_only_own_regular_files_named_by_uid_open),
 	    READER_TEST(test_unfinished_segment_is_asked_for_later),
 	    READER_TEST(untraced_entries_are_copied_when_complete),
+	    READER_TEST(programs_without_the_agent_are_copied_when_valid),
 	    READER_TEST(pool_follows_the_limit_of_the_file),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
