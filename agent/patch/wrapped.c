@@ -18,7 +18,8 @@ static const char names[HK_WRAPPED_COUNT][12] = {
     [HK_WRAPPED_SETRESUID] = "setresuid", [HK_WRAPPED_SETFSUID] = "setfsuid",
     [HK_WRAPPED_CHROOT] = "chroot",	  [HK_WRAPPED_PIVOT_ROOT] = "pivot_root",
     [HK_WRAPPED_UNSHARE] = "unshare",	  [HK_WRAPPED_SETNS] = "setns",
-    [HK_WRAPPED_MLOCKALL] = "mlockall",
+    [HK_WRAPPED_MLOCKALL] = "mlockall",	  [HK_WRAPPED_SIGACTION] = "sigaction",
+    [HK_WRAPPED_SIGNAL] = "signal",
 };
 
 int hk_wrapped_index(const char *function)

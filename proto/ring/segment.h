@@ -19,7 +19,7 @@
 
 #define HK_SEGMENT_MAGIC 0x315345474b4f4f48ULL /* "HOOKGES1" */
 #define HK_SEGMENT_MAJOR 1u
-#define HK_SEGMENT_MINOR 3u
+#define HK_SEGMENT_MINOR 4u
 #define HK_SEGMENT_SUFFIX ".seg"
 
 #define HK_BLOCK_BYTES 16384u
@@ -179,7 +179,11 @@ struct hk_segment_header {
 	 * has run. Since 1.2. */
 	_Atomic uint64_t looks_ns;
 	_Atomic uint64_t stacks_refused; /* stacks that could not be kept; since 1.3 */
-	uint64_t reserved_agent[3];
+	uint64_t reserved_agent[1];
+	/* By which signal a thread is asked for its stack; 0: it cannot be asked, enum
+	 * hk_ask_refusal says why. Since 1.4. */
+	_Atomic uint32_t ask_signal, ask_refusal;
+	uint64_t reserved_agent_2[1];
 	uint8_t parent[16]; /* uid of the image this one was forked from, zeros: begun by exec;
 				since 1.1 */
 
@@ -203,6 +207,7 @@ static_assert(offsetof(struct hk_segment_header, coverage) == 2480, "coverage");
 static_assert(offsetof(struct hk_segment_header, count_cost_ps) == 2640, "1.0 reserved it");
 static_assert(offsetof(struct hk_segment_header, blocks_limit) == 2656, "1.1 reserved it");
 static_assert(offsetof(struct hk_segment_header, looks_ns) == 2680, "1.1 reserved it");
+static_assert(offsetof(struct hk_segment_header, ask_signal) == 2704, "1.3 reserved it");
 static_assert(offsetof(struct hk_segment_header, generation) == 2736, "what a collector writes");
 static_assert(offsetof(struct hk_segment_header, control_version) == 2752, "1.0 reserved it");
 static_assert(offsetof(struct hk_segment_header, chunks) == 2760, "1.1 reserved it");
@@ -226,6 +231,43 @@ static_assert(sizeof(struct hk_untraced) == 64, "untraced process");
 #define HK_UNTRACED_OFFSET 8192u /* of the first entry, in block 0 */
 #define HK_UNTRACED_MAX 64u	 /* entries; further processes are only counted */
 static_assert(HK_UNTRACED_OFFSET + HK_UNTRACED_MAX * sizeof(struct hk_untraced) <= HK_BLOCK_BYTES,
+	      "in block 0");
+
+/* ---- stacks on request ---- */
+
+/* Why no thread of a process can be asked for its stack. Since 1.4. */
+enum hk_ask_refusal {
+	HK_ASK_UNPREPARED = 0, /* the agent is older, or has not started or could not prepare */
+	HK_ASK_TAKEN = 1,      /* the program handles or ignores the signal itself */
+	HK_ASK_SEALED = 2,     /* the agent makes no system call any more */
+};
+
+/* A request to one thread. The collector writes the thread's id and HK_ASK_ASKED, and sends
+ * ask_signal to the thread, whose handler answers in place. Each side moves `state` from the value
+ * that it expects only. Since 1.4. */
+enum hk_ask_state {
+	HK_ASK_FREE = 0,
+	HK_ASK_ASKED = 1,   /* collector */
+	HK_ASK_WRITING = 2, /* the thread alone uses the request until it has answered */
+	HK_ASK_ANSWERED = 3,
+};
+#define HK_ASK_FRAMES 250u
+
+struct hk_ask {
+	_Atomic uint64_t state; /* thread id, in the process's pid namespace, << 32 | enum
+				   hk_ask_state */
+	uint64_t ticks;		/* when the thread answered */
+	uint32_t count, end;	/* frames, and why they end (enum hk_walk_end) */
+	uint64_t reserved[3];
+	uint64_t
+	    address[HK_ASK_FRAMES]; /* in memory, of the instructions under way; innermost first
+				     */
+};
+static_assert(sizeof(struct hk_ask) == 2048, "request for a stack");
+#define HK_ASK_OFFSET 12288u /* of the first request, in block 0 */
+#define HK_ASKS 2u
+static_assert(HK_ASK_OFFSET >= HK_UNTRACED_OFFSET + HK_UNTRACED_MAX * sizeof(struct hk_untraced) &&
+		  HK_ASK_OFFSET + HK_ASKS * sizeof(struct hk_ask) <= HK_BLOCK_BYTES,
 	      "in block 0");
 
 #define HK_SEGMENT_OFF 1u /* every site is off, whatever the rules say */
