@@ -19,6 +19,7 @@
 #include "agent/runtime/device.h"
 #include "agent/runtime/mpi.h"
 #include "agent/runtime/nccl.h"
+#include "agent/stack/answer.h"
 #include "agent/wrap/dl.h"
 #include "agent/wrap/exec.h"
 #include "agent/wrap/pointer.h"
@@ -97,6 +98,7 @@ static void set_up(int argc, char **argv, char **environment)
 	}
 	hk_clock_by_call = !hk_process.tsc;
 	hk_state_setup();
+	hk_answer_start();
 	on_exit(at_exit, NULL);
 	hk_thread_setup();
 	hk_compat_start(&hookset.compat);

@@ -32,6 +32,7 @@ struct hk_command {
 	X(diff)        \
 	X(log)         \
 	X(ctl)         \
+	X(stacks)      \
 	X(status)      \
 	X(ls)          \
 	X(rm)          \

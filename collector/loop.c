@@ -38,6 +38,7 @@
 #include "collector/server/server.h"
 #include "collector/spool/drain.h"
 #include "collector/spool/retention.h"
+#include "collector/stack/survey.h"
 
 #define MS_NS 1000000u
 #define PASS_BUSY_NS (10u * MS_NS)
@@ -289,6 +290,10 @@ static uint64_t earliest(const struct loop *loop)
 {
 	uint64_t at = loop->next_pass_ns;
 	at = loop->next_scan_ns < at ? loop->next_scan_ns : at;
+	if (loop->collector->gather) {
+		uint64_t step = hk_clock_monotonic_ns() + HK_SURVEY_STEP_NS;
+		at = step < at ? step : at;
+	}
 	if (loop->collector->leaf) {
 		uint64_t due = hk_leaf_due(loop->collector->leaf);
 		at = due < at ? due : at;

@@ -18,6 +18,7 @@
 #include "collector/lifecycle/discovery.h"
 #include "collector/lifecycle/job_list.h"
 #include "collector/lifecycle/job_open.h"
+#include "collector/link/gather.h"
 #include "collector/link/leaf.h"
 #include "collector/link/node.h"
 #include "collector/link/peers.h"
@@ -33,6 +34,7 @@
 #include "collector/server/policy.h"
 #include "collector/server/rejections.h"
 #include "collector/server/server.h"
+#include "collector/stack/unwind.h"
 #include "collector/symbol/cuda_inside.h"
 #include "collector/symbol/symbols.h"
 
@@ -199,6 +201,11 @@ static int run(int argc, char **argv)
 {
 	signal(SIGXFSZ, SIG_IGN); /* a write beyond a limit fails like one to a full disk */
 	hk_log_setup(PROGRAM, HK_LOG_INFO);
+	if (argc > 1 && strcmp(argv[1], HK_UNWIND_WORD) == 0) {
+		static char unwind_name[] = PROGRAM " " HK_UNWIND_WORD;
+		argv[1] = unwind_name;
+		return hk_unwind_main(argc - 1, argv + 1);
+	}
 	if (argc > 1 && strcmp(argv[1], HK_KEYGEN_WORD) == 0) {
 		static char name[] = PROGRAM " " HK_KEYGEN_WORD;
 		argv[1] = name;
@@ -241,7 +248,8 @@ static int run(int argc, char **argv)
 	hk_rejections_free(collector->rejections);
 	hk_policy_free(collector->policy);
 	hk_job_free_all(collector);
-	collector->leaf = hk_leaf_free(collector->leaf);
+	collector->leaf = hk_leaf_free(collector, collector->leaf);
+	hk_gather_free(collector->gather, collector);
 	collector->symbols = hk_symbols_free(collector->symbols);
 	collector->cuda_inside = hk_cuda_inside_free(collector->cuda_inside);
 	hk_peers_free_all(collector);

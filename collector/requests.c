@@ -20,6 +20,7 @@
 #include "collector/lifecycle/process_exit.h"
 #include "collector/lifecycle/process_list.h"
 #include "collector/link/chunk_intake.h"
+#include "collector/link/gather.h"
 #include "collector/link/intake.h"
 #include "collector/link/leaf.h"
 #include "collector/link/node.h"
@@ -65,6 +66,7 @@ struct answer {
 	struct hk_quota *quota;
 	struct hk_account *account; /* account of the client */
 	struct hk_request_wait *wait;
+	struct hk_gather *gather; /* owned; of the response's stacks */
 	char text[256];
 };
 
@@ -451,6 +453,34 @@ static int answer_probe(struct hk_collector *collector, Hk__Request *request, st
 	return 1;
 }
 
+/* The answer comes when all threads have been asked; other requests about stacks wait until then.
+ */
+static int answer_stacks(struct hk_collector *collector, Hk__Request *request,
+			 struct answer *answer)
+{
+	struct hk_job *job;
+	int r = select_job(collector, request->stacks->job, answer, &job);
+	if (r == 0 && job->state->closed) {
+		r = fail(answer, -ENOENT, "job %s has ended", job->state->id);
+	}
+	if (r > 0) {
+		hk_gather_drop(collector, answer->wait);
+		return r;
+	}
+	r = hk_gather_run(collector, job, request->stacks, answer->wait, &answer->gather);
+	if (r > 0) {
+		answer->response.stacks = hk_gather_reply(answer->gather);
+	}
+	return r < 0 ? fail(answer, r, "out of memory%s", "") : r;
+}
+
+static int answer_stacks_put(struct hk_collector *collector, Hk__Request *request,
+			     struct answer *answer)
+{
+	int r = hk_gather_put(collector, answer->user, request->stacks_put);
+	return r < 0 ? fail(answer, r, "stacks not taken: %s", strerror(-r)) : 1;
+}
+
 static int answer_unknown(struct hk_collector *collector, Hk__Request *request,
 			  struct answer *answer)
 {
@@ -478,6 +508,8 @@ static const struct kind {
     {HK__REQUEST__WHAT_CONTROL, HK_RIGHT_CONTROL, answer_control},
     {HK__REQUEST__WHAT_REPORT, HK_RIGHT_CONTROL, answer_report},
     {HK__REQUEST__WHAT_CHUNK, HK_RIGHT_CONTROL, answer_chunk},
+    {HK__REQUEST__WHAT_STACKS, HK_RIGHT_CONTROL, answer_stacks},
+    {HK__REQUEST__WHAT_STACKS_PUT, HK_RIGHT_CONTROL, answer_stacks_put},
     {HK__REQUEST__WHAT__NOT_SET, HK_RIGHT_READ, answer_unknown},
     {0, HK_RIGHT_CONTROL, answer_unknown}, /* any other request */
 };
@@ -555,6 +587,7 @@ int hk_requests_handle(void *context, Hk__Request *request, struct hk_request_wa
 	free(answer.leaves);
 	free(answer.accounts);
 	hk_intake_reply_fini(&answer.intake);
+	hk_gather_free(answer.gather, collector);
 	if (answer.loaded) {
 		hk__snapshot__free_unpacked(answer.loaded, NULL);
 	}

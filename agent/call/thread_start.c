@@ -11,6 +11,7 @@
 #include "agent/patch/release.h"
 #include "agent/record/process.h"
 #include "agent/record/thread_pool.h"
+#include "agent/stack/answer.h"
 #include "base/clock.h"
 #include "ring/kernel.h"
 
@@ -180,6 +181,7 @@ struct hk_thread *hk_thread_enter(void)
 		vacant = NULL;
 		hk_thread_forget_refusals();
 		hk_process_renew();
+		hk_answer_publish();
 	}
 	if (hk_process.on && !hk_process.used) {
 		/* The segment is made now: most helpers of a job never make a hooked call and need

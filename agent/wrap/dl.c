@@ -17,6 +17,7 @@
 #include "agent/record/thread.h"
 #include "agent/wrap/departure.h"
 #include "agent/wrap/sandbox.h"
+#include "agent/wrap/signals.h"
 
 /* The stubs and the functions that they call. Assembly sees only functions that are not static. */
 extern void hk_dl_stub_open(void);
@@ -226,6 +227,8 @@ static void (*const wrappers[HK_WRAPPED_TRACING])(void) = {
     [HK_WRAPPED_UNSHARE] = (void (*)(void))unshare_spaces,
     [HK_WRAPPED_SETNS] = (void (*)(void))enter_space,
     [HK_WRAPPED_MLOCKALL] = (void (*)(void))lock_memory,
+    [HK_WRAPPED_SIGACTION] = (void (*)(void))hk_signals_set_action,
+    [HK_WRAPPED_SIGNAL] = (void (*)(void))hk_signals_set,
 };
 
 void hk_dl_start(void)

@@ -8,6 +8,7 @@
 
 #include "agent/frame/site.h"
 #include "agent/record/process.h"
+#include "agent/stack/answer.h"
 #include "agent/wrap/departure.h"
 #include "ring/kernel.h"
 
@@ -21,7 +22,7 @@ static const short asked[] = {
     SYS_geteuid,       SYS_getrandom,	  SYS_getrusage, SYS_prlimit64,	       SYS_rt_sigprocmask,
     SYS_rt_sigpending, SYS_sigaltstack,	  SYS_uname,	 SYS_process_vm_readv, SYS_rt_sigtimedwait,
     SYS_newfstatat,    SYS_faccessat,	  SYS_pread64,	 SYS_getuid,	       SYS_getgid,
-    SYS_getxattr,
+    SYS_getxattr,      SYS_rt_sigaction,
 };
 
 /* Makes all these calls, without effect. Runs in a child, which is killed if one of them is
@@ -65,6 +66,7 @@ static void seal(void)
 {
 	if (!hk_process.sealed) {
 		hk_departure_provide(true);
+		hk_answer_seal();
 		hk_process_seal();
 	}
 }

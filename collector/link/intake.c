@@ -15,6 +15,7 @@
 #include "collector/lifecycle/job_save.h"
 #include "collector/lifecycle/process_list.h"
 #include "collector/link/chunk_intake.h"
+#include "collector/link/gather.h"
 #include "collector/link/match.h"
 #include "collector/link/peers.h"
 #include "collector/model/collector.h"
@@ -221,7 +222,8 @@ static int take_process(struct hk_collector *collector, const struct hk_intake_c
 
 /* ---- reports ---- */
 
-static void reply_job(struct hk_intake_reply *reply, struct hk_job *job, const Hk__Job *part)
+static void reply_job(const struct hk_collector *collector, struct hk_intake_reply *reply,
+		      struct hk_job *job, const Hk__Node *node, const Hk__Job *part)
 {
 	struct hk_intake_part *to = &reply->parts[reply->message.n_jobs];
 	const Hk__Job *state = job->state;
@@ -237,6 +239,7 @@ static void reply_job(struct hk_intake_reply *reply, struct hk_job *job, const H
 	message->off_until_unix_ns = state->off_until_unix_ns;
 	message->control_changes = state->control_changes;
 	message->ended = state->have_exit;
+	hk_gather_want(collector, job, node, message);
 	reply->jobs[reply->message.n_jobs++] = message;
 }
 
@@ -325,7 +328,7 @@ static int take_job(struct hk_collector *collector, const struct hk_intake_clien
 		}
 		collector->some_complete |= hk_peers_missing(collector, job) == 0;
 	}
-	reply_job(reply, job, part->job);
+	reply_job(collector, reply, job, report->node, part->job);
 	if (part->complete) {
 		/* The leaf drops data that this answer calls saved, so the job is saved first. */
 		reply->parts[reply->message.n_jobs - 1].message.saved =

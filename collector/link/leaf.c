@@ -12,6 +12,7 @@
 #include "collector/job/jobdir.h"
 #include "collector/level/rules.h"
 #include "collector/lifecycle/job_list.h"
+#include "collector/link/leaf_stacks.h"
 #include "collector/link/leaf_update.h"
 #include "collector/link/node.h"
 #include "collector/link/outbox.h"
@@ -19,6 +20,7 @@
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
 #include "collector/model/process.h"
+#include "collector/stack/survey.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define REPORT_SOON_NS (SECOND_NS / 50)
@@ -30,6 +32,7 @@ enum exchange_kind {
 	EXCHANGE_NONE = 0,
 	EXCHANGE_REPORT = 1,
 	EXCHANGE_CHUNK = 2,
+	EXCHANGE_STACKS = 3,
 	EXCHANGE_KINDS,
 };
 
@@ -56,6 +59,7 @@ struct hk_leaf {
 	struct hk_chunk_buffer buffer;
 	uint64_t heard_ns;	     /* monotonic; time of the last answer */
 	int refused[EXCHANGE_KINDS]; /* last error logged of each kind */
+	struct hk_leaf_stacks stacks;
 };
 
 static struct hk_access access_of(const struct hk_collector_options *options)
@@ -109,7 +113,7 @@ int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf)
 			 *problem	? problem
 			 : r == -EINVAL ? "a root's address looks like tls+tcp://HOST:PORT"
 					: strerror(-r));
-		hk_leaf_free(leaf);
+		hk_leaf_free(collector, leaf);
 		return r;
 	}
 	hk_node_boot(leaf->head.boot);
@@ -128,11 +132,12 @@ void hk_leaf_link_all(const struct hk_leaf *leaf, const struct hk_collector *col
 	hk_outbox_link_all(&leaf->outbox, collector);
 }
 
-struct hk_leaf *hk_leaf_free(struct hk_leaf *leaf)
+struct hk_leaf *hk_leaf_free(struct hk_collector *collector, struct hk_leaf *leaf)
 {
 	if (!leaf) {
 		return NULL;
 	}
+	hk_leaf_stacks_fini(&leaf->stacks, collector);
 	hk_prober_free(leaf->prober);
 	hk_uplink_free(leaf->uplink);
 	hk_outbox_fini(&leaf->outbox);
@@ -150,6 +155,9 @@ uint64_t hk_leaf_due(const struct hk_leaf *leaf)
 {
 	uint64_t due = hk_uplink_due(leaf->uplink);
 	bool reports = hk_uplink_connected(leaf->uplink) && !leaf->reporting;
+	if (hk_leaf_stacks_is_busy(&leaf->stacks)) {
+		return hk_clock_monotonic_ns() + HK_SURVEY_STEP_NS;
+	}
 	return reports && leaf->report_due_ns < due ? leaf->report_due_ns : due;
 }
 
@@ -282,7 +290,7 @@ static void take_job_error(struct hk_leaf *leaf, struct hk_outbox_job *job, int 
 }
 
 /* Handles the root's answer about JOB. */
-static void take_job_reply(const struct hk_collector *collector, struct hk_leaf *leaf,
+static void take_job_reply(struct hk_collector *collector, struct hk_leaf *leaf,
 			   struct hk_outbox_job *job, const Hk__LeafJobReply *reply,
 			   uint64_t now_ns)
 {
@@ -302,6 +310,7 @@ static void take_job_reply(const struct hk_collector *collector, struct hk_leaf 
 	if (!job->job) {
 		return;
 	}
+	hk_leaf_stacks_want(&leaf->stacks, collector, job->job, reply);
 	/* While the job's hookcli is alive, it closes the job and reports its end. */
 	job->job->close_requested |=
 	    reply->ended && !hk_rundir_job_is_kept(collector->dirfd[0], job->job->state->key);
@@ -324,7 +333,7 @@ static void take_chunk_reply(const struct hk_collector *collector, struct hk_lea
 	}
 }
 
-static void take_report_reply(const struct hk_collector *collector, struct hk_leaf *leaf,
+static void take_report_reply(struct hk_collector *collector, struct hk_leaf *leaf,
 			      const Hk__LeafReply *reply, uint64_t now_ns)
 {
 	struct hk_outbox_job *job;
@@ -444,7 +453,7 @@ static void note_refusal(struct hk_leaf *leaf, enum exchange_kind kind,
 	}
 }
 
-static void take_answer(const struct hk_collector *collector, struct hk_leaf *leaf,
+static void take_answer(struct hk_collector *collector, struct hk_leaf *leaf,
 			const struct hk_uplink_reply *answer, uint64_t now_ns)
 {
 	struct exchange exchange = leaf->exchanges[answer->slot];
@@ -467,8 +476,7 @@ static void take_answer(const struct hk_collector *collector, struct hk_leaf *le
 	}
 }
 
-static void take_answers(const struct hk_collector *collector, struct hk_leaf *leaf,
-			 uint64_t now_ns)
+static void take_answers(struct hk_collector *collector, struct hk_leaf *leaf, uint64_t now_ns)
 {
 	struct hk_uplink_reply answer;
 	while (hk_uplink_next(leaf->uplink, &answer) > 0) {
@@ -553,5 +561,9 @@ void hk_leaf_run(struct hk_collector *collector, uint64_t now_ns)
 		hk_outbox_release(&leaf->outbox, collector);
 	}
 	send_chunks(leaf, now_ns);
+	int slot = hk_leaf_stacks_run(&leaf->stacks, collector, leaf->uplink, leaf->head.id);
+	if (slot >= 0) {
+		leaf->exchanges[slot].kind = EXCHANGE_STACKS;
+	}
 	remove_complete(collector, now_ns);
 }

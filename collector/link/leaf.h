@@ -25,7 +25,7 @@ int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf);
 void hk_leaf_link_all(const struct hk_leaf *leaf, const struct hk_collector *collector);
 
 /* Frees; accepts NULL, returns NULL. Unsent data stays for the next collector. */
-struct hk_leaf *hk_leaf_free(struct hk_leaf *leaf);
+struct hk_leaf *hk_leaf_free(struct hk_collector *collector, struct hk_leaf *leaf);
 
 /* The descriptor that is readable when hk_leaf_run has a task, and the latest time of its next task
  * (monotonic). */

@@ -16,7 +16,7 @@
 #include "wire/message.h"
 
 #define HK_UPLINK_CHUNKS 8u		       /* the window of chunks */
-#define HK_UPLINK_SLOTS (HK_UPLINK_CHUNKS + 2) /* and a report and a clock probe */
+#define HK_UPLINK_SLOTS (HK_UPLINK_CHUNKS + 3) /* and a report, a clock probe and stacks */
 
 struct hk_uplink;
 

@@ -22,6 +22,7 @@
 #define HK_COLLECTOR_OBSERVERS 2u
 #define HK_COLLECTOR_JOBS_MAX 256u /* closed ones kept in memory to be listed */
 
+struct hk_gather;
 struct hk_http;
 struct hk_cuda_inside;
 struct hk_symbols;
@@ -66,6 +67,8 @@ struct hk_collector {
 	struct hk_http *http;		      /* NULL: metrics are not served */
 	struct hk_symbols *symbols;	      /* NULL: frames of stacks get no names */
 	struct hk_cuda_inside *cuda_inside;   /* files that were looked into */
+	struct hk_gather *gather;	      /* stacks being collected; NULL: none */
+	bool surveying;			      /* of processes here: stack/survey.h */
 	struct hk_leaf *leaf;		      /* NULL: there is no root above */
 	struct hk_peer *peers;		      /* id -> leaf that has reported here */
 	struct hk_notice notices[HK_NOTICES]; /* ring */

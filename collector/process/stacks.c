@@ -21,8 +21,8 @@ static int append(void ***list, size_t *count, void *element)
 
 /* ---- objects ---- */
 
-static int add_object(Hk__Process *state, uint32_t number, const struct hk_stack_object *from,
-		      const char *path)
+int hk_stacks_add_object(Hk__Process *state, uint32_t number, const struct hk_stack_object *from,
+			 const char *path)
 {
 	Hk__StackObject *object = malloc(sizeof(*object));
 
@@ -55,7 +55,7 @@ static int refresh_objects(Hk__Process *state, struct hk_reader *reader)
 	int r;
 
 	while ((r = hk_reader_next_object(reader, &number, &object, &path)) > 0) {
-		r = add_object(state, number, &object, path);
+		r = hk_stacks_add_object(state, number, &object, path);
 		if (r < 0) {
 			return r;
 		}
@@ -108,7 +108,7 @@ static int widen(Hk__StackFrames *part)
 	return caller && object && address ? 0 : -ENOMEM;
 }
 
-static int add_frame(Hk__Process *state, const struct hk_stack_frame *frame)
+int hk_stacks_add_frame(Hk__Process *state, const struct hk_stack_frame *frame)
 {
 	uint32_t count = hk_stacks_frames(state);
 	int r = count % HK_STACKS_PART_FRAMES == 0 ? add_part(state) : 0;
@@ -136,7 +136,7 @@ static int refresh_frames(Hk__Process *state, struct hk_reader *reader)
 		}
 	}
 	while ((r = hk_reader_next_frame(reader, &number, &frame)) > 0) {
-		r = add_frame(state, &frame);
+		r = hk_stacks_add_frame(state, &frame);
 		if (r < 0) {
 			return r;
 		}

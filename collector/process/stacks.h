@@ -12,6 +12,12 @@
  * -ENOMEM. */
 int hk_stacks_refresh(Hk__Process *state, struct hk_reader *reader);
 
+/* Appends one object, or one frame, to STATE. The caller keeps to the order of their numbers.
+ * Return 0 or -ENOMEM. */
+int hk_stacks_add_object(Hk__Process *state, uint32_t number, const struct hk_stack_object *object,
+			 const char *path);
+int hk_stacks_add_frame(Hk__Process *state, const struct hk_stack_frame *frame);
+
 /* The number of frames in STATE. */
 uint32_t hk_stacks_frames(const Hk__Process *state);
 

@@ -49,6 +49,8 @@ struct hk_segment_status {
 	uint32_t bare;	   /* programs without the agent that asked for an entry */
 	uint64_t threads_started, calls_untracked, records_untracked, step;
 	uint64_t stacks_refused; /* stacks that the process could not keep */
+	uint32_t ask_signal;  /* by which threads are asked for their stacks; 0: they cannot be */
+	uint32_t ask_refusal; /* why: enum hk_ask_refusal */
 	struct hk_coverage coverage;
 	uint64_t bytes; /* of the file */
 };
@@ -108,6 +110,13 @@ struct hk_device_copy {
 struct hk_bare_copy {
 	uint32_t reason, times;
 	char program[HK_BARE_PROGRAM_BYTES];
+};
+
+/* A thread's answer. */
+struct hk_ask_copy {
+	uint32_t count, end; /* frames, and why they end (enum hk_walk_end) */
+	uint64_t ticks;
+	uint64_t address[HK_ASK_FRAMES];
 };
 
 /* A run of committed record words of one chain, all of one thread, in private memory. */
@@ -226,6 +235,18 @@ void hk_reader_publish(struct hk_reader *reader, const struct hk_rule *rules, ui
 /* Grants site ID, which is defined, at most LEVEL (enum hk_level, 0: any) from the next
  * hk_reader_publish on. */
 void hk_reader_set_ceiling(struct hk_reader *reader, uint32_t id, uint8_t level);
+
+/* Puts the request for the stack of thread TID, in the process's pid namespace, into place NUMBER
+ * (below HK_ASKS). Returns 0, -EBUSY if another thread is writing its answer there, or -ESTALE. */
+int hk_reader_ask(struct hk_reader *reader, uint32_t number, uint32_t tid);
+
+/* Copies the answer of thread TID from place NUMBER. Returns 1, 0 if there is none yet, or -ESTALE.
+ */
+int hk_reader_answer(struct hk_reader *reader, uint32_t number, uint32_t tid,
+		     struct hk_ask_copy *ret_answer);
+
+/* Takes a request back. Returns false if the thread is writing its answer. */
+bool hk_reader_unask(struct hk_reader *reader, uint32_t number);
 
 /* Number of items skipped because they were invalid. */
 uint64_t hk_reader_damage(const struct hk_reader *reader);

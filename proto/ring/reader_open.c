@@ -367,6 +367,8 @@ static void copy_status(const struct hk_segment_header *header, struct hk_segmen
 	to->calls_untracked = hk_map_u64(&header->calls_untracked);
 	to->records_untracked = hk_map_u64(&header->records_untracked);
 	to->stacks_refused = hk_map_u64(&header->stacks_refused);
+	to->ask_signal = hk_map_u32(&header->ask_signal);
+	to->ask_refusal = hk_map_u32(&header->ask_refusal);
 	to->step = hk_map_u64(&header->step);
 	to->untraced = hk_map_u32(&header->untraced);
 	to->bare = hk_map_u32(&bare_table(header)->asked); /* 0 before 1.4 */

@@ -185,7 +185,10 @@ struct hk_segment_header {
 	/* What a call costs more among calls in a row than on average; since 1.4. */
 	uint32_t row_extra_ps;
 	uint32_t reserved_agent_4;
-	uint64_t reserved_agent[2];
+	/* By which signal a thread is asked for its stack; 0: it cannot be asked, enum
+	 * hk_ask_refusal says why. Since 1.4. */
+	_Atomic uint32_t ask_signal, ask_refusal;
+	uint64_t reserved_agent[1];
 	uint8_t parent[16]; /* uid of the image this one was forked from, zeros: begun by exec;
 				since 1.1 */
 
@@ -209,6 +212,7 @@ static_assert(offsetof(struct hk_segment_header, coverage) == 2480, "coverage");
 static_assert(offsetof(struct hk_segment_header, count_cost_ps) == 2640, "1.0 reserved it");
 static_assert(offsetof(struct hk_segment_header, blocks_limit) == 2656, "1.1 reserved it");
 static_assert(offsetof(struct hk_segment_header, looks_ns) == 2680, "1.1 reserved it");
+static_assert(offsetof(struct hk_segment_header, ask_signal) == 2704, "1.3 reserved it");
 static_assert(offsetof(struct hk_segment_header, generation) == 2736, "what a collector writes");
 static_assert(offsetof(struct hk_segment_header, control_version) == 2752, "1.0 reserved it");
 static_assert(offsetof(struct hk_segment_header, chunks) == 2760, "1.1 reserved it");
@@ -264,8 +268,9 @@ struct hk_device_source {
 	uint32_t reserved[3];
 };
 static_assert(sizeof(struct hk_device_source) == 64, "device source");
-#define HK_DEVICE_OFFSET (HK_UNTRACED_OFFSET + HK_UNTRACED_MAX * 64u) /* in block 0 */
-static_assert(HK_DEVICE_OFFSET + sizeof(struct hk_device_source) <= HK_BLOCK_BYTES, "in block 0");
+#define HK_DEVICE_OFFSET 4928u /* in block 0, behind the header */
+static_assert(HK_DEVICE_OFFSET >= sizeof(struct hk_segment_header), "behind the header");
+
 /* Why a program that the process started runs without the agent. */
 enum hk_bare_reason {
 	HK_BARE_ENVIRONMENT = 1, /* LD_PRELOAD of its environment lacks the agent */
@@ -285,15 +290,52 @@ struct hk_bare {
 	char program[HK_BARE_PROGRAM_BYTES]; /* as named; the end of a long name */
 };
 static_assert(sizeof(struct hk_bare) == 128, "program without the agent");
-#define HK_BARE_MAX 30u
+#define HK_BARE_MAX 24u
 struct hk_bare_table {
 	_Atomic uint32_t asked; /* entries asked for; further programs are only counted */
 	uint32_t reserved[31];
 	struct hk_bare entry[HK_BARE_MAX];
 };
-#define HK_BARE_OFFSET 12416u /* of the table, in block 0 */
+#define HK_BARE_OFFSET 4992u /* of the table, in block 0 */
 static_assert(HK_BARE_OFFSET >= HK_DEVICE_OFFSET + sizeof(struct hk_device_source) &&
-		  HK_BARE_OFFSET + sizeof(struct hk_bare_table) <= HK_BLOCK_BYTES,
+		  HK_BARE_OFFSET + sizeof(struct hk_bare_table) <= HK_UNTRACED_OFFSET,
+	      "in block 0");
+
+/* ---- stacks on request ---- */
+
+/* Why no thread of a process can be asked for its stack. Since 1.4. */
+enum hk_ask_refusal {
+	HK_ASK_UNPREPARED = 0, /* the agent is older, or has not started or could not prepare */
+	HK_ASK_TAKEN = 1,      /* the program handles or ignores the signal itself */
+	HK_ASK_SEALED = 2,     /* the agent makes no system call any more */
+};
+
+/* A request to one thread. The collector writes the thread's id and HK_ASK_ASKED, and sends
+ * ask_signal to the thread, whose handler answers in place. Each side moves `state` from the value
+ * that it expects only. Since 1.4. */
+enum hk_ask_state {
+	HK_ASK_FREE = 0,
+	HK_ASK_ASKED = 1,   /* collector */
+	HK_ASK_WRITING = 2, /* the thread alone uses the request until it has answered */
+	HK_ASK_ANSWERED = 3,
+};
+#define HK_ASK_FRAMES 250u
+
+struct hk_ask {
+	_Atomic uint64_t state; /* thread id, in the process's pid namespace, << 32 | enum
+				   hk_ask_state */
+	uint64_t ticks;		/* when the thread answered */
+	uint32_t count, end;	/* frames, and why they end (enum hk_walk_end) */
+	uint64_t reserved[3];
+	uint64_t
+	    address[HK_ASK_FRAMES]; /* in memory, of the instructions under way; innermost first
+				     */
+};
+static_assert(sizeof(struct hk_ask) == 2048, "request for a stack");
+#define HK_ASK_OFFSET 12288u /* of the first request, in block 0 */
+#define HK_ASKS 2u
+static_assert(HK_ASK_OFFSET >= HK_UNTRACED_OFFSET + HK_UNTRACED_MAX * sizeof(struct hk_untraced) &&
+		  HK_ASK_OFFSET + HK_ASKS * sizeof(struct hk_ask) <= HK_BLOCK_BYTES,
 	      "in block 0");
 
 #define HK_SEGMENT_OFF 1u /* every site is off, whatever the rules say */

@@ -1,0 +1,173 @@
+#include "agent/stack/answer.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <ucontext.h>
+
+#include "agent/record/process.h"
+#include "agent/record/thread.h"
+#include "agent/stack/walk.h"
+#include "ring/kernel.h"
+
+#define SIGNAL_MASK_BYTES 8u
+#define RESTORER 0x04000000ul /* SA_RESTORER, which only the kernel's headers have */
+
+/* The kernel's struct sigaction. libc's function is not asked, because an interposer such as a
+ * sanitizer may run handlers later, when their stack has changed. */
+struct action {
+	void (*handler)(int signal, siginfo_t *info, void *context);
+	unsigned long flags;
+#if defined(__x86_64__)
+	void (*restorer)(void);
+#endif
+	uint64_t mask;
+};
+
+#if defined(__x86_64__)
+extern void hk_answer_return(void); /* answer_x86_64.S */
+#endif
+
+/* One for each request. The thread that answers it is its only user. */
+static struct hk_thread_walk walks[HK_ASKS];
+
+static bool installed;
+static uint32_t refusal;
+
+/* ---- answering ---- */
+
+static struct hk_frame interrupted(const ucontext_t *context)
+{
+#if defined(__aarch64__)
+	return (struct hk_frame){
+	    .pc = context->uc_mcontext.pc,
+	    .sp = context->uc_mcontext.sp,
+	    .fp = context->uc_mcontext.regs[29],
+	    .link = context->uc_mcontext.regs[30],
+	    .exact = true,
+	};
+#else
+	return (struct hk_frame){
+	    .pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP],
+	    .sp = (uint64_t)context->uc_mcontext.gregs[REG_RSP],
+	    .fp = (uint64_t)context->uc_mcontext.gregs[REG_RBP],
+	    .exact = true,
+	};
+#endif
+}
+
+static void write_answer(struct hk_ask *ask, const struct hk_thread_walk *walk)
+{
+	uint32_t count = walk->count < HK_ASK_FRAMES ? walk->count : HK_ASK_FRAMES;
+
+	for (uint32_t i = 0; i < count; i++) {
+		ask->address[i] = walk->address[i];
+	}
+	ask->count = count;
+	ask->end = count < walk->count ? HK_WALK_DEEP : walk->end;
+	ask->ticks = hk_process_ticks();
+}
+
+static void take(struct hk_ask *ask, struct hk_thread_walk *walk, const ucontext_t *context)
+{
+	/* Another thread used it before: nothing is known of this one's pages. */
+	walk->first_page = 0;
+	for (size_t i = 0; i < HK_WALK_PAGES / 64; i++) {
+		walk->readable[i] = 0;
+	}
+	hk_walk_take(interrupted(context), walk);
+	write_answer(ask, walk);
+}
+
+/* Answers if a request names this thread. The signal may also come late, or from elsewhere. */
+static void answer(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)info;
+	struct hk_segment_header *header = hk_process.writer.header;
+	if (!header || hk_process.sealed || hk_process_forked()) {
+		return;
+	}
+	struct hk_ask *asks = (struct hk_ask *)(void *)((char *)header + HK_ASK_OFFSET);
+	uint64_t own = (uint64_t)hk_kernel(SYS_gettid, 0, 0, 0, 0, 0, 0) << 32;
+	for (uint32_t i = 0; i < HK_ASKS; i++) {
+		uint64_t asked = own | HK_ASK_ASKED;
+		if (atomic_compare_exchange_strong(&asks[i].state, &asked, own | HK_ASK_WRITING)) {
+			take(&asks[i], &walks[i], context);
+			atomic_store_explicit(&asks[i].state, own | HK_ASK_ANSWERED,
+					      memory_order_release);
+		}
+	}
+}
+
+/* ---- the handler ---- */
+
+static long change_action(const struct action *action, struct action *old)
+{
+	return hk_kernel(SYS_rt_sigaction, HK_ANSWER_SIGNAL, action, old, SIGNAL_MASK_BYTES, 0, 0);
+}
+
+void hk_answer_publish(void)
+{
+	struct hk_segment_header *header = hk_process.writer.header;
+
+	if (header && !hk_process_forked()) {
+		uint32_t signal = installed ? HK_ANSWER_SIGNAL : 0;
+		atomic_store_explicit(&header->ask_refusal, refusal, memory_order_relaxed);
+		atomic_store_explicit(&header->ask_signal, signal, memory_order_release);
+	}
+}
+
+static void note(bool is_installed, uint32_t why)
+{
+	installed = is_installed;
+	refusal = why;
+	hk_answer_publish();
+}
+
+void hk_answer_start(void)
+{
+	/* Not restarted are only the calls that no handler's flag restarts: signal(7). */
+	const struct action own = {
+		.handler = answer,
+#if defined(__x86_64__)
+		.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | RESTORER,
+		.restorer = hk_answer_return,
+#else
+		.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK,
+#endif
+		.mask = ~0ull,
+	};
+	struct action old = {.handler = NULL};
+
+	if (change_action(NULL, &old) < 0) {
+		return;
+	}
+	if (old.handler) {
+		note(false, HK_ASK_TAKEN);
+	} else if (change_action(&own, NULL) == 0) {
+		note(true, HK_ASK_UNPREPARED);
+	}
+}
+
+void hk_answer_yield(void)
+{
+	note(false, HK_ASK_TAKEN);
+}
+
+void hk_answer_resume(void)
+{
+	if (!hk_process.sealed) {
+		hk_answer_start();
+	}
+}
+
+void hk_answer_seal(void)
+{
+	note(false, HK_ASK_SEALED);
+}
+
+bool hk_answer_is_installed(void)
+{
+	return installed;
+}

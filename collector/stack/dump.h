@@ -1,0 +1,24 @@
+/* dump.h: puts the stacks of one process's threads together in one message: each frame once, with
+ * the files that its objects were loaded from. One thread. */
+#ifndef HK_COLLECTOR_STACK_DUMP_H
+#define HK_COLLECTOR_STACK_DUMP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "schema/wire.pb-c.h"
+
+struct hk_dump;
+
+/* Begins for process PID. Its frames go to STATE, which has none. Returns 0, -ENOMEM, or -errno if
+ * the process's map cannot be read. */
+int hk_dump_open(uint32_t pid, Hk__Process *state, struct hk_dump **ret_dump);
+struct hk_dump *hk_dump_free(struct hk_dump *dump);
+
+/* Adds the stack of COUNT addresses, innermost first, which ends for the reason END (enum
+ * hk_walk_end, agent/stack/walk.h). Frames of the agent are left out. Returns 0 and the stack's
+ * number, 0 for none, or -ENOMEM. */
+int hk_dump_add(struct hk_dump *dump, const uint64_t *addresses, size_t count, uint32_t end,
+		uint32_t *ret_stack);
+
+#endif

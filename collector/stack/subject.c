@@ -1,0 +1,469 @@
+#include "collector/stack/subject.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collector/model/attachment.h"
+#include "collector/model/collector.h"
+#include "collector/model/fields.h"
+#include "collector/model/process.h"
+#include "collector/process/ancestry.h"
+#include "collector/process/procfs.h"
+#include "collector/process/tasks.h"
+#include "collector/stack/dump.h"
+#include "collector/stack/extract.h"
+#include "collector/stack/traced.h"
+#include "collector/symbol/symbols.h"
+
+#define ANSWER_NS 400000000u	  /* for one thread's answer */
+#define ANSWER_SHORT_NS 50000000u /* once several threads of the process did not answer */
+#define SILENT_MAX 4u		  /* so many */
+#define TRACING_NS 6000000000u	  /* for the program that reads stacks by ptrace */
+#define NO_TASK SIZE_MAX
+
+/* What is known of a thread's stack. */
+struct row {
+	uint64_t *address; /* NULL: no stack */
+	size_t count;
+	uint32_t end;
+	bool traced, ended;
+	char missing[160];
+};
+
+enum phase { PHASE_ASKING, PHASE_TRACING, PHASE_DONE };
+
+struct hk_subject {
+	uint8_t uid[HK_UID_BYTES];
+	Hk__Process *state;
+	enum phase phase;
+	uint32_t pid; /* in the collector's namespace; 0: it is not there */
+	bool foreign;
+	int signal;
+	struct hk_task *tasks;
+	struct row *rows; /* one for each task */
+	size_t count, next;
+	unsigned silent; /* threads that did not answer */
+	struct place {
+		size_t task; /* NO_TASK: free */
+		uint64_t sent_ns;
+		bool stuck; /* a thread stopped in the midst of its answer */
+	} places[HK_ASKS];
+	struct hk_traced *traced;
+	uint64_t traced_until_ns;
+};
+
+/* ---- making ---- */
+
+static const char *refusal_text(uint32_t refusal)
+{
+	switch (refusal) {
+	case HK_ASK_TAKEN:
+		return "the program handles or ignores SIGURG itself (--ptrace reads its stacks)";
+	case HK_ASK_SEALED:
+		return "the process is in a sandbox (--ptrace reads its stacks)";
+	default:
+		return "its agent cannot be asked (--ptrace reads its stacks)";
+	}
+}
+
+/* The process's pid as the collector's namespace has it; 0: it is not in there. */
+static uint32_t pid_here(const struct hk_process *process)
+{
+	struct hk_procfs_stat stat;
+	uint32_t pid = process->foreign ? hk_tasks_find(process->pid_namespace, process->state->pid)
+					: process->state->pid;
+	bool same = pid != 0 && hk_procfs_stat(pid, &stat) == 0 &&
+		    (process->foreign || process->state->pid_start == 0 ||
+		     stat.start_ticks == process->state->pid_start);
+
+	return same ? pid : 0;
+}
+
+struct hk_subject *hk_subject_new(const struct hk_process *process)
+{
+	struct hk_subject *subject = calloc(1, sizeof(*subject));
+	const struct hk_segment_status *status = &process->segment->status;
+
+	if (!subject) {
+		return NULL;
+	}
+	memcpy(subject->uid, process->uid, HK_UID_BYTES);
+	subject->state = hk_extract_new(process->state);
+	subject->pid = pid_here(process);
+	subject->foreign = process->foreign;
+	subject->signal = status->ask_signal == SIGURG ? SIGURG : 0;
+	for (uint32_t i = 0; i < HK_ASKS; i++) {
+		subject->places[i].task = NO_TASK;
+	}
+	if (!subject->state) {
+		return hk_subject_free(subject);
+	}
+	if (subject->pid != 0) {
+		hk_tasks_list(subject->pid, SIGURG, &subject->tasks, &subject->count);
+	}
+	subject->rows = calloc(subject->count + 1, sizeof(*subject->rows));
+	if (!subject->rows) {
+		return hk_subject_free(subject);
+	}
+	for (size_t i = 0; i < subject->count && subject->signal == 0; i++) {
+		snprintf(subject->rows[i].missing, sizeof(subject->rows[i].missing), "%s",
+			 refusal_text(status->ask_refusal));
+	}
+	return subject;
+}
+
+struct hk_subject *hk_subject_free(struct hk_subject *subject)
+{
+	if (!subject) {
+		return NULL;
+	}
+	hk_traced_free(subject->traced);
+	for (size_t i = 0; subject->rows && i < subject->count; i++) {
+		free(subject->rows[i].address);
+	}
+	free(subject->rows);
+	free(subject->tasks);
+	if (subject->state) {
+		hk__process__free_unpacked(subject->state, NULL);
+	}
+	free(subject);
+	return NULL;
+}
+
+/* ---- asking ---- */
+
+static void miss(struct hk_subject *subject, size_t task, const char *reason)
+{
+	struct row *row = &subject->rows[task];
+
+	snprintf(row->missing, sizeof(row->missing), "%s", reason);
+}
+
+static void keep(struct row *row, const uint64_t *address, size_t count, uint32_t end)
+{
+	uint64_t *copy = calloc(count + 1, sizeof(*copy));
+
+	if (copy) {
+		memcpy(copy, address, count * sizeof(*copy));
+		free(row->address);
+		row->address = copy;
+		row->count = count;
+		row->end = end;
+		row->missing[0] = '\0';
+	}
+}
+
+/* Says why a thread did not answer, or why it is not asked. Returns false if it may be asked. */
+static bool explain(struct hk_subject *subject, size_t task, bool asked)
+{
+	const struct hk_task *old = &subject->tasks[task];
+	struct hk_task *now = &subject->tasks[task], read;
+	char text[96];
+
+	if (hk_task_read(subject->pid, old->tid, SIGURG, &read) < 0 || read.state == 'Z' ||
+	    read.state == 'X') {
+		miss(subject, task, "has ended");
+		subject->rows[task].ended = true;
+		return true;
+	}
+	*now = read;
+	if (read.state == 'T') {
+		snprintf(text, sizeof(text), "stopped (kill -CONT %" PRIu32 " lets it run on)",
+			 subject->state->pid);
+		miss(subject, task, text);
+	} else if (read.state == 't') {
+		snprintf(text, sizeof(text), "stopped by process %" PRIu32 ", a debugger",
+			 read.tracer);
+		miss(subject, task, text);
+	} else if (!read.caught) {
+		miss(subject, task, "the program has replaced the agent's handler of SIGURG");
+	} else if (read.blocked) {
+		miss(subject, task, "blocks SIGURG");
+	} else if (asked) {
+		miss(subject, task,
+		     read.state == 'D' ? "in the kernel: uninterruptible"
+		     : read.tracer     ? "does not answer: a debugger holds its signals back"
+				       : "does not answer");
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Sends the signal to TASK, whose request is in PLACE. */
+static void send(struct hk_subject *subject, struct hk_reader *reader, uint32_t place, size_t task,
+		 uint64_t now_ns)
+{
+	const struct hk_task *thread = &subject->tasks[task];
+
+	if (hk_reader_ask(reader, place, thread->inner) < 0) {
+		subject->places[place].stuck = true;
+		return;
+	}
+	subject->next = task + 1;
+	if (syscall(SYS_tgkill, subject->pid, thread->tid, SIGURG) < 0) {
+		hk_reader_unask(reader, place);
+		miss(subject, task, errno == ESRCH ? "has ended" : strerror(errno));
+		subject->rows[task].ended = errno == ESRCH;
+		return;
+	}
+	subject->places[place].task = task;
+	subject->places[place].sent_ns = now_ns;
+}
+
+/* Whether the thread waits in a system call that a signal would end, and ptrace would not: the
+ * kernel continues it without the program's knowledge. */
+static bool is_delicate(const struct hk_subject *subject, size_t task)
+{
+	static const long calls[] = {
+		SYS_nanosleep,
+		SYS_clock_nanosleep,
+		SYS_ppoll,
+		SYS_pselect6,
+#if defined(__x86_64__)
+		SYS_poll,
+		SYS_select,
+#endif
+	};
+	long call = hk_task_call(subject->pid, subject->tasks[task].tid);
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (call == calls[i]) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Asks the next thread that may be asked. */
+static void ask_next(struct hk_subject *subject, struct hk_reader *reader, uint32_t place,
+		     const struct hk_subject_limits *limits)
+{
+	while (subject->next < subject->count &&
+	       ((limits->ptrace && is_delicate(subject, subject->next)) ||
+		explain(subject, subject->next, false))) {
+		subject->next++;
+	}
+	if (subject->next < subject->count) {
+		send(subject, reader, place, subject->next, limits->now_ns);
+	}
+}
+
+/* Looks for the answer of the thread in PLACE. */
+static void look(struct hk_subject *subject, struct hk_reader *reader, uint32_t number,
+		 const struct hk_subject_limits *limits)
+{
+	struct place *place = &subject->places[number];
+	struct hk_ask_copy answer;
+	size_t task = place->task;
+	uint64_t patience = subject->silent < SILENT_MAX ? ANSWER_NS : ANSWER_SHORT_NS;
+	int r = hk_reader_answer(reader, number, subject->tasks[task].inner, &answer);
+
+	if (r > 0) {
+		keep(&subject->rows[task], answer.address, answer.count, answer.end);
+		place->task = NO_TASK;
+	} else if (r < 0 || limits->now_ns - place->sent_ns >= patience ||
+		   limits->now_ns >= limits->deadline_ns) {
+		place->task = NO_TASK;
+		place->stuck = !hk_reader_unask(reader, number);
+		explain(subject, task, true);
+		subject->silent += !subject->rows[task].ended;
+	}
+}
+
+/* Returns whether all threads were asked, or cannot be. */
+static bool ask(struct hk_subject *subject, struct hk_reader *reader,
+		const struct hk_subject_limits *limits)
+{
+	bool under_way = false, usable = false;
+
+	for (uint32_t i = 0; i < HK_ASKS; i++) {
+		struct place *place = &subject->places[i];
+		if (place->task != NO_TASK) {
+			look(subject, reader, i, limits);
+		}
+		if (place->task == NO_TASK && !place->stuck &&
+		    limits->now_ns < limits->deadline_ns) {
+			ask_next(subject, reader, i, limits);
+		}
+		under_way |= place->task != NO_TASK;
+		usable |= !place->stuck;
+	}
+	bool over = !usable || limits->now_ns >= limits->deadline_ns;
+	for (size_t i = subject->next; i < subject->count && over && !under_way; i++) {
+		miss(subject, i, "not asked: other threads of its process took too long");
+	}
+	return !under_way && (over || subject->next >= subject->count);
+}
+
+/* The process has ended, or has become another program. */
+static void note_end(struct hk_subject *subject)
+{
+	for (size_t i = 0; i < subject->count; i++) {
+		if (!subject->rows[i].address) {
+			miss(subject, i, "has ended");
+			subject->rows[i].ended = true;
+		}
+	}
+}
+
+/* ---- reading by ptrace ---- */
+
+/* Whether the stack of the thread may be read from outside. */
+static bool is_left(const struct row *row)
+{
+	return !row->address && !row->ended;
+}
+
+static void begin_tracing(struct hk_subject *subject, uint64_t now_ns)
+{
+	uint32_t *tids = calloc(subject->count + 1, sizeof(*tids));
+	size_t count = 0;
+
+	for (size_t i = 0; tids && i < subject->count; i++) {
+		if (is_left(&subject->rows[i])) {
+			tids[count++] = subject->tasks[i].tid;
+		}
+	}
+	if (count > 0) {
+		hk_traced_open(subject->pid, tids, count, &subject->traced);
+	}
+	free(tids);
+	subject->traced_until_ns = now_ns + TRACING_NS;
+}
+
+static void take_traced(struct hk_subject *subject, const struct hk_traced_answer *answer)
+{
+	for (size_t i = 0; i < subject->count; i++) {
+		struct row *row = &subject->rows[i];
+		if (subject->tasks[i].tid != answer->tid) {
+			continue;
+		}
+		if (*answer->missing) {
+			miss(subject, i, answer->missing);
+		} else {
+			keep(row, answer->address, answer->count, answer->end);
+			row->traced = true;
+		}
+	}
+}
+
+/* Returns whether all threads were read. */
+static bool trace(struct hk_subject *subject, uint64_t now_ns)
+{
+	struct hk_traced_answer answer;
+	int r = -ENODATA;
+
+	while (subject->traced && (r = hk_traced_next(subject->traced, &answer)) > 0) {
+		take_traced(subject, &answer);
+	}
+	if (r == 0 && now_ns < subject->traced_until_ns) {
+		return false;
+	}
+	subject->traced = hk_traced_free(subject->traced);
+	return true;
+}
+
+/* ---- the message ---- */
+
+static int add_thread(struct hk_subject *subject, struct hk_dump *dump, size_t task)
+{
+	const struct hk_task *from = &subject->tasks[task];
+	const struct row *row = &subject->rows[task];
+	const char state[2] = {from->state, '\0'};
+	Hk__ThreadStack *thread = malloc(sizeof(*thread));
+
+	if (!thread) {
+		return -ENOMEM;
+	}
+	hk__thread_stack__init(thread);
+	subject->state->thread_stacks[subject->state->n_thread_stacks++] = thread;
+	thread->tid = from->inner;
+	thread->traced = row->traced;
+	int r = hk_field_set_string(&thread->name, from->name);
+	r = r < 0 ? r : hk_field_set_string(&thread->state, state);
+	r = r < 0 ? r : hk_field_set_string(&thread->missing, row->missing);
+	if (r == 0 && row->address && dump) {
+		r = hk_dump_add(dump, row->address, row->count, row->end, &thread->stack);
+	}
+	return r;
+}
+
+/* A process without threads that can be seen gets one line, which says so. */
+static int add_absent(struct hk_subject *subject)
+{
+	Hk__ThreadStack *thread = malloc(sizeof(*thread));
+
+	if (!thread) {
+		return -ENOMEM;
+	}
+	hk__thread_stack__init(thread);
+	subject->state->thread_stacks[subject->state->n_thread_stacks++] = thread;
+	thread->tid = subject->state->pid;
+	return hk_field_set_string(&thread->missing,
+				   subject->foreign && !subject->pid
+				       ? "in a pid namespace that hookcollector does not see (run "
+					 "hookcollector on the host, or in the same container)"
+				       : "has ended");
+}
+
+static void put_together(struct hk_subject *subject, const struct hk_collector *collector)
+{
+	Hk__Process *state = subject->state;
+	struct hk_dump *dump = NULL;
+	char root[32];
+
+	state->thread_stacks = calloc(subject->count + 1, sizeof(*state->thread_stacks));
+	int r = state->thread_stacks ? 0 : -ENOMEM;
+	int mapped = subject->pid ? hk_dump_open(subject->pid, state, &dump) : -ESRCH;
+	for (size_t i = 0; i < subject->count && r == 0; i++) {
+		if (mapped < 0 && subject->rows[i].address) {
+			miss(subject, i,
+			     mapped == -EACCES ? "its memory map cannot be read" : "has ended");
+		}
+		r = add_thread(subject, dump, i);
+	}
+	r = r == 0 && subject->count == 0 ? add_absent(subject) : r;
+	hk_dump_free(dump);
+	if (collector->symbols && r == 0) {
+		snprintf(root, sizeof(root), "/proc/%" PRIu32 "/root", subject->pid);
+		hk_symbols_name(collector->symbols, root, state);
+	}
+}
+
+bool hk_subject_advance(struct hk_subject *subject, struct hk_collector *collector,
+			const struct hk_subject_limits *limits)
+{
+	const struct hk_process *process = hk_ancestry_by_uid(collector, subject->uid);
+	struct hk_reader *reader =
+	    process && process->segment && !process->exited ? process->segment->reader : NULL;
+
+	if (subject->phase == PHASE_ASKING) {
+		bool asked = !subject->signal || !reader || ask(subject, reader, limits);
+		subject->phase = asked ? PHASE_TRACING : PHASE_ASKING;
+		if (!reader) {
+			note_end(subject);
+		}
+		if (asked && limits->ptrace && reader) {
+			begin_tracing(subject, limits->now_ns);
+		}
+	}
+	if (subject->phase == PHASE_TRACING && trace(subject, limits->now_ns)) {
+		put_together(subject, collector);
+		subject->phase = PHASE_DONE;
+	}
+	return subject->phase == PHASE_DONE;
+}
+
+Hk__Process *hk_subject_take(struct hk_subject *subject)
+{
+	Hk__Process *state = subject->state;
+
+	subject->state = NULL;
+	return state;
+}
