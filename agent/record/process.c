@@ -463,7 +463,7 @@ void hk_process_seal(void)
 
 uint64_t hk_process_block_signals(void)
 {
-	const uint64_t all = ~0ULL;
+	const uint64_t all = ~hk_process.unblocked;
 	uint64_t mask = NOT_BLOCKED;
 	if (!hk_process.sealed) {
 		hk_kernel(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask), 0, 0);

@@ -23,8 +23,9 @@ struct hk_process {
 	    wait_ns; /* HOOK_ON_FULL=wait:MS: longest wait for a page before a record is dropped */
 	bool used;   /* a hooked call was made: sites, cells and pages may be taken */
 	bool on;     /* a segment exists and sites may be counted */
-	uint32_t uids;		      /* thread uids handed out */
-	const void *ended_by;	      /* hk_process_may_end: NULL: none */
+	uint32_t uids;	      /* thread uids handed out */
+	uint64_t unblocked;   /* signals that the agent need not block: their handler is its own */
+	const void *ended_by; /* hk_process_may_end: NULL: none */
 	struct hk_untraced *untraced; /* entry of this process, if it got no segment */
 	int refused; /* -errno why it, or a process that it was forked from, got no segment; 0: it
 			has one */

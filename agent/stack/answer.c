@@ -122,6 +122,7 @@ static void note(bool is_installed, uint32_t why)
 {
 	installed = is_installed;
 	refusal = why;
+	hk_process.unblocked = is_installed ? 1ull << (HK_ANSWER_SIGNAL - 1) : 0;
 	hk_answer_publish();
 }
 

@@ -20,10 +20,12 @@
 #include "collector/stack/traced.h"
 #include "collector/symbol/symbols.h"
 
-#define ANSWER_NS 400000000u	  /* for one thread's answer */
-#define ANSWER_SHORT_NS 50000000u /* once several threads of the process did not answer */
-#define SILENT_MAX 4u		  /* so many */
-#define TRACING_NS 6000000000u	  /* for the program that reads stacks by ptrace */
+#define ANSWER_NS 400000000u	   /* for one thread's answer */
+#define ANSWER_LATE_NS 2000000000u /* of one that waits for a processor */
+#define BLOCKED_NS 200000000u	   /* a thread may block signals for a moment, as the agent does */
+#define ANSWER_SHORT_NS 50000000u  /* once several threads of the process did not answer */
+#define SILENT_MAX 4u		   /* so many */
+#define TRACING_NS 6000000000u	   /* for the program that reads stacks by ptrace */
 #define NO_TASK SIZE_MAX
 
 /* What is known of a thread's stack. */
@@ -31,6 +33,7 @@ struct row {
 	uint64_t *address; /* NULL: no stack */
 	size_t count;
 	uint32_t end;
+	bool settled; /* answered, or it will not be asked any more */
 	bool traced, ended;
 	char missing[160];
 };
@@ -46,8 +49,9 @@ struct hk_subject {
 	int signal;
 	struct hk_task *tasks;
 	struct row *rows; /* one for each task */
-	size_t count, next;
-	unsigned silent; /* threads that did not answer */
+	size_t count;
+	uint64_t began_ns; /* asking; 0: not yet */
+	unsigned silent;   /* threads that did not answer */
 	struct place {
 		size_t task; /* NO_TASK: free */
 		uint64_t sent_ns;
@@ -84,6 +88,15 @@ static uint32_t pid_here(const struct hk_process *process)
 	return same ? pid : 0;
 }
 
+/* Sleeping threads answer at once; those that wait for a processor come last. */
+static int by_state(const void *a, const void *b)
+{
+	const struct hk_task *x = a, *y = b;
+	bool x_runs = x->state == 'R', y_runs = y->state == 'R';
+
+	return x_runs != y_runs ? x_runs - y_runs : (x->tid > y->tid) - (x->tid < y->tid);
+}
+
 struct hk_subject *hk_subject_new(const struct hk_process *process)
 {
 	struct hk_subject *subject = calloc(1, sizeof(*subject));
@@ -105,6 +118,9 @@ struct hk_subject *hk_subject_new(const struct hk_process *process)
 	}
 	if (subject->pid != 0) {
 		hk_tasks_list(subject->pid, SIGURG, &subject->tasks, &subject->count);
+	}
+	if (subject->count > 0) {
+		qsort(subject->tasks, subject->count, sizeof(*subject->tasks), by_state);
 	}
 	subject->rows = calloc(subject->count + 1, sizeof(*subject->rows));
 	if (!subject->rows) {
@@ -186,9 +202,10 @@ static bool explain(struct hk_subject *subject, size_t task, bool asked)
 		miss(subject, task, "blocks SIGURG");
 	} else if (asked) {
 		miss(subject, task,
-		     read.state == 'D' ? "in the kernel: uninterruptible"
-		     : read.tracer     ? "does not answer: a debugger holds its signals back"
-				       : "does not answer");
+		     read.state == 'D'	 ? "in the kernel: uninterruptible"
+		     : read.tracer	 ? "does not answer: a debugger holds its signals back"
+		     : read.state == 'R' ? "does not answer: it had no processor in time"
+					 : "does not answer");
 	} else {
 		return false;
 	}
@@ -205,7 +222,7 @@ static void send(struct hk_subject *subject, struct hk_reader *reader, uint32_t 
 		subject->places[place].stuck = true;
 		return;
 	}
-	subject->next = task + 1;
+	subject->rows[task].settled = true;
 	if (syscall(SYS_tgkill, subject->pid, thread->tid, SIGURG) < 0) {
 		hk_reader_unask(reader, place);
 		miss(subject, task, errno == ESRCH ? "has ended" : strerror(errno));
@@ -240,18 +257,54 @@ static bool is_delicate(const struct hk_subject *subject, size_t task)
 	return false;
 }
 
-/* Asks the next thread that may be asked. */
-static void ask_next(struct hk_subject *subject, struct hk_reader *reader, uint32_t place,
-		     const struct hk_subject_limits *limits)
+/* Returns the next thread that may be asked now, or NO_TASK. Settles those that may not be asked at
+ * all. */
+static size_t next_of(struct hk_subject *subject, const struct hk_subject_limits *limits)
 {
-	while (subject->next < subject->count &&
-	       ((limits->ptrace && is_delicate(subject, subject->next)) ||
-		explain(subject, subject->next, false))) {
-		subject->next++;
+	bool early = limits->now_ns - subject->began_ns < BLOCKED_NS;
+
+	for (size_t i = 0; i < subject->count; i++) {
+		struct row *row = &subject->rows[i];
+		if (row->settled) {
+			continue;
+		}
+		bool delicate = limits->ptrace && is_delicate(subject, i);
+		if (!delicate && !explain(subject, i, false)) {
+			return i;
+		}
+		row->settled = delicate || !subject->tasks[i].blocked || !early || row->ended;
 	}
-	if (subject->next < subject->count) {
-		send(subject, reader, place, subject->next, limits->now_ns);
+	return NO_TASK;
+}
+
+static bool is_settled(const struct hk_subject *subject)
+{
+	for (size_t i = 0; i < subject->count; i++) {
+		if (!subject->rows[i].settled) {
+			return false;
+		}
 	}
+	return true;
+}
+
+/* Whether the thread runs, or would if it had a processor. */
+static bool is_runnable(const struct hk_subject *subject, size_t task)
+{
+	struct hk_task read;
+
+	return hk_task_read(subject->pid, subject->tasks[task].tid, SIGURG, &read) == 0 &&
+	       read.state == 'R' && !read.blocked;
+}
+
+/* Whether the thread in PLACE had all the time that it gets. */
+static bool is_overdue(const struct hk_subject *subject, const struct place *place,
+		       const struct hk_subject_limits *limits)
+{
+	uint64_t waited = limits->now_ns - place->sent_ns;
+	uint64_t patience = subject->silent < SILENT_MAX ? ANSWER_NS : ANSWER_SHORT_NS;
+
+	return limits->now_ns >= limits->deadline_ns || waited >= ANSWER_LATE_NS ||
+	       (waited >= patience && !is_runnable(subject, place->task));
 }
 
 /* Looks for the answer of the thread in PLACE. */
@@ -261,14 +314,12 @@ static void look(struct hk_subject *subject, struct hk_reader *reader, uint32_t 
 	struct place *place = &subject->places[number];
 	struct hk_ask_copy answer;
 	size_t task = place->task;
-	uint64_t patience = subject->silent < SILENT_MAX ? ANSWER_NS : ANSWER_SHORT_NS;
 	int r = hk_reader_answer(reader, number, subject->tasks[task].inner, &answer);
 
 	if (r > 0) {
 		keep(&subject->rows[task], answer.address, answer.count, answer.end);
 		place->task = NO_TASK;
-	} else if (r < 0 || limits->now_ns - place->sent_ns >= patience ||
-		   limits->now_ns >= limits->deadline_ns) {
+	} else if (r < 0 || is_overdue(subject, place, limits)) {
 		place->task = NO_TASK;
 		place->stuck = !hk_reader_unask(reader, number);
 		explain(subject, task, true);
@@ -282,23 +333,28 @@ static bool ask(struct hk_subject *subject, struct hk_reader *reader,
 {
 	bool under_way = false, usable = false;
 
+	subject->began_ns = subject->began_ns ? subject->began_ns : limits->now_ns;
 	for (uint32_t i = 0; i < HK_ASKS; i++) {
 		struct place *place = &subject->places[i];
 		if (place->task != NO_TASK) {
 			look(subject, reader, i, limits);
 		}
-		if (place->task == NO_TASK && !place->stuck &&
-		    limits->now_ns < limits->deadline_ns) {
-			ask_next(subject, reader, i, limits);
+		bool free =
+		    place->task == NO_TASK && !place->stuck && limits->now_ns < limits->deadline_ns;
+		size_t next = free ? next_of(subject, limits) : NO_TASK;
+		if (next != NO_TASK) {
+			send(subject, reader, i, next, limits->now_ns);
 		}
 		under_way |= place->task != NO_TASK;
 		usable |= !place->stuck;
 	}
 	bool over = !usable || limits->now_ns >= limits->deadline_ns;
-	for (size_t i = subject->next; i < subject->count && over && !under_way; i++) {
-		miss(subject, i, "not asked: other threads of its process took too long");
+	for (size_t i = 0; i < subject->count && over && !under_way; i++) {
+		if (!subject->rows[i].settled) {
+			miss(subject, i, "not asked: other threads of its process took too long");
+		}
 	}
-	return !under_way && (over || subject->next >= subject->count);
+	return !under_way && (over || is_settled(subject));
 }
 
 /* The process has ended, or has become another program. */

@@ -17,7 +17,7 @@ struct hk_survey {
 	uint64_t deadline_ns; /* for answers by signal */
 };
 
-#define ASKING_NS 3000000000u
+#define ASKING_NS 4000000000u
 
 static bool is_named(const Hk__StacksRequest *request, int32_t rank)
 {

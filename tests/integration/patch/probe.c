@@ -15,11 +15,13 @@
 #include "agent/object/slot.h"
 #include "agent/patch/entry.h"
 #include "agent/patch/patch.h"
+#include "agent/patch/wrapped.h"
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
 #include "agent/wrap/departure.h"
 #include "agent/wrap/dl.h"
 #include "agent/wrap/pointer.h"
+#include "agent/wrap/signals.h"
 
 #define SITES 256
 #define THUNK_BYTES 16
@@ -244,6 +246,21 @@ void hk_sandbox_prctl(int option, unsigned long argument)
 void hk_sandbox_syscall(long number, unsigned long a, unsigned long b)
 {
 	(void)number, (void)a, (void)b;
+}
+
+int hk_signals_set_action(int signal, const struct sigaction *action, struct sigaction *old)
+{
+	int (*original)(int, const struct sigaction *, struct sigaction *) =
+	    (int (*)(int, const struct sigaction *, struct sigaction *))atomic_load(
+		&hk_wrapped_originals[HK_WRAPPED_SIGACTION]);
+	return original(signal, action, old);
+}
+
+sighandler_t hk_signals_set(int signal, sighandler_t handler)
+{
+	sighandler_t (*original)(int, sighandler_t) = (sighandler_t(*)(
+	    int, sighandler_t))atomic_load(&hk_wrapped_originals[HK_WRAPPED_SIGNAL]);
+	return original(signal, handler);
 }
 
 void hk_thread_may_end(int code)

@@ -1,0 +1,192 @@
+/* The handler that answers a request for a thread's stack: on a thread's own stack and on the
+ * smallest alternate one, for its own thread only, and without a trace in the program. */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <execinfo.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/record/process.h"
+#include "agent/stack/answer.h"
+#include "here.h"
+
+#define FRAMES 512
+#define PAGE 4096u
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
+
+static _Alignas(64) char segment[HK_BLOCK_BYTES];
+static void *expected[FRAMES];
+static int expected_count;
+
+static struct hk_segment_header *header(void)
+{
+	return (struct hk_segment_header *)(void *)segment;
+}
+
+static struct hk_ask *ask_of(uint32_t number)
+{
+	return (struct hk_ask *)(void *)(segment + HK_ASK_OFFSET) + number;
+}
+
+static uint64_t state_for(uint32_t tid, enum hk_ask_state state)
+{
+	return (uint64_t)tid << 32 | state;
+}
+
+static uint32_t own_tid(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+/* Asks this thread by place NUMBER, and takes its stack by another way. */
+static __attribute__((noinline)) int take(uint32_t number)
+{
+	atomic_store(&ask_of(number)->state, state_for(own_tid(), HK_ASK_ASKED));
+	expected_count = backtrace(expected, FRAMES);
+	return raise(SIGURG) + 1;
+}
+
+static __attribute__((noinline)) int recurse(int depth, uint32_t number)
+{
+	return depth > 0 ? recurse(depth - 1, number) + 1 : take(number);
+}
+
+/* Frames behind the innermost ones are equal: the functions of raise, then take's callers. */
+static void expect_answer(uint32_t number, uint32_t callers)
+{
+	const struct hk_ask *ask = ask_of(number);
+
+	assert_int_equal(atomic_load(&ask->state), state_for(own_tid(), HK_ASK_ANSWERED));
+	assert_int_equal(ask->end, HK_WALK_WHOLE);
+	for (uint32_t i = 1; i <= callers; i++) {
+		uint64_t own = ask->address[ask->count - i];
+		uint64_t other = (uint64_t)expected[expected_count - (int)i];
+		if (own + 1 != other) {
+			fail_msg("frame %u from the end: %#lx, expected %#lx", i,
+				 (unsigned long)own, (unsigned long)other);
+		}
+	}
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	dl_iterate_phdr(here_add, NULL);
+	hk_process.writer.header = header();
+	hk_answer_start();
+	return 0;
+}
+
+static void test_start_says_which_signal(void **state)
+{
+	(void)state;
+	assert_int_equal(header()->ask_signal, SIGURG);
+	assert_true(hk_answer_is_installed());
+}
+
+static void test_thread_answers_for_itself(void **state)
+{
+	(void)state;
+	errno = 12345;
+	recurse(30, 0);
+	assert_int_equal(errno, 12345);
+	expect_answer(0, 30);
+	recurse(3, 1);
+	expect_answer(1, 3);
+}
+
+static void test_other_requests_stay(void **state)
+{
+	const uint64_t left[] = {
+	    state_for(own_tid() + 1, HK_ASK_ASKED),
+	    state_for(own_tid(), HK_ASK_FREE),
+	    state_for(own_tid(), HK_ASK_WRITING),
+	    state_for(own_tid(), HK_ASK_ANSWERED),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+		atomic_store(&ask_of(0)->state, left[i]);
+		raise(SIGURG);
+		assert_int_equal(atomic_load(&ask_of(0)->state), left[i]);
+	}
+}
+
+static void test_deep_stack_is_cut(void **state)
+{
+	(void)state;
+	recurse(1000, 0);
+	assert_int_equal(ask_of(0)->count, HK_ASK_FRAMES);
+	assert_int_equal(ask_of(0)->end, HK_WALK_DEEP);
+}
+
+/* The stack lies directly above a page that cannot be written. */
+static void *on_small_stack(void *unused)
+{
+	size_t kernel = getauxval(AT_MINSIGSTKSZ);
+	size_t bytes = (kernel ? kernel : MINSIGSTKSZ) + HK_ANSWER_BYTES;
+	size_t room = (bytes + PAGE - 1) / PAGE * PAGE;
+	char *map =
+	    mmap(NULL, room + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)unused;
+	assert_ptr_not_equal(map, MAP_FAILED);
+	assert_int_equal(mprotect(map, PAGE, PROT_NONE), 0);
+	const stack_t small = {.ss_sp = map + PAGE, .ss_size = bytes};
+	const stack_t none = {.ss_flags = SS_DISABLE};
+	assert_int_equal(sigaltstack(&small, NULL), 0);
+	recurse(20, 0);
+	expect_answer(0, 20);
+	assert_int_equal(sigaltstack(&none, NULL), 0);
+	munmap(map, room + PAGE);
+	return NULL;
+}
+
+static void test_smallest_alternate_stack_is_enough(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, on_small_stack, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static void test_sealed_process_does_not_answer(void **state)
+{
+	(void)state;
+	uint64_t asked = state_for(own_tid(), HK_ASK_ASKED);
+	atomic_store(&ask_of(0)->state, asked);
+	hk_process.sealed = true;
+	hk_answer_seal();
+	raise(SIGURG);
+	assert_int_equal(atomic_load(&ask_of(0)->state), asked);
+	assert_int_equal(header()->ask_signal, 0);
+	assert_int_equal(header()->ask_refusal, HK_ASK_SEALED);
+	hk_process.sealed = false;
+	hk_answer_resume();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_start_says_which_signal),
+	    cmocka_unit_test(test_thread_answers_for_itself),
+	    cmocka_unit_test(test_other_requests_stay),
+	    cmocka_unit_test(test_deep_stack_is_cut),
+	    cmocka_unit_test(test_smallest_alternate_stack_is_enough),
+	    cmocka_unit_test(test_sealed_process_does_not_answer),
+	};
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
