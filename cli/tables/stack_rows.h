@@ -33,7 +33,8 @@ int hk_stack_rows_read(const struct hk_job *job, const char *function,
 
 void hk_stack_rows_fini(struct hk_stack_rows *rows);
 
-/* Writes the name of a frame to TEXT: its function, or its object and address. */
+/* Writes the name of a frame to TEXT: its function, of Python with file and line; or its object and
+ * address. */
 void hk_stack_rows_frame(const struct hk_stacks_frame *frame, char *text, size_t size);
 
 #endif

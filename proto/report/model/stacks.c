@@ -1,5 +1,20 @@
 #include "report/model/stacks.h"
 
+static bool functions_are_valid(const Hk__Process *process)
+{
+	for (size_t i = 0; i < process->n_python_functions; i++) {
+		const Hk__PythonFunctions *part = process->python_functions[i];
+		bool last = i + 1 == process->n_python_functions;
+		if (part->part != i || part->n_file != part->n_name ||
+		    part->n_first_line != part->n_name || part->n_name == 0 ||
+		    part->n_name > HK_STACKS_PART_FRAMES ||
+		    (!last && part->n_name < HK_STACKS_PART_FRAMES)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 bool hk_stacks_valid(const Hk__Process *process)
 {
 	for (size_t i = 0; i < process->n_stack_frames; i++) {
@@ -12,7 +27,7 @@ bool hk_stacks_valid(const Hk__Process *process)
 			return false;
 		}
 	}
-	return true;
+	return functions_are_valid(process);
 }
 
 static const char *path_of(const Hk__Process *process, uint32_t number)
@@ -30,6 +45,24 @@ static const char *name_of(const Hk__StackFrames *part, size_t place)
 	uint32_t name = place < part->n_name ? part->name[place] : 0;
 
 	return name > 0 && name <= part->n_names ? part->names[name - 1] : "";
+}
+
+/* Sets what FRAME, of a Python function, has of it. */
+static void set_function(const Hk__Process *process, struct hk_stacks_frame *frame)
+{
+	uint32_t index = frame->object - HK_STACKS_OBJECT_PYTHON - 1u;
+	size_t place = index % HK_STACKS_PART_FRAMES, number = index / HK_STACKS_PART_FRAMES;
+
+	frame->path = frame->name = "";
+	if (frame->object == HK_STACKS_OBJECT_PYTHON || number >= process->n_python_functions ||
+	    place >= process->python_functions[number]->n_name) {
+		return;
+	}
+	const Hk__PythonFunctions *part = process->python_functions[number];
+	uint32_t file = part->file[place];
+	frame->path = file > 0 && file <= part->n_files ? part->files[file - 1] : "";
+	frame->name = part->name[place];
+	frame->first_line = part->first_line[place];
 }
 
 bool hk_stacks_frame(const Hk__Process *process, uint32_t number, struct hk_stacks_frame *ret_frame)
@@ -51,5 +84,8 @@ bool hk_stacks_frame(const Hk__Process *process, uint32_t number, struct hk_stac
 	    .path = object == HK_STACKS_OBJECT_END ? "" : path_of(process, object),
 	    .name = name_of(part, place),
 	};
+	if (hk_stacks_is_python(ret_frame)) {
+		set_function(process, ret_frame);
+	}
 	return true;
 }
