@@ -218,13 +218,30 @@ static inline bool next(struct cursor *cursor, struct hk_python_item *ret_item)
 
 /* ---- results ---- */
 
-/* Returns what tells the code object CODE from another one that was, or will be, at its address. */
+/* Returns a number made of the text's last bytes, its length and its hash, if it has one. */
+static inline uint64_t text_identity(const struct hk_python_layout *layout, uint64_t text)
+{
+	uint64_t last = sizeof(uint64_t);
+
+	if (text % sizeof(uint64_t) || !may_read(text, layout->text_wide, true)) {
+		return 0;
+	}
+	uint64_t length = word_at(text + layout->text_length);
+	uint64_t end = text + layout->text_ascii + length;
+	return word_at(text + layout->text_hash) * MIX ^ length ^
+	       (length >= last && may_read(end - last, last, true) ? word_at(end - last) : 0);
+}
+
+/* Returns what tells the code object CODE from another one that was, or will be, at its address.
+ * Before 3.12 that is all that is shown of it, and where that lies. */
 static inline uint64_t identity_of(const struct hk_python_layout *layout, uint64_t code)
 {
 	if (layout->code_version) {
 		return half_at(code + layout->code_version);
 	}
-	return word_at(code + layout->code_name) * MIX_NAME ^
+	uint64_t name = word_at(code + layout->code_name), file = word_at(code + layout->code_file);
+	return name * MIX_NAME ^ file * MIX ^ text_identity(layout, name) ^
+	       text_identity(layout, file) * MIX_NAME ^
 	       word_at(code + layout->code_lines) * MIX_PLACE ^
 	       half_at(code + layout->code_first_line);
 }

@@ -14,7 +14,7 @@ struct hk_python_layout {
 	uint16_t frame_code, frame_previous, frame_place, frame_is_entry, frame_owner, frame_bytes;
 	uint16_t code_file, code_name, code_lines, code_first_line, code_version, code_start,
 	    code_bytes;
-	uint16_t text_length, text_state, text_ascii, text_wide;
+	uint16_t text_length, text_hash, text_state, text_ascii, text_wide;
 	uint16_t bytes_length, bytes_data;
 	uint16_t object_type;
 };

@@ -36,6 +36,7 @@ FIELDS = [
     ("code_start", {8: None, 11: "offsetof(PyCodeObject, co_code_adaptive)"}),
     ("code_bytes", {8: "sizeof(PyCodeObject)", 11: "offsetof(PyCodeObject, co_code_adaptive)"}),
     ("text_length", {8: "offsetof(PyASCIIObject, length)"}),
+    ("text_hash", {8: "offsetof(PyASCIIObject, hash)"}),
     ("text_state", {8: "offsetof(PyASCIIObject, state)"}),
     ("text_ascii", {8: "sizeof(PyASCIIObject)"}),
     ("text_wide", {8: "sizeof(PyCompactUnicodeObject)"}),
