@@ -10,29 +10,36 @@
 #define MIX_PLACE 0xff51afd7ed558ccdULL
 #define MIX_NAME 0xc4ceb9fe1a85ec53ULL
 #define PAGE_SHIFT 12
-#define PAGES_BITS 12
+#define PAGES_BITS 11
 #define PAGES (1u << PAGES_BITS)
 
 enum owner { OWNER_C_STACK = 3 };
 
 /* ---- memory ---- */
 
-/* Pages that could be read once, by a hash of their number. Any thread writes them. */
-static uint64_t known_pages[PAGES];
+/* Pages that could be read once: pairs by a hash of their number. Any thread writes them. */
+static uint64_t known_pages[PAGES][2];
 
-static bool is_readable(uint64_t address, bool trust)
+static bool learn_page(uint64_t page, uint64_t known[2])
 {
-	uint64_t page = address >> PAGE_SHIFT;
-	uint64_t *known = &known_pages[(page * MIX) >> (64 - PAGES_BITS)];
-
-	if (likely(trust) && likely(__atomic_load_n(known, __ATOMIC_RELAXED) == page)) {
-		return true;
-	}
-	if (!page || hk_process.sealed || !hk_state_is_readable(address)) {
+	if (!page || hk_process.sealed || !hk_state_is_readable(page << PAGE_SHIFT)) {
 		return false;
 	}
-	__atomic_store_n(known, page, __ATOMIC_RELAXED);
+	__atomic_store_n(&known[1], __atomic_load_n(&known[0], __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+	__atomic_store_n(&known[0], page, __ATOMIC_RELAXED);
 	return true;
+}
+
+static inline bool is_readable(uint64_t address, bool trust)
+{
+	uint64_t page = address >> PAGE_SHIFT;
+	uint64_t *known = known_pages[(page ^ page >> PAGES_BITS) % PAGES];
+
+	if (likely(trust) && likely(__atomic_load_n(&known[0], __ATOMIC_RELAXED) == page ||
+				    __atomic_load_n(&known[1], __ATOMIC_RELAXED) == page)) {
+		return true;
+	}
+	return learn_page(page, known);
 }
 
 static inline bool may_read(uint64_t address, uint64_t bytes, bool trust)
@@ -85,8 +92,8 @@ static uint64_t thread_of(const struct hk_interpreter *interpreter)
 
 	hk_in_agent = 2;
 	uint64_t own = (uint64_t)interpreter->thread();
-	bool ends = own && interpreter->ends();
 	uint64_t holder = own ? (uint64_t)interpreter->holder() : 0;
+	bool ends = own != holder && interpreter->ends();
 	hk_in_agent = inside;
 	if (own == holder || !own) {
 		return own;
@@ -114,6 +121,7 @@ struct cursor {
 	uint64_t entry; /* 3.11: the evaluation that runs it */
 	uint64_t mark;	/* of the frame before, 0: none */
 	enum hk_python_care care;
+	bool without_marks; /* where each frame has one */
 };
 
 static inline bool trusts(const struct cursor *cursor)
@@ -153,7 +161,7 @@ static inline uint64_t mark_behind(struct cursor *cursor, uint64_t frame)
 	const struct hk_python_layout *layout = &cursor->interpreter->layout;
 
 	if (!layout->frame_owner) {
-		return frame;
+		return cursor->without_marks ? 0 : frame;
 	}
 	if (!layout->frame_is_entry || !byte_at(frame + layout->frame_is_entry)) {
 		return 0;
@@ -218,54 +226,71 @@ static inline bool next(struct cursor *cursor, struct hk_python_item *ret_item)
 
 /* ---- results ---- */
 
-/* Returns a number made of the text's last bytes, its length and its hash, if it has one. */
+#define NO_HASH (~0ULL)
+
+/* Returns the text's hash; if it has none yet a number made of its length and last bytes. */
 static inline uint64_t text_identity(const struct hk_python_layout *layout, uint64_t text)
 {
-	uint64_t last = sizeof(uint64_t);
-
-	if (text % sizeof(uint64_t) || !may_read(text, layout->text_wide, true)) {
+	if (!may_read(text, layout->text_wide, true)) {
 		return 0;
 	}
-	uint64_t length = word_at(text + layout->text_length);
+	uint64_t hash = word_at(text + layout->text_hash);
+	if (likely(hash != NO_HASH)) {
+		return hash;
+	}
+	uint64_t length = word_at(text + layout->text_length), last = sizeof(uint64_t);
 	uint64_t end = text + layout->text_ascii + length;
-	return word_at(text + layout->text_hash) * MIX ^ length ^
+	return length ^
 	       (length >= last && may_read(end - last, last, true) ? word_at(end - last) : 0);
 }
 
+/* The last file's: frames that follow each other are often of one file. */
+struct file_identity {
+	uint64_t file, identity;
+};
+
 /* Returns what tells the code object CODE from another one that was, or will be, at its address.
  * Before 3.12 that is all that is shown of it, and where that lies. */
-static inline uint64_t identity_of(const struct hk_python_layout *layout, uint64_t code)
+static inline uint64_t identity_of(const struct hk_python_layout *layout, uint64_t code,
+				   struct file_identity *last)
 {
 	if (layout->code_version) {
 		return half_at(code + layout->code_version);
 	}
 	uint64_t name = word_at(code + layout->code_name), file = word_at(code + layout->code_file);
-	return name * MIX_NAME ^ file * MIX ^ text_identity(layout, name) ^
-	       text_identity(layout, file) * MIX_NAME ^
-	       word_at(code + layout->code_lines) * MIX_PLACE ^
-	       half_at(code + layout->code_first_line);
+	if (file != last->file) {
+		*last = (struct file_identity){
+		    file, (file ^ text_identity(layout, file) * MIX_NAME) * MIX};
+	}
+	return (name ^ text_identity(layout, name) ^ half_at(code + layout->code_first_line)) *
+		   MIX_NAME ^
+	       word_at(code + layout->code_lines) ^ last->identity;
 }
 
 uint64_t hk_python_identity(const struct hk_interpreter *interpreter, uint64_t code)
 {
-	return (code ^ identity_of(&interpreter->layout, code) * MIX_NAME) * MIX;
+	struct file_identity last = {0, 0};
+
+	return (code ^ identity_of(&interpreter->layout, code, &last) * MIX_NAME) * MIX;
 }
 
 uint64_t hk_python_hash(uint64_t hash, enum hk_python_care care)
 {
 	struct cursor cursor;
 	struct hk_python_item item;
+	struct file_identity last = {0, 0};
 	uint32_t frames = 0;
 
 	if (!begin(&cursor, care)) {
 		return hash;
 	}
 	const struct hk_python_layout layout = cursor.interpreter->layout;
+	cursor.without_marks = true;
 	for (uint32_t i = 0;
 	     i < HK_PYTHON_ITEMS && frames < HK_PYTHON_FRAMES && next(&cursor, &item); i++) {
 		uint64_t value = MIX_NAME;
 		if (item.code) {
-			value = item.code ^ identity_of(&layout, item.code) * MIX_NAME ^
+			value = item.code ^ identity_of(&layout, item.code, &last) * MIX_NAME ^
 				(uint64_t)item.place * MIX_PLACE;
 			frames++;
 		}

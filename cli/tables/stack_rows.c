@@ -165,6 +165,10 @@ static int read_process(struct reading *reading, struct hk_loader *loader, const
 	reading->process = process;
 	reading->rank = hk_report_rank_of(process);
 	reading->rows->refused += process->stacks_refused;
+	if (!*reading->rows->python_note) {
+		hk_stacks_without_python(process, reading->rows->python_note,
+					 sizeof(reading->rows->python_note));
+	}
 	int r = digest_frames(reading, process);
 	r = r < 0 ? r : hk_cursor_new(loader, fd, &cursor);
 	r = r < 0 ? r : read_records(reading, cursor);

@@ -24,6 +24,7 @@ struct hk_stack_rows {
 	size_t count;
 	uint64_t calls_without; /* calls that were recorded without a stack */
 	uint64_t refused;	/* stacks that processes could not keep */
+	char python_note[128];	/* why a process has no Python frames; "": none lacks them */
 };
 
 /* Reads the records of JOB, of functions that the glob FUNCTION (NULL: all) covers. *ret_rows is

@@ -81,6 +81,9 @@ int hk_stack_table_write_text(const struct hk_stack_rows *rows, FILE *output, bo
 			"! %" PRIu64 " stacks could not be kept for lack of room in segments\n",
 			rows->refused);
 	}
+	if (*rows->python_note) {
+		fprintf(output, "! %s\n", rows->python_note);
+	}
 	return ferror(output) ? -EIO : 0;
 }
 
@@ -151,6 +154,7 @@ int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output)
 	hk_json_close(&json, ']');
 	hk_json_uint(&json, "calls_without", rows->calls_without);
 	hk_json_uint(&json, "refused", rows->refused);
+	hk_json_string(&json, "python_note", rows->python_note);
 	hk_json_close(&json, '}');
 	fputc('\n', output);
 	return ferror(output) ? -EIO : 0;

@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "report/model/refusals.h"
+#include "report/model/stacks.h"
 #include "ring/segment.h"
 #include "text/name.h"
 #include "wire/columns.h"
 
 #define NOTES_BYTES 1024
+#define PYTHON_BYTES 128
 #define HOOKS_COLUMNS 80 /* of the list of hooks in a note */
 
 static void note(FILE *notes, uint64_t count, const char *what)
@@ -88,6 +90,10 @@ static void note_all(FILE *notes, const struct hk_report *report, const Hk__Proc
 	note(notes, row->objects_hidden, "objects in them");
 	note(notes, row->symbols_escaped, "hooked functions looked up by name and not seen");
 	note(notes, process->coverage->hook_lines_bad, "bad lines in hooks files");
+	char python[PYTHON_BYTES];
+	if (hk_stacks_without_python(process, python, sizeof(python))) {
+		fprintf(notes, "%s%s", ftell(notes) > 0 ? "; " : "", python);
+	}
 }
 
 static void count(const Hk__Coverage *coverage, struct hk_report_process *row)

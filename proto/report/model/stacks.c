@@ -1,5 +1,10 @@
 #include "report/model/stacks.h"
 
+#include <stdint.h>
+#include <stdio.h>
+
+#include "ring/segment.h"
+
 static bool functions_are_valid(const Hk__Process *process)
 {
 	for (size_t i = 0; i < process->n_python_functions; i++) {
@@ -86,6 +91,30 @@ bool hk_stacks_frame(const Hk__Process *process, uint32_t number, struct hk_stac
 	};
 	if (hk_stacks_is_python(ret_frame)) {
 		set_function(process, ret_frame);
+	}
+	return true;
+}
+
+bool hk_stacks_without_python(const Hk__Process *process, char *text, size_t size)
+{
+	static const char *const reasons[] = {
+	    [HK_PYTHON_UNKNOWN] = "the structures of this version are not known",
+	    [HK_PYTHON_FREE_THREADED] = "it is a free-threaded build",
+	    [HK_PYTHON_MISFIT] = "it lacks what this version has",
+	};
+	uint64_t state = process->python >> 32;
+	uint32_t version = (uint32_t)process->python;
+
+	if (state == HK_PYTHON_NONE || state == HK_PYTHON_READ) {
+		return false;
+	}
+	bool known = state < sizeof(reasons) / sizeof(reasons[0]);
+	const char *reason = known ? reasons[state] : "of a reason unknown to this version";
+	if (version) {
+		snprintf(text, size, "no frames of Python %u.%u in stacks: %s", version >> 8 & 0xff,
+			 version & 0xff, reason);
+	} else {
+		snprintf(text, size, "no frames of Python in stacks: it is older than 3.8");
 	}
 	return true;
 }

@@ -7,6 +7,7 @@
 #define HK_REPORT_MODEL_STACKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "schema/wire.pb-c.h"
 
@@ -33,6 +34,10 @@ static inline bool hk_stacks_is_python(const struct hk_stacks_frame *frame)
 {
 	return frame->object >= HK_STACKS_OBJECT_PYTHON && frame->object != HK_STACKS_OBJECT_END;
 }
+
+/* Writes to TEXT why the stacks of PROCESS have no frames of its Python interpreter. Returns false
+ * if they have them, or if there is no interpreter. */
+bool hk_stacks_without_python(const Hk__Process *process, char *text, size_t size);
 
 /* Sets *ret_frame to frame NUMBER of PROCESS, which is valid. Returns false if there is none. */
 bool hk_stacks_frame(const Hk__Process *process, uint32_t number,
