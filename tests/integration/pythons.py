@@ -23,7 +23,7 @@ def include_of(path):
     """The directory of its headers, or None if they are not installed."""
     done = subprocess.run([path, "-c", "import sysconfig; print(sysconfig.get_path('include'))"], stdout=subprocess.PIPE, text=True, check=True)
     directory = done.stdout.strip()
-    return directory if os.path.exists(os.path.join(directory, "internal", "pycore_interp.h")) else None
+    return directory if os.path.exists(os.path.join(directory, "internal", "pycore_pystate.h")) else None
 
 
 def say_left_out(versions):
