@@ -17,16 +17,17 @@ enum owner { OWNER_C_STACK = 3 };
 
 /* ---- memory ---- */
 
-/* Pages that could be read once: pairs by a hash of their number. Any thread writes them. */
+/* Pages that could be read once: pairs by a hash of their number, plus 1; 0: none. Any thread
+ * writes them. */
 static uint64_t known_pages[PAGES][2];
 
 static bool learn_page(uint64_t page, uint64_t known[2])
 {
-	if (!page || hk_process.sealed || !hk_state_is_readable(page << PAGE_SHIFT)) {
+	if (hk_process.sealed || !hk_state_is_readable(page << PAGE_SHIFT)) {
 		return false;
 	}
 	__atomic_store_n(&known[1], __atomic_load_n(&known[0], __ATOMIC_RELAXED), __ATOMIC_RELAXED);
-	__atomic_store_n(&known[0], page, __ATOMIC_RELAXED);
+	__atomic_store_n(&known[0], page + 1, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -35,8 +36,8 @@ static inline bool is_readable(uint64_t address, bool trust)
 	uint64_t page = address >> PAGE_SHIFT;
 	uint64_t *known = known_pages[(page ^ page >> PAGES_BITS) % PAGES];
 
-	if (likely(trust) && likely(__atomic_load_n(&known[0], __ATOMIC_RELAXED) == page ||
-				    __atomic_load_n(&known[1], __ATOMIC_RELAXED) == page)) {
+	if (likely(trust) && likely(__atomic_load_n(&known[0], __ATOMIC_RELAXED) == page + 1 ||
+				    __atomic_load_n(&known[1], __ATOMIC_RELAXED) == page + 1)) {
 		return true;
 	}
 	return learn_page(page, known);

@@ -109,7 +109,7 @@ bool hk_stacks_without_python(const Hk__Process *process, char *text, size_t siz
 		return false;
 	}
 	bool known = state < sizeof(reasons) / sizeof(reasons[0]);
-	const char *reason = known ? reasons[state] : "of a reason unknown to this version";
+	const char *reason = known ? reasons[state] : "the reason is unknown to this version";
 	if (version) {
 		snprintf(text, size, "no frames of Python %u.%u in stacks: %s", version >> 8 & 0xff,
 			 version & 0xff, reason);
