@@ -61,7 +61,7 @@ def trace(run, job, python, *command, hook=HOOK, **more):
 
 
 def workload(run):
-    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "workloads", "python_truth.py"), run.workload("libpython_truth_library.so")
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "workloads", "python_truth.py"), os.path.realpath(run.workload("libpython_truth_library.so"))
 
 
 def check_frames(run: Run, name, python):

@@ -1,6 +1,6 @@
 /* Loads an interpreter when it already runs, and calls getppid() without it, from Python, from a
- * signal handler that interrupts Python, after the interpreter's end, and after its library is gone.
- * Arguments: the path of libpython. */
+ * signal handler that interrupts Python, after the interpreter's end, and after its library is
+ * gone. Arguments: the path of libpython. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@ void *_PyEval_EvalFrameDefault(void *frame);
 
 void *PyGILState_GetThisThreadState(void)
 {
-	abort(); /* nothing of it is known: nobody may ask it */
+	abort(); /* its thread states are of no known form, so that no call may ask for one */
 }
 
 void *_PyThreadState_UncheckedGet(void)
