@@ -84,8 +84,9 @@ static bool holds(const struct hk_thread_walk *walk, uint32_t i, uint64_t word)
 	return false;
 }
 
-/* Returns whether the evaluations do not match the Python frames one by one. Two cases: an
- * evaluation that has not begun, or has ended; or frames of another interpreter or fiber. */
+/* Returns whether the evaluations do not match the Python frames one by one. Three cases: an
+ * evaluation that has not begun, or has ended; frames of another interpreter or fiber; code of the
+ * evaluation loop that the compiler placed elsewhere. */
 static bool is_uneven(const struct merging *merging, struct hk_span evaluate)
 {
 	uint32_t evaluations = 0, frames = 0;
@@ -99,13 +100,30 @@ static bool is_uneven(const struct merging *merging, struct hk_span evaluate)
 	return merging->walk->end == HK_WALK_WHOLE ? evaluations != frames : evaluations > frames;
 }
 
+/* Returns the item of the first mark that native frame I holds, or the number of items. */
+static uint32_t find_held(const struct merging *merging, uint32_t i)
+{
+	for (uint32_t k = merging->next; k < merging->count; k++) {
+		const struct hk_python_item *item = &merging->items[k];
+		if (!item->code && holds(merging->walk, i, (uint64_t)item->place)) {
+			return k;
+		}
+	}
+	return merging->count;
+}
+
 static void merge_evaluation(struct merging *merging, uint32_t i, bool uneven)
 {
-	uint64_t mark = next_mark(merging);
+	uint32_t last = uneven ? find_held(merging, i) : merging->next;
 
-	if (!mark || (uneven && !holds(merging->walk, i, mark)) || !add_run(merging)) {
+	if (last >= merging->count) {
 		add_native(merging, i);
+		return;
 	}
+	/* Frames before it had no evaluation that was recognised. */
+	do {
+		add_run(merging);
+	} while (merging->next <= last);
 }
 
 void hk_merge(const struct hk_thread_walk *walk, const struct hk_interpreter *interpreter,
@@ -117,18 +135,23 @@ void hk_merge(const struct hk_thread_walk *walk, const struct hk_interpreter *in
 	bool uneven = interpreter && !marked && is_uneven(&merging, interpreter->evaluate);
 
 	ret_merged->count = 0;
-	for (uint32_t i = 0; i < walk->count && !(deep && merging.next >= count); i++) {
+	for (uint32_t i = 0; i < walk->count; i++) {
+		bool evaluates =
+		    interpreter && hk_span_holds(interpreter->evaluate, walk->address[i]);
+		if (deep && evaluates && !next_mark(&merging)) {
+			break; /* its outer frames are missing, and so what called it has no place
+				*/
+		}
 		if (marked) {
 			merge_marked(&merging, i);
-		} else if (interpreter && hk_span_holds(interpreter->evaluate, walk->address[i])) {
+		} else if (evaluates) {
 			merge_evaluation(&merging, i, uneven);
 		} else {
 			add_native(&merging, i);
 		}
 	}
-	/* The native part of the stack may end before the Python part does. */
+	/* The native part of the stack may end first. */
 	while (merging.next < count) {
 		add_run(&merging);
 	}
-	ret_merged->deep = deep;
 }

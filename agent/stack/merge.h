@@ -13,7 +13,6 @@
 #define HK_MERGED_PYTHON 0x8000u
 struct hk_merged {
 	uint32_t count;
-	bool deep; /* outer frames are missing */
 	uint16_t frame[HK_WALK_FRAMES + HK_PYTHON_FRAMES];
 };
 

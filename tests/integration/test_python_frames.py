@@ -9,7 +9,7 @@ import re
 import pythons
 from harness import Run, expect, expect_true, main
 
-HOOK = "*libpython_truth_library.so:python_noted"
+HOOKS = ["*libpython_truth_library.so:python_noted", "*libpython_truth_library.so:python_doubled"]
 
 
 def truth_of(path):
@@ -52,12 +52,7 @@ def expect_stacks(what, stacks, truth):
 
 
 def by_stack(run, job, *options):
-    return run.cli("report", job, "--by", "stack", *options).stdout
-
-
-def trace(run, job, python, *command, hook=HOOK, **more):
-    run.trace(python, *command, hooks=[hook], level="record+stack", options=("--job", job), **more)
-    return run.path("store", job)
+    return run.cli("report", job, "--by", "stack", "--function", "python_noted", *options).stdout
 
 
 def workload(run):
@@ -67,7 +62,8 @@ def workload(run):
 def check_frames(run: Run, name, python):
     script, library = workload(run)
     output = run.path(f"noted-{name}")
-    job = trace(run, name, python, script, library, output)
+    run.trace(python, script, library, output, hooks=HOOKS, level="record+stack", options=("--job", name))
+    job = run.path("store", name)
     report = json.loads(by_stack(run, job, "--format", "json"))
     expect(f"{name}: refused", report["refused"], 0)
     expect(f"{name}: calls without", report["calls_without"], 0)

@@ -132,12 +132,17 @@ def write():
 
 held = ctypes.PyDLL(LIBRARY)
 released = ctypes.CDLL(LIBRARY)
+for library in (held, released):
+    library.python_doubled.argtypes = [ctypes.c_double]
+    library.python_doubled.restype = ctypes.c_double
 
 
 def call():
     """Once with the GIL, once without."""
     held.python_noted(note)
     released.python_noted(note)
+    if held.python_doubled(1.25) != 2.5 or released.python_doubled(-0.375) != -0.75:
+        os.abort()
     return 1
 
 

@@ -5,6 +5,7 @@
 
 #pragma GCC visibility push(default)
 void python_noted(void (*note)(void));
+double python_doubled(double value);
 void python_noted_by_thread(void (*note)(void), int times);
 #pragma GCC visibility pop
 
@@ -15,6 +16,12 @@ void python_noted(void (*note)(void))
 		note();
 	}
 	__asm__ volatile("" ::: "memory");
+}
+
+/* Its result is in a vector register, which taking a stack must leave alone. */
+double python_doubled(double value)
+{
+	return value * 2;
 }
 
 struct work {
