@@ -20,6 +20,7 @@
 #include "agent/runtime/mpi.h"
 #include "agent/runtime/nccl.h"
 #include "agent/stack/answer.h"
+#include "agent/stack/interpreter.h"
 #include "agent/wrap/dl.h"
 #include "agent/wrap/exec.h"
 #include "agent/wrap/pointer.h"
@@ -112,6 +113,7 @@ static void set_up(int argc, char **argv, char **environment)
 	hk_mpi_setup();
 	hk_device_setup();
 	hk_nccl_setup();
+	hk_interpreter_setup();
 	hk_patch_start(&hookset, hk_annotate_forget);
 	uint64_t setup_ns = cpu_ns() - began_ns;
 	hk_process.writer.header->setup_ns =

@@ -27,7 +27,7 @@ void *hk_find_variable_in(const char *library, const char *name);
 /* A function of any library that is needed often. All fields but NAME begin as 0. NAME is no
  * pointer: the loader would have to relocate that in every process. */
 struct hk_find_kept {
-	char name[28];
+	char name[36];
 	bool is_variable; /* a variable, and not a function */
 	void *_Atomic address;
 	_Atomic(uint64_t) unloads; /* hk_loader_unloads() of the last look-up, plus 1 */

@@ -60,8 +60,11 @@ struct hk_thread_walk {
 	uint64_t owner; /* address of the call that is taking its stack; 0: none */
 	uint64_t hash;	/* of the frames and why they end */
 	uint32_t count;
-	uint32_t end; /* enum hk_walk_end */
+	uint32_t end;	  /* enum hk_walk_end */
+	uint64_t start;	  /* stack pointer of the innermost frame */
+	bool interrupted; /* a signal interrupted one of the functions */
 	uint64_t address[HK_WALK_FRAMES];
+	uint64_t frame_end[HK_WALK_FRAMES]; /* where the frame of the caller begins */
 };
 
 struct hk_launches;

@@ -2,11 +2,16 @@
 
 #include <stddef.h>
 
+#include "agent/frame/hot.h"
 #include "agent/frame/state.h"
 #include "agent/memory/arena.h"
 #include "agent/record/process.h"
 #include "agent/stack/code.h"
+#include "agent/stack/merge.h"
 #include "agent/stack/place.h"
+#include "agent/stack/python.h"
+#include "agent/stack/python_code.h"
+#include "agent/stack/python_names.h"
 #include "agent/stack/walk.h"
 
 #define STACKS_BITS 16
@@ -44,6 +49,8 @@ static struct {
 	uint32_t node_count;
 	uint64_t
 	    refused_until; /* ticks: before that there is no room for a new stack; 0: there is */
+	struct hk_python_item items[HK_PYTHON_ITEMS]; /* of the stack that is being added */
+	struct hk_merged merged;
 	struct hk_code recent[RECENT]; /* objects of the last frames */
 	uint32_t recent_next;
 	uint64_t recent_version; /* of code.h, when they were found */
@@ -96,6 +103,7 @@ static void clear(void)
 	for (uint32_t i = 0; i < OBJECTS_MOST; i++) {
 		tree.objects[i] = 0;
 	}
+	hk_python_names_clear();
 	tree.node_count = 0;
 }
 
@@ -188,31 +196,64 @@ static bool is_agent(const struct hk_code *code)
 	return hk_span_holds(code->span, (uintptr_t)hk_places);
 }
 
-/* Adds the frames from the outermost one to the innermost. */
-static uint32_t add_frames(const struct hk_thread_walk *walk)
-{
-	uint32_t frame = 0;
+#define PLACE_PYTHON (1ull << 63)
 
-	if (walk->end != HK_WALK_WHOLE) {
-		frame = frame_of(0, walk->end, HK_FRAME_END, walk->end);
+/* Adds native function ADDRESS, called by *FRAME, which it becomes. Returns false without room. */
+static bool add_native(uint32_t *frame, uint64_t address)
+{
+	struct hk_code code = {.number = 0};
+	bool known = find_code(address, &code);
+
+	if (known && is_agent(&code)) {
+		return true;
+	}
+	uint32_t object = known ? object_of(&code) : 0;
+	if (known && !object) {
+		return false;
+	}
+	*frame = frame_of(*frame, address | (uint64_t)code.number << PLACE_SHIFT, object,
+			  address - (known ? code.base : 0));
+	return *frame;
+}
+
+#define PLACE_PYTHON (1ull << 63)
+
+/* The same for the Python function of ITEM. */
+static bool add_python(uint32_t *frame, const struct hk_interpreter *interpreter,
+		       const struct hk_python_item *item)
+{
+	uint32_t code = hk_python_names_number(interpreter, item->code);
+	uint32_t line = hk_python_code_line(interpreter, item->code, item->place);
+
+	*frame = code ? frame_of(*frame, PLACE_PYTHON | (uint64_t)code << 32 | line,
+				 HK_FRAME_PYTHON | code, line)
+		      : 0;
+	return *frame;
+}
+
+/* Adds the frames from the outermost one to the innermost. */
+static uint32_t add_frames(const struct hk_thread_walk *walk, enum hk_python_care care)
+{
+	const struct hk_interpreter *interpreter = hk_interpreter_get();
+	uint32_t frame = 0;
+	bool deep;
+
+	uint32_t count = hk_python_items(tree.items, care, &deep);
+	hk_merge(walk, interpreter, tree.items, count, deep, &tree.merged);
+	uint32_t end = deep ? HK_WALK_DEEP : walk->end;
+	if (end != HK_WALK_WHOLE) {
+		frame = frame_of(0, end, HK_FRAME_END, end);
 		if (!frame) {
 			return 0;
 		}
 	}
-	for (uint32_t i = walk->count; i-- > 0;) {
-		uint64_t address = walk->address[i];
-		struct hk_code code = {.number = 0};
-		bool known = find_code(address, &code);
-		if (known && is_agent(&code)) {
-			continue;
-		}
-		uint32_t object = known ? object_of(&code) : 0;
-		if (known && !object) {
-			return 0;
-		}
-		frame = frame_of(frame, address | (uint64_t)code.number << PLACE_SHIFT, object,
-				 address - (known ? code.base : 0));
-		if (!frame) {
+	for (uint32_t i = tree.merged.count; i-- > 0;) {
+		uint32_t from = tree.merged.frame[i];
+		bool added =
+		    from & HK_MERGED_PYTHON
+			? add_python(&frame, interpreter, &tree.items[from & ~HK_MERGED_PYTHON])
+			: add_native(&frame, walk->address[from]);
+		if (!added) {
 			return 0;
 		}
 	}
@@ -235,14 +276,16 @@ static void keep(uint64_t key, uint32_t number)
 	__atomic_store_n(&stack->hash, key, __ATOMIC_RELEASE);
 }
 
-static uint32_t add_locked(const struct hk_thread_walk *walk)
+static uint32_t add_locked(const struct hk_thread_walk *walk, enum hk_python_care care)
 {
 	if (!prepare()) {
 		return 0;
 	}
+	atomic_store_explicit(&hk_process.writer.header->python, hk_interpreter_status(),
+			      memory_order_relaxed);
 	uint32_t number = find(key_of(walk));
 	if (!number) {
-		number = add_frames(walk);
+		number = add_frames(walk, care);
 		if (number) {
 			keep(key_of(walk), number);
 		}
@@ -265,15 +308,14 @@ static bool is_refused(void)
 	return until && (hk_process.timeless || (int64_t)(hk_process_ticks() - until) < 0);
 }
 
-static int add(void *taken, void *unused)
+static int add(void *walk, void *care)
 {
 	uint64_t signals = hk_process_block_signals();
 	uint32_t number = 0;
 
-	(void)unused;
 	hk_in_agent = 1;
 	if (!hk_process_forked() && hk_process_lock()) {
-		number = add_locked(taken);
+		number = add_locked(walk, *(const enum hk_python_care *)care);
 		hk_process_unlock();
 		tree.refused_until = number ? 0 : next_try();
 	}
@@ -291,16 +333,38 @@ static bool is_nested(const struct hk_thread_walk *walk, uint64_t own)
 	return walk->owner && own < walk->owner && walk->owner - own < NESTED_BYTES;
 }
 
+/* Returns how carefully Python's memory is to be read on the way out of CALL. */
+static enum hk_python_care care_of(const struct hk_thread_walk *walk, const struct hk_call *call)
+{
+	uint8_t meaning = call->site->hook ? call->site->hook->meaning : HK_MEANING_NONE;
+
+	if (walk->interrupted) {
+		return HK_PYTHON_SIGNAL;
+	}
+	return meaning == HK_MEANING_FREE || meaning == HK_MEANING_UNMAP ? HK_PYTHON_FREEING
+									 : HK_PYTHON_USUAL;
+}
+
+/* Returns the number of the stack that begins at FROM, native and Python frames, or 0. */
+static uint32_t number_of(struct hk_thread_walk *walk, struct hk_frame from,
+			  const struct hk_call *call)
+{
+	hk_walk_take(from, walk);
+	enum hk_python_care care = care_of(walk, call);
+	walk->hash = hk_python_hash(walk->hash, care);
+	uint32_t number = find(key_of(walk));
+	if (!number && !is_refused() && hk_state_may_save()) {
+		number = (uint32_t)hk_state_saved(add, walk, &care);
+	}
+	return number;
+}
+
 static uint32_t take(struct hk_thread_walk *walk, const struct hk_call *call, uint64_t own)
 {
 	const struct hk_frame caller = {
 	    .pc = call->return_address, .sp = (uint64_t)call->stack, .fp = call->caller_frame};
+	uint32_t number = number_of(walk, caller, call);
 
-	hk_walk_take(caller, walk);
-	uint32_t number = find(key_of(walk));
-	if (!number && !is_refused() && hk_state_may_save()) {
-		number = (uint32_t)hk_state_saved(add, walk, NULL);
-	}
 	/* A signal handler on another stack may have taken its own meanwhile. */
 	return walk->owner == own ? number : 0;
 }

@@ -341,7 +341,8 @@ static void walk_usual(struct hk_thread_walk *walk, struct progress *progress)
 			}
 			fp = end[row.fp];
 		}
-		walk->address[count++] = pc - 1;
+		walk->address[count] = pc - 1;
+		walk->frame_end[count++] = cfa;
 		hash = hash_of(hash, pc - 1);
 		pc = hk_place_caller(without_signature(end[USUAL_RA]));
 		sp = cfa;
@@ -359,9 +360,11 @@ static void walk_any(struct hk_thread_walk *walk, struct progress *progress)
 
 	if (row.kind == HK_ROW_OUTERMOST) {
 		frame->pc = 0;
-		return;
+	} else {
+		progress->end = leave(walk, frame, row);
 	}
-	progress->end = leave(walk, frame, row);
+	walk->frame_end[progress->count - 1] = frame->sp;
+	walk->interrupted = walk->interrupted || row.kind == HK_ROW_SIGNAL;
 }
 
 void hk_walk_take(struct hk_frame frame, struct hk_thread_walk *walk)
@@ -371,6 +374,8 @@ void hk_walk_take(struct hk_frame frame, struct hk_thread_walk *walk)
 	    .frame = frame, .version = version, .hash = version, .end = HK_WALK_WHOLE};
 
 	place_window(walk, frame.sp);
+	walk->start = frame.sp;
+	walk->interrupted = false;
 	while (progress.end == HK_WALK_WHOLE && progress.frame.pc) {
 		if (!progress.frame.exact) {
 			walk_usual(walk, &progress);

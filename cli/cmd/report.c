@@ -56,7 +56,8 @@ static const struct argp_option options[] = {
      "With text: sum by function (default), rank, library, host, process or thread. With text, "
      "json or csv: "
      "symbol, calls and cost of each symbol in each library; memory, peaks per library, device and "
-     "kind; stack, from where functions were called (level record+stack)",
+     "kind; stack, from where functions were called, native and Python (level "
+     "record+stack)",
      0},
     {"function", OPTION_FUNCTION, "GLOB", 0, "With --by stack: only calls of these functions", 0},
     HK_OPTION_OUTPUT,

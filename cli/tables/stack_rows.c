@@ -72,8 +72,14 @@ static int digest_frames(struct reading *reading, const Hk__Process *process)
 	for (uint32_t number = 1; number <= count; number++) {
 		hk_stacks_frame(process, number, &frame);
 		uint64_t seed = reading->digests[frame.caller] ^ frame.address;
-		reading->digests[number] =
-		    XXH3_64bits_withSeed(frame.path, strlen(frame.path), seed * 31 + frame.object);
+		bool python = hk_stacks_is_python(&frame);
+		reading->digests[number] = XXH3_64bits_withSeed(
+		    frame.path, strlen(frame.path), seed * 31 + (python ? 1 : frame.object));
+		if (python) {
+			reading->digests[number] =
+			    XXH3_64bits_withSeed(frame.name, strlen(frame.name),
+						 reading->digests[number] + frame.first_line);
+		}
 	}
 	return 0;
 }
@@ -227,6 +233,10 @@ static int read_process(struct reading *reading, struct hk_loader *loader,
 	reading->rank = hk_report_rank_of(process);
 	reading->group = group_of(reading);
 	reading->rows->refused += process->stacks_refused;
+	if (!*reading->rows->python_note) {
+		hk_stacks_without_python(process, reading->rows->python_note,
+					 sizeof(reading->rows->python_note));
+	}
 	int r = digest_frames(reading, process);
 	r = r < 0 ? r : hk_cursor_new(loader, fd, &cursor);
 	r = r < 0 ? r : read_records(reading, cursor);
@@ -402,10 +412,24 @@ static void write_name(const char *name, char *text, size_t size)
 	text[to.used] = '\0';
 }
 
+static void write_python(const struct hk_stacks_frame *frame, char *text, size_t size)
+{
+	const char *name = *frame->name ? frame->name : "?";
+	const char *file = *frame->path ? hk_name_base(frame->path) : "?";
+
+	if (frame->address) {
+		snprintf(text, size, "%s (%s:%" PRIu64 ")", name, file, frame->address);
+	} else {
+		snprintf(text, size, "%s (%s)", name, file);
+	}
+}
+
 void hk_stack_rows_frame(const struct hk_stacks_frame *frame, char *text, size_t size)
 {
 	if (frame->object == HK_STACKS_OBJECT_END) {
 		snprintf(text, size, "[ends here: %s]", end_of(frame->address));
+	} else if (hk_stacks_is_python(frame)) {
+		write_python(frame, text, size);
 	} else if (*frame->name) {
 		write_name(frame->name, text, size);
 	} else if (*frame->path) {

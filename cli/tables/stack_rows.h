@@ -37,6 +37,7 @@ struct hk_stack_rows {
 	uint64_t records;	/* that were read ... */
 	uint64_t records_there; /* ... of these */
 	int32_t group_ranks;	/* group I has the ranks from I * group_ranks on */
+	char python_note[128];	/* why a process has no Python frames; "": none lacks them */
 };
 
 struct hk_stack_options {
@@ -52,7 +53,8 @@ int hk_stack_rows_read(const Hk__Snapshot *snapshot, const char *directory,
 
 void hk_stack_rows_fini(struct hk_stack_rows *rows);
 
-/* Writes the name of a frame to TEXT: its function, or its object and address. */
+/* Writes the name of a frame to TEXT: its function, of Python with file and line; or its object and
+ * address. */
 void hk_stack_rows_frame(const struct hk_stacks_frame *frame, char *text, size_t size);
 
 #endif

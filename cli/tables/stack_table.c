@@ -11,7 +11,7 @@
 #define SHOWN 20u
 #define FRAME_BYTES 1024
 #define FRAME_COLUMNS 100
-#define FRAMES_MOST 512u /* of one stack; the agent keeps fewer */
+#define FRAMES_MOST 512u /* of one stack; the agent keeps fewer: 256 native, 240 of Python */
 
 /* Writes the numbers of the stack's frames, innermost first. Returns how many there are. */
 static size_t frames_of(const struct hk_stack_row *row, uint32_t numbers[FRAMES_MOST])
@@ -99,10 +99,26 @@ int hk_stack_table_write_text(const struct hk_stack_rows *rows, FILE *output, bo
 			"! %" PRIu64 " stacks could not be kept for lack of room in segments\n",
 			rows->refused);
 	}
+	if (*rows->python_note) {
+		fprintf(output, "! %s\n", rows->python_note);
+	}
 	return ferror(output) ? -EIO : 0;
 }
 
 /* ---- JSON, CSV ---- */
+
+static void write_python(const struct hk_stacks_frame *frame, struct hk_json *json)
+{
+	hk_json_string(json, "language", "python");
+	hk_json_string(json, "function", frame->name);
+	hk_json_string(json, "file", frame->path);
+	if (frame->address) {
+		hk_json_uint(json, "line", frame->address);
+	} else {
+		hk_json_null(json, "line");
+	}
+	hk_json_uint(json, "first_line", frame->first_line);
+}
 
 static void write_frame(const struct hk_stack_row *row, uint32_t number, struct hk_json *json)
 {
@@ -114,6 +130,8 @@ static void write_frame(const struct hk_stack_row *row, uint32_t number, struct 
 	hk_json_open(json, NULL, '{');
 	if (frame.object == HK_STACKS_OBJECT_END) {
 		hk_json_string(json, "end", text);
+	} else if (hk_stacks_is_python(&frame)) {
+		write_python(&frame, json);
 	} else {
 		if (*frame.name) {
 			hk_json_string(json, "function", text);
@@ -165,6 +183,7 @@ int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output)
 	hk_json_close(&json, ']');
 	hk_json_uint(&json, "calls_without", rows->calls_without);
 	hk_json_uint(&json, "refused", rows->refused);
+	hk_json_string(&json, "python_note", rows->python_note);
 	hk_json_close(&json, '}');
 	fputc('\n', output);
 	return ferror(output) ? -EIO : 0;

@@ -345,6 +345,7 @@ static int refresh_counts(struct hk_process *process)
 	r = r < 0 ? r : refresh_device(state, process->segment->reader);
 	r = r < 0 ? r : hk_stacks_refresh(state, process->segment->reader);
 	state->stacks_refused = process->segment->status.stacks_refused;
+	state->python = process->segment->status.python;
 	r = r < 0 ? r : hk_activity_refresh(process);
 	return r < 0 || !process->segment->ledger
 		   ? r

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/model/fields.h"
+#include "collector/process/python_functions.h"
 #include "report/model/stacks.h"
 
 static int append(void ***list, size_t *count, void *element)
@@ -151,5 +152,6 @@ int hk_stacks_refresh(Hk__Process *state, struct hk_reader *reader)
 	}
 	int r = refresh_objects(state, reader);
 
-	return r < 0 ? r : refresh_frames(state, reader);
+	r = r < 0 ? r : refresh_frames(state, reader);
+	return r < 0 ? r : hk_python_functions_refresh(state, reader);
 }

@@ -51,6 +51,7 @@ struct hk_segment_status {
 	uint64_t stacks_refused; /* stacks that the process could not keep */
 	uint32_t ask_signal;  /* by which threads are asked for their stacks; 0: they cannot be */
 	uint32_t ask_refusal; /* why: enum hk_ask_refusal */
+	uint64_t python;	 /* its interpreter, as the segment has it */
 	struct hk_coverage coverage;
 	uint64_t bytes; /* of the file */
 };
@@ -72,6 +73,12 @@ struct hk_cell_copy {
 	uint64_t stacks;
 	uint32_t site, slot;
 	uint32_t octave[HK_OCTAVES];
+};
+
+/* A Python function; the texts are owned by the reader, "" if they are invalid. */
+struct hk_code_copy {
+	const char *file, *name;
+	uint32_t first_line;
 };
 
 struct hk_open_call_copy {
@@ -166,6 +173,9 @@ int hk_reader_next_frame(struct hk_reader *reader, uint32_t *number,
 			 struct hk_stack_frame *ret_frame);
 int hk_reader_next_object(struct hk_reader *reader, uint32_t *number,
 			  struct hk_stack_object *ret_object, const char **ret_path);
+
+/* The next Python function that is on a stack, in the same way. */
+int hk_reader_next_code(struct hk_reader *reader, uint32_t *number, struct hk_code_copy *ret_code);
 
 /* Copies the 32 buckets of an octave token of a cell. Returns 0, -EBADMSG if there is no such
  * octave, or -ESTALE. */

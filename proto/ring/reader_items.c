@@ -262,6 +262,29 @@ int hk_reader_next_object(struct hk_reader *reader, uint32_t *number,
 }
 static_assert(sizeof(struct hk_stack_object) % 8 == 0, "objects are copied by words");
 
+int hk_reader_next_code(struct hk_reader *reader, uint32_t *number, struct hk_code_copy *ret_code)
+{
+	uint64_t ordinal = *number;
+	struct hk_stack_code code;
+	const char *item = ordinal < HK_STACK_CODES_MAX && !hk_map_failed(reader)
+			       ? hk_map_item(reader, &reader->codes, sizeof(code), &ordinal)
+			       : NULL;
+
+	if (!item || ordinal != *number) {
+		return hk_map_failed(reader) ? -ESTALE : 0;
+	}
+	hk_map_copy(&code, item, sizeof(code));
+	const char *file = string_at(reader, code.file), *name = string_at(reader, code.name);
+	if (hk_map_failed(reader)) {
+		return -ESTALE;
+	}
+	reader->damage += !file || !name;
+	*ret_code = (struct hk_code_copy){file ? file : "", name ? name : "", code.first_line};
+	++*number;
+	return 1;
+}
+static_assert(sizeof(struct hk_stack_code) % 8 == 0, "code objects are copied by words");
+
 /* ---- cells ---- */
 
 int hk_reader_next_cell(struct hk_reader *reader, uint64_t *cursor, struct hk_cell_copy *ret_cell)

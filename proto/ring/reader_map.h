@@ -70,7 +70,7 @@ struct hk_reader {
 
 	uint32_t block_count, block_room;
 	struct hk_reader_block *blocks;
-	struct hk_reader_list threads, cells, sites, frames, objects;
+	struct hk_reader_list threads, cells, sites, frames, objects, codes;
 
 	struct hk_reader_site **site_pages;
 	uint32_t site_page_count;

@@ -233,6 +233,7 @@ void hk_reader_free(struct hk_reader *reader)
 	free(reader->sites.numbers);
 	free(reader->frames.numbers);
 	free(reader->objects.numbers);
+	free(reader->codes.numbers);
 	free(reader->slots);
 	free(reader);
 }
@@ -269,6 +270,7 @@ static struct hk_reader_block classify(const struct hk_reader *reader, uint32_t 
 	    [HK_BLOCK_PAGE] = HK_BLOCK_BYTES,
 	    [HK_BLOCK_FRAMES] = sizeof(struct hk_stack_frame),
 	    [HK_BLOCK_OBJECTS] = sizeof(struct hk_stack_object),
+	    [HK_BLOCK_CODES] = sizeof(struct hk_stack_code),
 	};
 	const struct hk_block *block = (const void *)hk_map_block(reader, number);
 	uint32_t magic = hk_map_u32(&block->magic);
@@ -276,7 +278,7 @@ static struct hk_reader_block classify(const struct hk_reader *reader, uint32_t 
 	uint32_t stride = hk_map_u32(&block->stride);
 	uint32_t offset = hk_map_u32(&block->offset);
 
-	if (magic != HK_BLOCK_MAGIC || kind < HK_BLOCK_THREADS || kind > HK_BLOCK_OBJECTS ||
+	if (magic != HK_BLOCK_MAGIC || kind < HK_BLOCK_THREADS || kind > HK_BLOCK_CODES ||
 	    stride != strides[kind]) {
 		return (struct hk_reader_block){0};
 	}
@@ -310,6 +312,8 @@ static int add_block(struct hk_reader *reader, uint32_t number)
 		error = list_add(&reader->frames, number);
 	} else if (block.kind == HK_BLOCK_OBJECTS) {
 		error = list_add(&reader->objects, number);
+	} else if (block.kind == HK_BLOCK_CODES) {
+		error = list_add(&reader->codes, number);
 	}
 	if (error == 0) {
 		reader->blocks[reader->block_count++] = block;
@@ -369,6 +373,7 @@ static void copy_status(const struct hk_segment_header *header, struct hk_segmen
 	to->stacks_refused = hk_map_u64(&header->stacks_refused);
 	to->ask_signal = hk_map_u32(&header->ask_signal);
 	to->ask_refusal = hk_map_u32(&header->ask_refusal);
+	to->python = hk_map_u64(&header->python);
 	to->step = hk_map_u64(&header->step);
 	to->untraced = hk_map_u32(&header->untraced);
 	to->bare = hk_map_u32(&bare_table(header)->asked); /* 0 before 1.4 */

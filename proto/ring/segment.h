@@ -53,6 +53,7 @@ enum hk_block_kind {
 	HK_BLOCK_PAGE = 6,    /* one struct hk_page of records */
 	HK_BLOCK_FRAMES = 7,  /* struct hk_stack_frame; since 1.3 */
 	HK_BLOCK_OBJECTS = 8, /* struct hk_stack_object; since 1.3 */
+	HK_BLOCK_CODES = 9,   /* struct hk_stack_code; since 1.4 */
 };
 
 struct hk_block {
@@ -188,7 +189,9 @@ struct hk_segment_header {
 	/* By which signal a thread is asked for its stack; 0: it cannot be asked, enum
 	 * hk_ask_refusal says why. Since 1.4. */
 	_Atomic uint32_t ask_signal, ask_refusal;
-	uint64_t reserved_agent[1];
+	/* The Python interpreter as of the last new stack: enum hk_python_state in the upper 32
+	 * bits; below that its version, 0x030c: 3.12, 0: older than 3.8. Since 1.4. */
+	_Atomic uint64_t python;
 	uint8_t parent[16]; /* uid of the image this one was forked from, zeros: begun by exec;
 				since 1.1 */
 
@@ -373,13 +376,17 @@ static_assert(offsetof(struct hk_site, signature) == 52, "its second half");
  * stack is the number of its innermost frame. Immutable. Since 1.3. */
 struct hk_stack_frame {
 	uint32_t caller; /* number of the frame that called it, from 1 on; 0: not known */
-	uint32_t object; /* number of the object, from 1 on; 0: code of no object; HK_FRAME_END */
+	/* Number of the object, from 1 on; 0: code of no object; HK_FRAME_END; or, since 1.4, of
+	 * the code object with HK_FRAME_PYTHON. */
+	uint32_t object;
 	/* Of the instruction under way: in the addresses of the object's file, in memory without an
-	 * object; for HK_FRAME_END, why no further frame is known (enum hk_walk_end). */
+	 * object; for HK_FRAME_END, why no further frame is known (enum hk_walk_end); for
+	 * HK_FRAME_PYTHON the line, 0: not known. */
 	uint64_t address;
 };
 static_assert(sizeof(struct hk_stack_frame) == 16, "stack frame");
 #define HK_FRAME_END 0xffffffffu
+#define HK_FRAME_PYTHON 0x80000000u
 #define HK_FRAMES_MAX (1u << 18)
 
 /* An object whose code is on a stack. Immutable. Since 1.3. */
@@ -391,6 +398,23 @@ struct hk_stack_object {
 };
 static_assert(sizeof(struct hk_stack_object) == 40, "stack object");
 #define HK_STACK_OBJECTS_MAX 4096u
+
+/* A Python function, as a code object describes it. Immutable. Since 1.4. */
+struct hk_stack_code {
+	uint32_t file, name; /* file offsets of strings */
+	uint32_t first_line;
+	uint32_t reserved;
+};
+static_assert(sizeof(struct hk_stack_code) == 16, "stack code");
+#define HK_STACK_CODES_MAX (1u << 15)
+
+enum hk_python_state {
+	HK_PYTHON_NONE = 0,	     /* there is no interpreter */
+	HK_PYTHON_READ = 1,	     /* its frames are in the stacks */
+	HK_PYTHON_UNKNOWN = 2,	     /* its version's structures are not known */
+	HK_PYTHON_FREE_THREADED = 3, /* a build without a global lock */
+	HK_PYTHON_MISFIT = 4,	     /* it lacks what its version has */
+};
 
 /* ---- statistics ---- */
 

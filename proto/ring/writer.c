@@ -22,6 +22,7 @@ static const uint32_t item_stride[] = {
     [HK_BLOCK_PAGE] = HK_BLOCK_BYTES,
     [HK_BLOCK_FRAMES] = sizeof(struct hk_stack_frame),
     [HK_BLOCK_OBJECTS] = sizeof(struct hk_stack_object),
+    [HK_BLOCK_CODES] = sizeof(struct hk_stack_code),
 };
 
 static struct hk_block *block_at(const struct hk_writer *writer, uint32_t number)
@@ -306,6 +307,18 @@ uint32_t hk_writer_object(struct hk_writer *writer, const char *path, const uint
 	return ++writer->objects;
 }
 
+uint32_t hk_writer_code(struct hk_writer *writer, uint32_t file, uint32_t name, uint32_t first_line)
+{
+	struct hk_stack_code *code =
+	    writer->codes < HK_STACK_CODES_MAX ? take_items(writer, HK_BLOCK_CODES, 1) : NULL;
+	if (!code) {
+		return 0;
+	}
+	*code = (struct hk_stack_code){file, name, first_line, 0};
+	commit_items(writer, HK_BLOCK_CODES, 1);
+	return ++writer->codes;
+}
+
 static struct hk_page *free_page(struct hk_writer *writer, struct hk_page_pool *pool,
 				 uint32_t probes)
 {
@@ -419,7 +432,7 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 	writer->mapped_blocks = blocks_max;
 	writer->fixed = false;
 	writer->pages_refused = 0;
-	writer->threads = writer->frames = writer->objects = 0;
+	writer->threads = writer->frames = writer->objects = writer->codes = 0;
 	for (uint32_t kind = 0; kind < sizeof(writer->open_block) / sizeof(uint32_t); kind++) {
 		writer->open_block[kind] = 0;
 	}

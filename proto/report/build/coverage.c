@@ -10,6 +10,7 @@
 #include "report/build/runtimes.h"
 #include "report/model/bare.h"
 #include "report/model/refusals.h"
+#include "report/model/stacks.h"
 #include "ring/segment.h"
 #include "text/name.h"
 #include "wire/columns.h"
@@ -18,6 +19,7 @@
 #define BARE_COLUMNS 40 /* of a program in a note */
 #define BARE_NAMED 3u
 #define RUNTIMES_NAMED 3u
+#define PYTHON_BYTES 128
 #define HOOKS_COLUMNS 80 /* of the list of hooks in a note */
 
 static void note(FILE *notes, uint64_t count, const char *what)
@@ -135,6 +137,10 @@ static void note_all(FILE *notes, const struct hk_report *report, const Hk__Proc
 	note(notes, row->symbols_escaped, "hooked functions looked up by name and not seen");
 	note(notes, process->coverage->hook_lines_bad, "bad lines in hooks files");
 	hk_device_time_note(notes, &row->device_time);
+	char python[PYTHON_BYTES];
+	if (hk_stacks_without_python(process, python, sizeof(python))) {
+		fprintf(notes, "%s%s", ftell(notes) > 0 ? "; " : "", python);
+	}
 }
 
 static void count(const Hk__Coverage *coverage, struct hk_report_process *row)

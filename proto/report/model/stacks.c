@@ -1,5 +1,25 @@
 #include "report/model/stacks.h"
 
+#include <stdint.h>
+#include <stdio.h>
+
+#include "ring/segment.h"
+
+static bool functions_are_valid(const Hk__Process *process)
+{
+	for (size_t i = 0; i < process->n_python_functions; i++) {
+		const Hk__PythonFunctions *part = process->python_functions[i];
+		bool last = i + 1 == process->n_python_functions;
+		if (part->part != i || part->n_file != part->n_name ||
+		    part->n_first_line != part->n_name || part->n_name == 0 ||
+		    part->n_name > HK_STACKS_PART_FRAMES ||
+		    (!last && part->n_name < HK_STACKS_PART_FRAMES)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 bool hk_stacks_valid(const Hk__Process *process)
 {
 	for (size_t i = 0; i < process->n_stack_frames; i++) {
@@ -12,7 +32,7 @@ bool hk_stacks_valid(const Hk__Process *process)
 			return false;
 		}
 	}
-	return true;
+	return functions_are_valid(process);
 }
 
 static const char *path_of(const Hk__Process *process, uint32_t number)
@@ -30,6 +50,24 @@ static const char *name_of(const Hk__StackFrames *part, size_t place)
 	uint32_t name = place < part->n_name ? part->name[place] : 0;
 
 	return name > 0 && name <= part->n_names ? part->names[name - 1] : "";
+}
+
+/* Sets what FRAME, of a Python function, has of it. */
+static void set_function(const Hk__Process *process, struct hk_stacks_frame *frame)
+{
+	uint32_t index = frame->object - HK_STACKS_OBJECT_PYTHON - 1u;
+	size_t place = index % HK_STACKS_PART_FRAMES, number = index / HK_STACKS_PART_FRAMES;
+
+	frame->path = frame->name = "";
+	if (frame->object == HK_STACKS_OBJECT_PYTHON || number >= process->n_python_functions ||
+	    place >= process->python_functions[number]->n_name) {
+		return;
+	}
+	const Hk__PythonFunctions *part = process->python_functions[number];
+	uint32_t file = part->file[place];
+	frame->path = file > 0 && file <= part->n_files ? part->files[file - 1] : "";
+	frame->name = part->name[place];
+	frame->first_line = part->first_line[place];
 }
 
 bool hk_stacks_frame(const Hk__Process *process, uint32_t number, struct hk_stacks_frame *ret_frame)
@@ -51,5 +89,32 @@ bool hk_stacks_frame(const Hk__Process *process, uint32_t number, struct hk_stac
 	    .path = object == HK_STACKS_OBJECT_END ? "" : path_of(process, object),
 	    .name = name_of(part, place),
 	};
+	if (hk_stacks_is_python(ret_frame)) {
+		set_function(process, ret_frame);
+	}
+	return true;
+}
+
+bool hk_stacks_without_python(const Hk__Process *process, char *text, size_t size)
+{
+	static const char *const reasons[] = {
+	    [HK_PYTHON_UNKNOWN] = "the structures of this version are not known",
+	    [HK_PYTHON_FREE_THREADED] = "it is a free-threaded build",
+	    [HK_PYTHON_MISFIT] = "it lacks what this version has",
+	};
+	uint64_t state = process->python >> 32;
+	uint32_t version = (uint32_t)process->python;
+
+	if (state == HK_PYTHON_NONE || state == HK_PYTHON_READ) {
+		return false;
+	}
+	bool known = state < sizeof(reasons) / sizeof(reasons[0]);
+	const char *reason = known ? reasons[state] : "the reason is unknown to this version";
+	if (version) {
+		snprintf(text, size, "no frames of Python %u.%u in stacks: %s", version >> 8 & 0xff,
+			 version & 0xff, reason);
+	} else {
+		snprintf(text, size, "no frames of Python in stacks: it is older than 3.8");
+	}
 	return true;
 }

@@ -7,23 +7,37 @@
 #define HK_REPORT_MODEL_STACKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "schema/wire.pb-c.h"
 
 #define HK_STACKS_PART_FRAMES 1000u
-#define HK_STACKS_OBJECT_END 0xffffffffu /* no frame, but why no further one is known */
+#define HK_STACKS_OBJECT_END 0xffffffffu    /* no frame, but why no further one is known */
+#define HK_STACKS_OBJECT_PYTHON 0x80000000u /* and the number of a Python function */
 
 struct hk_stacks_frame {
 	uint32_t caller; /* number, lower than the frame's own; 0: none */
-	uint32_t object; /* number; 0: code of no object; HK_STACKS_OBJECT_END */
-	uint64_t address;
-	const char *path; /* of the object; "" without one */
-	const char *name; /* of the function, as its file spells it; "": not known */
+	/* Number; 0: code of no object; HK_STACKS_OBJECT_END; for Python HK_STACKS_OBJECT_PYTHON
+	 * and more. */
+	uint32_t object;
+	uint64_t address;    /* of a Python function the line, 0: not known */
+	const char *path;    /* of the object, or the Python file; "" without one */
+	const char *name;    /* of the function, as its file spells it; "": not known */
+	uint32_t first_line; /* of a Python function */
 };
 
-/* Returns whether the parts of PROCESS's frames follow each other and their columns are equally
- * long. */
+/* Returns whether the parts of PROCESS's frames, and of its Python functions, follow each other and
+ * their columns are equally long. */
 bool hk_stacks_valid(const Hk__Process *process);
+
+static inline bool hk_stacks_is_python(const struct hk_stacks_frame *frame)
+{
+	return frame->object >= HK_STACKS_OBJECT_PYTHON && frame->object != HK_STACKS_OBJECT_END;
+}
+
+/* Writes to TEXT why the stacks of PROCESS have no frames of its Python interpreter. Returns false
+ * if they have them, or if there is no interpreter. */
+bool hk_stacks_without_python(const Hk__Process *process, char *text, size_t size);
 
 /* Sets *ret_frame to frame NUMBER of PROCESS, which is valid. Returns false if there is none. */
 bool hk_stacks_frame(const Hk__Process *process, uint32_t number,

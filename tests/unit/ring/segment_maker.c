@@ -91,8 +91,8 @@ struct hk_page *segment_maker_page_at(struct segment_maker *maker, uint32_t numb
 
 uint32_t segment_maker_add_block(struct segment_maker *maker, uint32_t kind)
 {
-	static const uint32_t strides[] = {0, 408, 320, 256, 56, 1, 16384};
-	static const uint32_t offsets[] = {0, 64, 64, 256, 64, 64, 128};
+	static const uint32_t strides[] = {0, 408, 320, 256, 56, 1, 16384, 16, 40, 16};
+	static const uint32_t offsets[] = {0, 64, 64, 256, 64, 64, 128, 64, 64, 64};
 	struct hk_segment_header *header = segment_maker_header(maker);
 	uint32_t number = header->blocks;
 
@@ -187,6 +187,32 @@ uint32_t segment_maker_octave(struct segment_maker *maker, uint64_t first)
 	return (uint32_t)((char *)buckets - maker->map);
 }
 
+struct hk_stack_frame *segment_maker_frame(struct segment_maker *maker, uint32_t caller,
+					   uint32_t object, uint64_t address)
+{
+	struct hk_stack_frame *frame = add_items(maker, HK_BLOCK_FRAMES, 1);
+	*frame = (struct hk_stack_frame){caller, object, address};
+	return frame;
+}
+
+struct hk_stack_object *segment_maker_object(struct segment_maker *maker, const char *path)
+{
+	uint32_t offset = segment_maker_string(maker, path);
+	struct hk_stack_object *object = add_items(maker, HK_BLOCK_OBJECTS, 1);
+	*object = (struct hk_stack_object){.path = offset, .build_id_bytes = 20};
+	return object;
+}
+
+struct hk_stack_code *segment_maker_code(struct segment_maker *maker, const char *file,
+					 const char *name, uint32_t first_line)
+{
+	uint32_t file_offset = segment_maker_string(maker, file);
+	uint32_t name_offset = segment_maker_string(maker, name);
+	struct hk_stack_code *code = add_items(maker, HK_BLOCK_CODES, 1);
+	*code = (struct hk_stack_code){file_offset, name_offset, first_line, 0};
+	return code;
+}
+
 uint32_t segment_maker_page(struct segment_maker *maker, struct hk_thread_slot *thread,
 			    uint32_t slot, uint32_t stream, uint32_t previous)
 {
@@ -234,6 +260,12 @@ void segment_maker_fill(struct segment_maker *maker)
 	segment_maker_site(maker, "MPI_Send", "/usr/bin/a.out", "/lib/libmpi.so.40");
 	segment_maker_site(maker, "malloc", "/lib/liba.so", NULL);
 	segment_maker_site(maker, "we\x1bird", "*", NULL);
+	segment_maker_object(maker, "/usr/bin/python3");
+	segment_maker_code(maker, "/home/me/n\xc3\xa4me.py", "Class.method", 12);
+	segment_maker_code(maker, "<string>", "we\x1bird", 1);
+	segment_maker_frame(maker, 0, 1, 0x1234);
+	segment_maker_frame(maker, 1, HK_FRAME_PYTHON | 1, 14);
+	segment_maker_frame(maker, 2, HK_FRAME_PYTHON | 2, 0);
 	for (uint32_t slot = 0; slot < 3; slot++) {
 		struct hk_thread_slot *thread = segment_maker_thread(
 		    maker, slot == 2 ? HK_SLOT_VACANT : HK_SLOT_LIVE, 100 + slot, slot + 1);

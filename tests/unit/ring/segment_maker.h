@@ -17,7 +17,7 @@ struct segment_maker {
 	char name[48];
 	char *map;
 	uint32_t blocks_max;
-	uint32_t open_block[HK_BLOCK_PAGE + 1]; /* 0: none */
+	uint32_t open_block[HK_BLOCK_CODES + 1]; /* 0: none */
 	uint32_t threads, sites;
 };
 
@@ -51,8 +51,15 @@ int segment_maker_record(struct segment_maker *maker, uint32_t number, uint64_t 
 			 uint32_t duration, uint32_t site, uint32_t kind, const uint64_t *words,
 			 uint32_t count);
 
-/* Sites, strings, cells with octaves, threads with chains of several pages and switches: one of
- * everything. */
+/* A frame, an object and a Python function of stacks. */
+struct hk_stack_frame *segment_maker_frame(struct segment_maker *maker, uint32_t caller,
+					   uint32_t object, uint64_t address);
+struct hk_stack_object *segment_maker_object(struct segment_maker *maker, const char *path);
+struct hk_stack_code *segment_maker_code(struct segment_maker *maker, const char *file,
+					 const char *name, uint32_t first_line);
+
+/* Sites, strings, cells with octaves, threads with chains of several pages and switches, stacks:
+ * one of everything. */
 void segment_maker_fill(struct segment_maker *maker);
 
 #endif

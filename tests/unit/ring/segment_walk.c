@@ -65,6 +65,33 @@ static void walk_bare(struct hk_reader *reader)
 	}
 }
 
+static void walk_stacks(struct hk_reader *reader, struct segment_walk *walk)
+{
+	uint32_t frames = 0, objects = 0, codes = 0;
+	struct hk_stack_frame frame;
+	struct hk_stack_object object;
+	struct hk_code_copy code;
+	const char *path;
+
+	while (hk_reader_next_frame(reader, &frames, &frame) == 1) {
+		check(frame.caller < frames, "a caller that comes later");
+	}
+	while (hk_reader_next_object(reader, &objects, &object, &path) == 1) {
+		check(object.build_id_bytes <= HK_BUILD_ID_BYTES, "build id");
+		check_text(path, 1023);
+	}
+	while (hk_reader_next_code(reader, &codes, &code) == 1) {
+		check_text(code.file, 1023);
+		check_text(code.name, 1023);
+	}
+	check(frames <= HK_FRAMES_MAX && objects <= HK_STACK_OBJECTS_MAX &&
+		  codes <= HK_STACK_CODES_MAX,
+	      "parts of stacks");
+	walk->frames = frames;
+	walk->objects = objects;
+	walk->codes = codes;
+}
+
 static void walk_cells(struct hk_reader *reader, struct segment_walk *walk)
 {
 	uint64_t buckets[HK_OCTAVE_BUCKETS];
@@ -133,6 +160,7 @@ void segment_walk_reader(struct hk_reader *reader, struct segment_walk *walk)
 		walk_sites(reader, &status, walk);
 		walk_untraced(reader);
 		walk_bare(reader);
+		walk_stacks(reader, walk);
 		walk_cells(reader, walk);
 		walk_threads(reader, &status, walk);
 		hk_reader_pool(reader, &used, &cap);

@@ -12,6 +12,7 @@
 struct segment_walk {
 	int status; /* of open or the first refresh that failed */
 	uint64_t sites, cells, octaves, threads, runs, words, lies, damage;
+	uint64_t frames, objects, codes;
 };
 
 /* Opens NAME, walks it twice with a release between, frees it. */

@@ -52,6 +52,9 @@ static void test_good_segment_is_read_whole(void **state)
 	assert_int_equal(seen.runs, 24);
 	assert_int_equal(seen.words, FILL_WORDS);
 	assert_int_equal(seen.lies, 0);
+	assert_int_equal(seen.frames, 3);
+	assert_int_equal(seen.objects, 1);
+	assert_int_equal(seen.codes, 2);
 	assert_int_equal(seen.damage, 0);
 }
 
@@ -461,6 +464,35 @@ static void test_bad_strings_and_sites(void **state)
 	assert_int_equal(walk().sites, 2);
 }
 
+static void test_bad_python_functions_have_no_texts(void **state)
+{
+	struct hk_reader *reader;
+	struct hk_segment_status status;
+	struct hk_code_copy code;
+	uint32_t number = 0;
+
+	(void)state;
+	segment_maker_code(&maker, "a.py", "good", 3);
+	segment_maker_code(&maker, "a.py", "bad", 4)->file = 63;
+	segment_maker_code(&maker, "a.py", "worse", UINT32_MAX)->name = UINT32_MAX;
+	assert_int_equal(hk_reader_open(maker.dirfd, maker.name, &reader), 0);
+	assert_int_equal(hk_reader_refresh(reader, &status), 0);
+	assert_int_equal(hk_reader_next_code(reader, &number, &code), 1);
+	assert_string_equal(code.file, "a.py");
+	assert_string_equal(code.name, "good");
+	assert_int_equal(hk_reader_damage(reader), 0);
+	assert_int_equal(hk_reader_next_code(reader, &number, &code), 1);
+	assert_string_equal(code.file, "");
+	assert_string_equal(code.name, "bad");
+	assert_int_equal(hk_reader_next_code(reader, &number, &code), 1);
+	assert_string_equal(code.name, "");
+	assert_int_equal(code.first_line, UINT32_MAX);
+	assert_int_equal(hk_reader_damage(reader), 2);
+	assert_int_equal(hk_reader_next_code(reader, &number, &code), 0);
+	assert_int_equal(number, 3);
+	hk_reader_free(reader);
+}
+
 static uint64_t roll(uint64_t *seed, uint64_t limit)
 {
 	*seed ^= *seed << 13;
@@ -514,6 +546,7 @@ int main(void)
 	    DAMAGE_TEST(test_block_count_must_not_fall),
 	    DAMAGE_TEST(test_broken_chain_is_abandoned_alone),
 	    DAMAGE_TEST(test_bad_strings_and_sites),
+	    DAMAGE_TEST(test_bad_python_functions_have_no_texts),
 	    DAMAGE_TEST(test_random_damage),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,51 @@
+/* Exports what an interpreter exports (simulated), of a version that the agent does not know, or
+ * without what its version has, and calls getppid(). Arguments: the version in hexadecimal as
+ * PY_VERSION_HEX has it, then the words of its own description: 0 for none, 1 for one that says
+ * that it is free-threaded. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#pragma GCC visibility push(default)
+unsigned long Py_Version;
+uint64_t _PyRuntime[128];
+uint64_t PyCode_Type[64], PyFrame_Type[64], PyUnicode_Type[64], PyBytes_Type[64];
+void *PyGILState_GetThisThreadState(void);
+void *_PyThreadState_UncheckedGet(void);
+int _Py_IsFinalizing(void);
+void *_PyEval_EvalFrameDefault(void *frame);
+#pragma GCC visibility pop
+
+void *PyGILState_GetThisThreadState(void)
+{
+	abort(); /* its thread states are of no known form, so that no call may ask for one */
+}
+
+void *_PyThreadState_UncheckedGet(void)
+{
+	abort();
+}
+
+int _Py_IsFinalizing(void)
+{
+	abort();
+}
+
+void *_PyEval_EvalFrameDefault(void *frame)
+{
+	return frame;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 3) {
+		return 2;
+	}
+	Py_Version = strtoul(argv[1], NULL, 16);
+	if (atoi(argv[2]) == 1) {
+		_PyRuntime[0] = 0x7970677562656478; /* "xdebugpy" */
+		_PyRuntime[2] = 1;
+	}
+	getppid();
+	return 0;
+}
