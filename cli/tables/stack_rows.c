@@ -414,3 +414,15 @@ void hk_stack_rows_frame(const struct hk_stacks_frame *frame, char *text, size_t
 		snprintf(text, size, "[0x%" PRIx64 "]", frame->address);
 	}
 }
+
+size_t hk_stack_rows_functions(const Hk__Process *process, uint32_t number,
+			       struct hk_export_function list[HK_EXPORT_FUNCTIONS])
+{
+	struct hk_stacks_frame frame = {.path = "", .name = ""};
+
+	hk_stacks_frame(process, number, &frame);
+	list[0] = (struct hk_export_function){
+	    .name = frame.name, .library = frame.path, .file = "", .line = 0};
+	hk_stack_rows_frame(&frame, list[0].text, sizeof(list[0].text));
+	return 1;
+}

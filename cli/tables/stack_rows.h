@@ -4,6 +4,7 @@
 #ifndef HK_CLI_TABLES_STACK_ROWS_H
 #define HK_CLI_TABLES_STACK_ROWS_H
 
+#include "cli/export/exporter.h"
 #include "report/model/stacks.h"
 #include "report/model/strings.h"
 
@@ -51,6 +52,10 @@ int hk_stack_rows_read(const Hk__Snapshot *snapshot, const char *directory,
 		       const struct hk_stack_options *options, struct hk_stack_rows *ret_rows);
 
 void hk_stack_rows_fini(struct hk_stack_rows *rows);
+
+/* Writes the functions at a frame, as exporters want them. */
+size_t hk_stack_rows_functions(const Hk__Process *process, uint32_t number,
+			       struct hk_export_function list[HK_EXPORT_FUNCTIONS]);
 
 /* Writes the name of a frame to TEXT: its function, or its object and address. */
 void hk_stack_rows_frame(const struct hk_stacks_frame *frame, char *text, size_t size);
