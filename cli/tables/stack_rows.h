@@ -20,7 +20,8 @@ struct hk_stack_row {
 	uint32_t stack;
 };
 
-/* All recorded calls of a function of whose calls some have a stack. */
+/* All calls of a function of whose calls some have a stack, by the statistics: lost records count
+ * too. */
 struct hk_stack_share {
 	const char *function;
 	uint64_t calls, total_ns;
