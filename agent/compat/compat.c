@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "agent/compat/backtrace.h"
 #include "agent/compat/heap.h"
 #include "agent/compat/line.h"
 #include "agent/frame/hot.h"
@@ -226,6 +227,41 @@ static void tell_memory(const struct hk_hook *hook, const char *library, const u
 	hk_process_restore_signals(signals);
 }
 
+/* ---- callers ---- */
+
+static void print_text(const char *text)
+{
+	struct hk_compat_line line = {.used = 0};
+
+	hk_compat_line_text(&line, text);
+	hk_compat_line_end(&line);
+}
+
+/* Prints "    FILE(LINE): FUNCTION" for each Python frame of the calling thread, innermost first.
+ * Returns the number of lines: none, because nothing in the agent reads frames of Python. */
+static uint32_t print_python(void)
+{
+	return 0;
+}
+
+static void print_callers(const struct hk_call *call, const char *function)
+{
+	struct hk_compat_line line;
+
+	BEGIN_LINE(&line, HK_COMPAT_WARN, HK_COMPAT_TRACE);
+	hk_compat_line_text(&line, function);
+	hk_compat_line_text(&line, " with frame:");
+	hk_compat_line_end(&line);
+	print_text("  Native frame:");
+	if (hk_backtrace_print(call) == 0) {
+		print_text("    [empty stack]");
+	}
+	print_text("  Python frame:");
+	if (print_python() == 0) {
+		print_text("    [empty stack]");
+	}
+}
+
 /* ---- a call ---- */
 
 static uint8_t mask_of(uint32_t site, const char *function)
@@ -247,6 +283,9 @@ static int print(void *returned, void *observed)
 
 	if (hk_process.sealed || !*function) {
 		return 0; /* in a sandbox, or a call of the calibration */
+	}
+	if (mask_of(site, function) & HK_COMPAT_CALLERS && is_on(HK_COMPAT_TRACE, HK_COMPAT_WARN)) {
+		print_callers(call, function);
 	}
 	if (mask_of(site, function) & HK_COMPAT_ARGUMENTS &&
 	    is_on(HK_COMPAT_TRACE, HK_COMPAT_WARN)) {
@@ -273,7 +312,7 @@ void hk_compat_start(const struct hk_compat_settings *given)
 
 	settings = given;
 	for (uint32_t i = 0; i < settings->trace_count; i++) {
-		traces |= settings->traces[i].mask & HK_COMPAT_ARGUMENTS;
+		traces |= settings->traces[i].mask & (HK_COMPAT_ARGUMENTS | HK_COMPAT_CALLERS);
 	}
 	bool prints = settings->on && (is_on(HK_COMPAT_PROFILE, HK_COMPAT_INFO) ||
 				       is_on(HK_COMPAT_MEMORY, HK_COMPAT_INFO) || traces);

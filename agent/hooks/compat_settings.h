@@ -1,6 +1,7 @@
 /* compat_settings.h: the variables of cuda_mock, which act under HOOK_COMPAT=1 only.
  *
- *     HOOK_ENABLE_TRACE   symbol=MASK,...; bit 1 (0b10): print the arguments of its calls
+ *     HOOK_ENABLE_TRACE   symbol=MASK,...; of its calls print, for bit 0, from where they were
+ *                         made, and for bit 1 (0b10) their arguments
  *     LOG_LEVEL           LEVEL,MODULE=LEVEL,...; PROFILE=INFO prints each call's time, MEMORY=INFO
  *                         each allocation
  *     LOG_OUTPUT_PATH     directory of a log file; without it lines go to standard output
@@ -18,7 +19,8 @@
 #include "agent/hooks/regex.h"
 
 #define HK_COMPAT_TRACES 64u
-#define HK_COMPAT_ARGUMENTS 2u /* bit of HOOK_ENABLE_TRACE */
+#define HK_COMPAT_CALLERS 1u /* bits of HOOK_ENABLE_TRACE */
+#define HK_COMPAT_ARGUMENTS 2u
 
 enum hk_compat_level { HK_COMPAT_INFO, HK_COMPAT_WARN, HK_COMPAT_ERROR, HK_COMPAT_FATAL };
 

@@ -472,6 +472,24 @@ static bool is_at(const struct hk_object *object, size_t index, void *data)
 	return !definition->found;
 }
 
+const char *hk_object_function_at(const struct hk_object *object, uintptr_t address)
+{
+	size_t count = hk_object_symbol_count(object);
+	const char *found = NULL;
+	uintptr_t place = address - object->base, highest = 0;
+
+	for (size_t i = 1; i < count; i++) {
+		const ElfW(Sym) * symbol;
+		const char *name = hk_object_symbol(object, i, &symbol);
+		if (name && symbol->st_value > highest && place >= symbol->st_value &&
+		    place - symbol->st_value < symbol->st_size && hk_object_code(object, symbol)) {
+			highest = symbol->st_value;
+			found = name;
+		}
+	}
+	return found;
+}
+
 bool hk_object_defines(const struct hk_object *object, const char *name, uintptr_t address)
 {
 	struct definition definition = {.address = address};

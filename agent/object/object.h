@@ -109,6 +109,10 @@ uintptr_t hk_object_code(const struct hk_object *object, const ElfW(Sym) * symbo
 /* Returns the address of the object's function NAME, or 0 as hk_object_code does. */
 uintptr_t hk_object_function(const struct hk_object *object, const char *name);
 
+/* Returns the name of the exported function whose code holds ADDRESS, or NULL: of several
+ * names the first. Reads all symbols. */
+const char *hk_object_function_at(const struct hk_object *object, uintptr_t address);
+
 /* Returns whether a version of NAME in the object is at ADDRESS. An indirect function may be at any
  * address. */
 bool hk_object_defines(const struct hk_object *object, const char *name, uintptr_t address);

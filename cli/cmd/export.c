@@ -379,7 +379,7 @@ static int run(int argc, char **argv)
 	    .ops = default_format(),
 	    .options = {.from_ns = INT64_MIN,
 			.to_ns = INT64_MAX,
-			.frame_text = hk_stack_rows_frame},
+			.functions = hk_stack_rows_functions},
 	};
 	const struct hk_exporter_ops *ops;
 	struct hk_job job;

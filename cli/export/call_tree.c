@@ -62,8 +62,15 @@ static struct hk_call_node *climb(struct hk_call_tree *tree, const struct hk_cal
 	struct hk_call_node *node = track->root;
 
 	while (node && count > 0) {
-		node = hk_call_tree_node(
-		    tree, node, tree->frame(tree->context, track->process, numbers[--count]));
+		const struct hk_callers_frame *frame =
+		    hk_callers_get(tree->callers, track->process, numbers[--count]);
+		for (uint32_t i = frame ? frame->count : 0; node && i > 0; i--) {
+			node = hk_call_tree_node(tree, node,
+						 tree->caller(tree->context, track->process,
+							      numbers[count],
+							      &frame->functions[i - 1]));
+		}
+		node = frame ? node : NULL;
 	}
 	return node;
 }

@@ -16,7 +16,7 @@
 /* Deeper calls are summed in one frame: a reader may write out every call on the path. */
 #define HK_CALL_TREE_DEPTH 512u
 /* Most nodes on a path, with some that the exporter puts below the calls. */
-#define HK_CALL_TREE_PATH (HK_CALL_TREE_DEPTH + HK_CALLERS_MOST + 16u)
+#define HK_CALL_TREE_PATH (HK_CALL_TREE_DEPTH + HK_CALLERS_MOST * HK_EXPORT_FUNCTIONS + 16u)
 
 struct hk_call_node_key {
 	const struct hk_call_node *parent; /* NULL: the root of all */
@@ -34,14 +34,15 @@ struct hk_call_node {
 struct hk_call_stack;
 
 struct hk_call_tree {
-	/* Return the frame of a call of SITE, of frame NUMBER of PROCESS, and for all calls that
-	 * are too deep. NULL: out of memory. */
+	/* Return the frame of a call of SITE, of CALLER at frame NUMBER of PROCESS, and for all
+	 * calls that are too deep. NULL: out of memory. */
 	const void *(*site)(void *context, const struct hk_export_site *site);
-	const void *(*frame)(void *context, const struct hk_export_process *process,
-			     uint32_t number);
+	const void *(*caller)(void *context, const struct hk_export_process *process,
+			      uint32_t number, const struct hk_caller *caller);
 	const void *(*deeper)(void *context);
 	void *context;
-	uint64_t from_ns, to_ns; /* time outside is not counted */
+	struct hk_callers *callers; /* the exporter's */
+	uint64_t from_ns, to_ns;    /* time outside is not counted */
 	struct hk_call_node root, *nodes;
 	struct hk_call_stack *stacks; /* nodes of stacks that occurred */
 };

@@ -33,7 +33,7 @@ struct hk_exporter {
 };
 
 /* The name of a frame among those of all processes. */
-#define FRAME_ID_BYTES 32
+#define FRAME_ID_BYTES 48
 
 static void write_link(void *context, const char *kind, uint64_t id,
 		       const struct hk_chain_part *part);
@@ -327,10 +327,16 @@ static int chrome_open(struct hk_exporter *chrome, struct hk_export_thread *thre
 		   : 0;
 }
 
-static void frame_id(const struct hk_export_process *process, uint32_t number,
+/* INDEX counts the functions at the frame, from the innermost one. */
+static void frame_id(const struct hk_export_process *process, uint32_t number, uint32_t index,
 		     char id[FRAME_ID_BYTES])
 {
-	snprintf(id, FRAME_ID_BYTES, "%" PRIu64 ".%" PRIu32, shown_pid(process), number);
+	int length =
+	    snprintf(id, FRAME_ID_BYTES, "%" PRIu64 ".%" PRIu32, shown_pid(process), number);
+
+	if (index > 0) {
+		snprintf(id + length, FRAME_ID_BYTES - (size_t)length, ".%" PRIu32, index);
+	}
 }
 
 /* Names the caller's stack of SLICE; its frames follow at the end of the file. */
@@ -345,32 +351,36 @@ static int write_stack(struct hk_exporter *chrome, const struct hk_export_thread
 	    !hk_stacks_frame(process->stacks, slice->stack, &frame)) {
 		return 0;
 	}
-	frame_id(process, slice->stack, id);
+	frame_id(process, slice->stack, 0, id);
 	hk_json_string(&chrome->json, "sf", id);
-	return hk_callers_name(chrome->callers, process, slice->stack);
+	return hk_callers_get_stack(chrome->callers, process, slice->stack);
 }
 
 static int write_frame(struct hk_exporter *chrome, const struct hk_export_process *process,
 		       uint32_t number)
 {
-	const char *text = hk_callers_text(chrome->callers, process, number);
+	const struct hk_callers_frame *known = hk_callers_get(chrome->callers, process, number);
 	struct hk_json *json = &chrome->json;
 	struct hk_stacks_frame frame;
 	char id[FRAME_ID_BYTES];
 
-	if (!text || !hk_stacks_frame(process->stacks, number, &frame)) {
-		return text ? 0 : -ENOMEM;
+	if (!known || !hk_stacks_frame(process->stacks, number, &frame)) {
+		return known ? 0 : -ENOMEM;
 	}
-	frame_id(process, number, id);
-	hk_json_newline(json);
-	hk_json_open(json, id, '{');
-	hk_json_string(json, "name", text);
-	hk_json_string(json, "category", hk_name_base(frame.path));
-	if (frame.caller) {
-		frame_id(process, frame.caller, id);
-		hk_json_string(json, "parent", id);
+	for (uint32_t i = 0; i < known->count; i++) {
+		bool outermost = i + 1 == known->count;
+		frame_id(process, number, i, id);
+		hk_json_newline(json);
+		hk_json_open(json, id, '{');
+		hk_json_string(json, "name", known->functions[i].text);
+		hk_json_string(json, "category", hk_name_base(known->functions[i].library));
+		if (!outermost || frame.caller) {
+			frame_id(process, outermost ? frame.caller : number, outermost ? 0 : i + 1,
+				 id);
+			hk_json_string(json, "parent", id);
+		}
+		hk_json_close(json, '}');
 	}
-	hk_json_close(json, '}');
 	return 0;
 }
 
@@ -385,7 +395,7 @@ static int write_frames(struct hk_exporter *chrome)
 		uint32_t number = 0;
 
 		while (rc == 0 &&
-		       (number = hk_callers_named(chrome->callers, process, number + 1))) {
+		       (number = hk_callers_next(chrome->callers, process, number + 1))) {
 			if (!any) {
 				hk_json_open(&chrome->json, "stackFrames", '{');
 			}

@@ -97,13 +97,25 @@ struct hk_slice {
 	const struct hk_export_arrival *arrivals; /* valid during close */
 };
 
-/* Writes the name of FRAME to TEXT. */
-typedef void hk_frame_text(const struct hk_stacks_frame *frame, char *text, size_t size);
+/* A function at a frame of a stack. Texts but `text` are the process's, and may be empty. */
+struct hk_export_function {
+	char text[512];	     /* as people read it */
+	const char *name;    /* as its file spells it */
+	const char *library; /* path of its object */
+	const char *file;    /* of the source */
+	uint32_t line;	     /* under way; 0: not known */
+};
+
+/* Writes the functions at frame NUMBER of PROCESS, which exists, to LIST: those that were inlined
+ * there, innermost first, and then the frame's own. Returns how many there are, at least 1. */
+#define HK_EXPORT_FUNCTIONS 33u
+typedef size_t hk_export_functions(const Hk__Process *process, uint32_t number,
+				   struct hk_export_function list[HK_EXPORT_FUNCTIONS]);
 
 struct hk_export_job {
 	const char *id, *command;
-	hk_frame_text *frame_text; /* NULL: no exporter shows stacks */
-	uint64_t start_ns;	   /* no time in this export is earlier */
+	hk_export_functions *functions; /* NULL: no exporter shows stacks */
+	uint64_t start_ns;		/* no time in this export is earlier */
 	const struct hk_export_process *const *processes;
 	size_t process_count;
 	bool many_nodes;	      /* several nodes with converted clocks: errors matter */

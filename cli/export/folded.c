@@ -23,7 +23,6 @@ struct hk_exporter {
 	FILE *output;
 	enum hk_folded_weight weight;
 	enum hk_folded_split split;
-	struct hk_callers *callers;
 	struct hk_call_tree tree; /* its frames: one copy of each text */
 	struct frame *frames;
 };
@@ -78,13 +77,12 @@ static const void *site_frame(void *folded, const struct hk_export_site *site)
 	return frame_text(folded, site->function);
 }
 
-static const void *stack_frame(void *context, const struct hk_export_process *process,
-			       uint32_t number)
+static const void *caller_frame(void *folded, const struct hk_export_process *process,
+				uint32_t number, const struct hk_caller *caller)
 {
-	struct hk_exporter *folded = context;
-	const char *text = hk_callers_text(folded->callers, process, number);
-
-	return text ? frame_text(folded, text) : NULL;
+	(void)process;
+	(void)number;
+	return frame_text(folded, caller->text);
 }
 
 static const void *deeper_frame(void *folded)
@@ -101,7 +99,7 @@ static struct hk_exporter *folded_create(const struct hk_export_target *target)
 		folded->weight = target->folded_weight;
 		folded->split = target->folded_split;
 		folded->tree.site = site_frame;
-		folded->tree.frame = stack_frame;
+		folded->tree.caller = caller_frame;
 		folded->tree.deeper = deeper_frame;
 		folded->tree.context = folded;
 	}
@@ -112,8 +110,8 @@ static int folded_begin(struct hk_exporter *folded, const struct hk_export_job *
 {
 	folded->tree.from_ns = job->from_ns;
 	folded->tree.to_ns = job->to_ns;
-	folded->callers = hk_callers_new(job);
-	return folded->callers ? 0 : -ENOMEM;
+	folded->tree.callers = hk_callers_new(job);
+	return folded->tree.callers ? 0 : -ENOMEM;
 }
 
 /* ---- threads ---- */
@@ -192,7 +190,7 @@ static int folded_instant(struct hk_exporter *folded, struct hk_export_thread *t
 
 static void write_stack(FILE *output, const struct hk_call_node *node, uint64_t weight)
 {
-	const struct hk_call_node *path[HK_CALL_TREE_PATH];
+	static const struct hk_call_node *path[HK_CALL_TREE_PATH];
 	size_t count = 0;
 
 	for (const struct hk_call_node *at = node; at->key.parent; at = at->key.parent) {
@@ -229,7 +227,7 @@ static void folded_free(struct hk_exporter *folded)
 		return;
 	}
 	hk_call_tree_fini(&folded->tree);
-	hk_callers_free(folded->callers);
+	hk_callers_free(folded->tree.callers);
 	HASH_ITER (hh, folded->frames, frame, next_frame) {
 		HASH_DEL(folded->frames, frame);
 		free(frame);

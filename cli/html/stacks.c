@@ -76,38 +76,50 @@ static struct node *node_get(struct tree *tree, struct node *caller, const char 
 	return node;
 }
 
-static const char *text_of(struct tree *tree, const struct hk_stacks_frame *frame)
+static void node_count(struct node *node, const struct hk_stack_row *row)
 {
-	char raw[TEXT_BYTES], text[TEXT_BYTES];
+	node->calls += row->calls;
+	node->total_ns += row->total_ns;
+}
 
-	hk_stack_rows_frame(frame, raw, sizeof(raw));
-	hk_utf8_copy(raw, text, sizeof(text));
-	return hk_report_strings_get(&tree->texts, text);
+/* Returns the node of the innermost function at frame NUMBER, which CALLER called. The calls of ROW
+ * are counted in all of them. */
+static struct node *frame_add(struct tree *tree, struct node *caller, uint32_t number,
+			      const struct hk_stack_row *row)
+{
+	struct hk_export_function functions[HK_EXPORT_FUNCTIONS];
+	size_t count = hk_stack_rows_functions(row->process, number, functions);
+	struct node *node = caller;
+
+	for (; node && count > 0; count--) {
+		char text[TEXT_BYTES];
+		hk_utf8_copy(functions[count - 1].text, text, sizeof(text));
+		const char *shared = hk_report_strings_get(&tree->texts, text);
+		node = shared ? node_get(tree, node, shared) : NULL;
+		if (node) {
+			node_count(node, row);
+		}
+	}
+	return node;
 }
 
 /* Returns the innermost frame of ROW, whose calls are counted in it and in all its callers. */
 static struct node *row_add(struct tree *tree, const struct hk_stack_row *row)
 {
-	struct hk_stacks_frame frames[FRAMES_MOST];
+	struct hk_stacks_frame frame;
 	struct node *node = &tree->root;
-	uint32_t number = row->stack;
+	uint32_t numbers[FRAMES_MOST], number = row->stack;
 	size_t count = 0;
 
-	while (count < FRAMES_MOST && hk_stacks_frame(row->process, number, &frames[count])) {
-		number = frames[count++].caller;
+	while (count < FRAMES_MOST && hk_stacks_frame(row->process, number, &frame)) {
+		numbers[count++] = number;
+		number = frame.caller;
 	}
-	for (;; count--) {
-		node->calls += row->calls;
-		node->total_ns += row->total_ns;
-		if (count == 0) {
-			return node;
-		}
-		const char *text = text_of(tree, &frames[count - 1]);
-		node = text ? node_get(tree, node, text) : NULL;
-		if (!node) {
-			return NULL;
-		}
+	node_count(node, row);
+	for (; node && count > 0; count--) {
+		node = frame_add(tree, node, numbers[count - 1], row);
 	}
+	return node;
 }
 
 /* The most expensive first. A caller costs no less than its callee, and stands before it. */

@@ -16,6 +16,7 @@
 #include "hooks/pattern.h"
 #include "report/model/role.h"
 #include "text/name.h"
+#include "wire/columns.h"
 
 /* Texts are shared copies, so their addresses stand for them. */
 struct key {
@@ -34,6 +35,7 @@ struct sum {
 struct share {
 	UT_hash_handle hh;
 	struct hk_stack_share share;
+	uint64_t recorded, recorded_ns, recorded_stacks; /* the same of records */
 };
 
 struct reading {
@@ -152,13 +154,17 @@ static struct share *share_get(struct reading *reading, const char *text)
 	return share;
 }
 
-static int add(struct reading *reading, const struct hk_record *record,
-	       const struct hk_chunk_site *site)
+static bool is_wanted(const struct reading *reading, const char *function)
 {
 	const char *glob = reading->options->function;
 
-	if (!site || !hk_source_is_call(record->kind) ||
-	    (glob && !hk_pattern_match(glob, site->function))) {
+	return !glob || hk_pattern_match(glob, function);
+}
+
+static int add(struct reading *reading, const struct hk_record *record,
+	       const struct hk_chunk_site *site)
+{
+	if (!site || !hk_source_is_call(record->kind) || !is_wanted(reading, site->function)) {
 		return 0;
 	}
 	bool kept = record->stack > 0 && record->stack <= reading->frames;
@@ -166,9 +172,9 @@ static int add(struct reading *reading, const struct hk_record *record,
 	if (!share) {
 		return -ENOMEM;
 	}
-	share->share.calls++;
-	share->share.total_ns += record->duration_ns;
-	share->share.stacks += kept;
+	share->recorded++;
+	share->recorded_ns += record->duration_ns;
+	share->recorded_stacks += kept;
 	if (!kept) {
 		reading->rows->calls_without++;
 		return 0;
@@ -207,6 +213,32 @@ static int read_records(struct reading *reading, struct hk_cursor *cursor)
 		}
 	}
 	return r == 0 && hk_cursor_stats(cursor)->damaged > 0 ? -EBADMSG : r;
+}
+
+/* Adds the statistics of the process's sites to the shares. Both are in the order of their ids. */
+static int add_statistics(struct reading *reading, const Hk__Process *process)
+{
+	struct hk_columns_walk walk = {.columns = process->cells};
+	struct hk_columns_row row;
+	size_t at = 0;
+
+	while (hk_columns_next(&walk, &row)) {
+		while (at < process->n_sites && process->sites[at]->id < row.site) {
+			at++;
+		}
+		bool known = at < process->n_sites && process->sites[at]->id == row.site;
+		if (!known || !is_wanted(reading, process->sites[at]->function)) {
+			continue;
+		}
+		struct share *share = share_get(reading, process->sites[at]->function);
+		if (!share) {
+			return -ENOMEM;
+		}
+		share->share.calls += row.calls;
+		share->share.total_ns += row.total_ns;
+		share->share.stacks += row.stacks;
+	}
+	return 0;
 }
 
 static uint32_t group_of(const struct reading *reading)
@@ -294,6 +326,19 @@ static int by_function(const void *a, const void *b)
 	return strcmp(x->function, y->function);
 }
 
+/* An older agent does not count the stacks that it kept. */
+static struct hk_stack_share share_of(const struct share *share)
+{
+	struct hk_stack_share made = share->share;
+
+	if (made.stacks == 0) {
+		made.stacks = share->recorded_stacks;
+		made.calls = share->recorded;
+		made.total_ns = share->recorded_ns;
+	}
+	return made;
+}
+
 /* Moves the shares of functions that have stacks to the rows. */
 static int make_shares(struct reading *reading)
 {
@@ -302,8 +347,9 @@ static int make_shares(struct reading *reading)
 
 	rows->shares = calloc(HASH_COUNT(reading->shares) + 1, sizeof(*rows->shares));
 	HASH_ITER (hh, reading->shares, share, next) {
-		if (rows->shares && share->share.stacks > 0) {
-			rows->shares[rows->share_count++] = share->share;
+		struct hk_stack_share made = share_of(share);
+		if (rows->shares && made.stacks > 0) {
+			rows->shares[rows->share_count++] = made;
 		}
 		HASH_DEL(reading->shares, share);
 		free(share);
@@ -344,7 +390,9 @@ int hk_stack_rows_read(const Hk__Snapshot *snapshot, const char *directory,
 		divide(&reading, processes, count);
 	}
 	for (size_t i = 0; result != -ENOMEM && i < count; i++) {
-		int r = read_process(&reading, loader, snapshot, directory, processes[i]);
+		int r = add_statistics(&reading, processes[i]);
+		result = r < 0 ? r : result;
+		r = read_process(&reading, loader, snapshot, directory, processes[i]);
 		result = r < 0 ? r : result;
 	}
 	int r = make_rows(&reading), shared = make_shares(&reading);
@@ -437,4 +485,16 @@ void hk_stack_rows_frame(const struct hk_stacks_frame *frame, char *text, size_t
 	} else {
 		snprintf(text, size, "[0x%" PRIx64 "]", frame->address);
 	}
+}
+
+size_t hk_stack_rows_functions(const Hk__Process *process, uint32_t number,
+			       struct hk_export_function list[HK_EXPORT_FUNCTIONS])
+{
+	struct hk_stacks_frame frame = {.path = "", .name = ""};
+
+	hk_stacks_frame(process, number, &frame);
+	list[0] = (struct hk_export_function){
+	    .name = frame.name, .library = frame.path, .file = "", .line = 0};
+	hk_stack_rows_frame(&frame, list[0].text, sizeof(list[0].text));
+	return 1;
 }

@@ -4,6 +4,7 @@
 #ifndef HK_CLI_TABLES_STACK_ROWS_H
 #define HK_CLI_TABLES_STACK_ROWS_H
 
+#include "cli/export/exporter.h"
 #include "report/model/stacks.h"
 #include "report/model/strings.h"
 
@@ -19,7 +20,8 @@ struct hk_stack_row {
 	uint32_t stack;
 };
 
-/* All recorded calls of a function of whose calls some have a stack. */
+/* All calls of a function of whose calls some have a stack, by the statistics: lost records count
+ * too. */
 struct hk_stack_share {
 	const char *function;
 	uint64_t calls, total_ns;
@@ -52,6 +54,10 @@ int hk_stack_rows_read(const Hk__Snapshot *snapshot, const char *directory,
 		       const struct hk_stack_options *options, struct hk_stack_rows *ret_rows);
 
 void hk_stack_rows_fini(struct hk_stack_rows *rows);
+
+/* Writes the functions at a frame, as exporters want them. */
+size_t hk_stack_rows_functions(const Hk__Process *process, uint32_t number,
+			       struct hk_export_function list[HK_EXPORT_FUNCTIONS]);
 
 /* Writes the name of a frame to TEXT: its function, of Python with file and line; or its object and
  * address. */

@@ -325,7 +325,7 @@ static int add_call(struct timeline *timeline, const struct source *source,
 		return -ENOMEM;
 	}
 	hk_source_slice(record, site, &slice);
-	slice.stack = timeline->options->frame_text ? slice.stack : 0;
+	slice.stack = timeline->options->functions ? slice.stack : 0;
 	slice.start_ns = unix_ns(timeline, merged->start_ns);
 	slice.end_ns = unix_ns(timeline, end_since);
 	if (end_since < timeline->options->from_ns) {
@@ -451,7 +451,7 @@ static int begin(struct timeline *timeline)
 	struct hk_export_job shown = {
 	    .id = id,
 	    .command = command,
-	    .frame_text = timeline->options->frame_text,
+	    .functions = timeline->options->functions,
 	    .start_ns = timeline->start_ns,
 	    .processes = hk_tracks_shown(timeline->tracks),
 	    .process_count = hk_tracks_count(timeline->tracks),

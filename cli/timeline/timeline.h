@@ -13,9 +13,9 @@ struct hk_timeline_options {
 	int64_t from_ns,
 	    to_ns; /* since the job's start: calls that overlap this range are exported */
 	const struct hk_span_ranks *ranks;
-	size_t rank_count;	   /* 0: all processes */
-	bool ranks_own;		   /* without helpers and launchers */
-	hk_frame_text *frame_text; /* names the frames of stacks */
+	size_t rank_count;		/* 0: all processes */
+	bool ranks_own;			/* without helpers and launchers */
+	hk_export_functions *functions; /* of stacks; NULL: stacks are not shown */
 	/* Called at times with the work done and the whole work, in records; may be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *context;

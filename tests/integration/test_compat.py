@@ -71,6 +71,10 @@ def check_silence(compat):
 def check_arguments(compat):
     output, _ = compat.trace({"HOOK_COMPAT": "1", "HOOK_ENABLE_TRACE": "arguments_mixed=0b10,arguments_name=0x3,arguments_half=1"})
     ours, own = lines_of(output)
+    framed = [line[2] for line in ours if line[2].endswith(" with frame:")]
+    expect("calls with frames", framed, ["arguments_half with frame:"] + ["arguments_name with frame:"] * 2)
+    ours = [line for line in ours if line[2] not in framed]
+    own = [line for line in own if not re.match("  (Native|Python) frame:$|    frame #|    \\[empty stack]$", line)]
     expect("the program's own lines", own, compat.alone.splitlines())
     expect("modules", {line[:2] for line in ours}, {("WARN", "TRACE")})
     expect("what is traced", [line[2].split(":")[0] for line in ours], ["arguments_mixed", "arguments_name", "arguments_name"])
@@ -123,6 +127,42 @@ def check_file(run, compat):
            sum(row["calls"] for row in calls_of(report).values()))
 
 
+def blocks_of(text):
+    """The native and the Python frames of each call that was printed with its frames."""
+    blocks, part = [], None
+    for line in text.splitlines():
+        match = PREFIX.match(line)
+        if match:
+            expect("a call's line", (match[1], match[2], match[4]), ("WARN", "TRACE", "callers_note with frame:"))
+            blocks.append({"Native": [], "Python": []})
+        elif line in ("  Native frame:", "  Python frame:"):
+            part = blocks[-1][line.split()[0]]
+        else:
+            part.append(line)
+    return blocks
+
+
+def check_callers(run, compat):
+    """From where calls were made: as glibc, the loader and the C++ library say it inside of the calls."""
+    program = os.path.join(compat.frame, "callers")
+    done = run.trace(program, hooks=["mpi"], options=("--job", "callers", "-q"),
+                     env={"HOOK_COMPAT": "1", "HOOK_ENABLE_TRACE": "callers_note=1"})
+    blocks = blocks_of(done.stdout)
+    expect("calls", len(blocks), 5)
+    native = [line for block in blocks for line in block["Native"]]
+    wanted = [line for line in done.stderr.splitlines() if line.startswith("    frame #")]
+    expect("native frames", native, wanted)
+    for part in ("shop::till<double>::open(std::vector<double, ", "shop::enter(std::function<int (int)> const&, int)", ":recurse(int)"):
+        expect_true(f"{part} in {native}", any(part in line for line in native))
+    expect_true("in a handler names are as the file spells them", any(line.endswith(":_Z6handlei") for line in blocks[4]["Native"]))
+    numbers = [int(re.match(r"    frame #([ \d]\d) /", line)[1]) for line in blocks[2]["Native"]]
+    expect_true(f"a function that is not exported leaves a gap: {numbers}", numbers[:4] == [0, 1, 2, 3] and 4 not in numbers and 5 in numbers)
+    expect("Python frames", [block["Python"] for block in blocks], [["    [empty stack]"]] * 5)
+    done = run.trace(program, hooks=["mpi"], options=("--job", "no-callers", "-q"),
+                     env={"HOOK_COMPAT": "1", "HOOK_ENABLE_TRACE": "callers_note=1", "LOG_LEVEL": "TRACE=ERROR"})
+    expect("lines above the level", done.stdout, "")
+
+
 def check_filter(compat):
     for expression, seen in ((r".*/arguments$", True), (r"libarguments.*\.so", False), ("[", True)):
         _, report = compat.trace({"HOOK_COMPAT": "1", "TARGET_LIB_FILTER": expression})
@@ -148,6 +188,7 @@ def test(run):
     check_unhooked(compat)
     check_memory(compat)
     check_file(run, compat)
+    check_callers(run, compat)
     check_filter(compat)
     check_closed_output(run)
 

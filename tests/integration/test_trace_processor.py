@@ -1,10 +1,13 @@
 #!/usr/bin/python3
 """Perfetto's own trace processor imports exports without an error, and finds in them what the report counts."""
+import collections
+import json
 import os
 import sys
 
 import trace_processor
 from harness import RANKS, expect, expect_true, main
+from test_stack_exports import text_of
 
 OURS = "hooktrace"  # category of what is no call: missing records, messages that arrived
 
@@ -53,6 +56,20 @@ def check_steps(run, load):
     expect_true(f"{len(peaks)} peaks", peaks)
 
 
+def check_stacks(run, load):
+    """The argument `stack` of a call is its caller's stack as the report has it."""
+    report = json.loads(run.cli("report", run.path("store", "stacks"), "--by", "stack", "--format", "json").stdout)
+    wanted = collections.Counter()
+    for row in report["stacks"]:
+        wanted[row["function"], "\n".join(text_of(frame) for frame in row["frames"])] += row["calls"]
+    trace = load("stacks.pftrace")
+    expect("stacks: errors of the import", trace.errors(), [])
+    rows = trace.query("""select slice.name, args.string_value, count(*) from slice join args using (arg_set_id)
+                          where args.key = 'debug.stack' group by slice.name, args.string_value""")
+    expect("stacks: calls", {(name, stack): int(count) for name, stack, count in rows}, dict(wanted))
+    expect("stacks as Chrome's: errors of the import", load("stacks.json").errors(), [])
+
+
 def test(run):
     traces = run.path("traces")
     os.mkdir(traces)
@@ -62,11 +79,15 @@ def test(run):
     run.cli("export", run.path("store", "messages"), "--format", "chrome", "-o", run.path("traces", "messages.json"))
     run.trace("mpirun", "-n", 2, run.workload("simcuda/cuda_steps"), hooks=["mpi", "cuda"], level="record", options=("--job", "steps"))
     run.cli("export", run.path("store", "steps"), "-o", run.path("traces", "steps.pftrace"))
+    run.trace(run.workload("stacks_truth"), run.path("noted"), hooks=["*:stacks_plain"], level="record+stack", options=("--job", "stacks"))
+    run.cli("export", run.path("store", "stacks"), "-o", run.path("traces", "stacks.pftrace"))
+    run.cli("export", run.path("store", "stacks"), "--format", "chrome", "-o", run.path("traces", "stacks.json"))
     try:
         with trace_processor.opened(run.build, traces, run.directory) as load:
             check_messages(run, load, sum(line[0] == "arrow" for line in words),
                            sum(int(line[2]) for line in words if line[0] == "join"))
             check_steps(run, load)
+            check_stacks(run, load)
     except trace_processor.Unavailable as error:
         print(error)
         sys.exit(77)

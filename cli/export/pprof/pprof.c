@@ -37,7 +37,6 @@ struct hk_exporter {
 	enum hk_folded_split split;
 	char job[104]; /* its id, cut */
 	uint64_t time_ns, end_ns, calls, stacks;
-	struct hk_callers *callers;
 	struct hk_call_tree tree; /* on its root lie owners, on these frames */
 	struct hk_pprof_file file;
 	struct hk_pprof_tables tables;
@@ -77,7 +76,7 @@ static const struct frame *frame_of(struct hk_exporter *pprof,
 static const void *called(struct hk_exporter *pprof, const char *function, const char *domain)
 {
 	const struct hk_pprof_frame shown = {
-	    .name = function, .system_name = function, .path = "", .build_id = ""};
+	    .name = function, .system_name = function, .path = "", .build_id = "", .file = ""};
 
 	return frame_of(pprof, hk_pprof_location(&pprof->tables, &shown),
 			hk_pprof_text(&pprof->tables, domain),
@@ -110,27 +109,27 @@ static void write_build_id(const Hk__Process *process, const struct hk_stacks_fr
 	}
 }
 
-static const void *stack_frame(void *context, const struct hk_export_process *process,
-			       uint32_t number)
+static const void *caller_frame(void *context, const struct hk_export_process *process,
+				uint32_t number, const struct hk_caller *caller)
 {
 	struct hk_exporter *pprof = context;
-	const char *text = hk_callers_text(pprof->callers, process, number);
-	char build_id[BUILD_ID_DIGITS], path[HK_CALLERS_TEXT_BYTES], name[HK_CALLERS_TEXT_BYTES];
+	char build_id[BUILD_ID_DIGITS];
 	struct hk_stacks_frame frame;
 
-	if (!text || !hk_stacks_frame(process->stacks, number, &frame)) {
+	if (!hk_stacks_frame(process->stacks, number, &frame)) {
 		return NULL;
 	}
 	write_build_id(process->stacks, &frame, build_id);
-	hk_utf8_copy(frame.path, path, sizeof(path));
-	hk_utf8_copy(frame.name, name, sizeof(name));
+	bool addressed = *caller->library || frame.object == 0;
 	const struct hk_pprof_frame shown = {
 	    /* pprof shows an address by itself, and may find its function. */
-	    .name = *name || frame.object == HK_STACKS_OBJECT_END ? text : "",
-	    .system_name = name,
-	    .path = path,
+	    .name = *caller->name || !addressed ? caller->text : "",
+	    .system_name = caller->name,
+	    .path = caller->library,
 	    .build_id = build_id,
-	    .address = frame.object == HK_STACKS_OBJECT_END ? 0 : frame.address,
+	    .file = caller->file,
+	    .address = addressed ? frame.address : 0,
+	    .line = caller->line,
 	};
 	return frame_of(pprof, hk_pprof_location(&pprof->tables, &shown), 0, 0);
 }
@@ -223,7 +222,7 @@ static struct hk_exporter *pprof_create(const struct hk_export_target *target)
 		pprof->split = target->folded_split;
 		pprof->tables.file = &pprof->file;
 		pprof->tree.site = site_frame;
-		pprof->tree.frame = stack_frame;
+		pprof->tree.caller = caller_frame;
 		pprof->tree.deeper = deeper_frame;
 		pprof->tree.context = pprof;
 	}
@@ -236,8 +235,8 @@ static int pprof_begin(struct hk_exporter *pprof, const struct hk_export_job *jo
 	pprof->time_ns = job->start_ns > job->from_ns ? job->start_ns : job->from_ns;
 	pprof->tree.from_ns = job->from_ns;
 	pprof->tree.to_ns = job->to_ns;
-	pprof->callers = hk_callers_new(job);
-	return pprof->callers ? 0 : -ENOMEM;
+	pprof->tree.callers = hk_callers_new(job);
+	return pprof->tree.callers ? 0 : -ENOMEM;
 }
 
 /* The labels of a sample in the making. */
@@ -283,7 +282,7 @@ static void add_labels(struct hk_exporter *pprof, struct labels *labels, const s
 static int append_sample(struct hk_exporter *pprof, const struct hk_call_node *node,
 			 size_t value_count)
 {
-	uint64_t path[HK_CALL_TREE_PATH];
+	static uint64_t path[HK_CALL_TREE_PATH];
 	int64_t values[VALUES_MOST] = {(int64_t)node->calls, (int64_t)node->own_ns,
 				       (int64_t)node->bytes};
 	Hk__Pprof__Sample sample = HK__PPROF__SAMPLE__INIT, *samples[] = {&sample};
@@ -391,7 +390,7 @@ static void pprof_free(struct hk_exporter *pprof)
 		free(frame);
 	}
 	hk_call_tree_fini(&pprof->tree);
-	hk_callers_free(pprof->callers);
+	hk_callers_free(pprof->tree.callers);
 	hk_pprof_tables_fini(&pprof->tables);
 	hk_pprof_file_fini(&pprof->file);
 	free(pprof);

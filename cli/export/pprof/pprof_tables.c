@@ -13,11 +13,11 @@ struct hk_pprof_text {
 	char bytes[];
 };
 
-/* A mapping by file name and build id, a function by its names, or a location by mapping, function
- * and address. */
+/* A mapping by file name and build id, a function by its names and its file, or a location by
+ * mapping, function, address and line. */
 struct hk_pprof_entry {
 	UT_hash_handle hh;
-	uint64_t key[3];
+	uint64_t key[4];
 	uint64_t number;
 	uint64_t limit; /* of a mapping: behind its highest address */
 	bool nameless;	/* of a mapping: some frames have no function */
@@ -72,7 +72,7 @@ int64_t hk_pprof_text(struct hk_pprof_tables *tables, const char *bytes)
 /* ---- entries ---- */
 
 /* Returns the entry of KEY in TABLE, NULL without memory. *ret_new: it was not there before. */
-static struct hk_pprof_entry *entry_of(struct hk_pprof_entry **table, const uint64_t key[3],
+static struct hk_pprof_entry *entry_of(struct hk_pprof_entry **table, const uint64_t key[4],
 				       bool *ret_new)
 {
 	struct hk_pprof_entry *entry;
@@ -105,22 +105,24 @@ static struct hk_pprof_entry *mapping_of(struct hk_pprof_tables *tables, const c
 					 const char *build_id)
 {
 	int64_t name = hk_pprof_text(tables, path), id = hk_pprof_text(tables, build_id);
-	const uint64_t key[3] = {(uint64_t)name, (uint64_t)id, 0};
+	const uint64_t key[4] = {(uint64_t)name, (uint64_t)id};
 	bool new;
 
 	return name < 0 || id < 0 ? NULL : entry_of(&tables->mappings, key, &new);
 }
 
-static struct hk_pprof_entry *function_of(struct hk_pprof_tables *tables, const char *name,
-					  const char *system_name)
+static struct hk_pprof_entry *function_of(struct hk_pprof_tables *tables,
+					  const struct hk_pprof_frame *frame)
 {
-	int64_t text = hk_pprof_text(tables, name), system = hk_pprof_text(tables, system_name);
-	const uint64_t key[3] = {(uint64_t)text, (uint64_t)system, 0};
+	int64_t text = hk_pprof_text(tables, frame->name);
+	int64_t system = hk_pprof_text(tables, frame->system_name);
+	int64_t file = hk_pprof_text(tables, frame->file);
+	const uint64_t key[4] = {(uint64_t)text, (uint64_t)system, (uint64_t)file};
 	Hk__Pprof__Function function = HK__PPROF__FUNCTION__INIT, *functions[] = {&function};
 	Hk__Pprof__Profile part = HK__PPROF__PROFILE__INIT;
 	bool new;
 
-	if (text < 0 || system < 0) {
+	if (text < 0 || system < 0 || file < 0) {
 		return NULL;
 	}
 	struct hk_pprof_entry *entry = entry_of(&tables->functions, key, &new);
@@ -130,23 +132,25 @@ static struct hk_pprof_entry *function_of(struct hk_pprof_tables *tables, const 
 	function.id = entry->number;
 	function.name = text;
 	function.system_name = system;
+	function.filename = file;
 	part.n_function = 1;
 	part.function = functions;
 	return hk_pprof_append(tables->file, &part) < 0 ? NULL : entry;
 }
 
-static int append_location(struct hk_pprof_tables *tables, uint64_t number, uint64_t mapping,
-			   uint64_t function, uint64_t address)
+/* KEY is as of a location. */
+static int append_location(struct hk_pprof_tables *tables, uint64_t number, const uint64_t key[4])
 {
 	Hk__Pprof__Location location = HK__PPROF__LOCATION__INIT, *locations[] = {&location};
 	Hk__Pprof__Line line = HK__PPROF__LINE__INIT, *lines[] = {&line};
 	Hk__Pprof__Profile part = HK__PPROF__PROFILE__INIT;
 
 	location.id = number;
-	location.mapping_id = mapping;
-	location.address = address;
-	line.function_id = function;
-	location.n_line = function != 0;
+	location.mapping_id = key[0];
+	location.address = key[2];
+	line.function_id = key[1];
+	line.line = (int64_t)key[3];
+	location.n_line = key[1] != 0;
 	location.line = lines;
 	part.n_location = 1;
 	part.location = locations;
@@ -159,8 +163,7 @@ const struct hk_pprof_entry *hk_pprof_location(struct hk_pprof_tables *tables,
 	bool placed = *frame->path, named = *frame->name, new;
 	struct hk_pprof_entry *mapping =
 	    placed ? mapping_of(tables, frame->path, frame->build_id) : NULL;
-	struct hk_pprof_entry *function =
-	    named ? function_of(tables, frame->name, frame->system_name) : NULL;
+	struct hk_pprof_entry *function = named ? function_of(tables, frame) : NULL;
 
 	if ((placed && !mapping) || (named && !function)) {
 		return NULL;
@@ -170,13 +173,13 @@ const struct hk_pprof_entry *hk_pprof_location(struct hk_pprof_tables *tables,
 		mapping->limit = limit > mapping->limit ? limit : mapping->limit;
 		mapping->nameless |= !named;
 	}
-	const uint64_t key[3] = {mapping ? mapping->number : 0, function ? function->number : 0,
-				 frame->address};
+	const uint64_t key[4] = {mapping ? mapping->number : 0, function ? function->number : 0,
+				 frame->address, frame->line};
 	struct hk_pprof_entry *entry = entry_of(&tables->locations, key, &new);
 	if (!entry || !new) {
 		return entry;
 	}
-	return append_location(tables, entry->number, key[0], key[1], key[2]) < 0 ? NULL : entry;
+	return append_location(tables, entry->number, key) < 0 ? NULL : entry;
 }
 
 int hk_pprof_write_mappings(struct hk_pprof_tables *tables)

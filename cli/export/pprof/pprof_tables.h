@@ -22,7 +22,9 @@ int64_t hk_pprof_text(struct hk_pprof_tables *tables, const char *text);
 struct hk_pprof_frame {
 	const char *name, *system_name;
 	const char *path, *build_id; /* of the object, and empty without one */
+	const char *file;	     /* of the source */
 	uint64_t address;
+	uint32_t line; /* 0: not known */
 };
 
 /* Returns the location of FRAME, which lives as long as TABLES, or NULL without memory. */

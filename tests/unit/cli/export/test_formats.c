@@ -19,6 +19,35 @@
 #define ORIGIN_NS 1795000000000000000u
 #define DEEP 2000u
 
+/* Frames 1 and 2 of a process: `main`, and what it called, with a function that was inlined there.
+ */
+static uint32_t frame_callers[] = {0, 1}, frame_objects[] = {0, 0};
+static uint64_t frame_addresses[] = {4096, 8192};
+static Hk__StackFrames frames = {.n_caller = 2,
+				 .caller = frame_callers,
+				 .n_object = 2,
+				 .object = frame_objects,
+				 .n_address = 2,
+				 .address = frame_addresses};
+static Hk__StackFrames *frame_parts[] = {&frames};
+static const Hk__Process with_stacks = {.n_stack_frames = 1, .stack_frames = frame_parts};
+
+static size_t functions_at(const Hk__Process *of, uint32_t number,
+			   struct hk_export_function list[HK_EXPORT_FUNCTIONS])
+{
+	const struct hk_export_function main = {
+	    .text = "ma;in \xff", .name = "main", .library = "/bin/a", .file = ""};
+	const struct hk_export_function inlined = {
+	    .text = "inlined", .name = "inlined", .library = "/bin/a", .file = "a.c", .line = 7};
+	const struct hk_export_function around = {
+	    .text = "around", .name = "around", .library = "/bin/a", .file = "a.c", .line = 9};
+
+	assert_ptr_equal(of, &with_stacks);
+	list[0] = number == 1 ? main : inlined;
+	list[1] = around;
+	return number;
+}
+
 static const struct hk_export_process process = {.rank = 3,
 						 .is_main = true,
 						 .pid = 4711,
@@ -27,7 +56,8 @@ static const struct hk_export_process process = {.rank = 3,
 						 .role = "main",
 						 .command = "./solver",
 						 .start_ns = ORIGIN_NS,
-						 .clock_known = true};
+						 .clock_known = true,
+						 .stacks = &with_stacks};
 static const struct hk_export_process *const processes[] = {&process};
 static const struct hk_export_site outer = {
     .index = 0, .function = "outer", .library = "/lib/a.so", .domain = "user"};
@@ -55,6 +85,7 @@ static void begin(struct scene *scene, const char *format, uint64_t from_ns, uin
 	hk__snapshot__init(&scene->snapshot);
 	scene->job = (struct hk_export_job){.id = "job",
 					    .command = "./solver",
+					    .functions = functions_at,
 					    .start_ns = ORIGIN_NS,
 					    .origin_ns = ORIGIN_NS,
 					    .processes = processes,
@@ -238,6 +269,49 @@ static void test_folded_time_is_what_lies_within(void **state)
 	free(scene.text);
 }
 
+/* `outer` from the stack of frame 2, `hostile` inside of it; then `outer` from an unknown stack. */
+static void called(struct scene *scene)
+{
+	struct hk_slice around = slice(&outer, 100, 1100), inside = slice(&hostile, 200, 500);
+	struct hk_slice unknown = slice(&outer, 2000, 2001);
+
+	around.stack = 2;
+	unknown.stack = 77;
+	open_call(scene, &around);
+	open_call(scene, &inside);
+	assert_int_equal(close_call(scene, &inside), 0);
+	assert_int_equal(close_call(scene, &around), 0);
+	open_call(scene, &unknown);
+	assert_int_equal(close_call(scene, &unknown), 0);
+}
+
+static void test_callers_are_frames(void **state)
+{
+	struct scene scene = {0};
+
+	(void)state;
+	begin_text(&scene, "folded");
+	called(&scene);
+	assert_int_equal(end(&scene, true), 0);
+	assert_string_equal(scene.text,
+			    "ma:in_\xef\xbf\xbd;around;inlined;outer 700\n"
+			    "ma:in_\xef\xbf\xbd;around;inlined;outer;=se:mi_\"x\"__[2J 300\n"
+			    "outer 1\n");
+	free(scene.text);
+	scene = (struct scene){0};
+	begin_text(&scene, "chrome");
+	called(&scene);
+	assert_int_equal(end(&scene, true), 0);
+	assert_non_null(strstr(scene.text, ",\"sf\":\"3.2\"}"));
+	assert_null(strstr(scene.text, ".77\""));
+	assert_non_null(strstr(
+	    scene.text,
+	    "\"stackFrames\":{\n\"3.1\":{\"name\":\"ma;in \xef\xbf\xbd\",\"category\":\"a\"},\n"
+	    "\"3.2\":{\"name\":\"inlined\",\"category\":\"a\",\"parent\":\"3.2.1\"},\n"
+	    "\"3.2.1\":{\"name\":\"around\",\"category\":\"a\",\"parent\":\"3.1\"}}"));
+	free(scene.text);
+}
+
 /* A line names every call on the way: without a bound a recursion fills the disk. */
 static void test_deep_stacks_end_in_one_frame(void **state)
 {
@@ -345,6 +419,7 @@ int main(void)
 	    cmocka_unit_test(test_csv_is_one_quoted_line_per_call),
 	    cmocka_unit_test(test_folded_names_keep_to_their_frames),
 	    cmocka_unit_test(test_folded_time_is_what_lies_within),
+	    cmocka_unit_test(test_callers_are_frames),
 	    cmocka_unit_test(test_deep_stacks_end_in_one_frame),
 	    cmocka_unit_test(test_full_disk_is_an_error),
 	    cmocka_unit_test(test_sqlite_holds_calls_as_they_were),

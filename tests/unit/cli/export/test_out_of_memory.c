@@ -158,9 +158,19 @@ static int chains_work(void)
 
 #define FRAMES 100u /* of one stack */
 
-static void name_frame(const struct hk_stacks_frame *frame, char *text, size_t size)
+/* Every third frame has a function that was inlined there. */
+static size_t functions_at(const Hk__Process *process, uint32_t number,
+			   struct hk_export_function list[HK_EXPORT_FUNCTIONS])
 {
-	snprintf(text, size, "frame %u", (unsigned)frame->address);
+	size_t count = number % 3 == 0 ? 2 : 1;
+
+	(void)process;
+	for (size_t i = 0; i < count; i++) {
+		list[i] = (struct hk_export_function){
+		    .name = "name", .library = "/a", .file = "file.c", .line = number};
+		snprintf(list[i].text, sizeof(list[i].text), "frame %u.%zu", number, i);
+	}
+	return count;
 }
 
 /* A process with a stack of FRAMES frames in two objects, and a call from each frame of it. */
@@ -200,7 +210,7 @@ static int stacks_work_with(const char *format)
 	Hk__Snapshot snapshot = HK__SNAPSHOT__INIT;
 	const struct hk_export_job job = {.id = "job",
 					  .command = "",
-					  .frame_text = name_frame,
+					  .functions = functions_at,
 					  .processes = shown,
 					  .process_count = 1,
 					  .snapshot = &snapshot,

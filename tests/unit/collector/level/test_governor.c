@@ -121,6 +121,35 @@ static void expect_step(size_t index, const char *pattern, uint32_t from, uint32
 	assert_int_equal(step->pinned, pinned);
 }
 
+/* A site at record+stack that keeps STACKS_PER_S stacks. Returns its ceiling after three looks. */
+static uint8_t ceiling_with_stacks(uint64_t stacks_per_s)
+{
+	struct subject site = subject("stacked", 100000);
+	struct subject *all[] = {&site};
+	site.site->level = HK_LEVEL_STACK;
+	site.cell->stacks = 777; /* of before */
+	attach();
+	for (int i = 0; i < 3; i++) {
+		site.cell->stacks += stacks_per_s * LOOK_S;
+		run(all, 1);
+	}
+	return site.site->ceiling;
+}
+
+/* Each of its calls costs 152 ns with arguments and 456 ns with a stack. */
+static void test_stacks_of_all_calls_cost_too_much(void **state)
+{
+	(void)state;
+	assert_in_range(ceiling_with_stacks(100000), HK_LEVEL_COUNT, HK_LEVEL_ARGS);
+}
+
+static void test_limited_stacks_fit_the_budget(void **state)
+{
+	(void)state;
+	assert_int_equal(ceiling_with_stacks(100), 0);
+	assert_int_equal(process.state->n_governor, 0);
+}
+
 static void test_hot_site_goes_down_at_the_second_look(void **state)
 {
 	struct subject hot = subject("hot", 50000000), mild = subject("mild", 1000);
@@ -296,6 +325,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    GOVERNOR_TEST(test_hot_site_goes_down_at_the_second_look),
+	    GOVERNOR_TEST(test_stacks_of_all_calls_cost_too_much),
+	    GOVERNOR_TEST(test_limited_stacks_fit_the_budget),
 	    GOVERNOR_TEST(test_first_look_judges_the_first_ten_milliseconds),
 	    GOVERNOR_TEST(test_first_look_leaves_pinned_sites_and_modest_ones),
 	    GOVERNOR_TEST(test_one_busy_look_changes_nothing),
