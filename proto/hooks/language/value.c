@@ -332,7 +332,7 @@ int hk_value_parse(struct hk_scan *scan, struct hk_draft *draft, uint8_t key)
 		}
 	}
 	if (hook->value_count == HK_HOOK_VALUES) {
-		return hk_scan_fail(scan, "more than 6 values", (struct hk_word){0});
+		return hk_scan_fail(scan, "more than 7 values", (struct hk_word){0});
 	}
 	hook->values[hook->value_count++] = value;
 	return 0;

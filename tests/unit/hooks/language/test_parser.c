@@ -336,7 +336,7 @@ static const struct {
     {"int f(int a) bytes=4k", "not a number below 2^32: '4k'"},
     {"int f(int a) bytes=1*2*3*4*5", "more than 4 factors"},
     {"int f(int a) bytes=a bytes=a", "value given twice"},
-    {"int f(int a) m=a n=a k=a tag=a peer=a fd=a size=a", "more than 6 values"},
+    {"int f(int a) m=a n=a k=a tag=a peer=a fd=a size=a count=a", "more than 7 values"},
     {"int f(int a) bytes=size(a)", "unknown function 'size'"},
     {"int f(int a) bytes=sizeof(a)", "argument of the wrong type: 'a'"},
     {"int f(int a) bytes=sizeof(a,a)", "wrong number of arguments for 'sizeof'"},
