@@ -55,7 +55,8 @@ static uint64_t stream_of(const struct hk_hook *hook, const uint64_t *values)
 static bool submits(const struct hk_hook *hook)
 {
 	if (hook->meaning != HK_MEANING_NONE) {
-		return hook->meaning == HK_MEANING_LAUNCH || hook->meaning == HK_MEANING_COPY;
+		return hook->meaning == HK_MEANING_LAUNCH || hook->meaning == HK_MEANING_COPY ||
+		       hook->meaning == HK_MEANING_COLLECTIVE;
 	}
 	for (uint32_t i = 0; i < hook->value_count; i++) {
 		if (hook->values[i].key == HK_KEY_BYTES) {
