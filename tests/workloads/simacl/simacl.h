@@ -24,7 +24,7 @@ int aclrtMemcpyAsync(void *to, size_t most, const void *from, size_t bytes, int 
 		     aclrtStream stream);
 int aclrtSynchronizeStream(aclrtStream stream);
 
-/* Not ACL: what the simulated MSPTI is told. Times are CLOCK_REALTIME. */
+/* Not ACL: work as the simulated MSPTI sees it. Times are CLOCK_REALTIME. */
 struct sim_acl_work {
 	const char *name; /* NULL: a copy */
 	const char *function;
