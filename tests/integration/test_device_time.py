@@ -162,6 +162,14 @@ def check_alone(run):
     check_each("bare", traced)
 
 
+def check_burst(run):
+    """More launches without a wait than calls are remembered: records are asked for before they are forgotten."""
+    traced = Traced(run, "burst", "burst")
+    expect("burst: activities", (traced.source()["activities"], traced.source()["unlinked"], traced.source()["dropped"]),
+           (len(traced.work), 0, 0))
+    check_sums("burst", traced)
+
+
 def check_refused(run):
     for words, state, says in (("status=999", "no driver", "no driver"), ("status=15", "old driver", "update it"),
                                ("status=35", "no privilege", "NVreg_RestrictProfilingToAdminUsers=0"), ("status=39", "taken", "another tool"),
@@ -240,6 +248,7 @@ def check_forked(run):
 
 def test(run):
     check_alone(run)
+    check_burst(run)
     check_refused(run)
     check_dropped(run)
     check_shared(run)
