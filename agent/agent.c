@@ -1,6 +1,8 @@
 /* agent.c: the agent's constructor and its end at exit. Neither may break the host. */
 #include <errno.h>
+#include <link.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <time.h>
 
@@ -11,6 +13,7 @@
 #include "agent/device/device.h"
 #include "agent/frame/state.h"
 #include "agent/hooks/hookset.h"
+#include "agent/nvtx.h"
 #include "agent/patch/change.h"
 #include "agent/patch/entry.h"
 #include "agent/patch/patch.h"
@@ -104,6 +107,7 @@ static void set_up(int argc, char **argv, char **environment)
 	hk_thread_setup();
 	hk_compat_start(&hookset.compat);
 	hk_annotate_start(hookset.default_level);
+	hk_nvtx_start(environment);
 	hk_dl_start();
 	if (hk_device_start(environment, hk_annotate_work)) {
 		hk_tracing_start();
@@ -120,10 +124,30 @@ static void set_up(int argc, char **argv, char **environment)
 	    setup_ns < UINT32_MAX ? (uint32_t)setup_ns : UINT32_MAX;
 }
 
+static int find_agent_or_libc(struct dl_phdr_info *info, size_t size, void *preloaded)
+{
+	(void)size;
+	*(bool *)preloaded = strstr(info->dlpi_name, "libhookagent") != NULL;
+	return *(bool *)preloaded || strstr(info->dlpi_name, "/libc.so.6") != NULL;
+}
+
+/* Whether the loader has loaded the agent before the libraries of the program, and not NVTX in a
+ * process whose LD_PRELOAD was lost: then other threads may run, and no slot may be patched. */
+static bool was_preloaded(void)
+{
+	bool preloaded = true;
+	dl_iterate_phdr(find_agent_or_libc, &preloaded);
+	return preloaded;
+}
+
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
 {
 	/* Checked before the arguments are read: musl passes none. */
 	if (!gnu_get_libc_version || !on_exit || switched_off(environment)) {
+		return;
+	}
+	if (!was_preloaded()) {
+		say(environment, "not preloaded: LD_PRELOAD was lost");
 		return;
 	}
 	/* A program starts with errno 0 and may print it before it is set. */

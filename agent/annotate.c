@@ -285,21 +285,26 @@ static void note_instant(const char *name, enum use use, uintptr_t caller, uint6
 
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 
-EXPORTED void hk_range_push(const char *name)
+int hk_annotate_push(const char *text, uint32_t group, uintptr_t caller)
 {
 	struct hk_call call = {0};
+	int around = 0;
 
 	if (!is_usable()) {
-		return;
+		return -1;
 	}
-	bool ready = prepare(&call, site_of(name, USE_RANGE, CALLER, false));
+	bool ready = prepare(&call, site_of(text, USE_RANGE, caller, false));
 	struct hk_thread *thread = hk_thread_current;
 	if (!thread->ready) {
-		return;
+		return -1;
+	}
+	for (uint32_t i = 0; i < thread->range_depth && i < HK_RANGES; i++) {
+		around += thread->ranges[i].group == group;
 	}
 	if (thread->range_depth < HK_RANGES) {
 		struct hk_range *range = &thread->ranges[thread->range_depth++];
 		atomic_signal_fence(memory_order_seq_cst); /* ranges of handlers lie above */
+		range->group = group;
 		range->site = ready ? call.site->index : HK_THUNKS;
 		if (ready) {
 			hk_call_begin_range(&call, range);
@@ -308,21 +313,134 @@ EXPORTED void hk_range_push(const char *name)
 		hk_process_untracked();
 		thread->range_depth++;
 	}
+	return around;
+}
+
+/* Ends the range of THREAD at AT. One below others gives nothing back to them. */
+static void end_range(struct hk_thread *thread, uint32_t at)
+{
+	struct hk_range *range = &thread->ranges[at];
+	if (at + 1 == thread->range_depth) {
+		if (range->site < HK_THUNKS) {
+			hk_call_end_range(thread, range);
+		}
+		atomic_signal_fence(memory_order_seq_cst); /* until here they lie above */
+		thread->range_depth = at;
+		return;
+	}
+	if (range->site < HK_THUNKS) {
+		uint64_t child_ns = thread->child_ns, domains = thread->domains;
+		thread->child_ns = 0;
+		hk_call_end_range(thread, range);
+		thread->child_ns = child_ns;
+		thread->domains = domains;
+	}
+	range->site = HK_THUNKS;
+	range->group = HK_RANGE_ENDED;
+}
+
+int hk_annotate_pop(uint32_t group)
+{
+	struct hk_thread *thread = hk_thread_current;
+	int around = -1;
+
+	if (!is_usable() || !thread->ready || !thread->range_depth) {
+		return -1;
+	}
+	if (thread->range_depth > HK_RANGES) { /* it was not kept */
+		return (int)--thread->range_depth;
+	}
+	uint32_t at = thread->range_depth;
+	while (at > 0 && thread->ranges[at - 1].group != group) {
+		at--;
+	}
+	for (uint32_t i = 0; i < at; i++) {
+		around += thread->ranges[i].group == group;
+	}
+	if (at > 0) {
+		end_range(thread, at - 1);
+	}
+	/* Those that ended before are on top now. */
+	while (thread->range_depth &&
+	       thread->ranges[thread->range_depth - 1].group == HK_RANGE_ENDED) {
+		thread->range_depth--;
+	}
+	return around;
+}
+
+EXPORTED void hk_range_push(const char *name)
+{
+	hk_annotate_push(name, 0, CALLER);
 }
 
 EXPORTED void hk_range_pop(void)
 {
-	struct hk_thread *thread = hk_thread_current;
+	hk_annotate_pop(0);
+}
 
-	if (!is_usable() || !thread->ready || !thread->range_depth) {
-		return;
+/* ---- ranges of the process ---- */
+
+#define PROCESS_RANGES 1024u
+
+/* A range that began, and may end on any thread. Its number has its place in the low bits. */
+static struct process_range {
+	_Atomic uint64_t number; /* 0: free, 1: being written */
+	uint32_t site;
+	uint64_t start_ticks, tag;
+} process_ranges[PROCESS_RANGES];
+static _Atomic uint64_t process_range_count;
+
+uint64_t hk_annotate_start_range(const char *text, uintptr_t caller, uint64_t tag)
+{
+	struct hk_call call = {0};
+	bool ready = is_usable() && prepare(&call, site_of(text, USE_RANGE, caller, false));
+	for (uint32_t tries = 0; tries < PROCESS_RANGES; tries++) {
+		uint64_t number = atomic_fetch_add(&process_range_count, 1) + PROCESS_RANGES;
+		struct process_range *range = &process_ranges[number % PROCESS_RANGES];
+		uint64_t none = 0;
+		if (!atomic_compare_exchange_strong(&range->number, &none, 1)) {
+			continue;
+		}
+		range->site = ready ? call.site->index : HK_THUNKS;
+		range->start_ticks = call.start_ticks;
+		range->tag = tag;
+		if (ready) {
+			hk_count_add(&call.cell->calls, 1);
+		}
+		atomic_store(&range->number, number);
+		return number;
 	}
-	uint32_t at = thread->range_depth - 1;
-	if (at < HK_RANGES && thread->ranges[at].site < HK_THUNKS) {
-		hk_call_end_range(thread, &thread->ranges[at]);
+	hk_process_untracked();
+	return ~0ULL;
+}
+
+bool hk_annotate_end_range(uint64_t number, uint64_t *ret_tag)
+{
+	struct process_range *range = &process_ranges[number % PROCESS_RANGES];
+	struct hk_call call = {0};
+	if (number < PROCESS_RANGES ||
+	    !atomic_compare_exchange_strong(&range->number, &number, 1)) {
+		return false;
 	}
-	atomic_signal_fence(memory_order_seq_cst); /* until here they lie above */
-	thread->range_depth = at;
+	*ret_tag = range->tag;
+	if (range->site < HK_THUNKS && is_usable() && prepare(&call, &hk_hot[range->site])) {
+		const struct hk_range of_thread = {.site = range->site,
+						   .start_ticks = range->start_ticks,
+						   .child_ns = 0,
+						   .domains = call.thread->domains};
+		uint64_t child_ns = call.thread->child_ns, domains = call.thread->domains;
+		call.thread->child_ns = 0; /* what it called is not known */
+		hk_call_end_range(call.thread, &of_thread);
+		call.thread->child_ns = child_ns;
+		call.thread->domains = domains;
+	}
+	atomic_store(&range->number, 0);
+	return true;
+}
+
+void hk_annotate_mark(const char *text, uintptr_t caller)
+{
+	note_instant(text, USE_MARK, caller, 0);
 }
 
 EXPORTED void hk_mark(const char *name)

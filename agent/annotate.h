@@ -7,6 +7,7 @@
 #ifndef HK_AGENT_ANNOTATE_H
 #define HK_AGENT_ANNOTATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/object/object.h"
@@ -15,6 +16,18 @@
 void hk_annotate_start(uint8_t level);
 
 struct hk_device_work;
+
+/* Ranges and marks of another API than hooktrace.h, named TEXT, called from CALLER. GROUP: ranges
+ * of one group end in the order in which they began, those of different groups in any order; both
+ * functions return the number of the group's ranges that are open around this one, or -1. */
+void hk_annotate_mark(const char *text, uintptr_t caller);
+int hk_annotate_push(const char *text, uint32_t group, uintptr_t caller);
+int hk_annotate_pop(uint32_t group);
+
+/* A range that may end on another thread. Returns its number, never 0, which is good for one end.
+ * The end gives back TAG, and returns false for an unknown number. */
+uint64_t hk_annotate_start_range(const char *text, uintptr_t caller, uint64_t tag);
+bool hk_annotate_end_range(uint64_t number, uint64_t *ret_tag);
 
 /* Records WORK of a device, and adds its time to the calls that submitted it. Any thread that is
  * not inside the agent. */

@@ -16,6 +16,10 @@ _Atomic uint64_t hk_launches_due = ~0ULL;
 /* Of a site: no other call of the API is around this one. */
 #define OUTERMOST 0x80000000u
 
+/* Calls of a thread after which records are asked for, however short the time: the calls must still
+ * be remembered when their records come. */
+#define BURST (HK_LAUNCHES / 8)
+
 static struct hk_launches *_Atomic all;
 
 static int make(void *thread, void *unused)
@@ -55,7 +59,8 @@ static uint64_t stream_of(const struct hk_hook *hook, const uint64_t *values)
 static bool submits(const struct hk_hook *hook)
 {
 	if (hook->meaning != HK_MEANING_NONE) {
-		return hook->meaning == HK_MEANING_LAUNCH || hook->meaning == HK_MEANING_COPY;
+		return hook->meaning == HK_MEANING_LAUNCH || hook->meaning == HK_MEANING_COPY ||
+		       hook->meaning == HK_MEANING_COLLECTIVE;
 	}
 	for (uint32_t i = 0; i < hook->value_count; i++) {
 		if (hook->values[i].key == HK_KEY_BYTES) {
@@ -84,6 +89,9 @@ static void add(const struct hk_thread *thread, const struct hk_call *call, cons
 			      memory_order_relaxed);
 	atomic_store_explicit(&launch->start_ticks, call->start_ticks, memory_order_relaxed);
 	atomic_store_explicit(&launch->end_ticks, end_ticks, memory_order_release);
+	if (count % BURST == BURST - 1) {
+		atomic_store_explicit(&hk_launches_due, 0, memory_order_relaxed);
+	}
 }
 
 void hk_launches_end(struct hk_thread *thread, const struct hk_call *call, const uint64_t *values)

@@ -15,7 +15,7 @@
 
 struct hk_thread;
 
-#define HK_LAUNCHES 4096u
+#define HK_LAUNCHES 32768u /* of a thread; their memory is taken as it is used */
 
 /* A call that returned. Its thread writes it; others read it meanwhile (hk_launches_find). */
 struct hk_launch {

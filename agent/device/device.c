@@ -74,7 +74,11 @@ static int after_call(void *call, void *unused)
 {
 	(void)call;
 	(void)unused;
-	if (hk_in_agent || !began_here()) {
+	if (!began_here()) { /* no records will come, or a fork left them to the parent */
+		atomic_store_explicit(&hk_launches_due, ~0ULL, memory_order_relaxed);
+		return 0;
+	}
+	if (hk_in_agent) {
 		return 0;
 	}
 	set_due();

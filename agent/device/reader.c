@@ -167,14 +167,16 @@ static void give_waiting(bool all)
 	waiting_count = kept;
 }
 
-/* Without room for more, the oldest work is handed on unjoined. */
+/* Without room for more, the older half is handed on unjoined. */
 static void wait_for_call(const struct hk_device_work *work, uint64_t correlation)
 {
 	if (waiting_count == WAITING) {
-		give(&tables->waiting[0].work);
-		memmove(&tables->waiting[0], &tables->waiting[1],
-			(WAITING - 1) * sizeof(tables->waiting[0]));
-		waiting_count--;
+		for (uint32_t i = 0; i < WAITING / 2; i++) {
+			give(&tables->waiting[i].work);
+		}
+		waiting_count = WAITING / 2;
+		memmove(&tables->waiting[0], &tables->waiting[waiting_count],
+			waiting_count * sizeof(tables->waiting[0]));
 	}
 	tables->waiting[waiting_count++] =
 	    (struct waiting){.work = *work, .correlation = correlation};

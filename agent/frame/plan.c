@@ -19,7 +19,8 @@ static bool is_same(const char *a, const char *b)
 
 bool hk_plan_is_device(const char *domain)
 {
-	return hk_plan_devices && (is_same(domain, "cuda") || is_same(domain, "acl"));
+	return hk_plan_devices && (is_same(domain, "cuda") || is_same(domain, "acl") ||
+				   is_same(domain, "aclnn") || is_same(domain, "hccl"));
 }
 
 /* Finds the word of each plain value of HOOK. Returns whether all values are plain. */

@@ -22,10 +22,12 @@
 #define HK_KEPT_CROWD 256  /* calls between two looks for room for more */
 #define HK_RANGES 64u	   /* open ranges kept per thread; deeper ones have a depth only */
 
+#define HK_RANGE_ENDED (~0u)
+
 /* An open range of annotate.h. */
 struct hk_range {
-	uint32_t site; /* HK_THUNKS: it could not be counted */
-	uint32_t reserved;
+	uint32_t site;	/* HK_THUNKS: it could not be counted, or has ended */
+	uint32_t group; /* annotate.h; HK_RANGE_ENDED: it ended before those above it */
 	uint64_t start_ticks, child_ns, domains; /* child_ns and domains: the thread's before it */
 };
 

@@ -198,6 +198,13 @@ static int collect(struct environment *environment)
 		 loaded && *loaded ? ":" : "", loaded ? loaded : "");
 	environment->variables[environment->count++] =
 	    (struct variable){"LD_PRELOAD", environment->preload};
+	environment->variables[environment->count++] =
+	    (struct variable){HK_NVTX_VARIABLE, environment->agent};
+	const char *next = hk_nvtx_next(environment->agent);
+	if (next) {
+		environment->variables[environment->count++] =
+		    (struct variable){HK_NVTX_NEXT, next};
+	}
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		const char *value = wanted[i].setting ? hk_command_setting(wanted[i].setting)
 						      : getenv(wanted[i].variable);

@@ -11,6 +11,7 @@
 #include "cli/option.h"
 #include "cli/tables/memory_table.h"
 #include "cli/tables/stack_table.h"
+#include "cli/tables/stream_table.h"
 #include "cli/tables/symbol_table.h"
 #include "cli/tables/thread_table.h"
 #include "report/build/build.h"
@@ -39,9 +40,10 @@ static const char *const formats[FORMAT_COUNT] = {"summary", "text", "json",
 #define BY_SYMBOL 6
 #define BY_MEMORY 7
 #define BY_STACK 8
-#define BY_COUNT 9
-static const char *const bys[BY_COUNT] = {"function", "rank",	"library", "host", "process",
-					  "thread",   "symbol", "memory",  "stack"};
+#define BY_STREAM 9
+#define BY_COUNT 10
+static const char *const bys[BY_COUNT] = {"function", "rank",	"library", "host",  "process",
+					  "thread",   "symbol", "memory",  "stack", "stream"};
 
 struct arguments {
 	const char *job, *output, *function;
@@ -53,7 +55,8 @@ static const struct argp_option options[] = {
     {"format", OPTION_FORMAT, "FORMAT", 0,
      "summary (default), text, json, csv, html or folded, stacks for flame graphs", 0},
     {"by", OPTION_BY, "WHAT", 0,
-     "With text: sum by function (default), rank, library, host, process or thread. With text, "
+     "With text: sum by function (default), rank, library, host, process, thread or stream (of a "
+     "device). With text, "
      "json or csv: "
      "symbol, calls and cost of each symbol in each library; memory, peaks per library, device and "
      "kind; stack, from where functions were called, native and Python (level "
@@ -214,8 +217,9 @@ static int write_rows(const struct hk_job *job, const struct hk_report *report,
 		return hk_html_write_job(report, job->snapshot, job->directory, HK_OVERVIEW_RECORDS,
 					 output);
 	case FORMAT_TEXT:
-		return arguments->by == BY_THREAD
-			   ? hk_thread_table_write(job, output, style.colour)
+		return arguments->by == BY_THREAD ? hk_thread_table_write(job, output, style.colour)
+		       : arguments->by == BY_STREAM
+			   ? hk_stream_table_write(job, output, style.colour)
 			   : hk_report_write_text(report, output, (enum hk_report_by)arguments->by,
 						  &style);
 	default:

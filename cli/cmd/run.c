@@ -254,6 +254,9 @@ static int set_environment(const struct hk_session *session, const char *agent, 
 	set(variables, HK_SANITIZER_VARIABLE, sanitizer);
 	free(preload);
 	free(sanitizer);
+	const char *next = hk_nvtx_next(agent);
+	set(variables, HK_NVTX_NEXT, next);
+	set(variables, HK_NVTX_VARIABLE, agent);
 	set(variables, "HOOK_RUN_DIR", session->run_directory);
 	set(variables, "HOOK_JOB", session->id);
 	set(variables, HK_SESSION_NESTED, session->id);

@@ -46,3 +46,14 @@ int hk_agent_library_find(const char *chosen, char path[PATH_MAX])
 	}
 	return -ENOENT;
 }
+
+const char *hk_nvtx_next(const char *agent)
+{
+	const char *loaded = getenv(HK_NVTX_VARIABLE);
+
+	/* Within a traced command it is the agent already. */
+	if (loaded && strcmp(loaded, agent) == 0) {
+		loaded = getenv(HK_NVTX_NEXT);
+	}
+	return loaded && *loaded ? loaded : NULL;
+}

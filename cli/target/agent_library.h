@@ -9,4 +9,13 @@
  * or -EINVAL if the path in PATH has a space or colon, at which LD_PRELOAD would cut it. */
 int hk_agent_library_find(const char *chosen, char path[PATH_MAX]);
 
+/* NVTX 3 has the library that the first of these names fill its tables; the agent passes calls on
+ * to the library that the second one names. */
+#define HK_NVTX_VARIABLE "NVTX_INJECTION64_PATH"
+#define HK_NVTX_NEXT "HOOK_NVTX_NEXT"
+
+/* Returns the library to which AGENT is to pass NVTX's calls on, from the environment: the one that
+ * the user has NVTX load. NULL: there is none. */
+const char *hk_nvtx_next(const char *agent);
+
 #endif

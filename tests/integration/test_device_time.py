@@ -126,6 +126,27 @@ def check_each(what, traced):
         expect(f"{what}: call of {row}", function, SUBMITS[kind])
 
 
+def check_streams(run, what, traced):
+    """report --by stream: counts, bytes and busy time of each stream."""
+    lines = run.cli("report", run.path(what, what), "--format", "text", "--by", "stream").stdout.splitlines()
+    head = lines[1].split() if not lines[0].startswith("rank") else lines[0].split()
+    rows = [line.split() for line in lines if line[:1] in " 0123456789" and len(line.split()) == 11]
+    expect_true(f"{what}: columns {head}", "busy%" in head)
+    wanted = collections.defaultdict(lambda: [0, 0, 0, 0, 0])
+    for work in traced.work:
+        row = wanted[work.device, work.stream]
+        row[("kernel", "copy", "set").index(work.kind)] += 1
+        row[3] += work.bytes
+        row[4] += work.end_ns - work.start_ns
+    found = {(int(row[2]), int(row[3], 16)): row for row in rows}
+    expect(f"{what}: streams", sorted(found), sorted(wanted))
+    for key, (kernels, copies, sets, size, busy_ns) in wanted.items():
+        row = found[key]
+        expect(f"{what}: stream {key}", row[4:8], [str(number) for number in (kernels, copies, sets, size)])
+        expect_true(f"{what}: stream {key} was busy for {row[8]} s, not {busy_ns} ns", abs(float(row[8]) * 1e9 - busy_ns) < 2000)
+        expect_true(f"{what}: stream {key} was busy {row[10]} %", 0 < float(row[10]) <= 100.1)
+
+
 def check_alone(run):
     for name, words in (("plain", ""), ("late", "late"), ("reverse", "reverse"), ("small", "bytes=2048"), ("tiny", "reverse bytes=600")):
         traced = Traced(run, name, "work", words=words)
@@ -134,10 +155,19 @@ def check_alone(run):
                (len(traced.work), 0, 0))
         check_sums(name, traced)
         check_each(name, traced)
+        check_streams(run, name, traced)
     # No call waits for the device: what is left comes at exit.
     traced = Traced(run, "bare", "bare")
     check_sums("bare", traced)
     check_each("bare", traced)
+
+
+def check_burst(run):
+    """More launches without a wait than calls are remembered: records are asked for before they are forgotten."""
+    traced = Traced(run, "burst", "burst")
+    expect("burst: activities", (traced.source()["activities"], traced.source()["unlinked"], traced.source()["dropped"]),
+           (len(traced.work), 0, 0))
+    check_sums("burst", traced)
 
 
 def check_refused(run):
@@ -218,6 +248,7 @@ def check_forked(run):
 
 def test(run):
     check_alone(run)
+    check_burst(run)
     check_refused(run)
     check_dropped(run)
     check_shared(run)

@@ -30,6 +30,7 @@ static void expect_rows(const Hk__Cells *columns, const struct hk_columns_row *r
 		assert_int_equal(row.sampled, rows[i].sampled);
 		assert_int_equal(row.stacks, rows[i].stacks);
 		assert_int_equal(row.sampled_bytes, rows[i].sampled_bytes);
+		assert_int_equal(row.device_ns, rows[i].device_ns);
 	}
 	assert_false(hk_columns_next(&walk, &row));
 }
@@ -58,7 +59,7 @@ static void test_samples_of_a_change_reach_columns_without(void **state)
 	const struct hk_columns_row old[] = {{.site = 3, .calls = 1}, {.site = 7, .calls = 2}};
 	const struct hk_columns_row change[] = {
 	    {.site = 1, .calls = 9, .sampled = 4, .sampled_bytes = 40},
-	    {.site = 5, .calls = 8, .stacks = 6},
+	    {.site = 5, .calls = 8, .stacks = 6, .device_ns = 500},
 	    {.site = 7, .calls = 12, .sampled = 1},
 	    {.site = 9, .calls = 3, .sampled = 2, .sampled_bytes = 20}};
 	const struct hk_columns_row wanted[] = {change[0], old[0], change[1], change[2], change[3]};

@@ -207,7 +207,7 @@ static void see_api(const struct sim_api *api)
 				       .thread = api->thread,
 				       .correlation = api->correlation};
 
-	record.cbid = sim_cupti_cbid(api->runtime, api->function);
+	record.cbid = sim_cupti_cbid(api->runtime, api->kind);
 	pthread_mutex_lock(&mutex);
 	bool wanted = record.cbid && kinds[kind] &&
 		      (!choosy[api->runtime] || chosen[api->runtime][record.cbid]);

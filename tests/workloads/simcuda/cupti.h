@@ -107,8 +107,9 @@ int cuptiGetContextId(void *context, uint32_t *id);
 int cuptiGetStreamIdEx(void *context, void *stream, uint8_t per_thread, uint32_t *id);
 int cuptiFinalize(void);
 
-/* Not CUPTI: number of FUNCTION of the runtime or the driver, 0: it asks for no work. */
-uint32_t sim_cupti_cbid(bool runtime, const char *function);
+/* Not CUPTI: number of the call of the runtime, or the driver, that asks for work of a KIND of
+ * work.h. */
+uint32_t sim_cupti_cbid(bool runtime, unsigned kind);
 
 /* Not CUPTI: number of calls of all functions since the last time. */
 unsigned sim_cupti_calls(void);

@@ -5,6 +5,7 @@
  *
  *   work      THREADS threads launch, copy and set on streams of both devices, and wait
  *   bare      kernels without any wait
+ *   burst     many of them
  *   tool      the second tool registers, enables, sees "work", disables, flushes
  *   again     the same without a new registration
  *   stamped   as "tool", with a clock of its own
@@ -27,6 +28,7 @@
 
 #define THREADS 4
 #define ROUNDS 25
+#define BURST 60000 /* more calls than the agent remembers */
 #define BYTES 4096
 #define BUFFER_BYTES (64u << 10)
 
@@ -100,9 +102,9 @@ static void work(void)
 	NEED(cudaDeviceSynchronize());
 }
 
-static void bare(void)
+static void bare(int count)
 {
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < count; i++) {
 		launch(small_kernel, 1, NULL);
 	}
 }
@@ -239,7 +241,7 @@ static void have_child(void)
 	pid_t child = fork();
 
 	if (child == 0) {
-		bare();
+		bare(ROUNDS);
 		exit(0);
 	}
 	waitpid(child, NULL, 0);
@@ -252,7 +254,9 @@ int main(int argc, char **argv)
 		if (strcmp(scene, "work") == 0) {
 			work();
 		} else if (strcmp(scene, "bare") == 0) {
-			bare();
+			bare(ROUNDS);
+		} else if (strcmp(scene, "burst") == 0) {
+			bare(BURST);
 		} else if (strcmp(scene, "tool") == 0) {
 			trace(false, false);
 		} else if (strcmp(scene, "again") == 0) {

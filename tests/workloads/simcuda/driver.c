@@ -136,8 +136,7 @@ static const struct {
     [COUNTED(cuEventSynchronize)] = ENTRY("cuEventSynchronize", cuEventSynchronize),
 };
 
-#define ENTER(function) \
-	(sim_work_entered(#function), atomic_fetch_add(&counts[COUNTED(function)], 1))
+#define ENTER(function) atomic_fetch_add(&counts[COUNTED(function)], 1)
 
 void sim_driver_counts(int fd)
 {
@@ -386,10 +385,18 @@ int cuMemRelease(uint64_t handle)
 
 /* ---- what the device does, and says: at once, within the call that asks for it */
 
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static struct hk_activity begin(enum hk_activity_kind kind, const char *name, CUstream stream,
 				size_t bytes)
 {
-	uint64_t now = sim_now_ns();
+	uint64_t now = now_ns();
 
 	if (stream) {
 		stream->busy = true;
@@ -407,19 +414,11 @@ static struct hk_activity begin(enum hk_activity_kind kind, const char *name, CU
 	};
 }
 
-/* A simulated CUPTI that watches reports it in place of the driver itself. */
-static int end_on(struct hk_activity *activity, const unsigned *shape)
+/* A simulated CUPTI that watches reports it in place of the driver itself. SHAPE: of a KERNEL. */
+static int end_of(struct hk_activity *activity, const void *kernel, const unsigned *shape)
 {
-	struct sim_work work = {
-	    .kind = (enum sim_work_kind)activity->kind,
-	    .name = activity->name,
-	    .device = activity->device,
-	    .stream = (CUstream)activity->stream,
-	    .bytes = activity->bytes,
-	};
-
-	activity->end_ns = sim_now_ns();
-	if (!sim_work_tell(&work, activity->submitted_ns, shape)) {
+	activity->end_ns = now_ns();
+	if (!sim_work_tell(activity, kernel, shape)) {
 		hk_activity(activity);
 	}
 	return SIM_SUCCESS;
@@ -427,7 +426,7 @@ static int end_on(struct hk_activity *activity, const unsigned *shape)
 
 static int end(struct hk_activity *activity)
 {
-	return end_on(activity, NULL);
+	return end_of(activity, NULL, NULL);
 }
 
 /* ---- copies */
@@ -484,11 +483,10 @@ int cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes)
 
 static int launch(sim_kernel *kernel, const unsigned shape[7], CUstream stream, void **arguments)
 {
-	const char *name = sim_work_watched() ? sim_work_name(kernel) : "simulated kernel";
-	struct hk_activity activity = begin(HK_ACTIVITY_KERNEL, name, stream, 0);
+	struct hk_activity activity = begin(HK_ACTIVITY_KERNEL, "simulated kernel", stream, 0);
 
 	kernel(arguments, shape);
-	return end_on(&activity, shape);
+	return end_of(&activity, (const void *)kernel, shape);
 }
 
 int cuLaunchKernel(sim_kernel *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,

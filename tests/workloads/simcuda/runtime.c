@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "simcuda.h"
-#include "work.h"
 
 #define VERSION 13000
 #define PER_THREAD 2 /* flag of cuGetProcAddress: default stream per thread */
@@ -48,7 +47,7 @@ static _Thread_local int current_device;
 
 #define FIND(member, base, flags) find(base, (void **)&driver.member, flags)
 static __typeof__(&cuGetProcAddress_v2) get_address;
-static __typeof__(&sim_driver_runtime) tell; /* for a simulated CUPTI */
+static void (*tell)(void); /* sim_driver_runtime, for a simulated CUPTI */
 
 static void find(const char *base, void **to, uint64_t flags)
 {
@@ -121,7 +120,7 @@ static void start(void)
 }
 
 /* Every thread has a current device, 0 unless it chose another. */
-static void enter_as(const char *function)
+static void enter(void)
 {
 	CUcontext context = NULL;
 
@@ -131,10 +130,9 @@ static void enter_as(const char *function)
 		driver.set_current(contexts[current_device]);
 	}
 	if (tell) {
-		tell(function);
+		tell();
 	}
 }
-#define enter() enter_as(__func__)
 
 int cudaSetDevice(int device)
 {

@@ -1,4 +1,5 @@
 #include "work.h"
+#include "hooktrace.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -9,7 +10,6 @@
 #include <unistd.h>
 
 #define STREAMS 64
-#define NAMES 65536
 
 static const struct sim_watch *_Atomic watch;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -19,62 +19,25 @@ static struct {
 	int device;
 	uint64_t reached_ns;
 } streams[STREAMS];
-static struct {
-	const void *kernel;
-	const char *name;
-} names[NAMES];
-static size_t name_count;
-
-static _Thread_local const char *driver_function, *runtime_function;
-static _Thread_local uint64_t runtime_ns;
+static _Thread_local uint64_t runtime_ns; /* when the runtime was called; 0: it was not */
 
 void sim_driver_watch(const struct sim_watch *with)
 {
 	watch = with;
 }
 
-bool sim_work_watched(void)
+void sim_driver_runtime(void)
 {
-	return watch != NULL;
+	runtime_ns = watch ? sim_now_ns() : 0;
 }
 
-void sim_driver_runtime(const char *function)
+/* A host function that the program exports has its own name. */
+static const char *name_of(const struct hk_activity *activity, const void *kernel)
 {
-	runtime_function = function;
-	runtime_ns = sim_now_ns();
-}
-
-void sim_work_entered(const char *function)
-{
-	driver_function = function;
-}
-
-/* ---- names */
-
-void sim_driver_name(const void *kernel, const char *name)
-{
-	pthread_mutex_lock(&mutex);
-	if (name_count < NAMES) {
-		names[name_count].kernel = kernel;
-		names[name_count++].name = name;
-	}
-	pthread_mutex_unlock(&mutex);
-}
-
-const char *sim_work_name(const void *kernel)
-{
-	const char *name = NULL;
 	Dl_info info;
+	bool known = kernel && dladdr(kernel, &info) && info.dli_saddr == kernel;
 
-	pthread_mutex_lock(&mutex);
-	for (size_t i = name_count; i > 0 && !name; i--) {
-		name = names[i - 1].kernel == kernel ? names[i - 1].name : NULL;
-	}
-	pthread_mutex_unlock(&mutex);
-	if (!name && dladdr(kernel, &info) && info.dli_saddr == kernel) {
-		name = info.dli_sname;
-	}
-	return name ? name : "simulated kernel";
+	return known ? info.dli_sname : activity->name;
 }
 
 /* ---- work */
@@ -117,32 +80,24 @@ static void write_truth(const struct sim_work *work)
 	}
 }
 
-static void tell_api(const struct sim_watch *with, bool runtime, const char *function,
-		     uint64_t start_ns, uint32_t correlation)
+static void tell_api(const struct sim_watch *with, bool runtime, const struct sim_work *work,
+		     uint64_t start_ns)
 {
 	struct sim_api api = {
-	    .function = function,
+	    .kind = work->kind,
 	    .runtime = runtime,
 	    .start_ns = start_ns,
 	    .end_ns = sim_now_ns(),
-	    .correlation = correlation,
+	    .correlation = work->correlation,
 	    .thread = (uint32_t)pthread_self(),
 	};
 
 	with->api(&api);
 }
 
-bool sim_work_tell(struct sim_work *work, uint64_t began_ns, const unsigned *shape)
+/* Gives WORK its place behind the work before it. */
+static void place(struct sim_work *work)
 {
-	const struct sim_watch *with = watch;
-
-	if (!with) {
-		return false;
-	}
-	for (int i = 0; i < 3 && shape; i++) {
-		work->grid[i] = shape[i];
-		work->block[i] = shape[3 + i];
-	}
 	pthread_mutex_lock(&mutex);
 	int number = number_of(work->stream, work->device);
 	uint64_t now = sim_now_ns(), reached = streams[number].reached_ns;
@@ -153,11 +108,34 @@ bool sim_work_tell(struct sim_work *work, uint64_t began_ns, const unsigned *sha
 	work->correlation = ++calls;
 	write_truth(work);
 	pthread_mutex_unlock(&mutex);
-	with->work(work);
-	tell_api(with, false, driver_function, began_ns, work->correlation);
-	if (runtime_function) {
-		tell_api(with, true, runtime_function, runtime_ns, work->correlation);
-		runtime_function = NULL;
+}
+
+bool sim_work_tell(const struct hk_activity *activity, const void *kernel, const unsigned *shape)
+{
+	const struct sim_watch *with = watch;
+	struct sim_work work = {
+	    .kind = (enum sim_work_kind)activity->kind,
+	    .name = name_of(activity, kernel),
+	    .device = activity->device,
+	    .stream = (CUstream)activity->stream,
+	    .bytes = activity->bytes,
+	    .grid = {1, 1, 1},
+	    .block = {1, 1, 1},
+	};
+
+	if (!with) {
+		return false;
+	}
+	for (int i = 0; i < 3 && shape; i++) {
+		work.grid[i] = shape[i];
+		work.block[i] = shape[3 + i];
+	}
+	place(&work);
+	with->work(&work);
+	tell_api(with, false, &work, activity->submitted_ns);
+	if (runtime_ns) {
+		tell_api(with, true, &work, runtime_ns);
+		runtime_ns = 0;
 	}
 	return true;
 }

@@ -32,8 +32,8 @@ struct sim_work {
 
 /* One call that asked for work. */
 struct sim_api {
-	const char *function;
-	bool runtime; /* of the runtime, else of the driver */
+	enum sim_work_kind kind; /* of the work */
+	bool runtime;		 /* of the runtime, else of the driver */
 	uint64_t start_ns, end_ns;
 	uint32_t correlation, thread;
 };
@@ -54,20 +54,13 @@ static inline uint64_t sim_now_ns(void)
 /* Exported by the driver: watches all work from now on; NULL ends it. */
 void sim_driver_watch(const struct sim_watch *watch);
 
-/* Exported by the driver, for the runtime: FUNCTION of the runtime was called on this thread. */
-void sim_driver_runtime(const char *function);
+/* Exported by the driver, for the runtime: a function of the runtime was called on this thread. */
+void sim_driver_runtime(void);
 
-/* Exported by the driver: the name of KERNEL, which lives as long as the process. */
-void sim_driver_name(const void *kernel, const char *name);
-
-/* Of the driver itself. */
-bool sim_work_watched(void);
-const char *sim_work_name(const void *kernel);
-void sim_work_entered(const char *function);
-
-/* Reports WORK, whose call began at BEGAN_NS, and fills in the rest of it. SHAPE: of a kernel, its
- * grid and block. Returns false if there is no watcher. */
-bool sim_work_tell(struct sim_work *work, uint64_t began_ns, const unsigned *shape);
+/* For the driver: reports its ACTIVITY to the watcher, if there is one, with times of its own.
+ * SHAPE: grid and block of KERNEL. Returns false if there is no watcher. */
+struct hk_activity;
+bool sim_work_tell(const struct hk_activity *activity, const void *kernel, const unsigned *shape);
 
 /* Waits until all work of STREAM (NULL: of all) is done. */
 void sim_work_wait(CUstream stream);

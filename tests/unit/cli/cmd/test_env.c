@@ -83,16 +83,16 @@ static void test_shell_lines_read_back(void **state)
 
 static void test_mpirun_gets_each_variable_as_one_word(void **state)
 {
-	char text[PATH_MAX + 256], expected[PATH_MAX + 256];
+	char text[2 * PATH_MAX + 256], expected[2 * PATH_MAX + 256];
 
 	(void)state;
 	assert_int_equal(run_env("mpirun"), HK_EXIT_DONE);
 	ask_shell("mpirun() { printf '%s|' \"$@\"; }; eval \"$(grep '^mpirun.* COMMAND$' \"$1\")\"",
 		  text, sizeof(text));
 	snprintf(expected, sizeof(expected),
-		 "-x|LD_PRELOAD=%s|-x|HOOK_HOOKS=%s|-x|"
+		 "-x|LD_PRELOAD=%s|-x|NVTX_INJECTION64_PATH=%s|-x|HOOK_HOOKS=%s|-x|"
 		 "HOOK_ON_FULL=drop|-x|HOOK_BUDGET=2|COMMAND|",
-		 agent, HOOKS);
+		 agent, agent, HOOKS);
 	assert_string_equal(text, expected);
 }
 
