@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs one workload untraced and checks that what it says of itself is true: check.py calls|heap|mpi|mpi_fortran|cuda|nccl BUILD_DIR.
+"""Runs one workload untraced and checks that what it says of itself is true: check.py calls|heap|mpi|mpi_fortran|cuda|nccl|devices BUILD_DIR.
 
 The MPI programs run under the preloaded PMPI counter, which counts on its own; the others against numbers worked out here.
 """
@@ -131,6 +131,38 @@ def check_nccl(build, directory):
         expect("ncclSend", tuple(rows["ncclSend"][key] for key in ("calls", "errors", "bytes")), (3, 1, 800))
 
 
+def check_device(build, directory, program, ways, extra):
+    """Five rounds of two threads, WAYS to allocate each; EXTRA blocks beside them, of which the second number stays."""
+    mpirun(build, directory, f"simdevices/{program}", directory, preload=False)
+    for rank in range(RANKS):
+        memory = load(directory, f"truth-{rank}.json")["memory"].values()
+        allocs, frees = (sum(row[key] for row in memory) for key in ("allocs", "frees"))
+        expect(f"{program}: allocations", allocs, 5 * 2 * ways + extra[0])
+        expect(f"{program}: blocks that stay", allocs - frees, 2 + extra[1])
+        for row in memory:
+            if not 0 <= row["live_bytes"] <= row["peak_bytes"]:
+                sys.exit(f"{program}: live and peak: {row}")
+    return [load(directory, f"truth-{rank}.json")["calls"][program] for rank in range(RANKS)]
+
+
+def check_devices(build, directory):
+    total = 10 * 11 // 2
+    ranks = check_device(build, directory, "hip_truth", 6, (4, 1))
+    for rank, rows in enumerate(ranks):
+        # Four and two bytes on the world, then 16 on a half; each rank's counts for others are 10 * i + rank.
+        expect("ncclAllReduce", (rows["ncclAllReduce"]["calls"], rows["ncclAllReduce"]["bytes"]), (21, 6 * total + 16))
+        expect("ncclAllToAllv", rows["ncclAllToAllv"]["bytes"], 8 * (10 * (0 + 1 + 2 + 3) + 4 * rank))
+        expect("hipMalloc", (rows["hipMalloc"]["calls"], rows["hipMalloc"]["errors"]), (10 + 2 + 1, 1))
+    ranks = check_device(build, directory, "acl_truth", 7, (2, 0))
+    for rank, rows in enumerate(ranks):
+        expect("HcclAllReduce", (rows["HcclAllReduce"]["calls"], rows["HcclAllReduce"]["bytes"]), (21, 6 * total + 16))
+        expect("HcclScatter", rows["HcclScatter"]["bytes"], RANKS * total if rank == 1 else 0)
+        expect("aclrtMemcpyBatch", rows["aclrtMemcpyBatch"]["bytes"], 100)
+    for rows in check_device(build, directory, "xpu_truth", 4, (2, 0)):
+        expect("xpu_launch_async", (rows["xpu_launch_async"]["calls"], rows["xpu_launch_async"]["errors"]), (4, 1))
+        expect("bkcl_all_reduce", (rows["bkcl_all_reduce"]["calls"], rows["bkcl_all_reduce"]["bytes"]), (10, 0))
+
+
 def check_calls(build, directory):
     program = os.path.join(build, "calls_truth")
     out = os.path.join(directory, "calls.json")
@@ -159,4 +191,4 @@ def check_calls(build, directory):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
         {"calls": check_calls, "heap": check_heap, "mpi": check_mpi, "mpi_fortran": check_mpi_fortran, "cuda": check_cuda,
-         "nccl": check_nccl}[sys.argv[1]](os.path.abspath(sys.argv[2]), scratch)
+         "nccl": check_nccl, "devices": check_devices}[sys.argv[1]](os.path.abspath(sys.argv[2]), scratch)

@@ -7,6 +7,7 @@ files there are, writes nothing, and says what differs. Returns 3 if the headers
 import argparse
 import difflib
 import fnmatch
+import hashlib
 import os
 import re
 import sys
@@ -28,7 +29,7 @@ class Overlay:
         self.path = path
         self.options, self.headers, self.types, self.arrays, self.handles_only = [], [], {}, [], False
         self.functions, self.streams, self.short, self.version = r"\w+", [], None, None
-        self.skipped = []
+        self.skipped, self.digest = [], None
         self.options += [f"-I{directory}" for directory in includes]
         with open(path, encoding="utf-8") as stream:
             self.lines = re.sub(r"\\\n\s*", "", stream.read()).split("\n")
@@ -59,6 +60,8 @@ class Overlay:
             self.short = re.compile(rest)
         elif word == "%version":
             self.version = rest.split()
+        elif word == "%digest":
+            self.digest = rest.split()
         elif word == "%not":
             self.skipped += rest.split()
         else:
@@ -185,17 +188,31 @@ class Writer:
         return "\n".join(self.out).rstrip("\n") + "\n"
 
 
+def check_version(overlay, header):
+    """Raises Missing if the headers are not those that the committed file is of."""
+    name = os.path.basename(overlay.path)
+    if overlay.version:
+        macro, wanted = overlay.version
+        found = header.macro(macro)
+        if found != wanted:
+            raise Missing(f"{name}: {macro} is {found}, the committed file is of {wanted}")
+    if overlay.digest:
+        file, wanted = overlay.digest
+        for directory in [option[2:] for option in overlay.options if option.startswith("-I")]:
+            if os.path.exists(os.path.join(directory, file)):
+                with open(os.path.join(directory, file), "rb") as stream:
+                    found = hashlib.sha256(stream.read()).hexdigest()[:len(wanted)]
+                if found != wanted:
+                    raise Missing(f"{name}: {file} has the digest {found}, the committed file is of {wanted}")
+
+
 def generate(path, includes):
     overlay = Overlay(path, includes)
     try:
         header = Header(overlay.headers, overlay.options, overlay.functions, overlay.types, overlay.arrays, overlay.handles_only)
     except RuntimeError as error:
         raise Missing(f"{os.path.basename(path)}: headers cannot be read: {str(error).splitlines()[0]}") from error
-    if overlay.version:
-        macro, wanted = overlay.version
-        found = header.macro(macro)
-        if found != wanted:
-            raise Missing(f"{os.path.basename(path)}: {macro} is {found}, the committed file is of {wanted}")
+    check_version(overlay, header)
     return Writer(overlay, header).write()
 
 

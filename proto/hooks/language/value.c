@@ -32,7 +32,7 @@ struct operand {
 /* `to` names the member of struct hk_factor for each argument: 0 arg, 1 arg2, 2 arg3. Of rows with
  * one word and count, the first whose roles fit is used. */
 static const struct function {
-	const char *word;
+	char word[8]; /* no pointer that the loader would have to relocate */
 	uint8_t kind;
 	uint8_t count;
 	uint8_t roles[OPERANDS];
