@@ -16,7 +16,7 @@ def check(run, scene, times):
     here = os.path.dirname(os.path.abspath(__file__))
     hooks = os.path.join(here, os.pardir, "workloads", "simacl", "acl.hooks")
     name = scene or "plain"
-    done = run.trace(run.workload("simacl/acl_truth"), *filter(None, [scene]), hooks=[hooks], store=name,
+    done = run.trace(run.workload("simacl/mspti_truth"), *filter(None, [scene]), hooks=[hooks], store=name,
                      options=("-q", "--device-time", "--job", name))
     report = json.loads(run.cli("report", run.path(name, name), "--format", "json").stdout)
     source = report["processes"][0]["device_time"]

@@ -1,5 +1,5 @@
 /*
- * Work of known duration on a simulated Ascend device: acl_truth [tool]. THREADS threads make
+ * Work of known duration on a simulated Ascend device: mspti_truth [tool]. THREADS threads make
  * ROUNDS rounds each; with "tool", a second tool uses MSPTI in the second half. Prints what that
  * tool got.
  */
@@ -20,7 +20,7 @@ static _Atomic unsigned kernels, calls, copies;
 static void need(int result)
 {
 	if (result != 0) {
-		fprintf(stderr, "acl_truth: a call failed with %d\n", result);
+		fprintf(stderr, "mspti_truth: a call failed with %d\n", result);
 		exit(1);
 	}
 }
