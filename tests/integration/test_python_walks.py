@@ -12,7 +12,7 @@ from harness import Run, expect, expect_true, main
 TESTS = {
     "short": ["test_generators"],
     "long": ["test_generators", "test_coroutines", "test_asyncgen", "test_frame", "test_contextlib", "test_sys_settrace", "test_json", "test_gc",
-             "test_threading", "test_weakref", "test_exceptions", "test_compile", "test_fork1"],
+             "test_weakref", "test_exceptions", "test_compile", "test_fork1"],
 }
 ROUNDS = {"short": 3, "long": 300}
 # Its memory comes from malloc alone, so that every object is one of these calls.

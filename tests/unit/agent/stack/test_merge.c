@@ -46,7 +46,8 @@ static uint64_t *word_in(uint32_t i)
 
 static void add_frame(void)
 {
-	items[count++] = (struct hk_python_item){0xc0de00 + count, 0};
+	items[count] = (struct hk_python_item){0xc0de00 + count, 0};
+	count++;
 }
 
 static void add_mark(uint64_t place)
