@@ -67,8 +67,7 @@ struct site {
 
 /* The process lock guards all of this. */
 static struct site *chunks[HK_SITES_BOUND / SITES_PER_CHUNK + 1];
-/* Slots of lazy sites; NULL: not lazy. trampoline_aarch64.S passes the slot to the loader's stub.
- */
+/* Slots of lazy sites; NULL: not lazy. trampoline_aarch64.S passes it to the loader's stub. */
 void **hk_lazy_slots[HK_THUNKS];
 static uint32_t site_count, site_limit = HK_SITES_BOUND;
 static uint32_t live;		/* site + 1; newest first */

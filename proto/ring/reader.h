@@ -51,7 +51,7 @@ struct hk_segment_status {
 	uint64_t stacks_refused; /* stacks that the process could not keep */
 	uint32_t ask_signal;  /* by which threads are asked for their stacks; 0: they cannot be */
 	uint32_t ask_refusal; /* why: enum hk_ask_refusal */
-	uint64_t python;	 /* its interpreter, as the segment has it */
+	uint64_t python;      /* its interpreter, as the segment has it */
 	struct hk_coverage coverage;
 	uint64_t bytes; /* of the file */
 };

@@ -26,7 +26,6 @@
 #define COLUMNS(DO) DO(site) WORDS(DO) DO(buckets)
 
 /* ---- reading ---- */
-
 /* Number of valid buckets of the next row, which must exist. */
 static size_t next_buckets(const struct hk_columns_walk *walk)
 {
