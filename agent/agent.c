@@ -10,6 +10,7 @@
 #include "agent/compat/compat.h"
 #include "agent/frame/state.h"
 #include "agent/hooks/hookset.h"
+#include "agent/nccl_profiler.h"
 #include "agent/patch/change.h"
 #include "agent/patch/entry.h"
 #include "agent/patch/patch.h"
@@ -99,6 +100,7 @@ static void set_up(int argc, char **argv, char **environment)
 	hk_thread_setup();
 	hk_compat_start(&hookset.compat);
 	hk_annotate_start(hookset.default_level);
+	hk_nccl_profiler_start(environment, hookset.text);
 	hk_dl_start();
 	hk_exec_start(environment);
 	hk_entry_start(hk_pointer_of_entry);

@@ -21,10 +21,12 @@ static const struct {
 	const char *setting;   /* NULL: only the variable sets it */
 	const char *otherwise; /* default; NULL: omitted if not set */
 } wanted[] = {
-    {"HOOK_HOOKS", "hooks", "auto"},   {"HOOK_LEVEL", "level", NULL},	{"HOOK_JOB", "job", NULL},
-    {"HOOK_ON_FULL", "on-full", NULL}, {"HOOK_BUDGET", "budget", NULL}, {"HOOK_FROM", NULL, NULL},
-    {"HOOK_RUN_DIR", NULL, NULL},      {"HOOK_LOG", NULL, NULL},	{"HOOK_COMPAT", NULL, NULL},
-    {"HOOK_KEEP_SEGMENT", NULL, NULL},
+    {"HOOK_HOOKS", "hooks", "auto"},  {"HOOK_LEVEL", "level", NULL},
+    {"HOOK_JOB", "job", NULL},	      {"HOOK_ON_FULL", "on-full", NULL},
+    {"HOOK_BUDGET", "budget", NULL},  {"HOOK_FROM", NULL, NULL},
+    {"HOOK_RUN_DIR", NULL, NULL},     {"HOOK_LOG", NULL, NULL},
+    {"HOOK_COMPAT", NULL, NULL},      {"HOOK_KEEP_SEGMENT", NULL, NULL},
+    {"HOOK_NCCL_EVENTS", NULL, NULL},
 };
 
 struct variable {
@@ -198,6 +200,12 @@ static int collect(struct environment *environment)
 			environment->variables[environment->count++] =
 			    (struct variable){wanted[i].variable, value};
 		}
+	}
+	const char *plugin = getenv(HK_AGENT_NCCL_VARIABLE);
+	plugin = plugin ? plugin : hk_agent_nccl_plugin(environment->agent);
+	if (plugin) {
+		environment->variables[environment->count++] =
+		    (struct variable){HK_AGENT_NCCL_VARIABLE, plugin};
 	}
 	return HK_EXIT_DONE;
 }

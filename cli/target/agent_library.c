@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #define LIBRARY "libhookagent.so"
+#define NCCL_NAME_MOST 253u /* bytes that NCCL keeps of the name */
 
 /* Paths relative to the directory of hookcli: the build tree, then places where packages install
  * libraries. */
@@ -45,4 +46,9 @@ int hk_agent_library_find(const char *chosen, char path[PATH_MAX])
 		}
 	}
 	return -ENOENT;
+}
+
+const char *hk_agent_nccl_plugin(const char *agent)
+{
+	return strlen(agent) <= NCCL_NAME_MOST ? agent : NULL;
 }
