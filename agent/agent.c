@@ -42,6 +42,14 @@ static bool switched_off(char *const *environment)
 	return (disable && disable[0] && disable[0] != '0') || getauxval(AT_SECURE);
 }
 
+/* Where LD_PRELOAD was lost, NCCL still opens the agent as its plugin, in a program that runs
+ * already. Such a program was left alone. */
+static bool is_plugin_alone(char *const *environment)
+{
+	return hk_exec_names_agent(environment, "NCCL_PROFILER_PLUGIN") &&
+	       !hk_exec_names_agent(environment, "LD_PRELOAD");
+}
+
 /* Writes REASON to stderr if HOOK_LOG is set. */
 static void say(char *const *environment, const char *reason)
 {
@@ -116,7 +124,8 @@ static void set_up(int argc, char **argv, char **environment)
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
 {
 	/* Checked before the arguments are read: musl passes none. */
-	if (!gnu_get_libc_version || !on_exit || switched_off(environment)) {
+	if (!gnu_get_libc_version || !on_exit || switched_off(environment) ||
+	    is_plugin_alone(environment)) {
 		return;
 	}
 	/* A program starts with errno 0 and may print it before it is set. */

@@ -158,6 +158,10 @@ def test(run: Run):
     for version in (2, 4, 6):
         check_mischief(run, version)
     check_choices(run)
+    # Without LD_PRELOAD the agent is only a plugin that asks for nothing.
+    alone = run.command(program(run), env={"NCCL_PROFILER_PLUGIN": run.agent(), "HOOK_KEEP_SEGMENT": "1"}).stdout
+    expect("as a plugin alone", truth_of(alone), truth_of(plain))
+    expect("segments of it", [name for name in os.listdir(run.run_directory) if name.endswith(".seg")], [])
     expect("what the program prints without hooktrace", truth_of(run.command(program(run)).stdout), truth_of(plain))
 
 
