@@ -21,6 +21,8 @@
 #define NAMES_MAX 4096u
 #define SLOTS (2u * NAMES_MAX)
 #define ACTIVITY_VALUES 6u
+#define CLOCK_TRIES 4u
+#define CLOCK_NEAR_NS 500u
 #define EXPORTED __attribute__((visibility("default")))
 
 /* Uses of a name. One name may be a range and a counter. */
@@ -370,6 +372,21 @@ static uint64_t ago(uint64_t now, uint64_t then)
 	return then < now ? now - then : 0;
 }
 
+/* Returns the start of CALL on the monotonic clock. The clocks are read one after the other, again
+ * if the thread was interrupted between them. */
+static uint64_t start_of(const struct hk_call *call)
+{
+	uint64_t now = 0, ticks = 0, between_ns = UINT64_MAX;
+
+	for (unsigned i = 0; i < CLOCK_TRIES && between_ns > CLOCK_NEAR_NS; i++) {
+		uint64_t before = hk_process_ticks();
+		now = hk_clock_monotonic_ns();
+		ticks = hk_process_ticks();
+		between_ns = hk_clock_ticks_to_ns(ticks - before, hk_process.tick_ns_q32);
+	}
+	return now - hk_clock_ticks_to_ns(ticks - call->start_ticks, hk_process.tick_ns_q32);
+}
+
 static void note_activity(const struct hk_activity *activity, enum use use, uintptr_t caller)
 {
 	struct hk_call call = {0};
@@ -377,9 +394,7 @@ static void note_activity(const struct hk_activity *activity, enum use use, uint
 	if (!is_usable() || !prepare(&call, site_of(activity->name, use, caller))) {
 		return;
 	}
-	/* The start of the record on the monotonic clock. */
-	uint64_t now = hk_process.timeless ? 0 : hk_clock_monotonic_ns();
-	now -= hk_clock_ticks_to_ns(hk_process_ticks() - call.start_ticks, hk_process.tick_ns_q32);
+	uint64_t now = hk_process.timeless ? 0 : start_of(&call);
 	uint64_t end = activity->end_ns < now ? activity->end_ns : now;
 	const uint64_t values[ACTIVITY_VALUES] = {
 	    (uint64_t)(int64_t)activity->device,

@@ -224,7 +224,8 @@ static struct {
 	pthread_cond_t changed;
 	struct work *first, **last;
 	size_t pending;
-	bool running;
+	pthread_t thread;
+	bool running, stopped;
 } proxy = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static void *start_proxy_op(const struct work *work, int channel, int pid)
@@ -292,7 +293,7 @@ static void *serve(void *unused)
 {
 	(void)unused;
 	pthread_mutex_lock(&proxy.lock);
-	for (;;) {
+	while (!proxy.stopped) {
 		struct work *work = proxy.first;
 		if (!work) {
 			pthread_cond_wait(&proxy.changed, &proxy.lock);
@@ -306,17 +307,16 @@ static void *serve(void *unused)
 		proxy.pending--;
 		pthread_cond_broadcast(&proxy.changed);
 	}
+	pthread_mutex_unlock(&proxy.lock);
 	return NULL;
 }
 
 static void enqueue(struct work *work)
 {
-	pthread_t thread;
-
 	pthread_mutex_lock(&proxy.lock);
 	if (!proxy.running) {
-		proxy.running = pthread_create(&thread, NULL, serve, NULL) == 0;
-		pthread_detach(thread);
+		proxy.stopped = false;
+		proxy.running = pthread_create(&proxy.thread, NULL, serve, NULL) == 0;
 	}
 	if (!proxy.first) {
 		proxy.last = &proxy.first;
@@ -326,6 +326,20 @@ static void enqueue(struct work *work)
 	proxy.pending++;
 	pthread_cond_broadcast(&proxy.changed);
 	pthread_mutex_unlock(&proxy.lock);
+}
+
+/* The library may be closed next: no code of it may run then. */
+static void end_proxy(void)
+{
+	pthread_mutex_lock(&proxy.lock);
+	bool running = proxy.running;
+	proxy.stopped = true;
+	proxy.running = false;
+	pthread_cond_broadcast(&proxy.changed);
+	pthread_mutex_unlock(&proxy.lock);
+	if (running) {
+		pthread_join(proxy.thread, NULL);
+	}
 }
 
 void sim_plugin_close(struct sim_plugin_comm *comm)
@@ -339,6 +353,7 @@ void sim_plugin_close(struct sim_plugin_comm *comm)
 	if (plugin.table) {
 		check(comm->context ? plugin.table->finalize(comm->context) : SUCCESS, "finalize");
 		if (--plugin.users == 0) {
+			end_proxy();
 			dlclose(plugin.library);
 			plugin.table = NULL;
 		}
