@@ -13,6 +13,7 @@
 #include "agent/device/device.h"
 #include "agent/frame/state.h"
 #include "agent/hooks/hookset.h"
+#include "agent/nccl_profiler.h"
 #include "agent/nvtx.h"
 #include "agent/patch/change.h"
 #include "agent/patch/entry.h"
@@ -46,6 +47,14 @@ static bool switched_off(char *const *environment)
 {
 	const char *disable = hk_identity_variable(environment, "HOOK_DISABLE");
 	return (disable && disable[0] && disable[0] != '0') || getauxval(AT_SECURE);
+}
+
+/* Where LD_PRELOAD was lost, NCCL still opens the agent as its plugin, in a program that runs
+ * already. Such a program was left alone. */
+static bool is_plugin_alone(char *const *environment)
+{
+	return hk_exec_names_agent(environment, "NCCL_PROFILER_PLUGIN") &&
+	       !hk_exec_names_agent(environment, "LD_PRELOAD");
 }
 
 /* Writes REASON to stderr if HOOK_LOG is set. */
@@ -108,6 +117,7 @@ static void set_up(int argc, char **argv, char **environment)
 	hk_compat_start(&hookset.compat);
 	hk_annotate_start(hookset.default_level);
 	hk_nvtx_start(environment);
+	hk_nccl_profiler_start(environment, hookset.text);
 	hk_dl_start();
 	if (hk_device_start(environment, hk_annotate_work)) {
 		hk_tracing_start();
@@ -143,7 +153,8 @@ static bool was_preloaded(void)
 __attribute__((constructor)) static void start(int argc, char **argv, char **environment)
 {
 	/* Checked before the arguments are read: musl passes none. */
-	if (!gnu_get_libc_version || !on_exit || switched_off(environment)) {
+	if (!gnu_get_libc_version || !on_exit || switched_off(environment) ||
+	    is_plugin_alone(environment)) {
 		return;
 	}
 	if (!was_preloaded()) {

@@ -24,19 +24,32 @@
 #define NAMES_MAX 4096u
 #define SLOTS (2u * NAMES_MAX)
 #define ACTIVITY_VALUES 7u
+#define CLOCK_TRIES 4u
+#define CLOCK_NEAR_NS 500u
 #define EXPORTED __attribute__((visibility("default")))
 
 /* Uses of a name. One name may be a range and a counter. */
-enum use { USE_RANGE, USE_MARK, USE_STEP, USE_COUNTER, USE_KERNEL, USE_COPY, USE_SET };
+enum use {
+	USE_RANGE,
+	USE_MARK,
+	USE_STEP,
+	USE_COUNTER,
+	USE_KERNEL,
+	USE_COPY,
+	USE_SET,
+	USE_NCCL,
+	USE_TRANSFER,
+	USE_COUNT,
+};
 
-#define ACTIVITY(what)                                                                         \
-	{                                                                                      \
-		.library = "*", .symbol = "*", .domain = "device", .flags = HK_HOOK_DESCRIBED, \
-		.meaning = (what), .value_count = ACTIVITY_VALUES,                             \
-		.values = {{.key = HK_KEY_DEVICE}, {.key = HK_KEY_STREAM},                     \
-			   {.key = HK_KEY_BYTES},  {.key = HK_KEY_SUBMITTED},                  \
-			   {.key = HK_KEY_BEGAN},  {.key = HK_KEY_DURATION},                   \
-			   {.key = HK_KEY_THREAD}},                                            \
+#define ACTIVITY(what, where)                                                                 \
+	{                                                                                     \
+		.library = "*", .symbol = "*", .domain = (where), .flags = HK_HOOK_DESCRIBED, \
+		.meaning = (what), .value_count = ACTIVITY_VALUES,                            \
+		.values = {{.key = HK_KEY_DEVICE}, {.key = HK_KEY_STREAM},                    \
+			   {.key = HK_KEY_BYTES},  {.key = HK_KEY_SUBMITTED},                 \
+			   {.key = HK_KEY_BEGAN},  {.key = HK_KEY_DURATION},                  \
+			   {.key = HK_KEY_THREAD}},                                           \
 	}
 
 /* Hooks of annotations, as a line of the hooks language would describe them. */
@@ -65,9 +78,21 @@ static const struct hk_hook hooks[] = {
 		     .meaning = HK_MEANING_COUNTER,
 		     .value_count = 1,
 		     .values = {{.key = HK_KEY_VALUE}}},
-    [USE_KERNEL] = ACTIVITY(HK_MEANING_DEVICE_KERNEL),
-    [USE_COPY] = ACTIVITY(HK_MEANING_DEVICE_COPY),
-    [USE_SET] = ACTIVITY(HK_MEANING_DEVICE_SET),
+    [USE_KERNEL] = ACTIVITY(HK_MEANING_DEVICE_KERNEL, "device"),
+    [USE_COPY] = ACTIVITY(HK_MEANING_DEVICE_COPY, "device"),
+    [USE_SET] = ACTIVITY(HK_MEANING_DEVICE_SET, "device"),
+    [USE_NCCL] = ACTIVITY(HK_MEANING_DEVICE_KERNEL, "nccl.event"),
+    [USE_TRANSFER] = {.library = "*",
+		      .symbol = "*",
+		      .domain = "nccl.transfer",
+		      .flags = HK_HOOK_DESCRIBED,
+		      .value_count = 1,
+		      .values = {{.key = HK_KEY_BYTES}}},
+    [USE_COUNT] = {.library = "*",
+		   .symbol = "*",
+		   .domain = "nccl.event",
+		   .flags = HK_HOOK_DESCRIBED,
+		   .meaning = HK_MEANING_MARK},
 };
 
 #define SITE_UNKNOWN (~0u) /* looked up at the next use of the name */
@@ -140,17 +165,21 @@ static int is_holder(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* Returns the site of the new name TEXT used at CALLER, or HK_THUNKS if there is none. */
-static uint32_t bind(const char *text, enum use use, uintptr_t caller)
+/* Returns the site of the new name TEXT used at CALLER, or HK_THUNKS if there is none. LIBRARY, if
+ * not NULL, stands for the object there. */
+static uint32_t bind(const char *text, enum use use, uintptr_t caller, const char *library)
 {
 	struct search search = {.address = caller};
 	uint32_t refusal;
 
-	hk_loader_iterate(is_holder, &search);
+	if (!library) {
+		hk_loader_iterate(is_holder, &search);
+		library = search.path[0] ? search.path : hk_process.writer.header->program;
+	}
 	const struct hk_site_request request = {
 	    .hook = &hooks[use],
 	    .function = text,
-	    .library = search.path[0] ? search.path : hk_process.writer.header->program,
+	    .library = library,
 	    .provider = "",
 	    .level = names_level,
 	};
@@ -175,7 +204,8 @@ static struct name *look_up(const char *text, uint32_t hash, enum use use, uintp
 }
 
 /* Two threads may make the same name at once. Both get the same site, and one name is kept. */
-static struct name *make_name(const char *text, uint32_t hash, enum use use, uintptr_t caller)
+static struct name *make_name(const char *text, uint32_t hash, enum use use, uintptr_t caller,
+			      const char *library)
 {
 	size_t bytes = strlen(text) + 1;
 	struct name *made = hk_arena_take(sizeof(*made) + bytes), *none;
@@ -188,7 +218,7 @@ static struct name *make_name(const char *text, uint32_t hash, enum use use, uin
 	made->caller = caller;
 	made->use = (uint8_t)use;
 	memcpy(made->text, text, bytes);
-	made->site = bind(text, use, caller);
+	made->site = bind(text, use, caller, library);
 	do {
 		found = look_up(text, hash, use, caller, &slot);
 		none = NULL;
@@ -198,8 +228,10 @@ static struct name *make_name(const char *text, uint32_t hash, enum use use, uin
 	return found ? found : made;
 }
 
-/* Returns the site of NAME used at CALLER, or NULL if it has none. WHOLE: the name may be long. */
-static struct hk_site_hot *site_of(const char *name, enum use use, uintptr_t caller, bool whole)
+/* Returns the site of NAME used at CALLER, or NULL if it has none. LIBRARY: as for bind. WHOLE: the
+ * name may be long. */
+static struct hk_site_hot *site_in(const char *name, enum use use, uintptr_t caller,
+				   const char *library, bool whole)
 {
 	char text[ACTIVITY_BYTES];
 	uint32_t slot, bytes = whole ? ACTIVITY_BYTES : NAME_BYTES;
@@ -215,19 +247,24 @@ static struct hk_site_hot *site_of(const char *name, enum use use, uintptr_t cal
 		uint64_t signals = hk_process_block_signals();
 		hk_in_agent = 1;
 		atomic_fetch_add_explicit(&name_count, 1, memory_order_relaxed);
-		found = make_name(text, hash, use, caller);
+		found = make_name(text, hash, use, caller, library);
 		hk_in_agent = 0;
 		hk_process_restore_signals(signals);
 	}
 	if (found && found->site == SITE_UNKNOWN && !hk_process.sealed) {
 		uint64_t signals = hk_process_block_signals();
 		hk_in_agent = 1;
-		found->site = bind(text, use, caller);
+		found->site = bind(text, use, caller, library);
 		hk_in_agent = 0;
 		hk_process_restore_signals(signals);
 	}
 	uint32_t site = found ? found->site : SITE_UNKNOWN;
 	return site < HK_THUNKS ? &hk_hot[site] : NULL;
+}
+
+static struct hk_site_hot *site_of(const char *name, enum use use, uintptr_t caller)
+{
+	return site_in(name, use, caller, NULL, false);
 }
 
 void hk_annotate_forget(struct hk_span span)
@@ -278,7 +315,7 @@ static void note_instant(const char *name, enum use use, uintptr_t caller, uint6
 {
 	struct hk_call call = {0};
 
-	if (is_usable() && prepare(&call, site_of(name, use, caller, false))) {
+	if (is_usable() && prepare(&call, site_of(name, use, caller))) {
 		hk_call_note_instant(&call, &value);
 	}
 }
@@ -293,7 +330,7 @@ int hk_annotate_push(const char *text, uint32_t group, uintptr_t caller)
 	if (!is_usable()) {
 		return -1;
 	}
-	bool ready = prepare(&call, site_of(text, USE_RANGE, caller, false));
+	bool ready = prepare(&call, site_of(text, USE_RANGE, caller));
 	struct hk_thread *thread = hk_thread_current;
 	if (!thread->ready) {
 		return -1;
@@ -393,7 +430,7 @@ static _Atomic uint64_t process_range_count;
 uint64_t hk_annotate_start_range(const char *text, uintptr_t caller, uint64_t tag)
 {
 	struct hk_call call = {0};
-	bool ready = is_usable() && prepare(&call, site_of(text, USE_RANGE, caller, false));
+	bool ready = is_usable() && prepare(&call, site_of(text, USE_RANGE, caller));
 	for (uint32_t tries = 0; tries < PROCESS_RANGES; tries++) {
 		uint64_t number = atomic_fetch_add(&process_range_count, 1) + PROCESS_RANGES;
 		struct process_range *range = &process_ranges[number % PROCESS_RANGES];
@@ -477,19 +514,29 @@ static uint64_t ago_ticks(uint64_t now, uint64_t then)
 	return hk_clock_ticks_to_ns(ago(now, then), hk_process.tick_ns_q32);
 }
 
-EXPORTED void hk_activity(const struct hk_activity *activity)
+/* Returns the start of CALL on the monotonic clock. The clocks are read one after the other, again
+ * if the thread was interrupted between them. */
+static uint64_t start_of(const struct hk_call *call)
+{
+	uint64_t now = 0, ticks = 0, between_ns = UINT64_MAX;
+
+	for (unsigned i = 0; i < CLOCK_TRIES && between_ns > CLOCK_NEAR_NS; i++) {
+		uint64_t before = hk_process_ticks();
+		now = hk_clock_monotonic_ns();
+		ticks = hk_process_ticks();
+		between_ns = hk_clock_ticks_to_ns(ticks - before, hk_process.tick_ns_q32);
+	}
+	return now - hk_clock_ticks_to_ns(ticks - call->start_ticks, hk_process.tick_ns_q32);
+}
+
+static void note_activity(const struct hk_activity *activity, enum use use, uintptr_t caller)
 {
 	struct hk_call call = {0};
 
-	if (!activity || activity->kind < HK_ACTIVITY_KERNEL || activity->kind > HK_ACTIVITY_SET ||
-	    !is_usable() ||
-	    !prepare(&call, site_of(activity->name, USE_KERNEL + (enum use)activity->kind, CALLER,
-				    false))) {
+	if (!is_usable() || !prepare(&call, site_of(activity->name, use, caller))) {
 		return;
 	}
-	/* The start of the record on the monotonic clock. */
-	uint64_t now = hk_process.timeless ? 0 : hk_clock_monotonic_ns();
-	now -= hk_clock_ticks_to_ns(hk_process_ticks() - call.start_ticks, hk_process.tick_ns_q32);
+	uint64_t now = hk_process.timeless ? 0 : start_of(&call);
 	uint64_t end = activity->end_ns < now ? activity->end_ns : now;
 	const uint64_t values[ACTIVITY_VALUES] = {
 	    (uint64_t)(int64_t)activity->device,
@@ -519,8 +566,8 @@ void hk_annotate_work(const struct hk_device_work *work)
 {
 	struct hk_call call = {0};
 
-	if (!is_usable() || !prepare(&call, site_of(work->name, USE_KERNEL + (enum use)work->kind,
-						    work->library, true))) {
+	if (!is_usable() || !prepare(&call, site_in(work->name, USE_KERNEL + (enum use)work->kind,
+						    work->library, NULL, true))) {
 		return;
 	}
 	uint64_t now = call.start_ticks;
@@ -537,4 +584,65 @@ void hk_annotate_work(const struct hk_device_work *work)
 	hk_count_add(&call.cell->device_ns, values[5]);
 	hk_call_note_instant(&call, values);
 	count_submitters(work, values[5]);
+}
+
+EXPORTED void hk_activity(const struct hk_activity *activity)
+{
+	if (activity && activity->kind >= HK_ACTIVITY_KERNEL && activity->kind <= HK_ACTIVITY_SET) {
+		note_activity(activity, USE_KERNEL + (enum use)activity->kind, CALLER);
+	}
+}
+
+/* ---- NCCL ---- */
+
+void hk_annotate_nccl(const struct hk_activity *activity, uintptr_t caller)
+{
+	note_activity(activity, USE_NCCL, caller);
+}
+
+void hk_annotate_count(const char *name, uintptr_t caller)
+{
+	note_instant(name, USE_COUNT, caller, 0);
+}
+
+static char *put_text(char *at, const char *text)
+{
+	size_t length = strlen(text);
+
+	memcpy(at, text, length + 1);
+	return at + length;
+}
+
+static char *put_number(char *at, uint64_t number, unsigned base, unsigned least)
+{
+	char digits[24];
+	unsigned count = 0;
+
+	do {
+		digits[count++] = "0123456789abcdef"[number % base];
+		number /= base;
+	} while (number > 0 || count < least);
+	while (count > 0) {
+		*at++ = digits[--count];
+	}
+	*at = 0;
+	return at;
+}
+
+void hk_annotate_transfer(const char *func, uint64_t comm, int32_t ranks, uint64_t ns,
+			  uint64_t bytes)
+{
+	struct hk_call call = {0};
+	char name[NAME_BYTES], library[64];
+	char *at = put_text(name, func);
+
+	put_number(put_text(at, " 2^"), bytes > 1 ? 63 - (unsigned)__builtin_clzll(bytes) : 0, 10,
+		   1);
+	at = put_number(put_text(library, "comm "), comm, 16, 16);
+	put_text(put_number(put_text(at, " of "), (uint64_t)(uint32_t)ranks, 10, 1), " ranks");
+	/* No code lies at such an address: the name never belongs to a library that is unloaded. */
+	uintptr_t caller = (uintptr_t)(comm | 1ULL << 63);
+	if (is_usable() && prepare(&call, site_in(name, USE_TRANSFER, caller, library, false))) {
+		hk_call_note_duration(&call, ns, bytes);
+	}
 }

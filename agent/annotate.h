@@ -12,6 +12,8 @@
 
 #include "agent/object/object.h"
 
+struct hk_activity;
+
 /* Sets the level of sites made from names to LEVEL (enum hk_level). Once, at start. */
 void hk_annotate_start(uint8_t level);
 
@@ -32,6 +34,17 @@ bool hk_annotate_end_range(uint64_t number, uint64_t *ret_tag);
 /* Records WORK of a device, and adds its time to the calls that submitted it. Any thread that is
  * not inside the agent. */
 void hk_annotate_work(const struct hk_device_work *work);
+/* Records an event of NCCL, at a site of domain "nccl.event" of the library at CALLER. */
+void hk_annotate_nccl(const struct hk_activity *activity, uintptr_t caller);
+
+/* Counts an operation of NCCL on communicator COMM that took NS and BYTES, at a site of domain
+ * "nccl.transfer": its function is FUNC and the size as a power of two, its library the
+ * communicator and its ranks. report/build/transfers.c reads both. */
+void hk_annotate_transfer(const char *func, uint64_t comm, int32_t ranks, uint64_t ns,
+			  uint64_t bytes);
+
+/* Counts what the agent met under NAME, at a site of domain "nccl.event". */
+void hk_annotate_count(const char *name, uintptr_t caller);
 
 /* Forgets names at addresses within SPAN, whose library is gone: another library may have other
  * names there. Any thread. */

@@ -254,3 +254,17 @@ void hk_call_note_instant(struct hk_call *call, const uint64_t *value)
 		hk_append_record(call->thread, call, 0, HK_RECORD_CALL, value, call->site->payload);
 	}
 }
+
+void hk_call_note_duration(struct hk_call *call, uint64_t ns, uint64_t bytes)
+{
+	hk_count_add(&call->cell->calls, 1);
+	if (call->site->level > HK_LEVEL_COUNT) {
+		hk_count_add(&call->cell->total_ns, ns);
+		hk_count_add(&call->cell->bytes, bytes);
+		count_duration(call->thread, call->cell, ns, false);
+	}
+	if (call->site->flags & HK_HOT_RECORD) {
+		hk_append_record(call->thread, call, 0, HK_RECORD_CALL, &bytes,
+				 call->site->payload);
+	}
+}

@@ -26,4 +26,7 @@ void hk_call_begin_range(struct hk_call *call, struct hk_range *range);
 void hk_call_end_range(struct hk_thread *thread, const struct hk_range *range);
 void hk_call_note_instant(struct hk_call *call, const uint64_t *value);
 
+/* Counts CALL, which took NS and BYTES elsewhere: its time is no time of this thread. */
+void hk_call_note_duration(struct hk_call *call, uint64_t ns, uint64_t bytes);
+
 #endif

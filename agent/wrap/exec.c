@@ -16,6 +16,7 @@
 #include "base/identity.h"
 
 #define LIBRARY "libhookagent.so"
+#define PRELOAD "LD_PRELOAD"
 #define ORIGINAL(which, type) ((type)atomic_load(&hk_wrapped_originals[HK_WRAPPED_##which]))
 
 typedef char *const *strings;
@@ -23,10 +24,9 @@ typedef char *const *strings;
 /* The environment brought the agent, so that an environment without it loses it. */
 static bool by_environment;
 
-/* Whether LD_PRELOAD in ENVIRONMENT names the agent, in whatever directory. */
-static bool has_agent(strings environment)
+bool hk_exec_names_agent(char *const *environment, const char *variable)
 {
-	const char *at = environment ? hk_identity_variable(environment, "LD_PRELOAD") : NULL;
+	const char *at = environment ? hk_identity_variable(environment, variable) : NULL;
 	while (at && *at) {
 		size_t length = strcspn(at, ": "), name = strlen(LIBRARY);
 		if (length >= name && strncmp(at + length - name, LIBRARY, name) == 0 &&
@@ -53,7 +53,7 @@ static bool is_tool(const char *path)
 static struct hk_bare *note_file(const char *path, const char *program, strings environment)
 {
 	enum hk_bare_reason reason = hk_target_reason(path);
-	if (!reason && !has_agent(environment)) {
+	if (!reason && !hk_exec_names_agent(environment, PRELOAD)) {
 		reason = HK_BARE_ENVIRONMENT;
 	}
 	return reason && !is_tool(path) ? hk_bare_enter(hk_process.writer.header, reason, program)
@@ -234,7 +234,7 @@ static FILE *open_command(const char *command, const char *mode)
 
 void hk_exec_start(char *const *environment)
 {
-	by_environment = has_agent(environment);
+	by_environment = hk_exec_names_agent(environment, PRELOAD);
 	WRAPPER(EXECVE, exec_e);
 	WRAPPER(EXECV, exec);
 	WRAPPER(EXECVP, exec_p);

@@ -7,8 +7,13 @@
 #ifndef HK_AGENT_WRAP_EXEC_H
 #define HK_AGENT_WRAP_EXEC_H
 
+#include <stdbool.h>
+
 /* Sets the wrappers, after hk_dl_start. If ENVIRONMENT's LD_PRELOAD does not name the agent, it was
  * loaded in another way, and nothing is noticed. */
 void hk_exec_start(char *const *environment);
+
+/* Whether VARIABLE of ENVIRONMENT names the agent, in whatever directory. */
+bool hk_exec_names_agent(char *const *environment, const char *variable);
 
 #endif

@@ -34,6 +34,7 @@ static const struct {
     {"HOOK_DEVICE_TIME", "device-time", NULL},
     {"HOOK_CUPTI", NULL, NULL},
     {"HOOK_MSPTI", NULL, NULL},
+    {"HOOK_NCCL_EVENTS", NULL, NULL},
 };
 
 struct variable {
@@ -214,6 +215,12 @@ static int collect(struct environment *environment)
 			environment->variables[environment->count++] =
 			    (struct variable){wanted[i].variable, value};
 		}
+	}
+	const char *plugin = getenv(HK_AGENT_NCCL_VARIABLE);
+	plugin = plugin ? plugin : hk_agent_nccl_plugin(environment->agent);
+	if (plugin) {
+		environment->variables[environment->count++] =
+		    (struct variable){HK_AGENT_NCCL_VARIABLE, plugin};
 	}
 	return HK_EXIT_DONE;
 }

@@ -265,6 +265,11 @@ static int set_environment(const struct hk_session *session, const char *agent, 
 	set(variables, "HOOK_ON_FULL", hk_command_setting("on-full"));
 	set(variables, "HOOK_BUDGET", hk_command_setting("budget"));
 	set(variables, "HOOK_DEVICE_TIME", hk_command_setting("device-time"));
+	/* NCCL opens the agent as its profiler plugin, unless the user has chosen one. */
+	if (!getenv(HK_AGENT_NCCL_VARIABLE)) {
+		set(variables, HK_AGENT_NCCL_VARIABLE, hk_agent_nccl_plugin(agent));
+	}
+	set(variables, "HOOK_NCCL_EVENTS", getenv("HOOK_NCCL_EVENTS"));
 	return 0;
 }
 

@@ -103,8 +103,29 @@ void hk_streams_free(struct hk_stream *streams)
 	}
 }
 
+bool hk_stream_nccl_name(int32_t device, uint64_t handle, char name[HK_STREAM_NAME_BYTES])
+{
+	static const char *const kinds[] = {"operations", "channel", "proxy", "network"};
+	unsigned kind = (unsigned)(-2 - device);
+	uint64_t comm = handle >> 16, channel = handle & 0xffff;
+
+	if (device > -2 || kind >= sizeof(kinds) / sizeof(kinds[0])) {
+		return false;
+	}
+	if (kind == 0 || channel == 0xffff) {
+		snprintf(name, HK_STREAM_NAME_BYTES, "NCCL %012" PRIx64 " %s", comm, kinds[kind]);
+	} else {
+		snprintf(name, HK_STREAM_NAME_BYTES, "NCCL %012" PRIx64 " %s %" PRIu64, comm,
+			 kinds[kind], channel);
+	}
+	return true;
+}
+
 void hk_stream_name(const struct hk_stream *stream, char name[HK_STREAM_NAME_BYTES])
 {
+	if (hk_stream_nccl_name(stream->key.device, stream->key.handle, name)) {
+		return;
+	}
 	snprintf(name, HK_STREAM_NAME_BYTES, "GPU %" PRId32 " stream %" PRIu32, stream->key.device,
 		 stream->number);
 }

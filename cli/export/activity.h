@@ -47,6 +47,10 @@ void hk_streams_free(struct hk_stream *streams);
 #define HK_STREAM_NAME_BYTES 48
 void hk_stream_name(const struct hk_stream *stream, char name[HK_STREAM_NAME_BYTES]);
 
+/* Writes the name of a row of NCCL's events: DEVICE is negative (PROTOCOL.md, "Activities").
+ * Returns false for a device. */
+bool hk_stream_nccl_name(int32_t device, uint64_t handle, char name[HK_STREAM_NAME_BYTES]);
+
 /* A call that may have submitted work to a device. */
 struct hk_launch {
 	uint64_t start_ns, end_ns;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #define LIBRARY "libhookagent.so"
+#define NCCL_NAME_MOST 253u /* bytes that NCCL keeps of the name */
 
 /* Paths relative to the directory of hookcli: the build tree, then places where packages install
  * libraries. */
@@ -56,4 +57,9 @@ const char *hk_nvtx_next(const char *agent)
 		loaded = getenv(HK_NVTX_NEXT);
 	}
 	return loaded && *loaded ? loaded : NULL;
+}
+
+const char *hk_agent_nccl_plugin(const char *agent)
+{
+	return strlen(agent) <= NCCL_NAME_MOST ? agent : NULL;
 }

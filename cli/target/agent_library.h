@@ -18,4 +18,10 @@ int hk_agent_library_find(const char *chosen, char path[PATH_MAX]);
  * the user has NVTX load. NULL: there is none. */
 const char *hk_nvtx_next(const char *agent);
 
+/* NCCL's variable for its profiler plugin. */
+#define HK_AGENT_NCCL_VARIABLE "NCCL_PROFILER_PLUGIN"
+
+/* Returns AGENT, the path of the agent, as that variable's value, or NULL if NCCL would cut it. */
+const char *hk_agent_nccl_plugin(const char *agent);
+
 #endif

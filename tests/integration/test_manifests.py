@@ -100,9 +100,9 @@ def check_preload(tree, spec):
         copied[volume] = inside
     for container in spec["containers"]:
         for variable in container.get("env", []):
-            if variable["name"] == "LD_PRELOAD":
+            if variable["name"] in ("LD_PRELOAD", "NCCL_PROFILER_PLUGIN"):
                 volume, inside = mount_of(container, variable["value"])
-                expect_true(f"LD_PRELOAD={variable['value']} is below what is copied", copied.get(volume) == ".")
+                expect_true(f"{variable['name']}={variable['value']} is below what is copied", copied.get(volume) == ".")
                 expect("the agent in the volume", f"{tree.prefix}/{inside}", tree.library())
             elif variable["name"] == "HOOK_RUN_DIR":
                 # A volume's own directory belongs to root and is open to all, which agent and collector refuse.

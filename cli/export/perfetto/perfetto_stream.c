@@ -6,6 +6,7 @@
 #include <uthash.h>
 #include <xxhash.h>
 
+#include "cli/export/activity.h"
 #include "cli/export/perfetto/perfetto_event.h"
 #include "cli/export/perfetto/perfetto_track.h"
 #include "hooks/hook.h"
@@ -50,6 +51,10 @@ static int describe(struct hk_perfetto_writer *writer, const struct hk_export_pr
 		    writer, process, uuid, name,
 		    "When the host began calls that name this stream: when they were enqueued. "
 		    "When the device did what they ask for is not known from them.");
+	}
+	if (hk_stream_nccl_name((int32_t)device, number, name)) {
+		return hk_perfetto_write_stream_track(writer, process, uuid, name,
+						      "What NCCL reported to its profiler plugin.");
 	}
 	snprintf(name, sizeof(name), "device %" PRId32 " stream 0x%" PRIx64, (int32_t)device,
 		 number);

@@ -11,6 +11,7 @@
 #include "report/build/process.h"
 #include "report/build/rows.h"
 #include "report/build/runtimes.h"
+#include "report/build/transfers.h"
 #include "report/clock/job_clock.h"
 #include "report/model/activity.h"
 #include "report/model/numbers.h"
@@ -101,6 +102,9 @@ int hk_report_new(const Hk__Snapshot *snapshot, struct hk_report **ret_report)
 		r = hk_report_rows_calls(report, snapshot);
 	}
 	if (r == 0) {
+		r = hk_report_transfers_fill(report);
+	}
+	if (r == 0) {
 		r = hk_report_memory_fill(report, snapshot, clocks);
 	}
 	if (r == 0) {
@@ -153,6 +157,7 @@ struct hk_report *hk_report_free(struct hk_report *report)
 	free(report->open_calls);
 	free(report->steps);
 	free(report->bare);
+	free(report->transfers);
 	free(report->runtimes);
 	free(report->nodes);
 	hk_report_strings_fini(&report->strings);

@@ -242,6 +242,18 @@ struct hk_report_runtime {
 	bool driver; /* its process loaded a CUDA driver, or called one */
 };
 
+/* Operations of NCCL of one function and size on one communicator, as one rank measured them. */
+struct hk_report_transfer {
+	int32_t rank;
+	const char *role, *function; /* "AllReduce" */
+	uint64_t comm;		     /* NCCL's number of it */
+	uint32_t ranks;
+	uint32_t size_log2; /* each has 2^size_log2 bytes at least, and less than twice that */
+	uint64_t operations, bytes, total_ns, min_ns, max_ns;
+	/* GB/s as nccl-tests define them: bytes by time, and what a link carries of that. */
+	double algorithm_gbps, bus_gbps;
+};
+
 /* A node that sends its part of the job to the root. */
 struct hk_report_node {
 	const char *host;
@@ -286,6 +298,8 @@ struct hk_report {
 	uint64_t bare_more;		    /* programs for which there was no room */
 	struct hk_report_runtime *runtimes; /* in the order of processes */
 	size_t runtime_count;
+	struct hk_report_transfer *transfers; /* by rank, then time, longest first */
+	size_t transfer_count;
 	struct hk_report_node *nodes; /* in the order they first reported; empty without a root */
 	size_t node_count;
 	struct hk_report_strings strings; /* owns the texts */

@@ -1,5 +1,6 @@
 /* Writes the JSON contract row by row, so that a job of many ranks needs no tree of all rows. */
 #include <errno.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 
@@ -176,6 +177,22 @@ static json_t *runtime_json(const void *row)
 			 text(runtime->library), "runtime", "cuda", "driver", (int)runtime->driver);
 }
 
+static json_t *transfer_json(const void *row)
+{
+	const struct hk_report_transfer *transfer = row;
+	char comm[17];
+
+	snprintf(comm, sizeof(comm), "%016" PRIx64, transfer->comm);
+	return json_pack("{s:i, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:f}",
+			 "rank", (int)transfer->rank, "role", transfer->role, "communicator", comm,
+			 "ranks", number(transfer->ranks), "function", text(transfer->function),
+			 "size_bytes", number(UINT64_C(1) << transfer->size_log2), "operations",
+			 number(transfer->operations), "bytes", number(transfer->bytes), "total_ns",
+			 number(transfer->total_ns), "min_ns", number(transfer->min_ns), "max_ns",
+			 number(transfer->max_ns), "algorithm_gbps", transfer->algorithm_gbps,
+			 "bus_gbps", transfer->bus_gbps);
+}
+
 static json_t *node_json(const void *row)
 {
 	return hk_report_node_json(row);
@@ -312,6 +329,7 @@ static int members(const struct hk_report *report, FILE *output, size_t limit, b
 	r = r ? r : ARRAY("governor", report->steps, report->step_count, step_json);
 	r = r ? r : ARRAY("without_agent", report->bare, report->bare_count, bare_json);
 	r = r ? r : ARRAY("static_runtimes", report->runtimes, report->runtime_count, runtime_json);
+	r = r ? r : ARRAY("nccl", report->transfers, report->transfer_count, transfer_json);
 	r = r ? r : ARRAY("nodes", report->nodes, report->node_count, node_json);
 	return r == 0 && !ferror(output) ? 0 : -EIO;
 }

@@ -14,6 +14,7 @@
 #include "report/write/coverage_write.h"
 #include "report/write/nodes_write.h"
 #include "report/write/runtimes_write.h"
+#include "report/write/transfers_write.h"
 #include "report/write/write.h"
 #include "text/name.h"
 #include "text/quantity.h"
@@ -22,6 +23,7 @@
 #define RANKS_SHOWN 16u
 #define CALLS_SHOWN 12u
 #define OPEN_SHOWN 8u
+#define TRANSFERS_SHOWN 6u
 #define COMMAND_COLUMNS 48
 #define ID_COLUMNS 40
 #define FILES_COLUMNS 240
@@ -431,6 +433,7 @@ int hk_report_write_summary(const struct hk_report *report, FILE *output,
 	    : report->rank_count > RANKS_SHOWN ? ranks_spread(&summary)
 					       : ranks_one_by_one(&summary);
 	r = r ? r : calls_write(&summary);
+	r = r ? r : hk_transfers_write(report, TRANSFERS_SHOWN, summary.style->colour, output);
 	open_calls_write(&summary);
 	foot_write(&summary);
 	free(summary.figures);

@@ -1,3 +1,4 @@
+#include "report/write/transfers_write.h"
 #include "report/write/write.h"
 
 #include <errno.h>
@@ -337,6 +338,7 @@ int hk_report_write_text(const struct hk_report *report, FILE *output, enum hk_r
 	hk_report_nodes_clocks(report, ", ", output);
 	fputs("\n\n", output);
 	int r = calls_write(report, output, by, colour);
+	r = r ? r : hk_transfers_write(report, SIZE_MAX, colour, output);
 	r = r ? r : memory_write(report, output, colour);
 	r = r ? r : open_calls_write(report, output, colour);
 	r = r ? r : steps_write(report, output, colour);

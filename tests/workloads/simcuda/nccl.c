@@ -6,12 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "nccl_plugin.h"
 #include "simcuda.h"
 
 #define GRANULARITY ((size_t)2 << 20)
 
 struct sim_comm {
 	int ranks, rank;
+	struct sim_plugin_comm plugin;
 };
 
 static const size_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
@@ -45,8 +47,12 @@ static int make(ncclComm_t *comm, int ranks, int rank)
 	if (!*comm) {
 		return SIM_NCCL_INVALID_ARGUMENT;
 	}
+	static _Atomic uint64_t made;
 	(*comm)->ranks = ranks;
 	(*comm)->rank = rank;
+	(*comm)->plugin = (struct sim_plugin_comm){
+	    .ranks = ranks, .rank = rank, .hash = 0xabcdef0000000000u + (++made << 16)};
+	sim_plugin_open(&(*comm)->plugin);
 	return SIM_NCCL_SUCCESS;
 }
 
@@ -90,12 +96,18 @@ int ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *child,
 
 int ncclCommDestroy(ncclComm_t comm)
 {
+	if (comm) {
+		sim_plugin_close(&comm->plugin);
+	}
 	free(comm);
 	return comm ? SIM_NCCL_SUCCESS : SIM_NCCL_INVALID_ARGUMENT;
 }
 
 int ncclCommAbort(ncclComm_t comm)
 {
+	if (comm) {
+		sim_plugin_close(&comm->plugin);
+	}
 	free(comm);
 	return SIM_NCCL_SUCCESS;
 }
@@ -121,11 +133,23 @@ static int copy(const void *from, void *to, size_t count, int type, ncclComm_t c
 	return SIM_NCCL_SUCCESS;
 }
 
+static int operate(const char *func, const void *from, void *to, size_t count, int type,
+		   ncclComm_t comm)
+{
+	int result = copy(from, to, count, type, comm);
+
+	if (result == SIM_NCCL_SUCCESS) {
+		sim_plugin_operation(&comm->plugin, func, count, type, -1);
+	}
+	return result;
+}
+
 int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, ncclComm_t comm,
 		  CUstream stream)
 {
 	(void)stream;
-	return op == 0 ? copy(from, to, count, type, comm) : SIM_NCCL_INVALID_ARGUMENT;
+	return op == 0 ? operate("AllReduce", from, to, count, type, comm)
+		       : SIM_NCCL_INVALID_ARGUMENT;
 }
 
 int ncclBroadcast(const void *from, void *to, size_t count, int type, int root, ncclComm_t comm,
@@ -147,7 +171,7 @@ int ncclAllGather(const void *from, void *to, size_t count, int type, ncclComm_t
 		  CUstream stream)
 {
 	(void)stream;
-	return copy(from, to, count, type, comm);
+	return operate("AllGather", from, to, count, type, comm);
 }
 
 int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op, ncclComm_t comm,
@@ -155,21 +179,29 @@ int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op
 {
 	(void)stream;
 	(void)op;
-	return copy(from, to, count, type, comm);
+	return operate("ReduceScatter", from, to, count, type, comm);
 }
 
 int ncclSend(const void *from, size_t count, int type, int peer, ncclComm_t comm, CUstream stream)
 {
 	(void)from;
-	(void)count;
-	(void)type;
 	(void)stream;
-	return peer >= 0 && peer < comm->ranks ? SIM_NCCL_SUCCESS : SIM_NCCL_INVALID_ARGUMENT;
+	if (peer < 0 || peer >= comm->ranks) {
+		return SIM_NCCL_INVALID_ARGUMENT;
+	}
+	sim_plugin_operation(&comm->plugin, "Send", count, type, peer);
+	return SIM_NCCL_SUCCESS;
 }
 
 int ncclRecv(void *to, size_t count, int type, int peer, ncclComm_t comm, CUstream stream)
 {
-	return ncclSend(to, count, type, peer, comm, stream);
+	(void)to;
+	(void)stream;
+	if (peer < 0 || peer >= comm->ranks) {
+		return SIM_NCCL_INVALID_ARGUMENT;
+	}
+	sim_plugin_operation(&comm->plugin, "Recv", count, type, peer);
+	return SIM_NCCL_SUCCESS;
 }
 
 int ncclGroupStart(void)
