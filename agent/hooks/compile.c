@@ -154,6 +154,9 @@ static uint32_t rows_of(struct rows *rows, char *const *list, uint32_t count)
 	while (same < count && at + same < rows->count) {
 		same = strcmp(rows->texts[at + same], list[same]) == 0 ? same + 1 : (at++, 0);
 	}
+	for (uint32_t known = 0; known < same; known++) {
+		free(list[known]);
+	}
 	for (; same < count && rows->count < ROWS_MAX; same++) {
 		rows->texts[rows->count++] = list[same];
 	}
@@ -202,10 +205,13 @@ static uint32_t values_of(struct rows *rows, const struct hk_hook *hook)
 		char *factors = format("");
 		for (unsigned f = 0; f < value->factor_count; f++) {
 			const struct hk_factor *factor = &value->factors[f];
-			factors = format("%s{%u, %u, %u, %u, %uu}, ", factors, factor->kind,
+			char *before = factors;
+			factors = format("%s{%u, %u, %u, %u, %uu}, ", before, factor->kind,
 					 factor->arg, factor->arg2, factor->arg3, factor->constant);
+			free(before);
 		}
 		list[i] = format("%u, %u, {%s}", value->key, value->factor_count, factors);
+		free(factors);
 	}
 	return rows_of(rows, list, hook->value_count);
 }

@@ -25,8 +25,12 @@ static void copy(char *far, CUstream stream)
 	int attributes = 0;
 	struct sim_place place = {1, 0};
 	struct sim_copy_3d copies[2] = {
-	    {.from = {1, {{near}}}, .to = {1, {{far}}}, .extent = {4, 5, 6}},
-	    {.from = {1, {{near}}}, .to = {1, {{far}}}, .extent = {7, 8, 9}},
+	    {.from = {.type = 1, .pointer = near},
+	     .to = {.type = 1, .pointer = far},
+	     .extent = {4, 5, 6}},
+	    {.from = {.type = 1, .pointer = near},
+	     .to = {.type = 1, .pointer = far},
+	     .extent = {7, 8, 9}},
 	};
 
 	DO(127, cudaMemcpyBatchAsync, to, from, sizes, 3, &attributes, &index, 1, stream);

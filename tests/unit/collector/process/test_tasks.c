@@ -90,13 +90,17 @@ static void test_own_threads_are_listed(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, stay, &tid), 0);
 	pthread_barrier_wait(&come);
 	assert_int_equal(hk_tasks_list((uint32_t)getpid(), SIGURG, &tasks, &count), 0);
-	assert_int_equal(count, 2);
+	assert_true(count >= 2); /* a sanitizer may have a thread of its own */
 	assert_int_equal(tasks[0].tid, getpid());
 	assert_false(tasks[0].blocked);
 	assert_int_equal(tasks[0].state, 'R');
-	assert_int_equal(tasks[1].tid, tid);
-	assert_string_equal(tasks[1].name, "sleeper");
-	assert_true(tasks[1].blocked);
+	const struct hk_task *sleeper = &tasks[1];
+	while (sleeper < tasks + count && sleeper->tid != tid) {
+		sleeper++;
+	}
+	assert_true(sleeper < tasks + count);
+	assert_string_equal(sleeper->name, "sleeper");
+	assert_true(sleeper->blocked);
 	free(tasks);
 	pthread_barrier_wait(&leave);
 	pthread_join(thread, NULL);
