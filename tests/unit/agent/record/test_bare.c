@@ -22,16 +22,16 @@ static struct hk_bare_table *table(void)
 	return (struct hk_bare_table *)(void *)(block + HK_BARE_OFFSET);
 }
 
-static int clear(void **state)
+/* Each test begins with an empty table. */
+static void clear(void)
 {
-	(void)state;
 	memset(block, 0, sizeof(block));
-	return 0;
 }
 
 static void equal_starts_share_an_entry(void **state)
 {
 	(void)state;
+	clear();
 	struct hk_bare *first = hk_bare_enter(header(), HK_BARE_STATIC, "a");
 	assert_ptr_equal(hk_bare_enter(header(), HK_BARE_STATIC, "a"), first);
 	assert_ptr_not_equal(hk_bare_enter(header(), HK_BARE_RIGHTS, "a"), first);
@@ -47,6 +47,7 @@ static void a_long_name_keeps_its_end(void **state)
 {
 	char name[300];
 	(void)state;
+	clear();
 	memset(name, 'x', sizeof(name));
 	memcpy(name + sizeof(name) - 5, "/end", 5);
 	struct hk_bare *entry = hk_bare_enter(header(), HK_BARE_STATIC, name);
@@ -59,6 +60,7 @@ static void a_full_table_counts(void **state)
 {
 	char name[8];
 	(void)state;
+	clear();
 	for (unsigned i = 0; i < 1000; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		struct hk_bare *entry = hk_bare_enter(header(), HK_BARE_STATIC, name);
@@ -73,6 +75,7 @@ static void a_full_table_counts(void **state)
 static void a_damaged_table_does_no_harm(void **state)
 {
 	(void)state;
+	clear();
 	memset(block + HK_BARE_OFFSET, 0xff, HK_BLOCK_BYTES - HK_BARE_OFFSET);
 	assert_null(hk_bare_enter(header(), HK_BARE_STATIC, "a"));
 	table()->asked = HK_BARE_MAX;
@@ -83,10 +86,10 @@ static void a_damaged_table_does_no_harm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup(equal_starts_share_an_entry, clear),
-	    cmocka_unit_test_setup(a_long_name_keeps_its_end, clear),
-	    cmocka_unit_test_setup(a_full_table_counts, clear),
-	    cmocka_unit_test_setup(a_damaged_table_does_no_harm, clear),
+	    cmocka_unit_test(equal_starts_share_an_entry),
+	    cmocka_unit_test(a_long_name_keeps_its_end),
+	    cmocka_unit_test(a_full_table_counts),
+	    cmocka_unit_test(a_damaged_table_does_no_harm),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

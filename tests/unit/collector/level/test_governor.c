@@ -124,7 +124,7 @@ static void expect_step(size_t index, const char *pattern, uint32_t from, uint32
 /* A site at record+stack that keeps STACKS_PER_S stacks. Returns its ceiling after three looks. */
 static uint8_t ceiling_with_stacks(uint64_t stacks_per_s)
 {
-	struct subject site = subject("stacked", 100000);
+	struct subject site = subject("stacked", 50000);
 	struct subject *all[] = {&site};
 	site.site->level = HK_LEVEL_STACK;
 	site.cell->stacks = 777; /* of before */
@@ -136,11 +136,11 @@ static uint8_t ceiling_with_stacks(uint64_t stacks_per_s)
 	return site.site->ceiling;
 }
 
-/* Each of its calls costs 152 ns with arguments and 456 ns with a stack. */
+/* Each of its calls, 20 us apart, costs 304 ns with arguments and 912 ns with a stack. */
 static void test_stacks_of_all_calls_cost_too_much(void **state)
 {
 	(void)state;
-	assert_in_range(ceiling_with_stacks(100000), HK_LEVEL_COUNT, HK_LEVEL_ARGS);
+	assert_in_range(ceiling_with_stacks(50000), HK_LEVEL_COUNT, HK_LEVEL_ARGS);
 }
 
 static void test_limited_stacks_fit_the_budget(void **state)
