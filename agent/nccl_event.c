@@ -1,11 +1,14 @@
 #include "agent/nccl_event.h"
 
+#include <sys/mman.h>
+
 #include <stdatomic.h>
 #include <string.h>
 
 #define HOOKTRACE_AGENT
 #include "agent/annotate.h"
 #include "agent/hooktrace.h"
+#include "agent/memory/mapping.h"
 #include "agent/nccl_interface.h"
 #include "base/clock.h"
 
@@ -44,7 +47,7 @@ struct comm {
 	int32_t ranks, rank;
 };
 
-static struct event events[HK_NCCL_EVENTS];
+static struct event *events; /* HK_NCCL_EVENTS of them, from the first communicator on */
 static _Atomic uint32_t next_event;
 static struct comm comms[HK_NCCL_COMMS];
 
@@ -52,8 +55,28 @@ _Static_assert(HK_NCCL_EVENTS == 1u << INDEX_BITS, "an index fits into a handle"
 
 /* ---- communicators ---- */
 
+/* Makes room for events. Processes without NCCL need none. Returns false without memory. */
+static bool make_events(void)
+{
+	struct event *none = NULL, *made;
+	uint64_t bytes = HK_NCCL_EVENTS * sizeof(*made);
+
+	if (__atomic_load_n(&events, __ATOMIC_ACQUIRE)) {
+		return true;
+	}
+	made = (struct event *)(void *)hk_mapping_make(0, bytes, PROT_READ | PROT_WRITE);
+	if (made && !__atomic_compare_exchange_n(&events, &none, made, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE)) {
+		hk_mapping_remove((char *)made, bytes);
+	}
+	return made != NULL;
+}
+
 uintptr_t hk_nccl_comm_open(uint64_t hash, int ranks, int rank)
 {
+	if (!make_events()) {
+		return 0;
+	}
 	for (uint32_t i = 0; i < HK_NCCL_COMMS; i++) {
 		uint64_t none = 0;
 		if (atomic_compare_exchange_strong(&comms[i].hash, &none, hash ? hash : 1)) {
@@ -80,6 +103,9 @@ static uintptr_t handle_of(const struct event *event)
 
 static struct event *event_of(uintptr_t handle)
 {
+	if (!events) {
+		return NULL;
+	}
 	struct event *event = &events[handle >> 1 & (HK_NCCL_EVENTS - 1)];
 	bool valid = (handle & 1) &&
 		     atomic_load_explicit(&event->state, memory_order_acquire) != EVENT_FREE &&
@@ -91,6 +117,9 @@ static struct event *event_of(uintptr_t handle)
  * again. */
 static struct event *parent_of(uintptr_t handle)
 {
+	if (!events) {
+		return NULL;
+	}
 	struct event *event = &events[handle >> 1 & (HK_NCCL_EVENTS - 1)];
 	return (handle & 1) && handle_of(event) == handle ? event : NULL;
 }
@@ -230,6 +259,9 @@ static void inherit(struct event *event, const struct event *parent)
 
 uintptr_t hk_nccl_event_start(uintptr_t context, const struct hk_nccl_start *start)
 {
+	if (!make_events()) {
+		return 0;
+	}
 	const struct comm *comm = comm_of(context);
 	struct event *event = take(start->caller), *parent = parent_of(start->parent);
 	uint64_t now = hk_clock_monotonic_ns();
@@ -331,7 +363,7 @@ void hk_nccl_comm_close(uintptr_t context)
 {
 	struct comm *comm = comm_of(context);
 	uint64_t hash = comm ? atomic_load(&comm->hash) : 0;
-	for (uint32_t i = 0; hash && i < HK_NCCL_EVENTS; i++) {
+	for (uint32_t i = 0; hash && events && i < HK_NCCL_EVENTS; i++) {
 		struct event *event = &events[i];
 		if (atomic_load_explicit(&event->state, memory_order_acquire) == EVENT_STOPPED &&
 		    event->comm == hash) {

@@ -144,7 +144,7 @@ def blocks_of(text):
 
 def check_callers(run, compat):
     """From where calls were made: as glibc, the loader and the C++ library say it inside of the calls."""
-    program = os.path.join(compat.frame, "callers")
+    program = os.path.realpath(os.path.join(compat.frame, "callers"))
     done = run.trace(program, hooks=["mpi"], options=("--job", "callers", "-q"),
                      env={"HOOK_COMPAT": "1", "HOOK_ENABLE_TRACE": "callers_note=1"})
     blocks = blocks_of(done.stdout)

@@ -4,6 +4,7 @@ empty, somebody else's, cut short, huge, or lack a rank."""
 import csv
 import html.parser
 import io
+import gzip
 import json
 import os
 import re
@@ -81,7 +82,11 @@ def check_folded(what, data):
     check_terminal(what, data, CONTROL)
 
 
-CHECKS = {"summary": check_terminal, "text": check_terminal, "json": check_json, "chrome": check_json, "csv": check_csv, "html": check_html,
+def check_pprof(what, data):
+    gzip.decompress(data)
+
+
+CHECKS = {"pprof": check_pprof, "summary": check_terminal, "text": check_terminal, "json": check_json, "chrome": check_json, "csv": check_csv, "html": check_html,
           "folded": check_folded}
 
 

@@ -74,13 +74,15 @@ static struct hk_report_node_clock node_clock(const struct hk_report_clock *cloc
  * arguments that `hookcli run` added. Returns NULL if out of memory. */
 static const char *command_of(struct hk_report *report, const Hk__Process *process)
 {
-	static const char *const own[] = {"LD_PRELOAD ", "HOOK_", "ASAN_OPTIONS "};
+	static const char *const own[] = {"LD_PRELOAD ", "HOOK_", "ASAN_OPTIONS ",
+					  "NVTX_INJECTION64_PATH ", "NCCL_PROFILER_PLUGIN "};
 	const char *rest = process->command + strcspn(process->command, " ");
 	char *command;
 
 	for (bool more = process->role == HK__ROLE__ROLE_LAUNCHER; more;) {
 		more = false;
-		for (size_t i = 0; strncmp(rest, " -x ", 4) == 0 && i < 3; i++) {
+		for (size_t i = 0;
+		     strncmp(rest, " -x ", 4) == 0 && i < sizeof(own) / sizeof(own[0]); i++) {
 			size_t length = 4 + strcspn(rest + 4, " =");
 			if (strncmp(rest + 4, own[i], strlen(own[i])) == 0 && rest[length] == ' ') {
 				rest += length;
