@@ -173,6 +173,7 @@ static const struct keyed_list {
     {64, {"kind", "domain", "part"}, 1u << 10},	   /* parts of activity */
     {65, {"number"}, 1u << 12},			   /* objects on stacks */
     {66, {"part"}, 1u << 9},			   /* parts of frames */
+    {84, {"number"}, 1u << 14},			   /* kernels */
 };
 
 static const struct keyed_list *keyed_list_of(field_type *field)
