@@ -49,6 +49,9 @@ static inline bool hk_operand_failed(const struct hk_call *call)
 	return hook->error == HK_ERROR_NONZERO && result != 0 && result != hook->pending;
 }
 
+/* Returns whether the call is inside another recorded call whose hook is LIKE this. */
+bool hk_operand_is_within(const struct hk_call *call, bool (*like)(const struct hk_hook *hook));
+
 /* Returns whether the call may have failed by its hook's error rule. False is certain. */
 static inline bool hk_operand_suspect(const struct hk_call *call)
 {

@@ -7,6 +7,10 @@
 enum role {
 	ROLE_NONE = 0,
 	ROLE_NUMBER,   /* int */
+	ROLE_COUNT,    /* uint */
+	ROLE_WORD,     /* ulong */
+	ROLE_TEXT,     /* str */
+	ROLE_NEW,      /* ptr *: written by the call */
 	ROLE_POINTER,  /* ptr: a buffer or an array */
 	ROLE_MEMORY,   /* ptr or struct */
 	ROLE_DATATYPE, /* datatype */
@@ -60,6 +64,15 @@ static const struct function {
      {ROLE_NCCL_NEW_COMM, ROLE_NCCL_COMM, ROLE_NUMBER},
      {0, 1, 2}},
     {"rank", HK_FACTOR_NCCL_NEW_RANK, 1, {ROLE_NCCL_NEW_COMM}, {0}},
+    {"dim3", HK_FACTOR_DIM3_WORDS, 2, {ROLE_WORD, ROLE_COUNT}, {0, 1}},
+    {"dim3", HK_FACTOR_DIM3, 3, {ROLE_COUNT, ROLE_COUNT, ROLE_COUNT}, {0, 1, 2}},
+    {"dim3", HK_FACTOR_DIM3_AT, 2, {ROLE_MEMORY, ROLE_OFFSET}, {0}},
+    {"kernel", HK_FACTOR_KERNEL, 1, {ROLE_POINTER}, {0}},
+    {"function", HK_FACTOR_KERNEL_DRIVER, 1, {ROLE_POINTER}, {0}},
+    {"named", HK_FACTOR_KERNEL_NAMED, 2, {ROLE_POINTER, ROLE_TEXT}, {0, 1}},
+    {"alias", HK_FACTOR_KERNEL_ALIAS, 2, {ROLE_NEW, ROLE_POINTER}, {0, 1}},
+    {"got", HK_FACTOR_KERNEL_GOT, 3, {ROLE_NEW, ROLE_POINTER, ROLE_TEXT}, {0, 1, 2}},
+    {"gone", HK_FACTOR_KERNEL_GONE, 1, {ROLE_POINTER}, {0}},
 };
 
 static bool fits(const struct hk_hook_arg *arg, uint8_t role)
@@ -67,6 +80,14 @@ static bool fits(const struct hk_hook_arg *arg, uint8_t role)
 	switch (role) {
 	case ROLE_NUMBER:
 		return arg->type == HK_TYPE_INT;
+	case ROLE_COUNT:
+		return arg->type == HK_TYPE_UINT && !arg->reference;
+	case ROLE_WORD:
+		return arg->type == HK_TYPE_ULONG && !arg->reference;
+	case ROLE_TEXT:
+		return arg->type == HK_TYPE_STR;
+	case ROLE_NEW:
+		return arg->type == HK_TYPE_PTR && arg->reference;
 	case ROLE_POINTER:
 		return arg->type == HK_TYPE_PTR && !arg->reference;
 	case ROLE_MEMORY:
