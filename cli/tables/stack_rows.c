@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include <uthash.h>
-#include <xxhash.h>
 
 #include "chunk/read/cursor.h"
+#include "cli/tables/stack_digests.h"
 #include "cli/timeline/source.h"
 #include "hooks/pattern.h"
 #include "report/model/role.h"
@@ -37,37 +37,8 @@ struct reading {
 	/* Of the process under way. */
 	const Hk__Process *process;
 	int32_t rank;
-	uint64_t *digests; /* by frame number */
-	uint32_t frames;
+	struct hk_stack_digests digests;
 };
-
-/* ---- digests ---- */
-
-/* Gives every frame of PROCESS a digest of itself and all its callers. */
-static int digest_frames(struct reading *reading, const Hk__Process *process)
-{
-	struct hk_stacks_frame frame;
-	uint32_t count = 0;
-
-	free(reading->digests);
-	reading->digests = NULL;
-	reading->frames = 0;
-	while (hk_stacks_valid(process) && hk_stacks_frame(process, count + 1, &frame)) {
-		count++;
-	}
-	reading->digests = calloc((size_t)count + 1, sizeof(*reading->digests));
-	if (!reading->digests) {
-		return -ENOMEM;
-	}
-	reading->frames = count;
-	for (uint32_t number = 1; number <= count; number++) {
-		hk_stacks_frame(process, number, &frame);
-		uint64_t seed = reading->digests[frame.caller] ^ frame.address;
-		reading->digests[number] =
-		    XXH3_64bits_withSeed(frame.path, strlen(frame.path), seed * 31 + frame.object);
-	}
-	return 0;
-}
 
 /* ---- sums ---- */
 
@@ -77,7 +48,7 @@ static struct sum *sum_get(struct reading *reading, const struct hk_chunk_site *
 	struct key key = {
 	    .function = hk_report_strings_get(&reading->rows->strings, site->function),
 	    .library = hk_report_strings_get(&reading->rows->strings, site->library),
-	    .stack = reading->digests[stack],
+	    .stack = reading->digests.list[stack],
 	};
 	struct sum *sum;
 
@@ -114,7 +85,7 @@ static int add(struct reading *reading, const struct hk_record *record,
 	    (reading->function && !hk_pattern_match(reading->function, site->function))) {
 		return 0;
 	}
-	if (record->stack == 0 || record->stack > reading->frames) {
+	if (record->stack == 0 || record->stack > reading->digests.frames) {
 		reading->rows->calls_without++;
 		return 0;
 	}
@@ -159,7 +130,7 @@ static int read_process(struct reading *reading, struct hk_loader *loader, const
 	reading->process = process;
 	reading->rank = hk_report_rank_of(process);
 	reading->rows->refused += process->stacks_refused;
-	int r = digest_frames(reading, process);
+	int r = hk_stack_digests_make(&reading->digests, process);
 	r = r < 0 ? r : hk_cursor_new(loader, fd, &cursor);
 	r = r < 0 ? r : read_records(reading, cursor);
 	hk_cursor_free(cursor);
@@ -224,7 +195,7 @@ int hk_stack_rows_read(const struct hk_job *job, const char *function,
 		result = r < 0 ? r : result;
 	}
 	int r = make_rows(&reading);
-	free(reading.digests);
+	free(reading.digests.list);
 	hk_loader_free(loader);
 	return r < 0 ? r : result;
 }
