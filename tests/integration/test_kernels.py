@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import sys
 
-from harness import Run, expect, expect_true, main
+from harness import Run, end_process, expect, expect_true, main
+from nodes import root_and_leaves
 
 LONG = 4600
 CHILD = [["_Z9vectorAddPKfS0_Pfi", "77x1x1 7x1x1 0", 1], ["_Z6legacyv", "78x1x1 8x1x1 0", 1]]
@@ -133,6 +134,19 @@ def test_log(run: Run):
     expect("chrome", sum(args.get("kernel") == "scale<float>" and args["grid"] == "4x65535x3" for args in launches), 1)
 
 
+def test_leaf(run: Run):
+    """Names of kernels reach the root."""
+    root, (leaf,) = root_and_leaves(run, ["leaf"])
+    program = sim(run, "kernels_truth")
+    leaf.cli("run", "--hooks", "auto", "--job", "far", "--", program, run.path("far.json"), os.path.dirname(program),
+             env={"HOOK_RUN_DIR": leaf.run_directory})
+    root.closed_report("far")
+    report = json.loads(root.cli("report", "far", "--by", "kernel", "--format", "json").stdout)
+    check("leaf", report, truth_of(run.path("far.json")))
+    for node in (root, leaf):
+        end_process(node.collector)
+
+
 # ---- nvcc's own code, where it is there
 
 PROGRAM = r"""
@@ -193,7 +207,7 @@ def test_nvcc(run: Run):
         expect(f"{job}: memory", [(row["allocs"], row["live_bytes"], row["peak_bytes"]) for row in memory], [(1, 0, 4096)])
 
 
-PARTS = (test_names, test_asked, test_stubs, test_formats, test_log, test_nvcc)
+PARTS = (test_names, test_asked, test_stubs, test_formats, test_log, test_leaf, test_nvcc)
 
 
 def test(run, *only):

@@ -62,7 +62,7 @@ bool sim_function_run(const void *kernel, void **arguments, const unsigned *shap
 const char *sim_function_name(const void *kernel);
 
 /* Adds a launch (KERNEL), or a copy, to the graph that is captured from STREAM. Returns false if
- * none is: the work is to be done now. */
+ * STREAM is not captured: the work is to be done now. */
 bool sim_graph_capture(CUstream stream, const void *kernel, const unsigned shape[7]);
 
 /* Allocates memory of DEVICE. */
