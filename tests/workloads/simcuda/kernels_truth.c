@@ -2,7 +2,7 @@
  * Launches kernels in every way that hooktrace follows, and notes what it launches:
  * kernels_truth OUT.json DIRECTORY [PART]
  *   {"kernels":{"<name>":{"launches":3,"shapes":{"4x2x3 32x4x1
- * 128":2,...}}},"others":1,"same_place":true} DIRECTORY has the two libraries. Names of more than
+ * 128":2,...}}},"others":1,"same_place":true} DIRECTORY has the libraries. Names of more than
  * 4,000 bytes are noted whole.
  */
 #include <dlfcn.h>
@@ -202,6 +202,16 @@ static void launch_library(void)
 	check(cuLibraryUnload(library));
 }
 
+/* ---- a library that the program needs: its constructor runs before an agent's */
+
+kernel_stub kernels_library_first;
+
+static void launch_linked(void)
+{
+	launch(kernels_library_first, "linked_first", (struct dim3){3, 3, 3},
+	       (struct dim3){3, 3, 3}, 3, NULL);
+}
+
 /* ---- libraries that take each other's place */
 
 static void *launch_plugin(const char *directory, const char *which)
@@ -330,6 +340,7 @@ int main(int argc, char **argv)
 	}
 	launch_own();
 	launch_by_function();
+	launch_linked();
 	launch_plugins(argv[2]);
 	launch_modules();
 	launch_library();

@@ -1,5 +1,5 @@
 /* A library with two kernels of nvcc's, which a constructor registers and a destructor takes back.
- * Built twice, with other names for its kernels. */
+ * Built three times, with other names for its kernels. */
 #include "kernels_truth.h"
 
 #define VISIBLE __attribute__((visibility("default")))
