@@ -183,7 +183,7 @@ static int write_stacks(const struct hk_job *job, const struct arguments *argume
 static int write_kernels(const struct hk_job *job, enum format format, FILE *output)
 {
 	struct hk_kernel_rows rows;
-	int result = hk_kernel_rows_read(job, &rows);
+	int result = hk_kernel_rows_read(job->snapshot, job->directory, &rows);
 
 	if (result < 0 && result != -EBADMSG) {
 		hk_kernel_rows_fini(&rows);

@@ -33,6 +33,7 @@ BEGIN(script)
 	.incbin "domains.js"
 	.incbin "timeline.js"
 	.incbin "functions.js"
+	.incbin "kernels.js"
 	.incbin "heatmap.js"
 	.incbin "memory.js"
 	.incbin "ranks.js"

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "cli/tables/kernel_rows.h"
 #include "cli/tables/overview.h"
 #include "report/build/group.h"
 #include "report/model/report.h"
@@ -15,15 +16,19 @@
 /* Most rows of each table. */
 #define HK_HTML_ROWS 2048u
 #define HK_HTML_FUNCTIONS 1000u
+#define HK_HTML_KERNELS 200u
 /* Cells of the map of ranks and functions, and numbers of the memory's series. */
 #define HK_HTML_CELLS 160000u
 #define HK_HTML_CELL_FUNCTIONS 500u
 #define HK_HTML_SERIES_NUMBERS 131072u
 #define HK_HTML_SERIES 1024u
 
-/* Writes the document of REPORT, with OVERVIEW unless that is NULL. Returns 0, -EIO or -ENOMEM. */
+/* Writes the document of REPORT, with OVERVIEW and KERNELS unless they are NULL. Returns 0, -EIO or
+ * -ENOMEM. */
 int hk_html_document_write(const struct hk_report *report, const struct hk_overview *overview,
-			   FILE *output);
+			   const struct hk_kernel_rows *kernels, FILE *output);
+
+void hk_html_kernels_write(const struct hk_kernel_rows *rows, struct hk_json *json);
 
 /* Write members of the document: functions, and memory. Return 0 or -ENOMEM. */
 int hk_html_functions_write(const struct hk_report *report, struct hk_json *json);

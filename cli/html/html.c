@@ -12,18 +12,20 @@
 struct subject {
 	const struct hk_report *report;
 	const struct hk_overview *overview;
+	const struct hk_kernel_rows *kernels;
 };
 
 static int report_data(const void *subject, FILE *output)
 {
 	const struct subject *of = subject;
 
-	return hk_html_document_write(of->report, of->overview, output);
+	return hk_html_document_write(of->report, of->overview, of->kernels, output);
 }
 
-int hk_html_write(const struct hk_report *report, const struct hk_overview *overview, FILE *output)
+static int page_write(const struct hk_report *report, const struct hk_overview *overview,
+		      const struct hk_kernel_rows *kernels, FILE *output)
 {
-	const struct subject subject = {report, overview};
+	const struct subject subject = {report, overview, kernels};
 	const struct hk_html_page page = {
 	    .source = hk_html_page,
 	    .source_end = hk_html_page_end,
@@ -34,6 +36,23 @@ int hk_html_write(const struct hk_report *report, const struct hk_overview *over
 	};
 
 	return hk_html_page_write(&page, output);
+}
+
+int hk_html_write(const struct hk_report *report, const struct hk_overview *overview, FILE *output)
+{
+	return page_write(report, overview, NULL, output);
+}
+
+/* Returns whether processes launched kernels, and no more than RECORDS have to be read for them. */
+static bool has_kernels(const Hk__Snapshot *snapshot, uint64_t records)
+{
+	uint64_t stored = 0, kernels = 0;
+
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		stored += snapshot->processes[i]->records_stored;
+		kernels += snapshot->processes[i]->n_kernels;
+	}
+	return kernels > 0 && stored <= records;
 }
 
 static size_t bins_for(size_t ranks)
@@ -52,13 +71,18 @@ int hk_html_write_job(const struct hk_report *report, const Hk__Snapshot *snapsh
 						    .chunks = HK_OVERVIEW_CHUNKS,
 						    .report = report};
 	struct hk_overview *overview = NULL;
+	struct hk_kernel_rows kernels = {0};
+	bool kernels_read = false;
 
 	/* A report without its timeline is better than no report: a job with unreadable files still
 	 * has statistics. */
 	if (directory && *directory) {
 		(void)hk_overview_new(snapshot, directory, &options, &overview);
+		kernels_read = has_kernels(snapshot, records) &&
+			       hk_kernel_rows_read(snapshot, directory, &kernels) == 0;
 	}
-	int r = hk_html_write(report, overview, output);
+	int r = page_write(report, overview, kernels_read ? &kernels : NULL, output);
+	hk_kernel_rows_fini(&kernels);
 	hk_overview_free(overview);
 	return r;
 }

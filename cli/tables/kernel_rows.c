@@ -45,6 +45,7 @@ struct sum {
 
 struct reading {
 	struct hk_kernel_rows *rows;
+	const char *directory;
 	struct sum *sums;
 	/* Of the process under way. */
 	const Hk__Process *process;
@@ -280,11 +281,11 @@ static uint64_t counted(const Hk__Process *process)
 	return calls;
 }
 
-static int read_process(struct reading *reading, struct hk_loader *loader, const struct hk_job *job,
+static int read_process(struct reading *reading, struct hk_loader *loader, const Hk__Job *job,
 			const Hk__Process *process)
 {
 	struct hk_cursor *cursor = NULL;
-	int fd = hk_source_open(job->snapshot->job, job->directory, process);
+	int fd = hk_source_open(job, reading->directory, process);
 	int r = 0;
 
 	reading->process = process;
@@ -305,14 +306,6 @@ static int read_process(struct reading *reading, struct hk_loader *loader, const
 }
 
 /* ---- rows ---- */
-
-static int by_rank(const void *a, const void *b)
-{
-	const Hk__Process *x = *(Hk__Process *const *)a, *y = *(Hk__Process *const *)b;
-	int32_t x_rank = hk_report_rank_of(x), y_rank = hk_report_rank_of(y);
-
-	return x_rank != y_rank ? (x_rank < y_rank ? -1 : 1) : x->pid < y->pid ? -1 : 1;
-}
 
 static int by_launches(const void *a, const void *b)
 {
@@ -434,23 +427,45 @@ static void join_cut(struct hk_kernel_rows *rows)
 	rows->count = kept;
 }
 
-int hk_kernel_rows_read(const struct hk_job *job, struct hk_kernel_rows *ret_rows)
+/* Processes without a rank come first. */
+static int by_rank(const void *a, const void *b)
 {
-	struct reading reading = {.rows = ret_rows};
+	const Hk__Process *x = *(Hk__Process *const *)a, *y = *(Hk__Process *const *)b;
+	int32_t x_rank = hk_report_rank_of(x), y_rank = hk_report_rank_of(y);
+
+	return x_rank != y_rank ? (x_rank < y_rank ? -1 : 1) : x->pid < y->pid ? -1 : 1;
+}
+
+static Hk__Process **sorted(const Hk__Snapshot *snapshot)
+{
+	Hk__Process **processes = calloc(snapshot->n_processes + 1, sizeof(Hk__Process *));
+
+	if (processes) {
+		memcpy(processes, snapshot->processes,
+		       snapshot->n_processes * sizeof(Hk__Process *));
+		qsort(processes, snapshot->n_processes, sizeof(Hk__Process *), by_rank);
+	}
+	return processes;
+}
+
+int hk_kernel_rows_read(const Hk__Snapshot *snapshot, const char *directory,
+			struct hk_kernel_rows *ret_rows)
+{
+	struct reading reading = {.rows = ret_rows, .directory = directory};
 	struct hk_loader *loader = hk_loader_new();
-	int result = loader ? 0 : -ENOMEM;
+	Hk__Process **processes = sorted(snapshot);
+	int result = loader && processes ? 0 : -ENOMEM;
 
 	*ret_rows = (struct hk_kernel_rows){0};
-	qsort(job->snapshot->processes, job->snapshot->n_processes,
-	      sizeof(job->snapshot->processes[0]), by_rank);
-	for (size_t i = 0; loader && i < job->snapshot->n_processes; i++) {
-		int r = read_process(&reading, loader, job, job->snapshot->processes[i]);
+	for (size_t i = 0; loader && processes && i < snapshot->n_processes; i++) {
+		int r = read_process(&reading, loader, snapshot->job, processes[i]);
 		result = r < 0 ? r : result;
 	}
 	int r = make_rows(&reading);
 	if (r == 0) {
 		join_cut(ret_rows);
 	}
+	free(processes);
 	free(reading.digests.list);
 	hk_loader_free(loader);
 	return r < 0 ? r : result;
@@ -463,6 +478,16 @@ void hk_kernel_rows_fini(struct hk_kernel_rows *rows)
 	}
 	hk_report_strings_fini(&rows->strings);
 	free(rows->rows);
+}
+
+void hk_kernel_rows_short(const struct hk_kernel_row *row, char text[HK_KERNEL_ROW_BYTES])
+{
+	hk_kernel_name_short(row->name, text, HK_KERNEL_SHORT_BYTES);
+}
+
+void hk_kernel_rows_whole(const struct hk_kernel_row *row, char text[HK_KERNEL_ROW_BYTES])
+{
+	hk_kernel_name_whole(row->name, text, HK_KERNEL_ROW_BYTES);
 }
 
 void hk_kernel_rows_dim(uint64_t dim, char text[HK_KERNEL_SHAPE_BYTES])

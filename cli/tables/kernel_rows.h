@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "cli/job/job.h"
 #include "report/model/strings.h"
+#include "schema/wire.pb-c.h"
 
 /* A grid and block that a kernel was launched with, and the shared memory asked for. */
 struct hk_kernel_shape {
@@ -42,11 +42,17 @@ struct hk_kernel_rows {
 	uint64_t unrecorded; /* counted, but without a record */
 };
 
-/* Reads the records of JOB. *ret_rows is usable also after -EBADMSG: some records were damaged.
- * Otherwise returns 0 or -errno. */
-int hk_kernel_rows_read(const struct hk_job *job, struct hk_kernel_rows *ret_rows);
+/* Reads the records of the job, whose directory is DIRECTORY. *ret_rows is usable also after
+ * -EBADMSG: some records were damaged. Otherwise returns 0 or -errno. */
+int hk_kernel_rows_read(const Hk__Snapshot *snapshot, const char *directory,
+			struct hk_kernel_rows *ret_rows);
 
 void hk_kernel_rows_fini(struct hk_kernel_rows *rows);
+
+/* Write the name of ROW, "" if it is not known: without namespaces and parameters, or whole. */
+#define HK_KERNEL_ROW_BYTES 4096u
+void hk_kernel_rows_short(const struct hk_kernel_row *row, char text[HK_KERNEL_ROW_BYTES]);
+void hk_kernel_rows_whole(const struct hk_kernel_row *row, char text[HK_KERNEL_ROW_BYTES]);
 
 /* Writes "4x2x3". */
 #define HK_KERNEL_SHAPE_BYTES 40u
