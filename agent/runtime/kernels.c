@@ -42,13 +42,14 @@ static struct {
 } kernels;
 
 typedef int name_function(const char **name, const void *handle);
+typedef int error_function(void);
 
-enum entry { RUNTIME_NAME, FUNCTION_NAME, KERNEL_NAME, ENTRIES };
+enum entry { RUNTIME_NAME, FUNCTION_NAME, KERNEL_NAME, LAST_ERROR, TAKE_ERROR, ENTRIES };
 
 static struct hk_find_kept entries[ENTRIES] = {
-    [RUNTIME_NAME] = {.name = "cudaFuncGetName"},
-    [FUNCTION_NAME] = {.name = "cuFuncGetName"},
-    [KERNEL_NAME] = {.name = "cuKernelGetName"},
+    [RUNTIME_NAME] = {.name = "cudaFuncGetName"}, [FUNCTION_NAME] = {.name = "cuFuncGetName"},
+    [KERNEL_NAME] = {.name = "cuKernelGetName"},  [LAST_ERROR] = {.name = "cudaPeekAtLastError"},
+    [TAKE_ERROR] = {.name = "cudaGetLastError"},
 };
 
 void hk_kernels_setup(void)
@@ -355,22 +356,48 @@ bool hk_kernels_known(const struct hk_call *call, const struct hk_factor *factor
 	}
 }
 
-/* Asks the library that made the handle of CALL. */
+static const char *ask_for(enum entry entry, uint64_t handle)
+{
+	const char *name = NULL;
+	void *address;
+
+	return hk_find_keep(&entries[entry], &address) == 0 &&
+		       ((name_function *)address)(&name, (const void *)handle) == 0
+		   ? name
+		   : NULL;
+}
+
+/* Returns the error that the runtime keeps for the calling thread, and clears it if TAKE. */
+static int runtime_error(bool take)
+{
+	void *address;
+
+	return hk_find_keep(&entries[take ? TAKE_ERROR : LAST_ERROR], &address) == 0
+		   ? ((error_function *)address)()
+		   : 0;
+}
+
+/* A refusal is an error that the runtime keeps for the host to find: it must not be ours. */
+static const char *ask_runtime(uint64_t handle)
+{
+	if (runtime_error(false) != 0) {
+		return NULL; /* the host's own */
+	}
+	const char *name = ask_for(RUNTIME_NAME, handle);
+	if (!name && runtime_error(false) != 0) {
+		runtime_error(true);
+	}
+	return name;
+}
+
+/* Asks the library that made the handle. */
 static const char *ask(const struct hk_factor *factor, uint64_t handle)
 {
-	static const enum entry of_runtime[] = {RUNTIME_NAME, ENTRIES};
-	static const enum entry of_driver[] = {FUNCTION_NAME, KERNEL_NAME, ENTRIES};
-	const enum entry *entry = factor->kind == HK_FACTOR_KERNEL ? of_runtime : of_driver;
-
-	for (; *entry != ENTRIES; entry++) {
-		const char *name = NULL;
-		void *address;
-		if (hk_find_keep(&entries[*entry], &address) == 0 &&
-		    ((name_function *)address)(&name, (const void *)handle) == 0 && name) {
-			return name;
-		}
+	if (factor->kind == HK_FACTOR_KERNEL) {
+		return ask_runtime(handle);
 	}
-	return NULL;
+	const char *name = ask_for(FUNCTION_NAME, handle);
+	return name ? name : ask_for(KERNEL_NAME, handle);
 }
 
 static uint64_t launched(const struct hk_factor *factor, uint64_t handle)

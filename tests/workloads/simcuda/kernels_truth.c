@@ -348,6 +348,7 @@ int main(int argc, char **argv)
 	launch_graph();
 	use_memory();
 	launch_in_child();
+	check(cudaGetLastError());
 	write_truth(argv[1]);
 	return 0;
 }

@@ -15,7 +15,7 @@ void __cudaRegisterFunction(void **handle, const char *function, char *device_fu
 int __cudaGetKernel(struct sim_function **kernel, const void *function);
 int cudaLaunchKernel_ptsz(const void *kernel, struct dim3 grid, struct dim3 block, void **arguments,
 			  size_t shared, CUstream stream);
-int cudaFuncGetName(const char **name, const void *function);
+int cudaGetLastError(void);
 int cudaStreamBeginCapture(CUstream stream, int mode);
 int cudaStreamEndCapture(CUstream stream, struct sim_graph **graph);
 int cudaGraphInstantiate(struct sim_graph **exec, struct sim_graph *graph, uint64_t flags);

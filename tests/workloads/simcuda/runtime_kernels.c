@@ -168,7 +168,7 @@ int cudaFuncGetName(const char **name, const void *function)
 	const struct registered *entry = find(function);
 
 	if (getenv("SIM_NO_NAMES")) {
-		return SIM_INVALID_DEVICE_FUNCTION;
+		return sim_done(SIM_INVALID_DEVICE_FUNCTION);
 	}
 	if (entry->name) {
 		*name = entry->name;
