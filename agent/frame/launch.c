@@ -49,6 +49,46 @@ static bool is_planned(const struct hk_hook *hook)
 	return like;
 }
 
+/* Finds where a factor that reads the struct of argument NUMBER begins. */
+static bool at_of(const struct hk_factor *factor, uint8_t kind, uint8_t number, uint8_t *ret_at)
+{
+	*ret_at = (uint8_t)factor->constant;
+	return factor->kind == kind && factor->arg == number && factor->constant <= UINT8_MAX;
+}
+
+/* Plans a launch with a struct, at an address that a shipped hook guarantees. */
+static bool plan_config(const struct hk_hook *hook, struct hk_launch *launch)
+{
+	const struct hk_factor *grid = hook->values[HK_LAUNCH_GRID].factors;
+	const struct hk_factor *shared = hook->values[HK_LAUNCH_SHARED].factors;
+	uint8_t number = grid->arg;
+	bool narrow;
+
+	launch->has_config = true;
+	launch->narrow = shared->kind == HK_FACTOR_INT;
+	return (hook->flags & HK_HOOK_TRUSTED) && word_of(hook, number, &launch->config, &narrow) &&
+	       at_of(grid, HK_FACTOR_DIM3_AT, number, &launch->grid_at) &&
+	       at_of(hook->values[HK_LAUNCH_BLOCK].factors, HK_FACTOR_DIM3_AT, number,
+		     &launch->block_at) &&
+	       at_of(shared, launch->narrow ? HK_FACTOR_INT : HK_FACTOR_WORD, number,
+		     &launch->shared_at) &&
+	       at_of(hook->values[HK_LAUNCH_STREAM].factors, HK_FACTOR_WORD, number,
+		     &launch->stream_at);
+}
+
+static bool plan_arguments(const struct hk_hook *hook, struct hk_launch *launch)
+{
+	const struct hk_factor *shared = hook->values[HK_LAUNCH_SHARED].factors;
+	const struct hk_factor *stream = hook->values[HK_LAUNCH_STREAM].factors;
+	bool narrow;
+
+	return shared->kind == HK_FACTOR_ARG && stream->kind == HK_FACTOR_ARG &&
+	       word_of(hook, shared->arg, &launch->shared, &launch->narrow) &&
+	       word_of(hook, stream->arg, &launch->stream, &narrow) &&
+	       plan_dim(hook, hook->values[HK_LAUNCH_GRID].factors, &launch->grid) &&
+	       plan_dim(hook, hook->values[HK_LAUNCH_BLOCK].factors, &launch->block);
+}
+
 bool hk_launch_plan(const struct hk_hook *hook, struct hk_launch *ret_launch)
 {
 	struct hk_launch launch = {0};
@@ -58,16 +98,11 @@ bool hk_launch_plan(const struct hk_hook *hook, struct hk_launch *ret_launch)
 		return false;
 	}
 	const struct hk_factor *kernel = hook->values[HK_LAUNCH_KERNEL].factors;
-	const struct hk_factor *shared = hook->values[HK_LAUNCH_SHARED].factors;
-	const struct hk_factor *stream = hook->values[HK_LAUNCH_STREAM].factors;
+	bool config = hook->values[HK_LAUNCH_GRID].factors->kind == HK_FACTOR_DIM3_AT;
 	bool planned =
 	    (kernel->kind == HK_FACTOR_KERNEL || kernel->kind == HK_FACTOR_KERNEL_DRIVER) &&
-	    shared->kind == HK_FACTOR_ARG && stream->kind == HK_FACTOR_ARG &&
 	    word_of(hook, kernel->arg, &launch.kernel, &narrow) &&
-	    word_of(hook, shared->arg, &launch.shared, &launch.narrow) &&
-	    word_of(hook, stream->arg, &launch.stream, &narrow) &&
-	    plan_dim(hook, hook->values[HK_LAUNCH_GRID].factors, &launch.grid) &&
-	    plan_dim(hook, hook->values[HK_LAUNCH_BLOCK].factors, &launch.block);
+	    (config ? plan_config(hook, &launch) : plan_arguments(hook, &launch));
 	*ret_launch = launch;
 	return planned;
 }

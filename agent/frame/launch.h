@@ -1,6 +1,6 @@
-/* launch.h: the plan for the values of a launch, whose kernel, grid and block, shared memory and
- * stream are arguments in words of struct hk_call. Other launches are evaluated by
- * runtime/values.h. */
+/* launch.h: the plan for the values of a launch, whose kernel is an argument in a word of struct
+ * hk_call, and whose grid and block, shared memory and stream are others, or lie in a struct that
+ * one of them points to. Other launches are evaluated by runtime/values.h. */
 #ifndef HK_AGENT_FRAME_LAUNCH_H
 #define HK_AGENT_FRAME_LAUNCH_H
 
@@ -28,6 +28,10 @@ struct hk_launch {
 	uint8_t kernel, shared, stream;
 	bool narrow; /* the shared memory is a 32-bit number */
 	struct hk_launch_dim grid, block;
+	/* All but the kernel lies in the struct whose address is in the word CONFIG, so many bytes
+	 * from its start. */
+	bool has_config;
+	uint8_t config, grid_at, block_at, shared_at, stream_at;
 };
 
 /* Makes the plan for HOOK's values. Returns false if HOOK is no such launch. */

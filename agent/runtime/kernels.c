@@ -33,7 +33,8 @@ struct naming {
 	bool stub; /* the function of the host may stand for a missing name */
 };
 
-struct hk_handles hk_handles;
+/* No segment is at its own address: nothing is known yet. */
+struct hk_handles hk_handles = {.segment = &hk_handles};
 
 /* Under the process's lock. */
 static struct {
@@ -157,7 +158,7 @@ static bool prepare(void)
 	if (hk_handles.segment == hk_process.writer.header) {
 		return true;
 	}
-	if (hk_handles.segment) {
+	if (hk_handles.list && kernels.texts) {
 		clear();
 	}
 	hk_handles.list = hk_handles.list ? hk_handles.list

@@ -34,7 +34,7 @@ struct hk_handle {
 /* Written under the process's lock, and read without it. */
 extern struct hk_handles {
 	struct hk_handle *list;	     /* NULL: none yet */
-	const void *_Atomic segment; /* that all numbers belong to */
+	const void *_Atomic segment; /* that all numbers belong to; never NULL */
 } hk_handles;
 
 /* Returns the number of the kernel that a launch names by KEY, if its entry is where it is looked
