@@ -45,15 +45,16 @@
 #define HK_HISTOGRAM_INDEX_MAX (HK_OCTAVES * HK_OCTAVE_BUCKETS - 1u)
 
 enum hk_block_kind {
-	HK_BLOCK_THREADS = 1, /* struct hk_thread_slot */
-	HK_BLOCK_CELLS = 2,   /* struct hk_cell */
-	HK_BLOCK_OCTAVES = 3, /* uint64_t[HK_OCTAVE_BUCKETS] */
-	HK_BLOCK_SITES = 4,   /* struct hk_site */
-	HK_BLOCK_STRINGS = 5, /* uint16_t length, bytes, NUL, padded to 2 */
-	HK_BLOCK_PAGE = 6,    /* one struct hk_page of records */
-	HK_BLOCK_FRAMES = 7,  /* struct hk_stack_frame; since 1.3 */
-	HK_BLOCK_OBJECTS = 8, /* struct hk_stack_object; since 1.3 */
-	HK_BLOCK_CODES = 9,   /* struct hk_stack_code; since 1.4 */
+	HK_BLOCK_THREADS = 1,  /* struct hk_thread_slot */
+	HK_BLOCK_CELLS = 2,    /* struct hk_cell */
+	HK_BLOCK_OCTAVES = 3,  /* uint64_t[HK_OCTAVE_BUCKETS] */
+	HK_BLOCK_SITES = 4,    /* struct hk_site */
+	HK_BLOCK_STRINGS = 5,  /* uint16_t length, bytes, NUL, padded to 2 */
+	HK_BLOCK_PAGE = 6,     /* one struct hk_page of records */
+	HK_BLOCK_FRAMES = 7,   /* struct hk_stack_frame; since 1.3 */
+	HK_BLOCK_OBJECTS = 8,  /* struct hk_stack_object; since 1.3 */
+	HK_BLOCK_CODES = 9,    /* struct hk_stack_code; since 1.4 */
+	HK_BLOCK_KERNELS = 11, /* struct hk_kernel; since 1.4 */
 };
 
 struct hk_block {
@@ -415,6 +416,40 @@ enum hk_python_state {
 	HK_PYTHON_FREE_THREADED = 3, /* a build without a global lock */
 	HK_PYTHON_MISFIT = 4,	     /* it lacks what its version has */
 };
+
+/* ---- kernels ---- */
+
+/* A kernel that was launched, or that a driver's module was asked for: an item of as many units of
+ * 8 bytes as it needs. Numbered from 1 on in order. Immutable. Since 1.4. */
+struct hk_kernel {
+	uint64_t hash;	     /* of the whole name: names that are cut are still told apart */
+	uint32_t name_bytes; /* of the whole name; 0: it has none */
+	/* Without a name: where the host's function that launches it lies, as in struct
+	 * hk_stack_frame. */
+	uint32_t object;
+	uint64_t address;
+	char name[]; /* the first HK_KERNEL_NAME_BYTES at most, as the program spells it; padded
+			with NULs */
+};
+static_assert(sizeof(struct hk_kernel) == 24, "kernel");
+#define HK_KERNEL_UNIT 8u
+#define HK_KERNEL_NAME_BYTES 8192u
+#define HK_KERNELS_MAX 16384u
+#define HK_KERNEL_BLOCKS_MAX 256u     /* of the names of a process; and one in 16 of its blocks */
+#define HK_KERNEL_UNKNOWN 0xffffffffu /* as a value of a call: a kernel without a number */
+
+static inline uint32_t hk_kernel_kept(uint32_t name_bytes)
+{
+	return name_bytes < HK_KERNEL_NAME_BYTES ? name_bytes : HK_KERNEL_NAME_BYTES;
+}
+
+/* Units of a kernel with a name of NAME_BYTES. */
+static inline uint32_t hk_kernel_units(uint32_t name_bytes)
+{
+	return ((uint32_t)sizeof(struct hk_kernel) + hk_kernel_kept(name_bytes) + HK_KERNEL_UNIT -
+		1) /
+	       HK_KERNEL_UNIT;
+}
 
 /* ---- statistics ---- */
 
