@@ -23,8 +23,8 @@
 #define HK_COLLECTOR_JOBS_MAX 256u /* closed ones kept in memory to be listed */
 
 struct hk_http;
-struct hk_symbols;
 struct hk_leaf;
+struct hk_naming;
 struct hk_peer;
 struct hk_policy;
 struct hk_process;
@@ -63,7 +63,7 @@ struct hk_collector {
 	struct hk_rejections *rejections; /* clients that either refused */
 	struct hk_server *server;
 	struct hk_http *http;		      /* NULL: metrics are not served */
-	struct hk_symbols *symbols;	      /* NULL: frames of stacks get no names */
+	struct hk_naming *naming;	      /* NULL: frames of stacks get no names */
 	struct hk_leaf *leaf;		      /* NULL: there is no root above */
 	struct hk_peer *peers;		      /* id -> leaf that has reported here */
 	struct hk_notice notices[HK_NOTICES]; /* ring */

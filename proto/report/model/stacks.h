@@ -7,11 +7,14 @@
 #define HK_REPORT_MODEL_STACKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "schema/wire.pb-c.h"
 
 #define HK_STACKS_PART_FRAMES 1000u
-#define HK_STACKS_OBJECT_END 0xffffffffu /* no frame, but why no further one is known */
+#define HK_STACKS_OBJECT_END 0xffffffffu   /* no frame, but why no further one is known */
+#define HK_STACKS_NAME_PENDING 0xffffffffu /* in a column of names: not looked up yet */
+#define HK_STACKS_FUNCTIONS_MOST 33u	   /* at one frame, its own included */
 
 struct hk_stacks_frame {
 	uint32_t caller; /* number, lower than the frame's own; 0: none */
@@ -21,6 +24,15 @@ struct hk_stacks_frame {
 	const char *name; /* of the function, as its file spells it; "": not known */
 };
 
+/* A function at a frame: the frame's own, or one that the compiler inlined there. */
+struct hk_stacks_function {
+	const char *name;    /* as its file spells it; "": not known */
+	const char *library; /* path of its object; "": generated code */
+	const char *file;    /* of the source; "": not known */
+	uint32_t line;	     /* under way; 0: not known */
+	bool inlined;	     /* into the function that follows */
+};
+
 /* Returns whether the parts of PROCESS's frames follow each other and their columns are equally
  * long. */
 bool hk_stacks_valid(const Hk__Process *process);
@@ -28,5 +40,11 @@ bool hk_stacks_valid(const Hk__Process *process);
 /* Sets *ret_frame to frame NUMBER of PROCESS, which is valid. Returns false if there is none. */
 bool hk_stacks_frame(const Hk__Process *process, uint32_t number,
 		     struct hk_stacks_frame *ret_frame);
+
+/* Sets RET_FUNCTIONS to the functions at frame NUMBER of PROCESS, which is valid: inlined ones,
+ * innermost first, and last the frame's own. Returns how many there are, 0 if there is no such
+ * frame. */
+size_t hk_stacks_functions(const Hk__Process *process, uint32_t number,
+			   struct hk_stacks_function ret_functions[HK_STACKS_FUNCTIONS_MOST]);
 
 #endif
