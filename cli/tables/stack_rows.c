@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <libiberty/demangle.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -209,6 +207,32 @@ static int make_rows(struct reading *reading)
 	return 0;
 }
 
+/* Adds the objects of PROCESS whose functions are not named, each once. */
+static int add_unread(struct hk_stack_rows *rows, const Hk__Process *process)
+{
+	for (size_t i = 0; i < process->n_stack_objects; i++) {
+		const Hk__StackObject *object = process->stack_objects[i];
+		if (!*object->unread) {
+			continue;
+		}
+		const char *library = hk_report_strings_get(&rows->strings, object->path);
+		const char *reason = hk_report_strings_get(&rows->strings, object->unread);
+		struct hk_stack_unread *larger =
+		    reallocarray(rows->unread, rows->unread_count + 1, sizeof(*larger));
+		rows->unread = larger ? larger : rows->unread;
+		if (!library || !reason || !larger) {
+			return -ENOMEM;
+		}
+		size_t known = 0;
+		while (known < rows->unread_count && larger[known].library != library) {
+			known++;
+		}
+		larger[known] = (struct hk_stack_unread){library, reason};
+		rows->unread_count += known == rows->unread_count;
+	}
+	return 0;
+}
+
 int hk_stack_rows_read(const struct hk_job *job, const char *function,
 		       struct hk_stack_rows *ret_rows)
 {
@@ -222,6 +246,8 @@ int hk_stack_rows_read(const struct hk_job *job, const char *function,
 	for (size_t i = 0; loader && i < job->snapshot->n_processes; i++) {
 		int r = read_process(&reading, loader, job, job->snapshot->processes[i]);
 		result = r < 0 ? r : result;
+		r = add_unread(ret_rows, job->snapshot->processes[i]);
+		result = r < 0 ? r : result;
 	}
 	int r = make_rows(&reading);
 	free(reading.digests);
@@ -233,67 +259,5 @@ void hk_stack_rows_fini(struct hk_stack_rows *rows)
 {
 	hk_report_strings_fini(&rows->strings);
 	free(rows->rows);
-}
-
-/* Why no further frame is known, by enum hk_walk_end of the agent. */
-static const char *end_of(uint64_t reason)
-{
-	static const char *const reasons[] = {
-	    NULL,
-	    "the stack is deeper",
-	    "code without unwind information",
-	    "unwind information that is not understood",
-	    "no frame there",
-	    "the process may not check its memory",
-	};
-
-	return reason < sizeof(reasons) / sizeof(reasons[0]) && reasons[reason]
-		   ? reasons[reason]
-		   : "an unknown reason";
-}
-
-/* A name as a reader of source code knows it, in the making. */
-struct demangling {
-	char *text;
-	size_t size, used;
-	jmp_buf full;
-};
-
-/* The demangler passes its output in pieces. A crafted name has no end. */
-static void add_piece(const char *piece, size_t length, void *data)
-{
-	struct demangling *to = data;
-
-	for (size_t i = 0; i < length; i++) {
-		if (to->used + 1 >= to->size) {
-			longjmp(to->full, 1);
-		}
-		to->text[to->used++] = piece[i];
-	}
-}
-
-/* Writes NAME to TEXT, demangled if it is a name of C++, cut to SIZE. */
-static void write_name(const char *name, char *text, size_t size)
-{
-	struct demangling to = {.text = text, .size = size};
-
-	if (setjmp(to.full) == 0 &&
-	    !cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, add_piece, &to)) {
-		snprintf(text, size, "%s", name);
-		return;
-	}
-	text[to.used] = '\0';
-}
-
-void hk_stack_rows_frame(const struct hk_stacks_frame *frame, char *text, size_t size)
-{
-	if (frame->object == HK_STACKS_OBJECT_END) {
-		snprintf(text, size, "[ends here: %s]", end_of(frame->address));
-	} else if (*frame->name) {
-		write_name(frame->name, text, size);
-	} else if (*frame->path) {
-		snprintf(text, size, "%s+0x%" PRIx64, hk_name_base(frame->path), frame->address);
-	} else {
-		snprintf(text, size, "[0x%" PRIx64 "]", frame->address);
-	}
+	free(rows->unread);
 }

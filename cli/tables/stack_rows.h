@@ -18,12 +18,19 @@ struct hk_stack_row {
 	uint32_t stack;
 };
 
+/* An object whose functions have no names. */
+struct hk_stack_unread {
+	const char *library, *reason;
+};
+
 struct hk_stack_rows {
 	struct hk_report_strings strings;
 	struct hk_stack_row *rows; /* the most expensive first */
 	size_t count;
-	uint64_t calls_without; /* calls that were recorded without a stack */
-	uint64_t refused;	/* stacks that processes could not keep */
+	uint64_t calls_without;		/* calls that were recorded without a stack */
+	uint64_t refused;		/* stacks that processes could not keep */
+	struct hk_stack_unread *unread; /* each library once */
+	size_t unread_count;
 };
 
 /* Reads the records of JOB, of functions that the glob FUNCTION (NULL: all) covers. *ret_rows is
@@ -32,8 +39,5 @@ int hk_stack_rows_read(const struct hk_job *job, const char *function,
 		       struct hk_stack_rows *ret_rows);
 
 void hk_stack_rows_fini(struct hk_stack_rows *rows);
-
-/* Writes the name of a frame to TEXT: its function, or its object and address. */
-void hk_stack_rows_frame(const struct hk_stacks_frame *frame, char *text, size_t size);
 
 #endif

@@ -3,13 +3,16 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "report/write/frame_text.h"
 #include "text/csv_text.h"
+#include "text/demangle.h"
 #include "text/json_stream.h"
 #include "text/name.h"
 #include "text/quantity.h"
 
 #define SHOWN 20u
 #define FRAME_BYTES 1024
+#define NAME_BYTES 8192 /* of a whole name, for programs */
 #define FRAME_COLUMNS 100
 #define FRAMES_MOST 512u /* of one stack; the agent keeps fewer */
 
@@ -27,12 +30,19 @@ static size_t frames_of(const struct hk_stack_row *row, uint32_t numbers[FRAMES_
 	return count;
 }
 
-static void name_frame(const struct hk_stack_row *row, uint32_t number, char text[FRAME_BYTES])
-{
+/* A frame with its functions, innermost first. */
+struct frame {
 	struct hk_stacks_frame frame;
+	struct hk_stacks_function functions[HK_STACKS_FUNCTIONS_MOST];
+	size_t count; /* 0: why no further frame is known */
+};
 
-	hk_stacks_frame(row->process, number, &frame);
-	hk_stack_rows_frame(&frame, text, FRAME_BYTES);
+static void read_frame(const struct hk_stack_row *row, uint32_t number, struct frame *ret_frame)
+{
+	hk_stacks_frame(row->process, number, &ret_frame->frame);
+	ret_frame->count = ret_frame->frame.object == HK_STACKS_OBJECT_END
+			       ? 0
+			       : hk_stacks_functions(row->process, number, ret_frame->functions);
 }
 
 /* ---- text ---- */
@@ -55,21 +65,38 @@ static void write_head(const struct hk_stack_row *row, FILE *output, bool colour
 	fputc('\n', output);
 }
 
-int hk_stack_table_write_text(const struct hk_stack_rows *rows, FILE *output, bool colour)
+static void write_function(const char *name, const char *place, size_t number, FILE *output)
 {
-	char text[FRAME_BYTES], shown[HK_NAME_BYTES(FRAME_COLUMNS)];
-	uint32_t numbers[FRAMES_MOST];
+	char shown[HK_NAME_BYTES(FRAME_COLUMNS)], shown_place[HK_NAME_BYTES(FRAME_COLUMNS)];
 
-	for (size_t i = 0; i < rows->count && i < SHOWN; i++) {
-		size_t count = frames_of(&rows->rows[i], numbers);
-		write_head(&rows->rows[i], output, colour);
-		for (size_t k = 0; k < count; k++) {
-			name_frame(&rows->rows[i], numbers[k], text);
-			hk_name_print(shown, FRAME_COLUMNS, text);
-			fprintf(output, "    #%-3zu %s\n", k, shown);
-		}
+	hk_name_print(shown, FRAME_COLUMNS, name);
+	hk_name_print_end(shown_place, FRAME_COLUMNS, place);
+	fprintf(output, "    #%-3zu %s%s", number, shown, shown_place);
+}
+
+/* Writes a line for each function at the frame. Returns the number of the next line. */
+static size_t write_functions(const struct frame *frame, size_t number, FILE *output)
+{
+	char name[FRAME_BYTES], place[FRAME_BYTES];
+
+	if (frame->count == 0) {
+		hk_frame_text_end(&frame->frame, name, sizeof(name));
+		write_function(name, "", number++, output);
 		fputc('\n', output);
 	}
+	for (size_t i = 0; i < frame->count; i++) {
+		hk_frame_text_name(&frame->frame, &frame->functions[i], name, sizeof(name));
+		hk_frame_text_place(&frame->functions[i], place, sizeof(place));
+		write_function(name, place, number++, output);
+		fputs(frame->functions[i].inlined ? " [inlined]\n" : "\n", output);
+	}
+	return number;
+}
+
+static void write_notes(const struct hk_stack_rows *rows, FILE *output)
+{
+	char library[HK_NAME_BYTES(FRAME_COLUMNS)], reason[HK_NAME_BYTES(FRAME_COLUMNS)];
+
 	if (rows->count > SHOWN) {
 		fprintf(output, "%zu further stacks: see --format csv\n", rows->count - SHOWN);
 	}
@@ -81,31 +108,89 @@ int hk_stack_table_write_text(const struct hk_stack_rows *rows, FILE *output, bo
 			"! %" PRIu64 " stacks could not be kept for lack of room in segments\n",
 			rows->refused);
 	}
+	for (size_t i = 0; i < rows->unread_count; i++) {
+		hk_name_print_end(library, FRAME_COLUMNS, rows->unread[i].library);
+		hk_name_print(reason, FRAME_COLUMNS, rows->unread[i].reason);
+		fprintf(output, "! functions of %s are not named: %s\n", library, reason);
+	}
+}
+
+int hk_stack_table_write_text(const struct hk_stack_rows *rows, FILE *output, bool colour)
+{
+	uint32_t numbers[FRAMES_MOST];
+	struct frame frame;
+
+	for (size_t i = 0; i < rows->count && i < SHOWN; i++) {
+		size_t count = frames_of(&rows->rows[i], numbers), line = 0;
+		write_head(&rows->rows[i], output, colour);
+		for (size_t k = 0; k < count; k++) {
+			read_frame(&rows->rows[i], numbers[k], &frame);
+			line = write_functions(&frame, line, output);
+		}
+		fputc('\n', output);
+	}
+	write_notes(rows, output);
 	return ferror(output) ? -EIO : 0;
 }
 
 /* ---- JSON, CSV ---- */
 
+static void write_text_or_null(struct hk_json *json, const char *name, const char *text)
+{
+	if (*text) {
+		hk_json_string(json, name, text);
+	} else {
+		hk_json_null(json, name);
+	}
+}
+
+static void write_member(const struct hk_stacks_function *function, uint64_t address,
+			 struct hk_json *json)
+{
+	char text[NAME_BYTES] = "";
+
+	if (*function->name) {
+		hk_demangle(function->name, text, sizeof(text));
+	}
+	hk_json_open(json, NULL, '{');
+	write_text_or_null(json, "function", text);
+	write_text_or_null(json, "mangled", function->name);
+	hk_json_string(json, "library", function->library);
+	hk_json_uint(json, "address", address);
+	write_text_or_null(json, "file", function->file);
+	hk_json_uint(json, "line", function->line);
+	hk_json_bool(json, "inlined", function->inlined);
+	hk_json_close(json, '}');
+}
+
+/* Writes an element for each function at the frame. */
 static void write_frame(const struct hk_stack_row *row, uint32_t number, struct hk_json *json)
 {
-	struct hk_stacks_frame frame;
+	struct frame frame;
 	char text[FRAME_BYTES];
 
-	hk_stacks_frame(row->process, number, &frame);
-	hk_stack_rows_frame(&frame, text, sizeof(text));
-	hk_json_open(json, NULL, '{');
-	if (frame.object == HK_STACKS_OBJECT_END) {
-		hk_json_string(json, "end", text);
-	} else {
-		if (*frame.name) {
-			hk_json_string(json, "function", text);
-		} else {
-			hk_json_null(json, "function");
-		}
-		hk_json_string(json, "library", frame.path);
-		hk_json_uint(json, "address", frame.address);
+	read_frame(row, number, &frame);
+	for (size_t i = 0; i < frame.count; i++) {
+		write_member(&frame.functions[i], frame.frame.address, json);
 	}
-	hk_json_close(json, '}');
+	if (frame.count == 0) {
+		hk_frame_text_end(&frame.frame, text, sizeof(text));
+		hk_json_open(json, NULL, '{');
+		hk_json_string(json, "end", text);
+		hk_json_close(json, '}');
+	}
+}
+
+static void write_unread(const struct hk_stack_rows *rows, struct hk_json *json)
+{
+	hk_json_open(json, "unread", '[');
+	for (size_t i = 0; i < rows->unread_count; i++) {
+		hk_json_open(json, NULL, '{');
+		hk_json_string(json, "library", rows->unread[i].library);
+		hk_json_string(json, "reason", rows->unread[i].reason);
+		hk_json_close(json, '}');
+	}
+	hk_json_close(json, ']');
 }
 
 int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output)
@@ -136,27 +221,42 @@ int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output)
 	hk_json_close(&json, ']');
 	hk_json_uint(&json, "calls_without", rows->calls_without);
 	hk_json_uint(&json, "refused", rows->refused);
+	write_unread(rows, &json);
 	hk_json_close(&json, '}');
 	fputc('\n', output);
 	return ferror(output) ? -EIO : 0;
 }
 
-/* Writes the frames of ROW, outermost first and with ";" between, with INSTEAD for each character
- * TAKEN, which the format has for itself. */
+/* Writes TEXT with INSTEAD for each character TAKEN, which the format has for itself. */
+static void write_link(const char *text, char taken, const char *instead, FILE *output)
+{
+	for (const char *at = text; *at; at++) {
+		if (*at == taken) {
+			fputs(instead, output);
+		} else {
+			fputc((unsigned char)*at < ' ' ? '?' : *at, output);
+		}
+	}
+}
+
+/* Writes the functions on the stack of ROW, outermost first and with ";" between. */
 static void write_chain(const struct hk_stack_row *row, char taken, const char *instead,
 			FILE *output)
 {
 	uint32_t numbers[FRAMES_MOST];
 	char text[FRAME_BYTES];
+	struct frame frame;
 
 	for (size_t k = frames_of(row, numbers); k-- > 0;) {
-		name_frame(row, numbers[k], text);
-		for (const char *at = text; *at; at++) {
-			if (*at == taken) {
-				fputs(instead, output);
-			} else {
-				fputc((unsigned char)*at < ' ' ? '?' : *at, output);
-			}
+		read_frame(row, numbers[k], &frame);
+		if (frame.count == 0) {
+			hk_frame_text_end(&frame.frame, text, sizeof(text));
+			write_link(text, taken, instead, output);
+		}
+		for (size_t i = frame.count; i-- > 0;) {
+			hk_frame_text_name(&frame.frame, &frame.functions[i], text, sizeof(text));
+			write_link(text, taken, instead, output);
+			fputs(i > 0 ? ";" : "", output);
 		}
 		fputs(k > 0 ? ";" : "", output);
 	}

@@ -11,8 +11,7 @@
 
 #include "schema/symbol.pb-c.h"
 
-#define HK_SYMBOLS_LIMIT_NS UINT64_C(60000000000) /* it is ended after this time without a reply \
-						   */
+#define HK_SYMBOLS_LIMIT_NS UINT64_C(60000000000) /* without a reply */
 
 struct hk_symbols;
 
