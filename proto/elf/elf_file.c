@@ -19,9 +19,23 @@ static bool is_usable(const struct hk_elf *file)
 {
 	GElf_Ehdr header;
 
-	return file->elf && elf_kind(file->elf) == ELF_K_ELF &&
-	       gelf_getclass(file->elf) == ELFCLASS64 && gelf_getehdr(file->elf, &header) &&
-	       header.e_ident[EI_DATA] == BYTE_ORDER_HERE;
+	return gelf_getclass(file->elf) == ELFCLASS64 && gelf_getehdr(file->elf, &header) &&
+	       header.e_ident[EI_DATA] == BYTE_ORDER_HERE &&
+	       (header.e_shnum == 0 || header.e_shentsize == sizeof(Elf64_Shdr));
+}
+
+int hk_elf_begin(int fd, struct hk_elf *ret_file)
+{
+	*ret_file = (struct hk_elf){.fd = fd};
+	if (fstat(fd, &ret_file->status) == 0 && S_ISREG(ret_file->status.st_mode) &&
+	    elf_version(EV_CURRENT) != EV_NONE) {
+		ret_file->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	}
+	if (!ret_file->elf || elf_kind(ret_file->elf) != ELF_K_ELF) {
+		hk_elf_close(ret_file);
+		return -ENOEXEC;
+	}
+	return 0;
 }
 
 int hk_elf_open(const char *path, struct hk_elf *ret_file)
@@ -29,19 +43,12 @@ int hk_elf_open(const char *path, struct hk_elf *ret_file)
 	/* A path may have been replaced by a pipe, on which an open would wait. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
-	*ret_file = (struct hk_elf){.fd = fd};
-	if (fd < 0) {
-		return -errno;
-	}
-	if (fstat(fd, &ret_file->status) == 0 && S_ISREG(ret_file->status.st_mode) &&
-	    elf_version(EV_CURRENT) != EV_NONE) {
-		ret_file->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	}
-	if (!is_usable(ret_file)) {
+	int r = fd < 0 ? -errno : hk_elf_begin(fd, ret_file);
+	if (r == 0 && !is_usable(ret_file)) {
 		hk_elf_close(ret_file);
-		return -ENOEXEC;
+		r = -ENOEXEC;
 	}
-	return 0;
+	return r;
 }
 
 void hk_elf_close(struct hk_elf *file)
@@ -86,20 +93,23 @@ int hk_elf_symbols(const struct hk_elf *file, uint32_t type, hk_elf_symbol each,
 	GElf_Shdr header;
 	Elf_Scn *section = hk_elf_section(file, type, &header);
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
-	size_t count = data && header.sh_entsize ? data->d_size / header.sh_entsize : 0;
+	Elf_Data *names = data ? elf_getdata(elf_getscn(file->elf, header.sh_link), NULL) : NULL;
+	const char *texts = names ? names->d_buf : NULL;
 	int r = 0;
 
 	if (!section) {
 		return -ENOENT;
 	}
-	if (!data || header.sh_entsize != sizeof(Elf64_Sym)) {
+	if (!texts || names->d_size == 0 || texts[names->d_size - 1] != '\0' ||
+	    header.sh_entsize != sizeof(Elf64_Sym)) {
 		return -ENOEXEC;
 	}
+	size_t count = data->d_size / header.sh_entsize;
 	for (size_t i = 0; i < count && i <= INT32_MAX && r >= 0; i++) {
 		GElf_Sym symbol;
 		if (gelf_getsym(data, (int)i, &symbol)) {
-			r = each(context, &symbol,
-				 elf_strptr(file->elf, header.sh_link, symbol.st_name));
+			bool named = symbol.st_name < names->d_size;
+			r = each(context, &symbol, named ? texts + symbol.st_name : NULL);
 		}
 	}
 	return r < 0 ? r : 0;
@@ -110,14 +120,14 @@ int hk_elf_symbols(const struct hk_elf *file, uint32_t type, hk_elf_symbol each,
 /* Finds the note of TYPE and OWNER in DATA. Returns its content, or NULL. */
 static const char *find_note(Elf_Data *data, uint32_t type, const char *owner, size_t *ret_bytes)
 {
-	size_t at = 0, next, name, content, length = strlen(owner) + 1;
+	size_t at = 0, next, name, content;
 	GElf_Nhdr note;
 
 	while (data && (next = gelf_getnote(data, at, &note, &name, &content)) > 0) {
 		const char *base = data->d_buf;
-		/* Some linkers do not count the final zero. */
-		bool same = note.n_namesz == length || note.n_namesz == length - 1;
-		if (note.n_type == type && same && memcmp(base + name, owner, note.n_namesz) == 0) {
+		/* Linkers count no zero at its end, one, or several. */
+		if (note.n_type == type && note.n_namesz >= strlen(owner) &&
+		    strncmp(base + name, owner, note.n_namesz) == 0) {
 			*ret_bytes = note.n_descsz;
 			return base + content;
 		}
@@ -165,4 +175,41 @@ bool hk_elf_has_note(const struct hk_elf *file, uint32_t type, const char *owner
 		}
 	}
 	return false;
+}
+
+/* ---- program headers ---- */
+
+static int read_loader(const struct hk_elf *file, const GElf_Phdr *header, char path[PATH_MAX])
+{
+	size_t size = header->p_filesz;
+	Elf_Data *data =
+	    size >= 2 && size <= PATH_MAX
+		? elf_getdata_rawchunk(file->elf, (int64_t)header->p_offset, size, ELF_T_BYTE)
+		: NULL;
+	const char *text = data ? data->d_buf : NULL;
+
+	if (!text || text[size - 1] != '\0') {
+		return -ENOEXEC;
+	}
+	memcpy(path, text, size);
+	return 0;
+}
+
+int hk_elf_loader(const struct hk_elf *file, char path[PATH_MAX])
+{
+	GElf_Phdr header;
+	size_t count;
+	int r = 0;
+
+	path[0] = '\0';
+	if (elf_getphdrnum(file->elf, &count) < 0) {
+		return -ENOEXEC;
+	}
+	for (size_t i = 0; i < count && i <= INT32_MAX && r == 0; i++) {
+		if (!gelf_getphdr(file->elf, (int)i, &header)) {
+			return -ENOEXEC;
+		}
+		r = header.p_type == PT_INTERP ? read_loader(file, &header, path) : 0;
+	}
+	return r;
 }

@@ -7,6 +7,7 @@
 #define HK_ELF_ELF_FILE_H
 
 #include <gelf.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -18,6 +19,10 @@ struct hk_elf {
 	Elf *elf;
 	struct stat status;
 };
+
+/* Begins to read the ELF file FD, of any class, and takes FD. Returns 0, or -ENOEXEC if it is no
+ * regular ELF file. */
+int hk_elf_begin(int fd, struct hk_elf *ret_file);
 
 /* Opens the file at PATH, which is regular, 64-bit and of this machine's byte order. Returns 0,
  * -ENOEXEC if it is no such file, -ENOMEM, or -errno of open. */
@@ -37,6 +42,10 @@ int hk_elf_symbols(const struct hk_elf *file, uint32_t type, hk_elf_symbol each,
 
 /* Copies the build id to RET_BUILD_ID. Returns its bytes, 0 if the file has none. */
 size_t hk_elf_build_id(const struct hk_elf *file, uint8_t ret_build_id[HK_ELF_BUILD_ID_MOST]);
+
+/* Writes the path of the file's loader to PATH; empty: it names none. Returns 0, or -ENOEXEC if its
+ * program headers are damaged. */
+int hk_elf_loader(const struct hk_elf *file, char path[PATH_MAX]);
 
 /* Returns whether a note of TYPE and OWNER is in the file's program headers. */
 _Bool hk_elf_has_note(const struct hk_elf *file, uint32_t type, const char *owner);

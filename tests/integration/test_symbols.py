@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Functions on stacks: names, lines and inlined functions are those of addr2line, nm and c++filt, also from a debug file that was kept
-apart; generated code has the names of its perf map; and nobody waits for a process that reads symbols and does not."""
+apart; generated code has the names of its perf map; and records are stored while a process that reads symbols does not."""
 import json
 import os
 import re

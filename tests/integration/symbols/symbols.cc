@@ -1,4 +1,4 @@
-// Calls a function from templates, methods, operators and inlined functions. With the argument "wait" it goes on calling until its
+// Calls a function from templates, methods, operators and inlined functions. With the argument "wait" it calls until its
 // standard input ends.
 #include "symbols.h"
 
