@@ -293,8 +293,9 @@ static bool retry_generated(struct entry *entry, const Hk__Process *state)
 	return any;
 }
 
-/* Handles an entry whose frames all were asked for. */
-static void rest(struct hk_naming *naming, struct entry *entry, const struct hk_process *process,
+/* Handles an entry whose frames all were asked for. Returns whether some are to be asked for again.
+ */
+static bool rest(struct hk_naming *naming, struct entry *entry, const struct hk_process *process,
 		 uint64_t now)
 {
 	if (!entry->generated || entry->last_retry) {
@@ -306,8 +307,9 @@ static void rest(struct hk_naming *naming, struct entry *entry, const struct hk_
 					   ? 2 * entry->retry_wait_ns
 					   : RETRY_MAX_NS;
 		entry->retry_ns = now + entry->retry_wait_ns;
-		retry_generated(entry, process->state);
+		return retry_generated(entry, process->state);
 	}
+	return false;
 }
 
 /* Asks for frames of ENTRY. Returns whether a request is under way. */
@@ -323,9 +325,11 @@ static bool ask_entry(struct hk_collector *collector, struct entry *entry, uint6
 		return false;
 	}
 	collect(entry, process->state, asked);
-	if (asked->count == 0) {
-		rest(naming, entry, process, now);
+	if (asked->count == 0 && !rest(naming, entry, process, now)) {
 		return false;
+	}
+	if (asked->count == 0) {
+		collect(entry, process->state, asked);
 	}
 	memcpy(asked->uid, entry->uid, HK_UID_BYTES);
 	asked->attempts = 0;
