@@ -134,10 +134,22 @@ static void set_up(int argc, char **argv, char **environment)
 	    setup_ns < UINT32_MAX ? (uint32_t)setup_ns : UINT32_MAX;
 }
 
+static bool is_agent(const struct dl_phdr_info *info)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+		uintptr_t inside = (uintptr_t)&is_agent - info->dlpi_addr - part->p_vaddr;
+		if (part->p_type == PT_LOAD && inside < part->p_memsz) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static int find_agent_or_libc(struct dl_phdr_info *info, size_t size, void *preloaded)
 {
 	(void)size;
-	*(bool *)preloaded = strstr(info->dlpi_name, "libhookagent") != NULL;
+	*(bool *)preloaded = is_agent(info);
 	return *(bool *)preloaded || strstr(info->dlpi_name, "/libc.so.6") != NULL;
 }
 
