@@ -21,6 +21,7 @@
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
 #include "agent/runtime/device.h"
+#include "agent/runtime/kernels.h"
 #include "agent/runtime/mpi.h"
 #include "agent/runtime/nccl.h"
 #include "agent/stack/answer.h"
@@ -92,6 +93,13 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Forgets what belongs to an unloaded object. */
+static void forget(struct hk_span span)
+{
+	hk_annotate_forget(span);
+	hk_kernels_forget(span);
+}
+
 static void set_up(int argc, char **argv, char **environment)
 {
 	char reason[256] = "", changed[256];
@@ -127,8 +135,9 @@ static void set_up(int argc, char **argv, char **environment)
 	hk_mpi_setup();
 	hk_device_setup();
 	hk_nccl_setup();
+	hk_kernels_setup();
 	hk_interpreter_setup();
-	hk_patch_start(&hookset, hk_annotate_forget);
+	hk_patch_start(&hookset, forget);
 	uint64_t setup_ns = cpu_ns() - began_ns;
 	hk_process.writer.header->setup_ns =
 	    setup_ns < UINT32_MAX ? (uint32_t)setup_ns : UINT32_MAX;

@@ -12,6 +12,7 @@
 #include "agent/frame/word.h"
 #include "agent/record/thread.h"
 #include "agent/runtime/comms.h"
+#include "agent/runtime/launch_values.h"
 #include "agent/runtime/message_values.h"
 #include "agent/runtime/operand.h"
 #include "agent/runtime/values.h"
@@ -303,6 +304,24 @@ leave_message(struct hk_call *call, uint64_t ns, uint64_t *bucket)
 		      outermost && (site->stack_words & HK_STACK_WORDS_WORK));
 }
 
+/* A launch at level record. No work between MPI calls ends with it. */
+static __attribute__((noinline)) struct hk_result leave_launch(struct hk_call *call, uint64_t ns,
+							       uint64_t *bucket)
+{
+	struct hk_thread *thread = call->thread;
+	uint64_t *room = call->depth == 0 ? begin_record(thread, call) : NULL;
+	if (unlikely(!room)) {
+		return leave_evaluated(call, ns, bucket);
+	}
+	if (unlikely(!hk_launch_values(call, &call->site->message->launch,
+				       room + HK_RECORD_HEADER_WORDS))) {
+		thread->busy = 0;
+		return leave_evaluated(call, ns, bucket);
+	}
+	end_record(thread, call, ns, room);
+	return finish(call, ns, bucket, hk_count_is_outermost(call), false);
+}
+
 /* The short way of a call whose values are not plain, or whose result may say that it failed. Like
  * hk_call_leave it calls nothing but at its end. */
 struct hk_result hk_call_leave_described(struct hk_call *call, uint64_t ns, uint64_t *bucket)
@@ -310,7 +329,8 @@ struct hk_result hk_call_leave_described(struct hk_call *call, uint64_t ns, uint
 	const struct hk_site_hot *site = call->site;
 	uint8_t flags = __atomic_load_n(&site->flags, __ATOMIC_RELAXED);
 	if (likely(site->message && (flags & HK_HOT_RECORD) && !(uint32_t)call->result)) {
-		return leave_message(call, ns, bucket);
+		return unlikely(site->message->is_launch) ? leave_launch(call, ns, bucket)
+							  : leave_message(call, ns, bucket);
 	}
 	return leave_evaluated(call, ns, bucket);
 }

@@ -122,8 +122,9 @@ static bool plan(const struct hk_hook *hook, struct hk_message *message)
 const struct hk_message *hk_message_plan(const struct hk_hook *hook)
 {
 	struct hk_message message = {0};
+	message.is_launch = hk_launch_plan(hook, &message.launch);
 	if (hook->error != HK_ERROR_NONZERO || (hook->flags & HK_HOOK_FORTRAN) ||
-	    !plan(hook, &message)) {
+	    (!message.is_launch && !plan(hook, &message))) {
 		return NULL;
 	}
 	struct hk_message *kept = hk_arena_take(sizeof(*kept));

@@ -1,8 +1,8 @@
 /* message.h: the plan for the values of most MPI calls: bytes of a datatype, ranks, tags, a
- * communicator.
+ * communicator; or of a launch.
  *
  * The values come from words of struct hk_call, and from answers that runtime/ keeps. Other hooks
- * are no messages: runtime/values.h evaluates theirs.
+ * have no plan: runtime/values.h evaluates theirs.
  */
 #ifndef HK_AGENT_FRAME_MESSAGE_H
 #define HK_AGENT_FRAME_MESSAGE_H
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/frame/launch.h"
 #include "hooks/hook.h"
 
 enum hk_message_bytes {
@@ -21,6 +22,7 @@ enum hk_message_bytes {
 
 /* `..._at` is the number of a value, the others are words of struct hk_call. */
 struct hk_message {
+	bool is_launch; /* `launch` is the plan, and no other field */
 	uint8_t comm, comm_at;
 	uint8_t bytes; /* enum hk_message_bytes */
 	uint8_t bytes_at, count, type;
@@ -32,9 +34,10 @@ struct hk_message {
 	struct {
 		uint8_t word, at;
 	} numbers[HK_HOOK_VALUES];
+	struct hk_launch launch;
 };
 
-/* Makes the plan for HOOK's values. Returns NULL if HOOK is no message, or without memory. */
+/* Makes the plan for HOOK's values. Returns NULL if HOOK is neither, or without memory. */
 const struct hk_message *hk_message_plan(const struct hk_hook *hook);
 
 #endif

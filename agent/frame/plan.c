@@ -43,8 +43,10 @@ uint8_t hk_plan_flags(const struct hk_site_hot *hot)
 	uint8_t word[HK_HOOK_VALUES];
 	bool record = hot->level >= HK_LEVEL_RECORD;
 	bool plain = plain_words(hook, word), bytes = hot->bytes < HK_HOOK_VALUES;
-	/* New communicators are followed at every level, because later hashes depend on them. */
-	bool wanted = hook->value_count && (record || bytes || hook->meaning == HK_MEANING_COMM);
+	/* New communicators and names of kernels are followed at every level, because later calls
+	 * depend on them. */
+	bool followed = hook->meaning == HK_MEANING_COMM || hook->meaning == HK_MEANING_KERNEL;
+	bool wanted = hook->value_count && (record || bytes || followed);
 	bool error = hook->error != HK_ERROR_NEVER, null = hook->error == HK_ERROR_NULL;
 	bool arguments = hot->level >= HK_LEVEL_ARGS;
 	/* Changes of communicators, and samples that stand for other calls, are handled on the long

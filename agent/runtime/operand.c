@@ -2,6 +2,7 @@
 
 #include "agent/frame/state.h"
 #include "agent/record/process.h"
+#include "agent/record/thread.h"
 
 #define PAGE 4096u /* or part of a page */
 
@@ -58,4 +59,18 @@ const uint64_t *hk_operand_memory(const struct hk_call *call, uint8_t number)
 	}
 #endif
 	return (const uint64_t *)hk_operand_register(call, number);
+}
+
+bool hk_operand_is_within(const struct hk_call *call, bool (*like)(const struct hk_hook *hook))
+{
+	const struct hk_thread_slot *slot = call->thread->slot;
+	uint32_t oldest = call->depth + 1 > HK_OPEN_CALLS ? call->depth + 1 - HK_OPEN_CALLS : 0;
+	for (uint32_t depth = call->depth; depth > oldest; depth--) {
+		uint32_t site = slot->open[(depth - 1) % HK_OPEN_CALLS].site;
+		if (site < HK_THUNKS && (hk_hot[site].flags & HK_HOT_RECORD) &&
+		    like(hk_hot[site].hook)) {
+			return true;
+		}
+	}
+	return false;
 }

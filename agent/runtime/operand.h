@@ -17,6 +17,13 @@ static inline uint64_t hk_operand_register(const struct hk_call *call, uint8_t n
 	return ((const uint64_t *)(const void *)call)[hk_word_of_argument(arg)];
 }
 
+/* Returns the second word of argument NUMBER, a dim3. */
+static inline uint64_t hk_operand_second(const struct hk_call *call, uint8_t number)
+{
+	const struct hk_hook_arg *arg = &call->site->hook->args[number];
+	return ((const uint64_t *)(const void *)call)[hk_word_of_argument(arg) + 1];
+}
+
 /* Returns the memory that argument NUMBER of the call points to, or the words of a struct by value.
  */
 const uint64_t *hk_operand_memory(const struct hk_call *call, uint8_t number);
@@ -48,6 +55,9 @@ static inline bool hk_operand_failed(const struct hk_call *call)
 	int32_t result = (int32_t)call->result;
 	return hook->error == HK_ERROR_NONZERO && result != 0 && result != hook->pending;
 }
+
+/* Returns whether the call is inside another recorded call whose hook is LIKE this. */
+bool hk_operand_is_within(const struct hk_call *call, bool (*like)(const struct hk_hook *hook));
 
 /* Returns whether the call may have failed by its hook's error rule. False is certain. */
 static inline bool hk_operand_suspect(const struct hk_call *call)

@@ -5,6 +5,7 @@
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
 #include "agent/runtime/device.h"
+#include "agent/runtime/kernels.h"
 #include "agent/runtime/mpi.h"
 #include "agent/runtime/nccl.h"
 #include "agent/runtime/operand.h"
@@ -68,6 +69,24 @@ static uint64_t array_of(struct hk_call *call, const struct hk_factor *factor)
 	return sum_of(call, base, count, factor->constant & UINT16_MAX, factor->constant >> 16, 3);
 }
 
+static uint64_t dim3(const struct hk_call *call, const struct hk_factor *factor)
+{
+	uint64_t first = hk_operand_register(call, factor->arg);
+	const uint32_t *sizes = (const uint32_t *)(first + factor->constant);
+
+	switch (factor->kind) {
+	case HK_FACTOR_DIM3_WORDS:
+		return hk_dim3_pack(first, first >> 32, hk_operand_second(call, factor->arg));
+	case HK_FACTOR_DIM3:
+		return hk_dim3_pack(first, hk_operand_register(call, factor->arg2),
+				    hk_operand_register(call, factor->arg3));
+	default:
+		return first && hk_operand_is_readable(call, (uint64_t)sizes, 3 * sizeof(*sizes))
+			   ? hk_dim3_pack(sizes[0], sizes[1], sizes[2])
+			   : 0;
+	}
+}
+
 /* Evaluates a factor that needs no call of the host's libraries, or whose answer is kept. Returns
  * false for others. */
 static bool factor_known(const struct hk_call *call, const struct hk_factor *factor,
@@ -102,6 +121,18 @@ static bool factor_known(const struct hk_call *call, const struct hk_factor *fac
 	case HK_FACTOR_IS_ROOT:
 		return hk_mpi_known(call, factor, hk_operand_argument(call, factor->arg),
 				    ret_value);
+	case HK_FACTOR_DIM3_WORDS:
+	case HK_FACTOR_DIM3:
+	case HK_FACTOR_DIM3_AT:
+		*ret_value = dim3(call, factor);
+		return true;
+	case HK_FACTOR_KERNEL:
+	case HK_FACTOR_KERNEL_DRIVER:
+	case HK_FACTOR_KERNEL_NAMED:
+	case HK_FACTOR_KERNEL_ALIAS:
+	case HK_FACTOR_KERNEL_GOT:
+	case HK_FACTOR_KERNEL_GONE:
+		return hk_kernels_known(call, factor, ret_value);
 	case HK_FACTOR_NCCL_SIZE:
 	case HK_FACTOR_NCCL_COMM:
 		*ret_value = hk_nccl_factor(call, factor);
@@ -119,6 +150,13 @@ static uint64_t factor_asked(struct hk_call *call, const struct hk_factor *facto
 		return hk_device_factor(call, factor);
 	case HK_FACTOR_NCCL_SUM:
 		return array_of(call, factor);
+	case HK_FACTOR_KERNEL:
+	case HK_FACTOR_KERNEL_DRIVER:
+	case HK_FACTOR_KERNEL_NAMED:
+	case HK_FACTOR_KERNEL_ALIAS:
+	case HK_FACTOR_KERNEL_GOT:
+	case HK_FACTOR_KERNEL_GONE:
+		return hk_kernels_factor(call, factor);
 	case HK_FACTOR_NCCL_RANKS:
 	case HK_FACTOR_NCCL_IS_ROOT:
 	case HK_FACTOR_NCCL_NEW_COMM:
@@ -156,22 +194,6 @@ static bool is_device_memory(const struct hk_hook *hook)
 	return hk_hook_memory(hook->flags) != HK_MEMORY_HOST;
 }
 
-/* Returns whether the call is inside another recorded call that allocates or frees device memory: a
- * runtime calls the driver, and only one of them counts. */
-static bool is_within(const struct hk_call *call)
-{
-	const struct hk_thread_slot *slot = call->thread->slot;
-	uint32_t oldest = call->depth + 1 > HK_OPEN_CALLS ? call->depth + 1 - HK_OPEN_CALLS : 0;
-	for (uint32_t depth = call->depth; depth > oldest; depth--) {
-		uint32_t site = slot->open[(depth - 1) % HK_OPEN_CALLS].site;
-		if (site < HK_THUNKS && (hk_hot[site].flags & HK_HOT_RECORD) &&
-		    is_device_memory(hk_hot[site].hook)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool evaluate(struct hk_call *call, bool may_ask, uint64_t values[HK_HOOK_VALUES])
 {
 	const struct hk_site_hot *site = call->site;
@@ -183,7 +205,8 @@ static bool evaluate(struct hk_call *call, bool may_ask, uint64_t values[HK_HOOK
 			return false;
 		}
 	}
-	if (!is_device_memory(hook) || !is_within(call)) {
+	/* A runtime calls the driver, and only one of them counts. */
+	if (!is_device_memory(hook) || !hk_operand_is_within(call, is_device_memory)) {
 		return true;
 	}
 	for (uint32_t i = 0; i < hook->value_count; i++) {

@@ -324,6 +324,11 @@ static int add(void *walk, void *care)
 	return (int)number;
 }
 
+uint32_t hk_tree_object(const struct hk_code *code)
+{
+	return prepare() ? object_of(code) : 0;
+}
+
 /* ---- taking ---- */
 
 /* Whether a walk of this thread, which a signal interrupted, waits for this call. A walk that was

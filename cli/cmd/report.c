@@ -9,6 +9,7 @@
 #include "cli/job/clock_check.h"
 #include "cli/job/job_open.h"
 #include "cli/option.h"
+#include "cli/tables/kernel_table.h"
 #include "cli/tables/memory_table.h"
 #include "cli/tables/stack_table.h"
 #include "cli/tables/stream_table.h"
@@ -41,9 +42,11 @@ static const char *const formats[FORMAT_COUNT] = {"summary", "text", "json",
 #define BY_MEMORY 7
 #define BY_STACK 8
 #define BY_STREAM 9
-#define BY_COUNT 10
-static const char *const bys[BY_COUNT] = {"function", "rank",	"library", "host",  "process",
-					  "thread",   "symbol", "memory",  "stack", "stream"};
+#define BY_KERNEL 10
+#define BY_COUNT 11
+static const char *const bys[BY_COUNT] = {"function", "rank",	"library", "host",
+					  "process",  "thread", "symbol",  "memory",
+					  "stack",    "stream", "kernel"};
 
 struct arguments {
 	const char *job, *output, *function;
@@ -60,7 +63,7 @@ static const struct argp_option options[] = {
      "json or csv: "
      "symbol, calls and cost of each symbol in each library; memory, peaks per library, device and "
      "kind; stack, from where functions were called, native and Python (level "
-     "record+stack)",
+     "record+stack); kernel, what was launched on devices",
      0},
     {"function", OPTION_FUNCTION, "GLOB", 0, "With --by stack: only calls of these functions", 0},
     HK_OPTION_OUTPUT,
@@ -182,8 +185,25 @@ static int write_stacks(const struct hk_job *job, const struct arguments *argume
 	return r < 0 ? r : result;
 }
 
-/* Writes the table by symbol, memory or stack, which have formats of their own. Returns 0, -errno,
- * or 1 if ARGUMENTS select neither. */
+static int write_kernels(const struct hk_job *job, enum format format, FILE *output)
+{
+	struct hk_kernel_rows rows;
+	int result = hk_kernel_rows_read(job->snapshot, job->directory, &rows);
+
+	if (result < 0 && result != -EBADMSG) {
+		hk_kernel_rows_fini(&rows);
+		return result;
+	}
+	int r = format == FORMAT_JSON ? hk_kernel_table_write_json(&rows, output)
+		: format == FORMAT_CSV
+		    ? hk_kernel_table_write_csv(&rows, output)
+		    : hk_kernel_table_write_text(&rows, output, hk_command_colour(output));
+	hk_kernel_rows_fini(&rows);
+	return r < 0 ? r : result;
+}
+
+/* Writes the table by symbol, memory, stack or kernel, which have formats of their own. Returns 0,
+ * -errno, or 1 if ARGUMENTS select neither. */
 static int write_table(const struct hk_job *job, const struct hk_report *report,
 		       const struct arguments *arguments, FILE *output)
 {
@@ -198,6 +218,9 @@ static int write_table(const struct hk_job *job, const struct hk_report *report,
 	}
 	if ((tabular || arguments->format == FORMAT_FOLDED) && arguments->by == BY_STACK) {
 		return write_stacks(job, arguments, output);
+	}
+	if (tabular && arguments->by == BY_KERNEL) {
+		return write_kernels(job, arguments->format, output);
 	}
 	return 1;
 }

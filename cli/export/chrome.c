@@ -199,7 +199,7 @@ static void write_details(struct hk_json *json, const struct hk_slice *slice)
 	hk_json_open(json, "args", '{');
 	hk_json_string(json, "library", slice->site->library);
 	for (unsigned int i = 0; i < slice->word_count; i++) {
-		hk_details_json_value(json, slice->site->keys[i], slice->words[i]);
+		hk_details_json_value(json, slice->site, slice->site->keys[i], slice->words[i]);
 	}
 	write_arguments(json, slice);
 	if (slice->unwound) {

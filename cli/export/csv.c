@@ -88,9 +88,11 @@ static void put_text(const struct hk_exporter *csv, const char *text)
 	comma(csv);
 }
 
-static void put_value(const struct hk_exporter *csv, uint8_t key, uint64_t word)
+static void put_value(const struct hk_exporter *csv, const struct hk_export_site *site, uint8_t key,
+		      uint64_t word)
 {
 	struct hk_json json = number_at(csv);
+	char text[HK_VALUE_TEXT_BYTES];
 
 	switch (hk_exporter_value_form(key)) {
 	case HK_VALUE_UNNAMED:
@@ -110,6 +112,9 @@ static void put_value(const struct hk_exporter *csv, uint8_t key, uint64_t word)
 	case HK_VALUE_DOUBLE:
 		hk_json_double(&json, NULL, word);
 		break;
+	case HK_VALUE_TEXT:
+		hk_csv_text(csv->output, hk_exporter_value_text(site, key, word, text));
+		break;
 	}
 }
 
@@ -128,7 +133,7 @@ static void put_values(const struct hk_exporter *csv, const struct hk_slice *sli
 		if (is_column(key)) {
 			comma(csv);
 			if (have[key]) {
-				put_value(csv, (uint8_t)key, words[key]);
+				put_value(csv, slice->site, (uint8_t)key, words[key]);
 			}
 		}
 	}

@@ -15,6 +15,7 @@ struct hk_details {
 	Hk__Perfetto__DebugAnnotation entries[HK_HOOK_ARGS], *list[HK_HOOK_ARGS];
 	char names[HK_HOOK_ARGS][HK_ARGUMENT_NAME_BYTES];
 	char texts[HK_HOOK_ARGS + 1][HK_ARGUMENT_VALUE_BYTES];
+	char values[HK_SLICE_WORDS][HK_VALUE_TEXT_BYTES];
 };
 
 /* Sets up to HK_DETAILS_ANNOTATIONS of ANNOTATIONS: the arguments of SLICE in a dictionary of their

@@ -2,8 +2,14 @@
 
 #include "hooks/names.h"
 
-void hk_details_json_value(struct hk_json *json, uint8_t key, uint64_t word)
+void hk_details_json_value(struct hk_json *json, const struct hk_export_site *site, uint8_t key,
+			   uint64_t word)
 {
+	char text[HK_VALUE_TEXT_BYTES];
+
+	if (!hk_exporter_has_value(key, word)) {
+		return;
+	}
 	switch (hk_exporter_value_form(key)) {
 	case HK_VALUE_UNNAMED:
 		break;
@@ -21,6 +27,10 @@ void hk_details_json_value(struct hk_json *json, uint8_t key, uint64_t word)
 		break;
 	case HK_VALUE_DOUBLE:
 		hk_json_double(json, hk_key_name(key), word);
+		break;
+	case HK_VALUE_TEXT:
+		hk_json_string(json, hk_key_name(key),
+			       hk_exporter_value_text(site, key, word, text));
 		break;
 	}
 }

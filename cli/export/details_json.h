@@ -6,7 +6,8 @@
 #include "text/json_stream.h"
 
 /* Writes the value WORD of KEY (enum hk_key) under its name; writes nothing if it has none. */
-void hk_details_json_value(struct hk_json *json, uint8_t key, uint64_t word);
+void hk_details_json_value(struct hk_json *json, const struct hk_export_site *site, uint8_t key,
+			   uint64_t word);
 
 /* Writes ARGUMENT as member NAME, or as a value if NAME is NULL; writes nothing for one without a
  * value. */

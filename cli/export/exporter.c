@@ -1,5 +1,6 @@
 #include "cli/export/exporter.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "hooks/hook.h"
@@ -52,6 +53,12 @@ enum hk_value_form hk_exporter_value_form(uint8_t key)
 		return HK_VALUE_INT64;
 	case HK_KEY_VALUE:
 		return HK_VALUE_DOUBLE;
+	case HK_KEY_KERNEL:
+	case HK_KEY_GRID:
+	case HK_KEY_BLOCK:
+		return HK_VALUE_TEXT;
+	case HK_KEY_SHARED:
+		return HK_VALUE_UINT64;
 	default:
 		return key <= HK_KEY_DURATION ? HK_VALUE_UINT64 : HK_VALUE_UNNAMED;
 	}
@@ -59,7 +66,19 @@ enum hk_value_form hk_exporter_value_form(uint8_t key)
 
 bool hk_exporter_has_value(uint8_t key, uint64_t word)
 {
-	return key != HK_KEY_BYTES || word <= INT64_MAX;
+	return key == HK_KEY_KERNEL ? word != 0 : key != HK_KEY_BYTES || word <= INT64_MAX;
+}
+
+const char *hk_exporter_value_text(const struct hk_export_site *site, uint8_t key, uint64_t word,
+				   char text[HK_VALUE_TEXT_BYTES])
+{
+	if (key == HK_KEY_KERNEL) {
+		return word > 0 && word <= site->kernel_count ? site->kernels[word - 1]
+							      : "(unknown)";
+	}
+	snprintf(text, HK_VALUE_TEXT_BYTES, "%" PRIu32 "x%" PRIu32 "x%" PRIu32, (uint32_t)word,
+		 (uint32_t)(word >> 32) & 0xffff, (uint32_t)(word >> 48));
+	return text;
 }
 
 bool hk_slice_arguments(const struct hk_slice *slice, struct hk_arguments *ret_arguments)

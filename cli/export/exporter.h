@@ -56,6 +56,9 @@ struct hk_export_site {
 	uint8_t key_count;
 	uint8_t keys[HK_SLICE_WORDS];	      /* enum hk_key of each word */
 	const struct hk_signature *signature; /* NULL: unknown arguments */
+	/* Short names of the process's kernels, number 1 first. */
+	const char *const *kernels;
+	size_t kernel_count;
 };
 
 /* A message that a call received or waited for. */
@@ -202,10 +205,18 @@ enum hk_value_form {
 	HK_VALUE_INT32,	 /* ranks, tags: the low half */
 	HK_VALUE_HANDLE, /* addresses and hashes, which are not used as numbers */
 	HK_VALUE_DOUBLE, /* the bits of one */
+	HK_VALUE_TEXT,	 /* hk_exporter_value_text */
 };
 enum hk_value_form hk_exporter_value_form(uint8_t key);
 
-/* Returns whether WORD of KEY is meaningful: the bytes of a failed call (-1) are not. */
+/* Returns the text of a value of that form: the kernel's short name, or a grid like "4x2x3". TEXT
+ * has room for it. */
+#define HK_VALUE_TEXT_BYTES 40u
+const char *hk_exporter_value_text(const struct hk_export_site *site, uint8_t key, uint64_t word,
+				   char text[HK_VALUE_TEXT_BYTES]);
+
+/* Returns whether WORD of KEY is meaningful: the bytes of a failed call (-1) are not, nor the
+ * kernel of a launch inside another one (0). */
 bool hk_exporter_has_value(uint8_t key, uint64_t word);
 
 /* Sets the arguments and the result of SLICE, which they point into. Returns false if SLICE has

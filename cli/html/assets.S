@@ -34,6 +34,7 @@ BEGIN(script)
 	.incbin "timeline.js"
 	.incbin "functions.js"
 	.incbin "flame.js"
+	.incbin "kernels.js"
 	.incbin "heatmap.js"
 	.incbin "memory.js"
 	.incbin "ranks.js"

@@ -65,7 +65,8 @@ static void rows_write(const struct hk_report *report, struct hk_json *json)
 }
 
 int hk_html_document_write(const struct hk_report *report, const struct hk_overview *overview,
-			   const struct hk_stack_rows *stacks, FILE *output)
+			   const struct hk_stack_rows *stacks, const struct hk_kernel_rows *kernels,
+			   FILE *output)
 {
 	struct hk_json json = {.output = output};
 
@@ -77,6 +78,9 @@ int hk_html_document_write(const struct hk_report *report, const struct hk_overv
 	r = r ? r : findings_write(report, &json);
 	r = r ? r : hk_html_functions_write(report, &json);
 	r = r ? r : hk_html_memory_write(report, &json);
+	if (kernels) {
+		hk_html_kernels_write(kernels, &json);
+	}
 	if (overview && overview->rank_count > 0) {
 		hk_json_newline(&json);
 		hk_overview_write(overview, "overview", &json);

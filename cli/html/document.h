@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "cli/tables/kernel_rows.h"
 #include "cli/tables/overview.h"
 #include "cli/tables/stack_rows.h"
 #include "report/build/group.h"
@@ -16,6 +17,7 @@
 /* Most rows of each table. */
 #define HK_HTML_ROWS 2048u
 #define HK_HTML_FUNCTIONS 1000u
+#define HK_HTML_KERNELS 200u
 /* Cells of the map of ranks and functions, and numbers of the memory's series. */
 #define HK_HTML_CELLS 160000u
 #define HK_HTML_CELL_FUNCTIONS 500u
@@ -26,10 +28,13 @@
 #define HK_HTML_STACK_VALUES 60000u
 #define HK_HTML_STACK_GROUPS 16u /* of ranks that can be looked at apart */
 
-/* Writes the document of REPORT, with OVERVIEW and STACKS unless these are NULL. Returns 0, -EIO or
- * -ENOMEM. */
+/* Writes the document of REPORT, with OVERVIEW, STACKS and KERNELS unless these are NULL. Returns
+ * 0, -EIO or -ENOMEM. */
 int hk_html_document_write(const struct hk_report *report, const struct hk_overview *overview,
-			   const struct hk_stack_rows *stacks, FILE *output);
+			   const struct hk_stack_rows *stacks, const struct hk_kernel_rows *kernels,
+			   FILE *output);
+
+void hk_html_kernels_write(const struct hk_kernel_rows *rows, struct hk_json *json);
 
 /* Write members of the document: functions, memory, and stacks. Return 0 or -ENOMEM. */
 int hk_html_functions_write(const struct hk_report *report, struct hk_json *json);

@@ -13,19 +13,21 @@ struct subject {
 	const struct hk_report *report;
 	const struct hk_overview *overview;
 	const struct hk_stack_rows *stacks;
+	const struct hk_kernel_rows *kernels;
 };
 
 static int report_data(const void *subject, FILE *output)
 {
 	const struct subject *of = subject;
 
-	return hk_html_document_write(of->report, of->overview, of->stacks, output);
+	return hk_html_document_write(of->report, of->overview, of->stacks, of->kernels, output);
 }
 
-int hk_html_write(const struct hk_report *report, const struct hk_overview *overview,
-		  const struct hk_stack_rows *stacks, FILE *output)
+static int page_write(const struct hk_report *report, const struct hk_overview *overview,
+		      const struct hk_stack_rows *stacks, const struct hk_kernel_rows *kernels,
+		      FILE *output)
 {
-	const struct subject subject = {report, overview, stacks};
+	const struct subject subject = {report, overview, stacks, kernels};
 	const struct hk_html_page page = {
 	    .source = hk_html_page,
 	    .source_end = hk_html_page_end,
@@ -36,6 +38,24 @@ int hk_html_write(const struct hk_report *report, const struct hk_overview *over
 	};
 
 	return hk_html_page_write(&page, output);
+}
+
+int hk_html_write(const struct hk_report *report, const struct hk_overview *overview,
+		  const struct hk_stack_rows *stacks, FILE *output)
+{
+	return page_write(report, overview, stacks, NULL, output);
+}
+
+/* Returns whether processes launched kernels, and no more than RECORDS have to be read for them. */
+static bool has_kernels(const Hk__Snapshot *snapshot, uint64_t records)
+{
+	uint64_t stored = 0, kernels = 0;
+
+	for (size_t i = 0; i < snapshot->n_processes; i++) {
+		stored += snapshot->processes[i]->records_stored;
+		kernels += snapshot->processes[i]->n_kernels;
+	}
+	return kernels > 0 && stored <= records;
 }
 
 static size_t bins_for(size_t ranks)
@@ -68,16 +88,21 @@ int hk_html_write_job(const struct hk_report *report, const Hk__Snapshot *snapsh
 						       .records = records};
 	struct hk_overview *overview = NULL;
 	struct hk_stack_rows stacks = {0};
+	struct hk_kernel_rows kernels = {0};
+	bool kernels_read = false;
 
 	/* A report without its timeline is better than no report: a job with unreadable files still
 	 * has statistics. */
 	if (directory && *directory) {
 		(void)hk_overview_new(snapshot, directory, &options, &overview);
+		kernels_read = has_kernels(snapshot, records) &&
+			       hk_kernel_rows_read(snapshot, directory, &kernels) == 0;
 	}
 	if (directory && *directory && has_stacks(snapshot)) {
 		(void)hk_stack_rows_read(snapshot, directory, &stack_options, &stacks);
 	}
-	int r = hk_html_write(report, overview, &stacks, output);
+	int r = page_write(report, overview, &stacks, kernels_read ? &kernels : NULL, output);
+	hk_kernel_rows_fini(&kernels);
 	hk_overview_free(overview);
 	hk_stack_rows_fini(&stacks);
 	return r;

@@ -1,7 +1,7 @@
 /* main: draws every section, then those things that are the page's own: navigation, keys, theme, print. */
 (() => {
 	const { html } = hk.element;
-	const views = [hk.job, hk.domains, hk.timeline, hk.functions, hk.flame, hk.heatmap, hk.memory, hk.ranks, hk.coverage];
+	const views = [hk.job, hk.domains, hk.timeline, hk.functions, hk.flame, hk.kernels, hk.heatmap, hk.memory, hk.ranks, hk.coverage];
 
 	function navigation() {
 		const links = [...document.querySelectorAll("main > section[data-title]")].filter((section) => !section.hidden)

@@ -66,7 +66,8 @@ static void put_origin(struct line *line, const struct hk_log_style *style,
 	}
 }
 
-static void put_value(struct line *line, uint8_t key, uint64_t word)
+static void put_value(struct line *line, const struct hk_export_site *site, uint8_t key,
+		      uint64_t word)
 {
 	char text[VALUE_BYTES];
 	double value;
@@ -86,9 +87,24 @@ static void put_value(struct line *line, uint8_t key, uint64_t word)
 		hk_argument_print_double(value, text, sizeof(text));
 		put(line, "%s", text);
 		break;
+	case HK_VALUE_TEXT:
+		put_name(line, hk_exporter_value_text(site, key, word, text));
+		break;
 	default:
 		put(line, "%" PRIu64, word);
 		break;
+	}
+}
+
+/* Writes the kernel of a launch, whose arguments are known, before them. */
+static void put_kernel(struct line *line, const struct hk_slice *slice)
+{
+	for (uint32_t i = 0; i < slice->word_count; i++) {
+		if (slice->site->keys[i] == HK_KEY_KERNEL && slice->words[i]) {
+			put(line, "%s=", hk_key_name(HK_KEY_KERNEL));
+			put_value(line, slice->site, HK_KEY_KERNEL, slice->words[i]);
+			put(line, ", ");
+		}
 	}
 }
 
@@ -100,6 +116,9 @@ static void put_arguments(struct line *line, const struct hk_slice *slice)
 	bool known = hk_slice_arguments(slice, &arguments);
 
 	put(line, "(");
+	if (known) {
+		put_kernel(line, slice);
+	}
 	for (uint32_t i = 0; known && i < arguments.count; i++) {
 		hk_argument_name(&arguments.list[i], name);
 		hk_argument_print(&arguments.list[i], value, sizeof(value));
@@ -108,9 +127,10 @@ static void put_arguments(struct line *line, const struct hk_slice *slice)
 	bool first = true;
 	for (uint32_t i = 0; !known && i < slice->word_count; i++) {
 		uint8_t key = slice->site->keys[i];
-		if (hk_exporter_value_form(key) != HK_VALUE_UNNAMED && !slice->unwound) {
+		if (hk_exporter_value_form(key) != HK_VALUE_UNNAMED && !slice->unwound &&
+		    hk_exporter_has_value(key, slice->words[i])) {
 			put(line, "%s%s=", first ? "" : ", ", hk_key_name(key));
-			put_value(line, key, slice->words[i]);
+			put_value(line, slice->site, key, slice->words[i]);
 			first = false;
 		}
 	}
@@ -129,7 +149,7 @@ static void put_instant(struct line *line, const struct hk_slice *slice)
 	put_name(line, slice->site->function);
 	if (slice->word_count) {
 		put(line, counter ? " = " : " ");
-		put_value(line, slice->site->keys[0], slice->words[0]);
+		put_value(line, slice->site, slice->site->keys[0], slice->words[0]);
 	}
 }
 

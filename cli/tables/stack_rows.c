@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include <uthash.h>
-#include <xxhash.h>
 
 #include "chunk/read/cursor.h"
+#include "cli/tables/stack_digests.h"
 #include "cli/timeline/source.h"
 #include "hooks/pattern.h"
 #include "report/model/role.h"
@@ -48,43 +48,8 @@ struct reading {
 	const Hk__Process *process;
 	int32_t rank;
 	uint32_t group;
-	uint64_t *digests; /* by frame number */
-	uint32_t frames;
+	struct hk_stack_digests digests;
 };
-
-/* ---- digests ---- */
-
-/* Gives every frame of PROCESS a digest of itself and all its callers. */
-static int digest_frames(struct reading *reading, const Hk__Process *process)
-{
-	struct hk_stacks_frame frame;
-	uint32_t count = 0;
-
-	free(reading->digests);
-	reading->digests = NULL;
-	reading->frames = 0;
-	while (hk_stacks_valid(process) && hk_stacks_frame(process, count + 1, &frame)) {
-		count++;
-	}
-	reading->digests = calloc((size_t)count + 1, sizeof(*reading->digests));
-	if (!reading->digests) {
-		return -ENOMEM;
-	}
-	reading->frames = count;
-	for (uint32_t number = 1; number <= count; number++) {
-		hk_stacks_frame(process, number, &frame);
-		uint64_t seed = reading->digests[frame.caller] ^ frame.address;
-		bool python = hk_stacks_is_python(&frame);
-		reading->digests[number] = XXH3_64bits_withSeed(
-		    frame.path, strlen(frame.path), seed * 31 + (python ? 1 : frame.object));
-		if (python) {
-			reading->digests[number] =
-			    XXH3_64bits_withSeed(frame.name, strlen(frame.name),
-						 reading->digests[number] + frame.first_line);
-		}
-	}
-	return 0;
-}
 
 /* ---- sums ---- */
 
@@ -94,7 +59,7 @@ static struct sum *sum_get(struct reading *reading, const struct hk_chunk_site *
 	struct key key = {
 	    .function = hk_report_strings_get(&reading->rows->strings, site->function),
 	    .library = hk_report_strings_get(&reading->rows->strings, site->library),
-	    .stack = reading->digests[stack],
+	    .stack = reading->digests.list[stack],
 	    .group = reading->group,
 	};
 	struct sum *sum;
@@ -167,7 +132,7 @@ static int add(struct reading *reading, const struct hk_record *record,
 	if (!site || !hk_source_is_call(record->kind) || !is_wanted(reading, site->function)) {
 		return 0;
 	}
-	bool kept = record->stack > 0 && record->stack <= reading->frames;
+	bool kept = record->stack > 0 && record->stack <= reading->digests.frames;
 	struct share *share = share_get(reading, site->function);
 	if (!share) {
 		return -ENOMEM;
@@ -269,7 +234,7 @@ static int read_process(struct reading *reading, struct hk_loader *loader,
 		hk_stacks_without_python(process, reading->rows->python_note,
 					 sizeof(reading->rows->python_note));
 	}
-	int r = digest_frames(reading, process);
+	int r = hk_stack_digests_make(&reading->digests, process);
 	r = r < 0 ? r : hk_cursor_new(loader, fd, &cursor);
 	r = r < 0 ? r : read_records(reading, cursor);
 	hk_cursor_free(cursor);
@@ -397,7 +362,7 @@ int hk_stack_rows_read(const Hk__Snapshot *snapshot, const char *directory,
 	}
 	int r = make_rows(&reading), shared = make_shares(&reading);
 	r = r < 0 ? r : shared;
-	free(reading.digests);
+	free(reading.digests.list);
 	free(processes);
 	hk_loader_free(loader);
 	return r < 0 ? r : result;

@@ -1,4 +1,5 @@
 #include "cli/timeline/tracks.h"
+#include "cli/export/kernel_name.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ struct hk_process_track {
 	struct thread *last;	       /* cache of the last look-up: calls come in bursts */
 	struct hk_export_site **sites; /* by id */
 	uint32_t site_capacity, site_count;
+	const char **kernels; /* short names, in one allocation; NULL: not made yet */
 	char *command, *host;
 	bool main_thread_shown;
 };
@@ -238,6 +240,7 @@ static void actor_fini(struct hk_process_track *track)
 	free(track->sites);
 	free(track->command);
 	free(track->host);
+	free(track->kernels);
 }
 
 struct hk_tracks *hk_tracks_free(struct hk_tracks *tracks)
@@ -457,6 +460,39 @@ static struct hk_export_site *describe_site(const struct hk_process_track *track
 	return site;
 }
 
+/* Makes the short names of the process's kernels, for its launches. */
+static void name_kernels(struct hk_process_track *track)
+{
+	size_t count = track->process->n_kernels, size = HK_KERNEL_SHORT_BYTES * 3;
+	char label[HK_KERNEL_SHORT_BYTES], *at;
+
+	track->kernels = calloc(count, sizeof(*track->kernels) + size);
+	at = (char *)(track->kernels + count);
+	for (size_t i = 0; track->kernels && i < count; i++) {
+		hk_kernel_label(track->process->kernels[i], label);
+		hk_utf8_copy(label, at, size);
+		track->kernels[i] = at;
+		at += size;
+	}
+}
+
+static void describe_kernels(struct hk_process_track *track, struct hk_export_site *site)
+{
+	bool launches = false;
+
+	for (unsigned i = 0; i < site->key_count; i++) {
+		launches |= site->keys[i] == HK_KEY_KERNEL;
+	}
+	if (!launches || track->process->n_kernels == 0) {
+		return;
+	}
+	if (!track->kernels) {
+		name_kernels(track);
+	}
+	site->kernels = track->kernels;
+	site->kernel_count = track->kernels ? track->process->n_kernels : 0;
+}
+
 /* Sets the site's signature, with its text in one allocation. An invalid one is left out. */
 static void describe_arguments(struct hk_export_site *site, const char *text)
 {
@@ -480,6 +516,7 @@ const struct hk_export_site *hk_process_track_site(struct hk_process_track *trac
 		track->sites[id] = describe_site(track, id, defined);
 		if (track->sites[id]) {
 			track->sites[id]->index = track->site_count++;
+			describe_kernels(track, track->sites[id]);
 		}
 	}
 	if (track->sites[id] && !track->sites[id]->signature && defined && defined->signature) {

@@ -15,6 +15,7 @@
 #include "collector/process/bare.h"
 #include "collector/process/cells.h"
 #include "collector/process/cost.h"
+#include "collector/process/kernels.h"
 #include "collector/process/procfs.h"
 #include "collector/process/stacks.h"
 #include "collector/spool/spool.h"
@@ -346,6 +347,7 @@ static int refresh_counts(struct hk_process *process)
 	r = r < 0 ? r : hk_stacks_refresh(state, process->segment->reader);
 	state->stacks_refused = process->segment->status.stacks_refused;
 	state->python = process->segment->status.python;
+	r = r < 0 ? r : hk_kernels_refresh(state, process->segment->reader);
 	r = r < 0 ? r : hk_activity_refresh(process);
 	return r < 0 || !process->segment->ledger
 		   ? r
@@ -362,7 +364,8 @@ static int name_stacks(const struct hk_collector *collector, struct hk_process *
 	if (!process->foreign) {
 		snprintf(root, sizeof(root), "/proc/%" PRIu32 "/root", process->state->pid);
 	}
-	return hk_symbols_name(collector->symbols, root, process->state);
+	int r = hk_symbols_name(collector->symbols, root, process->state);
+	return r < 0 ? r : hk_symbols_name_kernels(collector->symbols, root, process->state);
 }
 
 int hk_state_refresh(const struct hk_collector *collector, struct hk_process *process, bool force)
@@ -387,7 +390,7 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 	fingerprint += cells.fingerprint + state->records + state->lost_records +
 		       state->records_shed + state->records_elsewhere +
 		       process->segment->status.sites + process->segment->status.coverage.scans +
-		       state->stacks_refused + hk_stacks_frames(state) +
+		       state->stacks_refused + hk_stacks_frames(state) + state->n_kernels +
 		       (state->device_time ? device_fingerprint(state->device_time) : 0);
 	if (r == 0 && (force || fingerprint != process->segment->fingerprint)) {
 		r = refresh_sites(process);

@@ -177,13 +177,11 @@ static size_t bytes_of(const Hk__Process *state)
 	return bytes;
 }
 
-static int name_frame(struct hk_symbols *symbols, const char *root, const Hk__Process *state,
-		      Hk__StackFrames *part)
+/* Finds the function at ADDRESS of the object NUMBER, or sets *ret_name to NULL. */
+static int find_name(struct hk_symbols *symbols, const char *root, const Hk__Process *state,
+		     uint32_t number, uint64_t address, const char **ret_name)
 {
-	size_t at = part->n_name;
-	uint32_t number = part->object[at], name = 0;
-	const char *found = NULL;
-
+	*ret_name = NULL;
 	/* Objects come in the order of their numbers. */
 	if (number > 0 && number <= state->n_stack_objects) {
 		const Hk__StackObject *object = state->stack_objects[number - 1];
@@ -192,10 +190,20 @@ static int name_frame(struct hk_symbols *symbols, const char *root, const Hk__Pr
 		if (readable && !file) {
 			return -ENOMEM;
 		}
-		found = file && file->table ? hk_symbol_table_find(file->table, part->address[at])
-					    : NULL;
+		*ret_name = file && file->table ? hk_symbol_table_find(file->table, address) : NULL;
 	}
-	int r = found ? place_name(part, found, &name) : 0;
+	return 0;
+}
+
+static int name_frame(struct hk_symbols *symbols, const char *root, const Hk__Process *state,
+		      Hk__StackFrames *part)
+{
+	size_t at = part->n_name;
+	const char *found;
+	uint32_t name = 0;
+
+	int r = find_name(symbols, root, state, part->object[at], part->address[at], &found);
+	r = r == 0 && found ? place_name(part, found, &name) : r;
 	if (r == 0) {
 		part->name[part->n_name++] = name;
 	}
@@ -234,4 +242,27 @@ int hk_symbols_name(struct hk_symbols *symbols, const char *root, Hk__Process *s
 		r = name_part(symbols, root, state, state->stack_frames[i]);
 	}
 	return r;
+}
+
+int hk_symbols_name_kernels(struct hk_symbols *symbols, const char *root, Hk__Process *state)
+{
+	for (size_t i = 0; i < state->n_kernels; i++) {
+		Hk__Kernel *kernel = state->kernels[i];
+		const char *found = NULL;
+		int r =
+		    *kernel->name || kernel->name_bytes > 0
+			? 0
+			: find_name(symbols, root, state, kernel->object, kernel->address, &found);
+		char *name = found ? strdup(found) : NULL;
+		if (r < 0 || (found && !name)) {
+			return -ENOMEM;
+		}
+		if (name) {
+			if (kernel->name != protobuf_c_empty_string) {
+				free(kernel->name);
+			}
+			kernel->name = name;
+		}
+	}
+	return 0;
 }

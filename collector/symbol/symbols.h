@@ -20,4 +20,8 @@ struct hk_symbols *hk_symbols_free(struct hk_symbols *symbols);
  * 0 or -ENOMEM. */
 int hk_symbols_name(struct hk_symbols *symbols, const char *root, Hk__Process *state);
 
+/* Gives each kernel of STATE that has no name the name of the host's function that launches it,
+ * which has the same name as the kernel. Returns 0 or -ENOMEM. */
+int hk_symbols_name_kernels(struct hk_symbols *symbols, const char *root, Hk__Process *state);
+
 #endif

@@ -110,7 +110,19 @@ enum hk_key {
 	HK_KEY_SOURCE_TAG = 27,
 	/* Of a device's activity: the thread (uid) that submitted it; 0: not known. */
 	HK_KEY_THREAD = 32,
+	/* Of a launch. */
+	HK_KEY_KERNEL = 40, /* its number in the process, 0 if another call around this one has it;
+			       or HK_KERNEL_UNKNOWN of segment_kernels.h */
+	HK_KEY_GRID = 41,   /* blocks: x, from bit 32 on y, from bit 48 on z */
+	HK_KEY_BLOCK = 42,  /* threads of a block: like a grid */
+	HK_KEY_SHARED = 43, /* bytes of shared memory that the launch asks for */
 };
+
+/* A grid or block as one word. Devices have no more than 2^31 - 1, 65535 and 65535. */
+static inline uint64_t hk_dim3_pack(uint64_t x, uint64_t y, uint64_t z)
+{
+	return (uint32_t)x | (uint64_t)(uint16_t)y << 32 | (uint64_t)(uint16_t)z << 48;
+}
 
 #define HK_COMM_WORLD 0x9ae16a3b2f90404fULL /* COMM of MPI_COMM_WORLD */
 
@@ -156,8 +168,18 @@ enum hk_factor_kind {
 	HK_FACTOR_NCCL_SUM,	  /* NCCL: sum of the array of 64-bit words `arg` over the ranks of
 				     communicator `arg2` */
 	HK_FACTOR_SUM_WORDS,	  /* sum of the `arg2` 64-bit words that `arg` points to */
-	HK_FACTOR_EXTENTS, /* sum over the `arg2` structs that `arg` points to, of the product of
-			      three 64-bit words; `constant`: bytes of a struct, offset << 16 */
+	HK_FACTOR_EXTENTS,    /* sum over the `arg2` structs that `arg` points to, of the product of
+				 three 64-bit words; `constant`: bytes of a struct, offset << 16 */
+	HK_FACTOR_DIM3_WORDS, /* three numbers: those of the dim3 `arg` */
+	HK_FACTOR_DIM3,	      /* three numbers: arguments `arg`, `arg2`, `arg3` */
+	HK_FACTOR_DIM3_AT,    /* three 32-bit numbers `constant` bytes into what `arg` points to */
+	HK_FACTOR_KERNEL,     /* CUDA runtime: number of the kernel that function `arg` launches */
+	HK_FACTOR_KERNEL_DRIVER, /* CUDA driver: number of the kernel with handle `arg` */
+	HK_FACTOR_KERNEL_NAMED,	 /* CUDA: function `arg` launches the kernel of name `arg2`; 0 */
+	HK_FACTOR_KERNEL_ALIAS,	 /* CUDA: `arg` is one more handle of kernel `arg2`; 0 */
+	HK_FACTOR_KERNEL_GOT,	 /* CUDA: `arg` is a handle, of module `arg2`, of the kernel of name
+				    `arg3`; 0 */
+	HK_FACTOR_KERNEL_GONE,	 /* CUDA: the handles of module `arg` are gone; 0 */
 	HK_FACTOR_KINDS,
 };
 
@@ -202,7 +224,8 @@ enum hk_meaning {
 	HK_MEANING_DEVICE_KERNEL = 17,
 	HK_MEANING_DEVICE_COPY = 18,
 	HK_MEANING_DEVICE_SET = 19,
-	HK_MEANING_RANGE = 20, /* a range of the program, treated like a call */
+	HK_MEANING_RANGE = 20,	/* a range of the program, treated like a call */
+	HK_MEANING_KERNEL = 24, /* gives or takes a kernel's name or handle */
 };
 
 /* Whether a record of meaning MEANING describes a device's activity: its values then give the

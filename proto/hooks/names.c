@@ -62,6 +62,10 @@ static const char key_words[][HK_NAMES_SIZE] = {
     [HK_KEY_SOURCE] = "source",
     [HK_KEY_SOURCE_TAG] = "source_tag",
     [HK_KEY_THREAD] = "thread",
+    [HK_KEY_KERNEL] = "kernel",
+    [HK_KEY_GRID] = "grid",
+    [HK_KEY_BLOCK] = "block",
+    [HK_KEY_SHARED] = "shared",
 };
 
 static const char meaning_words[][HK_NAMES_SIZE] = {
@@ -79,6 +83,7 @@ static const char meaning_words[][HK_NAMES_SIZE] = {
     [HK_MEANING_LAUNCH] = "launch",
     [HK_MEANING_COMM] = "comm",
     [HK_MEANING_IO] = "io",
+    [HK_MEANING_KERNEL] = "kernel",
 };
 
 /* HK_ERROR_IERR has no word: only Fortran hooks derived from a C line carry it. */

@@ -177,6 +177,11 @@ int hk_reader_next_object(struct hk_reader *reader, uint32_t *number,
 /* The next Python function that is on a stack, in the same way. */
 int hk_reader_next_code(struct hk_reader *reader, uint32_t *number, struct hk_code_copy *ret_code);
 
+/* The next kernel, like the next frame. Its name is owned by the reader until the next call; it is
+ * cut to HK_KERNEL_NAME_BYTES, and "" if it has none or is invalid. */
+int hk_reader_next_kernel(struct hk_reader *reader, uint32_t *number, struct hk_kernel *ret_kernel,
+			  const char **ret_name);
+
 /* Copies the 32 buckets of an octave token of a cell. Returns 0, -EBADMSG if there is no such
  * octave, or -ESTALE. */
 int hk_reader_octave(struct hk_reader *reader, uint32_t token,

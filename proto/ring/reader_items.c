@@ -285,6 +285,65 @@ int hk_reader_next_code(struct hk_reader *reader, uint32_t *number, struct hk_co
 }
 static_assert(sizeof(struct hk_stack_code) % 8 == 0, "code objects are copied by words");
 
+/* ---- kernels ---- */
+
+/* Copies the kernel whose first unit is UNIT. Returns its units, 0 at the end so far. */
+static uint32_t read_kernel(struct hk_reader *reader, uint64_t *unit, struct hk_kernel *ret_kernel)
+{
+	const uint32_t head = sizeof(*ret_kernel) / HK_KERNEL_UNIT;
+	const char *item = hk_map_item(reader, &reader->kernels, HK_KERNEL_UNIT, unit);
+	uint32_t capacity = hk_map_capacity(HK_KERNEL_UNIT);
+	uint32_t room = capacity - (uint32_t)(*unit % capacity);
+
+	*ret_kernel = (struct hk_kernel){0};
+	reader->kernel_name[0] = '\0';
+	if (!item || room < head) {
+		return item ? room : 0;
+	}
+	hk_map_copy(ret_kernel, item, sizeof(*ret_kernel));
+	uint32_t units = hk_kernel_units(ret_kernel->name_bytes);
+	if (units > room) {
+		/* No kernel crosses a block. */
+		reader->damage++;
+		ret_kernel->name_bytes = 0;
+		units = room;
+	}
+	uint32_t kept = hk_kernel_kept(ret_kernel->name_bytes);
+	hk_map_copy(reader->kernel_name, item + sizeof(*ret_kernel), (kept + 7) & ~7u);
+	reader->kernel_name[kept] = '\0';
+	hk_map_make_printable(reader->kernel_name, kept);
+	return units;
+}
+
+int hk_reader_next_kernel(struct hk_reader *reader, uint32_t *number, struct hk_kernel *ret_kernel,
+			  const char **ret_name)
+{
+	if (*number < reader->kernel_number) {
+		reader->kernel_number = 0;
+		reader->kernel_cursor = 0;
+	}
+	while (reader->kernel_number <= *number && *number < HK_KERNELS_MAX &&
+	       !hk_map_failed(reader)) {
+		uint64_t unit = reader->kernel_cursor;
+		uint32_t units = read_kernel(reader, &unit, ret_kernel);
+		if (units == 0) {
+			break;
+		}
+		if (hk_map_failed(reader)) {
+			return -ESTALE;
+		}
+		reader->kernel_cursor = unit + units;
+		reader->kernel_number++;
+	}
+	if (reader->kernel_number <= *number) {
+		return hk_map_failed(reader) ? -ESTALE : 0;
+	}
+	*ret_name = reader->kernel_name;
+	++*number;
+	return 1;
+}
+static_assert(sizeof(struct hk_kernel) % 8 == 0, "kernels are copied by words");
+
 /* ---- cells ---- */
 
 int hk_reader_next_cell(struct hk_reader *reader, uint64_t *cursor, struct hk_cell_copy *ret_cell)

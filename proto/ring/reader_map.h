@@ -70,7 +70,10 @@ struct hk_reader {
 
 	uint32_t block_count, block_room;
 	struct hk_reader_block *blocks;
-	struct hk_reader_list threads, cells, sites, frames, objects, codes;
+	struct hk_reader_list threads, cells, sites, frames, objects, codes, kernels;
+	uint32_t kernel_number; /* kernels before kernel_cursor */
+	uint64_t kernel_cursor; /* units read so far */
+	char kernel_name[HK_KERNEL_NAME_BYTES + 8u];
 
 	struct hk_reader_site **site_pages;
 	uint32_t site_page_count;

@@ -234,6 +234,7 @@ void hk_reader_free(struct hk_reader *reader)
 	free(reader->frames.numbers);
 	free(reader->objects.numbers);
 	free(reader->codes.numbers);
+	free(reader->kernels.numbers);
 	free(reader->slots);
 	free(reader);
 }
@@ -271,6 +272,7 @@ static struct hk_reader_block classify(const struct hk_reader *reader, uint32_t 
 	    [HK_BLOCK_FRAMES] = sizeof(struct hk_stack_frame),
 	    [HK_BLOCK_OBJECTS] = sizeof(struct hk_stack_object),
 	    [HK_BLOCK_CODES] = sizeof(struct hk_stack_code),
+	    [HK_BLOCK_KERNELS] = HK_KERNEL_UNIT,
 	};
 	const struct hk_block *block = (const void *)hk_map_block(reader, number);
 	uint32_t magic = hk_map_u32(&block->magic);
@@ -278,8 +280,8 @@ static struct hk_reader_block classify(const struct hk_reader *reader, uint32_t 
 	uint32_t stride = hk_map_u32(&block->stride);
 	uint32_t offset = hk_map_u32(&block->offset);
 
-	if (magic != HK_BLOCK_MAGIC || kind < HK_BLOCK_THREADS || kind > HK_BLOCK_CODES ||
-	    stride != strides[kind]) {
+	if (magic != HK_BLOCK_MAGIC || kind < HK_BLOCK_THREADS || kind > HK_BLOCK_KERNELS ||
+	    strides[kind] == 0 || stride != strides[kind]) {
 		return (struct hk_reader_block){0};
 	}
 	bool fits = kind == HK_BLOCK_PAGE      ? true
@@ -314,6 +316,8 @@ static int add_block(struct hk_reader *reader, uint32_t number)
 		error = list_add(&reader->objects, number);
 	} else if (block.kind == HK_BLOCK_CODES) {
 		error = list_add(&reader->codes, number);
+	} else if (block.kind == HK_BLOCK_KERNELS) {
+		error = list_add(&reader->kernels, number);
 	}
 	if (error == 0) {
 		reader->blocks[reader->block_count++] = block;

@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ring/segment_kernels.h"
+
 #define HK_SEGMENT_MAGIC 0x315345474b4f4f48ULL /* "HOOKGES1" */
 #define HK_SEGMENT_MAJOR 1u
 #define HK_SEGMENT_MINOR 4u
@@ -45,15 +47,16 @@
 #define HK_HISTOGRAM_INDEX_MAX (HK_OCTAVES * HK_OCTAVE_BUCKETS - 1u)
 
 enum hk_block_kind {
-	HK_BLOCK_THREADS = 1, /* struct hk_thread_slot */
-	HK_BLOCK_CELLS = 2,   /* struct hk_cell */
-	HK_BLOCK_OCTAVES = 3, /* uint64_t[HK_OCTAVE_BUCKETS] */
-	HK_BLOCK_SITES = 4,   /* struct hk_site */
-	HK_BLOCK_STRINGS = 5, /* uint16_t length, bytes, NUL, padded to 2 */
-	HK_BLOCK_PAGE = 6,    /* one struct hk_page of records */
-	HK_BLOCK_FRAMES = 7,  /* struct hk_stack_frame; since 1.3 */
-	HK_BLOCK_OBJECTS = 8, /* struct hk_stack_object; since 1.3 */
-	HK_BLOCK_CODES = 9,   /* struct hk_stack_code; since 1.4 */
+	HK_BLOCK_THREADS = 1,  /* struct hk_thread_slot */
+	HK_BLOCK_CELLS = 2,    /* struct hk_cell */
+	HK_BLOCK_OCTAVES = 3,  /* uint64_t[HK_OCTAVE_BUCKETS] */
+	HK_BLOCK_SITES = 4,    /* struct hk_site */
+	HK_BLOCK_STRINGS = 5,  /* uint16_t length, bytes, NUL, padded to 2 */
+	HK_BLOCK_PAGE = 6,     /* one struct hk_page of records */
+	HK_BLOCK_FRAMES = 7,   /* struct hk_stack_frame; since 1.3 */
+	HK_BLOCK_OBJECTS = 8,  /* struct hk_stack_object; since 1.3 */
+	HK_BLOCK_CODES = 9,    /* struct hk_stack_code; since 1.4 */
+	HK_BLOCK_KERNELS = 11, /* struct hk_kernel; since 1.4 */
 };
 
 struct hk_block {

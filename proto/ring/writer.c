@@ -23,6 +23,7 @@ static const uint32_t item_stride[] = {
     [HK_BLOCK_FRAMES] = sizeof(struct hk_stack_frame),
     [HK_BLOCK_OBJECTS] = sizeof(struct hk_stack_object),
     [HK_BLOCK_CODES] = sizeof(struct hk_stack_code),
+    [HK_BLOCK_KERNELS] = HK_KERNEL_UNIT,
 };
 
 static struct hk_block *block_at(const struct hk_writer *writer, uint32_t number)
@@ -319,6 +320,43 @@ uint32_t hk_writer_code(struct hk_writer *writer, uint32_t file, uint32_t name, 
 	return ++writer->codes;
 }
 
+/* Room for UNITS more units of kernels, or NULL if their share of the segment is used up. */
+static void *take_kernel(struct hk_writer *writer, uint32_t units)
+{
+	uint32_t before = writer->open_block[HK_BLOCK_KERNELS];
+	uint32_t share = writer->mapped_blocks / 16;
+	const struct hk_block *open = before ? block_at(writer, before) : NULL;
+	uint32_t used = open ? atomic_load_explicit(&open->used, memory_order_relaxed) : 0;
+	bool fits = open && open->offset + (used + units) * HK_KERNEL_UNIT <= HK_BLOCK_BYTES;
+	if (!fits &&
+	    (writer->kernel_blocks >= HK_KERNEL_BLOCKS_MAX || writer->kernel_blocks > share)) {
+		return NULL;
+	}
+	void *item = take_items(writer, HK_BLOCK_KERNELS, units);
+	writer->kernel_blocks += writer->open_block[HK_BLOCK_KERNELS] != before;
+	return item;
+}
+
+uint32_t hk_writer_kernel(struct hk_writer *writer, const struct hk_kernel *kernel,
+			  const char *name)
+{
+	uint32_t units = hk_kernel_units(kernel->name_bytes);
+	struct hk_kernel *item =
+	    writer->kernels < HK_KERNELS_MAX ? take_kernel(writer, units) : NULL;
+	if (!item) {
+		return 0;
+	}
+	item->hash = kernel->hash;
+	item->name_bytes = kernel->name_bytes;
+	item->object = kernel->object;
+	item->address = kernel->address;
+	for (uint32_t i = 0; i < hk_kernel_kept(kernel->name_bytes); i++) {
+		item->name[i] = name[i];
+	}
+	commit_items(writer, HK_BLOCK_KERNELS, units);
+	return ++writer->kernels;
+}
+
 static struct hk_page *free_page(struct hk_writer *writer, struct hk_page_pool *pool,
 				 uint32_t probes)
 {
@@ -433,6 +471,7 @@ int hk_writer_create(struct hk_writer *writer, const char *directory,
 	writer->fixed = false;
 	writer->pages_refused = 0;
 	writer->threads = writer->frames = writer->objects = writer->codes = 0;
+	writer->kernels = writer->kernel_blocks = 0;
 	for (uint32_t kind = 0; kind < sizeof(writer->open_block) / sizeof(uint32_t); kind++) {
 		writer->open_block[kind] = 0;
 	}

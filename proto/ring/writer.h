@@ -36,10 +36,11 @@ struct hk_writer {
 	uint32_t mapped_blocks;		  /* blocks of the mapping */
 	bool fixed;			  /* the file does not grow */
 	uint32_t pages_refused;		  /* for lack of room */
-	uint32_t open_block[HK_BLOCK_CODES +
+	uint32_t open_block[HK_BLOCK_KERNELS +
 			    1];		 /* by kind: the block items are taken from now, 0: none */
 	uint32_t threads;		 /* slots handed out: slot numbers count on over blocks */
 	uint32_t frames, objects, codes; /* of stacks, written so far */
+	uint32_t kernels, kernel_blocks;
 	struct hk_page_pool pool[HK_POOLS];
 	char path[PATH_MAX];
 };
@@ -86,6 +87,11 @@ uint32_t hk_writer_object(struct hk_writer *writer, const char *path, const uint
  * when the segment is full. */
 uint32_t hk_writer_code(struct hk_writer *writer, uint32_t file, uint32_t name,
 			uint32_t first_line);
+
+/* Adds a kernel with the fields of KERNEL and NAME, of which the first bytes are kept, as
+ * hk_kernel_kept says. Returns its number, from 1 on, or 0 when kernels have no room. */
+uint32_t hk_writer_kernel(struct hk_writer *writer, const struct hk_kernel *kernel,
+			  const char *name);
 
 /* A free page for STREAM, made ACTIVE and labelled, or NULL. After an empty search, the next ones
  * check only some pages until one is found; together they cover every page. */

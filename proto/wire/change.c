@@ -174,6 +174,7 @@ static const struct keyed_list {
     {65, {"number"}, 1u << 12},			   /* objects on stacks */
     {66, {"part"}, 1u << 9},			   /* parts of frames */
     {68, {"part"}, 1u << 6},			   /* parts of Python functions */
+    {84, {"number"}, 1u << 14},			   /* kernels */
 };
 
 static const struct keyed_list *keyed_list_of(field_type *field)

@@ -40,7 +40,7 @@ def check_words(run):
 def check_values(run):
     """They are those that the commands take: each is tried."""
     for words, wanted in ((("report", "--format"), {"summary", "text", "json", "csv", "html", "folded"}),
-                          (("report", "--by"), {"function", "process", "rank", "library", "host", "thread", "symbol", "memory", "stack", "stream"}),
+                          (("report", "--by"), {"function", "process", "rank", "library", "host", "thread", "symbol", "memory", "stack", "stream", "kernel"}),
                           (("export", "--format"), {"perfetto", "chrome", "kineto", "csv", "folded", "pprof", "sqlite"}),
                           (("export", "--weight"), {"time", "calls"}), (("export", "--split"), {"rank", "thread"}),
                           (("diff", "--format"), {"text", "json", "html"}),

@@ -340,12 +340,27 @@ def check_stacks(run, browser):
     expect_true("a job without stacks has no such section", not browser.driver.find_element(By.ID, "stacks").is_displayed())
 
 
+def check_kernels(run, browser):
+    """The page that `run` leaves shows what `report --by kernel` says; a job without kernels has no such section."""
+    expect("a section without kernels is hidden", browser.run("return document.getElementById('kernels').hidden"), True)
+    program = run.workload("simcuda/kernels_truth")
+    run.trace(program, run.path("launched.json"), os.path.dirname(program), hooks=["auto"], options=("--job", "launched"))
+    job = run.path("store", "launched")
+    browser.open(os.path.join(job, "report.html"))
+    wanted = json.loads(run.cli("report", job, "--by", "kernel", "--format", "json").stdout)["kernels"]
+    rows = zip(*(column(browser, title, "#kernels table") for title in ("Kernel", "Launches", "Host", "Device", "Shapes")))
+    expect("kernels", sorted((name, *(int(number or 0) for number in numbers)) for name, *numbers in rows),
+           sorted((row["short"], row["launches"], row["host_ns"], row["device_ns"] or 0, len(row["shapes"])) for row in wanted))
+    browser.expect_quiet("kernels")
+
+
 def test(run):
     with Browser(run.directory) as browser:
         check_real(run, browser, "lammps", LAMMPS)
         check_widths(run, browser)
         check_stacks(run, browser)
         check_real(run, browser, "hpcc", ("hpcc",))
+        check_kernels(run, browser)
         check_hostile(run, browser)
         check_large(run, browser)
         check_cut(run, browser)

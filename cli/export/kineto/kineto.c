@@ -195,7 +195,8 @@ static int kineto_open(struct hk_exporter *kineto, struct hk_export_thread *show
 
 /* Writes a value. A `stream` or a `device` gets another name, because readers take every event with
  * one for an activity of the device. */
-static void write_value(struct hk_json *json, uint8_t key, uint64_t word)
+static void write_value(struct hk_json *json, const struct hk_export_site *site, uint8_t key,
+			uint64_t word)
 {
 	switch (key) {
 	case HK_KEY_STREAM:
@@ -205,7 +206,7 @@ static void write_value(struct hk_json *json, uint8_t key, uint64_t word)
 		hk_json_int(json, "device number", (int32_t)word);
 		break;
 	default:
-		hk_details_json_value(json, key, word);
+		hk_details_json_value(json, site, key, word);
 		break;
 	}
 }
@@ -217,7 +218,7 @@ static void write_details(struct hk_json *json, const struct hk_slice *slice)
 	hk_json_string(json, "library", slice->site->library);
 	hk_json_string(json, "domain", slice->site->domain);
 	for (unsigned i = 0; i < slice->word_count; i++) {
-		write_value(json, slice->site->keys[i], slice->words[i]);
+		write_value(json, slice->site, slice->site->keys[i], slice->words[i]);
 	}
 	if (hk_slice_arguments(slice, &arguments)) {
 		hk_details_json_arguments(json, "arguments", &arguments);

@@ -40,6 +40,8 @@ static void annotate_word(Hk__Perfetto__DebugAnnotation *annotation, uint8_t key
 		annotation->has_double_value = 1;
 		memcpy(&annotation->double_value, &word, sizeof(word));
 		break;
+	case HK_VALUE_TEXT: /* no number */
+		break;
 	}
 }
 
@@ -60,6 +62,7 @@ static size_t annotate(struct hk_perfetto_sequence *sequence, const struct hk_sl
 		       bool *ret_numbers)
 {
 	size_t count = 0;
+	bool numbers = true;
 
 	start_annotation(&annotations[count], HK_PERFETTO_NAME_LIBRARY);
 	annotations[count].has_string_value_iid = 1;
@@ -67,15 +70,21 @@ static size_t annotate(struct hk_perfetto_sequence *sequence, const struct hk_sl
 	for (unsigned int i = 0; i < slice->word_count; i++) {
 		uint8_t key = slice->site->keys[i];
 
-		if (hk_exporter_value_form(key) != HK_VALUE_UNNAMED) {
-			annotate_word(
-			    start_annotation(&annotations[count++],
-					     hk_perfetto_intern_key(sequence, key, novelty)),
-			    key, slice->words[i]);
+		if (hk_exporter_value_form(key) == HK_VALUE_UNNAMED ||
+		    !hk_exporter_has_value(key, slice->words[i])) {
+			continue;
+		}
+		Hk__Perfetto__DebugAnnotation *annotation = start_annotation(
+		    &annotations[count++], hk_perfetto_intern_key(sequence, key, novelty));
+		annotate_word(annotation, key, slice->words[i]);
+		if (hk_exporter_value_form(key) == HK_VALUE_TEXT) {
+			numbers = false;
+			annotation->string_value = (char *)(uintptr_t)hk_exporter_value_text(
+			    slice->site, key, slice->words[i], details->values[i]);
 		}
 	}
 	size_t detailed = hk_details_annotate(slice, details, &annotations[count]);
-	*ret_numbers = detailed == 0;
+	*ret_numbers = numbers && detailed == 0;
 	count += detailed;
 	if (slice->unwound || slice->failed) { /* never both */
 		start_annotation(&annotations[count], slice->unwound ? HK_PERFETTO_NAME_UNWOUND

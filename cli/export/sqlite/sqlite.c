@@ -165,8 +165,10 @@ static int sqlite_mark(struct hk_exporter *sqlite, const struct hk_export_proces
 
 /* ---- calls ---- */
 
-static void bind_value(sqlite3_stmt *call, int column, uint8_t key, uint64_t word)
+static void bind_value(sqlite3_stmt *call, int column, const struct hk_export_site *site,
+		       uint8_t key, uint64_t word)
 {
+	char text[HK_VALUE_TEXT_BYTES];
 	double number;
 
 	switch (hk_exporter_value_form(key)) {
@@ -183,6 +185,10 @@ static void bind_value(sqlite3_stmt *call, int column, uint8_t key, uint64_t wor
 	case HK_VALUE_DOUBLE:
 		memcpy(&number, &word, sizeof(number));
 		sqlite3_bind_double(call, column, number);
+		break;
+	case HK_VALUE_TEXT:
+		sqlite3_bind_text(call, column, hk_exporter_value_text(site, key, word, text), -1,
+				  SQLITE_TRANSIENT);
 		break;
 	}
 }
@@ -264,7 +270,7 @@ static int put_call(struct hk_exporter *sqlite, const struct track *track,
 		uint8_t key = slice->site->keys[i];
 
 		if (sqlite->columns[key] && hk_exporter_has_value(key, slice->words[i])) {
-			bind_value(insert, sqlite->columns[key], key, slice->words[i]);
+			bind_value(insert, sqlite->columns[key], slice->site, key, slice->words[i]);
 		}
 	}
 	int rc = bind_arguments(sqlite, slice);

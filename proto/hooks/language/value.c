@@ -10,6 +10,10 @@ enum role {
 	ROLE_NONE = 0,
 	ROLE_NUMBER,   /* int or uint */
 	ROLE_COUNT,    /* any integer */
+	ROLE_SIZE,     /* uint */
+	ROLE_DIM3,     /* dim3 */
+	ROLE_TEXT,     /* str or text */
+	ROLE_NEW,      /* ptr *: written by the call */
 	ROLE_POINTER,  /* ptr: a buffer or an array */
 	ROLE_MEMORY,   /* ptr or struct */
 	ROLE_DATATYPE, /* datatype */
@@ -32,7 +36,7 @@ struct operand {
 /* `to` names the member of struct hk_factor for each argument: 0 arg, 1 arg2, 2 arg3. Of rows with
  * one word and count, the first whose roles fit is used. */
 static const struct function {
-	char word[8]; /* no pointer that the loader would have to relocate */
+	char word[12]; /* no pointer that the loader would have to relocate */
 	uint8_t kind;
 	uint8_t count;
 	uint8_t roles[OPERANDS];
@@ -66,6 +70,15 @@ static const struct function {
     {"sum", HK_FACTOR_NCCL_SUM, 2, {ROLE_POINTER, ROLE_NCCL_COMM}, {0, 1}},
     {"sum", HK_FACTOR_SUM_WORDS, 2, {ROLE_POINTER, ROLE_COUNT}, {0, 1}},
     {"extents", HK_FACTOR_EXTENTS, 4, {ROLE_POINTER, ROLE_COUNT, ROLE_OFFSET, ROLE_OFFSET}, {0, 1}},
+    {"dim3", HK_FACTOR_DIM3_WORDS, 1, {ROLE_DIM3}, {0}},
+    {"dim3", HK_FACTOR_DIM3, 3, {ROLE_SIZE, ROLE_SIZE, ROLE_SIZE}, {0, 1, 2}},
+    {"dim3", HK_FACTOR_DIM3_AT, 2, {ROLE_MEMORY, ROLE_OFFSET}, {0}},
+    {"kernel", HK_FACTOR_KERNEL, 1, {ROLE_POINTER}, {0}},
+    {"function", HK_FACTOR_KERNEL_DRIVER, 1, {ROLE_POINTER}, {0}},
+    {"named", HK_FACTOR_KERNEL_NAMED, 2, {ROLE_POINTER, ROLE_TEXT}, {0, 1}},
+    {"alias", HK_FACTOR_KERNEL_ALIAS, 2, {ROLE_NEW, ROLE_POINTER}, {0, 1}},
+    {"got", HK_FACTOR_KERNEL_GOT, 3, {ROLE_NEW, ROLE_POINTER, ROLE_TEXT}, {0, 1, 2}},
+    {"gone", HK_FACTOR_KERNEL_GONE, 1, {ROLE_POINTER}, {0}},
 };
 
 static bool fits(const struct hk_hook_arg *arg, uint8_t role)
@@ -76,6 +89,14 @@ static bool fits(const struct hk_hook_arg *arg, uint8_t role)
 	case ROLE_COUNT:
 		return arg->type == HK_TYPE_INT || arg->type == HK_TYPE_UINT ||
 		       arg->type == HK_TYPE_LONG || arg->type == HK_TYPE_ULONG;
+	case ROLE_SIZE:
+		return arg->type == HK_TYPE_UINT && !arg->reference;
+	case ROLE_DIM3:
+		return arg->type == HK_TYPE_DIM3 && !arg->reference;
+	case ROLE_TEXT:
+		return arg->type == HK_TYPE_STR || arg->type == HK_TYPE_TEXT;
+	case ROLE_NEW:
+		return arg->type == HK_TYPE_PTR && arg->reference;
 	case ROLE_POINTER:
 		return arg->type == HK_TYPE_PTR && !arg->reference;
 	case ROLE_MEMORY:

@@ -92,6 +92,18 @@ static void walk_stacks(struct hk_reader *reader, struct segment_walk *walk)
 	walk->codes = codes;
 }
 
+static void walk_kernels(struct hk_reader *reader)
+{
+	struct hk_kernel kernel;
+	uint32_t number = 0;
+	const char *name;
+
+	while (hk_reader_next_kernel(reader, &number, &kernel, &name) == 1) {
+		check(number <= HK_KERNELS_MAX, "too many kernels");
+		check_text(name, HK_KERNEL_NAME_BYTES);
+	}
+}
+
 static void walk_cells(struct hk_reader *reader, struct segment_walk *walk)
 {
 	uint64_t buckets[HK_OCTAVE_BUCKETS];
@@ -161,6 +173,7 @@ void segment_walk_reader(struct hk_reader *reader, struct segment_walk *walk)
 		walk_untraced(reader);
 		walk_bare(reader);
 		walk_stacks(reader, walk);
+		walk_kernels(reader);
 		walk_cells(reader, walk);
 		walk_threads(reader, &status, walk);
 		hk_reader_pool(reader, &used, &cap);

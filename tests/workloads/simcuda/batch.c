@@ -1,4 +1,4 @@
-/* Batches, pools and graphs of memory of the simulated runtime. A graph's memory has an address and
+/* Batches, and memory of graphs, of the simulated runtime. A graph's memory has an address and
  * nothing else: only what is launched would need it. */
 #include "batch.h"
 
@@ -7,12 +7,7 @@
 
 #define TO_DEVICE 1
 
-struct sim_pool {
-	int unused;
-};
-struct sim_graph {
-	size_t nodes;
-};
+static _Atomic uintptr_t nodes; /* of all graphs */
 
 int cudaMemcpyBatchAsync(void *const *to, const void *const *from, const size_t *sizes,
 			 size_t count, void *attributes, size_t *indexes, size_t attribute_count,
@@ -50,39 +45,10 @@ int cudaMemPrefetchBatchAsync(void **pointers, size_t *sizes, size_t count,
 	return sound && stream ? SIM_SUCCESS : SIM_INVALID_VALUE;
 }
 
-int cudaMemPoolCreate(cudaMemPool_t *pool, const void *properties)
+static int add(cudaGraphNode_t *node, const struct sim_graph *graph, size_t before_count)
 {
-	*pool = properties ? calloc(1, sizeof(**pool)) : NULL;
-	return *pool ? SIM_SUCCESS : SIM_INVALID_VALUE;
-}
-
-int cudaMemPoolDestroy(cudaMemPool_t pool)
-{
-	free(pool);
-	return pool ? SIM_SUCCESS : SIM_INVALID_VALUE;
-}
-
-int cudaMallocFromPoolAsync(void **pointer, size_t size, cudaMemPool_t pool, CUstream stream)
-{
-	return pool ? cudaMallocAsync(pointer, size, stream) : SIM_INVALID_VALUE;
-}
-
-int cudaGraphCreate(cudaGraph_t *graph, unsigned flags)
-{
-	*graph = flags == 0 ? calloc(1, sizeof(**graph)) : NULL;
-	return *graph ? SIM_SUCCESS : SIM_INVALID_VALUE;
-}
-
-int cudaGraphDestroy(cudaGraph_t graph)
-{
-	free(graph);
-	return graph ? SIM_SUCCESS : SIM_INVALID_VALUE;
-}
-
-static int add(cudaGraphNode_t *node, cudaGraph_t graph, size_t before_count)
-{
-	*node = (cudaGraphNode_t)(uintptr_t)++graph->nodes;
-	return before_count < graph->nodes ? SIM_SUCCESS : SIM_INVALID_VALUE;
+	*node = (cudaGraphNode_t)++nodes;
+	return graph && before_count < (uintptr_t)*node ? SIM_SUCCESS : SIM_INVALID_VALUE;
 }
 
 int cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t graph,

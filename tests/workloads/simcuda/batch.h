@@ -1,4 +1,4 @@
-/* What the simulated runtime has of CUDA 13's batches, pools and graphs of memory. */
+/* What programs use of CUDA 13's batches, pools and graphs of memory. */
 #ifndef HK_WORKLOADS_BATCH_H
 #define HK_WORKLOADS_BATCH_H
 
@@ -52,7 +52,7 @@ int cudaMemcpy3DBatchAsync(size_t count, struct sim_copy_3d *copies, unsigned lo
 int cudaMemPrefetchBatchAsync(void **pointers, size_t *sizes, size_t count,
 			      struct sim_place *places, size_t *indexes, size_t place_count,
 			      unsigned long long flags, CUstream stream);
-int cudaMemPoolCreate(cudaMemPool_t *pool, const void *properties);
+int cudaMemPoolCreate(cudaMemPool_t *pool, const struct sim_memory_properties *properties);
 int cudaMemPoolDestroy(cudaMemPool_t pool);
 int cudaMallocFromPoolAsync(void **pointer, size_t size, cudaMemPool_t pool, CUstream stream);
 int cudaGraphCreate(cudaGraph_t *graph, unsigned flags);

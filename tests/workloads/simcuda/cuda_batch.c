@@ -63,6 +63,7 @@ static void graph(void)
 
 int main(int argc, char **argv)
 {
+	const struct sim_memory_properties properties = {.location_id = 1};
 	cudaMemPool_t pool;
 	void *far, *block;
 	CUstream stream;
@@ -75,7 +76,7 @@ int main(int argc, char **argv)
 	DO(0, cudaSetDevice, 1);
 	DO(0, cudaStreamCreate, &stream);
 	DO(0, cudaSetDevice, 0);
-	DO(0, cudaMemPoolCreate, &pool, path);
+	DO(0, cudaMemPoolCreate, &pool, &properties);
 	DO(0, cudaMallocFromPoolAsync, &far, 1000, pool, stream);
 	DO(0, cudaMallocFromPoolAsync, &block, 500, pool, stream);
 	copy(far, stream);

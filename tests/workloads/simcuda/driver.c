@@ -1,16 +1,14 @@
 /* A simulated libcuda.so.1: two devices whose memory is the host's, a current context per thread,
  * work done at once. Each entry is counted. */
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "driver.h"
 #include "hooktrace.h"
-#include "simcuda.h"
 #include "work.h"
 
 #define BLOCKS 4096
@@ -25,6 +23,7 @@ struct sim_stream {
 };
 struct sim_event {
 	_Atomic bool recorded;
+	_Atomic uint64_t recorded_ns;
 };
 
 /* What was allocated. Page-locked memory of the program's own is no block of ours. */
@@ -37,139 +36,6 @@ static size_t used[SIM_DEVICES];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct sim_context contexts[SIM_DEVICES] = {{0}, {1}};
 static _Thread_local struct sim_context *current;
-
-/* ---- counts */
-
-#define COUNTED(function) COUNT_##function
-enum count {
-	COUNTED(cuInit),
-	COUNTED(cuDevicePrimaryCtxRetain),
-	COUNTED(cuCtxSetCurrent),
-	COUNTED(cuCtxGetCurrent),
-	COUNTED(cuCtxSynchronize),
-	COUNTED(cuMemAlloc_v2),
-	COUNTED(cuMemAllocPitch_v2),
-	COUNTED(cuMemAllocAsync),
-	COUNTED(cuMemAllocAsync_ptsz),
-	COUNTED(cuMemAllocManaged),
-	COUNTED(cuMemHostAlloc),
-	COUNTED(cuMemHostRegister_v2),
-	COUNTED(cuMemHostUnregister),
-	COUNTED(cuMemFree_v2),
-	COUNTED(cuMemFreeAsync),
-	COUNTED(cuMemFreeAsync_ptsz),
-	COUNTED(cuMemFreeHost),
-	COUNTED(cuMemCreate),
-	COUNTED(cuMemRelease),
-	COUNTED(cuMemcpy),
-	COUNTED(cuMemcpyHtoD_v2),
-	COUNTED(cuMemcpyDtoH_v2),
-	COUNTED(cuMemcpyAsync),
-	COUNTED(cuMemcpyAsync_ptsz),
-	COUNTED(cuMemsetD8_v2),
-	COUNTED(cuLaunchKernel),
-	COUNTED(cuLaunchKernel_ptsz),
-	COUNTED(cuLaunchKernelEx),
-	COUNTED(cuStreamCreate),
-	COUNTED(cuStreamDestroy_v2),
-	COUNTED(cuStreamSynchronize),
-	COUNTED(cuStreamQuery),
-	COUNTED(cuEventCreate),
-	COUNTED(cuEventDestroy_v2),
-	COUNTED(cuEventRecord),
-	COUNTED(cuEventQuery),
-	COUNTED(cuEventSynchronize),
-	COUNTS
-};
-
-static _Atomic unsigned long counts[COUNTS];
-
-/* By exported name, and by the name that cuGetProcAddress knows it by; with flag 2 the one whose
- * name ends in _ptsz. cuCtxGetDevice, cuStreamGetDevice and cuGetProcAddress are not counted: a
- * tracer may ask them. */
-#define ENTRY(base, function)                       \
-	{                                           \
-		base, #function, (void *)(function) \
-	}
-static const struct {
-	const char *base;
-	const char *name;
-	void *function;
-} entries[] = {
-    [COUNTED(cuInit)] = ENTRY("cuInit", cuInit),
-    [COUNTED(cuDevicePrimaryCtxRetain)] =
-	ENTRY("cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain),
-    [COUNTED(cuCtxSetCurrent)] = ENTRY("cuCtxSetCurrent", cuCtxSetCurrent),
-    [COUNTED(cuCtxGetCurrent)] = ENTRY("cuCtxGetCurrent", cuCtxGetCurrent),
-    [COUNTED(cuCtxSynchronize)] = ENTRY("cuCtxSynchronize", cuCtxSynchronize),
-    [COUNTED(cuMemAlloc_v2)] = ENTRY("cuMemAlloc", cuMemAlloc_v2),
-    [COUNTED(cuMemAllocPitch_v2)] = ENTRY("cuMemAllocPitch", cuMemAllocPitch_v2),
-    [COUNTED(cuMemAllocAsync)] = ENTRY("cuMemAllocAsync", cuMemAllocAsync),
-    [COUNTED(cuMemAllocAsync_ptsz)] = ENTRY("cuMemAllocAsync", cuMemAllocAsync_ptsz),
-    [COUNTED(cuMemAllocManaged)] = ENTRY("cuMemAllocManaged", cuMemAllocManaged),
-    [COUNTED(cuMemHostAlloc)] = ENTRY("cuMemHostAlloc", cuMemHostAlloc),
-    [COUNTED(cuMemHostRegister_v2)] = ENTRY("cuMemHostRegister", cuMemHostRegister_v2),
-    [COUNTED(cuMemHostUnregister)] = ENTRY("cuMemHostUnregister", cuMemHostUnregister),
-    [COUNTED(cuMemFree_v2)] = ENTRY("cuMemFree", cuMemFree_v2),
-    [COUNTED(cuMemFreeAsync)] = ENTRY("cuMemFreeAsync", cuMemFreeAsync),
-    [COUNTED(cuMemFreeAsync_ptsz)] = ENTRY("cuMemFreeAsync", cuMemFreeAsync_ptsz),
-    [COUNTED(cuMemFreeHost)] = ENTRY("cuMemFreeHost", cuMemFreeHost),
-    [COUNTED(cuMemCreate)] = ENTRY("cuMemCreate", cuMemCreate),
-    [COUNTED(cuMemRelease)] = ENTRY("cuMemRelease", cuMemRelease),
-    [COUNTED(cuMemcpy)] = ENTRY("cuMemcpy", cuMemcpy),
-    [COUNTED(cuMemcpyHtoD_v2)] = ENTRY("cuMemcpyHtoD", cuMemcpyHtoD_v2),
-    [COUNTED(cuMemcpyDtoH_v2)] = ENTRY("cuMemcpyDtoH", cuMemcpyDtoH_v2),
-    [COUNTED(cuMemcpyAsync)] = ENTRY("cuMemcpyAsync", cuMemcpyAsync),
-    [COUNTED(cuMemcpyAsync_ptsz)] = ENTRY("cuMemcpyAsync", cuMemcpyAsync_ptsz),
-    [COUNTED(cuMemsetD8_v2)] = ENTRY("cuMemsetD8", cuMemsetD8_v2),
-    [COUNTED(cuLaunchKernel)] = ENTRY("cuLaunchKernel", cuLaunchKernel),
-    [COUNTED(cuLaunchKernel_ptsz)] = ENTRY("cuLaunchKernel", cuLaunchKernel_ptsz),
-    [COUNTED(cuLaunchKernelEx)] = ENTRY("cuLaunchKernelEx", cuLaunchKernelEx),
-    [COUNTED(cuStreamCreate)] = ENTRY("cuStreamCreate", cuStreamCreate),
-    [COUNTED(cuStreamDestroy_v2)] = ENTRY("cuStreamDestroy", cuStreamDestroy_v2),
-    [COUNTED(cuStreamSynchronize)] = ENTRY("cuStreamSynchronize", cuStreamSynchronize),
-    [COUNTED(cuStreamQuery)] = ENTRY("cuStreamQuery", cuStreamQuery),
-    [COUNTED(cuEventCreate)] = ENTRY("cuEventCreate", cuEventCreate),
-    [COUNTED(cuEventDestroy_v2)] = ENTRY("cuEventDestroy", cuEventDestroy_v2),
-    [COUNTED(cuEventRecord)] = ENTRY("cuEventRecord", cuEventRecord),
-    [COUNTED(cuEventQuery)] = ENTRY("cuEventQuery", cuEventQuery),
-    [COUNTED(cuEventSynchronize)] = ENTRY("cuEventSynchronize", cuEventSynchronize),
-};
-
-#define ENTER(function) atomic_fetch_add(&counts[COUNTED(function)], 1)
-
-void sim_driver_counts(int fd)
-{
-	const char *comma = "";
-
-	dprintf(fd, "{");
-	for (unsigned i = 0; i < COUNTS; i++) {
-		if (counts[i] > 0) {
-			dprintf(fd, "%s\"%s\":%lu", comma, entries[i].name, counts[i]);
-			comma = ",";
-		}
-	}
-	dprintf(fd, "}");
-}
-
-int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
-			int *status)
-{
-	bool per_thread = (flags & 2) != 0;
-
-	(void)version;
-	*function = strcmp(symbol, "cuGetProcAddress") == 0 ? (void *)cuGetProcAddress_v2 : NULL;
-	for (unsigned i = 0; i < COUNTS; i++) {
-		bool is_per_thread = strstr(entries[i].name, "_ptsz") != NULL;
-		if (strcmp(entries[i].base, symbol) == 0 && (!is_per_thread || per_thread)) {
-			*function = entries[i].function; /* _ptsz comes second */
-		}
-	}
-	if (status) {
-		*status = *function ? 0 : 1;
-	}
-	return *function ? SIM_SUCCESS : SIM_NOT_FOUND;
-}
 
 /* ---- contexts */
 
@@ -251,6 +117,27 @@ static int allocate(uint64_t *ret_pointer, size_t size, int device)
 	}
 	*ret_pointer = (uint64_t)at;
 	return SIM_SUCCESS;
+}
+
+int sim_allocate(CUdeviceptr *pointer, size_t size, int device)
+{
+	return allocate(pointer, size, device);
+}
+
+size_t sim_used(int device)
+{
+	return used[device];
+}
+
+void sim_block_device(CUdeviceptr pointer, int *device)
+{
+	pthread_mutex_lock(&mutex);
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		if (blocks[i].at && pointer - blocks[i].at < blocks[i].size) {
+			*device = blocks[i].device;
+		}
+	}
+	pthread_mutex_unlock(&mutex);
 }
 
 static int allocate_here(uint64_t *ret_pointer, size_t size)
@@ -393,20 +280,26 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Not the default stream, nor one of its two explicit names. */
+static bool is_stream(CUstream stream)
+{
+	return (uintptr_t)stream > 2;
+}
+
 static struct hk_activity begin(enum hk_activity_kind kind, const char *name, CUstream stream,
 				size_t bytes)
 {
 	uint64_t now = now_ns();
 
-	if (stream) {
+	if (is_stream(stream)) {
 		stream->busy = true;
 	}
 	return (struct hk_activity){
 	    .name = name,
 	    .kind = kind,
-	    .device = stream	? stream->device
-		      : current ? current->device
-				: 0,
+	    .device = is_stream(stream) ? stream->device
+		      : current		? current->device
+					: 0,
 	    .stream = (uint64_t)stream,
 	    .bytes = bytes,
 	    .submitted_ns = now,
@@ -434,6 +327,10 @@ static int end(struct hk_activity *activity)
 static int copy_on(const char *name, CUdeviceptr to, CUdeviceptr from, size_t bytes,
 		   CUstream stream)
 {
+	static const unsigned no_shape[7];
+	if (is_stream(stream) && sim_graph_capture(stream, NULL, no_shape)) {
+		return SIM_SUCCESS;
+	}
 	struct hk_activity activity = begin(HK_ACTIVITY_COPY, name, stream, bytes);
 
 	memmove((void *)to, (const void *)from, bytes);
@@ -483,10 +380,25 @@ int cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes)
 
 static int launch(sim_kernel *kernel, const unsigned shape[7], CUstream stream, void **arguments)
 {
-	struct hk_activity activity = begin(HK_ACTIVITY_KERNEL, "simulated kernel", stream, 0);
+	if (is_stream(stream) && sim_graph_capture(stream, (const void *)kernel, shape)) {
+		return SIM_SUCCESS;
+	}
+	struct hk_activity activity =
+	    begin(HK_ACTIVITY_KERNEL, sim_function_name((const void *)kernel), stream, 0);
 
-	kernel(arguments, shape);
+	if (!sim_function_run((const void *)kernel, arguments, shape)) {
+		kernel(arguments, shape);
+	}
 	return end_of(&activity, (const void *)kernel, shape);
+}
+
+int sim_graph_run(const void *kernel, const unsigned shape[7], CUstream stream)
+{
+	struct hk_activity activity =
+	    kernel ? begin(HK_ACTIVITY_KERNEL, sim_function_name(kernel), stream, 0)
+		   : begin(HK_ACTIVITY_COPY, "Memcpy (simulated)", stream, 0);
+
+	return end_of(&activity, kernel, kernel ? shape : NULL);
 }
 
 int cuLaunchKernel(sim_kernel *kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -566,7 +478,7 @@ int cuStreamGetDevice(CUstream stream, int *device)
 int cuEventCreate(CUevent *event, unsigned flags)
 {
 	ENTER(cuEventCreate);
-	*event = flags == 0 ? calloc(1, sizeof(**event)) : NULL;
+	*event = flags <= 7 ? calloc(1, sizeof(**event)) : NULL;
 	return *event ? SIM_SUCCESS : SIM_INVALID_VALUE;
 }
 
@@ -581,6 +493,7 @@ int cuEventRecord(CUevent event, CUstream stream)
 {
 	(void)stream;
 	ENTER(cuEventRecord);
+	event->recorded_ns = now_ns();
 	event->recorded = true;
 	return SIM_SUCCESS;
 }
@@ -595,4 +508,13 @@ int cuEventSynchronize(CUevent event)
 {
 	ENTER(cuEventSynchronize);
 	return event->recorded ? SIM_SUCCESS : SIM_INVALID_VALUE;
+}
+
+int cuEventElapsedTime(float *ms, CUevent from, CUevent to)
+{
+	if (!from->recorded || !to->recorded) {
+		return SIM_INVALID_HANDLE;
+	}
+	*ms = (float)(to->recorded_ns - from->recorded_ns) / 1e6f;
+	return SIM_SUCCESS;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "simcuda.h"
+#include "runtime.h"
 
 #define VERSION 13000
 #define PER_THREAD 2 /* flag of cuGetProcAddress: default stream per thread */
@@ -120,7 +120,7 @@ static void start(void)
 }
 
 /* Every thread has a current device, 0 unless it chose another. */
-static void enter(void)
+void sim_enter(void)
 {
 	CUcontext context = NULL;
 
@@ -133,6 +133,39 @@ static void enter(void)
 		tell();
 	}
 }
+
+void sim_find(const char *base, void **to)
+{
+	pthread_once(&once, start);
+	if (!*to) {
+		find(base, to, 0);
+	}
+}
+
+/* ---- errors: of the calling thread */
+
+static _Thread_local int last_error;
+
+int sim_done(int result)
+{
+	last_error = result != SIM_SUCCESS && result != SIM_NOT_READY ? result : last_error;
+	return result;
+}
+
+int cudaPeekAtLastError(void)
+{
+	return last_error;
+}
+
+int cudaGetLastError(void)
+{
+	int result = last_error;
+
+	last_error = SIM_SUCCESS;
+	return result;
+}
+
+/* ---- */
 
 int cudaSetDevice(int device)
 {
@@ -158,25 +191,25 @@ int cudaGetDeviceCount(int *count)
 
 int cudaDeviceSynchronize(void)
 {
-	enter();
+	sim_enter();
 	return driver.synchronize();
 }
 
 int cudaMalloc(void **pointer, size_t size)
 {
-	enter();
-	return driver.alloc((CUdeviceptr *)pointer, size);
+	sim_enter();
+	return sim_done(driver.alloc((CUdeviceptr *)pointer, size));
 }
 
 int cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)
 {
-	enter();
+	sim_enter();
 	return driver.alloc_pitch((CUdeviceptr *)pointer, pitch, width, height, 4);
 }
 
 int cudaMalloc3D(struct cudaPitchedPtr *pointer, struct cudaExtent extent)
 {
-	enter();
+	sim_enter();
 	pointer->xsize = extent.width;
 	pointer->ysize = extent.height;
 	return driver.alloc_pitch((CUdeviceptr *)&pointer->ptr, &pointer->pitch, extent.width,
@@ -185,73 +218,73 @@ int cudaMalloc3D(struct cudaPitchedPtr *pointer, struct cudaExtent extent)
 
 int cudaMallocAsync(void **pointer, size_t size, CUstream stream)
 {
-	enter();
+	sim_enter();
 	return driver.alloc_async((CUdeviceptr *)pointer, size, stream);
 }
 
 int cudaMallocAsync_ptsz(void **pointer, size_t size, CUstream stream)
 {
-	enter();
+	sim_enter();
 	return driver.alloc_async_per_thread((CUdeviceptr *)pointer, size, stream);
 }
 
 int cudaMallocManaged(void **pointer, size_t size, unsigned flags)
 {
-	enter();
+	sim_enter();
 	return driver.alloc_managed((CUdeviceptr *)pointer, size, flags);
 }
 
 int cudaMallocHost(void **pointer, size_t size)
 {
-	enter();
+	sim_enter();
 	return driver.host_alloc(pointer, size, 0);
 }
 
 int cudaHostAlloc(void **pointer, size_t size, unsigned flags)
 {
-	enter();
+	sim_enter();
 	return driver.host_alloc(pointer, size, flags);
 }
 
 int cudaHostRegister(void *pointer, size_t size, unsigned flags)
 {
-	enter();
+	sim_enter();
 	return driver.host_register(pointer, size, flags);
 }
 
 int cudaHostUnregister(void *pointer)
 {
-	enter();
+	sim_enter();
 	return driver.host_unregister(pointer);
 }
 
 int cudaFree(void *pointer)
 {
-	enter();
+	sim_enter();
 	return driver.free((CUdeviceptr)pointer);
 }
 
 int cudaFreeAsync(void *pointer, CUstream stream)
 {
-	enter();
+	sim_enter();
 	return driver.free_async((CUdeviceptr)pointer, stream);
 }
 
 int cudaFreeAsync_ptsz(void *pointer, CUstream stream)
 {
-	enter();
+	sim_enter();
 	return driver.free_async_per_thread((CUdeviceptr)pointer, stream);
 }
 
 int cudaFreeHost(void *pointer)
 {
-	enter();
+	sim_enter();
 	return driver.free_host(pointer);
 }
 
 static int copy(void *to, const void *from, size_t bytes, int kind)
 {
-	enter();
+	sim_enter();
 	return kind >= 0 && kind <= 4 ? driver.copy((CUdeviceptr)to, (CUdeviceptr)from, bytes)
 				      : SIM_INVALID_VALUE;
 }
@@ -268,7 +301,7 @@ int cudaMemcpy_ptds(void *to, const void *from, size_t bytes, int kind)
 
 int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, CUstream stream)
 {
-	enter();
+	sim_enter();
 	return kind >= 0 && kind <= 4
 		   ? driver.copy_async((CUdeviceptr)to, (CUdeviceptr)from, bytes, stream)
 		   : SIM_INVALID_VALUE;
@@ -288,7 +321,7 @@ int cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
 
 int cudaMemset(void *to, int value, size_t bytes)
 {
-	enter();
+	sim_enter();
 	return driver.set((CUdeviceptr)to, (unsigned char)value, bytes);
 }
 
@@ -296,7 +329,7 @@ int cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent extent)
 {
 	int result = SIM_SUCCESS;
 
-	enter();
+	sim_enter();
 	for (size_t row = 0; result == SIM_SUCCESS && row < extent.height * extent.depth; row++) {
 		result = driver.set((CUdeviceptr)to.ptr + row * to.pitch, (unsigned char)value,
 				    extent.width);
@@ -307,9 +340,11 @@ int cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent extent)
 static int launch(__typeof__(&cuLaunchKernel) *function, const void *kernel, struct dim3 grid,
 		  struct dim3 block, void **arguments, size_t shared, CUstream stream)
 {
-	enter();
-	return (*function)((sim_kernel *)(uintptr_t)kernel, grid.x, grid.y, grid.z, block.x,
-			   block.y, block.z, (unsigned)shared, stream, arguments, NULL);
+	sim_enter();
+	const void *launched = sim_launched(kernel);
+	return sim_done((*function)((sim_kernel *)(uintptr_t)launched, grid.x, grid.y, grid.z,
+				    block.x, block.y, block.z, (unsigned)shared, stream, arguments,
+				    NULL));
 }
 
 int cudaLaunchKernel(const void *kernel, struct dim3 grid, struct dim3 block, void **arguments,
@@ -335,55 +370,57 @@ int cudaLaunchKernelExC(const struct sim_launch_config *config, const void *kern
 {
 	struct sim_launch_config of_driver = *config;
 
-	enter();
+	sim_enter();
 	of_driver.shared_of_driver = (unsigned)config->shared_of_runtime;
-	return driver.launch_ex(&of_driver, (sim_kernel *)(uintptr_t)kernel, arguments, NULL);
+	const void *launched = sim_launched(kernel);
+	return sim_done(
+	    driver.launch_ex(&of_driver, (sim_kernel *)(uintptr_t)launched, arguments, NULL));
 }
 
 int cudaStreamCreate(CUstream *stream)
 {
-	enter();
+	sim_enter();
 	return driver.stream_create(stream, 0);
 }
 
 int cudaStreamDestroy(CUstream stream)
 {
-	enter();
+	sim_enter();
 	return driver.stream_destroy(stream);
 }
 
 int cudaStreamSynchronize(CUstream stream)
 {
-	enter();
+	sim_enter();
 	return driver.stream_synchronize(stream);
 }
 
 int cudaStreamQuery(CUstream stream)
 {
-	enter();
+	sim_enter();
 	return driver.stream_query(stream);
 }
 
 int cudaEventCreate(CUevent *event)
 {
-	enter();
+	sim_enter();
 	return driver.event_create(event, 0);
 }
 
 int cudaEventDestroy(CUevent event)
 {
-	enter();
+	sim_enter();
 	return driver.event_destroy(event);
 }
 
 int cudaEventRecord(CUevent event, CUstream stream)
 {
-	enter();
+	sim_enter();
 	return driver.event_record(event, stream);
 }
 
 int cudaEventSynchronize(CUevent event)
 {
-	enter();
+	sim_enter();
 	return driver.event_synchronize(event);
 }

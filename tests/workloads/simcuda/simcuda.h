@@ -16,7 +16,9 @@ enum {
 	SIM_SUCCESS = 0,
 	SIM_INVALID_VALUE = 1,
 	SIM_OUT_OF_MEMORY = 2,
+	SIM_INVALID_DEVICE_FUNCTION = 98,
 	SIM_INVALID_DEVICE = 101,
+	SIM_INVALID_HANDLE = 400,
 	SIM_NOT_FOUND = 500,
 	SIM_NOT_READY = 600
 };
@@ -106,8 +108,61 @@ int cuEventDestroy_v2(CUevent event);
 int cuEventRecord(CUevent event, CUstream stream);
 int cuEventQuery(CUevent event);
 int cuEventSynchronize(CUevent event);
+int cuEventElapsedTime(float *ms, CUevent from, CUevent to);
+int cuMemGetInfo_v2(size_t *free_bytes, size_t *total);
+int cuDeviceGet(int *device, int number);
+int cuDeviceGetCount(int *count);
+int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active);
 int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags,
 			int *status);
+
+struct sim_module;   /* CUmodule, CUlibrary */
+struct sim_function; /* CUfunction, CUkernel */
+struct sim_graph;    /* CUgraph, CUgraphExec */
+struct sim_pool;
+
+int cuModuleLoad(struct sim_module **module, const char *file);
+int cuModuleLoadData(struct sim_module **module, const void *image);
+int cuModuleLoadDataEx(struct sim_module **module, const void *image, unsigned count, void *options,
+		       void **values);
+int cuModuleUnload(struct sim_module *module);
+int cuModuleGetFunction(struct sim_function **function, struct sim_module *module,
+			const char *name);
+int cuLibraryLoadData(struct sim_module **library, const void *code, void *options, void **values,
+		      unsigned count, void *library_options, void **library_values,
+		      unsigned library_count);
+int cuLibraryUnload(struct sim_module *library);
+int cuLibraryGetKernel(struct sim_function **kernel, struct sim_module *library, const char *name);
+int cuKernelGetFunction(struct sim_function **function, struct sim_function *kernel);
+int cuFuncGetName(const char **name, struct sim_function *function);
+int cuKernelGetName(const char **name, struct sim_function *kernel);
+int cuStreamBeginCapture_v2(CUstream stream, int mode);
+int cuStreamEndCapture(CUstream stream, struct sim_graph **graph);
+int cuStreamIsCapturing(CUstream stream, int *status);
+int cuGraphCreate(struct sim_graph **graph, unsigned flags);
+int cuGraphDestroy(struct sim_graph *graph);
+int cuGraphInstantiateWithFlags(struct sim_graph **exec, const struct sim_graph *graph,
+				uint64_t flags);
+int cuGraphExecDestroy(struct sim_graph *exec);
+int cuGraphLaunch(const struct sim_graph *exec, CUstream stream);
+int cuDeviceGetDefaultMemPool(struct sim_pool **pool, int device);
+int cuMemPoolCreate(struct sim_pool **pool, const struct sim_memory_properties *properties);
+int cuMemPoolDestroy(struct sim_pool *pool);
+int cuMemPoolTrimTo(struct sim_pool *pool, size_t bytes);
+int cuMemAllocFromPoolAsync(CUdeviceptr *pointer, size_t size, struct sim_pool *pool,
+			    CUstream stream);
+int cuMemGetAllocationGranularity(size_t *granularity,
+				  const struct sim_memory_properties *properties, int option);
+int cuMemAddressReserve(CUdeviceptr *pointer, size_t size, size_t alignment, CUdeviceptr address,
+			uint64_t flags);
+int cuMemAddressFree(CUdeviceptr pointer, size_t size);
+int cuMemMap(CUdeviceptr pointer, size_t size, size_t offset, uint64_t handle, uint64_t flags);
+int cuMemUnmap(CUdeviceptr pointer, size_t size);
+int cuMemSetAccess(CUdeviceptr pointer, size_t size, const void *access, size_t count);
+
+/* Not CUDA: sets *device to the device of the memory at POINTER, -1: the host's; unchanged if it is
+ * not known. */
+void sim_block_device(CUdeviceptr pointer, int *device);
 
 /* Not CUDA: number of calls of each function, from all callers. One JSON object. */
 void sim_driver_counts(int fd);

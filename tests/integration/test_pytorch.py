@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+"""PyPI's PyTorch on the simulated CUDA runtime: launches with their kernels, and the ledger beside PyTorch's own books.
+
+PyTorch (5.4 GB with its libraries) is installed once per build directory, or TORCH_PYTHON names a Python that has it. Its kernels do
+nothing here. What needs cuBLAS, cuDNN or NCCL does not run: these libraries have the real runtime inside.
+"""
+import json
+import os
+import re
+import sys
+
+from harness import Run, expect, expect_true, main
+
+STEPS = 7
+LOOP = r"""
+import ctypes
+import json
+import os
+import sys
+import torch
+
+steps, out = int(sys.argv[1]), sys.argv[2]
+found = torch.cuda.is_available(), torch.cuda.device_count(), torch.cuda.get_device_name(0)
+weight = torch.ones(1024, device="cuda", requires_grad=True)
+inputs = torch.ones(1024, device="cuda")
+large = torch.zeros(1 << 20, device="cuda")
+optimizer = torch.optim.SGD([weight], lr=0.1, foreach=True)
+side = torch.cuda.Stream()
+for step in range(steps):
+    loss = (torch.relu(weight * inputs) + 1).mul(2)
+    optimizer.zero_grad()
+    loss.backward(torch.ones_like(loss))
+    optimizer.step()
+    with torch.cuda.stream(side):
+        large.add_(1)
+torch.cuda.synchronize()
+read, write = os.pipe()
+ctypes.CDLL("libcuda.so.1").sim_driver_counts(write)
+os.close(write)
+with os.fdopen(read) as pipe:
+    driver = json.loads(pipe.read())
+stats = torch.cuda.memory_stats()
+with open(out, "w") as file:
+    json.dump({"found": found, "driver": driver, "peak": stats["reserved_bytes.all.peak"], "side": side.cuda_stream,
+               "segments": stats["segment.all.allocated"]}, file)
+"""
+
+
+def install(run):
+    """The Python that has PyTorch."""
+    given = os.environ.get("TORCH_PYTHON")
+    place = os.path.join(run.build, "tests", "torch")
+    python, ready = os.path.join(place, "bin", "python"), os.path.join(place, "ready")
+    if given or os.path.exists(ready):
+        return given or python
+    done = run.command("/usr/bin/python3", "-m", "venv", "--clear", place, check=False)
+    if done.returncode == 0:
+        done = run.command(python, "-m", "pip", "install", "-q", "--no-cache-dir", "torch", "numpy", check=False)
+    if done.returncode != 0:
+        print(f"PyTorch cannot be installed here: {done.stderr.strip()[-300:]}")
+        sys.exit(77)
+    with open(ready, "w", encoding="utf-8"):
+        pass
+    return python
+
+
+def trace(run, python):
+    program = run.path("loop.py")
+    with open(program, "w", encoding="utf-8") as file:
+        file.write(LOOP)
+    cudart = run.workload(os.path.join("simcuda", "libcudart.so.13"))
+    # The libraries of PyTorch have paths of their own to the runtime, so only a preloaded one takes its place.
+    run.trace(python, program, STEPS, run.path("truth.json"), hooks=["auto"], options=("--job", "loop"),
+              env={"LD_PRELOAD": cudart, "LD_LIBRARY_PATH": os.path.dirname(cudart)})
+    with open(run.path("truth.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def check_kernels(run, truth):
+    report = json.loads(run.cli("report", run.path("store", "loop"), "--by", "kernel", "--format", "json").stdout)
+    launched = [row for row in report["kernels"] if row["launches"]]
+    expect("launches", (report["launches"], report["unrecorded"]), (truth["driver"]["cuLaunchKernel"], 0))
+    expect_true("every launch has a kernel of PyTorch", all(row["kernel"].find("at::native::") >= 0 for row in launched))
+    per_step = [row for row in launched if row["launches"] % STEPS == 0]
+    expect_true(f"{len(per_step)} kernels of each step", len(per_step) >= 5)
+    for pattern in ("CUDAFunctor_add|CUDAFunctorOnSelf_add", "FillFunctor<float>", "multi_tensor_apply_kernel"):
+        rows = [row for row in launched if re.search(pattern, row["kernel"])]
+        expect_true(f"{pattern} was launched", rows)
+    small = [shape for row in launched for shape in row["shapes"] if shape["block"] == [128, 1, 1] and shape["grid"] == [1, 1, 1]]
+    expect_true("1,024 elements are one block of 128 threads or a few", small)
+    large = {tuple(shape["grid"]): shape["launches"] for row in launched for shape in row["shapes"] if shape["grid"][0] >= 256}
+    expect_true(f"a million elements are many blocks: {large}", STEPS in large.values())
+    longest = max(len(row["symbol"]) for row in launched)
+    expect_true(f"names are whole: the longest has {longest} bytes", longest > 127)
+
+
+def test(run: Run):
+    truth = trace(run, install(run))
+    expect("devices", truth["found"], [True, 2, "Simulated device 0"])
+    check_kernels(run, truth)
+    report = run.report(run.path("store", "loop"))
+    rows = [row for row in report["memory"] if row["kind"] == "device" and row["library"] == "*" and row["role"] == "main"]
+    expect("memory", [(row["device"], row["allocs"], row["peak_bytes"]) for row in rows], [(0, truth["segments"], truth["peak"])])
+    registered = sum(row["calls"] for row in report["calls"] if row["function"] == "__cudaRegisterFunction")
+    expect_true(f"{registered} kernels were registered", registered > 20000)
+    total_ns = sum(row["total_ns"] for row in report["calls"] if row["function"] == "__cudaRegisterFunction")
+    print(f"{registered} registrations: {total_ns / 1e6:.1f} ms in them")
+
+
+if __name__ == "__main__":
+    main(test)
