@@ -59,7 +59,7 @@ static bool at_of(const struct hk_factor *factor, uint8_t kind, uint8_t number, 
 }
 
 /* Plans a launch with a struct, at an address that a shipped hook guarantees. */
-static bool plan_config(const struct hk_hook *hook, struct hk_launch *launch)
+static bool plan_config(const struct hk_hook *hook, struct hk_launch_words *launch)
 {
 	const struct hk_factor *grid = hook->values[HK_LAUNCH_GRID].factors;
 	const struct hk_factor *shared = hook->values[HK_LAUNCH_SHARED].factors;
@@ -78,7 +78,7 @@ static bool plan_config(const struct hk_hook *hook, struct hk_launch *launch)
 		     &launch->stream_at);
 }
 
-static bool plan_arguments(const struct hk_hook *hook, struct hk_launch *launch)
+static bool plan_arguments(const struct hk_hook *hook, struct hk_launch_words *launch)
 {
 	const struct hk_factor *shared = hook->values[HK_LAUNCH_SHARED].factors;
 	const struct hk_factor *stream = hook->values[HK_LAUNCH_STREAM].factors;
@@ -91,9 +91,9 @@ static bool plan_arguments(const struct hk_hook *hook, struct hk_launch *launch)
 	       plan_dim(hook, hook->values[HK_LAUNCH_BLOCK].factors, &launch->block);
 }
 
-bool hk_launch_plan(const struct hk_hook *hook, struct hk_launch *ret_launch)
+bool hk_launch_plan(const struct hk_hook *hook, struct hk_launch_words *ret_launch)
 {
-	struct hk_launch launch = {0};
+	struct hk_launch_words launch = {0};
 	bool narrow;
 
 	if (!is_planned(hook)) {

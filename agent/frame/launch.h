@@ -24,7 +24,7 @@ struct hk_launch_dim {
 	uint8_t x, y, z, y_shift;
 };
 
-struct hk_launch {
+struct hk_launch_words {
 	uint8_t kernel, shared, stream;
 	bool narrow; /* the shared memory is a 32-bit number */
 	struct hk_launch_dim grid, block;
@@ -35,6 +35,6 @@ struct hk_launch {
 };
 
 /* Makes the plan for HOOK's values. Returns false if HOOK is no such launch. */
-bool hk_launch_plan(const struct hk_hook *hook, struct hk_launch *ret_launch);
+bool hk_launch_plan(const struct hk_hook *hook, struct hk_launch_words *ret_launch);
 
 #endif

@@ -34,7 +34,7 @@ struct hk_message {
 	struct {
 		uint8_t word, at;
 	} numbers[HK_HOOK_VALUES];
-	struct hk_launch launch;
+	struct hk_launch_words launch;
 };
 
 /* Makes the plan for HOOK's values. Returns NULL if HOOK is neither, or without memory. */

@@ -21,7 +21,7 @@ static inline uint64_t hk_launch_dim_at(const char *at)
 }
 
 /* Sets all VALUES but the kernel from the struct at CONFIG. */
-static inline void hk_launch_config(const struct hk_launch *launch, const char *config,
+static inline void hk_launch_config(const struct hk_launch_words *launch, const char *config,
 				    uint64_t *values)
 {
 	uint32_t narrow;
@@ -39,8 +39,8 @@ static inline void hk_launch_config(const struct hk_launch *launch, const char *
 
 /* Sets the VALUES of CALL, which is inside no other call and did not fail. Returns false if
  * values.h must evaluate them. */
-static inline bool hk_launch_values(const struct hk_call *call, const struct hk_launch *launch,
-				    uint64_t *values)
+static inline bool hk_launch_values(const struct hk_call *call,
+				    const struct hk_launch_words *launch, uint64_t *values)
 {
 	const uint64_t *words = (const uint64_t *)(const void *)call;
 	uint32_t kernel = hk_kernels_known_at_once(words[launch->kernel]);

@@ -9,7 +9,9 @@
 
 #include <uthash.h>
 
+#include "base/clock.h"
 #include "chunk/read/cursor.h"
+#include "cli/export/activity.h"
 #include "cli/export/kernel_name.h"
 #include "cli/tables/stack_digests.h"
 #include "cli/timeline/source.h"
@@ -50,8 +52,10 @@ struct reading {
 	/* Of the process under way. */
 	const Hk__Process *process;
 	int32_t rank;
+	uint64_t tick_ns_q32;
 	struct hk_stack_digests digests;
-	uint64_t calls; /* recorded calls of functions that launch kernels */
+	struct hk_launches launches; /* the correlation of each is its sum */
+	uint64_t calls;		     /* recorded calls of functions that launch kernels */
 };
 
 /* The values of a launch. */
@@ -157,6 +161,20 @@ static void read_launch(const struct hk_record *record, const struct hk_chunk_si
 	}
 }
 
+/* Remembers a launch for the device's activities, which come later. */
+static int remember(struct reading *reading, const struct hk_record *record, struct sum *sum)
+{
+	uint64_t start_ns = hk_clock_ticks_to_ns(record->start_ticks, reading->tick_ns_q32);
+	const struct hk_launch launch = {
+	    .start_ns = start_ns,
+	    .end_ns = start_ns + record->duration_ns,
+	    .thread = record->thread->uid,
+	    .correlation = (uintptr_t)sum,
+	};
+
+	return reading->process->device_time ? hk_launches_add(&reading->launches, &launch) : 0;
+}
+
 static int add_launch(struct reading *reading, const struct hk_record *record,
 		      const struct launch *launch)
 {
@@ -164,7 +182,7 @@ static int add_launch(struct reading *reading, const struct hk_record *record,
 	struct alike *shape =
 	    sum ? alike_get(&sum->shapes, launch->grid, launch->block, launch->shared) : NULL;
 
-	if (!shape) {
+	if (!shape || remember(reading, record, sum) < 0) {
 		return -ENOMEM;
 	}
 	shape->launches++;
@@ -204,11 +222,29 @@ static uint64_t word_of(const struct hk_record *record, const struct hk_chunk_si
 	return 0;
 }
 
-/* Adds what a device says of one run of a kernel. It has the name that the program launched. */
+/* Returns the sum of the launch that submitted an activity, or NULL if it is not known. */
+static struct sum *submitter(const struct reading *reading, const struct hk_record *record,
+			     const struct hk_chunk_site *site)
+{
+	uint64_t now_ns = hk_clock_ticks_to_ns(record->start_ticks, reading->tick_ns_q32);
+	uint64_t ago_ns = word_of(record, site, HK_KEY_SUBMITTED);
+	const struct hk_device_activity activity = {
+	    .thread = word_of(record, site, HK_KEY_THREAD),
+	    .submitted_ns = ago_ns && ago_ns < now_ns ? now_ns - ago_ns : 0,
+	};
+	const struct hk_launch *launch =
+	    activity.thread ? hk_launches_find(&reading->launches, &activity, 0, 0) : NULL;
+
+	return launch ? (struct sum *)(uintptr_t)launch->correlation : NULL;
+}
+
+/* Adds what a device says of one run of a kernel. Without its launch, as of a graph, the kernel is
+ * the one of that name. */
 static int add_activity(struct reading *reading, const struct hk_record *record,
 			const struct hk_chunk_site *site)
 {
-	struct sum *sum = sum_get(reading, site->function, 0);
+	struct sum *launched = submitter(reading, record, site);
+	struct sum *sum = launched ? launched : sum_get(reading, site->function, 0);
 
 	if (!sum) {
 		return -ENOMEM;
@@ -290,6 +326,8 @@ static int read_process(struct reading *reading, struct hk_loader *loader, const
 
 	reading->process = process;
 	reading->rank = hk_report_rank_of(process);
+	reading->tick_ns_q32 = process->tick_ns_q32 ? process->tick_ns_q32 : 1ull << 32;
+	reading->launches.count = 0;
 	reading->calls = 0;
 	if (fd >= 0) {
 		r = hk_stack_digests_make(&reading->digests, process);
@@ -467,6 +505,7 @@ int hk_kernel_rows_read(const Hk__Snapshot *snapshot, const char *directory,
 	}
 	free(processes);
 	free(reading.digests.list);
+	hk_launches_fini(&reading.launches);
 	hk_loader_free(loader);
 	return r < 0 ? r : result;
 }

@@ -25,6 +25,7 @@ Work = collections.namedtuple("Work", "kind name device stream bytes start_ns en
 class Traced:
     def __init__(self, run, name, *scenes, words="", options=("--device-time",), **environment):
         here = os.path.join(run.build, "tests", "workloads", "simcuda")
+        self.name = name
         truth = run.path(f"{name}.truth")
         done = run.trace(os.path.join(here, "device_truth"), *scenes, hooks=["cuda"], store=name, options=("-q", "--job", name, *options),
                          env={"LD_LIBRARY_PATH": here, "SIM_TRUTH": truth, "SIM_CUPTI": words, **environment})
@@ -170,6 +171,25 @@ def check_burst(run):
     check_sums("burst", traced)
 
 
+def check_kernels(run):
+    """report --by kernel: the device's time is with the kernel that was launched, also where the device's name of it is another."""
+    quiet = "__cudaRegisterFunction=off,__cudaGetKernel=off"
+    for name, options, environment in (("told", (), {}), ("stub", ("--level", quiet), {"SIM_NO_NAMES": "1"})):
+        traced = Traced(run, f"named_{name}", "named", "work", options=("--device-time", *options), **environment)
+        report = json.loads(run.cli("report", run.path(traced.name, traced.name), "--by", "kernel", "--format", "json").stdout)
+        rows = {row["symbol"]: row for row in report["kernels"]}
+        wanted = collections.defaultdict(list)
+        for work in traced.work:
+            if work.kind == "kernel":
+                wanted["long_stub_b" if name == "stub" and work.name.endswith("z") else work.name].append(work)
+        expect(f"kernels, {name}", sorted(map(len, rows)), sorted(map(len, wanted)))
+        for symbol, works in wanted.items():
+            row = rows[symbol]
+            what = f"kernels, {name}: {symbol[:11]} of {len(symbol)} bytes"
+            expect(f"{what}: launches, activities", (row["launches"], row["device_activities"]), (len(works), len(works)))
+            expect_true(f"{what}: {row['device_ns']} ns, not {seconds_of(works)}", abs(row["device_ns"] - seconds_of(works)) <= 2 * len(works))
+
+
 def check_refused(run):
     for words, state, says in (("status=999", "no driver", "no driver"), ("status=15", "old driver", "update it"),
                                ("status=35", "no privilege", "NVreg_RestrictProfilingToAdminUsers=0"), ("status=39", "taken", "another tool"),
@@ -249,6 +269,7 @@ def check_forked(run):
 def test(run):
     check_alone(run)
     check_burst(run)
+    check_kernels(run)
     check_refused(run)
     check_dropped(run)
     check_shared(run)

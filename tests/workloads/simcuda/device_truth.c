@@ -6,6 +6,7 @@
  *   work      THREADS threads launch, copy and set on streams of both devices, and wait
  *   bare      kernels without any wait
  *   burst     many of them
+ *   named     threads launch kernels that differ only behind the 4,000th byte of their names
  *   tool      the second tool registers, enables, sees "work", disables, flushes
  *   again     the same without a new registration
  *   stamped   as "tool", with a clock of its own
@@ -23,7 +24,7 @@
 #include <unistd.h>
 
 #include "cupti.h"
-#include "simcuda.h"
+#include "kernels_truth.h"
 #include "work.h"
 
 #define THREADS 4
@@ -31,6 +32,8 @@
 #define BURST 60000 /* more calls than the agent remembers */
 #define BYTES 4096
 #define BUFFER_BYTES (64u << 10)
+#define LONG_BYTES 4600
+#define LONG_SAME 4000
 
 static void need(int result, const char *what)
 {
@@ -87,14 +90,14 @@ static void *work_of_thread(void *number)
 	return NULL;
 }
 
-static void work(void)
+static void in_threads(void *function(void *number))
 {
 	pthread_t threads[THREADS];
 
 	/* After this call hooktrace has CUPTI again, if the second tool left it. */
 	NEED(cudaDeviceSynchronize());
 	for (intptr_t i = 0; i < THREADS; i++) {
-		NEED(pthread_create(&threads[i], NULL, work_of_thread, (void *)i));
+		NEED(pthread_create(&threads[i], NULL, function, (void *)i));
 	}
 	for (int i = 0; i < THREADS; i++) {
 		pthread_join(threads[i], NULL);
@@ -102,11 +105,50 @@ static void work(void)
 	NEED(cudaDeviceSynchronize());
 }
 
+static void work(void)
+{
+	in_threads(work_of_thread);
+}
+
 static void bare(int count)
 {
 	for (int i = 0; i < count; i++) {
 		launch(small_kernel, 1, NULL);
 	}
+}
+
+/* ---- kernels as nvcc's code has them */
+
+KERNEL_STUB(long_stub_a, 1)
+KERNEL_STUB(long_stub_b, 2)
+
+static char long_a[LONG_BYTES + 1], long_b[LONG_BYTES + 1];
+
+__attribute__((constructor)) static void register_long(void)
+{
+	static const int image = 1;
+	void **handle = __cudaRegisterFatBinary(&image);
+
+	memset(long_a, 'k', LONG_BYTES);
+	memcpy(long_b, long_a, sizeof(long_b));
+	memset(long_b + LONG_SAME, 'z', LONG_BYTES - LONG_SAME);
+	register_kernel(handle, long_stub_a, long_a);
+	register_kernel(handle, long_stub_b, long_b);
+	__cudaRegisterFatBinaryEnd(handle);
+}
+
+/* One with its handle, the other with the host's function. */
+static void *named_of_thread(void *number)
+{
+	const struct dim3 block = {32, 1, 1}, large = {40, 1, 1};
+
+	NEED(cudaSetDevice((int)(intptr_t)number % SIM_DEVICES));
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		NEED(long_stub_a((struct dim3){1 + i % 3, 1, 1}, block, 0, NULL));
+		NEED(cudaLaunchKernel((const void *)(uintptr_t)long_stub_b, large, block, NULL, 0,
+				      NULL));
+	}
+	return NULL;
 }
 
 /* ---- the second tool. It finds CUPTI as a program that was not linked with it. */
@@ -257,6 +299,8 @@ int main(int argc, char **argv)
 			bare(ROUNDS);
 		} else if (strcmp(scene, "burst") == 0) {
 			bare(BURST);
+		} else if (strcmp(scene, "named") == 0) {
+			in_threads(named_of_thread);
 		} else if (strcmp(scene, "tool") == 0) {
 			trace(false, false);
 		} else if (strcmp(scene, "again") == 0) {

@@ -49,7 +49,7 @@ static struct hk_call *call_of(const uint64_t *integer, const uint64_t *stack, s
 static void expect_values(const struct hk_hook *hook, struct hk_call *call,
 			  const uint64_t wanted[HK_LAUNCH_VALUES])
 {
-	struct hk_launch launch;
+	struct hk_launch_words launch;
 	uint64_t values[HK_LAUNCH_VALUES];
 
 	assert_true(hk_launch_plan(hook, &launch));
@@ -153,7 +153,7 @@ static void other_lines_have_no_plan(void **state)
 	    "int f(ptr c, ptr d, ptr k) launch error=nonzero kernel=kernel(k) grid=dim3(c,0)"
 	    " block=dim3(d,0) shared=word(c,24) stream=word(c,32)",
 	};
-	struct hk_launch launch;
+	struct hk_launch_words launch;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
