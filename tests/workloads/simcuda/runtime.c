@@ -136,9 +136,13 @@ void sim_enter(void)
 
 void sim_find(const char *base, void **to)
 {
+	void *found = NULL;
+
 	pthread_once(&once, start);
-	if (!*to) {
-		find(base, to, 0);
+	if (!__atomic_load_n(to, __ATOMIC_ACQUIRE)) {
+		/* The driver clears it first, which other threads must not see. */
+		find(base, &found, 0);
+		__atomic_store_n(to, found, __ATOMIC_RELEASE);
 	}
 }
 
