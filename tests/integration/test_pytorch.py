@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""PyPI's PyTorch on the simulated CUDA runtime: launches with their kernels, and the ledger beside PyTorch's own books.
+"""PyPI's PyTorch on the simulated CUDA runtime: launches with their kernels and device time, and the ledger beside PyTorch's own books.
 
 PyTorch (5.4 GB with its libraries) is installed once per build directory, or TORCH_PYTHON names a Python that has it. Its kernels do
 nothing here. What needs cuBLAS, cuDNN or NCCL does not run: these libraries have the real runtime inside.
 """
+import collections
 import json
 import os
 import re
@@ -64,20 +65,44 @@ def install(run):
     return python
 
 
-def trace(run, python):
+def trace(run, python, job, *options, libraries=("cudart",)):
     program = run.path("loop.py")
     with open(program, "w", encoding="utf-8") as file:
         file.write(LOOP)
-    cudart = run.workload(os.path.join("simcuda", "libcudart.so.13"))
-    # The libraries of PyTorch have paths of their own to the runtime, so only a preloaded one takes its place.
-    run.trace(python, program, STEPS, run.path("truth.json"), hooks=["auto"], options=("--job", "loop"),
-              env={"LD_PRELOAD": cudart, "LD_LIBRARY_PATH": os.path.dirname(cudart)})
+    place = run.workload("simcuda")
+    # The libraries of PyTorch have paths of their own to these, so only a preloaded one takes its place.
+    run.trace(python, program, STEPS, run.path("truth.json"), hooks=["auto"], options=("--job", job, *options),
+              env={"LD_PRELOAD": " ".join(f"{place}/lib{name}.so.13" for name in libraries), "LD_LIBRARY_PATH": place,
+                   "SIM_TRUTH": run.path("device.truth")})
     with open(run.path("truth.json"), encoding="utf-8") as file:
         return json.load(file)
 
 
+def kernels_of(run, job):
+    return json.loads(run.cli("report", run.path("store", job), "--by", "kernel", "--format", "json").stdout)
+
+
+def check_device_time(run, python):
+    """Each kernel's time on the device is what the device says."""
+    trace(run, python, "device", "--device-time", libraries=("cudart", "cupti"))
+    wanted = collections.defaultdict(lambda: [0, 0])
+    with open(run.path("device.truth"), encoding="utf-8") as file:
+        for line in file:
+            kind, name, _, _, _, start, end, *_ = line.split("\t")
+            if kind == "kernel":
+                wanted[name][0] += 1
+                wanted[name][1] += int(end) - int(start)
+    rows = {row["symbol"]: row for row in kernels_of(run, "device")["kernels"] if row["launches"]}
+    expect("kernels on the device", sorted(rows), sorted(wanted))
+    for name, (count, device_ns) in wanted.items():
+        row = rows[name]
+        expect(f"{row['short']}: launches, activities", (row["launches"], row["device_activities"]), (count, count))
+        # The clock of the simulated CUPTI is fast by 20 in a million.
+        expect_true(f"{row['short']}: {row['device_ns']} ns, not {device_ns}", abs(row["device_ns"] - device_ns) <= 2 * count + device_ns // 10000)
+
+
 def check_kernels(run, truth):
-    report = json.loads(run.cli("report", run.path("store", "loop"), "--by", "kernel", "--format", "json").stdout)
+    report = kernels_of(run, "loop")
     launched = [row for row in report["kernels"] if row["launches"]]
     expect("launches", (report["launches"], report["unrecorded"]), (truth["driver"]["cuLaunchKernel"], 0))
     expect_true("every launch has a kernel of PyTorch", all(row["kernel"].find("at::native::") >= 0 for row in launched))
@@ -95,7 +120,8 @@ def check_kernels(run, truth):
 
 
 def test(run: Run):
-    truth = trace(run, install(run))
+    python = install(run)
+    truth = trace(run, python, "loop")
     expect("devices", truth["found"], [True, 2, "Simulated device 0"])
     check_kernels(run, truth)
     report = run.report(run.path("store", "loop"))
@@ -103,6 +129,7 @@ def test(run: Run):
     expect("memory", [(row["device"], row["allocs"], row["peak_bytes"]) for row in rows], [(0, truth["segments"], truth["peak"])])
     registered = sum(row["calls"] for row in report["calls"] if row["function"] == "__cudaRegisterFunction")
     expect_true(f"{registered} kernels were registered", registered > 20000)
+    check_device_time(run, python)
     total_ns = sum(row["total_ns"] for row in report["calls"] if row["function"] == "__cudaRegisterFunction")
     print(f"{registered} registrations: {total_ns / 1e6:.1f} ms in them")
 
