@@ -13,6 +13,7 @@ import sys
 from harness import Run, expect, expect_true, main
 
 STEPS = 7
+ROUNDS = 50
 LOOP = r"""
 import ctypes
 import json
@@ -46,6 +47,29 @@ with open(out, "w") as file:
                "segments": stats["segment.all.allocated"]}, file)
 """
 
+PROFILED = r"""
+import sys
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+rounds, out = int(sys.argv[1]), sys.argv[2]
+values = torch.ones(1 << 20, device="cuda")
+copy = torch.empty(1 << 20)
+values.sin_()
+torch.cuda.synchronize()
+with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+    for _ in range(rounds):
+        values.add_(1)
+        values.mul_(2)
+        values.zero_()
+        copy.copy_(values)
+    torch.cuda.synchronize()
+for _ in range(rounds):
+    values.cos_()
+torch.cuda.synchronize()
+profiler.export_chrome_trace(out)
+"""
+
 
 def install(run):
     """The Python that has PyTorch."""
@@ -65,15 +89,22 @@ def install(run):
     return python
 
 
-def trace(run, python, job, *options, libraries=("cudart",)):
-    program = run.path("loop.py")
-    with open(program, "w", encoding="utf-8") as file:
-        file.write(LOOP)
+def simulated(run, *libraries):
+    """The environment of the simulated devices. PyTorch's libraries have paths of their own to these, so only a preloaded one takes its place."""
     place = run.workload("simcuda")
-    # The libraries of PyTorch have paths of their own to these, so only a preloaded one takes its place.
-    run.trace(python, program, STEPS, run.path("truth.json"), hooks=["auto"], options=("--job", job, *options),
-              env={"LD_PRELOAD": " ".join(f"{place}/lib{name}.so.13" for name in libraries), "LD_LIBRARY_PATH": place,
-                   "SIM_TRUTH": run.path("device.truth")})
+    return {"LD_PRELOAD": " ".join(f"{place}/lib{name}.so.13" for name in libraries), "LD_LIBRARY_PATH": place,
+            "SIM_TRUTH": run.path("device.truth")}
+
+
+def write_program(run, name, text):
+    with open(run.path(name), "w", encoding="utf-8") as file:
+        file.write(text)
+    return run.path(name)
+
+
+def trace(run, python, job, *options, libraries=("cudart",)):
+    program = write_program(run, "loop.py", LOOP)
+    run.trace(python, program, STEPS, run.path("truth.json"), hooks=["auto"], options=("--job", job, *options), env=simulated(run, *libraries))
     with open(run.path("truth.json"), encoding="utf-8") as file:
         return json.load(file)
 
@@ -99,6 +130,38 @@ def check_device_time(run, python):
         expect(f"{row['short']}: launches, activities", (row["launches"], row["device_activities"]), (count, count))
         # The clock of the simulated CUPTI is fast by 20 in a million.
         expect_true(f"{row['short']}: {row['device_ns']} ns, not {device_ns}", abs(row["device_ns"] - device_ns) <= 2 * count + device_ns // 10000)
+
+
+def profile_of(path):
+    """What PyTorch's profiler saw of the device and of CUDA: {(category, name): [events, ns]}"""
+    sums = collections.defaultdict(lambda: [0, 0])
+    with open(path, encoding="utf-8") as file:
+        for event in json.load(file)["traceEvents"]:
+            if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cuda_driver"):
+                row = sums[event["cat"], event["name"].replace(" ", "")]
+                row[0] += 1
+                row[1] += event["dur"] * 1000
+    return sums
+
+
+def check_profiler(run, python):
+    """PyTorch's own profiler, which uses CUPTI too, has what it has without a tracer, and says the same as we do."""
+    program = write_program(run, "profiled.py", PROFILED)
+    libraries = simulated(run, "cudart", "cupti")
+    run.command(python, program, ROUNDS, run.path("alone.json"), env=libraries)
+    run.trace(python, program, ROUNDS, run.path("beside.json"), hooks=["auto"], options=("--job", "profiled", "--device-time"), env=libraries)
+    alone, beside = (profile_of(run.path(f"{name}.json")) for name in ("alone", "beside"))
+    counts = [{key: row[0] for key, row in profile.items()} for profile in (alone, beside)]
+    expect("events of PyTorch's profiler", counts[1], counts[0])
+    kernels = {name: row for (category, name), row in beside.items() if category == "kernel"}
+    expect("kernels of PyTorch's profiler", [row[0] for row in kernels.values()], [ROUNDS] * len(kernels))
+    rows = {row["kernel"].replace(" ", ""): row for row in kernels_of(run, "profiled")["kernels"]}
+    for name, (count, device_ns) in kernels.items():
+        row = rows[name]
+        expect(f"{row['short']}: launches, activities", (row["launches"], row["device_activities"]), (count, count))
+        expect_true(f"{row['short']}: {row['device_ns']} ns, PyTorch's profiler says {device_ns}", abs(row["device_ns"] - device_ns) <= 0.02 * device_ns)
+    outside = [row for row in rows.values() if row["launches"] and row["kernel"].replace(" ", "") not in kernels]
+    expect_true(f"kernels outside of the profile: {len(outside)}", len(kernels) >= 2 and len(outside) >= 3)
 
 
 def check_kernels(run, truth):
@@ -130,6 +193,7 @@ def test(run: Run):
     registered = sum(row["calls"] for row in report["calls"] if row["function"] == "__cudaRegisterFunction")
     expect_true(f"{registered} kernels were registered", registered > 20000)
     check_device_time(run, python)
+    check_profiler(run, python)
     total_ns = sum(row["total_ns"] for row in report["calls"] if row["function"] == "__cudaRegisterFunction")
     print(f"{registered} registrations: {total_ns / 1e6:.1f} ms in them")
 
