@@ -145,7 +145,9 @@ def check_streams(run, what, traced):
         row = found[key]
         expect(f"{what}: stream {key}", row[4:8], [str(number) for number in (kernels, copies, sets, size)])
         expect_true(f"{what}: stream {key} was busy for {row[8]} s, not {busy_ns} ns", abs(float(row[8]) * 1e9 - busy_ns) < 2000)
-        expect_true(f"{what}: stream {key} was busy {row[10]} %", 0 < float(row[10]) <= 100.1)
+        busy, used = float(row[8]), float(row[9])
+        expect_true(f"{what}: stream {key} was busy {row[10]} % of {used} s", abs(float(row[10]) - 100 * busy / used) <= 0.1 + 1e-4 / used
+                    and 0 < busy <= used * 1.001 + 2e-6)
 
 
 def check_alone(run):
