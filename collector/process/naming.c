@@ -13,8 +13,8 @@
 #include "collector/model/job.h"
 #include "collector/model/process.h"
 #include "collector/process/ancestry.h"
-#include "collector/process/bad_files.h"
-#include "collector/process/frame_names.h"
+#include "collector/symbol/bad_files.h"
+#include "collector/symbol/frame_names.h"
 #include "collector/symbol/reply.h"
 #include "collector/symbol/symbols.h"
 #include "report/model/stacks.h"
@@ -39,8 +39,8 @@ struct entry {
 	struct key key;
 	Hk__Process *message; /* NULL: of the process */
 	uint32_t pid;	      /* of the message */
-	uint32_t cursor; /* no frame before this number is pending */
-	size_t bytes;	 /* of texts in the process's message */
+	uint32_t cursor;      /* no frame before this number is pending */
+	size_t bytes;	      /* of texts in the process's message */
 	/* Names of generated code are looked for again, because the program adds them as it goes.
 	 */
 	bool generated;
@@ -392,8 +392,7 @@ static bool ask_entry(struct hk_collector *collector, struct entry *entry, uint6
 	asked->key = entry->key;
 	asked->attempts = 0;
 	entry->generated |= asked->object == 0 && target.pid != 0;
-	const char *problem = 
-	    hk_bad_files_find(&naming->bad, path_of(target.state, asked->object));
+	const char *problem = hk_bad_files_find(&naming->bad, path_of(target.state, asked->object));
 	if (problem || (asked->object == 0 && target.pid == 0)) {
 		give_up(naming, &target, problem);
 		asked->count = 0;

@@ -499,8 +499,7 @@ static void begin_naming(struct hk_subject *subject, struct hk_collector *collec
 {
 	if (collector->naming) {
 		subject->naming = collector->naming;
-		subject->ticket =
-		    hk_naming_begin(subject->naming, subject->state, subject->pid);
+		subject->ticket = hk_naming_begin(subject->naming, subject->state, subject->pid);
 	}
 	subject->named_until_ns = now_ns + NAMING_NS;
 }

@@ -7,8 +7,8 @@
 
 #include "report/model/stacks.h"
 
-/* Writes the name of FUNCTION, which FRAME has, to TEXT: demangled, of Python with file and line, or
- * the frame's object and address if the function is not known. */
+/* Writes the name of FUNCTION, which FRAME has, to TEXT: demangled, of Python with file and line,
+ * or the frame's object and address if the function is not known. */
 void hk_frame_text_name(const struct hk_stacks_frame *frame,
 			const struct hk_stacks_function *function, char *text, size_t size);
 

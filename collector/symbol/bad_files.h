@@ -1,6 +1,7 @@
-/* bad_files.h: files that ended the process which read them. They are not read again. One thread. */
-#ifndef HK_COLLECTOR_PROCESS_BAD_FILES_H
-#define HK_COLLECTOR_PROCESS_BAD_FILES_H
+/* bad_files.h: files that ended the process which read them. They are not read again. One thread.
+ */
+#ifndef HK_COLLECTOR_SYMBOL_BAD_FILES_H
+#define HK_COLLECTOR_SYMBOL_BAD_FILES_H
 
 struct hk_bad_file;
 

@@ -2,8 +2,8 @@
  *
  * No state.
  */
-#ifndef HK_COLLECTOR_PROCESS_FRAME_NAMES_H
-#define HK_COLLECTOR_PROCESS_FRAME_NAMES_H
+#ifndef HK_COLLECTOR_SYMBOL_FRAME_NAMES_H
+#define HK_COLLECTOR_SYMBOL_FRAME_NAMES_H
 
 #include "schema/symbol.pb-c.h"
 #include "schema/wire.pb-c.h"

@@ -1,4 +1,4 @@
-#include "collector/process/frame_names.h"
+#include "collector/symbol/frame_names.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "collector/process/bad_files.h"
+#include "collector/symbol/bad_files.h"
 
 #include <stdlib.h>
 #include <string.h>
