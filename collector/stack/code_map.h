@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HK_CODE_MAP_BUILD_ID 64u
+#include "elf/elf_file.h"
 
 /* A range of code. */
 struct hk_code_range {
@@ -20,7 +20,7 @@ struct hk_code_range {
 	/* Once an address in it was looked up: */
 	bool known;
 	uint64_t file; /* START in the addresses of the file */
-	uint8_t build_id[HK_CODE_MAP_BUILD_ID];
+	uint8_t build_id[HK_ELF_BUILD_ID_MOST];
 	size_t build_id_bytes; /* 0: none, or the file cannot be read */
 };
 

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SECTION_BYTES_MOST (1u << 30)
+#define MAPPED_BYTES_MOST (1u << 30)
+#define COPIED_BYTES_MOST (64u << 20)
 #define NOTE_BYTES_MOST (1u << 20)
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -24,12 +25,13 @@ static bool is_usable(const struct hk_elf *file)
 	       (header.e_shnum == 0 || header.e_shentsize == sizeof(Elf64_Shdr));
 }
 
-int hk_elf_begin(int fd, struct hk_elf *ret_file)
+static int begin(int fd, bool copied, struct hk_elf *ret_file)
 {
-	*ret_file = (struct hk_elf){.fd = fd};
+	*ret_file = (struct hk_elf){
+	    .fd = fd, .section_bytes_most = copied ? COPIED_BYTES_MOST : MAPPED_BYTES_MOST};
 	if (fstat(fd, &ret_file->status) == 0 && S_ISREG(ret_file->status.st_mode) &&
 	    elf_version(EV_CURRENT) != EV_NONE) {
-		ret_file->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+		ret_file->elf = elf_begin(fd, copied ? ELF_C_READ : ELF_C_READ_MMAP, NULL);
 	}
 	if (!ret_file->elf || elf_kind(ret_file->elf) != ELF_K_ELF) {
 		hk_elf_close(ret_file);
@@ -38,17 +40,32 @@ int hk_elf_begin(int fd, struct hk_elf *ret_file)
 	return 0;
 }
 
-int hk_elf_open(const char *path, struct hk_elf *ret_file)
+int hk_elf_begin(int fd, struct hk_elf *ret_file)
+{
+	return begin(fd, false, ret_file);
+}
+
+static int open_path(const char *path, bool copied, struct hk_elf *ret_file)
 {
 	/* A path may have been replaced by a pipe, on which an open would wait. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
-	int r = fd < 0 ? -errno : hk_elf_begin(fd, ret_file);
+	int r = fd < 0 ? -errno : begin(fd, copied, ret_file);
 	if (r == 0 && !is_usable(ret_file)) {
 		hk_elf_close(ret_file);
 		r = -ENOEXEC;
 	}
 	return r;
+}
+
+int hk_elf_open(const char *path, struct hk_elf *ret_file)
+{
+	return open_path(path, false, ret_file);
+}
+
+int hk_elf_open_copied(const char *path, struct hk_elf *ret_file)
+{
+	return open_path(path, true, ret_file);
 }
 
 void hk_elf_close(struct hk_elf *file)
@@ -62,9 +79,9 @@ void hk_elf_close(struct hk_elf *file)
 }
 
 /* Returns whether the section of HEADER may be read into memory. */
-static bool is_small(const GElf_Shdr *header)
+static bool is_small(const struct hk_elf *file, const GElf_Shdr *header)
 {
-	return header->sh_size <= SECTION_BYTES_MOST;
+	return header->sh_size <= file->section_bytes_most;
 }
 
 static bool has_small_names(const struct hk_elf *file, const GElf_Shdr *header)
@@ -72,7 +89,7 @@ static bool has_small_names(const struct hk_elf *file, const GElf_Shdr *header)
 	Elf_Scn *names = elf_getscn(file->elf, header->sh_link);
 	GElf_Shdr of_names;
 
-	return names && gelf_getshdr(names, &of_names) && is_small(&of_names);
+	return names && gelf_getshdr(names, &of_names) && is_small(file, &of_names);
 }
 
 Elf_Scn *hk_elf_section(const struct hk_elf *file, uint32_t type, GElf_Shdr *ret_header)
@@ -81,8 +98,9 @@ Elf_Scn *hk_elf_section(const struct hk_elf *file, uint32_t type, GElf_Shdr *ret
 
 	while ((section = elf_nextscn(file->elf, section))) {
 		if (gelf_getshdr(section, ret_header) && ret_header->sh_type == type) {
-			return is_small(ret_header) && has_small_names(file, ret_header) ? section
-											 : NULL;
+			return is_small(file, ret_header) && has_small_names(file, ret_header)
+				   ? section
+				   : NULL;
 		}
 	}
 	return NULL;
@@ -136,45 +154,64 @@ static const char *find_note(Elf_Data *data, uint32_t type, const char *owner, s
 	return NULL;
 }
 
-size_t hk_elf_build_id(const struct hk_elf *file, uint8_t ret_build_id[HK_ELF_BUILD_ID_MOST])
+/* Finds the note of TYPE and OWNER in a section, or NULL. */
+static const char *note_in_sections(const struct hk_elf *file, uint32_t type, const char *owner,
+				    size_t *ret_bytes)
 {
 	Elf_Scn *section = NULL;
+	const char *content = NULL;
 	GElf_Shdr header;
-	size_t bytes;
 
-	while ((section = elf_nextscn(file->elf, section))) {
+	while (!content && (section = elf_nextscn(file->elf, section))) {
 		bool note = gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE &&
 			    header.sh_size <= NOTE_BYTES_MOST;
-		const char *content =
-		    note ? find_note(elf_getdata(section, NULL), NT_GNU_BUILD_ID, "GNU", &bytes)
-			 : NULL;
-		if (content && bytes <= HK_ELF_BUILD_ID_MOST) {
-			memcpy(ret_build_id, content, bytes);
-			return bytes;
-		}
+		content =
+		    note ? find_note(elf_getdata(section, NULL), type, owner, ret_bytes) : NULL;
 	}
-	return 0;
+	return content;
 }
 
-bool hk_elf_has_note(const struct hk_elf *file, uint32_t type, const char *owner)
+/* Finds the note of TYPE and OWNER in what is loaded, or NULL. */
+static const char *note_in_segments(const struct hk_elf *file, uint32_t type, const char *owner,
+				    size_t *ret_bytes)
 {
+	const char *content = NULL;
 	GElf_Phdr header;
-	size_t count, bytes;
+	size_t count;
 
 	if (elf_getphdrnum(file->elf, &count) < 0) {
-		return false;
+		return NULL;
 	}
-	for (size_t i = 0; i < count && i <= INT32_MAX; i++) {
+	for (size_t i = 0; i < count && i <= INT32_MAX && !content; i++) {
 		bool note = gelf_getphdr(file->elf, (int)i, &header) && header.p_type == PT_NOTE &&
 			    header.p_filesz <= NOTE_BYTES_MOST;
 		Elf_Data *data = note ? elf_getdata_rawchunk(file->elf, (int64_t)header.p_offset,
 							     header.p_filesz, ELF_T_NHDR)
 				      : NULL;
-		if (find_note(data, type, owner, &bytes)) {
-			return true;
-		}
+		content = find_note(data, type, owner, ret_bytes);
 	}
-	return false;
+	return content;
+}
+
+size_t hk_elf_build_id(const struct hk_elf *file, uint8_t ret_build_id[HK_ELF_BUILD_ID_MOST])
+{
+	size_t bytes = 0;
+	/* Segments of a separate debug file may point to other bytes. */
+	const char *content = note_in_sections(file, NT_GNU_BUILD_ID, "GNU", &bytes);
+
+	content = content ? content : note_in_segments(file, NT_GNU_BUILD_ID, "GNU", &bytes);
+	if (!content || bytes > HK_ELF_BUILD_ID_MOST) {
+		return 0;
+	}
+	memcpy(ret_build_id, content, bytes);
+	return bytes;
+}
+
+bool hk_elf_has_note(const struct hk_elf *file, uint32_t type, const char *owner)
+{
+	size_t bytes;
+
+	return note_in_segments(file, type, owner, &bytes) != NULL;
 }
 
 /* ---- program headers ---- */

@@ -18,6 +18,7 @@ struct hk_elf {
 	int fd;
 	Elf *elf;
 	struct stat status;
+	uint64_t section_bytes_most; /* larger sections are not read */
 };
 
 /* Begins to read the ELF file FD, of any class, and takes FD. Returns 0, or -ENOEXEC if it is no
@@ -27,6 +28,11 @@ int hk_elf_begin(int fd, struct hk_elf *ret_file);
 /* Opens the file at PATH, which is regular, 64-bit and of this machine's byte order. Returns 0,
  * -ENOEXEC if it is no such file, -ENOMEM, or -errno of open. */
 int hk_elf_open(const char *path, struct hk_elf *ret_file);
+
+/* The same for a process that must live on: a file that is mapped may be cut short, which ends its
+ * reader. So what is needed is copied, of each section 64 MiB at most. */
+int hk_elf_open_copied(const char *path, struct hk_elf *ret_file);
+
 void hk_elf_close(struct hk_elf *file);
 
 /* Returns the first section of TYPE with its header, or NULL. A section that is too large to be
