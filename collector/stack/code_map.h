@@ -30,7 +30,8 @@ struct hk_code_map {
 	char root[32]; /* root directory of the process, as a path here */
 };
 
-/* Reads the map of process PID. Returns 0, -ENOMEM, or -errno: -EACCES without permission. */
+/* Reads the map of process PID. Returns 0, -ENOMEM, or -errno: -EACCES without permission, -ESRCH
+ * if it has ended. */
 int hk_code_map_read(uint32_t pid, struct hk_code_map *ret_map);
 
 /* Parses LINE of /proc/<pid>/maps. Returns false if it is not executable, or no such line. The

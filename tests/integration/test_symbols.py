@@ -200,6 +200,18 @@ def end(job):
     expect("the job's status", job.wait(), 0)
 
 
+def check_stacks(run, program):
+    """hookcli stacks answers without names too, and says so."""
+    answer = json.loads(run.cli("stacks", "stopped", "--json").stdout)
+    expect_true(f"stacks: unread {answer['unread']}", {"library": program, "reason": "it was not read in time"} in answer["unread"])
+    thread, = (thread for process in answer["processes"] if process["command"].startswith(program) for thread in process["threads"])
+    frames = [frame for frame in thread["frames"] if frame.get("library") == program]
+    expect_true(f"stacks: frames {thread}", frames and all(frame["function"] is None and frame["address"] for frame in frames))
+    text = run.cli("stacks", "stopped").stdout
+    expect_true(f"stacks: {text}", re.search(rf" <- {os.path.basename(program)}\+0x[0-9a-f]+ ", text)
+                and f"! functions of {program} are not named: it was not read in time\n" in text)
+
+
 def check_stopped(run: Run):
     """A process that reads nothing, as on a disk that hangs: records are stored all the same, and the job ends with the reason."""
     collector = run.start_collector()
@@ -210,6 +222,7 @@ def check_stopped(run: Run):
     job = start(run, "stopped", copy)
     before = wait_for("records", lambda: stored(run, "stopped"))
     wait_for("further records", lambda: stored(run, "stopped") > 2 * before)
+    check_stacks(run, copy)
     end(job)
     report = by_stack(run, "stopped")
     expect("stopped: unread", [entry for entry in report["unread"] if entry["library"] == copy],

@@ -74,7 +74,8 @@ int main(int argc, char **)
 	struct pollfd input = {STDIN_FILENO, POLLIN, 0};
 	int sum = all(1);
 
-	while (argc > 1 && poll(&input, 1, 10) == 0) {
+	/* hookcli stacks interrupts it. */
+	while (argc > 1 && poll(&input, 1, 10) <= 0) {
 		sum += all(2);
 	}
 	return sum == 0;

@@ -272,6 +272,96 @@ static void test_generated_code_is_asked_for_again(void **unused)
 	end(&scene);
 }
 
+/* ---- messages ---- */
+
+static Hk__Process *message_make(const char *path, uint64_t address)
+{
+	Hk__Process *message = malloc(sizeof(*message));
+
+	hk__process__init(message);
+	add_object(message, path);
+	add_frame(message, 1, address);
+	return message;
+}
+
+static const char *message_name(const Hk__Process *message)
+{
+	struct hk_stacks_frame frame;
+
+	assert_true(hk_stacks_frame(message, 1, &frame));
+	return frame.name;
+}
+
+/* Has names read until MESSAGE waits for none. */
+static void settle_message(struct hk_collector *collector, uint64_t ticket)
+{
+	hk_naming_run(collector, SECOND_NS);
+	while (hk_naming_is_pending(collector->naming, ticket)) {
+		struct pollfd fd = {hk_naming_fd(collector->naming), POLLIN, 0};
+		assert_true(fd.fd < 0 || poll(&fd, 1, -1) == 1);
+		hk_naming_run(collector, SECOND_NS);
+	}
+}
+
+static void test_a_message_is_named_before_processes(void **unused)
+{
+	Hk__Process *message = message_make("/fine", 0x20), *none = message_make("[vdso]", 1);
+	struct scene scene;
+
+	(void)unused;
+	make(&scene);
+	struct hk_naming *naming = scene.world.collector->naming;
+	add_object(scene.process->state, "/fine");
+	add_frame(scene.process->state, 1, 0x10);
+	assert_int_equal(hk_naming_add(naming, scene.process), 0);
+	assert_int_equal(hk_naming_begin(naming, none, 0), 0);
+	assert_false(hk_naming_is_pending(naming, 0));
+	uint64_t ticket = hk_naming_begin(naming, message, 0);
+	assert_true(hk_naming_is_pending(naming, ticket));
+	settle_message(scene.world.collector, ticket);
+	assert_string_equal(message_name(message), "f_20");
+	assert_string_equal(name_of(&scene, 1), "");
+	hk_naming_end(naming, ticket);
+	hk_naming_end(naming, 0);
+	assert_string_equal(message->stack_objects[0]->unread, "");
+	settle(&scene, SECOND_NS);
+	assert_string_equal(name_of(&scene, 1), "f_10");
+	hk__process__free_unpacked(message, NULL);
+	hk__process__free_unpacked(none, NULL);
+	end(&scene);
+}
+
+/* A message that was given up gets nothing any more, and its names go to no other message. */
+static void test_a_message_is_given_up(void **unused)
+{
+	Hk__Process *silent = message_make("/silent", 1), *fine = message_make("/fine", 2);
+	struct scene scene;
+
+	(void)unused;
+	make(&scene);
+	struct hk_collector *collector = scene.world.collector;
+	uint64_t first = hk_naming_begin(collector->naming, silent, 0);
+	hk_naming_run(collector, SECOND_NS);
+	uint64_t second = hk_naming_begin(collector->naming, fine, 0);
+	hk_naming_run(collector, SECOND_NS);
+	hk_naming_end(collector->naming, first);
+	hk_naming_end(collector->naming, second);
+	assert_false(hk_naming_is_pending(collector->naming, first));
+	assert_string_equal(silent->stack_objects[0]->unread, "it was not read in time");
+	assert_string_equal(fine->stack_objects[0]->unread, "it was not read in time");
+	assert_string_equal(message_name(silent), "");
+	hk__process__free_unpacked(silent, NULL);
+	hk__process__free_unpacked(fine, NULL);
+	/* The reader ends later, and is none of theirs. */
+	hk_naming_run(collector, 2 * SECOND_NS + HK_SYMBOLS_LIMIT_NS);
+	fine = message_make("/fine", 3);
+	second = hk_naming_begin(collector->naming, fine, 0);
+	settle_message(collector, second);
+	assert_string_equal(message_name(fine), "f_3");
+	hk__process__free_unpacked(fine, NULL);
+	end(&scene);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +369,8 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(test_a_file_that_ends_its_reader_is_noted),
 	    cmocka_unit_test(test_a_silent_reader_is_not_waited_for),
 	    cmocka_unit_test(test_generated_code_is_asked_for_again),
+	    cmocka_unit_test(test_a_message_is_named_before_processes),
+	    cmocka_unit_test(test_a_message_is_given_up),
 	};
 	if (argc == 2 && strcmp(argv[1], HK_SYMBOL_READER_WORD) == 0) {
 		return read_symbols();
