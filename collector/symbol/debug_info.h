@@ -21,7 +21,6 @@ int hk_debug_info_open(const struct hk_elf *file, struct hk_debug_info **ret_inf
 struct hk_debug_info *hk_debug_info_free(struct hk_debug_info *info);
 
 /* Appends the functions at ADDRESS to PLACES. Appends nothing if no function is known there. */
-void hk_debug_info_find(const struct hk_debug_info *info, uint64_t address,
-			struct hk_places *places);
+void hk_debug_info_find(struct hk_debug_info *info, uint64_t address, struct hk_places *places);
 
 #endif
