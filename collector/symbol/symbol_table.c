@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "collector/symbol/mini_symbols.h"
+
 #define NAME_BYTES_MAX 8192u /* a longer name is left out */
 /* Larger tables are left out, or cut. The largest known ones, of PyTorch, have 400,000 functions.
  */
@@ -143,6 +145,21 @@ static void fit(struct hk_symbol_table *table)
 	}
 }
 
+/* Reads what a stripped file has. */
+static int read_stripped(struct hk_symbol_table *table, const struct hk_elf *file)
+{
+	struct hk_elf mini;
+	int r = hk_elf_symbols(file, SHT_DYNSYM, add_symbol, table);
+
+	table->partial = true;
+	if (r != -ENOMEM && hk_mini_symbols_open(file, &mini) == 0) {
+		r = hk_elf_symbols(&mini, SHT_SYMTAB, add_symbol, table);
+		table->partial = r < 0;
+		hk_elf_close(&mini);
+	}
+	return r;
+}
+
 int hk_symbol_table_read(const struct hk_elf *file, struct hk_symbol_table **ret_table)
 {
 	struct hk_symbol_table *table = calloc(1, sizeof(*table));
@@ -152,8 +169,7 @@ int hk_symbol_table_read(const struct hk_elf *file, struct hk_symbol_table **ret
 	}
 	int r = hk_elf_symbols(file, SHT_SYMTAB, add_symbol, table);
 	if (r == -ENOENT || r == -ENOEXEC) {
-		table->partial = true;
-		r = hk_elf_symbols(file, SHT_DYNSYM, add_symbol, table);
+		r = read_stripped(table, file);
 	}
 	if (r == -ENOMEM) {
 		hk_symbol_table_free(table);

@@ -28,7 +28,8 @@ struct hk_symbols_content {
 	size_t names_bytes;
 };
 
-/* Reads the functions of FILE: of its symbol table, or of its dynamic one. Returns 0 or -ENOMEM. */
+/* Reads the functions of FILE: of its symbol table, or of its dynamic one and mini_symbols.h.
+ * Returns 0 or -ENOMEM. */
 int hk_symbol_table_read(const struct hk_elf *file, struct hk_symbol_table **ret_table);
 
 /* Makes a table of CONTENT, which lies in the MAPPED bytes of a mapping at BASE. Takes the mapping.

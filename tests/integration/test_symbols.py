@@ -2,6 +2,7 @@
 """Functions on stacks: names, lines and inlined functions are those of addr2line, nm and c++filt, also from a debug file that was kept
 apart; generated code has the names of its perf map; and records are stored while a process that reads symbols does not."""
 import json
+import lzma
 import os
 import re
 import shutil
@@ -166,6 +167,34 @@ def check_stripped(run: Run):
     expect_true(f"stripped: {text[:300]}", re.search(r"#0   stripped\+0x[0-9a-f]+\n", text))
 
 
+def check_mini(run: Run):
+    """A stripped program with the table that Fedora adds: local functions that nm sees in the whole one."""
+    program, mini = run.path("mini"), run.path("mini.debug")
+    dynamic = {line.split()[-1] for line in tool("nm", "-D", "--defined-only", program_of(run)).splitlines()}
+    own = {name for _, _, name in symbols_of(program_of(run))} - dynamic
+    with open(run.path("kept"), "w", encoding="ascii") as kept:
+        kept.write("\n".join(own))
+    tool("objcopy", "--only-keep-debug", program_of(run), mini)
+    tool("objcopy", "-S", f"--keep-symbols={run.path('kept')}", mini)
+    tool("strip", "-o", program, program_of(run))
+    with open(mini, "rb") as whole, lzma.open(f"{mini}.xz", "wb") as packed:
+        packed.write(whole.read())
+    tool("objcopy", "--add-section", f".gnu_debugdata={mini}.xz", program)
+    frames = frames_of(trace(run, "mini", program), program)
+    symbols = symbols_of(program_of(run))
+    for address, (frame,) in frames.items():
+        expect_true(f"mini: {frame}", frame["mangled"] in [name for start, after, name in symbols if start <= address < after])
+    expect_true(f"mini: local functions in {frames}", {frame["mangled"] for frame, in frames.values()} & own)
+    # A damaged table leaves the exported functions.
+    with open(f"{mini}.xz", "r+b") as packed:
+        packed.seek(100)
+        packed.write(b"damaged")
+    damaged = shutil.copy(program, run.path("damaged"))
+    tool("objcopy", "--update-section", f".gnu_debugdata={mini}.xz", damaged)
+    names = {frame["mangled"] for frame, in frames_of(trace(run, "damaged", damaged), damaged).values()}
+    expect_true(f"mini: damaged {names}", names - {None} <= dynamic)
+
+
 def check_generated(run: Run):
     program = program_of(run, "generated")
     name = "JIT:a function;in generated code"
@@ -257,7 +286,7 @@ def check_killed(run, collector, reader):
 
 
 def test(run):
-    for check in (check_lines, check_compilers, check_separate, check_stripped, check_generated, check_stopped):
+    for check in (check_lines, check_compilers, check_separate, check_stripped, check_mini, check_generated, check_stopped):
         check(run)
 
 
