@@ -13,7 +13,8 @@
 /* BYTES zeroed bytes aligned to 64, or NULL. */
 void *hk_arena_take(size_t bytes);
 
-/* Returns the BYTES at MEMORY, more than HK_ARENA_SHARED_MOST, to the system. Nobody may use them.
+/* Returns the BYTES at MEMORY, more than HK_ARENA_SHARED_MOST, to the system. No thread may use
+ * them any more.
  */
 void hk_arena_give(void *memory, size_t bytes);
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "cli/tables/frame_json.h"
+#include "report/write/frame_text.h"
 #include "text/csv_text.h"
 #include "text/json_stream.h"
 #include "text/name.h"
@@ -27,12 +29,19 @@ static size_t frames_of(const struct hk_stack_row *row, uint32_t numbers[FRAMES_
 	return count;
 }
 
-static void name_frame(const struct hk_stack_row *row, uint32_t number, char text[FRAME_BYTES])
-{
+/* A frame with its functions, innermost first. */
+struct frame {
 	struct hk_stacks_frame frame;
+	struct hk_stacks_function functions[HK_STACKS_FUNCTIONS_MOST];
+	size_t count; /* 0: why no further frame is known */
+};
 
-	hk_stacks_frame(row->process, number, &frame);
-	hk_stack_rows_frame(&frame, text, FRAME_BYTES);
+static void read_frame(const struct hk_stack_row *row, uint32_t number, struct frame *ret_frame)
+{
+	hk_stacks_frame(row->process, number, &ret_frame->frame);
+	ret_frame->count = ret_frame->frame.object == HK_STACKS_OBJECT_END
+			       ? 0
+			       : hk_stacks_functions(row->process, number, ret_frame->functions);
 }
 
 /* ---- text ---- */
@@ -72,21 +81,36 @@ static void write_shares(const struct hk_stack_rows *rows, FILE *output)
 	}
 }
 
-int hk_stack_table_write_text(const struct hk_stack_rows *rows, FILE *output, bool colour)
+static void write_function(const char *name, const char *place, size_t number, FILE *output)
 {
-	char text[FRAME_BYTES], shown[HK_NAME_BYTES(FRAME_COLUMNS)];
-	uint32_t numbers[FRAMES_MOST];
+	char shown[HK_NAME_BYTES(FRAME_COLUMNS)], shown_place[HK_NAME_BYTES(FRAME_COLUMNS)];
 
-	for (size_t i = 0; i < rows->count && i < SHOWN; i++) {
-		size_t count = frames_of(&rows->rows[i], numbers);
-		write_head(&rows->rows[i], output, colour);
-		for (size_t k = 0; k < count; k++) {
-			name_frame(&rows->rows[i], numbers[k], text);
-			hk_name_print(shown, FRAME_COLUMNS, text);
-			fprintf(output, "    #%-3zu %s\n", k, shown);
-		}
+	hk_name_print(shown, FRAME_COLUMNS, name);
+	hk_name_print_end(shown_place, FRAME_COLUMNS, place);
+	fprintf(output, "    #%-3zu %s%s", number, shown, shown_place);
+}
+
+/* Writes a line for each function at the frame. Returns the number of the next line. */
+static size_t write_functions(const struct frame *frame, size_t number, FILE *output)
+{
+	char name[FRAME_BYTES], place[FRAME_BYTES];
+
+	if (frame->count == 0) {
+		hk_frame_text_end(&frame->frame, name, sizeof(name));
+		write_function(name, "", number++, output);
 		fputc('\n', output);
 	}
+	for (size_t i = 0; i < frame->count; i++) {
+		hk_frame_text_name(&frame->frame, &frame->functions[i], name, sizeof(name));
+		hk_frame_text_place(&frame->frame, &frame->functions[i], place, sizeof(place));
+		write_function(name, place, number++, output);
+		fputs(frame->functions[i].inlined ? " [inlined]\n" : "\n", output);
+	}
+	return number;
+}
+
+static void write_notes(const struct hk_stack_rows *rows, FILE *output)
+{
 	if (rows->count > SHOWN) {
 		fprintf(output, "%zu further stacks: see --format csv\n", rows->count - SHOWN);
 	}
@@ -102,47 +126,28 @@ int hk_stack_table_write_text(const struct hk_stack_rows *rows, FILE *output, bo
 	if (*rows->python_note) {
 		fprintf(output, "! %s\n", rows->python_note);
 	}
+	hk_unread_write_text(&rows->unread, output);
+}
+
+int hk_stack_table_write_text(const struct hk_stack_rows *rows, FILE *output, bool colour)
+{
+	uint32_t numbers[FRAMES_MOST];
+	struct frame frame;
+
+	for (size_t i = 0; i < rows->count && i < SHOWN; i++) {
+		size_t count = frames_of(&rows->rows[i], numbers), line = 0;
+		write_head(&rows->rows[i], output, colour);
+		for (size_t k = 0; k < count; k++) {
+			read_frame(&rows->rows[i], numbers[k], &frame);
+			line = write_functions(&frame, line, output);
+		}
+		fputc('\n', output);
+	}
+	write_notes(rows, output);
 	return ferror(output) ? -EIO : 0;
 }
 
 /* ---- JSON, CSV ---- */
-
-static void write_python(const struct hk_stacks_frame *frame, struct hk_json *json)
-{
-	hk_json_string(json, "language", "python");
-	hk_json_string(json, "function", frame->name);
-	hk_json_string(json, "file", frame->path);
-	if (frame->address) {
-		hk_json_uint(json, "line", frame->address);
-	} else {
-		hk_json_null(json, "line");
-	}
-	hk_json_uint(json, "first_line", frame->first_line);
-}
-
-static void write_frame(const struct hk_stack_row *row, uint32_t number, struct hk_json *json)
-{
-	struct hk_stacks_frame frame;
-	char text[FRAME_BYTES];
-
-	hk_stacks_frame(row->process, number, &frame);
-	hk_stack_rows_frame(&frame, text, sizeof(text));
-	hk_json_open(json, NULL, '{');
-	if (frame.object == HK_STACKS_OBJECT_END) {
-		hk_json_string(json, "end", text);
-	} else if (hk_stacks_is_python(&frame)) {
-		write_python(&frame, json);
-	} else {
-		if (*frame.name) {
-			hk_json_string(json, "function", text);
-		} else {
-			hk_json_null(json, "function");
-		}
-		hk_json_string(json, "library", frame.path);
-		hk_json_uint(json, "address", frame.address);
-	}
-	hk_json_close(json, '}');
-}
 
 int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output)
 {
@@ -164,7 +169,7 @@ int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output)
 		hk_json_uint(&json, "total_ns", row->total_ns);
 		hk_json_open(&json, "frames", '[');
 		for (size_t k = 0; k < count; k++) {
-			write_frame(row, numbers[k], &json);
+			hk_frame_json_write(row->process, numbers[k], &json);
 		}
 		hk_json_close(&json, ']');
 		hk_json_close(&json, '}');
@@ -184,27 +189,42 @@ int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output)
 	hk_json_uint(&json, "calls_without", rows->calls_without);
 	hk_json_uint(&json, "refused", rows->refused);
 	hk_json_string(&json, "python_note", rows->python_note);
+	hk_unread_write_json(&rows->unread, &json);
 	hk_json_close(&json, '}');
 	fputc('\n', output);
 	return ferror(output) ? -EIO : 0;
 }
 
-/* Writes the frames of ROW, outermost first and with ";" between, with INSTEAD for each character
- * TAKEN, which the format has for itself. */
+/* Writes TEXT with INSTEAD for each character TAKEN, which the format has for itself. */
+static void write_link(const char *text, char taken, const char *instead, FILE *output)
+{
+	for (const char *at = text; *at; at++) {
+		if (*at == taken) {
+			fputs(instead, output);
+		} else {
+			fputc((unsigned char)*at < ' ' ? '?' : *at, output);
+		}
+	}
+}
+
+/* Writes the functions on the stack of ROW, outermost first and with ";" between. */
 static void write_chain(const struct hk_stack_row *row, char taken, const char *instead,
 			FILE *output)
 {
 	uint32_t numbers[FRAMES_MOST];
 	char text[FRAME_BYTES];
+	struct frame frame;
 
 	for (size_t k = frames_of(row, numbers); k-- > 0;) {
-		name_frame(row, numbers[k], text);
-		for (const char *at = text; *at; at++) {
-			if (*at == taken) {
-				fputs(instead, output);
-			} else {
-				fputc((unsigned char)*at < ' ' ? '?' : *at, output);
-			}
+		read_frame(row, numbers[k], &frame);
+		if (frame.count == 0) {
+			hk_frame_text_end(&frame.frame, text, sizeof(text));
+			write_link(text, taken, instead, output);
+		}
+		for (size_t i = frame.count; i-- > 0;) {
+			hk_frame_text_name(&frame.frame, &frame.functions[i], text, sizeof(text));
+			write_link(text, taken, instead, output);
+			fputs(i > 0 ? ";" : "", output);
 		}
 		fputs(k > 0 ? ";" : "", output);
 	}
