@@ -33,6 +33,7 @@
 #include "collector/model/process.h"
 #include "collector/process/activity.h"
 #include "collector/process/loaded.h"
+#include "collector/process/naming.h"
 #include "collector/process/process_state.h"
 #include "collector/run_directory.h"
 #include "collector/server/server.h"
@@ -52,7 +53,7 @@
 #define TRIM_NS (60 * SECOND_NS)
 #define USAGE_FIRST_NS (50u * MS_NS)
 
-#define FIXED_FDS 5 /* signals, inotify, requests, root, HTTP; then one pidfd per process */
+#define FIXED_FDS 6 /* signals, inotify, requests, root, HTTP, names; then pidfds */
 
 struct loop {
 	struct hk_collector *collector;
@@ -151,7 +152,7 @@ static void tend(struct hk_collector *collector, struct hk_job *job, uint64_t no
 	if (hk_job_lives_here(job)) {
 		job->alive_ns = now;
 	} else if (hk_job_should_close(collector, job, hk_peers_missing(collector, job), now) &&
-		   hk_job_close_is_due(job, now)) {
+		   hk_job_close_is_due(job, now) && hk_naming_settled(collector, job, now)) {
 		hk_job_close(collector, job);
 	}
 }
@@ -274,6 +275,7 @@ static int prepare_fds(struct loop *loop, size_t *ret_count)
 	loop->fds[3] =
 	    (struct pollfd){collector->leaf ? hk_leaf_fd(collector->leaf) : -1, POLLIN, 0};
 	loop->fds[4] = (struct pollfd){hk_http_fd(collector->http), POLLIN, 0};
+	loop->fds[5] = (struct pollfd){hk_naming_fd(collector->naming), POLLIN, 0};
 	size_t count = FIXED_FDS;
 	struct hk_process *process, *next;
 	HASH_ITER (hh, collector->processes, process, next) {
@@ -397,9 +399,13 @@ static void step(struct loop *loop)
 		loop->next_pass_ns =
 		    HASH_COUNT(collector->processes) > 0 ? now : loop->next_pass_ns;
 	}
-	if (now >= loop->next_pass_ns) {
+	bool passes = now >= loop->next_pass_ns;
+	if (passes) {
 		pass(loop, now);
 		loop->next_pass_ns = pass_after(loop, now);
+	}
+	if (passes || loop->fds[5].revents != 0) {
+		hk_naming_run(collector, now);
 	}
 	if (loop->fds[2].revents != 0 || hk_server_waits(collector->server)) {
 		hk_server_run(collector->server);

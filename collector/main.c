@@ -28,6 +28,7 @@
 #include "collector/metrics/page.h"
 #include "collector/model/collector.h"
 #include "collector/model/job.h"
+#include "collector/process/naming.h"
 #include "collector/process/procfs.h"
 #include "collector/requests.h"
 #include "collector/run_directory.h"
@@ -36,7 +37,7 @@
 #include "collector/server/server.h"
 #include "collector/stack/unwind.h"
 #include "collector/symbol/cuda_inside.h"
-#include "collector/symbol/symbols.h"
+#include "collector/symbol/symbol_reader.h"
 
 #define PROGRAM "hookcollector"
 #define CALIBRATION_NS 50000000u
@@ -159,9 +160,9 @@ static int start(struct hk_collector *collector)
 	collector->pid_namespace = hk_procfs_pid_namespace();
 	take_clock(collector);
 	hk_node_boot(collector->boot);
-	collector->symbols = hk_symbols_new();
+	collector->naming = hk_naming_new();
 	collector->cuda_inside = hk_cuda_inside_new();
-	if (!collector->symbols || !collector->cuda_inside) {
+	if (!collector->naming || !collector->cuda_inside) {
 		return -ENOMEM;
 	}
 	hk_job_restore_all(collector);
@@ -211,6 +212,9 @@ static int run(int argc, char **argv)
 		argv[1] = name;
 		return hk_keygen_main(argc - 1, argv + 1);
 	}
+	if (argc == 2 && strcmp(argv[1], HK_SYMBOL_READER_WORD) == 0) {
+		return hk_symbol_reader_main();
+	}
 	/* NNG has many threads that allocate little. An arena for each, as by default, would be
 	 * mostly empty. */
 	mallopt(M_ARENA_MAX, 2);
@@ -250,7 +254,7 @@ static int run(int argc, char **argv)
 	hk_job_free_all(collector);
 	collector->leaf = hk_leaf_free(collector, collector->leaf);
 	hk_gather_free(collector->gather, collector);
-	collector->symbols = hk_symbols_free(collector->symbols);
+	collector->naming = hk_naming_free(collector->naming);
 	collector->cuda_inside = hk_cuda_inside_free(collector->cuda_inside);
 	hk_peers_free_all(collector);
 	for (int i = 0; i < HK_RUNDIR_CANDIDATES; i++) {

@@ -31,6 +31,7 @@
 #include "collector/model/job.h"
 #include "collector/model/process.h"
 #include "collector/model/remote.h"
+#include "collector/process/naming.h"
 #include "collector/process/process_state.h"
 #include "collector/server/rejections.h"
 #include "collector/server/server.h"
@@ -345,6 +346,9 @@ static int answer_close(struct hk_collector *collector, Hk__Request *request, st
 	job->close_requested = true;
 	int error;
 	if (settle_job(collector, job, &error)) {
+		if (!hk_naming_settled(collector, job, now)) {
+			return 0;
+		}
 		error =
 		    hk_job_close_is_due(job, now) ? hk_job_close(collector, job) : job->close_error;
 		if (error == 0) {

@@ -25,7 +25,7 @@ static void *map(size_t bytes)
 void *hk_arena_take(size_t bytes)
 {
 	bytes = (bytes + 63) & ~(size_t)63;
-	if (bytes > CHUNK_BYTES / 4) {
+	if (bytes > HK_ARENA_SHARED_MOST) {
 		return map(bytes);
 	}
 	struct chunk *chunk = atomic_load(&current);
@@ -42,6 +42,11 @@ void *hk_arena_take(size_t bytes)
 	atomic_store(&chunk->used, 64 + bytes);
 	atomic_store(&current, chunk);
 	return (char *)chunk + 64;
+}
+
+void hk_arena_give(void *memory, size_t bytes)
+{
+	hk_kernel(SYS_munmap, (long)memory, (bytes + 63) & ~(size_t)63, 0, 0, 0, 0);
 }
 
 const char *hk_arena_text(const char *text)

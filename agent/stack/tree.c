@@ -17,9 +17,8 @@
 #define STACKS_BITS 16
 #define STACKS (1u << STACKS_BITS)
 #define TRIES 16u /* places of the table that are looked at for one stack */
-#define NODES_BITS 18
-#define NODES (1u << NODES_BITS)
-#define NODES_MOST (NODES / 4 * 3)
+#define NODES_BITS_LEAST 14
+#define NODES_BITS_MOST 21 /* holds HK_FRAMES_MAX at a half */
 #define OBJECTS_MOST 4096u
 #define RECENT 8u
 #define REFUSED_NS 1000000000ull /* without room, the next look for some comes this much later */
@@ -46,7 +45,7 @@ static struct {
 	struct node *nodes;
 	uint32_t *objects;	     /* by number of the loading (code.h): number in the segment */
 	const void *_Atomic segment; /* that all numbers belong to */
-	uint32_t node_count;
+	uint32_t node_bits, node_count; /* 2^bits places, 3/4 of which are used at most */
 	uint64_t
 	    refused_until; /* ticks: before that there is no room for a new stack; 0: there is */
 	struct hk_python_item items[HK_PYTHON_ITEMS]; /* of the stack that is being added */
@@ -97,7 +96,7 @@ static void clear(void)
 	for (uint32_t i = 0; i < STACKS; i++) {
 		tree.stacks[i].hash = 0;
 	}
-	for (uint32_t i = 0; i < NODES; i++) {
+	for (uint32_t i = 0; i < 1u << tree.node_bits; i++) {
 		tree.nodes[i].number = 0;
 	}
 	for (uint32_t i = 0; i < OBJECTS_MOST; i++) {
@@ -116,7 +115,10 @@ static bool prepare(void)
 		clear();
 	}
 	tree.stacks = tree.stacks ? tree.stacks : hk_arena_take(STACKS * sizeof(*tree.stacks));
-	tree.nodes = tree.nodes ? tree.nodes : hk_arena_take(NODES * sizeof(*tree.nodes));
+	if (!tree.nodes) {
+		tree.node_bits = NODES_BITS_LEAST;
+		tree.nodes = hk_arena_take(sizeof(*tree.nodes) << tree.node_bits);
+	}
 	tree.objects =
 	    tree.objects ? tree.objects : hk_arena_take(OBJECTS_MOST * sizeof(*tree.objects));
 	if (!tree.stacks || !tree.nodes || !tree.objects) {
@@ -142,14 +144,40 @@ static uint32_t object_of(const struct hk_code *code)
 
 static struct node *node_of(uint32_t caller, uint64_t place)
 {
-	uint64_t at = (place ^ caller * MIX) * MIX >> (64 - NODES_BITS);
+	uint64_t at = (place ^ caller * MIX) * MIX >> (64 - tree.node_bits);
 
 	for (;; at++) {
-		struct node *node = &tree.nodes[at % NODES];
+		struct node *node = &tree.nodes[at & ((1u << tree.node_bits) - 1)];
 		if (!node->number || (node->caller == caller && node->place == place)) {
 			return node;
 		}
 	}
+}
+
+/* Returns whether one more node has a place; moves all into twice as many places if need be. The
+ * smaller array, which is a mapping of its own, goes back to the system. */
+static bool node_room(void)
+{
+	uint32_t bits = tree.node_bits, places = 1u << bits;
+
+	if (tree.node_count < places / 4 * 3) {
+		return true;
+	}
+	struct node *old = tree.nodes;
+	struct node *wider =
+	    bits < NODES_BITS_MOST ? hk_arena_take(2ul * places * sizeof(*wider)) : NULL;
+	if (!wider) {
+		return false;
+	}
+	tree.nodes = wider;
+	tree.node_bits = bits + 1;
+	for (uint32_t i = 0; i < places; i++) {
+		if (old[i].number) {
+			*node_of(old[i].caller, old[i].place) = old[i];
+		}
+	}
+	hk_arena_give(old, places * sizeof(*old));
+	return true;
 }
 
 /* Returns the frame of the segment that CALLER called; 0: no room. PLACE identifies it here. */
@@ -157,14 +185,16 @@ static uint32_t frame_of(uint32_t caller, uint64_t place, uint32_t object, uint6
 {
 	struct node *node = node_of(caller, place);
 
-	if (!node->number && tree.node_count < NODES_MOST) {
-		uint32_t number = hk_writer_frame(&hk_process.writer, caller, object, address);
-		if (number) {
-			*node = (struct node){caller, number, place};
-			tree.node_count++;
-		}
+	if (node->number) {
+		return node->number;
 	}
-	return node->number;
+	uint32_t number =
+	    node_room() ? hk_writer_frame(&hk_process.writer, caller, object, address) : 0;
+	if (number) {
+		*node_of(caller, place) = (struct node){caller, number, place};
+		tree.node_count++;
+	}
+	return number;
 }
 
 #define PLACE_SHIFT 48 /* user space has no higher addresses on either processor */
@@ -215,8 +245,6 @@ static bool add_native(uint32_t *frame, uint64_t address)
 			  address - (known ? code.base : 0));
 	return *frame;
 }
-
-#define PLACE_PYTHON (1ull << 63)
 
 /* The same for the Python function of ITEM. */
 static bool add_python(uint32_t *frame, const struct hk_interpreter *interpreter,

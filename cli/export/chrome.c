@@ -372,8 +372,11 @@ static int write_frame(struct hk_exporter *chrome, const struct hk_export_proces
 		frame_id(process, number, i, id);
 		hk_json_newline(json);
 		hk_json_open(json, id, '{');
-		hk_json_string(json, "name", known->functions[i].text);
-		hk_json_string(json, "category", hk_name_base(known->functions[i].library));
+		const struct hk_caller *function = &known->functions[i];
+		hk_json_string(json, "name", function->text);
+		hk_json_string(
+		    json, "category",
+		    hk_name_base(*function->library ? function->library : function->file));
 		if (!outermost || frame.caller) {
 			frame_id(process, outermost ? frame.caller : number, outermost ? 0 : i + 1,
 				 id);

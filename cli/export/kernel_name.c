@@ -1,11 +1,11 @@
 #include "cli/export/kernel_name.h"
 
 #include <inttypes.h>
-#include <libiberty/demangle.h>
-#include <setjmp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "text/demangle.h"
 
 #define WHOLE_BYTES 8192u /* of a name that is made short */
 
@@ -18,41 +18,9 @@ const Hk__Kernel *hk_kernel_find(const Hk__Process *process, uint64_t number)
 		   : NULL;
 }
 
-/* ---- demangling */
-
-struct demangling {
-	char *text;
-	size_t size, used;
-	jmp_buf full;
-};
-
-/* The demangler passes its output in pieces. A crafted name has no end. */
-static void add_piece(const char *piece, size_t length, void *data)
-{
-	struct demangling *to = data;
-
-	for (size_t i = 0; i < length; i++) {
-		if (to->used + 1 >= to->size) {
-			longjmp(to->full, 1);
-		}
-		to->text[to->used++] = piece[i];
-	}
-}
-
-static void demangle(const char *name, int options, char *text, size_t size)
-{
-	struct demangling to = {.text = text, .size = size};
-
-	if (setjmp(to.full) == 0 && !cplus_demangle_v3_callback(name, options, add_piece, &to)) {
-		snprintf(text, size, "%s", name);
-		return;
-	}
-	text[to.used] = '\0';
-}
-
 void hk_kernel_name_whole(const char *name, char *text, size_t size)
 {
-	demangle(name, DMGL_PARAMS | DMGL_ANSI, text, size);
+	hk_demangle(name, text, size);
 }
 
 /* ---- short names */
@@ -107,7 +75,7 @@ void hk_kernel_name_short(const char *name, char *text, size_t size)
 	char whole[WHOLE_BYTES], made[WHOLE_BYTES];
 	size_t used = 0;
 
-	demangle(name, DMGL_ANSI, whole, sizeof(whole));
+	hk_demangle_short(name, whole, sizeof(whole));
 	for (const char *at = whole; *at; at++) {
 		if (at[0] == ':' && at[1] == ':') {
 			used = without_qualifier(made, used);

@@ -331,6 +331,7 @@ int hk_stack_groups_init(struct hk_stack_groups *groups, const Hk__StacksReply *
 		int32_t rank = hk_report_rank_of(process);
 		groups->ranks += rank >= 0 && rank != last;
 		last = rank;
+		r = hk_unread_add(&groups->unread, process);
 		for (size_t k = 0;
 		     k < process->n_thread_stacks && hk_stacks_valid(process) && r == 0; k++) {
 			r = add_thread(&members, process, process->thread_stacks[k]);
@@ -350,5 +351,6 @@ void hk_stack_groups_fini(struct hk_stack_groups *groups)
 		free(groups->groups[i].ranks);
 	}
 	free(groups->groups);
+	hk_unread_fini(&groups->unread);
 	*groups = (struct hk_stack_groups){.groups = NULL};
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/tables/unread.h"
 #include "report/model/stacks.h"
 
 #define HK_GROUPS_FRAMES 512u /* of one stack; the agent sends fewer */
@@ -33,6 +34,7 @@ struct hk_stack_groups {
 	size_t count;
 	size_t ranks;	/* of the processes that answered */
 	size_t threads; /* all */
+	struct hk_unread unread;
 };
 
 /* Groups the threads of REPLY. Returns 0 or -ENOMEM. The caller frees the result with

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/tables/frame_json.h"
 #include "cli/tables/stack_rows.h"
 #include "report/model/role.h"
 #include "text/json_stream.h"
 #include "text/name.h"
 #include "text/quantity.h"
 
-#define FRAME_BYTES 1024
 #define FRAME_COLUMNS 100
 #define LABEL_COLUMNS 24
 #define RANKS_COLUMNS 28
@@ -75,16 +75,6 @@ static void write_note(const struct hk_stack_group *group, char text[NOTE_BYTES]
 	}
 }
 
-static void name_frame(const Hk__Process *process, uint32_t number, char *text)
-{
-	struct hk_stacks_frame frame;
-	char name[FRAME_BYTES];
-
-	hk_stacks_frame(process, number, &frame);
-	hk_stack_rows_frame(&frame, name, sizeof(name));
-	hk_name_print(text, FRAME_COLUMNS, name);
-}
-
 /* ---- text ---- */
 
 struct line {
@@ -108,10 +98,26 @@ static void put(struct line *line, const char *text, unsigned columns)
 	line->column += columns;
 }
 
+/* Writes the functions at frame NUMBER, innermost first. */
+static void write_frame(const Hk__Process *process, uint32_t number, struct line *line)
+{
+	struct hk_export_function functions[HK_EXPORT_FUNCTIONS];
+	char text[HK_NAME_BYTES(FRAME_COLUMNS)];
+	size_t count = hk_stack_rows_functions(process, number, functions);
+
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0) {
+			put(line, "<-", 2);
+		}
+		hk_name_print(text, FRAME_COLUMNS, functions[i].text);
+		put(line, text, (unsigned)strlen(text));
+	}
+}
+
 static void write_chain(const struct hk_stack_group *group, const struct hk_stacks_look *look,
 			struct line *line)
 {
-	char text[HK_NAME_BYTES(FRAME_COLUMNS)], more[48];
+	char more[48];
 	uint32_t numbers[HK_GROUPS_FRAMES];
 	size_t count = hk_stack_groups_frames(group->process, group->thread, numbers);
 
@@ -125,8 +131,7 @@ static void write_chain(const struct hk_stack_group *group, const struct hk_stac
 		if (i > 0) {
 			put(line, "<-", 2);
 		}
-		name_frame(group->process, numbers[i], text);
-		put(line, text, (unsigned)strlen(text));
+		write_frame(group->process, numbers[i], line);
 	}
 }
 
@@ -230,6 +235,7 @@ int hk_stacks_write_text(const struct hk_stack_groups *groups, const Hk__StacksR
 		hk_name_print(name, FRAME_COLUMNS, reply->missing[i]);
 		fprintf(output, "! %s\n", name);
 	}
+	hk_unread_write_text(&groups->unread, output);
 	if (silent) {
 		fputs("--ptrace stops threads that do not answer for a moment, and reads their "
 		      "stacks\n",
@@ -244,27 +250,11 @@ static void write_frames(const Hk__Process *process, const Hk__ThreadStack *thre
 			 struct hk_json *json)
 {
 	uint32_t numbers[HK_GROUPS_FRAMES];
-	struct hk_stacks_frame frame;
-	char text[FRAME_BYTES];
 	size_t count = hk_stack_groups_frames(process, thread, numbers);
 
 	hk_json_open(json, "frames", '[');
 	for (size_t i = 0; i < count; i++) {
-		hk_stacks_frame(process, numbers[i], &frame);
-		hk_stack_rows_frame(&frame, text, sizeof(text));
-		hk_json_open(json, NULL, '{');
-		if (frame.object == HK_STACKS_OBJECT_END) {
-			hk_json_string(json, "end", text);
-		} else {
-			if (*frame.name) {
-				hk_json_string(json, "function", text);
-			} else {
-				hk_json_null(json, "function");
-			}
-			hk_json_string(json, "library", frame.path);
-			hk_json_uint(json, "address", frame.address);
-		}
-		hk_json_close(json, '}');
+		hk_frame_json_write(process, numbers[i], json);
 	}
 	hk_json_close(json, ']');
 }
@@ -384,6 +374,7 @@ int hk_stacks_write_json(const struct hk_stack_groups *groups, const Hk__StacksR
 		hk_json_string(&json, NULL, reply->missing[i]);
 	}
 	hk_json_close(&json, ']');
+	hk_unread_write_json(&groups->unread, &json);
 	hk_json_close(&json, '}');
 	fputc('\n', output);
 	return ferror(output) ? -EIO : 0;

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "cli/export/kernel_name.h"
-#include "cli/tables/stack_rows.h"
+#include "cli/tables/frame_json.h"
+#include "cli/tables/stack_table.h"
 #include "text/csv_text.h"
 #include "text/json_stream.h"
 #include "text/name.h"
@@ -16,9 +17,6 @@
 #define SHOWN 40u
 #define NAME_COLUMNS 60
 #define STACK_FRAMES 24u /* of a stack as text */
-#define FRAMES_MOST 512u
-#define FRAME_BYTES 1024
-#define FRAME_COLUMNS 100
 #define WHOLE_BYTES 65536u
 
 /* ---- text ---- */
@@ -77,34 +75,21 @@ static void add_row(struct hk_table *table, const struct hk_kernel_rows *rows, s
 	hk_table_add(table, "%" PRIu32, row->ranks);
 }
 
-/* Writes the numbers of the stack's frames, innermost first. Returns how many there are. */
-static size_t frames_of(const struct hk_kernel_stack *stack, uint32_t numbers[FRAMES_MOST])
+static size_t frames_of(const struct hk_kernel_stack *stack,
+			uint32_t ret_numbers[HK_STACK_TABLE_FRAMES])
 {
-	struct hk_stacks_frame frame;
-	uint32_t number = stack->number;
-	size_t count = 0;
-
-	while (stack->process && count < FRAMES_MOST &&
-	       hk_stacks_frame(stack->process, number, &frame)) {
-		numbers[count++] = number;
-		number = frame.caller;
-	}
-	return count;
+	return stack->process ? hk_stack_table_frames(stack->process, stack->number, ret_numbers)
+			      : 0;
 }
 
 static void write_stack(const char *what, const struct hk_kernel_stack *stack, FILE *output)
 {
-	uint32_t numbers[FRAMES_MOST];
-	char text[FRAME_BYTES], shown[HK_NAME_BYTES(FRAME_COLUMNS)];
-	size_t count = frames_of(stack, numbers);
+	uint32_t numbers[HK_STACK_TABLE_FRAMES];
+	size_t count = frames_of(stack, numbers), line = 0;
 
 	fprintf(output, "  %s stack, %" PRIu64 " launches\n", what, stack->launches);
 	for (size_t i = 0; i < count && i < STACK_FRAMES; i++) {
-		struct hk_stacks_frame frame;
-		hk_stacks_frame(stack->process, numbers[i], &frame);
-		hk_stack_rows_frame(&frame, text, sizeof(text));
-		hk_name_print(shown, FRAME_COLUMNS, text);
-		fprintf(output, "    #%-3zu %s\n", i, shown);
+		line = hk_stack_table_write_frame(stack->process, numbers[i], line, output);
 	}
 	if (count > STACK_FRAMES) {
 		fprintf(output, "    (%zu more frames: --format json)\n", count - STACK_FRAMES);
@@ -186,8 +171,7 @@ static void write_shapes(struct hk_json *json, const struct hk_kernel_row *row)
 
 static void write_frames(struct hk_json *json, const char *key, const struct hk_kernel_stack *stack)
 {
-	uint32_t numbers[FRAMES_MOST];
-	char text[FRAME_BYTES];
+	uint32_t numbers[HK_STACK_TABLE_FRAMES];
 	size_t count = frames_of(stack, numbers);
 
 	if (count == 0) {
@@ -198,10 +182,7 @@ static void write_frames(struct hk_json *json, const char *key, const struct hk_
 	hk_json_uint(json, "launches", stack->launches);
 	hk_json_open(json, "frames", '[');
 	for (size_t i = 0; i < count; i++) {
-		struct hk_stacks_frame frame;
-		hk_stacks_frame(stack->process, numbers[i], &frame);
-		hk_stack_rows_frame(&frame, text, sizeof(text));
-		hk_json_string(json, NULL, text);
+		hk_frame_json_write(stack->process, numbers[i], json);
 	}
 	hk_json_close(json, ']');
 	hk_json_close(json, '}');

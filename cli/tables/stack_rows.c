@@ -1,9 +1,8 @@
 #include "cli/tables/stack_rows.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <libiberty/demangle.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +14,7 @@
 #include "cli/timeline/source.h"
 #include "hooks/pattern.h"
 #include "report/model/role.h"
-#include "text/name.h"
+#include "report/write/frame_text.h"
 #include "wire/columns.h"
 
 /* Texts are shared copies, so their addresses stand for them. */
@@ -359,6 +358,8 @@ int hk_stack_rows_read(const Hk__Snapshot *snapshot, const char *directory,
 		result = r < 0 ? r : result;
 		r = read_process(&reading, loader, snapshot, directory, processes[i]);
 		result = r < 0 ? r : result;
+		r = hk_unread_add(&ret_rows->unread, processes[i]);
+		result = r < 0 ? r : result;
 	}
 	int r = make_rows(&reading), shared = make_shares(&reading);
 	r = r < 0 ? r : shared;
@@ -373,93 +374,29 @@ void hk_stack_rows_fini(struct hk_stack_rows *rows)
 	hk_report_strings_fini(&rows->strings);
 	free(rows->rows);
 	free(rows->shares);
-}
-
-/* Why no further frame is known, by enum hk_walk_end of the agent. */
-static const char *end_of(uint64_t reason)
-{
-	static const char *const reasons[] = {
-	    NULL,
-	    "the stack is deeper",
-	    "code without unwind information",
-	    "unwind information that is not understood",
-	    "no frame there",
-	    "the process may not check its memory",
-	};
-
-	return reason < sizeof(reasons) / sizeof(reasons[0]) && reasons[reason]
-		   ? reasons[reason]
-		   : "an unknown reason";
-}
-
-/* A name as a reader of source code knows it, in the making. */
-struct demangling {
-	char *text;
-	size_t size, used;
-	jmp_buf full;
-};
-
-/* The demangler passes its output in pieces. A crafted name has no end. */
-static void add_piece(const char *piece, size_t length, void *data)
-{
-	struct demangling *to = data;
-
-	for (size_t i = 0; i < length; i++) {
-		if (to->used + 1 >= to->size) {
-			longjmp(to->full, 1);
-		}
-		to->text[to->used++] = piece[i];
-	}
-}
-
-/* Writes NAME to TEXT, demangled if it is a name of C++, cut to SIZE. */
-static void write_name(const char *name, char *text, size_t size)
-{
-	struct demangling to = {.text = text, .size = size};
-
-	if (setjmp(to.full) == 0 &&
-	    !cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, add_piece, &to)) {
-		snprintf(text, size, "%s", name);
-		return;
-	}
-	text[to.used] = '\0';
-}
-
-static void write_python(const struct hk_stacks_frame *frame, char *text, size_t size)
-{
-	const char *name = *frame->name ? frame->name : "?";
-	const char *file = *frame->path ? hk_name_base(frame->path) : "?";
-
-	if (frame->address) {
-		snprintf(text, size, "%s (%s:%" PRIu64 ")", name, file, frame->address);
-	} else {
-		snprintf(text, size, "%s (%s)", name, file);
-	}
-}
-
-void hk_stack_rows_frame(const struct hk_stacks_frame *frame, char *text, size_t size)
-{
-	if (frame->object == HK_STACKS_OBJECT_END) {
-		snprintf(text, size, "[ends here: %s]", end_of(frame->address));
-	} else if (hk_stacks_is_python(frame)) {
-		write_python(frame, text, size);
-	} else if (*frame->name) {
-		write_name(frame->name, text, size);
-	} else if (*frame->path) {
-		snprintf(text, size, "%s+0x%" PRIx64, hk_name_base(frame->path), frame->address);
-	} else {
-		snprintf(text, size, "[0x%" PRIx64 "]", frame->address);
-	}
+	hk_unread_fini(&rows->unread);
 }
 
 size_t hk_stack_rows_functions(const Hk__Process *process, uint32_t number,
 			       struct hk_export_function list[HK_EXPORT_FUNCTIONS])
 {
-	struct hk_stacks_frame frame = {.path = "", .name = ""};
+	struct hk_stacks_function functions[HK_STACKS_FUNCTIONS_MOST];
+	struct hk_stacks_frame frame;
+	size_t count = hk_stacks_functions(process, number, functions);
 
+	static_assert(HK_STACKS_FUNCTIONS_MOST <= HK_EXPORT_FUNCTIONS, "all functions fit");
 	hk_stacks_frame(process, number, &frame);
-	list[0] = (struct hk_export_function){
-	    .name = frame.name, .library = frame.path, .file = "", .line = 0};
-	hk_stack_rows_frame(&frame, list[0].text, sizeof(list[0].text));
-	return 1;
+	for (size_t i = 0; i < count; i++) {
+		list[i] = (struct hk_export_function){.name = functions[i].name,
+						      .library = functions[i].library,
+						      .file = functions[i].file,
+						      .line = functions[i].line};
+		if (frame.object == HK_STACKS_OBJECT_END) {
+			hk_frame_text_end(&frame, list[i].text, sizeof(list[i].text));
+		} else {
+			hk_frame_text_name(&frame, &functions[i], list[i].text,
+					   sizeof(list[i].text));
+		}
+	}
+	return count;
 }

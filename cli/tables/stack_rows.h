@@ -5,6 +5,7 @@
 #define HK_CLI_TABLES_STACK_ROWS_H
 
 #include "cli/export/exporter.h"
+#include "cli/tables/unread.h"
 #include "report/model/stacks.h"
 #include "report/model/strings.h"
 
@@ -40,6 +41,7 @@ struct hk_stack_rows {
 	uint64_t records_there; /* ... of these */
 	int32_t group_ranks;	/* group I has the ranks from I * group_ranks on */
 	char python_note[128];	/* why a process has no Python frames; "": none lacks them */
+	struct hk_unread unread;
 };
 
 struct hk_stack_options {
@@ -58,9 +60,5 @@ void hk_stack_rows_fini(struct hk_stack_rows *rows);
 /* Writes the functions at a frame, as exporters want them. */
 size_t hk_stack_rows_functions(const Hk__Process *process, uint32_t number,
 			       struct hk_export_function list[HK_EXPORT_FUNCTIONS]);
-
-/* Writes the name of a frame to TEXT: its function, of Python with file and line; or its object and
- * address. */
-void hk_stack_rows_frame(const struct hk_stacks_frame *frame, char *text, size_t size);
 
 #endif

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "cli/tables/frame_json.h"
+#include "report/write/frame_text.h"
 #include "text/csv_text.h"
 #include "text/json_stream.h"
 #include "text/name.h"
@@ -11,28 +13,53 @@
 #define SHOWN 20u
 #define FRAME_BYTES 1024
 #define FRAME_COLUMNS 100
-#define FRAMES_MOST 512u /* of one stack; the agent keeps fewer: 256 native, 240 of Python */
 
-/* Writes the numbers of the stack's frames, innermost first. Returns how many there are. */
-static size_t frames_of(const struct hk_stack_row *row, uint32_t numbers[FRAMES_MOST])
+/* ---- frames ---- */
+
+size_t hk_stack_table_frames(const Hk__Process *process, uint32_t stack,
+			     uint32_t ret_numbers[HK_STACK_TABLE_FRAMES])
 {
 	struct hk_stacks_frame frame;
-	uint32_t number = row->stack;
 	size_t count = 0;
 
-	while (count < FRAMES_MOST && hk_stacks_frame(row->process, number, &frame)) {
-		numbers[count++] = number;
-		number = frame.caller;
+	while (count < HK_STACK_TABLE_FRAMES && hk_stacks_frame(process, stack, &frame)) {
+		ret_numbers[count++] = stack;
+		stack = frame.caller;
 	}
 	return count;
 }
 
-static void name_frame(const struct hk_stack_row *row, uint32_t number, char text[FRAME_BYTES])
+static void write_function(const char *name, const char *place, size_t line, FILE *output)
 {
+	char shown[HK_NAME_BYTES(FRAME_COLUMNS)], shown_place[HK_NAME_BYTES(FRAME_COLUMNS)];
+
+	hk_name_print(shown, FRAME_COLUMNS, name);
+	hk_name_print_end(shown_place, FRAME_COLUMNS, place);
+	fprintf(output, "    #%-3zu %s%s", line, shown, shown_place);
+}
+
+size_t hk_stack_table_write_frame(const Hk__Process *process, uint32_t number, size_t line,
+				  FILE *output)
+{
+	struct hk_stacks_function functions[HK_STACKS_FUNCTIONS_MOST];
+	char name[FRAME_BYTES], place[FRAME_BYTES];
 	struct hk_stacks_frame frame;
 
-	hk_stacks_frame(row->process, number, &frame);
-	hk_stack_rows_frame(&frame, text, FRAME_BYTES);
+	hk_stacks_frame(process, number, &frame);
+	if (frame.object == HK_STACKS_OBJECT_END) {
+		hk_frame_text_end(&frame, name, sizeof(name));
+		write_function(name, "", line, output);
+		fputc('\n', output);
+		return line + 1;
+	}
+	size_t count = hk_stacks_functions(process, number, functions);
+	for (size_t i = 0; i < count; i++) {
+		hk_frame_text_name(&frame, &functions[i], name, sizeof(name));
+		hk_frame_text_place(&frame, &functions[i], place, sizeof(place));
+		write_function(name, place, line + i, output);
+		fputs(functions[i].inlined ? " [inlined]\n" : "\n", output);
+	}
+	return line + count;
 }
 
 /* ---- text ---- */
@@ -72,21 +99,8 @@ static void write_shares(const struct hk_stack_rows *rows, FILE *output)
 	}
 }
 
-int hk_stack_table_write_text(const struct hk_stack_rows *rows, FILE *output, bool colour)
+static void write_notes(const struct hk_stack_rows *rows, FILE *output)
 {
-	char text[FRAME_BYTES], shown[HK_NAME_BYTES(FRAME_COLUMNS)];
-	uint32_t numbers[FRAMES_MOST];
-
-	for (size_t i = 0; i < rows->count && i < SHOWN; i++) {
-		size_t count = frames_of(&rows->rows[i], numbers);
-		write_head(&rows->rows[i], output, colour);
-		for (size_t k = 0; k < count; k++) {
-			name_frame(&rows->rows[i], numbers[k], text);
-			hk_name_print(shown, FRAME_COLUMNS, text);
-			fprintf(output, "    #%-3zu %s\n", k, shown);
-		}
-		fputc('\n', output);
-	}
 	if (rows->count > SHOWN) {
 		fprintf(output, "%zu further stacks: see --format csv\n", rows->count - SHOWN);
 	}
@@ -102,58 +116,38 @@ int hk_stack_table_write_text(const struct hk_stack_rows *rows, FILE *output, bo
 	if (*rows->python_note) {
 		fprintf(output, "! %s\n", rows->python_note);
 	}
+	hk_unread_write_text(&rows->unread, output);
+}
+
+int hk_stack_table_write_text(const struct hk_stack_rows *rows, FILE *output, bool colour)
+{
+	uint32_t numbers[HK_STACK_TABLE_FRAMES];
+
+	for (size_t i = 0; i < rows->count && i < SHOWN; i++) {
+		const struct hk_stack_row *row = &rows->rows[i];
+		size_t count = hk_stack_table_frames(row->process, row->stack, numbers), line = 0;
+		write_head(row, output, colour);
+		for (size_t k = 0; k < count; k++) {
+			line = hk_stack_table_write_frame(row->process, numbers[k], line, output);
+		}
+		fputc('\n', output);
+	}
+	write_notes(rows, output);
 	return ferror(output) ? -EIO : 0;
 }
 
 /* ---- JSON, CSV ---- */
 
-static void write_python(const struct hk_stacks_frame *frame, struct hk_json *json)
-{
-	hk_json_string(json, "language", "python");
-	hk_json_string(json, "function", frame->name);
-	hk_json_string(json, "file", frame->path);
-	if (frame->address) {
-		hk_json_uint(json, "line", frame->address);
-	} else {
-		hk_json_null(json, "line");
-	}
-	hk_json_uint(json, "first_line", frame->first_line);
-}
-
-static void write_frame(const struct hk_stack_row *row, uint32_t number, struct hk_json *json)
-{
-	struct hk_stacks_frame frame;
-	char text[FRAME_BYTES];
-
-	hk_stacks_frame(row->process, number, &frame);
-	hk_stack_rows_frame(&frame, text, sizeof(text));
-	hk_json_open(json, NULL, '{');
-	if (frame.object == HK_STACKS_OBJECT_END) {
-		hk_json_string(json, "end", text);
-	} else if (hk_stacks_is_python(&frame)) {
-		write_python(&frame, json);
-	} else {
-		if (*frame.name) {
-			hk_json_string(json, "function", text);
-		} else {
-			hk_json_null(json, "function");
-		}
-		hk_json_string(json, "library", frame.path);
-		hk_json_uint(json, "address", frame.address);
-	}
-	hk_json_close(json, '}');
-}
-
 int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output)
 {
 	struct hk_json json = {.output = output};
-	uint32_t numbers[FRAMES_MOST];
+	uint32_t numbers[HK_STACK_TABLE_FRAMES];
 
 	hk_json_open(&json, NULL, '{');
 	hk_json_open(&json, "stacks", '[');
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct hk_stack_row *row = &rows->rows[i];
-		size_t count = frames_of(row, numbers);
+		size_t count = hk_stack_table_frames(row->process, row->stack, numbers);
 		hk_json_newline(&json);
 		hk_json_open(&json, NULL, '{');
 		hk_json_int(&json, "rank", row->rank);
@@ -164,7 +158,7 @@ int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output)
 		hk_json_uint(&json, "total_ns", row->total_ns);
 		hk_json_open(&json, "frames", '[');
 		for (size_t k = 0; k < count; k++) {
-			write_frame(row, numbers[k], &json);
+			hk_frame_json_write(row->process, numbers[k], &json);
 		}
 		hk_json_close(&json, ']');
 		hk_json_close(&json, '}');
@@ -184,27 +178,46 @@ int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output)
 	hk_json_uint(&json, "calls_without", rows->calls_without);
 	hk_json_uint(&json, "refused", rows->refused);
 	hk_json_string(&json, "python_note", rows->python_note);
+	hk_unread_write_json(&rows->unread, &json);
 	hk_json_close(&json, '}');
 	fputc('\n', output);
 	return ferror(output) ? -EIO : 0;
 }
 
-/* Writes the frames of ROW, outermost first and with ";" between, with INSTEAD for each character
- * TAKEN, which the format has for itself. */
+/* Writes TEXT with INSTEAD for each character TAKEN, which the format has for itself. */
+static void write_link(const char *text, char taken, const char *instead, FILE *output)
+{
+	for (const char *at = text; *at; at++) {
+		if (*at == taken) {
+			fputs(instead, output);
+		} else {
+			fputc((unsigned char)*at < ' ' ? '?' : *at, output);
+		}
+	}
+}
+
+/* Writes the functions on the stack of ROW, outermost first and with ";" between. */
 static void write_chain(const struct hk_stack_row *row, char taken, const char *instead,
 			FILE *output)
 {
-	uint32_t numbers[FRAMES_MOST];
+	uint32_t numbers[HK_STACK_TABLE_FRAMES];
+	struct hk_stacks_function functions[HK_STACKS_FUNCTIONS_MOST];
 	char text[FRAME_BYTES];
+	struct hk_stacks_frame frame;
 
-	for (size_t k = frames_of(row, numbers); k-- > 0;) {
-		name_frame(row, numbers[k], text);
-		for (const char *at = text; *at; at++) {
-			if (*at == taken) {
-				fputs(instead, output);
-			} else {
-				fputc((unsigned char)*at < ' ' ? '?' : *at, output);
-			}
+	for (size_t k = hk_stack_table_frames(row->process, row->stack, numbers); k-- > 0;) {
+		hk_stacks_frame(row->process, numbers[k], &frame);
+		bool is_end = frame.object == HK_STACKS_OBJECT_END;
+		if (is_end) {
+			hk_frame_text_end(&frame, text, sizeof(text));
+			write_link(text, taken, instead, output);
+		}
+		for (size_t i = is_end ? 0
+				       : hk_stacks_functions(row->process, numbers[k], functions);
+		     i-- > 0;) {
+			hk_frame_text_name(&frame, &functions[i], text, sizeof(text));
+			write_link(text, taken, instead, output);
+			fputs(i > 0 ? ";" : "", output);
 		}
 		fputs(k > 0 ? ";" : "", output);
 	}

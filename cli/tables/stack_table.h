@@ -17,4 +17,18 @@ int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output);
 int hk_stack_table_write_csv(const struct hk_stack_rows *rows, FILE *output);
 int hk_stack_table_write_folded(const struct hk_stack_rows *rows, FILE *output);
 
+/* ---- for other tables ---- */
+
+#define HK_STACK_TABLE_FRAMES \
+	512u /* frames of one stack; the agent keeps fewer: 256 native, 240 of Python */
+
+/* Writes the numbers of the frames of STACK, innermost first. Returns how many there are. */
+size_t hk_stack_table_frames(const Hk__Process *process, uint32_t stack,
+			     uint32_t ret_numbers[HK_STACK_TABLE_FRAMES]);
+
+/* Writes a line for each function at frame NUMBER of PROCESS, which exists. The first one is line
+ * LINE of its stack. Returns the number of the next line. */
+size_t hk_stack_table_write_frame(const Hk__Process *process, uint32_t number, size_t line,
+				  FILE *output);
+
 #endif

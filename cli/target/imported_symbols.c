@@ -1,18 +1,13 @@
 #include "cli/target/imported_symbols.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/target/run_capture.h"
+#include "elf/elf_file.h"
 
 #define LIBRARIES_BYTES ((size_t)256 << 10) /* of the loader's list of libraries, one per line */
 #define LOADER_MS 10000
@@ -29,17 +24,6 @@ struct hk_imported_symbols {
 };
 
 /* ---- reading one file ---- */
-
-/* A mapped file. part() checks that a range lies within it. */
-struct file {
-	const char *bytes;
-	size_t size;
-};
-
-static const void *part(const struct file *file, uint64_t offset, uint64_t size)
-{
-	return offset <= file->size && size <= file->size - offset ? file->bytes + offset : NULL;
-}
 
 static int add(struct names *names, const char *name)
 {
@@ -60,89 +44,43 @@ static int add(struct names *names, const char *name)
 	return 0;
 }
 
-/* Adds the functions of one table: with DEFINED those that the file defines, else those that it
- * calls. */
-static int add_table(struct names *names, const struct file *file, const Elf64_Shdr *table,
-		     const Elf64_Shdr *texts, bool defined)
+/* Whether SYMBOL is a function with a name. */
+static bool is_function(const GElf_Sym *symbol, const char *name, bool untyped)
 {
-	const Elf64_Sym *symbols = part(file, table->sh_offset, table->sh_size);
-	const char *strings = part(file, texts->sh_offset, texts->sh_size);
+	unsigned type = GELF_ST_TYPE(symbol->st_info);
 
-	if (!symbols || !strings || !texts->sh_size || strings[texts->sh_size - 1] ||
-	    table->sh_offset % _Alignof(Elf64_Sym)) {
-		return -ENOEXEC;
-	}
-	for (size_t i = 1; i < table->sh_size / sizeof(*symbols); i++) {
-		unsigned type = ELF64_ST_TYPE(symbols[i].st_info);
-		bool function = type == STT_FUNC || (type == STT_NOTYPE && !defined);
-		if (!function || (symbols[i].st_shndx != SHN_UNDEF) != defined ||
-		    symbols[i].st_name >= texts->sh_size || !strings[symbols[i].st_name]) {
-			continue;
-		}
-		int r = add(names, strings + symbols[i].st_name);
-		if (r < 0) {
-			return r;
-		}
-	}
-	return 0;
+	return name && *name && (type == STT_FUNC || (type == STT_NOTYPE && untyped));
 }
 
-/* Adds the functions of the first section of type KIND. Returns 0, -ENOENT if the file has no such
- * section, -ENOEXEC, or -ENOMEM. */
-static int add_symbols(struct names *names, const struct file *file, unsigned kind, bool defined)
+static int add_called(void *context, const GElf_Sym *symbol, const char *name)
 {
-	const Elf64_Ehdr *header = part(file, 0, sizeof(*header));
+	return symbol->st_shndx == SHN_UNDEF && is_function(symbol, name, true) ? add(context, name)
+										: 0;
+}
 
-	if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_shentsize != sizeof(Elf64_Shdr) ||
-	    header->e_shoff % _Alignof(Elf64_Shdr)) {
-		return -ENOEXEC;
-	}
-	const Elf64_Shdr *sections =
-	    part(file, header->e_shoff, (uint64_t)header->e_shnum * sizeof(*sections));
-	if (!sections) {
-		return -ENOEXEC;
-	}
-	for (unsigned i = 0; i < header->e_shnum; i++) {
-		if (sections[i].sh_type != kind) {
-			continue;
-		}
-		return sections[i].sh_link < header->e_shnum
-			   ? add_table(names, file, &sections[i], &sections[sections[i].sh_link],
-				       defined)
-			   : -ENOEXEC;
-	}
-	return -ENOENT;
+static int add_defined(void *context, const GElf_Sym *symbol, const char *name)
+{
+	return symbol->st_shndx != SHN_UNDEF && is_function(symbol, name, false)
+		   ? add(context, name)
+		   : 0;
 }
 
 /* Adds the functions that the file calls, and those that it defines if it is the PROGRAM. Returns 0
  * or -errno. */
 static int add_file(struct hk_imported_symbols *imports, const char *path, bool program)
 {
-	struct stat status;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct hk_elf file;
+	int r = hk_elf_open(path, &file);
 
-	if (fd < 0 || fstat(fd, &status) < 0) {
-		int error = errno;
-		if (fd >= 0) {
-			close(fd);
-		}
-		return -error;
+	if (r < 0) {
+		return r;
 	}
-	struct file file = {.size = (size_t)status.st_size};
-	void *bytes = mmap(NULL, file.size, PROT_READ, MAP_PRIVATE, fd, 0);
-	int error = errno;
-	close(fd);
-	if (bytes == MAP_FAILED) {
-		return -error;
-	}
-	file.bytes = bytes;
-	int r = add_symbols(&imports->called, &file, SHT_DYNSYM, false);
+	r = hk_elf_symbols(&file, SHT_DYNSYM, add_called, &imports->called);
 	if (r == 0 && program) {
-		r = add_symbols(&imports->defined, &file, SHT_SYMTAB, true);
+		r = hk_elf_symbols(&file, SHT_SYMTAB, add_defined, &imports->defined);
 		r = r == -ENOENT ? 0 : r;
 	}
-	munmap(bytes, file.size);
+	hk_elf_close(&file);
 	return r == -ENOENT ? -ENOEXEC : r;
 }
 

@@ -1,6 +1,5 @@
 #include "cli/target/program.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -13,8 +12,11 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "elf/elf_file.h"
+
 #define SHELL "/bin/sh"	 /* runs text without a #! line */
 #define HEAD_BYTES 4096u /* read from the start of a file: an ELF header or a #! line */
+#define GO_NOTE 4u	 /* type of the note by which the Go linker marks programs */
 #define SCRIPTS_MAX 5u	 /* scripts that interpret scripts; the kernel follows as many */
 
 #if defined(__x86_64__)
@@ -109,45 +111,6 @@ static int image_open(struct image *image, const char *path)
 	return 0;
 }
 
-/* Returns whether NOTE is the note by which the Go linker marks programs. */
-static bool is_go_note(const struct image *image, const Elf64_Phdr *note)
-{
-	struct {
-		Elf64_Nhdr header;
-		char name[4];
-	} head;
-
-	return note->p_type == PT_NOTE &&
-	       pread(image->fd, &head, sizeof(head), (off_t)note->p_offset) == sizeof(head) &&
-	       head.header.n_namesz == sizeof(head.name) && memcmp(head.name, "Go", 3) == 0;
-}
-
-/* Reads the program headers of a 64-bit file. Returns 0, or -ENOEXEC if they are damaged. */
-static int image_read(struct image *image)
-{
-	Elf64_Ehdr header;
-
-	memcpy(&header, image->head, sizeof(header));
-	for (unsigned i = 0; i < header.e_phnum; i++) {
-		Elf64_Phdr phdr;
-		off_t at = (off_t)header.e_phoff + (off_t)i * header.e_phentsize;
-		if (pread(image->fd, &phdr, sizeof(phdr), at) != sizeof(phdr)) {
-			return -ENOEXEC;
-		}
-		image->go |= is_go_note(image, &phdr);
-		if (phdr.p_type != PT_INTERP) {
-			continue;
-		}
-		size_t size = phdr.p_filesz;
-		if (size < 2 || size > sizeof(image->loader) ||
-		    pread(image->fd, image->loader, size, (off_t)phdr.p_offset) != (ssize_t)size ||
-		    image->loader[size - 1]) {
-			return -ENOEXEC;
-		}
-	}
-	return 0;
-}
-
 /* Returns true if the program runs with rights that its caller does not have, by the kernel's
  * rules. The loader then ignores LD_PRELOAD. */
 static bool raises_rights(const struct image *image)
@@ -203,31 +166,57 @@ static int check_loader(const struct image *image, struct hk_check_result *resul
 	return 0;
 }
 
+static int check_headers(struct image *image, const struct hk_elf *elf,
+			 struct hk_check_result *result)
+{
+	if (hk_elf_loader(elf, image->loader) < 0) {
+		tell(result, HK_CHECK_FAILED, "build or copy it again",
+		     "%.300s has damaged program headers", image->path);
+		return -ENOEXEC;
+	}
+	image->go = hk_elf_has_note(elf, GO_NOTE, "Go");
+	return check_loader(image, result);
+}
+
+static int check_machine(struct image *image, const struct hk_elf *elf,
+			 struct hk_check_result *result)
+{
+	GElf_Ehdr header;
+
+	if (gelf_getclass(elf->elf) != ELFCLASS64) {
+		tell(result, HK_CHECK_FAILED, "build it for 64 bits",
+		     "%.300s is a 32-bit program: the agent is a 64-bit library", image->path);
+	} else if (gelf_getehdr(elf->elf, &header) && header.e_machine != MACHINE) {
+		tell(result, HK_CHECK_FAILED, "build it, or hooktrace, for the same machine",
+		     "%.300s is for another processor (ELF machine %u) than the agent", image->path,
+		     header.e_machine);
+	} else {
+		return check_headers(image, elf, result);
+	}
+	return 0;
+}
+
 static int check_elf(struct image *image, struct hk_check_result *result)
 {
-	Elf64_Ehdr header;
+	struct hk_elf elf;
 
-	memcpy(&header, image->head, sizeof(header));
 	if (raises_rights(image)) {
 		tell(result, HK_CHECK_FAILED,
 		     "trace a copy without these rights, or run it as their owner",
 		     "%.300s is setuid, setgid or has capabilities: the loader preloads nothing",
 		     image->path);
-	} else if (header.e_ident[EI_CLASS] != ELFCLASS64) {
-		tell(result, HK_CHECK_FAILED, "build it for 64 bits",
-		     "%.300s is a 32-bit program: the agent is a 64-bit library", image->path);
-	} else if (header.e_machine != MACHINE) {
-		tell(result, HK_CHECK_FAILED, "build it, or hooktrace, for the same machine",
-		     "%.300s is for another processor (ELF machine %u) than the agent", image->path,
-		     header.e_machine);
-	} else if (image_read(image) < 0) {
-		tell(result, HK_CHECK_FAILED, "build or copy it again",
-		     "%.300s has damaged program headers", image->path);
-		return -ENOEXEC;
-	} else {
-		return check_loader(image, result);
+		return 0;
 	}
-	return 0;
+	int fd = fcntl(image->fd, F_DUPFD_CLOEXEC, 0);
+	int r = fd < 0 ? -errno : hk_elf_begin(fd, &elf);
+	if (r < 0) {
+		tell(result, HK_CHECK_FAILED, "build or copy it again",
+		     "%.300s has a damaged header", image->path);
+		return r;
+	}
+	r = check_machine(image, &elf, result);
+	hk_elf_close(&elf);
+	return r;
 }
 
 /* Returns the interpreter in the first line of a script, or NULL if there is none. Changes the

@@ -13,8 +13,8 @@
 #include "report/model/stacks.h"
 
 /* Longest wait for the leaves: up to a second until they know of it, and their own survey. */
-#define NODES_NS 6000000000u
-#define NODES_TRACED_NS 13000000000u
+#define NODES_NS 9000000000u
+#define NODES_TRACED_NS 16000000000u
 #define MISSING_BYTES 192u
 
 struct node {

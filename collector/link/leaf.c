@@ -25,7 +25,10 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define REPORT_SOON_NS (SECOND_NS / 50)
 #define HOLD_NS SECOND_NS /* pause before a chunk is sent again that the root had no room for */
-#define LATE_NS (60 * SECOND_NS)     /* a process that starts later begins a new job */
+#define LATE_NS (60 * SECOND_NS) /* a process that starts later begins a new job */
+/* How long a job that is complete waits for the first reading of the root's clock. Without it the
+ * root takes times by this node's realtime clock, and a job may begin before its start. */
+#define CLOCK_WAIT_NS (5 * SECOND_NS)
 #define PATIENCE_NS (30 * SECOND_NS) /* wait of a collector without other work */
 
 enum exchange_kind {
@@ -47,6 +50,7 @@ struct hk_leaf {
 	struct hk_outbox outbox;
 	struct hk_leaf_report_head head;
 	bool probes;		  /* a prober was opened */
+	uint64_t probes_ns;	  /* when */
 	struct hk_prober *prober; /* NULL: there is no prober */
 	struct hk_clock_map map;
 	Hk__ClockMap clock; /* message of `map` */
@@ -81,6 +85,7 @@ static void open_prober(const struct hk_collector *collector, struct hk_leaf *le
 		return;
 	}
 	leaf->probes = true;
+	leaf->probes_ns = hk_clock_monotonic_ns();
 	const struct hk_access access = access_of(&collector->options);
 	int r = hk_prober_open(leaf->url, &access, &leaf->prober, problem);
 	if (r < 0) {
@@ -95,6 +100,16 @@ static void read_clock(struct hk_leaf *leaf)
 		hk_clock_map_show(&leaf->map, &leaf->clock);
 		leaf->head.clock = &leaf->clock;
 	}
+}
+
+static void await_clock(struct hk_leaf *leaf, uint64_t now_ns)
+{
+	struct hk_leaf_report_head *head = &leaf->head;
+	if (leaf->probes && !head->clock) {
+		read_clock(leaf);
+	}
+	bool may_come = !leaf->probes || (leaf->prober && now_ns - leaf->probes_ns < CLOCK_WAIT_NS);
+	head->clock_awaited = !head->clock && may_come;
 }
 
 int hk_leaf_open(struct hk_collector *collector, struct hk_leaf **ret_leaf)
@@ -513,7 +528,8 @@ static void complete_soon(struct hk_leaf *leaf)
 {
 	const struct hk_outbox_job *job;
 	DL_FOREACH (leaf->outbox.jobs, job) {
-		if (!job->complete && !job->complete_sending && hk_outbox_all_sent(job)) {
+		if (!job->complete && !job->complete_sending && hk_outbox_all_sent(job) &&
+		    !leaf->head.clock_awaited) {
 			report_soon(leaf);
 		}
 	}
@@ -555,6 +571,7 @@ void hk_leaf_run(struct hk_collector *collector, uint64_t now_ns)
 	if (!hk_uplink_connected(leaf->uplink)) {
 		return;
 	}
+	await_clock(leaf, now_ns);
 	complete_soon(leaf);
 	if (!leaf->reporting && now_ns >= leaf->report_due_ns) {
 		send_report(collector, leaf, now_ns);

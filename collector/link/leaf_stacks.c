@@ -10,7 +10,7 @@
 #include "collector/model/job.h"
 #include "collector/stack/survey.h"
 
-#define PATIENCE_NS 14000000000u
+#define PATIENCE_NS 17000000000u
 
 void hk_leaf_stacks_want(struct hk_leaf_stacks *stacks, struct hk_collector *collector,
 			 const struct hk_job *job, const Hk__LeafJobReply *reply)

@@ -66,8 +66,8 @@ static int add_processes(const struct hk_collector *collector, struct hk_leaf_re
 	return 0;
 }
 
-static int add_job(const struct hk_collector *collector, struct hk_leaf_report *report,
-		   struct hk_outbox_job *job, size_t *bytes)
+static int add_job(const struct hk_collector *collector, const struct hk_leaf_report_head *head,
+		   struct hk_leaf_report *report, struct hk_outbox_job *job, size_t *bytes)
 {
 	struct hk_leaf_report_part *part = &report->parts[report->message.n_jobs];
 	hk__leaf_job__init(&part->message);
@@ -76,7 +76,7 @@ static int add_job(const struct hk_collector *collector, struct hk_leaf_report *
 	part->job.n_rules = part->job.n_nodes = 0;
 	part->message.job = &part->job;
 	part->message.id = part->job.upstream_id;
-	part->message.complete = hk_outbox_all_sent(job);
+	part->message.complete = hk_outbox_all_sent(job) && !head->clock_awaited;
 	report->list[report->message.n_jobs++] = &part->message;
 	return add_processes(collector, report, part, bytes);
 }
@@ -118,7 +118,7 @@ int hk_leaf_report_make(const struct hk_collector *collector, struct hk_leaf_rep
 	}
 	DL_FOREACH (outbox->jobs, job) {
 		if (r == 0 && ready(job, &loaded)) {
-			r = add_job(collector, ret_report, job, &bytes);
+			r = add_job(collector, head, ret_report, job, &bytes);
 		}
 	}
 	if (r < 0) {

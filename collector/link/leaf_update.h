@@ -19,6 +19,7 @@ struct hk_leaf_report_head {
 	uint64_t shed_records, spooled_bytes;
 	int64_t root_ahead_ns; /* its realtime clock less ours, roughly */
 	Hk__ClockMap *clock;   /* NULL: nothing is known of its monotonic one */
+	bool clock_awaited;    /* soon known: no job is reported complete without it */
 };
 
 struct hk_leaf_report {

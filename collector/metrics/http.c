@@ -1,7 +1,6 @@
 #include "collector/metrics/http.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <nng/nng.h>
 #include <nng/supplemental/tls/tls.h>
 #include <stdlib.h>
@@ -20,7 +19,6 @@
 
 #define CLIENTS_MAX 128u
 #define ENDED_MAX 64u /* unfreed connections; above this, no new one is accepted */
-#define CROWD 32u     /* number of connections from which the allocator keeps much memory */
 #define MS_NS UINT64_C(1000000)
 #define REQUEST_NS (5000 * MS_NS)
 #define SEND_NS (30000 * MS_NS)
@@ -69,7 +67,6 @@ struct hk_http {
 	struct client *clients; /* oldest first; lock */
 	uint32_t count, ended;	/* lock */
 	uint32_t waiting;	/* clients that wait for an answer; lock */
-	uint32_t crowd;		/* most connections since memory was last returned to the system */
 	struct hk_page_cache pages;
 	char url[HK_REQUEST_URL_BYTES];
 };
@@ -411,7 +408,6 @@ static void reap(struct hk_http *http, bool all)
 {
 	struct client *client, *next, *taken = NULL;
 	pthread_mutex_lock(&http->lock);
-	http->crowd = http->count > http->crowd ? http->count : http->crowd;
 	DL_FOREACH_SAFE(http->clients, client, next)
 	{
 		if (client->opening || (!client->ended && !all)) {
@@ -423,7 +419,6 @@ static void reap(struct hk_http *http, bool all)
 		DL_DELETE(http->clients, client);
 		DL_APPEND(taken, client);
 	}
-	bool gone = http->crowd >= CROWD && http->count < http->crowd / 4;
 	pthread_mutex_unlock(&http->lock);
 	DL_FOREACH_SAFE(taken, client, next)
 	{
@@ -433,10 +428,6 @@ static void reap(struct hk_http *http, bool all)
 		nng_stream_free(client->stream);
 		hk_page_unref(client->body);
 		free(client);
-	}
-	if (gone) {
-		malloc_trim(0); /* returns their memory to the system */
-		http->crowd = 0;
 	}
 }
 

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/statvfs.h>
 #include <time.h>
-#include <unistd.h>
 #include <uthash.h>
 #include <utlist.h>
 
@@ -17,6 +16,7 @@
 #include "collector/model/job.h"
 #include "collector/model/process.h"
 #include "collector/server/rejections.h"
+#include "collector/server/resident.h"
 #include "text/name.h"
 
 /* A job of more processes does not fit the bound by rank. */
@@ -423,19 +423,6 @@ enum { HK_METRICS_UPSTREAM(UPSTREAM_INDEX) UPSTREAM_VALUES };
 static const struct hk_metric collector_metrics[] = {HK_METRICS_COLLECTOR(ENTRY)};
 static const struct hk_metric upstream_metrics[] = {HK_METRICS_UPSTREAM(ENTRY)};
 
-static uint64_t resident_bytes(void)
-{
-	unsigned long long pages = 0;
-	FILE *file = fopen("/proc/self/statm", "re");
-	if (file) {
-		if (fscanf(file, "%*u %llu", &pages) != 1) {
-			pages = 0;
-		}
-		fclose(file);
-	}
-	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 static void write_values(struct page *page, const struct hk_metric *metrics, uint32_t count,
 			 const uint64_t *values)
 {
@@ -474,7 +461,7 @@ static void write_collector(struct page *page, const char *user)
 	}
 	values[COLLECTOR_START] = collector->start_unix_ns;
 	values[COLLECTOR_CPU] = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
-	values[COLLECTOR_RSS] = resident_bytes();
+	values[COLLECTOR_RSS] = hk_resident_bytes();
 	values[COLLECTOR_STORE_FREE] =
 	    statvfs(collector->store, &store) == 0 ? store.f_bavail * store.f_frsize : 0;
 	values[COLLECTOR_DRAINED] = HASH_COUNT(collector->processes);

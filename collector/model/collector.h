@@ -25,8 +25,8 @@
 struct hk_gather;
 struct hk_http;
 struct hk_cuda_inside;
-struct hk_symbols;
 struct hk_leaf;
+struct hk_naming;
 struct hk_peer;
 struct hk_policy;
 struct hk_process;
@@ -65,7 +65,7 @@ struct hk_collector {
 	struct hk_rejections *rejections; /* clients that either refused */
 	struct hk_server *server;
 	struct hk_http *http;		      /* NULL: metrics are not served */
-	struct hk_symbols *symbols;	      /* NULL: frames of stacks get no names */
+	struct hk_naming *naming;	      /* NULL: frames of stacks get no names */
 	struct hk_cuda_inside *cuda_inside;   /* files that were looked into */
 	struct hk_gather *gather;	      /* stacks being collected; NULL: none */
 	bool surveying;			      /* of processes here: stack/survey.h */

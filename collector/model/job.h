@@ -45,6 +45,7 @@ struct hk_job {
 	uint64_t opened_ns;	 /* monotonic */
 	uint64_t alive_ns;	 /* monotonic: when something last lived */
 	uint64_t closed_ns;	 /* monotonic */
+	uint64_t names_until_ns; /* monotonic: its end waits for names; 0: it does not */
 	uint64_t save_round;	 /* of the loop, in which it was saved last */
 	int close_error;	 /* -errno of the last attempt to close it; 0: none, or closed */
 	uint64_t close_tried_ns; /* monotonic, of that attempt */

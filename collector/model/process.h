@@ -44,6 +44,7 @@ struct hk_process {
 	bool noticed;		/* a parent told how it ended */
 	bool changed;		/* state differs from the newest frame in the file */
 	uint64_t saved_ns;	/* monotonic: when it was last put there */
+	uint32_t kernels_named; /* up to this number kernels have their names, or get none */
 	/* Its chunk file once that is closed. */
 	uint64_t stored_bytes; /* where it ends */
 	uint64_t held_bytes;   /* that it takes */

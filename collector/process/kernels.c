@@ -1,9 +1,12 @@
 #include "collector/process/kernels.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/model/fields.h"
+#include "collector/symbol/frame_names.h"
 
 static int add(Hk__Process *state, const struct hk_kernel *from, const char *name)
 {
@@ -43,4 +46,55 @@ int hk_kernels_refresh(Hk__Process *state, struct hk_reader *reader)
 		}
 	}
 	return r;
+}
+
+/* ---- names from files ---- */
+
+/* Whether the function that launches KERNEL lies in a file, and is not known. */
+static bool is_wanted(const Hk__Process *state, const Hk__Kernel *kernel)
+{
+	/* Objects come in the order of their numbers. */
+	return kernel->name_bytes == 0 && !*kernel->name && kernel->object > 0 &&
+	       kernel->object <= state->n_stack_objects &&
+	       *state->stack_objects[kernel->object - 1]->path == '/';
+}
+
+uint32_t hk_kernels_next_nameless(const Hk__Process *state, uint32_t number)
+{
+	for (size_t i = number; i < state->n_kernels; i++) {
+		if (is_wanted(state, state->kernels[i])) {
+			return (uint32_t)i + 1;
+		}
+	}
+	return 0;
+}
+
+size_t hk_kernels_found_bytes(const Hk__Process *state)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < state->n_kernels; i++) {
+		const Hk__Kernel *kernel = state->kernels[i];
+		bytes += kernel->name_bytes == 0 ? strlen(kernel->name) : 0;
+	}
+	return bytes;
+}
+
+int hk_kernels_set_name(Hk__Process *state, uint32_t number, const Hk__SymbolFrame *frame,
+			size_t *bytes)
+{
+	Hk__Kernel *kernel =
+	    number > 0 && number <= state->n_kernels ? state->kernels[number - 1] : NULL;
+
+	if (!kernel || !is_wanted(state, kernel) || frame->n_place == 0) {
+		return 0;
+	}
+	/* The last one is the function itself, which others may be inlined in. */
+	const char *name = frame->place[frame->n_place - 1]->function;
+	size_t length = strlen(name);
+	if (length == 0 || *bytes + length > HK_FRAME_NAMES_BYTES_MOST) {
+		return 0;
+	}
+	*bytes += length;
+	return hk_field_set_string(&kernel->name, name);
 }

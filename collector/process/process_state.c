@@ -16,10 +16,10 @@
 #include "collector/process/cells.h"
 #include "collector/process/cost.h"
 #include "collector/process/kernels.h"
+#include "collector/process/naming.h"
 #include "collector/process/procfs.h"
 #include "collector/process/stacks.h"
 #include "collector/spool/spool.h"
-#include "collector/symbol/symbols.h"
 #include "hooks/hook.h"
 #include "report/model/stacks.h"
 
@@ -354,20 +354,6 @@ static int refresh_counts(struct hk_process *process)
 		   : hk_memory_refresh(state, process->segment->ledger);
 }
 
-static int name_stacks(const struct hk_collector *collector, struct hk_process *process)
-{
-	char root[32] = "";
-
-	if (!collector->symbols || !hk_stacks_valid(process->state)) {
-		return 0;
-	}
-	if (!process->foreign) {
-		snprintf(root, sizeof(root), "/proc/%" PRIu32 "/root", process->state->pid);
-	}
-	int r = hk_symbols_name(collector->symbols, root, process->state);
-	return r < 0 ? r : hk_symbols_name_kernels(collector->symbols, root, process->state);
-}
-
 int hk_state_refresh(const struct hk_collector *collector, struct hk_process *process, bool force)
 {
 	Hk__Process *state = process->state;
@@ -394,7 +380,7 @@ int hk_state_refresh(const struct hk_collector *collector, struct hk_process *pr
 		       (state->device_time ? device_fingerprint(state->device_time) : 0);
 	if (r == 0 && (force || fingerprint != process->segment->fingerprint)) {
 		r = refresh_sites(process);
-		r = r < 0 ? r : name_stacks(collector, process);
+		r = r < 0 || !collector->naming ? r : hk_naming_add(collector->naming, process);
 		r = r < 0 ? r : hk_cells_merge(&cells, process->segment->reader, state);
 		/* The cost never falls: time spent at a higher level stays. */
 		uint64_t cost = hk_cost_total_ns(process);

@@ -1,7 +1,6 @@
 #include "collector/server/server.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <nng/nng.h>
 #include <nng/supplemental/tls/tls.h>
 #include <stdlib.h>
@@ -19,13 +18,13 @@
 #include "collector/server/hub.h"
 #include "collector/server/listener.h"
 #include "collector/server/request_queue.h"
+#include "collector/server/resident.h"
 
 #define LISTENERS 2
 #define CONNECTIONS_MAX 4096u
 #define UNAUTHENTICATED_MAX 256u /* over TCP; the oldest one is closed for a new one */
 #define UNAUTHENTICATED_PER_PEER_MAX 64u
 #define ENDED_MAX 512u /* most unfreed connections */
-#define CROWD 32u      /* number of connections from which the allocator keeps much memory */
 
 struct hk_server {
 	struct hk_hub hub;
@@ -34,7 +33,7 @@ struct hk_server {
 	void *context;
 	uint32_t connections_max, unauthenticated_max;
 	uint64_t turn;
-	uint32_t crowd;	     /* most connections since memory was last returned to the system */
+	struct hk_resident resident;
 	char path[PATH_MAX]; /* of the local socket */
 	struct hk_listener listeners[LISTENERS];
 	size_t listener_count;
@@ -287,20 +286,6 @@ bool hk_server_waits(struct hk_server *server)
 	return waits;
 }
 
-/* Returns free memory of the allocator to the system after many connections have ended. */
-static void tidy(struct hk_server *server)
-{
-	struct hk_hub *hub = &server->hub;
-	pthread_mutex_lock(&hub->lock);
-	uint32_t count = hub->count;
-	pthread_mutex_unlock(&hub->lock);
-	server->crowd = count > server->crowd ? count : server->crowd;
-	if (server->crowd >= CROWD && count < server->crowd / 4) {
-		malloc_trim(0);
-		server->crowd = 0;
-	}
-}
-
 struct hk_quota *hk_server_quota(const struct hk_server *server)
 {
 	return server->hub.quota;
@@ -308,8 +293,9 @@ struct hk_quota *hk_server_quota(const struct hk_server *server)
 
 void hk_server_maintain(struct hk_server *server)
 {
-	hk_rejections_log(server->hub.refusals, hk_clock_monotonic_ns());
-	tidy(server);
+	uint64_t now = hk_clock_monotonic_ns();
+	hk_rejections_log(server->hub.refusals, now);
+	hk_resident_trim(&server->resident, now);
 }
 
 void hk_server_run(struct hk_server *server)

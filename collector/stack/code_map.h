@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HK_CODE_MAP_BUILD_ID 64u
+#include "elf/elf_file.h"
 
 /* A range of code. */
 struct hk_code_range {
@@ -20,7 +20,7 @@ struct hk_code_range {
 	/* Once an address in it was looked up: */
 	bool known;
 	uint64_t file; /* START in the addresses of the file */
-	uint8_t build_id[HK_CODE_MAP_BUILD_ID];
+	uint8_t build_id[HK_ELF_BUILD_ID_MOST];
 	size_t build_id_bytes; /* 0: none, or the file cannot be read */
 };
 
@@ -30,7 +30,8 @@ struct hk_code_map {
 	char root[32]; /* root directory of the process, as a path here */
 };
 
-/* Reads the map of process PID. Returns 0, -ENOMEM, or -errno: -EACCES without permission. */
+/* Reads the map of process PID. Returns 0, -ENOMEM, or -errno: -EACCES without permission, -ESRCH
+ * if it has ended. */
 int hk_code_map_read(uint32_t pid, struct hk_code_map *ret_map);
 
 /* Parses LINE of /proc/<pid>/maps. Returns false if it is not executable, or no such line. The

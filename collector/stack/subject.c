@@ -13,12 +13,12 @@
 #include "collector/model/fields.h"
 #include "collector/model/process.h"
 #include "collector/process/ancestry.h"
+#include "collector/process/naming.h"
 #include "collector/process/procfs.h"
 #include "collector/process/tasks.h"
 #include "collector/stack/dump.h"
 #include "collector/stack/extract.h"
 #include "collector/stack/traced.h"
-#include "collector/symbol/symbols.h"
 
 #define ANSWER_NS 400000000u	   /* for one thread's answer */
 #define ANSWER_LATE_NS 2000000000u /* of one that waits for a processor */
@@ -26,6 +26,7 @@
 #define ANSWER_SHORT_NS 50000000u  /* once several threads of the process did not answer */
 #define SILENT_MAX 4u		   /* so many */
 #define TRACING_NS 6000000000u	   /* for the program that reads stacks by ptrace */
+#define NAMING_NS 3000000000u	   /* for names of functions: a file may be large */
 #define NO_TASK SIZE_MAX
 
 /* What is known of a thread's stack. */
@@ -38,7 +39,7 @@ struct row {
 	char missing[160];
 };
 
-enum phase { PHASE_ASKING, PHASE_TRACING, PHASE_DONE };
+enum phase { PHASE_ASKING, PHASE_TRACING, PHASE_NAMING, PHASE_DONE };
 
 struct hk_subject {
 	uint8_t uid[HK_UID_BYTES];
@@ -59,6 +60,9 @@ struct hk_subject {
 	} places[HK_ASKS];
 	struct hk_traced *traced;
 	uint64_t traced_until_ns;
+	struct hk_naming *naming; /* that names the frames; NULL: not yet */
+	uint64_t ticket;	  /* there */
+	uint64_t named_until_ns;
 };
 
 /* ---- making ---- */
@@ -139,6 +143,9 @@ struct hk_subject *hk_subject_free(struct hk_subject *subject)
 		return NULL;
 	}
 	hk_traced_free(subject->traced);
+	if (subject->naming) {
+		hk_naming_end(subject->naming, subject->ticket);
+	}
 	for (size_t i = 0; subject->rows && i < subject->count; i++) {
 		free(subject->rows[i].address);
 	}
@@ -468,11 +475,10 @@ static int add_absent(struct hk_subject *subject)
 				       : "has ended");
 }
 
-static void put_together(struct hk_subject *subject, const struct hk_collector *collector)
+static void put_together(struct hk_subject *subject)
 {
 	Hk__Process *state = subject->state;
 	struct hk_dump *dump = NULL;
-	char root[32];
 
 	state->thread_stacks = calloc(subject->count + 1, sizeof(*state->thread_stacks));
 	int r = state->thread_stacks ? 0 : -ENOMEM;
@@ -486,10 +492,32 @@ static void put_together(struct hk_subject *subject, const struct hk_collector *
 	}
 	r = r == 0 && subject->count == 0 ? add_absent(subject) : r;
 	hk_dump_free(dump);
-	if (collector->symbols && r == 0) {
-		snprintf(root, sizeof(root), "/proc/%" PRIu32 "/root", subject->pid);
-		hk_symbols_name(collector->symbols, root, state);
+}
+
+static void begin_naming(struct hk_subject *subject, struct hk_collector *collector,
+			 uint64_t now_ns)
+{
+	if (collector->naming) {
+		subject->naming = collector->naming;
+		subject->ticket = hk_naming_begin(subject->naming, subject->state, subject->pid);
 	}
+	subject->named_until_ns = now_ns + NAMING_NS;
+}
+
+/* Returns whether names need not be waited for any longer. */
+static bool is_named(struct hk_subject *subject, struct hk_collector *collector, uint64_t now_ns)
+{
+	if (!subject->naming) {
+		return true;
+	}
+	hk_naming_run(collector, now_ns);
+	if (hk_naming_is_pending(subject->naming, subject->ticket) &&
+	    now_ns < subject->named_until_ns) {
+		return false;
+	}
+	hk_naming_end(subject->naming, subject->ticket);
+	subject->naming = NULL;
+	return true;
 }
 
 bool hk_subject_advance(struct hk_subject *subject, struct hk_collector *collector,
@@ -510,7 +538,11 @@ bool hk_subject_advance(struct hk_subject *subject, struct hk_collector *collect
 		}
 	}
 	if (subject->phase == PHASE_TRACING && trace(subject, limits->now_ns)) {
-		put_together(subject, collector);
+		put_together(subject);
+		begin_naming(subject, collector, limits->now_ns);
+		subject->phase = PHASE_NAMING;
+	}
+	if (subject->phase == PHASE_NAMING && is_named(subject, collector, limits->now_ns)) {
 		subject->phase = PHASE_DONE;
 	}
 	return subject->phase == PHASE_DONE;

@@ -1,20 +1,18 @@
 #include "collector/symbol/cuda_inside.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elf/elf_file.h"
+
 #define FILES_MOST 1024u
 #define PART_BYTES (1u << 20)
 #define OVERLAP 64u /* longer than any text */
 #define DATA_BYTES_MOST (256u << 20)
-#define SYMBOLS_BYTES_MOST (64u << 20)
 
 /* A file that was read. */
 struct file {
@@ -71,20 +69,17 @@ static bool is_runtime(const char *name)
 	return strncmp(name, "cuda", 4) == 0 && name[4] >= 'A' && name[4] <= 'Z';
 }
 
-static void read_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, struct look *look)
+static int see_symbol(void *context, const GElf_Sym *symbol, const char *name)
 {
-	Elf_Data *data = header->sh_size <= SYMBOLS_BYTES_MOST ? elf_getdata(section, NULL) : NULL;
-	size_t count = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
-	for (size_t i = 0; i < count && i <= INT32_MAX; i++) {
-		GElf_Sym symbol;
-		const char *name = gelf_getsym(data, (int)i, &symbol)
-				       ? elf_strptr(elf, header->sh_link, symbol.st_name)
-				       : NULL;
-		look->opens |= name && symbol.st_shndx == SHN_UNDEF && strcmp(name, "dlopen") == 0;
-		look->shared |= name && (symbol.st_shndx == SHN_UNDEF
-					     ? is_runtime(name)
-					     : strcmp(name, "cudaGetDeviceCount") == 0);
+	struct look *look = context;
+	bool imported = symbol->st_shndx == SHN_UNDEF;
+
+	if (name) {
+		look->opens |= imported && strcmp(name, "dlopen") == 0;
+		look->shared |=
+		    imported ? is_runtime(name) : strcmp(name, "cudaGetDeviceCount") == 0;
 	}
+	return 0;
 }
 
 static void search(const char *bytes, size_t count, struct look *look)
@@ -114,40 +109,30 @@ static void read_data(int fd, const GElf_Shdr *header, struct look *look)
 }
 
 /* Reads the imports first: few files have some that make their data worth reading. */
-static void read_sections(Elf *elf, int fd, struct look *look)
+static void read_sections(const struct hk_elf *file, struct look *look)
 {
 	GElf_Shdr header;
 	size_t names;
-	if (elf_getshdrstrndx(elf, &names) < 0) {
+	hk_elf_symbols(file, SHT_DYNSYM, see_symbol, look);
+	if (!look->opens || look->shared || elf_getshdrstrndx(file->elf, &names) < 0) {
 		return;
 	}
-	for (Elf_Scn *at = NULL; (at = elf_nextscn(elf, at));) {
+	for (Elf_Scn *at = NULL; (at = elf_nextscn(file->elf, at));) {
 		const char *name =
-		    gelf_getshdr(at, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+		    gelf_getshdr(at, &header) ? elf_strptr(file->elf, names, header.sh_name) : NULL;
 		look->has_code |= name && strcmp(name, ".nv_fatbin") == 0;
-		if (name && header.sh_type == SHT_DYNSYM) {
-			read_symbols(elf, at, &header, look);
-		}
-	}
-	for (Elf_Scn *at = NULL; look->opens && !look->shared && (at = elf_nextscn(elf, at));) {
-		const char *name =
-		    gelf_getshdr(at, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
 		bool constant =
 		    name && (strcmp(name, ".rodata") == 0 || strcmp(name, ".lrodata") == 0);
 		if (constant && header.sh_type == SHT_PROGBITS) {
-			read_data(fd, &header, look);
+			read_data(file->fd, &header, look);
 		}
 	}
 }
 
-static bool read_file(int fd)
+static bool has_runtime(const struct hk_elf *file)
 {
 	struct look look = {0};
-	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64) {
-		read_sections(elf, fd, &look);
-	}
-	elf_end(elf);
+	read_sections(file, &look);
 	return look.opens && !look.shared && look.found[TEXT_DRIVER] && look.found[TEXT_TABLES] &&
 	       (look.found[TEXT_ERRORS] || look.has_code);
 }
@@ -169,23 +154,28 @@ static const struct file *find(const struct hk_cuda_inside *known, const struct 
 
 bool hk_cuda_inside_ask(struct hk_cuda_inside *known, const char *path, bool *ret_read)
 {
-	/* A path may have been replaced by a pipe, on which an open would wait. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat status;
-	bool inside = false;
+	struct hk_elf elf;
 	*ret_read = false;
-	if (fd < 0) {
+	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode)) {
 		return false;
 	}
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
-		const struct file *file = find(known, &status);
-		inside = file ? file->inside : read_file(fd);
-		*ret_read = !file;
-		if (!file) {
-			known->files[known->count++ % FILES_MOST] =
-			    (struct file){status.st_dev, status.st_ino, status.st_mtim, inside};
-		}
+	const struct file *file = find(known, &status);
+	if (file) {
+		return file->inside;
 	}
-	close(fd);
-	return inside;
+	int r = hk_elf_open_copied(path, &elf);
+	if (r < 0 && r != -ENOEXEC) {
+		return false;
+	}
+	*ret_read = true;
+	struct file *added = &known->files[known->count++ % FILES_MOST];
+	/* Another file may lie there by now. */
+	status = r == 0 ? elf.status : status;
+	*added = (struct file){status.st_dev, status.st_ino, status.st_mtim,
+			       r == 0 && has_runtime(&elf)};
+	if (r == 0) {
+		hk_elf_close(&elf);
+	}
+	return added->inside;
 }

@@ -1,34 +1,27 @@
 #include "collector/symbol/symbol_table.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <sys/mman.h>
+
+#include "collector/symbol/mini_symbols.h"
 
 #define NAME_BYTES_MAX 8192u /* a longer name is left out */
 /* Larger tables are left out, or cut. The largest known ones, of PyTorch, have 400,000 functions.
  */
 #define SYMBOLS_MOST (4u << 20)
 #define NAMES_MOST (256u << 20) /* bytes */
-#define SECTION_BYTES_MOST (1u << 30)
-
-struct symbol {
-	uint64_t start, end;
-	uint32_t name; /* offset in `names` */
-	uint8_t rank;  /* of several at one address the lowest is shown */
-};
 
 struct hk_symbol_table {
-	struct symbol *symbols; /* by address; none overlaps the next */
+	struct hk_symbol *symbols; /* by address; none overlaps the next */
 	size_t count, room;
 	char *names;
 	size_t names_used, names_room;
 	bool partial;
+	void *base; /* of the mapping that all of it lies in; NULL: it is allocated */
+	size_t mapped;
 };
 
 /* ---- what a table holds ---- */
@@ -50,16 +43,17 @@ static int add_name(struct hk_symbol_table *table, const char *name, size_t leng
 	return 0;
 }
 
-static uint8_t rank_of(const GElf_Sym *symbol, const char *name)
+static uint32_t rank_of(const GElf_Sym *symbol, const char *name)
 {
 	unsigned binding = GELF_ST_BIND(symbol->st_info);
 	unsigned rank = binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 4 : 8;
 
-	return (uint8_t)(rank + (name[0] == '_') + (name[0] == '_' && name[1] == '_'));
+	return rank + (name[0] == '_') + (name[0] == '_' && name[1] == '_');
 }
 
-static int add_symbol(struct hk_symbol_table *table, const GElf_Sym *symbol, const char *name)
+static int add_symbol(void *context, const GElf_Sym *symbol, const char *name)
 {
+	struct hk_symbol_table *table = context;
 	unsigned type = GELF_ST_TYPE(symbol->st_info);
 	/* A version of the symbol, "@..." or "@@...", is no part of the function's name. */
 	size_t length = name ? strnlen(name, NAME_BYTES_MAX) : 0;
@@ -73,7 +67,7 @@ static int add_symbol(struct hk_symbol_table *table, const GElf_Sym *symbol, con
 	}
 	if (table->count == table->room) {
 		size_t room = table->room ? table->room * 2 : 1024;
-		struct symbol *symbols = reallocarray(table->symbols, room, sizeof(*symbols));
+		struct hk_symbol *symbols = reallocarray(table->symbols, room, sizeof(*symbols));
 		if (!symbols) {
 			return -ENOMEM;
 		}
@@ -84,17 +78,17 @@ static int add_symbol(struct hk_symbol_table *table, const GElf_Sym *symbol, con
 	if (__builtin_add_overflow(symbol->st_value, symbol->st_size, &end)) {
 		return 0;
 	}
-	table->symbols[table->count++] = (struct symbol){.start = symbol->st_value,
-							 .end = end,
-							 .name = (uint32_t)table->names_used,
-							 .rank = rank_of(symbol, name)};
+	table->symbols[table->count++] = (struct hk_symbol){.start = symbol->st_value,
+							    .end = end,
+							    .name = (uint32_t)table->names_used,
+							    .rank = rank_of(symbol, name)};
 	return add_name(table, name, length);
 }
 
 /* By address; at one address the longest first, then the best name. */
 static int by_address(const void *a, const void *b)
 {
-	const struct symbol *x = a, *y = b;
+	const struct hk_symbol *x = a, *y = b;
 
 	if (x->start != y->start) {
 		return x->start < y->start ? -1 : 1;
@@ -122,7 +116,7 @@ static void tidy(struct hk_symbol_table *table)
 	}
 	table->count = kept;
 	for (size_t i = 0; i < kept; i++) {
-		struct symbol *symbol = &table->symbols[i];
+		struct hk_symbol *symbol = &table->symbols[i];
 		uint64_t next = i + 1 < kept ? symbol[1].start : UINT64_MAX;
 		if (symbol->end == symbol->start || symbol->end > next) {
 			symbol->end = symbol->end == symbol->start && next == UINT64_MAX
@@ -132,131 +126,88 @@ static void tidy(struct hk_symbol_table *table)
 	}
 }
 
-/* ---- reading ---- */
+/* ---- making ---- */
 
-static Elf_Scn *section_of(Elf *elf, uint32_t type, GElf_Shdr *ret_header)
+/* Gives back the room that is left. */
+static void fit(struct hk_symbol_table *table)
 {
-	Elf_Scn *section = NULL;
+	struct hk_symbol *symbols =
+	    table->count ? reallocarray(table->symbols, table->count, sizeof(*symbols)) : NULL;
+	char *names = table->names_used ? realloc(table->names, table->names_used) : NULL;
 
-	while ((section = elf_nextscn(elf, section))) {
-		if (gelf_getshdr(section, ret_header) && ret_header->sh_type == type) {
-			return section;
-		}
+	if (symbols) {
+		table->symbols = symbols;
+		table->room = table->count;
 	}
-	return NULL;
+	if (names) {
+		table->names = names;
+		table->names_room = table->names_used;
+	}
 }
 
-/* Returns whether the section of HEADER and the one with its names may be read into memory. */
-static bool is_small(Elf *elf, const GElf_Shdr *header)
+/* Reads what a stripped file has. */
+static int read_stripped(struct hk_symbol_table *table, const struct hk_elf *file)
 {
-	Elf_Scn *names = elf_getscn(elf, header->sh_link);
-	GElf_Shdr of_names;
+	struct hk_elf mini;
+	int r = hk_elf_symbols(file, SHT_DYNSYM, add_symbol, table);
 
-	return header->sh_size <= SECTION_BYTES_MOST && names && gelf_getshdr(names, &of_names) &&
-	       of_names.sh_size <= SECTION_BYTES_MOST;
-}
-
-static int read_section(struct hk_symbol_table *table, Elf *elf, Elf_Scn *section,
-			const GElf_Shdr *header)
-{
-	Elf_Data *data = elf_getdata(section, NULL);
-	size_t count = data && header->sh_entsize ? data->d_size / header->sh_entsize : 0;
-	int r = 0;
-
-	for (size_t i = 0; i < count && i <= INT32_MAX && r == 0; i++) {
-		GElf_Sym symbol;
-		if (gelf_getsym(data, (int)i, &symbol)) {
-			r = add_symbol(table, &symbol,
-				       elf_strptr(elf, header->sh_link, symbol.st_name));
-		}
+	table->partial = true;
+	if (r != -ENOMEM && hk_mini_symbols_open(file, &mini) == 0) {
+		r = hk_elf_symbols(&mini, SHT_SYMTAB, add_symbol, table);
+		table->partial = r < 0;
+		hk_elf_close(&mini);
 	}
 	return r;
 }
 
-static int read_symbols(struct hk_symbol_table *table, Elf *elf)
+int hk_symbol_table_read(const struct hk_elf *file, struct hk_symbol_table **ret_table)
 {
-	GElf_Shdr header;
-	Elf_Scn *section = section_of(elf, SHT_SYMTAB, &header);
-
-	table->partial = !section;
-	section = section ? section : section_of(elf, SHT_DYNSYM, &header);
-	int r = section && is_small(elf, &header) ? read_section(table, elf, section, &header) : 0;
-	tidy(table);
-	return r;
-}
-
-/* Whether a note of the file is the build id. */
-static bool has_build_id(Elf *elf, const uint8_t *build_id, size_t bytes)
-{
-	GElf_Shdr header;
-	Elf_Scn *section = NULL;
-
-	while ((section = elf_nextscn(elf, section))) {
-		Elf_Data *data = gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE &&
-					 header.sh_size <= SECTION_BYTES_MOST
-				     ? elf_getdata(section, NULL)
-				     : NULL;
-		GElf_Nhdr note;
-		size_t at = 0, next, name, content;
-		while (data && (next = gelf_getnote(data, at, &note, &name, &content)) > 0) {
-			const char *base = data->d_buf;
-			if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-			    memcmp(base + name, "GNU", 4) == 0) {
-				return note.n_descsz == bytes &&
-				       memcmp(base + content, build_id, bytes) == 0;
-			}
-			at = next;
-		}
-	}
-	return false;
-}
-
-static int read_elf(struct hk_symbol_table *table, int fd, const uint8_t *build_id,
-		    size_t build_id_bytes)
-{
-	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	int r = -ENOEXEC;
-
-	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64) {
-		r = build_id_bytes == 0 || has_build_id(elf, build_id, build_id_bytes)
-			? read_symbols(table, elf)
-			: -ESTALE;
-	}
-	elf_end(elf);
-	return r;
-}
-
-int hk_symbol_table_read(const char *path, const uint8_t *build_id, size_t build_id_bytes,
-			 struct hk_symbol_table **ret_table)
-{
-	/* A path may have been replaced by a pipe, on which an open would wait. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct hk_symbol_table *table = fd < 0 ? NULL : calloc(1, sizeof(*table));
+	struct hk_symbol_table *table = calloc(1, sizeof(*table));
 
 	if (!table) {
-		int error = fd < 0 ? -errno : -ENOMEM;
-		if (fd >= 0) {
-			close(fd);
-		}
-		return error;
+		return -ENOMEM;
 	}
-	int r = read_elf(table, fd, build_id, build_id_bytes);
-	close(fd);
-	if (r < 0) {
+	int r = hk_elf_symbols(file, SHT_SYMTAB, add_symbol, table);
+	if (r == -ENOENT || r == -ENOEXEC) {
+		r = read_stripped(table, file);
+	}
+	if (r == -ENOMEM) {
 		hk_symbol_table_free(table);
 		return r;
 	}
+	tidy(table);
+	fit(table);
 	*ret_table = table;
 	return 0;
 }
 
+struct hk_symbol_table *hk_symbol_table_map(const struct hk_symbols_content *content, void *base,
+					    size_t mapped)
+{
+	struct hk_symbol_table *table = calloc(1, sizeof(*table));
+
+	if (table) {
+		*table = (struct hk_symbol_table){
+		    .symbols = (struct hk_symbol *)content->symbols,
+		    .count = content->count,
+		    .names = (char *)content->names,
+		    .names_used = content->names_bytes,
+		    .base = base,
+		    .mapped = mapped,
+		};
+	}
+	return table;
+}
+
 struct hk_symbol_table *hk_symbol_table_free(struct hk_symbol_table *table)
 {
-	if (table) {
+	if (table && table->base) {
+		munmap(table->base, table->mapped);
+	} else if (table) {
 		free(table->symbols);
 		free(table->names);
-		free(table);
 	}
+	free(table);
 	return NULL;
 }
 
@@ -274,8 +225,11 @@ const char *hk_symbol_table_find(const struct hk_symbol_table *table, uint64_t a
 			high = middle;
 		}
 	}
-	const struct symbol *symbol = low > 0 ? &table->symbols[low - 1] : NULL;
-	return symbol && address < symbol->end ? table->names + symbol->name : NULL;
+	const struct hk_symbol *symbol = low > 0 ? &table->symbols[low - 1] : NULL;
+	/* Offsets of a mapped file are not checked before. */
+	return symbol && address < symbol->end && symbol->name < table->names_used
+		   ? table->names + symbol->name
+		   : NULL;
 }
 
 bool hk_symbol_table_is_partial(const struct hk_symbol_table *table)
@@ -283,7 +237,14 @@ bool hk_symbol_table_is_partial(const struct hk_symbol_table *table)
 	return table->partial;
 }
 
+struct hk_symbols_content hk_symbol_table_content(const struct hk_symbol_table *table)
+{
+	return (struct hk_symbols_content){table->symbols, table->count, table->names,
+					   table->names_used};
+}
+
 size_t hk_symbol_table_bytes(const struct hk_symbol_table *table)
 {
-	return sizeof(*table) + table->room * sizeof(*table->symbols) + table->names_room;
+	return sizeof(*table) + table->mapped + table->room * sizeof(*table->symbols) +
+	       table->names_room;
 }

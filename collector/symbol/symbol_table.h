@@ -1,4 +1,4 @@
-/* symbol_table.h: the functions of one ELF file, by address, read with libelf.
+/* symbol_table.h: the functions of one ELF file, by address.
  *
  * A file is of the traced user's making: what in it contradicts itself is left out. Not
  * thread-safe.
@@ -9,13 +9,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "elf/elf_file.h"
+
 struct hk_symbol_table;
 
-/* Reads the functions of the file at PATH: of its symbol table, or of its dynamic one. If
- * BUILD_ID_BYTES is not 0 the file must have that build id. Returns 0; -ESTALE if it is another
- * file; -ENOEXEC if it is no ELF file of this machine's kind; -ENOMEM; or -errno of open. */
-int hk_symbol_table_read(const char *path, const uint8_t *build_id, size_t build_id_bytes,
-			 struct hk_symbol_table **ret_table);
+/* A function. In table_file.c's files as it is here. */
+struct hk_symbol {
+	uint64_t start, end;
+	uint32_t name; /* offset in `names` */
+	uint32_t rank; /* of several at one address the lowest is shown */
+};
+
+/* What a table holds. */
+struct hk_symbols_content {
+	const struct hk_symbol *symbols; /* by address; none overlaps the next */
+	size_t count;
+	const char *names; /* the last byte is 0 */
+	size_t names_bytes;
+};
+
+/* Reads the functions of FILE: of its symbol table, or of its dynamic one and mini_symbols.h.
+ * Returns 0 or -ENOMEM. */
+int hk_symbol_table_read(const struct hk_elf *file, struct hk_symbol_table **ret_table);
+
+/* Makes a table of CONTENT, which lies in the MAPPED bytes of a mapping at BASE. Takes the mapping.
+ * Returns NULL without memory: the mapping is then the caller's. */
+struct hk_symbol_table *hk_symbol_table_map(const struct hk_symbols_content *content, void *base,
+					    size_t mapped);
 
 /* Frees TABLE. Accepts NULL, returns NULL. */
 struct hk_symbol_table *hk_symbol_table_free(struct hk_symbol_table *table);
@@ -27,6 +47,9 @@ const char *hk_symbol_table_find(const struct hk_symbol_table *table, uint64_t a
 /* Whether the names come from the dynamic table only: functions that the file does not export are
  * missing. */
 _Bool hk_symbol_table_is_partial(const struct hk_symbol_table *table);
+
+/* What is in TABLE; it lives as long. */
+struct hk_symbols_content hk_symbol_table_content(const struct hk_symbol_table *table);
 
 /* Bytes of memory that TABLE takes. */
 size_t hk_symbol_table_bytes(const struct hk_symbol_table *table);

@@ -1,268 +1,203 @@
 #include "collector/symbol/symbols.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
-#include <string.h>
-#include <utlist.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "collector/symbol/symbol_table.h"
-#include "report/model/stacks.h"
+#include "collector/symbol/symbol_reader.h"
 
-#define BYTES_MOST (256u << 20) /* of all tables */
-#define FILES_MOST 1024u
-#define BUILD_ID_MOST 64u
-#define NAMES_MOST \
-	(4u << 20) /* bytes of a process's names: its message has to fit into a frame of 16 MiB */
-#define DEBUG_FILES "/usr/lib/debug/.build-id"
-
-/* A file, by the object that was loaded from it. */
-struct file {
-	struct file *prev, *next; /* the most recently used first */
-	char *path;
-	uint8_t build_id[BUILD_ID_MOST];
-	size_t build_id_bytes;
-	struct hk_symbol_table *table; /* NULL: it cannot be read */
-};
+#define SELF "/proc/self/exe"
+#define ENDED_MOST 8u /* processes that a slow disk keeps from ending */
 
 struct hk_symbols {
-	struct file *files;
-	size_t count, bytes;
+	int fd; /* -1: there is no process */
+	pid_t pid;
+	pid_t ended[ENDED_MOST]; /* not waited for yet; 0: none */
+	uint64_t number;
+	uint64_t heard_ns; /* monotonic: last reply, or when the request was sent */
+	bool busy;
+	uint8_t bytes[HK_SYMBOL_READER_MESSAGE_BYTES];
 };
 
 struct hk_symbols *hk_symbols_new(void)
 {
-	return calloc(1, sizeof(struct hk_symbols));
+	struct hk_symbols *symbols = calloc(1, sizeof(*symbols));
+
+	if (symbols) {
+		symbols->fd = -1;
+	}
+	return symbols;
 }
 
-static void drop(struct hk_symbols *symbols, struct file *file)
+/* ---- the process ---- */
+
+/* Returns an entry for a further process that ends, or NULL. */
+static pid_t *reap(struct hk_symbols *symbols)
 {
-	DL_DELETE(symbols->files, file);
-	symbols->count--;
-	symbols->bytes -= file->table ? hk_symbol_table_bytes(file->table) : 0;
-	hk_symbol_table_free(file->table);
-	free(file->path);
-	free(file);
+	pid_t *unused = NULL;
+
+	for (size_t i = 0; i < ENDED_MOST; i++) {
+		pid_t *pid = &symbols->ended[i];
+		if (*pid != 0 && waitpid(*pid, NULL, WNOHANG) != 0) {
+			*pid = 0;
+		}
+		unused = *pid == 0 ? pid : unused;
+	}
+	return unused;
+}
+
+static void end_process(struct hk_symbols *symbols)
+{
+	if (symbols->fd < 0) {
+		return;
+	}
+	close(symbols->fd);
+	symbols->fd = -1;
+	symbols->busy = false;
+	kill(symbols->pid, SIGKILL);
+	pid_t *entry = reap(symbols);
+	if (entry) {
+		*entry = symbols->pid;
+		reap(symbols);
+	}
+}
+
+/* The collector blocks and ignores signals that are to end the new process. */
+static int spawn(int socket, pid_t *ret_pid)
+{
+	static char name[] = "hookcollector", word[] = HK_SYMBOL_READER_WORD;
+	char *arguments[] = {name, word, NULL};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attributes;
+	sigset_t none, all;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	if (posix_spawn_file_actions_init(&files) != 0) {
+		return -ENOMEM;
+	}
+	if (posix_spawnattr_init(&attributes) != 0) {
+		posix_spawn_file_actions_destroy(&files);
+		return -ENOMEM;
+	}
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &all);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	int r = posix_spawn_file_actions_adddup2(&files, socket, STDIN_FILENO);
+	r = r ? r : posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_RDWR, 0);
+	r = r ? r : posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+	r = r ? r : posix_spawn(ret_pid, SELF, &files, &attributes, arguments, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&files);
+	return -r;
+}
+
+static int start_process(struct hk_symbols *symbols)
+{
+	int sockets[2];
+
+	if (!reap(symbols)) {
+		return -EAGAIN;
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
+		return -errno;
+	}
+	int r = spawn(sockets[1], &symbols->pid);
+	close(sockets[1]);
+	if (r < 0) {
+		close(sockets[0]);
+		return r;
+	}
+	symbols->fd = sockets[0];
+	return 0;
 }
 
 struct hk_symbols *hk_symbols_free(struct hk_symbols *symbols)
 {
-	while (symbols && symbols->files) {
-		drop(symbols, symbols->files);
+	if (symbols) {
+		end_process(symbols);
+		free(symbols);
 	}
-	free(symbols);
 	return NULL;
 }
 
-/* ---- files ---- */
+/* ---- requests ---- */
 
-/* Reads the file with the debug information that distributions keep apart, if there is one. */
-static int read_debug_file(const struct file *file, struct hk_symbol_table **ret_table)
+int hk_symbols_fd(const struct hk_symbols *symbols)
 {
-	char path[sizeof(DEBUG_FILES) + 2 * BUILD_ID_MOST + sizeof("//.debug")];
-	size_t at = (size_t)snprintf(path, sizeof(path), "%s/", DEBUG_FILES);
-
-	for (size_t i = 0; i < file->build_id_bytes; i++) {
-		at += (size_t)snprintf(path + at, sizeof(path) - at, i == 1 ? "/%02x" : "%02x",
-				       file->build_id[i]);
-	}
-	snprintf(path + at, sizeof(path) - at, ".debug");
-	return file->build_id_bytes < 2
-		   ? -ENOENT
-		   : hk_symbol_table_read(path, file->build_id, file->build_id_bytes, ret_table);
+	return symbols->fd;
 }
 
-static void read_file(struct file *file, const char *root)
+bool hk_symbols_is_busy(const struct hk_symbols *symbols)
 {
-	struct hk_symbol_table *more = NULL;
-	char path[PATH_MAX];
-	int r = -ENOENT;
+	return symbols->busy;
+}
 
-	if (*root && snprintf(path, sizeof(path), "%s%s", root, file->path) < (int)sizeof(path)) {
-		r = hk_symbol_table_read(path, file->build_id, file->build_id_bytes, &file->table);
+int hk_symbols_ask(struct hk_symbols *symbols, Hk__SymbolRequest *request, uint64_t now_ns)
+{
+	request->number = ++symbols->number;
+	size_t size = hk__symbol_request__get_packed_size(request);
+	int r = size > sizeof(symbols->bytes) ? -EMSGSIZE : 0;
+
+	if (r == 0 && symbols->fd < 0) {
+		r = start_process(symbols);
 	}
 	if (r < 0) {
-		r = hk_symbol_table_read(file->path, file->build_id, file->build_id_bytes,
-					 &file->table);
+		return r;
 	}
-	if ((r < 0 || hk_symbol_table_is_partial(file->table)) &&
-	    read_debug_file(file, &more) == 0) {
-		hk_symbol_table_free(file->table);
-		file->table = more;
-	}
-}
-
-static bool is_of(const struct file *file, const Hk__StackObject *object)
-{
-	return strcmp(file->path, object->path) == 0 &&
-	       file->build_id_bytes == object->build_id.len &&
-	       memcmp(file->build_id, object->build_id.data, object->build_id.len) == 0;
-}
-
-static struct file *add_file(struct hk_symbols *symbols, const char *root,
-			     const Hk__StackObject *object)
-{
-	struct file *file = calloc(1, sizeof(*file));
-	char *path = strdup(object->path);
-
-	if (!file || !path) {
-		free(file);
-		free(path);
-		return NULL;
-	}
-	file->path = path;
-	file->build_id_bytes = object->build_id.len;
-	memcpy(file->build_id, object->build_id.data, object->build_id.len);
-	read_file(file, root);
-	symbols->bytes += file->table ? hk_symbol_table_bytes(file->table) : 0;
-	symbols->count++;
-	DL_PREPEND(symbols->files, file);
-	while (symbols->files->next &&
-	       (symbols->bytes > BYTES_MOST || symbols->count > FILES_MOST)) {
-		drop(symbols, symbols->files->prev);
-	}
-	return file;
-}
-
-/* Returns the file of OBJECT, or NULL without memory. */
-static struct file *file_of(struct hk_symbols *symbols, const char *root,
-			    const Hk__StackObject *object)
-{
-	struct file *file;
-
-	DL_FOREACH (symbols->files, file) {
-		if (is_of(file, object)) {
-			DL_DELETE(symbols->files, file);
-			DL_PREPEND(symbols->files, file);
-			return file;
+	hk__symbol_request__pack(request, symbols->bytes);
+	if (send(symbols->fd, symbols->bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+		int error = errno;
+		if (error != EAGAIN && error != EINTR) {
+			end_process(symbols); /* it had ended for want of requests */
 		}
+		return -error;
 	}
-	return add_file(symbols, root, object);
-}
-
-/* ---- frames ---- */
-
-/* Sets *ret_name to the place of NAME among the names of PART, from 1 on. */
-static int place_name(Hk__StackFrames *part, const char *name, uint32_t *ret_name)
-{
-	for (size_t i = part->n_names; i > 0; i--) {
-		if (strcmp(part->names[i - 1], name) == 0) {
-			*ret_name = (uint32_t)i;
-			return 0;
-		}
-	}
-	char **names = realloc(part->names, (part->n_names + 1) * sizeof(*names));
-	char *copy = strdup(name);
-	part->names = names ? names : part->names;
-	if (!names || !copy) {
-		free(copy);
-		return -ENOMEM;
-	}
-	names[part->n_names++] = copy;
-	*ret_name = (uint32_t)part->n_names;
+	symbols->busy = true;
+	symbols->heard_ns = now_ns;
 	return 0;
 }
 
-/* Bytes of all names in STATE. */
-static size_t bytes_of(const Hk__Process *state)
+/* The process ended, or says what is no reply. */
+static int lose(struct hk_symbols *symbols, int error)
 {
-	size_t bytes = 0;
+	bool busy = symbols->busy;
 
-	for (size_t i = 0; i < state->n_stack_frames; i++) {
-		for (size_t k = 0; k < state->stack_frames[i]->n_names; k++) {
-			bytes += strlen(state->stack_frames[i]->names[k]);
-		}
-	}
-	return bytes;
+	end_process(symbols);
+	return busy ? error : 0;
 }
 
-/* Finds the function at ADDRESS of the object NUMBER, or sets *ret_name to NULL. */
-static int find_name(struct hk_symbols *symbols, const char *root, const Hk__Process *state,
-		     uint32_t number, uint64_t address, const char **ret_name)
+int hk_symbols_take(struct hk_symbols *symbols, uint64_t now_ns, Hk__SymbolReply **ret_reply)
 {
-	*ret_name = NULL;
-	/* Objects come in the order of their numbers. */
-	if (number > 0 && number <= state->n_stack_objects) {
-		const Hk__StackObject *object = state->stack_objects[number - 1];
-		bool readable = *object->path == '/' && object->build_id.len <= BUILD_ID_MOST;
-		struct file *file = readable ? file_of(symbols, root, object) : NULL;
-		if (readable && !file) {
-			return -ENOMEM;
-		}
-		*ret_name = file && file->table ? hk_symbol_table_find(file->table, address) : NULL;
-	}
-	return 0;
-}
+	ssize_t size = symbols->fd < 0 ? -1
+				       : recv(symbols->fd, symbols->bytes, sizeof(symbols->bytes),
+					      MSG_DONTWAIT | MSG_TRUNC);
 
-static int name_frame(struct hk_symbols *symbols, const char *root, const Hk__Process *state,
-		      Hk__StackFrames *part)
-{
-	size_t at = part->n_name;
-	const char *found;
-	uint32_t name = 0;
-
-	int r = find_name(symbols, root, state, part->object[at], part->address[at], &found);
-	r = r == 0 && found ? place_name(part, found, &name) : r;
-	if (r == 0) {
-		part->name[part->n_name++] = name;
-	}
-	return r;
-}
-
-static int name_part(struct hk_symbols *symbols, const char *root, const Hk__Process *state,
-		     Hk__StackFrames *part)
-{
-	if (part->n_name >= part->n_address) {
+	if (symbols->fd < 0) {
 		return 0;
 	}
-	uint32_t *name = realloc(part->name, part->n_address * sizeof(*name));
-	if (!name) {
-		return -ENOMEM;
+	if (size < 0 && (errno == EAGAIN || errno == EINTR)) {
+		bool late = symbols->busy && now_ns - symbols->heard_ns >= HK_SYMBOLS_LIMIT_NS;
+		return late ? lose(symbols, -ETIMEDOUT) : 0;
 	}
-	part->name = name;
-	if (bytes_of(state) > NAMES_MOST) {
-		while (part->n_name < part->n_address) {
-			name[part->n_name++] = 0;
+	if (size <= 0 || (size_t)size > sizeof(symbols->bytes)) {
+		return lose(symbols, -ECHILD);
+	}
+	Hk__SymbolReply *reply = hk__symbol_reply__unpack(NULL, (size_t)size, symbols->bytes);
+	if (!reply || !symbols->busy || reply->number != symbols->number) {
+		if (reply) {
+			hk__symbol_reply__free_unpacked(reply, NULL);
 		}
-		return 0;
+		return lose(symbols, -ECHILD);
 	}
-	int r = 0;
-	while (part->n_name < part->n_address && r == 0) {
-		r = name_frame(symbols, root, state, part);
-	}
-	return r;
-}
-
-int hk_symbols_name(struct hk_symbols *symbols, const char *root, Hk__Process *state)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < state->n_stack_frames && r == 0; i++) {
-		r = name_part(symbols, root, state, state->stack_frames[i]);
-	}
-	return r;
-}
-
-int hk_symbols_name_kernels(struct hk_symbols *symbols, const char *root, Hk__Process *state)
-{
-	for (size_t i = 0; i < state->n_kernels; i++) {
-		Hk__Kernel *kernel = state->kernels[i];
-		const char *found = NULL;
-		int r =
-		    *kernel->name || kernel->name_bytes > 0
-			? 0
-			: find_name(symbols, root, state, kernel->object, kernel->address, &found);
-		char *name = found ? strdup(found) : NULL;
-		if (r < 0 || (found && !name)) {
-			return -ENOMEM;
-		}
-		if (name) {
-			if (kernel->name != protobuf_c_empty_string) {
-				free(kernel->name);
-			}
-			kernel->name = name;
-		}
-	}
-	return 0;
+	symbols->heard_ns = now_ns;
+	symbols->busy = !reply->last;
+	*ret_reply = reply;
+	return 1;
 }

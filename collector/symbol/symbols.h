@@ -1,13 +1,17 @@
-/* symbols.h: names the frames of processes' stacks, by the files that their objects were loaded
- * from.
+/* symbols.h: the collector's side of the process that reads symbols (symbol_reader.h).
  *
- * Tables of files that were read are kept for all processes, the least recently used one is
- * dropped first. A file of another build than the process loaded names nothing. Not thread-safe.
+ * No call waits. The process is started at the first request, and again after it has ended. One
+ * request is under way at a time, so it is known which file ended the process. Not thread-safe.
  */
 #ifndef HK_COLLECTOR_SYMBOL_SYMBOLS_H
 #define HK_COLLECTOR_SYMBOL_SYMBOLS_H
 
-#include "schema/wire.pb-c.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "schema/symbol.pb-c.h"
+
+#define HK_SYMBOLS_LIMIT_NS UINT64_C(60000000000) /* without a reply */
 
 struct hk_symbols;
 
@@ -15,13 +19,18 @@ struct hk_symbols;
 struct hk_symbols *hk_symbols_new(void);
 struct hk_symbols *hk_symbols_free(struct hk_symbols *symbols);
 
-/* Gives each frame of STATE, whose columns are valid (report/model/stacks.h), that has none its
- * name. Files are looked for below ROOT, the root directory of the process, then below "/". Returns
- * 0 or -ENOMEM. */
-int hk_symbols_name(struct hk_symbols *symbols, const char *root, Hk__Process *state);
+/* Readable when there is a reply, or when the process has ended; -1: there is no process. */
+int hk_symbols_fd(const struct hk_symbols *symbols);
 
-/* Gives each kernel of STATE that has no name the name of the host's function that launches it,
- * which has the same name as the kernel. Returns 0 or -ENOMEM. */
-int hk_symbols_name_kernels(struct hk_symbols *symbols, const char *root, Hk__Process *state);
+/* Whether a request is under way. */
+bool hk_symbols_is_busy(const struct hk_symbols *symbols);
+
+/* Sends REQUEST, whose number it sets, at time NOW_NS. Returns 0, or -errno: to be tried later. */
+int hk_symbols_ask(struct hk_symbols *symbols, Hk__SymbolRequest *request, uint64_t now_ns);
+
+/* Takes a reply to the request under way. Returns 1, 0 if there is none yet, -ECHILD if the process
+ * has ended instead, or -ETIMEDOUT if it did not reply and was ended. After the last reply, and
+ * after an error, no request is under way. */
+int hk_symbols_take(struct hk_symbols *symbols, uint64_t now_ns, Hk__SymbolReply **ret_reply);
 
 #endif

@@ -390,7 +390,7 @@ struct hk_stack_frame {
 static_assert(sizeof(struct hk_stack_frame) == 16, "stack frame");
 #define HK_FRAME_END 0xffffffffu
 #define HK_FRAME_PYTHON 0x80000000u
-#define HK_FRAMES_MAX (1u << 18)
+#define HK_FRAMES_MAX (1u << 20)
 
 /* An object whose code is on a stack. Immutable. Since 1.3. */
 #define HK_BUILD_ID_BYTES 32u

@@ -93,7 +93,7 @@ class Run:
     def environment(self, **more):
         clean = {k: v for k, v in os.environ.items() if not k.startswith("HOOK_") and k != "LD_PRELOAD"}
         # A state directory of the test's own: nothing is left in the user's.
-        return {**clean, **MPI_ENVIRONMENT, "HOOK_RUN_DIR": self.run_directory, "XDG_STATE_HOME": self.path("state"),
+        return {**clean, **MPI_ENVIRONMENT, "HOOK_RUN_DIR": self.run_directory, "XDG_STATE_HOME": self.path("state"), "XDG_CACHE_HOME": self.path("cache"),
                 "HOME": self.directory, "NO_COLOR": "1",
                 # Truths about records must not depend on how fast the machine is.
                 "HOOK_BUDGET": "off", **more}

@@ -105,7 +105,16 @@ def check_empty_environment(run, root):
     for words in (["--format", "json"], ["--format", "text"], ["--by", "library"]):
         ours = run.cli("report", job, *words).stdout
         expect(f"report {words}", run.command(cli, "report", job, *words).stdout, ours)
+    check_lines(run, cli, store)
     return job
+
+
+def check_lines(run, cli, store):
+    """Debug information is read by libraries that are linked in."""
+    program = os.path.join(run.build, "tests/integration/symbols/symbols")
+    run.command("env", "-i", cli, "run", "--store", store, "--job", "lines", "--hooks", "*:symbols_called", "--level", "record+stack", "--", program)
+    text = run.command(cli, "report", os.path.join(store, "lines"), "--by", "stack").stdout
+    expect_true(f"lines: {text[:400]}", re.search(r"inner \(steps\.c:\d+\) \[inlined\]\n +#2 +outer \(steps\.c:\d+\)\n", text))
 
 
 def namespace():

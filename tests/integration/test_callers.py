@@ -38,7 +38,8 @@ def stacks_of(report):
     """How often the report has each stack."""
     stacks = collections.Counter()
     for row in report["stacks"]:
-        frames = tuple((os.path.basename(frame["library"]), frame["address"]) for frame in row["frames"] if "end" not in frame)
+        frames = tuple((os.path.basename(frame["library"]), frame["address"]) for frame in row["frames"]
+                       if "end" not in frame and not frame["inlined"])
         stacks[frames] += row["calls"]
     return stacks
 
@@ -69,7 +70,7 @@ def expect_names(what, report, program):
     seen = set()
     for row in report["stacks"]:
         for frame in row["frames"]:
-            if os.path.basename(frame.get("library", "")) == os.path.basename(program):
+            if os.path.basename(frame.get("library", "")) == os.path.basename(program) and not frame["inlined"]:
                 start = max(address for address, _ in symbols if address <= frame["address"])
                 expect_true(f"{what}: name of {frame}", (start, frame["function"]) in symbols)
                 seen.add(frame["function"])
@@ -107,7 +108,7 @@ def expect_generated(rows):
 
 def expect_text(run, job):
     text = run.cli("report", job, "--by", "stack").stdout
-    expect_true(f"text: {text[:300]}", re.search(r"^stacks_\w+ from stacks_truth: \d+ calls, .*\n    #0   call_all\n    #1   recurse\n", text,
+    expect_true(f"text: {text[:300]}", re.search(r"^stacks_\w+ from stacks_truth: \d+ calls, .*\n    #0   call_all \(stacks_truth\.c:\d+\)\n    #1   recurse \(stacks_truth\.c:\d+\)\n", text,
                                                  re.MULTILINE))
     lines = run.cli("report", job, "--by", "stack", "--format", "csv").stdout.splitlines()
     expect("csv: head", lines[0], "function,library,rank,ranks,calls,total_ns,stack")
@@ -175,6 +176,9 @@ def check_leaf(run: Run):
     report["stacks"] = [row for row in report["stacks"] if all("library" in frame and frame["library"] for frame in row["frames"])]
     expect_equal("leaf", stacks_of(report), truth_of(run.path("noted-far")))
     expect_names("leaf", report, program)
+    own = [frame for row in report["stacks"] for frame in row["frames"] if frame.get("library") == program and frame["function"] == "call_all"]
+    expect("leaf: files", {os.path.basename(frame["file"]) for frame in own}, {"stacks_truth.c"})
+    expect_true("leaf: lines", all(frame["line"] > 0 for frame in own))
     for node in (root, leaf):
         end_process(node.collector)
 

@@ -108,7 +108,20 @@ def expect_shown(root, job, report):
         expect_true(f"the error of rank {rank} in a Perfetto export", f"within {error} ns of".encode() in packets)
 
 
+def check_late_root(run):
+    """The root starts after the job has ended: the job waits on the leaf until the clocks are known."""
+    url = free_url()
+    leaf = SkewedNode(run, "alone", ["--upstream", url])
+    leaf.skew = Skew(run, AHEAD, PPM, REALTIME_AHEAD)
+    lives = run_job(run, [leaf.start()], "late")
+    leaf.closed_report("late")
+    report = Node(run, "late", ["--listen", url]).start().closed_report("late")
+    expect_true("the clock is known", report["ranks"][0]["clock"]["error_ns"] is not None)
+    expect_times(report, lives)
+
+
 def test(run):
+    check_late_root(run)
     url = free_url()
     root = Node(run, "root", ["--listen", url]).start()
     with Proxy(address_of(url), seed=4) as proxy:

@@ -16,6 +16,7 @@ from harness import Run, end_process, expect, expect_true, main
 from nodes import root_and_leaves
 
 LONG = 4600
+UNTOLD = "__cudaRegisterFunction=off,__cudaGetKernel=off"
 CHILD = [["_Z9vectorAddPKfS0_Pfi", "77x1x1 7x1x1 0", 1], ["_Z6legacyv", "78x1x1 8x1x1 0", 1]]
 
 
@@ -96,12 +97,15 @@ def test_asked(run: Run):
 
 def test_stubs(run: Run):
     """A runtime that does not tell names: the function of the host that launches the kernel has one."""
-    report, truth = trace(run, "stubs", level="__cudaRegisterFunction=off,__cudaGetKernel=off", env={"SIM_NO_NAMES": "1"})
+    check_stubs("stubs", *trace(run, "stubs", level=UNTOLD, env={"SIM_NO_NAMES": "1"}))
+
+
+def check_stubs(what, report, truth):
     rows = {row["symbol"]: row["launches"] for row in report["kernels"]}
     wanted = sum(count for (name, _), count in truth.items() if name == "_Z6legacyv")
     by_handle = sum(count for (name, shape), count in truth.items() if name == "_Z6legacyv" and shape in ("5x6x7 8x9x10 1", "78x1x1 8x1x1 0"))
-    expect("launched by the host's function", rows.get("stub_legacy"), wanted - by_handle)
-    expect("launches", report["launches"], sum(truth.values()))
+    expect(f"{what}: launched by the host's function", rows.get("stub_legacy"), wanted - by_handle)
+    expect(f"{what}: launches", report["launches"], sum(truth.values()))
 
 
 def test_formats(run: Run):
@@ -109,13 +113,13 @@ def test_formats(run: Run):
     check("stacks", report, truth)
     row = next(row for row in report["kernels"] if row["symbol"] == "_ZN4test5scaleIfEEvPT_S1_")
     first, top = row["first_stack"], row["top_stack"]
-    expect("first stack", [frame.split("(")[0] for frame in first["frames"][:2]], ["stub_template", "launch"])
+    expect("first stack", [frame["function"] for frame in first["frames"][:2]], ["stub_template", "launch"])
     expect_true(f"first and top stack: {first['launches']}, {top['launches']}", first["launches"] == 1 and top["launches"] > 1)
     job = run.path("store", "stacks")
     text = run.cli("report", job, "--by", "kernel").stdout
     expect_true(f"text: {text[:400]}", re.search(r"^scale<float> +\d+ +0 .* ranks|^kernel +launches", text, re.MULTILINE))
     expect_true(f"text has the row: {text[:600]}", re.search(r"^scale<float> +201 +0 +\S+ +\S+ +1x1x1 +32x1x1 +2 +1$", text, re.MULTILINE))
-    expect_true("text has the stack", re.search(r"^  first stack, 1 launches\n    #0   stub_template$", text, re.MULTILINE))
+    expect_true("text has the stack", re.search(r"^  first stack, 1 launches\n    #0   stub_template \(kernels_truth\.c:\d+\)$", text, re.MULTILINE))
     lines = run.cli("report", job, "--by", "kernel", "--format", "csv").stdout.splitlines()
     expect("csv: lines", len(lines), 1 + len(seen_of(report)) + sum(not row["shapes"] for row in report["kernels"]))
     log = run.cli("log", job, "--filter", "function=__cudaLaunchKernel").stdout
@@ -135,14 +139,15 @@ def test_log(run: Run):
 
 
 def test_leaf(run: Run):
-    """Names of kernels reach the root."""
+    """Names of kernels reach the root, also those that the leaf finds in files."""
     root, (leaf,) = root_and_leaves(run, ["leaf"])
     program = sim(run, "kernels_truth")
-    leaf.cli("run", "--hooks", "auto", "--job", "far", "--", program, run.path("far.json"), os.path.dirname(program),
-             env={"HOOK_RUN_DIR": leaf.run_directory})
-    root.closed_report("far")
-    report = json.loads(root.cli("report", "far", "--by", "kernel", "--format", "json").stdout)
-    check("leaf", report, truth_of(run.path("far.json")))
+    for job, checks, options, env in (("far", check, (), {}), ("far_stubs", check_stubs, ("--level", UNTOLD), {"SIM_NO_NAMES": "1"})):
+        leaf.cli("run", "--hooks", "auto", "--job", job, *options, "--", program, run.path(f"{job}.json"), os.path.dirname(program),
+                 env={"HOOK_RUN_DIR": leaf.run_directory, **env})
+        root.closed_report(job)
+        report = json.loads(root.cli("report", job, "--by", "kernel", "--format", "json").stdout)
+        checks(job, report, truth_of(run.path(f"{job}.json")))
     for node in (root, leaf):
         end_process(node.collector)
 

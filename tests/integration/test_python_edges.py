@@ -47,7 +47,7 @@ def python_of(row):
 
 
 def natives_of(row):
-    return [frame.get("function") for frame in row["frames"] if "library" in frame]
+    return [frame.get("function") for frame in row["frames"] if "library" in frame and not frame["inlined"]]
 
 
 def trace(run, job, *command, hooks=("*:getppid",)):

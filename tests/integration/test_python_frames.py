@@ -31,7 +31,7 @@ def key_of(row):
         elif frame.get("language") == "python":
             python.append((frame["function"], frame["file"], frame["line"]))
             native += [] if native[-1:] == ["E"] else ["E"]
-        else:
+        elif not frame["inlined"]:
             native.append((os.path.basename(os.path.realpath(frame["library"])), frame["address"]))
     return tuple(python), tuple(native)
 

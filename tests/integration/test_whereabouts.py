@@ -10,7 +10,7 @@ import subprocess
 
 from harness import end_process, expect, expect_true, main, wait_for
 from nodes import root_and_leaves
-from whereabouts import Whereabouts, functions, stacks, thread_in
+from whereabouts import Whereabouts, functions, own_functions, stacks, thread_in
 
 ASKED, ASKED_RECORDING = 200, 20  # recording every malloc keeps the collector busy
 STORMS = 2
@@ -100,7 +100,7 @@ def check_gdb(run, program):
         file.write(GDB)
     done = run.command("gdb", "-nx", "-batch", "-p", program.pid, "-x", script)
     found = {int(line.split()[1]): line.split()[2:] for line in done.stdout.splitlines() if line.startswith("THREAD")}
-    own = {thread["tid"]: functions(thread) for thread in stacks(run, "places", "--ptrace")}
+    own = {thread["tid"]: own_functions(thread) for thread in stacks(run, "places", "--ptrace")}
     expect("threads that gdb sees", set(found), set(own))
     for tid, names in found.items():
         expect(f"frames of {tid}, gdb's {names}", [plain(name) for name in own[tid]], [plain(name) for name in names])

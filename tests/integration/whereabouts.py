@@ -47,6 +47,11 @@ def functions(thread):
     return [frame.get("function") for frame in thread["frames"]]
 
 
+def own_functions(thread):
+    """Without those that were inlined into others."""
+    return [frame.get("function") for frame in thread["frames"] if not frame.get("inlined")]
+
+
 def thread_in(threads, function):
     found = [thread for thread in threads if function in functions(thread)]
     expect(f"threads in {function} of {[functions(thread) for thread in threads]}", len(found), 1)

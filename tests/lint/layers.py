@@ -16,6 +16,7 @@ PROTO = {
     "ring": {"base"},
     "hooks": {"base"},
     "sketch": {"base"},
+    "elf": set(),
     "text": set(),
     "chunk": {"base", "sketch"},
     "wire": {"base"},

@@ -123,7 +123,9 @@ static const void *caller_frame(void *context, const struct hk_export_process *p
 	bool addressed = *caller->library || frame.object == 0;
 	const struct hk_pprof_frame shown = {
 	    /* pprof shows an address by itself, and may find its function. */
-	    .name = *caller->name || !addressed ? caller->text : "",
+	    .name = hk_stacks_is_python(&frame)	  ? caller->name
+		    : *caller->name || !addressed ? caller->text
+						  : "",
 	    .system_name = caller->name,
 	    .path = caller->library,
 	    .build_id = build_id,

@@ -20,6 +20,18 @@ static bool functions_are_valid(const Hk__Process *process)
 	return true;
 }
 
+static bool places_are_valid(const Hk__Process *process)
+{
+	for (size_t i = 0; i < process->n_stack_places; i++) {
+		const Hk__StackPlaces *places = process->stack_places[i];
+		if (places->n_function != places->n_frame || places->n_file != places->n_frame ||
+		    places->n_line != places->n_frame) {
+			return false;
+		}
+	}
+	return true;
+}
+
 bool hk_stacks_valid(const Hk__Process *process)
 {
 	for (size_t i = 0; i < process->n_stack_frames; i++) {
@@ -32,7 +44,7 @@ bool hk_stacks_valid(const Hk__Process *process)
 			return false;
 		}
 	}
-	return functions_are_valid(process);
+	return functions_are_valid(process) && places_are_valid(process);
 }
 
 static const char *path_of(const Hk__Process *process, uint32_t number)
@@ -117,4 +129,78 @@ bool hk_stacks_without_python(const Hk__Process *process, char *text, size_t siz
 		snprintf(text, size, "no frames of Python in stacks: it is older than 3.8");
 	}
 	return true;
+}
+
+/* ---- functions ---- */
+
+static const Hk__StackPlaces *places_of(const Hk__Process *process, uint32_t part)
+{
+	for (size_t i = 0; i < process->n_stack_places; i++) {
+		if (process->stack_places[i]->part == part) {
+			return process->stack_places[i];
+		}
+	}
+	return NULL;
+}
+
+/* Returns the first entry of PLACES from frame INDEX on. */
+static size_t first_place(const Hk__StackPlaces *places, uint32_t index)
+{
+	size_t low = 0, high = places->n_frame;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (places->frame[middle] < index) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+static const char *text_of(const Hk__StackPlaces *places, uint32_t text)
+{
+	return text > 0 && text <= places->n_texts ? places->texts[text - 1] : "";
+}
+
+size_t hk_stacks_functions(const Hk__Process *process, uint32_t number,
+			   struct hk_stacks_function ret_functions[HK_STACKS_FUNCTIONS_MOST])
+{
+	struct hk_stacks_frame frame;
+	uint32_t index = (number - 1u) % HK_STACKS_PART_FRAMES;
+	size_t count = 0;
+
+	if (!hk_stacks_frame(process, number, &frame)) {
+		return 0;
+	}
+	if (hk_stacks_is_python(&frame)) {
+		ret_functions[0] = (struct hk_stacks_function){
+		    .name = frame.name,
+		    .library = "",
+		    .file = frame.path,
+		    .line = frame.address <= UINT32_MAX ? (uint32_t)frame.address : 0};
+		return 1;
+	}
+	const Hk__StackPlaces *places = places_of(process, (number - 1u) / HK_STACKS_PART_FRAMES);
+	size_t at = places ? first_place(places, index) : 0;
+	for (; places && at < places->n_frame && places->frame[at] == index &&
+	       count < HK_STACKS_FUNCTIONS_MOST;
+	     at++) {
+		ret_functions[count++] = (struct hk_stacks_function){
+		    .name = text_of(places, places->function[at]),
+		    .library = frame.path,
+		    .file = text_of(places, places->file[at]),
+		    .line = places->line[at],
+		    .inlined = true,
+		};
+	}
+	if (count == 0) {
+		ret_functions[count++] = (struct hk_stacks_function){
+		    .name = frame.name, .library = frame.path, .file = ""};
+	}
+	struct hk_stacks_function *own = &ret_functions[count - 1];
+	own->inlined = false;
+	own->name = *frame.name ? frame.name : own->name;
+	return count;
 }

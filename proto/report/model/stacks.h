@@ -14,6 +14,8 @@
 #define HK_STACKS_PART_FRAMES 1000u
 #define HK_STACKS_OBJECT_END 0xffffffffu    /* no frame, but why no further one is known */
 #define HK_STACKS_OBJECT_PYTHON 0x80000000u /* and the number of a Python function */
+#define HK_STACKS_NAME_PENDING 0xffffffffu  /* in a column of names: not looked up yet */
+#define HK_STACKS_FUNCTIONS_MOST 33u	    /* at one frame, its own included */
 
 struct hk_stacks_frame {
 	uint32_t caller; /* number, lower than the frame's own; 0: none */
@@ -24,6 +26,15 @@ struct hk_stacks_frame {
 	const char *path;    /* of the object, or the Python file; "" without one */
 	const char *name;    /* of the function, as its file spells it; "": not known */
 	uint32_t first_line; /* of a Python function */
+};
+
+/* A function at a frame: the frame's own, or one that the compiler inlined there. */
+struct hk_stacks_function {
+	const char *name;    /* as its file spells it; "": not known */
+	const char *library; /* path of its object; "": generated code, or of Python */
+	const char *file;    /* of the source; "": not known */
+	uint32_t line;	     /* under way; 0: not known */
+	bool inlined;	     /* into the function that follows */
 };
 
 /* Returns whether the parts of PROCESS's frames, and of its Python functions, follow each other and
@@ -42,5 +53,11 @@ bool hk_stacks_without_python(const Hk__Process *process, char *text, size_t siz
 /* Sets *ret_frame to frame NUMBER of PROCESS, which is valid. Returns false if there is none. */
 bool hk_stacks_frame(const Hk__Process *process, uint32_t number,
 		     struct hk_stacks_frame *ret_frame);
+
+/* Sets RET_FUNCTIONS to the functions at frame NUMBER of PROCESS, which is valid: inlined ones,
+ * innermost first, and last the frame's own. Returns how many there are, 0 if there is no such
+ * frame. */
+size_t hk_stacks_functions(const Hk__Process *process, uint32_t number,
+			   struct hk_stacks_function ret_functions[HK_STACKS_FUNCTIONS_MOST]);
 
 #endif

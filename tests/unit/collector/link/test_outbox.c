@@ -95,9 +95,30 @@ static void test_outbox_job_that_is_refused_keeps_no_other_waiting(void **state)
 	world_remove(&world);
 }
 
+static void test_outbox_job_is_not_complete_before_the_clock_is_known(void **state)
+{
+	(void)state;
+	struct hk_leaf_report_head head = {.host = "h", .clock_awaited = true};
+	struct hk_outbox outbox = {0};
+	struct hk_leaf_report report;
+	struct world world;
+	world_make(&world);
+	put_closed(&outbox, world.collector, "ended");
+	for (int awaited = 1; awaited >= 0; awaited--) {
+		head.clock_awaited = awaited;
+		assert_int_equal(hk_leaf_report_make(world.collector, &head, &outbox, &report), 0);
+		assert_int_equal(report.message.n_jobs, 1);
+		assert_int_equal(report.message.jobs[0]->complete, !awaited);
+		hk_leaf_report_fini(&report, true);
+	}
+	hk_outbox_fini(&outbox);
+	world_remove(&world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_outbox_job_is_not_complete_before_the_clock_is_known),
 	    cmocka_unit_test(test_outbox_job_that_is_refused_keeps_no_other_waiting),
 	    cmocka_unit_test(test_outbox_ends_while_the_values_of_a_closed_job_are_loaded),
 	};
