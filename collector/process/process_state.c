@@ -344,10 +344,11 @@ static int refresh_counts(struct hk_process *process)
 	}
 	int r = refresh_coverage(state, &process->segment->status.coverage);
 	r = r < 0 ? r : refresh_device(state, process->segment->reader);
+	/* Before the objects that kernels name, so that those are all there. */
+	r = r < 0 ? r : hk_kernels_refresh(state, process->segment->reader);
 	r = r < 0 ? r : hk_stacks_refresh(state, process->segment->reader);
 	state->stacks_refused = process->segment->status.stacks_refused;
 	state->python = process->segment->status.python;
-	r = r < 0 ? r : hk_kernels_refresh(state, process->segment->reader);
 	r = r < 0 ? r : hk_activity_refresh(process);
 	return r < 0 || !process->segment->ledger
 		   ? r

@@ -150,8 +150,9 @@ int hk_stacks_refresh(Hk__Process *state, struct hk_reader *reader)
 	if (!hk_stacks_valid(state)) {
 		return 0;
 	}
-	int r = refresh_objects(state, reader);
+	int r = refresh_frames(state, reader);
 
-	r = r < 0 ? r : refresh_frames(state, reader);
+	/* The program writes an object before frames in it. Read later, they are all there. */
+	r = r < 0 ? r : refresh_objects(state, reader);
 	return r < 0 ? r : hk_python_functions_refresh(state, reader);
 }
