@@ -498,6 +498,9 @@ int hk_kernel_rows_read(const Hk__Snapshot *snapshot, const char *directory,
 	for (size_t i = 0; loader && processes && i < snapshot->n_processes; i++) {
 		int r = read_process(&reading, loader, snapshot->job, processes[i]);
 		result = r < 0 ? r : result;
+		r = processes[i]->n_kernels > 0 ? hk_unread_add(&ret_rows->unread, processes[i])
+						: 0;
+		result = r < 0 ? r : result;
 	}
 	int r = make_rows(&reading);
 	if (r == 0) {
@@ -516,6 +519,7 @@ void hk_kernel_rows_fini(struct hk_kernel_rows *rows)
 		free(rows->rows[i].shapes);
 	}
 	hk_report_strings_fini(&rows->strings);
+	hk_unread_fini(&rows->unread);
 	free(rows->rows);
 }
 

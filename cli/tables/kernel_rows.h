@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "cli/tables/unread.h"
 #include "report/model/strings.h"
 #include "schema/wire.pb-c.h"
 
@@ -40,6 +41,7 @@ struct hk_kernel_rows {
 	size_t count;
 	uint64_t launches;   /* recorded */
 	uint64_t unrecorded; /* counted, but without a record */
+	struct hk_unread unread;
 };
 
 /* Reads the records of the job, whose directory is DIRECTORY. *ret_rows is usable also after

@@ -140,6 +140,7 @@ int hk_kernel_table_write_text(const struct hk_kernel_rows *rows, FILE *output, 
 			"! %" PRIu64 " further calls that launch kernels were counted only\n",
 			rows->unrecorded);
 	}
+	hk_unread_write_text(&rows->unread, output);
 	write_stacks(rows, output);
 	return r < 0 ? r : ferror(output) ? -EIO : 0;
 }
@@ -245,6 +246,7 @@ int hk_kernel_table_write_json(const struct hk_kernel_rows *rows, FILE *output)
 	hk_json_close(&json, ']');
 	hk_json_uint(&json, "launches", rows->launches);
 	hk_json_uint(&json, "unrecorded", rows->unrecorded);
+	hk_unread_write_json(&rows->unread, &json);
 	hk_json_close(&json, '}');
 	fputc('\n', output);
 	free(whole);

@@ -159,6 +159,20 @@ def end_process(process, number=signal.SIGKILL):
     process.wait()
 
 
+def reader_of(collector):
+    """The pid of the process that reads symbols for COLLECTOR, or None."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+                parent = int(stat.read().rsplit(")", 1)[1].split()[1])
+            with open(f"/proc/{pid}/cmdline", encoding="utf-8") as line:
+                if parent == collector.pid and "read-symbols" in line.read():
+                    return int(pid)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return None
+
+
 def calls_of(report, role="main"):
     """{(rank, library's base name, function): row} of a report."""
     rows = {}

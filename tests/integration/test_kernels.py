@@ -9,10 +9,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
-from harness import Run, end_process, expect, expect_true, main
+from harness import Run, end_process, expect, expect_true, main, reader_of, wait_for
 from nodes import root_and_leaves
 
 LONG = 4600
@@ -106,6 +107,27 @@ def check_stubs(what, report, truth):
     by_handle = sum(count for (name, shape), count in truth.items() if name == "_Z6legacyv" and shape in ("5x6x7 8x9x10 1", "78x1x1 8x1x1 0"))
     expect(f"{what}: launched by the host's function", rows.get("stub_legacy"), wanted - by_handle)
     expect(f"{what}: launches", report["launches"], sum(truth.values()))
+
+
+def test_unread(run: Run):
+    """A reader of files that says nothing: kernels keep their addresses, and the report has the reason."""
+    collector = run.start_collector()
+    program = sim(run, "kernels_truth")
+
+    def launch(job):
+        run.cli("run", "--hooks", "auto", "--job", job, "--level", UNTOLD, "--", program, run.path(f"{job}.json"), os.path.dirname(program),
+                env={"SIM_NO_NAMES": "1"})
+        return kernels_of(run, job)
+    expect("read: unread", launch("read")["unread"], [])
+    os.kill(wait_for("the reader of files", lambda: reader_of(collector)), signal.SIGSTOP)
+    report = launch("unread")
+    expect_true(f"unread: {report['unread']}", {"library": program, "reason": "it was not read in time"} in report["unread"])
+    names = {row["symbol"] for row in report["kernels"]}
+    expect_true(f"unread: {names}", "stub_legacy" not in names and any(re.fullmatch("0x[0-9a-f]+", name) for name in names))
+    expect("unread: launches", report["launches"], sum(truth_of(run.path("unread.json")).values()))
+    text = run.cli("report", run.path("store", "unread"), "--by", "kernel").stdout
+    expect_true(f"unread: {text}", f"! functions of {program} are not named: it was not read in time\n" in text)
+    end_process(collector)
 
 
 def test_formats(run: Run):
@@ -212,7 +234,7 @@ def test_nvcc(run: Run):
         expect(f"{job}: memory", [(row["allocs"], row["live_bytes"], row["peak_bytes"]) for row in memory], [(1, 0, 4096)])
 
 
-PARTS = (test_names, test_asked, test_stubs, test_formats, test_log, test_leaf, test_nvcc)
+PARTS = (test_names, test_asked, test_stubs, test_unread, test_formats, test_log, test_leaf, test_nvcc)
 
 
 def test(run, *only):

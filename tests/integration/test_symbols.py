@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 
-from harness import Run, end_process, expect, expect_true, main, wait_for
+from harness import Run, end_process, expect, expect_true, main, reader_of, wait_for
 
 HOOK = "*:symbols_called"
 
@@ -206,20 +206,6 @@ def check_generated(run: Run):
             if os.path.lexists(path):
                 os.remove(path)
         expect(f"generated: {how}", generated, [wanted])
-
-
-def reader_of(collector):
-    """The pid of the process that reads symbols for COLLECTOR, or None."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
-                parent = int(stat.read().rsplit(")", 1)[1].split()[1])
-            with open(f"/proc/{pid}/cmdline", encoding="utf-8") as line:
-                if parent == collector.pid and "read-symbols" in line.read():
-                    return int(pid)
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-    return None
 
 
 def start(run, job, program):
