@@ -201,14 +201,15 @@ static void print_python_frame(const struct hk_interpreter *interpreter,
 {
 	struct hk_compat_line line = {.used = 0};
 	char text[HK_PYTHON_TEXT_BYTES];
-	bool known = hk_python_code_file(interpreter, item->code, text);
+	bool known = hk_python_code_file(interpreter, item->code, text, HK_PYTHON_SIGNAL);
 
 	hk_compat_line_text(&line, "    ");
 	hk_compat_line_text(&line, known ? text : "?");
 	hk_compat_line_text(&line, "(");
-	hk_compat_line_number(&line, hk_python_code_line(interpreter, item->code, item->place), 10);
+	hk_compat_line_number(
+	    &line, hk_python_code_line(interpreter, item->code, item->place, HK_PYTHON_SIGNAL), 10);
 	hk_compat_line_text(&line, "): ");
-	known = hk_python_code_name(interpreter, item->code, text);
+	known = hk_python_code_name(interpreter, item->code, text, HK_PYTHON_SIGNAL);
 	hk_compat_line_text(&line, known ? last_part(text) : "?");
 	hk_compat_line_end(&line);
 }

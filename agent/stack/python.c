@@ -50,13 +50,13 @@ static inline bool may_read(uint64_t address, uint64_t bytes, bool trust)
 		is_readable(address + bytes - 1, trust));
 }
 
-bool hk_python_may_read(uint64_t address, uint64_t bytes)
+bool hk_python_may_read(uint64_t address, uint64_t bytes, enum hk_python_care care)
 {
 	uint64_t last = address + bytes - 1;
 
 	for (uint64_t at = address; at <= last && at >= address;
 	     at = ((at >> PAGE_SHIFT) + 1) << PAGE_SHIFT) {
-		if (!is_readable(at, true)) {
+		if (!is_readable(at, care == HK_PYTHON_USUAL)) {
 			return false;
 		}
 	}

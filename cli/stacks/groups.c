@@ -140,7 +140,8 @@ bool hk_stack_groups_is_idle(const Hk__Process *process, const Hk__ThreadStack *
 	}
 	size_t count = hk_stack_groups_frames(process, thread, numbers);
 	for (size_t i = 0; i < count && i < WAIT_FRAMES; i++) {
-		if (hk_stacks_frame(process, numbers[i], &frame) && is_wait(frame.name)) {
+		if (hk_stacks_frame(process, numbers[i], &frame) && !hk_stacks_is_python(&frame) &&
+		    is_wait(frame.name)) {
 			return true;
 		}
 	}
@@ -167,7 +168,7 @@ static char *key_of(const Hk__Process *process, const Hk__ThreadStack *thread, c
 	for (size_t i = 0; i < count; i++) {
 		hk_stacks_frame(process, numbers[i], &frame);
 		fprintf(text, "%s\t%s\t%" PRIx64 "\n", frame.path, frame.name,
-			*frame.name ? 0 : frame.address);
+			*frame.name && !hk_stacks_is_python(&frame) ? 0 : frame.address);
 	}
 	if (fclose(text) != 0) {
 		free(key);

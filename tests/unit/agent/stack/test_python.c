@@ -147,6 +147,8 @@ static const struct hk_interpreter *become(const struct hk_python_layout *layout
 	describe(layout);
 	hk_loader_note_unload();
 	hk_code_note_change();
+	assert_null(hk_interpreter_get());
+	hk_interpreter_refresh();
 	const struct hk_interpreter *interpreter = hk_interpreter_get();
 	assert_non_null(interpreter);
 	assert_int_equal(interpreter->layout.version, layout->version);
@@ -165,12 +167,13 @@ static void expect_frames(const struct hk_interpreter *interpreter)
 
 	assert_false(deep);
 	assert_int_equal(count, marks ? 3 : 4);
-	assert_true(hk_python_code_name(interpreter, items[0].code, text));
+	assert_true(hk_python_code_name(interpreter, items[0].code, text, HK_PYTHON_USUAL));
 	assert_string_equal(text, "inner");
-	assert_int_equal(hk_python_code_line(interpreter, items[0].code, items[0].place), 201);
-	assert_true(hk_python_code_name(interpreter, outer->code, text));
+	assert_int_equal(
+	    hk_python_code_line(interpreter, items[0].code, items[0].place, HK_PYTHON_USUAL), 201);
+	assert_true(hk_python_code_name(interpreter, outer->code, text, HK_PYTHON_USUAL));
 	assert_string_equal(text, "\xc3\xa9\xe5\x90\x8d\xf0\x90\x90\x80\xef\xbf\xbdx");
-	assert_true(hk_python_code_file(interpreter, outer->code, text));
+	assert_true(hk_python_code_file(interpreter, outer->code, text, HK_PYTHON_USUAL));
 	assert_string_equal(text, "/a/file.py");
 	assert_int_equal(hk_python_code_first_line(interpreter, outer->code), 100);
 	assert_int_equal(outer[1].code, 0);
@@ -273,9 +276,10 @@ static void walk_whatever(const struct hk_interpreter *interpreter)
 	for (uint32_t i = 0; i < count && i < 8; i++) {
 		if (items[i].code) {
 			hk_python_identity(interpreter, items[i].code);
-			hk_python_code_line(interpreter, items[i].code, items[i].place);
-			hk_python_code_file(interpreter, items[i].code, text);
-			hk_python_code_name(interpreter, items[i].code, text);
+			hk_python_code_line(interpreter, items[i].code, items[i].place,
+					    HK_PYTHON_USUAL);
+			hk_python_code_file(interpreter, items[i].code, text, HK_PYTHON_USUAL);
+			hk_python_code_name(interpreter, items[i].code, text, HK_PYTHON_USUAL);
 			assert_true(strlen(text) < sizeof(text));
 		}
 	}
