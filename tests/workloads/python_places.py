@@ -192,14 +192,17 @@ def main():
         places = [Storm(int(sys.argv[4]) + number).enter for number in range(int(sys.argv[3]))]
     else:
         places = PLACES
-    for place in places:
-        threading.Thread(target=begin, args=(place, ids), daemon=True).start()
+    threads = [threading.Thread(target=begin, args=(place, ids), daemon=True) for place in places]
+    for thread in threads:
+        thread.start()
     while len(ids) < len(places):
         time.sleep(0.001)
     print("ready", flush=True)
     for _ in sys.stdin:
         print(json.dumps(known(ids)), flush=True)
     stop = True
+    for thread in threads if sys.argv[2] == "storm" else ():
+        thread.join()  # a callback of C at the end of the interpreter would crash
 
 
 main()
