@@ -226,6 +226,36 @@ static void test_threads_without_frames_or_at_the_end(void **state)
 	}
 }
 
+/* A signal comes when a new evaluation is known to the thread and has no frame yet. What its memory
+ * says is left over from others. */
+static void test_evaluation_that_has_not_begun_is_left_out(void **state)
+{
+	struct hk_python_item settled[HK_PYTHON_ITEMS], items[HK_PYTHON_ITEMS];
+	bool deep;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		const struct hk_python_layout *layout = &layouts[i];
+		if (!layout->entry_previous) {
+			continue;
+		}
+		make(layout);
+		become(layout);
+		uint32_t count = hk_python_items(settled, HK_PYTHON_SIGNAL, &deep);
+		assert_true(count > 0);
+		uint64_t at = simulated.thread + layout->thread_frame, entry = take(64);
+		put(entry + layout->entry_previous, *(uint64_t *)at);
+		put(at, entry);
+		uint64_t other = make_frame(layout, make_code(layout, 0, 7), entry);
+		const uint64_t left[] = {0, 1, 8, (uint64_t)room - 64, entry, other};
+		for (size_t k = 0; k < sizeof(left) / sizeof(left[0]); k++) {
+			put(entry + layout->entry_frame, left[k]);
+			assert_int_equal(hk_python_items(items, HK_PYTHON_SIGNAL, &deep), count);
+			assert_memory_equal(items, settled, count * sizeof(*items));
+		}
+	}
+}
+
 /* Each change of what a code object shows changes its identity, and so the hash, before 3.12 where
  * it has no number. */
 static void test_another_code_at_the_same_address(void **state)
@@ -457,6 +487,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_frames_of_each_version),
 	    cmocka_unit_test(test_threads_without_frames_or_at_the_end),
+	    cmocka_unit_test(test_evaluation_that_has_not_begun_is_left_out),
 	    cmocka_unit_test(test_another_code_at_the_same_address),
 	    cmocka_unit_test(test_requests_are_answered_with_python_frames),
 	    cmocka_unit_test(test_request_with_the_lock_held_is_answered_without),
