@@ -177,6 +177,105 @@ def check_storm(run, name, python, asked):
     return answers
 
 
+# ---- special interpreters ----
+
+SUB = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+def begin():
+    interpreters.run_string(interpreters.create(), %r)
+begin()
+"""
+INNER_CODE = """
+import os
+def inner():
+    os.read(0, 1)
+def spin():
+    import time
+    end = time.monotonic() + 3600
+    while time.monotonic() < end and not os.path.exists(%r):
+        pass
+def outer():
+    spin()
+    inner()
+outer()
+"""
+ENDING = """
+import os, threading, time
+class Last:
+    def __del__(self, exists=os.path.exists):
+        while not exists(%r):
+            pass
+last = Last()
+lock = threading.Lock()
+lock.acquire()
+threading.Thread(target=lock.acquire, daemon=True).start()
+"""
+
+
+def functions_of(thread):
+    return [function.rsplit(".", 1)[-1] for function, _, _ in python_of(thread)]
+
+
+class Code:
+    """PYTHON running TEXT, which spins until a file is there; it ends with its input."""
+
+    def __init__(self, run, job, python, text):
+        self.file = run.path(f"go-{job}")
+        self.process = subprocess.Popen([python, "-c", text(self.file)], cwd=run.directory, stdin=subprocess.PIPE,
+                                        env=run.environment(LD_PRELOAD=run.agent(), HOOK_JOB=job))
+
+    def go(self):
+        with open(self.file, "w", encoding="ascii"):
+            pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
+def threads_when(run, job, function):
+    """The threads of JOB once one of them is in FUNCTION."""
+    attached(run, job, 1)
+    return wait_for(f"{function} in {job}", lambda: (
+        lambda threads: threads if any(function in functions_of(thread) for thread in threads) else None)(stacks(run, job)))
+
+
+def check_sub_interpreter(run, name, version, python):
+    """Without the GIL the thread's sub-interpreter is known from 3.12 on."""
+    job = f"sub-{name}"
+    with Code(run, job, python, lambda file: SUB % (INNER_CODE % file)) as code:
+        thread, = threads_when(run, job, "spin")
+        functions = functions_of(thread)
+        expect_true(f"{job}: {functions}", functions[functions.index("spin"):] == ["spin", "outer", "<module>"])
+        code.go()
+        released = "inner" if version in ("3.12", "3.13") else "begin"
+        thread, = threads_when(run, job, released)
+        expect(f"{job}: without the GIL", functions_of(thread), ["inner", "outer", "<module>"] if released == "inner" else ["begin", "<module>"])
+        code.process.communicate()
+        expect(f"{job}: exit", code.process.returncode, 0)
+
+
+def check_end_of_interpreter(run, name, python):
+    """Only the thread that ends the interpreter has frames: those of others may be freed."""
+    job = f"end-{name}"
+    with Code(run, job, python, lambda file: ENDING % file) as code:
+        threads = threads_when(run, job, "__del__")
+        expect(f"{job}: threads", len(threads), 2)
+        for thread in threads:
+            first = thread["tid"] == code.process.pid
+            expect_true(f"{job}: {functions_of(thread)} of {'the first' if first else 'another'} thread",
+                        "__del__" in functions_of(thread) if first else functions_of(thread) == [])
+        code.go()
+        code.process.communicate()
+        expect(f"{job}: exit", code.process.returncode, 0)
+
+
 # ---- interpreters that are left alone ----
 
 
@@ -201,6 +300,8 @@ def test(run, kind="short"):
         name = f"{version}-{len(versions)}"
         check_places(run, name, python)
         print(f"Python {version}: {check_storm(run, name, python, ASKED[kind])} stacks of a storm")
+        check_sub_interpreter(run, name, version, python)
+        check_end_of_interpreter(run, name, python)
         versions.append(version)
     pythons.say_left_out(versions)
 
