@@ -215,9 +215,9 @@ int hk_dump_add(struct hk_dump *dump, const struct hk_dump_stack *stack, uint32_
 	int r = stack->end != 0 ? add_frame(dump, why, &number) : 0;
 
 	for (size_t i = stack->count; i > 0 && r == 0; i--) {
-		uint64_t address = stack->address[i - 1];
-		r = stack->python && address & HK_ASK_PYTHON
-			? add_python(dump, stack->python, address & ~HK_ASK_PYTHON, &number)
+		uint64_t address = stack->address[i - 1], index = address - HK_ASK_PYTHON;
+		r = stack->python && index < HK_ASK_PYTHON_FRAMES
+			? add_python(dump, stack->python, index, &number)
 			: add_address(dump, address, &number);
 	}
 	*ret_stack = number;

@@ -53,9 +53,12 @@ static void copy_python(struct hk_reader *reader, const struct hk_ask *ask,
 	    count == 0 || count > HK_ASK_PYTHON_FRAMES) {
 		return;
 	}
+	const struct hk_block *head = (const void *)hk_map_block(reader, block);
+	if (hk_map_u32(&head->kind) != HK_BLOCK_ASKS) {
+		return;
+	}
 	answer->python_count = count;
-	hk_map_copy(&answer->python, hk_map_block(reader, block) + sizeof(struct hk_block),
-		    sizeof(answer->python));
+	hk_map_copy(&answer->python, head + 1, sizeof(answer->python));
 	check_python(answer);
 }
 
@@ -63,9 +66,9 @@ static void copy_python(struct hk_reader *reader, const struct hk_ask *ask,
 static void check_addresses(struct hk_ask_copy *answer)
 {
 	for (uint32_t i = 0; i < answer->count; i++) {
-		uint64_t *address = &answer->address[i];
-		if (*address >= HK_ASK_PYTHON + answer->python_count) {
-			*address = 0;
+		uint64_t index = answer->address[i] - HK_ASK_PYTHON;
+		if (index < HK_ASK_PYTHON_FRAMES && index >= answer->python_count) {
+			answer->address[i] = 0;
 		}
 	}
 }
