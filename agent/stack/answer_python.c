@@ -144,6 +144,18 @@ static void write_frames(struct answering *own, const struct hk_interpreter *int
 	ask->python_count = python;
 }
 
+/* Whether the interpreter runs a function on the stack WALK. For some instructions around its begin
+ * and its end no frame can be found. */
+static bool evaluates(const struct hk_interpreter *interpreter, const struct hk_thread_walk *walk)
+{
+	for (uint32_t i = 0; interpreter && i < walk->count; i++) {
+		if (hk_span_holds(interpreter->evaluate, walk->address[i])) {
+			return true;
+		}
+	}
+	return false;
+}
+
 bool hk_answer_python(uint32_t number, const struct hk_thread_walk *walk, struct hk_ask *ask)
 {
 	struct answering *own = &answering[number];
@@ -153,6 +165,7 @@ bool hk_answer_python(uint32_t number, const struct hk_thread_walk *walk, struct
 	ask->python_block = ask->python_count = ask->python_missing = 0;
 	uint32_t count = interpreter ? hk_python_items(own->items, HK_PYTHON_SIGNAL, &deep) : 0;
 	if (count == 0) {
+		ask->python_missing = evaluates(interpreter, walk) ? HK_ASK_PYTHON_UNSEEN : 0;
 		return false;
 	}
 	ask->python_missing = find_room(own);

@@ -84,15 +84,36 @@ static inline uint8_t byte_at(uint64_t address)
 
 /* ---- the thread ---- */
 
+/* Returns whether state THREAD has a frame, or an evaluation. */
+static bool has_frames(const struct hk_python_layout *layout, uint64_t thread)
+{
+	uint64_t at = thread + layout->thread_frame;
+
+	if (!may_read(at, sizeof(at), false)) {
+		return false;
+	}
+	uint64_t frame = word_at(at);
+	if (!layout->entry_previous) {
+		return frame;
+	}
+	return may_read(frame, layout->entry_previous + sizeof(frame), false) &&
+	       (word_at(frame + layout->entry_frame) || word_at(frame + layout->entry_previous));
+}
+
 /* Returns the state of the calling thread in the interpreter that it runs, or 0. A thread that
- * released the GIL of a sub-interpreter before 3.12 is known by its first state only. */
-static uint64_t thread_of(const struct hk_interpreter *interpreter)
+ * released the GIL of a sub-interpreter before 3.12 is known by its first state only. From 3.12 on
+ * `holder` reads a variable of the thread's own, whose first use may allocate it: in a signal
+ * handler it is asked only for threads that have used it. */
+static uint64_t thread_of(const struct hk_interpreter *interpreter, enum hk_python_care care)
 {
 	const struct hk_python_layout *layout = &interpreter->layout;
 	uint32_t inside = hk_in_agent;
 
 	hk_in_agent = 2;
 	uint64_t own = (uint64_t)interpreter->thread();
+	bool unused = own && care == HK_PYTHON_SIGNAL && layout->version >= 0x030c &&
+		      !has_frames(layout, own);
+	own = unused ? 0 : own;
 	uint64_t holder = own ? (uint64_t)interpreter->holder() : 0;
 	bool ends = own != holder && interpreter->ends();
 	hk_in_agent = inside;
@@ -193,7 +214,7 @@ static bool begin(struct cursor *cursor, enum hk_python_care care)
 	const struct hk_interpreter *interpreter = hk_interpreter_get();
 
 	*cursor = (struct cursor){.interpreter = interpreter, .care = care};
-	uint64_t thread = interpreter ? thread_of(interpreter) : 0;
+	uint64_t thread = interpreter ? thread_of(interpreter, care) : 0;
 	if (!thread) {
 		return false;
 	}

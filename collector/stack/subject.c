@@ -199,8 +199,10 @@ static void keep_answer(struct row *row, struct hk_ask_copy *answer)
 	};
 
 	keep(row, &stack);
-	row->busy += answer->python_missing == HK_ASK_PYTHON_BUSY;
-	row->settled = answer->python_missing != HK_ASK_PYTHON_BUSY || row->busy > BUSY_MAX;
+	bool again = answer->python_missing == HK_ASK_PYTHON_BUSY ||
+		     answer->python_missing == HK_ASK_PYTHON_UNSEEN;
+	row->busy += again;
+	row->settled = !again || row->busy > BUSY_MAX;
 	row->python_missing = answer->python_missing;
 }
 
@@ -469,6 +471,8 @@ static const char *python_missing(const struct hk_subject *subject, const struct
 	}
 	return row->traced ? "read by ptrace, which knows native frames only"
 	       : row->python_missing == HK_ASK_PYTHON_BUSY ? "the process was changing its segment"
+	       : row->python_missing == HK_ASK_PYTHON_UNSEEN
+		   ? "its interpreter ends, or the thread is between two functions"
 	       : row->python_missing == HK_ASK_PYTHON_FULL ? "its segment has no room for them"
 							   : "";
 }

@@ -340,9 +340,10 @@ struct hk_ask {
 #define HK_ASK_PYTHON (1ull << 63)
 
 enum hk_ask_python_missing {
-	HK_ASK_PYTHON_THERE = 0, /* it has them, or the thread has none */
-	HK_ASK_PYTHON_BUSY = 1,	 /* another thread changes the segment: ask again */
-	HK_ASK_PYTHON_FULL = 2,	 /* the segment has no room for them */
+	HK_ASK_PYTHON_THERE = 0,  /* it has them, or the thread has none */
+	HK_ASK_PYTHON_BUSY = 1,	  /* another thread changes the segment: ask again */
+	HK_ASK_PYTHON_FULL = 2,	  /* the segment has no room for them */
+	HK_ASK_PYTHON_UNSEEN = 3, /* none was found for the interpreter's loop: ask again */
 };
 
 /* The Python frames of an answer. Since 1.4. */

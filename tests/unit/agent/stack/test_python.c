@@ -256,6 +256,25 @@ static void test_evaluation_that_has_not_begun_is_left_out(void **state)
 	}
 }
 
+/* A thread's variable may not be allocated before the thread has run anything. */
+static void test_handler_asks_no_thread_without_frames(void **state)
+{
+	struct hk_python_item items[HK_PYTHON_ITEMS];
+	bool deep;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		bool has_variable = layouts[i].version >= 0x030c;
+		make(&layouts[i]);
+		become(&layouts[i]);
+		uint64_t at = simulated.thread + layouts[i].thread_frame;
+		put(layouts[i].entry_previous ? *(uint64_t *)at + layouts[i].entry_frame : at, 0);
+		simulated.asked = 0;
+		assert_int_equal(hk_python_items(items, HK_PYTHON_SIGNAL, &deep), 0);
+		assert_int_equal(simulated.asked, has_variable ? 0 : 1);
+	}
+}
+
 /* Each change of what a code object shows changes its identity, and so the hash, before 3.12 where
  * it has no number. */
 static void test_another_code_at_the_same_address(void **state)
@@ -488,6 +507,7 @@ int main(void)
 	    cmocka_unit_test(test_frames_of_each_version),
 	    cmocka_unit_test(test_threads_without_frames_or_at_the_end),
 	    cmocka_unit_test(test_evaluation_that_has_not_begun_is_left_out),
+	    cmocka_unit_test(test_handler_asks_no_thread_without_frames),
 	    cmocka_unit_test(test_another_code_at_the_same_address),
 	    cmocka_unit_test(test_requests_are_answered_with_python_frames),
 	    cmocka_unit_test(test_request_with_the_lock_held_is_answered_without),
