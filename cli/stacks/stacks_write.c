@@ -204,9 +204,10 @@ static void write_hidden(const struct hk_stack_groups *groups, FILE *output)
 	}
 }
 
-/* Says of which processes the interpreter is left alone, and of which threads. Each reason once. */
+/* Says of which processes the interpreter is left alone, and why threads that are shown lack Python
+ * frames. Each reason once. */
 static void write_python_notes(const struct hk_stack_groups *groups, const Hk__StacksReply *reply,
-			       FILE *output)
+			       const struct hk_stacks_look *look, FILE *output)
 {
 	char note[NOTE_BYTES], last[NOTE_BYTES] = "", shown[HK_NAME_BYTES(FRAME_COLUMNS)];
 
@@ -219,7 +220,7 @@ static void write_python_notes(const struct hk_stack_groups *groups, const Hk__S
 	}
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct hk_stack_group *group = &groups->groups[i];
-		if (*group->thread->python_missing &&
+		if ((look->all || !group->idle) && *group->thread->python_missing &&
 		    strcmp(group->thread->python_missing, last) != 0) {
 			hk_name_print(shown, FRAME_COLUMNS, group->thread->python_missing);
 			fprintf(output, "! no Python frames in some stacks: %s\n", shown);
@@ -254,7 +255,7 @@ int hk_stacks_write_text(const struct hk_stack_groups *groups, const Hk__StacksR
 		hk_name_print(name, FRAME_COLUMNS, reply->missing[i]);
 		fprintf(output, "! %s\n", name);
 	}
-	write_python_notes(groups, reply, output);
+	write_python_notes(groups, reply, look, output);
 	if (silent) {
 		fputs("--ptrace stops threads that do not answer for a moment, and reads their "
 		      "stacks\n",
