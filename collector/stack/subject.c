@@ -27,15 +27,16 @@
 #define SILENT_MAX 4u		   /* so many */
 #define TRACING_NS 6000000000u	   /* for the program that reads stacks by ptrace */
 #define NAMING_NS 3000000000u	   /* for names of functions: a file may be large */
+#define BUSY_MAX 3u
 #define NO_TASK SIZE_MAX
 
 /* What is known of a thread's stack. */
 struct row {
-	uint64_t *address; /* NULL: no stack */
-	size_t count;
-	uint32_t end;
-	bool settled; /* answered, or it will not be asked any more */
+	struct hk_dump_stack stack; /* without `address`: none */
+	unsigned busy;		    /* answers without Python frames, which another one may have */
+	bool settled;		    /* answered, or it will not be asked any more */
 	bool traced, ended;
+	uint32_t python_missing; /* enum hk_ask_python_missing */
 	char missing[160];
 };
 
@@ -137,6 +138,13 @@ struct hk_subject *hk_subject_new(const struct hk_process *process)
 	return subject;
 }
 
+static void drop(struct row *row)
+{
+	free(row->stack.address);
+	free(row->stack.python);
+	row->stack = (struct hk_dump_stack){.address = NULL};
+}
+
 struct hk_subject *hk_subject_free(struct hk_subject *subject)
 {
 	if (!subject) {
@@ -147,7 +155,7 @@ struct hk_subject *hk_subject_free(struct hk_subject *subject)
 		hk_naming_end(subject->naming, subject->ticket);
 	}
 	for (size_t i = 0; subject->rows && i < subject->count; i++) {
-		free(subject->rows[i].address);
+		drop(&subject->rows[i]);
 	}
 	free(subject->rows);
 	free(subject->tasks);
@@ -167,18 +175,42 @@ static void miss(struct hk_subject *subject, size_t task, const char *reason)
 	snprintf(row->missing, sizeof(row->missing), "%s", reason);
 }
 
-static void keep(struct row *row, const uint64_t *address, size_t count, uint32_t end)
+/* Keeps a copy of STACK. */
+static void keep(struct row *row, const struct hk_dump_stack *stack)
 {
-	uint64_t *copy = calloc(count + 1, sizeof(*copy));
+	struct hk_dump_stack copy = *stack;
 
-	if (copy) {
-		memcpy(copy, address, count * sizeof(*copy));
-		free(row->address);
-		row->address = copy;
-		row->count = count;
-		row->end = end;
-		row->missing[0] = '\0';
+	copy.address = calloc(stack->count + 1, sizeof(*copy.address));
+	copy.python = stack->python ? malloc(sizeof(*copy.python)) : NULL;
+	drop(row);
+	row->stack = copy;
+	if (!copy.address || (stack->python && !copy.python)) {
+		drop(row);
+		return;
 	}
+	memcpy(copy.address, stack->address, stack->count * sizeof(*copy.address));
+	if (copy.python) {
+		*copy.python = *stack->python;
+	}
+	row->missing[0] = '\0';
+}
+
+/* Keeps ANSWER, and asks the thread again if that may bring its Python frames. */
+static void keep_answer(struct row *row, struct hk_ask_copy *answer)
+{
+	const struct hk_dump_stack stack = {
+	    .address = answer->address,
+	    .count = answer->count,
+	    .end = answer->end,
+	    .python = answer->python_count > 0 ? &answer->python : NULL,
+	};
+
+	keep(row, &stack);
+	bool again = answer->python_missing == HK_ASK_PYTHON_BUSY ||
+		     answer->python_missing == HK_ASK_PYTHON_UNSEEN;
+	row->busy += again;
+	row->settled = !again || row->busy > BUSY_MAX;
+	row->python_missing = answer->python_missing;
 }
 
 /* Says why a thread did not answer, or why it is not asked. Returns false if it may be asked. */
@@ -324,7 +356,7 @@ static void look(struct hk_subject *subject, struct hk_reader *reader, uint32_t 
 	int r = hk_reader_answer(reader, number, subject->tasks[task].inner, &answer);
 
 	if (r > 0) {
-		keep(&subject->rows[task], answer.address, answer.count, answer.end);
+		keep_answer(&subject->rows[task], &answer);
 		place->task = NO_TASK;
 	} else if (r < 0 || is_overdue(subject, place, limits)) {
 		place->task = NO_TASK;
@@ -368,7 +400,7 @@ static bool ask(struct hk_subject *subject, struct hk_reader *reader,
 static void note_end(struct hk_subject *subject)
 {
 	for (size_t i = 0; i < subject->count; i++) {
-		if (!subject->rows[i].address) {
+		if (!subject->rows[i].stack.address) {
 			miss(subject, i, "has ended");
 			subject->rows[i].ended = true;
 		}
@@ -380,7 +412,7 @@ static void note_end(struct hk_subject *subject)
 /* Whether the stack of the thread may be read from outside. */
 static bool is_left(const struct row *row)
 {
-	return !row->address && !row->ended;
+	return !row->stack.address && !row->ended;
 }
 
 static void begin_tracing(struct hk_subject *subject, uint64_t now_ns)
@@ -400,7 +432,7 @@ static void begin_tracing(struct hk_subject *subject, uint64_t now_ns)
 	subject->traced_until_ns = now_ns + TRACING_NS;
 }
 
-static void take_traced(struct hk_subject *subject, const struct hk_traced_answer *answer)
+static void take_traced(struct hk_subject *subject, struct hk_traced_answer *answer)
 {
 	for (size_t i = 0; i < subject->count; i++) {
 		struct row *row = &subject->rows[i];
@@ -410,7 +442,9 @@ static void take_traced(struct hk_subject *subject, const struct hk_traced_answe
 		if (*answer->missing) {
 			miss(subject, i, answer->missing);
 		} else {
-			keep(row, answer->address, answer->count, answer->end);
+			const struct hk_dump_stack stack = {
+			    .address = answer->address, .count = answer->count, .end = answer->end};
+			keep(row, &stack);
 			row->traced = true;
 		}
 	}
@@ -434,6 +468,22 @@ static bool trace(struct hk_subject *subject, uint64_t now_ns)
 
 /* ---- the message ---- */
 
+/* Returns why the stack of ROW lacks Python frames that it may have; "": it does not. */
+static const char *python_missing(const struct hk_subject *subject, const struct row *row)
+{
+	bool read = subject->state->python >> 32 == HK_PYTHON_READ;
+
+	if (!row->stack.address || !read) {
+		return "";
+	}
+	return row->traced ? "read by ptrace, which knows native frames only"
+	       : row->python_missing == HK_ASK_PYTHON_BUSY ? "the process was changing its segment"
+	       : row->python_missing == HK_ASK_PYTHON_UNSEEN
+		   ? "its interpreter ends, or the thread is between two functions"
+	       : row->python_missing == HK_ASK_PYTHON_FULL ? "its segment has no room for them"
+							   : "";
+}
+
 static int add_thread(struct hk_subject *subject, struct hk_dump *dump, size_t task)
 {
 	const struct hk_task *from = &subject->tasks[task];
@@ -451,8 +501,9 @@ static int add_thread(struct hk_subject *subject, struct hk_dump *dump, size_t t
 	int r = hk_field_set_string(&thread->name, from->name);
 	r = r < 0 ? r : hk_field_set_string(&thread->state, state);
 	r = r < 0 ? r : hk_field_set_string(&thread->missing, row->missing);
-	if (r == 0 && row->address && dump) {
-		r = hk_dump_add(dump, row->address, row->count, row->end, &thread->stack);
+	r = r < 0 ? r : hk_field_set_string(&thread->python_missing, python_missing(subject, row));
+	if (r == 0 && row->stack.address && dump) {
+		r = hk_dump_add(dump, &row->stack, &thread->stack);
 	}
 	return r;
 }
@@ -484,7 +535,7 @@ static void put_together(struct hk_subject *subject)
 	int r = state->thread_stacks ? 0 : -ENOMEM;
 	int mapped = subject->pid ? hk_dump_open(subject->pid, state, &dump) : -ESRCH;
 	for (size_t i = 0; i < subject->count && r == 0; i++) {
-		if (mapped < 0 && subject->rows[i].address) {
+		if (mapped < 0 && subject->rows[i].stack.address) {
 			miss(subject, i,
 			     mapped == -EACCES ? "its memory map cannot be read" : "has ended");
 		}

@@ -271,6 +271,7 @@ static struct hk_reader_block classify(const struct hk_reader *reader, uint32_t 
 	    [HK_BLOCK_FRAMES] = sizeof(struct hk_stack_frame),
 	    [HK_BLOCK_OBJECTS] = sizeof(struct hk_stack_object),
 	    [HK_BLOCK_CODES] = sizeof(struct hk_stack_code),
+	    [HK_BLOCK_ASKS] = sizeof(struct hk_ask_python),
 	};
 	const struct hk_block *block = (const void *)hk_map_block(reader, number);
 	uint32_t magic = hk_map_u32(&block->magic);
@@ -278,7 +279,7 @@ static struct hk_reader_block classify(const struct hk_reader *reader, uint32_t 
 	uint32_t stride = hk_map_u32(&block->stride);
 	uint32_t offset = hk_map_u32(&block->offset);
 
-	if (magic != HK_BLOCK_MAGIC || kind < HK_BLOCK_THREADS || kind > HK_BLOCK_CODES ||
+	if (magic != HK_BLOCK_MAGIC || kind < HK_BLOCK_THREADS || kind > HK_BLOCK_ASKS ||
 	    stride != strides[kind]) {
 		return (struct hk_reader_block){0};
 	}

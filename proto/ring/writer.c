@@ -23,6 +23,7 @@ static const uint32_t item_stride[] = {
     [HK_BLOCK_FRAMES] = sizeof(struct hk_stack_frame),
     [HK_BLOCK_OBJECTS] = sizeof(struct hk_stack_object),
     [HK_BLOCK_CODES] = sizeof(struct hk_stack_code),
+    [HK_BLOCK_ASKS] = sizeof(struct hk_ask_python),
 };
 
 static struct hk_block *block_at(const struct hk_writer *writer, uint32_t number)
@@ -317,6 +318,11 @@ uint32_t hk_writer_code(struct hk_writer *writer, uint32_t file, uint32_t name, 
 	*code = (struct hk_stack_code){file, name, first_line, 0};
 	commit_items(writer, HK_BLOCK_CODES, 1);
 	return ++writer->codes;
+}
+
+struct hk_ask_python *hk_writer_ask(struct hk_writer *writer)
+{
+	return take_item(writer, HK_BLOCK_ASKS);
 }
 
 static struct hk_page *free_page(struct hk_writer *writer, struct hk_page_pool *pool,

@@ -36,7 +36,7 @@ struct hk_writer {
 	uint32_t mapped_blocks;		  /* blocks of the mapping */
 	bool fixed;			  /* the file does not grow */
 	uint32_t pages_refused;		  /* for lack of room */
-	uint32_t open_block[HK_BLOCK_CODES +
+	uint32_t open_block[HK_BLOCK_ASKS +
 			    1];		 /* by kind: the block items are taken from now, 0: none */
 	uint32_t threads;		 /* slots handed out: slot numbers count on over blocks */
 	uint32_t frames, objects, codes; /* of stacks, written so far */
@@ -86,6 +86,10 @@ uint32_t hk_writer_object(struct hk_writer *writer, const char *path, const uint
  * when the segment is full. */
 uint32_t hk_writer_code(struct hk_writer *writer, uint32_t file, uint32_t name,
 			uint32_t first_line);
+
+/* Room for the Python frames of answers to one place of requests, or NULL when the segment is full.
+ */
+struct hk_ask_python *hk_writer_ask(struct hk_writer *writer);
 
 /* A free page for STREAM, made ACTIVE and labelled, or NULL. After an empty search, the next ones
  * check only some pages until one is found; together they cover every page. */

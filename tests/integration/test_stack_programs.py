@@ -66,7 +66,7 @@ def seen(run, name, program):
     stacks = collections.Counter()
     for row in report["stacks"]:
         native = tuple((object_of(frame, program), frame["address"]) for frame in row["frames"]
-                       if "end" not in frame and frame.get("language") != "python")
+                       if "end" not in frame and not frame["inlined"] and frame.get("language") != "python")
         python = any(frame.get("language") == "python" for frame in row["frames"])
         end = next((frame["end"] for frame in row["frames"] if "end" in frame), None)
         stacks[row["function"], native, python, end] += row["calls"]
