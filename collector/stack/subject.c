@@ -18,6 +18,7 @@
 #include "collector/process/tasks.h"
 #include "collector/stack/dump.h"
 #include "collector/stack/extract.h"
+#include "collector/stack/row.h"
 #include "collector/stack/traced.h"
 
 #define ANSWER_NS 400000000u	   /* for one thread's answer */
@@ -27,18 +28,7 @@
 #define SILENT_MAX 4u		   /* so many */
 #define TRACING_NS 6000000000u	   /* for the program that reads stacks by ptrace */
 #define NAMING_NS 3000000000u	   /* for names of functions: a file may be large */
-#define BUSY_MAX 3u
 #define NO_TASK SIZE_MAX
-
-/* What is known of a thread's stack. */
-struct row {
-	struct hk_dump_stack stack; /* without `address`: none */
-	unsigned busy;		    /* answers without Python frames, which another one may have */
-	bool settled;		    /* answered, or it will not be asked any more */
-	bool traced, ended;
-	uint32_t python_missing; /* enum hk_ask_python_missing */
-	char missing[160];
-};
 
 enum phase { PHASE_ASKING, PHASE_TRACING, PHASE_NAMING, PHASE_DONE };
 
@@ -50,7 +40,7 @@ struct hk_subject {
 	bool foreign;
 	int signal;
 	struct hk_task *tasks;
-	struct row *rows; /* one for each task */
+	struct hk_row *rows; /* one for each task */
 	size_t count;
 	uint64_t began_ns; /* asking; 0: not yet */
 	unsigned silent;   /* threads that did not answer */
@@ -138,13 +128,6 @@ struct hk_subject *hk_subject_new(const struct hk_process *process)
 	return subject;
 }
 
-static void drop(struct row *row)
-{
-	free(row->stack.address);
-	free(row->stack.python);
-	row->stack = (struct hk_dump_stack){.address = NULL};
-}
-
 struct hk_subject *hk_subject_free(struct hk_subject *subject)
 {
 	if (!subject) {
@@ -155,7 +138,7 @@ struct hk_subject *hk_subject_free(struct hk_subject *subject)
 		hk_naming_end(subject->naming, subject->ticket);
 	}
 	for (size_t i = 0; subject->rows && i < subject->count; i++) {
-		drop(&subject->rows[i]);
+		hk_row_drop(&subject->rows[i]);
 	}
 	free(subject->rows);
 	free(subject->tasks);
@@ -170,47 +153,9 @@ struct hk_subject *hk_subject_free(struct hk_subject *subject)
 
 static void miss(struct hk_subject *subject, size_t task, const char *reason)
 {
-	struct row *row = &subject->rows[task];
+	struct hk_row *row = &subject->rows[task];
 
 	snprintf(row->missing, sizeof(row->missing), "%s", reason);
-}
-
-/* Keeps a copy of STACK. */
-static void keep(struct row *row, const struct hk_dump_stack *stack)
-{
-	struct hk_dump_stack copy = *stack;
-
-	copy.address = calloc(stack->count + 1, sizeof(*copy.address));
-	copy.python = stack->python ? malloc(sizeof(*copy.python)) : NULL;
-	drop(row);
-	row->stack = copy;
-	if (!copy.address || (stack->python && !copy.python)) {
-		drop(row);
-		return;
-	}
-	memcpy(copy.address, stack->address, stack->count * sizeof(*copy.address));
-	if (copy.python) {
-		*copy.python = *stack->python;
-	}
-	row->missing[0] = '\0';
-}
-
-/* Keeps ANSWER, and asks the thread again if that may bring its Python frames. */
-static void keep_answer(struct row *row, struct hk_ask_copy *answer)
-{
-	const struct hk_dump_stack stack = {
-	    .address = answer->address,
-	    .count = answer->count,
-	    .end = answer->end,
-	    .python = answer->python_count > 0 ? &answer->python : NULL,
-	};
-
-	keep(row, &stack);
-	bool again = answer->python_missing == HK_ASK_PYTHON_BUSY ||
-		     answer->python_missing == HK_ASK_PYTHON_UNSEEN;
-	row->busy += again;
-	row->settled = !again || row->busy > BUSY_MAX;
-	row->python_missing = answer->python_missing;
 }
 
 /* Says why a thread did not answer, or why it is not asked. Returns false if it may be asked. */
@@ -303,7 +248,7 @@ static size_t next_of(struct hk_subject *subject, const struct hk_subject_limits
 	bool early = limits->now_ns - subject->began_ns < BLOCKED_NS;
 
 	for (size_t i = 0; i < subject->count; i++) {
-		struct row *row = &subject->rows[i];
+		struct hk_row *row = &subject->rows[i];
 		if (row->settled) {
 			continue;
 		}
@@ -356,7 +301,7 @@ static void look(struct hk_subject *subject, struct hk_reader *reader, uint32_t 
 	int r = hk_reader_answer(reader, number, subject->tasks[task].inner, &answer);
 
 	if (r > 0) {
-		keep_answer(&subject->rows[task], &answer);
+		hk_row_keep_answer(&subject->rows[task], &answer);
 		place->task = NO_TASK;
 	} else if (r < 0 || is_overdue(subject, place, limits)) {
 		place->task = NO_TASK;
@@ -410,7 +355,7 @@ static void note_end(struct hk_subject *subject)
 /* ---- reading by ptrace ---- */
 
 /* Whether the stack of the thread may be read from outside. */
-static bool is_left(const struct row *row)
+static bool is_left(const struct hk_row *row)
 {
 	return !row->stack.address && !row->ended;
 }
@@ -435,7 +380,7 @@ static void begin_tracing(struct hk_subject *subject, uint64_t now_ns)
 static void take_traced(struct hk_subject *subject, struct hk_traced_answer *answer)
 {
 	for (size_t i = 0; i < subject->count; i++) {
-		struct row *row = &subject->rows[i];
+		struct hk_row *row = &subject->rows[i];
 		if (subject->tasks[i].tid != answer->tid) {
 			continue;
 		}
@@ -444,7 +389,7 @@ static void take_traced(struct hk_subject *subject, struct hk_traced_answer *ans
 		} else {
 			const struct hk_dump_stack stack = {
 			    .address = answer->address, .count = answer->count, .end = answer->end};
-			keep(row, &stack);
+			hk_row_keep(row, &stack);
 			row->traced = true;
 		}
 	}
@@ -469,7 +414,7 @@ static bool trace(struct hk_subject *subject, uint64_t now_ns)
 /* ---- the message ---- */
 
 /* Returns why the stack of ROW lacks Python frames that it may have; "": it does not. */
-static const char *python_missing(const struct hk_subject *subject, const struct row *row)
+static const char *python_missing(const struct hk_subject *subject, const struct hk_row *row)
 {
 	bool read = subject->state->python >> 32 == HK_PYTHON_READ;
 
@@ -487,7 +432,7 @@ static const char *python_missing(const struct hk_subject *subject, const struct
 static int add_thread(struct hk_subject *subject, struct hk_dump *dump, size_t task)
 {
 	const struct hk_task *from = &subject->tasks[task];
-	const struct row *row = &subject->rows[task];
+	const struct hk_row *row = &subject->rows[task];
 	const char state[2] = {from->state, '\0'};
 	Hk__ThreadStack *thread = malloc(sizeof(*thread));
 

@@ -105,7 +105,8 @@ def verdict(own, frames, calls):
 
 def check(run, name, command):
     env = {"LD_PRELOAD": run.workload("libstack_noter.so"), "STACK_NOTES": run.path(f"{name}.notes")}
-    run.trace(*command, hooks=[f"*:{function}" for function in (OF_TORCH if name == "torch" else FUNCTIONS)], level="record+stack", options=("--job", name), env=env, check=False)
+    hooks = [f"*:{function}" for function in (OF_TORCH if name == "torch" else FUNCTIONS)]
+    run.trace(*command, hooks=hooks, level="record+stack", options=("--job", name), env=env, check=False)
     begins = collections.defaultdict(list)
     for (function, native, python, end), calls in seen(run, name, os.path.basename(command[0])).items():
         begins[function, native[0]].append(((native, python, end), calls))
