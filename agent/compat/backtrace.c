@@ -11,6 +11,8 @@
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
 #include "agent/stack/code.h"
+#include "agent/stack/python.h"
+#include "agent/stack/python_code.h"
 #include "agent/stack/walk.h"
 
 #define MANGLED_BYTES 512u /* of the longest name that is demangled */
@@ -182,4 +184,49 @@ uint32_t hk_backtrace_print(const struct hk_call *call)
 	}
 	return !hk_in_agent && may_allocate(call, &frames) ? print_demangled(&frames)
 							   : print_frames(&frames, NULL);
+}
+
+/* ---- Python ---- */
+
+/* Returns the last part of a qualified name: the name that `traceback` shows. */
+static const char *last_part(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot[1] ? dot + 1 : name;
+}
+
+static void print_python_frame(const struct hk_interpreter *interpreter,
+			       const struct hk_python_item *item)
+{
+	struct hk_compat_line line = {.used = 0};
+	char text[HK_PYTHON_TEXT_BYTES];
+	bool known = hk_python_code_file(interpreter, item->code, text, HK_PYTHON_SIGNAL);
+
+	hk_compat_line_text(&line, "    ");
+	hk_compat_line_text(&line, known ? text : "?");
+	hk_compat_line_text(&line, "(");
+	hk_compat_line_number(
+	    &line, hk_python_code_line(interpreter, item->code, item->place, HK_PYTHON_SIGNAL), 10);
+	hk_compat_line_text(&line, "): ");
+	known = hk_python_code_name(interpreter, item->code, text, HK_PYTHON_SIGNAL);
+	hk_compat_line_text(&line, known ? last_part(text) : "?");
+	hk_compat_line_end(&line);
+}
+
+uint32_t hk_backtrace_print_python(void)
+{
+	struct hk_python_item items[HK_PYTHON_ITEMS];
+	const struct hk_interpreter *interpreter = hk_interpreter_get();
+	uint32_t lines = 0;
+	bool deep;
+
+	uint32_t count = hk_python_items(items, HK_PYTHON_SIGNAL, &deep);
+	for (uint32_t i = 0; i < count; i++) {
+		if (items[i].code) {
+			print_python_frame(interpreter, &items[i]);
+			lines++;
+		}
+	}
+	return lines;
 }

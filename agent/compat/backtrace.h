@@ -13,4 +13,8 @@
  * innermost first. Returns the number of lines. */
 uint32_t hk_backtrace_print(const struct hk_call *call);
 
+/* Writes "    FILE(LINE): NAME" for each Python frame of the calling thread, innermost first.
+ * Returns the number of lines. */
+uint32_t hk_backtrace_print_python(void);
+
 #endif

@@ -237,13 +237,6 @@ static void print_text(const char *text)
 	hk_compat_line_end(&line);
 }
 
-/* Prints "    FILE(LINE): FUNCTION" for each Python frame of the calling thread, innermost first.
- * Returns the number of lines: none, because nothing in the agent reads frames of Python. */
-static uint32_t print_python(void)
-{
-	return 0;
-}
-
 static void print_callers(const struct hk_call *call, const char *function)
 {
 	struct hk_compat_line line;
@@ -257,7 +250,7 @@ static void print_callers(const struct hk_call *call, const char *function)
 		print_text("    [empty stack]");
 	}
 	print_text("  Python frame:");
-	if (print_python() == 0) {
+	if (hk_backtrace_print_python() == 0) {
 		print_text("    [empty stack]");
 	}
 }

@@ -77,6 +77,9 @@ void hk_find_refresh(const struct hk_loaded *loaded)
 {
 	for (struct hk_find_kept *kept = registered; kept; kept = kept->next) {
 		refresh(kept, loaded);
+		if (kept->refreshed) {
+			kept->refreshed();
+		}
 	}
 }
 

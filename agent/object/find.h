@@ -34,6 +34,7 @@ struct hk_find_kept {
 	_Atomic(uint32_t) misses;
 	size_t searched; /* objects; guarded by the loader's lock, as the next one is */
 	struct hk_find_kept *next;
+	void (*refreshed)(void); /* called at the end of each refresh; NULL: nothing is */
 };
 
 /* Makes every scan look for the COUNT entries of KEPT, which live as long as the process. Before

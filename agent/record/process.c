@@ -398,9 +398,9 @@ int hk_process_renew(void)
 	return status;
 }
 
-static bool spin(uint32_t spins)
+bool hk_process_try_lock(uint32_t tries)
 {
-	for (; spins; spins--) {
+	for (; tries; tries--) {
 		uint32_t free = LOCK_FREE;
 		if (atomic_compare_exchange_weak_explicit(&fork_page->lock, &free, LOCK_HELD,
 							  memory_order_acquire,
@@ -436,12 +436,12 @@ static bool await_lock(void)
 			status = 0;
 		}
 	}
-	return hk_process.sealed && spin(SEALED_SPINS);
+	return hk_process.sealed && hk_process_try_lock(SEALED_SPINS);
 }
 
 bool hk_process_lock(void)
 {
-	return spin(LOCK_SPINS) || await_lock();
+	return hk_process_try_lock(LOCK_SPINS) || await_lock();
 }
 
 void hk_process_unlock(void)

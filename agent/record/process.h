@@ -66,6 +66,10 @@ bool hk_process_is_read(void);
 
 /* Waits for the lock. Returns false if no thread got it for a second. */
 bool hk_process_lock(void);
+
+/* Takes the lock without waiting. Returns false if it was not free at any of TRIES: also if this
+ * thread holds it, and a signal interrupted it. */
+bool hk_process_try_lock(uint32_t tries);
 void hk_process_unlock(void);
 
 /* From here on the agent makes no system call. This is the last one, which wakes threads that wait

@@ -7,6 +7,7 @@
 
 #include "agent/record/process.h"
 #include "agent/record/thread.h"
+#include "agent/stack/interpreter.h"
 #include "agent/stack/walk.h"
 #include "ring/kernel.h"
 
@@ -65,18 +66,22 @@ static void write_answer(struct hk_ask *ask, const struct hk_thread_walk *walk)
 	}
 	ask->count = count;
 	ask->end = count < walk->count ? HK_WALK_DEEP : walk->end;
-	ask->ticks = hk_process_ticks();
 }
 
-static void take(struct hk_ask *ask, struct hk_thread_walk *walk, const ucontext_t *context)
+static void take(struct hk_ask *ask, uint32_t number, const ucontext_t *context)
 {
+	struct hk_thread_walk *walk = &walks[number];
+
 	/* Another thread used it before: nothing is known of this one's pages. */
 	walk->first_page = 0;
 	for (size_t i = 0; i < HK_WALK_PAGES / 64; i++) {
 		walk->readable[i] = 0;
 	}
 	hk_walk_take(interrupted(context), walk);
-	write_answer(ask, walk);
+	if (!hk_answer_python(number, walk, ask)) {
+		write_answer(ask, walk);
+	}
+	ask->ticks = hk_process_ticks();
 }
 
 /* Answers if a request names this thread. The signal may also come late, or from elsewhere. */
@@ -93,7 +98,7 @@ static void answer(int signal, siginfo_t *info, void *context)
 	for (uint32_t i = 0; i < HK_ASKS; i++) {
 		uint64_t asked = own | HK_ASK_ASKED;
 		if (atomic_compare_exchange_strong(&asks[i].state, &asked, own | HK_ASK_WRITING)) {
-			take(&asks[i], &walks[i], context);
+			take(&asks[i], i, context);
 			atomic_store_explicit(&asks[i].state, own | HK_ASK_ANSWERED,
 					      memory_order_release);
 		}
@@ -114,6 +119,8 @@ void hk_answer_publish(void)
 	if (header && !hk_process_forked()) {
 		uint32_t signal = installed ? HK_ANSWER_SIGNAL : 0;
 		atomic_store_explicit(&header->ask_refusal, refusal, memory_order_relaxed);
+		atomic_store_explicit(&header->python, hk_interpreter_status(),
+				      memory_order_relaxed);
 		atomic_store_explicit(&header->ask_signal, signal, memory_order_release);
 	}
 }

@@ -3,14 +3,12 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 
-#include "agent/frame/hot.h"
-#include "agent/frame/state.h"
 #include "agent/memory/arena.h"
 #include "agent/object/find.h"
 #include "agent/object/loader.h"
 #include "agent/record/process.h"
-#include "agent/stack/code.h"
 #include "agent/stack/python_layouts.h"
 
 #define OLDEST 0x0308u
@@ -20,13 +18,13 @@
 /* Looked for by every scan. */
 static struct hk_find_kept entry = {.name = "PyGILState_GetThisThreadState"};
 
-static _Atomic(struct hk_interpreter *) current;
-static _Atomic uint64_t looked_version; /* of code.h, when `current` was found; 0: never */
-static _Atomic uint64_t looked_unloads; /* plus 1; 0: never */
+static _Atomic(const struct hk_interpreter *) current;
+static _Atomic uint64_t looked_unloads; /* of the last refresh, plus 1; 0: there was none */
 static _Atomic uint64_t status;
 
 void hk_interpreter_setup(void)
 {
+	entry.refreshed = hk_interpreter_refresh;
 	hk_find_register(&entry, 1);
 }
 
@@ -226,65 +224,85 @@ static enum hk_python_state fill(const struct names *names, uint32_t version,
 	return state == HK_PYTHON_READ && !complete ? HK_PYTHON_MISFIT : state;
 }
 
-static void publish(struct hk_interpreter *interpreter, enum hk_python_state state,
+static void publish(const struct hk_interpreter *interpreter, enum hk_python_state state,
 		    uint32_t version)
 {
+	struct hk_segment_header *header = hk_process.writer.header;
+
 	atomic_store_explicit(&status, (uint64_t)state << 32 | version, memory_order_relaxed);
+	if (header && !hk_process_forked()) {
+		atomic_store_explicit(&header->python, hk_interpreter_status(),
+				      memory_order_relaxed);
+	}
 	atomic_store_explicit(&current, interpreter, memory_order_release);
 }
 
-/* Finds the interpreter that exports THREAD. Returns false if the objects cannot be read now. */
+/* Returns a lasting copy of FOUND, or NULL without memory. Programs that load and unload objects
+ * all the time have the same interpreter again and again. */
+static const struct hk_interpreter *lasting(const struct hk_interpreter *found)
+{
+	static struct hk_interpreter *last;
+
+	if (!last || memcmp(last, found, sizeof(*found)) != 0) {
+		struct hk_interpreter *copy = hk_arena_take(sizeof(*copy));
+		if (!copy) {
+			return NULL;
+		}
+		memcpy(copy, found, sizeof(*copy));
+		last = copy;
+	}
+	return last;
+}
+
+/* Finds the interpreter that exports THREAD. Returns false if the objects cannot be read now, or
+ * without memory. */
 static bool bind(void *thread)
 {
 	struct names names = {.thread = (uintptr_t)thread};
-	struct hk_interpreter *interpreter = hk_arena_take(sizeof(*interpreter));
+	struct hk_interpreter found;
+	const struct hk_interpreter *kept = NULL;
 
-	if (!interpreter || hk_loader_try(find_names, &names) < 0) {
+	if (hk_loader_try(find_names, &names) < 0) {
 		return false;
 	}
+	memset(&found, 0, sizeof(found));
 	uint32_t version = version_of(&names);
-	enum hk_python_state state = fill(&names, version, interpreter);
-	publish(state == HK_PYTHON_READ ? interpreter : NULL, state, version);
+	enum hk_python_state state = fill(&names, version, &found);
+	if (state == HK_PYTHON_READ) {
+		kept = lasting(&found);
+		if (!kept) {
+			return false;
+		}
+	}
+	publish(kept, state, version);
 	return true;
 }
 
-static int look(void *unused, void *unused_too)
+void hk_interpreter_refresh(void)
 {
-	uint64_t version = hk_code_version(), unloads = hk_loader_unloads() + 1;
+	uint64_t unloads = hk_loader_unloads() + 1;
 	void *address = NULL;
-	bool known = true;
-
-	(void)unused;
-	(void)unused_too;
 	uint32_t inside = hk_in_agent;
+
 	hk_in_agent = 1;
 	int r = hk_find_keep(&entry, &address);
-	if (r == 0 && (!hk_interpreter_status() || looked_unloads != unloads)) {
-		known = bind(address);
-	} else if (r != 0) {
-		known = r == -ENOENT;
+	bool known = r == 0 || r == -ENOENT;
+	if (r == -ENOENT) {
 		publish(NULL, HK_PYTHON_NONE, 0);
+	} else if (r == 0 && (!hk_interpreter_status() || looked_unloads != unloads)) {
+		known = bind(address);
 	}
 	if (known) {
-		atomic_store_explicit(&looked_unloads, unloads, memory_order_relaxed);
-		atomic_store_explicit(&looked_version, version, memory_order_release);
+		atomic_store_explicit(&looked_unloads, unloads, memory_order_release);
 	}
 	hk_in_agent = inside;
-	return 0;
 }
 
 const struct hk_interpreter *hk_interpreter_get(void)
 {
-	uint64_t unloads = hk_loader_unloads() + 1;
-	bool looked =
-	    atomic_load_explicit(&looked_version, memory_order_acquire) == hk_code_version() &&
-	    atomic_load_explicit(&looked_unloads, memory_order_relaxed) == unloads;
-
-	if (unlikely(!looked) && hk_state_may_save()) {
-		hk_state_saved(look, NULL, NULL);
-	}
 	/* It is still there as long as no object was unloaded. */
-	return atomic_load_explicit(&looked_unloads, memory_order_relaxed) == unloads
+	return atomic_load_explicit(&looked_unloads, memory_order_acquire) ==
+		       hk_loader_unloads() + 1
 		   ? atomic_load_explicit(&current, memory_order_acquire)
 		   : NULL;
 }

@@ -26,8 +26,11 @@ struct hk_interpreter {
 /* Before the first scan. */
 void hk_interpreter_setup(void);
 
-/* Returns the interpreter of this process, or NULL. Looks for it again, which may need room for
- * saved registers, after objects were loaded or unloaded. General registers only. */
+/* Looks for it after objects were loaded or unloaded. Every scan does, within the loader's lock. */
+void hk_interpreter_refresh(void);
+
+/* Returns the interpreter of this process as of the last scan, or NULL. Safe in signal handlers.
+ * General registers only. */
 const struct hk_interpreter *hk_interpreter_get(void);
 
 /* What is known, as the segment has it (ring/segment.h, `python`). */

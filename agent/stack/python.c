@@ -50,13 +50,13 @@ static inline bool may_read(uint64_t address, uint64_t bytes, bool trust)
 		is_readable(address + bytes - 1, trust));
 }
 
-bool hk_python_may_read(uint64_t address, uint64_t bytes)
+bool hk_python_may_read(uint64_t address, uint64_t bytes, enum hk_python_care care)
 {
 	uint64_t last = address + bytes - 1;
 
 	for (uint64_t at = address; at <= last && at >= address;
 	     at = ((at >> PAGE_SHIFT) + 1) << PAGE_SHIFT) {
-		if (!is_readable(at, true)) {
+		if (!is_readable(at, care == HK_PYTHON_USUAL)) {
 			return false;
 		}
 	}
@@ -84,15 +84,36 @@ static inline uint8_t byte_at(uint64_t address)
 
 /* ---- the thread ---- */
 
+/* Returns whether state THREAD has a frame, or an evaluation. */
+static bool has_frames(const struct hk_python_layout *layout, uint64_t thread)
+{
+	uint64_t at = thread + layout->thread_frame;
+
+	if (!may_read(at, sizeof(at), false)) {
+		return false;
+	}
+	uint64_t frame = word_at(at);
+	if (!layout->entry_previous) {
+		return frame;
+	}
+	return may_read(frame, layout->entry_previous + sizeof(frame), false) &&
+	       (word_at(frame + layout->entry_frame) || word_at(frame + layout->entry_previous));
+}
+
 /* Returns the state of the calling thread in the interpreter that it runs, or 0. A thread that
- * released the GIL of a sub-interpreter before 3.12 is known by its first state only. */
-static uint64_t thread_of(const struct hk_interpreter *interpreter)
+ * released the GIL of a sub-interpreter before 3.12 is known by its first state only. From 3.12 on
+ * `holder` reads a variable of the thread's own, whose first use may allocate it: in a signal
+ * handler it is asked only for threads that have used it. */
+static uint64_t thread_of(const struct hk_interpreter *interpreter, enum hk_python_care care)
 {
 	const struct hk_python_layout *layout = &interpreter->layout;
 	uint32_t inside = hk_in_agent;
 
 	hk_in_agent = 2;
 	uint64_t own = (uint64_t)interpreter->thread();
+	bool unused = own && care == HK_PYTHON_SIGNAL && layout->version >= 0x030c &&
+		      !has_frames(layout, own);
+	own = unused ? 0 : own;
 	uint64_t holder = own ? (uint64_t)interpreter->holder() : 0;
 	bool ends = own != holder && interpreter->ends();
 	hk_in_agent = inside;
@@ -130,12 +151,70 @@ static inline bool trusts(const struct cursor *cursor)
 	return cursor->care == HK_PYTHON_USUAL;
 }
 
+static inline bool is_frame(const struct hk_interpreter *interpreter, uint64_t frame)
+{
+	const struct hk_python_layout *layout = &interpreter->layout;
+
+	return layout->frame_owner
+		   ? byte_at(frame + layout->frame_owner) <= OWNER_C_STACK
+		   : word_at(frame + layout->object_type) == interpreter->frame_type;
+}
+
+/* Returns whether the evaluation ENTRY runs a frame. It is known to its thread a few instructions
+ * earlier. Then its outermost frame is not the one that the evaluation before it called. */
+static bool has_begun(const struct cursor *cursor, uint64_t entry)
+{
+	const struct hk_python_layout *layout = &cursor->interpreter->layout;
+	uint64_t frame = word_at(entry + layout->entry_frame);
+	uint64_t before = word_at(entry + layout->entry_previous) + layout->entry_frame;
+
+	if (before == layout->entry_frame || !may_read(before, sizeof(before), false)) {
+		return true;
+	}
+	for (uint32_t i = 0; i < HK_PYTHON_FRAMES; i++) {
+		if (!frame || frame % sizeof(uint64_t) ||
+		    !may_read(frame, layout->frame_bytes, false) ||
+		    !is_frame(cursor->interpreter, frame)) {
+			return false;
+		}
+		bool outermost = layout->frame_is_entry
+				     ? byte_at(frame + layout->frame_is_entry)
+				     : byte_at(frame + layout->frame_owner) == OWNER_C_STACK;
+		frame = word_at(frame + layout->frame_previous);
+		if (outermost) {
+			return frame == word_at(before);
+		}
+	}
+	return true;
+}
+
+/* Sets where the frames of CURSOR begin: at the innermost evaluation, ENTRY, or, if a signal
+ * interrupted that one before it began, at the one before. */
+static bool begin_entry(struct cursor *cursor, uint64_t entry)
+{
+	const struct hk_python_layout *layout = &cursor->interpreter->layout;
+	uint64_t bytes = layout->entry_previous + sizeof(entry);
+
+	if (!may_read(entry, bytes, trusts(cursor))) {
+		return false;
+	}
+	if (cursor->care == HK_PYTHON_SIGNAL && !has_begun(cursor, entry)) {
+		entry = word_at(entry + layout->entry_previous);
+		if (!may_read(entry, bytes, false)) {
+			return false;
+		}
+	}
+	cursor->entry = entry;
+	cursor->frame = word_at(entry + layout->entry_frame);
+	return true;
+}
+
 static bool begin(struct cursor *cursor, enum hk_python_care care)
 {
 	const struct hk_interpreter *interpreter = hk_interpreter_get();
 
 	*cursor = (struct cursor){.interpreter = interpreter, .care = care};
-	uint64_t thread = interpreter ? thread_of(interpreter) : 0;
+	uint64_t thread = interpreter ? thread_of(interpreter, care) : 0;
 	if (!thread) {
 		return false;
 	}
@@ -145,15 +224,7 @@ static bool begin(struct cursor *cursor, enum hk_python_care care)
 		return false;
 	}
 	cursor->frame = word_at(at);
-	if (layout->entry_previous) {
-		cursor->entry = cursor->frame;
-		at = cursor->entry + layout->entry_frame;
-		if (!may_read(at, sizeof(at), trusts(cursor))) {
-			return false;
-		}
-		cursor->frame = word_at(at);
-	}
-	return true;
+	return layout->entry_previous ? begin_entry(cursor, cursor->frame) : true;
 }
 
 /* Returns the address in a frame's native evaluation if the frame is the outermost one there. */
@@ -179,15 +250,6 @@ static inline int64_t place_in(const struct hk_python_layout *layout, uint64_t f
 	}
 	int64_t place = (int32_t)half_at(frame + layout->frame_place);
 	return layout->version == 0x030a ? place * 2 : place;
-}
-
-static inline bool is_frame(const struct hk_interpreter *interpreter, uint64_t frame)
-{
-	const struct hk_python_layout *layout = &interpreter->layout;
-
-	return layout->frame_owner
-		   ? byte_at(frame + layout->frame_owner) <= OWNER_C_STACK
-		   : word_at(frame + layout->object_type) == interpreter->frame_type;
 }
 
 /* Sets *ret_item to the next frame or mark. Returns false at the end. */

@@ -42,6 +42,6 @@ uint32_t hk_python_items(struct hk_python_item *items, enum hk_python_care care,
 uint64_t hk_python_identity(const struct hk_interpreter *interpreter, uint64_t code);
 
 /* Returns whether BYTES at ADDRESS are readable, as far as that can be known. */
-bool hk_python_may_read(uint64_t address, uint64_t bytes);
+bool hk_python_may_read(uint64_t address, uint64_t bytes, enum hk_python_care care);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include <stddef.h>
 
-#include "agent/stack/python.h"
 #include "agent/stack/python_lines.h"
 
 #define TABLE_BYTES_MOST (16u << 20)
@@ -19,9 +18,10 @@ static uint32_t half_at(uint64_t address)
 
 /* Returns whether OBJECT, with a head of BYTES, is of TYPE. */
 static bool is_of(const struct hk_interpreter *interpreter, uint64_t object, uint64_t bytes,
-		  uint64_t type)
+		  uint64_t type, enum hk_python_care care)
 {
-	return object && object % sizeof(uint64_t) == 0 && hk_python_may_read(object, bytes) &&
+	return object && object % sizeof(uint64_t) == 0 &&
+	       hk_python_may_read(object, bytes, care) &&
 	       word_at(object + interpreter->layout.object_type) == type;
 }
 
@@ -65,13 +65,13 @@ static uint32_t encode(uint32_t character, char *text)
 }
 
 static bool read_text(const struct hk_interpreter *interpreter, uint64_t object,
-		      char text[HK_PYTHON_TEXT_BYTES])
+		      char text[HK_PYTHON_TEXT_BYTES], enum hk_python_care care)
 {
 	const struct hk_python_layout *layout = &interpreter->layout;
 	uint32_t used = 0;
 
 	text[0] = '\0';
-	if (!is_of(interpreter, object, layout->text_wide, interpreter->text_type)) {
+	if (!is_of(interpreter, object, layout->text_wide, interpreter->text_type, care)) {
 		return false;
 	}
 	uint32_t state = half_at(object + layout->text_state);
@@ -80,7 +80,7 @@ static bool read_text(const struct hk_interpreter *interpreter, uint64_t object,
 	uint64_t data = object + (state & STATE_ASCII ? layout->text_ascii : layout->text_wide);
 	length = length < HK_PYTHON_TEXT_BYTES ? length : HK_PYTHON_TEXT_BYTES;
 	if (!(state & STATE_COMPACT) || (kind != 1 && kind != 2 && kind != 4) || !length ||
-	    !hk_python_may_read(data, length * kind)) {
+	    !hk_python_may_read(data, length * kind, care)) {
 		return false;
 	}
 	for (uint64_t i = 0; i < length && used + 4 < HK_PYTHON_TEXT_BYTES; i++) {
@@ -92,15 +92,15 @@ static bool read_text(const struct hk_interpreter *interpreter, uint64_t object,
 }
 
 bool hk_python_code_file(const struct hk_interpreter *interpreter, uint64_t code,
-			 char text[HK_PYTHON_TEXT_BYTES])
+			 char text[HK_PYTHON_TEXT_BYTES], enum hk_python_care care)
 {
-	return read_text(interpreter, word_at(code + interpreter->layout.code_file), text);
+	return read_text(interpreter, word_at(code + interpreter->layout.code_file), text, care);
 }
 
 bool hk_python_code_name(const struct hk_interpreter *interpreter, uint64_t code,
-			 char text[HK_PYTHON_TEXT_BYTES])
+			 char text[HK_PYTHON_TEXT_BYTES], enum hk_python_care care)
 {
-	return read_text(interpreter, word_at(code + interpreter->layout.code_name), text);
+	return read_text(interpreter, word_at(code + interpreter->layout.code_name), text, care);
 }
 
 /* ---- lines ---- */
@@ -110,17 +110,19 @@ uint32_t hk_python_code_first_line(const struct hk_interpreter *interpreter, uin
 	return half_at(code + interpreter->layout.code_first_line);
 }
 
-uint32_t hk_python_code_line(const struct hk_interpreter *interpreter, uint64_t code, int64_t place)
+uint32_t hk_python_code_line(const struct hk_interpreter *interpreter, uint64_t code, int64_t place,
+			     enum hk_python_care care)
 {
 	const struct hk_python_layout *layout = &interpreter->layout;
 	uint64_t lines = word_at(code + layout->code_lines);
 
-	if (!is_of(interpreter, lines, layout->bytes_data, interpreter->bytes_type)) {
+	if (!is_of(interpreter, lines, layout->bytes_data, interpreter->bytes_type, care)) {
 		return 0;
 	}
 	uint64_t bytes = word_at(lines + layout->bytes_length);
 	const uint8_t *table = (const uint8_t *)lines + layout->bytes_data;
-	if (bytes > TABLE_BYTES_MOST || (bytes && !hk_python_may_read((uint64_t)table, bytes))) {
+	if (bytes > TABLE_BYTES_MOST ||
+	    (bytes && !hk_python_may_read((uint64_t)table, bytes, care))) {
 		return 0;
 	}
 	return hk_python_line(layout->version, table, bytes,

@@ -4,7 +4,6 @@
 
 #include "agent/memory/arena.h"
 #include "agent/record/process.h"
-#include "agent/stack/python.h"
 #include "agent/stack/python_code.h"
 
 #define CODES_BITS 16
@@ -65,13 +64,14 @@ static uint32_t file_of(const char *file)
 	return name->number;
 }
 
-static uint32_t add(const struct hk_interpreter *interpreter, uint64_t code)
+static uint32_t add(const struct hk_interpreter *interpreter, uint64_t code,
+		    enum hk_python_care care)
 {
-	if (!hk_python_code_file(interpreter, code, names.text)) {
+	if (!hk_python_code_file(interpreter, code, names.text, care)) {
 		names.text[0] = '\0';
 	}
 	uint32_t file = file_of(names.text);
-	if (!hk_python_code_name(interpreter, code, names.text)) {
+	if (!hk_python_code_name(interpreter, code, names.text, care)) {
 		names.text[0] = '\0';
 	}
 	uint32_t name = file ? hk_writer_string(&hk_process.writer, names.text) : 0;
@@ -80,7 +80,8 @@ static uint32_t add(const struct hk_interpreter *interpreter, uint64_t code)
 		    : 0;
 }
 
-uint32_t hk_python_names_number(const struct hk_interpreter *interpreter, uint64_t code)
+uint32_t hk_python_names_number(const struct hk_interpreter *interpreter, uint64_t code,
+				enum hk_python_care care)
 {
 	uint64_t identity = hk_python_identity(interpreter, code);
 
@@ -90,7 +91,7 @@ uint32_t hk_python_names_number(const struct hk_interpreter *interpreter, uint64
 	for (uint64_t at = identity >> (64 - CODES_BITS);; at++) {
 		struct name *name = &names.codes[at % CODES];
 		if (!name->number) {
-			*name = (struct name){identity, add(interpreter, code)};
+			*name = (struct name){identity, add(interpreter, code, care)};
 			return name->number;
 		}
 		if (name->identity == identity) {

@@ -248,10 +248,10 @@ static bool add_native(uint32_t *frame, uint64_t address)
 
 /* The same for the Python function of ITEM. */
 static bool add_python(uint32_t *frame, const struct hk_interpreter *interpreter,
-		       const struct hk_python_item *item)
+		       const struct hk_python_item *item, enum hk_python_care care)
 {
-	uint32_t code = hk_python_names_number(interpreter, item->code);
-	uint32_t line = hk_python_code_line(interpreter, item->code, item->place);
+	uint32_t code = hk_python_names_number(interpreter, item->code, care);
+	uint32_t line = hk_python_code_line(interpreter, item->code, item->place, care);
 
 	*frame = code ? frame_of(*frame, PLACE_PYTHON | (uint64_t)code << 32 | line,
 				 HK_FRAME_PYTHON | code, line)
@@ -277,10 +277,10 @@ static uint32_t add_frames(const struct hk_thread_walk *walk, enum hk_python_car
 	}
 	for (uint32_t i = tree.merged.count; i-- > 0;) {
 		uint32_t from = tree.merged.frame[i];
-		bool added =
-		    from & HK_MERGED_PYTHON
-			? add_python(&frame, interpreter, &tree.items[from & ~HK_MERGED_PYTHON])
-			: add_native(&frame, walk->address[from]);
+		bool added = from & HK_MERGED_PYTHON
+				 ? add_python(&frame, interpreter,
+					      &tree.items[from & ~HK_MERGED_PYTHON], care)
+				 : add_native(&frame, walk->address[from]);
 		if (!added) {
 			return 0;
 		}
@@ -309,8 +309,6 @@ static uint32_t add_locked(const struct hk_thread_walk *walk, enum hk_python_car
 	if (!prepare()) {
 		return 0;
 	}
-	atomic_store_explicit(&hk_process.writer.header->python, hk_interpreter_status(),
-			      memory_order_relaxed);
 	uint32_t number = find(key_of(walk));
 	if (!number) {
 		number = add_frames(walk, care);

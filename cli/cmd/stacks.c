@@ -66,10 +66,12 @@ static const struct argp argp = {
 	"Show where every thread of every rank of the running JOB is now. Threads with equal "
 	"stacks are one line, over all ranks; innermost functions come first.\v"
 	"It works on a job that hangs. Each thread gets SIGURG, and the agent's handler answers "
-	"with the thread's stack. A blocking system call continues afterwards. But nanosleep, "
+	"with the thread's stack: functions of C, C++ and CPython 3.8 to 3.13. A blocking system "
+	"call continues afterwards. But nanosleep, "
 	"poll, select, epoll_wait and some others (signal(7)) return EINTR to the program, as "
 	"after any signal. With --ptrace, threads in nanosleep, poll and select are read by ptrace "
-	"instead, which they do not notice. A thread that does not answer is shown with the "
+	"instead, which they do not notice; their Python frames are then missing. A thread that "
+	"does not answer is shown with the "
 	"reason.\n"
 	"Idle threads are those that wait for work in a pool or an event loop.",
     .children = hk_option_children,

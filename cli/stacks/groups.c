@@ -32,6 +32,16 @@ static const char *const waits[] = {
     "*sched_yield",
 };
 
+/* Functions of CPython by which a thread that has work waits for the interpreter lock. */
+static const char *const lock_waits[] = {
+    "take_gil",
+    "eval_frame_handle_pending",
+    "_Py_HandlePending",
+    "PyEval_RestoreThread",
+    "PyEval_AcquireThread",
+    "PyGILState_Ensure",
+};
+
 struct member {
 	UT_hash_handle hh;
 	char *key;
@@ -115,20 +125,39 @@ size_t hk_stack_groups_frames(const Hk__Process *process, const Hk__ThreadStack 
 	return count;
 }
 
-static bool is_wait(const char *name)
+static bool is_one_of(const char *const *patterns, size_t count, const char *name)
 {
-	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
-		if (hk_pattern_match(waits[i], name)) {
+	for (size_t i = 0; i < count; i++) {
+		if (hk_pattern_match(patterns[i], name)) {
 			return true;
 		}
 	}
 	return false;
 }
 
-bool hk_stack_groups_is_idle(const Hk__Process *process, const Hk__ThreadStack *thread)
+/* Whether the innermost functions of THREAD, up to the first one of Python, wait for work. */
+static bool waits_for_work(const Hk__Process *process, const Hk__ThreadStack *thread)
 {
 	uint32_t numbers[HK_GROUPS_FRAMES];
 	struct hk_stacks_frame frame;
+	size_t count = hk_stack_groups_frames(process, thread, numbers);
+	bool found = false;
+
+	for (size_t i = 0; i < count && i < WAIT_FRAMES; i++) {
+		hk_stacks_frame(process, numbers[i], &frame);
+		if (hk_stacks_is_python(&frame)) {
+			break;
+		}
+		if (is_one_of(lock_waits, sizeof(lock_waits) / sizeof(lock_waits[0]), frame.name)) {
+			return false;
+		}
+		found |= is_one_of(waits, sizeof(waits) / sizeof(waits[0]), frame.name);
+	}
+	return found;
+}
+
+bool hk_stack_groups_is_idle(const Hk__Process *process, const Hk__ThreadStack *thread)
+{
 	const Hk__Site *site;
 
 	if (process->role == HK__ROLE__ROLE_LAUNCHER) {
@@ -138,13 +167,7 @@ bool hk_stack_groups_is_idle(const Hk__Process *process, const Hk__ThreadStack *
 	    (hk_stack_groups_call(process, thread, &site) && !hk_domain_is_idle(site->domain))) {
 		return false;
 	}
-	size_t count = hk_stack_groups_frames(process, thread, numbers);
-	for (size_t i = 0; i < count && i < WAIT_FRAMES; i++) {
-		if (hk_stacks_frame(process, numbers[i], &frame) && is_wait(frame.name)) {
-			return true;
-		}
-	}
-	return false;
+	return waits_for_work(process, thread);
 }
 
 /* ---- groups ---- */
@@ -167,7 +190,7 @@ static char *key_of(const Hk__Process *process, const Hk__ThreadStack *thread, c
 	for (size_t i = 0; i < count; i++) {
 		hk_stacks_frame(process, numbers[i], &frame);
 		fprintf(text, "%s\t%s\t%" PRIx64 "\n", frame.path, frame.name,
-			*frame.name ? 0 : frame.address);
+			*frame.name && !hk_stacks_is_python(&frame) ? 0 : frame.address);
 	}
 	if (fclose(text) != 0) {
 		free(key);

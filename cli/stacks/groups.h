@@ -1,8 +1,9 @@
 /* groups.h: threads of a job that are in the same place, over all its ranks.
  *
  * Two threads are in one group if their processes have the same role, and they have the same name,
- * the same functions on their stacks and the same innermost hooked call. Messages come from a
- * collector: any number in them is checked. They must outlive the groups. Main thread only. */
+ * the same functions on their stacks, those of Python in the same line, and the same innermost
+ * hooked call. Messages come from a collector: any number in them is checked. They must outlive the
+ * groups. Main thread only. */
 #ifndef HK_CLI_STACKS_GROUPS_H
 #define HK_CLI_STACKS_GROUPS_H
 

@@ -209,6 +209,31 @@ static void write_hidden(const struct hk_stack_groups *groups, FILE *output)
 	}
 }
 
+/* Says of which processes the interpreter is left alone, and why threads that are shown lack Python
+ * frames. Each reason once. */
+static void write_python_notes(const struct hk_stack_groups *groups, const Hk__StacksReply *reply,
+			       const struct hk_stacks_look *look, FILE *output)
+{
+	char note[NOTE_BYTES], last[NOTE_BYTES] = "", shown[HK_NAME_BYTES(FRAME_COLUMNS)];
+
+	for (size_t i = 0; i < reply->n_processes; i++) {
+		if (hk_stacks_without_python(reply->processes[i], note, sizeof(note)) &&
+		    strcmp(note, last) != 0) {
+			fprintf(output, "! %s\n", note);
+			memcpy(last, note, sizeof(last));
+		}
+	}
+	for (size_t i = 0; i < groups->count; i++) {
+		const struct hk_stack_group *group = &groups->groups[i];
+		if ((look->all || !group->idle) && *group->thread->python_missing &&
+		    strcmp(group->thread->python_missing, last) != 0) {
+			hk_name_print(shown, FRAME_COLUMNS, group->thread->python_missing);
+			fprintf(output, "! no Python frames in some stacks: %s\n", shown);
+			snprintf(last, sizeof(last), "%s", group->thread->python_missing);
+		}
+	}
+}
+
 int hk_stacks_write_text(const struct hk_stack_groups *groups, const Hk__StacksReply *reply,
 			 const char *job, const struct hk_stacks_look *look, FILE *output)
 {
@@ -236,6 +261,7 @@ int hk_stacks_write_text(const struct hk_stack_groups *groups, const Hk__StacksR
 		fprintf(output, "! %s\n", name);
 	}
 	hk_unread_write_text(&groups->unread, output);
+	write_python_notes(groups, reply, look, output);
 	if (silent) {
 		fputs("--ptrace stops threads that do not answer for a moment, and reads their "
 		      "stacks\n",
@@ -265,6 +291,20 @@ static void write_missing(const Hk__ThreadStack *thread, struct hk_json *json)
 		hk_json_string(json, "missing", thread->missing);
 	} else {
 		hk_json_null(json, "missing");
+	}
+}
+
+static void write_without_python(const Hk__Process *process, const Hk__ThreadStack *thread,
+				 struct hk_json *json)
+{
+	char note[NOTE_BYTES];
+
+	if (hk_stacks_without_python(process, note, sizeof(note))) {
+		hk_json_string(json, "python_missing", note);
+	} else if (*thread->python_missing) {
+		hk_json_string(json, "python_missing", thread->python_missing);
+	} else {
+		hk_json_null(json, "python_missing");
 	}
 }
 
@@ -299,6 +339,7 @@ static void write_thread(const Hk__Process *process, const Hk__ThreadStack *thre
 	hk_json_bool(json, "idle", hk_stack_groups_is_idle(process, thread));
 	hk_json_bool(json, "traced", thread->traced);
 	write_missing(thread, json);
+	write_without_python(process, thread, json);
 	write_calls(process, thread, json);
 	write_frames(process, thread, json);
 	hk_json_close(json, '}');

@@ -105,6 +105,16 @@ static int add(Hk__Process *state, const struct hk_code_copy *code, bool with_te
 	return 0;
 }
 
+int hk_python_functions_add(Hk__Process *state, const struct hk_code_copy *code,
+			    uint32_t *ret_number)
+{
+	size_t bytes = bytes_of(state) + strlen(code->file) + strlen(code->name);
+	int r = add(state, code, bytes <= TEXT_MOST);
+
+	*ret_number = count_of(state);
+	return r;
+}
+
 int hk_python_functions_refresh(Hk__Process *state, struct hk_reader *reader)
 {
 	uint32_t number = count_of(state);

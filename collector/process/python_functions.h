@@ -13,4 +13,9 @@
  * Returns 0, -ESTALE if the segment proved damaged, or -ENOMEM. */
 int hk_python_functions_refresh(Hk__Process *state, struct hk_reader *reader);
 
+/* Appends CODE, without its texts if STATE has no room for them. Returns 0 and the function's
+ * number, from 1 on, or -ENOMEM. */
+int hk_python_functions_add(Hk__Process *state, const struct hk_code_copy *code,
+			    uint32_t *ret_number);
+
 #endif

@@ -1,11 +1,14 @@
 #include "collector/stack/dump.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
 
+#include "collector/process/python_functions.h"
 #include "collector/process/stacks.h"
 #include "collector/stack/code_map.h"
 #include "ring/segment.h"
@@ -24,11 +27,18 @@ struct object {
 	UT_hash_handle hh;
 };
 
+struct function {
+	char *key; /* its texts and line */
+	uint32_t number;
+	UT_hash_handle hh;
+};
+
 struct hk_dump {
 	Hk__Process *state;
 	struct hk_code_map map;
 	struct node *nodes;
 	struct object *objects;
+	struct function *functions;
 };
 
 int hk_dump_open(uint32_t pid, Hk__Process *state, struct hk_dump **ret_dump)
@@ -52,6 +62,7 @@ struct hk_dump *hk_dump_free(struct hk_dump *dump)
 {
 	struct node *node, *next_node;
 	struct object *object, *next_object;
+	struct function *function, *next_function;
 
 	if (!dump) {
 		return NULL;
@@ -63,6 +74,11 @@ struct hk_dump *hk_dump_free(struct hk_dump *dump)
 	HASH_ITER (hh, dump->objects, object, next_object) {
 		HASH_DEL(dump->objects, object);
 		free(object);
+	}
+	HASH_ITER (hh, dump->functions, function, next_function) {
+		HASH_DEL(dump->functions, function);
+		free(function->key);
+		free(function);
 	}
 	hk_code_map_free(&dump->map);
 	free(dump);
@@ -147,15 +163,62 @@ static int add_address(struct hk_dump *dump, uint64_t address, uint32_t *number)
 	return add_frame(dump, frame, number);
 }
 
-int hk_dump_add(struct hk_dump *dump, const uint64_t *addresses, size_t count, uint32_t end,
-		uint32_t *ret_stack)
+/* Sets the number of the Python function CODE, which it adds if it is new. */
+static int function_of(struct hk_dump *dump, const struct hk_code_copy *code, uint32_t *ret_number)
 {
-	const struct hk_stack_frame why = {.object = HK_FRAME_END, .address = end};
-	uint32_t number = 0;
-	int r = end != 0 ? add_frame(dump, why, &number) : 0;
+	struct function *function;
+	char *key;
 
-	for (size_t i = count; i > 0 && r == 0; i--) {
-		r = add_address(dump, addresses[i - 1], &number);
+	if (asprintf(&key, "%s\n%s\n%" PRIu32, code->file, code->name, code->first_line) < 0) {
+		return -ENOMEM;
+	}
+	HASH_FIND_STR(dump->functions, key, function);
+	if (function) {
+		free(key);
+		*ret_number = function->number;
+		return 0;
+	}
+	function = calloc(1, sizeof(*function));
+	int r = function ? hk_python_functions_add(dump->state, code, &function->number) : -ENOMEM;
+	if (r < 0) {
+		free(function);
+		free(key);
+		return r;
+	}
+	function->key = key;
+	HASH_ADD_KEYPTR(hh, dump->functions, key, strlen(key), function);
+	*ret_number = function->number;
+	return 0;
+}
+
+static int add_python(struct hk_dump *dump, const struct hk_ask_python *python, uint64_t index,
+		      uint32_t *number)
+{
+	const struct hk_ask_python_frame *from = &python->frame[index];
+	const struct hk_code_copy code = {python->text + from->file, python->text + from->name,
+					  from->first_line};
+	uint32_t function = 0;
+	int r = function_of(dump, &code, &function);
+
+	if (r < 0) {
+		return r;
+	}
+	const struct hk_stack_frame frame = {.object = HK_FRAME_PYTHON | function,
+					     .address = from->line};
+	return add_frame(dump, frame, number);
+}
+
+int hk_dump_add(struct hk_dump *dump, const struct hk_dump_stack *stack, uint32_t *ret_stack)
+{
+	const struct hk_stack_frame why = {.object = HK_FRAME_END, .address = stack->end};
+	uint32_t number = 0;
+	int r = stack->end != 0 ? add_frame(dump, why, &number) : 0;
+
+	for (size_t i = stack->count; i > 0 && r == 0; i--) {
+		uint64_t address = stack->address[i - 1], index = address - HK_ASK_PYTHON;
+		r = stack->python && index < HK_ASK_PYTHON_FRAMES
+			? add_python(dump, stack->python, index, &number)
+			: add_address(dump, address, &number);
 	}
 	*ret_stack = number;
 	return r;

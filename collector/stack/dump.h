@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ring/segment.h"
 #include "schema/wire.pb-c.h"
 
 struct hk_dump;
@@ -15,10 +16,17 @@ struct hk_dump;
 int hk_dump_open(uint32_t pid, Hk__Process *state, struct hk_dump **ret_dump);
 struct hk_dump *hk_dump_free(struct hk_dump *dump);
 
-/* Adds the stack of COUNT addresses, innermost first, which ends for the reason END (enum
- * hk_walk_end, agent/stack/walk.h). Frames of the agent are left out. Returns 0 and the stack's
- * number, 0 for none, or -ENOMEM. */
-int hk_dump_add(struct hk_dump *dump, const uint64_t *addresses, size_t count, uint32_t end,
-		uint32_t *ret_stack);
+/* A thread's frames, innermost first: ADDRESS as a request has it (ring/segment.h). */
+struct hk_dump_stack {
+	uint64_t *address;
+	size_t count;
+	uint32_t end; /* why there are no more (enum hk_walk_end, agent/stack/walk.h) */
+	struct hk_ask_python
+	    *python; /* what HK_ASK_PYTHON refers to, checked; NULL: no such frames */
+};
+
+/* Adds STACK. Frames of the agent are left out. Returns 0 and the stack's number, 0 for none, or
+ * -ENOMEM. */
+int hk_dump_add(struct hk_dump *dump, const struct hk_dump_stack *stack, uint32_t *ret_stack);
 
 #endif

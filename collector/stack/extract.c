@@ -30,6 +30,7 @@ static bool copy_identity(const Hk__Process *from, Hk__Process *to)
 	to->world_size = from->world_size;
 	to->role = from->role;
 	to->agent = from->agent;
+	to->python = from->python;
 	to->clock_kind = from->clock_kind;
 	to->tick_ns_q32 = from->tick_ns_q32;
 	return copy_bytes(&from->uid, &to->uid) && copy_bytes(&from->node, &to->node) &&

@@ -18,6 +18,7 @@
 #include "collector/process/tasks.h"
 #include "collector/stack/dump.h"
 #include "collector/stack/extract.h"
+#include "collector/stack/row.h"
 #include "collector/stack/traced.h"
 
 #define ANSWER_NS 400000000u	   /* for one thread's answer */
@@ -29,16 +30,6 @@
 #define NAMING_NS 3000000000u	   /* for names of functions: a file may be large */
 #define NO_TASK SIZE_MAX
 
-/* What is known of a thread's stack. */
-struct row {
-	uint64_t *address; /* NULL: no stack */
-	size_t count;
-	uint32_t end;
-	bool settled; /* answered, or it will not be asked any more */
-	bool traced, ended;
-	char missing[160];
-};
-
 enum phase { PHASE_ASKING, PHASE_TRACING, PHASE_NAMING, PHASE_DONE };
 
 struct hk_subject {
@@ -49,7 +40,7 @@ struct hk_subject {
 	bool foreign;
 	int signal;
 	struct hk_task *tasks;
-	struct row *rows; /* one for each task */
+	struct hk_row *rows; /* one for each task */
 	size_t count;
 	uint64_t began_ns; /* asking; 0: not yet */
 	unsigned silent;   /* threads that did not answer */
@@ -147,7 +138,7 @@ struct hk_subject *hk_subject_free(struct hk_subject *subject)
 		hk_naming_end(subject->naming, subject->ticket);
 	}
 	for (size_t i = 0; subject->rows && i < subject->count; i++) {
-		free(subject->rows[i].address);
+		hk_row_drop(&subject->rows[i]);
 	}
 	free(subject->rows);
 	free(subject->tasks);
@@ -162,23 +153,9 @@ struct hk_subject *hk_subject_free(struct hk_subject *subject)
 
 static void miss(struct hk_subject *subject, size_t task, const char *reason)
 {
-	struct row *row = &subject->rows[task];
+	struct hk_row *row = &subject->rows[task];
 
 	snprintf(row->missing, sizeof(row->missing), "%s", reason);
-}
-
-static void keep(struct row *row, const uint64_t *address, size_t count, uint32_t end)
-{
-	uint64_t *copy = calloc(count + 1, sizeof(*copy));
-
-	if (copy) {
-		memcpy(copy, address, count * sizeof(*copy));
-		free(row->address);
-		row->address = copy;
-		row->count = count;
-		row->end = end;
-		row->missing[0] = '\0';
-	}
 }
 
 /* Says why a thread did not answer, or why it is not asked. Returns false if it may be asked. */
@@ -271,7 +248,7 @@ static size_t next_of(struct hk_subject *subject, const struct hk_subject_limits
 	bool early = limits->now_ns - subject->began_ns < BLOCKED_NS;
 
 	for (size_t i = 0; i < subject->count; i++) {
-		struct row *row = &subject->rows[i];
+		struct hk_row *row = &subject->rows[i];
 		if (row->settled) {
 			continue;
 		}
@@ -324,7 +301,7 @@ static void look(struct hk_subject *subject, struct hk_reader *reader, uint32_t 
 	int r = hk_reader_answer(reader, number, subject->tasks[task].inner, &answer);
 
 	if (r > 0) {
-		keep(&subject->rows[task], answer.address, answer.count, answer.end);
+		hk_row_keep_answer(&subject->rows[task], &answer);
 		place->task = NO_TASK;
 	} else if (r < 0 || is_overdue(subject, place, limits)) {
 		place->task = NO_TASK;
@@ -368,7 +345,7 @@ static bool ask(struct hk_subject *subject, struct hk_reader *reader,
 static void note_end(struct hk_subject *subject)
 {
 	for (size_t i = 0; i < subject->count; i++) {
-		if (!subject->rows[i].address) {
+		if (!subject->rows[i].stack.address) {
 			miss(subject, i, "has ended");
 			subject->rows[i].ended = true;
 		}
@@ -378,9 +355,9 @@ static void note_end(struct hk_subject *subject)
 /* ---- reading by ptrace ---- */
 
 /* Whether the stack of the thread may be read from outside. */
-static bool is_left(const struct row *row)
+static bool is_left(const struct hk_row *row)
 {
-	return !row->address && !row->ended;
+	return !row->stack.address && !row->ended;
 }
 
 static void begin_tracing(struct hk_subject *subject, uint64_t now_ns)
@@ -400,17 +377,19 @@ static void begin_tracing(struct hk_subject *subject, uint64_t now_ns)
 	subject->traced_until_ns = now_ns + TRACING_NS;
 }
 
-static void take_traced(struct hk_subject *subject, const struct hk_traced_answer *answer)
+static void take_traced(struct hk_subject *subject, struct hk_traced_answer *answer)
 {
 	for (size_t i = 0; i < subject->count; i++) {
-		struct row *row = &subject->rows[i];
+		struct hk_row *row = &subject->rows[i];
 		if (subject->tasks[i].tid != answer->tid) {
 			continue;
 		}
 		if (*answer->missing) {
 			miss(subject, i, answer->missing);
 		} else {
-			keep(row, answer->address, answer->count, answer->end);
+			const struct hk_dump_stack stack = {
+			    .address = answer->address, .count = answer->count, .end = answer->end};
+			hk_row_keep(row, &stack);
 			row->traced = true;
 		}
 	}
@@ -434,10 +413,26 @@ static bool trace(struct hk_subject *subject, uint64_t now_ns)
 
 /* ---- the message ---- */
 
+/* Returns why the stack of ROW lacks Python frames that it may have; "": it does not. */
+static const char *python_missing(const struct hk_subject *subject, const struct hk_row *row)
+{
+	bool read = subject->state->python >> 32 == HK_PYTHON_READ;
+
+	if (!row->stack.address || !read) {
+		return "";
+	}
+	return row->traced ? "read by ptrace, which knows native frames only"
+	       : row->python_missing == HK_ASK_PYTHON_BUSY ? "the process was changing its segment"
+	       : row->python_missing == HK_ASK_PYTHON_UNSEEN
+		   ? "its interpreter ends, or the thread is between two functions"
+	       : row->python_missing == HK_ASK_PYTHON_FULL ? "its segment has no room for them"
+							   : "";
+}
+
 static int add_thread(struct hk_subject *subject, struct hk_dump *dump, size_t task)
 {
 	const struct hk_task *from = &subject->tasks[task];
-	const struct row *row = &subject->rows[task];
+	const struct hk_row *row = &subject->rows[task];
 	const char state[2] = {from->state, '\0'};
 	Hk__ThreadStack *thread = malloc(sizeof(*thread));
 
@@ -451,8 +446,9 @@ static int add_thread(struct hk_subject *subject, struct hk_dump *dump, size_t t
 	int r = hk_field_set_string(&thread->name, from->name);
 	r = r < 0 ? r : hk_field_set_string(&thread->state, state);
 	r = r < 0 ? r : hk_field_set_string(&thread->missing, row->missing);
-	if (r == 0 && row->address && dump) {
-		r = hk_dump_add(dump, row->address, row->count, row->end, &thread->stack);
+	r = r < 0 ? r : hk_field_set_string(&thread->python_missing, python_missing(subject, row));
+	if (r == 0 && row->stack.address && dump) {
+		r = hk_dump_add(dump, &row->stack, &thread->stack);
 	}
 	return r;
 }
@@ -484,7 +480,7 @@ static void put_together(struct hk_subject *subject)
 	int r = state->thread_stacks ? 0 : -ENOMEM;
 	int mapped = subject->pid ? hk_dump_open(subject->pid, state, &dump) : -ESRCH;
 	for (size_t i = 0; i < subject->count && r == 0; i++) {
-		if (mapped < 0 && subject->rows[i].address) {
+		if (mapped < 0 && subject->rows[i].stack.address) {
 			miss(subject, i,
 			     mapped == -EACCES ? "its memory map cannot be read" : "has ended");
 		}

@@ -119,11 +119,14 @@ struct hk_bare_copy {
 	char program[HK_BARE_PROGRAM_BYTES];
 };
 
-/* A thread's answer. */
+/* A thread's answer. What HK_ASK_PYTHON marks in `address` is a frame of `python`, whose places of
+ * texts are valid. */
 struct hk_ask_copy {
 	uint32_t count, end; /* frames, and why they end (enum hk_walk_end) */
 	uint64_t ticks;
+	uint32_t python_count, python_missing; /* enum hk_ask_python_missing */
 	uint64_t address[HK_ASK_FRAMES];
+	struct hk_ask_python python; /* valid if python_count is not 0 */
 };
 
 /* A run of committed record words of one chain, all of one thread, in private memory. */

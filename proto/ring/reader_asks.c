@@ -1,5 +1,6 @@
 /* Requests for the stacks of threads. */
 #include <errno.h>
+#include <string.h>
 
 #include "ring/reader_map.h"
 
@@ -23,6 +24,55 @@ int hk_reader_ask(struct hk_reader *reader, uint32_t number, uint32_t tid)
 	return hk_map_failed(reader) ? -ESTALE : free ? 0 : -EBUSY;
 }
 
+/* Sets what is not valid in ANSWER to what is. */
+static void check_python(struct hk_ask_copy *answer)
+{
+	struct hk_ask_python *python = &answer->python;
+	char *text = python->text;
+
+	text[0] = text[HK_ASK_TEXT_BYTES - 1] = '\0';
+	for (size_t at = 0; at < HK_ASK_TEXT_BYTES; at += strlen(text + at) + 1) {
+		hk_map_make_printable(text + at, HK_ASK_TEXT_BYTES - at);
+	}
+	for (uint32_t i = 0; i < answer->python_count; i++) {
+		struct hk_ask_python_frame *frame = &python->frame[i];
+		frame->file = frame->file < HK_ASK_TEXT_BYTES ? frame->file : 0;
+		frame->name = frame->name < HK_ASK_TEXT_BYTES ? frame->name : 0;
+	}
+}
+
+static void copy_python(struct hk_reader *reader, const struct hk_ask *ask,
+			struct hk_ask_copy *answer)
+{
+	uint32_t count = hk_map_u32(&ask->python_count), block = hk_map_u32(&ask->python_block);
+	const struct hk_segment_header *header = (const void *)reader->map;
+
+	answer->python_missing = hk_map_u32(&ask->python_missing);
+	answer->python_count = 0;
+	if (block == 0 || block >= reader->blocks_max || block >= hk_map_u32(&header->blocks) ||
+	    count == 0 || count > HK_ASK_PYTHON_FRAMES) {
+		return;
+	}
+	const struct hk_block *head = (const void *)hk_map_block(reader, block);
+	if (hk_map_u32(&head->kind) != HK_BLOCK_ASKS) {
+		return;
+	}
+	answer->python_count = count;
+	hk_map_copy(&answer->python, head + 1, sizeof(answer->python));
+	check_python(answer);
+}
+
+/* An address that refers to no Python frame reads as one of code that is not known. */
+static void check_addresses(struct hk_ask_copy *answer)
+{
+	for (uint32_t i = 0; i < answer->count; i++) {
+		uint64_t index = answer->address[i] - HK_ASK_PYTHON;
+		if (index < HK_ASK_PYTHON_FRAMES && index >= answer->python_count) {
+			answer->address[i] = 0;
+		}
+	}
+}
+
 int hk_reader_answer(struct hk_reader *reader, uint32_t number, uint32_t tid,
 		     struct hk_ask_copy *ret_answer)
 {
@@ -38,6 +88,8 @@ int hk_reader_answer(struct hk_reader *reader, uint32_t number, uint32_t tid,
 	ret_answer->end = hk_map_u32(&ask->end);
 	ret_answer->ticks = hk_map_u64(&ask->ticks);
 	hk_map_copy(ret_answer->address, ask->address, sizeof(ret_answer->address));
+	copy_python(reader, ask, ret_answer);
+	check_addresses(ret_answer);
 	return hk_map_failed(reader) ? -ESTALE : 1;
 }
 

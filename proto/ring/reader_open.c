@@ -272,6 +272,7 @@ static struct hk_reader_block classify(const struct hk_reader *reader, uint32_t 
 	    [HK_BLOCK_FRAMES] = sizeof(struct hk_stack_frame),
 	    [HK_BLOCK_OBJECTS] = sizeof(struct hk_stack_object),
 	    [HK_BLOCK_CODES] = sizeof(struct hk_stack_code),
+	    [HK_BLOCK_ASKS] = sizeof(struct hk_ask_python),
 	    [HK_BLOCK_KERNELS] = HK_KERNEL_UNIT,
 	};
 	const struct hk_block *block = (const void *)hk_map_block(reader, number);

@@ -56,6 +56,7 @@ enum hk_block_kind {
 	HK_BLOCK_FRAMES = 7,   /* struct hk_stack_frame; since 1.3 */
 	HK_BLOCK_OBJECTS = 8,  /* struct hk_stack_object; since 1.3 */
 	HK_BLOCK_CODES = 9,    /* struct hk_stack_code; since 1.4 */
+	HK_BLOCK_ASKS = 10,    /* one struct hk_ask_python; since 1.4 */
 	HK_BLOCK_KERNELS = 11, /* struct hk_kernel; since 1.4 */
 };
 
@@ -192,7 +193,7 @@ struct hk_segment_header {
 	/* By which signal a thread is asked for its stack; 0: it cannot be asked, enum
 	 * hk_ask_refusal says why. Since 1.4. */
 	_Atomic uint32_t ask_signal, ask_refusal;
-	/* The Python interpreter as of the last new stack: enum hk_python_state in the upper 32
+	/* The Python interpreter as of the last scan: enum hk_python_state in the upper 32
 	 * bits; below that its version, 0x030c: 3.12, 0: older than 3.8. Since 1.4. */
 	_Atomic uint64_t python;
 	uint8_t parent[16]; /* uid of the image this one was forked from, zeros: begun by exec;
@@ -332,11 +333,34 @@ struct hk_ask {
 				   hk_ask_state */
 	uint64_t ticks;		/* when the thread answered */
 	uint32_t count, end;	/* frames, and why they end (enum hk_walk_end) */
-	uint64_t reserved[3];
-	uint64_t
-	    address[HK_ASK_FRAMES]; /* in memory, of the instructions under way; innermost first
-				     */
+	uint32_t python_block;	/* number of the block with its Python frames; 0: there are none */
+	uint32_t python_count;
+	uint32_t python_missing; /* enum hk_ask_python_missing */
+	uint32_t reserved[3];
+	/* Innermost first: of an instruction under way; or HK_ASK_PYTHON and a frame's number. */
+	uint64_t address[HK_ASK_FRAMES];
 };
+#define HK_ASK_PYTHON (1ull << 63)
+
+enum hk_ask_python_missing {
+	HK_ASK_PYTHON_THERE = 0,  /* it has them, or the thread has none */
+	HK_ASK_PYTHON_BUSY = 1,	  /* another thread changes the segment: ask again */
+	HK_ASK_PYTHON_FULL = 2,	  /* the segment has no room for them */
+	HK_ASK_PYTHON_UNSEEN = 3, /* none was found for the interpreter's loop: ask again */
+};
+
+/* The Python frames of an answer. Since 1.4. */
+#define HK_ASK_PYTHON_FRAMES 240u
+#define HK_ASK_TEXT_BYTES 12480u
+struct hk_ask_python {
+	struct hk_ask_python_frame {
+		uint32_t file, name;	   /* where these begin in `text`; 0: not known */
+		uint32_t line, first_line; /* first_line: of the function */
+	} frame[HK_ASK_PYTHON_FRAMES];
+	char text[HK_ASK_TEXT_BYTES]; /* each text ends with a NUL; the first one is empty */
+};
+static_assert(sizeof(struct hk_ask_python) == HK_BLOCK_BYTES - sizeof(struct hk_block),
+	      "one in a block");
 static_assert(sizeof(struct hk_ask) == 2048, "request for a stack");
 #define HK_ASK_OFFSET 12288u /* of the first request, in block 0 */
 #define HK_ASKS 2u

@@ -23,6 +23,7 @@ static const uint32_t item_stride[] = {
     [HK_BLOCK_FRAMES] = sizeof(struct hk_stack_frame),
     [HK_BLOCK_OBJECTS] = sizeof(struct hk_stack_object),
     [HK_BLOCK_CODES] = sizeof(struct hk_stack_code),
+    [HK_BLOCK_ASKS] = sizeof(struct hk_ask_python),
     [HK_BLOCK_KERNELS] = HK_KERNEL_UNIT,
 };
 
@@ -355,6 +356,11 @@ uint32_t hk_writer_kernel(struct hk_writer *writer, const struct hk_kernel *kern
 	}
 	commit_items(writer, HK_BLOCK_KERNELS, units);
 	return ++writer->kernels;
+}
+
+struct hk_ask_python *hk_writer_ask(struct hk_writer *writer)
+{
+	return take_item(writer, HK_BLOCK_ASKS);
 }
 
 static struct hk_page *free_page(struct hk_writer *writer, struct hk_page_pool *pool,

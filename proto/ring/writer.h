@@ -93,6 +93,10 @@ uint32_t hk_writer_code(struct hk_writer *writer, uint32_t file, uint32_t name,
 uint32_t hk_writer_kernel(struct hk_writer *writer, const struct hk_kernel *kernel,
 			  const char *name);
 
+/* Room for the Python frames of answers to one place of requests, or NULL when the segment is full.
+ */
+struct hk_ask_python *hk_writer_ask(struct hk_writer *writer);
+
 /* A free page for STREAM, made ACTIVE and labelled, or NULL. After an empty search, the next ones
  * check only some pages until one is found; together they cover every page. */
 struct hk_page *hk_writer_page(struct hk_writer *writer, uint32_t slot, uint32_t stream,

@@ -33,7 +33,7 @@ static void demand(int holds, const char *what)
 /* Memory of this process that is not of a file's pages, in MB. */
 static double memory_mb(void)
 {
-	unsigned long size, resident, shared;
+	unsigned long size, resident = 0, shared = 0;
 	FILE *statm = fopen("/proc/self/statm", "re");
 
 	demand(statm && fscanf(statm, "%lu %lu %lu", &size, &resident, &shared) == 3, "no statm");

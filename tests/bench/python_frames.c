@@ -33,6 +33,7 @@ int bench_begin(void)
 {
 	hk_loader_setup();
 	dl_iterate_phdr(here_add, NULL);
+	hk_interpreter_refresh();
 	return hk_interpreter_get() ? 0 : 1;
 }
 

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 
+import pythons
 from harness import calls_of, expect, expect_true, main
 
 PREFIX = re.compile(r"^\[(INFO|WARN)\]\[(\w+)\]\[\w+\.[ch]:\d+\]\[PID:(\d+)\]\[TID:\d+\]\[TS:\d+us\](.*)$")
@@ -127,13 +128,13 @@ def check_file(run, compat):
            sum(row["calls"] for row in calls_of(report).values()))
 
 
-def blocks_of(text):
-    """The native and the Python frames of each call that was printed with its frames."""
+def blocks_of(text, function="callers_note"):
+    """The native and the Python frames of each call of FUNCTION that was printed with its frames."""
     blocks, part = [], None
     for line in text.splitlines():
         match = PREFIX.match(line)
         if match:
-            expect("a call's line", (match[1], match[2], match[4]), ("WARN", "TRACE", "callers_note with frame:"))
+            expect("a call's line", (match[1], match[2], match[4]), ("WARN", "TRACE", f"{function} with frame:"))
             blocks.append({"Native": [], "Python": []})
         elif line in ("  Native frame:", "  Python frame:"):
             part = blocks[-1][line.split()[0]]
@@ -163,6 +164,31 @@ def check_callers(run, compat):
     expect("lines above the level", done.stdout, "")
 
 
+def check_python_callers(run, compat, name, python):
+    """From where calls were made in Python: as `traceback` says it inside of the calls."""
+    library = os.path.realpath(run.workload("libpython_truth_library.so"))
+    script = os.path.join(os.path.dirname(compat.hooks), "callers.py")
+    done = run.trace(python, script, library, hooks=["mpi"], options=("--job", f"callers-{name}", "-q"),
+                     env={"HOOK_COMPAT": "1", "HOOK_ENABLE_TRACE": "python_noted=1", "PYTHONIOENCODING": "utf-8"})
+    blocks = [block["Python"] for block in blocks_of(done.stdout, "python_noted")]
+    wanted = [part.splitlines() for part in re.split("^call\n", done.stderr, flags=re.M)[1:]]
+    expect_true(f"{name}: {len(wanted)} calls", len(wanted) >= 20)
+    for number, (found, known) in enumerate(zip(blocks, wanted)):
+        expect(f"{name}: Python frames of call {number}", found, known)
+    expect(f"{name}: calls", len(blocks), len(wanted))
+    for part in ("größe", "<made 名 up>(1): <module>", "<lambda>", "<genexpr>"):
+        expect_true(f"{name}: {part}", any(part in line for block in blocks for line in block))
+
+
+def check_all_pythons(run, compat):
+    versions = []
+    for version, python in pythons.found():
+        check_python_callers(run, compat, f"{version}-{len(versions)}", python)
+        versions.append(version)
+    pythons.say_left_out(versions)
+    print(f"Python callers: {', '.join(versions)}")
+
+
 def check_filter(compat):
     for expression, seen in ((r".*/arguments$", True), (r"libarguments.*\.so", False), ("[", True)):
         _, report = compat.trace({"HOOK_COMPAT": "1", "TARGET_LIB_FILTER": expression})
@@ -189,6 +215,7 @@ def test(run):
     check_memory(compat)
     check_file(run, compat)
     check_callers(run, compat)
+    check_all_pythons(run, compat)
     check_filter(compat)
     check_closed_output(run)
 

@@ -66,7 +66,7 @@ def seen(run, name, program):
     stacks = collections.Counter()
     for row in report["stacks"]:
         native = tuple((object_of(frame, program), frame["address"]) for frame in row["frames"]
-                       if "end" not in frame and frame.get("language") != "python")
+                       if "end" not in frame and not frame["inlined"] and frame.get("language") != "python")
         python = any(frame.get("language") == "python" for frame in row["frames"])
         end = next((frame["end"] for frame in row["frames"] if "end" in frame), None)
         stacks[row["function"], native, python, end] += row["calls"]
@@ -105,7 +105,8 @@ def verdict(own, frames, calls):
 
 def check(run, name, command):
     env = {"LD_PRELOAD": run.workload("libstack_noter.so"), "STACK_NOTES": run.path(f"{name}.notes")}
-    run.trace(*command, hooks=[f"*:{function}" for function in (OF_TORCH if name == "torch" else FUNCTIONS)], level="record+stack", options=("--job", name), env=env, check=False)
+    hooks = [f"*:{function}" for function in (OF_TORCH if name == "torch" else FUNCTIONS)]
+    run.trace(*command, hooks=hooks, level="record+stack", options=("--job", name), env=env, check=False)
     begins = collections.defaultdict(list)
     for (function, native, python, end), calls in seen(run, name, os.path.basename(command[0])).items():
         begins[function, native[0]].append(((native, python, end), calls))

@@ -1,7 +1,7 @@
 /* Exports what an interpreter exports (simulated), of a version that the agent does not know, or
- * without what its version has, and calls getppid(). Arguments: the version in hexadecimal as
- * PY_VERSION_HEX has it, then the words of its own description: 0 for none, 1 for one that says
- * that it is free-threaded. */
+ * without what its version has, calls getppid() and waits for the end of its input. Arguments: the
+ * version in hexadecimal as PY_VERSION_HEX has it, then the words of its own description: 0 for
+ * none, 1 for one that says that it is free-threaded. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -36,16 +36,25 @@ void *_PyEval_EvalFrameDefault(void *frame)
 	return frame;
 }
 
-int main(int argc, char **argv)
+/* These are constants of a real interpreter: they are there before any code runs. */
+static void describe(int argc, char **argv)
 {
 	if (argc != 3) {
-		return 2;
+		_exit(2);
 	}
 	Py_Version = strtoul(argv[1], NULL, 16);
 	if (atoi(argv[2]) == 1) {
 		_PyRuntime[0] = 0x7970677562656478; /* "xdebugpy" */
 		_PyRuntime[2] = 1;
 	}
+}
+__attribute__((section(".preinit_array"), used)) static void (*const first)(int,
+									    char **) = describe;
+
+int main(void)
+{
+	char byte;
+
 	getppid();
-	return 0;
+	return read(STDIN_FILENO, &byte, 1) < 0;
 }

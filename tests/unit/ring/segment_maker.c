@@ -91,8 +91,8 @@ struct hk_page *segment_maker_page_at(struct segment_maker *maker, uint32_t numb
 
 uint32_t segment_maker_add_block(struct segment_maker *maker, uint32_t kind)
 {
-	static const uint32_t strides[] = {0, 408, 320, 256, 56, 1, 16384, 16, 40, 16};
-	static const uint32_t offsets[] = {0, 64, 64, 256, 64, 64, 128, 64, 64, 64};
+	static const uint32_t strides[] = {0, 408, 320, 256, 56, 1, 16384, 16, 40, 16, 16320};
+	static const uint32_t offsets[] = {0, 64, 64, 256, 64, 64, 128, 64, 64, 64, 64};
 	struct hk_segment_header *header = segment_maker_header(maker);
 	uint32_t number = header->blocks;
 

@@ -17,7 +17,7 @@ struct segment_maker {
 	char name[48];
 	char *map;
 	uint32_t blocks_max;
-	uint32_t open_block[HK_BLOCK_CODES + 1]; /* 0: none */
+	uint32_t open_block[HK_BLOCK_KERNELS + 1]; /* 0: none */
 	uint32_t threads, sites;
 };
 

@@ -15,6 +15,7 @@ void *PyGILState_GetThisThreadState(void)
 
 void *_PyThreadState_UncheckedGet(void)
 {
+	simulated.asked++;
 	return (void *)simulated.holder;
 }
 

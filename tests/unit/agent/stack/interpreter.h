@@ -16,6 +16,7 @@ void *_PyEval_EvalFrameDefault(void);
 extern struct simulated {
 	uint64_t thread, holder;
 	int ends;
+	unsigned asked; /* for the holder */
 } simulated;
 #pragma GCC visibility pop
 

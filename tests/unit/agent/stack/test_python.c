@@ -8,17 +8,29 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "agent/object/loader.h"
+#include "agent/record/process.h"
+#include "agent/stack/answer.h"
 #include "agent/stack/code.h"
 #include "agent/stack/python.h"
 #include "agent/stack/python_code.h"
 #include "agent/stack/python_layouts.h"
+#include "hooks/hook.h"
 #include "interpreter.h"
 
 #define ROOM_BYTES (64u << 10)
 #define ROUNDS 30000
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
 
 static char *room; /* between pages that cannot be read */
 static size_t used;
@@ -147,6 +159,8 @@ static const struct hk_interpreter *become(const struct hk_python_layout *layout
 	describe(layout);
 	hk_loader_note_unload();
 	hk_code_note_change();
+	assert_null(hk_interpreter_get());
+	hk_interpreter_refresh();
 	const struct hk_interpreter *interpreter = hk_interpreter_get();
 	assert_non_null(interpreter);
 	assert_int_equal(interpreter->layout.version, layout->version);
@@ -165,12 +179,13 @@ static void expect_frames(const struct hk_interpreter *interpreter)
 
 	assert_false(deep);
 	assert_int_equal(count, marks ? 3 : 4);
-	assert_true(hk_python_code_name(interpreter, items[0].code, text));
+	assert_true(hk_python_code_name(interpreter, items[0].code, text, HK_PYTHON_USUAL));
 	assert_string_equal(text, "inner");
-	assert_int_equal(hk_python_code_line(interpreter, items[0].code, items[0].place), 201);
-	assert_true(hk_python_code_name(interpreter, outer->code, text));
+	assert_int_equal(
+	    hk_python_code_line(interpreter, items[0].code, items[0].place, HK_PYTHON_USUAL), 201);
+	assert_true(hk_python_code_name(interpreter, outer->code, text, HK_PYTHON_USUAL));
 	assert_string_equal(text, "\xc3\xa9\xe5\x90\x8d\xf0\x90\x90\x80\xef\xbf\xbdx");
-	assert_true(hk_python_code_file(interpreter, outer->code, text));
+	assert_true(hk_python_code_file(interpreter, outer->code, text, HK_PYTHON_USUAL));
 	assert_string_equal(text, "/a/file.py");
 	assert_int_equal(hk_python_code_first_line(interpreter, outer->code), 100);
 	assert_int_equal(outer[1].code, 0);
@@ -208,6 +223,55 @@ static void test_threads_without_frames_or_at_the_end(void **state)
 		simulated.thread = 0;
 		assert_int_equal(hk_python_items(items, HK_PYTHON_USUAL, &deep), 0);
 		assert_int_equal(hk_python_hash(7, HK_PYTHON_USUAL), 7);
+	}
+}
+
+/* A signal comes when a new evaluation is known to the thread and has no frame yet. What its memory
+ * says is left over from others. */
+static void test_evaluation_that_has_not_begun_is_left_out(void **state)
+{
+	struct hk_python_item settled[HK_PYTHON_ITEMS], items[HK_PYTHON_ITEMS];
+	bool deep;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		const struct hk_python_layout *layout = &layouts[i];
+		if (!layout->entry_previous) {
+			continue;
+		}
+		make(layout);
+		become(layout);
+		uint32_t count = hk_python_items(settled, HK_PYTHON_SIGNAL, &deep);
+		assert_true(count > 0);
+		uint64_t at = simulated.thread + layout->thread_frame, entry = take(64);
+		put(entry + layout->entry_previous, *(uint64_t *)at);
+		put(at, entry);
+		uint64_t other = make_frame(layout, make_code(layout, 0, 7), entry);
+		const uint64_t left[] = {0, 1, 8, (uint64_t)room - 64, entry, other};
+		for (size_t k = 0; k < sizeof(left) / sizeof(left[0]); k++) {
+			put(entry + layout->entry_frame, left[k]);
+			assert_int_equal(hk_python_items(items, HK_PYTHON_SIGNAL, &deep), count);
+			assert_memory_equal(items, settled, count * sizeof(*items));
+		}
+	}
+}
+
+/* A thread's variable may not be allocated before the thread has run anything. */
+static void test_handler_asks_no_thread_without_frames(void **state)
+{
+	struct hk_python_item items[HK_PYTHON_ITEMS];
+	bool deep;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		bool has_variable = layouts[i].version >= 0x030c;
+		make(&layouts[i]);
+		become(&layouts[i]);
+		uint64_t at = simulated.thread + layouts[i].thread_frame;
+		put(layouts[i].entry_previous ? *(uint64_t *)at + layouts[i].entry_frame : at, 0);
+		simulated.asked = 0;
+		assert_int_equal(hk_python_items(items, HK_PYTHON_SIGNAL, &deep), 0);
+		assert_int_equal(simulated.asked, has_variable ? 0 : 1);
 	}
 }
 
@@ -273,9 +337,10 @@ static void walk_whatever(const struct hk_interpreter *interpreter)
 	for (uint32_t i = 0; i < count && i < 8; i++) {
 		if (items[i].code) {
 			hk_python_identity(interpreter, items[i].code);
-			hk_python_code_line(interpreter, items[i].code, items[i].place);
-			hk_python_code_file(interpreter, items[i].code, text);
-			hk_python_code_name(interpreter, items[i].code, text);
+			hk_python_code_line(interpreter, items[i].code, items[i].place,
+					    HK_PYTHON_USUAL);
+			hk_python_code_file(interpreter, items[i].code, text, HK_PYTHON_USUAL);
+			hk_python_code_name(interpreter, items[i].code, text, HK_PYTHON_USUAL);
 			assert_true(strlen(text) < sizeof(text));
 		}
 	}
@@ -300,6 +365,118 @@ static void test_any_words(void **state)
 	}
 }
 
+/* ---- answers to requests ---- */
+
+static struct hk_ask *ask_of(uint32_t number)
+{
+	return (struct hk_ask *)(void *)((char *)hk_process.writer.header + HK_ASK_OFFSET) + number;
+}
+
+static const struct hk_ask_python *python_of(const struct hk_ask *ask)
+{
+	char *block = (char *)hk_process.writer.header + ask->python_block * HK_BLOCK_BYTES;
+
+	assert_int_equal(((struct hk_block *)(void *)block)->kind, HK_BLOCK_ASKS);
+	return (const struct hk_ask_python *)(void *)(block + sizeof(struct hk_block));
+}
+
+/* Lets the handler answer request NUMBER, on a stack with no more room than it says it needs. */
+static const struct hk_ask *answer(uint32_t number)
+{
+	struct hk_ask *ask = ask_of(number);
+	uint64_t own = (uint64_t)syscall(SYS_gettid) << 32;
+#if !defined(__SANITIZE_ADDRESS__)
+	size_t kernel = getauxval(AT_MINSIGSTKSZ);
+	size_t bytes = (kernel ? kernel : MINSIGSTKSZ) + HK_ANSWER_BYTES, page = 4096;
+	size_t all = (bytes + page - 1) / page * page;
+	char *map =
+	    mmap(NULL, all + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const stack_t small = {.ss_sp = map + page, .ss_size = bytes};
+	assert_true(map != MAP_FAILED);
+	assert_int_equal(mprotect(map, page, PROT_NONE), 0);
+	assert_int_equal(sigaltstack(&small, NULL), 0);
+#endif
+	atomic_store(&ask->state, own | HK_ASK_ASKED);
+	raise(SIGURG);
+	assert_int_equal(atomic_load(&ask->state), own | HK_ASK_ANSWERED);
+#if !defined(__SANITIZE_ADDRESS__)
+	const stack_t none = {.ss_flags = SS_DISABLE};
+	assert_int_equal(sigaltstack(&none, NULL), 0);
+	munmap(map, all + page);
+#endif
+	return ask;
+}
+
+/* The frames of Python in an answer, which end with those that no native frame was found for. */
+static void expect_python(const struct hk_ask *ask)
+{
+	assert_int_equal(ask->python_missing, HK_ASK_PYTHON_THERE);
+	assert_int_equal(ask->python_count, 2);
+	const struct hk_ask_python *python = python_of(ask);
+	uint32_t inner = ask->count;
+	for (uint32_t i = 0; i < ask->count && inner == ask->count; i++) {
+		inner = ask->address[i] == HK_ASK_PYTHON ? i : inner;
+	}
+	assert_int_equal(ask->address[inner + 1], HK_ASK_PYTHON | 1);
+	assert_string_equal(python->text + python->frame[0].name, "inner");
+	assert_string_equal(python->text + python->frame[0].file, "/a/file.py");
+	assert_int_equal(python->frame[0].line, 201);
+	assert_int_equal(python->frame[0].first_line, 200);
+	assert_int_equal(python->frame[1].file, python->frame[0].file);
+	assert_int_equal(python->frame[1].first_line, 100);
+	assert_true(python->frame[1].name > 0 && python->text[0] == '\0');
+}
+
+static void test_requests_are_answered_with_python_frames(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		make(&layouts[i]);
+		become(&layouts[i]);
+		expect_python(answer(0));
+		expect_python(answer(1));
+		assert_int_not_equal(ask_of(0)->python_block, ask_of(1)->python_block);
+		simulated.thread = 0;
+		assert_int_equal(answer(0)->python_count, 0);
+		assert_int_equal(ask_of(0)->python_block, 0);
+	}
+}
+
+static void test_request_with_the_lock_held_is_answered_without(void **state)
+{
+	(void)state;
+	make(&layouts[0]);
+	become(&layouts[0]);
+	assert_int_equal(hk_process_renew(), 0); /* no block is taken yet */
+	assert_true(hk_process_lock());
+	const struct hk_ask *ask = answer(0);
+	assert_int_equal(ask->python_missing, HK_ASK_PYTHON_BUSY);
+	assert_int_equal(ask->python_count, 0);
+	assert_true(ask->count > 0);
+	hk_process_unlock();
+	expect_python(answer(0));
+	uint32_t blocks = hk_process.writer.file_blocks;
+	hk_process.writer.file_blocks = hk_process.writer.header->blocks;
+	hk_process.writer.fixed = true;
+	assert_int_equal(answer(1)->python_missing, HK_ASK_PYTHON_FULL);
+	hk_process.writer.fixed = false;
+	hk_process.writer.file_blocks = blocks;
+}
+
+static char directory[] = "/tmp/hk-unit-XXXXXX";
+
+static int start_process(void)
+{
+	static char *argv[] = {"unit", NULL};
+	char reason[256];
+
+	assert_non_null(mkdtemp(directory));
+	setenv("HOOK_RUN_DIR", directory, 1);
+	assert_int_equal(hk_process_start(1, argv, environ, "", HK_LEVEL_COUNT, reason), 0);
+	hk_answer_start();
+	return 0;
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -309,7 +486,19 @@ static int setup(void **state)
 	assert_int_equal(mprotect(room, ROOM_BYTES, PROT_READ | PROT_WRITE), 0);
 	hk_loader_setup();
 	hk_interpreter_setup();
-	return 0;
+	return start_process();
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+	(void)status, (void)kind, (void)place;
+	return remove(path);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 int main(void)
@@ -317,8 +506,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_frames_of_each_version),
 	    cmocka_unit_test(test_threads_without_frames_or_at_the_end),
+	    cmocka_unit_test(test_evaluation_that_has_not_begun_is_left_out),
+	    cmocka_unit_test(test_handler_asks_no_thread_without_frames),
 	    cmocka_unit_test(test_another_code_at_the_same_address),
+	    cmocka_unit_test(test_requests_are_answered_with_python_frames),
+	    cmocka_unit_test(test_request_with_the_lock_held_is_answered_without),
 	    cmocka_unit_test(test_any_words),
 	};
-	return cmocka_run_group_tests(tests, setup, NULL);
+	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -203,10 +203,72 @@ static void test_senseless_numbers_are_no_crash(void **state)
 	free(text_of(&from, true, 0));
 }
 
+/* Makes frame 2 of the process, "main" of its pool thread, a function of Python in LINE. */
+static void make_python(struct made *m, uint32_t line)
+{
+	static uint32_t file[] = {1}, first_line[] = {10};
+	static char *files[] = {(char *)"/x/train.py"}, *functions[] = {(char *)"poll"};
+	static Hk__PythonFunctions part, *parts[] = {&part};
+
+	hk__python_functions__init(&part);
+	part.files = files;
+	part.file = file;
+	part.name = functions;
+	part.first_line = first_line;
+	part.n_files = part.n_file = part.n_name = part.n_first_line = 1;
+	m->process.python_functions = parts;
+	m->process.n_python_functions = 1;
+	m->object[1] = HK_STACKS_OBJECT_PYTHON | 1;
+	m->name[1] = 0;
+	m->address[1] = line;
+}
+
+static void test_python_lines_are_apart(void **state)
+{
+	(void)state;
+	for (uint32_t rank = 0; rank < RANKS; rank++) {
+		make(rank, "step");
+		make_python(&made[rank], rank == 5 ? 14 : 12);
+	}
+	Hk__StacksReply from = reply(RANKS);
+	char *text = text_of(&from, false, 0);
+	expect_has(text, "ranks 0-4,6,7  main          7 x  poll (train.py:12) <- main\n");
+	expect_has(text, "rank 5         main          1 x  poll (train.py:14) <- main\n");
+	free(text);
+	made[5].process.python = 3ull << 32 | 0x030d;
+	made[5].first.python_missing = (char *)"a reason";
+	text = text_of(&from, false, 0);
+	expect_has(text, "! no frames of Python 3.13 in stacks: it is a free-threaded build\n");
+	expect_has(text, "! no Python frames in some stacks: a reason\n");
+	free(text);
+}
+
+/* A Python function is no wait, whatever its name, nor is the interpreter's lock. */
+static void test_python_is_idle_only_in_a_wait(void **state)
+{
+	struct made *m = &made[0];
+
+	(void)state;
+	make(0, "step");
+	m->first.tid = 1; /* not the first thread */
+	m->process.pid = 2;
+	make_python(m, 12);
+	m->first.stack = 2;
+	assert_false(hk_stack_groups_is_idle(&m->process, &m->first));
+	m->caller[3] = 2; /* the pool's wait is called by Python */
+	assert_true(hk_stack_groups_is_idle(&m->process, &m->second));
+	m->caller[2] = 2; /* by way of the lock */
+	m->caller[3] = 3;
+	m->names[2] = (char *)"take_gil";
+	assert_false(hk_stack_groups_is_idle(&m->process, &m->second));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_equal_stacks_are_ranges_of_ranks),
+	    cmocka_unit_test(test_python_lines_are_apart),
+	    cmocka_unit_test(test_python_is_idle_only_in_a_wait),
 	    cmocka_unit_test(test_missing_stack_has_its_reason),
 	    cmocka_unit_test(test_lines_fit_the_terminal),
 	    cmocka_unit_test(test_senseless_numbers_are_no_crash),

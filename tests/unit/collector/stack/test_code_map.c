@@ -103,6 +103,57 @@ static void test_damaged_file_is_no_crash(void **state)
 	unlink(path);
 }
 
+static int add(struct hk_dump *dump, const uint64_t *addresses, size_t count, uint32_t end,
+	       uint32_t *ret_stack)
+{
+	uint64_t copy[4];
+	const struct hk_dump_stack stack = {.address = copy, .count = count, .end = end};
+
+	memcpy(copy, addresses, count * sizeof(*copy));
+	return hk_dump_add(dump, &stack, ret_stack);
+}
+
+/* Frames 0 and 1 are one function in two lines. */
+static void test_dump_names_python_frames(void **state)
+{
+	static struct hk_ask_python python = {
+	    .frame = {{1, 9, 14, 10}, {1, 9, 12, 10}, {1, 14, 30, 20}},
+	    .text = "\0/x/a.py\0step\0main",
+	};
+	const uint64_t here = (uint64_t)test_dump_names_python_frames;
+	uint64_t address[] = {here, HK_ASK_PYTHON, HK_ASK_PYTHON | 1, here + 1, HK_ASK_PYTHON | 2};
+	const struct hk_dump_stack stack = {address, 5, 0, &python};
+	const struct {
+		const char *name;
+		uint64_t line, first;
+	} wanted[] = {{"step", 14, 10}, {"step", 12, 10}, {"", 0, 0}, {"main", 30, 20}};
+	Hk__Process *process = malloc(sizeof(*process));
+	struct hk_stacks_frame frame;
+	struct hk_dump *dump;
+	uint32_t number;
+
+	(void)state;
+	hk__process__init(process);
+	assert_int_equal(hk_dump_open((uint32_t)getpid(), process, &dump), 0);
+	assert_int_equal(hk_dump_add(dump, &stack, &number), 0);
+	assert_true(hk_stacks_valid(process));
+	assert_int_equal(process->python_functions[0]->n_name, 2);
+	assert_true(hk_stacks_frame(process, number, &frame));
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		assert_true(hk_stacks_frame(process, frame.caller, &frame));
+		assert_int_equal(hk_stacks_is_python(&frame), wanted[i].line != 0);
+		if (wanted[i].line) {
+			assert_string_equal(frame.name, wanted[i].name);
+			assert_string_equal(frame.path, "/x/a.py");
+			assert_int_equal(frame.address, wanted[i].line);
+			assert_int_equal(frame.first_line, wanted[i].first);
+		}
+	}
+	assert_int_equal(frame.caller, 0);
+	hk_dump_free(dump);
+	hk__process__free_unpacked(process, NULL);
+}
+
 static void test_dump_keeps_each_frame_once(void **state)
 {
 	const uint64_t here = (uint64_t)test_dump_keeps_each_frame_once;
@@ -116,9 +167,9 @@ static void test_dump_keeps_each_frame_once(void **state)
 	(void)state;
 	hk__process__init(process);
 	assert_int_equal(hk_dump_open((uint32_t)getpid(), process, &dump), 0);
-	assert_int_equal(hk_dump_add(dump, first, 3, 0, &stacks[0]), 0);
-	assert_int_equal(hk_dump_add(dump, second, 3, 0, &stacks[1]), 0);
-	assert_int_equal(hk_dump_add(dump, first, 1, 2, &stacks[2]), 0);
+	assert_int_equal(add(dump, first, 3, 0, &stacks[0]), 0);
+	assert_int_equal(add(dump, second, 3, 0, &stacks[1]), 0);
+	assert_int_equal(add(dump, first, 1, 2, &stacks[2]), 0);
 	assert_true(hk_stacks_valid(process));
 	assert_int_equal(process->n_stack_objects, 1);
 	assert_int_equal(process->stack_frames[0]->n_address, 6);
@@ -141,6 +192,7 @@ int main(void)
 	    cmocka_unit_test(test_lines_are_parsed),
 	    cmocka_unit_test(test_damaged_file_is_no_crash),
 	    cmocka_unit_test(test_dump_keeps_each_frame_once),
+	    cmocka_unit_test(test_dump_names_python_frames),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
