@@ -30,9 +30,7 @@
 #define HK_GROW_BYTES (1u << 20)     /* and its steps after that */
 #define HK_SEGMENT_BLOCKS_MAX 65536u /* 1 GiB */
 
-#define HK_OPEN_CALLS                                                              \
-	16u /* open calls kept per thread; deeper ones are only counted by `depth` \
-	     */
+#define HK_OPEN_CALLS 16u /* kept per thread; deeper ones are only counted by `depth` */
 #define HK_SITES_MAX (1u << 20)
 #define HK_SITES_TIMED 16383u /* of a process; its further ones are counted only */
 #define HK_SITE_KEYS 8u
@@ -329,8 +327,7 @@ enum hk_ask_state {
 #define HK_ASK_FRAMES 250u
 
 struct hk_ask {
-	_Atomic uint64_t state; /* thread id, in the process's pid namespace, << 32 | enum
-				   hk_ask_state */
+	_Atomic uint64_t state; /* thread id in its pid namespace << 32 | enum hk_ask_state */
 	uint64_t ticks;		/* when the thread answered */
 	uint32_t count, end;	/* frames, and why they end (enum hk_walk_end) */
 	uint32_t python_block;	/* number of the block with its Python frames; 0: there are none */
