@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SHORT_BYTES 256u	       /* shorter names need little stack */
+#define SHORT_BYTES 1024u	       /* shorter names need less than 512 KiB of stack */
 #define STACK_BYTES ((size_t)64 << 20) /* each byte of a name may be a level of the parser */
 
 struct demangling {
