@@ -283,6 +283,59 @@ static void segment_1_3_has_stacks(void **state)
 	golden_close(&golden);
 }
 
+/* Three launches of one kernel by a Python function, each a record of the same stack. */
+static void segment_1_4_has_python_frames_and_kernels(void **state)
+{
+	(void)state;
+	struct golden golden;
+	golden_open(&golden, "1.4", "338b218156250eb8d4610660738eeab9.seg");
+	assert_int_equal(golden.header.minor, 4);
+	assert_int_equal(golden.header.python >> 32, HK_PYTHON_READ);
+	assert_int_equal(golden.header.python & 0xffff, 0x030b);
+	uint32_t number = 0, frames = 0, stack = 0, launches = 0, python = 0;
+	struct hk_stack_frame frame[64];
+	struct hk_code_copy code;
+	struct hk_kernel kernel;
+	struct hk_run run;
+	const char *name;
+	while (hk_reader_next_kernel(golden.reader, &number, &kernel, &name) > 0) {
+		assert_int_equal(number, 1);
+		assert_string_equal(name, "_Z6goldenPf");
+	}
+	assert_int_equal(number, 1);
+	while (hk_reader_next_run(golden.reader, 0, HK_STREAM_CALLS, &run) > 0) {
+		for (size_t at = 0; at < run.word_count;) {
+			uint64_t word1 = run.words[at + 1];
+			at += HK_RECORD_HEADER_WORDS + (word1 >> HK_RECORD_WORDS_SHIFT);
+			if ((word1 >> HK_RECORD_KIND_SHIFT & 15) == HK_RECORD_CALL_STACK) {
+				uint32_t own = (uint32_t)run.words[at - 1];
+				assert_true(launches == 0 || own == stack);
+				stack = own;
+				launches++;
+			}
+		}
+	}
+	assert_int_equal(launches, 3);
+	for (number = 0;
+	     frames < 64 && hk_reader_next_frame(golden.reader, &number, &frame[frames]) > 0;) {
+		frames++;
+	}
+	static const char *const names[] = {"launch", "<listcomp>", "<module>"};
+	for (uint32_t at = stack; at > 0; at = frame[at - 1].caller) {
+		assert_true(at <= frames);
+		if (frame[at - 1].object & HK_FRAME_PYTHON &&
+		    frame[at - 1].object != HK_FRAME_END) {
+			number = (frame[at - 1].object & ~HK_FRAME_PYTHON) - 1;
+			assert_int_equal(hk_reader_next_code(golden.reader, &number, &code), 1);
+			assert_true(python < 3);
+			assert_string_equal(code.name, names[python++]);
+			assert_string_equal(code.file, "/tmp/golden/golden.py");
+		}
+	}
+	assert_int_equal(python, 3);
+	golden_close(&golden);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -291,6 +344,7 @@ int main(void)
 	    cmocka_unit_test(test_segment_1_1_of_a_forked_child),
 	    cmocka_unit_test(segment_1_2_names_untraced_processes),
 	    cmocka_unit_test(segment_1_3_has_stacks),
+	    cmocka_unit_test(segment_1_4_has_python_frames_and_kernels),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
