@@ -10,7 +10,7 @@ hk.data = (() => {
 	const f = all.functions;
 	const functions = f.function.map((name, i) => ({
 		name, domain: f.domain[i], role: f.role[i], library: f.libraries[f.library[i]],
-		calls: f.calls[i], errors: f.errors[i], total: f.total_ns[i], self: f.self_ns[i], bytes: f.bytes[i],
+		calls: f.calls[i], errors: f.errors[i], total: f.total_ns[i], self: f.self_ns[i], bytes: f.bytes[i], device: f.device_ns[i],
 		min: f.min_ns[i], mean: f.mean_ns[i], p50: f.p50_ns[i], p90: f.p90_ns[i], p99: f.p99_ns[i], max: f.max_ns[i],
 		maxRank: f.max_rank[i], imbalance: f.imbalance_permille[i] ? f.imbalance_permille[i] / 1000 : null,
 		estimated: Boolean(f.estimated[i]), histogram: f.histogram[i],

@@ -35,6 +35,7 @@ COLUMN(errors, true)
 COLUMN(total_ns, numbers->have_total)
 COLUMN(self_ns, numbers->have_total)
 COLUMN(bytes, numbers->have_bytes)
+COLUMN(device_ns, numbers->have_device)
 COLUMN(min_ns, numbers->have_latency)
 COLUMN(mean_ns, numbers->have_latency)
 COLUMN(p50_ns, numbers->have_latency)
@@ -44,10 +45,11 @@ COLUMN(max_ns, numbers->have_latency)
 COLUMN(estimated, true)
 
 static const struct column columns[] = {
-    {"calls", calls_write},	{"errors", errors_write}, {"total_ns", total_ns_write},
-    {"self_ns", self_ns_write}, {"bytes", bytes_write},	  {"min_ns", min_ns_write},
-    {"mean_ns", mean_ns_write}, {"p50_ns", p50_ns_write}, {"p90_ns", p90_ns_write},
-    {"p99_ns", p99_ns_write},	{"max_ns", max_ns_write}, {"estimated", estimated_write},
+    {"calls", calls_write},	    {"errors", errors_write}, {"total_ns", total_ns_write},
+    {"self_ns", self_ns_write},	    {"bytes", bytes_write},   {"min_ns", min_ns_write},
+    {"mean_ns", mean_ns_write},	    {"p50_ns", p50_ns_write}, {"p90_ns", p90_ns_write},
+    {"p99_ns", p99_ns_write},	    {"max_ns", max_ns_write}, {"estimated", estimated_write},
+    {"device_ns", device_ns_write},
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 

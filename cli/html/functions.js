@@ -17,6 +17,8 @@ hk.functions = (() => {
 		{ title: "% of time", about: "Of the wall time of all ranks", value: (row) => (row.total === null ? null : row.total / Math.max(1, data.wallAll)),
 			show: (row) => (row.total === null ? "–" : format.percent(row.total / Math.max(1, data.wallAll))) },
 		time("Self", "self", "Total without hooked calls inside"),
+		data.functions.some((row) => row.device !== null)
+			? time("On device", "device", "Time on devices, of activities and of what calls submitted; never added to time of the host") : null,
 		time("p50", "p50"), time("p99", "p99"),
 		{ title: "Max", value: (row) => row.max, hint: (row) => (row.max === null ? null : `${format.count(row.max)} ns on rank ${row.maxRank}`),
 			show: (row) => (row.max === null ? "–" : html("span", {}, format.duration(row.max), data.ranks.length > 1 ? html("span", { class: "at" }, `@${row.maxRank}`) : null)) },

@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+import re
 import time
 
 from harness import expect, expect_true, main
@@ -150,6 +151,23 @@ def check_streams(run, what, traced):
                     and 0 < busy <= used * 1.001 + 2e-6)
 
 
+def check_summary(run, traced):
+    """The summary has the device's time of calls in a column of its own, and what devices did in a table of its own."""
+    text = run.cli("report", run.path(traced.name, traced.name), "--format", "summary").stdout
+    calls, _, rest = text.partition("\non devices ")
+    expect_true(f"summary: {text}", re.search(r"^call .* device s$", calls, re.MULTILINE))
+    rows = [re.split(r"\s{2,}", line.strip()) for line in rest.split("\n\n")[0].splitlines()[1:]]
+    wanted = {name: sums for (domain, name), sums in traced.device_ns().items() if domain == "device"}
+    expect("summary: what devices did", {name: int(times) for name, times, *_ in rows}, {name: times for name, (times, _) in wanted.items()})
+    most = sorted(wanted, key=lambda name: -wanted[name][1])
+    expect("summary: most device time first", [name for name, *_ in rows], most)
+    all_ns = sum(device_ns for _, device_ns in wanted.values())
+    for name, _, seconds, share in rows:
+        expect_true(f"summary: {name}: {seconds} s", abs(float(seconds) - wanted[name][1] / 1e9) <= 0.05 * float(seconds))
+        expect_true(f"summary: {name}: {share} %", abs(float(share) - 100 * wanted[name][1] / all_ns) <= 0.06)
+        expect_true(f"summary: {name} is no call", not re.search(rf"^{name} ", calls, re.MULTILINE))
+
+
 def check_alone(run):
     for name, words in (("plain", ""), ("late", "late"), ("reverse", "reverse"), ("small", "bytes=2048"), ("tiny", "reverse bytes=600")):
         traced = Traced(run, name, "work", words=words)
@@ -159,6 +177,8 @@ def check_alone(run):
         check_sums(name, traced)
         check_each(name, traced)
         check_streams(run, name, traced)
+        if name == "plain":
+            check_summary(run, traced)
     # No call waits for the device: what is left comes at exit.
     traced = Traced(run, "bare", "bare")
     check_sums("bare", traced)

@@ -12,6 +12,7 @@
 #include "report/model/domains.h"
 #include "report/model/report.h"
 #include "report/write/coverage_write.h"
+#include "report/write/devices_write.h"
 #include "report/write/nodes_write.h"
 #include "report/write/runtimes_write.h"
 #include "report/write/transfers_write.h"
@@ -24,6 +25,7 @@
 #define CALLS_SHOWN 12u
 #define OPEN_SHOWN 8u
 #define TRANSFERS_SHOWN 6u
+#define DEVICE_ROWS_SHOWN 6u
 #define COMMAND_COLUMNS 48
 #define ID_COLUMNS 40
 #define FILES_COLUMNS 240
@@ -35,7 +37,8 @@ struct summary {
 	const struct hk_report_style *style;
 	struct hk_rank_figures *figures; /* one per rank */
 	bool has_mpi, has_heap, has_device;
-	uint64_t mpi_ns; /* sum over all ranks */
+	bool has_device_time; /* calls have a column for the time of what they submitted */
+	uint64_t mpi_ns;      /* sum over all ranks */
 };
 
 static void bold(const struct summary *summary, const char *text)
@@ -278,6 +281,11 @@ static void call_add(const struct summary *summary, struct hk_table *table,
 	} else {
 		hk_table_add(table, "-");
 	}
+	if (summary->has_device_time) {
+		hk_table_add(table, "%s",
+			     n->have_device ? hk_quantity_seconds(text, (double)n->device_ns)
+					    : "-");
+	}
 }
 
 /* Calls without a row of their own. */
@@ -319,8 +327,8 @@ static int calls_write(const struct summary *summary)
 		return r;
 	}
 	snprintf(heads, sizeof(heads),
-		 "<call:32|<library:24|>calls|>time s%s|>p50|>p99|>max@rank|>imb",
-		 summary->has_mpi ? "|>%MPI" : "");
+		 "<call:32|<library:24|>calls|>time s%s|>p50|>p99|>max@rank|>imb%s",
+		 summary->has_mpi ? "|>%MPI" : "", summary->has_device_time ? "|>device s" : "");
 	struct hk_table *table = hk_table_new(heads);
 	unsigned shown = 0;
 	for (size_t i = 0; i < groups.count; i++) {
@@ -330,6 +338,8 @@ static int calls_write(const struct summary *summary)
 		} else if (hk_domain_is_idle(group->domain)) {
 			unseen.idle_calls += group->numbers.calls;
 			unseen.idle_ns += group->numbers.total_ns;
+		} else if (hk_devices_are(group)) {
+			continue; /* in a table of their own */
 		} else if (shown < limit) {
 			call_add(summary, table, group, hk_group_library(&groups, i));
 			shown++;
@@ -346,6 +356,9 @@ static int calls_write(const struct summary *summary)
 	}
 	unseen_write(summary, &unseen);
 	hk_table_free(table);
+	r = r ? r
+	      : hk_devices_write(&groups, DEVICE_ROWS_SHOWN, summary->style->colour,
+				 summary->output);
 	hk_groups_fini(&groups);
 	return r;
 }
@@ -416,6 +429,7 @@ int hk_report_write_summary(const struct hk_report *report, FILE *output,
 	}
 	for (size_t i = 0; i < report->call_count; i++) {
 		summary.has_mpi |= strcmp(report->calls[i].domain, "mpi") == 0;
+		summary.has_device_time |= report->calls[i].numbers.have_device;
 	}
 	for (size_t i = 0; i < report->rank_count; i++) {
 		summary.mpi_ns += (uint64_t)summary.figures[i].value[HK_FIGURE_MPI];
