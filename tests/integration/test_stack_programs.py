@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Stacks of programs that people use. The stack of every call of malloc, calloc and read is the one that glibc's unwinder sees in the
 called function (stack_noter). Of torch it is that of calloc, posix_memalign and read. Glibc ends at code without unwind information, where
-hooktrace may know more. Argument "long": more programs. HK_TORCH_PYTHON names a Python with another torch than this one's."""
+hooktrace may know more. Argument "long": more programs. TORCH_PYTHON names a Python with another torch than this one's."""
 import collections
 import json
 import os
@@ -38,7 +38,7 @@ def programs(run, kind):
         "python": [sys.executable, "-c", PYTHON],
     }
     if kind == "long":
-        every["torch"] = [os.environ.get("HK_TORCH_PYTHON", sys.executable), "-c", TORCH]
+        every["torch"] = [os.environ.get("TORCH_PYTHON", sys.executable), "-c", TORCH]
     return every
 
 
