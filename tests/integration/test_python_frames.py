@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Python frames in stacks of callers: the same functions, files and lines in the same order, as often, as Python itself saw from inside
-of the calls, between the same native frames as glibc's unwinder saw. On each CPython of the machine."""
+of the calls, between the same native frames as glibc's unwinder saw. On each CPython of the machine. Then random trees of calls: 300 on
+one of them; with argument "long" 10,000 on each. HK_SEED is the seed."""
 import collections
 import json
 import os
@@ -9,6 +10,8 @@ import re
 import pythons
 from harness import Run, expect, expect_true, main
 
+TREES = {"short": 300, "long": 10_000}
+SEED = os.environ.get("HK_SEED", "1")
 HOOKS = ["*libpython_truth_library.so:python_noted", "*libpython_truth_library.so:python_doubled"]
 
 
@@ -88,13 +91,28 @@ def expect_forms(run, name, job):
     expect_true(f"{name}: csv {lines[1][:300]}", ";main (python_truth.py:" in lines[1] or ";many (python_truth.py:" in lines[1])
 
 
-def test(run):
+def check_trees(run: Run, name, python, trees):
+    script, library = workload(run)
+    output, job = run.path(f"trees-noted-{name}"), f"trees-{name}"
+    run.trace(python, os.path.join(os.path.dirname(script), "python_trees.py"), library, output, trees, SEED, hooks=HOOKS[:1],
+              level="record+stack", options=("--job", job, "--keep", "64M"))
+    report = json.loads(by_stack(run, run.path("store", job), "--format", "json"))
+    expect(f"{name}: {trees} trees of seed {SEED}: refused, calls without", (report["refused"], report["calls_without"]), (0, 0))
+    truth = sum(truth_of(output), collections.Counter())
+    expect_stacks(f"{name}: {trees} trees of seed {SEED}", stacks_of(report), truth)
+    return sum(truth.values()), len(truth)
+
+
+def test(run, kind="short"):
     versions = {}
     for version, python in pythons.found():
         name = f"{version}-{len(versions)}"
         versions[name] = version
-        stacks = check_frames(run, name, python)
-        print(f"Python {version} ({python}): {stacks} stacks")
+        print(f"Python {version} ({python}): {check_frames(run, name, python)} stacks")
+        if kind == "long" or len(versions) == 1:
+            trees = TREES[kind]
+            calls, stacks = check_trees(run, name, python, trees)
+            print(f"Python {version}: {trees} trees of seed {SEED}: {calls} calls, {stacks} stacks", flush=True)
     pythons.say_left_out(versions.values())
 
 
