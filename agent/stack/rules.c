@@ -328,11 +328,9 @@ static void run_one(struct machine *machine, struct hk_bytes *bytes)
 static void run(struct machine *machine, struct hk_bytes bytes)
 {
 	while (bytes.at < bytes.end && !machine->failed) {
-		struct state before = machine->now;
 		run_one(machine, &bytes);
 		if (machine->location > machine->address) {
-			machine->now = before;
-			return;
+			return; /* an instruction that moves on does nothing else */
 		}
 		machine->failed |= bytes.failed;
 	}
