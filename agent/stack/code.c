@@ -72,6 +72,35 @@ static void read_notes(struct hk_span notes, struct hk_code *code)
 	}
 }
 
+/* Returns the segment that holds ADDRESS, or an empty span. */
+static struct hk_span segment_of(const struct hk_object *object, uintptr_t address)
+{
+	for (size_t i = 0; i < object->phdr_count; i++) {
+		const ElfW(Phdr) *phdr = &object->phdr[i];
+		struct hk_span segment = {object->base + phdr->p_vaddr, 0};
+		segment.end = segment.start + phdr->p_memsz;
+		if (phdr->p_type == PT_LOAD && hk_span_holds(segment, address)) {
+			return segment;
+		}
+	}
+	return (struct hk_span){0, 0};
+}
+
+/* Linkers put .eh_frame beside its index, except where an object's is writable (libnvrtc.so). */
+static void describe_table(const struct hk_object *object, uintptr_t index, struct hk_table *table)
+{
+	struct hk_span segment = segment_of(object, index);
+
+	if (!index || segment.end == 0) {
+		return;
+	}
+	table->index = index;
+	table->index_end = segment.end;
+	segment = segment_of(object, hk_table_entries(table));
+	table->start = segment.start;
+	table->end = segment.end;
+}
+
 static void describe(const struct hk_object *object, struct hk_code *code)
 {
 	code->base = object->base;
@@ -90,16 +119,7 @@ static void describe(const struct hk_object *object, struct hk_code *code)
 			read_notes((struct hk_span){start, end}, code);
 		}
 	}
-	code->table.index = index;
-	for (size_t i = 0; i < object->phdr_count && index; i++) {
-		const ElfW(Phdr) *phdr = &object->phdr[i];
-		struct hk_span segment = {object->base + phdr->p_vaddr, 0};
-		segment.end = segment.start + phdr->p_memsz;
-		if (phdr->p_type == PT_LOAD && hk_span_holds(segment, index)) {
-			code->table.start = segment.start;
-			code->table.end = segment.end;
-		}
-	}
+	describe_table(object, index, &code->table);
 }
 
 static uint32_t free_index(void)

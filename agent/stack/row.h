@@ -8,14 +8,17 @@
 
 /* Where the frame ends (DWARF's canonical frame address, CFA). */
 enum hk_row_kind {
-	HK_ROW_UNKNOWN = 0,   /* there is no unwind information for this address */
-	HK_ROW_STACK = 1,     /* stack pointer + cfa */
-	HK_ROW_FRAME = 2,     /* frame pointer + cfa */
-	HK_ROW_REALIGNED = 3, /* the word at frame pointer + cfa; the saved frame pointer lies at
-				 frame pointer + fp */
-	HK_ROW_SIGNAL = 4,    /* a signal handler returns here: the kernel saved all registers */
-	HK_ROW_OUTERMOST = 5, /* the first function of its thread */
-	HK_ROW_COMPLEX = 6,   /* a rule that a row cannot hold */
+	HK_ROW_UNKNOWN = 0,    /* there is no unwind information for this address */
+	HK_ROW_STACK = 1,      /* stack pointer + cfa */
+	HK_ROW_FRAME = 2,      /* frame pointer + cfa */
+	HK_ROW_REALIGNED = 3,  /* the word at frame pointer + cfa; the saved frame pointer lies at
+				  frame pointer + fp */
+	HK_ROW_SIGNAL = 4,     /* a signal handler returns here: the kernel saved all registers */
+	HK_ROW_OUTERMOST = 5,  /* the first function of its thread */
+	HK_ROW_COMPLEX = 6,    /* a rule that a row cannot hold */
+	HK_ROW_KEPT = 7,       /* 8 bytes above the word at stack pointer + cfa */
+	HK_ROW_BASE = 8,       /* base register (rbx) + cfa */
+	HK_ROW_BASE_FRAME = 9, /* the same; the saved frame pointer lies at frame pointer + fp */
 };
 
 #define HK_ROW_UNCHANGED INT16_MIN  /* fp: the caller's frame pointer is still in its register */

@@ -7,10 +7,12 @@
 #define FRAME_POINTER 29
 #define STACK_POINTER 31
 #define RETURN_ADDRESS 30
+#define BASE 19 /* not used as one */
 #else
 #define FRAME_POINTER 6
 #define STACK_POINTER 7
 #define RETURN_ADDRESS 16
+#define BASE 3
 #endif
 
 #define KEPT_STATES 8 /* DW_CFA_remember_state inside of each other */
@@ -18,6 +20,7 @@
 /* DW_OP_breg of the two registers, and what else a known expression has. */
 #define OP_BREG 0x70
 #define OP_DEREF 0x06
+#define OP_PLUS 0x23 /* plus_uconst */
 
 enum rule {
 	RULE_UNSET,	/* as the ABI has it: the register is unchanged */
@@ -35,7 +38,7 @@ struct place {
 struct state {
 	enum hk_row_kind kind; /* of the CFA; HK_ROW_COMPLEX: by another register or expression */
 	int64_t cfa;
-	struct place frame_pointer, return_address;
+	struct place frame_pointer, return_address, base;
 };
 
 struct machine {
@@ -51,6 +54,7 @@ static struct place *place_of(struct state *state, uint64_t column)
 {
 	return column == FRAME_POINTER	  ? &state->frame_pointer
 	       : column == RETURN_ADDRESS ? &state->return_address
+	       : column == BASE		  ? &state->base
 					  : NULL;
 }
 
@@ -76,6 +80,7 @@ static void set_cfa_register(struct machine *machine, uint64_t column)
 {
 	machine->now.kind = column == STACK_POINTER   ? HK_ROW_STACK
 			    : column == FRAME_POINTER ? HK_ROW_FRAME
+			    : column == BASE	      ? HK_ROW_BASE
 						      : HK_ROW_COMPLEX;
 }
 
@@ -111,19 +116,25 @@ static bool is_sum(struct hk_bytes block, uint8_t column, int64_t *ret_offset, c
 }
 
 #if defined(__x86_64__)
-/* The expression of linkers for their table of stubs of 16 bytes, of which the last 5 come after a
- * push: stack pointer + 8, and 8 more in those. */
-static bool is_stub(struct hk_bytes block, int64_t *ret_offset)
+/* The expression of linkers for their table of stubs of 16 bytes, of which the last ones come after
+ * a push: stack pointer + 8, and 8 more from byte 11 or 10 on, which *ret_pushed says. */
+static bool is_stub(struct hk_bytes block, int64_t *ret_offset, uint8_t *ret_pushed)
 {
-	static const uint8_t rest[] = {0x80, 0x00, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
+	uint8_t rest[] = {0x80, 0x00, 0x3f, 0x1a, 0x30, 0x2a, 0x33, 0x24, 0x22};
 
-	return is_sum(block, STACK_POINTER, ret_offset, rest, sizeof(rest));
+	for (*ret_pushed = 10; *ret_pushed < 12; ++*ret_pushed) {
+		rest[4] = 0x30 + *ret_pushed;
+		if (is_sum(block, STACK_POINTER, ret_offset, rest, sizeof(rest))) {
+			return true;
+		}
+	}
+	return false;
 }
 #endif
 
 static void set_cfa_expression(struct machine *machine, struct hk_bytes block)
 {
-	static const uint8_t deref[] = {OP_DEREF};
+	static const uint8_t deref[] = {OP_DEREF}, deref_and_8[] = {OP_DEREF, OP_PLUS, 8};
 	struct state *now = &machine->now;
 
 	now->kind = HK_ROW_COMPLEX;
@@ -132,10 +143,16 @@ static void set_cfa_expression(struct machine *machine, struct hk_bytes block)
 		now->kind = HK_ROW_REALIGNED;
 		return;
 	}
+	/* Others, as OpenSSL's, keep the stack pointer that they began with on their stack. */
+	if (is_sum(block, STACK_POINTER, &now->cfa, deref_and_8, sizeof(deref_and_8))) {
+		now->kind = HK_ROW_KEPT;
+		return;
+	}
 #if defined(__x86_64__)
-	if (is_stub(block, &now->cfa)) {
+	uint8_t pushed;
+	if (is_stub(block, &now->cfa, &pushed)) {
 		now->kind = HK_ROW_STACK;
-		now->cfa += (machine->address & 15) >= 11 ? 8 : 0;
+		now->cfa += (machine->address & 15) >= pushed ? 8 : 0;
 	}
 #endif
 }
@@ -311,11 +328,9 @@ static void run_one(struct machine *machine, struct hk_bytes *bytes)
 static void run(struct machine *machine, struct hk_bytes bytes)
 {
 	while (bytes.at < bytes.end && !machine->failed) {
-		struct state before = machine->now;
 		run_one(machine, &bytes);
 		if (machine->location > machine->address) {
-			machine->now = before;
-			return;
+			return; /* an instruction that moves on does nothing else */
 		}
 		machine->failed |= bytes.failed;
 	}
@@ -332,8 +347,13 @@ static bool in_words(int64_t offset, int64_t least, int64_t *ret_words)
 static bool put_frame_pointer(const struct state *state, struct hk_row *row)
 {
 	const struct place *place = &state->frame_pointer;
-	enum rule wanted = row->kind == HK_ROW_REALIGNED ? RULE_AT_FRAME : RULE_AT_CFA;
 	int64_t words;
+
+	if (row->kind == HK_ROW_BASE && place->rule == RULE_AT_FRAME) {
+		row->kind = HK_ROW_BASE_FRAME;
+	}
+	bool in_frame = row->kind == HK_ROW_REALIGNED || row->kind == HK_ROW_BASE_FRAME;
+	enum rule wanted = in_frame ? RULE_AT_FRAME : RULE_AT_CFA;
 
 	row->fp = HK_ROW_UNCHANGED;
 	if (place->rule == RULE_UNSET || place->rule == RULE_UNDEFINED) {
@@ -362,26 +382,45 @@ static bool put_return_address(const struct state *state, struct hk_row *row)
 	return true;
 }
 
-struct hk_row hk_rules_row(const struct hk_entry *entry, uintptr_t address)
+static void run_entry(struct machine *machine, const struct hk_entry *entry, uintptr_t address)
 {
 	/* Cleared field by field: a whole struct might become a call of memset. */
-	struct machine machine;
 	static const struct state empty = {.kind = HK_ROW_COMPLEX};
+
+	machine->entry = entry;
+	machine->address = address;
+	machine->location = entry->start;
+	machine->now = machine->initial = empty;
+	machine->kept_count = 0;
+	machine->failed = entry->return_column != RETURN_ADDRESS;
+	run(machine, entry->common);
+	machine->initial = machine->now;
+	run(machine, entry->own);
+}
+
+struct hk_base hk_rules_base(const struct hk_entry *entry, uintptr_t address)
+{
+	struct machine machine;
+
+	run_entry(&machine, entry, address);
+	const struct place *place = &machine.now.base;
+	if (machine.failed || entry->signal || place->rule > RULE_AT_CFA) {
+		return (struct hk_base){.state = HK_BASE_OTHER};
+	}
+	return place->rule == RULE_AT_CFA ? (struct hk_base){HK_BASE_SAVED, place->offset}
+					  : (struct hk_base){.state = HK_BASE_UNCHANGED};
+}
+
+struct hk_row hk_rules_row(const struct hk_entry *entry, uintptr_t address)
+{
+	struct machine machine;
 	struct hk_row row = {.kind = HK_ROW_COMPLEX};
 
-	machine.entry = entry;
-	machine.address = address;
-	machine.location = entry->start;
-	machine.now = machine.initial = empty;
-	machine.kept_count = 0;
-	machine.failed = entry->return_column != RETURN_ADDRESS;
 	if (entry->signal) {
 		row.kind = HK_ROW_SIGNAL;
 		return row;
 	}
-	run(&machine, entry->common);
-	machine.initial = machine.now;
-	run(&machine, entry->own);
+	run_entry(&machine, entry, address);
 	const struct state *state = &machine.now;
 	if (!machine.failed && state->return_address.rule == RULE_UNDEFINED) {
 		row.kind = HK_ROW_OUTERMOST;

@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 #include "agent/stack/bytes.h"
-#include "agent/stack/rules.h"
 
 #define INDEX_VERSION 1
 /* Encodings of .eh_frame_hdr that linkers write. */
@@ -21,26 +20,42 @@ static bool holds(const struct hk_table *table, uintptr_t at, size_t bytes)
 	return at >= table->start && at <= table->end && bytes <= table->end - at;
 }
 
+/* Takes the first four bytes of the index. Returns the encoding of what follows, the address of the
+ * entries. */
+static uint8_t open_index(const struct hk_table *table, struct hk_bytes *ret_bytes)
+{
+	struct hk_bytes *bytes = ret_bytes;
+
+	*bytes = (struct hk_bytes){(const uint8_t *)table->index, (const uint8_t *)table->index_end,
+				   table->index_end < table->index};
+	uint8_t version = hk_bytes_u8(bytes), frame_encoding = hk_bytes_u8(bytes);
+	uint8_t count_encoding = hk_bytes_u8(bytes), index_encoding = hk_bytes_u8(bytes);
+	bytes->failed = bytes->failed || version != INDEX_VERSION ||
+			count_encoding != COUNT_ENCODING || index_encoding != INDEX_ENCODING;
+	return frame_encoding;
+}
+
+uintptr_t hk_table_entries(const struct hk_table *table)
+{
+	struct hk_bytes bytes;
+	uint8_t encoding = open_index(table, &bytes);
+
+	return hk_bytes_pointer(&bytes, encoding);
+}
+
 /* Returns the number of entries of the index, which begin at *ret_places; 0: it is not understood.
  */
 static uint32_t places_of(const struct hk_table *table, const struct place **ret_places)
 {
-	if (!holds(table, table->index, 4)) {
-		return 0;
-	}
-	struct hk_bytes bytes = {(const uint8_t *)table->index, (const uint8_t *)table->end, false};
-	uint8_t version = hk_bytes_u8(&bytes), frame_encoding = hk_bytes_u8(&bytes);
-	uint8_t count_encoding = hk_bytes_u8(&bytes), index_encoding = hk_bytes_u8(&bytes);
-	if (version != INDEX_VERSION || count_encoding != COUNT_ENCODING ||
-	    index_encoding != INDEX_ENCODING) {
-		return 0;
-	}
-	hk_bytes_pointer(&bytes, frame_encoding);
+	struct hk_bytes bytes;
+	uint8_t encoding = open_index(table, &bytes);
+
+	hk_bytes_pointer(&bytes, encoding);
 	uint32_t count = hk_bytes_u32(&bytes);
 	*ret_places = (const struct place *)(const void *)bytes.at;
-	return !bytes.failed && holds(table, (uintptr_t)bytes.at, count * sizeof(struct place))
-		   ? count
-		   : 0;
+	return bytes.failed || count > (size_t)(bytes.end - bytes.at) / sizeof(struct place)
+		   ? 0
+		   : count;
 }
 
 /* Returns the address of the last entry that begins at ADDRESS or before, or 0. */
@@ -153,6 +168,17 @@ static bool read_entry(const struct hk_table *table, uintptr_t at, uintptr_t add
 	body.at += skipped;
 	entry->own = body;
 	return true;
+}
+
+struct hk_base hk_table_base(const struct hk_table *table, uintptr_t address)
+{
+	struct hk_entry entry;
+	uintptr_t at = find(table, address);
+
+	if (!at || !read_entry(table, at, address, &entry)) {
+		return (struct hk_base){.state = HK_BASE_OTHER};
+	}
+	return hk_rules_base(&entry, address);
 }
 
 struct hk_row hk_table_row(const struct hk_table *table, uintptr_t address)

@@ -215,11 +215,64 @@ static enum hk_walk_end leave_signal(struct hk_thread_walk *walk, struct hk_fram
 	return HK_WALK_WHOLE;
 }
 
+/* Reads what the base register held in the frame whose address is at INDEX: the next inner frame
+ * that saved it has it. */
+static bool read_base(struct hk_thread_walk *walk, uint32_t index, uint64_t *ret_base)
+{
+	while (index-- > 0) {
+		uint64_t address = walk->address[index];
+		struct hk_base base = {.state = HK_BASE_OTHER};
+		struct hk_code code;
+		if (hk_code_find(address, &code)) {
+			base = hk_table_base(&code.table, address);
+		}
+		if (base.state != HK_BASE_UNCHANGED) {
+			return base.state == HK_BASE_SAVED &&
+			       read_word(walk, walk->frame_end[index] + (uint64_t)base.offset,
+					 ret_base);
+		}
+	}
+	return false;
+}
+
+/* Returns ROW, of the frame whose address is at INDEX and which ends at a distance from the base
+ * register, with the distance from the stack pointer instead. */
+static struct hk_row without_base(struct hk_thread_walk *walk, const struct hk_frame *frame,
+				  struct hk_row row, uint32_t index)
+{
+	const struct hk_row complex = {.kind = HK_ROW_COMPLEX};
+	uint64_t base = 0;
+
+	if (!read_base(walk, index, &base)) {
+		return complex;
+	}
+	uint64_t cfa = base + (uint64_t)(int64_t)row.cfa, size = cfa - frame->sp;
+	if (size > FRAME_BYTES_MOST) {
+		return complex;
+	}
+	if (row.kind == HK_ROW_BASE_FRAME) {
+		int64_t words = (int64_t)(frame->fp - cfa) / 8 + row.fp;
+		if ((frame->fp - cfa) % 8 || words <= INT16_MIN || words > INT16_MAX) {
+			return complex;
+		}
+		row.fp = (int16_t)words;
+	}
+	row.cfa = (int32_t)size;
+	row.kind = HK_ROW_STACK;
+	return row;
+}
+
 static bool find_cfa(struct hk_thread_walk *walk, const struct hk_frame *frame, struct hk_row row,
 		     uint64_t *ret_cfa)
 {
 	uint64_t offset = (uint64_t)(int64_t)row.cfa;
 
+	if (row.kind == HK_ROW_KEPT) {
+		uint64_t kept = 0;
+		bool read = read_word(walk, frame->sp + offset, &kept);
+		*ret_cfa = kept + 8;
+		return read;
+	}
 	if (row.kind == HK_ROW_REALIGNED) {
 		return read_word(walk, frame->fp + offset, ret_cfa);
 	}
@@ -277,6 +330,7 @@ static enum hk_walk_end leave(struct hk_thread_walk *walk, struct hk_frame *fram
 	case HK_ROW_STACK:
 	case HK_ROW_FRAME:
 	case HK_ROW_REALIGNED:
+	case HK_ROW_KEPT:
 		return leave_frame(walk, frame, row);
 	case HK_ROW_SIGNAL:
 		return leave_signal(walk, frame);
@@ -361,6 +415,9 @@ static void walk_any(struct hk_thread_walk *walk, struct progress *progress)
 	if (row.kind == HK_ROW_OUTERMOST) {
 		frame->pc = 0;
 	} else {
+		if (row.kind == HK_ROW_BASE || row.kind == HK_ROW_BASE_FRAME) {
+			row = without_base(walk, frame, row, progress->count - 1);
+		}
 		progress->end = leave(walk, frame, row);
 	}
 	walk->frame_end[progress->count - 1] = frame->sp;

@@ -3,8 +3,9 @@
 
     bench_python.py BUILD_DIR
 
-Beside it in turns: the native frames of the same stack, and CPython's own list of its frames, faulthandler.dump_traceback(). Exits with
-1 if a frame takes more than 6 ns, beside 20 ns a stack, or longer than CPython's.
+Beside it in turns: the native frames of the same stack, and CPython's own ways to list its frames: faulthandler.dump_traceback(),
+traceback.extract_stack(), and sys._current_frames() with each frame's code and line. Where py-spy is found, the time of one `py-spy dump`,
+which is a command of its own. Exits with 1 if a frame takes more than 6 ns, beside 20 ns a stack, or longer than CPython's.
 """
 import os
 import subprocess
@@ -14,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import pythons  # noqa: E402
 
 ROUNDS = 101
-DEPTHS = (10, 30, 90)
+DEPTHS = (5, 20, 60)
 LIMIT_NS = 6
 THREAD_NS = 20  # to find the thread's state, which takes two calls of the interpreter
 
@@ -23,7 +24,10 @@ def measure(library, depth):
     """Runs in each interpreter: prints frames, and the medians."""
     import ctypes
     import faulthandler
+    import shutil
+    import threading
     import time
+    import traceback
 
     bench = ctypes.PyDLL(library)
     bench.bench_python.restype = bench.bench_native.restype = ctypes.c_double
@@ -37,16 +41,33 @@ def measure(library, depth):
         inner = f"f{i - 1}()" if i else "inside()"
         exec(f"def f{i}():\n    return {inner}", names)
 
+    def by_faulthandler():
+        faulthandler.dump_traceback(null, all_threads=False)
+
+    def by_current_frames():
+        frame = sys._current_frames()[threading.get_ident()]
+        while frame:
+            frame.f_code, frame.f_lineno
+            frame = frame.f_back
+
+    def by_spy():
+        start = time.perf_counter_ns()
+        done = subprocess.run(["py-spy", "dump", "--pid", str(os.getpid())], stdout=null, stderr=null)
+        return time.perf_counter_ns() - start if done.returncode == 0 else 0
+
     def inside():
-        times = [], [], []
+        ways = by_faulthandler, traceback.extract_stack, by_current_frames
+        times = [], [], [], [], []
         for _ in range(ROUNDS):
             times[0].append(bench.bench_python())
             times[1].append(bench.bench_native())
-            start = time.perf_counter_ns()
-            for _ in range(10):
-                faulthandler.dump_traceback(null, all_threads=False)
-            times[2].append((time.perf_counter_ns() - start) / 10)
-        print(bench.bench_frames(), *(sorted(one)[ROUNDS // 2] for one in times))
+            for way, taken in zip(ways, times[2:]):
+                start = time.perf_counter_ns()
+                for _ in range(10):
+                    way()
+                taken.append((time.perf_counter_ns() - start) / 10)
+        spied = sorted(by_spy() for _ in range(5))[2] if shutil.which("py-spy") else 0
+        print(bench.bench_frames(), *(sorted(one)[ROUNDS // 2] for one in times), spied)
         return 0
 
     names["inside"] = inside
@@ -59,11 +80,12 @@ def main():
     for version, python in pythons.found():
         for depth in DEPTHS:
             done = subprocess.run([python, os.path.abspath(__file__), "--measure", library, str(depth)], stdout=subprocess.PIPE, text=True, check=True)
-            frames, own, native, cpython = (float(word) for word in done.stdout.split())
-            late = own > THREAD_NS + LIMIT_NS * frames or own > cpython
+            frames, own, native, dump, extract, current, spied = (float(word) for word in done.stdout.split())
+            late = own > THREAD_NS + LIMIT_NS * frames or own > min(dump, extract, current)
             missed = missed or late
             print(f"Python {version:4} {frames:3.0f} frames  {own:6.0f} ns  {own / frames:5.1f} ns a frame   native {native:6.0f} ns"
-                  f"   faulthandler {cpython / frames:5.0f} ns a frame  {'MISSED' if late else ''}")
+                  f"   faulthandler {dump:7.0f} ns   extract_stack {extract:8.0f} ns   _current_frames {current:6.0f} ns"
+                  + (f"   py-spy dump {spied / 1e6:4.0f} ms" if spied else "") + ("   MISSED" if late else ""))
     pythons.say_left_out({version for version, _ in pythons.found()})
     return int(missed)
 

@@ -232,6 +232,97 @@ static void test_generated_code(void **state)
 }
 #endif
 
+#if defined(__x86_64__)
+/* As OpenSSL's functions: the stack pointer that it began with is kept on the stack. CFA: the word
+ * at rsp + 24, + 8. */
+__asm__(
+    ".text; .globl keeps_stack; .type keeps_stack, @function\n"
+    "keeps_stack: .cfi_startproc; movq %rsp, %rax; .cfi_def_cfa_register %rax\n"
+    "pushq %rbp; .cfi_offset %rbp, -16; subq $1000, %rsp; andq $-64, %rsp; movq %rax, 24(%rsp)\n"
+    ".cfi_escape 0x0f, 5, 0x77, 24, 6, 0x23, 8; movq $1, %rbp; callq *%rdi\n"
+    "movq 24(%rsp), %rsi; .cfi_def_cfa %rsi, 8; movq -8(%rsi), %rbp; movq %rsi, %rsp; ret\n"
+    ".cfi_endproc; .size keeps_stack, .-keeps_stack");
+
+/* As the resolver of ld.so: CFA at the base register, which it saved, and the functions inside. */
+__asm__(
+    ".text; .globl keeps_base; .type keeps_base, @function\n"
+    "keeps_base: .cfi_startproc; pushq %rbx; .cfi_adjust_cfa_offset 8; .cfi_rel_offset %rbx, 0\n"
+    "movq %rsp, %rbx; .cfi_def_cfa_register %rbx; andq $-64, %rsp; subq $192, %rsp\n"
+    "callq *%rdi; movq %rbx, %rsp; .cfi_def_cfa_register %rsp; popq %rbx\n"
+    ".cfi_adjust_cfa_offset -8; .cfi_restore %rbx; ret\n"
+    ".cfi_endproc; .size keeps_base, .-keeps_base");
+
+/* As Intel's compilers: the same, and the frame pointer is saved where it leads to itself. */
+__asm__(
+    ".text; .globl keeps_both; .type keeps_both, @function\n"
+    "keeps_both: .cfi_startproc; pushq %rbx; .cfi_adjust_cfa_offset 8; .cfi_rel_offset %rbx, 0\n"
+    "movq %rsp, %rbx; .cfi_def_cfa_register %rbx; andq $-64, %rsp; pushq %rbp; pushq %rbp\n"
+    "movq 8(%rbx), %rbp; movq %rbp, 8(%rsp); movq %rsp, %rbp; .cfi_escape 0x10, 6, 2, 0x76, 0\n"
+    "subq $112, %rsp; callq *%rdi; movq %rbp, %rsp; popq %rbp; .cfi_restore %rbp\n"
+    "movq %rbx, %rsp; .cfi_def_cfa_register %rsp; popq %rbx\n"
+    ".cfi_adjust_cfa_offset -8; .cfi_restore %rbx; ret\n"
+    ".cfi_endproc; .size keeps_both, .-keeps_both");
+
+int keeps_stack(int (*function)(void));
+int keeps_base(int (*function)(void));
+int keeps_both(int (*function)(void));
+static int (*const keepers[])(int (*)(void)) = {keeps_stack, keeps_base, keeps_both};
+
+/* Uses the base register, so that it saves its caller's. */
+static NOINLINE int take_with_base(void)
+{
+	__asm__ volatile("xorl %%ebx, %%ebx" : : : "rbx");
+	return take();
+}
+
+/* Calls each keeper from the one before, or from itself. */
+static int nested;
+
+static NOINLINE int take_nested(void)
+{
+	__asm__ volatile("xorl %%ebx, %%ebx" : : : "rbx");
+	if (--nested < 0) {
+		return take_with_base();
+	}
+	return keepers[nested % 3](take_nested) + 1;
+}
+
+static void test_frames_that_other_registers_lead_to(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		keepers[i](take_with_base);
+		expect_same(5);
+	}
+	nested = 30;
+	take_nested();
+	expect_same(64);
+}
+
+static void keeper_raises(int number)
+{
+	(void)number;
+	take_with_base();
+}
+
+static int raise_here(void)
+{
+	__asm__ volatile("xorl %%ebx, %%ebx" : : : "rbx");
+	raise(SIGUSR1);
+	return 1;
+}
+
+/* The handler's frames saved the register, but the interrupted function's value is another one. */
+static void test_base_register_and_signal(void **state)
+{
+	(void)state;
+	signal(SIGUSR1, keeper_raises);
+	keeps_base(raise_here);
+	signal(SIGUSR1, SIG_DFL);
+	expect_same(8);
+}
+#endif
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -256,6 +347,8 @@ int main(void)
 		cmocka_unit_test(test_equal_stacks_have_equal_hashes),
 		cmocka_unit_test(test_deep_stack),
 #if defined(__x86_64__)
+		cmocka_unit_test(test_frames_that_other_registers_lead_to),
+		cmocka_unit_test(test_base_register_and_signal),
 		cmocka_unit_test(test_generated_code),
 #endif
 	};
