@@ -31,6 +31,7 @@ static const char names[HK_WRAPPED_COUNT][40] = {
     [HK_WRAPPED_MLOCKALL] = "mlockall",
     [HK_WRAPPED_SIGACTION] = "sigaction",
     [HK_WRAPPED_SIGNAL] = "signal",
+    [HK_WRAPPED_SIGALTSTACK] = "sigaltstack",
     [HK_WRAPPED_EXECVE] = "execve",
     [HK_WRAPPED_EXECV] = "execv",
     [HK_WRAPPED_EXECVP] = "execvp",

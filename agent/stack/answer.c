@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/auxv.h>
 #include <ucontext.h>
 
 #include "agent/record/process.h"
@@ -12,6 +13,10 @@
 #include "ring/kernel.h"
 
 #define SIGNAL_MASK_BYTES 8u
+#define FRAME_BYTES_MOST 4096u /* with AVX-512; programs that use AMX have larger stacks */
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
 #define RESTORER 0x04000000ul /* SA_RESTORER, which only the kernel's headers have */
 
 /* The kernel's struct sigaction. libc's function is not asked, because an interposer such as a
@@ -34,6 +39,7 @@ static struct hk_thread_walk walks[HK_ASKS];
 
 static bool installed;
 static uint32_t refusal;
+static bool avoids_alternate; /* the handler runs on the thread's own stack */
 
 /* ---- answering ---- */
 
@@ -68,10 +74,22 @@ static void write_answer(struct hk_ask *ask, const struct hk_thread_walk *walk)
 	ask->end = count < walk->count ? HK_WALK_DEEP : walk->end;
 }
 
+/* Whether the stack is large enough. The kernel looks at its own part only. */
+static bool has_room(const ucontext_t *context)
+{
+	uint64_t room = (uint64_t)context - (uint64_t)context->uc_stack.ss_sp;
+
+	return room >= context->uc_stack.ss_size || room >= HK_ANSWER_BYTES;
+}
+
 static void take(struct hk_ask *ask, uint32_t number, const ucontext_t *context)
 {
 	struct hk_thread_walk *walk = &walks[number];
 
+	if (!has_room(context)) {
+		ask->count = ask->python_block = ask->python_count = ask->python_missing = 0;
+		return;
+	}
 	/* Another thread used it before: nothing is known of this one's pages. */
 	walk->first_page = 0;
 	for (size_t i = 0; i < HK_WALK_PAGES / 64; i++) {
@@ -133,27 +151,59 @@ static void note(bool is_installed, uint32_t why)
 	hk_answer_publish();
 }
 
-void hk_answer_start(void)
+static long install(void)
 {
 	/* Not restarted are only the calls that no handler's flag restarts: signal(7). */
 	const struct action own = {
 		.handler = answer,
 #if defined(__x86_64__)
-		.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | RESTORER,
+		.flags = SA_SIGINFO | SA_RESTART | RESTORER | (avoids_alternate ? 0 : SA_ONSTACK),
 		.restorer = hk_answer_return,
 #else
-		.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK,
+		.flags = SA_SIGINFO | SA_RESTART | (avoids_alternate ? 0 : SA_ONSTACK),
 #endif
 		.mask = ~0ull,
 	};
-	struct action old = {.handler = NULL};
 
+	return change_action(&own, NULL);
+}
+
+/* Returns how much of a stack the kernel may need for a signal. Older ones do not say it: then of
+ * any processor. */
+static uint64_t frame_bytes(void)
+{
+	uint64_t bytes = getauxval(AT_MINSIGSTKSZ);
+
+	return bytes ? bytes : FRAME_BYTES_MOST;
+}
+
+void hk_answer_note_stack(const stack_t *stack)
+{
+	bool small =
+	    !(stack->ss_flags & SS_DISABLE) && stack->ss_size < frame_bytes() + HK_ANSWER_BYTES;
+
+	if (small && !avoids_alternate) {
+		avoids_alternate = true;
+		if (installed) {
+			install();
+		}
+	}
+}
+
+void hk_answer_start(void)
+{
+	struct action old = {.handler = NULL};
+	stack_t stack;
+
+	if (hk_kernel(SYS_sigaltstack, 0, &stack, 0, 0, 0, 0) == 0) {
+		hk_answer_note_stack(&stack);
+	}
 	if (change_action(NULL, &old) < 0) {
 		return;
 	}
 	if (old.handler) {
 		note(false, HK_ASK_TAKEN);
-	} else if (change_action(&own, NULL) == 0) {
+	} else if (install() == 0) {
 		note(true, HK_ASK_UNPREPARED);
 	}
 }

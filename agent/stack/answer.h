@@ -7,7 +7,8 @@
  *
  * The handler takes no lock, allocates nothing and leaves errno alone. So it may interrupt
  * anything: malloc, the loader, the agent. It runs with all signals blocked, on the thread's
- * alternate stack if there is one, and needs less than HK_ANSWER_BYTES of it.
+ * alternate stack if there is one, and needs less than HK_ANSWER_BYTES of it. A stack that is too
+ * small for the kernel's part ends the program: once the program has one, the handler uses none.
  */
 #ifndef HK_AGENT_STACK_ANSWER_H
 #define HK_AGENT_STACK_ANSWER_H
@@ -25,6 +26,9 @@ void hk_answer_start(void);
 /* The program takes the signal over, or gave it back. Not in a vfork child. */
 void hk_answer_yield(void);
 void hk_answer_resume(void);
+
+/* The program is about to give a thread the alternate stack STACK. */
+void hk_answer_note_stack(const stack_t *stack);
 
 /* The agent makes no system call from here on. */
 void hk_answer_seal(void);

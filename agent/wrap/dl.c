@@ -229,6 +229,7 @@ static void (*const wrappers[HK_WRAPPED_TRACING])(void) = {
     [HK_WRAPPED_MLOCKALL] = (void (*)(void))lock_memory,
     [HK_WRAPPED_SIGACTION] = (void (*)(void))hk_signals_set_action,
     [HK_WRAPPED_SIGNAL] = (void (*)(void))hk_signals_set,
+    [HK_WRAPPED_SIGALTSTACK] = (void (*)(void))hk_signals_set_stack,
 };
 
 void hk_dl_start(void)

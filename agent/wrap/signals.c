@@ -64,3 +64,14 @@ sighandler_t hk_signals_set(int signal, sighandler_t handler)
 	}
 	return hides && old != SIG_ERR ? SIG_DFL : old;
 }
+
+int hk_signals_set_stack(const stack_t *stack, stack_t *old)
+{
+	int (*original)(const stack_t *, stack_t *) = (int (*)(
+	    const stack_t *, stack_t *))atomic_load(&hk_wrapped_originals[HK_WRAPPED_SIGALTSTACK]);
+
+	if (stack && is_own_process()) {
+		hk_answer_note_stack(stack);
+	}
+	return original(stack, old);
+}

@@ -291,6 +291,15 @@ static bool is_overdue(const struct hk_subject *subject, const struct place *pla
 	       (waited >= patience && !is_runnable(subject, place->task));
 }
 
+static void take_answer(struct hk_subject *subject, size_t task, struct hk_ask_copy *answer)
+{
+	if (answer->count > 0) {
+		hk_row_keep_answer(&subject->rows[task], answer);
+	} else {
+		miss(subject, task, "its signal stack is too small (--ptrace reads its stack)");
+	}
+}
+
 /* Looks for the answer of the thread in PLACE. */
 static void look(struct hk_subject *subject, struct hk_reader *reader, uint32_t number,
 		 const struct hk_subject_limits *limits)
@@ -301,8 +310,8 @@ static void look(struct hk_subject *subject, struct hk_reader *reader, uint32_t 
 	int r = hk_reader_answer(reader, number, subject->tasks[task].inner, &answer);
 
 	if (r > 0) {
-		hk_row_keep_answer(&subject->rows[task], &answer);
 		place->task = NO_TASK;
+		take_answer(subject, task, &answer);
 	} else if (r < 0 || is_overdue(subject, place, limits)) {
 		place->task = NO_TASK;
 		place->stuck = !hk_reader_unask(reader, number);

@@ -121,6 +121,10 @@ void hk_perf_map_find(FILE *map, const uint64_t *addresses, size_t count,
 			read_line(line, addresses, count, ret_names);
 		}
 		whole = ended;
-		bytes += length + 1;
+		/* A NUL ends the reading: a file without text may be larger than any disk. */
+		if (!ended && length < sizeof(line) - 1) {
+			return;
+		}
+		bytes += length;
 	}
 }

@@ -329,8 +329,9 @@ enum hk_ask_state {
 struct hk_ask {
 	_Atomic uint64_t state; /* thread id in its pid namespace << 32 | enum hk_ask_state */
 	uint64_t ticks;		/* when the thread answered */
-	uint32_t count, end;	/* frames, and why they end (enum hk_walk_end) */
-	uint32_t python_block;	/* number of the block with its Python frames; 0: there are none */
+	uint32_t count,
+	    end; /* frames, and why they end (enum hk_walk_end); 0: no room on the stack */
+	uint32_t python_block; /* number of the block with its Python frames; 0: there are none */
 	uint32_t python_count;
 	uint32_t python_missing; /* enum hk_ask_python_missing */
 	uint32_t reserved[3];

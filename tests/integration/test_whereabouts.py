@@ -159,6 +159,14 @@ def check_own_handler(run):
         expect("signals it got", program.end(), "0")
 
 
+def check_small(run):
+    """An alternate stack may be too small for any signal. It is of no use to the program then, and does no harm to it."""
+    with Whereabouts(run, "small", "small") as program:
+        attached(run, "small", 1)
+        thread_in(stacks(run, "small"), "in_main")
+        expect("it lived", program.end(), "0")
+
+
 def check_hidden(run):
     """A program sees its own handler or none, with the agent as without."""
     alone = subprocess.run([run.workload("whereabouts"), "hidden"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
@@ -253,6 +261,7 @@ def test(run):
     check_stopped(run)
     check_debugger(run)
     check_own_handler(run)
+    check_small(run)
     check_hidden(run)
     check_storm(run, "time", ASKED)
     check_storm(run, "record", ASKED_RECORDING)

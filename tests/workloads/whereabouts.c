@@ -8,6 +8,8 @@
  * Prints at the end the number of allocations, of reads that came to nothing by EINTR, and of bytes
  * that were not what they should be.
  *
+ * `small`: the alternate signal stack of the main thread is the smallest that Linux permits.
+ *
  * `own`: it handles SIGURG itself. Prints at the end how often that came.
  *
  * `hidden`: prints what it sees of SIGURG before, while and after it has a handler of its own.
@@ -193,6 +195,18 @@ static void rage(int count)
 	printf("%ld %ld %ld\n", (long)allocations, (long)interrupted, (long)damaged);
 }
 
+/* What MINSIGSTKSZ was before processors had more registers. */
+static void be_small(void)
+{
+	static char bytes[2048];
+	const stack_t stack = {.ss_sp = bytes, .ss_size = sizeof(bytes)};
+	if (sigaltstack(&stack, NULL) < 0) {
+		perror("whereabouts: no such stack here");
+	}
+	come(0);
+	puts("0");
+}
+
 static void take_urgent(int signal)
 {
 	(void)signal;
@@ -242,6 +256,8 @@ int main(int argc, char **argv)
 		be_in_places();
 	} else if (strcmp(what, "storm") == 0) {
 		rage(argc > 2 ? (int)strtol(argv[2], NULL, 10) : 4);
+	} else if (strcmp(what, "small") == 0) {
+		be_small();
 	} else if (strcmp(what, "own") == 0) {
 		handle_urgent();
 	} else if (strcmp(what, "hidden") == 0) {

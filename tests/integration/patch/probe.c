@@ -263,6 +263,13 @@ sighandler_t hk_signals_set(int signal, sighandler_t handler)
 	return original(signal, handler);
 }
 
+int hk_signals_set_stack(const stack_t *stack, stack_t *old)
+{
+	int (*original)(const stack_t *, stack_t *) = (int (*)(
+	    const stack_t *, stack_t *))atomic_load(&hk_wrapped_originals[HK_WRAPPED_SIGALTSTACK]);
+	return original(stack, old);
+}
+
 void hk_thread_may_end(int code)
 {
 	(void)code;

@@ -133,26 +133,50 @@ static void test_deep_stack_is_cut(void **state)
 	assert_int_equal(ask_of(0)->end, HK_WALK_DEEP);
 }
 
-/* The stack lies directly above a page that cannot be written. */
-static void *on_small_stack(void *unused)
+/* Answers on an alternate stack with MORE bytes than the kernel needs. It lies directly above a
+ * page that cannot be written. */
+static void answer_with(size_t more)
 {
 	size_t kernel = getauxval(AT_MINSIGSTKSZ);
-	size_t bytes = (kernel ? kernel : MINSIGSTKSZ) + HK_ANSWER_BYTES;
+	size_t bytes = (kernel ? kernel : MINSIGSTKSZ) + more;
 	size_t room = (bytes + PAGE - 1) / PAGE * PAGE;
 	char *map =
 	    mmap(NULL, room + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	(void)unused;
 	assert_ptr_not_equal(map, MAP_FAILED);
 	assert_int_equal(mprotect(map, PAGE, PROT_NONE), 0);
 	const stack_t small = {.ss_sp = map + PAGE, .ss_size = bytes};
 	const stack_t none = {.ss_flags = SS_DISABLE};
 	assert_int_equal(sigaltstack(&small, NULL), 0);
 	recurse(20, 0);
-	expect_answer(0, 20);
 	assert_int_equal(sigaltstack(&none, NULL), 0);
 	munmap(map, room + PAGE);
+}
+
+static void *on_small_stack(void *unused)
+{
+	(void)unused;
+	answer_with(HK_ANSWER_BYTES);
+	expect_answer(0, 20);
+	answer_with(HK_ANSWER_BYTES / 2);
+	assert_int_equal(atomic_load(&ask_of(0)->state), state_for(own_tid(), HK_ASK_ANSWERED));
+	assert_int_equal(ask_of(0)->count, 0);
 	return NULL;
+}
+
+/* Linux permits a stack that none of its own frames fit. */
+static void test_stack_that_is_too_small_is_not_used(void **state)
+{
+	char bytes[2048];
+	const stack_t small = {.ss_sp = bytes, .ss_size = sizeof(bytes)};
+	const stack_t none = {.ss_flags = SS_DISABLE};
+
+	(void)state;
+	hk_answer_note_stack(&small);
+	sigaltstack(&small, NULL); /* not everywhere */
+	recurse(20, 0);
+	sigaltstack(&none, NULL);
+	expect_answer(0, 20);
 }
 
 static void test_smallest_alternate_stack_is_enough(void **state)
@@ -192,6 +216,7 @@ int main(void)
 	    cmocka_unit_test(test_other_requests_stay),
 	    cmocka_unit_test(test_deep_stack_is_cut),
 	    cmocka_unit_test(test_smallest_alternate_stack_is_enough),
+	    cmocka_unit_test(test_stack_that_is_too_small_is_not_used),
 	    cmocka_unit_test(test_sealed_process_does_not_answer),
 	};
 	return cmocka_run_group_tests(tests, set_up, NULL);

@@ -66,6 +66,25 @@ static void find(const char *text, const uint64_t addresses[ADDRESSES],
 	fclose(map);
 }
 
+/* A file that is nothing but a size takes hours to be read. */
+static void test_bytes_that_are_no_text_end_the_map(void **state)
+{
+	static const uint64_t addresses[ADDRESSES] = {0x10, 0x20, 0x30, 0x40, 0x50, 0x60};
+	struct hk_perf_map_name names[ADDRESSES];
+	char path[96];
+	FILE *map;
+
+	(void)state;
+	write_map("10 10 one\n");
+	snprintf(path, sizeof(path), "%s/tmp/perf-%u.map", root, PID);
+	assert_int_equal(truncate(path, (off_t)1 << 40), 0);
+	assert_int_equal(hk_perf_map_open(root, PID, 1, &map), 0);
+	hk_perf_map_find(map, addresses, ADDRESSES, names);
+	fclose(map);
+	assert_string_equal(names[0].text, "one");
+	assert_string_equal(names[1].text, "");
+}
+
 static void test_lines_name_their_addresses(void **state)
 {
 	static const uint64_t addresses[ADDRESSES] = {0x0f, 0x10, 0x1f, 0x20, 0x20, UINT64_MAX};
@@ -136,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_lines_name_their_addresses),
+	    cmocka_unit_test(test_bytes_that_are_no_text_end_the_map),
 	    cmocka_unit_test(test_other_lines_are_left_out),
 	    cmocka_unit_test(test_files_of_others_are_refused),
 	};
