@@ -13,6 +13,7 @@
 #include "ring/kernel.h"
 
 #define SIGNAL_MASK_BYTES 8u
+#define STACK_BYTES 16384u
 #define FRAME_BYTES_MOST 4096u /* with AVX-512; programs that use AMX have larger stacks */
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -31,11 +32,21 @@ struct action {
 };
 
 #if defined(__x86_64__)
-extern void hk_answer_return(void); /* answer_x86_64.S */
+extern void hk_answer_return(void); /* answer_entry.S */
 #endif
 
-/* One for each request. The thread that answers it is its only user. */
+extern void hk_answer_on(void *top, void (*function)(void *data), void *data); /* there, too */
+
+/* One of each for each request. The thread that answers it is their only user. */
 static struct hk_thread_walk walks[HK_ASKS];
+static _Alignas(16) char stacks[HK_ASKS][STACK_BYTES];
+
+/* What is to be done on such a stack. */
+struct taking {
+	struct hk_ask *ask;
+	uint32_t number;
+	const ucontext_t *context;
+};
 
 static bool installed;
 static uint32_t refusal;
@@ -82,24 +93,34 @@ static bool has_room(const ucontext_t *context)
 	return room >= context->uc_stack.ss_size || room >= HK_ANSWER_BYTES;
 }
 
-static void take(struct hk_ask *ask, uint32_t number, const ucontext_t *context)
+static void take(void *data)
 {
-	struct hk_thread_walk *walk = &walks[number];
+	const struct taking *taking = data;
+	struct hk_thread_walk *walk = &walks[taking->number];
+	struct hk_ask *ask = taking->ask;
 
-	if (!has_room(context)) {
-		ask->count = ask->python_block = ask->python_count = ask->python_missing = 0;
-		return;
-	}
 	/* Another thread used it before: nothing is known of this one's pages. */
 	walk->first_page = 0;
 	for (size_t i = 0; i < HK_WALK_PAGES / 64; i++) {
 		walk->readable[i] = 0;
 	}
-	hk_walk_take(interrupted(context), walk);
-	if (!hk_answer_python(number, walk, ask)) {
+	hk_walk_take(interrupted(taking->context), walk);
+	if (!hk_answer_python(taking->number, walk, ask)) {
 		write_answer(ask, walk);
 	}
 	ask->ticks = hk_process_ticks();
+}
+
+/* The thread's own stack may have little room left: what takes more is done on another one. */
+static void take_apart(struct hk_ask *ask, uint32_t number, const ucontext_t *context)
+{
+	struct taking taking = {ask, number, context};
+
+	if (has_room(context)) {
+		hk_answer_on(stacks[number] + STACK_BYTES, take, &taking);
+	} else {
+		ask->count = ask->python_block = ask->python_count = ask->python_missing = 0;
+	}
 }
 
 /* Answers if a request names this thread. The signal may also come late, or from elsewhere. */
@@ -116,7 +137,7 @@ static void answer(int signal, siginfo_t *info, void *context)
 	for (uint32_t i = 0; i < HK_ASKS; i++) {
 		uint64_t asked = own | HK_ASK_ASKED;
 		if (atomic_compare_exchange_strong(&asks[i].state, &asked, own | HK_ASK_WRITING)) {
-			take(&asks[i], i, context);
+			take_apart(&asks[i], i, context);
 			atomic_store_explicit(&asks[i].state, own | HK_ASK_ANSWERED,
 					      memory_order_release);
 		}

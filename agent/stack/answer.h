@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define HK_ANSWER_SIGNAL SIGURG
-#define HK_ANSWER_BYTES 1536u /* of stack, but for what the kernel saves */
+#define HK_ANSWER_BYTES 512u /* of stack, but for what the kernel saves */
 
 /* Installs the handler, unless the program was started with the signal ignored. */
 void hk_answer_start(void);

@@ -315,9 +315,8 @@ enum hk_ask_refusal {
 	HK_ASK_SEALED = 2,     /* the agent makes no system call any more */
 };
 
-/* A request to one thread. The collector writes the thread's id and HK_ASK_ASKED, and sends
- * ask_signal to the thread, whose handler answers in place. Each side moves `state` from the value
- * that it expects only. Since 1.4. */
+/* A request to one thread. The collector writes the thread's id and HK_ASK_ASKED, and sends it
+ * ask_signal. Its handler answers in place. Each side changes only a state that it expects. 1.4. */
 enum hk_ask_state {
 	HK_ASK_FREE = 0,
 	HK_ASK_ASKED = 1,   /* collector */
@@ -329,9 +328,9 @@ enum hk_ask_state {
 struct hk_ask {
 	_Atomic uint64_t state; /* thread id in its pid namespace << 32 | enum hk_ask_state */
 	uint64_t ticks;		/* when the thread answered */
-	uint32_t count,
-	    end; /* frames, and why they end (enum hk_walk_end); 0: no room on the stack */
-	uint32_t python_block; /* number of the block with its Python frames; 0: there are none */
+	uint32_t count;		/* of frames; 0: no room on the stack */
+	uint32_t end;		/* why they end (enum hk_walk_end) */
+	uint32_t python_block;	/* number of the block with its Python frames; 0: there are none */
 	uint32_t python_count;
 	uint32_t python_missing; /* enum hk_ask_python_missing */
 	uint32_t reserved[3];
