@@ -185,6 +185,12 @@ def check_alone(run):
     check_each("bare", traced)
 
 
+def check_calls_within(run):
+    """What the tracing library calls while the agent asks it is no call of the program's, and no lost one."""
+    traced = Traced(run, "within", "work", options=("--device-time", "--hooks", "*:clock_gettime"))
+    expect("within: calls without room", traced.report["job"]["calls_untracked"], 0)
+
+
 def check_burst(run):
     """More launches without a wait than calls are remembered: records are asked for before they are forgotten."""
     traced = Traced(run, "burst", "burst")
@@ -290,6 +296,7 @@ def check_forked(run):
 
 def test(run):
     check_alone(run)
+    check_calls_within(run)
     check_burst(run)
     check_kernels(run)
     check_refused(run)
