@@ -80,8 +80,9 @@ static const Hk__Site *site_of(const Hk__Process *process, uint32_t id)
 	return NULL;
 }
 
-const Hk__OpenCall *hk_stack_groups_call(const Hk__Process *process, const Hk__ThreadStack *thread,
-					 const Hk__Site **ret_site)
+/* Returns the innermost hooked call that THREAD is in, or NULL. Sets *RET_SITE to its function. */
+static const Hk__OpenCall *innermost_call(const Hk__Process *process, const Hk__ThreadStack *thread,
+					  const Hk__Site **ret_site)
 {
 	const Hk__OpenCall *found = NULL;
 
@@ -164,7 +165,7 @@ bool hk_stack_groups_is_idle(const Hk__Process *process, const Hk__ThreadStack *
 		return true;
 	}
 	if (is_first(process, thread) ||
-	    (hk_stack_groups_call(process, thread, &site) && !hk_domain_is_idle(site->domain))) {
+	    (innermost_call(process, thread, &site) && !hk_domain_is_idle(site->domain))) {
 		return false;
 	}
 	return waits_for_work(process, thread);
@@ -261,7 +262,7 @@ static int add_thread(struct member **members, const Hk__Process *process,
 		      const Hk__ThreadStack *thread)
 {
 	const Hk__Site *site;
-	const Hk__OpenCall *call = hk_stack_groups_call(process, thread, &site);
+	const Hk__OpenCall *call = innermost_call(process, thread, &site);
 	struct member *member = member_of(members, process, thread, site);
 
 	if (!member) {

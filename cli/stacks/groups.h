@@ -48,10 +48,6 @@ void hk_stack_groups_fini(struct hk_stack_groups *groups);
 void hk_stack_groups_label(const Hk__Process *process, const Hk__ThreadStack *thread, char *text,
 			   size_t size);
 
-/* The innermost hooked call that THREAD is in, or NULL. Sets *RET_SITE to its function. */
-const Hk__OpenCall *hk_stack_groups_call(const Hk__Process *process, const Hk__ThreadStack *thread,
-					 const Hk__Site **ret_site);
-
 /* For how long CALL of PROCESS has been open. */
 uint64_t hk_stack_groups_age(const Hk__Process *process, const Hk__OpenCall *call);
 

@@ -35,10 +35,6 @@ int hk_elf_open_copied(const char *path, struct hk_elf *ret_file);
 
 void hk_elf_close(struct hk_elf *file);
 
-/* Returns the first section of TYPE with its header, or NULL. A section that is too large to be
- * read is left out, and one whose names are. */
-Elf_Scn *hk_elf_section(const struct hk_elf *file, uint32_t type, GElf_Shdr *ret_header);
-
 /* Takes one symbol. NAME is NULL if the file's is not valid. Returns a negative value to end. */
 typedef int (*hk_elf_symbol)(void *context, const GElf_Sym *symbol, const char *name);
 

@@ -15,7 +15,6 @@
 #define SIM_DEVICE_BYTES ((size_t)64 << 20) /* an allocation beyond it fails */
 #define SIM_HOST (-1)
 #define SIM_PITCH 512u
-#define SIM_EXPORT __attribute__((visibility("default")))
 
 struct sim_stream;
 struct sim_event;
