@@ -14,7 +14,8 @@
 
 #define WAIT_FRAMES 8u /* innermost ones, in which an idle thread's wait is looked for */
 
-/* Functions by which the threads of pools and of event loops wait. A wait for a lock is none. */
+/* Functions by which the threads of pools and of event loops wait. Waits for locks are not among
+ * them. */
 static const char *const waits[] = {
     "*futex_wait*",
     "*futex_abstimed_wait*",
@@ -136,7 +137,8 @@ static bool is_one_of(const char *const *patterns, size_t count, const char *nam
 	return false;
 }
 
-/* Whether the innermost functions of THREAD, up to the first one of Python, wait for work. */
+/* Returns whether a function of THREAD waits for work, from the innermost to the first Python
+ * function. */
 static bool waits_for_work(const Hk__Process *process, const Hk__ThreadStack *thread)
 {
 	uint32_t numbers[HK_GROUPS_FRAMES];

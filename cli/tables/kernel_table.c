@@ -21,7 +21,7 @@
 
 /* ---- text ---- */
 
-/* Writes the short name of ROW. A name that another row before it has too gets a number. */
+/* Writes the short name of row INDEX. A name that an earlier row has too gets a number. */
 static void label(const struct hk_kernel_rows *rows, size_t index, char text[HK_NAME_BYTES(128)])
 {
 	char name[HK_KERNEL_SHORT_BYTES], other[HK_KERNEL_SHORT_BYTES];

@@ -145,7 +145,7 @@ static const char *find_note(Elf_Data *data, uint32_t type, const char *owner, s
 
 	while (data && (next = gelf_getnote(data, at, &note, &name, &content)) > 0) {
 		const char *base = data->d_buf;
-		/* Linkers count no zero at its end, one, or several. */
+		/* Linkers differ in how many final zeros of the name they count. */
 		if (note.n_type == type && note.n_namesz >= strlen(owner) &&
 		    strncmp(base + name, owner, note.n_namesz) == 0) {
 			*ret_bytes = note.n_descsz;
