@@ -40,6 +40,13 @@ struct sim_stream *sim_stream_new(void);
 int sim_stream_delete(struct sim_stream *stream);
 int sim_stream_device(const struct sim_stream *stream);
 
+/* Number of STREAM, from 1 on. */
+uint32_t sim_stream_number(const struct sim_stream *stream);
+
+/* Simulated time: books NS on STREAM, from NOW_NS on or behind what is booked. Returns the end.
+ * Work does not wait for it. */
+uint64_t sim_stream_book(struct sim_stream *stream, uint64_t now_ns, uint64_t ns);
+
 /* Work on STREAM, or at once if that is NULL. */
 int sim_copy(struct sim_stream *stream, void *to, const void *from, size_t bytes);
 int sim_set(struct sim_stream *stream, void *to, int value, size_t bytes);
