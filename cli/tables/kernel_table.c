@@ -130,7 +130,7 @@ int hk_kernel_table_write_text(const struct hk_kernel_rows *rows, FILE *output, 
 	hk_table_free(table);
 	fputs(
 	    "host s: in the calls that launch; device s: as the device reports it; grid and block: "
-	    "the most frequent of that many shapes\n",
+	    "those launched most often\n",
 	    output);
 	if (rows->count > SHOWN) {
 		fprintf(output, "%zu further kernels: see --format csv\n", rows->count - SHOWN);
