@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "agent/annotate.h"
+#include "agent/annotate_names.h"
 #include "agent/call/open.h"
 #include "agent/call/thread_start.h"
 #include "agent/compat/compat.h"
@@ -96,7 +97,7 @@ static uint64_t cpu_ns(void)
 /* Forgets what belongs to an unloaded object. */
 static void forget(struct hk_span span)
 {
-	hk_annotate_forget(span);
+	hk_annotate_names_forget(span);
 	hk_kernels_forget(span);
 }
 
@@ -123,7 +124,7 @@ static void set_up(int argc, char **argv, char **environment)
 	on_exit(at_exit, NULL);
 	hk_thread_setup();
 	hk_compat_start(&hookset.compat);
-	hk_annotate_start(hookset.default_level);
+	hk_annotate_names_start(hookset.default_level);
 	hk_nvtx_start(environment);
 	hk_nccl_profiler_start(environment, hookset.text);
 	hk_dl_start();

@@ -1,8 +1,8 @@
 /* annotate.h: ranges, marks, steps, counters and device activities of programs that include
  * hooktrace.h.
  *
- * Each name in each calling object is a call site of its own, without a slot. A range is counted,
- * timed and recorded like a call. The others are counted, and recorded with their value.
+ * A range is counted, timed and recorded like a call. The others are counted, and recorded with
+ * their value. annotate_names.h has their call sites.
  */
 #ifndef HK_AGENT_ANNOTATE_H
 #define HK_AGENT_ANNOTATE_H
@@ -10,13 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/object/object.h"
-
 struct hk_activity;
-
-/* Sets the level of sites made from names to LEVEL (enum hk_level). Once, at start. */
-void hk_annotate_start(uint8_t level);
-
 struct hk_device_work;
 
 /* Ranges and marks of another API than hooktrace.h, named TEXT, called from CALLER. GROUP: ranges
@@ -34,6 +28,7 @@ bool hk_annotate_end_range(uint64_t number, uint64_t *ret_tag);
 /* Records WORK of a device, and adds its time to the calls that submitted it. Any thread that is
  * not inside the agent. */
 void hk_annotate_work(const struct hk_device_work *work);
+
 /* Records an event of NCCL, at a site of domain "nccl.event" of the library at CALLER. */
 void hk_annotate_nccl(const struct hk_activity *activity, uintptr_t caller);
 
@@ -45,9 +40,5 @@ void hk_annotate_transfer(const char *func, uint64_t comm, int32_t ranks, uint64
 
 /* Counts what the agent met under NAME, at a site of domain "nccl.event". */
 void hk_annotate_count(const char *name, uintptr_t caller);
-
-/* Forgets names at addresses within SPAN, whose library is gone: another library may have other
- * names there. Any thread. */
-void hk_annotate_forget(struct hk_span span);
 
 #endif

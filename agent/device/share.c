@@ -41,7 +41,8 @@ static bool has_begun(void)
 	return mine && atomic_load(&mine->began);
 }
 
-bool hk_device_share_owns(void)
+/* Returns whether the agent's own kinds are enabled. */
+static bool owns_kinds(void)
 {
 	return mine && atomic_load(&mine->owns);
 }
@@ -101,8 +102,7 @@ static void use_clock(void)
 
 static bool is_other_active(const struct other *other)
 {
-	return atomic_load(&other->completed) &&
-	       (atomic_load(&other->kinds) || !hk_device_share_owns());
+	return atomic_load(&other->completed) && (atomic_load(&other->kinds) || !owns_kinds());
 }
 
 static void request(enum hk_device_which which, uint8_t **buffer, size_t *size, size_t *most)
@@ -293,7 +293,7 @@ void hk_device_share_flush(bool forced)
 {
 	uint64_t signals;
 	uint32_t inside = enter(&signals);
-	if (hk_device_share_owns()) {
+	if (owns_kinds()) {
 		CALL(HK_DEVICE_FLUSH, int (*)(uint32_t))(forced ? FORCED : 0);
 		count_dropped(NULL, 0);
 	}
@@ -303,8 +303,7 @@ void hk_device_share_flush(bool forced)
 void hk_device_share_resume(void)
 {
 	uint64_t signals;
-	if (!has_begun() || hk_device_share_owns() || is_used() ||
-	    atomic_exchange(&mine->busy, true)) {
+	if (!has_begun() || owns_kinds() || is_used() || atomic_exchange(&mine->busy, true)) {
 		return;
 	}
 	uint32_t inside = enter(&signals);

@@ -21,9 +21,6 @@ enum hk_device_which { HK_DEVICE_CUPTI, HK_DEVICE_MSPTI, HK_DEVICE_LIBRARIES };
  * rides along if another tool has done so before. Returns the library's status. */
 int hk_device_share_begin(enum hk_device_which which, const struct hk_device_opened *opened);
 
-/* Returns whether the agent's own kinds are enabled. */
-bool hk_device_share_owns(void);
-
 /* Begins again if the other tool has left the library. */
 void hk_device_share_resume(void);
 

@@ -1,6 +1,6 @@
-/* launch.h: the plan for the values of a launch, whose kernel is an argument in a word of struct
- * hk_call, and whose grid and block, shared memory and stream are others, or lie in a struct that
- * one of them points to. Other launches are evaluated by runtime/values.h. */
+/* launch.h: the plan for the values of a launch. The kernel is an argument in one word of struct
+ * hk_call. Grid, block, shared memory and stream are arguments too, or lie in a struct that an
+ * argument points to. runtime/values.h evaluates other launches. */
 #ifndef HK_AGENT_FRAME_LAUNCH_H
 #define HK_AGENT_FRAME_LAUNCH_H
 
@@ -28,13 +28,13 @@ struct hk_launch_words {
 	uint8_t kernel, shared, stream;
 	bool narrow; /* the shared memory is a 32-bit number */
 	struct hk_launch_dim grid, block;
-	/* All but the kernel lies in the struct whose address is in the word CONFIG, so many bytes
-	 * from its start. */
+	/* The word CONFIG is the address of a struct with all values but the kernel, at these
+	 * bytes. */
 	bool has_config;
 	uint8_t config, grid_at, block_at, shared_at, stream_at;
 };
 
-/* Makes the plan for HOOK's values. Returns false if HOOK is no such launch. */
+/* Makes the plan for HOOK's values. Returns false if HOOK is not such a launch. */
 bool hk_launch_plan(const struct hk_hook *hook, struct hk_launch_words *ret_launch);
 
 #endif

@@ -22,11 +22,6 @@ void *hk_find_variable_in(const char *library, const char *name)
 	return (void *)wanted.address;
 }
 
-void *hk_find_variable(const char *name)
-{
-	return hk_find_variable_in("*", name);
-}
-
 /* ---- kept ---- */
 
 static struct hk_find_kept *registered;

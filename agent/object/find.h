@@ -17,11 +17,8 @@
  * matches the glob LIBRARY ("*": any), without the agent itself, or NULL. */
 void *hk_find_function(const char *library, const char *name);
 
-/* Returns the address of the first exported variable NAME in load order, which all objects use, or
- * NULL. */
-void *hk_find_variable(const char *name);
-
-/* The same in the objects that match LIBRARY. */
+/* Returns the address of the first exported variable NAME in load order in the objects that match
+ * LIBRARY, or NULL. */
 void *hk_find_variable_in(const char *library, const char *name);
 
 /* A function of any library that is needed often. All fields but NAME begin as 0. NAME is no

@@ -12,11 +12,11 @@
 #include "agent/stack/tree.h"
 #include "ring/segment.h"
 
-#define TRIES 64u /* places that are looked at for one handle */
+#define TRIES 64u /* places tried for one handle */
 #define TEXTS_BITS 15
 #define TEXTS (1u << TEXTS_BITS)
 static_assert(TEXTS >= 2 * HK_KERNELS_MAX, "kernels.texts is never full");
-#define NAME_MOST (1u << 20) /* bytes of a name; longer ones are no names */
+#define NAME_MOST (1u << 20) /* bytes; a longer text is not a name */
 #define PAGE 4096u	     /* or part of a page */
 #define MIX 0x9e3779b97f4a7c15ULL
 
@@ -33,7 +33,7 @@ struct naming {
 	bool stub; /* the function of the host may stand for a missing name */
 };
 
-/* No segment is at its own address: nothing is known yet. */
+/* This address is not that of a segment: no number is valid yet. */
 struct hk_handles hk_handles = {.segment = &hk_handles};
 
 /* Under the process's lock. */
@@ -172,7 +172,8 @@ static bool prepare(void)
 	return true;
 }
 
-/* Measures the name, which may lie in memory that is gone. Returns false if it cannot be read. */
+/* Hashes and measures the name, whose memory may be unmapped. Returns false if it cannot be read.
+ */
 static bool measure(const char *name, struct hk_kernel *kernel)
 {
 	uint64_t hash = MIX;
@@ -195,7 +196,7 @@ static bool measure(const char *name, struct hk_kernel *kernel)
 	return length > 0 && length < NAME_MOST;
 }
 
-/* Says where the function of the host lies that launches a kernel without a name. */
+/* Identifies a kernel without a name by the place of the host function that launches it. */
 static void locate(uint64_t function, struct hk_kernel *kernel)
 {
 	struct hk_code code;
@@ -378,7 +379,8 @@ static int runtime_error(bool take)
 		   : 0;
 }
 
-/* A refusal is an error that the runtime keeps for the host to find: it must not be ours. */
+/* If the runtime refuses, it keeps an error for the host to find. An error of the agent's question
+ * is cleared. */
 static const char *ask_runtime(uint64_t handle)
 {
 	if (runtime_error(false) != 0) {

@@ -1,8 +1,8 @@
 /* kernels.h: the kernels of a CUDA process, numbered as the segment has them.
  *
- * A launch names its kernel by a function of the host, by a handle that the runtime gave for such a
- * function, or by a handle of the driver. A kernel gets its number, and its name gets into the
- * segment, with the first launch.
+ * A launch names its kernel by a host function, by the handle that the runtime gave for it, or by a
+ * handle of the driver. The first launch gives the kernel its number and writes its name to the
+ * segment.
  */
 #ifndef HK_AGENT_RUNTIME_KERNELS_H
 #define HK_AGENT_RUNTIME_KERNELS_H
@@ -20,14 +20,13 @@
 #define HK_HANDLES (1u << HK_HANDLES_BITS)
 #define HK_HANDLES_MIX 0x9e3779b97f4a7c15ULL
 
-/* What a launch may name. Entries that stand for nothing any more serve again. */
+/* A host function or a handle that a launch may name. Entries of forgotten ones are used again. */
 struct hk_handle {
 	uint64_t key;	   /* 0: free */
 	uint64_t function; /* of the host, or the handle, that it stands for; 0: itself */
 	uint64_t module;   /* of the driver that it belongs to; 0: no module */
 	uint32_t number;   /* of the kernel; 0: not known yet */
-	/* Only the library knew its name, so what it belongs to is not known: the next unload of
-	 * anything may be its end. */
+	/* The library was asked for its name, so its owner is not known. Any unload may end it. */
 	uint32_t asked;
 };
 
@@ -37,8 +36,8 @@ extern struct hk_handles {
 	const void *_Atomic segment; /* that all numbers belong to; never NULL */
 } hk_handles;
 
-/* Returns the number of the kernel that a launch names by KEY, if its entry is where it is looked
- * for first, else 0. */
+/* Returns the number of the kernel that a launch names by KEY, or 0 if the first place looked at
+ * has another key. */
 static inline uint32_t hk_kernels_known_at_once(uint64_t key)
 {
 	if (atomic_load_explicit(&hk_handles.segment, memory_order_acquire) !=
@@ -55,8 +54,8 @@ static inline uint32_t hk_kernels_known_at_once(uint64_t key)
 /* Makes scans look for the library's functions. Before the first scan. */
 void hk_kernels_setup(void);
 
-/* Evaluates a kernel's factor without locks and foreign code. Returns false if that does not
- * suffice. General registers only. */
+/* Evaluates a kernel's factor without locks and foreign code. Returns false if it needs them.
+ * General registers only. */
 bool hk_kernels_known(const struct hk_call *call, const struct hk_factor *factor,
 		      uint64_t *ret_value);
 

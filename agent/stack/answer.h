@@ -39,9 +39,9 @@ bool hk_answer_is_installed(void);
 /* Writes what is known of the signal to a new segment, of a forked child. */
 void hk_answer_publish(void);
 
-/* Part of the handler: writes the stack of the calling thread, whose native frames are WALK, to
- * ASK, which is request NUMBER. Returns false, and says in ASK why if the thread has Python frames,
- * if there are none to be written. */
+/* Part of the handler: writes the stack of the calling thread to ASK, which is request NUMBER. WALK
+ * has its native frames. Returns false if there are no Python frames to write. ASK says why if the
+ * thread has some. */
 struct hk_thread_walk;
 struct hk_ask;
 bool hk_answer_python(uint32_t number, const struct hk_thread_walk *walk, struct hk_ask *ask);

@@ -23,7 +23,7 @@ static struct answering {
 
 /* ---- room ---- */
 
-/* Takes a block of the segment for the answers to one request, the first time. */
+/* Takes a block of the segment for the answers to one request, unless it has one. */
 static enum hk_ask_python_missing find_room(struct answering *own)
 {
 	const void *segment = hk_process.writer.header;
@@ -61,8 +61,8 @@ static uint32_t bytes_of(const char *text)
 	return bytes;
 }
 
-/* Returns where the text that begins behind the used ones is kept: there, or where one of the COUNT
- * FRAMES before has the same file. */
+/* Returns the place of the text that follows the used ones: its own, or that of the same file name
+ * in one of the first COUNT frames. */
 static uint32_t keep(struct answering *own, uint32_t count)
 {
 	const struct hk_ask_python *room = own->room;
@@ -85,7 +85,7 @@ static bool has_room(const struct answering *own)
 
 /* ---- frames ---- */
 
-/* Describes the function CODE in FRAME, which COUNT others are before. */
+/* Describes the function CODE in the frame behind the first COUNT. */
 static void describe(struct answering *own, const struct hk_interpreter *interpreter, uint64_t code,
 		     uint32_t count)
 {
@@ -144,8 +144,8 @@ static void write_frames(struct answering *own, const struct hk_interpreter *int
 	ask->python_count = python;
 }
 
-/* Whether the interpreter runs a function on the stack WALK. For some instructions around its begin
- * and its end no frame can be found. */
+/* Returns whether the interpreter's evaluation loop is on the stack WALK. Its frame cannot be found
+ * during the first and the last few instructions. */
 static bool evaluates(const struct hk_interpreter *interpreter, const struct hk_thread_walk *walk)
 {
 	for (uint32_t i = 0; interpreter && i < walk->count; i++) {

@@ -237,8 +237,8 @@ static void publish(const struct hk_interpreter *interpreter, enum hk_python_sta
 	atomic_store_explicit(&current, interpreter, memory_order_release);
 }
 
-/* Returns a lasting copy of FOUND, or NULL without memory. Programs that load and unload objects
- * all the time have the same interpreter again and again. */
+/* Returns a copy of FOUND that is never freed, or NULL without memory. Scans that find the same
+ * interpreter share one copy. */
 static const struct hk_interpreter *lasting(const struct hk_interpreter *found)
 {
 	static struct hk_interpreter *last;

@@ -160,8 +160,9 @@ static inline bool is_frame(const struct hk_interpreter *interpreter, uint64_t f
 		   : word_at(frame + layout->object_type) == interpreter->frame_type;
 }
 
-/* Returns whether the evaluation ENTRY runs a frame. It is known to its thread a few instructions
- * earlier. Then its outermost frame is not the one that the evaluation before it called. */
+/* Returns whether the evaluation ENTRY runs a frame. The thread lists an evaluation a few
+ * instructions before that. Until then its outermost frame is not one that the evaluation before it
+ * called. */
 static bool has_begun(const struct cursor *cursor, uint64_t entry)
 {
 	const struct hk_python_layout *layout = &cursor->interpreter->layout;
@@ -188,8 +189,8 @@ static bool has_begun(const struct cursor *cursor, uint64_t entry)
 	return true;
 }
 
-/* Sets where the frames of CURSOR begin: at the innermost evaluation, ENTRY, or, if a signal
- * interrupted that one before it began, at the one before. */
+/* Starts CURSOR at the innermost evaluation, ENTRY. If a signal interrupted that before it began,
+ * starts at the one before. */
 static bool begin_entry(struct cursor *cursor, uint64_t entry)
 {
 	const struct hk_python_layout *layout = &cursor->interpreter->layout;

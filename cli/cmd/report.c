@@ -63,7 +63,7 @@ static const struct argp_option options[] = {
      "json or csv: "
      "symbol, calls and cost of each symbol in each library; memory, peaks per library, device and "
      "kind; stack, from where functions were called, native and Python (level "
-     "record+stack); kernel, what was launched on devices",
+     "record+stack); kernel, launches, shapes and times of each kernel",
      0},
     {"function", OPTION_FUNCTION, "GLOB", 0, "With --by stack: only calls of these functions", 0},
     HK_OPTION_OUTPUT,
@@ -203,7 +203,7 @@ static int write_kernels(const struct hk_job *job, enum format format, FILE *out
 }
 
 /* Writes the table by symbol, memory, stack or kernel, which have formats of their own. Returns 0,
- * -errno, or 1 if ARGUMENTS select neither. */
+ * -errno, or 1 if ARGUMENTS select none of them. */
 static int write_table(const struct hk_job *job, const struct hk_report *report,
 		       const struct arguments *arguments, FILE *output)
 {

@@ -14,7 +14,8 @@
 
 #define WAIT_FRAMES 8u /* innermost ones, in which an idle thread's wait is looked for */
 
-/* Functions by which the threads of pools and of event loops wait. A wait for a lock is none. */
+/* Functions by which the threads of pools and of event loops wait. Waits for locks are not among
+ * them. */
 static const char *const waits[] = {
     "*futex_wait*",
     "*futex_abstimed_wait*",
@@ -80,8 +81,9 @@ static const Hk__Site *site_of(const Hk__Process *process, uint32_t id)
 	return NULL;
 }
 
-const Hk__OpenCall *hk_stack_groups_call(const Hk__Process *process, const Hk__ThreadStack *thread,
-					 const Hk__Site **ret_site)
+/* Returns the innermost hooked call that THREAD is in, or NULL. Sets *RET_SITE to its function. */
+static const Hk__OpenCall *innermost_call(const Hk__Process *process, const Hk__ThreadStack *thread,
+					  const Hk__Site **ret_site)
 {
 	const Hk__OpenCall *found = NULL;
 
@@ -135,7 +137,8 @@ static bool is_one_of(const char *const *patterns, size_t count, const char *nam
 	return false;
 }
 
-/* Whether the innermost functions of THREAD, up to the first one of Python, wait for work. */
+/* Returns whether a function of THREAD waits for work, from the innermost to the first Python
+ * function. */
 static bool waits_for_work(const Hk__Process *process, const Hk__ThreadStack *thread)
 {
 	uint32_t numbers[HK_GROUPS_FRAMES];
@@ -164,7 +167,7 @@ bool hk_stack_groups_is_idle(const Hk__Process *process, const Hk__ThreadStack *
 		return true;
 	}
 	if (is_first(process, thread) ||
-	    (hk_stack_groups_call(process, thread, &site) && !hk_domain_is_idle(site->domain))) {
+	    (innermost_call(process, thread, &site) && !hk_domain_is_idle(site->domain))) {
 		return false;
 	}
 	return waits_for_work(process, thread);
@@ -261,7 +264,7 @@ static int add_thread(struct member **members, const Hk__Process *process,
 		      const Hk__ThreadStack *thread)
 {
 	const Hk__Site *site;
-	const Hk__OpenCall *call = hk_stack_groups_call(process, thread, &site);
+	const Hk__OpenCall *call = innermost_call(process, thread, &site);
 	struct member *member = member_of(members, process, thread, site);
 
 	if (!member) {

@@ -1,9 +1,10 @@
 /* groups.h: threads of a job that are in the same place, over all its ranks.
  *
- * Two threads are in one group if their processes have the same role, and they have the same name,
- * the same functions on their stacks, those of Python in the same line, and the same innermost
- * hooked call. Messages come from a collector: any number in them is checked. They must outlive the
- * groups. Main thread only. */
+ * Threads of one group have the same name, in processes of the same role. They have the same
+ * functions on their stacks, Python functions in the same line, and the same innermost hooked call.
+ * Messages come from a collector: any number in them is checked. They must outlive the groups. Main
+ * thread only.
+ */
 #ifndef HK_CLI_STACKS_GROUPS_H
 #define HK_CLI_STACKS_GROUPS_H
 
@@ -48,15 +49,11 @@ void hk_stack_groups_fini(struct hk_stack_groups *groups);
 void hk_stack_groups_label(const Hk__Process *process, const Hk__ThreadStack *thread, char *text,
 			   size_t size);
 
-/* The innermost hooked call that THREAD is in, or NULL. Sets *RET_SITE to its function. */
-const Hk__OpenCall *hk_stack_groups_call(const Hk__Process *process, const Hk__ThreadStack *thread,
-					 const Hk__Site **ret_site);
-
-/* For how long CALL of PROCESS has been open. */
+/* Returns for how long CALL of PROCESS has been open, in ns. */
 uint64_t hk_stack_groups_age(const Hk__Process *process, const Hk__OpenCall *call);
 
-/* Whether THREAD waits for work: it is not the first of a main process, and waits in one of the
- * functions by which pools of threads wait. */
+/* Returns whether THREAD waits for work. It then is not the first of a main process, and waits in a
+ * function of thread pools. */
 bool hk_stack_groups_is_idle(const Hk__Process *process, const Hk__ThreadStack *thread);
 
 /* Writes the numbers of the frames, innermost first. Returns how many there are. */

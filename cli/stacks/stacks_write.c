@@ -209,8 +209,8 @@ static void write_hidden(const struct hk_stack_groups *groups, FILE *output)
 	}
 }
 
-/* Says of which processes the interpreter is left alone, and why threads that are shown lack Python
- * frames. Each reason once. */
+/* Writes why interpreters are not read, and why stacks that are shown lack Python frames. Equal
+ * reasons in succession are written once. */
 static void write_python_notes(const struct hk_stack_groups *groups, const Hk__StacksReply *reply,
 			       const struct hk_stacks_look *look, FILE *output)
 {

@@ -18,7 +18,7 @@
 #include "hooks/hook.h"
 #include "report/model/role.h"
 
-#define CUT_BYTES 127u /* names of activities may be cut from here on */
+#define CUT_BYTES 127u /* activities may have the first CUT_BYTES of a name */
 
 /* Texts are shared copies, so their addresses stand for them. */
 struct key {
@@ -49,7 +49,7 @@ struct reading {
 	struct hk_kernel_rows *rows;
 	const char *directory;
 	struct sum *sums;
-	/* Of the process under way. */
+	/* The process being read. */
 	const Hk__Process *process;
 	int32_t rank;
 	uint64_t tick_ns_q32;
@@ -238,8 +238,8 @@ static struct sum *submitter(const struct reading *reading, const struct hk_reco
 	return launch ? (struct sum *)(uintptr_t)launch->correlation : NULL;
 }
 
-/* Adds what a device says of one run of a kernel. Without its launch, as of a graph, the kernel is
- * the one of that name. */
+/* Adds a device's activity: one run of a kernel. If its launch is not known, as in graphs, the
+ * kernel is found by name. */
 static int add_activity(struct reading *reading, const struct hk_record *record,
 			const struct hk_chunk_site *site)
 {
@@ -267,7 +267,7 @@ static int add(struct reading *reading, const struct hk_record *record,
 	}
 	read_launch(record, site, &launch);
 	reading->calls += launch.has_kernel;
-	/* The kernel of a launch inside of another one belongs to that one. */
+	/* The kernel of a launch inside another launch is counted with the outer one. */
 	return launch.has_kernel && launch.kernel != 0 && record->kind != HK_CHUNK_KIND_UNWOUND
 		   ? add_launch(reading, record, &launch)
 		   : 0;
@@ -434,7 +434,7 @@ static int make_rows(struct reading *reading)
 	return r;
 }
 
-/* A device's name of a kernel may be cut. If it begins exactly one kernel's, it is that one. */
+/* Adds activities under a cut name to the one kernel whose name begins with it. */
 static void join_cut(struct hk_kernel_rows *rows)
 {
 	size_t kept = 0;

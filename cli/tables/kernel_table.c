@@ -21,7 +21,7 @@
 
 /* ---- text ---- */
 
-/* Writes the short name of ROW. A name that another row before it has too gets a number. */
+/* Writes the short name of row INDEX. A name that an earlier row has too gets a number. */
 static void label(const struct hk_kernel_rows *rows, size_t index, char text[HK_NAME_BYTES(128)])
 {
 	char name[HK_KERNEL_SHORT_BYTES], other[HK_KERNEL_SHORT_BYTES];
@@ -130,7 +130,7 @@ int hk_kernel_table_write_text(const struct hk_kernel_rows *rows, FILE *output, 
 	hk_table_free(table);
 	fputs(
 	    "host s: in the calls that launch; device s: as the device reports it; grid and block: "
-	    "the most frequent of that many shapes\n",
+	    "those launched most often\n",
 	    output);
 	if (rows->count > SHOWN) {
 		fprintf(output, "%zu further kernels: see --format csv\n", rows->count - SHOWN);

@@ -21,7 +21,7 @@
 #define HK_OVERVIEW_CHUNKS 20000u
 
 struct hk_overview_options {
-	size_t bins;	  /* 1 to HK_OVERVIEW_BINS_MAX */
+	size_t bins;	  /* not 0 */
 	uint64_t records; /* approximate number of records to read at most, not 0 */
 	uint64_t chunks;  /* approximate number of chunks to read at most */
 	const struct hk_report

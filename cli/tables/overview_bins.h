@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HK_OVERVIEW_BINS_MAX 4096u
 #define HK_OVERVIEW_DOMAINS_MAX 16u
 /* The last domain, if names are more than HK_OVERVIEW_DOMAINS_MAX. */
 #define HK_OVERVIEW_OTHER "other"

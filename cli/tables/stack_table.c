@@ -184,7 +184,7 @@ int hk_stack_table_write_json(const struct hk_stack_rows *rows, FILE *output)
 	return ferror(output) ? -EIO : 0;
 }
 
-/* Writes TEXT with INSTEAD for each character TAKEN, which the format has for itself. */
+/* Writes TEXT with INSTEAD for each character TAKEN, which has a meaning in the format. */
 static void write_link(const char *text, char taken, const char *instead, FILE *output)
 {
 	for (const char *at = text; *at; at++) {

@@ -50,17 +50,6 @@ void hk_view_count(struct hk_history *history, struct hk_row *row, const struct 
 	}
 }
 
-double hk_view_ranks_of(const struct hk_top_snapshot *snapshot, const char *host)
-{
-	const struct hk_report *report = snapshot->report;
-	size_t count = 0;
-
-	for (size_t i = 0; i < report->rank_count; i++) {
-		count += !host || strcmp(report->ranks[i].host, host) == 0;
-	}
-	return (double)count;
-}
-
 const char *hk_view_role(const char *role)
 {
 	return strcmp(role, "main") == 0 ? "" : role;

@@ -72,9 +72,6 @@ enum hk_view_calls {
 void hk_view_count(struct hk_history *history, struct hk_row *row, const struct hk_group *group,
 		   double ranks, bool self, struct hk_table_cell cells[HK_VIEW_CALLS]);
 
-/* Returns the number of ranks in the job, or on HOST if that is not NULL. */
-double hk_view_ranks_of(const struct hk_top_snapshot *snapshot, const char *host);
-
 /* Returns the role as text. The main role is "", since nearly all are. */
 const char *hk_view_role(const char *role);
 

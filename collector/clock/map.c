@@ -198,7 +198,9 @@ void hk_clock_map_join(struct hk_clock_map *map, const struct hk_clock_map *late
 	memcpy(map->root_boot, later->root_boot, sizeof(map->root_boot));
 }
 
-bool hk_clock_map_load(struct hk_clock_map *map, const Hk__ClockMap *message)
+/* Reads MESSAGE. Returns false with an empty map if it is not valid (hk_report_map_valid). Beyond
+ * the room for corners, the corners with the least distance are left out. */
+static bool map_load(struct hk_clock_map *map, const Hk__ClockMap *message)
 {
 	memset(map, 0, sizeof(*map));
 	if (!hk_report_map_valid(message) || message->root_boot.len != HK_CLOCK_BOOT_BYTES) {
@@ -275,11 +277,11 @@ static void copy_to(Hk__ClockMap *message, const struct hk_clock_map *map)
 bool hk_clock_map_merge(Hk__ClockMap **kept, const Hk__ClockMap *update, bool fresh)
 {
 	struct hk_clock_map map = {0}, later;
-	if (!hk_clock_map_load(&later, update)) {
+	if (!map_load(&later, update)) {
 		return false;
 	}
 	if (!fresh) {
-		hk_clock_map_load(&map, *kept);
+		map_load(&map, *kept);
 	}
 	size_t last = map.count;
 	if (last > 0 && map.at_ns[last - 1] == later.at_ns[later.count - 1] &&

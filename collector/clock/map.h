@@ -50,10 +50,6 @@ void hk_clock_map_resume(struct hk_clock_map *map, const struct hk_clock_corner 
  * another boot of the root replaces all. */
 void hk_clock_map_join(struct hk_clock_map *map, const struct hk_clock_map *later);
 
-/* Reads MESSAGE. Returns false with an empty map if it is not valid (hk_report_map_valid). Beyond
- * the room for corners, the corners with the least distance are left out. */
-bool hk_clock_map_load(struct hk_clock_map *map, const Hk__ClockMap *message);
-
 /* Makes MESSAGE show MAP: its lists are the map's own. */
 void hk_clock_map_show(struct hk_clock_map *map, Hk__ClockMap *ret_message);
 

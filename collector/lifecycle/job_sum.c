@@ -18,7 +18,8 @@
 #include "report/clock/job_clock.h"
 #include "wire/statistics.h"
 
-uint32_t hk_job_live(const struct hk_job *job)
+/* Returns the number of processes that have not ended, as far as is known. */
+static uint32_t count_live(const struct hk_job *job)
 {
 	const struct hk_process *process;
 	uint32_t live = 0;
@@ -62,7 +63,7 @@ static uint32_t live_for_sure(const struct hk_job *job)
 		silent += process->remote && !process->exited &&
 			  hk_report_node_is_silent(job->state, process->state, &memory);
 	}
-	return hk_job_live(job) - silent;
+	return count_live(job) - silent;
 }
 
 /* Returns when ANCHOR of a process of JOB was, ns since the Unix epoch on the job's clock, or 0 if
@@ -82,7 +83,7 @@ static void sum_exit(struct hk_job *job, const Hk__Process *main_state)
 {
 	Hk__Job *state = job->state;
 	char text[32] = "running";
-	if (!state->have_exit && main_state && !hk_job_live(job)) {
+	if (!state->have_exit && main_state && !count_live(job)) {
 		bool signaled = main_state->exit_kind == HK__EXIT_KIND__EXIT_SIGNAL;
 		if (signaled || main_state->exit_kind == HK__EXIT_KIND__EXIT_EXITED) {
 			snprintf(text, sizeof(text), "%s %d", signaled ? "signal" : "exit",

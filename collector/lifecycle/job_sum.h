@@ -9,9 +9,6 @@
 
 struct hk_job;
 
-/* Processes that have not ended, as far as is known. */
-uint32_t hk_job_live(const struct hk_job *job);
-
 /* Whether a process on this node has not ended. */
 bool hk_job_lives_here(const struct hk_job *job);
 

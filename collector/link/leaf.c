@@ -25,7 +25,7 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define REPORT_SOON_NS (SECOND_NS / 50)
 #define HOLD_NS SECOND_NS /* pause before a chunk is sent again that the root had no room for */
-#define LATE_NS (60 * SECOND_NS) /* a process that starts later begins a new job */
+#define LATE_NS (60 * SECOND_NS) /* processes that start later begin a new job */
 /* How long a job that is complete waits for the first reading of the root's clock. Without it the
  * root takes times by this node's realtime clock, and a job may begin before its start. */
 #define CLOCK_WAIT_NS (5 * SECOND_NS)

@@ -50,7 +50,7 @@ int hk_kernels_refresh(Hk__Process *state, struct hk_reader *reader)
 
 /* ---- names from files ---- */
 
-/* Whether the function that launches KERNEL lies in a file, and is not known. */
+/* Returns whether KERNEL lacks a name that a file may have. */
 static bool is_wanted(const Hk__Process *state, const Hk__Kernel *kernel)
 {
 	/* Objects come in the order of their numbers. */
@@ -89,7 +89,7 @@ int hk_kernels_set_name(Hk__Process *state, uint32_t number, const Hk__SymbolFra
 	if (!kernel || !is_wanted(state, kernel) || frame->n_place == 0) {
 		return 0;
 	}
-	/* The last one is the function itself, which others may be inlined in. */
+	/* The last place is that of the function itself. Those before it were inlined. */
 	const char *name = frame->place[frame->n_place - 1]->function;
 	size_t length = strlen(name);
 	if (length == 0 || *bytes + length > HK_FRAME_NAMES_BYTES_MOST) {

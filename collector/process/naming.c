@@ -23,9 +23,9 @@
 #define SECOND_NS UINT64_C(1000000000)
 #define CLOSE_WAIT_NS (10 * SECOND_NS)
 #define REPLIES_MOST 64u     /* taken in one call */
-#define WINDOW_FRAMES 20000u /* looked through for frames of one object */
+#define WINDOW_FRAMES 20000u /* searched for frames of one object */
 #define RETRY_MAX_NS (64 * SECOND_NS)
-#define ATTEMPTS 2u /* at a file that ended the process that read it */
+#define ATTEMPTS 2u /* at a file whose reader ended */
 
 /* A process, or a message that is no process of the collector. */
 struct key {
@@ -33,10 +33,10 @@ struct key {
 	uint64_t ticket;	   /* of the message; 0: a process */
 };
 
-/* Frames and kernels that have no name yet, or generated code. */
+/* A process or message with frames or kernels that have no name yet. */
 struct entry {
 	UT_hash_handle hh;
-	struct entry *prev, *next; /* in the order in which they have their turn */
+	struct entry *prev, *next; /* in the order of their turns */
 	struct key key;
 	Hk__Process *message; /* NULL: of the process */
 	uint32_t pid;	      /* of the message */
@@ -56,7 +56,9 @@ struct target {
 	uint32_t pid;		    /* below whose root directory files lie; 0: not known */
 };
 
-struct asked {
+/* The frames or kernels of one request: of one object. */
+/* The addresses of one request, all of one object. */
+struct batch {
 	struct key key;
 	uint32_t object; /* 0: generated code */
 	bool kernels;	 /* the numbers are kernels', not frames' */
@@ -71,7 +73,7 @@ struct hk_naming {
 	struct entry *entries; /* by key */
 	struct entry *turns;
 	struct hk_bad_files bad;
-	struct asked asked; /* count 0: nothing */
+	struct batch batch; /* count 0: nothing */
 	uint64_t failed_ns; /* monotonic: when a request could not be sent; 0: it could */
 	uint64_t tickets;   /* given so far */
 };
@@ -152,7 +154,7 @@ static struct entry *add_entry(struct hk_naming *naming, const struct key *key,
 	return entry;
 }
 
-/* Finds what KEY stands for. Returns false if it has no frames to name any more. */
+/* Finds what KEY stands for. Returns false if that has ended or has no valid frames. */
 static bool target_of(struct hk_collector *collector, const struct key *key,
 		      struct target *ret_target)
 {
@@ -225,76 +227,76 @@ uint64_t hk_naming_begin(struct hk_naming *naming, Hk__Process *message, uint32_
 	return ++naming->tickets;
 }
 
-/* ---- what is asked ---- */
+/* ---- requests ---- */
 
 /* Collects pending frames of one object, from the entry's cursor on, which it moves. */
-static void collect_frames(struct entry *entry, const Hk__Process *state, struct asked *asked)
+static void collect_frames(struct entry *entry, const Hk__Process *state, struct batch *batch)
 {
 	uint32_t number = entry->cursor ? entry->cursor : 1, object;
 	uint64_t address;
 
-	asked->count = 0;
-	for (uint32_t end = UINT32_MAX; number < end && asked->count < HK_SYMBOL_ADDRESSES_MOST &&
+	batch->count = 0;
+	for (uint32_t end = UINT32_MAX; number < end && batch->count < HK_SYMBOL_ADDRESSES_MOST &&
 					hk_frame_names_entry(state, number);
 	     number++) {
 		if (!hk_frame_names_is_pending(state, number, &object, &address)) {
 			continue;
 		}
-		if (asked->count == 0) {
-			asked->object = object;
+		if (batch->count == 0) {
+			batch->object = object;
 			entry->cursor = number;
 			end = number + WINDOW_FRAMES;
 		}
-		if (object == asked->object) {
-			asked->numbers[asked->count] = number;
-			asked->addresses[asked->count++] = address;
+		if (object == batch->object) {
+			batch->numbers[batch->count] = number;
+			batch->addresses[batch->count++] = address;
 		}
 	}
-	if (asked->count == 0) {
+	if (batch->count == 0) {
 		entry->cursor = number;
 	}
 }
 
-/* Collects kernels of one object, if PROCESS has some that no name was asked for. */
-static void collect_kernels(const struct hk_process *process, struct asked *asked)
+/* Collects kernels of one object for which no name was requested. */
+static void collect_kernels(const struct hk_process *process, struct batch *batch)
 {
 	uint32_t number = process->kernels_named;
 
-	while (asked->count < HK_SYMBOL_ADDRESSES_MOST &&
+	while (batch->count < HK_SYMBOL_ADDRESSES_MOST &&
 	       (number = hk_kernels_next_nameless(process->state, number)) > 0) {
 		const Hk__Kernel *kernel = process->state->kernels[number - 1];
-		if (asked->count > 0 && kernel->object != asked->object) {
+		if (batch->count > 0 && kernel->object != batch->object) {
 			break;
 		}
-		asked->object = kernel->object;
-		asked->numbers[asked->count] = number;
-		asked->addresses[asked->count++] = kernel->address;
+		batch->object = kernel->object;
+		batch->numbers[batch->count] = number;
+		batch->addresses[batch->count++] = kernel->address;
 	}
 }
 
-/* Collects what TARGET has without a name: frames first. */
-static void collect(struct entry *entry, const struct target *target, struct asked *asked)
+/* Collects what TARGET has without a name, frames first. */
+static void collect(struct entry *entry, const struct target *target, struct batch *batch)
 {
-	collect_frames(entry, target->state, asked);
-	asked->kernels = asked->count == 0 && target->process;
-	if (asked->kernels) {
-		collect_kernels(target->process, asked);
+	collect_frames(entry, target->state, batch);
+	batch->kernels = batch->count == 0 && target->process;
+	if (batch->kernels) {
+		collect_kernels(target->process, batch);
 	}
 }
 
 /* Sorts generated code by address: at most 256 frames, mostly in order. */
-static void sort(struct asked *asked)
+static void sort(struct batch *batch)
 {
-	for (size_t i = 1; i < asked->count; i++) {
-		uint64_t address = asked->addresses[i];
-		uint32_t number = asked->numbers[i];
+	for (size_t i = 1; i < batch->count; i++) {
+		uint64_t address = batch->addresses[i];
+		uint32_t number = batch->numbers[i];
 		size_t at = i;
-		for (; at > 0 && asked->addresses[at - 1] > address; at--) {
-			asked->addresses[at] = asked->addresses[at - 1];
-			asked->numbers[at] = asked->numbers[at - 1];
+		for (; at > 0 && batch->addresses[at - 1] > address; at--) {
+			batch->addresses[at] = batch->addresses[at - 1];
+			batch->numbers[at] = batch->numbers[at - 1];
 		}
-		asked->addresses[at] = address;
-		asked->numbers[at] = number;
+		batch->addresses[at] = address;
+		batch->numbers[at] = number;
 	}
 }
 
@@ -305,24 +307,24 @@ static const char *path_of(const Hk__Process *state, uint32_t object)
 		   : "";
 }
 
-/* Gives what was asked for up. PROBLEM says why its file is not read; NULL: it was, and the rest is
- * not in it. */
+/* Ends the batch: what is still pending stays without a name. PROBLEM says why the file is not
+ * read, or is NULL if it was. */
 static void give_up(struct hk_naming *naming, const struct target *target, const char *problem)
 {
-	struct asked *asked = &naming->asked;
+	struct batch *batch = &naming->batch;
 	Hk__Process *state = target->state;
 
-	if (asked->kernels) {
-		target->process->kernels_named = asked->numbers[asked->count - 1];
+	if (batch->kernels) {
+		target->process->kernels_named = batch->numbers[batch->count - 1];
 	}
-	for (size_t i = 0; i < asked->count && !asked->kernels; i++) {
-		uint32_t *entry = hk_frame_names_entry(state, asked->numbers[i]);
+	for (size_t i = 0; i < batch->count && !batch->kernels; i++) {
+		uint32_t *entry = hk_frame_names_entry(state, batch->numbers[i]);
 		if (entry && *entry == HK_STACKS_NAME_PENDING) {
 			*entry = 0;
 		}
 	}
-	if (problem && *problem && asked->object > 0 && asked->object <= state->n_stack_objects) {
-		hk_field_set_string(&state->stack_objects[asked->object - 1]->unread, problem);
+	if (problem && *problem && batch->object > 0 && batch->object <= state->n_stack_objects) {
+		hk_field_set_string(&state->stack_objects[batch->object - 1]->unread, problem);
 	}
 	note_change(target);
 }
@@ -330,32 +332,31 @@ static void give_up(struct hk_naming *naming, const struct target *target, const
 static int ask(struct hk_naming *naming, const struct target *target, uint64_t now)
 {
 	const Hk__Process *state = target->state;
-	struct asked *asked = &naming->asked;
+	struct batch *batch = &naming->batch;
 	Hk__SymbolRequest request = HK__SYMBOL_REQUEST__INIT;
 	char root[32] = "";
 
 	if (target->pid != 0) {
 		snprintf(root, sizeof(root), "/proc/%" PRIu32 "/root", target->pid);
 	}
-	if (asked->object > 0) {
-		request.path = (char *)path_of(state, asked->object);
-		request.build_id = state->stack_objects[asked->object - 1]->build_id;
+	if (batch->object > 0) {
+		request.path = (char *)path_of(state, batch->object);
+		request.build_id = state->stack_objects[batch->object - 1]->build_id;
 	} else {
-		sort(asked);
+		sort(batch);
 	}
 	request.root = root;
 	request.pid = state->pid;
 	request.start_unix_ns = state->start ? state->start->realtime_ns : 0;
-	request.address = asked->addresses;
-	request.n_address = asked->count;
-	asked->attempts++;
+	request.address = batch->addresses;
+	request.n_address = batch->count;
+	batch->attempts++;
 	return hk_symbols_ask(naming->symbols, &request, now);
 }
 
-/* Handles an entry whose frames all were asked for. Returns whether some are to be asked for again.
- */
-static bool rest(struct hk_naming *naming, struct entry *entry, const struct target *target,
-		 uint64_t now)
+/* Handles an entry without pending frames. Returns whether some are pending again. */
+static bool finish_pass(struct hk_naming *naming, struct entry *entry, const struct target *target,
+			uint64_t now)
 {
 	bool exited = target->process && target->process->exited;
 
@@ -378,53 +379,53 @@ static bool rest(struct hk_naming *naming, struct entry *entry, const struct tar
 static bool ask_entry(struct hk_collector *collector, struct entry *entry, uint64_t now)
 {
 	struct hk_naming *naming = collector->naming;
-	struct asked *asked = &naming->asked;
+	struct batch *batch = &naming->batch;
 	struct target target;
 
 	if (!target_of(collector, &entry->key, &target)) {
 		drop(naming, entry);
 		return false;
 	}
-	collect(entry, &target, asked);
-	if (asked->count == 0 && !rest(naming, entry, &target, now)) {
+	collect(entry, &target, batch);
+	if (batch->count == 0 && !finish_pass(naming, entry, &target, now)) {
 		return false;
 	}
-	if (asked->count == 0) {
-		collect(entry, &target, asked);
+	if (batch->count == 0) {
+		collect(entry, &target, batch);
 	}
-	asked->key = entry->key;
-	asked->attempts = 0;
-	entry->generated |= asked->object == 0 && target.pid != 0;
-	const char *problem = hk_bad_files_find(&naming->bad, path_of(target.state, asked->object));
-	if (problem || (asked->object == 0 && target.pid == 0)) {
+	batch->key = entry->key;
+	batch->attempts = 0;
+	entry->generated |= batch->object == 0 && target.pid != 0;
+	const char *problem = hk_bad_files_find(&naming->bad, path_of(target.state, batch->object));
+	if (problem || (batch->object == 0 && target.pid == 0)) {
 		give_up(naming, &target, problem);
-		asked->count = 0;
+		batch->count = 0;
 		return false;
 	}
 	int r = ask(naming, &target, now);
 	if (r < 0) {
 		naming->failed_ns = now;
-		asked->count = 0;
+		batch->count = 0;
 	}
 	return r == 0;
 }
 
-/* ---- what is said ---- */
+/* ---- replies ---- */
 
 static void apply(struct hk_naming *naming, const struct target *target,
 		  const Hk__SymbolReply *reply)
 {
-	struct entry *entry = entry_by(naming, &naming->asked.key);
+	struct entry *entry = entry_by(naming, &naming->batch.key);
 	size_t none = 0, *bytes = entry ? &entry->bytes : &none;
 
 	for (size_t i = 0; i < reply->n_frame; i++) {
 		const Hk__SymbolFrame *frame = reply->frame[i];
-		if (frame->index >= naming->asked.count) {
+		if (frame->index >= naming->batch.count) {
 			continue;
 		}
-		uint32_t number = naming->asked.numbers[frame->index];
+		uint32_t number = naming->batch.numbers[frame->index];
 		uint32_t *name = hk_frame_names_entry(target->state, number);
-		if (naming->asked.kernels) {
+		if (naming->batch.kernels) {
 			hk_kernels_set_name(target->state, number, frame, bytes);
 		} else if (name && *name == HK_STACKS_NAME_PENDING) {
 			*name = 0;
@@ -437,11 +438,11 @@ static void apply(struct hk_naming *naming, const struct target *target,
 	}
 }
 
-/* The reader of the file ended, or was ended: ERROR. */
+/* Handles ERROR: the reader of the file ended, or was killed. */
 static void lose(struct hk_naming *naming, const struct target *target, int error, uint64_t now)
 {
-	struct asked *asked = &naming->asked;
-	bool again = error == -ECHILD && asked->attempts < ATTEMPTS;
+	struct batch *batch = &naming->batch;
+	bool again = error == -ECHILD && batch->attempts < ATTEMPTS;
 
 	if (again && ask(naming, target, now) == 0) {
 		return;
@@ -449,13 +450,13 @@ static void lose(struct hk_naming *naming, const struct target *target, int erro
 	if (!again) {
 		const char *problem = error == -ETIMEDOUT ? "reading it takes too long"
 							  : "it ended the process that read it";
-		if (asked->object > 0) {
-			hk_bad_files_add(&naming->bad, path_of(target->state, asked->object),
+		if (batch->object > 0) {
+			hk_bad_files_add(&naming->bad, path_of(target->state, batch->object),
 					 problem);
 		}
 		give_up(naming, target, problem);
 	}
-	asked->count = 0;
+	batch->count = 0;
 }
 
 static void take_replies(struct hk_collector *collector, uint64_t now)
@@ -468,17 +469,17 @@ static void take_replies(struct hk_collector *collector, uint64_t now)
 		struct target target;
 		r = hk_symbols_take(naming->symbols, now, &reply);
 		bool wanted =
-		    naming->asked.count > 0 && target_of(collector, &naming->asked.key, &target);
+		    naming->batch.count > 0 && target_of(collector, &naming->batch.key, &target);
 		if (r > 0) {
 			if (wanted) {
 				apply(naming, &target, reply);
 			}
-			naming->asked.count = reply->last ? 0 : naming->asked.count;
+			naming->batch.count = reply->last ? 0 : naming->batch.count;
 			hk__symbol_reply__free_unpacked(reply, NULL);
 		} else if (r < 0 && wanted) {
 			lose(naming, &target, r, now);
 		} else if (r < 0) {
-			naming->asked.count = 0;
+			naming->batch.count = 0;
 		}
 	}
 }
@@ -495,8 +496,8 @@ void hk_naming_run(struct hk_collector *collector, uint64_t now_ns)
 	naming->failed_ns = 0;
 	for (; entries > 0 && naming->turns && !hk_symbols_is_busy(naming->symbols); entries--) {
 		struct entry *entry = naming->turns;
-		/* The next turn is another process's. A message keeps its turn: a person waits for
-		 * it. */
+		/* The next turn is that of another process. A message keeps its turn, because a
+		 * person waits for it. */
 		if (!entry->message) {
 			DL_DELETE(naming->turns, entry);
 			DL_APPEND(naming->turns, entry);
@@ -518,8 +519,8 @@ static void note_late(Hk__Process *state, uint32_t object)
 	}
 }
 
-/* Gives every pending frame of STATE up, and every kernel behind KERNELS_NAMED, and notes the
- * files. */
+/* Leaves all pending frames of STATE, and all kernels behind KERNELS_NAMED, without names. Notes
+ * their files. */
 static void give_up_all(Hk__Process *state, uint32_t kernels_named)
 {
 	uint64_t address;

@@ -16,7 +16,9 @@ static bool same_program(const char *base, const char *name)
 	return strncmp(base, name, length) == 0 && (base[length] == '\0' || base[length] == '.');
 }
 
-bool hk_role_is_launcher(const char *program, const char *command, int32_t rank)
+/* True for mpirun, shells, wrappers such as env or timeout, and Python's torch launcher without a
+ * rank. */
+static bool is_launcher(const char *program, const char *command, int32_t rank)
 {
 	const char *slash = strrchr(program, '/');
 	const char *base = slash ? slash + 1 : program;
@@ -39,7 +41,7 @@ Hk__Role hk_role_decide(const struct hk_role_facts *facts)
 	if (facts->below_main) {
 		return HK__ROLE__ROLE_HELPER;
 	}
-	if (hk_role_is_launcher(facts->program, facts->command, facts->rank)) {
+	if (is_launcher(facts->program, facts->command, facts->rank)) {
 		return HK__ROLE__ROLE_LAUNCHER;
 	}
 	bool main_is_another = facts->forked || facts->main_lives;

@@ -24,10 +24,6 @@ struct hk_role_facts {
 	bool forked;	      /* without exec, from whatever process */
 };
 
-/* True for mpirun, shells, wrappers such as env or timeout, and Python's torch launcher without a
- * rank. */
-bool hk_role_is_launcher(const char *program, const char *command, int32_t rank);
-
 Hk__Role hk_role_decide(const struct hk_role_facts *facts);
 
 #endif

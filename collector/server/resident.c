@@ -32,7 +32,8 @@ void hk_resident_trim(struct hk_resident *resident, uint64_t now)
 	uint64_t before = hk_resident_bytes();
 	malloc_trim(0);
 	uint64_t after = hk_resident_bytes();
-	/* What malloc_trim() returns does not tell: it is 1 for pages that were returned before. */
+	/* The result of malloc_trim() is not used: it is 1 also for pages that were returned
+	 * before. */
 	bool little = after + LITTLE > before;
 	uint64_t wait = little ? 2 * resident->wait_ns : WAIT_NS;
 	wait = wait < WAIT_NS ? WAIT_NS : wait;

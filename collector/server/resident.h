@@ -14,6 +14,5 @@ struct hk_resident {
 uint64_t hk_resident_bytes(void);
 
 /* Returns the allocator's free memory to the system, if a try is due at NOW (monotonic ns). The
- * next try is due after 2 s, and twice as late each time that a try returned little, up to 32 s:
- * memory of connections, requests and jobs becomes free at any time, from any thread. */
+ * next try is due after 2 s. The wait doubles up to 32 s each time that a try returned little. */
 void hk_resident_trim(struct hk_resident *resident, uint64_t now);

@@ -109,7 +109,7 @@ int hk_code_map_read(uint32_t pid, struct hk_code_map *ret_map)
 		r = hk_code_map_parse(line, &range) ? add(&map, &range) : 0;
 	}
 	fclose(file);
-	/* The memory of a process that ends is gone before the process is. */
+	/* A process that ends loses its memory before its pid. */
 	r = r == 0 && map.count == 0 ? -ESRCH : r;
 	if (r < 0) {
 		hk_code_map_free(&map);

@@ -21,8 +21,7 @@ struct hk_dump_stack {
 	uint64_t *address;
 	size_t count;
 	uint32_t end; /* why there are no more (enum hk_walk_end, agent/stack/walk.h) */
-	struct hk_ask_python
-	    *python; /* what HK_ASK_PYTHON refers to, checked; NULL: no such frames */
+	struct hk_ask_python *python; /* frames that HK_ASK_PYTHON refers to, checked; NULL: none */
 };
 
 /* Adds STACK. Frames of the agent are left out. Returns 0 and the stack's number, 0 for none, or

@@ -11,7 +11,7 @@
 struct hk_row {
 	struct hk_dump_stack stack; /* without `address`: none */
 	unsigned busy;		    /* answers without Python frames, which another one may have */
-	bool settled;		    /* answered, or it will not be asked any more */
+	bool settled;		    /* answered, or not asked again */
 	bool traced, ended;
 	uint32_t python_missing; /* enum hk_ask_python_missing */
 	char missing[160]; /* why there is no stack; "": there is one, or it is not known yet */

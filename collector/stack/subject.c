@@ -509,7 +509,7 @@ static void begin_naming(struct hk_subject *subject, struct hk_collector *collec
 	subject->named_until_ns = now_ns + NAMING_NS;
 }
 
-/* Returns whether names need not be waited for any longer. */
+/* Returns whether the wait for names is over. */
 static bool is_named(struct hk_subject *subject, struct hk_collector *collector, uint64_t now_ns)
 {
 	if (!subject->naming) {

@@ -17,7 +17,7 @@ struct hk_cuda_inside *hk_cuda_inside_new(void);
 struct hk_cuda_inside *hk_cuda_inside_free(struct hk_cuda_inside *known);
 
 /* Returns whether a runtime is linked into the file at PATH. *RET_READ: the file had to be read.
- * Returns false for what is no ELF file or cannot be read. */
+ * Returns false for a file that is not ELF or cannot be read. */
 bool hk_cuda_inside_ask(struct hk_cuda_inside *known, const char *path, bool *ret_read);
 
 #endif

@@ -34,14 +34,14 @@ static bool has_build_id(const struct hk_elf *file, const uint8_t *wanted, size_
 	return hk_elf_build_id(file, build_id) == bytes && memcmp(build_id, wanted, bytes) == 0;
 }
 
-/* What a debug file is known by. */
+/* How the right debug file is recognised. */
 struct mark {
 	uint8_t build_id[HK_ELF_BUILD_ID_MOST];
 	size_t bytes; /* 0: by the checksum */
 	GElf_Word crc;
 };
 
-/* Opens the file at PATH if it is the one that MARK says. */
+/* Opens the file at PATH if MARK fits it. */
 static bool open_marked(const char *path, const struct mark *mark, struct hk_elf *ret_debug)
 {
 	if (hk_elf_open(path, ret_debug) < 0) {

@@ -12,10 +12,10 @@
 
 #include "collector/symbol/die_ranges.h"
 
-#define DEPTH_MOST 256u	 /* of scopes in each other */
-#define UNITS_MOST 4096u /* whose functions are kept */
+#define DEPTH_MOST 256u	 /* nested scopes */
+#define UNITS_MOST 4096u /* units whose functions are kept */
 
-/* The functions of a unit, in which an address was looked for. */
+/* The functions of a unit in which an address was looked up. */
 struct unit {
 	UT_hash_handle hh;
 	void *key; /* its CU */
@@ -160,7 +160,7 @@ static void add_place(Dwarf_Die *unit, const char *function, const char *file, u
 
 /* ---- scopes ---- */
 
-/* Whether functions may be inside: in types, or in each other. */
+/* Returns whether an entry with TAG may contain functions. */
 static bool may_hold_functions(int tag)
 {
 	return tag == DW_TAG_subprogram || tag == DW_TAG_namespace || tag == DW_TAG_module ||
@@ -208,7 +208,7 @@ static const struct hk_die_ranges *functions_of(struct hk_debug_info *info, Dwar
 	if (!unit) {
 		return NULL;
 	}
-	/* What a compiler has put into a file of its own is used if that is still there. */
+	/* The entries in a .dwo file are used if that is still there. */
 	bool apart = dwarf_cu_info(die->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
 		     type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit;
 	unit->key = key;
@@ -244,7 +244,7 @@ static bool find_inlines(Dwarf_Die *parent, uint64_t address, struct inlines *in
 		if (holds > 0 && inlined) {
 			inlines->die[inlines->count++] = child;
 		}
-		/* A block without addresses may hold some that have. */
+		/* A block without addresses may contain blocks with addresses. */
 		bool found = holds != 0 && find_inlines(&child, address, inlines, depth + 1);
 		if (holds > 0 || found) {
 			return true;
@@ -277,6 +277,6 @@ void hk_debug_info_find(struct hk_debug_info *info, uint64_t address, struct hk_
 		add_place(unit, name_of(&inlines.die[i]), file, line, places);
 		find_call(&inlines.die[i], &file, &line);
 	}
-	/* No function holds the address, as in assembly. */
+	/* In assembly no function contains the address. */
 	add_place(unit, own ? name_of(own) : NULL, file, line, places);
 }

@@ -20,7 +20,7 @@ struct hk_die_ranges {
 /* Adds the ranges of DIE; those above a limit are left out. Returns 0 or -ENOMEM. */
 int hk_die_ranges_add(struct hk_die_ranges *ranges, Dwarf_Die *die);
 
-/* To be called once, when all are added. */
+/* Sorts the ranges. To be called once, after the last one was added. */
 void hk_die_ranges_sort(struct hk_die_ranges *ranges);
 
 /* Returns the DIE with the last range that begins at or before ADDRESS and holds it, or NULL. */

@@ -113,8 +113,8 @@ struct texts {
 	size_t *bytes; /* of all lists of the process */
 };
 
-/* Sets *ret_place to the place of TEXT in the list, from 1 on; to 0 without a text, or without room
- * for it. */
+/* Sets *ret_place to the place of TEXT in the list, from 1 on, or to 0 if TEXT is empty or has no
+ * room. */
 static int place_text(const struct texts *texts, const char *text, uint32_t *ret_place)
 {
 	size_t length = strlen(text);
@@ -143,7 +143,7 @@ static int place_text(const struct texts *texts, const char *text, uint32_t *ret
 
 /* ---- places in the source ---- */
 
-/* Finds the places of PART, or makes them. Returns NULL without memory. */
+/* Returns the places of PART, which it makes if need be, or NULL without memory. */
 static Hk__StackPlaces *places_of(Hk__Process *state, uint32_t part)
 {
 	for (size_t i = 0; i < state->n_stack_places; i++) {

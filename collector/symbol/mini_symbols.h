@@ -8,8 +8,8 @@
 
 #include "elf/elf_file.h"
 
-/* Opens the one in FILE. Returns 0, -ENOENT if there is none, -ENOEXEC if it is damaged or too
- * large, or -errno. */
+/* Opens the compressed table of FILE. Returns 0, -ENOENT if there is none, -ENOEXEC if it is
+ * damaged or too large, or -errno. */
 int hk_mini_symbols_open(const struct hk_elf *file, struct hk_elf *ret_mini);
 
 #endif

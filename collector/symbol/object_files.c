@@ -151,7 +151,7 @@ static int read_file(const struct hk_object_files *files, struct hk_object_file 
 	struct hk_elf elf, debug;
 	const char *root;
 
-	/* Without the file a table on disk still names functions. */
+	/* A table on disk names functions even if the file is gone. */
 	bool stored =
 	    files->cache_fd >= 0 && hk_table_file_load(files->cache_fd, file->build_id,
 						       file->build_id_bytes, &file->table) == 0;
@@ -227,7 +227,7 @@ int hk_object_files_open(struct hk_object_files *files, const Hk__SymbolRequest 
 		return 0;
 	}
 	if (file) {
-		drop(files, file); /* another process may see a file that the last one did not */
+		drop(files, file); /* this process may see a file that the last one did not */
 	}
 	return add_file(files, request, ret_file);
 }

@@ -1,9 +1,9 @@
 /* object_files.h: the files that objects were loaded from: functions and source lines at their
  * addresses.
  *
- * Files that were read are kept for all processes and jobs, the least recently used one is dropped
- * first. Large tables of functions are on disk too (table_file.h). A file of another build than the
- * process loaded names nothing. Not thread-safe.
+ * Files that were read are kept for all processes and jobs. The least recently used one is dropped
+ * first. Large tables of functions are kept on disk too (table_file.h). A file of another build
+ * than the process loaded names nothing. Not thread-safe.
  */
 #ifndef HK_COLLECTOR_SYMBOL_OBJECT_FILES_H
 #define HK_COLLECTOR_SYMBOL_OBJECT_FILES_H
@@ -20,8 +20,8 @@ struct hk_object_files *hk_object_files_new(int cache_fd);
 struct hk_object_files *hk_object_files_free(struct hk_object_files *files);
 
 /* Finds or reads the file of REQUEST: below the process's root directory, then below "/". Returns
- * 0, -ESTALE if the file there is of another build, -ENOEXEC if it is no ELF file of this machine's
- * kind, -ENOMEM, or -errno of open. *ret_file lives until the next call. */
+ * 0, -ESTALE for another build, -ENOEXEC if the file is not an ELF file of this machine's kind,
+ * -ENOMEM, or -errno of open. *ret_file is valid until the next call. */
 int hk_object_files_open(struct hk_object_files *files, const Hk__SymbolRequest *request,
 			 struct hk_object_file **ret_file);
 

@@ -17,7 +17,7 @@ static bool is_of_process(const struct stat *status, uint64_t start_unix_ns)
 {
 	uint64_t written = (uint64_t)status->st_mtim.tv_sec * SECOND_NS;
 
-	/* A file system may have full seconds only. */
+	/* Times of some file systems are whole seconds. */
 	return S_ISREG(status->st_mode) && status->st_uid == geteuid() &&
 	       written + SECOND_NS >= start_unix_ns;
 }

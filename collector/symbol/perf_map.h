@@ -1,7 +1,7 @@
 /* perf_map.h: names of generated code, from the file /tmp/perf-PID.map that its program writes.
  *
- * The program may be writing at the same time, and anybody may put a file there: it has to be a
- * regular file of the process's user that is not older than the process. No state.
+ * The program may be writing at the same time, and any user may put a file there. So it has to be a
+ * regular file of the process's user, and not older than the process. No state.
  */
 #ifndef HK_COLLECTOR_SYMBOL_PERF_MAP_H
 #define HK_COLLECTOR_SYMBOL_PERF_MAP_H
@@ -21,8 +21,8 @@ struct hk_perf_map_name {
 int hk_perf_map_open(const char *root, uint32_t pid, uint64_t start_unix_ns, FILE **ret_map);
 
 /* Names the COUNT addresses, which are sorted, by the lines of MAP: "START SIZE NAME", the numbers
- * hexadecimal. Of several lines with an address the last is right, because code is replaced. A line
- * that is not understood is left out. */
+ * hexadecimal. Of several lines with an address the last is right, because code is replaced. Lines
+ * of another form are left out. */
 void hk_perf_map_find(FILE *map, const uint64_t *addresses, size_t count,
 		      struct hk_perf_map_name *ret_names);
 

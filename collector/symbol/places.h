@@ -28,7 +28,7 @@ struct hk_places {
 
 void hk_places_clear(struct hk_places *places);
 
-/* Appends a place. FUNCTION and FILE may be NULL. Does nothing behind the last one. */
+/* Appends a place. FUNCTION and FILE may be NULL. Does nothing if PLACES is full. */
 void hk_places_add(struct hk_places *places, const char *function, const char *file, uint32_t line);
 
 /* Names the last function FUNCTION. */

@@ -1,5 +1,4 @@
-/* reply.h: the replies of the process that reads symbols, in the making: several frames travel in
- * one message.
+/* reply.h: makes the replies of the process that reads symbols. A message has several frames.
  *
  * Not thread-safe.
  */
@@ -21,7 +20,8 @@ struct hk_reply *hk_reply_free(struct hk_reply *reply);
 /* Adds what is at address INDEX of the request. Returns 0, -ENOMEM or -errno of send. */
 int hk_reply_add(struct hk_reply *reply, uint32_t index, const struct hk_places *places);
 
-/* Sends what is left as the last reply. PROBLEM says why the file was not read; empty: it was. */
+/* Sends the frames not sent yet as the last reply. PROBLEM says why the file was not read, and is
+ * empty if it was. */
 int hk_reply_end(struct hk_reply *reply, const char *problem);
 
 #endif

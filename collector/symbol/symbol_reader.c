@@ -20,7 +20,7 @@
 #include "collector/symbol/table_file.h"
 
 #define SOCKET STDIN_FILENO
-#define IDLE_MS 60000 /* after this time without requests it ends, to give its memory back */
+#define IDLE_MS 60000 /* without requests for this time the process ends and frees its memory */
 #define NICE 5
 #define DATA_MOST (UINT64_C(2) << 30) /* bytes of memory besides mapped files */
 
@@ -100,7 +100,7 @@ static int handle(struct reading *reading, const uint8_t *bytes, size_t size)
 
 /* ---- the process ---- */
 
-/* A file that needs more memory ends this process, and the collector names it. */
+/* A file that needs more memory ends this process. The collector then reports that file. */
 static void limit(void)
 {
 	const struct rlimit none = {0, 0};
@@ -130,7 +130,7 @@ static void prepare(void)
 	limit();
 }
 
-/* Returns true if there is a request, false to end. */
+/* Waits for a request. Returns false if the process is to end. */
 static bool wait_request(void)
 {
 	struct pollfd fd = {SOCKET, POLLIN, 0};

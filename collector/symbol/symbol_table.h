@@ -41,17 +41,17 @@ struct hk_symbol_table *hk_symbol_table_map(const struct hk_symbols_content *con
 struct hk_symbol_table *hk_symbol_table_free(struct hk_symbol_table *table);
 
 /* Returns the name of the function that holds ADDRESS, in the file's addresses and as the file
- * spells it, or NULL. It lives as long as TABLE. */
+ * spells it, or NULL. It is valid as long as TABLE. */
 const char *hk_symbol_table_find(const struct hk_symbol_table *table, uint64_t address);
 
-/* Whether the names come from the dynamic table only: functions that the file does not export are
- * missing. */
+/* Returns whether the names come from the dynamic table only. Functions that the file does not
+ * export are then missing. */
 _Bool hk_symbol_table_is_partial(const struct hk_symbol_table *table);
 
-/* What is in TABLE; it lives as long. */
+/* Returns what TABLE holds. It is valid as long as TABLE. */
 struct hk_symbols_content hk_symbol_table_content(const struct hk_symbol_table *table);
 
-/* Bytes of memory that TABLE takes. */
+/* Returns the bytes of memory that TABLE takes. */
 size_t hk_symbol_table_bytes(const struct hk_symbol_table *table);
 
 #endif

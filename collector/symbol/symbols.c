@@ -13,7 +13,7 @@
 #include "collector/symbol/symbol_reader.h"
 
 #define SELF "/proc/self/exe"
-#define ENDED_MOST 8u /* processes that a slow disk keeps from ending */
+#define ENDED_MOST 8u /* processes killed while a slow disk keeps them */
 
 struct hk_symbols {
 	int fd; /* -1: there is no process */
@@ -37,7 +37,7 @@ struct hk_symbols *hk_symbols_new(void)
 
 /* ---- the process ---- */
 
-/* Returns an entry for a further process that ends, or NULL. */
+/* Removes the processes that have ended. Returns a free entry, or NULL. */
 static pid_t *reap(struct hk_symbols *symbols)
 {
 	pid_t *unused = NULL;
@@ -155,7 +155,7 @@ int hk_symbols_ask(struct hk_symbols *symbols, Hk__SymbolRequest *request, uint6
 	if (send(symbols->fd, symbols->bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
 		int error = errno;
 		if (error != EAGAIN && error != EINTR) {
-			end_process(symbols); /* it had ended for want of requests */
+			end_process(symbols); /* it had ended because no request came */
 		}
 		return -error;
 	}
@@ -164,7 +164,7 @@ int hk_symbols_ask(struct hk_symbols *symbols, Hk__SymbolRequest *request, uint6
 	return 0;
 }
 
-/* The process ended, or says what is no reply. */
+/* The process ended, or sent something that is not a reply. */
 static int lose(struct hk_symbols *symbols, int error)
 {
 	bool busy = symbols->busy;

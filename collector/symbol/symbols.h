@@ -19,13 +19,15 @@ struct hk_symbols;
 struct hk_symbols *hk_symbols_new(void);
 struct hk_symbols *hk_symbols_free(struct hk_symbols *symbols);
 
-/* Readable when there is a reply, or when the process has ended; -1: there is no process. */
+/* Returns a descriptor that is readable when there is a reply or the process has ended, or -1
+ * without a process. */
 int hk_symbols_fd(const struct hk_symbols *symbols);
 
-/* Whether a request is under way. */
+/* Returns whether a request is under way. */
 bool hk_symbols_is_busy(const struct hk_symbols *symbols);
 
-/* Sends REQUEST, whose number it sets, at time NOW_NS. Returns 0, or -errno: to be tried later. */
+/* Sends REQUEST, whose number it sets, at time NOW_NS. Returns 0, or -errno: the caller tries again
+ * later. */
 int hk_symbols_ask(struct hk_symbols *symbols, Hk__SymbolRequest *request, uint64_t now_ns);
 
 /* Takes a reply to the request under way. Returns 1, 0 if there is none yet, -ECHILD if the process

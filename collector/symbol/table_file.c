@@ -34,7 +34,7 @@ struct header {
 
 /* ---- directory ---- */
 
-/* Opens NAME below DIRFD, and makes it. */
+/* Opens directory NAME below DIRFD, which it makes if need be. */
 static int enter(int dirfd, const char *name)
 {
 	if (mkdirat(dirfd, name, 0700) < 0 && errno != EEXIST) {
@@ -53,7 +53,7 @@ static int enter_and_leave(int dirfd, const char *name)
 	return fd;
 }
 
-/* Opens the user's cache directory, and makes it. */
+/* Opens the user's cache directory, which it makes if need be. */
 static int open_cache(void)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

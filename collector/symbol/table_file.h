@@ -1,9 +1,9 @@
-/* table_file.h: tables of functions on disk, so that the next collector need not read large files
+/* table_file.h: tables of functions on disk, so that the next collector does not read large files
  * again.
  *
- * They lie below $XDG_CACHE_HOME or ~/.cache, one for each build id, in hooktrace/symbols. The
- * directory has a limit: the tables that were not used for the longest time are removed. Where it
- * cannot be written nothing is kept. Its files are checked as those of a stranger. Not thread-safe.
+ * They are in hooktrace/symbols below $XDG_CACHE_HOME or ~/.cache, one for each build id. The
+ * directory has a limit: the tables that were not used for the longest time are removed. If it
+ * cannot be written, nothing is kept. Files in it are not trusted. Not thread-safe.
  */
 #ifndef HK_COLLECTOR_SYMBOL_TABLE_FILE_H
 #define HK_COLLECTOR_SYMBOL_TABLE_FILE_H
@@ -15,8 +15,8 @@
 
 #define HK_TABLE_FILES_BYTES_MOST (256u << 20) /* of all files */
 
-/* Opens the directory, and makes it. Returns a descriptor, -ENOENT if the user has no home, -EPERM
- * if it has another owner or others may write to it, or -errno. */
+/* Opens the directory, which it makes if need be. Returns a descriptor, -ENOENT if the user has no
+ * home, -EPERM if it has another owner or others may write to it, or -errno. */
 int hk_table_files_open(void);
 
 /* Maps the table of BUILD_ID from directory DIRFD. Returns 0, -ENOENT, -EBADMSG if it is damaged or

@@ -92,7 +92,9 @@ static bool has_small_names(const struct hk_elf *file, const GElf_Shdr *header)
 	return names && gelf_getshdr(names, &of_names) && is_small(file, &of_names);
 }
 
-Elf_Scn *hk_elf_section(const struct hk_elf *file, uint32_t type, GElf_Shdr *ret_header)
+/* Returns the first section of TYPE with its header, or NULL. A section that is too large to be
+ * read is left out, and one whose names are. */
+static Elf_Scn *find_section(const struct hk_elf *file, uint32_t type, GElf_Shdr *ret_header)
 {
 	Elf_Scn *section = NULL;
 
@@ -109,7 +111,7 @@ Elf_Scn *hk_elf_section(const struct hk_elf *file, uint32_t type, GElf_Shdr *ret
 int hk_elf_symbols(const struct hk_elf *file, uint32_t type, hk_elf_symbol each, void *context)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = hk_elf_section(file, type, &header);
+	Elf_Scn *section = find_section(file, type, &header);
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
 	Elf_Data *names = data ? elf_getdata(elf_getscn(file->elf, header.sh_link), NULL) : NULL;
 	const char *texts = names ? names->d_buf : NULL;
@@ -143,7 +145,7 @@ static const char *find_note(Elf_Data *data, uint32_t type, const char *owner, s
 
 	while (data && (next = gelf_getnote(data, at, &note, &name, &content)) > 0) {
 		const char *base = data->d_buf;
-		/* Linkers count no zero at its end, one, or several. */
+		/* Linkers differ in how many final zeros of the name they count. */
 		if (note.n_type == type && note.n_namesz >= strlen(owner) &&
 		    strncmp(base + name, owner, note.n_namesz) == 0) {
 			*ret_bytes = note.n_descsz;

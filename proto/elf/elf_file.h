@@ -21,23 +21,19 @@ struct hk_elf {
 	uint64_t section_bytes_most; /* larger sections are not read */
 };
 
-/* Begins to read the ELF file FD, of any class, and takes FD. Returns 0, or -ENOEXEC if it is no
+/* Begins to read the ELF file FD, of any class, and takes FD. Returns 0, or -ENOEXEC if it is not a
  * regular ELF file. */
 int hk_elf_begin(int fd, struct hk_elf *ret_file);
 
 /* Opens the file at PATH, which is regular, 64-bit and of this machine's byte order. Returns 0,
- * -ENOEXEC if it is no such file, -ENOMEM, or -errno of open. */
+ * -ENOEXEC if it is not such a file, -ENOMEM, or -errno of open. */
 int hk_elf_open(const char *path, struct hk_elf *ret_file);
 
-/* The same for a process that must live on: a file that is mapped may be cut short, which ends its
- * reader. So what is needed is copied, of each section 64 MiB at most. */
+/* The same for a process that must not be ended by a mapped file that is cut short. What is needed
+ * is copied, at most 64 MiB of each section. */
 int hk_elf_open_copied(const char *path, struct hk_elf *ret_file);
 
 void hk_elf_close(struct hk_elf *file);
-
-/* Returns the first section of TYPE with its header, or NULL. A section that is too large to be
- * read is left out, and one whose names are. */
-Elf_Scn *hk_elf_section(const struct hk_elf *file, uint32_t type, GElf_Shdr *ret_header);
 
 /* Takes one symbol. NAME is NULL if the file's is not valid. Returns a negative value to end. */
 typedef int (*hk_elf_symbol)(void *context, const GElf_Sym *symbol, const char *name);

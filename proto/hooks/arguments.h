@@ -13,7 +13,6 @@
 
 #define HK_ARGUMENTS_RESULT HK_HOOK_ARGS /* bit of the marks, and place in the list */
 #define HK_ARGUMENTS_TEXT_BYTES 63u	 /* of one text; longer ones are cut */
-#define HK_ARGUMENTS_TEXT_WORDS 8u
 #define HK_ARGUMENTS_TEXT_CUT 0x80u
 #define HK_ARGUMENTS_LONG_BYTES 222u /* of a long text; the room in a record may be less */
 #define HK_ARGUMENTS_LONG_CUT 0x8000u

@@ -27,7 +27,8 @@ static void set(uint8_t *bits, unsigned bit)
 	bits[bit / 8] |= (uint8_t)(1u << bit % 8);
 }
 
-uint32_t hk_index_buckets(uint32_t count)
+/* Returns the buckets of an index over COUNT hooks: a power of two. */
+static uint32_t buckets_for(uint32_t count)
 {
 	uint32_t buckets = 64;
 	while (buckets < count * 2) {
@@ -39,7 +40,7 @@ uint32_t hk_index_buckets(uint32_t count)
 size_t hk_index_bytes(uint32_t count)
 {
 	return (HK_INDEX_PAIRS + HK_INDEX_HASHES) / 8 +
-	       ((size_t)hk_index_buckets(count) + 3 * (size_t)count) * sizeof(uint32_t);
+	       ((size_t)buckets_for(count) + 3 * (size_t)count) * sizeof(uint32_t);
 }
 
 uint32_t hk_index_hash(const char *symbol)
@@ -54,7 +55,7 @@ uint32_t hk_index_hash(const char *symbol)
 void hk_index_build(const char *const *symbols, uint32_t count, void *room,
 		    struct hk_index *ret_index)
 {
-	uint32_t bucket_count = hk_index_buckets(count);
+	uint32_t bucket_count = buckets_for(count);
 	uint32_t *buckets = room;
 	uint32_t *next = buckets + bucket_count;
 	uint32_t *hashes = next + count;

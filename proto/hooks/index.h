@@ -23,9 +23,6 @@ struct hk_index {
 	uint32_t glob_count;
 };
 
-/* Buckets of an index over COUNT hooks: a power of two. */
-uint32_t hk_index_buckets(uint32_t count);
-
 /* Bytes that hk_index_build needs for COUNT hooks. */
 size_t hk_index_bytes(uint32_t count);
 

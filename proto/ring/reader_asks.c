@@ -24,7 +24,7 @@ int hk_reader_ask(struct hk_reader *reader, uint32_t number, uint32_t tid)
 	return hk_map_failed(reader) ? -ESTALE : free ? 0 : -EBUSY;
 }
 
-/* Sets what is not valid in ANSWER to what is. */
+/* Replaces invalid values of ANSWER by valid ones. */
 static void check_python(struct hk_ask_copy *answer)
 {
 	struct hk_ask_python *python = &answer->python;
@@ -62,7 +62,7 @@ static void copy_python(struct hk_reader *reader, const struct hk_ask *ask,
 	check_python(answer);
 }
 
-/* An address that refers to no Python frame reads as one of code that is not known. */
+/* Sets addresses of Python frames that do not exist to 0, as of unknown code. */
 static void check_addresses(struct hk_ask_copy *answer)
 {
 	for (uint32_t i = 0; i < answer->count; i++) {

@@ -5,10 +5,10 @@
 #include <assert.h>
 #include <stdint.h>
 
-/* A kernel that was launched, or that a driver's module was asked for: an item of as many units of
- * 8 bytes as it needs. Numbered from 1 on in order. Immutable. Since 1.4. */
+/* A kernel that was launched, or requested from a driver's module. An item takes several units of 8
+ * bytes. Numbered from 1 on in order. Immutable. Since 1.4. */
 struct hk_kernel {
-	uint64_t hash;	     /* of the whole name: names that are cut are still told apart */
+	uint64_t hash;	     /* of the whole name, so that cut names differ */
 	uint32_t name_bytes; /* of the whole name; 0: it has none */
 	/* Without a name: where the host's function that launches it lies, as in struct
 	 * hk_stack_frame. */

@@ -28,13 +28,6 @@ uint64_t hk_histogram_width_ns(uint32_t bucket)
 	return 1ull << octave_shift(bucket);
 }
 
-void hk_histogram_add(struct hk_histogram *histogram, uint64_t duration_ns)
-{
-	uint64_t *count = &histogram->bucket[hk_histogram_bucket(duration_ns)];
-
-	*count = add_saturated(*count, 1);
-}
-
 void hk_histogram_add_octave(struct hk_histogram *histogram, uint32_t octave,
 			     const uint64_t counts[HK_HISTOGRAM_OCTAVE_BUCKETS])
 {
@@ -45,23 +38,6 @@ void hk_histogram_add_octave(struct hk_histogram *histogram, uint32_t octave,
 	for (uint32_t i = 0; i < HK_HISTOGRAM_OCTAVE_BUCKETS; i++) {
 		bucket[i] = add_saturated(bucket[i], counts[i]);
 	}
-}
-
-void hk_histogram_merge(struct hk_histogram *histogram, const struct hk_histogram *from)
-{
-	for (uint32_t i = 0; i < HK_HISTOGRAM_BUCKETS; i++) {
-		histogram->bucket[i] = add_saturated(histogram->bucket[i], from->bucket[i]);
-	}
-}
-
-uint64_t hk_histogram_total(const struct hk_histogram *histogram)
-{
-	uint64_t total = 0;
-
-	for (uint32_t i = 0; i < HK_HISTOGRAM_BUCKETS; i++) {
-		total = add_saturated(total, histogram->bucket[i]);
-	}
-	return total;
 }
 
 /* ceil(quantile * total), at least 1 and at most total; also if the quantile is NaN. */
@@ -78,25 +54,6 @@ static uint64_t rank_of(double quantile, uint64_t total)
 	uint64_t rank = (uint64_t)exact;
 	rank += (double)rank < exact;
 	return rank < total ? rank : total;
-}
-
-uint64_t hk_histogram_quantile(const struct hk_histogram *histogram, double quantile)
-{
-	uint64_t total = hk_histogram_total(histogram);
-	uint64_t below = 0;
-	uint32_t bucket = 0;
-
-	if (!total) {
-		return 0;
-	}
-	uint64_t rank = rank_of(quantile, total);
-	for (; hk_histogram_next(histogram, &bucket); bucket++) {
-		below = add_saturated(below, histogram->bucket[bucket]);
-		if (below >= rank) {
-			break;
-		}
-	}
-	return hk_histogram_lower_ns(bucket) + (hk_histogram_width_ns(bucket) - 1) / 2;
 }
 
 uint64_t hk_histogram_sparse_quantile(const uint32_t *bucket, const uint64_t *count, size_t used,

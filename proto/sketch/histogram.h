@@ -1,10 +1,10 @@
 /* histogram.h: a mergeable log-linear histogram of durations in nanoseconds.
  *
  * Buckets: v = d|32, s = msb(v)-5, index = (s<<5) + (d>>s), clamped to the last one: 32 buckets to
- * the octave, widths from 1 ns to 2^34 ns, exact below 64 ns. The agent counts with the same
- * formula in the cells of a segment, one block of 32 buckets per octave (octave = index>>5). A
- * histogram is a plain value: copy it, zero it with {0}, keep it anywhere. Threading: locked by the
- * caller.
+ * the octave, widths from 1 ns to 2^34 ns, exact below 64 ns. ring/segment.h has the formula
+ * (hk_histogram_index), by which the agent counts in the cells of a segment, one block of 32
+ * buckets per octave (octave = index>>5). A histogram is a plain value: copy it, zero it with {0},
+ * keep it anywhere. Threading: locked by the caller.
  */
 #ifndef HK_SKETCH_HISTOGRAM_H
 #define HK_SKETCH_HISTOGRAM_H
@@ -21,41 +21,21 @@ struct hk_histogram {
 	uint64_t bucket[HK_HISTOGRAM_BUCKETS];
 };
 
-/* Bucket of a duration in ns; 2^40 ns and more fall into the last bucket. */
-static inline uint32_t hk_histogram_bucket(uint64_t duration_ns)
-{
-	uint32_t shift = 58u - (uint32_t)__builtin_clzll(duration_ns | 32u);
-	uint64_t index = ((uint64_t)shift << 5) + (duration_ns >> shift);
-
-	return index < HK_HISTOGRAM_BUCKETS ? (uint32_t)index : HK_HISTOGRAM_BUCKETS - 1u;
-}
-
 /* Smallest duration in ns of a bucket below HK_HISTOGRAM_BUCKETS. */
 uint64_t hk_histogram_lower_ns(uint32_t bucket);
 
 /* Width in ns of a bucket below HK_HISTOGRAM_BUCKETS; the last bucket is open upwards. */
 uint64_t hk_histogram_width_ns(uint32_t bucket);
 
-/* Counts one duration in ns. */
-void hk_histogram_add(struct hk_histogram *histogram, uint64_t duration_ns);
-
 /* Adds the 32 counts of one octave; an octave of HK_HISTOGRAM_OCTAVES or more is ignored. */
 void hk_histogram_add_octave(struct hk_histogram *histogram, uint32_t octave,
 			     const uint64_t counts[HK_HISTOGRAM_OCTAVE_BUCKETS]);
 
-/* Adds all counts of `from`. */
-void hk_histogram_merge(struct hk_histogram *histogram, const struct hk_histogram *from);
-
-/* Number of durations counted; saturates at UINT64_MAX. */
-uint64_t hk_histogram_total(const struct hk_histogram *histogram);
-
-/* Duration in ns below or at which the share `quantile` (0..1) of all durations lies: the middle of
- * the bucket that holds the value of rank ceil(quantile * total). The error is at most 1/64, for
- * any distribution inside the bucket. Returns 0 if empty. Durations above 2^40 ns are not resolved:
+/* Duration in ns below or at which the share `quantile` (0..1) of all durations lies, of a
+ * histogram given by its USED non-empty buckets, ascending, and their counts: the middle of the
+ * bucket that holds the value of rank ceil(quantile * total). The error is at most 1/64, for any
+ * distribution inside the bucket. Returns 0 if empty. Durations above 2^40 ns are not resolved:
  * clamp to the minimum and maximum kept beside the histogram. */
-uint64_t hk_histogram_quantile(const struct hk_histogram *histogram, double quantile);
-
-/* The same for a histogram given by its USED non-empty buckets, ascending, and their counts. */
 uint64_t hk_histogram_sparse_quantile(const uint32_t *bucket, const uint64_t *count, size_t used,
 				      double quantile);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define SHORT_BYTES 1024u	       /* shorter names need less than 512 KiB of stack */
-#define STACK_BYTES ((size_t)64 << 20) /* each byte of a name may be a level of the parser */
+#define STACK_BYTES ((size_t)64 << 20) /* each byte of a name may take a level of the parser */
 
 struct demangling {
 	const char *name;

@@ -384,11 +384,6 @@ uint64_t hk_statistics_file_bytes(const struct hk_statistics *statistics)
 	return statistics->file_bytes;
 }
 
-uint64_t hk_statistics_live_bytes(const struct hk_statistics *statistics)
-{
-	return statistics->live_bytes;
-}
-
 /* Adds the message of ENTRY to SNAPSHOT, whose process array has room. */
 static int add_entry(Hk__Snapshot *snapshot, const struct hk_frame_entry *entry,
 		     struct hk_frame_source *source)

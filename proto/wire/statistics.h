@@ -34,9 +34,8 @@ int hk_statistics_put_process(struct hk_statistics *statistics, const Hk__Proces
 int hk_statistics_put_change(struct hk_statistics *statistics, const Hk__Process *change);
 int hk_statistics_put_job(struct hk_statistics *statistics, const Hk__Job *job);
 
-/* Bytes of the file, and bytes of the newest whole frame of each key in it. */
+/* Returns the bytes of the file. */
 uint64_t hk_statistics_file_bytes(const struct hk_statistics *statistics);
-uint64_t hk_statistics_live_bytes(const struct hk_statistics *statistics);
 
 /* Reads the newest state of everything in JOB_DIR; the caller frees it with
  * hk__snapshot__free_unpacked. `job` is always set (from the directory's name if frames are

@@ -1,5 +1,5 @@
 /* links: hk_collector */
-/* Lines of /tmp/perf-PID.map, which any program writes. What is named lies in a line of the input.
+/* Lines of /tmp/perf-PID.map, which any program writes. Each name found is in a line of the input.
  */
 #include <stddef.h>
 #include <stdint.h>

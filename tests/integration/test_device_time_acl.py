@@ -4,7 +4,6 @@
 Kernels are joined with their launches. Copies have no correlation number in MSPTI, so their calls are not known, and the report says so.
 """
 import json
-import os
 
 from harness import expect, expect_true, main
 
@@ -13,10 +12,8 @@ EACH = THREADS * ROUNDS
 
 
 def check(run, scene, times):
-    here = os.path.dirname(os.path.abspath(__file__))
-    hooks = os.path.join(here, os.pardir, "workloads", "simacl", "acl.hooks")
     name = scene or "plain"
-    done = run.trace(run.workload("simacl/mspti_truth"), *filter(None, [scene]), hooks=[hooks], store=name,
+    done = run.trace(run.workload("simdevices/mspti_truth"), *filter(None, [scene]), hooks=["acl"], store=name,
                      options=("-q", "--device-time", "--job", name))
     report = json.loads(run.cli("report", run.path(name, name), "--format", "json").stdout)
     source = report["processes"][0]["device_time"]

@@ -1,7 +1,7 @@
-/* Exports what an interpreter exports (simulated), of a version that the agent does not know, or
- * without what its version has, calls getppid() and waits for the end of its input. Arguments: the
- * version in hexadecimal as PY_VERSION_HEX has it, then the words of its own description: 0 for
- * none, 1 for one that says that it is free-threaded. */
+/* A simulated interpreter: exports what CPython exports, of a version that the agent does not know,
+ * or with data that does not fit its version. Calls getppid() and waits for the end of its input.
+ * Arguments: the version in hexadecimal, as PY_VERSION_HEX has it, then its description: 0 for
+ * none, 1 for a free-threaded one. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>

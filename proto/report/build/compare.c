@@ -186,15 +186,6 @@ bool hk_change_significant(const struct hk_change *change)
 	return change->low > 0 || change->high < 0;
 }
 
-const char *hk_compare_name(enum hk_compare_figure figure)
-{
-	static const char *const names[HK_COMPARE_FIGURES] = {
-	    "calls", "errors", "bytes", "total", "mean", "p50", "p90", "p99",
-	};
-
-	return names[figure];
-}
-
 /* ---- rows ---- */
 
 /* The groups of one job, ordered by name: by function, and by function and rank. */

@@ -68,9 +68,6 @@ int hk_compare_init(struct hk_compare *compare, const struct hk_report *a,
 		    const struct hk_report *b);
 void hk_compare_fini(struct hk_compare *compare);
 
-/* Returns "calls", "total" and so on. Static. */
-const char *hk_compare_name(enum hk_compare_figure figure);
-
 /* Whether the interval is known and excludes 0, no change. */
 bool hk_change_significant(const struct hk_change *change);
 

@@ -11,7 +11,9 @@
 #define DOMAIN "nccl.transfer"
 #define SIZE_MOST 63u
 
-double hk_report_bus_factor(const char *function, uint32_t ranks)
+/* Returns the bus bandwidth of FUNCTION over RANKS ranks for each byte of algorithm bandwidth, or 0
+ * if that is unknown. */
+static double bus_factor(const char *function, uint32_t ranks)
 {
 	static const char *const parts[] = {"AllGather", "AllGatherV", "ReduceScatter",
 					    "AlltoAll",	 "Gather",     "Scatter"};
@@ -71,7 +73,7 @@ static void numbers_fill(struct hk_report_transfer *to, const struct hk_report_c
 		to->min_ns = n->min_ns;
 		to->max_ns = n->max_ns;
 		to->algorithm_gbps = (double)n->bytes / (double)n->total_ns;
-		to->bus_gbps = to->algorithm_gbps * hk_report_bus_factor(to->function, to->ranks);
+		to->bus_gbps = to->algorithm_gbps * bus_factor(to->function, to->ranks);
 	}
 }
 

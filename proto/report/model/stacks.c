@@ -112,7 +112,7 @@ bool hk_stacks_without_python(const Hk__Process *process, char *text, size_t siz
 	static const char *const reasons[] = {
 	    [HK_PYTHON_UNKNOWN] = "the structures of this version are not known",
 	    [HK_PYTHON_FREE_THREADED] = "it is a free-threaded build",
-	    [HK_PYTHON_MISFIT] = "it lacks what this version has",
+	    [HK_PYTHON_MISFIT] = "its exported data does not fit this version",
 	};
 	uint64_t state = process->python >> 32;
 	uint32_t version = (uint32_t)process->python;

@@ -55,8 +55,7 @@ bool hk_stacks_frame(const Hk__Process *process, uint32_t number,
 		     struct hk_stacks_frame *ret_frame);
 
 /* Sets RET_FUNCTIONS to the functions at frame NUMBER of PROCESS, which is valid: inlined ones,
- * innermost first, and last the frame's own. Returns how many there are, 0 if there is no such
- * frame. */
+ * innermost first, then the frame's own. Returns how many there are, or 0 without such a frame. */
 size_t hk_stacks_functions(const Hk__Process *process, uint32_t number,
 			   struct hk_stacks_function ret_functions[HK_STACKS_FUNCTIONS_MOST]);
 

@@ -7,7 +7,7 @@
 
 #include "report/build/group.h"
 
-/* Whether GROUP, with functions as a key, is work of a device instead of calls. */
+/* Returns whether GROUP, by function, is work of a device and not calls. */
 bool hk_devices_are(const struct hk_group *group);
 
 /* Writes at most LIMIT rows of GROUPS, those with most device time first, or nothing if no device

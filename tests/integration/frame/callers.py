@@ -1,5 +1,5 @@
-"""Calls python_noted of LIBRARY from Python stacks of many shapes, with and without the GIL, and writes each stack to standard error as
-`traceback` knows it while the call is open.
+"""Calls python_noted of LIBRARY from Python stacks of many shapes, with and without the GIL. During each call it writes the stack that
+`traceback` shows to standard error.
 
     callers.py LIBRARY
 """

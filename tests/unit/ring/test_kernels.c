@@ -54,7 +54,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A name of LENGTH bytes that only its last one tells from others of that length. */
+/* A name of LENGTH bytes. Names of one length differ only in the last byte. */
 static const char *name_of(uint32_t length, char last)
 {
 	static char name[NAME_MOST + 1];

@@ -2,7 +2,15 @@
 #include "acl.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mspti.h"
+
+static void (*_Atomic watch)(const struct sim_acl_work *work);
+static _Atomic uint64_t correlation;
 
 /* Returns ACL's number for a result of device.h. */
 static int told(int result)
@@ -12,6 +20,45 @@ static int told(int result)
 	       : result == -ENODEV ? ACL_ERROR_RT_INVALID_DEVICEID
 				   : ACL_ERROR_RT_PARAM_INVALID;
 }
+
+/* ---- times, for MSPTI */
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void sim_acl_watch(void (*with)(const struct sim_acl_work *work))
+{
+	watch = with;
+}
+
+static uint64_t begin_work(void)
+{
+	return watch ? now_ns() : 0;
+}
+
+/* Passes on WORK, which takes NS on STREAM. Returns RESULT, that of the call. */
+static int end_work(struct sim_acl_work *work, uint64_t ns, aclrtStream stream, int result)
+{
+	void (*with)(const struct sim_acl_work *) = watch;
+
+	if (with && work->call_start && stream && result == ACL_SUCCESS) {
+		work->end = sim_stream_book(stream, work->call_start, ns);
+		work->start = work->end - ns;
+		work->stream = sim_stream_number(stream);
+		work->thread = (uint32_t)gettid();
+		work->correlation = ++correlation;
+		work->call_end = now_ns();
+		with(work);
+	}
+	return result;
+}
+
+/* ---- devices */
 
 int aclInit(const char *configuration)
 {
@@ -113,8 +160,13 @@ int aclrtHostUnregister(void *pointer)
 int aclrtMemcpyAsync(void *to, size_t most, const void *from, size_t count, int kind,
 		     aclrtStream stream)
 {
-	return count <= most && kind >= 0 && kind <= 4 ? told(sim_copy(stream, to, from, count))
-						       : ACL_ERROR_INVALID_PARAM;
+	struct sim_acl_work work = {
+	    .call_start = begin_work(), .bytes = count, .function = "aclrtMemcpyAsync"};
+	int result = count <= most && kind >= 0 && kind <= 4
+			 ? told(sim_copy(stream, to, from, count))
+			 : ACL_ERROR_INVALID_PARAM;
+
+	return end_work(&work, SIM_ACL_BLOCK_NS, stream, result);
 }
 
 int aclrtMemcpy(void *to, size_t most, const void *from, size_t count, int kind)
@@ -170,7 +222,7 @@ int aclrtBinaryGetFunction(aclrtBinHandle binary, const char *name, aclrtFuncHan
 {
 	bool found = strcmp(binary->name, name) == 0;
 
-	*function = found ? (aclrtFuncHandle)(uintptr_t)binary->kernel : NULL;
+	*function = found ? (aclrtFuncHandle)binary : NULL;
 	return found ? ACL_SUCCESS : ACL_ERROR_RT_PARAM_INVALID;
 }
 
@@ -182,13 +234,17 @@ int aclrtBinaryUnLoad(aclrtBinHandle binary)
 int aclrtLaunchKernel(aclrtFuncHandle function, uint32_t blocks, const void *arguments,
 		      size_t argument_bytes, aclrtStream stream)
 {
+	const struct sim_binary *binary = (const struct sim_binary *)function;
 	struct sim_launch launch = {.grid = {blocks, 1, 1}, .block = {1, 1, 1}};
+	struct sim_acl_work work = {.call_start = begin_work(), .function = "aclrtLaunchKernel"};
 
 	if (!function || blocks == 0 || argument_bytes > sizeof(launch.arguments)) {
 		return ACL_ERROR_INVALID_PARAM;
 	}
 	memcpy(launch.arguments, arguments, argument_bytes);
-	return told(sim_run(stream, (sim_kernel *)(uintptr_t)function, &launch));
+	work.name = binary->name;
+	return end_work(&work, (uint64_t)blocks * SIM_ACL_BLOCK_NS, stream,
+			told(sim_run(stream, binary->kernel, &launch)));
 }
 
 /* ---- streams and events: queries say how it stands in their last argument */

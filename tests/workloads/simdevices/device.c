@@ -27,6 +27,7 @@ struct sim_stream {
 	bool used;
 	int device;
 	uint64_t queued, done;
+	uint64_t booked_ns; /* until then */
 	struct piece pieces[PIECES];
 };
 struct sim_event {
@@ -248,6 +249,20 @@ int sim_stream_delete(struct sim_stream *stream)
 int sim_stream_device(const struct sim_stream *stream)
 {
 	return stream ? stream->device : current;
+}
+
+uint32_t sim_stream_number(const struct sim_stream *stream)
+{
+	return (uint32_t)(stream - streams) + 1;
+}
+
+uint64_t sim_stream_book(struct sim_stream *stream, uint64_t now_ns, uint64_t ns)
+{
+	pthread_mutex_lock(&mutex);
+	uint64_t start_ns = stream->booked_ns > now_ns ? stream->booked_ns : now_ns;
+	uint64_t end_ns = stream->booked_ns = start_ns + ns;
+	pthread_mutex_unlock(&mutex);
+	return end_ns;
 }
 
 struct sim_event *sim_event_new(void)

@@ -15,7 +15,6 @@
 #define SIM_DEVICE_BYTES ((size_t)64 << 20) /* an allocation beyond it fails */
 #define SIM_HOST (-1)
 #define SIM_PITCH 512u
-#define SIM_EXPORT __attribute__((visibility("default")))
 
 struct sim_stream;
 struct sim_event;
@@ -40,6 +39,13 @@ int sim_release(void *pointer);
 struct sim_stream *sim_stream_new(void);
 int sim_stream_delete(struct sim_stream *stream);
 int sim_stream_device(const struct sim_stream *stream);
+
+/* Number of STREAM, from 1 on. */
+uint32_t sim_stream_number(const struct sim_stream *stream);
+
+/* Simulated time: books NS on STREAM, from NOW_NS on or behind what is booked. Returns the end.
+ * Work does not wait for it. */
+uint64_t sim_stream_book(struct sim_stream *stream, uint64_t now_ns, uint64_t ns);
 
 /* Work on STREAM, or at once if that is NULL. */
 int sim_copy(struct sim_stream *stream, void *to, const void *from, size_t bytes);

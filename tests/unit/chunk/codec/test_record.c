@@ -50,20 +50,10 @@ static void test_a_segments_record_is_understood(void **state)
 	hk_chunk_writer_free(writer);
 }
 
-static void test_buckets_are_those_of_the_cells(void **state)
-{
-	(void)state;
-	for (int i = 0; i < 100000; i++) {
-		uint64_t duration_ns = model_random() >> model_below(64);
-		assert_int_equal(hk_histogram_bucket(duration_ns), hk_histogram_index(duration_ns));
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_a_segments_record_is_understood),
-	    cmocka_unit_test(test_buckets_are_those_of_the_cells),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

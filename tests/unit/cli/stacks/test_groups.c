@@ -243,7 +243,8 @@ static void test_python_lines_are_apart(void **state)
 	free(text);
 }
 
-/* A Python function is no wait, whatever its name, nor is the interpreter's lock. */
+/* A Python function is not a wait, whatever its name. Waiting for the interpreter's lock is not
+ * either. */
 static void test_python_is_idle_only_in_a_wait(void **state)
 {
 	struct made *m = &made[0];

@@ -147,7 +147,7 @@ static void add_kernel(Hk__Process *state, uint32_t object, uint64_t address, co
 	}
 }
 
-/* Has names read until the job needs not wait. Time stands still: nothing is given up for it. */
+/* Runs until the job needs no more names. Time stands still, so nothing times out. */
 static void settle(struct scene *scene, uint64_t now)
 {
 	struct hk_collector *collector = scene->world.collector;
@@ -304,7 +304,7 @@ static void test_kernels_get_names_of_functions(void **unused)
 	add_object(state, "/one");
 	add_object(state, "/other");
 	add_object(state, "[vdso]");
-	/* Several requests: the objects come one after the other, by turns, and with others. */
+	/* Several requests: objects one after the other, in turns, and mixed. */
 	for (uint32_t i = 1; i <= 600; i++) {
 		uint32_t object = i <= 300 ? 1 : i <= 340 ? 1 + i % 2 : i <= 380 ? i % 5 : 2;
 		add_kernel(state, object, i, i % 50 == 0 ? "told" : NULL);
@@ -388,7 +388,7 @@ static const char *message_name(const Hk__Process *message)
 	return frame.name;
 }
 
-/* Has names read until MESSAGE waits for none. */
+/* Runs until MESSAGE waits for no names. */
 static void settle_message(struct hk_collector *collector, uint64_t ticket)
 {
 	hk_naming_run(collector, SECOND_NS);
@@ -427,7 +427,7 @@ static void test_a_message_is_named_before_processes(void **unused)
 	end(&scene);
 }
 
-/* A message that was given up gets nothing any more, and its names go to no other message. */
+/* A message whose wait was ended gets no names, and no other message gets them. */
 static void test_a_message_is_given_up(void **unused)
 {
 	Hk__Process *silent = message_make("/silent", 1), *fine = message_make("/fine", 2);
@@ -448,7 +448,7 @@ static void test_a_message_is_given_up(void **unused)
 	assert_string_equal(message_name(silent), "");
 	hk__process__free_unpacked(silent, NULL);
 	hk__process__free_unpacked(fine, NULL);
-	/* The reader ends later, and is none of theirs. */
+	/* The reader that ends later has none of their requests. */
 	hk_naming_run(collector, 2 * SECOND_NS + HK_SYMBOLS_LIMIT_NS);
 	fine = message_make("/fine", 3);
 	second = hk_naming_begin(collector->naming, fine, 0);

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simacl.h"
+#include "acl.h"
+#include "mspti.h"
 
 #define THREADS 3
 #define ROUNDS 40
@@ -25,16 +26,34 @@ static void need(int result)
 	}
 }
 
+static void nothing(const struct sim_launch *launch)
+{
+	(void)launch;
+}
+
+static aclrtFuncHandle find(const struct sim_binary *image)
+{
+	aclrtBinHandle binary;
+	aclrtFuncHandle function;
+
+	need(aclrtBinaryLoadFromData(image, sizeof(*image), NULL, &binary));
+	need(aclrtBinaryGetFunction(binary, image->name, &function));
+	return function;
+}
+
 static void *rounds(void *unused)
 {
+	static const struct sim_binary matmul = {"MatMul_a", nothing}, add = {"Add_b", nothing};
+	const uint64_t arguments[] = {0};
 	char from[256] = "", to[256];
 	aclrtStream stream;
 
 	need(aclrtSetDevice(0));
 	need(aclrtCreateStream(&stream));
+	aclrtFuncHandle multiplies = find(&matmul), adds = find(&add);
 	for (int i = 0; i < ROUNDS; i++) {
-		need(aclrtLaunchKernel("MatMul_a", 2, NULL, 0, stream));
-		need(aclrtLaunchKernel("Add_b", 1, NULL, 0, stream));
+		need(aclrtLaunchKernel(multiplies, 2, arguments, sizeof(arguments), stream));
+		need(aclrtLaunchKernel(adds, 1, arguments, sizeof(arguments), stream));
 		need(aclrtMemcpyAsync(to, sizeof(to), from, sizeof(from), 3, stream));
 	}
 	need(aclrtSynchronizeStream(stream));

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "simacl.h"
+#include "mspti.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static sim_mspti_requested *requested;

@@ -1,39 +1,24 @@
-/*
- * A simulated Ascend runtime and MSPTI: functions, numbers and records with the real names and
- * calling conventions (acl_rt.h, mspti_activity.h), as far as tests use them.
- */
-#ifndef HK_WORKLOADS_SIMACL_H
-#define HK_WORKLOADS_SIMACL_H
+/* What the simulated libmspti declares: functions, numbers and records of MSPTI's that tests use
+ * (mspti_activity.h). Copies have no correlation number, as MSPTI documents. */
+#ifndef HK_WORKLOADS_MSPTI_H
+#define HK_WORKLOADS_MSPTI_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #define SIM_ACL_BLOCK_NS 2000u /* what a kernel takes per block, and a copy */
 
-/* ---- runtime: libascendcl.so */
+#pragma GCC visibility push(default)
 
-typedef struct sim_acl_stream *aclrtStream;
-
-int aclrtSetDevice(int32_t device);
-int aclrtCreateStream(aclrtStream *stream);
-int aclrtDestroyStream(aclrtStream stream);
-/* FUNCTION is the kernel's name. */
-int aclrtLaunchKernel(const char *function, uint32_t blocks, const void *arguments, size_t bytes,
-		      aclrtStream stream);
-int aclrtMemcpyAsync(void *to, size_t most, const void *from, size_t bytes, int kind,
-		     aclrtStream stream);
-int aclrtSynchronizeStream(aclrtStream stream);
-
-/* Not ACL: work as the simulated MSPTI sees it. Times are CLOCK_REALTIME. */
+/* Not MSPTI's: work as acl.c passes it on. Times are CLOCK_REALTIME. */
 struct sim_acl_work {
 	const char *name; /* NULL: a copy */
 	const char *function;
 	uint64_t bytes, call_start, call_end, start, end, correlation;
 	uint32_t stream, thread;
 };
+/* Has WITH called for each launch and copy on a stream. */
 void sim_acl_watch(void (*with)(const struct sim_acl_work *work));
-
-/* ---- MSPTI: libmspti.so */
 
 #define SIM_MSPTI_PACKED __attribute__((packed, aligned(8)))
 
@@ -71,5 +56,7 @@ int msptiActivityEnable(int kind);
 int msptiActivityDisable(int kind);
 int msptiActivityFlushAll(uint32_t flag);
 int msptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record);
+
+#pragma GCC visibility pop
 
 #endif

@@ -1,0 +1,244 @@
+#include "agent/annotate_names.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "agent/frame/hot.h"
+#include "agent/frame/site.h"
+#include "agent/frame/spare.h"
+#include "agent/memory/arena.h"
+#include "agent/object/loader.h"
+#include "agent/record/process.h"
+#include "agent/record/thread.h"
+
+#define ACTIVITY_BYTES 1024u /* of what a device's library names */
+#define NAMES_MAX 4096u
+#define SLOTS (2u * NAMES_MAX)
+
+#define ACTIVITY(what, where)                                                                 \
+	{                                                                                     \
+		.library = "*", .symbol = "*", .domain = (where), .flags = HK_HOOK_DESCRIBED, \
+		.meaning = (what), .value_count = HK_ANNOTATE_ACTIVITY_VALUES,                \
+		.values = {{.key = HK_KEY_DEVICE}, {.key = HK_KEY_STREAM},                    \
+			   {.key = HK_KEY_BYTES},  {.key = HK_KEY_SUBMITTED},                 \
+			   {.key = HK_KEY_BEGAN},  {.key = HK_KEY_DURATION},                  \
+			   {.key = HK_KEY_THREAD}},                                           \
+	}
+
+/* Hooks of annotations, as a line of the hooks language would describe them. */
+static const struct hk_hook hooks[] = {
+    [HK_USE_RANGE] = {.library = "*",
+		      .symbol = "*",
+		      .domain = "user",
+		      .flags = HK_HOOK_DESCRIBED,
+		      .meaning = HK_MEANING_RANGE},
+    [HK_USE_MARK] = {.library = "*",
+		     .symbol = "*",
+		     .domain = "user",
+		     .flags = HK_HOOK_DESCRIBED,
+		     .meaning = HK_MEANING_MARK},
+    [HK_USE_STEP] = {.library = "*",
+		     .symbol = "*",
+		     .domain = "user",
+		     .flags = HK_HOOK_DESCRIBED,
+		     .meaning = HK_MEANING_MARK,
+		     .value_count = 1,
+		     .values = {{.key = HK_KEY_STEP}}},
+    [HK_USE_COUNTER] = {.library = "*",
+			.symbol = "*",
+			.domain = "user",
+			.flags = HK_HOOK_DESCRIBED,
+			.meaning = HK_MEANING_COUNTER,
+			.value_count = 1,
+			.values = {{.key = HK_KEY_VALUE}}},
+    [HK_USE_KERNEL] = ACTIVITY(HK_MEANING_DEVICE_KERNEL, "device"),
+    [HK_USE_COPY] = ACTIVITY(HK_MEANING_DEVICE_COPY, "device"),
+    [HK_USE_SET] = ACTIVITY(HK_MEANING_DEVICE_SET, "device"),
+    [HK_USE_NCCL] = ACTIVITY(HK_MEANING_DEVICE_KERNEL, "nccl.event"),
+    [HK_USE_TRANSFER] = {.library = "*",
+			 .symbol = "*",
+			 .domain = "nccl.transfer",
+			 .flags = HK_HOOK_DESCRIBED,
+			 .value_count = 1,
+			 .values = {{.key = HK_KEY_BYTES}}},
+    [HK_USE_COUNT] = {.library = "*",
+		      .symbol = "*",
+		      .domain = "nccl.event",
+		      .flags = HK_HOOK_DESCRIBED,
+		      .meaning = HK_MEANING_MARK},
+};
+
+#define SITE_UNKNOWN (~0u) /* looked up at the next use of the name */
+
+/* A name and the object that uses it. Names are never freed. */
+struct name {
+	uintptr_t caller;
+	_Atomic uint32_t site; /* HK_THUNKS: there is none */
+	uint8_t use;	       /* enum hk_annotate_use */
+	char text[];
+};
+
+static struct name *_Atomic names[SLOTS];
+static _Atomic uint32_t name_count;
+static uint8_t names_level;
+
+void hk_annotate_names_start(uint8_t level)
+{
+	names_level = level;
+}
+
+/* Copies NAME as far as it fits into BYTES. Returns the hash of the whole name. A name that is cut
+ * ends in its hash, so that no two of them look alike, if BYTES are more than
+ * HK_ANNOTATE_NAME_BYTES. */
+static uint32_t copy_name(const char *name, char *text, uint32_t bytes)
+{
+	uint64_t hash = 14695981039346656037ULL;
+	uint32_t length = 0, kept = 0;
+	bool whole = bytes > HK_ANNOTATE_NAME_BYTES;
+
+	for (; name && name[length] && (whole || length + 1 < bytes); length++) {
+		hash = (hash ^ (uint8_t)name[length]) * 1099511628211ULL;
+		if (kept + 1 < bytes) {
+			text[kept++] = name[length];
+		}
+	}
+	uint32_t folded = (uint32_t)(hash ^ hash >> 32);
+	text[kept] = 0;
+	for (uint32_t i = 0; i < 8 && kept < length; i++) {
+		text[kept - 1 - i] = "0123456789abcdef"[folded >> 4 * i & 15];
+	}
+	if (kept < length) {
+		text[kept - 9] = '~';
+	}
+	return folded;
+}
+
+struct search {
+	uintptr_t address;
+	char path[1024];
+};
+
+static int is_holder(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct search *search = context;
+
+	(void)size;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		if (segment->p_type == PT_LOAD &&
+		    search->address - info->dlpi_addr - segment->p_vaddr < segment->p_memsz) {
+			size_t length = strlen(info->dlpi_name);
+			length = length < sizeof(search->path) ? length : sizeof(search->path) - 1;
+			memcpy(search->path, info->dlpi_name, length);
+			search->path[length] = 0;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Returns the site of the new name TEXT used at CALLER, or HK_THUNKS if there is none. LIBRARY, if
+ * not NULL, stands for the object there. */
+static uint32_t bind(const char *text, enum hk_annotate_use use, uintptr_t caller,
+		     const char *library)
+{
+	struct search search = {.address = caller};
+	uint32_t refusal;
+
+	if (!library) {
+		hk_loader_iterate(is_holder, &search);
+		library = search.path[0] ? search.path : hk_process.writer.header->program;
+	}
+	const struct hk_site_request request = {
+	    .hook = &hooks[use],
+	    .function = text,
+	    .library = library,
+	    .provider = "",
+	    .level = names_level,
+	};
+	uint32_t site = hk_site_index(hk_site_bind(&request, &refusal));
+	return site < HK_SPARE_FIRST ? site : HK_THUNKS;
+}
+
+/* Returns the name in the table, or NULL and the free slot for it. */
+static struct name *look_up(const char *text, uint32_t hash, enum hk_annotate_use use,
+			    uintptr_t caller, uint32_t *ret_slot)
+{
+	uint32_t at = (hash ^ (uint32_t)caller * 0x9e3779b1u ^ use) % SLOTS;
+
+	for (;; at = (at + 1) % SLOTS) { /* the table is never more than half full */
+		struct name *found = atomic_load_explicit(&names[at], memory_order_acquire);
+		if (!found || (found->caller == caller && found->use == use &&
+			       strcmp(found->text, text) == 0)) {
+			*ret_slot = at;
+			return found;
+		}
+	}
+}
+
+/* Two threads may make the same name at once. Both get the same site, and one name is kept. */
+static struct name *make_name(const char *text, uint32_t hash, enum hk_annotate_use use,
+			      uintptr_t caller, const char *library)
+{
+	size_t bytes = strlen(text) + 1;
+	struct name *made = hk_arena_take(sizeof(*made) + bytes), *none;
+	struct name *found;
+	uint32_t slot;
+
+	if (!made) {
+		return NULL;
+	}
+	made->caller = caller;
+	made->use = (uint8_t)use;
+	memcpy(made->text, text, bytes);
+	made->site = bind(text, use, caller, library);
+	do {
+		found = look_up(text, hash, use, caller, &slot);
+		none = NULL;
+	} while (!found && !atomic_compare_exchange_strong_explicit(&names[slot], &none, made,
+								    memory_order_release,
+								    memory_order_relaxed));
+	return found ? found : made;
+}
+
+struct hk_site_hot *hk_annotate_names_site(const char *name, enum hk_annotate_use use,
+					   uintptr_t caller, const char *library, bool whole)
+{
+	char text[ACTIVITY_BYTES];
+	uint32_t slot, bytes = whole ? ACTIVITY_BYTES : HK_ANNOTATE_NAME_BYTES;
+	uint32_t hash = copy_name(name, text, bytes);
+	struct name *found = look_up(text, hash, use, caller, &slot);
+
+	if (!found && atomic_load_explicit(&name_count, memory_order_relaxed) >= NAMES_MAX) {
+		hash = copy_name("(more names)", text, HK_ANNOTATE_NAME_BYTES);
+		caller = 0;
+		found = look_up(text, hash, use, caller, &slot);
+	}
+	if (!found && !hk_process.sealed) { /* a sandbox has no memory for more */
+		uint64_t signals = hk_process_block_signals();
+		hk_in_agent = 1;
+		atomic_fetch_add_explicit(&name_count, 1, memory_order_relaxed);
+		found = make_name(text, hash, use, caller, library);
+		hk_in_agent = 0;
+		hk_process_restore_signals(signals);
+	}
+	if (found && found->site == SITE_UNKNOWN && !hk_process.sealed) {
+		uint64_t signals = hk_process_block_signals();
+		hk_in_agent = 1;
+		found->site = bind(text, use, caller, library);
+		hk_in_agent = 0;
+		hk_process_restore_signals(signals);
+	}
+	uint32_t site = found ? found->site : SITE_UNKNOWN;
+	return site < HK_THUNKS ? &hk_hot[site] : NULL;
+}
+
+void hk_annotate_names_forget(struct hk_span span)
+{
+	for (uint32_t i = 0; i < SLOTS; i++) {
+		struct name *name = atomic_load_explicit(&names[i], memory_order_acquire);
+		if (name && hk_span_holds(span, name->caller)) {
+			name->site = SITE_UNKNOWN;
+		}
+	}
+}
