@@ -110,8 +110,7 @@ int hk_transfers_write(const struct hk_report *report, size_t limit, bool colour
 		fputc('\n', output);
 		r = hk_table_write(table, output, colour);
 		if (used > limit) {
-			fprintf(output, "(%zu more: hookcli report --format text)\n",
-				used - limit);
+			fprintf(output, "(%zu more: hookcli report --format text)\n", used - limit);
 		}
 	}
 	hk_table_free(table);
