@@ -25,6 +25,7 @@
 #define REPLIES_MOST 64u     /* taken in one call */
 #define WINDOW_FRAMES 20000u /* searched for frames of one object */
 #define RETRY_MAX_NS (64 * SECOND_NS)
+#define SOURCE_BYTES 64u
 #define ATTEMPTS 2u /* at a file whose reader ended */
 
 /* A process, or a message that is no process of the collector. */
@@ -307,6 +308,13 @@ static const char *path_of(const Hk__Process *state, uint32_t object)
 		   : "";
 }
 
+/* Returns by what name it is known that OBJECT, or the map of generated code, is not to be read. */
+static const char *source_of(const Hk__Process *state, uint32_t object, char text[SOURCE_BYTES])
+{
+	snprintf(text, SOURCE_BYTES, "perf-%u.map, %" PRIu64, state->pid, state->pid_start);
+	return object > 0 ? path_of(state, object) : text;
+}
+
 /* Ends the batch: what is still pending stays without a name. PROBLEM says why the file is not
  * read, or is NULL if it was. */
 static void give_up(struct hk_naming *naming, const struct target *target, const char *problem)
@@ -381,6 +389,7 @@ static bool ask_entry(struct hk_collector *collector, struct entry *entry, uint6
 	struct hk_naming *naming = collector->naming;
 	struct batch *batch = &naming->batch;
 	struct target target;
+	char source[SOURCE_BYTES];
 
 	if (!target_of(collector, &entry->key, &target)) {
 		drop(naming, entry);
@@ -396,7 +405,8 @@ static bool ask_entry(struct hk_collector *collector, struct entry *entry, uint6
 	batch->key = entry->key;
 	batch->attempts = 0;
 	entry->generated |= batch->object == 0 && target.pid != 0;
-	const char *problem = hk_bad_files_find(&naming->bad, path_of(target.state, batch->object));
+	const char *problem =
+	    hk_bad_files_find(&naming->bad, source_of(target.state, batch->object, source));
 	if (problem || (batch->object == 0 && target.pid == 0)) {
 		give_up(naming, &target, problem);
 		batch->count = 0;
@@ -450,10 +460,9 @@ static void lose(struct hk_naming *naming, const struct target *target, int erro
 	if (!again) {
 		const char *problem = error == -ETIMEDOUT ? "reading it takes too long"
 							  : "it ended the process that read it";
-		if (batch->object > 0) {
-			hk_bad_files_add(&naming->bad, path_of(target->state, batch->object),
-					 problem);
-		}
+		char source[SOURCE_BYTES];
+		hk_bad_files_add(&naming->bad, source_of(target->state, batch->object, source),
+				 problem);
 		give_up(naming, target, problem);
 	}
 	batch->count = 0;
