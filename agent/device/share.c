@@ -248,6 +248,7 @@ static int take(void)
 	atomic_store(&mine->owns, true);
 	status = status ? status : enable_own();
 	if (status) {
+		disable_own();
 		atomic_store(&mine->owns, false);
 	}
 	hk_device_source_set(status ? HK_DEVICE_FAILED : HK_DEVICE_ON);

@@ -227,6 +227,9 @@ def check_refused(run):
         expect(f"{words}: state", traced.source()["state"], state)
         expect_true(f"{words}: notes are {traced.notes()}", says in traced.notes())
         expect(f"{words}: device time", {key for key in traced.device_ns() if key[0] != "device"}, set())
+    # The last kind alone is refused: none of the others stays on.
+    traced = Traced(run, "partly", "work", words="refuses=2 bytes=600")
+    expect("partly: state, records", (traced.source()["state"], traced.source()["activities"]), ("no privilege", 0))
     traced = Traced(run, "nolibrary", "work", HOOK_CUPTI="/nowhere/libcupti.so.13")
     expect("no library: state", traced.source()["state"], "no library")
     expect_true(f"no library: notes are {traced.notes()}", "HOOK_CUPTI" in traced.notes())

@@ -1,7 +1,8 @@
 /* A simulated libcupti.so.13: the activities of the simulated devices as CUPTI 13.0 reports them,
  * one set of callbacks, one subscriber. Its clock is not the host's. SIM_CUPTI holds words:
- * "status=N" (every answer is N), "version=N", "bytes=N" (of a buffer, at most), "late" (buffers
- * come at a forced flush only), "reverse" (the newest buffer comes first). */
+ * "status=N" (every answer is N), "refuses=N" (kind N needs a privilege), "version=N", "bytes=N"
+ * (of a buffer, at most), "late" (buffers come at a forced flush only), "reverse" (the newest
+ * buffer comes first). */
 #include "cupti.h"
 
 #include <dlfcn.h>
@@ -369,6 +370,9 @@ static int set_kind(int kind, bool on)
 
 	if (status != SIM_CUPTI_SUCCESS || kind < 1 || kind >= SIM_CUPTI_KINDS) {
 		return status ? status : SIM_CUPTI_INVALID_KIND;
+	}
+	if (on && kind == (int)setting("refuses=", 0)) {
+		return SIM_CUPTI_NO_PRIVILEGE;
 	}
 	pthread_mutex_lock(&mutex);
 	kinds[kind] = on;
