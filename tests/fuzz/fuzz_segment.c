@@ -1,6 +1,7 @@
 /* links: test_segment_maker */
 /* Any bytes as a segment's file: opened, walked, given back, walked again. Blocks are mostly zeros,
  * so the input holds the first HEAD_BYTES of the header's block and PART_BYTES of each further one.
+ * The last part is an answer to a request for a stack as well, and texts in the block before it.
  * The file's name is made from the uid in the bytes, because the reader refuses every other. */
 #include <fcntl.h>
 #include <stddef.h>
@@ -16,6 +17,7 @@
 #define HEAD_BYTES 5120u
 #define PART_BYTES 1024u
 #define PARTS_MAX 63u
+#define TEXT_OFFSET (off_t)(sizeof(struct hk_block) + offsetof(struct hk_ask_python, text))
 static_assert(sizeof(struct hk_segment_header) <= HEAD_BYTES, "the whole header is fuzzed");
 
 static char directory[] = "/dev/shm/hk-fuzz-segment-XXXXXX";
@@ -65,6 +67,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < parts; i++) {
 		put(fd, data + HEAD_BYTES + i * PART_BYTES, PART_BYTES,
 		    (off_t)(i + 1) * HK_BLOCK_BYTES);
+	}
+	if (parts > 0) {
+		const uint64_t state = (uint64_t)SEGMENT_WALK_TID << 32 | HK_ASK_ANSWERED;
+		const uint8_t *last = data + HEAD_BYTES + (parts - 1) * PART_BYTES;
+		put(fd, last, PART_BYTES, TEXT_OFFSET + (off_t)(parts - 1) * HK_BLOCK_BYTES);
+		put(fd, last, PART_BYTES, HK_ASK_OFFSET);
+		put(fd, &state, sizeof(state), HK_ASK_OFFSET);
 	}
 	segment_walk_file(dirfd, name);
 	unlinkat(dirfd, name, 0);

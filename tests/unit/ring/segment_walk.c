@@ -104,6 +104,26 @@ static void walk_kernels(struct hk_reader *reader)
 	}
 }
 
+static void walk_asks(struct hk_reader *reader)
+{
+	static struct hk_ask_copy answer;
+
+	for (uint32_t i = 0; i < HK_ASKS; i++) {
+		if (hk_reader_answer(reader, i, SEGMENT_WALK_TID, &answer) != 1) {
+			continue;
+		}
+		check(answer.count <= HK_ASK_FRAMES, "frames of an answer");
+		check(answer.python_count <= HK_ASK_PYTHON_FRAMES, "its Python frames");
+		for (uint32_t k = 0; k < answer.python_count; k++) {
+			const struct hk_ask_python_frame *frame = &answer.python.frame[k];
+			check(frame->file < HK_ASK_TEXT_BYTES && frame->name < HK_ASK_TEXT_BYTES,
+			      "a text that is not there");
+			check_text(answer.python.text + frame->file, HK_ASK_TEXT_BYTES - 1);
+			check_text(answer.python.text + frame->name, HK_ASK_TEXT_BYTES - 1);
+		}
+	}
+}
+
 static void walk_cells(struct hk_reader *reader, struct segment_walk *walk)
 {
 	uint64_t buckets[HK_OCTAVE_BUCKETS];
@@ -174,6 +194,7 @@ void segment_walk_reader(struct hk_reader *reader, struct segment_walk *walk)
 		walk_bare(reader);
 		walk_stacks(reader, walk);
 		walk_kernels(reader);
+		walk_asks(reader);
 		walk_cells(reader, walk);
 		walk_threads(reader, &status, walk);
 		hk_reader_pool(reader, &used, &cap);

@@ -9,6 +9,8 @@
 
 #include "ring/reader.h"
 
+#define SEGMENT_WALK_TID 1u /* the thread whose answers are read */
+
 struct segment_walk {
 	int status; /* of open or the first refresh that failed */
 	uint64_t sites, cells, octaves, threads, runs, words, lies, damage;
