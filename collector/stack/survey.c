@@ -9,6 +9,7 @@
 #include "collector/model/process.h"
 #include "collector/process/process_state.h"
 #include "collector/stack/subject.h"
+#include "collector/stack/traced.h"
 
 struct hk_survey {
 	struct hk_subject **subjects;
@@ -65,6 +66,7 @@ struct hk_survey *hk_survey_free(struct hk_survey *survey, struct hk_collector *
 	for (size_t i = 0; i < survey->count; i++) {
 		hk_subject_free(survey->subjects[i]);
 	}
+	hk_traced_reap();
 	free(survey->subjects);
 	free(survey);
 	return NULL;

@@ -15,6 +15,7 @@
 #define LINE_BYTES (64u + HK_UNWIND_FRAMES * 17u)
 
 struct hk_traced {
+	struct hk_traced *next; /* that ends */
 	pid_t pid;
 	int fd;
 	size_t used;
@@ -22,6 +23,24 @@ struct hk_traced {
 };
 
 extern char **environ;
+
+/* Those whose program was ended, and not waited for yet: a file server may keep it. */
+static struct hk_traced *ending;
+
+void hk_traced_reap(void)
+{
+	struct hk_traced **at = &ending;
+
+	while (*at) {
+		struct hk_traced *traced = *at;
+		if (waitpid(traced->pid, NULL, WNOHANG) == 0) {
+			at = &traced->next;
+		} else {
+			*at = traced->next;
+			free(traced);
+		}
+	}
+}
 
 /* Makes the argument list in one block. */
 static char **arguments_of(uint32_t pid, const uint32_t *tids, size_t count)
@@ -74,8 +93,10 @@ int hk_traced_open(uint32_t pid, const uint32_t *tids, size_t count, struct hk_t
 	struct hk_traced *traced = calloc(1, sizeof(*traced));
 	char **arguments = arguments_of(pid, tids, count);
 	int ends[2] = {-1, -1};
+
 	int r = traced && arguments ? 0 : -ENOMEM;
 
+	hk_traced_reap();
 	if (r == 0 && pipe2(ends, O_CLOEXEC) < 0) {
 		r = -errno;
 	}
@@ -104,10 +125,10 @@ struct hk_traced *hk_traced_free(struct hk_traced *traced)
 	}
 	/* The kernel lets go of all threads when it has ended. */
 	kill(traced->pid, SIGKILL);
-	while (waitpid(traced->pid, NULL, 0) < 0 && errno == EINTR) {
-	}
 	close(traced->fd);
-	free(traced);
+	traced->next = ending;
+	ending = traced;
+	hk_traced_reap();
 	return NULL;
 }
 

@@ -25,6 +25,9 @@ int hk_traced_open(uint32_t pid, const uint32_t *tids, size_t count, struct hk_t
 /* Ends it, and lets every thread run on that it has stopped. Accepts NULL, returns NULL. */
 struct hk_traced *hk_traced_free(struct hk_traced *traced);
 
+/* Waits for those programs that have ended since they were told to. */
+void hk_traced_reap(void);
+
 /* Takes the next answer. Returns 1; 0 if there is none yet; -ENODATA behind the last. */
 int hk_traced_next(struct hk_traced *traced, struct hk_traced_answer *ret_answer);
 
