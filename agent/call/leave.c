@@ -311,7 +311,11 @@ static __attribute__((noinline)) struct hk_result leave_launch(struct hk_call *c
 	struct hk_thread *thread = call->thread;
 	uint64_t *room = call->depth == 0 ? begin_record(thread, call) : NULL;
 	if (unlikely(!room)) {
-		return leave_evaluated(call, ns, bucket);
+		if (call->depth > 0 || !is_dry(call)) {
+			return leave_evaluated(call, ns, bucket);
+		}
+		count_lost(thread, call); /* a launch has no bytes to be counted */
+		return finish(call, ns, bucket, hk_count_is_outermost(call), false);
 	}
 	if (unlikely(!hk_launch_values(call, &call->site->message->launch,
 				       room + HK_RECORD_HEADER_WORDS))) {

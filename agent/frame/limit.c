@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "agent/memory/arena.h"
 #include "agent/record/layout.h"
 #include "agent/record/process.h"
 
@@ -10,26 +11,37 @@
 
 /* Each stack moves `full_at` one step ahead. It never lies more than a second ahead of the calls,
  * which is the time that all of the site's stacks of one second take. */
-static struct limit {
+struct limit {
 	_Atomic uint64_t full_at; /* ticks at which the limit is whole again */
 	_Atomic uint32_t rate;	  /* stacks a second; 0: no limit */
-} limits[HK_THUNKS];
+};
+
+/* One for each site. NULL: no site ever had a limit. */
+static struct limit *_Atomic limits;
 
 void hk_limit_set(uint32_t site, uint32_t rate)
 {
-	if (site < HK_THUNKS) {
-		atomic_store_explicit(&limits[site].rate, rate, memory_order_relaxed);
+	struct limit *list = atomic_load_explicit(&limits, memory_order_relaxed);
+
+	if (!list && rate > 0) {
+		/* Without memory for it there is no limit. */
+		list = hk_arena_take(HK_THUNKS * sizeof(*list));
+		atomic_store_explicit(&limits, list, memory_order_release);
+	}
+	if (list && site < HK_THUNKS) {
+		atomic_store_explicit(&list[site].rate, rate, memory_order_relaxed);
 	}
 }
 
 bool hk_limit_take(uint32_t site, uint64_t ticks)
 {
-	struct limit *limit = &limits[site];
-	uint32_t rate = atomic_load_explicit(&limit->rate, memory_order_relaxed);
+	struct limit *list = atomic_load_explicit(&limits, memory_order_acquire);
+	uint32_t rate = list ? atomic_load_explicit(&list[site].rate, memory_order_relaxed) : 0;
 
 	if (rate == 0) {
 		return true;
 	}
+	struct limit *limit = &list[site];
 	uint64_t second = SECOND_Q32 / hk_process.tick_ns_q32, step = second / rate;
 	uint64_t full_at = atomic_load_explicit(&limit->full_at, memory_order_relaxed);
 	for (unsigned i = 0; i < TRIES; i++) {

@@ -30,6 +30,11 @@ static struct name *names_of(uint32_t number)
 	return number < TABLES ? __atomic_load_n(&tables[number].names, __ATOMIC_ACQUIRE) : NULL;
 }
 
+static uint64_t function_of(const struct name *name)
+{
+	return __atomic_load_n(&name->function, __ATOMIC_ACQUIRE);
+}
+
 /* Returns the place of FUNCTION in table NUMBER, or the free place where it would be, or NULL. */
 static struct name *place_of(uint32_t number, uint64_t function)
 {
@@ -38,7 +43,7 @@ static struct name *place_of(uint32_t number, uint64_t function)
 
 	for (uint32_t i = 0; i < TRIES; i++) {
 		struct name *name = &names[(at + i) & ((1u << bits_of(number)) - 1)];
-		uint64_t is = __atomic_load_n(&name->function, __ATOMIC_ACQUIRE);
+		uint64_t is = function_of(name);
 		if (!is || is == function) {
 			return name;
 		}
@@ -50,7 +55,7 @@ static struct name *find(uint64_t function)
 {
 	for (uint32_t i = 0; names_of(i); i++) {
 		struct name *name = place_of(i, function);
-		if (name && name->function == function) {
+		if (name && function_of(name) == function) {
 			return name;
 		}
 	}
@@ -73,7 +78,7 @@ static struct name *claim(uint64_t function)
 	for (uint32_t i = 0; i < TRIES; i++) {
 		struct name *name = place_of(newest, function);
 		uint64_t none = 0;
-		if (!name || name->function == function) {
+		if (!name || function_of(name) == function) {
 			return name;
 		}
 		if (__atomic_compare_exchange_n(&name->function, &none, function, false,
@@ -124,7 +129,7 @@ void hk_kernel_names_forget(struct hk_span span)
 	for (uint32_t i = 0; names_of(i); i++) {
 		struct name *names = names_of(i);
 		for (uint32_t k = 0; k < 1u << bits_of(i); k++) {
-			if (hk_span_holds(span, names[k].function)) {
+			if (hk_span_holds(span, function_of(&names[k]))) {
 				__atomic_store_n(&names[k].text, NULL, __ATOMIC_RELEASE);
 			}
 		}

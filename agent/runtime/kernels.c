@@ -39,7 +39,6 @@ struct hk_handles hk_handles = {.segment = &hk_handles};
 /* Under the process's lock. */
 static struct {
 	struct text *texts;
-	bool full; /* the segment has no room for a further kernel */
 } kernels;
 
 typedef int name_function(const char **name, const void *handle);
@@ -150,7 +149,6 @@ static void clear(void)
 	for (uint32_t i = 0; i < TEXTS; i++) {
 		kernels.texts[i].number = 0;
 	}
-	kernels.full = false;
 }
 
 static bool prepare(void)
@@ -233,7 +231,6 @@ static uint32_t number_of(const char *name, uint64_t function)
 		*text =
 		    (struct text){.hash = kernel.hash,
 				  .number = hk_writer_kernel(&hk_process.writer, &kernel, name)};
-		kernels.full = !text->number;
 	}
 	return text->number;
 }
@@ -278,8 +275,10 @@ static uint32_t number_launched(const struct naming *naming)
 	handle->asked = !name;
 	name = name ? name : naming->name;
 	if (name || naming->stub) {
-		set_number(handle,
-			   number_of(name, handle->function ? handle->function : handle->key));
+		uint32_t number =
+		    number_of(name, handle->function ? handle->function : handle->key);
+		/* Without room its further launches are not looked up again. */
+		set_number(handle, number ? number : HK_KERNEL_UNKNOWN);
 	}
 	return handle->number;
 }
@@ -335,7 +334,7 @@ static bool known_number(uint64_t key, uint64_t *ret_number)
 	*ret_number = number && __atomic_load_n(&handle->key, __ATOMIC_RELAXED) == key
 			  ? number
 			  : HK_KERNEL_UNKNOWN;
-	return *ret_number != HK_KERNEL_UNKNOWN || kernels.full || !key;
+	return (number && *ret_number == number) || !key;
 }
 
 bool hk_kernels_known(const struct hk_call *call, const struct hk_factor *factor,

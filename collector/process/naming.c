@@ -315,8 +315,7 @@ static const char *source_of(const Hk__Process *state, uint32_t object, char tex
 	return object > 0 ? path_of(state, object) : text;
 }
 
-/* Ends the batch: what is still pending stays without a name. PROBLEM says why the file is not
- * read, or is NULL if it was. */
+/* Ends the batch; its rest stays without names. PROBLEM: why the file was not read, or NULL. */
 static void give_up(struct hk_naming *naming, const struct target *target, const char *problem)
 {
 	struct batch *batch = &naming->batch;
