@@ -35,11 +35,13 @@ int hk_stacks_add_object(Hk__Process *state, uint32_t number, const struct hk_st
 	int r = hk_field_set_string(&object->path, path);
 	if (r == 0 && from->build_id_bytes > 0) {
 		object->build_id.data = malloc(from->build_id_bytes);
-		object->build_id.len = object->build_id.data ? from->build_id_bytes : 0;
 		r = object->build_id.data ? 0 : -ENOMEM;
 	}
-	if (r == 0) {
+	if (object->build_id.data) {
+		object->build_id.len = from->build_id_bytes;
 		memcpy(object->build_id.data, from->build_id, object->build_id.len);
+	}
+	if (r == 0) {
 		r = append((void ***)&state->stack_objects, &state->n_stack_objects, object);
 	}
 	if (r < 0) {
