@@ -480,6 +480,19 @@ static int add_absent(struct hk_subject *subject)
 				       : "has ended");
 }
 
+/* Opens the dump by the map of the process, or of any thread with a stack: a process whose first
+ * thread has ended has none of its own. */
+static int open_dump(struct hk_subject *subject, struct hk_dump **ret_dump)
+{
+	int r = subject->pid ? hk_dump_open(subject->pid, subject->state, ret_dump) : -ESRCH;
+	for (size_t i = 0; i < subject->count && r < 0 && r != -ENOMEM; i++) {
+		if (subject->rows[i].stack.address) {
+			r = hk_dump_open(subject->tasks[i].tid, subject->state, ret_dump);
+		}
+	}
+	return r;
+}
+
 static void put_together(struct hk_subject *subject)
 {
 	Hk__Process *state = subject->state;
@@ -487,7 +500,7 @@ static void put_together(struct hk_subject *subject)
 
 	state->thread_stacks = calloc(subject->count + 1, sizeof(*state->thread_stacks));
 	int r = state->thread_stacks ? 0 : -ENOMEM;
-	int mapped = subject->pid ? hk_dump_open(subject->pid, state, &dump) : -ESRCH;
+	int mapped = open_dump(subject, &dump);
 	for (size_t i = 0; i < subject->count && r == 0; i++) {
 		if (mapped < 0 && subject->rows[i].stack.address) {
 			miss(subject, i,

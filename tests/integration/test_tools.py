@@ -27,7 +27,8 @@ def backtraces(text):
 
 def expect_callers(what, trace):
     expect(f"{what}: callers in {trace}", [name for name in trace if name in CALLERS], CALLERS)
-    expect_true(f"{what}: at most two frames of the agent in {trace}", sum(name.startswith("hk_") for name in trace) <= 2)
+    # The way in may have a function that was inlined into another one, which counts as a frame.
+    expect_true(f"{what}: at most three frames of the agent in {trace}", sum(name.startswith("hk_") for name in trace) <= 3)
 
 
 def test_debugger(run, program, hooks):

@@ -167,6 +167,17 @@ def check_small(run):
         expect("it lived", program.end(), "0")
 
 
+def check_early(run):
+    """The first thread has ended: the stack of the one that still runs is there, with names."""
+    with Whereabouts(run, "early", "early") as program:
+        def both():
+            threads = stacks(run, "early")
+            return threads if any(thread["missing"] == "has ended" for thread in threads) else None
+        threads = wait_for("the first thread to end", both)
+        thread_in(threads, "outlive")
+        program.end()
+
+
 def check_hidden(run):
     """A program sees its own handler or none, with the agent as without."""
     alone = subprocess.run([run.workload("whereabouts"), "hidden"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
@@ -262,6 +273,7 @@ def test(run):
     check_debugger(run)
     check_own_handler(run)
     check_small(run)
+    check_early(run)
     check_hidden(run)
     check_storm(run, "time", ASKED)
     check_storm(run, "record", ASKED_RECORDING)

@@ -246,6 +246,22 @@ static void see_urgent(void)
 	come(0);
 }
 
+static void *outlive(void *unused)
+{
+	come(0);
+	exit(0);
+	return unused;
+}
+
+/* The first thread ends, and another one continues. */
+static void leave_early(void)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, outlive, NULL) == 0) {
+		pthread_exit(NULL);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -258,6 +274,8 @@ int main(int argc, char **argv)
 		rage(argc > 2 ? (int)strtol(argv[2], NULL, 10) : 4);
 	} else if (strcmp(what, "small") == 0) {
 		be_small();
+	} else if (strcmp(what, "early") == 0) {
+		leave_early();
 	} else if (strcmp(what, "own") == 0) {
 		handle_urgent();
 	} else if (strcmp(what, "hidden") == 0) {
