@@ -201,7 +201,7 @@ static void *on_small_stack(void *unused)
 /* Linux permits a stack that none of its own frames fit. */
 static void test_stack_that_is_too_small_is_not_used(void **state)
 {
-	char bytes[2048];
+	static char bytes[2048];
 	const stack_t small = {.ss_sp = bytes, .ss_size = sizeof(bytes)};
 	const stack_t none = {.ss_flags = SS_DISABLE};
 
