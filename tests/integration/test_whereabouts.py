@@ -171,7 +171,7 @@ def check_early(run):
     """The first thread has ended: the stack of the one that still runs is there, with names."""
     with Whereabouts(run, "early", "early") as program:
         def both():
-            threads = stacks(run, "early")
+            threads = attached(run, "early", 2)
             return threads if any(thread["missing"] == "has ended" for thread in threads) else None
         threads = wait_for("the first thread to end", both)
         thread_in(threads, "outlive")
