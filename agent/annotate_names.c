@@ -73,7 +73,7 @@ static const struct hk_hook hooks[] = {
 /* A name and the object that uses it. Names are never freed. */
 struct name {
 	uintptr_t caller;
-	_Atomic uint32_t site; /* HK_THUNKS: there is none */
+	_Atomic uint32_t site; /* HK_THUNKS: the name has no site */
 	uint8_t use;	       /* enum hk_annotate_use */
 	char text[];
 };
@@ -137,8 +137,8 @@ static int is_holder(struct dl_phdr_info *info, size_t size, void *context)
 	return 0;
 }
 
-/* Returns the site of the new name TEXT used at CALLER, or HK_THUNKS if there is none. LIBRARY, if
- * not NULL, stands for the object there. */
+/* Returns the site of the new name TEXT used at CALLER, or HK_THUNKS if no site is left. LIBRARY,
+ * if not NULL, replaces the object of CALLER. */
 static uint32_t bind(const char *text, enum hk_annotate_use use, uintptr_t caller,
 		     const char *library)
 {

@@ -63,8 +63,8 @@ struct hk_launch_found {
 };
 
 /* Finds the remembered calls around TICKS of the thread that CUPTI calls THREAD: the low half of
- * pthread_self(), or the kernel's id. Returns false if there is none, or if the outermost one has
- * not returned yet. Any thread. */
+ * pthread_self(), or the kernel's id. Returns false if no call is remembered, or if the outermost
+ * call has not returned yet. Any thread. */
 bool hk_launches_find(uint32_t thread, uint64_t ticks, struct hk_launch_found *ret_found);
 
 #endif

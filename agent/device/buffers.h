@@ -12,7 +12,7 @@
 /* Returns a buffer of HK_DEVICE_BUFFER_BYTES zeros, or NULL if all are in use. */
 uint8_t *hk_device_buffer_take(void);
 
-/* Gives BUFFER back. Returns false if it is none of ours. */
+/* Gives BUFFER back. Returns false if BUFFER is not from this module. */
 bool hk_device_buffer_give(const uint8_t *buffer);
 
 /* Forgets which are in use: the library that had them is gone. */

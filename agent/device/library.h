@@ -57,8 +57,8 @@ struct hk_device_opened {
 
 /* Finds LIBRARY among the loaded objects, or else opens it: the file that its variable in
  * ENVIRONMENT names, or one of its files. Returns 0; -EBUSY if the loaded objects cannot be read
- * now; -ENOENT if there is none; -EPROTO if its version's records are not known. Calls the loader:
- * see README.md for when that is safe. */
+ * now; -ENOENT if no file is found; -EPROTO if the version's records are not known. Calls the
+ * loader: see README.md for when that is safe. */
 int hk_device_open(const struct hk_device_library *library, char *const *environment,
 		   struct hk_device_opened *ret_opened);
 

@@ -145,8 +145,8 @@ struct rows {
 	uint32_t count;
 };
 
-/* Returns the number of the first of COUNT equal rows in a row, which are added if there are none.
- * Takes LIST's texts. */
+/* Returns the number of the first of COUNT consecutive rows that equal LIST. Adds LIST at the end
+ * if the table lacks them. Takes LIST's texts. */
 static uint32_t rows_of(struct rows *rows, char *const *list, uint32_t count)
 {
 	uint32_t at = 0, same = 0;
