@@ -11,6 +11,7 @@
 #ifndef HOOKTRACE_H
 #define HOOKTRACE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -35,6 +36,21 @@ struct hk_activity {
 	uint64_t submitted_ns, start_ns, end_ns;
 };
 
+/* A function of a language or a framework that no slot of a library leads to. It has the
+ * statistics, levels and records of a hooked function. The texts are copied. */
+struct hk_site_text {
+	const char *function; /* its name; the first 4,095 bytes count */
+	const char *library;  /* the file or module that defines it; the first 1,023 bytes count */
+	const char *domain;   /* "python", "torch", ...; the first 15 bytes count */
+};
+
+#define HK_NO_SITE (~0u)
+
+/* An open call of a site, in memory of the caller's until hk_leave. */
+struct hk_open {
+	uint64_t state[6];
+};
+
 #ifndef HOOKTRACE_AGENT /* whose the functions are */
 
 /* Begins a range on this thread. */
@@ -55,6 +71,31 @@ void hk_counter(const char *name, double value) HOOKTRACE_WEAK;
 /* Adds an activity of a device after its end, from any thread. An activity that ends before its
  * start, or in the future, is kept without duration. */
 void hk_activity(const struct hk_activity *activity) HOOKTRACE_WEAK;
+
+/* Starts the agent in a process that runs already, which dlopen loaded it into. Until then it does
+ * nothing. SETTINGS, if not NULL, are "HOOK_X=value" texts, the last of them NULL, which come
+ * before the process's environment. Returns 0 if the process is traced from now on, 1 if it was
+ * already, or -1 with the REASON in BYTES. Patches the slots of all loaded libraries: to be called
+ * outside of signal handlers, and not under the loader's lock. */
+int hk_start_late(const char *const *settings, char *reason, size_t bytes) HOOKTRACE_WEAK;
+
+/* Returns the site for TEXT, the same for equal texts, or HK_NO_SITE if there is no room for it or
+ * the process is not traced. Takes microseconds. */
+uint32_t hk_site_define(const struct hk_site_text *text) HOOKTRACE_WEAK;
+
+/* Returns whether calls of SITE are wanted at its level now: 0 or 1. */
+int hk_is_on(uint32_t site) HOOKTRACE_WEAK;
+
+/* A call of SITE begins on this thread, and ends. OPEN is written by the first, whatever happens,
+ * and read by the second. Calls of a thread end in the reverse order of their beginnings; hk_leave
+ * of an outer call ends those that began after it. FAILED: it ended with an error. */
+void hk_enter(struct hk_open *open, uint32_t site) HOOKTRACE_WEAK;
+void hk_leave(struct hk_open *open, int failed) HOOKTRACE_WEAK;
+
+/* Replaces the function at *SLOT by one that counts its calls for TEXT and calls it. It has up to
+ * six arguments in general registers, and fails if it returns 0. Returns 1 if *SLOT is hooked, also
+ * if it was already, or 0. */
+int hk_hook_pointer(void **slot, const struct hk_site_text *text) HOOKTRACE_WEAK;
 
 /* A macro's name is no macro within its own definition: the calls below are of the functions. */
 #define hk_range_push(name) (hk_range_push ? hk_range_push(name) : (void)0)

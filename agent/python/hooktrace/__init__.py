@@ -1,0 +1,1 @@
+"""hooktrace: what this process does, on one timeline with every other rank."""

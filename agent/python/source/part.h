@@ -1,0 +1,10 @@
+/* part.h: the parts of hooktrace._native. Each adds its functions to the MODULE, and returns 0, or
+ * -1 with an exception. */
+#ifndef HK_PYTHON_PART_H
+#define HK_PYTHON_PART_H
+
+#include <Python.h>
+
+int hk_annotate_add(PyObject *module);
+
+#endif
