@@ -257,7 +257,7 @@ def check_again(case):
 
 
 def check_missing(case):
-    """A package without a collector, and one without an agent: the program runs, and is told once what to do."""
+    """A package without a collector, and one without an agent: the program runs, and one warning says what to do."""
     package = os.path.join(case.directory, "alone", "package")
     shutil.copytree(os.path.join(case.package, "hooktrace"), os.path.join(package, "hooktrace"))
     script = case.script("missing.py", MISSING)
